@@ -1,0 +1,111 @@
+#include "lang/arena.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CHUNK_MIN = 1 << 16, ALIGN = 16 };
+
+typedef struct Chunk {
+  struct Chunk *next;
+  size_t size;
+} Chunk;
+
+struct Arena {
+  Chunk *chunks;
+  char *at;
+  size_t left;
+  jmp_buf *oom;
+};
+
+Arena *arena_new(void) {
+  return calloc(1, sizeof(Arena));
+}
+
+void arena_free(Arena *a) {
+  if (!a) return;
+  for (Chunk *c = a->chunks, *next; c; c = next) {
+    next = c->next;
+    free(c);
+  }
+  free(a);
+}
+
+jmp_buf *arena_on_oom(Arena *a, jmp_buf *place) {
+  jmp_buf *old = a->oom;
+  a->oom = place;
+  return old;
+}
+
+static _Noreturn void out_of_memory(Arena *a) {
+  if (a->oom) longjmp(*a->oom, 1);
+  fputs("nereid: error: out of memory\n", stderr);
+  exit(1);
+}
+
+static void add_chunk(Arena *a, size_t need) {
+  size_t head = (sizeof(Chunk) + ALIGN - 1) & ~(size_t)(ALIGN - 1);
+  size_t size = need > CHUNK_MIN ? need : CHUNK_MIN;
+  if (size > SIZE_MAX - head) out_of_memory(a);
+  Chunk *c = calloc(1, head + size);
+  if (!c) out_of_memory(a);
+  c->next = a->chunks;
+  c->size = size;
+  a->chunks = c;
+  a->at = (char *)c + head;
+  a->left = size;
+}
+
+void *arena_alloc(Arena *a, size_t size) {
+  if (size > SIZE_MAX - ALIGN) out_of_memory(a);
+  size = (size + ALIGN - 1) & ~(size_t)(ALIGN - 1);
+  if (size > a->left || !a->at) add_chunk(a, size);
+  void *p = a->at;
+  a->at += size;
+  a->left -= size;
+  return p;
+}
+
+void *arena_array(Arena *a, size_t n, size_t size) {
+  if (size && n > SIZE_MAX / size) out_of_memory(a);
+  return arena_alloc(a, n * size);
+}
+
+void *arena_grow(Arena *a, const void *p, size_t old, size_t size) {
+  void *q = arena_alloc(a, size);
+  if (old) memcpy(q, p, old);
+  return q;
+}
+
+char *arena_strndup(Arena *a, const char *s, size_t n) {
+  char *p = arena_alloc(a, n + 1);
+  memcpy(p, s, n);
+  return p;
+}
+
+char *arena_vprintf(Arena *a, const char *fmt, va_list ap) {
+  va_list again;
+  va_copy(again, ap);
+  int n = vsnprintf(NULL, 0, fmt, ap);
+  char *p = arena_alloc(a, (size_t)n + 1);
+  vsnprintf(p, (size_t)n + 1, fmt, again);
+  va_end(again);
+  return p;
+}
+
+char *arena_printf(Arena *a, const char *fmt, ...) {
+  va_list ap;
+  va_start(ap, fmt);
+  char *p = arena_vprintf(a, fmt, ap);
+  va_end(ap);
+  return p;
+}
+
+void *vec_grow_(Arena *a, const void *data, size_t used, size_t item, size_t *cap, size_t need) {
+  size_t n = *cap ? *cap * 2 : 8;
+  if (n < need) n = need;
+  if (item && n > SIZE_MAX / item) out_of_memory(a);
+  *cap = n;
+  return arena_grow(a, data, used, n * item);
+}
