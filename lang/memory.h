@@ -1,0 +1,48 @@
+/* The memory of an interpreted launch: a flat address space with a map of buffers, and for every
+ * byte who wrote and read it.  Both interpreters use it, and both report through it:
+ *   - an access outside every buffer (names the nearest buffer and by how much),
+ *   - a read of a byte that nothing wrote (buffers made by `empty`),
+ *   - two programs that access one byte, at least one writing, without an atomic between,
+ *   - one byte reached through two different arguments, once by a write,
+ *   - a misaligned access.
+ * Each finding is reported once a source line and buffer, with a count at the end.
+ *
+ * Addresses are the host's own, so that pointers stored in memory by the host (tables of pointers)
+ * work; every access is checked against the map first and no other host memory is touched.
+ */
+#ifndef NEREID_LANG_MEMORY_H
+#define NEREID_LANG_MEMORY_H
+
+#include "lang/diag.h"
+
+typedef struct Memory Memory;
+
+Memory *memory_new(Arena *a, Diags *findings);
+/* Adds a buffer; `arg` is the kernel argument it came by (several arguments may name one buffer:
+ * call it once for each with the same data).  `written`: its contents count as written. */
+void memory_add(Memory *m, Name name, uint32_t arg, void *data, size_t bytes, bool written);
+
+/* Who accesses: the linear index of the program, the source place, the argument through which the
+ * pointer came (-1 unknown), and whether it is an atomic. */
+typedef struct {
+  uint64_t program;
+  Span span;
+  int32_t arg;
+  bool atomic;
+} Access;
+
+/* Copies `bytes` (1 to 16) between memory and `value`.  A bad access is reported; a bad read gives
+ * zeros, a bad write is dropped.  Returns false if it was bad. */
+bool memory_read(Memory *m, uint64_t addr, unsigned bytes, void *value, Access who);
+bool memory_write(Memory *m, uint64_t addr, unsigned bytes, const void *value, Access who);
+/* Checks an atomic's place as a read and write, and returns where it lies in host memory (NULL if
+ * bad).  Acquire and release order the programs: see memory_sync. */
+void *memory_atomic(Memory *m, uint64_t addr, unsigned bytes, Access who);
+/* An atomic with acquire and/or release at an address: accesses of other programs that released
+ * there before happen before this program's later ones (vector clocks per program). */
+void memory_sync(Memory *m, uint64_t program, uint64_t addr, bool acquire, bool release);
+
+bool memory_was_written(const Memory *m, uint32_t arg); /* by the kernel, since it was added */
+size_t memory_findings(const Memory *m);
+
+#endif

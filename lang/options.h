@@ -1,0 +1,22 @@
+/* The options of one compilation.  With the IR's text and the compiler's version they are the key
+ * of every cache, so all that changes the output is here. */
+#ifndef NEREID_LANG_OPTIONS_H
+#define NEREID_LANG_OPTIONS_H
+
+#include <stdbool.h>
+
+typedef struct {
+  const char *target;     /* "sm_90a", "cpu", ...: a machine's name */
+  int num_warps;          /* 4; a power of two, 1 to 32 */
+  int num_stages;         /* 3; depth of rings in loops with a dot */
+  int num_ctas;           /* 1; programs of a cluster */
+  int maxnreg;            /* 0: the machine's limit */
+  bool enable_fp_fusion;  /* true: mul and add may become fma */
+  bool bounds_check;      /* reserved for debug builds of kernels */
+} Options;
+
+static inline Options options_default(void) {
+  return (Options){"sm_90a", 4, 3, 1, 0, true, false};
+}
+
+#endif
