@@ -1,0 +1,89 @@
+/* From syntax to tile IR: names, constexprs, specialization, inlining, types and shapes.
+ *
+ * A Program holds the modules that a kernel file reaches (itself, and the files that its imports
+ * name, read on demand).  sema_kernels() lists what is in the file; sema_compile() evaluates one
+ * kernel for one specialization and gives a TileFunc.
+ *
+ * Sema is an evaluator over one tagged value (constexpr, run-time value, tuple, function, dtype,
+ * none, module, type ...).  Constant branches vanish before they are checked; `jit` helpers are
+ * inlined.  Errors are collected in the Diags, each with the chain of calls that led to it as
+ * notes.  Nothing here knows targets or layouts (is_cuda() and the like ask Options.target's name).
+ */
+#ifndef NEREID_SEMA_SEMA_H
+#define NEREID_SEMA_SEMA_H
+
+#include "lang/tile.h"
+#include "parser/ast.h"
+
+typedef struct Program Program;
+
+/* Reads and parses `path`; `import_path` are further folders (n of them) in which absolute imports
+ * are looked for.  NULL if the file can't be read (the error is in `d`). */
+Program *program_open(Arena *a, Pool *names, Diags *d, const char *path,
+                      const char *const *import_path, int n);
+/* The same from text in memory: `name` is what diagnostics call it.  Relative imports are looked
+ * for beside `name`. */
+Program *program_from_text(Arena *a, Pool *names, Diags *d, const char *name, const char *text,
+                           size_t len, const char *const *import_path, int n);
+const Module *program_module(const Program *p);
+
+typedef enum {
+  KP_RUNTIME,   /* a run-time argument */
+  KP_CONSTEXPR, /* annotated tl.constexpr */
+} KernelParamKind;
+
+typedef struct {
+  Name name;
+  KernelParamKind kind;
+  bool has_default;
+  bool tuned;            /* set by an autotune config or a heuristic of the file */
+  bool do_not_specialize;/* listed in jit(do_not_specialize=...): no ==1, no divisibility */
+  DType declared;        /* from an annotation such as tl.int64; DT_NONE if it says nothing */
+  bool is_const;         /* annotated tl.const */
+  const char *text;      /* the annotation as written, or "" */
+} KernelParam;
+
+typedef struct {
+  Name name;   /* NAME or Class.NAME */
+  Span span;
+  KernelParam *params;
+  uint32_t nparams;
+  const FuncDef *def;
+  bool helper;   /* called by another jit function of the file: listed after the entry kernels */
+  bool shadowed; /* a later definition has the same name */
+} Kernel;
+
+/* The kernels of the file, in order.  Returns their number. */
+uint32_t sema_kernels(Program *p, const Kernel **out);
+/* KERNEL of the command line: NAME, Class.NAME, NAME@LINE, or NULL/"" for the only one.  NULL and an
+ * error (which lists what there is) if it is none or several. */
+const Kernel *sema_find(Program *p, const char *which);
+
+typedef enum {
+  ARG_TYPE,      /* a run-time argument of `type`, divisible by `div` */
+  ARG_ONE,       /* an integer known to be 1: becomes a constant, not a parameter */
+  ARG_NONE,      /* None */
+  ARG_INT,       /* constexprs: */
+  ARG_BOOL,
+  ARG_FLOAT,
+  ARG_STR,
+  ARG_DTYPE,
+  ARG_FUNC       /* `s` names a jit function of the file */
+} ArgKind;
+
+typedef struct {
+  Name name;
+  ArgKind kind;
+  Type type;   /* ARG_TYPE: a scalar or a pointer (ARG_ONE: its integer dtype); ARG_DTYPE: dtype */
+  int64_t div; /* ARG_TYPE */
+  int64_t i;   /* ARG_INT, ARG_BOOL */
+  double f;    /* ARG_FLOAT */
+  const char *s; /* ARG_STR, ARG_FUNC */
+} KernelArg;
+
+/* Compiles `k` with these arguments (any order; parameters left out take their defaults).
+ * Launch options given as parameters of the options struct.  NULL after errors. */
+TileFunc *sema_compile(Program *p, const Kernel *k, const KernelArg *args, uint32_t nargs,
+                       Options options);
+
+#endif
