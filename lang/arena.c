@@ -1,11 +1,27 @@
 #include "lang/arena.h"
 
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { CHUNK_MIN = 1 << 16, ALIGN = 16 };
+enum { ALIGN = 16 };
+
+#ifdef ARENA_STRESS
+/* `make stress`: chunks so small that sanitizers see the edges of most objects, and the block
+ * whose number NEREID_FAIL_ALLOC gives (from 1) cannot be had. */
+enum { CHUNK_MIN = 32 };
+static bool must_fail(void) {
+  static atomic_long count;
+  const char *number = getenv("NEREID_FAIL_ALLOC");
+  return number && atomic_fetch_add(&count, 1) + 1 == atol(number);
+}
+#else
+enum { CHUNK_MIN = 1 << 16 };
+static bool must_fail(void) { return false; }
+#endif
 
 typedef struct Chunk {
   struct Chunk *next;
@@ -20,7 +36,7 @@ struct Arena {
 };
 
 Arena *arena_new(void) {
-  return calloc(1, sizeof(Arena));
+  return must_fail() ? NULL : calloc(1, sizeof(Arena));
 }
 
 void arena_free(Arena *a) {
@@ -48,7 +64,7 @@ static void add_chunk(Arena *a, size_t need) {
   size_t head = (sizeof(Chunk) + ALIGN - 1) & ~(size_t)(ALIGN - 1);
   size_t size = need > CHUNK_MIN ? need : CHUNK_MIN;
   if (size > SIZE_MAX - head) out_of_memory(a);
-  Chunk *c = calloc(1, head + size);
+  Chunk *c = must_fail() ? NULL : calloc(1, head + size);
   if (!c) out_of_memory(a);
   c->next = a->chunks;
   c->size = size;

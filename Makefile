@@ -1,0 +1,179 @@
+# Nereid's build.  `make` builds build/nereid and both libraries; the targets at the end of this
+# file are the rest.  A room's sources are found by wildcard, so a new file needs no line here.
+
+PREFIX ?= /usr/local
+DESTDIR ?=
+CC = gcc
+RE2C ?= re2c
+BISON ?= bison
+B ?= build
+VERSION := 0.1.0
+
+# The rooms, each of which may include headers of those before it only (`make lint`).
+ROOMS := lang parser sema lower codegen runtime graph cli
+
+CFLAGS ?= -O2 -g
+COMPILE = $(CC) -std=c11 -D_GNU_SOURCE -I. -I$B -Wall -Wextra -fPIC -fvisibility=hidden \
+  -ffp-contract=off $(CPPFLAGS) $(CFLAGS) -MMD -MP -c
+LINK = $(CC) $(CFLAGS) $(LDFLAGS)
+# Libraries that are linked statically into the bundle, and those of the C library.
+LIBS := -lsqlite3 -lxxhash
+SYSTEM_LIBS := -lm -ldl -lpthread
+DYNAMIC := -Wl,--as-needed $(LIBS) $(SYSTEM_LIBS)
+STATIC := -Wl,--as-needed -Wl,-Bstatic $(LIBS) -Wl,-Bdynamic $(SYSTEM_LIBS)
+
+# ---- sources ----
+
+room_sources = $(wildcard $1/*.c $1/*/*.c)
+GENERATED := $B/lang/std_text.c \
+  $(patsubst %.re,$B/%.c,$(wildcard parser/*.re)) $(patsubst %.y,$B/%.c,$(wildcard parser/*.y))
+GRAMMAR_H := $(patsubst %.y,$B/%.h,$(wildcard parser/*.y))
+LIBRARY_SOURCES := $(foreach room,$(filter-out cli,$(ROOMS)),$(call room_sources,$(room)))
+LIBRARY_OBJECTS := $(LIBRARY_SOURCES:%.c=$B/%.o) $(GENERATED:.c=.o)
+CLI_OBJECTS := $(patsubst %.c,$B/%.o,$(call room_sources,cli))
+STD_FILES := $(sort $(wildcard lang/std/*.py))
+UNIT_TESTS := $(patsubst %.c,$B/%,$(wildcard tests/unit/*.c))
+BENCHES := $(patsubst %.c,$B/%,$(wildcard bench/*.c))
+C_EXAMPLES := $(patsubst %.c,$B/%,$(wildcard examples/c/*.c))
+PUBLIC_HEADERS := $(wildcard runtime/nereid.h graph/nereid_graph.h)
+
+.PHONY: all demo check check-gpu bench stress golden lint fmt install bundle clean
+.DELETE_ON_ERROR:
+.SECONDARY:
+all: $(if $(CLI_OBJECTS),$B/nereid) $B/libnereid.a $B/libnereid.so
+
+# ---- products ----
+
+$B/nereid: $(CLI_OBJECTS) $B/nereid-internal.o
+	$(LINK) -o $@ $^ $(DYNAMIC)
+
+# All rooms but cli as one object: unit tests and benches link it and see every internal name.
+$B/nereid-internal.o: $(LIBRARY_OBJECTS)
+	$(LD) -r -o $@ $^
+
+# The same for users: only the names of the public headers are left to collide with theirs.
+$B/nereid-public.o: $B/nereid-internal.o
+	objcopy --localize-hidden $< $@
+
+$B/libnereid.a: $B/nereid-public.o
+	rm -f $@
+	$(AR) rcs $@ $<
+
+$B/libnereid.so: $B/nereid-internal.o
+	$(LINK) -shared -Wl,-soname,libnereid.so.0 -o $@ $< $(DYNAMIC)
+
+$B/tests/unit/%: $B/tests/unit/%.o $B/nereid-internal.o
+	$(LINK) -o $@ $^ $(DYNAMIC)
+
+$B/bench/%: $B/bench/%.o $B/nereid-internal.o
+	$(LINK) -o $@ $^ $(DYNAMIC)
+
+$B/examples/c/%: $B/examples/c/%.o $B/libnereid.a
+	$(LINK) -o $@ $^ $(DYNAMIC)
+
+# ---- objects and generated files ----
+
+$B/%.o: %.c | $(GRAMMAR_H) $B/build_id.h
+	@mkdir -p $(@D)
+	$(COMPILE) -o $@ $<
+
+$B/%.o: $B/%.c | $(GRAMMAR_H)
+	$(COMPILE) -o $@ $<
+
+$B/parser/%.c: parser/%.re
+	@mkdir -p $(@D)
+	$(RE2C) -W --input-encoding utf8 -o $@ $<
+
+$B/parser/%.c $B/parser/%.h &: parser/%.y
+	@mkdir -p $(@D)
+	$(BISON) -Wall -o $B/parser/$*.c --defines=$B/parser/$*.h $<
+
+# The standard library, as text: each line of lang/std/*.py becomes a C string.
+$B/lang/std_text.c: $(STD_FILES) $(wildcard lang/std) Makefile
+	@mkdir -p $(@D)
+	{ echo '#include "lang/std.h"'; \
+	  echo 'const NereidStdFile nereid_std_files[] = {'; \
+	  for f in $(STD_FILES); do \
+	    printf '{"%s",\n' "$${f##*/}"; \
+	    sed 's/\\/\\\\/g; s/"/\\"/g; s/?/\\?/g; s/^/"/; s/$$/\\n"/' "$$f"; \
+	    echo '""},'; \
+	  done; \
+	  echo '{0, 0}};'; } > $@
+
+# Part of every cache key: two builds of the same sources agree, any edit of them differs.
+BUILD_ID := $(shell cat $(sort $(foreach room,$(ROOMS), \
+  $(wildcard $(room)/*.[chy] $(room)/*.re $(room)/*/*.[ch] $(room)/*/*.py))) /dev/null \
+  | sha256sum | cut -c1-16)
+$B/build_id.h: FORCE
+	@mkdir -p $(@D)
+	@printf '#define NEREID_VERSION "%s"\n#define NEREID_BUILD_ID "%s"\n' \
+	  $(VERSION) $(BUILD_ID) > $@.new
+	@if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
+FORCE:
+
+-include $(shell find $B -name '*.d' 2>/dev/null)
+
+# ---- tests (tests/README.md) ----
+
+# The first Python 3 that has NumPy.
+find_python = $(shell for p in "$(PYTHON)" /usr/bin/python3 python3; do \
+  if [ -n "$$p" ] && "$$p" -c 'import numpy' 2>/dev/null; then echo "$$p"; break; fi; done)
+need_python = $(or $(find_python),$(error no Python 3 with NumPy found; set PYTHON))
+TEST_ENV = NEREID=$(abspath $B/nereid) NEREID_BUILD=$(abspath $B) PYTHON=$(need_python)
+
+check: all $(UNIT_TESTS) $(C_EXAMPLES)
+	@$(TEST_ENV) tests/all $(UNIT_TESTS) \
+	  $$(find tests -maxdepth 1 -type f -perm -u+x ! -name all ! -name 'gpu-*' | sort)
+
+# Both run what `make bundle` made, as they would on a machine without build tools.
+check-gpu: bundle
+	PYTHON=$(need_python) .bundle/nereid/tests/gpu-all
+
+bench: bundle
+	PYTHON=$(need_python) .bundle/nereid/bench/all
+
+# The same tests with sanitizers, arenas of tiny chunks, and allocations that fail on demand.
+stress:
+	$(MAKE) B=build-stress CPPFLAGS=-DARENA_STRESS CFLAGS='-O1 -g -fno-omit-frame-pointer \
+	  -fsanitize=address,undefined -fno-sanitize-recover=undefined' check
+	NEREID=$(abspath build-stress/nereid) tests/stress/failing-allocations
+
+golden: all
+	@$(TEST_ENV) $(need_python) tests/run.py --update
+
+lint:
+	@PYTHON=$(need_python) tests/lint
+
+# Headers and tables are laid out by hand.
+fmt:
+	clang-format -i $$(grep -L 'define .*(X)' $(foreach room,$(ROOMS),$(call room_sources,$(room))) \
+	  $(wildcard tests/unit/*.c bench/*.c examples/c/*.c))
+
+demo: $B/nereid
+	@$(TEST_ENV) $(need_python) examples/demo.py
+
+# ---- for users ----
+
+install: all
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/pkgconfig $(DESTDIR)$(PREFIX)/include
+	install $B/nereid $(DESTDIR)$(PREFIX)/bin/
+	install -m 644 $B/libnereid.a $(DESTDIR)$(PREFIX)/lib/
+	install $B/libnereid.so $(DESTDIR)$(PREFIX)/lib/libnereid.so.0
+	ln -sf libnereid.so.0 $(DESTDIR)$(PREFIX)/lib/libnereid.so
+	install -m 644 $(PUBLIC_HEADERS) $(DESTDIR)$(PREFIX)/include/
+	sed -e 's|@PREFIX@|$(PREFIX)|; s|@VERSION@|$(VERSION)|' \
+	  -e 's|@LIBS@|$(LIBS) $(SYSTEM_LIBS)|' nereid.pc.in \
+	  > $(DESTDIR)$(PREFIX)/lib/pkgconfig/nereid.pc
+
+# A folder that runs on any x86-64 Linux with glibc 2.36 or newer: laid out as this repository is,
+# so that the scripts in it find what they need in the same places.
+bundle: $(CLI_OBJECTS) $B/nereid-internal.o $(BENCHES:%=%.o)
+	rm -rf .bundle/nereid
+	mkdir -p .bundle/nereid/build/bench
+	$(LINK) -o .bundle/nereid/build/nereid $(CLI_OBJECTS) $B/nereid-internal.o $(STATIC)
+	for b in $(notdir $(BENCHES)); do $(LINK) -o .bundle/nereid/build/bench/$$b \
+	  $B/bench/$$b.o $B/nereid-internal.o $(STATIC) || exit 1; done
+	cp -R README.md LICENSE examples tests bench .bundle/nereid/
+
+clean:
+	rm -rf build build-stress .bundle

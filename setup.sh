@@ -1,0 +1,43 @@
+#!/bin/sh
+# Makes a bare Debian 12 ready, then builds and runs:
+#   sh setup.sh demo    kernels on real arrays: results, largest errors, times
+#   sh setup.sh check   the whole test suite
+# It installs only what is missing; with nothing missing it never calls apt.
+set -eu
+cd "$(dirname "$0")"
+
+packages="gcc libc6-dev binutils make re2c bison libgomp1 libsqlite3-dev libxxhash-dev
+          python3 python3-numpy"
+
+goal=${1:-}
+case $goal in
+  demo | check) ;;
+  *)
+    echo "usage: sh setup.sh demo|check" >&2
+    exit 2
+    ;;
+esac
+
+installed() {
+  [ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" = installed ]
+}
+
+missing=""
+for package in $packages; do
+  installed "$package" || missing="$missing $package"
+done
+
+if [ -n "$missing" ]; then
+  command="apt-get update && apt-get install -y --no-install-recommends$missing"
+  if [ "$(id -u)" = 0 ]; then
+    DEBIAN_FRONTEND=noninteractive sh -c "$command"
+  elif command -v sudo >/dev/null && sudo -n true 2>/dev/null; then
+    sudo DEBIAN_FRONTEND=noninteractive sh -c "$command"
+  else
+    echo "setup.sh: packages are missing; an administrator must run:" >&2
+    echo "$command" >&2
+    exit 2
+  fi
+fi
+
+exec make -j"$(nproc)" "$goal"
