@@ -1,0 +1,27 @@
+/* From level thread to text: PTX for GPUs, C for CPUs, by tables (codegen/ptx, codegen/c). */
+#ifndef NEREID_CODEGEN_CODEGEN_H
+#define NEREID_CODEGEN_CODEGEN_H
+
+#include "lower/machine.h"
+#include "lower/nest.h"
+
+typedef struct {
+  const char *text; /* NUL-terminated */
+  size_t len;
+  const char *entry; /* the kernel's symbol */
+  int64_t shared_bytes;
+  int threads;       /* of a program: warps * lanes on a GPU, 1 on a CPU */
+  int instructions;  /* PTX: printed instructions, for the budget */
+} Code;
+
+/* PTX for a nest at level thread.  False after errors (in `d`). */
+bool ptx_print(Arena *a, const Nest *n, const Machine *m, Diags *d, Code *out);
+
+/* C for a nest at level thread.  The entry has the type
+ *   void NAME(const void *args, const uint32_t grid[3], uint32_t begin, uint32_t end)
+ * args points at 8 bytes a parameter, in order; it runs the programs begin <= i < end of the
+ * linear grid (axis 0 fastest), which OpenMP divides among threads in a loop of its own:
+ *   void NAME_all(const void *args, const uint32_t grid[3], int threads). */
+bool c_print(Arena *a, const Nest *n, const Machine *m, Diags *d, Code *out);
+
+#endif

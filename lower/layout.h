@@ -1,0 +1,82 @@
+/* Layouts: where the elements of a tile live, written as mixed-radix digits.
+ *
+ * Per axis a layout lists digits from most to least significant, `extent@place:stride`.  The
+ * coordinate of a place (which warp, which lane, which register, ...) has the digit
+ * (coordinate / stride) % extent; the axis index is the mixed-radix number that the digits spell.
+ * Radices are mixed, so an extent may be any number; lane digits are powers of two.
+ *
+ * Example: 1024 elements over 4 warps, each thread holding 2 groups of 4 neighbours:
+ *
+ *   [1024 = 2@reg:4 4@warp:1 32@lane:1 4@reg:1]
+ *
+ *   element i:   reg bit = i / 512        -> register 4 * (i / 512) + i % 4
+ *                warp    = i / 128 % 4
+ *                lane    = i / 4 % 32
+ *
+ * Digits behind `*` replicate: they index no axis, so all their values hold the same element
+ * (`[1] * 4@warp:1 32@lane:1` is a scalar held by every thread).  When a replicated tile is stored
+ * or used by an atomic, only the replica whose digits are 0 acts.
+ *
+ * If the product of an axis's digits is larger than its extent, the axis is padded: positions at
+ * and past the extent hold nothing, and statements over it have an implied guard.
+ *
+ * Register numbers count elements, not 32-bit words.  Layouts of buffers use place byte instead:
+ * the strides are byte offsets, and `xor bits,base,shift` is applied to the byte address (bits
+ * [base, base+bits) are xored with bits [base+shift, base+shift+bits)).
+ */
+#ifndef NEREID_LOWER_LAYOUT_H
+#define NEREID_LOWER_LAYOUT_H
+
+#include "lang/dtype.h"
+
+typedef enum {
+  PLACE_PROGRAM, PLACE_CLUSTER, PLACE_WARP, PLACE_LANE, PLACE_REG, PLACE_SERIAL, PLACE_BYTE,
+  PLACE_COUNT
+} Place;
+
+enum { MAX_DIGITS = 24 };
+
+typedef struct {
+  int32_t extent;
+  int32_t stride; /* within the place */
+  uint8_t place;  /* Place */
+  int8_t axis;    /* the axis it indexes; -1: replication */
+} Digit;
+
+/* Digits of axis 0 first, most significant first; replication digits last. */
+typedef struct {
+  uint8_t rank;
+  uint8_t ndigits;
+  uint8_t xor_bits, xor_base, xor_shift; /* buffers; xor_bits 0: none */
+  int32_t shape[MAX_RANK];
+  Digit d[MAX_DIGITS];
+} Layout;
+
+const char *place_name(Place p);
+Layout layout_new(const Type *tile);
+/* Appends a digit below the others of its axis (axis -1: a replication digit).  Extent 1 is
+ * dropped. */
+void layout_push(Layout *l, int axis, Place place, int32_t extent, int32_t stride);
+bool layout_eq(const Layout *a, const Layout *b);
+/* Product of the digits' extents along an axis (>= shape[axis]). */
+int64_t layout_padded(const Layout *l, int axis);
+/* One more than the largest coordinate used in a place: how many registers, lanes, bytes... */
+int32_t layout_span(const Layout *l, Place place);
+/* What a digit counts along its axis: the product of the extents of the digits below it. */
+int64_t layout_weight(const Layout *l, int digit);
+/* True if some replication digit lies in lane or warp. */
+bool layout_replicated(const Layout *l);
+/* The layout of a tile without `axis` (its digits become replication; register and serial digits
+ * of the axis vanish and the remaining registers are numbered anew), and with a new axis of
+ * extent 1 at `axis`. */
+Layout layout_drop_axis(const Layout *l, int axis);
+Layout layout_insert_axis(const Layout *l, int axis);
+Layout layout_permute(const Layout *l, const int64_t *perm);
+/* Renumbers register strides so that digits keep their order and fill 0..n-1 without gaps. */
+void layout_pack_registers(Layout *l);
+/* "" or what is wrong: sizes, overlapping digits of one place, lane extents. */
+const char *layout_check(const Layout *l, int warps, int lanes);
+/* [128 = 2@warp:4 8@lane:4 8@reg:1, 64 = 4@lane:1 16@reg:8] * 2@warp:1 xor 3,4,3 */
+void layout_print(Text *out, const Layout *l);
+
+#endif

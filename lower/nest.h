@@ -1,0 +1,241 @@
+/* The loop-nest IR: how a kernel is computed, in two levels.
+ *
+ * Level nest: one statement a tile.  Variables are tiles with a layout; a NEST runs its body for
+ * every element of a layout; REDUCE, SCAN, DOT work on whole variables.  Barriers, shared buffers
+ * and copies are explicit.
+ * Level thread: what one thread does.  Variables are register arrays; subscripts are affine in the
+ * indices of `unroll` and `serial` loops.  Level thread is made from level nest by bind, and is
+ * what the interpreter runs and the printers of PTX and C print, one statement after the other.
+ *
+ * Variables are not SSA: loops update them in place, and an accumulator is never copied.
+ * A thread is one lane of one warp.  On a CPU a lane is a lane of a SIMD vector, and there is one
+ * warp: statements are executed for all lanes together.
+ *
+ * Text form (nest_print, nest_parse; print, parse, print gives the same text), level thread:
+ *
+ *   nest @add level thread {target "sm_90a", num_warps 4, lanes 32} {
+ *     param %x : *f32 {arg 0, div 16}
+ *     param %n : i32 {arg 3}
+ *     buffer @red : shared 128 {align 16, offset 0}
+ *     var %pid : i32 uniform
+ *     var %v : f32[8]                       # a register array; without brackets a scalar
+ *     var %g : i1[2]
+ *     %pid = pid {axis 0}
+ *     %t = add %base, %lane4 : i32 @"add.py":7:11
+ *     unroll a:2 {
+ *       %g[a] = lt %off[a], %n : i32
+ *       %v[4*a] = ld [%p + 2048*a] {n 4} if %g[a] : f32
+ *     }
+ *     unroll a:2 { unroll b:4 { %v[4*a + b] = add %v[4*a + b], 1.0 : f32 } }
+ *     st [@red + %t + 4], %s : f32
+ *     bar
+ *   }
+ *
+ * The type behind `:` is that of the operation: what a load reads, a comparison compares, a cast
+ * converts from (`: f32 to bf16`).  An operand is a variable with its subscript, or a number, or
+ * an affine form of indices in parentheses: `add %x, (512*a + 4)`.
+ *
+ * Level nest: variables are declared with their tile and layout, subscripts are the nest's axes:
+ *
+ *   var %v : f32[1024] [1024 = 2@reg:4 4@warp:1 32@lane:1 4@reg:1]
+ *   nest i:1024 [1024 = 2@reg:4 4@warp:1 32@lane:1 4@reg:1] {
+ *     %0 = add %off, (i) : i32 ; ... ; %v[i] = ld [%3] if %2 : f32
+ *   }
+ *   %s = reduce %v {axis 0, combine "add"}
+ */
+#ifndef NEREID_LOWER_NEST_H
+#define NEREID_LOWER_NEST_H
+
+#include "lang/tile.h"
+#include "lower/layout.h"
+#include "lower/nest_ops.h"
+
+typedef enum {
+#define X(id, levels, dsts, srcs, mems, regions, attrs, doc) NEST_##id,
+  NEST_OPS(X)
+#undef X
+  NEST_OP_COUNT
+} NestCode;
+
+typedef enum { NEST_LEVEL_NEST, NEST_LEVEL_THREAD } NestLevel;
+
+typedef enum {
+#define X(name, kind) NA_##name,
+  NEST_ATTRS(X)
+#undef X
+  NA_COUNT
+} NestAttrKey;
+
+/* The index of an unroll or serial loop, or the axis of a nest. */
+typedef struct {
+  Name name;
+  int32_t extent;
+  uint32_t id;
+} NestIndex;
+
+enum { MAX_TERMS = 8 };
+
+/* c + sum of coef * index.  For serial and unrolled loops, constants at print time or cheap. */
+typedef struct {
+  int64_t c;
+  uint8_t n;
+  struct {
+    NestIndex *index;
+    int64_t coef;
+  } t[MAX_TERMS];
+} Affine;
+
+typedef struct NestVar {
+  Name name; /* unique in the kernel */
+  DType dtype;
+  DType elem;       /* of pointers */
+  uint32_t id;      /* dense */
+  uint32_t count;   /* level thread: registers a thread; 1 for a scalar */
+  bool uniform;     /* the same value in every lane and warp of the program */
+  bool is_param;
+  Type tile;        /* level nest: rank > 0 for a tile */
+  Layout layout;    /* level nest, tiles only */
+  uint32_t arg;     /* params: place among the kernel's declared parameters */
+  int64_t div;      /* params: known divisor */
+} NestVar;
+
+/* A region of shared memory (on a CPU: of the thread's scratch). */
+typedef struct {
+  Name name;
+  uint32_t id;
+  int64_t bytes;
+  int64_t align;
+  int64_t offset; /* -1 until pass place has run */
+  DType dtype;    /* what it holds, for reading */
+} NestBuffer;
+
+typedef enum { REF_NONE, REF_VAR, REF_AFFINE, REF_FLOAT } RefKind;
+
+/* An operand or a destination. */
+typedef struct {
+  uint8_t kind;
+  NestVar *var; /* REF_VAR */
+  Affine sub;   /* REF_VAR: which register; REF_AFFINE: the value (an integer constant has n = 0).
+                   Level nest, tiles: unused, see axes */
+  double f;     /* REF_FLOAT */
+  /* Level nest, REF_VAR of a tile: one subscript an axis of the tile, each affine in nest axes. */
+  Affine *axes;
+} Ref;
+
+/* base (a pointer, or a 32-bit byte offset if there is a buffer) + buffer + bytes. */
+typedef struct {
+  NestBuffer *buffer; /* shared memory; NULL: global, and base is a pointer variable */
+  Ref base;           /* may be REF_NONE with a buffer */
+  Affine bytes;
+} Mem;
+
+typedef struct {
+  uint8_t key; /* NestAttrKey */
+  int64_t i;
+  Name s;
+} NestAttr;
+
+typedef struct NestStmt NestStmt;
+typedef struct NestBlock NestBlock;
+
+struct NestStmt {
+  NestCode code;
+  TileCode op;       /* NEST_OP */
+  DType type, to;    /* of the operation; `to` for CAST and BITCAST */
+  DType elem;        /* of a pointer-typed operation: the pointee (PTR_ADD scales by it) */
+  bool rtz;          /* CAST: rounds towards zero */
+  Span span;
+  NestStmt *prev, *next;
+  NestBlock *parent;
+  Ref *dsts, *srcs;
+  uint32_t ndsts, nsrcs;
+  Mem mems[2];
+  uint32_t nmems;
+  Ref guard;         /* REF_NONE: always */
+  NestAttr *attrs;
+  uint32_t nattrs;
+  NestBlock *regions[2];
+  uint32_t nregions;
+  NestIndex *index;  /* UNROLL, SERIAL */
+  NestIndex **axes;  /* NEST, COPY: layout.rank of them */
+  Layout layout;     /* NEST, COPY */
+};
+
+struct NestBlock {
+  NestStmt *first, *last;
+  NestStmt *owner;
+  NestVar **params; /* REDUCE, SCAN: scalars */
+  uint32_t nparams;
+};
+
+typedef struct {
+  Arena *arena;
+  Pool *names;
+  Name name;
+  Span span;
+  NestLevel level;
+  Options options;
+  int lanes;           /* 32, or the CPU's SIMD width in elements */
+  int warps;
+  NestVar **params;    /* in the order in which the compiled kernel takes them */
+  uint32_t nparams;
+  NestVar **vars;      /* params too, by id */
+  uint32_t nvars;
+  NestBuffer **buffers;
+  uint32_t nbuffers;
+  uint32_t nindices;
+  int64_t shared_bytes; /* after pass place */
+  NestBlock *body;
+} Nest;
+
+/* ---- tables ---- */
+const char *nest_op_name(NestCode c);
+NestCode nest_op_parse(const char *name, size_t len); /* NEST_OP_COUNT if there is none */
+bool nest_op_in_level(NestCode c, NestLevel level);
+const char *nest_attr_name(NestAttrKey k);
+
+/* ---- building ---- */
+Nest *nest_new(Arena *a, Pool *names, Name name, Options options, NestLevel level);
+/* A new variable; the name is made unique. */
+NestVar *nest_var(Nest *n, const char *name, DType dtype, DType elem, uint32_t count, bool uniform);
+NestBuffer *nest_buffer(Nest *n, const char *name, DType dtype, int64_t bytes, int64_t align);
+NestIndex *nest_index(Nest *n, const char *name, int32_t extent);
+
+typedef struct {
+  Nest *nest;
+  NestBlock *block;
+  NestStmt *before; /* NULL: at the end of block */
+  Span span;
+} NestBuilder;
+
+NestBlock *nest_block(Nest *n, NestStmt *owner);
+NestStmt *nest_stmt(NestBuilder *b, NestCode code, uint32_t ndsts, uint32_t nsrcs);
+NestStmt *nest_op(NestBuilder *b, TileCode op, DType type, Ref dst, Ref x, Ref y, Ref z);
+void nest_remove(NestStmt *s);
+void nest_move_before(NestStmt *s, NestStmt *place);
+void nest_set_int(Nest *n, NestStmt *s, NestAttrKey k, int64_t v);
+void nest_set_str(Nest *n, NestStmt *s, NestAttrKey k, const char *v);
+int64_t nest_int(const NestStmt *s, NestAttrKey k, int64_t dflt);
+Name nest_str(const NestStmt *s, NestAttrKey k, Name dflt);
+
+Ref ref_none(void);
+Ref ref_var(NestVar *v);
+Ref ref_sub(NestVar *v, Affine sub);
+Ref ref_int(int64_t i);
+Ref ref_affine(Affine a);
+Ref ref_float(double f);
+Affine affine_const(int64_t c);
+Affine affine_index(NestIndex *i, int64_t coef);
+/* a + b; false if it would take more than MAX_TERMS terms. */
+bool affine_add(Affine *a, const Affine *b);
+void affine_scale(Affine *a, int64_t by);
+bool affine_eq(const Affine *a, const Affine *b);
+
+/* ---- text, checking, running ---- */
+void nest_print(Text *out, const Nest *n, const Diags *d);
+/* Reads one `nest` from an IR file's text from *at on; NULL at the end or after an error. */
+Nest *nest_parse(Arena *a, Pool *names, Diags *d, uint32_t file, size_t *at);
+/* Structure, types, subscripts within bounds, ops of the level; errors go to `d`. */
+bool nest_verify(const Nest *n, Diags *d);
+
+#endif
