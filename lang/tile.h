@@ -121,7 +121,12 @@ struct TileFunc {
   TileBlock *body;
   Options options;
   uint32_t nvalues;
+  uint32_t ir_file; /* the IR text it was read from, 0 if none: what states no place has its own
+                       place there, which is not printed */
 };
+
+/* Blocks nest this deep at most (the reader and the verifier refuse more), so walks may recurse. */
+enum { TILE_MAX_DEPTH = 200 };
 
 /* ---- the tables ---- */
 const char *tile_op_name(TileCode c);  /* "program_id" */
@@ -129,6 +134,8 @@ TileCode tile_op_parse(const char *name, size_t len); /* TILE_OP_COUNT if there 
 unsigned tile_op_flags(TileCode c);
 const char *tile_op_doc(TileCode c);
 const char *tile_op_args(TileCode c);  /* the letters of the table */
+const char *tile_op_results(TileCode c);
+const char *tile_op_rule(TileCode c);  /* "same", "given", ... */
 const char *tile_op_attrs(TileCode c); /* names, separated by spaces */
 const char *tile_attr_name(TileAttrKey k);
 TileAttrKind tile_attr_kind(TileAttrKey k);
@@ -155,6 +162,8 @@ TileFunc *tile_func_new(Arena *a, Pool *names, Name name, Span span, Options opt
 TileValue *tile_add_param(TileFunc *f, Name name, Type type, uint32_t arg, int64_t div);
 TileBlock *tile_block_new(TileFunc *f, TileOp *owner);
 TileValue *tile_block_param(TileFunc *f, TileBlock *b, Type type, Name name);
+/* The same for `n` of them at once, on a block that has none. */
+void tile_block_params(TileFunc *f, TileBlock *b, const Type *types, const Name *names, uint32_t n);
 /* A new op at the builder's place, its operands copied, with fresh results of the given types. */
 TileOp *tile_build(TileBuilder *b, TileCode code, TileValue *const *args, uint32_t nargs,
                    const Type *types, uint32_t nresults);

@@ -117,12 +117,13 @@ X(CONDITION,   "vv*",   "0", given,   TERM,             "",            "goes on 
 X(RETURN,      "",      "0", given,   TERM,             "",            "the end of the kernel")
 /* clang-format on */
 
-/* Attributes: X(name, kind): int, bool, str, ints (a list), num (a constant of the result's dtype) */
+/* Attributes: X(name, kind): int, bool, str, ints (a list), num (a constant of the result's dtype).
+ * They are kept and printed in this order, which is that of the rows above as well. */
 #define TILE_ATTRS(X)                                                                           \
   X(value, num) X(axis, int) X(start, int) X(end, int) X(perm, ints) X(starts, ints)            \
   X(strides, ints) X(rounding, str) X(div, ints) X(contig, ints) X(constancy, ints)             \
-  X(precision, str) X(max_imprecise, int) X(combine, str) X(reverse, bool) X(cache, str)        \
-  X(evict, str) X(volatile, bool) X(check, ints) X(pad, str) X(kind, str) X(sem, str)           \
+  X(precision, str) X(max_imprecise, int) X(reverse, bool) X(combine, str) X(check, ints)       \
+  X(pad, str) X(cache, str) X(evict, str) X(volatile, bool) X(kind, str) X(sem, str)            \
   X(scope, str) X(message, str) X(num_stages, int) X(unroll, int) X(flatten, bool)              \
   X(warp_specialize, bool) X(disallow_acc_multi_buffer, bool) X(disable_licm, bool)
 
