@@ -1,0 +1,97 @@
+#!/usr/bin/env python3
+"""The golden runner: the files beside a test say what it is (tests/README.md).
+
+    run.py [--update] [PATH...]     only tests whose path contains one of PATH
+"""
+import concurrent.futures, difflib, os, pathlib, re, shlex, shutil, subprocess, sys, tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parent
+NEREID = os.path.abspath(os.environ.get("NEREID", ROOT.parent / "build" / "nereid"))
+os.environ["PATH"] = ":".join([os.path.dirname(NEREID), os.environ["PATH"], "/usr/local/cuda/bin"])
+EMITS = ("ast", "tile", "nest", "thread", "ptx", "c")
+IRS = (".tile", ".nest", ".thread")
+
+
+def header(path, word):
+    """What follows `word:` in the comment lines that a test file begins with."""
+    comments = re.match(r"(?:(?:#|//|;).*\n)*", path.read_text(errors="replace"))[0]
+    return " ".join(re.findall(rf"(?m)^\W+{word}:(.*)$", comments))
+
+
+def missing(path):
+    """The first of the test's `only:` conditions that this machine lacks, or None."""
+    for tool in header(path, "only").split():
+        if not (os.path.exists("/dev/nvidiactl") if tool == "cuda" else shutil.which(tool)):
+            return tool
+
+
+def checks(path):
+    """The (command, {expected file: stdout, stderr or status}) pairs of one test file."""
+    base, args = path.with_suffix(""), shlex.split(header(path, "nereid"))
+    expected = lambda suffix: pathlib.Path(f"{base}{suffix}")
+    nereid = [NEREID, "compile", path.name]
+    if path.suffix == ".cmd":
+        kinds = {expected("." + kind): kind for kind in ("stdout", "stderr", "status")}
+        yield ["sh", "-c", path.read_text()], kinds
+    elif path.suffix == ".py":
+        for kind in (k for k in EMITS if expected("." + k).exists()):
+            target = ["--target", "cpu"] if kind == "c" else []
+            yield nereid + ["--emit", kind] + target + args, {expected("." + kind): "stdout"}
+        if expected(".err").exists():
+            yield nereid + args, {expected(".err"): "stderr"}
+    elif not expected(".py").exists():
+        passes = ["--run-passes", path.parent.name] if path.parent.parent.name == "passes" else []
+        for suffix, kind in ((".out", "stdout"), (".err", "stderr")):
+            if expected(suffix).exists():
+                yield nereid + passes + args, {expected(suffix): kind}
+
+
+def compare(file, kind, got, update):
+    """The failure text of one stream, empty if it is as expected."""
+    want = file.read_text() if file.exists() else "0\n" if kind == "status" else ""
+    if got == want:
+        return ""
+    if update:
+        file.write_text(got)
+        return ""
+    diff = difflib.unified_diff(want.splitlines(1), got.splitlines(1), str(file), "got")
+    return "".join(line if line.endswith("\n") else line + "\n" for line in diff)
+
+
+def run(test):
+    path, command, kinds, update = test
+    with tempfile.TemporaryDirectory() as tmp:
+        done = subprocess.run(command, cwd=path.parent, env=dict(os.environ, TMP=tmp),
+                              capture_output=True, stdin=subprocess.DEVNULL)
+    got = {"stdout": done.stdout.decode(errors="replace"),
+           "stderr": done.stderr.decode(errors="replace"), "status": f"{done.returncode}\n"}
+    wanted = 1 if "stderr" in kinds.values() else 0
+    if path.suffix != ".cmd" and done.returncode != wanted:
+        problem = f"status {done.returncode}, expected {wanted}\n{got['stderr']}"
+    else:
+        problem = "".join(compare(f, kind, got[kind], update) for f, kind in kinds.items())
+    name = path.name if path.suffix == ".cmd" else shlex.join(["nereid"] + command[1:])
+    return problem and f"FAIL {path.parent.relative_to(ROOT)}/: {name}\n{problem}"
+
+
+def main():
+    update, only = "--update" in sys.argv, [a for a in sys.argv[1:] if not a.startswith("--")]
+    tests, skipped = [], {}
+    for path in sorted(ROOT.rglob("*")):
+        if path.suffix in (".py", ".cmd") + IRS and (not only or any(o in str(path) for o in only)):
+            for command, kinds in checks(path):
+                lacks = missing(path)
+                if lacks:
+                    skipped[lacks] = skipped.get(lacks, 0) + 1
+                else:
+                    tests.append((path, command, kinds, update))
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        failures = [text for text in pool.map(run, tests) if text]
+    print("".join(failures), end="")
+    for tool, count in skipped.items():
+        print(f"{count} skipped: no {tool}")
+    print(f"{len(tests) - len(failures)} passed, {len(failures)} failed")
+    return bool(failures)
+
+
+sys.exit(main())
