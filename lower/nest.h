@@ -66,7 +66,19 @@ typedef enum {
   NA_COUNT
 } NestAttrKey;
 
-/* The index of an unroll or serial loop, or the axis of a nest. */
+typedef enum { NAK_int, NAK_bool, NAK_str } NestAttrKind;
+
+/* A row of the table. */
+typedef struct {
+  const char *name;       /* "cp.async" */
+  unsigned levels;        /* bit NestLevel */
+  int dsts, srcs;         /* -1: any number */
+  int mems, regions;      /* regions: at most */
+  const char *attrs, *doc;
+} NestOpInfo;
+
+/* The index of an unroll or serial loop, or the axis of a nest.  Names need not differ: the printer
+ * makes those of nested loops differ. */
 typedef struct {
   Name name;
   int32_t extent;
@@ -137,6 +149,8 @@ typedef struct {
 
 typedef struct NestStmt NestStmt;
 typedef struct NestBlock NestBlock;
+typedef struct NestNames NestNames; /* names in use (nest.c) */
+enum { NEST_MAX_REGIONS = 2 };
 
 struct NestStmt {
   NestCode code;
@@ -154,7 +168,7 @@ struct NestStmt {
   Ref guard;         /* REF_NONE: always */
   NestAttr *attrs;
   uint32_t nattrs;
-  NestBlock *regions[2];
+  NestBlock *regions[NEST_MAX_REGIONS];
   uint32_t nregions;
   NestIndex *index;  /* UNROLL, SERIAL */
   NestIndex **axes;  /* NEST, COPY: layout.rank of them */
@@ -184,20 +198,26 @@ typedef struct {
   NestBuffer **buffers;
   uint32_t nbuffers;
   uint32_t nindices;
+  NestNames *var_names, *buffer_names;
   int64_t shared_bytes; /* after pass place */
   NestBlock *body;
 } Nest;
 
 /* ---- tables ---- */
+const NestOpInfo *nest_op_info(NestCode c);
 const char *nest_op_name(NestCode c);
 NestCode nest_op_parse(const char *name, size_t len); /* NEST_OP_COUNT if there is none */
 bool nest_op_in_level(NestCode c, NestLevel level);
 const char *nest_attr_name(NestAttrKey k);
+NestAttrKind nest_attr_kind(NestAttrKey k);
 
 /* ---- building ---- */
 Nest *nest_new(Arena *a, Pool *names, Name name, Options options, NestLevel level);
-/* A new variable; the name is made unique. */
+/* A new variable; the name is made unique (acc, acc_1, ...), NULL is its number. */
 NestVar *nest_var(Nest *n, const char *name, DType dtype, DType elem, uint32_t count, bool uniform);
+/* A uniform scalar at the end of the parameters. */
+NestVar *nest_param(Nest *n, const char *name, DType dtype, DType elem, uint32_t arg, int64_t div);
+NestVar *nest_tile_var(Nest *n, const char *name, Type tile, const Layout *layout); /* level nest */
 NestBuffer *nest_buffer(Nest *n, const char *name, DType dtype, int64_t bytes, int64_t align);
 NestIndex *nest_index(Nest *n, const char *name, int32_t extent);
 
@@ -208,11 +228,17 @@ typedef struct {
   Span span;
 } NestBuilder;
 
+/* An empty block; with an owner, the owner's next region. */
 NestBlock *nest_block(Nest *n, NestStmt *owner);
+/* A statement at the builder's place, its references empty; regions are added by nest_block, and
+ * for an IF or a WHILE both, the else may stay empty. */
 NestStmt *nest_stmt(NestBuilder *b, NestCode code, uint32_t ndsts, uint32_t nsrcs);
+/* An elementwise op on `type`; trailing absent operands are ref_none().  CAST and BITCAST: set `to`
+ * (and rtz) afterwards. */
 NestStmt *nest_op(NestBuilder *b, TileCode op, DType type, Ref dst, Ref x, Ref y, Ref z);
 void nest_remove(NestStmt *s);
 void nest_move_before(NestStmt *s, NestStmt *place);
+const NestAttr *nest_attr(const NestStmt *s, NestAttrKey k); /* NULL if it is not there */
 void nest_set_int(Nest *n, NestStmt *s, NestAttrKey k, int64_t v);
 void nest_set_str(Nest *n, NestStmt *s, NestAttrKey k, const char *v);
 int64_t nest_int(const NestStmt *s, NestAttrKey k, int64_t dflt);

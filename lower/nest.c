@@ -1,0 +1,376 @@
+#include "lower/nest.h"
+
+#include <string.h>
+
+/* ---- tables ---- */
+
+/* Names are the ids in lower case with '.' for '_'.  A character of a literal is a constant for gcc
+ * and clang, so the table needs neither a second list nor code that runs first. */
+#define CHAR_AT(s, i) ((s)[(i) < sizeof(s) ? (i) : sizeof(s) - 1])
+#define LOW(s, i)                                                                       \
+  ((char)(CHAR_AT(s, i) >= 'A' && CHAR_AT(s, i) <= 'Z' ? CHAR_AT(s, i) + 32             \
+                                                       : CHAR_AT(s, i) == '_' ? '.'     \
+                                                                              : CHAR_AT(s, i)))
+#define LOW4(s, i) LOW(s, i), LOW(s, (i) + 1), LOW(s, (i) + 2), LOW(s, (i) + 3)
+enum { NAME_SIZE = 16 };
+#define LOWER(s) {LOW4(s, 0), LOW4(s, 4), LOW4(s, 8), LOW4(s, 12)}
+
+#define X(id, levels, dsts, srcs, mems, regions, attrs, doc) \
+  _Static_assert(sizeof(#id) <= NAME_SIZE, "a statement's name is too long: " #id);
+NEST_OPS(X)
+#undef X
+
+static const char names[NEST_OP_COUNT][NAME_SIZE] = {
+#define X(id, levels, dsts, srcs, mems, regions, attrs, doc) [NEST_##id] = LOWER(#id),
+    NEST_OPS(X)
+#undef X
+};
+
+enum { LEVEL_N = 1 << NEST_LEVEL_NEST, LEVEL_T = 1 << NEST_LEVEL_THREAD };
+enum { LEVELS_N = LEVEL_N, LEVELS_T = LEVEL_T, LEVELS_NT = LEVEL_N | LEVEL_T };
+
+static const NestOpInfo ops[NEST_OP_COUNT] = {
+#define X(id, levels, dsts, srcs, mems, regions, attrs, doc) \
+  [NEST_##id] = {names[NEST_##id], LEVELS_##levels, dsts, srcs, mems, regions, attrs, doc},
+    NEST_OPS(X)
+#undef X
+};
+
+static const struct {
+  const char *name;
+  NestAttrKind kind;
+} attr_keys[NA_COUNT] = {
+#define X(name, kind) [NA_##name] = {#name, NAK_##kind},
+    NEST_ATTRS(X)
+#undef X
+};
+
+const NestOpInfo *nest_op_info(NestCode c) { return &ops[c]; }
+const char *nest_op_name(NestCode c) { return ops[c].name; }
+bool nest_op_in_level(NestCode c, NestLevel level) { return ops[c].levels >> level & 1; }
+const char *nest_attr_name(NestAttrKey k) { return attr_keys[k].name; }
+NestAttrKind nest_attr_kind(NestAttrKey k) { return attr_keys[k].kind; }
+
+NestCode nest_op_parse(const char *name, size_t len) {
+  for (int c = 0; len < NAME_SIZE && c < NEST_OP_COUNT; c++)
+    if (!memcmp(names[c], name, len) && !names[c][len]) return (NestCode)c;
+  return NEST_OP_COUNT;
+}
+
+/* ---- names of variables and buffers ---- */
+
+/* The names in use, each with the suffix to try next when it is asked for again; so that making
+ * a name unique takes one look, not one for each earlier `acc_1`, `acc_2`. */
+typedef struct {
+  Name name;
+  uint32_t next;
+} UsedName;
+
+struct NestNames {
+  UsedName *slots;
+  uint32_t size, count; /* size: a power of two */
+};
+
+/* Names are interned: the pointer is the key. */
+static UsedName *find_name(NestNames *t, Name name) {
+  uint64_t h = ((uint64_t)(uintptr_t)name >> 4) * UINT64_C(0x9E3779B97F4A7C15);
+  uint32_t i = (uint32_t)(h >> 32) & (t->size - 1);
+  while (t->slots[i].name && t->slots[i].name != name) i = (i + 1) & (t->size - 1);
+  return &t->slots[i];
+}
+
+static void grow_names(Arena *a, NestNames *t) {
+  NestNames bigger = {ARENA_ARRAY(a, UsedName, t->size * 2), t->size * 2, t->count};
+  for (uint32_t i = 0; i < t->size; i++)
+    if (t->slots[i].name) *find_name(&bigger, t->slots[i].name) = t->slots[i];
+  *t = bigger;
+}
+
+static NestNames *names_new(Arena *a) {
+  NestNames *t = ARENA_NEW(a, NestNames);
+  t->size = 64;
+  t->slots = ARENA_ARRAY(a, UsedName, t->size);
+  return t;
+}
+
+/* True if the name was free; it is used from now on. */
+static bool claim_name(Arena *a, NestNames *t, Name name) {
+  UsedName *u = find_name(t, name);
+  if (u->name) return false;
+  *u = (UsedName){name, 1};
+  if (++t->count * 2 > t->size) grow_names(a, t);
+  return true;
+}
+
+static Name unique_name(Nest *n, NestNames *t, const char *wanted) {
+  Name base = pool_name(n->names, wanted);
+  if (claim_name(n->arena, t, base)) return base;
+  for (uint32_t k = find_name(t, base)->next;; k++) {
+    Name name = pool_name(n->names, arena_printf(n->arena, "%s_%u", base, k));
+    if (!claim_name(n->arena, t, name)) continue;
+    find_name(t, base)->next = k + 1;
+    return name;
+  }
+}
+
+/* ---- making a nest ---- */
+
+Nest *nest_new(Arena *a, Pool *pool, Name name, Options options, NestLevel level) {
+  Nest *n = ARENA_NEW(a, Nest);
+  n->arena = a;
+  n->names = pool;
+  n->name = name;
+  n->level = level;
+  n->options = options;
+  n->lanes = 32;
+  n->warps = options.num_warps;
+  n->var_names = names_new(a);
+  n->buffer_names = names_new(a);
+  n->body = nest_block(n, NULL);
+  return n;
+}
+
+/* Room for one more in a list whose capacity is the next power of two of its length. */
+static void *list_room(Arena *a, void *list, uint32_t len, size_t item) {
+  if (len & (len - 1)) return list;
+  if (!len) return arena_array(a, 1, item);
+  return arena_grow(a, list, len * item, (size_t)len * 2 * item);
+}
+
+NestVar *nest_var(Nest *n, const char *name, DType dtype, DType elem, uint32_t count,
+                  bool uniform) {
+  NestVar *v = ARENA_NEW(n->arena, NestVar);
+  v->id = n->nvars;
+  if (!name) name = arena_printf(n->arena, "%u", v->id);
+  v->name = unique_name(n, n->var_names, name);
+  v->dtype = dtype;
+  v->elem = elem;
+  v->count = count;
+  v->uniform = uniform;
+  v->tile = (Type){.dtype = (uint8_t)dtype, .elem = (uint8_t)elem};
+  v->div = 1;
+  n->vars = list_room(n->arena, n->vars, n->nvars, sizeof *n->vars);
+  n->vars[n->nvars++] = v;
+  return v;
+}
+
+NestVar *nest_param(Nest *n, const char *name, DType dtype, DType elem, uint32_t arg,
+                    int64_t div) {
+  NestVar *v = nest_var(n, name, dtype, elem, 1, true);
+  v->is_param = true;
+  v->arg = arg;
+  v->div = div;
+  n->params = list_room(n->arena, n->params, n->nparams, sizeof *n->params);
+  n->params[n->nparams++] = v;
+  return v;
+}
+
+NestVar *nest_tile_var(Nest *n, const char *name, Type tile, const Layout *layout) {
+  NestVar *v = nest_var(n, name, (DType)tile.dtype, (DType)tile.elem, 1, false);
+  v->tile = tile;
+  v->layout = *layout;
+  return v;
+}
+
+NestBuffer *nest_buffer(Nest *n, const char *name, DType dtype, int64_t bytes, int64_t align) {
+  NestBuffer *b = ARENA_NEW(n->arena, NestBuffer);
+  b->id = n->nbuffers;
+  if (!name) name = arena_printf(n->arena, "%u", b->id);
+  b->name = unique_name(n, n->buffer_names, name);
+  b->dtype = dtype;
+  b->bytes = bytes;
+  b->align = align;
+  b->offset = -1;
+  n->buffers = list_room(n->arena, n->buffers, n->nbuffers, sizeof *n->buffers);
+  n->buffers[n->nbuffers++] = b;
+  return b;
+}
+
+NestIndex *nest_index(Nest *n, const char *name, int32_t extent) {
+  NestIndex *i = ARENA_NEW(n->arena, NestIndex);
+  i->name = pool_name(n->names, name ? name : "i");
+  i->extent = extent;
+  i->id = n->nindices++;
+  return i;
+}
+
+/* ---- statements ---- */
+
+NestBlock *nest_block(Nest *n, NestStmt *owner) {
+  NestBlock *b = ARENA_NEW(n->arena, NestBlock);
+  b->owner = owner;
+  if (!owner) return b;
+  if (owner->nregions == NEST_MAX_REGIONS) BUG("too many regions in %s", nest_op_name(owner->code));
+  owner->regions[owner->nregions++] = b;
+  return b;
+}
+
+/* Links `s` into `block` before `before`, or at the end. */
+static void link_stmt(NestStmt *s, NestBlock *block, NestStmt *before) {
+  s->parent = block;
+  s->next = before;
+  s->prev = before ? before->prev : block->last;
+  *(s->prev ? &s->prev->next : &block->first) = s;
+  *(before ? &before->prev : &block->last) = s;
+}
+
+NestStmt *nest_stmt(NestBuilder *b, NestCode code, uint32_t ndsts, uint32_t nsrcs) {
+  Arena *a = b->nest->arena;
+  NestStmt *s = ARENA_NEW(a, NestStmt);
+  s->code = code;
+  s->span = b->span;
+  s->ndsts = ndsts;
+  s->dsts = ARENA_ARRAY(a, Ref, ndsts);
+  s->nsrcs = nsrcs;
+  s->srcs = ARENA_ARRAY(a, Ref, nsrcs);
+  s->nmems = (uint32_t)ops[code].mems;
+  link_stmt(s, b->block, b->before);
+  return s;
+}
+
+NestStmt *nest_op(NestBuilder *b, TileCode op, DType type, Ref dst, Ref x, Ref y, Ref z) {
+  uint32_t nsrcs = z.kind ? 3 : y.kind ? 2 : x.kind ? 1 : 0;
+  NestStmt *s = nest_stmt(b, NEST_OP, 1, nsrcs);
+  s->op = op;
+  s->type = s->to = type;
+  s->elem = type == DT_PTR && dst.kind == REF_VAR ? dst.var->elem : DT_NONE;
+  s->dsts[0] = dst;
+  if (nsrcs > 0) s->srcs[0] = x;
+  if (nsrcs > 1) s->srcs[1] = y;
+  if (nsrcs > 2) s->srcs[2] = z;
+  return s;
+}
+
+void nest_remove(NestStmt *s) {
+  NestBlock *b = s->parent;
+  *(s->prev ? &s->prev->next : &b->first) = s->next;
+  *(s->next ? &s->next->prev : &b->last) = s->prev;
+  s->prev = s->next = NULL;
+  s->parent = NULL;
+}
+
+void nest_move_before(NestStmt *s, NestStmt *place) {
+  if (s == place) return;
+  nest_remove(s);
+  link_stmt(s, place->parent, place);
+}
+
+/* ---- attributes ---- */
+
+static void drop_attr(NestStmt *s, NestAttrKey k) {
+  uint32_t n = 0;
+  for (uint32_t i = 0; i < s->nattrs; i++)
+    if (s->attrs[i].key != k) s->attrs[n++] = s->attrs[i];
+  s->nattrs = n;
+}
+
+/* The attribute of that key, made in its place (the order of keys) if it is not there yet. */
+static NestAttr *slot_of(Nest *n, NestStmt *s, NestAttrKey k) {
+  uint32_t at = 0;
+  while (at < s->nattrs && s->attrs[at].key < k) at++;
+  if (at < s->nattrs && s->attrs[at].key == k) return &s->attrs[at];
+  NestAttr *list = ARENA_ARRAY(n->arena, NestAttr, s->nattrs + 1);
+  for (uint32_t i = 0; i < s->nattrs; i++) list[i + (i >= at)] = s->attrs[i];
+  list[at].key = (uint8_t)k;
+  s->attrs = list;
+  s->nattrs++;
+  return &list[at];
+}
+
+void nest_set_int(Nest *n, NestStmt *s, NestAttrKey k, int64_t v) {
+  bool flag = nest_attr_kind(k) == NAK_bool;
+  if (flag && !v) drop_attr(s, k);
+  else slot_of(n, s, k)->i = flag ? 1 : v;
+}
+
+void nest_set_str(Nest *n, NestStmt *s, NestAttrKey k, const char *v) {
+  slot_of(n, s, k)->s = pool_name(n->names, v);
+}
+
+const NestAttr *nest_attr(const NestStmt *s, NestAttrKey k) {
+  for (uint32_t i = 0; i < s->nattrs; i++)
+    if (s->attrs[i].key == k) return &s->attrs[i];
+  return NULL;
+}
+
+int64_t nest_int(const NestStmt *s, NestAttrKey k, int64_t dflt) {
+  const NestAttr *a = nest_attr(s, k);
+  return a ? a->i : dflt;
+}
+
+Name nest_str(const NestStmt *s, NestAttrKey k, Name dflt) {
+  const NestAttr *a = nest_attr(s, k);
+  return a ? a->s : dflt;
+}
+
+/* ---- references ---- */
+
+Ref ref_none(void) { return (Ref){0}; }
+Ref ref_var(NestVar *v) { return (Ref){.kind = REF_VAR, .var = v}; }
+Ref ref_sub(NestVar *v, Affine sub) { return (Ref){.kind = REF_VAR, .var = v, .sub = sub}; }
+Ref ref_int(int64_t i) { return ref_affine(affine_const(i)); }
+Ref ref_affine(Affine a) { return (Ref){.kind = REF_AFFINE, .sub = a}; }
+Ref ref_float(double f) { return (Ref){.kind = REF_FLOAT, .f = f}; }
+
+/* ---- affine forms ---- */
+
+/* Coefficients wrap like the addresses that they stand for. */
+static int64_t wrap_add(int64_t a, int64_t b) { return (int64_t)((uint64_t)a + (uint64_t)b); }
+static int64_t wrap_mul(int64_t a, int64_t b) { return (int64_t)((uint64_t)a * (uint64_t)b); }
+
+Affine affine_const(int64_t c) { return (Affine){.c = c}; }
+
+Affine affine_index(NestIndex *i, int64_t coef) {
+  Affine a = {0};
+  if (!coef) return a;
+  a.n = 1;
+  a.t[0].index = i;
+  a.t[0].coef = coef;
+  return a;
+}
+
+static void drop_term(Affine *a, int at) {
+  a->n--;
+  for (int i = at; i < a->n; i++) a->t[i] = a->t[i + 1];
+  memset(&a->t[a->n], 0, sizeof a->t[0]);
+}
+
+static int find_term(const Affine *a, const NestIndex *index) {
+  for (int i = 0; i < a->n; i++)
+    if (a->t[i].index == index) return i;
+  return -1;
+}
+
+bool affine_add(Affine *a, const Affine *b) {
+  Affine sum = *a;
+  sum.c = wrap_add(a->c, b->c);
+  for (int i = 0; i < b->n; i++) {
+    int at = find_term(&sum, b->t[i].index);
+    if (at < 0) {
+      if (sum.n == MAX_TERMS) return false;
+      sum.t[sum.n++] = b->t[i];
+    } else {
+      sum.t[at].coef = wrap_add(sum.t[at].coef, b->t[i].coef);
+      if (!sum.t[at].coef) drop_term(&sum, at);
+    }
+  }
+  *a = sum;
+  return true;
+}
+
+void affine_scale(Affine *a, int64_t by) {
+  a->c = wrap_mul(a->c, by);
+  for (int i = a->n - 1; i >= 0; i--) {
+    a->t[i].coef = wrap_mul(a->t[i].coef, by);
+    if (!a->t[i].coef) drop_term(a, i);
+  }
+}
+
+bool affine_eq(const Affine *a, const Affine *b) {
+  if (a->c != b->c || a->n != b->n) return false;
+  for (int i = 0; i < a->n; i++) {
+    int at = find_term(b, a->t[i].index);
+    if (at < 0 || b->t[at].coef != a->t[i].coef) return false;
+  }
+  return true;
+}
