@@ -1,0 +1,171 @@
+#include "lower/layout.h"
+
+#include <string.h>
+
+#include "lang/diag.h"
+
+static const char *const places[PLACE_COUNT] = {"program", "cluster", "warp", "lane",
+                                                "reg",     "serial",  "byte"};
+
+const char *place_name(Place p) {
+  return places[p];
+}
+
+Layout layout_new(const Type *tile) {
+  Layout l = {.rank = tile->rank};
+  memcpy(l.shape, tile->shape, sizeof l.shape);
+  return l;
+}
+
+void layout_push(Layout *l, int axis, Place place, int32_t extent, int32_t stride) {
+  if (extent == 1) return;
+  if (l->ndigits >= MAX_DIGITS) BUG("a layout of more than %d digits", MAX_DIGITS);
+  int at = 0;
+  while (at < l->ndigits && l->d[at].axis >= 0 && (axis < 0 || l->d[at].axis <= axis)) at++;
+  if (axis < 0) at = l->ndigits;
+  memmove(&l->d[at + 1], &l->d[at], sizeof l->d[0] * (size_t)(l->ndigits - at));
+  l->d[at] = (Digit){extent, stride, (uint8_t)place, (int8_t)axis};
+  l->ndigits++;
+}
+
+bool layout_eq(const Layout *a, const Layout *b) {
+  if (a->rank != b->rank || a->ndigits != b->ndigits || a->xor_bits != b->xor_bits ||
+      a->xor_base != b->xor_base || a->xor_shift != b->xor_shift)
+    return false;
+  if (memcmp(a->shape, b->shape, sizeof a->shape[0] * a->rank)) return false;
+  for (int i = 0; i < a->ndigits; i++) {
+    const Digit *x = &a->d[i], *y = &b->d[i];
+    if (x->extent != y->extent || x->stride != y->stride || x->place != y->place ||
+        x->axis != y->axis)
+      return false;
+  }
+  return true;
+}
+
+int64_t layout_padded(const Layout *l, int axis) {
+  int64_t n = 1;
+  for (int i = 0; i < l->ndigits; i++)
+    if (l->d[i].axis == axis) n *= l->d[i].extent;
+  return n;
+}
+
+int32_t layout_span(const Layout *l, Place place) {
+  int32_t last = 0;
+  for (int i = 0; i < l->ndigits; i++)
+    if (l->d[i].place == place) last += (l->d[i].extent - 1) * l->d[i].stride;
+  return last + 1;
+}
+
+int64_t layout_weight(const Layout *l, int digit) {
+  int64_t w = 1;
+  for (int i = digit + 1; i < l->ndigits && l->d[i].axis == l->d[digit].axis; i++)
+    w *= l->d[i].extent;
+  return w;
+}
+
+bool layout_replicated(const Layout *l) {
+  for (int i = 0; i < l->ndigits; i++)
+    if (l->d[i].axis < 0 && (l->d[i].place == PLACE_WARP || l->d[i].place == PLACE_LANE))
+      return true;
+  return false;
+}
+
+static bool in_registers(const Digit *d) {
+  return d->place == PLACE_REG || d->place == PLACE_SERIAL;
+}
+
+Layout layout_drop_axis(const Layout *l, int axis) {
+  Layout r = {.rank = (uint8_t)(l->rank - 1)};
+  for (int i = 0, k = 0; i < l->rank; i++)
+    if (i != axis) r.shape[k++] = l->shape[i];
+  for (int i = 0; i < l->ndigits; i++) {
+    Digit d = l->d[i];
+    if (d.axis == axis && in_registers(&d)) continue;
+    int to = d.axis == axis ? -1 : d.axis > axis ? d.axis - 1 : d.axis;
+    layout_push(&r, to, d.place, d.extent, d.stride);
+  }
+  layout_pack_registers(&r);
+  return r;
+}
+
+Layout layout_insert_axis(const Layout *l, int axis) {
+  Layout r = *l;
+  r.rank++;
+  for (int i = r.rank - 1; i > axis; i--) r.shape[i] = l->shape[i - 1];
+  r.shape[axis] = 1;
+  for (int i = 0; i < r.ndigits; i++)
+    if (r.d[i].axis >= axis) r.d[i].axis++;
+  return r;
+}
+
+Layout layout_permute(const Layout *l, const int64_t *perm) {
+  Layout r = {.rank = l->rank};
+  for (int i = 0; i < l->rank; i++) r.shape[i] = l->shape[perm[i]];
+  for (int axis = 0; axis < l->rank; axis++)
+    for (int i = 0; i < l->ndigits; i++)
+      if (l->d[i].axis == perm[axis])
+        layout_push(&r, axis, l->d[i].place, l->d[i].extent, l->d[i].stride);
+  for (int i = 0; i < l->ndigits; i++)
+    if (l->d[i].axis < 0) layout_push(&r, -1, l->d[i].place, l->d[i].extent, l->d[i].stride);
+  return r;
+}
+
+/* The register digit with the smallest stride that is at least `from`; -1 if none. */
+static int next_register_digit(const Layout *l, const bool *done) {
+  int best = -1;
+  for (int i = 0; i < l->ndigits; i++)
+    if (!done[i] && in_registers(&l->d[i]) && (best < 0 || l->d[i].stride < l->d[best].stride))
+      best = i;
+  return best;
+}
+
+void layout_pack_registers(Layout *l) {
+  bool done[MAX_DIGITS] = {0};
+  int32_t stride = 1;
+  for (int i; (i = next_register_digit(l, done)) >= 0;) {
+    done[i] = true;
+    l->d[i].stride = stride;
+    stride *= l->d[i].extent;
+  }
+}
+
+/* Two digits of one place may not count the same coordinate bits. */
+static const char *check_overlap(const Layout *l, Place p, int32_t limit) {
+  bool used[1024] = {0};
+  int32_t span = 1;
+  for (int i = 0; i < l->ndigits; i++) {
+    const Digit *d = &l->d[i];
+    if (d->place != p) continue;
+    if ((d->extent & (d->extent - 1)) || (d->stride & (d->stride - 1)))
+      return "warp and lane digits are powers of two";
+    for (int32_t s = d->stride; s < d->stride * d->extent; s *= 2) {
+      if (s >= 1024 || used[s]) return "two digits of one place overlap";
+      used[s] = true;
+      span *= 2;
+    }
+  }
+  return span != limit ? "the digits of a place do not cover all warps or lanes" : "";
+}
+
+const char *layout_check(const Layout *l, int warps, int lanes) {
+  for (int a = 0; a < l->rank; a++)
+    if (layout_padded(l, a) < l->shape[a]) return "an axis has more elements than its digits spell";
+  for (int i = 0; i < l->ndigits; i++)
+    if (l->d[i].extent < 1 || l->d[i].stride < 1) return "extents and strides are positive";
+  const char *bad = check_overlap(l, PLACE_WARP, warps);
+  return *bad ? bad : check_overlap(l, PLACE_LANE, lanes);
+}
+
+void layout_print(Text *out, const Layout *l) {
+  int i = 0;
+  text_puts(out, "[");
+  for (int a = 0; a < l->rank; a++) {
+    text_printf(out, a ? ", %d" : "%d", l->shape[a]);
+    for (const char *sep = " = "; i < l->ndigits && l->d[i].axis == a; i++, sep = " ")
+      text_printf(out, "%s%d@%s:%d", sep, l->d[i].extent, places[l->d[i].place], l->d[i].stride);
+  }
+  text_puts(out, "]");
+  for (const char *sep = " * "; i < l->ndigits; i++, sep = " ")
+    text_printf(out, "%s%d@%s:%d", sep, l->d[i].extent, places[l->d[i].place], l->d[i].stride);
+  if (l->xor_bits) text_printf(out, " xor %d,%d,%d", l->xor_bits, l->xor_base, l->xor_shift);
+}
