@@ -14,6 +14,20 @@
 
 /* ---- tile IR (reader, verifier, interpreter) ---- */
 
+/* the text of both IRs */
+#define E_TILE_CHAR "unexpected character with code %u"
+#define E_TILE_NUMBER "`%.*s` is no number that fits 64 bits"
+#define E_TILE_ESCAPE "unknown escape in a string; known are \\\" \\\\ \\n \\t \\r \\x01 to \\xff"
+#define E_TILE_STRING_END "the string is not closed on its line"
+#define E_TILE_EXPECTED "expected %s, found %s"
+#define E_TILE_INT_RANGE "the integer must be between %lld and %lld"
+#define E_TILE_RANK "a tile has at most %d axes"
+#define E_TILE_NUMEL "a tile has at most %d elements"
+#define E_TILE_FILES "places name more than %d files"
+#define E_TILE_ATTR_KIND "expected %s for attribute `%s`"
+#define E_TILE_ATTR_TWICE "attribute `%s` is given twice"
+#define E_TILE_ATTR_MANY "more than %d attributes"
+
 /* ---- lower and loop-nest IR ---- */
 
 /* ---- codegen ---- */
