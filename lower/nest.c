@@ -57,62 +57,6 @@ NestCode nest_op_parse(const char *name, size_t len) {
   return NEST_OP_COUNT;
 }
 
-/* ---- names of variables and buffers ---- */
-
-/* The names in use, each with the suffix to try next when it is asked for again; so that making
- * a name unique takes one look, not one for each earlier `acc_1`, `acc_2`. */
-typedef struct {
-  Name name;
-  uint32_t next;
-} UsedName;
-
-struct NestNames {
-  UsedName *slots;
-  uint32_t size, count; /* size: a power of two */
-};
-
-/* Names are interned: the pointer is the key. */
-static UsedName *find_name(NestNames *t, Name name) {
-  uint64_t h = ((uint64_t)(uintptr_t)name >> 4) * UINT64_C(0x9E3779B97F4A7C15);
-  uint32_t i = (uint32_t)(h >> 32) & (t->size - 1);
-  while (t->slots[i].name && t->slots[i].name != name) i = (i + 1) & (t->size - 1);
-  return &t->slots[i];
-}
-
-static void grow_names(Arena *a, NestNames *t) {
-  NestNames bigger = {ARENA_ARRAY(a, UsedName, t->size * 2), t->size * 2, t->count};
-  for (uint32_t i = 0; i < t->size; i++)
-    if (t->slots[i].name) *find_name(&bigger, t->slots[i].name) = t->slots[i];
-  *t = bigger;
-}
-
-static NestNames *names_new(Arena *a) {
-  NestNames *t = ARENA_NEW(a, NestNames);
-  t->size = 64;
-  t->slots = ARENA_ARRAY(a, UsedName, t->size);
-  return t;
-}
-
-/* True if the name was free; it is used from now on. */
-static bool claim_name(Arena *a, NestNames *t, Name name) {
-  UsedName *u = find_name(t, name);
-  if (u->name) return false;
-  *u = (UsedName){name, 1};
-  if (++t->count * 2 > t->size) grow_names(a, t);
-  return true;
-}
-
-static Name unique_name(Nest *n, NestNames *t, const char *wanted) {
-  Name base = pool_name(n->names, wanted);
-  if (claim_name(n->arena, t, base)) return base;
-  for (uint32_t k = find_name(t, base)->next;; k++) {
-    Name name = pool_name(n->names, arena_printf(n->arena, "%s_%u", base, k));
-    if (!claim_name(n->arena, t, name)) continue;
-    find_name(t, base)->next = k + 1;
-    return name;
-  }
-}
-
 /* ---- making a nest ---- */
 
 Nest *nest_new(Arena *a, Pool *pool, Name name, Options options, NestLevel level) {
@@ -124,8 +68,8 @@ Nest *nest_new(Arena *a, Pool *pool, Name name, Options options, NestLevel level
   n->options = options;
   n->lanes = 32;
   n->warps = options.num_warps;
-  n->var_names = names_new(a);
-  n->buffer_names = names_new(a);
+  n->var_names = ir_namer_new(a, pool);
+  n->buffer_names = ir_namer_new(a, pool);
   n->body = nest_block(n, NULL);
   return n;
 }
@@ -141,8 +85,7 @@ NestVar *nest_var(Nest *n, const char *name, DType dtype, DType elem, uint32_t c
                   bool uniform) {
   NestVar *v = ARENA_NEW(n->arena, NestVar);
   v->id = n->nvars;
-  if (!name) name = arena_printf(n->arena, "%u", v->id);
-  v->name = unique_name(n, n->var_names, name);
+  v->name = ir_namer_give(&n->var_names, name);
   v->dtype = dtype;
   v->elem = elem;
   v->count = count;
@@ -175,8 +118,7 @@ NestVar *nest_tile_var(Nest *n, const char *name, Type tile, const Layout *layou
 NestBuffer *nest_buffer(Nest *n, const char *name, DType dtype, int64_t bytes, int64_t align) {
   NestBuffer *b = ARENA_NEW(n->arena, NestBuffer);
   b->id = n->nbuffers;
-  if (!name) name = arena_printf(n->arena, "%u", b->id);
-  b->name = unique_name(n, n->buffer_names, name);
+  b->name = ir_namer_give(&n->buffer_names, name);
   b->dtype = dtype;
   b->bytes = bytes;
   b->align = align;

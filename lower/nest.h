@@ -46,6 +46,7 @@
 #ifndef NEREID_LOWER_NEST_H
 #define NEREID_LOWER_NEST_H
 
+#include "lang/irtext.h"
 #include "lang/tile.h"
 #include "lower/layout.h"
 #include "lower/nest_ops.h"
@@ -149,7 +150,6 @@ typedef struct {
 
 typedef struct NestStmt NestStmt;
 typedef struct NestBlock NestBlock;
-typedef struct NestNames NestNames; /* names in use (nest.c) */
 enum { NEST_MAX_REGIONS = 2 };
 
 struct NestStmt {
@@ -198,7 +198,7 @@ typedef struct {
   NestBuffer **buffers;
   uint32_t nbuffers;
   uint32_t nindices;
-  NestNames *var_names, *buffer_names;
+  IrNamer var_names, buffer_names;
   int64_t shared_bytes; /* after pass place */
   NestBlock *body;
 } Nest;
@@ -213,7 +213,7 @@ NestAttrKind nest_attr_kind(NestAttrKey k);
 
 /* ---- building ---- */
 Nest *nest_new(Arena *a, Pool *names, Name name, Options options, NestLevel level);
-/* A new variable; the name is made unique (acc, acc_1, ...), NULL is its number. */
+/* A new variable; the name is made unique (acc, acc.1, ...), NULL gives a number. */
 NestVar *nest_var(Nest *n, const char *name, DType dtype, DType elem, uint32_t count, bool uniform);
 /* A uniform scalar at the end of the parameters. */
 NestVar *nest_param(Nest *n, const char *name, DType dtype, DType elem, uint32_t arg, int64_t div);
