@@ -65,6 +65,16 @@ const char *tile_op_attrs(TileCode c) { return ops[c].attrs; }
 const char *tile_attr_name(TileAttrKey k) { return attr_keys[k].name; }
 TileAttrKind tile_attr_kind(TileAttrKey k) { return attr_keys[k].kind; }
 
+bool tile_op_takes(TileCode c, TileAttrKey k) {
+  size_t len = strlen(attr_keys[k].name);
+  for (const char *p = ops[c].attrs; *p; p += strspn(p, " ")) {
+    size_t n = strcspn(p, " ");
+    if (n == len && !memcmp(p, attr_keys[k].name, n)) return true;
+    p += n;
+  }
+  return false;
+}
+
 TileCode tile_op_parse(const char *name, size_t len) {
   for (int c = 0; len < NAME_SIZE && c < TILE_OP_COUNT; c++)
     if (!memcmp(ops[c].name, name, len) && !ops[c].name[len]) return (TileCode)c;

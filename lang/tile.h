@@ -22,14 +22,28 @@
  *     %s = reduce %v {axis 0, combine "add"} : f32
  *     %m, %j = reduce %v, %i {axis 0} : f32, i32 (%a: f32, %b: i32, %c: f32, %d: i32) { ... yield %e, %f }
  *     %x = load %p mask %m other %z {cache ".cg"} : f32[64]
- *     %t = view_load %base [%o0, %o1] [%n0, %n1] [%s0, %s1] {check [0, 1]} : f32[32, 16]
+ *     %t = view_load %base [%o0, %o1] [%n0, %n1] [%s0, %s1] {check [0, 1]} : f32[32,16]
  *     store %p, %x mask %m
+ *     %w = while carry (%a = %x) : f32 {
+ *       ...
+ *       condition %go, %a
+ *     } do (%b: f32) {
+ *       ...
+ *       yield %c
+ *     }
+ *     %u = if %m : f32 {
+ *       yield %a
+ *     } else {
+ *       yield %b
+ *     }
  *     return
  *   }
  *
  * A place is @"file":line:col; parts equal to the last printed place are left out from the left
- * (@line:col on the same file).  Arguments that are absent are not printed; present optional ones
- * stand behind their word (mask, other).
+ * (@line:col on the same file, @col on the same line).  Arguments that are absent are not printed;
+ * present optional ones stand behind their word (mask, other).  An `else` that only yields nothing
+ * is left out.  The header has every option that is not the default, and always num_warps and
+ * target.
  */
 #ifndef NEREID_LANG_TILE_H
 #define NEREID_LANG_TILE_H
@@ -137,6 +151,7 @@ const char *tile_op_args(TileCode c);  /* the letters of the table */
 const char *tile_op_results(TileCode c);
 const char *tile_op_rule(TileCode c);  /* "same", "given", ... */
 const char *tile_op_attrs(TileCode c); /* names, separated by spaces */
+bool tile_op_takes(TileCode c, TileAttrKey k); /* is the attribute one of the op's row? */
 const char *tile_attr_name(TileAttrKey k);
 TileAttrKind tile_attr_kind(TileAttrKey k);
 
