@@ -8,7 +8,6 @@ enum { ROUNDS_BEFORE_WIDENING = 2 };
 
 typedef struct {
   AxisInfo *info;
-  bool *seen;
 } Axis;
 
 static int64_t gcd(int64_t a, int64_t b) {
@@ -496,7 +495,7 @@ static void block(Axis *s, const TileBlock *b) {
 }
 
 AxisInfo *axis_analyze(const TileFunc *f, Arena *a) {
-  Axis s = {ARENA_ARRAY(a, AxisInfo, f->nvalues), NULL};
+  Axis s = {ARENA_ARRAY(a, AxisInfo, f->nvalues)};
   for (uint32_t i = 0; i < f->nparams; i++) {
     const TileValue *v = f->params[i].value;
     AxisInfo x = unknown(v);

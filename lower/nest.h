@@ -120,6 +120,8 @@ typedef struct {
   int64_t align;
   int64_t offset; /* -1 until pass place has run */
   DType dtype;    /* what it holds, for reading */
+  Type tile;      /* rank 0, or the tile that one slot of it holds, ... */
+  Layout layout;  /* ... in these byte digits */
 } NestBuffer;
 
 typedef enum { REF_NONE, REF_VAR, REF_AFFINE, REF_FLOAT } RefKind;
@@ -201,6 +203,8 @@ typedef struct {
   IrNamer var_names, buffer_names;
   int64_t shared_bytes; /* after pass place */
   NestBlock *body;
+  uint32_t ir_file; /* the IR text it was read from, 0 if none: what states no place has its own
+                       place there, which is not printed */
 } Nest;
 
 /* ---- tables ---- */

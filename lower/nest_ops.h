@@ -47,7 +47,7 @@ X(NEST,     N,  0, 0, 0, 1, "",                         "for every element of a 
 X(REDUCE,   N, -1, -1, 0, 1, "axis combine",            "as the tile op; the region combines (params: accumulators, then elements)") \
 X(SCAN,     N, -1, -1, 0, 1, "axis reverse combine",    "as the tile op") \
 X(RELAYOUT, N,  1, 1, 0, 0, "",                         "the same tile in another layout, through registers and shuffles") \
-X(DOT,      N,  1, 3, 0, 0, "atom precision",           "dst = a*b + c; operands are vars in the atom's layouts, or buffers") \
+X(DOT,      N,  1, 3, 2, 0, "atom precision",           "dst = a*b + c (srcs a, b, c).  a and b are vars in the atom's layouts, or `_`, and then mems 0 and 1 say where the operand lies in shared memory, in the buffer's layout (else the mem is `[_]`).  No atom: multiply-add") \
 X(COPY,     N,  0, 0, 0, 1, "ring",                     "a NEST whose one LD from global and one ST to shared are asynchronous") \
 X(RING_COMMIT, N, 0, 0, 0, 0, "",                       "the COPYs since the last commit become a group") \
 X(RING_WAIT,   N, 0, 0, 0, 0, "groups",                 "until at most that many groups are in flight")

@@ -1,0 +1,534 @@
+/* Choosing layouts: see lower/schedule.h. */
+#include "lower/schedule.h"
+
+#include <string.h>
+
+/* How sure an anchor is of its choice; the surest of a group wins. */
+enum { RANK_NONE, RANK_DERIVED, RANK_STORE, RANK_LOAD, RANK_DOT };
+
+typedef struct {
+  int rank;
+  int64_t weight; /* among equals: elements a thread moves at once */
+  Layout layout;
+  const Atom *atom;
+} Choice;
+
+typedef struct {
+  Unit *u;
+  Arena *scratch;
+  const TileFunc *f;
+  AxisInfo *axis;
+  bool *index_only;
+  uint32_t *parent; /* union-find over value ids */
+  Choice *choice;   /* by group root */
+  bool chained;     /* a dot's result feeds a reduction or another dot: warps go along M */
+} Plan;
+
+/* ---- index-only values ---- */
+
+static bool cheap(TileCode c) {
+  switch (c) {
+  case TILE_CONST: case TILE_UNDEF: case TILE_ADD: case TILE_SUB: case TILE_MUL: case TILE_DIV:
+  case TILE_REM: case TILE_NEG: case TILE_ABS: case TILE_MIN: case TILE_MAX: case TILE_AND:
+  case TILE_OR: case TILE_XOR: case TILE_NOT: case TILE_SHL: case TILE_SHR: case TILE_LT:
+  case TILE_LE: case TILE_GT: case TILE_GE: case TILE_EQ: case TILE_NE: case TILE_SELECT:
+  case TILE_CAST: case TILE_BITCAST: case TILE_PTR_ADD: case TILE_HINT: case TILE_ARANGE:
+  case TILE_SPLAT: case TILE_EXPAND_DIMS: case TILE_BROADCAST: case TILE_TRANS: case TILE_RESHAPE:
+    return true;
+  default: return false;
+  }
+}
+
+typedef struct {
+  bool *only;
+} IndexOnly;
+
+static void mark_index_only(TileOp *op, void *ctx) {
+  bool *only = ((IndexOnly *)ctx)->only;
+  if (op->nresults != 1 || !op->results[0]->type.rank || !cheap(op->code)) return;
+  bool floats = dtype_is_float((DType)op->results[0]->type.dtype);
+  if (floats && (op->code == TILE_DIV || op->code == TILE_REM)) return;
+  for (uint32_t i = 0; i < op->nargs; i++)
+    if (op->args[i]->type.rank && !only[op->args[i]->id]) return;
+  only[op->results[0]->id] = true;
+}
+
+bool *schedule_index_only(const TileFunc *f, Arena *a) {
+  IndexOnly x = {ARENA_ARRAY(a, bool, f->nvalues)};
+  tile_walk(f->body, mark_index_only, &x);
+  return x.only;
+}
+
+/* ---- groups ---- */
+
+static uint32_t find(Plan *p, uint32_t v) {
+  while (p->parent[v] != v) v = p->parent[v] = p->parent[p->parent[v]];
+  return v;
+}
+
+static bool held(const Plan *p, const TileValue *v) {
+  return v && v->type.rank && !p->index_only[v->id];
+}
+
+static void tie(Plan *p, const TileValue *a, const TileValue *b) {
+  if (held(p, a) && held(p, b) && type_same_shape(a->type, b->type))
+    p->parent[find(p, a->id)] = find(p, b->id);
+}
+
+static void tie_loop(Plan *p, const TileOp *op) {
+  bool is_for = op->code == TILE_FOR;
+  uint32_t first = is_for ? 3 : 0, skip = is_for ? 1 : 0;
+  const TileBlock *head = op->regions[0], *body = op->regions[is_for ? 0 : 1];
+  for (uint32_t i = 0; i + first < op->nargs; i++) {
+    tie(p, head->params[i + skip], op->args[i + first]);
+    tie(p, head->params[i + skip], body->last->args[i]);
+  }
+  for (uint32_t i = 0; i < op->nresults; i++) {
+    if (is_for) {
+      tie(p, op->results[i], head->params[i + 1]);
+      continue;
+    }
+    tie(p, op->results[i], head->last->args[i + 1]);
+    tie(p, body->params[i], head->last->args[i + 1]);
+  }
+}
+
+static void tie_op(TileOp *op, void *ctx) {
+  Plan *p = ctx;
+  switch (op->code) {
+  case TILE_FOR:
+  case TILE_WHILE: tie_loop(p, op); return;
+  case TILE_IF:
+    for (uint32_t i = 0; i < op->nresults; i++)
+      for (int r = 0; r < 2; r++) tie(p, op->results[i], op->regions[r]->last->args[i]);
+    return;
+  case TILE_DOT: tie(p, op->args[2], op->results[0]); return;
+  case TILE_LOAD: case TILE_ATOMIC_RMW: case TILE_ATOMIC_CAS: case TILE_VIEW_LOAD:
+    for (uint32_t i = 0; i < op->nargs; i++) tie(p, op->args[i], op->results[0]);
+    return;
+  case TILE_STORE:
+    tie(p, op->args[0], op->args[1]);
+    tie(p, op->args[2], op->args[1]);
+    return;
+  case TILE_SCAN:
+    for (uint32_t i = 0; i < op->nargs; i++) tie(p, op->args[i], op->results[i]);
+    for (uint32_t i = 1; i < op->nargs; i++) tie(p, op->args[i], op->args[0]);
+    return;
+  case TILE_REDUCE:
+    for (uint32_t i = 1; i < op->nargs; i++) tie(p, op->args[i], op->args[0]);
+    for (uint32_t i = 1; i < op->nresults; i++) tie(p, op->results[i], op->results[0]);
+    return;
+  default:
+    if (tile_op_flags(op->code) & TILE_ELEM)
+      for (uint32_t i = 0; i < op->nargs; i++) tie(p, op->args[i], op->results[0]);
+    return;
+  }
+}
+
+static void offer(Plan *p, const TileValue *v, Choice c) {
+  Choice *best = &p->choice[find(p, v->id)];
+  if (c.rank > best->rank || (c.rank == best->rank && c.weight > best->weight)) *best = c;
+}
+
+/* ---- plain layouts ---- */
+
+static int pow2_at_least(int64_t n) {
+  int p = 1;
+  while (p < n) p *= 2;
+  return p;
+}
+
+static int smaller(int a, int b) { return a < b ? a : b; }
+
+Layout schedule_blocked(const Type *tile, const int *order, int vector, int warps, int lanes) {
+  Layout l = layout_new(tile);
+  int nl[MAX_RANK], nw[MAX_RANK], left[MAX_RANK];
+  int lane_left = lanes, warp_left = warps;
+  for (int i = 0; i < tile->rank; i++) {
+    int a = order[i], vec = i ? 1 : vector;
+    int64_t groups = (tile->shape[a] + vec - 1) / vec;
+    nl[a] = smaller(lane_left, pow2_at_least(groups));
+    lane_left /= nl[a];
+    groups = (groups + nl[a] - 1) / nl[a];
+    left[a] = (int)groups;
+  }
+  for (int i = 0; i < tile->rank; i++) nw[i] = 1;
+  /* Warps go to the slowest axis first, so that a warp's own rows stay whole. */
+  for (int i = tile->rank - 1; i >= 0; i--) {
+    int a = order[i];
+    nw[a] = smaller(warp_left, pow2_at_least(left[a]));
+    warp_left /= nw[a];
+    left[a] = (left[a] + nw[a] - 1) / nw[a];
+  }
+  int32_t lane_stride[MAX_RANK], warp_stride[MAX_RANK], s = 1, w = 1;
+  for (int i = 0; i < tile->rank; i++) {
+    lane_stride[order[i]] = s, s *= nl[order[i]];
+    warp_stride[order[i]] = w, w *= nw[order[i]];
+  }
+  int32_t reg_stride[MAX_RANK], r = vector;
+  for (int i = 0; i < tile->rank; i++) reg_stride[order[i]] = r, r *= left[order[i]];
+  for (int a = 0; a < tile->rank; a++) {
+    layout_push(&l, a, PLACE_REG, left[a], reg_stride[a]);
+    layout_push(&l, a, PLACE_WARP, nw[a], warp_stride[a]);
+    layout_push(&l, a, PLACE_LANE, nl[a], lane_stride[a]);
+    if (a == order[0]) layout_push(&l, a, PLACE_REG, vector, 1);
+  }
+  layout_push(&l, -1, PLACE_WARP, warp_left, w);
+  layout_push(&l, -1, PLACE_LANE, lane_left, s);
+  return l;
+}
+
+static void default_order(const Type *t, int *order) {
+  for (int i = 0; i < t->rank; i++) order[i] = t->rank - 1 - i;
+}
+
+static Layout plain(const Plan *p, const Type *t) {
+  int order[MAX_RANK];
+  default_order(t, order);
+  return schedule_blocked(t, order, 1, p->u->tile->options.num_warps, p->u->machine->lanes);
+}
+
+/* ---- memory anchors ---- */
+
+static int64_t floor_pow2(int64_t n) {
+  int64_t p = 1;
+  while (p * 2 <= n) p *= 2;
+  return p;
+}
+
+/* The axis along which neighbours lie in memory: the one with the longest runs, the last if all
+ * are alike. */
+static int memory_axis(const Plan *p, const TileValue *ptr) {
+  const AxisInfo *x = &p->axis[ptr->id];
+  int best = ptr->type.rank - 1;
+  for (int a = ptr->type.rank - 2; a >= 0; a--)
+    if (x->contig[a] > x->contig[best]) best = a;
+  return best;
+}
+
+static Choice memory_choice(const Plan *p, const Type *t, int axis, int64_t vector, int rank) {
+  const Machine *m = p->u->machine;
+  int warps = p->u->tile->options.num_warps, order[MAX_RANK], n = 0;
+  order[n++] = axis;
+  for (int a = t->rank - 1; a >= 0; a--)
+    if (a != axis) order[n++] = a;
+  if (m->kind == MACHINE_CPU) vector = 1, warps = 1;
+  int64_t share = type_numel(*t) / ((int64_t)warps * m->lanes);
+  vector = floor_pow2(vector < share ? vector : share > 1 ? share : 1);
+  Choice c = {.rank = rank, .weight = vector};
+  c.layout = schedule_blocked(t, order, (int)vector, warps, m->lanes);
+  return c;
+}
+
+static unsigned elem_bytes(const TileValue *ptr) {
+  unsigned n = dtype_bytes((DType)ptr->type.elem);
+  return n ? n : 1;
+}
+
+static Choice pointer_choice(const Plan *p, const TileValue *ptr, const TileValue *mask, int rank) {
+  int axis = memory_axis(p, ptr);
+  unsigned bytes = elem_bytes(ptr);
+  if (mask && !p->index_only[mask->id]) mask = NULL;
+  int64_t n = axis_vector(p->axis, ptr, mask, axis, bytes, p->u->machine->vector_bytes / bytes);
+  return memory_choice(p, &ptr->type, axis, n, rank);
+}
+
+/* A view is contiguous along an axis of stride 1; alignment follows from the other strides, the
+ * offsets and the base. */
+static Choice view_choice(const Plan *p, const TileOp *op, const Type *t, int rank) {
+  uint32_t r = tile_view_rank(op);
+  unsigned bytes = elem_bytes(op->args[0]);
+  int axis = (int)r - 1;
+  int64_t n = 1;
+  for (int a = (int)r - 1; a >= 0; a--) {
+    const AxisInfo *s = &p->axis[tile_view_stride(op, (uint32_t)a)->id];
+    if (!s->known || s->lo != 1) continue;
+    axis = a;
+    n = p->u->machine->vector_bytes / bytes;
+    int64_t div = p->axis[op->args[0]->id].div[0] / bytes;
+    for (uint32_t k = 0; k < r; k++) {
+      int64_t d = (int)k == a ? p->axis[tile_view_offset(op, k)->id].div[0]
+                              : p->axis[tile_view_stride(op, k)->id].div[0];
+      if (d < div) div = d;
+    }
+    if (tile_view_checked(op, (uint32_t)a)) {
+      int64_t size = p->axis[tile_view_size(op, (uint32_t)a)->id].div[0];
+      if (size < div) div = size;
+    }
+    if (div < n) n = div < 1 ? 1 : div;
+    break;
+  }
+  return memory_choice(p, t, axis, n, rank);
+}
+
+/* ---- dots ---- */
+
+/* Pushes the digits of one matrix axis of a fragment: repetitions, warps, then the atom's own. */
+static void push_fragment_axis(Layout *l, const Layout *atom, int from, int to, int count, int warps,
+                               int warp_stride, int reg_stride) {
+  layout_push(l, to, PLACE_REG, count, reg_stride);
+  layout_push(l, to, PLACE_WARP, warps, warp_stride);
+  for (int i = 0; i < atom->ndigits; i++)
+    if (atom->d[i].axis == from)
+      layout_push(l, to, (Place)atom->d[i].place, atom->d[i].extent, atom->d[i].stride);
+}
+
+static int repeats(int extent, int step) { return (extent + step - 1) / step; }
+
+Layout schedule_fragment(const Atom *atom, int which, const Type *tile, int wm, int wn, int warps) {
+  Layout one = atom_layout(atom, which), l = layout_new(tile);
+  int rows = tile->rank - 2, cols = tile->rank - 1;
+  int row_step = which == 1 ? atom->k : atom->m, col_step = which == 0 ? atom->k : atom->n;
+  int row_warps = which == 1 ? 1 : wm, col_warps = which == 0 ? 1 : wn;
+  int row_reps = repeats(tile->shape[rows], row_step * row_warps);
+  int col_reps = repeats(tile->shape[cols], col_step * col_warps);
+  int regs = layout_span(&one, PLACE_REG);
+  if (rows) layout_push(&l, 0, PLACE_REG, tile->shape[0], regs * row_reps * col_reps);
+  push_fragment_axis(&l, &one, 0, rows, row_reps, row_warps, 1, regs * col_reps);
+  push_fragment_axis(&l, &one, 1, cols, col_reps, col_warps, wm, regs);
+  if (which == 1) layout_push(&l, -1, PLACE_WARP, wm, 1);
+  if (which == 0) layout_push(&l, -1, PLACE_WARP, wn, wm);
+  layout_push(&l, -1, PLACE_WARP, warps / (wm * wn), wm * wn);
+  return l;
+}
+
+void schedule_warp_split(const Layout *acc, int *wm, int *wn) {
+  *wm = *wn = 1;
+  for (int i = 0; i < acc->ndigits; i++) {
+    if (acc->d[i].place != PLACE_WARP) continue;
+    if (acc->d[i].axis == acc->rank - 2) *wm = acc->d[i].extent;
+    if (acc->d[i].axis == acc->rank - 1) *wn = acc->d[i].extent;
+  }
+}
+
+static void split_warps(const Plan *p, const Atom *atom, const Type *t, int warps, int *wm, int *wn) {
+  int m = repeats(t->shape[t->rank - 2], atom->m), n = repeats(t->shape[t->rank - 1], atom->n);
+  *wm = *wn = 1;
+  while (*wm * *wn < warps) {
+    bool can_m = *wm < m, can_n = *wn < n;
+    if (!can_m && !can_n) break;
+    int64_t per_m = (int64_t)atom->m * m / *wm, per_n = (int64_t)atom->n * n / *wn;
+    if (can_m && (p->chained || !can_n || per_m >= per_n)) *wm *= 2;
+    else *wn *= 2;
+  }
+}
+
+static const Atom *dot_atom(const Plan *p, const TileOp *op) {
+  if (p->u->machine->kind != MACHINE_GPU) return NULL;
+  const char *prec = tile_str(op, TA_precision, "tf32");
+  DType a = (DType)op->args[0]->type.dtype, b = (DType)op->args[1]->type.dtype;
+  bool tf32 = !strcmp(prec, "tf32");
+  if (a == DT_F32 && !tf32) return NULL;
+  return atom_choose(a, b, (DType)op->results[0]->type.dtype, tf32, p->u->machine->sm);
+}
+
+/* Without a matrix instruction: threads over M and N, a small square of outputs each. */
+static Layout fma_layout(const Plan *p, const Type *t) {
+  const Machine *m = p->u->machine;
+  int order[MAX_RANK], warps = p->u->tile->options.num_warps;
+  default_order(t, order);
+  if (m->kind == MACHINE_CPU) return schedule_blocked(t, order, 1, 1, m->lanes);
+  int64_t share = type_numel(*t) / ((int64_t)warps * m->lanes);
+  int vec = share >= 16 && t->shape[t->rank - 1] % 4 == 0 ? 4 : 1;
+  return schedule_blocked(t, order, vec, warps, m->lanes);
+}
+
+static void anchor_dot(Plan *p, const TileOp *op) {
+  const Type *t = &op->results[0]->type;
+  Choice c = {.rank = RANK_DOT, .atom = dot_atom(p, op)};
+  if (c.atom) {
+    int wm, wn, warps = p->u->tile->options.num_warps;
+    split_warps(p, c.atom, t, warps, &wm, &wn);
+    c.layout = schedule_fragment(c.atom, 2, t, wm, wn, warps);
+    c.weight = 1;
+  } else {
+    c.layout = fma_layout(p, t);
+  }
+  offer(p, op->results[0], c);
+}
+
+static void anchor_op(TileOp *op, void *ctx) {
+  Plan *p = ctx;
+  switch (op->code) {
+  case TILE_DOT: anchor_dot(p, op); return;
+  case TILE_LOAD:
+    if (op->results[0]->type.rank)
+      offer(p, op->results[0], pointer_choice(p, op->args[0], op->args[1], RANK_LOAD));
+    return;
+  case TILE_ATOMIC_RMW:
+    if (op->results[0]->type.rank)
+      offer(p, op->results[0], pointer_choice(p, op->args[0], op->args[2], RANK_STORE));
+    return;
+  case TILE_VIEW_LOAD:
+    if (op->results[0]->type.rank)
+      offer(p, op->results[0], view_choice(p, op, &op->results[0]->type, RANK_LOAD));
+    return;
+  case TILE_STORE:
+    if (held(p, op->args[1]))
+      offer(p, op->args[1], pointer_choice(p, op->args[0], op->args[2], RANK_STORE));
+    return;
+  case TILE_VIEW_STORE:
+    if (held(p, op->args[1]))
+      offer(p, op->args[1], view_choice(p, op, &op->args[1]->type, RANK_STORE));
+    return;
+  default: return;
+  }
+}
+
+/* ---- neighbours ---- */
+
+static const Layout *layout_of(Plan *p, const TileValue *v) {
+  if (!held(p, v)) return NULL;
+  Choice *c = &p->choice[find(p, v->id)];
+  return c->rank ? &c->layout : NULL;
+}
+
+static void derive(Plan *p, const TileValue *v, Layout l, bool *changed) {
+  if (!held(p, v) || p->choice[find(p, v->id)].rank) return;
+  offer(p, v, (Choice){.rank = RANK_DERIVED, .layout = l});
+  *changed = true;
+}
+
+/* Broadcast axes keep one element: their digits in warps and lanes replicate it. */
+static Layout unbroadcast(const Layout *l, const Type *from) {
+  Layout r = {.rank = l->rank};
+  memcpy(r.shape, from->shape, sizeof r.shape);
+  for (int i = 0; i < l->ndigits; i++) {
+    const Digit *d = &l->d[i];
+    bool gone = d->axis >= 0 && from->shape[d->axis] == 1;
+    if (gone && (d->place == PLACE_REG || d->place == PLACE_SERIAL)) continue;
+    layout_push(&r, gone ? -1 : d->axis, (Place)d->place, d->extent, d->stride);
+  }
+  layout_pack_registers(&r);
+  return r;
+}
+
+static void invert(const TileAttr *perm, int64_t *out) {
+  for (uint32_t i = 0; i < perm->len; i++) out[perm->list[i]] = i;
+}
+
+static void derive_op(Plan *p, const TileOp *op, bool *changed) {
+  const TileValue *x = op->nargs ? op->args[0] : NULL, *r = op->nresults ? op->results[0] : NULL;
+  const Layout *lx = x ? layout_of(p, x) : NULL, *lr = r ? layout_of(p, r) : NULL;
+  int64_t inverse[MAX_RANK];
+  switch (op->code) {
+  case TILE_REDUCE:
+    if (lx) derive(p, r, layout_drop_axis(lx, (int)tile_int(op, TA_axis, 0)), changed);
+    return;
+  case TILE_EXPAND_DIMS:
+    if (lx) derive(p, r, layout_insert_axis(lx, (int)tile_int(op, TA_axis, 0)), changed);
+    if (lr) derive(p, x, layout_drop_axis(lr, (int)tile_int(op, TA_axis, 0)), changed);
+    return;
+  case TILE_BROADCAST:
+    if (lr) derive(p, x, unbroadcast(lr, &x->type), changed);
+    return;
+  case TILE_TRANS:
+    if (lx) derive(p, r, layout_permute(lx, tile_attr(op, TA_perm)->list), changed);
+    invert(tile_attr(op, TA_perm), inverse);
+    if (lr) derive(p, x, layout_permute(lr, inverse), changed);
+    return;
+  default: return;
+  }
+}
+
+typedef struct {
+  Plan *p;
+  bool changed;
+} Derive;
+
+static void visit_derive(TileOp *op, void *ctx) {
+  Derive *d = ctx;
+  derive_op(d->p, op, &d->changed);
+}
+
+/* ---- the pass ---- */
+
+static void note_chain(TileOp *op, void *ctx) {
+  Plan *p = ctx;
+  /* A reduction over a dot's shape, or a dot whose A operand was computed: attention and its kin. */
+  if (op->code != TILE_DOT) return;
+  const TileValue *a = op->args[0];
+  while (a->def && (tile_op_flags(a->def->code) & TILE_ELEM) && a->def->nargs) a = a->def->args[0];
+  if (!a->def || (a->def->code != TILE_LOAD && a->def->code != TILE_VIEW_LOAD &&
+                  a->def->code != TILE_TRANS))
+    p->chained = true;
+}
+
+static bool tile_store(const TileOp *op) {
+  return (op->code == TILE_STORE || op->code == TILE_VIEW_STORE) && op->args[1]->type.rank;
+}
+
+typedef struct {
+  Plan *p;
+  VEC(Layout) list;
+} Stores;
+
+/* A store keeps its value's layout unless that would cut what it moves at once to less than half. */
+static void choose_store(TileOp *op, void *ctx) {
+  Stores *s = ctx;
+  Plan *p = s->p;
+  if (!tile_store(op)) return;
+  const TileValue *value = op->args[1];
+  Choice own = op->code == TILE_STORE
+                   ? pointer_choice(p, op->args[0], op->args[2], RANK_STORE)
+                   : view_choice(p, op, &value->type, RANK_STORE);
+  Layout l = own.layout;
+  const Layout *held_in = layout_of(p, value);
+  const Layout *ptr_in = op->code == TILE_STORE ? layout_of(p, op->args[0]) : NULL;
+  if (ptr_in) l = *ptr_in;
+  else if (held_in && (p->u->machine->kind == MACHINE_CPU || own.weight <= 2 ||
+                       p->choice[find(p, value->id)].rank != RANK_DOT))
+    l = *held_in;
+  vec_push(p->u->arena, &s->list, l);
+}
+
+typedef struct {
+  Plan *p;
+  Schedule *s;
+} Fill;
+
+static void fill_value(Fill *x, const TileValue *v) {
+  ValuePlan *out = &x->s->values[v->id];
+  if (!held(x->p, v)) return;
+  Choice *c = &x->p->choice[find(x->p, v->id)];
+  if (!c->rank) *c = (Choice){.rank = RANK_DERIVED, .layout = plain(x->p, &v->type)};
+  out->held = true;
+  out->layout = c->layout;
+  out->atom = c->atom;
+}
+
+static void fill_op(TileOp *op, void *ctx) {
+  for (uint32_t i = 0; i < op->nresults; i++) fill_value(ctx, op->results[i]);
+  for (uint32_t r = 0; r < op->nregions; r++)
+    for (uint32_t i = 0; i < op->regions[r]->nparams; i++) fill_value(ctx, op->regions[r]->params[i]);
+}
+
+bool schedule_run(Unit *u) {
+  Arena *scratch = arena_new();
+  Plan p = {.u = u, .scratch = scratch, .f = u->tile};
+  p.axis = axis_analyze(u->tile, scratch);
+  p.index_only = schedule_index_only(u->tile, scratch);
+  p.parent = ARENA_ARRAY(scratch, uint32_t, u->tile->nvalues);
+  p.choice = ARENA_ARRAY(scratch, Choice, u->tile->nvalues);
+  for (uint32_t i = 0; i < u->tile->nvalues; i++) p.parent[i] = i;
+  tile_walk(u->tile->body, tie_op, &p);
+  tile_walk(u->tile->body, note_chain, &p);
+  tile_walk(u->tile->body, anchor_op, &p);
+  Derive d = {&p, true};
+  while (d.changed) {
+    d.changed = false;
+    tile_walk(u->tile->body, visit_derive, &d);
+  }
+  Schedule *s = ARENA_NEW(u->arena, Schedule);
+  s->values = ARENA_ARRAY(u->arena, ValuePlan, u->tile->nvalues);
+  s->nvalues = u->tile->nvalues;
+  Fill fill = {&p, s};
+  tile_walk(u->tile->body, fill_op, &fill);
+  Stores stores = {.p = &p};
+  tile_walk(u->tile->body, choose_store, &stores);
+  s->stores = stores.list.data;
+  s->nstores = (uint32_t)stores.list.len;
+  u->schedule = s;
+  arena_free(scratch);
+  return true;
+}
