@@ -1,0 +1,169 @@
+#include "cli/args.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---- messages ---- */
+
+int args_error(const char *fmt, ...) {
+  va_list ap;
+  va_start(ap, fmt);
+  fputs("nereid: error: ", stderr);
+  vfprintf(stderr, fmt, ap);
+  fputc('\n', stderr);
+  va_end(ap);
+  return STATUS_USAGE;
+}
+
+int args_failed(int code) {
+  const char *text = nereid_error_message();
+  size_t n = strlen(text);
+  /* Messages with a place end in a newline and stand for themselves. */
+  if (n && text[n - 1] == '\n')
+    fputs(text, stderr);
+  else
+    fprintf(stderr, "nereid: error: %s\n", text);
+  return code == NEREID_E_USAGE ? STATUS_USAGE : STATUS_PROBLEM;
+}
+
+void args_on_message(void *context, const char *text) {
+  (void)context;
+  size_t n = strlen(text);
+  if (n && text[n - 1] == '\n')
+    fputs(text, stderr);
+  else
+    fprintf(stderr, "nereid: note: %s\n", text);
+}
+
+/* ---- options ---- */
+
+static int unknown_option(const Args *a, const char *name) {
+  const char *names[64];
+  size_t n = 0;
+  for (const Option *o = a->options; o->id && n < 64; o++) names[n++] = o->name;
+  char hint[96];
+  args_error(E_CLI_UNKNOWN_OPTION, name, error_suggest(hint, sizeof hint, name, names, n));
+  return ARGS_ERROR;
+}
+
+static const Option *find_option(const Args *a, const char *name, size_t len) {
+  for (const Option *o = a->options; o->id; o++)
+    if (strlen(o->name) == len && !memcmp(o->name, name, len)) return o;
+  return NULL;
+}
+
+/* -D NAME=1 and -DNAME=1 */
+static int short_option(Args *a, const char *arg, const char **value) {
+  const Option *o = find_option(a, arg, 2);
+  if (!o) return unknown_option(a, arg);
+  *value = arg[2] ? arg + 2 : NULL;
+  if (o->value && !*value && a->at < a->argc) *value = a->argv[a->at++];
+  if (!o->value == !*value) return o->id;
+  if (o->value)
+    args_error(E_CLI_OPTION_VALUE, o->name, o->name, o->value);
+  else
+    unknown_option(a, arg);
+  return ARGS_ERROR;
+}
+
+/* --target cpu and --target=cpu */
+static int long_option(Args *a, char *arg, const char **value) {
+  size_t len = strcspn(arg, "=");
+  const Option *o = find_option(a, arg, len);
+  if (!o) {
+    char name[96];
+    snprintf(name, sizeof name, "%.*s", (int)len, arg);
+    return unknown_option(a, name);
+  }
+  *value = arg[len] ? arg + len + 1 : NULL;
+  if (o->value && !*value && a->at < a->argc) *value = a->argv[a->at++];
+  if (!o->value == !*value) return o->id;
+  if (o->value)
+    args_error(E_CLI_OPTION_VALUE, o->name, o->name, o->value);
+  else
+    args_error(E_CLI_OPTION_NO_VALUE, o->name);
+  return ARGS_ERROR;
+}
+
+int args_next(Args *a, const char **value) {
+  *value = NULL;
+  while (a->at < a->argc) {
+    char *arg = a->argv[a->at++];
+    if (a->only_positional || arg[0] != '-' || !arg[1]) {
+      *value = arg;
+      return ARGS_POSITIONAL;
+    }
+    if (strcmp(arg, "--"))
+      return arg[1] == '-' ? long_option(a, arg, value) : short_option(a, arg, value);
+    a->only_positional = true;
+  }
+  return ARGS_END;
+}
+
+/* ---- values ---- */
+
+bool strings_add(Strings *s, const char *text, size_t len) {
+  char **data = realloc(s->data, sizeof(char *) * (size_t)(s->len + 1));
+  if (data) s->data = data;
+  char *copy = data ? strndup(text, len) : NULL;
+  if (!copy) {
+    args_error(E_RUN_OUT_OF_MEMORY);
+    return false;
+  }
+  s->data[s->len++] = copy;
+  return true;
+}
+
+void strings_free(Strings *s) {
+  for (int i = 0; i < s->len; i++) free(s->data[i]);
+  free(s->data);
+  *s = (Strings){0};
+}
+
+bool args_split(Strings *out, const char *text) {
+  int depth = 0;
+  const char *start = text;
+  for (const char *p = text;; p++) {
+    if (*p == '[' || *p == '(') depth++;
+    if (*p == ']' || *p == ')') depth--;
+    if (*p && (*p != ',' || depth > 0)) continue;
+    while (*start == ' ') start++;
+    if (!strings_add(out, start, (size_t)(p - start))) return false;
+    if (!*p) return true;
+    start = p + 1;
+  }
+}
+
+char *args_value(char *pair, const char *what) {
+  char *eq = strchr(pair, '=');
+  if (!eq || eq == pair) {
+    args_error(E_CLI_NAME_VALUE, pair, what);
+    return NULL;
+  }
+  *eq = 0;
+  return eq + 1;
+}
+
+char *args_kernel(char *file) {
+  char *colon = strrchr(file, ':');
+  /* A file whose own name has a colon is taken as it is. */
+  if (!colon || access(file, F_OK) == 0) return NULL;
+  *colon = 0;
+  return colon + 1;
+}
+
+bool args_number(int *out, const char *option, const char *text, int lo, int hi) {
+  char *end;
+  errno = 0;
+  long v = strtol(text, &end, 10);
+  if (errno || end == text || *end || v < lo || v > hi) {
+    args_error(E_CLI_NUMBER, option, lo, hi, text);
+    return false;
+  }
+  *out = (int)v;
+  return true;
+}

@@ -1,0 +1,65 @@
+/* Command lines: options by table, and the small languages of their values. */
+#ifndef NEREID_CLI_ARGS_H
+#define NEREID_CLI_ARGS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "lang/messages.h"
+#include "runtime/error.h"
+#include "runtime/nereid.h"
+
+enum { STATUS_OK, STATUS_PROBLEM, STATUS_USAGE };
+
+typedef struct {
+  int id;            /* what args_next returns; above 0 */
+  const char *name;  /* "--target" or "-D" */
+  const char *value; /* what the help calls its value; NULL: a flag */
+  const char *doc;
+} Option;
+
+/* A command of the program.  Options end in a row with id 0. */
+typedef struct {
+  const char *name, *synopsis, *doc;
+  const Option *options;
+  int (*run)(int argc, char **argv); /* argv without the command's name */
+} Command;
+
+typedef struct {
+  const Option *options;
+  char **argv;
+  int argc, at;
+  bool only_positional; /* after -- */
+} Args;
+
+enum { ARGS_END = -1, ARGS_ERROR = -2, ARGS_POSITIONAL = 0 };
+
+/* The next option's id, ARGS_POSITIONAL, ARGS_END, or ARGS_ERROR (printed).  *value is its value or
+ * the positional argument. */
+int args_next(Args *a, const char **value);
+
+/* Prints `nereid: error: ...` and returns STATUS_USAGE. */
+int args_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/* Prints the last failure of the API, and returns the status for its code. */
+int args_failed(int code);
+/* Prints a note of the API as it is. */
+void args_on_message(void *context, const char *text);
+
+/* A growing list of strings that it owns. */
+typedef struct {
+  char **data;
+  int len;
+} Strings;
+
+bool strings_add(Strings *s, const char *text, size_t len); /* false (printed): out of memory */
+void strings_free(Strings *s);
+
+/* Splits at commas outside brackets and parentheses. */
+bool args_split(Strings *out, const char *text);
+/* Splits NAME=VALUE in place: returns VALUE, or NULL (printed). */
+char *args_value(char *pair, const char *what);
+/* Splits FILE[:KERNEL] in place: returns KERNEL or NULL. */
+char *args_kernel(char *file);
+bool args_number(int *out, const char *option, const char *text, int lo, int hi);
+
+#endif

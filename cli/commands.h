@@ -1,0 +1,9 @@
+/* The commands of the program; main.c lists them. */
+#ifndef NEREID_CLI_COMMANDS_H
+#define NEREID_CLI_COMMANDS_H
+
+#include "cli/args.h"
+
+extern const Command command_compile, command_run, command_list, command_info;
+
+#endif

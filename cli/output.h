@@ -1,0 +1,11 @@
+/* Where results go. */
+#ifndef NEREID_CLI_OUTPUT_H
+#define NEREID_CLI_OUTPUT_H
+
+#include <stddef.h>
+
+/* Writes to a file (under a temporary name, then renamed), or to standard output if path is NULL.
+ * Returns a status; failures are printed. */
+int output_write(const char *path, const char *data, size_t size);
+
+#endif

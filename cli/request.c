@@ -1,0 +1,80 @@
+#include "cli/request.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int request_add(Request *r, const char *name, const char *type, const char *value) {
+  int n = r->names.len;
+  const char *text = type ? type : value;
+  bool *typed = realloc(r->typed, sizeof(bool) * (size_t)(n + 1));
+  if (!typed) {
+    args_error(E_RUN_OUT_OF_MEMORY);
+    return STATUS_PROBLEM;
+  }
+  r->typed = typed;
+  typed[n] = type != NULL;
+  if (!strings_add(&r->names, name, strlen(name)) || !strings_add(&r->texts, text, strlen(text)))
+    return STATUS_PROBLEM;
+  return STATUS_OK;
+}
+
+static int add_define(Request *r, const char *pair) {
+  char *copy = strdup(pair);
+  if (!copy) return STATUS_PROBLEM;
+  char *value = args_value(copy, "VALUE");
+  int status = value ? request_add(r, copy, NULL, value) : STATUS_USAGE;
+  free(copy);
+  return status;
+}
+
+int request_option(Request *r, int id, const char *value) {
+  switch (id) {
+    case OPT_DEFINE: return add_define(r, value);
+    case OPT_NUM_WARPS:
+      return args_number(&r->api.num_warps, "--num-warps", value, 1, 32) ? 0 : STATUS_USAGE;
+    case OPT_NUM_STAGES:
+      return args_number(&r->api.num_stages, "--num-stages", value, 1, 64) ? 0 : STATUS_USAGE;
+    case OPT_TARGET: r->api.target = value; return STATUS_OK;
+    case OPT_IMPORT_PATH:
+      return strings_add(&r->folders, value, strlen(value)) ? STATUS_OK : STATUS_PROBLEM;
+    default: return STATUS_USAGE;
+  }
+}
+
+int request_file(Request *r, const char *value) {
+  if (r->file) return args_error(E_CLI_EXTRA_FILE, value, "");
+  r->file = strdup(value);
+  if (!r->file) return STATUS_PROBLEM;
+  r->api.kernel = args_kernel(r->file);
+  return STATUS_OK;
+}
+
+int request_finish(Request *r) {
+  if (!r->file) return args_error(E_CLI_NO_FILE);
+  int n = r->names.len;
+  r->args = calloc((size_t)n + 1, sizeof *r->args);
+  if (!r->args) return STATUS_PROBLEM;
+  for (int i = 0; i < n; i++) {
+    r->args[i].name = r->names.data[i];
+    if (r->typed[i])
+      r->args[i].type = r->texts.data[i];
+    else
+      r->args[i].value = r->texts.data[i];
+  }
+  r->api.args = r->args;
+  r->api.nargs = n;
+  r->api.source.path = r->file;
+  r->api.source.import_path = (const char *const *)r->folders.data;
+  r->api.source.n_import_path = r->folders.len;
+  r->api.on_message = args_on_message;
+  return STATUS_OK;
+}
+
+void request_free(Request *r) {
+  free(r->file);
+  free(r->typed);
+  free(r->args);
+  strings_free(&r->folders);
+  strings_free(&r->names);
+  strings_free(&r->texts);
+}

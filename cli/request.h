@@ -1,0 +1,36 @@
+/* What compile and run have in common: a kernel, its arguments, and the options of compiling. */
+#ifndef NEREID_CLI_REQUEST_H
+#define NEREID_CLI_REQUEST_H
+
+#include "cli/args.h"
+
+enum {
+  OPT_DEFINE = 1, OPT_NUM_WARPS, OPT_NUM_STAGES, OPT_TARGET, OPT_IMPORT_PATH,
+  REQUEST_OPTIONS_END
+};
+
+#define REQUEST_OPTIONS                                                                         \
+  {OPT_DEFINE, "-D", "NAME=VALUE", "a constexpr: a number, True, None, tl.float16, fn:NAME, text"}, \
+  {OPT_NUM_WARPS, "--num-warps", "N", "warps a program: 1, 2, 4 (the default) ... 32"},         \
+  {OPT_NUM_STAGES, "--num-stages", "N", "depth of pipelined loops; 3 is the default"},          \
+  {OPT_TARGET, "--target", "T", "what to compile for; `nereid info` lists targets"},            \
+  {OPT_IMPORT_PATH, "--import-path", "DIR", "a folder in which imports are looked for"}
+
+typedef struct {
+  nereid_request api;  /* complete after request_finish */
+  char *file;
+  Strings folders;
+  Strings names, texts; /* of arguments, in order */
+  bool *typed;          /* texts[i] is a type, not a constexpr's value */
+  nereid_arg *args;
+} Request;
+
+int request_option(Request *r, int id, const char *value);
+/* The FILE[:KERNEL] argument. */
+int request_file(Request *r, const char *value);
+/* One of type and value is NULL. */
+int request_add(Request *r, const char *name, const char *type, const char *value);
+int request_finish(Request *r);
+void request_free(Request *r);
+
+#endif

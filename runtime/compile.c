@@ -1,0 +1,270 @@
+#include "runtime/compile.h"
+
+#include <string.h>
+
+#include "runtime/files.h"
+#include "runtime/missing_rooms.h"
+#include "runtime/spec.h"
+
+bool compile_is_ir(const char *text, size_t len) {
+  size_t i = 0;
+  while (i < len) {
+    if (text[i] == '#') {
+      while (i < len && text[i] != '\n') i++;
+    } else if (text[i] == ' ' || text[i] == '\t' || text[i] == '\n' || text[i] == '\r') {
+      i++;
+    } else {
+      break;
+    }
+  }
+  const char *const words[] = {"kernel @", "nest @"};
+  for (size_t w = 0; w < 2; w++) {
+    size_t n = strlen(words[w]);
+    if (len - i >= n && !memcmp(text + i, words[w], n)) return true;
+  }
+  return false;
+}
+
+/* ---- opening ---- */
+
+typedef struct {
+  Compilation *c;
+  const nereid_source *source;
+  bool syntax_only;
+} Opening;
+
+static int open_ir(Compilation *c, const char *name, const char *text, size_t len) {
+  if (!lower_parse) return error_set(NEREID_E_KERNEL, "IR text can't be read yet");
+  c->from_ir = true;
+  uint32_t file = diag_source(c->diags, pool_name(c->names, name), text, len);
+  c->unit = lower_parse(c->arena, c->names, c->diags, file);
+  return c->unit ? 0 : NEREID_E_KERNEL;
+}
+
+static int open_body(void *arg) {
+  Opening *o = arg;
+  Compilation *c = o->c;
+  c->names = pool_new(c->arena);
+  c->diags = diags_new(c->arena);
+  const char *text = o->source->text, *path = o->source->path ? o->source->path : "<text>";
+  size_t len = o->source->size;
+  if (!text) {
+    int code = files_read(c->arena, path, &text, &len);
+    if (code) return code;
+  }
+  if (compile_is_ir(text, len)) return open_ir(c, path, text, len);
+  if (o->syntax_only) {
+    uint32_t file = diag_source(c->diags, pool_name(c->names, path), text, len);
+    c->module = parse(c->arena, c->names, c->diags, file);
+    return 0;
+  }
+  if (!program_from_text) return error_set(NEREID_E_KERNEL, "source can't be read yet");
+  c->program = program_from_text(c->arena, c->names, c->diags, path, text, len,
+                                 o->source->import_path, o->source->n_import_path);
+  return c->program ? 0 : NEREID_E_KERNEL;
+}
+
+int compile_open(Compilation *c, const nereid_source *source, bool syntax_only) {
+  *c = (Compilation){.arena = arena_new()};
+  if (!c->arena) return error_out_of_memory();
+  Opening o = {c, source, syntax_only};
+  return error_guard(c->arena, open_body, &o);
+}
+
+void compile_close(Compilation *c) {
+  arena_free(c->arena);
+  *c = (Compilation){0};
+}
+
+/* ---- reporting ---- */
+
+typedef struct {
+  Compilation *c;
+  nereid_message_fn fn;
+  void *context;
+  int code;
+} Report;
+
+static int report_body(void *arg) {
+  Report *r = arg;
+  Text text = text_new(r->c->arena);
+  diag_print(r->c->diags, &text);
+  if (diag_errors(r->c->diags))
+    return error_set(r->code ? r->code : NEREID_E_KERNEL, "%s", text.data);
+  if (r->fn) r->fn(r->context, text.data);
+  return r->code;
+}
+
+int compile_report(Compilation *c, int code, nereid_message_fn fn, void *context) {
+  /* Failures that are neither the kernel's nor its caller's have their message already. */
+  bool ours = code == 0 || code == NEREID_E_KERNEL || code == NEREID_E_USAGE;
+  if (!ours || !c->diags || diag_count(c->diags) == 0) return code;
+  Report r = {c, fn, context, code};
+  return error_guard(c->arena, report_body, &r);
+}
+
+/* ---- specializing ---- */
+
+typedef struct {
+  Compilation *c;
+  const nereid_request *r;
+  Stage until;
+} Step;
+
+static int check_options(const nereid_request *r, const char *target) {
+  if (machine_find && !machine_find(target))
+    return error_set(NEREID_E_USAGE, E_RUN_UNKNOWN_TARGET, target);
+  if (r->num_warps && (r->num_warps < 1 || r->num_warps > 32 || r->num_warps & (r->num_warps - 1)))
+    return error_set(NEREID_E_USAGE, E_RUN_NUM_WARPS, r->num_warps);
+  if (r->num_stages < 0 || r->num_stages > 64)
+    return error_set(NEREID_E_USAGE, E_RUN_NUM_STAGES, r->num_stages);
+  if (r->num_ctas < 0 || r->num_ctas > 1)
+    return error_set(NEREID_E_USAGE, E_RUN_NUM_CTAS, r->num_ctas);
+  if (r->maxnreg < 0 || r->maxnreg > 255)
+    return error_set(NEREID_E_USAGE, E_RUN_MAXNREG, r->maxnreg);
+  return 0;
+}
+
+static Options options_of(const nereid_request *r, Options base) {
+  if (r->target) base.target = r->target;
+  if (r->num_warps) base.num_warps = r->num_warps;
+  if (r->num_stages) base.num_stages = r->num_stages;
+  if (r->num_ctas) base.num_ctas = r->num_ctas;
+  if (r->maxnreg) base.maxnreg = r->maxnreg;
+  if (r->no_fp_fusion) base.enable_fp_fusion = false;
+  return base;
+}
+
+static int read_args(Compilation *c, const nereid_request *r) {
+  KernelArg *args = ARENA_ARRAY(c->arena, KernelArg, (size_t)r->nargs);
+  for (int i = 0; i < r->nargs; i++) {
+    const nereid_arg *arg = &r->args[i];
+    Name name = pool_name(c->names, arg->name);
+    int code = arg->type ? spec_type(&args[i], name, arg->type)
+                         : spec_constexpr(&args[i], name, arg->value ? arg->value : "None");
+    if (code) return code;
+    for (int j = 0; j < i; j++)
+      if (args[j].name == name) return error_set(NEREID_E_USAGE, E_RUN_ARG_TWICE, name);
+  }
+  c->args = args;
+  c->nargs = (uint32_t)r->nargs;
+  return 0;
+}
+
+static int check_name(const Kernel *k, Name name) {
+  const char *names[256];
+  size_t n = 0;
+  for (uint32_t i = 0; i < k->nparams; i++) {
+    if (k->params[i].name == name) return 0;
+    if (n < 256) names[n++] = k->params[i].name;
+  }
+  char hint[128];
+  return error_set(NEREID_E_USAGE, E_RUN_UNKNOWN_PARAM, k->name, name,
+                   error_suggest(hint, sizeof hint, name, names, n));
+}
+
+static int specialize_source(Compilation *c, const nereid_request *r) {
+  Options options = options_of(r, options_default());
+  int code = check_options(r, options.target);
+  if (code) return code;
+  options.target = pool_name(c->names, options.target);
+  c->kernel = sema_find(c->program, r->kernel);
+  if (!c->kernel) return NEREID_E_USAGE;
+  code = read_args(c, r);
+  for (uint32_t i = 0; !code && i < c->nargs; i++) code = check_name(c->kernel, c->args[i].name);
+  if (code) return code;
+  TileFunc *f = sema_compile(c->program, c->kernel, c->args, c->nargs, options);
+  if (!f || diag_errors(c->diags)) return NEREID_E_KERNEL;
+  c->unit = ARENA_NEW(c->arena, Unit);
+  *c->unit = (Unit){.arena = c->arena, .names = c->names, .diags = c->diags, .tile = f};
+  c->unit->machine = machine_find ? machine_find(options.target) : NULL;
+  return 0;
+}
+
+/* IR text has its arguments fixed; tile IR without a schedule may still change its options. */
+static int specialize_ir(Compilation *c, const nereid_request *r) {
+  if (r->nargs) return error_set(NEREID_E_USAGE, E_RUN_IR_ARGS, r->args[0].name);
+  Unit *u = c->unit;
+  Options *options = u->nest ? &u->nest->options : &u->tile->options;
+  Options wanted = options_of(r, *options);
+  int code = check_options(r, wanted.target);
+  if (code) return code;
+  bool same = !strcmp(wanted.target, options->target) && wanted.num_warps == options->num_warps &&
+              wanted.num_stages == options->num_stages && wanted.maxnreg == options->maxnreg;
+  if (!same && (u->nest || u->schedule))
+    return error_set(NEREID_E_USAGE, E_RUN_IR_OPTIONS, options->target, options->num_warps,
+                     options->num_stages);
+  wanted.target = pool_name(c->names, wanted.target);
+  *options = wanted;
+  if (!u->machine || !same) u->machine = machine_find(wanted.target);
+  return 0;
+}
+
+static int specialize_body(void *arg) {
+  Step *s = arg;
+  return s->c->from_ir ? specialize_ir(s->c, s->r) : specialize_source(s->c, s->r);
+}
+
+int compile_specialize(Compilation *c, const nereid_request *r) {
+  Step s = {c, r, STAGE_TILE};
+  return error_guard(c->arena, specialize_body, &s);
+}
+
+/* ---- lowering ---- */
+
+static void after_pass(void *ctx, const Pass *p, Unit *u, double seconds, bool changed) {
+  const nereid_request *r = ctx;
+  if (strcmp(r->dump_after, "all") && strcmp(r->dump_after, p->name)) return;
+  Text text = text_new(u->arena);
+  if (changed) lower_print(&text, u);
+  r->on_pass(r->context, p->name, changed ? text.data : NULL, seconds);
+}
+
+static int check_pass(const char *name) {
+  if (!strcmp(name, "all") || lower_find_pass(name)) return 0;
+  return error_set(NEREID_E_USAGE, E_RUN_UNKNOWN_PASS, name);
+}
+
+static int lower_body(void *arg) {
+  Step *s = arg;
+  Unit *u = s->c->unit;
+  if (!lower_run) return error_set(NEREID_E_KERNEL, "nothing can be lowered yet");
+  if (s->r->run_passes)
+    return lower_run_named(u, s->r->run_passes) ? 0 : NEREID_E_KERNEL;
+  if (lower_stage(u) > s->until) return error_set(NEREID_E_USAGE, E_RUN_IR_PAST);
+  bool hooked = s->r->dump_after && s->r->on_pass;
+  int code = hooked ? check_pass(s->r->dump_after) : 0;
+  if (code) return code;
+  bool ok = lower_run(u, s->until, hooked ? after_pass : NULL, (void *)(uintptr_t)s->r);
+  return ok && !diag_errors(u->diags) ? 0 : NEREID_E_KERNEL;
+}
+
+int compile_lower(Compilation *c, const nereid_request *r, Stage until) {
+  Step s = {c, r, until};
+  return error_guard(c->arena, lower_body, &s);
+}
+
+/* ---- code ---- */
+
+typedef struct {
+  Compilation *c;
+  nereid_kind kind;
+  Code *out;
+} Generation;
+
+static int generate_body(void *arg) {
+  Generation *g = arg;
+  const Unit *u = g->c->unit;
+  bool cpu = u->machine->kind == MACHINE_CPU;
+  if (cpu != (g->kind == NEREID_C))
+    return error_set(NEREID_E_USAGE, E_RUN_KIND_TARGET, nereid_kind_name(g->kind), u->machine->name);
+  if (!(cpu ? c_print : ptx_print)) return error_set(NEREID_E_KERNEL, "no code can be printed yet");
+  bool ok = (cpu ? c_print : ptx_print)(g->c->arena, u->nest, u->machine, u->diags, g->out);
+  return ok && !diag_errors(u->diags) ? 0 : NEREID_E_KERNEL;
+}
+
+int compile_generate(Compilation *c, nereid_kind kind, Code *out) {
+  *out = (Code){0};
+  Generation g = {c, kind, out};
+  return error_guard(c->arena, generate_body, &g);
+}

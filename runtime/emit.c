@@ -1,0 +1,98 @@
+/* The text of any stage. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/compile.h"
+#include "runtime/cubin.h"
+#include "runtime/missing_rooms.h"
+
+static const char *const kind_names[] = {"ast", "tile", "nest", "thread", "ptx", "c", "cubin"};
+_Static_assert(sizeof kind_names / sizeof *kind_names == NEREID_KIND_COUNT, "one name a kind");
+
+const char *nereid_kind_name(nereid_kind k) {
+  return (unsigned)k < NEREID_KIND_COUNT ? kind_names[k] : "?";
+}
+
+void nereid_text_free(char *text) { free(text); }
+
+static int copy_out(char **text, size_t *size, const char *from, size_t len) {
+  *text = malloc(len + 1);
+  if (!*text) return error_out_of_memory();
+  memcpy(*text, from, len);
+  (*text)[len] = 0;
+  *size = len;
+  return 0;
+}
+
+typedef struct {
+  Compilation *c;
+  Text text;
+} Printing;
+
+static int print_ast(void *arg) {
+  Printing *p = arg;
+  p->text = text_new(p->c->arena);
+  ast_print(&p->text, p->c->module);
+  return 0;
+}
+
+static int print_unit(void *arg) {
+  Printing *p = arg;
+  p->text = text_new(p->c->arena);
+  if (lower_print)
+    lower_print(&p->text, p->c->unit);
+  else
+    tile_print(&p->text, p->c->unit->tile, p->c->diags);
+  return 0;
+}
+
+static int print_with(Compilation *c, int (*body)(void *), char **text, size_t *size) {
+  Printing p = {.c = c};
+  int code = error_guard(c->arena, body, &p);
+  return code ? code : copy_out(text, size, p.text.data, p.text.len);
+}
+
+static int emit_code(Compilation *c, const nereid_request *r, nereid_kind kind, char **text,
+                     size_t *size) {
+  Code out;
+  int code = compile_lower(c, r, STAGE_THREAD);
+  if (!code) code = compile_generate(c, kind == NEREID_CUBIN ? NEREID_PTX : kind, &out);
+  if (code) return code;
+  if (kind != NEREID_CUBIN) return copy_out(text, size, out.text, out.len);
+  return cubin_assemble(text, size, out.text, out.len, c->unit->machine->name, r->on_message,
+                        r->context);
+}
+
+static int emit(Compilation *c, const nereid_request *r, nereid_kind kind, char **text,
+                size_t *size) {
+  if (kind == NEREID_AST) {
+    if (c->from_ir) return error_set(NEREID_E_USAGE, E_RUN_IR_PAST);
+    return print_with(c, print_ast, text, size);
+  }
+  int code = compile_specialize(c, r);
+  if (code) return code;
+  if (kind > NEREID_THREAD && !r->run_passes) return emit_code(c, r, kind, text, size);
+  static const Stage stages[] = {
+      [NEREID_TILE] = STAGE_SCHEDULED, [NEREID_NEST] = STAGE_NEST, [NEREID_THREAD] = STAGE_THREAD};
+  /* With run_passes the text is whatever these made. */
+  if (lower_run) code = compile_lower(c, r, r->run_passes ? STAGE_TILE : stages[kind]);
+  return code ? code : print_with(c, print_unit, text, size);
+}
+
+int nereid_emit(char **text, size_t *size, const nereid_request *r, nereid_kind kind) {
+  Compilation c;
+  *text = NULL;
+  *size = 0;
+  int code = compile_open(&c, &r->source, kind == NEREID_AST);
+  if (!code && (unsigned)kind >= NEREID_KIND_COUNT)
+    code = error_set(NEREID_E_USAGE, E_RUN_UNKNOWN_KIND, (int)kind);
+  if (!code) code = emit(&c, r, kind, text, size);
+  code = compile_report(&c, code, r->on_message, r->context);
+  compile_close(&c);
+  if (code) {
+    nereid_text_free(*text);
+    *text = NULL;
+    *size = 0;
+  }
+  return code;
+}

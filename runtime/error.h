@@ -1,0 +1,26 @@
+/* The last failure of each thread, and running code that may run out of memory.
+ *
+ * The message is the one piece of state that is no object's: it belongs to the thread, as errno
+ * does, so that functions which make objects can say why they made none. */
+#ifndef NEREID_RUNTIME_ERROR_H
+#define NEREID_RUNTIME_ERROR_H
+
+#include "lang/arena.h"
+#include "lang/messages.h"
+#include "runtime/nereid.h"
+
+/* Keeps the message and returns `code`. */
+int error_set(int code, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+int error_out_of_memory(void);
+
+/* Runs body(arg), during which `a` may run out of memory: then NEREID_E_MEMORY.  Objects made by
+ * `body` outside of the arena are lost in that case, so it makes none. */
+int error_guard(Arena *a, int (*body)(void *), void *arg);
+
+/* The name among `names` (n of them) nearest to `name`, NULL if none is near. */
+const char *error_nearest(const char *name, const char *const *names, size_t n);
+/* " (did you mean NAME?)" or "", in `out`. */
+const char *error_suggest(char *out, size_t size, const char *name, const char *const *names,
+                          size_t n);
+
+#endif

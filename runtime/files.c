@@ -1,0 +1,118 @@
+#include "runtime/files.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* More is no kernel file; it keeps a device or a data file from being read to the end. */
+static const long long LARGEST = 256LL << 20;
+
+static int read_all(Arena *a, FILE *f, const char *path, const char **text, size_t *len) {
+  size_t cap = 1 << 16, n = 0, got;
+  char *data = arena_alloc(a, cap);
+  while ((got = fread(data + n, 1, cap - n - 1, f)) > 0) {
+    n += got;
+    if ((long long)n > LARGEST) return error_set(NEREID_E_FILE, E_RUN_FILE_LARGE, path);
+    if (n + 1 == cap) {
+      data = arena_grow(a, data, n, cap * 2);
+      cap *= 2;
+    }
+  }
+  if (ferror(f)) return error_set(NEREID_E_FILE, E_RUN_FILE_READ, path, strerror(errno));
+  data[n] = 0;
+  *text = data;
+  *len = n;
+  return 0;
+}
+
+typedef struct {
+  Arena *arena;
+  FILE *file;
+  const char *path, **text;
+  size_t *len;
+} Reading;
+
+static int read_body(void *arg) {
+  Reading *r = arg;
+  return read_all(r->arena, r->file, r->path, r->text, r->len);
+}
+
+int files_read(Arena *a, const char *path, const char **text, size_t *len) {
+  struct stat st;
+  FILE *f = fopen(path, "rb");
+  if (!f) return error_set(NEREID_E_FILE, E_RUN_FILE_OPEN, path, strerror(errno));
+  if (!fstat(fileno(f), &st) && S_ISDIR(st.st_mode)) {
+    fclose(f);
+    return error_set(NEREID_E_FILE, E_RUN_FILE_FOLDER, path);
+  }
+  Reading r = {a, f, path, text, len};
+  int code = error_guard(a, read_body, &r);
+  fclose(f);
+  return code;
+}
+
+/* Opens a new file beside the target, so that renaming stays within one file system. */
+static int open_temporary(FileWriter *w) {
+  size_t n = strlen(w->path);
+  for (int i = 0; i < 1000; i++) {
+    snprintf(w->temporary, n + 40, "%s.%ld-%d", w->path, (long)getpid(), i);
+    int fd = open(w->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (fd >= 0) {
+      w->file = fdopen(fd, "wb");
+      if (!w->file) close(fd);
+      if (!w->file) unlink(w->temporary);
+    }
+    if (fd >= 0 || errno != EEXIST) break;
+  }
+  return w->file ? 0 : error_set(NEREID_E_FILE, E_RUN_FILE_WRITE, w->path, strerror(errno));
+}
+
+/* Devices and pipes are written directly. */
+static int open_direct(FileWriter *w) {
+  free(w->temporary);
+  w->temporary = NULL;
+  w->file = fopen(w->path, "wb");
+  return w->file ? 0 : error_set(NEREID_E_FILE, E_RUN_FILE_WRITE, w->path, strerror(errno));
+}
+
+int files_create(FileWriter *w, const char *path) {
+  struct stat st;
+  *w = (FileWriter){.path = strdup(path), .temporary = malloc(strlen(path) + 40)};
+  int code;
+  if (!w->path || !w->temporary)
+    code = error_out_of_memory();
+  else if (!stat(path, &st) && !S_ISREG(st.st_mode))
+    code = open_direct(w);
+  else
+    code = open_temporary(w);
+  if (code) files_abandon(w);
+  return code;
+}
+
+int files_commit(FileWriter *w) {
+  bool bad = ferror(w->file) != 0;
+  bad |= fflush(w->file) != 0;
+  if (!bad && w->temporary) bad = rename(w->temporary, w->path) != 0;
+  int code = bad ? error_set(NEREID_E_FILE, E_RUN_FILE_WRITE, w->path, strerror(errno)) : 0;
+  if (!bad) {
+    free(w->temporary);
+    w->temporary = NULL;
+  }
+  files_abandon(w);
+  return code;
+}
+
+void files_abandon(FileWriter *w) {
+  if (w->file) {
+    fclose(w->file);
+    if (w->temporary) unlink(w->temporary);
+  }
+  free(w->temporary);
+  free(w->path);
+  *w = (FileWriter){0};
+}

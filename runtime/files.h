@@ -1,0 +1,24 @@
+/* Reading whole files, and replacing them without ever leaving a half-written one. */
+#ifndef NEREID_RUNTIME_FILES_H
+#define NEREID_RUNTIME_FILES_H
+
+#include <stdio.h>
+
+#include "runtime/error.h"
+
+/* The file's bytes in the arena, with a NUL after them. */
+int files_read(Arena *a, const char *path, const char **text, size_t *len);
+
+/* A file that appears under `path` when it is complete. */
+typedef struct {
+  FILE *file;
+  char *path, *temporary;
+} FileWriter;
+
+int files_create(FileWriter *w, const char *path);
+/* Renames it into place if all was written. */
+int files_commit(FileWriter *w);
+/* Drops what was written; after files_commit it does nothing. */
+void files_abandon(FileWriter *w);
+
+#endif

@@ -1,0 +1,450 @@
+/* Nereid's C API: compile kernels written in Triton's language, and launch them.
+ *
+ * Five kinds of object, each made by a function and freed by one:
+ *   nereid_module   what a kernel file holds
+ *   nereid_image    a compiled kernel as data: for one or several targets, savable as one file
+ *   nereid_device   a GPU, the CPU, or one of two interpreters that check what a kernel does
+ *   nereid_kernel   an image loaded on a device
+ *   nereid_launch   a kernel with its arguments and grid, ready to start any number of times
+ *
+ *     nereid_device *dev;  nereid_image *image;  nereid_kernel *k;  nereid_launch *l;
+ *     nereid_arg args[] = {{"x_ptr", "*fp32:16", 0}, {"n", "i32", 0}, {"BLOCK", 0, "1024"}};
+ *     nereid_request r = {.source.path = "scale.py", .args = args, .nargs = 3};
+ *     nereid_device_open(&dev, "cuda");
+ *     nereid_compile_for(&image, dev, &r);
+ *     nereid_kernel_load(&k, dev, image);
+ *     nereid_launch_new(&l, k, (uint32_t[]){grid, 1, 1});
+ *     nereid_launch_set_pointer(l, 0, x);
+ *     nereid_launch_set_int(l, 1, n);
+ *     nereid_launch_run(l, NULL);
+ *
+ * Rules:
+ *   - Out-parameters come first.  A function that can fail returns 0 or a negative code
+ *     (nereid_code); the message is kept for the calling thread until its next failure:
+ *     nereid_error_message().  After a failure the out-parameters are NULL or 0.
+ *   - Strings and arrays that are passed in are copied if they are kept.  What a function gives
+ *     out belongs to the object it was asked of and lives as long, except where stated.
+ *   - Structs that are filled by the caller start from zeros ({0}): zero means the default.
+ *   - Threads: different objects may be used by different threads at the same time, and a device,
+ *     an image and a kernel by several threads at once (freeing excepted).  A module, a launch and
+ *     a value are used by one thread at a time.  Compiling is independent of any device and runs on
+ *     as many threads as the caller likes.
+ *   - An image may be freed once it is loaded.  Launches must be freed before their kernel, kernels,
+ *     streams, events and memory before their device.
+ */
+#ifndef NEREID_H
+#define NEREID_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define NEREID_API __attribute__((visibility("default")))
+
+typedef struct nereid_module nereid_module;
+typedef struct nereid_image nereid_image;
+typedef struct nereid_device nereid_device;
+typedef struct nereid_kernel nereid_kernel;
+typedef struct nereid_launch nereid_launch;
+typedef struct nereid_stream nereid_stream;
+typedef struct nereid_event nereid_event;
+typedef struct nereid_value nereid_value;
+
+/* ---- errors ---- */
+
+typedef enum {
+  NEREID_OK = 0,
+  NEREID_E_KERNEL = -1,    /* the kernel or its arguments are wrong; the message has the place */
+  NEREID_E_USAGE = -2,     /* a function was called wrongly: an unknown name, a malformed value */
+  NEREID_E_MEMORY = -3,    /* out of host or device memory */
+  NEREID_E_DEVICE = -4,    /* no such device, no driver, or the driver refused */
+  NEREID_E_LOST = -5,      /* a kernel broke the device's context: close the device, open it anew */
+  NEREID_E_TOOL = -6,      /* no C compiler or ptxas, or it failed */
+  NEREID_E_FILE = -7,      /* a file can't be read or written, or is not what it should be */
+  NEREID_E_RESOURCES = -8, /* past a limit of the device: shared memory, threads, grid */
+  NEREID_E_FINDINGS = -9   /* an interpreter ran the kernel and found it at fault */
+} nereid_code;
+
+/* Of the last failure in this thread; "" if there was none.  Messages about a kernel have the form
+ *   FILE:LINE:COL: error: text
+ * with the source line and a caret below, and end in a newline; others are one line without. */
+NEREID_API const char *nereid_error_message(void);
+NEREID_API int nereid_error_code(void);
+
+/* "0.1.0", and a number that differs with any change of the compiler. */
+NEREID_API const char *nereid_version(void);
+NEREID_API const char *nereid_build_id(void);
+
+/* ---- kernel files ---- */
+
+/* Where source comes from.  IR text (what nereid_emit wrote) is told by its content. */
+typedef struct {
+  const char *path;               /* the file; with `text`, what messages call it */
+  const char *text;               /* NULL: the file is read */
+  size_t size;
+  const char *const *import_path; /* folders for absolute imports */
+  int n_import_path;
+} nereid_source;
+
+typedef enum {
+  NEREID_PARAM_RUNTIME = 0,
+  NEREID_PARAM_CONSTEXPR = 1
+} nereid_param_kind;
+
+typedef struct {
+  const char *name;
+  nereid_param_kind kind;
+  int has_default;
+  int tuned;             /* an autotune or heuristics decorator would set it */
+  int do_not_specialize; /* its value must not be specialized on */
+  int is_pointer;        /* of IR text: the type is known */
+  const char *type;      /* "i64" where the file fixes the type, else NULL */
+  int64_t divisor;       /* of IR text: what the argument must be divisible by; else 1 */
+  const char *annotation;/* as written; "" if none */
+} nereid_param;
+
+typedef struct {
+  const char *name;   /* NAME or Class.NAME */
+  const char *file;
+  int line;
+  int is_helper;      /* called by another kernel of the file */
+  int is_shadowed;    /* a later definition has the same name: reached by NAME@LINE only */
+  const nereid_param *params;
+  int nparams;
+} nereid_kernel_info;
+
+/* Gets warnings and notes: whatever is no failure.  May be NULL. */
+typedef void (*nereid_message_fn)(void *context, const char *text);
+
+NEREID_API int nereid_module_open(nereid_module **out, const nereid_source *source,
+                                  nereid_message_fn on_message, void *context);
+NEREID_API void nereid_module_free(nereid_module *m);
+NEREID_API int nereid_module_count(const nereid_module *m);
+/* NULL if `i` is out of range. */
+NEREID_API const nereid_kernel_info *nereid_module_kernel(const nereid_module *m, int i);
+/* `which` is NAME, Class.NAME, NAME@LINE, or NULL for the only kernel of the file. */
+NEREID_API int nereid_module_find(const nereid_kernel_info **out, nereid_module *m,
+                                  const char *which);
+/* True if the module is IR text. */
+NEREID_API int nereid_module_is_ir(const nereid_module *m);
+
+/* ---- compiling ---- */
+
+/* An argument by name; one of `type` and `value` is given.
+ *   type    of a run-time argument: "*fp32", "*bf16:16" (divisible by 16), "i32", "i32:16",
+ *           "i32:1" (known to be 1), "fp32", "i1", "*u8", "none"
+ *   value   of a constexpr: a number, "True", "False", "None", "tl.float16", "fn:NAME" for a jit
+ *           function of the file, or else a string
+ * Parameters that are left out take their defaults. */
+typedef struct {
+  const char *name;
+  const char *type;
+  const char *value;
+} nereid_arg;
+
+/* What code can look like.  Each stage can be printed, and compiling may go on from TILE, NEST and
+ * THREAD text. */
+typedef enum {
+  NEREID_AST,    /* the syntax tree of the file */
+  NEREID_TILE,   /* what a program computes, with its schedule once it has one */
+  NEREID_NEST,   /* how: loop nests */
+  NEREID_THREAD, /* the same, for one thread */
+  NEREID_PTX,
+  NEREID_C,
+  NEREID_CUBIN,  /* machine code of an NVIDIA GPU */
+  NEREID_KIND_COUNT
+} nereid_kind;
+
+NEREID_API const char *nereid_kind_name(nereid_kind k); /* "ptx" */
+
+typedef struct {
+  nereid_source source;
+  const char *kernel;      /* NAME, Class.NAME, NAME@LINE; NULL: the only one */
+  const nereid_arg *args;
+  int nargs;
+  const char *target;      /* NULL: "sm_90a", or what IR text says */
+  int num_warps;           /* 0: 4 */
+  int num_stages;          /* 0: 3 */
+  int num_ctas;            /* 0: 1 */
+  int maxnreg;             /* 0: the machine's limit */
+  int no_fp_fusion;        /* mul and add stay apart */
+  const char *run_passes;  /* nereid_emit: apply only these, comma-separated, and print */
+  /* After pass `dump_after`, or after each if it is "all": its IR, or NULL where the pass changed
+   * nothing, and the time it took. */
+  const char *dump_after;
+  void (*on_pass)(void *context, const char *pass, const char *ir, double seconds);
+  nereid_message_fn on_message;
+  void *context;           /* for both callbacks */
+} nereid_request;
+
+/* The text (or, for NEREID_CUBIN, the bytes) of one stage.  *text is NUL-terminated after *size
+ * bytes; the caller frees it with nereid_text_free(). */
+NEREID_API int nereid_emit(char **text, size_t *size, const nereid_request *r, nereid_kind kind);
+NEREID_API void nereid_text_free(char *text);
+
+/* An image with code of `kind` for r->target.  The caller frees it. */
+NEREID_API int nereid_compile(nereid_image **out, const nereid_request *r, nereid_kind kind);
+/* The same with the kind of code that a device runs, and its target unless r->target names one. */
+NEREID_API int nereid_compile_for(nereid_image **out, const nereid_device *d,
+                                  const nereid_request *r);
+
+/* ---- images ---- */
+
+/* An image holds variants, tried in order: the first one whose target fits the device and whose
+ * guards hold for the arguments is launched. */
+NEREID_API void nereid_image_free(nereid_image *image);
+NEREID_API int nereid_image_load(nereid_image **out, const char *path);
+NEREID_API int nereid_image_from_bytes(nereid_image **out, const void *data, size_t size);
+/* Written to a temporary name and renamed. */
+NEREID_API int nereid_image_save(const nereid_image *image, const char *path);
+/* The bytes that save writes; freed with nereid_text_free(). */
+NEREID_API int nereid_image_bytes(char **out, size_t *size, const nereid_image *image);
+/* Appends copies of `other`'s variants: of other targets, or with other guards.  Both must have the
+ * same run-time parameters. */
+NEREID_API int nereid_image_add(nereid_image *image, const nereid_image *other);
+
+typedef struct {
+  const char *name;
+  const char *type; /* "f32", "*f32" */
+  int is_pointer;
+  int is_float;
+  int written;      /* the kernel may write through it */
+} nereid_image_param;
+
+typedef struct {
+  const char *target;
+  nereid_kind kind;
+  const char *entry; /* the symbol */
+  const char *code;
+  size_t size;
+  int threads;       /* of a program */
+  int64_t shared_bytes;
+  int nguards;
+} nereid_variant;
+
+NEREID_API const char *nereid_image_name(const nereid_image *image);
+NEREID_API int nereid_image_nparams(const nereid_image *image);
+/* Run-time parameters in their declared order; those known to be 1 are among them. */
+NEREID_API int nereid_image_get_param(nereid_image_param *out, const nereid_image *image, int i);
+/* The place of a run-time parameter, negative if there is none of that name (no message). */
+NEREID_API int nereid_image_find_param(const nereid_image *image, const char *name);
+NEREID_API int nereid_image_nvariants(const nereid_image *image);
+NEREID_API int nereid_image_get_variant(nereid_variant *out, const nereid_image *image, int i);
+/* A condition of a variant, such as "n % 16 == 0"; NULL past the end. */
+NEREID_API const char *nereid_image_guard(const nereid_image *image, int variant, int i);
+
+/* ---- devices ---- */
+
+/* "cuda" or "cuda:1": a GPU.  "cpu": compiled C on all cores.  "interp": the reference interpreter.
+ * "nest": the interpreter of what GPU code is printed from, which looks for races and deadlocks. */
+NEREID_API int nereid_device_open(nereid_device **out, const char *name);
+NEREID_API void nereid_device_close(nereid_device *d);
+
+typedef struct {
+  const char *name;        /* "cuda:0" */
+  const char *description; /* "NVIDIA H100 80GB HBM3", "16 cores" */
+  const char *target;      /* "sm_90a" */
+  nereid_kind kind;        /* the code it runs */
+  int64_t memory;          /* bytes; 0: the host's */
+  int64_t l2_bytes;        /* of a GPU */
+  int64_t shared_bytes;    /* that a program may have */
+  int processors;          /* multiprocessors or cores */
+  int clock_khz, memory_clock_khz, memory_bus_bits; /* of a GPU; 0 if not known */
+  int driver_version;      /* 12040: 12.4 */
+} nereid_device_info;
+
+NEREID_API int nereid_device_get_info(nereid_device_info *out, const nereid_device *d);
+/* How many of "cuda", "cpu", ... there are.  0 for cuda without a driver: nereid_error_message()
+ * then says why. */
+NEREID_API int nereid_device_count(const char *kind);
+/* Notes that are no failures (a cache that can't be used, registers that spill), and the findings
+ * of interpreters, go there. */
+NEREID_API void nereid_device_on_message(nereid_device *d, nereid_message_fn fn, void *context);
+/* Waits for all that was started on the device. */
+NEREID_API int nereid_device_sync(nereid_device *d);
+
+/* The context (CUcontext) of a cuda device, NULL for others. */
+NEREID_API void *nereid_device_native(nereid_device *d);
+
+/* Where compiled code is kept, "" if nowhere, and whether it can be used. */
+NEREID_API int nereid_cache_describe(char *out, size_t size);
+
+/* ---- memory (simple programs; any pointer the device can reach will do) ---- */
+
+/* At least 256-byte aligned.  Free and large fills wait for nothing; copies without a stream are
+ * complete on return. */
+NEREID_API int nereid_alloc(void **out, nereid_device *d, size_t size);
+NEREID_API void nereid_free(nereid_device *d, void *p);
+NEREID_API int nereid_copy_in(nereid_device *d, void *to, const void *from, size_t size,
+                              nereid_stream *s);
+NEREID_API int nereid_copy_out(nereid_device *d, void *to, const void *from, size_t size,
+                               nereid_stream *s);
+NEREID_API int nereid_copy(nereid_device *d, void *to, const void *from, size_t size,
+                           nereid_stream *s);
+NEREID_API int nereid_fill(nereid_device *d, void *to, int byte, size_t size, nereid_stream *s);
+
+/* ---- streams and events.  NULL is the device's default stream ---- */
+
+NEREID_API int nereid_stream_new(nereid_stream **out, nereid_device *d);
+/* A stream (CUstream) of the caller's, who keeps it. */
+NEREID_API int nereid_stream_wrap(nereid_stream **out, nereid_device *d, void *native);
+NEREID_API void nereid_stream_free(nereid_stream *s);
+NEREID_API int nereid_stream_sync(nereid_stream *s);
+NEREID_API void *nereid_stream_native(const nereid_stream *s);
+NEREID_API int nereid_event_new(nereid_event **out, nereid_device *d);
+NEREID_API void nereid_event_free(nereid_event *e);
+NEREID_API int nereid_event_record(nereid_event *e, nereid_stream *s);
+NEREID_API int nereid_event_sync(nereid_event *e);
+NEREID_API int nereid_event_elapsed_us(double *out, const nereid_event *from,
+                                       const nereid_event *to);
+
+/* ---- kernels and launches ---- */
+
+/* Loads the variants that fit the device, compiling them to machine code where they are not in the
+ * cache.  The image is copied as far as it is needed. */
+NEREID_API int nereid_kernel_load(nereid_kernel **out, nereid_device *d, const nereid_image *image);
+NEREID_API void nereid_kernel_free(nereid_kernel *k);
+
+typedef struct {
+  int registers;     /* a thread */
+  int spill_bytes;   /* local memory a thread */
+  int64_t shared_bytes;
+  int threads;
+  int from_cache;
+} nereid_kernel_resources;
+
+/* Of the first variant that was loaded; zeros where the device has no such thing. */
+NEREID_API int nereid_kernel_get_resources(nereid_kernel_resources *out, const nereid_kernel *k);
+
+/* A tensor, laid out as DLPack's DLTensor is. */
+typedef struct {
+  int32_t device_type; /* 1 CPU, 2 CUDA, as in DLPack */
+  int32_t device_id;
+} nereid_dl_device;
+
+typedef struct {
+  uint8_t code; /* 0 int, 1 uint, 2 float, 4 bfloat, 6 bool, 10 e4m3fn, 12 e5m2 */
+  uint8_t bits;
+  uint16_t lanes; /* 1 */
+} nereid_dl_dtype;
+
+typedef struct {
+  void *data;
+  nereid_dl_device device;
+  int32_t ndim;
+  nereid_dl_dtype dtype;
+  int64_t *shape;
+  int64_t *strides; /* in elements; NULL: compact, row-major */
+  uint64_t byte_offset;
+} nereid_tensor;
+
+/* A launch with every argument unset.  The grid's extents are at least 1. */
+NEREID_API int nereid_launch_new(nereid_launch **out, nereid_kernel *k, const uint32_t grid[3]);
+NEREID_API void nereid_launch_free(nereid_launch *l);
+NEREID_API int nereid_launch_set_grid(nereid_launch *l, const uint32_t grid[3]);
+/* `i` counts the image's run-time parameters.  Integers must fit the parameter's type. */
+NEREID_API int nereid_launch_set_int(nereid_launch *l, int i, int64_t value);
+NEREID_API int nereid_launch_set_float(nereid_launch *l, int i, double value);
+NEREID_API int nereid_launch_set_pointer(nereid_launch *l, int i, const void *p);
+/* The dtype must be the parameter's (integers of either signedness), the device the launch's. */
+NEREID_API int nereid_launch_set_tensor(nereid_launch *l, int i, const nereid_tensor *t);
+/* Starts the kernel; it is over when the stream is synchronized.  Unless something was set since
+ * the last time, this is one call of the driver: nothing is allocated, looked up or checked. */
+NEREID_API int nereid_launch_run(nereid_launch *l, nereid_stream *s);
+/* The same with arguments of the caller's: 8 bytes a run-time parameter (integers sign- or
+ * zero-extended, floats as the bits of their own type, pointers as addresses), `grid` NULL for the
+ * launch's own.  For executors that keep their arguments in tables. */
+NEREID_API int nereid_launch_run_with(nereid_launch *l, nereid_stream *s, const uint64_t *args,
+                                      const uint32_t *grid);
+
+typedef struct {
+  int warm_up;      /* runs before timing; 0: 3 */
+  int runs;         /* 0: as many as fill about 0.3 s, 10 to 200 */
+  int keep_l2;      /* do not flush the cache between runs */
+} nereid_time_options;
+
+typedef struct {
+  double median_us, min_us, max_us;
+  int runs;
+} nereid_timing;
+
+/* Times a launch: events on a GPU, wall-clock elsewhere.  `o` may be NULL. */
+NEREID_API int nereid_launch_time(nereid_timing *out, nereid_launch *l, nereid_stream *s,
+                                  const nereid_time_options *o);
+
+/* ---- integer expressions: grids, guards ---- */
+
+typedef struct {
+  const char *name;
+  int64_t value;
+} nereid_binding;
+
+/* + - * // % (Python's), cdiv, min, max, parentheses, comparisons, `and`, over names. */
+NEREID_API int nereid_expr_eval(int64_t *out, const char *text, const nereid_binding *names,
+                                int nnames);
+
+/* ---- values: what the command line and tests pass to kernels, in host memory ---- */
+
+typedef enum {
+  NEREID_VALUE_INT,
+  NEREID_VALUE_FLOAT,
+  NEREID_VALUE_BOOL,
+  NEREID_VALUE_ARRAY,
+  NEREID_VALUE_ALIAS, /* "&OTHER": the array of another argument */
+  NEREID_VALUE_NONE
+} nereid_value_kind;
+
+/* Reads a value:
+ *   12   1.5   true   1e-6:fp64   none
+ *   @x.npy   @x.npy:bf16                a NumPy file, converted on load
+ *   &OTHER
+ *   zeros:f32[128,64]  ones:T[..]  empty:T[..]
+ *   rand:T[..]:SEED    uniform in [0, 1)
+ *   randn:T[..]:SEED   standard normal
+ *   randint:T[..]:LO:HI:SEED   LO <= x < HI
+ * Seeds default to 0.  Element i of a drawn array depends on the seed and on i alone: words 0 and 1
+ * of Philox4x32-10 with counter (i, i >> 32, 0, 0) and key (seed, seed >> 32); see
+ * docs in runtime/random.h.  Arrays are compact, row-major, 256-byte aligned. */
+NEREID_API int nereid_value_parse(nereid_value **out, const char *text);
+NEREID_API void nereid_value_free(nereid_value *v);
+NEREID_API nereid_value_kind nereid_value_get_kind(const nereid_value *v);
+NEREID_API int64_t nereid_value_int(const nereid_value *v);  /* of INT and BOOL */
+NEREID_API double nereid_value_float(const nereid_value *v); /* of all numbers */
+NEREID_API const char *nereid_value_alias(const nereid_value *v);
+/* Of an array; bf16 and fp8 by DLPack's codes. */
+NEREID_API int nereid_value_tensor(nereid_tensor *out, const nereid_value *v);
+NEREID_API size_t nereid_value_bytes(const nereid_value *v);
+NEREID_API int nereid_value_is_empty(const nereid_value *v); /* made by empty: */
+/* "f32": of a scalar or of an array's elements. */
+NEREID_API const char *nereid_value_dtype(const nereid_value *v);
+/* True if the value's text stated its type. */
+NEREID_API int nereid_value_is_typed(const nereid_value *v);
+/* Gives a scalar another dtype; fails if the number does not fit. */
+NEREID_API int nereid_value_cast(nereid_value *v, const char *dtype);
+/* The type to compile for, specialized as Triton does: "*f32:16", "i32:1".  `specialize` 0: only
+ * the dtype.  Writes at most `size` bytes. */
+NEREID_API int nereid_value_type(char *out, size_t size, const nereid_value *v, int specialize);
+/* Sets an argument of a launch; arrays: `device_data` is where their data lies. */
+NEREID_API int nereid_launch_set_value(nereid_launch *l, int i, const nereid_value *v,
+                                       const void *device_data);
+/* An element as a double (64-bit integers lose their low bits), and all of it as text. */
+NEREID_API double nereid_value_element(const nereid_value *v, int64_t i);
+NEREID_API int nereid_value_element_text(char *out, size_t size, const nereid_value *v, int64_t i);
+/* Writes a NumPy file under a temporary name and renames it; bf16 and fp8 are widened to f32. */
+NEREID_API int nereid_value_save(const nereid_value *v, const char *path);
+
+/* ---- what there is ---- */
+
+/* Targets by index; NULL past the end. */
+NEREID_API const char *nereid_target(int i);
+/* The C compiler and ptxas that would be used; "" if there is none. */
+NEREID_API int nereid_find_tool(char *out, size_t size, const char *tool);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
