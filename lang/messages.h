@@ -130,6 +130,43 @@
 
 /* ---- runtime ---- */
 
+/* without a place: the message is all there is */
+#define E_RUN_OUT_OF_MEMORY "out of memory"
+#define E_RUN_FILE_OPEN "can't open %s: %s"
+#define E_RUN_FILE_READ "can't read %s: %s"
+#define E_RUN_FILE_WRITE "can't write %s: %s"
+#define E_RUN_FILE_FOLDER "%s is a folder, not a file"
+#define E_RUN_FILE_LARGE "%s is too large for a kernel file (more than 256 MiB)"
+#define E_RUN_UNKNOWN_TARGET "unknown target `%s`; `nereid info` lists them"
+#define E_RUN_UNKNOWN_PASS "unknown pass `%s`"
+#define E_RUN_UNKNOWN_KIND "%d is no kind of code"
+#define E_RUN_NUM_WARPS "the number of warps must be a power of two from 1 to 32, not %d"
+#define E_RUN_NUM_STAGES "the number of stages must be between 1 and 64, not %d"
+#define E_RUN_NUM_CTAS "clusters of %d programs are not supported yet"
+#define E_RUN_MAXNREG "the number of registers a thread must be between 1 and 255, not %d"
+#define E_RUN_BAD_TYPE \
+  "the type of %s, `%s`, is none: write fp32, *bf16, i32:16 (divisible by 16), i32:1 (is 1) or none"
+#define E_RUN_DIVISOR_OF "only integers and pointers have a divisor: %s=%s"
+#define E_RUN_CONSTEXPR_BIG "%s=%s does not fit 64 bits with a sign"
+#define E_RUN_ARG_TWICE "argument %s is given twice"
+#define E_RUN_UNKNOWN_PARAM "kernel %s has no parameter %s%s"
+#define E_RUN_IR_ARGS "the arguments of IR text are fixed: leave out %s"
+#define E_RUN_IR_OPTIONS \
+  "the IR text was scheduled for %s with num_warps %d and num_stages %d; leave these options out"
+#define E_RUN_IR_PAST "the IR text is past this stage"
+#define E_RUN_IR_KERNEL "the IR text has no kernel %s, only %s"
+#define E_RUN_KIND_TARGET "%s can't be made for target %s"
+
 /* ---- cli ---- */
+
+#define E_CLI_UNKNOWN_COMMAND "unknown command `%s`%s"
+#define E_CLI_UNKNOWN_OPTION "unknown option %s%s"
+#define E_CLI_OPTION_VALUE "option %s needs a value: %s %s"
+#define E_CLI_OPTION_NO_VALUE "option %s takes no value"
+#define E_CLI_NO_FILE "name a kernel file"
+#define E_CLI_EXTRA_FILE "unexpected argument `%s`%s"
+#define E_CLI_NAME_VALUE "`%s` is not of the form NAME=%s"
+#define E_CLI_NUMBER "%s must be a whole number from %d to %d, not `%s`"
+#define E_CLI_EMIT "unknown stage `%s`%s; stages are ast, tile, nest, thread, ptx, c, cubin"
 
 #endif
