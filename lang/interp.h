@@ -37,6 +37,10 @@ typedef union {
  * `t`).  The result is rounded or wrapped to its dtype.  SELECT, PTR_ADD and HINT are not handled
  * here. */
 Scalar scalar_op(TileCode code, DType t, DType to, const Scalar *x, bool rtz);
+/* The same on n elements, from as many of x, y, z as the op has operands; `out` may be one of
+ * them.  True if a signed add, sub or mul wrapped. */
+bool scalar_ops(TileCode code, DType t, DType to, bool rtz, size_t n, Scalar *out,
+                const Scalar *x, const Scalar *y, const Scalar *z);
 Scalar scalar_load(DType t, const void *p);         /* from memory; f8, f16, bf16 widened */
 void scalar_store(DType t, Scalar v, void *p);      /* to memory; v is already rounded */
 double scalar_round(DType t, double v);             /* to nearest even in float dtype t */
