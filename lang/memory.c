@@ -1,0 +1,292 @@
+#include "lang/memory.h"
+
+#include <string.h>
+
+#include "lang/findings.h"
+#include "lang/messages.h"
+#include "lang/shadow.h"
+
+typedef unsigned long long Big; /* for printf */
+
+typedef enum { F_BOUNDS, F_NULL, F_ALIGN, F_UNWRITTEN, F_CONFLICT, F_ALIAS } Kind;
+typedef enum { LOAD, STORE, ATOMIC } Verb;
+
+static const char *const nouns[] = {"load", "store", "atomic"};
+static const char *const verbs[] = {"reads", "writes", "updates"};
+
+typedef struct {
+  Name name;
+  uint32_t arg;
+  uint64_t base, size;
+  bool written; /* when it was added */
+  bool dirty;   /* by the kernel */
+} Buffer;
+
+struct Memory {
+  Arena *arena;
+  Findings *findings;
+  Shadow *shadow;
+  VEC(Buffer) buffers;
+  VEC(uint32_t) by_arg; /* index of a buffer + 1, 0 for none */
+  uint32_t latest;      /* where the last search ended */
+  bool overlaps;        /* buffers with different bases share bytes */
+  uint64_t changes;
+};
+
+/* One access, as the checks see it. */
+typedef struct {
+  uint64_t addr;
+  unsigned bytes;
+  Verb verb;
+  const Access *who;
+  Buffer *buffer;
+  const void *value; /* what a store writes, or NULL */
+} Touch;
+
+Memory *memory_new(Arena *a, Diags *findings) {
+  Memory *m = ARENA_NEW(a, Memory);
+  m->arena = a;
+  m->findings = findings_new(a, findings);
+  m->shadow = shadow_new(a);
+  return m;
+}
+
+static bool overlap(const Buffer *x, const Buffer *y) {
+  return x->base < y->base + y->size && y->base < x->base + x->size;
+}
+
+void memory_add(Memory *m, Name name, uint32_t arg, void *data, size_t bytes, bool written) {
+  Buffer b = {name, arg, (uint64_t)(uintptr_t)data, bytes, written, false};
+  for (size_t i = 0; i < m->buffers.len; i++) {
+    const Buffer *o = &m->buffers.data[i];
+    if (o->base != b.base && overlap(o, &b)) m->overlaps = true;
+  }
+  vec_push(m->arena, &m->buffers, b);
+  if (arg == (uint32_t)MEMORY_NO_ARG) return;
+  while (m->by_arg.len <= arg) vec_push(m->arena, &m->by_arg, 0);
+  m->by_arg.data[arg] = (uint32_t)m->buffers.len;
+}
+
+/* ---- finding the buffer ---- */
+
+static Buffer *buffer_of_arg(const Memory *m, int32_t arg) {
+  if (arg < 0 || (size_t)arg >= m->by_arg.len || !m->by_arg.data[arg]) return NULL;
+  return &m->buffers.data[m->by_arg.data[arg] - 1];
+}
+
+static bool holds(const Buffer *b, uint64_t addr, unsigned bytes) {
+  return addr >= b->base && addr - b->base < b->size && b->size - (addr - b->base) >= bytes;
+}
+
+static Buffer *buffer_at(Memory *m, uint64_t addr, unsigned bytes) {
+  size_t n = m->buffers.len;
+  for (size_t k = 0; k < n; k++) {
+    size_t i = (m->latest + k) % n;
+    if (!holds(&m->buffers.data[i], addr, bytes)) continue;
+    m->latest = (uint32_t)i;
+    return &m->buffers.data[i];
+  }
+  return NULL;
+}
+
+/* How far the access reaches past the buffer's nearer end. */
+static uint64_t distance(const Buffer *b, uint64_t addr, unsigned bytes) {
+  if (addr < b->base) return b->base - addr;
+  uint64_t end = b->base + b->size;
+  return addr >= end ? addr - end : addr + bytes - end;
+}
+
+static Buffer *nearest(const Memory *m, uint64_t addr, unsigned bytes) {
+  Buffer *best = NULL;
+  for (size_t i = 0; i < m->buffers.len; i++) {
+    Buffer *b = &m->buffers.data[i];
+    if (!best || distance(b, addr, bytes) < distance(best, addr, bytes)) best = b;
+  }
+  return best;
+}
+
+/* ---- messages ---- */
+
+/* `x_ptr[12]`, counted in elements of the access's size where that comes out even. */
+static const char *place_text(const Memory *m, const Buffer *b, uint64_t addr, unsigned bytes) {
+  int64_t off = (int64_t)(addr - b->base);
+  if (off % bytes) return arena_printf(m->arena, "%s + %lld bytes", b->name, (long long)off);
+  return arena_printf(m->arena, "%s[%lld]", b->name, (long long)(off / bytes));
+}
+
+static bool is_new(const Memory *m, Kind kind, const Touch *t, const void *subject) {
+  return findings_add(m->findings, kind, t->who->span, subject, t->who->program);
+}
+
+/* Past this, an address is not thought to be meant for the nearest buffer. */
+#define FAR (UINT64_C(1) << 40)
+enum { NULL_PAGE = 4096 };
+
+static void report_bounds(const Memory *m, const Touch *t, const Buffer *b) {
+  const char *noun = nouns[t->verb];
+  uint64_t off = b ? distance(b, t->addr, t->bytes) : FAR;
+  if (t->addr < NULL_PAGE || off >= FAR) {
+    if (!is_new(m, F_NULL, t, NULL)) return;
+    if (t->addr < NULL_PAGE) findings_text(m->findings, E_INTERP_NULL, noun, t->bytes, (Big)t->addr);
+    else findings_text(m->findings, E_INTERP_NOWHERE, noun, t->bytes, (Big)t->addr);
+    return;
+  }
+  if (!is_new(m, F_BOUNDS, t, b->name)) return;
+  const char *side = t->addr < b->base ? "before the start of" : "past the end of";
+  findings_text(m->findings, E_INTERP_BOUNDS, noun, t->bytes,
+                place_text(m, b, t->addr, t->bytes), (Big)off, side, b->name,
+                (Big)(b->size / t->bytes), t->bytes);
+  findings_hint(m->findings, H_INTERP_BOUNDS);
+}
+
+static void report_unwritten(const Memory *m, const Touch *t) {
+  if (!is_new(m, F_UNWRITTEN, t, t->buffer->name)) return;
+  findings_text(m->findings, E_INTERP_UNWRITTEN, nouns[t->verb],
+                place_text(m, t->buffer, t->addr, t->bytes));
+  findings_hint(m->findings, H_INTERP_UNWRITTEN);
+}
+
+static void report_conflict(const Memory *m, const Touch *t, uint32_t other, bool wrote) {
+  if (!is_new(m, F_CONFLICT, t, t->buffer->name)) return;
+  const Event *e = shadow_get(m->shadow, other);
+  const Site *site = shadow_site(m->shadow, other);
+  Verb verb = !wrote ? LOAD : site->atomic ? ATOMIC : STORE;
+  findings_text(m->findings, E_INTERP_CONFLICT, (Big)t->who->program, verbs[t->verb],
+                place_text(m, t->buffer, t->addr, t->bytes), (Big)e->program, verbs[verb]);
+  findings_note(m->findings, site->span, N_INTERP_OTHER);
+  findings_hint(m->findings, H_INTERP_CONFLICT);
+}
+
+static void report_alias(const Memory *m, const Touch *t, uint32_t other) {
+  const Site *site = shadow_site(m->shadow, other);
+  const Buffer *b = buffer_of_arg(m, site->arg);
+  if (!is_new(m, F_ALIAS, t, t->buffer->name)) return;
+  findings_text(m->findings, E_INTERP_ALIAS, nouns[t->verb],
+                place_text(m, t->buffer, t->addr, t->bytes), t->buffer->name, b->name);
+  findings_note(m->findings, site->span, N_INTERP_OTHER);
+  findings_hint(m->findings, H_INTERP_ALIAS);
+}
+
+/* ---- the checks ---- */
+
+static bool check_place(Memory *m, Touch *t) {
+  Buffer *own = buffer_of_arg(m, t->who->arg);
+  t->buffer = own && holds(own, t->addr, t->bytes) ? own : NULL;
+  if (!own) t->buffer = buffer_at(m, t->addr, t->bytes);
+  if (!t->buffer) {
+    report_bounds(m, t, own ? own : nearest(m, t->addr, t->bytes));
+    return false;
+  }
+  unsigned align = t->bytes & -t->bytes;
+  if (t->addr % align == 0) return true;
+  if (is_new(m, F_ALIGN, t, t->buffer->name))
+    findings_text(m->findings, E_INTERP_ALIGN, nouns[t->verb], t->bytes,
+                  place_text(m, t->buffer, t->addr, t->bytes), align);
+  return false;
+}
+
+/* Do the access and the event come by arguments with different bases? */
+static bool is_alias(const Memory *m, const Touch *t, uint32_t event) {
+  if (!m->overlaps) return false;
+  const Buffer *x = buffer_of_arg(m, t->who->arg);
+  const Buffer *y = buffer_of_arg(m, shadow_site(m->shadow, event)->arg);
+  return x && y && x->base != y->base;
+}
+
+static bool is_conflict(const Memory *m, const Touch *t, uint32_t event) {
+  if (shadow_get(m->shadow, event)->program == t->who->program) return false;
+  if (t->who->atomic && shadow_site(m->shadow, event)->atomic) return false;
+  return !shadow_ordered(m->shadow, event, t->who->program);
+}
+
+static void check_writer(const Memory *m, const Touch *t, uint32_t writer) {
+  if (!writer) return;
+  if (is_alias(m, t, writer)) report_alias(m, t, writer);
+  if (!is_conflict(m, t, writer)) return;
+  bool same = t->value && !memcmp((const void *)(uintptr_t)t->addr, t->value, t->bytes);
+  if (!same) report_conflict(m, t, writer, true);
+}
+
+static void check_readers(const Memory *m, const Touch *t, uint32_t readers) {
+  while (readers) {
+    uint32_t e = shadow_next_reader(m->shadow, &readers);
+    if (!e) break;
+    if (is_alias(m, t, e)) report_alias(m, t, e);
+    if (is_conflict(m, t, e)) report_conflict(m, t, e, false);
+  }
+}
+
+/* Checks one aligned piece of an access and marks it; false if it reads what nothing wrote. */
+static bool touch_piece(Memory *m, const Touch *t, uint64_t addr, unsigned bytes) {
+  unsigned n;
+  bool ok = true;
+  Cell *c = shadow_cells(m->shadow, addr, bytes, &n);
+  uint32_t event = shadow_event(m->shadow, t->who);
+  for (unsigned i = 0; i < n; i++, c++) {
+    if (t->verb != STORE && !c->writer && !t->buffer->written) ok = false;
+    if (c->writer != event) check_writer(m, t, c->writer);
+    if (t->verb == LOAD) {
+      c->readers = shadow_read(m->shadow, c->readers, event);
+      continue;
+    }
+    if (c->readers) check_readers(m, t, c->readers);
+    *c = (Cell){event, 0};
+  }
+  return ok;
+}
+
+static bool touch(Memory *m, Touch *t) {
+  if (!check_place(m, t)) return false;
+  unsigned piece = t->bytes & -t->bytes;
+  bool ok = true;
+  for (unsigned done = 0; done < t->bytes; done += piece)
+    ok &= touch_piece(m, t, t->addr + done, piece);
+  if (t->verb != LOAD) t->buffer->dirty = true;
+  if (!ok) report_unwritten(m, t);
+  return ok;
+}
+
+/* ---- accesses ---- */
+
+bool memory_read(Memory *m, uint64_t addr, unsigned bytes, void *value, Access who) {
+  Touch t = {addr, bytes, LOAD, &who, NULL, NULL};
+  bool ok = touch(m, &t);
+  if (ok) memcpy(value, (const void *)(uintptr_t)addr, bytes);
+  else memset(value, 0, bytes);
+  return ok;
+}
+
+bool memory_write(Memory *m, uint64_t addr, unsigned bytes, const void *value, Access who) {
+  Touch t = {addr, bytes, STORE, &who, NULL, value};
+  if (!touch(m, &t)) return false;
+  void *place = (void *)(uintptr_t)addr;
+  if (!memcmp(place, value, bytes)) return true;
+  memcpy(place, value, bytes);
+  m->changes++;
+  return true;
+}
+
+void *memory_atomic(Memory *m, uint64_t addr, unsigned bytes, Access who) {
+  Touch t = {addr, bytes, ATOMIC, &who, NULL, NULL};
+  return touch(m, &t) ? (void *)(uintptr_t)addr : NULL;
+}
+
+void memory_changed(Memory *m) { m->changes++; }
+
+void memory_sync(Memory *m, uint64_t program, uint64_t addr, bool acquire, bool release) {
+  shadow_sync(m->shadow, program, addr, acquire, release);
+}
+
+void memory_finished(Memory *m, uint64_t program) { shadow_finished(m->shadow, program); }
+
+uint64_t memory_changes(const Memory *m) { return m->changes; }
+
+bool memory_was_written(const Memory *m, uint32_t arg) {
+  const Buffer *b = buffer_of_arg(m, (int32_t)arg);
+  for (size_t i = 0; b && i < m->buffers.len; i++)
+    if (m->buffers.data[i].dirty && overlap(b, &m->buffers.data[i])) return true;
+  return false;
+}
+
+size_t memory_findings(const Memory *m) { return findings_count(m->findings); }
+void memory_report(Memory *m) { findings_report(m->findings); }
