@@ -1,0 +1,76 @@
+"""Attention, out = softmax(q k^T * scale) v, without storing the scores (flash attention).
+
+q, k, v and out are [heads, seq_len, HEAD_DIM], where heads counts all heads of all batches.  A
+program takes BLOCK_M queries of one head and walks over the keys in blocks of BLOCK_N, with a
+running maximum, sum and output: when the maximum grows, the older sums are scaled down.
+
+build/nereid run examples/kernels/attention.py q_ptr=randn:bf16[4,200,64] k_ptr=randn:bf16[4,200,64] v_ptr=randn:bf16[4,200,64] out_ptr=empty:bf16[4,200,64] seq_len=200 scale=0.125 -D HEAD_DIM=64 -D BLOCK_M=64 -D BLOCK_N=32 -D CAUSAL=True --grid "cdiv(seq_len, BLOCK_M), 4"
+"""
+import triton
+import triton.language as tl
+
+LOG2_E = tl.constexpr(1.4426950408889634)
+
+
+@triton.jit
+def walk_keys(q, k_ptr, v_ptr, queries, first, last, row_max, row_sum, acc, scale, seq_len,
+              HEAD_DIM: tl.constexpr, BLOCK_N: tl.constexpr, CAUSAL: tl.constexpr,
+              MASKED: tl.constexpr):
+    """Takes keys from first to last into the running maximum, sum and output.  Blocks that are
+    visible as a whole need no mask."""
+    dims = tl.arange(0, HEAD_DIM)
+    for start in range(first, last, BLOCK_N):
+        keys = start + tl.arange(0, BLOCK_N)
+        k_ptrs = k_ptr + keys[None, :] * HEAD_DIM + dims[:, None]  # transposed
+        v_ptrs = v_ptr + keys[:, None] * HEAD_DIM + dims[None, :]
+        if MASKED:
+            k = tl.load(k_ptrs, mask=keys[None, :] < seq_len, other=0.0)
+            v = tl.load(v_ptrs, mask=keys[:, None] < seq_len, other=0.0)
+        else:
+            k = tl.load(k_ptrs)
+            v = tl.load(v_ptrs)
+
+        scores = tl.dot(q, k) * (scale * LOG2_E)  # so that exp2 below is exp
+        if MASKED:
+            visible = keys[None, :] < seq_len
+            if CAUSAL:
+                visible = visible & (keys[None, :] <= queries[:, None])
+            scores = tl.where(visible, scores, -float("inf"))
+
+        new_max = tl.maximum(row_max, tl.max(scores, axis=1))
+        p = tl.exp2(scores - new_max[:, None])
+        older = tl.exp2(row_max - new_max)
+        row_sum = row_sum * older + tl.sum(p, axis=1)
+        acc = tl.dot(p.to(v.dtype), v, acc * older[:, None])
+        row_max = new_max
+    return row_max, row_sum, acc
+
+
+@triton.jit
+def attention(q_ptr, k_ptr, v_ptr, out_ptr, seq_len, scale, HEAD_DIM: tl.constexpr,
+              BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, CAUSAL: tl.constexpr):
+    first_query = tl.program_id(0) * BLOCK_M
+    head = tl.program_id(1).to(tl.int64) * seq_len * HEAD_DIM
+    queries = first_query + tl.arange(0, BLOCK_M)
+    offsets = head + queries[:, None] * HEAD_DIM + tl.arange(0, HEAD_DIM)[None, :]
+    inside = queries[:, None] < seq_len
+    q = tl.load(q_ptr + offsets, mask=inside, other=0.0)
+
+    row_max = tl.full((BLOCK_M,), -float("inf"), tl.float32)
+    row_sum = tl.zeros((BLOCK_M,), tl.float32)
+    acc = tl.zeros((BLOCK_M, HEAD_DIM), tl.float32)
+
+    if CAUSAL:
+        full = first_query // BLOCK_N * BLOCK_N  # keys before it are visible to all our queries
+        last = min(first_query + BLOCK_M, seq_len)
+    else:
+        full = seq_len // BLOCK_N * BLOCK_N
+        last = seq_len
+    row_max, row_sum, acc = walk_keys(q, k_ptr + head, v_ptr + head, queries, 0, full, row_max,
+                                      row_sum, acc, scale, seq_len, HEAD_DIM, BLOCK_N, CAUSAL,
+                                      False)
+    row_max, row_sum, acc = walk_keys(q, k_ptr + head, v_ptr + head, queries, full, last, row_max,
+                                      row_sum, acc, scale, seq_len, HEAD_DIM, BLOCK_N, CAUSAL,
+                                      True)
+    out = acc / row_sum[:, None]
+    tl.store(out_ptr + offsets, out.to(out_ptr.dtype.element_ty), mask=inside)

@@ -1,0 +1,82 @@
+#!/usr/bin/env python3
+"""Runs the cases of cases.py on devices and compares with NumPy.
+
+    numeric.py [--devices interp,nest,cpu] [NAME...]    only cases whose name contains a NAME
+"""
+import argparse, concurrent.futures, os, pathlib, shlex, subprocess, sys, tempfile, zlib
+import numpy as np
+from cases import CASES, bf16
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+NEREID = os.path.abspath(os.environ.get("NEREID", ROOT / "build" / "nereid"))
+KERNELS = ROOT / "examples" / "kernels"
+
+
+def as_value(value, path):
+    """One argument as `nereid run` takes it; arrays are written to `path`."""
+    if isinstance(value, bf16):
+        np.save(path, value.array)
+        return f"@{path}:bf16"
+    if isinstance(value, np.ndarray):
+        np.save(path, value)
+        return f"@{path}"
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def run_case(case, device, more=(), **params):
+    """Runs a case in a folder of its own.  Returns (command, largest errors by output, output)
+    or raises RuntimeError with the program's messages."""
+    rng = np.random.default_rng(zlib.crc32(case.name.encode()))
+    args, defines, grid, expected = case.make(rng, **{**case.params, **params})
+    with tempfile.TemporaryDirectory() as tmp:
+        file = str(KERNELS / case.file) + (f":{case.kernel}" if case.kernel else "")
+        command = [NEREID, "run", file, "--grid", grid, "--device", device, *case.options, *more]
+        command += [f"{name}={as_value(v, f'{tmp}/{name}.npy')}" for name, v in args.items()]
+        command += [word for name, v in defines.items() for word in ("-D", f"{name}={v}")]
+        command += [word for name in expected for word in ("--out", f"{name}={tmp}/out-{name}.npy")]
+        done = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL)
+        if done.returncode:
+            raise RuntimeError(f"{shlex.join(command)}\nstatus {done.returncode}\n{done.stderr}")
+        errors = {name: largest_error(np.load(f"{tmp}/out-{name}.npy"), want)
+                  for name, want in expected.items()}
+    return command, errors, done.stdout
+
+
+def largest_error(got, want):
+    if got.shape != want.shape:
+        return float("inf")
+    got, want = got.astype(np.float64), want.astype(np.float64)
+    with np.errstate(invalid="ignore"):
+        error = np.abs(got - want) / (1 + np.abs(want))
+    same = (got == want) | (np.isnan(got) & np.isnan(want))
+    return float(np.nan_to_num(np.where(same, 0, error), nan=np.inf).max(initial=0))
+
+
+def check(job):
+    case, device = job
+    try:
+        command, errors, _ = run_case(case, device)
+    except (RuntimeError, OSError, ValueError) as problem:
+        return f"FAIL {case.name} on {device}\n{problem}"
+    bad = [f"  {name}: largest error {e:.3g}, allowed {case.tol:g}\n" for name, e in errors.items()
+           if not e <= case.tol]
+    return bad and f"FAIL {case.name} on {device}\n{shlex.join(command)}\n" + "".join(bad)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--devices", default="interp,nest,cpu")
+    parser.add_argument("names", nargs="*")
+    options = parser.parse_args()
+    jobs = [(case, device) for case in CASES for device in options.devices.split(",")
+            if (not options.names or any(name in case.name for name in options.names))
+            and (not case.devices or device in case.devices)]
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        failures = [text for text in pool.map(check, jobs) if text]
+    print("".join(f"{text}\n" for text in failures), end="")
+    print(f"{len(jobs) - len(failures)} passed, {len(failures)} failed")
+    return bool(failures)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
