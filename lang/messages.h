@@ -33,7 +33,7 @@
 #define E_PARSE_INDENTS "more than %d levels of indentation"
 #define E_PARSE_DEDENT "the indentation matches no block around this line"
 #define E_PARSE_INDENT "the line is indented, but no block begins here"
-#define E_PARSE_TABS "tabs and spaces are mixed: how far the line is indented depends on the width of a tab"
+#define E_PARSE_TABS "tabs and spaces are mixed: the indentation depends on the width of a tab"
 #define E_PARSE_BLOCK "expected an indented block after '%s'"
 #define N_PARSE_HEAD "the block belongs to this line"
 #define E_PARSE_ORPHAN "'%s' belongs to nothing"
@@ -125,6 +125,23 @@
 #define H_INTERP_WRAP "cast one operand to int64 before it is multiplied by a stride"
 
 /* ---- lower and loop-nest IR ---- */
+
+/* The reader. */
+#define E_NEST_LAYOUT_TEXT \
+  "this is no layout such as [64 = 2@warp:1 32@lane:1] * 4@reg:1, of at most %d digits"
+#define E_NEST_STATEMENT "unknown statement `%.*s`"
+#define E_NEST_ATTR "`%s` has no attribute `%s`%s%s"
+#define E_NEST_TWICE "`%s` is declared twice"
+#define E_NEST_UNKNOWN "`%s` is not declared"
+#define E_NEST_NO_INDEX "no loop around has the index `%.*s`"
+#define E_NEST_TERMS "an affine form has at most %d terms"
+#define E_NEST_DEPTH "blocks are nested more than %d deep"
+#define E_NEST_RANK "`%%%s` has %d axes, not %d"
+#define E_NEST_AXES "the layout has %d axes, and there are %d indices"
+#define E_NEST_SCALAR_TYPE "a type without a shape is expected here"
+#define E_NEST_MEMS "`%s` has at most %d addresses"
+#define E_NEST_REGISTERS "a variable has one axis and at most %d registers"
+#define E_NEST_LANES "lanes must be a power of two, 1 to 32"
 
 /* ---- codegen ---- */
 

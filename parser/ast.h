@@ -17,6 +17,9 @@
 
 #include "lang/diag.h"
 
+/* How deep an expression may nest, and how deep statements may (a chain of elif counts each). */
+enum { AST_DEPTH_MAX = 1000 };
+
 typedef struct Expr Expr;
 typedef struct Stmt Stmt;
 
@@ -34,8 +37,10 @@ typedef enum {
   EX_NAME,      /* x */
   EX_INT,       /* 12, 0xff, 1_000: `big` when it does not fit u64 */
   EX_FLOAT,     /* 1.5, 1e-6 */
-  EX_STR,       /* 'a' "b" juxtaposed, raw and bytes strings; escapes decoded */
-  EX_FSTR,      /* f"a{x}b": items are EX_STR and EX_FORMAT in order */
+  EX_STR,       /* 'a' "b" juxtaposed, raw and bytes strings; escapes decoded to UTF-8 (a NUL as
+                   the bytes c0 80, since a Name holds none) */
+  EX_FSTR,      /* f"a{x}b": items are EX_STR and EX_FORMAT in order; `{x=}` is the text "x=" and
+                   x with conversion r */
   EX_FORMAT,    /* {value!conv:spec} inside an EX_FSTR */
   EX_TRUE,
   EX_FALSE,
@@ -59,7 +64,8 @@ typedef enum {
   EX_STARRED,   /* *a in a call, a list, or an assignment target */
   EX_LAMBDA,    /* lambda params: body */
   EX_WALRUS,    /* (name := value) */
-  EX_AWAIT      /* await / yield forms: parsed in host code only, never evaluated */
+  EX_AWAIT      /* await / yield forms: parsed in host code only, never evaluated.  name is
+                   "await", "yield" or "yield from", a the operand or NULL */
 } ExprKind;
 
 typedef enum {
@@ -70,7 +76,7 @@ typedef enum {
 } AstOp;
 
 typedef struct {
-  Name name;   /* NULL: positional (EX_STARRED for *args); "**" : keyword unpacking */
+  Name name;   /* NULL: positional (EX_STARRED for *args); "**": keyword unpacking */
   Expr *value;
   Span span;
 } Arg;
@@ -105,10 +111,12 @@ struct Expr {
   uint64_t ival;     /* EX_INT */
   bool big;          /* EX_INT past u64: the value is not kept, using it is an error */
   bool paren;        /* stood in parentheses (a tuple in parentheses is one target) */
+  uint16_t depth;    /* of the tree below, at most AST_DEPTH_MAX: recursion over it is safe */
   double fval;       /* EX_FLOAT */
   Expr *a, *b, *c;   /* operands: UNARY a; BINARY a b; ATTR a; SUBSCRIPT a b; SLICE a b c;
                         STARRED a; WALRUS a (value); LAMBDA a (body); CALL a (callee);
-                        COMP a (element) b (value of a dict comprehension); FORMAT a, spec b */
+                        COMP a (element) b (value of a dict comprehension); FORMAT a and spec b
+                        (EX_STR or EX_FSTR, NULL if none) */
   ExprList items;    /* TUPLE LIST DICT SET COMPARE AND OR IFEXP FSTR */
   AstOp *ops;        /* COMPARE: items.len - 1 of them */
   Arg *args;         /* CALL */
@@ -128,7 +136,7 @@ typedef enum {
   ST_IF,       /* value (test), body, orelse; an elif is an ST_IF alone in orelse */
   ST_FOR,      /* targets[0] in value: body, orelse */
   ST_WHILE,    /* value: body, orelse */
-  ST_WITH,     /* items: value and (optional) target pairs: value, target, value, target... */
+  ST_WITH,     /* targets are pairs: value, target (or NULL), value, target...; body */
   ST_PASS,
   ST_BREAK,
   ST_CONTINUE,
@@ -141,7 +149,8 @@ typedef enum {
   ST_FUNC,     /* func */
   ST_CLASS,    /* name, body */
   ST_TRY,      /* body; handlers are in orelse (their bodies one after the other), finally too */
-  ST_SKIPPED   /* host code that was not parsed; span covers its first line */
+  ST_SKIPPED   /* host code that was not parsed, one for consecutive lines; span covers its first
+                  line; body: the blocks below it, if they hold kernels */
 } StmtKind;
 
 typedef struct {
@@ -159,7 +168,8 @@ typedef struct FuncDef {
   Expr *returns;        /* annotation or NULL */
   ExprList decorators;
   StmtList body;
-  bool skipped;         /* the body was not parsed */
+  bool skipped;         /* the body was not parsed as a whole: it is empty, or, if there are
+                           kernels in it, what was understood with ST_SKIPPED between */
   bool is_async;
   Span span;            /* of the name after `def` */
 } FuncDef;
