@@ -81,51 +81,86 @@ static void *list_room(Arena *a, void *list, uint32_t len, size_t item) {
   return arena_grow(a, list, len * item, (size_t)len * 2 * item);
 }
 
-NestVar *nest_var(Nest *n, const char *name, DType dtype, DType elem, uint32_t count,
-                  bool uniform) {
+static NestVar *add_var(Nest *n, Name name, Type type) {
   NestVar *v = ARENA_NEW(n->arena, NestVar);
   v->id = n->nvars;
-  v->name = ir_namer_give(&n->var_names, name);
-  v->dtype = dtype;
-  v->elem = elem;
-  v->count = count;
-  v->uniform = uniform;
-  v->tile = (Type){.dtype = (uint8_t)dtype, .elem = (uint8_t)elem};
+  v->name = name;
+  v->dtype = (DType)type.dtype;
+  v->elem = (DType)type.elem;
+  v->tile = type;
+  v->count = 1;
   v->div = 1;
   n->vars = list_room(n->arena, n->vars, n->nvars, sizeof *n->vars);
   n->vars[n->nvars++] = v;
   return v;
 }
 
-NestVar *nest_param(Nest *n, const char *name, DType dtype, DType elem, uint32_t arg,
-                    int64_t div) {
-  NestVar *v = nest_var(n, name, dtype, elem, 1, true);
-  v->is_param = true;
+NestVar *nest_var(Nest *n, const char *name, DType dtype, DType elem, uint32_t count,
+                  bool uniform) {
+  Type type = {.dtype = (uint8_t)dtype, .elem = (uint8_t)elem};
+  NestVar *v = add_var(n, ir_namer_give(&n->var_names, name), type);
+  v->count = count;
+  v->uniform = uniform;
+  return v;
+}
+
+/* Takes exactly that name from the namer; numbers that it gives later are higher. */
+static bool claim_name(IrNamer *names, Name name) {
+  if (!ir_map_put(&names->taken, name, names)) return false;
+  if (strlen(name) <= 9 && strspn(name, "0123456789") == strlen(name)) {
+    uint32_t number = 0;
+    for (const char *p = name; *p; p++) number = number * 10 + (uint32_t)(*p - '0');
+    if (number >= names->next) names->next = number + 1;
+  }
+  return true;
+}
+
+NestVar *nest_var_named(Nest *n, Name name, Type type) {
+  return claim_name(&n->var_names, name) ? add_var(n, name, type) : NULL;
+}
+
+void nest_make_param(Nest *n, NestVar *v, uint32_t arg, int64_t div) {
+  v->uniform = v->is_param = true;
   v->arg = arg;
   v->div = div;
   n->params = list_room(n->arena, n->params, n->nparams, sizeof *n->params);
   n->params[n->nparams++] = v;
+}
+
+NestVar *nest_param(Nest *n, const char *name, DType dtype, DType elem, uint32_t arg,
+                    int64_t div) {
+  NestVar *v = nest_var(n, name, dtype, elem, 1, true);
+  nest_make_param(n, v, arg, div);
   return v;
 }
 
 NestVar *nest_tile_var(Nest *n, const char *name, Type tile, const Layout *layout) {
-  NestVar *v = nest_var(n, name, (DType)tile.dtype, (DType)tile.elem, 1, false);
-  v->tile = tile;
+  NestVar *v = add_var(n, ir_namer_give(&n->var_names, name), tile);
   v->layout = *layout;
   return v;
 }
 
-NestBuffer *nest_buffer(Nest *n, const char *name, DType dtype, int64_t bytes, int64_t align) {
+static NestBuffer *add_buffer(Nest *n, Name name) {
   NestBuffer *b = ARENA_NEW(n->arena, NestBuffer);
   b->id = n->nbuffers;
-  b->name = ir_namer_give(&n->buffer_names, name);
-  b->dtype = dtype;
-  b->bytes = bytes;
-  b->align = align;
+  b->name = name;
+  b->align = 1;
   b->offset = -1;
   n->buffers = list_room(n->arena, n->buffers, n->nbuffers, sizeof *n->buffers);
   n->buffers[n->nbuffers++] = b;
   return b;
+}
+
+NestBuffer *nest_buffer(Nest *n, const char *name, DType dtype, int64_t bytes, int64_t align) {
+  NestBuffer *b = add_buffer(n, ir_namer_give(&n->buffer_names, name));
+  b->dtype = dtype;
+  b->bytes = bytes;
+  b->align = align;
+  return b;
+}
+
+NestBuffer *nest_buffer_named(Nest *n, Name name) {
+  return claim_name(&n->buffer_names, name) ? add_buffer(n, name) : NULL;
 }
 
 NestIndex *nest_index(Nest *n, const char *name, int32_t extent) {

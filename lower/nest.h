@@ -219,10 +219,14 @@ NestAttrKind nest_attr_kind(NestAttrKey k);
 Nest *nest_new(Arena *a, Pool *names, Name name, Options options, NestLevel level);
 /* A new variable; the name is made unique (acc, acc.1, ...), NULL gives a number. */
 NestVar *nest_var(Nest *n, const char *name, DType dtype, DType elem, uint32_t count, bool uniform);
+/* The same by exactly that name; NULL if it is taken. */
+NestVar *nest_var_named(Nest *n, Name name, Type type);
 /* A uniform scalar at the end of the parameters. */
 NestVar *nest_param(Nest *n, const char *name, DType dtype, DType elem, uint32_t arg, int64_t div);
+void nest_make_param(Nest *n, NestVar *v, uint32_t arg, int64_t div); /* a scalar made before */
 NestVar *nest_tile_var(Nest *n, const char *name, Type tile, const Layout *layout); /* level nest */
 NestBuffer *nest_buffer(Nest *n, const char *name, DType dtype, int64_t bytes, int64_t align);
+NestBuffer *nest_buffer_named(Nest *n, Name name); /* NULL if it is taken */
 NestIndex *nest_index(Nest *n, const char *name, int32_t extent);
 
 typedef struct {
