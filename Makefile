@@ -68,6 +68,7 @@ $B/tests/unit/%: $B/tests/unit/%.o $B/nereid-internal.o
 $B/bench/%: $B/bench/%.o $B/nereid-internal.o
 	$(LINK) -o $@ $^ $(DYNAMIC)
 
+$B/examples/c/%.o: CPPFLAGS += -Iruntime
 $B/examples/c/%: $B/examples/c/%.o $B/libnereid.a
 	$(LINK) -o $@ $^ $(DYNAMIC)
 

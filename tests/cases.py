@@ -121,7 +121,8 @@ def philox_rand(seed, offsets):
         c1, c3 = b & low, a & low
         k0, k1 = (k0 + 0x9E3779B9) & 0xFFFFFFFF, (k1 + 0xBB67AE85) & 0xFFFFFFFF
     signed = c0.astype(np.uint32).view(np.int32)
-    return np.where(signed < 0, -signed - 1, signed).astype(np.float32) * np.float32(4.6566127342e-10)
+    positive = np.where(signed < 0, -signed - 1, signed).astype(np.float32)
+    return positive * np.float32(4.6566127342e-10)
 
 
 @case("dropout.py", tol=1e-6)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs the command in the header of each example kernel, as a newcomer would, on the interpreter."""
+"""Runs the command in each example's header, as a newcomer would, on the interpreter."""
 import concurrent.futures, os, pathlib, shlex, subprocess, sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent

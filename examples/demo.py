@@ -1,0 +1,54 @@
+#!/usr/bin/env python3
+"""`make demo`: runs the example kernels on real arrays, on the GPU if there is one, else on the
+CPU, and prints each result's largest error against NumPy and the kernel's median time."""
+import ctypes, pathlib, re, sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "tests"))
+from cases import CASES
+from numeric import run_case
+
+# A case of tests/cases.py by its function, and the sizes to run it with here.
+DEMO = [
+    ("vector_add", dict(n=1 << 24, block=1024)),
+    ("softmax", dict(rows=2048, n=1000, block=1024)),
+    ("layer_norm_forward", dict(rows=2048, n=1000, block=1024)),
+    ("rms_norm", dict(rows=2048, n=1000, block=1024)),
+    ("dropout", dict(n=1 << 20, block=1024)),
+    ("matmul", dict(m=500, n=700, k=600, tile=(64, 64, 32), activation="fn:silu")),
+    ("attention", dict(heads=8, n=1000, dim=64, blocks=(64, 64), causal=True)),
+    ("cumsum", dict(rows=1024, n=5000, block=1024)),
+    ("histogram", dict(n=1 << 20, bins=64, block=1024)),
+    ("cross_entropy", dict(rows=256, n=32000, block=1024)),
+    ("rotary", dict(tokens=1024, heads=12, half=32, block_heads=4, block_half=32)),
+]
+
+
+def has_gpu():
+    try:
+        cuda, count = ctypes.CDLL("libcuda.so.1"), ctypes.c_int(0)
+    except OSError:
+        return False
+    return cuda.cuInit(0) == 0 and cuda.cuDeviceGetCount(ctypes.byref(count)) == 0 and count.value
+
+
+def main():
+    device = "cuda" if has_gpu() else "cpu"
+    print(f"device {device}\n\n{'kernel':20} {'largest error':>14} {'allowed':>9} {'time':>12}")
+    failed = 0
+    for name, sizes in DEMO:
+        case = next(c for c in CASES if c.make.__name__ == name)
+        try:
+            _, errors, output = run_case(case, device, ["--time"], **sizes)
+        except RuntimeError as problem:
+            print(f"{name:20} failed\n{problem}")
+            failed += 1
+            continue
+        error, time = max(errors.values()), re.search(r"^time +(\S+) us", output, re.M)
+        mark = "" if error <= case.tol else "  WRONG"
+        failed += bool(mark)
+        took = f"{float(time[1]):9.1f} us" if time else "?"
+        print(f"{name:20} {error:14.2e} {case.tol:9.0e} {took:>12}{mark}")
+    return failed > 0
+
+
+sys.exit(main())
