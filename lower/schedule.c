@@ -47,6 +47,7 @@ static void mark_index_only(TileOp *op, void *ctx) {
   bool *only = ((IndexOnly *)ctx)->only;
   if (op->nresults != 1 || !op->results[0]->type.rank || !cheap(op->code)) return;
   bool floats = dtype_is_float((DType)op->results[0]->type.dtype);
+  if (op->code == TILE_RESHAPE && op->args[0]->type.rank > 1) return;
   if (floats && (op->code == TILE_DIV || op->code == TILE_REM)) return;
   for (uint32_t i = 0; i < op->nargs; i++)
     if (op->args[i]->type.rank && !only[op->args[i]->id]) return;
@@ -487,9 +488,16 @@ typedef struct {
   Schedule *s;
 } Fill;
 
+/* Ops that only rename positions: nests read through them. */
+static bool renames(const TileValue *v) {
+  return v->def && (v->def->code == TILE_SPLAT || v->def->code == TILE_EXPAND_DIMS ||
+                    v->def->code == TILE_BROADCAST || v->def->code == TILE_TRANS ||
+                    v->def->code == TILE_HINT);
+}
+
 static void fill_value(Fill *x, const TileValue *v) {
   ValuePlan *out = &x->s->values[v->id];
-  if (!held(x->p, v)) return;
+  if (!held(x->p, v) || renames(v)) return;
   Choice *c = &x->p->choice[find(x->p, v->id)];
   if (!c->rank) *c = (Choice){.rank = RANK_DERIVED, .layout = plain(x->p, &v->type)};
   out->held = true;

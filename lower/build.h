@@ -1,0 +1,103 @@
+/* Pass build: a tile function and its schedule become level nest.  Shared by the build_*.c files.
+ *
+ * Scalars become uniform variables or immediates.  A held tile becomes a variable in its layout; an
+ * index-only tile, a shape op that only renames positions, and an elementwise op with one use
+ * become expressions inside the nests that use them (build_value_at).  Control flow updates
+ * variables in place.
+ */
+#ifndef NEREID_LOWER_BUILD_H
+#define NEREID_LOWER_BUILD_H
+
+#include "lower/schedule.h"
+
+/* An operand that was asked for in another layout than it is held in. */
+typedef struct {
+  uint32_t value;
+  NestVar *var;
+  uint32_t depth; /* of the block in which it was made */
+} Converted;
+
+/* An expression that the current nest has computed. */
+typedef struct {
+  uint32_t nest; /* number of the nest; 0: none */
+  Affine axes[MAX_RANK];
+  Ref ref;
+} Memo;
+
+/* A global access since the last barrier. */
+typedef struct {
+  int64_t base; /* the parameter's id; -1: unknown */
+  const TileValue *address;
+  Layout layout;
+  bool write;
+} Pending;
+
+typedef struct Build {
+  Unit *u;
+  Arena *scratch;
+  Nest *nest;
+  NestBuilder b;
+  AxisInfo *axis;
+  uint32_t *uses;
+  bool *inlined;   /* by value id: an elementwise op that its one user computes */
+  Ref *scalar;     /* by value id */
+  NestVar **var;   /* by value id: held tiles */
+  Memo *memo;      /* by value id */
+  uint32_t nests, current; /* numbers of the last nest, and of the open one */
+  uint32_t depth;
+  VEC(Converted) converted;
+  VEC(Pending) pending;
+  uint32_t next_store;
+  bool failed;
+} Build;
+
+bool build_run(Unit *u);
+
+/* ---- build_value.c: expressions and layouts ---- */
+
+/* An open NEST: its axes as affine forms, and where the builder stood. */
+typedef struct {
+  NestStmt *stmt;
+  Affine axes[MAX_RANK];
+  NestBlock *outer;
+  NestStmt *outer_before;
+  uint32_t outer_nest;
+} Open;
+
+Open build_open(Build *s, const Layout *layout);
+void build_close(Build *s, const Open *o);
+/* The element of v at these axes, inside the open nest over `layout`. */
+Ref build_value_at(Build *s, const TileValue *v, const Affine *axes, const Layout *layout);
+/* A variable with v's elements in exactly this layout. */
+NestVar *build_held(Build *s, const TileValue *v, const Layout *layout);
+/* The same in the layout that the schedule gives v (or a plain one). */
+NestVar *build_own(Build *s, const TileValue *v);
+Layout build_layout_of(Build *s, const TileValue *v);
+/* from, a var, in another layout; both hold the same elements in row-major order. */
+NestVar *build_relayout(Build *s, NestVar *from, const Type *tile, const Layout *to);
+bool build_same_threads(const Layout *a, const Layout *b);
+/* A reference to a tile variable at axes. */
+Ref build_tile_ref(Build *s, NestVar *v, const Affine *axes);
+Ref build_scalar(Build *s, const TileValue *v);
+/* A uniform variable for a scalar result; a tile variable for a held one. */
+NestVar *build_result(Build *s, const TileValue *v);
+NestVar *build_temp(Build *s, DType t, DType elem);
+Ref build_op(Build *s, TileCode code, DType type, Ref x, Ref y, Ref z); /* a new temp */
+/* Row-major byte offset of `axes` in a buffer of `shape`, as a form in the open nest. */
+Affine build_linear(const Type *tile, const Affine *axes, int64_t elem_bytes);
+NestBuffer *build_tile_buffer(Build *s, const char *name, const Type *tile);
+NestStmt *build_ld_shared(Build *s, Ref dst, DType t, NestBuffer *buf, Ref base, Affine bytes);
+NestStmt *build_st_shared(Build *s, Ref src, DType t, NestBuffer *buf, Ref base, Affine bytes);
+/* Stores a whole variable to a row-major buffer of its own. */
+NestBuffer *build_to_buffer(Build *s, NestVar *v, const Type *tile);
+
+/* ---- build_mem.c: loads, stores, atomics ---- */
+void build_memory(Build *s, const TileOp *op);
+void build_barrier(Build *s);
+void build_loop_barrier(Build *s, const TileOp *loop);
+
+/* ---- build_tile.c: ops on whole tiles ---- */
+void build_tile_op(Build *s, const TileOp *op);
+void build_copy_tile(Build *s, NestVar *to, const TileValue *from);
+
+#endif
