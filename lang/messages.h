@@ -91,6 +91,29 @@
 #define E_TILE_ATTR_NAME "`%s` has no attribute `%s`"
 #define E_TILE_DEPTH "blocks are nested more than %d deep"
 
+/* the verifier of the tile IR */
+#define E_TILE_SCOPE "`%%%s` is not visible at this `%s`"
+#define E_TILE_TERMINATOR "a block of `%s` must end in `%s`"
+#define E_TILE_TERMINATOR_LAST "`%s` must be the last operation of its block"
+#define E_TILE_PARAM_SCALAR "parameter `%%%s` is %s; kernels take scalars and pointers"
+#define E_TILE_OPERANDS "`%s` has %u operands; expected %u"
+#define E_TILE_OPERAND "operand %u of `%s` is %s; expected %s"
+#define E_TILE_RESULTS "`%s` has %u results; expected %u"
+#define E_TILE_RESULT "result %u of `%s` is %s; expected %s"
+#define E_TILE_PARAMS "a block of `%s` has %u parameters; expected %u"
+#define E_TILE_PARAM "parameter %u of a block of `%s` is %s; expected %s"
+#define E_TILE_COMBINE "`%s` needs either attribute `combine` or one combine block"
+#define E_TILE_COMBINE_OP \
+  "`%s` cannot stand in a combine block, which works on scalars and touches no memory"
+#define E_TILE_ATTR_MISSING "`%s` needs attribute `%s`"
+#define E_TILE_ATTR_RANGE "attribute `%s` of `%s` has %lld; expected %lld to %lld"
+#define E_TILE_ATTR_LENGTH "attribute `%s` of `%s` has %u entries; expected %u"
+#define E_TILE_ATTR_WORD "attribute `%s` of `%s` is \"%s\"; expected one of: %s"
+#define E_TILE_PERM "attribute `perm` names an axis twice"
+#define E_TILE_SLICE "the slice leaves axis %d, which has %d elements"
+#define E_TILE_VIEW_RANK "the view has %u axes, its tile has %u"
+#define E_TILE_CHECK_ORDER "attribute `check` must list axes in ascending order"
+
 /* the interpreters, and the memory they run on */
 #define E_INTERP_BOUNDS "out of bounds: %s of %u bytes at %s, %llu bytes %s '%s' (%llu x %u bytes)"
 #define E_INTERP_NULL "%s of %u bytes through a null pointer (address 0x%llx)"
