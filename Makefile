@@ -37,7 +37,7 @@ BENCHES := $(patsubst %.c,$B/%,$(wildcard bench/*.c))
 C_EXAMPLES := $(patsubst %.c,$B/%,$(wildcard examples/c/*.c))
 PUBLIC_HEADERS := $(wildcard runtime/nereid.h graph/nereid_graph.h)
 
-.PHONY: all demo check check-gpu bench stress golden lint fmt install bundle clean
+.PHONY: all demo check check-gpu bench stress golden docs lint fmt install bundle clean
 .DELETE_ON_ERROR:
 .SECONDARY:
 all: $(if $(CLI_OBJECTS),$B/nereid) $B/libnereid.a $B/libnereid.so
@@ -141,6 +141,9 @@ stress:
 
 golden: all
 	@$(TEST_ENV) $(need_python) tests/run.py --update
+
+docs:
+	@$(need_python) tests/docs.py --update
 
 lint:
 	@PYTHON=$(need_python) tests/lint

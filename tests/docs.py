@@ -1,0 +1,106 @@
+#!/usr/bin/env python3
+"""Checks that the pages made from tables are up to date; `docs.py --update` (`make docs`) writes
+them."""
+import pathlib, re, sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+NOTE = "Made from `{}` by `make docs`; `make check` fails if it is stale.\n"
+WHERE = {"L": "`tl`", "M": "member", "T": "`triton`", "P": "Python", "I": "`target_info`"}
+
+
+def rows(header, table):
+    """(section, [columns]) of each row X(...) of `#define table(X)`."""
+    text = (ROOT / header).read_text()
+    body = re.search(rf"#define {table}\(X\) *\\\n((?:.*\\\n)*.*\n)", text)[1]
+    section = ""
+    for line in body.splitlines():
+        heading = re.match(r"\s*/\* -- (.*?) -- \*/", line)
+        row = re.match(r"\s*X\((.*)\)\s*\\?$", line)
+        if heading:
+            section = heading[1]
+        elif row:
+            cells = re.findall(r'\s*((?:"(?:\\.|[^"\\])*"\s*)+|[^",]+)(?:,|$)', row[1])
+            yield section, [unquoted(c) for c in cells]
+
+
+def unquoted(text):
+    return "".join(re.findall(r'"((?:\\.|[^"\\])*)"', text)) if '"' in text else text.strip()
+
+
+def cell(text):
+    return text.replace("|", "\\|").replace('\\"', '"')
+
+
+def table(header, name, titles, columns):
+    """A Markdown table a section; `columns` makes the cells of a row."""
+    lines, last = [], None
+    for section, row in rows(header, name):
+        if section != last:
+            lines += ["", f"## {section[:1].upper()}{section[1:]}", ""]
+            lines += ["| " + " | ".join(titles) + " |", "|" + " --- |" * len(titles)]
+            last = section
+        lines.append("| " + " | ".join(cell(c) for c in columns(row)) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def code(text):
+    return f"`{text}`" if text else ""
+
+
+def std_functions():
+    lines = ["", "## Standard library", "", "Written in the kernel language, in `lang/std/`."]
+    lines += ["", "| function | file |", "| --- | --- |"]
+    for path in sorted((ROOT / "lang/std").glob("*.py")):
+        text = path.read_text()
+        for name, params in re.findall(r"(?m)^def ([a-z]\w*)\(((?:[^()]|\([^()]*\))*)\)", text):
+            params = re.sub(r"\s+", " ", params.replace(": tl.constexpr", "").replace(" = ", "="))
+            lines.append(f"| {code(cell(f'{name}({params})'))} | {path.name} |")
+    return "\n".join(lines) + "\n"
+
+
+def tile_cells(row):
+    op, operands, results, rule, flags, attributes, meaning = row
+    flags = flags.lower().replace("|", " ")
+    return [code(op.lower()), code(operands), results, rule, flags, attributes, meaning]
+
+
+def nest_cells(row):
+    op, levels, results, operands, addresses, _, attributes, meaning = row
+    counts = [n.replace("-1", "any") for n in (results, operands, addresses)]
+    return [code(op.lower().replace("_", ".")), levels, *counts, attributes, meaning]
+
+
+def builtin_cells(row):
+    name, where, params, handler = row[:4]
+    refused = " (not supported yet)" if handler == "builtin_unsupported" else ""
+    return [code(f"{name}({params})") + refused, ", ".join(WHERE[w] for w in where)]
+
+
+def pages():
+    tile, nest, builtins = "lang/tile_ops.h", "lower/nest_ops.h", "sema/builtins.h"
+    titles = ["op", "operands", "results", "type rule", "flags", "attributes", "meaning"]
+    text = "# Ops of the tile IR\n\n" + NOTE.format(tile)
+    yield "tile-ops.md", text + table(tile, "TILE_OPS", titles, tile_cells)
+    titles = ["statement", "levels", "results", "operands", "addresses", "attributes", "meaning"]
+    text = "# Statements of the loop-nest IR\n\n" + NOTE.format(nest)
+    yield "nest-ops.md", text + table(nest, "NEST_OPS", titles, nest_cells)
+    text = "# Builtins\n\n" + NOTE.format(builtins + "` and `lang/std/*.py")
+    text += table(builtins, "BUILTINS", ["function", "of"], builtin_cells)
+    yield "builtins.md", text + std_functions()
+
+
+def main():
+    failed = passed = 0
+    for name, text in pages():
+        path = ROOT / "docs" / name
+        if "--update" in sys.argv:
+            path.write_text(text)
+        same = path.exists() and path.read_text() == text
+        passed, failed = passed + same, failed + (not same)
+        if not same:
+            print(f"FAIL docs/{name} is stale: run `make docs`")
+    print(f"{passed} passed, {failed} failed")
+    return failed > 0
+
+
+sys.exit(main())
