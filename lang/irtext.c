@@ -501,7 +501,9 @@ void ir_print_float(Text *out, double v, bool f32) {
     text_puts(out, isnan(v) ? "nan" : v < 0 ? "-inf" : "inf");
     return;
   }
-  for (int digits = 1; digits <= 17; digits++) {
+  /* Whole numbers of moderate size as such: 100.0, not 1e+02. */
+  bool whole = fabs(v) < 1e15 && v == trunc(v);
+  for (int digits = whole ? 15 : 1; digits <= 17; digits++) {
     double back;
     int n = snprintf(buf, sizeof buf, "%.*g", digits, v);
     char *point = strpbrk(buf, localeconv()->decimal_point);

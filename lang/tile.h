@@ -20,7 +20,10 @@
  *       yield %a1, %b1
  *     }
  *     %s = reduce %v {axis 0, combine "add"} : f32
- *     %m, %j = reduce %v, %i {axis 0} : f32, i32 (%a: f32, %b: i32, %c: f32, %d: i32) { ... yield %e, %f }
+ *     %m, %j = reduce %v, %i {axis 0} : f32, i32 (%a: f32, %b: i32, %c: f32, %d: i32) {
+ *       ...
+ *       yield %e, %f
+ *     }
  *     %x = load %p mask %m other %z {cache ".cg"} : f32[64]
  *     %t = view_load %base [%o0, %o1] [%n0, %n1] [%s0, %s1] {check [0, 1]} : f32[32,16]
  *     store %p, %x mask %m

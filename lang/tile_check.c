@@ -1,4 +1,5 @@
-/* The type rules that the table of the tile IR leaves to its ops (rule `given`), a function each. */
+/* The type rules that the table of the tile IR leaves to its ops (rule `given`), one function an
+ * op. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -199,7 +200,7 @@ static void check_hint(TileCheck *c, const TileOp *op) {
 
 /* ---- tiles as a whole ---- */
 
-/* Element types of a DOT: integers to an integer, floats to a float; both of one type, or 8 bits. */
+/* Element types of a DOT: integers to an integer, floats to a float; of one type, or 8 bits. */
 static bool dot_types_fit(Type a, Type b, Type acc) {
   DType x = (DType)a.dtype, y = (DType)b.dtype;
   if (x == DT_PTR || dtype_is_float(x) != dtype_is_float((DType)acc.dtype)) return false;

@@ -1,23 +1,24 @@
-/* The op table of the tile IR.  Enum, printer, reader, verifier and docs/tile-ops.md derive from it.
+/* The op table of the tile IR.  Enum, printer, reader, verifier and docs/tile-ops.md derive from
+ * it.
  *
  * X(id, args, results, rule, flags, "attributes", "meaning")
  *
  * The printed name is the id in lower case.
  *
  * args: letters, one an operand: v value; ? before a letter: may be absent (NULL in args[]);
- *   * after: any number.  Absent operands keep their slot, so args[1] of LOAD is always the mask.
- *   V: a view: base, ?mask, ?other/value..., then rank offsets, rank sizes, rank strides (all scalar
- *   integers, offsets/sizes/strides in elements).
+ *   * after: any number.  Absent operands keep their slot: args[1] of LOAD is always the mask.
+ *   V: a view: base, ?mask, ?other/value..., then rank offsets, rank sizes, rank strides (all
+ *   scalar integers, offsets/sizes/strides in elements).
  * results: number, * for any.
  * rule: how the result type follows
  *   given     stated by the op, checked by a function of its own
  *   same      all operands and the result have one type (shape and dtype)
  *   compare   operands of one type, result i1 of that shape
  *   float     same, floats only;  int: same, integers (i1 too) only
- * flags: PURE (no effect; may be moved, merged, removed), ELEM (elementwise: result element i depends
- *   on operand elements i alone; operands have the result's shape), COMM (commutes), READ, WRITE
- *   (global memory), REGION (has regions), TERM (ends a block), APPROX (executors may differ by
- *   the stated ULPs)
+ * flags: PURE (no effect; may be moved, merged, removed), ELEM (elementwise: result element i
+ *   depends on operand elements i alone; operands have the result's shape), COMM (commutes),
+ *   READ, WRITE (global memory), REGION (has regions), TERM (ends a block), APPROX (executors may
+ *   differ by the stated ULPs)
  *
  * Integers wrap.  Floats are IEEE with round to nearest even in the op's own dtype: f16, bf16 and
  * f8 operands are widened, the op is done in f32, and the result is rounded.  Denormals are kept.

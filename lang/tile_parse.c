@@ -147,7 +147,7 @@ static void set_attrs(Parser *p, TileOp *op, const IrAttr *list, uint32_t n) {
 }
 
 /* `{` behind an op with blocks: are these its attributes, or is it the block?  A block begins with
- * a value, an op or `}`; no attribute is named like an op. */
+ * a value, an op or `}`; none of their attributes is named like an op. */
 static bool at_attrs(Parser *p) {
   if (!ir_at(&p->r, "{")) return false;
   IrReader ahead = p->r;
