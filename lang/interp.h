@@ -1,10 +1,28 @@
 /* The reference interpreter of the tile IR: it defines what every op means (`--device interp`).
  *
  * It evaluates ops element by element in the op's own dtype and shares no code with lowering or the
- * code generators.  Programs have explicit frames, not the host's stack, so a program that spins on
- * an atomic yields to the others; programs run round-robin in a seeded order.
- * Findings (see lang/memory.h), failed device_asserts, reads of UNDEF that reach memory or control
- * flow, integer wraps that reach an address, and a launch in which nothing moves any more
+ * code generators.  What the op table leaves open, it settles so:
+ *   integer division  by zero: all bits one; remainder by zero: the dividend; the smallest number
+ *                     by -1 wraps.  Shift amounts count as unsigned.
+ *   min, max          -0 is less than +0
+ *   fma               f16, bf16 and f8 like all ops: rounded to f32, then to the dtype
+ *   cast              to f8 saturates at the largest finite number, infinities too (cvt.satfinite);
+ *                     f8e4b15 goes by way of f16, ties away from zero, has no NaN (Triton's code);
+ *                     integers to floats round once
+ *   reduce, scan      trees over neighbours (lang/interp_reduce.c): operands keep their order.
+ *                     For floats the order is free for other executors, so results differ by
+ *                     rounding; combine functions must be associative, not commutative.
+ *   dot               lang/interp_dot.c; `precision` left out is ieee, which the split forms
+ *                     (tf32x3, bf16x3, bf16x6) are taken for
+ *   gather            an index outside is reported, the element undefined
+ *   load              an element masked off without `other` is undefined
+ *   sem, scope        left out: acq_rel, gpu; scope cta orders nothing between programs
+ *
+ * Programs have explicit frames, not the host's stack, so a program that spins on an atomic yields
+ * to the others; programs run round-robin in a seeded order.  Up to 64 are alive at a time, more
+ * when all of these wait.
+ * Findings (see lang/memory.h), failed device_asserts, undefined values that reach memory or
+ * control flow, integer wraps that reach an address, and a launch in which nothing moves any more
  * (deadlock), go to `d` with the kernel's source place.
  */
 #ifndef NEREID_LANG_INTERP_H
@@ -19,7 +37,7 @@ typedef struct {
   uint64_t bits;
 } InterpArg;
 
-/* Runs the whole grid.  Returns 0, or -1 if it had to stop (deadlock, or over `max_steps`
+/* Runs the whole grid of a function that tile_verify accepts.  Returns 0, or -1 if it had to stop (deadlock, or over `max_steps`
  * operations; 0 is no limit); findings alone do not stop it. */
 int tile_interp(const TileFunc *f, const InterpArg *args, const uint32_t grid[3], Memory *m,
                 Diags *d, uint64_t max_steps);
