@@ -257,6 +257,9 @@ bool build_check_params(Parser *p, ParamList *params) {
       if (a.dflt) dflt = true;
       a.keyword_only = star;
     }
+    bool last = i + 1 == params->len || params->data[i + 1].kind != PARAM_PLAIN;
+    if (a.kind == PARAM_STAR && !a.name && last)
+      return wrong_param(p, &a, "must be followed by a keyword parameter");
     star |= a.kind == PARAM_STAR;
     starstar |= a.kind == PARAM_STARSTAR;
     if (a.name) params->data[n++] = a;

@@ -88,7 +88,7 @@ int feed_token(GRAMMAR_STYPE *value, Loc *at, Parser *p);
 %token WALRUS POW FLOORDIV SHL SHR LE GE EQ NE ARROW ELLIPSIS
 %token <op> AUGASSIGN
 
-%type <list> strings names_list dict_items targets_list assign_chain conds with_items opt_bases
+%type <list> strings names_list for_list subscript_list dict_items targets_list assign_chain conds with_items opt_bases
 %type <seq> seq plain_seq for_targets subscripts
 %type <e> fstring test or_test and_test not_test comparison expr primary atom named element
 %type <e> yield statement_value opt_test subscript slice for_target opt_spec field_value
@@ -305,7 +305,11 @@ head:
 | WHILE named { $$ = build_stmt(p, ST_WHILE, @$, $2); }
 | except_head
 | opt_async_head
-| ASYNC opt_async_head { $$ = $2; if ($$->func) $$->func->is_async = true; }
+| ASYNC opt_async_head {
+    $$ = $2;
+    $$->span = parse_span(p, @$);
+    if ($$->func) $$->func->is_async = true;
+  }
 | CLASS NAME { $$ = build_stmt(p, ST_CLASS, @2, NULL); $$->name = $2; }
 | CLASS NAME '(' opt_bases ')' {
     $$ = build_stmt(p, ST_CLASS, @2, NULL);
@@ -378,7 +382,11 @@ params_list:
 param:
   NAME opt_annotation opt_default { $$ = build_param(p, @1, PARAM_PLAIN, $1, $2, $3); }
 | '*' NAME opt_annotation { $$ = build_param(p, @2, PARAM_STAR, $2, $3, NULL); }
-| '*' NAME ':' '*' expr { $$ = build_param(p, @2, PARAM_STAR, $2, $5, NULL); }
+| '*' NAME ':' '*' expr {
+    Expr *star;
+    OK(star = build_node(p, EX_STARRED, @4, $5, NULL, NULL));
+    $$ = build_param(p, @2, PARAM_STAR, $2, star, NULL);
+  }
 | POW NAME opt_annotation { $$ = build_param(p, @2, PARAM_STARSTAR, $2, $3, NULL); }
 | '*' { $$ = build_param(p, @1, PARAM_STAR, NULL, NULL, NULL); }
 | '/' { $$ = build_param(p, @1, PARAM_PLAIN, NULL, NULL, NULL); }
@@ -454,9 +462,13 @@ targets_list:
 
 /* Before `in`: without comparisons. */
 for_targets:
-  for_target { $$ = (Sequence){0}; PUSH(&$$.items, $1); }
-| for_targets ',' for_target { $$ = $1; PUSH(&$$.items, $3); $$.comma = true; }
-| for_targets ',' { $$ = $1; $$.comma = true; }
+  for_list { $$.items = $1, $$.comma = false; }
+| for_list ',' { $$.items = $1, $$.comma = true; }
+;
+
+for_list:
+  for_target { $$ = (ExprList){0}; PUSH(&$$, $1); }
+| for_list ',' for_target { $$ = $1; PUSH(&$$, $3); }
 ;
 
 for_target:
@@ -545,7 +557,7 @@ primary:
 | primary '(' named comp_fors ')' {
     Arg arg = {.span = parse_span(p, @3)};
     ArgList args = {0};
-    OK(arg.value = build_comp(p, @$, '(', $3, NULL, $4));
+    OK(arg.value = build_comp(p, @2, '(', $3, NULL, $4));
     PUSH(&args, arg);
     OK($$ = build_call(p, @$, $1, args));
   }
@@ -573,9 +585,13 @@ arg:
 ;
 
 subscripts:
-  subscript { $$ = (Sequence){0}; PUSH(&$$.items, $1); }
-| subscripts ',' subscript { $$ = $1; PUSH(&$$.items, $3); $$.comma = true; }
-| subscripts ',' { $$ = $1; $$.comma = true; }
+  subscript_list { $$.items = $1, $$.comma = false; }
+| subscript_list ',' { $$.items = $1, $$.comma = true; }
+;
+
+subscript_list:
+  subscript { $$ = (ExprList){0}; PUSH(&$$, $1); }
+| subscript_list ',' subscript { $$ = $1; PUSH(&$$, $3); }
 ;
 
 subscript:
@@ -584,8 +600,10 @@ subscript:
 ;
 
 slice:
-  opt_test ':' opt_test { OK($$ = build_node(p, EX_SLICE, @$, $1, $3, NULL)); }
-| opt_test ':' opt_test ':' opt_test { OK($$ = build_node(p, EX_SLICE, @$, $1, $3, $5)); }
+  test ':' opt_test { OK($$ = build_node(p, EX_SLICE, @$, $1, $3, NULL)); }
+| test ':' opt_test ':' opt_test { OK($$ = build_node(p, EX_SLICE, @$, $1, $3, $5)); }
+| ':' opt_test { OK($$ = build_node(p, EX_SLICE, @$, NULL, $2, NULL)); }
+| ':' opt_test ':' opt_test { OK($$ = build_node(p, EX_SLICE, @$, NULL, $2, $4)); }
 ;
 
 opt_test: %empty { $$ = NULL; } | test;
@@ -663,8 +681,10 @@ fstring_parts:
 
 field:
   FSTR_OPEN field_value opt_equal opt_conv opt_spec FSTR_CLOSE {
-    Loc debug = @2;
-    debug.end = @3.end;
+    Loc debug = @2; /* all from the brace to what follows the =, blanks too */
+    debug.col -= debug.pos - @1.end;
+    debug.pos = @1.end;
+    debug.end = $4 ? @4.pos : $5 ? @5.pos : @6.pos;
     $$ = (ExprList){0};
     OK(literal_field(p, &$$, @$, $2, $3 ? &debug : NULL, (char)$4, $5));
   }

@@ -163,13 +163,25 @@ static void on_newline(Lexer *l) {
 }
 
 /* Measures the blanks at the start of a line. */
-static void measure(Lexer *l, uint32_t *col, uint32_t *alt) {
+static void measure_line(Lexer *l, uint32_t *col, uint32_t *alt) {
   *col = *alt = 0;
   for (;; l->at++) {
     if (*l->at == ' ') ++*col, ++*alt;
     else if (*l->at == '\t') *col = (*col / 8 + 1) * 8, ++*alt;
     else if (*l->at == '\f') *col = *alt = 0;
     else break;
+  }
+}
+
+/* The same over lines that hold only a backslash: the first of them counts. */
+static void measure(Lexer *l, uint32_t *col, uint32_t *alt) {
+  measure_line(l, col, alt);
+  while (*l->at == '\\' && (l->at[1] == '\n' || l->at[1] == '\r')) {
+    uint32_t more_col, more_alt;
+    l->at++;
+    skip_newline(l);
+    measure_line(l, &more_col, &more_alt);
+    if (!*col) *col = more_col, *alt = more_alt;
   }
 }
 

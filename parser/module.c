@@ -68,14 +68,19 @@ static bool parse_line(Parser *p) {
   return ok;
 }
 
-/* Errors of indentation stand before the line that has them. */
-static void indentation_errors(Parser *p) {
+/* Errors of indentation stand before the line that has them.  Past the limit of indentation there
+ * are no blocks any more: all is skipped.  False if that happened. */
+static bool indentation_errors(Parser *p) {
   for (; peek(p) == T_ERROR; p->at++) {
     LexError why = (LexError)p->toks[p->at].flags;
-    if (why != LEX_DEDENT && why != LEX_TABS && why != LEX_INDENTS_MAX) return;
+    if (why != LEX_DEDENT && why != LEX_TABS && why != LEX_INDENTS_MAX) return true;
     syntax_lexical(p, &p->toks[p->at]);
     p->incomplete = true;
+    if (why != LEX_INDENTS_MAX) continue;
+    while (peek(p) != T_DEDENT && peek(p) != T_YYEOF) skip_line(p);
+    return false;
   }
+  return true;
 }
 
 /* ---- host code ---- */
@@ -143,6 +148,7 @@ static void suite(Parser *p, StmtList *out, bool ok, const Token *head) {
     stray_block(p, out, true);
     return;
   }
+  if (!indentation_errors(p)) return;
   if (peek(p) == T_INDENT) {
     block(p, out);
   } else if (ok) {

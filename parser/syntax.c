@@ -211,7 +211,7 @@ static void say_unexpected(const Place *e) {
   int kind = e->at->kind, before = e->prev ? e->prev->kind : 0;
   if (kind == T_FSTR_CLOSE && before == T_FSTR_OPEN)
     PARSE_ERROR(p, parse_token_loc(e->prev), E_PARSE_FIELD_EMPTY);
-  else if (e->wanted.orelse && (kind == T_NEWLINE || kind == ',' || is_closer(kind)))
+  else if (e->prev && e->wanted.orelse && (kind == T_NEWLINE || kind == ',' || is_closer(kind)))
     PARSE_ERROR(p, at, E_PARSE_ELSE);
   else if (kind == T_NEWLINE && e->prev)
     PARSE_ERROR(p, at, E_PARSE_LINE_END, syntax_text(p, e->prev));
