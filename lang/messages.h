@@ -209,6 +209,8 @@
 #define E_NEST_COMBINE_OP "\"%s\" does not combine two elements of one operand into one"
 #define E_NEST_PARAMS "the region of `%s` has %u parameters; expected %u"
 #define E_NEST_PARAM "parameter `%%%s` of the region is no scalar of the operand's type"
+#define E_NEST_DOT \
+  "operand %u of `dot` is neither a tile nor a buffer that holds one (`_`, and its address)"
 #define E_NEST_TILES "`%s` works on whole tiles, which have one layout if there are several"
 #define E_NEST_SHAPE "the result of `%s` does not fit its operand, or there is no such axis"
 #define E_NEST_COPY "`copy` has one `ld` from global memory and one `st` to a buffer"
@@ -267,6 +269,21 @@
 #define E_RUN_GUARD "kernel %s was compiled for arguments with %s, which does not hold: compile it \
 for these arguments"
 #define E_RUN_SCRATCH "%lld bytes of scratch memory can't be had"
+#define E_RUN_ARRAY_LARGE "the array is too large"
+#define E_RUN_ARRAY_MISFIT "numbers of dtype %s do not all fit %s"
+#define E_RUN_NPY_MAGIC "%s is no NumPy file"
+#define E_RUN_NPY_HEADER "%s: the NumPy header is malformed"
+#define E_RUN_NPY_DTYPE "%s: NumPy dtype %s is not supported; convert it with astype"
+#define E_RUN_NPY_BIG_ENDIAN "%s: dtype %s is big-endian; convert it with astype"
+#define E_RUN_NPY_FORTRAN \
+  "%s is in Fortran order; save numpy.ascontiguousarray of it instead"
+#define E_RUN_NPY_SHORT "%s is truncated: its header promises %lld bytes of elements, it has %lld"
+#define E_RUN_NPY_LONG "%s is not what its header says: %lld bytes of elements promised, %lld there"
+#define E_RUN_BAD_VALUE "value `%s`: %s"
+#define E_RUN_NUMBER_MISFIT "the number %g does not fit %s"
+#define E_RUN_VALUE_CAST "the value is no number that could become %s"
+#define E_RUN_NO_ARRAY "the value is no array"
+#define E_RUN_VALUE_TYPE "a value that names another argument has that one's type"
 
 /* ---- cli ---- */
 

@@ -130,6 +130,7 @@ static Ref read_number(Reader *p) {
 }
 
 static Ref read_ref(Reader *p) {
+  if (ir_accept(&p->r, "_")) return ref_none();
   if (ir_at_kind(&p->r, IT_VALUE)) return read_var(p);
   if (!ir_accept(&p->r, "(")) return read_number(p);
   Ref ref = ref_affine(read_affine(p));
@@ -148,7 +149,7 @@ static Mem read_mem(Reader *p) {
     Name name = ir_symbol(r);
     m.buffer = name ? ir_map_get(&p->buffers, name) : NULL;
     if (!m.buffer) ir_error(r, span, E_NEST_UNKNOWN, arena_printf(r->arena, "@%s", name));
-  } else {
+  } else if (!ir_accept(r, "_")) {
     m.base = read_var(p);
   }
   while (!r->failed && accept_sign(p, &minus)) {
@@ -270,8 +271,9 @@ static void read_operands(Reader *p, Operands *o) {
 
 static void set_operands(Reader *p, NestStmt *s, const Operands *o) {
   if (o->mems.len > 2) ir_error(&p->r, s->span, E_NEST_MEMS, nest_op_name(s->code), 2);
-  s->nmems = o->mems.len > 2 ? 2 : (uint32_t)o->mems.len;
-  if (s->nmems) memcpy(s->mems, o->mems.data, sizeof *s->mems * s->nmems);
+  uint32_t n = o->mems.len > 2 ? 2 : (uint32_t)o->mems.len;
+  if (n) memcpy(s->mems, o->mems.data, sizeof *s->mems * n);
+  if (n > s->nmems) s->nmems = n; /* those that are left out are empty */
   s->srcs = o->srcs.data;
   s->nsrcs = (uint32_t)o->srcs.len;
 }
@@ -503,10 +505,6 @@ static void read_var_decl(Reader *p) {
 }
 
 static bool buffer_attr(Reader *p, NestBuffer *b, const IrAttr *a) {
-  if (!strcmp(a->key, "dtype") && a->kind == IA_STR) {
-    b->dtype = dtype_parse(a->s, strlen(a->s));
-    return b->dtype != DT_NONE;
-  }
   bool small = a->kind == IA_INT && a->i >= 0 && a->i <= MOST_SHARED;
   if (!strcmp(a->key, "align")) {
     b->align = a->i;
@@ -516,8 +514,15 @@ static bool buffer_attr(Reader *p, NestBuffer *b, const IrAttr *a) {
     b->offset = a->i;
     return small;
   }
-  ir_error(&p->r, a->span, E_NEST_ATTR, "buffer", a->key, "; it has: ", "align offset dtype");
+  ir_error(&p->r, a->span, E_NEST_ATTR, "buffer", a->key, "; it has: ", "align offset");
   return false;
+}
+
+static void read_contents(Reader *p, NestBuffer *b) {
+  b->tile = ir_type(&p->r);
+  b->dtype = (DType)b->tile.dtype;
+  if (b->tile.rank) layout_parse(&p->r, &b->layout);
+  else b->tile = (Type){0};
 }
 
 static void read_buffer(Reader *p) {
@@ -538,6 +543,7 @@ static void read_buffer(Reader *p) {
   ir_map_put(&p->buffers, name, b);
   for (uint32_t i = 0; i < n && !p->r.failed; i++)
     if (!buffer_attr(p, b, &attrs[i])) ir_attr_wrong(&p->r, &attrs[i], "another value");
+  if (ir_accept(&p->r, "holds")) read_contents(p, b);
 }
 
 /* ---- the header ---- */

@@ -106,7 +106,7 @@ static void print_var(Printer *p, const Ref *r) {
 
 static void print_ref(Printer *p, const Ref *r, DType type) {
   switch (r->kind) {
-    case REF_NONE: put(p, "none"); return;
+    case REF_NONE: put(p, "_"); return;
     case REF_VAR: print_var(p, r); return;
     case REF_FLOAT: ir_print_float(p->out, r->f, type == DT_F32); return;
     case REF_AFFINE:
@@ -152,13 +152,20 @@ static void print_type(Printer *p, DType type, DType elem) {
   type_print(p->out, (Type){.dtype = (uint8_t)type, .elem = (uint8_t)elem});
 }
 
+/* What a pointer of the statement points to; if it doesn't say so, its result does. */
+static DType pointee(const NestStmt *s) {
+  if (s->elem) return s->elem;
+  const Ref *r = s->ndsts ? &s->dsts[0] : s->nsrcs ? &s->srcs[0] : NULL;
+  return r && r->kind == REF_VAR && r->var->elem ? r->var->elem : DT_I8;
+}
+
 static void print_types(Printer *p, const NestStmt *s) {
   if (s->type == DT_NONE) return;
   put(p, " : ");
-  print_type(p, s->type, s->elem);
+  print_type(p, s->type, pointee(s));
   if (s->code != NEST_OP || (s->op != TILE_CAST && s->op != TILE_BITCAST)) return;
   put(p, " to ");
-  print_type(p, s->to, s->elem);
+  print_type(p, s->to, pointee(s));
   if (s->rtz) put(p, " rtz");
 }
 
@@ -182,12 +189,20 @@ static void print_region(Printer *p, const NestStmt *s, uint32_t i) {
   put(p, "}");
 }
 
+/* A DOT of two variables has no addresses. */
+static bool has_address(const NestStmt *s) {
+  for (uint32_t i = 0; i < s->nmems; i++)
+    if (s->mems[i].buffer || s->mems[i].base.kind) return true;
+  return false;
+}
+
 static void print_operands(Printer *p, const NestStmt *s) {
-  for (uint32_t i = 0; i < s->nmems; i++) {
+  uint32_t nmems = has_address(s) ? s->nmems : 0;
+  for (uint32_t i = 0; i < nmems; i++) {
     put(p, i ? ", " : " ");
     print_mem(p, &s->mems[i]);
   }
-  if (s->nsrcs) put(p, s->nmems ? ", " : " ");
+  if (s->nsrcs) put(p, nmems ? ", " : " ");
   print_refs(p, s->srcs, s->nsrcs, s->type);
 }
 
@@ -338,8 +353,16 @@ static void print_buffer(Printer *p, const NestBuffer *b) {
   text_printf(p->out, "  buffer @%s : shared %lld {align %lld", b->name, (long long)b->bytes,
               (long long)b->align);
   if (b->offset >= 0) text_printf(p->out, ", offset %lld", (long long)b->offset);
-  if (b->dtype) text_printf(p->out, ", dtype \"%s\"", dtype_name(b->dtype));
-  put(p, "}\n");
+  put(p, "}");
+  if (b->tile.rank) {
+    put(p, " holds ");
+    type_print(p->out, b->tile);
+    put(p, " ");
+    layout_print(p->out, &b->layout);
+  } else if (b->dtype) {
+    text_printf(p->out, " holds %s", dtype_name(b->dtype));
+  }
+  put(p, "\n");
 }
 
 static void print_var_decl(Printer *p, const NestVar *v) {
