@@ -71,7 +71,8 @@ static double round_zero(const Format *f, double v) {
 static double round_e4b15(double v) {
   const Format *f = &formats[DT_F8E4B15];
   double a = fabs(round_even(&formats[DT_F16], v));
-  if (!(a < f->max)) return copysign(f->max, v);
+  if (isnan(v)) return f->max;
+  if (a >= f->max) return copysign(f->max, v);
   double unit = power2(quantum(f, a));
   return copysign(floor(a / unit + 0.5) * unit, v);
 }
@@ -87,7 +88,7 @@ double scalar_round(DType t, double v) {
 
 double scalar_round_zero(DType t, double v) {
   if (t == DT_F64) return v;
-  if (t == DT_F8E4B15 && isnan(v)) return copysign(formats[t].max, v);
+  if (t == DT_F8E4B15 && isnan(v)) return formats[t].max;
   return round_zero(&formats[t], v);
 }
 
