@@ -78,8 +78,8 @@ static bool needs(NestCheck *c, const NestStmt *s, NestAttrKey key) {
 
 /* ---- operands ---- */
 
-static const char *type_name(NestCheck *c, DType t) {
-  return t == DT_PTR ? "a pointer" : t == DT_NONE ? "no type" : arena_printf(c->arena, "%s", dtype_name(t));
+static const char *type_name(DType t) {
+  return t == DT_PTR ? "a pointer" : t == DT_NONE ? "no type" : dtype_name(t);
 }
 
 /* An integer constant stands for an integer (or a null pointer), a float one for a float. */
@@ -89,8 +89,8 @@ static bool ref_is(const Ref *r, DType t) {
   return dtype_is_int(t) || t == DT_PTR;
 }
 
-static const char *ref_text(NestCheck *c, const Ref *r) {
-  if (r->kind == REF_VAR) return type_name(c, r->var->dtype);
+static const char *ref_text(const Ref *r) {
+  if (r->kind == REF_VAR) return type_name(r->var->dtype);
   return r->kind == REF_FLOAT ? "a float constant" : "an integer constant";
 }
 
@@ -98,20 +98,20 @@ static bool check_src(NestCheck *c, const NestStmt *s, uint32_t i, DType t, int6
   const Ref *r = &s->srcs[i];
   if (!nest_check_ref(c, s, r, n)) return false;
   if (ref_is(r, t)) return true;
-  return nest_fail(c, s, E_NEST_OPERAND, i + 1, nest_stmt_name(s), ref_text(c, r),
-                   type_name(c, t));
+  return nest_fail(c, s, E_NEST_OPERAND, i + 1, nest_stmt_name(s), ref_text(r),
+                   type_name(t));
 }
 
 static bool check_dst(NestCheck *c, const NestStmt *s, DType t, int64_t n) {
   const Ref *r = &s->dsts[0];
   if (!nest_check_ref(c, s, r, n)) return false;
   if (r->var->dtype == t) return true;
-  return nest_fail(c, s, E_NEST_RESULT, nest_stmt_name(s), type_name(c, r->var->dtype),
-                   type_name(c, t));
+  return nest_fail(c, s, E_NEST_RESULT, nest_stmt_name(s), type_name(r->var->dtype),
+                   type_name(t));
 }
 
 static bool check_type(NestCheck *c, const NestStmt *s, bool good, const char *what) {
-  return good || nest_fail(c, s, E_NEST_TYPE, nest_stmt_name(s), type_name(c, s->type), what);
+  return good || nest_fail(c, s, E_NEST_TYPE, nest_stmt_name(s), type_name(s->type), what);
 }
 
 /* ---- addresses ---- */
@@ -126,7 +126,8 @@ static bool check_mem_base(NestCheck *c, const NestStmt *s, const Mem *m) {
   if (b->id >= c->n->nbuffers || c->n->buffers[b->id] != b)
     return nest_fail(c, s, E_NEST_UNKNOWN, arena_printf(c->arena, "@%s", b->name));
   if (m->base.kind == REF_NONE) return true;
-  bool offset = m->base.kind == REF_VAR && (m->base.var->dtype == DT_I32 || m->base.var->dtype == DT_U32);
+  DType t = m->base.kind == REF_VAR ? m->base.var->dtype : DT_NONE;
+  bool offset = t == DT_I32 || t == DT_U32;
   if (!offset) return nest_fail(c, s, E_NEST_BASE, "an i32 or u32 number of bytes");
   return nest_check_ref(c, s, &m->base, 1);
 }
@@ -316,8 +317,8 @@ static bool check_combine(NestCheck *c, const NestStmt *s) {
   if (!name == !s->nregions) return nest_fail(c, s, E_NEST_COMBINE, nest_stmt_name(s));
   if (name) {
     TileCode op = tile_op_parse(name, strlen(name));
-    bool good = op != TILE_OP_COUNT && (tile_op_flags(op) & TILE_ELEM) &&
-                strcmp(tile_op_rule(op), "given") && !strcmp(tile_op_args(op), "vv");
+    bool good = op != TILE_OP_COUNT && in_words("same float int", tile_op_rule(op)) &&
+                !strcmp(tile_op_args(op), "vv");
     if (!good || s->nsrcs != 1) return nest_fail(c, s, E_NEST_COMBINE_OP, name);
     return true;
   }

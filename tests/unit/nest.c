@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lower/atoms.h"
 #include "lower/nest.h"
 
 static int passed, failed;
@@ -171,9 +172,59 @@ static void building(void) {
   arena_free(c2.arena);
 }
 
+static void expect_error(Nest *n, const char *want) {
+  Diags *d = diags_new(n->arena);
+  nest_verify(n, d);
+  check(diag_errors(d) == 1 && !strcmp(diag_get(d, 0)->text, want), "verify", want);
+}
+
+/* What only a program can get wrong: the reader refuses it. */
+static void verifying(void) {
+  Context c = context_new();
+  Nest *n = nest_new(c.arena, c.names, "k", options_default(), NEST_LEVEL_THREAD);
+  NestBuilder b = {.nest = n, .block = n->body};
+  NestVar *v = nest_var(n, "v", DT_I32, DT_NONE, 4, false);
+  Affine sub = affine_index(nest_index(n, "a", 4), 1);
+  nest_op(&b, TILE_NEG, DT_I32, ref_sub(v, sub), ref_int(1), ref_none(), ref_none());
+  expect_error(n, "index `a` is used outside of its loop");
+  n = nest_new(c.arena, c.names, "k", options_default(), NEST_LEVEL_THREAD);
+  Type tile = {.dtype = DT_F32, .rank = 1, .shape = {128}};
+  Layout l = layout_new(&tile);
+  layout_push(&l, 0, PLACE_WARP, 4, 1);
+  layout_push(&l, 0, PLACE_LANE, 32, 1);
+  nest_tile_var(n, "v", tile, &l);
+  expect_error(n, "`%v` is a tile, which level thread does not have");
+  arena_free(c.arena);
+}
+
+/* Every atom's operands have their elements once, spread over a warp. */
+static void atoms(void) {
+  int n;
+  const Atom *list = atom_list(&n);
+  for (int i = 0; i < n; i++) {
+    const int shapes[3][2] = {
+        {list[i].m, list[i].k}, {list[i].k, list[i].n}, {list[i].m, list[i].n}};
+    for (int w = 0; w < 3; w++) {
+      Layout l = atom_layout(&list[i], w);
+      bool fits = l.rank == 2 && !*layout_check(&l, 1, 32);
+      for (int axis = 0; fits && axis < 2; axis++)
+        fits = l.shape[axis] == shapes[w][axis] && layout_padded(&l, axis) == shapes[w][axis];
+      int registers = shapes[w][0] * shapes[w][1] / 32;
+      check(fits && layout_span(&l, PLACE_REG) == registers, list[i].name, "layout");
+    }
+    check(atom_find(list[i].name) == &list[i], list[i].name, "not found");
+    check(atom_choose(list[i].a, list[i].b, list[i].c, list[i].tf32, 90) == &list[i],
+          list[i].name, "not chosen");
+  }
+  check(!atom_choose(DT_F32, DT_F32, DT_F32, false, 90), "f32", "is no tf32");
+  check(!atom_choose(DT_F8E5, DT_F8E5, DT_F32, false, 80), "f8", "needs sm_89");
+}
+
 int main(int argc, char **argv) {
   bool update = argc > 1 && !strcmp(argv[1], "--update");
   building();
+  verifying();
+  atoms();
   each_file("tests/nest", false, update);
   each_file("tests/nest/errors", true, update);
   printf("%d passed, %d failed\n", passed, failed);
