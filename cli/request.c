@@ -52,6 +52,7 @@ int request_file(Request *r, const char *value) {
 int request_finish(Request *r) {
   if (!r->file) return args_error(E_CLI_NO_FILE);
   int n = r->names.len;
+  free(r->args);
   r->args = calloc((size_t)n + 1, sizeof *r->args);
   if (!r->args) return STATUS_PROBLEM;
   for (int i = 0; i < n; i++) {

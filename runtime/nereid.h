@@ -362,7 +362,7 @@ NEREID_API int nereid_launch_run_with(nereid_launch *l, nereid_stream *s, const 
 
 typedef struct {
   int warm_up;      /* runs before timing; 0: 3 */
-  int runs;         /* 0: as many as fill about 0.3 s, 10 to 200 */
+  int runs;         /* 0: as many as fill about 0.3 s, 5 to 200 */
   int keep_l2;      /* do not flush the cache between runs */
 } nereid_time_options;
 

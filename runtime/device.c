@@ -1,0 +1,251 @@
+/* The API of devices, memory, streams and events: checks, then the device's own function. */
+#include "runtime/device.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct nereid_stream {
+  nereid_device *device;
+  void *handle;
+  bool owned;
+};
+
+struct nereid_event {
+  nereid_device *device;
+  void *handle;
+};
+
+static const DeviceOps *const all_ops[] = {&device_cuda, &device_cpu, &device_interp, &device_nest};
+
+/* ---- opening ---- */
+
+/* Splits "cuda:1".  NULL if there is no such kind of device. */
+static const DeviceOps *find_ops(const char *name, int *ordinal) {
+  size_t len = strcspn(name, ":");
+  *ordinal = 0;
+  if (name[len]) {
+    char *end;
+    long v = strtol(name + len + 1, &end, 10);
+    if (*end || end == name + len + 1 || v < 0 || v > 1023) return NULL;
+    *ordinal = (int)v;
+  }
+  for (size_t i = 0; i < sizeof all_ops / sizeof *all_ops; i++)
+    if (strlen(all_ops[i]->name) == len && !memcmp(all_ops[i]->name, name, len)) return all_ops[i];
+  return NULL;
+}
+
+int nereid_device_open(nereid_device **out, const char *name) {
+  *out = NULL;
+  int ordinal;
+  const DeviceOps *ops = find_ops(name, &ordinal);
+  if (!ops || (ordinal && ops != &device_cuda))
+    return error_set(NEREID_E_USAGE, E_RUN_UNKNOWN_DEVICE, name);
+  nereid_device *d = calloc(1, sizeof *d);
+  if (!d) return error_out_of_memory();
+  d->ops = ops;
+  snprintf(d->name, sizeof d->name, "%s", ops->name);
+  pthread_mutex_init(&d->lock, NULL);
+  int code = ops->open(d, ordinal);
+  if (code) {
+    pthread_mutex_destroy(&d->lock);
+    free(d);
+    return code;
+  }
+  d->info.name = d->name;
+  d->info.description = d->description;
+  d->info.target = d->target;
+  d->info.kind = ops->kind;
+  *out = d;
+  return 0;
+}
+
+void nereid_device_close(nereid_device *d) {
+  if (!d) return;
+  while (d->allocations) {
+    Allocation *a = d->allocations;
+    d->allocations = a->next;
+    if (!a->borrowed) d->ops->free(d, a->data);
+    free(a);
+  }
+  d->ops->close(d);
+  pthread_mutex_destroy(&d->lock);
+  free(d);
+}
+
+int nereid_device_get_info(nereid_device_info *out, const nereid_device *d) {
+  *out = d->info;
+  return 0;
+}
+
+void nereid_device_on_message(nereid_device *d, nereid_message_fn fn, void *context) {
+  d->on_message = fn;
+  d->context = context;
+}
+
+int nereid_device_sync(nereid_device *d) { return d->ops->sync(d, NULL, true); }
+
+nereid_kind device_kind(const nereid_device *d) { return d->ops->kind; }
+const char *device_target(const nereid_device *d) { return d->target[0] ? d->target : NULL; }
+
+void device_note(nereid_device *d, const char *fmt, ...) {
+  char text[4096];
+  if (!d->on_message) return;
+  va_list ap;
+  va_start(ap, fmt);
+  vsnprintf(text, sizeof text, fmt, ap);
+  va_end(ap);
+  d->on_message(d->context, text);
+}
+
+/* ---- memory ---- */
+
+Allocation *device_find(nereid_device *d, const void *p) {
+  const char *at = p;
+  for (Allocation *a = d->allocations; a; a = a->next)
+    if (at >= a->data && (at < a->data + a->size || at == a->data)) return a;
+  return NULL;
+}
+
+static void remember(nereid_device *d, Allocation *a) {
+  pthread_mutex_lock(&d->lock);
+  a->next = d->allocations;
+  d->allocations = a;
+  pthread_mutex_unlock(&d->lock);
+}
+
+int device_borrow(nereid_device *d, const void *p, size_t size) {
+  pthread_mutex_lock(&d->lock);
+  Allocation *known = device_find(d, p);
+  if (known && known->borrowed && known->data == p && known->size < size) known->size = size;
+  pthread_mutex_unlock(&d->lock);
+  if (known) return 0;
+  Allocation *a = malloc(sizeof *a);
+  if (!a) return error_out_of_memory();
+  *a = (Allocation){NULL, (char *)(uintptr_t)p, size, true, true};
+  remember(d, a);
+  return 0;
+}
+
+int nereid_alloc(void **out, nereid_device *d, size_t size) {
+  *out = NULL;
+  Allocation *a = malloc(sizeof *a);
+  if (!a) return error_out_of_memory();
+  void *p;
+  int code = d->ops->alloc(d, &p, size);
+  if (code) {
+    free(a);
+    return code;
+  }
+  *a = (Allocation){NULL, p, size, false, false};
+  remember(d, a);
+  *out = p;
+  return 0;
+}
+
+void nereid_free(nereid_device *d, void *p) {
+  if (!p) return;
+  pthread_mutex_lock(&d->lock);
+  Allocation **link = &d->allocations;
+  while (*link && ((*link)->data != p || (*link)->borrowed)) link = &(*link)->next;
+  Allocation *a = *link;
+  if (a) *link = a->next;
+  pthread_mutex_unlock(&d->lock);
+  if (!a) return;
+  d->ops->free(d, p);
+  free(a);
+}
+
+static void mark_written(nereid_device *d, const void *p) {
+  pthread_mutex_lock(&d->lock);
+  Allocation *a = device_find(d, p);
+  if (a) a->written = true;
+  pthread_mutex_unlock(&d->lock);
+}
+
+static int copy(nereid_device *d, void *to, const void *from, size_t size, int way,
+                nereid_stream *s) {
+  int code = d->ops->copy(d, to, from, size, way, device_stream(s));
+  if (!code && way != COPY_OUT) mark_written(d, to);
+  return code || s ? code : d->ops->sync(d, NULL, false);
+}
+
+int nereid_copy_in(nereid_device *d, void *to, const void *from, size_t size, nereid_stream *s) {
+  return copy(d, to, from, size, COPY_IN, s);
+}
+
+int nereid_copy_out(nereid_device *d, void *to, const void *from, size_t size, nereid_stream *s) {
+  return copy(d, to, from, size, COPY_OUT, s);
+}
+
+int nereid_copy(nereid_device *d, void *to, const void *from, size_t size, nereid_stream *s) {
+  return copy(d, to, from, size, COPY_WITHIN, s);
+}
+
+int nereid_fill(nereid_device *d, void *to, int byte, size_t size, nereid_stream *s) {
+  int code = d->ops->fill(d, to, byte, size, device_stream(s));
+  if (!code) mark_written(d, to);
+  return code;
+}
+
+/* ---- streams and events ---- */
+
+void *device_stream(const nereid_stream *s) { return s ? s->handle : NULL; }
+void *nereid_stream_native(const nereid_stream *s) { return device_stream(s); }
+
+int nereid_stream_wrap(nereid_stream **out, nereid_device *d, void *native) {
+  *out = calloc(1, sizeof **out);
+  if (!*out) return error_out_of_memory();
+  **out = (nereid_stream){d, native, false};
+  return 0;
+}
+
+int nereid_stream_new(nereid_stream **out, nereid_device *d) {
+  void *handle;
+  *out = NULL;
+  int code = d->ops->stream_new(d, &handle);
+  if (!code) code = nereid_stream_wrap(out, d, handle);
+  if (!code) (*out)->owned = true;
+  return code;
+}
+
+void nereid_stream_free(nereid_stream *s) {
+  if (!s) return;
+  if (s->owned) s->device->ops->stream_free(s->device, s->handle);
+  free(s);
+}
+
+int nereid_stream_sync(nereid_stream *s) {
+  return s->device->ops->sync(s->device, s->handle, false);
+}
+
+int nereid_event_new(nereid_event **out, nereid_device *d) {
+  void *handle;
+  *out = NULL;
+  int code = d->ops->event_new(d, &handle);
+  if (code) return code;
+  *out = calloc(1, sizeof **out);
+  if (!*out) {
+    d->ops->event_free(d, handle);
+    return error_out_of_memory();
+  }
+  **out = (nereid_event){d, handle};
+  return 0;
+}
+
+void nereid_event_free(nereid_event *e) {
+  if (!e) return;
+  e->device->ops->event_free(e->device, e->handle);
+  free(e);
+}
+
+int nereid_event_record(nereid_event *e, nereid_stream *s) {
+  return e->device->ops->event_record(e->device, e->handle, device_stream(s));
+}
+
+int nereid_event_sync(nereid_event *e) { return e->device->ops->event_sync(e->device, e->handle); }
+
+int nereid_event_elapsed_us(double *out, const nereid_event *from, const nereid_event *to) {
+  *out = 0;
+  return from->device->ops->event_elapsed(from->device, out, from->handle, to->handle);
+}

@@ -1,0 +1,126 @@
+/* Devices: what every one of them can do, as a table of functions.
+ *
+ * The functions of a DeviceOps are called with checked arguments; they keep the error's message
+ * themselves.  `stream` is the device's own handle, NULL for the default one.  Devices without an
+ * entry for something (streams of the CPU) take the host's, in host.c. */
+#ifndef NEREID_RUNTIME_DEVICE_H
+#define NEREID_RUNTIME_DEVICE_H
+
+#include <pthread.h>
+#include <stdio.h>
+
+#include "runtime/image.h"
+
+typedef struct DeviceOps DeviceOps;
+
+/* A piece of memory that the device knows: the interpreters check accesses against these. */
+typedef struct Allocation {
+  struct Allocation *next;
+  char *data;
+  size_t size;
+  bool written;  /* something was copied or filled in */
+  bool borrowed; /* a tensor's memory, not ours to free */
+} Allocation;
+
+struct nereid_device {
+  const DeviceOps *ops;
+  char name[32], description[128], target[32];
+  nereid_device_info info;
+  nereid_message_fn on_message;
+  void *context;
+  pthread_mutex_t lock; /* of the allocations and of `state` where it says so */
+  Allocation *allocations;
+  void *state; /* the device's own */
+};
+
+/* A variant that is ready to be launched. */
+typedef struct {
+  const ImageVariant *variant;
+  void *code;  /* CUmodule, a handle of dlopen, a TileFunc ... */
+  void *entry; /* CUfunction, the address of a C function ... */
+  nereid_kernel_resources resources;
+} Loaded;
+
+struct nereid_kernel {
+  nereid_device *device;
+  nereid_image *image; /* without code */
+  Loaded *loaded;
+  int nloaded;
+};
+
+struct nereid_launch {
+  nereid_kernel *kernel;
+  const Loaded *chosen;  /* valid unless stale */
+  uint32_t grid[3];      /* as the user gave it */
+  uint32_t launched[3];  /* as it is launched */
+  bool stale;            /* something was set since the variant was chosen */
+  bool *set;             /* of each run-time parameter */
+  uint64_t *args;        /* of each run-time parameter */
+  int64_t *values;       /* what expressions see */
+  uint64_t *slots;       /* what the kernel takes */
+  void **pointers;       /* to each slot */
+  void **scratch;        /* of each slot; NULL where there is none */
+  size_t *scratch_size;
+};
+
+enum { COPY_IN, COPY_OUT, COPY_WITHIN };
+
+struct DeviceOps {
+  const char *name;
+  nereid_kind kind; /* the code it runs */
+  int (*open)(nereid_device *d, int ordinal);
+  void (*close)(nereid_device *d);
+  bool (*fits)(const nereid_device *d, const ImageVariant *v);
+  int (*alloc)(nereid_device *d, void **out, size_t size);
+  void (*free)(nereid_device *d, void *p);
+  int (*copy)(nereid_device *d, void *to, const void *from, size_t size, int way, void *stream);
+  int (*fill)(nereid_device *d, void *to, int byte, size_t size, void *stream);
+  int (*sync)(nereid_device *d, void *stream, bool all);
+  int (*stream_new)(nereid_device *d, void **out);
+  void (*stream_free)(nereid_device *d, void *stream);
+  int (*event_new)(nereid_device *d, void **out);
+  void (*event_free)(nereid_device *d, void *event);
+  int (*event_record)(nereid_device *d, void *event, void *stream);
+  int (*event_sync)(nereid_device *d, void *event);
+  int (*event_elapsed)(nereid_device *d, double *us, void *from, void *to);
+  int (*load)(nereid_device *d, const nereid_image *image, const ImageVariant *v, Loaded *out);
+  void (*unload)(nereid_device *d, Loaded *l);
+  /* Grid and threads against the device's limits, once per change. */
+  int (*check)(const nereid_launch *l);
+  int (*launch)(const nereid_launch *l, void *stream);
+};
+
+extern const DeviceOps device_cuda, device_cpu, device_interp, device_nest;
+
+nereid_kind device_kind(const nereid_device *d);
+const char *device_target(const nereid_device *d); /* NULL: any */
+void device_note(nereid_device *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void *device_stream(const nereid_stream *s); /* the handle; NULL for NULL */
+/* The known memory that holds `p`, NULL if none does.  Call with the lock held. */
+Allocation *device_find(nereid_device *d, const void *p);
+/* Makes memory of the caller's known: tensors. */
+int device_borrow(nereid_device *d, const void *p, size_t size);
+
+/* ---- host.c: host memory and clocks, shared by all devices but cuda ---- */
+int host_alloc(nereid_device *d, void **out, size_t size);
+void host_free(nereid_device *d, void *p);
+int host_copy(nereid_device *d, void *to, const void *from, size_t size, int way, void *stream);
+int host_fill(nereid_device *d, void *to, int byte, size_t size, void *stream);
+int host_sync(nereid_device *d, void *stream, bool all);
+int host_stream_new(nereid_device *d, void **out);
+void host_stream_free(nereid_device *d, void *stream);
+int host_event_new(nereid_device *d, void **out);
+void host_event_free(nereid_device *d, void *event);
+int host_event_record(nereid_device *d, void *event, void *stream);
+int host_event_sync(nereid_device *d, void *event);
+int host_event_elapsed(nereid_device *d, double *us, void *from, void *to);
+int host_cores(void);
+
+#define HOST_EVENTS_AND_COPIES                                                              \
+  .free = host_free, .copy = host_copy, .fill = host_fill, .sync = host_sync,               \
+  .stream_new = host_stream_new, .stream_free = host_stream_free,                           \
+  .event_new = host_event_new, .event_free = host_event_free,                               \
+  .event_record = host_event_record, .event_sync = host_event_sync,                         \
+  .event_elapsed = host_event_elapsed
+
+#endif

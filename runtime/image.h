@@ -1,0 +1,66 @@
+/* Images: compiled kernels as data.
+ *
+ * All of an image lies in its arena.  Expressions are over the run-time parameters by name
+ * (pointers as addresses, floats as 0), then grid_x, grid_y, grid_z and processors. */
+#ifndef NEREID_RUNTIME_IMAGE_H
+#define NEREID_RUNTIME_IMAGE_H
+
+#include "lang/dtype.h"
+#include "runtime/intexpr.h"
+
+typedef struct {
+  const char *name;
+  Type type;
+  bool written; /* the kernel may write through it */
+} ImageParam;
+
+/* What a compiled kernel takes in one place of its parameter list. */
+typedef enum {
+  SLOT_ARG,     /* a run-time parameter */
+  SLOT_VALUE,   /* an expression */
+  SLOT_SCRATCH, /* the address of that many bytes */
+  SLOT_ZEROED   /* the same, zeroed once: the kernel leaves zeros behind */
+} SlotKind;
+
+typedef struct {
+  SlotKind kind;
+  int param;    /* SLOT_ARG */
+  IntExpr expr; /* of the others */
+} ImageSlot;
+
+typedef struct {
+  const char *target, *entry;
+  nereid_kind kind;
+  const char *code;
+  size_t size;
+  int threads;
+  int64_t shared;
+  IntExpr *guards;
+  int nguards;
+  ImageSlot *slots;
+  int nslots;
+  bool has_grid; /* the launched grid is a function of the user's */
+  IntExpr grid[3];
+} ImageVariant;
+
+struct nereid_image {
+  Arena *arena;
+  const char *name;
+  ImageParam *params;
+  int nparams;
+  const char **names; /* what expressions may use, image_nnames of them */
+  ImageVariant **variants;
+  int nvariants;
+};
+
+enum { IMAGE_EXTRA_NAMES = 4, IMAGE_MAX_PARAMS = 1024 };
+static inline int image_nnames(const nereid_image *m) { return m->nparams + IMAGE_EXTRA_NAMES; }
+
+/* An image without variants; the parameters are copied. */
+int image_new(nereid_image **out, const char *name, const ImageParam *params, int nparams);
+/* Appends a copy of the variant; expressions are compiled anew.  with_code: with its code. */
+int image_add_variant(nereid_image *image, const ImageVariant *v, bool with_code);
+/* An image with the same parameters and no variants. */
+int image_like(nereid_image **out, const nereid_image *image);
+
+#endif

@@ -1,0 +1,218 @@
+/* From a compilation to an image. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "lower/writes.h"
+#include "runtime/compile.h"
+#include "runtime/cubin.h"
+#include "runtime/device.h"
+#include "runtime/image.h"
+#include "runtime/missing_rooms.h"
+
+/* A parameter of the compiled kernel, tile or nest. */
+typedef struct {
+  Name name;
+  Type type;
+  uint32_t arg;
+  int64_t div;
+} Taken;
+
+typedef struct {
+  Compilation *c;
+  nereid_kind kind;
+  Taken *taken;
+  uint32_t ntaken;
+  ImageParam *params;
+  uint32_t *args;   /* of each param: its place among the kernel's declared parameters */
+  uint32_t nparams;
+  ImageVariant variant;
+  char *assembled;  /* malloc'ed cubin */
+} Maker;
+
+static Taken taken_at(const Unit *u, uint32_t i) {
+  if (!u->nest) {
+    const TileParam *p = &u->tile->params[i];
+    return (Taken){p->value->name, p->value->type, p->arg, p->div};
+  }
+  const NestVar *v = u->nest->params[i];
+  Type type = v->dtype == DT_PTR ? type_ptr(v->elem) : type_scalar(v->dtype);
+  return (Taken){v->name, type, v->arg, v->div};
+}
+
+static void read_taken(Maker *m) {
+  const Unit *u = m->c->unit;
+  m->ntaken = u->nest ? u->nest->nparams : u->tile->nparams;
+  m->taken = ARENA_ARRAY(m->c->arena, Taken, m->ntaken);
+  for (uint32_t i = 0; i < m->ntaken; i++) {
+    m->taken[i] = taken_at(u, i);
+    if (m->taken[i].name && *m->taken[i].name == '%') m->taken[i].name++;
+    if (!m->taken[i].name) m->taken[i].name = arena_printf(m->c->arena, "p%u", i);
+  }
+}
+
+static const Taken *taken_of_arg(const Maker *m, uint32_t arg) {
+  for (uint32_t i = 0; i < m->ntaken; i++)
+    if (m->taken[i].arg == arg) return &m->taken[i];
+  return NULL;
+}
+
+static const KernelArg *arg_named(const Compilation *c, Name name) {
+  for (uint32_t i = 0; i < c->nargs; i++)
+    if (c->args[i].name == name) return &c->args[i];
+  return NULL;
+}
+
+static void add_param(Maker *m, const char *name, Type type, uint32_t arg) {
+  m->params[m->nparams] = (ImageParam){.name = name, .type = type};
+  m->args[m->nparams++] = arg;
+}
+
+/* The run-time parameters: of source, those that were given a type, or that the kernel takes
+ * nevertheless; of IR text, what it takes. */
+static void find_params(Maker *m) {
+  const Kernel *k = m->c->kernel;
+  uint32_t most = k ? k->nparams : m->ntaken;
+  m->params = ARENA_ARRAY(m->c->arena, ImageParam, most);
+  m->args = ARENA_ARRAY(m->c->arena, uint32_t, most);
+  if (!k) {
+    for (uint32_t i = 0; i < m->ntaken; i++)
+      add_param(m, m->taken[i].name, m->taken[i].type, m->taken[i].arg);
+    return;
+  }
+  for (uint32_t i = 0; i < k->nparams; i++) {
+    const KernelArg *a = arg_named(m->c, k->params[i].name);
+    const Taken *t = taken_of_arg(m, i);
+    if (t)
+      add_param(m, k->params[i].name, t->type, i);
+    else if (a && (a->kind == ARG_TYPE || a->kind == ARG_ONE))
+      add_param(m, k->params[i].name, a->type, i);
+  }
+}
+
+static void mark_written(Maker *m) {
+  bool *written = ARENA_ARRAY(m->c->arena, bool, m->ntaken);
+  if (lower_written) lower_written(m->c->unit, written);
+  for (uint32_t i = 0; i < m->nparams; i++)
+    for (uint32_t j = 0; j < m->ntaken; j++)
+      if (m->taken[j].arg == m->args[i] && written[j]) m->params[i].written = true;
+}
+
+/* What the kernel was specialized on must hold at every launch. */
+static void add_guards(Maker *m) {
+  Arena *a = m->c->arena;
+  ImageVariant *v = &m->variant;
+  v->guards = ARENA_ARRAY(a, IntExpr, m->nparams);
+  for (uint32_t i = 0; i < m->nparams; i++) {
+    const KernelArg *arg = m->c->kernel ? arg_named(m->c, m->params[i].name) : NULL;
+    const Taken *t = taken_of_arg(m, m->args[i]);
+    const char *name = m->params[i].name;
+    if (arg && arg->kind == ARG_ONE)
+      v->guards[v->nguards++].text = arena_printf(a, "%s == 1", name);
+    else if (t && t->div > 1)
+      v->guards[v->nguards++].text = arena_printf(a, "%s %% %lld == 0", name, (long long)t->div);
+  }
+}
+
+static int add_slots(Maker *m) {
+  ImageVariant *v = &m->variant;
+  v->slots = ARENA_ARRAY(m->c->arena, ImageSlot, m->ntaken);
+  v->nslots = (int)m->ntaken;
+  for (uint32_t i = 0; i < m->ntaken; i++) {
+    uint32_t j = 0;
+    while (j < m->nparams && m->args[j] != m->taken[i].arg) j++;
+    if (j == m->nparams)
+      return error_set(NEREID_E_KERNEL, E_RUN_LOST_PARAM, m->taken[i].name);
+    v->slots[i] = (ImageSlot){.kind = SLOT_ARG, .param = (int)j};
+  }
+  return 0;
+}
+
+static int describe(void *arg) {
+  Maker *m = arg;
+  read_taken(m);
+  find_params(m);
+  mark_written(m);
+  add_guards(m);
+  return add_slots(m);
+}
+
+static int print_unit(void *arg) {
+  Maker *m = arg;
+  const Unit *u = m->c->unit;
+  Text text = text_new(m->c->arena);
+  lower_print(&text, u);
+  m->variant.code = text.data;
+  m->variant.size = text.len;
+  m->variant.entry = u->nest ? u->nest->name : u->tile->name;
+  m->variant.threads = u->nest ? u->nest->warps * u->nest->lanes : 0;
+  m->variant.shared = u->nest ? u->nest->shared_bytes : 0;
+  return 0;
+}
+
+static int generate(Maker *m, const nereid_request *r) {
+  Code code;
+  bool cubin = m->kind == NEREID_CUBIN;
+  int status = compile_generate(m->c, cubin ? NEREID_PTX : m->kind, &code);
+  if (status) return status;
+  ImageVariant *v = &m->variant;
+  *v = (ImageVariant){.entry = code.entry, .code = code.text, .size = code.len,
+                      .threads = code.threads, .shared = code.shared_bytes};
+  if (!cubin) return 0;
+  status = cubin_assemble(&m->assembled, &v->size, code.text, code.len, m->c->unit->machine->name,
+                          r->on_message, r->context);
+  v->code = m->assembled;
+  return status;
+}
+
+static int lower(Maker *m, const nereid_request *r) {
+  int code = compile_specialize(m->c, r);
+  /* The reference interpreter runs what sema made, before any pass. */
+  if (!code && m->kind == NEREID_TILE && m->c->unit->nest)
+    return error_set(NEREID_E_USAGE, E_RUN_IR_PAST);
+  if (!code && m->kind != NEREID_TILE) {
+    Stage until = m->kind == NEREID_NEST ? STAGE_NEST : STAGE_THREAD;
+    code = compile_lower(m->c, r, until);
+  }
+  if (code) return code;
+  bool text = m->kind <= NEREID_THREAD;
+  return text ? error_guard(m->c->arena, print_unit, m) : generate(m, r);
+}
+
+static int make(nereid_image **out, Maker *m, const nereid_request *r) {
+  if (m->kind <= NEREID_AST || m->kind >= NEREID_KIND_COUNT)
+    return error_set(NEREID_E_USAGE, E_RUN_UNKNOWN_KIND, (int)m->kind);
+  int code = lower(m, r);
+  if (!code) code = error_guard(m->c->arena, describe, m);
+  if (code) return code;
+  const Unit *u = m->c->unit;
+  m->variant.kind = m->kind;
+  m->variant.target = u->nest ? u->nest->options.target : u->tile->options.target;
+  Name name = m->c->kernel ? m->c->kernel->name : u->nest ? u->nest->name : u->tile->name;
+  code = image_new(out, name, m->params, (int)m->nparams);
+  if (!code) code = image_add_variant(*out, &m->variant, true);
+  return code;
+}
+
+int nereid_compile(nereid_image **out, const nereid_request *r, nereid_kind kind) {
+  *out = NULL;
+  Compilation c;
+  Maker m = {.c = &c, .kind = kind};
+  nereid_request plain = *r;
+  plain.run_passes = NULL;
+  int code = compile_open(&c, &r->source, false);
+  if (!code) code = make(out, &m, &plain);
+  code = compile_report(&c, code, r->on_message, r->context);
+  compile_close(&c);
+  free(m.assembled);
+  if (code) {
+    nereid_image_free(*out);
+    *out = NULL;
+  }
+  return code;
+}
+
+int nereid_compile_for(nereid_image **out, const nereid_device *d, const nereid_request *r) {
+  nereid_request with_target = *r;
+  if (!r->target && device_target(d)) with_target.target = device_target(d);
+  return nereid_compile(out, &with_target, device_kind(d));
+}

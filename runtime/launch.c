@@ -1,0 +1,337 @@
+/* Kernels and launches: choosing a variant, and handing its parameters over. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "lang/interp.h"
+#include "runtime/device.h"
+
+/* ---- kernels ---- */
+
+static int load_variants(nereid_kernel *k, const nereid_image *image) {
+  nereid_device *d = k->device;
+  k->loaded = calloc((size_t)image->nvariants + 1, sizeof *k->loaded);
+  if (!k->loaded) return error_out_of_memory();
+  for (int i = 0; i < image->nvariants; i++) {
+    const ImageVariant *v = image->variants[i];
+    if (!d->ops->fits(d, v)) continue;
+    int code = image_add_variant(k->image, v, false);
+    if (!code) code = d->ops->load(d, image, v, &k->loaded[k->nloaded]);
+    if (code) return code;
+    k->loaded[k->nloaded].variant = k->image->variants[k->nloaded];
+    k->nloaded++;
+  }
+  if (k->nloaded) return 0;
+  return error_set(NEREID_E_USAGE, E_RUN_NO_FITTING, image->name, d->name,
+                   d->target[0] ? d->target : nereid_kind_name(d->ops->kind));
+}
+
+int nereid_kernel_load(nereid_kernel **out, nereid_device *d, const nereid_image *image) {
+  *out = NULL;
+  nereid_kernel *k = calloc(1, sizeof *k);
+  if (!k) return error_out_of_memory();
+  k->device = d;
+  int code = image_like(&k->image, image);
+  if (!code) code = load_variants(k, image);
+  if (code)
+    nereid_kernel_free(k);
+  else
+    *out = k;
+  return code;
+}
+
+void nereid_kernel_free(nereid_kernel *k) {
+  if (!k) return;
+  for (int i = 0; i < k->nloaded; i++) k->device->ops->unload(k->device, &k->loaded[i]);
+  free(k->loaded);
+  nereid_image_free(k->image);
+  free(k);
+}
+
+int nereid_kernel_get_resources(nereid_kernel_resources *out, const nereid_kernel *k) {
+  *out = k->loaded[0].resources;
+  return 0;
+}
+
+/* ---- making a launch ---- */
+
+static int check_grid(const uint32_t grid[3]) {
+  if (grid[0] && grid[1] && grid[2]) return 0;
+  return error_set(NEREID_E_USAGE, E_RUN_GRID_ZERO, grid[0], grid[1], grid[2]);
+}
+
+static int most_slots(const nereid_kernel *k) {
+  int most = 0;
+  for (int i = 0; i < k->nloaded; i++)
+    if (k->loaded[i].variant->nslots > most) most = k->loaded[i].variant->nslots;
+  return most;
+}
+
+int nereid_launch_new(nereid_launch **out, nereid_kernel *k, const uint32_t grid[3]) {
+  *out = NULL;
+  int code = check_grid(grid);
+  if (code) return code;
+  nereid_launch *l = calloc(1, sizeof *l);
+  if (!l) return error_out_of_memory();
+  size_t n = (size_t)k->image->nparams, m = (size_t)most_slots(k);
+  l->kernel = k;
+  l->stale = true;
+  memcpy(l->grid, grid, sizeof l->grid);
+  l->set = calloc(n + 1, sizeof *l->set);
+  l->args = calloc(n + 1, sizeof *l->args);
+  l->values = calloc((size_t)image_nnames(k->image), sizeof *l->values);
+  l->slots = calloc(m + 1, sizeof *l->slots);
+  l->pointers = calloc(m + 1, sizeof *l->pointers);
+  l->scratch = calloc(m + 1, sizeof *l->scratch);
+  l->scratch_size = calloc(m + 1, sizeof *l->scratch_size);
+  bool ok = l->set && l->args && l->values && l->slots && l->pointers && l->scratch &&
+            l->scratch_size;
+  if (!ok) {
+    nereid_launch_free(l);
+    return error_out_of_memory();
+  }
+  for (size_t i = 0; i < m; i++) l->pointers[i] = &l->slots[i];
+  *out = l;
+  return 0;
+}
+
+void nereid_launch_free(nereid_launch *l) {
+  if (!l) return;
+  for (int i = 0, n = l->scratch ? most_slots(l->kernel) : 0; i < n; i++)
+    nereid_free(l->kernel->device, l->scratch[i]);
+  free(l->set);
+  free(l->args);
+  free(l->values);
+  free(l->slots);
+  free(l->pointers);
+  free(l->scratch);
+  free(l->scratch_size);
+  free(l);
+}
+
+/* ---- arguments ---- */
+
+int nereid_launch_set_grid(nereid_launch *l, const uint32_t grid[3]) {
+  int code = check_grid(grid);
+  if (code) return code;
+  memcpy(l->grid, grid, sizeof l->grid);
+  l->stale = true;
+  return 0;
+}
+
+/* The parameter, NULL (with a message) if there is none or it is of another sort. */
+static const ImageParam *find_param(const nereid_launch *l, int i, const char *given,
+                                    bool (*accepts)(DType)) {
+  const nereid_image *image = l->kernel->image;
+  if (i < 0 || i >= image->nparams) {
+    error_set(NEREID_E_USAGE, E_RUN_NO_PARAM, i, image->name);
+    return NULL;
+  }
+  const ImageParam *p = &image->params[i];
+  if (accepts((DType)p->type.dtype)) return p;
+  nereid_image_param info;
+  nereid_image_get_param(&info, image, i);
+  error_set(NEREID_E_USAGE, E_RUN_ARG_KIND, p->name, info.type, given);
+  return NULL;
+}
+
+static bool is_pointer(DType t) { return t == DT_PTR; }
+
+static int set_bits(nereid_launch *l, int i, uint64_t bits, int64_t value) {
+  l->args[i] = bits;
+  l->values[i] = value;
+  l->set[i] = true;
+  l->stale = true;
+  return 0;
+}
+
+static bool fits_integer(DType t, int64_t v) {
+  unsigned bits = dtype_bits(t);
+  if (bits == 64) return true;
+  if (bits == 1) return v == 0 || v == 1;
+  int64_t most = ((int64_t)1 << (bits - (dtype_is_signed(t) ? 1 : 0))) - 1;
+  return v <= most && v >= (dtype_is_signed(t) ? -most - 1 : 0);
+}
+
+int nereid_launch_set_int(nereid_launch *l, int i, int64_t value) {
+  const ImageParam *p = find_param(l, i, "an integer", dtype_is_int);
+  if (!p) return NEREID_E_USAGE;
+  if (!fits_integer((DType)p->type.dtype, value))
+    return error_set(NEREID_E_USAGE, E_RUN_ARG_RANGE, p->name, (long long)value,
+                     dtype_name((DType)p->type.dtype));
+  return set_bits(l, i, (uint64_t)value, value);
+}
+
+int nereid_launch_set_float(nereid_launch *l, int i, double value) {
+  const ImageParam *p = find_param(l, i, "a float", dtype_is_float);
+  if (!p) return NEREID_E_USAGE;
+  DType t = (DType)p->type.dtype;
+  uint64_t bits = 0;
+  scalar_store(t, (Scalar){.f = scalar_round(t, value)}, &bits);
+  return set_bits(l, i, bits, 0);
+}
+
+int nereid_launch_set_pointer(nereid_launch *l, int i, const void *p) {
+  if (!find_param(l, i, "a pointer", is_pointer)) return NEREID_E_USAGE;
+  return set_bits(l, i, (uintptr_t)p, (int64_t)(uintptr_t)p);
+}
+
+/* ---- tensors ---- */
+
+static bool same_dtype(nereid_dl_dtype d, DType t) {
+  switch (dtype_kind(t)) {
+    case DK_BOOL: return d.code == 6 || (d.code <= 1 && d.bits == 8);
+    case DK_INT:
+    case DK_UINT: return d.code <= 1 && d.bits == dtype_bits(t);
+    case DK_FLOAT:
+      if (d.bits != dtype_bits(t)) return false;
+      return t == DT_BF16 ? d.code == 4 : d.bits == 8 || d.code == 2;
+    default: return false;
+  }
+}
+
+/* How many bytes a tensor reaches over, from its first element on. */
+static size_t tensor_reach(const nereid_tensor *t) {
+  int64_t last = 0, compact = 1;
+  for (int32_t i = t->ndim - 1; i >= 0; i--) {
+    if (t->shape[i] == 0) return 0;
+    last += (t->shape[i] - 1) * (t->strides ? t->strides[i] : compact);
+    compact *= t->shape[i];
+  }
+  return (size_t)(last + 1) * (t->dtype.bits / 8u);
+}
+
+int nereid_launch_set_tensor(nereid_launch *l, int i, const nereid_tensor *t) {
+  enum { DL_CPU = 1, DL_CUDA = 2, DL_CUDA_MANAGED = 13 };
+  const ImageParam *p = find_param(l, i, "a tensor", is_pointer);
+  if (!p) return NEREID_E_USAGE;
+  nereid_device *d = l->kernel->device;
+  bool on_gpu = t->device.device_type == DL_CUDA || t->device.device_type == DL_CUDA_MANAGED;
+  if (on_gpu != (d->ops == &device_cuda) || (!on_gpu && t->device.device_type != DL_CPU))
+    return error_set(NEREID_E_USAGE, E_RUN_TENSOR_DEVICE, p->name, d->name);
+  if (t->dtype.lanes != 1 || (p->type.elem != DT_PTR && !same_dtype(t->dtype, p->type.elem)))
+    return error_set(NEREID_E_USAGE, E_RUN_TENSOR_DTYPE, p->name, dtype_name((DType)p->type.elem));
+  char *data = (char *)t->data + t->byte_offset;
+  int code = on_gpu ? 0 : device_borrow(d, data, tensor_reach(t));
+  return code ? code : nereid_launch_set_pointer(l, i, data);
+}
+
+/* ---- choosing ---- */
+
+static int check_all_set(const nereid_launch *l) {
+  const nereid_image *image = l->kernel->image;
+  for (int i = 0; i < image->nparams; i++)
+    if (!l->set[i])
+      return error_set(NEREID_E_USAGE, E_RUN_ARG_MISSING, image->params[i].name, image->name);
+  return 0;
+}
+
+/* The guard that fails, NULL if all hold. */
+static const IntExpr *failing_guard(const ImageVariant *v, const int64_t *values) {
+  for (int i = 0; i < v->nguards; i++) {
+    int64_t holds;
+    if (intexpr_eval(&holds, &v->guards[i], values) || !holds) return &v->guards[i];
+  }
+  return NULL;
+}
+
+static int choose(nereid_launch *l) {
+  const nereid_kernel *k = l->kernel;
+  const IntExpr *failed = NULL;
+  for (int i = 0; i < k->nloaded; i++) {
+    const IntExpr *guard = failing_guard(k->loaded[i].variant, l->values);
+    if (!guard) {
+      l->chosen = &k->loaded[i];
+      return 0;
+    }
+    failed = guard;
+  }
+  return error_set(NEREID_E_USAGE, E_RUN_GUARD, k->image->name, failed->text);
+}
+
+static int map_grid(nereid_launch *l) {
+  const ImageVariant *v = l->chosen->variant;
+  memcpy(l->launched, l->grid, sizeof l->grid);
+  for (int i = 0; i < 3 && v->has_grid; i++) {
+    int64_t extent;
+    int code = intexpr_eval(&extent, &v->grid[i], l->values);
+    if (code) return code;
+    if (extent < 1 || extent > UINT32_MAX)
+      return error_set(NEREID_E_USAGE, E_RUN_GRID_MAP, v->grid[i].text, (long long)extent);
+    l->launched[i] = (uint32_t)extent;
+  }
+  return 0;
+}
+
+/* The scratch memory of a slot grows when it has to; zeroed memory starts anew then. */
+static int provide_scratch(nereid_launch *l, int i, bool zeroed, int64_t bytes) {
+  nereid_device *d = l->kernel->device;
+  if (bytes < 0 || bytes > (int64_t)1 << 46)
+    return error_set(NEREID_E_USAGE, E_RUN_SCRATCH, (long long)bytes);
+  if (!l->scratch[i] || l->scratch_size[i] < (size_t)bytes) {
+    nereid_free(d, l->scratch[i]);
+    l->scratch[i] = NULL;
+    int code = nereid_alloc(&l->scratch[i], d, (size_t)bytes);
+    if (!code && zeroed) code = nereid_fill(d, l->scratch[i], 0, (size_t)bytes, NULL);
+    if (!code && zeroed) code = nereid_device_sync(d);
+    if (code) return code;
+    l->scratch_size[i] = (size_t)bytes;
+  }
+  l->slots[i] = (uintptr_t)l->scratch[i];
+  return 0;
+}
+
+static int fill_slots(nereid_launch *l) {
+  const ImageVariant *v = l->chosen->variant;
+  for (int i = 0; i < v->nslots; i++) {
+    const ImageSlot *s = &v->slots[i];
+    if (s->kind == SLOT_ARG) {
+      l->slots[i] = l->args[s->param];
+      continue;
+    }
+    int64_t value;
+    int code = intexpr_eval(&value, &s->expr, l->values);
+    if (code) return code;
+    l->slots[i] = (uint64_t)value;
+    if (s->kind != SLOT_VALUE) code = provide_scratch(l, i, s->kind == SLOT_ZEROED, value);
+    if (code) return code;
+  }
+  return 0;
+}
+
+static int prepare(nereid_launch *l) {
+  int64_t *extra = l->values + l->kernel->image->nparams;
+  for (int i = 0; i < 3; i++) extra[i] = l->grid[i];
+  extra[3] = l->kernel->device->info.processors;
+  int code = check_all_set(l);
+  if (!code) code = choose(l);
+  if (!code) code = map_grid(l);
+  if (!code) code = fill_slots(l);
+  if (!code) code = l->kernel->device->ops->check(l);
+  if (!code) l->stale = false;
+  return code;
+}
+
+/* ---- running ---- */
+
+int nereid_launch_run(nereid_launch *l, nereid_stream *s) {
+  if (__builtin_expect(l->stale, 0)) {
+    int code = prepare(l);
+    if (code) return code;
+  }
+  return l->kernel->device->ops->launch(l, device_stream(s));
+}
+
+int nereid_launch_run_with(nereid_launch *l, nereid_stream *s, const uint64_t *args,
+                           const uint32_t *grid) {
+  const nereid_image *image = l->kernel->image;
+  if (grid && memcmp(l->grid, grid, sizeof l->grid)) {
+    int code = nereid_launch_set_grid(l, grid);
+    if (code) return code;
+  }
+  for (int i = 0; i < image->nparams; i++) {
+    if (l->set[i] && l->args[i] == args[i]) continue;
+    bool is_float = dtype_is_float((DType)image->params[i].type.dtype);
+    set_bits(l, i, args[i], is_float ? 0 : (int64_t)args[i]);
+  }
+  return nereid_launch_run(l, s);
+}

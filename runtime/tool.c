@@ -1,0 +1,180 @@
+#include "runtime/tool.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char **environ;
+
+/* ---- finding ---- */
+
+static bool is_program(const char *path) {
+  struct stat st;
+  return stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, X_OK) == 0;
+}
+
+bool tool_find(char out[TOOL_PATH], const char *name) {
+  if (strchr(name, '/')) return snprintf(out, TOOL_PATH, "%s", name) < TOOL_PATH && is_program(out);
+  const char *path = getenv("PATH");
+  for (const char *p = path ? path : "/usr/bin:/bin"; *p;) {
+    size_t n = strcspn(p, ":");
+    int len = snprintf(out, TOOL_PATH, "%.*s/%s", n ? (int)n : 1, n ? p : ".", name);
+    if (len < TOOL_PATH && is_program(out)) return true;
+    p += n + (p[n] == ':');
+  }
+  out[0] = 0;
+  return false;
+}
+
+bool tool_find_cc(char out[TOOL_PATH], char options[TOOL_PATH]) {
+  static const char *const names[] = {"cc", "gcc", "clang"};
+  const char *own = getenv("CC");
+  options[0] = 0;
+  if (own && *own) {
+    char name[TOOL_PATH];
+    size_t n = strcspn(own, " ");
+    snprintf(name, sizeof name, "%.*s", (int)n, own);
+    snprintf(options, TOOL_PATH, "%s", own + n);
+    return tool_find(out, name);
+  }
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    if (tool_find(out, names[i])) return true;
+  return false;
+}
+
+bool tool_find_ptxas(char out[TOOL_PATH]) {
+  const char *own = getenv("NEREID_PTXAS"), *home = getenv("CUDA_HOME");
+  if (own) return *own && tool_find(out, own);
+  if (tool_find(out, "ptxas")) return true;
+  if (home) {
+    snprintf(out, TOOL_PATH, "%s/bin/ptxas", home);
+    if (is_program(out)) return true;
+  }
+  return tool_find(out, "/usr/local/cuda/bin/ptxas");
+}
+
+int nereid_find_tool(char *out, size_t size, const char *tool) {
+  char path[TOOL_PATH], options[TOOL_PATH];
+  bool found = !strcmp(tool, "ptxas") ? tool_find_ptxas(path)
+               : !strcmp(tool, "cc") ? tool_find_cc(path, options)
+                                     : tool_find(path, tool);
+  snprintf(out, size, "%s", found ? path : "");
+  return 0;
+}
+
+/* ---- running ---- */
+
+/* All that comes out of the pipe; what is too much is read and dropped. */
+static void read_output(int fd, char *output, size_t size) {
+  char buffer[4096];
+  size_t n = 0;
+  ssize_t got;
+  while ((got = read(fd, buffer, sizeof buffer)) > 0 || (got < 0 && errno == EINTR)) {
+    if (got < 0) continue;
+    size_t take = (size_t)got < size - 1 - n ? (size_t)got : size - 1 - n;
+    memcpy(output + n, buffer, take);
+    n += take;
+  }
+  while (n && output[n - 1] == '\n') n--;
+  output[n] = 0;
+}
+
+static int spawn(pid_t *pid, const char *const *argv, int out) {
+  posix_spawn_file_actions_t actions;
+  posix_spawnattr_t attributes;
+  sigset_t defaults;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_adddup2(&actions, out, 1);
+  posix_spawn_file_actions_adddup2(&actions, out, 2);
+  posix_spawnattr_init(&attributes);
+  sigemptyset(&defaults);
+  sigaddset(&defaults, SIGPIPE);
+  posix_spawnattr_setsigdefault(&attributes, &defaults);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
+  int rc = posix_spawn(pid, argv[0], &actions, &attributes, (char *const *)(uintptr_t)argv, environ);
+  posix_spawn_file_actions_destroy(&actions);
+  posix_spawnattr_destroy(&attributes);
+  return rc;
+}
+
+int tool_run(const char *const *argv, char *output, size_t size) {
+  int pipes[2], status;
+  pid_t pid;
+  output[0] = 0;
+  if (pipe2(pipes, O_CLOEXEC)) return -1;
+  int rc = spawn(&pid, argv, pipes[1]);
+  close(pipes[1]);
+  if (rc == 0) read_output(pipes[0], output, size);
+  close(pipes[0]);
+  if (rc) {
+    snprintf(output, size, "%s: %s", argv[0], strerror(rc));
+    return -1;
+  }
+  while (waitpid(pid, &status, 0) < 0)
+    if (errno != EINTR) return -1;
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+/* ---- temporary folders ---- */
+
+int temp_new(TempFolder *t) {
+  const char *base = getenv("TMPDIR");
+  snprintf(t->path, sizeof t->path, "%s/nereid-XXXXXX", base && *base ? base : "/tmp");
+  if (mkdtemp(t->path)) return 0;
+  int code = error_set(NEREID_E_FILE, E_RUN_TEMP, t->path, strerror(errno));
+  t->path[0] = 0;
+  return code;
+}
+
+void temp_free(TempFolder *t) {
+  char name[TOOL_PATH + 300];
+  DIR *dir = t->path[0] ? opendir(t->path) : NULL;
+  for (struct dirent *e; dir && (e = readdir(dir));) {
+    if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, "..")) continue;
+    temp_name(name, sizeof name, t, e->d_name);
+    unlink(name);
+  }
+  if (dir) closedir(dir);
+  if (t->path[0]) rmdir(t->path);
+  t->path[0] = 0;
+}
+
+void temp_name(char *out, size_t size, const TempFolder *t, const char *name) {
+  snprintf(out, size, "%s/%s", t->path, name);
+}
+
+int temp_write(const TempFolder *t, const char *name, const void *data, size_t size) {
+  char path[TOOL_PATH + 64];
+  temp_name(path, sizeof path, t, name);
+  FILE *f = fopen(path, "wb");
+  bool ok = f && fwrite(data, 1, size, f) == size;
+  if (f) ok &= fclose(f) == 0;
+  return ok ? 0 : error_set(NEREID_E_FILE, E_RUN_FILE_WRITE, path, strerror(errno));
+}
+
+int temp_read(const TempFolder *t, const char *name, char **data, size_t *size) {
+  char path[TOOL_PATH + 64];
+  struct stat st;
+  temp_name(path, sizeof path, t, name);
+  FILE *f = fopen(path, "rb");
+  *data = f && fstat(fileno(f), &st) == 0 ? malloc((size_t)st.st_size + 1) : NULL;
+  bool ok = *data && fread(*data, 1, (size_t)st.st_size, f) == (size_t)st.st_size;
+  if (f) fclose(f);
+  if (ok) {
+    *size = (size_t)st.st_size;
+    (*data)[*size] = 0;
+    return 0;
+  }
+  free(*data);
+  *data = NULL;
+  return error_set(NEREID_E_FILE, E_RUN_FILE_READ, path, strerror(errno));
+}

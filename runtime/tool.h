@@ -1,0 +1,34 @@
+/* Running other programs: the C compiler, ptxas. */
+#ifndef NEREID_RUNTIME_TOOL_H
+#define NEREID_RUNTIME_TOOL_H
+
+#include <stdbool.h>
+
+#include "runtime/error.h"
+
+enum { TOOL_PATH = 4096 };
+
+/* The full path of a program; a name with a slash is taken as it is. */
+bool tool_find(char out[TOOL_PATH], const char *name);
+/* The C compiler: $CC (whose further words are options), cc, gcc, clang. */
+bool tool_find_cc(char out[TOOL_PATH], char options[TOOL_PATH]);
+/* ptxas: $NEREID_PTXAS, the path, $CUDA_HOME, /usr/local/cuda. */
+bool tool_find_ptxas(char out[TOOL_PATH]);
+/* Runs argv[0] and waits.  Returns its status (128 + n after signal n), or -1 if it can't be run.
+ * What it printed is in `output`, cut to size. */
+int tool_run(const char *const *argv, char *output, size_t size);
+
+/* A folder that goes away with its files. */
+typedef struct {
+  char path[TOOL_PATH];
+} TempFolder;
+
+int temp_new(TempFolder *t);
+void temp_free(TempFolder *t);
+/* PATH/NAME */
+void temp_name(char *out, size_t size, const TempFolder *t, const char *name);
+int temp_write(const TempFolder *t, const char *name, const void *data, size_t size);
+/* malloc'ed */
+int temp_read(const TempFolder *t, const char *name, char **data, size_t *size);
+
+#endif

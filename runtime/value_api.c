@@ -1,0 +1,104 @@
+/* Looking at values, and handing them to launches. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "lang/interp.h"
+#include "runtime/value.h"
+
+nereid_value_kind nereid_value_get_kind(const nereid_value *v) { return v->kind; }
+int64_t nereid_value_int(const nereid_value *v) { return v->i; }
+double nereid_value_float(const nereid_value *v) { return v->f; }
+const char *nereid_value_alias(const nereid_value *v) { return v->alias; }
+size_t nereid_value_bytes(const nereid_value *v) { return v->array.bytes; }
+int nereid_value_is_empty(const nereid_value *v) { return v->empty; }
+int nereid_value_is_typed(const nereid_value *v) { return v->typed; }
+
+static DType dtype_of(const nereid_value *v) {
+  return v->kind == NEREID_VALUE_ARRAY ? v->array.dtype : v->dtype;
+}
+
+const char *nereid_value_dtype(const nereid_value *v) {
+  DType t = dtype_of(v);
+  return t == DT_NONE ? "none" : dtype_name(t);
+}
+
+static nereid_dl_dtype dl_dtype(DType t) {
+  enum { DL_INT, DL_UINT, DL_FLOAT, DL_OPAQUE, DL_BFLOAT, DL_BOOL = 6, DL_E4M3FN = 10, DL_E5M2 = 12 };
+  uint8_t bits = (uint8_t)(dtype_bytes(t) * 8);
+  uint8_t code = DL_FLOAT;
+  switch (t) {
+    case DT_I1: code = DL_BOOL; break;
+    case DT_BF16: code = DL_BFLOAT; break;
+    case DT_F8E5: code = DL_E5M2; break;
+    case DT_F8E4NV: code = DL_E4M3FN; break;
+    case DT_F8E4B15: code = DL_OPAQUE; break;
+    default:
+      if (!dtype_is_float(t)) code = dtype_is_signed(t) ? DL_INT : DL_UINT;
+  }
+  return (nereid_dl_dtype){code, bits, 1};
+}
+
+int nereid_value_tensor(nereid_tensor *out, const nereid_value *v) {
+  *out = (nereid_tensor){0};
+  if (v->kind != NEREID_VALUE_ARRAY) return error_set(NEREID_E_USAGE, E_RUN_NO_ARRAY);
+  out->data = v->array.data;
+  out->device.device_type = 1;
+  out->ndim = v->array.rank;
+  out->dtype = dl_dtype(v->array.dtype);
+  out->shape = (int64_t *)(uintptr_t)v->array.shape;
+  return 0;
+}
+
+int nereid_value_type(char *out, size_t size, const nereid_value *v, int specialize) {
+  const char *name = nereid_value_dtype(v);
+  const char *suffix = "";
+  switch (v->kind) {
+    case NEREID_VALUE_ARRAY:
+      snprintf(out, size, "*%s%s", name, specialize ? ":16" : "");
+      return 0;
+    case NEREID_VALUE_ALIAS: return error_set(NEREID_E_USAGE, E_RUN_VALUE_TYPE);
+    case NEREID_VALUE_INT:
+      if (specialize) suffix = v->i == 1 ? ":1" : v->i % 16 == 0 ? ":16" : "";
+      break;
+    default: break;
+  }
+  snprintf(out, size, "%s%s", name, suffix);
+  return 0;
+}
+
+int nereid_launch_set_value(nereid_launch *l, int i, const nereid_value *v,
+                            const void *device_data) {
+  switch (v->kind) {
+    case NEREID_VALUE_INT:
+    case NEREID_VALUE_BOOL: return nereid_launch_set_int(l, i, v->i);
+    case NEREID_VALUE_FLOAT: return nereid_launch_set_float(l, i, v->f);
+    case NEREID_VALUE_NONE: return nereid_launch_set_pointer(l, i, NULL);
+    default: return nereid_launch_set_pointer(l, i, device_data);
+  }
+}
+
+double nereid_value_element(const nereid_value *v, int64_t i) { return array_get(&v->array, i); }
+
+int nereid_value_element_text(char *out, size_t size, const nereid_value *v, int64_t i) {
+  DType t = v->array.dtype;
+  if (dtype_is_float(t)) {
+    double x = array_get(&v->array, i);
+    if (x != x)
+      snprintf(out, size, "nan"); /* without its sign */
+    else
+      snprintf(out, size, "%.*g", t == DT_F64 ? 15 : 7, x);
+    return 0;
+  }
+  Scalar s = scalar_load(t, (const char *)v->array.data + (size_t)i * dtype_bytes(t));
+  if (t == DT_U64)
+    snprintf(out, size, "%" PRIu64, (uint64_t)s.i);
+  else
+    snprintf(out, size, "%" PRId64, s.i);
+  return 0;
+}
+
+int nereid_value_save(const nereid_value *v, const char *path) {
+  if (v->kind != NEREID_VALUE_ARRAY) return error_set(NEREID_E_USAGE, E_RUN_NO_ARRAY);
+  return npy_write(&v->array, path);
+}
