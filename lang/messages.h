@@ -149,6 +149,15 @@
 
 /* ---- lower and loop-nest IR ---- */
 
+/* Passes and the schedule's reader. */
+#define E_LOWER_NO_PASS "there is no pass `%.*s`; `nereid help compile` lists them"
+#define E_LOWER_PASS_STAGE "pass `%s` does not apply to this IR: it takes another stage"
+#define E_LOWER_EMPTY "the file holds no kernel"
+#define E_LOWER_NO_TARGET "there is no target `%s`; `nereid info` lists them"
+#define E_LOWER_LAYOUT "this layout does not fit: %s"
+#define E_LOWER_SCHEDULE_VALUE "`%%%s` is no tile of the kernel"
+#define E_LOWER_ATOM "there is no atom `%s`"
+
 /* The reader. */
 #define E_NEST_LAYOUT_TEXT \
   "this is no layout such as [64 = 2@warp:1 32@lane:1] * 4@reg:1, of at most %d digits"
@@ -284,6 +293,34 @@ for these arguments"
 #define E_RUN_VALUE_CAST "the value is no number that could become %s"
 #define E_RUN_NO_ARRAY "the value is no array"
 #define E_RUN_VALUE_TYPE "a value that names another argument has that one's type"
+#define N_RUN_CACHE_DAMAGED "the cache %s is damaged; it was set aside as %s and begun anew"
+#define N_RUN_CACHE_UNUSABLE \
+  "the cache %s can't be used (%s): kernels are compiled each time; NEREID_CACHE_DIR names another \
+folder"
+#define N_RUN_NO_OPENMP "%s has no OpenMP: the kernel runs on one thread"
+#define E_RUN_TEMP "can't make a temporary folder %s: %s; TMPDIR names another place"
+#define E_RUN_NO_CC \
+  "no C compiler found for device cpu: install gcc or clang, or name one by the variable CC"
+#define E_RUN_CC_FAILED "%s could not compile kernel %s:\n%s"
+#define E_RUN_DLOPEN "the compiled kernel can't be loaded: %s"
+#define E_RUN_PTXAS "%s failed:\n%s"
+#define E_RUN_NO_PTXAS \
+  "no ptxas to assemble with, and no GPU driver: install NVIDIA's ptxas, or set NEREID_PTXAS to it"
+#define E_RUN_CUBIN_TARGET \
+  "the driver can't assemble for %s, only for its own %s: install NVIDIA's ptxas"
+#define E_RUN_CUDA "%s: %s (%s)%s%s"
+#define E_RUN_NO_LIBCUDA \
+  "no GPU driver: %s can't be loaded (%s); install NVIDIA's driver, or use device cpu"
+#define E_RUN_LIBCUDA_OLD "the GPU driver is too old: %s lacks %s; update it"
+#define E_RUN_GPU_OLD "%s (compute capability %d.%d) is too old: 8.0 is the first that works"
+#define E_RUN_NO_ORDINAL "there is no device cuda:%d; this machine has %d, counted from 0"
+#define E_RUN_CUDA_MEMORY \
+  "out of memory on %s: %zu MiB asked for, %zu MiB of %zu MiB free"
+#define E_RUN_SHARED \
+  "kernel %s needs %lld bytes of shared memory, %s has %lld a program: use smaller blocks or fewer \
+stages"
+#define E_RUN_GRID_LIMIT "the grid's %c extent %u is past the limit of %s, %d"
+#define E_RUN_THREADS "kernel %s needs %d threads a program, %s has at most %d: use fewer warps"
 
 /* ---- cli ---- */
 
@@ -296,5 +333,13 @@ for these arguments"
 #define E_CLI_NAME_VALUE "`%s` is not of the form NAME=%s"
 #define E_CLI_NUMBER "%s must be a whole number from %d to %d, not `%s`"
 #define E_CLI_EMIT "unknown stage `%s`%s; stages are ast, tile, nest, thread, ptx, c, cubin"
+#define E_CLI_ARG_TYPE "argument %s is of type %s, the value of type %s"
+#define E_CLI_CONSTEXPR_ARG "%s is a constexpr: give it by -D %s=%s"
+#define E_CLI_ALIAS "argument %s names &%s, which is no argument with an array"
+#define E_CLI_OUT "--out %s: there is no argument of that name with an array"
+#define E_CLI_NO_GRID "give the number of programs by --grid X[,Y[,Z]]"
+#define E_CLI_GRID_AXES "a grid has at most three axes: `%s`"
+#define E_CLI_GRID_EXTENT "the grid entry `%s` is %lld: at least one program is needed, and at most \
+4294967295"
 
 #endif
