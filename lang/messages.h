@@ -275,8 +275,8 @@
 #define E_RUN_ARG_MISSING "argument %s of kernel %s has no value"
 #define E_RUN_TENSOR_DEVICE "the tensor for %s does not lie in the memory of %s"
 #define E_RUN_TENSOR_DTYPE "the tensor for %s is not of dtype %s"
-#define E_RUN_GUARD "kernel %s was compiled for arguments with %s, which does not hold: compile it \
-for these arguments"
+#define E_RUN_GUARD "kernel %s was compiled for arguments with %s, which does not hold: compile it " \
+  "for these arguments"
 #define E_RUN_SCRATCH "%lld bytes of scratch memory can't be had"
 #define E_RUN_ARRAY_LARGE "the array is too large"
 #define E_RUN_ARRAY_MISFIT "numbers of dtype %s do not all fit %s"
@@ -295,8 +295,8 @@ for these arguments"
 #define E_RUN_VALUE_TYPE "a value that names another argument has that one's type"
 #define N_RUN_CACHE_DAMAGED "the cache %s is damaged; it was set aside as %s and begun anew"
 #define N_RUN_CACHE_UNUSABLE \
-  "the cache %s can't be used (%s): kernels are compiled each time; NEREID_CACHE_DIR names another \
-folder"
+  "the cache %s can't be used (%s): kernels are compiled each time; NEREID_CACHE_DIR names another " \
+  "folder"
 #define N_RUN_NO_OPENMP "%s has no OpenMP: the kernel runs on one thread"
 #define E_RUN_TEMP "can't make a temporary folder %s: %s; TMPDIR names another place"
 #define E_RUN_NO_CC \
@@ -317,8 +317,8 @@ folder"
 #define E_RUN_CUDA_MEMORY \
   "out of memory on %s: %zu MiB asked for, %zu MiB of %zu MiB free"
 #define E_RUN_SHARED \
-  "kernel %s needs %lld bytes of shared memory, %s has %lld a program: use smaller blocks or fewer \
-stages"
+  "kernel %s needs %lld bytes of shared memory, %s has %lld a program: use smaller blocks or fewer " \
+  "stages"
 #define E_RUN_GRID_LIMIT "the grid's %c extent %u is past the limit of %s, %d"
 #define E_RUN_THREADS "kernel %s needs %d threads a program, %s has at most %d: use fewer warps"
 
@@ -339,7 +339,7 @@ stages"
 #define E_CLI_OUT "--out %s: there is no argument of that name with an array"
 #define E_CLI_NO_GRID "give the number of programs by --grid X[,Y[,Z]]"
 #define E_CLI_GRID_AXES "a grid has at most three axes: `%s`"
-#define E_CLI_GRID_EXTENT "the grid entry `%s` is %lld: at least one program is needed, and at most \
-4294967295"
+#define E_CLI_GRID_EXTENT "the grid entry `%s` is %lld: at least one program is needed, and at most " \
+  "4294967295"
 
 #endif

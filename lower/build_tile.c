@@ -81,8 +81,43 @@ static void combine_region(Build *s, NestStmt *st, const TileBlock *from) {
   s->b = outer;
 }
 
-static void reduce_or_scan(Build *s, const TileOp *op, NestCode code) {
+static int pow2_at_least(int64_t n) {
+  int p = 1;
+  while (p < n) p *= 2;
+  return p;
+}
+
+/* An axis spelled by warps, lanes and one register digit, in that order (lower/bind_scan.c).  With
+ * `exact` nothing is padded along the axis, at worst one thread holds all of it. */
+static Layout run_layout(Build *s, const Type *t, int axis, bool exact) {
+  int order[MAX_RANK], n = 0, warps = s->nest->warps, lanes = s->nest->lanes;
+  order[n++] = axis;
+  for (int a = t->rank - 1; a >= 0; a--)
+    if (a != axis) order[n++] = a;
+  int64_t extent = t->shape[axis];
+  int use = t->rank == 1 ? warps : 1;
+  while (use > 1 && extent < (int64_t)use * lanes * 2) use /= 2;
+  int64_t run = (extent + (int64_t)lanes * use - 1) / ((int64_t)lanes * use);
+  int64_t threads = pow2_at_least((extent + run - 1) / run);
+  if (exact && run * threads != extent) run = extent;
+  return schedule_blocked(t, order, (int)run, warps, lanes);
+}
+
+static bool axis_padded(const Layout *l, int axis) {
+  return layout_padded(l, axis) != l->shape[axis];
+}
+
+/* Padding has no neutral element for a user's function: such an axis is laid out without. */
+static Layout combine_layout(Build *s, const TileOp *op, NestCode code) {
   Layout l = build_layout_of(s, op->args[0]);
+  int axis = (int)tile_int(op, TA_axis, 0);
+  bool named = tile_str(op, TA_combine, NULL) != NULL, reverse = tile_int(op, TA_reverse, 0) != 0;
+  if (code == NEST_SCAN) return run_layout(s, &op->args[0]->type, axis, reverse);
+  return !named && axis_padded(&l, axis) ? run_layout(s, &op->args[0]->type, axis, true) : l;
+}
+
+static void reduce_or_scan(Build *s, const TileOp *op, NestCode code) {
+  Layout l = combine_layout(s, op, code);
   NestVar **in = ARENA_ARRAY(s->scratch, NestVar *, op->nargs);
   for (uint32_t i = 0; i < op->nargs; i++) in[i] = build_held(s, op->args[i], &l);
   Layout out = code == NEST_REDUCE ? layout_drop_axis(&l, (int)tile_int(op, TA_axis, 0)) : l;
@@ -316,7 +351,7 @@ static int64_t swizzle(Layout *l, int64_t row_bytes) {
   return (chunks | 1) * CHUNK;
 }
 
-/* A buffer for a dot's operand, `fast` its contiguous axis. */
+/* A buffer for a dot's operand of type t, `fast` its contiguous axis. */
 static NestBuffer *operand_buffer(Build *s, const Type *t, int fast, bool plain) {
   Layout l = layout_new(t);
   int64_t bytes = dtype_bytes((DType)t->dtype), row = t->shape[fast] * bytes;
@@ -344,8 +379,9 @@ static Affine buffer_bytes(const Layout *l, const Affine *axes) {
   return sum;
 }
 
-/* An operand in shared memory: a transposed tile is stored as it is held, and read across. */
-static NestBuffer *stage_operand(Build *s, const TileValue *v, bool plain) {
+/* An operand in shared memory: a transposed tile is stored as it is held, and read across.  `room` is
+ * the operand's shape as the accumulator's layout pads it. */
+static NestBuffer *stage_operand(Build *s, const TileValue *v, const Type *room, bool plain) {
   const TileValue *x = v;
   bool swapped = false;
   while (x->def && x->def->code == TILE_TRANS && x->type.rank == 2 && !s->var[x->id]) {
@@ -356,7 +392,7 @@ static NestBuffer *stage_operand(Build *s, const TileValue *v, bool plain) {
   int fast = plain ? v->type.rank - 1 : fast_axis(&held->layout);
   if (swapped && !plain) fast = v->type.rank - 1 - fast;
   if (fast < v->type.rank - 2) fast = v->type.rank - 1;
-  NestBuffer *buf = operand_buffer(s, &v->type, fast, plain);
+  NestBuffer *buf = operand_buffer(s, room, fast, plain);
   Open o = build_open(s, &held->layout);
   Affine at[MAX_RANK];
   memcpy(at, o.axes, sizeof at);
@@ -378,21 +414,59 @@ static NestVar *accumulator(Build *s, const TileOp *op) {
   return v;
 }
 
-static void dot(Build *s, const TileOp *op) {
-  const Atom *atom = s->u->schedule->values[op->results[0]->id].atom;
+/* ldmatrix moves whole 8 x 8 matrices of 16-bit elements. */
+static bool by_ldmatrix(const Atom *atom, int which, const Type *t, int wm, int wn) {
+  int rows = t->shape[t->rank - 2], cols = t->shape[t->rank - 1];
+  int row_step = which ? atom->k : atom->m * wm, col_step = which ? atom->n * wn : atom->k;
+  return dtype_bits(atom->a) == 16 && rows % row_step == 0 && cols % col_step == 0;
+}
+
+/* Fragments read from shared memory element by element, zeros where the operand ends. */
+static NestVar *fragment_from(Build *s, NestBuffer *buf, const Type *t, const Layout *l) {
+  NestVar *v = nest_tile_var(s->nest, NULL, *t, l);
+  bool is_padded = false;
+  for (int a = 0; a < t->rank; a++) is_padded |= layout_padded(l, a) != t->shape[a];
+  Open o = build_open(s, l);
+  if (is_padded)
+    move(s, build_tile_ref(s, v, o.axes), dtype_is_float(v->dtype) ? ref_float(0) : ref_int(0),
+         v->dtype);
+  build_ld_shared(s, build_tile_ref(s, v, o.axes), v->dtype, buf, ref_none(),
+                  buffer_bytes(&buf->layout, o.axes));
+  build_close(s, &o);
+  return v;
+}
+
+/* By multiply-add every thread reads the rows and columns of its outputs, the padding's too. */
+static Type padded_operand(const TileValue *x, const Layout *acc, int which, bool plain) {
+  Type t = x->type;
+  int axis = t->rank - 2 + which;
+  if (plain) t.shape[axis] = (int32_t)layout_padded(acc, axis);
+  return t;
+}
+
+typedef struct {
+  NestVar *var;
+  NestBuffer *buffer;
+} Operand;
+
+static Operand dot_operand(Build *s, const TileValue *x, const Atom *atom, const Layout *acc,
+                           int which) {
   int wm = 1, wn = 1;
-  NestVar *frag[2] = {NULL, NULL};
-  NestBuffer *buf[2] = {NULL, NULL};
-  const Layout *acc = &s->u->schedule->values[op->results[0]->id].layout;
-  if (atom) schedule_warp_split(acc, &wm, &wn);
-  for (int i = 0; i < 2; i++) {
-    const TileValue *x = op->args[i];
-    if (atom && s->var[x->id]) {
-      Layout want = schedule_fragment(atom, i, &x->type, wm, wn, s->nest->warps);
-      if (build_same_threads(&s->var[x->id]->layout, &want)) frag[i] = build_held(s, x, &want);
-    }
-    if (!frag[i]) buf[i] = stage_operand(s, x, !atom);
-  }
+  Type room = padded_operand(x, acc, which, !atom);
+  if (!atom) return (Operand){NULL, stage_operand(s, x, &room, true)};
+  schedule_warp_split(acc, &wm, &wn);
+  Layout want = schedule_fragment(atom, which, &x->type, wm, wn, s->nest->warps);
+  if (s->var[x->id] && build_same_threads(&s->var[x->id]->layout, &want))
+    return (Operand){build_held(s, x, &want), NULL};
+  NestBuffer *buf = stage_operand(s, x, &room, false);
+  if (by_ldmatrix(atom, which, &x->type, wm, wn)) return (Operand){NULL, buf};
+  return (Operand){fragment_from(s, buf, &x->type, &want), NULL};
+}
+
+static void dot(Build *s, const TileOp *op) {
+  const ValuePlan *plan = &s->u->schedule->values[op->results[0]->id];
+  Operand in[2];
+  for (int i = 0; i < 2; i++) in[i] = dot_operand(s, op->args[i], plan->atom, &plan->layout, i);
   NestVar *d = accumulator(s, op);
   NestStmt *st = nest_stmt(&s->b, NEST_DOT, 1, 3);
   st->type = (DType)op->args[0]->type.dtype;
@@ -400,10 +474,10 @@ static void dot(Build *s, const TileOp *op) {
   st->nmems = 2;
   st->dsts[0] = st->srcs[2] = ref_var(d);
   for (int i = 0; i < 2; i++) {
-    if (frag[i]) st->srcs[i] = ref_var(frag[i]);
-    else st->mems[i] = (Mem){buf[i], ref_none(), affine_const(0)};
+    if (in[i].var) st->srcs[i] = ref_var(in[i].var);
+    else st->mems[i] = (Mem){in[i].buffer, ref_none(), affine_const(0)};
   }
-  if (atom) nest_set_str(s->nest, st, NA_atom, atom->name);
+  if (plan->atom) nest_set_str(s->nest, st, NA_atom, plan->atom->name);
 }
 
 void build_tile_op(Build *s, const TileOp *op) {

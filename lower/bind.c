@@ -1,0 +1,114 @@
+/* Pass bind: the walk over statements.  See lower/bind.h. */
+#include "lower/bind.h"
+
+#include <string.h>
+
+static void block(Bind *s, NestBlock *from, NestBlock *to);
+
+/* ---- how deep in loops each variable changes ---- */
+
+static void note_depth(Bind *s, const NestBlock *b, uint8_t depth) {
+  for (const NestStmt *st = b->first; st; st = st->next) {
+    bool loop = st->code == NEST_FOR || st->code == NEST_WHILE;
+    uint8_t inner = (uint8_t)(depth + (loop && depth < 255));
+    for (uint32_t i = 0; i < st->ndsts; i++) {
+      uint8_t d = st->code == NEST_FOR ? inner : depth;
+      uint32_t id = st->dsts[i].var->id;
+      if (s->depth[id] < d) s->depth[id] = d;
+    }
+    for (uint32_t r = 0; r < st->nregions; r++) note_depth(s, st->regions[r], inner);
+  }
+}
+
+/* ---- statements ---- */
+
+static NestStmt *copy(Bind *s, const NestStmt *st) {
+  NestStmt *c = nest_stmt(&s->b, st->code, st->ndsts, st->nsrcs);
+  NestStmt *prev = c->prev, *next = c->next;
+  NestBlock *parent = c->parent;
+  *c = *st;
+  c->prev = prev;
+  c->next = next;
+  c->parent = parent;
+  c->nregions = 0;
+  c->regions[0] = c->regions[1] = NULL;
+  return c;
+}
+
+static void control(Bind *s, const NestStmt *st) {
+  NestStmt *c = copy(s, st);
+  bool loop = st->code == NEST_FOR || st->code == NEST_WHILE;
+  s->loops = (uint8_t)(s->loops + loop);
+  for (uint32_t r = 0; r < st->nregions; r++)
+    block(s, st->regions[r], nest_block(s->nest, c));
+  s->loops = (uint8_t)(s->loops - loop);
+}
+
+static void statement(Bind *s, const NestStmt *st) {
+  s->b.span = st->span;
+  switch (st->code) {
+  case NEST_NEST: bind_nest(s, st); return;
+  case NEST_REDUCE: bind_reduce(s, st); return;
+  case NEST_SCAN: bind_scan(s, st); return;
+  case NEST_RELAYOUT: bind_relayout(s, st); return;
+  case NEST_DOT: bind_dot(s, st); return;
+  default: break;
+  }
+  if (st->nregions) control(s, st);
+  else copy(s, st);
+}
+
+static void block(Bind *s, NestBlock *from, NestBlock *to) {
+  NestBuilder outer = s->b;
+  s->b.block = to;
+  s->b.before = NULL;
+  for (const NestStmt *st = from->first; st && !s->failed; st = st->next) statement(s, st);
+  s->b = outer;
+}
+
+/* Tile variables become register arrays. */
+static void flatten_vars(Nest *n) {
+  for (uint32_t i = 0; i < n->nvars; i++) {
+    NestVar *v = n->vars[i];
+    if (!v->tile.rank) continue;
+    int32_t regs = layout_span(&v->layout, PLACE_REG), serial = layout_span(&v->layout, PLACE_SERIAL);
+    v->count = (uint32_t)(regs > serial ? regs : serial);
+    v->tile = (Type){0};
+    v->layout = (Layout){0};
+  }
+}
+
+static void allocate_tables(Bind *s) {
+  uint32_t n = s->var_room = s->nest->nvars * 4 + 64;
+  s->def = ARENA_ARRAY(s->scratch, NestStmt *, n);
+  s->def_nest = ARENA_ARRAY(s->scratch, uint32_t, n);
+  s->known = ARENA_ARRAY(s->scratch, Known, n);
+  s->array = ARENA_ARRAY(s->scratch, NestVar *, n);
+  s->array_nest = ARENA_ARRAY(s->scratch, uint32_t, n);
+  s->depth = ARENA_ARRAY(s->scratch, uint8_t, n);
+}
+
+bool bind_run(Unit *u) {
+  Bind s = {.u = u, .scratch = arena_new(), .nest = u->nest};
+  NestBlock *old = u->nest->body;
+  allocate_tables(&s);
+  note_depth(&s, old, 0);
+  u->nest->level = NEST_LEVEL_THREAD;
+  u->nest->body = nest_block(u->nest, NULL);
+  s.b = (NestBuilder){u->nest, u->nest->body, NULL, u->nest->span};
+  /* Thread constants go before a marker at the head of the kernel. */
+  NestStmt *marker = nest_stmt(&s.b, NEST_BAR, 0, 0);
+  s.entry = s.b;
+  s.entry.before = marker;
+  NestBlock *body = u->nest->body;
+  s.b.before = NULL;
+  for (const NestStmt *st = old->first; st && !s.failed; st = st->next) {
+    s.b.block = body;
+    s.b.before = NULL;
+    statement(&s, st);
+  }
+  nest_remove(marker);
+  flatten_vars(u->nest);
+  arena_free(s.scratch);
+  return !s.failed;
+}

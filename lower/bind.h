@@ -1,0 +1,148 @@
+/* Pass bind: level nest becomes level thread, mechanically.  Shared by the bind_*.c files.
+ *
+ * Places become ids: a NEST's digits in lanes and warps are parts of the thread's number, its
+ * register digits become `unroll` loops, its serial digits `serial` loops.  Integer expressions of
+ * a body are kept as *forms*, linear in digits and uniform variables, as long as they are linear:
+ *
+ *   sum over groups g of  var_g * (c_g + sum over dims d of coef_g[d] * digit_d)      (var NULL: 1)
+ *
+ * so that an address splits into a uniform part, a part of the thread (computed once a kernel), and
+ * constants of the unroll indices, which become the immediate offsets of loads and stores.
+ * What is not linear is computed into a register array over just the digits it depends on.
+ */
+#ifndef NEREID_LOWER_BIND_H
+#define NEREID_LOWER_BIND_H
+
+#include "lower/lower.h"
+
+enum { MAX_DIMS = 40, MAX_GROUPS = 6 };
+
+/* A digit of the nest at hand. */
+typedef struct {
+  int axis;          /* -1: replication */
+  int64_t weight;    /* along the axis */
+  int32_t extent;
+  Place place;
+  int32_t stride;    /* within the place */
+  NestIndex *index;  /* REG and SERIAL */
+} Dim;
+
+typedef struct {
+  NestVar *var; /* NULL: 1 */
+  int64_t c;
+  int64_t coef[MAX_DIMS];
+} Group;
+
+typedef struct {
+  int n;
+  Group g[MAX_GROUPS];
+} Form;
+
+typedef uint64_t DimMask;
+
+/* A value in a nest: a form, or a reference whose subscript is affine in the indices of the dims in
+ * `mask`. */
+typedef struct {
+  bool is_form;
+  Form form;
+  Ref ref;
+  DimMask mask;
+  DType type;
+} Value;
+
+typedef struct {
+  uint32_t nest; /* which nest computed it */
+  bool address;
+  Value *value;
+} Known;
+
+/* A thread constant computed at the kernel's entry: a linear form of lane and warp digits. */
+typedef struct {
+  Text key;
+  NestVar *var;
+} ThreadConst;
+
+typedef struct {
+  NestVar *from, *to;
+} Widened;
+
+typedef struct Bind {
+  Unit *u;
+  Arena *scratch;
+  Nest *nest;
+  NestBuilder b;     /* where statements go */
+  NestBuilder entry; /* the kernel's first statements */
+  NestVar *lane, *warp;
+  VEC(ThreadConst) consts;
+  /* the nest at hand */
+  NestStmt *stmt;
+  Dim dims[MAX_DIMS];
+  int ndims;
+  uint32_t id;       /* of the nest */
+  uint32_t var_room; /* size of the arrays below */
+  NestStmt **def;    /* by var id: the OP that defines a temp of this nest */
+  uint32_t *def_nest;
+  Known *known;      /* by var id */
+  NestVar **array;   /* by var id: the register array of a temp that is loaded or moved */
+  uint32_t *array_nest;
+  uint8_t *depth;    /* by var id: loops around its deepest definition */
+  uint8_t loops;     /* around the builder */
+  bool failed;
+} Bind;
+
+bool bind_run(Unit *u);
+
+/* ---- bind_form.c ---- */
+Form form_const(int64_t c);
+Form form_var(NestVar *v);
+bool form_add(Form *a, const Form *b, int64_t scale); /* a += scale * b; false: too many groups */
+bool form_mul(const Form *a, const Form *b, Form *out);
+bool form_is_const(const Form *f, int64_t *c);
+bool form_divide(const Bind *s, const Form *f, int64_t by, bool rem, Form *out);
+/* Divides every value of the form, dims in `skip` left out. */
+int64_t form_divisor(const Form *f, DimMask skip);
+/* Dims in REG or SERIAL with a coefficient in a group with a variable (vars), or in any (all). */
+DimMask form_mask(const Bind *s, const Form *f, bool all);
+Affine form_immediate(const Bind *s, const Form *f);
+/* The form without the constants that form_immediate gives, as a reference of type t. */
+Ref form_base(Bind *s, const Form *f, DType t, DType elem, DimMask *mask);
+Ref form_value(Bind *s, const Form *f, DType t, DType elem, DimMask *mask);
+
+/* ---- bind_nest.c ---- */
+void bind_nest(Bind *s, const NestStmt *st);
+void bind_start(Bind *s, const NestStmt *st, const Layout *l); /* dims of a layout, with indices */
+NestVar *bind_var(Bind *s, const char *name, DType t, DType elem, uint32_t count, bool uniform);
+/* Opens unroll loops over the dims of a mask; what is emitted until bind_close lies inside. */
+NestBuilder bind_open(Bind *s, DimMask mask);
+void bind_close(Bind *s, NestBuilder outer);
+DimMask bind_reg_dims(const Bind *s);
+/* A register array over the dims of a mask, and its subscript. */
+NestVar *bind_array(Bind *s, const char *name, DType t, DType elem, DimMask mask, Affine *sub);
+/* A value linear in lane and warp digits, computed once at the kernel's entry (i32). */
+Ref bind_thread_const(Bind *s, const Dim *dims, const int64_t *coef, int n);
+/* A byte offset in a buffer of this layout, its xor applied: base plus an affine immediate. */
+Ref bind_swizzle(Bind *s, const Form *at, const Layout *l, Affine *bytes, DimMask *base_mask);
+/* i1: all replication digits in lanes and warps are 0; REF_NONE if there are none. */
+Ref bind_first_replica(Bind *s);
+Ref bind_op(Bind *s, TileCode op, DType t, Ref x, Ref y); /* at the builder, into a new scalar */
+
+/* ---- bind_tile.c ---- */
+void bind_reduce(Bind *s, const NestStmt *st);
+void bind_relayout(Bind *s, const NestStmt *st);
+
+/* acc[i] := combine(acc[i], x[i]) for all operands of a reduction or scan, at the builder. */
+void bind_combine(Bind *s, const NestStmt *st, const Ref *acc, const Ref *x);
+NestStmt *bind_mov(Bind *s, Ref dst, Ref src, DType t);
+void bind_shuffle(Bind *s, Ref dst, Ref src, const char *mode, int by, DType t);
+void bind_st_shared(Bind *s, Ref src, DType t, NestBuffer *buf, Ref base, Affine bytes, Ref guard);
+void bind_ld_shared(Bind *s, Ref dst, DType t, NestBuffer *buf, Ref base, Affine bytes, int64_t n);
+/* Loops over register (unroll) and serial dims alike. */
+NestBuilder bind_open_loops(Bind *s, DimMask mask);
+
+/* ---- bind_scan.c ---- */
+void bind_scan(Bind *s, const NestStmt *st);
+
+/* ---- bind_dot.c ---- */
+void bind_dot(Bind *s, const NestStmt *st);
+
+#endif

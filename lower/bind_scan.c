@@ -1,0 +1,261 @@
+/* Scans.  Build gives them a layout in which the axis is spelled by warps, then lanes, then one
+ * register digit, so that a thread holds a run of neighbours: first each thread scans its run, then
+ * lanes add what lies before their run, then warps. */
+#include <string.h>
+
+#include "lower/bind.h"
+
+enum { MAX_OPERANDS = 8 };
+
+typedef struct {
+  const NestStmt *st;
+  int n, axis, reg, lane, warp; /* dims of the axis; -1: none */
+  bool reverse;
+  NestVar *v[MAX_OPERANDS];     /* results */
+  NestVar *total[MAX_OPERANDS]; /* of a thread's run, later of all runs up to it */
+  DimMask kept;
+  Affine kept_sub, total_sub;   /* subscripts of the kept dims in v and in total */
+} Scan;
+
+static int32_t extent(const Bind *s, int dim) {
+  return dim < 0 ? 1 : s->dims[dim].extent;
+}
+
+static Ref at(const Scan *x, int i, Affine reg) {
+  affine_add(&reg, &x->kept_sub);
+  return ref_sub(x->v[i], reg);
+}
+
+/* Register k of a run, in scan order. */
+static Affine run_position(const Bind *s, const Scan *x, const NestIndex *ix, int64_t k) {
+  int64_t stride = x->reg < 0 ? 0 : s->dims[x->reg].stride, last = extent(s, x->reg) - 1;
+  Affine a = affine_const((x->reverse ? last - k : k) * stride);
+  if (ix) {
+    Affine step = affine_index((NestIndex *)ix, x->reverse ? -stride : stride);
+    affine_add(&a, &step);
+  }
+  return a;
+}
+
+static NestIndex *open_run(Bind *s, int32_t n) {
+  NestStmt *u = nest_stmt(&s->b, NEST_UNROLL, 0, 0);
+  u->index = nest_index(s->nest, "r", n);
+  s->b.block = nest_block(s->nest, u);
+  s->b.before = NULL;
+  return u->index;
+}
+
+/* x[i] := combine(before[i], x[i]), where the guard holds. */
+static void put_before(Bind *s, const Scan *x, const Ref *before, const Ref *to, Ref guard) {
+  Ref t[MAX_OPERANDS];
+  for (int i = 0; i < x->n; i++) {
+    NestVar *v = to[i].var;
+    t[i] = ref_var(bind_var(s, NULL, v->dtype, v->elem, 1, false));
+    bind_mov(s, t[i], before[i], v->dtype);
+  }
+  bind_combine(s, x->st, t, to);
+  for (int i = 0; i < x->n; i++) bind_mov(s, to[i], t[i], to[i].var->dtype)->guard = guard;
+}
+
+static void scan_runs(Bind *s, Scan *x) {
+  if (extent(s, x->reg) == 1) return;
+  NestBuilder outer = bind_open_loops(s, x->kept);
+  NestIndex *ix = open_run(s, extent(s, x->reg) - 1);
+  Ref before[MAX_OPERANDS], to[MAX_OPERANDS];
+  for (int i = 0; i < x->n; i++) {
+    before[i] = at(x, i, run_position(s, x, ix, 0));
+    to[i] = at(x, i, run_position(s, x, ix, 1));
+  }
+  put_before(s, x, before, to, ref_none());
+  bind_close(s, outer);
+}
+
+static void take_totals(Bind *s, Scan *x) {
+  uint32_t count = 1;
+  x->total_sub = affine_const(0);
+  for (int d = s->ndims - 1; d >= 0; d--) {
+    if (!(x->kept >> d & 1)) continue;
+    Affine a = affine_index(s->dims[d].index, count);
+    affine_add(&x->total_sub, &a);
+    count *= (uint32_t)s->dims[d].extent;
+  }
+  NestBuilder outer = bind_open_loops(s, x->kept);
+  for (int i = 0; i < x->n; i++) {
+    x->total[i] = bind_var(s, "total", x->v[i]->dtype, x->v[i]->elem, count, false);
+    bind_mov(s, ref_sub(x->total[i], x->total_sub),
+             at(x, i, run_position(s, x, NULL, extent(s, x->reg) - 1)), x->v[i]->dtype);
+  }
+  bind_close(s, outer);
+}
+
+static Ref digit_of(Bind *s, int dim) {
+  Dim d = s->dims[dim];
+  int64_t one = 1;
+  return bind_thread_const(s, &d, &one, 1);
+}
+
+/* The digit lies at least `by` behind the start, in scan order. */
+static Ref has_before(Bind *s, const Scan *x, int dim, int32_t by) {
+  Ref d = digit_of(s, dim);
+  return x->reverse ? bind_op(s, TILE_LT, DT_I32, d, ref_int(extent(s, dim) - by))
+                    : bind_op(s, TILE_GE, DT_I32, d, ref_int(by));
+}
+
+/* Adds `before` to all of a run. */
+static void put_before_run(Bind *s, const Scan *x, const Ref *before, Ref guard) {
+  NestBuilder outer = s->b;
+  NestIndex *ix = extent(s, x->reg) > 1 ? open_run(s, extent(s, x->reg)) : NULL;
+  Ref to[MAX_OPERANDS];
+  for (int i = 0; i < x->n; i++) to[i] = at(x, i, run_position(s, x, ix, 0));
+  put_before(s, x, before, to, guard);
+  bind_close(s, outer);
+}
+
+static void from_neighbour(Bind *s, const Scan *x, int32_t by, Ref *before) {
+  for (int i = 0; i < x->n; i++) {
+    NestVar *t = x->total[i];
+    before[i] = ref_var(bind_var(s, NULL, t->dtype, t->elem, 1, false));
+    bind_shuffle(s, before[i], ref_sub(t, x->total_sub), x->reverse ? "down" : "up", by, t->dtype);
+  }
+}
+
+static void scan_lanes(Bind *s, Scan *x) {
+  if (x->lane < 0) return;
+  const Dim *lane = &s->dims[x->lane];
+  Ref before[MAX_OPERANDS], total[MAX_OPERANDS];
+  for (int32_t by = 1; by < lane->extent; by *= 2) {
+    Ref guard = has_before(s, x, x->lane, by);
+    NestBuilder outer = bind_open_loops(s, x->kept);
+    from_neighbour(s, x, by * lane->stride, before);
+    for (int i = 0; i < x->n; i++) total[i] = ref_sub(x->total[i], x->total_sub);
+    put_before(s, x, before, total, guard);
+    bind_close(s, outer);
+  }
+  Ref guard = has_before(s, x, x->lane, 1);
+  NestBuilder outer = bind_open_loops(s, x->kept);
+  from_neighbour(s, x, lane->stride, before);
+  put_before_run(s, x, before, guard);
+  bind_close(s, outer);
+}
+
+/* ---- across warps ---- */
+
+typedef struct {
+  Ref base;
+  Affine bytes;
+  int64_t slots;
+} Slot;
+
+/* A slot for every position of the other axes, the axis's warps fastest. */
+static Slot slot_of(Bind *s, const Scan *x, int64_t bytes) {
+  Dim dims[MAX_DIMS];
+  int64_t coef[MAX_DIMS], count = 1;
+  int n = 0;
+  Slot slot = {ref_none(), affine_const(0), 0};
+  for (int d = 0; d < s->ndims; d++) {
+    const Dim *dim = &s->dims[d];
+    if (dim->axis == x->axis || dim->axis < 0) continue;
+    if (dim->index) {
+      Affine a = affine_index(dim->index, count * bytes);
+      affine_add(&slot.bytes, &a);
+    } else {
+      dims[n] = *dim;
+      coef[n++] = count * bytes;
+    }
+    count *= dim->extent;
+  }
+  if (n) slot.base = bind_thread_const(s, dims, coef, n);
+  slot.slots = count;
+  return slot;
+}
+
+/* The last lane of a run of lanes, first replica: it knows its warp's total. */
+static Ref writer_guard(Bind *s, const Scan *x) {
+  Ref g = bind_first_replica(s);
+  if (x->lane < 0) return g;
+  int32_t last = x->reverse ? 0 : extent(s, x->lane) - 1;
+  Ref is_last = bind_op(s, TILE_EQ, DT_I32, digit_of(s, x->lane), ref_int(last));
+  return g.kind ? bind_op(s, TILE_AND, DT_I1, g, is_last) : is_last;
+}
+
+static void scan_warps(Bind *s, Scan *x) {
+  int32_t warps = extent(s, x->warp);
+  if (warps == 1) return;
+  NestBuffer *buf[MAX_OPERANDS];
+  Slot slot[MAX_OPERANDS];
+  NestVar *part[MAX_OPERANDS], *sum[MAX_OPERANDS];
+  Ref number = digit_of(s, x->warp), guard = writer_guard(s, x);
+  for (int i = 0; i < x->n; i++) {
+    NestVar *t = x->total[i];
+    int64_t bytes = dtype_bytes(t->dtype);
+    slot[i] = slot_of(s, x, bytes * warps);
+    buf[i] = nest_buffer(s->nest, "scan", t->dtype, slot[i].slots * warps * bytes, 16);
+    Ref at_warp = bind_op(s, TILE_MUL, DT_I32, number, ref_int(bytes));
+    if (slot[i].base.kind) at_warp = bind_op(s, TILE_ADD, DT_I32, slot[i].base, at_warp);
+    NestBuilder outer = bind_open_loops(s, x->kept);
+    bind_st_shared(s, ref_sub(t, x->total_sub), t->dtype, buf[i], at_warp, slot[i].bytes, guard);
+    bind_close(s, outer);
+  }
+  NestBuilder outer = bind_open_loops(s, x->kept);
+  Ref before[MAX_OPERANDS], next[MAX_OPERANDS], sums[MAX_OPERANDS];
+  for (int i = 0; i < x->n; i++) {
+    NestVar *t = x->total[i];
+    int64_t bytes = dtype_bytes(t->dtype);
+    part[i] = bind_var(s, NULL, t->dtype, t->elem, (uint32_t)warps, false);
+    for (int32_t w = 0; w < warps; w++) {
+      Affine from = affine_const(w * bytes);
+      affine_add(&from, &slot[i].bytes);
+      bind_ld_shared(s, ref_sub(part[i], affine_const(w)), t->dtype, buf[i], slot[i].base, from, 1);
+    }
+    sum[i] = bind_var(s, NULL, t->dtype, t->elem, 1, false);
+    sums[i] = ref_var(sum[i]);
+    bind_mov(s, sums[i], ref_sub(part[i], affine_const(x->reverse ? warps - 1 : 0)), t->dtype);
+  }
+  for (int32_t k = 1; k + 1 < warps; k++) {
+    int32_t w = x->reverse ? warps - 1 - k : k;
+    Ref is_before = bind_op(s, x->reverse ? TILE_LT : TILE_GT, DT_I32, number, ref_int(w));
+    for (int i = 0; i < x->n; i++) {
+      NestVar *t = x->total[i];
+      before[i] = ref_var(bind_var(s, NULL, t->dtype, t->elem, 1, false));
+      bind_mov(s, before[i], sums[i], t->dtype);
+      next[i] = ref_sub(part[i], affine_const(w));
+    }
+    bind_combine(s, x->st, before, next);
+    for (int i = 0; i < x->n; i++) bind_mov(s, sums[i], before[i], sum[i]->dtype)->guard = is_before;
+  }
+  put_before_run(s, x, sums, has_before(s, x, x->warp, 1));
+  bind_close(s, outer);
+}
+
+void bind_scan(Bind *s, const NestStmt *st) {
+  const Layout l = st->srcs[0].var->layout;
+  bind_start(s, NULL, &l);
+  Scan x = {.st = st, .n = (int)st->nsrcs, .axis = (int)nest_int(st, NA_axis, 0), .reg = -1,
+            .lane = -1, .warp = -1, .reverse = nest_int(st, NA_reverse, 0) != 0};
+  if (x.n > MAX_OPERANDS) BUG("a scan of more than %d operands", MAX_OPERANDS);
+  x.kept_sub = affine_const(0);
+  for (int d = 0; d < s->ndims; d++) {
+    const Dim *dim = &s->dims[d];
+    if (dim->axis == x.axis) {
+      int *which = dim->index ? &x.reg : dim->place == PLACE_LANE ? &x.lane : &x.warp;
+      if (*which >= 0) BUG("a scan's layout has two digits of one place");
+      *which = d;
+    } else if (dim->index) {
+      x.kept |= (DimMask)1 << d;
+      Affine a = affine_index(dim->index, dim->stride);
+      affine_add(&x.kept_sub, &a);
+    }
+  }
+  int32_t span = layout_span(&l, PLACE_REG), serial = layout_span(&l, PLACE_SERIAL);
+  int64_t count = span > serial ? span : serial;
+  for (int i = 0; i < x.n; i++) {
+    x.v[i] = st->dsts[i].var;
+    NestStmt *m = bind_mov(s, ref_sub(x.v[i], affine_const(0)),
+                           ref_sub(st->srcs[i].var, affine_const(0)), x.v[i]->dtype);
+    if (count > 1) nest_set_int(s->nest, m, NA_n, count);
+  }
+  scan_runs(s, &x);
+  take_totals(s, &x);
+  scan_lanes(s, &x);
+  scan_warps(s, &x);
+}

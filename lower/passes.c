@@ -1,0 +1,138 @@
+/* The pass lists: what happens to a kernel between sema and the printers, in order. */
+#include <string.h>
+#include <time.h>
+
+#include "lang/messages.h"
+#include "lower/bind.h"
+#include "lower/build.h"
+#include "lower/clean.h"
+#include "lower/nest_text.h"
+#include "lower/recognize.h"
+#include "lower/schedule.h"
+#include "lower/sync.h"
+
+static const Pass passes[] = {
+    {"recognize", STAGE_TILE, STAGE_TILE, recognize_run,
+     "tiles that a loop moves by a scalar become a fixed tile and a carried scalar"},
+    {"schedule", STAGE_TILE, STAGE_SCHEDULED, schedule_run,
+     "chooses a layout for every tile that is held in registers"},
+    {"build", STAGE_SCHEDULED, STAGE_NEST, build_run, "tiles become statements over layouts"},
+    {"bind", STAGE_NEST, STAGE_THREAD, bind_run, "statements over layouts become what a thread does"},
+    {"licm", STAGE_THREAD, STAGE_THREAD, licm_run, "moves what a loop does not change out of it"},
+    {"clean", STAGE_THREAD, STAGE_THREAD, clean_run, "removes what nothing uses"},
+    {"place", STAGE_THREAD, STAGE_THREAD, place_run, "gives shared buffers their offsets"},
+    {"sync", STAGE_THREAD, STAGE_THREAD, sync_run, "puts barriers between conflicting accesses"},
+};
+enum { NPASSES = sizeof passes / sizeof *passes };
+
+const Pass *lower_passes(const Machine *m, int *n) {
+  (void)m; /* one list serves all machines so far: what differs is data in the machine's record */
+  *n = NPASSES;
+  return passes;
+}
+
+const Pass *lower_find_pass(const char *name) {
+  for (int i = 0; i < NPASSES; i++)
+    if (!strcmp(passes[i].name, name)) return &passes[i];
+  return NULL;
+}
+
+Stage lower_stage(const Unit *u) {
+  if (u->nest) return u->nest->level == NEST_LEVEL_THREAD ? STAGE_THREAD : STAGE_NEST;
+  return u->schedule ? STAGE_SCHEDULED : STAGE_TILE;
+}
+
+void lower_print(Text *out, const Unit *u) {
+  if (u->nest) {
+    nest_print(out, u->nest, u->diags);
+    return;
+  }
+  tile_print(out, u->tile, u->diags);
+  if (u->schedule) schedule_print(out, u);
+}
+
+static double now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static bool verify(Unit *u) {
+  if (u->nest) return nest_verify(u->nest, u->diags);
+  return tile_verify(u->tile, u->diags);
+}
+
+/* The text before the pass is only made where a hook asks whether it changed anything. */
+static bool run_pass(Unit *u, const Pass *p, PassHook hook, void *ctx) {
+  Text before = text_new(u->arena), after = text_new(u->arena);
+  if (hook) lower_print(&before, u);
+  double start = now();
+  if (!p->run(u)) return false;
+  double seconds = now() - start;
+  if (hook) lower_print(&after, u);
+  if (hook) hook(ctx, p, u, seconds, strcmp(before.data, after.data) != 0);
+#ifndef NDEBUG
+  if (!verify(u)) return false;
+#endif
+  return true;
+}
+
+bool lower_run(Unit *u, Stage until, PassHook hook, void *ctx) {
+  int n;
+  const Pass *list = lower_passes(u->machine, &n);
+  Stage at = lower_stage(u);
+  if (at == STAGE_THREAD) return verify(u);
+  for (int i = 0; i < n; i++) {
+    if (list[i].takes < at || list[i].gives > until) continue;
+    if (until == STAGE_SCHEDULED && list[i].takes > STAGE_TILE) break;
+    if (list[i].takes != lower_stage(u)) continue;
+    if (!run_pass(u, &list[i], hook, ctx)) return false;
+  }
+  return diag_errors(u->diags) == 0;
+}
+
+bool lower_run_named(Unit *u, const char *names) {
+  static const Span nowhere = {0};
+  while (*names) {
+    size_t n = strcspn(names, ",");
+    const Pass *p = lower_find_pass(arena_strndup(u->arena, names, n));
+    if (!p) {
+      diag_error(u->diags, nowhere, E_LOWER_NO_PASS, (int)n, names);
+      return false;
+    }
+    if (p->takes != lower_stage(u)) {
+      diag_error(u->diags, nowhere, E_LOWER_PASS_STAGE, p->name);
+      return false;
+    }
+    if (!run_pass(u, p, NULL, NULL)) return false;
+    names += n + (names[n] == ',');
+  }
+  return true;
+}
+
+Unit *lower_parse(Arena *a, Pool *names, Diags *d, uint32_t file) {
+  static const Span nowhere = {0};
+  Unit *u = ARENA_NEW(a, Unit);
+  size_t at = 0;
+  *u = (Unit){.arena = a, .names = names, .diags = d};
+  const char *target = NULL;
+  IrReader look = ir_open(a, names, d, file, 0);
+  if (ir_at(&look, "nest")) {
+    u->nest = nest_parse(a, names, d, file, &at);
+    if (u->nest) target = u->nest->options.target;
+  } else {
+    u->tile = tile_parse(a, names, d, file, &at);
+    if (u->tile) target = u->tile->options.target;
+  }
+  if (!target) {
+    if (!diag_errors(d)) diag_error(d, nowhere, E_LOWER_EMPTY);
+    return NULL;
+  }
+  u->machine = machine_find(target);
+  if (!u->machine) {
+    diag_error(d, nowhere, E_LOWER_NO_TARGET, target);
+    return NULL;
+  }
+  if (u->tile && !schedule_parse(u, file, &at)) return NULL;
+  return u;
+}

@@ -1,0 +1,10 @@
+/* Shared memory of level thread: where buffers lie, and where barriers stand.  See lower/sync.c. */
+#ifndef NEREID_LOWER_SYNC_H
+#define NEREID_LOWER_SYNC_H
+
+#include "lower/lower.h"
+
+bool place_run(Unit *u);
+bool sync_run(Unit *u);
+
+#endif
