@@ -154,7 +154,7 @@ typedef enum {
 } StmtKind;
 
 typedef struct {
-  Name module;    /* dotted path "triton.language"; "" in `from . import x`.  ST_IMPORT: per alias */
+  Name module;    /* dotted path "triton.language", of each alias; "" in `from . import x` */
   Name name;      /* ST_FROM: what is imported ("*" for all); ST_IMPORT: NULL */
   Name as;        /* the name bound; for `import a.b` without `as` it is "a" */
   bool renamed;   /* an `as` was given */

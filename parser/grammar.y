@@ -88,7 +88,8 @@ int feed_token(GRAMMAR_STYPE *value, Loc *at, Parser *p);
 %token WALRUS POW FLOORDIV SHL SHR LE GE EQ NE ARROW ELLIPSIS
 %token <op> AUGASSIGN
 
-%type <list> strings names_list for_list subscript_list dict_items targets_list assign_chain conds with_items opt_bases
+%type <list> strings names_list for_list subscript_list dict_items targets_list assign_chain
+%type <list> conds with_items opt_bases
 %type <seq> seq plain_seq for_targets subscripts
 %type <e> fstring test or_test and_test not_test comparison expr primary atom named element
 %type <e> yield statement_value opt_test subscript slice for_target opt_spec field_value

@@ -428,9 +428,8 @@ static void colon(Lexer *l) {
 }
 
 static void exclamation(Lexer *l) {
-  const char *p = l->at;
-  while (*p == ' ') p++;
-  if (top(l) == 'F' && (*p == '}' || *p == ':')) {
+  bool letter = l->at - l->begin == 2;
+  if (top(l) == 'F' && letter && !name_char(*l->at)) {
     push(l, T_FSTR_CONV);
   } else {
     l->at = l->begin + 1;

@@ -309,10 +309,11 @@ static void class(Parser *p, StmtList *out, ExprList decorators) {
   }
 }
 
-/* True if one of the tokens of this line is the name `jit`. */
-static bool line_has_jit(const Parser *p) {
-  for (const Token *t = &p->toks[p->at]; t->kind != T_NEWLINE && t->kind != T_YYEOF; t++)
-    if (is_text(p, t, "jit")) return true;
+/* True if one of the decorators here has the name `jit` in it. */
+static bool decorators_have_jit(const Parser *p) {
+  for (const Token *t = &p->toks[p->at]; t->kind == '@'; t++)
+    for (; t->kind != T_NEWLINE; t++)
+      if (is_text(p, t, "jit")) return true;
   return false;
 }
 
@@ -320,13 +321,14 @@ static void decorated(Parser *p, StmtList *out) {
   Loc at = here(p);
   uint32_t kernels = p->kernels;
   ExprList list = {0};
-  bool loud = p->loud, jit = false;
+  bool loud = p->loud, jit = decorators_have_jit(p);
+  p->loud |= jit;
   while (peek(p) == '@') {
-    if (line_has_jit(p)) jit = p->loud = true;
     bool ok = parse_line(p) && p->line.decorator;
     if (ok) list_push(p->arena, &list, p->line.decorator);
-    p->loud = loud;
+    indentation_errors(p);
   }
+  p->loud = loud;
   bool async_def = peek(p) == T_ASYNC && p->toks[p->at + 1].kind == T_DEF;
   if (peek(p) == T_DEF || async_def) {
     function(p, out, list);

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "parser/ast.h"
+#include "parser/print.h"
 
 /* ---- kernels ---- */
 
@@ -77,7 +77,7 @@ static void print_fields(Printer *p, const Expr *e) {
     case EX_AWAIT: break;
     case EX_STR:
       text_puts(out, " ");
-      text_quote(out, e->name);
+      print_string(out, e->name);
       break;
     case EX_INT:
     case EX_FLOAT:

@@ -4,6 +4,8 @@
 
 #include "parser/ast.h"
 
+/* A string in double quotes. */
+void print_string(Text *out, Name s);
 /* `name: annotation = default` */
 void print_param(Text *out, const Param *a);
 

@@ -54,6 +54,18 @@ static Prec binary_prec(AstOp op) {
   }
 }
 
+/* In quotes.  A NUL is c0 80 in a Name. */
+void print_string(Text *out, Name s) {
+  Text quoted = text_new(out->arena);
+  text_quote(&quoted, s);
+  const char *nul, *p = quoted.data;
+  for (; (nul = strstr(p, "\xc0\x80")); p = nul + 2) {
+    text_putn(out, p, (size_t)(nul - p));
+    text_puts(out, "\\x00");
+  }
+  text_puts(out, p);
+}
+
 static Prec prec_of(const Expr *e) {
   switch (e->kind) {
     case EX_WALRUS: return P_LOWEST;
@@ -163,7 +175,7 @@ static void show_fstring_items(Text *out, const Expr *e) {
     const Expr *x = items.data[i];
     if (x->kind == EX_STR) {
       Text quoted = text_new(out->arena);
-      text_quote(&quoted, x->name);
+      print_string(&quoted, x->name);
       for (size_t k = 1; k + 1 < quoted.len; k++) {
         char c = quoted.data[k];
         if (c == '{' || c == '}') text_putn(out, &c, 1);
@@ -190,9 +202,8 @@ static void show_float(Text *out, double v) {
   }
   for (char *p = s; *p; p++)
     if (*p == ',') *p = '.';
-  if (!strcmp(s, "inf")) strcpy(s, "1e999");
-  text_puts(out, s);
-  if (!strpbrk(s, ".e")) text_puts(out, ".0");
+  text_puts(out, strcmp(s, "inf") ? s : "1e999");
+  if (!strpbrk(s, ".ei")) text_puts(out, ".0");
 }
 
 static void show_tuple(Text *out, const Expr *e) {
@@ -287,7 +298,7 @@ static void show_bare(Text *out, const Expr *e) {
       else text_printf(out, "%llu", (unsigned long long)e->ival);
       break;
     case EX_FLOAT: show_float(out, e->fval); break;
-    case EX_STR: text_quote(out, e->name); break;
+    case EX_STR: print_string(out, e->name); break;
     case EX_FORMAT:
     case EX_FSTR:
       text_puts(out, "f\"");

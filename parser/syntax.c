@@ -185,6 +185,10 @@ static bool say_c_habits(const Place *e) {
 }
 
 static bool say_keyword(const Place *e) {
+  if (e->at->kind == '=' && e->prev && is_keyword(e->prev->kind)) {
+    PARSE_ERROR(e->p, parse_token_loc(e->prev), E_PARSE_KEYWORD, syntax_text(e->p, e->prev));
+    return true;
+  }
   if (!is_keyword(e->at->kind)) return false;
   int before = e->prev ? e->prev->kind : 0, next = e->at[1].kind;
   bool as_name = before == '.' || before == T_DEF || before == T_CLASS || before == T_AS ||
@@ -209,7 +213,8 @@ static void say_unexpected(const Place *e) {
   Parser *p = e->p;
   Loc at = parse_token_loc(e->at);
   int kind = e->at->kind, before = e->prev ? e->prev->kind : 0;
-  if (kind == T_FSTR_CLOSE && before == T_FSTR_OPEN)
+  bool ends_field = kind == T_FSTR_CLOSE || kind == T_FSTR_CONV || kind == T_FSTR_SPEC;
+  if (before == T_FSTR_OPEN && (ends_field || kind == '='))
     PARSE_ERROR(p, parse_token_loc(e->prev), E_PARSE_FIELD_EMPTY);
   else if (e->prev && e->wanted.orelse && (kind == T_NEWLINE || kind == ',' || is_closer(kind)))
     PARSE_ERROR(p, at, E_PARSE_ELSE);

@@ -1,0 +1,7 @@
+@jit
+def f(x):
+    x = a b
+    x = 1 2
+    x = f(a) b
+    print "text"
+    if a b: pass

@@ -1,0 +1,6 @@
+@jit
+def f(x):
+    f(x=1, y)
+    f(**k, *a)
+    f(**k, y)
+    f(x=1, *a)

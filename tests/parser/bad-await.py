@@ -1,0 +1,5 @@
+@jit
+def f(x):
+    await x
+    y = yield x
+    yield from x

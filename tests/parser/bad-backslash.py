@@ -1,0 +1,4 @@
+@jit
+def f(x):
+    x = a \ b
+    y = 1 1

@@ -1,0 +1,3 @@
+@jit
+def f(x):
+    s = f"a}"

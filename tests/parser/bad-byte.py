@@ -1,0 +1,6 @@
+@jit
+def f(x):
+    y = ÿ
+    s = "aþ"  # comment ý
+    z = café
+    s = "í "

@@ -1,0 +1,5 @@
+@jit
+def f(x):
+    x = a && b
+    x = a || b
+    x = !a

@@ -1,0 +1,4 @@
+@jit
+def f(x):
+    if x: pass
+    else if y: pass

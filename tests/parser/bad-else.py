@@ -1,0 +1,5 @@
+@jit
+def f(x):
+    x = a if b
+    f(a if b, c)
+    y = [a if b]

@@ -1,0 +1,10 @@
+@jit
+def f(x):
+    x = a +
+    x =
+    x = not
+    for
+    import
+    from a import
+    assert
+    x.

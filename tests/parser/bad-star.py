@@ -1,0 +1,7 @@
+@jit
+def f(x):
+    *x
+    (*x)
+    return *x
+    for *x in y: pass
+    f"{*x}"

@@ -1,0 +1,3 @@
+@jit
+def f(x):
+    y = f"""{x} never closed

@@ -1,0 +1,5 @@
+x = 1
+y = """never closed
+@jit
+def f(x):
+    x = 3 3

@@ -1,0 +1,9 @@
+@jit
+def f(x):
+    x = (a +
+         b[1
+    return x
+
+@jit
+def g(x:
+    pass

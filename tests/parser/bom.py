@@ -1,0 +1,4 @@
+﻿@triton.jit
+def f(x):
+    return x
+

@@ -1,0 +1,10 @@
+import triton
+
+@triton.jit
+def f(x):
+    y = x + \
+        1
+    """a
+b"""
+
+    return y
