@@ -439,7 +439,7 @@ static NestVar *fragment_from(Build *s, NestBuffer *buf, const Type *t, const La
 /* By multiply-add every thread reads the rows and columns of its outputs, the padding's too. */
 static Type padded_operand(const TileValue *x, const Layout *acc, int which, bool plain) {
   Type t = x->type;
-  int axis = t->rank - 2 + which;
+  int axis = t.rank - 2 + which;
   if (plain) t.shape[axis] = (int32_t)layout_padded(acc, axis);
   return t;
 }
