@@ -85,13 +85,10 @@ static bool cache_folder(char *out, size_t size) {
 }
 
 bool cache_path(char *out, size_t size) {
-  if (!cache_folder(out, size)) {
-    if (size) out[0] = 0;
-    return false;
-  }
-  strcat(out, "/");
-  strcat(out, FILE_NAME);
-  return true;
+  char folder[PATH_SIZE];
+  out[0] = 0;
+  if (!cache_folder(folder, sizeof folder)) return false;
+  return snprintf(out, size, "%s/%s", folder, FILE_NAME) < (int)size;
 }
 
 /* Every folder on the way.  What fails shows when the database is opened. */

@@ -17,7 +17,7 @@ typedef struct {
   Cache *cache;
   bool found;                                  /* a compiler */
   char cc[TOOL_PATH], options[TOOL_PATH];
-  char processor[64];                          /* what -march=native depends on */
+  unsigned char processor[16];                 /* a hash of what -march=native depends on */
 } Cpu;
 
 /* ---- opening ---- */
@@ -38,7 +38,7 @@ static void identify_processor(Cpu *cpu, char *description, size_t size) {
   }
   if (f) fclose(f);
   CacheKey key = cache_key_end(k);
-  for (int i = 0; i < 16; i++) sprintf(cpu->processor + 2 * i, "%02x", key.bytes[i]);
+  memcpy(cpu->processor, key.bytes, sizeof cpu->processor);
 }
 
 static int open_cpu(nereid_device *d, int ordinal) {
@@ -89,7 +89,7 @@ static CacheKey key_of(const Cpu *cpu, const ImageVariant *v) {
   cache_key_text(k, cpu->options);
   cache_key_add(k, &st.st_size, sizeof st.st_size);
   cache_key_add(k, &st.st_mtime, sizeof st.st_mtime);
-  cache_key_text(k, cpu->processor);
+  cache_key_add(k, cpu->processor, sizeof cpu->processor);
   for (int i = 0; i < FLAGS; i++) cache_key_text(k, flags[i]);
   cache_key_add(k, v->code, v->size);
   return cache_key_end(k);
@@ -100,7 +100,7 @@ static void command_line(const char **argv, char *words, const Cpu *cpu, bool op
                          const char *in, const char *out) {
   int n = 0;
   argv[n++] = cpu->cc;
-  strcpy(words, cpu->options);
+  memcpy(words, cpu->options, TOOL_PATH);
   char *rest = NULL;
   for (char *w = strtok_r(words, " ", &rest); w && n < OPTIONS_MAX - FLAGS - 6;
        w = strtok_r(NULL, " ", &rest))

@@ -21,7 +21,7 @@ int error_set(int code, const char *fmt, ...) {
   va_start(ap, fmt);
   int n = vsnprintf(text, sizeof text, fmt, ap);
   va_end(ap);
-  if (n >= MESSAGE_MAX) strcpy(text + MESSAGE_MAX - 5, "...\n");
+  if (n >= MESSAGE_MAX) memcpy(text + MESSAGE_MAX - 5, "...\n", 5);
   memcpy(last.text, text, n < 0 ? 1 : n >= MESSAGE_MAX ? MESSAGE_MAX : (size_t)n + 1);
   last.code = code;
   return code;

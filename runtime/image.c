@@ -95,6 +95,7 @@ static int add_body(void *arg) {
   *v = *x->from;
   v->target = arena_strndup(a, v->target, strlen(v->target));
   v->entry = arena_strndup(a, v->entry, strlen(v->entry));
+  if (v->file) v->file = arena_strndup(a, v->file, strlen(v->file));
   v->code = x->with_code ? arena_strndup(a, v->code, v->size) : NULL;
   int code = copy_expressions(x->image, v, x->from);
   if (code) return code;

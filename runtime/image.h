@@ -30,6 +30,7 @@ typedef struct {
 
 typedef struct {
   const char *target, *entry;
+  const char *file; /* of IR text that a user wrote: what places in it are told by; else NULL */
   nereid_kind kind;
   const char *code;
   size_t size;

@@ -4,6 +4,7 @@
  *   name "softmax"
  *   param "x_ptr" *f32 written
  *   variant "sm_90a" ptx "softmax" threads 128 shared 512
+ *   file "softmax.tile"
  *   guard "n % 16 == 0"
  *   slot arg 0
  *   slot value "n * 4"
@@ -43,6 +44,11 @@ static void write_variant(Text *t, const ImageVariant *v) {
   text_printf(t, " %s ", nereid_kind_name(v->kind));
   text_quote(t, v->entry);
   text_printf(t, " threads %d shared %lld\n", v->threads, (long long)v->shared);
+  if (v->file) {
+    text_puts(t, "file ");
+    text_quote(t, v->file);
+    text_puts(t, "\n");
+  }
   for (int i = 0; i < v->nguards; i++) {
     text_puts(t, "guard ");
     text_quote(t, v->guards[i].text);
@@ -274,7 +280,10 @@ static int read_variant(ImageReader *r) {
   while (!r->bad && !word(r, "code ")) {
     IntExpr guard = {0};
     ImageSlot slot = {0};
-    if (word(r, "guard ")) {
+    if (word(r, "file ")) {
+      v.file = quoted(r);
+      need(r, "\n");
+    } else if (word(r, "guard ")) {
       guard.text = quoted(r);
       need(r, "\n");
       vec_push(r->arena, &guards, guard);

@@ -27,6 +27,7 @@ typedef struct {
   uint32_t nparams;
   ImageVariant variant;
   char *assembled;  /* malloc'ed cubin */
+  bool as_written;  /* IR text that is at the wanted stage already */
 } Maker;
 
 static Taken taken_at(const Unit *u, uint32_t i) {
@@ -136,13 +137,16 @@ static int describe(void *arg) {
   return add_slots(m);
 }
 
+/* The unit as text: as the user wrote it, so that places in it stay true, or printed. */
 static int print_unit(void *arg) {
   Maker *m = arg;
   const Unit *u = m->c->unit;
+  const Source *written = m->as_written ? diag_file(m->c->diags, 1) : NULL;
   Text text = text_new(m->c->arena);
-  lower_print(&text, u);
-  m->variant.code = text.data;
-  m->variant.size = text.len;
+  if (!written) lower_print(&text, u);
+  m->variant.code = written ? written->text : text.data;
+  m->variant.size = written ? written->len : text.len;
+  m->variant.file = written ? written->name : NULL;
   m->variant.entry = u->nest ? u->nest->name : u->tile->name;
   m->variant.threads = u->nest ? u->nest->warps * u->nest->lanes : 0;
   m->variant.shared = u->nest ? u->nest->shared_bytes : 0;
@@ -164,14 +168,18 @@ static int generate(Maker *m, const nereid_request *r) {
   return status;
 }
 
+static Stage stage_of(nereid_kind kind) {
+  return kind == NEREID_TILE ? STAGE_TILE : kind == NEREID_NEST ? STAGE_NEST : STAGE_THREAD;
+}
+
 static int lower(Maker *m, const nereid_request *r) {
   int code = compile_specialize(m->c, r);
   /* The reference interpreter runs what sema made, before any pass. */
   if (!code && m->kind == NEREID_TILE && m->c->unit->nest)
     return error_set(NEREID_E_USAGE, E_RUN_IR_PAST);
+  m->as_written = !code && m->c->from_ir && lower_stage(m->c->unit) == stage_of(m->kind);
   if (!code && m->kind != NEREID_TILE) {
-    Stage until = m->kind == NEREID_NEST ? STAGE_NEST : STAGE_THREAD;
-    code = compile_lower(m->c, r, until);
+    code = compile_lower(m->c, r, stage_of(m->kind));
   }
   if (code) return code;
   bool text = m->kind <= NEREID_THREAD;

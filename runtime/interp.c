@@ -43,7 +43,8 @@ static int load_body(void *arg) {
   p->diags = diags_new(p->arena);
   /* The image may be freed before the kernel is. */
   const char *text = arena_strndup(p->arena, l->variant->code, l->variant->size);
-  uint32_t file = diag_source(p->diags, pool_name(names, l->image->name), text, l->variant->size);
+  const char *name = l->variant->file ? l->variant->file : l->image->name;
+  uint32_t file = diag_source(p->diags, pool_name(names, name), text, l->variant->size);
   p->unit = lower_parse(p->arena, names, p->diags, file);
   if (!p->unit || diag_errors(p->diags)) {
     Text out = text_new(p->arena);

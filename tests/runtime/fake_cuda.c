@@ -1,0 +1,209 @@
+/* A libcuda for tests: host memory, no GPU.  "Machine code" is the PTX text itself, and a launch
+ * writes down what it was given.
+ *
+ * The variable FAKE_CUDA says what should happen, as key=number pairs separated by commas:
+ *   init, alloc, link, launch, sync   the result code of that call
+ *   devices (1), sm (90), shared (232448), fixed (0: static shared memory of a kernel)
+ * FAKE_CUDA_LOG names the file to which calls are written. */
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define API __attribute__((visibility("default")))
+
+static int setting(const char *key, int otherwise) {
+  const char *s = getenv("FAKE_CUDA");
+  size_t n = strlen(key);
+  for (; s && *s; s += strcspn(s, ","), s += *s == ',')
+    if (!strncmp(s, key, n) && s[n] == '=') return atoi(s + n + 1);
+  return otherwise;
+}
+
+static FILE *open_log(void) {
+  const char *path = getenv("FAKE_CUDA_LOG");
+  return path ? fopen(path, "a") : NULL;
+}
+
+static void write_log(const char *what, long long value) {
+  FILE *f = open_log();
+  if (!f) return;
+  fprintf(f, "%s %lld\n", what, value);
+  fclose(f);
+}
+
+/* ---- errors and devices ---- */
+
+API int cuGetErrorName(int r, const char **out) {
+  *out = r == 2 ? "CUDA_ERROR_OUT_OF_MEMORY" : r == 700 ? "CUDA_ERROR_ILLEGAL_ADDRESS" : "CUDA_ERROR";
+  return 0;
+}
+
+API int cuGetErrorString(int r, const char **out) {
+  *out = r == 700 ? "an illegal memory access was encountered" : "a fake error";
+  return 0;
+}
+
+API int cuInit(unsigned flags) { return flags ? 1 : setting("init", 0); }
+API int cuDriverGetVersion(int *out) { return *out = 12040, 0; }
+API int cuDeviceGetCount(int *out) { return *out = setting("devices", 1), 0; }
+API int cuDeviceGet(int *out, int ordinal) { return *out = ordinal, 0; }
+
+API int cuDeviceGetName(char *out, int size, int d) {
+  snprintf(out, (size_t)size, "Fake GPU %d", d);
+  return 0;
+}
+
+API int cuDeviceTotalMem_v2(size_t *out, int d) { return (void)d, *out = 1u << 30, 0; }
+
+API int cuDeviceGetAttribute(int *out, int attribute, int d) {
+  int sm = setting("sm", 90);
+  (void)d;
+  switch (attribute) {
+    case 1: *out = 1024; break;
+    case 5: *out = 2147483647; break;
+    case 6:
+    case 7: *out = 65535; break;
+    case 16: *out = 132; break;
+    case 38: *out = 1 << 20; break;
+    case 75: *out = sm / 10; break;
+    case 76: *out = sm % 10; break;
+    case 97: *out = setting("shared", 232448); break;
+    default: *out = 0;
+  }
+  return 0;
+}
+
+/* ---- contexts: one ---- */
+
+static _Thread_local void *current;
+static char context;
+
+API int cuDevicePrimaryCtxRetain(void **out, int d) { return (void)d, *out = &context, 0; }
+API int cuDevicePrimaryCtxRelease_v2(int d) { return (void)d, 0; }
+API int cuCtxGetCurrent(void **out) { return *out = current, 0; }
+API int cuCtxSetCurrent(void *c) { return current = c, 0; }
+API int cuCtxSynchronize(void) { return setting("sync", 0); }
+
+/* What needs a context fails without. */
+static int need(const char *call) { return current == &context ? setting(call, 0) : 201; }
+
+/* ---- memory ---- */
+
+API int cuMemGetInfo_v2(size_t *left, size_t *total) { return *left = 3 << 20, *total = 1 << 30, 0; }
+
+API int cuMemAlloc_v2(uint64_t *out, size_t size) {
+  int r = need("alloc");
+  *out = r ? 0 : (uintptr_t)aligned_alloc(256, (size + 255) / 256 * 256);
+  return r;
+}
+
+API int cuMemFree_v2(uint64_t p) { return free((void *)(uintptr_t)p), 0; }
+
+API int cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t n, void *s) {
+  return (void)s, memcpy((void *)(uintptr_t)to, from, n), need("copy");
+}
+
+API int cuMemcpyDtoHAsync_v2(void *to, uint64_t from, size_t n, void *s) {
+  return (void)s, memcpy(to, (void *)(uintptr_t)from, n), need("copy");
+}
+
+API int cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t n, void *s) {
+  return (void)s, memmove((void *)(uintptr_t)to, (void *)(uintptr_t)from, n), need("copy");
+}
+
+API int cuMemsetD8Async(uint64_t to, unsigned char byte, size_t n, void *s) {
+  return (void)s, memset((void *)(uintptr_t)to, byte, n), need("copy");
+}
+
+/* ---- streams and events: an event is a count, 1 ms apart ---- */
+
+API int cuStreamCreate(void **out, unsigned flags) { return (void)flags, *out = malloc(1), 0; }
+API int cuStreamDestroy_v2(void *s) { return free(s), 0; }
+API int cuStreamSynchronize(void *s) { return (void)s, setting("sync", 0); }
+
+static int clock_ms;
+
+API int cuEventCreate(void **out, unsigned flags) {
+  return (void)flags, *out = calloc(1, sizeof(int)), 0;
+}
+
+API int cuEventDestroy_v2(void *e) { return free(e), 0; }
+API int cuEventRecord(void *e, void *s) { return (void)s, *(int *)e = ++clock_ms, 0; }
+API int cuEventSynchronize(void *e) { return (void)e, setting("sync", 0); }
+
+API int cuEventElapsedTime(float *ms, void *from, void *to) {
+  return *ms = (float)(*(int *)to - *(int *)from), 0;
+}
+
+/* ---- code ---- */
+
+API int cuLinkCreate_v2(unsigned n, int *options, void **values, void **out) {
+  for (unsigned i = 0; i < n; i++)
+    if (options[i] == 5) snprintf(values[i], 64, "ptxas fatal: as you wished\nmore");
+  *out = calloc(1, sizeof(char *));
+  return need("link_new");
+}
+
+API int cuLinkAddData_v2(void *l, int type, void *data, size_t size, const char *name, unsigned n,
+                         int *options, void **values) {
+  (void)name, (void)n, (void)options, (void)values;
+  if (type != 1 || ((char *)data)[size - 1]) return 1;
+  *(char **)l = strdup(data);
+  write_log("link", (long long)size);
+  return need("link");
+}
+
+API int cuLinkComplete(void *l, void **cubin, size_t *size) {
+  *cubin = *(char **)l;
+  *size = strlen(*cubin) + 1;
+  return 0;
+}
+
+API int cuLinkDestroy(void *l) {
+  free(*(char **)l);
+  free(l);
+  return 0;
+}
+
+API int cuModuleLoadDataEx(void **out, const void *image, unsigned n, int *options, void **values) {
+  (void)n, (void)options, (void)values;
+  *out = strdup(image);
+  return need("module");
+}
+
+API int cuModuleUnload(void *m) { return free(m), need("module"); }
+
+API int cuModuleGetFunction(void **out, void *m, const char *name) {
+  *out = m;
+  return strstr(m, name) ? 0 : 500;
+}
+
+API int cuFuncGetAttribute(int *out, int attribute, void *f) {
+  (void)f;
+  *out = attribute == 1 ? setting("fixed", 0) : attribute == 4 ? 32 : 0;
+  return 0;
+}
+
+API int cuFuncSetAttribute(void *f, int attribute, int value) {
+  (void)f;
+  write_log(attribute == 8 ? "dynamic" : "attribute", value);
+  return 0;
+}
+
+#ifndef WITHOUT_LAUNCH
+API int cuLaunchKernel(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
+                       unsigned bz, unsigned shared, void *stream, void **params, void **extra) {
+  int r = need("launch");
+  FILE *log = r ? NULL : open_log();
+  if (!log) return r;
+  fprintf(log, "launch %u %u %u block %u %u %u shared %u stream %d extra %d :", gx, gy, gz, bx, by,
+          bz, shared, stream != NULL, extra != NULL);
+  const char *end = strchr(f, ')');
+  for (const char *p = f; (p = strstr(p, ".param .")) && p < end; p++)
+    fprintf(log, " %llx", (unsigned long long)*(uint64_t *)*params++);
+  fputc('\n', log);
+  fclose(log);
+  return 0;
+}
+#endif
