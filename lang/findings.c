@@ -27,8 +27,7 @@ Findings *findings_new(Arena *a, Diags *d) {
 }
 
 static bool is_same(const Finding *x, int kind, Span at, const void *subject) {
-  return x->kind == kind && x->at.line == at.line && x->at.file == at.file &&
-         x->subject == subject;
+  return x->kind == kind && x->at.line == at.line && x->at.file == at.file && x->subject == subject;
 }
 
 bool findings_add(Findings *f, int kind, Span at, const void *subject, uint64_t program) {
@@ -41,12 +40,12 @@ bool findings_add(Findings *f, int kind, Span at, const void *subject, uint64_t 
   return true;
 }
 
-#define FORMAT(field)                               \
-  do {                                              \
-    va_list ap;                                     \
-    va_start(ap, fmt);                              \
-    (field) = arena_vprintf(f->arena, fmt, ap);     \
-    va_end(ap);                                     \
+#define FORMAT(field)                           \
+  do {                                          \
+    va_list ap;                                 \
+    va_start(ap, fmt);                          \
+    (field) = arena_vprintf(f->arena, fmt, ap); \
+    va_end(ap);                                 \
   } while (0)
 
 void findings_text(Findings *f, const char *fmt, ...) { FORMAT(vec_last(&f->list).text); }

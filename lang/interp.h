@@ -37,8 +37,8 @@ typedef struct {
   uint64_t bits;
 } InterpArg;
 
-/* Runs the whole grid of a function that tile_verify accepts.  Returns 0, or -1 if it had to stop (deadlock, or over `max_steps`
- * operations; 0 is no limit); findings alone do not stop it. */
+/* Runs the whole grid of a function that tile_verify accepts.  Returns 0, or -1 if it had to stop
+ * (deadlock, or over `max_steps` operations; 0 is no limit); findings alone do not stop it. */
 int tile_interp(const TileFunc *f, const InterpArg *args, const uint32_t grid[3], Memory *m,
                 Diags *d, uint64_t max_steps);
 
@@ -61,6 +61,9 @@ bool scalar_ops(TileCode code, DType t, DType to, bool rtz, size_t n, Scalar *ou
                 const Scalar *x, const Scalar *y, const Scalar *z);
 Scalar scalar_load(DType t, const void *p);         /* from memory; f8, f16, bf16 widened */
 void scalar_store(DType t, Scalar v, void *p);      /* to memory; v is already rounded */
-double scalar_round(DType t, double v);             /* to nearest even in float dtype t */
+/* n elements that lie one after the other in memory. */
+void scalar_load_all(DType t, size_t n, const void *p, Scalar *out);
+void scalar_store_all(DType t, size_t n, const Scalar *x, void *p);
+double scalar_round(DType t, double v); /* to nearest even in float dtype t */
 
 #endif

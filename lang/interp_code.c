@@ -76,8 +76,8 @@ static void compile_op(Compiler *c, Code *code, Inst *in, const TileOp *op) {
   }
   unsigned flags = tile_op_flags(op->code);
   if (!(flags & (TILE_ELEM | TILE_TERM))) code->elementwise = false;
-  in->transfers = (flags & TILE_TERM) || op->code == TILE_FOR || op->code == TILE_WHILE ||
-                  op->code == TILE_IF;
+  in->transfers =
+      (flags & TILE_TERM) || op->code == TILE_FOR || op->code == TILE_WHILE || op->code == TILE_IF;
 }
 
 static Code *compile_block(Compiler *c, const TileBlock *b) {
@@ -159,12 +159,25 @@ static void feed(Feeds *f, const TileValue *v) {
 /* Ops through which an overflow reaches the result as an overflow. */
 static bool carries(TileCode c) {
   switch (c) {
-  case TILE_ADD: case TILE_SUB: case TILE_MUL: case TILE_NEG: case TILE_CAST: case TILE_HINT:
-  case TILE_SPLAT: case TILE_EXPAND_DIMS: case TILE_BROADCAST: case TILE_RESHAPE: case TILE_TRANS:
-  case TILE_JOIN: case TILE_SPLIT: case TILE_CAT: case TILE_SLICE: case TILE_GATHER:
-  case TILE_SELECT: case TILE_PTR_ADD:
-    return true;
-  default: return false;
+    case TILE_ADD:
+    case TILE_SUB:
+    case TILE_MUL:
+    case TILE_NEG:
+    case TILE_CAST:
+    case TILE_HINT:
+    case TILE_SPLAT:
+    case TILE_EXPAND_DIMS:
+    case TILE_BROADCAST:
+    case TILE_RESHAPE:
+    case TILE_TRANS:
+    case TILE_JOIN:
+    case TILE_SPLIT:
+    case TILE_CAT:
+    case TILE_SLICE:
+    case TILE_GATHER:
+    case TILE_SELECT:
+    case TILE_PTR_ADD: return true;
+    default: return false;
   }
 }
 

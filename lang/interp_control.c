@@ -223,13 +223,13 @@ void interp_yield(Prog *p, const Inst *in) {
   Val *vals = share_args(p, in, 0);
   interp_bury(p, in);
   switch (owner->op->code) {
-  case TILE_FOR: for_next(p, f, vals); break;
-  case TILE_WHILE: while_next(p, f, vals); break;
-  case TILE_IF:
-    interp_pop(p);
-    finish(p, owner, vals);
-    break;
-  default: give_back(p, vals, in->op->nargs); break;
+    case TILE_FOR: for_next(p, f, vals); break;
+    case TILE_WHILE: while_next(p, f, vals); break;
+    case TILE_IF:
+      interp_pop(p);
+      finish(p, owner, vals);
+      break;
+    default: give_back(p, vals, in->op->nargs); break;
   }
 }
 

@@ -111,14 +111,18 @@ static uint8_t merged_flag(const Operands *o, const TileOp *op, DType t, uint32_
  * which a wrapped value is as good as any, say no. */
 static bool keeps_wrap(const TileOp *op) {
   switch (op->code) {
-  case TILE_ADD: case TILE_SUB: case TILE_MUL: case TILE_NEG: case TILE_HINT: case TILE_SELECT:
-  case TILE_PTR_ADD:
-    return true;
-  case TILE_CAST: {
-    DType from = (DType)op->args[0]->type.dtype, to = (DType)op->results[0]->type.dtype;
-    return dtype_is_int(from) && dtype_is_int(to) && dtype_bits(to) >= dtype_bits(from);
-  }
-  default: return false;
+    case TILE_ADD:
+    case TILE_SUB:
+    case TILE_MUL:
+    case TILE_NEG:
+    case TILE_HINT:
+    case TILE_SELECT:
+    case TILE_PTR_ADD: return true;
+    case TILE_CAST: {
+      DType from = (DType)op->args[0]->type.dtype, to = (DType)op->results[0]->type.dtype;
+      return dtype_is_int(from) && dtype_is_int(to) && dtype_bits(to) >= dtype_bits(from);
+    }
+    default: return false;
   }
 }
 

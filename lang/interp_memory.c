@@ -22,24 +22,65 @@ static bool address_ok(Prog *p, const Inst *in, const Val *ptr, uint32_t i) {
   return true;
 }
 
-/* A volatile load polls memory, so the others get a turn. */
-static void after_access(Prog *p, const Access *who) {
-  if (who->atomic) p->yields = true;
+/* ---- elements, in runs of neighbours ---- */
+
+/* What becomes of an element. */
+enum { OFF, ON, PAD };
+
+/* The elements of an access: addresses, and which are on. */
+typedef struct {
+  const Scalar *at;
+  uint8_t *on;
+  uint32_t n;
+  unsigned bytes;
+  DType type;
+  Access who;
+} Places;
+
+/* How many elements from i on are on and lie one after the other. */
+static uint32_t run_length(const Places *pl, uint32_t i) {
+  uint32_t k = 1;
+  uint64_t next = (uint64_t)pl->at[i].i;
+  while (i + k < pl->n && pl->on[i + k] == ON && (uint64_t)pl->at[i + k].i == (next += pl->bytes))
+    k++;
+  return k;
+}
+
+static void read_places(Prog *p, const Places *pl, Scalar *out) {
+  uint8_t *raw = interp_alloc(p->run, (size_t)pl->n * pl->bytes);
+  for (uint32_t i = 0, k; i < pl->n; i += k) {
+    k = 1;
+    if (pl->on[i] != ON) continue;
+    k = run_length(pl, i);
+    memory_read_run(p->run->memory, (uint64_t)pl->at[i].i, pl->bytes, k, raw, pl->who);
+    scalar_load_all(pl->type, k, raw, out + i);
+  }
+  interp_drop(p->run, raw);
+  if (pl->who.atomic) p->yields = true; /* it polls: the others get a turn */
+}
+
+static void write_places(Prog *p, const Inst *in, const Places *pl, const Val *value) {
+  uint8_t *raw = interp_alloc(p->run, (size_t)pl->n * pl->bytes);
+  scalar_store_all(pl->type, pl->n, value->x, raw);
+  for (uint32_t i = 0, k; i < pl->n; i += k) {
+    k = 1;
+    if (pl->on[i] != ON) continue;
+    k = run_length(pl, i);
+    memory_write_run(p->run->memory, (uint64_t)pl->at[i].i, pl->bytes, k,
+                     raw + (size_t)i * pl->bytes, pl->who);
+    for (uint32_t e = i; value->flags && e < i + k; e++)
+      interp_is_undef(p, in, value, e, "the stored value");
+  }
+  interp_drop(p->run, raw);
+}
+
+static Places places_of(Prog *p, const Inst *in, const Val *base, uint32_t n, DType t) {
+  Places pl = {.n = n, .type = t, .bytes = dtype_bytes(t), .who = interp_access(p, in, base)};
+  pl.on = interp_alloc(p->run, n);
+  return pl;
 }
 
 /* ---- pointers ---- */
-
-static Scalar read_element(Prog *p, uint64_t addr, DType t, Access who) {
-  uint64_t raw = 0;
-  memory_read(p->run->memory, addr, dtype_bytes(t), &raw, who);
-  return scalar_load(t, &raw);
-}
-
-static void write_element(Prog *p, uint64_t addr, DType t, Scalar v, Access who) {
-  uint64_t raw = 0;
-  scalar_store(t, v, &raw);
-  memory_write(p->run->memory, addr, dtype_bytes(t), &raw, who);
-}
 
 /* Element i of what a masked access gives where it is masked off. */
 static void take_other(Prog *p, const Inst *in, Val *r, const Val *other, uint32_t i, DType t) {
@@ -53,30 +94,33 @@ static void take_other(Prog *p, const Inst *in, Val *r, const Val *other, uint32
   interp_blame(r, other);
 }
 
+/* Elements at pointers, where the mask allows it. */
+static Places pointed(Prog *p, const Inst *in, const Val *ptr, const Val *mask, DType t) {
+  Places pl = places_of(p, in, ptr, ptr->n, t);
+  pl.at = ptr->x;
+  for (uint32_t i = 0; i < pl.n; i++) pl.on[i] = active(p, in, mask, i) ? ON : OFF;
+  for (uint32_t i = 0; ptr->flags && i < pl.n; i++)
+    if (pl.on[i] == ON && !address_ok(p, in, ptr, i)) pl.on[i] = PAD;
+  return pl;
+}
+
 void interp_load(Prog *p, const Inst *in) {
   const Val *ptr = interp_arg(p, in, 0), *mask = interp_arg(p, in, 1);
   const Val *other = interp_arg(p, in, 2);
-  DType t = (DType)interp_type(in, 0).dtype;
-  Access who = interp_access(p, in, ptr);
-  Val *r = interp_result(p, in, 0, ptr->n);
-  for (uint32_t i = 0; i < r->n; i++) {
-    if (!active(p, in, mask, i)) take_other(p, in, r, other, i, t);
-    else if (!address_ok(p, in, ptr, i)) r->x[i] = (Scalar){.i = 0};
-    else r->x[i] = read_element(p, (uint64_t)ptr->x[i].i, t, who);
-  }
-  after_access(p, &who);
+  Places pl = pointed(p, in, ptr, mask, (DType)interp_type(in, 0).dtype);
+  Val *r = interp_result(p, in, 0, pl.n);
+  for (uint32_t i = 0; i < pl.n; i++)
+    if (pl.on[i] == OFF) take_other(p, in, r, other, i, pl.type);
+    else if (pl.on[i] == PAD) r->x[i] = (Scalar){.i = 0};
+  read_places(p, &pl, r->x);
+  interp_drop(p->run, pl.on);
 }
 
 void interp_store(Prog *p, const Inst *in) {
   const Val *ptr = interp_arg(p, in, 0), *value = interp_arg(p, in, 1);
-  const Val *mask = interp_arg(p, in, 2);
-  DType t = (DType)in->op->args[1]->type.dtype;
-  Access who = interp_access(p, in, ptr);
-  for (uint32_t i = 0; i < ptr->n; i++) {
-    if (!active(p, in, mask, i) || !address_ok(p, in, ptr, i)) continue;
-    interp_is_undef(p, in, value, i, "the stored value");
-    write_element(p, (uint64_t)ptr->x[i].i, t, value->x[i], who);
-  }
+  Places pl = pointed(p, in, ptr, interp_arg(p, in, 2), (DType)in->op->args[1]->type.dtype);
+  write_places(p, in, &pl, value);
+  interp_drop(p->run, pl.on);
 }
 
 /* ---- views ---- */
@@ -129,34 +173,46 @@ static Scalar padding(const Inst *in, DType t) {
   return (Scalar){.f = scalar_round(t, NAN)};
 }
 
-void interp_view_load(Prog *p, const Inst *in) {
-  const Val *mask = interp_arg(p, in, 1), *other = interp_arg(p, in, 2);
-  DType t = (DType)interp_type(in, 0).dtype;
-  View v = view_of(p, in, interp_type(in, 0));
-  Access who = interp_access(p, in, interp_arg(p, in, 0));
-  Val *r = interp_result(p, in, 0, (uint32_t)type_numel(v.tile));
-  bool pads = tile_attr(in->op, TA_pad) != NULL;
-  for (uint32_t i = 0; i < r->n; i++) {
+/* Elements of a view: PAD outside its checked axes.  The addresses are the caller's to drop. */
+static Places viewed(Prog *p, const Inst *in, const View *v, const Val *mask) {
+  uint32_t n = (uint32_t)type_numel(v->tile);
+  Places pl = places_of(p, in, interp_arg(p, in, 0), n, (DType)v->tile.dtype);
+  Scalar *at = interp_alloc(p->run, n * sizeof *at);
+  for (uint32_t i = 0; i < n; i++) {
     uint64_t addr;
-    bool inside = view_place(&v, i, &addr), on = active(p, in, mask, i);
-    if (inside && on) r->x[i] = read_element(p, addr, t, who);
-    else if (other || (inside && !pads)) take_other(p, in, r, other, i, t);
-    else r->x[i] = padding(in, t);
+    bool inside = view_place(v, i, &addr);
+    at[i].i = (int64_t)addr;
+    pl.on[i] = !inside ? PAD : active(p, in, mask, i) ? ON : OFF;
   }
-  after_access(p, &who);
+  pl.at = at;
+  return pl;
+}
+
+static void drop_viewed(Prog *p, Places *pl) {
+  interp_drop(p->run, (void *)pl->at);
+  interp_drop(p->run, pl->on);
+}
+
+void interp_view_load(Prog *p, const Inst *in) {
+  const Val *other = interp_arg(p, in, 2);
+  View v = view_of(p, in, interp_type(in, 0));
+  Places pl = viewed(p, in, &v, interp_arg(p, in, 1));
+  Val *r = interp_result(p, in, 0, pl.n);
+  bool pads = tile_attr(in->op, TA_pad) != NULL;
+  for (uint32_t i = 0; i < pl.n; i++) {
+    if (pl.on[i] == ON) continue;
+    if (other || (pl.on[i] == OFF && !pads)) take_other(p, in, r, other, i, pl.type);
+    else r->x[i] = padding(in, pl.type);
+  }
+  read_places(p, &pl, r->x);
+  drop_viewed(p, &pl);
 }
 
 void interp_view_store(Prog *p, const Inst *in) {
-  const Val *value = interp_arg(p, in, 1), *mask = interp_arg(p, in, 2);
-  Type tile = in->op->args[1]->type;
-  View v = view_of(p, in, tile);
-  Access who = interp_access(p, in, interp_arg(p, in, 0));
-  for (uint32_t i = 0; i < value->n; i++) {
-    uint64_t addr;
-    if (!view_place(&v, i, &addr) || !active(p, in, mask, i)) continue;
-    interp_is_undef(p, in, value, i, "the stored value");
-    write_element(p, addr, (DType)tile.dtype, value->x[i], who);
-  }
+  View v = view_of(p, in, in->op->args[1]->type);
+  Places pl = viewed(p, in, &v, interp_arg(p, in, 2));
+  write_places(p, in, &pl, interp_arg(p, in, 1));
+  drop_viewed(p, &pl);
 }
 
 /* ---- atomics ---- */
@@ -191,8 +247,8 @@ static Scalar rmw(Name kind, DType t, Scalar before, Scalar v) {
   static const struct {
     const char *kind;
     TileCode code;
-  } rows[] = {{"add", TILE_ADD}, {"and", TILE_AND}, {"or", TILE_OR}, {"xor", TILE_XOR},
-              {"max", TILE_MAX}, {"min", TILE_MIN}};
+  } rows[] = {{"add", TILE_ADD}, {"and", TILE_AND}, {"or", TILE_OR},
+              {"xor", TILE_XOR}, {"max", TILE_MAX}, {"min", TILE_MIN}};
   Scalar x[3] = {before, v};
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
     if (!strcmp(kind, rows[i].kind)) return scalar_op(rows[i].code, t, t, x, false);

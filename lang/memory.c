@@ -127,15 +127,15 @@ static void report_bounds(const Memory *m, const Touch *t, const Buffer *b) {
   uint64_t off = b ? distance(b, t->addr, t->bytes) : FAR;
   if (t->addr < NULL_PAGE || off >= FAR) {
     if (!is_new(m, F_NULL, t, NULL)) return;
-    if (t->addr < NULL_PAGE) findings_text(m->findings, E_INTERP_NULL, noun, t->bytes, (Big)t->addr);
+    if (t->addr < NULL_PAGE)
+      findings_text(m->findings, E_INTERP_NULL, noun, t->bytes, (Big)t->addr);
     else findings_text(m->findings, E_INTERP_NOWHERE, noun, t->bytes, (Big)t->addr);
     return;
   }
   if (!is_new(m, F_BOUNDS, t, b->name)) return;
   const char *side = t->addr < b->base ? "before the start of" : "past the end of";
-  findings_text(m->findings, E_INTERP_BOUNDS, noun, t->bytes,
-                place_text(m, b, t->addr, t->bytes), (Big)off, side, b->name,
-                (Big)(b->size / t->bytes), t->bytes);
+  findings_text(m->findings, E_INTERP_BOUNDS, noun, t->bytes, place_text(m, b, t->addr, t->bytes),
+                (Big)off, side, b->name, (Big)(b->size / t->bytes), t->bytes);
   findings_hint(m->findings, H_INTERP_BOUNDS);
 }
 
@@ -162,7 +162,7 @@ static void report_alias(const Memory *m, const Touch *t, uint32_t other) {
   const Buffer *b = buffer_of_arg(m, site->arg);
   if (!is_new(m, F_ALIAS, t, t->buffer->name)) return;
   findings_text(m->findings, E_INTERP_ALIAS, nouns[t->verb],
-                place_text(m, t->buffer, t->addr, t->bytes), t->buffer->name, b->name);
+                place_text(m, t->buffer, t->addr, t->bytes), b->name);
   findings_note(m->findings, site->span, N_INTERP_OTHER);
   findings_hint(m->findings, H_INTERP_ALIAS);
 }
@@ -264,6 +264,110 @@ bool memory_write(Memory *m, uint64_t addr, unsigned bytes, const void *value, A
   memcpy(place, value, bytes);
   m->changes++;
   return true;
+}
+
+/* The buffer of a run, if all of it is where it may be; else element by element is the way. */
+static Buffer *buffer_of_run(const Memory *m, uint64_t addr, unsigned bytes, uint32_t n,
+                             int32_t arg) {
+  Buffer *b = buffer_of_arg(m, arg);
+  bool power = (bytes & (bytes - 1)) == 0 && addr % bytes == 0;
+  if (!b || !power || addr < b->base || addr - b->base >= b->size) return NULL;
+  return (b->size - (addr - b->base)) / bytes >= n ? b : NULL;
+}
+
+/* A part of a run that lies in one page of cells. */
+typedef struct {
+  Cell *cells;
+  unsigned each; /* cells an element */
+  uint32_t nelems;
+  uint32_t event;
+  uint32_t from, to; /* the last set of readers met, and what it became */
+} Stretch;
+
+static Stretch stretch_at(Memory *m, uint64_t addr, unsigned bytes, uint32_t n, const Access *who) {
+  Stretch st = {.event = shadow_event(m->shadow, who)};
+  st.cells = shadow_cells_run(m->shadow, addr, bytes, n, &st.each, &st.nelems);
+  return st;
+}
+
+/* Most cells are as the last program left them, and need no look at their history. */
+static bool plain_read(const Memory *m, Stretch *st, uint32_t elem, const Buffer *b) {
+  Cell *c = &st->cells[elem * st->each];
+  for (unsigned i = 0; i < st->each; i++, c++) {
+    if (c->writer ? c->writer != st->event : !b->written) return false;
+    if (c->readers != st->from || !st->to) {
+      st->from = c->readers;
+      st->to = shadow_read(m->shadow, c->readers, st->event);
+    }
+    c->readers = st->to;
+  }
+  return true;
+}
+
+static bool plain_write(Stretch *st, uint32_t elem) {
+  Cell *c = &st->cells[elem * st->each];
+  for (unsigned i = 0; i < st->each; i++)
+    if (c[i].readers || (c[i].writer && c[i].writer != st->event)) return false;
+  for (unsigned i = 0; i < st->each; i++) c[i].writer = st->event;
+  return true;
+}
+
+static void read_stretch(Memory *m, Stretch *st, const Buffer *b, uint64_t addr, unsigned bytes,
+                         uint8_t *to, Access who) {
+  memcpy(to, (const void *)(uintptr_t)addr, (size_t)st->nelems * bytes);
+  for (uint32_t i = 0; i < st->nelems; i++)
+    if (!plain_read(m, st, i, b))
+      memory_read(m, addr + (uint64_t)i * bytes, bytes, to + (size_t)i * bytes, who);
+}
+
+void memory_read_run(Memory *m, uint64_t addr, unsigned bytes, uint32_t n, void *values,
+                     Access who) {
+  Buffer *b = buffer_of_run(m, addr, bytes, n, who.arg);
+  uint8_t *to = values;
+  while (n) {
+    Stretch st = {.nelems = 1};
+    if (b) {
+      st = stretch_at(m, addr, bytes, n, &who);
+      read_stretch(m, &st, b, addr, bytes, to, who);
+    } else {
+      memory_read(m, addr, bytes, to, who);
+    }
+    n -= st.nelems;
+    addr += (uint64_t)st.nelems * bytes;
+    to += (size_t)st.nelems * bytes;
+  }
+}
+
+/* Writes single elements where the history matters, which compares them with what is there. */
+static void write_stretch(Memory *m, Stretch *st, uint64_t addr, unsigned bytes,
+                          const uint8_t *from, Access who) {
+  for (uint32_t i = 0; i < st->nelems; i++)
+    if (!plain_write(st, i))
+      memory_write(m, addr + (uint64_t)i * bytes, bytes, from + (size_t)i * bytes, who);
+  void *place = (void *)(uintptr_t)addr;
+  size_t size = (size_t)st->nelems * bytes;
+  if (!memcmp(place, from, size)) return;
+  memcpy(place, from, size);
+  m->changes++;
+}
+
+void memory_write_run(Memory *m, uint64_t addr, unsigned bytes, uint32_t n, const void *values,
+                      Access who) {
+  Buffer *b = buffer_of_run(m, addr, bytes, n, who.arg);
+  const uint8_t *from = values;
+  if (b) b->dirty = true;
+  while (n) {
+    Stretch st = {.nelems = 1};
+    if (b) {
+      st = stretch_at(m, addr, bytes, n, &who);
+      write_stretch(m, &st, addr, bytes, from, who);
+    } else {
+      memory_write(m, addr, bytes, from, who);
+    }
+    n -= st.nelems;
+    addr += (uint64_t)st.nelems * bytes;
+    from += (size_t)st.nelems * bytes;
+  }
 }
 
 void *memory_atomic(Memory *m, uint64_t addr, unsigned bytes, Access who) {

@@ -11,16 +11,18 @@
 typedef void Loop(size_t n, Scalar *o, const Scalar *x, const Scalar *y, const Scalar *z,
                   unsigned bits);
 
-#define LOOP(name, C, body)                                                                       \
+/* clang-format off */
+#define LOOP(name, body)                                                                          \
   static void name(size_t n, Scalar *o, const Scalar *x, const Scalar *y, const Scalar *z,        \
                    unsigned bits) {                                                               \
     (void)x, (void)y, (void)z, (void)bits;                                                        \
     for (size_t i = 0; i < n; i++) body                                                           \
   }
 /* T: the type to compute in; R: the member the result goes to. */
-#define UNARY(name, T, M, R, expr) LOOP(name, T, { T a = (T)x[i].M; o[i].R = (expr); })
+#define UNARY(name, T, M, R, expr) LOOP(name, { T a = (T)x[i].M; o[i].R = (expr); })
 #define BINARY(name, T, M, R, expr) \
-  LOOP(name, T, { T a = (T)x[i].M; T b = (T)y[i].M; o[i].R = (expr); })
+  LOOP(name, { T a = (T)x[i].M; T b = (T)y[i].M; o[i].R = (expr); })
+/* clang-format on */
 
 /* ---- integers ---- */
 
@@ -52,6 +54,7 @@ static inline uint64_t reverse(uint64_t v, unsigned bits) {
   return __builtin_bswap64(v) >> (64 - bits);
 }
 
+/* clang-format off */
 /* Signless ops are done on uint64_t, so that nothing is undefined. */
 BINARY(i_add, uint64_t, i, i, (int64_t)(a + b))
 BINARY(i_sub, uint64_t, i, i, (int64_t)(a - b))
@@ -90,22 +93,24 @@ BINARY(s_gt, int64_t, i, i, a > b)
 BINARY(u_gt, uint64_t, i, i, a > b)
 BINARY(s_ge, int64_t, i, i, a >= b)
 BINARY(u_ge, uint64_t, i, i, a >= b)
+/* clang-format on */
 
 /* ---- floats ---- */
 
 /* -0 counts as less than +0. */
-#define PICK(name, T, less)                                  \
-  static inline T name(T a, T b) {                           \
-    if (a != a) return b;                                    \
-    if (b != b) return a;                                    \
-    if (a == b) return (signbit(a) != 0) == (less) ? a : b;  \
-    return (a < b) == (less) ? a : b;                        \
+#define PICK(name, T, less)                                 \
+  static inline T name(T a, T b) {                          \
+    if (a != a) return b;                                   \
+    if (b != b) return a;                                   \
+    if (a == b) return (signbit(a) != 0) == (less) ? a : b; \
+    return (a < b) == (less) ? a : b;                       \
   }
 PICK(min_f, float, 1)
 PICK(max_f, float, 0)
 PICK(min_d, double, 1)
 PICK(max_d, double, 0)
 
+/* clang-format off */
 #define FLOAT_LOOPS(P, T, F)                                                                \
   BINARY(P##_add, T, f, f, a + b)                                                           \
   BINARY(P##_sub, T, f, f, a - b)                                                           \
@@ -122,7 +127,7 @@ PICK(max_d, double, 0)
   BINARY(P##_ge, T, f, i, a >= b)                                                           \
   BINARY(P##_eq, T, f, i, a == b)                                                           \
   BINARY(P##_ne, T, f, i, a != b)                                                           \
-  LOOP(P##_fma, T, { o[i].f = F(fma)((T)x[i].f, (T)y[i].f, (T)z[i].f); })                   \
+  LOOP(P##_fma, { o[i].f = F(fma)((T)x[i].f, (T)y[i].f, (T)z[i].f); })                   \
   UNARY(P##_sqrt, T, f, f, F(sqrt)(a))                                                      \
   UNARY(P##_rsqrt, T, f, f, 1 / F(sqrt)(a))                                                 \
   UNARY(P##_exp2, T, f, f, F(exp2)(a))                                                      \
@@ -141,6 +146,7 @@ FLOAT_LOOPS(d, double, DOUBLE)
 /* Sign operations keep every bit else, also those of a NaN. */
 UNARY(any_neg, double, f, f, -a)
 UNARY(any_abs, double, f, f, fabs(a))
+/* clang-format on */
 
 /* ---- the table ---- */
 
@@ -151,6 +157,7 @@ typedef struct {
   bool compare; /* the result is i1 */
 } Row;
 
+/* clang-format off */
 #define BOTH(name) s_##name, u_##name, f_##name, d_##name
 #define INTS(name) i_##name, i_##name
 #define FLOATS(name) f_##name, d_##name
@@ -199,38 +206,39 @@ static const Row rows[TILE_OP_COUNT] = {
     [TILE_EQ] = {INTS(eq), FLOATS(eq), .compare = true},
     [TILE_NE] = {INTS(ne), FLOATS(ne), .compare = true},
 };
+/* clang-format on */
 
 static Loop *loop_for(const Row *r, DType t) {
   switch (dtype_kind(t)) {
-  case DK_FLOAT: return t == DT_F64 ? r->d : r->f;
-  case DK_INT: return r->s;
-  default: return r->u;
+    case DK_FLOAT: return t == DT_F64 ? r->d : r->f;
+    case DK_INT: return r->s;
+    default: return r->u;
   }
 }
 
 /* ---- wrapping and conversion ---- */
 
-#define WRAP(T)                                \
-  for (size_t i = 0; i < n; i++) {             \
-    int64_t v = x[i].i, w = (int64_t)(T)v;     \
-    lost |= v ^ w;                             \
-    x[i].i = w;                                \
+#define WRAP(T)                            \
+  for (size_t i = 0; i < n; i++) {         \
+    int64_t v = x[i].i, w = (int64_t)(T)v; \
+    lost |= v ^ w;                         \
+    x[i].i = w;                            \
   }
 
 /* Wraps 64-bit results to t; true if that changed any. */
 static bool wrap_all(DType t, size_t n, Scalar *x) {
   int64_t lost = 0;
   switch (t) {
-  case DT_I8: WRAP(int8_t) break;
-  case DT_I16: WRAP(int16_t) break;
-  case DT_I32: WRAP(int32_t) break;
-  case DT_U8: WRAP(uint8_t) break;
-  case DT_U16: WRAP(uint16_t) break;
-  case DT_U32: WRAP(uint32_t) break;
-  case DT_I1:
-    for (size_t i = 0; i < n; i++) x[i].i &= 1;
-    break;
-  default: break;
+    case DT_I8: WRAP(int8_t) break;
+    case DT_I16: WRAP(int16_t) break;
+    case DT_I32: WRAP(int32_t) break;
+    case DT_U8: WRAP(uint8_t) break;
+    case DT_U16: WRAP(uint16_t) break;
+    case DT_U32: WRAP(uint32_t) break;
+    case DT_I1:
+      for (size_t i = 0; i < n; i++) x[i].i &= 1;
+      break;
+    default: break;
   }
   return lost != 0;
 }
@@ -318,8 +326,7 @@ bool scalar_ops(TileCode code, DType t, DType to, bool rtz, size_t n, Scalar *o,
     return false;
   }
   bool lost = r->wraps && wrap_all(t, n, o);
-  return lost && dtype_is_signed(t) &&
-         (code == TILE_ADD || code == TILE_SUB || code == TILE_MUL);
+  return lost && dtype_is_signed(t) && (code == TILE_ADD || code == TILE_SUB || code == TILE_MUL);
 }
 
 Scalar scalar_op(TileCode code, DType t, DType to, const Scalar *x, bool rtz) {

@@ -6,10 +6,10 @@
 #include "lang/scalar.h"
 
 typedef struct {
-  uint8_t mantissa;  /* explicit bits */
-  int16_t emin;      /* exponent of the smallest normal number */
-  bool saturates;    /* overflow gives the largest finite number, as cvt.satfinite does */
-  double max;        /* the largest finite number */
+  uint8_t mantissa; /* explicit bits */
+  int16_t emin;     /* exponent of the smallest normal number */
+  bool saturates;   /* overflow gives the largest finite number, as cvt.satfinite does */
+  double max;       /* the largest finite number */
 } Format;
 
 /* f8e4b15 has neither infinities nor NaN; Triton converts to it by way of f16, clamps at 1.75 and
@@ -45,9 +45,7 @@ static inline int quantum(const Format *f, double v) {
   return e - f->mantissa;
 }
 
-static inline double power2(int e) {
-  return double_of((uint64_t)(e + 1023) << 52);
-}
+static inline double power2(int e) { return double_of((uint64_t)(e + 1023) << 52); }
 
 static inline double overflow(const Format *f, double r, double v, bool rtz) {
   if (!(fabs(r) > f->max)) return r;
@@ -79,10 +77,10 @@ static double round_e4b15(double v) {
 
 double scalar_round(DType t, double v) {
   switch (t) {
-  case DT_F64: return v;
-  case DT_F32: return (double)(float)v;
-  case DT_F8E4B15: return round_e4b15(v);
-  default: return round_even(&formats[t], v);
+    case DT_F64: return v;
+    case DT_F32: return (double)(float)v;
+    case DT_F8E4B15: return round_e4b15(v);
+    default: return round_even(&formats[t], v);
   }
 }
 
@@ -165,25 +163,25 @@ Scalar scalar_load(DType t, const void *p) {
   uint32_t u32_;
   uint64_t u64_;
   switch (t) {
-  case DT_I1: return (Scalar){.i = READ(u8) != 0};
-  case DT_I8: return (Scalar){.i = (int8_t)READ(u8)};
-  case DT_I16: return (Scalar){.i = (int16_t)READ(u16)};
-  case DT_I32: return (Scalar){.i = (int32_t)READ(u32)};
-  case DT_U8: return (Scalar){.i = READ(u8)};
-  case DT_U16: return (Scalar){.i = READ(u16)};
-  case DT_U32: return (Scalar){.i = READ(u32)};
-  case DT_I64:
-  case DT_U64:
-  case DT_PTR: return (Scalar){.i = (int64_t)READ(u64)};
-  case DT_F8E5: return (Scalar){.f = narrow_of(&formats[t], 5, true, READ(u8))};
-  case DT_F8E4NV: return (Scalar){.f = e4nv_of(READ(u8))};
-  case DT_F8E4B15: return (Scalar){.f = narrow_of(&formats[t], 4, false, READ(u8))};
-  case DT_F16: return (Scalar){.f = narrow_of(&formats[t], 5, true, READ(u16))};
-  case DT_BF16: return (Scalar){.f = f32_of((uint32_t)READ(u16) << 16)};
-  case DT_F32: return (Scalar){.f = f32_of(READ(u32))};
-  case DT_F64: return (Scalar){.f = double_of(READ(u64))};
-  case DT_NONE:
-  case DT_COUNT: break;
+    case DT_I1: return (Scalar){.i = READ(u8) != 0};
+    case DT_I8: return (Scalar){.i = (int8_t)READ(u8)};
+    case DT_I16: return (Scalar){.i = (int16_t)READ(u16)};
+    case DT_I32: return (Scalar){.i = (int32_t)READ(u32)};
+    case DT_U8: return (Scalar){.i = READ(u8)};
+    case DT_U16: return (Scalar){.i = READ(u16)};
+    case DT_U32: return (Scalar){.i = READ(u32)};
+    case DT_I64:
+    case DT_U64:
+    case DT_PTR: return (Scalar){.i = (int64_t)READ(u64)};
+    case DT_F8E5: return (Scalar){.f = narrow_of(&formats[t], 5, true, READ(u8))};
+    case DT_F8E4NV: return (Scalar){.f = e4nv_of(READ(u8))};
+    case DT_F8E4B15: return (Scalar){.f = narrow_of(&formats[t], 4, false, READ(u8))};
+    case DT_F16: return (Scalar){.f = narrow_of(&formats[t], 5, true, READ(u16))};
+    case DT_BF16: return (Scalar){.f = f32_of((uint32_t)READ(u16) << 16)};
+    case DT_F32: return (Scalar){.f = f32_of(READ(u32))};
+    case DT_F64: return (Scalar){.f = double_of(READ(u64))};
+    case DT_NONE:
+    case DT_COUNT: break;
   }
   BUG("scalar_load of dtype %d", t);
 }
@@ -196,22 +194,54 @@ static uint32_t bf16_bits(double v) {
 
 static uint64_t float_bits(DType t, double v) {
   switch (t) {
-  case DT_F8E5: return narrow_bits(&formats[t], 5, v);
-  case DT_F8E4NV: return e4nv_bits(v);
-  case DT_F8E4B15: return narrow_bits(&formats[t], 4, v);
-  case DT_F16: return narrow_bits(&formats[t], 5, v);
-  case DT_BF16: return bf16_bits(v);
-  case DT_F32: return f32_bits(v);
-  default: return bits_of(v);
+    case DT_F8E5: return narrow_bits(&formats[t], 5, v);
+    case DT_F8E4NV: return e4nv_bits(v);
+    case DT_F8E4B15: return narrow_bits(&formats[t], 4, v);
+    case DT_F16: return narrow_bits(&formats[t], 5, v);
+    case DT_BF16: return bf16_bits(v);
+    case DT_F32: return f32_bits(v);
+    default: return bits_of(v);
   }
 }
 
 void scalar_store(DType t, Scalar v, void *p) {
   uint64_t u = dtype_is_float(t) ? float_bits(t, v.f) : t == DT_I1 ? v.i & 1 : (uint64_t)v.i;
   switch (dtype_bytes(t)) { /* little-endian: the low bytes come first */
-  case 1: memcpy(p, &u, 1); break;
-  case 2: memcpy(p, &u, 2); break;
-  case 4: memcpy(p, &u, 4); break;
-  default: memcpy(p, &u, 8); break;
+    case 1: memcpy(p, &u, 1); break;
+    case 2: memcpy(p, &u, 2); break;
+    case 4: memcpy(p, &u, 4); break;
+    default: memcpy(p, &u, 8); break;
   }
+}
+
+/* The common dtypes have loops of their own. */
+void scalar_load_all(DType t, size_t n, const void *p, Scalar *out) {
+  const uint8_t *at = p;
+  unsigned bytes = dtype_bytes(t);
+  if (t == DT_F32)
+    for (size_t i = 0; i < n; i++, at += 4) {
+      uint32_t u;
+      memcpy(&u, at, sizeof u);
+      out[i].f = f32_of(u);
+    }
+  else if (t == DT_I32)
+    for (size_t i = 0; i < n; i++, at += 4) {
+      int32_t v;
+      memcpy(&v, at, sizeof v);
+      out[i].i = v;
+    }
+  else
+    for (size_t i = 0; i < n; i++, at += bytes) out[i] = scalar_load(t, at);
+}
+
+void scalar_store_all(DType t, size_t n, const Scalar *x, void *p) {
+  uint8_t *at = p;
+  unsigned bytes = dtype_bytes(t);
+  if (t == DT_F32)
+    for (size_t i = 0; i < n; i++, at += 4) {
+      uint32_t u = f32_bits(x[i].f);
+      memcpy(at, &u, sizeof u);
+    }
+  else
+    for (size_t i = 0; i < n; i++, at += bytes) scalar_store(t, x[i], at);
 }

@@ -67,8 +67,8 @@ typedef struct {
 typedef struct {
   uint64_t program;
   uint32_t clock;
-  uint32_t slot;  /* from 1, given at the first release; 0: none yet, SHADOW_CLOCKS: too many */
-  bool touched;   /* it accessed memory since its clock advanced */
+  uint32_t slot; /* from 1, given at the first release; 0: none yet, SHADOW_CLOCKS: too many */
+  bool touched;  /* it accessed memory since its clock advanced */
   Clock knows;
 } Program;
 
@@ -141,6 +141,13 @@ Cell *shadow_cells(Shadow *s, uint64_t addr, unsigned bytes, unsigned *ncells) {
   if (p->shift > shift) split_page(s, p, shift);
   *ncells = bytes >> p->shift;
   return &p->cells[(addr & (PAGE_BYTES - 1)) >> p->shift];
+}
+
+Cell *shadow_cells_run(Shadow *s, uint64_t addr, unsigned bytes, uint32_t n, unsigned *ncells,
+                       uint32_t *nelems) {
+  uint32_t fit = (uint32_t)((PAGE_BYTES - (addr & (PAGE_BYTES - 1))) / bytes);
+  *nelems = n < fit ? n : fit;
+  return shadow_cells(s, addr, bytes, ncells);
 }
 
 /* ---- programs and their clocks ---- */

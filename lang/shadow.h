@@ -40,6 +40,10 @@ typedef struct Shadow Shadow;
 Shadow *shadow_new(Arena *a);
 /* The cells of an access of `bytes` (1, 2, 4, 8 or 16, and `addr` a multiple of it). */
 Cell *shadow_cells(Shadow *s, uint64_t addr, unsigned bytes, unsigned *ncells);
+/* The same for the first of `n` such accesses in a row; *nelems is how many of them lie in its
+ * page, so that their cells follow on. */
+Cell *shadow_cells_run(Shadow *s, uint64_t addr, unsigned bytes, uint32_t n, unsigned *ncells,
+                       uint32_t *nelems);
 uint32_t shadow_event(Shadow *s, const Access *who);
 const Event *shadow_get(const Shadow *s, uint32_t event);
 const Site *shadow_site(const Shadow *s, uint32_t event);

@@ -83,10 +83,10 @@ static void same_ints(const char *name, const int *got, const int *want, size_t 
   check(i == n, name);
   if (i < n) printf("  element %zu is %d, expected %d\n", i, got[i], want[i]);
 }
-#define SAME(name, got, ...)                                                   \
-  do {                                                                         \
-    const int want_[] = {__VA_ARGS__};                                         \
-    same_ints((name), (got), want_, sizeof want_ / sizeof *want_);             \
+#define SAME(name, got, ...)                                       \
+  do {                                                             \
+    const int want_[] = {__VA_ARGS__};                             \
+    same_ints((name), (got), want_, sizeof want_ / sizeof *want_); \
   } while (0)
 
 /* ---- elementwise, memory ---- */
@@ -239,7 +239,7 @@ static void test_shape(void) {
 
 /* ---- control ---- */
 
-#define CONSTS                                                                             \
+#define CONSTS                                                                           \
   "%0 = const {value 0} : i32\n%1 = const {value 1} : i32\n%3 = const {value 3} : i32\n" \
   "%10 = const {value 10} : i32\n%m2 = const {value -2} : i32\n"
 
@@ -304,8 +304,8 @@ static void test_while_if(void) {
 /* ---- reduce, scan, histogram ---- */
 
 /* x -> a*x + b, composed: associative, not commutative. */
-#define COMPOSE                                                                \
-  "(%a: i32, %b: i32, %c: i32, %d: i32) {\n %e = mul %a, %c : i32\n"           \
+#define COMPOSE                                                      \
+  "(%a: i32, %b: i32, %c: i32, %d: i32) {\n %e = mul %a, %c : i32\n" \
   " %f = mul %b, %c : i32\n %g = add %f, %d : i32\n yield %e, %g\n}\n"
 
 static void test_reduce(void) {
@@ -513,8 +513,8 @@ static void test_atomics(void) {
   clean(&m);
 }
 
-#define LOCK                                                                                    \
-  "while {\n %old = atomic_cas %lock, %zero, %one {sem \"acquire\"} : i32\n"                    \
+#define LOCK                                                                 \
+  "while {\n %old = atomic_cas %lock, %zero, %one {sem \"acquire\"} : i32\n" \
   " %taken = eq %old, %one : i1\n condition %taken\n} do { yield }\n"
 
 static void test_lock(void) {
@@ -554,13 +554,13 @@ static void test_ticket(void) {
 }
 
 /* Every program waits for the next one: the first can go on when all have started. */
-#define CHAIN                                                                                  \
-  "%pid = program_id {axis 0} : i32\n%n = num_programs {axis 0} : i32\n"                       \
-  "%0 = const {value 0} : i32\n%1 = const {value 1} : i32\n%next = add %pid, %1 : i32\n"       \
-  "%more = lt %next, %n : i1\n"                                                                \
-  "if %more {\n %q = ptr_add %flag, %next : *i32\n while {\n"                                  \
-  "  %f = atomic_rmw %q, %0 {kind \"add\"} : i32\n  %w = eq %f, %0 : i1\n  condition %w\n"     \
-  " } do { yield }\n yield\n}\n"                                                               \
+#define CHAIN                                                                              \
+  "%pid = program_id {axis 0} : i32\n%n = num_programs {axis 0} : i32\n"                   \
+  "%0 = const {value 0} : i32\n%1 = const {value 1} : i32\n%next = add %pid, %1 : i32\n"   \
+  "%more = lt %next, %n : i1\n"                                                            \
+  "if %more {\n %q = ptr_add %flag, %next : *i32\n while {\n"                              \
+  "  %f = atomic_rmw %q, %0 {kind \"add\"} : i32\n  %w = eq %f, %0 : i1\n  condition %w\n" \
+  " } do { yield }\n yield\n}\n"                                                           \
   "%p = ptr_add %flag, %pid : *i32\n"
 
 static void test_waiting(void) {
@@ -576,8 +576,9 @@ static void test_waiting(void) {
   add_buffer(&l, "stuck", stuck, sizeof stuck, true);
   run(&l, "%flag: *i32", CHAIN "%u = atomic_rmw %p, %0 {kind \"xchg\"} : i32\n");
   check(l.status == -1, "a deadlock stops the launch");
-  finds(&l, "k.tile:10:2: error: deadlock: 7 programs wait, and nothing that they wait for can "
-            "change");
+  finds(&l,
+        "k.tile:10:2: error: "
+        "deadlock: 7 programs wait, and nothing that they wait for can change");
 
   l = launch("a flag that is polled by plain loads", 2);
   INPUT(&l, flag);
@@ -603,9 +604,9 @@ static void test_steps(void) {
 
 /* ---- findings ---- */
 
-#define TAIL                                                                               \
-  "%i = arange {start 0, end 8} : i32[8]\n%k = const {value 6} : i32[8]\n"                 \
-  "%m = lt %i, %k : i1[8]\n%p = splat %x : *f32[8]\n%a = ptr_add %p, %i : *f32[8]\n"       \
+#define TAIL                                                                         \
+  "%i = arange {start 0, end 8} : i32[8]\n%k = const {value 6} : i32[8]\n"           \
+  "%m = lt %i, %k : i1[8]\n%p = splat %x : *f32[8]\n%a = ptr_add %p, %i : *f32[8]\n" \
   "%v = load %a mask %m : f32[8]\n"
 
 static void test_undefined(void) {
@@ -613,10 +614,11 @@ static void test_undefined(void) {
   Launch l = launch("undefined, but not used", 1);
   INPUT(&l, x);
   run(&l, "%x: *f32",
-      TAIL "%z = const {value 0.0} : f32[8]\n%w = add %v, %v : f32[8]\n"
-           "%s = select %m, %w, %z : f32[8]\n%r = reduce %s {axis 0, combine \"add\"} : f32\n"
-           "%big = gt %w, %z : i1[8]\n%n = and %m, %big : i1[8]\nstore %a, %w mask %n\n"
-           "store %x, %r\n");
+      TAIL
+      "%z = const {value 0.0} : f32[8]\n%w = add %v, %v : f32[8]\n"
+      "%s = select %m, %w, %z : f32[8]\n%r = reduce %s {axis 0, combine \"add\"} : f32\n"
+      "%big = gt %w, %z : i1[8]\n%n = and %m, %big : i1[8]\nstore %a, %w mask %n\n"
+      "store %x, %r\n");
   check(x[0] == 12 && x[5] == 2 && x[6] == 1, "masked");
   clean(&l);
 
@@ -637,8 +639,7 @@ static void test_undefined(void) {
 
   l = launch("undefined address", 1);
   INPUT(&l, x);
-  run(&l, "%x: *f32",
-      "%u = undef : i32\n%p = ptr_add %x, %u : *f32\n%v = load %p : f32\n");
+  run(&l, "%x: *f32", "%u = undef : i32\n%p = ptr_add %x, %u : *f32\n%v = load %p : f32\n");
   finds(&l, "error: the address is undefined here");
 }
 
@@ -707,8 +708,9 @@ static void test_bounds(void) {
       "%p = splat %x : *f32[4]\n%a = ptr_add %p, %i : *f32[4]\n%v = load %a : f32[4]\n");
   check(strstr(l.messages, "note: first in program 2, 4 times in all") != NULL, "count");
   check(strstr(l.messages, "hint: a mask such as `offsets < n`") != NULL, "hint");
-  finds(&l, "k.tile:10:6: error: out of bounds: load of 4 bytes at x[8], 0 bytes past the end of "
-            "'x' (8 x 4 bytes)");
+  finds(&l,
+        "k.tile:10:6: error: "
+        "out of bounds: load of 4 bytes at x[8], 0 bytes past the end of 'x' (8 x 4 bytes)");
 }
 
 /* Many programs, each with large tiles, give their storage back. */

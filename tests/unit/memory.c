@@ -75,8 +75,9 @@ static void test_bounds(void) {
   open_case(&c);
   check(get(&c, &c.x[0] + 70, at(&c, 7, 2, 0)) == 0, "a bad read gives zero");
   close_case(&c, "past the end", 1,
-             "k.py:2:1: error: out of bounds: load of 4 bytes at x_ptr[70], 24 bytes past the end "
-             "of 'x_ptr' (64 x 4 bytes)");
+             "k.py:2:1: error: "
+             "out of bounds: load of 4 bytes at x_ptr[70], 24 bytes past the end of 'x_ptr' (64 x "
+             "4 bytes)");
 
   open_case(&c);
   put(&c, &c.x[0] - 2, 1, at(&c, 0, 2, 0));
@@ -104,8 +105,8 @@ static void test_bounds(void) {
   uint64_t wide;
   memory_read(c.memory, addr(c.x) + 4, 8, &wide, at(&c, 0, 2, 0));
   close_case(&c, "misaligned", 1,
-             "error: misaligned: load of 8 bytes at x_ptr + 4 bytes, an address that is no "
-             "multiple of 8");
+             "error: "
+             "misaligned: load of 8 bytes at x_ptr + 4 bytes, an address that is no multiple of 8");
 }
 
 static void test_counts(void) {
@@ -150,9 +151,10 @@ static void test_conflicts(void) {
   open_case(&c);
   put(&c, &c.x[9], 1, at(&c, 3, 1, 0));
   put(&c, &c.x[9], 2, at(&c, 4, 2, 0));
-  close_case(&c, "two writes", 1,
-             "error: conflict: program 4 writes x_ptr[9], which program 3 writes, and nothing "
-             "orders the two");
+  close_case(
+      &c, "two writes", 1,
+      "error: "
+      "conflict: program 4 writes x_ptr[9], which program 3 writes, and nothing orders the two");
 
   open_case(&c);
   put(&c, &c.x[9], 1, at(&c, 3, 1, 0));
@@ -178,8 +180,7 @@ static void test_conflicts(void) {
 
   open_case(&c);
   uint8_t byte = 1;
-  for (unsigned i = 0; i < 8; i++)
-    memory_write(c.memory, addr(c.x) + i, 1, &byte, at(&c, i, 1, 0));
+  for (unsigned i = 0; i < 8; i++) memory_write(c.memory, addr(c.x) + i, 1, &byte, at(&c, i, 1, 0));
   close_case(&c, "bytes of one word", 0, NULL);
 
   open_case(&c);
@@ -208,7 +209,8 @@ static void test_order(void) {
   put(&c, &c.y[0], zero, at(&c, 0, 1, 1));
   memory_sync(c.memory, 0, addr(&c.y[0]), true, true);
   add_one(&c, &c.y[0], 1, true, true);
-  close_case(&c, "a plain write, an atomic", 1, "program 1 updates y_ptr[0], which program 0 writes");
+  close_case(&c, "a plain write, an atomic", 1,
+             "program 1 updates y_ptr[0], which program 0 writes");
 
   open_case(&c); /* 1 wrote before it released; 2 acquired */
   memory_add(c.memory, "z_ptr", 2, &zero, sizeof zero, true);
@@ -288,9 +290,10 @@ static void test_alias(void) {
   memory_add(c.memory, "tail_ptr", 2, c.x + 4, 16, true);
   get(&c, &c.x[4], at(&c, 0, 1, 0));
   put(&c, &c.x[4], 1, at(&c, 0, 2, 2));
-  close_case(&c, "a read, a write through another base", 1,
-             "error: overlapping arguments: this store reaches tail_ptr[0] by way of 'tail_ptr', "
-             "and 'x_ptr' reaches the same byte");
+  close_case(
+      &c, "a read, a write through another base", 1,
+      "error: "
+      "overlapping arguments: this store reaches tail_ptr[0], which is a part of 'x_ptr' too");
 
   open_case(&c);
   memory_add(c.memory, "tail_ptr", 2, c.x + 4, 16, true);

@@ -42,9 +42,7 @@ static Wide residue(DType t, Wide v) {
 static Wide int_value(DType t, Scalar x) {
   return dtype_is_signed(t) ? (Wide)x.i : (Wide)(uint64_t)x.i;
 }
-static Wide bits_value(DType t, Wide v) {
-  return v < 0 ? v + ((Wide)1 << dtype_bits(t)) : v;
-}
+static Wide bits_value(DType t, Wide v) { return v < 0 ? v + ((Wide)1 << dtype_bits(t)) : v; }
 
 static Wide ref_div(DType t, Wide a, Wide b) { return residue(t, b ? a / b : -1); }
 static Wide ref_rem(DType t, Wide a, Wide b) { return residue(t, b ? a % b : a); }
@@ -92,12 +90,12 @@ static Wide ref_count(TileCode op, DType t, Wide a) {
 
 static bool ref_compare(TileCode op, long double a, long double b) {
   switch (op) {
-  case TILE_LT: return a < b;
-  case TILE_LE: return a <= b;
-  case TILE_GT: return a > b;
-  case TILE_GE: return a >= b;
-  case TILE_EQ: return a == b;
-  default: return a != b;
+    case TILE_LT: return a < b;
+    case TILE_LE: return a <= b;
+    case TILE_GT: return a > b;
+    case TILE_GE: return a >= b;
+    case TILE_EQ: return a == b;
+    default: return a != b;
   }
 }
 _Static_assert(TILE_NE - TILE_LT == 5 && TILE_TANH - TILE_RSQRT == 5 &&
@@ -107,21 +105,26 @@ static bool is_compare(TileCode op) { return op >= TILE_LT && op <= TILE_NE; }
 
 static Wide ref_int(TileCode op, DType t, Wide a, Wide b) {
   switch (op) {
-  case TILE_ADD: return residue(t, a + b);
-  case TILE_SUB: return residue(t, a - b);
-  case TILE_MUL: return residue(t, residue(DT_I64, a) * residue(DT_I64, b));
-  case TILE_DIV: return ref_div(t, a, b);
-  case TILE_REM: return ref_rem(t, a, b);
-  case TILE_MULHI: return ref_mulhi(t, a, b);
-  case TILE_NEG: return residue(t, -a);
-  case TILE_ABS: return residue(t, a < 0 ? -a : a);
-  case TILE_MIN: return a < b ? a : b;
-  case TILE_MAX: return a < b ? b : a;
-  case TILE_SHL: return ref_shl(t, a, b);
-  case TILE_SHR: return ref_shr(t, a, b);
-  case TILE_POPC: case TILE_CLZ: case TILE_BREV: return ref_count(op, t, a);
-  case TILE_AND: case TILE_OR: case TILE_XOR: case TILE_NOT: return ref_bits(op, t, a, b);
-  default: return ref_compare(op, a, b);
+    case TILE_ADD: return residue(t, a + b);
+    case TILE_SUB: return residue(t, a - b);
+    case TILE_MUL: return residue(t, residue(DT_I64, a) * residue(DT_I64, b));
+    case TILE_DIV: return ref_div(t, a, b);
+    case TILE_REM: return ref_rem(t, a, b);
+    case TILE_MULHI: return ref_mulhi(t, a, b);
+    case TILE_NEG: return residue(t, -a);
+    case TILE_ABS: return residue(t, a < 0 ? -a : a);
+    case TILE_MIN: return a < b ? a : b;
+    case TILE_MAX: return a < b ? b : a;
+    case TILE_SHL: return ref_shl(t, a, b);
+    case TILE_SHR: return ref_shr(t, a, b);
+    case TILE_POPC:
+    case TILE_CLZ:
+    case TILE_BREV: return ref_count(op, t, a);
+    case TILE_AND:
+    case TILE_OR:
+    case TILE_XOR:
+    case TILE_NOT: return ref_bits(op, t, a, b);
+    default: return ref_compare(op, a, b);
   }
 }
 
@@ -173,11 +176,11 @@ typedef struct {
 
 static Shape shape_of(DType t) {
   switch (t) {
-  case DT_F8E5: return (Shape){5, 2, 15, true, true};
-  case DT_F8E4NV: return (Shape){4, 3, 7, false, true};
-  case DT_F8E4B15: return (Shape){4, 3, 15, false, true};
-  case DT_F16: return (Shape){5, 10, 15, true, false};
-  default: return (Shape){8, 7, 127, true, false};
+    case DT_F8E5: return (Shape){5, 2, 15, true, true};
+    case DT_F8E4NV: return (Shape){4, 3, 7, false, true};
+    case DT_F8E4B15: return (Shape){4, 3, 15, false, true};
+    case DT_F16: return (Shape){5, 10, 15, true, false};
+    default: return (Shape){8, 7, 127, true, false};
   }
 }
 
@@ -242,40 +245,44 @@ static long double ref_float(TileCode op, DType t, long double a, long double b)
   (void)t;
   bool nan = a != a || b != b;
   switch (op) {
-  case TILE_ADD: return a + b;
-  case TILE_SUB: return a - b;
-  case TILE_MUL: return a * b;
-  case TILE_DIV: case TILE_DIV_RN: return a / b;
-  case TILE_REM: return fmodl(a, b);
-  case TILE_NEG: return -a;
-  case TILE_ABS: return fabsl(a);
-  case TILE_MIN: return ref_min(a, b);
-  case TILE_MAX: return -ref_min(-a, -b);
-  case TILE_MIN_NAN: return nan ? NAN : ref_min(a, b);
-  case TILE_MAX_NAN: return nan ? NAN : -ref_min(-a, -b);
-  case TILE_SQRT: case TILE_SQRT_RN: return sqrtl(a);
-  case TILE_RSQRT: return 1 / sqrtl(a);
-  case TILE_EXP2: return exp2l(a);
-  case TILE_LOG2: return log2l(a);
-  case TILE_SIN: return sinl(a);
-  case TILE_COS: return cosl(a);
-  case TILE_TANH: return tanhl(a);
-  case TILE_FLOOR: return floorl(a);
-  case TILE_CEIL: return ceill(a);
-  case TILE_TRUNC: return truncl(a);
-  default: return rintl(a);
+    case TILE_ADD: return a + b;
+    case TILE_SUB: return a - b;
+    case TILE_MUL: return a * b;
+    case TILE_DIV:
+    case TILE_DIV_RN: return a / b;
+    case TILE_REM: return fmodl(a, b);
+    case TILE_NEG: return -a;
+    case TILE_ABS: return fabsl(a);
+    case TILE_MIN: return ref_min(a, b);
+    case TILE_MAX: return -ref_min(-a, -b);
+    case TILE_MIN_NAN: return nan ? NAN : ref_min(a, b);
+    case TILE_MAX_NAN: return nan ? NAN : -ref_min(-a, -b);
+    case TILE_SQRT:
+    case TILE_SQRT_RN: return sqrtl(a);
+    case TILE_RSQRT: return 1 / sqrtl(a);
+    case TILE_EXP2: return exp2l(a);
+    case TILE_LOG2: return log2l(a);
+    case TILE_SIN: return sinl(a);
+    case TILE_COS: return cosl(a);
+    case TILE_TANH: return tanhl(a);
+    case TILE_FLOOR: return floorl(a);
+    case TILE_CEIL: return ceill(a);
+    case TILE_TRUNC: return truncl(a);
+    default: return rintl(a);
   }
 }
 
 /* f64 has no wider reference that rounds once; the operations themselves are the hardware's. */
 static double ref_f64(TileCode op, double a, double b) {
   switch (op) {
-  case TILE_ADD: return a + b;
-  case TILE_SUB: return a - b;
-  case TILE_MUL: return a * b;
-  case TILE_DIV: case TILE_DIV_RN: return a / b;
-  case TILE_SQRT: case TILE_SQRT_RN: return sqrt(a);
-  default: return (double)ref_float(op, DT_F64, a, b);
+    case TILE_ADD: return a + b;
+    case TILE_SUB: return a - b;
+    case TILE_MUL: return a * b;
+    case TILE_DIV:
+    case TILE_DIV_RN: return a / b;
+    case TILE_SQRT:
+    case TILE_SQRT_RN: return sqrt(a);
+    default: return (double)ref_float(op, DT_F64, a, b);
   }
 }
 
@@ -291,9 +298,9 @@ static bool close_float(DType t, double got, double want) {
 }
 
 static uint32_t float_samples(DType t, Scalar *out) {
-  static const double base[] = {0, -0.0, 1, -1, 0.5, 1.5, 2.5, -2.5, 3, 10, 448, 0x1p-24, 0x1p-126,
-                                0x1p-149, 65504, 0x1p127, 1e30, -1e30, 0.1, 3.14159, INFINITY,
-                                -INFINITY, NAN};
+  static const double base[] = {0,    -0.0,  1,   -1,      0.5,      1.5,       2.5,   -2.5,
+                                3,    10,    448, 0x1p-24, 0x1p-126, 0x1p-149,  65504, 0x1p127,
+                                1e30, -1e30, 0.1, 3.14159, INFINITY, -INFINITY, NAN};
   uint32_t n = 0;
   for (size_t i = 0; i < sizeof base / sizeof *base; i++) out[n++].f = ref_round(t, base[i]);
   for (unsigned i = 0; dtype_bits(t) == 8 && i < 256; i++) out[n++].f = (double)decode(t, i);
@@ -305,9 +312,7 @@ static uint32_t float_samples(DType t, Scalar *out) {
   return n;
 }
 
-static bool is_library(TileCode op) {
-  return op >= TILE_RSQRT && op <= TILE_TANH;
-}
+static bool is_library(TileCode op) { return op >= TILE_RSQRT && op <= TILE_TANH; }
 
 /* These give one of the operands, up to its sign: infinity of f8e5 stays. */
 static bool is_exact(TileCode op) { return op >= TILE_NEG && op <= TILE_MAX_NAN; }
@@ -354,12 +359,12 @@ static void check_float_compare(TileCode op, DType t) {
 
 static bool takes(TileCode op, DType t) {
   const char *doc = tile_op_doc(op);
-  static const TileCode floats[] = {TILE_DIV_RN, TILE_MIN_NAN, TILE_MAX_NAN, TILE_SQRT,
-                                    TILE_SQRT_RN, TILE_RSQRT, TILE_EXP2, TILE_LOG2, TILE_SIN,
-                                    TILE_COS, TILE_TANH, TILE_FLOOR, TILE_CEIL, TILE_TRUNC,
-                                    TILE_RINT};
-  static const TileCode ints[] = {TILE_MULHI, TILE_AND, TILE_OR, TILE_XOR, TILE_NOT, TILE_SHL,
-                                  TILE_SHR, TILE_POPC, TILE_CLZ, TILE_BREV};
+  static const TileCode floats[] = {TILE_DIV_RN,  TILE_MIN_NAN, TILE_MAX_NAN, TILE_SQRT,
+                                    TILE_SQRT_RN, TILE_RSQRT,   TILE_EXP2,    TILE_LOG2,
+                                    TILE_SIN,     TILE_COS,     TILE_TANH,    TILE_FLOOR,
+                                    TILE_CEIL,    TILE_TRUNC,   TILE_RINT};
+  static const TileCode ints[] = {TILE_MULHI, TILE_AND, TILE_OR,   TILE_XOR, TILE_NOT,
+                                  TILE_SHL,   TILE_SHR, TILE_POPC, TILE_CLZ, TILE_BREV};
   for (size_t i = 0; i < sizeof floats / sizeof *floats; i++)
     if (op == floats[i]) return dtype_is_float(t);
   for (size_t i = 0; i < sizeof ints / sizeof *ints; i++)
@@ -457,13 +462,13 @@ static void check_bits(DType t) {
     ok &= out == in;
     ok &= !isfinite(v.f) || same_float(scalar_round(t, v.f), v.f);
   }
-  verdict(ok, arena_printf(arena_new(), "bits of %s", dtype_name(t)));
+  verdict(ok, dtype_name(t));
 }
 
 static void check_bitcasts(void) {
   static const struct {
     DType a, b;
-  } pairs[] = {{DT_I32, DT_F32}, {DT_U32, DT_F32}, {DT_I64, DT_F64}, {DT_I16, DT_F16},
+  } pairs[] = {{DT_I32, DT_F32},  {DT_U32, DT_F32}, {DT_I64, DT_F64}, {DT_I16, DT_F16},
                {DT_U16, DT_BF16}, {DT_U8, DT_F8E5}, {DT_U64, DT_PTR}, {DT_I32, DT_U32}};
   for (size_t k = 0; k < sizeof pairs / sizeof *pairs; k++) {
     Scalar s[MANY];
@@ -510,11 +515,11 @@ static void check_by_hand(void) {
     DType t;
     double in, out;
   } rounds[] = {
-      {DT_F8E4NV, 460, 448}, {DT_F8E4NV, 1e9, 448}, {DT_F8E4NV, -INFINITY, -448},
-      {DT_F8E5, 61440, 57344}, {DT_F8E5, INFINITY, 57344}, {DT_F8E4B15, 3, 1.75},
-      {DT_F8E4B15, 0x1.1p0, 0x1.2p0}, {DT_F16, 65519, 65504}, {DT_F16, 65520, INFINITY},
-      {DT_F16, 0x1p-25, 0}, {DT_F16, 0x1.8p-25, 0x1p-24}, {DT_BF16, 0x1.01p0, 1},
-      {DT_BF16, 0x1.03p0, 0x1.04p0}, {DT_F32, 16777217, 16777216}, {DT_F16, -1e-30, -0.0},
+      {DT_F8E4NV, 460, 448},          {DT_F8E4NV, 1e9, 448},        {DT_F8E4NV, -INFINITY, -448},
+      {DT_F8E5, 61440, 57344},        {DT_F8E5, INFINITY, 57344},   {DT_F8E4B15, 3, 1.75},
+      {DT_F8E4B15, 0x1.1p0, 0x1.2p0}, {DT_F16, 65519, 65504},       {DT_F16, 65520, INFINITY},
+      {DT_F16, 0x1p-25, 0},           {DT_F16, 0x1.8p-25, 0x1p-24}, {DT_BF16, 0x1.01p0, 1},
+      {DT_BF16, 0x1.03p0, 0x1.04p0},  {DT_F32, 16777217, 16777216}, {DT_F16, -1e-30, -0.0},
   };
   for (size_t i = 0; i < sizeof rounds / sizeof *rounds; i++)
     verdict(same_float(scalar_round(rounds[i].t, rounds[i].in), rounds[i].out), "round by hand");
