@@ -75,9 +75,11 @@ static void read_number(Reader *r) {
 static void read_call(Reader *r, IntCode op) {
   read_expr(r);
   expect(r, ",", "a comma is missing");
-  read_expr(r);
+  do {
+    read_expr(r);
+    push(r, op, 0);
+  } while (op != I_CDIV && !r->failed && accept(r, ","));
   expect(r, ")", "a closing parenthesis is missing");
-  push(r, op, 0);
 }
 
 static void unknown_name(Reader *r, const char *start, size_t len) {

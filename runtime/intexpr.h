@@ -2,7 +2,7 @@
  *
  *   e := cmp {"and" cmp};  cmp := sum [(== != < <= > >=) sum]
  *   sum := term {(+|-) term};  term := unary {(*|//|%) unary};  unary := [-] atom
- *   atom := number | name | ( e ) | cdiv(e, e) | min(e, e) | max(e, e)
+ *   atom := number | name | ( e ) | cdiv(e, e) | min(e, e ...) | max(e, e ...)
  *
  * // and % are Python's (towards minus infinity).  All is done in 64 bits; a result that does not
  * fit, or a division by zero, is an error.  The compiled form is postfix code. */

@@ -1,0 +1,416 @@
+/* The runtime's own parts: expressions, images as bytes, values, NumPy files, the cache. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "lang/interp.h"
+#include "runtime/cache.h"
+#include "runtime/image.h"
+#include "runtime/random.h"
+#include "runtime/tool.h"
+#include "runtime/value.h"
+
+static int passed, failed;
+
+static void check(bool ok, const char *name) {
+  if (ok) passed++;
+  else failed++, printf("FAIL %s (last message: %s)\n", name, nereid_error_message());
+}
+
+static void check_error(int got, int code, const char *words, const char *name) {
+  check(got == code && strstr(nereid_error_message(), words), name);
+}
+
+/* ---- expressions ---- */
+
+static void expect(const char *text, int64_t want) {
+  nereid_binding names[] = {{"n", 1000}, {"BLOCK", 128}, {"m", -7}};
+  int64_t got;
+  check(!nereid_expr_eval(&got, text, names, 3) && got == want, text);
+}
+
+static void refuse(const char *text, const char *words) {
+  nereid_binding names[] = {{"n", 1000}, {"BLOCK", 128}};
+  int64_t got;
+  check_error(nereid_expr_eval(&got, text, names, 2), NEREID_E_USAGE, words, text);
+}
+
+static void test_expressions(void) {
+  expect("cdiv(n, BLOCK)", 8);
+  expect(" 2 + 3*4 - 1 ", 13);
+  expect("(2+3)*4", 20);
+  expect("m // 2", -4);
+  expect("m % 3", 2);
+  expect("cdiv(m, 2)", -3);
+  expect("-m - -2", 9);
+  expect("min(n, 10, 3) + 0", 0 + 3);
+}
+
+static void test_expressions_more(void) {
+  expect("max(n, BLOCK)*min(2, 3)", 2000);
+  expect("n % 8 == 0 and m < 0", 1);
+  expect("n != 1000", 0);
+  refuse("n + ", "a number or a name is missing at column 5");
+  refuse("n / 2", "write // for whole division");
+  refuse("nn", "unknown name nn (did you mean n?)");
+  refuse("(n", "a closing parenthesis is missing");
+  refuse("cdiv(n)", "a comma is missing");
+  refuse("n n", "it should end there");
+  refuse("1.5", "only whole numbers are known");
+  refuse("99999999999999999999", "the number is too large");
+  refuse("n // 0", "divides by zero or does not fit 64 bits");
+  refuse("9223372036854775807 + 1", "divides by zero or does not fit 64 bits");
+  char deep[400];
+  memset(deep, '(', 399);
+  deep[399] = 0;
+  refuse(deep, "it nests too deeply");
+}
+
+/* ---- images ---- */
+
+static nereid_image *make_image(void) {
+  ImageParam params[] = {{"x ptr\n", type_ptr(DT_BF16), true}, {"n", type_scalar(DT_I64), false}};
+  IntExpr guards[] = {{"n % 16 == 0", NULL, 0}};
+  ImageSlot slots[] = {{SLOT_ARG, 1, {0}}, {SLOT_SCRATCH, 0, {"4 * grid_x", NULL, 0}}};
+  ImageVariant v = {.target = "cpu", .entry = "k", .file = "k.tile", .kind = NEREID_C,
+                    .code = "a\nb\0c", .size = 5, .threads = 1, .shared = 99, .guards = guards,
+                    .nguards = 1, .slots = slots, .nslots = 2, .has_grid = true,
+                    .grid = {{"min(grid_x, processors)", NULL, 0}, {"1", NULL, 0}, {"1", NULL, 0}}};
+  nereid_image *image;
+  if (image_new(&image, "k", params, 2) || image_add_variant(image, &v, true)) abort();
+  return image;
+}
+
+/* Damaged bytes are refused or, where the hash is made right again, read without harm. */
+static void test_damage(const char *data, size_t size) {
+  nereid_image *image;
+  char *copy = malloc(size);
+  int refused = 0, cuts = 0;
+  for (size_t i = 0; i < size; i++) {
+    memcpy(copy, data, size);
+    copy[i] ^= 1;
+    refused += nereid_image_from_bytes(&image, copy, size) == NEREID_E_FILE;
+    cuts += nereid_image_from_bytes(&image, data, i) == NEREID_E_FILE;
+  }
+  check(refused == (int)size, "a flipped bit is noticed");
+  check(cuts == (int)size, "a truncated image is noticed");
+  free(copy);
+}
+
+static void test_images(void) {
+  nereid_image *image = make_image(), *again, *other = make_image();
+  char *data, *data2;
+  size_t size, size2;
+  check(!nereid_image_bytes(&data, &size, image), "image to bytes");
+  check(!nereid_image_from_bytes(&again, data, size), "bytes to image");
+  check(!nereid_image_bytes(&data2, &size2, again) && size == size2 && !memcmp(data, data2, size),
+        "the same bytes again");
+  check(!nereid_image_add(again, other) && nereid_image_nvariants(again) == 2, "joined images");
+  test_damage(data, size);
+  nereid_image_param p;
+  nereid_variant v;
+  check(!nereid_image_get_param(&p, again, 0) && p.is_pointer && p.written &&
+            !strcmp(p.type, "*bf16") && nereid_image_find_param(again, "n") == 1 &&
+            nereid_image_find_param(again, "m") == -1,
+        "parameters");
+  check(!nereid_image_get_variant(&v, again, 1) && v.size == 5 && v.shared_bytes == 99 &&
+            !memcmp(v.code, "a\nb\0c", 5) && !strcmp(nereid_image_guard(again, 1, 0), "n % 16 == 0"),
+        "variants");
+  check_error(nereid_image_get_variant(&v, again, 2), NEREID_E_USAGE,
+              "there is no variant number 2 of kernel k", "no such variant");
+  check_error(nereid_image_load(&other, "/no/such/image"), NEREID_E_FILE,
+              "can't open /no/such/image", "no such image");
+  nereid_text_free(data);
+  nereid_text_free(data2);
+  nereid_image_free(image);
+  nereid_image_free(again);
+}
+
+static void test_joining(void) {
+  nereid_image *a = make_image(), *b;
+  ImageParam params[1] = {{"x", type_ptr(DT_F32), false}};
+  ImageParam *many = calloc(IMAGE_MAX_PARAMS + 1, sizeof *many);
+  if (image_new(&b, "b", params, 1)) abort();
+  check_error(nereid_image_add(a, b), NEREID_E_USAGE,
+              "images of k and b can't be joined: their parameters differ", "other parameters");
+  nereid_image_free(b);
+  check_error(image_new(&b, "b", many, IMAGE_MAX_PARAMS + 1), NEREID_E_KERNEL,
+              "the kernel has 1025 run-time parameters; at most 1024 are possible", "many");
+  free(many);
+  nereid_image_free(a);
+}
+
+/* ---- values ---- */
+
+static void expect_type(const char *text, const char *want) {
+  nereid_value *v;
+  char type[64] = "";
+  bool ok = !nereid_value_parse(&v, text) && !nereid_value_type(type, sizeof type, v, 1) &&
+            !strcmp(type, want);
+  check(ok, text);
+  nereid_value_free(v);
+}
+
+static void refuse_value(const char *text, int code, const char *words) {
+  nereid_value *v;
+  check_error(nereid_value_parse(&v, text), code, words, text);
+}
+
+static void test_numbers(void) {
+  expect_type("12", "i32");
+  expect_type("1", "i32:1");
+  expect_type("-32", "i32:16");
+  expect_type("0x10", "i32:16");
+  expect_type("2147483648", "i64:16");
+  expect_type("18446744073709551615", "u64");
+  expect_type("1.5", "f32");
+  expect_type("1e-6:fp64", "f64");
+  expect_type("3:u8", "u8");
+  expect_type("1:fp16", "f16");
+  expect_type("true", "i1");
+  expect_type("none", "none");
+  expect_type("zeros:f32[4]", "*f32:16");
+  expect_type("randint:int64[2, 2]:0:9:1", "*i64:16");
+  refuse_value("x", NEREID_E_USAGE, "value `x`: it is neither a number nor an array");
+  refuse_value("1:f31", NEREID_E_USAGE, "the dtype is unknown");
+  refuse_value("300:u8", NEREID_E_USAGE, "the number 300 does not fit u8");
+  refuse_value("1.5:i32", NEREID_E_USAGE, "the number 1.5 does not fit i32");
+  refuse_value("zeros:f32", NEREID_E_USAGE, "the shape is missing");
+  refuse_value("zeros:f32[a]", NEREID_E_USAGE, "the shape should be numbers");
+  refuse_value("zeros:f32[-1]", NEREID_E_USAGE, "the shape should be numbers");
+  refuse_value("zeros:f32[4]:1", NEREID_E_USAGE, "nothing may follow the shape");
+  refuse_value("rand:i32[4]", NEREID_E_USAGE, "only floats are drawn so");
+  refuse_value("randint:i32[4]:5:5:0", NEREID_E_USAGE, "LO should be below HI");
+  refuse_value("randint:u8[4]:0:300:0", NEREID_E_USAGE, "LO and HI do not fit the dtype");
+  refuse_value("zeros:f32[99999999999,99999999999]", NEREID_E_MEMORY, "the array is too large");
+  nereid_value *v;
+  nereid_tensor t;
+  if (nereid_value_parse(&v, "5")) abort();
+  check_error(nereid_value_tensor(&t, v), NEREID_E_USAGE, "the value is no array", "no tensor");
+  check(!nereid_value_cast(v, "i64") && !strcmp(nereid_value_dtype(v), "i64"), "cast");
+  check_error(nereid_value_cast(v, "foo"), NEREID_E_USAGE, "no number that could become foo", "foo");
+  nereid_value_free(v);
+  char type[8];
+  if (nereid_value_parse(&v, "&x")) abort();
+  check_error(nereid_value_type(type, 8, v, 1), NEREID_E_USAGE, "has that one's type", "alias");
+  nereid_value_free(v);
+}
+
+/* Philox's known answers, and what is promised of drawn arrays. */
+static void test_random(void) {
+  uint32_t w[4];
+  random_philox(w, 0, 0);
+  check(w[0] == 0x6627e8d5 && w[1] == 0xe169c58d && w[2] == 0xbc57ac4c && w[3] == 0x9b00dbd8,
+        "philox of zeros");
+  nereid_value *a, *b;
+  if (nereid_value_parse(&a, "randn:f32[300000]:7") || nereid_value_parse(&b, "randn:f64[10]:7"))
+    abort();
+  double sum = 0, squares = 0;
+  for (int i = 0; i < 300000; i++) {
+    double x = nereid_value_element(a, i);
+    sum += x, squares += x * x;
+  }
+  check(fabs(sum / 3e5) < 0.01 && fabs(squares / 3e5 - 1) < 0.01, "randn's moments");
+  check((float)nereid_value_element(b, 9) == nereid_value_element(a, 9), "randn by index and seed");
+  nereid_value_free(a);
+  nereid_value_free(b);
+  if (nereid_value_parse(&a, "rand:bf16[100000]") ||
+      nereid_value_parse(&b, "randint:i8[100000]:-3:4:1"))
+    abort();
+  bool inside = true;
+  for (int i = 0; i < 100000; i++) {
+    double x = nereid_value_element(a, i), y = nereid_value_element(b, i);
+    inside &= x >= 0 && x < 1 && y >= -3 && y < 4 && y == rint(y);
+  }
+  check(inside, "rand and randint stay in their range");
+  nereid_value_free(a);
+  nereid_value_free(b);
+}
+
+/* ---- NumPy files ---- */
+
+static char numpy_path[TOOL_PATH + 64];
+
+/* A file with this header (version 1 unless it is 2) and so many zero bytes behind it. */
+static const char *npy_file(int version, const char *header, size_t bytes) {
+  static char text[TOOL_PATH + 80];
+  FILE *f = fopen(numpy_path, "wb");
+  size_t n = strlen(header);
+  fprintf(f, "\x93NUMPY%c%c%c%c", version, 0, (int)(n & 255), (int)(n >> 8));
+  if (version > 1) fwrite("\0\0", 1, 2, f);
+  fputs(header, f);
+  for (size_t i = 0; i < bytes; i++) fputc(0, f);
+  fclose(f);
+  snprintf(text, sizeof text, "@%s", numpy_path);
+  return text;
+}
+
+static void test_numpy_bad(void) {
+  const int E = NEREID_E_FILE;
+  const char *good = "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }\n";
+  refuse_value(npy_file(1, good, 23), E, "is truncated: its header promises 24 bytes");
+  refuse_value(npy_file(1, good, 25), E, "is not what its header says: 24 bytes");
+  refuse_value(npy_file(4, good, 24), E, "is no NumPy file");
+  refuse_value(npy_file(1, "{'descr': '<f4'}", 0), E, "the NumPy header is malformed");
+  refuse_value(npy_file(1, "{'descr': '<f4', 'fortran_order': False, 'shape': (-1,)}", 4), E,
+               "the NumPy header is malformed");
+  refuse_value(npy_file(1, "{'descr': '>f4', 'fortran_order': False, 'shape': (1,)}", 4), E,
+               "dtype >f4 is big-endian");
+  refuse_value(npy_file(1, "{'descr': '<c8', 'fortran_order': False, 'shape': (1,)}", 8), E,
+               "NumPy dtype <c8 is not supported");
+  refuse_value(npy_file(1, "{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (1,)}", 4),
+               E, "NumPy dtype (structured) is not supported");
+  refuse_value(npy_file(1, "{'descr': '<f4', 'fortran_order': True, 'shape': (2, 3)}", 24), E,
+               "is in Fortran order");
+  refuse_value(npy_file(1,
+                        "{'descr': '<f4', 'fortran_order': False, "
+                        "'shape': (4611686018427387904, 4, 4)}",
+                        24),
+               E, "is truncated");
+  refuse_value("@/no/such.npy", E, "can't open /no/such.npy");
+}
+
+static void test_numpy(void) {
+  nereid_value *v, *w;
+  nereid_tensor t;
+  npy_file(2, "{'shape': (3,), 'fortran_order': True, 'descr': '<i8'}", 24);
+  char text[TOOL_PATH + 80];
+  snprintf(text, sizeof text, "@%s:fp16", numpy_path);
+  check(!nereid_value_parse(&v, text) && !strcmp(nereid_value_dtype(v), "f16"), "converted on load");
+  nereid_value_free(v);
+  if (nereid_value_parse(&v, "randn:bf16[3,5]:1")) abort();
+  check(!nereid_value_save(v, numpy_path), "save");
+  text[strlen(text) - 5] = 0;
+  check(!nereid_value_parse(&w, text) && !strcmp(nereid_value_dtype(w), "f32") &&
+            !nereid_value_tensor(&t, w) && t.ndim == 2 && t.shape[1] == 5 &&
+            nereid_value_element(w, 14) == nereid_value_element(v, 14),
+        "bf16 is widened");
+  nereid_value_free(v);
+  nereid_value_free(w);
+  if (nereid_value_parse(&v, "ones:f32[2]")) abort();
+  check_error(nereid_value_save(v, "/no/such/folder/x.npy"), NEREID_E_FILE,
+              "can't write /no/such/folder/x.npy", "save to nowhere");
+  nereid_value_free(v);
+  if (nereid_value_parse(&v, "randint:i32[4]:1000:1001:0")) abort();
+  if (nereid_value_save(v, numpy_path)) abort();
+  nereid_value_free(v);
+  snprintf(text, sizeof text, "@%s:i8", numpy_path);
+  refuse_value(text, NEREID_E_USAGE, "numbers of dtype i32 do not all fit i8");
+}
+
+/* ---- the cache ---- */
+
+static int notes;
+static char last_note[8192];
+
+static void on_note(void *context, const char *text) {
+  (void)context;
+  notes++;
+  snprintf(last_note, sizeof last_note, "%s", text);
+}
+
+static CacheKey key_of(int i) {
+  KeyMaker *k = cache_key_start();
+  cache_key_add(k, &i, sizeof i);
+  return cache_key_end(k);
+}
+
+static bool holds(Cache *c, int i, const char *want) {
+  CacheKey key = key_of(i);
+  char *data;
+  size_t size;
+  if (!cache_get(c, &key, &data, &size)) return false;
+  bool same = size == strlen(want) && !memcmp(data, want, size);
+  free(data);
+  return same;
+}
+
+static void put(Cache *c, int i, const char *text) {
+  CacheKey key = key_of(i);
+  cache_put(c, &key, text, strlen(text));
+}
+
+static void test_cache(const TempFolder *t) {
+  char folder[TOOL_PATH + 64], path[TOOL_PATH + 128], about[TOOL_PATH + 256];
+  temp_name(folder, sizeof folder, t, "cache");
+  setenv("NEREID_CACHE_DIR", folder, 1);
+  Cache *c = cache_open(on_note, NULL);
+  put(c, 1, "one");
+  check(holds(c, 1, "one") && !holds(c, 2, "two"), "the cache keeps what it is given");
+  cache_close(c);
+  cache_path(path, sizeof path);
+  FILE *f = fopen(path, "r+b");
+  fputs("this is no database", f);
+  fclose(f);
+  c = cache_open(on_note, NULL);
+  check(notes == 1 && strstr(last_note, "is damaged; it was set aside as"), "a damaged cache");
+  put(c, 3, "three");
+  check(holds(c, 3, "three") && !holds(c, 1, "one"), "goes on with a new one");
+  cache_close(c);
+  nereid_cache_describe(about, sizeof about);
+  check(!strcmp(about, path), "where the cache is");
+}
+
+/* Eight processes write and read one database. */
+static void test_cache_shared(void) {
+  enum { PROCESSES = 8, ENTRIES = 20 };
+  int good = 0, status;
+  fflush(stdout);
+  for (int p = 0; p < PROCESSES; p++)
+    if (fork() == 0) {
+      Cache *c = cache_open(NULL, NULL);
+      for (int i = 0; i < ENTRIES; i++) put(c, 100 + i, "shared");
+      bool ok = true;
+      for (int i = 0; i < ENTRIES; i++) ok &= holds(c, 100 + i, "shared");
+      cache_close(c);
+      _exit(ok ? 0 : 1);
+    }
+  while (wait(&status) > 0) good += status == 0;
+  check(good == PROCESSES, "many processes share the cache");
+}
+
+static void test_cache_unusable(const TempFolder *t) {
+  char folder[TOOL_PATH + 64];
+  temp_name(folder, sizeof folder, t, "array.npy"); /* a file, not a folder */
+  setenv("NEREID_CACHE_DIR", folder, 1);
+  notes = 0;
+  Cache *c = cache_open(on_note, NULL);
+  put(c, 1, "one");
+  check(!holds(c, 1, "one") && notes == 1 && strstr(last_note, "can't be used"),
+        "a cache that can't be made");
+  cache_close(c);
+  setenv("NEREID_CACHE_DIR", "", 1);
+  c = cache_open(on_note, NULL);
+  put(c, 1, "one");
+  check(!holds(c, 1, "one") && notes == 1, "a cache that is turned off");
+  cache_close(c);
+}
+
+int main(void) {
+  TempFolder t;
+  char command[TOOL_PATH + 64];
+  if (temp_new(&t)) abort();
+  temp_name(numpy_path, sizeof numpy_path, &t, "array.npy");
+  test_expressions();
+  test_expressions_more();
+  test_images();
+  test_joining();
+  test_numbers();
+  test_random();
+  test_numpy_bad();
+  test_numpy();
+  test_cache(&t);
+  test_cache_shared();
+  test_cache_unusable(&t);
+  temp_name(command, sizeof command, &t, "cache");
+  const char *argv[] = {"/bin/rm", "-rf", command, NULL};
+  char output[256];
+  tool_run(argv, output, sizeof output);
+  temp_free(&t);
+  printf("%d passed, %d failed\n", passed, failed);
+  return failed != 0;
+}
