@@ -6,8 +6,10 @@
  * a ST_SKIPPED node.  A function that is no kernel has its body skipped as well (`body` NULL,
  * `skipped` true) unless it is small enough to parse: host helpers such as `def is_cuda(): return
  * ...` are parsed when their body lies in our subset, and skipped silently when it does not.
- * Syntax errors are reported only inside functions under `jit` and inside statements that the
- * parser understands.
+ * Syntax errors are reported only in kernels, in their decorators, and in imports outside
+ * functions; of what Python checks later, the parser also reports `break` and `continue` outside
+ * loops, targets that can't be assigned to, wrong orders of parameters and arguments, and `await`
+ * and `yield` in kernels.
  *
  * Every node has a span.  Names are interned.  Nodes live in the arena that was given to parse().
  * Lists are NULL-terminated by their counts, never by sentinels.
@@ -204,6 +206,7 @@ Module *parse(Arena *a, Pool *names, Diags *d, uint32_t file);
 
 /* True if `f` is decorated as a kernel: `jit`, `triton.jit`, `jit(...)`, `x.jit(...)`, or any
  * further decorator around it.  (`f = triton.jit(g)` is for sema: the module's assignment.)
+ * `jax.jit`, `numba.jit`, `nb.jit` and `cuda.jit` are other compilers' and don't count.
  * The parser parses in full the body of every function that a `jit(...)` call or decorator of its
  * file names. */
 bool ast_is_jit(const FuncDef *f);

@@ -1,3 +1,4 @@
+# nereid: --emit ast
 @triton.jit
 x = 1
 

@@ -1,3 +1,4 @@
+# nereid: --emit ast
 @jit
 def f(x):
     if x: pass

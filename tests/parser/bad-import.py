@@ -1,3 +1,4 @@
+# nereid: --emit ast
 import triton.language as
 from import x
 from a import (b

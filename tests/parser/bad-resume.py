@@ -1,3 +1,4 @@
+# nereid: --emit ast
 # Every function shows its own error; what follows one is read as usual.
 @triton.jit
 def a(x_ptr, n, BLOCK: tl.constexpr):

@@ -1,3 +1,4 @@
+# nereid: --emit ast
 x = 1
 y = """never closed
 @jit
