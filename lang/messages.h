@@ -330,6 +330,9 @@
 #define E_LOWER_LAYOUT "this layout does not fit: %s"
 #define E_LOWER_SCHEDULE_VALUE "`%%%s` is no tile of the kernel"
 #define E_LOWER_ATOM "there is no atom `%s`"
+#define E_LOWER_SHARED "`%s` needs %lld bytes of shared memory, but %s has %lld for a program"
+#define N_LOWER_BUFFER "buffer @%s takes %lld bytes, at %lld"
+#define H_LOWER_SHARED "use smaller blocks or fewer stages"
 
 /* The reader. */
 #define E_NEST_LAYOUT_TEXT \

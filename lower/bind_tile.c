@@ -50,7 +50,7 @@ void bind_combine(Bind *s, const NestStmt *st, const Ref *acc, const Ref *x) {
     Ref dst = renamed(map, count, o->dsts[0]);
     if (dst.var == o->dsts[0].var) {
       const NestVar *v = o->dsts[0].var;
-      dst = ref_var(bind_var(s, v->name, v->dtype, v->elem, 1, false));
+      dst = ref_var(bind_var(s, v->name, v->dtype, v->elem, 1, acc[0].var->uniform));
       map[count++] = (Renamed){o->dsts[0].var, dst};
     }
     NestStmt *c = nest_stmt(&s->b, o->code, 1, o->nsrcs);
@@ -385,10 +385,12 @@ static int64_t vector_of(const Bind *s, int64_t count, int64_t bytes) {
   return n;
 }
 
-static void fold_warps(Bind *s, Reduction *r) {
+/* Returns true if the results are uniform: read by every thread from one place. */
+static bool fold_warps(Bind *s, Reduction *r) {
   Ref number;
   int warps = axis_warps(s, r, &number, 1);
-  if (warps == 1) return;
+  if (warps == 1) return false;
+  bool uniform = true;
   NestVar *parts[MAX_OPERANDS];
   Affine sub = packed(s, r->kept);
   NestBuffer *buf[MAX_OPERANDS];
@@ -399,6 +401,7 @@ static void fold_warps(Bind *s, Reduction *r) {
     slot[i] = slot_of(s, r, bytes * warps);
     buf[i] = nest_buffer(s->nest, "red", stored(t), slot[i].slots * warps * bytes, 16);
     axis_warps(s, r, &number, bytes);
+    uniform &= !slot[i].base.kind && !r->kept;
     Ref guard = writer_guard(s, r, false), base = sum_of(s, slot[i].base, number);
     NestBuilder outer = bind_open_loops(s, r->kept);
     bind_st_shared(s, ref_sub(r->acc[i], sub), t, buf[i], base, slot[i].bytes, guard);
@@ -408,7 +411,8 @@ static void fold_warps(Bind *s, Reduction *r) {
   for (int i = 0; i < r->n; i++) {
     DType t = r->acc[i]->dtype;
     int64_t bytes = dtype_bytes(t), n = vector_of(s, warps, bytes);
-    parts[i] = bind_var(s, r->acc[i]->name, t, r->acc[i]->elem, (uint32_t)warps, false);
+    parts[i] = bind_var(s, r->acc[i]->name, t, r->acc[i]->elem, (uint32_t)warps, uniform);
+    if (uniform) r->acc[i] = bind_var(s, r->acc[i]->name, t, r->acc[i]->elem, 1, true);
     for (int64_t w = 0; w < warps; w += n) {
       Affine at = affine_const(w * bytes);
       affine_add(&at, &slot[i].bytes);
@@ -430,10 +434,15 @@ static void fold_warps(Bind *s, Reduction *r) {
   }
   bind_combine(s, r->st, acc, x);
   bind_close(s, outer);
+  return uniform;
 }
 
 /* A scalar result is the same in every thread: lane 0's. */
-static void to_scalar(Bind *s, NestVar *dst, NestVar *acc) {
+static void to_scalar(Bind *s, NestVar *dst, NestVar *acc, bool uniform) {
+  if (uniform) {
+    bind_mov(s, ref_var(dst), ref_sub(acc, affine_const(0)), dst->dtype);
+    return;
+  }
   NestStmt *st = nest_stmt(&s->b, NEST_SHFL, 1, 2);
   st->dsts[0] = ref_var(dst);
   st->srcs[0] = ref_sub(acc, affine_const(0));
@@ -452,11 +461,11 @@ void bind_reduce(Bind *s, const NestStmt *st) {
   mask_padding(s, &r, &l);
   fold_registers(s, &r);
   fold_lanes(s, &r);
-  fold_warps(s, &r);
+  bool uniform = fold_warps(s, &r);
   for (int i = 0; i < r.n; i++) {
     NestVar *dst = st->dsts[i].var;
     if (!dst->tile.rank) {
-      to_scalar(s, dst, r.acc[i]);
+      to_scalar(s, dst, r.acc[i], uniform);
       continue;
     }
     /* layout_drop_axis packs the kept registers in the same order as packed() does */

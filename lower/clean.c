@@ -8,6 +8,8 @@ typedef struct {
   uint32_t *defs;   /* by var id: statements that define it */
   uint32_t *inside; /* by var id: of these, inside the loop at hand */
   uint32_t *uses;
+  uint32_t *local;  /* by var id: number of the unroll that has defined it, in hoistable() */
+  uint32_t unrolls;
   bool changed;
 } Clean;
 
@@ -25,7 +27,8 @@ static void count_defs(uint32_t *defs, const NestBlock *b, uint32_t by) {
 /* ---- licm ---- */
 
 static bool fixed(const Clean *s, const Ref *r) {
-  return r->kind != REF_VAR || !s->inside[r->var->id];
+  return r->kind != REF_VAR || !s->inside[r->var->id] ||
+         (s->unrolls && s->local[r->var->id] == s->unrolls);
 }
 
 static bool pure(const NestStmt *st) {
@@ -46,18 +49,21 @@ static bool invariant(const Clean *s, const NestStmt *st, const NestIndex *index
   return true;
 }
 
-static bool hoistable(Clean *s, const NestStmt *st, const NestIndex *index) {
-  if (st->code != NEST_UNROLL) return invariant(s, st, index);
-  bool ok = true;
-  const NestStmt *x = st->regions[0]->first;
-  for (; x && ok; x = x->next) {
-    ok = hoistable(s, x, index);
-    /* what the unroll itself defined counts as fixed for the statements behind it */
-    if (ok && x->ndsts) s->inside[x->dsts[0].var->id]--;
+/* An unroll moves as a whole: what it has defined itself counts as fixed for the rest of it. */
+static bool block_hoistable(Clean *s, const NestBlock *b, const NestIndex *index) {
+  for (const NestStmt *st = b->first; st; st = st->next) {
+    bool ok = st->code == NEST_UNROLL ? block_hoistable(s, st->regions[0], index)
+                                      : invariant(s, st, index);
+    if (!ok) return false;
+    if (st->ndsts) s->local[st->dsts[0].var->id] = s->unrolls;
   }
-  for (const NestStmt *y = st->regions[0]->first; y != x; y = y->next)
-    if (y->ndsts && (ok || y->next != x)) s->inside[y->dsts[0].var->id]++;
-  return ok;
+  return true;
+}
+
+static bool hoistable(Clean *s, const NestStmt *st, const NestIndex *index) {
+  s->unrolls++;
+  return st->code == NEST_UNROLL ? block_hoistable(s, st->regions[0], index)
+                                 : invariant(s, st, index);
 }
 
 static void hoist_from(Clean *s, NestStmt *owner) {
@@ -93,6 +99,7 @@ static Clean begin(Unit *u) {
   s.defs = ARENA_ARRAY(s.scratch, uint32_t, n);
   s.inside = ARENA_ARRAY(s.scratch, uint32_t, n);
   s.uses = ARENA_ARRAY(s.scratch, uint32_t, n);
+  s.local = ARENA_ARRAY(s.scratch, uint32_t, n);
   count_defs(s.defs, u->nest->body, 1);
   return s;
 }
@@ -123,19 +130,26 @@ static bool single(const Clean *c, const Ref *r) {
   return r->kind != REF_VAR || r->var->is_param || c->defs[r->var->id] == 1;
 }
 
-/* A scalar computed once from things that never change. */
+/* Computed once, from things that never change. */
 static bool comparable(const Clean *c, const NestStmt *st) {
+  if (st->code == NEST_UNROLL) {
+    const NestStmt *x = st->regions[0]->first;
+    for (; x; x = x->next)
+      if (!comparable(c, x)) return false;
+    return st->regions[0]->first != NULL;
+  }
   if (st->code == NEST_PID || st->code == NEST_NPROG || st->code == NEST_LANE || st->code == NEST_WARP)
     return c->defs[st->dsts[0].var->id] == 1;
-  if (!pure(st) || st->code != NEST_OP || st->dsts[0].var->count != 1) return false;
-  if (c->defs[st->dsts[0].var->id] != 1 || st->dsts[0].sub.n) return false;
+  if (!pure(st) || c->defs[st->dsts[0].var->id] != 1) return false;
   for (uint32_t i = 0; i < st->nsrcs; i++)
-    if (!single(c, &st->srcs[i]) || st->srcs[i].sub.n) return false;
+    if (!single(c, &st->srcs[i])) return false;
   return true;
 }
 
 static uint32_t hash_stmt(const NestStmt *st) {
   uint32_t h = (uint32_t)st->code * 31 + (uint32_t)st->op * 7 + (uint32_t)st->type;
+  if (st->code == NEST_UNROLL)
+    return (h * 16777619u + hash_stmt(st->regions[0]->first) + (uint32_t)st->index->extent) % BUCKETS;
   for (uint32_t i = 0; i < st->nsrcs; i++) {
     const Ref *r = &st->srcs[i];
     h = h * 16777619u + (r->kind == REF_VAR ? r->var->id : (uint32_t)r->sub.c);
@@ -143,21 +157,70 @@ static uint32_t hash_stmt(const NestStmt *st) {
   return h % BUCKETS;
 }
 
-static bool equal_ref(const Ref *a, const Ref *b) {
-  if (a->kind != b->kind) return false;
-  if (a->kind == REF_VAR && a->var != b->var) return false;
-  if (a->kind == REF_FLOAT && memcmp(&a->f, &b->f, sizeof a->f)) return false;
-  return affine_eq(&a->sub, &b->sub);
+/* Two statements under comparison: the unrolls around them match index for index, and what they
+ * have defined so far matches variable for variable. */
+enum { MAX_PAIRS = 64 };
+typedef struct {
+  const NestIndex *ia[MAX_TERMS], *ib[MAX_TERMS];
+  NestVar *va[MAX_PAIRS], *vb[MAX_PAIRS];
+  int indices, vars;
+} Pairs;
+
+static const NestIndex *other_index(const Pairs *p, const NestIndex *a) {
+  for (int i = 0; i < p->indices; i++)
+    if (p->ia[i] == a) return p->ib[i];
+  return a;
 }
 
-static bool equal_stmt(const NestStmt *a, const NestStmt *b) {
-  if (a->code != b->code || a->op != b->op || a->type != b->type || a->to != b->to ||
-      a->elem != b->elem || a->rtz != b->rtz || a->nsrcs != b->nsrcs)
+static bool equal_affine(const Pairs *p, const Affine *a, const Affine *b) {
+  if (a->c != b->c || a->n != b->n) return false;
+  for (int i = 0; i < a->n; i++) {
+    const NestIndex *want = other_index(p, a->t[i].index);
+    int k = 0;
+    while (k < b->n && b->t[k].index != want) k++;
+    if (k == b->n || a->t[i].coef != b->t[k].coef) return false;
+  }
+  return true;
+}
+
+static bool equal_ref(const Pairs *p, const Ref *a, const Ref *b) {
+  if (a->kind != b->kind) return false;
+  NestVar *want = a->var;
+  for (int i = 0; i < p->vars; i++)
+    if (p->va[i] == a->var) want = p->vb[i];
+  if (a->kind == REF_VAR && want != b->var) return false;
+  if (a->kind == REF_FLOAT && memcmp(&a->f, &b->f, sizeof a->f)) return false;
+  return equal_affine(p, &a->sub, &b->sub);
+}
+
+static bool equal_stmt(Pairs *p, const NestStmt *a, const NestStmt *b);
+
+static bool equal_unroll(Pairs *p, const NestStmt *a, const NestStmt *b) {
+  if (a->index->extent != b->index->extent || p->indices == MAX_TERMS) return false;
+  p->ia[p->indices] = a->index;
+  p->ib[p->indices++] = b->index;
+  const NestStmt *x = a->regions[0]->first, *y = b->regions[0]->first;
+  for (; x && y; x = x->next, y = y->next)
+    if (!equal_stmt(p, x, y)) return false;
+  p->indices--;
+  return !x && !y;
+}
+
+static bool equal_stmt(Pairs *p, const NestStmt *a, const NestStmt *b) {
+  if (a->code != b->code) return false;
+  if (a->code == NEST_UNROLL) return equal_unroll(p, a, b);
+  if (a->op != b->op || a->type != b->type || a->to != b->to || a->elem != b->elem ||
+      a->rtz != b->rtz || a->nsrcs != b->nsrcs || nest_int(a, NA_axis, 0) != nest_int(b, NA_axis, 0) ||
+      nest_int(a, NA_n, 1) != nest_int(b, NA_n, 1))
     return false;
-  if (a->dsts[0].var->uniform != b->dsts[0].var->uniform) return false;
-  if (nest_int(a, NA_axis, 0) != nest_int(b, NA_axis, 0)) return false;
+  const NestVar *u = a->dsts[0].var, *v = b->dsts[0].var;
+  if (u->uniform != v->uniform || u->count != v->count || u->dtype != v->dtype ||
+      p->vars == MAX_PAIRS || !equal_affine(p, &a->dsts[0].sub, &b->dsts[0].sub))
+    return false;
   for (uint32_t i = 0; i < a->nsrcs; i++)
-    if (!equal_ref(&a->srcs[i], &b->srcs[i])) return false;
+    if (!equal_ref(p, &a->srcs[i], &b->srcs[i])) return false;
+  p->va[p->vars] = a->dsts[0].var;
+  p->vb[p->vars++] = b->dsts[0].var;
   return true;
 }
 
@@ -171,6 +234,18 @@ static void rename_stmt(Equal *e, NestStmt *st) {
   rename_ref(e, &st->guard);
 }
 
+static bool join(Equal *e, NestStmt *st, uint32_t h) {
+  for (Seen *s = e->table[h]; s; s = s->next) {
+    Pairs p = {.indices = 0};
+    if (!equal_stmt(&p, s->st, st)) continue;
+    if (st->code != NEST_UNROLL) e->same[st->dsts[0].var->id] = s->st->dsts[0].var;
+    for (int i = 0; i < p.vars; i++) e->same[p.vb[i]->id] = p.va[i];
+    nest_remove(st);
+    return true;
+  }
+  return false;
+}
+
 /* What a block computed is known in the blocks inside it, and forgotten at its end. */
 static void join_block(Equal *e, NestBlock *b) {
   VEC(uint32_t) added = {0};
@@ -182,14 +257,8 @@ static void join_block(Equal *e, NestBlock *b) {
     if (st->code == NEST_WHILE) rename_stmt(e, st);
     if (!comparable(e->c, st)) continue;
     uint32_t h = hash_stmt(st);
-    Seen *s = e->table[h];
-    while (s && !equal_stmt(s->st, st)) s = s->next;
-    if (s) {
-      e->same[st->dsts[0].var->id] = s->st->dsts[0].var;
-      nest_remove(st);
-      continue;
-    }
-    s = ARENA_NEW(e->c->scratch, Seen);
+    if (join(e, st, h)) continue;
+    Seen *s = ARENA_NEW(e->c->scratch, Seen);
     *s = (Seen){e->table[h], st};
     e->table[h] = s;
     vec_push(e->c->scratch, &added, h);
@@ -240,6 +309,33 @@ static void sweep(Clean *s, NestBlock *b) {
   }
 }
 
+static void mark_vars(bool *used, const NestBlock *b) {
+  for (const NestStmt *st = b->first; st; st = st->next) {
+    for (uint32_t i = 0; i < st->ndsts; i++) used[st->dsts[i].var->id] = true;
+    for (uint32_t i = 0; i < st->nsrcs; i++)
+      if (st->srcs[i].kind == REF_VAR) used[st->srcs[i].var->id] = true;
+    for (uint32_t i = 0; i < st->nmems; i++)
+      if (st->mems[i].base.kind == REF_VAR) used[st->mems[i].base.var->id] = true;
+    if (st->guard.kind == REF_VAR) used[st->guard.var->id] = true;
+    for (uint32_t r = 0; r < st->nregions; r++) mark_vars(used, st->regions[r]);
+  }
+}
+
+/* Variables that no statement names lose their declaration; ids stay dense. */
+static void drop_unused_vars(Clean *s) {
+  Nest *n = s->u->nest;
+  bool *used = ARENA_ARRAY(s->scratch, bool, n->nvars);
+  mark_vars(used, n->body);
+  uint32_t kept = 0;
+  for (uint32_t i = 0; i < n->nvars; i++)
+    if (used[i] || n->vars[i]->is_param) {
+      n->vars[kept] = n->vars[i];
+      n->vars[kept]->id = kept;
+      kept++;
+    }
+  n->nvars = kept;
+}
+
 bool clean_run(Unit *u) {
   Clean s = begin(u);
   Equal *e = ARENA_NEW(s.scratch, Equal);
@@ -251,6 +347,7 @@ bool clean_run(Unit *u) {
     s.changed = false;
     sweep(&s, u->nest->body);
   } while (s.changed);
+  drop_unused_vars(&s);
   arena_free(s.scratch);
   return true;
 }

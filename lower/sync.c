@@ -9,6 +9,8 @@
 
 #include <string.h>
 
+#include "lang/messages.h"
+
 /* ---- lifetimes ---- */
 
 typedef struct {
@@ -69,22 +71,47 @@ static int64_t lowest_offset(const Nest *n, const Life *life, const NestBuffer *
   return at;
 }
 
+/* Bytes that are shared cost a barrier where one buffer follows another, so small programs give each
+ * buffer its own. */
+enum { OWN_PLACE_BYTES = 8192 };
+
+static void assign_offsets(Nest *n, const Life *life) {
+  n->shared_bytes = 0;
+  for (uint32_t i = 0; i < n->nbuffers; i++) n->buffers[i]->offset = -1;
+  for (uint32_t i = 0; i < n->nbuffers; i++) {
+    NestBuffer *b = n->buffers[i];
+    b->offset = life[i].first < 0 ? 0 : lowest_offset(n, life, b);
+    if (life[i].first >= 0 && b->offset + b->bytes > n->shared_bytes)
+      n->shared_bytes = b->offset + b->bytes;
+  }
+}
+
+static bool within_limit(const Unit *u) {
+  const Nest *n = u->nest;
+  if (n->shared_bytes <= u->machine->shared) return true;
+  diag_error(u->diags, n->span, E_LOWER_SHARED, n->name, (long long)n->shared_bytes,
+             u->machine->name, (long long)u->machine->shared);
+  for (uint32_t i = 0; i < n->nbuffers; i++)
+    if (n->buffers[i]->bytes * 16 > u->machine->shared)
+      diag_note(u->diags, n->span, N_LOWER_BUFFER, n->buffers[i]->name,
+                (long long)n->buffers[i]->bytes, (long long)n->buffers[i]->offset);
+  diag_hint(u->diags, H_LOWER_SHARED);
+  return false;
+}
+
 bool place_run(Unit *u) {
   Nest *n = u->nest;
   Arena *scratch = arena_new();
   Lives s = {n, ARENA_ARRAY(scratch, Life, n->nbuffers), 0};
   for (uint32_t i = 0; i < n->nbuffers; i++) s.life[i] = (Life){-1, -1};
   walk_lives(&s, n->body);
-  n->shared_bytes = 0;
-  for (uint32_t i = 0; i < n->nbuffers; i++) n->buffers[i]->offset = -1;
-  for (uint32_t i = 0; i < n->nbuffers; i++) {
-    NestBuffer *b = n->buffers[i];
-    b->offset = s.life[i].first < 0 ? 0 : lowest_offset(n, s.life, b);
-    if (s.life[i].first >= 0 && b->offset + b->bytes > n->shared_bytes)
-      n->shared_bytes = b->offset + b->bytes;
-  }
+  Life *forever = ARENA_ARRAY(scratch, Life, n->nbuffers);
+  for (uint32_t i = 0; i < n->nbuffers; i++)
+    forever[i] = s.life[i].first < 0 ? s.life[i] : (Life){0, s.at};
+  assign_offsets(n, forever);
+  if (n->shared_bytes > OWN_PLACE_BYTES) assign_offsets(n, s.life);
   arena_free(scratch);
-  return true;
+  return within_limit(u);
 }
 
 /* ---- barriers ---- */
