@@ -73,7 +73,7 @@ static void set_params(Prog *p) {
     const TileParam *param = &fn->params[i];
     Val v = interp_new(p->run, 1);
     v.x[0] = scalar_load((DType)param->value->type.dtype, &p->run->args[i].bits);
-    if (param->value->type.dtype == DT_PTR) v.arg = (int32_t)param->arg;
+    if (param->value->type.dtype == DT_PTR) v.arg = (int32_t)i;
     interp_set(p, param->value, v);
   }
 }

@@ -12,8 +12,8 @@
  *   reduce, scan      trees over neighbours (lang/interp_reduce.c): operands keep their order.
  *                     For floats the order is free for other executors, so results differ by
  *                     rounding; combine functions must be associative, not commutative.
- *   dot               lang/interp_dot.c; `precision` left out is ieee, which the split forms
- *                     (tf32x3, bf16x3, bf16x6) are taken for
+ *   dot               lang/interp_dot.c; `precision` left out is tf32; the split forms (tf32x3,
+ *                     bf16x3, bf16x6) are taken for what they approximate, ieee
  *   gather            an index outside is reported, the element undefined
  *   load              an element masked off without `other` is undefined
  *   sem, scope        left out: acq_rel, gpu; scope cta orders nothing between programs
@@ -32,7 +32,8 @@
 #include "lang/tile.h"
 
 /* A launch argument's bits, by tile parameter (TileFunc.params order): integers sign- or
- * zero-extended, f16/bf16/f32/f64 as their own bits, pointers as host addresses. */
+ * zero-extended, f16/bf16/f32/f64 as their own bits, pointers as host addresses.
+ * The Memory's arguments are numbered likewise, from 0. */
 typedef struct {
   uint64_t bits;
 } InterpArg;

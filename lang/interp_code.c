@@ -102,10 +102,8 @@ static void mark_use(Compiler *c, uint32_t id, uint32_t depth) {
     }
 }
 
-enum { DEEPEST = 4096 };
-
 static void mark_uses(Compiler *c, const Code *code, uint32_t depth) {
-  if (depth >= DEEPEST) BUG("blocks are nested too deep for the interpreter");
+  if (depth > TILE_MAX_DEPTH) BUG("blocks are nested too deep for the interpreter");
   c->blocks[depth] = code;
   for (uint32_t i = 0; i < code->ninsts; i++) {
     Inst *in = c->path[depth] = &code->insts[i];
@@ -135,8 +133,8 @@ const Code *interp_compile(Run *r) {
   Compiler c = {.run = r};
   c.home = ARENA_ARRAY(r->arena, const Code *, r->fn->nvalues);
   c.last = ARENA_ARRAY(r->arena, Inst *, r->fn->nvalues);
-  c.path = ARENA_ARRAY(r->arena, Inst *, DEEPEST);
-  c.blocks = ARENA_ARRAY(r->arena, const Code *, DEEPEST);
+  c.path = ARENA_ARRAY(r->arena, Inst *, TILE_MAX_DEPTH + 1);
+  c.blocks = ARENA_ARRAY(r->arena, const Code *, TILE_MAX_DEPTH + 1);
   Code *body = compile_block(&c, r->fn->body);
   mark_uses(&c, body, 0);
   collect_dead(&c);

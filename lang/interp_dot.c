@@ -2,9 +2,8 @@
  *
  * For each element k ascends from c.  Products are exact and each sum is rounded once, to f32 (to
  * f64 for f64 operands; integers wrap in c's dtype); a narrower c is rounded at the end.
- *   tf32                     operands are first rounded to 10 bits of mantissa, ties away from zero
- *   ieee, tf32x3, bf16x3/x6  f32 operands as they are: the split forms approximate this;
- *                            `precision` left out is ieee
+ *   tf32, or left out       f32 operands are first rounded to 10 bits of mantissa, ties away
+ *   ieee, tf32x3, bf16x3/x6  f32 operands as they are: the split forms approximate this
  * Products of operands up to 12 bits wide are exact in f32, so only ieee needs an fma. */
 #include <math.h>
 #include <string.h>
@@ -54,7 +53,7 @@ static void row_fma(Extents e, float *acc, const float *a, const float *b) {
 static void dot_f32(Prog *p, const Inst *in, Extents e, Val *r) {
   const Val *a = interp_arg(p, in, 0), *b = interp_arg(p, in, 1);
   bool wide = in->op->args[0]->type.dtype == DT_F32;
-  bool tf32 = wide && !strcmp(tile_str(in->op, TA_precision, "ieee"), "tf32");
+  bool tf32 = wide && !strcmp(tile_str(in->op, TA_precision, "tf32"), "tf32");
   float *x = floats(p, a, tf32), *y = floats(p, b, tf32);
   float *acc = interp_alloc(p->run, e.n * sizeof *acc);
   for (uint32_t row = 0; row < e.batch * e.m; row++) {

@@ -30,7 +30,7 @@ typedef struct Memory Memory;
 enum { MEMORY_NO_ARG = -1 };
 
 Memory *memory_new(Arena *a, Diags *findings);
-/* Adds a buffer; `arg` is the kernel argument it came by (several arguments may name one buffer:
+/* Adds a buffer; `arg` is the launch argument it came by (several arguments may name one buffer:
  * call it once for each with the same data), or (uint32_t)MEMORY_NO_ARG if it is only reached by
  * pointers in memory.  `written`: its contents count as written. */
 void memory_add(Memory *m, Name name, uint32_t arg, void *data, size_t bytes, bool written);
