@@ -1,0 +1,471 @@
+/* x.name and x[index], of every kind of value. */
+#include <string.h>
+
+#include "lang/messages.h"
+#include "sema/builtins.h"
+#include "sema/context.h"
+
+/* ---- tiles ---- */
+
+static Value shape_value(Sema *S, Type t) {
+  Value items[MAX_RANK];
+  for (int i = 0; i < t.rank; i++) items[i] = value_int(t.shape[i]);
+  Value v = value_tuple(S->arena, items, t.rank);
+  v.u.tuple->is_list = true; /* x.shape[:1] + [2] and (2,) + x.shape are both written */
+  return v;
+}
+
+static Value bind_self(Sema *S, Value fn, Value self) {
+  Value *first = ARENA_NEW(S->arena, Value);
+  *first = self;
+  if (fn.kind == V_BUILTIN) {
+    fn.u.builtin.self = first;
+    return fn;
+  }
+  Func *f = ARENA_NEW(S->arena, Func);
+  *f = *fn.u.func;
+  f->self = first;
+  return (Value){.kind = V_FUNC, .u.func = f};
+}
+
+static bool tile_method(Sema *S, Value v, Name name, Value *out) {
+  Value fn;
+  if (!language_method(S, name, &fn) || (fn.kind != V_BUILTIN && fn.kind != V_FUNC)) return false;
+  *out = bind_self(S, fn, v);
+  return true;
+}
+
+static bool tile_attribute(Sema *S, Value v, Name name, Span at, Value *out) {
+  Type t = value_type(v);
+  if (!strcmp(name, "dtype")) *out = value_dtype(type_element(t));
+  else if (!strcmp(name, "type")) *out = value_dtype(t);
+  else if (!strcmp(name, "shape")) *out = shape_value(S, t);
+  else if (!strcmp(name, "numel")) *out = value_int(type_numel(t));
+  else if (!strcmp(name, "value") && v.kind == V_CONST) *out = undecay(v);
+  else if (!strcmp(name, "T")) {
+    Value trans;
+    language_method(S, pool_name(S->names, "trans"), &trans);
+    *out = call_with(S, trans, &v, 1, at);
+  } else {
+    return tile_method(S, v, name, out);
+  }
+  return true;
+}
+
+/* ---- dtypes ---- */
+
+static const struct {
+  const char *name;
+  DType t;
+} is_rows[] = {
+    {"is_fp8e4nv", DT_F8E4NV}, {"is_fp8e5", DT_F8E5}, {"is_fp8e4b15", DT_F8E4B15},
+    {"is_fp16", DT_F16}, {"is_bf16", DT_BF16}, {"is_fp32", DT_F32}, {"is_fp64", DT_F64},
+    {"is_int1", DT_I1}, {"is_int8", DT_I8}, {"is_int16", DT_I16}, {"is_int32", DT_I32},
+    {"is_int64", DT_I64}, {"is_uint8", DT_U8}, {"is_uint16", DT_U16}, {"is_uint32", DT_U32},
+    {"is_uint64", DT_U64}, {"is_bool", DT_I1}, {"is_fp8e4b8", DT_COUNT}, {"is_fp8e5b16", DT_COUNT}};
+
+/* The questions that a dtype answers; false if `name` is none of them. */
+bool dtype_question(DTypeValue d, const char *name, bool *yes) {
+  DType t = (DType)d.type.dtype;
+  bool f8 = t == DT_F8E5 || t == DT_F8E4NV || t == DT_F8E4B15;
+  if (strncmp(name, "is_", 3)) return false;
+  for (size_t i = 0; i < sizeof is_rows / sizeof *is_rows; i++)
+    if (!strcmp(is_rows[i].name, name)) {
+      *yes = t == is_rows[i].t;
+      return true;
+    }
+  if (!strcmp(name, "is_fp8")) *yes = f8;
+  else if (!strcmp(name, "is_floating")) *yes = dtype_is_float(t);
+  else if (!strcmp(name, "is_standard_floating")) *yes = dtype_is_float(t) && !f8;
+  else if (!strcmp(name, "is_int") || !strcmp(name, "is_integer_type")) *yes = dtype_is_int(t);
+  else if (!strcmp(name, "is_int_signed")) *yes = dtype_is_signed(t);
+  else if (!strcmp(name, "is_int_unsigned")) *yes = dtype_is_int(t) && !dtype_is_signed(t);
+  else if (!strcmp(name, "is_ptr")) *yes = t == DT_PTR;
+  else if (!strcmp(name, "is_block")) *yes = d.type.rank > 0;
+  else if (!strcmp(name, "is_void")) *yes = t == DT_NONE;
+  else if (!strcmp(name, "is_const")) *yes = d.is_const;
+  else return false;
+  return true;
+}
+
+static int mantissa_width(DType t) {
+  switch (t) {
+    case DT_F8E5: return 2;
+    case DT_F8E4NV: case DT_F8E4B15: return 3;
+    case DT_BF16: return 7;
+    case DT_F16: return 10;
+    case DT_F32: return 23;
+    case DT_F64: return 52;
+    default: return 0;
+  }
+}
+
+static double largest_float(DType t) {
+  switch (t) {
+    case DT_F8E5: return 57344;
+    case DT_F8E4NV: return 448;
+    case DT_F8E4B15: return 1.75;
+    case DT_F16: return 65504;
+    case DT_BF16: return 0x1.fep127;
+    case DT_F32: return 0x1.fffffep127;
+    default: return 0x1.fffffffffffffp1023;
+  }
+}
+
+/* What torch.finfo and torch.iinfo would say; finfo(dtype) is the dtype itself here. */
+static bool dtype_limit(DType t, const char *name, Value *out) {
+  bool low = !strcmp(name, "min"), high = !strcmp(name, "max");
+  unsigned bits = dtype_bits(t);
+  if (dtype_is_float(t) && (low || high)) {
+    *out = value_float(low ? -largest_float(t) : largest_float(t));
+  } else if (dtype_is_int(t) && (low || high)) {
+    BigInt one = 1, half = one << (bits - 1);
+    *out = value_int(dtype_is_signed(t) ? (low ? -half : half - 1) : low ? 0 : 2 * half - 1);
+  } else if (dtype_is_float(t) && !strcmp(name, "eps")) {
+    double eps = 1;
+    for (int i = mantissa_width(t); i > 0; i--) eps /= 2;
+    *out = value_float(eps);
+  } else {
+    return false;
+  }
+  return true;
+}
+
+static bool dtype_attribute(Sema *S, Value v, Name name, Value *out) {
+  Type t = v.u.dtype.type;
+  DType e = (DType)t.dtype;
+  bool yes;
+  if (dtype_question(v.u.dtype, name, &yes) || !strcmp(name, "get_block_shapes") ||
+      !strcmp(name, "with_element_ty") || !strcmp(name, "kind") || !strcmp(name, "to")) {
+    *out = method_value(S, v, name);
+    return true;
+  }
+  if (!strcmp(name, "element_ty")) {
+    if (t.rank) *out = value_dtype(type_element(t));
+    else if (e == DT_PTR) *out = value_dtype(t.elem == DT_PTR ? type_ptr(DT_U8) : type_scalar((DType)t.elem));
+    else return false;
+  } else if (!strcmp(name, "scalar")) *out = value_dtype(type_element(t));
+  else if (!strcmp(name, "shape")) *out = shape_value(S, t);
+  else if (!strcmp(name, "numel")) *out = value_int(type_numel(t));
+  else if (!strcmp(name, "dtype")) *out = value_dtype(type_element(t));
+  else if (!strcmp(name, "primitive_bitwidth") || !strcmp(name, "bits")) *out = value_int(dtype_bits(e));
+  else if (!strcmp(name, "int_bitwidth") && dtype_is_int(e)) *out = value_int(dtype_bits(e));
+  else if (!strcmp(name, "fp_mantissa_width") && dtype_is_float(e)) *out = value_int(mantissa_width(e));
+  else if (!strcmp(name, "itemsize")) *out = value_int(dtype_bytes(e));
+  else if (!strcmp(name, "name")) *out = value_str(pool_name(S->names, value_text(S->arena, v)));
+  else if (!strcmp(name, "value")) *out = v;
+  else return dtype_limit(e, name, out);
+  return true;
+}
+
+/* ---- classes and tuples ---- */
+
+static bool class_attribute(Sema *S, Value v, Name name, Value *out) {
+  const StmtList *body = &v.u.cls.def->body;
+  for (uint32_t i = body->len; i-- > 0;) {
+    const Stmt *s = body->data[i];
+    if (s->kind == ST_FUNC && s->func->name == name) {
+      *out = func_of(S, s->func, v.u.cls.module);
+      return true;
+    }
+    bool assigns = (s->kind == ST_ASSIGN || (s->kind == ST_ANNASSIGN && s->value)) &&
+                   s->targets.data[0]->kind == EX_NAME && s->targets.data[0]->name == name;
+    if (assigns) {
+      *out = eval_in_module(S, v.u.cls.module, s->value);
+      return true;
+    }
+    if (s->kind == ST_CLASS && s->name == name) {
+      *out = (Value){.kind = V_CLASS, .u.cls = {s, v.u.cls.module}};
+      return true;
+    }
+  }
+  return false;
+}
+
+static bool tuple_attribute(Sema *S, Value v, Name name, Value *out) {
+  const Tuple *t = v.u.tuple;
+  for (uint32_t i = 0; t->fields && i < t->len; i++)
+    if (t->fields[i] == name) {
+      *out = t->data[i];
+      return true;
+    }
+  static const char *const methods[] = {"append", "index", "count", "values", "value"};
+  for (size_t i = 0; i < sizeof methods / sizeof *methods; i++)
+    if (!strcmp(methods[i], name)) {
+      *out = i >= 3 ? v : method_value(S, v, name);
+      return true;
+    }
+  return false;
+}
+
+static bool block_attribute(Sema *S, Value v, Name name, Value *out) {
+  Type t = v.u.block->type;
+  if (!strcmp(name, "dtype")) *out = value_dtype(type_element(t));
+  else if (!strcmp(name, "block_shape") || !strcmp(name, "shape")) *out = shape_value(S, t);
+  else if (!strcmp(name, "type")) {
+    Type p = type_ptr((DType)t.dtype);
+    *out = value_dtype(p);
+  } else {
+    return tile_method(S, v, name, out);
+  }
+  return true;
+}
+
+/* ---- anything ---- */
+
+static bool host_method(Value v, Name name) {
+  static const char *const str[] = {"startswith", "endswith", "lower", "upper", "strip", "split",
+                                    "replace", "format", "join"};
+  static const char *const dict[] = {"get", "keys", "values", "items", "pop", "update"};
+  for (size_t i = 0; v.kind == V_STR && i < sizeof str / sizeof *str; i++)
+    if (!strcmp(str[i], name)) return true;
+  for (size_t i = 0; v.kind == V_DICT && i < sizeof dict / sizeof *dict; i++)
+    if (!strcmp(dict[i], name)) return true;
+  return v.kind == V_INT && !strcmp(name, "bit_length");
+}
+
+static bool is_constexpr_kind(Value v) {
+  return value_is_number(v) || v.kind == V_STR || v.kind == V_NONE || v.kind == V_FUNC;
+}
+
+static bool number_attribute(Sema *S, Value v, Name name, Span at, Value *out) {
+  if (!strcmp(name, "dtype") || !strcmp(name, "type") || !strcmp(name, "shape") ||
+      (S->frame->is_std && strcmp(name, "value")) || !strcmp(name, "to"))
+    return tile_attribute(S, typed(S, v, at), name, at, out);
+  return false;
+}
+
+bool find_attribute(Sema *S, Value v, Name name, Span at, Value *out) {
+  if (is_constexpr_kind(v) && (!strcmp(name, "value") || !strcmp(name, "fn"))) {
+    *out = v;
+    return true;
+  }
+  if (host_method(v, name)) {
+    *out = method_value(S, v, name);
+    return true;
+  }
+  switch (v.kind) {
+    case V_TILE: case V_CONST: return tile_attribute(S, v, name, at, out);
+    case V_INT: case V_BOOL: case V_FLOAT: return number_attribute(S, v, name, at, out);
+    case V_DTYPE: return dtype_attribute(S, v, name, out);
+    case V_BLOCKPTR: return block_attribute(S, v, name, out);
+    case V_TUPLE: return tuple_attribute(S, v, name, out);
+    case V_SPACE: return language_get(S, v.u.s, name, out);
+    case V_CLASS: return class_attribute(S, v, name, out);
+    case V_EXTERN:
+      *out = extern_attribute(S, v.u.s, name);
+      return true;
+    case V_MODULE: {
+      if (module_get(S, v.u.module, name, at, out)) return true;
+      ModuleInfo *sub = v.u.module->is_package ? program_import(S->p, v.u.module, 1, name) : NULL;
+      if (sub) *out = (Value){.kind = V_MODULE, .u.module = sub};
+      return sub != NULL;
+    }
+    default: return false;
+  }
+}
+
+Value get_attribute(Sema *S, Value v, Name name, Span at) {
+  Value out;
+  if (v.kind == V_ERROR || find_attribute(S, v, name, at, &out)) return v.kind == V_ERROR ? v : out;
+  if (v.kind == V_SPACE) language_unknown(S, v.u.s, name, at);
+  else if (v.kind == V_MODULE)
+    sema_error(S, at, E_SEMA_NO_ATTRIBUTE, arena_printf(S->arena, "module %s", v.u.module->path), name);
+  else sema_error(S, at, E_SEMA_NO_ATTRIBUTE, value_describe(S->arena, v), name);
+  return value_error();
+}
+
+/* ---- subscripts ---- */
+
+/* Python's slice(start, stop, step).indices(n). */
+static bool slice_indices(Sema *S, const Value *slice, int64_t n, Span at, int64_t *start,
+                          int64_t *step, int64_t *count) {
+  int64_t lo, hi, st = 1;
+  if (slice[2].kind != V_NONE && !want_int(S, slice[2], "the step of a slice", at, &st)) return false;
+  if (st == 0) {
+    sema_error(S, at, E_SEMA_SLICE_STEP);
+    return false;
+  }
+  lo = st > 0 ? 0 : n - 1;
+  hi = st > 0 ? n : -1;
+  for (int i = 0; i < 2; i++) {
+    int64_t *to = i ? &hi : &lo, v;
+    if (slice[i].kind == V_NONE) continue;
+    if (!want_int(S, slice[i], "a bound of a slice", at, &v)) return false;
+    if (v < 0) v += n;
+    int64_t least = st > 0 ? 0 : -1, most = st > 0 ? n : n - 1;
+    *to = v < least ? least : v > most ? most : v;
+  }
+  *start = lo;
+  *step = st;
+  *count = st > 0 ? (hi - lo + st - 1) / st : (lo - hi - st - 1) / -st;
+  if (*count < 0) *count = 0;
+  return true;
+}
+
+Value tuple_slice(Sema *S, const Tuple *t, const Value *slice, Span at) {
+  int64_t start, step, count;
+  if (!slice_indices(S, slice, t->len, at, &start, &step, &count)) return value_error();
+  Value v = value_tuple(S->arena, NULL, 0);
+  v.u.tuple->is_list = t->is_list;
+  for (int64_t i = 0; i < count; i++) value_append(S->arena, v.u.tuple, t->data[start + i * step]);
+  return v;
+}
+
+static Value tuple_item(Sema *S, Value v, Value index, Span at) {
+  const Tuple *t = v.u.tuple;
+  int64_t i;
+  if (index.kind == V_SLICE) return tuple_slice(S, t, index.u.slice, at);
+  if (!want_int(S, index, "the index of a tuple", at, &i)) return value_error();
+  if (i < -(int64_t)t->len || i >= (int64_t)t->len) {
+    sema_error(S, at, E_SEMA_INDEX, (long long)i, t->len);
+    return value_error();
+  }
+  return t->data[i < 0 ? i + t->len : i];
+}
+
+typedef struct {
+  Type from;              /* of the tile */
+  int64_t starts[MAX_RANK], strides[MAX_RANK];
+  Type sliced, shape;     /* after slicing; after taking out and putting in axes */
+  int axis;               /* of the operand that comes next */
+  bool slices, drops;
+  uint8_t inserted[MAX_RANK * 2];
+  int ninserted;
+} TileIndex;
+
+static bool push_axis(Sema *S, TileIndex *x, int64_t extent, Span at) {
+  if (x->shape.rank == MAX_RANK) {
+    sema_error(S, at, E_SEMA_RANK_MAX, MAX_RANK);
+    return false;
+  }
+  x->shape.shape[x->shape.rank++] = (int32_t)extent;
+  return true;
+}
+
+static bool index_axis(Sema *S, TileIndex *x, Value v, Span at) {
+  if (x->axis >= x->from.rank) {
+    sema_error(S, at, E_SEMA_INDEX_COUNT, type_text(S->arena, x->from));
+    return false;
+  }
+  int64_t n = x->from.shape[x->axis], i, count = n, start = 0, step = 1;
+  bool keep = v.kind == V_SLICE;
+  if (keep) {
+    if (!slice_indices(S, v.u.slice, n, at, &start, &step, &count)) return false;
+    if (count == 0) {
+      sema_error(S, at, E_SEMA_SLICE_EMPTY);
+      return false;
+    }
+  } else {
+    if (!want_int(S, v, "the index of a tile", at, &i)) return false;
+    if (i < -n || i >= n) {
+      sema_error(S, at, E_SEMA_TILE_INDEX, (long long)i, x->axis, type_text(S->arena, x->from));
+      return false;
+    }
+    start = i < 0 ? i + n : i;
+    count = 1;
+    x->drops = true;
+  }
+  x->slices |= start != 0 || step != 1 || count != n;
+  x->starts[x->axis] = start;
+  x->strides[x->axis] = step;
+  x->sliced.shape[x->axis++] = (int32_t)count;
+  return !keep || push_axis(S, x, count, at);
+}
+
+static bool index_item(Sema *S, TileIndex *x, Value v, int following, Span at) {
+  Value slice[] = {value_none(), value_none(), value_none()};
+  Value all = {.kind = V_SLICE, .u.slice = slice};
+  if (v.kind == V_NONE) {
+    x->inserted[x->ninserted++] = x->shape.rank;
+    return push_axis(S, x, 1, at);
+  }
+  if (v.kind != V_ELLIPSIS) return index_axis(S, x, v, at);
+  while (x->axis + following < x->from.rank)
+    if (!index_axis(S, x, all, at)) return false;
+  return true;
+}
+
+static Value take_slice(Sema *S, Value v, const TileIndex *x, Span at) {
+  if (!x->slices) return v;
+  if (v.kind == V_CONST) return v;
+  v = emit1(S, TILE_SLICE, x->sliced, v.u.tile, NULL, NULL, at);
+  if (v.kind != V_TILE) return v;
+  tile_set_ints(S->fn, v.u.tile->def, TA_starts, x->starts, x->from.rank);
+  tile_set_ints(S->fn, v.u.tile->def, TA_strides, x->strides, x->from.rank);
+  return v;
+}
+
+static Value tile_subscript(Sema *S, Value v, Value index, Span at) {
+  Value one[] = {index};
+  const Value *items = one;
+  uint32_t n = 1;
+  if (index.kind == V_TUPLE) {
+    items = index.u.tuple->data;
+    n = index.u.tuple->len;
+  }
+  TileIndex x = {.from = value_type(v), .sliced = value_type(v), .shape = value_type(v)};
+  x.shape.rank = 0;
+  if (n > 2 * MAX_RANK) {
+    sema_error(S, at, E_SEMA_RANK_MAX, MAX_RANK);
+    return value_error();
+  }
+  bool ellipsis = false;
+  for (uint32_t i = 0; i < n; i++) {
+    int following = 0;
+    for (uint32_t k = i + 1; k < n; k++) following += items[k].kind != V_NONE;
+    ellipsis |= items[i].kind == V_ELLIPSIS;
+    if (items[i].kind == V_TILE) {
+      sema_error(S, at, E_SEMA_RUNTIME_INDEX, value_describe(S->arena, items[i]));
+      sema_hint(S, H_SEMA_RUNTIME_INDEX);
+      return value_error();
+    }
+    if (!index_item(S, &x, items[i], following, at)) return value_error();
+  }
+  Value rest[] = {value_none(), value_none(), value_none()};
+  while (x.axis < x.from.rank)
+    if (!index_axis(S, &x, (Value){.kind = V_SLICE, .u.slice = rest}, at)) return value_error();
+  v = take_slice(S, v, &x, at);
+  if (v.kind == V_ERROR) return v;
+  if (x.drops) return reshape_value(S, v, x.shape, at);
+  for (int i = 0; i < x.ninserted && v.kind != V_ERROR; i++)
+    v = expand_axis(S, v, x.inserted[i], at);
+  return v;
+}
+
+static Value str_item(Sema *S, Value v, Value index, Span at) {
+  int64_t i, n = (int64_t)strlen(v.u.s);
+  if (index.kind == V_SLICE) {
+    int64_t start, step, count;
+    if (!slice_indices(S, index.u.slice, n, at, &start, &step, &count)) return value_error();
+    char *text = arena_alloc(S->arena, (size_t)count + 1);
+    for (int64_t k = 0; k < count; k++) text[k] = v.u.s[start + k * step];
+    return value_str(pool_name(S->names, text));
+  }
+  if (!want_int(S, index, "the index of a string", at, &i)) return value_error();
+  if (i < -n || i >= n) {
+    sema_error(S, at, E_SEMA_INDEX, (long long)i, (unsigned)n);
+    return value_error();
+  }
+  return value_str(pool_namen(S->names, v.u.s + (i < 0 ? i + n : i), 1));
+}
+
+Value eval_subscript(Sema *S, Value v, Value index, Span at) {
+  if (v.kind == V_ERROR || index.kind == V_ERROR) return value_error();
+  switch (v.kind) {
+    case V_TILE: case V_CONST: return tile_subscript(S, v, index, at);
+    case V_TUPLE: return tuple_item(S, v, index, at);
+    case V_STR: return str_item(S, v, index, at);
+    case V_DICT: {
+      const Value *item = value_dict_get(v.u.dict, index);
+      if (item) return *item;
+      sema_error(S, at, E_SEMA_KEY, value_text(S->arena, index));
+      return value_error();
+    }
+    case V_BUILTIN: case V_CLASS: case V_EXTERN: return v; /* tuple[int, ...] in annotations */
+    default: break;
+  }
+  sema_error(S, at, E_SEMA_NO_SUBSCRIPT, value_describe(S->arena, v));
+  if (v.kind == V_FUNC) sema_hint(S, H_SEMA_LAUNCH);
+  return value_error();
+}

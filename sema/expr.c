@@ -1,0 +1,392 @@
+#include <math.h>
+#include <string.h>
+
+#include "lang/messages.h"
+#include "sema/builtins.h"
+#include "sema/context.h"
+
+/* ---- names ---- */
+
+static void unset_variable(Sema *S, const Var *v, Span at) {
+  switch (v->state) {
+    case VAR_CONFLICT:
+      sema_error(S, at, E_SEMA_CONFLICT, v->name, v->types);
+      sema_note(S, v->at, N_SEMA_SET_HERE, v->name);
+      sema_note(S, v->other, N_SEMA_AND_HERE);
+      break;
+    case VAR_PARTIAL:
+      sema_error(S, at, E_SEMA_PARTIAL, v->name);
+      sema_note(S, v->at, N_SEMA_SET_HERE, v->name);
+      break;
+    default:
+      sema_error(S, at, E_SEMA_LOOP_LOCAL, v->name);
+      sema_note(S, v->at, N_SEMA_SET_HERE, v->name);
+      sema_hint(S, H_SEMA_LOOP_LOCAL, v->name);
+      break;
+  }
+}
+
+static void undefined_name(Sema *S, Name name, Span at) {
+  sema_error(S, at, E_SEMA_UNDEFINED, name);
+  Nearest n = {0};
+  for (size_t i = VAR_FIRST_NAMED; S->frame->func && i < S->frame->vars.len; i++)
+    if (S->frame->vars.data[i].name != name && S->frame->vars.data[i].state == VAR_SET)
+      nearest_offer(&n, name, S->frame->vars.data[i].name);
+  const ModuleInfo *m = S->frame->module;
+  for (size_t i = 0; m && i < m->globals.len; i++) nearest_offer(&n, name, m->globals.data[i].name);
+  if (n.best) sema_hint(S, H_SEMA_NEAREST, n.best);
+}
+
+/* A name of the host function around a nested one: its assignments count as a module's do. */
+static bool scope_name(Sema *S, Frame *f, Name name, Value *out) {
+  for (uint32_t i = f->scope ? f->scope->len : 0; i-- > 0;) {
+    const Stmt *s = f->scope->data[i];
+    if (s->kind == ST_FUNC && s->func->name == name) {
+      *out = func_of(S, s->func, f->module);
+      out->u.func->scope = f->scope;
+      return true;
+    }
+    if (s->kind == ST_ASSIGN && s->targets.len == 1 && s->targets.data[0]->kind == EX_NAME &&
+        s->targets.data[0]->name == name) {
+      *out = eval_quietly(S, s->value);
+      return out->kind != V_ERROR;
+    }
+    for (uint32_t k = 0; s->kind == ST_FROM && k < s->nimports; k++)
+      if (s->imports[k].as == name) {
+        *out = module_import(S, f->module, s, &s->imports[k]);
+        return true;
+      }
+  }
+  return false;
+}
+
+Value eval_name(Sema *S, Name name, Span at) {
+  Value v;
+  for (Frame *f = S->frame; f && f->func; f = f->closure) {
+    Var *var = frame_var(f, name);
+    if (var && var->state == VAR_SET) return var->value;
+    if (var && var->state != VAR_UNSET) {
+      unset_variable(S, var, at);
+      return value_error();
+    }
+    if (scope_name(S, f, name, &v)) return v;
+  }
+  if (S->frame->module && module_get(S, S->frame->module, name, at, &v)) return v;
+  if (python_builtin(S, name, &v)) return v;
+  undefined_name(S, name, at);
+  return value_error();
+}
+
+/* ---- compile-time attempts ---- */
+
+Value eval_quietly(Sema *S, const Expr *e) {
+  bool failed = S->failed, muted = S->muted;
+  S->quiet++;
+  S->failed = false;
+  Value v = eval(S, e);
+  if (S->failed) v = value_error();
+  S->quiet--;
+  S->failed = failed;
+  S->muted = muted;
+  return v;
+}
+
+bool eval_condition(Sema *S, const Expr *e, Value *cond, bool *truth) {
+  *cond = eval(S, e);
+  if (cond->kind == V_CONDITION) *cond = *cond->u.condition;
+  if (value_truth(*cond, truth)) return true;
+  if (cond->kind != V_TILE && cond->kind != V_ERROR) {
+    sema_error(S, e->span, E_SEMA_CONDITION, value_describe(S->arena, *cond));
+    *cond = value_error();
+  }
+  return false;
+}
+
+/* ---- containers ---- */
+
+bool iterate(Sema *S, Value v, Span at, const Value **items, uint32_t *n) {
+  if (v.kind == V_TUPLE) {
+    *items = v.u.tuple->data;
+    *n = v.u.tuple->len;
+    return true;
+  }
+  Value list = value_list(S->arena, NULL, 0);
+  BigInt lo, hi, step;
+  if (v.kind == V_DICT) {
+    for (uint32_t i = 0; i < v.u.dict->len; i++)
+      value_append(S->arena, list.u.tuple, v.u.dict->data[2 * i]);
+  } else if (v.kind == V_STR) {
+    for (const char *s = v.u.s; *s; s++)
+      value_append(S->arena, list.u.tuple, value_str(pool_namen(S->names, s, 1)));
+  } else if (v.kind == V_RANGE && value_as_int(v.u.range->start, &lo) &&
+             value_as_int(v.u.range->stop, &hi) && value_as_int(v.u.range->step, &step) && step) {
+    for (BigInt i = lo; step > 0 ? i < hi : i > hi; i += step) {
+      if (list.u.tuple->len == TUPLE_MAX) {
+        sema_error(S, at, E_SEMA_TUPLE_MAX, TUPLE_MAX);
+        return false;
+      }
+      value_append(S->arena, list.u.tuple, value_int(i));
+    }
+  } else {
+    if (v.kind != V_ERROR) sema_error(S, at, E_SEMA_NOT_ITERABLE, value_describe(S->arena, v));
+    return false;
+  }
+  *items = list.u.tuple->data;
+  *n = list.u.tuple->len;
+  return true;
+}
+
+static Value eval_items(Sema *S, const ExprList *list, bool is_list) {
+  Value v = is_list ? value_list(S->arena, NULL, 0) : value_tuple(S->arena, NULL, 0);
+  bool bad = false;
+  for (uint32_t i = 0; i < list->len; i++) {
+    const Expr *e = list->data[i];
+    if (e->kind != EX_STARRED) {
+      Value item = eval(S, e);
+      bad |= item.kind == V_ERROR;
+      value_append(S->arena, v.u.tuple, item);
+      continue;
+    }
+    const Value *items;
+    uint32_t n;
+    if (!iterate(S, eval(S, e->a), e->span, &items, &n)) return value_error();
+    for (uint32_t k = 0; k < n; k++) value_append(S->arena, v.u.tuple, items[k]);
+  }
+  return bad ? value_error() : v;
+}
+
+static Value eval_dict(Sema *S, const Expr *e) {
+  Dict *d = ARENA_NEW(S->arena, Dict);
+  for (uint32_t i = 0; i + 1 < e->items.len; i += 2) {
+    Value v = eval(S, e->items.data[i + 1]);
+    if (e->items.data[i]) {
+      value_dict_set(S->arena, d, eval(S, e->items.data[i]), v);
+    } else if (v.kind == V_DICT) {
+      for (uint32_t k = 0; k < v.u.dict->len; k++)
+        value_dict_set(S->arena, d, v.u.dict->data[2 * k], v.u.dict->data[2 * k + 1]);
+    }
+    if (v.kind == V_ERROR) return v;
+  }
+  return (Value){.kind = V_DICT, .u.dict = d};
+}
+
+static bool comprehend(Sema *S, const Expr *e, uint32_t level, Value out) {
+  if (level == e->nfors) {
+    Value item = eval(S, e->a);
+    if (item.kind == V_ERROR) return false;
+    if (out.kind == V_DICT) value_dict_set(S->arena, out.u.dict, item, eval(S, e->b));
+    else value_append(S->arena, out.u.tuple, item);
+    return true;
+  }
+  const CompFor *f = &e->fors[level];
+  const Value *items;
+  uint32_t n;
+  if (!iterate(S, eval(S, f->iter), f->iter->span, &items, &n)) return false;
+  for (uint32_t i = 0; i < n; i++) {
+    bool keep = true;
+    assign(S, f->target, items[i], f->target->span);
+    for (uint32_t k = 0; k < f->conds.len && keep; k++) {
+      Value cond;
+      if (eval_condition(S, f->conds.data[k], &cond, &keep)) continue;
+      if (cond.kind != V_ERROR) sema_error(S, f->conds.data[k]->span, E_SEMA_NOT_CONSTEXPR,
+                                           "a condition of a comprehension",
+                                           value_describe(S->arena, cond));
+      return false;
+    }
+    if (keep && !comprehend(S, e, level + 1, out)) return false;
+    if (++S->unrolled > UNROLL_MAX) {
+      sema_error(S, e->span, E_SEMA_UNROLL_MAX, UNROLL_MAX);
+      return false;
+    }
+  }
+  return true;
+}
+
+static Value eval_comp(Sema *S, const Expr *e) {
+  Value out = value_list(S->arena, NULL, 0);
+  if (e->bracket == '{' && e->b) out = (Value){.kind = V_DICT, .u.dict = ARENA_NEW(S->arena, Dict)};
+  bool host = S->frame->host; /* its variables are compile-time values */
+  S->frame->host = true;
+  bool ok = comprehend(S, e, 0, out);
+  S->frame->host = host;
+  return ok ? out : value_error();
+}
+
+/* ---- operators ---- */
+
+static Value eval_compare(Sema *S, const Expr *e) {
+  Value left = eval(S, e->items.data[0]), all = value_of(V_ABSENT);
+  for (uint32_t i = 0; i + 1 < e->items.len; i++) {
+    Value right = eval(S, e->items.data[i + 1]), one;
+    AstOp op = e->ops[i];
+    if (left.kind == V_ERROR || right.kind == V_ERROR) return value_error();
+    if (op == OP_IS || op == OP_IS_NOT) one = value_bool(value_same(left, right) == (op == OP_IS));
+    else one = compare(S, op, left, right, e->span);
+    bool truth;
+    if (one.kind == V_ERROR || (e->items.len > 2 && value_truth(one, &truth) && !truth)) return one;
+    all = all.kind == V_ABSENT || (value_truth(all, &truth) && truth) ? one
+          : logical(S, true, all, one, e->span);
+    left = right;
+  }
+  return all;
+}
+
+/* Compile-time operands decide at once; run-time ones are all evaluated, and joined in pairs. */
+static Value eval_bool(Sema *S, const Expr *e) {
+  bool is_and = e->kind == EX_AND, truth;
+  Value last = value_of(V_ABSENT), result = value_of(V_ABSENT);
+  for (uint32_t i = 0; i < e->items.len; i++) {
+    last = eval(S, e->items.data[i]);
+    if (last.kind == V_ERROR) return last;
+    if (value_truth(last, &truth)) {
+      if (truth != is_and) return last;
+    } else if (last.kind != V_TILE) {
+      sema_error(S, e->items.data[i]->span, E_SEMA_CONDITION, value_describe(S->arena, last));
+      return value_error();
+    } else {
+      result = result.kind == V_ABSENT ? last : logical(S, is_and, result, last, e->span);
+      if (result.kind == V_ERROR) return result;
+    }
+  }
+  return result.kind == V_ABSENT ? last : result;
+}
+
+/* ---- conditional expressions ---- */
+
+static void choice_side(Sema *S, const Expr *e) {
+  frame_set_slot(S, VAR_RESULT, eval(S, e), e->span);
+}
+static void choice_then(Sema *S, void *e) { choice_side(S, ((const Expr *)e)->items.data[0]); }
+static void choice_else(Sema *S, void *e) { choice_side(S, ((const Expr *)e)->items.data[2]); }
+
+static Value eval_ifexp(Sema *S, const Expr *e) {
+  Value cond;
+  bool truth;
+  if (eval_condition(S, e->items.data[1], &cond, &truth))
+    return eval(S, e->items.data[truth ? 0 : 2]);
+  if (cond.kind == V_ERROR) return cond;
+  frame_forget(S, VAR_RESULT, VAR_UNSET, e->span);
+  branch(S, e->items.data[1]->span, cond, choice_then, choice_else, (void *)e);
+  const Var *v = &S->frame->vars.data[VAR_RESULT];
+  if (v->state == VAR_SET) return v->value;
+  if (v->state == VAR_CONFLICT) sema_error(S, e->span, E_SEMA_IFEXP_TYPES, v->types);
+  return value_error();
+}
+
+/* ---- strings ---- */
+
+/* A format specification of an f-string: precision and width of numbers, as far as messages need. */
+static void print_formatted(Sema *S, Text *out, Value v, const char *spec, bool repr) {
+  double f;
+  BigInt i;
+  size_t n = strlen(spec);
+  char last = n ? spec[n - 1] : 0;
+  if (last && strchr("efgEFG", last) && value_as_float(v, &f) && n < 12 &&
+      strspn(spec, "0123456789.+- ") == n - 1)
+    text_puts(out, arena_printf(S->arena, arena_printf(S->arena, "%%%s", spec), f));
+  else if (last && strchr("xXd", last) && value_as_int(v, &i) && n < 12 &&
+           strspn(spec, "0123456789") == n - 1)
+    text_puts(out, arena_printf(S->arena, arena_printf(S->arena, "%%%.*sll%c", (int)n - 1, spec,
+                                                       last), (long long)i));
+  else value_print(out, v, repr);
+}
+
+static Value eval_fstring(Sema *S, const Expr *e) {
+  Text t = text_new(S->arena);
+  for (uint32_t i = 0; i < e->items.len; i++) {
+    const Expr *part = e->items.data[i];
+    if (part->kind != EX_FORMAT) {
+      text_puts(&t, part->name);
+      continue;
+    }
+    Value v = eval(S, part->a), spec = value_str("");
+    if (part->b) spec = eval(S, part->b);
+    if (v.kind == V_ERROR || spec.kind != V_STR) return value_error();
+    print_formatted(S, &t, v, spec.u.s, part->bracket == 'r');
+  }
+  return value_str(pool_name(S->names, t.data));
+}
+
+/* ---- subscripts ---- */
+
+Value eval_slice(Sema *S, const Expr *e) {
+  Value *parts = ARENA_ARRAY(S->arena, Value, 3);
+  const Expr *from[] = {e->a, e->b, e->c};
+  for (int i = 0; i < 3; i++) {
+    parts[i] = from[i] ? eval(S, from[i]) : value_none();
+    if (parts[i].kind == V_ERROR) return value_error();
+  }
+  return (Value){.kind = V_SLICE, .u.slice = parts};
+}
+
+/* A lambda or a nested def keeps the frame that it was made in. */
+static Value eval_lambda(Sema *S, const Expr *e) {
+  Func *f = ARENA_NEW(S->arena, Func);
+  f->lambda = e;
+  f->module = S->frame->module;
+  f->closure = S->frame->func ? S->frame : NULL;
+  return (Value){.kind = V_FUNC, .u.func = f};
+}
+
+static Value eval_walrus(Sema *S, const Expr *e) {
+  Value v = decay(S, eval(S, e->a));
+  frame_set(S, e->name, v, e->span);
+  return v;
+}
+
+static Value eval_int(Sema *S, const Expr *e) {
+  if (!e->big) return value_int(e->ival);
+  sema_error(S, e->span, E_SEMA_LITERAL_TOO_BIG);
+  return value_error();
+}
+
+static Value eval_kind(Sema *S, const Expr *e) {
+  switch (e->kind) {
+    case EX_NAME: return eval_name(S, e->name, e->span);
+    case EX_INT: return eval_int(S, e);
+    case EX_FLOAT: return value_float(e->fval);
+    case EX_STR: return value_str(e->name);
+    case EX_FSTR: return eval_fstring(S, e);
+    case EX_TRUE: return value_bool(true);
+    case EX_FALSE: return value_bool(false);
+    case EX_NONE: return value_none();
+    case EX_ELLIPSIS: return value_of(V_ELLIPSIS);
+    case EX_TUPLE: return eval_items(S, &e->items, false);
+    case EX_LIST: case EX_SET: return eval_items(S, &e->items, true);
+    case EX_DICT: return eval_dict(S, e);
+    case EX_COMP: return eval_comp(S, e);
+    case EX_UNARY: return unary(S, e->op, eval(S, e->a), e->span);
+    case EX_BINARY: {
+      Value a = eval(S, e->a);
+      return binary(S, e->op, a, eval(S, e->b), e->span);
+    }
+    case EX_COMPARE: return eval_compare(S, e);
+    case EX_AND: case EX_OR: return eval_bool(S, e);
+    case EX_IFEXP: return eval_ifexp(S, e);
+    case EX_CALL: return eval_call(S, e);
+    case EX_ATTR: return get_attribute(S, eval(S, e->a), e->name, e->span);
+    case EX_SUBSCRIPT: {
+      Value v = eval(S, e->a);
+      return v.kind == V_ERROR ? v : eval_subscript(S, v, eval(S, e->b), e->span);
+    }
+    case EX_SLICE: return eval_slice(S, e);
+    case EX_LAMBDA: return eval_lambda(S, e);
+    case EX_WALRUS: return eval_walrus(S, e);
+    default: break;
+  }
+  sema_error(S, e->span, E_SEMA_NOT_EXPRESSION);
+  return value_error();
+}
+
+Value eval(Sema *S, const Expr *e) {
+  if (S->depth >= EVAL_DEPTH_MAX) {
+    if (!S->out_of_depth) sema_error(S, e->span, E_SEMA_DEPTH, EVAL_DEPTH_MAX);
+    S->out_of_depth = S->out_of_depth || !S->quiet;
+    S->failed = true;
+    return value_error();
+  }
+  S->depth++;
+  Value v = eval_kind(S, e);
+  S->depth--;
+  return v;
+}

@@ -1,0 +1,281 @@
+/* The kernels of a file: what sema_kernels lists and sema_find looks up. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "lang/messages.h"
+#include "sema/context.h"
+
+typedef struct {
+  Program *p;
+  VEC(Kernel) list;
+  VEC(const FuncDef *) jitted; /* of `f = triton.jit(g)` */
+} Finder;
+
+/* ---- decorators: which names does the tuner set? ---- */
+
+typedef struct {
+  Program *p;
+  VEC(Name) names;
+  int depth;
+} Tuned;
+
+static void tuned_in(Tuned *t, const Expr *e);
+
+static void tuned_in_list(Tuned *t, const ExprList *list) {
+  for (uint32_t i = 0; i < list->len; i++) tuned_in(t, list->data[i]);
+}
+
+/* A name of the module that holds configs is followed, once. */
+static void tuned_by_name(Tuned *t, Name name) {
+  uint32_t at;
+  const ModuleInfo *m = t->p->main;
+  if (t->depth || !map_get(&m->index, name, &at)) return;
+  t->depth++;
+  for (const Binding *b = m->globals.data[at].first; b; b = b->next) {
+    if (b->stmt->kind == ST_ASSIGN) tuned_in(t, b->stmt->value);
+    if (b->stmt->kind != ST_FUNC) continue;
+    const StmtList *body = &b->stmt->func->body;
+    for (uint32_t i = 0; i < body->len; i++)
+      if (body->data[i]->value) tuned_in(t, body->data[i]->value);
+  }
+  t->depth--;
+}
+
+/* Keys of dictionaries: Config({"BLOCK": 64}) and heuristics({"EVEN": lambda ...}). */
+static void tuned_in(Tuned *t, const Expr *e) {
+  if (!e) return;
+  if (e->kind == EX_NAME) tuned_by_name(t, e->name);
+  for (uint32_t i = 0; e->kind == EX_DICT && i < e->items.len; i += 2)
+    if (e->items.data[i] && e->items.data[i]->kind == EX_STR)
+      vec_push(t->p->arena, &t->names, e->items.data[i]->name);
+  if (e->kind == EX_DICT || e->kind == EX_LAMBDA) return;
+  tuned_in(t, e->a);
+  tuned_in(t, e->b);
+  tuned_in_list(t, &e->items);
+  for (uint32_t i = 0; i < e->nargs; i++) tuned_in(t, e->args[i].value);
+}
+
+static void collect_tuned(Tuned *t, const FuncDef *def) {
+  for (uint32_t i = 0; i < def->decorators.len; i++) {
+    const Expr *d = def->decorators.data[i];
+    if (d->kind != EX_CALL) continue;
+    for (uint32_t k = 0; k < d->nargs; k++) tuned_in(t, d->args[k].value);
+  }
+}
+
+/* jit(do_not_specialize=["n", 3]). */
+static bool is_unspecialized(const FuncDef *def, Name name, uint32_t index) {
+  for (uint32_t i = 0; i < def->decorators.len; i++) {
+    const Expr *d = def->decorators.data[i];
+    for (uint32_t k = 0; d->kind == EX_CALL && k < d->nargs; k++) {
+      const Arg *a = &d->args[k];
+      if (!a->name || strcmp(a->name, "do_not_specialize")) continue;
+      for (uint32_t j = 0; j < a->value->items.len; j++) {
+        const Expr *e = a->value->items.data[j];
+        if (e->kind == EX_STR ? e->name == name : e->kind == EX_INT && e->ival == index) return true;
+      }
+    }
+  }
+  return false;
+}
+
+/* ---- parameters ---- */
+
+/* `tl.int64`, `"fp32"`, `tl.const`: what the annotation says of the type. */
+static DType declared_dtype(const Expr *e) {
+  if (!e || (e->kind != EX_NAME && e->kind != EX_ATTR && e->kind != EX_STR)) return DT_NONE;
+  if (e->kind == EX_NAME && (!strcmp(e->name, "int") || !strcmp(e->name, "float") || !strcmp(e->name, "bool")))
+    return DT_NONE;
+  return dtype_parse(e->name, strlen(e->name));
+}
+
+static const char *annotation_text(Program *p, const Expr *e) {
+  if (!e) return "";
+  Text t = text_new(p->arena);
+  ast_print_expr(&t, e);
+  return t.data;
+}
+
+static KernelParam param_of(Program *p, const FuncDef *def, uint32_t index, const Tuned *tuned) {
+  const Param *param = &def->params.data[index];
+  KernelParam k = {.name = param->name};
+  const Expr *e = param->annotation;
+  k.kind = is_constexpr_annotation(e) ? KP_CONSTEXPR : KP_RUNTIME;
+  k.has_default = param->dflt != NULL;
+  k.text = annotation_text(p, e);
+  k.is_const = e && (e->kind == EX_ATTR || e->kind == EX_NAME) && !strcmp(e->name, "const");
+  if (k.kind == KP_RUNTIME) k.declared = declared_dtype(e);
+  for (size_t i = 0; i < tuned->names.len; i++) k.tuned |= tuned->names.data[i] == param->name;
+  k.do_not_specialize = is_unspecialized(def, param->name, index);
+  return k;
+}
+
+static void add_kernel(Finder *f, const FuncDef *def, Name as) {
+  Program *p = f->p;
+  Kernel k = {.span = def->span, .def = def, .nparams = def->params.len};
+  k.name = as ? as : def->name;
+  if (def->owner && !as) k.name = pool_name(p->names, arena_printf(p->arena, "%s.%s", def->owner, def->name));
+  Tuned tuned = {.p = p};
+  collect_tuned(&tuned, def);
+  k.params = ARENA_ARRAY(p->arena, KernelParam, k.nparams);
+  for (uint32_t i = 0; i < k.nparams; i++) k.params[i] = param_of(p, def, i, &tuned);
+  vec_push(p->arena, &f->list, k);
+}
+
+/* ---- the walk ---- */
+
+static void find_in(Finder *f, const StmtList *list);
+
+static const FuncDef *function_named(Finder *f, Name name) {
+  uint32_t at;
+  if (!map_get(&f->p->main->index, name, &at)) return NULL;
+  for (const Binding *b = f->p->main->globals.data[at].first; b; b = b->next)
+    if (b->stmt->kind == ST_FUNC) return b->stmt->func;
+  return NULL;
+}
+
+/* The function inside triton.jit(g), or heuristics(...)(triton.jit(g)); NULL if there is none. */
+static const FuncDef *jit_call(Finder *f, const Expr *e, bool inside) {
+  if (!e) return NULL;
+  if (e->kind == EX_NAME) return inside ? function_named(f, e->name) : NULL;
+  if (e->kind != EX_CALL) return NULL;
+  bool jit = (e->a->kind == EX_NAME || e->a->kind == EX_ATTR) && !strcmp(e->a->name, "jit");
+  for (uint32_t i = 0; i < e->nargs; i++) {
+    if (e->args[i].name) continue;
+    const FuncDef *def = jit_call(f, e->args[i].value, inside || jit);
+    if (def) return def;
+  }
+  return NULL;
+}
+
+static void find_assigned(Finder *f, const Stmt *s) {
+  if (s->targets.len != 1 || s->targets.data[0]->kind != EX_NAME) return;
+  const FuncDef *def = jit_call(f, s->value, false);
+  if (def && !def->skipped && !ast_is_jit(def)) add_kernel(f, def, s->targets.data[0]->name);
+}
+
+static void find_in(Finder *f, const StmtList *list) {
+  for (uint32_t i = 0; i < list->len; i++) {
+    const Stmt *s = list->data[i];
+    if (s->kind == ST_ASSIGN) find_assigned(f, s);
+    else if (s->kind == ST_FUNC && ast_is_jit(s->func)) add_kernel(f, s->func, NULL);
+    else if (s->kind == ST_FUNC) find_in(f, &s->func->body);
+    else {
+      find_in(f, &s->body);
+      find_in(f, &s->orelse);
+    }
+  }
+}
+
+/* ---- helpers and shadows ---- */
+
+static void mark_names(NameMap *used, Arena *a, const Expr *e);
+
+static void mark_list(NameMap *used, Arena *a, const ExprList *list) {
+  for (uint32_t i = 0; i < list->len; i++)
+    if (list->data[i]) mark_names(used, a, list->data[i]);
+}
+
+static void mark_names(NameMap *used, Arena *a, const Expr *e) {
+  if (!e) return;
+  if (e->kind == EX_NAME) map_set(a, used, e->name, 1);
+  if (e->kind == EX_ATTR && e->a->kind == EX_NAME) map_set(a, used, e->name, 1); /* Class.helper */
+  mark_names(used, a, e->a);
+  mark_names(used, a, e->b);
+  mark_names(used, a, e->c);
+  mark_list(used, a, &e->items);
+  for (uint32_t i = 0; i < e->nargs; i++) mark_names(used, a, e->args[i].value);
+}
+
+static void mark_body(NameMap *used, Arena *a, const StmtList *list) {
+  for (uint32_t i = 0; i < list->len; i++) {
+    const Stmt *s = list->data[i];
+    mark_names(used, a, s->value);
+    mark_body(used, a, &s->body);
+    mark_body(used, a, &s->orelse);
+  }
+}
+
+Name last_part_of(Program *p, Name name) {
+  const char *dot = strrchr(name, '.');
+  return dot ? pool_name(p->names, dot + 1) : name;
+}
+
+static int helpers_last(const void *a, const void *b) {
+  const Kernel *x = a, *y = b;
+  if (x->helper != y->helper) return x->helper - y->helper;
+  return (x->span.line > y->span.line) - (x->span.line < y->span.line);
+}
+
+uint32_t sema_kernels(Program *p, const Kernel **out) {
+  if (!p->listed) {
+    Finder f = {.p = p};
+    find_in(&f, &p->main->ast->body);
+    for (size_t i = 0; i < f.list.len; i++) {
+      Kernel *k = &f.list.data[i];
+      NameMap used = {0};
+      mark_body(&used, p->arena, &k->def->body);
+      for (size_t j = 0; j < f.list.len; j++) {
+        uint32_t one;
+        Kernel *other = &f.list.data[j];
+        if (j != i && other->name != k->name && map_get(&used, last_part_of(p, other->name), &one))
+          other->helper = true;
+        if (j > i && other->name == k->name) k->shadowed = true;
+      }
+    }
+    if (f.list.len) qsort(f.list.data, f.list.len, sizeof(Kernel), helpers_last);
+    p->kernels = f.list.data;
+    p->nkernels = (uint32_t)f.list.len;
+    p->listed = true;
+  }
+  *out = p->kernels;
+  return p->nkernels;
+}
+
+/* ---- looking one up ---- */
+
+static void list_kernels(Program *p) {
+  for (uint32_t i = 0; i < p->nkernels; i++)
+    if (!p->kernels[i].shadowed)
+      diag_note(p->diags, p->kernels[i].span, N_SEMA_KERNEL, p->kernels[i].name);
+}
+
+static const Kernel *only_kernel(Program *p) {
+  const Kernel *found = NULL;
+  uint32_t entries = 0;
+  for (uint32_t i = 0; i < p->nkernels; i++) {
+    const Kernel *k = &p->kernels[i];
+    if (k->shadowed || (k->helper && p->nkernels > 1)) continue;
+    found = k;
+    entries++;
+  }
+  if (entries == 1) return found;
+  if (!p->nkernels) diag_error(p->diags, (Span){0}, E_SEMA_NO_KERNELS, p->main->path);
+  else diag_error(p->diags, (Span){0}, E_SEMA_SEVERAL_KERNELS, p->main->path);
+  list_kernels(p);
+  return NULL;
+}
+
+const Kernel *sema_find(Program *p, const char *which) {
+  const Kernel *list;
+  uint32_t n = sema_kernels(p, &list);
+  if (!which || !*which) return only_kernel(p);
+  const char *at = strchr(which, '@');
+  size_t len = at ? (size_t)(at - which) : strlen(which);
+  unsigned long line = at ? strtoul(at + 1, NULL, 10) : 0;
+  const Kernel *found = NULL;
+  for (uint32_t i = 0; i < n; i++) {
+    const Kernel *k = &list[i];
+    const Name bare = last_part_of(p, k->name);
+    bool named = (strlen(k->name) == len && !memcmp(k->name, which, len)) ||
+                 (strlen(bare) == len && !memcmp(bare, which, len));
+    if (named && (!at || k->span.line == line) && (!found || !k->shadowed)) found = k;
+  }
+  if (found) return found;
+  diag_error(p->diags, (Span){0}, E_SEMA_NO_KERNEL, p->main->path, which);
+  Nearest near = {0};
+  for (uint32_t i = 0; i < n; i++) nearest_offer(&near, which, list[i].name);
+  if (near.best) diag_hint(p->diags, H_SEMA_NEAREST, near.best);
+  else list_kernels(p);
+  return NULL;
+}

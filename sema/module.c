@@ -1,0 +1,243 @@
+/* The names of a module, evaluated when a kernel asks for them.
+ *
+ * Every statement that binds a name is a candidate for it.  They are kept in the order in which they
+ * count: the last in the file first, but of a `try` its body before its handlers.  A candidate under
+ * an `if` whose condition is known to be otherwise is passed over; so is one that can't be evaluated
+ * while another is left.  While a candidate is being evaluated, its own name means the next one, so
+ * that `f = triton.jit(f)` and `X = X + 1` read as they do in Python.
+ */
+#include <string.h>
+
+#include "lang/messages.h"
+#include "sema/context.h"
+#include "sema/stdlib.h"
+
+/* ---- the index ---- */
+
+static void add_binding(Program *p, ModuleInfo *m, Name name, const Stmt *s, uint32_t index,
+                        const Guard *guard) {
+  uint32_t at;
+  if (!map_get(&m->index, name, &at)) {
+    Global fresh = {.name = name};
+    at = (uint32_t)m->globals.len;
+    map_set(p->arena, &m->index, name, at);
+    vec_push(p->arena, &m->globals, fresh);
+  }
+  Binding *b = ARENA_NEW(p->arena, Binding);
+  *b = (Binding){.stmt = s, .index = index, .guard = guard};
+  Global *g = &m->globals.data[at];
+  if (g->last) g->last->next = b;
+  else g->first = b;
+  g->last = b;
+}
+
+static void index_target(Program *p, ModuleInfo *m, const Expr *e, const Stmt *s, const Guard *g) {
+  if (e->kind == EX_NAME) add_binding(p, m, e->name, s, 0, g);
+  else if (e->kind == EX_STARRED) index_target(p, m, e->a, s, g);
+  else if (e->kind == EX_TUPLE || e->kind == EX_LIST)
+    for (uint32_t i = 0; i < e->items.len; i++) index_target(p, m, e->items.data[i], s, g);
+}
+
+static void index_list(Program *p, ModuleInfo *m, const StmtList *list, const Guard *guard);
+
+static void index_stmt(Program *p, ModuleInfo *m, const Stmt *s, const Guard *guard) {
+  switch (s->kind) {
+    case ST_ASSIGN: case ST_AUGASSIGN:
+      for (uint32_t i = 0; i < s->targets.len; i++) index_target(p, m, s->targets.data[i], s, guard);
+      break;
+    case ST_ANNASSIGN:
+      if (s->value) index_target(p, m, s->targets.data[0], s, guard);
+      break;
+    case ST_FUNC: add_binding(p, m, s->func->name, s, 0, guard); break;
+    case ST_CLASS: add_binding(p, m, s->name, s, 0, guard); break;
+    case ST_IMPORT: case ST_FROM:
+      for (uint32_t i = s->nimports; i-- > 0;) {
+        const Import *im = &s->imports[i];
+        if (im->name && !strcmp(im->name, "*")) vec_push(p->arena, &m->stars, s);
+        else add_binding(p, m, im->as, s, i, guard);
+      }
+      break;
+    case ST_IF: {
+      Guard *in = ARENA_ARRAY(p->arena, Guard, 2);
+      for (int orelse = 1; orelse >= 0; orelse--) {
+        in[orelse] = (Guard){guard, s, orelse};
+        index_list(p, m, orelse ? &s->orelse : &s->body, &in[orelse]);
+      }
+      break;
+    }
+    case ST_TRY: case ST_WITH: case ST_SKIPPED: case ST_FOR: case ST_WHILE:
+      index_list(p, m, &s->body, guard);
+      index_list(p, m, &s->orelse, guard);
+      break;
+    default: break;
+  }
+}
+
+static void index_list(Program *p, ModuleInfo *m, const StmtList *list, const Guard *guard) {
+  for (uint32_t i = list->len; i-- > 0;) index_stmt(p, m, list->data[i], guard);
+}
+
+void module_index(Program *p, ModuleInfo *m, const StmtList *body) { index_list(p, m, body, NULL); }
+
+/* ---- evaluating ---- */
+
+static Value quietly_in_module(Sema *S, ModuleInfo *m, const Expr *e) {
+  bool failed = S->failed, muted = S->muted;
+  S->quiet++;
+  S->failed = false;
+  Value v = eval_in_module(S, m, e);
+  if (S->failed) v = value_error();
+  S->quiet--;
+  S->failed = failed;
+  S->muted = muted;
+  return v;
+}
+
+static bool ruled_out(Sema *S, ModuleInfo *m, const Guard *g) {
+  for (; g; g = g->outer) {
+    bool truth;
+    if (value_truth(quietly_in_module(S, m, g->stmt->value), &truth) && truth == g->orelse)
+      return true;
+  }
+  return false;
+}
+
+/* The item of an unpacked value that goes to `name`. */
+static bool unpack(const Expr *target, Value v, Name name, Value *out) {
+  if (target->kind == EX_NAME) {
+    *out = v;
+    return target->name == name;
+  }
+  if ((target->kind != EX_TUPLE && target->kind != EX_LIST) || v.kind != V_TUPLE ||
+      v.u.tuple->len != target->items.len)
+    return false;
+  for (uint32_t i = 0; i < target->items.len; i++)
+    if (unpack(target->items.data[i], v.u.tuple->data[i], name, out)) return true;
+  return false;
+}
+
+static Value assigned_value(Sema *S, ModuleInfo *m, const Stmt *s, Name name) {
+  Value v = quietly_in_module(S, m, s->value), out = value_error();
+  if (v.kind == V_ERROR) return v;
+  if (s->kind == ST_AUGASSIGN) {
+    Value old = quietly_in_module(S, m, s->targets.data[0]);
+    if (old.kind == V_ERROR) return old;
+    S->quiet++;
+    v = const_binary(S, s->op, old, v, s->span);
+    S->quiet--;
+    return v;
+  }
+  for (uint32_t i = 0; i < s->targets.len; i++)
+    if (unpack(s->targets.data[i], v, name, &out)) return out;
+  return value_error();
+}
+
+static Value binding_value(Sema *S, ModuleInfo *m, const Binding *b, Name name) {
+  const Stmt *s = b->stmt;
+  switch (s->kind) {
+    case ST_FUNC: return func_of(S, s->func, m);
+    case ST_CLASS: return (Value){.kind = V_CLASS, .u.cls = {s, m}};
+    case ST_IMPORT: case ST_FROM: return module_import(S, m, s, &s->imports[b->index]);
+    default: return assigned_value(S, m, s, name);
+  }
+}
+
+/* The first candidate that has a value; else one that is at least a host name; else an error. */
+static Value resolve(Sema *S, ModuleInfo *m, Name name, Binding *b, const Stmt **unknown) {
+  Value fallback = value_error();
+  for (; b; b = b->next) {
+    if (b->busy) continue;
+    b->busy = true;
+    Value v = ruled_out(S, m, b->guard) ? value_error() : binding_value(S, m, b, name);
+    b->busy = false;
+    if (v.kind != V_ERROR && v.kind != V_EXTERN) return v;
+    if (v.kind == V_EXTERN && fallback.kind == V_ERROR) fallback = v;
+    if (!*unknown) *unknown = b->stmt;
+  }
+  return fallback;
+}
+
+static bool any_busy(const Binding *b) {
+  while (b && !b->busy) b = b->next;
+  return b != NULL;
+}
+
+static bool star_get(Sema *S, ModuleInfo *m, Name name, Span at, Value *out) {
+  for (size_t i = 0; i < m->stars.len; i++) {
+    const Stmt *s = m->stars.data[i];
+    Name path = s->imports[0].module;
+    if (!path) path = pool_name(S->names, "");
+    if (!s->level && language_is_space(path)) {
+      if (language_get(S, path, name, out)) return true;
+      continue;
+    }
+    ModuleInfo *from = program_import(S->p, m, s->level, path);
+    if (!from || from == m || from->busy) continue;
+    from->busy = true;
+    bool found = module_get(S, from, name, at, out);
+    from->busy = false;
+    if (found) return true;
+  }
+  return false;
+}
+
+bool module_get(Sema *S, ModuleInfo *m, Name name, Span at, Value *out) {
+  uint32_t i;
+  if (m->is_std) std_need(S->p, m, name);
+  if (!map_get(&m->index, name, &i)) return star_get(S, m, name, at, out);
+  Global *g = &m->globals.data[i];
+  if (g->done) {
+    *out = g->value;
+    return true;
+  }
+  const Stmt *unknown = NULL;
+  bool cyclic = any_busy(g->first);
+  *out = resolve(S, m, name, g->first, &unknown);
+  g = &m->globals.data[i];
+  if (out->kind == V_ERROR) {
+    if (cyclic) return false;
+    sema_error(S, at, E_SEMA_GLOBAL, name);
+    if (unknown) sema_note(S, unknown->span, N_SEMA_GLOBAL);
+    return true;
+  }
+  if (!cyclic) {
+    g->value = *out;
+    g->done = true;
+  }
+  return true;
+}
+
+/* ---- imports ---- */
+
+static Value path_value(Sema *S, ModuleInfo *m, Name path) {
+  if (language_is_space(path)) return (Value){.kind = V_SPACE, .u.s = path};
+  ModuleInfo *found = program_import(S->p, m, 0, path);
+  if (found) return (Value){.kind = V_MODULE, .u.module = found};
+  return (Value){.kind = V_EXTERN, .u.s = path};
+}
+
+Value module_import(Sema *S, ModuleInfo *m, const Stmt *s, const Import *im) {
+  Name path = im->module ? im->module : pool_name(S->names, "");
+  if (s->kind == ST_IMPORT) {
+    if (!im->renamed) path = pool_namen(S->names, path, strcspn(path, "."));
+    return path_value(S, m, path);
+  }
+  Value v;
+  Name whole = pool_name(S->names, *path ? arena_printf(S->arena, "%s.%s", path, im->name) : im->name);
+  if (!s->level && language_is_space(path)) {
+    if (language_get(S, path, im->name, &v)) return v;
+    return (Value){.kind = V_EXTERN, .u.s = whole};
+  }
+  ModuleInfo *from = program_import(S->p, m, s->level, path);
+  bool quiet_ok = false;
+  if (from && from != m) {
+    S->quiet++;
+    quiet_ok = module_get(S, from, im->name, im->span, &v);
+    S->quiet--;
+  }
+  if (quiet_ok && v.kind != V_ERROR) return v;
+  ModuleInfo *sub = program_import(S->p, m, s->level, whole);
+  if (sub) return (Value){.kind = V_MODULE, .u.module = sub};
+  if (quiet_ok) return v;
+  return extern_attribute(S, path, im->name);
+}

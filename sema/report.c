@@ -1,0 +1,97 @@
+#include <string.h>
+
+#include "lang/messages.h"
+#include "sema/context.h"
+
+Span sema_place(const Sema *S, Span at) {
+  for (const Frame *f = S->frame; f && f->is_std; f = f->caller)
+    if (f->call.file) at = f->call;
+  return at;
+}
+
+/* An unrolled loop or a helper that is called often says everything once. */
+static bool seen_before(Sema *S, Span at, const char *text) {
+  for (size_t i = 0; i < diag_count(S->diags); i++) {
+    const Diag *d = diag_get(S->diags, i);
+    if (d->severity == DIAG_ERROR && d->span.file == at.file && d->span.line == at.line &&
+        d->span.col == at.col && !strcmp(d->text, text))
+      return true;
+  }
+  return false;
+}
+
+static void note_calls(Sema *S) {
+  enum { SHOWN_MAX = 8 };
+  int shown = 0;
+  for (const Frame *f = S->frame; f && f->func; f = f->caller) {
+    if (f->is_std || !f->call.file) continue;
+    if (shown++ == SHOWN_MAX) break;
+    Span at = f->call;
+    for (const Frame *c = f->caller; c && c->is_std; c = c->caller) at = c->call;
+    diag_note(S->diags, at, N_SEMA_CALLED, f->name);
+  }
+}
+
+void sema_error(Sema *S, Span at, const char *fmt, ...) {
+  S->failed = true;
+  S->muted = true;
+  if (S->quiet) return;
+  va_list ap;
+  va_start(ap, fmt);
+  const char *text = arena_vprintf(S->arena, fmt, ap);
+  va_end(ap);
+  at = sema_place(S, at);
+  if (seen_before(S, at, text)) return;
+  S->muted = false;
+  diag_error(S->diags, at, "%s", text);
+  note_calls(S);
+}
+
+void sema_note(Sema *S, Span at, const char *fmt, ...) {
+  if (S->muted || !at.file) return;
+  va_list ap;
+  va_start(ap, fmt);
+  diag_note(S->diags, at, "%s", arena_vprintf(S->arena, fmt, ap));
+  va_end(ap);
+}
+
+void sema_hint(Sema *S, const char *fmt, ...) {
+  if (S->muted) return;
+  va_list ap;
+  va_start(ap, fmt);
+  diag_hint(S->diags, "%s", arena_vprintf(S->arena, fmt, ap));
+  va_end(ap);
+}
+
+/* The number of letters to add, drop, change or swap; names that are far apart give a large one. */
+static uint32_t distance(const char *a, const char *b) {
+  enum { LONGEST = 40 };
+  uint32_t n = (uint32_t)strlen(a), m = (uint32_t)strlen(b);
+  if (n > LONGEST || m > LONGEST) return LONGEST;
+  uint32_t rows[3][LONGEST + 1];
+  uint32_t *before = rows[0], *last = rows[1], *now = rows[2];
+  for (uint32_t j = 0; j <= m; j++) last[j] = j;
+  for (uint32_t i = 1; i <= n; i++) {
+    now[0] = i;
+    for (uint32_t j = 1; j <= m; j++) {
+      uint32_t best = last[j - 1] + (a[i - 1] != b[j - 1]);
+      if (last[j] + 1 < best) best = last[j] + 1;
+      if (now[j - 1] + 1 < best) best = now[j - 1] + 1;
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] && before[j - 2] + 1 < best)
+        best = before[j - 2] + 1;
+      now[j] = best;
+    }
+    uint32_t *spare = before;
+    before = last, last = now, now = spare;
+  }
+  return last[m];
+}
+
+void nearest_offer(Nearest *n, const char *name, const char *candidate) {
+  uint32_t len = (uint32_t)strlen(name), limit = len < 4 ? 1 : len < 8 ? 2 : 3;
+  if (candidate[0] == '<' || (len < 2 && candidate[0] != name[0])) return;
+  uint32_t d = distance(name, candidate);
+  if (d > limit || d >= len || (n->best && d >= n->distance)) return;
+  n->best = candidate;
+  n->distance = d;
+}

@@ -1,0 +1,329 @@
+/* Statements, and how early exits are structured away.
+ *
+ * Every function has a variable <state>: 0 while its statements run, else how they were left.
+ * `return`, `break` and `continue` set it; being a variable, it is joined after a branch like any
+ * other.  As long as it is a constant, nothing of it is seen in the tile IR.  When one side of an
+ * `if` surely leaves, the rest of the block moves into the other side.  Where only the run can
+ * tell, the rest of the block stands under `if state == 0`.
+ */
+#include <string.h>
+
+#include "lang/messages.h"
+#include "sema/context.h"
+
+int state_now(const Sema *S) {
+  BigInt i;
+  Value v = frame_value(S, VAR_STATE);
+  return value_as_int(v, &i) ? (int)i : -1;
+}
+
+static void leave(Sema *S, int state, Span at) {
+  frame_set_slot(S, VAR_STATE, value_int(state), at);
+}
+
+/* ---- assignment ---- */
+
+Value decay(Sema *S, Value v) {
+  Span nowhere = {0};
+  if (S->frame->host) return v;
+  if (value_is_number(v)) return typed(S, v, nowhere);
+  if (v.kind != V_TUPLE) return v;
+  Value copy = value_tuple(S->arena, v.u.tuple->data, v.u.tuple->len);
+  copy.u.tuple->is_list = v.u.tuple->is_list;
+  copy.u.tuple->fields = v.u.tuple->fields;
+  for (uint32_t i = 0; i < copy.u.tuple->len; i++)
+    copy.u.tuple->data[i] = decay(S, copy.u.tuple->data[i]);
+  return copy;
+}
+
+static void give_name(Value v, Name name) {
+  if (v.kind == V_TILE && !v.u.tile->name) v.u.tile->name = name;
+}
+
+/* `x: tl.constexpr` on a line of its own keeps the next assignment a constexpr. */
+static bool declared_constexpr(Sema *S, Name name) {
+  for (size_t i = 0; i < S->frame->constexprs.len; i++)
+    if (S->frame->constexprs.data[i] == name) return true;
+  return false;
+}
+
+static void assign_tuple(Sema *S, const Expr *target, Value v, Span at) {
+  const Value *items;
+  uint32_t n, want = target->items.len, star = want;
+  if (v.kind == V_ERROR) {
+    for (uint32_t i = 0; i < want; i++) assign(S, target->items.data[i], v, at);
+    return;
+  }
+  for (uint32_t i = 0; i < want; i++)
+    if (target->items.data[i]->kind == EX_STARRED) star = i;
+  if (v.kind == V_TILE || !iterate(S, v, at, &items, &n)) {
+    if (v.kind == V_TILE) sema_error(S, at, E_SEMA_UNPACK_KIND, value_describe(S->arena, v));
+    assign_tuple(S, target, value_error(), at);
+    return;
+  }
+  if (star < want ? n < want - 1 : n != want) {
+    sema_error(S, at, E_SEMA_UNPACK, want - (star < want), n);
+    assign_tuple(S, target, value_error(), at);
+    return;
+  }
+  for (uint32_t i = 0, k = 0; i < want; i++) {
+    if (i != star) {
+      assign(S, target->items.data[i], items[k++], at);
+      continue;
+    }
+    uint32_t taken = n - (want - 1);
+    assign(S, target->items.data[i]->a, value_list(S->arena, items + k, taken), at);
+    k += taken;
+  }
+}
+
+static void assign_item(Sema *S, const Expr *target, Value v, Span at) {
+  Value into = eval(S, target->a);
+  if (into.kind == V_ERROR) return;
+  Value index = eval(S, target->b);
+  BigInt i;
+  if (S->frame->host && into.kind == V_DICT) {
+    value_dict_set(S->arena, into.u.dict, index, v);
+  } else if (S->frame->host && into.kind == V_TUPLE && into.u.tuple->is_list &&
+             value_as_int(index, &i) && i >= -(BigInt)into.u.tuple->len &&
+             i < (BigInt)into.u.tuple->len) {
+    into.u.tuple->data[i < 0 ? i + into.u.tuple->len : i] = v;
+  } else {
+    sema_error(S, at, E_SEMA_ASSIGN_ITEM, value_describe(S->arena, into));
+    if (into.kind == V_TILE) sema_hint(S, H_SEMA_ASSIGN_ITEM);
+  }
+}
+
+void assign(Sema *S, const Expr *target, Value v, Span at) {
+  switch (target->kind) {
+    case EX_NAME:
+      if (!declared_constexpr(S, target->name)) v = decay(S, v);
+      give_name(v, target->name);
+      frame_set(S, target->name, v, target->span);
+      break;
+    case EX_TUPLE: case EX_LIST: assign_tuple(S, target, v, at); break;
+    case EX_SUBSCRIPT: assign_item(S, target, v, target->span); break;
+    default: sema_error(S, target->span, E_SEMA_ASSIGN_TARGET); break;
+  }
+}
+
+static void exec_assign(Sema *S, const Stmt *s) {
+  Value v = eval(S, s->value);
+  for (uint32_t i = 0; i < s->targets.len; i++) assign(S, s->targets.data[i], v, s->value->span);
+}
+
+static void exec_augassign(Sema *S, const Stmt *s) {
+  const Expr *target = s->targets.data[0];
+  Value old = eval(S, target);
+  Value v = binary(S, s->op, old, eval(S, s->value), s->span);
+  assign(S, target, v, s->span);
+}
+
+/* `tl.constexpr`, `constexpr`, or either in quotes. */
+bool is_constexpr_annotation(const Expr *e) {
+  if (!e) return false;
+  if (e->kind == EX_NAME || e->kind == EX_ATTR) return !strcmp(e->name, "constexpr");
+  if (e->kind == EX_SUBSCRIPT) return is_constexpr_annotation(e->a);
+  return e->kind == EX_STR && strstr(e->name, "constexpr");
+}
+
+static void exec_annassign(Sema *S, const Stmt *s) {
+  const Expr *target = s->targets.data[0];
+  bool is_constexpr = is_constexpr_annotation(s->annotation);
+  if (!s->value) {
+    if (is_constexpr && target->kind == EX_NAME)
+      vec_push(S->arena, &S->frame->constexprs, target->name);
+    return;
+  }
+  Value v = eval(S, s->value);
+  if (!is_constexpr || target->kind != EX_NAME) {
+    assign(S, target, v, s->value->span);
+    return;
+  }
+  give_name(v, target->name);
+  frame_set(S, target->name, v, target->span);
+}
+
+/* ---- leaving ---- */
+
+static void exec_return(Sema *S, const Stmt *s) {
+  Value v = s->value ? eval(S, s->value) : value_none();
+  bool kernel = S->frame->func && !S->frame->caller;
+  if (kernel && v.kind != V_NONE && v.kind != V_ERROR) sema_error(S, s->span, E_SEMA_KERNEL_RETURN);
+  if (S->frame->loops && v.kind != V_NONE && v.kind != V_ERROR)
+    sema_error(S, s->span, E_SEMA_RETURN_IN_LOOP);
+  frame_set_slot(S, VAR_RETURN, v, s->span);
+  leave(S, STATE_RETURN, s->span);
+}
+
+static const char *raised_text(Sema *S, const Expr *e) {
+  if (e && e->kind == EX_CALL && e->nargs) {
+    Value v = eval_quietly(S, e->args[0].value);
+    if (v.kind == V_STR) return v.u.s;
+  }
+  Text t = text_new(S->arena);
+  if (e) ast_print_expr(&t, e);
+  return t.data;
+}
+
+static void exec_raise(Sema *S, const Stmt *s) {
+  sema_error(S, s->span, E_SEMA_RAISE, raised_text(S, s->value));
+  leave(S, STATE_RETURN, s->span);
+  frame_set_slot(S, VAR_RETURN, value_error(), s->span);
+}
+
+static void exec_assert(Sema *S, const Stmt *s) {
+  Value cond;
+  bool truth;
+  if (eval_condition(S, s->value, &cond, &truth)) {
+    if (truth) return;
+    const char *text = s->msg ? value_text(S->arena, eval_quietly(S, s->msg)) : "";
+    sema_error(S, s->span, E_SEMA_ASSERT, *text ? ": " : "", text);
+    return;
+  }
+  if (cond.kind == V_ERROR || !can_emit(S, s->span)) return;
+  Value msg = s->msg ? eval_quietly(S, s->msg) : value_str("");
+  cond = as_condition(S, cond, s->span);
+  TileValue *args[] = {materialize(S, cond, s->span), NULL};
+  TileOp *op = emit(S, TILE_ASSERT, args, 2, NULL, 0, s->span);
+  if (msg.kind == V_STR && msg.u.s[0]) tile_set_str(S->fn, op, TA_message, msg.u.s);
+}
+
+/* ---- if ---- */
+
+typedef struct {
+  const StmtList *list;
+  uint32_t at;
+  int tail;
+} Rest;
+
+static void exec_rest(Sema *S, const StmtList *list, uint32_t from, int tail);
+
+typedef struct {
+  const Stmt *s;
+  Rest rest;
+  int rest_side; /* 0 then, 1 else, -1 neither */
+} IfParts;
+
+static void if_side(Sema *S, const IfParts *p, int side) {
+  const StmtList *body = side ? &p->s->orelse : &p->s->body;
+  exec_rest(S, body, 0, STATE_RUN);
+  if (p->rest_side == side) exec_rest(S, p->rest.list, p->rest.at, p->rest.tail);
+}
+static void if_then(Sema *S, void *p) { if_side(S, p, 0); }
+static void if_else(Sema *S, void *p) { if_side(S, p, 1); }
+
+/* True if the rest of the block went into a side of the `if`. */
+static bool exec_if(Sema *S, const Stmt *s, Rest rest) {
+  Value cond;
+  bool truth;
+  if (eval_condition(S, s->value, &cond, &truth)) {
+    exec_rest(S, truth ? &s->body : &s->orelse, 0, STATE_RUN);
+    return false;
+  }
+  if (cond.kind == V_ERROR) { /* look at both sides for further errors */
+    exec_rest(S, &s->body, 0, STATE_RUN);
+    frame_set_slot(S, VAR_STATE, value_int(STATE_RUN), s->span);
+    exec_rest(S, &s->orelse, 0, STATE_RUN);
+    frame_set_slot(S, VAR_STATE, value_int(STATE_RUN), s->span);
+    return false;
+  }
+  bool then_leaves = always_leaves(&s->body), else_leaves = always_leaves(&s->orelse);
+  IfParts parts = {s, rest, then_leaves == else_leaves ? -1 : then_leaves};
+  branch(S, s->value->span, cond, if_then, if_else, &parts);
+  return parts.rest_side >= 0;
+}
+
+/* ---- blocks ---- */
+
+static void exec_import(Sema *S, const Stmt *s) {
+  for (uint32_t i = 0; i < s->nimports; i++)
+    frame_set(S, s->imports[i].as, module_import(S, S->frame->module, s, &s->imports[i]), s->span);
+}
+
+static void exec_def(Sema *S, const Stmt *s) {
+  Value f = func_of(S, s->func, S->frame->module);
+  f.u.func->closure = S->frame;
+  f.u.func->jit = f.u.func->jit || !S->frame->host;
+  frame_set(S, s->func->name, f, s->span);
+}
+
+static void unsupported(Sema *S, const Stmt *s, const char *what) {
+  sema_error(S, s->span, E_SEMA_NO_STATEMENT, what);
+}
+
+static void exec(Sema *S, const Stmt *s) {
+  switch (s->kind) {
+    case ST_EXPR: if (s->value->kind != EX_STR) eval(S, s->value); break;
+    case ST_ASSIGN: exec_assign(S, s); break;
+    case ST_AUGASSIGN: exec_augassign(S, s); break;
+    case ST_ANNASSIGN: exec_annassign(S, s); break;
+    case ST_RETURN: exec_return(S, s); break;
+    case ST_FOR: exec_for(S, s); break;
+    case ST_WHILE: exec_while(S, s); break;
+    case ST_BREAK: leave(S, STATE_BREAK, s->span); break;
+    case ST_CONTINUE: leave(S, STATE_CONTINUE, s->span); break;
+    case ST_ASSERT: exec_assert(S, s); break;
+    case ST_RAISE: exec_raise(S, s); break;
+    case ST_IMPORT: case ST_FROM: exec_import(S, s); break;
+    case ST_FUNC: exec_def(S, s); break;
+    case ST_WITH: unsupported(S, s, "with"); break;
+    case ST_TRY: unsupported(S, s, "try"); break;
+    case ST_CLASS: unsupported(S, s, "class"); break;
+    case ST_GLOBAL: unsupported(S, s, "global"); break;
+    case ST_DEL: unsupported(S, s, "del"); break;
+    case ST_SKIPPED: unsupported(S, s, "this statement"); break;
+    default: break;
+  }
+}
+
+static void guarded_rest(Sema *S, void *ctx) {
+  const Rest *r = ctx;
+  frame_set_slot(S, VAR_STATE, value_int(STATE_RUN), r->list->len ? r->list->data[0]->span : (Span){0});
+  exec_rest(S, r->list, r->at, r->tail);
+}
+
+static void end_of_block(Sema *S, int tail, Span at) {
+  if (tail == STATE_RUN || state_now(S) != STATE_RUN) return;
+  if (tail == STATE_RETURN) frame_set_slot(S, VAR_RETURN, value_none(), at);
+  leave(S, tail, at);
+}
+
+/* At the end of a block that may have been left: is there anything to do for who is still here? */
+static bool nothing_follows(const Sema *S, int tail) {
+  uint8_t returned = frame_value(S, VAR_RETURN).kind;
+  return tail == STATE_RUN || (tail == STATE_RETURN && (returned == V_NONE || returned == V_ABSENT));
+}
+
+static void exec_rest(Sema *S, const StmtList *list, uint32_t from, int tail) {
+  Span at = list->len ? list->data[list->len - 1]->span : (Span){0};
+  if (S->depth >= EVAL_DEPTH_MAX) {
+    if (!S->out_of_depth) sema_error(S, at, E_SEMA_DEPTH, EVAL_DEPTH_MAX);
+    S->out_of_depth = true;
+    leave(S, STATE_RETURN, at);
+    return;
+  }
+  S->depth++;
+  for (uint32_t i = from; i <= list->len; i++) {
+    int state = state_now(S);
+    if (state > STATE_RUN) break;
+    if (state < 0) {
+      if (i == list->len && nothing_follows(S, tail)) break;
+      Rest rest = {list, i, tail};
+      Value running = compare(S, OP_EQ, frame_value(S, VAR_STATE), value_int(STATE_RUN), at);
+      branch(S, at, running, guarded_rest, NULL, &rest);
+      break;
+    }
+    if (i == list->len) {
+      end_of_block(S, tail, at);
+      break;
+    }
+    const Stmt *s = list->data[i];
+    Rest rest = {list, i + 1, tail};
+    if (s->kind != ST_IF) exec(S, s);
+    else if (exec_if(S, s, rest)) break;
+  }
+  S->depth--;
+}
+
+void exec_body(Sema *S, const StmtList *body, int tail_state) { exec_rest(S, body, 0, tail_state); }
