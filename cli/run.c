@@ -159,6 +159,23 @@ static int read_arguments(Run *r) {
   return status;
 }
 
+static bool is_defined(const Run *r, const char *name) {
+  for (int i = 0; i < r->request.names.len; i++)
+    if (!strcmp(r->request.names.data[i], name)) return true;
+  return false;
+}
+
+/* Constexprs are for the compiler to miss: it knows their defaults. */
+static int check_complete(Run *r) {
+  for (int i = 0; i < r->info->nparams; i++) {
+    const nereid_param *p = &r->info->params[i];
+    if (p->kind == NEREID_PARAM_CONSTEXPR || p->has_default || p->tuned) continue;
+    if (!find_argument(r, p->name) && !is_defined(r, p->name))
+      return args_error(E_CLI_MISSING_ARG, r->info->name, p->name, p->name);
+  }
+  return STATUS_OK;
+}
+
 /* The types that the kernel is compiled for follow from the values. */
 static int add_types(Run *r) {
   char type[64];
@@ -334,6 +351,7 @@ static int run_all(Run *r) {
   if (!status) status = open_all(r);
   if (!status) status = read_arguments(r);
   if (!status) status = read_grid(r);
+  if (!status) status = check_complete(r);
   if (!status) status = add_types(r);
   if (!status) status = request_finish(&r->request);
   if (!status) status = compile(r);

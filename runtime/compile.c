@@ -185,6 +185,9 @@ static int specialize_source(Compilation *c, const nereid_request *r) {
 static int specialize_ir(Compilation *c, const nereid_request *r) {
   if (r->nargs) return error_set(NEREID_E_USAGE, E_RUN_IR_ARGS, r->args[0].name);
   Unit *u = c->unit;
+  Name name = u->nest ? u->nest->name : u->tile->name;
+  if (r->kernel && *r->kernel && strcmp(r->kernel, name))
+    return error_set(NEREID_E_USAGE, E_RUN_IR_KERNEL, r->kernel, name);
   Options *options = u->nest ? &u->nest->options : &u->tile->options;
   Options wanted = options_of(r, *options);
   int code = check_options(r, wanted.target);

@@ -1,0 +1,1 @@
+nereid compile add.py:add --target sm_70

@@ -1,0 +1,1 @@
+nereid compile add.py:add -D BLOCK=18446744073709551615

@@ -1,0 +1,1 @@
+nereid run add.py:add --device interp x_ptr=ones:f32[8]

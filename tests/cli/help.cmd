@@ -1,0 +1,4 @@
+nereid help compile
+nereid help run
+nereid --help
+nereid list --help

@@ -1,0 +1,1 @@
+nereid compile --emit tile

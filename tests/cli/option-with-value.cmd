@@ -1,0 +1,1 @@
+nereid run add.py --time=3

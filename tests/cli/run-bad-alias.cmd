@@ -1,0 +1,1 @@
+nereid run add.py:add --device interp x_ptr=\&z_ptr --grid 1

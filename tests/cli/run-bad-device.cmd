@@ -1,0 +1,1 @@
+nereid run add.py:unmasked --device gpu --grid 1

@@ -1,0 +1,1 @@
+nereid run add.py:add --device interp n=twelve --grid 1

@@ -1,0 +1,1 @@
+nereid run add.py:add --device interp BLOCK=64 --grid 1

@@ -1,0 +1,1 @@
+nereid run add.py:add --device interp x_ptr=@missing.npy --grid 1

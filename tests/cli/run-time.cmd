@@ -1,0 +1,1 @@
+nereid run add.py:add --device interp x_ptr=ones:f32[8] y_ptr=ones:f32[8] out_ptr=empty:f32[8] n=8 scale=1.0 -D BLOCK=64 --grid 1 --time | sed 's/[0-9.]* us  min [0-9.]*  max [0-9.]*  runs [0-9]*$/T us  min T  max T  runs N/'

@@ -1,0 +1,1 @@
+nereid compile add.py:add --sig 'x_ptr=*fp31'

@@ -1,0 +1,1 @@
+nereid compil add.py
