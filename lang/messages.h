@@ -517,5 +517,6 @@
 #define E_CLI_GRID_AXES "a grid has at most three axes: `%s`"
 #define E_CLI_GRID_EXTENT "the grid entry `%s` is %lld: at least one program is needed, and at most " \
   "4294967295"
+#define E_CLI_MISSING_ARG "kernel %s needs argument %s: give %s=VALUE"
 
 #endif
