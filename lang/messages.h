@@ -369,7 +369,7 @@
 #define E_NEST_AXIS_RANGE "subscript %d of `%%%s` runs from %lld to %lld; the axis has %d elements"
 #define E_NEST_WHOLE "tile `%%%s` is subscripted outside of a `nest`"
 #define E_NEST_UNIFORM "`%%%s` is declared uniform, but %s is not"
-#define E_NEST_CONTROL "an operand of `%s` is not uniform"
+#define E_NEST_CONTROL "an operand or the guard of `%s` is not uniform"
 #define E_NEST_EXTENT "index `%s` has %d values; the layout's axis has %d elements"
 #define E_NEST_LAYOUT "the layout of `%s` is not legal: %s"
 #define E_NEST_TILE_VAR "`%%%s` is a tile, which level thread does not have"
@@ -399,6 +399,20 @@
 #define E_NEST_TILES "`%s` works on whole tiles, which have one layout if there are several"
 #define E_NEST_SHAPE "the result of `%s` does not fit its operand, or there is no such axis"
 #define E_NEST_COPY "`copy` has one `ld` from global memory and one `st` to a buffer"
+
+/* The interpreter of loop nests. */
+#define E_NEST_NOT_BOUND "only level thread can be run"
+#define E_NEST_MEMORY "a program takes %lld MiB here, more than %lld"
+#define E_NEST_SHARED_BOUNDS "%u bytes at offset %lld of buffer `@%s`, which has %lld"
+#define E_NEST_SHARED_ALIGN "%u bytes at offset %lld of buffer `@%s`, no multiple of %u"
+#define E_NEST_BARRIER "this barrier waits for %u warps, and others at it for %u"
+#define E_NEST_DEADLOCK \
+  "deadlock: in program %llu, %u warps have not ended (%u have), and a barrier waits for more"
+#define N_NEST_WAITS "warp %u waits here"
+#define E_RACE "race: %s %s %s, which %s %s, with no barrier between"
+#define E_RACE_IN_FLIGHT "race: this %s %s, where an asynchronous copy has not ended"
+#define N_RACE_COPY "the copy, whose group was not waited for"
+#define H_RACE "a `bar` that both pass, between the two, would order them"
 
 /* ---- codegen ---- */
 
