@@ -43,6 +43,8 @@ X(num_programs,  "L", "axis", builtin_program_id, 1) \
 /* -- creation -- */ \
 X(arange,        "L", "start, end", builtin_arange, 0) \
 X(full,          "L", "shape, value, dtype", builtin_full, 0) \
+X(zeros,         "L", "shape, dtype", builtin_zeros, 0) \
+X(zeros_like,    "LM", "input", builtin_zeros, 1) \
 X(cast,          "LM", "input, dtype, fp_downcast_rounding=None, bitcast=False", builtin_cast, 0) \
 X(to,            "M", "input, dtype, fp_downcast_rounding=None, bitcast=False", builtin_cast, 0) \
 X(to_tensor,     "L", "x", builtin_to_tensor, 0) \
@@ -56,8 +58,10 @@ X(permute,       "LM", "input, *dims", builtin_permute, 0) \
 X(trans,         "LM", "input, *dims", builtin_permute, 1) \
 X(reshape,       "LM", "input, *shape, can_reorder=False", builtin_reshape, 0) \
 X(view,          "LM", "input, *shape", builtin_reshape, 0) \
+X(ravel,         "LM", "x, can_reorder=False", builtin_ravel, 0) \
 X(item,          "LM", "input", builtin_item, 0) \
 X(join,          "L", "a, b", builtin_join, 0) \
+X(interleave,    "L", "a, b", builtin_join, 1) \
 X(split,         "LM", "a", builtin_split, 0) \
 X(cat,           "L", "input, other, can_reorder=False, dim=0", builtin_cat, 0) \
 /* -- elementwise -- */ \
@@ -67,6 +71,7 @@ X(sub,           "L", "x, y, sanitize_overflow=True", builtin_arith, OP_SUB) \
 X(mul,           "L", "x, y, sanitize_overflow=True", builtin_arith, OP_MUL) \
 X(minimum,       "L", "x, y, propagate_nan=None", builtin_minmax, 0) \
 X(maximum,       "L", "x, y, propagate_nan=None", builtin_minmax, 1) \
+X(clamp,         "L", "x, min, max, propagate_nan=None", builtin_clamp, 0) \
 X(abs,           "LM", "x", builtin_abs, 0) \
 X(fdiv,          "L", "x, y, ieee_rounding=False", builtin_fdiv, 0) \
 X(fma,           "L", "x, y, z", builtin_fma, 0) \
@@ -93,7 +98,16 @@ X(atomic_cas,    "LM", "pointer, cmp, val, sem=None, scope=None", builtin_atomic
 X(debug_barrier, "L", "", builtin_barrier, 0) \
 /* -- reductions and scans -- */ \
 X(reduce,        "LM", "input, axis, combine_fn, keep_dims=False", builtin_reduce, 0) \
+X(sum,           "LM", "input, axis=None, keep_dims=False, dtype=None", builtin_sum, 0) \
+X(xor_sum,       "LM", "input, axis=None, keep_dims=False", builtin_sum, 1) \
+X(reduce_or,     "LM", "input, axis=None, keep_dims=False", builtin_sum, 2) \
+X(max,           "LM", "input, axis=None, return_indices=False, return_indices_tie_break_left=True, keep_dims=False", builtin_max, 1) \
+X(min,           "LM", "input, axis=None, return_indices=False, return_indices_tie_break_left=True, keep_dims=False", builtin_max, 0) \
+X(argmax,        "LM", "input, axis, tie_break_left=True, keep_dims=False", builtin_argmax, 1) \
+X(argmin,        "LM", "input, axis, tie_break_left=True, keep_dims=False", builtin_argmax, 0) \
 X(associative_scan, "LM", "input, axis, combine_fn, reverse=False", builtin_scan, 0) \
+X(cumsum,        "LM", "input, axis=0, reverse=False, dtype=None", builtin_cumulate, 0) \
+X(cumprod,       "LM", "input, axis=0, reverse=False", builtin_cumulate, 1) \
 X(histogram,     "LM", "input, num_bins, mask=None", builtin_histogram, 0) \
 X(gather,        "LM", "src, index, axis", builtin_gather, 0) \
 /* -- hints and checks -- */ \

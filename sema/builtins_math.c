@@ -97,6 +97,18 @@ Value builtin_minmax(Sema *S, Call *c) {
   return minmax(S, c->fn->code, c->args[0], c->args[1], nan, c->at);
 }
 
+Value builtin_clamp(Sema *S, Call *c) {
+  bool nan;
+  Value v[3];
+  if (!propagates(S, c->args[3], c->spans[3], &nan)) return value_error();
+  for (uint32_t i = 0; i < 3; i++) {
+    if (!operand_arg(S, c, i)) return value_error();
+    v[i] = widen_bf16(S, typed(S, c->args[i], c->spans[i]), c->at);
+  }
+  Value least = minmax(S, true, v[0], v[1], nan, c->at);
+  return least.kind == V_ERROR ? least : minmax(S, false, least, v[2], nan, c->at);
+}
+
 /* Python's min and max: of constants at compile time, of run-time values as tl.minimum. */
 Value builtin_py_max(Sema *S, Call *c) {
   const Value *items;

@@ -97,17 +97,50 @@ static TileBlock *combine_block(Sema *S, const Call *c, Value fn, const Operands
   return ok ? b : NULL;
 }
 
-/* REDUCE or SCAN over `axis`, with results of the given shape. */
-static bool combine_op(Sema *S, const Call *c, TileCode code, Value fn, Operands *o, int axis,
-                       bool reverse, Type result) {
+/* What combines: an op of one word, or a function, or the search for the first extreme. */
+typedef struct {
   const char *name;
+  Value fn;
+  bool arg, is_max, left; /* of (value, index) pairs */
+} Combine;
+
+/* Of two (value, index) pairs the one to keep: of equal values the smaller index (left), or the
+ * second pair. */
+static TileBlock *extreme_block(Sema *S, const Call *c, const Operands *o, const Combine *how) {
+  TileBlock *b = tile_block_new(S->fn, NULL);
+  Value p[4];
+  for (int i = 0; i < 4; i++)
+    p[i] = value_tile(tile_block_param(S->fn, b, type_element(value_type(o->v[i % 2])), NULL));
+  TileBuilder outer = S->b;
+  S->b.block = b;
+  S->b.before = NULL;
+  Value first = compare(S, how->is_max ? OP_GT : OP_LT, p[0], p[2], c->at);
+  if (how->left) {
+    Value tie = logical(S, true, compare(S, OP_EQ, p[0], p[2], c->at), compare(S, OP_LT, p[1], p[3], c->at), c->at);
+    first = logical(S, false, first, tie, c->at);
+  }
+  TileValue *results[2];
+  for (int i = 0; i < 2; i++) {
+    Value args[] = {first, p[i], p[i + 2]};
+    results[i] = emit_elementwise(S, TILE_SELECT, args, 3, (DType)value_type(p[i]).dtype, c->at).u.tile;
+  }
+  emit(S, TILE_YIELD, results, 2, NULL, 0, c->at);
+  S->b = outer;
+  return b;
+}
+
+/* REDUCE or SCAN over `axis`, with results of the given shape. */
+static bool combine_op(Sema *S, const Call *c, TileCode code, const Combine *how, Operands *o,
+                       int axis, bool reverse, Type result) {
+  const char *name = how->name;
   if (!can_emit(S, c->at)) return false;
-  TileBlock *b = combine_block(S, c, fn, o, &name);
-  if (!b) return false;
+  TileBlock *b = NULL;
+  if (how->arg) b = extreme_block(S, c, o, how);
+  else if (!name && !(b = combine_block(S, c, how->fn, o, &name))) return false;
   TileValue *args[OPERANDS_MAX];
   Type types[OPERANDS_MAX];
   for (uint32_t i = 0; i < o->n; i++) {
-    args[i] = o->v[i].u.tile;
+    args[i] = materialize(S, o->v[i], c->at);
     types[i] = type_like(value_type(o->v[i]), result);
   }
   TileOp *op = emit(S, code, args, o->n, types, o->n, c->at);
@@ -129,52 +162,169 @@ static Value results_of(Sema *S, const Operands *o) {
   return o->tuple ? value_tuple(S->arena, o->v, o->n) : o->v[0];
 }
 
-Value builtin_reduce(Sema *S, Call *c) {
-  Operands o;
-  bool keep;
+static void flatten(Sema *S, const Call *c, Operands *o) {
+  Type flat = {.rank = 1, .shape = {(int32_t)type_numel(o->shape)}};
+  for (uint32_t i = 0; i < o->n; i++) o->v[i] = reshape_value(S, o->v[i], flat, c->at);
+}
+
+/* Along `axis`, or over all elements if it is None.  False after an error. */
+static bool reduce(Sema *S, const Call *c, const Combine *how, Operands *o, Value axis_value,
+                   uint32_t axis_arg_index, bool keep) {
   int axis = 0;
-  if (!operands(S, c, &o) || !want_bool(S, c->args[3], "keep_dims", c->spans[3], &keep))
-    return value_error();
-  Type before = o.shape, result = o.shape;
-  bool all = c->args[1].kind == V_NONE;
+  Type before = o->shape, result = o->shape, kept = before;
+  bool all = axis_value.kind == V_NONE;
   if (!before.rank) {
-    if (all) return results_of(S, &o); /* a scalar is its own reduction */
+    if (all) return true; /* a scalar is its own reduction */
     sema_error(S, c->spans[0], E_SEMA_REDUCE_SCALAR, c->fn->name, type_text(S->arena, before));
-    return value_error();
+    return false;
   }
   if (all) {
-    Type flat = {.rank = 1, .shape = {(int32_t)type_numel(before)}};
-    for (uint32_t i = 0; i < o.n; i++) o.v[i] = reshape_value(S, o.v[i], flat, c->at);
+    flatten(S, c, o);
     result.rank = 0;
   } else {
-    if (!axis_arg(S, c->args[1], before.rank, c->spans[1], &axis)) return value_error();
+    if (!axis_arg(S, axis_value, before.rank, c->spans[axis_arg_index], &axis)) return false;
     for (int i = axis; i + 1 < before.rank; i++) result.shape[i] = before.shape[i + 1];
     result.rank--;
   }
-  if (!combine_op(S, c, TILE_REDUCE, c->args[2], &o, axis, false, result)) return value_error();
-  Type kept = before;
+  if (!combine_op(S, c, TILE_REDUCE, how, o, axis, false, result)) return false;
   for (int i = 0; i < before.rank; i++)
     if (all || i == axis) kept.shape[i] = 1;
-  for (uint32_t i = 0; i < o.n && keep; i++)
-    o.v[i] = all || !result.rank ? broadcast_to(S, o.v[i], kept, c->at)
-                                 : expand_axis(S, o.v[i], axis, c->at);
+  for (uint32_t i = 0; i < o->n && keep; i++)
+    o->v[i] = result.rank ? expand_axis(S, o->v[i], axis, c->at) : broadcast_to(S, o->v[i], kept, c->at);
+  return true;
+}
+
+Value builtin_reduce(Sema *S, Call *c) {
+  Operands o;
+  bool keep;
+  Combine how = {.fn = c->args[2]};
+  if (!operands(S, c, &o) || !want_bool(S, c->args[3], "keep_dims", c->spans[3], &keep) ||
+      !reduce(S, c, &how, &o, c->args[1], 1, keep))
+    return value_error();
   return results_of(S, &o);
+}
+
+/* ---- sums and extremes ---- */
+
+static bool cast_operand(Sema *S, const Call *c, Operands *o, DType t) {
+  o->v[0] = cast_dtype(S, o->v[0], t, c->at);
+  return o->v[0].kind != V_ERROR;
+}
+
+/* Sums are made in `dtype`, or in 32 bits where integers have fewer. */
+static bool sum_dtype(Sema *S, const Call *c, Operands *o, Value dtype, Span at) {
+  DType t = (DType)value_type(o->v[0]).dtype;
+  DTypeValue d;
+  if (dtype.kind != V_NONE)
+    return want_dtype(S, dtype, at, &d) && cast_operand(S, c, o, (DType)d.type.dtype);
+  if (!dtype_is_int(t) || dtype_bits(t) >= 32) return true;
+  return cast_operand(S, c, o, dtype_is_signed(t) ? DT_I32 : DT_U32);
+}
+
+Value builtin_sum(Sema *S, Call *c) {
+  static const char *const names[] = {"add", "xor", "or"};
+  Operands o;
+  bool keep;
+  Combine how = {.name = names[c->fn->code]};
+  if (!operands(S, c, &o) || !want_bool(S, c->args[2], "keep_dims", c->spans[2], &keep))
+    return value_error();
+  DType t = (DType)value_type(o.v[0]).dtype;
+  if (c->fn->code && !dtype_is_int(t)) {
+    sema_error(S, c->at, E_SEMA_INT_ONLY, c->fn->name, type_text(S->arena, value_type(o.v[0])), "nothing");
+    return value_error();
+  }
+  if ((c->fn->code == 0 && !sum_dtype(S, c, &o, c->args[3], c->spans[3])) ||
+      !reduce(S, c, &how, &o, c->args[1], 1, keep))
+    return value_error();
+  return results_of(S, &o);
+}
+
+/* 0, 1, ... along the axis, in the shape of the operand. */
+static bool add_index(Sema *S, const Call *c, Operands *o, Value *axis_value, uint32_t arg) {
+  int axis = 0;
+  if (axis_value->kind == V_NONE) {
+    flatten(S, c, o);
+    o->shape = value_type(o->v[0]);
+    *axis_value = value_int(0);
+  }
+  if (!axis_arg(S, *axis_value, o->shape.rank, c->spans[arg], &axis)) return false;
+  int32_t n = o->shape.shape[axis];
+  Type t = {.dtype = DT_I32, .rank = 1, .shape = {n}};
+  Value index = emit1(S, TILE_ARANGE, t, NULL, NULL, NULL, c->at);
+  if (index.kind != V_TILE) return false;
+  tile_set_int(S->fn, index.u.tile->def, TA_start, 0);
+  tile_set_int(S->fn, index.u.tile->def, TA_end, n);
+  for (int i = 0; i < o->shape.rank; i++)
+    if (i != axis) index = expand_axis(S, index, i, c->at);
+  o->v[1] = broadcast_to(S, index, o->shape, c->at);
+  o->n = 2;
+  o->tuple = true;
+  return o->v[1].kind != V_ERROR;
+}
+
+static Value extreme(Sema *S, const Call *c, Value axis, bool indices, Value left, Value keep_dims) {
+  Operands o;
+  Combine how = {.is_max = c->fn->code, .arg = indices};
+  bool keep;
+  if (!operands(S, c, &o) || !want_bool(S, left, "the tie break", c->at, &how.left) ||
+      !want_bool(S, keep_dims, "keep_dims", c->at, &keep))
+    return value_error();
+  DType t = (DType)value_type(o.v[0]).dtype;
+  Type whole = o.shape;
+  if (t == DT_BF16 && !cast_operand(S, c, &o, DT_F32)) return value_error();
+  if (indices) {
+    bool all = axis.kind == V_NONE;
+    if (!add_index(S, c, &o, &axis, 1) || !reduce(S, c, &how, &o, axis, 1, keep && !all)) return value_error();
+    for (int i = 0; i < whole.rank; i++) whole.shape[i] = 1;
+    for (uint32_t i = 0; i < 2 && keep && all; i++) o.v[i] = broadcast_to(S, o.v[i], whole, c->at);
+    return results_of(S, &o);
+  }
+  how.name = how.is_max ? "max" : "min";
+  if (dtype_bits(t) < 32 && !cast_operand(S, c, &o, dtype_is_float(t) ? DT_F32 : DT_I32))
+    return value_error();
+  return reduce(S, c, &how, &o, axis, 1, keep) ? results_of(S, &o) : value_error();
+}
+
+Value builtin_max(Sema *S, Call *c) {
+  bool indices;
+  if (!want_bool(S, c->args[2], "return_indices", c->spans[2], &indices)) return value_error();
+  return extreme(S, c, c->args[1], indices, c->args[3], c->args[4]);
+}
+
+Value builtin_argmax(Sema *S, Call *c) {
+  Value both = extreme(S, c, c->args[1], true, c->args[2], c->args[3]);
+  return both.kind == V_TUPLE ? both.u.tuple->data[1] : both;
+}
+
+/* ---- scans ---- */
+
+static Value scan(Sema *S, const Call *c, const Combine *how, Operands *o, Value reverse_value) {
+  bool reverse;
+  int axis;
+  if (!want_bool(S, reverse_value, "reverse", c->at, &reverse)) return value_error();
+  if (!o->shape.rank) {
+    sema_error(S, c->spans[0], E_SEMA_REDUCE_SCALAR, c->fn->name, type_text(S->arena, o->shape));
+    return value_error();
+  }
+  if (!axis_arg(S, c->args[1], o->shape.rank, c->spans[1], &axis) ||
+      !combine_op(S, c, TILE_SCAN, how, o, axis, reverse, o->shape))
+    return value_error();
+  return results_of(S, o);
 }
 
 Value builtin_scan(Sema *S, Call *c) {
   Operands o;
-  bool reverse;
-  int axis;
-  if (!operands(S, c, &o) || !want_bool(S, c->args[3], "reverse", c->spans[3], &reverse))
-    return value_error();
-  if (!o.shape.rank) {
-    sema_error(S, c->spans[0], E_SEMA_REDUCE_SCALAR, c->fn->name, type_text(S->arena, o.shape));
-    return value_error();
-  }
-  if (!axis_arg(S, c->args[1], o.shape.rank, c->spans[1], &axis) ||
-      !combine_op(S, c, TILE_SCAN, c->args[2], &o, axis, reverse, o.shape))
-    return value_error();
-  return results_of(S, &o);
+  Combine how = {.fn = c->args[2]};
+  return operands(S, c, &o) ? scan(S, c, &how, &o, c->args[3]) : value_error();
+}
+
+Value builtin_cumulate(Sema *S, Call *c) {
+  Operands o;
+  Combine how = {.name = c->fn->code ? "mul" : "add"};
+  if (!operands(S, c, &o)) return value_error();
+  if (value_type(o.v[0]).dtype == DT_BF16 && !cast_operand(S, c, &o, DT_F32)) return value_error();
+  if (c->fn->code == 0 && !sum_dtype(S, c, &o, c->args[3], c->spans[3])) return value_error();
+  return scan(S, c, &how, &o, c->args[2]);
 }
 
 Value builtin_histogram(Sema *S, Call *c) {

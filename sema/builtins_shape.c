@@ -73,6 +73,23 @@ Value builtin_full(Sema *S, Call *c) {
   return shape.rank ? broadcast_to(S, v, shape, c->at) : v;
 }
 
+Value builtin_zeros(Sema *S, Call *c) {
+  Type shape;
+  DTypeValue dtype;
+  Value like;
+  if (c->fn->code == 1) {
+    if (!tile_arg(S, c, 0, &like)) return value_error();
+    shape = value_type(like);
+    dtype.type = shape;
+  } else if (!want_shape(S, c->args[0], c->spans[0], &shape) ||
+             !want_dtype(S, c->args[1], c->spans[1], &dtype)) {
+    return value_error();
+  }
+  Value zero = cast_to(S, typed(S, value_int(0), c->at), dtype.type, false, c->at);
+  if (zero.kind == V_ERROR || !shape.rank) return zero;
+  return broadcast_to(S, zero, shape, c->at);
+}
+
 Value builtin_cast(Sema *S, Call *c) {
   Value v = c->args[0];
   DTypeValue dtype;
@@ -211,6 +228,13 @@ Value builtin_reshape(Sema *S, Call *c) {
   return reshape_value(S, v, to, c->at);
 }
 
+Value builtin_ravel(Sema *S, Call *c) {
+  Value v;
+  if (!tile_arg(S, c, 0, &v)) return value_error();
+  Type flat = {.rank = 1, .shape = {(int32_t)type_numel(value_type(v))}};
+  return reshape_value(S, v, flat, c->at);
+}
+
 Value builtin_item(Sema *S, Call *c) {
   Value v;
   if (!tile_arg(S, c, 0, &v)) return value_error();
@@ -238,7 +262,11 @@ Value builtin_join(Sema *S, Call *c) {
   }
   t.shape[t.rank++] = 2;
   TileValue *a = materialize(S, v[0], c->at);
-  return emit1(S, TILE_JOIN, t, a, materialize(S, v[1], c->at), NULL, c->at);
+  Value joined = emit1(S, TILE_JOIN, t, a, materialize(S, v[1], c->at), NULL, c->at);
+  if (c->fn->code == 0 || t.rank == 1) return joined;
+  t.rank--; /* interleave: the pairs one after the other */
+  t.shape[t.rank - 1] *= 2;
+  return reshape_value(S, joined, t, c->at);
 }
 
 Value builtin_split(Sema *S, Call *c) {

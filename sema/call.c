@@ -100,7 +100,7 @@ Value undecay(Value v) {
 
 static void bind_param(Sema *S, const Param *p, Value v, Span at) {
   if (is_constexpr_annotation(p->annotation)) v = undecay(v);
-  if (v.kind == V_TILE && !v.u.tile->name) v.u.tile->name = p->name;
+  if (v.kind == V_TILE && !v.u.tile->name && !S->frame->is_std) v.u.tile->name = p->name;
   frame_set(S, p->name, v, at);
 }
 

@@ -359,7 +359,8 @@ static void join_sides(Sema *S, Side sides[2], Value cond, bool select, Span at)
   for (size_t i = 0; i < vars.len; i++) {
     change(S, vars.data[i], results[i]);
     Var *v = &S->frame->vars.data[vars.data[i]];
-    if (v->state == VAR_SET && v->value.kind == V_TILE && !v->value.u.tile->name && v->name[0] != '<')
+    bool unnamed = v->state == VAR_SET && v->value.kind == V_TILE && !v->value.u.tile->name;
+    if (unnamed && v->name[0] != '<' && !S->frame->is_std)
       v->value.u.tile->name = v->name;
   }
   Var *ret = &S->frame->vars.data[VAR_RETURN];

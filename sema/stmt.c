@@ -36,8 +36,9 @@ Value decay(Sema *S, Value v) {
   return copy;
 }
 
-static void give_name(Value v, Name name) {
-  if (v.kind == V_TILE && !v.u.tile->name) v.u.tile->name = name;
+/* The user's name for a value; the library's are none. */
+static void give_name(const Sema *S, Value v, Name name) {
+  if (v.kind == V_TILE && !v.u.tile->name && !S->frame->is_std) v.u.tile->name = name;
 }
 
 /* `x: tl.constexpr` on a line of its own keeps the next assignment a constexpr. */
@@ -98,7 +99,7 @@ void assign(Sema *S, const Expr *target, Value v, Span at) {
   switch (target->kind) {
     case EX_NAME:
       if (!declared_constexpr(S, target->name)) v = decay(S, v);
-      give_name(v, target->name);
+      give_name(S, v, target->name);
       frame_set(S, target->name, v, target->span);
       break;
     case EX_TUPLE: case EX_LIST: assign_tuple(S, target, v, at); break;
@@ -140,7 +141,7 @@ static void exec_annassign(Sema *S, const Stmt *s) {
     assign(S, target, v, s->value->span);
     return;
   }
-  give_name(v, target->name);
+  give_name(S, v, target->name);
   frame_set(S, target->name, v, target->span);
 }
 
