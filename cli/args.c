@@ -23,20 +23,16 @@ int args_failed(int code) {
   const char *text = nereid_error_message();
   size_t n = strlen(text);
   /* Messages with a place end in a newline and stand for themselves. */
-  if (n && text[n - 1] == '\n')
-    fputs(text, stderr);
-  else
-    fprintf(stderr, "nereid: error: %s\n", text);
+  if (n && text[n - 1] == '\n') fputs(text, stderr);
+  else fprintf(stderr, "nereid: error: %s\n", text);
   return code == NEREID_E_USAGE ? STATUS_USAGE : STATUS_PROBLEM;
 }
 
 void args_on_message(void *context, const char *text) {
   (void)context;
   size_t n = strlen(text);
-  if (n && text[n - 1] == '\n')
-    fputs(text, stderr);
-  else
-    fprintf(stderr, "nereid: note: %s\n", text);
+  if (n && text[n - 1] == '\n') fputs(text, stderr);
+  else fprintf(stderr, "nereid: note: %s\n", text);
 }
 
 /* ---- options ---- */
@@ -63,10 +59,8 @@ static int short_option(Args *a, const char *arg, const char **value) {
   *value = arg[2] ? arg + 2 : NULL;
   if (o->value && !*value && a->at < a->argc) *value = a->argv[a->at++];
   if (!o->value == !*value) return o->id;
-  if (o->value)
-    args_error(E_CLI_OPTION_VALUE, o->name, o->name, o->value);
-  else
-    unknown_option(a, arg);
+  if (o->value) args_error(E_CLI_OPTION_VALUE, o->name, o->name, o->value);
+  else unknown_option(a, arg);
   return ARGS_ERROR;
 }
 
@@ -82,10 +76,8 @@ static int long_option(Args *a, char *arg, const char **value) {
   *value = arg[len] ? arg + len + 1 : NULL;
   if (o->value && !*value && a->at < a->argc) *value = a->argv[a->at++];
   if (!o->value == !*value) return o->id;
-  if (o->value)
-    args_error(E_CLI_OPTION_VALUE, o->name, o->name, o->value);
-  else
-    args_error(E_CLI_OPTION_NO_VALUE, o->name);
+  if (o->value) args_error(E_CLI_OPTION_VALUE, o->name, o->name, o->value);
+  else args_error(E_CLI_OPTION_NO_VALUE, o->name);
   return ARGS_ERROR;
 }
 

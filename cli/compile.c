@@ -10,10 +10,10 @@
 enum { OPT_EMIT = REQUEST_OPTIONS_END, OPT_SIG, OPT_DUMP, OPT_PASSES, OPT_OUTPUT };
 
 static const Option options[] = {
-    {OPT_SIG, "--sig", "NAME=TYPE,...", "types of run-time arguments: *fp32, *bf16:16, i32:16, none"},
+    {OPT_SIG, "--sig", "NAME=TYPE,...", "types of arguments: *fp32, *bf16:16, i32:16, none"},
     REQUEST_OPTIONS,
     {OPT_EMIT, "--emit", "STAGE", "ast, tile, nest, thread, ptx (the default), c or cubin"},
-    {OPT_DUMP, "--dump-after", "PASS", "prints the IR after a pass, or after each (all), to stderr"},
+    {OPT_DUMP, "--dump-after", "PASS", "prints the IR after a pass, or after all, to stderr"},
     {OPT_PASSES, "--run-passes", "P1,P2", "applies only these passes and prints the IR"},
     {OPT_OUTPUT, "-o", "PATH", "where to write; standard output is the default"},
     {0},

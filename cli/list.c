@@ -13,7 +13,9 @@ static const Option options[] = {
 
 static void print_param(const nereid_param *p) {
   printf("%s: %s", p->name,
-         p->kind == NEREID_PARAM_CONSTEXPR ? "constexpr" : p->type ? p->type : "arg");
+         p->kind == NEREID_PARAM_CONSTEXPR ? "constexpr"
+         : p->type                         ? p->type
+                                           : "arg");
   if (p->tuned) fputs(" tuned", stdout);
   if (p->has_default) fputs(" optional", stdout);
 }
@@ -45,14 +47,11 @@ static int run(int argc, char **argv) {
   const char *value;
   int id, status = STATUS_OK;
   while (status == STATUS_OK && (id = args_next(&args, &value)) != ARGS_END) {
-    if (id == ARGS_ERROR)
-      status = STATUS_USAGE;
+    if (id == ARGS_ERROR) status = STATUS_USAGE;
     else if (id == OPT_IMPORT_PATH)
       status = strings_add(&folders, value, strlen(value)) ? STATUS_OK : STATUS_PROBLEM;
-    else if (source.path)
-      status = args_error(E_CLI_EXTRA_FILE, value, "");
-    else
-      source.path = value;
+    else if (source.path) status = args_error(E_CLI_EXTRA_FILE, value, "");
+    else source.path = value;
   }
   if (status == STATUS_OK && !source.path) status = args_error(E_CLI_NO_FILE);
   source.import_path = (const char *const *)folders.data;
@@ -63,4 +62,5 @@ static int run(int argc, char **argv) {
 }
 
 const Command command_list = {
-    "list", "FILE [--import-path DIR]...", "Lists the kernels of a file, one a line.", options, run};
+    "list", "FILE [--import-path DIR]...", "Lists the kernels of a file, one a line.", options, run,
+};

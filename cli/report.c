@@ -28,8 +28,6 @@ void report_array(const char *name, const nereid_value *array) {
     if (i) fputs(", ", stdout);
     print_element(array, i);
   }
-  if (isnan(sum))
-    fputs("] sum nan\n", stdout);
-  else
-    printf("] sum %.15g\n", sum);
+  if (isnan(sum)) fputs("] sum nan\n", stdout);
+  else printf("] sum %.15g\n", sum);
 }

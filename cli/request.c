@@ -57,10 +57,8 @@ int request_finish(Request *r) {
   if (!r->args) return STATUS_PROBLEM;
   for (int i = 0; i < n; i++) {
     r->args[i].name = r->names.data[i];
-    if (r->typed[i])
-      r->args[i].type = r->texts.data[i];
-    else
-      r->args[i].value = r->texts.data[i];
+    if (r->typed[i]) r->args[i].type = r->texts.data[i];
+    else r->args[i].value = r->texts.data[i];
   }
   r->api.args = r->args;
   r->api.nargs = n;

@@ -10,7 +10,7 @@ enum {
 };
 
 #define REQUEST_OPTIONS                                                                         \
-  {OPT_DEFINE, "-D", "NAME=VALUE", "a constexpr: a number, True, None, tl.float16, fn:NAME, text"}, \
+  {OPT_DEFINE, "-D", "NAME=VALUE", "a constexpr: a number, True, tl.float16, fn:NAME, text"},     \
   {OPT_NUM_WARPS, "--num-warps", "N", "warps a program: 1, 2, 4 (the default) ... 32"},         \
   {OPT_NUM_STAGES, "--num-stages", "N", "depth of pipelined loops; 3 is the default"},          \
   {OPT_TARGET, "--target", "T", "what to compile for; `nereid info` lists targets"},            \

@@ -29,7 +29,7 @@ typedef struct {
 typedef struct {
   Request request;
   const char *device_name, *grid;
-  Strings pairs, outs; /* NAME=VALUE, NAME=FILE: split in place */
+  Strings pairs, outs;   /* NAME=VALUE, NAME=FILE: split in place */
   char **texts, **files; /* what stands behind the = */
   bool time;
   Argument *args;
@@ -184,8 +184,8 @@ static int add_types(Run *r) {
   for (int i = 0; i < r->nargs && !status; i++) {
     const Argument *a = &r->args[i];
     const nereid_param *p = find_param(r, a->name);
-    int code = nereid_value_type(type, sizeof type, a->array ? a->array : a->value,
-                                 !p->do_not_specialize);
+    int code =
+        nereid_value_type(type, sizeof type, a->array ? a->array : a->value, !p->do_not_specialize);
     status = code ? failed_for(a->name, code) : request_add(&r->request, a->name, type, NULL);
   }
   return status;
@@ -261,7 +261,8 @@ static int place_arrays(Run *r) {
   }
   for (int i = 0; i < r->nargs; i++)
     for (int j = 0; j < r->nargs; j++)
-      if (r->args[i].array == r->args[j].value && r->args[i].array) r->args[i].data = r->args[j].data;
+      if (r->args[i].array && r->args[i].array == r->args[j].value)
+        r->args[i].data = r->args[j].data;
   return code ? args_failed(code) : STATUS_OK;
 }
 

@@ -424,7 +424,7 @@
 #define E_RUN_FILE_READ "can't read %s: %s"
 #define E_RUN_FILE_WRITE "can't write %s: %s"
 #define E_RUN_FILE_FOLDER "%s is a folder, not a file"
-#define E_RUN_FILE_LARGE "%s is too large for a kernel file (more than 256 MiB)"
+#define E_RUN_FILE_LARGE "%s is too large for a kernel file (more than 64 MiB)"
 #define E_RUN_UNKNOWN_TARGET "unknown target `%s`; `nereid info` lists them"
 #define E_RUN_UNKNOWN_PASS "unknown pass `%s`"
 #define E_RUN_UNKNOWN_KIND "%d is no kind of code"
@@ -445,7 +445,6 @@
 #define E_RUN_IR_KERNEL "the IR text has no kernel %s, only %s"
 #define E_RUN_KIND_TARGET "%s can't be made for target %s"
 #define E_RUN_MANY_PARAMS "the kernel has %d run-time parameters; at most %d are possible"
-#define E_RUN_LOST_PARAM "parameter %s has no value: give its type"
 #define E_RUN_NO_PARAM "there is no parameter number %d in kernel %s"
 #define E_RUN_NO_VARIANT "there is no variant number %d of kernel %s"
 #define E_RUN_IMAGE_PARAMS "images of %s and %s can't be joined: their parameters differ"
@@ -459,14 +458,14 @@
 #define E_RUN_GRID_ZERO "a grid has at least one program on every axis; this one is %u x %u x %u"
 #define E_RUN_GRID_MAP "the grid expression `%s` gives %lld"
 #define E_RUN_GRID_PROGRAMS \
-  "the grid %u x %u x %u has more programs than this device can count (4294967295)"
+  "the grid %u x %u x %u has more programs than this device can count (%u)"
 #define E_RUN_ARG_KIND "argument %s is of type %s, not %s"
 #define E_RUN_ARG_RANGE "argument %s: %lld does not fit %s"
 #define E_RUN_ARG_MISSING "argument %s of kernel %s has no value"
 #define E_RUN_TENSOR_DEVICE "the tensor for %s does not lie in the memory of %s"
 #define E_RUN_TENSOR_DTYPE "the tensor for %s is not of dtype %s"
-#define E_RUN_GUARD "kernel %s was compiled for arguments with %s, which does not hold: compile it " \
-  "for these arguments"
+#define E_RUN_GUARD \
+  "kernel %s was compiled for arguments with %s, which does not hold: compile it for these"
 #define E_RUN_SCRATCH "%lld bytes of scratch memory can't be had"
 #define E_RUN_ARRAY_LARGE "the array is too large"
 #define E_RUN_ARRAY_MISFIT "numbers of dtype %s do not all fit %s"
@@ -485,8 +484,7 @@
 #define E_RUN_VALUE_TYPE "a value that names another argument has that one's type"
 #define N_RUN_CACHE_DAMAGED "the cache %s is damaged; it was set aside as %s and begun anew"
 #define N_RUN_CACHE_UNUSABLE \
-  "the cache %s can't be used (%s): kernels are compiled each time; NEREID_CACHE_DIR names another " \
-  "folder"
+  "the cache %s can't be used (%s): kernels are compiled each time; see NEREID_CACHE_DIR"
 #define N_RUN_NO_OPENMP "%s has no OpenMP: the kernel runs on one thread"
 #define E_RUN_TEMP "can't make a temporary folder %s: %s; TMPDIR names another place"
 #define E_RUN_NO_CC \
@@ -507,8 +505,7 @@
 #define E_RUN_CUDA_MEMORY \
   "out of memory on %s: %zu MiB asked for, %zu MiB of %zu MiB free"
 #define E_RUN_SHARED \
-  "kernel %s needs %lld bytes of shared memory, %s has %lld a program: use smaller blocks or fewer " \
-  "stages"
+  "kernel %s needs %lld bytes of shared memory, %s has %lld: use smaller blocks or fewer stages"
 #define E_RUN_GRID_LIMIT "the grid's %c extent %u is past the limit of %s, %d"
 #define E_RUN_THREADS "kernel %s needs %d threads a program, %s has at most %d: use fewer warps"
 
@@ -529,8 +526,7 @@
 #define E_CLI_OUT "--out %s: there is no argument of that name with an array"
 #define E_CLI_NO_GRID "give the number of programs by --grid X[,Y[,Z]]"
 #define E_CLI_GRID_AXES "a grid has at most three axes: `%s`"
-#define E_CLI_GRID_EXTENT "the grid entry `%s` is %lld: at least one program is needed, and at most " \
-  "4294967295"
+#define E_CLI_GRID_EXTENT "the grid entry `%s` is %lld: it must be from 1 to 4294967295"
 #define E_CLI_MISSING_ARG "kernel %s needs argument %s: give %s=VALUE"
 
 #endif

@@ -4,7 +4,7 @@
 
 typedef struct {
   Arena *scratch;
-  uint64_t *sets;  /* `words` of them for each value or variable */
+  uint64_t *sets; /* `words` of them for each value or variable */
   uint32_t words;
   uint64_t *written;
   bool changed;
@@ -103,8 +103,8 @@ static void flow_stmt(Flow *f, const NestStmt *s) {
       const NestVar *to = s->dsts[d].var, *from = s->srcs[i].var;
       if (to && from && holds_address(to->dtype)) join(f, set_of(f, to->id), set_of(f, from->id));
     }
-  bool writes = s->code == NEST_ST || s->code == NEST_ATOM || s->code == NEST_ATOM_CAS ||
-                s->code == NEST_RED;
+  bool writes =
+      s->code == NEST_ST || s->code == NEST_ATOM || s->code == NEST_ATOM_CAS || s->code == NEST_RED;
   if (writes && s->nmems && !s->mems[0].buffer && s->mems[0].base.var)
     join(f, f->written, set_of(f, s->mems[0].base.var->id));
 }
@@ -128,10 +128,8 @@ static void nest_written(Flow *f, const Nest *n) {
 
 void lower_written(const Unit *u, bool *written) {
   Flow f = {.scratch = u->arena};
-  if (u->nest)
-    nest_written(&f, u->nest);
-  else
-    tile_written(&f, u->tile);
+  if (u->nest) nest_written(&f, u->nest);
+  else tile_written(&f, u->tile);
   uint32_t n = u->nest ? u->nest->nparams : u->tile->nparams;
   for (uint32_t i = 0; i < n; i++) written[i] = f.written[i / 64] >> i % 64 & 1;
 }

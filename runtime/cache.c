@@ -75,12 +75,9 @@ static bool cache_folder(char *out, size_t size) {
   const char *own = getenv("NEREID_CACHE_DIR"), *xdg = getenv("XDG_CACHE_HOME");
   const char *home = getenv("HOME");
   int n;
-  if (own)
-    n = snprintf(out, size, "%s", own);
-  else if (xdg && *xdg == '/')
-    n = snprintf(out, size, "%s/nereid", xdg);
-  else
-    n = home && *home ? snprintf(out, size, "%s/.cache/nereid", home) : 0;
+  if (own) n = snprintf(out, size, "%s", own);
+  else if (xdg && *xdg == '/') n = snprintf(out, size, "%s/nereid", xdg);
+  else n = home && *home ? snprintf(out, size, "%s/.cache/nereid", home) : 0;
   return n > 0 && (size_t)n + sizeof FILE_NAME + 32 < size;
 }
 
@@ -104,8 +101,8 @@ static void make_folders(const char *path) {
 }
 
 static int open_once(Cache *c) {
-  int rc = sqlite3_open_v2(c->path, &c->db,
-                           SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_FULLMUTEX, NULL);
+  int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_FULLMUTEX;
+  int rc = sqlite3_open_v2(c->path, &c->db, flags, NULL);
   if (rc != SQLITE_OK) return rc;
   sqlite3_busy_timeout(c->db, BUSY_MS);
   return sqlite3_exec(c->db,
@@ -273,7 +270,9 @@ int nereid_cache_describe(char *out, size_t size) {
   bool usable = c && c->db;
   bool writable = usable && sqlite3_db_readonly(c->db, "main") == 0;
   snprintf(out, size, "%s%s", path,
-           !usable ? " (can't be used)" : writable ? "" : " (can only be read)");
+           !usable    ? " (can't be used)"
+           : writable ? ""
+                      : " (can only be read)");
   cache_close(c);
   return 0;
 }

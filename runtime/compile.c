@@ -232,8 +232,7 @@ static int lower_body(void *arg) {
   Step *s = arg;
   Unit *u = s->c->unit;
   if (!lower_run) return error_set(NEREID_E_KERNEL, "nothing can be lowered yet");
-  if (s->r->run_passes)
-    return lower_run_named(u, s->r->run_passes) ? 0 : NEREID_E_KERNEL;
+  if (s->r->run_passes) return lower_run_named(u, s->r->run_passes) ? 0 : NEREID_E_KERNEL;
   if (lower_stage(u) > s->until) return error_set(NEREID_E_USAGE, E_RUN_IR_PAST);
   bool hooked = s->r->dump_after && s->r->on_pass;
   int code = hooked ? check_pass(s->r->dump_after) : 0;
@@ -259,8 +258,9 @@ static int generate_body(void *arg) {
   Generation *g = arg;
   const Unit *u = g->c->unit;
   bool cpu = u->machine->kind == MACHINE_CPU;
+  const char *kind = nereid_kind_name(g->kind);
   if (cpu != (g->kind == NEREID_C))
-    return error_set(NEREID_E_USAGE, E_RUN_KIND_TARGET, nereid_kind_name(g->kind), u->machine->name);
+    return error_set(NEREID_E_USAGE, E_RUN_KIND_TARGET, kind, u->machine->name);
   if (!(cpu ? c_print : ptx_print)) return error_set(NEREID_E_KERNEL, "no code can be printed yet");
   bool ok = (cpu ? c_print : ptx_print)(g->c->arena, u->nest, u->machine, u->diags, g->out);
   return ok && !diag_errors(u->diags) ? 0 : NEREID_E_KERNEL;

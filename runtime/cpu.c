@@ -15,9 +15,9 @@ enum { OPTIONS_MAX = 32, OUTPUT_MAX = 8192 };
 
 typedef struct {
   Cache *cache;
-  bool found;                                  /* a compiler */
+  bool found; /* a compiler */
   char cc[TOOL_PATH], options[TOOL_PATH];
-  unsigned char processor[16];                 /* a hash of what -march=native depends on */
+  unsigned char processor[16]; /* a hash of what -march=native depends on */
 } Cpu;
 
 /* ---- opening ---- */
@@ -74,8 +74,8 @@ static bool fits(const nereid_device *d, const ImageVariant *v) {
 
 /* ---- compiling ---- */
 
-static const char *const flags[] = {"-std=gnu11", "-O2", "-march=native", "-ffp-contract=off",
-                                    "-fPIC", "-shared", "-w"};
+static const char *const flags[] = {
+    "-std=gnu11", "-O2", "-march=native", "-ffp-contract=off", "-fPIC", "-shared", "-w"};
 enum { FLAGS = sizeof flags / sizeof *flags };
 
 /* A compiler that was replaced is another one. */
@@ -192,7 +192,7 @@ static int check(const nereid_launch *l) {
   uint64_t programs = (uint64_t)l->launched[0] * l->launched[1];
   if (programs > INT32_MAX || programs * l->launched[2] > INT32_MAX)
     return error_set(NEREID_E_RESOURCES, E_RUN_GRID_PROGRAMS, l->launched[0], l->launched[1],
-                     l->launched[2]);
+                     l->launched[2], (unsigned)INT32_MAX);
   return 0;
 }
 
@@ -210,7 +210,14 @@ static int launch(const nereid_launch *l, void *stream) {
   return 0;
 }
 
-const DeviceOps device_cpu = {.name = "cpu", .kind = NEREID_C, .open = open_cpu,
-                              .close = close_cpu, .fits = fits, .load = load,
-                              .unload = unload, .check = check, .launch = launch,
-                              HOST_EVENTS_AND_COPIES, .alloc = host_alloc};
+const DeviceOps device_cpu = {.name = "cpu",
+                              .kind = NEREID_C,
+                              .open = open_cpu,
+                              .close = close_cpu,
+                              .fits = fits,
+                              .load = load,
+                              .unload = unload,
+                              .check = check,
+                              .launch = launch,
+                              HOST_EVENTS_AND_COPIES,
+                              .alloc = host_alloc};

@@ -436,8 +436,8 @@ static int check_cuda(const nereid_launch *l) {
   const Cuda *c = d->state;
   for (int i = 0; i < 3; i++)
     if (l->launched[i] > (uint32_t)c->max_grid[i])
-      return error_set(NEREID_E_RESOURCES, E_RUN_GRID_LIMIT, "xyz"[i], l->launched[i], d->name,
-                       c->max_grid[i]);
+      return error_set(NEREID_E_RESOURCES, E_RUN_GRID_LIMIT, "xyz"[i], l -> launched[i], d -> name,
+                       c -> max_grid[i]);
   if (l->chosen->variant->threads > c->max_threads)
     return error_set(NEREID_E_RESOURCES, E_RUN_THREADS, l->kernel->image->name,
                      l->chosen->variant->threads, d->name, c->max_threads);
@@ -453,11 +453,24 @@ static int launch_cuda(const nereid_launch *l, void *stream) {
   return failed(api, r, "launching the kernel");
 }
 
-const DeviceOps device_cuda = {
-    .name = "cuda", .kind = NEREID_PTX, .open = open_cuda, .close = close_cuda,
-    .fits = fits_cuda, .alloc = alloc_cuda, .free = free_cuda, .copy = copy_cuda,
-    .fill = fill_cuda, .sync = sync_cuda, .stream_new = stream_new_cuda,
-    .stream_free = stream_free_cuda, .event_new = event_new_cuda, .event_free = event_free_cuda,
-    .event_record = event_record_cuda, .event_sync = event_sync_cuda,
-    .event_elapsed = event_elapsed_cuda, .load = load_cuda, .unload = unload_cuda,
-    .check = check_cuda, .launch = launch_cuda};
+const DeviceOps device_cuda = {.name = "cuda",
+                               .kind = NEREID_PTX,
+                               .open = open_cuda,
+                               .close = close_cuda,
+                               .fits = fits_cuda,
+                               .alloc = alloc_cuda,
+                               .free = free_cuda,
+                               .copy = copy_cuda,
+                               .fill = fill_cuda,
+                               .sync = sync_cuda,
+                               .stream_new = stream_new_cuda,
+                               .stream_free = stream_free_cuda,
+                               .event_new = event_new_cuda,
+                               .event_free = event_free_cuda,
+                               .event_record = event_record_cuda,
+                               .event_sync = event_sync_cuda,
+                               .event_elapsed = event_elapsed_cuda,
+                               .load = load_cuda,
+                               .unload = unload_cuda,
+                               .check = check_cuda,
+                               .launch = launch_cuda};

@@ -39,10 +39,8 @@ static int print_ast(void *arg) {
 static int print_unit(void *arg) {
   Printing *p = arg;
   p->text = text_new(p->c->arena);
-  if (lower_print)
-    lower_print(&p->text, p->c->unit);
-  else
-    tile_print(&p->text, p->c->unit->tile, p->c->diags);
+  if (lower_print) lower_print(&p->text, p->c->unit);
+  else tile_print(&p->text, p->c->unit->tile, p->c->diags);
   return 0;
 }
 

@@ -72,9 +72,7 @@ const char *error_nearest(const char *name, const char *const *names, size_t n) 
 const char *error_suggest(char *out, size_t size, const char *name, const char *const *names,
                           size_t n) {
   const char *near = error_nearest(name, names, n);
-  if (near)
-    snprintf(out, size, " (did you mean %s?)", near);
-  else
-    out[0] = 0;
+  if (near) snprintf(out, size, " (did you mean %s?)", near);
+  else out[0] = 0;
   return out;
 }

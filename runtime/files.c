@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 /* More is no kernel file; it keeps a device or a data file from being read to the end. */
-static const long long LARGEST = 256LL << 20;
+static const long long LARGEST = 64LL << 20;
 
 static int read_all(Arena *a, FILE *f, const char *path, const char **text, size_t *len) {
   size_t cap = 1 << 16, n = 0, got;
@@ -84,12 +84,9 @@ int files_create(FileWriter *w, const char *path) {
   struct stat st;
   *w = (FileWriter){.path = strdup(path), .temporary = malloc(strlen(path) + 40)};
   int code;
-  if (!w->path || !w->temporary)
-    code = error_out_of_memory();
-  else if (!stat(path, &st) && !S_ISREG(st.st_mode))
-    code = open_direct(w);
-  else
-    code = open_temporary(w);
+  if (!w->path || !w->temporary) code = error_out_of_memory();
+  else if (!stat(path, &st) && !S_ISREG(st.st_mode)) code = open_direct(w);
+  else code = open_temporary(w);
   if (code) files_abandon(w);
   return code;
 }

@@ -39,10 +39,8 @@ int image_new(nereid_image **out, const char *name, const ImageParam *params, in
   image->arena = arena_new();
   Making m = {image, name, params, nparams};
   int code = image->arena ? error_guard(image->arena, make_body, &m) : error_out_of_memory();
-  if (code)
-    nereid_image_free(image);
-  else
-    *out = image;
+  if (code) nereid_image_free(image);
+  else *out = image;
   return code;
 }
 
@@ -148,7 +146,8 @@ static const char *param_type(Type t) {
 
 int nereid_image_get_param(nereid_image_param *out, const nereid_image *image, int i) {
   *out = (nereid_image_param){0};
-  if (i < 0 || i >= image->nparams) return error_set(NEREID_E_USAGE, E_RUN_NO_PARAM, i, image->name);
+  if (i < 0 || i >= image->nparams)
+    return error_set(NEREID_E_USAGE, E_RUN_NO_PARAM, i, image->name);
   const ImageParam *p = &image->params[i];
   *out = (nereid_image_param){.name = p->name,
                               .type = param_type(p->type),

@@ -233,10 +233,8 @@ static void read_slot(ImageReader *r, ImageSlot *s) {
     if (word(r, slot_words[k])) {
       s->kind = (SlotKind)k;
       need(r, " ");
-      if (s->kind == SLOT_ARG)
-        s->param = (int)number(r, r->nparams - 1);
-      else
-        s->expr.text = quoted(r);
+      if (s->kind == SLOT_ARG) s->param = (int)number(r, r->nparams - 1);
+      else s->expr.text = quoted(r);
       need(r, "\n");
       return;
     }
@@ -338,10 +336,8 @@ static int read_image(nereid_image **out, const char *name, const char *data, si
   r->end = data + size;
   int code = r->arena ? error_guard(r->arena, read_body, r) : error_out_of_memory();
   if (code == NEREID_E_FILE) code = error_set(NEREID_E_FILE, E_RUN_IMAGE_FILE, name);
-  if (code)
-    nereid_image_free(r->image);
-  else
-    *out = r->image;
+  if (code) nereid_image_free(r->image);
+  else *out = r->image;
   arena_free(r->arena);
   free(r);
   return code;

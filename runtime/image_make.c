@@ -23,11 +23,11 @@ typedef struct {
   Taken *taken;
   uint32_t ntaken;
   ImageParam *params;
-  uint32_t *args;   /* of each param: its place among the kernel's declared parameters */
   uint32_t nparams;
+  uint32_t *from; /* of each taken one: which param it is */
   ImageVariant variant;
-  char *assembled;  /* malloc'ed cubin */
-  bool as_written;  /* IR text that is at the wanted stage already */
+  char *assembled; /* malloc'ed cubin */
+  bool as_written; /* IR text that is at the wanted stage already */
 } Maker;
 
 static Taken taken_at(const Unit *u, uint32_t i) {
@@ -51,10 +51,11 @@ static void read_taken(Maker *m) {
   }
 }
 
-static const Taken *taken_of_arg(const Maker *m, uint32_t arg) {
-  for (uint32_t i = 0; i < m->ntaken; i++)
-    if (m->taken[i].arg == arg) return &m->taken[i];
-  return NULL;
+/* The one that comes from a declared parameter; ntaken if the kernel takes none. */
+static uint32_t taken_of_arg(const Maker *m, uint32_t arg) {
+  uint32_t i = 0;
+  while (i < m->ntaken && m->taken[i].arg != arg) i++;
+  return i;
 }
 
 static const KernelArg *arg_named(const Compilation *c, Name name) {
@@ -63,9 +64,8 @@ static const KernelArg *arg_named(const Compilation *c, Name name) {
   return NULL;
 }
 
-static void add_param(Maker *m, const char *name, Type type, uint32_t arg) {
-  m->params[m->nparams] = (ImageParam){.name = name, .type = type};
-  m->args[m->nparams++] = arg;
+static void add_param(Maker *m, const char *name, Type type) {
+  m->params[m->nparams++] = (ImageParam){.name = name, .type = type};
 }
 
 /* The run-time parameters: of source, those that were given a type, or that the kernel takes
@@ -74,58 +74,52 @@ static void find_params(Maker *m) {
   const Kernel *k = m->c->kernel;
   uint32_t most = k ? k->nparams : m->ntaken;
   m->params = ARENA_ARRAY(m->c->arena, ImageParam, most);
-  m->args = ARENA_ARRAY(m->c->arena, uint32_t, most);
+  m->from = ARENA_ARRAY(m->c->arena, uint32_t, m->ntaken);
   if (!k) {
-    for (uint32_t i = 0; i < m->ntaken; i++)
-      add_param(m, m->taken[i].name, m->taken[i].type, m->taken[i].arg);
+    for (uint32_t i = 0; i < m->ntaken; i++) {
+      m->from[i] = i;
+      add_param(m, m->taken[i].name, m->taken[i].type);
+    }
     return;
   }
   for (uint32_t i = 0; i < k->nparams; i++) {
     const KernelArg *a = arg_named(m->c, k->params[i].name);
-    const Taken *t = taken_of_arg(m, i);
-    if (t)
-      add_param(m, k->params[i].name, t->type, i);
+    uint32_t t = taken_of_arg(m, i);
+    if (t < m->ntaken) m->from[t] = m->nparams;
+    if (t < m->ntaken) add_param(m, k->params[i].name, m->taken[t].type);
     else if (a && (a->kind == ARG_TYPE || a->kind == ARG_ONE))
-      add_param(m, k->params[i].name, a->type, i);
+      add_param(m, k->params[i].name, a->type);
   }
 }
 
 static void mark_written(Maker *m) {
   bool *written = ARENA_ARRAY(m->c->arena, bool, m->ntaken);
   if (lower_written) lower_written(m->c->unit, written);
-  for (uint32_t i = 0; i < m->nparams; i++)
-    for (uint32_t j = 0; j < m->ntaken; j++)
-      if (m->taken[j].arg == m->args[i] && written[j]) m->params[i].written = true;
+  for (uint32_t i = 0; i < m->ntaken; i++)
+    if (written[i]) m->params[m->from[i]].written = true;
 }
 
 /* What the kernel was specialized on must hold at every launch. */
 static void add_guards(Maker *m) {
   Arena *a = m->c->arena;
   ImageVariant *v = &m->variant;
-  v->guards = ARENA_ARRAY(a, IntExpr, m->nparams);
-  for (uint32_t i = 0; i < m->nparams; i++) {
-    const KernelArg *arg = m->c->kernel ? arg_named(m->c, m->params[i].name) : NULL;
-    const Taken *t = taken_of_arg(m, m->args[i]);
-    const char *name = m->params[i].name;
-    if (arg && arg->kind == ARG_ONE)
-      v->guards[v->nguards++].text = arena_printf(a, "%s == 1", name);
-    else if (t && t->div > 1)
-      v->guards[v->nguards++].text = arena_printf(a, "%s %% %lld == 0", name, (long long)t->div);
+  v->guards = ARENA_ARRAY(a, IntExpr, (size_t)m->ntaken + m->c->nargs);
+  for (uint32_t i = 0; i < m->ntaken; i++) {
+    const char *name = m->params[m->from[i]].name;
+    long long div = m->taken[i].div;
+    if (div > 1) v->guards[v->nguards++].text = arena_printf(a, "%s %% %lld == 0", name, div);
   }
+  for (uint32_t i = 0; i < m->c->nargs; i++)
+    if (m->c->args[i].kind == ARG_ONE)
+      v->guards[v->nguards++].text = arena_printf(a, "%s == 1", m->c->args[i].name);
 }
 
-static int add_slots(Maker *m) {
+static void add_slots(Maker *m) {
   ImageVariant *v = &m->variant;
   v->slots = ARENA_ARRAY(m->c->arena, ImageSlot, m->ntaken);
   v->nslots = (int)m->ntaken;
-  for (uint32_t i = 0; i < m->ntaken; i++) {
-    uint32_t j = 0;
-    while (j < m->nparams && m->args[j] != m->taken[i].arg) j++;
-    if (j == m->nparams)
-      return error_set(NEREID_E_KERNEL, E_RUN_LOST_PARAM, m->taken[i].name);
-    v->slots[i] = (ImageSlot){.kind = SLOT_ARG, .param = (int)j};
-  }
-  return 0;
+  for (uint32_t i = 0; i < m->ntaken; i++)
+    v->slots[i] = (ImageSlot){.kind = SLOT_ARG, .param = (int)m->from[i]};
 }
 
 static int describe(void *arg) {
@@ -134,7 +128,8 @@ static int describe(void *arg) {
   find_params(m);
   mark_written(m);
   add_guards(m);
-  return add_slots(m);
+  add_slots(m);
+  return 0;
 }
 
 /* The unit as text: as the user wrote it, so that places in it stay true, or printed. */
@@ -159,8 +154,11 @@ static int generate(Maker *m, const nereid_request *r) {
   int status = compile_generate(m->c, cubin ? NEREID_PTX : m->kind, &code);
   if (status) return status;
   ImageVariant *v = &m->variant;
-  *v = (ImageVariant){.entry = code.entry, .code = code.text, .size = code.len,
-                      .threads = code.threads, .shared = code.shared_bytes};
+  *v = (ImageVariant){.entry = code.entry,
+                      .code = code.text,
+                      .size = code.len,
+                      .threads = code.threads,
+                      .shared = code.shared_bytes};
   if (!cubin) return 0;
   status = cubin_assemble(&m->assembled, &v->size, code.text, code.len, m->c->unit->machine->name,
                           r->on_message, r->context);

@@ -113,11 +113,13 @@ static void map_memory(Running *r, Pool *names) {
       const ImageParam *param = &k->image->params[v->slots[i].param];
       if (v->slots[i].kind != SLOT_ARG || param->type.dtype != DT_PTR) continue;
       if (p < a->data || p >= a->data + (a->size ? a->size : 1)) continue;
-      memory_add(r->memory, pool_name(names, param->name), (uint32_t)i, a->data, a->size, a->written);
+      Name name = pool_name(names, param->name);
+      memory_add(r->memory, name, (uint32_t)i, a->data, a->size, a->written);
       reached = true;
     }
     if (!reached)
-      memory_add(r->memory, pool_name(names, "memory"), UINT32_MAX, a->data, a->size, a->written);
+      memory_add(r->memory, pool_name(names, "memory"), (uint32_t)MEMORY_NO_ARG, a->data, a->size,
+                 a->written);
   }
   pthread_mutex_unlock(&k->device->lock);
 }
@@ -191,16 +193,30 @@ static int check(const nereid_launch *l) {
   uint64_t programs = (uint64_t)l->launched[0] * l->launched[1];
   if (programs > UINT32_MAX || programs * l->launched[2] > UINT32_MAX)
     return error_set(NEREID_E_RESOURCES, E_RUN_GRID_PROGRAMS, l->launched[0], l->launched[1],
-                     l->launched[2]);
+                     l->launched[2], UINT32_MAX);
   return 0;
 }
 
-const DeviceOps device_interp = {.name = "interp", .kind = NEREID_TILE, .open = open_interp,
-                                 .close = close_interp, .fits = fits, .load = load,
-                                 .unload = unload, .check = check, .launch = launch,
-                                 HOST_EVENTS_AND_COPIES, .alloc = alloc_interp};
+const DeviceOps device_interp = {.name = "interp",
+                                 .kind = NEREID_TILE,
+                                 .open = open_interp,
+                                 .close = close_interp,
+                                 .fits = fits,
+                                 .load = load,
+                                 .unload = unload,
+                                 .check = check,
+                                 .launch = launch,
+                                 HOST_EVENTS_AND_COPIES,
+                                 .alloc = alloc_interp};
 
-const DeviceOps device_nest = {.name = "nest", .kind = NEREID_THREAD, .open = open_nest,
-                               .close = close_interp, .fits = fits, .load = load,
-                               .unload = unload, .check = check, .launch = launch,
-                               HOST_EVENTS_AND_COPIES, .alloc = alloc_interp};
+const DeviceOps device_nest = {.name = "nest",
+                               .kind = NEREID_THREAD,
+                               .open = open_nest,
+                               .close = close_interp,
+                               .fits = fits,
+                               .load = load,
+                               .unload = unload,
+                               .check = check,
+                               .launch = launch,
+                               HOST_EVENTS_AND_COPIES,
+                               .alloc = alloc_interp};

@@ -10,8 +10,24 @@
 enum { DEPTH_MAX = 64, STACK_MAX = 512, CODE_MAX = 4096 };
 
 typedef enum {
-  I_NUMBER, I_NAME, I_NEG, I_ADD, I_SUB, I_MUL, I_DIV, I_MOD, I_CDIV, I_MIN, I_MAX,
-  I_EQ, I_NE, I_LT, I_LE, I_GT, I_GE, I_AND
+  I_NUMBER,
+  I_NAME,
+  I_NEG,
+  I_ADD,
+  I_SUB,
+  I_MUL,
+  I_DIV,
+  I_MOD,
+  I_CDIV,
+  I_MIN,
+  I_MAX,
+  I_EQ,
+  I_NE,
+  I_LT,
+  I_LE,
+  I_GT,
+  I_GE,
+  I_AND
 } IntCode;
 
 typedef struct {
@@ -135,17 +151,13 @@ static void read_term(Reader *r) {
   read_unary(r);
   while (!r->failed) {
     IntCode op;
-    if (accept(r, "//"))
-      op = I_DIV;
-    else if (accept(r, "*"))
-      op = I_MUL;
-    else if (accept(r, "%"))
-      op = I_MOD;
+    if (accept(r, "//")) op = I_DIV;
+    else if (accept(r, "*")) op = I_MUL;
+    else if (accept(r, "%")) op = I_MOD;
     else if (accept(r, "/")) {
       fail(r, "write // for whole division");
       return;
-    } else
-      return;
+    } else return;
     read_unary(r);
     push(r, op, 0);
   }
@@ -155,12 +167,9 @@ static void read_sum(Reader *r) {
   read_term(r);
   while (!r->failed) {
     IntCode op;
-    if (accept(r, "+"))
-      op = I_ADD;
-    else if (accept(r, "-"))
-      op = I_SUB;
-    else
-      return;
+    if (accept(r, "+")) op = I_ADD;
+    else if (accept(r, "-")) op = I_SUB;
+    else return;
     read_term(r);
     push(r, op, 0);
   }

@@ -32,10 +32,8 @@ int nereid_kernel_load(nereid_kernel **out, nereid_device *d, const nereid_image
   k->device = d;
   int code = image_like(&k->image, image);
   if (!code) code = load_variants(k, image);
-  if (code)
-    nereid_kernel_free(k);
-  else
-    *out = k;
+  if (code) nereid_kernel_free(k);
+  else *out = k;
   return code;
 }
 
@@ -83,8 +81,8 @@ int nereid_launch_new(nereid_launch **out, nereid_kernel *k, const uint32_t grid
   l->pointers = calloc(m + 1, sizeof *l->pointers);
   l->scratch = calloc(m + 1, sizeof *l->scratch);
   l->scratch_size = calloc(m + 1, sizeof *l->scratch_size);
-  bool ok = l->set && l->args && l->values && l->slots && l->pointers && l->scratch &&
-            l->scratch_size;
+  bool ok =
+      l->set && l->args && l->values && l->slots && l->pointers && l->scratch && l->scratch_size;
   if (!ok) {
     nereid_launch_free(l);
     return error_out_of_memory();

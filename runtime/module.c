@@ -84,10 +84,8 @@ static void read_ir(nereid_module *m) {
 
 static int read_body(void *arg) {
   nereid_module *m = arg;
-  if (m->c.from_ir)
-    read_ir(m);
-  else
-    read_kernels(m);
+  if (m->c.from_ir) read_ir(m);
+  else read_kernels(m);
   return 0;
 }
 
@@ -99,10 +97,8 @@ int nereid_module_open(nereid_module **out, const nereid_source *source,
   int code = compile_open(&m->c, source, false);
   if (!code) code = error_guard(m->c.arena, read_body, m);
   code = compile_report(&m->c, code, on_message, context);
-  if (code)
-    nereid_module_free(m);
-  else
-    *out = m;
+  if (code) nereid_module_free(m);
+  else *out = m;
   return code;
 }
 

@@ -29,8 +29,8 @@
  *     an image and a kernel by several threads at once (freeing excepted).  A module, a launch and
  *     a value are used by one thread at a time.  Compiling is independent of any device and runs on
  *     as many threads as the caller likes.
- *   - An image may be freed once it is loaded.  Launches must be freed before their kernel, kernels,
- *     streams, events and memory before their device.
+ *   - An image may be freed once it is loaded.  Launches must be freed before their kernel, and
+ *     kernels, streams, events and memory before their device.
  */
 #ifndef NEREID_H
 #define NEREID_H
@@ -407,7 +407,7 @@ typedef enum {
  *   randint:T[..]:LO:HI:SEED   LO <= x < HI
  * Seeds default to 0.  Element i of a drawn array depends on the seed and on i alone: words 0 and 1
  * of Philox4x32-10 with counter (i, i >> 32, 0, 0) and key (seed, seed >> 32); see
- * docs in runtime/random.h.  Arrays are compact, row-major, 256-byte aligned. */
+ * runtime/random.h.  Arrays are compact, row-major, 256-byte aligned. */
 NEREID_API int nereid_value_parse(nereid_value **out, const char *text);
 NEREID_API void nereid_value_free(nereid_value *v);
 NEREID_API nereid_value_kind nereid_value_get_kind(const nereid_value *v);

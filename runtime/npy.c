@@ -112,8 +112,7 @@ static int read_dict(Header *h) {
   }
   skip_space(h);
   if (*h->at || !h->has_descr || !h->has_shape || !h->has_order) return bad_header(h);
-  if (h->fortran && h->out->rank > 1)
-    return error_set(NEREID_E_FILE, E_RUN_NPY_FORTRAN, h->path);
+  if (h->fortran && h->out->rank > 1) return error_set(NEREID_E_FILE, E_RUN_NPY_FORTRAN, h->path);
   return 0;
 }
 
@@ -206,9 +205,7 @@ int npy_write(const Array *a, const char *path) {
   if (code) return code;
   bool widen = a->dtype == DT_BF16 || (dtype_is_float(a->dtype) && dtype_bits(a->dtype) == 8);
   write_header(w.file, widen ? DT_F32 : a->dtype, a);
-  if (widen)
-    write_widened(w.file, a);
-  else
-    fwrite(a->data, 1, a->bytes, w.file);
+  if (widen) write_widened(w.file, a);
+  else fwrite(a->data, 1, a->bytes, w.file);
   return files_commit(&w);
 }

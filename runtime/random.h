@@ -2,7 +2,8 @@
  *
  * Philox4x32-10 (Salmon et al. 2011) with key (seed, seed >> 32) and counter (j, j >> 32, 0, 0)
  * gives four words w0..w3, and from them two uniform numbers of 53 bits,
- *   u = (w0 * 2^32 + w1) / 2^11 / 2^53 and v = (w2 * 2^32 + w3) / 2^11 / 2^53  (whole divisions by 2^11).
+ *   u = (w0 * 2^32 + w1) / 2^11 / 2^53 and v = (w2 * 2^32 + w3) / 2^11 / 2^53,
+ * where divisions by 2^11 are whole.
  * Elements 2j and 2j + 1 are
  *   rand      u and v, cut to the significant bits of the dtype, so that they stay below 1
  *   randn     sqrt(-2 ln(1-u)) times cos(2 pi v) and sin(2 pi v), rounded to the dtype

@@ -50,8 +50,7 @@ static int run_timed(Timer *t, int n, double *us) {
     if (!code) code = nereid_event_record(t->to[i], t->stream);
   }
   if (!code) code = nereid_event_sync(t->to[n - 1]);
-  for (int i = 0; i < n && !code; i++)
-    code = nereid_event_elapsed_us(&us[i], t->from[i], t->to[i]);
+  for (int i = 0; i < n && !code; i++) code = nereid_event_elapsed_us(&us[i], t->from[i], t->to[i]);
   return code;
 }
 

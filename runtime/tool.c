@@ -64,8 +64,8 @@ bool tool_find_ptxas(char out[TOOL_PATH]) {
 int nereid_find_tool(char *out, size_t size, const char *tool) {
   char path[TOOL_PATH], options[TOOL_PATH];
   bool found = !strcmp(tool, "ptxas") ? tool_find_ptxas(path)
-               : !strcmp(tool, "cc") ? tool_find_cc(path, options)
-                                     : tool_find(path, tool);
+               : !strcmp(tool, "cc")  ? tool_find_cc(path, options)
+                                      : tool_find(path, tool);
   snprintf(out, size, "%s", found ? path : "");
   return 0;
 }
@@ -100,7 +100,8 @@ static int spawn(pid_t *pid, const char *const *argv, int out) {
   sigaddset(&defaults, SIGPIPE);
   posix_spawnattr_setsigdefault(&attributes, &defaults);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
-  int rc = posix_spawn(pid, argv[0], &actions, &attributes, (char *const *)(uintptr_t)argv, environ);
+  char *const *words = (char *const *)(uintptr_t)argv;
+  int rc = posix_spawn(pid, argv[0], &actions, &attributes, words, environ);
   posix_spawn_file_actions_destroy(&actions);
   posix_spawnattr_destroy(&attributes);
   return rc;

@@ -66,9 +66,9 @@ typedef struct {
 } Fill;
 
 static double cut(DType t, double u) {
-  static const int significant[DT_COUNT] = {[DT_F8E5] = 3,  [DT_F8E4NV] = 4, [DT_F8E4B15] = 4,
-                                            [DT_F16] = 11,  [DT_BF16] = 8,   [DT_F32] = 24,
-                                            [DT_F64] = 53};
+  static const int significant[DT_COUNT] = {
+      [DT_F8E5] = 3, [DT_F8E4NV] = 4, [DT_F8E4B15] = 4, [DT_F16] = 11,
+      [DT_BF16] = 8, [DT_F32] = 24,   [DT_F64] = 53};
   double scale = (double)((uint64_t)1 << significant[t]);
   return (double)(int64_t)(u * scale) / scale;
 }
@@ -112,12 +112,9 @@ static void fill_ones(void *context, int64_t begin, int64_t end) {
 static void fill(Fill *f) {
   /* What is in an empty array is not told apart from numbers: a kernel that reads it should not
    * look right by chance. */
-  if (f->make == MAKE_EMPTY)
-    memset(f->array->data, 0xFF, f->array->bytes);
-  else if (f->make == MAKE_ZEROS)
-    memset(f->array->data, 0, f->array->bytes);
-  else
-    array_for(f->array->count, f->make == MAKE_ONES ? fill_ones : fill_range, f);
+  if (f->make == MAKE_EMPTY) memset(f->array->data, 0xFF, f->array->bytes);
+  else if (f->make == MAKE_ZEROS) memset(f->array->data, 0, f->array->bytes);
+  else array_for(f->array->count, f->make == MAKE_ONES ? fill_ones : fill_range, f);
   if (f->make == MAKE_EMPTY && f->array->dtype == DT_I1) memset(f->array->data, 1, f->array->bytes);
 }
 
@@ -228,10 +225,8 @@ int nereid_value_parse(nereid_value **out, const char *text) {
   nereid_value *v = calloc(1, sizeof *v);
   if (!v) return error_out_of_memory();
   int code = read_value(v, text);
-  if (code)
-    nereid_value_free(v);
-  else
-    *out = v;
+  if (code) nereid_value_free(v);
+  else *out = v;
   return code;
 }
 
@@ -244,8 +239,8 @@ void nereid_value_free(nereid_value *v) {
 
 int nereid_value_cast(nereid_value *v, const char *dtype) {
   DType t = dtype_parse(dtype, strlen(dtype));
-  bool number = v->kind == NEREID_VALUE_INT || v->kind == NEREID_VALUE_FLOAT ||
-                v->kind == NEREID_VALUE_BOOL;
+  bool number =
+      v->kind == NEREID_VALUE_INT || v->kind == NEREID_VALUE_FLOAT || v->kind == NEREID_VALUE_BOOL;
   if (!number || t == DT_NONE) return error_set(NEREID_E_USAGE, E_RUN_VALUE_CAST, dtype);
   return to_dtype(v, t, v->dtype == DT_U64 && v->i < 0);
 }

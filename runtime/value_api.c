@@ -24,7 +24,16 @@ const char *nereid_value_dtype(const nereid_value *v) {
 }
 
 static nereid_dl_dtype dl_dtype(DType t) {
-  enum { DL_INT, DL_UINT, DL_FLOAT, DL_OPAQUE, DL_BFLOAT, DL_BOOL = 6, DL_E4M3FN = 10, DL_E5M2 = 12 };
+  enum {
+    DL_INT,
+    DL_UINT,
+    DL_FLOAT,
+    DL_OPAQUE,
+    DL_BFLOAT,
+    DL_BOOL = 6,
+    DL_E4M3FN = 10,
+    DL_E5M2 = 12
+  };
   uint8_t bits = (uint8_t)(dtype_bytes(t) * 8);
   uint8_t code = DL_FLOAT;
   switch (t) {
@@ -54,9 +63,7 @@ int nereid_value_type(char *out, size_t size, const nereid_value *v, int special
   const char *name = nereid_value_dtype(v);
   const char *suffix = "";
   switch (v->kind) {
-    case NEREID_VALUE_ARRAY:
-      snprintf(out, size, "*%s%s", name, specialize ? ":16" : "");
-      return 0;
+    case NEREID_VALUE_ARRAY: snprintf(out, size, "*%s%s", name, specialize ? ":16" : ""); return 0;
     case NEREID_VALUE_ALIAS: return error_set(NEREID_E_USAGE, E_RUN_VALUE_TYPE);
     case NEREID_VALUE_INT:
       if (specialize) suffix = v->i == 1 ? ":1" : v->i % 16 == 0 ? ":16" : "";
@@ -84,17 +91,13 @@ int nereid_value_element_text(char *out, size_t size, const nereid_value *v, int
   DType t = v->array.dtype;
   if (dtype_is_float(t)) {
     double x = array_get(&v->array, i);
-    if (x != x)
-      snprintf(out, size, "nan"); /* without its sign */
-    else
-      snprintf(out, size, "%.*g", t == DT_F64 ? 15 : 7, x);
+    if (x != x) snprintf(out, size, "nan"); /* without its sign */
+    else snprintf(out, size, "%.*g", t == DT_F64 ? 15 : 7, x);
     return 0;
   }
   Scalar s = scalar_load(t, (const char *)v->array.data + (size_t)i * dtype_bytes(t));
-  if (t == DT_U64)
-    snprintf(out, size, "%" PRIu64, (uint64_t)s.i);
-  else
-    snprintf(out, size, "%" PRId64, s.i);
+  if (t == DT_U64) snprintf(out, size, "%" PRIu64, (uint64_t)s.i);
+  else snprintf(out, size, "%" PRId64, s.i);
   return 0;
 }
 

@@ -1,0 +1,137 @@
+/* Device cpu with C written by hand: compiling, caching, running, and what may be missing. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "runtime/device.h"
+#include "runtime/tool.h"
+
+static int passed, failed;
+
+static void check(bool ok, const char *name) {
+  if (ok) passed++;
+  else failed++, printf("FAIL %s (last message: %s)\n", name, nereid_error_message());
+}
+
+/* The call failed so, and its message is this; * stands for any text. */
+static bool matches(const char *pattern, const char *text) {
+  while (*pattern && *pattern != '*' && *pattern == *text) pattern++, text++;
+  if (*pattern != '*') return *pattern == *text;
+  for (; *text; text++)
+    if (matches(pattern + 1, text)) return true;
+  return matches(pattern + 1, text);
+}
+
+#define X(call, code, message) \
+  check((call) == (code) && matches(message, nereid_error_message()), #call)
+
+static const char SOURCE[] =
+    "#include <stdint.h>\n"
+    "void k(const void *args, const uint32_t grid[3], uint32_t begin, uint32_t end) {\n"
+    "  const uint64_t *a = args;\n"
+    "  for (uint32_t i = begin; i < end; i++) ((int *)a[0])[i] = (int)a[1] + (int)i + grid[1];\n"
+    "}\n"
+    "void k_all(const void *args, const uint32_t grid[3], int threads) {\n"
+    "  uint32_t n = grid[0] * grid[1] * grid[2];\n"
+    "  #pragma omp parallel for num_threads(threads)\n"
+    "  for (uint32_t i = 0; i < n; i++) k(args, grid, i, i + 1);\n"
+    "}\n";
+
+static nereid_image *make_image(const char *entry) {
+  ImageParam params[] = {{"out", type_ptr(DT_I32), true}, {"n", type_scalar(DT_I32), false}};
+  ImageSlot slots[] = {{SLOT_ARG, 0, {0}}, {SLOT_ARG, 1, {0}}};
+  ImageVariant v = {.target = "cpu", .entry = entry, .kind = NEREID_C, .code = SOURCE,
+                    .size = sizeof SOURCE - 1, .threads = 1, .slots = slots, .nslots = 2};
+  nereid_image *image;
+  if (image_new(&image, "k", params, 2) || image_add_variant(image, &v, true)) abort();
+  return image;
+}
+
+static int load(nereid_device *d, const char *entry, nereid_kernel **out) {
+  nereid_image *image = make_image(entry);
+  int code = nereid_kernel_load(out, d, image);
+  nereid_image_free(image);
+  return code;
+}
+
+/* Opens the device anew: it looks for a compiler then. */
+static int load_with(const char *cc, const char *entry) {
+  nereid_device *d;
+  nereid_kernel *k;
+  setenv("CC", cc, 1);
+  if (nereid_device_open(&d, "cpu")) abort();
+  int code = load(d, entry, &k);
+  if (!code) nereid_kernel_free(k);
+  nereid_device_close(d);
+  return code;
+}
+
+static void make_script(const TempFolder *t, char *path, size_t size, const char *text) {
+  if (temp_write(t, "mycc", text, strlen(text))) abort();
+  temp_name(path, size, t, "mycc");
+  chmod(path, 0755);
+}
+
+static void test_running(void) {
+  nereid_device *d;
+  nereid_kernel *k, *again;
+  nereid_launch *l;
+  nereid_kernel_resources r;
+  if (nereid_device_open(&d, "cpu")) abort();
+  check(!load(d, "k", &k) && !nereid_kernel_get_resources(&r, k) && !r.from_cache, "compiled");
+  check(!load(d, "k", &again) && !nereid_kernel_get_resources(&r, again) && r.from_cache,
+        "from the cache");
+  nereid_kernel_free(k);
+  int *out;
+  if (nereid_alloc((void **)&out, d, 600 * sizeof *out)) abort();
+  if (nereid_launch_new(&l, again, (uint32_t[]){300, 2, 1})) abort();
+  nereid_launch_set_pointer(l, 0, out);
+  nereid_launch_set_int(l, 1, 1000);
+  check(!nereid_launch_run(l, NULL) && out[0] == 1002 && out[599] == 1601, "the right numbers");
+  nereid_timing t;
+  nereid_time_options o = {.runs = 7};
+  check(!nereid_launch_time(&t, l, NULL, &o) && t.runs == 7 && t.min_us <= t.median_us, "timing");
+  nereid_launch_set_grid(l, (uint32_t[]){65536, 65536, 1});
+  X(nereid_launch_run(l, NULL), NEREID_E_RESOURCES, "the grid 65536 x 65536 x 1 has more programs than this device can count (2147483647)");
+  int64_t shape[] = {600};
+  nereid_tensor tensor = {.data = out, .device = {1, 0}, .ndim = 1, .dtype = {0, 32, 1},
+                          .shape = shape};
+  check(!nereid_launch_set_tensor(l, 0, &tensor), "a tensor on the host");
+  nereid_launch_free(l);
+  nereid_kernel_free(again);
+  nereid_device_close(d);
+}
+
+static void test_tools(const TempFolder *t) {
+  char cc[TOOL_PATH + 64];
+  setenv("NEREID_CACHE_DIR", "", 1);
+  X(load_with("/tmp/no/such/cc", "k"), NEREID_E_TOOL, "no C compiler found for device cpu: install gcc or clang, or name one by the variable CC");
+  make_script(t, cc, sizeof cc, "#!/bin/sh\necho no space left >&2\nexit 1\n");
+  X(load_with(cc, "k"), NEREID_E_TOOL, "*mycc could not compile kernel k:\nno space left");
+  make_script(t, cc, sizeof cc, "#!/bin/sh\nwhile [ $1 != -o ]; do shift; done\necho x >$2\n");
+  X(load_with(cc, "k"), NEREID_E_TOOL, "the compiled kernel can't be loaded: *");
+  make_script(t, cc, sizeof cc,
+              "#!/bin/sh\ncase \"$*\" in *-fopenmp*) exit 1;; esac\nexec gcc \"$@\"\n");
+  check(!load_with(cc, "k"), "a compiler without OpenMP");
+  X(load_with("gcc -O1", "missing"), NEREID_E_TOOL, "the compiled kernel can't be loaded: missing_all");
+  setenv("TMPDIR", "/tmp/no/such", 1);
+  X(load_with("gcc", "k"), NEREID_E_FILE, "can't make a temporary folder /tmp/no/such/*; TMPDIR names another place");
+  unsetenv("TMPDIR");
+}
+
+int main(void) {
+  TempFolder t;
+  char cc[TOOL_PATH], options[TOOL_PATH];
+  if (temp_new(&t)) abort();
+  setenv("NEREID_CACHE_DIR", t.path, 1);
+  if (tool_find_cc(cc, options) && tool_find(cc, "gcc")) {
+    test_running();
+    test_tools(&t);
+  } else {
+    printf("1 skipped: no gcc\n");
+  }
+  temp_free(&t);
+  printf("%d passed, %d failed\n", passed, failed);
+  return failed != 0;
+}
