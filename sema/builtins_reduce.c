@@ -116,7 +116,8 @@ static TileBlock *extreme_block(Sema *S, const Call *c, const Operands *o, const
   S->b.before = NULL;
   Value first = compare(S, how->is_max ? OP_GT : OP_LT, p[0], p[2], c->at);
   if (how->left) {
-    Value tie = logical(S, true, compare(S, OP_EQ, p[0], p[2], c->at), compare(S, OP_LT, p[1], p[3], c->at), c->at);
+    Value equal = compare(S, OP_EQ, p[0], p[2], c->at);
+    Value tie = logical(S, true, equal, compare(S, OP_LT, p[1], p[3], c->at), c->at);
     first = logical(S, false, first, tie, c->at);
   }
   TileValue *results[2];

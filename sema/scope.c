@@ -203,7 +203,7 @@ void join_leaves(Sema *S, Join *j, Value v, Value *into) {
 
 typedef struct {
   Changes changes;
-  bool gone;         /* the statements after the branch are not reached from this side */
+  bool gone;         /* no statement of this function is reached from this side any more */
   TileBlock *block;
 } Side;
 
@@ -379,7 +379,7 @@ static void run_side(Sema *S, BranchSide run, void *ctx, Side *side, bool select
   S->b.before = NULL;
   if (run) run(S, ctx);
   if (!select) S->b = outer;
-  side->gone = state_now(S) > STATE_RUN;
+  side->gone = state_now(S) == STATE_RETURN; /* what a `break` leaves behind is still read */
   side->changes = frame_undo(S, mark);
 }
 

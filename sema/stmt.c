@@ -192,41 +192,62 @@ static void exec_assert(Sema *S, const Stmt *s) {
 
 /* ---- if ---- */
 
-typedef struct {
+/* What is still to be done: the rest of a block, then the rest of the blocks around it as far as it
+ * was moved here. */
+typedef struct Rest {
   const StmtList *list;
   uint32_t at;
-  int tail;
+  int tail; /* the state at the end of the last block: STATE_RUN if control goes on after it */
+  const struct Rest *next;
 } Rest;
 
-static void exec_rest(Sema *S, const StmtList *list, uint32_t from, int tail);
+static void exec_rest(Sema *S, Rest r);
 
 typedef struct {
   const Stmt *s;
-  Rest rest;
+  const Rest *rest;
   int rest_side; /* 0 then, 1 else, -1 neither */
 } IfParts;
 
 static void if_side(Sema *S, const IfParts *p, int side) {
   const StmtList *body = side ? &p->s->orelse : &p->s->body;
-  exec_rest(S, body, 0, STATE_RUN);
-  if (p->rest_side == side) exec_rest(S, p->rest.list, p->rest.at, p->rest.tail);
+  exec_rest(S, (Rest){body, 0, STATE_RUN, p->rest_side == side ? p->rest : NULL});
 }
 static void if_then(Sema *S, void *p) { if_side(S, p, 0); }
 static void if_else(Sema *S, void *p) { if_side(S, p, 1); }
 
-/* True if the rest of the block went into a side of the `if`. */
-static bool exec_if(Sema *S, const Stmt *s, Rest rest) {
+/* Does a statement here leave the block, on some path? */
+static bool may_leave(const StmtList *body) {
+  for (uint32_t i = 0; i < body->len; i++) {
+    const Stmt *s = body->data[i];
+    if (s->kind == ST_RETURN || s->kind == ST_BREAK || s->kind == ST_CONTINUE) return true;
+    if ((s->kind == ST_IF || s->kind == ST_FOR || s->kind == ST_WHILE) &&
+        (may_leave(&s->body) || may_leave(&s->orelse)))
+      return true;
+  }
+  return false;
+}
+
+/* Both sides of an `if` whose condition was wrong, for further errors. */
+static void visit_sides(Sema *S, const Stmt *s) {
+  for (int side = 0; side < 2; side++) {
+    exec_rest(S, (Rest){side ? &s->orelse : &s->body, 0, STATE_RUN, NULL});
+    leave(S, STATE_RUN, s->span);
+  }
+}
+
+/* True if `rest` was done as well. */
+static bool exec_if(Sema *S, const Stmt *s, const Rest *rest) {
   Value cond;
   bool truth;
   if (eval_condition(S, s->value, &cond, &truth)) {
-    exec_rest(S, truth ? &s->body : &s->orelse, 0, STATE_RUN);
-    return false;
+    const StmtList *body = truth ? &s->body : &s->orelse;
+    bool moves = may_leave(body);
+    exec_rest(S, (Rest){body, 0, STATE_RUN, moves ? rest : NULL});
+    return moves;
   }
-  if (cond.kind == V_ERROR) { /* look at both sides for further errors */
-    exec_rest(S, &s->body, 0, STATE_RUN);
-    frame_set_slot(S, VAR_STATE, value_int(STATE_RUN), s->span);
-    exec_rest(S, &s->orelse, 0, STATE_RUN);
-    frame_set_slot(S, VAR_STATE, value_int(STATE_RUN), s->span);
+  if (cond.kind == V_ERROR) {
+    visit_sides(S, s);
     return false;
   }
   bool then_leaves = always_leaves(&s->body), else_leaves = always_leaves(&s->orelse);
@@ -278,53 +299,79 @@ static void exec(Sema *S, const Stmt *s) {
   }
 }
 
+static int last_tail(const Rest *r) {
+  while (r->next) r = r->next;
+  return r->tail;
+}
+
+static Span rest_place(const Rest *r) {
+  uint32_t at = r->at < r->list->len ? r->at : r->list->len - 1;
+  return r->list->len ? r->list->data[at]->span : (Span){0};
+}
+
 static void guarded_rest(Sema *S, void *ctx) {
   const Rest *r = ctx;
-  frame_set_slot(S, VAR_STATE, value_int(STATE_RUN), r->list->len ? r->list->data[0]->span : (Span){0});
-  exec_rest(S, r->list, r->at, r->tail);
+  leave(S, STATE_RUN, rest_place(r));
+  exec_rest(S, *r);
+}
+
+/* At the end of a function it makes no difference any more how it was left. */
+static void already_left(Sema *S, void *ctx) {
+  const Rest *r = ctx;
+  if (last_tail(r) == STATE_RETURN) leave(S, STATE_RETURN, rest_place(r));
 }
 
 static void end_of_block(Sema *S, int tail, Span at) {
-  if (tail == STATE_RUN || state_now(S) != STATE_RUN) return;
+  if (tail == STATE_RUN) return;
   if (tail == STATE_RETURN) frame_set_slot(S, VAR_RETURN, value_none(), at);
   leave(S, tail, at);
 }
 
 /* At the end of a block that may have been left: is there anything to do for who is still here? */
-static bool nothing_follows(const Sema *S, int tail) {
+static bool nothing_follows(const Sema *S, const Rest *r) {
   uint8_t returned = frame_value(S, VAR_RETURN).kind;
-  return tail == STATE_RUN || (tail == STATE_RETURN && (returned == V_NONE || returned == V_ABSENT));
+  if (r->at < r->list->len || r->next) return false;
+  return r->tail == STATE_RUN ||
+         (r->tail == STATE_RETURN && (returned == V_NONE || returned == V_ABSENT));
 }
 
-static void exec_rest(Sema *S, const StmtList *list, uint32_t from, int tail) {
-  Span at = list->len ? list->data[list->len - 1]->span : (Span){0};
-  if (S->depth >= EVAL_DEPTH_MAX) {
-    if (!S->out_of_depth) sema_error(S, at, E_SEMA_DEPTH, EVAL_DEPTH_MAX);
-    S->out_of_depth = true;
-    leave(S, STATE_RETURN, at);
-    return;
-  }
+static bool too_deep(Sema *S, Span at) {
+  if (S->depth < EVAL_DEPTH_MAX) return false;
+  if (!S->out_of_depth) sema_error(S, at, E_SEMA_DEPTH, EVAL_DEPTH_MAX);
+  S->out_of_depth = S->out_of_depth || !S->quiet;
+  S->failed = true;
+  leave(S, STATE_RETURN, at);
+  return true;
+}
+
+static void exec_rest(Sema *S, Rest r) {
+  if (too_deep(S, rest_place(&r))) return;
   S->depth++;
-  for (uint32_t i = from; i <= list->len; i++) {
+  for (;;) {
     int state = state_now(S);
+    Span at = rest_place(&r);
     if (state > STATE_RUN) break;
     if (state < 0) {
-      if (i == list->len && nothing_follows(S, tail)) break;
-      Rest rest = {list, i, tail};
+      if (nothing_follows(S, &r)) break;
       Value running = compare(S, OP_EQ, frame_value(S, VAR_STATE), value_int(STATE_RUN), at);
-      branch(S, at, running, guarded_rest, NULL, &rest);
+      branch(S, at, running, guarded_rest, already_left, &r);
       break;
     }
-    if (i == list->len) {
-      end_of_block(S, tail, at);
-      break;
+    if (r.at == r.list->len) {
+      if (!r.next) {
+        end_of_block(S, r.tail, at);
+        break;
+      }
+      r = *r.next;
+      continue;
     }
-    const Stmt *s = list->data[i];
-    Rest rest = {list, i + 1, tail};
+    const Stmt *s = r.list->data[r.at++];
     if (s->kind != ST_IF) exec(S, s);
-    else if (exec_if(S, s, rest)) break;
+    else if (exec_if(S, s, &r)) break;
   }
   S->depth--;
 }
 
-void exec_body(Sema *S, const StmtList *body, int tail_state) { exec_rest(S, body, 0, tail_state); }
+void exec_body(Sema *S, const StmtList *body, int tail_state) {
+  exec_rest(S, (Rest){body, 0, tail_state, NULL});
+}
