@@ -52,6 +52,11 @@ static void statement(Bind *s, const NestStmt *st) {
   case NEST_SCAN: bind_scan(s, st); return;
   case NEST_RELAYOUT: bind_relayout(s, st); return;
   case NEST_DOT: bind_dot(s, st); return;
+  case NEST_COPY: bind_copy(s, st); return;
+  case NEST_RING_COMMIT: nest_stmt(&s->b, NEST_CP_COMMIT, 0, 0); return;
+  case NEST_RING_WAIT:
+    nest_set_int(s->nest, nest_stmt(&s->b, NEST_CP_WAIT, 0, 0), NA_groups, nest_int(st, NA_groups, 0));
+    return;
   default: break;
   }
   if (st->nregions) control(s, st);

@@ -110,6 +110,8 @@ Ref form_value(Bind *s, const Form *f, DType t, DType elem, DimMask *mask);
 
 /* ---- bind_nest.c ---- */
 void bind_nest(Bind *s, const NestStmt *st);
+/* A nest whose load from global and store to shared memory are one asynchronous copy. */
+void bind_copy(Bind *s, const NestStmt *st);
 void bind_start(Bind *s, const NestStmt *st, const Layout *l); /* dims of a layout, with indices */
 NestVar *bind_var(Bind *s, const char *name, DType t, DType elem, uint32_t count, bool uniform);
 /* Opens unroll loops over the dims of a mask; what is emitted until bind_close lies inside. */
@@ -121,6 +123,7 @@ NestVar *bind_array(Bind *s, const char *name, DType t, DType elem, DimMask mask
 /* A value linear in lane and warp digits, computed once at the kernel's entry (i32). */
 Ref bind_thread_const(Bind *s, const Dim *dims, const int64_t *coef, int n);
 /* A byte offset in a buffer of this layout, its xor applied: base plus an affine immediate. */
+Ref bind_add_scalar(Bind *s, Ref sum, Ref x, DimMask mask); /* i32 */
 Ref bind_swizzle(Bind *s, const Form *at, const Layout *l, Affine *bytes, DimMask *base_mask);
 /* i1: all replication digits in lanes and warps are 0; REF_NONE if there are none. */
 Ref bind_first_replica(Bind *s);

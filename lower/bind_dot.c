@@ -90,6 +90,11 @@ static void loader_address(Bind *s, Loader *x, const NestBuffer *b, const Mma *m
     f.g[0].coef[s->ndims - 1] = rows[i].coef;
   }
   DimMask mask;
+  const Ref *slot = &m->st->mems[b == m->st->mems[0].buffer ? 0 : 1].base;
+  if (slot->kind) {
+    Form at = form_var(slot->var);
+    form_add(&f, &at, 1);
+  }
   if (b->layout.xor_bits) {
     x->base = bind_swizzle(s, &f, &b->layout, &x->bytes, &mask);
   } else {

@@ -78,7 +78,7 @@ void bind_start(Bind *s, const NestStmt *st, const Layout *l) {
   s->stmt = (NestStmt *)st;
   s->id++;
   add_layout_dims(s, l);
-  if (st && st->code == NEST_NEST) refine_body(s, st);
+  if (st && st->regions[0] && st->code != NEST_REDUCE) refine_body(s, st);
   name_dims(s);
 }
 
@@ -699,13 +699,25 @@ static NestBuilder open_vector(Bind *s, DimMask mask, int d, int64_t n, Affine *
 
 static void copy_attrs(Bind *s, NestStmt *to, const NestStmt *from) {
   to->attrs = ARENA_ARRAY(s->nest->arena, NestAttr, from->nattrs + 1);
-  to->nattrs = from->nattrs;
-  if (from->nattrs) memcpy(to->attrs, from->attrs, sizeof *to->attrs * from->nattrs);
+  for (uint32_t i = 0; i < from->nattrs; i++)
+    if (from->attrs[i].key != NA_width) to->attrs[to->nattrs++] = from->attrs[i];
+}
+
+/* sum + x for every element over a mask. */
+Ref bind_add_scalar(Bind *s, Ref sum, Ref x, DimMask mask) {
+  Affine sub;
+  NestVar *v = bind_array(s, NULL, DT_I32, DT_NONE, mask, &sub);
+  NestBuilder outer = bind_open(s, mask);
+  nest_op(&s->b, TILE_ADD, DT_I32, ref_sub(v, sub), sum, x, ref_none());
+  bind_close(s, outer);
+  return ref_sub(v, sub);
 }
 
 Ref bind_swizzle(Bind *s, const Form *at, const Layout *l, Affine *bytes, DimMask *base_mask) {
   int64_t high = INT64_C(1) << (l->xor_base + l->xor_shift + l->xor_bits);
-  Form base = *at, rest = form_const(0);
+  Form base = {.n = 1, .g = {at->g[0]}}, rest = form_const(0), slot = *at;
+  if (base.g[0].var) BUG("a form's first group is its constant");
+  slot.g[0] = (Group){0}; /* a ring's slot: a multiple of the highest bit too */
   /* What is a multiple of the highest bit, or lies below the lowest, does not take part. */
   for (int d = 0; d < s->ndims; d++) {
     int64_t c = base.g[0].coef[d];
@@ -725,7 +737,9 @@ Ref bind_swizzle(Bind *s, const Form *at, const Layout *l, Affine *bytes, DimMas
   bind_close(s, outer);
   *bytes = form_immediate(s, &rest);
   *base_mask = v.mask;
-  return ref_sub(out, sub);
+  DimMask none;
+  Ref first = form_base(s, &slot, DT_I32, DT_NONE, &none);
+  return first.kind ? bind_add_scalar(s, ref_sub(out, sub), first, v.mask) : ref_sub(out, sub);
 }
 
 static void swizzle_address(Bind *s, const NestStmt *st, Address *a) {
@@ -767,6 +781,66 @@ static void access_memory(Bind *s, const NestStmt *st) {
   out->mems[0] = (Mem){st->mems[0].buffer, a.base, a.bytes};
   out->guard = guard.ref;
   if (n > 1) nest_set_int(s->nest, out, NA_n, n);
+  bind_close(s, outer);
+}
+
+static void body_stmt(Bind *s, const NestStmt *st);
+
+/* ---- asynchronous copies ---- */
+
+enum { ASYNC_MIN = 4 };
+
+static Address shared_address(Bind *s, const NestStmt *st) {
+  Address a = split_address(s, st);
+  if (st->mems[0].buffer->layout.xor_bits) swizzle_address(s, st, &a);
+  return a;
+}
+
+/* The width that both sides of a copy allow along one register dim; 1 if there is none. */
+static int64_t copy_width(Bind *s, const NestStmt *ld, const NestStmt *st, const Address *from,
+                          const Address *to, const Value *guard, int *dim) {
+  Affine positions = affine_const(0); /* registers do not take part: any subscript will do */
+  for (int d = 0; d < s->ndims; d++)
+    if (s->dims[d].place == PLACE_REG && positions.n < MAX_TERMS)
+      positions.t[positions.n++].index = s->dims[d].index, positions.t[positions.n - 1].coef = 1;
+  int d2 = 0;
+  int64_t n = vector_dim(s, ld, from, guard, &positions, dim);
+  int64_t m = vector_dim(s, st, to, guard, &positions, &d2);
+  if (n > 1 && m > 1 && *dim != d2) return 1;
+  return n < m ? n : m;
+}
+
+void bind_copy(Bind *s, const NestStmt *nest) {
+  bind_start(s, nest, &nest->layout);
+  NestStmt *ld = NULL, *st = NULL;
+  for (NestStmt *x = nest->regions[0]->first; x; x = x->next) {
+    if (x->code == NEST_LD) ld = x;
+    else if (x->code == NEST_ST) st = x;
+    else body_stmt(s, x);
+  }
+  s->b.span = ld->span;
+  Value guard = guard_of(s, ld);
+  Address from = split_address(s, ld), to = shared_address(s, st);
+  int d = 0;
+  int64_t n = copy_width(s, ld, st, &from, &to, &guard, &d), bytes = dtype_bytes(ld->type);
+  if (n * bytes < ASYNC_MIN) { /* too narrow: loaded and stored at once */
+    Ref zero = dtype_is_float(ld->type) ? ref_float(0) : ref_int(0);
+    NestStmt fill = {.code = NEST_MOV, .type = ld->type, .span = ld->span, .ndsts = 1, .nsrcs = 1,
+                     .dsts = ld->dsts, .srcs = &zero};
+    body_stmt(s, &fill);
+    body_stmt(s, ld);
+    body_stmt(s, st);
+    return;
+  }
+  Affine *subs[] = {&from.bytes, &to.bytes};
+  NestBuilder outer = open_vector(s, bind_reg_dims(s), d, n, subs, 2);
+  NestStmt *cp = nest_stmt(&s->b, NEST_CP_ASYNC, 0, 0);
+  cp->type = ld->type;
+  cp->nmems = 2;
+  cp->mems[0] = (Mem){st->mems[0].buffer, to.base, to.bytes};
+  cp->mems[1] = (Mem){NULL, from.base, from.bytes};
+  cp->guard = guard.ref;
+  nest_set_int(s->nest, cp, NA_bytes, n * bytes);
   bind_close(s, outer);
 }
 

@@ -138,8 +138,23 @@ static void fill(Build *s, Ref dst, DType t, Ref with) {
   mov->type = t;
 }
 
+/* How many elements a thread can load at once, as far as the axis analysis proves it: passes plan with
+ * it, bind finds the width anew. */
+static void note_width(Build *s, const TileOp *op, const Layout *l, NestStmt *ld) {
+  const TileValue *ptr = op->args[0], *mask = op->args[1];
+  if (mask && s->u->schedule->values[mask->id].held) return;
+  int64_t n = 1;
+  for (int i = 0; i < l->ndigits; i++)
+    if (l->d[i].place == PLACE_REG && l->d[i].stride == 1)
+      n = op->code == TILE_VIEW_LOAD
+              ? l->d[i].extent
+              : axis_vector(s->axis, ptr, mask, l->d[i].axis, dtype_bytes(ld->type), l->d[i].extent);
+  if (n > 1) nest_set_int(s->nest, ld, NA_width, n);
+}
+
 /* i1 in memory is a byte: it is loaded as one and compared with zero. */
-static void load_into(Build *s, const TileOp *op, Ref dst, DType t, Mem mem, Ref guard, Ref other) {
+static NestStmt *load_into(Build *s, const TileOp *op, Ref dst, DType t, Mem mem, Ref guard,
+                           Ref other) {
   Ref to = t == DT_I1 ? ref_var(build_temp(s, DT_I8, DT_NONE)) : dst;
   if (t == DT_I1 && dst.var->uniform) to.var->uniform = true;
   if (other.kind && guard.kind) {
@@ -157,6 +172,7 @@ static void load_into(Build *s, const TileOp *op, Ref dst, DType t, Mem mem, Ref
   ld->guard = guard;
   set_access(s, ld, op);
   if (t == DT_I1) nest_op(&s->b, TILE_NE, DT_I8, dst, to, ref_int(0), ref_none());
+  return ld;
 }
 
 static Ref pad_value(const TileOp *op) {
@@ -193,7 +209,9 @@ static void load_tile(Build *s, const TileOp *op) {
   } else {
     ptr = build_value_at(s, op->args[0], o.axes, &l);
   }
-  load_into(s, op, build_tile_ref(s, v, o.axes), (DType)r->type.dtype, pointer_mem(ptr), guard, other);
+  NestStmt *ld = load_into(s, op, build_tile_ref(s, v, o.axes), (DType)r->type.dtype,
+                           pointer_mem(ptr), guard, other);
+  note_width(s, op, &l, ld);
   build_close(s, &o);
 }
 

@@ -120,6 +120,7 @@ typedef struct {
   int64_t align;
   int64_t offset; /* -1 until pass place has run */
   DType dtype;    /* what it holds, for reading */
+  int slots;      /* of a ring: so many tiles, one after the other; 0 or 1: no ring */
   Type tile;      /* rank 0, or the tile that one slot of it holds, ... */
   Layout layout;  /* ... in these byte digits */
 } NestBuffer;

@@ -502,6 +502,15 @@ static void read_var_decl(Reader *p) {
     layout_parse(&p->r, &v->layout);
   }
   v->uniform = ir_accept(&p->r, "uniform");
+  uint32_t n;
+  IrAttr *attrs = ir_attrs(&p->r, &n);
+  for (uint32_t i = 0; i < n; i++) {
+    if (strcmp(attrs[i].key, "div"))
+      ir_error(&p->r, attrs[i].span, E_NEST_ATTR, "var", attrs[i].key, "; it has: ", "div");
+    else if (attrs[i].kind != IA_INT || attrs[i].wide || attrs[i].i < 1)
+      ir_attr_wrong(&p->r, &attrs[i], "a positive integer");
+    else v->div = attrs[i].i;
+  }
 }
 
 static bool buffer_attr(Reader *p, NestBuffer *b, const IrAttr *a) {
@@ -514,7 +523,11 @@ static bool buffer_attr(Reader *p, NestBuffer *b, const IrAttr *a) {
     b->offset = a->i;
     return small;
   }
-  ir_error(&p->r, a->span, E_NEST_ATTR, "buffer", a->key, "; it has: ", "align offset");
+  if (!strcmp(a->key, "slots")) {
+    b->slots = (int)a->i;
+    return small && a->i > 0 && a->i <= 64 && b->bytes % a->i == 0;
+  }
+  ir_error(&p->r, a->span, E_NEST_ATTR, "buffer", a->key, "; it has: ", "align offset slots");
   return false;
 }
 

@@ -353,6 +353,7 @@ static void print_buffer(Printer *p, const NestBuffer *b) {
   text_printf(p->out, "  buffer @%s : shared %lld {align %lld", b->name, (long long)b->bytes,
               (long long)b->align);
   if (b->offset >= 0) text_printf(p->out, ", offset %lld", (long long)b->offset);
+  if (b->slots > 1) text_printf(p->out, ", slots %d", b->slots);
   put(p, "}");
   if (b->tile.rank) {
     put(p, " holds ");
@@ -375,7 +376,11 @@ static void print_var_decl(Printer *p, const NestVar *v) {
     print_type(p, v->dtype, v->elem);
     if (v->count != 1) text_printf(p->out, "[%u]", v->count);
   }
-  put(p, v->uniform ? " uniform\n" : "\n");
+  if (v->uniform) put(p, " uniform");
+  /* bind reads divisibility off the variables of level nest */
+  if (v->uniform && v->div > 1 && p->nest->level == NEST_LEVEL_NEST)
+    text_printf(p->out, " {div %lld}", (long long)v->div);
+  put(p, "\n");
 }
 
 void nest_print(Text *out, const Nest *n, const Diags *d) {

@@ -7,6 +7,7 @@
 #include "lower/build.h"
 #include "lower/clean.h"
 #include "lower/nest_text.h"
+#include "lower/pipeline.h"
 #include "lower/recognize.h"
 #include "lower/schedule.h"
 #include "lower/sync.h"
@@ -17,6 +18,8 @@ static const Pass passes[] = {
     {"schedule", STAGE_TILE, STAGE_SCHEDULED, schedule_run,
      "chooses a layout for every tile that is held in registers"},
     {"build", STAGE_SCHEDULED, STAGE_NEST, build_run, "tiles become statements over layouts"},
+    {"pipeline", STAGE_NEST, STAGE_NEST, pipeline_run,
+     "operands of dots in loops become asynchronous copies that run ahead"},
     {"bind", STAGE_NEST, STAGE_THREAD, bind_run, "statements over layouts become what a thread does"},
     {"licm", STAGE_THREAD, STAGE_THREAD, licm_run, "moves what a loop does not change out of it"},
     {"clean", STAGE_THREAD, STAGE_THREAD, clean_run, "removes what nothing uses"},

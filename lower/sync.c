@@ -146,6 +146,7 @@ static bool must_wait(const Sync *s, const NestStmt *st) {
     for (uint32_t k = 0; k < s->u->nest->nbuffers; k++) {
       const NestBuffer *o = s->u->nest->buffers[k];
       if (!s->since[k] || !overlap(b, o)) continue;
+      if (o == b && b->slots > 1) continue; /* the pipeline's own barrier orders a ring's slots */
       if (access_of(st) == READ ? s->since[k] & WRITE : (s->since[k] & READ) || o != b) return true;
     }
   }
