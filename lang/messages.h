@@ -453,7 +453,7 @@
 #define E_RUN_EXPR_NAME "expression `%s`: unknown name %s%s"
 #define E_RUN_EXPR_VALUE "expression `%s` divides by zero or does not fit 64 bits"
 #define E_RUN_UNKNOWN_DEVICE "unknown device `%s`; devices are cuda, cuda:1 ..., cpu, nest, interp"
-#define E_RUN_HOST_MEMORY "out of memory: no %zu bytes to be had"
+#define E_RUN_HOST_MEMORY "out of memory: %zu MiB asked for, %zu MiB free"
 #define E_RUN_NO_FITTING "the image of %s has no code for %s (%s)"
 #define E_RUN_GRID_ZERO "a grid has at least one program on every axis; this one is %u x %u x %u"
 #define E_RUN_GRID_MAP "the grid expression `%s` gives %lld"

@@ -8,11 +8,26 @@
 
 enum { ALIGNMENT = 256 };
 
+/* What the machine can give without ending a process.  Linux promises more, and kills later. */
+static size_t available(void) {
+  char line[256];
+  unsigned long long kib = 0;
+  FILE *f = fopen("/proc/meminfo", "r");
+  while (f && fgets(line, sizeof line, f))
+    if (sscanf(line, "MemAvailable: %llu kB", &kib) == 1) break;
+  if (f) fclose(f);
+  return kib ? (size_t)kib << 10 : SIZE_MAX / 4;
+}
+
 int host_alloc(nereid_device *d, void **out, size_t size) {
+  enum { WORTH_A_LOOK = 1 << 28 };
   (void)d;
+  *out = NULL;
+  size_t most = size > WORTH_A_LOOK ? available() : SIZE_MAX;
+  if (size > most) return error_set(NEREID_E_MEMORY, E_RUN_HOST_MEMORY, size >> 20, most >> 20);
   size_t room = size > SIZE_MAX - ALIGNMENT ? 0 : (size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
   *out = size && !room ? NULL : aligned_alloc(ALIGNMENT, room ? room : ALIGNMENT);
-  return *out ? 0 : error_set(NEREID_E_MEMORY, E_RUN_HOST_MEMORY, size);
+  return *out ? 0 : error_out_of_memory();
 }
 
 void host_free(nereid_device *d, void *p) {
