@@ -4,7 +4,7 @@
  *
  * where: M  a member of tiles as well (x.sum() is tl.sum(x))
  *        L  triton.language          T  triton           P  Python's own
- *        m  (lower case) only a member, of the kinds that the handler knows
+ *        C  triton.language.extra.cuda                   I  triton.language.target_info
  * parameters: names with Python's defaults; *name takes the rest.  A handler gets one Value for
  *   each, in order; V_ABSENT where none was given and there is no default.
  *
@@ -148,6 +148,13 @@ X(_experimental_make_tensor_descriptor, "L", "*args, **kwargs", builtin_unsuppor
 X(_experimental_descriptor_load, "L", "*args, **kwargs", builtin_unsupported, 0) \
 X(_experimental_descriptor_store, "L", "*args, **kwargs", builtin_unsupported, 0) \
 X(atomic_poll,   "LM", "*args, **kwargs", builtin_unsupported, 0) \
+X(tensor_descriptor, "L", "*args, **kwargs", builtin_unsupported, 0) \
+X(gdc_wait,      "C", "", builtin_unsupported, 1) \
+X(gdc_launch_dependents, "C", "", builtin_unsupported, 1) \
+X(globaltimer,   "C", "", builtin_unsupported, 1) \
+X(smid,          "C", "", builtin_unsupported, 1) \
+X(num_threads,   "C", "", builtin_unsupported, 1) \
+X(num_warps,     "C", "", builtin_unsupported, 1) \
 /* -- triton -- */ \
 X(jit,           "T", "fn=None, **kwargs", builtin_jit, 0) \
 X(constexpr_function, "T", "fn", builtin_jit, 1) \

@@ -226,7 +226,7 @@ Value builtin_tuple(Sema *S, Call *c) {
 /* ---- decorators and refusals ---- */
 
 Value builtin_unsupported(Sema *S, Call *c) {
-  sema_error(S, c->at, E_SEMA_UNSUPPORTED, arena_printf(S->arena, "tl.%s", c->fn->name));
+  sema_error(S, c->at, E_SEMA_UNSUPPORTED, arena_printf(S->arena, c->fn->code ? "tl.extra.cuda.%s" : "tl.%s", c->fn->name));
   return value_error();
 }
 

@@ -362,8 +362,7 @@ static Value call_builtin(Sema *S, Value fn, const CallArgs *args) {
   for (uint32_t i = 0; i < sig->n; i++) {
     if (values[i].kind != V_ABSENT || (int)i == sig->rest) continue;
     values[i] = sig->defaults[i];
-    bool optional = !strcmp(fn.u.builtin.fn->name, "getattr");
-    if (values[i].kind == V_ABSENT && !optional) {
+    if (values[i].kind == V_ABSENT && strcmp(fn.u.builtin.fn->name, "getattr")) {
       sema_error(S, args->at, E_SEMA_ARG_MISSING, fn.u.builtin.fn->name, sig->names[i]);
       return value_error();
     }
@@ -394,7 +393,8 @@ Value call_value(Sema *S, Value fn, const CallArgs *args) {
       size_t n = strlen(fn.u.s);
       bool finfo = n > 6 && (!strcmp(fn.u.s + n - 6, ".finfo") || !strcmp(fn.u.s + n - 6, ".iinfo"));
       if (finfo && args->npos == 1 && args->pos[0].kind == V_DTYPE) return args->pos[0];
-      sema_error(S, args->at, E_SEMA_EXTERN, fn.u.s);
+      if (!strncmp(fn.u.s, "triton.", 7)) sema_error(S, args->at, E_SEMA_UNSUPPORTED, fn.u.s);
+      else sema_error(S, args->at, E_SEMA_EXTERN, fn.u.s);
       return value_error();
     }
     default:

@@ -178,7 +178,10 @@ bool language_get(Sema *S, Name space, Name name, Value *out) {
     case SP_LANGUAGE: return sub_space(S, space, name, out) || language_name(S, name, out);
     case SP_MATH: return math_name(S, name, out);
     case SP_LIBDEVICE: return std_get(S, libdevice_files, name, out) || math_name(S, name, out);
-    case SP_EXTRA: return sub_space(S, space, name, out) || std_get(S, libdevice_files, name, out);
+    case SP_EXTRA:
+      fn = row_of(S, name, "C");
+      if (fn) *out = builtin_value(fn);
+      return fn || sub_space(S, space, name, out) || std_get(S, libdevice_files, name, out);
     case SP_TARGET:
       fn = row_of(S, name, "I");
       if (fn) *out = builtin_value(fn);
