@@ -77,6 +77,46 @@ static bool only_digits(const Form *f) {
   return true;
 }
 
+static Ref cast_to(Bind *s, Ref r, DType from, DType to, bool uniform, int64_t div);
+
+/* The product of two uniform variables, computed here; where it does not change in a loop, licm moves
+ * it out. */
+static NestVar *product(Bind *s, NestVar *u, NestVar *v, DType t) {
+  Ref x = cast_to(s, ref_var(u), u->dtype, t, true, u->div);
+  Ref y = cast_to(s, ref_var(v), v->dtype, t, true, v->div);
+  NestVar *p = bind_var(s, NULL, t, DT_NONE, 1, true);
+  uint8_t deeper = s->depth[u->id] > s->depth[v->id] ? s->depth[u->id] : s->depth[v->id];
+  nest_op(&s->b, TILE_MUL, t, ref_var(p), x, y, ref_none());
+  s->depth[p->id] = deeper;
+  if (!__builtin_mul_overflow(u->div ? u->div : 1, v->div ? v->div : 1, &p->div)) p->div &= -p->div;
+  else p->div = 1;
+  return p;
+}
+
+bool form_scale_by(Bind *s, const Form *a, const Form *b, DType t, Form *out) {
+  NestVar *v, *w;
+  int64_t c;
+  *out = form_const(0);
+  if (!one_variable(b, &v, &c)) {
+    if (!one_variable(a, &w, &c)) return false;
+    const Form *x = a;
+    a = b;
+    b = x;
+    one_variable(b, &v, &c);
+  }
+  if (v->dtype == DT_PTR) return false;
+  for (int i = 0; i < a->n; i++)
+    if (a->g[i].var && a->g[i].var->dtype == DT_PTR) return false;
+  for (int i = 0; i < a->n; i++) {
+    if (group_is_zero(&a->g[i])) continue;
+    Group *g = group_of(out, a->g[i].var ? product(s, a->g[i].var, v, t) : v);
+    if (!g) return false;
+    g->c += a->g[i].c * c;
+    for (int d = 0; d < MAX_DIMS; d++) g->coef[d] += a->g[i].coef[d] * c;
+  }
+  return true;
+}
+
 bool form_mul(const Form *a, const Form *b, Form *out) {
   int64_t c;
   NestVar *v;
@@ -188,13 +228,25 @@ static bool is_uniform(Ref r) {
   return r.kind != REF_VAR || r.var->uniform;
 }
 
+static bool is_pointer(Ref r) {
+  return r.kind == REF_VAR && r.var->dtype == DT_PTR;
+}
+
+static void pointer_first(Ref *a, Ref *b) {
+  if (!is_pointer(*b)) return;
+  Ref t = *a;
+  *a = *b;
+  *b = t;
+}
+
 /* sum := sum + x; in t. */
 static void accumulate(Bind *s, Ref *sum, Ref x, DType t, DType elem) {
   if (!sum->kind) {
     *sum = x;
     return;
   }
-  bool pointer = sum->kind == REF_VAR && sum->var->dtype == DT_PTR;
+  pointer_first(sum, &x);
+  bool pointer = is_pointer(*sum);
   bool uniform = is_uniform(*sum) && is_uniform(x);
   NestVar *v = bind_var(s, NULL, pointer ? DT_PTR : t, pointer ? elem : DT_NONE, 1, uniform);
   NestStmt *st = nest_op(&s->b, pointer ? TILE_PTR_ADD : TILE_ADD, pointer ? DT_PTR : t, ref_var(v),
@@ -279,9 +331,11 @@ static Ref add_scalar(Bind *s, Ref sum, Ref x, DType t, DType elem, DimMask mask
     accumulate(s, &sum, x, t, elem);
     return sum;
   }
+  pointer_first(&sum, &x);
   Affine sub;
-  bool pointer = sum.var->dtype == DT_PTR;
-  NestVar *v = bind_array(s, NULL, sum.var->dtype, pointer ? elem : DT_NONE, mask, &sub);
+  bool pointer = is_pointer(sum);
+  NestVar *v = bind_array(s, NULL, sum.kind == REF_VAR ? sum.var->dtype : t, pointer ? elem : DT_NONE,
+                          mask, &sub);
   NestBuilder outer = bind_open(s, mask);
   NestStmt *st = nest_op(&s->b, pointer ? TILE_PTR_ADD : TILE_ADD, pointer ? DT_PTR : t,
                          ref_sub(v, sub), sum, x, ref_none());

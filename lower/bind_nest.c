@@ -318,12 +318,15 @@ static Value materialized(Bind *s, Value v) {
 
 /* ---- forms of ops ---- */
 
-static bool linear(Bind *s, const NestStmt *st, const Value *x, const Value *y, Form *out) {
+static bool linear(Bind *s, const NestStmt *st, const Value *x, const Value *y, bool address,
+                   Form *out) {
   int64_t c;
   switch (st->op) {
   case TILE_ADD: *out = x->form; return form_add(out, &y->form, 1);
   case TILE_SUB: *out = x->form; return form_add(out, &y->form, -1);
-  case TILE_MUL: return form_mul(&x->form, &y->form, out);
+  case TILE_MUL:
+    return form_mul(&x->form, &y->form, out) ||
+           form_scale_by(s, &x->form, &y->form, address ? DT_I64 : st->type, out);
   case TILE_SHL:
     *out = form_const(0);
     return form_is_const(&y->form, &c) && c >= 0 && c < 31 &&
@@ -405,7 +408,7 @@ static Value eval_op(Bind *s, const NestStmt *st, bool address) {
     v.form = x[0].form;
     return v;
   }
-  if (forms && n == 2 && (integral(st->type) || offset) && linear(s, st, &x[0], &x[1], &v.form))
+  if (forms && n == 2 && (integral(st->type) || offset) && linear(s, st, &x[0], &x[1], address, &v.form))
     return v;
   DimMask free = n == 2 ? constant_dims(s, st, &x[0], &x[1]) : 0, mask = 0;
   Ref refs[3] = {ref_none(), ref_none(), ref_none()};
@@ -652,8 +655,8 @@ static int64_t alignment(Bind *s, const NestStmt *st, int d) {
   return n & -n;
 }
 
-/* The register dim whose values are neighbours both in memory and in registers, and how many of them
- * an access can take at once; 1 if there is none. */
+/* The register dim whose values are neighbours both in memory and in registers (sub NULL: in memory
+ * is enough), and how many of them an access can take at once; 1 if there is none. */
 static int64_t vector_dim(Bind *s, const NestStmt *st, const Address *a, const Value *guard,
                           const Affine *sub, int *dim) {
   int64_t bytes = dtype_bytes(st->type);
@@ -661,13 +664,13 @@ static int64_t vector_dim(Bind *s, const NestStmt *st, const Address *a, const V
   for (int d = 0; d < s->ndims; d++) {
     const Dim *x = &s->dims[d];
     if (x->place != PLACE_REG || coef_of(&a->bytes, x->index) != bytes ||
-        coef_of(sub, x->index) != 1 || a->base_mask >> d & 1 || guard->mask >> d & 1)
+        (sub && coef_of(sub, x->index) != 1) || a->base_mask >> d & 1 || guard->mask >> d & 1)
       continue;
     int64_t n = x->extent & -x->extent, align = alignment(s, st, d);
     while (n > 1 && (n * bytes > s->u->machine->vector_bytes || align % (n * bytes))) n /= 2;
-    for (int k = 0; k < sub->n; k++)
+    for (int k = 0; sub && k < sub->n; k++)
       while (n > 1 && sub->t[k].index != x->index && sub->t[k].coef % n) n /= 2;
-    while (n > 1 && sub->c % n) n /= 2;
+    while (n > 1 && sub && sub->c % n) n /= 2;
     *dim = d;
     return n;
   }
@@ -799,13 +802,9 @@ static Address shared_address(Bind *s, const NestStmt *st) {
 /* The width that both sides of a copy allow along one register dim; 1 if there is none. */
 static int64_t copy_width(Bind *s, const NestStmt *ld, const NestStmt *st, const Address *from,
                           const Address *to, const Value *guard, int *dim) {
-  Affine positions = affine_const(0); /* registers do not take part: any subscript will do */
-  for (int d = 0; d < s->ndims; d++)
-    if (s->dims[d].place == PLACE_REG && positions.n < MAX_TERMS)
-      positions.t[positions.n++].index = s->dims[d].index, positions.t[positions.n - 1].coef = 1;
   int d2 = 0;
-  int64_t n = vector_dim(s, ld, from, guard, &positions, dim);
-  int64_t m = vector_dim(s, st, to, guard, &positions, &d2);
+  int64_t n = vector_dim(s, ld, from, guard, NULL, dim);
+  int64_t m = vector_dim(s, st, to, guard, NULL, &d2);
   if (n > 1 && m > 1 && *dim != d2) return 1;
   return n < m ? n : m;
 }

@@ -268,23 +268,6 @@ static void join_block(Equal *e, NestBlock *b) {
 
 /* ---- what nothing uses ---- */
 
-static void use(Clean *s, const Ref *r, uint32_t by) {
-  if (r->kind == REF_VAR) s->uses[r->var->id] += by;
-}
-
-static void count_stmt_uses(Clean *s, const NestStmt *st, uint32_t by) {
-  for (uint32_t i = 0; i < st->nsrcs; i++) use(s, &st->srcs[i], by);
-  for (uint32_t i = 0; i < st->nmems; i++) use(s, &st->mems[i].base, by);
-  use(s, &st->guard, by);
-}
-
-static void count_uses(Clean *s, const NestBlock *b) {
-  for (const NestStmt *st = b->first; st; st = st->next) {
-    count_stmt_uses(s, st, 1);
-    for (uint32_t r = 0; r < st->nregions; r++) count_uses(s, st->regions[r]);
-  }
-}
-
 static bool removable(const NestStmt *st) {
   switch (st->code) {
   case NEST_OP: case NEST_MOV: case NEST_PID: case NEST_NPROG: case NEST_LANE: case NEST_WARP:
@@ -295,17 +278,31 @@ static bool removable(const NestStmt *st) {
   }
 }
 
-/* Backwards, so that a chain goes in one walk. */
+static void mark(Clean *s, const Ref *r) {
+  if (r->kind != REF_VAR || s->uses[r->var->id]) return;
+  s->uses[r->var->id] = 1;
+  s->changed = true;
+}
+
+/* A variable is used if a statement that stays reads it; a statement stays if it does more than
+ * compute, or computes a used variable.  So a value that only its own update reads goes. */
+static void mark_block(Clean *s, const NestBlock *b) {
+  for (const NestStmt *st = b->last; st; st = st->prev) {
+    for (uint32_t r = st->nregions; r-- > 0;) mark_block(s, st->regions[r]);
+    if (removable(st) && !s->uses[st->dsts[0].var->id]) continue;
+    for (uint32_t i = 0; i < st->nsrcs; i++) mark(s, &st->srcs[i]);
+    for (uint32_t i = 0; i < st->nmems; i++) mark(s, &st->mems[i].base);
+    mark(s, &st->guard);
+  }
+}
+
 static void sweep(Clean *s, NestBlock *b) {
   for (NestStmt *st = b->last, *prev; st; st = prev) {
     prev = st->prev;
     for (uint32_t r = st->nregions; r-- > 0;) sweep(s, st->regions[r]);
     bool empty = st->nregions && !st->regions[0]->first &&
                  (st->code == NEST_UNROLL || st->code == NEST_SERIAL);
-    if (!empty && (!removable(st) || s->uses[st->dsts[0].var->id])) continue;
-    count_stmt_uses(s, st, (uint32_t)-1);
-    nest_remove(st);
-    s->changed = true;
+    if (empty || (removable(st) && !s->uses[st->dsts[0].var->id])) nest_remove(st);
   }
 }
 
@@ -342,11 +339,11 @@ bool clean_run(Unit *u) {
   e->c = &s;
   e->same = ARENA_ARRAY(s.scratch, NestVar *, u->nest->nvars);
   join_block(e, u->nest->body);
-  count_uses(&s, u->nest->body);
   do {
     s.changed = false;
-    sweep(&s, u->nest->body);
+    mark_block(&s, u->nest->body);
   } while (s.changed);
+  sweep(&s, u->nest->body);
   drop_unused_vars(&s);
   arena_free(s.scratch);
   return true;

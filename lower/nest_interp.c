@@ -10,7 +10,7 @@
 #include "lower/nest_interp_run.h"
 
 /* So many turns without a change of memory, a start or an end: programs that poll. */
-#define QUIET_LIMIT (UINT64_C(1) << 22)
+#define QUIET_LIMIT (UINT64_C(1) << 20)
 
 typedef unsigned long long Big; /* for printf */
 
@@ -75,6 +75,9 @@ static void start_warp(Run *r, Prog *p, uint32_t id) {
   w->copies.len = 0;
   w->groups = 0;
   w->iterations = 0;
+  w->at = 0;
+  w->accesses = (Accesses){0};
+  w->release = w->acquire = (Sync){0};
   for (uint32_t i = 0; i < r->nest->nparams; i++) {
     const NestVar *v = r->nest->params[i];
     Scalar x = scalar_load(v->dtype, &r->args[i].bits);
@@ -123,6 +126,7 @@ static void run_warp(Warp *w) {
   w->yields = false;
   while (!w->yields && w->state == WARP_READY) {
     const Inst *in = &r->insts[w->pc++];
+    w->at++;
     if (r->lockstep) w->clock[w->id]++;
     in->exec(w, in);
     if (++r->steps == r->max_steps) longjmp(r->stop, 1);

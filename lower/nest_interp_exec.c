@@ -242,9 +242,14 @@ void nest_exec_back(Warp *w, const Inst *in) {
   count_iteration(w);
 }
 
+/* A role counts as so many instructions for all warps, those that skip it too. */
+static const uint64_t role_length = UINT64_C(1) << 40;
+
 void nest_exec_role(Warp *w, const Inst *in) {
   uint32_t first = (uint32_t)in->a, warps = (uint32_t)in->b;
+  w->role_at = w->at;
   if (w->id < first || w->id >= first + warps) {
+    w->at += role_length;
     w->pc = in->target;
     return;
   }
@@ -255,6 +260,7 @@ void nest_exec_role(Warp *w, const Inst *in) {
 
 void nest_exec_role_end(Warp *w, const Inst *in) {
   (void)in;
+  w->at = w->role_at + role_length;
   w->role = w->role_first = 0;
   w->role_warps = w->prog->run->warps;
 }

@@ -112,6 +112,7 @@ void nest_exec_ld(Warp *w, const Inst *in) {
     memset(out.x[k], 0, sizeof out.x[k]);
     out.bad[k] = 0;
   }
+  if (!p->buffer && !in->is_volatile) race_access(w, in, a.lanes);
   for (uint32_t lane = 0; lane < w->prog->run->lanes; lane++) {
     if (!(a.lanes >> lane & 1)) continue;
     uint64_t at = address_of(&a, lane);
@@ -158,6 +159,7 @@ void nest_exec_st(Warp *w, const Inst *in) {
       memset(bad[lane] + k * size, v.bad >> lane & 1, size);
     }
   }
+  if (!p->buffer) race_access(w, in, a.lanes);
   for (uint32_t lane = 0; lane < lanes; lane++) {
     if (!(a.lanes >> lane & 1)) continue;
     uint64_t at = address_of(&a, lane);
@@ -169,14 +171,17 @@ void nest_exec_st(Warp *w, const Inst *in) {
 /* ---- atomics ---- */
 
 /* What `sem` orders between programs; nothing at scope cta, which is one program. */
-static void sync_programs(Warp *w, const Inst *in, uint64_t addr) {
-  Name sem = nest_str(in->stmt, NA_sem, "acq_rel");
-  bool both = !strcmp(sem, "acq_rel");
-  memory_sync(w->prog->run->memory, w->prog->index, addr, both || !strcmp(sem, "acquire"),
-              both || !strcmp(sem, "release"));
-}
+typedef struct {
+  bool acquire, release;
+} Order;
 
 static bool is_cta(const Inst *in) { return !strcmp(nest_str(in->stmt, NA_scope, "gpu"), "cta"); }
+
+static Order order_of(const Inst *in) {
+  Name sem = nest_str(in->stmt, NA_sem, "acq_rel");
+  bool both = !strcmp(sem, "acq_rel"), on = !in->places[0].buffer && !is_cta(in);
+  return (Order){on && (both || !strcmp(sem, "acquire")), on && (both || !strcmp(sem, "release"))};
+}
 
 /* Where the element lies that a lane updates; NULL, and reported, if that is a bad place. */
 static void *atomic_place(Warp *w, const Inst *in, uint64_t at, uint32_t lane) {
@@ -219,8 +224,10 @@ static void each_lane(Warp *w, const Inst *in,
                       void (*update)(Warp *, const Inst *, void *, uint32_t, Scalar)) {
   const Spot *p = &in->places[0];
   Addresses a = addresses(w, in, p, guard_lanes(w, in));
+  Order o = order_of(in);
   Scalar before[MOST_LANES] = {{0}};
   uint32_t bad = 0;
+  if (o.acquire || o.release) race_sync(w, in, a.lanes, o.acquire, o.release);
   for (uint32_t lane = 0; lane < w->prog->run->lanes; lane++) {
     if (!(a.lanes >> lane & 1)) continue;
     uint64_t at = address_of(&a, lane);
@@ -229,7 +236,8 @@ static void each_lane(Warp *w, const Inst *in,
     if (p->buffer && any_bad(w->prog, (int64_t)at, in->bytes)) bad |= UINT32_C(1) << lane;
     before[lane] = scalar_load(in->type, place);
     update(w, in, place, lane, before[lane]);
-    if (!p->buffer && !is_cta(in)) sync_programs(w, in, at);
+    if (o.acquire || o.release)
+      memory_sync(w->prog->run->memory, w->prog->index, at, o.acquire, o.release);
   }
   if (in->stmt->ndsts) set_reg(w, in, 0, before, a.lanes, bad, in);
   yield_all(w);

@@ -127,7 +127,7 @@ static void report_in_flight(Warp *w, const Inst *in, RaceVerb verb, const char 
   findings_note(r->findings, by->stmt->span, N_RACE_COPY);
 }
 
-/* ---- accesses ---- */
+/* ---- accesses of a place ---- */
 
 void race_shared(Warp *w, const Inst *in, const Spot *p, RaceVerb verb, uint32_t lane,
                  int64_t at) {
@@ -205,6 +205,70 @@ void race_global(Warp *w, const Inst *in, const Spot *p, RaceVerb verb, uint32_t
     if (!harmless && nest_found(w, FOUND_GLOBAL_RACE, in->stmt->span, r->insts[other.inst].stmt))
       report(w, verb, lane, global_text(r, p), other);
   }
+}
+
+/* ---- accesses and the program's atomics ---- */
+
+static uint32_t only_lane(uint32_t lanes) {
+  return lanes & (lanes - 1) ? ANY_LANE : (uint32_t)__builtin_ctz(lanes);
+}
+
+/* Mark m of an earlier access, and another by the threads of `w` now: is it the same thread, or
+ * does a barrier lie between? */
+static bool known(const Warp *w, uint32_t lane, const Mark *m) {
+  return (m->thread & ((1 << LANE_BITS) - 1)) != ANY_LANE ? ordered(w, lane, m)
+                                                          : ordered(w, ANY_LANE, m);
+}
+
+static void report_order(Warp *w, const Inst *in, uint32_t lane, const Mark *other,
+                         const char *relation, bool at_access) {
+  Run *r = w->prog->run;
+  const Inst *by = &r->insts[other->inst];
+  uint16_t now = thread_of(w, lane);
+  if (!nest_found(w, FOUND_ORDER, in->stmt->span, by->stmt)) return;
+  findings_text(r->findings, E_RACE_ORDER, thread_text(r, at_access ? now : other->thread),
+                relation, thread_text(r, at_access ? other->thread : now));
+  findings_note(r->findings, by->stmt->span, N_INTERP_OTHER);
+  findings_hint(r->findings, H_RACE);
+}
+
+static bool same_role(const Warp *v, const Warp *w) { return v->role == w->role; }
+
+void race_access(Warp *w, const Inst *in, uint32_t lanes) {
+  Prog *p = w->prog;
+  if (!lanes || p->run->lockstep) return;
+  uint32_t lane = only_lane(lanes);
+  for (uint32_t i = 0; i < p->run->warps; i++) {
+    const Warp *v = &p->warps[i];
+    if (!same_role(v, w)) continue;
+    if (v != w && v->release.at > w->at)
+      report_order(w, in, lane, &v->release.mark, "before", true);
+    if (v->acquire.at && v->acquire.at < w->at && !known(w, lane, &v->acquire.mark))
+      report_order(w, in, lane, &v->acquire.mark, "after", true);
+  }
+  Accesses *a = &w->accesses;
+  Mark m = mark_of(w, lane, in);
+  if (!a->first || a->mark.epoch != m.epoch) *a = (Accesses){w->at, w->at, m};
+  else if (a->mark.thread != m.thread) a->mark.thread = thread_of(w, ANY_LANE);
+  a->last = w->at;
+}
+
+void race_sync(Warp *w, const Inst *in, uint32_t lanes, bool acquire, bool release) {
+  Prog *p = w->prog;
+  if (!lanes || p->run->lockstep) return;
+  uint32_t lane = only_lane(lanes);
+  for (uint32_t i = 0; i < p->run->warps; i++) {
+    const Warp *v = &p->warps[i];
+    const Accesses *a = &v->accesses;
+    if (!same_role(v, w) || !a->first) continue;
+    if (release && a->first < w->at && !known(w, lane, &a->mark))
+      report_order(w, in, lane, &a->mark, "before", false);
+    if (acquire && v != w && a->last > w->at)
+      report_order(w, in, lane, &a->mark, "after", false);
+  }
+  Sync now = {w->at, mark_of(w, lane, in)};
+  if (release) w->release = now;
+  if (acquire) w->acquire = now;
 }
 
 void race_reset(Prog *p) {

@@ -117,6 +117,18 @@ typedef struct {
   uint64_t from[MOST_LANES];
 } Copy;
 
+/* A warp's global accesses in its last epoch that had any, and its last atomics that release or
+ * acquire.  `at` counts instructions: control is uniform, so the same count in two warps of a role
+ * is the same place in the program. */
+typedef struct {
+  uint64_t first, last; /* at; 0 if there was none */
+  Mark mark;            /* of the first; ANY_LANE for several lanes */
+} Accesses;
+typedef struct {
+  uint64_t at;
+  Mark mark;
+} Sync;
+
 typedef enum { WARP_READY, WARP_AT_BARRIER, WARP_ENDED } WarpState;
 
 struct Warp {
@@ -134,6 +146,9 @@ struct Warp {
   uint32_t *clock;   /* by warp */
   VEC(Copy) copies;
   uint64_t groups;   /* committed */
+  uint64_t at, role_at; /* instructions until now, and until the role began */
+  Accesses accesses;
+  Sync release, acquire;
   uint32_t iterations;
 };
 
@@ -234,7 +249,7 @@ void set_reg(Warp *w, const Inst *in, uint32_t k, const Scalar *x, uint32_t lane
 
 /* ---- findings (nest_interp.c) ---- */
 typedef enum {
-  FOUND_POISON = 2000, FOUND_RACE, FOUND_GLOBAL_RACE, FOUND_IN_FLIGHT, FOUND_SHARED_BOUNDS,
+  FOUND_POISON = 2000, FOUND_RACE, FOUND_GLOBAL_RACE, FOUND_ORDER, FOUND_IN_FLIGHT, FOUND_SHARED_BOUNDS,
   FOUND_SHARED_ALIGN, FOUND_FAILED_ASSERT, FOUND_ZERO_STEP, FOUND_BARRIER
 } NestFinding;
 bool nest_found(Warp *w, NestFinding kind, Span at, const void *subject);
@@ -251,6 +266,11 @@ void race_copied(Warp *w, const Inst *in, uint32_t lane, int64_t at);
 /* ... and to global memory.  `same`: a store of what is there already. */
 void race_global(Warp *w, const Inst *in, const Spot *p, RaceVerb verb, uint32_t lane,
                  uint64_t addr, bool same);
+/* Plain accesses of these lanes to global memory, and an atomic that acquires or releases: the
+ * program's accesses before a release come before it, those after an acquire after it, whichever
+ * thread did the atomic for all. */
+void race_access(Warp *w, const Inst *in, uint32_t lanes);
+void race_sync(Warp *w, const Inst *in, uint32_t lanes, bool acquire, bool release);
 void race_reset(Prog *p); /* for the program's start */
 
 /* ---- instructions ---- */

@@ -18,6 +18,7 @@ static const Pass passes[] = {
     {"schedule", STAGE_TILE, STAGE_SCHEDULED, schedule_run,
      "chooses a layout for every tile that is held in registers"},
     {"build", STAGE_SCHEDULED, STAGE_NEST, build_run, "tiles become statements over layouts"},
+    {"hoist", STAGE_NEST, STAGE_NEST, licm_run, "moves scalars that a loop does not change out of it"},
     {"pipeline", STAGE_NEST, STAGE_NEST, pipeline_run,
      "operands of dots in loops become asynchronous copies that run ahead"},
     {"bind", STAGE_NEST, STAGE_THREAD, bind_run, "statements over layouts become what a thread does"},

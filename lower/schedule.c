@@ -318,8 +318,8 @@ static const Atom *dot_atom(const Plan *p, const TileOp *op) {
   if (p->u->machine->kind != MACHINE_GPU) return NULL;
   const char *prec = tile_str(op, TA_precision, "tf32");
   DType a = (DType)op->args[0]->type.dtype, b = (DType)op->args[1]->type.dtype;
-  bool tf32 = !strcmp(prec, "tf32");
-  if (a == DT_F32 && !tf32) return NULL;
+  bool tf32 = a == DT_F32;
+  if (tf32 && strcmp(prec, "tf32")) return NULL;
   return atom_choose(a, b, (DType)op->results[0]->type.dtype, tf32, p->u->machine->sm);
 }
 
