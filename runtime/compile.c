@@ -125,7 +125,8 @@ static int check_options(const nereid_request *r, const char *target) {
   return 0;
 }
 
-static Options options_of(const nereid_request *r, Options base) {
+static Options options_of(const nereid_request *r, Options base, const char *preferred) {
+  if (preferred) base.target = preferred;
   if (r->target) base.target = r->target;
   if (r->num_warps) base.num_warps = r->num_warps;
   if (r->num_stages) base.num_stages = r->num_stages;
@@ -164,7 +165,7 @@ static int check_name(const Kernel *k, Name name) {
 }
 
 static int specialize_source(Compilation *c, const nereid_request *r) {
-  Options options = options_of(r, options_default());
+  Options options = options_of(r, options_default(), c->preferred);
   int code = check_options(r, options.target);
   if (code) return code;
   options.target = pool_name(c->names, options.target);
@@ -189,12 +190,13 @@ static int specialize_ir(Compilation *c, const nereid_request *r) {
   if (r->kernel && *r->kernel && strcmp(r->kernel, name))
     return error_set(NEREID_E_USAGE, E_RUN_IR_KERNEL, r->kernel, name);
   Options *options = u->nest ? &u->nest->options : &u->tile->options;
-  Options wanted = options_of(r, *options);
+  bool open = !u->nest && !u->schedule;
+  Options wanted = options_of(r, *options, open ? c->preferred : NULL);
   int code = check_options(r, wanted.target);
   if (code) return code;
   bool same = !strcmp(wanted.target, options->target) && wanted.num_warps == options->num_warps &&
               wanted.num_stages == options->num_stages && wanted.maxnreg == options->maxnreg;
-  if (!same && (u->nest || u->schedule))
+  if (!same && !open)
     return error_set(NEREID_E_USAGE, E_RUN_IR_OPTIONS, options->target, options->num_warps,
                      options->num_stages);
   wanted.target = pool_name(c->names, wanted.target);

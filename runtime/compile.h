@@ -22,6 +22,7 @@ typedef struct {
   const KernelArg *args;
   uint32_t nargs;
   bool from_ir;
+  const char *preferred; /* the target where neither the request nor scheduled IR names one */
 } Compilation;
 
 /* Opens a source.  `c` must be closed in any case.  syntax_only: of a source file no more than its

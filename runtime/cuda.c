@@ -120,6 +120,7 @@ static int attribute(const Cuda *c, int which) {
 /* "sm_90a": 90, and whether it is for that architecture alone. */
 static int read_sm(const char *target, bool *exact) {
   char *end;
+  *exact = false;
   if (strncmp(target, "sm_", 3)) return 0;
   long sm = strtol(target + 3, &end, 10);
   *exact = *end == 'a';
@@ -302,15 +303,22 @@ static int link_ptx(const CudaApi *api, CuLink l, const char *ptx, size_t len, c
   return CU_OK;
 }
 
-/* PTX (NUL-terminated) to a cubin by the driver's linker. */
-static int assemble(nereid_device *d, const char *ptx, size_t len, char **out, size_t *size) {
+/* PTX (NUL-terminated) to a cubin by the driver's linker.  Targets for one architecture alone have
+ * to be named; others follow from the context. */
+static int assemble(nereid_device *d, const char *target, const char *ptx, size_t len, char **out,
+                    size_t *size) {
   const CudaApi *api = enter(d);
   char log[LOG_MAX] = "";
-  int options[] = {CU_JIT_ERROR_LOG, CU_JIT_ERROR_LOG_SIZE, CU_JIT_LINE_INFO};
-  void *values[] = {log, (void *)(uintptr_t)sizeof log, (void *)(uintptr_t)1};
+  bool exact;
+  uintptr_t sm = (uintptr_t)read_sm(target, &exact) + CU_TARGET_EXACT;
+  int options[] = {CU_JIT_ERROR_LOG, CU_JIT_ERROR_LOG_SIZE, CU_JIT_LINE_INFO, CU_JIT_TARGET};
+  void *values[] = {log, (void *)(uintptr_t)sizeof log, (void *)(uintptr_t)1, (void *)sm};
   CuLink l;
   *out = NULL;
-  int code = failed(api, api->link_new(3, options, values, &l), "starting the driver's assembler");
+  /* Old drivers know their one target by themselves. */
+  CuResult made = api->link_new(exact ? 4 : 3, options, values, &l);
+  if (made != CU_OK && exact) made = api->link_new(3, options, values, &l);
+  int code = failed(api, made, "starting the driver's assembler");
   if (code) return code;
   CuResult r = link_ptx(api, l, ptx, len + 1, out, size);
   api->link_free(l);
@@ -326,7 +334,7 @@ int cuda_assemble(nereid_device *d, char **out, size_t *size, const char *ptx, s
                   const char *target) {
   if (strcmp(d->target, target))
     return error_set(NEREID_E_TOOL, E_RUN_CUBIN_TARGET, target, d->target);
-  return assemble(d, ptx, len, out, size);
+  return assemble(d, target, ptx, len, out, size);
 }
 
 static Cache *cache_of(nereid_device *d) {
@@ -362,7 +370,7 @@ static int provide(nereid_device *d, const ImageVariant *v, char **out, size_t *
     l->resources.from_cache = 1;
     return 0;
   }
-  int code = assemble(d, v->code, v->size, out, size);
+  int code = assemble(d, v->target, v->code, v->size, out, size);
   if (!code) cache_put(cache_of(d), &key, *out, *size);
   return code;
 }

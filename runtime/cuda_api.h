@@ -58,9 +58,11 @@ enum { /* function attributes */
 };
 
 enum { /* options of the linker */
-  CU_JIT_ERROR_LOG = 5, CU_JIT_ERROR_LOG_SIZE = 6, CU_JIT_LINE_INFO = 13
+  CU_JIT_ERROR_LOG = 5, CU_JIT_ERROR_LOG_SIZE = 6, CU_JIT_TARGET = 9, CU_JIT_LINE_INFO = 13
 };
 enum { CU_INPUT_PTX = 1 };
+/* Added to a target such as 90 for sm_90a. */
+enum { CU_TARGET_EXACT = 0x10000 };
 
 /* X(name, symbol, parameters) */
 #define CUDA_FUNCTIONS(X)                                                                         \

@@ -107,19 +107,35 @@ Allocation *device_find(nereid_device *d, const void *p) {
   return NULL;
 }
 
+/* The caller has freed what is allocated anew: borrowed memory there is no more. */
+static void forget_borrowed(nereid_device *d, const char *data, size_t size) {
+  for (Allocation **link = &d->allocations; *link;) {
+    Allocation *a = *link;
+    if (a->borrowed && a->data < data + size && data < a->data + a->size) {
+      *link = a->next;
+      free(a);
+    } else {
+      link = &a->next;
+    }
+  }
+}
+
 static void remember(nereid_device *d, Allocation *a) {
   pthread_mutex_lock(&d->lock);
+  forget_borrowed(d, a->data, a->size);
   a->next = d->allocations;
   d->allocations = a;
   pthread_mutex_unlock(&d->lock);
 }
 
 int device_borrow(nereid_device *d, const void *p, size_t size) {
+  /* Only interpreters ask what a pointer may reach. */
+  if (d->ops->kind != NEREID_TILE && d->ops->kind != NEREID_THREAD) return 0;
   pthread_mutex_lock(&d->lock);
   Allocation *known = device_find(d, p);
-  if (known && known->borrowed && known->data == p && known->size < size) known->size = size;
+  bool ours = known && !known->borrowed;
   pthread_mutex_unlock(&d->lock);
-  if (known) return 0;
+  if (ours) return 0;
   Allocation *a = malloc(sizeof *a);
   if (!a) return error_out_of_memory();
   *a = (Allocation){NULL, (char *)(uintptr_t)p, size, true, true};

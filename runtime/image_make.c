@@ -199,13 +199,15 @@ static int make(nereid_image **out, Maker *m, const nereid_request *r) {
   return code;
 }
 
-int nereid_compile(nereid_image **out, const nereid_request *r, nereid_kind kind) {
+static int compile(nereid_image **out, const nereid_request *r, nereid_kind kind,
+                   const char *preferred) {
   *out = NULL;
   Compilation c;
   Maker m = {.c = &c, .kind = kind};
   nereid_request plain = *r;
   plain.run_passes = NULL;
   int code = compile_open(&c, &r->source, false);
+  c.preferred = preferred;
   if (!code) code = make(out, &m, &plain);
   code = compile_report(&c, code, r->on_message, r->context);
   compile_close(&c);
@@ -217,8 +219,10 @@ int nereid_compile(nereid_image **out, const nereid_request *r, nereid_kind kind
   return code;
 }
 
+int nereid_compile(nereid_image **out, const nereid_request *r, nereid_kind kind) {
+  return compile(out, r, kind, NULL);
+}
+
 int nereid_compile_for(nereid_image **out, const nereid_device *d, const nereid_request *r) {
-  nereid_request with_target = *r;
-  if (!r->target && device_target(d)) with_target.target = device_target(d);
-  return nereid_compile(out, &with_target, device_kind(d));
+  return compile(out, r, device_kind(d), device_target(d));
 }

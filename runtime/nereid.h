@@ -187,7 +187,8 @@ NEREID_API void nereid_text_free(char *text);
 
 /* An image with code of `kind` for r->target.  The caller frees it. */
 NEREID_API int nereid_compile(nereid_image **out, const nereid_request *r, nereid_kind kind);
-/* The same with the kind of code that a device runs, and its target unless r->target names one. */
+/* The same with the kind of code that a device runs, and its target unless r->target or scheduled
+ * IR text names another. */
 NEREID_API int nereid_compile_for(nereid_image **out, const nereid_device *d,
                                   const nereid_request *r);
 

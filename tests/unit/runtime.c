@@ -132,6 +132,7 @@ static void test_images(void) {
             !strcmp(nereid_image_guard(again, 1, 0), "n % 16 == 0"),
         "variants");
   X(nereid_image_get_variant(&v, again, 2), NEREID_E_USAGE, "there is no variant number 2 of kernel k");
+  nereid_image_free(other);
   X(nereid_image_load(&other, "/tmp/no/such/image"), NEREID_E_FILE, "can't open /tmp/no/such/image: No such file or directory");
   nereid_text_free(data);
   nereid_text_free(data2);
