@@ -15,6 +15,7 @@ enum { OPTIONS_MAX = 32, OUTPUT_MAX = 8192 };
 
 typedef struct {
   Cache *cache;
+  int threads;
   bool found; /* a compiler */
   char cc[TOOL_PATH], options[TOOL_PATH];
   unsigned char processor[16]; /* a hash of what -march=native depends on */
@@ -41,11 +42,18 @@ static void identify_processor(Cpu *cpu, char *description, size_t size) {
   memcpy(cpu->processor, key.bytes, sizeof cpu->processor);
 }
 
+static int threads_wanted(void) {
+  const char *text = getenv("OMP_NUM_THREADS");
+  int n = text ? atoi(text) : 0;
+  return n > 0 ? n : host_cores();
+}
+
 static int open_cpu(nereid_device *d, int ordinal) {
   (void)ordinal;
   Cpu *cpu = calloc(1, sizeof *cpu);
   if (!cpu) return error_out_of_memory();
   cpu->found = tool_find_cc(cpu->cc, cpu->options);
+  cpu->threads = threads_wanted();
   identify_processor(cpu, d->description, sizeof d->description);
   snprintf(d->target, sizeof d->target, "cpu");
   d->info.processors = host_cores();
@@ -196,17 +204,12 @@ static int check(const nereid_launch *l) {
   return 0;
 }
 
-static int threads_wanted(void) {
-  const char *text = getenv("OMP_NUM_THREADS");
-  int n = text ? atoi(text) : 0;
-  return n > 0 ? n : host_cores();
-}
-
 static int launch(const nereid_launch *l, void *stream) {
   (void)stream;
+  const Cpu *cpu = l->kernel->device->state;
   void (*run)(const void *args, const uint32_t grid[3], int threads);
   memcpy(&run, &l->chosen->entry, sizeof run);
-  run(l->slots, l->launched, threads_wanted());
+  run(l->slots, l->launched, cpu->threads);
   return 0;
 }
 
