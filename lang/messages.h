@@ -67,7 +67,6 @@
 /* ---- sema ---- */
 
 /* files and kernels */
-#define E_SEMA_CANNOT_READ "cannot read %s: %s"
 #define E_SEMA_NO_KERNELS "%s has no function under `jit`"
 #define E_SEMA_SEVERAL_KERNELS "%s has several kernels: name one, as in FILE:KERNEL"
 #define E_SEMA_NO_KERNEL "%s has no kernel '%s'"
@@ -76,13 +75,14 @@
 #define N_SEMA_DEFINED "it is defined here"
 #define N_SEMA_SET_HERE "'%s' is set here"
 #define N_SEMA_AND_HERE "and here"
+#define N_SEMA_HOST_CODE "because of its '%s' here"
 #define N_SEMA_GLOBAL "what it is bound to can't be evaluated without Python"
 #define H_SEMA_NEAREST "did you mean '%s'?"
 
 /* arguments of the kernel */
 #define E_SEMA_MISSING_ARG "the type of parameter '%s' is not given"
 #define E_SEMA_MISSING_CONSTEXPR "the value of the constexpr '%s' is not given"
-#define H_SEMA_MISSING_ARG "add it to --sig, as in %s=i32 or =*fp32"
+#define H_SEMA_MISSING_ARG "add it to --sig, as in %s=i32 or %s=*fp32"
 #define H_SEMA_MISSING_CONSTEXPR "set it, as in -D %s=128"
 #define H_SEMA_MISSING_TUNED \
   "set -D %s=...: a decorator in this file (autotune or heuristics) chooses it at run time"
@@ -162,7 +162,6 @@
 
 /* types */
 #define E_SEMA_NOT_RUNTIME "%s has no run-time value"
-#define E_SEMA_NO_RUNTIME_HERE "this needs a running kernel, but is evaluated at compile time"
 #define E_SEMA_OPERANDS "'%s' can't be applied to %s and %s"
 #define E_SEMA_OPERAND "'%s' can't be applied to %s"
 #define E_SEMA_NO_OPERATOR "'%s' is not defined on run-time values"
@@ -410,11 +409,23 @@
   "deadlock: in program %llu, %u warps have not ended (%u have), and a barrier waits for more"
 #define N_NEST_WAITS "warp %u waits here"
 #define E_RACE "race: %s %s %s, which %s %s, with no barrier between"
+#define E_RACE_ORDER \
+  "race: %s accesses global memory, and no barrier orders that %s the atomic of %s"
 #define E_RACE_IN_FLIGHT "race: this %s %s, where an asynchronous copy has not ended"
 #define N_RACE_COPY "the copy, whose group was not waited for"
 #define H_RACE "a `bar` that both pass, between the two, would order them"
 
 /* ---- codegen ---- */
+
+#define E_GEN_OP \
+  "`%s` on %s has no instruction on %s; cast to float32, or use the function of libdevice"
+#define E_GEN_ATOM "matrix instruction %s needs sm_%d; the target is %s: cast the operands to float16"
+#define E_GEN_UNPLACED "buffer `@%s` has no offset in shared memory: run pass place first"
+#define E_GEN_LANES "a warp of %s has 32 lanes, not %d"
+#define E_GEN_SHARED "the kernel takes %lld bytes of shared memory; %s has %lld"
+#define W_GEN_BUDGET \
+  "the kernel has %d PTX instructions, more than %d; one unrolled loop or tile makes %d of them"
+#define H_GEN_BUDGET "smaller blocks or more warps (num_warps) give each thread less to do"
 
 /* ---- runtime ---- */
 

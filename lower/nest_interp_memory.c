@@ -228,6 +228,7 @@ static void each_lane(Warp *w, const Inst *in,
   Scalar before[MOST_LANES] = {{0}};
   uint32_t bad = 0;
   if (o.acquire || o.release) race_sync(w, in, a.lanes, o.acquire, o.release);
+  else if (!p->buffer) race_access(w, in, a.lanes);
   for (uint32_t lane = 0; lane < w->prog->run->lanes; lane++) {
     if (!(a.lanes >> lane & 1)) continue;
     uint64_t at = address_of(&a, lane);

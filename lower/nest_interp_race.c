@@ -213,13 +213,6 @@ static uint32_t only_lane(uint32_t lanes) {
   return lanes & (lanes - 1) ? ANY_LANE : (uint32_t)__builtin_ctz(lanes);
 }
 
-/* Mark m of an earlier access, and another by the threads of `w` now: is it the same thread, or
- * does a barrier lie between? */
-static bool known(const Warp *w, uint32_t lane, const Mark *m) {
-  return (m->thread & ((1 << LANE_BITS) - 1)) != ANY_LANE ? ordered(w, lane, m)
-                                                          : ordered(w, ANY_LANE, m);
-}
-
 static void report_order(Warp *w, const Inst *in, uint32_t lane, const Mark *other,
                          const char *relation, bool at_access) {
   Run *r = w->prog->run;
@@ -243,7 +236,7 @@ void race_access(Warp *w, const Inst *in, uint32_t lanes) {
     if (!same_role(v, w)) continue;
     if (v != w && v->release.at > w->at)
       report_order(w, in, lane, &v->release.mark, "before", true);
-    if (v->acquire.at && v->acquire.at < w->at && !known(w, lane, &v->acquire.mark))
+    if (v->acquire.at && v->acquire.at < w->at && !ordered(w, lane, &v->acquire.mark))
       report_order(w, in, lane, &v->acquire.mark, "after", true);
   }
   Accesses *a = &w->accesses;
@@ -261,7 +254,7 @@ void race_sync(Warp *w, const Inst *in, uint32_t lanes, bool acquire, bool relea
     const Warp *v = &p->warps[i];
     const Accesses *a = &v->accesses;
     if (!same_role(v, w) || !a->first) continue;
-    if (release && a->first < w->at && !known(w, lane, &a->mark))
+    if (release && a->first < w->at && !ordered(w, lane, &a->mark))
       report_order(w, in, lane, &a->mark, "before", false);
     if (acquire && v != w && a->last > w->at)
       report_order(w, in, lane, &a->mark, "after", false);

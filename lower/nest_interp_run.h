@@ -249,8 +249,8 @@ void set_reg(Warp *w, const Inst *in, uint32_t k, const Scalar *x, uint32_t lane
 
 /* ---- findings (nest_interp.c) ---- */
 typedef enum {
-  FOUND_POISON = 2000, FOUND_RACE, FOUND_GLOBAL_RACE, FOUND_ORDER, FOUND_IN_FLIGHT, FOUND_SHARED_BOUNDS,
-  FOUND_SHARED_ALIGN, FOUND_FAILED_ASSERT, FOUND_ZERO_STEP, FOUND_BARRIER
+  FOUND_POISON = 2000, FOUND_RACE, FOUND_GLOBAL_RACE, FOUND_ORDER, FOUND_IN_FLIGHT,
+  FOUND_SHARED_BOUNDS, FOUND_SHARED_ALIGN, FOUND_FAILED_ASSERT, FOUND_ZERO_STEP, FOUND_BARRIER
 } NestFinding;
 bool nest_found(Warp *w, NestFinding kind, Span at, const void *subject);
 /* "the address is undefined here" */
@@ -266,9 +266,9 @@ void race_copied(Warp *w, const Inst *in, uint32_t lane, int64_t at);
 /* ... and to global memory.  `same`: a store of what is there already. */
 void race_global(Warp *w, const Inst *in, const Spot *p, RaceVerb verb, uint32_t lane,
                  uint64_t addr, bool same);
-/* Plain accesses of these lanes to global memory, and an atomic that acquires or releases: the
- * program's accesses before a release come before it, those after an acquire after it, whichever
- * thread did the atomic for all. */
+/* Accesses of these lanes to global memory (relaxed atomics too), and an atomic that acquires or
+ * releases: the program's accesses before a release come before it, those after an acquire after
+ * it, whichever thread does the atomic for all. */
 void race_access(Warp *w, const Inst *in, uint32_t lanes);
 void race_sync(Warp *w, const Inst *in, uint32_t lanes, bool acquire, bool release);
 void race_reset(Prog *p); /* for the program's start */

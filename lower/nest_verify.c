@@ -195,7 +195,8 @@ static bool check_guard(NestCheck *c, const NestStmt *s) {
   if (s->guard.kind == REF_NONE) return true;
   if (together[s->code] == 2 && !nest_ref_uniform(c, &s->guard))
     return nest_fail(c, s, E_NEST_CONTROL, nest_stmt_name(s));
-  if (is_control(s->code) || together[s->code] == 1) return nest_fail(c, s, E_NEST_GUARD, nest_stmt_name(s));
+  if (is_control(s->code) || together[s->code] == 1)
+    return nest_fail(c, s, E_NEST_GUARD, nest_stmt_name(s));
   if (!nest_check_ref(c, s, &s->guard, 1)) return false;
   if (s->guard.kind == REF_VAR && s->guard.var->dtype == DT_I1) return true;
   return nest_fail(c, s, E_NEST_GUARD_TYPE, nest_stmt_name(s));
@@ -208,8 +209,7 @@ static bool check_written(NestCheck *c, const NestStmt *s) {
     if (r->var->is_param) return nest_fail(c, s, E_NEST_WRITE, r->var->name, "a parameter");
     for (size_t k = 0; k < c->fixed.len; k++)
       if (c->fixed.data[k] == r->var)
-        return nest_fail(c, s, E_NEST_WRITE, r->var->name,
-                         "the index or a bound of a loop around");
+        return nest_fail(c, s, E_NEST_WRITE, r->var->name, "the index or a bound of a loop");
   }
   return true;
 }
