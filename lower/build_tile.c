@@ -307,10 +307,11 @@ static void histogram(Build *s, const TileOp *op) {
   if (mask) in = build_op(s, TILE_AND, DT_I1, in, build_value_at(s, mask, o.axes, &l), ref_none());
   Ref i = ref_var(build_temp(s, DT_I32, DT_NONE));
   nest_op(&s->b, TILE_CAST, t, i, bin, ref_none(), ref_none())->to = DT_I32;
+  Ref at = build_op(s, TILE_MUL, DT_I32, i, ref_int(4), ref_none());
   NestStmt *red = nest_stmt(&s->b, NEST_RED, 0, 1);
   red->srcs[0] = ref_int(1);
   red->type = DT_I32;
-  red->mems[0] = (Mem){buf, build_op(s, TILE_MUL, DT_I32, i, ref_int(4), ref_none()), affine_const(0)};
+  red->mems[0] = (Mem){buf, at, affine_const(0)};
   red->guard = in;
   nest_set_str(s->nest, red, NA_kind, "add");
   nest_set_str(s->nest, red, NA_sem, "relaxed");

@@ -116,7 +116,7 @@ bool place_run(Unit *u) {
 
 /* ---- barriers ---- */
 
-enum { READ = 1, WRITE = 2 };
+enum { READ = 1, WRITE = 2, ATOMIC = 4 };
 
 typedef struct {
   Unit *u;
@@ -132,13 +132,13 @@ static bool overlap(const NestBuffer *a, const NestBuffer *b) {
 static uint8_t access_of(const NestStmt *st) {
   switch (st->code) {
   case NEST_LD: case NEST_LDMATRIX: return READ;
+  case NEST_ATOM: case NEST_ATOM_CAS: case NEST_RED: return ATOMIC;
   default: return WRITE;
   }
 }
 
 /* Writes of one buffer go to different bytes (each element has one writer), and atomics are ordered
- * among themselves, so only a write after a read, a read after a write, or a write into bytes of
- * another buffer wait. */
+ * among themselves: accesses of one kind to one buffer do not wait for each other, all others do. */
 static bool must_wait(const Sync *s, const NestStmt *st) {
   for (uint32_t i = 0; i < st->nmems; i++) {
     const NestBuffer *b = st->mems[i].buffer;
@@ -147,7 +147,8 @@ static bool must_wait(const Sync *s, const NestStmt *st) {
       const NestBuffer *o = s->u->nest->buffers[k];
       if (!s->since[k] || !overlap(b, o)) continue;
       if (o == b && b->slots > 1) continue; /* the pipeline's own barrier orders a ring's slots */
-      if (access_of(st) == READ ? s->since[k] & WRITE : (s->since[k] & READ) || o != b) return true;
+      uint8_t now = access_of(st);
+      if (s->since[k] & ~now || (o != b && now != READ)) return true;
     }
   }
   return false;

@@ -4,7 +4,7 @@ Each program makes one BLOCK_M x BLOCK_N tile of C.  Programs that run at the sa
 share rows of A and columns of B in the cache, so tiles are numbered in groups of GROUP_M rows,
 column by column within a group.
 
-build/nereid run examples/kernels/matmul.py a_ptr=randn:bf16[200,300] b_ptr=randn:bf16[300,150] c_ptr=empty:bf16[200,150] M=200 N=150 K=300 stride_am=300 stride_ak=1 stride_bk=150 stride_bn=1 stride_cm=150 stride_cn=1 -D BLOCK_M=64 -D BLOCK_N=64 -D BLOCK_K=32 -D GROUP_M=8 -D ACTIVATION=fn:leaky_relu --grid "cdiv(M, BLOCK_M) * cdiv(N, BLOCK_N)"
+build/nereid run examples/kernels/matmul.py:matmul a_ptr=randn:bf16[200,300] b_ptr=randn:bf16[300,150] c_ptr=empty:bf16[200,150] M=200 N=150 K=300 stride_am=300 stride_ak=1 stride_bk=150 stride_bn=1 stride_cm=150 stride_cn=1 -D BLOCK_M=64 -D BLOCK_N=64 -D BLOCK_K=32 -D GROUP_M=8 -D ACTIVATION=fn:leaky_relu --grid "cdiv(M, BLOCK_M) * cdiv(N, BLOCK_N)"
 """
 import triton
 import triton.language as tl
