@@ -148,7 +148,7 @@ static Value load_block(Sema *S, const Call *c, const BlockPtr *b) {
     sema_error(S, c->at, E_SEMA_BLOCK_MASK);
     return value_error();
   }
-  if (!can_emit(S, c->at)) return value_error();
+  if (!can_emit(S)) return value_error();
   Type t = b->type;
   if (t.dtype == DT_I1) t.dtype = DT_I8;
   DType elem;
@@ -171,7 +171,7 @@ static Value store_block(Sema *S, const Call *c, const BlockPtr *b) {
     sema_error(S, c->at, E_SEMA_BLOCK_MASK);
     return value_error();
   }
-  if (!tile_arg(S, c, 1, &v) || !can_emit(S, c->at)) return value_error();
+  if (!tile_arg(S, c, 1, &v) || !can_emit(S)) return value_error();
   DType elem = b->type.dtype == DT_I1 ? DT_I8 : (DType)b->type.dtype;
   v = broadcast_to(S, v, b->type, c->spans[1]);
   if (v.kind == V_ERROR) return v;
@@ -245,7 +245,7 @@ Value builtin_advance(Sema *S, Call *c) {
 Value builtin_load(Sema *S, Call *c) {
   if (c->args[0].kind == V_BLOCKPTR) return load_block(S, c, c->args[0].u.block);
   Value ptr, parts[2];
-  if (!pointer_arg(S, c, &ptr) || !mask_arg(S, c, 1, &parts[0]) || !can_emit(S, c->at)) return value_error();
+  if (!pointer_arg(S, c, &ptr) || !mask_arg(S, c, 1, &parts[0]) || !can_emit(S)) return value_error();
   DType elem;
   ptr = byte_pointer(S, ptr, &elem, c->at);
   parts[1] = value_of(V_ABSENT);
@@ -275,7 +275,7 @@ Value builtin_store(Sema *S, Call *c) {
   if (c->args[0].kind == V_BLOCKPTR) return store_block(S, c, c->args[0].u.block);
   Value ptr, parts[2];
   if (!pointer_arg(S, c, &ptr) || !tile_arg(S, c, 1, &parts[0]) || !mask_arg(S, c, 2, &parts[1]) ||
-      !can_emit(S, c->at))
+      !can_emit(S))
     return value_error();
   DType elem;
   ptr = byte_pointer(S, ptr, &elem, c->at);
@@ -314,7 +314,7 @@ Value builtin_atomic(Sema *S, Call *c) {
   const char *kind = kinds[c->fn->code];
   Value ptr, parts[2];
   if (!pointer_arg(S, c, &ptr) || !tile_arg(S, c, 1, &parts[0]) || !mask_arg(S, c, 2, &parts[1]) ||
-      !can_emit(S, c->at))
+      !can_emit(S))
     return value_error();
   DType elem = (DType)value_type(ptr).elem;
   if (!atomic_dtype(S, c, kind, elem)) return value_error();
@@ -333,7 +333,7 @@ Value builtin_atomic(Sema *S, Call *c) {
 Value builtin_atomic_cas(Sema *S, Call *c) {
   Value ptr, v[2];
   if (!pointer_arg(S, c, &ptr) || !tile_arg(S, c, 1, &v[0]) || !tile_arg(S, c, 2, &v[1]) ||
-      !can_emit(S, c->at))
+      !can_emit(S))
     return value_error();
   DType elem = (DType)value_type(ptr).elem;
   if (elem == DT_PTR || dtype_bits(elem) < 16) {
@@ -351,7 +351,7 @@ Value builtin_atomic_cas(Sema *S, Call *c) {
 }
 
 Value builtin_barrier(Sema *S, Call *c) {
-  if (!can_emit(S, c->at)) return value_error();
+  if (!can_emit(S)) return value_error();
   emit(S, TILE_BARRIER, NULL, 0, NULL, 0, c->at);
   return value_none();
 }

@@ -41,7 +41,7 @@ Value builtin_assume(Sema *S, Call *c) {
   bool truth;
   if (value_truth(c->args[0], &truth)) return value_none();
   Value cond = as_condition(S, c->args[0], c->at);
-  if (cond.kind == V_ERROR || !can_emit(S, c->at)) return value_error();
+  if (cond.kind == V_ERROR || !can_emit(S)) return value_error();
   if (value_type(cond).rank) {
     sema_error(S, c->at, E_SEMA_SCALAR, "assume", type_text(S->arena, value_type(cond)));
     return value_error();
@@ -92,7 +92,7 @@ Value builtin_device_assert(Sema *S, Call *c) {
   bool truth;
   if (value_truth(c->args[0], &truth) && truth) return value_none();
   cond = as_condition(S, c->args[0], c->spans[0]);
-  if (cond.kind == V_ERROR || !can_emit(S, c->at)) return value_error();
+  if (cond.kind == V_ERROR || !can_emit(S)) return value_error();
   Value both[2] = {cond};
   uint32_t n = 1;
   if (c->args[2].kind != V_NONE) {

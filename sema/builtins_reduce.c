@@ -134,7 +134,7 @@ static TileBlock *extreme_block(Sema *S, const Call *c, const Operands *o, const
 static bool combine_op(Sema *S, const Call *c, TileCode code, const Combine *how, Operands *o,
                        int axis, bool reverse, Type result) {
   const char *name = how->name;
-  if (!can_emit(S, c->at)) return false;
+  if (!can_emit(S)) return false;
   TileBlock *b = NULL;
   if (how->arg) b = extreme_block(S, c, o, how);
   else if (!name && !(b = combine_block(S, c, how->fn, o, &name))) return false;
@@ -346,7 +346,7 @@ Value builtin_histogram(Sema *S, Call *c) {
     args[1] = materialize(S, mask, c->at);
   }
   Type result = {.dtype = DT_I32, .rank = 1, .shape = {(int32_t)bins}};
-  if (!can_emit(S, c->at)) return value_error();
+  if (!can_emit(S)) return value_error();
   return value_tile(emit(S, TILE_HISTOGRAM, args, 2, &result, 1, c->at)->results[0]);
 }
 

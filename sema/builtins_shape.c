@@ -256,7 +256,7 @@ Value builtin_join(Sema *S, Call *c) {
     for (int i = 0; i < 2; i++) v[i] = cast_dtype(S, v[i], common, c->at);
     t = value_type(v[0]);
   }
-  if (t.rank == MAX_RANK || !can_emit(S, c->at)) {
+  if (t.rank == MAX_RANK || !can_emit(S)) {
     if (t.rank == MAX_RANK) sema_error(S, c->at, E_SEMA_RANK_MAX, MAX_RANK);
     return value_error();
   }
@@ -277,7 +277,7 @@ Value builtin_split(Sema *S, Call *c) {
     sema_error(S, c->at, E_SEMA_SPLIT, type_text(S->arena, t));
     return value_error();
   }
-  if (!can_emit(S, c->at)) return value_error();
+  if (!can_emit(S)) return value_error();
   t.rank--;
   Type types[] = {t, t};
   TileOp *op = emit(S, TILE_SPLIT, &v.u.tile, 1, types, 2, c->at);

@@ -208,7 +208,11 @@ Value call_func(Sema *S, const Func *fn, const CallArgs *args) {
   S->calls++;
   Binder b = {.args = args, .params = fn->def ? &fn->def->params : &fn->lambda->params,
               .name = name, .used = ARENA_ARRAY(S->arena, bool, args->nnamed)};
+  bool failed = S->failed;
+  S->failed = false;
   Value v = bind_params(S, &b) ? run_body(S, fn) : value_error();
+  if (S->failed && v.kind == V_NONE) v = value_error(); /* it might have returned something */
+  S->failed = S->failed || failed;
   S->calls--;
   S->frame = outer;
   return v;

@@ -55,7 +55,7 @@ static Value missing_arg(Sema *S, const Kernel *k, uint32_t index) {
   else sema_error(S, at, E_SEMA_MISSING_ARG, p->name);
   if (p->tuned) sema_hint(S, H_SEMA_MISSING_TUNED, p->name);
   else if (p->kind == KP_CONSTEXPR) sema_hint(S, H_SEMA_MISSING_CONSTEXPR, p->name);
-  else sema_hint(S, H_SEMA_MISSING_ARG, p->name);
+  else sema_hint(S, H_SEMA_MISSING_ARG, p->name, p->name);
   return value_error();
 }
 

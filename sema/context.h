@@ -191,6 +191,9 @@ void nearest_offer(Nearest *n, const char *name, const char *candidate);
 /* Where ops made now come from: the innermost place that is the user's. */
 Span sema_place(const Sema *S, Span at);
 
+/* Counts a step of an unrolled loop; true (and, once, an error) after UNROLL_MAX of them. */
+bool unrolled_too_much(Sema *S, Span at);
+
 /* ---- scope.c ---- */
 Frame *frame_new(Sema *S, const Func *func, Span call);
 Var *frame_var(Frame *f, Name name); /* NULL: never mentioned */
@@ -242,7 +245,7 @@ bool iterate(Sema *S, Value v, Span at, const Value **items, uint32_t *n);
 /* ---- stmt.c ---- */
 void exec_body(Sema *S, const StmtList *body, int tail_state);
 void assign(Sema *S, const Expr *target, Value v, Span at);
-Value decay(Sema *S, Value v); /* what plain assignment makes of a constexpr */
+Value decay(Sema *S, Value v, Span at); /* what plain assignment makes of a constexpr */
 bool is_constexpr_annotation(const Expr *e);
 int state_now(const Sema *S);  /* STATE_..., or -1 if only the run decides */
 
@@ -312,7 +315,7 @@ TileValue *materialize_as(Sema *S, Value v, Type shape, Span at); /* a constant 
 TileOp *emit(Sema *S, TileCode code, TileValue *const *args, uint32_t nargs, const Type *types,
              uint32_t nresults, Span at);
 Value emit1(Sema *S, TileCode code, Type type, TileValue *x, TileValue *y, TileValue *z, Span at);
-bool can_emit(Sema *S, Span at); /* false (and an error) where nothing runs */
+bool can_emit(Sema *S); /* false in a trial, which then has failed */
 Value reshape_value(Sema *S, Value v, Type to, Span at);
 Value expand_axis(Sema *S, Value v, int axis, Span at);
 

@@ -194,8 +194,7 @@ static bool comprehend(Sema *S, const Expr *e, uint32_t level, Value out) {
       return false;
     }
     if (keep && !comprehend(S, e, level + 1, out)) return false;
-    if (++S->unrolled > UNROLL_MAX) {
-      sema_error(S, e->span, E_SEMA_UNROLL_MAX, UNROLL_MAX);
+    if (unrolled_too_much(S, e->span)) {
       return false;
     }
   }
@@ -329,7 +328,7 @@ static Value eval_lambda(Sema *S, const Expr *e) {
 }
 
 static Value eval_walrus(Sema *S, const Expr *e) {
-  Value v = decay(S, eval(S, e->a));
+  Value v = decay(S, eval(S, e->a), e->span);
   frame_set(S, e->name, v, e->span);
   return v;
 }

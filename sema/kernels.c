@@ -236,7 +236,7 @@ uint32_t sema_kernels(Program *p, const Kernel **out) {
 
 static void list_kernels(Program *p) {
   for (uint32_t i = 0; i < p->nkernels; i++)
-    if (!p->kernels[i].shadowed)
+    if (!p->kernels[i].shadowed && !p->kernels[i].helper)
       diag_note(p->diags, p->kernels[i].span, N_SEMA_KERNEL, p->kernels[i].name);
 }
 

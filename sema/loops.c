@@ -263,6 +263,8 @@ static void restore_vars(Sema *S, Loop *l, const Changes *changes) {
   for (size_t i = 0; i < changes->len; i++) {
     const Change *c = &changes->data[i];
     const Var *before = &S->frame->vars.data[c->var];
+    if (c->var == VAR_RETURN && c->after.value.kind == V_ERROR)
+      frame_set_slot(S, VAR_RETURN, value_error(), c->after.at);
     if (c->var < VAR_FIRST_NAMED || c->after.state == VAR_UNSET) continue;
     if (before->state == VAR_SET && c->after.state == VAR_SET && value_same(before->value, c->after.value))
       continue;
@@ -304,7 +306,7 @@ static void set_results(Sema *S, Loop *l, TileOp *op) {
     Value args[] = {compare(S, OP_EQ, state, value_int(STATE_RETURN), at), state,
                     cast_dtype(S, zero, DT_I32, at)};
     frame_set_slot(S, VAR_STATE, emit_elementwise(S, TILE_SELECT, args, 3, DT_I32, at), at);
-    frame_set_slot(S, VAR_RETURN, value_none(), at);
+    if (frame_value(S, VAR_RETURN).kind != V_ERROR) frame_set_slot(S, VAR_RETURN, value_none(), at);
   }
 }
 
@@ -506,7 +508,7 @@ static void loop_else(Sema *S, const Stmt *s, bool can_break) {
 }
 
 static void runtime_loop(Sema *S, const Stmt *s, const Range *r) {
-  if (!can_emit(S, s->span)) return;
+  if (!can_emit(S)) return;
   Loop l = {.range = r};
   if (r) {
     l.s = s;
@@ -540,8 +542,7 @@ static void unroll_from(Sema *S, void *ctx) {
   const Unroll *u = ctx;
   const Stmt *s = u->s;
   for (uint32_t i = u->at; i < u->n; i++) {
-    if (++S->unrolled > UNROLL_MAX) {
-      sema_error(S, s->span, E_SEMA_UNROLL_MAX, UNROLL_MAX);
+    if (unrolled_too_much(S, s->span)) {
       return;
     }
     frame_set_slot(S, VAR_STATE, value_int(STATE_RUN), s->span);
@@ -617,8 +618,7 @@ static void compile_time_while(Sema *S, const Stmt *s) {
       return;
     }
     if (!truth) break;
-    if (++S->unrolled > UNROLL_MAX) {
-      sema_error(S, s->span, E_SEMA_UNROLL_MAX, UNROLL_MAX);
+    if (unrolled_too_much(S, s->span)) {
       return;
     }
     exec_body(S, &s->body, STATE_CONTINUE);

@@ -5,10 +5,10 @@
 
 /* ---- emitting ---- */
 
-bool can_emit(Sema *S, Span at) {
-  if (S->fn && !S->quiet) return true;
-  sema_error(S, at, E_SEMA_NO_RUNTIME_HERE);
-  return false;
+bool can_emit(Sema *S) {
+  bool can = S->fn && !S->quiet;
+  S->failed = S->failed || !can;
+  return can;
 }
 
 TileOp *emit(Sema *S, TileCode code, TileValue *const *args, uint32_t nargs, const Type *types,
@@ -18,7 +18,7 @@ TileOp *emit(Sema *S, TileCode code, TileValue *const *args, uint32_t nargs, con
 }
 
 Value emit1(Sema *S, TileCode code, Type type, TileValue *x, TileValue *y, TileValue *z, Span at) {
-  if (!can_emit(S, at)) return value_error();
+  if (!can_emit(S)) return value_error();
   TileValue *args[] = {x, y, z};
   uint32_t n = z ? 3 : y ? 2 : x ? 1 : 0;
   return value_tile(emit(S, code, args, n, &type, 1, at)->results[0]);
@@ -33,7 +33,7 @@ TileValue *materialize_as(Sema *S, Value v, Type shape, Span at) {
 
 TileValue *materialize(Sema *S, Value v, Span at) {
   if (v.kind == V_TILE) return v.u.tile;
-  if (!can_emit(S, at)) BUG("a constant where nothing runs");
+  if (!can_emit(S)) BUG("a constant where nothing runs");
   return materialize_as(S, v, type_scalar(v.u.c.dtype), at);
 }
 
@@ -43,7 +43,7 @@ Value reshape_value(Sema *S, Value v, Type to, Span at) {
   Type from = value_type(v);
   to = type_like(from, to);
   if (type_same_shape(from, to)) return v;
-  if (!can_emit(S, at)) return value_error();
+  if (!can_emit(S)) return value_error();
   if (v.kind == V_CONST) return value_tile(materialize_as(S, v, to, at));
   return emit1(S, from.rank ? TILE_RESHAPE : TILE_SPLAT, to, v.u.tile, NULL, NULL, at);
 }
@@ -81,7 +81,7 @@ static bool common_shape(Type a, Type b, Type *out, int *axis) {
 static Value spread(Sema *S, Value v, Type shape, Span at) {
   Type from = value_type(v), to = type_like(from, shape);
   if (type_same_shape(from, to)) return v;
-  if (!can_emit(S, at)) return value_error();
+  if (!can_emit(S)) return value_error();
   if (v.kind == V_CONST) return value_tile(materialize_as(S, v, to, at));
   if (!from.rank) return emit1(S, TILE_SPLAT, to, v.u.tile, NULL, NULL, at);
   while (value_type(v).rank < to.rank) v = expand_axis(S, v, 0, at);
@@ -163,7 +163,7 @@ Value emit_elementwise(Sema *S, TileCode code, const Value *args, uint32_t n, DT
     Value swapped[] = {v[1], v[0]};
     if (is_identity(code, swapped, &same)) return same;
   }
-  if (!can_emit(S, at)) return value_error();
+  if (!can_emit(S)) return value_error();
   if (!broadcast_all(S, v, n, at)) return value_error();
   TileValue *t[3] = {0};
   for (uint32_t i = 0; i < n; i++) t[i] = materialize(S, v[i], at);
@@ -196,7 +196,7 @@ Value pointer_add(Sema *S, Value ptr, Value offset, Span at) {
   if (!dtype_is_signed(t) && dtype_bits(t) < 64) offset = cast_dtype(S, offset, DT_I64, at);
   if (offset.kind == V_CONST && offset.u.c.v.i == 0) return ptr;
   Value v[] = {ptr, offset};
-  if (!can_emit(S, at) || !broadcast_all(S, v, 2, at)) return value_error();
+  if (!can_emit(S) || !broadcast_all(S, v, 2, at)) return value_error();
   return emit1(S, TILE_PTR_ADD, value_type(v[0]), v[0].u.tile, materialize(S, v[1], at), NULL, at);
 }
 

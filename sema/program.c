@@ -145,7 +145,7 @@ Program *program_open(Arena *a, Pool *names, Diags *d, const char *path,
   size_t len;
   char *text = read_file(a, path, &len);
   if (!text) {
-    diag_error(d, (Span){0}, E_SEMA_CANNOT_READ, path, strerror(errno));
+    diag_error(d, (Span){0}, E_RUN_FILE_READ, path, strerror(errno));
     return NULL;
   }
   return program_from_text(a, names, d, path, text, len, import_path, n);

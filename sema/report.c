@@ -23,11 +23,14 @@ static bool seen_before(Sema *S, Span at, const char *text) {
 static void note_calls(Sema *S) {
   enum { SHOWN_MAX = 8 };
   int shown = 0;
+  Span last = {0};
   for (const Frame *f = S->frame; f && f->func; f = f->caller) {
     if (f->is_std || !f->call.file) continue;
-    if (shown++ == SHOWN_MAX) break;
     Span at = f->call;
     for (const Frame *c = f->caller; c && c->is_std; c = c->caller) at = c->call;
+    if (at.file == last.file && at.line == last.line && at.col == last.col) continue;
+    if (shown++ == SHOWN_MAX) break;
+    last = at;
     diag_note(S->diags, at, N_SEMA_CALLED, f->name);
   }
 }
@@ -40,6 +43,10 @@ void sema_error(Sema *S, Span at, const char *fmt, ...) {
   va_start(ap, fmt);
   const char *text = arena_vprintf(S->arena, fmt, ap);
   va_end(ap);
+  const Frame *std = NULL;
+  for (const Frame *f = S->frame; f && f->is_std; f = f->caller)
+    if (f->func && f->func->def) std = f;
+  if (std) text = arena_printf(S->arena, "in %s: %s", std->name, text);
   at = sema_place(S, at);
   if (seen_before(S, at, text)) return;
   S->muted = false;
@@ -61,6 +68,12 @@ void sema_hint(Sema *S, const char *fmt, ...) {
   va_start(ap, fmt);
   diag_hint(S->diags, "%s", arena_vprintf(S->arena, fmt, ap));
   va_end(ap);
+}
+
+bool unrolled_too_much(Sema *S, Span at) {
+  if (++S->unrolled == UNROLL_MAX) sema_error(S, at, E_SEMA_UNROLL_MAX, UNROLL_MAX);
+  S->failed = S->failed || S->unrolled >= UNROLL_MAX;
+  return S->unrolled >= UNROLL_MAX;
 }
 
 /* The number of letters to add, drop, change or swap; names that are far apart give a large one. */

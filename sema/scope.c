@@ -398,7 +398,7 @@ void branch(Sema *S, Span at, Value cond, BranchSide then_side, BranchSide else_
     return;
   }
   cond = as_condition(S, cond, at);
-  if (cond.kind != V_TILE || !can_emit(S, at)) return;
+  if (cond.kind != V_TILE || !can_emit(S)) return;
   Side sides[2] = {0};
   run_side(S, then_side, ctx, &sides[0], select);
   run_side(S, else_side, ctx, &sides[1], select);

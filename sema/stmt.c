@@ -23,16 +23,15 @@ static void leave(Sema *S, int state, Span at) {
 
 /* ---- assignment ---- */
 
-Value decay(Sema *S, Value v) {
-  Span nowhere = {0};
+Value decay(Sema *S, Value v, Span at) {
   if (S->frame->host) return v;
-  if (value_is_number(v)) return typed(S, v, nowhere);
+  if (value_is_number(v)) return typed(S, v, at);
   if (v.kind != V_TUPLE) return v;
   Value copy = value_tuple(S->arena, v.u.tuple->data, v.u.tuple->len);
   copy.u.tuple->is_list = v.u.tuple->is_list;
   copy.u.tuple->fields = v.u.tuple->fields;
   for (uint32_t i = 0; i < copy.u.tuple->len; i++)
-    copy.u.tuple->data[i] = decay(S, copy.u.tuple->data[i]);
+    copy.u.tuple->data[i] = decay(S, copy.u.tuple->data[i], at);
   return copy;
 }
 
@@ -98,7 +97,7 @@ static void assign_item(Sema *S, const Expr *target, Value v, Span at) {
 void assign(Sema *S, const Expr *target, Value v, Span at) {
   switch (target->kind) {
     case EX_NAME:
-      if (!declared_constexpr(S, target->name)) v = decay(S, v);
+      if (!declared_constexpr(S, target->name)) v = decay(S, v, at);
       give_name(S, v, target->name);
       frame_set(S, target->name, v, target->span);
       break;
@@ -150,9 +149,10 @@ static void exec_annassign(Sema *S, const Stmt *s) {
 static void exec_return(Sema *S, const Stmt *s) {
   Value v = s->value ? eval(S, s->value) : value_none();
   bool kernel = S->frame->func && !S->frame->caller;
-  if (kernel && v.kind != V_NONE && v.kind != V_ERROR) sema_error(S, s->span, E_SEMA_KERNEL_RETURN);
-  if (S->frame->loops && v.kind != V_NONE && v.kind != V_ERROR)
-    sema_error(S, s->span, E_SEMA_RETURN_IN_LOOP);
+  bool has_value = v.kind != V_NONE && v.kind != V_ERROR;
+  if (kernel && has_value) sema_error(S, s->span, E_SEMA_KERNEL_RETURN);
+  else if (S->frame->loops && has_value) sema_error(S, s->span, E_SEMA_RETURN_IN_LOOP);
+  if (has_value && (kernel || S->frame->loops)) v = value_error();
   frame_set_slot(S, VAR_RETURN, v, s->span);
   leave(S, STATE_RETURN, s->span);
 }
@@ -182,7 +182,7 @@ static void exec_assert(Sema *S, const Stmt *s) {
     sema_error(S, s->span, E_SEMA_ASSERT, *text ? ": " : "", text);
     return;
   }
-  if (cond.kind == V_ERROR || !can_emit(S, s->span)) return;
+  if (cond.kind == V_ERROR || !can_emit(S)) return;
   Value msg = s->msg ? eval_quietly(S, s->msg) : value_str("");
   cond = as_condition(S, cond, s->span);
   TileValue *args[] = {materialize(S, cond, s->span), NULL};
@@ -270,8 +270,19 @@ static void exec_def(Sema *S, const Stmt *s) {
   frame_set(S, s->func->name, f, s->span);
 }
 
+/* Of a host function its caller hears, of a kernel each statement. */
 static void unsupported(Sema *S, const Stmt *s, const char *what) {
-  sema_error(S, s->span, E_SEMA_NO_STATEMENT, what);
+  const Frame *f = S->frame;
+  if (!f->host || !f->func) {
+    sema_error(S, s->span, E_SEMA_NO_STATEMENT, what);
+    return;
+  }
+  S->frame = f->caller;
+  sema_error(S, f->call, E_SEMA_HOST_CODE, f->name);
+  sema_note(S, s->span, N_SEMA_HOST_CODE, what);
+  S->frame = (Frame *)f;
+  frame_set_slot(S, VAR_RETURN, value_error(), s->span);
+  leave(S, STATE_RETURN, s->span);
 }
 
 static void exec(Sema *S, const Stmt *s) {

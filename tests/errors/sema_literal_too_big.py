@@ -1,0 +1,8 @@
+# nereid: --sig x=*fp32,n=i32
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def kernel(x, n):
+    tl.store(x, 0x1_0000_0000_0000_0000)

@@ -1,0 +1,9 @@
+# nereid: --sig x=*fp32,n=i32
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def kernel(x, n):
+    a = tl.zeros((1, 1, 1, 1, 1, 1, 1, 1), tl.float32)
+    b = a[None]

@@ -1,0 +1,9 @@
+# nereid: --sig x=*fp32,n=i32
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def kernel(x, n):
+    tl.device_print("n", n)
+    d = tl.make_tensor_descriptor(x, [n], [1], [64])
