@@ -62,7 +62,7 @@ def _number(v):
 def _literal(v, d):
     """A constant of dtype d."""
     if d.kind in 'iu':
-        assert float(v) == int(v), 'literal %r for %r' % (v, d)
+        assert v == int(v), 'literal %r for %r' % (v, d)
         info = np.iinfo(d.np)
         if not info.min <= v <= info.max:
             raise CompileError('scalar %d is out of range for type %r' % (v, d))
@@ -344,7 +344,7 @@ def _minmax(f):
 
 def _select(c, a, b):
     c = to_tensor(c)
-    if _number(a) and _number(b): a = to_tensor(a)
+    if _number(a) and _number(b): a, b = to_tensor(a), to_tensor(b)
     a, b = _pair(a, b)
     return Tile(np.where(c.a, a.a, b.a).astype(a.dtype.np))
 
@@ -469,8 +469,23 @@ tl.minimum = _minimum(core.min, core.min_nan)
 tl.add = lambda a, b, sanitize_overflow=True: a + b
 tl.mul = lambda a, b, sanitize_overflow=True: a * b
 
+# ---- builtins in C, as far as the library calls them ----
+
+
+def _narrow(x):
+    if x.dtype.primitive_bitwidth >= 32: return x
+    return x.to(F32 if x.dtype.is_floating() else I32)
+
+
+tl.max = lambda x, axis=None, keep_dims=False: _reduce(_narrow(x), axis, tl.maximum, keep_dims)
+tl.min = lambda x, axis=None, keep_dims=False: _reduce(_narrow(x), axis, tl.minimum, keep_dims)
+tl.sum = lambda x, axis=None, keep_dims=False: _reduce(x, axis, lambda a, b: a + b, keep_dims)
+tl.xor_sum = lambda x, axis=None, keep_dims=False: _reduce(x, axis, lambda a, b: a ^ b, keep_dims)
+tl.abs = lambda x: core.abs(to_tensor(x))
+tl.fdiv = lambda x, y, ieee_rounding=False: x / y
+
 triton = types.ModuleType('triton')
-triton.jit = lambda f: f
+triton.jit = triton.constexpr_function = lambda f: f
 triton.language = tl
 nereid = types.ModuleType('nereid')
 nereid.__path__ = []
@@ -484,6 +499,7 @@ def std(name):
         spec = importlib.util.spec_from_file_location('nereid.' + name, os.path.join(STD, name + '.py'))
         m = _loaded[name] = importlib.util.module_from_spec(spec)
         sys.modules['nereid.' + name] = m
+        m.range = lambda *a: (Tile(np.int32(i)) for i in tl.range(*a)) # a run-time loop
         spec.loader.exec_module(m)
     return _loaded[name]
 

@@ -1,0 +1,214 @@
+# tl.NAME: what the language can say itself: small helpers and sorting.  (Reductions, scans and what
+# changes shapes are builtins: sema/builtins.h.)  Results follow Triton 3.6, also for NaN and narrow
+# dtypes.  Beyond Triton: extents that are no powers of two, and sorting along any axis.
+import triton
+import triton.language as tl
+from nereid import core
+
+@triton.jit
+def cdiv(x, div):
+    """x / div rounded up, of non-negative integers."""
+    return (x + (div - 1)) // div
+
+
+@triton.jit
+def sigmoid(x):
+    return 1 / (1 + tl.exp(-x))
+
+
+@triton.jit
+def softmax(x, dim=None, keep_dims=False, ieee_rounding=False):
+    """Softmax along `dim` (default 0); with keep_dims=False that is right for rank 1 or dim 0 alone,
+    as in Triton."""
+    if dim is None:
+        axis: tl.constexpr = 0
+    else:
+        axis: tl.constexpr = dim
+    num = tl.exp(x - tl.max(x, axis, keep_dims=keep_dims))
+    return tl.fdiv(num, tl.sum(num, axis, keep_dims=keep_dims), ieee_rounding)
+
+
+@triton.jit
+def swizzle2d(i, j, size_i, size_j, size_g):
+    """Renumbers the cells of a row-major size_i x size_j grid so that each group of size_g rows is
+    walked column by column."""
+    ij = i * size_j + j
+    size_gj = size_g * size_j
+    first = ij // size_gj * size_g
+    rows = tl.minimum(size_i - first, size_g)
+    ij = ij % size_gj
+    return first + ij % rows, ij // rows
+
+
+# ---- sorting: a bitonic network where the extent is a power of two, else Batcher's merge exchange ----
+
+
+@triton.constexpr_function
+def _log2_ceil(n):
+    """log2(n), rounded up."""
+    r = 0
+    while 2**r < n:
+        r += 1
+    return r
+
+
+@triton.constexpr_function
+def _int_of_width(bits):
+    return {8: tl.int8, 16: tl.int16, 32: tl.int32, 64: tl.int64}[bits]
+
+
+@triton.constexpr_function
+def _product(numbers):
+    p = 1
+    for n in numbers:
+        p *= n
+    return p
+
+
+@triton.constexpr_function
+def _axis(dim, rank):
+    """The axis that `dim` names: None is the last, a negative number counts from the end."""
+    return rank - 1 if dim is None else dim % rank
+
+
+@triton.jit
+def _index_along(shape, axis: tl.constexpr):
+    """i32: 0, 1, ... along `axis`, of extent 1 on the others."""
+    index = tl.arange(0, shape[axis])
+    for d in tl.static_range(len(shape)):
+        if d != axis:
+            index = tl.expand_dims(index, d)
+    return index
+
+
+@triton.jit
+def _compare_and_swap(x, dist: tl.constexpr, bit: tl.constexpr, order: tl.constexpr):
+    """Orders each pair (i, i + dist) of x, of rank 1.  order 0: ascending; 1: descending; 2: by bit
+    `bit` of i / (2 dist)."""
+    pairs: tl.constexpr = x.numel // (2 * dist)
+    h = tl.reshape(x, [pairs, 2, dist])
+    dtype: tl.constexpr = _int_of_width(x.dtype.primitive_bitwidth)
+    bits = h.to(dtype, bitcast=True)
+    other = (bits ^ tl.xor_sum(bits, 1, keep_dims=True)).to(x.dtype, bitcast=True)
+    is_right = tl.arange(0, 2)[None, :, None] != 0
+    if order == 2:
+        flip = ((tl.arange(0, pairs) >> bit) & 1)[:, None, None] != 0
+        keep_larger = is_right ^ flip
+    elif order == 1:
+        keep_larger = tl.arange(0, 2)[None, :, None] == 0
+    else:
+        keep_larger = is_right
+    return tl.reshape(tl.where((h > other) ^ keep_larger, other, h), [x.numel])
+
+
+@triton.jit
+def _merge(x, stage: tl.constexpr, order: tl.constexpr, inner: tl.constexpr):
+    """Sorts each run of 2^stage, which is bitonic; `inner` elements apart.  Order 2: runs by turns
+    ascending and descending."""
+    for i in tl.static_range(stage):
+        x = _compare_and_swap(x, inner * 2**(stage - 1 - i), i, order)
+    return x
+
+
+@triton.jit
+def _bitonic(x, k: tl.constexpr, axis: tl.constexpr, descending: tl.constexpr):
+    """The first k along `axis` of x in order; both are powers of two."""
+    inner: tl.constexpr = _product(x.shape[axis + 1:])
+    log_n: tl.constexpr = _log2_ceil(x.shape[axis])
+    log_k: tl.constexpr = _log2_ceil(k)
+    final: tl.constexpr = 1 if descending else 0
+    h = tl.reshape(x, [x.numel])
+    for i in tl.static_range(1, log_k + 1):
+        h = _merge(h, i, 2 if i < log_n else final, inner)
+    for i in tl.static_range(log_k + 1, log_n + 1):
+        halves = tl.reshape(h, [h.numel // (2 * k * inner), 2, k * inner])
+        if descending:
+            h = tl.reshape(tl.max(halves, 1), [h.numel // 2])
+        else:
+            h = tl.reshape(tl.min(halves, 1), [h.numel // 2])
+        h = _merge(h, log_k, 2 if i < log_n else final, inner)
+    return tl.reshape(h, x.shape[:axis] + [k] + x.shape[axis + 1:])
+
+
+@triton.jit
+def _exchange(x, axis: tl.constexpr, p: tl.constexpr, r: tl.constexpr, d: tl.constexpr,
+              descending: tl.constexpr):
+    """Orders the pairs (i, i + d) along axis with i & p == r that lie within the extent."""
+    n: tl.constexpr = x.shape[axis]
+    i = _index_along(x.shape, axis)
+    low = ((i & p) == r) & (i < n - d)
+    high = (i >= d) & (((i - d) & p) == r)
+    partner = tl.where(low, i + d, tl.where(high, i - d, i))
+    other = tl.gather(x, tl.broadcast_to(partner, x.shape), axis)
+    if descending:
+        swap = (low & (x < other)) | (high & (other < x))
+    else:
+        swap = (low & (x > other)) | (high & (other > x))
+    return tl.where(swap, other, x)
+
+
+@triton.jit
+def _merge_exchange(x, axis: tl.constexpr, descending: tl.constexpr):
+    """Batcher's merge exchange (Knuth, 5.2.2 M), which sorts any number of elements."""
+    t: tl.constexpr = _log2_ceil(x.shape[axis])
+    for i in tl.static_range(t):
+        for j in tl.static_range(i + 1):
+            if j == 0:
+                x = _exchange(x, axis, 2**(t - 1 - i), 0, 2**(t - 1 - i), descending)
+            else:
+                x = _exchange(x, axis, 2**(t - 1 - i), 2**(t - 1 - i),
+                              2**(t - j) - 2**(t - 1 - i), descending)
+    return x
+
+
+@triton.jit
+def _take_first(x, k: tl.constexpr, axis: tl.constexpr):
+    """x[.., :k, ..]"""
+    shape: tl.constexpr = x.shape[:axis] + [k] + x.shape[axis + 1:]
+    return tl.gather(x, tl.broadcast_to(_index_along(shape, axis), shape), axis)
+
+
+@triton.jit
+def _sort(x, k: tl.constexpr, dim: tl.constexpr, descending: tl.constexpr):
+    axis: tl.constexpr = _axis(dim, len(x.shape))
+    n: tl.constexpr = x.shape[axis]
+    count: tl.constexpr = n if k is None else k
+    tl.static_assert(count >= 1 and count <= n, "topk: k must be from 1 to the extent of the axis")
+    if (n & (n - 1)) == 0 and (count & (count - 1)) == 0:
+        return _bitonic(x, count, axis, descending)
+    elif count == n:
+        return _merge_exchange(x, axis, descending)
+    else:
+        return _take_first(_merge_exchange(x, axis, descending), count, axis)
+
+
+@triton.jit
+def sort(x, dim: tl.constexpr = None, descending: tl.constexpr = False):
+    """x sorted along `dim` (default: the last)."""
+    return _sort(x, None, dim, descending)
+
+
+@triton.jit
+def topk(x, k: tl.constexpr, dim: tl.constexpr = None):
+    """The k largest along `dim`, largest first."""
+    return _sort(x, k, dim, True)
+
+
+@triton.jit
+def bitonic_merge(x, dim: tl.constexpr = None, descending: tl.constexpr = False):
+    """Sorts x along `dim` where it is bitonic there (rises, then falls, or the other way round)."""
+    axis: tl.constexpr = _axis(dim, len(x.shape))
+    n: tl.constexpr = x.shape[axis]
+    tl.static_assert((n & (n - 1)) == 0,
+                     "bitonic_merge: the extent must be a power of two; use tl.sort for others")
+    h = _merge(tl.reshape(x, [x.numel]), _log2_ceil(n), 1 if descending else 0,
+               _product(x.shape[axis + 1:]))
+    return tl.reshape(h, x.shape)
+
+
+@triton.jit
+def flip(x, dim: tl.constexpr = None):
+    """x in reverse order along `dim` (default: the last)."""
+    axis: tl.constexpr = _axis(dim, len(x.shape))
+    index = (x.shape[axis] - 1) - _index_along(x.shape, axis)
+    return tl.gather(x, tl.broadcast_to(index, x.shape), axis)
