@@ -1,0 +1,195 @@
+/* Conversions: CAST by the kinds of the two types, BITCAST by their registers. */
+#include "codegen/ptx/ops.h"
+
+static bool is_narrow_float(DType t) {
+  return dtype_is_float(t) && dtype_bits(t) < 32;
+}
+
+static bool is_wide_int(DType t) {
+  return dtype_is_int(t) && dtype_bits(t) == 64;
+}
+
+/* ---- to and from i1 ---- */
+
+static void to_bool(Ptx *p, const NestStmt *s, Operand d) {
+  DType t = s->type;
+  if (dtype_is_float(t) && t != DT_F64) {
+    Operand x = is_narrow_float(t) ? ptx_widen_ref(p, &s->srcs[0], t)
+                                   : ptx_source(p, &s->srcs[0], t);
+    ptx_emit2(p, "setp.neu.f32 $d, $a, 0f00000000", ptx_dest_of(p, s, d), x);
+    return;
+  }
+  static const char *const texts[RC_COUNT] = {
+      [RC_B32] = "setp.ne.b32 $d, $a, 0", [RC_B64] = "setp.ne.b64 $d, $a, 0",
+      [RC_F64] = "setp.neu.f64 $d, $a, 0d0000000000000000", [RC_PRED] = "mov.pred $d, $a"};
+  Operand x = ptx_source(p, &s->srcs[0], t);
+  ptx_emit2(p, texts[ptx_class(t)], ptx_dest_of(p, s, d), x);
+}
+
+static void from_bool(Ptx *p, const NestStmt *s, Operand d) {
+  static const char *const texts[RC_COUNT] = {
+      [RC_B16] = "selp.b16 $d, $b, $c, $a", [RC_B32] = "selp.b32 $d, $b, $c, $a",
+      [RC_F32] = "selp.f32 $d, 0f3F800000, 0f00000000, $a", [RC_B64] = "selp.b64 $d, $b, $c, $a",
+      [RC_F64] = "selp.f64 $d, 0d3FF0000000000000, 0d0000000000000000, $a"};
+  Ref one = dtype_is_float(s->to) ? ref_float(1) : ref_int(1);
+  Operand x = ptx_source(p, &s->srcs[0], DT_I1), bits = ptx_int((int64_t)ptx_const_bits(&one, s->to));
+  ptx_emit(p, texts[ptx_class(s->to)], ptx_dest_of(p, s, d), x, bits, ptx_int(0));
+}
+
+/* ---- between integers ---- */
+
+static void int_to_int(Ptx *p, const NestStmt *s, Operand d) {
+  DType t = s->type, to = s->to;
+  Operand x = ptx_source(p, &s->srcs[0], t);
+  bool was_wide = is_wide_int(t), wide = is_wide_int(to);
+  const char *text;
+  if (was_wide && wide) text = "mov.b64 $d, $a";
+  else if (was_wide) text = "cvt.u32.u64 $d, $a";
+  else if (wide) text = dtype_is_signed(t) ? "cvt.s64.s32 $d, $a" : "cvt.u64.u32 $d, $a";
+  else text = "mov.b32 $d, $a";
+  if (dtype_bits(to) < 32) {
+    if (was_wide) {
+      Operand low = ptx_temp(p, RC_B32);
+      ptx_emit2(p, text, low, x);
+      x = low;
+    }
+    text = ptx_extend(to);
+  }
+  ptx_emit2(p, text, ptx_dest_of(p, s, d), x);
+}
+
+/* ---- integers to floats ---- */
+
+/* Rounded towards zero, with the lowest bit set if that lost something: what is rounded from there
+ * to a format of at least two bits less comes out as if it had been rounded once. */
+#define ODD_INT(I, INT, L)                                                                  \
+  "cvt.rz.f32." I " $0f, $a; cvt.rzi." I ".f32 $0" L ", $0f; setp.ne." INT " $0p, $0" L ", $a;" \
+  "selp.b32 $0r, 1, 0, $0p; or.b32 $d, $0f, $0r"
+#define ODD_INT32(I) /* $0r is taken */                                                      \
+  "cvt.rz.f32." I " $0f, $a; cvt.rzi." I ".f32 $1r, $0f; setp.ne.b32 $0p, $1r, $a;"           \
+  "selp.b32 $0r, 1, 0, $0p; or.b32 $d, $0f, $0r"
+
+static int int_kind(DType t) {
+  return 2 * is_wide_int(t) + dtype_is_signed(t);
+}
+
+static void int_to_float(Ptx *p, const NestStmt *s, Operand d) {
+  static const char *const to_f32[4] = {"cvt.rn.f32.u32 $d, $a", "cvt.rn.f32.s32 $d, $a",
+                                        "cvt.rn.f32.u64 $d, $a", "cvt.rn.f32.s64 $d, $a"};
+  static const char *const to_f64[4] = {"cvt.rn.f64.u32 $d, $a", "cvt.rn.f64.s32 $d, $a",
+                                        "cvt.rn.f64.u64 $d, $a", "cvt.rn.f64.s64 $d, $a"};
+  static const char *const to_f16[4] = {"cvt.rn.f16.u32 $d, $a", "cvt.rn.f16.s32 $d, $a",
+                                        "cvt.rn.f16.u64 $d, $a", "cvt.rn.f16.s64 $d, $a"};
+  static const char *const odd[4] = {ODD_INT32("u32"), ODD_INT32("s32"),
+                                     ODD_INT("u64", "b64", "l"), ODD_INT("s64", "b64", "l")};
+  DType t = s->type, to = s->to;
+  int kind = int_kind(t);
+  Operand x = ptx_source_reg(p, &s->srcs[0], t);
+  if (to == DT_F16 || !is_narrow_float(to)) {
+    const char *text = to == DT_F16 ? to_f16[kind] : to == DT_F64 ? to_f64[kind] : to_f32[kind];
+    ptx_emit2(p, text, ptx_dest_of(p, s, d), x);
+    return;
+  }
+  Operand f = ptx_temp(p, RC_F32);
+  ptx_emit2(p, dtype_bits(t) <= 16 ? to_f32[kind] : odd[kind], f, x);
+  ptx_narrow(p, to, ptx_dest_of(p, s, d), f, false);
+}
+
+/* ---- floats to integers: truncated, saturating, NaN gives 0 ---- */
+
+static const char *const f32_to_int[4] = {
+    "cvt.rzi.u32.f32 $d, $a", "cvt.rzi.s32.f32 $d, $a",
+    /* NaN gives the smallest number in 64 bits */
+    "cvt.rzi.u64.f32 $0l, $a; setp.nan.f32 $0p, $a, $a; selp.b64 $d, 0, $0l, $0p",
+    "cvt.rzi.s64.f32 $0l, $a; setp.nan.f32 $0p, $a, $a; selp.b64 $d, 0, $0l, $0p"};
+static const char *const f64_to_int[4] = {
+    "cvt.rzi.u32.f64 $d, $a", "cvt.rzi.s32.f64 $d, $a",
+    "cvt.rzi.u64.f64 $0l, $a; setp.nan.f64 $0p, $a, $a; selp.b64 $d, 0, $0l, $0p",
+    "cvt.rzi.s64.f64 $0l, $a; setp.nan.f64 $0p, $a, $a; selp.b64 $d, 0, $0l, $0p"};
+
+static void float_to_int(Ptx *p, const NestStmt *s, Operand d) {
+  DType t = s->type, to = s->to;
+  Operand x = is_narrow_float(t) ? ptx_widen_ref(p, &s->srcs[0], t)
+                                 : ptx_source(p, &s->srcs[0], t);
+  const char *text = (t == DT_F64 ? f64_to_int : f32_to_int)[int_kind(to)];
+  unsigned bits = dtype_bits(to);
+  if (bits >= 32) {
+    ptx_emit2(p, text, ptx_dest_of(p, s, d), x);
+    return;
+  }
+  Operand wide = ptx_temp(p, RC_B32);
+  ptx_emit2(p, text, wide, x);
+  int64_t most = dtype_is_signed(to) ? (1 << (bits - 1)) - 1 : (1 << bits) - 1;
+  const char *clamp = dtype_is_signed(to) ? "max.s32 $0r, $a, $b; min.s32 $d, $0r, $c"
+                                          : "min.u32 $d, $a, $c";
+  ptx_emit(p, clamp, ptx_dest_of(p, s, d), wide, ptx_int(-most - 1), ptx_int(most));
+}
+
+/* ---- between floats ---- */
+
+static const char *const odd_f64 =
+    "cvt.rz.f32.f64 $0f, $a; cvt.f64.f32 $0D, $0f; setp.neu.f64 $0p, $0D, $a;"
+    "selp.b32 $0r, 1, 0, $0p; or.b32 $d, $0f, $0r";
+
+static void from_f64(Ptx *p, const NestStmt *s, Operand d) {
+  static const char *const texts[2][2] = {
+      {"cvt.rn.f32.f64 $d, $a", "cvt.rz.f32.f64 $d, $a"},
+      {"cvt.rn.f16.f64 $d, $a", "cvt.rz.f16.f64 $d, $a"}};
+  Operand x = ptx_source_reg(p, &s->srcs[0], DT_F64);
+  if (s->to == DT_F32 || s->to == DT_F16) {
+    ptx_emit2(p, texts[s->to == DT_F16][s->rtz], ptx_dest_of(p, s, d), x);
+    return;
+  }
+  Operand f = ptx_temp(p, RC_F32);
+  ptx_emit2(p, s->rtz ? texts[0][1] : odd_f64, f, x);
+  ptx_narrow(p, s->to, ptx_dest_of(p, s, d), f, s->rtz);
+}
+
+static void float_to_float(Ptx *p, const NestStmt *s, Operand d) {
+  DType t = s->type, to = s->to;
+  const Ref *r = &s->srcs[0];
+  if (t == to) {
+    Operand x = ptx_source(p, r, t);
+    d = ptx_dest_of(p, s, d);
+    ptx_emit2(p, dtype_bits(t) == 64 ? "mov.b64 $d, $a" :
+                 d.cls == RC_B16 ? "mov.b16 $d, $a" : "mov.b32 $d, $a", d, x);
+  } else if (t == DT_F64) {
+    from_f64(p, s, d);
+  } else if (to == DT_F32) {
+    ptx_widen_to(p, r, t, ptx_dest_of(p, s, d));
+  } else {
+    Operand f = t == DT_F32 ? ptx_source(p, r, t) : ptx_widen_ref(p, r, t);
+    if (to == DT_F64) ptx_emit2(p, "cvt.f64.f32 $d, $a", ptx_dest_of(p, s, d), f);
+    else ptx_narrow(p, to, ptx_dest_of(p, s, d), f, s->rtz);
+  }
+}
+
+void ptx_cast(Ptx *p, const NestStmt *s, Operand d) {
+  DType t = s->type, to = s->to;
+  if (to == DT_I1) to_bool(p, s, d);
+  else if (t == DT_I1) from_bool(p, s, d);
+  else if (dtype_is_float(t) && dtype_is_float(to)) float_to_float(p, s, d);
+  else if (dtype_is_float(t)) float_to_int(p, s, d);
+  else if (dtype_is_float(to)) int_to_float(p, s, d);
+  else int_to_int(p, s, d);
+}
+
+/* ---- the same bits ---- */
+
+void ptx_bitcast(Ptx *p, const NestStmt *s, Operand d) {
+  RegClass from = ptx_class(s->type), to = ptx_class(s->to);
+  Operand x = ptx_source(p, &s->srcs[0], s->type);
+  if (x.kind == PO_INT && dtype_is_float(s->to)) x = ptx_in_register(p, x, from);
+  d = ptx_dest_of(p, s, d);
+  bool narrow_int = dtype_is_int(s->to) && dtype_bits(s->to) < 32 && s->to != DT_I1;
+  if (to == RC_PRED) ptx_emit2(p, "mov.pred $d, $a", d, x);
+  else if (from == RC_B16 && to == RC_B16) ptx_emit2(p, "mov.b16 $d, $a", d, x);
+  else if (from == RC_B16) {
+    x = ptx_in_register(p, x, RC_B16);
+    ptx_emit2(p, dtype_is_signed(s->to) ? "cvt.s32.s16 $d, $a" : "cvt.u32.u16 $d, $a", d, x);
+  }
+  else if (to == RC_B16) ptx_emit2(p, "cvt.u16.u32 $d, $a", d, x);
+  else if (narrow_int) ptx_emit2(p, ptx_extend(s->to), d, x);
+  else if (dtype_bits(s->to) == 8) ptx_emit2(p, ptx_extend(DT_U8), d, x);
+  else ptx_emit2(p, dtype_bits(s->to) == 64 ? "mov.b64 $d, $a" : "mov.b32 $d, $a", d, x);
+}

@@ -1,0 +1,297 @@
+/* Blocks, loops, branches and roles.
+ *
+ * Conditions are uniform in a program (in its role), so branches are too.  At every label all
+ * packed words are put together, and shared addresses stay known only if what they were computed
+ * from has one writer, which then lies before. */
+#include "codegen/ptx/ptx.h"
+
+enum { NOUNROLL_STATEMENTS = 48 }; /* longer bodies gain nothing from ptxas unrolling them */
+
+/* ---- what is known at labels ---- */
+
+/* Before a region: returns how many shared addresses hold in it and behind it. */
+static size_t enter(Ptx *p) {
+  ptx_flush_words(p);
+  size_t n = 0;
+  for (size_t i = 0; i < p->bases.len; i++)
+    if (ptx_reg(p, p->bases.data[i].var)->writers <= 1) p->bases.data[n++] = p->bases.data[i];
+  return p->bases.len = n;
+}
+
+static void leave(Ptx *p, size_t bases) {
+  ptx_flush_words(p);
+  if (p->bases.len > bases) p->bases.len = bases;
+}
+
+/* ---- branches ---- */
+
+static void branch(Ptx *p, const Operand *condition, bool when, int32_t label) {
+  ptx_begin(p);
+  if (condition) {
+    ptx_puts(p, when ? "@" : "@!");
+    ptx_put_operand(p, condition);
+    ptx_puts(p, " ");
+  }
+  ptx_puts(p, "bra.uni ");
+  ptx_put_label(p, label);
+  ptx_end(p);
+}
+
+static void nounroll(Ptx *p) {
+  ptx_puts(p, "\t.pragma \"nounroll\";\n");
+}
+
+static int count(const NestBlock *b, int limit) {
+  int n = 0;
+  for (const NestStmt *s = b->first; s && n <= limit; s = s->next) {
+    int times = s->code == NEST_UNROLL ? s->index->extent : 1, inside = 0;
+    if (s->code == NEST_MMA) return limit + 1;
+    for (uint32_t i = 0; i < s->nregions; i++) inside += count(s->regions[i], limit);
+    n += inside > limit / times ? limit + 1 : 1 + inside * times;
+  }
+  return n;
+}
+
+static bool keep_rolled(const NestStmt *s) {
+  return nest_int(s, NA_unroll, 0) == 1 ||
+         count(s->regions[0], NOUNROLL_STATEMENTS) > NOUNROLL_STATEMENTS;
+}
+
+/* Back at the loop's own statement: the body has used the temporaries. */
+static void after_body(Ptx *p, const NestStmt *s) {
+  p->span = s->span;
+  memset(p->temps, 0, sizeof p->temps);
+}
+
+/* ---- loops over constants ---- */
+
+static void note_size(Ptx *p, const NestStmt *s, int before) {
+  int n = p->instructions - before;
+  if (p->depth || n <= p->most) return;
+  p->most = n;
+  p->most_span = s->span;
+}
+
+static void unroll(Ptx *p, const NestStmt *s) {
+  int before = p->instructions;
+  p->depth++;
+  for (int64_t i = 0; i < s->index->extent; i++) {
+    p->index[s->index->id] = i;
+    ptx_block(p, s->regions[0]);
+  }
+  p->depth--;
+  note_size(p, s, before);
+}
+
+static void serial(Ptx *p, const NestStmt *s) {
+  if (p->expand[s->index->id]) {
+    unroll(p, s);
+    return;
+  }
+  int32_t number = p->nindices++, top = ptx_label(p);
+  Operand i = {PO_REG, RC_B32, 3, number, "%$i", 0};
+  ptx_emit2(p, "mov.b32 $d, $a", i, ptx_int(0));
+  size_t bases = enter(p);
+  p->index_reg[s->index->id] = number + 1;
+  ptx_place_label(p, top);
+  nounroll(p);
+  ptx_block(p, s->regions[0]);
+  after_body(p, s);
+  ptx_flush_words(p);
+  Operand more = ptx_temp(p, RC_PRED);
+  ptx_emit2(p, "add.s32 $d, $a, 1", i, i);
+  ptx_emit(p, "setp.lt.s32 $d, $a, $b", more, i, ptx_int(s->index->extent), i);
+  branch(p, &more, true, top);
+  leave(p, bases);
+  p->index_reg[s->index->id] = 0;
+}
+
+/* ---- for ---- */
+
+static const char *const type_names[DT_COUNT] = {
+    [DT_I8] = "s32", [DT_I16] = "s32", [DT_I32] = "s32", [DT_I64] = "s64",
+    [DT_U8] = "u32", [DT_U16] = "u32", [DT_U32] = "u32", [DT_U64] = "u64",
+};
+
+/* "setp.lt.s32 $d, $a, $b" */
+static void compare(Ptx *p, const char *how, DType t, Operand d, Operand a, Operand b) {
+  ptx_emit(p, arena_printf(p->arena, "setp.%s.%s $d, $a, $b", how, type_names[t]), d, a, b, b);
+}
+
+/* d: index `how` limit, for a step whose sign is known or (step not constant) found out. */
+static void goes_on(Ptx *p, DType t, Operand d, Operand i, Operand to, Operand step) {
+  if (step.kind == PO_INT || !dtype_is_signed(t)) {
+    bool up = step.kind == PO_REG || step.bits > 0 || !dtype_is_signed(t);
+    compare(p, up ? "lt" : "gt", t, d, i, to);
+    return;
+  }
+  Operand up = ptx_temp(p, RC_PRED), above = ptx_temp(p, RC_PRED);
+  compare(p, "gt", t, up, step, ptx_int(0));
+  compare(p, "gt", t, above, i, to);
+  compare(p, "lt", t, d, i, to);
+  ptx_emit(p, "and.pred $d, $d, $a; not.pred $a, $a; and.pred $b, $b, $a; or.pred $d, $d, $b", d,
+           up, above, up);
+}
+
+/* 1: enters always, 0: never, -1: not known here. */
+static int enters(DType t, Operand lo, Operand to, Operand step) {
+  if (lo.kind != PO_INT || to.kind != PO_INT || step.kind != PO_INT) return -1;
+  if (!dtype_is_signed(t)) return (uint64_t)lo.bits < (uint64_t)to.bits;
+  return step.bits > 0 ? lo.bits < to.bits : lo.bits > to.bits;
+}
+
+static void count_on(Ptx *p, DType t, Operand i, Operand step) {
+  bool wide = dtype_bits(t) == 64;
+  ptx_emit(p, wide ? "add.s64 $d, $a, $b" : "add.s32 $d, $a, $b", i, i, step, step);
+  if (dtype_bits(t) < 32) ptx_emit2(p, ptx_extend(t), i, i);
+}
+
+/* Tests the index and branches to `label` if the loop goes on (when), or does not. */
+static void test_index(Ptx *p, const NestStmt *s, Operand i, bool when, int32_t label) {
+  DType t = s->dsts[0].var->dtype;
+  Operand more = ptx_temp(p, RC_PRED);
+  goes_on(p, t, more, i, ptx_source(p, &s->srcs[1], t), ptx_source(p, &s->srcs[2], t));
+  branch(p, &more, when, label);
+}
+
+static void for_loop(Ptx *p, const NestStmt *s) {
+  DType t = s->dsts[0].var->dtype;
+  int known = enters(t, ptx_source(p, &s->srcs[0], t), ptx_source(p, &s->srcs[1], t),
+                     ptx_source(p, &s->srcs[2], t));
+  Operand lo = ptx_source(p, &s->srcs[0], t), i = ptx_dest(p, &s->dsts[0], 0);
+  ptx_emit2(p, dtype_bits(t) == 64 ? "mov.b64 $d, $a" : "mov.b32 $d, $a", i, lo);
+  if (known == 0) return;
+  int32_t top = ptx_label(p), end = ptx_label(p);
+  size_t bases = enter(p);
+  if (known < 0) test_index(p, s, i, false, end);
+  ptx_place_label(p, top);
+  if (keep_rolled(s)) nounroll(p);
+  int depth = p->depth;
+  p->depth = 0;
+  ptx_block(p, s->regions[0]);
+  p->depth = depth;
+  after_body(p, s);
+  count_on(p, t, i, ptx_source(p, &s->srcs[2], t));
+  ptx_flush_words(p);
+  test_index(p, s, i, true, top);
+  leave(p, bases);
+  if (known < 0) ptx_place_label(p, end);
+}
+
+/* ---- while, if ---- */
+
+static void while_loop(Ptx *p, const NestStmt *s) {
+  int32_t top = ptx_label(p), end = ptx_label(p);
+  size_t bases = enter(p);
+  ptx_place_label(p, top);
+  ptx_block(p, s->regions[0]);
+  after_body(p, s);
+  Operand go = ptx_source(p, &s->srcs[0], DT_I1);
+  ptx_flush_words(p);
+  branch(p, &go, false, end);
+  ptx_block(p, s->regions[1]);
+  ptx_flush_words(p);
+  branch(p, NULL, true, top);
+  leave(p, bases);
+  ptx_place_label(p, end);
+}
+
+static void if_else(Ptx *p, const NestStmt *s) {
+  bool has_else = s->nregions > 1 && s->regions[1]->first;
+  int32_t other = ptx_label(p), end = has_else ? ptx_label(p) : other;
+  Operand condition = ptx_source(p, &s->srcs[0], DT_I1);
+  size_t bases = enter(p);
+  branch(p, &condition, false, other);
+  ptx_block(p, s->regions[0]);
+  leave(p, bases);
+  if (has_else) {
+    branch(p, NULL, true, end);
+    ptx_place_label(p, other);
+    ptx_block(p, s->regions[1]);
+    leave(p, bases);
+  }
+  ptx_place_label(p, end);
+}
+
+/* ---- roles ---- */
+
+/* Registers a thread that all warps start with. */
+static int64_t launch_registers(const Ptx *p) {
+  enum { FILE_REGISTERS = 65536, STEP = 8 };
+  if (p->nest->options.maxnreg) return p->nest->options.maxnreg;
+  int64_t n = FILE_REGISTERS / (p->nest->warps * p->nest->lanes) / STEP * STEP;
+  return n < p->machine->regs ? n : p->machine->regs / STEP * STEP;
+}
+
+static void set_registers(Ptx *p, const NestStmt *s) {
+  int64_t regs = nest_int(s, NA_regs, 0);
+  if (!regs || p->machine->sm < 90 || nest_int(s, NA_warps, 0) % 4) return;
+  ptx_needs(p, 80);
+  bool more = regs > launch_registers(p);
+  ptx_emit2(p, more ? "setmaxnreg.inc.sync.aligned.u32 $a" : "setmaxnreg.dec.sync.aligned.u32 $a",
+            ptx_int(regs), ptx_int(regs));
+}
+
+static void role(Ptx *p, const NestStmt *s) {
+  int warps = (int)nest_int(s, NA_warps, 1), lanes = p->nest->lanes;
+  int32_t end = ptx_label(p);
+  Operand other = ptx_temp(p, RC_PRED);
+  size_t bases = enter(p);
+  ptx_emit(p, "mov.u32 $0r, %tid.x; sub.u32 $0r, $0r, $a; setp.ge.u32 $d, $0r, $b", other,
+           ptx_int((int64_t)p->first_warp * lanes), ptx_int((int64_t)warps * lanes), other);
+  branch(p, &other, true, end);
+  p->role++;
+  p->role_warps = warps;
+  p->in_role = true;
+  set_registers(p, s);
+  ptx_block(p, s->regions[0]);
+  leave(p, bases);
+  ptx_place_label(p, end);
+  p->in_role = false;
+  p->first_warp += warps;
+  p->role_warps = p->nest->warps;
+}
+
+static void nothing(Ptx *p, const NestStmt *s) {
+  (void)p, (void)s;
+}
+
+/* ---- statements ---- */
+
+static void (*const by_code[NEST_OP_COUNT])(Ptx *p, const NestStmt *s) = {
+    [NEST_OP] = ptx_op,
+    [NEST_MOV] = ptx_mov,
+    [NEST_PID] = ptx_pid,
+    [NEST_NPROG] = ptx_nprog,
+    [NEST_LANE] = ptx_lane,
+    [NEST_WARP] = ptx_warp,
+    [NEST_LD] = ptx_ld,
+    [NEST_ST] = ptx_st,
+    [NEST_ATOM] = ptx_atom,
+    [NEST_ATOM_CAS] = ptx_atom_cas,
+    [NEST_RED] = ptx_red,
+    [NEST_CP_ASYNC] = ptx_cp_async,
+    [NEST_CP_COMMIT] = ptx_cp_commit,
+    [NEST_CP_WAIT] = ptx_cp_wait,
+    [NEST_LDMATRIX] = ptx_ldmatrix,
+    [NEST_SHFL] = ptx_shfl,
+    [NEST_MMA] = ptx_mma,
+    [NEST_BAR] = ptx_bar,
+    [NEST_FENCE] = ptx_fence,
+    [NEST_ASSERT] = nothing,
+    [NEST_UNROLL] = unroll,
+    [NEST_SERIAL] = serial,
+    [NEST_FOR] = for_loop,
+    [NEST_WHILE] = while_loop,
+    [NEST_IF] = if_else,
+    [NEST_ROLE] = role,
+};
+
+void ptx_block(Ptx *p, const NestBlock *b) {
+  for (const NestStmt *s = b->first; s && !p->failed; s = s->next) {
+    if (!by_code[s->code]) BUG("%s at level thread", nest_op_name(s->code));
+    p->span = s->span;
+    memset(p->temps, 0, sizeof p->temps);
+    by_code[s->code](p, s);
+  }
+}

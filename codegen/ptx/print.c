@@ -1,0 +1,138 @@
+/* The module: header, parameters, declarations, body. */
+#include "codegen/ptx/ptx.h"
+#include "lang/messages.h"
+
+enum { BUDGET = 4000 }; /* instructions, above which a warning names the cause */
+
+static int base_version(const Machine *m) {
+  static const struct {
+    const char *name;
+    int version;
+  } rows[] = {{"sm_80", 70},  {"sm_86", 71},   {"sm_89", 78},  {"sm_90a", 80},
+              {"sm_100a", 86}, {"sm_103a", 88}, {"sm_120a", 87}};
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    if (!strcmp(m->name, rows[i].name)) return rows[i].version;
+  BUG("no PTX for %s", m->name);
+}
+
+/* ---- parameters ---- */
+
+static void load_param(Ptx *p, const NestVar *v) {
+  static const char *const types[DT_COUNT] = {
+      [DT_I1] = "u8",    [DT_I8] = "s8",    [DT_I16] = "s16",    [DT_I32] = "b32",
+      [DT_I64] = "b64",  [DT_U8] = "u8",    [DT_U16] = "u16",    [DT_U32] = "b32",
+      [DT_U64] = "b64",  [DT_F8E5] = "u8",  [DT_F8E4NV] = "u8",  [DT_F8E4B15] = "u8",
+      [DT_F16] = "b16",  [DT_BF16] = "b16", [DT_F32] = "b32",    [DT_F64] = "b64",
+      [DT_PTR] = "b64"};
+  const Reg *g = ptx_reg(p, v);
+  if (!g->used) return;
+  Operand d = v->dtype == DT_I1 ? ptx_temp(p, RC_B32) : ptx_element(p, v, 0);
+  ptx_begin(p);
+  ptx_puts(p, "ld.param.");
+  ptx_puts(p, types[v->dtype]);
+  ptx_puts(p, " ");
+  ptx_put_operand(p, &d);
+  ptx_puts(p, ", [p_");
+  ptx_puts(p, ptx_identifier(p->arena, v->name));
+  ptx_puts(p, "]");
+  ptx_end(p);
+  if (v->dtype == DT_I1) ptx_emit2(p, "setp.ne.b32 $d, $a, 0", ptx_element(p, v, 0), d);
+}
+
+static void declare_param(Ptx *p, const NestVar *v, Text *out, bool last) {
+  static const char *const types[] = {[1] = ".u8", [2] = ".b16", [4] = ".b32", [8] = ".b64"};
+  const char *name = ptx_identifier(p->arena, v->name);
+  int64_t align = v->div > 0 ? v->div & -v->div : 1;
+  if (align > 16) align = 16;
+  if (v->dtype == DT_PTR)
+    text_printf(out, "\t.param .u64 .ptr .global .align %d p_%s", (int)align, name);
+  else
+    text_printf(out, "\t.param %s p_%s", types[dtype_bytes(v->dtype)], name);
+  text_puts(out, last ? "\n" : ",\n");
+}
+
+/* ---- the pieces ---- */
+
+static void put_header(Ptx *p, Text *out) {
+  text_printf(out, ".version %d.%d\n.target %s\n.address_size 64\n\n", p->version / 10,
+              p->version % 10, p->machine->name);
+  for (size_t i = 0; i < p->files.len; i++) {
+    text_printf(out, ".file %d ", (int)i + 1);
+    text_quote(out, p->files.data[i]);
+    text_puts(out, "\n");
+  }
+  int64_t align = 16;
+  for (uint32_t i = 0; i < p->nest->nbuffers; i++)
+    if (p->nest->buffers[i]->align > align) align = p->nest->buffers[i]->align;
+  if (p->nest->shared_bytes)
+    text_printf(out, ".extern .shared .align %d .b8 smem[];\n", (int)align);
+}
+
+static void put_entry(Ptx *p, const char *entry, Text *out) {
+  const Nest *n = p->nest;
+  text_printf(out, "\n.visible .entry %s(\n", entry);
+  for (uint32_t i = 0; i < n->nparams; i++)
+    declare_param(p, n->params[i], out, i + 1 == n->nparams);
+  text_printf(out, ")\n.reqntid %d, 1, 1\n", n->warps * n->lanes);
+  if (n->options.maxnreg) text_printf(out, ".maxnreg %d\n", n->options.maxnreg);
+  text_puts(out, "{\n");
+  ptx_declare(p, out);
+  if (p->uses_shared) text_puts(out, "\tmov.u32 %$smem, smem;\n");
+}
+
+/* PTX wants a letter first, or _ and something behind it. */
+static const char *entry_name(Ptx *p) {
+  const char *s = ptx_identifier(p->arena, p->nest->name);
+  bool letter = (*s >= 'a' && *s <= 'z') || (*s >= 'A' && *s <= 'Z');
+  return letter || ((*s == '_' || *s == '$') && s[1]) ? s : arena_printf(p->arena, "k_%s", s);
+}
+
+static void check_budget(Ptx *p) {
+  if (p->instructions <= BUDGET) return;
+  Span at = p->most > p->instructions / 2 ? p->most_span : p->nest->span;
+  diag_warning(p->diags, at, W_GEN_BUDGET, p->instructions, BUDGET, p->most);
+  diag_hint(p->diags, "%s", H_GEN_BUDGET);
+}
+
+static bool check_nest(Ptx *p) {
+  const Nest *n = p->nest;
+  p->span = n->span;
+  if (n->level != NEST_LEVEL_THREAD) BUG("PTX is printed from level thread");
+  if (n->lanes != WARP_LANES) ptx_fail(p, E_GEN_LANES, p->machine->name, n->lanes);
+  if (n->shared_bytes > p->machine->shared)
+    ptx_fail(p, E_GEN_SHARED, (long long)n->shared_bytes, p->machine->name,
+             (long long)p->machine->shared);
+  return !p->failed;
+}
+
+static void put_body(Ptx *p) {
+  for (uint32_t i = 0; i < p->nest->nparams; i++) {
+    memset(p->temps, 0, sizeof p->temps);
+    load_param(p, p->nest->params[i]);
+  }
+  ptx_block(p, p->nest->body);
+  p->guard.kind = PO_NONE;
+  p->span = p->nest->span;
+  ptx_emit2(p, "ret", ptx_int(0), ptx_int(0));
+}
+
+bool ptx_print(Arena *a, const Nest *n, const Machine *m, Diags *d, Code *out) {
+  Ptx *p = ARENA_NEW(a, Ptx);
+  *p = (Ptx){.arena = a, .nest = n, .machine = m, .diags = d, .role_warps = n->warps};
+  p->version = base_version(m);
+  p->file_number = ARENA_ARRAY(a, uint32_t, diag_file_count(d) + 1);
+  if (!check_nest(p)) return false;
+  ptx_analyze(p);
+  put_body(p);
+  if (p->failed) return false;
+  check_budget(p);
+  Text text = text_new(a);
+  const char *entry = entry_name(p);
+  put_header(p, &text);
+  put_entry(p, entry, &text);
+  text_putn(&text, p->out, p->len);
+  text_puts(&text, "}\n");
+  *out = (Code){text.data, text.len, entry, n->shared_bytes, n->warps * n->lanes,
+                p->instructions};
+  return true;
+}

@@ -1,0 +1,185 @@
+/* Which registers a variable gets. */
+#include "codegen/ptx/ptx.h"
+
+static const uint8_t class_by_type[DT_COUNT] = {
+    [DT_I1] = RC_PRED,     [DT_I8] = RC_B32,      [DT_I16] = RC_B32,  [DT_I32] = RC_B32,
+    [DT_I64] = RC_B64,     [DT_U8] = RC_B32,      [DT_U16] = RC_B32,  [DT_U32] = RC_B32,
+    [DT_U64] = RC_B64,     [DT_F8E5] = RC_B32,    [DT_F8E4NV] = RC_B32,
+    [DT_F8E4B15] = RC_B32, [DT_F16] = RC_B16,     [DT_BF16] = RC_B16, [DT_F32] = RC_F32,
+    [DT_F64] = RC_F64,     [DT_PTR] = RC_B64,
+};
+
+RegClass ptx_class(DType t) {
+  return (RegClass)class_by_type[t];
+}
+
+/* ---- how variables are used ---- */
+
+/* Elements from r on are accessed as 32-bit words. */
+static void want_words(Ptx *p, const Ref *r, int64_t n) {
+  if (r->kind != REF_VAR) return;
+  int64_t per = 4 / dtype_bytes(r->var->dtype);
+  if (per < 2 || r->var->dtype == DT_I1 || n < per) return;
+  Reg *g = ptx_reg(p, r->var);
+  bool fits = n % per == 0 && r->sub.c % per == 0 && r->var->count % per == 0;
+  for (int i = 0; i < r->sub.n; i++) fits = fits && r->sub.t[i].coef % per == 0;
+  g->want = true;
+  if (!fits) g->unfit = true;
+}
+
+static void note_index(Ptx *p, const Ref *r) {
+  if (r->kind == REF_VAR)
+    for (int i = 0; i < r->sub.n; i++) p->expand[r->sub.t[i].index->id] = true;
+}
+
+static void note_ref(Ptx *p, const Ref *r) {
+  if (r->kind != REF_VAR) return;
+  note_index(p, r);
+  ptx_reg(p, r->var)->used = true;
+}
+
+static void note_mma(Ptx *p, const NestStmt *s) {
+  const Atom *atom = atom_find(nest_str(s, NA_atom, ""));
+  const Ref *refs[4] = {&s->srcs[0], &s->srcs[1], &s->srcs[2], &s->dsts[0]};
+  for (int i = 0; atom && i < 4; i++) {
+    want_words(p, refs[i], ptx_fragment_size(atom, i < 2 ? i : 2));
+    if (atom->tf32 && i < 2 && refs[i]->kind == REF_VAR) ptx_reg(p, refs[i]->var)->bits = true;
+  }
+}
+
+static void note_words(Ptx *p, const NestStmt *s) {
+  int64_t n = nest_int(s, NA_n, 1);
+  switch (s->code) {
+    case NEST_LD: want_words(p, &s->dsts[0], n); break;
+    case NEST_ST: want_words(p, &s->srcs[0], n); break;
+    case NEST_LDMATRIX:
+      want_words(p, &s->dsts[0], n * 4 / dtype_bytes(s->dsts[0].var->dtype));
+      ptx_reg(p, s->dsts[0].var)->bits = true;
+      break;
+    case NEST_MMA: note_mma(p, s); break;
+    default: break;
+  }
+}
+
+static void note_block(Ptx *p, const NestBlock *b) {
+  for (const NestStmt *s = b->first; s; s = s->next) {
+    for (uint32_t i = 0; i < s->ndsts; i++) {
+      note_ref(p, &s->dsts[i]);
+      if (s->dsts[i].kind == REF_VAR) ptx_reg(p, s->dsts[i].var)->writers++;
+    }
+    for (uint32_t i = 0; i < s->nsrcs; i++) note_ref(p, &s->srcs[i]);
+    for (uint32_t i = 0; i < s->nmems; i++) note_ref(p, &s->mems[i].base);
+    note_ref(p, &s->guard);
+    note_words(p, s);
+    for (uint32_t i = 0; i < s->nregions; i++) note_block(p, s->regions[i]);
+  }
+}
+
+/* ---- names ---- */
+
+const char *ptx_identifier(Arena *a, const char *name) {
+  char *s = arena_strndup(a, name, strlen(name));
+  for (char *c = s; *c; c++) {
+    bool letter = (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || (*c >= '0' && *c <= '9');
+    if (*c == '.') *c = '$';
+    else if (!letter && *c != '$') *c = '_';
+  }
+  return s;
+}
+
+/* Names that PTX gives to special registers. */
+static bool is_special(const char *s) {
+  static const char *const names[] = {
+      "tid", "ntid", "laneid", "warpid", "nwarpid", "ctaid", "nctaid", "smid", "nsmid", "gridid",
+      "clusterid", "nclusterid", "cluster_ctaid", "cluster_nctaid", "cluster_ctarank",
+      "cluster_nctarank", "is_explicit_cluster", "clock", "clock_hi", "clock64",
+      "total_smem_size", "aggr_smem_size", "dynamic_smem_size", "current_graph_exec"};
+  static const char *const families[] = {"pm", "envreg", "lanemask_", "globaltimer", "reserved_"};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    if (!strcmp(s, names[i])) return true;
+  for (size_t i = 0; i < sizeof families / sizeof *families; i++)
+    if (!strncmp(s, families[i], strlen(families[i]))) return true;
+  return false;
+}
+
+/* Would it pass for an element of an array? */
+static bool ends_in_number(const char *s) {
+  size_t n = strlen(s), k = n;
+  while (k && s[k - 1] >= '0' && s[k - 1] <= '9') k--;
+  return k < n && k && s[k - 1] == '_';
+}
+
+static void name_register(Ptx *p, const NestVar *v, Pool *pool, IrMap *taken) {
+  Reg *g = ptx_reg(p, v);
+  const char *s = ptx_identifier(p->arena, v->name);
+  if (is_special(s) || *s == '$' || (!g->array && ends_in_number(s)))
+    s = arena_printf(p->arena, "v$%s$", s);
+  while (!ir_map_put(taken, pool_name(pool, s), g)) s = arena_printf(p->arena, "%s$", s);
+  s = arena_printf(p->arena, g->array ? "%%%s_" : "%%%s", s);
+  g->name = s;
+  g->len = (uint16_t)strlen(s);
+}
+
+static void pack(Ptx *p, const NestVar *v) {
+  Reg *g = ptx_reg(p, v);
+  unsigned per = 4 / dtype_bytes(v->dtype);
+  if (!g->want || g->unfit || v->count % per) return;
+  g->per = (uint8_t)per;
+  g->element = arena_printf(p->arena, "%s$", g->name);
+  g->element_len = (uint16_t)(g->len + 1);
+  g->words = ARENA_ARRAY(p->arena, Word, v->count / per);
+}
+
+void ptx_analyze(Ptx *p) {
+  const Nest *n = p->nest;
+  p->regs = ARENA_ARRAY(p->arena, Reg, n->nvars + 1);
+  p->index = ARENA_ARRAY(p->arena, int64_t, n->nindices + 1);
+  p->index_reg = ARENA_ARRAY(p->arena, int32_t, n->nindices + 1);
+  p->expand = ARENA_ARRAY(p->arena, bool, n->nindices + 1);
+  note_block(p, n->body);
+  Pool *pool = pool_new(p->arena);
+  IrMap taken = ir_map_new(p->arena);
+  for (uint32_t i = 0; i < n->nvars; i++) {
+    const NestVar *v = n->vars[i];
+    Reg *g = ptx_reg(p, v);
+    if (!g->used) continue;
+    g->array = v->count > 1;
+    g->cls = (uint8_t)ptx_class(v->dtype);
+    if (g->bits && g->cls == RC_F32) g->cls = RC_B32;
+    g->per = 1;
+    name_register(p, v, pool, &taken);
+    pack(p, v);
+  }
+}
+
+/* ---- declarations ---- */
+
+static const char *const class_names[RC_COUNT] = {
+    [RC_B16] = ".b16", [RC_B32] = ".b32", [RC_F32] = ".f32",
+    [RC_B64] = ".b64", [RC_F64] = ".f64", [RC_PRED] = ".pred",
+};
+
+static void declare(Text *out, RegClass cls, const char *name, bool array, int64_t n) {
+  text_puts(out, "\t.reg ");
+  text_puts(out, class_names[cls]);
+  text_puts(out, " ");
+  text_puts(out, name);
+  if (array) text_printf(out, "<%lld>", (long long)n);
+  text_puts(out, ";\n");
+}
+
+void ptx_declare(Ptx *p, Text *out) {
+  for (uint32_t i = 0; i < p->nest->nvars; i++) {
+    const NestVar *v = p->nest->vars[i];
+    const Reg *g = ptx_reg(p, v);
+    if (!g->used) continue;
+    declare(out, g->per > 1 ? RC_B32 : (RegClass)g->cls, g->name, g->array, v->count / g->per);
+    if (g->per > 1) declare(out, (RegClass)g->cls, g->element, true, v->count);
+  }
+  for (int c = 0; c < RC_COUNT; c++)
+    if (p->most_temps[c]) declare(out, (RegClass)c, ptx_temp_name((RegClass)c), true, p->most_temps[c]);
+  if (p->nindices) declare(out, RC_B32, "%$i", true, p->nindices);
+  if (p->nbases) declare(out, RC_B32, "%$s", true, p->nbases);
+  if (p->uses_copies) declare(out, RC_F32, "%$c", true, MAX_PENDING);
+  if (p->uses_shared) declare(out, RC_B32, "%$smem", false, 0);
+}
