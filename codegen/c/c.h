@@ -1,0 +1,141 @@
+/* Printing level thread as C: what the files of codegen/c/ share.
+ *
+ *   print.c    the unit: head, one program, the entry functions
+ *   spread.c   how the value of each variable differs between lanes
+ *   place.c    in which C block a variable is declared
+ *   names.c    C names, constants, operands
+ *   ops.c      elementwise ops, by a table of (op, types, templates);  cast.c conversions
+ *   memory.c   loads, stores, atomics
+ *   stmt.c     statements and control
+ *   prelude.c  which helper functions a text needs;  prelude_*.c the helpers
+ *
+ * A thread is a SIMD lane, and the statements of one program run for all lanes together, so that
+ * one C function is one program.  A variable's *spread* says what it becomes:
+ *
+ *   linear, step 0   the same in all lanes: a C scalar
+ *   linear, step s   lane l has x + s*l: a C scalar, the value of lane 0
+ *   first            of i1: true in the first x lanes: an int, the number of lanes
+ *   vector           anything else: a vector of LANES elements (vf32, vi64, ...)
+ *
+ * i1 vectors are masks of 32-bit elements, 0 or -1, whatever they were compared from.  bf16, f16
+ * and f8 values are kept as floats that are already rounded to their format.  Pointers are char *,
+ * in vectors 64-bit numbers.  Addresses of loads and stores with a step of an element become vector
+ * accesses, with step 0 one access, all others go lane by lane.
+ *
+ * Helpers are named by what they do and the dtype (`vload_f32`, `div_i32`); a leading v works on
+ * vectors.  A unit has those that it uses, each behind an #ifndef, so that the texts of several
+ * kernels (of one number of lanes) can be joined into one unit.
+ */
+#ifndef NEREID_CODEGEN_C_C_H
+#define NEREID_CODEGEN_C_C_H
+
+#include "codegen/codegen.h"
+
+typedef enum { SPREAD_UNSEEN, SPREAD_LINEAR, SPREAD_FIRST, SPREAD_VECTOR } SpreadKind;
+
+typedef struct {
+  uint8_t kind;
+  bool known;    /* linear: lane 0 is the constant `start` */
+  int64_t step;  /* linear */
+  int64_t start;
+} Spread;
+
+/* A variable that is declared at the head of a block; a list by block. */
+typedef struct Declared {
+  struct Declared *next;
+  const NestVar *var;
+} Declared;
+
+typedef struct {
+  Arena *arena;
+  const Nest *nest;
+  Diags *d;
+  Spread *spread;         /* by variable id */
+  bool *address_only;     /* by variable id: it feeds nothing but addresses */
+  bool *at_definition;    /* by variable id: declared where it is computed */
+  Declared **heads;       /* by block, numbered in the order of printing */
+  uint32_t block;         /* the next one */
+  const char **names;     /* by variable id */
+  const char **indices;   /* by index id: those of the loops around */
+  IrMap taken;            /* names that variables have */
+  Text out;
+  int depth;              /* of indentation */
+  Span said;              /* the last place printed as a comment */
+  Span span;              /* the statement's */
+  bool uses_pid[3], uses_nprog[3];
+  bool streams;           /* stores go around the caches in large launches */
+  bool failed;
+} Gen;
+
+/* ---- spread.c ---- */
+void c_find_spreads(Gen *g);
+Spread c_ref_spread(const Gen *g, const Ref *r);
+Spread c_stmt_spread(const Gen *g, const NestStmt *s); /* of what the statement computes */
+Spread c_mem_spread(const Gen *g, const Mem *m);       /* of the address */
+static inline bool c_uniform(Spread s) { return s.kind == SPREAD_LINEAR && s.step == 0; }
+
+/* ---- place.c ---- */
+void c_find_places(Gen *g);
+
+/* ---- names.c ---- */
+void c_name_variables(Gen *g);
+const char *c_name(Gen *g, const char *name); /* as a C identifier */
+void c_open_index(Gen *g, const NestIndex *index);
+void c_close_index(Gen *g, const NestIndex *index);
+const char *c_text(Gen *g, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* int32_t, vi32: what values of t are held in; i1 is `bool` and a mask. */
+const char *c_scalar_type(DType t);
+const char *c_vector_type(DType t);
+/* The dtype that helpers are named by: f32 for all narrower floats, u64 for pointers. */
+const char *c_compute_name(DType t);
+bool c_is_narrow(DType t);
+const char *c_affine(Gen *g, const Affine *a); /* not in parentheses */
+const char *c_int(Gen *g, DType t, int64_t v);
+const char *c_ref_name(Gen *g, const Ref *r); /* v, or v[4*a + 1] */
+const char *c_scalar(Gen *g, const Ref *r, DType t); /* lane 0's; of i1 the same in all lanes */
+const char *c_vector(Gen *g, const Ref *r, DType t);
+/* A vector, or a scalar that an operator on vectors takes as well. */
+const char *c_either(Gen *g, const Ref *r, DType t);
+/* Text of spread `from` as a value of spread `to`. */
+const char *c_convert(Gen *g, const char *text, DType t, Spread from, Spread to);
+
+/* ---- ops.c, cast.c ---- */
+/* What an OP computes, in the spread that c_stmt_spread gives. */
+const char *c_op(Gen *g, const NestStmt *s);
+/* $a $b $c: operands; $t: the name of dtype t; $T, $V: its C types; $u: unsigned of its width. */
+const char *c_fill(Gen *g, const char *template, DType t, const char *const operands[3]);
+const char *c_cast(Gen *g, const NestStmt *s, bool vector);
+const char *c_bitcast(Gen *g, const NestStmt *s, bool vector);
+
+/* ---- memory.c ---- */
+void c_load(Gen *g, const NestStmt *s);
+void c_store(Gen *g, const NestStmt *s);
+void c_atomic(Gen *g, const NestStmt *s);
+
+/* ---- stmt.c ---- */
+void c_line(Gen *g, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void c_block(Gen *g, const NestBlock *b);
+/* dst = text, where text has the spread `from`, under the statement's guard; declares dst if this is
+ * the place. */
+void c_assign(Gen *g, const NestStmt *s, const Ref *dst, DType t, const char *text, Spread from);
+/* "float x" or "vf32 v[8]". */
+const char *c_declaration(Gen *g, const NestVar *v);
+bool c_refuse(Gen *g, const NestStmt *s);
+
+/* ---- prelude.c ---- */
+/* Appends the helpers that `text` uses. */
+void c_prelude(Text *out, Arena *scratch, const char *text, int lanes);
+bool c_is_helper(const char *name); /* a name that the prelude may define */
+
+/* A helper function.  Its text has these words replaced, if it is one for several dtypes:
+ *   $t i32   $T int32_t   $V vi32   $b 32   $u u32 (unsigned of that width)
+ *   $S what lies in memory   $M the same, unsigned
+ *   and for a second dtype in the name: $q $Q $W */
+typedef struct {
+  const char *name;  /* "vdiv_$t", "vtrunc_$t_$q" */
+  const char *types; /* for which $t; NULL: no $t */
+  const char *text;
+} Helper;
+extern const Helper c_helpers_core[], c_helpers_math[], c_helpers_memory[]; /* ended by NULL */
+
+#endif

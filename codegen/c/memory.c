@@ -1,0 +1,246 @@
+/* Loads, stores and atomics.  What an access becomes follows from the spread of its address:
+ *
+ *   step 0                 one scalar access
+ *   step of an element     a vector access; under a count of lanes or a mask that not all lanes
+ *                          satisfy, one of the first lanes, or lane by lane
+ *   anything else          lane by lane, from a vector of addresses
+ */
+#include <string.h>
+
+#include "codegen/c/c.h"
+
+static const Spread vector = {.kind = SPREAD_VECTOR};
+static const Spread same = {.kind = SPREAD_LINEAR};
+
+typedef enum { GUARD_NONE, GUARD_SAME, GUARD_FIRST, GUARD_MASK } GuardKind;
+
+typedef struct {
+  const char *at;    /* lane 0's address, or all of them as a vector */
+  Spread spread;     /* of the address */
+  GuardKind guard;
+  const char *when;  /* the guard as it is held */
+  const char *name;  /* of the dtype, for helpers */
+  int64_t bytes;     /* of an element */
+} Access;
+
+/* base + buffer + bytes */
+static const char *address(Gen *g, const Mem *m, bool lanes) {
+  Affine bytes = m->bytes;
+  const char *at = "shared";
+  if (m->buffer) {
+    if (m->base.kind && !lanes) at = c_text(g, "shared + %s", c_scalar(g, &m->base, DT_I32));
+    if (lanes)
+      at = c_text(g, "(uint64_t)shared + vto_u64(%s)", c_vector(g, &m->base, DT_I32));
+    bytes.c += m->buffer->offset > 0 ? m->buffer->offset : 0;
+  } else {
+    at = lanes ? c_vector(g, &m->base, DT_PTR) : c_scalar(g, &m->base, DT_PTR);
+  }
+  if (!bytes.c && !bytes.n) return at;
+  const char *more = c_affine(g, &bytes);
+  if (lanes) return c_text(g, "%s + (uint64_t)(%s)", at, more);
+  return *more == '-' ? c_text(g, "%s - %s", at, more + 1) : c_text(g, "%s + %s", at, more);
+}
+
+static bool by_element(const Access *a) {
+  return a->spread.kind == SPREAD_LINEAR && a->spread.step == a->bytes;
+}
+
+static Access access_of(Gen *g, const NestStmt *s) {
+  Access a = {.name = dtype_name(s->type == DT_PTR ? DT_U64 : s->type)};
+  a.spread = c_mem_spread(g, &s->mems[0]);
+  a.bytes = dtype_bytes(s->type);
+  bool lanes = !c_uniform(a.spread) && !by_element(&a);
+  a.at = address(g, &s->mems[0], lanes);
+  if (!s->guard.kind) return a;
+  Spread guard = c_ref_spread(g, &s->guard);
+  a.guard = c_uniform(guard) ? GUARD_SAME : guard.kind == SPREAD_FIRST ? GUARD_FIRST : GUARD_MASK;
+  a.when = c_scalar(g, &s->guard, DT_I1);
+  return a;
+}
+
+/* The guard as a mask of all lanes. */
+static const char *mask_of(Gen *g, const Access *a) {
+  switch (a->guard) {
+    case GUARD_NONE: return "vsplat_i32(-1)";
+    case GUARD_SAME: return c_text(g, "vsplat_i32(-(%s))", a->when);
+    case GUARD_FIRST: return c_text(g, "vfirst(%s)", a->when);
+    default: return a->when;
+  }
+}
+
+/* Text that is true if some lane is on; NULL: always. */
+static const char *any_of(Gen *g, const Access *a) {
+  switch (a->guard) {
+    case GUARD_NONE: return NULL;
+    case GUARD_SAME: return a->when;
+    case GUARD_FIRST: return c_text(g, "%s > 0", a->when);
+    default: return c_text(g, "vany(%s)", a->when);
+  }
+}
+
+static const char *all_of(Gen *g, const Access *a) {
+  return c_text(g, a->guard == GUARD_FIRST ? "%s == LANES" : "vall(%s)", a->when);
+}
+
+static const char *as_pointer(Gen *g, const char *text) { return c_text(g, "(char *)(%s)", text); }
+
+/* ---- loads ---- */
+
+/* Wraps a number from memory as a pointer's. */
+static const char *loaded(Gen *g, const NestStmt *s, const char *text) {
+  return s->type == DT_PTR ? as_pointer(g, text) : text;
+}
+
+static void load_same(Gen *g, const NestStmt *s, const Ref *dst, const Access *a) {
+  const char *fresh = nest_int(s, NA_volatile, 0) ? "_volatile" : "";
+  const char *text = loaded(g, s, c_text(g, "load%s_%s(%s)", fresh, a->name, a->at));
+  if (a->guard <= GUARD_SAME || c_ref_spread(g, dst).kind != SPREAD_VECTOR) {
+    c_assign(g, s, dst, s->type, text, same);
+    return;
+  }
+  const char *v = c_ref_name(g, dst);
+  text = c_convert(g, text, s->type, same, vector);
+  const char *name = s->type == DT_I1 ? "i32" : c_compute_name(s->type);
+  c_line(g, "if (%s) %s = vselect_%s(%s, %s, %s);", any_of(g, a), v, name, mask_of(g, a), text, v);
+}
+
+static void load_elements(Gen *g, const NestStmt *s, const Ref *dst, const Access *a) {
+  const char *text = c_text(g, "vload_%s(%s)", a->name, a->at), *v = c_ref_name(g, dst);
+  if (a->guard <= GUARD_SAME) {
+    c_assign(g, s, dst, s->type, text, vector);
+    return;
+  }
+  c_line(g, "if (%s) %s = %s;", all_of(g, a), v, text);
+  c_line(g, "else %s = vload_%s_%s(%s, %s, %s);", v, a->guard == GUARD_FIRST ? "first" : "mask",
+         a->name, a->at, a->when, v);
+}
+
+static void load_lanes(Gen *g, const NestStmt *s, const Ref *dst, const Access *a) {
+  const char *v = c_ref_name(g, dst);
+  if (a->guard <= GUARD_SAME) {
+    c_assign(g, s, dst, s->type, c_text(g, "vgather_%s(%s)", a->name, a->at), vector);
+    return;
+  }
+  c_line(g, "%s = vgather_mask_%s(%s, %s, %s);", v, a->name, a->at, mask_of(g, a), v);
+}
+
+static void load_one(Gen *g, const NestStmt *s, const Ref *dst) {
+  Access a = access_of(g, s);
+  bool fresh = nest_int(s, NA_volatile, 0) && !c_uniform(a.spread);
+  if (fresh) c_line(g, "__asm__ volatile(\"\" ::: \"memory\");");
+  if (c_uniform(a.spread)) load_same(g, s, dst, &a);
+  else if (by_element(&a)) load_elements(g, s, dst, &a);
+  else load_lanes(g, s, dst, &a);
+  if (fresh) c_line(g, "__asm__ volatile(\"\" ::: \"memory\");");
+}
+
+/* Register k of an access of several. */
+static Ref moved(const Ref *r, int64_t k) {
+  Ref x = *r;
+  if (x.kind == REF_VAR) x.sub.c += k;
+  return x;
+}
+
+/* A statement that accesses n elements becomes n that access one. */
+static void each_element(Gen *g, const NestStmt *s, void (*one)(Gen *, const NestStmt *)) {
+  int64_t n = nest_int(s, NA_n, 1);
+  for (int64_t k = 0; k < n; k++) {
+    NestStmt x = *s;
+    Ref dst, src;
+    Mem m = s->mems[0];
+    m.bytes.c += k * dtype_bytes(s->type);
+    x.mems[0] = m;
+    if (s->ndsts) dst = moved(&s->dsts[0], k), x.dsts = &dst;
+    if (s->nsrcs) src = moved(&s->srcs[0], k), x.srcs = &src;
+    one(g, &x);
+  }
+}
+
+static void load_element(Gen *g, const NestStmt *s) { load_one(g, s, &s->dsts[0]); }
+
+void c_load(Gen *g, const NestStmt *s) { each_element(g, s, load_element); }
+
+/* ---- stores ---- */
+
+static const char *stored(Gen *g, const NestStmt *s, bool lanes) {
+  if (lanes) return c_vector(g, &s->srcs[0], s->type);
+  const char *text = c_scalar(g, &s->srcs[0], s->type);
+  return s->type == DT_PTR ? c_text(g, "(uint64_t)(%s)", text) : text;
+}
+
+static void store_lanes(Gen *g, const NestStmt *s, const Access *a) {
+  const char *at = c_uniform(a->spread) ? c_text(g, "vsplat_u64((uint64_t)(%s))", a->at) : a->at;
+  const char *v = stored(g, s, true);
+  if (a->guard == GUARD_NONE) c_line(g, "vscatter_%s(%s, %s);", a->name, at, v);
+  else c_line(g, "vscatter_mask_%s(%s, %s, %s);", a->name, at, mask_of(g, a), v);
+}
+
+static void store_elements(Gen *g, const NestStmt *s, const Access *a) {
+  const char *v = stored(g, s, true);
+  const char *name = a->name;
+  bool streams = !s->mems[0].buffer && g->streams;
+  const char *full = streams ? c_text(g, "vstream_%s(%s, %s, stream);", name, a->at, v)
+                             : c_text(g, "vstore_%s(%s, %s);", name, a->at, v);
+  if (a->guard == GUARD_NONE) {
+    c_line(g, "%s", full);
+    return;
+  }
+  if (a->guard == GUARD_SAME) {
+    c_line(g, "if (%s) %s", a->when, full);
+    return;
+  }
+  c_line(g, "if (%s) %s", all_of(g, a), full);
+  c_line(g, "else vstore_%s_%s(%s, %s, %s);", a->guard == GUARD_FIRST ? "first" : "mask", name,
+         a->at, a->when, v);
+}
+
+static void store_one(Gen *g, const NestStmt *s) {
+  Access a = access_of(g, s);
+  bool one_value = c_uniform(c_ref_spread(g, &s->srcs[0]));
+  if (c_uniform(a.spread) && one_value) {
+    const char *any = any_of(g, &a), *v = stored(g, s, false);
+    if (any) c_line(g, "if (%s) store_%s(%s, %s);", any, a.name, a.at, v);
+    else c_line(g, "store_%s(%s, %s);", a.name, a.at, v);
+  } else if (by_element(&a)) {
+    store_elements(g, s, &a);
+  } else {
+    store_lanes(g, s, &a);
+  }
+}
+
+void c_store(Gen *g, const NestStmt *s) { each_element(g, s, store_one); }
+
+/* ---- atomics ---- */
+
+static const char *order_of(const NestStmt *s) {
+  static const char *const orders[][2] = {{"relaxed", "__ATOMIC_RELAXED"},
+                                          {"acquire", "__ATOMIC_ACQUIRE"},
+                                          {"release", "__ATOMIC_RELEASE"},
+                                          {"acq_rel", "__ATOMIC_ACQ_REL"}};
+  const char *sem = nest_str(s, NA_sem, "acq_rel");
+  for (size_t i = 0; i < sizeof orders / sizeof *orders; i++)
+    if (!strcmp(orders[i][0], sem)) return orders[i][1];
+  return "__ATOMIC_SEQ_CST";
+}
+
+/* Lane after lane, each once, whether or not they agree on the address. */
+void c_atomic(Gen *g, const NestStmt *s) {
+  Access a = access_of(g, s);
+  bool cas = s->code == NEST_ATOM_CAS;
+  const char *kind = cas ? "cas" : nest_str(s, NA_kind, "add");
+  const char *at = a.at, *old = s->ndsts ? c_ref_name(g, &s->dsts[0]) : NULL;
+  if (a.spread.kind == SPREAD_LINEAR)
+    at = c_text(g, "vramp_u64((uint64_t)(%s), %lld)", at, (long long)a.spread.step);
+  const char *x = c_vector(g, &s->srcs[0], s->type);
+  if (cas) x = c_text(g, "%s, %s", x, c_vector(g, &s->srcs[1], s->type));
+  const char *call = c_text(g, "vatomic_%s_%s(%s, %s, %s, %s)", kind, a.name, at, mask_of(g, &a),
+                            x, order_of(s));
+  if (!old) {
+    c_line(g, "%s;", call);
+  } else if (!s->guard.kind) {
+    c_assign(g, s, &s->dsts[0], s->type, call, vector);
+  } else {
+    const char *name = s->type == DT_I1 ? "i32" : c_compute_name(s->type);
+    c_line(g, "%s = vselect_%s(%s, %s, %s);", old, name, mask_of(g, &a), call, old);
+  }
+}

@@ -1,0 +1,200 @@
+/* C names, constants and operands. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "codegen/c/c.h"
+#include "lang/interp.h"
+
+const char *c_text(Gen *g, const char *fmt, ...) {
+  va_list ap;
+  va_start(ap, fmt);
+  char *s = arena_vprintf(g->arena, fmt, ap);
+  va_end(ap);
+  return s;
+}
+
+/* ---- types ---- */
+
+bool c_is_narrow(DType t) { return dtype_is_float(t) && dtype_bits(t) < 32; }
+
+const char *c_compute_name(DType t) {
+  if (t == DT_PTR) return "u64";
+  return c_is_narrow(t) ? "f32" : dtype_name(t);
+}
+
+static const struct {
+  const char *scalar, *vector;
+} types[DT_COUNT] = {
+    [DT_NONE] = {"void", "void"},      [DT_I1] = {"bool", "vi32"},
+    [DT_I8] = {"int8_t", "vi8"},       [DT_I16] = {"int16_t", "vi16"},
+    [DT_I32] = {"int32_t", "vi32"},    [DT_I64] = {"int64_t", "vi64"},
+    [DT_U8] = {"uint8_t", "vu8"},      [DT_U16] = {"uint16_t", "vu16"},
+    [DT_U32] = {"uint32_t", "vu32"},   [DT_U64] = {"uint64_t", "vu64"},
+    [DT_F8E5] = {"float", "vf32"},     [DT_F8E4NV] = {"float", "vf32"},
+    [DT_F8E4B15] = {"float", "vf32"},  [DT_F16] = {"float", "vf32"},
+    [DT_BF16] = {"float", "vf32"},     [DT_F32] = {"float", "vf32"},
+    [DT_F64] = {"double", "vf64"},     [DT_PTR] = {"char *", "vu64"},
+};
+
+const char *c_scalar_type(DType t) { return types[t].scalar; }
+const char *c_vector_type(DType t) { return types[t].vector; }
+
+/* ---- names ---- */
+
+static bool is_reserved(const char *name) {
+  static const char words[] =
+      " auto break case char const continue default do double else enum extern float for goto if "
+      "inline int long register restrict return short signed sizeof static struct switch typedef "
+      "union unsigned void volatile while asm typeof bool true false NULL main errno linux unix "
+      "int8_t int16_t int32_t int64_t uint8_t uint16_t uint32_t uint64_t size_t uintptr_t "
+      "vi8 vi16 vi32 vi64 vu8 vu16 vu32 vu64 vf32 vf64 LANES VECTOR EACH_LANE INLINE UNROLL "
+      "memcpy memset malloc free abort aligned_alloc shared program grid args begin end threads "
+      "stream ";
+  const char *at = strstr(words, name);
+  size_t n = strlen(name);
+  for (; at; at = strstr(at + 1, name))
+    if (at[-1] == ' ' && at[n] == ' ') return true;
+  return c_is_helper(name) || name[0] == '_';
+}
+
+const char *c_name(Gen *g, const char *name) {
+  Text t = text_new(g->arena);
+  if (!*name || (*name >= '0' && *name <= '9')) text_puts(&t, "t");
+  for (; *name; name++) {
+    char c = *name;
+    bool good = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+    if ((unsigned char)c >= 0x80) text_printf(&t, "x%02x", (unsigned char)c);
+    else text_putn(&t, good ? &c : "_", 1);
+  }
+  return is_reserved(t.data) ? c_text(g, "k%s", t.data[0] == '_' ? t.data : c_text(g, "_%s", t.data))
+                             : t.data;
+}
+
+static bool take(Gen *g, const char *name) {
+  return ir_map_put(&g->taken, pool_name(g->nest->names, name), g);
+}
+
+void c_name_variables(Gen *g) {
+  const Nest *n = g->nest;
+  g->taken = ir_map_new(g->arena);
+  g->names = ARENA_ARRAY(g->arena, const char *, n->nvars);
+  g->indices = ARENA_ARRAY(g->arena, const char *, n->nindices + 1); /* and one of the printer */
+  for (uint32_t i = 0; i < n->nvars; i++) {
+    const char *name = c_name(g, n->vars[i]->name), *unique = name;
+    for (int k = 2; !take(g, unique); k++) unique = c_text(g, "%s_%d", name, k);
+    g->names[i] = unique;
+  }
+}
+
+/* An index has a name that no variable has, and none of the loops around. */
+void c_open_index(Gen *g, const NestIndex *index) {
+  const char *name = c_name(g, index->name), *unique = name;
+  for (int k = 2;; k++) {
+    bool used = ir_map_get(&g->taken, pool_name(g->nest->names, unique)) != NULL;
+    for (uint32_t i = 0; i <= g->nest->nindices && !used; i++)
+      used = g->indices[i] && !strcmp(g->indices[i], unique);
+    if (!used) break;
+    unique = c_text(g, "%s_%d", name, k);
+  }
+  g->indices[index->id] = unique;
+}
+
+void c_close_index(Gen *g, const NestIndex *index) { g->indices[index->id] = NULL; }
+
+/* ---- constants ---- */
+
+/* `int` holds all values of the form, else it is computed in 64 bits. */
+static bool is_small(const Affine *a) {
+  double most = fabs((double)a->c);
+  for (int i = 0; i < a->n; i++)
+    most += fabs((double)a->t[i].coef) * a->t[i].index->extent;
+  return most < 2147483647.0;
+}
+
+const char *c_affine(Gen *g, const Affine *a) {
+  Text t = text_new(g->arena);
+  const char *wide = is_small(a) ? "" : "ll";
+  for (int i = 0; i < a->n; i++) {
+    long long k = (long long)a->t[i].coef;
+    const char *name = g->indices[a->t[i].index->id];
+    const char *sign = !i ? k < 0 ? "-" : "" : k < 0 ? " - " : " + ";
+    if (k < 0) k = -k;
+    if (k == 1 && !*wide) text_printf(&t, "%s%s", sign, name);
+    else text_printf(&t, "%s%lld%s*%s", sign, k, wide, name);
+  }
+  if (!a->n) return c_text(g, "%lld%s", (long long)a->c, wide);
+  if (a->c) text_printf(&t, " %c %lld%s", a->c < 0 ? '-' : '+', llabs((long long)a->c), wide);
+  return t.data;
+}
+
+const char *c_int(Gen *g, DType t, int64_t v) {
+  if (t == DT_I1) return v & 1 ? "1" : "0";
+  if (t == DT_PTR) return c_text(g, "(char *)%lld", (long long)v);
+  Scalar x = {.i = v};
+  v = scalar_op(TILE_CAST, DT_I64, t, &x, false).i;
+  if (t == DT_I64 && v == INT64_MIN) return "(-9223372036854775807 - 1)";
+  if (t == DT_I32 && v == INT32_MIN) return "(-2147483647 - 1)";
+  if (!dtype_is_signed(t) && dtype_bits(t) >= 32) return c_text(g, "%lluu", (unsigned long long)v);
+  return c_text(g, v < 0 ? "(%lld)" : "%lld", (long long)v);
+}
+
+static const char *float_text(Gen *g, DType t, double v) {
+  bool wide = t == DT_F64;
+  v = scalar_round(t, v);
+  if (isnan(v)) return wide ? "__builtin_nan(\"\")" : "__builtin_nanf(\"\")";
+  if (isinf(v))
+    return v < 0 ? wide ? "(-__builtin_inf())" : "(-__builtin_inff())"
+                 : wide ? "__builtin_inf()" : "__builtin_inff()";
+  Text out = text_new(g->arena);
+  ir_print_float(&out, v, !wide);
+  if (!wide) text_puts(&out, "f");
+  return signbit(v) ? c_text(g, "(%s)", out.data) : out.data;
+}
+
+/* ---- operands ---- */
+
+const char *c_ref_name(Gen *g, const Ref *r) {
+  const char *name = g->names[r->var->id];
+  return r->var->count == 1 ? name : c_text(g, "%s[%s]", name, c_affine(g, &r->sub));
+}
+
+static const char *affine_value(Gen *g, const Affine *a, DType t) {
+  if (!a->n) return c_int(g, t, a->c);
+  const char *sum = c_affine(g, a);
+  bool plain = t == DT_I32 && is_small(a);
+  return plain ? c_text(g, "(%s)", sum) : c_text(g, "(%s)(%s)", c_scalar_type(t), sum);
+}
+
+const char *c_scalar(Gen *g, const Ref *r, DType t) {
+  switch (r->kind) {
+    case REF_VAR: return c_ref_name(g, r);
+    case REF_AFFINE: return affine_value(g, &r->sub, t);
+    case REF_FLOAT: return float_text(g, t, r->f);
+    default: return "0";
+  }
+}
+
+const char *c_convert(Gen *g, const char *text, DType t, Spread from, Spread to) {
+  if (to.kind == SPREAD_FIRST && c_uniform(from)) return c_text(g, "(%s) ? LANES : 0", text);
+  if (to.kind != SPREAD_VECTOR || from.kind == SPREAD_VECTOR) return text;
+  if (from.kind == SPREAD_FIRST) return c_text(g, "vfirst(%s)", text);
+  if (t == DT_I1) return c_text(g, "vsplat_i32(-(%s))", text);
+  if (t == DT_PTR) text = c_text(g, "(uint64_t)(%s)", text);
+  if (!from.step) return c_text(g, "vsplat_%s(%s)", c_compute_name(t), text);
+  return c_text(g, "vramp_%s(%s, %lld)", c_compute_name(t), text, (long long)from.step);
+}
+
+const char *c_vector(Gen *g, const Ref *r, DType t) {
+  static const Spread vector = {.kind = SPREAD_VECTOR};
+  return c_convert(g, c_scalar(g, r, t), t, c_ref_spread(g, r), vector);
+}
+
+/* The compiler splats the scalar operand of a vector operator, if its type is that of the elements:
+ * constants of small types are `int` without a cast. */
+const char *c_either(Gen *g, const Ref *r, DType t) {
+  if (!c_uniform(c_ref_spread(g, r)) || t == DT_I1 || t == DT_PTR) return c_vector(g, r, t);
+  const char *text = c_scalar(g, r, t);
+  bool cast = r->kind == REF_AFFINE && dtype_bits(t) != 32;
+  return cast ? c_text(g, "(%s)%s", c_scalar_type(t), text) : text;
+}

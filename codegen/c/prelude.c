@@ -1,0 +1,178 @@
+/* Which helpers a unit needs: those that its text names, and those that these name. */
+#include <string.h>
+
+#include "codegen/c/c.h"
+
+static const Helper *const lists[] = {c_helpers_core, c_helpers_math, c_helpers_memory};
+enum { LISTS = sizeof lists / sizeof *lists, MAX_NAME = 64 };
+
+/* A helper with its dtypes. */
+typedef struct {
+  const Helper *helper;
+  DType t, q;
+  const char *name;
+} Use;
+
+/* ---- names ---- */
+
+/* The dtype behind the last '_' of a name, and the length of what is before that. */
+static DType suffix(const char *name, size_t len, size_t *stem) {
+  size_t at = len;
+  while (at > 0 && name[at - 1] != '_') at--;
+  if (at == 0) return DT_NONE;
+  DType t = dtype_parse(name + at, len - at);
+  if (t && strncmp(dtype_name(t), name + at, len - at)) return DT_NONE; /* an alias */
+  *stem = at - 1;
+  return t;
+}
+
+static bool listed(const char *types, DType t) {
+  const char *name = dtype_name(t);
+  size_t n = strlen(name);
+  for (const char *p = types; (p = strstr(p, name)); p += n)
+    if ((p == types || p[-1] == ' ') && (!p[n] || p[n] == ' ')) return true;
+  return false;
+}
+
+/* Does the helper's name, "vdiv_$t" or "vtruncate_$t_$q", fit? */
+static bool fits(const Helper *h, const char *name, size_t len, Use *use) {
+  size_t n = strlen(h->name), stem = 0, outer = 0;
+  if (!h->types) return n == len && !memcmp(h->name, name, n);
+  bool two = n > 6 && !strcmp(h->name + n - 6, "_$t_$q");
+  use->t = suffix(name, len, &stem);
+  outer = stem;
+  if (!use->t) return false;
+  if (two) {
+    use->q = use->t;
+    use->t = suffix(name, stem, &outer);
+    if (!use->t) return false;
+  }
+  size_t head = n - (two ? 6 : 3);
+  return outer == head && !memcmp(h->name, name, head) && listed(h->types, use->t);
+}
+
+static bool find_helper(const char *name, size_t len, Use *use) {
+  for (int i = 0; i < LISTS; i++)
+    for (const Helper *h = lists[i]; h->name; h++) {
+      *use = (Use){.helper = h};
+      if (fits(h, name, len, use)) return true;
+    }
+  return false;
+}
+
+bool c_is_helper(const char *name) {
+  Use use;
+  return find_helper(name, strlen(name), &use);
+}
+
+/* ---- texts ---- */
+
+/* What an element is in memory, as a number. */
+static const char *storage(DType t) {
+  DType u = dtype_int(8 * dtype_bytes(t), false);
+  return c_is_narrow(t) ? c_scalar_type(u) : t == DT_I1 ? "uint8_t" : c_scalar_type(t);
+}
+
+static void expand(Text *out, const Use *use) {
+  for (const char *p = use->helper->text; *p; p++) {
+    if (*p != '$') {
+      text_putn(out, p, 1);
+      continue;
+    }
+    switch (*++p) {
+      case 't': text_puts(out, dtype_name(use->t)); break;
+      case 'T': text_puts(out, c_scalar_type(use->t)); break;
+      case 'V': text_puts(out, c_vector_type(use->t)); break;
+      case 'b': text_printf(out, "%u", dtype_bits(use->t)); break;
+      case 'u': text_puts(out, dtype_name(dtype_int(8 * dtype_bytes(use->t), false))); break;
+      case 'S': text_puts(out, storage(use->t)); break;
+      case 'M':
+        text_puts(out, c_scalar_type(dtype_int(8 * dtype_bytes(use->t), false)));
+        break;
+      case 'q': text_puts(out, dtype_name(use->q)); break;
+      case 'Q': text_puts(out, c_scalar_type(use->q)); break;
+      case 'W': text_puts(out, c_vector_type(use->q)); break;
+      default: BUG("helper %s: no such word: $%c", use->helper->name, *p);
+    }
+  }
+}
+
+/* ---- the walk ---- */
+
+typedef struct {
+  Text *out;
+  Arena *arena;
+  IrMap done;
+  Pool *names;
+} Prelude;
+
+static bool in_name(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+static void need_all(Prelude *p, const char *text);
+
+/* Puts out the helper, behind all that it needs. */
+static void need(Prelude *p, const char *name, size_t len) {
+  Use use;
+  if (len >= MAX_NAME || !find_helper(name, len, &use)) return;
+  use.name = pool_namen(p->names, name, len);
+  if (!ir_map_put(&p->done, use.name, p)) return;
+  Text body = text_new(p->arena);
+  expand(&body, &use);
+  need_all(p, body.data);
+  text_printf(p->out, "#ifndef NEREID_%s\n#define NEREID_%s\n%s#endif\n", use.name, use.name,
+              body.data);
+}
+
+static void need_all(Prelude *p, const char *text) {
+  for (const char *s = text; *s;) {
+    if (s[0] == '/' && s[1] == '*') {
+      s = strstr(s, "*/");
+      continue;
+    }
+    if (!in_name(*s)) {
+      s++;
+      continue;
+    }
+    const char *start = s;
+    while (in_name(*s)) s++;
+    need(p, start, (size_t)(s - start));
+  }
+}
+
+static const char head[] =
+    "#ifndef LANES\n"
+    "#define LANES %d\n"
+    "#include <stdbool.h>\n"
+    "#include <stdint.h>\n"
+    "#include <stdlib.h>\n"
+    "#include <string.h>\n"
+    "#define VECTOR(T) __attribute__((vector_size(LANES * sizeof(T))))\n"
+    "typedef int8_t vi8 VECTOR(int8_t);\n"
+    "typedef int16_t vi16 VECTOR(int16_t);\n"
+    "typedef int32_t vi32 VECTOR(int32_t);\n"
+    "typedef int64_t vi64 VECTOR(int64_t);\n"
+    "typedef uint8_t vu8 VECTOR(uint8_t);\n"
+    "typedef uint16_t vu16 VECTOR(uint16_t);\n"
+    "typedef uint32_t vu32 VECTOR(uint32_t);\n"
+    "typedef uint64_t vu64 VECTOR(uint64_t);\n"
+    "typedef float vf32 VECTOR(float);\n"
+    "typedef double vf64 VECTOR(double);\n"
+    "#define EACH_LANE(i) for (int i = 0; i < LANES; i++)\n"
+    "#define INLINE static inline __attribute__((always_inline))\n"
+    "#define RARE static __attribute__((noinline, cold))\n"
+    "#ifdef __clang__\n"
+    "#define UNROLL(n) _Pragma(\"clang loop unroll(full)\")\n"
+    "#else\n"
+    "#define PRAGMA(x) _Pragma(#x)\n"
+    "#define UNROLL(n) PRAGMA(GCC unroll n)\n"
+    "#endif\n"
+    "#endif\n";
+
+void c_prelude(Text *out, Arena *a, const char *text, int lanes) {
+  Prelude p = {out, a, ir_map_new(a), pool_new(a)};
+  text_printf(out, head, lanes);
+  need_all(&p, text);
+  text_puts(out, "\n");
+}

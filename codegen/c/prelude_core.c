@@ -1,0 +1,196 @@
+/* Helpers: lanes, integers, selection, comparison, conversion.  They are C text, see Helper.
+ * Loops over lanes that do the same to each become vector instructions in gcc and clang. */
+#include "codegen/c/c.h"
+
+#define INTS "i8 i16 i32 i64 u8 u16 u32 u64"
+#define SIGNED "i8 i16 i32 i64"
+#define UNSIGNED "u8 u16 u32 u64"
+#define NUMBERS INTS " f32 f64"
+
+const Helper c_helpers_core[] = {
+    /* ---- lanes ---- */
+    {"vsplat_$t", NUMBERS,
+     "INLINE $V vsplat_$t($T x) {\n"
+     "  $V v;\n"
+     "  EACH_LANE(i) v[i] = x;\n"
+     "  return v;\n"
+     "}\n"},
+    {"vramp_$t", INTS,
+     "/* x, x + step, ... */\n"
+     "INLINE $V vramp_$t($T x, $T step) {\n"
+     "  $V v;\n"
+     "  EACH_LANE(i) v[i] = x + i * step;\n"
+     "  return v;\n"
+     "}\n"},
+    {"vfirst", NULL,
+     "/* The mask of the first n lanes. */\n"
+     "INLINE vi32 vfirst(int n) { return vramp_i32(0, 1) < vsplat_i32(n); }\n"},
+    {"lanes_below", NULL,
+     "/* In how many of the first lanes does x + lane < n hold? */\n"
+     "INLINE int lanes_below(int64_t x, int64_t n) {\n"
+     "  return n <= x ? 0 : n - x < LANES ? (int)(n - x) : LANES;\n"
+     "}\n"},
+    {"lanes_below_or_at", NULL,
+     "/* In how many of the first lanes does x + lane <= n hold? */\n"
+     "INLINE int lanes_below_or_at(int64_t x, int64_t n) {\n"
+     "  return n < x ? 0 : n - x < LANES - 1 ? (int)(n - x) + 1 : LANES;\n"
+     "}\n"},
+    {"vall", NULL,
+     "INLINE bool vall(vi32 m) {\n"
+     "#if LANES == 8 && defined(__AVX__)\n"
+     "  return __builtin_ia32_movmskps256((vf32)m) == 255;\n"
+     "#else\n"
+     "  int32_t r = -1;\n"
+     "  EACH_LANE(i) r &= m[i];\n"
+     "  return r != 0;\n"
+     "#endif\n"
+     "}\n"},
+    {"vany", NULL,
+     "INLINE bool vany(vi32 m) {\n"
+     "#if LANES == 8 && defined(__AVX__)\n"
+     "  return __builtin_ia32_movmskps256((vf32)m) != 0;\n"
+     "#else\n"
+     "  int32_t r = 0;\n"
+     "  EACH_LANE(i) r |= m[i];\n"
+     "  return r != 0;\n"
+     "#endif\n"
+     "}\n"},
+    {"vlane_$t", NUMBERS,
+     "INLINE $T vlane_$t($V v, int lane) { return v[lane & (LANES - 1)]; }\n"},
+    {"vshuffle_$t", NUMBERS,
+     "INLINE $V vshuffle_$t($V v, vi32 lane) {\n"
+     "  $V r;\n"
+     "  EACH_LANE(i) r[i] = v[lane[i] & (LANES - 1)];\n"
+     "  return r;\n"
+     "}\n"},
+    {"vselect_$t", NUMBERS,
+     "INLINE $V vselect_$t(vi32 m, $V a, $V b) {\n"
+     "  $V r;\n"
+     "  EACH_LANE(i) r[i] = m[i] ? a[i] : b[i];\n"
+     "  return r;\n"
+     "}\n"},
+    {"trips_$t", SIGNED,
+     "/* How often a loop runs; down if the step is negative. */\n"
+     "INLINE uint64_t trips_$t(int64_t lo, int64_t hi, int64_t step) {\n"
+     "  if (step > 0) return lo < hi ? ((uint64_t)hi - lo - 1) / step + 1 : 0;\n"
+     "  if (step < 0) return lo > hi ? ((uint64_t)lo - hi - 1) / (0 - (uint64_t)step) + 1 : 0;\n"
+     "  return 0;\n"
+     "}\n"},
+    {"trips_$t", UNSIGNED,
+     "/* How often a loop runs. */\n"
+     "INLINE uint64_t trips_$t(uint64_t lo, uint64_t hi, uint64_t step) {\n"
+     "  return step && lo < hi ? (hi - lo - 1) / step + 1 : 0;\n"
+     "}\n"},
+
+    /* ---- integers ---- */
+    {"div_$t", SIGNED,
+     "INLINE $T div_$t($T a, $T b) {\n"
+     "  return b == 0 ? -1 : b == -1 ? ($T)(0 - (uint64_t)a) : a / b;\n"
+     "}\n"},
+    {"div_$t", UNSIGNED, "INLINE $T div_$t($T a, $T b) { return b == 0 ? ($T)-1 : a / b; }\n"},
+    {"rem_$t", SIGNED,
+     "INLINE $T rem_$t($T a, $T b) { return b == 0 ? a : b == -1 ? 0 : a % b; }\n"},
+    {"rem_$t", UNSIGNED, "INLINE $T rem_$t($T a, $T b) { return b == 0 ? a : a % b; }\n"},
+    {"mulhi_$t", "i8 i16 i32",
+     "INLINE $T mulhi_$t($T a, $T b) { return (int64_t)a * b >> $b; }\n"},
+    {"mulhi_$t", "u8 u16 u32",
+     "INLINE $T mulhi_$t($T a, $T b) { return (uint64_t)a * b >> $b; }\n"},
+    {"mulhi_$t", "i64", "INLINE $T mulhi_$t($T a, $T b) { return (__int128)a * b >> 64; }\n"},
+    {"mulhi_$t", "u64",
+     "INLINE $T mulhi_$t($T a, $T b) { return (unsigned __int128)a * b >> 64; }\n"},
+    {"shl_$t", INTS,
+     "INLINE $T shl_$t($T a, $T b) { return (uint64_t)b < $b ? (uint64_t)a << b : 0; }\n"},
+    {"shr_$t", SIGNED, "INLINE $T shr_$t($T a, $T b) { return a >> ((uint64_t)b < $b ? b : $b - 1); }\n"},
+    {"shr_$t", UNSIGNED, "INLINE $T shr_$t($T a, $T b) { return b < $b ? a >> b : 0; }\n"},
+    {"abs_$t", SIGNED, "INLINE $T abs_$t($T a) { return a < 0 ? 0 - (uint64_t)a : a; }\n"},
+    {"min_$t", INTS, "INLINE $T min_$t($T a, $T b) { return a < b ? a : b; }\n"},
+    {"max_$t", INTS, "INLINE $T max_$t($T a, $T b) { return a > b ? a : b; }\n"},
+    {"popc_$t", INTS,
+     "INLINE $T popc_$t($T a) { return __builtin_popcountll((uint64_t)a << (64 - $b)); }\n"},
+    {"clz_$t", INTS,
+     "INLINE $T clz_$t($T a) {\n"
+     "  const uint64_t x = (uint64_t)a << (64 - $b);\n"
+     "  return x ? __builtin_clzll(x) : $b;\n"
+     "}\n"},
+    {"brev_$t", INTS,
+     "INLINE $T brev_$t($T a) {\n"
+     "  uint64_t x = (uint64_t)a << (64 - $b);\n"
+     "  x = (x >> 1 & 0x5555555555555555) | (x & 0x5555555555555555) << 1;\n"
+     "  x = (x >> 2 & 0x3333333333333333) | (x & 0x3333333333333333) << 2;\n"
+     "  x = (x >> 4 & 0x0f0f0f0f0f0f0f0f) | (x & 0x0f0f0f0f0f0f0f0f) << 4;\n"
+     "  return ($T)__builtin_bswap64(x);\n"
+     "}\n"},
+#define BY_LANE1(name, types)                     \
+  {"v" name "_$t", types,                         \
+   "INLINE $V v" name "_$t($V a) {\n"             \
+   "  $V r;\n"                                    \
+   "  EACH_LANE(i) r[i] = " name "_$t(a[i]);\n"   \
+   "  return r;\n"                                \
+   "}\n"}
+#define BY_LANE2(name, types)                          \
+  {"v" name "_$t", types,                              \
+   "INLINE $V v" name "_$t($V a, $V b) {\n"            \
+   "  $V r;\n"                                         \
+   "  EACH_LANE(i) r[i] = " name "_$t(a[i], b[i]);\n"  \
+   "  return r;\n"                                     \
+   "}\n"}
+    BY_LANE2("div", INTS),
+    BY_LANE2("rem", INTS),
+    BY_LANE2("mulhi", INTS),
+    BY_LANE2("shl", INTS),
+    BY_LANE2("shr", INTS),
+    BY_LANE2("min", INTS),
+    BY_LANE2("max", INTS),
+    BY_LANE1("abs", SIGNED),
+    BY_LANE1("popc", INTS),
+    BY_LANE1("clz", INTS),
+    BY_LANE1("brev", INTS),
+
+/* ---- comparison ---- */
+#define COMPARE(name, op)                                  \
+  {"v" name "_$t", NUMBERS,                                \
+   "INLINE vi32 v" name "_$t($V a, $V b) {\n"              \
+   "  vi32 r;\n"                                           \
+   "  EACH_LANE(i) r[i] = a[i] " op " b[i] ? -1 : 0;\n"    \
+   "  return r;\n"                                         \
+   "}\n"}
+    COMPARE("lt", "<"),
+    COMPARE("le", "<="),
+    COMPARE("gt", ">"),
+    COMPARE("ge", ">="),
+    COMPARE("eq", "=="),
+    COMPARE("ne", "!="),
+
+    /* ---- conversion ---- */
+    {"vto_$t", NUMBERS, "#define vto_$t(v) __builtin_convertvector(v, $V)\n"},
+    {"truncate_$t_$q", SIGNED,
+     "/* Towards zero, saturating; NaN gives 0. */\n"
+     "INLINE $T truncate_$t_$q($Q x) {\n"
+     "  const $Q top = ($Q)(UINT64_C(1) << ($b - 1));\n"
+     "  const $T max = ($T)((UINT64_C(1) << ($b - 1)) - 1);\n"
+     "  return x != x ? 0 : x >= top ? max : x < -top ? -max - 1 : ($T)x;\n"
+     "}\n"},
+    {"truncate_$t_$q", UNSIGNED,
+     "/* Towards zero, saturating; NaN gives 0. */\n"
+     "INLINE $T truncate_$t_$q($Q x) {\n"
+     "  const $Q top = ($Q)(UINT64_C(1) << ($b - 1)) * 2;\n"
+     "  return x >= top ? ($T)-1 : x > 0 ? ($T)x : 0;\n"
+     "}\n"},
+    {"vtruncate_$t_$q", "i8 i16 i32",
+     "INLINE $V vtruncate_$t_$q($W x) {\n"
+     "  const $Q top = ($Q)(UINT64_C(1) << ($b - 1));\n"
+     "  const $T max = ($T)((UINT64_C(1) << ($b - 1)) - 1);\n"
+     "  const vi32 over = vge_$q(x, vsplat_$q(top)), under = vlt_$q(x, vsplat_$q(-top));\n"
+     "  const vi32 bad = vne_$q(x, x) | over | under;\n"
+     "  vi32 r = __builtin_convertvector(vselect_$q(bad, vsplat_$q(0), x), vi32);\n"
+     "  r |= (over & max) | (under & (-max - 1));\n"
+     "  return __builtin_convertvector(r, $V);\n"
+     "}\n"},
+    {"vtruncate_$t_$q", "i64 u8 u16 u32 u64",
+     "INLINE $V vtruncate_$t_$q($W x) {\n"
+     "  $V r;\n"
+     "  EACH_LANE(i) r[i] = truncate_$t_$q(x[i]);\n"
+     "  return r;\n"
+     "}\n"},
+    {0},
+};

@@ -1,0 +1,164 @@
+/* Helpers: memory and atomics. */
+#include "codegen/c/c.h"
+
+#define PLAIN "i8 i16 i32 i64 u8 u16 u32 u64 f32 f64"
+#define NARROW "bf16 f16 f8e5 f8e4nv f8e4b15"
+
+const Helper c_helpers_memory[] = {
+    /* ---- one element ---- */
+    {"load_$t", PLAIN,
+     "INLINE $T load_$t(const char *p) {\n"
+     "  $T x;\n"
+     "  memcpy(&x, p, sizeof x);\n"
+     "  return x;\n"
+     "}\n"},
+    {"load_$t", NARROW, "INLINE float load_$t(const char *p) { return decode_$t(load_$u(p)); }\n"},
+    {"load_$t", "i1", "INLINE bool load_$t(const char *p) { return *p != 0; }\n"},
+    {"load_volatile_$t", PLAIN,
+     "INLINE $T load_volatile_$t(const char *p) {\n"
+     "  $T x;\n"
+     "  __atomic_load(($T *)p, &x, __ATOMIC_RELAXED);\n"
+     "  return x;\n"
+     "}\n"},
+    {"load_volatile_$t", NARROW,
+     "INLINE float load_volatile_$t(const char *p) { return decode_$t(load_volatile_$u(p)); }\n"},
+    {"load_volatile_$t", "i1",
+     "INLINE bool load_volatile_$t(const char *p) { return load_volatile_u8(p) != 0; }\n"},
+    {"store_$t", PLAIN, "INLINE void store_$t(char *p, $T x) { memcpy(p, &x, sizeof x); }\n"},
+    {"store_$t", NARROW, "INLINE void store_$t(char *p, float x) { store_$u(p, encode_$t(x)); }\n"},
+    {"store_$t", "i1", "INLINE void store_$t(char *p, bool x) { *p = x; }\n"},
+
+    /* ---- neighbours ---- */
+    {"vload_$t", PLAIN,
+     "INLINE $V vload_$t(const char *p) {\n"
+     "  $V v;\n"
+     "  memcpy(&v, p, sizeof v);\n"
+     "  return v;\n"
+     "}\n"},
+    {"vload_$t", NARROW, "INLINE vf32 vload_$t(const char *p) { return vdecode_$t(vload_$u(p)); }\n"},
+    {"vload_$t", "i1", "INLINE vi32 vload_$t(const char *p) { return vto_i32(vload_u8(p)) != 0; }\n"},
+    {"vstore_$t", PLAIN, "INLINE void vstore_$t(char *p, $V v) { memcpy(p, &v, sizeof v); }\n"},
+    {"vstore_$t", NARROW,
+     "INLINE void vstore_$t(char *p, vf32 v) { vstore_$u(p, vencode_$t(v)); }\n"},
+    {"vstore_$t", "i1", "INLINE void vstore_$t(char *p, vi32 v) { vstore_u8(p, vto_u8(v & 1)); }\n"},
+
+    /* ---- neighbours, in the first n lanes ---- */
+    {"vload_first_$t", PLAIN,
+     "RARE $V vload_first_$t(const char *p, int n, $V v) {\n"
+     "  $T x[LANES];\n"
+     "  memcpy(x, &v, sizeof v);\n"
+     "  for (int i = 0; i < n; i++) x[i] = load_$t(p + i * sizeof *x);\n"
+     "  memcpy(&v, x, sizeof v);\n"
+     "  return v;\n"
+     "}\n"},
+    {"vload_first_$t", NARROW " i1",
+     "RARE $V vload_first_$t(const char *p, int n, $V v) {\n"
+     "  for (int i = 0; i < n; i++) v[i] = VALUE_$t(load_$t(p + i * sizeof($S)));\n"
+     "  return v;\n"
+     "}\n"},
+    {"VALUE_$t", "i1", "#define VALUE_$t(x) -(int32_t)(x)\n"},
+    {"VALUE_$t", PLAIN " " NARROW, "#define VALUE_$t(x) (x)\n"},
+    {"vstore_first_$t", PLAIN " " NARROW " i1",
+     "RARE void vstore_first_$t(char *p, int n, $V v) {\n"
+     "  for (int i = 0; i < n; i++) store_$t(p + i * sizeof($S), v[i]);\n"
+     "}\n"},
+
+    /* ---- neighbours, in the lanes of a mask ---- */
+    {"vload_mask_$t", PLAIN " " NARROW " i1",
+     "RARE $V vload_mask_$t(const char *p, vi32 m, $V v) {\n"
+     "  EACH_LANE(i) if (m[i]) v[i] = VALUE_$t(load_$t(p + i * sizeof($S)));\n"
+     "  return v;\n"
+     "}\n"},
+    {"vstore_mask_$t", PLAIN " " NARROW " i1",
+     "RARE void vstore_mask_$t(char *p, vi32 m, $V v) {\n"
+     "  EACH_LANE(i) if (m[i]) store_$t(p + i * sizeof($S), v[i]);\n"
+     "}\n"},
+
+    /* ---- any addresses ---- */
+    {"vgather_$t", PLAIN " i1",
+     "INLINE $V vgather_$t(vu64 p) {\n"
+     "  $V v;\n"
+     "  EACH_LANE(i) v[i] = VALUE_$t(load_$t((const char *)p[i]));\n"
+     "  return v;\n"
+     "}\n"},
+    {"vgather_$t", NARROW, "INLINE vf32 vgather_$t(vu64 p) { return vdecode_$t(vgather_$u(p)); }\n"},
+    {"vgather_mask_$t", PLAIN " " NARROW " i1",
+     "INLINE $V vgather_mask_$t(vu64 p, vi32 m, $V v) {\n"
+     "  EACH_LANE(i) if (m[i]) v[i] = VALUE_$t(load_$t((const char *)p[i]));\n"
+     "  return v;\n"
+     "}\n"},
+    {"vscatter_$t", PLAIN " i1",
+     "INLINE void vscatter_$t(vu64 p, $V v) { EACH_LANE(i) store_$t((char *)p[i], v[i]); }\n"},
+    {"vscatter_$t", NARROW,
+     "INLINE void vscatter_$t(vu64 p, vf32 v) { vscatter_$u(p, vencode_$t(v)); }\n"},
+    {"vscatter_mask_$t", PLAIN " " NARROW " i1",
+     "INLINE void vscatter_mask_$t(vu64 p, vi32 m, $V v) {\n"
+     "  EACH_LANE(i) if (m[i]) store_$t((char *)p[i], v[i]);\n"
+     "}\n"},
+
+    /* ---- atomics: the value before ---- */
+    {"combine_add_$t", PLAIN, "#define combine_add_$t(a, b) ((a) + (b))\n"},
+    {"combine_add_$t", NARROW, "#define combine_add_$t(a, b) round_$t((a) + (b))\n"},
+    {"combine_add_$t", "i1", "#define combine_add_$t(a, b) ((a) ^ (b))\n"},
+    {"combine_and_$t", PLAIN " i1", "#define combine_and_$t(a, b) ((a) & (b))\n"},
+    {"combine_or_$t", PLAIN " i1", "#define combine_or_$t(a, b) ((a) | (b))\n"},
+    {"combine_xor_$t", PLAIN " i1", "#define combine_xor_$t(a, b) ((a) ^ (b))\n"},
+    {"combine_min_$t", PLAIN, "#define combine_min_$t(a, b) min_$t(a, b)\n"},
+    {"combine_min_$t", NARROW, "#define combine_min_$t(a, b) min_f32(a, b)\n"},
+    {"combine_min_$t", "i1", "#define combine_min_$t(a, b) ((a) & (b))\n"},
+    {"combine_max_$t", PLAIN, "#define combine_max_$t(a, b) max_$t(a, b)\n"},
+    {"combine_max_$t", NARROW, "#define combine_max_$t(a, b) max_f32(a, b)\n"},
+    {"combine_max_$t", "i1", "#define combine_max_$t(a, b) ((a) | (b))\n"},
+    {"combine_xchg_$t", PLAIN " " NARROW " i1", "#define combine_xchg_$t(a, b) (b)\n"},
+    {"failure_order", NULL,
+     "#define failure_order(order) ((order) == __ATOMIC_RELEASE ? __ATOMIC_RELAXED : \\\n"
+     "  (order) == __ATOMIC_ACQ_REL ? __ATOMIC_ACQUIRE : (order))\n"},
+#define ATOMIC(kind)                                                                       \
+  {"atomic_" kind "_$t", PLAIN " " NARROW " i1",                                           \
+   "INLINE $T atomic_" kind "_$t(char *p, $T x, int order) {\n"                            \
+   "  $M old = __atomic_load_n(($M *)p, __ATOMIC_RELAXED), new;\n"                         \
+   "  $T before;\n"                                                                        \
+   "  do {\n"                                                                              \
+   "    before = load_$t((char *)&old);\n"                                                 \
+   "    store_$t((char *)&new, combine_" kind "_$t(before, x));\n"                         \
+   "  } while (!__atomic_compare_exchange_n(($M *)p, &old, new, true, order,\n"            \
+   "                                        failure_order(order)));\n"                     \
+   "  return before;\n"                                                                    \
+   "}\n"},                                                                                 \
+  {"vatomic_" kind "_$t", PLAIN " " NARROW " i1",                                          \
+   "INLINE $V vatomic_" kind "_$t(vu64 p, vi32 m, $V x, int order) {\n"                    \
+   "  $V before = x;\n"                                                                    \
+   "  EACH_LANE(i) if (m[i])\n"                                                            \
+   "    before[i] = VALUE_$t(atomic_" kind "_$t((char *)p[i], x[i], order));\n"            \
+   "  return before;\n"                                                                    \
+   "}\n"}
+#define FETCH(kind)                                                                        \
+  {"atomic_" kind "_$t", "i8 i16 i32 i64 u8 u16 u32 u64",                                  \
+   "INLINE $T atomic_" kind "_$t(char *p, $T x, int order) {\n"                            \
+   "  return __atomic_fetch_" kind "(($T *)p, x, order);\n"                                \
+   "}\n"}
+    FETCH("add"),
+    FETCH("and"),
+    FETCH("or"),
+    FETCH("xor"),
+    ATOMIC("add"),
+    ATOMIC("and"),
+    ATOMIC("or"),
+    ATOMIC("xor"),
+    ATOMIC("min"),
+    ATOMIC("max"),
+    ATOMIC("xchg"),
+    {"vatomic_cas_$t", PLAIN " " NARROW " i1",
+     "INLINE $V vatomic_cas_$t(vu64 p, vi32 m, $V expected, $V x, int order) {\n"
+     "  $V before = x;\n"
+     "  EACH_LANE(i) if (m[i]) {\n"
+     "    $M old, new;\n"
+     "    store_$t((char *)&old, expected[i]);\n"
+     "    store_$t((char *)&new, x[i]);\n"
+     "    __atomic_compare_exchange_n(($M *)p[i], &old, new, false, order, failure_order(order));\n"
+     "    before[i] = VALUE_$t(load_$t((char *)&old));\n"
+     "  }\n"
+     "  return before;\n"
+     "}\n"},
+    {0},
+};

@@ -1,0 +1,128 @@
+/* The unit: a head, the helpers, one function that is one program, and the entry functions. */
+#include "codegen/c/c.h"
+#include "lang/messages.h"
+
+/* ---- one program ---- */
+
+/* The kernel's own, then what every program has. */
+static void parameters(Gen *g, Text *out, bool types, const char *others) {
+  for (uint32_t i = 0; i < g->nest->nparams; i++) {
+    const NestVar *v = g->nest->params[i];
+    text_printf(out, "%s,%s", types ? c_declaration(g, v) : g->names[v->id],
+                i + 1 == g->nest->nparams ? types ? "\n    " : "\n        " : " ");
+  }
+  text_puts(out, others);
+}
+
+static void print_program(Gen *g, Text *out, const char *name) {
+  g->depth = 1;
+  c_block(g, g->nest->body);
+  text_printf(out, "/* One program; its lanes run together. */\nstatic void %s_program(", name);
+  parameters(g, out, true, "const uint32_t *grid, uint32_t pid_0, uint32_t pid_1, uint32_t pid_2, "
+                           "char *shared");
+  text_puts(out, ") {\n");
+  text_putn(out, g->out.data, g->out.len);
+  text_puts(out, "}\n\n");
+}
+
+/* ---- entry functions ---- */
+
+static const char *argument(Gen *g, uint32_t i) {
+  DType t = g->nest->params[i]->dtype;
+  if (t == DT_PTR) return c_text(g, "(char *)load_u64(args + %u)", 8 * i);
+  return c_text(g, "load_%s(args + %u)", dtype_name(t), 8 * i);
+}
+
+static void print_range(Gen *g, Text *out, const char *name) {
+  text_printf(out,
+              "static void %s_range(const char *args, const uint32_t *grid, uint64_t begin,\n"
+              "                     uint64_t end, char *shared) {\n",
+              name);
+  for (uint32_t i = 0; i < g->nest->nparams; i++)
+    text_printf(out, "  %s = %s;\n", c_declaration(g, g->nest->params[i]), argument(g, i));
+  text_printf(out, "  for (uint64_t i = begin; i < end; i++)\n    %s_program(", name);
+  parameters(g, out, false,
+             "grid, i % grid[0], i / grid[0] % grid[1], i / grid[0] / grid[1], shared);\n");
+  text_puts(out, "}\n\n");
+}
+
+/* Shared memory, one for all the programs of a thread. */
+static const char *allocate(Gen *g, const char *indent) {
+  long long bytes = (g->nest->shared_bytes + 63) / 64 * 64;
+  if (!bytes) return c_text(g, "%schar *const shared = NULL;\n", indent);
+  return c_text(g, "%schar *const shared = aligned_alloc(64, %lld);\n%sif (!shared) abort();\n",
+                indent, bytes, indent);
+}
+
+static const char *release(Gen *g, const char *indent) {
+  return g->nest->shared_bytes ? c_text(g, "%sfree(shared);\n", indent) : "";
+}
+
+static void print_entry(Gen *g, Text *out, const char *name) {
+  text_printf(out,
+              "/* The programs begin <= i < end of the linear grid. */\n"
+              "void %s(const void *args, const uint32_t grid[3], uint32_t begin, uint32_t end) {\n"
+              "%s"
+              "  %s_range(args, grid, begin, end, shared);\n"
+              "%s"
+              "}\n\n",
+              name, allocate(g, "  "), name, release(g, "  "));
+}
+
+/* Programs are handed out in order, a few at a time: what waits for one before it always finds that
+ * begun, and threads that are late get less. */
+static void print_entry_all(Gen *g, Text *out, const char *name) {
+  text_printf(out,
+              "/* All programs, begun in order. */\n"
+              "void %s_all(const void *args, const uint32_t grid[3], int threads) {\n"
+              "  const uint64_t n = (uint64_t)grid[0] * grid[1] * grid[2];\n"
+              "  const uint64_t part = n / (32 * (uint64_t)threads) + 1;\n"
+              "#pragma omp parallel num_threads(threads)\n"
+              "  {\n"
+              "%s"
+              "#pragma omp for schedule(dynamic)\n"
+              "    for (uint64_t i = 0; i < n; i += part)\n"
+              "      %s_range(args, grid, i, i + part < n ? i + part : n, shared);\n"
+              "%s"
+              "  }\n"
+              "}\n",
+              name, allocate(g, "    "), name, release(g, "    "));
+}
+
+/* ---- the unit ---- */
+
+static void print_head(Gen *g, Text *out, const Machine *m) {
+  const Source *file = diag_file(g->d, g->nest->span.file);
+  text_printf(out, "/* Kernel %s%s%s for %s.  The meaning depends on these options:\n", g->nest->name,
+              file ? " of " : "", file ? file->name : "", m->name);
+  text_printf(out, " *   cc %s -fopenmp -fPIC -shared -lm */\n", C_FLAGS);
+}
+
+static bool check(Gen *g, const Machine *m) {
+  static const Span nowhere = {0};
+  const Nest *n = g->nest;
+  if (n->level == NEST_LEVEL_THREAD && n->warps == 1 && m->kind == MACHINE_CPU) return true;
+  diag_error(g->d, nowhere, E_GEN_C_NEST, n->name);
+  return false;
+}
+
+bool c_print(Arena *a, const Nest *n, const Machine *m, Diags *d, Code *out) {
+  Gen g = {.arena = a, .nest = n, .d = d, .out = text_new(a)};
+  if (!check(&g, m)) return false;
+  Text body = text_new(a), unit = text_new(a);
+  c_find_spreads(&g);
+  c_find_places(&g);
+  c_name_variables(&g);
+  const char *name = c_name(&g, n->name);
+  print_program(&g, &body, name);
+  print_range(&g, &body, name);
+  print_entry(&g, &body, name);
+  print_entry_all(&g, &body, name);
+  if (g.failed) return false;
+  print_head(&g, &unit, m);
+  c_prelude(&unit, a, body.data, n->lanes);
+  text_putn(&unit, body.data, body.len);
+  *out = (Code){.text = unit.data, .len = unit.len, .entry = name, .threads = 1,
+                .shared_bytes = n->shared_bytes};
+  return true;
+}

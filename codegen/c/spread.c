@@ -1,0 +1,248 @@
+/* How the value of each variable differs between lanes: a forward data flow that looks at no
+ * order, so that a variable has one form in all of the kernel.
+ *
+ * Values only go down: unseen, linear of one step, first, vector.  All start unseen, which is
+ * optimistic: a pointer that a loop advances by 64 keeps its step. */
+#include <string.h>
+
+#include "codegen/c/c.h"
+
+static const Spread vector = {.kind = SPREAD_VECTOR};
+static const Spread same = {.kind = SPREAD_LINEAR};
+static const Spread unseen = {.kind = SPREAD_UNSEEN};
+static const Spread first = {.kind = SPREAD_FIRST};
+
+/* Steps past this are no addresses of anything; keeping them small keeps them from overflowing. */
+static const int64_t most_step = INT64_C(1) << 40;
+
+static Spread linear(int64_t step) {
+  if (step > most_step || step < -most_step) return vector;
+  return (Spread){.kind = SPREAD_LINEAR, .step = step};
+}
+
+static Spread constant(int64_t v) {
+  return (Spread){.kind = SPREAD_LINEAR, .known = true, .start = v};
+}
+
+static bool is_scalar(Spread s) { return s.kind == SPREAD_LINEAR; }
+
+static Spread meet(Spread a, Spread b) {
+  if (a.kind == SPREAD_UNSEEN) return b;
+  if (b.kind == SPREAD_UNSEEN) return a;
+  if (is_scalar(a) && is_scalar(b)) {
+    if (a.step != b.step) return vector;
+    a.known = a.known && b.known && a.start == b.start;
+    if (!a.known) a.start = 0;
+    return a;
+  }
+  bool count = (a.kind == SPREAD_FIRST || c_uniform(a)) && (b.kind == SPREAD_FIRST || c_uniform(b));
+  return count ? first : vector;
+}
+
+Spread c_ref_spread(const Gen *g, const Ref *r) {
+  if (r->kind == REF_VAR) return g->spread[r->var->id];
+  if (r->kind == REF_AFFINE && !r->sub.n) return constant(r->sub.c);
+  return same;
+}
+
+Spread c_mem_spread(const Gen *g, const Mem *m) {
+  return m->base.kind ? c_ref_spread(g, &m->base) : same;
+}
+
+/* ---- ops ---- */
+
+static bool fits(DType t, int64_t v) {
+  unsigned bits = dtype_bits(t);
+  if (bits == 64) return true;
+  if (dtype_is_signed(t)) return v >= -(INT64_C(1) << (bits - 1)) && v < INT64_C(1) << (bits - 1);
+  return v >= 0 && v < INT64_C(1) << bits;
+}
+
+/* All lanes are known, and none of them wraps in t. */
+static bool known_within(const Gen *g, Spread s, DType t) {
+  int64_t last;
+  if (!s.known || !fits(t, s.start)) return false;
+  if (__builtin_mul_overflow(s.step, (int64_t)g->nest->lanes - 1, &last)) return false;
+  return !__builtin_add_overflow(last, s.start, &last) && fits(t, last);
+}
+
+/* x + sign * scale * y */
+static Spread sum(Spread x, Spread y, int64_t scale) {
+  int64_t part, start;
+  if (__builtin_mul_overflow(y.step, scale, &part)) return vector;
+  Spread r = linear(x.step + part);
+  r.known = x.known && y.known && !__builtin_mul_overflow(y.start, scale, &start) &&
+            !__builtin_add_overflow(x.start, start, &start);
+  if (r.known) r.start = start;
+  return r;
+}
+
+static Spread scaled(Spread x, int64_t by) { return sum(same, x, by); }
+
+static Spread product(Spread x, Spread y) {
+  if (c_uniform(y) && y.known) return scaled(x, y.start);
+  if (c_uniform(x) && x.known) return scaled(y, x.start);
+  return vector;
+}
+
+/* Widening keeps a linear value if no lane wraps: where all are known, or where the value only feeds
+ * an address, whose signed arithmetic is done as if in 64 bits (lang/tile_ops.h). */
+static Spread cast(const Gen *g, const NestStmt *s, Spread x) {
+  if (!dtype_is_int(s->type) || !dtype_is_int(s->to) || s->to == DT_I1) return vector;
+  if (dtype_bits(s->to) <= dtype_bits(s->type)) return linear(x.step);
+  if (known_within(g, x, s->type)) return x;
+  bool address = dtype_is_signed(s->type) && g->address_only[s->dsts[0].var->id];
+  return address ? linear(x.step) : vector;
+}
+
+static Spread arithmetic(const Gen *g, const NestStmt *s, const Spread x[3]) {
+  switch (s->op) {
+    case TILE_ADD: return sum(x[0], x[1], 1);
+    case TILE_SUB: return sum(x[0], x[1], -1);
+    case TILE_MUL: return product(x[0], x[1]);
+    case TILE_NEG: return scaled(x[0], -1);
+    case TILE_HINT: return x[0];
+    case TILE_CAST: return cast(g, s, x[0]);
+    case TILE_BITCAST: return dtype_is_float(s->to) || s->to == DT_I1 ? vector : linear(x[0].step);
+    case TILE_PTR_ADD: {
+      int64_t bytes = dtype_bytes(s->elem);
+      return sum(x[0], x[1], bytes ? bytes : 1);
+    }
+    case TILE_SHL: {
+      bool by = c_uniform(x[1]) && x[1].known && x[1].start >= 0 && x[1].start < 31;
+      return by ? scaled(x[0], INT64_C(1) << x[1].start) : vector;
+    }
+    default: return vector;
+  }
+}
+
+/* x + l < n, for lanes l: the first n - x of them. */
+static Spread compare(const NestStmt *s, const Spread x[3]) {
+  if (!is_scalar(x[0]) || !is_scalar(x[1])) return vector;
+  if (!dtype_is_int(s->type) || dtype_bits(s->type) < 32) return vector;
+  bool up = x[0].step == 1 && x[1].step == 0, down = x[0].step == 0 && x[1].step == 1;
+  if (up && (s->op == TILE_LT || s->op == TILE_LE)) return first;
+  if (down && (s->op == TILE_GT || s->op == TILE_GE)) return first;
+  bool at_start = up && x[0].known && x[1].known && x[0].start == x[1].start;
+  return s->op == TILE_EQ && at_start ? first : vector;
+}
+
+static bool is_count(Spread s) { return s.kind == SPREAD_FIRST || c_uniform(s); }
+
+static Spread op(const Gen *g, const NestStmt *s) {
+  Spread x[3] = {same, same, same};
+  bool uniform = true, scalars = true;
+  for (uint32_t i = 0; i < s->nsrcs && i < 3; i++) {
+    x[i] = c_ref_spread(g, &s->srcs[i]);
+    if (x[i].kind == SPREAD_UNSEEN) return unseen;
+    uniform = uniform && c_uniform(x[i]);
+    scalars = scalars && is_scalar(x[i]);
+  }
+  bool integers = dtype_is_int(s->type) || s->type == DT_PTR;
+  if (s->op >= TILE_LT && s->op <= TILE_NE) return uniform ? same : compare(s, x);
+  if (s->type == DT_I1 && s->nsrcs == 2 && (s->op == TILE_AND || s->op == TILE_OR) && !uniform)
+    return is_count(x[0]) && is_count(x[1]) ? first : vector;
+  if (s->op == TILE_SELECT && c_uniform(x[0])) return meet(x[1], x[2]);
+  bool plain = s->type != DT_I1 && integers && scalars;
+  Spread r = plain ? arithmetic(g, s, x) : vector;
+  return uniform && r.kind == SPREAD_VECTOR ? same : r;
+}
+
+/* ---- statements ---- */
+
+/* Lane 0's value of a source that is the same for all: a shuffle by index. */
+static Spread shuffle(const Gen *g, const NestStmt *s) {
+  Spread x = c_ref_spread(g, &s->srcs[0]);
+  if (x.kind == SPREAD_UNSEEN || c_uniform(x)) return x;
+  bool index = s->nsrcs > 1 && c_uniform(c_ref_spread(g, &s->srcs[1]));
+  return index && !strcmp(nest_str(s, NA_mode, ""), "idx") ? same : vector;
+}
+
+Spread c_stmt_spread(const Gen *g, const NestStmt *s) {
+  switch (s->code) {
+    case NEST_OP: return op(g, s);
+    case NEST_MOV: return c_ref_spread(g, &s->srcs[0]);
+    case NEST_PID: case NEST_NPROG: case NEST_FOR: return same;
+    case NEST_WARP: return constant(0);
+    case NEST_LANE: return (Spread){.kind = SPREAD_LINEAR, .known = true, .step = 1};
+    case NEST_SHFL: return shuffle(g, s);
+    case NEST_LD: {
+      Spread at = c_mem_spread(g, &s->mems[0]);
+      if (at.kind == SPREAD_UNSEEN) return unseen;
+      return c_uniform(at) ? same : vector;
+    }
+    default: return vector;
+  }
+}
+
+static bool flow_stmt(Gen *g, const NestStmt *s) {
+  if (!s->ndsts) return false;
+  const NestVar *v = s->dsts[0].var;
+  Spread *to = &g->spread[v->id], r = c_stmt_spread(g, s);
+  if (v->uniform || v->is_param) r = same;
+  else if (s->guard.kind) {
+    Spread guard = c_ref_spread(g, &s->guard);
+    if (guard.kind == SPREAD_UNSEEN) return false;
+    if (!c_uniform(guard)) r = vector;
+  }
+  /* A mask of which all lanes agree is a count as well, but pointers and numbers are not. */
+  Spread met = meet(*to, r);
+  if (met.kind == SPREAD_FIRST && v->dtype != DT_I1) met = vector;
+  bool changed = met.kind != to->kind || met.known != to->known || met.step != to->step ||
+                 met.start != to->start;
+  *to = met;
+  return changed;
+}
+
+static bool flow_block(Gen *g, const NestBlock *b) {
+  bool changed = false;
+  for (const NestStmt *s = b->first; s; s = s->next) {
+    changed |= flow_stmt(g, s);
+    for (uint32_t i = 0; i < s->nregions; i++) changed |= flow_block(g, s->regions[i]);
+  }
+  return changed;
+}
+
+/* ---- what feeds addresses only ---- */
+
+static bool carries(const NestStmt *s) {
+  if (s->code == NEST_MOV) return true;
+  if (s->code != NEST_OP) return false;
+  switch (s->op) {
+    case TILE_ADD: case TILE_SUB: case TILE_MUL: case TILE_PTR_ADD: return true;
+    case TILE_CAST: return dtype_bits(s->to) >= dtype_bits(s->type);
+    default: return false;
+  }
+}
+
+static bool forbid(Gen *g, const Ref *r) {
+  if (r->kind != REF_VAR || !g->address_only[r->var->id]) return false;
+  g->address_only[r->var->id] = false;
+  return true;
+}
+
+static bool address_block(Gen *g, const NestBlock *b) {
+  bool changed = false;
+  for (const NestStmt *s = b->first; s; s = s->next) {
+    bool good = s->ndsts && carries(s) && g->address_only[s->dsts[0].var->id];
+    if (s->ndsts && s->dsts[0].var->dtype == DT_PTR && carries(s)) good = true;
+    for (uint32_t i = 0; i < s->nsrcs && !good; i++) changed |= forbid(g, &s->srcs[i]);
+    changed |= forbid(g, &s->guard);
+    for (uint32_t i = 0; i < s->nregions; i++) changed |= address_block(g, s->regions[i]);
+  }
+  return changed;
+}
+
+void c_find_spreads(Gen *g) {
+  uint32_t n = g->nest->nvars;
+  g->spread = ARENA_ARRAY(g->arena, Spread, n);
+  g->address_only = ARENA_ARRAY(g->arena, bool, n);
+  for (uint32_t i = 0; i < n; i++) {
+    g->address_only[i] = true;
+    if (g->nest->vars[i]->uniform) g->spread[i] = same;
+  }
+  while (address_block(g, g->nest->body)) continue;
+  while (flow_block(g, g->nest->body)) continue;
+  for (uint32_t i = 0; i < n; i++)
+    if (g->spread[i].kind == SPREAD_UNSEEN) g->spread[i] = same;
+}

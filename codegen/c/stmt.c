@@ -1,0 +1,275 @@
+/* Statements and control. */
+#include <string.h>
+
+#include "codegen/c/c.h"
+#include "lang/messages.h"
+
+/* ---- lines ---- */
+
+static void indent(Gen *g) {
+  for (int i = 0; i < g->depth; i++) text_puts(&g->out, "  ");
+}
+
+static void plain_line(Gen *g, const char *s) {
+  indent(g);
+  text_puts(&g->out, s);
+  text_puts(&g->out, "\n");
+}
+
+/* The first line of what comes from another kernel line says so. */
+void c_line(Gen *g, const char *fmt, ...) {
+  va_list ap;
+  va_start(ap, fmt);
+  const char *s = arena_vprintf(g->arena, fmt, ap);
+  va_end(ap);
+  indent(g);
+  text_puts(&g->out, s);
+  const Source *file = diag_file(g->d, g->span.file);
+  bool told = g->span.line == g->said.line && g->span.file == g->said.file;
+  if (file && !told && g->span.file != g->nest->ir_file) {
+    text_printf(&g->out, " /* %s:%u */", file->name, g->span.line);
+    g->said = g->span;
+  }
+  text_puts(&g->out, "\n");
+}
+
+static void open(Gen *g) { g->depth++; }
+
+static void close(Gen *g) {
+  g->depth--;
+  plain_line(g, "}");
+}
+
+bool c_refuse(Gen *g, const NestStmt *s) {
+  diag_error(g->d, s->span, E_GEN_C_STATEMENT, nest_op_name(s->code));
+  g->failed = true;
+  return false;
+}
+
+/* ---- assignments ---- */
+
+/* "float ", and "char *" without a space behind. */
+static const char *held_type(Gen *g, const NestVar *v) {
+  Spread s = g->spread[v->id];
+  if (s.kind == SPREAD_FIRST) return "int ";
+  const char *t = s.kind == SPREAD_VECTOR ? c_vector_type(v->dtype) : c_scalar_type(v->dtype);
+  return t[strlen(t) - 1] == '*' ? t : c_text(g, "%s ", t);
+}
+
+const char *c_declaration(Gen *g, const NestVar *v) {
+  const char *type = held_type(g, v), *name = g->names[v->id];
+  return v->count == 1 ? c_text(g, "%s%s", type, name) : c_text(g, "%s%s[%u]", type, name, v->count);
+}
+
+void c_assign(Gen *g, const NestStmt *s, const Ref *dst, DType t, const char *text, Spread from) {
+  const NestVar *v = dst->var;
+  const char *to = c_ref_name(g, dst);
+  text = c_convert(g, text, t, from, g->spread[v->id]);
+  if (!s->guard.kind) {
+    if (g->at_definition[v->id]) to = c_text(g, "const %s", c_declaration(g, v));
+    if (g->at_definition[v->id] && v->dtype == DT_PTR) to = c_declaration(g, v);
+    c_line(g, "%s = %s;", to, text);
+  } else if (c_uniform(c_ref_spread(g, &s->guard))) {
+    c_line(g, "if (%s) %s = %s;", c_scalar(g, &s->guard, DT_I1), to, text);
+  } else {
+    c_line(g, "%s = vselect_%s(%s, %s, %s);", to, t == DT_I1 ? "i32" : c_compute_name(t),
+           c_vector(g, &s->guard, DT_I1), text, to);
+  }
+}
+
+static void assign_op(Gen *g, const NestStmt *s) {
+  bool compare = s->op >= TILE_LT && s->op <= TILE_NE;
+  bool converts = s->op == TILE_CAST || s->op == TILE_BITCAST;
+  DType t = compare ? DT_I1 : converts ? s->to : s->type;
+  c_assign(g, s, &s->dsts[0], t, c_op(g, s), c_stmt_spread(g, s));
+}
+
+static void assign_mov(Gen *g, const NestStmt *s) {
+  int64_t n = nest_int(s, NA_n, 1);
+  const Ref *dst = &s->dsts[0], *src = &s->srcs[0];
+  Spread from = c_ref_spread(g, src);
+  if (n == 1 || src->kind != REF_VAR) {
+    c_assign(g, s, dst, s->type, c_scalar(g, src, s->type), from);
+    return;
+  }
+  const char *to = g->names[dst->var->id], *x = g->names[src->var->id];
+  NestIndex each = {.name = "r", .id = g->nest->nindices};
+  c_open_index(g, &each);
+  const char *r = g->indices[each.id];
+  x = c_text(g, "%s[%s + %s]", x, c_affine(g, &src->sub), r);
+  x = c_convert(g, x, s->type, from, g->spread[dst->var->id]);
+  to = c_text(g, "%s[%s + %s]", to, c_affine(g, &dst->sub), r);
+  const char *when = "";
+  if (s->guard.kind && c_uniform(c_ref_spread(g, &s->guard)))
+    when = c_text(g, "if (%s) ", c_scalar(g, &s->guard, DT_I1));
+  else if (s->guard.kind)
+    x = c_text(g, "vselect_%s(%s, %s, %s)", s->type == DT_I1 ? "i32" : c_compute_name(s->type),
+               c_vector(g, &s->guard, DT_I1), x, to);
+  c_line(g, "%sfor (int %s = 0; %s < %lld; %s++) %s = %s;", when, r, r, (long long)n, r, to, x);
+  c_close_index(g, &each);
+}
+
+static void assign_number(Gen *g, const NestStmt *s) {
+  int axis = (int)nest_int(s, NA_axis, 0);
+  const char *text = "0";
+  if (s->code == NEST_PID) text = c_text(g, "(int32_t)pid_%d", axis);
+  else if (s->code == NEST_NPROG) text = c_text(g, "(int32_t)grid[%d]", axis);
+  c_assign(g, s, &s->dsts[0], DT_I32, text, c_stmt_spread(g, s));
+}
+
+/* ---- shuffles ---- */
+
+/* The lane that lane l reads; its own if that one is outside. */
+static int source_lane(const Gen *g, const NestStmt *s, int l) {
+  const char *mode = nest_str(s, NA_mode, "");
+  int by = (int)nest_int(s, NA_by, 0);
+  int from = !strcmp(mode, "xor") ? l ^ by : !strcmp(mode, "up") ? l - by : l + by;
+  return from < 0 || from >= g->nest->lanes ? l : from;
+}
+
+static const char *constant_shuffle(Gen *g, const NestStmt *s, const char *x) {
+  Text t = text_new(g->arena);
+  text_printf(&t, "__builtin_shufflevector(%s, %s", x, x);
+  for (int l = 0; l < g->nest->lanes; l++) text_printf(&t, ", %d", source_lane(g, s, l));
+  text_puts(&t, ")");
+  return t.data;
+}
+
+/* One lane's value, for all. */
+static const char *one_lane(Gen *g, const NestStmt *s, const char *x) {
+  const char *lane = c_scalar(g, &s->srcs[1], DT_I32);
+  const char *name = s->type == DT_I1 ? "i32" : c_compute_name(s->type);
+  bool fixed = s->srcs[1].kind == REF_AFFINE && !s->srcs[1].sub.n && s->srcs[1].sub.c >= 0 &&
+               s->srcs[1].sub.c < g->nest->lanes;
+  const char *text = fixed ? c_text(g, "%s[%s]", x, lane) : c_text(g, "vlane_%s(%s, %s)", name, x, lane);
+  if (s->type == DT_I1) return c_text(g, "%s != 0", text);
+  return s->type == DT_PTR ? c_text(g, "(char *)%s", text) : text;
+}
+
+static void shuffle(Gen *g, const NestStmt *s) {
+  Spread to = c_stmt_spread(g, s);
+  const char *x;
+  if (c_uniform(c_ref_spread(g, &s->srcs[0]))) {
+    x = c_scalar(g, &s->srcs[0], s->type);
+  } else {
+    x = c_vector(g, &s->srcs[0], s->type);
+    const char *name = s->type == DT_I1 ? "i32" : c_compute_name(s->type);
+    if (c_uniform(to)) x = one_lane(g, s, x);
+    else if (strcmp(nest_str(s, NA_mode, ""), "idx")) x = constant_shuffle(g, s, x);
+    else x = c_text(g, "vshuffle_%s(%s, %s)", name, x, c_vector(g, &s->srcs[1], DT_I32));
+  }
+  c_assign(g, s, &s->dsts[0], s->type, x, to);
+}
+
+/* ---- control ---- */
+
+/* So many copies of a body make a loop that the C compiler should expand at once. */
+enum { UNROLL_MOST = 32 };
+
+static int64_t expansion(const NestStmt *s) {
+  int64_t most = 1;
+  for (const NestStmt *x = s->regions[0]->first; x; x = x->next) {
+    int64_t n = x->code == NEST_UNROLL ? expansion(x) : 1;
+    if (n > most) most = n;
+  }
+  return most * s->index->extent;
+}
+
+static void counted(Gen *g, const NestStmt *s) {
+  c_open_index(g, s->index);
+  const char *i = g->indices[s->index->id];
+  int n = s->index->extent;
+  bool expand = s->code == NEST_UNROLL && expansion(s) <= UNROLL_MOST;
+  const char *how = expand ? c_text(g, "UNROLL(%d) ", n) : "";
+  c_line(g, "%sfor (int %s = 0; %s < %d; %s++) {", how, i, i, n, i);
+  open(g);
+  c_block(g, s->regions[0]);
+  close(g);
+  c_close_index(g, s->index);
+}
+
+static bool fixed_step(const Ref *r, DType t) {
+  return r->kind == REF_AFFINE && !r->sub.n && r->sub.c > 0 && dtype_bits(t) <= 32;
+}
+
+/* The index is computed in 64 bits, so that it does not wrap at the end; where that is no help, or
+ * the sign of the step is not known, the iterations are counted beforehand. */
+static void for_loop(Gen *g, const NestStmt *s) {
+  const NestVar *v = s->dsts[0].var;
+  DType t = v->dtype;
+  const char *k = c_ref_name(g, &s->dsts[0]), *type = c_scalar_type(t);
+  const char *lo = c_scalar(g, &s->srcs[0], t), *hi = c_scalar(g, &s->srcs[1], t);
+  const char *step = c_scalar(g, &s->srcs[2], t), *let = g->at_definition[v->id] ? type : "";
+  const char *space = *let ? "const " : "", *after = *let ? " " : "";
+  if (fixed_step(&s->srcs[2], t)) {
+    c_line(g, "for (int64_t %s_at = %s; %s_at < %s; %s_at += %s) {", k, lo, k, hi, k, step);
+    open(g);
+    plain_line(g, c_text(g, "%s%s%s%s = (%s)%s_at;", space, let, after, k, type, k));
+  } else {
+    c_line(g, "for (uint64_t %s_at = 0, %s_n = trips_%s(%s, %s, %s); %s_at < %s_n; %s_at++) {", k, k,
+           dtype_name(t), lo, hi, step, k, k, k);
+    open(g);
+    plain_line(g, c_text(g, "%s%s%s%s = (%s)(%s + %s_at * %s);", space, let, after, k, type, lo, k,
+                         step));
+  }
+  c_block(g, s->regions[0]);
+  close(g);
+}
+
+static void while_loop(Gen *g, const NestStmt *s) {
+  c_line(g, "for (;;) {");
+  open(g);
+  c_block(g, s->regions[0]);
+  c_line(g, "if (!%s) break;", c_scalar(g, &s->srcs[0], DT_I1));
+  c_block(g, s->regions[1]);
+  close(g);
+}
+
+static void branch(Gen *g, const NestStmt *s) {
+  c_line(g, "if (%s) {", c_scalar(g, &s->srcs[0], DT_I1));
+  open(g);
+  c_block(g, s->regions[0]);
+  g->depth--;
+  bool other = s->nregions > 1 && s->regions[1]->first;
+  if (other) plain_line(g, "} else {");
+  open(g);
+  if (s->nregions > 1) c_block(g, s->regions[1]);
+  close(g);
+}
+
+static void role(Gen *g, const NestStmt *s) {
+  c_line(g, "{");
+  open(g);
+  c_block(g, s->regions[0]);
+  close(g);
+}
+
+static void fence(Gen *g, const NestStmt *s) {
+  if (strcmp(nest_str(s, NA_kind, ""), "proxy")) c_line(g, "__atomic_thread_fence(__ATOMIC_SEQ_CST);");
+}
+
+/* Lanes go together, so a barrier between them is nothing; an ASSERT is checked by interpreters. */
+static void nothing(Gen *g, const NestStmt *s) {
+  (void)g;
+  (void)s;
+}
+
+static void (*const printers[NEST_OP_COUNT])(Gen *, const NestStmt *) = {
+    [NEST_OP] = assign_op,       [NEST_MOV] = assign_mov,   [NEST_PID] = assign_number,
+    [NEST_NPROG] = assign_number, [NEST_LANE] = assign_number, [NEST_WARP] = assign_number,
+    [NEST_LD] = c_load,          [NEST_ST] = c_store,       [NEST_ATOM] = c_atomic,
+    [NEST_ATOM_CAS] = c_atomic,  [NEST_RED] = c_atomic,     [NEST_SHFL] = shuffle,
+    [NEST_BAR] = nothing,        [NEST_FENCE] = fence,      [NEST_ASSERT] = nothing,
+    [NEST_UNROLL] = counted,     [NEST_SERIAL] = counted,   [NEST_FOR] = for_loop,
+    [NEST_WHILE] = while_loop,   [NEST_IF] = branch,        [NEST_ROLE] = role,
+};
+
+void c_block(Gen *g, const NestBlock *b) {
+  for (const Declared *d = g->heads[g->block++]; d; d = d->next)
+    plain_line(g, c_text(g, "%s;", c_declaration(g, d->var)));
+  for (const NestStmt *s = b->first; s; s = s->next) {
+    g->span = s->span;
+    if (printers[s->code]) printers[s->code](g, s);
+    else c_refuse(g, s);
+  }
+}
