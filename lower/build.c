@@ -307,6 +307,8 @@ static void statement(Build *s, const TileOp *op) {
 }
 
 static void block(Build *s, const TileBlock *b) {
+  BlockPair pair = {b, s->b.block};
+  vec_push(s->scratch, &s->blocks, pair);
   for (const TileOp *op = b->first; op && !s->failed; op = op->next) statement(s, op);
 }
 

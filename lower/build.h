@@ -24,6 +24,21 @@ typedef struct {
   Ref ref;
 } Memo;
 
+/* Where the statements of a tile block go. */
+typedef struct {
+  const TileBlock *tile;
+  NestBlock *nest;
+} BlockPair;
+
+/* A dot's operand in shared memory. */
+typedef struct {
+  const TileValue *value;
+  Type room;
+  bool plain;
+  NestBuffer *buffer;
+  NestBlock *block; /* in which it was stored */
+} Staged;
+
 /* A global access since the last barrier. */
 typedef struct {
   int64_t base; /* the parameter's id; -1: unknown */
@@ -47,6 +62,8 @@ typedef struct Build {
   uint32_t depth;
   VEC(Converted) converted;
   VEC(Pending) pending;
+  VEC(BlockPair) blocks;
+  VEC(Staged) staged;
   uint32_t next_store;
   bool failed;
 } Build;
@@ -79,6 +96,10 @@ bool build_same_threads(const Layout *a, const Layout *b);
 /* A reference to a tile variable at axes. */
 Ref build_tile_ref(Build *s, NestVar *v, const Affine *axes);
 Ref build_scalar(Build *s, const TileValue *v);
+/* The block in which v has its value, if the builder is in that block or inside it (else the
+ * builder's own), with the builder moved there: behind what is in it so far, before the statement
+ * that leads to where the builder was. */
+NestBuilder build_at_definition(Build *s, const TileValue *v);
 /* A uniform variable for a scalar result; a tile variable for a held one. */
 NestVar *build_result(Build *s, const TileValue *v);
 NestVar *build_temp(Build *s, DType t, DType elem);

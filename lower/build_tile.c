@@ -380,19 +380,13 @@ static Affine buffer_bytes(const Layout *l, const Affine *axes) {
   return sum;
 }
 
-/* An operand in shared memory: a transposed tile is stored as it is held, and read across.  `room` is
- * the operand's shape as the accumulator's layout pads it. */
-static NestBuffer *stage_operand(Build *s, const TileValue *v, const Type *room, bool plain) {
-  const TileValue *x = v;
-  bool swapped = false;
-  while (x->def && x->def->code == TILE_TRANS && x->type.rank == 2 && !s->var[x->id]) {
-    x = x->def->args[0];
-    swapped = !swapped;
-  }
+/* Stores x, swapped or not, to a buffer of its own. */
+static NestBuffer *store_operand(Build *s, const TileValue *x, bool swapped, const Type *room,
+                                 bool plain) {
   NestVar *held = build_own(s, x);
-  int fast = plain ? v->type.rank - 1 : fast_axis(&held->layout);
-  if (swapped && !plain) fast = v->type.rank - 1 - fast;
-  if (fast < v->type.rank - 2) fast = v->type.rank - 1;
+  int last = x->type.rank - 1, fast = plain ? last : fast_axis(&held->layout);
+  if (swapped && !plain) fast = last - fast;
+  if (fast < last - 1) fast = last;
   NestBuffer *buf = operand_buffer(s, room, fast, plain);
   Open o = build_open(s, &held->layout);
   Affine at[MAX_RANK];
@@ -402,6 +396,35 @@ static NestBuffer *stage_operand(Build *s, const TileValue *v, const Type *room,
                   buffer_bytes(&buf->layout, at));
   build_close(s, &o);
   return buf;
+}
+
+/* True if block b is the builder's, or around it. */
+static bool around(const Build *s, const NestBlock *b) {
+  const NestBlock *at = s->b.block;
+  while (at && at != b) at = at->owner ? at->owner->parent : NULL;
+  return at == b;
+}
+
+/* An operand in shared memory: a transposed tile is stored as it is held, and read across; one that
+ * does not change in a loop is stored before it.  `room` is the operand's shape as the
+ * accumulator's layout pads it. */
+static NestBuffer *stage_operand(Build *s, const TileValue *v, const Type *room, bool plain) {
+  const TileValue *x = v;
+  bool swapped = false;
+  while (x->def && x->def->code == TILE_TRANS && x->type.rank == 2 && !s->var[x->id]) {
+    x = x->def->args[0];
+    swapped = !swapped;
+  }
+  for (size_t i = 0; i < s->staged.len; i++) {
+    const Staged *g = &s->staged.data[i];
+    if (g->value == v && g->plain == plain && type_eq(g->room, *room) && around(s, g->block))
+      return g->buffer;
+  }
+  NestBuilder was = build_at_definition(s, x);
+  Staged g = {v, *room, plain, store_operand(s, x, swapped, room, plain), s->b.block};
+  s->b = was;
+  vec_push(s->scratch, &s->staged, g);
+  return g.buffer;
 }
 
 /* The accumulator is updated in place where the old value has no other use. */

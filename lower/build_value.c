@@ -60,6 +60,24 @@ NestVar *build_result(Build *s, const TileValue *v) {
   return var;
 }
 
+NestBuilder build_at_definition(Build *s, const TileValue *v) {
+  NestBuilder was = s->b;
+  const TileBlock *home = v->def ? v->def->parent : v->block;
+  NestBlock *to = NULL;
+  for (size_t i = 0; i < s->blocks.len; i++)
+    if (s->blocks.data[i].tile == home) to = s->blocks.data[i].nest;
+  NestStmt *before = s->b.before;
+  NestBlock *at = s->b.block;
+  while (at && at != to) {
+    before = at->owner;
+    at = before ? before->parent : NULL;
+  }
+  if (!at) return was;
+  s->b.block = at;
+  s->b.before = before;
+  return was;
+}
+
 /* ---- layouts ---- */
 
 /* Index-only values have no layout of their own: they take the plain one. */

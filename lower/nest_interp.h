@@ -1,15 +1,23 @@
 /* The interpreter of level thread (`--device nest`): runs the very statements that PTX and C are
  * printed from, warps and lanes.
  *
- * It is adversarial.  Warps of a program run in a seeded order and switch at every shared or
- * global access of consequence, barrier and wait; an asynchronous copy reads its source and writes
- * its target as late as its wait allows, and both are poison meanwhile; registers start as
- * poison, and poison that reaches an address, a guard, a branch or global memory is reported.
- * Shared memory keeps for every byte who accessed it since which barrier: two warps (or two lanes)
- * that access one byte, at least one writing, without a barrier between, are a race, reported
- * with both places.  A barrier that not all its warps reach, and a launch in which nothing moves any
- * more, is a deadlock, reported with where each warp waits.  Global memory goes through
- * lang/memory.h.
+ * It is adversarial.
+ *   Order       Warps of a program run in a seeded order and switch at barriers, waits, atomics and
+ *               iterations.  Programs that poll let others run, and others start.
+ *   Async       A copy reads its source and writes its target as late as its wait allows; whoever
+ *               touches the target before is reported.
+ *   Poison      Registers and shared memory start as poison.  It travels with values, and is
+ *               reported where it reaches an address, a guard, a branch or global memory.
+ *   Races       Two threads (lanes of one warp too) that access one byte, at least one writing,
+ *               without a barrier between: reported with both places.  Threads may store one
+ *               value to one place of global memory.  An atomic that releases comes after all that
+ *               its program accessed before, one that acquires before all after: another thread's
+ *               access needs a barrier, which is reported if there is none.
+ *   Deadlock    A barrier that not all its warps reach, reported with where each warp waits; and a
+ *               launch in which nothing moves any more.
+ * On a CPU (target "cpu"), lanes are those of a vector: statements are done one after the other, and
+ * only the lanes of one statement can race.  Global memory goes through lang/memory.h; Access.arg
+ * is a parameter's `arg`.
  */
 #ifndef NEREID_LOWER_NEST_INTERP_H
 #define NEREID_LOWER_NEST_INTERP_H
@@ -17,7 +25,7 @@
 #include "lang/interp.h"
 #include "lower/nest.h"
 
-/* Runs the grid; args by nest parameter.  Returns 0, or -1 if it had to stop. */
+/* Runs the grid of a nest that nest_verify accepts; args by nest parameter.  Returns 0, or -1 if it had to stop. */
 int nest_interp(const Nest *n, const InterpArg *args, const uint32_t grid[3], Memory *m, Diags *d,
                 uint64_t max_steps);
 
