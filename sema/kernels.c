@@ -201,6 +201,16 @@ Name last_part_of(Program *p, Name name) {
   return dot ? pool_name(p->names, dot + 1) : name;
 }
 
+/* A function that returns something can't be launched. */
+static bool returns_value(const StmtList *list) {
+  for (uint32_t i = 0; i < list->len; i++) {
+    const Stmt *s = list->data[i];
+    if (s->kind == ST_RETURN && s->value && s->value->kind != EX_NONE) return true;
+    if (s->kind != ST_FUNC && (returns_value(&s->body) || returns_value(&s->orelse))) return true;
+  }
+  return false;
+}
+
 static int helpers_last(const void *a, const void *b) {
   const Kernel *x = a, *y = b;
   if (x->helper != y->helper) return x->helper - y->helper;
@@ -214,6 +224,7 @@ uint32_t sema_kernels(Program *p, const Kernel **out) {
     for (size_t i = 0; i < f.list.len; i++) {
       Kernel *k = &f.list.data[i];
       NameMap used = {0};
+      k->helper = k->helper || returns_value(&k->def->body);
       mark_body(&used, p->arena, &k->def->body);
       for (size_t j = 0; j < f.list.len; j++) {
         uint32_t one;

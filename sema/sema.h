@@ -49,7 +49,8 @@ typedef struct {
   KernelParam *params;
   uint32_t nparams;
   const FuncDef *def;
-  bool helper;   /* called by another jit function of the file: listed after the entry kernels */
+  bool helper;   /* called by another jit function of the file, or returning a value: listed after
+                    the entry kernels */
   bool shadowed; /* a later definition has the same name */
 } Kernel;
 
