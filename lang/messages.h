@@ -501,7 +501,7 @@
 #define N_RUN_CACHE_UNUSABLE \
   "the cache %s can't be used (%s): kernels are compiled each time; see NEREID_CACHE_DIR"
 #define N_RUN_NO_OPENMP "%s has no OpenMP: the kernel runs on one thread"
-#define E_RUN_TEMP "can't make a temporary folder %s: %s; TMPDIR names another place"
+#define E_RUN_TEMP "can't make a folder in %s: %s; TMPDIR names another place"
 #define E_RUN_NO_CC \
   "no C compiler found for device cpu: install gcc or clang, or name one by the variable CC"
 #define E_RUN_CC_FAILED "%s could not compile kernel %s:\n%s"

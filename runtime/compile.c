@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "runtime/files.h"
-#include "runtime/missing_rooms.h"
 #include "runtime/spec.h"
 
 bool compile_is_ir(const char *text, size_t len) {
@@ -34,7 +33,6 @@ typedef struct {
 } Opening;
 
 static int open_ir(Compilation *c, const char *name, const char *text, size_t len) {
-  if (!lower_parse) return error_set(NEREID_E_KERNEL, "IR text can't be read yet");
   c->from_ir = true;
   uint32_t file = diag_source(c->diags, pool_name(c->names, name), text, len);
   c->unit = lower_parse(c->arena, c->names, c->diags, file);
@@ -58,7 +56,6 @@ static int open_body(void *arg) {
     c->module = parse(c->arena, c->names, c->diags, file);
     return 0;
   }
-  if (!program_from_text) return error_set(NEREID_E_KERNEL, "source can't be read yet");
   c->program = program_from_text(c->arena, c->names, c->diags, path, text, len,
                                  o->source->import_path, o->source->n_import_path);
   return c->program ? 0 : NEREID_E_KERNEL;
@@ -112,8 +109,7 @@ typedef struct {
 } Step;
 
 static int check_options(const nereid_request *r, const char *target) {
-  if (machine_find && !machine_find(target))
-    return error_set(NEREID_E_USAGE, E_RUN_UNKNOWN_TARGET, target);
+  if (!machine_find(target)) return error_set(NEREID_E_USAGE, E_RUN_UNKNOWN_TARGET, target);
   if (r->num_warps && (r->num_warps < 1 || r->num_warps > 32 || r->num_warps & (r->num_warps - 1)))
     return error_set(NEREID_E_USAGE, E_RUN_NUM_WARPS, r->num_warps);
   if (r->num_stages < 0 || r->num_stages > 64)
@@ -178,7 +174,7 @@ static int specialize_source(Compilation *c, const nereid_request *r) {
   if (!f || diag_errors(c->diags)) return NEREID_E_KERNEL;
   c->unit = ARENA_NEW(c->arena, Unit);
   *c->unit = (Unit){.arena = c->arena, .names = c->names, .diags = c->diags, .tile = f};
-  c->unit->machine = machine_find ? machine_find(options.target) : NULL;
+  c->unit->machine = machine_find(options.target);
   return 0;
 }
 
@@ -233,7 +229,6 @@ static int check_pass(const char *name) {
 static int lower_body(void *arg) {
   Step *s = arg;
   Unit *u = s->c->unit;
-  if (!lower_run) return error_set(NEREID_E_KERNEL, "nothing can be lowered yet");
   if (s->r->run_passes) return lower_run_named(u, s->r->run_passes) ? 0 : NEREID_E_KERNEL;
   if (lower_stage(u) > s->until) return error_set(NEREID_E_USAGE, E_RUN_IR_PAST);
   bool hooked = s->r->dump_after && s->r->on_pass;
@@ -263,7 +258,6 @@ static int generate_body(void *arg) {
   const char *kind = nereid_kind_name(g->kind);
   if (cpu != (g->kind == NEREID_C))
     return error_set(NEREID_E_USAGE, E_RUN_KIND_TARGET, kind, u->machine->name);
-  if (!(cpu ? c_print : ptx_print)) return error_set(NEREID_E_KERNEL, "no code can be printed yet");
   bool ok = (cpu ? c_print : ptx_print)(g->c->arena, u->nest, u->machine, u->diags, g->out);
   return ok && !diag_errors(u->diags) ? 0 : NEREID_E_KERNEL;
 }

@@ -5,13 +5,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "lower/machine.h"
+#include "codegen/codegen.h"
 #include "runtime/cache.h"
 #include "runtime/device.h"
-#include "runtime/missing_rooms.h"
 #include "runtime/tool.h"
 
-enum { OPTIONS_MAX = 32, OUTPUT_MAX = 8192 };
+enum { OPTIONS_MAX = 64, OUTPUT_MAX = 8192, WORDS_MAX = TOOL_PATH + 512 };
 
 typedef struct {
   Cache *cache;
@@ -82,9 +81,8 @@ static bool fits(const nereid_device *d, const ImageVariant *v) {
 
 /* ---- compiling ---- */
 
-static const char *const flags[] = {
-    "-std=gnu11", "-O2", "-march=native", "-ffp-contract=off", "-fPIC", "-shared", "-w"};
-enum { FLAGS = sizeof flags / sizeof *flags };
+/* What the kernel's text asks for, then what makes it a library. */
+static const char FLAGS[] = C_FLAGS " -std=gnu11 -fPIC -shared -w";
 
 /* A compiler that was replaced is another one. */
 static CacheKey key_of(const Cpu *cpu, const ImageVariant *v) {
@@ -98,7 +96,7 @@ static CacheKey key_of(const Cpu *cpu, const ImageVariant *v) {
   cache_key_add(k, &st.st_size, sizeof st.st_size);
   cache_key_add(k, &st.st_mtime, sizeof st.st_mtime);
   cache_key_add(k, cpu->processor, sizeof cpu->processor);
-  for (int i = 0; i < FLAGS; i++) cache_key_text(k, flags[i]);
+  cache_key_text(k, FLAGS);
   cache_key_add(k, v->code, v->size);
   return cache_key_end(k);
 }
@@ -108,13 +106,11 @@ static void command_line(const char **argv, char *words, const Cpu *cpu, bool op
                          const char *in, const char *out) {
   int n = 0;
   argv[n++] = cpu->cc;
-  memcpy(words, cpu->options, TOOL_PATH);
+  snprintf(words, WORDS_MAX, "%s %s%s", cpu->options, FLAGS, openmp ? " -fopenmp" : "");
   char *rest = NULL;
-  for (char *w = strtok_r(words, " ", &rest); w && n < OPTIONS_MAX - FLAGS - 6;
+  for (char *w = strtok_r(words, " ", &rest); w && n < OPTIONS_MAX - 5;
        w = strtok_r(NULL, " ", &rest))
     argv[n++] = w;
-  for (int i = 0; i < FLAGS; i++) argv[n++] = flags[i];
-  if (openmp) argv[n++] = "-fopenmp";
   argv[n++] = "-o";
   argv[n++] = out;
   argv[n++] = in;
@@ -124,7 +120,7 @@ static void command_line(const char **argv, char *words, const Cpu *cpu, bool op
 
 static int run_compiler(nereid_device *d, const TempFolder *t, const char *name) {
   const Cpu *cpu = d->state;
-  char in[TOOL_PATH + 64], out[TOOL_PATH + 64], words[TOOL_PATH], output[OUTPUT_MAX];
+  char in[TOOL_PATH + 64], out[TOOL_PATH + 64], words[WORDS_MAX], output[OUTPUT_MAX];
   const char *argv[OPTIONS_MAX];
   temp_name(in, sizeof in, t, "kernel.c");
   temp_name(out, sizeof out, t, "kernel.so");

@@ -11,7 +11,6 @@
 #include "runtime/cache.h"
 #include "runtime/cuda.h"
 #include "runtime/cuda_api.h"
-#include "runtime/missing_rooms.h"
 
 enum { LOG_MAX = 8192 };
 

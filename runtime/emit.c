@@ -4,7 +4,6 @@
 
 #include "runtime/compile.h"
 #include "runtime/cubin.h"
-#include "runtime/missing_rooms.h"
 
 static const char *const kind_names[] = {"ast", "tile", "nest", "thread", "ptx", "c", "cubin"};
 _Static_assert(sizeof kind_names / sizeof *kind_names == NEREID_KIND_COUNT, "one name a kind");
@@ -39,8 +38,7 @@ static int print_ast(void *arg) {
 static int print_unit(void *arg) {
   Printing *p = arg;
   p->text = text_new(p->c->arena);
-  if (lower_print) lower_print(&p->text, p->c->unit);
-  else tile_print(&p->text, p->c->unit->tile, p->c->diags);
+  lower_print(&p->text, p->c->unit);
   return 0;
 }
 
@@ -73,7 +71,7 @@ static int emit(Compilation *c, const nereid_request *r, nereid_kind kind, char 
   static const Stage stages[] = {
       [NEREID_TILE] = STAGE_SCHEDULED, [NEREID_NEST] = STAGE_NEST, [NEREID_THREAD] = STAGE_THREAD};
   /* With run_passes the text is whatever these made. */
-  if (lower_run) code = compile_lower(c, r, r->run_passes ? STAGE_TILE : stages[kind]);
+  code = compile_lower(c, r, r->run_passes ? STAGE_TILE : stages[kind]);
   return code ? code : print_with(c, print_unit, text, size);
 }
 

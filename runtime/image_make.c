@@ -7,7 +7,6 @@
 #include "runtime/cubin.h"
 #include "runtime/device.h"
 #include "runtime/image.h"
-#include "runtime/missing_rooms.h"
 
 /* A parameter of the compiled kernel, tile or nest. */
 typedef struct {
@@ -94,7 +93,7 @@ static void find_params(Maker *m) {
 
 static void mark_written(Maker *m) {
   bool *written = ARENA_ARRAY(m->c->arena, bool, m->ntaken);
-  if (lower_written) lower_written(m->c->unit, written);
+  lower_written(m->c->unit, written);
   for (uint32_t i = 0; i < m->ntaken; i++)
     if (written[i]) m->params[m->from[i]].written = true;
 }

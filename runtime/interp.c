@@ -7,7 +7,6 @@
 #include "lower/nest_interp.h"
 #include "runtime/device.h"
 #include "runtime/files.h"
-#include "runtime/missing_rooms.h"
 
 /* A kernel as it was read from the image's text. */
 typedef struct {

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "runtime/compile.h"
-#include "runtime/missing_rooms.h"
 
 struct nereid_module {
   Compilation c;

@@ -129,9 +129,10 @@ int tool_run(const char *const *argv, char *output, size_t size) {
 
 int temp_new(TempFolder *t) {
   const char *base = getenv("TMPDIR");
-  snprintf(t->path, sizeof t->path, "%s/nereid-XXXXXX", base && *base ? base : "/tmp");
+  if (!base || !*base) base = "/tmp";
+  snprintf(t->path, sizeof t->path, "%s/nereid-XXXXXX", base);
   if (mkdtemp(t->path)) return 0;
-  int code = error_set(NEREID_E_FILE, E_RUN_TEMP, t->path, strerror(errno));
+  int code = error_set(NEREID_E_FILE, E_RUN_TEMP, base, strerror(errno));
   t->path[0] = 0;
   return code;
 }

@@ -1,6 +1,5 @@
 #include "build_id.h"
 #include "lower/machine.h"
-#include "runtime/missing_rooms.h"
 #include "runtime/nereid.h"
 
 const char *nereid_version(void) { return NEREID_VERSION; }
@@ -8,6 +7,6 @@ const char *nereid_build_id(void) { return NEREID_BUILD_ID; }
 
 const char *nereid_target(int i) {
   int n = 0;
-  const Machine *list = machine_list ? machine_list(&n) : NULL;
+  const Machine *list = machine_list(&n);
   return i >= 0 && i < n ? list[i].name : NULL;
 }

@@ -1,1 +1,1 @@
-TMPDIR=/no/folder NEREID_CACHE_DIR= nereid run add.py:unmasked --device cpu x_ptr=ones:f32[64] out_ptr=ones:f32[64] -D BLOCK=64 --grid 1
+TMPDIR=/tmp/no/folder NEREID_CACHE_DIR= nereid run add.py:unmasked --device cpu x_ptr=ones:f32[64] out_ptr=ones:f32[64] -D BLOCK=64 --grid 1

@@ -116,7 +116,7 @@ static void test_tools(const TempFolder *t) {
   check(!load_with(cc, "k"), "a compiler without OpenMP");
   X(load_with("gcc -O1", "missing"), NEREID_E_TOOL, "the compiled kernel can't be loaded: missing_all");
   setenv("TMPDIR", "/tmp/no/such", 1);
-  X(load_with("gcc", "k"), NEREID_E_FILE, "can't make a temporary folder /tmp/no/such/*: *; TMPDIR names another place");
+  X(load_with("gcc", "k"), NEREID_E_FILE, "can't make a folder in /tmp/no/such: *; TMPDIR names another place");
   unsetenv("TMPDIR");
 }
 
