@@ -29,11 +29,9 @@ Value builtin_hint(Sema *S, Call *c) {
       return value_error();
     }
   if (v.kind == V_CONST || (!dtype_is_int((DType)t.dtype) && t.dtype != DT_PTR)) return v;
-  Name name = v.u.tile->name;
   v = emit1(S, TILE_HINT, t, v.u.tile, NULL, NULL, c->at);
   if (v.kind != V_TILE) return v;
   tile_set_ints(S->fn, v.u.tile->def, (TileAttrKey)c->fn->code, values, n);
-  v.u.tile->name = name;
   return v;
 }
 

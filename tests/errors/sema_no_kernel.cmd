@@ -1,0 +1,1 @@
+nereid compile sema_several_kernels.py:thrid

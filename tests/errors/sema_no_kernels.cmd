@@ -1,0 +1,1 @@
+nereid compile sema_no_kernels.py

@@ -1,0 +1,3 @@
+from .shapes import *
+from . import shapes
+from .ops import scale as scale_by

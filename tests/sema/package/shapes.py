@@ -1,0 +1,3 @@
+import triton.language as tl
+
+WIDTH = tl.constexpr(8)
