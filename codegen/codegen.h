@@ -17,10 +17,10 @@ typedef struct {
 /* PTX for a nest at level thread.  False after errors (in `d`). */
 bool ptx_print(Arena *a, const Nest *n, const Machine *m, Diags *d, Code *out);
 
-/* What a C compiler must be given: the meaning of the text depends on it.  Not on -fno-math-errno
- * and -fno-trapping-math, which only let functions of vectors become instructions. */
-#define C_FLAGS \
-  "-O2 -march=native -ffp-contract=off -fwrapv -fno-math-errno -fno-trapping-math"
+/* What a C compiler must be given: the meaning of the text depends on -ffp-contract and -fwrapv;
+ * -fno-math-errno and -fno-trapping-math let functions of vectors become instructions. */
+#define C_FLAGS                                                                          \
+  "-O2 -march=native -ffp-contract=off -fwrapv -fno-math-errno -fno-trapping-math -Wno-psabi"
 
 /* C for a nest at level thread.  The entry has the type
  *   void NAME(const void *args, const uint32_t grid[3], uint32_t begin, uint32_t end)

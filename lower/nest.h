@@ -11,7 +11,8 @@
  * A thread is one lane of one warp.  On a CPU a lane is a lane of a SIMD vector, and there is one
  * warp: statements are executed for all lanes together.
  *
- * Text form (nest_print, nest_parse; print, parse, print gives the same text), level thread:
+ * Text form (nest_print, nest_parse; print, parse, print gives the same text; docs/nest-text.md has
+ * the grammar), level thread:
  *
  *   nest @add level thread {target "sm_90a", num_warps 4, lanes 32} {
  *     param %x : *f32 {arg 0, div 16}

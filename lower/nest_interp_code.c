@@ -54,15 +54,18 @@ static void flow_block(Flow *f, const NestBlock *b) {
   }
 }
 
-/* A variable that is assigned from two parameters comes from both: this looks at no order. */
+/* A variable that is assigned from two parameters comes from both: this looks at no order.  What
+ * is not settled after some rounds (pointers handed on against the order of the text) is unknown. */
 static const uint64_t *find_sources(Run *r) {
+  enum { ROUNDS = 32 };
   Flow f = {ARENA_ARRAY(r->arena, uint64_t, r->nest->nvars), true};
   for (uint32_t i = 0; i < r->nest->nparams; i++)
     f.sources[r->nest->params[i]->id] = i < 63 ? UINT64_C(1) << i : UNKNOWN_SOURCE;
-  while (f.changed) {
+  for (int round = 0; f.changed && round < ROUNDS; round++) {
     f.changed = false;
     flow_block(&f, r->nest->body);
   }
+  for (uint32_t i = 0; i < r->nest->nvars && f.changed; i++) f.sources[i] |= UNKNOWN_SOURCE;
   return f.sources;
 }
 

@@ -206,8 +206,8 @@ const Helper c_helpers_math[] = {
      "}\n"},
     {"vtanh_$t", "f32",
      "/* A rational function, relative error 2^-20; past 7.9 the result is 1. */\n"
-     "INLINE vf32 vtanh_$t(vf32 x) {\n"
-     "  x = vselect_f32(x > 7.90531110763549805f, vsplat_f32(7.90531110763549805f), x);\n"
+     "INLINE vf32 vtanh_$t(vf32 a) {\n"
+     "  vf32 x = vselect_f32(a > 7.90531110763549805f, vsplat_f32(7.90531110763549805f), a);\n"
      "  x = vselect_f32(x < -7.90531110763549805f, vsplat_f32(-7.90531110763549805f), x);\n"
      "  const vf32 u = x * x;\n"
      "  vf32 p = vsplat_f32(-2.76076847742355e-16f);\n"
@@ -221,7 +221,7 @@ const Helper c_helpers_math[] = {
      "  q = vmadd_f32(q, u, vsplat_f32(1.18534705686654e-04f));\n"
      "  q = vmadd_f32(q, u, vsplat_f32(2.26843463243900e-03f));\n"
      "  q = vmadd_f32(q, u, vsplat_f32(4.89352518554385e-03f));\n"
-     "  return x * p / q;\n"
+     "  return vselect_f32(vabs_f32(a) < 0.0004f, a, x * p / q);\n"
      "}\n"},
     LIBRARY("exp2"),
     LIBRARY("log2"),

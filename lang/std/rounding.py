@@ -134,8 +134,8 @@ def _up(s, e):
 
 @triton.jit
 def _overflow(s, e, finite):
-    """e, also where finite operands gave an infinite s."""
-    return tl.where(finite & (core.abs(s) == float("inf")), -s, e)
+    """e, made right where finite operands gave an infinite s, and 0 for operands that are not."""
+    return tl.where(finite, tl.where(core.abs(s) == float("inf"), -s, e), 0.0)
 
 
 @triton.jit
@@ -155,9 +155,9 @@ def _add(a, b):
 
 
 @triton.jit
-def _zero_down(r, sign):
+def _zero_down(r, e, sign):
     """r, but an exact zero sum is -0 when rounding down, unless both terms are +0."""
-    return tl.where(r == 0.0, _from_bits(sign), r)
+    return tl.where((r == 0.0) & (e == 0.0), _from_bits(sign), r)
 
 
 @triton.jit
@@ -174,7 +174,7 @@ def add_rz(a, b):
 @triton.jit
 def add_rd(a, b):
     s, e = _add(a, b)
-    return _zero_down(_down(s, e), sign_bit(a) | sign_bit(b))
+    return _zero_down(_down(s, e), e, sign_bit(a) | sign_bit(b))
 
 
 @triton.jit
@@ -246,8 +246,8 @@ def _div(a, b):
     bm, bk = _parts(b)
     e = core.fma(-ldexp(q, bk - ak), bm, am)
     e = tl.where(b < 0.0, -e, e)
-    e = tl.where((a == 0.0) | (b == 0.0) | ~_finite(b), 0.0, e)
-    return q, _overflow(q, e, _finite(a) & (b != 0.0))
+    e = tl.where(a == 0.0, 0.0, e)
+    return q, _overflow(q, e, _finite(a) & _finite(b) & (b != 0.0))
 
 
 @triton.jit
@@ -369,8 +369,7 @@ def _fma(a, b, c):
         e = tl.where((a == 0.0) | (b == 0.0), 0.0, _fma64(a, b, c, s))
     else:
         e = _fma32(a, b, c, s)
-    finite = _finite(a) & _finite(b) & _finite(c)
-    return s, _overflow(s.to(e.dtype), tl.where(finite, e, 0.0), finite)
+    return s, _overflow(s.to(e.dtype), e, _finite(a) & _finite(b) & _finite(c))
 
 
 @triton.jit
@@ -387,7 +386,7 @@ def fma_rz(a, b, c):
 @triton.jit
 def fma_rd(a, b, c):
     s, e = _fma(a, b, c)
-    return _zero_down(_down(s, e), (sign_bit(a) ^ sign_bit(b)) | sign_bit(c))
+    return _zero_down(_down(s, e), e, (sign_bit(a) ^ sign_bit(b)) | sign_bit(c))
 
 
 @triton.jit
