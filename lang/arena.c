@@ -35,9 +35,7 @@ struct Arena {
   jmp_buf *oom;
 };
 
-Arena *arena_new(void) {
-  return must_fail() ? NULL : calloc(1, sizeof(Arena));
-}
+Arena *arena_new(void) { return must_fail() ? NULL : calloc(1, sizeof(Arena)); }
 
 void arena_free(Arena *a) {
   if (!a) return;

@@ -34,9 +34,7 @@ const Source *diag_file(const Diags *d, uint32_t file) {
   return file && file <= d->files.len ? &d->files.data[file - 1] : NULL;
 }
 
-uint32_t diag_file_count(const Diags *d) {
-  return (uint32_t)d->files.len;
-}
+uint32_t diag_file_count(const Diags *d) { return (uint32_t)d->files.len; }
 
 static void add(Diags *d, Severity severity, Span at, const char *fmt, va_list ap) {
   if (severity == DIAG_ERROR) d->dropping = d->errors++ >= DIAG_LIMIT;
@@ -54,34 +52,22 @@ static void add(Diags *d, Severity severity, Span at, const char *fmt, va_list a
     va_end(ap);                        \
   } while (0)
 
-void diag_error(Diags *d, Span at, const char *fmt, ...) {
-  FORWARD(DIAG_ERROR, at);
-}
+void diag_error(Diags *d, Span at, const char *fmt, ...) { FORWARD(DIAG_ERROR, at); }
 
-void diag_warning(Diags *d, Span at, const char *fmt, ...) {
-  FORWARD(DIAG_WARNING, at);
-}
+void diag_warning(Diags *d, Span at, const char *fmt, ...) { FORWARD(DIAG_WARNING, at); }
 
-void diag_note(Diags *d, Span at, const char *fmt, ...) {
-  FORWARD(DIAG_NOTE, at);
-}
+void diag_note(Diags *d, Span at, const char *fmt, ...) { FORWARD(DIAG_NOTE, at); }
 
 void diag_hint(Diags *d, const char *fmt, ...) {
   Span nowhere = {0};
   FORWARD(DIAG_HINT, nowhere);
 }
 
-size_t diag_errors(const Diags *d) {
-  return d->errors;
-}
+size_t diag_errors(const Diags *d) { return d->errors; }
 
-size_t diag_count(const Diags *d) {
-  return d->list.len;
-}
+size_t diag_count(const Diags *d) { return d->list.len; }
 
-const Diag *diag_get(const Diags *d, size_t i) {
-  return &d->list.data[i];
-}
+const Diag *diag_get(const Diags *d, size_t i) { return &d->list.data[i]; }
 
 /* The text of line `line`, without its end; false if the source has no such line. */
 static bool line_of(const Source *s, uint32_t line, const char **begin, size_t *len) {
@@ -115,7 +101,8 @@ static void print_excerpt(Text *out, const Source *s, Span at) {
   }
   text_puts(out, "\n    ");
   for (size_t i = first; i + 1 < at.col; i++)
-    if (((unsigned char)p[i] & 0xc0) != 0x80) text_puts(out, " "); /* one column a UTF-8 character */
+    if (((unsigned char)p[i] & 0xc0) != 0x80)
+      text_puts(out, " "); /* one column a UTF-8 character */
   text_puts(out, "^");
   for (size_t i = at.col; i + 1 < at.col + at.len && i < first + shown; i++)
     if (((unsigned char)p[i] & 0xc0) != 0x80) text_puts(out, "~");

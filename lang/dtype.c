@@ -15,7 +15,7 @@ static const Row rows[DT_COUNT] = {
 #define X(id, name, kind, bits, lang, aliases) [DT_##id] = {name, DK_##kind, bits, lang, aliases},
     DTYPES(X)
 #undef X
-    [DT_PTR] = {"ptr", DK_PTR, 64, "pointer_type", ""},
+        [DT_PTR] = {"ptr", DK_PTR, 64, "pointer_type", ""},
 };
 
 const char *dtype_name(DType t) { return rows[t].name; }
@@ -55,9 +55,7 @@ Type type_like(Type t, Type like) {
   return like;
 }
 
-Type type_element(Type t) {
-  return (Type){.dtype = t.dtype, .elem = t.elem};
-}
+Type type_element(Type t) { return (Type){.dtype = t.dtype, .elem = t.elem}; }
 
 bool type_same_shape(Type a, Type b) {
   return a.rank == b.rank && !memcmp(a.shape, b.shape, sizeof a.shape[0] * a.rank);

@@ -63,9 +63,7 @@ Name pool_namen(Pool *p, const char *s, size_t n) {
   return e->s;
 }
 
-Name pool_name(Pool *p, const char *s) {
-  return pool_namen(p, s, strlen(s));
-}
+Name pool_name(Pool *p, const char *s) { return pool_namen(p, s, strlen(s)); }
 
 Text text_new(Arena *a) {
   Text t = {.arena = a};
@@ -81,9 +79,7 @@ void text_putn(Text *t, const char *s, size_t n) {
   t->data[t->len] = 0;
 }
 
-void text_puts(Text *t, const char *s) {
-  text_putn(t, s, strlen(s));
-}
+void text_puts(Text *t, const char *s) { text_putn(t, s, strlen(s)); }
 
 void text_printf(Text *t, const char *fmt, ...) {
   char small[256];

@@ -29,9 +29,7 @@ static int64_t low_bit(int64_t v) {
 static int64_t min64(int64_t a, int64_t b) { return a < b ? a : b; }
 static int64_t max64(int64_t a, int64_t b) { return a > b ? a : b; }
 
-static unsigned axes_of(const TileValue *v) {
-  return v->type.rank ? v->type.rank : 1;
-}
+static unsigned axes_of(const TileValue *v) { return v->type.rank ? v->type.rank : 1; }
 
 static int64_t extent_of(const TileValue *v, unsigned axis) {
   return v->type.rank ? v->type.shape[axis] : 1;
@@ -102,10 +100,9 @@ static int64_t sum_contig(const AxisInfo *a, const AxisInfo *b, unsigned i, bool
 
 static void add_interval(AxisInfo *x, const AxisInfo *a, const AxisInfo *b, bool sub) {
   int64_t blo = b->lo, bhi = b->hi;
-  bool over = sub ? __builtin_sub_overflow(a->lo, bhi, &x->lo) |
-                        __builtin_sub_overflow(a->hi, blo, &x->hi)
-                  : __builtin_add_overflow(a->lo, blo, &x->lo) |
-                        __builtin_add_overflow(a->hi, bhi, &x->hi);
+  bool over =
+      sub ? __builtin_sub_overflow(a->lo, bhi, &x->lo) | __builtin_sub_overflow(a->hi, blo, &x->hi)
+          : __builtin_add_overflow(a->lo, blo, &x->lo) | __builtin_add_overflow(a->hi, bhi, &x->hi);
   if (over) x->lo = INT64_MIN, x->hi = INT64_MAX;
   x->known = !over && a->known && b->known;
 }
@@ -123,14 +120,10 @@ static AxisInfo add_rule(const TileValue *v, const AxisInfo *a, const AxisInfo *
   return x;
 }
 
-static int64_t product_div(int64_t a, int64_t b) {
-  return a > DIV_MAX / b ? DIV_MAX : a * b;
-}
+static int64_t product_div(int64_t a, int64_t b) { return a > DIV_MAX / b ? DIV_MAX : a * b; }
 
 /* Divisibility of every element, not only of each group's first. */
-static int64_t div_each(const AxisInfo *x, unsigned i) {
-  return x->contig[i] > 1 ? 1 : x->div[i];
-}
+static int64_t div_each(const AxisInfo *x, unsigned i) { return x->contig[i] > 1 ? 1 : x->div[i]; }
 
 static AxisInfo mul_rule(const TileValue *v, const AxisInfo *a, const AxisInfo *b) {
   AxisInfo x = unknown(v);
@@ -138,15 +131,12 @@ static AxisInfo mul_rule(const TileValue *v, const AxisInfo *a, const AxisInfo *
     bool one_a = a->known && a->lo == 1, one_b = b->known && b->lo == 1;
     x.contig[i] = one_a ? b->contig[i] : one_b ? a->contig[i] : 1;
     x.constancy[i] = gcd(a->constancy[i], b->constancy[i]);
-    x.div[i] = one_a   ? b->div[i]
-               : one_b ? a->div[i]
-                       : product_div(div_each(a, i), div_each(b, i));
+    x.div[i] = one_a ? b->div[i] : one_b ? a->div[i] : product_div(div_each(a, i), div_each(b, i));
   }
   int64_t c[4];
-  bool over = __builtin_mul_overflow(a->lo, b->lo, &c[0]) |
-              __builtin_mul_overflow(a->lo, b->hi, &c[1]) |
-              __builtin_mul_overflow(a->hi, b->lo, &c[2]) |
-              __builtin_mul_overflow(a->hi, b->hi, &c[3]);
+  bool over =
+      __builtin_mul_overflow(a->lo, b->lo, &c[0]) | __builtin_mul_overflow(a->lo, b->hi, &c[1]) |
+      __builtin_mul_overflow(a->hi, b->lo, &c[2]) | __builtin_mul_overflow(a->hi, b->hi, &c[3]);
   if (over) return x;
   x.lo = min64(min64(c[0], c[1]), min64(c[2], c[3]));
   x.hi = max64(max64(c[0], c[1]), max64(c[2], c[3]));
@@ -158,7 +148,8 @@ static AxisInfo mul_rule(const TileValue *v, const AxisInfo *a, const AxisInfo *
 static AxisInfo div_rule(const TileValue *v, const AxisInfo *a, const AxisInfo *b, bool rem) {
   AxisInfo x = unknown(v);
   if (!b->known || b->lo <= 0 || a->lo < 0) {
-    for (unsigned i = 0; i < axes_of(v); i++) x.constancy[i] = gcd(a->constancy[i], b->constancy[i]);
+    for (unsigned i = 0; i < axes_of(v); i++)
+      x.constancy[i] = gcd(a->constancy[i], b->constancy[i]);
     if (rem && a->lo >= 0 && b->lo > 0) x.lo = 0, x.hi = min64(a->hi, b->hi - 1);
     else if (!rem && a->lo >= 0 && b->lo > 0) x.lo = 0, x.hi = a->hi / b->lo;
     /* A run-time divisor of a contiguous dividend still wraps at multiples of its divisibility. */
@@ -287,50 +278,55 @@ static AxisInfo elementwise(const TileOp *op, const AxisInfo *info) {
     return x;
   }
   switch (op->code) {
-  case TILE_ADD: return add_rule(v, a, b, false, 1);
-  case TILE_SUB: return add_rule(v, a, b, true, 1);
-  case TILE_PTR_ADD: return add_rule(v, a, b, false, pointee_bytes(v));
-  case TILE_MUL: return mul_rule(v, a, b);
-  case TILE_DIV: return div_rule(v, a, b, false);
-  case TILE_REM: return div_rule(v, a, b, true);
-  case TILE_SHL: return shift_rule(v, a, b, true);
-  case TILE_SHR: return shift_rule(v, a, b, false);
-  case TILE_AND:
-  case TILE_OR:
-  case TILE_XOR: {
-    AxisInfo x = op->code == TILE_AND ? and_rule(v, a, b) : unknown(v);
-    for (unsigned i = 0; i < axes_of(v); i++) x.constancy[i] = gcd(a->constancy[i], b->constancy[i]);
-    return x;
-  }
-  case TILE_LT: case TILE_LE: case TILE_GT: case TILE_GE: case TILE_EQ: case TILE_NE:
-    return compare_rule(v, op->code, a, b);
-  case TILE_MIN: return minmax_rule(v, a, b, false);
-  case TILE_MAX: return minmax_rule(v, a, b, true);
-  case TILE_CAST: return cast_rule(v, op->args[0], a);
-  case TILE_HINT: return hint_rule(op, a);
-  case TILE_SELECT: {
-    AxisInfo x = meet(b, &info[op->args[2]->id]);
-    for (unsigned i = 0; i < axes_of(v); i++) {
-      x.constancy[i] = gcd(x.constancy[i], a->constancy[i]);
-      x.contig[i] = gcd(x.contig[i], a->constancy[i]);
-    }
-    return x;
-  }
-  case TILE_BITCAST:
-    if (v->type.dtype == DT_PTR || op->args[0]->type.dtype == DT_PTR) {
-      AxisInfo x = unknown(v);
-      for (unsigned i = 0; i < axes_of(v); i++) x.div[i] = div_each(a, i);
+    case TILE_ADD: return add_rule(v, a, b, false, 1);
+    case TILE_SUB: return add_rule(v, a, b, true, 1);
+    case TILE_PTR_ADD: return add_rule(v, a, b, false, pointee_bytes(v));
+    case TILE_MUL: return mul_rule(v, a, b);
+    case TILE_DIV: return div_rule(v, a, b, false);
+    case TILE_REM: return div_rule(v, a, b, true);
+    case TILE_SHL: return shift_rule(v, a, b, true);
+    case TILE_SHR: return shift_rule(v, a, b, false);
+    case TILE_AND:
+    case TILE_OR:
+    case TILE_XOR: {
+      AxisInfo x = op->code == TILE_AND ? and_rule(v, a, b) : unknown(v);
+      for (unsigned i = 0; i < axes_of(v); i++)
+        x.constancy[i] = gcd(a->constancy[i], b->constancy[i]);
       return x;
     }
-    return unknown(v);
-  default: {
-    AxisInfo x = unknown(v);
-    for (unsigned i = 0; a && i < axes_of(v); i++) {
-      x.constancy[i] = a->constancy[i];
-      if (b) x.constancy[i] = gcd(x.constancy[i], b->constancy[i]);
+    case TILE_LT:
+    case TILE_LE:
+    case TILE_GT:
+    case TILE_GE:
+    case TILE_EQ:
+    case TILE_NE: return compare_rule(v, op->code, a, b);
+    case TILE_MIN: return minmax_rule(v, a, b, false);
+    case TILE_MAX: return minmax_rule(v, a, b, true);
+    case TILE_CAST: return cast_rule(v, op->args[0], a);
+    case TILE_HINT: return hint_rule(op, a);
+    case TILE_SELECT: {
+      AxisInfo x = meet(b, &info[op->args[2]->id]);
+      for (unsigned i = 0; i < axes_of(v); i++) {
+        x.constancy[i] = gcd(x.constancy[i], a->constancy[i]);
+        x.contig[i] = gcd(x.contig[i], a->constancy[i]);
+      }
+      return x;
     }
-    return x;
-  }
+    case TILE_BITCAST:
+      if (v->type.dtype == DT_PTR || op->args[0]->type.dtype == DT_PTR) {
+        AxisInfo x = unknown(v);
+        for (unsigned i = 0; i < axes_of(v); i++) x.div[i] = div_each(a, i);
+        return x;
+      }
+      return unknown(v);
+    default: {
+      AxisInfo x = unknown(v);
+      for (unsigned i = 0; a && i < axes_of(v); i++) {
+        x.constancy[i] = a->constancy[i];
+        if (b) x.constancy[i] = gcd(x.constancy[i], b->constancy[i]);
+      }
+      return x;
+    }
   }
 }
 
@@ -343,46 +339,46 @@ static AxisInfo shape_rule(const TileOp *op, const AxisInfo *info) {
   if (a && dtype_is_int((DType)v->type.dtype)) x.lo = a->lo, x.hi = a->hi, x.known = a->known;
   unsigned n = axes_of(v);
   switch (op->code) {
-  case TILE_SPLAT:
-    for (unsigned i = 0; i < n; i++) x.constancy[i] = extent_of(v, i), x.div[i] = a->div[0];
-    break;
-  case TILE_EXPAND_DIMS: {
-    unsigned axis = (unsigned)tile_int(op, TA_axis, 0);
-    for (unsigned i = 0, k = 0; i < n; i++) {
-      if (i == axis) {
-        x.div[i] = a->contig[0] > 1 || op->args[0]->type.rank != 1 ? 1 : a->div[0];
-        continue;
+    case TILE_SPLAT:
+      for (unsigned i = 0; i < n; i++) x.constancy[i] = extent_of(v, i), x.div[i] = a->div[0];
+      break;
+    case TILE_EXPAND_DIMS: {
+      unsigned axis = (unsigned)tile_int(op, TA_axis, 0);
+      for (unsigned i = 0, k = 0; i < n; i++) {
+        if (i == axis) {
+          x.div[i] = a->contig[0] > 1 || op->args[0]->type.rank != 1 ? 1 : a->div[0];
+          continue;
+        }
+        x.contig[i] = a->contig[k], x.div[i] = a->div[k], x.constancy[i] = a->constancy[k];
+        k++;
       }
-      x.contig[i] = a->contig[k], x.div[i] = a->div[k], x.constancy[i] = a->constancy[k];
-      k++;
+      break;
     }
-    break;
-  }
-  case TILE_BROADCAST:
-    for (unsigned i = 0; i < n; i++) {
-      bool grown = op->args[0]->type.shape[i] == 1 && v->type.shape[i] != 1;
-      x.contig[i] = grown ? 1 : a->contig[i];
-      x.div[i] = a->div[i];
-      x.constancy[i] = grown ? v->type.shape[i] : a->constancy[i];
+    case TILE_BROADCAST:
+      for (unsigned i = 0; i < n; i++) {
+        bool grown = op->args[0]->type.shape[i] == 1 && v->type.shape[i] != 1;
+        x.contig[i] = grown ? 1 : a->contig[i];
+        x.div[i] = a->div[i];
+        x.constancy[i] = grown ? v->type.shape[i] : a->constancy[i];
+      }
+      break;
+    case TILE_TRANS: {
+      const TileAttr *perm = tile_attr(op, TA_perm);
+      for (unsigned i = 0; i < n; i++) {
+        unsigned k = (unsigned)perm->list[i];
+        x.contig[i] = a->contig[k], x.div[i] = a->div[k], x.constancy[i] = a->constancy[k];
+      }
+      break;
     }
-    break;
-  case TILE_TRANS: {
-    const TileAttr *perm = tile_attr(op, TA_perm);
-    for (unsigned i = 0; i < n; i++) {
-      unsigned k = (unsigned)perm->list[i];
-      x.contig[i] = a->contig[k], x.div[i] = a->div[k], x.constancy[i] = a->constancy[k];
-    }
-    break;
-  }
-  case TILE_RESHAPE:
-    if (op->args[0]->type.rank == 1 && n && v->type.rank) {
-      unsigned last = n - 1;
-      x.contig[last] = gcd(a->contig[0], v->type.shape[last]);
-      x.constancy[last] = gcd(a->constancy[0], v->type.shape[last]);
-      x.div[last] = a->contig[0] == 1 ? a->div[0] : gcd(a->div[0], x.contig[last]);
-    }
-    break;
-  default: break;
+    case TILE_RESHAPE:
+      if (op->args[0]->type.rank == 1 && n && v->type.rank) {
+        unsigned last = n - 1;
+        x.contig[last] = gcd(a->contig[0], v->type.shape[last]);
+        x.constancy[last] = gcd(a->constancy[0], v->type.shape[last]);
+        x.div[last] = a->contig[0] == 1 ? a->div[0] : gcd(a->div[0], x.contig[last]);
+      }
+      break;
+    default: break;
   }
   return x;
 }
@@ -448,7 +444,8 @@ static void loop(Axis *s, const TileOp *op) {
     }
     bool changed = false;
     for (uint32_t i = 0; i + first < op->nargs; i++)
-      changed |= join(s, head->params[i + skip], body->last->args[i], round >= ROUNDS_BEFORE_WIDENING);
+      changed |=
+          join(s, head->params[i + skip], body->last->args[i], round >= ROUNDS_BEFORE_WIDENING);
     if (!changed) break;
   }
   for (uint32_t i = 0; i < op->nresults; i++)

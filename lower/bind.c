@@ -39,25 +39,25 @@ static void control(Bind *s, const NestStmt *st) {
   NestStmt *c = copy(s, st);
   bool loop = st->code == NEST_FOR || st->code == NEST_WHILE;
   s->loops = (uint8_t)(s->loops + loop);
-  for (uint32_t r = 0; r < st->nregions; r++)
-    block(s, st->regions[r], nest_block(s->nest, c));
+  for (uint32_t r = 0; r < st->nregions; r++) block(s, st->regions[r], nest_block(s->nest, c));
   s->loops = (uint8_t)(s->loops - loop);
 }
 
 static void statement(Bind *s, const NestStmt *st) {
   s->b.span = st->span;
   switch (st->code) {
-  case NEST_NEST: bind_nest(s, st); return;
-  case NEST_REDUCE: bind_reduce(s, st); return;
-  case NEST_SCAN: bind_scan(s, st); return;
-  case NEST_RELAYOUT: bind_relayout(s, st); return;
-  case NEST_DOT: bind_dot(s, st); return;
-  case NEST_COPY: bind_copy(s, st); return;
-  case NEST_RING_COMMIT: nest_stmt(&s->b, NEST_CP_COMMIT, 0, 0); return;
-  case NEST_RING_WAIT:
-    nest_set_int(s->nest, nest_stmt(&s->b, NEST_CP_WAIT, 0, 0), NA_groups, nest_int(st, NA_groups, 0));
-    return;
-  default: break;
+    case NEST_NEST: bind_nest(s, st); return;
+    case NEST_REDUCE: bind_reduce(s, st); return;
+    case NEST_SCAN: bind_scan(s, st); return;
+    case NEST_RELAYOUT: bind_relayout(s, st); return;
+    case NEST_DOT: bind_dot(s, st); return;
+    case NEST_COPY: bind_copy(s, st); return;
+    case NEST_RING_COMMIT: nest_stmt(&s->b, NEST_CP_COMMIT, 0, 0); return;
+    case NEST_RING_WAIT:
+      nest_set_int(s->nest, nest_stmt(&s->b, NEST_CP_WAIT, 0, 0), NA_groups,
+                   nest_int(st, NA_groups, 0));
+      return;
+    default: break;
   }
   if (st->nregions) control(s, st);
   else copy(s, st);
@@ -76,7 +76,8 @@ static void flatten_vars(Nest *n) {
   for (uint32_t i = 0; i < n->nvars; i++) {
     NestVar *v = n->vars[i];
     if (!v->tile.rank) continue;
-    int32_t regs = layout_span(&v->layout, PLACE_REG), serial = layout_span(&v->layout, PLACE_SERIAL);
+    int32_t regs = layout_span(&v->layout, PLACE_REG),
+            serial = layout_span(&v->layout, PLACE_SERIAL);
     v->count = (uint32_t)(regs > serial ? regs : serial);
     v->tile = (Type){0};
     v->layout = (Layout){0};

@@ -11,7 +11,7 @@ typedef struct {
   const NestStmt *st;
   const Atom *atom;
   int wm, wn, reps_m, reps_n, reps_k, batch;
-  int ra, rb, rc;             /* elements of a fragment a lane holds */
+  int ra, rb, rc; /* elements of a fragment a lane holds */
   NestIndex *im, *in, *ik, *ib;
 } Mma;
 
@@ -55,12 +55,12 @@ static void add_index(Affine *a, NestIndex *ix, int64_t coef) {
 /* One operand's fragments for one k step, loaded by ldmatrix from shared memory. */
 typedef struct {
   NestVar *frag;
-  Ref base;       /* subscripts: what base_mask says */
+  Ref base; /* subscripts: what base_mask says */
   Affine bytes;
   NestIndex *outer; /* repetitions along M or N; of pairs for B */
   int count;        /* matrices at a time */
   bool trans;
-  int regs;         /* elements per load */
+  int regs; /* elements per load */
 } Loader;
 
 /* Dims: the lane's row within 8, its bit 3, its bit 4; the warp; then the unrolled indices.  `row`,
@@ -221,15 +221,13 @@ static void dot_mma(Bind *s, const NestStmt *st) {
 
 /* Register blocks: so many rows by so many vectors of columns stay in registers over the k loop. */
 typedef struct {
-  DimMask rows, cols;   /* register dims inside the block */
-  DimMask outer;        /* the rest */
+  DimMask rows, cols; /* register dims inside the block */
+  DimMask outer;      /* the rest */
 } Block;
 
 enum { BLOCK_ROWS = 4, BLOCK_COLS_SMALL = 2, BLOCK_COLS_LARGE = 4, MANY_REGISTERS = 32 };
 
-static bool in_registers(const Dim *d) {
-  return d->place == PLACE_REG || d->place == PLACE_SERIAL;
-}
+static bool in_registers(const Dim *d) { return d->place == PLACE_REG || d->place == PLACE_SERIAL; }
 
 static void split_register_dim(Bind *s, int d, int32_t low) {
   if (low <= 1 || s->dims[d].extent <= low || s->dims[d].extent % low) return;
@@ -264,8 +262,8 @@ static Block plan_block(Bind *s, int rank) {
   bool cpu = s->u->machine->kind == MACHINE_CPU;
   if (cpu) {
     int before = s->ndims;
-    b.cols = block_axis(s, rank - 1, s->u->machine->regs >= MANY_REGISTERS ? BLOCK_COLS_LARGE
-                                                                          : BLOCK_COLS_SMALL);
+    b.cols = block_axis(
+        s, rank - 1, s->u->machine->regs >= MANY_REGISTERS ? BLOCK_COLS_LARGE : BLOCK_COLS_SMALL);
     before = s->ndims;
     b.rows = block_axis(s, rank - 2, BLOCK_ROWS);
     if (s->ndims > before) b.cols = shifted(b.cols, __builtin_ctzll(b.rows));

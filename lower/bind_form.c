@@ -224,13 +224,9 @@ static Ref thread_part(Bind *s, const Group *g) {
   return n ? bind_thread_const(s, dims, coef, n) : ref_none();
 }
 
-static bool is_uniform(Ref r) {
-  return r.kind != REF_VAR || r.var->uniform;
-}
+static bool is_uniform(Ref r) { return r.kind != REF_VAR || r.var->uniform; }
 
-static bool is_pointer(Ref r) {
-  return r.kind == REF_VAR && r.var->dtype == DT_PTR;
-}
+static bool is_pointer(Ref r) { return r.kind == REF_VAR && r.var->dtype == DT_PTR; }
 
 static void pointer_first(Ref *a, Ref *b) {
   if (!is_pointer(*b)) return;
@@ -266,8 +262,9 @@ static Ref times(Bind *s, Ref u, int64_t c, DType t) {
 static Ref group_scalar(Bind *s, const Group *g, DType t) {
   Ref sum = ref_none(), part = thread_part(s, g);
   if (!g->var) return part.kind ? cast_to(s, part, DT_I32, t, false, 1) : part;
-  Ref u = g->var->dtype == DT_PTR ? ref_var(g->var)
-                                  : cast_to(s, ref_var(g->var), g->var->dtype, t, true, g->var->div);
+  Ref u = g->var->dtype == DT_PTR
+              ? ref_var(g->var)
+              : cast_to(s, ref_var(g->var), g->var->dtype, t, true, g->var->div);
   if (g->c) sum = times(s, u, g->c, t);
   if (!part.kind) return sum;
   part = cast_to(s, part, DT_I32, t, false, 1);
@@ -334,8 +331,8 @@ static Ref add_scalar(Bind *s, Ref sum, Ref x, DType t, DType elem, DimMask mask
   pointer_first(&sum, &x);
   Affine sub;
   bool pointer = is_pointer(sum);
-  NestVar *v = bind_array(s, NULL, sum.kind == REF_VAR ? sum.var->dtype : t, pointer ? elem : DT_NONE,
-                          mask, &sub);
+  NestVar *v = bind_array(s, NULL, sum.kind == REF_VAR ? sum.var->dtype : t,
+                          pointer ? elem : DT_NONE, mask, &sub);
   NestBuilder outer = bind_open(s, mask);
   NestStmt *st = nest_op(&s->b, pointer ? TILE_PTR_ADD : TILE_ADD, pointer ? DT_PTR : t,
                          ref_sub(v, sub), sum, x, ref_none());

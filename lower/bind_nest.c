@@ -5,17 +5,16 @@
 
 /* ---- dims ---- */
 
-static bool unrolled(const Dim *d) {
-  return d->place == PLACE_REG || d->place == PLACE_SERIAL;
-}
+static bool unrolled(const Dim *d) { return d->place == PLACE_REG || d->place == PLACE_SERIAL; }
 
 static void add_layout_dims(Bind *s, const Layout *l) {
   s->ndims = 0;
   for (int i = 0; i < l->ndigits; i++) {
     const Digit *d = &l->d[i];
     if (s->ndims == MAX_DIMS) BUG("a nest of more than %d digits", MAX_DIMS);
-    s->dims[s->ndims++] = (Dim){d->axis, d->axis < 0 ? 0 : layout_weight(l, i), d->extent,
-                                (Place)d->place, d->stride, NULL};
+    s->dims[s->ndims++] =
+        (Dim){d->axis, d->axis < 0 ? 0 : layout_weight(l, i), d->extent, (Place)d->place, d->stride,
+              NULL};
   }
 }
 
@@ -37,7 +36,8 @@ static void refine_axis(Bind *s, int axis, const Layout *l, int var_axis) {
     int64_t w = layout_weight(l, i);
     for (int d = 0; d < s->ndims; d++) {
       Dim *x = &s->dims[d];
-      if (x->axis != axis || w <= x->weight || w >= x->weight * x->extent || w % x->weight) continue;
+      if (x->axis != axis || w <= x->weight || w >= x->weight * x->extent || w % x->weight)
+        continue;
       int64_t low = w / x->weight;
       if (x->extent % low == 0) split_dim(s, d, (int32_t)low);
     }
@@ -53,8 +53,7 @@ static int axis_of(const NestStmt *nest, const NestIndex *index) {
 static void refine_ref(Bind *s, const NestStmt *nest, const Ref *r) {
   if (r->kind != REF_VAR || !r->var->tile.rank || !r->axes) return;
   for (int a = 0; a < r->var->tile.rank; a++)
-    if (r->axes[a].n == 1)
-      refine_axis(s, axis_of(nest, r->axes[a].t[0].index), &r->var->layout, a);
+    if (r->axes[a].n == 1) refine_axis(s, axis_of(nest, r->axes[a].t[0].index), &r->var->layout, a);
 }
 
 static void refine_body(Bind *s, const NestStmt *nest) {
@@ -70,8 +69,8 @@ static void name_dims(Bind *s) {
   int n = 0;
   for (int d = 0; d < s->ndims; d++)
     if (unrolled(&s->dims[d]))
-      s->dims[d].index = nest_index(s->nest, s->dims[d].place == PLACE_SERIAL ? "s" : names[n++ % 8],
-                                    s->dims[d].extent);
+      s->dims[d].index = nest_index(
+          s->nest, s->dims[d].place == PLACE_SERIAL ? "s" : names[n++ % 8], s->dims[d].extent);
 }
 
 void bind_start(Bind *s, const NestStmt *st, const Layout *l) {
@@ -124,9 +123,7 @@ NestBuilder bind_open(Bind *s, DimMask mask) {
   return outer;
 }
 
-void bind_close(Bind *s, NestBuilder outer) {
-  s->b = outer;
-}
+void bind_close(Bind *s, NestBuilder outer) { s->b = outer; }
 
 NestVar *bind_array(Bind *s, const char *name, DType t, DType elem, DimMask mask, Affine *sub) {
   int32_t count = 1;
@@ -165,7 +162,8 @@ static Ref place_id(Bind *s, Place p) {
 static Ref digit(Bind *s, const Dim *d) {
   Ref r = place_id(s, d->place);
   int32_t all = d->place == PLACE_LANE ? s->nest->lanes : s->nest->warps;
-  if (d->stride > 1) r = bind_op(s, TILE_SHR, DT_I32, r, ref_int(__builtin_ctz((unsigned)d->stride)));
+  if (d->stride > 1)
+    r = bind_op(s, TILE_SHR, DT_I32, r, ref_int(__builtin_ctz((unsigned)d->stride)));
   if (d->stride * d->extent < all) r = bind_op(s, TILE_AND, DT_I32, r, ref_int(d->extent - 1));
   return r;
 }
@@ -177,7 +175,8 @@ static int join_digits(Dim *dims, int64_t *coef, int n) {
     for (int i = 0; i < n; i++)
       for (int j = 0; j < n; j++) {
         if (i == j || dims[i].place != dims[j].place ||
-            dims[j].stride != dims[i].stride * dims[i].extent || coef[j] != coef[i] * dims[i].extent)
+            dims[j].stride != dims[i].stride * dims[i].extent ||
+            coef[j] != coef[i] * dims[i].extent)
           continue;
         dims[i].extent *= dims[j].extent;
         dims[j] = dims[n - 1];
@@ -287,7 +286,8 @@ static Affine locate(const Bind *s, const Ref *r, DimMask *mask) {
       for (int d = 0; d < s->ndims; d++) {
         const Dim *dim = &s->dims[d];
         if (dim->axis != axis || dim->weight < w || dim->weight >= w * v->extent) continue;
-        if (!unrolled(dim)) BUG("%s is not held by the threads of a nest that reads it", r->var->name);
+        if (!unrolled(dim))
+          BUG("%s is not held by the threads of a nest that reads it", r->var->name);
         Affine t = affine_index(dim->index, v->stride * (dim->weight / w));
         if (!affine_add(&sub, &t)) BUG("a nest of more than %d register digits", MAX_TERMS);
         *mask |= (DimMask)1 << d;
@@ -301,9 +301,7 @@ static Value ref_value(Ref r, DimMask mask, DType t) {
   return (Value){.ref = r, .mask = mask, .type = t};
 }
 
-static bool integral(DType t) {
-  return dtype_is_int(t) && t != DT_I1;
-}
+static bool integral(DType t) { return dtype_is_int(t) && t != DT_I1; }
 
 static Value materialized(Bind *s, Value v) {
   if (!v.is_form) return v;
@@ -322,29 +320,29 @@ static bool linear(Bind *s, const NestStmt *st, const Value *x, const Value *y, 
                    Form *out) {
   int64_t c;
   switch (st->op) {
-  case TILE_ADD: *out = x->form; return form_add(out, &y->form, 1);
-  case TILE_SUB: *out = x->form; return form_add(out, &y->form, -1);
-  case TILE_MUL:
-    return form_mul(&x->form, &y->form, out) ||
-           form_scale_by(s, &x->form, &y->form, address ? DT_I64 : st->type, out);
-  case TILE_SHL:
-    *out = form_const(0);
-    return form_is_const(&y->form, &c) && c >= 0 && c < 31 &&
-           form_add(out, &x->form, INT64_C(1) << c);
-  case TILE_DIV: return form_is_const(&y->form, &c) && form_divide(s, &x->form, c, false, out);
-  case TILE_REM: return form_is_const(&y->form, &c) && form_divide(s, &x->form, c, true, out);
-  case TILE_SHR:
-    return form_is_const(&y->form, &c) && c >= 0 && c < 31 &&
-           form_divide(s, &x->form, INT64_C(1) << c, false, out);
-  case TILE_AND:
-    return form_is_const(&y->form, &c) && c >= 0 && !((c + 1) & c) &&
-           form_divide(s, &x->form, c + 1, true, out);
-  case TILE_PTR_ADD: {
-    int64_t bytes = dtype_bytes(st->elem);
-    *out = x->form;
-    return form_add(out, &y->form, bytes ? bytes : 1);
-  }
-  default: return false;
+    case TILE_ADD: *out = x->form; return form_add(out, &y->form, 1);
+    case TILE_SUB: *out = x->form; return form_add(out, &y->form, -1);
+    case TILE_MUL:
+      return form_mul(&x->form, &y->form, out) ||
+             form_scale_by(s, &x->form, &y->form, address ? DT_I64 : st->type, out);
+    case TILE_SHL:
+      *out = form_const(0);
+      return form_is_const(&y->form, &c) && c >= 0 && c < 31 &&
+             form_add(out, &x->form, INT64_C(1) << c);
+    case TILE_DIV: return form_is_const(&y->form, &c) && form_divide(s, &x->form, c, false, out);
+    case TILE_REM: return form_is_const(&y->form, &c) && form_divide(s, &x->form, c, true, out);
+    case TILE_SHR:
+      return form_is_const(&y->form, &c) && c >= 0 && c < 31 &&
+             form_divide(s, &x->form, INT64_C(1) << c, false, out);
+    case TILE_AND:
+      return form_is_const(&y->form, &c) && c >= 0 && !((c + 1) & c) &&
+             form_divide(s, &x->form, c + 1, true, out);
+    case TILE_PTR_ADD: {
+      int64_t bytes = dtype_bytes(st->elem);
+      *out = x->form;
+      return form_add(out, &y->form, bytes ? bytes : 1);
+    }
+    default: return false;
   }
 }
 
@@ -394,9 +392,9 @@ static Form without_dims(Form f, DimMask free) {
 static Value eval_op(Bind *s, const NestStmt *st, bool address) {
   Value x[3];
   bool forms = true, offset = st->op == TILE_PTR_ADD;
-  DType result = st->op == TILE_CAST || st->op == TILE_BITCAST     ? st->to
-                 : st->op >= TILE_LT && st->op <= TILE_NE ? DT_I1
-                                                          : st->type;
+  DType result = st->op == TILE_CAST || st->op == TILE_BITCAST ? st->to
+                 : st->op >= TILE_LT && st->op <= TILE_NE      ? DT_I1
+                                                               : st->type;
   uint32_t n = 0;
   for (; n < st->nsrcs && st->srcs[n].kind; n++) {
     DType t = st->op == TILE_SELECT && n == 0 ? DT_I1 : offset && n == 1 ? DT_I64 : st->type;
@@ -408,7 +406,8 @@ static Value eval_op(Bind *s, const NestStmt *st, bool address) {
     v.form = x[0].form;
     return v;
   }
-  if (forms && n == 2 && (integral(st->type) || offset) && linear(s, st, &x[0], &x[1], address, &v.form))
+  if (forms && n == 2 && (integral(st->type) || offset) &&
+      linear(s, st, &x[0], &x[1], address, &v.form))
     return v;
   DimMask free = n == 2 ? constant_dims(s, st, &x[0], &x[1]) : 0, mask = 0;
   Ref refs[3] = {ref_none(), ref_none(), ref_none()};
@@ -420,8 +419,8 @@ static Value eval_op(Bind *s, const NestStmt *st, bool address) {
       Affine sub;
       NestVar *wide = bind_array(s, NULL, DT_I64, DT_NONE, x[i].mask, &sub);
       NestBuilder outer = bind_open(s, x[i].mask);
-      nest_op(&s->b, TILE_CAST, x[i].type, ref_sub(wide, sub), x[i].ref, ref_none(), ref_none())->to =
-          DT_I64;
+      nest_op(&s->b, TILE_CAST, x[i].type, ref_sub(wide, sub), x[i].ref, ref_none(), ref_none())
+          ->to = DT_I64;
       bind_close(s, outer);
       x[i].ref = ref_sub(wide, sub);
     }
@@ -503,9 +502,7 @@ static Ref destination(Bind *s, Ref r, DimMask *mask) {
   return eval(s, r, r.var->dtype, false).ref;
 }
 
-static Value value_of(Bind *s, Ref r, DType t) {
-  return materialized(s, eval(s, r, t, false));
-}
+static Value value_of(Bind *s, Ref r, DType t) { return materialized(s, eval(s, r, t, false)); }
 
 /* An OP or MOV into a variable. */
 static void assign(Bind *s, const NestStmt *st) {
@@ -622,7 +619,8 @@ static Address split_address(Bind *s, const NestStmt *st) {
       NestVar *sum = bind_array(s, NULL, v.type, v.ref.var->elem, a.base_mask, &sub);
       NestBuilder outer = bind_open(s, a.base_mask);
       nest_op(&s->b, m->buffer ? TILE_ADD : TILE_PTR_ADD, m->buffer ? DT_I32 : DT_PTR,
-              ref_sub(sum, sub), a.base, part, ref_none())->elem = DT_U8;
+              ref_sub(sum, sub), a.base, part, ref_none())
+          ->elem = DT_U8;
       bind_close(s, outer);
       a.base = ref_sub(sum, sub);
     }
@@ -756,8 +754,7 @@ static void access_memory(Bind *s, const NestStmt *st) {
   Value guard = guard_of(s, st), src[2] = {{.ref = ref_none()}, {.ref = ref_none()}};
   for (uint32_t i = 0; i < st->nsrcs; i++) src[i] = value_of(s, st->srcs[i], st->type);
   Address a = split_address(s, st);
-  if (st->mems[0].buffer && st->mems[0].buffer->layout.xor_bits)
-    swizzle_address(s, st, &a);
+  if (st->mems[0].buffer && st->mems[0].buffer->layout.xor_bits) swizzle_address(s, st, &a);
   DimMask mask = a.mask | guard.mask | src[0].mask | src[1].mask, dst_mask = 0;
   Ref dst = ref_none();
   if (has_dst && !(st->dsts[0].var->uniform && !st->dsts[0].var->tile.rank))
@@ -824,8 +821,13 @@ void bind_copy(Bind *s, const NestStmt *nest) {
   int64_t n = copy_width(s, ld, st, &from, &to, &guard, &d), bytes = dtype_bytes(ld->type);
   if (n * bytes < ASYNC_MIN) { /* too narrow: loaded and stored at once */
     Ref zero = dtype_is_float(ld->type) ? ref_float(0) : ref_int(0);
-    NestStmt fill = {.code = NEST_MOV, .type = ld->type, .span = ld->span, .ndsts = 1, .nsrcs = 1,
-                     .dsts = ld->dsts, .srcs = &zero};
+    NestStmt fill = {.code = NEST_MOV,
+                     .type = ld->type,
+                     .span = ld->span,
+                     .ndsts = 1,
+                     .nsrcs = 1,
+                     .dsts = ld->dsts,
+                     .srcs = &zero};
     body_stmt(s, &fill);
     body_stmt(s, ld);
     body_stmt(s, st);
@@ -857,19 +859,19 @@ static void assertion(Bind *s, const NestStmt *st) {
 static void body_stmt(Bind *s, const NestStmt *st) {
   s->b.span = st->span;
   switch (st->code) {
-  case NEST_OP: {
-    NestVar *v = st->dsts[0].var;
-    if (!v->tile.rank && !v->uniform && s->array_nest[v->id] != s->id) {
-      s->def[v->id] = (NestStmt *)st;
-      s->def_nest[v->id] = s->id;
+    case NEST_OP: {
+      NestVar *v = st->dsts[0].var;
+      if (!v->tile.rank && !v->uniform && s->array_nest[v->id] != s->id) {
+        s->def[v->id] = (NestStmt *)st;
+        s->def_nest[v->id] = s->id;
+        return;
+      }
+      assign(s, st);
       return;
     }
-    assign(s, st);
-    return;
-  }
-  case NEST_MOV: assign(s, st); return;
-  case NEST_ASSERT: assertion(s, st); return;
-  default: access_memory(s, st); return;
+    case NEST_MOV: assign(s, st); return;
+    case NEST_ASSERT: assertion(s, st); return;
+    default: access_memory(s, st); return;
   }
 }
 

@@ -14,12 +14,10 @@ typedef struct {
   NestVar *v[MAX_OPERANDS];     /* results */
   NestVar *total[MAX_OPERANDS]; /* of a thread's run, later of all runs up to it */
   DimMask kept;
-  Affine kept_sub, total_sub;   /* subscripts of the kept dims in v and in total */
+  Affine kept_sub, total_sub; /* subscripts of the kept dims in v and in total */
 } Scan;
 
-static int32_t extent(const Bind *s, int dim) {
-  return dim < 0 ? 1 : s->dims[dim].extent;
-}
+static int32_t extent(const Bind *s, int dim) { return dim < 0 ? 1 : s->dims[dim].extent; }
 
 static Ref at(const Scan *x, int i, Affine reg) {
   affine_add(&reg, &x->kept_sub);
@@ -221,7 +219,8 @@ static void scan_warps(Bind *s, Scan *x) {
       next[i] = ref_sub(part[i], affine_const(w));
     }
     bind_combine(s, x->st, before, next);
-    for (int i = 0; i < x->n; i++) bind_mov(s, sums[i], before[i], sum[i]->dtype)->guard = is_before;
+    for (int i = 0; i < x->n; i++)
+      bind_mov(s, sums[i], before[i], sum[i]->dtype)->guard = is_before;
   }
   put_before_run(s, x, sums, has_before(s, x, x->warp, 1));
   bind_close(s, outer);
@@ -230,8 +229,13 @@ static void scan_warps(Bind *s, Scan *x) {
 void bind_scan(Bind *s, const NestStmt *st) {
   const Layout l = st->srcs[0].var->layout;
   bind_start(s, NULL, &l);
-  Scan x = {.st = st, .n = (int)st->nsrcs, .axis = (int)nest_int(st, NA_axis, 0), .reg = -1,
-            .lane = -1, .warp = -1, .reverse = nest_int(st, NA_reverse, 0) != 0};
+  Scan x = {.st = st,
+            .n = (int)st->nsrcs,
+            .axis = (int)nest_int(st, NA_axis, 0),
+            .reg = -1,
+            .lane = -1,
+            .warp = -1,
+            .reverse = nest_int(st, NA_reverse, 0) != 0};
   if (x.n > MAX_OPERANDS) BUG("a scan of more than %d operands", MAX_OPERANDS);
   x.kept_sub = affine_const(0);
   for (int d = 0; d < s->ndims; d++) {

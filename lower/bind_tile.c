@@ -11,9 +11,9 @@ static TileCode combine_code(const char *name) {
   static const struct {
     const char *name;
     TileCode code;
-  } rows[] = {{"add", TILE_ADD},         {"mul", TILE_MUL},         {"min", TILE_MIN},
-              {"max", TILE_MAX},         {"min_nan", TILE_MIN_NAN}, {"max_nan", TILE_MAX_NAN},
-              {"and", TILE_AND},         {"or", TILE_OR},           {"xor", TILE_XOR}};
+  } rows[] = {{"add", TILE_ADD}, {"mul", TILE_MUL},         {"min", TILE_MIN},
+              {"max", TILE_MAX}, {"min_nan", TILE_MIN_NAN}, {"max_nan", TILE_MAX_NAN},
+              {"and", TILE_AND}, {"or", TILE_OR},           {"xor", TILE_XOR}};
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
     if (!strcmp(rows[i].name, name)) return rows[i].code;
   return TILE_OP_COUNT;
@@ -77,14 +77,17 @@ static Ref identity(const char *name, DType t) {
   bool f = dtype_is_float(t);
   unsigned bits = dtype_bits(t);
   bool sign = dtype_is_signed(t);
-  int64_t top = sign ? (int64_t)((UINT64_C(1) << (bits - 1)) - 1)
-                     : bits < 64 ? (int64_t)((UINT64_C(1) << bits) - 1) : -1;
+  int64_t top = sign        ? (int64_t)((UINT64_C(1) << (bits - 1)) - 1)
+                : bits < 64 ? (int64_t)((UINT64_C(1) << bits) - 1)
+                            : -1;
   switch (c) {
-  case TILE_MUL: return f ? ref_float(1) : ref_int(1);
-  case TILE_MIN: case TILE_MIN_NAN: return f ? ref_float(INFINITY) : ref_int(top);
-  case TILE_MAX: case TILE_MAX_NAN: return f ? ref_float(-INFINITY) : ref_int(sign ? -top - 1 : 0);
-  case TILE_AND: return ref_int(t == DT_I1 ? 1 : -1);
-  default: return f ? ref_float(0) : ref_int(0);
+    case TILE_MUL: return f ? ref_float(1) : ref_int(1);
+    case TILE_MIN:
+    case TILE_MIN_NAN: return f ? ref_float(INFINITY) : ref_int(top);
+    case TILE_MAX:
+    case TILE_MAX_NAN: return f ? ref_float(-INFINITY) : ref_int(sign ? -top - 1 : 0);
+    case TILE_AND: return ref_int(t == DT_I1 ? 1 : -1);
+    default: return f ? ref_float(0) : ref_int(0);
   }
 }
 
@@ -92,9 +95,7 @@ static Ref identity(const char *name, DType t) {
 
 enum { MAX_OPERANDS = 8 };
 
-static bool in_register(const Dim *d) {
-  return d->place == PLACE_REG || d->place == PLACE_SERIAL;
-}
+static bool in_register(const Dim *d) { return d->place == PLACE_REG || d->place == PLACE_SERIAL; }
 
 static Affine subscript(const Bind *s, DimMask mask) {
   Affine sub = affine_const(0);
@@ -226,8 +227,9 @@ static void fold_step(Bind *s, Reduction *r, NestVar **from, Held *h, int d) {
   Affine out = packed(s, rest), first = held_subscript(s, *h);
   if (d >= 0) first = drop_index(first, s->dims[d].index, &stride);
   for (int i = 0; i < r->n; i++)
-    acc[i] = ref_sub(bind_var(s, from[i]->name, from[i]->dtype, from[i]->elem, registers_of(s, rest),
-                              false), out);
+    acc[i] = ref_sub(
+        bind_var(s, from[i]->name, from[i]->dtype, from[i]->elem, registers_of(s, rest), false),
+        out);
   NestBuilder outer = bind_open_loops(s, rest);
   for (int i = 0; i < r->n; i++) bind_mov(s, acc[i], ref_sub(from[i], first), from[i]->dtype);
   if (d >= 0) {
@@ -289,15 +291,13 @@ static void fold_lanes(Bind *s, Reduction *r) {
 
 /* ---- across warps ---- */
 
-static DType stored(DType t) {
-  return t == DT_PTR ? DT_I64 : t;
-}
+static DType stored(DType t) { return t == DT_PTR ? DT_I64 : t; }
 
 /* Where a thread's partial results lie: kept positions first, the axis's warps fastest. */
 typedef struct {
-  Ref base;       /* i32 bytes, or REF_NONE */
-  Affine bytes;   /* of the register digits */
-  int64_t slots;  /* kept positions */
+  Ref base;      /* i32 bytes, or REF_NONE */
+  Affine bytes;  /* of the register digits */
+  int64_t slots; /* kept positions */
 } Slot;
 
 static Slot slot_of(Bind *s, const Reduction *r, int64_t bytes) {

@@ -287,17 +287,22 @@ static bool computed_at_use(const Build *s, const TileOp *op) {
 static void statement(Build *s, const TileOp *op) {
   s->b.span = op->span;
   switch (op->code) {
-  case TILE_FOR: for_loop(s, op); return;
-  case TILE_WHILE: while_loop(s, op); return;
-  case TILE_IF: branch(s, op); return;
-  case TILE_BARRIER: build_barrier(s); return;
-  case TILE_ASSERT: assertion(s, op); return;
-  case TILE_ASSUME: case TILE_YIELD: case TILE_CONDITION: case TILE_RETURN: return;
-  case TILE_LOAD: case TILE_STORE: case TILE_VIEW_LOAD: case TILE_VIEW_STORE: case TILE_ATOMIC_RMW:
-  case TILE_ATOMIC_CAS:
-    build_memory(s, op);
-    return;
-  default: break;
+    case TILE_FOR: for_loop(s, op); return;
+    case TILE_WHILE: while_loop(s, op); return;
+    case TILE_IF: branch(s, op); return;
+    case TILE_BARRIER: build_barrier(s); return;
+    case TILE_ASSERT: assertion(s, op); return;
+    case TILE_ASSUME:
+    case TILE_YIELD:
+    case TILE_CONDITION:
+    case TILE_RETURN: return;
+    case TILE_LOAD:
+    case TILE_STORE:
+    case TILE_VIEW_LOAD:
+    case TILE_VIEW_STORE:
+    case TILE_ATOMIC_RMW:
+    case TILE_ATOMIC_CAS: build_memory(s, op); return;
+    default: break;
   }
   if (computed_at_use(s, op)) return;
   bool tiles = op->nresults && op->results[0]->type.rank;

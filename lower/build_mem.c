@@ -9,11 +9,14 @@
 static int64_t base_of(const TileValue *v) {
   while (v->def) {
     switch (v->def->code) {
-    case TILE_PTR_ADD: case TILE_SPLAT: case TILE_EXPAND_DIMS: case TILE_BROADCAST: case TILE_HINT:
-    case TILE_TRANS: case TILE_RESHAPE:
-      v = v->def->args[0];
-      break;
-    default: return -1;
+      case TILE_PTR_ADD:
+      case TILE_SPLAT:
+      case TILE_EXPAND_DIMS:
+      case TILE_BROADCAST:
+      case TILE_HINT:
+      case TILE_TRANS:
+      case TILE_RESHAPE: v = v->def->args[0]; break;
+      default: return -1;
     }
   }
   if (!v->block || v->block->owner == NULL) return v->id;
@@ -83,9 +86,7 @@ static void set_access(Build *s, NestStmt *st, const TileOp *op) {
   if (tile_int(op, TA_volatile, 0)) nest_set_int(s->nest, st, NA_volatile, 1);
 }
 
-static Mem pointer_mem(Ref ptr) {
-  return (Mem){NULL, ptr, affine_const(0)};
-}
+static Mem pointer_mem(Ref ptr) { return (Mem){NULL, ptr, affine_const(0)}; }
 
 static Ref optional_at(Build *s, const TileValue *v, const Affine *axes, const Layout *l) {
   return v ? build_value_at(s, v, axes, l) : ref_none();
@@ -96,7 +97,8 @@ static Ref widened(Build *s, const TileValue *v) {
   if (r.kind != REF_VAR || v->type.dtype == DT_I64) return r;
   NestVar *t = nest_var(s->nest, NULL, DT_I64, DT_NONE, 1, true);
   t->div = r.var->div;
-  NestStmt *st = nest_op(&s->b, TILE_CAST, (DType)v->type.dtype, ref_var(t), r, ref_none(), ref_none());
+  NestStmt *st =
+      nest_op(&s->b, TILE_CAST, (DType)v->type.dtype, ref_var(t), r, ref_none(), ref_none());
   st->to = DT_I64;
   return ref_var(t);
 }
@@ -123,8 +125,8 @@ static Ref view_at(Build *s, const TileOp *op, const Affine *axes, Ref *guard) {
   }
   NestVar *ptr = build_temp(s, DT_PTR, (DType)base->type.elem);
   if (!sum.kind) sum = ref_int(0);
-  NestStmt *st = nest_op(&s->b, TILE_PTR_ADD, DT_PTR, ref_var(ptr), build_scalar(s, base), sum,
-                         ref_none());
+  NestStmt *st =
+      nest_op(&s->b, TILE_PTR_ADD, DT_PTR, ref_var(ptr), build_scalar(s, base), sum, ref_none());
   st->elem = (DType)base->type.elem;
   return ref_var(ptr);
 }
@@ -146,9 +148,9 @@ static void note_width(Build *s, const TileOp *op, const Layout *l, NestStmt *ld
   int64_t n = 1;
   for (int i = 0; i < l->ndigits; i++)
     if (l->d[i].place == PLACE_REG && l->d[i].stride == 1)
-      n = op->code == TILE_VIEW_LOAD
-              ? l->d[i].extent
-              : axis_vector(s->axis, ptr, mask, l->d[i].axis, dtype_bytes(ld->type), l->d[i].extent);
+      n = op->code == TILE_VIEW_LOAD ? l->d[i].extent
+                                     : axis_vector(s->axis, ptr, mask, l->d[i].axis,
+                                                   dtype_bytes(ld->type), l->d[i].extent);
   if (n > 1) nest_set_int(s->nest, ld, NA_width, n);
 }
 
@@ -187,7 +189,7 @@ static void load_scalar(Build *s, const TileOp *op) {
   order(s, op->args[0], &none, false);
   NestVar *v = build_result(s, r);
   Ref guard = op->args[1] ? build_scalar(s, op->args[1]) : ref_none();
-  Ref other = op->args[2] ? build_scalar(s, op->args[2])
+  Ref other = op->args[2]  ? build_scalar(s, op->args[2])
               : guard.kind ? (dtype_is_float((DType)r->type.dtype) ? ref_float(0) : ref_int(0))
                            : ref_none();
   load_into(s, op, ref_var(v), (DType)r->type.dtype, pointer_mem(build_scalar(s, op->args[0])),
@@ -306,13 +308,13 @@ static void atomic(Build *s, const TileOp *op) {
 
 void build_memory(Build *s, const TileOp *op) {
   switch (op->code) {
-  case TILE_LOAD:
-  case TILE_VIEW_LOAD:
-    if (op->results[0]->type.rank) load_tile(s, op);
-    else load_scalar(s, op);
-    return;
-  case TILE_STORE:
-  case TILE_VIEW_STORE: store(s, op); return;
-  default: atomic(s, op); return;
+    case TILE_LOAD:
+    case TILE_VIEW_LOAD:
+      if (op->results[0]->type.rank) load_tile(s, op);
+      else load_scalar(s, op);
+      return;
+    case TILE_STORE:
+    case TILE_VIEW_STORE: store(s, op); return;
+    default: atomic(s, op); return;
   }
 }

@@ -63,7 +63,8 @@ static void combine_region(Build *s, NestStmt *st, const TileBlock *from) {
   block->nparams = from->nparams;
   for (uint32_t i = 0; i < from->nparams; i++) {
     const TileValue *p = from->params[i];
-    block->params[i] = nest_var(s->nest, p->name, (DType)p->type.dtype, (DType)p->type.elem, 1, false);
+    block->params[i] =
+        nest_var(s->nest, p->name, (DType)p->type.dtype, (DType)p->type.elem, 1, false);
     s->scalar[p->id] = ref_var(block->params[i]);
   }
   for (const TileOp *op = from->first; op != from->last; op = op->next) region_op(s, op);
@@ -77,7 +78,8 @@ static void combine_region(Build *s, NestStmt *st, const TileBlock *from) {
     move(s, ref_var(t), out[i], t->dtype);
     out[i] = ref_var(t);
   }
-  for (uint32_t i = 0; i < n; i++) move(s, ref_var(block->params[i]), out[i], block->params[i]->dtype);
+  for (uint32_t i = 0; i < n; i++)
+    move(s, ref_var(block->params[i]), out[i], block->params[i]->dtype);
   s->b = outer;
 }
 
@@ -139,7 +141,8 @@ static void reduce_or_scan(Build *s, const TileOp *op, NestCode code) {
     const TileValue *r = op->results[i];
     if (!r->type.rank) continue;
     Layout want = build_layout_of(s, r);
-    s->var[r->id] = layout_eq(&want, &out) ? result[i] : build_relayout(s, result[i], &r->type, &want);
+    s->var[r->id] =
+        layout_eq(&want, &out) ? result[i] : build_relayout(s, result[i], &r->type, &want);
   }
 }
 
@@ -506,16 +509,16 @@ static void dot(Build *s, const TileOp *op) {
 
 void build_tile_op(Build *s, const TileOp *op) {
   switch (op->code) {
-  case TILE_REDUCE: reduce_or_scan(s, op, NEST_REDUCE); return;
-  case TILE_SCAN: reduce_or_scan(s, op, NEST_SCAN); return;
-  case TILE_RESHAPE: reshape(s, op); return;
-  case TILE_SLICE: slice(s, op); return;
-  case TILE_CAT: cat(s, op); return;
-  case TILE_JOIN: join(s, op); return;
-  case TILE_SPLIT: split(s, op); return;
-  case TILE_GATHER: gather(s, op); return;
-  case TILE_HISTOGRAM: histogram(s, op); return;
-  case TILE_DOT: dot(s, op); return;
-  default: elementwise(s, op); return;
+    case TILE_REDUCE: reduce_or_scan(s, op, NEST_REDUCE); return;
+    case TILE_SCAN: reduce_or_scan(s, op, NEST_SCAN); return;
+    case TILE_RESHAPE: reshape(s, op); return;
+    case TILE_SLICE: slice(s, op); return;
+    case TILE_CAT: cat(s, op); return;
+    case TILE_JOIN: join(s, op); return;
+    case TILE_SPLIT: split(s, op); return;
+    case TILE_GATHER: gather(s, op); return;
+    case TILE_HISTOGRAM: histogram(s, op); return;
+    case TILE_DOT: dot(s, op); return;
+    default: elementwise(s, op); return;
   }
 }

@@ -43,9 +43,7 @@ Ref build_tile_ref(Build *s, NestVar *v, const Affine *axes) {
   return r;
 }
 
-Ref build_scalar(Build *s, const TileValue *v) {
-  return s->scalar[v->id];
-}
+Ref build_scalar(Build *s, const TileValue *v) { return s->scalar[v->id]; }
 
 NestVar *build_result(Build *s, const TileValue *v) {
   NestVar *var;
@@ -55,7 +53,8 @@ NestVar *build_result(Build *s, const TileValue *v) {
     return var;
   }
   var = nest_var(s->nest, v->name, (DType)v->type.dtype, (DType)v->type.elem, 1, true);
-  if (dtype_is_int((DType)v->type.dtype) || v->type.dtype == DT_PTR) var->div = s->axis[v->id].div[0];
+  if (dtype_is_int((DType)v->type.dtype) || v->type.dtype == DT_PTR)
+    var->div = s->axis[v->id].div[0];
   s->scalar[v->id] = ref_var(var);
   return var;
 }
@@ -234,7 +233,8 @@ static bool same_axes(const Affine *a, const Affine *b, int rank) {
 
 /* The layout that a tile must have so that a nest over `nest` finds v's element at `axes` in its
  * own registers: v's axes take the digits of the nest's axes, the rest replicates. */
-static Layout projected(const Layout *nest, const Type *tile, const Affine *axes, NestIndex **index) {
+static Layout projected(const Layout *nest, const Type *tile, const Affine *axes,
+                        NestIndex **index) {
   Layout r = layout_new(tile);
   bool used[MAX_DIGITS] = {0};
   for (int a = 0; a < tile->rank; a++) {
@@ -294,23 +294,23 @@ static Ref shape_at(Build *s, const TileValue *v, const Affine *axes, const Layo
   const TileValue *x = op->args[0];
   Affine in[MAX_RANK];
   switch (op->code) {
-  case TILE_SPLAT: return build_scalar(s, x);
-  case TILE_EXPAND_DIMS:
-    for (int i = 0, k = 0; i < v->type.rank; i++)
-      if (i != tile_int(op, TA_axis, 0)) in[k++] = axes[i];
-    break;
-  case TILE_BROADCAST:
-    for (int i = 0; i < v->type.rank; i++)
-      in[i] = x->type.shape[i] == 1 ? affine_const(0) : axes[i];
-    break;
-  case TILE_TRANS: {
-    const TileAttr *perm = tile_attr(op, TA_perm);
-    for (int i = 0; i < v->type.rank; i++) in[perm->list[i]] = axes[i];
-    break;
-  }
-  default: /* a reshape of positions of rank 1: schedule_index_only */
-    in[0] = build_linear(&v->type, axes, 1);
-    break;
+    case TILE_SPLAT: return build_scalar(s, x);
+    case TILE_EXPAND_DIMS:
+      for (int i = 0, k = 0; i < v->type.rank; i++)
+        if (i != tile_int(op, TA_axis, 0)) in[k++] = axes[i];
+      break;
+    case TILE_BROADCAST:
+      for (int i = 0; i < v->type.rank; i++)
+        in[i] = x->type.shape[i] == 1 ? affine_const(0) : axes[i];
+      break;
+    case TILE_TRANS: {
+      const TileAttr *perm = tile_attr(op, TA_perm);
+      for (int i = 0; i < v->type.rank; i++) in[perm->list[i]] = axes[i];
+      break;
+    }
+    default: /* a reshape of positions of rank 1: schedule_index_only */
+      in[0] = build_linear(&v->type, axes, 1);
+      break;
   }
   return x->type.rank ? build_value_at(s, x, in, layout) : build_scalar(s, x);
 }
@@ -345,23 +345,25 @@ static Ref constant(const TileValue *v) {
 static Ref compute_at(Build *s, const TileValue *v, const Affine *axes, const Layout *layout) {
   const TileOp *op = v->def;
   switch (op->code) {
-  case TILE_CONST: return constant(v);
-  case TILE_UNDEF: return dtype_is_float((DType)v->type.dtype) ? ref_float(0) : ref_int(0);
-  case TILE_ARANGE: {
-    Affine x = axes[0], start = affine_const(tile_int(op, TA_start, 0));
-    affine_add(&x, &start);
-    return ref_affine(x);
-  }
-  case TILE_SPLAT: case TILE_EXPAND_DIMS: case TILE_BROADCAST: case TILE_TRANS: case TILE_RESHAPE:
-    return shape_at(s, v, axes, layout);
-  default: return element_op(s, v, axes, layout);
+    case TILE_CONST: return constant(v);
+    case TILE_UNDEF: return dtype_is_float((DType)v->type.dtype) ? ref_float(0) : ref_int(0);
+    case TILE_ARANGE: {
+      Affine x = axes[0], start = affine_const(tile_int(op, TA_start, 0));
+      affine_add(&x, &start);
+      return ref_affine(x);
+    }
+    case TILE_SPLAT:
+    case TILE_EXPAND_DIMS:
+    case TILE_BROADCAST:
+    case TILE_TRANS:
+    case TILE_RESHAPE: return shape_at(s, v, axes, layout);
+    default: return element_op(s, v, axes, layout);
   }
 }
 
 /* True if v's elements are computed where they are used. */
 static bool transparent(const Build *s, const TileValue *v) {
-  return v->def && !s->var[v->id] &&
-         (s->inlined[v->id] || !s->u->schedule->values[v->id].held);
+  return v->def && !s->var[v->id] && (s->inlined[v->id] || !s->u->schedule->values[v->id].held);
 }
 
 Ref build_value_at(Build *s, const TileValue *v, const Affine *axes, const Layout *layout) {

@@ -8,7 +8,7 @@ typedef struct {
   uint32_t *defs;   /* by var id: statements that define it */
   uint32_t *inside; /* by var id: of these, inside the loop at hand */
   uint32_t *uses;
-  uint32_t *local;  /* by var id: number of the unroll that has defined it, in hoistable() */
+  uint32_t *local; /* by var id: number of the unroll that has defined it, in hoistable() */
   uint32_t unrolls;
   bool changed;
 } Clean;
@@ -138,7 +138,8 @@ static bool comparable(const Clean *c, const NestStmt *st) {
       if (!comparable(c, x)) return false;
     return st->regions[0]->first != NULL;
   }
-  if (st->code == NEST_PID || st->code == NEST_NPROG || st->code == NEST_LANE || st->code == NEST_WARP)
+  if (st->code == NEST_PID || st->code == NEST_NPROG || st->code == NEST_LANE ||
+      st->code == NEST_WARP)
     return c->defs[st->dsts[0].var->id] == 1;
   if (!pure(st) || c->defs[st->dsts[0].var->id] != 1) return false;
   for (uint32_t i = 0; i < st->nsrcs; i++)
@@ -149,7 +150,8 @@ static bool comparable(const Clean *c, const NestStmt *st) {
 static uint32_t hash_stmt(const NestStmt *st) {
   uint32_t h = (uint32_t)st->code * 31 + (uint32_t)st->op * 7 + (uint32_t)st->type;
   if (st->code == NEST_UNROLL)
-    return (h * 16777619u + hash_stmt(st->regions[0]->first) + (uint32_t)st->index->extent) % BUCKETS;
+    return (h * 16777619u + hash_stmt(st->regions[0]->first) + (uint32_t)st->index->extent) %
+           BUCKETS;
   for (uint32_t i = 0; i < st->nsrcs; i++) {
     const Ref *r = &st->srcs[i];
     h = h * 16777619u + (r->kind == REF_VAR ? r->var->id : (uint32_t)r->sub.c);
@@ -210,7 +212,8 @@ static bool equal_stmt(Pairs *p, const NestStmt *a, const NestStmt *b) {
   if (a->code != b->code) return false;
   if (a->code == NEST_UNROLL) return equal_unroll(p, a, b);
   if (a->op != b->op || a->type != b->type || a->to != b->to || a->elem != b->elem ||
-      a->rtz != b->rtz || a->nsrcs != b->nsrcs || nest_int(a, NA_axis, 0) != nest_int(b, NA_axis, 0) ||
+      a->rtz != b->rtz || a->nsrcs != b->nsrcs ||
+      nest_int(a, NA_axis, 0) != nest_int(b, NA_axis, 0) ||
       nest_int(a, NA_n, 1) != nest_int(b, NA_n, 1))
     return false;
   const NestVar *u = a->dsts[0].var, *v = b->dsts[0].var;
@@ -270,11 +273,17 @@ static void join_block(Equal *e, NestBlock *b) {
 
 static bool removable(const NestStmt *st) {
   switch (st->code) {
-  case NEST_OP: case NEST_MOV: case NEST_PID: case NEST_NPROG: case NEST_LANE: case NEST_WARP:
-  case NEST_SHFL: case NEST_LDMATRIX: case NEST_MMA:
-    return true;
-  case NEST_LD: return !nest_int(st, NA_volatile, 0);
-  default: return false;
+    case NEST_OP:
+    case NEST_MOV:
+    case NEST_PID:
+    case NEST_NPROG:
+    case NEST_LANE:
+    case NEST_WARP:
+    case NEST_SHFL:
+    case NEST_LDMATRIX:
+    case NEST_MMA: return true;
+    case NEST_LD: return !nest_int(st, NA_volatile, 0);
+    default: return false;
   }
 }
 

@@ -7,9 +7,7 @@
 static const char *const places[PLACE_COUNT] = {"program", "cluster", "warp", "lane",
                                                 "reg",     "serial",  "byte"};
 
-const char *place_name(Place p) {
-  return places[p];
-}
+const char *place_name(Place p) { return places[p]; }
 
 Layout layout_new(const Type *tile) {
   Layout l = {.rank = tile->rank};

@@ -7,13 +7,14 @@
 /* Names are the ids in lower case with '.' for '_'.  A character of a literal is a constant for gcc
  * and clang, so the table needs neither a second list nor code that runs first. */
 #define CHAR_AT(s, i) ((s)[(i) < sizeof(s) ? (i) : sizeof(s) - 1])
-#define LOW(s, i)                                                                       \
-  ((char)(CHAR_AT(s, i) >= 'A' && CHAR_AT(s, i) <= 'Z' ? CHAR_AT(s, i) + 32             \
-                                                       : CHAR_AT(s, i) == '_' ? '.'     \
-                                                                              : CHAR_AT(s, i)))
+#define LOW(s, i)                                                           \
+  ((char)(CHAR_AT(s, i) >= 'A' && CHAR_AT(s, i) <= 'Z' ? CHAR_AT(s, i) + 32 \
+          : CHAR_AT(s, i) == '_'                       ? '.'                \
+                                                       : CHAR_AT(s, i)))
 #define LOW4(s, i) LOW(s, i), LOW(s, (i) + 1), LOW(s, (i) + 2), LOW(s, (i) + 3)
 enum { NAME_SIZE = 16 };
-#define LOWER(s) {LOW4(s, 0), LOW4(s, 4), LOW4(s, 8), LOW4(s, 12)}
+#define LOWER(s) \
+  { LOW4(s, 0), LOW4(s, 4), LOW4(s, 8), LOW4(s, 12) }
 
 #define X(id, levels, dsts, srcs, mems, regions, attrs, doc) \
   _Static_assert(sizeof(#id) <= NAME_SIZE, "a statement's name is too long: " #id);
@@ -127,8 +128,7 @@ void nest_make_param(Nest *n, NestVar *v, uint32_t arg, int64_t div) {
   n->params[n->nparams++] = v;
 }
 
-NestVar *nest_param(Nest *n, const char *name, DType dtype, DType elem, uint32_t arg,
-                    int64_t div) {
+NestVar *nest_param(Nest *n, const char *name, DType dtype, DType elem, uint32_t arg, int64_t div) {
   NestVar *v = nest_var(n, name, dtype, elem, 1, true);
   nest_make_param(n, v, arg, div);
   return v;

@@ -98,16 +98,14 @@ static bool check_src(NestCheck *c, const NestStmt *s, uint32_t i, DType t, int6
   const Ref *r = &s->srcs[i];
   if (!nest_check_ref(c, s, r, n)) return false;
   if (ref_is(r, t)) return true;
-  return nest_fail(c, s, E_NEST_OPERAND, i + 1, nest_stmt_name(s), ref_text(r),
-                   type_name(t));
+  return nest_fail(c, s, E_NEST_OPERAND, i + 1, nest_stmt_name(s), ref_text(r), type_name(t));
 }
 
 static bool check_dst(NestCheck *c, const NestStmt *s, DType t, int64_t n) {
   const Ref *r = &s->dsts[0];
   if (!nest_check_ref(c, s, r, n)) return false;
   if (r->var->dtype == t) return true;
-  return nest_fail(c, s, E_NEST_RESULT, nest_stmt_name(s), type_name(r->var->dtype),
-                   type_name(t));
+  return nest_fail(c, s, E_NEST_RESULT, nest_stmt_name(s), type_name(r->var->dtype), type_name(t));
 }
 
 static bool check_type(NestCheck *c, const NestStmt *s, bool good, const char *what) {
@@ -161,8 +159,8 @@ static bool check_given(NestCheck *c, const NestStmt *s) {
   DType t = s->type;
   switch (s->op) {
     case TILE_SELECT:
-      return check_src(c, s, 0, DT_I1, 1) && check_src(c, s, 1, t, 1) &&
-             check_src(c, s, 2, t, 1) && check_dst(c, s, t, 1);
+      return check_src(c, s, 0, DT_I1, 1) && check_src(c, s, 1, t, 1) && check_src(c, s, 2, t, 1) &&
+             check_dst(c, s, t, 1);
     case TILE_CAST:
       return check_type(c, s, t != DT_PTR && s->to != DT_PTR, "numbers") &&
              check_src(c, s, 0, t, 1) && check_dst(c, s, s->to, 1);
@@ -278,9 +276,8 @@ static bool check_mma(NestCheck *c, const NestStmt *s) {
 
 static bool check_bar(NestCheck *c, const NestStmt *s) {
   int64_t warps = nest_int(s, NA_warps, 0);
-  return warps <= c->n->warps ||
-         nest_fail(c, s, E_NEST_ATTR_RANGE, "warps", "bar", (long long)warps, 0LL,
-                   (long long)c->n->warps);
+  return warps <= c->n->warps || nest_fail(c, s, E_NEST_ATTR_RANGE, "warps", "bar",
+                                           (long long)warps, 0LL, (long long)c->n->warps);
 }
 
 static bool check_fence(NestCheck *c, const NestStmt *s) {
@@ -385,8 +382,7 @@ static bool check_dot(NestCheck *c, const NestStmt *s) {
   Name atom = nest_str(s, NA_atom, NULL);
   if (atom && !atom_find(atom)) return nest_fail(c, s, E_NEST_ATOM, atom);
   if (!check_dot_operand(c, s, 0) || !check_dot_operand(c, s, 1)) return false;
-  if (!is_tile(&s->srcs[2]) || !is_tile(&s->dsts[0]))
-    return nest_fail(c, s, E_NEST_TILES, "dot");
+  if (!is_tile(&s->srcs[2]) || !is_tile(&s->dsts[0])) return nest_fail(c, s, E_NEST_TILES, "dot");
   return nest_check_ref(c, s, &s->srcs[2], 1) && nest_check_ref(c, s, &s->dsts[0], 1);
 }
 

@@ -144,7 +144,9 @@ static DType src_type(const NestStmt *s, uint32_t i) {
       return s->op == TILE_PTR_ADD && i == 1 ? DT_I64 : s->type;
     case NEST_SHFL: return i == 1 ? DT_I32 : s->type;
     case NEST_FOR: return s->dsts[0].var->dtype;
-    case NEST_IF: case NEST_WHILE: case NEST_ASSERT: return DT_I1;
+    case NEST_IF:
+    case NEST_WHILE:
+    case NEST_ASSERT: return DT_I1;
     default: return s->type;
   }
 }
@@ -238,7 +240,8 @@ static void code_numbers(Coder *c, Inst *in) {
   in->bytes = in->n * dtype_bytes(s->type);
   in->is_volatile = nest_int(s, NA_volatile, 0) != 0;
   switch (s->code) {
-    case NEST_PID: case NEST_NPROG: in->a = nest_int(s, NA_axis, 0); break;
+    case NEST_PID:
+    case NEST_NPROG: in->a = nest_int(s, NA_axis, 0); break;
     case NEST_CP_ASYNC: in->bytes = (uint32_t)nest_int(s, NA_bytes, 16); break;
     case NEST_CP_WAIT: in->a = nest_int(s, NA_groups, 0); break;
     case NEST_LDMATRIX:
@@ -339,8 +342,8 @@ static void code_plain(Coder *c, const NestStmt *s) {
 
 static void code_block(Coder *c, const NestBlock *b) {
   static void (*const by_form[])(Coder *, const NestStmt *) = {
-      [FORM_PLAIN] = code_plain, [FORM_LOOP] = code_loop,   [FORM_FOR] = code_for,
-      [FORM_WHILE] = code_while, [FORM_IF] = code_if,       [FORM_REGION] = code_role,
+      [FORM_PLAIN] = code_plain, [FORM_LOOP] = code_loop, [FORM_FOR] = code_for,
+      [FORM_WHILE] = code_while, [FORM_IF] = code_if,     [FORM_REGION] = code_role,
       [FORM_NEST] = NULL,        [FORM_COMBINE] = NULL,
   };
   for (const NestStmt *s = b->first; s; s = s->next) by_form[nest_form(s->code)](c, s);

@@ -17,8 +17,7 @@ Vec operand_vec(Warp *w, const Operand *o, uint32_t k, int row) {
   }
   Run *r = w->prog->run;
   Scalar v = {.i = form_value(w, &o->sub)};
-  if (o->type != DT_I64 && o->type != DT_PTR)
-    v = scalar_op(TILE_CAST, DT_I64, o->type, &v, false);
+  if (o->type != DT_I64 && o->type != DT_PTR) v = scalar_op(TILE_CAST, DT_I64, o->type, &v, false);
   for (uint32_t i = 0; i < r->lanes; i++) r->scratch[row][i] = v;
   return (Vec){r->scratch[row], 0, NULL};
 }

@@ -210,8 +210,8 @@ static Scalar combined(const Inst *in, Scalar before, Scalar v) {
   static const struct {
     const char *kind;
     TileCode code;
-  } rows[] = {{"add", TILE_ADD}, {"and", TILE_AND}, {"or", TILE_OR}, {"xor", TILE_XOR},
-              {"max", TILE_MAX}, {"min", TILE_MIN}};
+  } rows[] = {{"add", TILE_ADD}, {"and", TILE_AND}, {"or", TILE_OR},
+              {"xor", TILE_XOR}, {"max", TILE_MAX}, {"min", TILE_MIN}};
   Name kind = nest_str(in->stmt, NA_kind, "add");
   Scalar x[3] = {before, v};
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)

@@ -90,13 +90,15 @@ static const char *thread_text(const Run *r, uint16_t thread) {
   return arena_printf(r->arena, "lane %u of warp %u", lane, warp);
 }
 
-static const char *const verbs[] = {
-    [RACE_READ] = "reads", [RACE_WRITE] = "writes", [RACE_ATOMIC] = "updates",
-    [RACE_COPY] = "copies to"};
+static const char *const verbs[] = {[RACE_READ] = "reads",
+                                    [RACE_WRITE] = "writes",
+                                    [RACE_ATOMIC] = "updates",
+                                    [RACE_COPY] = "copies to"};
 
 static const char *verb_of(const Inst *in) {
   switch (in->stmt->code) {
-    case NEST_LD: case NEST_LDMATRIX: return verbs[RACE_READ];
+    case NEST_LD:
+    case NEST_LDMATRIX: return verbs[RACE_READ];
     case NEST_ST: return verbs[RACE_WRITE];
     case NEST_CP_ASYNC: return verbs[RACE_COPY];
     default: return verbs[RACE_ATOMIC];
@@ -104,8 +106,7 @@ static const char *verb_of(const Inst *in) {
 }
 
 static const char *shared_text(const Run *r, const Spot *p, int64_t at) {
-  return arena_printf(r->arena, "byte %lld of `@%s`", (long long)(at - p->offset),
-                      p->buffer->name);
+  return arena_printf(r->arena, "byte %lld of `@%s`", (long long)(at - p->offset), p->buffer->name);
 }
 
 /* Describes the finding that nest_found has just counted. */
@@ -129,8 +130,7 @@ static void report_in_flight(Warp *w, const Inst *in, RaceVerb verb, const char 
 
 /* ---- accesses of a place ---- */
 
-void race_shared(Warp *w, const Inst *in, const Spot *p, RaceVerb verb, uint32_t lane,
-                 int64_t at) {
+void race_shared(Warp *w, const Inst *in, const Spot *p, RaceVerb verb, uint32_t lane, int64_t at) {
   Run *r = w->prog->run;
   uint32_t granule = r->shared_granule;
   uint32_t bytes = in->bytes < granule ? granule : in->bytes;
@@ -200,8 +200,8 @@ void race_global(Warp *w, const Inst *in, const Spot *p, RaceVerb verb, uint32_t
     Cell before = *c;
     if (!touch(w, c, verb, lane, in, &other)) continue;
     /* All threads may store one value, if nobody reads it in between. */
-    bool harmless = same && !unordered_reader(w, lane, &before) &&
-                    !unordered_in(w, lane, before.atomics);
+    bool harmless =
+        same && !unordered_reader(w, lane, &before) && !unordered_in(w, lane, before.atomics);
     if (!harmless && nest_found(w, FOUND_GLOBAL_RACE, in->stmt->span, r->insts[other.inst].stmt))
       report(w, verb, lane, global_text(r, p), other);
   }
@@ -256,8 +256,7 @@ void race_sync(Warp *w, const Inst *in, uint32_t lanes, bool acquire, bool relea
     if (!same_role(v, w) || !a->first) continue;
     if (release && a->first < w->at && !ordered(w, lane, &a->mark))
       report_order(w, in, lane, &a->mark, "before", false);
-    if (acquire && v != w && a->last > w->at)
-      report_order(w, in, lane, &a->mark, "after", false);
+    if (acquire && v != w && a->last > w->at) report_order(w, in, lane, &a->mark, "after", false);
   }
   Sync now = {w->at, mark_of(w, lane, in)};
   if (release) w->release = now;

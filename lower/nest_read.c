@@ -182,8 +182,7 @@ static int attr_key(const NestStmt *s, Name name) {
 static void set_attr(Reader *p, NestStmt *s, const IrAttr *a) {
   static const char *const whats[] = {
       [NAK_int] = "an integer", [NAK_bool] = "true or false", [NAK_str] = "a string"};
-  static const IrAttrKind kinds[] = {
-      [NAK_int] = IA_INT, [NAK_bool] = IA_FLAG, [NAK_str] = IA_STR};
+  static const IrAttrKind kinds[] = {[NAK_int] = IA_INT, [NAK_bool] = IA_FLAG, [NAK_str] = IA_STR};
   int key = attr_key(s, a->key);
   if (key < 0) {
     const char *known = nest_op_info(s->code)->attrs;
@@ -238,8 +237,7 @@ static void read_tail(Reader *p, NestStmt *s) {
 
 static void read_region(Reader *p, NestStmt *s) {
   NestBlock *b = nest_block(p->n, s);
-  if (++p->depth > NEST_MAX_DEPTH)
-    ir_error(&p->r, p->r.token.span, E_NEST_DEPTH, NEST_MAX_DEPTH);
+  if (++p->depth > NEST_MAX_DEPTH) ir_error(&p->r, p->r.token.span, E_NEST_DEPTH, NEST_MAX_DEPTH);
   if (ir_expect(&p->r, "{")) {
     read_block(p, b);
     ir_expect(&p->r, "}");
@@ -425,10 +423,14 @@ static Refs read_dsts(Reader *p) {
 
 static void read_stmt(Reader *p, NestBuilder *b) {
   static void (*const by_form[])(Reader *, NestStmt *) = {
-      [FORM_PLAIN] = read_plain_stmt, [FORM_LOOP] = read_loop,
-      [FORM_FOR] = read_for,          [FORM_WHILE] = read_while,
-      [FORM_IF] = read_if,            [FORM_REGION] = read_with_region,
-      [FORM_NEST] = read_nest,        [FORM_COMBINE] = read_combine,
+      [FORM_PLAIN] = read_plain_stmt,
+      [FORM_LOOP] = read_loop,
+      [FORM_FOR] = read_for,
+      [FORM_WHILE] = read_while,
+      [FORM_IF] = read_if,
+      [FORM_REGION] = read_with_region,
+      [FORM_NEST] = read_nest,
+      [FORM_COMBINE] = read_combine,
   };
   NestCode code;
   TileCode op;
@@ -571,8 +573,8 @@ static bool read_int_option(Reader *p, const IrAttr *a, const IntOption *list, s
   for (size_t i = 0; i < n; i++) {
     if (strcmp(list[i].name, a->key)) continue;
     if (a->kind != IA_INT || a->i < list[i].lo || a->i > list[i].hi)
-      ir_attr_wrong(&p->r, a, arena_printf(p->r.arena, "an integer from %d to %d", list[i].lo,
-                                           list[i].hi));
+      ir_attr_wrong(&p->r, a,
+                    arena_printf(p->r.arena, "an integer from %d to %d", list[i].lo, list[i].hi));
     else *list[i].to = (int)a->i;
     return true;
   }
@@ -583,9 +585,12 @@ static void read_option(Reader *p, const IrAttr *a, int *shared) {
   Nest *n = p->n;
   Options *o = &n->options;
   const IntOption ints[] = {
-      {"num_warps", &o->num_warps, 1, MOST_WARPS}, {"num_stages", &o->num_stages, 0, 64},
-      {"num_ctas", &o->num_ctas, 1, 64},           {"maxnreg", &o->maxnreg, 0, 1024},
-      {"lanes", &n->lanes, 1, 32},                 {"warps", &n->warps, 1, MOST_WARPS},
+      {"num_warps", &o->num_warps, 1, MOST_WARPS},
+      {"num_stages", &o->num_stages, 0, 64},
+      {"num_ctas", &o->num_ctas, 1, 64},
+      {"maxnreg", &o->maxnreg, 0, 1024},
+      {"lanes", &n->lanes, 1, 32},
+      {"warps", &n->warps, 1, MOST_WARPS},
       {"shared", shared, 0, MOST_SHARED},
   };
   bool flag = a->kind == IA_FLAG;

@@ -4,9 +4,9 @@
 #include "lower/nest_text.h"
 
 static const uint8_t forms[NEST_OP_COUNT] = {
-    [NEST_UNROLL] = FORM_LOOP,    [NEST_SERIAL] = FORM_LOOP, [NEST_FOR] = FORM_FOR,
-    [NEST_WHILE] = FORM_WHILE,    [NEST_IF] = FORM_IF,       [NEST_ROLE] = FORM_REGION,
-    [NEST_NEST] = FORM_NEST,      [NEST_COPY] = FORM_NEST,   [NEST_REDUCE] = FORM_COMBINE,
+    [NEST_UNROLL] = FORM_LOOP,  [NEST_SERIAL] = FORM_LOOP, [NEST_FOR] = FORM_FOR,
+    [NEST_WHILE] = FORM_WHILE,  [NEST_IF] = FORM_IF,       [NEST_ROLE] = FORM_REGION,
+    [NEST_NEST] = FORM_NEST,    [NEST_COPY] = FORM_NEST,   [NEST_REDUCE] = FORM_COMBINE,
     [NEST_SCAN] = FORM_COMBINE,
 };
 
@@ -16,7 +16,7 @@ typedef struct {
   Text *out;
   const Nest *nest;
   const Diags *diags;
-  Span last;         /* the place printed last */
+  Span last; /* the place printed last */
   int depth;
   const char **open; /* printed names of the indices in scope, outermost first */
   uint32_t *ids;     /* whose they are */
@@ -303,10 +303,14 @@ static void print_combine(Printer *p, const NestStmt *s) {
 
 static void print_block(Printer *p, const NestBlock *b) {
   static void (*const by_form[])(Printer *, const NestStmt *) = {
-      [FORM_PLAIN] = print_plain_stmt, [FORM_LOOP] = print_loop,
-      [FORM_FOR] = print_for,          [FORM_WHILE] = print_while,
-      [FORM_IF] = print_if,            [FORM_REGION] = print_with_region,
-      [FORM_NEST] = print_nest,        [FORM_COMBINE] = print_combine,
+      [FORM_PLAIN] = print_plain_stmt,
+      [FORM_LOOP] = print_loop,
+      [FORM_FOR] = print_for,
+      [FORM_WHILE] = print_while,
+      [FORM_IF] = print_if,
+      [FORM_REGION] = print_with_region,
+      [FORM_NEST] = print_nest,
+      [FORM_COMBINE] = print_combine,
   };
   p->depth++;
   for (const NestStmt *s = b->first; s; s = s->next) {

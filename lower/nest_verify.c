@@ -115,8 +115,11 @@ static const char *not_uniform(const NestCheck *c, const NestStmt *s) {
  * from a lane that is the same for all is the way to make a value uniform. */
 static bool varies(const NestCheck *c, const NestStmt *s) {
   switch (s->code) {
-    case NEST_LANE: case NEST_ATOM: case NEST_ATOM_CAS: case NEST_MMA: case NEST_LDMATRIX:
-      return true;
+    case NEST_LANE:
+    case NEST_ATOM:
+    case NEST_ATOM_CAS:
+    case NEST_MMA:
+    case NEST_LDMATRIX: return true;
     case NEST_WARP: return c->role_warps > 1;
     case NEST_SHFL:
       return c->role_warps > 1 || strcmp(nest_str(s, NA_mode, ""), "idx") || s->nsrcs < 2 ||
@@ -236,8 +239,7 @@ static bool check_axes_of(NestCheck *c, const NestStmt *s) {
 
 static bool check_head(NestCheck *c, const NestStmt *s) {
   return check_place(c, s) && check_counts(c, s) && check_written(c, s) && check_guard(c, s) &&
-         check_axes_of(c, s) && nest_check_stmt(c, s) && check_control(c, s) &&
-         check_uniform(c, s);
+         check_axes_of(c, s) && nest_check_stmt(c, s) && check_control(c, s) && check_uniform(c, s);
 }
 
 /* ---- the walk ---- */

@@ -35,7 +35,8 @@ typedef struct {
 static uint32_t count_reads(const NestBlock *b, const NestVar *v) {
   uint32_t n = 0;
   for (const NestStmt *st = b->first; st; st = st->next) {
-    for (uint32_t i = 0; i < st->nsrcs; i++) n += st->srcs[i].kind == REF_VAR && st->srcs[i].var == v;
+    for (uint32_t i = 0; i < st->nsrcs; i++)
+      n += st->srcs[i].kind == REF_VAR && st->srcs[i].var == v;
     for (uint32_t i = 0; i < st->nmems; i++)
       n += st->mems[i].base.kind == REF_VAR && st->mems[i].base.var == v;
     n += st->guard.kind == REF_VAR && st->guard.var == v;
@@ -119,7 +120,8 @@ static void need_stmt(Pipe *p, const NestStmt *st) {
 }
 
 static bool can_run_ahead(const NestStmt *st) {
-  bool simple = st->code == NEST_OP || st->code == NEST_MOV || (st->code == NEST_LD && !st->mems[0].buffer);
+  bool simple =
+      st->code == NEST_OP || st->code == NEST_MOV || (st->code == NEST_LD && !st->mems[0].buffer);
   return simple && !st->guard.kind && st->dsts[0].var->uniform;
 }
 
@@ -199,7 +201,7 @@ static NestStmt *clone(const Pipe *p, NestBuilder *b, const NestStmt *st) {
 }
 
 typedef struct {
-  NestVar *index;     /* the loop's index, ahead */
+  NestVar *index;           /* the loop's index, ahead */
   NestVar *slot_w, *slot_r; /* the slot to fill, the slot to read */
   NestVar *in_range;
 } Ahead;

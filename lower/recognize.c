@@ -21,7 +21,8 @@ static TileValue *splat_of(TileBuilder *b, TileValue *v) {
 }
 
 static bool moves(const TileOp *op) {
-  return op->code == TILE_PTR_ADD || (op->code == TILE_ADD && dtype_is_int((DType)op->results[0]->type.dtype));
+  return op->code == TILE_PTR_ADD ||
+         (op->code == TILE_ADD && dtype_is_int((DType)op->results[0]->type.dtype));
 }
 
 enum { MAX_STEPS = 8 };
@@ -99,7 +100,8 @@ bool recognize_run(Unit *u) {
   tile_walk(u->tile->body, visit, &r);
   if (r.changed) {
     /* tile_substitute indexes by id: values made since have no entry yet */
-    r.map = arena_grow(r.scratch, r.map, r.map_len * sizeof *r.map, u->tile->nvalues * sizeof *r.map);
+    r.map =
+        arena_grow(r.scratch, r.map, r.map_len * sizeof *r.map, u->tile->nvalues * sizeof *r.map);
     tile_substitute(u->tile, r.map);
   }
   arena_free(r.scratch);

@@ -28,14 +28,41 @@ typedef struct {
 
 static bool cheap(TileCode c) {
   switch (c) {
-  case TILE_CONST: case TILE_UNDEF: case TILE_ADD: case TILE_SUB: case TILE_MUL: case TILE_DIV:
-  case TILE_REM: case TILE_NEG: case TILE_ABS: case TILE_MIN: case TILE_MAX: case TILE_AND:
-  case TILE_OR: case TILE_XOR: case TILE_NOT: case TILE_SHL: case TILE_SHR: case TILE_LT:
-  case TILE_LE: case TILE_GT: case TILE_GE: case TILE_EQ: case TILE_NE: case TILE_SELECT:
-  case TILE_CAST: case TILE_BITCAST: case TILE_PTR_ADD: case TILE_HINT: case TILE_ARANGE:
-  case TILE_SPLAT: case TILE_EXPAND_DIMS: case TILE_BROADCAST: case TILE_TRANS: case TILE_RESHAPE:
-    return true;
-  default: return false;
+    case TILE_CONST:
+    case TILE_UNDEF:
+    case TILE_ADD:
+    case TILE_SUB:
+    case TILE_MUL:
+    case TILE_DIV:
+    case TILE_REM:
+    case TILE_NEG:
+    case TILE_ABS:
+    case TILE_MIN:
+    case TILE_MAX:
+    case TILE_AND:
+    case TILE_OR:
+    case TILE_XOR:
+    case TILE_NOT:
+    case TILE_SHL:
+    case TILE_SHR:
+    case TILE_LT:
+    case TILE_LE:
+    case TILE_GT:
+    case TILE_GE:
+    case TILE_EQ:
+    case TILE_NE:
+    case TILE_SELECT:
+    case TILE_CAST:
+    case TILE_BITCAST:
+    case TILE_PTR_ADD:
+    case TILE_HINT:
+    case TILE_ARANGE:
+    case TILE_SPLAT:
+    case TILE_EXPAND_DIMS:
+    case TILE_BROADCAST:
+    case TILE_TRANS:
+    case TILE_RESHAPE: return true;
+    default: return false;
   }
 }
 
@@ -97,32 +124,35 @@ static void tie_loop(Plan *p, const TileOp *op) {
 static void tie_op(TileOp *op, void *ctx) {
   Plan *p = ctx;
   switch (op->code) {
-  case TILE_FOR:
-  case TILE_WHILE: tie_loop(p, op); return;
-  case TILE_IF:
-    for (uint32_t i = 0; i < op->nresults; i++)
-      for (int r = 0; r < 2; r++) tie(p, op->results[i], op->regions[r]->last->args[i]);
-    return;
-  case TILE_DOT: tie(p, op->args[2], op->results[0]); return;
-  case TILE_LOAD: case TILE_ATOMIC_RMW: case TILE_ATOMIC_CAS: case TILE_VIEW_LOAD:
-    for (uint32_t i = 0; i < op->nargs; i++) tie(p, op->args[i], op->results[0]);
-    return;
-  case TILE_STORE:
-    tie(p, op->args[0], op->args[1]);
-    tie(p, op->args[2], op->args[1]);
-    return;
-  case TILE_SCAN:
-    for (uint32_t i = 0; i < op->nargs; i++) tie(p, op->args[i], op->results[i]);
-    for (uint32_t i = 1; i < op->nargs; i++) tie(p, op->args[i], op->args[0]);
-    return;
-  case TILE_REDUCE:
-    for (uint32_t i = 1; i < op->nargs; i++) tie(p, op->args[i], op->args[0]);
-    for (uint32_t i = 1; i < op->nresults; i++) tie(p, op->results[i], op->results[0]);
-    return;
-  default:
-    if (tile_op_flags(op->code) & TILE_ELEM)
+    case TILE_FOR:
+    case TILE_WHILE: tie_loop(p, op); return;
+    case TILE_IF:
+      for (uint32_t i = 0; i < op->nresults; i++)
+        for (int r = 0; r < 2; r++) tie(p, op->results[i], op->regions[r]->last->args[i]);
+      return;
+    case TILE_DOT: tie(p, op->args[2], op->results[0]); return;
+    case TILE_LOAD:
+    case TILE_ATOMIC_RMW:
+    case TILE_ATOMIC_CAS:
+    case TILE_VIEW_LOAD:
       for (uint32_t i = 0; i < op->nargs; i++) tie(p, op->args[i], op->results[0]);
-    return;
+      return;
+    case TILE_STORE:
+      tie(p, op->args[0], op->args[1]);
+      tie(p, op->args[2], op->args[1]);
+      return;
+    case TILE_SCAN:
+      for (uint32_t i = 0; i < op->nargs; i++) tie(p, op->args[i], op->results[i]);
+      for (uint32_t i = 1; i < op->nargs; i++) tie(p, op->args[i], op->args[0]);
+      return;
+    case TILE_REDUCE:
+      for (uint32_t i = 1; i < op->nargs; i++) tie(p, op->args[i], op->args[0]);
+      for (uint32_t i = 1; i < op->nresults; i++) tie(p, op->results[i], op->results[0]);
+      return;
+    default:
+      if (tile_op_flags(op->code) & TILE_ELEM)
+        for (uint32_t i = 0; i < op->nargs; i++) tie(p, op->args[i], op->results[0]);
+      return;
   }
 }
 
@@ -265,8 +295,8 @@ static Choice view_choice(const Plan *p, const TileOp *op, const Type *t, int ra
 /* ---- dots ---- */
 
 /* Pushes the digits of one matrix axis of a fragment: repetitions, warps, then the atom's own. */
-static void push_fragment_axis(Layout *l, const Layout *atom, int from, int to, int count, int warps,
-                               int warp_stride, int reg_stride) {
+static void push_fragment_axis(Layout *l, const Layout *atom, int from, int to, int count,
+                               int warps, int warp_stride, int reg_stride) {
   layout_push(l, to, PLACE_REG, count, reg_stride);
   layout_push(l, to, PLACE_WARP, warps, warp_stride);
   for (int i = 0; i < atom->ndigits; i++)
@@ -302,7 +332,8 @@ void schedule_warp_split(const Layout *acc, int *wm, int *wn) {
   }
 }
 
-static void split_warps(const Plan *p, const Atom *atom, const Type *t, int warps, int *wm, int *wn) {
+static void split_warps(const Plan *p, const Atom *atom, const Type *t, int warps, int *wm,
+                        int *wn) {
   int m = repeats(t->shape[t->rank - 2], atom->m), n = repeats(t->shape[t->rank - 1], atom->n);
   *wm = *wn = 1;
   while (*wm * *wn < warps) {
@@ -351,28 +382,28 @@ static void anchor_dot(Plan *p, const TileOp *op) {
 static void anchor_op(TileOp *op, void *ctx) {
   Plan *p = ctx;
   switch (op->code) {
-  case TILE_DOT: anchor_dot(p, op); return;
-  case TILE_LOAD:
-    if (op->results[0]->type.rank)
-      offer(p, op->results[0], pointer_choice(p, op->args[0], op->args[1], RANK_LOAD));
-    return;
-  case TILE_ATOMIC_RMW:
-    if (op->results[0]->type.rank)
-      offer(p, op->results[0], pointer_choice(p, op->args[0], op->args[2], RANK_STORE));
-    return;
-  case TILE_VIEW_LOAD:
-    if (op->results[0]->type.rank)
-      offer(p, op->results[0], view_choice(p, op, &op->results[0]->type, RANK_LOAD));
-    return;
-  case TILE_STORE:
-    if (held(p, op->args[1]))
-      offer(p, op->args[1], pointer_choice(p, op->args[0], op->args[2], RANK_STORE));
-    return;
-  case TILE_VIEW_STORE:
-    if (held(p, op->args[1]))
-      offer(p, op->args[1], view_choice(p, op, &op->args[1]->type, RANK_STORE));
-    return;
-  default: return;
+    case TILE_DOT: anchor_dot(p, op); return;
+    case TILE_LOAD:
+      if (op->results[0]->type.rank)
+        offer(p, op->results[0], pointer_choice(p, op->args[0], op->args[1], RANK_LOAD));
+      return;
+    case TILE_ATOMIC_RMW:
+      if (op->results[0]->type.rank)
+        offer(p, op->results[0], pointer_choice(p, op->args[0], op->args[2], RANK_STORE));
+      return;
+    case TILE_VIEW_LOAD:
+      if (op->results[0]->type.rank)
+        offer(p, op->results[0], view_choice(p, op, &op->results[0]->type, RANK_LOAD));
+      return;
+    case TILE_STORE:
+      if (held(p, op->args[1]))
+        offer(p, op->args[1], pointer_choice(p, op->args[0], op->args[2], RANK_STORE));
+      return;
+    case TILE_VIEW_STORE:
+      if (held(p, op->args[1]))
+        offer(p, op->args[1], view_choice(p, op, &op->args[1]->type, RANK_STORE));
+      return;
+    default: return;
   }
 }
 
@@ -413,22 +444,22 @@ static void derive_op(Plan *p, const TileOp *op, bool *changed) {
   const Layout *lx = x ? layout_of(p, x) : NULL, *lr = r ? layout_of(p, r) : NULL;
   int64_t inverse[MAX_RANK];
   switch (op->code) {
-  case TILE_REDUCE:
-    if (lx) derive(p, r, layout_drop_axis(lx, (int)tile_int(op, TA_axis, 0)), changed);
-    return;
-  case TILE_EXPAND_DIMS:
-    if (lx) derive(p, r, layout_insert_axis(lx, (int)tile_int(op, TA_axis, 0)), changed);
-    if (lr) derive(p, x, layout_drop_axis(lr, (int)tile_int(op, TA_axis, 0)), changed);
-    return;
-  case TILE_BROADCAST:
-    if (lr) derive(p, x, unbroadcast(lr, &x->type), changed);
-    return;
-  case TILE_TRANS:
-    if (lx) derive(p, r, layout_permute(lx, tile_attr(op, TA_perm)->list), changed);
-    invert(tile_attr(op, TA_perm), inverse);
-    if (lr) derive(p, x, layout_permute(lr, inverse), changed);
-    return;
-  default: return;
+    case TILE_REDUCE:
+      if (lx) derive(p, r, layout_drop_axis(lx, (int)tile_int(op, TA_axis, 0)), changed);
+      return;
+    case TILE_EXPAND_DIMS:
+      if (lx) derive(p, r, layout_insert_axis(lx, (int)tile_int(op, TA_axis, 0)), changed);
+      if (lr) derive(p, x, layout_drop_axis(lr, (int)tile_int(op, TA_axis, 0)), changed);
+      return;
+    case TILE_BROADCAST:
+      if (lr) derive(p, x, unbroadcast(lr, &x->type), changed);
+      return;
+    case TILE_TRANS:
+      if (lx) derive(p, r, layout_permute(lx, tile_attr(op, TA_perm)->list), changed);
+      invert(tile_attr(op, TA_perm), inverse);
+      if (lr) derive(p, x, layout_permute(lr, inverse), changed);
+      return;
+    default: return;
   }
 }
 
@@ -450,8 +481,8 @@ static void note_chain(TileOp *op, void *ctx) {
   if (op->code != TILE_DOT) return;
   const TileValue *a = op->args[0];
   while (a->def && (tile_op_flags(a->def->code) & TILE_ELEM) && a->def->nargs) a = a->def->args[0];
-  if (!a->def || (a->def->code != TILE_LOAD && a->def->code != TILE_VIEW_LOAD &&
-                  a->def->code != TILE_TRANS))
+  if (!a->def ||
+      (a->def->code != TILE_LOAD && a->def->code != TILE_VIEW_LOAD && a->def->code != TILE_TRANS))
     p->chained = true;
 }
 
@@ -470,9 +501,8 @@ static void choose_store(TileOp *op, void *ctx) {
   Plan *p = s->p;
   if (!tile_store(op)) return;
   const TileValue *value = op->args[1];
-  Choice own = op->code == TILE_STORE
-                   ? pointer_choice(p, op->args[0], op->args[2], RANK_STORE)
-                   : view_choice(p, op, &value->type, RANK_STORE);
+  Choice own = op->code == TILE_STORE ? pointer_choice(p, op->args[0], op->args[2], RANK_STORE)
+                                      : view_choice(p, op, &value->type, RANK_STORE);
   Layout l = own.layout;
   const Layout *held_in = layout_of(p, value);
   const Layout *ptr_in = op->code == TILE_STORE ? layout_of(p, op->args[0]) : NULL;
@@ -508,7 +538,8 @@ static void fill_value(Fill *x, const TileValue *v) {
 static void fill_op(TileOp *op, void *ctx) {
   for (uint32_t i = 0; i < op->nresults; i++) fill_value(ctx, op->results[i]);
   for (uint32_t r = 0; r < op->nregions; r++)
-    for (uint32_t i = 0; i < op->regions[r]->nparams; i++) fill_value(ctx, op->regions[r]->params[i]);
+    for (uint32_t i = 0; i < op->regions[r]->nparams; i++)
+      fill_value(ctx, op->regions[r]->params[i]);
 }
 
 bool schedule_run(Unit *u) {

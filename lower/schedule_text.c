@@ -67,7 +67,8 @@ static void name_value(Naming *n, TileValue *v) {
 static void name_op(TileOp *op, void *ctx) {
   for (uint32_t i = 0; i < op->nresults; i++) name_value(ctx, op->results[i]);
   for (uint32_t r = 0; r < op->nregions; r++)
-    for (uint32_t i = 0; i < op->regions[r]->nparams; i++) name_value(ctx, op->regions[r]->params[i]);
+    for (uint32_t i = 0; i < op->regions[r]->nparams; i++)
+      name_value(ctx, op->regions[r]->params[i]);
 }
 
 /* A layout of this tile over all the threads of the kernel. */

@@ -50,9 +50,7 @@ static bool meet(const Life *a, const Life *b) {
   return a->first <= b->last && b->first <= a->last;
 }
 
-static int64_t align_up(int64_t n, int64_t to) {
-  return (n + to - 1) / to * to;
-}
+static int64_t align_up(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
 
 /* The lowest offset at which the buffer meets none that is placed and alive with it. */
 static int64_t lowest_offset(const Nest *n, const Life *life, const NestBuffer *b) {
@@ -131,9 +129,12 @@ static bool overlap(const NestBuffer *a, const NestBuffer *b) {
 
 static uint8_t access_of(const NestStmt *st) {
   switch (st->code) {
-  case NEST_LD: case NEST_LDMATRIX: return READ;
-  case NEST_ATOM: case NEST_ATOM_CAS: case NEST_RED: return ATOMIC;
-  default: return WRITE;
+    case NEST_LD:
+    case NEST_LDMATRIX: return READ;
+    case NEST_ATOM:
+    case NEST_ATOM_CAS:
+    case NEST_RED: return ATOMIC;
+    default: return WRITE;
   }
 }
 
@@ -192,7 +193,8 @@ static void walk_loop(Sync *s, NestStmt *st) {
 
 static void walk_branch(Sync *s, NestStmt *st) {
   uint32_t n = s->u->nest->nbuffers;
-  uint8_t *before = ARENA_ARRAY(s->scratch, uint8_t, n), *after = ARENA_ARRAY(s->scratch, uint8_t, n);
+  uint8_t *before = ARENA_ARRAY(s->scratch, uint8_t, n),
+          *after = ARENA_ARRAY(s->scratch, uint8_t, n);
   memcpy(before, s->since, n);
   for (uint32_t r = 0; r < st->nregions; r++) {
     memcpy(s->since, before, n);

@@ -6,9 +6,7 @@
 #include "lang/messages.h"
 #include "parser/syntax.h"
 
-static Loc loc_of(Span at) {
-  return (Loc){0, at.len, at.line, at.col};
-}
+static Loc loc_of(Span at) { return (Loc){0, at.len, at.line, at.col}; }
 
 /* ---- expressions ---- */
 
@@ -213,8 +211,7 @@ bool build_check_target(Parser *p, const Expr *e, bool many) {
 
 /* ---- parameters ---- */
 
-Param build_param(Parser *p, Loc name_at, ParamKind kind, Name name, Expr *annotation,
-                  Expr *dflt) {
+Param build_param(Parser *p, Loc name_at, ParamKind kind, Name name, Expr *annotation, Expr *dflt) {
   Param a = {name, annotation, dflt, kind, false, parse_span(p, name_at)};
   return a;
 }

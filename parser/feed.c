@@ -1,14 +1,12 @@
 /* Hands the tokens of one logical line to the grammar, with their values. */
 #include "parser/build.h"
-#include "parser/literal.h"
 #include "parser/grammar.h"
+#include "parser/literal.h"
 #include "parser/syntax.h"
 
 int feed_token(GRAMMAR_STYPE *value, Loc *at, Parser *p);
 
-Loc parse_token_loc(const Token *t) {
-  return (Loc){t->pos, t->pos + t->len, t->line, t->col};
-}
+Loc parse_token_loc(const Token *t) { return (Loc){t->pos, t->pos + t->len, t->line, t->col}; }
 
 Span parse_span(const Parser *p, Loc at) {
   uint32_t len = at.end > at.pos ? at.end - at.pos : 1;
@@ -46,13 +44,9 @@ static int value_of(GRAMMAR_STYPE *value, Parser *p, const Token *t) {
   const char *text = p->text + t->pos;
   switch (t->kind) {
     case T_NAME: value->name = pool_namen(p->names, text, t->len); break;
-    case T_NUMBER:
-      value->e = literal_number(p, t);
-      return value->e ? T_NUMBER : T_GRAMMAR_error;
+    case T_NUMBER: value->e = literal_number(p, t); return value->e ? T_NUMBER : T_GRAMMAR_error;
     case T_STRING:
-    case T_FSTR_TEXT:
-      value->e = literal_string(p, t);
-      return value->e ? t->kind : T_GRAMMAR_error;
+    case T_FSTR_TEXT: value->e = literal_string(p, t); return value->e ? t->kind : T_GRAMMAR_error;
     case T_FSTR_CONV: value->count = (unsigned char)text[1]; break;
     case T_AUGASSIGN: value->op = augmented(text); break;
     case T_ERROR: syntax_lexical(p, t); return T_GRAMMAR_error;

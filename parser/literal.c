@@ -85,9 +85,7 @@ typedef struct {
   size_t len;
 } Bytes;
 
-static void put(Bytes *b, char c) {
-  b->data[b->len++] = c;
-}
+static void put(Bytes *b, char c) { b->data[b->len++] = c; }
 
 /* Code point 0 becomes c0 80, since names hold no NUL; surrogates have no UTF-8. */
 static void put_utf8(Bytes *b, uint32_t c) {

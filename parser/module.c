@@ -21,13 +21,9 @@ static void statement(Parser *p, StmtList *out);
 
 /* ---- tokens ---- */
 
-static int peek(const Parser *p) {
-  return p->toks[p->at].kind;
-}
+static int peek(const Parser *p) { return p->toks[p->at].kind; }
 
-static Loc here(const Parser *p) {
-  return parse_token_loc(&p->toks[p->at]);
-}
+static Loc here(const Parser *p) { return parse_token_loc(&p->toks[p->at]); }
 
 static bool is_text(const Parser *p, const Token *t, const char *text) {
   return t->kind == T_NAME && t->len == strlen(text) && !memcmp(p->text + t->pos, text, t->len);

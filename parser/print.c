@@ -41,9 +41,7 @@ static void begin(Printer *p, const char *role) {
   if (role) text_printf(p->out, "%s: ", role);
 }
 
-static void end(Printer *p, Span at) {
-  text_printf(p->out, " @%u:%u\n", at.line, at.col);
-}
+static void end(Printer *p, Span at) { text_printf(p->out, " @%u:%u\n", at.line, at.col); }
 
 /* A line that only groups what is below it. */
 static void group(Printer *p, const char *role) {
@@ -55,16 +53,16 @@ static void group(Printer *p, const char *role) {
 
 static const char *kind_name(ExprKind kind) {
   static const char *const names[] = {
-      [EX_NAME] = "name",       [EX_INT] = "int",         [EX_FLOAT] = "float",
-      [EX_STR] = "str",         [EX_FSTR] = "fstr",       [EX_FORMAT] = "format",
-      [EX_TRUE] = "True",       [EX_FALSE] = "False",     [EX_NONE] = "None",
-      [EX_ELLIPSIS] = "...",    [EX_TUPLE] = "tuple",     [EX_LIST] = "list",
-      [EX_DICT] = "dict",       [EX_SET] = "set",         [EX_COMP] = "comp",
-      [EX_UNARY] = "unary",     [EX_BINARY] = "binary",   [EX_COMPARE] = "compare",
-      [EX_AND] = "and",         [EX_OR] = "or",           [EX_IFEXP] = "ifexp",
-      [EX_CALL] = "call",       [EX_ATTR] = "attr",       [EX_SUBSCRIPT] = "subscript",
-      [EX_SLICE] = "slice",     [EX_STARRED] = "starred", [EX_LAMBDA] = "lambda",
-      [EX_WALRUS] = "walrus",   [EX_AWAIT] = "await"};
+      [EX_NAME] = "name",     [EX_INT] = "int",         [EX_FLOAT] = "float",
+      [EX_STR] = "str",       [EX_FSTR] = "fstr",       [EX_FORMAT] = "format",
+      [EX_TRUE] = "True",     [EX_FALSE] = "False",     [EX_NONE] = "None",
+      [EX_ELLIPSIS] = "...",  [EX_TUPLE] = "tuple",     [EX_LIST] = "list",
+      [EX_DICT] = "dict",     [EX_SET] = "set",         [EX_COMP] = "comp",
+      [EX_UNARY] = "unary",   [EX_BINARY] = "binary",   [EX_COMPARE] = "compare",
+      [EX_AND] = "and",       [EX_OR] = "or",           [EX_IFEXP] = "ifexp",
+      [EX_CALL] = "call",     [EX_ATTR] = "attr",       [EX_SUBSCRIPT] = "subscript",
+      [EX_SLICE] = "slice",   [EX_STARRED] = "starred", [EX_LAMBDA] = "lambda",
+      [EX_WALRUS] = "walrus", [EX_AWAIT] = "await"};
   return names[kind];
 }
 
@@ -157,15 +155,28 @@ static void print_tree(Printer *p, const char *role, const Expr *e) {
 /* ---- statements ---- */
 
 static const char *stmt_name(StmtKind kind) {
-  static const char *const names[] = {
-      [ST_EXPR] = "expr",         [ST_ASSIGN] = "assign",   [ST_AUGASSIGN] = "augassign",
-      [ST_ANNASSIGN] = "annassign", [ST_RETURN] = "return", [ST_IF] = "if",
-      [ST_FOR] = "for",           [ST_WHILE] = "while",     [ST_WITH] = "with",
-      [ST_PASS] = "pass",         [ST_BREAK] = "break",     [ST_CONTINUE] = "continue",
-      [ST_ASSERT] = "assert",     [ST_RAISE] = "raise",     [ST_DEL] = "del",
-      [ST_GLOBAL] = "global",     [ST_IMPORT] = "import",   [ST_FROM] = "from",
-      [ST_FUNC] = "func",         [ST_CLASS] = "class",     [ST_TRY] = "try",
-      [ST_SKIPPED] = "skipped"};
+  static const char *const names[] = {[ST_EXPR] = "expr",
+                                      [ST_ASSIGN] = "assign",
+                                      [ST_AUGASSIGN] = "augassign",
+                                      [ST_ANNASSIGN] = "annassign",
+                                      [ST_RETURN] = "return",
+                                      [ST_IF] = "if",
+                                      [ST_FOR] = "for",
+                                      [ST_WHILE] = "while",
+                                      [ST_WITH] = "with",
+                                      [ST_PASS] = "pass",
+                                      [ST_BREAK] = "break",
+                                      [ST_CONTINUE] = "continue",
+                                      [ST_ASSERT] = "assert",
+                                      [ST_RAISE] = "raise",
+                                      [ST_DEL] = "del",
+                                      [ST_GLOBAL] = "global",
+                                      [ST_IMPORT] = "import",
+                                      [ST_FROM] = "from",
+                                      [ST_FUNC] = "func",
+                                      [ST_CLASS] = "class",
+                                      [ST_TRY] = "try",
+                                      [ST_SKIPPED] = "skipped"};
   return names[kind];
 }
 
@@ -201,8 +212,7 @@ static void print_func(Printer *p, const FuncDef *f) {
 static void print_stmt_fields(Printer *p, const Stmt *s) {
   if (s->kind == ST_AUGASSIGN) text_printf(p->out, " %s=", ast_op_text(s->op));
   if (s->kind == ST_CLASS) text_printf(p->out, " %s", s->name);
-  for (uint32_t i = 0; i < s->nnames; i++)
-    text_printf(p->out, "%s %s", i ? "," : "", s->names[i]);
+  for (uint32_t i = 0; i < s->nnames; i++) text_printf(p->out, "%s %s", i ? "," : "", s->names[i]);
   if (s->kind == ST_IMPORT || s->kind == ST_FROM) print_imports(p, s);
   if (s->func) print_func_fields(p, s->func);
 }

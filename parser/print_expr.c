@@ -30,13 +30,13 @@ static void show(Text *out, const Expr *e, Prec least);
 
 const char *ast_op_text(AstOp op) {
   static const char *const texts[] = {
-      [OP_ADD] = "+",      [OP_SUB] = "-",       [OP_MUL] = "*",    [OP_DIV] = "/",
-      [OP_FLOORDIV] = "//", [OP_MOD] = "%",      [OP_POW] = "**",   [OP_MATMUL] = "@",
-      [OP_AND] = "&",      [OP_OR] = "|",        [OP_XOR] = "^",    [OP_SHL] = "<<",
-      [OP_SHR] = ">>",     [OP_NEG] = "-",       [OP_POS] = "+",    [OP_INVERT] = "~",
-      [OP_NOT] = "not",    [OP_LT] = "<",        [OP_LE] = "<=",    [OP_GT] = ">",
-      [OP_GE] = ">=",      [OP_EQ] = "==",       [OP_NE] = "!=",    [OP_IS] = "is",
-      [OP_IS_NOT] = "is not", [OP_IN] = "in",    [OP_NOT_IN] = "not in"};
+      [OP_ADD] = "+",         [OP_SUB] = "-", [OP_MUL] = "*",        [OP_DIV] = "/",
+      [OP_FLOORDIV] = "//",   [OP_MOD] = "%", [OP_POW] = "**",       [OP_MATMUL] = "@",
+      [OP_AND] = "&",         [OP_OR] = "|",  [OP_XOR] = "^",        [OP_SHL] = "<<",
+      [OP_SHR] = ">>",        [OP_NEG] = "-", [OP_POS] = "+",        [OP_INVERT] = "~",
+      [OP_NOT] = "not",       [OP_LT] = "<",  [OP_LE] = "<=",        [OP_GT] = ">",
+      [OP_GE] = ">=",         [OP_EQ] = "==", [OP_NE] = "!=",        [OP_IS] = "is",
+      [OP_IS_NOT] = "is not", [OP_IN] = "in", [OP_NOT_IN] = "not in"};
   return texts[op];
 }
 
@@ -340,6 +340,4 @@ static void show(Text *out, const Expr *e, Prec least) {
   if (paren) text_puts(out, ")");
 }
 
-void ast_print_expr(Text *out, const Expr *e) {
-  show_bare(out, e);
-}
+void ast_print_expr(Text *out, const Expr *e) { show_bare(out, e); }

@@ -5,9 +5,7 @@
 #include "lang/messages.h"
 #include "parser/grammar.h"
 
-void syntax_too_deep(Parser *p, Loc at) {
-  PARSE_ERROR(p, at, E_PARSE_DEPTH, AST_DEPTH_MAX);
-}
+void syntax_too_deep(Parser *p, Loc at) { PARSE_ERROR(p, at, E_PARSE_DEPTH, AST_DEPTH_MAX); }
 
 const char *syntax_text(Parser *p, const Token *t) {
   enum { LONGEST = 40 };
@@ -93,15 +91,23 @@ static bool is_closer(int kind) {
   return kind == ')' || kind == ']' || kind == '}' || kind == T_FSTR_CLOSE || kind == T_FSTR_END;
 }
 
-static bool is_keyword(int kind) {
-  return kind >= T_AND && kind <= T_TRUE;
-}
+static bool is_keyword(int kind) { return kind >= T_AND && kind <= T_TRUE; }
 
 /* A head whose colon may be missing. */
 static bool is_head(int kind) {
   switch (kind) {
-    case T_IF: case T_ELIF: case T_ELSE: case T_WHILE: case T_FOR: case T_WITH: case T_DEF:
-    case T_CLASS: case T_TRY: case T_EXCEPT: case T_FINALLY: case T_ASYNC: return true;
+    case T_IF:
+    case T_ELIF:
+    case T_ELSE:
+    case T_WHILE:
+    case T_FOR:
+    case T_WITH:
+    case T_DEF:
+    case T_CLASS:
+    case T_TRY:
+    case T_EXCEPT:
+    case T_FINALLY:
+    case T_ASYNC: return true;
     default: return false;
   }
 }
@@ -143,9 +149,7 @@ static bool in_call(const Place *e) {
 }
 
 /* Two tokens that touch. */
-static bool touch(const Token *a, const Token *b) {
-  return a->pos + a->len == b->pos;
-}
+static bool touch(const Token *a, const Token *b) { return a->pos + a->len == b->pos; }
 
 static Loc after(const Token *t) {
   Loc at = parse_token_loc(t);

@@ -70,7 +70,8 @@ bool want_dtype(Sema *S, Value v, Span at, DTypeValue *out) {
     DType t = dtype_parse(v.u.s, n);
     if (t != DT_NONE) v = value_dtype(type_scalar(t));
   }
-  if (v.kind == V_BUILTIN && python_dtype(v) != DT_NONE) v = value_dtype(type_scalar(python_dtype(v)));
+  if (v.kind == V_BUILTIN && python_dtype(v) != DT_NONE)
+    v = value_dtype(type_scalar(python_dtype(v)));
   if (v.kind != V_DTYPE) return wanted(S, v, "a dtype", "a dtype such as tl.float32", at);
   *out = v.u.dtype;
   return true;

@@ -57,12 +57,13 @@ static bool tile_attribute(Sema *S, Value v, Name name, Span at, Value *out) {
 static const struct {
   const char *name;
   DType t;
-} is_rows[] = {
-    {"is_fp8e4nv", DT_F8E4NV}, {"is_fp8e5", DT_F8E5}, {"is_fp8e4b15", DT_F8E4B15},
-    {"is_fp16", DT_F16}, {"is_bf16", DT_BF16}, {"is_fp32", DT_F32}, {"is_fp64", DT_F64},
-    {"is_int1", DT_I1}, {"is_int8", DT_I8}, {"is_int16", DT_I16}, {"is_int32", DT_I32},
-    {"is_int64", DT_I64}, {"is_uint8", DT_U8}, {"is_uint16", DT_U16}, {"is_uint32", DT_U32},
-    {"is_uint64", DT_U64}, {"is_bool", DT_I1}, {"is_fp8e4b8", DT_COUNT}, {"is_fp8e5b16", DT_COUNT}};
+} is_rows[] = {{"is_fp8e4nv", DT_F8E4NV}, {"is_fp8e5", DT_F8E5}, {"is_fp8e4b15", DT_F8E4B15},
+               {"is_fp16", DT_F16},       {"is_bf16", DT_BF16},  {"is_fp32", DT_F32},
+               {"is_fp64", DT_F64},       {"is_int1", DT_I1},    {"is_int8", DT_I8},
+               {"is_int16", DT_I16},      {"is_int32", DT_I32},  {"is_int64", DT_I64},
+               {"is_uint8", DT_U8},       {"is_uint16", DT_U16}, {"is_uint32", DT_U32},
+               {"is_uint64", DT_U64},     {"is_bool", DT_I1},    {"is_fp8e4b8", DT_COUNT},
+               {"is_fp8e5b16", DT_COUNT}};
 
 /* The questions that a dtype answers; false if `name` is none of them. */
 bool dtype_question(DTypeValue d, const char *name, bool *yes) {
@@ -91,7 +92,8 @@ bool dtype_question(DTypeValue d, const char *name, bool *yes) {
 static int mantissa_width(DType t) {
   switch (t) {
     case DT_F8E5: return 2;
-    case DT_F8E4NV: case DT_F8E4B15: return 3;
+    case DT_F8E4NV:
+    case DT_F8E4B15: return 3;
     case DT_BF16: return 7;
     case DT_F16: return 10;
     case DT_F32: return 23;
@@ -142,15 +144,18 @@ static bool dtype_attribute(Sema *S, Value v, Name name, Value *out) {
   }
   if (!strcmp(name, "element_ty")) {
     if (t.rank) *out = value_dtype(type_element(t));
-    else if (e == DT_PTR) *out = value_dtype(t.elem == DT_PTR ? type_ptr(DT_U8) : type_scalar((DType)t.elem));
+    else if (e == DT_PTR)
+      *out = value_dtype(t.elem == DT_PTR ? type_ptr(DT_U8) : type_scalar((DType)t.elem));
     else return false;
   } else if (!strcmp(name, "scalar")) *out = value_dtype(type_element(t));
   else if (!strcmp(name, "shape")) *out = shape_value(S, t);
   else if (!strcmp(name, "numel")) *out = value_int(type_numel(t));
   else if (!strcmp(name, "dtype")) *out = value_dtype(type_element(t));
-  else if (!strcmp(name, "primitive_bitwidth") || !strcmp(name, "bits")) *out = value_int(dtype_bits(e));
+  else if (!strcmp(name, "primitive_bitwidth") || !strcmp(name, "bits"))
+    *out = value_int(dtype_bits(e));
   else if (!strcmp(name, "int_bitwidth") && dtype_is_int(e)) *out = value_int(dtype_bits(e));
-  else if (!strcmp(name, "fp_mantissa_width") && dtype_is_float(e)) *out = value_int(mantissa_width(e));
+  else if (!strcmp(name, "fp_mantissa_width") && dtype_is_float(e))
+    *out = value_int(mantissa_width(e));
   else if (!strcmp(name, "itemsize")) *out = value_int(dtype_bytes(e));
   else if (!strcmp(name, "name")) *out = value_str(pool_name(S->names, value_text(S->arena, v)));
   else if (!strcmp(name, "value")) *out = v;
@@ -214,8 +219,8 @@ static bool block_attribute(Sema *S, Value v, Name name, Value *out) {
 /* ---- anything ---- */
 
 static bool host_method(Value v, Name name) {
-  static const char *const str[] = {"startswith", "endswith", "lower", "upper", "strip", "split",
-                                    "replace", "format", "join"};
+  static const char *const str[] = {"startswith", "endswith", "lower",  "upper", "strip",
+                                    "split",      "replace",  "format", "join"};
   static const char *const dict[] = {"get", "keys", "values", "items", "pop", "update"};
   for (size_t i = 0; v.kind == V_STR && i < sizeof str / sizeof *str; i++)
     if (!strcmp(str[i], name)) return true;
@@ -245,16 +250,17 @@ bool find_attribute(Sema *S, Value v, Name name, Span at, Value *out) {
     return true;
   }
   switch (v.kind) {
-    case V_TILE: case V_CONST: return tile_attribute(S, v, name, at, out);
-    case V_INT: case V_BOOL: case V_FLOAT: return number_attribute(S, v, name, at, out);
+    case V_TILE:
+    case V_CONST: return tile_attribute(S, v, name, at, out);
+    case V_INT:
+    case V_BOOL:
+    case V_FLOAT: return number_attribute(S, v, name, at, out);
     case V_DTYPE: return dtype_attribute(S, v, name, out);
     case V_BLOCKPTR: return block_attribute(S, v, name, out);
     case V_TUPLE: return tuple_attribute(S, v, name, out);
     case V_SPACE: return language_get(S, v.u.s, name, out);
     case V_CLASS: return class_attribute(S, v, name, out);
-    case V_EXTERN:
-      *out = extern_attribute(S, v.u.s, name);
-      return true;
+    case V_EXTERN: *out = extern_attribute(S, v.u.s, name); return true;
     case V_MODULE: {
       if (module_get(S, v.u.module, name, at, out)) return true;
       ModuleInfo *sub = v.u.module->is_package ? program_import(S->p, v.u.module, 1, name) : NULL;
@@ -270,7 +276,8 @@ Value get_attribute(Sema *S, Value v, Name name, Span at) {
   if (v.kind == V_ERROR || find_attribute(S, v, name, at, &out)) return v.kind == V_ERROR ? v : out;
   if (v.kind == V_SPACE) language_unknown(S, v.u.s, name, at);
   else if (v.kind == V_MODULE)
-    sema_error(S, at, E_SEMA_NO_ATTRIBUTE, arena_printf(S->arena, "module %s", v.u.module->path), name);
+    sema_error(S, at, E_SEMA_NO_ATTRIBUTE, arena_printf(S->arena, "module %s", v.u.module->path),
+               name);
   else sema_error(S, at, E_SEMA_NO_ATTRIBUTE, value_describe(S->arena, v), name);
   return value_error();
 }
@@ -281,7 +288,8 @@ Value get_attribute(Sema *S, Value v, Name name, Span at) {
 static bool slice_indices(Sema *S, const Value *slice, int64_t n, Span at, int64_t *start,
                           int64_t *step, int64_t *count) {
   int64_t lo, hi, st = 1;
-  if (slice[2].kind != V_NONE && !want_int(S, slice[2], "the step of a slice", at, &st)) return false;
+  if (slice[2].kind != V_NONE && !want_int(S, slice[2], "the step of a slice", at, &st))
+    return false;
   if (st == 0) {
     sema_error(S, at, E_SEMA_SLICE_STEP);
     return false;
@@ -325,10 +333,10 @@ static Value tuple_item(Sema *S, Value v, Value index, Span at) {
 }
 
 typedef struct {
-  Type from;              /* of the tile */
+  Type from; /* of the tile */
   int64_t starts[MAX_RANK], strides[MAX_RANK];
-  Type sliced, shape;     /* after slicing; after taking out and putting in axes */
-  int axis;               /* of the operand that comes next */
+  Type sliced, shape; /* after slicing; after taking out and putting in axes */
+  int axis;           /* of the operand that comes next */
   bool slices, drops;
   uint8_t inserted[MAX_RANK * 2];
   int ninserted;
@@ -453,7 +461,8 @@ static Value str_item(Sema *S, Value v, Value index, Span at) {
 Value eval_subscript(Sema *S, Value v, Value index, Span at) {
   if (v.kind == V_ERROR || index.kind == V_ERROR) return value_error();
   switch (v.kind) {
-    case V_TILE: case V_CONST: return tile_subscript(S, v, index, at);
+    case V_TILE:
+    case V_CONST: return tile_subscript(S, v, index, at);
     case V_TUPLE: return tuple_item(S, v, index, at);
     case V_STR: return str_item(S, v, index, at);
     case V_DICT: {
@@ -462,7 +471,9 @@ Value eval_subscript(Sema *S, Value v, Value index, Span at) {
       sema_error(S, at, E_SEMA_KEY, value_text(S->arena, index));
       return value_error();
     }
-    case V_BUILTIN: case V_CLASS: case V_EXTERN: return v; /* tuple[int, ...] in annotations */
+    case V_BUILTIN:
+    case V_CLASS:
+    case V_EXTERN: return v; /* tuple[int, ...] in annotations */
     default: break;
   }
   sema_error(S, at, E_SEMA_NO_SUBSCRIPT, value_describe(S->arena, v));

@@ -18,9 +18,7 @@ Value builtin_program_id(Sema *S, Call *c) {
   return v;
 }
 
-static bool is_pointer(Value v) {
-  return v.kind == V_TILE && v.u.tile->type.dtype == DT_PTR;
-}
+static bool is_pointer(Value v) { return v.kind == V_TILE && v.u.tile->type.dtype == DT_PTR; }
 
 /* Two operands in their common type; pointers only of one type. */
 static bool unify(Sema *S, Value *a, Value *b, const char *op, Span at) {
@@ -30,9 +28,11 @@ static bool unify(Sema *S, Value *a, Value *b, const char *op, Span at) {
     Value *number = is_pointer(*a) ? b : a;
     if (value_as_int(*number, &zero)) *number = cast_to(S, typed(S, *number, at), t, false, at);
     if (number->kind == V_ERROR) return false;
-    if (value_is_typed(*a) && value_is_typed(*b) && type_eq(type_element(value_type(*a)), type_element(value_type(*b))))
+    if (value_is_typed(*a) && value_is_typed(*b) &&
+        type_eq(type_element(value_type(*a)), type_element(value_type(*b))))
       return true;
-    sema_error(S, at, E_SEMA_OPERANDS, op, value_describe(S->arena, *a), value_describe(S->arena, *b));
+    sema_error(S, at, E_SEMA_OPERANDS, op, value_describe(S->arena, *a),
+               value_describe(S->arena, *b));
     return false;
   }
   DType t = common_dtype(S, *a, *b, false, op, at);
@@ -54,7 +54,8 @@ Value builtin_where(Sema *S, Call *c) {
   for (uint32_t i = 0; i < 3; i++)
     if (!operand_arg(S, c, i)) return value_error();
   Value args[] = {as_condition(S, c->args[0], c->spans[0]), c->args[1], c->args[2]};
-  if (args[0].kind == V_ERROR || !unify(S, &args[1], &args[2], "where", c->at)) return value_error();
+  if (args[0].kind == V_ERROR || !unify(S, &args[1], &args[2], "where", c->at))
+    return value_error();
   DType t = (DType)value_type(args[1]).dtype;
   if (!broadcast_all(S, args, 3, c->at)) return value_error();
   return emit_elementwise(S, TILE_SELECT, args, 3, t, c->at);
@@ -126,7 +127,8 @@ Value builtin_py_max(Sema *S, Call *c) {
       best = minmax(S, c->fn->code, best, items[i], false, c->at);
       continue;
     }
-    Value less = const_compare(S, OP_LT, items[i], best, c->at), more = const_compare(S, OP_GT, items[i], best, c->at);
+    Value less = const_compare(S, OP_LT, items[i], best, c->at),
+          more = const_compare(S, OP_GT, items[i], best, c->at);
     if (less.kind == V_ERROR || more.kind == V_ERROR) return value_error();
     if ((c->fn->code ? more : less).u.i) best = items[i];
   }
@@ -158,7 +160,8 @@ Value builtin_fdiv(Sema *S, Call *c) {
   Value v[] = {typed(S, c->args[0], c->at), typed(S, c->args[1], c->at)};
   DType t = common_dtype(S, c->args[0], c->args[1], false, "fdiv", c->at);
   if (t == DT_NONE) return value_error();
-  if (!dtype_is_float((DType)value_type(v[0]).dtype) || !dtype_is_float((DType)value_type(v[1]).dtype)) {
+  if (!dtype_is_float((DType)value_type(v[0]).dtype) ||
+      !dtype_is_float((DType)value_type(v[1]).dtype)) {
     sema_error(S, c->at, E_SEMA_FLOAT_ONLY, "fdiv", value_describe(S->arena, c->args[0]),
                value_describe(S->arena, c->args[1]));
     return value_error();
@@ -223,7 +226,8 @@ static Value core_select(Sema *S, const Tuple *args, Span at) {
 }
 
 /* Constants take the dtype of the others; operands with dtypes must agree in them. */
-static bool core_operands(Sema *S, TileCode code, const Tuple *args, Value *v, uint32_t n, Span at) {
+static bool core_operands(Sema *S, TileCode code, const Tuple *args, Value *v, uint32_t n,
+                          Span at) {
   DType t = DT_NONE;
   for (uint32_t i = 0; i < n; i++) {
     v[i] = args->data[i + 1];
@@ -283,7 +287,8 @@ Value builtin_map_elementwise(Sema *S, Call *c) {
   S->elementwise++;
   Value v = call_with(S, c->args[0], args, t->len, c->at);
   S->elementwise--;
-  if (v.kind != V_TUPLE) return value_is_operand(v) ? broadcast_to(S, typed(S, v, c->at), shape, c->at) : v;
+  if (v.kind != V_TUPLE)
+    return value_is_operand(v) ? broadcast_to(S, typed(S, v, c->at), shape, c->at) : v;
   for (uint32_t i = 0; i < v.u.tuple->len; i++) {
     Value *item = &v.u.tuple->data[i];
     if (value_is_operand(*item)) *item = broadcast_to(S, typed(S, *item, c->at), shape, c->at);
@@ -395,7 +400,8 @@ Value builtin_dot(Sema *S, Call *c) {
   if (ta == DT_F32) tile_set_str(S->fn, v.u.tile->def, TA_precision, precision);
   int64_t imprecise;
   if (is_f8(ta) && c->args[5].kind != V_NONE) {
-    if (!want_int(S, c->args[5], "max_num_imprecise_acc", c->spans[5], &imprecise)) return value_error();
+    if (!want_int(S, c->args[5], "max_num_imprecise_acc", c->spans[5], &imprecise))
+      return value_error();
     tile_set_int(S->fn, v.u.tile->def, TA_max_imprecise, imprecise);
   }
   return reshape_value(S, v, want, c->at);

@@ -157,7 +157,8 @@ static Value load_block(Sema *S, const Call *c, const BlockPtr *b) {
   if (!op || !boundary_attr(S, c, op, 3, t.rank) || !access_attrs(S, c, op, true, 5) ||
       !word_attr(S, op, TA_pad, c->args[4], pads, "padding_option", c->spans[4]))
     return value_error();
-  if (!dtype_is_float((DType)t.dtype) && c->args[4].kind == V_STR && !strcmp(c->args[4].u.s, "nan")) {
+  if (!dtype_is_float((DType)t.dtype) && c->args[4].kind == V_STR &&
+      !strcmp(c->args[4].u.s, "nan")) {
     sema_error(S, c->spans[4], E_SEMA_PAD_NAN, dtype_name((DType)t.dtype));
     return value_error();
   }
@@ -195,7 +196,8 @@ static bool index_list(Sema *S, const Call *c, uint32_t arg, int rank, Value *ou
   }
   for (int i = 0; i < rank; i++) {
     Value x = value_is_operand(items[i]) ? typed(S, items[i], c->spans[arg]) : items[i];
-    bool ok = value_is_typed(x) && type_numel(value_type(x)) == 1 && dtype_is_int((DType)value_type(x).dtype);
+    bool ok = value_is_typed(x) && type_numel(value_type(x)) == 1 &&
+              dtype_is_int((DType)value_type(x).dtype);
     if (!ok) {
       if (x.kind != V_ERROR)
         sema_error(S, c->spans[arg], E_SEMA_BLOCK_INDEX, value_describe(S->arena, items[i]));
@@ -211,7 +213,8 @@ Value builtin_make_block_ptr(Sema *S, Call *c) {
   Value base;
   Type shape;
   BlockPtr *b = ARENA_NEW(S->arena, BlockPtr);
-  if (!pointer_arg(S, c, &base) || !want_shape(S, c->args[4], c->spans[4], &shape)) return value_error();
+  if (!pointer_arg(S, c, &base) || !want_shape(S, c->args[4], c->spans[4], &shape))
+    return value_error();
   if (value_type(base).rank || !shape.rank) {
     sema_error(S, c->spans[0], E_SEMA_BLOCK_BASE, type_text(S->arena, value_type(base)));
     return value_error();
@@ -229,14 +232,16 @@ Value builtin_make_block_ptr(Sema *S, Call *c) {
 
 Value builtin_advance(Sema *S, Call *c) {
   if (c->args[0].kind != V_BLOCKPTR) {
-    sema_error(S, c->spans[0], E_SEMA_WANTED, "advance", "a block pointer", value_describe(S->arena, c->args[0]));
+    sema_error(S, c->spans[0], E_SEMA_WANTED, "advance", "a block pointer",
+               value_describe(S->arena, c->args[0]));
     return value_error();
   }
   BlockPtr *b = ARENA_NEW(S->arena, BlockPtr);
   *b = *c->args[0].u.block;
   Value by[MAX_RANK];
   if (!index_list(S, c, 1, b->type.rank, by)) return value_error();
-  for (int i = 0; i < b->type.rank; i++) b->offsets[i] = binary(S, OP_ADD, b->offsets[i], by[i], c->at);
+  for (int i = 0; i < b->type.rank; i++)
+    b->offsets[i] = binary(S, OP_ADD, b->offsets[i], by[i], c->at);
   return (Value){.kind = V_BLOCKPTR, .u.block = b};
 }
 
@@ -245,7 +250,8 @@ Value builtin_advance(Sema *S, Call *c) {
 Value builtin_load(Sema *S, Call *c) {
   if (c->args[0].kind == V_BLOCKPTR) return load_block(S, c, c->args[0].u.block);
   Value ptr, parts[2];
-  if (!pointer_arg(S, c, &ptr) || !mask_arg(S, c, 1, &parts[0]) || !can_emit(S)) return value_error();
+  if (!pointer_arg(S, c, &ptr) || !mask_arg(S, c, 1, &parts[0]) || !can_emit(S))
+    return value_error();
   DType elem;
   ptr = byte_pointer(S, ptr, &elem, c->at);
   parts[1] = value_of(V_ABSENT);
@@ -280,7 +286,8 @@ Value builtin_store(Sema *S, Call *c) {
   DType elem;
   ptr = byte_pointer(S, ptr, &elem, c->at);
   if (ptr.kind == V_ERROR) return ptr;
-  parts[0] = cast_to(S, parts[0], elem == DT_PTR ? type_ptr(DT_U8) : type_scalar(elem), false, c->spans[1]);
+  parts[0] = cast_to(S, parts[0], elem == DT_PTR ? type_ptr(DT_U8) : type_scalar(elem), false,
+                     c->spans[1]);
   if (parts[0].kind == V_ERROR || !together(S, c, &ptr, parts, 2, false)) return value_error();
   TileValue *args[3] = {ptr.u.tile};
   if (!in_shape(S, c, 1, parts[0], value_type(ptr), &args[1]) ||

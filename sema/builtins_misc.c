@@ -101,7 +101,8 @@ Value builtin_device_assert(Sema *S, Call *c) {
   TileValue *args[2] = {materialize(S, both[0], c->at)};
   if (n == 2) args[1] = materialize(S, both[1], c->at);
   TileOp *op = emit(S, TILE_ASSERT, args, 2, NULL, 0, c->at);
-  if (c->args[1].kind == V_STR && c->args[1].u.s[0]) tile_set_str(S->fn, op, TA_message, c->args[1].u.s);
+  if (c->args[1].kind == V_STR && c->args[1].u.s[0])
+    tile_set_str(S->fn, op, TA_message, c->args[1].u.s);
   return value_none();
 }
 
@@ -113,8 +114,11 @@ static bool range_bound(Sema *S, const Call *c, uint32_t i, bool is_static) {
   if (v.kind == V_ERROR) return false;
   if (value_as_int(v, &n) || (!is_static && v.kind == V_TILE)) return true;
   if (is_static && v.kind == V_TILE)
-    sema_error(S, c->spans[i], E_SEMA_NOT_CONSTEXPR, "a bound of static_range", value_describe(S->arena, v));
-  else sema_error(S, c->spans[i], E_SEMA_WANTED, c->fn->name, "an integer", value_describe(S->arena, v));
+    sema_error(S, c->spans[i], E_SEMA_NOT_CONSTEXPR, "a bound of static_range",
+               value_describe(S->arena, v));
+  else
+    sema_error(S, c->spans[i], E_SEMA_WANTED, c->fn->name, "an integer",
+               value_describe(S->arena, v));
   return false;
 }
 
@@ -137,9 +141,11 @@ Value builtin_range(Sema *S, Call *c) {
     int64_t *numbers[] = {&r->num_stages, &r->unroll};
     for (uint32_t i = 0; i < 2; i++)
       if (c->args[3 + i].kind != V_NONE &&
-          !want_int(S, c->args[3 + i], i ? "loop_unroll_factor" : "num_stages", c->spans[3 + i], numbers[i]))
+          !want_int(S, c->args[3 + i], i ? "loop_unroll_factor" : "num_stages", c->spans[3 + i],
+                    numbers[i]))
         return value_error();
-    bool *flags[] = {&r->disallow_acc_multi_buffer, &r->flatten, &r->warp_specialize, &r->disable_licm};
+    bool *flags[] = {&r->disallow_acc_multi_buffer, &r->flatten, &r->warp_specialize,
+                     &r->disable_licm};
     for (uint32_t i = 0; i < 4; i++)
       if (!want_bool(S, c->args[5 + i], "an option of range", c->spans[5 + i], flags[i]))
         return value_error();
@@ -167,7 +173,8 @@ Value builtin_constexpr(Sema *S, Call *c) {
 Value builtin_pointer_type(Sema *S, Call *c) {
   DTypeValue d;
   bool is_const;
-  if (!want_dtype(S, c->args[0], c->spans[0], &d) || !want_bool(S, c->args[2], "const", c->spans[2], &is_const))
+  if (!want_dtype(S, c->args[0], c->spans[0], &d) ||
+      !want_bool(S, c->args[2], "const", c->spans[2], &is_const))
     return value_error();
   Value v = value_dtype(type_ptr((DType)d.type.dtype));
   v.u.dtype.is_const = is_const;
@@ -177,7 +184,8 @@ Value builtin_pointer_type(Sema *S, Call *c) {
 Value builtin_block_type(Sema *S, Call *c) {
   DTypeValue d;
   Type shape;
-  if (!want_dtype(S, c->args[0], c->spans[0], &d) || !want_shape(S, c->args[1], c->spans[1], &shape))
+  if (!want_dtype(S, c->args[0], c->spans[0], &d) ||
+      !want_shape(S, c->args[1], c->spans[1], &shape))
     return value_error();
   return value_dtype(type_like(d.type, shape));
 }
@@ -224,7 +232,8 @@ Value builtin_tuple(Sema *S, Call *c) {
 /* ---- decorators and refusals ---- */
 
 Value builtin_unsupported(Sema *S, Call *c) {
-  sema_error(S, c->at, E_SEMA_UNSUPPORTED, arena_printf(S->arena, c->fn->code ? "tl.extra.cuda.%s" : "tl.%s", c->fn->name));
+  sema_error(S, c->at, E_SEMA_UNSUPPORTED,
+             arena_printf(S->arena, c->fn->code ? "tl.extra.cuda.%s" : "tl.%s", c->fn->name));
   return value_error();
 }
 
@@ -255,7 +264,8 @@ Value builtin_next_power_of_2(Sema *S, Call *c) {
 
 Value builtin_cdiv(Sema *S, Call *c) {
   Value one = value_int(1), b = c->args[1];
-  return binary(S, OP_FLOORDIV, binary(S, OP_ADD, c->args[0], binary(S, OP_SUB, b, one, c->at), c->at), b, c->at);
+  return binary(S, OP_FLOORDIV,
+                binary(S, OP_ADD, c->args[0], binary(S, OP_SUB, b, one, c->at), c->at), b, c->at);
 }
 
 /* ---- the target, by its name ---- */
@@ -265,9 +275,7 @@ static long capability(const Sema *S) {
   return t && !strncmp(t, "sm_", 3) ? strtol(t + 3, NULL, 10) : 0;
 }
 
-Value builtin_is_target(Sema *S, Call *c) {
-  return value_bool(c->fn->code && capability(S) > 0);
-}
+Value builtin_is_target(Sema *S, Call *c) { return value_bool(c->fn->code && capability(S) > 0); }
 
 Value builtin_capability(Sema *S, Call *c) {
   int64_t major, minor;

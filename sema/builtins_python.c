@@ -10,7 +10,8 @@
 
 static Value wanted(Sema *S, const char *what, const char *kind, Value v, Span at) {
   if (v.kind == V_TILE) sema_error(S, at, E_SEMA_NOT_CONSTEXPR, what, value_describe(S->arena, v));
-  else if (v.kind != V_ERROR) sema_error(S, at, E_SEMA_WANTED, what, kind, value_describe(S->arena, v));
+  else if (v.kind != V_ERROR)
+    sema_error(S, at, E_SEMA_WANTED, what, kind, value_describe(S->arena, v));
   return value_error();
 }
 
@@ -79,7 +80,10 @@ static bool is_row(Value v, const char *name) {
 }
 
 DType python_dtype(Value v) {
-  return is_row(v, "int") ? DT_I32 : is_row(v, "float") ? DT_F32 : is_row(v, "bool") ? DT_I1 : DT_NONE;
+  return is_row(v, "int")     ? DT_I32
+         : is_row(v, "float") ? DT_F32
+         : is_row(v, "bool")  ? DT_I1
+                              : DT_NONE;
 }
 
 static bool instance_of(Sema *S, Value v, Value type, Span at, bool *yes) {
@@ -100,7 +104,8 @@ static bool instance_of(Sema *S, Value v, Value type, Span at, bool *yes) {
   else if (is_row(type, "pointer_type")) *yes = v.kind == V_DTYPE && v.u.dtype.type.dtype == DT_PTR;
   else if (is_row(type, "block_type")) *yes = v.kind == V_DTYPE && v.u.dtype.type.rank > 0;
   else if (is_row(type, "tensor_descriptor")) *yes = false;
-  else if (is_row(type, "constexpr")) *yes = value_is_number(v) || v.kind == V_STR || v.kind == V_NONE;
+  else if (is_row(type, "constexpr"))
+    *yes = value_is_number(v) || v.kind == V_STR || v.kind == V_NONE;
   else if (type.kind != V_EXTERN && type.kind != V_CLASS) {
     wanted(S, "isinstance()", "a type", type, at);
     return false;
@@ -110,7 +115,8 @@ static bool instance_of(Sema *S, Value v, Value type, Span at, bool *yes) {
 
 Value builtin_isinstance(Sema *S, Call *c) {
   bool yes;
-  return instance_of(S, c->args[0], c->args[1], c->spans[1], &yes) ? value_bool(yes) : value_error();
+  return instance_of(S, c->args[0], c->args[1], c->spans[1], &yes) ? value_bool(yes)
+                                                                   : value_error();
 }
 
 Value builtin_type_of(Sema *S, Call *c) {
@@ -157,7 +163,8 @@ Value builtin_enumerate(Sema *S, Call *c) {
   const Value *items;
   uint32_t n;
   int64_t start;
-  if (!iterate(S, c->args[0], c->spans[0], &items, &n) || !want_int(S, c->args[1], "start", c->spans[1], &start))
+  if (!iterate(S, c->args[0], c->spans[0], &items, &n) ||
+      !want_int(S, c->args[1], "start", c->spans[1], &start))
     return value_error();
   Value out = value_list(S->arena, NULL, 0);
   for (uint32_t i = 0; i < n; i++) {
@@ -182,7 +189,8 @@ Value builtin_all(Sema *S, Call *c) {
   if (!iterate(S, c->args[0], c->spans[0], &items, &n)) return value_error();
   for (uint32_t i = 0; i < n; i++) {
     bool truth;
-    if (!value_truth(items[i], &truth)) return wanted(S, c->fn->name, "compile-time values", items[i], c->at);
+    if (!value_truth(items[i], &truth))
+      return wanted(S, c->fn->name, "compile-time values", items[i], c->at);
     if (truth != (c->fn->code == 1)) return value_bool(truth);
   }
   return value_bool(c->fn->code == 1);
@@ -229,10 +237,11 @@ Value builtin_dict(Sema *S, Call *c) {
 static const struct {
   const char *name;
   double (*one)(double);
-} unary_math[] = {{"sqrt", sqrt}, {"exp", exp}, {"exp2", exp2}, {"log", log}, {"log2", log2},
-                  {"log10", log10}, {"sin", sin}, {"cos", cos}, {"tan", tan}, {"tanh", tanh},
-                  {"erf", erf}, {"fabs", fabs}, {"floor", floor}, {"ceil", ceil}, {"trunc", trunc},
-                  {"gamma", tgamma}, {"atan", atan}, {"asin", asin}, {"acos", acos}};
+} unary_math[] = {{"sqrt", sqrt},   {"exp", exp},     {"exp2", exp2},   {"log", log},
+                  {"log2", log2},   {"log10", log10}, {"sin", sin},     {"cos", cos},
+                  {"tan", tan},     {"tanh", tanh},   {"erf", erf},     {"fabs", fabs},
+                  {"floor", floor}, {"ceil", ceil},   {"trunc", trunc}, {"gamma", tgamma},
+                  {"atan", atan},   {"asin", asin},   {"acos", acos}};
 
 bool math_function_known(const char *name) {
   for (size_t i = 0; i < sizeof unary_math / sizeof *unary_math; i++)
@@ -243,7 +252,8 @@ bool math_function_known(const char *name) {
 static Value math_two(Sema *S, const char *name, const Tuple *args, Span at) {
   double f, g;
   BigInt i, j;
-  if (!strcmp(name, "gcd") && args->len == 3 && value_as_int(args->data[1], &i) && value_as_int(args->data[2], &j)) {
+  if (!strcmp(name, "gcd") && args->len == 3 && value_as_int(args->data[1], &i) &&
+      value_as_int(args->data[2], &j)) {
     while (j) {
       BigInt r = i % j;
       i = j;
@@ -251,7 +261,8 @@ static Value math_two(Sema *S, const char *name, const Tuple *args, Span at) {
     }
     return value_int(i < 0 ? -i : i);
   }
-  if (!strcmp(name, "pow") && args->len == 3 && value_as_float(args->data[1], &f) && value_as_float(args->data[2], &g))
+  if (!strcmp(name, "pow") && args->len == 3 && value_as_float(args->data[1], &f) &&
+      value_as_float(args->data[2], &g))
     return value_float(pow(f, g));
   const Value *items;
   uint32_t n;
@@ -270,7 +281,8 @@ Value builtin_math(Sema *S, Call *c) {
   for (size_t i = 0; i < sizeof unary_math / sizeof *unary_math; i++) {
     if (strcmp(unary_math[i].name, name)) continue;
     if (args->len != 2 || !value_as_float(args->data[1], &f))
-      return wanted(S, name, "a compile-time number", args->len > 1 ? args->data[1] : value_none(), c->at);
+      return wanted(S, name, "a compile-time number", args->len > 1 ? args->data[1] : value_none(),
+                    c->at);
     double r = unary_math[i].one(f);
     bool whole = !strcmp(name, "floor") || !strcmp(name, "ceil") || !strcmp(name, "trunc");
     return whole && fabs(r) < 0x1p120 ? value_int((BigInt)r) : value_float(r);
@@ -315,7 +327,8 @@ static Value str_method(Sema *S, const char *s, const char *name, const Value *a
   bool one = n == 1 && a[0].kind == V_STR;
   size_t k = one ? strlen(a[0].u.s) : 0;
   if (!strcmp(name, "startswith") && one) return value_bool(!strncmp(s, a[0].u.s, k));
-  if (!strcmp(name, "endswith") && one) return value_bool(k <= len && !strcmp(s + len - k, a[0].u.s));
+  if (!strcmp(name, "endswith") && one)
+    return value_bool(k <= len && !strcmp(s + len - k, a[0].u.s));
   if (!strcmp(name, "lower")) return change_case(S, s, false);
   if (!strcmp(name, "upper")) return change_case(S, s, true);
   if (!strcmp(name, "split") && one && k) return split_str(S, s, a[0].u.s);
@@ -335,16 +348,21 @@ static Value dict_method(Sema *S, Dict *d, const char *name, const Value *a, uin
     const Value *v = value_dict_get(d, a[0]);
     return v ? *v : n == 2 ? a[1] : value_none();
   }
-  int part = !strcmp(name, "keys") ? 0 : !strcmp(name, "values") ? 1 : !strcmp(name, "items") ? 2 : -1;
+  int part = !strcmp(name, "keys")     ? 0
+             : !strcmp(name, "values") ? 1
+             : !strcmp(name, "items")  ? 2
+                                       : -1;
   if (part < 0 || n) return value_of(V_ABSENT);
   Value out = value_list(S->arena, NULL, 0);
   for (uint32_t i = 0; i < d->len; i++)
-    value_append(S->arena, out.u.tuple,
-                 part == 2 ? value_tuple(S->arena, &d->data[2 * i], 2) : d->data[2 * i + (uint32_t)part]);
+    value_append(
+        S->arena, out.u.tuple,
+        part == 2 ? value_tuple(S->arena, &d->data[2 * i], 2) : d->data[2 * i + (uint32_t)part]);
   return out;
 }
 
-static Value tuple_method(Sema *S, Tuple *t, const char *name, const Value *a, uint32_t n, Span at) {
+static Value tuple_method(Sema *S, Tuple *t, const char *name, const Value *a, uint32_t n,
+                          Span at) {
   if (!strcmp(name, "append") && n == 1 && t->is_list && S->frame->host) {
     value_append(S->arena, t, a[0]);
     return value_none();
@@ -374,7 +392,8 @@ static Value dtype_method(Sema *S, Value self, const char *name, const Value *a,
   }
   if (!strcmp(name, "with_element_ty") && n == 1 && a[0].kind == V_DTYPE)
     return value_dtype(type_like(a[0].u.dtype.type, t));
-  if (!strcmp(name, "kind")) return value_int(dtype_is_float((DType)t.dtype) ? 2 : t.dtype != DT_I1);
+  if (!strcmp(name, "kind"))
+    return value_int(dtype_is_float((DType)t.dtype) ? 2 : t.dtype != DT_I1);
   return value_of(V_ABSENT);
 }
 

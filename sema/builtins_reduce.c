@@ -40,7 +40,8 @@ static bool operands(Sema *S, const Call *c, Operands *o) {
     o->v[i] = typed(S, items[i], c->spans[0]);
     if (o->v[i].kind == V_ERROR) return false;
     if (i && !type_same_shape(value_type(o->v[0]), value_type(o->v[i]))) {
-      sema_error(S, c->spans[0], E_SEMA_SAME_SHAPE, c->fn->name, type_text(S->arena, value_type(o->v[0])),
+      sema_error(S, c->spans[0], E_SEMA_SAME_SHAPE, c->fn->name,
+                 type_text(S->arena, value_type(o->v[0])),
                  type_text(S->arena, value_type(o->v[i])));
       return false;
     }
@@ -53,8 +54,8 @@ static bool operands(Sema *S, const Call *c, Operands *o) {
 
 /* A region that is one op on the two elements is named by it. */
 static const char *single_op(const TileBlock *b, const TileValue *result) {
-  static const TileCode codes[] = {TILE_ADD, TILE_MUL, TILE_MIN, TILE_MAX, TILE_MIN_NAN,
-                                   TILE_MAX_NAN, TILE_AND, TILE_OR, TILE_XOR};
+  static const TileCode codes[] = {TILE_ADD,     TILE_MUL, TILE_MIN, TILE_MAX, TILE_MIN_NAN,
+                                   TILE_MAX_NAN, TILE_AND, TILE_OR,  TILE_XOR};
   const TileOp *op = b->first;
   if (b->nparams != 2 || !op || op->next || result->def != op || op->nargs != 2) return NULL;
   bool forth = op->args[0] == b->params[0] && op->args[1] == b->params[1];
@@ -70,7 +71,8 @@ static TileBlock *combine_block(Sema *S, const Call *c, Value fn, const Operands
   TileBlock *b = tile_block_new(S->fn, NULL);
   Value args[2 * OPERANDS_MAX];
   for (uint32_t i = 0; i < 2 * o->n; i++)
-    args[i] = value_tile(tile_block_param(S->fn, b, type_element(value_type(o->v[i % o->n])), NULL));
+    args[i] =
+        value_tile(tile_block_param(S->fn, b, type_element(value_type(o->v[i % o->n])), NULL));
   TileBuilder outer = S->b;
   S->b.block = b;
   S->b.before = NULL;
@@ -89,7 +91,8 @@ static TileBlock *combine_block(Sema *S, const Call *c, Value fn, const Operands
     ok = value_is_typed(item) && type_eq(value_type(item), want);
     if (ok) results[i] = materialize(S, item, c->at);
     else if (item.kind != V_ERROR)
-      sema_error(S, c->at, E_SEMA_COMBINE_TYPE, value_describe(S->arena, item), type_text(S->arena, want));
+      sema_error(S, c->at, E_SEMA_COMBINE_TYPE, value_describe(S->arena, item),
+                 type_text(S->arena, want));
   }
   *name = ok ? single_op(b, results[0]) : NULL;
   if (ok && !*name) emit(S, TILE_YIELD, results, n, NULL, 0, c->at);
@@ -123,7 +126,8 @@ static TileBlock *extreme_block(Sema *S, const Call *c, const Operands *o, const
   TileValue *results[2];
   for (int i = 0; i < 2; i++) {
     Value args[] = {first, p[i], p[i + 2]};
-    results[i] = emit_elementwise(S, TILE_SELECT, args, 3, (DType)value_type(p[i]).dtype, c->at).u.tile;
+    results[i] =
+        emit_elementwise(S, TILE_SELECT, args, 3, (DType)value_type(p[i]).dtype, c->at).u.tile;
   }
   emit(S, TILE_YIELD, results, 2, NULL, 0, c->at);
   S->b = outer;
@@ -191,7 +195,8 @@ static bool reduce(Sema *S, const Call *c, const Combine *how, Operands *o, Valu
   for (int i = 0; i < before.rank; i++)
     if (all || i == axis) kept.shape[i] = 1;
   for (uint32_t i = 0; i < o->n && keep; i++)
-    o->v[i] = result.rank ? expand_axis(S, o->v[i], axis, c->at) : broadcast_to(S, o->v[i], kept, c->at);
+    o->v[i] =
+        result.rank ? expand_axis(S, o->v[i], axis, c->at) : broadcast_to(S, o->v[i], kept, c->at);
   return true;
 }
 
@@ -231,7 +236,8 @@ Value builtin_sum(Sema *S, Call *c) {
     return value_error();
   DType t = (DType)value_type(o.v[0]).dtype;
   if (c->fn->code && !dtype_is_int(t)) {
-    sema_error(S, c->at, E_SEMA_INT_ONLY, c->fn->name, type_text(S->arena, value_type(o.v[0])), "nothing");
+    sema_error(S, c->at, E_SEMA_INT_ONLY, c->fn->name, type_text(S->arena, value_type(o.v[0])),
+               "nothing");
     return value_error();
   }
   if ((c->fn->code == 0 && !sum_dtype(S, c, &o, c->args[3], c->spans[3])) ||
@@ -263,7 +269,8 @@ static bool add_index(Sema *S, const Call *c, Operands *o, Value *axis_value, ui
   return o->v[1].kind != V_ERROR;
 }
 
-static Value extreme(Sema *S, const Call *c, Value axis, bool indices, Value left, Value keep_dims) {
+static Value extreme(Sema *S, const Call *c, Value axis, bool indices, Value left,
+                     Value keep_dims) {
   Operands o;
   Combine how = {.is_max = c->fn->code, .arg = indices};
   bool keep;
@@ -275,7 +282,8 @@ static Value extreme(Sema *S, const Call *c, Value axis, bool indices, Value lef
   if (t == DT_BF16 && !cast_operand(S, c, &o, DT_F32)) return value_error();
   if (indices) {
     bool all = axis.kind == V_NONE;
-    if (!add_index(S, c, &o, &axis, 1) || !reduce(S, c, &how, &o, axis, 1, keep && !all)) return value_error();
+    if (!add_index(S, c, &o, &axis, 1) || !reduce(S, c, &how, &o, axis, 1, keep && !all))
+      return value_error();
     for (int i = 0; i < whole.rank; i++) whole.shape[i] = 1;
     for (uint32_t i = 0; i < 2 && keep && all; i++) o.v[i] = broadcast_to(S, o.v[i], whole, c->at);
     return results_of(S, &o);
@@ -331,7 +339,8 @@ Value builtin_cumulate(Sema *S, Call *c) {
 Value builtin_histogram(Sema *S, Call *c) {
   Value v, mask = value_of(V_ABSENT);
   int64_t bins;
-  if (!tile_arg(S, c, 0, &v) || !want_int(S, c->args[1], "num_bins", c->spans[1], &bins)) return value_error();
+  if (!tile_arg(S, c, 0, &v) || !want_int(S, c->args[1], "num_bins", c->spans[1], &bins))
+    return value_error();
   Type t = value_type(v);
   if (t.rank != 1 || !dtype_is_int((DType)t.dtype) || bins < 1 || bins > MAX_TILE) {
     sema_error(S, c->at, E_SEMA_HISTOGRAM, type_text(S->arena, t), (long long)bins);

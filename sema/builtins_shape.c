@@ -94,7 +94,8 @@ Value builtin_cast(Sema *S, Call *c) {
   Value v = c->args[0];
   DTypeValue dtype;
   bool bitcast;
-  if (v.kind == V_BLOCKPTR || !tile_arg(S, c, 0, &v) || !want_dtype(S, c->args[1], c->spans[1], &dtype) ||
+  if (v.kind == V_BLOCKPTR || !tile_arg(S, c, 0, &v) ||
+      !want_dtype(S, c->args[1], c->spans[1], &dtype) ||
       !want_bool(S, c->args[3], "bitcast", c->spans[3], &bitcast))
     return value_error();
   Type to = type_element(dtype.type);

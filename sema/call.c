@@ -82,8 +82,9 @@ Value eval_call(Sema *S, const Expr *e) {
     else gather_named(S, &g, a->name, eval(S, a->value));
   }
   if (fn.kind == V_ERROR || g.bad) return value_error();
-  CallArgs args = {g.pos.data, (uint32_t)g.pos.len, g.names.data, g.named.data,
-                   (uint32_t)g.named.len, e->span, g.spans.data};
+  CallArgs args = {g.pos.data,   (uint32_t)g.pos.len,   g.names.data,
+                   g.named.data, (uint32_t)g.named.len, e->span,
+                   g.spans.data};
   return call_value(S, fn, &args);
 }
 
@@ -107,9 +108,9 @@ static void bind_param(Sema *S, const Param *p, Value v, Span at) {
 typedef struct {
   const CallArgs *args;
   const ParamList *params;
-  Name name;        /* of the function */
-  uint32_t next;    /* positional argument */
-  bool *used;       /* keyword arguments */
+  Name name;     /* of the function */
+  uint32_t next; /* positional argument */
+  bool *used;    /* keyword arguments */
 } Binder;
 
 static bool take_named(Binder *b, Name name, Value *v) {
@@ -206,8 +207,10 @@ Value call_func(Sema *S, const Func *fn, const CallArgs *args) {
   Frame *outer = S->frame;
   S->frame = frame_new(S, fn, args->at);
   S->calls++;
-  Binder b = {.args = args, .params = fn->def ? &fn->def->params : &fn->lambda->params,
-              .name = name, .used = ARENA_ARRAY(S->arena, bool, args->nnamed)};
+  Binder b = {.args = args,
+              .params = fn->def ? &fn->def->params : &fn->lambda->params,
+              .name = name,
+              .used = ARENA_ARRAY(S->arena, bool, args->nnamed)};
   bool failed = S->failed;
   S->failed = false;
   Value v = bind_params(S, &b) ? run_body(S, fn) : value_error();
@@ -230,9 +233,10 @@ static Value construct(Sema *S, Value cls, const CallArgs *args) {
   for (uint32_t i = 0; i < def->body.len; i++) {
     const Stmt *s = def->body.data[i];
     if (!is_field(s)) continue;
-    params.data[params.len++] =
-        (Param){.name = s->targets.data[0]->name, .annotation = s->annotation, .dflt = s->value,
-                .span = s->span};
+    params.data[params.len++] = (Param){.name = s->targets.data[0]->name,
+                                        .annotation = s->annotation,
+                                        .dflt = s->value,
+                                        .span = s->span};
   }
   if (!params.len) {
     sema_error(S, args->at, E_SEMA_CLASS, def->name);
@@ -243,7 +247,9 @@ static Value construct(Sema *S, Value cls, const CallArgs *args) {
   Frame *outer = S->frame;
   S->frame = frame_new(S, maker, args->at);
   S->frame->name = def->name;
-  Binder b = {.args = args, .params = &params, .name = def->name,
+  Binder b = {.args = args,
+              .params = &params,
+              .name = def->name,
               .used = ARENA_ARRAY(S->arena, bool, args->nnamed)};
   bool ok = bind_params(S, &b);
   Value v = value_tuple(S->arena, NULL, 0);
@@ -395,7 +401,8 @@ Value call_value(Sema *S, Value fn, const CallArgs *args) {
     case V_CLASS: return construct(S, fn, args);
     case V_EXTERN: {
       size_t n = strlen(fn.u.s);
-      bool finfo = n > 6 && (!strcmp(fn.u.s + n - 6, ".finfo") || !strcmp(fn.u.s + n - 6, ".iinfo"));
+      bool finfo =
+          n > 6 && (!strcmp(fn.u.s + n - 6, ".finfo") || !strcmp(fn.u.s + n - 6, ".iinfo"));
       if (finfo && args->npos == 1 && args->pos[0].kind == V_DTYPE) return args->pos[0];
       if (!strncmp(fn.u.s, "triton.", 7)) sema_error(S, args->at, E_SEMA_UNSUPPORTED, fn.u.s);
       else sema_error(S, args->at, E_SEMA_EXTERN, fn.u.s);

@@ -6,9 +6,9 @@
 
 typedef struct {
   Sema *S;
-  NameMap seen;      /* names assigned anywhere inside, by whatever branch */
-  bool prune;        /* second visit: conditions free of such names are decided */
-  bool in_loop;      /* inside a loop of the body: its breaks are its own */
+  NameMap seen; /* names assigned anywhere inside, by whatever branch */
+  bool prune;   /* second visit: conditions free of such names are decided */
+  bool in_loop; /* inside a loop of the body: its breaks are its own */
   Assigned *out;
 } Scan;
 
@@ -89,14 +89,17 @@ static void scan_stmt(Scan *c, const Stmt *s, const NameMap *assigned) {
       if (s->value) scan_target(c, s->targets.data[0]);
       scan_expr(c, s->value);
       break;
-    case ST_ASSIGN: case ST_AUGASSIGN:
+    case ST_ASSIGN:
+    case ST_AUGASSIGN:
       for (uint32_t i = 0; i < s->targets.len; i++) scan_target(c, s->targets.data[i]);
       scan_expr(c, s->value);
       break;
     case ST_EXPR: scan_expr(c, s->value); break;
     case ST_IF: scan_if(c, s, assigned); break;
-    case ST_FOR: case ST_WHILE: scan_loop(c, s); break;
-    case ST_WITH: case ST_TRY: scan_list(c, &s->body); break;
+    case ST_FOR:
+    case ST_WHILE: scan_loop(c, s); break;
+    case ST_WITH:
+    case ST_TRY: scan_list(c, &s->body); break;
     case ST_BREAK: c->out->has_break |= !c->in_loop; break;
     case ST_RETURN: c->out->has_return = true; break;
     default: break;
@@ -127,7 +130,10 @@ bool always_leaves(const StmtList *body) {
   if (!body->len) return false;
   const Stmt *s = body->data[body->len - 1];
   switch (s->kind) {
-    case ST_RETURN: case ST_BREAK: case ST_CONTINUE: case ST_RAISE: return true;
+    case ST_RETURN:
+    case ST_BREAK:
+    case ST_CONTINUE:
+    case ST_RAISE: return true;
     case ST_IF: return always_leaves(&s->body) && always_leaves(&s->orelse);
     default: return false;
   }

@@ -62,7 +62,8 @@ static Value int_binary(Sema *S, AstOp op, BigInt a, BigInt b, Span at) {
     case OP_AND: r = a & b; break;
     case OP_OR: r = a | b; break;
     case OP_XOR: r = a ^ b; break;
-    case OP_SHL: case OP_SHR: return int_shift(S, op, a, b, at);
+    case OP_SHL:
+    case OP_SHR: return int_shift(S, op, a, b, at);
     default: return bad_operands(S, op, value_int(a), value_int(b), at);
   }
   return lost ? overflow(S, at) : value_int(r);

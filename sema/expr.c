@@ -188,9 +188,9 @@ static bool comprehend(Sema *S, const Expr *e, uint32_t level, Value out) {
     for (uint32_t k = 0; k < f->conds.len && keep; k++) {
       Value cond;
       if (eval_condition(S, f->conds.data[k], &cond, &keep)) continue;
-      if (cond.kind != V_ERROR) sema_error(S, f->conds.data[k]->span, E_SEMA_NOT_CONSTEXPR,
-                                           "a condition of a comprehension",
-                                           value_describe(S->arena, cond));
+      if (cond.kind != V_ERROR)
+        sema_error(S, f->conds.data[k]->span, E_SEMA_NOT_CONSTEXPR,
+                   "a condition of a comprehension", value_describe(S->arena, cond));
       return false;
     }
     if (keep && !comprehend(S, e, level + 1, out)) return false;
@@ -223,8 +223,9 @@ static Value eval_compare(Sema *S, const Expr *e) {
     else one = compare(S, op, left, right, e->span);
     bool truth;
     if (one.kind == V_ERROR || (e->items.len > 2 && value_truth(one, &truth) && !truth)) return one;
-    all = all.kind == V_ABSENT || (value_truth(all, &truth) && truth) ? one
-          : logical(S, true, all, one, e->span);
+    all = all.kind == V_ABSENT || (value_truth(all, &truth) && truth)
+              ? one
+              : logical(S, true, all, one, e->span);
     left = right;
   }
   return all;
@@ -285,8 +286,9 @@ static void print_formatted(Sema *S, Text *out, Value v, const char *spec, bool 
     text_puts(out, arena_printf(S->arena, arena_printf(S->arena, "%%%s", spec), f));
   else if (last && strchr("xXd", last) && value_as_int(v, &i) && n < 12 &&
            strspn(spec, "0123456789") == n - 1)
-    text_puts(out, arena_printf(S->arena, arena_printf(S->arena, "%%%.*sll%c", (int)n - 1, spec,
-                                                       last), (long long)i));
+    text_puts(out,
+              arena_printf(S->arena, arena_printf(S->arena, "%%%.*sll%c", (int)n - 1, spec, last),
+                           (long long)i));
   else value_print(out, v, repr);
 }
 
@@ -351,7 +353,8 @@ static Value eval_kind(Sema *S, const Expr *e) {
     case EX_NONE: return value_none();
     case EX_ELLIPSIS: return value_of(V_ELLIPSIS);
     case EX_TUPLE: return eval_items(S, &e->items, false);
-    case EX_LIST: case EX_SET: return eval_items(S, &e->items, true);
+    case EX_LIST:
+    case EX_SET: return eval_items(S, &e->items, true);
     case EX_DICT: return eval_dict(S, e);
     case EX_COMP: return eval_comp(S, e);
     case EX_UNARY: return unary(S, e->op, eval(S, e->a), e->span);
@@ -360,7 +363,8 @@ static Value eval_kind(Sema *S, const Expr *e) {
       return binary(S, e->op, a, eval(S, e->b), e->span);
     }
     case EX_COMPARE: return eval_compare(S, e);
-    case EX_AND: case EX_OR: return eval_bool(S, e);
+    case EX_AND:
+    case EX_OR: return eval_bool(S, e);
     case EX_IFEXP: return eval_ifexp(S, e);
     case EX_CALL: return eval_call(S, e);
     case EX_ATTR: return get_attribute(S, eval(S, e->a), e->name, e->span);

@@ -72,7 +72,8 @@ static bool is_unspecialized(const FuncDef *def, Name name, uint32_t index) {
       if (!a->name || strcmp(a->name, "do_not_specialize")) continue;
       for (uint32_t j = 0; j < a->value->items.len; j++) {
         const Expr *e = a->value->items.data[j];
-        if (e->kind == EX_STR ? e->name == name : e->kind == EX_INT && e->ival == index) return true;
+        if (e->kind == EX_STR ? e->name == name : e->kind == EX_INT && e->ival == index)
+          return true;
       }
     }
   }
@@ -84,7 +85,8 @@ static bool is_unspecialized(const FuncDef *def, Name name, uint32_t index) {
 /* `tl.int64`, `"fp32"`, `tl.const`: what the annotation says of the type. */
 static DType declared_dtype(const Expr *e) {
   if (!e || (e->kind != EX_NAME && e->kind != EX_ATTR && e->kind != EX_STR)) return DT_NONE;
-  if (e->kind == EX_NAME && (!strcmp(e->name, "int") || !strcmp(e->name, "float") || !strcmp(e->name, "bool")))
+  if (e->kind == EX_NAME &&
+      (!strcmp(e->name, "int") || !strcmp(e->name, "float") || !strcmp(e->name, "bool")))
     return DT_NONE;
   return dtype_parse(e->name, strlen(e->name));
 }
@@ -114,7 +116,8 @@ static void add_kernel(Finder *f, const FuncDef *def, Name as) {
   Program *p = f->p;
   Kernel k = {.span = def->span, .def = def, .nparams = def->params.len};
   k.name = as ? as : def->name;
-  if (def->owner && !as) k.name = pool_name(p->names, arena_printf(p->arena, "%s.%s", def->owner, def->name));
+  if (def->owner && !as)
+    k.name = pool_name(p->names, arena_printf(p->arena, "%s.%s", def->owner, def->name));
   Tuned tuned = {.p = p};
   collect_tuned(&tuned, def);
   k.params = ARENA_ARRAY(p->arena, KernelParam, k.nparams);

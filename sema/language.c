@@ -50,8 +50,17 @@ Value method_value(Sema *S, Value self, Name name) {
 /* ---- namespaces ---- */
 
 typedef enum {
-  SP_NONE, SP_TRITON, SP_LANGUAGE, SP_MATH, SP_EXTRA, SP_LIBDEVICE, SP_TARGET, SP_NAN, SP_HOST,
-  SP_NEREID, SP_CORE
+  SP_NONE,
+  SP_TRITON,
+  SP_LANGUAGE,
+  SP_MATH,
+  SP_EXTRA,
+  SP_LIBDEVICE,
+  SP_TARGET,
+  SP_NAN,
+  SP_HOST,
+  SP_NEREID,
+  SP_CORE
 } Space;
 
 static Space classify(const char *path) {
@@ -186,9 +195,7 @@ bool language_get(Sema *S, Name space, Name name, Value *out) {
       fn = row_of(S, name, "I");
       if (fn) *out = builtin_value(fn);
       return fn || std_get(S, target_files, name, out);
-    case SP_NAN:
-      *out = value_str(name);
-      return !strcmp(name, "ALL") || !strcmp(name, "NONE");
+    case SP_NAN: *out = value_str(name); return !strcmp(name, "ALL") || !strcmp(name, "NONE");
     case SP_HOST: return sub_space(S, space, name, out);
     case SP_NEREID: return nereid_name(S, name, out);
     case SP_CORE: return core_name(S, name, out);
@@ -202,8 +209,9 @@ void language_unknown(Sema *S, Name space, Name name, Span at) {
     if (strpbrk(builtin_table[i].where, "LT")) nearest_offer(&n, name, builtin_table[i].name);
   for (int t = DT_NONE + 1; t < DT_PTR; t++) nearest_offer(&n, name, dtype_lang_name((DType)t));
   Space kind = classify(space);
-  const char *const *files = kind == SP_LIBDEVICE ? libdevice_files : kind == SP_MATH ? math_files
-                                                                                      : language_files;
+  const char *const *files = kind == SP_LIBDEVICE ? libdevice_files
+                             : kind == SP_MATH    ? math_files
+                                                  : language_files;
   for (; *files; files++) std_offer(S->p, *files, name, &n);
   sema_error(S, at, E_SEMA_UNKNOWN_NAME, space, name);
   if (n.best) sema_hint(S, H_SEMA_NEAREST, n.best);
@@ -238,8 +246,13 @@ static bool math_constant(const char *name, double *out) {
   static const struct {
     const char *name;
     double value;
-  } rows[] = {{"pi", 0x1.921fb54442d18p1}, {"e", 0x1.5bf0a8b145769p1}, {"tau", 0x1.921fb54442d18p2},
-              {"inf", INFINITY}, {"nan", NAN}, {"Inf", INFINITY}, {"NaN", NAN}};
+  } rows[] = {{"pi", 0x1.921fb54442d18p1},
+              {"e", 0x1.5bf0a8b145769p1},
+              {"tau", 0x1.921fb54442d18p2},
+              {"inf", INFINITY},
+              {"nan", NAN},
+              {"Inf", INFINITY},
+              {"NaN", NAN}};
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
     if (!strcmp(rows[i].name, name)) {
       *out = rows[i].value;
@@ -252,9 +265,9 @@ static DType torch_dtype(const char *name) {
   static const struct {
     const char *name;
     DType t;
-  } rows[] = {{"half", DT_F16}, {"float", DT_F32}, {"double", DT_F64}, {"short", DT_I16},
-              {"int", DT_I32}, {"long", DT_I64}, {"bool", DT_I1}, {"float8_e5m2", DT_F8E5},
-              {"float8_e4m3fn", DT_F8E4NV}};
+  } rows[] = {{"half", DT_F16},  {"float", DT_F32},        {"double", DT_F64},
+              {"short", DT_I16}, {"int", DT_I32},          {"long", DT_I64},
+              {"bool", DT_I1},   {"float8_e5m2", DT_F8E5}, {"float8_e4m3fn", DT_F8E4NV}};
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
     if (!strcmp(rows[i].name, name)) return rows[i].t;
   for (int t = DT_NONE + 1; t < DT_PTR; t++)

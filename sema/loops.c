@@ -14,11 +14,11 @@
 
 typedef struct {
   Name name;
-  Value orig;        /* before the loop: V_TILE, V_CONST */
+  Value orig; /* before the loop: V_TILE, V_CONST */
   TileValue *init;
   TileValue *params[2];
-  TileValue *next;   /* what the body hands on */
-  Value *into;       /* its place in the copy of the variable's value */
+  TileValue *next; /* what the body hands on */
+  Value *into;     /* its place in the copy of the variable's value */
 } Leaf;
 
 typedef struct {
@@ -34,11 +34,11 @@ typedef struct {
   TileBlock *blocks[2];
   size_t mark;
   bool leaves_early, has_return;
-  uint32_t state_leaf;   /* of <state>, if it leaves early */
+  uint32_t state_leaf;       /* of <state>, if it leaves early */
   TileValue *lo, *hi, *step; /* for */
   const Range *range;
   DType iv_type;
-  uint32_t iv_leaf;      /* of a `for` that leaves early */
+  uint32_t iv_leaf; /* of a `for` that leaves early */
 } Loop;
 
 static bool add_leaf(Sema *S, Loop *l, Name name, Value v, Value *into) {
@@ -266,7 +266,8 @@ static void restore_vars(Sema *S, Loop *l, const Changes *changes) {
     if (c->var == VAR_RETURN && c->after.value.kind == V_ERROR)
       frame_set_slot(S, VAR_RETURN, value_error(), c->after.at);
     if (c->var < VAR_FIRST_NAMED || c->after.state == VAR_UNSET) continue;
-    if (before->state == VAR_SET && c->after.state == VAR_SET && value_same(before->value, c->after.value))
+    if (before->state == VAR_SET && c->after.state == VAR_SET &&
+        value_same(before->value, c->after.value))
       continue;
     bool carried = false;
     for (size_t k = 0; k < l->vars.len && !carried; k++) carried = l->vars.data[k].var == c->var;
@@ -358,7 +359,9 @@ static bool loop_bounds(Sema *S, Loop *l, const Range *r) {
       sema_error(S, at, E_SEMA_RANGE_BOUND, names[i], type_text(S->arena, t));
       return false;
     }
-    l->iv_type = i == 0 ? (DType)t.dtype : common_dtype(S, value_const(l->iv_type, (Scalar){0}), v, false, "range", at);
+    l->iv_type = i == 0
+                     ? (DType)t.dtype
+                     : common_dtype(S, value_const(l->iv_type, (Scalar){0}), v, false, "range", at);
   }
   if (value_as_int(r->step, &step) && step == 0) {
     sema_error(S, at, E_SEMA_RANGE_STEP);
@@ -436,8 +439,7 @@ static Value index_inside(Sema *S, Loop *l, TileValue *iv) {
   Span at = l->s->value->span;
   Value i = value_tile(iv), hi = value_tile(l->hi);
   int64_t step;
-  if (tile_const_value(l->step, &step))
-    return compare(S, step > 0 ? OP_LT : OP_GT, i, hi, at);
+  if (tile_const_value(l->step, &step)) return compare(S, step > 0 ? OP_LT : OP_GT, i, hi, at);
   Value up = compare(S, OP_GT, value_tile(l->step), value_int(0), at);
   Value args[] = {up, compare(S, OP_LT, i, hi, at), compare(S, OP_GT, i, hi, at)};
   return emit_elementwise(S, TILE_SELECT, args, 3, DT_I1, at);
@@ -479,7 +481,8 @@ static void run_while(Sema *S, Loop *l, TileBuilder outer) {
   for (size_t i = 0; i < l->vars.len; i++) finish_var(S, l, &l->vars.data[i]);
   if (l->range) {
     Leaf *leaf = &l->leaves.data[l->iv_leaf];
-    leaf->next = emit1(S, TILE_ADD, leaf->init->type, leaf->params[1], l->step, NULL, s->span).u.tile;
+    leaf->next =
+        emit1(S, TILE_ADD, leaf->init->type, leaf->params[1], l->step, NULL, s->span).u.tile;
   }
   finish_state(S, l);
   TileValue **inits, **nexts;
@@ -552,7 +555,8 @@ static void unroll_from(Sema *S, void *ctx) {
     if (state == STATE_CONTINUE) continue;
     if (state >= 0 || i + 1 == u->n) return;
     Unroll rest = {s, u->items, u->n, i + 1};
-    Value goes_on = compare(S, OP_EQ, frame_value(S, VAR_STATE), value_int(STATE_CONTINUE), s->span);
+    Value goes_on =
+        compare(S, OP_EQ, frame_value(S, VAR_STATE), value_int(STATE_CONTINUE), s->span);
     branch(S, s->span, goes_on, unroll_from, NULL, &rest);
     return;
   }
@@ -567,9 +571,10 @@ static void settle_state(Sema *S, const Stmt *s) {
     Value args[] = {compare(S, OP_EQ, now, value_int(STATE_RETURN), s->span), now, run};
     Assigned names;
     assigned_names(S, &s->body, NULL, &names);
-    frame_set_slot(S, VAR_STATE,
-                   names.has_return ? emit_elementwise(S, TILE_SELECT, args, 3, DT_I32, s->span) : run,
-                   s->span);
+    frame_set_slot(
+        S, VAR_STATE,
+        names.has_return ? emit_elementwise(S, TILE_SELECT, args, 3, DT_I32, s->span) : run,
+        s->span);
   } else {
     frame_set_slot(S, VAR_STATE, value_int(STATE_RUN), s->span);
   }
@@ -591,7 +596,8 @@ void exec_for(Sema *S, const Stmt *s) {
   if (it.kind == V_RANGE && !it.u.range->is_static) {
     BigInt i;
     const Range *r = it.u.range;
-    bool known = value_as_int(r->start, &i) && value_as_int(r->stop, &i) && value_as_int(r->step, &i);
+    bool known =
+        value_as_int(r->start, &i) && value_as_int(r->stop, &i) && value_as_int(r->step, &i);
     if (!S->frame->host || !known) {
       runtime_loop(S, s, r);
       return;

@@ -42,15 +42,18 @@ static void index_list(Program *p, ModuleInfo *m, const StmtList *list, const Gu
 
 static void index_stmt(Program *p, ModuleInfo *m, const Stmt *s, const Guard *guard) {
   switch (s->kind) {
-    case ST_ASSIGN: case ST_AUGASSIGN:
-      for (uint32_t i = 0; i < s->targets.len; i++) index_target(p, m, s->targets.data[i], s, guard);
+    case ST_ASSIGN:
+    case ST_AUGASSIGN:
+      for (uint32_t i = 0; i < s->targets.len; i++)
+        index_target(p, m, s->targets.data[i], s, guard);
       break;
     case ST_ANNASSIGN:
       if (s->value) index_target(p, m, s->targets.data[0], s, guard);
       break;
     case ST_FUNC: add_binding(p, m, s->func->name, s, 0, guard); break;
     case ST_CLASS: add_binding(p, m, s->name, s, 0, guard); break;
-    case ST_IMPORT: case ST_FROM:
+    case ST_IMPORT:
+    case ST_FROM:
       for (uint32_t i = s->nimports; i-- > 0;) {
         const Import *im = &s->imports[i];
         if (im->name && !strcmp(im->name, "*")) vec_push(p->arena, &m->stars, s);
@@ -65,7 +68,11 @@ static void index_stmt(Program *p, ModuleInfo *m, const Stmt *s, const Guard *gu
       }
       break;
     }
-    case ST_TRY: case ST_WITH: case ST_SKIPPED: case ST_FOR: case ST_WHILE:
+    case ST_TRY:
+    case ST_WITH:
+    case ST_SKIPPED:
+    case ST_FOR:
+    case ST_WHILE:
       index_list(p, m, &s->body, guard);
       index_list(p, m, &s->orelse, guard);
       break;
@@ -137,7 +144,8 @@ static Value binding_value(Sema *S, ModuleInfo *m, const Binding *b, Name name) 
   switch (s->kind) {
     case ST_FUNC: return func_of(S, s->func, m);
     case ST_CLASS: return (Value){.kind = V_CLASS, .u.cls = {s, m}};
-    case ST_IMPORT: case ST_FROM: return module_import(S, m, s, &s->imports[b->index]);
+    case ST_IMPORT:
+    case ST_FROM: return module_import(S, m, s, &s->imports[b->index]);
     default: return assigned_value(S, m, s, name);
   }
 }
@@ -223,7 +231,8 @@ Value module_import(Sema *S, ModuleInfo *m, const Stmt *s, const Import *im) {
     return path_value(S, m, path);
   }
   Value v;
-  Name whole = pool_name(S->names, *path ? arena_printf(S->arena, "%s.%s", path, im->name) : im->name);
+  Name whole =
+      pool_name(S->names, *path ? arena_printf(S->arena, "%s.%s", path, im->name) : im->name);
   if (!s->level && language_is_space(path)) {
     if (language_get(S, path, im->name, &v)) return v;
     return (Value){.kind = V_EXTERN, .u.s = whole};

@@ -179,9 +179,7 @@ static Value elementwise2(Sema *S, TileCode code, Value a, Value b, DType t, DTy
 
 /* ---- operators ---- */
 
-static bool is_pointer(Value v) {
-  return v.kind == V_TILE && v.u.tile->type.dtype == DT_PTR;
-}
+static bool is_pointer(Value v) { return v.kind == V_TILE && v.u.tile->type.dtype == DT_PTR; }
 
 Value pointer_add(Sema *S, Value ptr, Value offset, Span at) {
   offset = typed(S, offset, at);
@@ -225,8 +223,8 @@ static bool negative_beside_unsigned(Sema *S, Value a, Value b, DType t, Span at
 static Value divide(Sema *S, Value a, Value b, Span at) {
   DType t = common_dtype(S, a, b, true, "/", at);
   if (t == DT_NONE) return value_error();
-  return elementwise2(S, TILE_DIV, a, b, dtype_is_int(t) ? DT_F32 : t,
-                      dtype_is_int(t) ? DT_F32 : t, at);
+  return elementwise2(S, TILE_DIV, a, b, dtype_is_int(t) ? DT_F32 : t, dtype_is_int(t) ? DT_F32 : t,
+                      at);
 }
 
 static Value floor_divide(Sema *S, AstOp op, Value a, Value b, Span at) {
@@ -248,8 +246,11 @@ static Value floor_divide(Sema *S, AstOp op, Value a, Value b, Span at) {
 }
 
 static Value bitwise(Sema *S, AstOp op, Value a, Value b, Span at) {
-  static const TileCode codes[] = {[OP_AND] = TILE_AND, [OP_OR] = TILE_OR, [OP_XOR] = TILE_XOR,
-                                   [OP_SHL] = TILE_SHL, [OP_SHR] = TILE_SHR};
+  static const TileCode codes[] = {[OP_AND] = TILE_AND,
+                                   [OP_OR] = TILE_OR,
+                                   [OP_XOR] = TILE_XOR,
+                                   [OP_SHL] = TILE_SHL,
+                                   [OP_SHR] = TILE_SHR};
   DType t = common_dtype(S, a, b, false, ast_op_text(op), at);
   if (t == DT_NONE) return value_error();
   if (!dtype_is_int(t)) {
@@ -278,14 +279,21 @@ static Value no_operator(Sema *S, const char *op, Value a, Value b, Span at) {
 Value binary(Sema *S, AstOp op, Value a, Value b, Span at) {
   if (a.kind == V_ERROR || b.kind == V_ERROR) return value_error();
   if (!value_is_typed(a) && !value_is_typed(b)) return const_binary(S, op, a, b, at);
-  if (!value_is_operand(a) || !value_is_operand(b)) return no_operator(S, ast_op_text(op), a, b, at);
+  if (!value_is_operand(a) || !value_is_operand(b))
+    return no_operator(S, ast_op_text(op), a, b, at);
   if (is_pointer(a) || is_pointer(b)) return pointer_arith(S, op, a, b, at);
   switch (op) {
-    case OP_ADD: case OP_SUB: case OP_MUL: return arithmetic(S, op, a, b, at);
+    case OP_ADD:
+    case OP_SUB:
+    case OP_MUL: return arithmetic(S, op, a, b, at);
     case OP_DIV: return divide(S, a, b, at);
-    case OP_FLOORDIV: case OP_MOD: return floor_divide(S, op, a, b, at);
-    case OP_AND: case OP_OR: case OP_XOR: case OP_SHL: case OP_SHR:
-      return bitwise(S, op, a, b, at);
+    case OP_FLOORDIV:
+    case OP_MOD: return floor_divide(S, op, a, b, at);
+    case OP_AND:
+    case OP_OR:
+    case OP_XOR:
+    case OP_SHL:
+    case OP_SHR: return bitwise(S, op, a, b, at);
     default: break;
   }
   sema_error(S, at, E_SEMA_NO_OPERATOR, ast_op_text(op));

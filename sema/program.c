@@ -118,7 +118,8 @@ ModuleInfo *program_import(Program *p, const ModuleInfo *from, uint32_t dots, Na
 
 /* ---- programs ---- */
 
-static Program *program_new(Arena *a, Pool *names, Diags *d, const char *const *import_path, int n) {
+static Program *program_new(Arena *a, Pool *names, Diags *d, const char *const *import_path,
+                            int n) {
   Program *p = ARENA_NEW(a, Program);
   p->arena = a;
   p->names = names;
@@ -129,7 +130,8 @@ static Program *program_new(Arena *a, Pool *names, Diags *d, const char *const *
   p->nimport = n;
   p->signatures = ARENA_ARRAY(a, const void *, builtin_count);
   for (uint32_t i = 0; i < builtin_count; i++)
-    if (builtin_table[i].where[0]) map_set(a, &p->builtins, pool_name(names, builtin_table[i].name), i);
+    if (builtin_table[i].where[0])
+      map_set(a, &p->builtins, pool_name(names, builtin_table[i].name), i);
   return p;
 }
 

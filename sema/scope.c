@@ -108,8 +108,8 @@ void frame_forget(Sema *S, uint32_t var, VarState state, Span at) {
 
 static void conflict(Sema *S, Join *j, Value a, Value b) {
   if (j->conflict) return;
-  j->conflict = arena_printf(S->arena, "%s and %s", value_describe(S->arena, a),
-                             value_describe(S->arena, b));
+  j->conflict =
+      arena_printf(S->arena, "%s and %s", value_describe(S->arena, a), value_describe(S->arena, b));
 }
 
 static void add_slot(Sema *S, Join *j, Type type, Value a, Value b, Value *into) {
@@ -121,7 +121,8 @@ static void add_slot(Sema *S, Join *j, Type type, Value a, Value b, Value *into)
 static Value number_like(Sema *S, Value n, Value like) {
   Span nowhere = {0};
   DType t = (DType)value_type(like).dtype;
-  if (dtype_is_float(t) || (dtype_is_int(t) && n.kind != V_FLOAT)) return cast_dtype(S, n, t, nowhere);
+  if (dtype_is_float(t) || (dtype_is_int(t) && n.kind != V_FLOAT))
+    return cast_dtype(S, n, t, nowhere);
   return typed(S, n, nowhere);
 }
 
@@ -203,7 +204,7 @@ void join_leaves(Sema *S, Join *j, Value v, Value *into) {
 
 typedef struct {
   Changes changes;
-  bool gone;         /* no statement of this function is reached from this side any more */
+  bool gone; /* no statement of this function is reached from this side any more */
   TileBlock *block;
 } Side;
 
@@ -236,7 +237,8 @@ Changes frame_undo(Sema *S, size_t mark) {
 static const Var *changed(const Side *side, uint32_t var) {
   Change key = {.var = var};
   const Change *c = side->changes.len ? bsearch(&key, side->changes.data, side->changes.len,
-                                                sizeof(Change), by_var) : NULL;
+                                                sizeof(Change), by_var)
+                                      : NULL;
   return c ? &c->after : NULL;
 }
 
@@ -360,8 +362,7 @@ static void join_sides(Sema *S, Side sides[2], Value cond, bool select, Span at)
     change(S, vars.data[i], results[i]);
     Var *v = &S->frame->vars.data[vars.data[i]];
     bool unnamed = v->state == VAR_SET && v->value.kind == V_TILE && !v->value.u.tile->name;
-    if (unnamed && v->name[0] != '<' && !S->frame->is_std)
-      v->value.u.tile->name = v->name;
+    if (unnamed && v->name[0] != '<' && !S->frame->is_std) v->value.u.tile->name = v->name;
   }
   Var *ret = &S->frame->vars.data[VAR_RETURN];
   if (ret->state == VAR_CONFLICT) {

@@ -29,7 +29,8 @@ static const char *statement_end(const char *p) {
   bool quoted = false;
   for (;;) {
     const char *end = strchr(p, '\n');
-    for (const char *q = p; (q = strstr(q, "\"\"\"")) && (!end || q < end); q += 3) quoted = !quoted;
+    for (const char *q = p; (q = strstr(q, "\"\"\"")) && (!end || q < end); q += 3)
+      quoted = !quoted;
     if (!end) return p + strlen(p);
     p = end + 1;
     if (!quoted && *p && !strchr(" \t\r\n)]}#", *p)) return p;
@@ -41,10 +42,10 @@ static bool starts(const char *p, const char *word) { return !strncmp(p, word, s
 
 /* The name that a chunk defines: after `def `, or before ` =` or `:`; its length in *len. */
 static const char *defined_name(const char *p, const char *end, size_t *len) {
-  static const char letters[] =
-      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
+  static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
   if (starts(p, "@")) {
-    for (p = strstr(p, "\ndef "); p && p >= end; p = NULL) {}
+    for (p = strstr(p, "\ndef "); p && p >= end; p = NULL) {
+    }
     if (!p) return NULL;
     p++;
   }
@@ -56,7 +57,8 @@ static const char *defined_name(const char *p, const char *end, size_t *len) {
 static void parse_chunk(Program *p, ModuleInfo *m, const char *start, size_t len) {
   const char *text = arena_strndup(p->arena, start, len);
   size_t word = strcspn(text, " (:\n");
-  Name name = arena_printf(p->arena, "%s(%u %.*s)", m->path, (unsigned)m->globals.len, (int)word, text);
+  Name name =
+      arena_printf(p->arena, "%s(%u %.*s)", m->path, (unsigned)m->globals.len, (int)word, text);
   uint32_t file = diag_source(p->diags, name, text, len);
   const Module *ast = parse(p->arena, p->names, p->diags, file);
   module_index(p, m, &ast->body);

@@ -101,7 +101,8 @@ void assign(Sema *S, const Expr *target, Value v, Span at) {
       give_name(S, v, target->name);
       frame_set(S, target->name, v, target->span);
       break;
-    case EX_TUPLE: case EX_LIST: assign_tuple(S, target, v, at); break;
+    case EX_TUPLE:
+    case EX_LIST: assign_tuple(S, target, v, at); break;
     case EX_SUBSCRIPT: assign_item(S, target, v, target->span); break;
     default: sema_error(S, target->span, E_SEMA_ASSIGN_TARGET); break;
   }
@@ -287,7 +288,9 @@ static void unsupported(Sema *S, const Stmt *s, const char *what) {
 
 static void exec(Sema *S, const Stmt *s) {
   switch (s->kind) {
-    case ST_EXPR: if (s->value->kind != EX_STR) eval(S, s->value); break;
+    case ST_EXPR:
+      if (s->value->kind != EX_STR) eval(S, s->value);
+      break;
     case ST_ASSIGN: exec_assign(S, s); break;
     case ST_AUGASSIGN: exec_augassign(S, s); break;
     case ST_ANNASSIGN: exec_annassign(S, s); break;
@@ -298,7 +301,8 @@ static void exec(Sema *S, const Stmt *s) {
     case ST_CONTINUE: leave(S, STATE_CONTINUE, s->span); break;
     case ST_ASSERT: exec_assert(S, s); break;
     case ST_RAISE: exec_raise(S, s); break;
-    case ST_IMPORT: case ST_FROM: exec_import(S, s); break;
+    case ST_IMPORT:
+    case ST_FROM: exec_import(S, s); break;
     case ST_FUNC: exec_def(S, s); break;
     case ST_WITH: unsupported(S, s, "with"); break;
     case ST_TRY: unsupported(S, s, "try"); break;

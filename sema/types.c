@@ -75,7 +75,8 @@ Value typed(Sema *S, Value v, Span at) {
 static int kind_rank(DType t) {
   switch (dtype_kind(t)) {
     case DK_BOOL: return 0;
-    case DK_INT: case DK_UINT: return 1;
+    case DK_INT:
+    case DK_UINT: return 1;
     default: return 2;
   }
 }
@@ -107,7 +108,8 @@ DType common_dtype(Sema *S, Value a, Value b, bool div_or_mod, const char *op, S
   if (x.kind == V_ERROR || y.kind == V_ERROR) return DT_NONE;
   DType ta = (DType)value_type(x).dtype, tb = (DType)value_type(y).dtype;
   if (ta == DT_PTR || tb == DT_PTR) {
-    sema_error(S, at, E_SEMA_OPERANDS, op, value_describe(S->arena, a), value_describe(S->arena, b));
+    sema_error(S, at, E_SEMA_OPERANDS, op, value_describe(S->arena, a),
+               value_describe(S->arena, b));
     return DT_NONE;
   }
   if (weak_a != weak_b) {

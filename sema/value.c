@@ -58,9 +58,7 @@ void value_dict_set(Arena *a, Dict *d, Value key, Value v) {
 
 /* ---- questions ---- */
 
-Type value_type(Value v) {
-  return v.kind == V_TILE ? v.u.tile->type : type_scalar(v.u.c.dtype);
-}
+Type value_type(Value v) { return v.kind == V_TILE ? v.u.tile->type : type_scalar(v.u.c.dtype); }
 
 bool value_as_int(Value v, BigInt *out) {
   if (v.kind == V_INT || v.kind == V_BOOL) *out = v.u.i;
@@ -87,8 +85,14 @@ bool value_truth(Value v, bool *out) {
     case V_STR: *out = v.u.s[0] != 0; return true;
     case V_TUPLE: *out = v.u.tuple->len != 0; return true;
     case V_DICT: *out = v.u.dict->len != 0; return true;
-    case V_DTYPE: case V_FUNC: case V_BUILTIN: case V_CLASS: case V_SPACE: case V_MODULE:
-    case V_ELLIPSIS: case V_SLICE: *out = true; return true;
+    case V_DTYPE:
+    case V_FUNC:
+    case V_BUILTIN:
+    case V_CLASS:
+    case V_SPACE:
+    case V_MODULE:
+    case V_ELLIPSIS:
+    case V_SLICE: *out = true; return true;
     default: break;
   }
   if (value_as_int(v, &i)) *out = i != 0;
@@ -133,9 +137,11 @@ bool value_equal(Value a, Value b, bool *known) {
   if (value_as_float(a, &f) && value_as_float(b, &g)) return f == g;
   if (a.kind != b.kind) return false;
   switch (a.kind) {
-    case V_NONE: case V_ELLIPSIS: return true;
+    case V_NONE:
+    case V_ELLIPSIS: return true;
     case V_STR: return !strcmp(a.u.s, b.u.s);
-    case V_SPACE: case V_EXTERN: return a.u.s == b.u.s;
+    case V_SPACE:
+    case V_EXTERN: return a.u.s == b.u.s;
     case V_TUPLE: return equal_tuples(a.u.tuple, b.u.tuple, known);
     case V_DICT: return equal_dicts(a.u.dict, b.u.dict, known);
     case V_DTYPE: return equal_dtypes(a.u.dtype, b.u.dtype);
@@ -180,7 +186,8 @@ static void print_int(Text *out, BigInt i) {
   char digits[48];
   int n = sizeof digits;
   unsigned __int128 u = i < 0 ? -(unsigned __int128)i : (unsigned __int128)i;
-  do digits[--n] = (char)('0' + (int)(u % 10)); while (u /= 10);
+  do digits[--n] = (char)('0' + (int)(u % 10));
+  while (u /= 10);
   if (i < 0) digits[--n] = '-';
   text_putn(out, digits + n, sizeof digits - (size_t)n);
 }
@@ -209,7 +216,7 @@ static void print_dtype(Text *out, DTypeValue d) {
     DType e = (DType)t.dtype;
     /* Floats print by their short names, as the language's dtypes do. */
     static const char *const floats[DT_COUNT] = {
-        [DT_F16] = "fp16", [DT_BF16] = "bf16", [DT_F32] = "fp32", [DT_F64] = "fp64",
+        [DT_F16] = "fp16",   [DT_BF16] = "bf16",      [DT_F32] = "fp32",        [DT_F64] = "fp64",
         [DT_F8E5] = "fp8e5", [DT_F8E4NV] = "fp8e4nv", [DT_F8E4B15] = "fp8e4b15"};
     text_puts(out, floats[e] ? floats[e] : dtype_lang_name(e));
   }
@@ -248,11 +255,13 @@ void value_print(Text *out, Value v, bool repr) {
     case V_TUPLE: print_tuple(out, v.u.tuple); break;
     case V_DICT: print_dict(out, v.u.dict); break;
     case V_DTYPE: print_dtype(out, v.u.dtype); break;
-    case V_CONST: case V_TILE: type_print(out, value_type(v)); break;
+    case V_CONST:
+    case V_TILE: type_print(out, value_type(v)); break;
     case V_FUNC: text_puts(out, v.u.func->def ? v.u.func->def->name : "lambda"); break;
     case V_BUILTIN: text_puts(out, v.u.builtin.fn->name); break;
     case V_CLASS: text_puts(out, v.u.cls.def->name); break;
-    case V_SPACE: case V_EXTERN: text_puts(out, v.u.s); break;
+    case V_SPACE:
+    case V_EXTERN: text_puts(out, v.u.s); break;
     default: text_puts(out, value_describe(out->arena, v)); break;
   }
 }
@@ -268,19 +277,20 @@ const char *value_describe(Arena *a, Value v) {
     case V_ERROR: return "an erroneous value";
     case V_ABSENT: return "nothing";
     case V_NONE: return "None";
-    case V_INT: case V_BOOL: case V_FLOAT:
-      return arena_printf(a, "the constant %s", value_text(a, v));
+    case V_INT:
+    case V_BOOL:
+    case V_FLOAT: return arena_printf(a, "the constant %s", value_text(a, v));
     case V_STR: return arena_printf(a, "the string '%s'", v.u.s);
     case V_ELLIPSIS: return "...";
     case V_TUPLE: return v.u.tuple->is_list ? "a list" : "a tuple";
     case V_DICT: return "a dict";
     case V_SLICE: return "a slice";
     case V_DTYPE: return arena_printf(a, "the type %s", value_text(a, v));
-    case V_CONST: case V_TILE: return type_text(a, value_type(v));
-    case V_BLOCKPTR:
-      return arena_printf(a, "a block pointer to %s", type_text(a, v.u.block->type));
-    case V_FUNC: case V_BUILTIN:
-      return arena_printf(a, "the function '%s'", value_text(a, v));
+    case V_CONST:
+    case V_TILE: return type_text(a, value_type(v));
+    case V_BLOCKPTR: return arena_printf(a, "a block pointer to %s", type_text(a, v.u.block->type));
+    case V_FUNC:
+    case V_BUILTIN: return arena_printf(a, "the function '%s'", value_text(a, v));
     case V_RANGE: return "a range";
     case V_CONDITION: return "a loop condition";
     case V_CLASS: return arena_printf(a, "the class '%s'", v.u.cls.def->name);

@@ -15,12 +15,12 @@ static const Spread same = {.kind = SPREAD_LINEAR};
 typedef enum { GUARD_NONE, GUARD_SAME, GUARD_FIRST, GUARD_MASK } GuardKind;
 
 typedef struct {
-  const char *at;    /* lane 0's address, or all of them as a vector */
-  Spread spread;     /* of the address */
+  const char *at; /* lane 0's address, or all of them as a vector */
+  Spread spread;  /* of the address */
   GuardKind guard;
-  const char *when;  /* the guard as it is held */
-  const char *name;  /* of the dtype, for helpers */
-  int64_t bytes;     /* of an element */
+  const char *when; /* the guard as it is held */
+  const char *name; /* of the dtype, for helpers */
+  int64_t bytes;    /* of an element */
 } Access;
 
 /* base + buffer + bytes */
@@ -29,8 +29,7 @@ static const char *address(Gen *g, const Mem *m, bool lanes) {
   const char *at = "shared";
   if (m->buffer) {
     if (m->base.kind && !lanes) at = c_text(g, "shared + %s", c_scalar(g, &m->base, DT_I32));
-    if (lanes)
-      at = c_text(g, "(uint64_t)shared + vto_u64(%s)", c_vector(g, &m->base, DT_I32));
+    if (lanes) at = c_text(g, "(uint64_t)shared + vto_u64(%s)", c_vector(g, &m->base, DT_I32));
     bytes.c += m->buffer->offset > 0 ? m->buffer->offset : 0;
   } else {
     at = lanes ? c_vector(g, &m->base, DT_PTR) : c_scalar(g, &m->base, DT_PTR);
@@ -233,8 +232,8 @@ void c_atomic(Gen *g, const NestStmt *s) {
     at = c_text(g, "vramp_u64((uint64_t)(%s), %lld)", at, (long long)a.spread.step);
   const char *x = c_vector(g, &s->srcs[0], s->type);
   if (cas) x = c_text(g, "%s, %s", x, c_vector(g, &s->srcs[1], s->type));
-  const char *call = c_text(g, "vatomic_%s_%s(%s, %s, %s, %s)", kind, a.name, at, mask_of(g, &a),
-                            x, order_of(s));
+  const char *call =
+      c_text(g, "vatomic_%s_%s(%s, %s, %s, %s)", kind, a.name, at, mask_of(g, &a), x, order_of(s));
   if (!old) {
     c_line(g, "%s;", call);
   } else if (!s->guard.kind) {

@@ -26,15 +26,15 @@ const char *c_compute_name(DType t) {
 static const struct {
   const char *scalar, *vector;
 } types[DT_COUNT] = {
-    [DT_NONE] = {"void", "void"},      [DT_I1] = {"bool", "vi32"},
-    [DT_I8] = {"int8_t", "vi8"},       [DT_I16] = {"int16_t", "vi16"},
-    [DT_I32] = {"int32_t", "vi32"},    [DT_I64] = {"int64_t", "vi64"},
-    [DT_U8] = {"uint8_t", "vu8"},      [DT_U16] = {"uint16_t", "vu16"},
-    [DT_U32] = {"uint32_t", "vu32"},   [DT_U64] = {"uint64_t", "vu64"},
-    [DT_F8E5] = {"float", "vf32"},     [DT_F8E4NV] = {"float", "vf32"},
-    [DT_F8E4B15] = {"float", "vf32"},  [DT_F16] = {"float", "vf32"},
-    [DT_BF16] = {"float", "vf32"},     [DT_F32] = {"float", "vf32"},
-    [DT_F64] = {"double", "vf64"},     [DT_PTR] = {"char *", "vu64"},
+    [DT_NONE] = {"void", "void"},     [DT_I1] = {"bool", "vi32"},
+    [DT_I8] = {"int8_t", "vi8"},      [DT_I16] = {"int16_t", "vi16"},
+    [DT_I32] = {"int32_t", "vi32"},   [DT_I64] = {"int64_t", "vi64"},
+    [DT_U8] = {"uint8_t", "vu8"},     [DT_U16] = {"uint16_t", "vu16"},
+    [DT_U32] = {"uint32_t", "vu32"},  [DT_U64] = {"uint64_t", "vu64"},
+    [DT_F8E5] = {"float", "vf32"},    [DT_F8E4NV] = {"float", "vf32"},
+    [DT_F8E4B15] = {"float", "vf32"}, [DT_F16] = {"float", "vf32"},
+    [DT_BF16] = {"float", "vf32"},    [DT_F32] = {"float", "vf32"},
+    [DT_F64] = {"double", "vf64"},    [DT_PTR] = {"char *", "vu64"},
 };
 
 const char *c_scalar_type(DType t) { return types[t].scalar; }
@@ -67,8 +67,9 @@ const char *c_name(Gen *g, const char *name) {
     if ((unsigned char)c >= 0x80) text_printf(&t, "x%02x", (unsigned char)c);
     else text_putn(&t, good ? &c : "_", 1);
   }
-  return is_reserved(t.data) ? c_text(g, "k%s", t.data[0] == '_' ? t.data : c_text(g, "_%s", t.data))
-                             : t.data;
+  return is_reserved(t.data)
+             ? c_text(g, "k%s", t.data[0] == '_' ? t.data : c_text(g, "_%s", t.data))
+             : t.data;
 }
 
 static bool take(Gen *g, const char *name) {
@@ -107,8 +108,7 @@ void c_close_index(Gen *g, const NestIndex *index) { g->indices[index->id] = NUL
 /* `int` holds all values of the form, else it is computed in 64 bits. */
 static bool is_small(const Affine *a) {
   double most = fabs((double)a->c);
-  for (int i = 0; i < a->n; i++)
-    most += fabs((double)a->t[i].coef) * a->t[i].index->extent;
+  for (int i = 0; i < a->n; i++) most += fabs((double)a->t[i].coef) * a->t[i].index->extent;
   return most < 2147483647.0;
 }
 
@@ -144,8 +144,9 @@ static const char *float_text(Gen *g, DType t, double v) {
   v = scalar_round(t, v);
   if (isnan(v)) return wide ? "__builtin_nan(\"\")" : "__builtin_nanf(\"\")";
   if (isinf(v))
-    return v < 0 ? wide ? "(-__builtin_inf())" : "(-__builtin_inff())"
-                 : wide ? "__builtin_inf()" : "__builtin_inff()";
+    return v < 0  ? wide ? "(-__builtin_inf())" : "(-__builtin_inff())"
+           : wide ? "__builtin_inf()"
+                  : "__builtin_inff()";
   Text out = text_new(g->arena);
   ir_print_float(&out, v, !wide);
   if (!wide) text_puts(&out, "f");

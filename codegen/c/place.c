@@ -9,7 +9,7 @@ typedef struct {
   const NestBlock *around; /* innermost block around all occurrences */
   const NestStmt *def;     /* the first definition */
   uint32_t defs, first_def, first_use;
-  bool partial;            /* some definition is guarded, or reads the variable before */
+  bool partial; /* some definition is guarded, or reads the variable before */
 } Seen;
 
 typedef struct {

@@ -86,9 +86,7 @@ static void expand(Text *out, const Use *use) {
       case 'b': text_printf(out, "%u", dtype_bits(use->t)); break;
       case 'u': text_puts(out, dtype_name(dtype_int(8 * dtype_bytes(use->t), false))); break;
       case 'S': text_puts(out, storage(use->t)); break;
-      case 'M':
-        text_puts(out, c_scalar_type(dtype_int(8 * dtype_bytes(use->t), false)));
-        break;
+      case 'M': text_puts(out, c_scalar_type(dtype_int(8 * dtype_bytes(use->t), false))); break;
       case 'q': text_puts(out, dtype_name(use->q)); break;
       case 'Q': text_puts(out, c_scalar_type(use->q)); break;
       case 'W': text_puts(out, c_vector_type(use->q)); break;

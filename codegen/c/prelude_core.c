@@ -55,8 +55,7 @@ const Helper c_helpers_core[] = {
      "  return r != 0;\n"
      "#endif\n"
      "}\n"},
-    {"vlane_$t", NUMBERS,
-     "INLINE $T vlane_$t($V v, int lane) { return v[lane & (LANES - 1)]; }\n"},
+    {"vlane_$t", NUMBERS, "INLINE $T vlane_$t($V v, int lane) { return v[lane & (LANES - 1)]; }\n"},
     {"vshuffle_$t", NUMBERS,
      "INLINE $V vshuffle_$t($V v, vi32 lane) {\n"
      "  $V r;\n"
@@ -91,8 +90,7 @@ const Helper c_helpers_core[] = {
     {"rem_$t", SIGNED,
      "INLINE $T rem_$t($T a, $T b) { return b == 0 ? a : b == -1 ? 0 : a % b; }\n"},
     {"rem_$t", UNSIGNED, "INLINE $T rem_$t($T a, $T b) { return b == 0 ? a : a % b; }\n"},
-    {"mulhi_$t", "i8 i16 i32",
-     "INLINE $T mulhi_$t($T a, $T b) { return (int64_t)a * b >> $b; }\n"},
+    {"mulhi_$t", "i8 i16 i32", "INLINE $T mulhi_$t($T a, $T b) { return (int64_t)a * b >> $b; }\n"},
     {"mulhi_$t", "u8 u16 u32",
      "INLINE $T mulhi_$t($T a, $T b) { return (uint64_t)a * b >> $b; }\n"},
     {"mulhi_$t", "i64", "INLINE $T mulhi_$t($T a, $T b) { return (__int128)a * b >> 64; }\n"},
@@ -100,7 +98,8 @@ const Helper c_helpers_core[] = {
      "INLINE $T mulhi_$t($T a, $T b) { return (unsigned __int128)a * b >> 64; }\n"},
     {"shl_$t", INTS,
      "INLINE $T shl_$t($T a, $T b) { return (uint64_t)b < $b ? (uint64_t)a << b : 0; }\n"},
-    {"shr_$t", SIGNED, "INLINE $T shr_$t($T a, $T b) { return a >> ((uint64_t)b < $b ? b : $b - 1); }\n"},
+    {"shr_$t", SIGNED,
+     "INLINE $T shr_$t($T a, $T b) { return a >> ((uint64_t)b < $b ? b : $b - 1); }\n"},
     {"shr_$t", UNSIGNED, "INLINE $T shr_$t($T a, $T b) { return b < $b ? a >> b : 0; }\n"},
     {"abs_$t", SIGNED, "INLINE $T abs_$t($T a) { return a < 0 ? 0 - (uint64_t)a : a; }\n"},
     {"min_$t", INTS, "INLINE $T min_$t($T a, $T b) { return a < b ? a : b; }\n"},
@@ -120,20 +119,28 @@ const Helper c_helpers_core[] = {
      "  x = (x >> 4 & 0x0f0f0f0f0f0f0f0f) | (x & 0x0f0f0f0f0f0f0f0f) << 4;\n"
      "  return ($T)__builtin_bswap64(x);\n"
      "}\n"},
-#define BY_LANE1(name, types)                     \
-  {"v" name "_$t", types,                         \
-   "INLINE $V v" name "_$t($V a) {\n"             \
-   "  $V r;\n"                                    \
-   "  EACH_LANE(i) r[i] = " name "_$t(a[i]);\n"   \
-   "  return r;\n"                                \
-   "}\n"}
-#define BY_LANE2(name, types)                          \
-  {"v" name "_$t", types,                              \
-   "INLINE $V v" name "_$t($V a, $V b) {\n"            \
-   "  $V r;\n"                                         \
-   "  EACH_LANE(i) r[i] = " name "_$t(a[i], b[i]);\n"  \
-   "  return r;\n"                                     \
-   "}\n"}
+#define BY_LANE1(name, types)         \
+  {                                   \
+    "v" name "_$t", types,            \
+        "INLINE $V v" name            \
+        "_$t($V a) {\n"               \
+        "  $V r;\n"                   \
+        "  EACH_LANE(i) r[i] = " name \
+        "_$t(a[i]);\n"                \
+        "  return r;\n"               \
+        "}\n"                         \
+  }
+#define BY_LANE2(name, types)         \
+  {                                   \
+    "v" name "_$t", types,            \
+        "INLINE $V v" name            \
+        "_$t($V a, $V b) {\n"         \
+        "  $V r;\n"                   \
+        "  EACH_LANE(i) r[i] = " name \
+        "_$t(a[i], b[i]);\n"          \
+        "  return r;\n"               \
+        "}\n"                         \
+  }
     BY_LANE2("div", INTS),
     BY_LANE2("rem", INTS),
     BY_LANE2("mulhi", INTS),
@@ -147,13 +154,17 @@ const Helper c_helpers_core[] = {
     BY_LANE1("brev", INTS),
 
 /* ---- comparison ---- */
-#define COMPARE(name, op)                                  \
-  {"v" name "_$t", NUMBERS,                                \
-   "INLINE vi32 v" name "_$t($V a, $V b) {\n"              \
-   "  vi32 r;\n"                                           \
-   "  EACH_LANE(i) r[i] = a[i] " op " b[i] ? -1 : 0;\n"    \
-   "  return r;\n"                                         \
-   "}\n"}
+#define COMPARE(name, op)                \
+  {                                      \
+    "v" name "_$t", NUMBERS,             \
+        "INLINE vi32 v" name             \
+        "_$t($V a, $V b) {\n"            \
+        "  vi32 r;\n"                    \
+        "  EACH_LANE(i) r[i] = a[i] " op \
+        " b[i] ? -1 : 0;\n"              \
+        "  return r;\n"                  \
+        "}\n"                            \
+  }
     COMPARE("lt", "<"),
     COMPARE("le", "<="),
     COMPARE("gt", ">"),

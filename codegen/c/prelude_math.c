@@ -4,29 +4,38 @@
 
 #define FLOATS "f32 f64"
 
-#define BY_LANE1(name, types)                     \
-  {"v" name "_$t", types,                         \
-   "INLINE $V v" name "_$t($V a) {\n"             \
-   "  $V r;\n"                                    \
-   "  EACH_LANE(i) r[i] = " name "_$t(a[i]);\n"   \
-   "  return r;\n"                                \
-   "}\n"}
-#define BY_LANE2(name, types)                          \
-  {"v" name "_$t", types,                              \
-   "INLINE $V v" name "_$t($V a, $V b) {\n"            \
-   "  $V r;\n"                                         \
-   "  EACH_LANE(i) r[i] = " name "_$t(a[i], b[i]);\n"  \
-   "  return r;\n"                                     \
-   "}\n"}
+#define BY_LANE1(name, types)         \
+  {                                   \
+    "v" name "_$t", types,            \
+        "INLINE $V v" name            \
+        "_$t($V a) {\n"               \
+        "  $V r;\n"                   \
+        "  EACH_LANE(i) r[i] = " name \
+        "_$t(a[i]);\n"                \
+        "  return r;\n"               \
+        "}\n"                         \
+  }
+#define BY_LANE2(name, types)         \
+  {                                   \
+    "v" name "_$t", types,            \
+        "INLINE $V v" name            \
+        "_$t($V a, $V b) {\n"         \
+        "  $V r;\n"                   \
+        "  EACH_LANE(i) r[i] = " name \
+        "_$t(a[i], b[i]);\n"          \
+        "  return r;\n"               \
+        "}\n"                         \
+  }
 /* An instruction, by the C library's name. */
-#define BUILTIN(name)                                                                        \
-  {name "_$t", "f32", "INLINE float " name "_$t(float x) { return __builtin_" name "f(x); }\n"},   \
-  {name "_$t", "f64", "INLINE double " name "_$t(double x) { return __builtin_" name "(x); }\n"},  \
-  BY_LANE1(name, FLOATS)
+#define BUILTIN(name)                                                                            \
+  {name "_$t", "f32", "INLINE float " name "_$t(float x) { return __builtin_" name "f(x); }\n"}, \
+      {name "_$t", "f64",                                                                        \
+       "INLINE double " name "_$t(double x) { return __builtin_" name "(x); }\n"},               \
+      BY_LANE1(name, FLOATS)
 /* A function of the C library, for f64 alone. */
-#define LIBRARY(name) \
+#define LIBRARY(name)                                                                             \
   {name "_$t", "f64", "INLINE double " name "_$t(double x) { return __builtin_" name "(x); }\n"}, \
-  BY_LANE1(name, "f64")
+      BY_LANE1(name, "f64")
 
 const Helper c_helpers_math[] = {
     /* ---- bits ---- */
@@ -66,7 +75,8 @@ const Helper c_helpers_math[] = {
     {"vabs_$t", "f32", "INLINE vf32 vabs_$t(vf32 x) { return (vf32)((vi32)x & 0x7fffffff); }\n"},
     BY_LANE1("abs", "f64"),
     {"rem_$t", "f32", "INLINE float rem_$t(float a, float b) { return __builtin_fmodf(a, b); }\n"},
-    {"rem_$t", "f64", "INLINE double rem_$t(double a, double b) { return __builtin_fmod(a, b); }\n"},
+    {"rem_$t", "f64",
+     "INLINE double rem_$t(double a, double b) { return __builtin_fmod(a, b); }\n"},
     BY_LANE2("rem", FLOATS),
     {"fma_$t", "f32",
      "INLINE float fma_$t(float a, float b, float c) { return __builtin_fmaf(a, b, c); }\n"},
@@ -198,7 +208,8 @@ const Helper c_helpers_math[] = {
     {"vcos_$t", "f32",
      "/* Absolute error 2^-22 for |x| <= pi; r = x - (n + 1/2) * pi. */\n"
      "INLINE vf32 vcos_$t(vf32 x) {\n"
-     "  const vf32 shifted = vmadd_f32(x, vsplat_f32(0.318309886f), vsplat_f32(-0.5f)) + 12582912.0f;\n"
+     "  const vf32 shifted = vmadd_f32(x, vsplat_f32(0.318309886f), vsplat_f32(-0.5f)) + "
+     "12582912.0f;\n"
      "  const vf32 q = shifted - 12582912.0f + 0.5f;\n"
      "  vf32 r = vmadd_f32(q, vsplat_f32(-3.14159274f), x);\n"
      "  r = vmadd_f32(q, vsplat_f32(8.74227766e-08f), r);\n"
@@ -243,10 +254,8 @@ const Helper c_helpers_math[] = {
      "  const vf32 r = vselect_f32(x == x, (vf32)even, (vf32)(u | 0x400000));\n"
      "  return (vf32)((vu32)r & 0xffff0000);\n"
      "}\n"},
-    {"vencode_$t", "bf16",
-     "INLINE vu16 vencode_$t(vf32 x) { return vto_u16((vu32)x >> 16); }\n"},
-    {"vdecode_$t", "bf16",
-     "INLINE vf32 vdecode_$t(vu16 x) { return (vf32)(vto_u32(x) << 16); }\n"},
+    {"vencode_$t", "bf16", "INLINE vu16 vencode_$t(vf32 x) { return vto_u16((vu32)x >> 16); }\n"},
+    {"vdecode_$t", "bf16", "INLINE vf32 vdecode_$t(vu16 x) { return (vf32)(vto_u32(x) << 16); }\n"},
     {"vround_$t", "f16",
      "/* To nearest, ties to even.  Adding 0.75 rounds to multiples of 2^-24. */\n"
      "INLINE vf32 vround_$t(vf32 x) {\n"
@@ -341,7 +350,8 @@ const Helper c_helpers_math[] = {
     {"decode_$t", "f8e4nv",
      "INLINE float decode_$t(uint8_t x) {\n"
      "  const uint32_t size = x & 0x7f;\n"
-     "  const float r = size == 0x7f ? __builtin_nanf(\"\") : from_bits_f32(size << 20) * 0x1p120f;\n"
+     "  const float r = size == 0x7f ? __builtin_nanf(\"\") : from_bits_f32(size << 20) * "
+     "0x1p120f;\n"
      "  return x & 0x80 ? -r : r;\n"
      "}\n"},
     {"decode_$t", "f8e4b15",
@@ -370,7 +380,8 @@ const Helper c_helpers_math[] = {
      "  return __builtin_fabs(r) > __builtin_fabs(x) ? from_bits_f32(bits_f32(r) - 1) : r;\n"
      "}\n"},
     {"odd_f32", NULL,
-     "/* Towards zero, with the lowest bit set if bits were lost: rounding that to a narrow format\n"
+     "/* Towards zero, with the lowest bit set if bits were lost: rounding that to a narrow "
+     "format\n"
      " * is as good as rounding x. */\n"
      "INLINE float odd_f32(double x) {\n"
      "  const float r = chop_f32(x);\n"

@@ -35,12 +35,15 @@ const Helper c_helpers_memory[] = {
      "  memcpy(&v, p, sizeof v);\n"
      "  return v;\n"
      "}\n"},
-    {"vload_$t", NARROW, "INLINE vf32 vload_$t(const char *p) { return vdecode_$t(vload_$u(p)); }\n"},
-    {"vload_$t", "i1", "INLINE vi32 vload_$t(const char *p) { return vto_i32(vload_u8(p)) != 0; }\n"},
+    {"vload_$t", NARROW,
+     "INLINE vf32 vload_$t(const char *p) { return vdecode_$t(vload_$u(p)); }\n"},
+    {"vload_$t", "i1",
+     "INLINE vi32 vload_$t(const char *p) { return vto_i32(vload_u8(p)) != 0; }\n"},
     {"vstore_$t", PLAIN, "INLINE void vstore_$t(char *p, $V v) { memcpy(p, &v, sizeof v); }\n"},
     {"vstore_$t", NARROW,
      "INLINE void vstore_$t(char *p, vf32 v) { vstore_$u(p, vencode_$t(v)); }\n"},
-    {"vstore_$t", "i1", "INLINE void vstore_$t(char *p, vi32 v) { vstore_u8(p, vto_u8(v & 1)); }\n"},
+    {"vstore_$t", "i1",
+     "INLINE void vstore_$t(char *p, vi32 v) { vstore_u8(p, vto_u8(v & 1)); }\n"},
 
     /* ---- neighbours, in the first n lanes ---- */
     {"vload_first_$t", PLAIN,
@@ -81,7 +84,8 @@ const Helper c_helpers_memory[] = {
      "  EACH_LANE(i) v[i] = VALUE_$t(load_$t((const char *)p[i]));\n"
      "  return v;\n"
      "}\n"},
-    {"vgather_$t", NARROW, "INLINE vf32 vgather_$t(vu64 p) { return vdecode_$t(vgather_$u(p)); }\n"},
+    {"vgather_$t", NARROW,
+     "INLINE vf32 vgather_$t(vu64 p) { return vdecode_$t(vgather_$u(p)); }\n"},
     {"vgather_mask_$t", PLAIN " " NARROW " i1",
      "INLINE $V vgather_mask_$t(vu64 p, vi32 m, $V v) {\n"
      "  EACH_LANE(i) if (m[i]) v[i] = VALUE_$t(load_$t((const char *)p[i]));\n"
@@ -113,30 +117,40 @@ const Helper c_helpers_memory[] = {
     {"failure_order", NULL,
      "#define failure_order(order) ((order) == __ATOMIC_RELEASE ? __ATOMIC_RELAXED : \\\n"
      "  (order) == __ATOMIC_ACQ_REL ? __ATOMIC_ACQUIRE : (order))\n"},
-#define ATOMIC(kind)                                                                       \
-  {"atomic_" kind "_$t", PLAIN " " NARROW " i1",                                           \
-   "INLINE $T atomic_" kind "_$t(char *p, $T x, int order) {\n"                            \
-   "  $M old = __atomic_load_n(($M *)p, __ATOMIC_RELAXED), new;\n"                         \
-   "  $T before;\n"                                                                        \
-   "  do {\n"                                                                              \
-   "    before = load_$t((char *)&old);\n"                                                 \
-   "    store_$t((char *)&new, combine_" kind "_$t(before, x));\n"                         \
-   "  } while (!__atomic_compare_exchange_n(($M *)p, &old, new, true, order,\n"            \
-   "                                        failure_order(order)));\n"                     \
-   "  return before;\n"                                                                    \
-   "}\n"},                                                                                 \
-  {"vatomic_" kind "_$t", PLAIN " " NARROW " i1",                                          \
-   "INLINE $V vatomic_" kind "_$t(vu64 p, vi32 m, $V x, int order) {\n"                    \
-   "  $V before = x;\n"                                                                    \
-   "  EACH_LANE(i) if (m[i])\n"                                                            \
-   "    before[i] = VALUE_$t(atomic_" kind "_$t((char *)p[i], x[i], order));\n"            \
-   "  return before;\n"                                                                    \
-   "}\n"}
-#define FETCH(kind)                                                                        \
-  {"atomic_" kind "_$t", "i8 i16 i32 i64 u8 u16 u32 u64",                                  \
-   "INLINE $T atomic_" kind "_$t(char *p, $T x, int order) {\n"                            \
-   "  return __atomic_fetch_" kind "(($T *)p, x, order);\n"                                \
-   "}\n"}
+#define ATOMIC(kind)                                                            \
+  {"atomic_" kind "_$t", PLAIN " " NARROW " i1",                                \
+   "INLINE $T atomic_" kind                                                     \
+   "_$t(char *p, $T x, int order) {\n"                                          \
+   "  $M old = __atomic_load_n(($M *)p, __ATOMIC_RELAXED), new;\n"              \
+   "  $T before;\n"                                                             \
+   "  do {\n"                                                                   \
+   "    before = load_$t((char *)&old);\n"                                      \
+   "    store_$t((char *)&new, combine_" kind                                   \
+   "_$t(before, x));\n"                                                         \
+   "  } while (!__atomic_compare_exchange_n(($M *)p, &old, new, true, order,\n" \
+   "                                        failure_order(order)));\n"          \
+   "  return before;\n"                                                         \
+   "}\n"},                                                                      \
+  {                                                                             \
+    "vatomic_" kind "_$t", PLAIN " " NARROW " i1",                              \
+        "INLINE $V vatomic_" kind                                               \
+        "_$t(vu64 p, vi32 m, $V x, int order) {\n"                              \
+        "  $V before = x;\n"                                                    \
+        "  EACH_LANE(i) if (m[i])\n"                                            \
+        "    before[i] = VALUE_$t(atomic_" kind                                 \
+        "_$t((char *)p[i], x[i], order));\n"                                    \
+        "  return before;\n"                                                    \
+        "}\n"                                                                   \
+  }
+#define FETCH(kind)                                        \
+  {                                                        \
+    "atomic_" kind "_$t", "i8 i16 i32 i64 u8 u16 u32 u64", \
+        "INLINE $T atomic_" kind                           \
+        "_$t(char *p, $T x, int order) {\n"                \
+        "  return __atomic_fetch_" kind                    \
+        "(($T *)p, x, order);\n"                           \
+        "}\n"                                              \
+  }
     FETCH("add"),
     FETCH("and"),
     FETCH("or"),

@@ -18,8 +18,9 @@ static void print_program(Gen *g, Text *out, const char *name) {
   g->depth = 1;
   c_block(g, g->nest->body);
   text_printf(out, "/* One program; its lanes run together. */\nstatic void %s_program(", name);
-  parameters(g, out, true, "const uint32_t *grid, uint32_t pid_0, uint32_t pid_1, uint32_t pid_2, "
-                           "char *shared");
+  parameters(g, out, true,
+             "const uint32_t *grid, uint32_t pid_0, uint32_t pid_1, uint32_t pid_2, "
+             "char *shared");
   text_puts(out, ") {\n");
   text_putn(out, g->out.data, g->out.len);
   text_puts(out, "}\n\n");
@@ -93,8 +94,8 @@ static void print_entry_all(Gen *g, Text *out, const char *name) {
 
 static void print_head(Gen *g, Text *out, const Machine *m) {
   const Source *file = diag_file(g->d, g->nest->span.file);
-  text_printf(out, "/* Kernel %s%s%s for %s.  The meaning depends on these options:\n", g->nest->name,
-              file ? " of " : "", file ? file->name : "", m->name);
+  text_printf(out, "/* Kernel %s%s%s for %s.  The meaning depends on these options:\n",
+              g->nest->name, file ? " of " : "", file ? file->name : "", m->name);
   text_printf(out, " *   cc %s -fopenmp -fPIC -shared -lm */\n", C_FLAGS);
 }
 
@@ -122,7 +123,10 @@ bool c_print(Arena *a, const Nest *n, const Machine *m, Diags *d, Code *out) {
   print_head(&g, &unit, m);
   c_prelude(&unit, a, body.data, n->lanes);
   text_putn(&unit, body.data, body.len);
-  *out = (Code){.text = unit.data, .len = unit.len, .entry = name, .threads = 1,
+  *out = (Code){.text = unit.data,
+                .len = unit.len,
+                .entry = name,
+                .threads = 1,
                 .shared_bytes = n->shared_bytes};
   return true;
 }

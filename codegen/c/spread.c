@@ -162,7 +162,9 @@ Spread c_stmt_spread(const Gen *g, const NestStmt *s) {
   switch (s->code) {
     case NEST_OP: return op(g, s);
     case NEST_MOV: return c_ref_spread(g, &s->srcs[0]);
-    case NEST_PID: case NEST_NPROG: case NEST_FOR: return same;
+    case NEST_PID:
+    case NEST_NPROG:
+    case NEST_FOR: return same;
     case NEST_WARP: return constant(0);
     case NEST_LANE: return (Spread){.kind = SPREAD_LINEAR, .known = true, .step = 1};
     case NEST_SHFL: return shuffle(g, s);
@@ -209,7 +211,10 @@ static bool carries(const NestStmt *s) {
   if (s->code == NEST_MOV) return true;
   if (s->code != NEST_OP) return false;
   switch (s->op) {
-    case TILE_ADD: case TILE_SUB: case TILE_MUL: case TILE_PTR_ADD: return true;
+    case TILE_ADD:
+    case TILE_SUB:
+    case TILE_MUL:
+    case TILE_PTR_ADD: return true;
     case TILE_CAST: return dtype_bits(s->to) >= dtype_bits(s->type);
     default: return false;
   }

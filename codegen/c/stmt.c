@@ -58,7 +58,8 @@ static const char *held_type(Gen *g, const NestVar *v) {
 
 const char *c_declaration(Gen *g, const NestVar *v) {
   const char *type = held_type(g, v), *name = g->names[v->id];
-  return v->count == 1 ? c_text(g, "%s%s", type, name) : c_text(g, "%s%s[%u]", type, name, v->count);
+  return v->count == 1 ? c_text(g, "%s%s", type, name)
+                       : c_text(g, "%s%s[%u]", type, name, v->count);
 }
 
 void c_assign(Gen *g, const NestStmt *s, const Ref *dst, DType t, const char *text, Spread from) {
@@ -141,7 +142,8 @@ static const char *one_lane(Gen *g, const NestStmt *s, const char *x) {
   const char *name = s->type == DT_I1 ? "i32" : c_compute_name(s->type);
   bool fixed = s->srcs[1].kind == REF_AFFINE && !s->srcs[1].sub.n && s->srcs[1].sub.c >= 0 &&
                s->srcs[1].sub.c < g->nest->lanes;
-  const char *text = fixed ? c_text(g, "%s[%s]", x, lane) : c_text(g, "vlane_%s(%s, %s)", name, x, lane);
+  const char *text =
+      fixed ? c_text(g, "%s[%s]", x, lane) : c_text(g, "vlane_%s(%s, %s)", name, x, lane);
   if (s->type == DT_I1) return c_text(g, "%s != 0", text);
   return s->type == DT_PTR ? c_text(g, "(char *)%s", text) : text;
 }
@@ -206,11 +208,11 @@ static void for_loop(Gen *g, const NestStmt *s) {
     open(g);
     plain_line(g, c_text(g, "%s%s%s%s = (%s)%s_at;", space, let, after, k, type, k));
   } else {
-    c_line(g, "for (uint64_t %s_at = 0, %s_n = trips_%s(%s, %s, %s); %s_at < %s_n; %s_at++) {", k, k,
-           dtype_name(t), lo, hi, step, k, k, k);
+    c_line(g, "for (uint64_t %s_at = 0, %s_n = trips_%s(%s, %s, %s); %s_at < %s_n; %s_at++) {", k,
+           k, dtype_name(t), lo, hi, step, k, k, k);
     open(g);
-    plain_line(g, c_text(g, "%s%s%s%s = (%s)(%s + %s_at * %s);", space, let, after, k, type, lo, k,
-                         step));
+    plain_line(
+        g, c_text(g, "%s%s%s%s = (%s)(%s + %s_at * %s);", space, let, after, k, type, lo, k, step));
   }
   c_block(g, s->regions[0]);
   close(g);
@@ -245,7 +247,8 @@ static void role(Gen *g, const NestStmt *s) {
 }
 
 static void fence(Gen *g, const NestStmt *s) {
-  if (strcmp(nest_str(s, NA_kind, ""), "proxy")) c_line(g, "__atomic_thread_fence(__ATOMIC_SEQ_CST);");
+  if (strcmp(nest_str(s, NA_kind, ""), "proxy"))
+    c_line(g, "__atomic_thread_fence(__ATOMIC_SEQ_CST);");
 }
 
 /* Lanes go together, so a barrier between them is nothing; an ASSERT is checked by interpreters. */
@@ -255,13 +258,13 @@ static void nothing(Gen *g, const NestStmt *s) {
 }
 
 static void (*const printers[NEST_OP_COUNT])(Gen *, const NestStmt *) = {
-    [NEST_OP] = assign_op,       [NEST_MOV] = assign_mov,   [NEST_PID] = assign_number,
+    [NEST_OP] = assign_op,        [NEST_MOV] = assign_mov,     [NEST_PID] = assign_number,
     [NEST_NPROG] = assign_number, [NEST_LANE] = assign_number, [NEST_WARP] = assign_number,
-    [NEST_LD] = c_load,          [NEST_ST] = c_store,       [NEST_ATOM] = c_atomic,
-    [NEST_ATOM_CAS] = c_atomic,  [NEST_RED] = c_atomic,     [NEST_SHFL] = shuffle,
-    [NEST_BAR] = nothing,        [NEST_FENCE] = fence,      [NEST_ASSERT] = nothing,
-    [NEST_UNROLL] = counted,     [NEST_SERIAL] = counted,   [NEST_FOR] = for_loop,
-    [NEST_WHILE] = while_loop,   [NEST_IF] = branch,        [NEST_ROLE] = role,
+    [NEST_LD] = c_load,           [NEST_ST] = c_store,         [NEST_ATOM] = c_atomic,
+    [NEST_ATOM_CAS] = c_atomic,   [NEST_RED] = c_atomic,       [NEST_SHFL] = shuffle,
+    [NEST_BAR] = nothing,         [NEST_FENCE] = fence,        [NEST_ASSERT] = nothing,
+    [NEST_UNROLL] = counted,      [NEST_SERIAL] = counted,     [NEST_FOR] = for_loop,
+    [NEST_WHILE] = while_loop,    [NEST_IF] = branch,          [NEST_ROLE] = role,
 };
 
 void c_block(Gen *g, const NestBlock *b) {

@@ -4,14 +4,14 @@
 
 /* ---- instructions ---- */
 
-static bool is(const char *a, const char *b) {
-  return !strcmp(a, b);
-}
+static bool is(const char *a, const char *b) { return !strcmp(a, b); }
 
 static const char *add_text(Ptx *p, DType t) {
   switch (t) {
-    case DT_I32: case DT_U32: return "add.u32";
-    case DT_I64: case DT_U64: return "add.u64";
+    case DT_I32:
+    case DT_U32: return "add.u32";
+    case DT_I64:
+    case DT_U64: return "add.u64";
     case DT_F32: return "add.f32";
     case DT_F64: return "add.f64";
     case DT_F16: return "add.noftz.f16";
@@ -49,8 +49,8 @@ static void put_order(Ptx *p, const NestStmt *s) {
 }
 
 /* d PO_NONE: without a result. */
-static void put_atomic(Ptx *p, const NestStmt *s, const char *text, Operand d, Address a,
-                       Operand x, Operand y) {
+static void put_atomic(Ptx *p, const NestStmt *s, const char *text, Operand d, Address a, Operand x,
+                       Operand y) {
   ptx_begin(p);
   ptx_puts(p, d.kind ? "atom" : "red");
   put_order(p, s);
@@ -75,9 +75,9 @@ static void put_atomic(Ptx *p, const NestStmt *s, const char *text, Operand d, A
 typedef struct {
   DType type;
   Address at;
-  RegClass cls;      /* of the cell's registers: 16, 32 or 64 bits */
+  RegClass cls; /* of the cell's registers: 16, 32 or 64 bits */
   const char *cas, *load, *same;
-  bool byte;         /* the value is a byte of the cell, `shift` bits from below */
+  bool byte; /* the value is a byte of the cell, `shift` bits from below */
   Operand shift;
 } Cell;
 
@@ -88,8 +88,9 @@ static void find_byte(Ptx *p, const NestStmt *s, Cell *c) {
   c->shift = ptx_temp(p, RC_B32);
   ptx_emit(p, shared ? "add.s32 $d, $a, $b" : "add.s64 $d, $a, $b", at, c->at.base,
            ptx_int(c->at.bytes), at);
-  ptx_emit2(p, shared ? "and.b32 $0r, $a, 3; shl.b32 $d, $0r, 3"
-                      : "cvt.u32.u64 $0r, $a; and.b32 $0r, $0r, 3; shl.b32 $d, $0r, 3",
+  ptx_emit2(p,
+            shared ? "and.b32 $0r, $a, 3; shl.b32 $d, $0r, 3"
+                   : "cvt.u32.u64 $0r, $a; and.b32 $0r, $0r, 3; shl.b32 $d, $0r, 3",
             c->shift, at);
   ptx_emit2(p, shared ? "and.b32 $d, $a, -4" : "and.b64 $d, $a, -4", at, at);
   c->at = (Address){at, 0};
@@ -99,9 +100,23 @@ static Cell cell(Ptx *p, const NestStmt *s) {
   DType t = s->type;
   Cell c = {.type = t, .at = ptx_address(p, &s->mems[0])};
   switch (dtype_bytes(t)) {
-    case 2: c.cls = RC_B16; c.cas = "cas.b16"; c.load = "b16"; c.same = "setp.ne.b16 $d, $a, $b"; break;
-    case 8: c.cls = RC_B64; c.cas = "cas.b64"; c.load = "b64"; c.same = "setp.ne.b64 $d, $a, $b"; break;
-    default: c.cls = RC_B32; c.cas = "cas.b32"; c.load = "b32"; c.same = "setp.ne.b32 $d, $a, $b";
+    case 2:
+      c.cls = RC_B16;
+      c.cas = "cas.b16";
+      c.load = "b16";
+      c.same = "setp.ne.b16 $d, $a, $b";
+      break;
+    case 8:
+      c.cls = RC_B64;
+      c.cas = "cas.b64";
+      c.load = "b64";
+      c.same = "setp.ne.b64 $d, $a, $b";
+      break;
+    default:
+      c.cls = RC_B32;
+      c.cas = "cas.b32";
+      c.load = "b32";
+      c.same = "setp.ne.b32 $d, $a, $b";
   }
   c.byte = dtype_bytes(t) == 1;
   if (c.byte) find_byte(p, s, &c);
@@ -185,8 +200,11 @@ static Operand swap_loop(Ptx *p, const NestStmt *s, const Cell *c, Operand x, co
   }
   put_atomic(p, s, c->cas, seen, c->at, old, with_value(p, c, old, next));
   ptx_emit(p, c->same, differs, seen, old, old);
-  ptx_emit2(p, c->cls == RC_B16 ? "mov.b16 $d, $a"
-               : c->cls == RC_B64 ? "mov.b64 $d, $a" : "mov.b32 $d, $a", old, seen);
+  ptx_emit2(p,
+            c->cls == RC_B16   ? "mov.b16 $d, $a"
+            : c->cls == RC_B64 ? "mov.b64 $d, $a"
+                               : "mov.b32 $d, $a",
+            old, seen);
   branch_if(p, "@", differs, top);
   ptx_place_label(p, end);
   return before;

@@ -1,38 +1,38 @@
 /* Conversions: CAST by the kinds of the two types, BITCAST by their registers. */
 #include "codegen/ptx/ops.h"
 
-static bool is_narrow_float(DType t) {
-  return dtype_is_float(t) && dtype_bits(t) < 32;
-}
+static bool is_narrow_float(DType t) { return dtype_is_float(t) && dtype_bits(t) < 32; }
 
-static bool is_wide_int(DType t) {
-  return dtype_is_int(t) && dtype_bits(t) == 64;
-}
+static bool is_wide_int(DType t) { return dtype_is_int(t) && dtype_bits(t) == 64; }
 
 /* ---- to and from i1 ---- */
 
 static void to_bool(Ptx *p, const NestStmt *s, Operand d) {
   DType t = s->type;
   if (dtype_is_float(t) && t != DT_F64) {
-    Operand x = is_narrow_float(t) ? ptx_widen_ref(p, &s->srcs[0], t)
-                                   : ptx_source(p, &s->srcs[0], t);
+    Operand x =
+        is_narrow_float(t) ? ptx_widen_ref(p, &s->srcs[0], t) : ptx_source(p, &s->srcs[0], t);
     ptx_emit2(p, "setp.neu.f32 $d, $a, 0f00000000", ptx_dest_of(p, s, d), x);
     return;
   }
-  static const char *const texts[RC_COUNT] = {
-      [RC_B32] = "setp.ne.b32 $d, $a, 0", [RC_B64] = "setp.ne.b64 $d, $a, 0",
-      [RC_F64] = "setp.neu.f64 $d, $a, 0d0000000000000000", [RC_PRED] = "mov.pred $d, $a"};
+  static const char *const texts[RC_COUNT] = {[RC_B32] = "setp.ne.b32 $d, $a, 0",
+                                              [RC_B64] = "setp.ne.b64 $d, $a, 0",
+                                              [RC_F64] = "setp.neu.f64 $d, $a, 0d0000000000000000",
+                                              [RC_PRED] = "mov.pred $d, $a"};
   Operand x = ptx_source(p, &s->srcs[0], t);
   ptx_emit2(p, texts[ptx_class(t)], ptx_dest_of(p, s, d), x);
 }
 
 static void from_bool(Ptx *p, const NestStmt *s, Operand d) {
   static const char *const texts[RC_COUNT] = {
-      [RC_B16] = "selp.b16 $d, $b, $c, $a", [RC_B32] = "selp.b32 $d, $b, $c, $a",
-      [RC_F32] = "selp.f32 $d, 0f3F800000, 0f00000000, $a", [RC_B64] = "selp.b64 $d, $b, $c, $a",
+      [RC_B16] = "selp.b16 $d, $b, $c, $a",
+      [RC_B32] = "selp.b32 $d, $b, $c, $a",
+      [RC_F32] = "selp.f32 $d, 0f3F800000, 0f00000000, $a",
+      [RC_B64] = "selp.b64 $d, $b, $c, $a",
       [RC_F64] = "selp.f64 $d, 0d3FF0000000000000, 0d0000000000000000, $a"};
   Ref one = dtype_is_float(s->to) ? ref_float(1) : ref_int(1);
-  Operand x = ptx_source(p, &s->srcs[0], DT_I1), bits = ptx_int((int64_t)ptx_const_bits(&one, s->to));
+  Operand x = ptx_source(p, &s->srcs[0], DT_I1),
+          bits = ptx_int((int64_t)ptx_const_bits(&one, s->to));
   ptx_emit(p, texts[ptx_class(s->to)], ptx_dest_of(p, s, d), x, bits, ptx_int(0));
 }
 
@@ -62,16 +62,16 @@ static void int_to_int(Ptx *p, const NestStmt *s, Operand d) {
 
 /* Rounded towards zero, with the lowest bit set if that lost something: what is rounded from there
  * to a format of at least two bits less comes out as if it had been rounded once. */
-#define ODD_INT(I, INT, L)                                                                  \
-  "cvt.rz.f32." I " $0f, $a; cvt.rzi." I ".f32 $0" L ", $0f; setp.ne." INT " $0p, $0" L ", $a;" \
+#define ODD_INT(I, INT, L)                                                              \
+  "cvt.rz.f32." I " $0f, $a; cvt.rzi." I ".f32 $0" L ", $0f; setp.ne." INT " $0p, $0" L \
+  ", $a;"                                                                               \
   "selp.b32 $0r, 1, 0, $0p; or.b32 $d, $0f, $0r"
-#define ODD_INT32(I) /* $0r is taken */                                                      \
-  "cvt.rz.f32." I " $0f, $a; cvt.rzi." I ".f32 $1r, $0f; setp.ne.b32 $0p, $1r, $a;"           \
+#define ODD_INT32(I) /* $0r is taken */      \
+  "cvt.rz.f32." I " $0f, $a; cvt.rzi." I     \
+  ".f32 $1r, $0f; setp.ne.b32 $0p, $1r, $a;" \
   "selp.b32 $0r, 1, 0, $0p; or.b32 $d, $0f, $0r"
 
-static int int_kind(DType t) {
-  return 2 * is_wide_int(t) + dtype_is_signed(t);
-}
+static int int_kind(DType t) { return 2 * is_wide_int(t) + dtype_is_signed(t); }
 
 static void int_to_float(Ptx *p, const NestStmt *s, Operand d) {
   static const char *const to_f32[4] = {"cvt.rn.f32.u32 $d, $a", "cvt.rn.f32.s32 $d, $a",
@@ -80,8 +80,8 @@ static void int_to_float(Ptx *p, const NestStmt *s, Operand d) {
                                         "cvt.rn.f64.u64 $d, $a", "cvt.rn.f64.s64 $d, $a"};
   static const char *const to_f16[4] = {"cvt.rn.f16.u32 $d, $a", "cvt.rn.f16.s32 $d, $a",
                                         "cvt.rn.f16.u64 $d, $a", "cvt.rn.f16.s64 $d, $a"};
-  static const char *const odd[4] = {ODD_INT32("u32"), ODD_INT32("s32"),
-                                     ODD_INT("u64", "b64", "l"), ODD_INT("s64", "b64", "l")};
+  static const char *const odd[4] = {ODD_INT32("u32"), ODD_INT32("s32"), ODD_INT("u64", "b64", "l"),
+                                     ODD_INT("s64", "b64", "l")};
   DType t = s->type, to = s->to;
   int kind = int_kind(t);
   Operand x = ptx_source_reg(p, &s->srcs[0], t);
@@ -109,8 +109,7 @@ static const char *const f64_to_int[4] = {
 
 static void float_to_int(Ptx *p, const NestStmt *s, Operand d) {
   DType t = s->type, to = s->to;
-  Operand x = is_narrow_float(t) ? ptx_widen_ref(p, &s->srcs[0], t)
-                                 : ptx_source(p, &s->srcs[0], t);
+  Operand x = is_narrow_float(t) ? ptx_widen_ref(p, &s->srcs[0], t) : ptx_source(p, &s->srcs[0], t);
   const char *text = (t == DT_F64 ? f64_to_int : f32_to_int)[int_kind(to)];
   unsigned bits = dtype_bits(to);
   if (bits >= 32) {
@@ -120,8 +119,8 @@ static void float_to_int(Ptx *p, const NestStmt *s, Operand d) {
   Operand wide = ptx_temp(p, RC_B32);
   ptx_emit2(p, text, wide, x);
   int64_t most = dtype_is_signed(to) ? (1 << (bits - 1)) - 1 : (1 << bits) - 1;
-  const char *clamp = dtype_is_signed(to) ? "max.s32 $0r, $a, $b; min.s32 $d, $0r, $c"
-                                          : "min.u32 $d, $a, $c";
+  const char *clamp =
+      dtype_is_signed(to) ? "max.s32 $0r, $a, $b; min.s32 $d, $0r, $c" : "min.u32 $d, $a, $c";
   ptx_emit(p, clamp, ptx_dest_of(p, s, d), wide, ptx_int(-most - 1), ptx_int(most));
 }
 
@@ -132,9 +131,8 @@ static const char *const odd_f64 =
     "selp.b32 $0r, 1, 0, $0p; or.b32 $d, $0f, $0r";
 
 static void from_f64(Ptx *p, const NestStmt *s, Operand d) {
-  static const char *const texts[2][2] = {
-      {"cvt.rn.f32.f64 $d, $a", "cvt.rz.f32.f64 $d, $a"},
-      {"cvt.rn.f16.f64 $d, $a", "cvt.rz.f16.f64 $d, $a"}};
+  static const char *const texts[2][2] = {{"cvt.rn.f32.f64 $d, $a", "cvt.rz.f32.f64 $d, $a"},
+                                          {"cvt.rn.f16.f64 $d, $a", "cvt.rz.f16.f64 $d, $a"}};
   Operand x = ptx_source_reg(p, &s->srcs[0], DT_F64);
   if (s->to == DT_F32 || s->to == DT_F16) {
     ptx_emit2(p, texts[s->to == DT_F16][s->rtz], ptx_dest_of(p, s, d), x);
@@ -151,8 +149,11 @@ static void float_to_float(Ptx *p, const NestStmt *s, Operand d) {
   if (t == to) {
     Operand x = ptx_source(p, r, t);
     d = ptx_dest_of(p, s, d);
-    ptx_emit2(p, dtype_bits(t) == 64 ? "mov.b64 $d, $a" :
-                 d.cls == RC_B16 ? "mov.b16 $d, $a" : "mov.b32 $d, $a", d, x);
+    ptx_emit2(p,
+              dtype_bits(t) == 64 ? "mov.b64 $d, $a"
+              : d.cls == RC_B16   ? "mov.b16 $d, $a"
+                                  : "mov.b32 $d, $a",
+              d, x);
   } else if (t == DT_F64) {
     from_f64(p, s, d);
   } else if (to == DT_F32) {
@@ -187,8 +188,7 @@ void ptx_bitcast(Ptx *p, const NestStmt *s, Operand d) {
   else if (from == RC_B16) {
     x = ptx_in_register(p, x, RC_B16);
     ptx_emit2(p, dtype_is_signed(s->to) ? "cvt.s32.s16 $d, $a" : "cvt.u32.u16 $d, $a", d, x);
-  }
-  else if (to == RC_B16) ptx_emit2(p, "cvt.u16.u32 $d, $a", d, x);
+  } else if (to == RC_B16) ptx_emit2(p, "cvt.u16.u32 $d, $a", d, x);
   else if (narrow_int) ptx_emit2(p, ptx_extend(s->to), d, x);
   else if (dtype_bits(s->to) == 8) ptx_emit2(p, ptx_extend(DT_U8), d, x);
   else ptx_emit2(p, dtype_bits(s->to) == 64 ? "mov.b64 $d, $a" : "mov.b32 $d, $a", d, x);

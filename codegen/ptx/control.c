@@ -37,9 +37,7 @@ static void branch(Ptx *p, const Operand *condition, bool when, int32_t label) {
   ptx_end(p);
 }
 
-static void nounroll(Ptx *p) {
-  ptx_puts(p, "\t.pragma \"nounroll\";\n");
-}
+static void nounroll(Ptx *p) { ptx_puts(p, "\t.pragma \"nounroll\";\n"); }
 
 static int count(const NestBlock *b, int limit) {
   int n = 0;
@@ -252,9 +250,7 @@ static void role(Ptx *p, const NestStmt *s) {
   p->role_warps = p->nest->warps;
 }
 
-static void nothing(Ptx *p, const NestStmt *s) {
-  (void)p, (void)s;
-}
+static void nothing(Ptx *p, const NestStmt *s) { (void)p, (void)s; }
 
 /* ---- statements ---- */
 

@@ -3,20 +3,17 @@
 #include "codegen/ptx/ptx.h"
 #include "lang/interp.h"
 
-static bool has_f8(const Ptx *p) {
-  return p->machine->sm >= 89;
-}
+static bool has_f8(const Ptx *p) { return p->machine->sm >= 89; }
 
-static void needs_f8(Ptx *p) {
-  ptx_needs(p, p->machine->sm == 89 ? 81 : 78);
-}
+static void needs_f8(Ptx *p) { ptx_needs(p, p->machine->sm == 89 ? 81 : 78); }
 
 /* ---- to f32 ---- */
 
 /* The seven bits below the sign are those of an f32 whose exponent is off by the difference of the
  * biases, which a multiplication sets right, denormal or not. */
-#define WIDEN_F8(scale)                                                                \
-  "and.b32 $0r, $a, 0x7f; shl.b32 $0r, $0r, 20; mul.rn.f32 $0f, $0r, " scale ";"       \
+#define WIDEN_F8(scale)                                                      \
+  "and.b32 $0r, $a, 0x7f; shl.b32 $0r, $0r, 20; mul.rn.f32 $0f, $0r, " scale \
+  ";"                                                                        \
   "shl.b32 $1r, $a, 24; and.b32 $1r, $1r, 0x80000000;"
 static const char *const widen_f8e4b15 = WIDEN_F8("0f77800000") "or.b32 $d, $0f, $1r";
 static const char *const widen_f8e4nv =
@@ -75,14 +72,16 @@ void ptx_widen_to(Ptx *p, const Ref *r, DType t, Operand d) {
  * that of denormals); x / 2^q is rounded to an integer; the result's bits are those of an f32 whose
  * exponent is too large by the difference of the biases.
  *   least: exponent bits of the smallest normal; mantissa: its bits << 23; scale: 2^-difference */
-#define NARROW_F8(x, most, least, mantissa, round, scale, shift)                          \
-  "abs.f32 $0f, " x "; min.f32 $0f, $0f, " most "; and.b32 $0r, $0f, 0x7f800000;"         \
-  "max.u32 $0r, $0r, " least "; sub.u32 $0r, $0r, " mantissa ";"                          \
-  "sub.u32 $1r, 0x7f000000, $0r; mul.rn.f32 $0f, $0f, $1r; " round                        \
-  "mul.rn.f32 $0f, $0f, $0r; mul.rn.f32 $0r, $0f, " scale "; shr.u32 $0r, $0r, " shift ";" \
+#define NARROW_F8(x, most, least, mantissa, round, scale, shift)                       \
+  "abs.f32 $0f, " x "; min.f32 $0f, $0f, " most                                        \
+  "; and.b32 $0r, $0f, 0x7f800000;"                                                    \
+  "max.u32 $0r, $0r, " least "; sub.u32 $0r, $0r, " mantissa                           \
+  ";"                                                                                  \
+  "sub.u32 $1r, 0x7f000000, $0r; mul.rn.f32 $0f, $0f, $1r; " round                     \
+  "mul.rn.f32 $0f, $0f, $0r; mul.rn.f32 $0r, $0f, " scale "; shr.u32 $0r, $0r, " shift \
+  ";"                                                                                  \
   "mov.b32 $1r, $a; shr.u32 $1r, $1r, 24; and.b32 $1r, $1r, 0x80;"
-#define WITH_NAN \
-  "setp.nan.f32 $0p, $a, $a; selp.b32 $0r, 0x7f, $0r, $0p; or.b32 $d, $0r, $1r"
+#define WITH_NAN "setp.nan.f32 $0p, $a, $a; selp.b32 $0r, 0x7f, $0r, $0p; or.b32 $d, $0r, $1r"
 #define WITHOUT_NAN /* the largest number, positive */ \
   "setp.nan.f32 $0p, $a, $a; selp.b32 $1r, 0, $1r, $0p; or.b32 $d, $0r, $1r"
 #define EVEN "cvt.rni.f32.f32 $0f, $0f;"

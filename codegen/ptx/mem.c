@@ -122,10 +122,10 @@ enum { MAX_VECTOR = 16 };
 
 /* How one element is accessed; loads extend as its register has it. */
 static const char *const element_types[DT_COUNT] = {
-    [DT_I8] = ".s8",     [DT_I16] = ".s16", [DT_I32] = ".b32",  [DT_I64] = ".b64",
-    [DT_U8] = ".u8",     [DT_U16] = ".u16", [DT_U32] = ".b32",  [DT_U64] = ".b64",
-    [DT_F8E5] = ".u8",   [DT_F8E4NV] = ".u8", [DT_F8E4B15] = ".u8", [DT_F16] = ".b16",
-    [DT_BF16] = ".b16",  [DT_F32] = ".b32", [DT_F64] = ".b64",  [DT_PTR] = ".b64",
+    [DT_I8] = ".s8",    [DT_I16] = ".s16",   [DT_I32] = ".b32",    [DT_I64] = ".b64",
+    [DT_U8] = ".u8",    [DT_U16] = ".u16",   [DT_U32] = ".b32",    [DT_U64] = ".b64",
+    [DT_F8E5] = ".u8",  [DT_F8E4NV] = ".u8", [DT_F8E4B15] = ".u8", [DT_F16] = ".b16",
+    [DT_BF16] = ".b16", [DT_F32] = ".b32",   [DT_F64] = ".b64",    [DT_PTR] = ".b64",
 };
 
 /* Are n elements of t accessed as words? */
@@ -150,8 +150,7 @@ static void load_bools(Ptx *p, const NestStmt *s, Address a, int n) {
 }
 
 static Operand nth_source(Ptx *p, const Ref *r, DType t, int i) {
-  return r->kind == REF_VAR ? ptx_element(p, r->var, ptx_subscript(p, r) + i)
-                            : ptx_source(p, r, t);
+  return r->kind == REF_VAR ? ptx_element(p, r->var, ptx_subscript(p, r) + i) : ptx_source(p, r, t);
 }
 
 static void store_bools(Ptx *p, const NestStmt *s, Address a, int n) {

@@ -8,42 +8,51 @@
 /* x - trunc(x/y)*y, exactly: y is doubled as long as it fits into what is left of x, and halved
  * back, with a subtraction (which is exact) on the way.  0 and infinities don't get into the
  * loops. */
-#define FMOD(T, R, P, INF, NOUGHT, NAN, HALF)                                                  \
-  "abs." T " $0" R ", $a; abs." T " $1" R ", $b; mov." P " $2" R ", $1" R ";"                   \
-  "setp.lt." T " $0p, $0" R ", " INF "; setp.gt.and." T " $0p, $1" R ", " NOUGHT ", $0p;"       \
-  "@!$0p mov." P " $0" R ", " NAN "; @!$0p bra $2x;"                                            \
-  "$0x:; add.rn." T " $3" R ", $2" R ", $2" R "; setp.le." T " $0p, $3" R ", $0" R ";"          \
-  "@$0p mov." P " $2" R ", $3" R "; @$0p bra $0x;"                                              \
-  "$1x:; setp.ge." T " $0p, $0" R ", $2" R "; @$0p sub.rn." T " $0" R ", $0" R ", $2" R ";"     \
-  "mul.rn." T " $2" R ", $2" R ", " HALF "; setp.ge." T " $0p, $2" R ", $1" R "; @$0p bra $1x;" \
+#define FMOD(T, R, P, INF, NOUGHT, NAN, HALF)                                           \
+  "abs." T " $0" R ", $a; abs." T " $1" R ", $b; mov." P " $2" R ", $1" R               \
+  ";"                                                                                   \
+  "setp.lt." T " $0p, $0" R ", " INF "; setp.gt.and." T " $0p, $1" R ", " NOUGHT        \
+  ", $0p;"                                                                              \
+  "@!$0p mov." P " $0" R ", " NAN                                                       \
+  "; @!$0p bra $2x;"                                                                    \
+  "$0x:; add.rn." T " $3" R ", $2" R ", $2" R "; setp.le." T " $0p, $3" R ", $0" R      \
+  ";"                                                                                   \
+  "@$0p mov." P " $2" R ", $3" R                                                        \
+  "; @$0p bra $0x;"                                                                     \
+  "$1x:; setp.ge." T " $0p, $0" R ", $2" R "; @$0p sub.rn." T " $0" R ", $0" R ", $2" R \
+  ";"                                                                                   \
+  "mul.rn." T " $2" R ", $2" R ", " HALF "; setp.ge." T " $0p, $2" R ", $1" R           \
+  "; @$0p bra $1x;"                                                                     \
   "$2x:; copysign." T " $d, $a, $0" R
 #define FMOD32 FMOD("f32", "f", "b32", "0f7F800000", "0f00000000", "0f7FC00000", "0f3F000000")
-#define FMOD64                                                                        \
+#define FMOD64                                                                              \
   FMOD("f64", "D", "b64", "0d7FF0000000000000", "0d0000000000000000", "0d7FF8000000000000", \
        "0d3FE0000000000000")
 
 /* There is no min.NaN for f64. */
-#define PICK_NAN64(op)                                                       \
+#define PICK_NAN64(op)                                                              \
   op ".f64 $0D, $a, $b; setp.nan.f64 $0p, $a, $b; mov.b64 $1D, 0d7FF8000000000000;" \
-  "selp.f64 $d, $1D, $0D, $0p"
+     "selp.f64 $d, $1D, $0D, $0p"
 
 /* The amount, of 64 bits, in 32: beyond the width all are alike. */
 #define SHIFT64(op) "min.u64 $0l, $b, 64; cvt.u32.u64 $0r, $0l; " op " $d, $a, $0r"
 
 /* ---- the table ---- */
 
-#define INT(op) .s32 = op ".s32 $d, $a, $b", .u32 = op ".u32 $d, $a, $b", \
-                .s64 = op ".s64 $d, $a, $b", .u64 = op ".u64 $d, $a, $b"
-#define BITS(op) .s32 = op ".b32 $d, $a, $b", .u32 = op ".b32 $d, $a, $b", \
-                 .s64 = op ".b64 $d, $a, $b", .u64 = op ".b64 $d, $a, $b"
+#define INT(op)                                                                          \
+  .s32 = op ".s32 $d, $a, $b", .u32 = op ".u32 $d, $a, $b", .s64 = op ".s64 $d, $a, $b", \
+  .u64 = op ".u64 $d, $a, $b"
+#define BITS(op)                                                                         \
+  .s32 = op ".b32 $d, $a, $b", .u32 = op ".b32 $d, $a, $b", .s64 = op ".b64 $d, $a, $b", \
+  .u64 = op ".b64 $d, $a, $b"
 #define FLOAT(op) .f32 = op ".f32 $d, $a, $b", .f64 = op ".f64 $d, $a, $b"
 #define FLOAT1(op) .f32 = op ".f32 $d, $a", .f64 = op ".f64 $d, $a"
 /* A sum, difference or product of two f16 or bf16 is the same if it is rounded at once, or to f32
  * first: 24 bits are more than twice 11 and 2. */
 #define HALVES(op) .f16 = op ".f16 $d, $a, $b", .bf16_90 = op ".bf16 $d, $a, $b"
-#define COMPARE(op, unordered, i)                                         \
-  .s32 = "setp." op ".s32 $d, $a, $b", .u32 = "setp." op ".u32 $d, $a, $b", \
-  .s64 = "setp." op ".s64 $d, $a, $b", .u64 = "setp." op ".u64 $d, $a, $b", \
+#define COMPARE(op, unordered, i)                                                               \
+  .s32 = "setp." op ".s32 $d, $a, $b", .u32 = "setp." op ".u32 $d, $a, $b",                     \
+  .s64 = "setp." op ".s64 $d, $a, $b", .u64 = "setp." op ".u64 $d, $a, $b",                     \
   .f32 = "setp." op unordered ".f32 $d, $a, $b", .f64 = "setp." op unordered ".f64 $d, $a, $b", \
   .f16 = "setp." op unordered ".f16 $d, $a, $b", .i1 = i
 
@@ -64,32 +73,59 @@ static const OpRow rows[TILE_OP_COUNT] = {
     [TILE_REM] = {INT("rem"), .f32 = FMOD32, .f64 = FMOD64, .i1 = I1_A_NOT_B},
     [TILE_MULHI] = {INT("mul.hi"), .i1 = "setp.ne.b32 $d, 0, 0", .small = SMALL_MULHI},
     [TILE_FMA] = {.f32 = "fma.rn.f32 $d, $a, $b, $c", .f64 = "fma.rn.f64 $d, $a, $b, $c"},
-    [TILE_NEG] = {.s32 = "neg.s32 $d, $a", .u32 = "neg.s32 $d, $a", .s64 = "neg.s64 $d, $a",
-                  .u64 = "neg.s64 $d, $a", FLOAT1("neg"), .f16 = "xor.b16 $d, $a, 0x8000",
-                  .bf16 = "xor.b16 $d, $a, 0x8000", .f8 = "xor.b32 $d, $a, 0x80", .i1 = I1_SAME,
+    [TILE_NEG] = {.s32 = "neg.s32 $d, $a",
+                  .u32 = "neg.s32 $d, $a",
+                  .s64 = "neg.s64 $d, $a",
+                  .u64 = "neg.s64 $d, $a",
+                  FLOAT1("neg"),
+                  .f16 = "xor.b16 $d, $a, 0x8000",
+                  .bf16 = "xor.b16 $d, $a, 0x8000",
+                  .f8 = "xor.b32 $d, $a, 0x80",
+                  .i1 = I1_SAME,
                   .wraps = true},
-    [TILE_ABS] = {.s32 = "abs.s32 $d, $a", .u32 = "mov.b32 $d, $a", .s64 = "abs.s64 $d, $a",
-                  .u64 = "mov.b64 $d, $a", FLOAT1("abs"), .f16 = "and.b16 $d, $a, 0x7fff",
-                  .bf16 = "and.b16 $d, $a, 0x7fff", .f8 = "and.b32 $d, $a, 0x7f", .i1 = I1_SAME,
+    [TILE_ABS] = {.s32 = "abs.s32 $d, $a",
+                  .u32 = "mov.b32 $d, $a",
+                  .s64 = "abs.s64 $d, $a",
+                  .u64 = "mov.b64 $d, $a",
+                  FLOAT1("abs"),
+                  .f16 = "and.b16 $d, $a, 0x7fff",
+                  .bf16 = "and.b16 $d, $a, 0x7fff",
+                  .f8 = "and.b32 $d, $a, 0x7f",
+                  .i1 = I1_SAME,
                   .wraps = true},
     [TILE_MIN] = {INT("min"), FLOAT("min"), .f16 = "min.f16 $d, $a, $b",
                   .bf16 = "min.bf16 $d, $a, $b", .i1 = I1_AND},
     [TILE_MAX] = {INT("max"), FLOAT("max"), .f16 = "max.f16 $d, $a, $b",
                   .bf16 = "max.bf16 $d, $a, $b", .i1 = I1_OR},
-    [TILE_MIN_NAN] = {.f32 = "min.NaN.f32 $d, $a, $b", .f64 = PICK_NAN64("min"),
-                      .f16 = "min.NaN.f16 $d, $a, $b", .bf16 = "min.NaN.bf16 $d, $a, $b"},
-    [TILE_MAX_NAN] = {.f32 = "max.NaN.f32 $d, $a, $b", .f64 = PICK_NAN64("max"),
-                      .f16 = "max.NaN.f16 $d, $a, $b", .bf16 = "max.NaN.bf16 $d, $a, $b"},
+    [TILE_MIN_NAN] = {.f32 = "min.NaN.f32 $d, $a, $b",
+                      .f64 = PICK_NAN64("min"),
+                      .f16 = "min.NaN.f16 $d, $a, $b",
+                      .bf16 = "min.NaN.bf16 $d, $a, $b"},
+    [TILE_MAX_NAN] = {.f32 = "max.NaN.f32 $d, $a, $b",
+                      .f64 = PICK_NAN64("max"),
+                      .f16 = "max.NaN.f16 $d, $a, $b",
+                      .bf16 = "max.NaN.bf16 $d, $a, $b"},
     [TILE_AND] = {BITS("and"), .i1 = I1_AND},
     [TILE_OR] = {BITS("or"), .i1 = I1_OR},
     [TILE_XOR] = {BITS("xor"), .i1 = I1_XOR},
-    [TILE_NOT] = {.s32 = "not.b32 $d, $a", .u32 = "not.b32 $d, $a", .s64 = "not.b64 $d, $a",
-                  .u64 = "not.b64 $d, $a", .i1 = "not.pred $d, $a", .wraps = true},
-    [TILE_SHL] = {.s32 = "shl.b32 $d, $a, $b", .u32 = "shl.b32 $d, $a, $b",
-                  .s64 = SHIFT64("shl.b64"), .u64 = SHIFT64("shl.b64"), .i1 = I1_A_NOT_B,
-                  .wraps = true, .shift = true},
-    [TILE_SHR] = {.s32 = "shr.s32 $d, $a, $b", .u32 = "shr.u32 $d, $a, $b",
-                  .s64 = SHIFT64("shr.s64"), .u64 = SHIFT64("shr.u64"), .i1 = I1_A_NOT_B,
+    [TILE_NOT] = {.s32 = "not.b32 $d, $a",
+                  .u32 = "not.b32 $d, $a",
+                  .s64 = "not.b64 $d, $a",
+                  .u64 = "not.b64 $d, $a",
+                  .i1 = "not.pred $d, $a",
+                  .wraps = true},
+    [TILE_SHL] = {.s32 = "shl.b32 $d, $a, $b",
+                  .u32 = "shl.b32 $d, $a, $b",
+                  .s64 = SHIFT64("shl.b64"),
+                  .u64 = SHIFT64("shl.b64"),
+                  .i1 = I1_A_NOT_B,
+                  .wraps = true,
+                  .shift = true},
+    [TILE_SHR] = {.s32 = "shr.s32 $d, $a, $b",
+                  .u32 = "shr.u32 $d, $a, $b",
+                  .s64 = SHIFT64("shr.s64"),
+                  .u64 = SHIFT64("shr.u64"),
+                  .i1 = I1_A_NOT_B,
                   .shift = true},
     [TILE_SQRT] = {.f32 = "sqrt.approx.f32 $d, $a", .f64 = "sqrt.rn.f64 $d, $a"},
     [TILE_SQRT_RN] = {FLOAT1("sqrt.rn")},
@@ -100,24 +136,36 @@ static const OpRow rows[TILE_OP_COUNT] = {
     [TILE_SIN] = {.f32 = "sin.approx.f32 $d, $a", .no_f64 = true},
     [TILE_COS] = {.f32 = "cos.approx.f32 $d, $a", .no_f64 = true},
     [TILE_TANH] = {.f32 = "tanh.approx.f32 $d, $a", .no_f64 = true},
-    [TILE_FLOOR] = {.f32 = "cvt.rmi.f32.f32 $d, $a", .f64 = "cvt.rmi.f64.f64 $d, $a",
+    [TILE_FLOOR] = {.f32 = "cvt.rmi.f32.f32 $d, $a",
+                    .f64 = "cvt.rmi.f64.f64 $d, $a",
                     .f16 = "cvt.rmi.f16.f16 $d, $a"},
-    [TILE_CEIL] = {.f32 = "cvt.rpi.f32.f32 $d, $a", .f64 = "cvt.rpi.f64.f64 $d, $a",
+    [TILE_CEIL] = {.f32 = "cvt.rpi.f32.f32 $d, $a",
+                   .f64 = "cvt.rpi.f64.f64 $d, $a",
                    .f16 = "cvt.rpi.f16.f16 $d, $a"},
-    [TILE_TRUNC] = {.f32 = "cvt.rzi.f32.f32 $d, $a", .f64 = "cvt.rzi.f64.f64 $d, $a",
+    [TILE_TRUNC] = {.f32 = "cvt.rzi.f32.f32 $d, $a",
+                    .f64 = "cvt.rzi.f64.f64 $d, $a",
                     .f16 = "cvt.rzi.f16.f16 $d, $a"},
-    [TILE_RINT] = {.f32 = "cvt.rni.f32.f32 $d, $a", .f64 = "cvt.rni.f64.f64 $d, $a",
+    [TILE_RINT] = {.f32 = "cvt.rni.f32.f32 $d, $a",
+                   .f64 = "cvt.rni.f64.f64 $d, $a",
                    .f16 = "cvt.rni.f16.f16 $d, $a"},
-    [TILE_POPC] = {.s32 = "popc.b32 $d, $a", .u32 = "popc.b32 $d, $a",
+    [TILE_POPC] = {.s32 = "popc.b32 $d, $a",
+                   .u32 = "popc.b32 $d, $a",
                    .s64 = "popc.b64 $0r, $a; cvt.u64.u32 $d, $0r",
-                   .u64 = "popc.b64 $0r, $a; cvt.u64.u32 $d, $0r", .i1 = I1_SAME,
+                   .u64 = "popc.b64 $0r, $a; cvt.u64.u32 $d, $0r",
+                   .i1 = I1_SAME,
                    .small = SMALL_POPC},
-    [TILE_CLZ] = {.s32 = "clz.b32 $d, $a", .u32 = "clz.b32 $d, $a",
+    [TILE_CLZ] = {.s32 = "clz.b32 $d, $a",
+                  .u32 = "clz.b32 $d, $a",
                   .s64 = "clz.b64 $0r, $a; cvt.u64.u32 $d, $0r",
-                  .u64 = "clz.b64 $0r, $a; cvt.u64.u32 $d, $0r", .i1 = "not.pred $d, $a",
+                  .u64 = "clz.b64 $0r, $a; cvt.u64.u32 $d, $0r",
+                  .i1 = "not.pred $d, $a",
                   .small = SMALL_CLZ},
-    [TILE_BREV] = {.s32 = "brev.b32 $d, $a", .u32 = "brev.b32 $d, $a", .s64 = "brev.b64 $d, $a",
-                   .u64 = "brev.b64 $d, $a", .i1 = I1_SAME, .small = SMALL_BREV},
+    [TILE_BREV] = {.s32 = "brev.b32 $d, $a",
+                   .u32 = "brev.b32 $d, $a",
+                   .s64 = "brev.b64 $d, $a",
+                   .u64 = "brev.b64 $d, $a",
+                   .i1 = I1_SAME,
+                   .small = SMALL_BREV},
     [TILE_LT] = {COMPARE("lt", "", "not.pred $0p, $a; and.pred $d, $0p, $b")},
     [TILE_LE] = {COMPARE("le", "", "not.pred $0p, $a; or.pred $d, $0p, $b")},
     [TILE_GT] = {COMPARE("gt", "", I1_A_NOT_B)},
@@ -126,15 +174,14 @@ static const OpRow rows[TILE_OP_COUNT] = {
     [TILE_NE] = {COMPARE("ne", "u", I1_XOR)},
 };
 
-const OpRow *ptx_op_row(TileCode op) {
-  return &rows[op];
-}
+const OpRow *ptx_op_row(TileCode op) { return &rows[op]; }
 
 /* 8- and 16-bit integers are extended in their registers, so most 32-bit instructions serve; those
  * that look at all bits don't.  $c is 32 less the width, or the width for SMALL_MULHI. */
 #define SMALL_BITS_CLZ \
   "shl.b32 $0r, $a, $c; clz.b32 $0r, $0r; sub.s32 $1r, 32, $c; min.u32 $d, $0r, $1r"
-static const char *const small_ops[SMALL_COUNT][2] = { /* unsigned, signed */
+static const char *const small_ops[SMALL_COUNT][2] = {
+    /* unsigned, signed */
     [SMALL_MULHI] = {"mul.lo.u32 $0r, $a, $b; shr.u32 $d, $0r, $c",
                      "mul.lo.s32 $0r, $a, $b; shr.s32 $d, $0r, $c"},
     [SMALL_POPC] = {"shl.b32 $0r, $a, $c; popc.b32 $d, $0r",
@@ -164,11 +211,18 @@ static bool is_small_int(DType t) {
 static const char *native(const Ptx *p, const OpRow *r, DType t) {
   switch (t) {
     case DT_I1: return r->i1;
-    case DT_I8: case DT_I16: case DT_I32: return r->s32;
-    case DT_U8: case DT_U16: case DT_U32: return r->u32;
+    case DT_I8:
+    case DT_I16:
+    case DT_I32: return r->s32;
+    case DT_U8:
+    case DT_U16:
+    case DT_U32: return r->u32;
     case DT_I64: return r->s64;
-    case DT_U64: case DT_PTR: return r->u64;
-    case DT_F8E5: case DT_F8E4NV: case DT_F8E4B15: return r->f8;
+    case DT_U64:
+    case DT_PTR: return r->u64;
+    case DT_F8E5:
+    case DT_F8E4NV:
+    case DT_F8E4B15: return r->f8;
     case DT_F16: return r->f16;
     case DT_BF16: return r->bf16 || p->machine->sm < 90 ? r->bf16 : r->bf16_90;
     case DT_F32: return r->f32;
@@ -177,9 +231,7 @@ static const char *native(const Ptx *p, const OpRow *r, DType t) {
   }
 }
 
-static bool is_compare(TileCode op) {
-  return op >= TILE_LT && op <= TILE_NE;
-}
+static bool is_compare(TileCode op) { return op >= TILE_LT && op <= TILE_NE; }
 
 static void small_op(Ptx *p, const OpRow *r, DType t, Operand d, const Operand *x) {
   int bits = (int)dtype_bits(t);
@@ -263,11 +315,14 @@ static void table_op(Ptx *p, const NestStmt *s, Operand d) {
 /* ---- ops without a row ---- */
 
 static const char *const selects[RC_COUNT] = {
-    [RC_B16] = "selp.b16 $d, $b, $c, $a", [RC_B32] = "selp.b32 $d, $b, $c, $a",
-    [RC_F32] = "selp.f32 $d, $b, $c, $a", [RC_B64] = "selp.b64 $d, $b, $c, $a",
+    [RC_B16] = "selp.b16 $d, $b, $c, $a",
+    [RC_B32] = "selp.b32 $d, $b, $c, $a",
+    [RC_F32] = "selp.f32 $d, $b, $c, $a",
+    [RC_B64] = "selp.b64 $d, $b, $c, $a",
     [RC_F64] = "selp.f64 $d, $b, $c, $a",
-    [RC_PRED] = "and.pred $0p, $a, $b; not.pred $1p, $a; and.pred $1p, $1p, $c;"
-                "or.pred $d, $0p, $1p",
+    [RC_PRED] =
+        "and.pred $0p, $a, $b; not.pred $1p, $a; and.pred $1p, $1p, $c;"
+        "or.pred $d, $0p, $1p",
 };
 
 static void select_op(Ptx *p, const NestStmt *s, Operand d) {
@@ -292,7 +347,8 @@ static void ptr_add(Ptx *p, const NestStmt *s, Operand d) {
   } else if (t == DT_I1) {
     ptx_emit(p, "selp.b64 $0l, $b, 0, $c; add.s64 $d, $a, $0l", d, base, ptx_int(size), n);
   } else if (dtype_bits(t) == 64) {
-    const char *text = size == 1 ? "add.s64 $d, $a, $b" : "shl.b64 $0l, $b, $c; add.s64 $d, $a, $0l";
+    const char *text =
+        size == 1 ? "add.s64 $d, $a, $b" : "shl.b64 $0l, $b, $c; add.s64 $d, $a, $0l";
     ptx_emit(p, text, d, base, n, ptx_int(__builtin_ctzll((unsigned long long)size)));
   } else {
     bool is_signed = dtype_is_signed(t);
@@ -330,9 +386,7 @@ void ptx_assign(Ptx *p, const NestStmt *s, Operand from) {
   p->guard.kind = PO_NONE;
 }
 
-static RegClass result_class(const NestStmt *s) {
-  return ptx_class(s->dsts[0].var->dtype);
-}
+static RegClass result_class(const NestStmt *s) { return ptx_class(s->dsts[0].var->dtype); }
 
 void ptx_op(Ptx *p, const NestStmt *s) {
   if (s->op == TILE_CAST && ptx_convert_pair(p, s)) return;

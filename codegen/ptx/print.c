@@ -8,7 +8,7 @@ static int base_version(const Machine *m) {
   static const struct {
     const char *name;
     int version;
-  } rows[] = {{"sm_80", 70},  {"sm_86", 71},   {"sm_89", 78},  {"sm_90a", 80},
+  } rows[] = {{"sm_80", 70},   {"sm_86", 71},   {"sm_89", 78},  {"sm_90a", 80},
               {"sm_100a", 86}, {"sm_103a", 88}, {"sm_120a", 87}};
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
     if (!strcmp(m->name, rows[i].name)) return rows[i].version;
@@ -19,10 +19,10 @@ static int base_version(const Machine *m) {
 
 static void load_param(Ptx *p, const NestVar *v) {
   static const char *const types[DT_COUNT] = {
-      [DT_I1] = "u8",    [DT_I8] = "s8",    [DT_I16] = "s16",    [DT_I32] = "b32",
-      [DT_I64] = "b64",  [DT_U8] = "u8",    [DT_U16] = "u16",    [DT_U32] = "b32",
-      [DT_U64] = "b64",  [DT_F8E5] = "u8",  [DT_F8E4NV] = "u8",  [DT_F8E4B15] = "u8",
-      [DT_F16] = "b16",  [DT_BF16] = "b16", [DT_F32] = "b32",    [DT_F64] = "b64",
+      [DT_I1] = "u8",   [DT_I8] = "s8",    [DT_I16] = "s16",   [DT_I32] = "b32",
+      [DT_I64] = "b64", [DT_U8] = "u8",    [DT_U16] = "u16",   [DT_U32] = "b32",
+      [DT_U64] = "b64", [DT_F8E5] = "u8",  [DT_F8E4NV] = "u8", [DT_F8E4B15] = "u8",
+      [DT_F16] = "b16", [DT_BF16] = "b16", [DT_F32] = "b32",   [DT_F64] = "b64",
       [DT_PTR] = "b64"};
   const Reg *g = ptx_reg(p, v);
   if (!g->used) return;
@@ -46,8 +46,7 @@ static void declare_param(Ptx *p, const NestVar *v, Text *out, bool last) {
   if (align > 16) align = 16;
   if (v->dtype == DT_PTR)
     text_printf(out, "\t.param .u64 .ptr .global .align %d p_%s", (int)align, name);
-  else
-    text_printf(out, "\t.param %s p_%s", types[dtype_bytes(v->dtype)], name);
+  else text_printf(out, "\t.param %s p_%s", types[dtype_bytes(v->dtype)], name);
   text_puts(out, last ? "\n" : ",\n");
 }
 
@@ -132,7 +131,6 @@ bool ptx_print(Arena *a, const Nest *n, const Machine *m, Diags *d, Code *out) {
   put_entry(p, entry, &text);
   text_putn(&text, p->out, p->len);
   text_puts(&text, "}\n");
-  *out = (Code){text.data, text.len, entry, n->shared_bytes, n->warps * n->lanes,
-                p->instructions};
+  *out = (Code){text.data, text.len, entry, n->shared_bytes, n->warps * n->lanes, p->instructions};
   return true;
 }

@@ -32,8 +32,9 @@ void ptx_warp(Ptx *p, const NestStmt *s) {
   Operand d = ptx_dest(p, &s->dsts[0], 0);
   if (p->role_warps == 1) ptx_emit2(p, "mov.b32 $d, $a", d, ptx_int(0));
   else if (!p->first_warp) ptx_emit2(p, "mov.u32 $0r, %tid.x; shr.u32 $d, $0r, 5", d, d);
-  else ptx_emit2(p, "mov.u32 $0r, %tid.x; shr.u32 $0r, $0r, 5; sub.u32 $d, $0r, $a", d,
-                 ptx_int(p->first_warp));
+  else
+    ptx_emit2(p, "mov.u32 $0r, %tid.x; shr.u32 $0r, $0r, 5; sub.u32 $d, $0r, $a", d,
+              ptx_int(p->first_warp));
 }
 
 /* ---- shuffles ---- */
@@ -61,8 +62,8 @@ void ptx_shfl(Ptx *p, const NestStmt *s) {
   const char *mode = nest_str(s, NA_mode, "xor");
   RegClass cls = ptx_class(s->type);
   Operand x = ptx_source_reg(p, &s->srcs[0], s->type), d = {0};
-  Operand by = !strcmp(mode, "idx") ? ptx_source(p, &s->srcs[1], DT_I32)
-                                    : ptx_int(nest_int(s, NA_by, 0));
+  Operand by =
+      !strcmp(mode, "idx") ? ptx_source(p, &s->srcs[1], DT_I32) : ptx_int(nest_int(s, NA_by, 0));
   if (s->guard.kind) d = ptx_temp(p, cls);
   else d = ptx_dest(p, &s->dsts[0], 0);
   Operand wide = cls == RC_B16 || cls == RC_PRED ? ptx_temp(p, RC_B32) : x;
@@ -91,16 +92,19 @@ void ptx_bar(Ptx *p, const NestStmt *s) {
   p->guard = ptx_guard(p, s);
   if (warps == 1) ptx_emit2(p, "bar.warp.sync -1", ptx_int(0), ptx_int(0));
   else if (warps == p->nest->warps) ptx_emit2(p, "bar.sync $a", ptx_int(0), ptx_int(id));
-  else ptx_emit(p, "bar.sync $a, $b", ptx_int(0), ptx_int(id), ptx_int(warps * WARP_LANES),
-                ptx_int(0));
+  else
+    ptx_emit(p, "bar.sync $a, $b", ptx_int(0), ptx_int(id), ptx_int(warps * WARP_LANES),
+             ptx_int(0));
   p->guard.kind = PO_NONE;
 }
 
 void ptx_fence(Ptx *p, const NestStmt *s) {
   static const struct {
     const char *kind, *text;
-  } rows[] = {{"cta", "fence.acq_rel.cta"}, {"gpu", "fence.acq_rel.gpu"},
-              {"sys", "fence.acq_rel.sys"}, {"proxy", "fence.proxy.async"}};
+  } rows[] = {{"cta", "fence.acq_rel.cta"},
+              {"gpu", "fence.acq_rel.gpu"},
+              {"sys", "fence.acq_rel.sys"},
+              {"proxy", "fence.proxy.async"}};
   const char *kind = nest_str(s, NA_kind, "gpu");
   if (!strcmp(kind, "proxy") && p->machine->sm < 90) return; /* there is one proxy */
   if (!strcmp(kind, "proxy")) ptx_needs(p, 80);

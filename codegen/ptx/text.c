@@ -19,9 +19,7 @@ void ptx_putn(Ptx *p, const char *s, size_t n) {
   p->len += n;
 }
 
-void ptx_puts(Ptx *p, const char *s) {
-  ptx_putn(p, s, strlen(s));
-}
+void ptx_puts(Ptx *p, const char *s) { ptx_putn(p, s, strlen(s)); }
 
 static inline void put_char(Ptx *p, char c) {
   ptx_room(p, 1);
@@ -40,8 +38,7 @@ void ptx_put_int(Ptx *p, int64_t v) {
 
 static void put_hex(Ptx *p, uint64_t bits, int digits) {
   ptx_room(p, 16);
-  for (int i = digits - 1; i >= 0; i--)
-    p->out[p->len++] = "0123456789ABCDEF"[bits >> (4 * i) & 15];
+  for (int i = digits - 1; i >= 0; i--) p->out[p->len++] = "0123456789ABCDEF"[bits >> (4 * i) & 15];
 }
 
 /* ---- operands ---- */
@@ -91,9 +88,7 @@ static RegClass class_of(char letter) {
   BUG("no register class %c", letter);
 }
 
-const char *ptx_temp_name(RegClass cls) {
-  return classes[cls].name;
-}
+const char *ptx_temp_name(RegClass cls) { return classes[cls].name; }
 
 static Operand temp(RegClass cls, int32_t num) {
   return (Operand){PO_REG, (uint8_t)cls, TEMP_LEN, num, classes[cls].name, 0};
@@ -110,9 +105,7 @@ Operand ptx_temp(Ptx *p, RegClass cls) {
   return o;
 }
 
-Operand ptx_int(int64_t v) {
-  return (Operand){.kind = PO_INT, .num = -1, .bits = v};
-}
+Operand ptx_int(int64_t v) { return (Operand){.kind = PO_INT, .num = -1, .bits = v}; }
 
 Operand ptx_f32(float v) {
   uint32_t u;
@@ -158,13 +151,9 @@ void ptx_begin(Ptx *p) {
   put_char(p, ' ');
 }
 
-void ptx_end(Ptx *p) {
-  ptx_putn(p, ";\n", 2);
-}
+void ptx_end(Ptx *p) { ptx_putn(p, ";\n", 2); }
 
-int32_t ptx_label(Ptx *p) {
-  return p->nlabels++;
-}
+int32_t ptx_label(Ptx *p) { return p->nlabels++; }
 
 void ptx_put_label(Ptx *p, int32_t label) {
   ptx_putn(p, "$L", 2);

@@ -2,16 +2,14 @@
 #include "codegen/ptx/ptx.h"
 
 static const uint8_t class_by_type[DT_COUNT] = {
-    [DT_I1] = RC_PRED,     [DT_I8] = RC_B32,      [DT_I16] = RC_B32,  [DT_I32] = RC_B32,
-    [DT_I64] = RC_B64,     [DT_U8] = RC_B32,      [DT_U16] = RC_B32,  [DT_U32] = RC_B32,
-    [DT_U64] = RC_B64,     [DT_F8E5] = RC_B32,    [DT_F8E4NV] = RC_B32,
-    [DT_F8E4B15] = RC_B32, [DT_F16] = RC_B16,     [DT_BF16] = RC_B16, [DT_F32] = RC_F32,
-    [DT_F64] = RC_F64,     [DT_PTR] = RC_B64,
+    [DT_I1] = RC_PRED, [DT_I8] = RC_B32,   [DT_I16] = RC_B32,    [DT_I32] = RC_B32,
+    [DT_I64] = RC_B64, [DT_U8] = RC_B32,   [DT_U16] = RC_B32,    [DT_U32] = RC_B32,
+    [DT_U64] = RC_B64, [DT_F8E5] = RC_B32, [DT_F8E4NV] = RC_B32, [DT_F8E4B15] = RC_B32,
+    [DT_F16] = RC_B16, [DT_BF16] = RC_B16, [DT_F32] = RC_F32,    [DT_F64] = RC_F64,
+    [DT_PTR] = RC_B64,
 };
 
-RegClass ptx_class(DType t) {
-  return (RegClass)class_by_type[t];
-}
+RegClass ptx_class(DType t) { return (RegClass)class_by_type[t]; }
 
 /* ---- how variables are used ---- */
 
@@ -89,11 +87,30 @@ const char *ptx_identifier(Arena *a, const char *name) {
 
 /* Names that PTX gives to special registers. */
 static bool is_special(const char *s) {
-  static const char *const names[] = {
-      "tid", "ntid", "laneid", "warpid", "nwarpid", "ctaid", "nctaid", "smid", "nsmid", "gridid",
-      "clusterid", "nclusterid", "cluster_ctaid", "cluster_nctaid", "cluster_ctarank",
-      "cluster_nctarank", "is_explicit_cluster", "clock", "clock_hi", "clock64",
-      "total_smem_size", "aggr_smem_size", "dynamic_smem_size", "current_graph_exec"};
+  static const char *const names[] = {"tid",
+                                      "ntid",
+                                      "laneid",
+                                      "warpid",
+                                      "nwarpid",
+                                      "ctaid",
+                                      "nctaid",
+                                      "smid",
+                                      "nsmid",
+                                      "gridid",
+                                      "clusterid",
+                                      "nclusterid",
+                                      "cluster_ctaid",
+                                      "cluster_nctaid",
+                                      "cluster_ctarank",
+                                      "cluster_nctarank",
+                                      "is_explicit_cluster",
+                                      "clock",
+                                      "clock_hi",
+                                      "clock64",
+                                      "total_smem_size",
+                                      "aggr_smem_size",
+                                      "dynamic_smem_size",
+                                      "current_graph_exec"};
   static const char *const families[] = {"pm", "envreg", "lanemask_", "globaltimer", "reserved_"};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++)
     if (!strcmp(s, names[i])) return true;
@@ -177,7 +194,8 @@ void ptx_declare(Ptx *p, Text *out) {
     if (g->per > 1) declare(out, (RegClass)g->cls, g->element, true, v->count);
   }
   for (int c = 0; c < RC_COUNT; c++)
-    if (p->most_temps[c]) declare(out, (RegClass)c, ptx_temp_name((RegClass)c), true, p->most_temps[c]);
+    if (p->most_temps[c])
+      declare(out, (RegClass)c, ptx_temp_name((RegClass)c), true, p->most_temps[c]);
   if (p->nindices) declare(out, RC_B32, "%$i", true, p->nindices);
   if (p->nbases) declare(out, RC_B32, "%$s", true, p->nbases);
   if (p->uses_copies) declare(out, RC_F32, "%$c", true, MAX_PENDING);

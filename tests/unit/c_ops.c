@@ -37,8 +37,10 @@ static uint64_t random64(void) {
 /* ---- inputs ---- */
 
 static Scalar int_input(DType t, uint64_t i) {
-  static const int64_t edges[] = {0, 1, -1, 2, -2, 3, 7, 8, 31, 32, 63, 64, 100,
-                                  INT64_MIN, INT64_MAX, INT64_MIN + 1, INT32_MAX, INT32_MIN};
+  static const int64_t edges[] = {
+      0,         1,        -1, 2,  -2,  3,         7,         8,
+      31,        32,       63, 64, 100, INT64_MIN, INT64_MAX, INT64_MIN + 1,
+      INT32_MAX, INT32_MIN};
   enum { EDGES = sizeof edges / sizeof *edges };
   Scalar x = {.i = i < EDGES ? edges[i] : (int64_t)(random64() >> random64() % 64)};
   if (i < EDGES && x.i > INT32_MAX && dtype_bits(t) < 64) x.i = INT64_MAX >> (64 - dtype_bits(t));
@@ -46,13 +48,17 @@ static Scalar int_input(DType t, uint64_t i) {
 }
 
 static Scalar float_input(DType t, uint64_t i) {
-  static const double edges[] = {0.0, -0.0, 1, -1, 0.5, -0.5, 1.5, 2.5, -2.5, 3.140625, 1e30, -1e30,
-                                 3e9, -3e9, 65504, 65519, 65520, 1e-40, -1e-42, 0x1p-24, 0x1p-25,
-                                 0x1p-14, 448, 464, 127.6, -128.5, 0x1p31, 0x1p63, 1e300, 1e-310};
+  static const double edges[] = {0.0,   -0.0,     1,      -1,      0.5,     -0.5,    1.5,   2.5,
+                                 -2.5,  3.140625, 1e30,   -1e30,   3e9,     -3e9,    65504, 65519,
+                                 65520, 1e-40,    -1e-42, 0x1p-24, 0x1p-25, 0x1p-14, 448,   464,
+                                 127.6, -128.5,   0x1p31, 0x1p63,  1e300,   1e-310};
   enum { EDGES = sizeof edges / sizeof *edges };
-  double v = i < EDGES ? edges[i]
-             : i == EDGES ? INFINITY : i == EDGES + 1 ? -INFINITY : i == EDGES + 2 ? NAN
-             : ((double)(int64_t)random64()) * exp2((double)(random64() % 40) - 82);
+  double v = i < EDGES        ? edges[i]
+             : i == EDGES     ? INFINITY
+             : i == EDGES + 1 ? -INFINITY
+             : i == EDGES + 2
+                 ? NAN
+                 : ((double)(int64_t)random64()) * exp2((double)(random64() % 40) - 82);
   Scalar x = {.f = scalar_round(t, v)};
   return x;
 }
@@ -126,12 +132,12 @@ static const char *nest_text(Arena *a, const Kernel *k) {
   text_printf(&t, "nest @%s level thread {target \"cpu:8\", num_warps 1, lanes 8} {\n", k->name);
   text_printf(&t, "  param %%a : *%s {arg 0}\n  param %%b : *%s {arg 1}\n", type, type);
   text_printf(&t, "  param %%c : *%s {arg 2}\n  param %%out : *u8 {arg 3}\n", type);
-  text_printf(&t, "  var %%pid : i32 uniform\n  var %%lane : i32\n  var %%first : i32 uniform\n"
-                  "  var %%at : i32%s\n  var %%x : %s\n  var %%y : %s\n  var %%z : %s\n",
+  text_printf(&t,
+              "  var %%pid : i32 uniform\n  var %%lane : i32\n  var %%first : i32 uniform\n"
+              "  var %%at : i32%s\n  var %%x : %s\n  var %%y : %s\n  var %%z : %s\n",
               k->same ? " uniform" : "", type, type, type);
   for (int i = 0; i < 3; i++) text_printf(&t, "  var %%p%d : *%s\n", i, type);
-  for (int i = 1; i <= 8; i *= 2)
-    text_printf(&t, "  var %%b%d : i32\n  var %%o%d : *u8\n", i, i);
+  for (int i = 1; i <= 8; i *= 2) text_printf(&t, "  var %%b%d : i32\n  var %%o%d : *u8\n", i, i);
   for (int i = 0; i < k->n; i++)
     text_printf(&t, "  var %%r%d : %s\n", i, dtype_name(k->cases[i].to));
   text_printf(&t, "  %%pid = pid {axis 0}\n  %%lane = lane\n");
@@ -153,8 +159,8 @@ static bool print_kernel(Arena *a, Text *unit, const Kernel *k) {
   Diags *d = diags_new(a);
   const char *text = nest_text(a, k);
   size_t at = 0;
-  Nest *n = nest_parse(a, names, d, diag_source(d, pool_name(names, k->name), text, strlen(text)),
-                       &at);
+  Nest *n =
+      nest_parse(a, names, d, diag_source(d, pool_name(names, k->name), text, strlen(text)), &at);
   Code code = {0};
   bool ok = n && nest_verify(n, d) && c_print(a, n, machine_find("cpu:8"), d, &code);
   Text messages = text_new(a);
@@ -169,7 +175,8 @@ static bool print_kernel(Arena *a, Text *unit, const Kernel *k) {
 static int mantissa(DType t) {
   switch (t) {
     case DT_F8E5: return 2;
-    case DT_F8E4NV: case DT_F8E4B15: return 3;
+    case DT_F8E4NV:
+    case DT_F8E4B15: return 3;
     case DT_BF16: return 7;
     case DT_F16: return 10;
     case DT_F32: return 23;
@@ -187,7 +194,8 @@ static bool close_enough(const Case *c, double x, double got, double want) {
   switch (c->op) {
     case TILE_EXP2: return fabs(got - want) <= ulps * place * size + 0x1p-149;
     case TILE_LOG2: return fabs(got - want) <= fmax(ldexp(1, -22), ulps * place * size);
-    case TILE_SIN: case TILE_COS: return fabs(x) > 3.1416 || fabs(got - want) <= ldexp(1, -21);
+    case TILE_SIN:
+    case TILE_COS: return fabs(x) > 3.1416 || fabs(got - want) <= ldexp(1, -21);
     case TILE_TANH: return fabs(got - want) <= ldexp(size, -18);
     default: return fabs(got - want) <= ulps * place * size;
   }
@@ -195,7 +203,11 @@ static bool close_enough(const Case *c, double x, double got, double want) {
 
 static bool is_approximate(const Case *c) {
   switch (c->op) {
-    case TILE_EXP2: case TILE_LOG2: case TILE_SIN: case TILE_COS: case TILE_TANH: return true;
+    case TILE_EXP2:
+    case TILE_LOG2:
+    case TILE_SIN:
+    case TILE_COS:
+    case TILE_TANH: return true;
     default: return false;
   }
 }
@@ -236,7 +248,8 @@ static void check_case(const Kernel *k, int at) {
 static void fill(Kernel *k) {
   for (int j = 0; j < 3; j++)
     for (int i = 0; i < ELEMENTS; i++)
-      scalar_store(k->type, input(k->type, j, i), k->inputs[j] + (unsigned)i * dtype_bytes(k->type));
+      scalar_store(k->type, input(k->type, j, i),
+                   k->inputs[j] + (unsigned)i * dtype_bytes(k->type));
   k->outputs = calloc((size_t)k->n, SLOT);
 }
 

@@ -41,8 +41,14 @@ static const char SOURCE[] =
 static nereid_image *make_image(const char *entry) {
   ImageParam params[] = {{"out", type_ptr(DT_I32), true}, {"n", type_scalar(DT_I32), false}};
   ImageSlot slots[] = {{SLOT_ARG, 0, {0}}, {SLOT_ARG, 1, {0}}};
-  ImageVariant v = {.target = "cpu", .entry = entry, .kind = NEREID_C, .code = SOURCE,
-                    .size = sizeof SOURCE - 1, .threads = 1, .slots = slots, .nslots = 2};
+  ImageVariant v = {.target = "cpu",
+                    .entry = entry,
+                    .kind = NEREID_C,
+                    .code = SOURCE,
+                    .size = sizeof SOURCE - 1,
+                    .threads = 1,
+                    .slots = slots,
+                    .nslots = 2};
   nereid_image *image;
   if (image_new(&image, "k", params, 2) || image_add_variant(image, &v, true)) abort();
   return image;
@@ -93,10 +99,11 @@ static void test_running(void) {
   nereid_time_options o = {.runs = 7};
   check(!nereid_launch_time(&t, l, NULL, &o) && t.runs == 7 && t.min_us <= t.median_us, "timing");
   nereid_launch_set_grid(l, (uint32_t[]){65536, 65536, 1});
-  X(nereid_launch_run(l, NULL), NEREID_E_RESOURCES, "the grid 65536 x 65536 x 1 has more programs than this device can count (2147483647)");
+  X(nereid_launch_run(l, NULL), NEREID_E_RESOURCES,
+    "the grid 65536 x 65536 x 1 has more programs than this device can count (2147483647)");
   int64_t shape[] = {600};
-  nereid_tensor tensor = {.data = out, .device = {1, 0}, .ndim = 1, .dtype = {0, 32, 1},
-                          .shape = shape};
+  nereid_tensor tensor = {
+      .data = out, .device = {1, 0}, .ndim = 1, .dtype = {0, 32, 1}, .shape = shape};
   check(!nereid_launch_set_tensor(l, 0, &tensor), "a tensor on the host");
   nereid_launch_free(l);
   nereid_kernel_free(again);
@@ -106,7 +113,8 @@ static void test_running(void) {
 static void test_tools(const TempFolder *t) {
   char cc[TOOL_PATH + 64];
   setenv("NEREID_CACHE_DIR", "", 1);
-  X(load_with("/tmp/no/such/cc", "k"), NEREID_E_TOOL, "no C compiler found for device cpu: install gcc or clang, or name one by the variable CC");
+  X(load_with("/tmp/no/such/cc", "k"), NEREID_E_TOOL,
+    "no C compiler found for device cpu: install gcc or clang, or name one by the variable CC");
   make_script(t, cc, sizeof cc, "#!/bin/sh\necho no space left >&2\nexit 1\n");
   X(load_with(cc, "k"), NEREID_E_TOOL, "*mycc could not compile kernel k:\nno space left");
   make_script(t, cc, sizeof cc, "#!/bin/sh\nwhile [ $1 != -o ]; do shift; done\necho x >$2\n");
@@ -114,9 +122,11 @@ static void test_tools(const TempFolder *t) {
   make_script(t, cc, sizeof cc,
               "#!/bin/sh\ncase \"$*\" in *-fopenmp*) exit 1;; esac\nexec gcc \"$@\"\n");
   check(!load_with(cc, "k"), "a compiler without OpenMP");
-  X(load_with("gcc -O1", "missing"), NEREID_E_TOOL, "the compiled kernel can't be loaded: missing_all");
+  X(load_with("gcc -O1", "missing"), NEREID_E_TOOL,
+    "the compiled kernel can't be loaded: missing_all");
   setenv("TMPDIR", "/tmp/no/such", 1);
-  X(load_with("gcc", "k"), NEREID_E_FILE, "can't make a folder in /tmp/no/such: *; TMPDIR names another place");
+  X(load_with("gcc", "k"), NEREID_E_FILE,
+    "can't make a folder in /tmp/no/such: *; TMPDIR names another place");
   unsetenv("TMPDIR");
 }
 

@@ -40,8 +40,8 @@ static bool build(const Fake *f, const char *name, const char *define) {
   char cc[TOOL_PATH], options[TOOL_PATH], out[TOOL_PATH + 64], output[4096];
   if (!tool_find_cc(cc, options)) return false;
   temp_name(out, sizeof out, &f->folder, name);
-  const char *argv[] = {cc, "-shared", "-fPIC", "-O1", define, "-o", out,
-                        "tests/runtime/fake_cuda.c", NULL};
+  const char *argv[] = {
+      cc, "-shared", "-fPIC", "-O1", define, "-o", out, "tests/runtime/fake_cuda.c", NULL};
   if (tool_run(argv, output, sizeof output) == 0) return true;
   printf("%s\n", output);
   return false;
@@ -67,19 +67,30 @@ static bool logged(const Fake *f, const char *text) {
 
 /* ---- a kernel ---- */
 
-static const char PTX[] = ".visible .entry k(.param .u64 x, .param .u32 n, .param .f32 s,"
-                          " .param .u64 extra) { ret; }";
+static const char PTX[] =
+    ".visible .entry k(.param .u64 x, .param .u32 n, .param .f32 s,"
+    " .param .u64 extra) { ret; }";
 
 static nereid_image *make_image(int threads, int64_t shared) {
   ImageParam params[] = {{"x", type_ptr(DT_F32), true},
                          {"n", type_scalar(DT_I32), false},
                          {"s", type_scalar(DT_BF16), false}};
   IntExpr guards[] = {{"x % 16 == 0", NULL, 0}, {"n > 1", NULL, 0}};
-  ImageSlot slots[] = {{SLOT_ARG, 0, {0}}, {SLOT_ARG, 1, {0}}, {SLOT_ARG, 2, {0}},
+  ImageSlot slots[] = {{SLOT_ARG, 0, {0}},
+                       {SLOT_ARG, 1, {0}},
+                       {SLOT_ARG, 2, {0}},
                        {SLOT_VALUE, 0, {"n * 2 + grid_x", NULL, 0}}};
-  ImageVariant v = {.target = "sm_80", .entry = "k", .kind = NEREID_PTX, .code = PTX,
-                    .size = sizeof PTX - 1, .threads = threads, .shared = shared,
-                    .guards = guards, .nguards = 2, .slots = slots, .nslots = 4};
+  ImageVariant v = {.target = "sm_80",
+                    .entry = "k",
+                    .kind = NEREID_PTX,
+                    .code = PTX,
+                    .size = sizeof PTX - 1,
+                    .threads = threads,
+                    .shared = shared,
+                    .guards = guards,
+                    .nguards = 2,
+                    .slots = slots,
+                    .nslots = 4};
   nereid_image *image;
   if (image_new(&image, "k", params, 3) || image_add_variant(image, &v, true)) abort();
   return image;
@@ -91,21 +102,31 @@ static void test_opening(const Fake *f) {
   nereid_device *d;
   nereid_device_info info;
   use(f, "missing.so", "");
-  X(nereid_device_open(&d, "cuda"), NEREID_E_DEVICE, "no GPU driver: * can't be loaded (*); install NVIDIA's driver, or use device cpu");
+  X(nereid_device_open(&d, "cuda"), NEREID_E_DEVICE,
+    "no GPU driver: * can't be loaded (*); install NVIDIA's driver, or use device cpu");
   check(nereid_device_count("cuda") == 0, "count without a library");
   use(f, "old.so", "");
-  X(nereid_device_open(&d, "cuda"), NEREID_E_DEVICE, "the GPU driver is too old: * lacks cuLaunchKernel; update it");
+  X(nereid_device_open(&d, "cuda"), NEREID_E_DEVICE,
+    "the GPU driver is too old: * lacks cuLaunchKernel; update it");
   use(f, "fake.so", "init=100");
-  X(nereid_device_open(&d, "cuda"), NEREID_E_DEVICE, "starting the driver: CUDA_ERROR (a fake error); no NVIDIA GPU is visible (CUDA_VISIBLE_DEVICES may hide it)");
+  X(nereid_device_open(&d, "cuda"), NEREID_E_DEVICE,
+    "starting the driver: CUDA_ERROR (a fake error); no NVIDIA GPU is visible "
+    "(CUDA_VISIBLE_DEVICES may hide it)");
   use(f, "fake.so", "devices=0");
-  X(nereid_device_open(&d, "cuda"), NEREID_E_DEVICE, "opening the device: CUDA_ERROR (a fake error); no NVIDIA GPU is visible (CUDA_VISIBLE_DEVICES may hide it)");
+  X(nereid_device_open(&d, "cuda"), NEREID_E_DEVICE,
+    "opening the device: CUDA_ERROR (a fake error); no NVIDIA GPU is visible (CUDA_VISIBLE_DEVICES "
+    "may hide it)");
   use(f, "fake.so", "devices=2");
   check(nereid_device_count("cuda") == 2, "count");
-  X(nereid_device_open(&d, "cuda:2"), NEREID_E_DEVICE, "there is no device cuda:2; this machine has 2, counted from 0");
-  X(nereid_device_open(&d, "cuda:x"), NEREID_E_USAGE, "unknown device `cuda:x`; devices are cuda, cuda:1 ..., cpu, nest, interp");
-  X(nereid_device_open(&d, "gpu"), NEREID_E_USAGE, "unknown device `gpu`; devices are cuda, cuda:1 ..., cpu, nest, interp");
+  X(nereid_device_open(&d, "cuda:2"), NEREID_E_DEVICE,
+    "there is no device cuda:2; this machine has 2, counted from 0");
+  X(nereid_device_open(&d, "cuda:x"), NEREID_E_USAGE,
+    "unknown device `cuda:x`; devices are cuda, cuda:1 ..., cpu, nest, interp");
+  X(nereid_device_open(&d, "gpu"), NEREID_E_USAGE,
+    "unknown device `gpu`; devices are cuda, cuda:1 ..., cpu, nest, interp");
   use(f, "fake.so", "sm=75");
-  X(nereid_device_open(&d, "cuda"), NEREID_E_DEVICE, "Fake GPU 0 (compute capability 7.5) is too old: 8.0 is the first that works");
+  X(nereid_device_open(&d, "cuda"), NEREID_E_DEVICE,
+    "Fake GPU 0 (compute capability 7.5) is too old: 8.0 is the first that works");
   static const struct {
     const char *settings, *target;
   } targets[] = {{"sm=80", "sm_80"}, {"sm=87", "sm_86"}, {"sm=89", "sm_89"}, {"sm=90", "sm_90a"}};
@@ -127,12 +148,13 @@ static void test_memory(const Fake *f) {
   check(!nereid_alloc(&p, d, 4) && !nereid_copy_in(d, p, &in, 4, NULL) &&
             !nereid_copy_out(d, &out, p, 4, NULL) && out == 7,
         "copies");
-  check(!nereid_fill(d, p, 1, 4, NULL) && !nereid_copy_out(d, &out, p, 4, NULL) &&
-            out == 0x01010101,
-        "fill");
+  check(
+      !nereid_fill(d, p, 1, 4, NULL) && !nereid_copy_out(d, &out, p, 4, NULL) && out == 0x01010101,
+      "fill");
   nereid_free(d, p);
   use(f, "fake.so", "alloc=2");
-  X(nereid_alloc(&p, d, 64 << 20), NEREID_E_MEMORY, "out of memory on cuda:0: 64 MiB asked for, 3 MiB of 1024 MiB free");
+  X(nereid_alloc(&p, d, 64 << 20), NEREID_E_MEMORY,
+    "out of memory on cuda:0: 64 MiB asked for, 3 MiB of 1024 MiB free");
   nereid_event *a, *b;
   double us = 0;
   check(!nereid_event_new(&a, d) && !nereid_event_new(&b, d) && !nereid_event_record(a, NULL) &&
@@ -152,19 +174,25 @@ static void set_all(nereid_launch *l, uintptr_t x, int64_t n) {
 static void test_arguments(nereid_launch *l) {
   nereid_tensor t = {.dtype = {2, 32, 1}, .device = {1, 0}};
   X(nereid_launch_run(l, NULL), NEREID_E_USAGE, "argument x of kernel k has no value");
-  X(nereid_launch_set_int(l, 1, 1LL << 31), NEREID_E_USAGE, "argument n: 2147483648 does not fit i32");
+  X(nereid_launch_set_int(l, 1, 1LL << 31), NEREID_E_USAGE,
+    "argument n: 2147483648 does not fit i32");
   X(nereid_launch_set_int(l, 0, 1), NEREID_E_USAGE, "argument x is of type *f32, not an integer");
   X(nereid_launch_set_int(l, 3, 1), NEREID_E_USAGE, "there is no parameter number 3 in kernel k");
-  X(nereid_launch_set_tensor(l, 0, &t), NEREID_E_USAGE, "the tensor for x does not lie in the memory of cuda:0");
+  X(nereid_launch_set_tensor(l, 0, &t), NEREID_E_USAGE,
+    "the tensor for x does not lie in the memory of cuda:0");
   t = (nereid_tensor){.dtype = {2, 16, 1}, .device = {2, 0}};
   X(nereid_launch_set_tensor(l, 0, &t), NEREID_E_USAGE, "the tensor for x is not of dtype f32");
   set_all(l, 0x1008, 5);
-  X(nereid_launch_run(l, NULL), NEREID_E_USAGE, "kernel k was compiled for arguments with x % 16 == 0, which does not hold: compile it for these");
+  X(nereid_launch_run(l, NULL), NEREID_E_USAGE,
+    "kernel k was compiled for arguments with x % 16 == 0, which does not hold: compile it for "
+    "these");
   uint32_t zero[3] = {1, 0, 1}, large[3] = {1, 65536, 1};
-  X(nereid_launch_set_grid(l, zero), NEREID_E_USAGE, "a grid has at least one program on every axis; this one is 1 x 0 x 1");
+  X(nereid_launch_set_grid(l, zero), NEREID_E_USAGE,
+    "a grid has at least one program on every axis; this one is 1 x 0 x 1");
   nereid_launch_set_grid(l, large);
   set_all(l, 0x1000, 5);
-  X(nereid_launch_run(l, NULL), NEREID_E_RESOURCES, "the grid's y extent 65536 is past the limit of cuda:0, 65535");
+  X(nereid_launch_run(l, NULL), NEREID_E_RESOURCES,
+    "the grid's y extent 65536 is past the limit of cuda:0, 65535");
 }
 
 static void test_launch(const Fake *f) {
@@ -182,23 +210,30 @@ static void test_launch(const Fake *f) {
   test_arguments(l);
   nereid_launch_set_grid(l, grid);
   set_all(l, 0x1000, -3);
-  X(nereid_launch_run(l, NULL), NEREID_E_USAGE, "kernel k was compiled for arguments with n > 1, which does not hold: compile it for these");
+  X(nereid_launch_run(l, NULL), NEREID_E_USAGE,
+    "kernel k was compiled for arguments with n > 1, which does not hold: compile it for these");
   set_all(l, 0x1000, 5);
   check(!nereid_launch_run(l, NULL) &&
-            logged(f, "launch 7 2 3 block 128 1 1 shared 100000 stream 0 extra 0 :"
-                      " 1000 5 3f80 11\n"),
+            logged(f,
+                   "launch 7 2 3 block 128 1 1 shared 100000 stream 0 extra 0 :"
+                   " 1000 5 3f80 11\n"),
         "what a launch hands over");
   uint64_t args[] = {0x2000, 6, 0x4000};
   check(!nereid_launch_run_with(l, NULL, args, (uint32_t[]){1, 1, 1}) &&
-            logged(f, "launch 1 1 1 block 128 1 1 shared 100000 stream 0 extra 0 :"
-                      " 2000 6 4000 d\n"),
+            logged(f,
+                   "launch 1 1 1 block 128 1 1 shared 100000 stream 0 extra 0 :"
+                   " 2000 6 4000 d\n"),
         "arguments from a table");
   nereid_timing t;
   check(!nereid_launch_time(&t, l, NULL, NULL) && t.median_us == 1000 && t.runs >= 5, "timing");
   use(f, "fake.so", "launch=701");
-  X(nereid_launch_run(l, NULL), NEREID_E_RESOURCES, "launching the kernel: CUDA_ERROR (a fake error); too many registers or threads; use fewer warps");
+  X(nereid_launch_run(l, NULL), NEREID_E_RESOURCES,
+    "launching the kernel: CUDA_ERROR (a fake error); too many registers or threads; use fewer "
+    "warps");
   use(f, "fake.so", "sync=700");
-  X(nereid_device_sync(d), NEREID_E_LOST, "running the kernel: CUDA_ERROR_ILLEGAL_ADDRESS (an illegal memory access was encountered); the kernel touched memory that is not allocated; device interp says where");
+  X(nereid_device_sync(d), NEREID_E_LOST,
+    "running the kernel: CUDA_ERROR_ILLEGAL_ADDRESS (an illegal memory access was encountered); "
+    "the kernel touched memory that is not allocated; device interp says where");
   nereid_launch_free(l);
   nereid_kernel_free(k);
   nereid_device_close(d);
@@ -211,14 +246,17 @@ static void test_limits(const Fake *f) {
   use(f, "fake.so", "shared=1000");
   if (nereid_device_open(&d, "cuda")) abort();
   nereid_image *image = make_image(2048, 0), *shared = make_image(32, 1001);
-  X(nereid_kernel_load(&k, d, shared), NEREID_E_RESOURCES, "kernel k needs 1001 bytes of shared memory, Fake GPU 0 has 1000: use smaller blocks or fewer stages");
+  X(nereid_kernel_load(&k, d, shared), NEREID_E_RESOURCES,
+    "kernel k needs 1001 bytes of shared memory, Fake GPU 0 has 1000: use smaller blocks or fewer "
+    "stages");
   check(!nereid_kernel_load(&k, d, image), "load from the cache");
   nereid_kernel_resources r;
   nereid_kernel_get_resources(&r, k);
   check(r.from_cache && !logged(f, "link"), "nothing is assembled twice");
   nereid_launch_new(&l, k, (uint32_t[]){1, 1, 1});
   set_all(l, 0, 5);
-  X(nereid_launch_run(l, NULL), NEREID_E_RESOURCES, "kernel k needs 2048 threads a program, cuda:0 has at most 1024: use fewer warps");
+  X(nereid_launch_run(l, NULL), NEREID_E_RESOURCES,
+    "kernel k needs 2048 threads a program, cuda:0 has at most 1024: use fewer warps");
   nereid_launch_free(l);
   nereid_kernel_free(k);
   nereid_image_free(image);
@@ -233,9 +271,13 @@ static void test_assembler(const Fake *f) {
   use(f, "fake.so", "link=218");
   if (nereid_device_open(&d, "cuda")) abort();
   nereid_image *image = make_image(32, 0);
-  X(nereid_kernel_load(&k, d, image), NEREID_E_TOOL, "assembling PTX: ptxas fatal: as you wished: CUDA_ERROR (a fake error); the driver refused the PTX; this is a bug of the compiler");
+  X(nereid_kernel_load(&k, d, image), NEREID_E_TOOL,
+    "assembling PTX: ptxas fatal: as you wished: CUDA_ERROR (a fake error); the driver refused the "
+    "PTX; this is a bug of the compiler");
   use(f, "fake.so", "link=222");
-  X(nereid_kernel_load(&k, d, image), NEREID_E_DEVICE, "assembling PTX: ptxas fatal: as you wished: CUDA_ERROR (a fake error); the driver is older than the PTX; update it");
+  X(nereid_kernel_load(&k, d, image), NEREID_E_DEVICE,
+    "assembling PTX: ptxas fatal: as you wished: CUDA_ERROR (a fake error); the driver is older "
+    "than the PTX; update it");
   nereid_image_free(image);
   nereid_device_close(d);
 }
@@ -249,14 +291,21 @@ static void test_image(const Fake *f) {
   ImageParam params[] = {{"n", type_scalar(DT_I32), false}};
   ImageSlot slots[] = {{SLOT_SCRATCH, 0, {"n - 8", NULL, 0}}};
   static const char one[] = ".visible .entry k(.param .u64 scratch) { ret; }";
-  ImageVariant v = {.target = "sm_100a", .entry = "k", .kind = NEREID_PTX, .code = one,
-                    .size = sizeof one - 1, .threads = 32, .slots = slots, .nslots = 1,
+  ImageVariant v = {.target = "sm_100a",
+                    .entry = "k",
+                    .kind = NEREID_PTX,
+                    .code = one,
+                    .size = sizeof one - 1,
+                    .threads = 32,
+                    .slots = slots,
+                    .nslots = 1,
                     .has_grid = true,
                     .grid = {{"n // 2", NULL, 0}, {"1", NULL, 0}, {"1", NULL, 0}}};
   use(f, "fake.so", "");
   if (nereid_device_open(&d, "cuda") || image_new(&image, "k", params, 1)) abort();
   if (image_add_variant(image, &v, true)) abort();
-  X(nereid_kernel_load(&k, d, image), NEREID_E_USAGE, "the image of k has no code for cuda:0 (sm_90a)");
+  X(nereid_kernel_load(&k, d, image), NEREID_E_USAGE,
+    "the image of k has no code for cuda:0 (sm_90a)");
   v.target = "sm_80";
   if (image_add_variant(image, &v, true) || nereid_kernel_load(&k, d, image)) abort();
   if (nereid_launch_new(&l, k, (uint32_t[]){1, 1, 1})) abort();
@@ -284,14 +333,18 @@ static void test_cubin(const Fake *f) {
             size == sizeof PTX && !strcmp(out, PTX),
         "machine code by the driver");
   free(out);
-  X(cubin_assemble(&out, &size, PTX, sizeof PTX - 1, "sm_80", NULL, NULL), NEREID_E_TOOL, "the driver can't assemble for sm_80, only for its own sm_90a: install NVIDIA's ptxas");
+  X(cubin_assemble(&out, &size, PTX, sizeof PTX - 1, "sm_80", NULL, NULL), NEREID_E_TOOL,
+    "the driver can't assemble for sm_80, only for its own sm_90a: install NVIDIA's ptxas");
   use(f, "missing.so", "");
-  X(cubin_assemble(&out, &size, PTX, sizeof PTX - 1, "sm_80", NULL, NULL), NEREID_E_TOOL, "no ptxas to assemble with, and no GPU driver: install NVIDIA's ptxas, or set NEREID_PTXAS to it");
+  X(cubin_assemble(&out, &size, PTX, sizeof PTX - 1, "sm_80", NULL, NULL), NEREID_E_TOOL,
+    "no ptxas to assemble with, and no GPU driver: install NVIDIA's ptxas, or set NEREID_PTXAS to "
+    "it");
   if (temp_write(&f->folder, "myptxas", script, strlen(script))) abort();
   temp_name(path, sizeof path, &f->folder, "myptxas");
   chmod(path, 0755);
   setenv("NEREID_PTXAS", path, 1);
-  X(cubin_assemble(&out, &size, PTX, sizeof PTX - 1, "sm_80", NULL, NULL), NEREID_E_TOOL, "*myptxas failed:\nno register left");
+  X(cubin_assemble(&out, &size, PTX, sizeof PTX - 1, "sm_80", NULL, NULL), NEREID_E_TOOL,
+    "*myptxas failed:\nno register left");
 }
 
 int main(void) {

@@ -66,8 +66,8 @@ static void report_difference(const char *name, const char *want, const char *go
   size_t i = 0, line = 1;
   for (; want[i] && want[i] == got[i]; i++) line += want[i] == '\n';
   while (i && want[i - 1] != '\n') i--;
-  printf("FAIL %s: line %zu\n  want %.*s\n  got  %.*s\n", name, line,
-         (int)strcspn(want + i, "\n"), want + i, (int)strcspn(got + i, "\n"), got + i);
+  printf("FAIL %s: line %zu\n  want %.*s\n  got  %.*s\n", name, line, (int)strcspn(want + i, "\n"),
+         want + i, (int)strcspn(got + i, "\n"), got + i);
 }
 
 static void check_text(const char *name, const char *want, const char *got) {
@@ -213,8 +213,8 @@ static void atoms(void) {
       check(fits && layout_span(&l, PLACE_REG) == registers, list[i].name, "layout");
     }
     check(atom_find(list[i].name) == &list[i], list[i].name, "not found");
-    check(atom_choose(list[i].a, list[i].b, list[i].c, list[i].tf32, 90) == &list[i],
-          list[i].name, "not chosen");
+    check(atom_choose(list[i].a, list[i].b, list[i].c, list[i].tf32, 90) == &list[i], list[i].name,
+          "not chosen");
   }
   check(!atom_choose(DT_F32, DT_F32, DT_F32, false, 90), "f32", "is no tf32");
   check(!atom_choose(DT_F8E5, DT_F8E5, DT_F32, false, 80), "f8", "needs sm_89");

@@ -23,9 +23,9 @@ typedef struct {
   int count;
 } Walk;
 
-static const DType types[] = {DT_I1,  DT_I8,   DT_I16,    DT_I32, DT_I64,  DT_U8,  DT_U16, DT_U32,
-                              DT_U64, DT_F8E5, DT_F8E4NV, DT_F8E4B15, DT_F16, DT_BF16, DT_F32,
-                              DT_F64};
+static const DType types[] = {DT_I1,  DT_I8,   DT_I16, DT_I32,  DT_I64,    DT_U8,
+                              DT_U16, DT_U32,  DT_U64, DT_F8E5, DT_F8E4NV, DT_F8E4B15,
+                              DT_F16, DT_BF16, DT_F32, DT_F64};
 enum { TYPES = sizeof types / sizeof *types };
 
 /* ---- building ---- */
@@ -79,9 +79,7 @@ static void stored(Walk *w, NestVar *v) {
   for (int i = 0; i < n; i += step) memory_op(w, NEST_ST, v, w->out, step)->srcs[0].sub.c = i;
 }
 
-static Ref constant(DType t) {
-  return dtype_is_float(t) ? ref_float(1.5) : ref_int(1);
-}
+static Ref constant(DType t) { return dtype_is_float(t) ? ref_float(1.5) : ref_int(1); }
 
 /* ---- the ops ---- */
 
@@ -127,9 +125,9 @@ static void one_op(Walk *w, TileCode op, DType t) {
 static void one_cast(Walk *w, TileCode op, DType t, DType to, bool rtz) {
   NestVar *x = loaded(w, t, 8), *d = new_var(w, to, 8);
   for (int i = 0; i < 8; i++) {
-    NestStmt *s = nest_op(&w->b, op, t, ref_sub(d, affine_const(i)),
-                          i == 7 ? constant(t) : ref_sub(x, affine_const(i)), ref_none(),
-                          ref_none());
+    NestStmt *s =
+        nest_op(&w->b, op, t, ref_sub(d, affine_const(i)),
+                i == 7 ? constant(t) : ref_sub(x, affine_const(i)), ref_none(), ref_none());
     s->to = to;
     s->rtz = rtz;
     if (i == 6) s->guard = ref_var(w->guard);
@@ -188,7 +186,8 @@ static void walk_access(Walk *w, DType t) {
     for (int odd = 0; odd < 2; odd++) {
       NestVar *v = new_var(w, t, (uint32_t)(n + odd));
       for (int k = 0; k < 4; k++, w->count++) {
-        NestStmt *ld = memory_op(w, NEST_LD, v, w->in, n), *st = memory_op(w, NEST_ST, v, w->out, n);
+        NestStmt *ld = memory_op(w, NEST_LD, v, w->in, n),
+                 *st = memory_op(w, NEST_ST, v, w->out, n);
         ld->dsts[0].sub.c = st->srcs[0].sub.c = odd;
         if (k & 1) ld->guard = st->guard = ref_var(w->guard);
         if (k & 2) ld->mems[0] = st->mems[0] = (Mem){w->buffer, ref_none(), affine_const(n * 16)};
@@ -258,8 +257,8 @@ static bool assemble(Walk *w, const char *text, size_t len) {
   int fd = mkstemp(name);
   bool good = fd >= 0 && write(fd, text, len) == (ssize_t)len;
   if (fd >= 0) close(fd);
-  const char *command = arena_printf(w->arena, "%sptxas -O0 -arch=%s %s -o /dev/null", path,
-                                     w->machine->name, name);
+  const char *command =
+      arena_printf(w->arena, "%sptxas -O0 -arch=%s %s -o /dev/null", path, w->machine->name, name);
   good = good && !system(command);
   if (good || !getenv("KEEP")) unlink(name);
   return good;
@@ -267,8 +266,8 @@ static bool assemble(Walk *w, const char *text, size_t len) {
 
 static void finish(Walk *w, const char *what, bool ptxas) {
   Code code;
-  bool good = nest_verify(w->nest, w->diags) && ptx_print(w->arena, w->nest, w->machine, w->diags,
-                                                          &code);
+  bool good =
+      nest_verify(w->nest, w->diags) && ptx_print(w->arena, w->nest, w->machine, w->diags, &code);
   if (good && ptxas) good = assemble(w, code.text, code.len);
   Text t = text_new(w->arena);
   if (!good) diag_print(w->diags, &t);

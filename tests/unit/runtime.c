@@ -88,9 +88,19 @@ static nereid_image *make_image(void) {
   ImageParam params[] = {{"x ptr\n", type_ptr(DT_BF16), true}, {"n", type_scalar(DT_I64), false}};
   IntExpr guards[] = {{"n % 16 == 0", NULL, 0}};
   ImageSlot slots[] = {{SLOT_ARG, 1, {0}}, {SLOT_SCRATCH, 0, {"4 * grid_x", NULL, 0}}};
-  ImageVariant v = {.target = "cpu", .entry = "k", .file = "k.tile", .kind = NEREID_C,
-                    .code = "a\nb\0c", .size = 5, .threads = 1, .shared = 99, .guards = guards,
-                    .nguards = 1, .slots = slots, .nslots = 2, .has_grid = true,
+  ImageVariant v = {.target = "cpu",
+                    .entry = "k",
+                    .file = "k.tile",
+                    .kind = NEREID_C,
+                    .code = "a\nb\0c",
+                    .size = 5,
+                    .threads = 1,
+                    .shared = 99,
+                    .guards = guards,
+                    .nguards = 1,
+                    .slots = slots,
+                    .nslots = 2,
+                    .has_grid = true,
                     .grid = {{"min(grid_x, processors)", NULL, 0}, {"1", NULL, 0}, {"1", NULL, 0}}};
   nereid_image *image;
   if (image_new(&image, "k", params, 2) || image_add_variant(image, &v, true)) abort();
@@ -156,9 +166,11 @@ static void test_images(void) {
             !memcmp(v.code, "a\nb\0c", 5) &&
             !strcmp(nereid_image_guard(again, 1, 0), "n % 16 == 0"),
         "variants");
-  X(nereid_image_get_variant(&v, again, 2), NEREID_E_USAGE, "there is no variant number 2 of kernel k");
+  X(nereid_image_get_variant(&v, again, 2), NEREID_E_USAGE,
+    "there is no variant number 2 of kernel k");
   nereid_image_free(other);
-  X(nereid_image_load(&other, "/tmp/no/such/image"), NEREID_E_FILE, "can't open /tmp/no/such/image: No such file or directory");
+  X(nereid_image_load(&other, "/tmp/no/such/image"), NEREID_E_FILE,
+    "can't open /tmp/no/such/image: No such file or directory");
   nereid_text_free(data);
   nereid_text_free(data2);
   nereid_image_free(image);
@@ -174,20 +186,28 @@ static void test_requests(void) {
   size_t size;
   const char *kernel = "kernel @k() {num_warps 4, target \"sm_90a\"} {\n  return\n}\n";
   nereid_request r = {.source = {.path = "k.tile", .text = kernel, .size = strlen(kernel)}};
-  X(nereid_image_from_bytes(&image, "x", 1), NEREID_E_FILE, "<bytes> is no image, or is damaged: compile it anew");
-  X(nereid_image_load(&image, "/proc/self/mem"), NEREID_E_FILE, "can't read /proc/self/mem: Input/output error");
-  X(nereid_image_load(&image, "/dev/zero"), NEREID_E_FILE, "/dev/zero is too large for a kernel file (more than 64 MiB)");
+  X(nereid_image_from_bytes(&image, "x", 1), NEREID_E_FILE,
+    "<bytes> is no image, or is damaged: compile it anew");
+  X(nereid_image_load(&image, "/proc/self/mem"), NEREID_E_FILE,
+    "can't read /proc/self/mem: Input/output error");
+  X(nereid_image_load(&image, "/dev/zero"), NEREID_E_FILE,
+    "/dev/zero is too large for a kernel file (more than 64 MiB)");
   X(nereid_emit(&text, &size, &r, 99), NEREID_E_USAGE, "99 is no kind of code");
   r.num_ctas = 2;
-  X(nereid_emit(&text, &size, &r, NEREID_TILE), NEREID_E_USAGE, "clusters of 2 programs are not supported yet");
+  X(nereid_emit(&text, &size, &r, NEREID_TILE), NEREID_E_USAGE,
+    "clusters of 2 programs are not supported yet");
   r.num_ctas = 0, r.maxnreg = 256;
-  X(nereid_emit(&text, &size, &r, NEREID_TILE), NEREID_E_USAGE, "the number of registers a thread must be between 1 and 255, not 256");
+  X(nereid_emit(&text, &size, &r, NEREID_TILE), NEREID_E_USAGE,
+    "the number of registers a thread must be between 1 and 255, not 256");
   r.maxnreg = 0, r.num_stages = 65;
-  X(nereid_emit(&text, &size, &r, NEREID_TILE), NEREID_E_USAGE, "the number of stages must be between 1 and 64, not 65");
+  X(nereid_emit(&text, &size, &r, NEREID_TILE), NEREID_E_USAGE,
+    "the number of stages must be between 1 and 64, not 65");
   r.num_stages = 0, r.kernel = "other";
-  X(nereid_emit(&text, &size, &r, NEREID_TILE), NEREID_E_USAGE, "the IR text has no kernel other, only k");
+  X(nereid_emit(&text, &size, &r, NEREID_TILE), NEREID_E_USAGE,
+    "the IR text has no kernel other, only k");
   if (nereid_device_open(&d, "interp")) abort();
-  X(nereid_alloc(&p, d, SIZE_MAX / 2), NEREID_E_MEMORY, "out of memory: 8796093022207 MiB asked for, * MiB free");
+  X(nereid_alloc(&p, d, SIZE_MAX / 2), NEREID_E_MEMORY,
+    "out of memory: 8796093022207 MiB asked for, * MiB free");
   nereid_device_close(d);
 }
 
@@ -196,9 +216,11 @@ static void test_joining(void) {
   ImageParam params[1] = {{"x", type_ptr(DT_F32), false}};
   ImageParam *many = calloc(IMAGE_MAX_PARAMS + 1, sizeof *many);
   if (image_new(&b, "b", params, 1)) abort();
-  X(nereid_image_add(a, b), NEREID_E_USAGE, "images of k and b can't be joined: their parameters differ");
+  X(nereid_image_add(a, b), NEREID_E_USAGE,
+    "images of k and b can't be joined: their parameters differ");
   nereid_image_free(b);
-  X(image_new(&b, "b", many, IMAGE_MAX_PARAMS + 1), NEREID_E_KERNEL, "the kernel has 1025 run-time parameters; at most 1024 are possible");
+  X(image_new(&b, "b", many, IMAGE_MAX_PARAMS + 1), NEREID_E_KERNEL,
+    "the kernel has 1025 run-time parameters; at most 1024 are possible");
   free(many);
   nereid_image_free(a);
 }
@@ -238,13 +260,20 @@ static void test_numbers(void) {
   X(parse_value("1:f31"), NEREID_E_USAGE, "value `1:f31`: the dtype is unknown");
   X(parse_value("300:u8"), NEREID_E_USAGE, "the number 300 does not fit u8");
   X(parse_value("1.5:i32"), NEREID_E_USAGE, "the number 1.5 does not fit i32");
-  X(parse_value("zeros:f32"), NEREID_E_USAGE, "value `zeros:f32`: the shape is missing: f32[128,64]");
-  X(parse_value("zeros:f32[a]"), NEREID_E_USAGE, "value `zeros:f32[a]`: the shape should be numbers: f32[128,64]");
-  X(parse_value("zeros:f32[-1]"), NEREID_E_USAGE, "value `zeros:f32[-1]`: the shape should be numbers: f32[128,64]");
-  X(parse_value("zeros:f32[4]:1"), NEREID_E_USAGE, "value `zeros:f32[4]:1`: nothing may follow the shape");
-  X(parse_value("rand:i32[4]"), NEREID_E_USAGE, "value `rand:i32[4]`: only floats are drawn so; use randint");
-  X(parse_value("randint:i32[4]:5:5:0"), NEREID_E_USAGE, "value `randint:i32[4]:5:5:0`: LO should be below HI");
-  X(parse_value("randint:u8[4]:0:300:0"), NEREID_E_USAGE, "value `randint:u8[4]:0:300:0`: LO and HI do not fit the dtype");
+  X(parse_value("zeros:f32"), NEREID_E_USAGE,
+    "value `zeros:f32`: the shape is missing: f32[128,64]");
+  X(parse_value("zeros:f32[a]"), NEREID_E_USAGE,
+    "value `zeros:f32[a]`: the shape should be numbers: f32[128,64]");
+  X(parse_value("zeros:f32[-1]"), NEREID_E_USAGE,
+    "value `zeros:f32[-1]`: the shape should be numbers: f32[128,64]");
+  X(parse_value("zeros:f32[4]:1"), NEREID_E_USAGE,
+    "value `zeros:f32[4]:1`: nothing may follow the shape");
+  X(parse_value("rand:i32[4]"), NEREID_E_USAGE,
+    "value `rand:i32[4]`: only floats are drawn so; use randint");
+  X(parse_value("randint:i32[4]:5:5:0"), NEREID_E_USAGE,
+    "value `randint:i32[4]:5:5:0`: LO should be below HI");
+  X(parse_value("randint:u8[4]:0:300:0"), NEREID_E_USAGE,
+    "value `randint:u8[4]:0:300:0`: LO and HI do not fit the dtype");
   X(parse_value("zeros:f32[99999999999,99999999999]"), NEREID_E_MEMORY, "the array is too large");
   nereid_value *v;
   nereid_tensor t;
@@ -255,7 +284,8 @@ static void test_numbers(void) {
   nereid_value_free(v);
   char type[8];
   if (nereid_value_parse(&v, "&x")) abort();
-  X(nereid_value_type(type, 8, v, 1), NEREID_E_USAGE, "a value that names another argument has that one's type");
+  X(nereid_value_type(type, 8, v, 1), NEREID_E_USAGE,
+    "a value that names another argument has that one's type");
   nereid_value_free(v);
 }
 
@@ -310,17 +340,29 @@ static const char *npy_file(int version, const char *header, size_t bytes) {
 
 static void test_numpy_bad(void) {
   const char *good = "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }\n";
-  X(parse_value(npy_file(1, good, 23)), NEREID_E_FILE, "* is truncated: its header promises 24 bytes of elements, it has 23");
-  X(parse_value(npy_file(1, good, 25)), NEREID_E_FILE, "* is not what its header says: 24 bytes of elements promised, 25 there");
+  X(parse_value(npy_file(1, good, 23)), NEREID_E_FILE,
+    "* is truncated: its header promises 24 bytes of elements, it has 23");
+  X(parse_value(npy_file(1, good, 25)), NEREID_E_FILE,
+    "* is not what its header says: 24 bytes of elements promised, 25 there");
   X(parse_value(npy_file(4, good, 24)), NEREID_E_FILE, "* is no NumPy file");
-  X(parse_value(npy_file(1, "{'descr': '<f4'}", 0)), NEREID_E_FILE, "*: the NumPy header is malformed");
-  X(parse_value(npy_file(1, "{'descr': '<f4', 'fortran_order': False, 'shape': (-1,)}", 4)), NEREID_E_FILE, "*: the NumPy header is malformed");
-  X(parse_value(npy_file(1, "{'descr': '>f4', 'fortran_order': False, 'shape': (1,)}", 4)), NEREID_E_FILE, "*: dtype >f4 is big-endian; convert it with astype");
-  X(parse_value(npy_file(1, "{'descr': '<c8', 'fortran_order': False, 'shape': (1,)}", 8)), NEREID_E_FILE, "*: NumPy dtype <c8 is not supported; convert it with astype");
-  X(parse_value(npy_file(1, "{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (1,)}", 4)), NEREID_E_FILE, "*: NumPy dtype (structured) is not supported; convert it with astype");
-  X(parse_value(npy_file(1, "{'descr': '<f4', 'fortran_order': True, 'shape': (2, 3)}", 24)), NEREID_E_FILE, "* is in Fortran order; save numpy.ascontiguousarray of it instead");
-  X(parse_value(npy_file(1, "{'descr': '<f4', 'fortran_order': False, 'shape': (4611686018427387904, 4)}", 24)), NEREID_E_FILE, "* is truncated: its header promises 9223372036854775807 bytes of elements, it has 24");
-  X(parse_value("@/tmp/no/such.npy"), NEREID_E_FILE, "can't open /tmp/no/such.npy: No such file or directory");
+  X(parse_value(npy_file(1, "{'descr': '<f4'}", 0)), NEREID_E_FILE,
+    "*: the NumPy header is malformed");
+  X(parse_value(npy_file(1, "{'descr': '<f4', 'fortran_order': False, 'shape': (-1,)}", 4)),
+    NEREID_E_FILE, "*: the NumPy header is malformed");
+  X(parse_value(npy_file(1, "{'descr': '>f4', 'fortran_order': False, 'shape': (1,)}", 4)),
+    NEREID_E_FILE, "*: dtype >f4 is big-endian; convert it with astype");
+  X(parse_value(npy_file(1, "{'descr': '<c8', 'fortran_order': False, 'shape': (1,)}", 8)),
+    NEREID_E_FILE, "*: NumPy dtype <c8 is not supported; convert it with astype");
+  X(parse_value(npy_file(1, "{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (1,)}", 4)),
+    NEREID_E_FILE, "*: NumPy dtype (structured) is not supported; convert it with astype");
+  X(parse_value(npy_file(1, "{'descr': '<f4', 'fortran_order': True, 'shape': (2, 3)}", 24)),
+    NEREID_E_FILE, "* is in Fortran order; save numpy.ascontiguousarray of it instead");
+  X(parse_value(npy_file(
+        1, "{'descr': '<f4', 'fortran_order': False, 'shape': (4611686018427387904, 4)}", 24)),
+    NEREID_E_FILE,
+    "* is truncated: its header promises 9223372036854775807 bytes of elements, it has 24");
+  X(parse_value("@/tmp/no/such.npy"), NEREID_E_FILE,
+    "can't open /tmp/no/such.npy: No such file or directory");
 }
 
 static void test_numpy(void) {
@@ -341,7 +383,8 @@ static void test_numpy(void) {
   nereid_value_free(v);
   nereid_value_free(w);
   if (nereid_value_parse(&v, "ones:f32[2]")) abort();
-  X(nereid_value_save(v, "/tmp/no/such/folder/x.npy"), NEREID_E_FILE, "can't write /tmp/no/such/folder/x.npy: No such file or directory");
+  X(nereid_value_save(v, "/tmp/no/such/folder/x.npy"), NEREID_E_FILE,
+    "can't write /tmp/no/such/folder/x.npy: No such file or directory");
   nereid_value_free(v);
   if (nereid_value_parse(&v, "randint:i32[4]:1000:1001:0")) abort();
   if (nereid_value_save(v, numpy_path)) abort();
