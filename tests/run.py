@@ -12,6 +12,11 @@ EMITS = ("ast", "tile", "nest", "thread", "ptx", "c")
 IRS = (".tile", ".nest", ".thread")
 
 
+def text(data):
+    """Any bytes as text that stands for them alone: a test may be about a file that is no UTF-8."""
+    return data.decode(errors="surrogateescape")
+
+
 def header(path, word):
     """What follows `word:` in the comment lines that a test file begins with."""
     comments = re.match(r"(?:(?:#|//|;).*\n)*", path.read_text(errors="replace"))[0]
@@ -48,11 +53,11 @@ def checks(path):
 
 def compare(file, kind, got, update):
     """The failure text of one stream, empty if it is as expected."""
-    want = file.read_text() if file.exists() else "0\n" if kind == "status" else ""
+    want = text(file.read_bytes()) if file.exists() else "0\n" if kind == "status" else ""
     if got == want:
         return ""
     if update:
-        file.write_text(got)
+        file.write_bytes(got.encode(errors="surrogateescape"))
         return ""
     diff = difflib.unified_diff(want.splitlines(1), got.splitlines(1), str(file), "got")
     return "".join(line if line.endswith("\n") else line + "\n" for line in diff)
@@ -63,8 +68,8 @@ def run(test):
     with tempfile.TemporaryDirectory() as tmp:
         done = subprocess.run(command, cwd=path.parent, env=dict(os.environ, TMP=tmp),
                               capture_output=True, stdin=subprocess.DEVNULL)
-    got = {"stdout": done.stdout.decode(errors="replace"),
-           "stderr": done.stderr.decode(errors="replace"), "status": f"{done.returncode}\n"}
+    got = {"stdout": text(done.stdout), "stderr": text(done.stderr),
+           "status": f"{done.returncode}\n"}
     wanted = 1 if "stderr" in kinds.values() else 0
     if path.suffix != ".cmd" and done.returncode != wanted:
         problem = f"status {done.returncode}, expected {wanted}\n{got['stderr']}"
@@ -87,6 +92,7 @@ def main():
                     tests.append((path, command, kinds, update))
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         failures = [text for text in pool.map(run, tests) if text]
+    sys.stdout.reconfigure(errors="backslashreplace")
     print("".join(failures), end="")
     for tool, count in skipped.items():
         print(f"{count} skipped: no {tool}")
