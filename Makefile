@@ -175,6 +175,8 @@ bundle: $(CLI_OBJECTS) $B/nereid-internal.o $(BENCHES:%=%.o)
 	rm -rf .bundle/nereid
 	mkdir -p .bundle/nereid/build/bench
 	$(LINK) -o .bundle/nereid/build/nereid $(CLI_OBJECTS) $B/nereid-internal.o $(STATIC)
+	$(LINK) -shared -Wl,-soname,libnereid.so.0 -o .bundle/nereid/build/libnereid.so \
+	  $B/nereid-internal.o $(STATIC)
 	for b in $(notdir $(BENCHES)); do $(LINK) -o .bundle/nereid/build/bench/$$b \
 	  $B/bench/$$b.o $B/nereid-internal.o $(STATIC) || exit 1; done
 	cp -R README.md LICENSE examples tests bench .bundle/nereid/

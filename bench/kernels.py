@@ -1,0 +1,580 @@
+#!/usr/bin/env python3
+"""Times the example kernels on a GPU, beside Triton (the same files), PyTorch and plain copies.
+
+    kernels.py [--quick] [--device cuda] [--json FILE] [NAME...]   only cases that contain a NAME
+
+Every side gets the same buffers, filled with normal random numbers, and the best of the same short
+list of block sizes and warps; then all sides take turns, with the L2 cache flushed before each run,
+and the median counts.  Results are compared with a float64 reference: all elements by PyTorch,
+or, where that is not installed, the first and the last rows by NumPy.  Cases run in a process of
+their own, so that one that breaks the GPU's context does not take the rest along.
+"""
+import argparse, datetime, importlib.util, json, math, os, select, subprocess, sys, time
+import numpy as np
+import binding
+from binding import ROOT, Pointer
+
+EXAMPLES = ROOT / "examples" / "kernels"
+BYTES = dict(f32=4, bf16=2)
+CASES = {}  # name: function that makes a Case from a memory
+QUICK = set()
+
+
+class Case:
+    """args: name -> buffer or number; shapes: (constants, num_warps, num_stages) to try; grid: of
+    constants; moved: bytes, or flops; reference(xp, rows, lo, hi): rows lo to hi of the output in
+    float64, where rows(name, lo, hi) reads an argument; peers: name -> function (of PyTorch)."""
+    def __init__(self, file, kernel, args, output, grid, shapes, reference, tol, moved=0, flops=0,
+                 peers=()):
+        self.file, self.kernel, self.args, self.output = EXAMPLES / file, kernel, args, output
+        self.grid, self.shapes, self.reference, self.tol = grid, shapes, reference, tol
+        self.moved, self.flops, self.peers = moved, flops, dict(peers)
+
+
+def case(name, quick=False):
+    def add(make):
+        CASES[name] = make
+        if quick:
+            QUICK.add(name)
+        return make
+    return add
+
+
+# ---- memory ----
+
+class PlainMemory:
+    """Buffers by Nereid's own calls, read back into NumPy arrays."""
+    xp, torch = np, None
+
+    class Buffer:
+        def __init__(self, address, dtype, shape):
+            self.address, self.dtype, self.shape = address, dtype, shape
+            self.nbytes = math.prod(shape) * BYTES[dtype]
+
+    def __init__(self, device):
+        self.device, self.stream, self.buffers = device, device.stream(), []
+        self.rng = np.random.default_rng(0)
+
+    def empty(self, dtype, *shape):
+        buffer = self.Buffer(None, dtype, shape)
+        buffer.address = self.device.alloc(buffer.nbytes)
+        self.buffers.append(buffer)
+        return buffer
+
+    def normal(self, dtype, *shape):
+        """Up to 4 M numbers are drawn; a longer buffer repeats them."""
+        buffer, size = self.empty(dtype, *shape), math.prod(shape)
+        drawn = self.rng.standard_normal(min(size, 1 << 22), np.float32)
+        if dtype == "bf16":
+            drawn = ((drawn.view(np.uint32) + 0x8000) >> 16).astype(np.uint16)
+        for start in range(0, size, drawn.size):
+            part = drawn[:min(drawn.size, size - start)]
+            self.device.copy_in(buffer.address + start * BYTES[dtype], part)
+        return buffer
+
+    def pointer(self, buffer):
+        return Pointer(buffer.dtype, buffer.address)
+
+    def nbytes(self, buffer):
+        return buffer.nbytes
+
+    def rows(self, buffer, lo=0, hi=None):
+        hi = buffer.shape[0] if hi is None else hi
+        shape = (hi - lo, *buffer.shape[1:])
+        out = np.empty(shape, np.float32 if buffer.dtype == "f32" else np.uint16)
+        self.device.copy_out(out, buffer.address + lo * (buffer.nbytes // buffer.shape[0]))
+        if buffer.dtype == "bf16":
+            out = (out.astype(np.uint32) << 16).view(np.float32)
+        return out.astype(np.float64)
+
+    def chunks(self, buffer):
+        """Rows to check: the first and the last of them."""
+        n, per = buffer.shape[0], max(1, (1 << 16) * buffer.shape[0] // math.prod(buffer.shape))
+        return [(0, min(per, n)), (max(0, n - per), n)]
+
+    def copier(self, to, source):
+        return lambda: self.device.copy(to.address, source.address, source.nbytes, self.stream)
+
+    def free(self):
+        for buffer in self.buffers:
+            self.device.free(buffer.address)
+        self.buffers = []
+
+
+class TorchMemory:
+    def __init__(self, device, torch):
+        self.xp = self.torch = torch
+        self.device = device
+        self.dtypes = dict(f32=torch.float32, bf16=torch.bfloat16)
+        self.own = torch.cuda.Stream()
+        torch.cuda.set_stream(self.own)
+        torch.manual_seed(0)
+        self.stream = device.stream(self.own.cuda_stream)
+
+    def empty(self, dtype, *shape):
+        return self.torch.empty(shape, dtype=self.dtypes[dtype], device="cuda")
+
+    def normal(self, dtype, *shape):
+        return self.torch.randn(shape, dtype=self.dtypes[dtype], device="cuda")
+
+    def pointer(self, tensor):
+        names = {v: k for k, v in self.dtypes.items()}
+        return Pointer(names[tensor.dtype], tensor.data_ptr())
+
+    def nbytes(self, tensor):
+        return tensor.numel() * tensor.element_size()
+
+    def rows(self, tensor, lo=0, hi=None):
+        return tensor[lo:hi].double()
+
+    def chunks(self, tensor):
+        n, per = tensor.shape[0], max(1, (1 << 26) * tensor.shape[0] // tensor.numel())
+        return [(lo, min(lo + per, n)) for lo in range(0, n, per)]
+
+    def copier(self, to, source):
+        return lambda: to.copy_(source)
+
+    def free(self):
+        self.torch.cuda.empty_cache()
+
+
+# ---- cases ----
+
+def scaled(size, small):
+    """`size`, or `small` in a trial run on a device that is slow."""
+    return small if TRIAL else size
+
+
+TRIAL = False
+
+
+@case("vector add 2^28", quick=True)
+def vector_add(m):
+    n = scaled(1 << 28, 5000)
+    x, y, out = m.normal("f32", n), m.normal("f32", n), m.empty("f32", n)
+    shapes = [(dict(BLOCK=b), w, 3) for b in (1024, 2048, 4096) for w in (4, 8)]
+    return Case("vector_add.py", None, dict(x_ptr=x, y_ptr=y, out_ptr=out, n=n), "out_ptr",
+                lambda c: (-(-n // c["BLOCK"]),), shapes,
+                lambda xp, rows, lo, hi: rows("x_ptr", lo, hi) + rows("y_ptr", lo, hi), 1e-6,
+                moved=12 * n)
+
+
+def row_sizes(m, cols):
+    rows = scaled((1 << 27) // cols, 5)
+    block = 1 << (cols - 1).bit_length()
+    warps = [2, 4, 8] if block <= 1024 else [4, 8, 16] if block <= 8192 else [8, 16, 32]
+    return rows, [(dict(BLOCK=block), w, 3) for w in warps]
+
+
+def softmax(m, cols):
+    rows, shapes = row_sizes(m, cols)
+    x, out = m.normal("bf16", rows, cols), m.empty("bf16", rows, cols)
+
+    def reference(xp, get, lo, hi):
+        x = get("x_ptr", lo, hi)
+        e = xp.exp(x - xp.amax(x, axis=1, keepdims=True))
+        return e / xp.sum(e, axis=1, keepdims=True)
+    return Case("softmax.py", None, dict(x_ptr=x, out_ptr=out, n_cols=cols), "out_ptr",
+                lambda c: (rows,), shapes, reference, 5e-3, moved=4 * rows * cols)
+
+
+def layer_norm(m, cols):
+    rows, shapes = row_sizes(m, cols)
+    x, w, b = m.normal("bf16", rows, cols), m.normal("bf16", cols), m.normal("bf16", cols)
+    args = dict(x_ptr=x, w_ptr=w, b_ptr=b, out_ptr=m.empty("bf16", rows, cols),
+                mean_ptr=m.empty("f32", rows), rstd_ptr=m.empty("f32", rows), n_cols=cols, eps=1e-5)
+
+    def reference(xp, get, lo, hi):
+        x = get("x_ptr", lo, hi)
+        x = x - xp.mean(x, axis=1, keepdims=True)
+        deviation = xp.sqrt(xp.mean(x * x, axis=1, keepdims=True) + 1e-5)
+        return x / deviation * get("w_ptr") + get("b_ptr")
+    return Case("layer_norm.py", "layer_norm_forward", args, "out_ptr", lambda c: (rows,), shapes,
+                reference, 5e-3, moved=4 * rows * cols + 8 * rows)
+
+
+def rms_norm(m, cols):
+    rows, shapes = row_sizes(m, cols)
+    x, w, out = m.normal("bf16", rows, cols), m.normal("bf16", cols), m.empty("bf16", rows, cols)
+
+    def reference(xp, get, lo, hi):
+        x = get("x_ptr", lo, hi)
+        return x / xp.sqrt(xp.mean(x * x, axis=1, keepdims=True) + 1e-6) * get("w_ptr")
+    return Case("rms_norm.py", None, dict(x_ptr=x, w_ptr=w, out_ptr=out, n_cols=cols, eps=1e-6),
+                "out_ptr", lambda c: (rows,), shapes, reference, 5e-3, moved=4 * rows * cols)
+
+
+for make in (softmax, layer_norm, rms_norm):
+    for cols in (1024, 2048, 4096, 8192, 16384, 5003):
+        quick = cols == 4096 or (make is softmax and cols in (1024, 5003))
+        case(f"{make.__name__} {cols}", quick)(lambda m, make=make, cols=cols: make(m, cols))
+
+
+MATMUL_SHAPES = [(128, 128, 64, 8, 3), (128, 256, 64, 8, 3), (128, 128, 32, 4, 4),
+                 (128, 256, 64, 8, 4), (128, 128, 64, 4, 3), (256, 128, 64, 8, 3),
+                 (128, 128, 64, 8, 4), (128, 256, 32, 8, 4), (64, 128, 64, 4, 4)]
+
+
+def matmul(m, n):
+    n = scaled(n, 64)
+    a, b, c = m.normal("bf16", n, n), m.normal("bf16", n, n), m.empty("bf16", n, n)
+    args = dict(a_ptr=a, b_ptr=b, c_ptr=c, M=n, N=n, K=n, stride_am=n, stride_ak=1, stride_bk=n,
+                stride_bn=1, stride_cm=n, stride_cn=1)
+    shapes = [(dict(BLOCK_M=bm, BLOCK_N=bn, BLOCK_K=bk, GROUP_M=8, ACTIVATION=None), w, s)
+              for bm, bn, bk, w, s in MATMUL_SHAPES[:5 if ONLY_QUICK else None]]
+    peers = {}
+    if m.torch:
+        product = m.torch.empty_like(c)
+        peers["cuBLAS"] = lambda: m.torch.matmul(a, b, out=product)
+    return Case("matmul.py", "matmul", args, "c_ptr",
+                lambda c: (-(-n // c["BLOCK_M"]) * -(-n // c["BLOCK_N"]),), shapes,
+                lambda xp, rows, lo, hi: rows("a_ptr", lo, hi) @ rows("b_ptr"), 5e-3,
+                flops=2 * n**3, peers=peers)
+
+
+for n in (4096, 8192, 2048, 1024):
+    case(f"matmul {n}", n == 4096)(lambda m, n=n: matmul(m, n))
+
+
+def attention_peers(m, q, k, v, causal):
+    from torch.nn.attention import SDPBackend, sdpa_kernel
+    from torch.nn.functional import scaled_dot_product_attention
+    q, k, v = q[None], k[None], v[None]
+
+    def run(backend):
+        with sdpa_kernel(backend):
+            return scaled_dot_product_attention(q, k, v, is_causal=causal)
+    return {"cuDNN": lambda: run(SDPBackend.CUDNN_ATTENTION),
+            "flash": lambda: run(SDPBackend.FLASH_ATTENTION)}
+
+
+def attention(m, causal):
+    heads, n, dim = scaled(64, 2), scaled(4096, 64), 128
+    q, k, v = (m.normal("bf16", heads, n, dim) for _ in range(3))
+    scale = dim**-0.5
+    args = dict(q_ptr=q, k_ptr=k, v_ptr=v, out_ptr=m.empty("bf16", heads, n, dim), seq_len=n,
+                scale=scale)
+    shapes = [(dict(HEAD_DIM=dim, BLOCK_M=bm, BLOCK_N=bn, CAUSAL=causal), w, s)
+              for bm, bn, w, s in [(128, 64, 8, 3), (128, 64, 4, 3), (128, 128, 8, 2),
+                                   (64, 64, 4, 3), (128, 64, 8, 2)]]
+
+    def reference(xp, get, lo, hi):
+        heads = []
+        for h in range(lo, hi):
+            scores = get("q_ptr", h, h + 1)[0] @ get("k_ptr", h, h + 1)[0].T * scale
+            if causal:
+                scores = scores + xp.triu(xp.full_like(scores, -1e9), 1)
+            p = xp.exp(scores - xp.amax(scores, axis=1, keepdims=True))
+            heads.append(p / xp.sum(p, axis=1, keepdims=True) @ get("v_ptr", h, h + 1)[0])
+        return xp.stack(heads)
+    peers = attention_peers(m, q, k, v, causal) if m.torch else {}
+    return Case("attention.py", "attention", args, "out_ptr",
+                lambda c: (-(-n // c["BLOCK_M"]), heads), shapes, reference, 1e-2,
+                flops=4 * heads * n * n * dim // (2 if causal else 1), peers=peers)
+
+
+case("attention 4k", True)(lambda m: attention(m, False))
+case("attention 4k causal", True)(lambda m: attention(m, True))
+
+
+# ---- sides: functions that start one shape of a kernel ----
+
+def first_line(problem):
+    lines = [line for line in str(problem).splitlines() if line.strip()]
+    return f"{type(problem).__name__}: {lines[0][:200]}" if lines else type(problem).__name__
+
+
+class NereidSide:
+    name = "nereid"
+
+    def __init__(self, memory, case):
+        self.memory, self.case = memory, case
+        self.args = {name: value if isinstance(value, (int, float)) else memory.pointer(value)
+                     for name, value in case.args.items()}
+
+    def prepare(self, shape):
+        constants, warps, stages = shape
+        device = self.memory.device
+        start = time.perf_counter()
+        kernel = device.compile(self.case.file, self.case.kernel, self.args, constants, warps,
+                                stages)
+        launch = kernel.launch(self.case.grid(constants), self.args)
+        stream = self.memory.stream
+        info = {**kernel.resources(), "load_ms": round(1e3 * (time.perf_counter() - start), 1)}
+        return (lambda: launch.run(stream)), info
+
+
+class TritonSide:
+    name = "triton"
+
+    def __init__(self, memory, case):
+        self.case = case
+        spec = importlib.util.spec_from_file_location(case.file.stem, case.file)
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        self.kernel = getattr(module, case.kernel or case.file.stem)
+
+    def prepare(self, shape):
+        constants, warps, stages = shape
+        launcher, start = self.kernel[self.case.grid(constants)], time.perf_counter()
+        options = dict(self.case.args, **constants, num_warps=warps, num_stages=stages)
+        compiled = launcher(**options)
+        info = {"load_ms": round(1e3 * (time.perf_counter() - start), 1)}
+        for ours, theirs in dict(registers="n_regs", spill_bytes="n_spills").items():
+            info[ours] = getattr(compiled, theirs, None)
+        return (lambda: launcher(**options)), info
+
+
+def best_shape(side, case, timer):
+    """The fastest shape: (function, facts), or (None, facts) if none of them runs."""
+    best, facts = None, dict(failures=[], tried=[])
+    for shape in case.shapes:
+        label = shape_label(shape)
+        try:
+            run, info = side.prepare(shape)
+            us, = timer.medians([run], 5, warm_up=2)
+        except Exception as problem:
+            if getattr(problem, "code", 0) == binding.LOST or "CUDA error" in str(problem):
+                raise
+            facts["failures"].append(f"{label}: {first_line(problem)}")
+            continue
+        facts["tried"].append([label, round(us, 2)])
+        if best is None or us < best[0]:
+            best = us, run, dict(info, shape=label)
+    if best is None:
+        return None, facts
+    return best[1], {**facts, **best[2]}
+
+
+def shape_label(shape):
+    constants, warps, stages = shape
+    blocks = "x".join(str(v) for k, v in constants.items() if k.startswith("BLOCK"))
+    return f"{blocks} w{warps} s{stages}"
+
+
+def error_of(memory, case, run):
+    """|out - reference| / |reference| of a run over a poisoned output; NaN where any is left."""
+    out = case.args[case.output]
+    memory.device.fill(memory.pointer(out).address, 0xFF, memory.nbytes(out), memory.stream)
+    run()
+    binding.lib.nereid_stream_sync(memory.stream)
+    rows = lambda name, lo=0, hi=None: memory.rows(case.args[name], lo, hi)
+    difference = norm = 0.0
+    for lo, hi in memory.chunks(out):
+        expected = case.reference(memory.xp, rows, lo, hi)
+        difference += float(((rows(case.output, lo, hi) - expected) ** 2).sum())
+        norm += float((expected**2).sum())
+    return math.sqrt(difference / norm)
+
+
+# ---- one case ----
+
+def copy_of(memory, case):
+    """A copy that moves as many bytes as the case."""
+    if not case.moved:
+        return None
+    to, source = (memory.empty("bf16", case.moved // 4) for _ in range(2))
+    return memory.copier(to, source)
+
+
+def measure(name, memory, timer, with_triton, runs):
+    case = CASES[name](memory)
+    sides, functions, result = [NereidSide], {}, dict(case=name)
+    if with_triton:
+        sides.append(TritonSide)
+    for make in sides:
+        try:
+            run, facts = best_shape(make(memory, case), case, timer)
+        except Exception as problem:
+            if make is NereidSide:
+                raise
+            run, facts = None, dict(failures=[first_line(problem)])
+        result[make.name] = facts
+        if run:
+            functions[make.name] = run
+            facts["error"] = error_of(memory, case, run)
+            facts["right"] = facts["error"] <= case.tol  # False for NaN
+    copy = copy_of(memory, case)
+    if copy:
+        functions["copy"] = copy
+    for peer, function in case.peers.items():
+        try:
+            function()
+            functions[peer] = function
+        except Exception as problem:
+            result[peer] = dict(failures=[first_line(problem)])
+    for side, us in zip(functions, timer.medians(list(functions.values()), runs)):
+        facts = result.setdefault(side, {})
+        facts["us"] = round(us, 2)
+        if case.flops:
+            facts["tflops"] = round(case.flops / us * 1e-6, 1)
+        else:
+            facts["gbps"] = round(case.moved / us * 1e-3, 1)
+    return result
+
+
+def work(options):
+    """The worker: measures the named cases and prints a line `@ JSON` for each."""
+    torch = triton = None
+    notes = []
+    device = binding.Device(options.device)
+    if options.device.startswith("cuda"):
+        torch, note = importable("torch")
+        triton, more = importable("triton") if torch else (None, "Triton needs PyTorch")
+        notes = [n for n in (note, more) if n]
+        if torch and not torch.cuda.is_available():
+            torch, triton = None, None
+            notes.append("PyTorch sees no GPU")
+    if torch:
+        torch.backends.cuda.matmul.allow_tf32 = False
+    say(dict(device=device.description, target=device.target, notes=notes,
+             torch=torch and torch.__version__, triton=triton and triton.__version__,
+             nereid=binding.lib.nereid_build_id().decode()))
+    memory = TorchMemory(device, torch) if torch else PlainMemory(device)
+    timer = binding.Timer(device, memory.stream)
+    for name in options.names:
+        try:
+            result = measure(name, memory, timer, bool(triton), options.runs)
+        except Exception as problem:
+            say(dict(case=name, failed=first_line(problem)))
+            if getattr(problem, "code", 0) == binding.LOST or "CUDA error" in str(problem):
+                return 1
+            if torch and isinstance(problem, torch.OutOfMemoryError):
+                return 1
+            continue
+        say(result)
+        memory.free()
+    return 0
+
+
+def say(record):
+    print("@ " + json.dumps(record), flush=True)
+
+
+def importable(name):
+    try:
+        return __import__(name), None
+    except ImportError as problem:
+        return None, f"{name} is not installed ({problem})"
+    except Exception as problem:
+        return None, f"{name} can't be imported: {first_line(problem)}"
+
+
+# ---- all cases ----
+
+def run_worker(options, names, limit):
+    """Runs a worker over the cases.  Yields its records; a record `failed` ends a worker that died
+    or took longer than `limit` seconds for one case."""
+    flags = ["--quick"] * options.quick + ["--trial"] * options.trial
+    command = [sys.executable, __file__, "--worker", "--device", options.device, "--runs",
+               str(options.runs), *flags, *names]
+    worker = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, bufsize=1)
+    why = "the process ended"
+    try:
+        while True:
+            if not select.select([worker.stdout], [], [], limit)[0]:
+                why = f"no result in {limit} s"
+                break
+            line = worker.stdout.readline()
+            if not line:
+                break
+            if line.startswith("@ "):
+                yield json.loads(line[2:])
+            else:
+                sys.stderr.write(line)
+    finally:
+        worker.kill()
+        status = worker.wait()
+    yield dict(ended=f"{why} (status {status})")
+
+
+def measure_all(options, names):
+    about, results, left = {}, [], list(names)
+    while left:
+        died = None
+        for record in run_worker(options, left, options.limit):
+            if "case" in record:
+                results.append(record)
+                left.remove(record["case"])
+                print(line_of(record), flush=True)
+            elif "ended" in record:
+                died = record["ended"]
+            elif not about:
+                about = record
+                print(f"{record['device']}; PyTorch {record['torch']}, Triton {record['triton']}")
+                for note in record["notes"]:
+                    print(f"note: {note}")
+        if left and not about:
+            return dict(failed=died), results
+        if left and (not results or "failed" not in results[-1]
+                     or results[-1]["case"] != names[len(names) - len(left) - 1]):
+            results.append(dict(case=left.pop(0), failed=died))
+            print(line_of(results[-1]), flush=True)
+    return about, results
+
+
+COLUMNS = (f"{'case':20} {'nereid us':>10} {'GB/s|TF/s':>9} {'of copy':>8} {'triton us':>10} "
+           f"{'to triton':>9} {'library':>14} {'regs':>4} {'spill':>5} {'error':>8}  shape")
+
+
+def ratio(us, ours):
+    return f"{us / ours:.3f}" if us and ours else "-"
+
+
+def line_of(r):
+    if "failed" in r:
+        return f"{r['case']:20} failed: {r['failed']}"
+    ours, triton = r["nereid"], r.get("triton", {})
+    us = ours.get("us")
+    if not us:
+        return f"{r['case']:20} no shape runs: {(ours['failures'] or ['?'])[0]}"
+    best = [(peer["us"], name) for name, peer in r.items()
+            if isinstance(peer, dict) and name not in ("nereid", "triton", "copy") and "us" in peer]
+    library = f"{min(best)[1]} {ratio(min(best)[0], us)}" if best else "-"
+    theirs = f"{triton['us']:.1f}" if "us" in triton else "-"
+    wrong = "" if ours["right"] else "  WRONG"
+    wrong += "" if triton.get("right", True) else "  triton WRONG"
+    return (f"{r['case']:20} {us:10.1f} {ours.get('tflops', ours.get('gbps')):9.1f} "
+            f"{ratio(r.get('copy', {}).get('us'), us):>8} {theirs:>10} "
+            f"{ratio(triton.get('us'), us):>9} {library:>14} {ours['registers']:4} "
+            f"{ours['spill_bytes']:5} {ours['error']:8.1e}  {ours['shape']}"
+            f"{' | ' + triton['shape'] if 'shape' in triton else ''}{wrong}")
+
+
+def main():
+    global TRIAL, ONLY_QUICK
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="about a minute")
+    parser.add_argument("--device", default="cuda")
+    parser.add_argument("--trial", action="store_true", help="tiny arrays, to test this program")
+    parser.add_argument("--runs", type=int, default=25)
+    parser.add_argument("--limit", type=int, default=120, help="seconds for one case")
+    parser.add_argument("--json", default=os.path.join(os.environ.get("OUT", "."), "kernels.json"))
+    parser.add_argument("--worker", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("names", nargs="*")
+    options = parser.parse_args()
+    TRIAL, ONLY_QUICK = options.trial, options.quick
+    if options.worker:
+        return work(options)
+    names = [name for name in CASES if (not options.quick or name in QUICK)
+             and (not options.names or any(part in name for part in options.names))]
+    if options.device.startswith("cuda") and not binding.lib.nereid_device_count(b"cuda"):
+        print(f"skipped: {binding.lib.nereid_error_message().decode()}")
+        return 0
+    start = time.time()
+    about, results = measure_all(options, names)
+    about["date"] = datetime.date.today().isoformat()
+    with open(options.json, "w") as out:
+        json.dump(dict(about, results=results), out, indent=1)
+    print(f"\n{about.get('device', about.get('failed'))}, {about['date']}; "
+          f"{time.time() - start:.0f} s; facts in {options.json}")
+    print("of copy, to triton, library: their time by ours; above 1 is faster than they are\n")
+    print(COLUMNS)
+    for r in results:
+        print(line_of(r))
+    return any("failed" in r or not r["nereid"].get("right") for r in results)
+
+
+ONLY_QUICK = False
+if __name__ == "__main__":
+    sys.exit(main())
