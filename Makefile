@@ -170,13 +170,17 @@ install: all
 	  > $(DESTDIR)$(PREFIX)/lib/pkgconfig/nereid.pc
 
 # A folder that runs on any x86-64 Linux with glibc 2.36 or newer: laid out as this repository is,
-# so that the scripts in it find what they need in the same places.
+# so that the scripts in it find what they need in the same places.  The programs are linked
+# statically but for the C library; the shared library, which benches load, has its libraries
+# beside it, since Debian's archives hold no position-independent code.
 bundle: $(CLI_OBJECTS) $B/nereid-internal.o $(BENCHES:%=%.o)
 	rm -rf .bundle/nereid
 	mkdir -p .bundle/nereid/build/bench
 	$(LINK) -o .bundle/nereid/build/nereid $(CLI_OBJECTS) $B/nereid-internal.o $(STATIC)
-	$(LINK) -shared -Wl,-soname,libnereid.so.0 -o .bundle/nereid/build/libnereid.so \
-	  $B/nereid-internal.o $(STATIC)
+	$(LINK) -shared -Wl,-soname,libnereid.so.0 -Wl,-rpath,'$$ORIGIN' \
+	  -o .bundle/nereid/build/libnereid.so $B/nereid-internal.o $(DYNAMIC)
+	cp $$(ldd .bundle/nereid/build/libnereid.so | sed -n 's/.*=> \(.*lib\(sqlite3\|xxhash\).*\) (.*/\1/p') \
+	  .bundle/nereid/build/
 	for b in $(notdir $(BENCHES)); do $(LINK) -o .bundle/nereid/build/bench/$$b \
 	  $B/bench/$$b.o $B/nereid-internal.o $(STATIC) || exit 1; done
 	cp -R README.md LICENSE examples tests bench .bundle/nereid/
