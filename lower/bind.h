@@ -97,8 +97,8 @@ Form form_const(int64_t c);
 Form form_var(NestVar *v);
 bool form_add(Form *a, const Form *b, int64_t scale); /* a += scale * b; false: too many groups */
 bool form_mul(const Form *a, const Form *b, Form *out);
-/* The same where both have variables and one is a variable times a constant: products of variables are
- * computed at the builder, in t. */
+/* The same where both have variables and one is a variable times a constant: products of variables
+ * are computed at the builder, in t. */
 bool form_scale_by(Bind *s, const Form *a, const Form *b, DType t, Form *out);
 bool form_is_const(const Form *f, int64_t *c);
 bool form_divide(const Bind *s, const Form *f, int64_t by, bool rem, Form *out);

@@ -279,8 +279,8 @@ static Block plan_block(Bind *s, int rank) {
   return b;
 }
 
-/* The byte offset of an operand's element: row or column digits of the accumulator, the batch, and k
- * by the index of its loop. */
+/* The byte offset of an operand's element: row or column digits of the accumulator, the batch, and
+ * k by the index of its loop. */
 static Form operand_form(const Bind *s, const NestBuffer *b, int axis, int matrix_axis) {
   Form f = form_const(0);
   for (int d = 0; d < s->ndims; d++) {

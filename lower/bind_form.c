@@ -79,8 +79,8 @@ static bool only_digits(const Form *f) {
 
 static Ref cast_to(Bind *s, Ref r, DType from, DType to, bool uniform, int64_t div);
 
-/* The product of two uniform variables, computed here; where it does not change in a loop, licm moves
- * it out. */
+/* The product of two uniform variables, computed here; where it does not change in a loop, licm
+ * moves it out. */
 static NestVar *product(Bind *s, NestVar *u, NestVar *v, DType t) {
   Ref x = cast_to(s, ref_var(u), u->dtype, t, true, u->div);
   Ref y = cast_to(s, ref_var(v), v->dtype, t, true, v->div);

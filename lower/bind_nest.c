@@ -29,7 +29,7 @@ static void split_dim(Bind *s, int d, int32_t low) {
   s->dims[d + 1].extent = low;
 }
 
-/* Splits dims where a variable's digits along an axis begin, so that each lies within one of them. */
+/* Splits dims where a variable's digits along an axis begin, so that each is within one. */
 static void refine_axis(Bind *s, int axis, const Layout *l, int var_axis) {
   for (int i = 0; i < l->ndigits; i++) {
     if (l->d[i].axis != var_axis) continue;
@@ -168,7 +168,7 @@ static Ref digit(Bind *s, const Dim *d) {
   return r;
 }
 
-/* Joins digits that count on from each other with matching coefficients; returns how many are left. */
+/* Joins digits that count on from each other with matching coefficients; returns how many stay. */
 static int join_digits(Dim *dims, int64_t *coef, int n) {
   for (bool again = true; again;) {
     again = false;

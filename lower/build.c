@@ -119,7 +119,7 @@ static void assign(Build *s, const TileValue *v, const TileValue *from) {
 }
 
 static bool held_in(const Build *s, const TileValue *v, const TileValue *carried) {
-  if (v->type.rank) return s->var[v->id] == s->var[carried->id];
+  if (v->type.rank) return s->var[v->id] && s->var[v->id] == s->var[carried->id];
   return s->scalar[v->id].kind == REF_VAR && s->scalar[v->id].var == s->scalar[carried->id].var;
 }
 

@@ -140,8 +140,8 @@ static void fill(Build *s, Ref dst, DType t, Ref with) {
   mov->type = t;
 }
 
-/* How many elements a thread can load at once, as far as the axis analysis proves it: passes plan with
- * it, bind finds the width anew. */
+/* How many elements a thread can load at once, as far as the axis analysis proves it: passes plan
+ * with it, bind finds the width anew. */
 static void note_width(Build *s, const TileOp *op, const Layout *l, NestStmt *ld) {
   const TileValue *ptr = op->args[0], *mask = op->args[1];
   if (mask && s->u->schedule->values[mask->id].held) return;

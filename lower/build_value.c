@@ -91,7 +91,7 @@ Layout build_layout_of(Build *s, const TileValue *v) {
 
 enum { PLACE_BITS = 10 };
 
-/* For every bit of a place's coordinate, what it adds to the row-major position; -1: it replicates. */
+/* For every bit of a place's coordinate, what it adds to the row-major position; -1: replicas. */
 static void bit_weights(const Layout *l, Place p, int64_t *w) {
   int64_t below[MAX_RANK + 1];
   below[l->rank] = 1;

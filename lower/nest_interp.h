@@ -15,9 +15,9 @@
  *               access needs a barrier, which is reported if there is none.
  *   Deadlock    A barrier that not all its warps reach, reported with where each warp waits; and a
  *               launch in which nothing moves any more.
- * On a CPU (target "cpu"), lanes are those of a vector: statements are done one after the other, and
- * only the lanes of one statement can race.  Global memory goes through lang/memory.h; Access.arg
- * is a parameter's `arg`.
+ * On a CPU (target "cpu"), lanes are those of a vector: statements are done one after the other,
+ * and only the lanes of one statement can race.  Global memory goes through lang/memory.h;
+ * Access.arg is a parameter's `arg`.
  */
 #ifndef NEREID_LOWER_NEST_INTERP_H
 #define NEREID_LOWER_NEST_INTERP_H
@@ -25,7 +25,8 @@
 #include "lang/interp.h"
 #include "lower/nest.h"
 
-/* Runs the grid of a nest that nest_verify accepts; args by nest parameter.  Returns 0, or -1 if it had to stop. */
+/* Runs the grid of a nest that nest_verify accepts; args by nest parameter.  Returns 0, or -1 if it
+ * had to stop. */
 int nest_interp(const Nest *n, const InterpArg *args, const uint32_t grid[3], Memory *m, Diags *d,
                 uint64_t max_steps);
 

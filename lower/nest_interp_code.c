@@ -55,7 +55,7 @@ static void flow_block(Flow *f, const NestBlock *b) {
 }
 
 /* A variable that is assigned from two parameters comes from both: this looks at no order.  What
- * is not settled after some rounds (pointers handed on against the order of the text) is unknown. */
+ * is not settled after some rounds (pointers handed on against the text's order) is unknown. */
 static const uint64_t *find_sources(Run *r) {
   enum { ROUNDS = 32 };
   Flow f = {ARENA_ARRAY(r->arena, uint64_t, r->nest->nvars), true};

@@ -6,8 +6,8 @@
  *           the rest of the body, on slot i % D }
  *   wait for all
  *
- * The barrier shows iteration i's operands to all threads, and tells that all are done with the slot
- * of iteration i-1, which is the one that the copy then fills. */
+ * The barrier shows iteration i's operands to all threads, and tells that all are done with the
+ * slot of iteration i-1, which is the one that the copy then fills. */
 #include "lower/pipeline.h"
 
 #include <string.h>

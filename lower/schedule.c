@@ -477,7 +477,7 @@ static void visit_derive(TileOp *op, void *ctx) {
 
 static void note_chain(TileOp *op, void *ctx) {
   Plan *p = ctx;
-  /* A reduction over a dot's shape, or a dot whose A operand was computed: attention and its kin. */
+  /* A reduction over a dot's shape, or a dot whose A operand was computed, as in attention. */
   if (op->code != TILE_DOT) return;
   const TileValue *a = op->args[0];
   while (a->def && (tile_op_flags(a->def->code) & TILE_ELEM) && a->def->nargs) a = a->def->args[0];
@@ -495,7 +495,7 @@ typedef struct {
   VEC(Layout) list;
 } Stores;
 
-/* A store keeps its value's layout unless that would cut what it moves at once to less than half. */
+/* A store keeps its value's layout unless that would cut what it moves at once below half. */
 static void choose_store(TileOp *op, void *ctx) {
   Stores *s = ctx;
   Plan *p = s->p;

@@ -1,7 +1,7 @@
 /* Passes place and sync on level thread.
  *
- * place: gives every shared buffer its offset.  Buffers whose lifetimes (from first to last statement
- *   of the program order, stretched over loops that use them) do not meet may share bytes.
+ * place: gives every shared buffer its offset.  Buffers whose lifetimes (from first to last
+ *   statement of the program order, stretched over loops that use them) do not meet may share.
  * sync: puts a barrier before a statement that accesses bytes of shared memory which another thread
  *   may have accessed since the last barrier, one of the two writing.
  */
@@ -69,8 +69,8 @@ static int64_t lowest_offset(const Nest *n, const Life *life, const NestBuffer *
   return at;
 }
 
-/* Bytes that are shared cost a barrier where one buffer follows another, so small programs give each
- * buffer its own. */
+/* Bytes that are shared cost a barrier where one buffer follows another, so small programs give
+ * each buffer its own. */
 enum { OWN_PLACE_BYTES = 8192 };
 
 static void assign_offsets(Nest *n, const Life *life) {
@@ -139,7 +139,7 @@ static uint8_t access_of(const NestStmt *st) {
 }
 
 /* Writes of one buffer go to different bytes (each element has one writer), and atomics are ordered
- * among themselves: accesses of one kind to one buffer do not wait for each other, all others do. */
+ * among themselves: accesses of one kind to one buffer do not wait for each other, others do. */
 static bool must_wait(const Sync *s, const NestStmt *st) {
   for (uint32_t i = 0; i < st->nmems; i++) {
     const NestBuffer *b = st->mems[i].buffer;

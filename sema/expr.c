@@ -275,7 +275,7 @@ static Value eval_ifexp(Sema *S, const Expr *e) {
 
 /* ---- strings ---- */
 
-/* A format specification of an f-string: precision and width of numbers, as far as messages need. */
+/* A format specification of an f-string: precision and width of numbers, as messages need. */
 static void print_formatted(Sema *S, Text *out, Value v, const char *spec, bool repr) {
   double f;
   BigInt i;

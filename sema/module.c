@@ -1,10 +1,10 @@
 /* The names of a module, evaluated when a kernel asks for them.
  *
- * Every statement that binds a name is a candidate for it.  They are kept in the order in which they
- * count: the last in the file first, but of a `try` its body before its handlers.  A candidate under
- * an `if` whose condition is known to be otherwise is passed over; so is one that can't be evaluated
- * while another is left.  While a candidate is being evaluated, its own name means the next one, so
- * that `f = triton.jit(f)` and `X = X + 1` read as they do in Python.
+ * Every statement that binds a name is a candidate for it.  They are kept in the order in which
+ * they count: the last in the file first, but of a `try` its body before its handlers.  A candidate
+ * under an `if` whose condition is known to be otherwise is passed over; so is one that can't be
+ * evaluated while another is left.  While a candidate is being evaluated, its own name means the
+ * next one, so that `f = triton.jit(f)` and `X = X + 1` read as they do in Python.
  */
 #include <string.h>
 

@@ -56,8 +56,8 @@ typedef struct {
 
 /* The kernels of the file, in order.  Returns their number. */
 uint32_t sema_kernels(Program *p, const Kernel **out);
-/* KERNEL of the command line: NAME, Class.NAME, NAME@LINE, or NULL/"" for the only one.  NULL and an
- * error (which lists what there is) if it is none or several. */
+/* KERNEL of the command line: NAME, Class.NAME, NAME@LINE, or NULL/"" for the only one.  NULL and
+ * an error (which lists what there is) if it is none or several. */
 const Kernel *sema_find(Program *p, const char *which);
 
 typedef enum {

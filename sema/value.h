@@ -4,7 +4,7 @@
  * functions, modules) and what exists at run time (tiles and scalars of the tile IR).  Three kinds
  * of number differ in how they are typed:
  *
- *   V_INT V_BOOL V_FLOAT  constexprs: Python's arithmetic; beside a typed operand they take its type
+ *   V_INT V_BOOL V_FLOAT  constexprs: Python's arithmetic; they take the type of a typed operand
  *   V_CONST               a run-time scalar whose value is known: it has a dtype and takes part in
  *                         promotion, folds like the tile op would, and becomes a CONST where used
  *   V_TILE                a value of the tile IR

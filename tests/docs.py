@@ -5,7 +5,8 @@ import pathlib, re, sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 NOTE = "Made from `{}` by `make docs`; `make check` fails if it is stale.\n"
-WHERE = {"L": "`tl`", "M": "member", "T": "`triton`", "P": "Python", "I": "`target_info`", "C": "`cuda`"}
+WHERE = {"L": "`tl`", "M": "member", "T": "`triton`", "P": "Python", "I": "`target_info`",
+         "C": "`cuda`"}
 
 
 def rows(header, table):

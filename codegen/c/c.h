@@ -115,8 +115,8 @@ void c_atomic(Gen *g, const NestStmt *s);
 /* ---- stmt.c ---- */
 void c_line(Gen *g, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void c_block(Gen *g, const NestBlock *b);
-/* dst = text, where text has the spread `from`, under the statement's guard; declares dst if this is
- * the place. */
+/* dst = text, where text has the spread `from`, under the statement's guard; declares dst if this
+ * is the place. */
 void c_assign(Gen *g, const NestStmt *s, const Ref *dst, DType t, const char *text, Spread from);
 /* "float x" or "vf32 v[8]". */
 const char *c_declaration(Gen *g, const NestVar *v);

@@ -1,7 +1,7 @@
 /* In which C block a variable is declared: where it is computed, if that is one place before all
  * uses; else at the head of the innermost block around all of them, if it holds nothing from one
- * iteration of a loop to the next; else at the head of the program.  Small scopes are easier to read,
- * and let the C compiler reuse the stack of large register arrays. */
+ * iteration of a loop to the next; else at the head of the program.  Small scopes are easier to
+ * read, and let the C compiler reuse the stack of large register arrays. */
 #include "codegen/c/c.h"
 
 /* Where a variable occurs.  Statements are numbered in program order. */
