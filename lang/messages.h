@@ -322,9 +322,7 @@
 /* ---- lower and loop-nest IR ---- */
 
 /* Passes and the schedule's reader. */
-#define E_LOWER_NO_PASS "there is no pass `%.*s`; `nereid help compile` lists them"
-#define E_LOWER_PASS_STAGE "pass `%s` does not apply to this IR: it takes another stage"
-#define E_LOWER_EMPTY "the file holds no kernel"
+#define E_LOWER_PASS_STAGE "pass `%s` takes %s, but is given %s"
 #define E_LOWER_NO_TARGET "there is no target `%s`; `nereid info` lists them"
 #define E_LOWER_LAYOUT "this layout does not fit: %s"
 #define E_LOWER_SCHEDULE_VALUE "`%%%s` is no tile of the kernel"
@@ -442,7 +440,7 @@
 #define E_RUN_FILE_FOLDER "%s is a folder, not a file"
 #define E_RUN_FILE_LARGE "%s is too large for a kernel file (more than 64 MiB)"
 #define E_RUN_UNKNOWN_TARGET "unknown target `%s`; `nereid info` lists them"
-#define E_RUN_UNKNOWN_PASS "unknown pass `%s`"
+#define E_RUN_UNKNOWN_PASS "unknown pass `%.*s`; passes are %s"
 #define E_RUN_UNKNOWN_KIND "%d is no kind of code"
 #define E_RUN_NUM_WARPS "the number of warps must be a power of two from 1 to 32, not %d"
 #define E_RUN_NUM_STAGES "the number of stages must be between 1 and 64, not %d"
@@ -458,7 +456,6 @@
 #define E_RUN_IR_OPTIONS \
   "the IR text was scheduled for %s with num_warps %d and num_stages %d; leave these options out"
 #define E_RUN_IR_PAST "the IR text is past this stage"
-#define E_RUN_IR_KERNEL "the IR text has no kernel %s, only %s"
 #define E_RUN_KIND_TARGET "%s can't be made for target %s"
 #define E_RUN_MANY_PARAMS "the kernel has %d run-time parameters; at most %d are possible"
 #define E_RUN_NO_PARAM "there is no parameter number %d in kernel %s"

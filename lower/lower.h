@@ -21,6 +21,8 @@ typedef struct {
   TileFunc *tile;
   Schedule *schedule; /* NULL before pass schedule */
   Nest *nest;         /* NULL before pass build */
+  Span place;         /* where it begins in the IR text that it was read from */
+  size_t begin, end;  /* its bytes there */
 } Unit;
 
 typedef enum { STAGE_TILE, STAGE_SCHEDULED, STAGE_NEST, STAGE_THREAD } Stage;
@@ -40,12 +42,14 @@ typedef void (*PassHook)(void *ctx, const Pass *p, Unit *u, double seconds, bool
 
 /* Runs the machine's passes from the unit's stage until it has reached `until`. */
 bool lower_run(Unit *u, Stage until, PassHook hook, void *ctx);
-/* Runs these passes only, comma-separated; an error names an unknown one. */
+/* Runs these passes only, comma-separated: names that lower_find_pass knows. */
 bool lower_run_named(Unit *u, const char *names);
 Stage lower_stage(const Unit *u);
 /* The unit as text at its stage: tile IR (with its schedule, if it has one), or a nest. */
 void lower_print(Text *out, const Unit *u);
-/* Reads what lower_print wrote.  NULL after errors. */
-Unit *lower_parse(Arena *a, Pool *names, Diags *d, uint32_t file);
+/* Reads the next of what lower_print wrote: the kernel at byte *at of the file, which is then
+ * behind it.  NULL after errors, and without any at the end of the file. */
+Unit *lower_parse(Arena *a, Pool *names, Diags *d, uint32_t file, size_t *at);
+const char *lower_name(const Unit *u);
 
 #endif

@@ -97,48 +97,54 @@ bool lower_run(Unit *u, Stage until, PassHook hook, void *ctx) {
   return diag_errors(u->diags) == 0;
 }
 
+static const char *const stage_names[] = {
+    [STAGE_TILE] = "tile IR without a schedule",
+    [STAGE_SCHEDULED] = "tile IR with its schedule",
+    [STAGE_NEST] = "level nest",
+    [STAGE_THREAD] = "level thread",
+};
+
+static bool takes_stage(Unit *u, const Pass *p) {
+  Stage at = lower_stage(u);
+  if (p->takes == at) return true;
+  diag_error(u->diags, u->nest ? u->nest->span : u->tile->span, E_LOWER_PASS_STAGE, p->name,
+             stage_names[p->takes], stage_names[at]);
+  return false;
+}
+
 bool lower_run_named(Unit *u, const char *names) {
-  static const Span nowhere = {0};
   while (*names) {
     size_t n = strcspn(names, ",");
     const Pass *p = lower_find_pass(arena_strndup(u->arena, names, n));
-    if (!p) {
-      diag_error(u->diags, nowhere, E_LOWER_NO_PASS, (int)n, names);
-      return false;
-    }
-    if (p->takes != lower_stage(u)) {
-      diag_error(u->diags, nowhere, E_LOWER_PASS_STAGE, p->name);
-      return false;
-    }
-    if (!run_pass(u, p, NULL, NULL)) return false;
+    if (!p) BUG("no pass %.*s", (int)n, names);
+    if (!takes_stage(u, p) || !run_pass(u, p, NULL, NULL)) return false;
     names += n + (names[n] == ',');
   }
   return true;
 }
 
-Unit *lower_parse(Arena *a, Pool *names, Diags *d, uint32_t file) {
-  static const Span nowhere = {0};
-  Unit *u = ARENA_NEW(a, Unit);
-  size_t at = 0;
-  *u = (Unit){.arena = a, .names = names, .diags = d};
-  const char *target = NULL;
-  IrReader look = ir_open(a, names, d, file, 0);
-  if (ir_at(&look, "nest")) {
-    u->nest = nest_parse(a, names, d, file, &at);
-    if (u->nest) target = u->nest->options.target;
-  } else {
-    u->tile = tile_parse(a, names, d, file, &at);
-    if (u->tile) target = u->tile->options.target;
-  }
-  if (!target) {
-    if (!diag_errors(d)) diag_error(d, nowhere, E_LOWER_EMPTY);
-    return NULL;
-  }
+/* ---- reading ---- */
+
+static bool find_machine(Unit *u) {
+  const char *target = u->nest ? u->nest->options.target : u->tile->options.target;
   u->machine = machine_find(target);
-  if (!u->machine) {
-    diag_error(d, nowhere, E_LOWER_NO_TARGET, target);
-    return NULL;
-  }
-  if (u->tile && !schedule_parse(u, file, &at)) return NULL;
+  if (!u->machine) diag_error(u->diags, u->place, E_LOWER_NO_TARGET, target);
+  return u->machine != NULL;
+}
+
+Unit *lower_parse(Arena *a, Pool *names, Diags *d, uint32_t file, size_t *at) {
+  IrReader look = ir_open(a, names, d, file, *at);
+  if (look.failed || ir_at_kind(&look, IT_END)) return NULL;
+  Unit *u = ARENA_NEW(a, Unit);
+  *u = (Unit){.arena = a, .names = names, .diags = d, .place = ir_peek(&look)->span};
+  u->begin = ir_offset(&look);
+  if (ir_at(&look, "nest")) u->nest = nest_parse(a, names, d, file, at);
+  else if (ir_at(&look, "kernel")) u->tile = tile_parse(a, names, d, file, at);
+  else ir_expected(&look, "`kernel` or `nest`");
+  if (!(u->nest || u->tile) || !find_machine(u)) return NULL;
+  if (u->tile && !schedule_parse(u, file, at)) return NULL;
+  u->end = *at;
   return u;
 }
+
+const char *lower_name(const Unit *u) { return u->nest ? u->nest->name : u->tile->name; }

@@ -35,8 +35,7 @@ typedef struct {
 static int open_ir(Compilation *c, const char *name, const char *text, size_t len) {
   c->from_ir = true;
   uint32_t file = diag_source(c->diags, pool_name(c->names, name), text, len);
-  c->unit = lower_parse(c->arena, c->names, c->diags, file);
-  return c->unit ? 0 : NEREID_E_KERNEL;
+  return units_read(&c->units, c->arena, c->names, c->diags, file) ? 0 : NEREID_E_KERNEL;
 }
 
 static int open_body(void *arg) {
@@ -181,10 +180,8 @@ static int specialize_source(Compilation *c, const nereid_request *r) {
 /* IR text has its arguments fixed; tile IR without a schedule may still change its options. */
 static int specialize_ir(Compilation *c, const nereid_request *r) {
   if (r->nargs) return error_set(NEREID_E_USAGE, E_RUN_IR_ARGS, r->args[0].name);
-  Unit *u = c->unit;
-  Name name = u->nest ? u->nest->name : u->tile->name;
-  if (r->kernel && *r->kernel && strcmp(r->kernel, name))
-    return error_set(NEREID_E_USAGE, E_RUN_IR_KERNEL, r->kernel, name);
+  Unit *u = c->unit = units_find(&c->units, c->diags, r->kernel);
+  if (!u) return NEREID_E_USAGE;
   Options *options = u->nest ? &u->nest->options : &u->tile->options;
   bool open = !u->nest && !u->schedule;
   Options wanted = options_of(r, *options, open ? c->preferred : NULL);
@@ -221,18 +218,40 @@ static void after_pass(void *ctx, const Pass *p, Unit *u, double seconds, bool c
   r->on_pass(r->context, p->name, changed ? text.data : NULL, seconds);
 }
 
-static int check_pass(const char *name) {
-  if (!strcmp(name, "all") || lower_find_pass(name)) return 0;
-  return error_set(NEREID_E_USAGE, E_RUN_UNKNOWN_PASS, name);
+/* "recognize, schedule, ...", of the machine of this unit. */
+static const char *pass_names(const Unit *u) {
+  int n;
+  const Pass *list = lower_passes(u->machine, &n);
+  Text text = text_new(u->arena);
+  for (int i = 0; i < n; i++) text_printf(&text, "%s%s", i ? ", " : "", list[i].name);
+  return text.data;
+}
+
+/* The names of passes, with commas between. */
+static int check_passes(const Unit *u, const char *names) {
+  for (const char *s = names; *s;) {
+    size_t n = strcspn(s, ",");
+    if (!lower_find_pass(arena_strndup(u->arena, s, n)))
+      return error_set(NEREID_E_USAGE, E_RUN_UNKNOWN_PASS, (int)n, s, pass_names(u));
+    s += n + (s[n] == ',');
+  }
+  return 0;
+}
+
+static int run_named(Unit *u, const char *names) {
+  int code = check_passes(u, names);
+  if (code) return code;
+  return lower_run_named(u, names) ? 0 : NEREID_E_KERNEL;
 }
 
 static int lower_body(void *arg) {
   Step *s = arg;
   Unit *u = s->c->unit;
-  if (s->r->run_passes) return lower_run_named(u, s->r->run_passes) ? 0 : NEREID_E_KERNEL;
+  if (s->r->run_passes) return run_named(u, s->r->run_passes);
   if (lower_stage(u) > s->until) return error_set(NEREID_E_USAGE, E_RUN_IR_PAST);
   bool hooked = s->r->dump_after && s->r->on_pass;
-  int code = hooked ? check_pass(s->r->dump_after) : 0;
+  bool all = hooked && !strcmp(s->r->dump_after, "all");
+  int code = hooked && !all ? check_passes(u, s->r->dump_after) : 0;
   if (code) return code;
   bool ok = lower_run(u, s->until, hooked ? after_pass : NULL, (void *)(uintptr_t)s->r);
   return ok && !diag_errors(u->diags) ? 0 : NEREID_E_KERNEL;

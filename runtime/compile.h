@@ -9,6 +9,7 @@
 #include "codegen/codegen.h"
 #include "lower/lower.h"
 #include "runtime/error.h"
+#include "runtime/units.h"
 #include "sema/sema.h"
 
 typedef struct {
@@ -18,7 +19,8 @@ typedef struct {
   Module *module;       /* of source text that is opened for its syntax only */
   Program *program;     /* of source text; NULL for IR */
   const Kernel *kernel; /* after compile_specialize */
-  Unit *unit;           /* of IR from the start, else after compile_specialize */
+  Units units;          /* of IR */
+  Unit *unit;           /* after compile_specialize */
   const KernelArg *args;
   uint32_t nargs;
   bool from_ir;

@@ -131,14 +131,22 @@ static int describe(void *arg) {
   return 0;
 }
 
-/* The unit as text: as the user wrote it, so that places in it stay true, or printed. */
+/* The user's text of this kernel, with all others in the file as blanks: places stay true. */
+static char *text_as_written(Arena *a, const Source *s, const Unit *u) {
+  char *text = arena_strndup(a, s->text, s->len);
+  for (size_t i = 0; i < s->len; i++)
+    if ((i < u->begin || i >= u->end) && text[i] != '\n') text[i] = ' ';
+  return text;
+}
+
+/* The unit as text: as the user wrote it, or printed. */
 static int print_unit(void *arg) {
   Maker *m = arg;
   const Unit *u = m->c->unit;
-  const Source *written = m->as_written ? diag_file(m->c->diags, 1) : NULL;
+  const Source *written = m->as_written ? diag_file(m->c->diags, m->c->units.file) : NULL;
   Text text = text_new(m->c->arena);
   if (!written) lower_print(&text, u);
-  m->variant.code = written ? written->text : text.data;
+  m->variant.code = written ? text_as_written(m->c->arena, written, u) : text.data;
   m->variant.size = written ? written->len : text.len;
   m->variant.file = written ? written->name : NULL;
   m->variant.entry = u->nest ? u->nest->name : u->tile->name;

@@ -44,7 +44,8 @@ static int load_body(void *arg) {
   const char *text = arena_strndup(p->arena, l->variant->code, l->variant->size);
   const char *name = l->variant->file ? l->variant->file : l->image->name;
   uint32_t file = diag_source(p->diags, pool_name(names, name), text, l->variant->size);
-  p->unit = lower_parse(p->arena, names, p->diags, file);
+  size_t at = 0;
+  p->unit = lower_parse(p->arena, names, p->diags, file, &at);
   if (!p->unit || diag_errors(p->diags)) {
     Text out = text_new(p->arena);
     diag_print(p->diags, &out);

@@ -44,7 +44,7 @@ static void read_kernels(nereid_module *m) {
   for (int i = 0; i < m->n; i++) m->infos[i] = kernel_info(&m->c, &m->kernels[i]);
 }
 
-/* ---- IR text: one kernel whose parameters have their types ---- */
+/* ---- IR text: kernels whose parameters have their types ---- */
 
 static nereid_param ir_param(Arena *a, Name name, Type type, int64_t div) {
   if (name && *name == '%') name++;
@@ -55,35 +55,46 @@ static nereid_param ir_param(Arena *a, Name name, Type type, int64_t div) {
                         .annotation = ""};
 }
 
-static void read_ir(nereid_module *m) {
-  const Unit *u = m->c.unit;
-  Arena *a = m->c.arena;
-  uint32_t n = u->nest ? u->nest->nparams : u->tile->nparams;
-  nereid_param *params = ARENA_ARRAY(a, nereid_param, n);
-  for (uint32_t i = 0; i < n; i++) {
-    if (u->nest) {
-      const NestVar *v = u->nest->params[i];
-      Type type = v->dtype == DT_PTR ? type_ptr(v->elem) : type_scalar(v->dtype);
-      params[i] = ir_param(a, v->name, type, v->div);
-    } else {
-      const TileParam *p = &u->tile->params[i];
-      params[i] = ir_param(a, p->value->name, p->value->type, p->div);
-    }
+static nereid_param unit_param(Arena *a, const Unit *u, uint32_t i) {
+  if (!u->nest) {
+    const TileParam *p = &u->tile->params[i];
+    return ir_param(a, p->value->name, p->value->type, p->div);
   }
-  m->n = 1;
-  m->infos = ARENA_NEW(a, nereid_kernel_info);
-  *m->infos = (nereid_kernel_info){.name = u->nest ? u->nest->name : u->tile->name,
-                                   .file = diag_file(m->c.diags, 1)->name,
-                                   .line = 1,
-                                   .params = params,
-                                   .nparams = (int)n};
+  const NestVar *v = u->nest->params[i];
+  Type type = v->dtype == DT_PTR ? type_ptr(v->elem) : type_scalar(v->dtype);
+  return ir_param(a, v->name, type, v->div);
+}
+
+static nereid_kernel_info unit_info(Compilation *c, uint32_t which) {
+  const Unit *u = c->units.data[which];
+  uint32_t n = u->nest ? u->nest->nparams : u->tile->nparams;
+  nereid_param *params = ARENA_ARRAY(c->arena, nereid_param, n);
+  for (uint32_t i = 0; i < n; i++) params[i] = unit_param(c->arena, u, i);
+  return (nereid_kernel_info){.name = lower_name(u),
+                              .file = diag_file(c->diags, c->units.file)->name,
+                              .line = (int)u->place.line,
+                              .is_shadowed = units_shadowed(&c->units, which),
+                              .params = params,
+                              .nparams = (int)n};
+}
+
+static void read_units(nereid_module *m) {
+  m->n = (int)m->c.units.len;
+  m->infos = ARENA_ARRAY(m->c.arena, nereid_kernel_info, (size_t)m->n);
+  for (int i = 0; i < m->n; i++) m->infos[i] = unit_info(&m->c, (uint32_t)i);
+}
+
+static const nereid_kernel_info *info_of_unit(const nereid_module *m, const Unit *u) {
+  for (int i = 0; u && i < m->n; i++)
+    if (m->c.units.data[i] == u) return &m->infos[i];
+  return NULL;
 }
 
 /* ---- the API ---- */
 
 static int read_body(void *arg) {
   nereid_module *m = arg;
-  if (m->c.from_ir) read_ir(m);
+  if (m->c.from_ir) read_units(m);
   else read_kernels(m);
   return 0;
 }
@@ -122,19 +133,18 @@ typedef struct {
 
 static int find_body(void *arg) {
   Finding *f = arg;
-  const Kernel *k = sema_find(f->m->c.program, f->which);
-  if (k) f->found = &f->m->infos[k - f->m->kernels];
-  return k ? 0 : NEREID_E_USAGE;
+  nereid_module *m = f->m;
+  if (m->c.from_ir) {
+    f->found = info_of_unit(m, units_find(&m->c.units, m->c.diags, f->which));
+  } else {
+    const Kernel *k = sema_find(m->c.program, f->which);
+    f->found = k ? &m->infos[k - m->kernels] : NULL;
+  }
+  return f->found ? 0 : NEREID_E_USAGE;
 }
 
 int nereid_module_find(const nereid_kernel_info **out, nereid_module *m, const char *which) {
   *out = NULL;
-  if (m->c.from_ir) {
-    if (which && *which && strcmp(which, m->infos[0].name))
-      return error_set(NEREID_E_USAGE, E_RUN_IR_KERNEL, which, m->infos[0].name);
-    *out = m->infos;
-    return 0;
-  }
   Finding f = {m, which, NULL};
   int code = error_guard(m->c.arena, find_body, &f);
   *out = f.found;
