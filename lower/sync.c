@@ -15,6 +15,7 @@
 
 typedef struct {
   int first, last; /* statement numbers; first < 0: unused */
+  Span use;        /* of the first access */
 } Life;
 
 typedef struct {
@@ -23,9 +24,9 @@ typedef struct {
   int at;
 } Lives;
 
-static void touch(Lives *s, const NestBuffer *b, int at) {
+static void touch(Lives *s, const NestBuffer *b, int at, Span use) {
   Life *l = &s->life[b->id];
-  if (l->first < 0) l->first = at;
+  if (l->first < 0) *l = (Life){at, at, use};
   if (at > l->last) l->last = at;
 }
 
@@ -34,7 +35,7 @@ static void walk_lives(Lives *s, const NestBlock *b) {
   for (const NestStmt *st = b->first; st; st = st->next) {
     int start = ++s->at;
     for (uint32_t i = 0; i < st->nmems; i++)
-      if (st->mems[i].buffer) touch(s, st->mems[i].buffer, start);
+      if (st->mems[i].buffer) touch(s, st->mems[i].buffer, start, st->span);
     if (!st->nregions) continue;
     for (uint32_t r = 0; r < st->nregions; r++) walk_lives(s, st->regions[r]);
     int end = ++s->at;
@@ -84,14 +85,15 @@ static void assign_offsets(Nest *n, const Life *life) {
   }
 }
 
-static bool within_limit(const Unit *u) {
+/* Names the buffers that make up most of it, each where it is first used. */
+static bool within_limit(const Unit *u, const Life *life) {
   const Nest *n = u->nest;
   if (n->shared_bytes <= u->machine->shared) return true;
   diag_error(u->diags, n->span, E_LOWER_SHARED, n->name, (long long)n->shared_bytes,
              u->machine->name, (long long)u->machine->shared);
   for (uint32_t i = 0; i < n->nbuffers; i++)
     if (n->buffers[i]->bytes * 16 > u->machine->shared)
-      diag_note(u->diags, n->span, N_LOWER_BUFFER, n->buffers[i]->name,
+      diag_note(u->diags, life[i].use, N_LOWER_BUFFER, n->buffers[i]->name,
                 (long long)n->buffers[i]->bytes, (long long)n->buffers[i]->offset);
   diag_hint(u->diags, H_LOWER_SHARED);
   return false;
@@ -101,15 +103,16 @@ bool place_run(Unit *u) {
   Nest *n = u->nest;
   Arena *scratch = arena_new();
   Lives s = {n, ARENA_ARRAY(scratch, Life, n->nbuffers), 0};
-  for (uint32_t i = 0; i < n->nbuffers; i++) s.life[i] = (Life){-1, -1};
+  for (uint32_t i = 0; i < n->nbuffers; i++) s.life[i] = (Life){.first = -1, .last = -1};
   walk_lives(&s, n->body);
   Life *forever = ARENA_ARRAY(scratch, Life, n->nbuffers);
   for (uint32_t i = 0; i < n->nbuffers; i++)
-    forever[i] = s.life[i].first < 0 ? s.life[i] : (Life){0, s.at};
+    forever[i] = s.life[i].first < 0 ? s.life[i] : (Life){.last = s.at};
   assign_offsets(n, forever);
   if (n->shared_bytes > OWN_PLACE_BYTES) assign_offsets(n, s.life);
+  bool fits = within_limit(u, s.life);
   arena_free(scratch);
-  return within_limit(u);
+  return fits;
 }
 
 /* ---- barriers ---- */
