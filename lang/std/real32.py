@@ -12,7 +12,8 @@ from nereid import basic, core
 
 @triton.jit
 def _nearest(x, c: tl.constexpr):
-    """x * c rounded to an integer, as f32 (never -0) and as i32; for |x c| below 2^22.  NaN: any."""
+    """x * c rounded to an integer, as f32 (never -0) and as i32; for |x c| below 2^22.  NaN:
+    any."""
     t = core.fma(x, c, 12582912.0)
     return t - 12582912.0, core.bitcast(t, tl.int32) - 0x4b400000
 
@@ -126,7 +127,7 @@ def tanh(x):
 @triton.jit
 def _split(x):
     """Positive finite x as 2^e * (1 + f), f in [-1/3, 1/3]: e (f32) and f, exactly."""
-    tiny = x < 1.17549435e-38
+    tiny = x < 1.1754943508222875e-38
     u = core.bitcast(tl.where(tiny, x * 8388608.0, x), tl.int32)
     k = (u - 0x3f2aaaab) & -8388608
     e = (k >> 23) - tl.where(tiny, 23, 0)
@@ -210,7 +211,8 @@ def acosh(x):
 
 @triton.jit
 def atanh(x):
-    """log1p(2a / (1 - a)) / 2 of a = |x|; below 1/2 (atanh x - x) / x^3: deg 5 in x^2, 2^-29; 1.5 ulp."""
+    """log1p(2a / (1 - a)) / 2 of a = |x|; below 1/2 (atanh x - x) / x^3: deg 5 in x^2, 2^-29; 1.5
+    ulp."""
     a = core.abs(x)
     z = x * x
     near = core.fma(basic.poly(z, (0.17724216, 0.050946087, 0.118352436, 0.14221294, 0.200026, 0.333333))
@@ -224,8 +226,8 @@ def atanh(x):
 
 @triton.jit
 def _reduce_small(x):
-    """x = q pi/2 + r for |x| <= 65536: r and i32 q.  Each step rounds once, relative to its result; all
-    parts of pi/2 are positive, so that -0 stays."""
+    """x = q pi/2 + r for |x| <= 65536: r and i32 q.  Each step rounds once, relative to its result;
+    all parts of pi/2 are positive, so that -0 stays."""
     j, q = _nearest(x, 0.63661975)
     r = core.fma(j, -5.3903025e-15, core.fma(j, -7.5497894e-08, core.fma(j, -1.5707963, x)))
     return r, q
@@ -241,8 +243,8 @@ def _word(i, w0: tl.constexpr, w1: tl.constexpr, w2: tl.constexpr, w3: tl.conste
 
 @triton.jit
 def _reduce_large(x):
-    """As _reduce_small for any finite |x| >= 2 (Payne and Hanek): the 96 bits of 2/pi that decide the
-    result, times the significand, modulo 4."""
+    """As _reduce_small for any finite |x| >= 2 (Payne and Hanek): the 96 bits of 2/pi that decide
+    the result, times the significand, modulo 4."""
     u = core.bitcast(x, tl.uint32)
     e = ((u >> 23) & 255).to(tl.int32) - 128
     m = ((u << 8) | 0x80000000).to(tl.uint64)
@@ -269,8 +271,8 @@ def _reduce_large(x):
 
 @triton.jit
 def _reduce(x):
-    """x = q pi/2 + r, |r| <= pi/4 (1 + 2^-7).  Large angles are rare: the exact reduction is skipped
-    unless an element needs it."""
+    """x = q pi/2 + r, |r| <= pi/4 (1 + 2^-7).  Large angles are rare: the exact reduction is
+    skipped unless an element needs it."""
     r, q = _reduce_small(x)
     a = core.abs(x)
     large = (a > 65536.0) & (a < float("inf"))
@@ -500,7 +502,7 @@ def powi(x, n):
 def cbrt(x):
     """A step of Newton's from exp2(log2(x) / 3); 0.6 ulp."""
     a = core.abs(x)
-    tiny = a < 1.17549435e-38
+    tiny = a < 1.1754943508222875e-38
     b = tl.where(tiny, a * 16777216.0, a)
     c = core.exp2(core.log2(b) * 0.33333334)
     d = c * c
@@ -514,7 +516,7 @@ def cbrt(x):
 def rcbrt(x):
     """1 / cbrt(x); 0.7 ulp."""
     a = core.abs(x)
-    tiny = a < 1.17549435e-38
+    tiny = a < 1.1754943508222875e-38
     b = tl.where(tiny, a * 16777216.0, a)
     c = core.exp2(core.log2(b) * -0.33333334)
     d = c * c
@@ -550,8 +552,8 @@ def _norm_scale(m):
 
 @triton.jit
 def _sum_squares(a, b, c, d):
-    """The sum of squares of up to four numbers (None: absent), scaled by s^2, and s, 1/s, the largest;
-    the scaled largest is in [1, 2) but for denormals."""
+    """The sum of squares of up to four numbers (None: absent), scaled by s^2, and s, 1/s, the
+    largest; the scaled largest is in [1, 2) but for denormals."""
     m = core.max(core.abs(a), core.abs(b))
     if c is not None:
         m = core.max(m, core.abs(c))
@@ -603,8 +605,8 @@ def rnorm(a, b, c, d):
 
 @triton.jit
 def erf(x):
-    """Below 1 (erf x - 2/sqrt(pi) x) / x^3: deg 5 in x^2, 2^-29.3; above, 1 - 2^p(x), log2(erfc x): deg 7
-    on [0.9, 4], 2^-31.5; 1.3 ulp."""
+    """Below 1 (erf x - 2/sqrt(pi) x) / x^3: deg 5 in x^2, 2^-29.3; above, 1 - 2^p(x), log2(erfc x):
+    deg 7 on [0.9, 4], 2^-31.5; 1.3 ulp."""
     a = core.abs(x)
     z = x * x
     p = basic.poly(z, (7.877869e-05, -0.00080183276, 0.0051893983, -0.026854498, 0.11283607, -0.3761263,

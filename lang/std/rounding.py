@@ -1,7 +1,8 @@
 # Directed rounding, remainders, and the parts of a number, for libdevice.py; f32 and f64 alike.
 #
-# Rounding down, up or towards zero starts from the rounded result s and the sign of exact - s, which
-# an error-free transformation gives: where the two disagree, the neighbour of s is the answer.
+# Rounding down, up or towards zero starts from the rounded result s and the sign of exact - s,
+# which an error-free transformation gives: where the two disagree, the neighbour of s is the
+# answer.
 import triton
 import triton.language as tl
 from nereid import basic, core, real32, real64
@@ -75,7 +76,7 @@ def _parts(x):
         k = ((b >> 52) & 2047).to(tl.int32) - tl.where(tiny, 1077, 1023)
         m = (b & -9218868437227405313) | 0x3ff0000000000000
     else:
-        tiny = core.abs(x) < 1.17549435e-38
+        tiny = core.abs(x) < 1.1754943508222875e-38
         b = core.bitcast(tl.where(tiny, x * 16777216.0, x), tl.int32)
         k = ((b >> 23) & 255) - tl.where(tiny, 151, 127)
         m = (b & -2139095041) | 0x3f800000
@@ -348,8 +349,8 @@ def _fma32(a, b, c, s):
 
 @triton.jit
 def _fma64(a, b, c, s):
-    """The residual (Boldo and Muller), of operands scaled so that the larger of a b and c is near 1.
-    The other, if 2^-200 or less, only counts by its sign."""
+    """The residual (Boldo and Muller), of operands scaled so that the larger of a b and c is near
+    1. The other, if 2^-200 or less, only counts by its sign."""
     am, ak = _parts(a)
     bm, bk = _parts(b)
     cm, ck = _parts(c)
@@ -423,8 +424,8 @@ def narrow_ru(x):
 
 @triton.jit
 def _truncated(x, target: tl.constexpr):
-    """An integer as a float rounded towards zero, without its sign; whether x is negative; whether the
-    float is smaller."""
+    """An integer as a float rounded towards zero, without its sign; whether x is negative; whether
+    the float is smaller."""
     u = x.to(tl.uint64)
     negative = x < 0
     u = tl.where(negative, 0 - u, u)
@@ -472,8 +473,8 @@ def _fmod_step(r, y):
 
 @triton.jit
 def _fmod_abs(x, y):
-    """x mod y for x >= 0, y > 0.  Large quotients are rare: the loop, which takes off 20 (f32) or 50 bits
-    at a time, is skipped unless an element needs it."""
+    """x mod y for x >= 0, y > 0.  Large quotients are rare: the loop, which takes off 20 (f32) or
+    50 bits at a time, is skipped unless an element needs it."""
     xm, xk = _parts(x)
     ym, yk = _parts(y)
     d = xk - yk
