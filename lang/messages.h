@@ -415,10 +415,8 @@
 
 /* ---- codegen ---- */
 
-#define E_GEN_C_NEST "nest %s cannot be printed as C: that takes level thread and one warp"
-#define E_GEN_C_OP "there is no C for `%s` on %s"
+#define E_GEN_C_WARPS "as C a program has one warp, not %d: set num_warps 1"
 #define E_GEN_C_STATEMENT "there is no C for `%s`"
-
 #define E_GEN_OP \
   "`%s` on %s has no instruction on %s; cast to float32, or use the function of libdevice"
 #define E_GEN_ATOM \

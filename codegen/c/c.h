@@ -120,7 +120,6 @@ void c_block(Gen *g, const NestBlock *b);
 void c_assign(Gen *g, const NestStmt *s, const Ref *dst, DType t, const char *text, Spread from);
 /* "float x" or "vf32 v[8]". */
 const char *c_declaration(Gen *g, const NestVar *v);
-bool c_refuse(Gen *g, const NestStmt *s);
 
 /* ---- prelude.c ---- */
 /* Appends the helpers that `text` uses. */

@@ -240,10 +240,6 @@ const char *c_op(Gen *g, const NestStmt *s) {
   }
   if (to.kind == SPREAD_FIRST) return count_op(g, s);
   const Row *r = find_row(s->op, s->type);
-  if (!r) {
-    g->failed = true;
-    diag_error(g->d, s->span, E_GEN_C_OP, tile_op_name(s->op), dtype_name(s->type));
-    return "0";
-  }
+  if (!r) BUG("no C for %s on %s", tile_op_name(s->op), dtype_name(s->type));
   return vector ? vector_op(g, s, r) : scalar_op_text(g, s, r);
 }

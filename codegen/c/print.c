@@ -100,10 +100,11 @@ static void print_head(Gen *g, Text *out, const Machine *m) {
 }
 
 static bool check(Gen *g, const Machine *m) {
-  static const Span nowhere = {0};
   const Nest *n = g->nest;
-  if (n->level == NEST_LEVEL_THREAD && n->warps == 1 && m->kind == MACHINE_CPU) return true;
-  diag_error(g->d, nowhere, E_GEN_C_NEST, n->name);
+  if (n->level != NEST_LEVEL_THREAD || m->kind != MACHINE_CPU)
+    BUG("C is printed from level thread, for a CPU");
+  if (n->warps == 1) return true;
+  diag_error(g->d, n->span, E_GEN_C_WARPS, n->warps);
   return false;
 }
 

@@ -40,12 +40,6 @@ static void close(Gen *g) {
   plain_line(g, "}");
 }
 
-bool c_refuse(Gen *g, const NestStmt *s) {
-  diag_error(g->d, s->span, E_GEN_C_STATEMENT, nest_op_name(s->code));
-  g->failed = true;
-  return false;
-}
-
 /* ---- assignments ---- */
 
 /* "float ", and "char *" without a space behind. */
@@ -267,12 +261,17 @@ static void (*const printers[NEST_OP_COUNT])(Gen *, const NestStmt *) = {
     [NEST_WHILE] = while_loop,    [NEST_IF] = branch,          [NEST_ROLE] = role,
 };
 
+static void refuse(Gen *g, const NestStmt *s) {
+  diag_error(g->d, s->span, E_GEN_C_STATEMENT, nest_op_name(s->code));
+  g->failed = true;
+}
+
 void c_block(Gen *g, const NestBlock *b) {
   for (const Declared *d = g->heads[g->block++]; d; d = d->next)
     plain_line(g, c_text(g, "%s;", c_declaration(g, d->var)));
   for (const NestStmt *s = b->first; s; s = s->next) {
     g->span = s->span;
     if (printers[s->code]) printers[s->code](g, s);
-    else c_refuse(g, s);
+    else refuse(g, s);
   }
 }
