@@ -508,19 +508,16 @@ static Value value_of(Bind *s, Ref r, DType t) { return materialized(s, eval(s, 
 static void assign(Bind *s, const NestStmt *st) {
   Value x[3];
   uint32_t n = 0;
-  for (; n < st->nsrcs && st->srcs[n].kind; n++)
+  bool address = st->code == NEST_OP && st->op == TILE_PTR_ADD;
+  if (address) x[n++] = materialized(s, eval_op(s, st, false));
+  for (; !address && n < st->nsrcs && st->srcs[n].kind; n++)
     x[n] = value_of(s, st->srcs[n],
                     st->code == NEST_OP && st->op == TILE_SELECT && n == 0 ? DT_I1 : st->type);
-  if (st->code == NEST_OP && st->op == TILE_PTR_ADD) {
-    Value whole = materialized(s, eval_op(s, st, false));
-    x[0] = whole;
-    n = 1;
-  }
   DimMask mask;
   Ref dst = destination(s, st->dsts[0], &mask);
   if (!st->dsts[0].var->tile.rank && st->dsts[0].var->uniform) dst = st->dsts[0], mask = 0;
   NestBuilder outer = bind_open(s, mask);
-  bool mov = st->code == NEST_MOV || st->op == TILE_PTR_ADD;
+  bool mov = st->code == NEST_MOV || address;
   NestStmt *out = nest_stmt(&s->b, mov ? NEST_MOV : NEST_OP, 1, n);
   out->op = st->op;
   out->type = st->type;

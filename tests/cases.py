@@ -8,29 +8,42 @@ A case is a function of a random generator that returns
 Sizes are small, for the interpreters, and odd, so that every mask matters; they are parameters
 with defaults, so that one function serves several cases and the demo.
 """
-import collections
+import collections, pathlib
 import numpy as np
 
 Case = collections.namedtuple("Case", "name file kernel make params tol options devices")
 CASES = []
 
 
-def case(file, tol, kernel=None, options=(), devices=None, **params):
-    """Adds a case.  `tol` bounds |got - expected| / (1 + |expected|); `file` is relative to
-    examples/kernels; `devices`, if given, are the only ones it runs on."""
-    def add(make):
-        name = make.__name__ + "".join(f",{k}={v}" for k, v in params.items())
-        CASES.append(Case(name, file, kernel, make, params, tol, options, devices))
-        return make
-    return add
+def decorator(cases, folder):
+    """A decorator that adds the functions below it to `cases`."""
+    def case(file, tol, kernel=None, options=(), devices=None, **params):
+        """`tol` bounds |got - expected| / (1 + |expected|); `file` is relative to the folder, and
+        its kernel has the function's name if no other is given; `devices`, if given, are the
+        only ones the case runs on."""
+        def add(make):
+            name = make.__name__ + "".join(f",{k}={v}" for k, v in params.items())
+            cases.append(Case(name, str(folder / file), kernel or make.__name__, make, params, tol,
+                              options, devices))
+            return make
+        return add
+    return case
 
 
-class bf16:
-    """A float32 array of values that bfloat16 holds exactly; passed to the kernel as bf16."""
-    def __init__(self, array):
-        bits = np.asarray(array, np.float32).view(np.uint32)
-        bits = (bits + 0x7FFF + ((bits >> 16) & 1)) & np.uint32(0xFFFF0000)  # to nearest even
-        self.array = bits.view(np.float32)
+case = decorator(CASES, pathlib.Path(__file__).resolve().parent.parent / "examples" / "kernels")
+
+
+class narrow:
+    """A float32 array of values that `dtype`, which NumPy lacks, holds exactly; passed to the
+    kernel as that dtype."""
+    def __init__(self, array, dtype):
+        self.array, self.dtype = np.asarray(array, np.float32), dtype
+
+
+def bf16(array):
+    bits = np.asarray(array, np.float32).view(np.uint32)
+    bits = (bits + 0x7FFF + ((bits >> 16) & 1)) & np.uint32(0xFFFF0000)  # to nearest even
+    return narrow(bits.view(np.float32), "bf16")
 
 
 def new(how, dtype, *shape):
@@ -72,7 +85,7 @@ def rms_norm(rng, rows=5, n=200, block=256):
     return args, dict(BLOCK=block), str(rows), dict(out_ptr=y)
 
 
-@case("layer_norm.py", kernel="layer_norm_forward", tol=1e-5)
+@case("layer_norm.py", tol=1e-5)
 def layer_norm_forward(rng, rows=5, n=200, block=256):
     x, w, b = normal(rng, rows, n), normal(rng, n), normal(rng, n)
     mean, rstd = x.mean(1), 1 / np.sqrt(x.var(1) + 1e-5)
@@ -83,7 +96,7 @@ def layer_norm_forward(rng, rows=5, n=200, block=256):
     return args, dict(BLOCK=block), str(rows), dict(out_ptr=y, mean_ptr=mean, rstd_ptr=rstd)
 
 
-@case("layer_norm.py", kernel="layer_norm_backward", tol=1e-5)
+@case("layer_norm.py", tol=1e-5)
 def layer_norm_backward(rng, rows=10, n=100, groups=3, block=128):
     x, dy, w = normal(rng, rows, n), normal(rng, rows, n), normal(rng, n)
     mean, rstd = x.mean(1), 1 / np.sqrt(x.var(1) + 1e-5)
@@ -101,7 +114,7 @@ def layer_norm_backward(rng, rows=10, n=100, groups=3, block=128):
     return args, dict(GROUPS=groups, BLOCK=block), str(rows), expected
 
 
-@case("layer_norm.py", kernel="layer_norm_sum_parts", tol=1e-5)
+@case("layer_norm.py", tol=1e-5)
 def layer_norm_sum_parts(rng, groups=8, n=100, block=64):
     dw, db = normal(rng, groups, n), normal(rng, groups, n)
     args = dict(dw_parts_ptr=dw, db_parts_ptr=db, dw_ptr=new("empty", "f32", n),

@@ -5,18 +5,17 @@
 """
 import argparse, concurrent.futures, os, pathlib, shlex, subprocess, sys, tempfile, zlib
 import numpy as np
-from cases import CASES, bf16
+from cases import CASES, narrow
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 NEREID = os.path.abspath(os.environ.get("NEREID", ROOT / "build" / "nereid"))
-KERNELS = ROOT / "examples" / "kernels"
 
 
 def as_value(value, path):
     """One argument as `nereid run` takes it; arrays are written to `path`."""
-    if isinstance(value, bf16):
+    if isinstance(value, narrow):
         np.save(path, value.array)
-        return f"@{path}:bf16"
+        return f"@{path}:{value.dtype}"
     if isinstance(value, np.ndarray):
         np.save(path, value)
         return f"@{path}"
@@ -29,8 +28,8 @@ def run_case(case, device, more=(), **params):
     rng = np.random.default_rng(zlib.crc32(case.name.encode()))
     args, defines, grid, expected = case.make(rng, **{**case.params, **params})
     with tempfile.TemporaryDirectory() as tmp:
-        file = str(KERNELS / case.file) + (f":{case.kernel}" if case.kernel else "")
-        command = [NEREID, "run", file, "--grid", grid, "--device", device, *case.options, *more]
+        command = [NEREID, "run", f"{case.file}:{case.kernel}", "--grid", grid, "--device", device,
+                   *case.options, *more]
         command += [f"{name}={as_value(v, f'{tmp}/{name}.npy')}" for name, v in args.items()]
         command += [word for name, v in defines.items() for word in ("-D", f"{name}={v}")]
         command += [word for name in expected for word in ("--out", f"{name}={tmp}/out-{name}.npy")]
@@ -63,12 +62,12 @@ def check(job):
     return bad and f"FAIL {case.name} on {device}\n{shlex.join(command)}\n" + "".join(bad)
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+def main(cases, description):
+    parser = argparse.ArgumentParser(description=description.splitlines()[0])
     parser.add_argument("--devices", default="interp,nest,cpu")
     parser.add_argument("names", nargs="*")
     options = parser.parse_args()
-    jobs = [(case, device) for case in CASES for device in options.devices.split(",")
+    jobs = [(case, device) for case in cases for device in options.devices.split(",")
             if (not options.names or any(name in case.name for name in options.names))
             and (not case.devices or device in case.devices)]
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
@@ -79,4 +78,4 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(CASES, __doc__))

@@ -1,0 +1,132 @@
+"""Moving data: transposes, strided copies, gathers, scatters, embeddings, resampling."""
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def transpose(x_ptr, out_ptr, rows, cols, BLOCK_R: tl.constexpr, BLOCK_C: tl.constexpr):
+    r = tl.program_id(0) * BLOCK_R + tl.arange(0, BLOCK_R)
+    c = tl.program_id(1) * BLOCK_C + tl.arange(0, BLOCK_C)
+    x = tl.load(x_ptr + r[:, None] * cols + c[None, :],
+                mask=(r[:, None] < rows) & (c[None, :] < cols))
+    out = out_ptr + c[:, None] * rows + r[None, :]
+    tl.store(out, tl.trans(x), mask=(c[:, None] < cols) & (r[None, :] < rows))
+
+
+@triton.jit
+def permute_3d(x_ptr, out_ptr, A: tl.constexpr, B: tl.constexpr, C: tl.constexpr):
+    """[A, B, C] -> [C, A, B], as one tile, through tl.permute."""
+    a, b, c = tl.arange(0, A), tl.arange(0, B), tl.arange(0, C)
+    x = tl.load(x_ptr + a[:, None, None] * (B * C) + b[None, :, None] * C + c[None, None, :])
+    out = out_ptr + c[:, None, None] * (A * B) + a[None, :, None] * B + b[None, None, :]
+    tl.store(out, tl.permute(x, (2, 0, 1)))
+
+
+@triton.jit
+def strided_copy(x_ptr, out_ptr, n0, n1, n2, x0, x1, x2, o0, o1, o2, BLOCK: tl.constexpr):
+    """Any three axes of any strides, also negative ones; programs count elements in order."""
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    i2 = i % n2
+    i1 = i // n2 % n1
+    i0 = i // (n1 * n2)
+    inside = i < n0 * n1 * n2
+    x = tl.load(x_ptr + i0 * x0 + i1 * x1 + i2 * x2, mask=inside)
+    tl.store(out_ptr + i0 * o0 + i1 * o1 + i2 * o2, x, mask=inside)
+
+
+@triton.jit
+def copy_blocks(x_ptr, out_ptr, rows, cols, BLOCK_R: tl.constexpr, BLOCK_C: tl.constexpr):
+    """A row of blocks, left to right, by block pointers; the padding that loads add is stored
+    beside it, so that its value is seen."""
+    start = tl.program_id(0) * BLOCK_R
+    x = tl.make_block_ptr(x_ptr, shape=(rows, cols), strides=(cols, 1), offsets=(start, 0),
+                          block_shape=(BLOCK_R, BLOCK_C), order=(1, 0))
+    wide = tl.cdiv(cols, BLOCK_C) * BLOCK_C
+    out = tl.make_block_ptr(out_ptr, shape=(rows, wide), strides=(wide, 1), offsets=(start, 0),
+                            block_shape=(BLOCK_R, BLOCK_C), order=(1, 0))
+    for _ in range(0, cols, BLOCK_C):
+        tile = tl.load(x, boundary_check=(0, 1), padding_option="zero")
+        tl.store(out, tile + 1, boundary_check=(0, ))
+        x = tl.advance(x, (0, BLOCK_C))
+        out = tl.advance(out, (0, BLOCK_C))
+
+
+@triton.jit
+def embedding(index_ptr, table_ptr, out_ptr, n, dim, BLOCK_N: tl.constexpr, BLOCK_D: tl.constexpr):
+    i = tl.program_id(0) * BLOCK_N + tl.arange(0, BLOCK_N)
+    d = tl.arange(0, BLOCK_D)
+    row = tl.load(index_ptr + i, mask=i < n, other=0)
+    inside = (i[:, None] < n) & (d[None, :] < dim)
+    tile = tl.load(table_ptr + row[:, None] * dim + d[None, :], mask=inside)
+    tl.store(out_ptr + i[:, None] * dim + d[None, :], tile, mask=inside)
+
+
+@triton.jit
+def embedding_backward(index_ptr, grad_ptr, table_grad_ptr, n, dim, BLOCK_N: tl.constexpr,
+                       BLOCK_D: tl.constexpr):
+    """Rows that occur several times, also within a block, add up by atomics."""
+    i = tl.program_id(0) * BLOCK_N + tl.arange(0, BLOCK_N)
+    d = tl.arange(0, BLOCK_D)
+    row = tl.load(index_ptr + i, mask=i < n, other=0)
+    inside = (i[:, None] < n) & (d[None, :] < dim)
+    grad = tl.load(grad_ptr + i[:, None] * dim + d[None, :], mask=inside)
+    tl.atomic_add(table_grad_ptr + row[:, None] * dim + d[None, :], grad, mask=inside)
+
+
+@triton.jit
+def scatter_max(index_ptr, x_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    to = tl.load(index_ptr + i, mask=i < n, other=-1)
+    x = tl.load(x_ptr + i, mask=i < n)
+    tl.atomic_max(out_ptr + to, x, mask=to >= 0)
+
+
+@triton.jit
+def permute_within(x_ptr, index_ptr, out_ptr, ROWS: tl.constexpr, COLS: tl.constexpr):
+    """out[r, c] = x[r, index[r, c]], within a tile."""
+    at = tl.arange(0, ROWS)[:, None] * COLS + tl.arange(0, COLS)[None, :]
+    tl.store(out_ptr + at, tl.gather(tl.load(x_ptr + at), tl.load(index_ptr + at), axis=1))
+
+
+@triton.jit
+def upsample_nearest(x_ptr, out_ptr, height, width, SCALE: tl.constexpr, BLOCK: tl.constexpr):
+    """A program writes one row of the larger image."""
+    y = tl.program_id(0)
+    x_ptr += tl.program_id(1) * height * width
+    out_ptr += tl.program_id(1) * height * width * SCALE * SCALE
+    for start in range(0, width * SCALE, BLOCK):
+        x = start + tl.arange(0, BLOCK)
+        pixel = tl.load(x_ptr + y // SCALE * width + x // SCALE, mask=x < width * SCALE)
+        tl.store(out_ptr + y * width * SCALE + x, pixel, mask=x < width * SCALE)
+
+
+@triton.jit
+def upsample_bilinear(x_ptr, out_ptr, height, width, out_height, out_width, BLOCK: tl.constexpr):
+    """Half-pixel centres; coordinates past the border take the border's pixel."""
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    inside = i < out_height * out_width
+    y = (i // out_width + 0.5) * (height / out_height) - 0.5
+    x = (i % out_width + 0.5) * (width / out_width) - 0.5
+    y0, x0 = tl.floor(y), tl.floor(x)
+    fy, fx = y - y0, x - x0
+    top = tl.clamp(y0, 0.0, height - 1.0).to(tl.int32) * width
+    bottom = tl.clamp(y0 + 1, 0.0, height - 1.0).to(tl.int32) * width
+    left = tl.clamp(x0, 0.0, width - 1.0).to(tl.int32)
+    right = tl.clamp(x0 + 1, 0.0, width - 1.0).to(tl.int32)
+    a = tl.load(x_ptr + top + left, mask=inside)
+    b = tl.load(x_ptr + top + right, mask=inside)
+    c = tl.load(x_ptr + bottom + left, mask=inside)
+    d = tl.load(x_ptr + bottom + right, mask=inside)
+    upper, lower = a + (b - a) * fx, c + (d - c) * fx
+    tl.store(out_ptr + i, upper + (lower - upper) * fy, mask=inside)
+
+
+@triton.jit
+def far_offsets(x_ptr, out_ptr, at_ptr, distance, n, BLOCK: tl.constexpr):
+    """Every program walks `distance` elements more, past 2^31 of them, and back again."""
+    pid = tl.program_id(0)
+    i = tl.arange(0, BLOCK)
+    far = pid.to(tl.int64) * distance + i
+    near = x_ptr + far + (pid * n - pid.to(tl.int64) * distance)
+    tl.store(out_ptr + pid * n + i, tl.load(near, mask=i < n), mask=i < n)
+    tl.store(at_ptr + pid * n + i, far, mask=i < n)
