@@ -12,14 +12,16 @@ enum { ALIGN = 16 };
 #ifdef ARENA_STRESS
 /* `make stress`: chunks so small that sanitizers see the edges of most objects, and the block
  * whose number NEREID_FAIL_ALLOC gives (from 1) cannot be had. */
-enum { CHUNK_MIN = 32 };
+enum { CHUNK_MIN = 32, CHUNK_MAX = 32 };
 static bool must_fail(void) {
   static atomic_long count;
   const char *number = getenv("NEREID_FAIL_ALLOC");
   return number && atomic_fetch_add(&count, 1) + 1 == atol(number);
 }
 #else
-enum { CHUNK_MIN = 1 << 16 };
+/* Chunks double, so that the largest is as large as all before it: malloc then learns to keep that
+ * much between compilations, where it would else give it back to the system and fault it in anew. */
+enum { CHUNK_MIN = 1 << 16, CHUNK_MAX = 1 << 24 };
 static bool must_fail(void) { return false; }
 #endif
 
@@ -58,11 +60,17 @@ static _Noreturn void out_of_memory(Arena *a) {
   exit(1);
 }
 
+static size_t chunk_size(const Arena *a, size_t need) {
+  size_t size = a->chunks ? a->chunks->size * 2 : CHUNK_MIN;
+  if (size > CHUNK_MAX) size = CHUNK_MAX;
+  return size > need ? size : need;
+}
+
 static void add_chunk(Arena *a, size_t need) {
   size_t head = (sizeof(Chunk) + ALIGN - 1) & ~(size_t)(ALIGN - 1);
-  size_t size = need > CHUNK_MIN ? need : CHUNK_MIN;
+  size_t size = chunk_size(a, need);
   if (size > SIZE_MAX - head) out_of_memory(a);
-  Chunk *c = must_fail() ? NULL : calloc(1, head + size);
+  Chunk *c = must_fail() ? NULL : malloc(head + size);
   if (!c) out_of_memory(a);
   c->next = a->chunks;
   c->size = size;
@@ -71,15 +79,19 @@ static void add_chunk(Arena *a, size_t need) {
   a->left = size;
 }
 
-void *arena_alloc(Arena *a, size_t size) {
+/* Memory that is not zeroed. */
+static char *take(Arena *a, size_t size) {
   if (size > SIZE_MAX - ALIGN) out_of_memory(a);
   size = (size + ALIGN - 1) & ~(size_t)(ALIGN - 1);
   if (size > a->left || !a->at) add_chunk(a, size);
-  void *p = a->at;
+  char *p = a->at;
   a->at += size;
   a->left -= size;
   return p;
 }
+
+/* Zeroed as it is handed out, not by chunks: what is used soon is then in the cache. */
+void *arena_alloc(Arena *a, size_t size) { return memset(take(a, size), 0, size); }
 
 void *arena_array(Arena *a, size_t n, size_t size) {
   if (size && n > SIZE_MAX / size) out_of_memory(a);
@@ -87,23 +99,27 @@ void *arena_array(Arena *a, size_t n, size_t size) {
 }
 
 void *arena_grow(Arena *a, const void *p, size_t old, size_t size) {
-  void *q = arena_alloc(a, size);
+  char *q = take(a, size);
   if (old) memcpy(q, p, old);
+  memset(q + old, 0, size - old);
   return q;
 }
 
 char *arena_strndup(Arena *a, const char *s, size_t n) {
-  char *p = arena_alloc(a, n + 1);
+  char *p = take(a, n + 1);
   memcpy(p, s, n);
+  p[n] = 0;
   return p;
 }
 
+/* Written where the next object would lie, once more only if it does not fit there. */
 char *arena_vprintf(Arena *a, const char *fmt, va_list ap) {
   va_list again;
   va_copy(again, ap);
-  int n = vsnprintf(NULL, 0, fmt, ap);
-  char *p = arena_alloc(a, (size_t)n + 1);
-  vsnprintf(p, (size_t)n + 1, fmt, again);
+  int n = vsnprintf(a->at, a->left, fmt, ap);
+  bool fits = (size_t)n < a->left;
+  char *p = take(a, (size_t)n + 1);
+  if (!fits) vsnprintf(p, (size_t)n + 1, fmt, again);
   va_end(again);
   return p;
 }
