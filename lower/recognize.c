@@ -93,17 +93,23 @@ static void visit(TileOp *op, void *ctx) {
   for (uint32_t i = 0; i + 3 < op->nargs; i++) carried(r, op, i);
 }
 
-bool recognize_run(Unit *u) {
-  Recognize r = {.f = u->tile, .scratch = arena_new()};
+/* One round over all loops; true if any carried tile became a scalar. */
+static bool run_round(Unit *u, Arena *scratch) {
+  Recognize r = {.f = u->tile, .scratch = scratch};
   r.map_len = u->tile->nvalues;
-  r.map = ARENA_ARRAY(r.scratch, TileValue *, r.map_len);
+  r.map = ARENA_ARRAY(scratch, TileValue *, r.map_len);
   tile_walk(u->tile->body, visit, &r);
-  if (r.changed) {
-    /* tile_substitute indexes by id: values made since have no entry yet */
-    r.map =
-        arena_grow(r.scratch, r.map, r.map_len * sizeof *r.map, u->tile->nvalues * sizeof *r.map);
-    tile_substitute(u->tile, r.map);
-  }
-  arena_free(r.scratch);
+  if (!r.changed) return false;
+  /* tile_substitute indexes by id: values made since have no entry yet */
+  r.map = arena_grow(scratch, r.map, r.map_len * sizeof *r.map, u->tile->nvalues * sizeof *r.map);
+  tile_substitute(u->tile, r.map);
+  return true;
+}
+
+/* A loop whose inner loop moves the tile is recognized once that one is. */
+bool recognize_run(Unit *u) {
+  Arena *scratch = arena_new();
+  while (run_round(u, scratch)) continue;
+  arena_free(scratch);
   return true;
 }
