@@ -19,9 +19,9 @@ static bool must_fail(void) {
   return number && atomic_fetch_add(&count, 1) + 1 == atol(number);
 }
 #else
-/* Chunks double, so that the largest is as large as all before it: malloc then learns to keep that
- * much between compilations, where it would else give it back to the system and fault it in anew. */
-enum { CHUNK_MIN = 1 << 16, CHUNK_MAX = 1 << 24 };
+/* Each chunk is four times the last, and so larger than all before it: malloc then learns to keep
+ * as much between compilations, instead of giving it back to the system to fault it in anew. */
+enum { CHUNK_MIN = 1 << 16, CHUNK_MAX = 1 << 26 };
 static bool must_fail(void) { return false; }
 #endif
 
@@ -61,7 +61,7 @@ static _Noreturn void out_of_memory(Arena *a) {
 }
 
 static size_t chunk_size(const Arena *a, size_t need) {
-  size_t size = a->chunks ? a->chunks->size * 2 : CHUNK_MIN;
+  size_t size = a->chunks ? a->chunks->size * 4 : CHUNK_MIN;
   if (size > CHUNK_MAX) size = CHUNK_MAX;
   return size > need ? size : need;
 }
