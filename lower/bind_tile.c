@@ -437,7 +437,8 @@ static bool fold_warps(Bind *s, Reduction *r) {
   return uniform;
 }
 
-/* A scalar result is the same in every thread: lane 0's. */
+/* A scalar result is the same in every thread: lane 0's.  Without a fold over warps each of them
+ * has reduced a replica of all elements, in the same order. */
 static void to_scalar(Bind *s, NestVar *dst, NestVar *acc, bool uniform) {
   if (uniform) {
     bind_mov(s, ref_var(dst), ref_sub(acc, affine_const(0)), dst->dtype);
@@ -449,6 +450,7 @@ static void to_scalar(Bind *s, NestVar *dst, NestVar *acc, bool uniform) {
   st->srcs[1] = ref_int(0);
   st->type = acc->dtype;
   nest_set_str(s->nest, st, NA_mode, "idx");
+  if (s->nest->warps > 1) nest_set_int(s->nest, st, NA_same, 1);
 }
 
 void bind_reduce(Bind *s, const NestStmt *st) {

@@ -334,7 +334,7 @@ bool build_run(Unit *u) {
   s.nest = nest_new(u->arena, u->names, f->name, f->options, NEST_LEVEL_NEST);
   s.nest->span = f->span;
   s.nest->lanes = u->machine->lanes;
-  if (u->machine->kind == MACHINE_CPU) s.nest->warps = 1;
+  s.nest->warps = schedule_warps(u);
   s.b = (NestBuilder){s.nest, s.nest->body, NULL, f->span};
   s.axis = axis_analyze(f, s.scratch);
   s.uses = tile_count_uses(f, s.scratch);

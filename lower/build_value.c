@@ -83,10 +83,9 @@ NestBuilder build_at_definition(Build *s, const TileValue *v) {
 Layout build_layout_of(Build *s, const TileValue *v) {
   const ValuePlan *p = &s->u->schedule->values[v->id];
   if (p->held) return p->layout;
-  const Options *o = &s->nest->options;
   int order[MAX_RANK];
   for (int i = 0; i < v->type.rank; i++) order[i] = v->type.rank - 1 - i;
-  return schedule_blocked(&v->type, order, 1, o->num_warps, s->nest->lanes);
+  return schedule_blocked(&v->type, order, 1, s->nest->warps, s->nest->lanes);
 }
 
 enum { PLACE_BITS = 10 };

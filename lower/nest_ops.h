@@ -30,7 +30,7 @@ X(CP_COMMIT,T,  0, 0, 0, 0, "",                         "this thread's copies si
 X(CP_WAIT,  T,  0, 0, 0, 0, "groups",                   "until at most that many of this thread's groups are open") \
 X(LDMATRIX, T,  1, 0, 1, 0, "n trans",                  "n (1 2 4) 8x8 matrices of 16-bit elements; lane 8*i+r gives row r of matrix i; each register pair holds a fragment") \
 /* -- threads together -- */ \
-X(SHFL,     T,  1, 1, 0, 0, "mode by",                  "from lane xor `by` (mode xor), lane-by (up), lane+by (down); outside the warp: own value.  Mode idx: from lane src 1; then srcs is 2") \
+X(SHFL,     T,  1, 1, 0, 0, "mode by same",             "from lane xor `by` (mode xor), lane-by (up), lane+by (down); outside the warp: own value.  Mode idx: from lane src 1; then srcs is 2.  `same`: all warps hold the same there") \
 X(MMA,      T,  1, 3, 0, 0, "atom",                     "dst = a*b + c, fragments by the atom's row (lower/atoms.h); srcs a, b, c") \
 X(BAR,      NT, 0, 0, 0, 0, "id warps",                 "barrier of `warps` warps (0: of the role); orders their shared and global accesses") \
 X(FENCE,    NT, 0, 0, 0, 0, "kind",                     "memory fence: kind cta, gpu, sys, proxy") \
@@ -57,6 +57,7 @@ X(RING_WAIT,   N, 0, 0, 0, 0, "groups",                 "until at most that many
   X(n, int) X(axis, int) X(cache, str) X(evict, str) X(volatile, bool) X(kind, str) X(sem, str) \
   X(scope, str) X(bytes, int) X(groups, int) X(trans, bool) X(mode, str) X(by, int)             \
   X(atom, str) X(id, int) X(warps, int) X(regs, int) X(message, str) X(stages, int)             \
-  X(unroll, int) X(combine, str) X(reverse, bool) X(precision, str) X(ring, int) X(width, int)
+  X(unroll, int) X(combine, str) X(reverse, bool) X(precision, str) X(ring, int) X(width, int)     \
+  X(same, bool)
 
 #endif

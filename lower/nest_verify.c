@@ -111,8 +111,8 @@ static const char *not_uniform(const NestCheck *c, const NestStmt *s) {
   return nest_ref_uniform(c, &s->guard) ? NULL : "the guard";
 }
 
-/* The results of these differ between lanes, whatever their operands are.  With one warp, a value
- * from a lane that is the same for all is the way to make a value uniform. */
+/* The results of these differ between lanes, whatever their operands are.  A value from a lane that
+ * is the same for all makes a value uniform: with one warp, or where all warps hold replicas. */
 static bool varies(const NestCheck *c, const NestStmt *s) {
   switch (s->code) {
     case NEST_LANE:
@@ -122,7 +122,8 @@ static bool varies(const NestCheck *c, const NestStmt *s) {
     case NEST_LDMATRIX: return true;
     case NEST_WARP: return c->role_warps > 1;
     case NEST_SHFL:
-      return c->role_warps > 1 || strcmp(nest_str(s, NA_mode, ""), "idx") || s->nsrcs < 2 ||
+      return (c->role_warps > 1 && !nest_int(s, NA_same, 0)) ||
+             strcmp(nest_str(s, NA_mode, ""), "idx") || s->nsrcs < 2 ||
              !nest_ref_uniform(c, &s->srcs[1]);
     default: return false;
   }

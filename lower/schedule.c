@@ -213,10 +213,14 @@ static void default_order(const Type *t, int *order) {
   for (int i = 0; i < t->rank; i++) order[i] = t->rank - 1 - i;
 }
 
+int schedule_warps(const Unit *u) {
+  return u->machine->kind == MACHINE_CPU ? 1 : u->tile->options.num_warps;
+}
+
 static Layout plain(const Plan *p, const Type *t) {
   int order[MAX_RANK];
   default_order(t, order);
-  return schedule_blocked(t, order, 1, p->u->tile->options.num_warps, p->u->machine->lanes);
+  return schedule_blocked(t, order, 1, schedule_warps(p->u), p->u->machine->lanes);
 }
 
 /* ---- memory anchors ---- */
@@ -239,11 +243,11 @@ static int memory_axis(const Plan *p, const TileValue *ptr) {
 
 static Choice memory_choice(const Plan *p, const Type *t, int axis, int64_t vector, int rank) {
   const Machine *m = p->u->machine;
-  int warps = p->u->tile->options.num_warps, order[MAX_RANK], n = 0;
+  int warps = schedule_warps(p->u), order[MAX_RANK], n = 0;
   order[n++] = axis;
   for (int a = t->rank - 1; a >= 0; a--)
     if (a != axis) order[n++] = a;
-  if (m->kind == MACHINE_CPU) vector = 1, warps = 1;
+  if (m->kind == MACHINE_CPU) vector = 1;
   int64_t share = type_numel(*t) / ((int64_t)warps * m->lanes);
   vector = floor_pow2(vector < share ? vector : share > 1 ? share : 1);
   Choice c = {.rank = rank, .weight = vector};
@@ -357,9 +361,9 @@ static const Atom *dot_atom(const Plan *p, const TileOp *op) {
 /* Without a matrix instruction: threads over M and N, a small square of outputs each. */
 static Layout fma_layout(const Plan *p, const Type *t) {
   const Machine *m = p->u->machine;
-  int order[MAX_RANK], warps = p->u->tile->options.num_warps;
+  int order[MAX_RANK], warps = schedule_warps(p->u);
   default_order(t, order);
-  if (m->kind == MACHINE_CPU) return schedule_blocked(t, order, 1, 1, m->lanes);
+  if (m->kind == MACHINE_CPU) return schedule_blocked(t, order, 1, warps, m->lanes);
   int64_t share = type_numel(*t) / ((int64_t)warps * m->lanes);
   int vec = share >= 16 && t->shape[t->rank - 1] % 4 == 0 ? 4 : 1;
   return schedule_blocked(t, order, vec, warps, m->lanes);
@@ -369,7 +373,7 @@ static void anchor_dot(Plan *p, const TileOp *op) {
   const Type *t = &op->results[0]->type;
   Choice c = {.rank = RANK_DOT, .atom = dot_atom(p, op)};
   if (c.atom) {
-    int wm, wn, warps = p->u->tile->options.num_warps;
+    int wm, wn, warps = schedule_warps(p->u);
     split_warps(p, c.atom, t, warps, &wm, &wn);
     c.layout = schedule_fragment(c.atom, 2, t, wm, wn, warps);
     c.weight = 1;

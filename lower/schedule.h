@@ -50,6 +50,8 @@ Layout schedule_fragment(const Atom *atom, int which, const Type *tile, int wm, 
 /* How the warps of an accumulator's layout are split. */
 void schedule_warp_split(const Layout *acc, int *wm, int *wn);
 
+/* Warps of a program: a CPU has one, whatever the kernel asks for. */
+int schedule_warps(const Unit *u);
 bool schedule_run(Unit *u);
 void schedule_print(Text *out, const Unit *u);
 /* Reads a schedule for u->tile from *at on; false after errors.  Leaves u->schedule NULL if the

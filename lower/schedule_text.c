@@ -75,11 +75,10 @@ static void name_op(TileOp *op, void *ctx) {
 static bool read_layout(Reader *x, const Type *tile, Layout *l) {
   Span at = ir_peek(&x->r)->span;
   if (!layout_parse(&x->r, l)) return false;
-  const Machine *m = x->u->machine;
-  int warps = m->kind == MACHINE_CPU ? 1 : x->u->tile->options.num_warps;
   bool shape = l->rank == tile->rank;
   for (int a = 0; shape && a < l->rank; a++) shape = l->shape[a] == tile->shape[a];
-  const char *bad = shape ? layout_check(l, warps, m->lanes) : "its shape is not the tile's";
+  const char *bad = shape ? layout_check(l, schedule_warps(x->u), x->u->machine->lanes)
+                          : "its shape is not the tile's";
   if (*bad) ir_error(&x->r, at, E_LOWER_LAYOUT, bad);
   return !*bad;
 }
