@@ -271,10 +271,19 @@ bool find_attribute(Sema *S, Value v, Name name, Span at, Value *out) {
   }
 }
 
+/* What a pointer is asked for where the host passes a tensor descriptor. */
+static bool descriptor_method(Value v, Name name) {
+  if (v.kind != V_TILE) return false;
+  return !strcmp(name, "load") || !strcmp(name, "store") || !strcmp(name, "scatter");
+}
+
 Value get_attribute(Sema *S, Value v, Name name, Span at) {
   Value out;
   if (v.kind == V_ERROR || find_attribute(S, v, name, at, &out)) return v.kind == V_ERROR ? v : out;
-  if (v.kind == V_SPACE) language_unknown(S, v.u.s, name, at);
+  if (descriptor_method(v, name))
+    sema_error(S, at, E_SEMA_UNSUPPORTED,
+               arena_printf(S->arena, "the method %s of tensor descriptors", name));
+  else if (v.kind == V_SPACE) language_unknown(S, v.u.s, name, at);
   else if (v.kind == V_MODULE)
     sema_error(S, at, E_SEMA_NO_ATTRIBUTE, arena_printf(S->arena, "module %s", v.u.module->path),
                name);
