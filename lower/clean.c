@@ -305,13 +305,27 @@ static void mark_block(Clean *s, const NestBlock *b) {
   }
 }
 
+/* A statement with blocks, none of which does anything; a `for` whose index is read still sets it. */
+static bool empty(const Clean *s, const NestStmt *st) {
+  switch (st->code) {
+    case NEST_UNROLL:
+    case NEST_SERIAL:
+    case NEST_IF: break;
+    case NEST_FOR:
+      if (!s->uses[st->dsts[0].var->id]) break;
+      return false;
+    default: return false;
+  }
+  for (uint32_t r = 0; r < st->nregions; r++)
+    if (st->regions[r]->first) return false;
+  return true;
+}
+
 static void sweep(Clean *s, NestBlock *b) {
   for (NestStmt *st = b->last, *prev; st; st = prev) {
     prev = st->prev;
     for (uint32_t r = st->nregions; r-- > 0;) sweep(s, st->regions[r]);
-    bool empty = st->nregions && !st->regions[0]->first &&
-                 (st->code == NEST_UNROLL || st->code == NEST_SERIAL);
-    if (empty || (removable(st) && !s->uses[st->dsts[0].var->id])) nest_remove(st);
+    if (empty(s, st) || (removable(st) && !s->uses[st->dsts[0].var->id])) nest_remove(st);
   }
 }
 

@@ -60,7 +60,7 @@ static int64_t lowest_offset(const Nest *n, const Life *life, const NestBuffer *
     again = false;
     for (uint32_t i = 0; i < n->nbuffers; i++) {
       const NestBuffer *o = n->buffers[i];
-      if (o == b || o->offset < 0 || life[i].first < 0 || !meet(&life[i], &life[b->id])) continue;
+      if (o == b || o->offset < 0 || !meet(&life[i], &life[b->id])) continue;
       if (at < o->offset + o->bytes && o->offset < at + b->bytes) {
         at = align_up(o->offset + o->bytes, b->align);
         again = true;
@@ -79,9 +79,8 @@ static void assign_offsets(Nest *n, const Life *life) {
   for (uint32_t i = 0; i < n->nbuffers; i++) n->buffers[i]->offset = -1;
   for (uint32_t i = 0; i < n->nbuffers; i++) {
     NestBuffer *b = n->buffers[i];
-    b->offset = life[i].first < 0 ? 0 : lowest_offset(n, life, b);
-    if (life[i].first >= 0 && b->offset + b->bytes > n->shared_bytes)
-      n->shared_bytes = b->offset + b->bytes;
+    b->offset = lowest_offset(n, life, b);
+    if (b->offset + b->bytes > n->shared_bytes) n->shared_bytes = b->offset + b->bytes;
   }
 }
 
@@ -99,15 +98,28 @@ static bool within_limit(const Unit *u, const Life *life) {
   return false;
 }
 
+/* Buffers whose accesses were all removed; ids stay dense. */
+static void drop_unused(Nest *n, Life *life) {
+  uint32_t kept = 0;
+  for (uint32_t i = 0; i < n->nbuffers; i++) {
+    if (life[i].first < 0) continue;
+    life[kept] = life[i];
+    n->buffers[kept] = n->buffers[i];
+    n->buffers[kept]->id = kept;
+    kept++;
+  }
+  n->nbuffers = kept;
+}
+
 bool place_run(Unit *u) {
   Nest *n = u->nest;
   Arena *scratch = arena_new();
   Lives s = {n, ARENA_ARRAY(scratch, Life, n->nbuffers), 0};
   for (uint32_t i = 0; i < n->nbuffers; i++) s.life[i] = (Life){.first = -1, .last = -1};
   walk_lives(&s, n->body);
+  drop_unused(n, s.life);
   Life *forever = ARENA_ARRAY(scratch, Life, n->nbuffers);
-  for (uint32_t i = 0; i < n->nbuffers; i++)
-    forever[i] = s.life[i].first < 0 ? s.life[i] : (Life){.last = s.at};
+  for (uint32_t i = 0; i < n->nbuffers; i++) forever[i] = (Life){.last = s.at};
   assign_offsets(n, forever);
   if (n->shared_bytes > OWN_PLACE_BYTES) assign_offsets(n, s.life);
   bool fits = within_limit(u, s.life);
