@@ -52,6 +52,13 @@ static void add_index(Affine *a, NestIndex *ix, int64_t coef) {
   if (!affine_add(a, &x)) BUG("a subscript of more than %d terms", MAX_TERMS);
 }
 
+/* An operand in a ring of buffers lies at the offset of its slot. */
+static void add_slot(Form *f, const Mem *m) {
+  if (!m->base.kind) return;
+  Form slot = form_var(m->base.var);
+  if (!form_add(f, &slot, 1)) BUG("an operand's address of too many terms");
+}
+
 /* One operand's fragments for one k step, loaded by ldmatrix from shared memory. */
 typedef struct {
   NestVar *frag;
@@ -90,11 +97,7 @@ static void loader_address(Bind *s, Loader *x, const NestBuffer *b, const Mma *m
     f.g[0].coef[s->ndims - 1] = rows[i].coef;
   }
   DimMask mask;
-  const Ref *slot = &m->st->mems[b == m->st->mems[0].buffer ? 0 : 1].base;
-  if (slot->kind) {
-    Form at = form_var(slot->var);
-    form_add(&f, &at, 1);
-  }
+  add_slot(&f, &m->st->mems[b == m->st->mems[0].buffer ? 0 : 1]);
   if (b->layout.xor_bits) {
     x->base = bind_swizzle(s, &f, &b->layout, &x->bytes, &mask);
   } else {
@@ -304,6 +307,7 @@ static Feed source_of(Bind *s, const NestStmt *st, int which, NestIndex *k, DimM
   const NestBuffer *b = st->mems[which].buffer;
   Feed x = {.buffer = b, .mask = mask};
   Form f = operand_form(s, b, rank - 2 + which, which);
+  add_slot(&f, &st->mems[which]);
   DimMask base_mask;
   x.base = form_base(s, &f, DT_I32, DT_NONE, &base_mask);
   x.bytes = form_immediate(s, &f);
