@@ -58,8 +58,8 @@ class Base:
     def extent(self):
         if self.chance(0.6):
             return self.one_of(1, 2, 4, 8, 16, 16, 32, 32, 64, 128)
-        return self.one_of(3, 5, 6, 7, 9, 11, 12, 13, 15, 17, 20, 24, 27, 31, 33, 40, 48, 50, 96, 100,
-                           130)
+        return self.one_of(3, 5, 6, 7, 9, 11, 12, 13, 15, 17, 20, 24, 27, 31, 33, 40, 48, 50, 96,
+                           100, 130)
 
     def shape(self):
         """A new shape, mostly of extents that others have."""

@@ -84,7 +84,8 @@ class Dots:
                 "f32": f', input_precision="{precision}"'}.get(dtype, "")
         ta, tb = self.name("t"), self.name("t")
         lines, loads, steps = getattr(loop, self.one_of("advance", "offsets", "blocks"))(ta, tb)
-        dot = self.one_of(f"{c} = tl.dot({ta}, {tb}, {c}{more})", f"{c} += tl.dot({ta}, {tb}{more})")
+        dot = self.one_of(f"{c} = tl.dot({ta}, {tb}, {c}{more})",
+                          f"{c} += tl.dot({ta}, {tb}{more})")
         self.emit([*lines, f"{c} = tl.zeros(({m}, {n}), {TL[out]})"], c)
         self.block.append(Stmt(loop.head, [c], [[Stmt(line) for line in [*loads, dot, *steps]]]))
         return c

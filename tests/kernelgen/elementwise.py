@@ -88,8 +88,8 @@ class Elementwise:
         err = v.err + w.err
         if op in ("min", "max"):
             nan = self.one_of("", ", propagate_nan=tl.PropagateNan.ALL")
-            return self.value(f"tl.{op}imum({v}, {w}{nan}).to({t})", v.dtype, v.shape, max(v.mag, w.mag),
-                              min(v.q, w.q), max(v.err, w.err))
+            return self.value(f"tl.{op}imum({v}, {w}{nan}).to({t})", v.dtype, v.shape,
+                              max(v.mag, w.mag), min(v.q, w.q), max(v.err, w.err))
         if op in "+-":
             return self.value(f"({v} {op} {w}).to({t})", v.dtype, v.shape, v.mag + w.mag,
                               min(v.q, w.q), err)

@@ -5,8 +5,8 @@ from .model import *
 class Shapes:
     def op_shape(self):
         v = self.tile()
-        kind = self.one_of("expand", "trans", "trans", "reshape", "reshape", "join", "split", "split",
-                           "flip", "slice", "ravel", "broadcast", "squeeze")
+        kind = self.one_of("expand", "trans", "trans", "reshape", "reshape", "join", "split",
+                           "split", "flip", "slice", "ravel", "broadcast", "squeeze")
         return getattr(self, "shape_" + kind)(v, v.shape)
 
     def shape_expand(self, v, s):
