@@ -34,21 +34,23 @@ def checks(path):
     """The (command, {expected file: stdout, stderr or status}) pairs of one test file."""
     base, args = path.with_suffix(""), shlex.split(header(path, "nereid"))
     expected = lambda suffix: pathlib.Path(f"{base}{suffix}")
-    nereid = [NEREID, "compile", path.name]
+    nereid = [NEREID, "compile"]
     if path.suffix == ".cmd":
         kinds = {expected("." + kind): kind for kind in ("stdout", "stderr", "status")}
         yield ["sh", "-c", path.read_text()], kinds
-    elif path.suffix == ".py":
+    elif path.suffix in (".py", ".args"):
+        own = path.suffix == ".py"
+        nereid += [path.name] + args if own else shlex.split(path.read_text(), comments=True)
         for kind in (k for k in EMITS if expected("." + k).exists()):
-            target = ["--target", "cpu"] if kind == "c" else []
-            yield nereid + ["--emit", kind] + target + args, {expected("." + kind): "stdout"}
+            target = ["--target", "cpu:8"] if kind == "c" else []
+            yield nereid + ["--emit", kind] + target, {expected("." + kind): "stdout"}
         if expected(".err").exists():
-            yield nereid + args, {expected(".err"): "stderr"}
+            yield nereid, {expected(".err"): "stderr"}
     elif not expected(".py").exists():
         passes = ["--run-passes", path.parent.name] if path.parent.parent.name == "passes" else []
         for suffix, kind in ((".out", "stdout"), (".err", "stderr")):
             if expected(suffix).exists():
-                yield nereid + passes + args, {expected(suffix): kind}
+                yield nereid + [path.name] + passes + args, {expected(suffix): kind}
 
 
 def compare(file, kind, got, update):
@@ -83,7 +85,7 @@ def main():
     update, only = "--update" in sys.argv, [a for a in sys.argv[1:] if not a.startswith("--")]
     tests, skipped = [], {}
     for path in sorted(ROOT.rglob("*")):
-        if path.suffix in (".py", ".cmd") + IRS and (not only or any(o in str(path) for o in only)):
+        if path.suffix in (".py", ".args", ".cmd") + IRS and (not only or any(o in str(path) for o in only)):
             for command, kinds in checks(path):
                 lacks = missing(path)
                 if lacks:

@@ -1,0 +1,888 @@
+/* Kernel attention of ../../examples/kernels/attention.py for cpu:8.  The meaning depends on these options:
+ *   cc -O2 -march=native -ffp-contract=off -fwrapv -fno-math-errno -fno-trapping-math -Wno-psabi -fopenmp -fPIC -shared -lm */
+#ifndef LANES
+#define LANES 8
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#define VECTOR(T) __attribute__((vector_size(LANES * sizeof(T))))
+typedef int8_t vi8 VECTOR(int8_t);
+typedef int16_t vi16 VECTOR(int16_t);
+typedef int32_t vi32 VECTOR(int32_t);
+typedef int64_t vi64 VECTOR(int64_t);
+typedef uint8_t vu8 VECTOR(uint8_t);
+typedef uint16_t vu16 VECTOR(uint16_t);
+typedef uint32_t vu32 VECTOR(uint32_t);
+typedef uint64_t vu64 VECTOR(uint64_t);
+typedef float vf32 VECTOR(float);
+typedef double vf64 VECTOR(double);
+#define EACH_LANE(i) for (int i = 0; i < LANES; i++)
+#define INLINE static inline __attribute__((always_inline))
+#define RARE static __attribute__((noinline, cold))
+#ifdef __clang__
+#define UNROLL(n) _Pragma("clang loop unroll(full)")
+#else
+#define PRAGMA(x) _Pragma(#x)
+#define UNROLL(n) PRAGMA(GCC unroll n)
+#endif
+#endif
+#ifndef NEREID_vsplat_f32
+#define NEREID_vsplat_f32
+INLINE vf32 vsplat_f32(float x) {
+  vf32 v;
+  EACH_LANE(i) v[i] = x;
+  return v;
+}
+#endif
+#ifndef NEREID_vto_u32
+#define NEREID_vto_u32
+#define vto_u32(v) __builtin_convertvector(v, vu32)
+#endif
+#ifndef NEREID_vselect_u32
+#define NEREID_vselect_u32
+INLINE vu32 vselect_u32(vi32 m, vu32 a, vu32 b) {
+  vu32 r;
+  EACH_LANE(i) r[i] = m[i] ? a[i] : b[i];
+  return r;
+}
+#endif
+#ifndef NEREID_vdecode_f16
+#define NEREID_vdecode_f16
+INLINE vf32 vdecode_f16(vu16 x) {
+#if LANES == 8 && defined(__F16C__)
+  return __builtin_ia32_vcvtph2ps256((vi16)x);
+#else
+  const vu32 u = vto_u32(x), size = u & 0x7fff;
+  vu32 r = (vu32)((vf32)(size << 13) * 0x1p112f);
+  r = vselect_u32(size >= 0x7c00, size << 13 | 0x7f800000, r);
+  return (vf32)(r | (u & 0x8000) << 16);
+#endif
+}
+#endif
+#ifndef NEREID_vload_u16
+#define NEREID_vload_u16
+INLINE vu16 vload_u16(const char *p) {
+  vu16 v;
+  memcpy(&v, p, sizeof v);
+  return v;
+}
+#endif
+#ifndef NEREID_vload_f16
+#define NEREID_vload_f16
+INLINE vf32 vload_f16(const char *p) { return vdecode_f16(vload_u16(p)); }
+#endif
+#ifndef NEREID_div_i32
+#define NEREID_div_i32
+INLINE int32_t div_i32(int32_t a, int32_t b) {
+  return b == 0 ? -1 : b == -1 ? (int32_t)(0 - (uint64_t)a) : a / b;
+}
+#endif
+#ifndef NEREID_min_i32
+#define NEREID_min_i32
+INLINE int32_t min_i32(int32_t a, int32_t b) { return a < b ? a : b; }
+#endif
+#ifndef NEREID_vstore_u16
+#define NEREID_vstore_u16
+INLINE void vstore_u16(char *p, vu16 v) { memcpy(p, &v, sizeof v); }
+#endif
+#ifndef NEREID_vto_i32
+#define NEREID_vto_i32
+#define vto_i32(v) __builtin_convertvector(v, vi32)
+#endif
+#ifndef NEREID_vto_u16
+#define NEREID_vto_u16
+#define vto_u16(v) __builtin_convertvector(v, vu16)
+#endif
+#ifndef NEREID_vencode_f16
+#define NEREID_vencode_f16
+INLINE vu16 vencode_f16(vf32 x) {
+#if LANES == 8 && defined(__F16C__)
+  return (vu16)__builtin_ia32_vcvtps2ph256(x, 0);
+#else
+  const vu32 u = (vu32)x, size = u & 0x7fffffff;
+  vu32 r = (size - 0x38000000) >> 13;
+  const vu32 tiny = (vu32)vto_i32((vf32)size * 0x1p24f);
+  r = vselect_u32(size < 0x38800000, tiny, r);
+  r = vselect_u32(size >= 0x7f800000, 0x7c00 | (size >> 13 & 0x3ff), r);
+  r = vselect_u32(size > 0x7f800000, r | 0x200, r);
+  return vto_u16(r | (u >> 16 & 0x8000));
+#endif
+}
+#endif
+#ifndef NEREID_vstore_f16
+#define NEREID_vstore_f16
+INLINE void vstore_f16(char *p, vf32 v) { vstore_u16(p, vencode_f16(v)); }
+#endif
+#ifndef NEREID_store_u16
+#define NEREID_store_u16
+INLINE void store_u16(char *p, uint16_t x) { memcpy(p, &x, sizeof x); }
+#endif
+#ifndef NEREID_vscatter_u16
+#define NEREID_vscatter_u16
+INLINE void vscatter_u16(vu64 p, vu16 v) { EACH_LANE(i) store_u16((char *)p[i], v[i]); }
+#endif
+#ifndef NEREID_vscatter_f16
+#define NEREID_vscatter_f16
+INLINE void vscatter_f16(vu64 p, vf32 v) { vscatter_u16(p, vencode_f16(v)); }
+#endif
+#ifndef NEREID_vto_u64
+#define NEREID_vto_u64
+#define vto_u64(v) __builtin_convertvector(v, vu64)
+#endif
+#ifndef NEREID_vramp_i32
+#define NEREID_vramp_i32
+/* x, x + step, ... */
+INLINE vi32 vramp_i32(int32_t x, int32_t step) {
+  vi32 v;
+  EACH_LANE(i) v[i] = x + i * step;
+  return v;
+}
+#endif
+#ifndef NEREID_vsplat_u16
+#define NEREID_vsplat_u16
+INLINE vu16 vsplat_u16(uint16_t x) {
+  vu16 v;
+  EACH_LANE(i) v[i] = x;
+  return v;
+}
+#endif
+#ifndef NEREID_decode_f16
+#define NEREID_decode_f16
+INLINE float decode_f16(uint16_t x) { return vdecode_f16(vsplat_u16(x))[0]; }
+#endif
+#ifndef NEREID_load_u16
+#define NEREID_load_u16
+INLINE uint16_t load_u16(const char *p) {
+  uint16_t x;
+  memcpy(&x, p, sizeof x);
+  return x;
+}
+#endif
+#ifndef NEREID_load_f16
+#define NEREID_load_f16
+INLINE float load_f16(const char *p) { return decode_f16(load_u16(p)); }
+#endif
+#ifndef NEREID_vfma_f32
+#define NEREID_vfma_f32
+INLINE vf32 vfma_f32(vf32 a, vf32 b, vf32 c) {
+#if LANES == 8 && defined(__FMA__) && !defined(__clang__)
+  return __builtin_ia32_vfmaddps256(a, b, c);
+#else
+  vf32 r;
+  EACH_LANE(i) r[i] = __builtin_fmaf(a[i], b[i], c[i]);
+  return r;
+#endif
+}
+#endif
+#ifndef NEREID_vselect_f32
+#define NEREID_vselect_f32
+INLINE vf32 vselect_f32(vi32 m, vf32 a, vf32 b) {
+  vf32 r;
+  EACH_LANE(i) r[i] = m[i] ? a[i] : b[i];
+  return r;
+}
+#endif
+#ifndef NEREID_vmax_f32
+#define NEREID_vmax_f32
+INLINE vf32 vmax_f32(vf32 a, vf32 b) {
+  vf32 r = vselect_f32(a > b, a, b);
+  r = (vf32)((vi32)r & ((vi32)a | (a != b)));
+  return vselect_f32(b != b, a, r);
+}
+#endif
+#ifndef NEREID_vmadd_f32
+#define NEREID_vmadd_f32
+/* a * b + c, rounded once where that is quicker. */
+INLINE vf32 vmadd_f32(vf32 a, vf32 b, vf32 c) {
+#if defined(__FMA__) || defined(__aarch64__)
+  return vfma_f32(a, b, c);
+#else
+  return a * b + c;
+#endif
+}
+#endif
+#ifndef NEREID_vexp2_f32
+#define NEREID_vexp2_f32
+/* 2^x, 1 ulp.  x = n + f; 2^n in two steps, since it may be no normal number. */
+INLINE vf32 vexp2_f32(vf32 x) {
+  x = vselect_f32(x > 129.0f, vsplat_f32(129.0f), x);
+  x = vselect_f32(x < -151.0f, vsplat_f32(-151.0f), x);
+  const vf32 shifted = x + 12582912.0f;
+  const vi32 n = (vi32)shifted - 0x4b400000, half = n >> 1;
+  const vf32 f = x - (shifted - 12582912.0f);
+  vf32 p = vsplat_f32(1.53533619e-04f);
+  p = vmadd_f32(p, f, vsplat_f32(1.33988744e-03f));
+  p = vmadd_f32(p, f, vsplat_f32(9.61843736e-03f));
+  p = vmadd_f32(p, f, vsplat_f32(5.55033247e-02f));
+  p = vmadd_f32(p, f, vsplat_f32(2.40226479e-01f));
+  p = vmadd_f32(p, f, vsplat_f32(6.93147203e-01f));
+  p = vmadd_f32(p, f, vsplat_f32(1.0f));
+  return p * (vf32)((half + 127) << 23) * (vf32)((n - half + 127) << 23);
+}
+#endif
+#ifndef NEREID_vsplat_u32
+#define NEREID_vsplat_u32
+INLINE vu32 vsplat_u32(uint32_t x) {
+  vu32 v;
+  EACH_LANE(i) v[i] = x;
+  return v;
+}
+#endif
+#ifndef NEREID_vround_f16
+#define NEREID_vround_f16
+/* To nearest, ties to even.  Adding 0.75 rounds to multiples of 2^-24. */
+INLINE vf32 vround_f16(vf32 x) {
+#if LANES == 8 && defined(__F16C__)
+  return vdecode_f16(vencode_f16(x));
+#else
+  const vu32 u = (vu32)x, sign = u & 0x80000000, size = u & 0x7fffffff;
+  const vf32 tiny = ((vf32)size + 0.75f) - 0.75f;
+  vu32 even = (size + 0xfff + (size >> 13 & 1)) & 0xffffe000;
+  even = (vu32)vselect_u32(even >= 0x47800000, vsplat_u32(0x7f800000), even);
+  even = (vu32)vselect_u32(size < 0x38800000, (vu32)tiny, even);
+  return vselect_f32(x == x, (vf32)(even | sign), x);
+#endif
+}
+#endif
+#ifndef NEREID_lanes_below
+#define NEREID_lanes_below
+/* In how many of the first lanes does x + lane < n hold? */
+INLINE int lanes_below(int64_t x, int64_t n) {
+  return n <= x ? 0 : n - x < LANES ? (int)(n - x) : LANES;
+}
+#endif
+#ifndef NEREID_lanes_below_or_at
+#define NEREID_lanes_below_or_at
+/* In how many of the first lanes does x + lane <= n hold? */
+INLINE int lanes_below_or_at(int64_t x, int64_t n) {
+  return n < x ? 0 : n - x < LANES - 1 ? (int)(n - x) + 1 : LANES;
+}
+#endif
+#ifndef NEREID_vsplat_i32
+#define NEREID_vsplat_i32
+INLINE vi32 vsplat_i32(int32_t x) {
+  vi32 v;
+  EACH_LANE(i) v[i] = x;
+  return v;
+}
+#endif
+#ifndef NEREID_vfirst
+#define NEREID_vfirst
+/* The mask of the first n lanes. */
+INLINE vi32 vfirst(int n) { return vramp_i32(0, 1) < vsplat_i32(n); }
+#endif
+#ifndef NEREID_load_u64
+#define NEREID_load_u64
+INLINE uint64_t load_u64(const char *p) {
+  uint64_t x;
+  memcpy(&x, p, sizeof x);
+  return x;
+}
+#endif
+#ifndef NEREID_load_i32
+#define NEREID_load_i32
+INLINE int32_t load_i32(const char *p) {
+  int32_t x;
+  memcpy(&x, p, sizeof x);
+  return x;
+}
+#endif
+#ifndef NEREID_load_f32
+#define NEREID_load_f32
+INLINE float load_f32(const char *p) {
+  float x;
+  memcpy(&x, p, sizeof x);
+  return x;
+}
+#endif
+
+/* One program; its lanes run together. */
+static void attention_program(char *q_ptr, char *k_ptr, char *v_ptr, char *out_ptr, int32_t seq_len, float scale,
+    const uint32_t *grid, uint32_t pid_0, uint32_t pid_1, uint32_t pid_2, char *shared) {
+  vf32 q[512];
+  vf32 row_sum[64];
+  vf32 acc[512];
+  vf32 row_max[64];
+  vf32 row_sum_2[64];
+  vf32 acc_1[512];
+  vf32 row_max_1[64];
+  vf32 k_1[256];
+  vf32 v_1[256];
+  int32_t t65[64];
+  bool t66[64];
+  vf32 t135[512];
+  vf32 t136[512];
+  const int32_t lane = 0; /* ../../examples/kernels/attention.py:50 */
+  const int32_t t67 = lane * 2;
+  const int32_t t85 = lane * 64;
+  const int32_t t0 = (int32_t)pid_0; /* ../../examples/kernels/attention.py:52 */
+  const int32_t first_query = t0 * 64;
+  const int32_t t1 = (int32_t)pid_1; /* ../../examples/kernels/attention.py:53 */
+  const int64_t t2 = (int64_t)t1;
+  const int64_t t3 = (int64_t)seq_len;
+  const int64_t t4 = t2 * t3;
+  const int64_t head = t4 * 64;
+  for (int a_4 = 0; a_4 < 64; a_4++) { /* ../../examples/kernels/attention.py:57 */
+    UNROLL(8) for (int b_4 = 0; b_4 < 8; b_4++) {
+      q[8*a_4 + b_4] = vsplat_f32(0.0f);
+    }
+  }
+  for (int a_4 = 0; a_4 < 64; a_4++) {
+    t65[a_4] = first_query + (a_4);
+  }
+  for (int a_4 = 0; a_4 < 64; a_4++) {
+    t66[a_4] = t65[a_4] < seq_len;
+  }
+  const int64_t t68 = (int64_t)t67;
+  char *t69 = q_ptr + t68;
+  const int64_t t70 = head * 2;
+  char *t71 = t69 + t70;
+  const int64_t t72 = (int64_t)first_query;
+  const int64_t t73 = t72 * 128;
+  char *t74 = t71 + t73;
+  for (int a_4 = 0; a_4 < 64; a_4++) {
+    UNROLL(8) for (int b_4 = 0; b_4 < 8; b_4++) {
+      if (t66[a_4]) q[8*a_4 + b_4] = vload_f16(t74 + 128*a_4 + 16*b_4);
+    }
+  }
+  const int32_t t13 = div_i32(first_query, 32); /* ../../examples/kernels/attention.py:64 */
+  const int32_t full = t13 * 32;
+  const int32_t t14 = first_query + 64; /* ../../examples/kernels/attention.py:65 */
+  const int32_t last = min_i32(t14, seq_len);
+  char *k_ptr_1 = k_ptr + 2 * head; /* ../../examples/kernels/attention.py:69 */
+  char *v_ptr_1 = v_ptr + 2 * head;
+  for (int a_4 = 0; a_4 < 64; a_4++) { /* ../../examples/kernels/attention.py:22 */
+    row_sum[a_4] = vsplat_f32(0.0f);
+  }
+  for (int a_4 = 0; a_4 < 64; a_4++) {
+    UNROLL(8) for (int b_4 = 0; b_4 < 8; b_4++) {
+      acc[8*a_4 + b_4] = vsplat_f32(0.0f);
+    }
+  }
+  for (int a_4 = 0; a_4 < 64; a_4++) {
+    row_max[a_4] = vsplat_f32((-__builtin_inff()));
+  }
+  for (int a_4 = 0; a_4 < 64; a_4++) { /* ../../examples/kernels/attention.py:33 */
+    UNROLL(8) for (int b_4 = 0; b_4 < 8; b_4++) {
+      vstore_f16(shared + t67 + 128*a_4 + 16*b_4, q[8*a_4 + b_4]);
+    }
+  }
+  const float t24 = scale * 1.442695f;
+  char *t76 = k_ptr_1 + t68; /* ../../examples/kernels/attention.py:30 */
+  char *t81 = v_ptr_1 + t68; /* ../../examples/kernels/attention.py:31 */
+  for (int64_t start_at = 0; start_at < full; start_at += 32) { /* ../../examples/kernels/attention.py:22 */
+    const int32_t start = (int32_t)start_at;
+    vf32 k[256];
+    vf32 v[256];
+    vf32 t23[256];
+    vf32 scores[256];
+    vf32 t25[64];
+    vf32 new_max[64];
+    vf32 p[256];
+    vf32 older[64];
+    vf32 t28[64];
+    vf32 row_sum_1[64];
+    vf32 t29[256];
+    vf32 t30[512];
+    vf32 scores_2[64];
+    vf32 t91[256];
+    vf32 t92[64];
+    vf32 p_2[64];
+    const int64_t t77 = (int64_t)start; /* ../../examples/kernels/attention.py:30 */
+    const int64_t t78 = t77 * 128;
+    char *t79 = t76 + t78;
+    for (int a_4 = 0; a_4 < 8; a_4++) {
+      UNROLL(32) for (int b_4 = 0; b_4 < 32; b_4++) {
+        k[a_4 + 8*b_4] = vload_f16(t79 + 16*a_4 + 128*b_4);
+      }
+    }
+    char *t84 = t81 + t78; /* ../../examples/kernels/attention.py:31 */
+    for (int a_4 = 0; a_4 < 32; a_4++) {
+      UNROLL(8) for (int b_4 = 0; b_4 < 8; b_4++) {
+        v[8*a_4 + b_4] = vload_f16(t84 + 128*a_4 + 16*b_4);
+      }
+    }
+    for (int a_4 = 0; a_4 < 8; a_4++) { /* ../../examples/kernels/attention.py:33 */
+      UNROLL(32) for (int b_4 = 0; b_4 < 32; b_4++) {
+        vscatter_f16((uint64_t)shared + vto_u64(vramp_i32(t85, 64)) + (uint64_t)(512*a_4 + 2*b_4 + 8192), k[a_4 + 8*b_4]);
+      }
+    }
+    for (int a_4 = 0; a_4 < 64; a_4++) {
+      UNROLL(4) for (int b_4 = 0; b_4 < 4; b_4++) {
+        t23[4*a_4 + b_4] = vsplat_f32(0.0f);
+      }
+    }
+    for (int a_4 = 0; a_4 < 16; a_4++) {
+      for (int b_4 = 0; b_4 < 2; b_4++) {
+        vf32 acc_2[8];
+        UNROLL(4) for (int a_5 = 0; a_5 < 4; a_5++) {
+          UNROLL(2) for (int b_5 = 0; b_5 < 2; b_5++) {
+            acc_2[b_5 + 2*a_5] = t23[16*a_4 + 4*a_5 + 2*b_4 + b_5];
+          }
+        }
+        for (int k_2 = 0; k_2 < 64; k_2++) {
+          float a[4];
+          vf32 b[2];
+          UNROLL(4) for (int a_5 = 0; a_5 < 4; a_5++) {
+            const float t86 = load_f16(shared + 512*a_4 + 128*a_5 + 2*k_2);
+            a[a_5] = t86;
+          }
+          UNROLL(2) for (int b_5 = 0; b_5 < 2; b_5++) {
+            const vf32 t87 = vload_f16(shared + t67 + 32*b_4 + 16*b_5 + 64*k_2 + 8192);
+            b[b_5] = t87;
+          }
+          UNROLL(4) for (int a_5 = 0; a_5 < 4; a_5++) {
+            UNROLL(2) for (int b_5 = 0; b_5 < 2; b_5++) {
+              acc_2[b_5 + 2*a_5] = vfma_f32(vsplat_f32(a[a_5]), b[b_5], acc_2[b_5 + 2*a_5]);
+            }
+          }
+        }
+        UNROLL(4) for (int a_5 = 0; a_5 < 4; a_5++) {
+          UNROLL(2) for (int b_5 = 0; b_5 < 2; b_5++) {
+            t23[16*a_4 + 4*a_5 + 2*b_4 + b_5] = acc_2[b_5 + 2*a_5];
+          }
+        }
+      }
+    }
+    for (int a_4 = 0; a_4 < 64; a_4++) {
+      UNROLL(4) for (int b_4 = 0; b_4 < 4; b_4++) {
+        scores[4*a_4 + b_4] = t23[4*a_4 + b_4] * t24;
+      }
+    }
+    for (int a_4 = 0; a_4 < 64; a_4++) { /* ../../examples/kernels/attention.py:40 */
+      scores_2[a_4] = scores[4*a_4];
+      UNROLL(3) for (int r = 0; r < 3; r++) {
+        scores_2[a_4] = vmax_f32(scores_2[a_4], scores[4*a_4 + r + 1]);
+      }
+    }
+    for (int a_4 = 0; a_4 < 64; a_4++) {
+      const vf32 t88 = __builtin_shufflevector(scores_2[a_4], scores_2[a_4], 4, 5, 6, 7, 0, 1, 2, 3);
+      scores_2[a_4] = vmax_f32(scores_2[a_4], t88);
+    }
+    for (int a_4 = 0; a_4 < 64; a_4++) {
+      const vf32 t89 = __builtin_shufflevector(scores_2[a_4], scores_2[a_4], 2, 3, 0, 1, 6, 7, 4, 5);
+      scores_2[a_4] = vmax_f32(scores_2[a_4], t89);
+    }
+    for (int a_4 = 0; a_4 < 64; a_4++) {
+      const vf32 t90 = __builtin_shufflevector(scores_2[a_4], scores_2[a_4], 1, 0, 3, 2, 5, 4, 7, 6);
+      scores_2[a_4] = vmax_f32(scores_2[a_4], t90);
+    }
+    for (int r = 0; r < 64; r++) t25[0 + r] = scores_2[0 + r];
+    for (int a_4 = 0; a_4 < 64; a_4++) {
+      new_max[a_4] = vmax_f32(row_max[a_4], t25[a_4]);
+    }
+    for (int a_4 = 0; a_4 < 64; a_4++) { /* ../../examples/kernels/attention.py:41 */
+      UNROLL(4) for (int b_4 = 0; b_4 < 4; b_4++) {
+        t91[b_4 + 4*a_4] = scores[4*a_4 + b_4] - new_max[a_4];
+      }
+    }
+    for (int a_4 = 0; a_4 < 64; a_4++) {
+      UNROLL(4) for (int b_4 = 0; b_4 < 4; b_4++) {
+        p[4*a_4 + b_4] = vexp2_f32(t91[b_4 + 4*a_4]);
+      }
+    }
+    for (int a_4 = 0; a_4 < 64; a_4++) { /* ../../examples/kernels/attention.py:42 */
+      t92[a_4] = row_max[a_4] - new_max[a_4];
+    }
+    for (int a_4 = 0; a_4 < 64; a_4++) {
+      older[a_4] = vexp2_f32(t92[a_4]);
+    }
+    for (int a_4 = 0; a_4 < 64; a_4++) { /* ../../examples/kernels/attention.py:43 */
+      p_2[a_4] = p[4*a_4];
+      UNROLL(3) for (int r = 0; r < 3; r++) {
+        p_2[a_4] = p_2[a_4] + p[4*a_4 + r + 1];
+      }
+    }
+    for (int a_4 = 0; a_4 < 64; a_4++) {
+      const vf32 t93 = __builtin_shufflevector(p_2[a_4], p_2[a_4], 4, 5, 6, 7, 0, 1, 2, 3);
+      p_2[a_4] = p_2[a_4] + t93;
+    }
+    for (int a_4 = 0; a_4 < 64; a_4++) {
+      const vf32 t94 = __builtin_shufflevector(p_2[a_4], p_2[a_4], 2, 3, 0, 1, 6, 7, 4, 5);
+      p_2[a_4] = p_2[a_4] + t94;
+    }
+    for (int a_4 = 0; a_4 < 64; a_4++) {
+      const vf32 t95 = __builtin_shufflevector(p_2[a_4], p_2[a_4], 1, 0, 3, 2, 5, 4, 7, 6);
+      p_2[a_4] = p_2[a_4] + t95;
+    }
+    for (int r = 0; r < 64; r++) t28[0 + r] = p_2[0 + r];
+    for (int a_4 = 0; a_4 < 64; a_4++) {
+      row_sum_1[a_4] = vfma_f32(row_sum[a_4], older[a_4], t28[a_4]);
+    }
+    for (int a_4 = 0; a_4 < 64; a_4++) { /* ../../examples/kernels/attention.py:44 */
+      UNROLL(4) for (int b_4 = 0; b_4 < 4; b_4++) {
+        t29[4*a_4 + b_4] = vround_f16(p[4*a_4 + b_4]);
+      }
+    }
+    for (int a_4 = 0; a_4 < 64; a_4++) {
+      UNROLL(8) for (int b_4 = 0; b_4 < 8; b_4++) {
+        t30[8*a_4 + b_4] = acc[8*a_4 + b_4] * older[a_4];
+      }
+    }
+    for (int a_4 = 0; a_4 < 64; a_4++) {
+      UNROLL(4) for (int b_4 = 0; b_4 < 4; b_4++) {
+        vstore_f16(shared + t67 + 64*a_4 + 16*b_4 + 8192, t29[4*a_4 + b_4]);
+      }
+    }
+    for (int a_4 = 0; a_4 < 32; a_4++) {
+      UNROLL(8) for (int b_4 = 0; b_4 < 8; b_4++) {
+        vstore_f16(shared + t67 + 128*a_4 + 16*b_4 + 12288, v[8*a_4 + b_4]);
+      }
+    }
+    for (int a_4 = 0; a_4 < 16; a_4++) {
+      for (int b_4 = 0; b_4 < 4; b_4++) {
+        vf32 acc_3[8];
+        UNROLL(4) for (int a_5 = 0; a_5 < 4; a_5++) {
+          UNROLL(2) for (int b_5 = 0; b_5 < 2; b_5++) {
+            acc_3[b_5 + 2*a_5] = t30[32*a_4 + 8*a_5 + 2*b_4 + b_5];
+          }
+        }
+        for (int k_2 = 0; k_2 < 32; k_2++) {
+          float a_1[4];
+          vf32 b_1[2];
+          UNROLL(4) for (int a_5 = 0; a_5 < 4; a_5++) {
+            const float t96 = load_f16(shared + 256*a_4 + 64*a_5 + 2*k_2 + 8192);
+            a_1[a_5] = t96;
+          }
+          UNROLL(2) for (int b_5 = 0; b_5 < 2; b_5++) {
+            const vf32 t97 = vload_f16(shared + t67 + 32*b_4 + 16*b_5 + 128*k_2 + 12288);
+            b_1[b_5] = t97;
+          }
+          UNROLL(4) for (int a_5 = 0; a_5 < 4; a_5++) {
+            UNROLL(2) for (int b_5 = 0; b_5 < 2; b_5++) {
+              acc_3[b_5 + 2*a_5] = vfma_f32(vsplat_f32(a_1[a_5]), b_1[b_5], acc_3[b_5 + 2*a_5]);
+            }
+          }
+        }
+        UNROLL(4) for (int a_5 = 0; a_5 < 4; a_5++) {
+          UNROLL(2) for (int b_5 = 0; b_5 < 2; b_5++) {
+            t30[32*a_4 + 8*a_5 + 2*b_4 + b_5] = acc_3[b_5 + 2*a_5];
+          }
+        }
+      }
+    }
+    for (int a_4 = 0; a_4 < 64; a_4++) { /* ../../examples/kernels/attention.py:22 */
+      row_sum[a_4] = row_sum_1[a_4];
+    }
+    for (int a_4 = 0; a_4 < 64; a_4++) {
+      UNROLL(8) for (int b_4 = 0; b_4 < 8; b_4++) {
+        acc[8*a_4 + b_4] = t30[8*a_4 + b_4];
+      }
+    }
+    for (int a_4 = 0; a_4 < 64; a_4++) {
+      row_max[a_4] = new_max[a_4];
+    }
+  }
+  for (int a_4 = 0; a_4 < 64; a_4++) {
+    row_sum_2[a_4] = row_sum[a_4];
+  }
+  for (int a_4 = 0; a_4 < 64; a_4++) {
+    UNROLL(8) for (int b_4 = 0; b_4 < 8; b_4++) {
+      acc_1[8*a_4 + b_4] = acc[8*a_4 + b_4];
+    }
+  }
+  for (int a_4 = 0; a_4 < 64; a_4++) {
+    row_max_1[a_4] = row_max[a_4];
+  }
+  for (int64_t start_1_at = full; start_1_at < last; start_1_at += 32) {
+    const int32_t start_1 = (int32_t)start_1_at;
+    vf32 t41[256];
+    vf32 scores_1[256];
+    vf32 t49[64];
+    vf32 new_max_1[64];
+    vf32 p_1[256];
+    vf32 older_1[64];
+    vf32 t52[64];
+    vf32 row_sum_3[64];
+    vf32 t53[256];
+    vf32 t54[512];
+    int32_t t98[32];
+    bool t99[32];
+    int32_t t115[4];
+    int t116[4];
+    int t120[256];
+    int t121[256];
+    vf32 t122[256];
+    vf32 scores_3[64];
+    vf32 t126[256];
+    vf32 t127[64];
+    vf32 p_3[64];
+    for (int a_4 = 0; a_4 < 8; a_4++) { /* ../../examples/kernels/attention.py:27 */
+      UNROLL(32) for (int b_4 = 0; b_4 < 32; b_4++) {
+        k_1[a_4 + 8*b_4] = vsplat_f32(0.0f);
+      }
+    }
+    UNROLL(32) for (int b_4 = 0; b_4 < 32; b_4++) {
+      t98[b_4] = start_1 + (b_4);
+    }
+    UNROLL(32) for (int b_4 = 0; b_4 < 32; b_4++) {
+      t99[b_4] = t98[b_4] < seq_len;
+    }
+    const int64_t t102 = (int64_t)start_1;
+    const int64_t t103 = t102 * 128;
+    char *t104 = t76 + t103;
+    for (int a_4 = 0; a_4 < 8; a_4++) {
+      UNROLL(32) for (int b_4 = 0; b_4 < 32; b_4++) {
+        if (t99[b_4]) k_1[a_4 + 8*b_4] = vload_f16(t104 + 16*a_4 + 128*b_4);
+      }
+    }
+    for (int a_4 = 0; a_4 < 32; a_4++) { /* ../../examples/kernels/attention.py:28 */
+      UNROLL(8) for (int b_4 = 0; b_4 < 8; b_4++) {
+        v_1[8*a_4 + b_4] = vsplat_f32(0.0f);
+      }
+    }
+    char *t111 = t81 + t103;
+    for (int a_4 = 0; a_4 < 32; a_4++) {
+      UNROLL(8) for (int b_4 = 0; b_4 < 8; b_4++) {
+        if (t99[a_4]) v_1[8*a_4 + b_4] = vload_f16(t111 + 128*a_4 + 16*b_4);
+      }
+    }
+    for (int a_4 = 0; a_4 < 8; a_4++) { /* ../../examples/kernels/attention.py:33 */
+      UNROLL(32) for (int b_4 = 0; b_4 < 32; b_4++) {
+        vscatter_f16((uint64_t)shared + vto_u64(vramp_i32(t85, 64)) + (uint64_t)(512*a_4 + 2*b_4 + 8192), k_1[a_4 + 8*b_4]);
+      }
+    }
+    for (int a_4 = 0; a_4 < 64; a_4++) {
+      UNROLL(4) for (int b_4 = 0; b_4 < 4; b_4++) {
+        t41[4*a_4 + b_4] = vsplat_f32(0.0f);
+      }
+    }
+    for (int a_4 = 0; a_4 < 16; a_4++) {
+      for (int b_4 = 0; b_4 < 2; b_4++) {
+        vf32 acc_4[8];
+        UNROLL(4) for (int a_5 = 0; a_5 < 4; a_5++) {
+          UNROLL(2) for (int b_5 = 0; b_5 < 2; b_5++) {
+            acc_4[b_5 + 2*a_5] = t41[16*a_4 + 4*a_5 + 2*b_4 + b_5];
+          }
+        }
+        for (int k_2 = 0; k_2 < 64; k_2++) {
+          float a_2[4];
+          vf32 b_2[2];
+          UNROLL(4) for (int a_5 = 0; a_5 < 4; a_5++) {
+            const float t112 = load_f16(shared + 512*a_4 + 128*a_5 + 2*k_2);
+            a_2[a_5] = t112;
+          }
+          UNROLL(2) for (int b_5 = 0; b_5 < 2; b_5++) {
+            const vf32 t113 = vload_f16(shared + t67 + 32*b_4 + 16*b_5 + 64*k_2 + 8192);
+            b_2[b_5] = t113;
+          }
+          UNROLL(4) for (int a_5 = 0; a_5 < 4; a_5++) {
+            UNROLL(2) for (int b_5 = 0; b_5 < 2; b_5++) {
+              acc_4[b_5 + 2*a_5] = vfma_f32(vsplat_f32(a_2[a_5]), b_2[b_5], acc_4[b_5 + 2*a_5]);
+            }
+          }
+        }
+        UNROLL(4) for (int a_5 = 0; a_5 < 4; a_5++) {
+          UNROLL(2) for (int b_5 = 0; b_5 < 2; b_5++) {
+            t41[16*a_4 + 4*a_5 + 2*b_4 + b_5] = acc_4[b_5 + 2*a_5];
+          }
+        }
+      }
+    }
+    const int32_t t114 = lane + start_1; /* ../../examples/kernels/attention.py:38 */
+    UNROLL(4) for (int b_4 = 0; b_4 < 4; b_4++) {
+      t115[b_4] = t114 + (8*b_4);
+    }
+    UNROLL(4) for (int b_4 = 0; b_4 < 4; b_4++) {
+      t116[b_4] = lanes_below(t115[b_4], seq_len);
+    }
+    for (int a_4 = 0; a_4 < 64; a_4++) {
+      UNROLL(4) for (int b_4 = 0; b_4 < 4; b_4++) {
+        t120[b_4 + 4*a_4] = lanes_below_or_at(t115[b_4], t65[a_4]);
+      }
+    }
+    for (int a_4 = 0; a_4 < 64; a_4++) {
+      UNROLL(4) for (int b_4 = 0; b_4 < 4; b_4++) {
+        t121[b_4 + 4*a_4] = min_i32(t116[b_4], t120[b_4 + 4*a_4]);
+      }
+    }
+    for (int a_4 = 0; a_4 < 64; a_4++) {
+      UNROLL(4) for (int b_4 = 0; b_4 < 4; b_4++) {
+        t122[b_4 + 4*a_4] = t41[4*a_4 + b_4] * t24;
+      }
+    }
+    for (int a_4 = 0; a_4 < 64; a_4++) {
+      UNROLL(4) for (int b_4 = 0; b_4 < 4; b_4++) {
+        scores_1[4*a_4 + b_4] = vselect_f32(vfirst(t121[b_4 + 4*a_4]), t122[b_4 + 4*a_4], vsplat_f32((-__builtin_inff())));
+      }
+    }
+    for (int a_4 = 0; a_4 < 64; a_4++) { /* ../../examples/kernels/attention.py:40 */
+      scores_3[a_4] = scores_1[4*a_4];
+      UNROLL(3) for (int r = 0; r < 3; r++) {
+        scores_3[a_4] = vmax_f32(scores_3[a_4], scores_1[4*a_4 + r + 1]);
+      }
+    }
+    for (int a_4 = 0; a_4 < 64; a_4++) {
+      const vf32 t123 = __builtin_shufflevector(scores_3[a_4], scores_3[a_4], 4, 5, 6, 7, 0, 1, 2, 3);
+      scores_3[a_4] = vmax_f32(scores_3[a_4], t123);
+    }
+    for (int a_4 = 0; a_4 < 64; a_4++) {
+      const vf32 t124 = __builtin_shufflevector(scores_3[a_4], scores_3[a_4], 2, 3, 0, 1, 6, 7, 4, 5);
+      scores_3[a_4] = vmax_f32(scores_3[a_4], t124);
+    }
+    for (int a_4 = 0; a_4 < 64; a_4++) {
+      const vf32 t125 = __builtin_shufflevector(scores_3[a_4], scores_3[a_4], 1, 0, 3, 2, 5, 4, 7, 6);
+      scores_3[a_4] = vmax_f32(scores_3[a_4], t125);
+    }
+    for (int r = 0; r < 64; r++) t49[0 + r] = scores_3[0 + r];
+    for (int a_4 = 0; a_4 < 64; a_4++) {
+      new_max_1[a_4] = vmax_f32(row_max_1[a_4], t49[a_4]);
+    }
+    for (int a_4 = 0; a_4 < 64; a_4++) { /* ../../examples/kernels/attention.py:41 */
+      UNROLL(4) for (int b_4 = 0; b_4 < 4; b_4++) {
+        t126[b_4 + 4*a_4] = scores_1[4*a_4 + b_4] - new_max_1[a_4];
+      }
+    }
+    for (int a_4 = 0; a_4 < 64; a_4++) {
+      UNROLL(4) for (int b_4 = 0; b_4 < 4; b_4++) {
+        p_1[4*a_4 + b_4] = vexp2_f32(t126[b_4 + 4*a_4]);
+      }
+    }
+    for (int a_4 = 0; a_4 < 64; a_4++) { /* ../../examples/kernels/attention.py:42 */
+      t127[a_4] = row_max_1[a_4] - new_max_1[a_4];
+    }
+    for (int a_4 = 0; a_4 < 64; a_4++) {
+      older_1[a_4] = vexp2_f32(t127[a_4]);
+    }
+    for (int a_4 = 0; a_4 < 64; a_4++) { /* ../../examples/kernels/attention.py:43 */
+      p_3[a_4] = p_1[4*a_4];
+      UNROLL(3) for (int r = 0; r < 3; r++) {
+        p_3[a_4] = p_3[a_4] + p_1[4*a_4 + r + 1];
+      }
+    }
+    for (int a_4 = 0; a_4 < 64; a_4++) {
+      const vf32 t128 = __builtin_shufflevector(p_3[a_4], p_3[a_4], 4, 5, 6, 7, 0, 1, 2, 3);
+      p_3[a_4] = p_3[a_4] + t128;
+    }
+    for (int a_4 = 0; a_4 < 64; a_4++) {
+      const vf32 t129 = __builtin_shufflevector(p_3[a_4], p_3[a_4], 2, 3, 0, 1, 6, 7, 4, 5);
+      p_3[a_4] = p_3[a_4] + t129;
+    }
+    for (int a_4 = 0; a_4 < 64; a_4++) {
+      const vf32 t130 = __builtin_shufflevector(p_3[a_4], p_3[a_4], 1, 0, 3, 2, 5, 4, 7, 6);
+      p_3[a_4] = p_3[a_4] + t130;
+    }
+    for (int r = 0; r < 64; r++) t52[0 + r] = p_3[0 + r];
+    for (int a_4 = 0; a_4 < 64; a_4++) {
+      row_sum_3[a_4] = vfma_f32(row_sum_2[a_4], older_1[a_4], t52[a_4]);
+    }
+    for (int a_4 = 0; a_4 < 64; a_4++) { /* ../../examples/kernels/attention.py:44 */
+      UNROLL(4) for (int b_4 = 0; b_4 < 4; b_4++) {
+        t53[4*a_4 + b_4] = vround_f16(p_1[4*a_4 + b_4]);
+      }
+    }
+    for (int a_4 = 0; a_4 < 64; a_4++) {
+      UNROLL(8) for (int b_4 = 0; b_4 < 8; b_4++) {
+        t54[8*a_4 + b_4] = acc_1[8*a_4 + b_4] * older_1[a_4];
+      }
+    }
+    for (int a_4 = 0; a_4 < 64; a_4++) {
+      UNROLL(4) for (int b_4 = 0; b_4 < 4; b_4++) {
+        vstore_f16(shared + t67 + 64*a_4 + 16*b_4 + 8192, t53[4*a_4 + b_4]);
+      }
+    }
+    for (int a_4 = 0; a_4 < 32; a_4++) {
+      UNROLL(8) for (int b_4 = 0; b_4 < 8; b_4++) {
+        vstore_f16(shared + t67 + 128*a_4 + 16*b_4 + 12288, v_1[8*a_4 + b_4]);
+      }
+    }
+    for (int a_4 = 0; a_4 < 16; a_4++) {
+      for (int b_4 = 0; b_4 < 4; b_4++) {
+        vf32 acc_5[8];
+        UNROLL(4) for (int a_5 = 0; a_5 < 4; a_5++) {
+          UNROLL(2) for (int b_5 = 0; b_5 < 2; b_5++) {
+            acc_5[b_5 + 2*a_5] = t54[32*a_4 + 8*a_5 + 2*b_4 + b_5];
+          }
+        }
+        for (int k_2 = 0; k_2 < 32; k_2++) {
+          float a_3[4];
+          vf32 b_3[2];
+          UNROLL(4) for (int a_5 = 0; a_5 < 4; a_5++) {
+            const float t131 = load_f16(shared + 256*a_4 + 64*a_5 + 2*k_2 + 8192);
+            a_3[a_5] = t131;
+          }
+          UNROLL(2) for (int b_5 = 0; b_5 < 2; b_5++) {
+            const vf32 t132 = vload_f16(shared + t67 + 32*b_4 + 16*b_5 + 128*k_2 + 12288);
+            b_3[b_5] = t132;
+          }
+          UNROLL(4) for (int a_5 = 0; a_5 < 4; a_5++) {
+            UNROLL(2) for (int b_5 = 0; b_5 < 2; b_5++) {
+              acc_5[b_5 + 2*a_5] = vfma_f32(vsplat_f32(a_3[a_5]), b_3[b_5], acc_5[b_5 + 2*a_5]);
+            }
+          }
+        }
+        UNROLL(4) for (int a_5 = 0; a_5 < 4; a_5++) {
+          UNROLL(2) for (int b_5 = 0; b_5 < 2; b_5++) {
+            t54[32*a_4 + 8*a_5 + 2*b_4 + b_5] = acc_5[b_5 + 2*a_5];
+          }
+        }
+      }
+    }
+    for (int a_4 = 0; a_4 < 64; a_4++) { /* ../../examples/kernels/attention.py:22 */
+      row_sum_2[a_4] = row_sum_3[a_4];
+    }
+    for (int a_4 = 0; a_4 < 64; a_4++) {
+      UNROLL(8) for (int b_4 = 0; b_4 < 8; b_4++) {
+        acc_1[8*a_4 + b_4] = t54[8*a_4 + b_4];
+      }
+    }
+    for (int a_4 = 0; a_4 < 64; a_4++) {
+      row_max_1[a_4] = new_max_1[a_4];
+    }
+  }
+  for (int a_4 = 0; a_4 < 64; a_4++) { /* ../../examples/kernels/attention.py:76 */
+    UNROLL(8) for (int b_4 = 0; b_4 < 8; b_4++) {
+      t135[b_4 + 8*a_4] = acc_1[8*a_4 + b_4] / row_sum_2[a_4];
+    }
+  }
+  for (int a_4 = 0; a_4 < 64; a_4++) {
+    UNROLL(8) for (int b_4 = 0; b_4 < 8; b_4++) {
+      t136[b_4 + 8*a_4] = vround_f16(t135[b_4 + 8*a_4]);
+    }
+  }
+  char *t138 = out_ptr + t68;
+  char *t140 = t138 + t70;
+  char *t143 = t140 + t73;
+  for (int a_4 = 0; a_4 < 64; a_4++) {
+    UNROLL(8) for (int b_4 = 0; b_4 < 8; b_4++) {
+      if (t66[a_4]) vstore_f16(t143 + 128*a_4 + 16*b_4, t136[b_4 + 8*a_4]);
+    }
+  }
+}
+
+static void attention_range(const char *args, const uint32_t *grid, uint64_t begin,
+                     uint64_t end, char *shared) {
+  char *q_ptr = (char *)load_u64(args + 0);
+  char *k_ptr = (char *)load_u64(args + 8);
+  char *v_ptr = (char *)load_u64(args + 16);
+  char *out_ptr = (char *)load_u64(args + 24);
+  int32_t seq_len = load_i32(args + 32);
+  float scale = load_f32(args + 40);
+  for (uint64_t i = begin; i < end; i++)
+    attention_program(q_ptr, k_ptr, v_ptr, out_ptr, seq_len, scale,
+        grid, i % grid[0], i / grid[0] % grid[1], i / grid[0] / grid[1], shared);
+}
+
+/* The programs begin <= i < end of the linear grid. */
+void attention(const void *args, const uint32_t grid[3], uint32_t begin, uint32_t end) {
+  char *const shared = aligned_alloc(64, 16384);
+  if (!shared) abort();
+  attention_range(args, grid, begin, end, shared);
+  free(shared);
+}
+
+/* All programs, begun in order. */
+void attention_all(const void *args, const uint32_t grid[3], int threads) {
+  const uint64_t n = (uint64_t)grid[0] * grid[1] * grid[2];
+  const uint64_t part = n / (32 * (uint64_t)threads) + 1;
+#pragma omp parallel num_threads(threads)
+  {
+    char *const shared = aligned_alloc(64, 16384);
+    if (!shared) abort();
+#pragma omp for schedule(dynamic)
+    for (uint64_t i = 0; i < n; i += part)
+      attention_range(args, grid, i, i + part < n ? i + part : n, shared);
+    free(shared);
+  }
+}

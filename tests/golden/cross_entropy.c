@@ -1,0 +1,445 @@
+/* Kernel cross_entropy of ../../examples/kernels/cross_entropy.py for cpu:8.  The meaning depends on these options:
+ *   cc -O2 -march=native -ffp-contract=off -fwrapv -fno-math-errno -fno-trapping-math -Wno-psabi -fopenmp -fPIC -shared -lm */
+#ifndef LANES
+#define LANES 8
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#define VECTOR(T) __attribute__((vector_size(LANES * sizeof(T))))
+typedef int8_t vi8 VECTOR(int8_t);
+typedef int16_t vi16 VECTOR(int16_t);
+typedef int32_t vi32 VECTOR(int32_t);
+typedef int64_t vi64 VECTOR(int64_t);
+typedef uint8_t vu8 VECTOR(uint8_t);
+typedef uint16_t vu16 VECTOR(uint16_t);
+typedef uint32_t vu32 VECTOR(uint32_t);
+typedef uint64_t vu64 VECTOR(uint64_t);
+typedef float vf32 VECTOR(float);
+typedef double vf64 VECTOR(double);
+#define EACH_LANE(i) for (int i = 0; i < LANES; i++)
+#define INLINE static inline __attribute__((always_inline))
+#define RARE static __attribute__((noinline, cold))
+#ifdef __clang__
+#define UNROLL(n) _Pragma("clang loop unroll(full)")
+#else
+#define PRAGMA(x) _Pragma(#x)
+#define UNROLL(n) PRAGMA(GCC unroll n)
+#endif
+#endif
+#ifndef NEREID_load_i64
+#define NEREID_load_i64
+INLINE int64_t load_i64(const char *p) {
+  int64_t x;
+  memcpy(&x, p, sizeof x);
+  return x;
+}
+#endif
+#ifndef NEREID_vsplat_f32
+#define NEREID_vsplat_f32
+INLINE vf32 vsplat_f32(float x) {
+  vf32 v;
+  EACH_LANE(i) v[i] = x;
+  return v;
+}
+#endif
+#ifndef NEREID_lanes_below
+#define NEREID_lanes_below
+/* In how many of the first lanes does x + lane < n hold? */
+INLINE int lanes_below(int64_t x, int64_t n) {
+  return n <= x ? 0 : n - x < LANES ? (int)(n - x) : LANES;
+}
+#endif
+#ifndef NEREID_vload_f32
+#define NEREID_vload_f32
+INLINE vf32 vload_f32(const char *p) {
+  vf32 v;
+  memcpy(&v, p, sizeof v);
+  return v;
+}
+#endif
+#ifndef NEREID_load_f32
+#define NEREID_load_f32
+INLINE float load_f32(const char *p) {
+  float x;
+  memcpy(&x, p, sizeof x);
+  return x;
+}
+#endif
+#ifndef NEREID_vload_first_f32
+#define NEREID_vload_first_f32
+RARE vf32 vload_first_f32(const char *p, int n, vf32 v) {
+  float x[LANES];
+  memcpy(x, &v, sizeof v);
+  for (int i = 0; i < n; i++) x[i] = load_f32(p + i * sizeof *x);
+  memcpy(&v, x, sizeof v);
+  return v;
+}
+#endif
+#ifndef NEREID_vselect_f32
+#define NEREID_vselect_f32
+INLINE vf32 vselect_f32(vi32 m, vf32 a, vf32 b) {
+  vf32 r;
+  EACH_LANE(i) r[i] = m[i] ? a[i] : b[i];
+  return r;
+}
+#endif
+#ifndef NEREID_vmax_f32
+#define NEREID_vmax_f32
+INLINE vf32 vmax_f32(vf32 a, vf32 b) {
+  vf32 r = vselect_f32(a > b, a, b);
+  r = (vf32)((vi32)r & ((vi32)a | (a != b)));
+  return vselect_f32(b != b, a, r);
+}
+#endif
+#ifndef NEREID_max_f32
+#define NEREID_max_f32
+INLINE float max_f32(float a, float b) {
+  if (a != a) return b;
+  if (a == b) return __builtin_signbit(a) ? b : a;
+  return a > b || b != b ? a : b;
+}
+#endif
+#ifndef NEREID_vfma_f32
+#define NEREID_vfma_f32
+INLINE vf32 vfma_f32(vf32 a, vf32 b, vf32 c) {
+#if LANES == 8 && defined(__FMA__) && !defined(__clang__)
+  return __builtin_ia32_vfmaddps256(a, b, c);
+#else
+  vf32 r;
+  EACH_LANE(i) r[i] = __builtin_fmaf(a[i], b[i], c[i]);
+  return r;
+#endif
+}
+#endif
+#ifndef NEREID_vmadd_f32
+#define NEREID_vmadd_f32
+/* a * b + c, rounded once where that is quicker. */
+INLINE vf32 vmadd_f32(vf32 a, vf32 b, vf32 c) {
+#if defined(__FMA__) || defined(__aarch64__)
+  return vfma_f32(a, b, c);
+#else
+  return a * b + c;
+#endif
+}
+#endif
+#ifndef NEREID_vexp2_f32
+#define NEREID_vexp2_f32
+/* 2^x, 1 ulp.  x = n + f; 2^n in two steps, since it may be no normal number. */
+INLINE vf32 vexp2_f32(vf32 x) {
+  x = vselect_f32(x > 129.0f, vsplat_f32(129.0f), x);
+  x = vselect_f32(x < -151.0f, vsplat_f32(-151.0f), x);
+  const vf32 shifted = x + 12582912.0f;
+  const vi32 n = (vi32)shifted - 0x4b400000, half = n >> 1;
+  const vf32 f = x - (shifted - 12582912.0f);
+  vf32 p = vsplat_f32(1.53533619e-04f);
+  p = vmadd_f32(p, f, vsplat_f32(1.33988744e-03f));
+  p = vmadd_f32(p, f, vsplat_f32(9.61843736e-03f));
+  p = vmadd_f32(p, f, vsplat_f32(5.55033247e-02f));
+  p = vmadd_f32(p, f, vsplat_f32(2.40226479e-01f));
+  p = vmadd_f32(p, f, vsplat_f32(6.93147203e-01f));
+  p = vmadd_f32(p, f, vsplat_f32(1.0f));
+  return p * (vf32)((half + 127) << 23) * (vf32)((n - half + 127) << 23);
+}
+#endif
+#ifndef NEREID_fma_f32
+#define NEREID_fma_f32
+INLINE float fma_f32(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
+#endif
+#ifndef NEREID_bits_f32
+#define NEREID_bits_f32
+INLINE uint32_t bits_f32(float x) {
+  uint32_t u;
+  memcpy(&u, &x, sizeof u);
+  return u;
+}
+#endif
+#ifndef NEREID_from_bits_f32
+#define NEREID_from_bits_f32
+INLINE float from_bits_f32(uint32_t u) {
+  float x;
+  memcpy(&x, &u, sizeof x);
+  return x;
+}
+#endif
+#ifndef NEREID_store_f32
+#define NEREID_store_f32
+INLINE void store_f32(char *p, float x) { memcpy(p, &x, sizeof x); }
+#endif
+#ifndef NEREID_vto_i64
+#define NEREID_vto_i64
+#define vto_i64(v) __builtin_convertvector(v, vi64)
+#endif
+#ifndef NEREID_vramp_i32
+#define NEREID_vramp_i32
+/* x, x + step, ... */
+INLINE vi32 vramp_i32(int32_t x, int32_t step) {
+  vi32 v;
+  EACH_LANE(i) v[i] = x + i * step;
+  return v;
+}
+#endif
+#ifndef NEREID_veq_i64
+#define NEREID_veq_i64
+INLINE vi32 veq_i64(vi64 a, vi64 b) {
+  vi32 r;
+  EACH_LANE(i) r[i] = a[i] == b[i] ? -1 : 0;
+  return r;
+}
+#endif
+#ifndef NEREID_vsplat_i64
+#define NEREID_vsplat_i64
+INLINE vi64 vsplat_i64(int64_t x) {
+  vi64 v;
+  EACH_LANE(i) v[i] = x;
+  return v;
+}
+#endif
+#ifndef NEREID_vstore_f32
+#define NEREID_vstore_f32
+INLINE void vstore_f32(char *p, vf32 v) { memcpy(p, &v, sizeof v); }
+#endif
+#ifndef NEREID_vstore_first_f32
+#define NEREID_vstore_first_f32
+RARE void vstore_first_f32(char *p, int n, vf32 v) {
+  for (int i = 0; i < n; i++) store_f32(p + i * sizeof(float), v[i]);
+}
+#endif
+#ifndef NEREID_load_u64
+#define NEREID_load_u64
+INLINE uint64_t load_u64(const char *p) {
+  uint64_t x;
+  memcpy(&x, p, sizeof x);
+  return x;
+}
+#endif
+#ifndef NEREID_load_i32
+#define NEREID_load_i32
+INLINE int32_t load_i32(const char *p) {
+  int32_t x;
+  memcpy(&x, p, sizeof x);
+  return x;
+}
+#endif
+
+/* One program; its lanes run together. */
+static void cross_entropy_program(char *logits_ptr, char *target_ptr, char *loss_ptr, char *grad_ptr, int32_t n_classes, int32_t ignore_index,
+    const uint32_t *grid, uint32_t pid_0, uint32_t pid_1, uint32_t pid_2, char *shared) {
+  float total;
+  float largest;
+  vf32 x[32];
+  float at_target;
+  vf32 x_1[32];
+  const int32_t lane = 0; /* ../../examples/kernels/cross_entropy.py:14 */
+  const int32_t t69 = lane * 4;
+  const int t84 = 1;
+  const int32_t t0 = (int32_t)pid_0; /* ../../examples/kernels/cross_entropy.py:16 */
+  const int64_t row = (int64_t)t0;
+  const int64_t t1 = (int64_t)n_classes; /* ../../examples/kernels/cross_entropy.py:17 */
+  const int64_t t2 = row * t1;
+  char *logits_ptr_1 = logits_ptr + 4 * t2;
+  char *t3 = target_ptr + 8 * row; /* ../../examples/kernels/cross_entropy.py:18 */
+  const int64_t target = load_i64(t3);
+  const int64_t t4 = (int64_t)ignore_index; /* ../../examples/kernels/cross_entropy.py:19 */
+  const bool counted = target != t4;
+  total = 0.0f; /* ../../examples/kernels/cross_entropy.py:23 */
+  largest = (-__builtin_inff());
+  const int64_t t70 = (int64_t)t69; /* ../../examples/kernels/cross_entropy.py:25 */
+  char *t71 = logits_ptr_1 + t70;
+  for (int64_t start_at = 0; start_at < n_classes; start_at += 256) { /* ../../examples/kernels/cross_entropy.py:23 */
+    const int32_t start = (int32_t)start_at;
+    vf32 t14[32];
+    int32_t t67[32];
+    int t68[32];
+    vf32 x_2;
+    vf32 t78[32];
+    vf32 t79[32];
+    vf32 t80;
+    UNROLL(32) for (int a = 0; a < 32; a++) { /* ../../examples/kernels/cross_entropy.py:25 */
+      x[a] = vsplat_f32((-__builtin_inff()));
+    }
+    const int32_t t66 = lane + start;
+    UNROLL(32) for (int a = 0; a < 32; a++) {
+      t67[a] = t66 + (8*a);
+    }
+    UNROLL(32) for (int a = 0; a < 32; a++) {
+      t68[a] = lanes_below(t67[a], n_classes);
+    }
+    const int64_t t72 = (int64_t)start;
+    const int64_t t73 = t72 * 4;
+    char *t74 = t71 + t73;
+    UNROLL(32) for (int a = 0; a < 32; a++) {
+      if (t68[a] == LANES) x[a] = vload_f32(t74 + 32*a);
+      else x[a] = vload_first_f32(t74 + 32*a, t68[a], x[a]);
+    }
+    x_2 = x[0]; /* ../../examples/kernels/cross_entropy.py:27 */
+    UNROLL(31) for (int r = 0; r < 31; r++) {
+      x_2 = vmax_f32(x_2, x[r + 1]);
+    }
+    const vf32 t75 = __builtin_shufflevector(x_2, x_2, 4, 5, 6, 7, 0, 1, 2, 3);
+    x_2 = vmax_f32(x_2, t75);
+    const vf32 t76 = __builtin_shufflevector(x_2, x_2, 2, 3, 0, 1, 6, 7, 4, 5);
+    x_2 = vmax_f32(x_2, t76);
+    const vf32 t77 = __builtin_shufflevector(x_2, x_2, 1, 0, 3, 2, 5, 4, 7, 6);
+    x_2 = vmax_f32(x_2, t77);
+    const float t8 = x_2[0];
+    const float new_largest = max_f32(largest, t8);
+    const float t9 = largest - new_largest; /* ../../examples/kernels/cross_entropy.py:28 */
+    const float t10 = t9 * 1.442695f;
+    const float t11 = (vexp2_f32(vsplat_f32(t10)))[0];
+    UNROLL(32) for (int a = 0; a < 32; a++) {
+      t78[a] = x[a] - new_largest;
+    }
+    UNROLL(32) for (int a = 0; a < 32; a++) {
+      t79[a] = t78[a] * 1.442695f;
+    }
+    UNROLL(32) for (int a = 0; a < 32; a++) {
+      t14[a] = vexp2_f32(t79[a]);
+    }
+    t80 = t14[0];
+    UNROLL(31) for (int r = 0; r < 31; r++) {
+      t80 = t80 + t14[r + 1];
+    }
+    const vf32 t81 = __builtin_shufflevector(t80, t80, 4, 5, 6, 7, 0, 1, 2, 3);
+    t80 = t80 + t81;
+    const vf32 t82 = __builtin_shufflevector(t80, t80, 2, 3, 0, 1, 6, 7, 4, 5);
+    t80 = t80 + t82;
+    const vf32 t83 = __builtin_shufflevector(t80, t80, 1, 0, 3, 2, 5, 4, 7, 6);
+    t80 = t80 + t83;
+    const float t15 = t80[0];
+    const float total_1 = fma_f32(total, t11, t15);
+    total = total_1; /* ../../examples/kernels/cross_entropy.py:23 */
+    largest = new_largest;
+  }
+  const bool t16 = total < 1.1754944e-38f; /* ../../examples/kernels/cross_entropy.py:30 */
+  const float t17 = total * 8388608.0f;
+  const float t18 = t16 ? t17 : total;
+  const int32_t t19 = (int32_t)bits_f32(t18);
+  const int32_t t20 = t19 - 1059760811;
+  const int32_t t21 = t20 & (-8388608);
+  const int32_t t22 = t21 >> 23;
+  const int32_t t23 = t16 ? 23 : 0;
+  const int32_t t24 = t22 - t23;
+  const float t25 = (float)t24;
+  const int32_t t26 = t19 - t21;
+  const float t27 = from_bits_f32(t26);
+  const float t28 = t27 - 1.0f;
+  const float t29 = fma_f32(t28, (-0.13183874f), 0.13961938f);
+  const float t30 = fma_f32(t29, t28, (-0.12116906f));
+  const float t31 = fma_f32(t30, t28, 0.14011042f);
+  const float t32 = fma_f32(t31, t28, (-0.16685338f));
+  const float t33 = fma_f32(t32, t28, 0.20010035f);
+  const float t34 = fma_f32(t33, t28, (-0.24999692f));
+  const float t35 = fma_f32(t34, t28, 0.33333224f);
+  const float t36 = t28 * t28;
+  const float t37 = fma_f32(t35, t28, (-0.5f));
+  const float t38 = fma_f32(t36, t37, t28);
+  const float t39 = fma_f32(t25, 0.6931472f, t38);
+  const bool t40 = total == 0.0f;
+  const float t41 = t40 ? (-__builtin_inff()) : __builtin_nanf("");
+  const bool t42 = total > 0.0f;
+  const bool t43 = total < __builtin_inff();
+  const float t44 = t43 ? t39 : total;
+  const float t45 = t42 ? t44 : t41;
+  const float log_total = largest + t45;
+  char *t46 = logits_ptr_1 + 4 * target; /* ../../examples/kernels/cross_entropy.py:32 */
+  at_target = 0.0f;
+  if (counted) at_target = load_f32(t46);
+  char *t47 = loss_ptr + 4 * row; /* ../../examples/kernels/cross_entropy.py:33 */
+  const float t48 = log_total - at_target;
+  const float t49 = counted ? t48 : 0.0f;
+  if (t84 > 0) store_f32(t47, t49);
+  char *grad_ptr_1 = grad_ptr + 4 * t2; /* ../../examples/kernels/cross_entropy.py:36 */
+  char *t107 = grad_ptr_1 + t70; /* ../../examples/kernels/cross_entropy.py:42 */
+  for (int64_t start_1_at = 0; start_1_at < n_classes; start_1_at += 256) { /* ../../examples/kernels/cross_entropy.py:37 */
+    const int32_t start_1 = (int32_t)start_1_at;
+    int32_t t86[32];
+    int t87[32];
+    vf32 t96[32];
+    vf32 t97[32];
+    vf32 t98[32];
+    vi64 t101[32];
+    vi32 t102[32];
+    vf32 t103[32];
+    vf32 t104[32];
+    vf32 t105[32];
+    UNROLL(32) for (int a = 0; a < 32; a++) { /* ../../examples/kernels/cross_entropy.py:40 */
+      x_1[a] = vsplat_f32(0.0f);
+    }
+    const int32_t t85 = lane + start_1;
+    UNROLL(32) for (int a = 0; a < 32; a++) {
+      t86[a] = t85 + (8*a);
+    }
+    UNROLL(32) for (int a = 0; a < 32; a++) {
+      t87[a] = lanes_below(t86[a], n_classes);
+    }
+    const int64_t t90 = (int64_t)start_1;
+    const int64_t t91 = t90 * 4;
+    char *t92 = t71 + t91;
+    UNROLL(32) for (int a = 0; a < 32; a++) {
+      if (t87[a] == LANES) x_1[a] = vload_f32(t92 + 32*a);
+      else x_1[a] = vload_first_f32(t92 + 32*a, t87[a], x_1[a]);
+    }
+    UNROLL(32) for (int a = 0; a < 32; a++) { /* ../../examples/kernels/cross_entropy.py:42 */
+      t96[a] = x_1[a] - log_total;
+    }
+    UNROLL(32) for (int a = 0; a < 32; a++) {
+      t97[a] = t96[a] * 1.442695f;
+    }
+    UNROLL(32) for (int a = 0; a < 32; a++) {
+      t98[a] = vexp2_f32(t97[a]);
+    }
+    UNROLL(32) for (int a = 0; a < 32; a++) {
+      t101[a] = vto_i64(vramp_i32(t86[a], 1));
+    }
+    UNROLL(32) for (int a = 0; a < 32; a++) {
+      t102[a] = veq_i64(t101[a], vsplat_i64(target));
+    }
+    UNROLL(32) for (int a = 0; a < 32; a++) {
+      t103[a] = vselect_f32(t102[a], vsplat_f32(1.0f), vsplat_f32(0.0f));
+    }
+    UNROLL(32) for (int a = 0; a < 32; a++) {
+      t104[a] = t98[a] - t103[a];
+    }
+    UNROLL(32) for (int a = 0; a < 32; a++) {
+      t105[a] = counted ? t104[a] : vsplat_f32(0.0f);
+    }
+    char *t110 = t107 + t91;
+    UNROLL(32) for (int a = 0; a < 32; a++) {
+      if (t87[a] == LANES) vstore_f32(t110 + 32*a, t105[a]);
+      else vstore_first_f32(t110 + 32*a, t87[a], t105[a]);
+    }
+  }
+}
+
+static void cross_entropy_range(const char *args, const uint32_t *grid, uint64_t begin,
+                     uint64_t end, char *shared) {
+  char *logits_ptr = (char *)load_u64(args + 0);
+  char *target_ptr = (char *)load_u64(args + 8);
+  char *loss_ptr = (char *)load_u64(args + 16);
+  char *grad_ptr = (char *)load_u64(args + 24);
+  int32_t n_classes = load_i32(args + 32);
+  int32_t ignore_index = load_i32(args + 40);
+  for (uint64_t i = begin; i < end; i++)
+    cross_entropy_program(logits_ptr, target_ptr, loss_ptr, grad_ptr, n_classes, ignore_index,
+        grid, i % grid[0], i / grid[0] % grid[1], i / grid[0] / grid[1], shared);
+}
+
+/* The programs begin <= i < end of the linear grid. */
+void cross_entropy(const void *args, const uint32_t grid[3], uint32_t begin, uint32_t end) {
+  char *const shared = NULL;
+  cross_entropy_range(args, grid, begin, end, shared);
+}
+
+/* All programs, begun in order. */
+void cross_entropy_all(const void *args, const uint32_t grid[3], int threads) {
+  const uint64_t n = (uint64_t)grid[0] * grid[1] * grid[2];
+  const uint64_t part = n / (32 * (uint64_t)threads) + 1;
+#pragma omp parallel num_threads(threads)
+  {
+    char *const shared = NULL;
+#pragma omp for schedule(dynamic)
+    for (uint64_t i = 0; i < n; i += part)
+      cross_entropy_range(args, grid, i, i + part < n ? i + part : n, shared);
+  }
+}

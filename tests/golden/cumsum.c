@@ -1,0 +1,282 @@
+/* Kernel cumsum of ../../examples/kernels/cumsum.py for cpu:8.  The meaning depends on these options:
+ *   cc -O2 -march=native -ffp-contract=off -fwrapv -fno-math-errno -fno-trapping-math -Wno-psabi -fopenmp -fPIC -shared -lm */
+#ifndef LANES
+#define LANES 8
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#define VECTOR(T) __attribute__((vector_size(LANES * sizeof(T))))
+typedef int8_t vi8 VECTOR(int8_t);
+typedef int16_t vi16 VECTOR(int16_t);
+typedef int32_t vi32 VECTOR(int32_t);
+typedef int64_t vi64 VECTOR(int64_t);
+typedef uint8_t vu8 VECTOR(uint8_t);
+typedef uint16_t vu16 VECTOR(uint16_t);
+typedef uint32_t vu32 VECTOR(uint32_t);
+typedef uint64_t vu64 VECTOR(uint64_t);
+typedef float vf32 VECTOR(float);
+typedef double vf64 VECTOR(double);
+#define EACH_LANE(i) for (int i = 0; i < LANES; i++)
+#define INLINE static inline __attribute__((always_inline))
+#define RARE static __attribute__((noinline, cold))
+#ifdef __clang__
+#define UNROLL(n) _Pragma("clang loop unroll(full)")
+#else
+#define PRAGMA(x) _Pragma(#x)
+#define UNROLL(n) PRAGMA(GCC unroll n)
+#endif
+#endif
+#ifndef NEREID_vramp_i32
+#define NEREID_vramp_i32
+/* x, x + step, ... */
+INLINE vi32 vramp_i32(int32_t x, int32_t step) {
+  vi32 v;
+  EACH_LANE(i) v[i] = x + i * step;
+  return v;
+}
+#endif
+#ifndef NEREID_vsplat_f32
+#define NEREID_vsplat_f32
+INLINE vf32 vsplat_f32(float x) {
+  vf32 v;
+  EACH_LANE(i) v[i] = x;
+  return v;
+}
+#endif
+#ifndef NEREID_lanes_below
+#define NEREID_lanes_below
+/* In how many of the first lanes does x + lane < n hold? */
+INLINE int lanes_below(int64_t x, int64_t n) {
+  return n <= x ? 0 : n - x < LANES ? (int)(n - x) : LANES;
+}
+#endif
+#ifndef NEREID_vload_f32
+#define NEREID_vload_f32
+INLINE vf32 vload_f32(const char *p) {
+  vf32 v;
+  memcpy(&v, p, sizeof v);
+  return v;
+}
+#endif
+#ifndef NEREID_load_f32
+#define NEREID_load_f32
+INLINE float load_f32(const char *p) {
+  float x;
+  memcpy(&x, p, sizeof x);
+  return x;
+}
+#endif
+#ifndef NEREID_vload_first_f32
+#define NEREID_vload_first_f32
+RARE vf32 vload_first_f32(const char *p, int n, vf32 v) {
+  float x[LANES];
+  memcpy(x, &v, sizeof v);
+  for (int i = 0; i < n; i++) x[i] = load_f32(p + i * sizeof *x);
+  memcpy(&v, x, sizeof v);
+  return v;
+}
+#endif
+#ifndef NEREID_vstore_f32
+#define NEREID_vstore_f32
+INLINE void vstore_f32(char *p, vf32 v) { memcpy(p, &v, sizeof v); }
+#endif
+#ifndef NEREID_VALUE_f32
+#define NEREID_VALUE_f32
+#define VALUE_f32(x) (x)
+#endif
+#ifndef NEREID_vgather_f32
+#define NEREID_vgather_f32
+INLINE vf32 vgather_f32(vu64 p) {
+  vf32 v;
+  EACH_LANE(i) v[i] = VALUE_f32(load_f32((const char *)p[i]));
+  return v;
+}
+#endif
+#ifndef NEREID_vto_u64
+#define NEREID_vto_u64
+#define vto_u64(v) __builtin_convertvector(v, vu64)
+#endif
+#ifndef NEREID_vselect_f32
+#define NEREID_vselect_f32
+INLINE vf32 vselect_f32(vi32 m, vf32 a, vf32 b) {
+  vf32 r;
+  EACH_LANE(i) r[i] = m[i] ? a[i] : b[i];
+  return r;
+}
+#endif
+#ifndef NEREID_store_f32
+#define NEREID_store_f32
+INLINE void store_f32(char *p, float x) { memcpy(p, &x, sizeof x); }
+#endif
+#ifndef NEREID_vscatter_f32
+#define NEREID_vscatter_f32
+INLINE void vscatter_f32(vu64 p, vf32 v) { EACH_LANE(i) store_f32((char *)p[i], v[i]); }
+#endif
+#ifndef NEREID_vstore_first_f32
+#define NEREID_vstore_first_f32
+RARE void vstore_first_f32(char *p, int n, vf32 v) {
+  for (int i = 0; i < n; i++) store_f32(p + i * sizeof(float), v[i]);
+}
+#endif
+#ifndef NEREID_load_u64
+#define NEREID_load_u64
+INLINE uint64_t load_u64(const char *p) {
+  uint64_t x;
+  memcpy(&x, p, sizeof x);
+  return x;
+}
+#endif
+#ifndef NEREID_load_i32
+#define NEREID_load_i32
+INLINE int32_t load_i32(const char *p) {
+  int32_t x;
+  memcpy(&x, p, sizeof x);
+  return x;
+}
+#endif
+
+/* One program; its lanes run together. */
+static void cumsum_program(char *x_ptr, char *out_ptr, int32_t n_cols,
+    const uint32_t *grid, uint32_t pid_0, uint32_t pid_1, uint32_t pid_2, char *shared) {
+  float carry;
+  vf32 x[32];
+  vf32 t7[32];
+  vf32 total;
+  const int32_t lane = 0; /* ../../examples/kernels/cumsum.py:11 */
+  const int32_t t17 = lane * 4;
+  const int32_t t23 = lane * 128;
+  const int32_t row = (int32_t)pid_0; /* ../../examples/kernels/cumsum.py:12 */
+  carry = 0.0f; /* ../../examples/kernels/cumsum.py:14 */
+  const int32_t t0 = row * n_cols; /* ../../examples/kernels/cumsum.py:17 */
+  char *t1 = x_ptr + 4ll * t0;
+  char *t6 = out_ptr + 4ll * t0; /* ../../examples/kernels/cumsum.py:18 */
+  const int64_t t18 = (int64_t)t17; /* ../../examples/kernels/cumsum.py:17 */
+  char *t19 = t1 + t18;
+  const vi32 t25 = vramp_i32(lane, 1) >= 1; /* ../../examples/kernels/cumsum.py:18 */
+  const vi32 t28 = vramp_i32(lane, 1) >= 2;
+  const vi32 t31 = vramp_i32(lane, 1) >= 4;
+  char *t42 = t6 + t18;
+  for (int64_t start_at = 0; start_at < n_cols; start_at += 256) { /* ../../examples/kernels/cumsum.py:14 */
+    const int32_t start = (int32_t)start_at;
+    vf32 x_1[32];
+    vf32 t8[32];
+    int32_t t15[32];
+    int t16[32];
+    vf32 t27;
+    vf32 t30;
+    vf32 t33;
+    vf32 t40[32];
+    vf32 x_2;
+    UNROLL(32) for (int a = 0; a < 32; a++) { /* ../../examples/kernels/cumsum.py:17 */
+      x[a] = vsplat_f32(0.0f);
+    }
+    const int32_t t14 = lane + start;
+    UNROLL(32) for (int a = 0; a < 32; a++) {
+      t15[a] = t14 + (8*a);
+    }
+    UNROLL(32) for (int a = 0; a < 32; a++) {
+      t16[a] = lanes_below(t15[a], n_cols);
+    }
+    const int64_t t20 = (int64_t)start;
+    const int64_t t21 = t20 * 4;
+    char *t22 = t19 + t21;
+    UNROLL(32) for (int a = 0; a < 32; a++) {
+      if (t16[a] == LANES) x[a] = vload_f32(t22 + 32*a);
+      else x[a] = vload_first_f32(t22 + 32*a, t16[a], x[a]);
+    }
+    UNROLL(32) for (int a = 0; a < 32; a++) { /* ../../examples/kernels/cumsum.py:18 */
+      vstore_f32(shared + t17 + 32*a, x[a]);
+    }
+    UNROLL(32) for (int a = 0; a < 32; a++) {
+      x_1[a] = vgather_f32((uint64_t)shared + vto_u64(vramp_i32(t23, 128)) + (uint64_t)(4*a));
+    }
+    for (int r = 0; r < 32; r++) t7[0 + r] = x_1[0 + r];
+    UNROLL(31) for (int r = 0; r < 31; r++) {
+      vf32 t24;
+      t24 = t7[r];
+      t24 = t24 + t7[r + 1];
+      t7[r + 1] = t24;
+    }
+    total = t7[31];
+    const vf32 t26 = __builtin_shufflevector(total, total, 0, 0, 1, 2, 3, 4, 5, 6);
+    t27 = t26;
+    t27 = t27 + total;
+    total = vselect_f32(t25, t27, total);
+    const vf32 t29 = __builtin_shufflevector(total, total, 0, 1, 0, 1, 2, 3, 4, 5);
+    t30 = t29;
+    t30 = t30 + total;
+    total = vselect_f32(t28, t30, total);
+    const vf32 t32 = __builtin_shufflevector(total, total, 0, 1, 2, 3, 0, 1, 2, 3);
+    t33 = t32;
+    t33 = t33 + total;
+    total = vselect_f32(t31, t33, total);
+    const vf32 t35 = __builtin_shufflevector(total, total, 0, 0, 1, 2, 3, 4, 5, 6);
+    UNROLL(32) for (int r = 0; r < 32; r++) {
+      vf32 t36;
+      t36 = t35;
+      t36 = t36 + t7[r];
+      t7[r] = vselect_f32(t25, t36, t7[r]);
+    }
+    UNROLL(32) for (int a = 0; a < 32; a++) {
+      vscatter_f32((uint64_t)shared + vto_u64(vramp_i32(t23, 128)) + (uint64_t)(4*a + 1024), t7[a]);
+    }
+    UNROLL(32) for (int a = 0; a < 32; a++) {
+      t8[a] = vload_f32(shared + t17 + 32*a + 1024);
+    }
+    UNROLL(32) for (int a = 0; a < 32; a++) {
+      t40[a] = carry + t8[a];
+    }
+    char *t45 = t42 + t21;
+    UNROLL(32) for (int a = 0; a < 32; a++) {
+      if (t16[a] == LANES) vstore_f32(t45 + 32*a, t40[a]);
+      else vstore_first_f32(t45 + 32*a, t16[a], t40[a]);
+    }
+    x_2 = x[0]; /* ../../examples/kernels/cumsum.py:19 */
+    UNROLL(31) for (int r = 0; r < 31; r++) {
+      x_2 = x_2 + x[r + 1];
+    }
+    const vf32 t46 = __builtin_shufflevector(x_2, x_2, 4, 5, 6, 7, 0, 1, 2, 3);
+    x_2 = x_2 + t46;
+    const vf32 t47 = __builtin_shufflevector(x_2, x_2, 2, 3, 0, 1, 6, 7, 4, 5);
+    x_2 = x_2 + t47;
+    const vf32 t48 = __builtin_shufflevector(x_2, x_2, 1, 0, 3, 2, 5, 4, 7, 6);
+    x_2 = x_2 + t48;
+    const float t13 = x_2[0];
+    const float carry_1 = carry + t13;
+    carry = carry_1; /* ../../examples/kernels/cumsum.py:14 */
+  }
+}
+
+static void cumsum_range(const char *args, const uint32_t *grid, uint64_t begin,
+                     uint64_t end, char *shared) {
+  char *x_ptr = (char *)load_u64(args + 0);
+  char *out_ptr = (char *)load_u64(args + 8);
+  int32_t n_cols = load_i32(args + 16);
+  for (uint64_t i = begin; i < end; i++)
+    cumsum_program(x_ptr, out_ptr, n_cols,
+        grid, i % grid[0], i / grid[0] % grid[1], i / grid[0] / grid[1], shared);
+}
+
+/* The programs begin <= i < end of the linear grid. */
+void cumsum(const void *args, const uint32_t grid[3], uint32_t begin, uint32_t end) {
+  char *const shared = aligned_alloc(64, 2048);
+  if (!shared) abort();
+  cumsum_range(args, grid, begin, end, shared);
+  free(shared);
+}
+
+/* All programs, begun in order. */
+void cumsum_all(const void *args, const uint32_t grid[3], int threads) {
+  const uint64_t n = (uint64_t)grid[0] * grid[1] * grid[2];
+  const uint64_t part = n / (32 * (uint64_t)threads) + 1;
+#pragma omp parallel num_threads(threads)
+  {
+    char *const shared = aligned_alloc(64, 2048);
+    if (!shared) abort();
+#pragma omp for schedule(dynamic)
+    for (uint64_t i = 0; i < n; i += part)
+      cumsum_range(args, grid, i, i + part < n ? i + part : n, shared);
+    free(shared);
+  }
+}

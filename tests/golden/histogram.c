@@ -1,0 +1,230 @@
+/* Kernel histogram of ../../examples/kernels/histogram.py for cpu:8.  The meaning depends on these options:
+ *   cc -O2 -march=native -ffp-contract=off -fwrapv -fno-math-errno -fno-trapping-math -Wno-psabi -fopenmp -fPIC -shared -lm */
+#ifndef LANES
+#define LANES 8
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#define VECTOR(T) __attribute__((vector_size(LANES * sizeof(T))))
+typedef int8_t vi8 VECTOR(int8_t);
+typedef int16_t vi16 VECTOR(int16_t);
+typedef int32_t vi32 VECTOR(int32_t);
+typedef int64_t vi64 VECTOR(int64_t);
+typedef uint8_t vu8 VECTOR(uint8_t);
+typedef uint16_t vu16 VECTOR(uint16_t);
+typedef uint32_t vu32 VECTOR(uint32_t);
+typedef uint64_t vu64 VECTOR(uint64_t);
+typedef float vf32 VECTOR(float);
+typedef double vf64 VECTOR(double);
+#define EACH_LANE(i) for (int i = 0; i < LANES; i++)
+#define INLINE static inline __attribute__((always_inline))
+#define RARE static __attribute__((noinline, cold))
+#ifdef __clang__
+#define UNROLL(n) _Pragma("clang loop unroll(full)")
+#else
+#define PRAGMA(x) _Pragma(#x)
+#define UNROLL(n) PRAGMA(GCC unroll n)
+#endif
+#endif
+#ifndef NEREID_vsplat_i32
+#define NEREID_vsplat_i32
+INLINE vi32 vsplat_i32(int32_t x) {
+  vi32 v;
+  EACH_LANE(i) v[i] = x;
+  return v;
+}
+#endif
+#ifndef NEREID_lanes_below
+#define NEREID_lanes_below
+/* In how many of the first lanes does x + lane < n hold? */
+INLINE int lanes_below(int64_t x, int64_t n) {
+  return n <= x ? 0 : n - x < LANES ? (int)(n - x) : LANES;
+}
+#endif
+#ifndef NEREID_vload_i32
+#define NEREID_vload_i32
+INLINE vi32 vload_i32(const char *p) {
+  vi32 v;
+  memcpy(&v, p, sizeof v);
+  return v;
+}
+#endif
+#ifndef NEREID_load_i32
+#define NEREID_load_i32
+INLINE int32_t load_i32(const char *p) {
+  int32_t x;
+  memcpy(&x, p, sizeof x);
+  return x;
+}
+#endif
+#ifndef NEREID_vload_first_i32
+#define NEREID_vload_first_i32
+RARE vi32 vload_first_i32(const char *p, int n, vi32 v) {
+  int32_t x[LANES];
+  memcpy(x, &v, sizeof v);
+  for (int i = 0; i < n; i++) x[i] = load_i32(p + i * sizeof *x);
+  memcpy(&v, x, sizeof v);
+  return v;
+}
+#endif
+#ifndef NEREID_vstore_i32
+#define NEREID_vstore_i32
+INLINE void vstore_i32(char *p, vi32 v) { memcpy(p, &v, sizeof v); }
+#endif
+#ifndef NEREID_vramp_i32
+#define NEREID_vramp_i32
+/* x, x + step, ... */
+INLINE vi32 vramp_i32(int32_t x, int32_t step) {
+  vi32 v;
+  EACH_LANE(i) v[i] = x + i * step;
+  return v;
+}
+#endif
+#ifndef NEREID_vfirst
+#define NEREID_vfirst
+/* The mask of the first n lanes. */
+INLINE vi32 vfirst(int n) { return vramp_i32(0, 1) < vsplat_i32(n); }
+#endif
+#ifndef NEREID_VALUE_i32
+#define NEREID_VALUE_i32
+#define VALUE_i32(x) (x)
+#endif
+#ifndef NEREID_atomic_add_i32
+#define NEREID_atomic_add_i32
+INLINE int32_t atomic_add_i32(char *p, int32_t x, int order) {
+  return __atomic_fetch_add((int32_t *)p, x, order);
+}
+#endif
+#ifndef NEREID_vatomic_add_i32
+#define NEREID_vatomic_add_i32
+INLINE vi32 vatomic_add_i32(vu64 p, vi32 m, vi32 x, int order) {
+  vi32 before = x;
+  EACH_LANE(i) if (m[i])
+    before[i] = VALUE_i32(atomic_add_i32((char *)p[i], x[i], order));
+  return before;
+}
+#endif
+#ifndef NEREID_vto_u64
+#define NEREID_vto_u64
+#define vto_u64(v) __builtin_convertvector(v, vu64)
+#endif
+#ifndef NEREID_vramp_u64
+#define NEREID_vramp_u64
+/* x, x + step, ... */
+INLINE vu64 vramp_u64(uint64_t x, uint64_t step) {
+  vu64 v;
+  EACH_LANE(i) v[i] = x + i * step;
+  return v;
+}
+#endif
+#ifndef NEREID_load_u64
+#define NEREID_load_u64
+INLINE uint64_t load_u64(const char *p) {
+  uint64_t x;
+  memcpy(&x, p, sizeof x);
+  return x;
+}
+#endif
+
+/* One program; its lanes run together. */
+static void histogram_program(char *x_ptr, char *counts_ptr, int32_t n,
+    const uint32_t *grid, uint32_t pid_0, uint32_t pid_1, uint32_t pid_2, char *shared) {
+  vi32 x[64];
+  vi32 counts[8];
+  int32_t t16[64];
+  int t17[64];
+  vi32 t24[64];
+  vi32 t25[64];
+  vi32 t26[64];
+  vi32 t30[64];
+  vi32 t31[64];
+  vi32 t32[64];
+  const int32_t lane = 0; /* ../../examples/kernels/histogram.py:11 */
+  const int32_t t18 = lane * 4;
+  const int32_t t0 = (int32_t)pid_0; /* ../../examples/kernels/histogram.py:12 */
+  const int32_t t1 = t0 * 512;
+  for (int a = 0; a < 64; a++) { /* ../../examples/kernels/histogram.py:14 */
+    x[a] = vsplat_i32(0);
+  }
+  const int32_t t15 = lane + t1;
+  for (int a = 0; a < 64; a++) {
+    t16[a] = t15 + (8*a);
+  }
+  for (int a = 0; a < 64; a++) {
+    t17[a] = lanes_below(t16[a], n);
+  }
+  const int64_t t19 = (int64_t)t18;
+  char *t20 = x_ptr + t19;
+  const int64_t t21 = (int64_t)t1;
+  const int64_t t22 = t21 * 4;
+  char *t23 = t20 + t22;
+  for (int a = 0; a < 64; a++) {
+    if (t17[a] == LANES) x[a] = vload_i32(t23 + 32*a);
+    else x[a] = vload_first_i32(t23 + 32*a, t17[a], x[a]);
+  }
+  UNROLL(8) for (int a = 0; a < 8; a++) { /* ../../examples/kernels/histogram.py:15 */
+    vstore_i32(shared + t18 + 32*a, vsplat_i32(0));
+  }
+  for (int a = 0; a < 64; a++) {
+    t24[a] = x[a] < 64;
+  }
+  for (int a = 0; a < 64; a++) {
+    t25[a] = x[a] >= 0;
+  }
+  for (int a = 0; a < 64; a++) {
+    t26[a] = t24[a] & t25[a];
+  }
+  for (int a = 0; a < 64; a++) {
+    t30[a] = t26[a] & vfirst(t17[a]);
+  }
+  for (int a = 0; a < 64; a++) {
+    t31[a] = x[a];
+  }
+  for (int a = 0; a < 64; a++) {
+    t32[a] = t31[a] * 4;
+  }
+  for (int a = 0; a < 64; a++) {
+    vatomic_add_i32((uint64_t)shared + vto_u64(t32[a]), t30[a], vsplat_i32(1), __ATOMIC_RELAXED);
+  }
+  UNROLL(8) for (int a = 0; a < 8; a++) {
+    counts[a] = vload_i32(shared + t18 + 32*a);
+  }
+  char *t34 = counts_ptr + t19; /* ../../examples/kernels/histogram.py:16 */
+  UNROLL(8) for (int a = 0; a < 8; a++) {
+    vatomic_add_i32(vramp_u64((uint64_t)(t34 + 32*a), 4), vsplat_i32(-1), counts[a], __ATOMIC_RELAXED);
+  }
+}
+
+static void histogram_range(const char *args, const uint32_t *grid, uint64_t begin,
+                     uint64_t end, char *shared) {
+  char *x_ptr = (char *)load_u64(args + 0);
+  char *counts_ptr = (char *)load_u64(args + 8);
+  int32_t n = load_i32(args + 16);
+  for (uint64_t i = begin; i < end; i++)
+    histogram_program(x_ptr, counts_ptr, n,
+        grid, i % grid[0], i / grid[0] % grid[1], i / grid[0] / grid[1], shared);
+}
+
+/* The programs begin <= i < end of the linear grid. */
+void histogram(const void *args, const uint32_t grid[3], uint32_t begin, uint32_t end) {
+  char *const shared = aligned_alloc(64, 256);
+  if (!shared) abort();
+  histogram_range(args, grid, begin, end, shared);
+  free(shared);
+}
+
+/* All programs, begun in order. */
+void histogram_all(const void *args, const uint32_t grid[3], int threads) {
+  const uint64_t n = (uint64_t)grid[0] * grid[1] * grid[2];
+  const uint64_t part = n / (32 * (uint64_t)threads) + 1;
+#pragma omp parallel num_threads(threads)
+  {
+    char *const shared = aligned_alloc(64, 256);
+    if (!shared) abort();
+#pragma omp for schedule(dynamic)
+    for (uint64_t i = 0; i < n; i += part)
+      histogram_range(args, grid, i, i + part < n ? i + part : n, shared);
+    free(shared);
+  }
+}

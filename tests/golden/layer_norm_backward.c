@@ -1,0 +1,435 @@
+/* Kernel layer_norm_backward of ../../examples/kernels/layer_norm.py for cpu:8.  The meaning depends on these options:
+ *   cc -O2 -march=native -ffp-contract=off -fwrapv -fno-math-errno -fno-trapping-math -Wno-psabi -fopenmp -fPIC -shared -lm */
+#ifndef LANES
+#define LANES 8
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#define VECTOR(T) __attribute__((vector_size(LANES * sizeof(T))))
+typedef int8_t vi8 VECTOR(int8_t);
+typedef int16_t vi16 VECTOR(int16_t);
+typedef int32_t vi32 VECTOR(int32_t);
+typedef int64_t vi64 VECTOR(int64_t);
+typedef uint8_t vu8 VECTOR(uint8_t);
+typedef uint16_t vu16 VECTOR(uint16_t);
+typedef uint32_t vu32 VECTOR(uint32_t);
+typedef uint64_t vu64 VECTOR(uint64_t);
+typedef float vf32 VECTOR(float);
+typedef double vf64 VECTOR(double);
+#define EACH_LANE(i) for (int i = 0; i < LANES; i++)
+#define INLINE static inline __attribute__((always_inline))
+#define RARE static __attribute__((noinline, cold))
+#ifdef __clang__
+#define UNROLL(n) _Pragma("clang loop unroll(full)")
+#else
+#define PRAGMA(x) _Pragma(#x)
+#define UNROLL(n) PRAGMA(GCC unroll n)
+#endif
+#endif
+#ifndef NEREID_vsplat_f32
+#define NEREID_vsplat_f32
+INLINE vf32 vsplat_f32(float x) {
+  vf32 v;
+  EACH_LANE(i) v[i] = x;
+  return v;
+}
+#endif
+#ifndef NEREID_lanes_below
+#define NEREID_lanes_below
+/* In how many of the first lanes does x + lane < n hold? */
+INLINE int lanes_below(int64_t x, int64_t n) {
+  return n <= x ? 0 : n - x < LANES ? (int)(n - x) : LANES;
+}
+#endif
+#ifndef NEREID_vload_f32
+#define NEREID_vload_f32
+INLINE vf32 vload_f32(const char *p) {
+  vf32 v;
+  memcpy(&v, p, sizeof v);
+  return v;
+}
+#endif
+#ifndef NEREID_load_f32
+#define NEREID_load_f32
+INLINE float load_f32(const char *p) {
+  float x;
+  memcpy(&x, p, sizeof x);
+  return x;
+}
+#endif
+#ifndef NEREID_vload_first_f32
+#define NEREID_vload_first_f32
+RARE vf32 vload_first_f32(const char *p, int n, vf32 v) {
+  float x[LANES];
+  memcpy(x, &v, sizeof v);
+  for (int i = 0; i < n; i++) x[i] = load_f32(p + i * sizeof *x);
+  memcpy(&v, x, sizeof v);
+  return v;
+}
+#endif
+#ifndef NEREID_vselect_f32
+#define NEREID_vselect_f32
+INLINE vf32 vselect_f32(vi32 m, vf32 a, vf32 b) {
+  vf32 r;
+  EACH_LANE(i) r[i] = m[i] ? a[i] : b[i];
+  return r;
+}
+#endif
+#ifndef NEREID_vramp_i32
+#define NEREID_vramp_i32
+/* x, x + step, ... */
+INLINE vi32 vramp_i32(int32_t x, int32_t step) {
+  vi32 v;
+  EACH_LANE(i) v[i] = x + i * step;
+  return v;
+}
+#endif
+#ifndef NEREID_vsplat_i32
+#define NEREID_vsplat_i32
+INLINE vi32 vsplat_i32(int32_t x) {
+  vi32 v;
+  EACH_LANE(i) v[i] = x;
+  return v;
+}
+#endif
+#ifndef NEREID_vfirst
+#define NEREID_vfirst
+/* The mask of the first n lanes. */
+INLINE vi32 vfirst(int n) { return vramp_i32(0, 1) < vsplat_i32(n); }
+#endif
+#ifndef NEREID_vfma_f32
+#define NEREID_vfma_f32
+INLINE vf32 vfma_f32(vf32 a, vf32 b, vf32 c) {
+#if LANES == 8 && defined(__FMA__) && !defined(__clang__)
+  return __builtin_ia32_vfmaddps256(a, b, c);
+#else
+  vf32 r;
+  EACH_LANE(i) r[i] = __builtin_fmaf(a[i], b[i], c[i]);
+  return r;
+#endif
+}
+#endif
+#ifndef NEREID_vstore_f32
+#define NEREID_vstore_f32
+INLINE void vstore_f32(char *p, vf32 v) { memcpy(p, &v, sizeof v); }
+#endif
+#ifndef NEREID_store_f32
+#define NEREID_store_f32
+INLINE void store_f32(char *p, float x) { memcpy(p, &x, sizeof x); }
+#endif
+#ifndef NEREID_vstore_first_f32
+#define NEREID_vstore_first_f32
+RARE void vstore_first_f32(char *p, int n, vf32 v) {
+  for (int i = 0; i < n; i++) store_f32(p + i * sizeof(float), v[i]);
+}
+#endif
+#ifndef NEREID_rem_i32
+#define NEREID_rem_i32
+INLINE int32_t rem_i32(int32_t a, int32_t b) { return b == 0 ? a : b == -1 ? 0 : a % b; }
+#endif
+#ifndef NEREID_vselect_i32
+#define NEREID_vselect_i32
+INLINE vi32 vselect_i32(vi32 m, vi32 a, vi32 b) {
+  vi32 r;
+  EACH_LANE(i) r[i] = m[i] ? a[i] : b[i];
+  return r;
+}
+#endif
+#ifndef NEREID_store_i32
+#define NEREID_store_i32
+INLINE void store_i32(char *p, int32_t x) { memcpy(p, &x, sizeof x); }
+#endif
+#ifndef NEREID_failure_order
+#define NEREID_failure_order
+#define failure_order(order) ((order) == __ATOMIC_RELEASE ? __ATOMIC_RELAXED : \
+  (order) == __ATOMIC_ACQ_REL ? __ATOMIC_ACQUIRE : (order))
+#endif
+#ifndef NEREID_VALUE_i32
+#define NEREID_VALUE_i32
+#define VALUE_i32(x) (x)
+#endif
+#ifndef NEREID_load_i32
+#define NEREID_load_i32
+INLINE int32_t load_i32(const char *p) {
+  int32_t x;
+  memcpy(&x, p, sizeof x);
+  return x;
+}
+#endif
+#ifndef NEREID_vatomic_cas_i32
+#define NEREID_vatomic_cas_i32
+INLINE vi32 vatomic_cas_i32(vu64 p, vi32 m, vi32 expected, vi32 x, int order) {
+  vi32 before = x;
+  EACH_LANE(i) if (m[i]) {
+    uint32_t old, new;
+    store_i32((char *)&old, expected[i]);
+    store_i32((char *)&new, x[i]);
+    __atomic_compare_exchange_n((uint32_t *)p[i], &old, new, false, order, failure_order(order));
+    before[i] = VALUE_i32(load_i32((char *)&old));
+  }
+  return before;
+}
+#endif
+#ifndef NEREID_vramp_u64
+#define NEREID_vramp_u64
+/* x, x + step, ... */
+INLINE vu64 vramp_u64(uint64_t x, uint64_t step) {
+  vu64 v;
+  EACH_LANE(i) v[i] = x + i * step;
+  return v;
+}
+#endif
+#ifndef NEREID_vscatter_mask_i32
+#define NEREID_vscatter_mask_i32
+INLINE void vscatter_mask_i32(vu64 p, vi32 m, vi32 v) {
+  EACH_LANE(i) if (m[i]) store_i32((char *)p[i], v[i]);
+}
+#endif
+#ifndef NEREID_vsplat_u64
+#define NEREID_vsplat_u64
+INLINE vu64 vsplat_u64(uint64_t x) {
+  vu64 v;
+  EACH_LANE(i) v[i] = x;
+  return v;
+}
+#endif
+#ifndef NEREID_combine_xchg_i32
+#define NEREID_combine_xchg_i32
+#define combine_xchg_i32(a, b) (b)
+#endif
+#ifndef NEREID_atomic_xchg_i32
+#define NEREID_atomic_xchg_i32
+INLINE int32_t atomic_xchg_i32(char *p, int32_t x, int order) {
+  uint32_t old = __atomic_load_n((uint32_t *)p, __ATOMIC_RELAXED), new;
+  int32_t before;
+  do {
+    before = load_i32((char *)&old);
+    store_i32((char *)&new, combine_xchg_i32(before, x));
+  } while (!__atomic_compare_exchange_n((uint32_t *)p, &old, new, true, order,
+                                        failure_order(order)));
+  return before;
+}
+#endif
+#ifndef NEREID_vatomic_xchg_i32
+#define NEREID_vatomic_xchg_i32
+INLINE vi32 vatomic_xchg_i32(vu64 p, vi32 m, vi32 x, int order) {
+  vi32 before = x;
+  EACH_LANE(i) if (m[i])
+    before[i] = VALUE_i32(atomic_xchg_i32((char *)p[i], x[i], order));
+  return before;
+}
+#endif
+#ifndef NEREID_load_u64
+#define NEREID_load_u64
+INLINE uint64_t load_u64(const char *p) {
+  uint64_t x;
+  memcpy(&x, p, sizeof x);
+  return x;
+}
+#endif
+
+/* One program; its lanes run together. */
+static void layer_norm_backward_program(char *dy_ptr, char *x_ptr, char *w_ptr, char *mean_ptr, char *rstd_ptr, char *dx_ptr, char *dw_parts_ptr, char *db_parts_ptr, char *locks_ptr, int32_t n_cols,
+    const uint32_t *grid, uint32_t pid_0, uint32_t pid_1, uint32_t pid_2, char *shared) {
+  vf32 dy[32];
+  vf32 x[32];
+  vf32 w[32];
+  vf32 xhat[32];
+  vf32 wdy[32];
+  vf32 t16[32];
+  vf32 t37[32];
+  vf32 t43[32];
+  int32_t t51[32];
+  int t52[32];
+  vf32 t66[32];
+  vf32 t67[32];
+  vf32 t68;
+  vf32 wdy_1;
+  vf32 t77[32];
+  vf32 t78[32];
+  vf32 t79[32];
+  vf32 t80[32];
+  vi32 t84;
+  vf32 t91[32];
+  vf32 t100[32];
+  vi32 t103;
+  const int32_t lane = 0; /* ../../examples/kernels/layer_norm.py:32 */
+  const int32_t t53 = lane * 4;
+  const int t83 = 1;
+  const int32_t row = (int32_t)pid_0; /* ../../examples/kernels/layer_norm.py:36 */
+  const int32_t t0 = row * n_cols; /* ../../examples/kernels/layer_norm.py:39 */
+  char *t1 = dy_ptr + 4ll * t0;
+  UNROLL(32) for (int a = 0; a < 32; a++) {
+    dy[a] = vsplat_f32(0.0f);
+  }
+  UNROLL(32) for (int a = 0; a < 32; a++) {
+    t51[a] = lane + (8*a);
+  }
+  UNROLL(32) for (int a = 0; a < 32; a++) {
+    t52[a] = lanes_below(t51[a], n_cols);
+  }
+  const int64_t t54 = (int64_t)t53;
+  char *t55 = t1 + t54;
+  UNROLL(32) for (int a = 0; a < 32; a++) {
+    if (t52[a] == LANES) dy[a] = vload_f32(t55 + 32*a);
+    else dy[a] = vload_first_f32(t55 + 32*a, t52[a], dy[a]);
+  }
+  char *t5 = x_ptr + 4ll * t0; /* ../../examples/kernels/layer_norm.py:40 */
+  UNROLL(32) for (int a = 0; a < 32; a++) {
+    x[a] = vsplat_f32(0.0f);
+  }
+  char *t59 = t5 + t54;
+  UNROLL(32) for (int a = 0; a < 32; a++) {
+    if (t52[a] == LANES) x[a] = vload_f32(t59 + 32*a);
+    else x[a] = vload_first_f32(t59 + 32*a, t52[a], x[a]);
+  }
+  UNROLL(32) for (int a = 0; a < 32; a++) { /* ../../examples/kernels/layer_norm.py:41 */
+    w[a] = vsplat_f32(0.0f);
+  }
+  char *t63 = w_ptr + t54;
+  UNROLL(32) for (int a = 0; a < 32; a++) {
+    if (t52[a] == LANES) w[a] = vload_f32(t63 + 32*a);
+    else w[a] = vload_first_f32(t63 + 32*a, t52[a], w[a]);
+  }
+  char *t10 = rstd_ptr + 4ll * row; /* ../../examples/kernels/layer_norm.py:42 */
+  const float rstd = load_f32(t10);
+  char *t11 = mean_ptr + 4ll * row; /* ../../examples/kernels/layer_norm.py:43 */
+  const float t12 = load_f32(t11);
+  UNROLL(32) for (int a = 0; a < 32; a++) {
+    t66[a] = x[a] - t12;
+  }
+  UNROLL(32) for (int a = 0; a < 32; a++) {
+    t67[a] = t66[a] * rstd;
+  }
+  UNROLL(32) for (int a = 0; a < 32; a++) {
+    xhat[a] = vselect_f32(vfirst(t52[a]), t67[a], vsplat_f32(0.0f));
+  }
+  UNROLL(32) for (int a = 0; a < 32; a++) { /* ../../examples/kernels/layer_norm.py:46 */
+    wdy[a] = w[a] * dy[a];
+  }
+  UNROLL(32) for (int a = 0; a < 32; a++) { /* ../../examples/kernels/layer_norm.py:47 */
+    t16[a] = xhat[a] * wdy[a];
+  }
+  t68 = t16[0];
+  UNROLL(31) for (int r = 0; r < 31; r++) {
+    t68 = t68 + t16[r + 1];
+  }
+  const vf32 t69 = __builtin_shufflevector(t68, t68, 4, 5, 6, 7, 0, 1, 2, 3);
+  t68 = t68 + t69;
+  const vf32 t70 = __builtin_shufflevector(t68, t68, 2, 3, 0, 1, 6, 7, 4, 5);
+  t68 = t68 + t70;
+  const vf32 t71 = __builtin_shufflevector(t68, t68, 1, 0, 3, 2, 5, 4, 7, 6);
+  t68 = t68 + t71;
+  const float t17 = t68[0];
+  const float t18 = (float)n_cols;
+  const float along = t17 / t18;
+  wdy_1 = wdy[0]; /* ../../examples/kernels/layer_norm.py:48 */
+  UNROLL(31) for (int r = 0; r < 31; r++) {
+    wdy_1 = wdy_1 + wdy[r + 1];
+  }
+  const vf32 t72 = __builtin_shufflevector(wdy_1, wdy_1, 4, 5, 6, 7, 0, 1, 2, 3);
+  wdy_1 = wdy_1 + t72;
+  const vf32 t73 = __builtin_shufflevector(wdy_1, wdy_1, 2, 3, 0, 1, 6, 7, 4, 5);
+  wdy_1 = wdy_1 + t73;
+  const vf32 t74 = __builtin_shufflevector(wdy_1, wdy_1, 1, 0, 3, 2, 5, 4, 7, 6);
+  wdy_1 = wdy_1 + t74;
+  const float t19 = wdy_1[0];
+  const float mean = t19 / t18;
+  char *t22 = dx_ptr + 4ll * t0; /* ../../examples/kernels/layer_norm.py:49 */
+  UNROLL(32) for (int a = 0; a < 32; a++) {
+    t77[a] = -xhat[a];
+  }
+  UNROLL(32) for (int a = 0; a < 32; a++) {
+    t78[a] = vfma_f32(t77[a], vsplat_f32(along), wdy[a]);
+  }
+  UNROLL(32) for (int a = 0; a < 32; a++) {
+    t79[a] = t78[a] - mean;
+  }
+  UNROLL(32) for (int a = 0; a < 32; a++) {
+    t80[a] = t79[a] * rstd;
+  }
+  char *t82 = t22 + t54;
+  UNROLL(32) for (int a = 0; a < 32; a++) {
+    if (t52[a] == LANES) vstore_f32(t82 + 32*a, t80[a]);
+    else vstore_first_f32(t82 + 32*a, t52[a], t80[a]);
+  }
+  const int32_t group = rem_i32(row, 8); /* ../../examples/kernels/layer_norm.py:51 */
+  const int32_t t29 = group * n_cols; /* ../../examples/kernels/layer_norm.py:52 */
+  char *t30 = dw_parts_ptr + 4ll * t29;
+  char *t32 = db_parts_ptr + 4ll * t29; /* ../../examples/kernels/layer_norm.py:53 */
+  char *t33 = locks_ptr + 4ll * group; /* ../../examples/kernels/layer_norm.py:54 */
+  for (;;) {
+    t84 = vselect_i32(vfirst(t83), vatomic_cas_i32(vramp_u64((uint64_t)(t33), 0), vfirst(t83), vsplat_i32(0), vsplat_i32(1), __ATOMIC_ACQ_REL), t84);
+    vscatter_mask_i32(vsplat_u64((uint64_t)(shared)), vfirst(t83), t84);
+    const int32_t t34 = load_i32(shared);
+    const bool t36 = t34 == 1;
+    const bool cond = t36;
+    if (!cond) break;
+  }
+  char *t88 = t30 + t54; /* ../../examples/kernels/layer_norm.py:56 */
+  UNROLL(32) for (int a = 0; a < 32; a++) {
+    if (t52[a] == LANES) t37[a] = vload_f32(t88 + 32*a);
+    else t37[a] = vload_first_f32(t88 + 32*a, t52[a], t37[a]);
+  }
+  UNROLL(32) for (int a = 0; a < 32; a++) {
+    t91[a] = vfma_f32(dy[a], xhat[a], t37[a]);
+  }
+  UNROLL(32) for (int a = 0; a < 32; a++) {
+    if (t52[a] == LANES) vstore_f32(t88 + 32*a, t91[a]);
+    else vstore_first_f32(t88 + 32*a, t52[a], t91[a]);
+  }
+  char *t97 = t32 + t54; /* ../../examples/kernels/layer_norm.py:57 */
+  UNROLL(32) for (int a = 0; a < 32; a++) {
+    if (t52[a] == LANES) t43[a] = vload_f32(t97 + 32*a);
+    else t43[a] = vload_first_f32(t97 + 32*a, t52[a], t43[a]);
+  }
+  UNROLL(32) for (int a = 0; a < 32; a++) {
+    t100[a] = t43[a] + dy[a];
+  }
+  UNROLL(32) for (int a = 0; a < 32; a++) {
+    if (t52[a] == LANES) vstore_f32(t97 + 32*a, t100[a]);
+    else vstore_first_f32(t97 + 32*a, t52[a], t100[a]);
+  }
+  t103 = vselect_i32(vfirst(t83), vatomic_xchg_i32(vramp_u64((uint64_t)(t33), 0), vfirst(t83), vsplat_i32(0), __ATOMIC_ACQ_REL), t103); /* ../../examples/kernels/layer_norm.py:59 */
+}
+
+static void layer_norm_backward_range(const char *args, const uint32_t *grid, uint64_t begin,
+                     uint64_t end, char *shared) {
+  char *dy_ptr = (char *)load_u64(args + 0);
+  char *x_ptr = (char *)load_u64(args + 8);
+  char *w_ptr = (char *)load_u64(args + 16);
+  char *mean_ptr = (char *)load_u64(args + 24);
+  char *rstd_ptr = (char *)load_u64(args + 32);
+  char *dx_ptr = (char *)load_u64(args + 40);
+  char *dw_parts_ptr = (char *)load_u64(args + 48);
+  char *db_parts_ptr = (char *)load_u64(args + 56);
+  char *locks_ptr = (char *)load_u64(args + 64);
+  int32_t n_cols = load_i32(args + 72);
+  for (uint64_t i = begin; i < end; i++)
+    layer_norm_backward_program(dy_ptr, x_ptr, w_ptr, mean_ptr, rstd_ptr, dx_ptr, dw_parts_ptr, db_parts_ptr, locks_ptr, n_cols,
+        grid, i % grid[0], i / grid[0] % grid[1], i / grid[0] / grid[1], shared);
+}
+
+/* The programs begin <= i < end of the linear grid. */
+void layer_norm_backward(const void *args, const uint32_t grid[3], uint32_t begin, uint32_t end) {
+  char *const shared = aligned_alloc(64, 64);
+  if (!shared) abort();
+  layer_norm_backward_range(args, grid, begin, end, shared);
+  free(shared);
+}
+
+/* All programs, begun in order. */
+void layer_norm_backward_all(const void *args, const uint32_t grid[3], int threads) {
+  const uint64_t n = (uint64_t)grid[0] * grid[1] * grid[2];
+  const uint64_t part = n / (32 * (uint64_t)threads) + 1;
+#pragma omp parallel num_threads(threads)
+  {
+    char *const shared = aligned_alloc(64, 64);
+    if (!shared) abort();
+#pragma omp for schedule(dynamic)
+    for (uint64_t i = 0; i < n; i += part)
+      layer_norm_backward_range(args, grid, i, i + part < n ? i + part : n, shared);
+    free(shared);
+  }
+}

@@ -1,0 +1,280 @@
+/* Kernel layer_norm_forward of ../../examples/kernels/layer_norm.py for cpu:8.  The meaning depends on these options:
+ *   cc -O2 -march=native -ffp-contract=off -fwrapv -fno-math-errno -fno-trapping-math -Wno-psabi -fopenmp -fPIC -shared -lm */
+#ifndef LANES
+#define LANES 8
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#define VECTOR(T) __attribute__((vector_size(LANES * sizeof(T))))
+typedef int8_t vi8 VECTOR(int8_t);
+typedef int16_t vi16 VECTOR(int16_t);
+typedef int32_t vi32 VECTOR(int32_t);
+typedef int64_t vi64 VECTOR(int64_t);
+typedef uint8_t vu8 VECTOR(uint8_t);
+typedef uint16_t vu16 VECTOR(uint16_t);
+typedef uint32_t vu32 VECTOR(uint32_t);
+typedef uint64_t vu64 VECTOR(uint64_t);
+typedef float vf32 VECTOR(float);
+typedef double vf64 VECTOR(double);
+#define EACH_LANE(i) for (int i = 0; i < LANES; i++)
+#define INLINE static inline __attribute__((always_inline))
+#define RARE static __attribute__((noinline, cold))
+#ifdef __clang__
+#define UNROLL(n) _Pragma("clang loop unroll(full)")
+#else
+#define PRAGMA(x) _Pragma(#x)
+#define UNROLL(n) PRAGMA(GCC unroll n)
+#endif
+#endif
+#ifndef NEREID_vsplat_f32
+#define NEREID_vsplat_f32
+INLINE vf32 vsplat_f32(float x) {
+  vf32 v;
+  EACH_LANE(i) v[i] = x;
+  return v;
+}
+#endif
+#ifndef NEREID_lanes_below
+#define NEREID_lanes_below
+/* In how many of the first lanes does x + lane < n hold? */
+INLINE int lanes_below(int64_t x, int64_t n) {
+  return n <= x ? 0 : n - x < LANES ? (int)(n - x) : LANES;
+}
+#endif
+#ifndef NEREID_vload_f32
+#define NEREID_vload_f32
+INLINE vf32 vload_f32(const char *p) {
+  vf32 v;
+  memcpy(&v, p, sizeof v);
+  return v;
+}
+#endif
+#ifndef NEREID_load_f32
+#define NEREID_load_f32
+INLINE float load_f32(const char *p) {
+  float x;
+  memcpy(&x, p, sizeof x);
+  return x;
+}
+#endif
+#ifndef NEREID_vload_first_f32
+#define NEREID_vload_first_f32
+RARE vf32 vload_first_f32(const char *p, int n, vf32 v) {
+  float x[LANES];
+  memcpy(x, &v, sizeof v);
+  for (int i = 0; i < n; i++) x[i] = load_f32(p + i * sizeof *x);
+  memcpy(&v, x, sizeof v);
+  return v;
+}
+#endif
+#ifndef NEREID_vselect_f32
+#define NEREID_vselect_f32
+INLINE vf32 vselect_f32(vi32 m, vf32 a, vf32 b) {
+  vf32 r;
+  EACH_LANE(i) r[i] = m[i] ? a[i] : b[i];
+  return r;
+}
+#endif
+#ifndef NEREID_vramp_i32
+#define NEREID_vramp_i32
+/* x, x + step, ... */
+INLINE vi32 vramp_i32(int32_t x, int32_t step) {
+  vi32 v;
+  EACH_LANE(i) v[i] = x + i * step;
+  return v;
+}
+#endif
+#ifndef NEREID_vsplat_i32
+#define NEREID_vsplat_i32
+INLINE vi32 vsplat_i32(int32_t x) {
+  vi32 v;
+  EACH_LANE(i) v[i] = x;
+  return v;
+}
+#endif
+#ifndef NEREID_vfirst
+#define NEREID_vfirst
+/* The mask of the first n lanes. */
+INLINE vi32 vfirst(int n) { return vramp_i32(0, 1) < vsplat_i32(n); }
+#endif
+#ifndef NEREID_sqrt_f32
+#define NEREID_sqrt_f32
+INLINE float sqrt_f32(float x) { return __builtin_sqrtf(x); }
+#endif
+#ifndef NEREID_vfma_f32
+#define NEREID_vfma_f32
+INLINE vf32 vfma_f32(vf32 a, vf32 b, vf32 c) {
+#if LANES == 8 && defined(__FMA__) && !defined(__clang__)
+  return __builtin_ia32_vfmaddps256(a, b, c);
+#else
+  vf32 r;
+  EACH_LANE(i) r[i] = __builtin_fmaf(a[i], b[i], c[i]);
+  return r;
+#endif
+}
+#endif
+#ifndef NEREID_vstore_f32
+#define NEREID_vstore_f32
+INLINE void vstore_f32(char *p, vf32 v) { memcpy(p, &v, sizeof v); }
+#endif
+#ifndef NEREID_store_f32
+#define NEREID_store_f32
+INLINE void store_f32(char *p, float x) { memcpy(p, &x, sizeof x); }
+#endif
+#ifndef NEREID_vstore_first_f32
+#define NEREID_vstore_first_f32
+RARE void vstore_first_f32(char *p, int n, vf32 v) {
+  for (int i = 0; i < n; i++) store_f32(p + i * sizeof(float), v[i]);
+}
+#endif
+#ifndef NEREID_load_u64
+#define NEREID_load_u64
+INLINE uint64_t load_u64(const char *p) {
+  uint64_t x;
+  memcpy(&x, p, sizeof x);
+  return x;
+}
+#endif
+#ifndef NEREID_load_i32
+#define NEREID_load_i32
+INLINE int32_t load_i32(const char *p) {
+  int32_t x;
+  memcpy(&x, p, sizeof x);
+  return x;
+}
+#endif
+
+/* One program; its lanes run together. */
+static void layer_norm_forward_program(char *x_ptr, char *w_ptr, char *b_ptr, char *out_ptr, char *mean_ptr, char *rstd_ptr, int32_t n_cols, float eps,
+    const uint32_t *grid, uint32_t pid_0, uint32_t pid_1, uint32_t pid_2, char *shared) {
+  vf32 x[64];
+  vf32 centered[64];
+  vf32 t8[64];
+  vf32 w[64];
+  vf32 b[64];
+  int32_t t25[64];
+  int t26[64];
+  vf32 x_1;
+  vf32 t35[64];
+  vf32 t36;
+  vf32 t50[64];
+  vf32 t51[64];
+  const int32_t lane = 0; /* ../../examples/kernels/layer_norm.py:15 */
+  const int32_t t27 = lane * 4;
+  const int t54 = 1;
+  const int32_t row = (int32_t)pid_0; /* ../../examples/kernels/layer_norm.py:17 */
+  const int32_t t0 = row * n_cols; /* ../../examples/kernels/layer_norm.py:20 */
+  char *t1 = x_ptr + 4ll * t0;
+  for (int a = 0; a < 64; a++) {
+    x[a] = vsplat_f32(0.0f);
+  }
+  for (int a = 0; a < 64; a++) {
+    t25[a] = lane + (8*a);
+  }
+  for (int a = 0; a < 64; a++) {
+    t26[a] = lanes_below(t25[a], n_cols);
+  }
+  const int64_t t28 = (int64_t)t27;
+  char *t29 = t1 + t28;
+  for (int a = 0; a < 64; a++) {
+    if (t26[a] == LANES) x[a] = vload_f32(t29 + 32*a);
+    else x[a] = vload_first_f32(t29 + 32*a, t26[a], x[a]);
+  }
+  x_1 = x[0]; /* ../../examples/kernels/layer_norm.py:21 */
+  for (int r = 0; r < 63; r++) {
+    x_1 = x_1 + x[r + 1];
+  }
+  const vf32 t30 = __builtin_shufflevector(x_1, x_1, 4, 5, 6, 7, 0, 1, 2, 3);
+  x_1 = x_1 + t30;
+  const vf32 t31 = __builtin_shufflevector(x_1, x_1, 2, 3, 0, 1, 6, 7, 4, 5);
+  x_1 = x_1 + t31;
+  const vf32 t32 = __builtin_shufflevector(x_1, x_1, 1, 0, 3, 2, 5, 4, 7, 6);
+  x_1 = x_1 + t32;
+  const float t4 = x_1[0];
+  const float t5 = (float)n_cols;
+  const float mean = t4 / t5;
+  for (int a = 0; a < 64; a++) { /* ../../examples/kernels/layer_norm.py:22 */
+    t35[a] = x[a] - mean;
+  }
+  for (int a = 0; a < 64; a++) {
+    centered[a] = vselect_f32(vfirst(t26[a]), t35[a], vsplat_f32(0.0f));
+  }
+  for (int a = 0; a < 64; a++) { /* ../../examples/kernels/layer_norm.py:23 */
+    t8[a] = centered[a] * centered[a];
+  }
+  t36 = t8[0];
+  for (int r = 0; r < 63; r++) {
+    t36 = t36 + t8[r + 1];
+  }
+  const vf32 t37 = __builtin_shufflevector(t36, t36, 4, 5, 6, 7, 0, 1, 2, 3);
+  t36 = t36 + t37;
+  const vf32 t38 = __builtin_shufflevector(t36, t36, 2, 3, 0, 1, 6, 7, 4, 5);
+  t36 = t36 + t38;
+  const vf32 t39 = __builtin_shufflevector(t36, t36, 1, 0, 3, 2, 5, 4, 7, 6);
+  t36 = t36 + t39;
+  const float t9 = t36[0];
+  const float t11 = t9 / t5;
+  const float t12 = t11 + eps;
+  const float rstd = 1 / sqrt_f32(t12);
+  char *t43 = w_ptr + t28; /* ../../examples/kernels/layer_norm.py:24 */
+  for (int a = 0; a < 64; a++) {
+    if (t26[a] == LANES) w[a] = vload_f32(t43 + 32*a);
+    else w[a] = vload_first_f32(t43 + 32*a, t26[a], w[a]);
+  }
+  char *t47 = b_ptr + t28; /* ../../examples/kernels/layer_norm.py:25 */
+  for (int a = 0; a < 64; a++) {
+    if (t26[a] == LANES) b[a] = vload_f32(t47 + 32*a);
+    else b[a] = vload_first_f32(t47 + 32*a, t26[a], b[a]);
+  }
+  char *t18 = out_ptr + 4ll * t0; /* ../../examples/kernels/layer_norm.py:26 */
+  for (int a = 0; a < 64; a++) {
+    t50[a] = centered[a] * rstd;
+  }
+  for (int a = 0; a < 64; a++) {
+    t51[a] = vfma_f32(t50[a], w[a], b[a]);
+  }
+  char *t53 = t18 + t28;
+  for (int a = 0; a < 64; a++) {
+    if (t26[a] == LANES) vstore_f32(t53 + 32*a, t51[a]);
+    else vstore_first_f32(t53 + 32*a, t26[a], t51[a]);
+  }
+  char *t23 = mean_ptr + 4ll * row; /* ../../examples/kernels/layer_norm.py:27 */
+  if (t54 > 0) store_f32(t23, mean);
+  char *t24 = rstd_ptr + 4ll * row; /* ../../examples/kernels/layer_norm.py:28 */
+  if (t54 > 0) store_f32(t24, rstd);
+}
+
+static void layer_norm_forward_range(const char *args, const uint32_t *grid, uint64_t begin,
+                     uint64_t end, char *shared) {
+  char *x_ptr = (char *)load_u64(args + 0);
+  char *w_ptr = (char *)load_u64(args + 8);
+  char *b_ptr = (char *)load_u64(args + 16);
+  char *out_ptr = (char *)load_u64(args + 24);
+  char *mean_ptr = (char *)load_u64(args + 32);
+  char *rstd_ptr = (char *)load_u64(args + 40);
+  int32_t n_cols = load_i32(args + 48);
+  float eps = load_f32(args + 56);
+  for (uint64_t i = begin; i < end; i++)
+    layer_norm_forward_program(x_ptr, w_ptr, b_ptr, out_ptr, mean_ptr, rstd_ptr, n_cols, eps,
+        grid, i % grid[0], i / grid[0] % grid[1], i / grid[0] / grid[1], shared);
+}
+
+/* The programs begin <= i < end of the linear grid. */
+void layer_norm_forward(const void *args, const uint32_t grid[3], uint32_t begin, uint32_t end) {
+  char *const shared = NULL;
+  layer_norm_forward_range(args, grid, begin, end, shared);
+}
+
+/* All programs, begun in order. */
+void layer_norm_forward_all(const void *args, const uint32_t grid[3], int threads) {
+  const uint64_t n = (uint64_t)grid[0] * grid[1] * grid[2];
+  const uint64_t part = n / (32 * (uint64_t)threads) + 1;
+#pragma omp parallel num_threads(threads)
+  {
+    char *const shared = NULL;
+#pragma omp for schedule(dynamic)
+    for (uint64_t i = 0; i < n; i += part)
+      layer_norm_forward_range(args, grid, i, i + part < n ? i + part : n, shared);
+  }
+}

@@ -1,0 +1,227 @@
+/* Kernel layer_norm_sum_parts of ../../examples/kernels/layer_norm.py for cpu:8.  The meaning depends on these options:
+ *   cc -O2 -march=native -ffp-contract=off -fwrapv -fno-math-errno -fno-trapping-math -Wno-psabi -fopenmp -fPIC -shared -lm */
+#ifndef LANES
+#define LANES 8
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#define VECTOR(T) __attribute__((vector_size(LANES * sizeof(T))))
+typedef int8_t vi8 VECTOR(int8_t);
+typedef int16_t vi16 VECTOR(int16_t);
+typedef int32_t vi32 VECTOR(int32_t);
+typedef int64_t vi64 VECTOR(int64_t);
+typedef uint8_t vu8 VECTOR(uint8_t);
+typedef uint16_t vu16 VECTOR(uint16_t);
+typedef uint32_t vu32 VECTOR(uint32_t);
+typedef uint64_t vu64 VECTOR(uint64_t);
+typedef float vf32 VECTOR(float);
+typedef double vf64 VECTOR(double);
+#define EACH_LANE(i) for (int i = 0; i < LANES; i++)
+#define INLINE static inline __attribute__((always_inline))
+#define RARE static __attribute__((noinline, cold))
+#ifdef __clang__
+#define UNROLL(n) _Pragma("clang loop unroll(full)")
+#else
+#define PRAGMA(x) _Pragma(#x)
+#define UNROLL(n) PRAGMA(GCC unroll n)
+#endif
+#endif
+#ifndef NEREID_vsplat_f32
+#define NEREID_vsplat_f32
+INLINE vf32 vsplat_f32(float x) {
+  vf32 v;
+  EACH_LANE(i) v[i] = x;
+  return v;
+}
+#endif
+#ifndef NEREID_lanes_below
+#define NEREID_lanes_below
+/* In how many of the first lanes does x + lane < n hold? */
+INLINE int lanes_below(int64_t x, int64_t n) {
+  return n <= x ? 0 : n - x < LANES ? (int)(n - x) : LANES;
+}
+#endif
+#ifndef NEREID_vload_f32
+#define NEREID_vload_f32
+INLINE vf32 vload_f32(const char *p) {
+  vf32 v;
+  memcpy(&v, p, sizeof v);
+  return v;
+}
+#endif
+#ifndef NEREID_load_f32
+#define NEREID_load_f32
+INLINE float load_f32(const char *p) {
+  float x;
+  memcpy(&x, p, sizeof x);
+  return x;
+}
+#endif
+#ifndef NEREID_vload_first_f32
+#define NEREID_vload_first_f32
+RARE vf32 vload_first_f32(const char *p, int n, vf32 v) {
+  float x[LANES];
+  memcpy(x, &v, sizeof v);
+  for (int i = 0; i < n; i++) x[i] = load_f32(p + i * sizeof *x);
+  memcpy(&v, x, sizeof v);
+  return v;
+}
+#endif
+#ifndef NEREID_vstore_f32
+#define NEREID_vstore_f32
+INLINE void vstore_f32(char *p, vf32 v) { memcpy(p, &v, sizeof v); }
+#endif
+#ifndef NEREID_store_f32
+#define NEREID_store_f32
+INLINE void store_f32(char *p, float x) { memcpy(p, &x, sizeof x); }
+#endif
+#ifndef NEREID_vstore_first_f32
+#define NEREID_vstore_first_f32
+RARE void vstore_first_f32(char *p, int n, vf32 v) {
+  for (int i = 0; i < n; i++) store_f32(p + i * sizeof(float), v[i]);
+}
+#endif
+#ifndef NEREID_load_u64
+#define NEREID_load_u64
+INLINE uint64_t load_u64(const char *p) {
+  uint64_t x;
+  memcpy(&x, p, sizeof x);
+  return x;
+}
+#endif
+#ifndef NEREID_load_i32
+#define NEREID_load_i32
+INLINE int32_t load_i32(const char *p) {
+  int32_t x;
+  memcpy(&x, p, sizeof x);
+  return x;
+}
+#endif
+
+/* One program; its lanes run together. */
+static void layer_norm_sum_parts_program(char *dw_parts_ptr, char *db_parts_ptr, char *dw_ptr, char *db_ptr, int32_t n_cols,
+    const uint32_t *grid, uint32_t pid_0, uint32_t pid_1, uint32_t pid_2, char *shared) {
+  vf32 dw[128];
+  vf32 db[128];
+  vf32 t12[16];
+  vf32 t16[16];
+  int32_t t21[16];
+  int t22[16];
+  char *t27[8];
+  char *t32[8];
+  char *t39[8];
+  char *t44[8];
+  vf32 dw_1[16];
+  vf32 db_1[16];
+  const int32_t lane = 0; /* ../../examples/kernels/layer_norm.py:63 */
+  const int32_t t23 = lane * 4;
+  const int32_t t0 = (int32_t)pid_0; /* ../../examples/kernels/layer_norm.py:65 */
+  const int32_t t1 = t0 * 128;
+  for (int a = 0; a < 8; a++) { /* ../../examples/kernels/layer_norm.py:68 */
+    UNROLL(16) for (int b = 0; b < 16; b++) {
+      dw[16*a + b] = vsplat_f32(0.0f);
+    }
+  }
+  const int32_t t20 = lane + t1;
+  UNROLL(16) for (int b = 0; b < 16; b++) {
+    t21[b] = t20 + (8*b);
+  }
+  UNROLL(16) for (int b = 0; b < 16; b++) {
+    t22[b] = lanes_below(t21[b], n_cols);
+  }
+  const int64_t t24 = (int64_t)t23;
+  char *t25 = dw_parts_ptr + t24;
+  const int64_t t26 = (int64_t)n_cols;
+  UNROLL(8) for (int a = 0; a < 8; a++) {
+    const int64_t t29 = t26 * (int64_t)(4*a);
+    t27[a] = t25 + t29;
+  }
+  const int64_t t30 = (int64_t)t1;
+  const int64_t t31 = t30 * 4;
+  UNROLL(8) for (int a = 0; a < 8; a++) {
+    t32[a] = t27[a] + t31;
+  }
+  for (int a = 0; a < 8; a++) {
+    UNROLL(16) for (int b = 0; b < 16; b++) {
+      if (t22[b] == LANES) dw[16*a + b] = vload_f32(t32[a] + 32*b);
+      else dw[16*a + b] = vload_first_f32(t32[a] + 32*b, t22[b], dw[16*a + b]);
+    }
+  }
+  for (int a = 0; a < 8; a++) { /* ../../examples/kernels/layer_norm.py:69 */
+    UNROLL(16) for (int b = 0; b < 16; b++) {
+      db[16*a + b] = vsplat_f32(0.0f);
+    }
+  }
+  char *t37 = db_parts_ptr + t24;
+  UNROLL(8) for (int a = 0; a < 8; a++) {
+    const int64_t t41 = t26 * (int64_t)(4*a);
+    t39[a] = t37 + t41;
+  }
+  UNROLL(8) for (int a = 0; a < 8; a++) {
+    t44[a] = t39[a] + t31;
+  }
+  for (int a = 0; a < 8; a++) {
+    UNROLL(16) for (int b = 0; b < 16; b++) {
+      if (t22[b] == LANES) db[16*a + b] = vload_f32(t44[a] + 32*b);
+      else db[16*a + b] = vload_first_f32(t44[a] + 32*b, t22[b], db[16*a + b]);
+    }
+  }
+  for (int b = 0; b < 16; b++) { /* ../../examples/kernels/layer_norm.py:70 */
+    dw_1[b] = dw[b];
+    UNROLL(7) for (int r = 0; r < 7; r++) {
+      dw_1[b] = dw_1[b] + dw[b + 16*r + 16];
+    }
+  }
+  for (int r = 0; r < 16; r++) t12[0 + r] = dw_1[0 + r];
+  char *t49 = dw_ptr + t24;
+  char *t52 = t49 + t31;
+  UNROLL(16) for (int a = 0; a < 16; a++) {
+    if (t22[a] == LANES) vstore_f32(t52 + 32*a, t12[a]);
+    else vstore_first_f32(t52 + 32*a, t22[a], t12[a]);
+  }
+  for (int b = 0; b < 16; b++) { /* ../../examples/kernels/layer_norm.py:71 */
+    db_1[b] = db[b];
+    UNROLL(7) for (int r = 0; r < 7; r++) {
+      db_1[b] = db_1[b] + db[b + 16*r + 16];
+    }
+  }
+  for (int r = 0; r < 16; r++) t16[0 + r] = db_1[0 + r];
+  char *t57 = db_ptr + t24;
+  char *t60 = t57 + t31;
+  UNROLL(16) for (int a = 0; a < 16; a++) {
+    if (t22[a] == LANES) vstore_f32(t60 + 32*a, t16[a]);
+    else vstore_first_f32(t60 + 32*a, t22[a], t16[a]);
+  }
+}
+
+static void layer_norm_sum_parts_range(const char *args, const uint32_t *grid, uint64_t begin,
+                     uint64_t end, char *shared) {
+  char *dw_parts_ptr = (char *)load_u64(args + 0);
+  char *db_parts_ptr = (char *)load_u64(args + 8);
+  char *dw_ptr = (char *)load_u64(args + 16);
+  char *db_ptr = (char *)load_u64(args + 24);
+  int32_t n_cols = load_i32(args + 32);
+  for (uint64_t i = begin; i < end; i++)
+    layer_norm_sum_parts_program(dw_parts_ptr, db_parts_ptr, dw_ptr, db_ptr, n_cols,
+        grid, i % grid[0], i / grid[0] % grid[1], i / grid[0] / grid[1], shared);
+}
+
+/* The programs begin <= i < end of the linear grid. */
+void layer_norm_sum_parts(const void *args, const uint32_t grid[3], uint32_t begin, uint32_t end) {
+  char *const shared = NULL;
+  layer_norm_sum_parts_range(args, grid, begin, end, shared);
+}
+
+/* All programs, begun in order. */
+void layer_norm_sum_parts_all(const void *args, const uint32_t grid[3], int threads) {
+  const uint64_t n = (uint64_t)grid[0] * grid[1] * grid[2];
+  const uint64_t part = n / (32 * (uint64_t)threads) + 1;
+#pragma omp parallel num_threads(threads)
+  {
+    char *const shared = NULL;
+#pragma omp for schedule(dynamic)
+    for (uint64_t i = 0; i < n; i += part)
+      layer_norm_sum_parts_range(args, grid, i, i + part < n ? i + part : n, shared);
+  }
+}

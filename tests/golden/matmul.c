@@ -1,0 +1,473 @@
+/* Kernel matmul of ../../examples/kernels/matmul.py for cpu:8.  The meaning depends on these options:
+ *   cc -O2 -march=native -ffp-contract=off -fwrapv -fno-math-errno -fno-trapping-math -Wno-psabi -fopenmp -fPIC -shared -lm */
+#ifndef LANES
+#define LANES 8
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#define VECTOR(T) __attribute__((vector_size(LANES * sizeof(T))))
+typedef int8_t vi8 VECTOR(int8_t);
+typedef int16_t vi16 VECTOR(int16_t);
+typedef int32_t vi32 VECTOR(int32_t);
+typedef int64_t vi64 VECTOR(int64_t);
+typedef uint8_t vu8 VECTOR(uint8_t);
+typedef uint16_t vu16 VECTOR(uint16_t);
+typedef uint32_t vu32 VECTOR(uint32_t);
+typedef uint64_t vu64 VECTOR(uint64_t);
+typedef float vf32 VECTOR(float);
+typedef double vf64 VECTOR(double);
+#define EACH_LANE(i) for (int i = 0; i < LANES; i++)
+#define INLINE static inline __attribute__((always_inline))
+#define RARE static __attribute__((noinline, cold))
+#ifdef __clang__
+#define UNROLL(n) _Pragma("clang loop unroll(full)")
+#else
+#define PRAGMA(x) _Pragma(#x)
+#define UNROLL(n) PRAGMA(GCC unroll n)
+#endif
+#endif
+#ifndef NEREID_div_i32
+#define NEREID_div_i32
+INLINE int32_t div_i32(int32_t a, int32_t b) {
+  return b == 0 ? -1 : b == -1 ? (int32_t)(0 - (uint64_t)a) : a / b;
+}
+#endif
+#ifndef NEREID_min_i32
+#define NEREID_min_i32
+INLINE int32_t min_i32(int32_t a, int32_t b) { return a < b ? a : b; }
+#endif
+#ifndef NEREID_rem_i32
+#define NEREID_rem_i32
+INLINE int32_t rem_i32(int32_t a, int32_t b) { return b == 0 ? a : b == -1 ? 0 : a % b; }
+#endif
+#ifndef NEREID_vsplat_f32
+#define NEREID_vsplat_f32
+INLINE vf32 vsplat_f32(float x) {
+  vf32 v;
+  EACH_LANE(i) v[i] = x;
+  return v;
+}
+#endif
+#ifndef NEREID_lanes_below
+#define NEREID_lanes_below
+/* In how many of the first lanes does x + lane < n hold? */
+INLINE int lanes_below(int64_t x, int64_t n) {
+  return n <= x ? 0 : n - x < LANES ? (int)(n - x) : LANES;
+}
+#endif
+#ifndef NEREID_vto_u32
+#define NEREID_vto_u32
+#define vto_u32(v) __builtin_convertvector(v, vu32)
+#endif
+#ifndef NEREID_vdecode_bf16
+#define NEREID_vdecode_bf16
+INLINE vf32 vdecode_bf16(vu16 x) { return (vf32)(vto_u32(x) << 16); }
+#endif
+#ifndef NEREID_vload_u16
+#define NEREID_vload_u16
+INLINE vu16 vload_u16(const char *p) {
+  vu16 v;
+  memcpy(&v, p, sizeof v);
+  return v;
+}
+#endif
+#ifndef NEREID_vload_bf16
+#define NEREID_vload_bf16
+INLINE vf32 vload_bf16(const char *p) { return vdecode_bf16(vload_u16(p)); }
+#endif
+#ifndef NEREID_VALUE_bf16
+#define NEREID_VALUE_bf16
+#define VALUE_bf16(x) (x)
+#endif
+#ifndef NEREID_vsplat_u16
+#define NEREID_vsplat_u16
+INLINE vu16 vsplat_u16(uint16_t x) {
+  vu16 v;
+  EACH_LANE(i) v[i] = x;
+  return v;
+}
+#endif
+#ifndef NEREID_decode_bf16
+#define NEREID_decode_bf16
+INLINE float decode_bf16(uint16_t x) { return vdecode_bf16(vsplat_u16(x))[0]; }
+#endif
+#ifndef NEREID_load_u16
+#define NEREID_load_u16
+INLINE uint16_t load_u16(const char *p) {
+  uint16_t x;
+  memcpy(&x, p, sizeof x);
+  return x;
+}
+#endif
+#ifndef NEREID_load_bf16
+#define NEREID_load_bf16
+INLINE float load_bf16(const char *p) { return decode_bf16(load_u16(p)); }
+#endif
+#ifndef NEREID_vload_first_bf16
+#define NEREID_vload_first_bf16
+RARE vf32 vload_first_bf16(const char *p, int n, vf32 v) {
+  for (int i = 0; i < n; i++) v[i] = VALUE_bf16(load_bf16(p + i * sizeof(uint16_t)));
+  return v;
+}
+#endif
+#ifndef NEREID_vstore_u16
+#define NEREID_vstore_u16
+INLINE void vstore_u16(char *p, vu16 v) { memcpy(p, &v, sizeof v); }
+#endif
+#ifndef NEREID_vto_u16
+#define NEREID_vto_u16
+#define vto_u16(v) __builtin_convertvector(v, vu16)
+#endif
+#ifndef NEREID_vencode_bf16
+#define NEREID_vencode_bf16
+INLINE vu16 vencode_bf16(vf32 x) { return vto_u16((vu32)x >> 16); }
+#endif
+#ifndef NEREID_vstore_bf16
+#define NEREID_vstore_bf16
+INLINE void vstore_bf16(char *p, vf32 v) { vstore_u16(p, vencode_bf16(v)); }
+#endif
+#ifndef NEREID_vfma_f32
+#define NEREID_vfma_f32
+INLINE vf32 vfma_f32(vf32 a, vf32 b, vf32 c) {
+#if LANES == 8 && defined(__FMA__) && !defined(__clang__)
+  return __builtin_ia32_vfmaddps256(a, b, c);
+#else
+  vf32 r;
+  EACH_LANE(i) r[i] = __builtin_fmaf(a[i], b[i], c[i]);
+  return r;
+#endif
+}
+#endif
+#ifndef NEREID_vselect_f32
+#define NEREID_vselect_f32
+INLINE vf32 vselect_f32(vi32 m, vf32 a, vf32 b) {
+  vf32 r;
+  EACH_LANE(i) r[i] = m[i] ? a[i] : b[i];
+  return r;
+}
+#endif
+#ifndef NEREID_vround_bf16
+#define NEREID_vround_bf16
+/* To nearest, ties to even; a NaN stays one. */
+INLINE vf32 vround_bf16(vf32 x) {
+  const vu32 u = (vu32)x, even = u + 0x7fff + (u >> 16 & 1);
+  const vf32 r = vselect_f32(x == x, (vf32)even, (vf32)(u | 0x400000));
+  return (vf32)((vu32)r & 0xffff0000);
+}
+#endif
+#ifndef NEREID_store_u16
+#define NEREID_store_u16
+INLINE void store_u16(char *p, uint16_t x) { memcpy(p, &x, sizeof x); }
+#endif
+#ifndef NEREID_encode_bf16
+#define NEREID_encode_bf16
+INLINE uint16_t encode_bf16(float x) { return vencode_bf16(vsplat_f32(x))[0]; }
+#endif
+#ifndef NEREID_store_bf16
+#define NEREID_store_bf16
+INLINE void store_bf16(char *p, float x) { store_u16(p, encode_bf16(x)); }
+#endif
+#ifndef NEREID_vstore_first_bf16
+#define NEREID_vstore_first_bf16
+RARE void vstore_first_bf16(char *p, int n, vf32 v) {
+  for (int i = 0; i < n; i++) store_bf16(p + i * sizeof(uint16_t), v[i]);
+}
+#endif
+#ifndef NEREID_load_u64
+#define NEREID_load_u64
+INLINE uint64_t load_u64(const char *p) {
+  uint64_t x;
+  memcpy(&x, p, sizeof x);
+  return x;
+}
+#endif
+#ifndef NEREID_load_i32
+#define NEREID_load_i32
+INLINE int32_t load_i32(const char *p) {
+  int32_t x;
+  memcpy(&x, p, sizeof x);
+  return x;
+}
+#endif
+
+/* One program; its lanes run together. */
+static void matmul_program(char *a_ptr, char *b_ptr, char *c_ptr, int32_t M, int32_t N, int32_t K, int32_t stride_am, int32_t stride_bk, int32_t stride_cm,
+    const uint32_t *grid, uint32_t pid_0, uint32_t pid_1, uint32_t pid_2, char *shared) {
+  vf32 acc[512];
+  int64_t a_ptrs;
+  int64_t b_ptrs;
+  vf32 a[256];
+  vf32 b[256];
+  int32_t t44[64];
+  bool t45[64];
+  int32_t t46[4];
+  char *t56[64];
+  char *t60[64];
+  int32_t t65[8];
+  int t66[8];
+  char *t71[32];
+  char *t76[32];
+  int t86[512];
+  vi32 t87[512];
+  vf32 t88[512];
+  vf32 t89[512];
+  vf32 t90[512];
+  char *t97[64];
+  char *t101[64];
+  char *t104[64];
+  const int32_t lane = 0; /* ../../examples/kernels/matmul.py:41 */
+  const int32_t t52 = lane * 2;
+  const int32_t pid = (int32_t)pid_0; /* ../../examples/kernels/matmul.py:44 */
+  const int32_t t0 = M + 63; /* ../../examples/kernels/matmul.py:32 */
+  const int32_t tiles_m = div_i32(t0, 64);
+  const int32_t t1 = N + 63; /* ../../examples/kernels/matmul.py:33 */
+  const int32_t tiles_n = div_i32(t1, 64);
+  const int32_t t2 = 8 * tiles_n; /* ../../examples/kernels/matmul.py:34 */
+  const int32_t t3 = div_i32(pid, t2);
+  const int32_t first_row = t3 * 8;
+  const int32_t t4 = tiles_m - first_row; /* ../../examples/kernels/matmul.py:35 */
+  const int32_t rows = min_i32(t4, 8);
+  const int32_t within = rem_i32(pid, t2); /* ../../examples/kernels/matmul.py:36 */
+  const int32_t t6 = rem_i32(within, rows); /* ../../examples/kernels/matmul.py:37 */
+  const int32_t tile_m = first_row + t6;
+  const int32_t tile_n = div_i32(within, rows);
+  const int32_t t7 = tile_m * 64; /* ../../examples/kernels/matmul.py:45 */
+  const int32_t t8 = tile_n * 64; /* ../../examples/kernels/matmul.py:46 */
+  for (int a_2 = 0; a_2 < 64; a_2++) { /* ../../examples/kernels/matmul.py:52 */
+    UNROLL(8) for (int b_2 = 0; b_2 < 8; b_2++) {
+      acc[8*a_2 + b_2] = vsplat_f32(0.0f);
+    }
+  }
+  a_ptrs = 0;
+  b_ptrs = 0;
+  const int32_t t27 = 32 * stride_bk; /* ../../examples/kernels/matmul.py:57 */
+  const int64_t t28 = (int64_t)32; /* ../../examples/kernels/matmul.py:52 */
+  const int64_t t30 = (int64_t)t27;
+  for (int a_2 = 0; a_2 < 64; a_2++) { /* ../../examples/kernels/matmul.py:53 */
+    t44[a_2] = t7 + (a_2);
+  }
+  for (int a_2 = 0; a_2 < 64; a_2++) {
+    t45[a_2] = t44[a_2] < M;
+  }
+  UNROLL(4) for (int b_2 = 0; b_2 < 4; b_2++) {
+    t46[b_2] = lane + (8*b_2);
+  }
+  const int64_t t49 = (int64_t)t7;
+  const int64_t t50 = (int64_t)stride_am;
+  const int64_t t51 = t49 * t50;
+  const int64_t t53 = (int64_t)t52;
+  char *t54 = a_ptr + t53;
+  for (int a_2 = 0; a_2 < 64; a_2++) {
+    const int64_t t58 = t50 * (int64_t)(2*a_2);
+    t56[a_2] = t54 + t58;
+  }
+  const int64_t t59 = t51 * 2;
+  for (int a_2 = 0; a_2 < 64; a_2++) {
+    t60[a_2] = t56[a_2] + t59;
+  }
+  const int32_t t64 = lane + t8; /* ../../examples/kernels/matmul.py:54 */
+  UNROLL(8) for (int b_2 = 0; b_2 < 8; b_2++) {
+    t65[b_2] = t64 + (8*b_2);
+  }
+  UNROLL(8) for (int b_2 = 0; b_2 < 8; b_2++) {
+    t66[b_2] = lanes_below(t65[b_2], N);
+  }
+  char *t69 = b_ptr + t53;
+  const int64_t t70 = (int64_t)stride_bk;
+  UNROLL(32) for (int a_2 = 0; a_2 < 32; a_2++) {
+    const int64_t t73 = t70 * (int64_t)(2*a_2);
+    t71[a_2] = t69 + t73;
+  }
+  const int64_t t74 = (int64_t)t8;
+  const int64_t t75 = t74 * 2;
+  UNROLL(32) for (int a_2 = 0; a_2 < 32; a_2++) {
+    t76[a_2] = t71[a_2] + t75;
+  }
+  for (int64_t start_at = 0; start_at < K; start_at += 32) { /* ../../examples/kernels/matmul.py:52 */
+    const int32_t start = (int32_t)start_at;
+    int t47[4];
+    int t48[256];
+    char *t62[64];
+    bool t63[32];
+    int t67[256];
+    char *t78[32];
+    const int32_t t9 = K - start; /* ../../examples/kernels/matmul.py:53 */
+    for (int a_2 = 0; a_2 < 64; a_2++) {
+      UNROLL(4) for (int b_2 = 0; b_2 < 4; b_2++) {
+        a[4*a_2 + b_2] = vsplat_f32(0.0f);
+      }
+    }
+    UNROLL(4) for (int b_2 = 0; b_2 < 4; b_2++) {
+      t47[b_2] = lanes_below(t46[b_2], t9);
+    }
+    for (int a_2 = 0; a_2 < 64; a_2++) {
+      UNROLL(4) for (int b_2 = 0; b_2 < 4; b_2++) {
+        t48[b_2 + 4*a_2] = min_i32(((t45[a_2]) ? LANES : 0), t47[b_2]);
+      }
+    }
+    const int64_t t61 = a_ptrs * 2;
+    for (int a_2 = 0; a_2 < 64; a_2++) {
+      t62[a_2] = t60[a_2] + t61;
+    }
+    for (int a_2 = 0; a_2 < 64; a_2++) {
+      UNROLL(4) for (int b_2 = 0; b_2 < 4; b_2++) {
+        if (t48[b_2 + 4*a_2] == LANES) a[4*a_2 + b_2] = vload_bf16(t62[a_2] + 16*b_2);
+        else a[4*a_2 + b_2] = vload_first_bf16(t62[a_2] + 16*b_2, t48[b_2 + 4*a_2], a[4*a_2 + b_2]);
+      }
+    }
+    for (int a_2 = 0; a_2 < 32; a_2++) { /* ../../examples/kernels/matmul.py:54 */
+      UNROLL(8) for (int b_2 = 0; b_2 < 8; b_2++) {
+        b[8*a_2 + b_2] = vsplat_f32(0.0f);
+      }
+    }
+    UNROLL(32) for (int a_2 = 0; a_2 < 32; a_2++) {
+      t63[a_2] = (a_2) < t9;
+    }
+    for (int a_2 = 0; a_2 < 32; a_2++) {
+      UNROLL(8) for (int b_2 = 0; b_2 < 8; b_2++) {
+        t67[b_2 + 8*a_2] = min_i32(((t63[a_2]) ? LANES : 0), t66[b_2]);
+      }
+    }
+    const int64_t t77 = b_ptrs * 2;
+    UNROLL(32) for (int a_2 = 0; a_2 < 32; a_2++) {
+      t78[a_2] = t76[a_2] + t77;
+    }
+    for (int a_2 = 0; a_2 < 32; a_2++) {
+      UNROLL(8) for (int b_2 = 0; b_2 < 8; b_2++) {
+        if (t67[b_2 + 8*a_2] == LANES) b[8*a_2 + b_2] = vload_bf16(t78[a_2] + 16*b_2);
+        else b[8*a_2 + b_2] = vload_first_bf16(t78[a_2] + 16*b_2, t67[b_2 + 8*a_2], b[8*a_2 + b_2]);
+      }
+    }
+    for (int a_2 = 0; a_2 < 64; a_2++) { /* ../../examples/kernels/matmul.py:55 */
+      UNROLL(4) for (int b_2 = 0; b_2 < 4; b_2++) {
+        vstore_bf16(shared + t52 + 64*a_2 + 16*b_2, a[4*a_2 + b_2]);
+      }
+    }
+    for (int a_2 = 0; a_2 < 32; a_2++) {
+      UNROLL(8) for (int b_2 = 0; b_2 < 8; b_2++) {
+        vstore_bf16(shared + t52 + 128*a_2 + 16*b_2 + 4096, b[8*a_2 + b_2]);
+      }
+    }
+    for (int a_2 = 0; a_2 < 16; a_2++) {
+      for (int b_2 = 0; b_2 < 4; b_2++) {
+        vf32 acc_1[8];
+        UNROLL(4) for (int a_3 = 0; a_3 < 4; a_3++) {
+          UNROLL(2) for (int b_3 = 0; b_3 < 2; b_3++) {
+            acc_1[b_3 + 2*a_3] = acc[32*a_2 + 8*a_3 + 2*b_2 + b_3];
+          }
+        }
+        for (int k = 0; k < 32; k++) {
+          float a_1[4];
+          vf32 b_1[2];
+          UNROLL(4) for (int a_3 = 0; a_3 < 4; a_3++) {
+            const float t79 = load_bf16(shared + 256*a_2 + 64*a_3 + 2*k);
+            a_1[a_3] = t79;
+          }
+          UNROLL(2) for (int b_3 = 0; b_3 < 2; b_3++) {
+            const vf32 t80 = vload_bf16(shared + t52 + 32*b_2 + 16*b_3 + 128*k + 4096);
+            b_1[b_3] = t80;
+          }
+          UNROLL(4) for (int a_3 = 0; a_3 < 4; a_3++) {
+            UNROLL(2) for (int b_3 = 0; b_3 < 2; b_3++) {
+              acc_1[b_3 + 2*a_3] = vfma_f32(vsplat_f32(a_1[a_3]), b_1[b_3], acc_1[b_3 + 2*a_3]);
+            }
+          }
+        }
+        UNROLL(4) for (int a_3 = 0; a_3 < 4; a_3++) {
+          UNROLL(2) for (int b_3 = 0; b_3 < 2; b_3++) {
+            acc[32*a_2 + 8*a_3 + 2*b_2 + b_3] = acc_1[b_3 + 2*a_3];
+          }
+        }
+      }
+    }
+    const int64_t t29 = a_ptrs + t28; /* ../../examples/kernels/matmul.py:52 */
+    const int64_t t31 = b_ptrs + t30;
+    a_ptrs = t29;
+    b_ptrs = t31;
+  }
+  for (int a_2 = 0; a_2 < 64; a_2++) { /* ../../examples/kernels/matmul.py:62 */
+    UNROLL(8) for (int b_2 = 0; b_2 < 8; b_2++) {
+      t86[b_2 + 8*a_2] = min_i32(((t45[a_2]) ? LANES : 0), t66[b_2]);
+    }
+  }
+  for (int a_2 = 0; a_2 < 64; a_2++) {
+    UNROLL(8) for (int b_2 = 0; b_2 < 8; b_2++) {
+      t87[b_2 + 8*a_2] = acc[8*a_2 + b_2] >= 0.0f;
+    }
+  }
+  for (int a_2 = 0; a_2 < 64; a_2++) {
+    UNROLL(8) for (int b_2 = 0; b_2 < 8; b_2++) {
+      t88[b_2 + 8*a_2] = 0.01f * acc[8*a_2 + b_2];
+    }
+  }
+  for (int a_2 = 0; a_2 < 64; a_2++) {
+    UNROLL(8) for (int b_2 = 0; b_2 < 8; b_2++) {
+      t89[b_2 + 8*a_2] = vselect_f32(t87[b_2 + 8*a_2], acc[8*a_2 + b_2], t88[b_2 + 8*a_2]);
+    }
+  }
+  for (int a_2 = 0; a_2 < 64; a_2++) {
+    UNROLL(8) for (int b_2 = 0; b_2 < 8; b_2++) {
+      t90[b_2 + 8*a_2] = vround_bf16(t89[b_2 + 8*a_2]);
+    }
+  }
+  const int64_t t92 = (int64_t)stride_cm;
+  const int64_t t93 = t49 * t92;
+  char *t95 = c_ptr + t53;
+  for (int a_2 = 0; a_2 < 64; a_2++) {
+    const int64_t t99 = t92 * (int64_t)(2*a_2);
+    t97[a_2] = t95 + t99;
+  }
+  const int64_t t100 = t93 * 2;
+  for (int a_2 = 0; a_2 < 64; a_2++) {
+    t101[a_2] = t97[a_2] + t100;
+  }
+  for (int a_2 = 0; a_2 < 64; a_2++) {
+    t104[a_2] = t101[a_2] + t75;
+  }
+  for (int a_2 = 0; a_2 < 64; a_2++) {
+    UNROLL(8) for (int b_2 = 0; b_2 < 8; b_2++) {
+      if (t86[b_2 + 8*a_2] == LANES) vstore_bf16(t104[a_2] + 16*b_2, t90[b_2 + 8*a_2]);
+      else vstore_first_bf16(t104[a_2] + 16*b_2, t86[b_2 + 8*a_2], t90[b_2 + 8*a_2]);
+    }
+  }
+}
+
+static void matmul_range(const char *args, const uint32_t *grid, uint64_t begin,
+                     uint64_t end, char *shared) {
+  char *a_ptr = (char *)load_u64(args + 0);
+  char *b_ptr = (char *)load_u64(args + 8);
+  char *c_ptr = (char *)load_u64(args + 16);
+  int32_t M = load_i32(args + 24);
+  int32_t N = load_i32(args + 32);
+  int32_t K = load_i32(args + 40);
+  int32_t stride_am = load_i32(args + 48);
+  int32_t stride_bk = load_i32(args + 56);
+  int32_t stride_cm = load_i32(args + 64);
+  for (uint64_t i = begin; i < end; i++)
+    matmul_program(a_ptr, b_ptr, c_ptr, M, N, K, stride_am, stride_bk, stride_cm,
+        grid, i % grid[0], i / grid[0] % grid[1], i / grid[0] / grid[1], shared);
+}
+
+/* The programs begin <= i < end of the linear grid. */
+void matmul(const void *args, const uint32_t grid[3], uint32_t begin, uint32_t end) {
+  char *const shared = aligned_alloc(64, 8192);
+  if (!shared) abort();
+  matmul_range(args, grid, begin, end, shared);
+  free(shared);
+}
+
+/* All programs, begun in order. */
+void matmul_all(const void *args, const uint32_t grid[3], int threads) {
+  const uint64_t n = (uint64_t)grid[0] * grid[1] * grid[2];
+  const uint64_t part = n / (32 * (uint64_t)threads) + 1;
+#pragma omp parallel num_threads(threads)
+  {
+    char *const shared = aligned_alloc(64, 8192);
+    if (!shared) abort();
+#pragma omp for schedule(dynamic)
+    for (uint64_t i = 0; i < n; i += part)
+      matmul_range(args, grid, i, i + part < n ? i + part : n, shared);
+    free(shared);
+  }
+}

@@ -1,0 +1,289 @@
+/* Kernel rms_norm of ../../examples/kernels/rms_norm.py for cpu:8.  The meaning depends on these options:
+ *   cc -O2 -march=native -ffp-contract=off -fwrapv -fno-math-errno -fno-trapping-math -Wno-psabi -fopenmp -fPIC -shared -lm */
+#ifndef LANES
+#define LANES 8
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#define VECTOR(T) __attribute__((vector_size(LANES * sizeof(T))))
+typedef int8_t vi8 VECTOR(int8_t);
+typedef int16_t vi16 VECTOR(int16_t);
+typedef int32_t vi32 VECTOR(int32_t);
+typedef int64_t vi64 VECTOR(int64_t);
+typedef uint8_t vu8 VECTOR(uint8_t);
+typedef uint16_t vu16 VECTOR(uint16_t);
+typedef uint32_t vu32 VECTOR(uint32_t);
+typedef uint64_t vu64 VECTOR(uint64_t);
+typedef float vf32 VECTOR(float);
+typedef double vf64 VECTOR(double);
+#define EACH_LANE(i) for (int i = 0; i < LANES; i++)
+#define INLINE static inline __attribute__((always_inline))
+#define RARE static __attribute__((noinline, cold))
+#ifdef __clang__
+#define UNROLL(n) _Pragma("clang loop unroll(full)")
+#else
+#define PRAGMA(x) _Pragma(#x)
+#define UNROLL(n) PRAGMA(GCC unroll n)
+#endif
+#endif
+#ifndef NEREID_vsplat_f32
+#define NEREID_vsplat_f32
+INLINE vf32 vsplat_f32(float x) {
+  vf32 v;
+  EACH_LANE(i) v[i] = x;
+  return v;
+}
+#endif
+#ifndef NEREID_lanes_below
+#define NEREID_lanes_below
+/* In how many of the first lanes does x + lane < n hold? */
+INLINE int lanes_below(int64_t x, int64_t n) {
+  return n <= x ? 0 : n - x < LANES ? (int)(n - x) : LANES;
+}
+#endif
+#ifndef NEREID_vto_u32
+#define NEREID_vto_u32
+#define vto_u32(v) __builtin_convertvector(v, vu32)
+#endif
+#ifndef NEREID_vdecode_bf16
+#define NEREID_vdecode_bf16
+INLINE vf32 vdecode_bf16(vu16 x) { return (vf32)(vto_u32(x) << 16); }
+#endif
+#ifndef NEREID_vload_u16
+#define NEREID_vload_u16
+INLINE vu16 vload_u16(const char *p) {
+  vu16 v;
+  memcpy(&v, p, sizeof v);
+  return v;
+}
+#endif
+#ifndef NEREID_vload_bf16
+#define NEREID_vload_bf16
+INLINE vf32 vload_bf16(const char *p) { return vdecode_bf16(vload_u16(p)); }
+#endif
+#ifndef NEREID_VALUE_bf16
+#define NEREID_VALUE_bf16
+#define VALUE_bf16(x) (x)
+#endif
+#ifndef NEREID_vsplat_u16
+#define NEREID_vsplat_u16
+INLINE vu16 vsplat_u16(uint16_t x) {
+  vu16 v;
+  EACH_LANE(i) v[i] = x;
+  return v;
+}
+#endif
+#ifndef NEREID_decode_bf16
+#define NEREID_decode_bf16
+INLINE float decode_bf16(uint16_t x) { return vdecode_bf16(vsplat_u16(x))[0]; }
+#endif
+#ifndef NEREID_load_u16
+#define NEREID_load_u16
+INLINE uint16_t load_u16(const char *p) {
+  uint16_t x;
+  memcpy(&x, p, sizeof x);
+  return x;
+}
+#endif
+#ifndef NEREID_load_bf16
+#define NEREID_load_bf16
+INLINE float load_bf16(const char *p) { return decode_bf16(load_u16(p)); }
+#endif
+#ifndef NEREID_vload_first_bf16
+#define NEREID_vload_first_bf16
+RARE vf32 vload_first_bf16(const char *p, int n, vf32 v) {
+  for (int i = 0; i < n; i++) v[i] = VALUE_bf16(load_bf16(p + i * sizeof(uint16_t)));
+  return v;
+}
+#endif
+#ifndef NEREID_sqrt_f32
+#define NEREID_sqrt_f32
+INLINE float sqrt_f32(float x) { return __builtin_sqrtf(x); }
+#endif
+#ifndef NEREID_vselect_f32
+#define NEREID_vselect_f32
+INLINE vf32 vselect_f32(vi32 m, vf32 a, vf32 b) {
+  vf32 r;
+  EACH_LANE(i) r[i] = m[i] ? a[i] : b[i];
+  return r;
+}
+#endif
+#ifndef NEREID_vround_bf16
+#define NEREID_vround_bf16
+/* To nearest, ties to even; a NaN stays one. */
+INLINE vf32 vround_bf16(vf32 x) {
+  const vu32 u = (vu32)x, even = u + 0x7fff + (u >> 16 & 1);
+  const vf32 r = vselect_f32(x == x, (vf32)even, (vf32)(u | 0x400000));
+  return (vf32)((vu32)r & 0xffff0000);
+}
+#endif
+#ifndef NEREID_vstore_u16
+#define NEREID_vstore_u16
+INLINE void vstore_u16(char *p, vu16 v) { memcpy(p, &v, sizeof v); }
+#endif
+#ifndef NEREID_vto_u16
+#define NEREID_vto_u16
+#define vto_u16(v) __builtin_convertvector(v, vu16)
+#endif
+#ifndef NEREID_vencode_bf16
+#define NEREID_vencode_bf16
+INLINE vu16 vencode_bf16(vf32 x) { return vto_u16((vu32)x >> 16); }
+#endif
+#ifndef NEREID_vstore_bf16
+#define NEREID_vstore_bf16
+INLINE void vstore_bf16(char *p, vf32 v) { vstore_u16(p, vencode_bf16(v)); }
+#endif
+#ifndef NEREID_store_u16
+#define NEREID_store_u16
+INLINE void store_u16(char *p, uint16_t x) { memcpy(p, &x, sizeof x); }
+#endif
+#ifndef NEREID_encode_bf16
+#define NEREID_encode_bf16
+INLINE uint16_t encode_bf16(float x) { return vencode_bf16(vsplat_f32(x))[0]; }
+#endif
+#ifndef NEREID_store_bf16
+#define NEREID_store_bf16
+INLINE void store_bf16(char *p, float x) { store_u16(p, encode_bf16(x)); }
+#endif
+#ifndef NEREID_vstore_first_bf16
+#define NEREID_vstore_first_bf16
+RARE void vstore_first_bf16(char *p, int n, vf32 v) {
+  for (int i = 0; i < n; i++) store_bf16(p + i * sizeof(uint16_t), v[i]);
+}
+#endif
+#ifndef NEREID_load_u64
+#define NEREID_load_u64
+INLINE uint64_t load_u64(const char *p) {
+  uint64_t x;
+  memcpy(&x, p, sizeof x);
+  return x;
+}
+#endif
+#ifndef NEREID_load_i32
+#define NEREID_load_i32
+INLINE int32_t load_i32(const char *p) {
+  int32_t x;
+  memcpy(&x, p, sizeof x);
+  return x;
+}
+#endif
+#ifndef NEREID_load_f32
+#define NEREID_load_f32
+INLINE float load_f32(const char *p) {
+  float x;
+  memcpy(&x, p, sizeof x);
+  return x;
+}
+#endif
+
+/* One program; its lanes run together. */
+static void rms_norm_program(char *x_ptr, char *w_ptr, char *out_ptr, int32_t n_cols, float eps,
+    const uint32_t *grid, uint32_t pid_0, uint32_t pid_1, uint32_t pid_2, char *shared) {
+  vf32 t2[64];
+  vf32 x[64];
+  vf32 t5[64];
+  vf32 t8[64];
+  int32_t t21[64];
+  int t22[64];
+  vf32 t30;
+  vf32 t36[64];
+  vf32 t37[64];
+  vf32 t38[64];
+  vf32 t39[64];
+  const int32_t lane = 0; /* ../../examples/kernels/rms_norm.py:10 */
+  const int32_t t23 = lane * 2;
+  const int32_t row = (int32_t)pid_0; /* ../../examples/kernels/rms_norm.py:11 */
+  const int32_t t0 = row * n_cols; /* ../../examples/kernels/rms_norm.py:14 */
+  char *t1 = x_ptr + 2ll * t0;
+  for (int a = 0; a < 64; a++) {
+    t2[a] = vsplat_f32(0.0f);
+  }
+  for (int a = 0; a < 64; a++) {
+    t21[a] = lane + (8*a);
+  }
+  for (int a = 0; a < 64; a++) {
+    t22[a] = lanes_below(t21[a], n_cols);
+  }
+  const int64_t t24 = (int64_t)t23;
+  char *t25 = t1 + t24;
+  for (int a = 0; a < 64; a++) {
+    if (t22[a] == LANES) t2[a] = vload_bf16(t25 + 16*a);
+    else t2[a] = vload_first_bf16(t25 + 16*a, t22[a], t2[a]);
+  }
+  for (int a = 0; a < 64; a++) {
+    x[a] = t2[a];
+  }
+  char *t29 = w_ptr + t24; /* ../../examples/kernels/rms_norm.py:15 */
+  for (int a = 0; a < 64; a++) {
+    if (t22[a] == LANES) t5[a] = vload_bf16(t29 + 16*a);
+    else t5[a] = vload_first_bf16(t29 + 16*a, t22[a], t5[a]);
+  }
+  for (int a = 0; a < 64; a++) { /* ../../examples/kernels/rms_norm.py:16 */
+    t8[a] = x[a] * x[a];
+  }
+  t30 = t8[0];
+  for (int r = 0; r < 63; r++) {
+    t30 = t30 + t8[r + 1];
+  }
+  const vf32 t31 = __builtin_shufflevector(t30, t30, 4, 5, 6, 7, 0, 1, 2, 3);
+  t30 = t30 + t31;
+  const vf32 t32 = __builtin_shufflevector(t30, t30, 2, 3, 0, 1, 6, 7, 4, 5);
+  t30 = t30 + t32;
+  const vf32 t33 = __builtin_shufflevector(t30, t30, 1, 0, 3, 2, 5, 4, 7, 6);
+  t30 = t30 + t33;
+  const float t9 = t30[0];
+  const float t10 = (float)n_cols;
+  const float t11 = t9 / t10;
+  const float t12 = t11 + eps;
+  const float scale = 1 / sqrt_f32(t12);
+  char *t14 = out_ptr + 2ll * t0; /* ../../examples/kernels/rms_norm.py:17 */
+  for (int a = 0; a < 64; a++) {
+    t36[a] = x[a] * scale;
+  }
+  for (int a = 0; a < 64; a++) {
+    t37[a] = t5[a];
+  }
+  for (int a = 0; a < 64; a++) {
+    t38[a] = t36[a] * t37[a];
+  }
+  for (int a = 0; a < 64; a++) {
+    t39[a] = vround_bf16(t38[a]);
+  }
+  char *t41 = t14 + t24;
+  for (int a = 0; a < 64; a++) {
+    if (t22[a] == LANES) vstore_bf16(t41 + 16*a, t39[a]);
+    else vstore_first_bf16(t41 + 16*a, t22[a], t39[a]);
+  }
+}
+
+static void rms_norm_range(const char *args, const uint32_t *grid, uint64_t begin,
+                     uint64_t end, char *shared) {
+  char *x_ptr = (char *)load_u64(args + 0);
+  char *w_ptr = (char *)load_u64(args + 8);
+  char *out_ptr = (char *)load_u64(args + 16);
+  int32_t n_cols = load_i32(args + 24);
+  float eps = load_f32(args + 32);
+  for (uint64_t i = begin; i < end; i++)
+    rms_norm_program(x_ptr, w_ptr, out_ptr, n_cols, eps,
+        grid, i % grid[0], i / grid[0] % grid[1], i / grid[0] / grid[1], shared);
+}
+
+/* The programs begin <= i < end of the linear grid. */
+void rms_norm(const void *args, const uint32_t grid[3], uint32_t begin, uint32_t end) {
+  char *const shared = NULL;
+  rms_norm_range(args, grid, begin, end, shared);
+}
+
+/* All programs, begun in order. */
+void rms_norm_all(const void *args, const uint32_t grid[3], int threads) {
+  const uint64_t n = (uint64_t)grid[0] * grid[1] * grid[2];
+  const uint64_t part = n / (32 * (uint64_t)threads) + 1;
+#pragma omp parallel num_threads(threads)
+  {
+    char *const shared = NULL;
+#pragma omp for schedule(dynamic)
+    for (uint64_t i = 0; i < n; i += part)
+      rms_norm_range(args, grid, i, i + part < n ? i + part : n, shared);
+  }
+}

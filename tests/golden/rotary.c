@@ -1,0 +1,309 @@
+/* Kernel rotary of ../../examples/kernels/rotary.py for cpu:8.  The meaning depends on these options:
+ *   cc -O2 -march=native -ffp-contract=off -fwrapv -fno-math-errno -fno-trapping-math -Wno-psabi -fopenmp -fPIC -shared -lm */
+#ifndef LANES
+#define LANES 8
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#define VECTOR(T) __attribute__((vector_size(LANES * sizeof(T))))
+typedef int8_t vi8 VECTOR(int8_t);
+typedef int16_t vi16 VECTOR(int16_t);
+typedef int32_t vi32 VECTOR(int32_t);
+typedef int64_t vi64 VECTOR(int64_t);
+typedef uint8_t vu8 VECTOR(uint8_t);
+typedef uint16_t vu16 VECTOR(uint16_t);
+typedef uint32_t vu32 VECTOR(uint32_t);
+typedef uint64_t vu64 VECTOR(uint64_t);
+typedef float vf32 VECTOR(float);
+typedef double vf64 VECTOR(double);
+#define EACH_LANE(i) for (int i = 0; i < LANES; i++)
+#define INLINE static inline __attribute__((always_inline))
+#define RARE static __attribute__((noinline, cold))
+#ifdef __clang__
+#define UNROLL(n) _Pragma("clang loop unroll(full)")
+#else
+#define PRAGMA(x) _Pragma(#x)
+#define UNROLL(n) PRAGMA(GCC unroll n)
+#endif
+#endif
+#ifndef NEREID_lanes_below
+#define NEREID_lanes_below
+/* In how many of the first lanes does x + lane < n hold? */
+INLINE int lanes_below(int64_t x, int64_t n) {
+  return n <= x ? 0 : n - x < LANES ? (int)(n - x) : LANES;
+}
+#endif
+#ifndef NEREID_vload_f32
+#define NEREID_vload_f32
+INLINE vf32 vload_f32(const char *p) {
+  vf32 v;
+  memcpy(&v, p, sizeof v);
+  return v;
+}
+#endif
+#ifndef NEREID_load_f32
+#define NEREID_load_f32
+INLINE float load_f32(const char *p) {
+  float x;
+  memcpy(&x, p, sizeof x);
+  return x;
+}
+#endif
+#ifndef NEREID_vload_first_f32
+#define NEREID_vload_first_f32
+RARE vf32 vload_first_f32(const char *p, int n, vf32 v) {
+  float x[LANES];
+  memcpy(x, &v, sizeof v);
+  for (int i = 0; i < n; i++) x[i] = load_f32(p + i * sizeof *x);
+  memcpy(&v, x, sizeof v);
+  return v;
+}
+#endif
+#ifndef NEREID_min_i32
+#define NEREID_min_i32
+INLINE int32_t min_i32(int32_t a, int32_t b) { return a < b ? a : b; }
+#endif
+#ifndef NEREID_vfma_f32
+#define NEREID_vfma_f32
+INLINE vf32 vfma_f32(vf32 a, vf32 b, vf32 c) {
+#if LANES == 8 && defined(__FMA__) && !defined(__clang__)
+  return __builtin_ia32_vfmaddps256(a, b, c);
+#else
+  vf32 r;
+  EACH_LANE(i) r[i] = __builtin_fmaf(a[i], b[i], c[i]);
+  return r;
+#endif
+}
+#endif
+#ifndef NEREID_vstore_f32
+#define NEREID_vstore_f32
+INLINE void vstore_f32(char *p, vf32 v) { memcpy(p, &v, sizeof v); }
+#endif
+#ifndef NEREID_store_f32
+#define NEREID_store_f32
+INLINE void store_f32(char *p, float x) { memcpy(p, &x, sizeof x); }
+#endif
+#ifndef NEREID_vstore_first_f32
+#define NEREID_vstore_first_f32
+RARE void vstore_first_f32(char *p, int n, vf32 v) {
+  for (int i = 0; i < n; i++) store_f32(p + i * sizeof(float), v[i]);
+}
+#endif
+#ifndef NEREID_load_u64
+#define NEREID_load_u64
+INLINE uint64_t load_u64(const char *p) {
+  uint64_t x;
+  memcpy(&x, p, sizeof x);
+  return x;
+}
+#endif
+#ifndef NEREID_load_i32
+#define NEREID_load_i32
+INLINE int32_t load_i32(const char *p) {
+  int32_t x;
+  memcpy(&x, p, sizeof x);
+  return x;
+}
+#endif
+
+/* One program; its lanes run together. */
+static void rotary_program(char *x_ptr, char *cos_ptr, char *sin_ptr, char *out_ptr, int32_t n_heads, int32_t half,
+    const uint32_t *grid, uint32_t pid_0, uint32_t pid_1, uint32_t pid_2, char *shared) {
+  vf32 cos[4];
+  vf32 sin[4];
+  vf32 a[16];
+  vf32 b[16];
+  int32_t t54[4];
+  int t55[4];
+  int32_t t63[4];
+  bool t64[4];
+  int t67[16];
+  char *t77[4];
+  char *t81[4];
+  char *t83[4];
+  char *t100[4];
+  char *t104[4];
+  char *t106[4];
+  vf32 t112[16];
+  vf32 t113[16];
+  vf32 t114[16];
+  char *t124[4];
+  char *t128[4];
+  char *t130[4];
+  vf32 t136[16];
+  vf32 t137[16];
+  char *t149[4];
+  char *t153[4];
+  char *t155[4];
+  const int32_t lane = 0; /* ../../examples/kernels/rotary.py:13 */
+  const int32_t t56 = lane * 4;
+  const int32_t token = (int32_t)pid_0; /* ../../examples/kernels/rotary.py:15 */
+  const int32_t t0 = (int32_t)pid_1; /* ../../examples/kernels/rotary.py:16 */
+  const int32_t t1 = t0 * 4;
+  const int32_t t2 = token * half; /* ../../examples/kernels/rotary.py:18 */
+  char *t3 = cos_ptr + 4ll * t2;
+  UNROLL(4) for (int a_2 = 0; a_2 < 4; a_2++) {
+    t54[a_2] = lane + (8*a_2);
+  }
+  UNROLL(4) for (int a_2 = 0; a_2 < 4; a_2++) {
+    t55[a_2] = lanes_below(t54[a_2], half);
+  }
+  const int64_t t57 = (int64_t)t56;
+  char *t58 = t3 + t57;
+  UNROLL(4) for (int a_2 = 0; a_2 < 4; a_2++) {
+    if (t55[a_2] == LANES) cos[a_2] = vload_f32(t58 + 32*a_2);
+    else cos[a_2] = vload_first_f32(t58 + 32*a_2, t55[a_2], cos[a_2]);
+  }
+  char *t7 = sin_ptr + 4ll * t2; /* ../../examples/kernels/rotary.py:19 */
+  char *t62 = t7 + t57;
+  UNROLL(4) for (int a_2 = 0; a_2 < 4; a_2++) {
+    if (t55[a_2] == LANES) sin[a_2] = vload_f32(t62 + 32*a_2);
+    else sin[a_2] = vload_first_f32(t62 + 32*a_2, t55[a_2], sin[a_2]);
+  }
+  const int32_t t10 = token * n_heads; /* ../../examples/kernels/rotary.py:21 */
+  UNROLL(4) for (int a_2 = 0; a_2 < 4; a_2++) { /* ../../examples/kernels/rotary.py:23 */
+    t63[a_2] = t1 + (a_2);
+  }
+  UNROLL(4) for (int a_2 = 0; a_2 < 4; a_2++) {
+    t64[a_2] = t63[a_2] < n_heads;
+  }
+  UNROLL(4) for (int a_2 = 0; a_2 < 4; a_2++) {
+    UNROLL(4) for (int b_2 = 0; b_2 < 4; b_2++) {
+      t67[b_2 + 4*a_2] = min_i32(((t64[a_2]) ? LANES : 0), t55[b_2]);
+    }
+  }
+  const int64_t t68 = (int64_t)t10;
+  const int64_t t69 = (int64_t)half;
+  const int64_t t70 = t68 * t69;
+  const int64_t t71 = (int64_t)t1;
+  const int64_t t73 = t71 * t69;
+  char *t75 = x_ptr + t57;
+  UNROLL(4) for (int a_2 = 0; a_2 < 4; a_2++) {
+    const int64_t t79 = t69 * (int64_t)(8*a_2);
+    t77[a_2] = t75 + t79;
+  }
+  const int64_t t80 = t70 * 8;
+  UNROLL(4) for (int a_2 = 0; a_2 < 4; a_2++) {
+    t81[a_2] = t77[a_2] + t80;
+  }
+  const int64_t t82 = t73 * 8;
+  UNROLL(4) for (int a_2 = 0; a_2 < 4; a_2++) {
+    t83[a_2] = t81[a_2] + t82;
+  }
+  UNROLL(4) for (int a_2 = 0; a_2 < 4; a_2++) {
+    UNROLL(4) for (int b_2 = 0; b_2 < 4; b_2++) {
+      if (t67[b_2 + 4*a_2] == LANES) a[4*a_2 + b_2] = vload_f32(t83[a_2] + 32*b_2);
+      else a[4*a_2 + b_2] = vload_first_f32(t83[a_2] + 32*b_2, t67[b_2 + 4*a_2], a[4*a_2 + b_2]);
+    }
+  }
+  const int64_t t98 = t69 * 4; /* ../../examples/kernels/rotary.py:24 */
+  char *t99 = t75 + t98;
+  UNROLL(4) for (int a_2 = 0; a_2 < 4; a_2++) {
+    const int64_t t102 = t69 * (int64_t)(8*a_2);
+    t100[a_2] = t99 + t102;
+  }
+  UNROLL(4) for (int a_2 = 0; a_2 < 4; a_2++) {
+    t104[a_2] = t100[a_2] + t80;
+  }
+  UNROLL(4) for (int a_2 = 0; a_2 < 4; a_2++) {
+    t106[a_2] = t104[a_2] + t82;
+  }
+  UNROLL(4) for (int a_2 = 0; a_2 < 4; a_2++) {
+    UNROLL(4) for (int b_2 = 0; b_2 < 4; b_2++) {
+      if (t67[b_2 + 4*a_2] == LANES) b[4*a_2 + b_2] = vload_f32(t106[a_2] + 32*b_2);
+      else b[4*a_2 + b_2] = vload_first_f32(t106[a_2] + 32*b_2, t67[b_2 + 4*a_2], b[4*a_2 + b_2]);
+    }
+  }
+  UNROLL(4) for (int a_2 = 0; a_2 < 4; a_2++) { /* ../../examples/kernels/rotary.py:25 */
+    UNROLL(4) for (int b_2 = 0; b_2 < 4; b_2++) {
+      t112[b_2 + 4*a_2] = b[4*a_2 + b_2] * sin[b_2];
+    }
+  }
+  UNROLL(4) for (int a_2 = 0; a_2 < 4; a_2++) {
+    UNROLL(4) for (int b_2 = 0; b_2 < 4; b_2++) {
+      t113[b_2 + 4*a_2] = -t112[b_2 + 4*a_2];
+    }
+  }
+  UNROLL(4) for (int a_2 = 0; a_2 < 4; a_2++) {
+    UNROLL(4) for (int b_2 = 0; b_2 < 4; b_2++) {
+      t114[b_2 + 4*a_2] = vfma_f32(a[4*a_2 + b_2], cos[b_2], t113[b_2 + 4*a_2]);
+    }
+  }
+  char *t122 = out_ptr + t57;
+  UNROLL(4) for (int a_2 = 0; a_2 < 4; a_2++) {
+    const int64_t t126 = t69 * (int64_t)(8*a_2);
+    t124[a_2] = t122 + t126;
+  }
+  UNROLL(4) for (int a_2 = 0; a_2 < 4; a_2++) {
+    t128[a_2] = t124[a_2] + t80;
+  }
+  UNROLL(4) for (int a_2 = 0; a_2 < 4; a_2++) {
+    t130[a_2] = t128[a_2] + t82;
+  }
+  UNROLL(4) for (int a_2 = 0; a_2 < 4; a_2++) {
+    UNROLL(4) for (int b_2 = 0; b_2 < 4; b_2++) {
+      if (t67[b_2 + 4*a_2] == LANES) vstore_f32(t130[a_2] + 32*b_2, t114[b_2 + 4*a_2]);
+      else vstore_first_f32(t130[a_2] + 32*b_2, t67[b_2 + 4*a_2], t114[b_2 + 4*a_2]);
+    }
+  }
+  UNROLL(4) for (int a_2 = 0; a_2 < 4; a_2++) { /* ../../examples/kernels/rotary.py:26 */
+    UNROLL(4) for (int b_2 = 0; b_2 < 4; b_2++) {
+      t136[b_2 + 4*a_2] = a[4*a_2 + b_2] * sin[b_2];
+    }
+  }
+  UNROLL(4) for (int a_2 = 0; a_2 < 4; a_2++) {
+    UNROLL(4) for (int b_2 = 0; b_2 < 4; b_2++) {
+      t137[b_2 + 4*a_2] = vfma_f32(b[4*a_2 + b_2], cos[b_2], t136[b_2 + 4*a_2]);
+    }
+  }
+  char *t148 = t122 + t98;
+  UNROLL(4) for (int a_2 = 0; a_2 < 4; a_2++) {
+    const int64_t t151 = t69 * (int64_t)(8*a_2);
+    t149[a_2] = t148 + t151;
+  }
+  UNROLL(4) for (int a_2 = 0; a_2 < 4; a_2++) {
+    t153[a_2] = t149[a_2] + t80;
+  }
+  UNROLL(4) for (int a_2 = 0; a_2 < 4; a_2++) {
+    t155[a_2] = t153[a_2] + t82;
+  }
+  UNROLL(4) for (int a_2 = 0; a_2 < 4; a_2++) {
+    UNROLL(4) for (int b_2 = 0; b_2 < 4; b_2++) {
+      if (t67[b_2 + 4*a_2] == LANES) vstore_f32(t155[a_2] + 32*b_2, t137[b_2 + 4*a_2]);
+      else vstore_first_f32(t155[a_2] + 32*b_2, t67[b_2 + 4*a_2], t137[b_2 + 4*a_2]);
+    }
+  }
+}
+
+static void rotary_range(const char *args, const uint32_t *grid, uint64_t begin,
+                     uint64_t end, char *shared) {
+  char *x_ptr = (char *)load_u64(args + 0);
+  char *cos_ptr = (char *)load_u64(args + 8);
+  char *sin_ptr = (char *)load_u64(args + 16);
+  char *out_ptr = (char *)load_u64(args + 24);
+  int32_t n_heads = load_i32(args + 32);
+  int32_t half = load_i32(args + 40);
+  for (uint64_t i = begin; i < end; i++)
+    rotary_program(x_ptr, cos_ptr, sin_ptr, out_ptr, n_heads, half,
+        grid, i % grid[0], i / grid[0] % grid[1], i / grid[0] / grid[1], shared);
+}
+
+/* The programs begin <= i < end of the linear grid. */
+void rotary(const void *args, const uint32_t grid[3], uint32_t begin, uint32_t end) {
+  char *const shared = NULL;
+  rotary_range(args, grid, begin, end, shared);
+}
+
+/* All programs, begun in order. */
+void rotary_all(const void *args, const uint32_t grid[3], int threads) {
+  const uint64_t n = (uint64_t)grid[0] * grid[1] * grid[2];
+  const uint64_t part = n / (32 * (uint64_t)threads) + 1;
+#pragma omp parallel num_threads(threads)
+  {
+    char *const shared = NULL;
+#pragma omp for schedule(dynamic)
+    for (uint64_t i = 0; i < n; i += part)
+      rotary_range(args, grid, i, i + part < n ? i + part : n, shared);
+  }
+}

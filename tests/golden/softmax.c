@@ -1,0 +1,327 @@
+/* Kernel softmax of ../../examples/kernels/softmax.py for cpu:8.  The meaning depends on these options:
+ *   cc -O2 -march=native -ffp-contract=off -fwrapv -fno-math-errno -fno-trapping-math -Wno-psabi -fopenmp -fPIC -shared -lm */
+#ifndef LANES
+#define LANES 8
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#define VECTOR(T) __attribute__((vector_size(LANES * sizeof(T))))
+typedef int8_t vi8 VECTOR(int8_t);
+typedef int16_t vi16 VECTOR(int16_t);
+typedef int32_t vi32 VECTOR(int32_t);
+typedef int64_t vi64 VECTOR(int64_t);
+typedef uint8_t vu8 VECTOR(uint8_t);
+typedef uint16_t vu16 VECTOR(uint16_t);
+typedef uint32_t vu32 VECTOR(uint32_t);
+typedef uint64_t vu64 VECTOR(uint64_t);
+typedef float vf32 VECTOR(float);
+typedef double vf64 VECTOR(double);
+#define EACH_LANE(i) for (int i = 0; i < LANES; i++)
+#define INLINE static inline __attribute__((always_inline))
+#define RARE static __attribute__((noinline, cold))
+#ifdef __clang__
+#define UNROLL(n) _Pragma("clang loop unroll(full)")
+#else
+#define PRAGMA(x) _Pragma(#x)
+#define UNROLL(n) PRAGMA(GCC unroll n)
+#endif
+#endif
+#ifndef NEREID_vsplat_f32
+#define NEREID_vsplat_f32
+INLINE vf32 vsplat_f32(float x) {
+  vf32 v;
+  EACH_LANE(i) v[i] = x;
+  return v;
+}
+#endif
+#ifndef NEREID_lanes_below
+#define NEREID_lanes_below
+/* In how many of the first lanes does x + lane < n hold? */
+INLINE int lanes_below(int64_t x, int64_t n) {
+  return n <= x ? 0 : n - x < LANES ? (int)(n - x) : LANES;
+}
+#endif
+#ifndef NEREID_vto_u32
+#define NEREID_vto_u32
+#define vto_u32(v) __builtin_convertvector(v, vu32)
+#endif
+#ifndef NEREID_vdecode_bf16
+#define NEREID_vdecode_bf16
+INLINE vf32 vdecode_bf16(vu16 x) { return (vf32)(vto_u32(x) << 16); }
+#endif
+#ifndef NEREID_vload_u16
+#define NEREID_vload_u16
+INLINE vu16 vload_u16(const char *p) {
+  vu16 v;
+  memcpy(&v, p, sizeof v);
+  return v;
+}
+#endif
+#ifndef NEREID_vload_bf16
+#define NEREID_vload_bf16
+INLINE vf32 vload_bf16(const char *p) { return vdecode_bf16(vload_u16(p)); }
+#endif
+#ifndef NEREID_VALUE_bf16
+#define NEREID_VALUE_bf16
+#define VALUE_bf16(x) (x)
+#endif
+#ifndef NEREID_vsplat_u16
+#define NEREID_vsplat_u16
+INLINE vu16 vsplat_u16(uint16_t x) {
+  vu16 v;
+  EACH_LANE(i) v[i] = x;
+  return v;
+}
+#endif
+#ifndef NEREID_decode_bf16
+#define NEREID_decode_bf16
+INLINE float decode_bf16(uint16_t x) { return vdecode_bf16(vsplat_u16(x))[0]; }
+#endif
+#ifndef NEREID_load_u16
+#define NEREID_load_u16
+INLINE uint16_t load_u16(const char *p) {
+  uint16_t x;
+  memcpy(&x, p, sizeof x);
+  return x;
+}
+#endif
+#ifndef NEREID_load_bf16
+#define NEREID_load_bf16
+INLINE float load_bf16(const char *p) { return decode_bf16(load_u16(p)); }
+#endif
+#ifndef NEREID_vload_first_bf16
+#define NEREID_vload_first_bf16
+RARE vf32 vload_first_bf16(const char *p, int n, vf32 v) {
+  for (int i = 0; i < n; i++) v[i] = VALUE_bf16(load_bf16(p + i * sizeof(uint16_t)));
+  return v;
+}
+#endif
+#ifndef NEREID_vselect_f32
+#define NEREID_vselect_f32
+INLINE vf32 vselect_f32(vi32 m, vf32 a, vf32 b) {
+  vf32 r;
+  EACH_LANE(i) r[i] = m[i] ? a[i] : b[i];
+  return r;
+}
+#endif
+#ifndef NEREID_vmax_f32
+#define NEREID_vmax_f32
+INLINE vf32 vmax_f32(vf32 a, vf32 b) {
+  vf32 r = vselect_f32(a > b, a, b);
+  r = (vf32)((vi32)r & ((vi32)a | (a != b)));
+  return vselect_f32(b != b, a, r);
+}
+#endif
+#ifndef NEREID_vfma_f32
+#define NEREID_vfma_f32
+INLINE vf32 vfma_f32(vf32 a, vf32 b, vf32 c) {
+#if LANES == 8 && defined(__FMA__) && !defined(__clang__)
+  return __builtin_ia32_vfmaddps256(a, b, c);
+#else
+  vf32 r;
+  EACH_LANE(i) r[i] = __builtin_fmaf(a[i], b[i], c[i]);
+  return r;
+#endif
+}
+#endif
+#ifndef NEREID_vmadd_f32
+#define NEREID_vmadd_f32
+/* a * b + c, rounded once where that is quicker. */
+INLINE vf32 vmadd_f32(vf32 a, vf32 b, vf32 c) {
+#if defined(__FMA__) || defined(__aarch64__)
+  return vfma_f32(a, b, c);
+#else
+  return a * b + c;
+#endif
+}
+#endif
+#ifndef NEREID_vexp2_f32
+#define NEREID_vexp2_f32
+/* 2^x, 1 ulp.  x = n + f; 2^n in two steps, since it may be no normal number. */
+INLINE vf32 vexp2_f32(vf32 x) {
+  x = vselect_f32(x > 129.0f, vsplat_f32(129.0f), x);
+  x = vselect_f32(x < -151.0f, vsplat_f32(-151.0f), x);
+  const vf32 shifted = x + 12582912.0f;
+  const vi32 n = (vi32)shifted - 0x4b400000, half = n >> 1;
+  const vf32 f = x - (shifted - 12582912.0f);
+  vf32 p = vsplat_f32(1.53533619e-04f);
+  p = vmadd_f32(p, f, vsplat_f32(1.33988744e-03f));
+  p = vmadd_f32(p, f, vsplat_f32(9.61843736e-03f));
+  p = vmadd_f32(p, f, vsplat_f32(5.55033247e-02f));
+  p = vmadd_f32(p, f, vsplat_f32(2.40226479e-01f));
+  p = vmadd_f32(p, f, vsplat_f32(6.93147203e-01f));
+  p = vmadd_f32(p, f, vsplat_f32(1.0f));
+  return p * (vf32)((half + 127) << 23) * (vf32)((n - half + 127) << 23);
+}
+#endif
+#ifndef NEREID_vround_bf16
+#define NEREID_vround_bf16
+/* To nearest, ties to even; a NaN stays one. */
+INLINE vf32 vround_bf16(vf32 x) {
+  const vu32 u = (vu32)x, even = u + 0x7fff + (u >> 16 & 1);
+  const vf32 r = vselect_f32(x == x, (vf32)even, (vf32)(u | 0x400000));
+  return (vf32)((vu32)r & 0xffff0000);
+}
+#endif
+#ifndef NEREID_vstore_u16
+#define NEREID_vstore_u16
+INLINE void vstore_u16(char *p, vu16 v) { memcpy(p, &v, sizeof v); }
+#endif
+#ifndef NEREID_vto_u16
+#define NEREID_vto_u16
+#define vto_u16(v) __builtin_convertvector(v, vu16)
+#endif
+#ifndef NEREID_vencode_bf16
+#define NEREID_vencode_bf16
+INLINE vu16 vencode_bf16(vf32 x) { return vto_u16((vu32)x >> 16); }
+#endif
+#ifndef NEREID_vstore_bf16
+#define NEREID_vstore_bf16
+INLINE void vstore_bf16(char *p, vf32 v) { vstore_u16(p, vencode_bf16(v)); }
+#endif
+#ifndef NEREID_store_u16
+#define NEREID_store_u16
+INLINE void store_u16(char *p, uint16_t x) { memcpy(p, &x, sizeof x); }
+#endif
+#ifndef NEREID_encode_bf16
+#define NEREID_encode_bf16
+INLINE uint16_t encode_bf16(float x) { return vencode_bf16(vsplat_f32(x))[0]; }
+#endif
+#ifndef NEREID_store_bf16
+#define NEREID_store_bf16
+INLINE void store_bf16(char *p, float x) { store_u16(p, encode_bf16(x)); }
+#endif
+#ifndef NEREID_vstore_first_bf16
+#define NEREID_vstore_first_bf16
+RARE void vstore_first_bf16(char *p, int n, vf32 v) {
+  for (int i = 0; i < n; i++) store_bf16(p + i * sizeof(uint16_t), v[i]);
+}
+#endif
+#ifndef NEREID_load_u64
+#define NEREID_load_u64
+INLINE uint64_t load_u64(const char *p) {
+  uint64_t x;
+  memcpy(&x, p, sizeof x);
+  return x;
+}
+#endif
+#ifndef NEREID_load_i32
+#define NEREID_load_i32
+INLINE int32_t load_i32(const char *p) {
+  int32_t x;
+  memcpy(&x, p, sizeof x);
+  return x;
+}
+#endif
+
+/* One program; its lanes run together. */
+static void softmax_program(char *x_ptr, char *out_ptr, int32_t n_cols,
+    const uint32_t *grid, uint32_t pid_0, uint32_t pid_1, uint32_t pid_2, char *shared) {
+  vf32 t2[128];
+  vf32 x[128];
+  vf32 e[128];
+  int32_t t15[128];
+  int t16[128];
+  vf32 x_1;
+  vf32 t23[128];
+  vf32 t24[128];
+  vf32 e_1;
+  vf32 t30[128];
+  vf32 t31[128];
+  const int32_t lane = 0; /* ../../examples/kernels/softmax.py:11 */
+  const int32_t t17 = lane * 2;
+  const int32_t row = (int32_t)pid_0; /* ../../examples/kernels/softmax.py:12 */
+  const int32_t t0 = row * n_cols; /* ../../examples/kernels/softmax.py:16 */
+  char *t1 = x_ptr + 2ll * t0;
+  for (int a = 0; a < 128; a++) {
+    t2[a] = vsplat_f32((-__builtin_inff()));
+  }
+  for (int a = 0; a < 128; a++) {
+    t15[a] = lane + (8*a);
+  }
+  for (int a = 0; a < 128; a++) {
+    t16[a] = lanes_below(t15[a], n_cols);
+  }
+  const int64_t t18 = (int64_t)t17;
+  char *t19 = t1 + t18;
+  for (int a = 0; a < 128; a++) {
+    if (t16[a] == LANES) t2[a] = vload_bf16(t19 + 16*a);
+    else t2[a] = vload_first_bf16(t19 + 16*a, t16[a], t2[a]);
+  }
+  for (int a = 0; a < 128; a++) {
+    x[a] = t2[a];
+  }
+  x_1 = x[0]; /* ../../examples/kernels/softmax.py:17 */
+  for (int r = 0; r < 127; r++) {
+    x_1 = vmax_f32(x_1, x[r + 1]);
+  }
+  const vf32 t20 = __builtin_shufflevector(x_1, x_1, 4, 5, 6, 7, 0, 1, 2, 3);
+  x_1 = vmax_f32(x_1, t20);
+  const vf32 t21 = __builtin_shufflevector(x_1, x_1, 2, 3, 0, 1, 6, 7, 4, 5);
+  x_1 = vmax_f32(x_1, t21);
+  const vf32 t22 = __builtin_shufflevector(x_1, x_1, 1, 0, 3, 2, 5, 4, 7, 6);
+  x_1 = vmax_f32(x_1, t22);
+  const float t5 = x_1[0];
+  for (int a = 0; a < 128; a++) {
+    t23[a] = x[a] - t5;
+  }
+  for (int a = 0; a < 128; a++) {
+    t24[a] = t23[a] * 1.442695f;
+  }
+  for (int a = 0; a < 128; a++) {
+    e[a] = vexp2_f32(t24[a]);
+  }
+  e_1 = e[0]; /* ../../examples/kernels/softmax.py:18 */
+  for (int r = 0; r < 127; r++) {
+    e_1 = e_1 + e[r + 1];
+  }
+  const vf32 t25 = __builtin_shufflevector(e_1, e_1, 4, 5, 6, 7, 0, 1, 2, 3);
+  e_1 = e_1 + t25;
+  const vf32 t26 = __builtin_shufflevector(e_1, e_1, 2, 3, 0, 1, 6, 7, 4, 5);
+  e_1 = e_1 + t26;
+  const vf32 t27 = __builtin_shufflevector(e_1, e_1, 1, 0, 3, 2, 5, 4, 7, 6);
+  e_1 = e_1 + t27;
+  const float t8 = e_1[0];
+  char *t10 = out_ptr + 2ll * t0; /* ../../examples/kernels/softmax.py:19 */
+  for (int a = 0; a < 128; a++) {
+    t30[a] = e[a] / t8;
+  }
+  for (int a = 0; a < 128; a++) {
+    t31[a] = vround_bf16(t30[a]);
+  }
+  char *t33 = t10 + t18;
+  for (int a = 0; a < 128; a++) {
+    if (t16[a] == LANES) vstore_bf16(t33 + 16*a, t31[a]);
+    else vstore_first_bf16(t33 + 16*a, t16[a], t31[a]);
+  }
+}
+
+static void softmax_range(const char *args, const uint32_t *grid, uint64_t begin,
+                     uint64_t end, char *shared) {
+  char *x_ptr = (char *)load_u64(args + 0);
+  char *out_ptr = (char *)load_u64(args + 8);
+  int32_t n_cols = load_i32(args + 16);
+  for (uint64_t i = begin; i < end; i++)
+    softmax_program(x_ptr, out_ptr, n_cols,
+        grid, i % grid[0], i / grid[0] % grid[1], i / grid[0] / grid[1], shared);
+}
+
+/* The programs begin <= i < end of the linear grid. */
+void softmax(const void *args, const uint32_t grid[3], uint32_t begin, uint32_t end) {
+  char *const shared = NULL;
+  softmax_range(args, grid, begin, end, shared);
+}
+
+/* All programs, begun in order. */
+void softmax_all(const void *args, const uint32_t grid[3], int threads) {
+  const uint64_t n = (uint64_t)grid[0] * grid[1] * grid[2];
+  const uint64_t part = n / (32 * (uint64_t)threads) + 1;
+#pragma omp parallel num_threads(threads)
+  {
+    char *const shared = NULL;
+#pragma omp for schedule(dynamic)
+    for (uint64_t i = 0; i < n; i += part)
+      softmax_range(args, grid, i, i + part < n ? i + part : n, shared);
+  }
+}

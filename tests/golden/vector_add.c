@@ -1,0 +1,167 @@
+/* Kernel vector_add of ../../examples/kernels/vector_add.py for cpu:8.  The meaning depends on these options:
+ *   cc -O2 -march=native -ffp-contract=off -fwrapv -fno-math-errno -fno-trapping-math -Wno-psabi -fopenmp -fPIC -shared -lm */
+#ifndef LANES
+#define LANES 8
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#define VECTOR(T) __attribute__((vector_size(LANES * sizeof(T))))
+typedef int8_t vi8 VECTOR(int8_t);
+typedef int16_t vi16 VECTOR(int16_t);
+typedef int32_t vi32 VECTOR(int32_t);
+typedef int64_t vi64 VECTOR(int64_t);
+typedef uint8_t vu8 VECTOR(uint8_t);
+typedef uint16_t vu16 VECTOR(uint16_t);
+typedef uint32_t vu32 VECTOR(uint32_t);
+typedef uint64_t vu64 VECTOR(uint64_t);
+typedef float vf32 VECTOR(float);
+typedef double vf64 VECTOR(double);
+#define EACH_LANE(i) for (int i = 0; i < LANES; i++)
+#define INLINE static inline __attribute__((always_inline))
+#define RARE static __attribute__((noinline, cold))
+#ifdef __clang__
+#define UNROLL(n) _Pragma("clang loop unroll(full)")
+#else
+#define PRAGMA(x) _Pragma(#x)
+#define UNROLL(n) PRAGMA(GCC unroll n)
+#endif
+#endif
+#ifndef NEREID_lanes_below
+#define NEREID_lanes_below
+/* In how many of the first lanes does x + lane < n hold? */
+INLINE int lanes_below(int64_t x, int64_t n) {
+  return n <= x ? 0 : n - x < LANES ? (int)(n - x) : LANES;
+}
+#endif
+#ifndef NEREID_vload_f32
+#define NEREID_vload_f32
+INLINE vf32 vload_f32(const char *p) {
+  vf32 v;
+  memcpy(&v, p, sizeof v);
+  return v;
+}
+#endif
+#ifndef NEREID_load_f32
+#define NEREID_load_f32
+INLINE float load_f32(const char *p) {
+  float x;
+  memcpy(&x, p, sizeof x);
+  return x;
+}
+#endif
+#ifndef NEREID_vload_first_f32
+#define NEREID_vload_first_f32
+RARE vf32 vload_first_f32(const char *p, int n, vf32 v) {
+  float x[LANES];
+  memcpy(x, &v, sizeof v);
+  for (int i = 0; i < n; i++) x[i] = load_f32(p + i * sizeof *x);
+  memcpy(&v, x, sizeof v);
+  return v;
+}
+#endif
+#ifndef NEREID_vstore_f32
+#define NEREID_vstore_f32
+INLINE void vstore_f32(char *p, vf32 v) { memcpy(p, &v, sizeof v); }
+#endif
+#ifndef NEREID_store_f32
+#define NEREID_store_f32
+INLINE void store_f32(char *p, float x) { memcpy(p, &x, sizeof x); }
+#endif
+#ifndef NEREID_vstore_first_f32
+#define NEREID_vstore_first_f32
+RARE void vstore_first_f32(char *p, int n, vf32 v) {
+  for (int i = 0; i < n; i++) store_f32(p + i * sizeof(float), v[i]);
+}
+#endif
+#ifndef NEREID_load_u64
+#define NEREID_load_u64
+INLINE uint64_t load_u64(const char *p) {
+  uint64_t x;
+  memcpy(&x, p, sizeof x);
+  return x;
+}
+#endif
+#ifndef NEREID_load_i32
+#define NEREID_load_i32
+INLINE int32_t load_i32(const char *p) {
+  int32_t x;
+  memcpy(&x, p, sizeof x);
+  return x;
+}
+#endif
+
+/* One program; its lanes run together. */
+static void vector_add_program(char *x_ptr, char *y_ptr, char *out_ptr, int32_t n,
+    const uint32_t *grid, uint32_t pid_0, uint32_t pid_1, uint32_t pid_2, char *shared) {
+  vf32 x[32];
+  vf32 y[32];
+  int32_t t13[32];
+  int t14[32];
+  vf32 t32[32];
+  const int32_t lane = 0; /* ../../examples/kernels/vector_add.py:10 */
+  const int32_t t15 = lane * 4;
+  const int32_t t0 = (int32_t)pid_0; /* ../../examples/kernels/vector_add.py:11 */
+  const int32_t t1 = t0 * 256;
+  const int32_t t12 = lane + t1; /* ../../examples/kernels/vector_add.py:13 */
+  UNROLL(32) for (int a = 0; a < 32; a++) {
+    t13[a] = t12 + (8*a);
+  }
+  UNROLL(32) for (int a = 0; a < 32; a++) {
+    t14[a] = lanes_below(t13[a], n);
+  }
+  const int64_t t16 = (int64_t)t15;
+  char *t17 = x_ptr + t16;
+  const int64_t t18 = (int64_t)t1;
+  const int64_t t19 = t18 * 4;
+  char *t20 = t17 + t19;
+  UNROLL(32) for (int a = 0; a < 32; a++) {
+    if (t14[a] == LANES) x[a] = vload_f32(t20 + 32*a);
+    else x[a] = vload_first_f32(t20 + 32*a, t14[a], x[a]);
+  }
+  char *t25 = y_ptr + t16; /* ../../examples/kernels/vector_add.py:14 */
+  char *t28 = t25 + t19;
+  UNROLL(32) for (int a = 0; a < 32; a++) {
+    if (t14[a] == LANES) y[a] = vload_f32(t28 + 32*a);
+    else y[a] = vload_first_f32(t28 + 32*a, t14[a], y[a]);
+  }
+  UNROLL(32) for (int a = 0; a < 32; a++) { /* ../../examples/kernels/vector_add.py:15 */
+    t32[a] = x[a] + y[a];
+  }
+  char *t34 = out_ptr + t16;
+  char *t37 = t34 + t19;
+  UNROLL(32) for (int a = 0; a < 32; a++) {
+    if (t14[a] == LANES) vstore_f32(t37 + 32*a, t32[a]);
+    else vstore_first_f32(t37 + 32*a, t14[a], t32[a]);
+  }
+}
+
+static void vector_add_range(const char *args, const uint32_t *grid, uint64_t begin,
+                     uint64_t end, char *shared) {
+  char *x_ptr = (char *)load_u64(args + 0);
+  char *y_ptr = (char *)load_u64(args + 8);
+  char *out_ptr = (char *)load_u64(args + 16);
+  int32_t n = load_i32(args + 24);
+  for (uint64_t i = begin; i < end; i++)
+    vector_add_program(x_ptr, y_ptr, out_ptr, n,
+        grid, i % grid[0], i / grid[0] % grid[1], i / grid[0] / grid[1], shared);
+}
+
+/* The programs begin <= i < end of the linear grid. */
+void vector_add(const void *args, const uint32_t grid[3], uint32_t begin, uint32_t end) {
+  char *const shared = NULL;
+  vector_add_range(args, grid, begin, end, shared);
+}
+
+/* All programs, begun in order. */
+void vector_add_all(const void *args, const uint32_t grid[3], int threads) {
+  const uint64_t n = (uint64_t)grid[0] * grid[1] * grid[2];
+  const uint64_t part = n / (32 * (uint64_t)threads) + 1;
+#pragma omp parallel num_threads(threads)
+  {
+    char *const shared = NULL;
+#pragma omp for schedule(dynamic)
+    for (uint64_t i = 0; i < n; i += part)
+      vector_add_range(args, grid, i, i + part < n ? i + part : n, shared);
+  }
+}
