@@ -344,6 +344,10 @@ Value get_attribute(Sema *S, Value v, Name name, Span at);
 /* The same, quietly: false if there is none. */
 bool find_attribute(Sema *S, Value v, Name name, Span at, Value *out);
 
+/* ---- fma.c ---- */
+/* Products that feed one sum become fused multiply-adds. */
+void fuse_products(Sema *S);
+
 /* ---- compile-time arguments ---- */
 /* Each reports what was wanted and returns false if the value is something else. */
 bool want_int(Sema *S, Value v, const char *what, Span at, int64_t *out);

@@ -163,7 +163,8 @@ def _zero_down(r, e, sign):
 
 @triton.jit
 def add_rn(a, b):
-    return a + b
+    """a + b, in which no fma takes the place of a product before it."""
+    return core.fma(a, 1.0, b)
 
 
 @triton.jit
@@ -186,7 +187,7 @@ def add_ru(a, b):
 
 @triton.jit
 def sub_rn(a, b):
-    return a - b
+    return core.fma(b, -1.0, a)
 
 
 @triton.jit
@@ -219,7 +220,8 @@ def _mul(a, b):
 
 @triton.jit
 def mul_rn(a, b):
-    return a * b
+    """a * b, which no sum after it may take into an fma."""
+    return core.fma(a, b, -0.0)
 
 
 @triton.jit
