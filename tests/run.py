@@ -85,7 +85,8 @@ def main():
     update, only = "--update" in sys.argv, [a for a in sys.argv[1:] if not a.startswith("--")]
     tests, skipped = [], {}
     for path in sorted(ROOT.rglob("*")):
-        if path.suffix in (".py", ".args", ".cmd") + IRS and (not only or any(o in str(path) for o in only)):
+        wanted = any(part in str(path) for part in only or [""])
+        if wanted and path.suffix in (".py", ".args", ".cmd") + IRS:
             for command, kinds in checks(path):
                 lacks = missing(path)
                 if lacks:
