@@ -1,6 +1,7 @@
-# Bessel functions of f64, for libdevice.py.  Below 8 polynomials in t = x^2/32 - 1; from 8 on the P
-# and Q of Hankel's expansion, polynomials in v = (8/x)^2 (I0, I1: in 16/x - 1).  All are minimax
-# fits.  J and Y: an absolute error of 2^-51, relative to the amplitude 1/sqrt(x).
+# Bessel functions of f64, for libdevice.py.  Below 8 polynomials in t = x^2/32 - 1 (I0, I1: in x^2,
+# where all coefficients are positive, so that nothing cancels); from 8 on the P and Q of Hankel's
+# expansion, polynomials in v = (8/x)^2 (I0, I1: in 16/x - 1).  All are minimax fits.  J and Y: an
+# absolute error of 2^-51, relative to the amplitude 1/sqrt(x).
 import triton
 import triton.language as tl
 from nereid import basic, core, real64
@@ -154,8 +155,8 @@ def _largest(n):
 
 @triton.jit
 def jn(n, x):
-    """J of order n (i32): the recurrence upwards where n < |x|; else downwards from well above n, and
-    scaled so that J0 + 2 J2 + 2 J4 + ... = 1.  NaN for negative n."""
+    """J of order n (i32): the recurrence upwards where n < |x|; else downwards from well above n,
+    and scaled so that J0 + 2 J2 + 2 J4 + ... = 1.  NaN for negative n."""
     a = core.abs(x)
     inverse = core.div_rn(2.0, a)
     top = core.max(_largest(n), 1)
@@ -226,20 +227,14 @@ def _exp_scaled(a, f):
 
 @triton.jit
 def i0(x):
-    """I0 on [0, 8]: deg 15, 2^-56; from 8 on e^-x sqrt(x) I0: deg 25, 2^-53; 4 ulp."""
+    """I0 on [0, 8]: deg 15, 2^-60; from 8 on e^-x sqrt(x) I0: deg 25, 2^-53; 4 ulp."""
     a = core.abs(x)
     b = core.min(a, 8.0)
-    near = basic.poly(core.fma(b * 0.03125, b, -1.0), (3.3872388346523605e-11,
-                                                       9.768242555388974e-10,
-                                                       2.4837445740599723e-08,
-                                                       5.471359562173134e-07,
-                                                       1.0332854650834433e-05,
-                                                       0.00016531165416340274,
-                                                       0.00220847209348743, 0.02422053641315837,
-                                                       0.21364054045364178, 1.4780920650885438,
-                                                       7.773027130175067, 29.833555025878955,
-                                                       79.09967787720855, 133.7374701506793,
-                                                       126.19349348324567, 49.2085542230755))
+    near = basic.poly(b * b, (8.56697856220374e-34, 4.199211094481399e-31, 3.9335507094155436e-28,
+                              2.5901729160405397e-25, 1.4967788454832168e-22, 7.242074017807877e-20,
+                              2.896908912170868e-17, 9.385965799656912e-15, 2.402807567833101e-12,
+                              4.709502795105182e-10, 6.781684027919248e-08, 6.781684027771295e-06,
+                              0.00043402777777779505, 0.015624999999999977, 0.25, 1.0))
     b = core.max_nan(a, 8.0)
     f = basic.poly(core.div_rn(16.0, b) - 1.0, (2.442764197184258e-11, 1.0620866893735071e-10,
                                                 -1.734862835924883e-10, -5.468461544058452e-10,
@@ -260,21 +255,15 @@ def i0(x):
 
 @triton.jit
 def i1(x):
-    """I1 on [0, 8]: times x, deg 14, 2^-56; from 8 on e^-x sqrt(x) I1: deg 25, 2^-56; 4 ulp."""
+    """I1 on [0, 8]: times x, deg 15, 2^-63; from 8 on e^-x sqrt(x) I1: deg 25, 2^-56; 4 ulp."""
     a = core.abs(x)
     b = core.min(a, 8.0)
-    near = b * basic.poly(core.fma(b * 0.03125, b, -1.0), (3.112162147820462e-11,
-                                                           8.603031680474948e-10,
-                                                           2.019026336138382e-08,
-                                                           4.103393018225324e-07,
-                                                           7.103814515253398e-06,
-                                                           0.00010331979287347062,
-                                                           0.0012422655739410158,
-                                                           0.012110268205222291,
-                                                           0.09346773643943462,
-                                                           0.5542845244074274, 2.429070978181378,
-                                                           7.458388756469982, 14.831189601976497,
-                                                           16.717183768834897, 7.887093342702856))
+    near = b * basic.poly(b * b,
+                          (2.631276998107831e-35, 1.4203407737231768e-32, 1.4006974896254976e-29,
+                           9.967128018272943e-27, 6.2361934110523196e-24, 3.2918726741967253e-21,
+                           1.4484536553330996e-18, 5.214425664333387e-16, 1.5017547255839483e-13,
+                           3.3639305685252936e-11, 5.651403356543712e-09, 6.781684027774702e-07,
+                           5.425347222222312e-05, 0.0026041666666666652, 0.0625, 0.5))
     b = core.max_nan(a, 8.0)
     f = basic.poly(core.div_rn(16.0, b) - 1.0, (-1.9621911169862967e-11, 8.817764628674782e-11,
                                                 1.4182773626686904e-10, -6.293650716624795e-10,

@@ -1,5 +1,5 @@
-# Conversions of libdevice.py: SOURCE2TARGET_rMODE, where n is to the nearest (of two the even one), z
-# towards zero, d down, u up.  Out-of-range floats give the nearest integer of the target, NaN 0.
+# Conversions of libdevice.py: SOURCE2TARGET_rMODE, where n is to the nearest (of two the even one),
+# z towards zero, d down, u up.  Out-of-range floats give the nearest integer of the target, NaN 0.
 # Results of unsigned targets are signed, with the same bits, as in Triton.
 import triton
 import triton.language as tl

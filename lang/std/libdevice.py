@@ -1,7 +1,7 @@
-# libdevice.NAME: the functions of CUDA's libdevice by the names that triton.language.extra.libdevice
-# gives them, for f32 and f64 (or the integers that each name takes).  Two operands of different
-# dtypes are brought to the wider one.  Accuracy: real32.py, real64.py and special.py; at least what
-# CUDA documents.  Directed rounding is exact: rounding.py.
+# libdevice.NAME: the functions of CUDA's libdevice by the names that
+# triton.language.extra.libdevice gives them, for f32 and f64 (or the integers that each name
+# takes).  Two operands of different dtypes are brought to the wider one.  Accuracy: real32.py,
+# real64.py and special.py; at least what CUDA documents.  Directed rounding is exact: rounding.py.
 import triton
 import triton.language as tl
 from nereid import bessel, convert, core, real32, real64, rounding, special

@@ -1,7 +1,7 @@
 # tl.NAME and tl.math.NAME: the elementary functions, with the accuracy that Triton's have on CUDA:
 # exp, exp2, sqrt, rsqrt and division of f32 are the hardware's approximations, log, log2, sin, cos
-# and erf are accurate.  Only f32 and f64 are accepted, as in Triton.  tl.math.NAME of any other name
-# is libdevice's, as it was in older versions.
+# and erf are accurate.  Only f32 and f64 are accepted, as in Triton.  tl.math.NAME of any other
+# name is libdevice's, as it was in older versions.
 import triton
 import triton.language as tl
 from nereid import core, libdevice, real32, real64

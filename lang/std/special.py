@@ -10,8 +10,9 @@ from nereid import basic, core, real32, real64
 
 @triton.jit
 def _erfinv_ratio(w, tail: tl.constexpr):
-    """erfinv(d) / d as a function of w = -log(1 - d^2), to 2^-23.  Below 5: deg 9 in w - 2.5, 2^-24.6;
-    up to 16.8: deg 9 in sqrt(w) - 3, 2^-26; beyond, if `tail`: sqrt(w) times deg 8 in 1 / sqrt(w), 2^-24.9."""
+    """erfinv(d) / d as a function of w = -log(1 - d^2), to 2^-23.  Below 5: deg 9 in w - 2.5,
+    2^-24.6; up to 16.8: deg 9 in sqrt(w) - 3, 2^-26; beyond, if `tail`: sqrt(w) times deg 8 in 1 /
+    sqrt(w), 2^-24.9."""
     near = basic.poly(w - 2.5, (-8.259337e-09, 2.720125e-08, 4.6026864e-07, -3.5126968e-06,
                                 -4.945265e-06, 0.00021854248, -0.0012527516, -0.0041776416,
                                 0.24664028, 1.5014094))
@@ -46,7 +47,7 @@ def erfcinv32(x):
 def normcdfinv32(x):
     """-sqrt(2) erfcinv(2x); 4 ulp."""
     y = erfcinv32(x + x)
-    return core.fma(y, -1.4142135, y * -2.4203234e-08)
+    return core.fma(y, -1.4142135, y * -2.4203234e-08) + 0.0
 
 
 @triton.jit
@@ -85,7 +86,9 @@ def erfcinv64(x):
 def normcdfinv64(x):
     """-sqrt(2) erfcinv(2x); 4 ulp."""
     y = erfcinv64(x + x)
-    return core.fma(y, -1.4142135623730951, y * 9.667293313452913e-17)
+    # Of infinities the parts of sqrt(2) would cancel.
+    low = tl.where(core.abs(y) < 100.0, y * 9.667293313452913e-17, 0.0)
+    return core.fma(y, -1.4142135623730951, low) + 0.0
 
 
 # ---- gamma ----
@@ -93,8 +96,8 @@ def normcdfinv64(x):
 
 @triton.jit
 def _to_near_2(a, steps: tl.constexpr):
-    """d in [-1/2, 1/2] and p with gamma(a) = gamma(2 + d) * p for 1.5 <= a < 2.5 + steps, or / p for
-    0 < a < 1.5."""
+    """d in [-1/2, 1/2] and p with gamma(a) = gamma(2 + d) * p for 1.5 <= a < 2.5 + steps, or / p
+    for 0 < a < 1.5."""
     y = a
     p = tl.where(a < 1.5, a, 1.0)
     for _ in tl.static_range(steps):
@@ -108,19 +111,20 @@ def _to_near_2(a, steps: tl.constexpr):
 
 @triton.jit
 def lgamma64(x):
-    """log|gamma(x)|.  In [1.5, 2.5] lgamma(2+d) / d: deg 18, 2^-56; from 8 on Stirling's series, deg 6 in
-    1/x^2, 2^-64; below, by the recurrence, for negative x by reflection.  4 ulp for positive x; for
-    negative x between -12 and -2.2, where there are zeros, an absolute error of 2^-49."""
+    """log|gamma(x)|.  In [1.5, 2.5] lgamma(2+d) / d: deg 18, 2^-56; from 8 on Stirling's series,
+    deg 6 in 1/x^2, 2^-64; below, by the recurrence, for negative x by reflection.  4 ulp for
+    positive x; for negative x between -12 and -2.2, where there are zeros, an absolute error of
+    2^-49."""
     a = core.abs(x)
     big = a >= 8.0
     d, p = _to_near_2(tl.where(big, 2.0, a), 6)
-    near = d * basic.poly(d, (-7.875665383927629e-08, 2.6251807595250475e-07, -4.985741860393976e-07,
-                         9.36769334589116e-07, -2.0097579531437695e-06, 4.377653838375488e-06,
-                         -9.448280306386753e-06, 2.0507156292610874e-05, -4.4924742627811613e-05,
-                         9.94574776731681e-05, -0.0002231549066366038, 0.0005096695291106483,
-                         -0.001192753903432193, 0.0028905103305370853, -0.007385551028907295,
-                         0.020580808427788203, -0.0673523010531955, 0.3224670334241132,
-                         0.42278433509846713))
+    near = d * basic.poly(
+        d, (-7.875665383927629e-08, 2.6251807595250475e-07, -4.985741860393976e-07,
+            9.36769334589116e-07, -2.0097579531437695e-06, 4.377653838375488e-06,
+            -9.448280306386753e-06, 2.0507156292610874e-05, -4.4924742627811613e-05,
+            9.94574776731681e-05, -0.0002231549066366038, 0.0005096695291106483,
+            -0.001192753903432193, 0.0028905103305370853, -0.007385551028907295,
+            0.020580808427788203, -0.0673523010531955, 0.3224670334241132, 0.42278433509846713))
     log = real64.log(tl.where(big, a, p))
     near = tl.where(a < 1.5, near - log, near + log)
     v = core.div_rn(1.0, a)
@@ -138,8 +142,8 @@ def lgamma64(x):
 
 @triton.jit
 def tgamma64(x):
-    """gamma(x).  In [1.5, 2.5] deg 19, 2^-59; from 12 on Stirling's formula, its factor of deg 8 in 1/x,
-    2^-65; below, by the recurrence, for negative x by reflection.  6 ulp."""
+    """gamma(x).  In [1.5, 2.5] deg 19, 2^-59; from 12 on Stirling's formula, its factor of deg 8 in
+    1/x, 2^-65; below, by the recurrence, for negative x by reflection.  6 ulp."""
     a = core.abs(x)
     big = a >= 12.0
     d, p = _to_near_2(tl.where(big, 2.0, a), 10)

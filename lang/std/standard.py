@@ -18,8 +18,8 @@ def sigmoid(x):
 
 @triton.jit
 def softmax(x, dim=None, keep_dims=False, ieee_rounding=False):
-    """Softmax along `dim` (default 0); with keep_dims=False that is right for rank 1 or dim 0 alone,
-    as in Triton."""
+    """Softmax along `dim` (default 0); with keep_dims=False that is right for rank 1 or dim 0
+    alone, as in Triton."""
     if dim is None:
         axis: tl.constexpr = 0
     else:
@@ -40,7 +40,7 @@ def swizzle2d(i, j, size_i, size_j, size_g):
     return first + ij % rows, ij // rows
 
 
-# ---- sorting: a bitonic network where the extent is a power of two, else Batcher's merge exchange ----
+# ---- sorting: bitonic where the extent is a power of two, else by merge exchange ----
 
 
 @triton.constexpr_function

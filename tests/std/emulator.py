@@ -1,13 +1,14 @@
-"""Runs lang/std/*.py under Python on NumPy arrays, one op at a time, each rounded as lang/tile_ops.h
-says.  This tests the mathematics of the library without the compiler; tests/std-kernels runs the
-same functions through the compiler.
+"""Runs lang/std/*.py under Python on NumPy arrays, one op at a time, each rounded as
+lang/tile_ops.h says.  This tests the mathematics of the library without the compiler; tests/std.py
+runs the same functions through the compiler too.
 
     import emulator
     libdevice = emulator.std('libdevice')
     y = libdevice.sin(emulator.Tile(np.float32([1, 2]))).a
 
 Approximate ops (exp2, log2, sqrt, rsqrt, div of f32 ...) are correctly rounded here; with
-emulator.noise = True they err by as much as their bound allows, up or down at random.
+emulator.noise = True they err by as much as their bound allows, up or down at random.  Infinities
+and NaN are expected: callers silence NumPy's warnings (np.errstate(all="ignore")).
 """
 import ctypes
 import importlib.util
@@ -21,12 +22,12 @@ import numpy as np
 STD = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..', 'lang', 'std')
 noise = False
 _rng = np.random.RandomState(1)
-np.seterr(all='ignore')
 
 
 class DType:
     def __init__(self, name, short, np_type, kind, bits):
-        self.name, self.short, self.np, self.kind, self.primitive_bitwidth = name, short, np_type, kind, bits
+        self.name, self.short, self.np = name, short, np_type
+        self.kind, self.primitive_bitwidth = kind, bits
         self.scalar = self
 
     def is_floating(self): return self.kind == 'f'
@@ -40,15 +41,18 @@ class DType:
 
 
 _rows = [('int1', 'int1', np.bool_, 'b', 1)]
-_rows += [('int%d' % b, 'int%d' % b, np.dtype('i%d' % (b // 8)).type, 'i', b) for b in (8, 16, 32, 64)]
-_rows += [('uint%d' % b, 'uint%d' % b, np.dtype('u%d' % (b // 8)).type, 'u', b) for b in (8, 16, 32, 64)]
+_rows += [('int%d' % b, 'int%d' % b, np.dtype('i%d' % (b // 8)).type, 'i', b)
+          for b in (8, 16, 32, 64)]
+_rows += [('uint%d' % b, 'uint%d' % b, np.dtype('u%d' % (b // 8)).type, 'u', b)
+          for b in (8, 16, 32, 64)]
 _rows += [('float16', 'fp16', np.float16, 'f', 16), ('float32', 'fp32', np.float32, 'f', 32),
           ('float64', 'fp64', np.float64, 'f', 64)]
 DTYPES = {r[0]: DType(*r) for r in _rows}
 _by_np = {np.dtype(d.np): d for d in DTYPES.values()}
 # No NumPy type: only there to be refused.
 BF16 = DType('bfloat16', 'bf16', None, 'f', 16)
-F32, F64, I32, I64, U32, U64, I1 = (DTYPES[n] for n in 'float32 float64 int32 int64 uint32 uint64 int1'.split())
+F32, F64, I32, I64, U32, U64, I1 = (
+    DTYPES[n] for n in 'float32 float64 int32 int64 uint32 uint64 int1'.split())
 
 
 class CompileError(Exception):
@@ -101,19 +105,28 @@ def _pair(x, y, division=False):
     if _number(x): return _pair(y, x, division)[::-1]
     if _number(y):
         t = to_tensor(y)
-        d = x.dtype if _rank(t.dtype) <= _rank(x.dtype) else (F32 if x.dtype.kind != 'f' else x.dtype)
+        weak = _rank(t.dtype) <= _rank(x.dtype) or x.dtype.kind == 'f'
+        d = x.dtype if weak else F32
         return x.to(d), _literal(y, d)
     d = _common(x, y, division)
     return x.to(d), y.to(d)
 
 
-def _err(a, ulps):
-    """`a` with an error of up to ulps, where noise is on."""
-    if not noise or a.dtype != np.float32: return a
+def _err(exact, ulps):
+    """f64 as f32: rounded, or where noise is on, any f32 that is at most `ulps` off."""
+    a = exact.astype(np.float32)
+    if not noise: return a
     n = np.rint(_rng.uniform(-ulps, ulps, a.shape)).astype(np.int64)
     b = (a.view(np.int32) + n).astype(np.int32).view(np.float32)
     ok = np.isfinite(a) & (abs(a) > 2.0**-125) & (abs(a) < 2.0**127)
-    return np.where(ok, b, a)
+    one = np.ldexp(1.0, np.frexp(np.nextafter(exact, 0))[1] - 24)
+    return np.where(ok & (abs(b - exact) <= ulps * one), b, a)
+
+
+def _div_full(a, b):
+    """x / y of f32 by div.full; other floats: rounded."""
+    if a.dtype != np.float32: return a / b
+    return _err(a.astype(np.float64) / b.astype(np.float64), 2)
 
 
 def _tdiv(a, b):
@@ -141,8 +154,9 @@ class Tile:
 
     def to(self, d, fp_downcast_rounding=None, bitcast=False):
         if d == self.dtype: return self
-        if bitcast: return Tile(np.ascontiguousarray(self.a).reshape(self.a.shape).view(d.np) if self.a.ndim
-                                else self.a.reshape(1).view(d.np).reshape(()))
+        if bitcast:
+            flat = np.ascontiguousarray(self.a).reshape(-1)
+            return Tile(flat.view(d.np).reshape(self.a.shape))
         a = self.a
         if d.kind == 'b': return Tile(a != 0)
         if self.dtype.kind == 'f' and d.kind in 'iu':
@@ -171,8 +185,8 @@ class Tile:
     def __rmul__(self, o): return self._bin(o, lambda a, b, d: Tile(a * b), swap=True)
     @staticmethod
     def _div(a, b, d):
-        if d.kind == 'f': return Tile(_err(a / b, 2))
-        return Tile(_err(a.astype(np.float32) / b.astype(np.float32), 2))
+        return Tile(_div_full(a, b) if d.kind == 'f' else
+                    _div_full(a.astype(np.float32), b.astype(np.float32)))
     def __truediv__(self, o): return self._bin(o, Tile._div, division=True)
     def __rtruediv__(self, o): return self._bin(o, Tile._div, division=True, swap=True)
     @staticmethod
@@ -205,13 +219,15 @@ class Tile:
     def _shl(a, b, d):
         n = d.primitive_bitwidth
         big = (b < 0) | (b >= n) if d.kind == 'i' else b >= n
-        return Tile(np.where(big, np.zeros_like(a), np.left_shift(a, np.where(big, np.zeros_like(b), b))))
+        return Tile(
+            np.where(big, np.zeros_like(a), np.left_shift(a, np.where(big, np.zeros_like(b), b))))
     @staticmethod
     def _shr(a, b, d):
         n = d.primitive_bitwidth
         big = (b < 0) | (b >= n) if d.kind == 'i' else b >= n
-        return Tile(np.right_shift(a, np.where(big, np.full_like(b, n - 1), b)) if d.kind == 'i'
-                    else np.where(big, np.zeros_like(a), np.right_shift(a, np.where(big, np.zeros_like(b), b))))
+        if d.kind == 'i': return Tile(np.right_shift(a, np.where(big, np.full_like(b, n - 1), b)))
+        rest = np.right_shift(a, np.where(big, np.zeros_like(b), b))
+        return Tile(np.where(big, np.zeros_like(a), rest))
     def __lshift__(self, o): return self._bin(o, Tile._shl)
     def __rlshift__(self, o): return self._bin(o, Tile._shl, swap=True)
     def __rshift__(self, o): return self._bin(o, Tile._shr)
@@ -310,7 +326,8 @@ def _only32(f):
 
 
 def _approx(f, ulps):
-    return lambda a: _err(f(a.astype(np.float64)).astype(a.dtype) if a.dtype == np.float32 else f(a), ulps)
+    """f of f32 with an error of up to `ulps`; of other floats rounded."""
+    return lambda a: _err(f(a.astype(np.float64)), ulps) if a.dtype == np.float32 else f(a)
 
 
 def _mulhi(a, b):
@@ -319,7 +336,8 @@ def _mulhi(a, b):
         w = np.int64 if a.dtype.kind == 'i' else np.uint64
         return ((a.astype(w) * b.astype(w)) >> w(32)).astype(a.dtype)
     ao, bo = np.broadcast_arrays(a.astype(object), b.astype(object))
-    return np.array([(int(x) * int(y)) >> n for x, y in zip(ao.ravel(), bo.ravel())], dtype=object).reshape(ao.shape).astype(a.dtype)
+    return np.array([(int(x) * int(y)) >> n for x, y in zip(ao.ravel(), bo.ravel())],
+                    dtype=object).reshape(ao.shape).astype(a.dtype)
 
 
 def _bitwise(f):
@@ -351,31 +369,53 @@ def _select(c, a, b):
 
 def _log2(a):
     r = np.log2(a.astype(np.float64))
-    return (r + (_rng.uniform(-1, 1, a.shape) * 2.0**-22 * np.clip(abs(r), 0, 1) if noise else 0)).astype(np.float32)
+    return (
+        r +
+        (_rng.uniform(-1, 1, a.shape) * 2.0**-22 * np.clip(abs(r), 0, 1) if noise else 0)).astype(
+            np.float32)
 
 
 core = types.SimpleNamespace(
-    add=lambda a, b: a + b, sub=lambda a, b: a - b, mul=lambda a, b: a * b,
-    neg=lambda a: -a, select=_select,
-    div=_same(lambda a, b: _err(a / b, 2) if a.dtype.kind == 'f' else _tdiv(a, b)),
+    add=lambda a, b: a + b,
+    sub=lambda a, b: a - b,
+    mul=lambda a, b: a * b,
+    neg=lambda a: -a,
+    select=_select,
+    div=_same(lambda a, b: _div_full(a, b) if a.dtype.kind == 'f' else _tdiv(a, b)),
     div_rn=_same(lambda a, b: a / b, True),
     rem=_same(lambda a, b: Tile._mod(a, b, _by_np[a.dtype]).a),
-    mulhi=_same(_mulhi, False), fma=_same(_fma, True), abs=_same(np.abs),
-    min=_same(_minmax(np.fmin)), max=_same(_minmax(np.fmax)),
-    min_nan=_same(_minmax(np.minimum), True), max_nan=_same(_minmax(np.maximum), True),
-    sqrt=_same(_approx(np.sqrt, 1), True), sqrt_rn=_same(np.sqrt, True),
+    mulhi=_same(_mulhi, False),
+    fma=_same(_fma, True),
+    abs=_same(np.abs),
+    min=_same(_minmax(np.fmin)),
+    max=_same(_minmax(np.fmax)),
+    min_nan=_same(_minmax(np.minimum), True),
+    max_nan=_same(_minmax(np.maximum), True),
+    sqrt=_same(_approx(np.sqrt, 1), True),
+    sqrt_rn=_same(np.sqrt, True),
     rsqrt=_same(_approx(lambda a: 1 / np.sqrt(a), 2), True),
-    exp2=_same(_only32(_approx(np.exp2, 2)), True), log2=_same(_only32(_log2), True),
-    sin=_same(_only32(_approx(np.sin, 0)), True), cos=_same(_only32(_approx(np.cos, 0)), True),
+    exp2=_same(_only32(_approx(np.exp2, 2)), True),
+    log2=_same(_only32(_log2), True),
+    sin=_same(_only32(_approx(np.sin, 0)), True),
+    cos=_same(_only32(_approx(np.cos, 0)), True),
     tanh=_same(_only32(_approx(np.tanh, 0)), True),
-    floor=_same(np.floor, True), ceil=_same(np.ceil, True), trunc=_same(np.trunc, True), rint=_same(np.rint, True),
+    floor=_same(np.floor, True),
+    ceil=_same(np.ceil, True),
+    trunc=_same(np.trunc, True),
+    rint=_same(np.rint, True),
     popc=_same(_bitwise(lambda u, n: bin(u).count('1')), False),
     clz=_same(_bitwise(lambda u, n: n - u.bit_length()), False),
     brev=_same(_bitwise(lambda u, n: int(bin(u)[2:].zfill(n)[::-1], 2)), False),
-    shl=lambda a, b: a << b, shr=lambda a, b: a >> b,
-    lt=lambda a, b: a < b, le=lambda a, b: a <= b, gt=lambda a, b: a > b, ge=lambda a, b: a >= b,
-    eq=lambda a, b: a == b, ne=lambda a, b: a != b,
-    bitcast=lambda a, d: a.to(d, bitcast=True), cast=lambda a, d, rounding=None: a.to(d, rounding))
+    shl=lambda a, b: a << b,
+    shr=lambda a, b: a >> b,
+    lt=lambda a, b: a < b,
+    le=lambda a, b: a <= b,
+    gt=lambda a, b: a > b,
+    ge=lambda a, b: a >= b,
+    eq=lambda a, b: a == b,
+    ne=lambda a, b: a != b,
+    bitcast=lambda a, d: a.to(d, bitcast=True),
+    cast=lambda a, d, rounding=None: a.to(d, rounding))
 setattr(core, 'and', lambda a, b: a & b)
 
 # ---- triton.language: what the library uses of it ----
@@ -411,7 +451,8 @@ def _reduce(x, axis, fn, keep_dims=False):
 
 
 def _expand_dims(x, axis):
-    for k in sorted(axis) if isinstance(axis, (list, tuple)) else [axis]: x = Tile(np.expand_dims(x.a, k))
+    for k in sorted(axis) if isinstance(axis, (list, tuple)) else [axis]:
+        x = Tile(np.expand_dims(x.a, k))
     return x
 
 
@@ -445,15 +486,18 @@ tl = _Language('triton.language')
 for _d in DTYPES.values(): setattr(tl, _d.name, _d)
 tl.bfloat16 = BF16
 tl.constexpr = lambda v=None: v
-tl.static_range = tl.range = lambda *a, **k: (range(*[int(v.a) if isinstance(v, Tile) else v for v in a]))
+tl.static_range = tl.range = lambda *a, **k: (range(
+    *[int(v.a) if isinstance(v, Tile) else v for v in a]))
 tl.static_assert = _static_assert
 tl.to_tensor = to_tensor
 tl.where = _select
 tl.full = lambda shape, v, dtype: Tile(np.full(shape, v, dtype.np))
 tl.arange = lambda a, b: Tile(np.arange(a, b, dtype=np.int32))
-tl.reshape = lambda x, *s: Tile(x.a.reshape(s[0] if len(s) == 1 and isinstance(s[0], (list, tuple)) else s))
+tl.reshape = lambda x, *s: Tile(
+    x.a.reshape(s[0] if len(s) == 1 and isinstance(s[0], (list, tuple)) else s))
 tl.expand_dims = _expand_dims
-tl.broadcast_to = lambda x, *s: Tile(np.broadcast_to(x.a, s[0] if isinstance(s[0], (list, tuple)) else s))
+tl.broadcast_to = lambda x, *s: Tile(
+    np.broadcast_to(x.a, s[0] if isinstance(s[0], (list, tuple)) else s))
 def _broadcast(x, y):
     x, y = np.broadcast_arrays(to_tensor(x).a, to_tensor(y).a)
     return Tile(x), Tile(y)
@@ -496,7 +540,8 @@ _loaded = {}
 def std(name):
     """The module lang/std/NAME.py."""
     if name not in _loaded:
-        spec = importlib.util.spec_from_file_location('nereid.' + name, os.path.join(STD, name + '.py'))
+        spec = importlib.util.spec_from_file_location('nereid.' + name,
+                                                      os.path.join(STD, name + '.py'))
         m = _loaded[name] = importlib.util.module_from_spec(spec)
         sys.modules['nereid.' + name] = m
         m.range = lambda *a: (Tile(np.int32(i)) for i in tl.range(*a)) # a run-time loop
@@ -505,7 +550,8 @@ def std(name):
 
 
 def _nereid_getattr(name):
-    if name.startswith('__') or not os.path.exists(os.path.join(STD, name + '.py')): raise AttributeError(name)
+    if name.startswith('__') or not os.path.exists(os.path.join(STD, name + '.py')):
+        raise AttributeError(name)
     return std(name)
 
 
