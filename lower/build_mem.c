@@ -92,6 +92,23 @@ static Ref optional_at(Build *s, const TileValue *v, const Affine *axes, const L
   return v ? build_value_at(s, v, axes, l) : ref_none();
 }
 
+/* A mask that is the constant false: nothing is accessed. */
+static bool never(const TileValue *mask) {
+  while (mask && mask->def) {
+    switch (mask->def->code) {
+      case TILE_SPLAT:
+      case TILE_EXPAND_DIMS:
+      case TILE_BROADCAST:
+      case TILE_TRANS:
+      case TILE_RESHAPE: mask = mask->def->args[0]; break;
+      case TILE_CONST: return !tile_int(mask->def, TA_value, 0);
+      case TILE_UNDEF: return true;
+      default: return false;
+    }
+  }
+  return false;
+}
+
 static Ref widened(Build *s, const TileValue *v) {
   Ref r = build_scalar(s, v);
   if (r.kind != REF_VAR || v->type.dtype == DT_I64) return r;
@@ -183,14 +200,32 @@ static Ref pad_value(const TileOp *op) {
   return ref_float(nan ? __builtin_nan("") : 0);
 }
 
+static Ref zero(DType t) { return dtype_is_float(t) ? ref_float(0) : ref_int(0); }
+
+/* What a load or an atomic gives that accesses nothing: `other`, or zeros. */
+static void fill_result(Build *s, const TileOp *op, const TileValue *other) {
+  const TileValue *r = op->results[0];
+  DType t = (DType)r->type.dtype;
+  NestVar *v = build_result(s, r);
+  if (!r->type.rank) {
+    fill(s, ref_var(v), t, other ? build_scalar(s, other) : zero(t));
+    return;
+  }
+  Layout l = build_layout_of(s, r);
+  Open o = build_open(s, &l);
+  Ref with = other ? build_value_at(s, other, o.axes, &l) : zero(t);
+  fill(s, build_tile_ref(s, v, o.axes), t, with);
+  build_close(s, &o);
+}
+
 static void load_scalar(Build *s, const TileOp *op) {
   const TileValue *r = op->results[0];
   Layout none = {0};
   order(s, op->args[0], &none, false);
   NestVar *v = build_result(s, r);
-  Ref guard = op->args[1] ? build_scalar(s, op->args[1]) : ref_none();
+  Ref guard = build_guard_at(s, op->args[1], NULL, &none);
   Ref other = op->args[2]  ? build_scalar(s, op->args[2])
-              : guard.kind ? (dtype_is_float((DType)r->type.dtype) ? ref_float(0) : ref_int(0))
+              : guard.kind ? zero((DType)r->type.dtype)
                            : ref_none();
   load_into(s, op, ref_var(v), (DType)r->type.dtype, pointer_mem(build_scalar(s, op->args[0])),
             guard, other);
@@ -202,7 +237,7 @@ static void load_tile(Build *s, const TileOp *op) {
   order(s, op->args[0], &l, false);
   NestVar *v = build_result(s, r);
   Open o = build_open(s, &l);
-  Ref guard = optional_at(s, op->args[1], o.axes, &l);
+  Ref guard = build_guard_at(s, op->args[1], o.axes, &l);
   Ref other = optional_at(s, op->args[2], o.axes, &l);
   Ref ptr;
   if (op->code == TILE_VIEW_LOAD) {
@@ -240,7 +275,7 @@ static void store(Build *s, const TileOp *op) {
   Layout l = tile ? s->u->schedule->stores[s->next_store++] : whole_program(s);
   order(s, op->args[0], &l, true);
   Open o = build_open(s, &l);
-  Ref guard = optional_at(s, op->args[2], o.axes, &l);
+  Ref guard = build_guard_at(s, op->args[2], o.axes, &l);
   Ref ptr = op->code == TILE_VIEW_STORE ? view_at(s, op, o.axes, &guard)
                                         : build_value_at(s, op->args[0], o.axes, &l);
   Ref v = build_value_at(s, value, o.axes, &l);
@@ -275,7 +310,7 @@ static void atomic(Build *s, const TileOp *op) {
   NestVar *v = used ? build_result(s, r) : NULL;
   NestBuffer *buf = spread ? build_tile_buffer(s, "old", &r->type) : NULL;
   Open o = build_open(s, &l);
-  Ref guard = rmw ? optional_at(s, op->args[2], o.axes, &l) : ref_none();
+  Ref guard = rmw ? build_guard_at(s, op->args[2], o.axes, &l) : ref_none();
   Ref ptr = build_value_at(s, op->args[0], o.axes, &l);
   Ref x = build_value_at(s, op->args[1], o.axes, &l);
   Ref y = rmw ? ref_none() : build_value_at(s, op->args[2], o.axes, &l);
@@ -307,14 +342,23 @@ static void atomic(Build *s, const TileOp *op) {
 }
 
 void build_memory(Build *s, const TileOp *op) {
+  bool load = op->code == TILE_LOAD || op->code == TILE_VIEW_LOAD;
+  bool no_access = op->code != TILE_ATOMIC_CAS && never(op->args[load ? 1 : 2]);
   switch (op->code) {
     case TILE_LOAD:
     case TILE_VIEW_LOAD:
-      if (op->results[0]->type.rank) load_tile(s, op);
+      if (no_access) fill_result(s, op, op->args[2]);
+      else if (op->results[0]->type.rank) load_tile(s, op);
       else load_scalar(s, op);
       return;
     case TILE_STORE:
-    case TILE_VIEW_STORE: store(s, op); return;
-    default: atomic(s, op); return;
+    case TILE_VIEW_STORE:
+      if (!no_access) store(s, op);
+      else if (op->args[1]->type.rank) s->next_store++;
+      return;
+    default:
+      if (!no_access) atomic(s, op);
+      else if (s->uses[op->results[0]->id]) fill_result(s, op, NULL);
+      return;
   }
 }
