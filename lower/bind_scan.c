@@ -254,9 +254,7 @@ void bind_scan(Bind *s, const NestStmt *st) {
   int64_t count = span > serial ? span : serial;
   for (int i = 0; i < x.n; i++) {
     x.v[i] = st->dsts[i].var;
-    NestStmt *m = bind_mov(s, ref_sub(x.v[i], affine_const(0)),
-                           ref_sub(st->srcs[i].var, affine_const(0)), x.v[i]->dtype);
-    if (count > 1) nest_set_int(s->nest, m, NA_n, count);
+    bind_mov_run(s, x.v[i], 0, st->srcs[i].var, 0, count);
   }
   scan_runs(s, &x);
   take_totals(s, &x);

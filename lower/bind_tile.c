@@ -72,6 +72,15 @@ NestStmt *bind_mov(Bind *s, Ref dst, Ref src, DType t) {
   return m;
 }
 
+void bind_mov_run(Bind *s, NestVar *to, int64_t at, NestVar *from, int64_t first, int64_t n) {
+  for (int64_t i = 0; i < n; i += NEST_MAX_RUN) {
+    NestStmt *m = bind_mov(s, ref_sub(to, affine_const(at + i)),
+                           ref_sub(from, affine_const(first + i)), to->dtype);
+    int64_t run = n - i < NEST_MAX_RUN ? n - i : NEST_MAX_RUN;
+    if (run > 1) nest_set_int(s->nest, m, NA_n, run);
+  }
+}
+
 static Ref identity(const char *name, DType t) {
   TileCode c = combine_code(name);
   bool f = dtype_is_float(t);
@@ -471,12 +480,7 @@ void bind_reduce(Bind *s, const NestStmt *st) {
       continue;
     }
     /* layout_drop_axis packs the kept registers in the same order as packed() does */
-    uint32_t n = registers_of(s, r.kept);
-    NestStmt *m = nest_stmt(&s->b, NEST_MOV, 1, 1);
-    m->dsts[0] = ref_sub(dst, affine_const(0));
-    m->srcs[0] = ref_sub(r.acc[i], affine_const(0));
-    m->type = dst->dtype;
-    if (n > 1) nest_set_int(s->nest, m, NA_n, n);
+    bind_mov_run(s, dst, 0, r.acc[i], 0, registers_of(s, r.kept));
   }
 }
 
@@ -529,10 +533,6 @@ void bind_relayout(Bind *s, const NestStmt *st) {
   }
   for (int32_t i = 0, n; i < nt; i += n) {
     for (n = 1; i + n < nt && source[i + n] == source[i] + n;) n++;
-    NestStmt *m = nest_stmt(&s->b, NEST_MOV, 1, 1);
-    m->dsts[0] = ref_sub(to, affine_const(i));
-    m->srcs[0] = ref_sub(from, affine_const(source[i]));
-    m->type = to->dtype;
-    if (n > 1) nest_set_int(s->nest, m, NA_n, n);
+    bind_mov_run(s, to, i, from, source[i], n);
   }
 }

@@ -154,7 +154,10 @@ typedef struct {
 
 typedef struct NestStmt NestStmt;
 typedef struct NestBlock NestBlock;
-enum { NEST_MAX_REGIONS = 2 };
+enum {
+  NEST_MAX_REGIONS = 2,
+  NEST_MAX_RUN = 128 /* registers that one statement takes */
+};
 
 struct NestStmt {
   NestCode code;

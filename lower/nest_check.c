@@ -15,7 +15,7 @@ typedef struct {
 
 /* `kind` and `atom` depend on the statement. */
 static const AttrRule attr_rules[] = {
-    {NA_n, 1, 128, NULL},
+    {NA_n, 1, NEST_MAX_RUN, NULL},
     {NA_axis, 0, MAX_RANK - 1, NULL},
     {NA_cache, 0, 0, ".ca .cg .cs .wb .wt .cv"},
     {NA_evict, 0, 0, "evict_first evict_last evict_normal"},
