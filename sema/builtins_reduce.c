@@ -65,6 +65,23 @@ static const char *single_op(const TileBlock *b, const TileValue *result) {
   return NULL;
 }
 
+static bool used_below(const TileOp *op) {
+  for (const TileOp *user = op->next; user; user = user->next)
+    for (uint32_t i = 0; i < user->nargs; i++)
+      if (user->args[i] && user->args[i]->def == op) return true;
+  return false;
+}
+
+/* What the function computes only to ask for its type, perhaps as a tile, is no part of it. */
+static void drop_unused(TileBlock *b, TileValue *const *results, uint32_t n) {
+  for (TileOp *op = b->last, *before; op; op = before) {
+    before = op->prev;
+    bool used = (tile_op_flags(op->code) & (TILE_READ | TILE_WRITE)) || op->nregions;
+    for (uint32_t i = 0; i < n; i++) used |= results[i]->def == op;
+    if (!used && !used_below(op)) tile_remove(op);
+  }
+}
+
 /* Calls `fn` on scalars in a block of its own.  NULL after an error. */
 static TileBlock *combine_block(Sema *S, const Call *c, Value fn, const Operands *o,
                                 const char **name) {
@@ -94,6 +111,7 @@ static TileBlock *combine_block(Sema *S, const Call *c, Value fn, const Operands
       sema_error(S, c->at, E_SEMA_COMBINE_TYPE, value_describe(S->arena, item),
                  type_text(S->arena, want));
   }
+  if (ok) drop_unused(b, results, n);
   *name = ok ? single_op(b, results[0]) : NULL;
   if (ok && !*name) emit(S, TILE_YIELD, results, n, NULL, 0, c->at);
   S->b = outer;

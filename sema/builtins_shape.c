@@ -108,9 +108,10 @@ Value builtin_cast(Sema *S, Call *c) {
   if (c->args[2].kind == V_STR) {
     rtz = !strcmp(c->args[2].u.s, "rtz");
     DType from = (DType)value_type(v).dtype;
+    bool same = type_eq(type_element(value_type(v)), to);
     bool narrows = dtype_is_float(from) && dtype_is_float((DType)to.dtype) &&
                    dtype_bits((DType)to.dtype) < dtype_bits(from);
-    if ((!rtz && strcmp(c->args[2].u.s, "rtne")) || !narrows) {
+    if ((!rtz && strcmp(c->args[2].u.s, "rtne")) || !(narrows || same)) {
       sema_error(S, c->spans[2], E_SEMA_ROUNDING, c->args[2].u.s);
       return value_error();
     }
