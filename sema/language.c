@@ -126,8 +126,10 @@ static bool dtype_get(Name name, Value *out) {
 }
 
 static const char *const language_files[] = {"standard.py", "math.py", "random.py", NULL};
-static const char *const math_files[] = {"math.py", "libdevice.py", "standard.py", NULL};
-static const char *const libdevice_files[] = {"libdevice.py", "math.py", NULL};
+static const char *const math_files[] = {"math.py",    "libdevice.py", "integer.py",
+                                         "convert.py", "standard.py",  NULL};
+static const char *const libdevice_files[] = {"libdevice.py", "integer.py", "convert.py", "math.py",
+                                              NULL};
 static const char *const target_files[] = {"target_info.py", NULL};
 
 static bool language_name(Sema *S, Name name, Value *out) {

@@ -48,10 +48,14 @@ def code(text):
     return f"`{text}`" if text else ""
 
 
+# The files of lang/std/ that the language's names come from (sema/language.c).
+STD = ["standard", "math", "random", "libdevice", "integer", "convert"]
+
+
 def std_functions():
     lines = ["", "## Standard library", "", "Written in the kernel language, in `lang/std/`."]
     lines += ["", "| function | file |", "| --- | --- |"]
-    for path in sorted((ROOT / "lang/std").glob("*.py")):
+    for path in (ROOT / "lang/std" / f"{name}.py" for name in STD):
         text = path.read_text()
         for name, params in re.findall(r"(?m)^def ([a-z]\w*)\(((?:[^()]|\([^()]*\))*)\)", text):
             params = re.sub(r"\s+", " ", params.replace(": tl.constexpr", "").replace(" = ", "="))

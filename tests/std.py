@@ -36,7 +36,7 @@ def check(ok, text):
 
 @np.errstate(all="ignore")
 def emulate(module, name, columns):
-    r = getattr(emulator.std(module), name)(*[Tile(c) for c in columns])
+    r = emulator.function(module, name)(*[Tile(c) for c in columns])
     return r.a.astype(np.int32) if r.a.dtype == np.bool_ else r.a
 
 

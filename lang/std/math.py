@@ -4,25 +4,7 @@
 # name is libdevice's, as it was in older versions.
 import triton
 import triton.language as tl
-from nereid import core, libdevice, real32, real64
-
-
-@triton.jit
-def _check(x):
-    tl.static_assert(
-        x.dtype == tl.float32 or x.dtype == tl.float64,
-        f"Expected dtype ['fp32', 'fp64'] but got {x.dtype}: convert with x.to(tl.float32)")
-
-
-@triton.jit
-def _apply(x, f32: tl.constexpr, f64: tl.constexpr):
-    """The one of two functions that fits x."""
-    x = tl.to_tensor(x)
-    _check(x)
-    if x.dtype == tl.float64:
-        return f64(x)
-    else:
-        return f32(x)
+from nereid import core, operands, real32, real64
 
 
 @triton.jit
@@ -63,69 +45,69 @@ def _ceil(x):
 @triton.jit
 def exp(x):
     """f32: 2^(x log2 e) by the hardware, a relative error of 2^-22 + |x| 2^-24."""
-    return _apply(x, _exp32, real64.exp)
+    return operands.one(x, _exp32, real64.exp)
 
 
 @triton.jit
 def exp2(x):
-    return _apply(x, _exp2_32, real64.exp2)
+    return operands.one(x, _exp2_32, real64.exp2)
 
 
 @triton.jit
 def log(x):
-    return _apply(x, real32.log, real64.log)
+    return operands.one(x, real32.log, real64.log)
 
 
 @triton.jit
 def log2(x):
-    return _apply(x, real32.log2, real64.log2)
+    return operands.one(x, real32.log2, real64.log2)
 
 
 @triton.jit
 def sin(x):
-    return _apply(x, real32.sin, real64.sin)
+    return operands.one(x, real32.sin, real64.sin)
 
 
 @triton.jit
 def cos(x):
-    return _apply(x, real32.cos, real64.cos)
+    return operands.one(x, real32.cos, real64.cos)
 
 
 @triton.jit
 def erf(x):
-    return _apply(x, real32.erf, real64.erf)
+    return operands.one(x, real32.erf, real64.erf)
 
 
 @triton.jit
 def sqrt(x):
     """f32: the hardware's approximation (1 ulp)."""
-    return _apply(x, _sqrt, _sqrt_rn)
+    return operands.one(x, _sqrt, _sqrt_rn)
 
 
 @triton.jit
 def sqrt_rn(x):
-    return _apply(x, _sqrt_rn, _sqrt_rn)
+    return operands.one(x, _sqrt_rn, _sqrt_rn)
 
 
 @triton.jit
 def rsqrt(x):
     """f32: the hardware's approximation (2 ulp)."""
-    return _apply(x, _rsqrt32, real64.rsqrt)
+    return operands.one(x, _rsqrt32, real64.rsqrt)
 
 
 @triton.jit
 def floor(x):
-    return _apply(x, _floor, _floor)
+    return operands.one(x, _floor, _floor)
 
 
 @triton.jit
 def ceil(x):
-    return _apply(x, _ceil, _ceil)
+    return operands.one(x, _ceil, _ceil)
 
 
 @triton.jit
 def div_rn(x, y):
     """x / y, correctly rounded."""
-    x, y = libdevice.common(x, y)
-    _check(x)
+    x, y = operands.common(x, y)
+    operands.check(x)
     return core.div_rn(x, y)

@@ -3,8 +3,8 @@ lang/tile_ops.h says.  This tests the mathematics of the library without the com
 runs the same functions through the compiler too.
 
     import emulator
-    libdevice = emulator.std('libdevice')
-    y = libdevice.sin(emulator.Tile(np.float32([1, 2]))).a
+    sin = emulator.function('libdevice', 'sin')
+    y = sin(emulator.Tile(np.float32([1, 2]))).a
 
 Approximate ops (exp2, log2, sqrt, rsqrt, div of f32 ...) are correctly rounded here; with
 emulator.noise = True they err by as much as their bound allows, up or down at random.  Infinities
@@ -547,6 +547,12 @@ def std(name):
         m.range = lambda *a: (Tile(np.int32(i)) for i in tl.range(*a)) # a run-time loop
         spec.loader.exec_module(m)
     return _loaded[name]
+
+
+def function(module, name):
+    """module.name as a kernel sees it: libdevice is several files."""
+    files = ('libdevice', 'integer', 'convert') if module == 'libdevice' else (module, )
+    return next(getattr(std(f), name) for f in files if hasattr(std(f), name))
 
 
 def _nereid_getattr(name):
