@@ -1,28 +1,21 @@
 #include "lang/arena.h"
 
-#include <stdatomic.h>
-#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "lang/diag.h"
+
 enum { ALIGN = 16 };
 
+/* `make stress`: chunks so small that sanitizers see the edges of most objects. */
 #ifdef ARENA_STRESS
-/* `make stress`: chunks so small that sanitizers see the edges of most objects, and the block
- * whose number NEREID_FAIL_ALLOC gives (from 1) cannot be had. */
 enum { CHUNK_MIN = 32, CHUNK_MAX = 32 };
-static bool must_fail(void) {
-  static atomic_long count;
-  const char *number = getenv("NEREID_FAIL_ALLOC");
-  return number && atomic_fetch_add(&count, 1) + 1 == atol(number);
-}
 #else
 /* Each chunk is four times the last, and so larger than all before it: malloc then learns to keep
  * as much between compilations, instead of giving it back to the system to fault it in anew. */
 enum { CHUNK_MIN = 1 << 16, CHUNK_MAX = 1 << 26 };
-static bool must_fail(void) { return false; }
 #endif
 
 typedef struct Chunk {
@@ -35,12 +28,38 @@ struct Arena {
   char *at;
   size_t left;
   jmp_buf *oom;
+  Arena *parent, *children;
+  Arena *sibling, *before; /* among the children of the parent */
 };
 
-Arena *arena_new(void) { return must_fail() ? NULL : calloc(1, sizeof(Arena)); }
+Arena *arena_new(void) { return calloc(1, sizeof(Arena)); }
+
+static _Noreturn void out_of_memory(const Arena *a) {
+  while (!a->oom && a->parent) a = a->parent;
+  if (a->oom) longjmp(*a->oom, 1);
+  BUG("out of memory, and the arena has no place to jump to");
+}
+
+Arena *arena_child(Arena *parent) {
+  Arena *a = arena_new();
+  if (!a) out_of_memory(parent);
+  a->parent = parent;
+  a->sibling = parent->children;
+  if (a->sibling) a->sibling->before = a;
+  parent->children = a;
+  return a;
+}
+
+static void unlink_from_parent(Arena *a) {
+  if (a->sibling) a->sibling->before = a->before;
+  if (a->before) a->before->sibling = a->sibling;
+  else if (a->parent) a->parent->children = a->sibling;
+}
 
 void arena_free(Arena *a) {
   if (!a) return;
+  while (a->children) arena_free(a->children);
+  unlink_from_parent(a);
   for (Chunk *c = a->chunks, *next; c; c = next) {
     next = c->next;
     free(c);
@@ -54,12 +73,6 @@ jmp_buf *arena_on_oom(Arena *a, jmp_buf *place) {
   return old;
 }
 
-static _Noreturn void out_of_memory(Arena *a) {
-  if (a->oom) longjmp(*a->oom, 1);
-  fputs("nereid: error: out of memory\n", stderr);
-  exit(1);
-}
-
 static size_t chunk_size(const Arena *a, size_t need) {
   size_t size = a->chunks ? a->chunks->size * 4 : CHUNK_MIN;
   if (size > CHUNK_MAX) size = CHUNK_MAX;
@@ -70,7 +83,7 @@ static void add_chunk(Arena *a, size_t need) {
   size_t head = (sizeof(Chunk) + ALIGN - 1) & ~(size_t)(ALIGN - 1);
   size_t size = chunk_size(a, need);
   if (size > SIZE_MAX - head) out_of_memory(a);
-  Chunk *c = must_fail() ? NULL : malloc(head + size);
+  Chunk *c = malloc(head + size);
   if (!c) out_of_memory(a);
   c->next = a->chunks;
   c->size = size;

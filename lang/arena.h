@@ -1,11 +1,11 @@
 /* Arenas: every object of a compilation lives in one, and dies with it.
  *
- * A compilation owns one Arena; a pass that needs scratch space makes its own and frees it before
- * it returns.  Nothing is freed singly.  Memory comes zeroed and aligned to 16 bytes.
+ * A compilation owns one Arena; a pass that needs scratch space makes a child of it and frees that
+ * before it returns.  Nothing is freed singly.  Memory comes zeroed and aligned to 16 bytes.
  *
  * Running out of memory is not checked at call sites: the arena jumps to the place that was set
- * with arena_on_oom() (the compile entry points do so), which reports and frees the arena.
- * An arena with no such place prints a message and exits with status 1.
+ * with arena_on_oom() (the compile entry points do so), which reports and frees the arena.  A child
+ * jumps to its parent's place, and is freed with its parent at the latest.
  *
  * Arenas are not thread-safe; one thread uses one arena.
  */
@@ -20,6 +20,8 @@ typedef struct Arena Arena;
 
 /* A new arena; NULL when out of memory. */
 Arena *arena_new(void);
+/* An arena for scratch, which lives as long as `parent` at most; memory is the parent's matter. */
+Arena *arena_child(Arena *parent);
 void arena_free(Arena *a);
 
 /* Where to jump (longjmp with 1) when an allocation fails.  Returns the place set before. */

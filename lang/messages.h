@@ -326,6 +326,7 @@
 #define E_LOWER_NO_TARGET "there is no target `%s`; `nereid info` lists them"
 #define E_LOWER_LAYOUT "this layout does not fit: %s"
 #define E_LOWER_SCHEDULE_VALUE "`%%%s` is no tile of the kernel"
+#define E_LOWER_BIND "this cannot be spread over threads: %s"
 #define E_LOWER_ATOM "there is no atom `%s`"
 #define E_LOWER_SHARED "`%s` needs %lld bytes of shared memory, but %s has %lld for a program"
 #define N_LOWER_BUFFER "buffer @%s takes %lld bytes, at %lld"

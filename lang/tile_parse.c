@@ -358,11 +358,11 @@ static void read_block(Parser *p, TileBlock *b) {
 
 /* An integer attribute of the header within bounds. */
 static int64_t header_int(Parser *p, const IrAttr *a, int64_t lo, int64_t hi) {
-  if (a->kind != IA_INT || a->wide || a->i < lo || a->i > hi)
-    ir_attr_wrong(
-        &p->r, a,
-        arena_printf(p->r.arena, "an integer from %lld to %lld", (long long)lo, (long long)hi));
-  return a->i;
+  if (a->kind == IA_INT && !a->wide && a->i >= lo && a->i <= hi) return a->i;
+  ir_attr_wrong(
+      &p->r, a,
+      arena_printf(p->r.arena, "an integer from %lld to %lld", (long long)lo, (long long)hi));
+  return lo;
 }
 
 static bool header_bool(Parser *p, const IrAttr *a) {

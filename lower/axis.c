@@ -22,7 +22,7 @@ static int64_t gcd(int64_t a, int64_t b) {
 /* The largest power of two that divides v; DIV_MAX for 0. */
 static int64_t low_bit(int64_t v) {
   if (!v) return DIV_MAX;
-  int64_t b = v & -v;
+  int64_t b = (int64_t)((uint64_t)v & -(uint64_t)v);
   return b > DIV_MAX || b < 0 ? DIV_MAX : b;
 }
 

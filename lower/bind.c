@@ -3,6 +3,15 @@
 
 #include <string.h>
 
+#include "lang/messages.h"
+
+const char bind_too_many_digits[] = "a layout has too many digits";
+
+void bind_refuse(const Bind *s, const char *why) {
+  diag_error(s->u->diags, s->b.span, E_LOWER_BIND, why);
+  longjmp(*s->refused, 1);
+}
+
 static void block(Bind *s, NestBlock *from, NestBlock *to);
 
 /* ---- how deep in loops each variable changes ---- */
@@ -67,7 +76,7 @@ static void block(Bind *s, NestBlock *from, NestBlock *to) {
   NestBuilder outer = s->b;
   s->b.block = to;
   s->b.before = NULL;
-  for (const NestStmt *st = from->first; st && !s->failed; st = st->next) statement(s, st);
+  for (const NestStmt *st = from->first; st; st = st->next) statement(s, st);
   s->b = outer;
 }
 
@@ -94,27 +103,27 @@ static void allocate_tables(Bind *s) {
   s->depth = ARENA_ARRAY(s->scratch, uint8_t, n);
 }
 
-bool bind_run(Unit *u) {
-  Bind s = {.u = u, .scratch = arena_new(), .nest = u->nest};
-  NestBlock *old = u->nest->body;
-  allocate_tables(&s);
-  note_depth(&s, old, 0);
-  u->nest->level = NEST_LEVEL_THREAD;
-  u->nest->body = nest_block(u->nest, NULL);
-  s.b = (NestBuilder){u->nest, u->nest->body, NULL, u->nest->span};
+static void bind_body(Bind *s) {
+  NestBlock *old = s->nest->body;
+  allocate_tables(s);
+  note_depth(s, old, 0);
+  s->nest->level = NEST_LEVEL_THREAD;
+  s->nest->body = nest_block(s->nest, NULL);
+  s->b = (NestBuilder){s->nest, s->nest->body, NULL, s->nest->span};
   /* Thread constants go before a marker at the head of the kernel. */
-  NestStmt *marker = nest_stmt(&s.b, NEST_BAR, 0, 0);
-  s.entry = s.b;
-  s.entry.before = marker;
-  NestBlock *body = u->nest->body;
-  s.b.before = NULL;
-  for (const NestStmt *st = old->first; st && !s.failed; st = st->next) {
-    s.b.block = body;
-    s.b.before = NULL;
-    statement(&s, st);
-  }
+  NestStmt *marker = nest_stmt(&s->b, NEST_BAR, 0, 0);
+  s->entry = s->b;
+  s->entry.before = marker;
+  block(s, old, s->nest->body);
   nest_remove(marker);
-  flatten_vars(u->nest);
+  flatten_vars(s->nest);
+}
+
+bool bind_run(Unit *u) {
+  jmp_buf refused;
+  Bind s = {.u = u, .scratch = arena_child(u->arena), .nest = u->nest, .refused = &refused};
+  bool done = !setjmp(refused);
+  if (done) bind_body(&s);
   arena_free(s.scratch);
-  return !s.failed;
+  return done;
 }

@@ -87,10 +87,15 @@ typedef struct Bind {
   uint32_t *array_nest;
   uint8_t *depth;    /* by var id: loops around its deepest definition */
   uint8_t loops;     /* around the builder */
-  bool failed;
+  jmp_buf *refused;
 } Bind;
 
 bool bind_run(Unit *u);
+
+/* Gives up, with an error at the statement at hand.  Build makes no nest that is refused, but text
+ * may hold nests that verify and yet cannot be spread over threads by what there is here. */
+_Noreturn void bind_refuse(const Bind *s, const char *why);
+extern const char bind_too_many_digits[];
 
 /* ---- bind_form.c ---- */
 Form form_const(int64_t c);

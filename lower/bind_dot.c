@@ -21,7 +21,7 @@ static int registers(const Atom *atom, int which) {
 }
 
 static void push_dim(Bind *s, Place place, int32_t extent, int32_t stride, NestIndex *index) {
-  if (s->ndims == MAX_DIMS) BUG("a dot of more than %d digits", MAX_DIMS);
+  if (s->ndims == MAX_DIMS) bind_refuse(s, bind_too_many_digits);
   s->dims[s->ndims++] = (Dim){0, 0, extent, place, stride, index};
 }
 
@@ -53,10 +53,10 @@ static void add_index(Affine *a, NestIndex *ix, int64_t coef) {
 }
 
 /* An operand in a ring of buffers lies at the offset of its slot. */
-static void add_slot(Form *f, const Mem *m) {
+static void add_slot(const Bind *s, Form *f, const Mem *m) {
   if (!m->base.kind) return;
   Form slot = form_var(m->base.var);
-  if (!form_add(f, &slot, 1)) BUG("an operand's address of too many terms");
+  if (!form_add(f, &slot, 1)) bind_refuse(s, "an address has too many terms");
 }
 
 /* One operand's fragments for one k step, loaded by ldmatrix from shared memory. */
@@ -97,7 +97,7 @@ static void loader_address(Bind *s, Loader *x, const NestBuffer *b, const Mma *m
     f.g[0].coef[s->ndims - 1] = rows[i].coef;
   }
   DimMask mask;
-  add_slot(&f, &m->st->mems[b == m->st->mems[0].buffer ? 0 : 1]);
+  add_slot(s, &f, &m->st->mems[b == m->st->mems[0].buffer ? 0 : 1]);
   if (b->layout.xor_bits) {
     x->base = bind_swizzle(s, &f, &b->layout, &x->bytes, &mask);
   } else {
@@ -307,7 +307,7 @@ static Feed source_of(Bind *s, const NestStmt *st, int which, NestIndex *k, DimM
   const NestBuffer *b = st->mems[which].buffer;
   Feed x = {.buffer = b, .mask = mask};
   Form f = operand_form(s, b, rank - 2 + which, which);
-  add_slot(&f, &st->mems[which]);
+  add_slot(s, &f, &st->mems[which]);
   DimMask base_mask;
   x.base = form_base(s, &f, DT_I32, DT_NONE, &base_mask);
   x.bytes = form_immediate(s, &f);

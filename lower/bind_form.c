@@ -195,7 +195,7 @@ Affine form_immediate(const Bind *s, const Form *f) {
     for (int d = 0; d < s->ndims; d++) {
       if (!f->g[i].coef[d] || !unrolled(s, d)) continue;
       Affine x = affine_index(s->dims[d].index, f->g[i].coef[d]);
-      if (!affine_add(&a, &x)) BUG("an affine form of more than %d indices", MAX_TERMS);
+      if (!affine_add(&a, &x)) bind_refuse(s, bind_too_many_digits);
     }
   }
   return a;

@@ -11,7 +11,7 @@ static void add_layout_dims(Bind *s, const Layout *l) {
   s->ndims = 0;
   for (int i = 0; i < l->ndigits; i++) {
     const Digit *d = &l->d[i];
-    if (s->ndims == MAX_DIMS) BUG("a nest of more than %d digits", MAX_DIMS);
+    if (s->ndims == MAX_DIMS) bind_refuse(s, bind_too_many_digits);
     s->dims[s->ndims++] =
         (Dim){d->axis, d->axis < 0 ? 0 : layout_weight(l, i), d->extent, (Place)d->place, d->stride,
               NULL};
@@ -20,7 +20,7 @@ static void add_layout_dims(Bind *s, const Layout *l) {
 
 /* Splits dim d into a high part and a low part of `low` values. */
 static void split_dim(Bind *s, int d, int32_t low) {
-  if (s->ndims == MAX_DIMS) BUG("a nest of more than %d digits", MAX_DIMS);
+  if (s->ndims == MAX_DIMS) bind_refuse(s, bind_too_many_digits);
   memmove(&s->dims[d + 1], &s->dims[d], sizeof s->dims[0] * (size_t)(s->ndims - d));
   s->ndims++;
   s->dims[d].extent /= low;
@@ -131,7 +131,7 @@ NestVar *bind_array(Bind *s, const char *name, DType t, DType elem, DimMask mask
   for (int d = s->ndims - 1; d >= 0; d--) {
     if (!(mask >> d & 1) || s->dims[d].place != PLACE_REG) continue;
     Affine x = affine_index(s->dims[d].index, count);
-    if (!affine_add(sub, &x)) BUG("a nest of more than %d register digits", MAX_TERMS);
+    if (!affine_add(sub, &x)) bind_refuse(s, bind_too_many_digits);
     count *= s->dims[d].extent;
   }
   return bind_var(s, name, t, elem, (uint32_t)count, false);
@@ -262,7 +262,7 @@ static Form affine_form(const Bind *s, const Affine *a) {
   Form f = form_const(a->c);
   for (int i = 0; i < a->n; i++) {
     int axis = s->stmt ? axis_of(s->stmt, a->t[i].index) : -1;
-    if (axis < 0) BUG("a subscript names an index that is no axis of its nest");
+    if (axis < 0) bind_refuse(s, "a subscript names an index that is no axis of it");
     Form x = axis_form(s, axis);
     form_add(&f, &x, a->t[i].coef);
   }
@@ -287,9 +287,9 @@ static Affine locate(const Bind *s, const Ref *r, DimMask *mask) {
         const Dim *dim = &s->dims[d];
         if (dim->axis != axis || dim->weight < w || dim->weight >= w * v->extent) continue;
         if (!unrolled(dim))
-          BUG("%s is not held by the threads of a nest that reads it", r->var->name);
+          bind_refuse(s, arena_printf(s->scratch, "its threads do not hold `%%%s`", r->var->name));
         Affine t = affine_index(dim->index, v->stride * (dim->weight / w));
-        if (!affine_add(&sub, &t)) BUG("a nest of more than %d register digits", MAX_TERMS);
+        if (!affine_add(&sub, &t)) bind_refuse(s, bind_too_many_digits);
         *mask |= (DimMask)1 << d;
       }
     }
@@ -579,7 +579,7 @@ static Value address_of(Bind *s, const Mem *m) {
   if (!v.is_form) return v;
   v.type = m->buffer ? DT_I32 : DT_PTR;
   Form more = affine_form(s, &m->bytes);
-  if (!form_add(&v.form, &more, 1)) BUG("an address of too many terms");
+  if (!form_add(&v.form, &more, 1)) bind_refuse(s, "an address has too many terms");
   return v;
 }
 
@@ -714,7 +714,7 @@ Ref bind_add_scalar(Bind *s, Ref sum, Ref x, DimMask mask) {
 Ref bind_swizzle(Bind *s, const Form *at, const Layout *l, Affine *bytes, DimMask *base_mask) {
   int64_t high = INT64_C(1) << (l->xor_base + l->xor_shift + l->xor_bits);
   Form base = {.n = 1, .g = {at->g[0]}}, rest = form_const(0), slot = *at;
-  if (base.g[0].var) BUG("a form's first group is its constant");
+  if (base.g[0].var) bind_refuse(s, "a swizzled buffer is addressed by computed offsets");
   slot.g[0] = (Group){0}; /* a ring's slot: a multiple of the highest bit too */
   /* What is a multiple of the highest bit, or lies below the lowest, does not take part. */
   for (int d = 0; d < s->ndims; d++) {
@@ -742,7 +742,7 @@ Ref bind_swizzle(Bind *s, const Form *at, const Layout *l, Affine *bytes, DimMas
 
 static void swizzle_address(Bind *s, const NestStmt *st, Address *a) {
   Value v = address_of(s, &st->mems[0]);
-  if (!v.is_form) BUG("a swizzled buffer is addressed by computed offsets");
+  if (!v.is_form) bind_refuse(s, "a swizzled buffer is addressed by computed offsets");
   a->base = bind_swizzle(s, &v.form, &st->mems[0].buffer->layout, &a->bytes, &a->base_mask);
 }
 

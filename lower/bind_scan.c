@@ -236,13 +236,13 @@ void bind_scan(Bind *s, const NestStmt *st) {
             .lane = -1,
             .warp = -1,
             .reverse = nest_int(st, NA_reverse, 0) != 0};
-  if (x.n > MAX_OPERANDS) BUG("a scan of more than %d operands", MAX_OPERANDS);
+  if (x.n > MAX_OPERANDS) bind_refuse(s, "it has more than 8 operands");
   x.kept_sub = affine_const(0);
   for (int d = 0; d < s->ndims; d++) {
     const Dim *dim = &s->dims[d];
     if (dim->axis == x.axis) {
       int *which = dim->index ? &x.reg : dim->place == PLACE_LANE ? &x.lane : &x.warp;
-      if (*which >= 0) BUG("a scan's layout has two digits of one place");
+      if (*which >= 0) bind_refuse(s, "two digits of one place spell the axis");
       *which = d;
     } else if (dim->index) {
       x.kept |= (DimMask)1 << d;

@@ -111,7 +111,7 @@ static Affine subscript(const Bind *s, DimMask mask) {
   for (int d = 0; d < s->ndims; d++)
     if (mask >> d & 1) {
       Affine x = affine_index(s->dims[d].index, s->dims[d].stride);
-      if (!affine_add(&sub, &x)) BUG("a layout of more than %d register digits", MAX_TERMS);
+      if (!affine_add(&sub, &x)) bind_refuse(s, bind_too_many_digits);
     }
   return sub;
 }
@@ -164,7 +164,7 @@ static Affine packed(const Bind *s, DimMask mask) {
     if (best < 0) return sub;
     done[best] = true;
     Affine x = affine_index(s->dims[best].index, count);
-    if (!affine_add(&sub, &x)) BUG("a layout of more than %d register digits", MAX_TERMS);
+    if (!affine_add(&sub, &x)) bind_refuse(s, bind_too_many_digits);
     count *= s->dims[best].extent;
   }
 }
@@ -464,7 +464,7 @@ static void to_scalar(Bind *s, NestVar *dst, NestVar *acc, bool uniform) {
 
 void bind_reduce(Bind *s, const NestStmt *st) {
   Reduction r = {.st = st, .axis = (int)nest_int(st, NA_axis, 0), .n = (int)st->nsrcs};
-  if (r.n > MAX_OPERANDS) BUG("a reduction of more than %d operands", MAX_OPERANDS);
+  if (r.n > MAX_OPERANDS) bind_refuse(s, "it has more than 8 operands");
   const Layout l = st->srcs[0].var->layout;
   bind_start(s, NULL, &l);
   for (int i = 0; i < r.n; i++) r.in[i] = st->srcs[i].var;

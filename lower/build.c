@@ -269,7 +269,7 @@ static void assertion(Build *s, const TileOp *op) {
   }
   Open o = build_open(s, &l);
   Ref x = build_value_at(s, c, o.axes, &l);
-  Ref guard = op->args[1] ? build_value_at(s, op->args[1], o.axes, &l) : ref_none();
+  Ref guard = build_guard_at(s, op->args[1], o.axes, &l);
   NestStmt *st = nest_stmt(&s->b, NEST_ASSERT, 0, 1);
   st->srcs[0] = x;
   st->type = DT_I1;
@@ -330,7 +330,7 @@ static void parameters(Build *s) {
 
 bool build_run(Unit *u) {
   const TileFunc *f = u->tile;
-  Build s = {.u = u, .scratch = arena_new()};
+  Build s = {.u = u, .scratch = arena_child(u->arena)};
   s.nest = nest_new(u->arena, u->names, f->name, f->options, NEST_LEVEL_NEST);
   s.nest->span = f->span;
   s.nest->lanes = u->machine->lanes;

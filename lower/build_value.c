@@ -376,3 +376,14 @@ Ref build_value_at(Build *s, const TileValue *v, const Affine *axes, const Layou
   m->ref = r;
   return r;
 }
+
+Ref build_guard_at(Build *s, const TileValue *mask, const Affine *axes, const Layout *l) {
+  Ref r = mask ? build_value_at(s, mask, axes, l) : ref_none();
+  if (!r.kind || r.kind == REF_VAR) return r;
+  if (r.sub.c) return ref_none();
+  NestStmt *st = nest_stmt(&s->b, NEST_MOV, 1, 1);
+  st->dsts[0] = ref_var(nest_var(s->nest, NULL, DT_I1, DT_NONE, 1, true));
+  st->srcs[0] = r;
+  st->type = DT_I1;
+  return st->dsts[0];
+}

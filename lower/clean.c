@@ -94,7 +94,7 @@ static void licm_block(Clean *s, NestBlock *b) {
 }
 
 static Clean begin(Unit *u) {
-  Clean s = {.u = u, .scratch = arena_new()};
+  Clean s = {.u = u, .scratch = arena_child(u->arena)};
   uint32_t n = u->nest->nvars;
   s.defs = ARENA_ARRAY(s.scratch, uint32_t, n);
   s.inside = ARENA_ARRAY(s.scratch, uint32_t, n);

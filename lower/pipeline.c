@@ -398,7 +398,11 @@ static void visit(Unit *u, NestBlock *b) {
   for (NestStmt *st = b->first; st; st = st->next) {
     for (uint32_t r = 0; r < st->nregions; r++) visit(u, st->regions[r]);
     if (st->code != NEST_FOR) continue;
-    Pipe p = {.u = u, .n = u->nest, .scratch = arena_new(), .loop = st, .nvars = u->nest->nvars};
+    Pipe p = {.u = u,
+              .n = u->nest,
+              .scratch = arena_child(u->arena),
+              .loop = st,
+              .nvars = u->nest->nvars};
     p.needed = ARENA_ARRAY(p.scratch, bool, p.nvars);
     p.ahead = ARENA_ARRAY(p.scratch, NestVar *, p.nvars);
     if (plan(&p)) transform(&p);

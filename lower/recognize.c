@@ -108,7 +108,7 @@ static bool run_round(Unit *u, Arena *scratch) {
 
 /* A loop whose inner loop moves the tile is recognized once that one is. */
 bool recognize_run(Unit *u) {
-  Arena *scratch = arena_new();
+  Arena *scratch = arena_child(u->arena);
   while (run_round(u, scratch)) continue;
   arena_free(scratch);
   return true;

@@ -547,7 +547,7 @@ static void fill_op(TileOp *op, void *ctx) {
 }
 
 bool schedule_run(Unit *u) {
-  Arena *scratch = arena_new();
+  Arena *scratch = arena_child(u->arena);
   Plan p = {.u = u, .scratch = scratch, .f = u->tile};
   p.axis = axis_analyze(u->tile, scratch);
   p.index_only = schedule_index_only(u->tile, scratch);

@@ -28,7 +28,7 @@ static void print_op(TileOp *op, void *ctx) {
 }
 
 void schedule_print(Text *out, const Unit *u) {
-  Arena *scratch = arena_new();
+  Arena *scratch = arena_child(u->arena);
   Printer p = {u->schedule, tile_value_names(u->tile, scratch), out};
   text_printf(out, "schedule @%s {\n", u->tile->name);
   tile_walk(u->tile->body, print_op, &p);

@@ -113,7 +113,7 @@ static void drop_unused(Nest *n, Life *life) {
 
 bool place_run(Unit *u) {
   Nest *n = u->nest;
-  Arena *scratch = arena_new();
+  Arena *scratch = arena_child(u->arena);
   Lives s = {n, ARENA_ARRAY(scratch, Life, n->nbuffers), 0};
   for (uint32_t i = 0; i < n->nbuffers; i++) s.life[i] = (Life){.first = -1, .last = -1};
   walk_lives(&s, n->body);
@@ -235,7 +235,7 @@ static void walk(Sync *s, NestBlock *b) {
 }
 
 bool sync_run(Unit *u) {
-  Sync s = {.u = u, .scratch = arena_new()};
+  Sync s = {.u = u, .scratch = arena_child(u->arena)};
   s.since = ARENA_ARRAY(s.scratch, uint8_t, u->nest->nbuffers + 1);
   walk(&s, u->nest->body);
   arena_free(s.scratch);

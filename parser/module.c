@@ -440,23 +440,8 @@ static void parse_module(Parser *p, Module *m, const Source *source) {
   }
 }
 
-static _Noreturn void out_of_memory(jmp_buf *place) {
-  if (place) longjmp(*place, 1);
-  fputs("nereid: error: out of memory\n", stderr);
-  exit(1);
-}
-
-/* The scratch arena goes also when memory runs out. */
 Module *parse(Arena *a, Pool *names, Diags *d, uint32_t file) {
-  Arena *scratch = arena_new();
-  jmp_buf here;
-  jmp_buf *outer = arena_on_oom(a, &here);
-  if (!scratch || setjmp(here)) {
-    arena_free(scratch);
-    arena_on_oom(a, outer);
-    out_of_memory(outer);
-  }
-  arena_on_oom(scratch, &here);
+  Arena *scratch = arena_child(a);
   Parser p = {.arena = a, .scratch = scratch, .names = names, .diags = d, .file = file};
   p.c_locale = newlocale(LC_ALL_MASK, "C", NULL);
   Module *m = ARENA_NEW(a, Module);
@@ -465,6 +450,5 @@ Module *parse(Arena *a, Pool *names, Diags *d, uint32_t file) {
   if (source && source->text) parse_module(&p, m, source);
   freelocale(p.c_locale);
   arena_free(scratch);
-  arena_on_oom(a, outer);
   return m;
 }
