@@ -45,8 +45,8 @@ import triton.language as tl
 from triton.language.extra import libdevice
 
 @triton.jit
-def kernel({pointers}, out_ptr, N: tl.constexpr, TYPE: tl.constexpr):
-    i = tl.arange(0, N)
+def kernel({pointers}, out_ptr, TYPE: tl.constexpr):
+    i = tl.program_id(0) * 32 + tl.arange(0, 32)
     tl.store(out_ptr + i, {module}.{name}({loads}).to(TYPE))
 """
 
@@ -59,20 +59,21 @@ def compiled(device):
                              module="tl" if module == "math" else module,
                              loads=", ".join(f"tl.load({p} + i)" for p in names))
         n, dtype = len(columns[0]), SHORT[str(like.dtype)]
+        grid = (n + 31) // 32
         with tempfile.TemporaryDirectory() as tmp:
             pathlib.Path(tmp, "k.py").write_text(text)
             command = [
-                NEREID, "run", f"{tmp}/k.py", "--grid", "1", "--device", device, "-D", f"N={n}",
-                "-D", f"TYPE=tl.{like.dtype}", f"out_ptr=empty:{dtype}[{n}]", "--out",
+                NEREID, "run", f"{tmp}/k.py", "--grid", f"{grid}", "--device", device, "-D",
+                f"TYPE=tl.{like.dtype}", f"out_ptr=empty:{dtype}[{grid * 32}]", "--out",
                 f"out_ptr={tmp}/out.npy"
             ]
             for p, c in zip(names, columns):
-                np.save(f"{tmp}/{p}.npy", c)
+                np.save(f"{tmp}/{p}.npy", np.pad(c, (0, grid * 32 - n), mode="edge"))
                 command.append(f"{p}=@{tmp}/{p}.npy")
             done = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL)
             if done.returncode:
                 raise RuntimeError(f"status {done.returncode}\n{done.stderr[:2000]}")
-            return np.load(f"{tmp}/out.npy").reshape(n)
+            return np.load(f"{tmp}/out.npy")[:n]
     return run
 
 

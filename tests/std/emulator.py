@@ -564,3 +564,6 @@ def _nereid_getattr(name):
 nereid.__getattr__ = _nereid_getattr
 sys.modules.update({'triton': triton, 'triton.language': tl, 'nereid': nereid})
 sys.dont_write_bytecode = True
+# All at once, since several threads may call the library.
+for _name in sorted(os.listdir(STD)):
+    std(os.path.splitext(_name)[0])
