@@ -560,16 +560,27 @@ static Value padding_guard(Bind *s, int axis) {
   return ref_value(ref_sub(v, sub), x.mask, DT_I1);
 }
 
-static Value guard_of(Bind *s, const NestStmt *st) {
-  Value g = {.ref = ref_none()};
-  if (st->guard.kind) g = value_of(s, st->guard, DT_I1);
+static Value and_padding(Bind *s, Value g) {
   for (int a = 0; a < s->stmt->layout.rank; a++)
     if (layout_padded(&s->stmt->layout, a) > s->stmt->layout.shape[a])
       g = and_guards(s, g, padding_guard(s, a));
+  return g;
+}
+
+static Value and_first_replica(Bind *s, Value g) {
+  return and_guards(s, g, ref_value(bind_first_replica(s), 0, DT_I1));
+}
+
+/* REF_NONE if there is no guard. */
+static Value own_guard(Bind *s, const NestStmt *st) {
+  return st->guard.kind ? value_of(s, st->guard, DT_I1) : (Value){.ref = ref_none()};
+}
+
+static Value guard_of(Bind *s, const NestStmt *st) {
+  Value g = and_padding(s, own_guard(s, st));
   bool writes = st->code == NEST_ST || st->code == NEST_RED || st->code == NEST_ATOM ||
                 st->code == NEST_ATOM_CAS || st->code == NEST_ASSERT;
-  if (writes) g = and_guards(s, g, ref_value(bind_first_replica(s), 0, DT_I1));
-  return g;
+  return writes ? and_first_replica(s, g) : g;
 }
 
 /* The address as a form in bytes (pointers) or a byte offset in a buffer. */
@@ -795,10 +806,11 @@ static Address shared_address(Bind *s, const NestStmt *st) {
 
 /* The width that both sides of a copy allow along one register dim; 1 if there is none. */
 static int64_t copy_width(Bind *s, const NestStmt *ld, const NestStmt *st, const Address *from,
-                          const Address *to, const Value *guard, int *dim) {
+                          const Address *to, DimMask guards, int *dim) {
   int d2 = 0;
-  int64_t n = vector_dim(s, ld, from, guard, NULL, dim);
-  int64_t m = vector_dim(s, st, to, guard, NULL, &d2);
+  Value guard = {.mask = guards};
+  int64_t n = vector_dim(s, ld, from, &guard, NULL, dim);
+  int64_t m = vector_dim(s, st, to, &guard, NULL, &d2);
   if (n > 1 && m > 1 && *dim != d2) return 1;
   return n < m ? n : m;
 }
@@ -812,10 +824,12 @@ void bind_copy(Bind *s, const NestStmt *nest) {
     else body_stmt(s, x);
   }
   s->b.span = ld->span;
-  Value guard = guard_of(s, ld);
+  Value inside = own_guard(s, ld);
+  Value guard = and_first_replica(s, and_padding(s, (Value){.ref = ref_none()}));
   Address from = split_address(s, ld), to = shared_address(s, st);
   int d = 0;
-  int64_t n = copy_width(s, ld, st, &from, &to, &guard, &d), bytes = dtype_bytes(ld->type);
+  int64_t n = copy_width(s, ld, st, &from, &to, guard.mask | inside.mask, &d);
+  int64_t bytes = dtype_bytes(ld->type);
   if (n * bytes < ASYNC_MIN) { /* too narrow: loaded and stored at once */
     Ref zero = dtype_is_float(ld->type) ? ref_float(0) : ref_int(0);
     NestStmt fill = {.code = NEST_MOV,
@@ -832,11 +846,12 @@ void bind_copy(Bind *s, const NestStmt *nest) {
   }
   Affine *subs[] = {&from.bytes, &to.bytes};
   NestBuilder outer = open_vector(s, bind_reg_dims(s), d, n, subs, 2);
-  NestStmt *cp = nest_stmt(&s->b, NEST_CP_ASYNC, 0, 0);
+  NestStmt *cp = nest_stmt(&s->b, NEST_CP_ASYNC, 0, inside.ref.kind != REF_NONE);
   cp->type = ld->type;
   cp->nmems = 2;
   cp->mems[0] = (Mem){st->mems[0].buffer, to.base, to.bytes};
   cp->mems[1] = (Mem){NULL, from.base, from.bytes};
+  if (cp->nsrcs) cp->srcs[0] = inside.ref;
   cp->guard = guard.ref;
   nest_set_int(s->nest, cp, NA_bytes, n * bytes);
   bind_close(s, outer);

@@ -238,7 +238,9 @@ static bool check_cas(NestCheck *c, const NestStmt *s) {
 static bool check_cp_async(NestCheck *c, const NestStmt *s) {
   int64_t bytes = nest_int(s, NA_bytes, 16);
   if (bytes & (bytes - 1)) return nest_fail(c, s, E_NEST_WIDTH, (long long)bytes);
-  if (!s->mems[0].buffer || s->mems[1].buffer) return nest_fail(c, s, E_NEST_CP_ASYNC);
+  if (!s->mems[0].buffer || s->mems[1].buffer || s->nsrcs > 1)
+    return nest_fail(c, s, E_NEST_CP_ASYNC);
+  if (s->nsrcs && !check_src(c, s, 0, DT_I1, 1)) return false;
   return check_mem(c, s, 0, bytes, bytes) && check_mem(c, s, 1, bytes, bytes);
 }
 

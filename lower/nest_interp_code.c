@@ -146,6 +146,7 @@ static DType src_type(const NestStmt *s, uint32_t i) {
     case NEST_FOR: return s->dsts[0].var->dtype;
     case NEST_IF:
     case NEST_WHILE:
+    case NEST_CP_ASYNC:
     case NEST_ASSERT: return DT_I1;
     default: return s->type;
   }

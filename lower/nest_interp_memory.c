@@ -268,13 +268,24 @@ void nest_exec_atom_cas(Warp *w, const Inst *in) { each_lane(w, in, update_cas);
 
 /* ---- asynchronous copies ---- */
 
+/* Those of the lanes that read global memory; the others write zeros. */
+static uint32_t reading_lanes(Warp *w, const Inst *in, uint32_t lanes) {
+  uint32_t on = 0;
+  if (!in->stmt->nsrcs) return lanes;
+  Vec v = operand_vec(w, &in->srcs[0], 0, 0);
+  if (v.bad & lanes) nest_found_poison(w, in, v.why, "what decides between data and zeros");
+  for (uint32_t i = 0; i < w->prog->run->lanes; i++) on |= (uint32_t)(v.x[i].i != 0) << i;
+  return on & lanes & ~v.bad;
+}
+
 /* The target is poison until the copy's group is waited for, and so late it is written. */
 void nest_exec_cp_async(Warp *w, const Inst *in) {
   Prog *p = w->prog;
-  Copy copy = {.inst = in, .group = w->groups, .guard = guard_lanes(w, in)};
-  Addresses to = addresses(w, in, &in->places[0], p->run->full);
-  Addresses from = addresses(w, in, &in->places[1], copy.guard);
-  copy.guard = from.lanes;
+  uint32_t lanes = guard_lanes(w, in);
+  Copy copy = {.inst = in, .group = w->groups};
+  Addresses from = addresses(w, in, &in->places[1], reading_lanes(w, in, lanes));
+  Addresses to = addresses(w, in, &in->places[0], lanes);
+  copy.reads = from.lanes;
   for (uint32_t lane = 0; lane < p->run->lanes; lane++) {
     int64_t at = (int64_t)address_of(&to, lane);
     if (!(to.lanes >> lane & 1) || !shared_ok(w, in, &in->places[0], at, in->bytes)) continue;
@@ -298,7 +309,7 @@ static void end_copy(Warp *w, const Copy *c) {
   for (uint32_t lane = 0; lane < p->run->lanes; lane++) {
     uint8_t raw[16] = {0};
     if (!(c->lanes >> lane & 1)) continue;
-    if (c->guard >> lane & 1) {
+    if (c->reads >> lane & 1) {
       memory_read(p->run->memory, c->from[lane], c->inst->bytes, raw, who);
       race_global(w, c->inst, &c->inst->places[1], RACE_READ, lane, c->from[lane], false);
     }

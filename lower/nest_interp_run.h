@@ -112,7 +112,7 @@ typedef struct {
 typedef struct {
   const Inst *inst;
   uint64_t group;
-  uint32_t lanes, guard; /* bits: of lanes that copy at all, and not just zeros */
+  uint32_t lanes, reads; /* bits: of lanes that copy at all, and not just zeros */
   int64_t to[MOST_LANES];
   uint64_t from[MOST_LANES];
 } Copy;

@@ -25,7 +25,7 @@ X(ST,       NT, 0, 1, 1, 0, "n cache evict",            "store") \
 X(ATOM,     NT, 1, 1, 1, 0, "kind sem scope",           "read-modify-write; the value before") \
 X(ATOM_CAS, NT, 1, 2, 1, 0, "sem scope",                "compare (src 0) and swap (src 1); the value before") \
 X(RED,      NT, 0, 1, 1, 0, "kind sem scope",           "read-modify-write without a result") \
-X(CP_ASYNC, T,  0, 0, 2, 0, "bytes cache",              "shared (first) from global (second), 4, 8 or 16 bytes, done at CP_WAIT; a false guard writes zeros") \
+X(CP_ASYNC, T,  0, -1, 2, 0, "bytes cache",             "shared (first) from global (second), 4, 8 or 16 bytes, done at CP_WAIT; zeros where src 0, an i1 that may be left out, is false") \
 X(CP_COMMIT,T,  0, 0, 0, 0, "",                         "this thread's copies since the last one become a group") \
 X(CP_WAIT,  T,  0, 0, 0, 0, "groups",                   "until at most that many of this thread's groups are open") \
 X(LDMATRIX, T,  1, 0, 1, 0, "n trans",                  "n (1 2 4) 8x8 matrices of 16-bit elements; lane 8*i+r gives row r of matrix i; each register pair holds a fragment") \

@@ -218,11 +218,13 @@ void ptx_cp_async(Ptx *p, const NestStmt *s) {
   int64_t bytes = nest_int(s, NA_bytes, 16);
   bool cg = bytes == 16 && strcmp(nest_str(s, NA_cache, ".cg"), ".ca");
   Address to = ptx_address(p, &s->mems[0]), from = ptx_address(p, &s->mems[1]);
-  Operand guard = ptx_guard(p, s), size = {0};
-  if (guard.kind) {
+  Operand size = {0};
+  if (s->nsrcs) {
+    Operand inside = ptx_source(p, &s->srcs[0], DT_I1);
     size = ptx_temp(p, RC_B32);
-    ptx_emit(p, "selp.b32 $d, $b, 0, $a", size, guard, ptx_int(bytes), guard);
+    ptx_emit(p, "selp.b32 $d, $b, 0, $a", size, inside, ptx_int(bytes), inside);
   }
+  p->guard = ptx_guard(p, s);
   ptx_begin(p);
   ptx_puts(p, cg ? "cp.async.cg.shared.global " : "cp.async.ca.shared.global ");
   ptx_put_address(p, &to);
@@ -235,6 +237,7 @@ void ptx_cp_async(Ptx *p, const NestStmt *s) {
     ptx_put_operand(p, &size);
   }
   ptx_end(p);
+  p->guard.kind = PO_NONE;
 }
 
 void ptx_cp_commit(Ptx *p, const NestStmt *s) {
