@@ -15,8 +15,9 @@ static const Spread same = {.kind = SPREAD_LINEAR};
 typedef enum { GUARD_NONE, GUARD_SAME, GUARD_FIRST, GUARD_MASK } GuardKind;
 
 typedef struct {
-  const char *at; /* lane 0's address, or all of them as a vector */
-  Spread spread;  /* of the address */
+  const char *at; /* lane 0's address, or, with `lanes`, all of them as a vector */
+  bool lanes;
+  Spread spread; /* of the address */
   GuardKind guard;
   const char *when; /* the guard as it is held */
   const char *name; /* of the dtype, for helpers */
@@ -48,8 +49,8 @@ static Access access_of(Gen *g, const NestStmt *s) {
   Access a = {.name = dtype_name(s->type == DT_PTR ? DT_U64 : s->type)};
   a.spread = c_mem_spread(g, &s->mems[0]);
   a.bytes = dtype_bytes(s->type);
-  bool lanes = !c_uniform(a.spread) && !by_element(&a);
-  a.at = address(g, &s->mems[0], lanes);
+  a.lanes = !c_uniform(a.spread) && !by_element(&a);
+  a.at = address(g, &s->mems[0], a.lanes);
   if (!s->guard.kind) return a;
   Spread guard = c_ref_spread(g, &s->guard);
   a.guard = c_uniform(guard) ? GUARD_SAME : guard.kind == SPREAD_FIRST ? GUARD_FIRST : GUARD_MASK;
@@ -228,8 +229,7 @@ void c_atomic(Gen *g, const NestStmt *s) {
   bool cas = s->code == NEST_ATOM_CAS;
   const char *kind = cas ? "cas" : nest_str(s, NA_kind, "add");
   const char *at = a.at, *old = s->ndsts ? c_ref_name(g, &s->dsts[0]) : NULL;
-  if (a.spread.kind == SPREAD_LINEAR)
-    at = c_text(g, "vramp_u64((uint64_t)(%s), %lld)", at, (long long)a.spread.step);
+  if (!a.lanes) at = c_text(g, "vramp_u64((uint64_t)(%s), %lld)", at, (long long)a.spread.step);
   const char *x = c_vector(g, &s->srcs[0], s->type);
   if (cas) x = c_text(g, "%s, %s", x, c_vector(g, &s->srcs[1], s->type));
   const char *call =
