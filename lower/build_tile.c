@@ -240,27 +240,32 @@ static void join(Build *s, const TileOp *op) {
   s->var[r->id] = layout_eq(&pair, &want) ? v : build_relayout(s, v, &r->type, &want);
 }
 
+/* All threads read scalars from one place. */
+static void split_scalars(Build *s, const TileOp *op) {
+  const TileValue *x = op->args[0];
+  DType t = (DType)x->type.dtype;
+  NestBuffer *buf = build_to_buffer(s, build_own(s, x), &x->type);
+  for (int i = 0; i < 2; i++)
+    build_ld_shared(s, ref_var(build_result(s, op->results[i])), t, buf, ref_none(),
+                    affine_const(i * (int64_t)dtype_bytes(t)));
+}
+
 static void split(Build *s, const TileOp *op) {
   const TileValue *x = op->args[0], *r = op->results[0];
-  Layout half = {0};
-  if (r->type.rank) half = build_layout_of(s, r);
-  else {
-    layout_push(&half, -1, PLACE_WARP, s->nest->warps, 1);
-    layout_push(&half, -1, PLACE_LANE, s->nest->lanes, 1);
+  if (!r->type.rank) {
+    split_scalars(s, op);
+    return;
   }
-  Layout pair = with_pair(&half);
+  Layout half = build_layout_of(s, r), pair = with_pair(&half);
   NestVar *v = build_held(s, x, &pair);
   for (int i = 0; i < 2; i++) {
-    NestVar *to = r->type.rank ? nest_tile_var(s->nest, NULL, r->type, &half)
-                               : build_result(s, op->results[i]);
+    NestVar *to = nest_tile_var(s->nest, NULL, r->type, &half);
     Open o = build_open(s, &half);
     Affine at[MAX_RANK];
     memcpy(at, o.axes, sizeof at);
     at[half.rank] = affine_const(i);
-    move(s, r->type.rank ? build_tile_ref(s, to, o.axes) : ref_var(to), build_tile_ref(s, v, at),
-         v->dtype);
+    move(s, build_tile_ref(s, to, o.axes), build_tile_ref(s, v, at), v->dtype);
     build_close(s, &o);
-    if (!r->type.rank) continue;
     Layout want = build_layout_of(s, op->results[i]);
     s->var[op->results[i]->id] =
         layout_eq(&want, &half) ? to : build_relayout(s, to, &r->type, &want);
