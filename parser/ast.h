@@ -173,6 +173,7 @@ typedef struct FuncDef {
   bool skipped;         /* the body was not parsed as a whole: it is empty, or, if there are
                            kernels in it, what was understood with ST_SKIPPED between */
   bool is_async;
+  bool jit_alias;       /* decorated with another name of jit: see ast_is_jit */
   Span span;            /* of the name after `def` */
 } FuncDef;
 
@@ -206,6 +207,7 @@ Module *parse(Arena *a, Pool *names, Diags *d, uint32_t file);
 
 /* True if `f` is decorated as a kernel: `jit`, `triton.jit`, `jit(...)`, `x.jit(...)`, or any
  * further decorator around it.  (`f = triton.jit(g)` is for sema: the module's assignment.)
+ * Other names that the file's imports and assignments give to `jit` count as well;
  * `jax.jit`, `numba.jit`, `nb.jit` and `cuda.jit` are other compilers' and don't count.
  * The parser parses in full the body of every function that a `jit(...)` call or decorator of its
  * file names. */

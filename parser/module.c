@@ -241,9 +241,17 @@ static bool is_jitted(Parser *p, uint32_t i) {
   return bsearch(&name, p->jitted, p->njitted, sizeof name, by_address);
 }
 
-static bool has_jit(const ExprList *decorators) {
-  FuncDef f = {.decorators = *decorators};
-  return ast_is_jit(&f);
+static bool is_alias(const Parser *p, Name name) {
+  return p->naliases && bsearch(&name, p->aliases, p->naliases, sizeof name, by_address);
+}
+
+static bool has_jit(const Parser *p, FuncDef *f) {
+  for (uint32_t i = 0; i < f->decorators.len; i++) {
+    const Expr *e = f->decorators.data[i];
+    while (e->kind == EX_CALL) e = e->a;
+    f->jit_alias |= e->kind == EX_NAME && is_alias(p, e->name);
+  }
+  return ast_is_jit(f);
 }
 
 /* Keeps of a host function what is of use: all of it, or the kernels in it. */
@@ -257,7 +265,8 @@ static void function(Parser *p, StmtList *out, ExprList decorators) {
   Parser saved = *p;
   Loc at = here(p);
   uint32_t def = p->at + (peek(p) == T_ASYNC);
-  bool kernel = has_jit(&decorators) || is_jitted(p, def);
+  FuncDef head = {.decorators = decorators};
+  bool kernel = has_jit(p, &head) || is_jitted(p, def);
   p->loud |= kernel;
   p->incomplete = false;
   p->functions++;
@@ -276,6 +285,7 @@ static void function(Parser *p, StmtList *out, ExprList decorators) {
   }
   FuncDef *f = s->func;
   f->decorators = decorators;
+  f->jit_alias = head.jit_alias;
   f->body = s->body;
   s->body = (StmtList){0};
   if (!kernel && !p->loud) trim(f, incomplete, more);
@@ -306,10 +316,10 @@ static void class(Parser *p, StmtList *out, ExprList decorators) {
 }
 
 /* True if one of the decorators here has the name `jit` in it. */
-static bool decorators_have_jit(const Parser *p) {
+static bool decorators_have_jit(Parser *p) {
   for (const Token *t = &p->toks[p->at]; t->kind == '@'; t++)
     for (; t->kind != T_NEWLINE; t++)
-      if (is_text(p, t, "jit")) return true;
+      if (is_text(p, t, "jit") || (t->kind == T_NAME && is_alias(p, name_of(p, t)))) return true;
   return false;
 }
 
@@ -411,15 +421,28 @@ static Name jit_argument(Parser *p, uint32_t i) {
   return names ? name_of(p, &t[2]) : NULL;
 }
 
+/* `jit as name` of an import, and `name = triton.jit`: the name; NULL if token `i` starts none. */
+static Name jit_alias(Parser *p, uint32_t i) {
+  const Token *t = &p->toks[i];
+  if (is_text(p, t, "jit") && t[1].kind == T_AS && t[2].kind == T_NAME) return name_of(p, &t[2]);
+  if (t->kind != T_NAME || t[1].kind != '=' || !is_text(p, &t[2], "triton")) return NULL;
+  bool whole = t[3].kind == '.' && is_text(p, &t[4], "jit") && t[5].kind == T_NEWLINE;
+  return whole ? name_of(p, t) : NULL;
+}
+
 static void find_jitted(Parser *p, size_t ntoks) {
-  VEC(Name) found = {0};
-  for (uint32_t i = 0; i + 3 < ntoks; i++) {
-    Name name = jit_argument(p, i);
+  VEC(Name) found = {0}, aliases = {0};
+  for (uint32_t i = 0; i + 5 < ntoks; i++) {
+    Name name = jit_argument(p, i), alias = jit_alias(p, i);
     if (name) vec_push(p->scratch, &found, name);
+    if (alias) vec_push(p->scratch, &aliases, alias);
   }
   if (found.len) qsort(found.data, found.len, sizeof *found.data, by_address);
+  if (aliases.len) qsort(aliases.data, aliases.len, sizeof *aliases.data, by_address);
   p->jitted = found.data;
   p->njitted = found.len;
+  p->aliases = aliases.data;
+  p->naliases = aliases.len;
 }
 
 static void parse_module(Parser *p, Module *m, const Source *source) {

@@ -51,6 +51,8 @@ typedef struct Parser {
   uint32_t kernels;  /* jit functions so far */
   const Name *jitted; /* names that calls of jit() mention, sorted by address */
   size_t njitted;
+  const Name *aliases; /* other names of jit in this file, sorted by address */
+  size_t naliases;
   Name owner;        /* classes around this place */
   Line line;
 } Parser;

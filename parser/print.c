@@ -13,6 +13,7 @@
 bool ast_is_jit(const FuncDef *f) {
   /* compilers of other kinds, whose functions are host code to us */
   static const char *const others[] = {"jax", "numba", "nb", "cuda"};
+  if (f->jit_alias) return true;
   for (uint32_t i = 0; i < f->decorators.len; i++) {
     const Expr *e = f->decorators.data[i];
     while (e->kind == EX_CALL) e = e->a;
