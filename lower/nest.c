@@ -232,6 +232,11 @@ void nest_move_before(NestStmt *s, NestStmt *place) {
   link_stmt(s, place->parent, place);
 }
 
+void nest_move_into(NestStmt *s, NestBlock *b) {
+  nest_remove(s);
+  link_stmt(s, b, NULL);
+}
+
 /* ---- attributes ---- */
 
 static void drop_attr(NestStmt *s, NestAttrKey k) {

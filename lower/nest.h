@@ -251,6 +251,7 @@ NestStmt *nest_stmt(NestBuilder *b, NestCode code, uint32_t ndsts, uint32_t nsrc
 NestStmt *nest_op(NestBuilder *b, TileCode op, DType type, Ref dst, Ref x, Ref y, Ref z);
 void nest_remove(NestStmt *s);
 void nest_move_before(NestStmt *s, NestStmt *place);
+void nest_move_into(NestStmt *s, NestBlock *b); /* to its end */
 const NestAttr *nest_attr(const NestStmt *s, NestAttrKey k); /* NULL if it is not there */
 void nest_set_int(Nest *n, NestStmt *s, NestAttrKey k, int64_t v);
 void nest_set_str(Nest *n, NestStmt *s, NestAttrKey k, const char *v);

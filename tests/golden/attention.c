@@ -304,13 +304,23 @@ static void attention_program(char *q_ptr, char *k_ptr, char *v_ptr, char *out_p
   vf32 row_sum[64];
   vf32 acc[512];
   vf32 row_max[64];
+  vf32 t29[256];
   vf32 row_sum_2[64];
   vf32 acc_1[512];
   vf32 row_max_1[64];
   vf32 k_1[256];
   vf32 v_1[256];
+  vf32 t53[256];
   int32_t t65[64];
   bool t66[64];
+  vf32 t91[256];
+  vf32 t92[64];
+  int32_t t98[32];
+  int t120[256];
+  int t121[256];
+  vf32 t122[256];
+  vf32 t126[256];
+  vf32 t127[64];
   vf32 t135[512];
   vf32 t136[512];
   const int32_t lane = 0; /* ../../examples/kernels/attention.py:50 */
@@ -327,11 +337,7 @@ static void attention_program(char *q_ptr, char *k_ptr, char *v_ptr, char *out_p
     UNROLL(8) for (int b_4 = 0; b_4 < 8; b_4++) {
       q[8*a_4 + b_4] = vsplat_f32(0.0f);
     }
-  }
-  for (int a_4 = 0; a_4 < 64; a_4++) {
     t65[a_4] = first_query + (a_4);
-  }
-  for (int a_4 = 0; a_4 < 64; a_4++) {
     t66[a_4] = t65[a_4] < seq_len;
   }
   const int64_t t68 = (int64_t)t67;
@@ -354,18 +360,10 @@ static void attention_program(char *q_ptr, char *k_ptr, char *v_ptr, char *out_p
   char *v_ptr_1 = v_ptr + 2 * head;
   for (int a_4 = 0; a_4 < 64; a_4++) { /* ../../examples/kernels/attention.py:22 */
     row_sum[a_4] = vsplat_f32(0.0f);
-  }
-  for (int a_4 = 0; a_4 < 64; a_4++) {
+    row_max[a_4] = vsplat_f32((-__builtin_inff()));
     UNROLL(8) for (int b_4 = 0; b_4 < 8; b_4++) {
       acc[8*a_4 + b_4] = vsplat_f32(0.0f);
-    }
-  }
-  for (int a_4 = 0; a_4 < 64; a_4++) {
-    row_max[a_4] = vsplat_f32((-__builtin_inff()));
-  }
-  for (int a_4 = 0; a_4 < 64; a_4++) { /* ../../examples/kernels/attention.py:33 */
-    UNROLL(8) for (int b_4 = 0; b_4 < 8; b_4++) {
-      vstore_f16(shared + t67 + 128*a_4 + 16*b_4, q[8*a_4 + b_4]);
+      vstore_f16(shared + t67 + 128*a_4 + 16*b_4, q[8*a_4 + b_4]); /* ../../examples/kernels/attention.py:33 */
     }
   }
   const float t24 = scale * 1.442695f;
@@ -383,11 +381,8 @@ static void attention_program(char *q_ptr, char *k_ptr, char *v_ptr, char *out_p
     vf32 older[64];
     vf32 t28[64];
     vf32 row_sum_1[64];
-    vf32 t29[256];
     vf32 t30[512];
     vf32 scores_2[64];
-    vf32 t91[256];
-    vf32 t92[64];
     vf32 p_2[64];
     const int64_t t77 = (int64_t)start; /* ../../examples/kernels/attention.py:30 */
     const int64_t t78 = t77 * 128;
@@ -449,9 +444,7 @@ static void attention_program(char *q_ptr, char *k_ptr, char *v_ptr, char *out_p
       UNROLL(4) for (int b_4 = 0; b_4 < 4; b_4++) {
         scores[4*a_4 + b_4] = t23[4*a_4 + b_4] * t24;
       }
-    }
-    for (int a_4 = 0; a_4 < 64; a_4++) { /* ../../examples/kernels/attention.py:40 */
-      scores_2[a_4] = scores[4*a_4];
+      scores_2[a_4] = scores[4*a_4]; /* ../../examples/kernels/attention.py:40 */
       UNROLL(3) for (int r = 0; r < 3; r++) {
         scores_2[a_4] = vmax_f32(scores_2[a_4], scores[4*a_4 + r + 1]);
       }
@@ -471,25 +464,13 @@ static void attention_program(char *q_ptr, char *k_ptr, char *v_ptr, char *out_p
     for (int r = 0; r < 64; r++) t25[0 + r] = scores_2[0 + r];
     for (int a_4 = 0; a_4 < 64; a_4++) {
       new_max[a_4] = vmax_f32(row_max[a_4], t25[a_4]);
-    }
-    for (int a_4 = 0; a_4 < 64; a_4++) { /* ../../examples/kernels/attention.py:41 */
-      UNROLL(4) for (int b_4 = 0; b_4 < 4; b_4++) {
+      UNROLL(4) for (int b_4 = 0; b_4 < 4; b_4++) { /* ../../examples/kernels/attention.py:41 */
         t91[b_4 + 4*a_4] = scores[4*a_4 + b_4] - new_max[a_4];
-      }
-    }
-    for (int a_4 = 0; a_4 < 64; a_4++) {
-      UNROLL(4) for (int b_4 = 0; b_4 < 4; b_4++) {
         p[4*a_4 + b_4] = vexp2_f32(t91[b_4 + 4*a_4]);
       }
-    }
-    for (int a_4 = 0; a_4 < 64; a_4++) { /* ../../examples/kernels/attention.py:42 */
-      t92[a_4] = row_max[a_4] - new_max[a_4];
-    }
-    for (int a_4 = 0; a_4 < 64; a_4++) {
+      t92[a_4] = row_max[a_4] - new_max[a_4]; /* ../../examples/kernels/attention.py:42 */
       older[a_4] = vexp2_f32(t92[a_4]);
-    }
-    for (int a_4 = 0; a_4 < 64; a_4++) { /* ../../examples/kernels/attention.py:43 */
-      p_2[a_4] = p[4*a_4];
+      p_2[a_4] = p[4*a_4]; /* ../../examples/kernels/attention.py:43 */
       UNROLL(3) for (int r = 0; r < 3; r++) {
         p_2[a_4] = p_2[a_4] + p[4*a_4 + r + 1];
       }
@@ -509,18 +490,12 @@ static void attention_program(char *q_ptr, char *k_ptr, char *v_ptr, char *out_p
     for (int r = 0; r < 64; r++) t28[0 + r] = p_2[0 + r];
     for (int a_4 = 0; a_4 < 64; a_4++) {
       row_sum_1[a_4] = vfma_f32(row_sum[a_4], older[a_4], t28[a_4]);
-    }
-    for (int a_4 = 0; a_4 < 64; a_4++) { /* ../../examples/kernels/attention.py:44 */
-      UNROLL(4) for (int b_4 = 0; b_4 < 4; b_4++) {
+      UNROLL(4) for (int b_4 = 0; b_4 < 4; b_4++) { /* ../../examples/kernels/attention.py:44 */
         t29[4*a_4 + b_4] = vround_f16(p[4*a_4 + b_4]);
       }
-    }
-    for (int a_4 = 0; a_4 < 64; a_4++) {
       UNROLL(8) for (int b_4 = 0; b_4 < 8; b_4++) {
         t30[8*a_4 + b_4] = acc[8*a_4 + b_4] * older[a_4];
       }
-    }
-    for (int a_4 = 0; a_4 < 64; a_4++) {
       UNROLL(4) for (int b_4 = 0; b_4 < 4; b_4++) {
         vstore_f16(shared + t67 + 64*a_4 + 16*b_4 + 8192, t29[4*a_4 + b_4]);
       }
@@ -564,25 +539,17 @@ static void attention_program(char *q_ptr, char *k_ptr, char *v_ptr, char *out_p
     }
     for (int a_4 = 0; a_4 < 64; a_4++) { /* ../../examples/kernels/attention.py:22 */
       row_sum[a_4] = row_sum_1[a_4];
-    }
-    for (int a_4 = 0; a_4 < 64; a_4++) {
       UNROLL(8) for (int b_4 = 0; b_4 < 8; b_4++) {
         acc[8*a_4 + b_4] = t30[8*a_4 + b_4];
       }
-    }
-    for (int a_4 = 0; a_4 < 64; a_4++) {
       row_max[a_4] = new_max[a_4];
     }
   }
   for (int a_4 = 0; a_4 < 64; a_4++) {
     row_sum_2[a_4] = row_sum[a_4];
-  }
-  for (int a_4 = 0; a_4 < 64; a_4++) {
     UNROLL(8) for (int b_4 = 0; b_4 < 8; b_4++) {
       acc_1[8*a_4 + b_4] = acc[8*a_4 + b_4];
     }
-  }
-  for (int a_4 = 0; a_4 < 64; a_4++) {
     row_max_1[a_4] = row_max[a_4];
   }
   for (int64_t start_1_at = full; start_1_at < last; start_1_at += 32) {
@@ -595,18 +562,11 @@ static void attention_program(char *q_ptr, char *k_ptr, char *v_ptr, char *out_p
     vf32 older_1[64];
     vf32 t52[64];
     vf32 row_sum_3[64];
-    vf32 t53[256];
     vf32 t54[512];
-    int32_t t98[32];
     bool t99[32];
     int32_t t115[4];
     int t116[4];
-    int t120[256];
-    int t121[256];
-    vf32 t122[256];
     vf32 scores_3[64];
-    vf32 t126[256];
-    vf32 t127[64];
     vf32 p_3[64];
     for (int a_4 = 0; a_4 < 8; a_4++) { /* ../../examples/kernels/attention.py:27 */
       UNROLL(32) for (int b_4 = 0; b_4 < 32; b_4++) {
@@ -615,8 +575,6 @@ static void attention_program(char *q_ptr, char *k_ptr, char *v_ptr, char *out_p
     }
     UNROLL(32) for (int b_4 = 0; b_4 < 32; b_4++) {
       t98[b_4] = start_1 + (b_4);
-    }
-    UNROLL(32) for (int b_4 = 0; b_4 < 32; b_4++) {
       t99[b_4] = t98[b_4] < seq_len;
     }
     const int64_t t102 = (int64_t)start_1;
@@ -683,32 +641,16 @@ static void attention_program(char *q_ptr, char *k_ptr, char *v_ptr, char *out_p
     const int32_t t114 = lane + start_1; /* ../../examples/kernels/attention.py:38 */
     UNROLL(4) for (int b_4 = 0; b_4 < 4; b_4++) {
       t115[b_4] = t114 + (8*b_4);
-    }
-    UNROLL(4) for (int b_4 = 0; b_4 < 4; b_4++) {
       t116[b_4] = lanes_below(t115[b_4], seq_len);
     }
     for (int a_4 = 0; a_4 < 64; a_4++) {
       UNROLL(4) for (int b_4 = 0; b_4 < 4; b_4++) {
         t120[b_4 + 4*a_4] = lanes_below_or_at(t115[b_4], t65[a_4]);
-      }
-    }
-    for (int a_4 = 0; a_4 < 64; a_4++) {
-      UNROLL(4) for (int b_4 = 0; b_4 < 4; b_4++) {
         t121[b_4 + 4*a_4] = min_i32(t116[b_4], t120[b_4 + 4*a_4]);
-      }
-    }
-    for (int a_4 = 0; a_4 < 64; a_4++) {
-      UNROLL(4) for (int b_4 = 0; b_4 < 4; b_4++) {
         t122[b_4 + 4*a_4] = t41[4*a_4 + b_4] * t24;
-      }
-    }
-    for (int a_4 = 0; a_4 < 64; a_4++) {
-      UNROLL(4) for (int b_4 = 0; b_4 < 4; b_4++) {
         scores_1[4*a_4 + b_4] = vselect_f32(vfirst(t121[b_4 + 4*a_4]), t122[b_4 + 4*a_4], vsplat_f32((-__builtin_inff())));
       }
-    }
-    for (int a_4 = 0; a_4 < 64; a_4++) { /* ../../examples/kernels/attention.py:40 */
-      scores_3[a_4] = scores_1[4*a_4];
+      scores_3[a_4] = scores_1[4*a_4]; /* ../../examples/kernels/attention.py:40 */
       UNROLL(3) for (int r = 0; r < 3; r++) {
         scores_3[a_4] = vmax_f32(scores_3[a_4], scores_1[4*a_4 + r + 1]);
       }
@@ -728,25 +670,13 @@ static void attention_program(char *q_ptr, char *k_ptr, char *v_ptr, char *out_p
     for (int r = 0; r < 64; r++) t49[0 + r] = scores_3[0 + r];
     for (int a_4 = 0; a_4 < 64; a_4++) {
       new_max_1[a_4] = vmax_f32(row_max_1[a_4], t49[a_4]);
-    }
-    for (int a_4 = 0; a_4 < 64; a_4++) { /* ../../examples/kernels/attention.py:41 */
-      UNROLL(4) for (int b_4 = 0; b_4 < 4; b_4++) {
+      UNROLL(4) for (int b_4 = 0; b_4 < 4; b_4++) { /* ../../examples/kernels/attention.py:41 */
         t126[b_4 + 4*a_4] = scores_1[4*a_4 + b_4] - new_max_1[a_4];
-      }
-    }
-    for (int a_4 = 0; a_4 < 64; a_4++) {
-      UNROLL(4) for (int b_4 = 0; b_4 < 4; b_4++) {
         p_1[4*a_4 + b_4] = vexp2_f32(t126[b_4 + 4*a_4]);
       }
-    }
-    for (int a_4 = 0; a_4 < 64; a_4++) { /* ../../examples/kernels/attention.py:42 */
-      t127[a_4] = row_max_1[a_4] - new_max_1[a_4];
-    }
-    for (int a_4 = 0; a_4 < 64; a_4++) {
+      t127[a_4] = row_max_1[a_4] - new_max_1[a_4]; /* ../../examples/kernels/attention.py:42 */
       older_1[a_4] = vexp2_f32(t127[a_4]);
-    }
-    for (int a_4 = 0; a_4 < 64; a_4++) { /* ../../examples/kernels/attention.py:43 */
-      p_3[a_4] = p_1[4*a_4];
+      p_3[a_4] = p_1[4*a_4]; /* ../../examples/kernels/attention.py:43 */
       UNROLL(3) for (int r = 0; r < 3; r++) {
         p_3[a_4] = p_3[a_4] + p_1[4*a_4 + r + 1];
       }
@@ -766,18 +696,12 @@ static void attention_program(char *q_ptr, char *k_ptr, char *v_ptr, char *out_p
     for (int r = 0; r < 64; r++) t52[0 + r] = p_3[0 + r];
     for (int a_4 = 0; a_4 < 64; a_4++) {
       row_sum_3[a_4] = vfma_f32(row_sum_2[a_4], older_1[a_4], t52[a_4]);
-    }
-    for (int a_4 = 0; a_4 < 64; a_4++) { /* ../../examples/kernels/attention.py:44 */
-      UNROLL(4) for (int b_4 = 0; b_4 < 4; b_4++) {
+      UNROLL(4) for (int b_4 = 0; b_4 < 4; b_4++) { /* ../../examples/kernels/attention.py:44 */
         t53[4*a_4 + b_4] = vround_f16(p_1[4*a_4 + b_4]);
       }
-    }
-    for (int a_4 = 0; a_4 < 64; a_4++) {
       UNROLL(8) for (int b_4 = 0; b_4 < 8; b_4++) {
         t54[8*a_4 + b_4] = acc_1[8*a_4 + b_4] * older_1[a_4];
       }
-    }
-    for (int a_4 = 0; a_4 < 64; a_4++) {
       UNROLL(4) for (int b_4 = 0; b_4 < 4; b_4++) {
         vstore_f16(shared + t67 + 64*a_4 + 16*b_4 + 8192, t53[4*a_4 + b_4]);
       }
@@ -821,31 +745,19 @@ static void attention_program(char *q_ptr, char *k_ptr, char *v_ptr, char *out_p
     }
     for (int a_4 = 0; a_4 < 64; a_4++) { /* ../../examples/kernels/attention.py:22 */
       row_sum_2[a_4] = row_sum_3[a_4];
-    }
-    for (int a_4 = 0; a_4 < 64; a_4++) {
       UNROLL(8) for (int b_4 = 0; b_4 < 8; b_4++) {
         acc_1[8*a_4 + b_4] = t54[8*a_4 + b_4];
       }
-    }
-    for (int a_4 = 0; a_4 < 64; a_4++) {
       row_max_1[a_4] = new_max_1[a_4];
     }
   }
-  for (int a_4 = 0; a_4 < 64; a_4++) { /* ../../examples/kernels/attention.py:76 */
-    UNROLL(8) for (int b_4 = 0; b_4 < 8; b_4++) {
-      t135[b_4 + 8*a_4] = acc_1[8*a_4 + b_4] / row_sum_2[a_4];
-    }
-  }
-  for (int a_4 = 0; a_4 < 64; a_4++) {
-    UNROLL(8) for (int b_4 = 0; b_4 < 8; b_4++) {
-      t136[b_4 + 8*a_4] = vround_f16(t135[b_4 + 8*a_4]);
-    }
-  }
-  char *t138 = out_ptr + t68;
+  char *t138 = out_ptr + t68; /* ../../examples/kernels/attention.py:76 */
   char *t140 = t138 + t70;
   char *t143 = t140 + t73;
   for (int a_4 = 0; a_4 < 64; a_4++) {
     UNROLL(8) for (int b_4 = 0; b_4 < 8; b_4++) {
+      t135[b_4 + 8*a_4] = acc_1[8*a_4 + b_4] / row_sum_2[a_4];
+      t136[b_4 + 8*a_4] = vround_f16(t135[b_4 + 8*a_4]);
       if (t66[a_4]) vstore_f16(t143 + 128*a_4 + 16*b_4, t136[b_4 + 8*a_4]);
     }
   }

@@ -230,6 +230,17 @@ static void cross_entropy_program(char *logits_ptr, char *target_ptr, char *loss
   vf32 x[32];
   float at_target;
   vf32 x_1[32];
+  int32_t t67[32];
+  vf32 t78[32];
+  vf32 t79[32];
+  vf32 t96[32];
+  vf32 t97[32];
+  vf32 t98[32];
+  vi64 t101[32];
+  vi32 t102[32];
+  vf32 t103[32];
+  vf32 t104[32];
+  vf32 t105[32];
   const int32_t lane = 0; /* ../../examples/kernels/cross_entropy.py:14 */
   const int32_t t69 = lane * 4;
   const int t84 = 1;
@@ -249,20 +260,13 @@ static void cross_entropy_program(char *logits_ptr, char *target_ptr, char *loss
   for (int64_t start_at = 0; start_at < n_classes; start_at += 256) { /* ../../examples/kernels/cross_entropy.py:23 */
     const int32_t start = (int32_t)start_at;
     vf32 t14[32];
-    int32_t t67[32];
     int t68[32];
     vf32 x_2;
-    vf32 t78[32];
-    vf32 t79[32];
     vf32 t80;
-    UNROLL(32) for (int a = 0; a < 32; a++) { /* ../../examples/kernels/cross_entropy.py:25 */
+    const int32_t t66 = lane + start; /* ../../examples/kernels/cross_entropy.py:25 */
+    UNROLL(32) for (int a = 0; a < 32; a++) {
       x[a] = vsplat_f32((-__builtin_inff()));
-    }
-    const int32_t t66 = lane + start;
-    UNROLL(32) for (int a = 0; a < 32; a++) {
       t67[a] = t66 + (8*a);
-    }
-    UNROLL(32) for (int a = 0; a < 32; a++) {
       t68[a] = lanes_below(t67[a], n_classes);
     }
     const int64_t t72 = (int64_t)start;
@@ -289,11 +293,7 @@ static void cross_entropy_program(char *logits_ptr, char *target_ptr, char *loss
     const float t11 = (vexp2_f32(vsplat_f32(t10)))[0];
     UNROLL(32) for (int a = 0; a < 32; a++) {
       t78[a] = x[a] - new_largest;
-    }
-    UNROLL(32) for (int a = 0; a < 32; a++) {
       t79[a] = t78[a] * 1.442695f;
-    }
-    UNROLL(32) for (int a = 0; a < 32; a++) {
       t14[a] = vexp2_f32(t79[a]);
     }
     t80 = t14[0];
@@ -355,22 +355,10 @@ static void cross_entropy_program(char *logits_ptr, char *target_ptr, char *loss
     const int32_t start_1 = (int32_t)start_1_at;
     int32_t t86[32];
     int t87[32];
-    vf32 t96[32];
-    vf32 t97[32];
-    vf32 t98[32];
-    vi64 t101[32];
-    vi32 t102[32];
-    vf32 t103[32];
-    vf32 t104[32];
-    vf32 t105[32];
-    UNROLL(32) for (int a = 0; a < 32; a++) { /* ../../examples/kernels/cross_entropy.py:40 */
+    const int32_t t85 = lane + start_1; /* ../../examples/kernels/cross_entropy.py:40 */
+    UNROLL(32) for (int a = 0; a < 32; a++) {
       x_1[a] = vsplat_f32(0.0f);
-    }
-    const int32_t t85 = lane + start_1;
-    UNROLL(32) for (int a = 0; a < 32; a++) {
       t86[a] = t85 + (8*a);
-    }
-    UNROLL(32) for (int a = 0; a < 32; a++) {
       t87[a] = lanes_below(t86[a], n_classes);
     }
     const int64_t t90 = (int64_t)start_1;
@@ -380,32 +368,16 @@ static void cross_entropy_program(char *logits_ptr, char *target_ptr, char *loss
       if (t87[a] == LANES) x_1[a] = vload_f32(t92 + 32*a);
       else x_1[a] = vload_first_f32(t92 + 32*a, t87[a], x_1[a]);
     }
-    UNROLL(32) for (int a = 0; a < 32; a++) { /* ../../examples/kernels/cross_entropy.py:42 */
+    char *t110 = t107 + t91; /* ../../examples/kernels/cross_entropy.py:42 */
+    UNROLL(32) for (int a = 0; a < 32; a++) {
       t96[a] = x_1[a] - log_total;
-    }
-    UNROLL(32) for (int a = 0; a < 32; a++) {
       t97[a] = t96[a] * 1.442695f;
-    }
-    UNROLL(32) for (int a = 0; a < 32; a++) {
       t98[a] = vexp2_f32(t97[a]);
-    }
-    UNROLL(32) for (int a = 0; a < 32; a++) {
       t101[a] = vto_i64(vramp_i32(t86[a], 1));
-    }
-    UNROLL(32) for (int a = 0; a < 32; a++) {
       t102[a] = veq_i64(t101[a], vsplat_i64(target));
-    }
-    UNROLL(32) for (int a = 0; a < 32; a++) {
       t103[a] = vselect_f32(t102[a], vsplat_f32(1.0f), vsplat_f32(0.0f));
-    }
-    UNROLL(32) for (int a = 0; a < 32; a++) {
       t104[a] = t98[a] - t103[a];
-    }
-    UNROLL(32) for (int a = 0; a < 32; a++) {
       t105[a] = counted ? t104[a] : vsplat_f32(0.0f);
-    }
-    char *t110 = t107 + t91;
-    UNROLL(32) for (int a = 0; a < 32; a++) {
       if (t87[a] == LANES) vstore_f32(t110 + 32*a, t105[a]);
       else vstore_first_f32(t110 + 32*a, t87[a], t105[a]);
     }

@@ -142,7 +142,9 @@ static void cumsum_program(char *x_ptr, char *out_ptr, int32_t n_cols,
   float carry;
   vf32 x[32];
   vf32 t7[32];
+  int32_t t15[32];
   vf32 total;
+  vf32 t40[32];
   const int32_t lane = 0; /* ../../examples/kernels/cumsum.py:11 */
   const int32_t t17 = lane * 4;
   const int32_t t23 = lane * 128;
@@ -161,21 +163,15 @@ static void cumsum_program(char *x_ptr, char *out_ptr, int32_t n_cols,
     const int32_t start = (int32_t)start_at;
     vf32 x_1[32];
     vf32 t8[32];
-    int32_t t15[32];
     int t16[32];
     vf32 t27;
     vf32 t30;
     vf32 t33;
-    vf32 t40[32];
     vf32 x_2;
-    UNROLL(32) for (int a = 0; a < 32; a++) { /* ../../examples/kernels/cumsum.py:17 */
+    const int32_t t14 = lane + start; /* ../../examples/kernels/cumsum.py:17 */
+    UNROLL(32) for (int a = 0; a < 32; a++) {
       x[a] = vsplat_f32(0.0f);
-    }
-    const int32_t t14 = lane + start;
-    UNROLL(32) for (int a = 0; a < 32; a++) {
       t15[a] = t14 + (8*a);
-    }
-    UNROLL(32) for (int a = 0; a < 32; a++) {
       t16[a] = lanes_below(t15[a], n_cols);
     }
     const int64_t t20 = (int64_t)start;
@@ -217,18 +213,14 @@ static void cumsum_program(char *x_ptr, char *out_ptr, int32_t n_cols,
       t36 = t35;
       t36 = t36 + t7[r];
       t7[r] = vselect_f32(t25, t36, t7[r]);
-    }
-    UNROLL(32) for (int a = 0; a < 32; a++) {
-      vscatter_f32((uint64_t)shared + vto_u64(vramp_i32(t23, 128)) + (uint64_t)(4*a + 1024), t7[a]);
+      vscatter_f32((uint64_t)shared + vto_u64(vramp_i32(t23, 128)) + (uint64_t)(4*r + 1024), t7[r]);
     }
     UNROLL(32) for (int a = 0; a < 32; a++) {
       t8[a] = vload_f32(shared + t17 + 32*a + 1024);
     }
-    UNROLL(32) for (int a = 0; a < 32; a++) {
-      t40[a] = carry + t8[a];
-    }
     char *t45 = t42 + t21;
     UNROLL(32) for (int a = 0; a < 32; a++) {
+      t40[a] = carry + t8[a];
       if (t16[a] == LANES) vstore_f32(t45 + 32*a, t40[a]);
       else vstore_first_f32(t45 + 32*a, t16[a], t40[a]);
     }

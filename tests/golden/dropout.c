@@ -243,8 +243,6 @@ static void dropout_program(char *x_ptr, char *out_ptr, int32_t n, float p, int3
   const int32_t t135 = lane + t1; /* ../../examples/kernels/dropout.py:16 */
   UNROLL(32) for (int a = 0; a < 32; a++) {
     t136[a] = t135 + (8*a);
-  }
-  UNROLL(32) for (int a = 0; a < 32; a++) {
     t137[a] = lanes_below(t136[a], n);
   }
   const int64_t t139 = (int64_t)t138;
@@ -261,273 +259,111 @@ static void dropout_program(char *x_ptr, char *out_ptr, int32_t n, float p, int3
   const uint32_t t7 = (uint32_t)t6;
   const uint64_t t8 = t5 & 4294967295u;
   const uint32_t t9 = (uint32_t)t8;
-  UNROLL(32) for (int a = 0; a < 32; a++) {
-    t146[a] = (uint32_t)t136[a];
-  }
-  UNROLL(32) for (int a = 0; a < 32; a++) {
-    t147[a] = t146[a] * 0u;
-  }
-  UNROLL(32) for (int a = 0; a < 32; a++) {
-    t148[a] = mulhi_u32(t147[a], 3449720151u);
-  }
-  UNROLL(32) for (int a = 0; a < 32; a++) {
-    t149[a] = t148[a] ^ t147[a];
-  }
-  UNROLL(32) for (int a = 0; a < 32; a++) {
-    t15[a] = t149[a] ^ t9;
-  }
-  UNROLL(32) for (int a = 0; a < 32; a++) {
-    t153[a] = vmulhi_u32(vramp_u32(t146[a], 1), vsplat_u32(3528531795u));
-  }
-  UNROLL(32) for (int a = 0; a < 32; a++) {
-    t155[a] = t153[a] ^ t147[a];
-  }
-  UNROLL(32) for (int a = 0; a < 32; a++) {
-    t21[a] = t155[a] ^ t7;
-  }
   const uint32_t t22 = t9 + 2654435769u;
   const uint32_t t23 = t7 + 3144134277u;
-  UNROLL(32) for (int a = 0; a < 32; a++) {
-    t156[a] = vmulhi_u32(t21[a], vsplat_u32(3449720151u));
-  }
-  UNROLL(32) for (int a = 0; a < 32; a++) {
-    t161[a] = t147[a] * 3449720151u;
-  }
-  UNROLL(32) for (int a = 0; a < 32; a++) {
-    t162[a] = t156[a] ^ t161[a];
-  }
-  UNROLL(32) for (int a = 0; a < 32; a++) {
-    t30[a] = t162[a] ^ t22;
-  }
-  UNROLL(32) for (int a = 0; a < 32; a++) {
-    t163[a] = mulhi_u32(t15[a], 3528531795u);
-  }
-  UNROLL(32) for (int a = 0; a < 32; a++) {
-    t167[a] = t146[a] * 3528531795u;
-  }
-  UNROLL(32) for (int a = 0; a < 32; a++) {
-    t168[a] = t163[a] ^ vramp_u32(t167[a], 3528531795);
-  }
-  UNROLL(32) for (int a = 0; a < 32; a++) {
-    t36[a] = t168[a] ^ t23;
-  }
   const uint32_t t37 = t22 + 2654435769u;
   const uint32_t t38 = t23 + 3144134277u;
-  UNROLL(32) for (int a = 0; a < 32; a++) {
-    t169[a] = vmulhi_u32(t36[a], vsplat_u32(3449720151u));
-  }
-  UNROLL(32) for (int a = 0; a < 32; a++) {
-    t170[a] = t21[a] * 3449720151u;
-  }
-  UNROLL(32) for (int a = 0; a < 32; a++) {
-    t171[a] = t169[a] ^ t170[a];
-  }
-  UNROLL(32) for (int a = 0; a < 32; a++) {
-    t42[a] = t171[a] ^ t37;
-  }
-  UNROLL(32) for (int a = 0; a < 32; a++) {
-    t172[a] = vmulhi_u32(t30[a], vsplat_u32(3528531795u));
-  }
-  UNROLL(32) for (int a = 0; a < 32; a++) {
-    t173[a] = t15[a] * 3528531795u;
-  }
-  UNROLL(32) for (int a = 0; a < 32; a++) {
-    t174[a] = t172[a] ^ t173[a];
-  }
-  UNROLL(32) for (int a = 0; a < 32; a++) {
-    t46[a] = t174[a] ^ t38;
-  }
   const uint32_t t47 = t37 + 2654435769u;
   const uint32_t t48 = t38 + 3144134277u;
-  UNROLL(32) for (int a = 0; a < 32; a++) {
-    t175[a] = vmulhi_u32(t46[a], vsplat_u32(3449720151u));
-  }
-  UNROLL(32) for (int a = 0; a < 32; a++) {
-    t176[a] = t36[a] * 3449720151u;
-  }
-  UNROLL(32) for (int a = 0; a < 32; a++) {
-    t177[a] = t175[a] ^ t176[a];
-  }
-  UNROLL(32) for (int a = 0; a < 32; a++) {
-    t52[a] = t177[a] ^ t47;
-  }
-  UNROLL(32) for (int a = 0; a < 32; a++) {
-    t178[a] = vmulhi_u32(t42[a], vsplat_u32(3528531795u));
-  }
-  UNROLL(32) for (int a = 0; a < 32; a++) {
-    t179[a] = t30[a] * 3528531795u;
-  }
-  UNROLL(32) for (int a = 0; a < 32; a++) {
-    t180[a] = t178[a] ^ t179[a];
-  }
-  UNROLL(32) for (int a = 0; a < 32; a++) {
-    t56[a] = t180[a] ^ t48;
-  }
   const uint32_t t57 = t47 + 2654435769u;
   const uint32_t t58 = t48 + 3144134277u;
-  UNROLL(32) for (int a = 0; a < 32; a++) {
-    t181[a] = vmulhi_u32(t56[a], vsplat_u32(3449720151u));
-  }
-  UNROLL(32) for (int a = 0; a < 32; a++) {
-    t182[a] = t46[a] * 3449720151u;
-  }
-  UNROLL(32) for (int a = 0; a < 32; a++) {
-    t183[a] = t181[a] ^ t182[a];
-  }
-  UNROLL(32) for (int a = 0; a < 32; a++) {
-    t62[a] = t183[a] ^ t57;
-  }
-  UNROLL(32) for (int a = 0; a < 32; a++) {
-    t184[a] = vmulhi_u32(t52[a], vsplat_u32(3528531795u));
-  }
-  UNROLL(32) for (int a = 0; a < 32; a++) {
-    t185[a] = t42[a] * 3528531795u;
-  }
-  UNROLL(32) for (int a = 0; a < 32; a++) {
-    t186[a] = t184[a] ^ t185[a];
-  }
-  UNROLL(32) for (int a = 0; a < 32; a++) {
-    t66[a] = t186[a] ^ t58;
-  }
   const uint32_t t67 = t57 + 2654435769u;
   const uint32_t t68 = t58 + 3144134277u;
-  UNROLL(32) for (int a = 0; a < 32; a++) {
-    t187[a] = vmulhi_u32(t66[a], vsplat_u32(3449720151u));
-  }
-  UNROLL(32) for (int a = 0; a < 32; a++) {
-    t188[a] = t56[a] * 3449720151u;
-  }
-  UNROLL(32) for (int a = 0; a < 32; a++) {
-    t189[a] = t187[a] ^ t188[a];
-  }
-  UNROLL(32) for (int a = 0; a < 32; a++) {
-    t72[a] = t189[a] ^ t67;
-  }
-  UNROLL(32) for (int a = 0; a < 32; a++) {
-    t190[a] = vmulhi_u32(t62[a], vsplat_u32(3528531795u));
-  }
-  UNROLL(32) for (int a = 0; a < 32; a++) {
-    t191[a] = t52[a] * 3528531795u;
-  }
-  UNROLL(32) for (int a = 0; a < 32; a++) {
-    t192[a] = t190[a] ^ t191[a];
-  }
-  UNROLL(32) for (int a = 0; a < 32; a++) {
-    t76[a] = t192[a] ^ t68;
-  }
   const uint32_t t77 = t67 + 2654435769u;
   const uint32_t t78 = t68 + 3144134277u;
   UNROLL(32) for (int a = 0; a < 32; a++) {
+    t146[a] = (uint32_t)t136[a];
+    t147[a] = t146[a] * 0u;
+    t148[a] = mulhi_u32(t147[a], 3449720151u);
+    t149[a] = t148[a] ^ t147[a];
+    t15[a] = t149[a] ^ t9;
+    t153[a] = vmulhi_u32(vramp_u32(t146[a], 1), vsplat_u32(3528531795u));
+    t155[a] = t153[a] ^ t147[a];
+    t21[a] = t155[a] ^ t7;
+    t156[a] = vmulhi_u32(t21[a], vsplat_u32(3449720151u));
+    t161[a] = t147[a] * 3449720151u;
+    t162[a] = t156[a] ^ t161[a];
+    t30[a] = t162[a] ^ t22;
+    t163[a] = mulhi_u32(t15[a], 3528531795u);
+    t167[a] = t146[a] * 3528531795u;
+    t168[a] = t163[a] ^ vramp_u32(t167[a], 3528531795);
+    t36[a] = t168[a] ^ t23;
+    t169[a] = vmulhi_u32(t36[a], vsplat_u32(3449720151u));
+    t170[a] = t21[a] * 3449720151u;
+    t171[a] = t169[a] ^ t170[a];
+    t42[a] = t171[a] ^ t37;
+    t172[a] = vmulhi_u32(t30[a], vsplat_u32(3528531795u));
+    t173[a] = t15[a] * 3528531795u;
+    t174[a] = t172[a] ^ t173[a];
+    t46[a] = t174[a] ^ t38;
+    t175[a] = vmulhi_u32(t46[a], vsplat_u32(3449720151u));
+    t176[a] = t36[a] * 3449720151u;
+    t177[a] = t175[a] ^ t176[a];
+    t52[a] = t177[a] ^ t47;
+    t178[a] = vmulhi_u32(t42[a], vsplat_u32(3528531795u));
+    t179[a] = t30[a] * 3528531795u;
+    t180[a] = t178[a] ^ t179[a];
+    t56[a] = t180[a] ^ t48;
+    t181[a] = vmulhi_u32(t56[a], vsplat_u32(3449720151u));
+    t182[a] = t46[a] * 3449720151u;
+    t183[a] = t181[a] ^ t182[a];
+    t62[a] = t183[a] ^ t57;
+    t184[a] = vmulhi_u32(t52[a], vsplat_u32(3528531795u));
+    t185[a] = t42[a] * 3528531795u;
+    t186[a] = t184[a] ^ t185[a];
+    t66[a] = t186[a] ^ t58;
+    t187[a] = vmulhi_u32(t66[a], vsplat_u32(3449720151u));
+    t188[a] = t56[a] * 3449720151u;
+    t189[a] = t187[a] ^ t188[a];
+    t72[a] = t189[a] ^ t67;
+    t190[a] = vmulhi_u32(t62[a], vsplat_u32(3528531795u));
+    t191[a] = t52[a] * 3528531795u;
+    t192[a] = t190[a] ^ t191[a];
+    t76[a] = t192[a] ^ t68;
     t193[a] = vmulhi_u32(t76[a], vsplat_u32(3449720151u));
-  }
-  UNROLL(32) for (int a = 0; a < 32; a++) {
     t194[a] = t66[a] * 3449720151u;
-  }
-  UNROLL(32) for (int a = 0; a < 32; a++) {
     t195[a] = t193[a] ^ t194[a];
-  }
-  UNROLL(32) for (int a = 0; a < 32; a++) {
     t82[a] = t195[a] ^ t77;
-  }
-  UNROLL(32) for (int a = 0; a < 32; a++) {
-    t196[a] = vmulhi_u32(t72[a], vsplat_u32(3528531795u));
-  }
-  UNROLL(32) for (int a = 0; a < 32; a++) {
-    t197[a] = t62[a] * 3528531795u;
-  }
-  UNROLL(32) for (int a = 0; a < 32; a++) {
-    t198[a] = t196[a] ^ t197[a];
-  }
-  UNROLL(32) for (int a = 0; a < 32; a++) {
-    t86[a] = t198[a] ^ t78;
   }
   const uint32_t t87 = t77 + 2654435769u;
   const uint32_t t88 = t78 + 3144134277u;
-  UNROLL(32) for (int a = 0; a < 32; a++) {
-    t199[a] = vmulhi_u32(t86[a], vsplat_u32(3449720151u));
-  }
-  UNROLL(32) for (int a = 0; a < 32; a++) {
-    t200[a] = t76[a] * 3449720151u;
-  }
-  UNROLL(32) for (int a = 0; a < 32; a++) {
-    t201[a] = t199[a] ^ t200[a];
-  }
-  UNROLL(32) for (int a = 0; a < 32; a++) {
-    t92[a] = t201[a] ^ t87;
-  }
-  UNROLL(32) for (int a = 0; a < 32; a++) {
-    t202[a] = vmulhi_u32(t82[a], vsplat_u32(3528531795u));
-  }
-  UNROLL(32) for (int a = 0; a < 32; a++) {
-    t203[a] = t72[a] * 3528531795u;
-  }
-  UNROLL(32) for (int a = 0; a < 32; a++) {
-    t204[a] = t202[a] ^ t203[a];
-  }
-  UNROLL(32) for (int a = 0; a < 32; a++) {
-    t96[a] = t204[a] ^ t88;
-  }
   const uint32_t t97 = t87 + 2654435769u;
   const uint32_t t98 = t88 + 3144134277u;
-  UNROLL(32) for (int a = 0; a < 32; a++) {
-    t208[a] = vmulhi_u32(t92[a], vsplat_u32(3528531795u));
-  }
-  UNROLL(32) for (int a = 0; a < 32; a++) {
-    t209[a] = t82[a] * 3528531795u;
-  }
-  UNROLL(32) for (int a = 0; a < 32; a++) {
-    t210[a] = t208[a] ^ t209[a];
-  }
-  UNROLL(32) for (int a = 0; a < 32; a++) {
-    t106[a] = t210[a] ^ t98;
-  }
   const uint32_t t107 = t97 + 2654435769u;
-  UNROLL(32) for (int a = 0; a < 32; a++) {
-    t214[a] = vmulhi_u32(t106[a], vsplat_u32(3449720151u));
-  }
-  UNROLL(32) for (int a = 0; a < 32; a++) {
-    t215[a] = t96[a] * 3449720151u;
-  }
-  UNROLL(32) for (int a = 0; a < 32; a++) {
-    t216[a] = t214[a] ^ t215[a];
-  }
-  UNROLL(32) for (int a = 0; a < 32; a++) {
-    t217[a] = t216[a] ^ t107;
-  }
-  UNROLL(32) for (int a = 0; a < 32; a++) {
-    t121[a] = (vi32)t217[a];
-  }
   const float t122 = 1.0f - p; /* ../../examples/kernels/dropout.py:18 */
-  UNROLL(32) for (int a = 0; a < 32; a++) {
-    t221[a] = t121[a] < 0;
-  }
-  UNROLL(32) for (int a = 0; a < 32; a++) {
-    t222[a] = -t121[a];
-  }
-  UNROLL(32) for (int a = 0; a < 32; a++) {
-    t223[a] = t222[a] - 1;
-  }
-  UNROLL(32) for (int a = 0; a < 32; a++) {
-    t224[a] = vselect_i32(t221[a], t223[a], t121[a]);
-  }
-  UNROLL(32) for (int a = 0; a < 32; a++) {
-    t225[a] = vto_f32(t224[a]);
-  }
-  UNROLL(32) for (int a = 0; a < 32; a++) {
-    t226[a] = t225[a] * 4.6566126e-10f;
-  }
-  UNROLL(32) for (int a = 0; a < 32; a++) {
-    t227[a] = t226[a] >= p;
-  }
-  UNROLL(32) for (int a = 0; a < 32; a++) {
-    t228[a] = x[a] / t122;
-  }
-  UNROLL(32) for (int a = 0; a < 32; a++) {
-    t229[a] = vselect_f32(t227[a], t228[a], vsplat_f32(0.0f));
-  }
   char *t231 = out_ptr + t139;
   char *t234 = t231 + t142;
-  UNROLL(32) for (int a = 0; a < 32; a++) {
+  UNROLL(32) for (int a = 0; a < 32; a++) { /* ../../examples/kernels/dropout.py:17 */
+    t196[a] = vmulhi_u32(t72[a], vsplat_u32(3528531795u));
+    t197[a] = t62[a] * 3528531795u;
+    t198[a] = t196[a] ^ t197[a];
+    t86[a] = t198[a] ^ t78;
+    t199[a] = vmulhi_u32(t86[a], vsplat_u32(3449720151u));
+    t200[a] = t76[a] * 3449720151u;
+    t201[a] = t199[a] ^ t200[a];
+    t92[a] = t201[a] ^ t87;
+    t202[a] = vmulhi_u32(t82[a], vsplat_u32(3528531795u));
+    t203[a] = t72[a] * 3528531795u;
+    t204[a] = t202[a] ^ t203[a];
+    t96[a] = t204[a] ^ t88;
+    t208[a] = vmulhi_u32(t92[a], vsplat_u32(3528531795u));
+    t209[a] = t82[a] * 3528531795u;
+    t210[a] = t208[a] ^ t209[a];
+    t106[a] = t210[a] ^ t98;
+    t214[a] = vmulhi_u32(t106[a], vsplat_u32(3449720151u));
+    t215[a] = t96[a] * 3449720151u;
+    t216[a] = t214[a] ^ t215[a];
+    t217[a] = t216[a] ^ t107;
+    t121[a] = (vi32)t217[a];
+    t221[a] = t121[a] < 0; /* ../../examples/kernels/dropout.py:18 */
+    t222[a] = -t121[a];
+    t223[a] = t222[a] - 1;
+    t224[a] = vselect_i32(t221[a], t223[a], t121[a]);
+    t225[a] = vto_f32(t224[a]);
+    t226[a] = t225[a] * 4.6566126e-10f;
+    t227[a] = t226[a] >= p;
+    t228[a] = x[a] / t122;
+    t229[a] = vselect_f32(t227[a], t228[a], vsplat_f32(0.0f));
     if (t137[a] == LANES) vstore_f32(t234 + 32*a, t229[a]);
     else vstore_first_f32(t234 + 32*a, t137[a], t229[a]);
   }

@@ -144,14 +144,10 @@ static void histogram_program(char *x_ptr, char *counts_ptr, int32_t n,
   const int32_t t18 = lane * 4;
   const int32_t t0 = (int32_t)pid_0; /* ../../examples/kernels/histogram.py:12 */
   const int32_t t1 = t0 * 512;
-  for (int a = 0; a < 64; a++) { /* ../../examples/kernels/histogram.py:14 */
+  const int32_t t15 = lane + t1; /* ../../examples/kernels/histogram.py:14 */
+  for (int a = 0; a < 64; a++) {
     x[a] = vsplat_i32(0);
-  }
-  const int32_t t15 = lane + t1;
-  for (int a = 0; a < 64; a++) {
     t16[a] = t15 + (8*a);
-  }
-  for (int a = 0; a < 64; a++) {
     t17[a] = lanes_below(t16[a], n);
   }
   const int64_t t19 = (int64_t)t18;
@@ -168,20 +164,10 @@ static void histogram_program(char *x_ptr, char *counts_ptr, int32_t n,
   }
   for (int a = 0; a < 64; a++) {
     t24[a] = x[a] < 64;
-  }
-  for (int a = 0; a < 64; a++) {
     t25[a] = x[a] >= 0;
-  }
-  for (int a = 0; a < 64; a++) {
     t26[a] = t24[a] & t25[a];
-  }
-  for (int a = 0; a < 64; a++) {
     t30[a] = t26[a] & vfirst(t17[a]);
-  }
-  for (int a = 0; a < 64; a++) {
     t31[a] = x[a];
-  }
-  for (int a = 0; a < 64; a++) {
     t32[a] = t31[a] * 4;
   }
   for (int a = 0; a < 64; a++) {

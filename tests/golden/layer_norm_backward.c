@@ -262,11 +262,7 @@ static void layer_norm_backward_program(char *dy_ptr, char *x_ptr, char *w_ptr, 
   char *t1 = dy_ptr + 4ll * t0;
   UNROLL(32) for (int a = 0; a < 32; a++) {
     dy[a] = vsplat_f32(0.0f);
-  }
-  UNROLL(32) for (int a = 0; a < 32; a++) {
     t51[a] = lane + (8*a);
-  }
-  UNROLL(32) for (int a = 0; a < 32; a++) {
     t52[a] = lanes_below(t51[a], n_cols);
   }
   const int64_t t54 = (int64_t)t53;
@@ -298,18 +294,10 @@ static void layer_norm_backward_program(char *dy_ptr, char *x_ptr, char *w_ptr, 
   const float t12 = load_f32(t11);
   UNROLL(32) for (int a = 0; a < 32; a++) {
     t66[a] = x[a] - t12;
-  }
-  UNROLL(32) for (int a = 0; a < 32; a++) {
     t67[a] = t66[a] * rstd;
-  }
-  UNROLL(32) for (int a = 0; a < 32; a++) {
     xhat[a] = vselect_f32(vfirst(t52[a]), t67[a], vsplat_f32(0.0f));
-  }
-  UNROLL(32) for (int a = 0; a < 32; a++) { /* ../../examples/kernels/layer_norm.py:46 */
-    wdy[a] = w[a] * dy[a];
-  }
-  UNROLL(32) for (int a = 0; a < 32; a++) { /* ../../examples/kernels/layer_norm.py:47 */
-    t16[a] = xhat[a] * wdy[a];
+    wdy[a] = w[a] * dy[a]; /* ../../examples/kernels/layer_norm.py:46 */
+    t16[a] = xhat[a] * wdy[a]; /* ../../examples/kernels/layer_norm.py:47 */
   }
   t68 = t16[0];
   UNROLL(31) for (int r = 0; r < 31; r++) {
@@ -337,20 +325,12 @@ static void layer_norm_backward_program(char *dy_ptr, char *x_ptr, char *w_ptr, 
   const float t19 = wdy_1[0];
   const float mean = t19 / t18;
   char *t22 = dx_ptr + 4ll * t0; /* ../../examples/kernels/layer_norm.py:49 */
-  UNROLL(32) for (int a = 0; a < 32; a++) {
-    t77[a] = -xhat[a];
-  }
-  UNROLL(32) for (int a = 0; a < 32; a++) {
-    t78[a] = vfma_f32(t77[a], vsplat_f32(along), wdy[a]);
-  }
-  UNROLL(32) for (int a = 0; a < 32; a++) {
-    t79[a] = t78[a] - mean;
-  }
-  UNROLL(32) for (int a = 0; a < 32; a++) {
-    t80[a] = t79[a] * rstd;
-  }
   char *t82 = t22 + t54;
   UNROLL(32) for (int a = 0; a < 32; a++) {
+    t77[a] = -xhat[a];
+    t78[a] = vfma_f32(t77[a], vsplat_f32(along), wdy[a]);
+    t79[a] = t78[a] - mean;
+    t80[a] = t79[a] * rstd;
     if (t52[a] == LANES) vstore_f32(t82 + 32*a, t80[a]);
     else vstore_first_f32(t82 + 32*a, t52[a], t80[a]);
   }
@@ -374,8 +354,6 @@ static void layer_norm_backward_program(char *dy_ptr, char *x_ptr, char *w_ptr, 
   }
   UNROLL(32) for (int a = 0; a < 32; a++) {
     t91[a] = vfma_f32(dy[a], xhat[a], t37[a]);
-  }
-  UNROLL(32) for (int a = 0; a < 32; a++) {
     if (t52[a] == LANES) vstore_f32(t88 + 32*a, t91[a]);
     else vstore_first_f32(t88 + 32*a, t52[a], t91[a]);
   }
@@ -386,8 +364,6 @@ static void layer_norm_backward_program(char *dy_ptr, char *x_ptr, char *w_ptr, 
   }
   UNROLL(32) for (int a = 0; a < 32; a++) {
     t100[a] = t43[a] + dy[a];
-  }
-  UNROLL(32) for (int a = 0; a < 32; a++) {
     if (t52[a] == LANES) vstore_f32(t97 + 32*a, t100[a]);
     else vstore_first_f32(t97 + 32*a, t52[a], t100[a]);
   }

@@ -168,11 +168,7 @@ static void layer_norm_forward_program(char *x_ptr, char *w_ptr, char *b_ptr, ch
   char *t1 = x_ptr + 4ll * t0;
   for (int a = 0; a < 64; a++) {
     x[a] = vsplat_f32(0.0f);
-  }
-  for (int a = 0; a < 64; a++) {
     t25[a] = lane + (8*a);
-  }
-  for (int a = 0; a < 64; a++) {
     t26[a] = lanes_below(t25[a], n_cols);
   }
   const int64_t t28 = (int64_t)t27;
@@ -196,12 +192,8 @@ static void layer_norm_forward_program(char *x_ptr, char *w_ptr, char *b_ptr, ch
   const float mean = t4 / t5;
   for (int a = 0; a < 64; a++) { /* ../../examples/kernels/layer_norm.py:22 */
     t35[a] = x[a] - mean;
-  }
-  for (int a = 0; a < 64; a++) {
     centered[a] = vselect_f32(vfirst(t26[a]), t35[a], vsplat_f32(0.0f));
-  }
-  for (int a = 0; a < 64; a++) { /* ../../examples/kernels/layer_norm.py:23 */
-    t8[a] = centered[a] * centered[a];
+    t8[a] = centered[a] * centered[a]; /* ../../examples/kernels/layer_norm.py:23 */
   }
   t36 = t8[0];
   for (int r = 0; r < 63; r++) {
@@ -228,14 +220,10 @@ static void layer_norm_forward_program(char *x_ptr, char *w_ptr, char *b_ptr, ch
     else b[a] = vload_first_f32(t47 + 32*a, t26[a], b[a]);
   }
   char *t18 = out_ptr + 4ll * t0; /* ../../examples/kernels/layer_norm.py:26 */
-  for (int a = 0; a < 64; a++) {
-    t50[a] = centered[a] * rstd;
-  }
-  for (int a = 0; a < 64; a++) {
-    t51[a] = vfma_f32(t50[a], w[a], b[a]);
-  }
   char *t53 = t18 + t28;
   for (int a = 0; a < 64; a++) {
+    t50[a] = centered[a] * rstd;
+    t51[a] = vfma_f32(t50[a], w[a], b[a]);
     if (t26[a] == LANES) vstore_f32(t53 + 32*a, t51[a]);
     else vstore_first_f32(t53 + 32*a, t26[a], t51[a]);
   }

@@ -126,20 +126,16 @@ static void layer_norm_sum_parts_program(char *dw_parts_ptr, char *db_parts_ptr,
   const int32_t t20 = lane + t1;
   UNROLL(16) for (int b = 0; b < 16; b++) {
     t21[b] = t20 + (8*b);
-  }
-  UNROLL(16) for (int b = 0; b < 16; b++) {
     t22[b] = lanes_below(t21[b], n_cols);
   }
   const int64_t t24 = (int64_t)t23;
   char *t25 = dw_parts_ptr + t24;
   const int64_t t26 = (int64_t)n_cols;
-  UNROLL(8) for (int a = 0; a < 8; a++) {
-    const int64_t t29 = t26 * (int64_t)(4*a);
-    t27[a] = t25 + t29;
-  }
   const int64_t t30 = (int64_t)t1;
   const int64_t t31 = t30 * 4;
   UNROLL(8) for (int a = 0; a < 8; a++) {
+    const int64_t t29 = t26 * (int64_t)(4*a);
+    t27[a] = t25 + t29;
     t32[a] = t27[a] + t31;
   }
   for (int a = 0; a < 8; a++) {
@@ -148,17 +144,13 @@ static void layer_norm_sum_parts_program(char *dw_parts_ptr, char *db_parts_ptr,
       else dw[16*a + b] = vload_first_f32(t32[a] + 32*b, t22[b], dw[16*a + b]);
     }
   }
-  for (int a = 0; a < 8; a++) { /* ../../examples/kernels/layer_norm.py:69 */
+  char *t37 = db_parts_ptr + t24; /* ../../examples/kernels/layer_norm.py:69 */
+  for (int a = 0; a < 8; a++) {
     UNROLL(16) for (int b = 0; b < 16; b++) {
       db[16*a + b] = vsplat_f32(0.0f);
     }
-  }
-  char *t37 = db_parts_ptr + t24;
-  UNROLL(8) for (int a = 0; a < 8; a++) {
     const int64_t t41 = t26 * (int64_t)(4*a);
     t39[a] = t37 + t41;
-  }
-  UNROLL(8) for (int a = 0; a < 8; a++) {
     t44[a] = t39[a] + t31;
   }
   for (int a = 0; a < 8; a++) {
@@ -176,14 +168,12 @@ static void layer_norm_sum_parts_program(char *dw_parts_ptr, char *db_parts_ptr,
   for (int r = 0; r < 16; r++) t12[0 + r] = dw_1[0 + r];
   char *t49 = dw_ptr + t24;
   char *t52 = t49 + t31;
-  UNROLL(16) for (int a = 0; a < 16; a++) {
+  for (int a = 0; a < 16; a++) {
     if (t22[a] == LANES) vstore_f32(t52 + 32*a, t12[a]);
     else vstore_first_f32(t52 + 32*a, t22[a], t12[a]);
-  }
-  for (int b = 0; b < 16; b++) { /* ../../examples/kernels/layer_norm.py:71 */
-    db_1[b] = db[b];
+    db_1[a] = db[a]; /* ../../examples/kernels/layer_norm.py:71 */
     UNROLL(7) for (int r = 0; r < 7; r++) {
-      db_1[b] = db_1[b] + db[b + 16*r + 16];
+      db_1[a] = db_1[a] + db[a + 16*r + 16];
     }
   }
   for (int r = 0; r < 16; r++) t16[0 + r] = db_1[0 + r];

@@ -204,6 +204,7 @@ static void matmul_program(char *a_ptr, char *b_ptr, char *c_ptr, int32_t M, int
   int32_t t46[4];
   char *t56[64];
   char *t60[64];
+  bool t63[32];
   int32_t t65[8];
   int t66[8];
   char *t71[32];
@@ -234,20 +235,16 @@ static void matmul_program(char *a_ptr, char *b_ptr, char *c_ptr, int32_t M, int
   const int32_t tile_n = div_i32(within, rows);
   const int32_t t7 = tile_m * 64; /* ../../examples/kernels/matmul.py:45 */
   const int32_t t8 = tile_n * 64; /* ../../examples/kernels/matmul.py:46 */
-  for (int a_2 = 0; a_2 < 64; a_2++) { /* ../../examples/kernels/matmul.py:52 */
-    UNROLL(8) for (int b_2 = 0; b_2 < 8; b_2++) {
-      acc[8*a_2 + b_2] = vsplat_f32(0.0f);
-    }
-  }
-  a_ptrs = 0;
+  a_ptrs = 0; /* ../../examples/kernels/matmul.py:52 */
   b_ptrs = 0;
   const int32_t t27 = 32 * stride_bk; /* ../../examples/kernels/matmul.py:57 */
   const int64_t t28 = (int64_t)32; /* ../../examples/kernels/matmul.py:52 */
   const int64_t t30 = (int64_t)t27;
-  for (int a_2 = 0; a_2 < 64; a_2++) { /* ../../examples/kernels/matmul.py:53 */
-    t44[a_2] = t7 + (a_2);
-  }
   for (int a_2 = 0; a_2 < 64; a_2++) {
+    UNROLL(8) for (int b_2 = 0; b_2 < 8; b_2++) {
+      acc[8*a_2 + b_2] = vsplat_f32(0.0f);
+    }
+    t44[a_2] = t7 + (a_2); /* ../../examples/kernels/matmul.py:53 */
     t45[a_2] = t44[a_2] < M;
   }
   UNROLL(4) for (int b_2 = 0; b_2 < 4; b_2++) {
@@ -258,30 +255,24 @@ static void matmul_program(char *a_ptr, char *b_ptr, char *c_ptr, int32_t M, int
   const int64_t t51 = t49 * t50;
   const int64_t t53 = (int64_t)t52;
   char *t54 = a_ptr + t53;
+  const int64_t t59 = t51 * 2;
   for (int a_2 = 0; a_2 < 64; a_2++) {
     const int64_t t58 = t50 * (int64_t)(2*a_2);
     t56[a_2] = t54 + t58;
-  }
-  const int64_t t59 = t51 * 2;
-  for (int a_2 = 0; a_2 < 64; a_2++) {
     t60[a_2] = t56[a_2] + t59;
   }
   const int32_t t64 = lane + t8; /* ../../examples/kernels/matmul.py:54 */
   UNROLL(8) for (int b_2 = 0; b_2 < 8; b_2++) {
     t65[b_2] = t64 + (8*b_2);
-  }
-  UNROLL(8) for (int b_2 = 0; b_2 < 8; b_2++) {
     t66[b_2] = lanes_below(t65[b_2], N);
   }
   char *t69 = b_ptr + t53;
   const int64_t t70 = (int64_t)stride_bk;
-  UNROLL(32) for (int a_2 = 0; a_2 < 32; a_2++) {
-    const int64_t t73 = t70 * (int64_t)(2*a_2);
-    t71[a_2] = t69 + t73;
-  }
   const int64_t t74 = (int64_t)t8;
   const int64_t t75 = t74 * 2;
   UNROLL(32) for (int a_2 = 0; a_2 < 32; a_2++) {
+    const int64_t t73 = t70 * (int64_t)(2*a_2);
+    t71[a_2] = t69 + t73;
     t76[a_2] = t71[a_2] + t75;
   }
   for (int64_t start_at = 0; start_at < K; start_at += 32) { /* ../../examples/kernels/matmul.py:52 */
@@ -289,7 +280,6 @@ static void matmul_program(char *a_ptr, char *b_ptr, char *c_ptr, int32_t M, int
     int t47[4];
     int t48[256];
     char *t62[64];
-    bool t63[32];
     int t67[256];
     char *t78[32];
     const int32_t t9 = K - start; /* ../../examples/kernels/matmul.py:53 */
@@ -301,13 +291,11 @@ static void matmul_program(char *a_ptr, char *b_ptr, char *c_ptr, int32_t M, int
     UNROLL(4) for (int b_2 = 0; b_2 < 4; b_2++) {
       t47[b_2] = lanes_below(t46[b_2], t9);
     }
+    const int64_t t61 = a_ptrs * 2;
     for (int a_2 = 0; a_2 < 64; a_2++) {
       UNROLL(4) for (int b_2 = 0; b_2 < 4; b_2++) {
         t48[b_2 + 4*a_2] = min_i32(((t45[a_2]) ? LANES : 0), t47[b_2]);
       }
-    }
-    const int64_t t61 = a_ptrs * 2;
-    for (int a_2 = 0; a_2 < 64; a_2++) {
       t62[a_2] = t60[a_2] + t61;
     }
     for (int a_2 = 0; a_2 < 64; a_2++) {
@@ -316,21 +304,13 @@ static void matmul_program(char *a_ptr, char *b_ptr, char *c_ptr, int32_t M, int
         else a[4*a_2 + b_2] = vload_first_bf16(t62[a_2] + 16*b_2, t48[b_2 + 4*a_2], a[4*a_2 + b_2]);
       }
     }
-    for (int a_2 = 0; a_2 < 32; a_2++) { /* ../../examples/kernels/matmul.py:54 */
+    const int64_t t77 = b_ptrs * 2; /* ../../examples/kernels/matmul.py:54 */
+    for (int a_2 = 0; a_2 < 32; a_2++) {
+      t63[a_2] = (a_2) < t9;
       UNROLL(8) for (int b_2 = 0; b_2 < 8; b_2++) {
         b[8*a_2 + b_2] = vsplat_f32(0.0f);
-      }
-    }
-    UNROLL(32) for (int a_2 = 0; a_2 < 32; a_2++) {
-      t63[a_2] = (a_2) < t9;
-    }
-    for (int a_2 = 0; a_2 < 32; a_2++) {
-      UNROLL(8) for (int b_2 = 0; b_2 < 8; b_2++) {
         t67[b_2 + 8*a_2] = min_i32(((t63[a_2]) ? LANES : 0), t66[b_2]);
       }
-    }
-    const int64_t t77 = b_ptrs * 2;
-    UNROLL(32) for (int a_2 = 0; a_2 < 32; a_2++) {
       t78[a_2] = t76[a_2] + t77;
     }
     for (int a_2 = 0; a_2 < 32; a_2++) {
@@ -386,47 +366,21 @@ static void matmul_program(char *a_ptr, char *b_ptr, char *c_ptr, int32_t M, int
     a_ptrs = t29;
     b_ptrs = t31;
   }
-  for (int a_2 = 0; a_2 < 64; a_2++) { /* ../../examples/kernels/matmul.py:62 */
-    UNROLL(8) for (int b_2 = 0; b_2 < 8; b_2++) {
-      t86[b_2 + 8*a_2] = min_i32(((t45[a_2]) ? LANES : 0), t66[b_2]);
-    }
-  }
-  for (int a_2 = 0; a_2 < 64; a_2++) {
-    UNROLL(8) for (int b_2 = 0; b_2 < 8; b_2++) {
-      t87[b_2 + 8*a_2] = acc[8*a_2 + b_2] >= 0.0f;
-    }
-  }
-  for (int a_2 = 0; a_2 < 64; a_2++) {
-    UNROLL(8) for (int b_2 = 0; b_2 < 8; b_2++) {
-      t88[b_2 + 8*a_2] = 0.01f * acc[8*a_2 + b_2];
-    }
-  }
-  for (int a_2 = 0; a_2 < 64; a_2++) {
-    UNROLL(8) for (int b_2 = 0; b_2 < 8; b_2++) {
-      t89[b_2 + 8*a_2] = vselect_f32(t87[b_2 + 8*a_2], acc[8*a_2 + b_2], t88[b_2 + 8*a_2]);
-    }
-  }
-  for (int a_2 = 0; a_2 < 64; a_2++) {
-    UNROLL(8) for (int b_2 = 0; b_2 < 8; b_2++) {
-      t90[b_2 + 8*a_2] = vround_bf16(t89[b_2 + 8*a_2]);
-    }
-  }
-  const int64_t t92 = (int64_t)stride_cm;
+  const int64_t t92 = (int64_t)stride_cm; /* ../../examples/kernels/matmul.py:62 */
   const int64_t t93 = t49 * t92;
   char *t95 = c_ptr + t53;
+  const int64_t t100 = t93 * 2;
   for (int a_2 = 0; a_2 < 64; a_2++) {
     const int64_t t99 = t92 * (int64_t)(2*a_2);
     t97[a_2] = t95 + t99;
-  }
-  const int64_t t100 = t93 * 2;
-  for (int a_2 = 0; a_2 < 64; a_2++) {
     t101[a_2] = t97[a_2] + t100;
-  }
-  for (int a_2 = 0; a_2 < 64; a_2++) {
     t104[a_2] = t101[a_2] + t75;
-  }
-  for (int a_2 = 0; a_2 < 64; a_2++) {
     UNROLL(8) for (int b_2 = 0; b_2 < 8; b_2++) {
+      t86[b_2 + 8*a_2] = min_i32(((t45[a_2]) ? LANES : 0), t66[b_2]);
+      t87[b_2 + 8*a_2] = acc[8*a_2 + b_2] >= 0.0f;
+      t88[b_2 + 8*a_2] = 0.01f * acc[8*a_2 + b_2];
+      t89[b_2 + 8*a_2] = vselect_f32(t87[b_2 + 8*a_2], acc[8*a_2 + b_2], t88[b_2 + 8*a_2]);
+      t90[b_2 + 8*a_2] = vround_bf16(t89[b_2 + 8*a_2]);
       if (t86[b_2 + 8*a_2] == LANES) vstore_bf16(t104[a_2] + 16*b_2, t90[b_2 + 8*a_2]);
       else vstore_first_bf16(t104[a_2] + 16*b_2, t86[b_2 + 8*a_2], t90[b_2 + 8*a_2]);
     }

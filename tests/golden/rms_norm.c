@@ -198,11 +198,7 @@ static void rms_norm_program(char *x_ptr, char *w_ptr, char *out_ptr, int32_t n_
   char *t1 = x_ptr + 2ll * t0;
   for (int a = 0; a < 64; a++) {
     t2[a] = vsplat_f32(0.0f);
-  }
-  for (int a = 0; a < 64; a++) {
     t21[a] = lane + (8*a);
-  }
-  for (int a = 0; a < 64; a++) {
     t22[a] = lanes_below(t21[a], n_cols);
   }
   const int64_t t24 = (int64_t)t23;
@@ -238,20 +234,12 @@ static void rms_norm_program(char *x_ptr, char *w_ptr, char *out_ptr, int32_t n_
   const float t12 = t11 + eps;
   const float scale = 1 / sqrt_f32(t12);
   char *t14 = out_ptr + 2ll * t0; /* ../../examples/kernels/rms_norm.py:17 */
-  for (int a = 0; a < 64; a++) {
-    t36[a] = x[a] * scale;
-  }
-  for (int a = 0; a < 64; a++) {
-    t37[a] = t5[a];
-  }
-  for (int a = 0; a < 64; a++) {
-    t38[a] = t36[a] * t37[a];
-  }
-  for (int a = 0; a < 64; a++) {
-    t39[a] = vround_bf16(t38[a]);
-  }
   char *t41 = t14 + t24;
   for (int a = 0; a < 64; a++) {
+    t36[a] = x[a] * scale;
+    t37[a] = t5[a];
+    t38[a] = t36[a] * t37[a];
+    t39[a] = vround_bf16(t38[a]);
     if (t22[a] == LANES) vstore_bf16(t41 + 16*a, t39[a]);
     else vstore_first_bf16(t41 + 16*a, t22[a], t39[a]);
   }

@@ -145,8 +145,6 @@ static void rotary_program(char *x_ptr, char *cos_ptr, char *sin_ptr, char *out_
   char *t3 = cos_ptr + 4ll * t2;
   UNROLL(4) for (int a_2 = 0; a_2 < 4; a_2++) {
     t54[a_2] = lane + (8*a_2);
-  }
-  UNROLL(4) for (int a_2 = 0; a_2 < 4; a_2++) {
     t55[a_2] = lanes_below(t54[a_2], half);
   }
   const int64_t t57 = (int64_t)t56;
@@ -162,33 +160,23 @@ static void rotary_program(char *x_ptr, char *cos_ptr, char *sin_ptr, char *out_
     else sin[a_2] = vload_first_f32(t62 + 32*a_2, t55[a_2], sin[a_2]);
   }
   const int32_t t10 = token * n_heads; /* ../../examples/kernels/rotary.py:21 */
-  UNROLL(4) for (int a_2 = 0; a_2 < 4; a_2++) { /* ../../examples/kernels/rotary.py:23 */
-    t63[a_2] = t1 + (a_2);
-  }
-  UNROLL(4) for (int a_2 = 0; a_2 < 4; a_2++) {
-    t64[a_2] = t63[a_2] < n_heads;
-  }
-  UNROLL(4) for (int a_2 = 0; a_2 < 4; a_2++) {
-    UNROLL(4) for (int b_2 = 0; b_2 < 4; b_2++) {
-      t67[b_2 + 4*a_2] = min_i32(((t64[a_2]) ? LANES : 0), t55[b_2]);
-    }
-  }
-  const int64_t t68 = (int64_t)t10;
+  const int64_t t68 = (int64_t)t10; /* ../../examples/kernels/rotary.py:23 */
   const int64_t t69 = (int64_t)half;
   const int64_t t70 = t68 * t69;
   const int64_t t71 = (int64_t)t1;
   const int64_t t73 = t71 * t69;
   char *t75 = x_ptr + t57;
-  UNROLL(4) for (int a_2 = 0; a_2 < 4; a_2++) {
-    const int64_t t79 = t69 * (int64_t)(8*a_2);
-    t77[a_2] = t75 + t79;
-  }
   const int64_t t80 = t70 * 8;
-  UNROLL(4) for (int a_2 = 0; a_2 < 4; a_2++) {
-    t81[a_2] = t77[a_2] + t80;
-  }
   const int64_t t82 = t73 * 8;
   UNROLL(4) for (int a_2 = 0; a_2 < 4; a_2++) {
+    t63[a_2] = t1 + (a_2);
+    t64[a_2] = t63[a_2] < n_heads;
+    UNROLL(4) for (int b_2 = 0; b_2 < 4; b_2++) {
+      t67[b_2 + 4*a_2] = min_i32(((t64[a_2]) ? LANES : 0), t55[b_2]);
+    }
+    const int64_t t79 = t69 * (int64_t)(8*a_2);
+    t77[a_2] = t75 + t79;
+    t81[a_2] = t77[a_2] + t80;
     t83[a_2] = t81[a_2] + t82;
   }
   UNROLL(4) for (int a_2 = 0; a_2 < 4; a_2++) {
@@ -202,11 +190,7 @@ static void rotary_program(char *x_ptr, char *cos_ptr, char *sin_ptr, char *out_
   UNROLL(4) for (int a_2 = 0; a_2 < 4; a_2++) {
     const int64_t t102 = t69 * (int64_t)(8*a_2);
     t100[a_2] = t99 + t102;
-  }
-  UNROLL(4) for (int a_2 = 0; a_2 < 4; a_2++) {
     t104[a_2] = t100[a_2] + t80;
-  }
-  UNROLL(4) for (int a_2 = 0; a_2 < 4; a_2++) {
     t106[a_2] = t104[a_2] + t82;
   }
   UNROLL(4) for (int a_2 = 0; a_2 < 4; a_2++) {
@@ -215,61 +199,29 @@ static void rotary_program(char *x_ptr, char *cos_ptr, char *sin_ptr, char *out_
       else b[4*a_2 + b_2] = vload_first_f32(t106[a_2] + 32*b_2, t67[b_2 + 4*a_2], b[4*a_2 + b_2]);
     }
   }
-  UNROLL(4) for (int a_2 = 0; a_2 < 4; a_2++) { /* ../../examples/kernels/rotary.py:25 */
-    UNROLL(4) for (int b_2 = 0; b_2 < 4; b_2++) {
-      t112[b_2 + 4*a_2] = b[4*a_2 + b_2] * sin[b_2];
-    }
-  }
-  UNROLL(4) for (int a_2 = 0; a_2 < 4; a_2++) {
-    UNROLL(4) for (int b_2 = 0; b_2 < 4; b_2++) {
-      t113[b_2 + 4*a_2] = -t112[b_2 + 4*a_2];
-    }
-  }
-  UNROLL(4) for (int a_2 = 0; a_2 < 4; a_2++) {
-    UNROLL(4) for (int b_2 = 0; b_2 < 4; b_2++) {
-      t114[b_2 + 4*a_2] = vfma_f32(a[4*a_2 + b_2], cos[b_2], t113[b_2 + 4*a_2]);
-    }
-  }
-  char *t122 = out_ptr + t57;
+  char *t122 = out_ptr + t57; /* ../../examples/kernels/rotary.py:25 */
   UNROLL(4) for (int a_2 = 0; a_2 < 4; a_2++) {
     const int64_t t126 = t69 * (int64_t)(8*a_2);
     t124[a_2] = t122 + t126;
-  }
-  UNROLL(4) for (int a_2 = 0; a_2 < 4; a_2++) {
     t128[a_2] = t124[a_2] + t80;
-  }
-  UNROLL(4) for (int a_2 = 0; a_2 < 4; a_2++) {
     t130[a_2] = t128[a_2] + t82;
-  }
-  UNROLL(4) for (int a_2 = 0; a_2 < 4; a_2++) {
     UNROLL(4) for (int b_2 = 0; b_2 < 4; b_2++) {
+      t112[b_2 + 4*a_2] = b[4*a_2 + b_2] * sin[b_2];
+      t113[b_2 + 4*a_2] = -t112[b_2 + 4*a_2];
+      t114[b_2 + 4*a_2] = vfma_f32(a[4*a_2 + b_2], cos[b_2], t113[b_2 + 4*a_2]);
       if (t67[b_2 + 4*a_2] == LANES) vstore_f32(t130[a_2] + 32*b_2, t114[b_2 + 4*a_2]);
       else vstore_first_f32(t130[a_2] + 32*b_2, t67[b_2 + 4*a_2], t114[b_2 + 4*a_2]);
     }
   }
-  UNROLL(4) for (int a_2 = 0; a_2 < 4; a_2++) { /* ../../examples/kernels/rotary.py:26 */
-    UNROLL(4) for (int b_2 = 0; b_2 < 4; b_2++) {
-      t136[b_2 + 4*a_2] = a[4*a_2 + b_2] * sin[b_2];
-    }
-  }
-  UNROLL(4) for (int a_2 = 0; a_2 < 4; a_2++) {
-    UNROLL(4) for (int b_2 = 0; b_2 < 4; b_2++) {
-      t137[b_2 + 4*a_2] = vfma_f32(b[4*a_2 + b_2], cos[b_2], t136[b_2 + 4*a_2]);
-    }
-  }
-  char *t148 = t122 + t98;
+  char *t148 = t122 + t98; /* ../../examples/kernels/rotary.py:26 */
   UNROLL(4) for (int a_2 = 0; a_2 < 4; a_2++) {
     const int64_t t151 = t69 * (int64_t)(8*a_2);
     t149[a_2] = t148 + t151;
-  }
-  UNROLL(4) for (int a_2 = 0; a_2 < 4; a_2++) {
     t153[a_2] = t149[a_2] + t80;
-  }
-  UNROLL(4) for (int a_2 = 0; a_2 < 4; a_2++) {
     t155[a_2] = t153[a_2] + t82;
-  }
-  UNROLL(4) for (int a_2 = 0; a_2 < 4; a_2++) {
     UNROLL(4) for (int b_2 = 0; b_2 < 4; b_2++) {
+      t136[b_2 + 4*a_2] = a[4*a_2 + b_2] * sin[b_2];
+      t137[b_2 + 4*a_2] = vfma_f32(b[4*a_2 + b_2], cos[b_2], t136[b_2 + 4*a_2]);
       if (t67[b_2 + 4*a_2] == LANES) vstore_f32(t155[a_2] + 32*b_2, t137[b_2 + 4*a_2]);
       else vstore_first_f32(t155[a_2] + 32*b_2, t67[b_2 + 4*a_2], t137[b_2 + 4*a_2]);
     }

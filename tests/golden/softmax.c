@@ -236,11 +236,7 @@ static void softmax_program(char *x_ptr, char *out_ptr, int32_t n_cols,
   char *t1 = x_ptr + 2ll * t0;
   for (int a = 0; a < 128; a++) {
     t2[a] = vsplat_f32((-__builtin_inff()));
-  }
-  for (int a = 0; a < 128; a++) {
     t15[a] = lane + (8*a);
-  }
-  for (int a = 0; a < 128; a++) {
     t16[a] = lanes_below(t15[a], n_cols);
   }
   const int64_t t18 = (int64_t)t17;
@@ -265,11 +261,7 @@ static void softmax_program(char *x_ptr, char *out_ptr, int32_t n_cols,
   const float t5 = x_1[0];
   for (int a = 0; a < 128; a++) {
     t23[a] = x[a] - t5;
-  }
-  for (int a = 0; a < 128; a++) {
     t24[a] = t23[a] * 1.442695f;
-  }
-  for (int a = 0; a < 128; a++) {
     e[a] = vexp2_f32(t24[a]);
   }
   e_1 = e[0]; /* ../../examples/kernels/softmax.py:18 */
@@ -284,14 +276,10 @@ static void softmax_program(char *x_ptr, char *out_ptr, int32_t n_cols,
   e_1 = e_1 + t27;
   const float t8 = e_1[0];
   char *t10 = out_ptr + 2ll * t0; /* ../../examples/kernels/softmax.py:19 */
-  for (int a = 0; a < 128; a++) {
-    t30[a] = e[a] / t8;
-  }
-  for (int a = 0; a < 128; a++) {
-    t31[a] = vround_bf16(t30[a]);
-  }
   char *t33 = t10 + t18;
   for (int a = 0; a < 128; a++) {
+    t30[a] = e[a] / t8;
+    t31[a] = vround_bf16(t30[a]);
     if (t16[a] == LANES) vstore_bf16(t33 + 16*a, t31[a]);
     else vstore_first_bf16(t33 + 16*a, t16[a], t31[a]);
   }

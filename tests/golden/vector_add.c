@@ -106,8 +106,6 @@ static void vector_add_program(char *x_ptr, char *y_ptr, char *out_ptr, int32_t 
   const int32_t t12 = lane + t1; /* ../../examples/kernels/vector_add.py:13 */
   UNROLL(32) for (int a = 0; a < 32; a++) {
     t13[a] = t12 + (8*a);
-  }
-  UNROLL(32) for (int a = 0; a < 32; a++) {
     t14[a] = lanes_below(t13[a], n);
   }
   const int64_t t16 = (int64_t)t15;
@@ -125,12 +123,10 @@ static void vector_add_program(char *x_ptr, char *y_ptr, char *out_ptr, int32_t 
     if (t14[a] == LANES) y[a] = vload_f32(t28 + 32*a);
     else y[a] = vload_first_f32(t28 + 32*a, t14[a], y[a]);
   }
-  UNROLL(32) for (int a = 0; a < 32; a++) { /* ../../examples/kernels/vector_add.py:15 */
-    t32[a] = x[a] + y[a];
-  }
-  char *t34 = out_ptr + t16;
+  char *t34 = out_ptr + t16; /* ../../examples/kernels/vector_add.py:15 */
   char *t37 = t34 + t19;
   UNROLL(32) for (int a = 0; a < 32; a++) {
+    t32[a] = x[a] + y[a];
     if (t14[a] == LANES) vstore_f32(t37 + 32*a, t32[a]);
     else vstore_first_f32(t37 + 32*a, t14[a], t32[a]);
   }
