@@ -42,7 +42,10 @@ static int take(Compile *c, int id, const char *value) {
     case OPT_EMIT: c->emit = value; return STATUS_OK;
     case OPT_DUMP: c->request.api.dump_after = value; return STATUS_OK;
     case OPT_PASSES: c->request.api.run_passes = value; return STATUS_OK;
-    case OPT_OUTPUT: c->output = value; return STATUS_OK;
+    case OPT_OUTPUT:
+      if (!*value) return args_error(E_CLI_OPTION_VALUE, "-o", "-o", "PATH");
+      c->output = value;
+      return STATUS_OK;
     case ARGS_POSITIONAL: return request_file(&c->request, value);
     default: return request_option(&c->request, id, value);
   }

@@ -43,6 +43,7 @@ int request_option(Request *r, int id, const char *value) {
 
 int request_file(Request *r, const char *value) {
   if (r->file) return args_error(E_CLI_EXTRA_FILE, value, "");
+  if (!*value) return args_error(E_CLI_NO_FILE);
   r->file = strdup(value);
   if (!r->file) return STATUS_PROBLEM;
   r->api.kernel = args_kernel(r->file);

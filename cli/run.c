@@ -6,6 +6,7 @@
 #include "cli/commands.h"
 #include "cli/report.h"
 #include "cli/request.h"
+#include "runtime/files.h"
 
 enum { OPT_GRID = REQUEST_OPTIONS_END, OPT_DEVICE, OPT_OUT, OPT_TIME };
 
@@ -155,6 +156,7 @@ static int read_arguments(Run *r) {
   for (int i = 0; i < r->outs.len && !status; i++) {
     Argument *a = find_argument(r, r->outs.data[i]);
     if (!a || !a->array) status = args_error(E_CLI_OUT, r->outs.data[i]);
+    else if (files_check(r->files[i])) status = args_failed(nereid_error_code());
   }
   return status;
 }

@@ -309,7 +309,9 @@ static void check_vars(NestCheck *c) {
     check_var(c, c->n->vars[i]);
     registers += c->n->vars[i]->count;
   }
-  if (registers > MOST_REGISTERS) nest_fail(c, NULL, E_NEST_ALL_REGISTERS, MOST_REGISTERS);
+  if (registers <= MOST_REGISTERS) return;
+  nest_fail(c, NULL, E_NEST_ALL_REGISTERS, MOST_REGISTERS);
+  diag_hint(c->d, "%s", H_GEN_BUDGET);
 }
 
 static void check_buffers(NestCheck *c) {

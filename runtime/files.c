@@ -69,7 +69,9 @@ static int open_temporary(FileWriter *w) {
     }
     if (fd >= 0 || errno != EEXIST) break;
   }
-  return w->file ? 0 : error_set(NEREID_E_FILE, E_RUN_FILE_WRITE, w->path, strerror(errno));
+  if (w->file) return 0;
+  return errno == ENOENT ? error_set(NEREID_E_FILE, E_RUN_FILE_NO_FOLDER, w->path)
+                         : error_set(NEREID_E_FILE, E_RUN_FILE_WRITE, w->path, strerror(errno));
 }
 
 /* Devices and pipes are written directly. */
@@ -88,6 +90,17 @@ int files_create(FileWriter *w, const char *path) {
   else if (!stat(path, &st) && !S_ISREG(st.st_mode)) code = open_direct(w);
   else code = open_temporary(w);
   if (code) files_abandon(w);
+  return code;
+}
+
+int files_check(const char *path) {
+  struct stat st;
+  if (!stat(path, &st) && S_ISDIR(st.st_mode))
+    return error_set(NEREID_E_FILE, E_RUN_FILE_FOLDER, path);
+  if (!stat(path, &st) && !S_ISREG(st.st_mode)) return 0;
+  FileWriter w;
+  int code = files_create(&w, path);
+  files_abandon(&w);
   return code;
 }
 

@@ -15,6 +15,8 @@ typedef struct {
   char *path, *temporary;
 } FileWriter;
 
+/* Would files_create work?  Asked before hours of work whose result goes there. */
+int files_check(const char *path);
 int files_create(FileWriter *w, const char *path);
 /* Renames it into place if all was written. */
 int files_commit(FileWriter *w);

@@ -42,9 +42,12 @@ typedef struct {
 
 static void read_expr(Reader *r);
 
+enum { SHOWN = 60 }; /* characters of an expression in a message */
+
 static void fail(Reader *r, const char *what) {
   if (!r->failed)
-    r->failed = error_set(NEREID_E_USAGE, E_RUN_EXPR, r->text, what, (int)(r->at - r->text) + 1);
+    r->failed = error_set(NEREID_E_USAGE, E_RUN_EXPR, SHOWN, r->text,
+                          strlen(r->text) > SHOWN ? "..." : "", what, (int)(r->at - r->text) + 1);
 }
 
 static void push(Reader *r, IntCode op, int64_t value) {
@@ -101,7 +104,7 @@ static void read_call(Reader *r, IntCode op) {
 static void unknown_name(Reader *r, const char *start, size_t len) {
   char name[64], hint[128];
   snprintf(name, sizeof name, "%.*s", (int)len, start);
-  r->failed = error_set(NEREID_E_USAGE, E_RUN_EXPR_NAME, r->text, name,
+  r->failed = error_set(NEREID_E_USAGE, E_RUN_EXPR_NAME, SHOWN, r->text, name,
                         error_suggest(hint, sizeof hint, name, r->names, (size_t)r->nnames));
 }
 
@@ -252,7 +255,7 @@ int intexpr_eval(int64_t *out, const IntExpr *e, const int64_t *values) {
       n--;
       ok = apply((IntCode)op->op, stack[n - 1], stack[n], &stack[n - 1]);
     }
-    if (!ok) return error_set(NEREID_E_USAGE, E_RUN_EXPR_VALUE, e->text);
+    if (!ok) return error_set(NEREID_E_USAGE, E_RUN_EXPR_VALUE, SHOWN, e->text);
   }
   *out = stack[0];
   return 0;

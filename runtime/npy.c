@@ -167,7 +167,9 @@ int npy_read(Array *out, const char *path) {
   *out = (Array){0};
   FILE *f = fopen(path, "rb");
   if (!f) return error_set(NEREID_E_FILE, E_RUN_FILE_OPEN, path, strerror(errno));
-  int code = read_file(out, f, path);
+  struct stat st;
+  bool folder = !fstat(fileno(f), &st) && S_ISDIR(st.st_mode);
+  int code = folder ? error_set(NEREID_E_FILE, E_RUN_FILE_FOLDER, path) : read_file(out, f, path);
   fclose(f);
   return code;
 }

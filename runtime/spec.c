@@ -42,6 +42,11 @@ static bool read_integer(const char *s, int64_t *out, bool *is_u64) {
   return true;
 }
 
+static bool is_digits(const char *s) {
+  if (*s == '-' || *s == '+') s++;
+  return *s && !s[strspn(s, "0123456789")];
+}
+
 /* Letters that a decimal float may have; keeps strtod from reading hexadecimal floats. */
 static bool float_like(const char *s) {
   if (*s == '-' || *s == '+') s++;
@@ -58,6 +63,7 @@ int spec_number(const char *text, size_t len, int64_t *i, double *f, bool *is_u6
     return 1;
   }
   if (!float_like(s)) return 0;
+  if (is_digits(s)) return 3;
   char *end;
   *f = strtod(s, &end);
   return *end ? 0 : 2;
@@ -115,7 +121,7 @@ int spec_constexpr(KernelArg *out, const char *name, const char *text) {
   *out = (KernelArg){.name = name, .div = 1};
   bool is_u64;
   int number = spec_number(text, strlen(text), &out->i, &out->f, &is_u64);
-  if (number == 1 && is_u64) return error_set(NEREID_E_USAGE, E_RUN_CONSTEXPR_BIG, name, text);
+  if (number == 3 || is_u64) return error_set(NEREID_E_USAGE, E_RUN_CONSTEXPR_BIG, name, text);
   if (number) {
     out->kind = number == 1 ? ARG_INT : ARG_FLOAT;
   } else if (!strcmp(text, "True") || !strcmp(text, "False")) {

@@ -10,8 +10,8 @@ int spec_type(KernelArg *out, const char *name, const char *text);
 /* "128", "True", "tl.float16", "fn:gelu", or a string.  Strings are not copied. */
 int spec_constexpr(KernelArg *out, const char *name, const char *text);
 /* A number of the whole text: an integer (Python's forms, with _ and 0x) or a float.  Returns 1
- * for an integer that fits i64 (or u64, by its bits, with *is_u64 set), 2 for a float, 0 if it is
- * no number. */
+ * for an integer that fits i64 (or u64, by its bits, with *is_u64 set), 2 for a float, 3 for a
+ * decimal integer that fits neither, 0 if it is no number. */
 int spec_number(const char *text, size_t len, int64_t *i, double *f, bool *is_u64);
 
 #endif

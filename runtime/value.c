@@ -44,6 +44,7 @@ static int read_scalar(nereid_value *v, const char *text) {
   bool is_u64;
   int number = spec_number(text, len, &v->i, &v->f, &is_u64);
   if (!number) return bad(text, "it is neither a number nor an array");
+  if (number == 3) return bad(text, "the integer does not fit 64 bits; a float has a point: 1.0");
   v->kind = number == 1 ? NEREID_VALUE_INT : NEREID_VALUE_FLOAT;
   v->typed = text[len] != 0;
   if (v->typed) {

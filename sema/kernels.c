@@ -254,6 +254,12 @@ static void list_kernels(Program *p) {
       diag_note(p->diags, p->kernels[i].span, N_SEMA_KERNEL, p->kernels[i].name);
 }
 
+static void report_none(Program *p) {
+  diag_error(p->diags, (Span){0}, E_SEMA_NO_KERNELS, p->main->path);
+  const Source *s = diag_file(p->diags, diag_source(p->diags, p->main->path, NULL, 0));
+  if (s->text && memchr(s->text, 0, s->len)) diag_hint(p->diags, H_SEMA_BINARY);
+}
+
 static const Kernel *only_kernel(Program *p) {
   const Kernel *found = NULL;
   uint32_t entries = 0;
@@ -264,7 +270,7 @@ static const Kernel *only_kernel(Program *p) {
     entries++;
   }
   if (entries == 1) return found;
-  if (!p->nkernels) diag_error(p->diags, (Span){0}, E_SEMA_NO_KERNELS, p->main->path);
+  if (!p->nkernels) report_none(p);
   else diag_error(p->diags, (Span){0}, E_SEMA_SEVERAL_KERNELS, p->main->path);
   list_kernels(p);
   return NULL;

@@ -73,7 +73,8 @@ def run(test):
     got = {"stdout": text(done.stdout), "stderr": text(done.stderr),
            "status": f"{done.returncode}\n"}
     wanted = 1 if "stderr" in kinds.values() else 0
-    if path.suffix != ".cmd" and done.returncode != wanted:
+    bad = done.returncode >= 126 if path.suffix == ".cmd" else done.returncode != wanted
+    if bad or "Segmentation" in got["stderr"] or "internal error" in got["stderr"]:
         problem = f"status {done.returncode}, expected {wanted}\n{got['stderr']}"
     else:
         problem = "".join(compare(f, kind, got[kind], update) for f, kind in kinds.items())

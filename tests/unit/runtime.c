@@ -344,7 +344,7 @@ static void test_numpy_bad(void) {
     "* is truncated: its header promises 24 bytes of elements, it has 23");
   X(parse_value(npy_file(1, good, 25)), NEREID_E_FILE,
     "* is not what its header says: 24 bytes of elements promised, 25 there");
-  X(parse_value(npy_file(4, good, 24)), NEREID_E_FILE, "* is no NumPy file");
+  X(parse_value(npy_file(4, good, 24)), NEREID_E_FILE, "* is no .npy file of one array");
   X(parse_value(npy_file(1, "{'descr': '<f4'}", 0)), NEREID_E_FILE,
     "*: the NumPy header is malformed");
   X(parse_value(npy_file(1, "{'descr': '<f4', 'fortran_order': False, 'shape': (-1,)}", 4)),
@@ -384,7 +384,7 @@ static void test_numpy(void) {
   nereid_value_free(w);
   if (nereid_value_parse(&v, "ones:f32[2]")) abort();
   X(nereid_value_save(v, "/tmp/no/such/folder/x.npy"), NEREID_E_FILE,
-    "can't write /tmp/no/such/folder/x.npy: No such file or directory");
+    "can't write /tmp/no/such/folder/x.npy: there is no such folder");
   nereid_value_free(v);
   if (nereid_value_parse(&v, "randint:i32[4]:1000:1001:0")) abort();
   if (nereid_value_save(v, numpy_path)) abort();
