@@ -123,8 +123,8 @@ def layer_norm_sum_parts(rng, groups=8, n=100, block=64):
     return args, defines, "cdiv(n_cols, BLOCK)", dict(dw_ptr=dw.sum(0), db_ptr=db.sum(0))
 
 
-def philox_rand(seed, offsets):
-    """tl.rand: Philox 4x32 with 10 rounds, its first word as a float in [0, 1)."""
+def philox_words(seed, offsets):
+    """tl.randint: the first word of Philox 4x32 with 10 rounds."""
     low, word = np.uint64(0xFFFFFFFF), np.uint64(32)
     c0, c1 = offsets.astype(np.uint64), np.zeros(len(offsets), np.uint64)
     c2, c3, k0, k1 = c1, c1, seed & 0xFFFFFFFF, seed >> 32
@@ -133,7 +133,12 @@ def philox_rand(seed, offsets):
         c0, c2 = (b >> word) ^ c1 ^ np.uint64(k0), (a >> word) ^ c3 ^ np.uint64(k1)
         c1, c3 = b & low, a & low
         k0, k1 = (k0 + 0x9E3779B9) & 0xFFFFFFFF, (k1 + 0xBB67AE85) & 0xFFFFFFFF
-    signed = c0.astype(np.uint32).view(np.int32)
+    return c0.astype(np.uint32)
+
+
+def philox_rand(seed, offsets):
+    """tl.rand: the word as a float in [0, 1)."""
+    signed = philox_words(seed, offsets).view(np.int32)
     positive = np.where(signed < 0, -signed - 1, signed).astype(np.float32)
     return positive * np.float32(4.6566127342e-10)
 
