@@ -6,6 +6,7 @@
 #include "lower/bind.h"
 #include "lower/build.h"
 #include "lower/clean.h"
+#include "lower/fuse.h"
 #include "lower/join.h"
 #include "lower/nest_text.h"
 #include "lower/pipeline.h"
@@ -13,36 +14,59 @@
 #include "lower/schedule.h"
 #include "lower/sync.h"
 
-static const Pass passes[] = {
-    {"recognize", STAGE_TILE, STAGE_TILE, recognize_run,
-     "tiles that a loop moves by a scalar become a fixed tile and a carried scalar"},
-    {"schedule", STAGE_TILE, STAGE_SCHEDULED, schedule_run,
-     "chooses a layout for every tile that is held in registers"},
-    {"build", STAGE_SCHEDULED, STAGE_NEST, build_run, "tiles become statements over layouts"},
-    {"hoist", STAGE_NEST, STAGE_NEST, licm_run,
-     "moves scalars that a loop does not change out of it"},
-    {"pipeline", STAGE_NEST, STAGE_NEST, pipeline_run,
-     "operands of dots in loops become asynchronous copies that run ahead"},
-    {"bind", STAGE_NEST, STAGE_THREAD, bind_run,
-     "statements over layouts become what a thread does"},
-    {"licm", STAGE_THREAD, STAGE_THREAD, licm_run, "moves what a loop does not change out of it"},
-    {"clean", STAGE_THREAD, STAGE_THREAD, clean_run, "removes what nothing uses"},
-    {"join", STAGE_THREAD, STAGE_THREAD, join_run, "joins unrolled loops that follow each other"},
-    {"place", STAGE_THREAD, STAGE_THREAD, place_run, "gives shared buffers their offsets"},
-    {"sync", STAGE_THREAD, STAGE_THREAD, sync_run, "puts barriers between conflicting accesses"},
-};
-enum { NPASSES = sizeof passes / sizeof *passes };
+/* ---- what there is ---- */
+
+/* clang-format off */
+#define RECOGNIZE {"recognize", STAGE_TILE, STAGE_TILE, recognize_run, \
+  "tiles that a loop moves by a scalar become a fixed tile and a carried scalar"}
+#define SCHEDULE {"schedule", STAGE_TILE, STAGE_SCHEDULED, schedule_run, \
+  "chooses a layout for every tile that is held in registers"}
+#define BUILD {"build", STAGE_SCHEDULED, STAGE_NEST, build_run, \
+  "tiles become statements over layouts"}
+#define HOIST {"hoist", STAGE_NEST, STAGE_NEST, licm_run, \
+  "moves scalars that a loop does not change out of it"}
+#define PIPELINE {"pipeline", STAGE_NEST, STAGE_NEST, pipeline_run, \
+  "operands of dots in loops become asynchronous copies that run ahead"}
+#define BIND {"bind", STAGE_NEST, STAGE_THREAD, bind_run, \
+  "statements over layouts become what a thread does"}
+#define LICM {"licm", STAGE_THREAD, STAGE_THREAD, licm_run, \
+  "moves what a loop does not change out of it"}
+#define CLEAN {"clean", STAGE_THREAD, STAGE_THREAD, clean_run, \
+  "removes what nothing uses"}
+#define FUSE {"fuse", STAGE_THREAD, STAGE_THREAD, fuse_run, \
+  "loops over the same registers become one, so that elements stay in registers"}
+#define JOIN {"join", STAGE_THREAD, STAGE_THREAD, join_run, \
+  "joins unrolled loops that follow each other"}
+#define PLACE {"place", STAGE_THREAD, STAGE_THREAD, place_run, \
+  "gives shared buffers their offsets"}
+#define SYNC {"sync", STAGE_THREAD, STAGE_THREAD, sync_run, \
+  "puts barriers between conflicting accesses"}
+/* clang-format on */
+
+/* ---- the lists ---- */
+
+static const Pass gpu_passes[] = {RECOGNIZE, SCHEDULE, BUILD, HOIST, PIPELINE,
+                                  BIND,      LICM,     CLEAN, JOIN,  PLACE,    SYNC};
+static const Pass cpu_passes[] = {RECOGNIZE, SCHEDULE, BUILD, HOIST, PIPELINE, BIND,
+                                  LICM,      CLEAN,    FUSE,  PLACE, SYNC};
+
+#define COUNT(list) ((int)(sizeof(list) / sizeof *(list)))
 
 const Pass *lower_passes(const Machine *m, int *n) {
-  (void)m; /* one list serves all machines so far: what differs is data in the machine's record */
-  *n = NPASSES;
-  return passes;
+  bool cpu = m->kind == MACHINE_CPU;
+  *n = cpu ? COUNT(cpu_passes) : COUNT(gpu_passes);
+  return cpu ? cpu_passes : gpu_passes;
+}
+
+static const Pass *find_in(const Pass *list, int n, const char *name) {
+  for (int i = 0; i < n; i++)
+    if (!strcmp(list[i].name, name)) return &list[i];
+  return NULL;
 }
 
 const Pass *lower_find_pass(const char *name) {
-  for (int i = 0; i < NPASSES; i++)
-    if (!strcmp(passes[i].name, name)) return &passes[i];
-  return NULL;
+  const Pass *p = find_in(gpu_passes, COUNT(gpu_passes), name);
+  return p ? p : find_in(cpu_passes, COUNT(cpu_passes), name);
 }
 
 Stage lower_stage(const Unit *u) {

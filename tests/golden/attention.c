@@ -27,6 +27,16 @@ typedef double vf64 VECTOR(double);
 #define UNROLL(n) PRAGMA(GCC unroll n)
 #endif
 #endif
+#ifndef NEREID_div_i32
+#define NEREID_div_i32
+INLINE int32_t div_i32(int32_t a, int32_t b) {
+  return b == 0 ? -1 : b == -1 ? (int32_t)(0 - (uint64_t)a) : a / b;
+}
+#endif
+#ifndef NEREID_min_i32
+#define NEREID_min_i32
+INLINE int32_t min_i32(int32_t a, int32_t b) { return a < b ? a : b; }
+#endif
 #ifndef NEREID_vsplat_f32
 #define NEREID_vsplat_f32
 INLINE vf32 vsplat_f32(float x) {
@@ -71,16 +81,6 @@ INLINE vu16 vload_u16(const char *p) {
 #ifndef NEREID_vload_f16
 #define NEREID_vload_f16
 INLINE vf32 vload_f16(const char *p) { return vdecode_f16(vload_u16(p)); }
-#endif
-#ifndef NEREID_div_i32
-#define NEREID_div_i32
-INLINE int32_t div_i32(int32_t a, int32_t b) {
-  return b == 0 ? -1 : b == -1 ? (int32_t)(0 - (uint64_t)a) : a / b;
-}
-#endif
-#ifndef NEREID_min_i32
-#define NEREID_min_i32
-INLINE int32_t min_i32(int32_t a, int32_t b) { return a < b ? a : b; }
 #endif
 #ifndef NEREID_vstore_u16
 #define NEREID_vstore_u16
@@ -300,29 +300,17 @@ INLINE float load_f32(const char *p) {
 /* One program; its lanes run together. */
 static void attention_program(char *q_ptr, char *k_ptr, char *v_ptr, char *out_ptr, int32_t seq_len, float scale,
     const uint32_t *grid, uint32_t pid_0, uint32_t pid_1, uint32_t pid_2, char *shared) {
-  vf32 q[512];
+  vf32 q;
   vf32 row_sum[64];
   vf32 acc[512];
   vf32 row_max[64];
-  vf32 t29[256];
   vf32 row_sum_2[64];
   vf32 acc_1[512];
   vf32 row_max_1[64];
-  vf32 k_1[256];
-  vf32 v_1[256];
-  vf32 t53[256];
+  vf32 k_1;
+  vf32 v_1;
   int32_t t65[64];
   bool t66[64];
-  vf32 t91[256];
-  vf32 t92[64];
-  int32_t t98[32];
-  int t120[256];
-  int t121[256];
-  vf32 t122[256];
-  vf32 t126[256];
-  vf32 t127[64];
-  vf32 t135[512];
-  vf32 t136[512];
   const int32_t lane = 0; /* ../../examples/kernels/attention.py:50 */
   const int32_t t67 = lane * 2;
   const int32_t t85 = lane * 64;
@@ -333,37 +321,31 @@ static void attention_program(char *q_ptr, char *k_ptr, char *v_ptr, char *out_p
   const int64_t t3 = (int64_t)seq_len;
   const int64_t t4 = t2 * t3;
   const int64_t head = t4 * 64;
-  for (int a_4 = 0; a_4 < 64; a_4++) { /* ../../examples/kernels/attention.py:57 */
-    UNROLL(8) for (int b_4 = 0; b_4 < 8; b_4++) {
-      q[8*a_4 + b_4] = vsplat_f32(0.0f);
-    }
-    t65[a_4] = first_query + (a_4);
-    t66[a_4] = t65[a_4] < seq_len;
-  }
-  const int64_t t68 = (int64_t)t67;
+  const int64_t t68 = (int64_t)t67; /* ../../examples/kernels/attention.py:57 */
   char *t69 = q_ptr + t68;
   const int64_t t70 = head * 2;
   char *t71 = t69 + t70;
   const int64_t t72 = (int64_t)first_query;
   const int64_t t73 = t72 * 128;
   char *t74 = t71 + t73;
-  for (int a_4 = 0; a_4 < 64; a_4++) {
-    UNROLL(8) for (int b_4 = 0; b_4 < 8; b_4++) {
-      if (t66[a_4]) q[8*a_4 + b_4] = vload_f16(t74 + 128*a_4 + 16*b_4);
-    }
-  }
   const int32_t t13 = div_i32(first_query, 32); /* ../../examples/kernels/attention.py:64 */
   const int32_t full = t13 * 32;
   const int32_t t14 = first_query + 64; /* ../../examples/kernels/attention.py:65 */
   const int32_t last = min_i32(t14, seq_len);
   char *k_ptr_1 = k_ptr + 2 * head; /* ../../examples/kernels/attention.py:69 */
   char *v_ptr_1 = v_ptr + 2 * head;
-  for (int a_4 = 0; a_4 < 64; a_4++) { /* ../../examples/kernels/attention.py:22 */
-    row_sum[a_4] = vsplat_f32(0.0f);
+  for (int a_4 = 0; a_4 < 64; a_4++) { /* ../../examples/kernels/attention.py:57 */
+    t65[a_4] = first_query + (a_4);
+    t66[a_4] = t65[a_4] < seq_len;
+    row_sum[a_4] = vsplat_f32(0.0f); /* ../../examples/kernels/attention.py:22 */
     row_max[a_4] = vsplat_f32((-__builtin_inff()));
+  }
+  for (int a_4 = 0; a_4 < 64; a_4++) { /* ../../examples/kernels/attention.py:57 */
     UNROLL(8) for (int b_4 = 0; b_4 < 8; b_4++) {
-      acc[8*a_4 + b_4] = vsplat_f32(0.0f);
-      vstore_f16(shared + t67 + 128*a_4 + 16*b_4, q[8*a_4 + b_4]); /* ../../examples/kernels/attention.py:33 */
+      q = vsplat_f32(0.0f);
+      if (t66[a_4]) q = vload_f16(t74 + 128*a_4 + 16*b_4);
+      acc[8*a_4 + b_4] = vsplat_f32(0.0f); /* ../../examples/kernels/attention.py:22 */
+      vstore_f16(shared + t67 + 128*a_4 + 16*b_4, q); /* ../../examples/kernels/attention.py:33 */
     }
   }
   const float t24 = scale * 1.442695f;
@@ -371,8 +353,6 @@ static void attention_program(char *q_ptr, char *k_ptr, char *v_ptr, char *out_p
   char *t81 = v_ptr_1 + t68; /* ../../examples/kernels/attention.py:31 */
   for (int64_t start_at = 0; start_at < full; start_at += 32) { /* ../../examples/kernels/attention.py:22 */
     const int32_t start = (int32_t)start_at;
-    vf32 k[256];
-    vf32 v[256];
     vf32 t23[256];
     vf32 scores[256];
     vf32 t25[64];
@@ -380,27 +360,17 @@ static void attention_program(char *q_ptr, char *k_ptr, char *v_ptr, char *out_p
     vf32 p[256];
     vf32 older[64];
     vf32 t28[64];
-    vf32 row_sum_1[64];
     vf32 t30[512];
     vf32 scores_2[64];
     vf32 p_2[64];
     const int64_t t77 = (int64_t)start; /* ../../examples/kernels/attention.py:30 */
     const int64_t t78 = t77 * 128;
     char *t79 = t76 + t78;
-    for (int a_4 = 0; a_4 < 8; a_4++) {
-      UNROLL(32) for (int b_4 = 0; b_4 < 32; b_4++) {
-        k[a_4 + 8*b_4] = vload_f16(t79 + 16*a_4 + 128*b_4);
-      }
-    }
     char *t84 = t81 + t78; /* ../../examples/kernels/attention.py:31 */
-    for (int a_4 = 0; a_4 < 32; a_4++) {
-      UNROLL(8) for (int b_4 = 0; b_4 < 8; b_4++) {
-        v[8*a_4 + b_4] = vload_f16(t84 + 128*a_4 + 16*b_4);
-      }
-    }
-    for (int a_4 = 0; a_4 < 8; a_4++) { /* ../../examples/kernels/attention.py:33 */
+    for (int a_4 = 0; a_4 < 8; a_4++) { /* ../../examples/kernels/attention.py:30 */
       UNROLL(32) for (int b_4 = 0; b_4 < 32; b_4++) {
-        vscatter_f16((uint64_t)shared + vto_u64(vramp_i32(t85, 64)) + (uint64_t)(512*a_4 + 2*b_4 + 8192), k[a_4 + 8*b_4]);
+        const vf32 k = vload_f16(t79 + 16*a_4 + 128*b_4);
+        vscatter_f16((uint64_t)shared + vto_u64(vramp_i32(t85, 64)) + (uint64_t)(512*a_4 + 2*b_4 + 8192), k); /* ../../examples/kernels/attention.py:33 */
       }
     }
     for (int a_4 = 0; a_4 < 64; a_4++) {
@@ -444,7 +414,9 @@ static void attention_program(char *q_ptr, char *k_ptr, char *v_ptr, char *out_p
       UNROLL(4) for (int b_4 = 0; b_4 < 4; b_4++) {
         scores[4*a_4 + b_4] = t23[4*a_4 + b_4] * t24;
       }
-      scores_2[a_4] = scores[4*a_4]; /* ../../examples/kernels/attention.py:40 */
+    }
+    for (int a_4 = 0; a_4 < 64; a_4++) { /* ../../examples/kernels/attention.py:40 */
+      scores_2[a_4] = scores[4*a_4];
       UNROLL(3) for (int r = 0; r < 3; r++) {
         scores_2[a_4] = vmax_f32(scores_2[a_4], scores[4*a_4 + r + 1]);
       }
@@ -452,25 +424,32 @@ static void attention_program(char *q_ptr, char *k_ptr, char *v_ptr, char *out_p
     for (int a_4 = 0; a_4 < 64; a_4++) {
       const vf32 t88 = __builtin_shufflevector(scores_2[a_4], scores_2[a_4], 4, 5, 6, 7, 0, 1, 2, 3);
       scores_2[a_4] = vmax_f32(scores_2[a_4], t88);
-    }
-    for (int a_4 = 0; a_4 < 64; a_4++) {
       const vf32 t89 = __builtin_shufflevector(scores_2[a_4], scores_2[a_4], 2, 3, 0, 1, 6, 7, 4, 5);
       scores_2[a_4] = vmax_f32(scores_2[a_4], t89);
-    }
-    for (int a_4 = 0; a_4 < 64; a_4++) {
       const vf32 t90 = __builtin_shufflevector(scores_2[a_4], scores_2[a_4], 1, 0, 3, 2, 5, 4, 7, 6);
       scores_2[a_4] = vmax_f32(scores_2[a_4], t90);
     }
     for (int r = 0; r < 64; r++) t25[0 + r] = scores_2[0 + r];
     for (int a_4 = 0; a_4 < 64; a_4++) {
       new_max[a_4] = vmax_f32(row_max[a_4], t25[a_4]);
-      UNROLL(4) for (int b_4 = 0; b_4 < 4; b_4++) { /* ../../examples/kernels/attention.py:41 */
-        t91[b_4 + 4*a_4] = scores[4*a_4 + b_4] - new_max[a_4];
-        p[4*a_4 + b_4] = vexp2_f32(t91[b_4 + 4*a_4]);
+      const vf32 t92 = row_max[a_4] - new_max[a_4]; /* ../../examples/kernels/attention.py:42 */
+      older[a_4] = vexp2_f32(t92);
+    }
+    for (int a_4 = 0; a_4 < 64; a_4++) { /* ../../examples/kernels/attention.py:44 */
+      UNROLL(8) for (int b_4 = 0; b_4 < 8; b_4++) {
+        t30[8*a_4 + b_4] = acc[8*a_4 + b_4] * older[a_4];
       }
-      t92[a_4] = row_max[a_4] - new_max[a_4]; /* ../../examples/kernels/attention.py:42 */
-      older[a_4] = vexp2_f32(t92[a_4]);
-      p_2[a_4] = p[4*a_4]; /* ../../examples/kernels/attention.py:43 */
+    }
+    for (int a_4 = 0; a_4 < 64; a_4++) { /* ../../examples/kernels/attention.py:41 */
+      UNROLL(4) for (int b_4 = 0; b_4 < 4; b_4++) {
+        const vf32 t91 = scores[4*a_4 + b_4] - new_max[a_4];
+        p[4*a_4 + b_4] = vexp2_f32(t91);
+        const vf32 t29 = vround_f16(p[4*a_4 + b_4]); /* ../../examples/kernels/attention.py:44 */
+        vstore_f16(shared + t67 + 64*a_4 + 16*b_4 + 8192, t29);
+      }
+    }
+    for (int a_4 = 0; a_4 < 64; a_4++) { /* ../../examples/kernels/attention.py:43 */
+      p_2[a_4] = p[4*a_4];
       UNROLL(3) for (int r = 0; r < 3; r++) {
         p_2[a_4] = p_2[a_4] + p[4*a_4 + r + 1];
       }
@@ -478,31 +457,16 @@ static void attention_program(char *q_ptr, char *k_ptr, char *v_ptr, char *out_p
     for (int a_4 = 0; a_4 < 64; a_4++) {
       const vf32 t93 = __builtin_shufflevector(p_2[a_4], p_2[a_4], 4, 5, 6, 7, 0, 1, 2, 3);
       p_2[a_4] = p_2[a_4] + t93;
-    }
-    for (int a_4 = 0; a_4 < 64; a_4++) {
       const vf32 t94 = __builtin_shufflevector(p_2[a_4], p_2[a_4], 2, 3, 0, 1, 6, 7, 4, 5);
       p_2[a_4] = p_2[a_4] + t94;
-    }
-    for (int a_4 = 0; a_4 < 64; a_4++) {
       const vf32 t95 = __builtin_shufflevector(p_2[a_4], p_2[a_4], 1, 0, 3, 2, 5, 4, 7, 6);
       p_2[a_4] = p_2[a_4] + t95;
     }
     for (int r = 0; r < 64; r++) t28[0 + r] = p_2[0 + r];
-    for (int a_4 = 0; a_4 < 64; a_4++) {
-      row_sum_1[a_4] = vfma_f32(row_sum[a_4], older[a_4], t28[a_4]);
-      UNROLL(4) for (int b_4 = 0; b_4 < 4; b_4++) { /* ../../examples/kernels/attention.py:44 */
-        t29[4*a_4 + b_4] = vround_f16(p[4*a_4 + b_4]);
-      }
+    for (int a_4 = 0; a_4 < 32; a_4++) { /* ../../examples/kernels/attention.py:31 */
       UNROLL(8) for (int b_4 = 0; b_4 < 8; b_4++) {
-        t30[8*a_4 + b_4] = acc[8*a_4 + b_4] * older[a_4];
-      }
-      UNROLL(4) for (int b_4 = 0; b_4 < 4; b_4++) {
-        vstore_f16(shared + t67 + 64*a_4 + 16*b_4 + 8192, t29[4*a_4 + b_4]);
-      }
-    }
-    for (int a_4 = 0; a_4 < 32; a_4++) {
-      UNROLL(8) for (int b_4 = 0; b_4 < 8; b_4++) {
-        vstore_f16(shared + t67 + 128*a_4 + 16*b_4 + 12288, v[8*a_4 + b_4]);
+        const vf32 v = vload_f16(t84 + 128*a_4 + 16*b_4);
+        vstore_f16(shared + t67 + 128*a_4 + 16*b_4 + 12288, v); /* ../../examples/kernels/attention.py:44 */
       }
     }
     for (int a_4 = 0; a_4 < 16; a_4++) {
@@ -538,18 +502,23 @@ static void attention_program(char *q_ptr, char *k_ptr, char *v_ptr, char *out_p
       }
     }
     for (int a_4 = 0; a_4 < 64; a_4++) { /* ../../examples/kernels/attention.py:22 */
-      row_sum[a_4] = row_sum_1[a_4];
       UNROLL(8) for (int b_4 = 0; b_4 < 8; b_4++) {
         acc[8*a_4 + b_4] = t30[8*a_4 + b_4];
       }
+    }
+    for (int a_4 = 0; a_4 < 64; a_4++) { /* ../../examples/kernels/attention.py:43 */
+      const vf32 row_sum_1 = vfma_f32(row_sum[a_4], older[a_4], t28[a_4]);
+      row_sum[a_4] = row_sum_1; /* ../../examples/kernels/attention.py:22 */
       row_max[a_4] = new_max[a_4];
     }
   }
   for (int a_4 = 0; a_4 < 64; a_4++) {
-    row_sum_2[a_4] = row_sum[a_4];
     UNROLL(8) for (int b_4 = 0; b_4 < 8; b_4++) {
       acc_1[8*a_4 + b_4] = acc[8*a_4 + b_4];
     }
+  }
+  for (int a_4 = 0; a_4 < 64; a_4++) {
+    row_sum_2[a_4] = row_sum[a_4];
     row_max_1[a_4] = row_max[a_4];
   }
   for (int64_t start_1_at = full; start_1_at < last; start_1_at += 32) {
@@ -561,52 +530,41 @@ static void attention_program(char *q_ptr, char *k_ptr, char *v_ptr, char *out_p
     vf32 p_1[256];
     vf32 older_1[64];
     vf32 t52[64];
-    vf32 row_sum_3[64];
     vf32 t54[512];
     bool t99[32];
     int32_t t115[4];
     int t116[4];
+    int t121[256];
     vf32 scores_3[64];
     vf32 p_3[64];
-    for (int a_4 = 0; a_4 < 8; a_4++) { /* ../../examples/kernels/attention.py:27 */
-      UNROLL(32) for (int b_4 = 0; b_4 < 32; b_4++) {
-        k_1[a_4 + 8*b_4] = vsplat_f32(0.0f);
-      }
-    }
-    UNROLL(32) for (int b_4 = 0; b_4 < 32; b_4++) {
-      t98[b_4] = start_1 + (b_4);
-      t99[b_4] = t98[b_4] < seq_len;
+    UNROLL(32) for (int b_4 = 0; b_4 < 32; b_4++) { /* ../../examples/kernels/attention.py:27 */
+      const int32_t t98 = start_1 + (b_4);
+      t99[b_4] = t98 < seq_len;
     }
     const int64_t t102 = (int64_t)start_1;
     const int64_t t103 = t102 * 128;
     char *t104 = t76 + t103;
-    for (int a_4 = 0; a_4 < 8; a_4++) {
+    char *t111 = t81 + t103; /* ../../examples/kernels/attention.py:28 */
+    for (int a_4 = 0; a_4 < 8; a_4++) { /* ../../examples/kernels/attention.py:27 */
       UNROLL(32) for (int b_4 = 0; b_4 < 32; b_4++) {
-        if (t99[b_4]) k_1[a_4 + 8*b_4] = vload_f16(t104 + 16*a_4 + 128*b_4);
+        k_1 = vsplat_f32(0.0f);
+        if (t99[b_4]) k_1 = vload_f16(t104 + 16*a_4 + 128*b_4);
+        vscatter_f16((uint64_t)shared + vto_u64(vramp_i32(t85, 64)) + (uint64_t)(512*a_4 + 2*b_4 + 8192), k_1); /* ../../examples/kernels/attention.py:33 */
       }
     }
-    for (int a_4 = 0; a_4 < 32; a_4++) { /* ../../examples/kernels/attention.py:28 */
-      UNROLL(8) for (int b_4 = 0; b_4 < 8; b_4++) {
-        v_1[8*a_4 + b_4] = vsplat_f32(0.0f);
-      }
+    const int32_t t114 = lane + start_1; /* ../../examples/kernels/attention.py:38 */
+    UNROLL(4) for (int b_4 = 0; b_4 < 4; b_4++) {
+      t115[b_4] = t114 + (8*b_4);
+      t116[b_4] = lanes_below(t115[b_4], seq_len);
     }
-    char *t111 = t81 + t103;
-    for (int a_4 = 0; a_4 < 32; a_4++) {
-      UNROLL(8) for (int b_4 = 0; b_4 < 8; b_4++) {
-        if (t99[a_4]) v_1[8*a_4 + b_4] = vload_f16(t111 + 128*a_4 + 16*b_4);
-      }
-    }
-    for (int a_4 = 0; a_4 < 8; a_4++) { /* ../../examples/kernels/attention.py:33 */
-      UNROLL(32) for (int b_4 = 0; b_4 < 32; b_4++) {
-        vscatter_f16((uint64_t)shared + vto_u64(vramp_i32(t85, 64)) + (uint64_t)(512*a_4 + 2*b_4 + 8192), k_1[a_4 + 8*b_4]);
-      }
-    }
-    for (int a_4 = 0; a_4 < 64; a_4++) {
+    for (int a_4 = 0; a_4 < 64; a_4++) { /* ../../examples/kernels/attention.py:33 */
       UNROLL(4) for (int b_4 = 0; b_4 < 4; b_4++) {
         t41[4*a_4 + b_4] = vsplat_f32(0.0f);
+        const int t120 = lanes_below_or_at(t115[b_4], t65[a_4]); /* ../../examples/kernels/attention.py:38 */
+        t121[b_4 + 4*a_4] = min_i32(t116[b_4], t120);
       }
     }
-    for (int a_4 = 0; a_4 < 16; a_4++) {
+    for (int a_4 = 0; a_4 < 16; a_4++) { /* ../../examples/kernels/attention.py:33 */
       for (int b_4 = 0; b_4 < 2; b_4++) {
         vf32 acc_4[8];
         UNROLL(4) for (int a_5 = 0; a_5 < 4; a_5++) {
@@ -638,19 +596,14 @@ static void attention_program(char *q_ptr, char *k_ptr, char *v_ptr, char *out_p
         }
       }
     }
-    const int32_t t114 = lane + start_1; /* ../../examples/kernels/attention.py:38 */
-    UNROLL(4) for (int b_4 = 0; b_4 < 4; b_4++) {
-      t115[b_4] = t114 + (8*b_4);
-      t116[b_4] = lanes_below(t115[b_4], seq_len);
-    }
-    for (int a_4 = 0; a_4 < 64; a_4++) {
+    for (int a_4 = 0; a_4 < 64; a_4++) { /* ../../examples/kernels/attention.py:38 */
       UNROLL(4) for (int b_4 = 0; b_4 < 4; b_4++) {
-        t120[b_4 + 4*a_4] = lanes_below_or_at(t115[b_4], t65[a_4]);
-        t121[b_4 + 4*a_4] = min_i32(t116[b_4], t120[b_4 + 4*a_4]);
-        t122[b_4 + 4*a_4] = t41[4*a_4 + b_4] * t24;
-        scores_1[4*a_4 + b_4] = vselect_f32(vfirst(t121[b_4 + 4*a_4]), t122[b_4 + 4*a_4], vsplat_f32((-__builtin_inff())));
+        const vf32 t122 = t41[4*a_4 + b_4] * t24;
+        scores_1[4*a_4 + b_4] = vselect_f32(vfirst(t121[b_4 + 4*a_4]), t122, vsplat_f32((-__builtin_inff())));
       }
-      scores_3[a_4] = scores_1[4*a_4]; /* ../../examples/kernels/attention.py:40 */
+    }
+    for (int a_4 = 0; a_4 < 64; a_4++) { /* ../../examples/kernels/attention.py:40 */
+      scores_3[a_4] = scores_1[4*a_4];
       UNROLL(3) for (int r = 0; r < 3; r++) {
         scores_3[a_4] = vmax_f32(scores_3[a_4], scores_1[4*a_4 + r + 1]);
       }
@@ -658,25 +611,32 @@ static void attention_program(char *q_ptr, char *k_ptr, char *v_ptr, char *out_p
     for (int a_4 = 0; a_4 < 64; a_4++) {
       const vf32 t123 = __builtin_shufflevector(scores_3[a_4], scores_3[a_4], 4, 5, 6, 7, 0, 1, 2, 3);
       scores_3[a_4] = vmax_f32(scores_3[a_4], t123);
-    }
-    for (int a_4 = 0; a_4 < 64; a_4++) {
       const vf32 t124 = __builtin_shufflevector(scores_3[a_4], scores_3[a_4], 2, 3, 0, 1, 6, 7, 4, 5);
       scores_3[a_4] = vmax_f32(scores_3[a_4], t124);
-    }
-    for (int a_4 = 0; a_4 < 64; a_4++) {
       const vf32 t125 = __builtin_shufflevector(scores_3[a_4], scores_3[a_4], 1, 0, 3, 2, 5, 4, 7, 6);
       scores_3[a_4] = vmax_f32(scores_3[a_4], t125);
     }
     for (int r = 0; r < 64; r++) t49[0 + r] = scores_3[0 + r];
     for (int a_4 = 0; a_4 < 64; a_4++) {
       new_max_1[a_4] = vmax_f32(row_max_1[a_4], t49[a_4]);
-      UNROLL(4) for (int b_4 = 0; b_4 < 4; b_4++) { /* ../../examples/kernels/attention.py:41 */
-        t126[b_4 + 4*a_4] = scores_1[4*a_4 + b_4] - new_max_1[a_4];
-        p_1[4*a_4 + b_4] = vexp2_f32(t126[b_4 + 4*a_4]);
+      const vf32 t127 = row_max_1[a_4] - new_max_1[a_4]; /* ../../examples/kernels/attention.py:42 */
+      older_1[a_4] = vexp2_f32(t127);
+    }
+    for (int a_4 = 0; a_4 < 64; a_4++) { /* ../../examples/kernels/attention.py:44 */
+      UNROLL(8) for (int b_4 = 0; b_4 < 8; b_4++) {
+        t54[8*a_4 + b_4] = acc_1[8*a_4 + b_4] * older_1[a_4];
       }
-      t127[a_4] = row_max_1[a_4] - new_max_1[a_4]; /* ../../examples/kernels/attention.py:42 */
-      older_1[a_4] = vexp2_f32(t127[a_4]);
-      p_3[a_4] = p_1[4*a_4]; /* ../../examples/kernels/attention.py:43 */
+    }
+    for (int a_4 = 0; a_4 < 64; a_4++) { /* ../../examples/kernels/attention.py:41 */
+      UNROLL(4) for (int b_4 = 0; b_4 < 4; b_4++) {
+        const vf32 t126 = scores_1[4*a_4 + b_4] - new_max_1[a_4];
+        p_1[4*a_4 + b_4] = vexp2_f32(t126);
+        const vf32 t53 = vround_f16(p_1[4*a_4 + b_4]); /* ../../examples/kernels/attention.py:44 */
+        vstore_f16(shared + t67 + 64*a_4 + 16*b_4 + 8192, t53);
+      }
+    }
+    for (int a_4 = 0; a_4 < 64; a_4++) { /* ../../examples/kernels/attention.py:43 */
+      p_3[a_4] = p_1[4*a_4];
       UNROLL(3) for (int r = 0; r < 3; r++) {
         p_3[a_4] = p_3[a_4] + p_1[4*a_4 + r + 1];
       }
@@ -684,31 +644,17 @@ static void attention_program(char *q_ptr, char *k_ptr, char *v_ptr, char *out_p
     for (int a_4 = 0; a_4 < 64; a_4++) {
       const vf32 t128 = __builtin_shufflevector(p_3[a_4], p_3[a_4], 4, 5, 6, 7, 0, 1, 2, 3);
       p_3[a_4] = p_3[a_4] + t128;
-    }
-    for (int a_4 = 0; a_4 < 64; a_4++) {
       const vf32 t129 = __builtin_shufflevector(p_3[a_4], p_3[a_4], 2, 3, 0, 1, 6, 7, 4, 5);
       p_3[a_4] = p_3[a_4] + t129;
-    }
-    for (int a_4 = 0; a_4 < 64; a_4++) {
       const vf32 t130 = __builtin_shufflevector(p_3[a_4], p_3[a_4], 1, 0, 3, 2, 5, 4, 7, 6);
       p_3[a_4] = p_3[a_4] + t130;
     }
     for (int r = 0; r < 64; r++) t52[0 + r] = p_3[0 + r];
-    for (int a_4 = 0; a_4 < 64; a_4++) {
-      row_sum_3[a_4] = vfma_f32(row_sum_2[a_4], older_1[a_4], t52[a_4]);
-      UNROLL(4) for (int b_4 = 0; b_4 < 4; b_4++) { /* ../../examples/kernels/attention.py:44 */
-        t53[4*a_4 + b_4] = vround_f16(p_1[4*a_4 + b_4]);
-      }
+    for (int a_4 = 0; a_4 < 32; a_4++) { /* ../../examples/kernels/attention.py:28 */
       UNROLL(8) for (int b_4 = 0; b_4 < 8; b_4++) {
-        t54[8*a_4 + b_4] = acc_1[8*a_4 + b_4] * older_1[a_4];
-      }
-      UNROLL(4) for (int b_4 = 0; b_4 < 4; b_4++) {
-        vstore_f16(shared + t67 + 64*a_4 + 16*b_4 + 8192, t53[4*a_4 + b_4]);
-      }
-    }
-    for (int a_4 = 0; a_4 < 32; a_4++) {
-      UNROLL(8) for (int b_4 = 0; b_4 < 8; b_4++) {
-        vstore_f16(shared + t67 + 128*a_4 + 16*b_4 + 12288, v_1[8*a_4 + b_4]);
+        v_1 = vsplat_f32(0.0f);
+        if (t99[a_4]) v_1 = vload_f16(t111 + 128*a_4 + 16*b_4);
+        vstore_f16(shared + t67 + 128*a_4 + 16*b_4 + 12288, v_1); /* ../../examples/kernels/attention.py:44 */
       }
     }
     for (int a_4 = 0; a_4 < 16; a_4++) {
@@ -744,10 +690,13 @@ static void attention_program(char *q_ptr, char *k_ptr, char *v_ptr, char *out_p
       }
     }
     for (int a_4 = 0; a_4 < 64; a_4++) { /* ../../examples/kernels/attention.py:22 */
-      row_sum_2[a_4] = row_sum_3[a_4];
       UNROLL(8) for (int b_4 = 0; b_4 < 8; b_4++) {
         acc_1[8*a_4 + b_4] = t54[8*a_4 + b_4];
       }
+    }
+    for (int a_4 = 0; a_4 < 64; a_4++) { /* ../../examples/kernels/attention.py:43 */
+      const vf32 row_sum_3 = vfma_f32(row_sum_2[a_4], older_1[a_4], t52[a_4]);
+      row_sum_2[a_4] = row_sum_3; /* ../../examples/kernels/attention.py:22 */
       row_max_1[a_4] = new_max_1[a_4];
     }
   }
@@ -756,9 +705,9 @@ static void attention_program(char *q_ptr, char *k_ptr, char *v_ptr, char *out_p
   char *t143 = t140 + t73;
   for (int a_4 = 0; a_4 < 64; a_4++) {
     UNROLL(8) for (int b_4 = 0; b_4 < 8; b_4++) {
-      t135[b_4 + 8*a_4] = acc_1[8*a_4 + b_4] / row_sum_2[a_4];
-      t136[b_4 + 8*a_4] = vround_f16(t135[b_4 + 8*a_4]);
-      if (t66[a_4]) vstore_f16(t143 + 128*a_4 + 16*b_4, t136[b_4 + 8*a_4]);
+      const vf32 t135 = acc_1[8*a_4 + b_4] / row_sum_2[a_4];
+      const vf32 t136 = vround_f16(t135);
+      if (t66[a_4]) vstore_f16(t143 + 128*a_4 + 16*b_4, t136);
     }
   }
 }

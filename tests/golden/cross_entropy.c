@@ -229,18 +229,7 @@ static void cross_entropy_program(char *logits_ptr, char *target_ptr, char *loss
   float largest;
   vf32 x[32];
   float at_target;
-  vf32 x_1[32];
-  int32_t t67[32];
-  vf32 t78[32];
-  vf32 t79[32];
-  vf32 t96[32];
-  vf32 t97[32];
-  vf32 t98[32];
-  vi64 t101[32];
-  vi32 t102[32];
-  vf32 t103[32];
-  vf32 t104[32];
-  vf32 t105[32];
+  vf32 x_1;
   const int32_t lane = 0; /* ../../examples/kernels/cross_entropy.py:14 */
   const int32_t t69 = lane * 4;
   const int t84 = 1;
@@ -260,21 +249,18 @@ static void cross_entropy_program(char *logits_ptr, char *target_ptr, char *loss
   for (int64_t start_at = 0; start_at < n_classes; start_at += 256) { /* ../../examples/kernels/cross_entropy.py:23 */
     const int32_t start = (int32_t)start_at;
     vf32 t14[32];
-    int t68[32];
     vf32 x_2;
     vf32 t80;
     const int32_t t66 = lane + start; /* ../../examples/kernels/cross_entropy.py:25 */
-    UNROLL(32) for (int a = 0; a < 32; a++) {
-      x[a] = vsplat_f32((-__builtin_inff()));
-      t67[a] = t66 + (8*a);
-      t68[a] = lanes_below(t67[a], n_classes);
-    }
     const int64_t t72 = (int64_t)start;
     const int64_t t73 = t72 * 4;
     char *t74 = t71 + t73;
     UNROLL(32) for (int a = 0; a < 32; a++) {
-      if (t68[a] == LANES) x[a] = vload_f32(t74 + 32*a);
-      else x[a] = vload_first_f32(t74 + 32*a, t68[a], x[a]);
+      x[a] = vsplat_f32((-__builtin_inff()));
+      const int32_t t67 = t66 + (8*a);
+      const int t68 = lanes_below(t67, n_classes);
+      if (t68 == LANES) x[a] = vload_f32(t74 + 32*a);
+      else x[a] = vload_first_f32(t74 + 32*a, t68, x[a]);
     }
     x_2 = x[0]; /* ../../examples/kernels/cross_entropy.py:27 */
     UNROLL(31) for (int r = 0; r < 31; r++) {
@@ -292,9 +278,9 @@ static void cross_entropy_program(char *logits_ptr, char *target_ptr, char *loss
     const float t10 = t9 * 1.442695f;
     const float t11 = (vexp2_f32(vsplat_f32(t10)))[0];
     UNROLL(32) for (int a = 0; a < 32; a++) {
-      t78[a] = x[a] - new_largest;
-      t79[a] = t78[a] * 1.442695f;
-      t14[a] = vexp2_f32(t79[a]);
+      const vf32 t78 = x[a] - new_largest;
+      const vf32 t79 = t78 * 1.442695f;
+      t14[a] = vexp2_f32(t79);
     }
     t80 = t14[0];
     UNROLL(31) for (int r = 0; r < 31; r++) {
@@ -353,33 +339,27 @@ static void cross_entropy_program(char *logits_ptr, char *target_ptr, char *loss
   char *t107 = grad_ptr_1 + t70; /* ../../examples/kernels/cross_entropy.py:42 */
   for (int64_t start_1_at = 0; start_1_at < n_classes; start_1_at += 256) { /* ../../examples/kernels/cross_entropy.py:37 */
     const int32_t start_1 = (int32_t)start_1_at;
-    int32_t t86[32];
-    int t87[32];
     const int32_t t85 = lane + start_1; /* ../../examples/kernels/cross_entropy.py:40 */
-    UNROLL(32) for (int a = 0; a < 32; a++) {
-      x_1[a] = vsplat_f32(0.0f);
-      t86[a] = t85 + (8*a);
-      t87[a] = lanes_below(t86[a], n_classes);
-    }
     const int64_t t90 = (int64_t)start_1;
     const int64_t t91 = t90 * 4;
     char *t92 = t71 + t91;
-    UNROLL(32) for (int a = 0; a < 32; a++) {
-      if (t87[a] == LANES) x_1[a] = vload_f32(t92 + 32*a);
-      else x_1[a] = vload_first_f32(t92 + 32*a, t87[a], x_1[a]);
-    }
     char *t110 = t107 + t91; /* ../../examples/kernels/cross_entropy.py:42 */
-    UNROLL(32) for (int a = 0; a < 32; a++) {
-      t96[a] = x_1[a] - log_total;
-      t97[a] = t96[a] * 1.442695f;
-      t98[a] = vexp2_f32(t97[a]);
-      t101[a] = vto_i64(vramp_i32(t86[a], 1));
-      t102[a] = veq_i64(t101[a], vsplat_i64(target));
-      t103[a] = vselect_f32(t102[a], vsplat_f32(1.0f), vsplat_f32(0.0f));
-      t104[a] = t98[a] - t103[a];
-      t105[a] = counted ? t104[a] : vsplat_f32(0.0f);
-      if (t87[a] == LANES) vstore_f32(t110 + 32*a, t105[a]);
-      else vstore_first_f32(t110 + 32*a, t87[a], t105[a]);
+    UNROLL(32) for (int a = 0; a < 32; a++) { /* ../../examples/kernels/cross_entropy.py:40 */
+      x_1 = vsplat_f32(0.0f);
+      const int32_t t86 = t85 + (8*a);
+      const int t87 = lanes_below(t86, n_classes);
+      if (t87 == LANES) x_1 = vload_f32(t92 + 32*a);
+      else x_1 = vload_first_f32(t92 + 32*a, t87, x_1);
+      const vf32 t96 = x_1 - log_total; /* ../../examples/kernels/cross_entropy.py:42 */
+      const vf32 t97 = t96 * 1.442695f;
+      const vf32 t98 = vexp2_f32(t97);
+      const vi64 t101 = vto_i64(vramp_i32(t86, 1));
+      const vi32 t102 = veq_i64(t101, vsplat_i64(target));
+      const vf32 t103 = vselect_f32(t102, vsplat_f32(1.0f), vsplat_f32(0.0f));
+      const vf32 t104 = t98 - t103;
+      const vf32 t105 = counted ? t104 : vsplat_f32(0.0f);
+      if (t87 == LANES) vstore_f32(t110 + 32*a, t105);
+      else vstore_first_f32(t110 + 32*a, t87, t105);
     }
   }
 }

@@ -142,9 +142,7 @@ static void cumsum_program(char *x_ptr, char *out_ptr, int32_t n_cols,
   float carry;
   vf32 x[32];
   vf32 t7[32];
-  int32_t t15[32];
   vf32 total;
-  vf32 t40[32];
   const int32_t lane = 0; /* ../../examples/kernels/cumsum.py:11 */
   const int32_t t17 = lane * 4;
   const int32_t t23 = lane * 128;
@@ -162,39 +160,37 @@ static void cumsum_program(char *x_ptr, char *out_ptr, int32_t n_cols,
   for (int64_t start_at = 0; start_at < n_cols; start_at += 256) { /* ../../examples/kernels/cumsum.py:14 */
     const int32_t start = (int32_t)start_at;
     vf32 x_1[32];
-    vf32 t8[32];
     int t16[32];
     vf32 t27;
     vf32 t30;
     vf32 t33;
     vf32 x_2;
     const int32_t t14 = lane + start; /* ../../examples/kernels/cumsum.py:17 */
-    UNROLL(32) for (int a = 0; a < 32; a++) {
-      x[a] = vsplat_f32(0.0f);
-      t15[a] = t14 + (8*a);
-      t16[a] = lanes_below(t15[a], n_cols);
-    }
     const int64_t t20 = (int64_t)start;
     const int64_t t21 = t20 * 4;
     char *t22 = t19 + t21;
     UNROLL(32) for (int a = 0; a < 32; a++) {
+      x[a] = vsplat_f32(0.0f);
+      const int32_t t15 = t14 + (8*a);
+      t16[a] = lanes_below(t15, n_cols);
       if (t16[a] == LANES) x[a] = vload_f32(t22 + 32*a);
       else x[a] = vload_first_f32(t22 + 32*a, t16[a], x[a]);
-    }
-    UNROLL(32) for (int a = 0; a < 32; a++) { /* ../../examples/kernels/cumsum.py:18 */
-      vstore_f32(shared + t17 + 32*a, x[a]);
+      vstore_f32(shared + t17 + 32*a, x[a]); /* ../../examples/kernels/cumsum.py:18 */
     }
     UNROLL(32) for (int a = 0; a < 32; a++) {
       x_1[a] = vgather_f32((uint64_t)shared + vto_u64(vramp_i32(t23, 128)) + (uint64_t)(4*a));
     }
     for (int r = 0; r < 32; r++) t7[0 + r] = x_1[0 + r];
-    UNROLL(31) for (int r = 0; r < 31; r++) {
+    char *t45 = t42 + t21;
+    x_2 = x[0]; /* ../../examples/kernels/cumsum.py:19 */
+    UNROLL(31) for (int r = 0; r < 31; r++) { /* ../../examples/kernels/cumsum.py:18 */
       vf32 t24;
       t24 = t7[r];
       t24 = t24 + t7[r + 1];
       t7[r + 1] = t24;
+      x_2 = x_2 + x[r + 1]; /* ../../examples/kernels/cumsum.py:19 */
     }
-    total = t7[31];
+    total = t7[31]; /* ../../examples/kernels/cumsum.py:18 */
     const vf32 t26 = __builtin_shufflevector(total, total, 0, 0, 1, 2, 3, 4, 5, 6);
     t27 = t26;
     t27 = t27 + total;
@@ -216,19 +212,12 @@ static void cumsum_program(char *x_ptr, char *out_ptr, int32_t n_cols,
       vscatter_f32((uint64_t)shared + vto_u64(vramp_i32(t23, 128)) + (uint64_t)(4*r + 1024), t7[r]);
     }
     UNROLL(32) for (int a = 0; a < 32; a++) {
-      t8[a] = vload_f32(shared + t17 + 32*a + 1024);
+      const vf32 t8 = vload_f32(shared + t17 + 32*a + 1024);
+      const vf32 t40 = carry + t8;
+      if (t16[a] == LANES) vstore_f32(t45 + 32*a, t40);
+      else vstore_first_f32(t45 + 32*a, t16[a], t40);
     }
-    char *t45 = t42 + t21;
-    UNROLL(32) for (int a = 0; a < 32; a++) {
-      t40[a] = carry + t8[a];
-      if (t16[a] == LANES) vstore_f32(t45 + 32*a, t40[a]);
-      else vstore_first_f32(t45 + 32*a, t16[a], t40[a]);
-    }
-    x_2 = x[0]; /* ../../examples/kernels/cumsum.py:19 */
-    UNROLL(31) for (int r = 0; r < 31; r++) {
-      x_2 = x_2 + x[r + 1];
-    }
-    const vf32 t46 = __builtin_shufflevector(x_2, x_2, 4, 5, 6, 7, 0, 1, 2, 3);
+    const vf32 t46 = __builtin_shufflevector(x_2, x_2, 4, 5, 6, 7, 0, 1, 2, 3); /* ../../examples/kernels/cumsum.py:19 */
     x_2 = x_2 + t46;
     const vf32 t47 = __builtin_shufflevector(x_2, x_2, 2, 3, 0, 1, 6, 7, 4, 5);
     x_2 = x_2 + t47;

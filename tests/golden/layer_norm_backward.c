@@ -27,6 +27,14 @@ typedef double vf64 VECTOR(double);
 #define UNROLL(n) PRAGMA(GCC unroll n)
 #endif
 #endif
+#ifndef NEREID_load_f32
+#define NEREID_load_f32
+INLINE float load_f32(const char *p) {
+  float x;
+  memcpy(&x, p, sizeof x);
+  return x;
+}
+#endif
 #ifndef NEREID_vsplat_f32
 #define NEREID_vsplat_f32
 INLINE vf32 vsplat_f32(float x) {
@@ -48,14 +56,6 @@ INLINE vf32 vload_f32(const char *p) {
   vf32 v;
   memcpy(&v, p, sizeof v);
   return v;
-}
-#endif
-#ifndef NEREID_load_f32
-#define NEREID_load_f32
-INLINE float load_f32(const char *p) {
-  float x;
-  memcpy(&x, p, sizeof x);
-  return x;
 }
 #endif
 #ifndef NEREID_vload_first_f32
@@ -233,26 +233,18 @@ INLINE uint64_t load_u64(const char *p) {
 static void layer_norm_backward_program(char *dy_ptr, char *x_ptr, char *w_ptr, char *mean_ptr, char *rstd_ptr, char *dx_ptr, char *dw_parts_ptr, char *db_parts_ptr, char *locks_ptr, int32_t n_cols,
     const uint32_t *grid, uint32_t pid_0, uint32_t pid_1, uint32_t pid_2, char *shared) {
   vf32 dy[32];
-  vf32 x[32];
-  vf32 w[32];
+  vf32 x;
+  vf32 w;
   vf32 xhat[32];
   vf32 wdy[32];
   vf32 t16[32];
   vf32 t37[32];
   vf32 t43[32];
-  int32_t t51[32];
   int t52[32];
-  vf32 t66[32];
-  vf32 t67[32];
   vf32 t68;
   vf32 wdy_1;
   vf32 t77[32];
-  vf32 t78[32];
-  vf32 t79[32];
-  vf32 t80[32];
   vi32 t84;
-  vf32 t91[32];
-  vf32 t100[32];
   vi32 t103;
   const int32_t lane = 0; /* ../../examples/kernels/layer_norm.py:32 */
   const int32_t t53 = lane * 4;
@@ -260,63 +252,51 @@ static void layer_norm_backward_program(char *dy_ptr, char *x_ptr, char *w_ptr, 
   const int32_t row = (int32_t)pid_0; /* ../../examples/kernels/layer_norm.py:36 */
   const int32_t t0 = row * n_cols; /* ../../examples/kernels/layer_norm.py:39 */
   char *t1 = dy_ptr + 4ll * t0;
-  UNROLL(32) for (int a = 0; a < 32; a++) {
-    dy[a] = vsplat_f32(0.0f);
-    t51[a] = lane + (8*a);
-    t52[a] = lanes_below(t51[a], n_cols);
-  }
   const int64_t t54 = (int64_t)t53;
   char *t55 = t1 + t54;
-  UNROLL(32) for (int a = 0; a < 32; a++) {
-    if (t52[a] == LANES) dy[a] = vload_f32(t55 + 32*a);
-    else dy[a] = vload_first_f32(t55 + 32*a, t52[a], dy[a]);
-  }
   char *t5 = x_ptr + 4ll * t0; /* ../../examples/kernels/layer_norm.py:40 */
-  UNROLL(32) for (int a = 0; a < 32; a++) {
-    x[a] = vsplat_f32(0.0f);
-  }
   char *t59 = t5 + t54;
-  UNROLL(32) for (int a = 0; a < 32; a++) {
-    if (t52[a] == LANES) x[a] = vload_f32(t59 + 32*a);
-    else x[a] = vload_first_f32(t59 + 32*a, t52[a], x[a]);
-  }
-  UNROLL(32) for (int a = 0; a < 32; a++) { /* ../../examples/kernels/layer_norm.py:41 */
-    w[a] = vsplat_f32(0.0f);
-  }
-  char *t63 = w_ptr + t54;
-  UNROLL(32) for (int a = 0; a < 32; a++) {
-    if (t52[a] == LANES) w[a] = vload_f32(t63 + 32*a);
-    else w[a] = vload_first_f32(t63 + 32*a, t52[a], w[a]);
-  }
+  char *t63 = w_ptr + t54; /* ../../examples/kernels/layer_norm.py:41 */
   char *t10 = rstd_ptr + 4ll * row; /* ../../examples/kernels/layer_norm.py:42 */
   const float rstd = load_f32(t10);
   char *t11 = mean_ptr + 4ll * row; /* ../../examples/kernels/layer_norm.py:43 */
   const float t12 = load_f32(t11);
-  UNROLL(32) for (int a = 0; a < 32; a++) {
-    t66[a] = x[a] - t12;
-    t67[a] = t66[a] * rstd;
-    xhat[a] = vselect_f32(vfirst(t52[a]), t67[a], vsplat_f32(0.0f));
-    wdy[a] = w[a] * dy[a]; /* ../../examples/kernels/layer_norm.py:46 */
+  const float t18 = (float)n_cols; /* ../../examples/kernels/layer_norm.py:47 */
+  char *t22 = dx_ptr + 4ll * t0; /* ../../examples/kernels/layer_norm.py:49 */
+  UNROLL(32) for (int a = 0; a < 32; a++) { /* ../../examples/kernels/layer_norm.py:39 */
+    dy[a] = vsplat_f32(0.0f);
+    const int32_t t51 = lane + (8*a);
+    t52[a] = lanes_below(t51, n_cols);
+    if (t52[a] == LANES) dy[a] = vload_f32(t55 + 32*a);
+    else dy[a] = vload_first_f32(t55 + 32*a, t52[a], dy[a]);
+    x = vsplat_f32(0.0f); /* ../../examples/kernels/layer_norm.py:40 */
+    if (t52[a] == LANES) x = vload_f32(t59 + 32*a);
+    else x = vload_first_f32(t59 + 32*a, t52[a], x);
+    w = vsplat_f32(0.0f); /* ../../examples/kernels/layer_norm.py:41 */
+    if (t52[a] == LANES) w = vload_f32(t63 + 32*a);
+    else w = vload_first_f32(t63 + 32*a, t52[a], w);
+    const vf32 t66 = x - t12; /* ../../examples/kernels/layer_norm.py:43 */
+    const vf32 t67 = t66 * rstd;
+    xhat[a] = vselect_f32(vfirst(t52[a]), t67, vsplat_f32(0.0f));
+    wdy[a] = w * dy[a]; /* ../../examples/kernels/layer_norm.py:46 */
     t16[a] = xhat[a] * wdy[a]; /* ../../examples/kernels/layer_norm.py:47 */
+    t77[a] = -xhat[a]; /* ../../examples/kernels/layer_norm.py:49 */
   }
-  t68 = t16[0];
-  UNROLL(31) for (int r = 0; r < 31; r++) {
+  t68 = t16[0]; /* ../../examples/kernels/layer_norm.py:47 */
+  wdy_1 = wdy[0]; /* ../../examples/kernels/layer_norm.py:48 */
+  UNROLL(31) for (int r = 0; r < 31; r++) { /* ../../examples/kernels/layer_norm.py:47 */
     t68 = t68 + t16[r + 1];
+    wdy_1 = wdy_1 + wdy[r + 1]; /* ../../examples/kernels/layer_norm.py:48 */
   }
-  const vf32 t69 = __builtin_shufflevector(t68, t68, 4, 5, 6, 7, 0, 1, 2, 3);
+  const vf32 t69 = __builtin_shufflevector(t68, t68, 4, 5, 6, 7, 0, 1, 2, 3); /* ../../examples/kernels/layer_norm.py:47 */
   t68 = t68 + t69;
   const vf32 t70 = __builtin_shufflevector(t68, t68, 2, 3, 0, 1, 6, 7, 4, 5);
   t68 = t68 + t70;
   const vf32 t71 = __builtin_shufflevector(t68, t68, 1, 0, 3, 2, 5, 4, 7, 6);
   t68 = t68 + t71;
   const float t17 = t68[0];
-  const float t18 = (float)n_cols;
   const float along = t17 / t18;
-  wdy_1 = wdy[0]; /* ../../examples/kernels/layer_norm.py:48 */
-  UNROLL(31) for (int r = 0; r < 31; r++) {
-    wdy_1 = wdy_1 + wdy[r + 1];
-  }
-  const vf32 t72 = __builtin_shufflevector(wdy_1, wdy_1, 4, 5, 6, 7, 0, 1, 2, 3);
+  const vf32 t72 = __builtin_shufflevector(wdy_1, wdy_1, 4, 5, 6, 7, 0, 1, 2, 3); /* ../../examples/kernels/layer_norm.py:48 */
   wdy_1 = wdy_1 + t72;
   const vf32 t73 = __builtin_shufflevector(wdy_1, wdy_1, 2, 3, 0, 1, 6, 7, 4, 5);
   wdy_1 = wdy_1 + t73;
@@ -324,15 +304,13 @@ static void layer_norm_backward_program(char *dy_ptr, char *x_ptr, char *w_ptr, 
   wdy_1 = wdy_1 + t74;
   const float t19 = wdy_1[0];
   const float mean = t19 / t18;
-  char *t22 = dx_ptr + 4ll * t0; /* ../../examples/kernels/layer_norm.py:49 */
-  char *t82 = t22 + t54;
+  char *t82 = t22 + t54; /* ../../examples/kernels/layer_norm.py:49 */
   UNROLL(32) for (int a = 0; a < 32; a++) {
-    t77[a] = -xhat[a];
-    t78[a] = vfma_f32(t77[a], vsplat_f32(along), wdy[a]);
-    t79[a] = t78[a] - mean;
-    t80[a] = t79[a] * rstd;
-    if (t52[a] == LANES) vstore_f32(t82 + 32*a, t80[a]);
-    else vstore_first_f32(t82 + 32*a, t52[a], t80[a]);
+    const vf32 t78 = vfma_f32(t77[a], vsplat_f32(along), wdy[a]);
+    const vf32 t79 = t78 - mean;
+    const vf32 t80 = t79 * rstd;
+    if (t52[a] == LANES) vstore_f32(t82 + 32*a, t80);
+    else vstore_first_f32(t82 + 32*a, t52[a], t80);
   }
   const int32_t group = rem_i32(row, 8); /* ../../examples/kernels/layer_norm.py:51 */
   const int32_t t29 = group * n_cols; /* ../../examples/kernels/layer_norm.py:52 */
@@ -351,21 +329,17 @@ static void layer_norm_backward_program(char *dy_ptr, char *x_ptr, char *w_ptr, 
   UNROLL(32) for (int a = 0; a < 32; a++) {
     if (t52[a] == LANES) t37[a] = vload_f32(t88 + 32*a);
     else t37[a] = vload_first_f32(t88 + 32*a, t52[a], t37[a]);
-  }
-  UNROLL(32) for (int a = 0; a < 32; a++) {
-    t91[a] = vfma_f32(dy[a], xhat[a], t37[a]);
-    if (t52[a] == LANES) vstore_f32(t88 + 32*a, t91[a]);
-    else vstore_first_f32(t88 + 32*a, t52[a], t91[a]);
+    const vf32 t91 = vfma_f32(dy[a], xhat[a], t37[a]);
+    if (t52[a] == LANES) vstore_f32(t88 + 32*a, t91);
+    else vstore_first_f32(t88 + 32*a, t52[a], t91);
   }
   char *t97 = t32 + t54; /* ../../examples/kernels/layer_norm.py:57 */
   UNROLL(32) for (int a = 0; a < 32; a++) {
     if (t52[a] == LANES) t43[a] = vload_f32(t97 + 32*a);
     else t43[a] = vload_first_f32(t97 + 32*a, t52[a], t43[a]);
-  }
-  UNROLL(32) for (int a = 0; a < 32; a++) {
-    t100[a] = t43[a] + dy[a];
-    if (t52[a] == LANES) vstore_f32(t97 + 32*a, t100[a]);
-    else vstore_first_f32(t97 + 32*a, t52[a], t100[a]);
+    const vf32 t100 = t43[a] + dy[a];
+    if (t52[a] == LANES) vstore_f32(t97 + 32*a, t100);
+    else vstore_first_f32(t97 + 32*a, t52[a], t100);
   }
   t103 = vselect_i32(vfirst(t83), vatomic_xchg_i32(vramp_u64((uint64_t)(t33), 0), vfirst(t83), vsplat_i32(0), __ATOMIC_ACQ_REL), t103); /* ../../examples/kernels/layer_norm.py:59 */
 }

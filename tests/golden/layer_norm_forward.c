@@ -153,27 +153,21 @@ static void layer_norm_forward_program(char *x_ptr, char *w_ptr, char *b_ptr, ch
   vf32 t8[64];
   vf32 w[64];
   vf32 b[64];
-  int32_t t25[64];
   int t26[64];
   vf32 x_1;
-  vf32 t35[64];
   vf32 t36;
-  vf32 t50[64];
-  vf32 t51[64];
   const int32_t lane = 0; /* ../../examples/kernels/layer_norm.py:15 */
   const int32_t t27 = lane * 4;
   const int t54 = 1;
   const int32_t row = (int32_t)pid_0; /* ../../examples/kernels/layer_norm.py:17 */
   const int32_t t0 = row * n_cols; /* ../../examples/kernels/layer_norm.py:20 */
   char *t1 = x_ptr + 4ll * t0;
-  for (int a = 0; a < 64; a++) {
-    x[a] = vsplat_f32(0.0f);
-    t25[a] = lane + (8*a);
-    t26[a] = lanes_below(t25[a], n_cols);
-  }
   const int64_t t28 = (int64_t)t27;
   char *t29 = t1 + t28;
   for (int a = 0; a < 64; a++) {
+    x[a] = vsplat_f32(0.0f);
+    const int32_t t25 = lane + (8*a);
+    t26[a] = lanes_below(t25, n_cols);
     if (t26[a] == LANES) x[a] = vload_f32(t29 + 32*a);
     else x[a] = vload_first_f32(t29 + 32*a, t26[a], x[a]);
   }
@@ -190,12 +184,18 @@ static void layer_norm_forward_program(char *x_ptr, char *w_ptr, char *b_ptr, ch
   const float t4 = x_1[0];
   const float t5 = (float)n_cols;
   const float mean = t4 / t5;
+  char *t43 = w_ptr + t28; /* ../../examples/kernels/layer_norm.py:24 */
+  char *t47 = b_ptr + t28; /* ../../examples/kernels/layer_norm.py:25 */
   for (int a = 0; a < 64; a++) { /* ../../examples/kernels/layer_norm.py:22 */
-    t35[a] = x[a] - mean;
-    centered[a] = vselect_f32(vfirst(t26[a]), t35[a], vsplat_f32(0.0f));
+    const vf32 t35 = x[a] - mean;
+    centered[a] = vselect_f32(vfirst(t26[a]), t35, vsplat_f32(0.0f));
     t8[a] = centered[a] * centered[a]; /* ../../examples/kernels/layer_norm.py:23 */
+    if (t26[a] == LANES) w[a] = vload_f32(t43 + 32*a); /* ../../examples/kernels/layer_norm.py:24 */
+    else w[a] = vload_first_f32(t43 + 32*a, t26[a], w[a]);
+    if (t26[a] == LANES) b[a] = vload_f32(t47 + 32*a); /* ../../examples/kernels/layer_norm.py:25 */
+    else b[a] = vload_first_f32(t47 + 32*a, t26[a], b[a]);
   }
-  t36 = t8[0];
+  t36 = t8[0]; /* ../../examples/kernels/layer_norm.py:23 */
   for (int r = 0; r < 63; r++) {
     t36 = t36 + t8[r + 1];
   }
@@ -209,23 +209,13 @@ static void layer_norm_forward_program(char *x_ptr, char *w_ptr, char *b_ptr, ch
   const float t11 = t9 / t5;
   const float t12 = t11 + eps;
   const float rstd = 1 / sqrt_f32(t12);
-  char *t43 = w_ptr + t28; /* ../../examples/kernels/layer_norm.py:24 */
-  for (int a = 0; a < 64; a++) {
-    if (t26[a] == LANES) w[a] = vload_f32(t43 + 32*a);
-    else w[a] = vload_first_f32(t43 + 32*a, t26[a], w[a]);
-  }
-  char *t47 = b_ptr + t28; /* ../../examples/kernels/layer_norm.py:25 */
-  for (int a = 0; a < 64; a++) {
-    if (t26[a] == LANES) b[a] = vload_f32(t47 + 32*a);
-    else b[a] = vload_first_f32(t47 + 32*a, t26[a], b[a]);
-  }
   char *t18 = out_ptr + 4ll * t0; /* ../../examples/kernels/layer_norm.py:26 */
   char *t53 = t18 + t28;
   for (int a = 0; a < 64; a++) {
-    t50[a] = centered[a] * rstd;
-    t51[a] = vfma_f32(t50[a], w[a], b[a]);
-    if (t26[a] == LANES) vstore_f32(t53 + 32*a, t51[a]);
-    else vstore_first_f32(t53 + 32*a, t26[a], t51[a]);
+    const vf32 t50 = centered[a] * rstd;
+    const vf32 t51 = vfma_f32(t50, w[a], b[a]);
+    if (t26[a] == LANES) vstore_f32(t53 + 32*a, t51);
+    else vstore_first_f32(t53 + 32*a, t26[a], t51);
   }
   char *t23 = mean_ptr + 4ll * row; /* ../../examples/kernels/layer_norm.py:27 */
   if (t54 > 0) store_f32(t23, mean);

@@ -27,19 +27,19 @@ typedef double vf64 VECTOR(double);
 #define UNROLL(n) PRAGMA(GCC unroll n)
 #endif
 #endif
+#ifndef NEREID_lanes_below
+#define NEREID_lanes_below
+/* In how many of the first lanes does x + lane < n hold? */
+INLINE int lanes_below(int64_t x, int64_t n) {
+  return n <= x ? 0 : n - x < LANES ? (int)(n - x) : LANES;
+}
+#endif
 #ifndef NEREID_vsplat_f32
 #define NEREID_vsplat_f32
 INLINE vf32 vsplat_f32(float x) {
   vf32 v;
   EACH_LANE(i) v[i] = x;
   return v;
-}
-#endif
-#ifndef NEREID_lanes_below
-#define NEREID_lanes_below
-/* In how many of the first lanes does x + lane < n hold? */
-INLINE int lanes_below(int64_t x, int64_t n) {
-  return n <= x ? 0 : n - x < LANES ? (int)(n - x) : LANES;
 }
 #endif
 #ifndef NEREID_vload_f32
@@ -106,11 +106,8 @@ static void layer_norm_sum_parts_program(char *dw_parts_ptr, char *db_parts_ptr,
   vf32 db[128];
   vf32 t12[16];
   vf32 t16[16];
-  int32_t t21[16];
   int t22[16];
-  char *t27[8];
   char *t32[8];
-  char *t39[8];
   char *t44[8];
   vf32 dw_1[16];
   vf32 db_1[16];
@@ -118,43 +115,31 @@ static void layer_norm_sum_parts_program(char *dw_parts_ptr, char *db_parts_ptr,
   const int32_t t23 = lane * 4;
   const int32_t t0 = (int32_t)pid_0; /* ../../examples/kernels/layer_norm.py:65 */
   const int32_t t1 = t0 * 128;
-  for (int a = 0; a < 8; a++) { /* ../../examples/kernels/layer_norm.py:68 */
-    UNROLL(16) for (int b = 0; b < 16; b++) {
-      dw[16*a + b] = vsplat_f32(0.0f);
-    }
-  }
-  const int32_t t20 = lane + t1;
+  const int32_t t20 = lane + t1; /* ../../examples/kernels/layer_norm.py:68 */
   UNROLL(16) for (int b = 0; b < 16; b++) {
-    t21[b] = t20 + (8*b);
-    t22[b] = lanes_below(t21[b], n_cols);
+    const int32_t t21 = t20 + (8*b);
+    t22[b] = lanes_below(t21, n_cols);
   }
   const int64_t t24 = (int64_t)t23;
   char *t25 = dw_parts_ptr + t24;
   const int64_t t26 = (int64_t)n_cols;
   const int64_t t30 = (int64_t)t1;
   const int64_t t31 = t30 * 4;
-  UNROLL(8) for (int a = 0; a < 8; a++) {
+  char *t37 = db_parts_ptr + t24; /* ../../examples/kernels/layer_norm.py:69 */
+  UNROLL(8) for (int a = 0; a < 8; a++) { /* ../../examples/kernels/layer_norm.py:68 */
     const int64_t t29 = t26 * (int64_t)(4*a);
-    t27[a] = t25 + t29;
-    t32[a] = t27[a] + t31;
+    char *t27 = t25 + t29;
+    t32[a] = t27 + t31;
+    const int64_t t41 = t26 * (int64_t)(4*a); /* ../../examples/kernels/layer_norm.py:69 */
+    char *t39 = t37 + t41;
+    t44[a] = t39 + t31;
   }
-  for (int a = 0; a < 8; a++) {
+  for (int a = 0; a < 8; a++) { /* ../../examples/kernels/layer_norm.py:68 */
     UNROLL(16) for (int b = 0; b < 16; b++) {
+      dw[16*a + b] = vsplat_f32(0.0f);
       if (t22[b] == LANES) dw[16*a + b] = vload_f32(t32[a] + 32*b);
       else dw[16*a + b] = vload_first_f32(t32[a] + 32*b, t22[b], dw[16*a + b]);
-    }
-  }
-  char *t37 = db_parts_ptr + t24; /* ../../examples/kernels/layer_norm.py:69 */
-  for (int a = 0; a < 8; a++) {
-    UNROLL(16) for (int b = 0; b < 16; b++) {
-      db[16*a + b] = vsplat_f32(0.0f);
-    }
-    const int64_t t41 = t26 * (int64_t)(4*a);
-    t39[a] = t37 + t41;
-    t44[a] = t39[a] + t31;
-  }
-  for (int a = 0; a < 8; a++) {
-    UNROLL(16) for (int b = 0; b < 16; b++) {
+      db[16*a + b] = vsplat_f32(0.0f); /* ../../examples/kernels/layer_norm.py:69 */
       if (t22[b] == LANES) db[16*a + b] = vload_f32(t44[a] + 32*b);
       else db[16*a + b] = vload_first_f32(t44[a] + 32*b, t22[b], db[16*a + b]);
     }
@@ -168,12 +153,14 @@ static void layer_norm_sum_parts_program(char *dw_parts_ptr, char *db_parts_ptr,
   for (int r = 0; r < 16; r++) t12[0 + r] = dw_1[0 + r];
   char *t49 = dw_ptr + t24;
   char *t52 = t49 + t31;
-  for (int a = 0; a < 16; a++) {
+  UNROLL(16) for (int a = 0; a < 16; a++) {
     if (t22[a] == LANES) vstore_f32(t52 + 32*a, t12[a]);
     else vstore_first_f32(t52 + 32*a, t22[a], t12[a]);
-    db_1[a] = db[a]; /* ../../examples/kernels/layer_norm.py:71 */
+  }
+  for (int b = 0; b < 16; b++) { /* ../../examples/kernels/layer_norm.py:71 */
+    db_1[b] = db[b];
     UNROLL(7) for (int r = 0; r < 7; r++) {
-      db_1[a] = db_1[a] + db[a + 16*r + 16];
+      db_1[b] = db_1[b] + db[b + 16*r + 16];
     }
   }
   for (int r = 0; r < 16; r++) t16[0 + r] = db_1[0 + r];

@@ -41,19 +41,19 @@ INLINE int32_t min_i32(int32_t a, int32_t b) { return a < b ? a : b; }
 #define NEREID_rem_i32
 INLINE int32_t rem_i32(int32_t a, int32_t b) { return b == 0 ? a : b == -1 ? 0 : a % b; }
 #endif
+#ifndef NEREID_lanes_below
+#define NEREID_lanes_below
+/* In how many of the first lanes does x + lane < n hold? */
+INLINE int lanes_below(int64_t x, int64_t n) {
+  return n <= x ? 0 : n - x < LANES ? (int)(n - x) : LANES;
+}
+#endif
 #ifndef NEREID_vsplat_f32
 #define NEREID_vsplat_f32
 INLINE vf32 vsplat_f32(float x) {
   vf32 v;
   EACH_LANE(i) v[i] = x;
   return v;
-}
-#endif
-#ifndef NEREID_lanes_below
-#define NEREID_lanes_below
-/* In how many of the first lanes does x + lane < n hold? */
-INLINE int lanes_below(int64_t x, int64_t n) {
-  return n <= x ? 0 : n - x < LANES ? (int)(n - x) : LANES;
 }
 #endif
 #ifndef NEREID_vto_u32
@@ -197,25 +197,14 @@ static void matmul_program(char *a_ptr, char *b_ptr, char *c_ptr, int32_t M, int
   vf32 acc[512];
   int64_t a_ptrs;
   int64_t b_ptrs;
-  vf32 a[256];
-  vf32 b[256];
-  int32_t t44[64];
+  vf32 a;
+  vf32 b;
   bool t45[64];
   int32_t t46[4];
-  char *t56[64];
   char *t60[64];
-  bool t63[32];
-  int32_t t65[8];
   int t66[8];
-  char *t71[32];
   char *t76[32];
   int t86[512];
-  vi32 t87[512];
-  vf32 t88[512];
-  vf32 t89[512];
-  vf32 t90[512];
-  char *t97[64];
-  char *t101[64];
   char *t104[64];
   const int32_t lane = 0; /* ../../examples/kernels/matmul.py:41 */
   const int32_t t52 = lane * 2;
@@ -240,14 +229,7 @@ static void matmul_program(char *a_ptr, char *b_ptr, char *c_ptr, int32_t M, int
   const int32_t t27 = 32 * stride_bk; /* ../../examples/kernels/matmul.py:57 */
   const int64_t t28 = (int64_t)32; /* ../../examples/kernels/matmul.py:52 */
   const int64_t t30 = (int64_t)t27;
-  for (int a_2 = 0; a_2 < 64; a_2++) {
-    UNROLL(8) for (int b_2 = 0; b_2 < 8; b_2++) {
-      acc[8*a_2 + b_2] = vsplat_f32(0.0f);
-    }
-    t44[a_2] = t7 + (a_2); /* ../../examples/kernels/matmul.py:53 */
-    t45[a_2] = t44[a_2] < M;
-  }
-  UNROLL(4) for (int b_2 = 0; b_2 < 4; b_2++) {
+  UNROLL(4) for (int b_2 = 0; b_2 < 4; b_2++) { /* ../../examples/kernels/matmul.py:53 */
     t46[b_2] = lane + (8*b_2);
   }
   const int64_t t49 = (int64_t)t7;
@@ -256,15 +238,10 @@ static void matmul_program(char *a_ptr, char *b_ptr, char *c_ptr, int32_t M, int
   const int64_t t53 = (int64_t)t52;
   char *t54 = a_ptr + t53;
   const int64_t t59 = t51 * 2;
-  for (int a_2 = 0; a_2 < 64; a_2++) {
-    const int64_t t58 = t50 * (int64_t)(2*a_2);
-    t56[a_2] = t54 + t58;
-    t60[a_2] = t56[a_2] + t59;
-  }
   const int32_t t64 = lane + t8; /* ../../examples/kernels/matmul.py:54 */
   UNROLL(8) for (int b_2 = 0; b_2 < 8; b_2++) {
-    t65[b_2] = t64 + (8*b_2);
-    t66[b_2] = lanes_below(t65[b_2], N);
+    const int32_t t65 = t64 + (8*b_2);
+    t66[b_2] = lanes_below(t65, N);
   }
   char *t69 = b_ptr + t53;
   const int64_t t70 = (int64_t)stride_bk;
@@ -272,61 +249,65 @@ static void matmul_program(char *a_ptr, char *b_ptr, char *c_ptr, int32_t M, int
   const int64_t t75 = t74 * 2;
   UNROLL(32) for (int a_2 = 0; a_2 < 32; a_2++) {
     const int64_t t73 = t70 * (int64_t)(2*a_2);
-    t71[a_2] = t69 + t73;
-    t76[a_2] = t71[a_2] + t75;
+    char *t71 = t69 + t73;
+    t76[a_2] = t71 + t75;
+  }
+  const int64_t t92 = (int64_t)stride_cm; /* ../../examples/kernels/matmul.py:62 */
+  const int64_t t93 = t49 * t92;
+  char *t95 = c_ptr + t53;
+  const int64_t t100 = t93 * 2;
+  for (int a_2 = 0; a_2 < 64; a_2++) { /* ../../examples/kernels/matmul.py:53 */
+    const int32_t t44 = t7 + (a_2);
+    t45[a_2] = t44 < M;
+    const int64_t t58 = t50 * (int64_t)(2*a_2);
+    char *t56 = t54 + t58;
+    t60[a_2] = t56 + t59;
+    const int64_t t99 = t92 * (int64_t)(2*a_2); /* ../../examples/kernels/matmul.py:62 */
+    char *t97 = t95 + t99;
+    char *t101 = t97 + t100;
+    t104[a_2] = t101 + t75;
+  }
+  for (int a_2 = 0; a_2 < 64; a_2++) { /* ../../examples/kernels/matmul.py:52 */
+    UNROLL(8) for (int b_2 = 0; b_2 < 8; b_2++) {
+      acc[8*a_2 + b_2] = vsplat_f32(0.0f);
+      t86[b_2 + 8*a_2] = min_i32(((t45[a_2]) ? LANES : 0), t66[b_2]); /* ../../examples/kernels/matmul.py:62 */
+    }
   }
   for (int64_t start_at = 0; start_at < K; start_at += 32) { /* ../../examples/kernels/matmul.py:52 */
     const int32_t start = (int32_t)start_at;
     int t47[4];
-    int t48[256];
     char *t62[64];
-    int t67[256];
+    bool t63[32];
     char *t78[32];
     const int32_t t9 = K - start; /* ../../examples/kernels/matmul.py:53 */
-    for (int a_2 = 0; a_2 < 64; a_2++) {
-      UNROLL(4) for (int b_2 = 0; b_2 < 4; b_2++) {
-        a[4*a_2 + b_2] = vsplat_f32(0.0f);
-      }
-    }
     UNROLL(4) for (int b_2 = 0; b_2 < 4; b_2++) {
       t47[b_2] = lanes_below(t46[b_2], t9);
     }
     const int64_t t61 = a_ptrs * 2;
     for (int a_2 = 0; a_2 < 64; a_2++) {
-      UNROLL(4) for (int b_2 = 0; b_2 < 4; b_2++) {
-        t48[b_2 + 4*a_2] = min_i32(((t45[a_2]) ? LANES : 0), t47[b_2]);
-      }
       t62[a_2] = t60[a_2] + t61;
     }
-    for (int a_2 = 0; a_2 < 64; a_2++) {
-      UNROLL(4) for (int b_2 = 0; b_2 < 4; b_2++) {
-        if (t48[b_2 + 4*a_2] == LANES) a[4*a_2 + b_2] = vload_bf16(t62[a_2] + 16*b_2);
-        else a[4*a_2 + b_2] = vload_first_bf16(t62[a_2] + 16*b_2, t48[b_2 + 4*a_2], a[4*a_2 + b_2]);
-      }
-    }
     const int64_t t77 = b_ptrs * 2; /* ../../examples/kernels/matmul.py:54 */
-    for (int a_2 = 0; a_2 < 32; a_2++) {
+    UNROLL(32) for (int a_2 = 0; a_2 < 32; a_2++) {
       t63[a_2] = (a_2) < t9;
-      UNROLL(8) for (int b_2 = 0; b_2 < 8; b_2++) {
-        b[8*a_2 + b_2] = vsplat_f32(0.0f);
-        t67[b_2 + 8*a_2] = min_i32(((t63[a_2]) ? LANES : 0), t66[b_2]);
-      }
       t78[a_2] = t76[a_2] + t77;
     }
-    for (int a_2 = 0; a_2 < 32; a_2++) {
-      UNROLL(8) for (int b_2 = 0; b_2 < 8; b_2++) {
-        if (t67[b_2 + 8*a_2] == LANES) b[8*a_2 + b_2] = vload_bf16(t78[a_2] + 16*b_2);
-        else b[8*a_2 + b_2] = vload_first_bf16(t78[a_2] + 16*b_2, t67[b_2 + 8*a_2], b[8*a_2 + b_2]);
-      }
-    }
-    for (int a_2 = 0; a_2 < 64; a_2++) { /* ../../examples/kernels/matmul.py:55 */
+    for (int a_2 = 0; a_2 < 64; a_2++) { /* ../../examples/kernels/matmul.py:53 */
       UNROLL(4) for (int b_2 = 0; b_2 < 4; b_2++) {
-        vstore_bf16(shared + t52 + 64*a_2 + 16*b_2, a[4*a_2 + b_2]);
+        a = vsplat_f32(0.0f);
+        const int t48 = min_i32(((t45[a_2]) ? LANES : 0), t47[b_2]);
+        if (t48 == LANES) a = vload_bf16(t62[a_2] + 16*b_2);
+        else a = vload_first_bf16(t62[a_2] + 16*b_2, t48, a);
+        vstore_bf16(shared + t52 + 64*a_2 + 16*b_2, a); /* ../../examples/kernels/matmul.py:55 */
       }
     }
-    for (int a_2 = 0; a_2 < 32; a_2++) {
+    for (int a_2 = 0; a_2 < 32; a_2++) { /* ../../examples/kernels/matmul.py:54 */
       UNROLL(8) for (int b_2 = 0; b_2 < 8; b_2++) {
-        vstore_bf16(shared + t52 + 128*a_2 + 16*b_2 + 4096, b[8*a_2 + b_2]);
+        b = vsplat_f32(0.0f);
+        const int t67 = min_i32(((t63[a_2]) ? LANES : 0), t66[b_2]);
+        if (t67 == LANES) b = vload_bf16(t78[a_2] + 16*b_2);
+        else b = vload_first_bf16(t78[a_2] + 16*b_2, t67, b);
+        vstore_bf16(shared + t52 + 128*a_2 + 16*b_2 + 4096, b); /* ../../examples/kernels/matmul.py:55 */
       }
     }
     for (int a_2 = 0; a_2 < 16; a_2++) {
@@ -366,23 +347,14 @@ static void matmul_program(char *a_ptr, char *b_ptr, char *c_ptr, int32_t M, int
     a_ptrs = t29;
     b_ptrs = t31;
   }
-  const int64_t t92 = (int64_t)stride_cm; /* ../../examples/kernels/matmul.py:62 */
-  const int64_t t93 = t49 * t92;
-  char *t95 = c_ptr + t53;
-  const int64_t t100 = t93 * 2;
-  for (int a_2 = 0; a_2 < 64; a_2++) {
-    const int64_t t99 = t92 * (int64_t)(2*a_2);
-    t97[a_2] = t95 + t99;
-    t101[a_2] = t97[a_2] + t100;
-    t104[a_2] = t101[a_2] + t75;
+  for (int a_2 = 0; a_2 < 64; a_2++) { /* ../../examples/kernels/matmul.py:62 */
     UNROLL(8) for (int b_2 = 0; b_2 < 8; b_2++) {
-      t86[b_2 + 8*a_2] = min_i32(((t45[a_2]) ? LANES : 0), t66[b_2]);
-      t87[b_2 + 8*a_2] = acc[8*a_2 + b_2] >= 0.0f;
-      t88[b_2 + 8*a_2] = 0.01f * acc[8*a_2 + b_2];
-      t89[b_2 + 8*a_2] = vselect_f32(t87[b_2 + 8*a_2], acc[8*a_2 + b_2], t88[b_2 + 8*a_2]);
-      t90[b_2 + 8*a_2] = vround_bf16(t89[b_2 + 8*a_2]);
-      if (t86[b_2 + 8*a_2] == LANES) vstore_bf16(t104[a_2] + 16*b_2, t90[b_2 + 8*a_2]);
-      else vstore_first_bf16(t104[a_2] + 16*b_2, t86[b_2 + 8*a_2], t90[b_2 + 8*a_2]);
+      const vi32 t87 = acc[8*a_2 + b_2] >= 0.0f;
+      const vf32 t88 = 0.01f * acc[8*a_2 + b_2];
+      const vf32 t89 = vselect_f32(t87, acc[8*a_2 + b_2], t88);
+      const vf32 t90 = vround_bf16(t89);
+      if (t86[b_2 + 8*a_2] == LANES) vstore_bf16(t104[a_2] + 16*b_2, t90);
+      else vstore_first_bf16(t104[a_2] + 16*b_2, t86[b_2 + 8*a_2], t90);
     }
   }
 }

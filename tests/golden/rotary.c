@@ -114,27 +114,14 @@ static void rotary_program(char *x_ptr, char *cos_ptr, char *sin_ptr, char *out_
   vf32 sin[4];
   vf32 a[16];
   vf32 b[16];
-  int32_t t54[4];
   int t55[4];
-  int32_t t63[4];
   bool t64[4];
   int t67[16];
-  char *t77[4];
-  char *t81[4];
   char *t83[4];
-  char *t100[4];
-  char *t104[4];
   char *t106[4];
-  vf32 t112[16];
-  vf32 t113[16];
   vf32 t114[16];
-  char *t124[4];
-  char *t128[4];
   char *t130[4];
-  vf32 t136[16];
   vf32 t137[16];
-  char *t149[4];
-  char *t153[4];
   char *t155[4];
   const int32_t lane = 0; /* ../../examples/kernels/rotary.py:13 */
   const int32_t t56 = lane * 4;
@@ -143,22 +130,10 @@ static void rotary_program(char *x_ptr, char *cos_ptr, char *sin_ptr, char *out_
   const int32_t t1 = t0 * 4;
   const int32_t t2 = token * half; /* ../../examples/kernels/rotary.py:18 */
   char *t3 = cos_ptr + 4ll * t2;
-  UNROLL(4) for (int a_2 = 0; a_2 < 4; a_2++) {
-    t54[a_2] = lane + (8*a_2);
-    t55[a_2] = lanes_below(t54[a_2], half);
-  }
   const int64_t t57 = (int64_t)t56;
   char *t58 = t3 + t57;
-  UNROLL(4) for (int a_2 = 0; a_2 < 4; a_2++) {
-    if (t55[a_2] == LANES) cos[a_2] = vload_f32(t58 + 32*a_2);
-    else cos[a_2] = vload_first_f32(t58 + 32*a_2, t55[a_2], cos[a_2]);
-  }
   char *t7 = sin_ptr + 4ll * t2; /* ../../examples/kernels/rotary.py:19 */
   char *t62 = t7 + t57;
-  UNROLL(4) for (int a_2 = 0; a_2 < 4; a_2++) {
-    if (t55[a_2] == LANES) sin[a_2] = vload_f32(t62 + 32*a_2);
-    else sin[a_2] = vload_first_f32(t62 + 32*a_2, t55[a_2], sin[a_2]);
-  }
   const int32_t t10 = token * n_heads; /* ../../examples/kernels/rotary.py:21 */
   const int64_t t68 = (int64_t)t10; /* ../../examples/kernels/rotary.py:23 */
   const int64_t t69 = (int64_t)half;
@@ -168,60 +143,58 @@ static void rotary_program(char *x_ptr, char *cos_ptr, char *sin_ptr, char *out_
   char *t75 = x_ptr + t57;
   const int64_t t80 = t70 * 8;
   const int64_t t82 = t73 * 8;
-  UNROLL(4) for (int a_2 = 0; a_2 < 4; a_2++) {
-    t63[a_2] = t1 + (a_2);
-    t64[a_2] = t63[a_2] < n_heads;
-    UNROLL(4) for (int b_2 = 0; b_2 < 4; b_2++) {
-      t67[b_2 + 4*a_2] = min_i32(((t64[a_2]) ? LANES : 0), t55[b_2]);
-    }
-    const int64_t t79 = t69 * (int64_t)(8*a_2);
-    t77[a_2] = t75 + t79;
-    t81[a_2] = t77[a_2] + t80;
-    t83[a_2] = t81[a_2] + t82;
-  }
-  UNROLL(4) for (int a_2 = 0; a_2 < 4; a_2++) {
-    UNROLL(4) for (int b_2 = 0; b_2 < 4; b_2++) {
-      if (t67[b_2 + 4*a_2] == LANES) a[4*a_2 + b_2] = vload_f32(t83[a_2] + 32*b_2);
-      else a[4*a_2 + b_2] = vload_first_f32(t83[a_2] + 32*b_2, t67[b_2 + 4*a_2], a[4*a_2 + b_2]);
-    }
-  }
   const int64_t t98 = t69 * 4; /* ../../examples/kernels/rotary.py:24 */
   char *t99 = t75 + t98;
-  UNROLL(4) for (int a_2 = 0; a_2 < 4; a_2++) {
-    const int64_t t102 = t69 * (int64_t)(8*a_2);
-    t100[a_2] = t99 + t102;
-    t104[a_2] = t100[a_2] + t80;
-    t106[a_2] = t104[a_2] + t82;
+  char *t122 = out_ptr + t57; /* ../../examples/kernels/rotary.py:25 */
+  char *t148 = t122 + t98; /* ../../examples/kernels/rotary.py:26 */
+  UNROLL(4) for (int a_2 = 0; a_2 < 4; a_2++) { /* ../../examples/kernels/rotary.py:18 */
+    const int32_t t54 = lane + (8*a_2);
+    t55[a_2] = lanes_below(t54, half);
+    if (t55[a_2] == LANES) cos[a_2] = vload_f32(t58 + 32*a_2);
+    else cos[a_2] = vload_first_f32(t58 + 32*a_2, t55[a_2], cos[a_2]);
+    if (t55[a_2] == LANES) sin[a_2] = vload_f32(t62 + 32*a_2); /* ../../examples/kernels/rotary.py:19 */
+    else sin[a_2] = vload_first_f32(t62 + 32*a_2, t55[a_2], sin[a_2]);
+    const int32_t t63 = t1 + (a_2); /* ../../examples/kernels/rotary.py:23 */
+    t64[a_2] = t63 < n_heads;
+    const int64_t t79 = t69 * (int64_t)(8*a_2);
+    char *t77 = t75 + t79;
+    char *t81 = t77 + t80;
+    t83[a_2] = t81 + t82;
+    const int64_t t102 = t69 * (int64_t)(8*a_2); /* ../../examples/kernels/rotary.py:24 */
+    char *t100 = t99 + t102;
+    char *t104 = t100 + t80;
+    t106[a_2] = t104 + t82;
+    const int64_t t126 = t69 * (int64_t)(8*a_2); /* ../../examples/kernels/rotary.py:25 */
+    char *t124 = t122 + t126;
+    char *t128 = t124 + t80;
+    t130[a_2] = t128 + t82;
+    const int64_t t151 = t69 * (int64_t)(8*a_2); /* ../../examples/kernels/rotary.py:26 */
+    char *t149 = t148 + t151;
+    char *t153 = t149 + t80;
+    t155[a_2] = t153 + t82;
   }
-  UNROLL(4) for (int a_2 = 0; a_2 < 4; a_2++) {
+  UNROLL(4) for (int a_2 = 0; a_2 < 4; a_2++) { /* ../../examples/kernels/rotary.py:23 */
     UNROLL(4) for (int b_2 = 0; b_2 < 4; b_2++) {
-      if (t67[b_2 + 4*a_2] == LANES) b[4*a_2 + b_2] = vload_f32(t106[a_2] + 32*b_2);
+      t67[b_2 + 4*a_2] = min_i32(((t64[a_2]) ? LANES : 0), t55[b_2]);
+      if (t67[b_2 + 4*a_2] == LANES) a[4*a_2 + b_2] = vload_f32(t83[a_2] + 32*b_2);
+      else a[4*a_2 + b_2] = vload_first_f32(t83[a_2] + 32*b_2, t67[b_2 + 4*a_2], a[4*a_2 + b_2]);
+      if (t67[b_2 + 4*a_2] == LANES) b[4*a_2 + b_2] = vload_f32(t106[a_2] + 32*b_2); /* ../../examples/kernels/rotary.py:24 */
       else b[4*a_2 + b_2] = vload_first_f32(t106[a_2] + 32*b_2, t67[b_2 + 4*a_2], b[4*a_2 + b_2]);
+      const vf32 t112 = b[4*a_2 + b_2] * sin[b_2]; /* ../../examples/kernels/rotary.py:25 */
+      const vf32 t113 = -t112;
+      t114[b_2 + 4*a_2] = vfma_f32(a[4*a_2 + b_2], cos[b_2], t113);
     }
   }
-  char *t122 = out_ptr + t57; /* ../../examples/kernels/rotary.py:25 */
   UNROLL(4) for (int a_2 = 0; a_2 < 4; a_2++) {
-    const int64_t t126 = t69 * (int64_t)(8*a_2);
-    t124[a_2] = t122 + t126;
-    t128[a_2] = t124[a_2] + t80;
-    t130[a_2] = t128[a_2] + t82;
     UNROLL(4) for (int b_2 = 0; b_2 < 4; b_2++) {
-      t112[b_2 + 4*a_2] = b[4*a_2 + b_2] * sin[b_2];
-      t113[b_2 + 4*a_2] = -t112[b_2 + 4*a_2];
-      t114[b_2 + 4*a_2] = vfma_f32(a[4*a_2 + b_2], cos[b_2], t113[b_2 + 4*a_2]);
       if (t67[b_2 + 4*a_2] == LANES) vstore_f32(t130[a_2] + 32*b_2, t114[b_2 + 4*a_2]);
       else vstore_first_f32(t130[a_2] + 32*b_2, t67[b_2 + 4*a_2], t114[b_2 + 4*a_2]);
+      const vf32 t136 = a[4*a_2 + b_2] * sin[b_2]; /* ../../examples/kernels/rotary.py:26 */
+      t137[b_2 + 4*a_2] = vfma_f32(b[4*a_2 + b_2], cos[b_2], t136);
     }
   }
-  char *t148 = t122 + t98; /* ../../examples/kernels/rotary.py:26 */
   UNROLL(4) for (int a_2 = 0; a_2 < 4; a_2++) {
-    const int64_t t151 = t69 * (int64_t)(8*a_2);
-    t149[a_2] = t148 + t151;
-    t153[a_2] = t149[a_2] + t80;
-    t155[a_2] = t153[a_2] + t82;
     UNROLL(4) for (int b_2 = 0; b_2 < 4; b_2++) {
-      t136[b_2 + 4*a_2] = a[4*a_2 + b_2] * sin[b_2];
-      t137[b_2 + 4*a_2] = vfma_f32(b[4*a_2 + b_2], cos[b_2], t136[b_2 + 4*a_2]);
       if (t67[b_2 + 4*a_2] == LANES) vstore_f32(t155[a_2] + 32*b_2, t137[b_2 + 4*a_2]);
       else vstore_first_f32(t155[a_2] + 32*b_2, t67[b_2 + 4*a_2], t137[b_2 + 4*a_2]);
     }

@@ -218,35 +218,26 @@ INLINE int32_t load_i32(const char *p) {
 /* One program; its lanes run together. */
 static void softmax_program(char *x_ptr, char *out_ptr, int32_t n_cols,
     const uint32_t *grid, uint32_t pid_0, uint32_t pid_1, uint32_t pid_2, char *shared) {
-  vf32 t2[128];
+  vf32 t2;
   vf32 x[128];
   vf32 e[128];
-  int32_t t15[128];
   int t16[128];
   vf32 x_1;
-  vf32 t23[128];
-  vf32 t24[128];
   vf32 e_1;
-  vf32 t30[128];
-  vf32 t31[128];
   const int32_t lane = 0; /* ../../examples/kernels/softmax.py:11 */
   const int32_t t17 = lane * 2;
   const int32_t row = (int32_t)pid_0; /* ../../examples/kernels/softmax.py:12 */
   const int32_t t0 = row * n_cols; /* ../../examples/kernels/softmax.py:16 */
   char *t1 = x_ptr + 2ll * t0;
-  for (int a = 0; a < 128; a++) {
-    t2[a] = vsplat_f32((-__builtin_inff()));
-    t15[a] = lane + (8*a);
-    t16[a] = lanes_below(t15[a], n_cols);
-  }
   const int64_t t18 = (int64_t)t17;
   char *t19 = t1 + t18;
   for (int a = 0; a < 128; a++) {
-    if (t16[a] == LANES) t2[a] = vload_bf16(t19 + 16*a);
-    else t2[a] = vload_first_bf16(t19 + 16*a, t16[a], t2[a]);
-  }
-  for (int a = 0; a < 128; a++) {
-    x[a] = t2[a];
+    t2 = vsplat_f32((-__builtin_inff()));
+    const int32_t t15 = lane + (8*a);
+    t16[a] = lanes_below(t15, n_cols);
+    if (t16[a] == LANES) t2 = vload_bf16(t19 + 16*a);
+    else t2 = vload_first_bf16(t19 + 16*a, t16[a], t2);
+    x[a] = t2;
   }
   x_1 = x[0]; /* ../../examples/kernels/softmax.py:17 */
   for (int r = 0; r < 127; r++) {
@@ -260,9 +251,9 @@ static void softmax_program(char *x_ptr, char *out_ptr, int32_t n_cols,
   x_1 = vmax_f32(x_1, t22);
   const float t5 = x_1[0];
   for (int a = 0; a < 128; a++) {
-    t23[a] = x[a] - t5;
-    t24[a] = t23[a] * 1.442695f;
-    e[a] = vexp2_f32(t24[a]);
+    const vf32 t23 = x[a] - t5;
+    const vf32 t24 = t23 * 1.442695f;
+    e[a] = vexp2_f32(t24);
   }
   e_1 = e[0]; /* ../../examples/kernels/softmax.py:18 */
   for (int r = 0; r < 127; r++) {
@@ -278,10 +269,10 @@ static void softmax_program(char *x_ptr, char *out_ptr, int32_t n_cols,
   char *t10 = out_ptr + 2ll * t0; /* ../../examples/kernels/softmax.py:19 */
   char *t33 = t10 + t18;
   for (int a = 0; a < 128; a++) {
-    t30[a] = e[a] / t8;
-    t31[a] = vround_bf16(t30[a]);
-    if (t16[a] == LANES) vstore_bf16(t33 + 16*a, t31[a]);
-    else vstore_first_bf16(t33 + 16*a, t16[a], t31[a]);
+    const vf32 t30 = e[a] / t8;
+    const vf32 t31 = vround_bf16(t30);
+    if (t16[a] == LANES) vstore_bf16(t33 + 16*a, t31);
+    else vstore_first_bf16(t33 + 16*a, t16[a], t31);
   }
 }
 

@@ -1,0 +1,486 @@
+/* Pass fuse.  A *chain* is a perfect nest of unrolled loops:
+ *
+ *   unroll a:32 { unroll b:4 { BODY } }          BODY holds no further loop
+ *
+ * A chain L joins an earlier chain G of the same block with the same extents (its body goes behind
+ * G's) if iteration i of L needs nothing that G does after iteration i, nor the other way round:
+ *
+ *   registers  what one of them writes and the other accesses has the same subscript in both, and
+ *              another one in each iteration
+ *   memory     they write nothing that the other accesses; or G loads and L stores at the same
+ *              distance from a parameter, each iteration elsewhere.  Then L stores over what its
+ *              own iteration has loaded if the two parameters are equal, and over nothing that G
+ *              loads if they are different arrays.
+ *
+ * What stands between the two and L needs moves before G; what needs G stays behind, and L must not
+ * need that. */
+#include "lower/fuse.h"
+
+#include <stdlib.h>
+
+enum { LOOK_BACK = 64 }; /* statements before a chain that are searched for another */
+
+enum {
+  READS_GLOBAL = 1,
+  WRITES_GLOBAL = 2,
+  ORDERED = 4 /* keeps its place among all accesses of memory */
+};
+
+/* What a statement does, with all that is inside. */
+typedef struct {
+  uint64_t *reads, *writes; /* variables, by id */
+  uint64_t *loads, *stores; /* shared buffers, by id */
+  unsigned memory;
+} Effects;
+
+typedef struct {
+  NestIndex *index[MAX_TERMS];
+  int depth; /* 0: no chain */
+  NestBlock *body;
+} Chain;
+
+typedef struct {
+  NestStmt *st;
+  Effects e;
+  Chain chain;
+} Item;
+
+typedef struct {
+  Nest *nest;
+  Arena *scratch;
+  uint32_t words, buffer_words;
+  NestStmt **def;  /* by variable id: the statement that defines it, if there is one only */
+  uint32_t *ndefs; /* by variable id */
+  VEC(Item) items; /* the block's statements, in order */
+} Fuse;
+
+/* ---- sets ---- */
+
+static void set_add(uint64_t *set, uint32_t id) { set[id / 64] |= (uint64_t)1 << id % 64; }
+
+static bool set_has(const uint64_t *set, uint32_t id) { return set[id / 64] >> id % 64 & 1; }
+
+static bool meet(const uint64_t *a, const uint64_t *b, uint32_t words) {
+  for (uint32_t w = 0; w < words; w++)
+    if (a[w] & b[w]) return true;
+  return false;
+}
+
+static Effects effects_new(const Fuse *f) {
+  return (Effects){ARENA_ARRAY(f->scratch, uint64_t, f->words),
+                   ARENA_ARRAY(f->scratch, uint64_t, f->words),
+                   ARENA_ARRAY(f->scratch, uint64_t, f->buffer_words),
+                   ARENA_ARRAY(f->scratch, uint64_t, f->buffer_words), 0};
+}
+
+static void effects_join(const Fuse *f, Effects *to, const Effects *from) {
+  for (uint32_t w = 0; w < f->words; w++) {
+    to->reads[w] |= from->reads[w];
+    to->writes[w] |= from->writes[w];
+  }
+  for (uint32_t w = 0; w < f->buffer_words; w++) {
+    to->loads[w] |= from->loads[w];
+    to->stores[w] |= from->stores[w];
+  }
+  to->memory |= from->memory;
+}
+
+/* ---- effects ---- */
+
+static void reads_ref(Effects *e, const Ref *r) {
+  if (r->kind == REF_VAR) set_add(e->reads, r->var->id);
+}
+
+static void memory_effects(Effects *e, const NestStmt *st) {
+  const NestBuffer *b = st->nmems ? st->mems[0].buffer : NULL;
+  switch (st->code) {
+    case NEST_LD:
+      if (nest_int(st, NA_volatile, 0)) e->memory |= ORDERED;
+      if (b) set_add(e->loads, b->id);
+      else e->memory |= READS_GLOBAL;
+      return;
+    case NEST_ST:
+      if (b) set_add(e->stores, b->id);
+      else e->memory |= WRITES_GLOBAL;
+      return;
+    case NEST_OP:
+    case NEST_MOV:
+    case NEST_PID:
+    case NEST_NPROG:
+    case NEST_LANE:
+    case NEST_WARP:
+    case NEST_SHFL:
+    case NEST_ASSERT:
+    case NEST_UNROLL:
+    case NEST_SERIAL:
+    case NEST_FOR:
+    case NEST_IF: return;
+    default: e->memory |= ORDERED; return; /* atomics, barriers, loops that may wait */
+  }
+}
+
+static void add_effects(Effects *e, const NestStmt *st) {
+  for (uint32_t i = 0; i < st->ndsts; i++) set_add(e->writes, st->dsts[i].var->id);
+  for (uint32_t i = 0; i < st->nsrcs; i++) reads_ref(e, &st->srcs[i]);
+  for (uint32_t i = 0; i < st->nmems; i++) reads_ref(e, &st->mems[i].base);
+  reads_ref(e, &st->guard);
+  /* What keeps its old value where the guard is false reads it. */
+  for (uint32_t i = 0; i < st->ndsts && st->guard.kind; i++) set_add(e->reads, st->dsts[i].var->id);
+  memory_effects(e, st);
+  for (uint32_t r = 0; r < st->nregions; r++)
+    for (const NestStmt *x = st->regions[r]->first; x; x = x->next) add_effects(e, x);
+}
+
+static bool touches_memory(const Fuse *f, const Effects *e) {
+  if (e->memory) return true;
+  for (uint32_t w = 0; w < f->buffer_words; w++)
+    if (e->loads[w] | e->stores[w]) return true;
+  return false;
+}
+
+static bool memory_conflict(const Fuse *f, const Effects *a, const Effects *b) {
+  if (a->memory & ORDERED && touches_memory(f, b)) return true;
+  if (b->memory & ORDERED && touches_memory(f, a)) return true;
+  if (a->memory & WRITES_GLOBAL && b->memory & (READS_GLOBAL | WRITES_GLOBAL)) return true;
+  if (b->memory & WRITES_GLOBAL && a->memory & READS_GLOBAL) return true;
+  return meet(a->stores, b->stores, f->buffer_words) ||
+         meet(a->stores, b->loads, f->buffer_words) || meet(a->loads, b->stores, f->buffer_words);
+}
+
+/* True if a and b must stay in their order. */
+static bool conflict(const Fuse *f, const Effects *a, const Effects *b) {
+  return meet(a->writes, b->writes, f->words) || meet(a->writes, b->reads, f->words) ||
+         meet(a->reads, b->writes, f->words) || memory_conflict(f, a, b);
+}
+
+/* ---- chains ---- */
+
+static Chain chain_of(NestStmt *st) {
+  Chain c = {.depth = 0};
+  while (st->code == NEST_UNROLL) {
+    if (c.depth == MAX_TERMS) return (Chain){.depth = 0};
+    c.index[c.depth++] = st->index;
+    c.body = st->regions[0];
+    if (!c.body->first || c.body->first->next || c.body->first->code != NEST_UNROLL) break;
+    st = c.body->first;
+  }
+  for (const NestStmt *x = c.depth ? c.body->first : NULL; x; x = x->next)
+    if (x->nregions) return (Chain){.depth = 0};
+  return c;
+}
+
+static bool same_extents(const Chain *a, const Chain *b) {
+  if (!a->depth || a->depth != b->depth) return false;
+  for (int i = 0; i < a->depth; i++)
+    if (a->index[i]->extent != b->index[i]->extent) return false;
+  return true;
+}
+
+/* The coefficient of chain index i. */
+static int64_t coefficient(const Affine *x, const Chain *c, int i) {
+  for (int k = 0; k < x->n; k++)
+    if (x->t[k].index == c->index[i]) return x->t[k].coef;
+  return 0;
+}
+
+static NestIndex *mapped(NestIndex *index, const Chain *from, const Chain *to) {
+  for (int i = 0; i < from->depth; i++)
+    if (from->index[i] == index) return to->index[i];
+  return index;
+}
+
+/* a in chain g and b in chain l are the same at the same iteration. */
+static bool same_affine(const Affine *a, const Chain *g, const Affine *b, const Chain *l) {
+  if (a->c != b->c || a->n != b->n) return false;
+  for (int i = 0; i < a->n; i++) {
+    int k = 0;
+    while (k < b->n && mapped(b->t[k].index, l, g) != a->t[i].index) k++;
+    if (k == b->n || a->t[i].coef != b->t[k].coef) return false;
+  }
+  return true;
+}
+
+/* Accesses of `size` at x do not overlap between iterations: index by index, from the smallest
+ * coefficient on, each step reaches past all that the steps before it cover. */
+static bool apart(const Affine *x, const Chain *c, int64_t size) {
+  bool done[MAX_TERMS] = {0};
+  int64_t covered = size;
+  for (int round = 0; round < c->depth; round++) {
+    int least = -1;
+    for (int i = 0; i < c->depth; i++)
+      if (!done[i] && (least < 0 || llabs(coefficient(x, c, i)) < llabs(coefficient(x, c, least))))
+        least = i;
+    done[least] = true;
+    int64_t step = llabs(coefficient(x, c, least));
+    if (c->index[least]->extent == 1) continue;
+    if (step < covered) return false;
+    covered += step * (c->index[least]->extent - 1);
+  }
+  return true;
+}
+
+/* ---- registers ---- */
+
+typedef struct {
+  const Affine *sub; /* all references so far have this subscript */
+  const Chain *chain;
+  bool ok;
+} Aligned;
+
+static void align_ref(Aligned *x, const Ref *r, const NestVar *v, const Chain *c, int64_t n) {
+  if (r->kind != REF_VAR || r->var != v) return;
+  if (n != 1) x->ok = false;
+  if (!x->sub) x->sub = &r->sub, x->chain = c;
+  else if (!same_affine(x->sub, x->chain, &r->sub, c)) x->ok = false;
+}
+
+static void align_body(Aligned *x, const NestVar *v, const Chain *c) {
+  for (const NestStmt *st = c->body->first; st; st = st->next) {
+    int64_t n = nest_int(st, NA_n, 1);
+    for (uint32_t i = 0; i < st->ndsts; i++) align_ref(x, &st->dsts[i], v, c, n);
+    for (uint32_t i = 0; i < st->nsrcs; i++) align_ref(x, &st->srcs[i], v, c, n);
+    for (uint32_t i = 0; i < st->nmems; i++) align_ref(x, &st->mems[i].base, v, c, 1);
+    align_ref(x, &st->guard, v, c, 1);
+  }
+}
+
+/* Every variable that one of the chains writes and the other accesses is met at the same place. */
+static bool registers_agree(const Fuse *f, const Item *g, const Item *l) {
+  for (uint32_t w = 0; w < f->words; w++) {
+    uint64_t shared =
+        (g->e.writes[w] & (l->e.reads[w] | l->e.writes[w])) | (g->e.reads[w] & l->e.writes[w]);
+    for (; shared; shared &= shared - 1) {
+      const NestVar *v = f->nest->vars[w * 64 + (uint32_t)__builtin_ctzll(shared)];
+      Aligned x = {.ok = true};
+      align_body(&x, v, &g->chain);
+      align_body(&x, v, &l->chain);
+      if (!x.ok || !apart(x.sub, x.chain, 1)) return false;
+    }
+  }
+  return true;
+}
+
+/* ---- addresses ---- */
+
+static bool same_value(const Fuse *f, const Ref *a, const Ref *b) {
+  if (a->kind != b->kind) return false;
+  if (a->kind == REF_VAR)
+    return a->var == b->var && affine_eq(&a->sub, &b->sub) && f->ndefs[a->var->id] <= 1;
+  return a->kind == REF_AFFINE && affine_eq(&a->sub, &b->sub);
+}
+
+/* a and b are pointers to the same distance from a parameter each: made by the same steps. */
+static bool same_distance(const Fuse *f, const Ref *a, const Ref *b) {
+  for (;;) {
+    if (a->kind != REF_VAR || b->kind != REF_VAR) return false;
+    if (a->var->count != 1 || b->var->count != 1) return false;
+    if (a->var == b->var) return f->ndefs[a->var->id] <= 1;
+    if (a->var->is_param && b->var->is_param) return true;
+    const NestStmt *x = f->def[a->var->id], *y = f->def[b->var->id];
+    if (f->ndefs[a->var->id] != 1 || f->ndefs[b->var->id] != 1) return false;
+    if (x->code != NEST_OP || y->code != NEST_OP || x->op != TILE_PTR_ADD ||
+        y->op != TILE_PTR_ADD || x->elem != y->elem || x->guard.kind || y->guard.kind)
+      return false;
+    if (!same_value(f, &x->srcs[1], &y->srcs[1])) return false;
+    a = &x->srcs[0];
+    b = &y->srcs[0];
+  }
+}
+
+/* The load of chain g and the store of chain l meet, if at all, in one iteration and lane: lanes
+ * hold neighbouring elements, and iterations lie apart by as many. */
+static bool elementwise(const Fuse *f, const Chain *g, const NestStmt *ld, const Chain *l,
+                        const NestStmt *st) {
+  int64_t bytes = dtype_bytes(st->type) * f->nest->lanes;
+  return ld->type == st->type && same_affine(&ld->mems[0].bytes, g, &st->mems[0].bytes, l) &&
+         same_distance(f, &ld->mems[0].base, &st->mems[0].base) &&
+         apart(&st->mems[0].bytes, l, bytes);
+}
+
+static bool global_access(const NestStmt *st, NestCode code) {
+  return st->code == code && !st->mems[0].buffer;
+}
+
+static bool memory_agrees(const Fuse *f, const Item *g, const Item *l) {
+  if (!memory_conflict(f, &g->e, &l->e)) return true;
+  if ((g->e.memory | l->e.memory) & ORDERED || g->e.memory & WRITES_GLOBAL) return false;
+  Effects none = effects_new(f), ge = g->e;
+  ge.memory = none.memory;
+  if (memory_conflict(f, &ge, &l->e)) return false; /* of shared buffers */
+  for (const NestStmt *st = l->chain.body->first; st; st = st->next)
+    for (const NestStmt *ld = g->chain.body->first; ld && global_access(st, NEST_ST); ld = ld->next)
+      if (global_access(ld, NEST_LD) && !elementwise(f, &g->chain, ld, &l->chain, st)) return false;
+  return true;
+}
+
+/* ---- joining ---- */
+
+static void map_affine(Affine *a, const Chain *from, const Chain *to) {
+  for (int i = 0; i < a->n; i++) a->t[i].index = mapped(a->t[i].index, from, to);
+}
+
+static void map_stmt(NestStmt *st, const Chain *from, const Chain *to) {
+  for (uint32_t i = 0; i < st->ndsts; i++) map_affine(&st->dsts[i].sub, from, to);
+  for (uint32_t i = 0; i < st->nsrcs; i++) map_affine(&st->srcs[i].sub, from, to);
+  map_affine(&st->guard.sub, from, to);
+  for (uint32_t i = 0; i < st->nmems; i++) {
+    map_affine(&st->mems[i].base.sub, from, to);
+    map_affine(&st->mems[i].bytes, from, to);
+  }
+}
+
+static void append(NestBlock *to, NestStmt *st) {
+  nest_remove(st);
+  st->parent = to;
+  st->prev = to->last;
+  *(to->last ? &to->last->next : &to->first) = st;
+  to->last = st;
+}
+
+/* Moves items from..at-1 that are not in `stay` before item g, in order. */
+static void move_before(Fuse *f, size_t g, size_t at, const bool *stay) {
+  for (size_t i = g + 1, to = g; i < at; i++) {
+    if (stay[i - g]) continue;
+    Item moved = f->items.data[i];
+    nest_move_before(moved.st, f->items.data[to].st);
+    memmove(&f->items.data[to + 1], &f->items.data[to], (i - to) * sizeof moved);
+    f->items.data[to++] = moved;
+  }
+}
+
+static void join(Fuse *f, Item *g, size_t at) {
+  Item l = f->items.data[at];
+  for (NestStmt *st = l.chain.body->first, *next; st; st = next) {
+    next = st->next;
+    map_stmt(st, &l.chain, &g->chain);
+    append(g->chain.body, st);
+  }
+  nest_remove(l.st);
+  effects_join(f, &g->e, &l.e);
+  memmove(&f->items.data[at], &f->items.data[at + 1],
+          (f->items.len - at - 1) * sizeof f->items.data[0]);
+  f->items.len--;
+}
+
+/* Which of the items behind g must stay behind it; false if item `at` is among them. */
+static bool plan_moves(const Fuse *f, size_t g, size_t at, bool *stay) {
+  const Item *x = f->items.data;
+  for (size_t i = g + 1; i < at; i++) {
+    stay[i - g] = conflict(f, &x[i].e, &x[g].e);
+    for (size_t k = g + 1; k < i && !stay[i - g]; k++)
+      stay[i - g] = stay[k - g] && conflict(f, &x[i].e, &x[k].e);
+    if (stay[i - g] && conflict(f, &x[at].e, &x[i].e)) return false;
+  }
+  return true;
+}
+
+/* Joins chain `at` with the nearest one before it that can take it. */
+static bool join_earlier(Fuse *f, size_t at) {
+  const Item *l = &f->items.data[at];
+  size_t first = at > LOOK_BACK ? at - LOOK_BACK : 0;
+  for (size_t g = at; g-- > first;) {
+    const Item *x = &f->items.data[g];
+    bool stay[LOOK_BACK + 1];
+    if (!same_extents(&x->chain, &l->chain) || !registers_agree(f, x, l) ||
+        !memory_agrees(f, x, l) || !plan_moves(f, g, at, stay))
+      continue;
+    size_t moved = 0;
+    for (size_t i = g + 1; i < at; i++) moved += !stay[i - g];
+    move_before(f, g, at, stay);
+    join(f, &f->items.data[g + moved], at);
+    return true;
+  }
+  return false;
+}
+
+static void fuse_block(Fuse *f, NestBlock *b) {
+  for (NestStmt *st = b->first; st; st = st->next)
+    for (uint32_t r = 0; r < st->nregions; r++)
+      if (st->code != NEST_UNROLL) fuse_block(f, st->regions[r]);
+  f->items.len = 0;
+  for (NestStmt *st = b->first; st; st = st->next) {
+    Item x = {st, effects_new(f), chain_of(st)};
+    add_effects(&x.e, st);
+    vec_push(f->scratch, &f->items, x);
+  }
+  for (size_t i = 0; i < f->items.len;)
+    if (!f->items.data[i].chain.depth || !join_earlier(f, i)) i++;
+}
+
+/* ---- arrays that become scalars ---- */
+
+typedef struct {
+  const NestBlock *block; /* that holds all references */
+  const Affine *sub;      /* of all of them */
+  bool scalar, seen;
+} Local;
+
+static void local_ref(Local *locals, const Ref *r, const NestBlock *b, int64_t n, bool defines) {
+  if (r->kind != REF_VAR) return;
+  Local *x = &locals[r->var->id];
+  if (!x->seen) *x = (Local){b, &r->sub, defines && r->var->count > 1, true};
+  if (x->block != b || n != 1 || !affine_eq(x->sub, &r->sub)) x->scalar = false;
+}
+
+/* A variable is seen first where its first reference is; if that is no complete write, it holds
+ * something from before. */
+static void find_locals(Local *locals, const NestBlock *b) {
+  for (const NestStmt *st = b->first; st; st = st->next) {
+    int64_t n = nest_int(st, NA_n, 1);
+    local_ref(locals, &st->guard, b, 1, false);
+    for (uint32_t i = 0; i < st->nsrcs; i++) local_ref(locals, &st->srcs[i], b, n, false);
+    for (uint32_t i = 0; i < st->nmems; i++) local_ref(locals, &st->mems[i].base, b, 1, false);
+    for (uint32_t i = 0; i < st->ndsts; i++) local_ref(locals, &st->dsts[i], b, n, !st->guard.kind);
+    for (uint32_t r = 0; r < st->nregions; r++) find_locals(locals, st->regions[r]);
+  }
+}
+
+static void scalar_ref(const Local *locals, Ref *r) {
+  if (r->kind == REF_VAR && locals[r->var->id].scalar) r->sub = affine_const(0);
+}
+
+static void make_scalars(const Local *locals, NestBlock *b) {
+  for (NestStmt *st = b->first; st; st = st->next) {
+    for (uint32_t i = 0; i < st->ndsts; i++) scalar_ref(locals, &st->dsts[i]);
+    for (uint32_t i = 0; i < st->nsrcs; i++) scalar_ref(locals, &st->srcs[i]);
+    for (uint32_t i = 0; i < st->nmems; i++) scalar_ref(locals, &st->mems[i].base);
+    scalar_ref(locals, &st->guard);
+    for (uint32_t r = 0; r < st->nregions; r++) make_scalars(locals, st->regions[r]);
+  }
+}
+
+static void contract(Fuse *f) {
+  Local *locals = ARENA_ARRAY(f->scratch, Local, f->nest->nvars);
+  find_locals(locals, f->nest->body);
+  make_scalars(locals, f->nest->body);
+  for (uint32_t i = 0; i < f->nest->nvars; i++)
+    if (locals[i].scalar) f->nest->vars[i]->count = 1;
+}
+
+/* ---- the pass ---- */
+
+static void find_defs(Fuse *f, NestBlock *b) {
+  for (NestStmt *st = b->first; st; st = st->next) {
+    for (uint32_t i = 0; i < st->ndsts; i++) {
+      f->def[st->dsts[i].var->id] = st;
+      f->ndefs[st->dsts[i].var->id]++;
+    }
+    for (uint32_t r = 0; r < st->nregions; r++) find_defs(f, st->regions[r]);
+  }
+}
+
+bool fuse_run(Unit *u) {
+  Nest *n = u->nest;
+  Arena *scratch = arena_child(u->arena);
+  Fuse f = {.nest = n,
+            .scratch = scratch,
+            .words = n->nvars / 64 + 1,
+            .buffer_words = n->nbuffers / 64 + 1,
+            .def = ARENA_ARRAY(scratch, NestStmt *, n->nvars),
+            .ndefs = ARENA_ARRAY(scratch, uint32_t, n->nvars)};
+  find_defs(&f, n->body);
+  fuse_block(&f, n->body);
+  contract(&f);
+  arena_free(scratch);
+  return true;
+}
