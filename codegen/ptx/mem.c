@@ -96,7 +96,22 @@ static void put_shape(Ptx *p, int n, const char *type) {
   ptx_puts(p, " ");
 }
 
+/* Zero where a false guard would leave what was never written: else ptxas keeps the registers of a
+ * guarded load from the start of the kernel, or of the loop, for a value that does not matter. */
+static void define(Ptx *p, const NestStmt *s, const Operand *d, int n) {
+  Operand guard = p->guard;
+  if (!guard.kind || ptx_reg(p, s->dsts[0].var)->writers > 1) return;
+  p->guard.kind = PO_NONE;
+  for (int i = 0; i < n; i++) {
+    bool wide = d[i].cls == RC_B64 || d[i].cls == RC_F64;
+    const char *text = d[i].cls == RC_B16 ? "mov.b16 $d, $a" : "mov.b32 $d, $a";
+    ptx_emit2(p, wide ? "mov.b64 $d, $a" : text, d[i], ptx_int(0));
+  }
+  p->guard = guard;
+}
+
 static void load(Ptx *p, const NestStmt *s, Address a, const char *type, const Operand *d, int n) {
+  define(p, s, d, n);
   ptx_begin(p);
   put_access(p, s, "ld");
   put_shape(p, n, type);
