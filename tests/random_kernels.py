@@ -8,29 +8,38 @@ Kernel i is a function of i alone (kernelgen/).  Processes of their own run them
 a crash or an endless loop is a failure like others.  A kernel that fails is made smaller and
 printed; with --keep DIR it is also written there, with its inputs and a command that runs it.
 """
-import argparse, json, os, pathlib, re, select, shlex, stat, subprocess, sys, tempfile
+import argparse, itertools, json, os, pathlib, re, select, shlex, stat, subprocess, sys, tempfile
 import threading, time
 
 from kernelgen import generate
+from kernelgen.found import describe, read
 from kernelgen.shrink import apply, shrink
 
 TIMEOUT_S = 120
+# Kernels that failed once; they run first.
+FOUND = pathlib.Path(__file__).resolve().parent / "kernelgen" / "mended"
 
 
 # ---- the process that runs kernels ----
 
 def work(devices, folder):
-    """Reads jobs, one a line: [seed, edits]; answers each with its problem, or null."""
+    """Reads jobs, one a line: [seed or file, edits]; answers each with its problem, or null."""
     from kernelgen.execute import Comparison, Lost
     comparison = Comparison(devices, folder)
     print("null", flush=True)
     for line in sys.stdin:
         seed, edits = json.loads(line)
         try:
-            print(json.dumps(comparison.problem(apply(generate(seed), edits))), flush=True)
+            print(json.dumps(comparison.problem(kernel_of(seed, edits))), flush=True)
         except Lost as error:
             print(json.dumps(f"{error}"), flush=True)
             os._exit(0)
+
+
+def kernel_of(seed, edits):
+    if isinstance(seed, str):
+        return read(pathlib.Path(seed))
+    return apply(generate(seed), edits)
 
 
 class Worker:
@@ -90,7 +99,9 @@ def kind(problem):
 class Campaign:
     def __init__(self, options, folder):
         self.options, self.folder = options, folder
-        self.seeds = iter(range(options.seed, options.seed + options.count))
+        found = sorted(map(str, FOUND.glob("*.py"))) if options.found else []
+        seeds = range(options.seed, options.seed + options.count)
+        self.seeds = itertools.chain(found, seeds)
         self.lock = threading.Lock()
         self.done, self.kinds = 0, {}
         self.end = time.monotonic() + options.seconds if options.seconds else None
@@ -130,24 +141,17 @@ class Campaign:
             known = self.kinds[name] > self.options.each
         if known:
             return
-        if self.options.shrink:
+        if self.options.shrink and isinstance(seed, int):
             def same(edits):
                 found = worker.problem(seed, edits)
                 return found and kind(found) == name
             edits = shrink(lambda: generate(seed), same)
             problem = worker.problem(seed, edits) or problem
-        kernel = apply(generate(seed), edits)
+        kernel = kernel_of(seed, edits)
         where = f" in {keep(kernel, self.options.keep)}" if self.options.keep else ""
         head = "\n".join(line[:200] for line in problem.splitlines()[:9])
         with self.lock:
             print(f"FAIL seed {seed}{where}: {head}\n{describe(kernel)}\n", flush=True)
-
-
-def describe(kernel):
-    arrays = "".join(f"#   {n}: {a.dtype}[{a.count}] {a.kind}\n" for n, a in kernel.arrays.items()
-                     if n in kernel.parameters())
-    return (f"# --num-warps {kernel.warps} --num-stages {kernel.stages} --grid {kernel.grid} "
-            f"{kernel.scalars}\n{arrays}{kernel.text()}")
 
 
 def keep(kernel, folder):
@@ -185,7 +189,7 @@ def quick_compiler(folder):
 def parse():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("count", nargs="?", type=int, default=10**9)
-    parser.add_argument("--seed", type=int, default=0, help="the first one")
+    parser.add_argument("--seed", type=int, help="the first one; without it, the mended first")
     parser.add_argument("--devices", default="nest,cpu")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--seconds", type=float, help="begin no kernel after that time")
@@ -195,6 +199,8 @@ def parse():
     parser.add_argument("--show", type=int, metavar="SEED")
     parser.add_argument("--work", help=argparse.SUPPRESS)
     options = parser.parse_args()
+    options.found = options.seed is None
+    options.seed = options.seed or 0
     if options.count == 10**9 and not options.seconds:
         options.seconds = 30
     return options
