@@ -50,6 +50,7 @@ static int run(int argc, char **argv) {
     if (id == ARGS_ERROR) status = STATUS_USAGE;
     else if (id == OPT_IMPORT_PATH)
       status = strings_add(&folders, value, strlen(value)) ? STATUS_OK : STATUS_PROBLEM;
+    else if (!*value) status = args_error(E_CLI_NO_FILE);
     else if (source.path) status = args_error(E_CLI_EXTRA_FILE, value, "");
     else source.path = value;
   }

@@ -1,9 +1,11 @@
 /* The nereid program: finds the command, and helps. */
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "cli/commands.h"
+#include "cli/output.h"
 
 static const Command *const commands[] = {
     &command_compile,
@@ -78,6 +80,7 @@ int main(int argc, char **argv) {
   /* A closed pipe is an output that can't be written, not a signal. */
   signal(SIGPIPE, SIG_IGN);
   int status = dispatch(argc, argv);
-  if ((fflush(stdout) || ferror(stdout)) && status == STATUS_OK) status = STATUS_PROBLEM;
-  return status;
+  errno = EIO; /* where an earlier write failed, whose error is lost */
+  bool failed = fflush(stdout) || ferror(stdout);
+  return failed && status == STATUS_OK ? output_failed(errno) : status;
 }

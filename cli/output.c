@@ -7,11 +7,16 @@
 #include "cli/args.h"
 #include "runtime/files.h"
 
+/* A reader that has gone away, as `head` does, needs no message. */
+int output_failed(int error) {
+  if (error != EPIPE) args_error(E_RUN_FILE_WRITE, "standard output", strerror(error));
+  return STATUS_PROBLEM;
+}
+
 int output_write(const char *path, const char *data, size_t size) {
   if (!path || !strcmp(path, "-")) {
     if (fwrite(data, 1, size, stdout) == size && !fflush(stdout)) return STATUS_OK;
-    args_error(E_RUN_FILE_WRITE, "standard output", strerror(errno));
-    return STATUS_PROBLEM;
+    return output_failed(errno);
   }
   FileWriter w;
   int code = files_create(&w, path);

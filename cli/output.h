@@ -7,5 +7,7 @@
 /* Writes to a file (under a temporary name, then renamed), or to standard output if path is NULL.
  * Returns a status; failures are printed. */
 int output_write(const char *path, const char *data, size_t size);
+/* The status after standard output could not be written, for errno. */
+int output_failed(int error);
 
 #endif
