@@ -1,0 +1,190 @@
+"""Loops over numbers: fractals, random trials, transforms, bit tricks, and integers of every kind."""
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def mandelbrot(out_ptr, width, height, limit, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    cx = (i % width) * (3.0 / width) - 2.0
+    cy = (i // width) * (2.0 / height) - 1.0
+    x, y = tl.zeros((BLOCK, ), tl.float32), tl.zeros((BLOCK, ), tl.float32)
+    steps = tl.zeros((BLOCK, ), tl.int32)
+    step = 0
+    busy = i < width * height
+    while (tl.max(busy.to(tl.int32), axis=0) > 0) & (step < limit):
+        x2, y2 = x * x, y * y
+        busy = busy & (x2 + y2 <= 4.0)
+        steps += busy.to(tl.int32)
+        x, y = tl.where(busy, x2 - y2 + cx, x), tl.where(busy, 2 * x * y + cy, y)
+        step += 1
+    tl.store(out_ptr + i, steps, mask=i < width * height)
+
+
+@triton.jit
+def monte_carlo_pi(hits_ptr, seed, trials, BLOCK: tl.constexpr):
+    hits = tl.zeros((BLOCK, ), tl.int32)
+    for start in range(0, trials, BLOCK):
+        i = start + tl.arange(0, BLOCK)
+        x, y, _, _ = tl.rand4x(seed + tl.program_id(0), i)
+        hits += ((x * x + y * y < 1.0) & (i < trials)).to(tl.int32)
+    tl.atomic_add(hits_ptr, tl.sum(hits, axis=0))
+
+
+@triton.jit
+def fft_step(re_ptr, im_ptr, out_re_ptr, out_im_ptr, n, span, BLOCK: tl.constexpr):
+    """One radix-2 step of Stockham's transform: pairs at a distance of n / 2."""
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    inside = i < n // 2
+    a_re, a_im = tl.load(re_ptr + i, mask=inside), tl.load(im_ptr + i, mask=inside)
+    b_re = tl.load(re_ptr + i + n // 2, mask=inside)
+    b_im = tl.load(im_ptr + i + n // 2, mask=inside)
+    k = i % span
+    angle = k * (-3.141592653589793 / span)
+    cos, sin = tl.cos(angle), tl.sin(angle)
+    t_re, t_im = b_re * cos - b_im * sin, b_re * sin + b_im * cos
+    to = (i - k) * 2 + k
+    tl.store(out_re_ptr + to, a_re + t_re, mask=inside)
+    tl.store(out_im_ptr + to, a_im + t_im, mask=inside)
+    tl.store(out_re_ptr + to + span, a_re - t_re, mask=inside)
+    tl.store(out_im_ptr + to + span, a_im - t_im, mask=inside)
+
+
+@triton.jit
+def complex_multiply(x_ptr, y_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    """Interleaved complex numbers, taken apart and put together in registers."""
+    i = tl.program_id(0) * 2 * BLOCK + tl.arange(0, 2 * BLOCK)
+    x = tl.load(x_ptr + i, mask=i < 2 * n, other=0.0)
+    y = tl.load(y_ptr + i, mask=i < 2 * n, other=0.0)
+    a, b = tl.split(tl.reshape(x, (BLOCK, 2)))
+    c, d = tl.split(tl.reshape(y, (BLOCK, 2)))
+    tl.store(out_ptr + i, tl.interleave(a * c - b * d, a * d + b * c), mask=i < 2 * n)
+
+
+@triton.jit
+def crc32(x_ptr, out_ptr, length, n, BLOCK: tl.constexpr):
+    """The checksum of each of n strings of bytes, bit by bit."""
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    crc = tl.full((BLOCK, ), 0xFFFFFFFF, tl.uint32)
+    for at in range(length):
+        crc ^= tl.load(x_ptr + i * length + at, mask=i < n, other=0).to(tl.uint32)
+        for _ in tl.static_range(8):
+            low = crc & 1
+            crc = (crc >> 1) ^ (low * 0xEDB88320).to(tl.uint32)
+    tl.store(out_ptr + i, crc ^ 0xFFFFFFFF, mask=i < n)
+
+
+@triton.jit
+def bit_tricks(x_ptr, ones_ptr, reversed_ptr, power_ptr, gray_ptr, high_ptr, n,
+               BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + i, mask=i < n, other=1)
+    c = x - ((x >> 1) & 0x55555555)
+    c = (c & 0x33333333) + ((c >> 2) & 0x33333333)
+    tl.store(ones_ptr + i, (((c + (c >> 4)) & 0x0F0F0F0F) * 0x01010101) >> 24, mask=i < n)
+    r = ((x >> 1) & 0x55555555) | ((x & 0x55555555) << 1)
+    r = ((r >> 2) & 0x33333333) | ((r & 0x33333333) << 2)
+    r = ((r >> 4) & 0x0F0F0F0F) | ((r & 0x0F0F0F0F) << 4)
+    r = ((r >> 8) & 0x00FF00FF) | ((r & 0x00FF00FF) << 8)
+    tl.store(reversed_ptr + i, (r >> 16) | (r << 16), mask=i < n)
+    p = x - 1
+    for shift in tl.static_range(5):
+        p |= p >> (1 << shift)
+    tl.store(power_ptr + i, p + 1, mask=i < n)
+    tl.store(gray_ptr + i, x ^ (x >> 1), mask=i < n)
+    tl.store(high_ptr + i, tl.umulhi(x, x), mask=i < n)
+
+
+@triton.jit
+def integer_ops(x_ptr, y_ptr, div_ptr, rem_ptr, shl_ptr, shr_ptr, mul_ptr, less_ptr, n,
+                BLOCK: tl.constexpr):
+    """Division rounds towards zero; right shifts keep the sign of signed types."""
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + i, mask=i < n, other=0)
+    y = tl.load(y_ptr + i, mask=i < n, other=1)
+    tl.store(div_ptr + i, x // y, mask=i < n)
+    tl.store(rem_ptr + i, x % y, mask=i < n)
+    shift = y & 7
+    tl.store(shl_ptr + i, x << shift, mask=i < n)
+    tl.store(shr_ptr + i, x >> shift, mask=i < n)
+    tl.store(mul_ptr + i, x * y - x, mask=i < n)
+    tl.store(less_ptr + i, (x < y) | (x == y), mask=i < n)
+
+
+@triton.jit
+def gcd(x_ptr, y_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    """A while loop a block: lanes that are done wait for the rest."""
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + i, mask=i < n, other=1)
+    y = tl.load(y_ptr + i, mask=i < n, other=0)
+    while tl.max(y, axis=0) > 0:
+        rest = x % tl.where(y == 0, 1, y)
+        x, y = tl.where(y == 0, x, y), tl.where(y == 0, 0, rest)
+    tl.store(out_ptr + i, x, mask=i < n)
+
+
+@triton.jit
+def collatz(n_ptr, steps_ptr):
+    """A scalar loop with an early return: one number a program."""
+    x = tl.load(n_ptr + tl.program_id(0)).to(tl.int64)
+    if x < 1:
+        tl.store(steps_ptr + tl.program_id(0), -1)
+        return
+    steps = 0
+    while x != 1:
+        x = 3 * x + 1 if x % 2 == 1 else x // 2
+        steps += 1
+    tl.store(steps_ptr + tl.program_id(0), steps)
+
+
+@triton.jit
+def csr_matvec(row_ptr, column_ptr, value_ptr, x_ptr, y_ptr, BLOCK: tl.constexpr):
+    """A sparse row a program, by a while loop over its entries."""
+    row = tl.program_id(0)
+    at, last = tl.load(row_ptr + row), tl.load(row_ptr + row + 1)
+    acc = tl.zeros((BLOCK, ), tl.float32)
+    while at < last:
+        i = at + tl.arange(0, BLOCK)
+        column = tl.load(column_ptr + i, mask=i < last, other=0)
+        value = tl.load(value_ptr + i, mask=i < last, other=0.0)
+        acc += value * tl.load(x_ptr + column, mask=i < last, other=0.0)
+        at += BLOCK
+    tl.store(y_ptr + row, tl.sum(acc, axis=0))
+
+
+@triton.jit
+def block_sparse_matmul(first_ptr, column_ptr, block_ptr, x_ptr, y_ptr, cols, SIZE: tl.constexpr,
+                        BLOCK_N: tl.constexpr):
+    """y = A x for a matrix A of SIZE x SIZE blocks, of which only some are stored, by rows."""
+    row = tl.program_id(0)
+    n = tl.program_id(1) * BLOCK_N + tl.arange(0, BLOCK_N)
+    i = tl.arange(0, SIZE)
+    acc = tl.zeros((SIZE, BLOCK_N), tl.float32)
+    for b in range(tl.load(first_ptr + row), tl.load(first_ptr + row + 1)):
+        a = tl.load(block_ptr + b * SIZE * SIZE + i[:, None] * SIZE + i[None, :])
+        k = tl.load(column_ptr + b) * SIZE + i
+        x = tl.load(x_ptr + k[:, None] * cols + n[None, :], mask=n[None, :] < cols, other=0.0)
+        acc = tl.dot(a, x, acc)
+    out = y_ptr + (row * SIZE + i[:, None]) * cols + n[None, :]
+    tl.store(out, acc, mask=n[None, :] < cols)
+
+
+@triton.jit
+def nothing(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    """Loops and masks that n = 0 leaves empty; the sum of nothing is zero."""
+    total = tl.zeros((BLOCK, ), tl.float32)
+    for start in range(0, n, BLOCK):
+        i = start + tl.arange(0, BLOCK)
+        total += tl.load(x_ptr + i, mask=i < n, other=0.0)
+    tl.store(out_ptr, tl.sum(total, axis=0))
+    tl.store(out_ptr + 1 + tl.arange(0, BLOCK), total, mask=tl.arange(0, BLOCK) < n)
+
+
+@triton.jit
+def single(x_ptr, out_ptr):
+    """Tiles of one element through every kind of op."""
+    one = tl.arange(0, 1)
+    x = tl.load(x_ptr + one)
+    grid = x[:, None] + tl.zeros((1, 1), tl.float32)
+    y = tl.sum(grid, axis=1) + tl.cumsum(x, axis=0) + tl.sort(x) + tl.max(tl.trans(grid), axis=0)
+    tl.store(out_ptr + one, tl.reshape(y, (1, )))
