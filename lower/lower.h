@@ -47,7 +47,9 @@ bool lower_run_named(Unit *u, const char *names);
 Stage lower_stage(const Unit *u);
 /* The unit as text at its stage: tile IR (with its schedule, if it has one), or a nest. */
 void lower_print(Text *out, const Unit *u);
-/* Reads the next of what lower_print wrote: the kernel at byte *at of the file, which is then
+/* Structure, types and attributes at the unit's stage; errors go to u->diags. */
+bool lower_verify(const Unit *u);
+/* Reads and verifies the next of what lower_print wrote: the kernel at byte *at of the file, which is then
  * behind it.  NULL after errors, and without any at the end of the file. */
 Unit *lower_parse(Arena *a, Pool *names, Diags *d, uint32_t file, size_t *at);
 const char *lower_name(const Unit *u);

@@ -89,9 +89,9 @@ static double now(void) {
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-static bool verify(Unit *u) {
+bool lower_verify(const Unit *u) {
   if (u->nest) return nest_verify(u->nest, u->diags);
-  return tile_verify(u->tile, u->diags);
+  return tile_verify(u->tile, u->diags) && (!u->schedule || schedule_verify(u));
 }
 
 /* The text before the pass is only made where a hook asks whether it changed anything. */
@@ -104,7 +104,7 @@ static bool run_pass(Unit *u, const Pass *p, PassHook hook, void *ctx) {
   if (hook) lower_print(&after, u);
   if (hook) hook(ctx, p, u, seconds, strcmp(before.data, after.data) != 0);
 #ifndef NDEBUG
-  if (!verify(u)) return false;
+  if (!lower_verify(u)) return false;
 #endif
   return true;
 }
@@ -113,7 +113,7 @@ bool lower_run(Unit *u, Stage until, PassHook hook, void *ctx) {
   int n;
   const Pass *list = lower_passes(u->machine, &n);
   Stage at = lower_stage(u);
-  if (at == STAGE_THREAD) return verify(u);
+  if (at == STAGE_THREAD) return true;
   for (int i = 0; i < n; i++) {
     if (list[i].takes < at || list[i].gives > until) continue;
     if (until == STAGE_SCHEDULED && list[i].takes > STAGE_TILE) break;
@@ -170,7 +170,7 @@ Unit *lower_parse(Arena *a, Pool *names, Diags *d, uint32_t file, size_t *at) {
   if (!(u->nest || u->tile) || !find_machine(u)) return NULL;
   if (u->tile && !schedule_parse(u, file, at)) return NULL;
   u->end = *at;
-  return u;
+  return lower_verify(u) ? u : NULL;
 }
 
 const char *lower_name(const Unit *u) { return u->nest ? u->nest->name : u->tile->name; }

@@ -19,9 +19,10 @@ typedef struct {
   const TileFunc *f;
   AxisInfo *axis;
   bool *index_only;
-  uint32_t *parent; /* union-find over value ids */
-  Choice *choice;   /* by group root */
-  bool chained;     /* a dot's result feeds a reduction or another dot: warps go along M */
+  uint32_t *parent;   /* union-find over value ids */
+  Choice *choice;     /* by group root */
+  const TileOp **dot; /* by group root: a dot whose result is in the group, or NULL */
+  bool chained;       /* a dot's result feeds a reduction or another dot: warps go along M */
 } Plan;
 
 /* ---- index-only values ---- */
@@ -87,6 +88,12 @@ bool *schedule_index_only(const TileFunc *f, Arena *a) {
   return x.only;
 }
 
+bool schedule_renames(const TileValue *v) {
+  return v->def && (v->def->code == TILE_SPLAT || v->def->code == TILE_EXPAND_DIMS ||
+                    v->def->code == TILE_BROADCAST || v->def->code == TILE_TRANS ||
+                    v->def->code == TILE_HINT);
+}
+
 /* ---- groups ---- */
 
 static uint32_t find(Plan *p, uint32_t v) {
@@ -98,9 +105,31 @@ static bool held(const Plan *p, const TileValue *v) {
   return v && v->type.rank && !p->index_only[v->id];
 }
 
+static const Atom *dot_atom(const Plan *p, const TileOp *op) {
+  if (p->u->machine->kind != MACHINE_GPU) return NULL;
+  const char *prec = tile_str(op, TA_precision, "tf32");
+  DType a = (DType)op->args[0]->type.dtype, b = (DType)op->args[1]->type.dtype;
+  bool tf32 = a == DT_F32;
+  if (tf32 && strcmp(prec, "tf32")) return NULL;
+  return atom_choose(a, b, (DType)op->results[0]->type.dtype, tf32, p->u->machine->sm);
+}
+
+/* Dots of one group have one layout, so they are computed by one atom. */
+static bool may_join(const Plan *p, const TileOp *a, const TileOp *b) {
+  return !a || !b || dot_atom(p, a) == dot_atom(p, b);
+}
+
 static void tie(Plan *p, const TileValue *a, const TileValue *b) {
-  if (held(p, a) && held(p, b) && type_same_shape(a->type, b->type))
-    p->parent[find(p, a->id)] = find(p, b->id);
+  if (!held(p, a) || !held(p, b) || !type_same_shape(a->type, b->type)) return;
+  uint32_t from = find(p, a->id), to = find(p, b->id);
+  if (!may_join(p, p->dot[from], p->dot[to])) return;
+  p->parent[from] = to;
+  if (!p->dot[to]) p->dot[to] = p->dot[from];
+}
+
+static void note_dot(TileOp *op, void *ctx) {
+  Plan *p = ctx;
+  if (op->code == TILE_DOT) p->dot[op->results[0]->id] = op;
 }
 
 static void tie_loop(Plan *p, const TileOp *op) {
@@ -349,15 +378,6 @@ static void split_warps(const Plan *p, const Atom *atom, const Type *t, int warp
   }
 }
 
-static const Atom *dot_atom(const Plan *p, const TileOp *op) {
-  if (p->u->machine->kind != MACHINE_GPU) return NULL;
-  const char *prec = tile_str(op, TA_precision, "tf32");
-  DType a = (DType)op->args[0]->type.dtype, b = (DType)op->args[1]->type.dtype;
-  bool tf32 = a == DT_F32;
-  if (tf32 && strcmp(prec, "tf32")) return NULL;
-  return atom_choose(a, b, (DType)op->results[0]->type.dtype, tf32, p->u->machine->sm);
-}
-
 /* Without a matrix instruction: threads over M and N, a small square of outputs each. */
 static Layout fma_layout(const Plan *p, const Type *t) {
   const Machine *m = p->u->machine;
@@ -522,21 +542,14 @@ typedef struct {
   Schedule *s;
 } Fill;
 
-/* Ops that only rename positions: nests read through them. */
-static bool renames(const TileValue *v) {
-  return v->def && (v->def->code == TILE_SPLAT || v->def->code == TILE_EXPAND_DIMS ||
-                    v->def->code == TILE_BROADCAST || v->def->code == TILE_TRANS ||
-                    v->def->code == TILE_HINT);
-}
-
 static void fill_value(Fill *x, const TileValue *v) {
   ValuePlan *out = &x->s->values[v->id];
-  if (!held(x->p, v) || renames(v)) return;
+  if (!held(x->p, v) || schedule_renames(v)) return;
   Choice *c = &x->p->choice[find(x->p, v->id)];
   if (!c->rank) *c = (Choice){.rank = RANK_DERIVED, .layout = plain(x->p, &v->type)};
   out->held = true;
   out->layout = c->layout;
-  out->atom = c->atom;
+  if (v->def && v->def->code == TILE_DOT) out->atom = c->atom;
 }
 
 static void fill_op(TileOp *op, void *ctx) {
@@ -553,7 +566,9 @@ bool schedule_run(Unit *u) {
   p.index_only = schedule_index_only(u->tile, scratch);
   p.parent = ARENA_ARRAY(scratch, uint32_t, u->tile->nvalues);
   p.choice = ARENA_ARRAY(scratch, Choice, u->tile->nvalues);
+  p.dot = ARENA_ARRAY(scratch, const TileOp *, u->tile->nvalues);
   for (uint32_t i = 0; i < u->tile->nvalues; i++) p.parent[i] = i;
+  tile_walk(u->tile->body, note_dot, &p);
   tile_walk(u->tile->body, tie_op, &p);
   tile_walk(u->tile->body, note_chain, &p);
   tile_walk(u->tile->body, anchor_op, &p);

@@ -40,6 +40,9 @@ struct Schedule {
 /* True if v is a cheap expression of positions and scalars (see above), as an array by value id. */
 bool *schedule_index_only(const TileFunc *f, Arena *a);
 
+/* True if v's op only renames positions, so that nests read through it. */
+bool schedule_renames(const TileValue *v);
+
 /* The plain layout of a tile: `order` lists its axes from the fastest on; a thread holds `vector`
  * neighbours along order[0]; then come lanes, warps, and what is left. */
 Layout schedule_blocked(const Type *tile, const int *order, int vector, int warps, int lanes);
@@ -53,6 +56,8 @@ void schedule_warp_split(const Layout *acc, int *wm, int *wn);
 /* Warps of a program: a CPU has one, whatever the kernel asks for. */
 int schedule_warps(const Unit *u);
 bool schedule_run(Unit *u);
+/* Every tile that needs a layout has one, and every atom fits its dot; errors go to u->diags. */
+bool schedule_verify(const Unit *u);
 void schedule_print(Text *out, const Unit *u);
 /* Reads a schedule for u->tile from *at on; false after errors.  Leaves u->schedule NULL if the
  * text holds none there. */
