@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "lower/machine.h"
-#include "runtime/cache.h"
 #include "runtime/cuda.h"
 #include "runtime/cuda_api.h"
 
@@ -19,7 +18,6 @@ typedef struct {
   void *library;
   CuDevice device;
   CuContext context;
-  Cache *cache;
   int sm, max_threads, max_grid[3];
 } Cuda;
 
@@ -196,7 +194,6 @@ static int open_cuda(nereid_device *d, int ordinal) {
 static void close_cuda(nereid_device *d) {
   Cuda *c = d->state;
   c->api.context_release(c->device);
-  cache_close(c->cache);
   dlclose(c->library);
   free(c);
 }
@@ -302,6 +299,13 @@ static int link_ptx(const CudaApi *api, CuLink l, const char *ptx, size_t len, c
   return CU_OK;
 }
 
+/* What was done, with the first line of the assembler's log. */
+static void describe_log(char *what, size_t size, char log[LOG_MAX]) {
+  log[LOG_MAX - 1] = 0;
+  log[strcspn(log, "\n")] = 0;
+  snprintf(what, size, "assembling PTX%s%s", log[0] ? ": " : "", log);
+}
+
 /* PTX (NUL-terminated) to a cubin by the driver's linker.  Targets for one architecture alone have
  * to be named; others follow from the context. */
 static int assemble(nereid_device *d, const char *target, const char *ptx, size_t len, char **out,
@@ -321,10 +325,8 @@ static int assemble(nereid_device *d, const char *target, const char *ptx, size_
   if (code) return code;
   CuResult r = link_ptx(api, l, ptx, len + 1, out, size);
   api->link_free(l);
-  log[LOG_MAX - 1] = 0;
-  log[strcspn(log, "\n")] = 0;
   char what[LOG_MAX + 64];
-  snprintf(what, sizeof what, "assembling PTX%s%s", log[0] ? ": " : "", log);
+  describe_log(what, sizeof what, log);
   code = failed(api, r, what);
   return code || *out ? code : error_out_of_memory();
 }
@@ -334,44 +336,6 @@ int cuda_assemble(nereid_device *d, char **out, size_t *size, const char *ptx, s
   if (strcmp(d->target, target))
     return error_set(NEREID_E_TOOL, E_RUN_CUBIN_TARGET, target, d->target);
   return assemble(d, target, ptx, len, out, size);
-}
-
-static Cache *cache_of(nereid_device *d) {
-  Cuda *c = d->state;
-  pthread_mutex_lock(&d->lock);
-  if (!c->cache) c->cache = cache_open(d->on_message, d->context);
-  pthread_mutex_unlock(&d->lock);
-  return c->cache;
-}
-
-static CacheKey key_of(const nereid_device *d, const ImageVariant *v) {
-  const Cuda *c = d->state;
-  KeyMaker *k = cache_key_start();
-  cache_key_text(k, "cubin by driver");
-  cache_key_text(k, nereid_build_id());
-  cache_key_add(k, &d->info.driver_version, sizeof d->info.driver_version);
-  cache_key_add(k, &c->sm, sizeof c->sm);
-  cache_key_add(k, v->code, v->size);
-  return cache_key_end(k);
-}
-
-/* The machine code of a variant: malloc'ed. */
-static int provide(nereid_device *d, const ImageVariant *v, char **out, size_t *size, Loaded *l) {
-  if (v->kind == NEREID_CUBIN) {
-    *out = malloc(v->size + 1);
-    if (!*out) return error_out_of_memory();
-    memcpy(*out, v->code, v->size);
-    *size = v->size;
-    return 0;
-  }
-  CacheKey key = key_of(d, v);
-  if (cache_get(cache_of(d), &key, out, size)) {
-    l->resources.from_cache = 1;
-    return 0;
-  }
-  int code = assemble(d, v->target, v->code, v->size, out, size);
-  if (!code) cache_put(cache_of(d), &key, *out, *size);
-  return code;
 }
 
 /* ---- loading ---- */
@@ -407,11 +371,20 @@ static int set_up(nereid_device *d, const ImageVariant *v, Loaded *l) {
   return failed(api, set, "asking for shared memory");
 }
 
-static int load_module(nereid_device *d, const ImageVariant *v, const char *cubin, Loaded *l) {
+/* The driver assembles PTX and keeps the result on disk, in a cache of its own.  Its linker, whose
+ * result could be kept in ours, takes PTX for code to be linked, and gives it up to a third more
+ * registers. */
+static int load_module(nereid_device *d, const ImageVariant *v, Loaded *l) {
   const CudaApi *api = enter(d);
+  char log[LOG_MAX] = "", what[LOG_MAX + 64] = "loading the kernel";
+  int options[] = {CU_JIT_ERROR_LOG, CU_JIT_ERROR_LOG_SIZE};
+  void *values[] = {log, (void *)(uintptr_t)sizeof log};
   CuModule module = NULL;
   CuFunction function = NULL;
-  int code = failed(api, api->module_load(&module, cubin, 0, NULL, NULL), "loading the kernel");
+  bool ptx = v->kind == NEREID_PTX;
+  CuResult r = api->module_load(&module, v->code, ptx ? 2 : 0, options, values);
+  if (ptx) describe_log(what, sizeof what, log);
+  int code = failed(api, r, what);
   if (code) return code;
   l->code = module;
   code = failed(api, api->module_function(&function, module, v->entry), "finding the kernel");
@@ -423,13 +396,8 @@ static int load_module(nereid_device *d, const ImageVariant *v, const char *cubi
 
 static int load_cuda(nereid_device *d, const nereid_image *image, const ImageVariant *v,
                      Loaded *out) {
-  char *cubin = NULL;
-  size_t size;
   int code = limit_shared(d, image, v);
-  if (!code) code = provide(d, v, &cubin, &size, out);
-  if (!code) code = load_module(d, v, cubin, out);
-  free(cubin);
-  return code;
+  return code ? code : load_module(d, v, out);
 }
 
 static void unload_cuda(nereid_device *d, Loaded *l) {

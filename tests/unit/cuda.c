@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "runtime/cubin.h"
+#include "runtime/cuda.h"
 #include "runtime/device.h"
 #include "runtime/tool.h"
 
@@ -203,7 +204,7 @@ static void test_launch(const Fake *f) {
   uint32_t grid[3] = {7, 2, 3};
   use(f, "fake.so", "");
   if (nereid_device_open(&d, "cuda")) abort();
-  check(!nereid_kernel_load(&k, d, image) && logged(f, "link") && logged(f, "dynamic 100000"),
+  check(!nereid_kernel_load(&k, d, image) && logged(f, "module") && logged(f, "dynamic 100000"),
         "load");
   nereid_image_free(image);
   check(!nereid_launch_new(&l, k, grid), "new launch");
@@ -249,10 +250,9 @@ static void test_limits(const Fake *f) {
   X(nereid_kernel_load(&k, d, shared), NEREID_E_RESOURCES,
     "kernel k needs 1001 bytes of shared memory, Fake GPU 0 has 1000: use smaller blocks or fewer "
     "stages");
-  check(!nereid_kernel_load(&k, d, image), "load from the cache");
+  check(!nereid_kernel_load(&k, d, image), "load what fits");
   nereid_kernel_resources r;
-  nereid_kernel_get_resources(&r, k);
-  check(r.from_cache && !logged(f, "link"), "nothing is assembled twice");
+  check(!nereid_kernel_get_resources(&r, k) && r.threads == 2048 && r.registers == 32, "resources");
   nereid_launch_new(&l, k, (uint32_t[]){1, 1, 1});
   set_all(l, 0, 5);
   X(nereid_launch_run(l, NULL), NEREID_E_RESOURCES,
@@ -268,17 +268,29 @@ static void test_assembler(const Fake *f) {
   nereid_device *d;
   nereid_kernel *k;
   setenv("NEREID_CACHE_DIR", "", 1);
-  use(f, "fake.so", "link=218");
+  use(f, "fake.so", "module=218");
   if (nereid_device_open(&d, "cuda")) abort();
   nereid_image *image = make_image(32, 0);
   X(nereid_kernel_load(&k, d, image), NEREID_E_TOOL,
     "assembling PTX: ptxas fatal: as you wished: CUDA_ERROR (a fake error); the driver refused the "
     "PTX; this is a bug of the compiler");
-  use(f, "fake.so", "link=222");
+  use(f, "fake.so", "module=222");
   X(nereid_kernel_load(&k, d, image), NEREID_E_DEVICE,
     "assembling PTX: ptxas fatal: as you wished: CUDA_ERROR (a fake error); the driver is older "
     "than the PTX; update it");
   nereid_image_free(image);
+  static const char ptx[] = ".visible .entry k() { ret; }";
+  char *cubin;
+  size_t size;
+  use(f, "fake.so", "");
+  check(!cuda_assemble(d, &cubin, &size, ptx, sizeof ptx - 1, "sm_90a") && logged(f, "link") &&
+            !strcmp(cubin, ptx),
+        "a cubin by the driver's linker");
+  free(cubin);
+  use(f, "fake.so", "link=218");
+  X(cuda_assemble(d, &cubin, &size, ptx, sizeof ptx - 1, "sm_90a"), NEREID_E_TOOL,
+    "assembling PTX: ptxas fatal: as you wished: CUDA_ERROR (a fake error); the driver refused the "
+    "PTX; this is a bug of the compiler");
   nereid_device_close(d);
 }
 
