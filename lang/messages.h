@@ -79,6 +79,8 @@
 #define N_SEMA_HOST_CODE "because of its '%s' here"
 #define N_SEMA_GLOBAL "what it is bound to can't be evaluated without Python"
 #define H_SEMA_NEAREST "did you mean '%s'?"
+#define H_SEMA_LANGUAGE "did you mean 'tl.%s', after `import triton.language as tl`?"
+#define H_SEMA_TO "cast with .to(), as in x.to(tl.float32)"
 
 /* arguments of the kernel */
 #define E_SEMA_MISSING_ARG "the type of parameter '%s' is not given"
@@ -97,6 +99,7 @@
 #define E_SEMA_PARTIAL "'%s' is set on some of the paths to here only"
 #define E_SEMA_CONFLICT "'%s' has no one type here: it is %s, by the path"
 #define E_SEMA_LOOP_LOCAL "'%s' is set in a loop only, which may not run"
+#define H_SEMA_PARTIAL "set '%s' before the branch as well"
 #define H_SEMA_LOOP_LOCAL "set '%s' before the loop as well"
 #define E_SEMA_UNKNOWN_NAME "%s has no '%s'"
 #define E_SEMA_GLOBAL "'%s' has no value at compile time"
@@ -113,7 +116,7 @@
 #define E_SEMA_ARG_TWICE "'%s' is given its argument '%s' twice"
 #define E_SEMA_KWARGS "** takes a dict, not %s"
 #define E_SEMA_CLASS "the class '%s' can't be used in a kernel: it has no annotated fields"
-#define E_SEMA_CALL_DEPTH "the calls of '%s' are nested more than %d deep"
+#define E_SEMA_CALL_DEPTH "the calls of '%s' are nested more than %d deep: a kernel can't recurse"
 #define E_SEMA_DEPTH "the kernel is nested too deep: more than %d levels"
 #define E_SEMA_UNROLL_MAX "unrolled loops take more than %d steps"
 #define E_SEMA_RETURN_TYPES "the values that '%s' returns have no common type: %s"
@@ -123,6 +126,7 @@
 
 /* values known at compile time */
 #define E_SEMA_NOT_CONSTEXPR "%s must be known at compile time, but is %s"
+#define H_SEMA_CONSTEXPR "literals and parameters declared `NAME: tl.constexpr` are known then"
 #define E_SEMA_WANTED "%s: expected %s, found %s"
 #define E_SEMA_TOO_MANY "%s: at most %u are possible, not %u"
 #define E_SEMA_INT_TOO_BIG "the integer %s does not fit 64 bits"
@@ -146,6 +150,7 @@
 #define E_SEMA_NOT_EXPRESSION "this expression is not supported in a kernel"
 #define E_SEMA_ASSIGN_TARGET "can't assign to this in a kernel"
 #define E_SEMA_ASSIGN_ITEM "can't assign to an item of %s"
+#define H_SEMA_POINTER_ITEM "a pointer is no array: write tl.load(p + i) and tl.store(p + i, value)"
 #define H_SEMA_ASSIGN_ITEM "tiles are values: choose elements with tl.where"
 #define E_SEMA_UNPACK "%u values are expected here, not %u"
 #define E_SEMA_UNPACK_KIND "can't unpack %s"
@@ -214,7 +219,7 @@
 #define E_SEMA_OTHER "`other` needs a `mask`"
 #define E_SEMA_SCALAR_POINTER "a scalar pointer accesses one element, not %s"
 #define E_SEMA_STORE_SHAPE "the pointers are %s, but value and mask are of shape %s"
-#define E_SEMA_WORD "%s can't be %s"
+#define E_SEMA_WORD "%s can't be %s, only %s"
 #define E_SEMA_BLOCK_MASK "block pointers take boundary_check, not mask and other"
 #define E_SEMA_BLOCK_BASE "make_block_ptr needs a scalar pointer and a block shape, not %s"
 #define E_SEMA_BLOCK_RANK "%u entries for a block of rank %d"
@@ -223,8 +228,9 @@
 #define E_SEMA_ATOMIC_TYPE "atomic_%s does not work on %s"
 
 /* tiles as a whole */
-#define E_SEMA_DOT_SHAPES "dot of %s and %s: the last axis must match the last but one"
-#define E_SEMA_DOT_TYPES "dot of %s and %s: both must be i8, f16, bf16, f32, f64, or f8"
+#define E_SEMA_DOT_SHAPES "dot of %s and %s: needs [M, K] and [K, N], both with one more axis at most"
+#define E_SEMA_DOT_TYPES \
+  "dot of %s and %s: both must be of one type, i8, f16, bf16, f32, f64 or f8: cast one with .to()"
 #define E_SEMA_DOT_BF16 "dot can't give bf16: take f32 and cast with .to(tl.bfloat16)"
 #define E_SEMA_DOT_ACC "the accumulator is %s, expected %s"
 #define E_SEMA_DOT_PRECISION \

@@ -4,8 +4,12 @@
 
 static bool wanted(Sema *S, Value v, const char *what, const char *kind, Span at) {
   if (v.kind == V_ERROR) return false;
-  if (v.kind == V_TILE) sema_error(S, at, E_SEMA_NOT_CONSTEXPR, what, value_describe(S->arena, v));
-  else sema_error(S, at, E_SEMA_WANTED, what, kind, value_describe(S->arena, v));
+  if (v.kind != V_TILE) {
+    sema_error(S, at, E_SEMA_WANTED, what, kind, value_describe(S->arena, v));
+    return false;
+  }
+  sema_error(S, at, E_SEMA_NOT_CONSTEXPR, what, value_describe(S->arena, v));
+  sema_hint(S, H_SEMA_CONSTEXPR);
   return false;
 }
 

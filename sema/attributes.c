@@ -277,6 +277,14 @@ static bool descriptor_method(Value v, Name name) {
   return !strcmp(name, "load") || !strcmp(name, "store") || !strcmp(name, "scatter");
 }
 
+static void no_attribute(Sema *S, Value v, Name name, Span at) {
+  static const char *const casts[] = {"astype", "type", "float", "half", "bfloat16",
+                                      "double", "int",  "long",  "bool", NULL};
+  sema_error(S, at, E_SEMA_NO_ATTRIBUTE, value_describe(S->arena, v), name);
+  for (const char *const *c = casts; v.kind == V_TILE && *c; c++)
+    if (!strcmp(*c, name)) sema_hint(S, H_SEMA_TO);
+}
+
 Value get_attribute(Sema *S, Value v, Name name, Span at) {
   Value out;
   if (v.kind == V_ERROR || find_attribute(S, v, name, at, &out)) return v.kind == V_ERROR ? v : out;
@@ -287,7 +295,7 @@ Value get_attribute(Sema *S, Value v, Name name, Span at) {
   else if (v.kind == V_MODULE)
     sema_error(S, at, E_SEMA_NO_ATTRIBUTE, arena_printf(S->arena, "module %s", v.u.module->path),
                name);
-  else sema_error(S, at, E_SEMA_NO_ATTRIBUTE, value_describe(S->arena, v), name);
+  else no_attribute(S, v, name, at);
   return value_error();
 }
 
@@ -434,7 +442,7 @@ static Value tile_subscript(Sema *S, Value v, Value index, Span at) {
     ellipsis |= items[i].kind == V_ELLIPSIS;
     if (items[i].kind == V_TILE) {
       sema_error(S, at, E_SEMA_RUNTIME_INDEX, value_describe(S->arena, items[i]));
-      sema_hint(S, H_SEMA_RUNTIME_INDEX);
+      sema_hint(S, value_is_pointer(v) ? H_SEMA_POINTER_ITEM : H_SEMA_RUNTIME_INDEX);
       return value_error();
     }
     if (!index_item(S, &x, items[i], following, at)) return value_error();

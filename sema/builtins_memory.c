@@ -83,12 +83,15 @@ static bool together(Sema *S, const Call *c, Value *ptr, Value *others, uint32_t
 static bool word_attr(Sema *S, TileOp *op, TileAttrKey k, Value v, const char *const *words,
                       const char *what, Span at) {
   if (v.kind == V_NONE || (v.kind == V_STR && !v.u.s[0])) return true;
-  for (; v.kind == V_STR && *words; words++)
-    if (!strcmp(*words, v.u.s)) {
+  Text known = text_new(S->arena);
+  for (const char *const *w = words; *w; w++) {
+    if (v.kind == V_STR && !strcmp(*w, v.u.s)) {
       tile_set_str(S->fn, op, k, v.u.s);
       return true;
     }
-  sema_error(S, at, E_SEMA_WORD, what, value_text(S->arena, v));
+    text_printf(&known, "%s%s", w == words ? "" : ", ", *w);
+  }
+  sema_error(S, at, E_SEMA_WORD, what, value_text(S->arena, v), known.data);
   return false;
 }
 

@@ -34,6 +34,7 @@ typedef struct {
   VEC(Span) spans;
   VEC(Name) names;
   VEC(Value) named;
+  VEC(Span) named_spans;
   bool bad;
 } Gathered;
 
@@ -53,10 +54,11 @@ static void gather_star(Sema *S, Gathered *g, const Expr *e) {
   for (uint32_t i = 0; i < n; i++) gather_one(S, g, items[i], e->span);
 }
 
-static void gather_named(Sema *S, Gathered *g, Name name, Value v) {
+static void gather_named(Sema *S, Gathered *g, Name name, Value v, Span at) {
   g->bad |= v.kind == V_ERROR;
   vec_push(S->arena, &g->names, name);
   vec_push(S->arena, &g->named, v);
+  vec_push(S->arena, &g->named_spans, at);
 }
 
 static void gather_dict(Sema *S, Gathered *g, const Expr *e) {
@@ -68,7 +70,7 @@ static void gather_dict(Sema *S, Gathered *g, const Expr *e) {
   }
   for (uint32_t i = 0; i < v.u.dict->len; i++)
     if (v.u.dict->data[2 * i].kind == V_STR)
-      gather_named(S, g, v.u.dict->data[2 * i].u.s, v.u.dict->data[2 * i + 1]);
+      gather_named(S, g, v.u.dict->data[2 * i].u.s, v.u.dict->data[2 * i + 1], e->span);
 }
 
 Value eval_call(Sema *S, const Expr *e) {
@@ -79,12 +81,12 @@ Value eval_call(Sema *S, const Expr *e) {
     if (!a->name && a->value->kind == EX_STARRED) gather_star(S, &g, a->value->a);
     else if (!a->name) gather_one(S, &g, eval(S, a->value), a->value->span);
     else if (!strcmp(a->name, "**")) gather_dict(S, &g, a->value);
-    else gather_named(S, &g, a->name, eval(S, a->value));
+    else gather_named(S, &g, a->name, eval(S, a->value), a->value->span);
   }
   if (fn.kind == V_ERROR || g.bad) return value_error();
   CallArgs args = {g.pos.data,   (uint32_t)g.pos.len,   g.names.data,
                    g.named.data, (uint32_t)g.named.len, e->span,
-                   g.spans.data};
+                   g.spans.data, g.named_spans.data};
   return call_value(S, fn, &args);
 }
 
@@ -344,6 +346,7 @@ static bool bind_named(Sema *S, const Signature *sig, const CallArgs *args, Call
       c->rest = value_tuple(S->arena, &args->named[i], 1);
     } else if (k < sig->n && c->args[k].kind == V_ABSENT) {
       c->args[k] = args->named[i];
+      if (args->named_spans) c->spans[k] = args->named_spans[i];
     } else if (k < sig->n) {
       sema_error(S, args->at, E_SEMA_ARG_TWICE, c->fn->name, args->names[i]);
       return false;

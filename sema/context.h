@@ -204,6 +204,8 @@ void frame_forget(Sema *S, uint32_t var, VarState state, Span at);
 static inline Value frame_value(const Sema *S, uint32_t var) {
   return S->frame->vars.data[var].value;
 }
+/* The error that a tile can't be a condition; an error value. */
+Value refuse_tile_condition(Sema *S, Span at, Value cond);
 /* Evaluates both sides of a run-time condition and joins what they changed.  A side may be NULL.
  * A condition that is known runs one side in place. */
 typedef void (*BranchSide)(Sema *S, void *ctx);
@@ -271,6 +273,7 @@ typedef struct {
   uint32_t nnamed;
   Span at;         /* the call */
   const Span *spans; /* of the positional arguments, or NULL */
+  const Span *named_spans; /* of the named ones, or NULL */
 } CallArgs;
 Value eval_call(Sema *S, const Expr *e);
 Value call_value(Sema *S, Value fn, const CallArgs *args);
@@ -327,6 +330,7 @@ Value module_import(Sema *S, ModuleInfo *m, const Stmt *s, const Import *im);
 /* A name in a namespace of the language; false if it has none. */
 bool language_get(Sema *S, Name space, Name name, Value *out);
 bool language_is_space(const char *path);
+Nearest language_nearest(Sema *S, Name space, Name name); /* distance 0: it has that name */
 void language_unknown(Sema *S, Name space, Name name, Span at);
 bool python_builtin(Sema *S, Name name, Value *out);
 /* A method of tiles: a builtin or a function of the standard library that takes one first. */

@@ -17,6 +17,7 @@ static void unset_variable(Sema *S, const Var *v, Span at) {
     case VAR_PARTIAL:
       sema_error(S, at, E_SEMA_PARTIAL, v->name);
       sema_note(S, v->at, N_SEMA_SET_HERE, v->name);
+      sema_hint(S, H_SEMA_PARTIAL, v->name);
       break;
     default:
       sema_error(S, at, E_SEMA_LOOP_LOCAL, v->name);
@@ -28,7 +29,12 @@ static void unset_variable(Sema *S, const Var *v, Span at) {
 
 static void undefined_name(Sema *S, Name name, Span at) {
   sema_error(S, at, E_SEMA_UNDEFINED, name);
-  Nearest n = {0};
+  Nearest n = language_nearest(S, "triton.language", name);
+  if (n.best && !n.distance) {
+    sema_hint(S, H_SEMA_LANGUAGE, name);
+    return;
+  }
+  n = (Nearest){0};
   for (size_t i = VAR_FIRST_NAMED; S->frame->func && i < S->frame->vars.len; i++)
     if (S->frame->vars.data[i].name != name && S->frame->vars.data[i].state == VAR_SET)
       nearest_offer(&n, name, S->frame->vars.data[i].name);

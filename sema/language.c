@@ -205,7 +205,7 @@ bool language_get(Sema *S, Name space, Name name, Value *out) {
   }
 }
 
-void language_unknown(Sema *S, Name space, Name name, Span at) {
+Nearest language_nearest(Sema *S, Name space, Name name) {
   Nearest n = {0};
   for (uint32_t i = 0; i < builtin_count; i++)
     if (strpbrk(builtin_table[i].where, "LT")) nearest_offer(&n, name, builtin_table[i].name);
@@ -215,8 +215,13 @@ void language_unknown(Sema *S, Name space, Name name, Span at) {
                              : kind == SP_MATH    ? math_files
                                                   : language_files;
   for (; *files; files++) std_offer(S->p, *files, name, &n);
+  return n;
+}
+
+void language_unknown(Sema *S, Name space, Name name, Span at) {
+  Nearest n = language_nearest(S, space, name);
   sema_error(S, at, E_SEMA_UNKNOWN_NAME, space, name);
-  if (n.best) sema_hint(S, H_SEMA_NEAREST, n.best);
+  if (n.best) sema_hint(S, n.distance ? H_SEMA_NEAREST : H_SEMA_LANGUAGE, n.best);
 }
 
 /* ---- methods of tiles ---- */

@@ -467,6 +467,7 @@ static void run_while(Sema *S, Loop *l, TileBuilder outer) {
   open_block(S, l, 0);
   Value cond = loop_test(S, l);
   bool truth;
+  if (value_is_block(cond)) cond = refuse_tile_condition(S, s->value->span, cond);
   if (cond.kind == V_ERROR || (value_truth(cond, &truth) && !truth)) {
     S->b = outer;
     frame_undo(S, l->mark);

@@ -384,6 +384,12 @@ static void run_side(Sema *S, BranchSide run, void *ctx, Side *side, bool select
   side->changes = frame_undo(S, mark);
 }
 
+Value refuse_tile_condition(Sema *S, Span at, Value cond) {
+  sema_error(S, at, E_SEMA_TILE_CONDITION, type_text(S->arena, value_type(cond)));
+  sema_hint(S, H_SEMA_TILE_CONDITION);
+  return value_error();
+}
+
 void branch(Sema *S, Span at, Value cond, BranchSide then_side, BranchSide else_side, void *ctx) {
   bool truth;
   if (cond.kind == V_ERROR) return;
@@ -394,8 +400,7 @@ void branch(Sema *S, Span at, Value cond, BranchSide then_side, BranchSide else_
   }
   bool select = value_is_block(cond);
   if (select && (!S->elementwise || value_type(cond).rank == 0)) {
-    sema_error(S, at, E_SEMA_TILE_CONDITION, type_text(S->arena, value_type(cond)));
-    sema_hint(S, H_SEMA_TILE_CONDITION);
+    refuse_tile_condition(S, at, cond);
     return;
   }
   cond = as_condition(S, cond, at);

@@ -90,7 +90,8 @@ static void assign_item(Sema *S, const Expr *target, Value v, Span at) {
     into.u.tuple->data[i < 0 ? i + into.u.tuple->len : i] = v;
   } else {
     sema_error(S, at, E_SEMA_ASSIGN_ITEM, value_describe(S->arena, into));
-    if (into.kind == V_TILE) sema_hint(S, H_SEMA_ASSIGN_ITEM);
+    if (into.kind == V_TILE)
+      sema_hint(S, value_is_pointer(into) ? H_SEMA_POINTER_ITEM : H_SEMA_ASSIGN_ITEM);
   }
 }
 
@@ -286,6 +287,16 @@ static void unsupported(Sema *S, const Stmt *s, const char *what) {
   leave(S, STATE_RETURN, s->span);
 }
 
+/* What the parser did not understand was reported there, at the same line. */
+static bool has_error(const Sema *S, Span at) {
+  for (size_t i = 0; i < diag_count(S->p->diags); i++) {
+    const Diag *d = diag_get(S->p->diags, i);
+    bool here = d->span.file == at.file && d->span.line == at.line;
+    if (here && d->severity == DIAG_ERROR) return true;
+  }
+  return false;
+}
+
 static void exec(Sema *S, const Stmt *s) {
   switch (s->kind) {
     case ST_EXPR:
@@ -309,7 +320,9 @@ static void exec(Sema *S, const Stmt *s) {
     case ST_CLASS: unsupported(S, s, "class"); break;
     case ST_GLOBAL: unsupported(S, s, "global"); break;
     case ST_DEL: unsupported(S, s, "del"); break;
-    case ST_SKIPPED: unsupported(S, s, "this statement"); break;
+    case ST_SKIPPED:
+      if (!has_error(S, s->span)) unsupported(S, s, "this statement");
+      break;
     default: break;
   }
 }

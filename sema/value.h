@@ -160,6 +160,9 @@ static inline bool value_is_typed(Value v) { return v.kind == V_CONST || v.kind 
 /* Anything that can be an operand of run-time arithmetic. */
 static inline bool value_is_operand(Value v) { return value_is_number(v) || value_is_typed(v); }
 Type value_type(Value v); /* of a typed value */
+static inline bool value_is_pointer(Value v) {
+  return v.kind == V_TILE && v.u.tile->type.dtype == DT_PTR;
+}
 static inline bool value_is_block(Value v) { return v.kind == V_TILE && v.u.tile->type.rank > 0; }
 
 /* A compile-time integer (also bools and known run-time integers). */
