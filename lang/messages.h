@@ -228,7 +228,8 @@
 #define E_SEMA_ATOMIC_TYPE "atomic_%s does not work on %s"
 
 /* tiles as a whole */
-#define E_SEMA_DOT_SHAPES "dot of %s and %s: needs [M, K] and [K, N], both with one more axis at most"
+#define E_SEMA_DOT_SHAPES \
+  "dot of %s and %s: needs [M, K] and [K, N], both with one more axis at most"
 #define E_SEMA_DOT_TYPES \
   "dot of %s and %s: both must be of one type, i8, f16, bf16, f32, f64 or f8: cast one with .to()"
 #define E_SEMA_DOT_BF16 "dot can't give bf16: take f32 and cast with .to(tl.bfloat16)"
