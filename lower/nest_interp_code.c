@@ -82,10 +82,11 @@ static void find_stored(Coder *c, const NestBlock *b) {
   }
 }
 
+/* The parameter's place among the nest's, as launches number arguments. */
 static int32_t arg_of(const Coder *c, uint64_t source) {
   const Nest *n = c->r->nest;
   for (uint32_t i = 0; i < n->nparams && i < 63; i++)
-    if (source == UINT64_C(1) << i) return (int32_t)n->params[i]->arg;
+    if (source == UINT64_C(1) << i) return (int32_t)i;
   return MEMORY_NO_ARG;
 }
 

@@ -183,9 +183,8 @@ static Cell *global_cell(Prog *p, uint64_t granule) {
 }
 
 static const char *global_text(const Run *r, const Spot *p) {
-  for (uint32_t i = 0; i < r->nest->nparams; i++)
-    if (p->arg >= 0 && r->nest->params[i]->arg == (uint32_t)p->arg)
-      return arena_printf(r->arena, "an element of `%%%s`", r->nest->params[i]->name);
+  if (p->arg >= 0)
+    return arena_printf(r->arena, "an element of `%%%s`", r->nest->params[p->arg]->name);
   return "an element of global memory";
 }
 
