@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """The standard library (lang/std) against wider arithmetic, in two ways: under std/emulator.py,
-which runs its functions as Python, and through the compiler on `--device interp`.
+which runs its functions as Python, and through the compiler on devices.
 
-    std.py [--devices interp,cpu] [--no-emulator] [-n POINTS] [NAME...]
+    std.py [--devices interp,nest,cpu] [--no-emulator] [-n POINTS] [NAME...]
 
-NAMEs select functions.  Bounds and references are in std/functions.py and std/exact.py.
+NAMEs select functions.  Without --devices a few of them run on cpu too, where the C compiler takes
+a second for each.  Bounds and references are in std/functions.py and std/exact.py.
 """
 import argparse, concurrent.futures, os, pathlib, subprocess, sys, tempfile
 
@@ -107,12 +108,29 @@ def accuracy(run, where, name, dtype, n, reference):
     return errors[i]
 
 
+def fast(run, where, name, dtype, n, reference):
+    ref, ranges, relative, absolute = functions.FAST[name]
+    rng = np.random.default_rng(4)
+    operands = 2 if name in ("fast_powf", "fast_dividef") else 1
+    columns = [rng.uniform(*ranges[k], n).astype(F32) for k in range(operands)]
+    got = run("libdevice", name, columns).astype(F64)
+    want = ref(*[c.astype(functions.LD) for c in columns])
+    errors = np.abs(got - want) / (absolute + relative * np.abs(want))
+    i = int(np.argmax(errors))
+    at = ", ".join(repr(c[i].item()) for c in columns)
+    check(errors[i] <= 1, f"{where} {name}({at}) is {got[i]!r}, not {want[i]!r}")
+    return errors[i]
+
+
 def accuracy_jobs(runs, selected, n):
     reference = functions.read_reference()
     for name in functions.FUNCTIONS:
         if selected and name not in selected: continue
         for dtype in (F32, F64):
             for where, run in runs: yield accuracy, run, where, name, dtype, n, reference
+    for name in functions.FAST:
+        if selected and name not in selected: continue
+        for where, run in runs: yield fast, run, where, name, F32, n, reference
 
 
 # ---- exact results ----
@@ -149,6 +167,7 @@ def exact_cases(n):
                 yield f"{op}_r{m}", pairs, bind(getattr(exact, op))
             for op in ("rcp", "sqrt"): yield f"{op}_r{m}", one, bind(getattr(exact, op))
             yield f"fma_r{m}", triples, bind(exact.fma)
+        yield "fma", triples, lambda *v, dtype=dtype: exact.fma(*v, dtype, "n")
         bind = lambda f, dtype=dtype: lambda *v: f(*v, dtype)  # noqa: E731
         for op in ("fmod", "remainder", "nextafter", "copysign", "fdim"):
             yield op, pairs, bind(getattr(exact, op))
@@ -159,12 +178,20 @@ def exact_cases(n):
         shifts = rng.integers(-400, 400, len(one[0])).astype(np.int32)
         shifts[::7] *= 5
         yield "ldexp", (one[0], shifts), bind(exact.ldexp)
+        yield "scalbn", (one[0], shifts), bind(exact.ldexp)
         yield "isnan", one, lambda x: x != x
         yield "isinf", one, lambda x: abs(x) == np.inf
         yield "signbit", one, lambda x: int(np.signbit(x))
         yield "finitef" if dtype == F32 else "isfinited", one, lambda x: bool(np.isfinite(x))
         yield from conversions(rng, dtype, one[0], n)
+    yield "saturatef", one32(rng, n), lambda x: min(x, 1.0) if x > 0 else 0.0
+    yield "rsqrt_rn", one32(rng, n), exact.rsqrt32
+    yield "rcp64h", (exact.high_words(rng, n), ), exact.rcp64h
     yield from integers(rng, n)
+
+
+def one32(rng, n):
+    return exact.pairs(rng, F32, n)[:1]
 
 
 def conversions(rng, dtype, some, n):
@@ -177,9 +204,11 @@ def conversions(rng, dtype, some, n):
         for name, bits, signed in (("int", 32, 1), ("uint", 32, 0), ("ll", 64, 1), ("ull", 64, 0)):
             yield f"{source}2{name}_r{m}", (
                 x, ), lambda v, b=bits, s=signed, m=m: exact.to_int(v, b, s, m)
+        if m == "n": yield "llrint", (x, ), lambda v: exact.to_int(v, 64, 1, "n")
         if dtype == F64:
             wide = np.concatenate([x, rng.normal(size=n) * 1e38, rng.normal(size=n) * 1e-40])
             yield f"double2float_r{m}", (wide,), lambda v, m=m: exact.narrow(v, m)
+    yield "llround", (x, ), exact.llround
     for name, i in (("int", np.int32), ("uint", np.uint32), ("ll", np.int64), ("ull", np.uint64)):
         v = rng.integers(0, 2**64, n, dtype=np.uint64)
         v = np.concatenate([v, v >> rng.integers(0, 64, n).astype(np.uint64)]).astype(i)
@@ -226,6 +255,7 @@ def integers(rng, n):
     yield "int_as_float", (x,), lambda a: float(np.int32(a).view(F32))
     yield "uint_as_float", (u,), lambda a: float(np.uint32(a).view(F32))
     yield "float_as_int", (f,), lambda a: int(F32(a).view(np.int32)) if a == a else None
+    yield "float_as_uint", (f, ), lambda a: int(F32(a).view(np.int32)) if a == a else None
     yield "double_as_longlong", (d,), lambda a: int(F64(a).view(np.int64))
     yield "longlong_as_double", (d.view(np.int64),), lambda a: float(np.int64(a).view(F64))
     yield "double2loint", (d,), lambda a: int(F64(a).view(np.int64)) & 2**32 - 1
@@ -237,7 +267,7 @@ def integers(rng, n):
 def exact_jobs(runs, selected, n):
     for name, columns, f in exact_cases(n):
         if selected and name not in selected: continue
-        if name == "float_as_int":
+        if name in ("float_as_int", "float_as_uint"):
             keep = ~np.isnan(columns[0])
             columns = [c[keep] for c in columns]
         for where, run in runs: yield exactly, run, where, name, columns, f
@@ -326,10 +356,19 @@ def sorting():
           "swizzle2d")
 
 
+ON_CPU = ("exp", "log2", "sin", "pow", "erf", "erfinv", "div_ru", "fma_rd", "fmod", "popc",
+          "float2ll_rz", "fast_tanhf")
+
+
+def device_jobs(devices, names, n):
+    runs = [(d, compiled(d)) for d in devices]
+    return [*accuracy_jobs(runs, names, n or 100), *exact_jobs(runs, names, n or 20)]
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--devices", default="interp")
+    parser.add_argument("--devices")
     parser.add_argument("--no-emulator", action="store_true")
     parser.add_argument("-n", type=int, default=0, help="random points of each kind")
     parser.add_argument("-v", action="store_true", help="print the largest errors")
@@ -346,11 +385,11 @@ def main():
         if not options.names:
             random_numbers()
             sorting()
-    runs = [(d, compiled(d)) for d in options.devices.split(",") if d]
-    jobs = [
-        *accuracy_jobs(runs, options.names, options.n or 100),
-        *exact_jobs(runs, options.names, options.n or 20)
-    ]
+    if options.devices is None:
+        jobs = device_jobs(["interp", "nest"], options.names, options.n)
+        jobs += device_jobs(["cpu"], options.names or ON_CPU, options.n)
+    else:
+        jobs = device_jobs(filter(None, options.devices.split(",")), options.names, options.n)
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         for (job, *args), future in [(j, pool.submit(j[0], *j[1:])) for j in jobs]:
             try: future.result()

@@ -71,6 +71,23 @@ def sqrt(x, dtype, mode):
     return round_to(Q(2 * k + (not exact), 2 << shift), dtype, mode)
 
 
+def rsqrt32(x):
+    if not 0 < x < math.inf:
+        return 0.0 if x == math.inf else math.copysign(math.inf, x) if x == 0 else math.nan
+    v, shift = 1 / Q(x), 400
+    square = (v.numerator << 2 * shift) // v.denominator
+    return round_to(Q(2 * math.isqrt(square) + 1, 2 << shift), np.float32, 'n')
+
+
+def high_words(rng, n):
+    """f64 whose lower 32 bits are 0."""
+    x = np.concatenate([rng.normal(size=n) * scale for scale in (1, 1e300, 1e-300)])
+    return (x.view(np.int64) & -2**32).view(np.float64)
+
+
+def rcp64h(x): return float((np.float64(1 / x).view(np.int64) & np.int64(-2**32)).view(np.float64))
+
+
 def fma(x, y, z, dtype, mode):
     if not (math.isfinite(x) and math.isfinite(y)): return _ieee(lambda a, b, c: a * b + c, x, y, z)
     if not math.isfinite(z): return z
@@ -135,6 +152,9 @@ def to_int(x, bits, signed, mode):
     if math.isinf(x): return hi if x > 0 else lo
     f = {'n': round, 'z': math.trunc, 'd': math.floor, 'u': math.ceil}[mode]
     return min(max(f(Q(x)), lo), hi)
+
+
+def llround(x): return to_int(round_away(x, None), 64, 1, 'z')
 
 
 def narrow(x, mode): return round_to(Q(x), np.float32, mode) if x and math.isfinite(x) else x
