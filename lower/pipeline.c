@@ -66,6 +66,30 @@ static NestStmt *plain_load(const NestStmt *nest) {
   return bytes >= ASYNC_MIN ? ld : NULL;
 }
 
+static void note_tiles(const NestBlock *b, bool *assigned) {
+  for (const NestStmt *st = b->first; st; st = st->next) {
+    for (uint32_t i = 0; i < st->ndsts; i++)
+      if (st->dsts[i].var->tile.rank) assigned[st->dsts[i].var->id] = true;
+    for (uint32_t r = 0; r < st->nregions; r++) note_tiles(st->regions[r], assigned);
+  }
+}
+
+static bool is_assigned(const bool *assigned, const Ref *r) {
+  return r->kind == REF_VAR && assigned[r->var->id];
+}
+
+/* True if the address or the mask comes from a tile that an iteration sets: it is not there yet
+ * when the load runs ahead. */
+static bool reads_tiles(const NestStmt *nest, const bool *assigned) {
+  bool found = false;
+  for (const NestStmt *st = nest->regions[0]->first; st; st = st->next) {
+    for (uint32_t i = 0; i < st->nsrcs; i++) found |= is_assigned(assigned, &st->srcs[i]);
+    for (uint32_t i = 0; i < st->nmems; i++) found |= is_assigned(assigned, &st->mems[i].base);
+    found |= is_assigned(assigned, &st->guard);
+  }
+  return found;
+}
+
 static NestStmt *plain_store(const NestStmt *nest, const NestVar *v) {
   NestStmt *st = nest->regions[0]->first;
   if (!st || st->next || st->code != NEST_ST || !st->mems[0].buffer || st->guard.kind) return NULL;
@@ -86,9 +110,12 @@ static bool writes_global(const NestBlock *b) {
 
 static void find_pairs(Pipe *p) {
   NestBlock *body = p->loop->regions[0];
+  bool *assigned = ARENA_ARRAY(p->scratch, bool, p->n->nvars);
+  note_tiles(body, assigned);
   for (NestStmt *st = body->first; st; st = st->next) {
     NestStmt *ld = st->code == NEST_NEST ? plain_load(st) : NULL;
     if (!ld || count_reads(p->n->body, ld->dsts[0].var) != 1) continue;
+    if (reads_tiles(st, assigned)) continue;
     for (NestStmt *to = st->next; to; to = to->next) {
       NestStmt *s = to->code == NEST_NEST ? plain_store(to, ld->dsts[0].var) : NULL;
       if (!s) continue;
