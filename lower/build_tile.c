@@ -360,11 +360,19 @@ static int64_t swizzle(Layout *l, int64_t row_bytes) {
   return (chunks | 1) * CHUNK;
 }
 
+/* On a CPU the k loop walks down a column of lines.  Were rows a multiple of some lines long, those
+ * would share a few sets of the cache. */
+static int64_t spread_rows(const Build *s, int64_t row_bytes) {
+  enum { LINE = 64, FEW = 4 };
+  bool cpu = s->u->machine->kind == MACHINE_CPU;
+  return cpu && row_bytes % (FEW * LINE) == 0 ? row_bytes + LINE : row_bytes;
+}
+
 /* A buffer for a dot's operand of type t, `fast` its contiguous axis. */
 static NestBuffer *operand_buffer(Build *s, const Type *t, int fast, bool plain) {
   Layout l = layout_new(t);
   int64_t bytes = dtype_bytes((DType)t->dtype), row = t->shape[fast] * bytes;
-  if (!plain) row = swizzle(&l, row);
+  row = plain ? spread_rows(s, row) : swizzle(&l, row);
   int slow = t->rank - 1 == fast ? t->rank - 2 : t->rank - 1;
   int64_t total = row * t->shape[slow];
   if (t->rank == 3) layout_push(&l, 0, PLACE_BYTE, t->shape[0], (int32_t)total);
@@ -459,11 +467,11 @@ static NestVar *fragment_from(Build *s, NestBuffer *buf, const Type *t, const La
   bool is_padded = false;
   for (int a = 0; a < t->rank; a++) is_padded |= layout_padded(l, a) != t->shape[a];
   Open o = build_open(s, l);
-  if (is_padded)
-    move(s, build_tile_ref(s, v, o.axes), dtype_is_float(v->dtype) ? ref_float(0) : ref_int(0),
-         v->dtype);
-  build_ld_shared(s, build_tile_ref(s, v, o.axes), v->dtype, buf, ref_none(),
-                  buffer_bytes(&buf->layout, o.axes));
+  Ref at = ref_var(v); /* build_tile_ref would leave out the padding of an axis of extent 1 */
+  at.axes = ARENA_ARRAY(s->nest->arena, Affine, t->rank);
+  memcpy(at.axes, o.axes, sizeof *at.axes * t->rank);
+  if (is_padded) move(s, at, dtype_is_float(v->dtype) ? ref_float(0) : ref_int(0), v->dtype);
+  build_ld_shared(s, at, v->dtype, buf, ref_none(), buffer_bytes(&buf->layout, o.axes));
   build_close(s, &o);
   return v;
 }
@@ -473,6 +481,7 @@ static Type padded_operand(const TileValue *x, const Layout *acc, int which, boo
   Type t = x->type;
   int axis = t.rank - 2 + which;
   if (plain) t.shape[axis] = (int32_t)layout_padded(acc, axis);
+  if (plain && t.rank == 3) t.shape[0] = (int32_t)layout_padded(acc, 0);
   return t;
 }
 
