@@ -260,7 +260,8 @@ static void combine_tree(Bind *s, const Reduction *r, NestVar **v, int32_t n) {
 static bool fold_tree(Bind *s, Reduction *r, NestVar **from, const Held *h, int d) {
   int32_t n = s->dims[d].extent;
   int64_t stride;
-  if (h->left != (DimMask)1 << d || s->dims[d].place != PLACE_REG || n < 4 || n & (n - 1))
+  if (s->u->machine->kind != MACHINE_GPU || h->left != (DimMask)1 << d ||
+      s->dims[d].place != PLACE_REG || n < 4 || n & (n - 1))
     return false;
   Affine first = drop_index(held_subscript(s, *h), s->dims[d].index, &stride);
   NestVar *half[MAX_OPERANDS];

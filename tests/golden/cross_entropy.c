@@ -232,7 +232,7 @@ static void cross_entropy_program(char *logits_ptr, char *target_ptr, char *loss
   vf32 x_1;
   const int32_t lane = 0; /* ../../examples/kernels/cross_entropy.py:14 */
   const int32_t t69 = lane * 4;
-  const int t85 = 1;
+  const int t84 = 1;
   const int32_t t0 = (int32_t)pid_0; /* ../../examples/kernels/cross_entropy.py:16 */
   const int64_t row = (int64_t)t0;
   const int64_t t1 = (int64_t)n_classes; /* ../../examples/kernels/cross_entropy.py:17 */
@@ -249,10 +249,8 @@ static void cross_entropy_program(char *logits_ptr, char *target_ptr, char *loss
   for (int64_t start_at = 0; start_at < n_classes; start_at += 256) { /* ../../examples/kernels/cross_entropy.py:23 */
     const int32_t start = (int32_t)start_at;
     vf32 t14[32];
-    vf32 x_2[16];
-    vf32 x_3;
-    vf32 t80[16];
-    vf32 t81;
+    vf32 x_2;
+    vf32 t80;
     const int32_t t66 = lane + start; /* ../../examples/kernels/cross_entropy.py:25 */
     const int64_t t72 = (int64_t)start;
     const int64_t t73 = t72 * 4;
@@ -264,30 +262,17 @@ static void cross_entropy_program(char *logits_ptr, char *target_ptr, char *loss
       if (t68 == LANES) x[a] = vload_f32(t74 + 32*a);
       else x[a] = vload_first_f32(t74 + 32*a, t68, x[a]);
     }
-    UNROLL(16) for (int k = 0; k < 16; k++) { /* ../../examples/kernels/cross_entropy.py:27 */
-      x_2[k] = x[k];
-      x_2[k] = vmax_f32(x_2[k], x[k + 16]);
+    x_2 = x[0]; /* ../../examples/kernels/cross_entropy.py:27 */
+    UNROLL(31) for (int r = 0; r < 31; r++) {
+      x_2 = vmax_f32(x_2, x[r + 1]);
     }
-    UNROLL(8) for (int k = 0; k < 8; k++) {
-      x_2[k] = vmax_f32(x_2[k], x_2[k + 8]);
-    }
-    UNROLL(4) for (int k = 0; k < 4; k++) {
-      x_2[k] = vmax_f32(x_2[k], x_2[k + 4]);
-    }
-    UNROLL(2) for (int k = 0; k < 2; k++) {
-      x_2[k] = vmax_f32(x_2[k], x_2[k + 2]);
-    }
-    UNROLL(1) for (int k = 0; k < 1; k++) {
-      x_2[k] = vmax_f32(x_2[k], x_2[k + 1]);
-    }
-    x_3 = x_2[0];
-    const vf32 t75 = __builtin_shufflevector(x_3, x_3, 4, 5, 6, 7, 0, 1, 2, 3);
-    x_3 = vmax_f32(x_3, t75);
-    const vf32 t76 = __builtin_shufflevector(x_3, x_3, 2, 3, 0, 1, 6, 7, 4, 5);
-    x_3 = vmax_f32(x_3, t76);
-    const vf32 t77 = __builtin_shufflevector(x_3, x_3, 1, 0, 3, 2, 5, 4, 7, 6);
-    x_3 = vmax_f32(x_3, t77);
-    const float t8 = x_3[0];
+    const vf32 t75 = __builtin_shufflevector(x_2, x_2, 4, 5, 6, 7, 0, 1, 2, 3);
+    x_2 = vmax_f32(x_2, t75);
+    const vf32 t76 = __builtin_shufflevector(x_2, x_2, 2, 3, 0, 1, 6, 7, 4, 5);
+    x_2 = vmax_f32(x_2, t76);
+    const vf32 t77 = __builtin_shufflevector(x_2, x_2, 1, 0, 3, 2, 5, 4, 7, 6);
+    x_2 = vmax_f32(x_2, t77);
+    const float t8 = x_2[0];
     const float new_largest = max_f32(largest, t8);
     const float t9 = largest - new_largest; /* ../../examples/kernels/cross_entropy.py:28 */
     const float t10 = t9 * 1.442695f;
@@ -297,30 +282,17 @@ static void cross_entropy_program(char *logits_ptr, char *target_ptr, char *loss
       const vf32 t79 = t78 * 1.442695f;
       t14[a] = vexp2_f32(t79);
     }
-    UNROLL(16) for (int k = 0; k < 16; k++) {
-      t80[k] = t14[k];
-      t80[k] = t80[k] + t14[k + 16];
+    t80 = t14[0];
+    UNROLL(31) for (int r = 0; r < 31; r++) {
+      t80 = t80 + t14[r + 1];
     }
-    UNROLL(8) for (int k = 0; k < 8; k++) {
-      t80[k] = t80[k] + t80[k + 8];
-    }
-    UNROLL(4) for (int k = 0; k < 4; k++) {
-      t80[k] = t80[k] + t80[k + 4];
-    }
-    UNROLL(2) for (int k = 0; k < 2; k++) {
-      t80[k] = t80[k] + t80[k + 2];
-    }
-    UNROLL(1) for (int k = 0; k < 1; k++) {
-      t80[k] = t80[k] + t80[k + 1];
-    }
-    t81 = t80[0];
-    const vf32 t82 = __builtin_shufflevector(t81, t81, 4, 5, 6, 7, 0, 1, 2, 3);
-    t81 = t81 + t82;
-    const vf32 t83 = __builtin_shufflevector(t81, t81, 2, 3, 0, 1, 6, 7, 4, 5);
-    t81 = t81 + t83;
-    const vf32 t84 = __builtin_shufflevector(t81, t81, 1, 0, 3, 2, 5, 4, 7, 6);
-    t81 = t81 + t84;
-    const float t15 = t81[0];
+    const vf32 t81 = __builtin_shufflevector(t80, t80, 4, 5, 6, 7, 0, 1, 2, 3);
+    t80 = t80 + t81;
+    const vf32 t82 = __builtin_shufflevector(t80, t80, 2, 3, 0, 1, 6, 7, 4, 5);
+    t80 = t80 + t82;
+    const vf32 t83 = __builtin_shufflevector(t80, t80, 1, 0, 3, 2, 5, 4, 7, 6);
+    t80 = t80 + t83;
+    const float t15 = t80[0];
     const float total_1 = fma_f32(total, t11, t15);
     total = total_1; /* ../../examples/kernels/cross_entropy.py:23 */
     largest = new_largest;
@@ -362,32 +334,32 @@ static void cross_entropy_program(char *logits_ptr, char *target_ptr, char *loss
   char *t47 = loss_ptr + 4 * row; /* ../../examples/kernels/cross_entropy.py:33 */
   const float t48 = log_total - at_target;
   const float t49 = counted ? t48 : 0.0f;
-  if (t85 > 0) store_f32(t47, t49);
+  if (t84 > 0) store_f32(t47, t49);
   char *grad_ptr_1 = grad_ptr + 4 * t2; /* ../../examples/kernels/cross_entropy.py:36 */
-  char *t108 = grad_ptr_1 + t70; /* ../../examples/kernels/cross_entropy.py:42 */
+  char *t107 = grad_ptr_1 + t70; /* ../../examples/kernels/cross_entropy.py:42 */
   for (int64_t start_1_at = 0; start_1_at < n_classes; start_1_at += 256) { /* ../../examples/kernels/cross_entropy.py:37 */
     const int32_t start_1 = (int32_t)start_1_at;
-    const int32_t t86 = lane + start_1; /* ../../examples/kernels/cross_entropy.py:40 */
-    const int64_t t91 = (int64_t)start_1;
-    const int64_t t92 = t91 * 4;
-    char *t93 = t71 + t92;
-    char *t111 = t108 + t92; /* ../../examples/kernels/cross_entropy.py:42 */
+    const int32_t t85 = lane + start_1; /* ../../examples/kernels/cross_entropy.py:40 */
+    const int64_t t90 = (int64_t)start_1;
+    const int64_t t91 = t90 * 4;
+    char *t92 = t71 + t91;
+    char *t110 = t107 + t91; /* ../../examples/kernels/cross_entropy.py:42 */
     UNROLL(32) for (int a = 0; a < 32; a++) { /* ../../examples/kernels/cross_entropy.py:40 */
       x_1 = vsplat_f32(0.0f);
-      const int32_t t87 = t86 + (8*a);
-      const int t88 = lanes_below(t87, n_classes);
-      if (t88 == LANES) x_1 = vload_f32(t93 + 32*a);
-      else x_1 = vload_first_f32(t93 + 32*a, t88, x_1);
-      const vf32 t97 = x_1 - log_total; /* ../../examples/kernels/cross_entropy.py:42 */
-      const vf32 t98 = t97 * 1.442695f;
-      const vf32 t99 = vexp2_f32(t98);
-      const vi64 t102 = vto_i64(vramp_i32(t87, 1));
-      const vi32 t103 = veq_i64(t102, vsplat_i64(target));
-      const vf32 t104 = vselect_f32(t103, vsplat_f32(1.0f), vsplat_f32(0.0f));
-      const vf32 t105 = t99 - t104;
-      const vf32 t106 = counted ? t105 : vsplat_f32(0.0f);
-      if (t88 == LANES) vstore_f32(t111 + 32*a, t106);
-      else vstore_first_f32(t111 + 32*a, t88, t106);
+      const int32_t t86 = t85 + (8*a);
+      const int t87 = lanes_below(t86, n_classes);
+      if (t87 == LANES) x_1 = vload_f32(t92 + 32*a);
+      else x_1 = vload_first_f32(t92 + 32*a, t87, x_1);
+      const vf32 t96 = x_1 - log_total; /* ../../examples/kernels/cross_entropy.py:42 */
+      const vf32 t97 = t96 * 1.442695f;
+      const vf32 t98 = vexp2_f32(t97);
+      const vi64 t101 = vto_i64(vramp_i32(t86, 1));
+      const vi32 t102 = veq_i64(t101, vsplat_i64(target));
+      const vf32 t103 = vselect_f32(t102, vsplat_f32(1.0f), vsplat_f32(0.0f));
+      const vf32 t104 = t98 - t103;
+      const vf32 t105 = counted ? t104 : vsplat_f32(0.0f);
+      if (t87 == LANES) vstore_f32(t110 + 32*a, t105);
+      else vstore_first_f32(t110 + 32*a, t87, t105);
     }
   }
 }

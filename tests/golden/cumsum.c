@@ -164,8 +164,7 @@ static void cumsum_program(char *x_ptr, char *out_ptr, int32_t n_cols,
     vf32 t27;
     vf32 t30;
     vf32 t33;
-    vf32 x_2[16];
-    vf32 x_3;
+    vf32 x_2;
     const int32_t t14 = lane + start; /* ../../examples/kernels/cumsum.py:17 */
     const int64_t t20 = (int64_t)start;
     const int64_t t21 = t20 * 4;
@@ -182,13 +181,16 @@ static void cumsum_program(char *x_ptr, char *out_ptr, int32_t n_cols,
       x_1[a] = vgather_f32((uint64_t)shared + vto_u64(vramp_i32(t23, 128)) + (uint64_t)(4*a));
     }
     for (int r = 0; r < 32; r++) t7[0 + r] = x_1[0 + r];
-    UNROLL(31) for (int r = 0; r < 31; r++) {
+    char *t45 = t42 + t21;
+    x_2 = x[0]; /* ../../examples/kernels/cumsum.py:19 */
+    UNROLL(31) for (int r = 0; r < 31; r++) { /* ../../examples/kernels/cumsum.py:18 */
       vf32 t24;
       t24 = t7[r];
       t24 = t24 + t7[r + 1];
       t7[r + 1] = t24;
+      x_2 = x_2 + x[r + 1]; /* ../../examples/kernels/cumsum.py:19 */
     }
-    total = t7[31];
+    total = t7[31]; /* ../../examples/kernels/cumsum.py:18 */
     const vf32 t26 = __builtin_shufflevector(total, total, 0, 0, 1, 2, 3, 4, 5, 6);
     t27 = t26;
     t27 = t27 + total;
@@ -209,37 +211,19 @@ static void cumsum_program(char *x_ptr, char *out_ptr, int32_t n_cols,
       t7[r] = vselect_f32(t25, t36, t7[r]);
       vscatter_f32((uint64_t)shared + vto_u64(vramp_i32(t23, 128)) + (uint64_t)(4*r + 1024), t7[r]);
     }
-    char *t45 = t42 + t21;
     UNROLL(32) for (int a = 0; a < 32; a++) {
       const vf32 t8 = vload_f32(shared + t17 + 32*a + 1024);
       const vf32 t40 = carry + t8;
       if (t16[a] == LANES) vstore_f32(t45 + 32*a, t40);
       else vstore_first_f32(t45 + 32*a, t16[a], t40);
     }
-    UNROLL(16) for (int k = 0; k < 16; k++) { /* ../../examples/kernels/cumsum.py:19 */
-      x_2[k] = x[k];
-      x_2[k] = x_2[k] + x[k + 16];
-    }
-    UNROLL(8) for (int k = 0; k < 8; k++) {
-      x_2[k] = x_2[k] + x_2[k + 8];
-    }
-    UNROLL(4) for (int k = 0; k < 4; k++) {
-      x_2[k] = x_2[k] + x_2[k + 4];
-    }
-    UNROLL(2) for (int k = 0; k < 2; k++) {
-      x_2[k] = x_2[k] + x_2[k + 2];
-    }
-    UNROLL(1) for (int k = 0; k < 1; k++) {
-      x_2[k] = x_2[k] + x_2[k + 1];
-    }
-    x_3 = x_2[0];
-    const vf32 t46 = __builtin_shufflevector(x_3, x_3, 4, 5, 6, 7, 0, 1, 2, 3);
-    x_3 = x_3 + t46;
-    const vf32 t47 = __builtin_shufflevector(x_3, x_3, 2, 3, 0, 1, 6, 7, 4, 5);
-    x_3 = x_3 + t47;
-    const vf32 t48 = __builtin_shufflevector(x_3, x_3, 1, 0, 3, 2, 5, 4, 7, 6);
-    x_3 = x_3 + t48;
-    const float t13 = x_3[0];
+    const vf32 t46 = __builtin_shufflevector(x_2, x_2, 4, 5, 6, 7, 0, 1, 2, 3); /* ../../examples/kernels/cumsum.py:19 */
+    x_2 = x_2 + t46;
+    const vf32 t47 = __builtin_shufflevector(x_2, x_2, 2, 3, 0, 1, 6, 7, 4, 5);
+    x_2 = x_2 + t47;
+    const vf32 t48 = __builtin_shufflevector(x_2, x_2, 1, 0, 3, 2, 5, 4, 7, 6);
+    x_2 = x_2 + t48;
+    const float t13 = x_2[0];
     const float carry_1 = carry + t13;
     carry = carry_1; /* ../../examples/kernels/cumsum.py:14 */
   }

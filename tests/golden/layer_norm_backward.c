@@ -241,16 +241,14 @@ static void layer_norm_backward_program(char *dy_ptr, char *x_ptr, char *w_ptr, 
   vf32 t37[32];
   vf32 t43[32];
   int t52[32];
-  vf32 t68[16];
-  vf32 t69;
-  vf32 wdy_1[16];
-  vf32 wdy_2;
-  vf32 t78[32];
-  vi32 t85;
-  vi32 t104;
+  vf32 t68;
+  vf32 wdy_1;
+  vf32 t77[32];
+  vi32 t84;
+  vi32 t103;
   const int32_t lane = 0; /* ../../examples/kernels/layer_norm.py:32 */
   const int32_t t53 = lane * 4;
-  const int t84 = 1;
+  const int t83 = 1;
   const int32_t row = (int32_t)pid_0; /* ../../examples/kernels/layer_norm.py:36 */
   const int32_t t0 = row * n_cols; /* ../../examples/kernels/layer_norm.py:39 */
   char *t1 = dy_ptr + 4ll * t0;
@@ -282,55 +280,37 @@ static void layer_norm_backward_program(char *dy_ptr, char *x_ptr, char *w_ptr, 
     xhat[a] = vselect_f32(vfirst(t52[a]), t67, vsplat_f32(0.0f));
     wdy[a] = w * dy[a]; /* ../../examples/kernels/layer_norm.py:46 */
     t16[a] = xhat[a] * wdy[a]; /* ../../examples/kernels/layer_norm.py:47 */
-    t78[a] = -xhat[a]; /* ../../examples/kernels/layer_norm.py:49 */
+    t77[a] = -xhat[a]; /* ../../examples/kernels/layer_norm.py:49 */
   }
-  UNROLL(16) for (int k = 0; k < 16; k++) { /* ../../examples/kernels/layer_norm.py:47 */
-    t68[k] = t16[k];
-    t68[k] = t68[k] + t16[k + 16];
-    wdy_1[k] = wdy[k]; /* ../../examples/kernels/layer_norm.py:48 */
-    wdy_1[k] = wdy_1[k] + wdy[k + 16];
+  t68 = t16[0]; /* ../../examples/kernels/layer_norm.py:47 */
+  wdy_1 = wdy[0]; /* ../../examples/kernels/layer_norm.py:48 */
+  UNROLL(31) for (int r = 0; r < 31; r++) { /* ../../examples/kernels/layer_norm.py:47 */
+    t68 = t68 + t16[r + 1];
+    wdy_1 = wdy_1 + wdy[r + 1]; /* ../../examples/kernels/layer_norm.py:48 */
   }
-  UNROLL(8) for (int k = 0; k < 8; k++) { /* ../../examples/kernels/layer_norm.py:47 */
-    t68[k] = t68[k] + t68[k + 8];
-    wdy_1[k] = wdy_1[k] + wdy_1[k + 8]; /* ../../examples/kernels/layer_norm.py:48 */
-  }
-  UNROLL(4) for (int k = 0; k < 4; k++) { /* ../../examples/kernels/layer_norm.py:47 */
-    t68[k] = t68[k] + t68[k + 4];
-    wdy_1[k] = wdy_1[k] + wdy_1[k + 4]; /* ../../examples/kernels/layer_norm.py:48 */
-  }
-  UNROLL(2) for (int k = 0; k < 2; k++) { /* ../../examples/kernels/layer_norm.py:47 */
-    t68[k] = t68[k] + t68[k + 2];
-    wdy_1[k] = wdy_1[k] + wdy_1[k + 2]; /* ../../examples/kernels/layer_norm.py:48 */
-  }
-  UNROLL(1) for (int k = 0; k < 1; k++) { /* ../../examples/kernels/layer_norm.py:47 */
-    t68[k] = t68[k] + t68[k + 1];
-    wdy_1[k] = wdy_1[k] + wdy_1[k + 1]; /* ../../examples/kernels/layer_norm.py:48 */
-  }
-  t69 = t68[0]; /* ../../examples/kernels/layer_norm.py:47 */
-  const vf32 t70 = __builtin_shufflevector(t69, t69, 4, 5, 6, 7, 0, 1, 2, 3);
-  t69 = t69 + t70;
-  const vf32 t71 = __builtin_shufflevector(t69, t69, 2, 3, 0, 1, 6, 7, 4, 5);
-  t69 = t69 + t71;
-  const vf32 t72 = __builtin_shufflevector(t69, t69, 1, 0, 3, 2, 5, 4, 7, 6);
-  t69 = t69 + t72;
-  const float t17 = t69[0];
+  const vf32 t69 = __builtin_shufflevector(t68, t68, 4, 5, 6, 7, 0, 1, 2, 3); /* ../../examples/kernels/layer_norm.py:47 */
+  t68 = t68 + t69;
+  const vf32 t70 = __builtin_shufflevector(t68, t68, 2, 3, 0, 1, 6, 7, 4, 5);
+  t68 = t68 + t70;
+  const vf32 t71 = __builtin_shufflevector(t68, t68, 1, 0, 3, 2, 5, 4, 7, 6);
+  t68 = t68 + t71;
+  const float t17 = t68[0];
   const float along = t17 / t18;
-  wdy_2 = wdy_1[0]; /* ../../examples/kernels/layer_norm.py:48 */
-  const vf32 t73 = __builtin_shufflevector(wdy_2, wdy_2, 4, 5, 6, 7, 0, 1, 2, 3);
-  wdy_2 = wdy_2 + t73;
-  const vf32 t74 = __builtin_shufflevector(wdy_2, wdy_2, 2, 3, 0, 1, 6, 7, 4, 5);
-  wdy_2 = wdy_2 + t74;
-  const vf32 t75 = __builtin_shufflevector(wdy_2, wdy_2, 1, 0, 3, 2, 5, 4, 7, 6);
-  wdy_2 = wdy_2 + t75;
-  const float t19 = wdy_2[0];
+  const vf32 t72 = __builtin_shufflevector(wdy_1, wdy_1, 4, 5, 6, 7, 0, 1, 2, 3); /* ../../examples/kernels/layer_norm.py:48 */
+  wdy_1 = wdy_1 + t72;
+  const vf32 t73 = __builtin_shufflevector(wdy_1, wdy_1, 2, 3, 0, 1, 6, 7, 4, 5);
+  wdy_1 = wdy_1 + t73;
+  const vf32 t74 = __builtin_shufflevector(wdy_1, wdy_1, 1, 0, 3, 2, 5, 4, 7, 6);
+  wdy_1 = wdy_1 + t74;
+  const float t19 = wdy_1[0];
   const float mean = t19 / t18;
-  char *t83 = t22 + t54; /* ../../examples/kernels/layer_norm.py:49 */
+  char *t82 = t22 + t54; /* ../../examples/kernels/layer_norm.py:49 */
   UNROLL(32) for (int a = 0; a < 32; a++) {
-    const vf32 t79 = vfma_f32(t78[a], vsplat_f32(along), wdy[a]);
-    const vf32 t80 = t79 - mean;
-    const vf32 t81 = t80 * rstd;
-    if (t52[a] == LANES) vstore_f32(t83 + 32*a, t81);
-    else vstore_first_f32(t83 + 32*a, t52[a], t81);
+    const vf32 t78 = vfma_f32(t77[a], vsplat_f32(along), wdy[a]);
+    const vf32 t79 = t78 - mean;
+    const vf32 t80 = t79 * rstd;
+    if (t52[a] == LANES) vstore_f32(t82 + 32*a, t80);
+    else vstore_first_f32(t82 + 32*a, t52[a], t80);
   }
   const int32_t group = rem_i32(row, 8); /* ../../examples/kernels/layer_norm.py:51 */
   const int32_t t29 = group * n_cols; /* ../../examples/kernels/layer_norm.py:52 */
@@ -338,30 +318,30 @@ static void layer_norm_backward_program(char *dy_ptr, char *x_ptr, char *w_ptr, 
   char *t32 = db_parts_ptr + 4ll * t29; /* ../../examples/kernels/layer_norm.py:53 */
   char *t33 = locks_ptr + 4ll * group; /* ../../examples/kernels/layer_norm.py:54 */
   for (;;) {
-    t85 = vselect_i32(vfirst(t84), vatomic_cas_i32(vramp_u64((uint64_t)(t33), 0), vfirst(t84), vsplat_i32(0), vsplat_i32(1), __ATOMIC_ACQ_REL), t85);
-    vscatter_mask_i32(vsplat_u64((uint64_t)(shared)), vfirst(t84), t85);
+    t84 = vselect_i32(vfirst(t83), vatomic_cas_i32(vramp_u64((uint64_t)(t33), 0), vfirst(t83), vsplat_i32(0), vsplat_i32(1), __ATOMIC_ACQ_REL), t84);
+    vscatter_mask_i32(vsplat_u64((uint64_t)(shared)), vfirst(t83), t84);
     const int32_t t34 = load_i32(shared);
     const bool t36 = t34 == 1;
     const bool cond = t36;
     if (!cond) break;
   }
-  char *t89 = t30 + t54; /* ../../examples/kernels/layer_norm.py:56 */
+  char *t88 = t30 + t54; /* ../../examples/kernels/layer_norm.py:56 */
   UNROLL(32) for (int a = 0; a < 32; a++) {
-    if (t52[a] == LANES) t37[a] = vload_f32(t89 + 32*a);
-    else t37[a] = vload_first_f32(t89 + 32*a, t52[a], t37[a]);
-    const vf32 t92 = vfma_f32(dy[a], xhat[a], t37[a]);
-    if (t52[a] == LANES) vstore_f32(t89 + 32*a, t92);
-    else vstore_first_f32(t89 + 32*a, t52[a], t92);
+    if (t52[a] == LANES) t37[a] = vload_f32(t88 + 32*a);
+    else t37[a] = vload_first_f32(t88 + 32*a, t52[a], t37[a]);
+    const vf32 t91 = vfma_f32(dy[a], xhat[a], t37[a]);
+    if (t52[a] == LANES) vstore_f32(t88 + 32*a, t91);
+    else vstore_first_f32(t88 + 32*a, t52[a], t91);
   }
-  char *t98 = t32 + t54; /* ../../examples/kernels/layer_norm.py:57 */
+  char *t97 = t32 + t54; /* ../../examples/kernels/layer_norm.py:57 */
   UNROLL(32) for (int a = 0; a < 32; a++) {
-    if (t52[a] == LANES) t43[a] = vload_f32(t98 + 32*a);
-    else t43[a] = vload_first_f32(t98 + 32*a, t52[a], t43[a]);
-    const vf32 t101 = t43[a] + dy[a];
-    if (t52[a] == LANES) vstore_f32(t98 + 32*a, t101);
-    else vstore_first_f32(t98 + 32*a, t52[a], t101);
+    if (t52[a] == LANES) t43[a] = vload_f32(t97 + 32*a);
+    else t43[a] = vload_first_f32(t97 + 32*a, t52[a], t43[a]);
+    const vf32 t100 = t43[a] + dy[a];
+    if (t52[a] == LANES) vstore_f32(t97 + 32*a, t100);
+    else vstore_first_f32(t97 + 32*a, t52[a], t100);
   }
-  t104 = vselect_i32(vfirst(t84), vatomic_xchg_i32(vramp_u64((uint64_t)(t33), 0), vfirst(t84), vsplat_i32(0), __ATOMIC_ACQ_REL), t104); /* ../../examples/kernels/layer_norm.py:59 */
+  t103 = vselect_i32(vfirst(t83), vatomic_xchg_i32(vramp_u64((uint64_t)(t33), 0), vfirst(t83), vsplat_i32(0), __ATOMIC_ACQ_REL), t103); /* ../../examples/kernels/layer_norm.py:59 */
 }
 
 static void layer_norm_backward_range(const char *args, const uint32_t *grid, uint64_t begin,

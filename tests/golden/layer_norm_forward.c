@@ -154,13 +154,11 @@ static void layer_norm_forward_program(char *x_ptr, char *w_ptr, char *b_ptr, ch
   vf32 w[64];
   vf32 b[64];
   int t26[64];
-  vf32 x_1[32];
-  vf32 x_2;
-  vf32 t36[32];
-  vf32 t37;
+  vf32 x_1;
+  vf32 t36;
   const int32_t lane = 0; /* ../../examples/kernels/layer_norm.py:15 */
   const int32_t t27 = lane * 4;
-  const int t55 = 1;
+  const int t54 = 1;
   const int32_t row = (int32_t)pid_0; /* ../../examples/kernels/layer_norm.py:17 */
   const int32_t t0 = row * n_cols; /* ../../examples/kernels/layer_norm.py:20 */
   char *t1 = x_ptr + 4ll * t0;
@@ -173,88 +171,56 @@ static void layer_norm_forward_program(char *x_ptr, char *w_ptr, char *b_ptr, ch
     if (t26[a] == LANES) x[a] = vload_f32(t29 + 32*a);
     else x[a] = vload_first_f32(t29 + 32*a, t26[a], x[a]);
   }
-  UNROLL(32) for (int k = 0; k < 32; k++) { /* ../../examples/kernels/layer_norm.py:21 */
-    x_1[k] = x[k];
-    x_1[k] = x_1[k] + x[k + 32];
+  x_1 = x[0]; /* ../../examples/kernels/layer_norm.py:21 */
+  for (int r = 0; r < 63; r++) {
+    x_1 = x_1 + x[r + 1];
   }
-  UNROLL(16) for (int k = 0; k < 16; k++) {
-    x_1[k] = x_1[k] + x_1[k + 16];
-  }
-  UNROLL(8) for (int k = 0; k < 8; k++) {
-    x_1[k] = x_1[k] + x_1[k + 8];
-  }
-  UNROLL(4) for (int k = 0; k < 4; k++) {
-    x_1[k] = x_1[k] + x_1[k + 4];
-  }
-  UNROLL(2) for (int k = 0; k < 2; k++) {
-    x_1[k] = x_1[k] + x_1[k + 2];
-  }
-  UNROLL(1) for (int k = 0; k < 1; k++) {
-    x_1[k] = x_1[k] + x_1[k + 1];
-  }
-  x_2 = x_1[0];
-  const vf32 t30 = __builtin_shufflevector(x_2, x_2, 4, 5, 6, 7, 0, 1, 2, 3);
-  x_2 = x_2 + t30;
-  const vf32 t31 = __builtin_shufflevector(x_2, x_2, 2, 3, 0, 1, 6, 7, 4, 5);
-  x_2 = x_2 + t31;
-  const vf32 t32 = __builtin_shufflevector(x_2, x_2, 1, 0, 3, 2, 5, 4, 7, 6);
-  x_2 = x_2 + t32;
-  const float t4 = x_2[0];
+  const vf32 t30 = __builtin_shufflevector(x_1, x_1, 4, 5, 6, 7, 0, 1, 2, 3);
+  x_1 = x_1 + t30;
+  const vf32 t31 = __builtin_shufflevector(x_1, x_1, 2, 3, 0, 1, 6, 7, 4, 5);
+  x_1 = x_1 + t31;
+  const vf32 t32 = __builtin_shufflevector(x_1, x_1, 1, 0, 3, 2, 5, 4, 7, 6);
+  x_1 = x_1 + t32;
+  const float t4 = x_1[0];
   const float t5 = (float)n_cols;
   const float mean = t4 / t5;
-  char *t44 = w_ptr + t28; /* ../../examples/kernels/layer_norm.py:24 */
-  char *t48 = b_ptr + t28; /* ../../examples/kernels/layer_norm.py:25 */
+  char *t43 = w_ptr + t28; /* ../../examples/kernels/layer_norm.py:24 */
+  char *t47 = b_ptr + t28; /* ../../examples/kernels/layer_norm.py:25 */
   for (int a = 0; a < 64; a++) { /* ../../examples/kernels/layer_norm.py:22 */
     const vf32 t35 = x[a] - mean;
     centered[a] = vselect_f32(vfirst(t26[a]), t35, vsplat_f32(0.0f));
     t8[a] = centered[a] * centered[a]; /* ../../examples/kernels/layer_norm.py:23 */
-    if (t26[a] == LANES) w[a] = vload_f32(t44 + 32*a); /* ../../examples/kernels/layer_norm.py:24 */
-    else w[a] = vload_first_f32(t44 + 32*a, t26[a], w[a]);
-    if (t26[a] == LANES) b[a] = vload_f32(t48 + 32*a); /* ../../examples/kernels/layer_norm.py:25 */
-    else b[a] = vload_first_f32(t48 + 32*a, t26[a], b[a]);
+    if (t26[a] == LANES) w[a] = vload_f32(t43 + 32*a); /* ../../examples/kernels/layer_norm.py:24 */
+    else w[a] = vload_first_f32(t43 + 32*a, t26[a], w[a]);
+    if (t26[a] == LANES) b[a] = vload_f32(t47 + 32*a); /* ../../examples/kernels/layer_norm.py:25 */
+    else b[a] = vload_first_f32(t47 + 32*a, t26[a], b[a]);
   }
-  UNROLL(32) for (int k = 0; k < 32; k++) { /* ../../examples/kernels/layer_norm.py:23 */
-    t36[k] = t8[k];
-    t36[k] = t36[k] + t8[k + 32];
+  t36 = t8[0]; /* ../../examples/kernels/layer_norm.py:23 */
+  for (int r = 0; r < 63; r++) {
+    t36 = t36 + t8[r + 1];
   }
-  UNROLL(16) for (int k = 0; k < 16; k++) {
-    t36[k] = t36[k] + t36[k + 16];
-  }
-  UNROLL(8) for (int k = 0; k < 8; k++) {
-    t36[k] = t36[k] + t36[k + 8];
-  }
-  UNROLL(4) for (int k = 0; k < 4; k++) {
-    t36[k] = t36[k] + t36[k + 4];
-  }
-  UNROLL(2) for (int k = 0; k < 2; k++) {
-    t36[k] = t36[k] + t36[k + 2];
-  }
-  UNROLL(1) for (int k = 0; k < 1; k++) {
-    t36[k] = t36[k] + t36[k + 1];
-  }
-  t37 = t36[0];
-  const vf32 t38 = __builtin_shufflevector(t37, t37, 4, 5, 6, 7, 0, 1, 2, 3);
-  t37 = t37 + t38;
-  const vf32 t39 = __builtin_shufflevector(t37, t37, 2, 3, 0, 1, 6, 7, 4, 5);
-  t37 = t37 + t39;
-  const vf32 t40 = __builtin_shufflevector(t37, t37, 1, 0, 3, 2, 5, 4, 7, 6);
-  t37 = t37 + t40;
-  const float t9 = t37[0];
+  const vf32 t37 = __builtin_shufflevector(t36, t36, 4, 5, 6, 7, 0, 1, 2, 3);
+  t36 = t36 + t37;
+  const vf32 t38 = __builtin_shufflevector(t36, t36, 2, 3, 0, 1, 6, 7, 4, 5);
+  t36 = t36 + t38;
+  const vf32 t39 = __builtin_shufflevector(t36, t36, 1, 0, 3, 2, 5, 4, 7, 6);
+  t36 = t36 + t39;
+  const float t9 = t36[0];
   const float t11 = t9 / t5;
   const float t12 = t11 + eps;
   const float rstd = 1 / sqrt_f32(t12);
   char *t18 = out_ptr + 4ll * t0; /* ../../examples/kernels/layer_norm.py:26 */
-  char *t54 = t18 + t28;
+  char *t53 = t18 + t28;
   for (int a = 0; a < 64; a++) {
-    const vf32 t51 = centered[a] * rstd;
-    const vf32 t52 = vfma_f32(t51, w[a], b[a]);
-    if (t26[a] == LANES) vstore_f32(t54 + 32*a, t52);
-    else vstore_first_f32(t54 + 32*a, t26[a], t52);
+    const vf32 t50 = centered[a] * rstd;
+    const vf32 t51 = vfma_f32(t50, w[a], b[a]);
+    if (t26[a] == LANES) vstore_f32(t53 + 32*a, t51);
+    else vstore_first_f32(t53 + 32*a, t26[a], t51);
   }
   char *t23 = mean_ptr + 4ll * row; /* ../../examples/kernels/layer_norm.py:27 */
-  if (t55 > 0) store_f32(t23, mean);
+  if (t54 > 0) store_f32(t23, mean);
   char *t24 = rstd_ptr + 4ll * row; /* ../../examples/kernels/layer_norm.py:28 */
-  if (t55 > 0) store_f32(t24, rstd);
+  if (t54 > 0) store_f32(t24, rstd);
 }
 
 static void layer_norm_forward_range(const char *args, const uint32_t *grid, uint64_t begin,

@@ -185,8 +185,7 @@ static void rms_norm_program(char *x_ptr, char *w_ptr, char *out_ptr, int32_t n_
   vf32 t5[64];
   vf32 t8[64];
   int t22[64];
-  vf32 t30[32];
-  vf32 t31;
+  vf32 t30;
   const int32_t lane = 0; /* ../../examples/kernels/rms_norm.py:10 */
   const int32_t t23 = lane * 2;
   const int32_t row = (int32_t)pid_0; /* ../../examples/kernels/rms_norm.py:11 */
@@ -206,46 +205,30 @@ static void rms_norm_program(char *x_ptr, char *w_ptr, char *out_ptr, int32_t n_
     else t5[a] = vload_first_bf16(t29 + 16*a, t22[a], t5[a]);
     t8[a] = x[a] * x[a]; /* ../../examples/kernels/rms_norm.py:16 */
   }
-  UNROLL(32) for (int k = 0; k < 32; k++) {
-    t30[k] = t8[k];
-    t30[k] = t30[k] + t8[k + 32];
+  t30 = t8[0];
+  for (int r = 0; r < 63; r++) {
+    t30 = t30 + t8[r + 1];
   }
-  UNROLL(16) for (int k = 0; k < 16; k++) {
-    t30[k] = t30[k] + t30[k + 16];
-  }
-  UNROLL(8) for (int k = 0; k < 8; k++) {
-    t30[k] = t30[k] + t30[k + 8];
-  }
-  UNROLL(4) for (int k = 0; k < 4; k++) {
-    t30[k] = t30[k] + t30[k + 4];
-  }
-  UNROLL(2) for (int k = 0; k < 2; k++) {
-    t30[k] = t30[k] + t30[k + 2];
-  }
-  UNROLL(1) for (int k = 0; k < 1; k++) {
-    t30[k] = t30[k] + t30[k + 1];
-  }
-  t31 = t30[0];
-  const vf32 t32 = __builtin_shufflevector(t31, t31, 4, 5, 6, 7, 0, 1, 2, 3);
-  t31 = t31 + t32;
-  const vf32 t33 = __builtin_shufflevector(t31, t31, 2, 3, 0, 1, 6, 7, 4, 5);
-  t31 = t31 + t33;
-  const vf32 t34 = __builtin_shufflevector(t31, t31, 1, 0, 3, 2, 5, 4, 7, 6);
-  t31 = t31 + t34;
-  const float t9 = t31[0];
+  const vf32 t31 = __builtin_shufflevector(t30, t30, 4, 5, 6, 7, 0, 1, 2, 3);
+  t30 = t30 + t31;
+  const vf32 t32 = __builtin_shufflevector(t30, t30, 2, 3, 0, 1, 6, 7, 4, 5);
+  t30 = t30 + t32;
+  const vf32 t33 = __builtin_shufflevector(t30, t30, 1, 0, 3, 2, 5, 4, 7, 6);
+  t30 = t30 + t33;
+  const float t9 = t30[0];
   const float t10 = (float)n_cols;
   const float t11 = t9 / t10;
   const float t12 = t11 + eps;
   const float scale = 1 / sqrt_f32(t12);
   char *t14 = out_ptr + 2ll * t0; /* ../../examples/kernels/rms_norm.py:17 */
-  char *t42 = t14 + t24;
+  char *t41 = t14 + t24;
   for (int a = 0; a < 64; a++) {
-    const vf32 t37 = x[a] * scale;
-    const vf32 t38 = t5[a];
-    const vf32 t39 = t37 * t38;
-    const vf32 t40 = vround_bf16(t39);
-    if (t22[a] == LANES) vstore_bf16(t42 + 16*a, t40);
-    else vstore_first_bf16(t42 + 16*a, t22[a], t40);
+    const vf32 t36 = x[a] * scale;
+    const vf32 t37 = t5[a];
+    const vf32 t38 = t36 * t37;
+    const vf32 t39 = vround_bf16(t38);
+    if (t22[a] == LANES) vstore_bf16(t41 + 16*a, t39);
+    else vstore_first_bf16(t41 + 16*a, t22[a], t39);
   }
 }
 

@@ -222,10 +222,8 @@ static void softmax_program(char *x_ptr, char *out_ptr, int32_t n_cols,
   vf32 x[128];
   vf32 e[128];
   int t16[128];
-  vf32 x_1[64];
-  vf32 x_2;
-  vf32 e_1[64];
-  vf32 e_2;
+  vf32 x_1;
+  vf32 e_1;
   const int32_t lane = 0; /* ../../examples/kernels/softmax.py:11 */
   const int32_t t17 = lane * 2;
   const int32_t row = (int32_t)pid_0; /* ../../examples/kernels/softmax.py:12 */
@@ -241,71 +239,33 @@ static void softmax_program(char *x_ptr, char *out_ptr, int32_t n_cols,
     else t2 = vload_first_bf16(t19 + 16*a, t16[a], t2);
     x[a] = t2;
   }
-  for (int k = 0; k < 64; k++) { /* ../../examples/kernels/softmax.py:17 */
-    x_1[k] = x[k];
-    x_1[k] = vmax_f32(x_1[k], x[k + 64]);
+  x_1 = x[0]; /* ../../examples/kernels/softmax.py:17 */
+  for (int r = 0; r < 127; r++) {
+    x_1 = vmax_f32(x_1, x[r + 1]);
   }
-  UNROLL(32) for (int k = 0; k < 32; k++) {
-    x_1[k] = vmax_f32(x_1[k], x_1[k + 32]);
-  }
-  UNROLL(16) for (int k = 0; k < 16; k++) {
-    x_1[k] = vmax_f32(x_1[k], x_1[k + 16]);
-  }
-  UNROLL(8) for (int k = 0; k < 8; k++) {
-    x_1[k] = vmax_f32(x_1[k], x_1[k + 8]);
-  }
-  UNROLL(4) for (int k = 0; k < 4; k++) {
-    x_1[k] = vmax_f32(x_1[k], x_1[k + 4]);
-  }
-  UNROLL(2) for (int k = 0; k < 2; k++) {
-    x_1[k] = vmax_f32(x_1[k], x_1[k + 2]);
-  }
-  UNROLL(1) for (int k = 0; k < 1; k++) {
-    x_1[k] = vmax_f32(x_1[k], x_1[k + 1]);
-  }
-  x_2 = x_1[0];
-  const vf32 t20 = __builtin_shufflevector(x_2, x_2, 4, 5, 6, 7, 0, 1, 2, 3);
-  x_2 = vmax_f32(x_2, t20);
-  const vf32 t21 = __builtin_shufflevector(x_2, x_2, 2, 3, 0, 1, 6, 7, 4, 5);
-  x_2 = vmax_f32(x_2, t21);
-  const vf32 t22 = __builtin_shufflevector(x_2, x_2, 1, 0, 3, 2, 5, 4, 7, 6);
-  x_2 = vmax_f32(x_2, t22);
-  const float t5 = x_2[0];
+  const vf32 t20 = __builtin_shufflevector(x_1, x_1, 4, 5, 6, 7, 0, 1, 2, 3);
+  x_1 = vmax_f32(x_1, t20);
+  const vf32 t21 = __builtin_shufflevector(x_1, x_1, 2, 3, 0, 1, 6, 7, 4, 5);
+  x_1 = vmax_f32(x_1, t21);
+  const vf32 t22 = __builtin_shufflevector(x_1, x_1, 1, 0, 3, 2, 5, 4, 7, 6);
+  x_1 = vmax_f32(x_1, t22);
+  const float t5 = x_1[0];
   for (int a = 0; a < 128; a++) {
     const vf32 t23 = x[a] - t5;
     const vf32 t24 = t23 * 1.442695f;
     e[a] = vexp2_f32(t24);
   }
-  for (int k = 0; k < 64; k++) { /* ../../examples/kernels/softmax.py:18 */
-    e_1[k] = e[k];
-    e_1[k] = e_1[k] + e[k + 64];
+  e_1 = e[0]; /* ../../examples/kernels/softmax.py:18 */
+  for (int r = 0; r < 127; r++) {
+    e_1 = e_1 + e[r + 1];
   }
-  UNROLL(32) for (int k = 0; k < 32; k++) {
-    e_1[k] = e_1[k] + e_1[k + 32];
-  }
-  UNROLL(16) for (int k = 0; k < 16; k++) {
-    e_1[k] = e_1[k] + e_1[k + 16];
-  }
-  UNROLL(8) for (int k = 0; k < 8; k++) {
-    e_1[k] = e_1[k] + e_1[k + 8];
-  }
-  UNROLL(4) for (int k = 0; k < 4; k++) {
-    e_1[k] = e_1[k] + e_1[k + 4];
-  }
-  UNROLL(2) for (int k = 0; k < 2; k++) {
-    e_1[k] = e_1[k] + e_1[k + 2];
-  }
-  UNROLL(1) for (int k = 0; k < 1; k++) {
-    e_1[k] = e_1[k] + e_1[k + 1];
-  }
-  e_2 = e_1[0];
-  const vf32 t25 = __builtin_shufflevector(e_2, e_2, 4, 5, 6, 7, 0, 1, 2, 3);
-  e_2 = e_2 + t25;
-  const vf32 t26 = __builtin_shufflevector(e_2, e_2, 2, 3, 0, 1, 6, 7, 4, 5);
-  e_2 = e_2 + t26;
-  const vf32 t27 = __builtin_shufflevector(e_2, e_2, 1, 0, 3, 2, 5, 4, 7, 6);
-  e_2 = e_2 + t27;
-  const float t8 = e_2[0];
+  const vf32 t25 = __builtin_shufflevector(e_1, e_1, 4, 5, 6, 7, 0, 1, 2, 3);
+  e_1 = e_1 + t25;
+  const vf32 t26 = __builtin_shufflevector(e_1, e_1, 2, 3, 0, 1, 6, 7, 4, 5);
+  e_1 = e_1 + t26;
+  const vf32 t27 = __builtin_shufflevector(e_1, e_1, 1, 0, 3, 2, 5, 4, 7, 6);
+  e_1 = e_1 + t27;
+  const float t8 = e_1[0];
   char *t10 = out_ptr + 2ll * t0; /* ../../examples/kernels/softmax.py:19 */
   char *t33 = t10 + t18;
   for (int a = 0; a < 128; a++) {
