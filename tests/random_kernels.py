@@ -15,7 +15,7 @@ from kernelgen import generate
 from kernelgen.found import describe, read
 from kernelgen.shrink import apply, shrink
 
-TIMEOUT_S = 120
+TIMEOUT_S = 60
 # Kernels that failed once; they run first.
 FOUND = pathlib.Path(__file__).resolve().parent / "kernelgen" / "mended"
 
@@ -177,11 +177,11 @@ def keep(kernel, folder):
     return to
 
 
-def quick_compiler(folder):
-    """The C compiler at -O1: what it is given says -O2, and takes several times as long."""
+def quick_compiler(folder, option):
+    """The C compiler with an option in the last place: most of the time would go into -O2."""
     path = os.path.join(folder, "cc")
     with open(path, "w") as file:
-        file.write(f'#!/bin/sh\nexec {os.environ.get("CC", "cc")} "$@" -O1\n')
+        file.write(f'#!/bin/sh\nexec {os.environ.get("CC", "cc")} "$@" {option}\n')
     os.chmod(path, stat.S_IRWXU)
     os.environ.update(CC=path, NEREID_CACHE_DIR="")
 
@@ -193,6 +193,7 @@ def parse():
     parser.add_argument("--devices", default="nest,cpu")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--seconds", type=float, help="begin no kernel after that time")
+    parser.add_argument("--cc", default="-O0", metavar="OPTION", help="for the C compiler")
     parser.add_argument("--no-shrink", dest="shrink", action="store_false")
     parser.add_argument("--each", type=int, default=1, help="failures of a kind that are printed")
     parser.add_argument("--keep", metavar="DIR")
@@ -213,7 +214,7 @@ def main():
     if options.show is not None:
         return print(describe(generate(options.show)))
     with tempfile.TemporaryDirectory() as folder:
-        quick_compiler(folder)
+        quick_compiler(folder, options.cc)
         return Campaign(options, folder).run()
 
 

@@ -87,7 +87,8 @@ class Reductions:
         if v.err or not v.finite:
             raise Unsuitable
         a = Value(self.name("v"), v.dtype, to, v.mag, v.q)
-        fn = self.one_of("min_max", "best", "welford")
+        # minimum and maximum of bf16 are f32, as in Triton.
+        fn = self.one_of(*["min_max"] * (v.dtype != "bf16"), "best", "welford")
         if fn == "min_max":
             b = Value(self.name("v"), v.dtype, to, v.mag, v.q)
             return self.emit(f"{a}, {b} = {self.combine(f'({v}, {v})', axis, fn, tail)}", a, b)
