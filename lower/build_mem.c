@@ -330,6 +330,8 @@ static void atomic(Build *s, const TileOp *op) {
   if (spread)
     build_st_shared(s, old, t, buf, ref_none(), build_linear(&r->type, o.axes, dtype_bytes(t)));
   build_close(s, &o);
+  /* What comes after the atomic includes the reads of its result. */
+  if (ordered) build_barrier(s);
   if (spread && tile) {
     Open back = build_open(s, &l);
     build_ld_shared(s, build_tile_ref(s, v, back.axes), t, buf, ref_none(),
@@ -338,7 +340,6 @@ static void atomic(Build *s, const TileOp *op) {
   } else if (spread) {
     build_ld_shared(s, ref_var(v), t, buf, ref_none(), affine_const(0));
   }
-  if (ordered) build_barrier(s);
 }
 
 void build_memory(Build *s, const TileOp *op) {

@@ -371,6 +371,12 @@ static void redirect_reads(Pipe *p, const Ahead *a, NestBlock *b) {
   }
 }
 
+static bool is_repeated(const NestStmt *st) {
+  for (st = st->parent->owner; st; st = st->parent->owner)
+    if (st->code == NEST_FOR || st->code == NEST_WHILE) return true;
+  return false;
+}
+
 static void transform(Pipe *p) {
   NestBlock *body = p->loop->regions[0];
   NestBuilder before = {p->n, p->loop->parent, p->loop, p->loop->span};
@@ -395,7 +401,7 @@ static void transform(Pipe *p) {
   }
   NestBuilder after = {p->n, p->loop->parent, p->loop->next, p->loop->span};
   ring_wait(p, &after, 0);
-  nest_stmt(&after, NEST_BAR, 0, 0); /* a loop around this one fills the slots again */
+  if (is_repeated(p->loop)) nest_stmt(&after, NEST_BAR, 0, 0); /* the slots are filled again */
 }
 
 /* ---- the pass ---- */

@@ -3,7 +3,8 @@
  * place: gives every shared buffer its offset.  Buffers whose lifetimes (from first to last
  *   statement of the program order, stretched over loops that use them) do not meet may share.
  * sync: puts a barrier before a statement that accesses bytes of shared memory which another thread
- *   may have accessed since the last barrier, one of the two writing.
+ *   may have accessed since the last barrier, one of the two writing; and takes away waits and
+ *   barriers of earlier passes that turn out to separate nothing.
  */
 #include "lower/sync.h"
 
@@ -131,11 +132,18 @@ bool place_run(Unit *u) {
 
 enum { READ = 1, WRITE = 2, ATOMIC = 4 };
 
+/* Lists of what happened since the last barrier; they are never changed, only begun anew. */
+typedef struct Access {
+  const NestStmt *by;
+  const struct Access *next;
+} Access;
+
 typedef struct {
   Unit *u;
   Arena *scratch;
-  uint8_t *since; /* by buffer: how it was accessed since the last barrier */
-  bool changed;
+  const Access **since; /* by buffer */
+  bool accessed;        /* any memory, since the last barrier */
+  const uint32_t *defs; /* by variable: how often it is defined; more than once inside of blocks */
 } Sync;
 
 static bool overlap(const NestBuffer *a, const NestBuffer *b) {
@@ -153,33 +161,88 @@ static uint8_t access_of(const NestStmt *st) {
   }
 }
 
+static void count_defs(const NestBlock *b, uint32_t weight, uint32_t *defs) {
+  for (const NestStmt *st = b->first; st; st = st->next) {
+    for (uint32_t i = 0; i < st->ndsts; i++) defs[st->dsts[i].var->id] += weight;
+    for (uint32_t r = 0; r < st->nregions; r++) count_defs(st->regions[r], 2, defs);
+  }
+}
+
+/* One address in both, another one in each thread. */
+static bool same_base(const Sync *s, const Ref *a, const Ref *b) {
+  bool same = a->kind == REF_VAR && b->kind == REF_VAR && a->var == b->var && !a->var->uniform;
+  return same && s->defs[a->var->id] <= 1 && affine_eq(&a->sub, &b->sub) && !a->sub.n;
+}
+
+/* Do both run over the same numbers? */
+static bool same_bytes(const Affine *a, const Affine *b) {
+  bool same = a->c == b->c && a->n == b->n;
+  for (int i = 0; same && i < a->n; i++)
+    same = a->t[i].coef == b->t[i].coef && a->t[i].index->extent == b->t[i].index->extent;
+  return same;
+}
+
+static int64_t width(const NestStmt *st) {
+  return nest_int(st, NA_n, 1) * (int64_t)dtype_bytes(st->type);
+}
+
+/* A load and a store with which each thread accesses the same bytes.  The store has one writer a
+ * byte, if it has no guard: so no thread reads what another one writes. */
+static bool same_threads(const Sync *s, const NestStmt *a, const NestStmt *b) {
+  const NestStmt *st = a->code == NEST_ST ? a : b, *ld = st == a ? b : a;
+  if (st->code != NEST_ST || ld->code != NEST_LD || st->guard.kind) return false;
+  const Mem *x = &st->mems[0], *y = &ld->mems[0];
+  return x->buffer && y->buffer && x->buffer->offset == y->buffer->offset &&
+         same_base(s, &x->base, &y->base) && same_bytes(&x->bytes, &y->bytes) &&
+         width(st) == width(ld);
+}
+
 /* Writes of one buffer go to different bytes (each element has one writer), and atomics are ordered
- * among themselves: accesses of one kind to one buffer do not wait for each other, others do. */
+ * among themselves: accesses of one kind to one buffer do not wait for each other, all others do. */
+static bool conflict(const Sync *s, const NestStmt *a, const NestStmt *b, bool one_buffer) {
+  uint8_t x = access_of(a), y = access_of(b);
+  if (x == y && (one_buffer || x == READ)) return false;
+  return !same_threads(s, a, b);
+}
+
 static bool must_wait(const Sync *s, const NestStmt *st) {
+  const Nest *n = s->u->nest;
   for (uint32_t i = 0; i < st->nmems; i++) {
     const NestBuffer *b = st->mems[i].buffer;
-    if (!b) continue;
-    for (uint32_t k = 0; k < s->u->nest->nbuffers; k++) {
-      const NestBuffer *o = s->u->nest->buffers[k];
-      if (!s->since[k] || !overlap(b, o)) continue;
+    for (uint32_t k = 0; b && k < n->nbuffers; k++) {
+      const NestBuffer *o = n->buffers[k];
+      if (!overlap(b, o)) continue;
       if (o == b && b->slots > 1) continue; /* the pipeline's own barrier orders a ring's slots */
-      uint8_t now = access_of(st);
-      if (s->since[k] & ~now || (o != b && now != READ)) return true;
+      for (const Access *a = s->since[k]; a; a = a->next)
+        if (conflict(s, a->by, st, o == b)) return true;
     }
   }
   return false;
 }
 
+static void add(Sync *s, uint32_t buffer, const NestStmt *by) {
+  for (const Access *a = s->since[buffer]; a; a = a->next)
+    if (a->by == by) return;
+  Access *a = ARENA_NEW(s->scratch, Access);
+  *a = (Access){by, s->since[buffer]};
+  s->since[buffer] = a;
+}
+
 static void note(Sync *s, const NestStmt *st) {
+  if (st->nmems) s->accessed = true;
   for (uint32_t i = 0; i < st->nmems; i++)
-    if (st->mems[i].buffer) s->since[st->mems[i].buffer->id] |= access_of(st);
+    if (st->mems[i].buffer) add(s, st->mems[i].buffer->id, st);
+}
+
+static void all_in_order(Sync *s) {
+  memset(s->since, 0, s->u->nest->nbuffers * sizeof *s->since);
+  s->accessed = false;
 }
 
 static void barrier_before(Sync *s, NestStmt *st) {
   NestBuilder b = {s->u->nest, st->parent, st, st->span};
   nest_stmt(&b, NEST_BAR, 0, 0);
-  memset(s->since, 0, s->u->nest->nbuffers);
-  s->changed = true;
+  all_in_order(s);
 }
 
 static bool touches(const Sync *s, const NestStmt *st);
@@ -200,29 +263,58 @@ static bool touches(const Sync *s, const NestStmt *st) {
 
 static void walk(Sync *s, NestBlock *b);
 
+static const Access **saved(const Sync *s) {
+  uint32_t n = s->u->nest->nbuffers;
+  const Access **copy = ARENA_ARRAY(s->scratch, const Access *, n);
+  return memcpy(copy, s->since, n * sizeof *copy);
+}
+
+static void restore(Sync *s, const Access **from) {
+  memcpy(s->since, from, s->u->nest->nbuffers * sizeof *from);
+}
+
+static void join(Sync *s, const Access **other) {
+  for (uint32_t i = 0; i < s->u->nest->nbuffers; i++)
+    for (const Access *a = other[i]; a; a = a->next) add(s, i, a->by);
+}
+
+static void walk_region(Sync *s, NestBlock *b) {
+  s->accessed = true;
+  walk(s, b);
+  s->accessed = true;
+}
+
+/* Twice: what the end of an iteration leaves pending meets the start of the next.  A FOR may run no
+ * iteration; a WHILE ends behind its condition, which runs at least once. */
 static void walk_loop(Sync *s, NestStmt *st) {
-  /* Twice: what the end of an iteration leaves pending meets the start of the next. */
-  for (int round = 0; round < 2; round++)
-    for (uint32_t r = 0; r < st->nregions; r++) walk(s, st->regions[r]);
+  const Access **none = saved(s), **last = none;
+  for (int round = 0; round < 2; round++) {
+    walk_region(s, st->regions[0]);
+    if (st->code != NEST_WHILE) continue;
+    if (round == 0) none = saved(s);
+    last = saved(s);
+    walk_region(s, st->regions[1]);
+  }
+  if (st->code == NEST_WHILE) restore(s, last);
+  if (st->code == NEST_WHILE || st->code == NEST_FOR) join(s, none);
 }
 
 static void walk_branch(Sync *s, NestStmt *st) {
-  uint32_t n = s->u->nest->nbuffers;
-  uint8_t *before = ARENA_ARRAY(s->scratch, uint8_t, n),
-          *after = ARENA_ARRAY(s->scratch, uint8_t, n);
-  memcpy(before, s->since, n);
+  const Access **before = saved(s), **after = NULL;
   for (uint32_t r = 0; r < st->nregions; r++) {
-    memcpy(s->since, before, n);
-    walk(s, st->regions[r]);
-    for (uint32_t i = 0; i < n; i++) after[i] |= s->since[i];
+    restore(s, before);
+    walk_region(s, st->regions[r]);
+    if (after) join(s, after);
+    after = saved(s);
   }
-  memcpy(s->since, after, n);
 }
 
 static void walk(Sync *s, NestBlock *b) {
-  for (NestStmt *st = b->first; st; st = st->next) {
+  for (NestStmt *st = b->first, *next; st; st = next) {
+    next = st->next;
     if (st->code == NEST_BAR) {
-      memset(s->since, 0, s->u->nest->nbuffers);
+      if (!s->accessed && !st->nattrs) nest_remove(st);
+      all_in_order(s);
       continue;
     }
     /* Inside an unroll every copy would repeat the barrier: it goes before the whole of it. */
@@ -234,10 +326,52 @@ static void walk(Sync *s, NestBlock *b) {
   }
 }
 
+/* ---- what separates nothing ---- */
+
+/* True if anything in the block accesses bytes that asynchronous copies go to. */
+static bool reaches_rings(const Nest *n, const NestStmt *st) {
+  for (uint32_t i = 0; i < st->nmems; i++)
+    for (uint32_t k = 0; st->mems[i].buffer && k < n->nbuffers; k++)
+      if (n->buffers[k]->slots > 1 && overlap(st->mems[i].buffer, n->buffers[k])) return true;
+  for (uint32_t r = 0; r < st->nregions; r++)
+    for (const NestStmt *x = st->regions[r]->first; x; x = x->next)
+      if (reaches_rings(n, x)) return true;
+  return false;
+}
+
+/* Behind its loop a ring is waited for because a loop around might fill it again, or another buffer
+ * take its place: here is seen whether anything does. */
+static void drop_last_waits(const Nest *n) {
+  for (NestStmt *st = n->body->last, *prev; st && !reaches_rings(n, st); st = prev) {
+    prev = st->prev;
+    if (st->code == NEST_CP_WAIT) nest_remove(st);
+  }
+}
+
+static bool has_accesses(const NestStmt *st) {
+  if (st->nmems) return true;
+  for (uint32_t r = 0; r < st->nregions; r++)
+    for (const NestStmt *x = st->regions[r]->first; x; x = x->next)
+      if (has_accesses(x)) return true;
+  return false;
+}
+
+static void drop_last_barriers(const Nest *n) {
+  for (NestStmt *st = n->body->last, *prev; st && !has_accesses(st); st = prev) {
+    prev = st->prev;
+    if (st->code == NEST_BAR && !st->nattrs) nest_remove(st);
+  }
+}
+
 bool sync_run(Unit *u) {
   Sync s = {.u = u, .scratch = arena_child(u->arena)};
-  s.since = ARENA_ARRAY(s.scratch, uint8_t, u->nest->nbuffers + 1);
+  s.since = ARENA_ARRAY(s.scratch, const Access *, u->nest->nbuffers + 1);
+  uint32_t *defs = ARENA_ARRAY(s.scratch, uint32_t, u->nest->nvars + 1);
+  count_defs(u->nest->body, 1, defs);
+  s.defs = defs;
+  drop_last_waits(u->nest);
   walk(&s, u->nest->body);
+  drop_last_barriers(u->nest);
   arena_free(s.scratch);
   return true;
 }
