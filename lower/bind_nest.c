@@ -440,7 +440,9 @@ static Value eval_op(Bind *s, const NestStmt *st, bool address) {
 
 static Value eval_temp(Bind *s, NestVar *v, bool address) {
   Known *k = &s->known[v->id];
+  if (k->nest == s->id && !k->value) bind_refuse(s, "a value depends on itself");
   if (k->nest == s->id && k->address == address) return *k->value;
+  *k = (Known){s->id, address, NULL};
   Value *out = ARENA_NEW(s->scratch, Value);
   *out = eval_op(s, s->def[v->id], address);
   s->known[v->id] = (Known){s->id, address, out};
