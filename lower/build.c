@@ -157,13 +157,15 @@ static void assign_all(Build *s, TileValue *const *carried, TileValue *const *fr
     }
 }
 
-/* Conversions made inside a region are forgotten at its end. */
-static void region(Build *s, NestStmt *owner, const TileBlock *b) {
+/* Conversions made inside a region are forgotten at its end.  `loop`: the region begins an
+ * iteration of it; NULL: it does not. */
+static void region(Build *s, NestStmt *owner, const TileBlock *b, const TileOp *loop) {
   NestBuilder outer = s->b;
   size_t known = s->converted.len;
   s->b.block = nest_block(s->nest, owner);
   s->b.before = NULL;
   s->depth++;
+  if (loop) build_loop_barrier(s, loop);
   block(s, b);
   s->depth--;
   s->converted.len = known;
@@ -204,6 +206,7 @@ static void for_loop(Build *s, const TileOp *op) {
   s->b.block = nest_block(s->nest, st);
   s->b.before = NULL;
   size_t known = s->converted.len;
+  PendingList before = build_pending(s);
   s->depth++;
   build_loop_barrier(s, op);
   block(s, body);
@@ -211,6 +214,7 @@ static void for_loop(Build *s, const TileOp *op) {
   s->depth--;
   s->converted.len = known;
   s->b = outer;
+  build_join_pending(s, &before);
   forget_conversions(s, body->params + 1, n);
   for (uint32_t i = 0; i < n; i++) {
     s->var[op->results[i]->id] = s->var[body->params[i + 1]->id];
@@ -229,12 +233,16 @@ static void while_loop(Build *s, const TileOp *op) {
   NestStmt *st = nest_stmt(&s->b, NEST_WHILE, 0, 1);
   st->srcs[0] = ref_var(cond);
   st->type = DT_I1;
-  region(s, st, head);
+  PendingList before = build_pending(s);
+  region(s, st, head, op);
+  build_join_pending(s, &before);
+  before = build_pending(s);
   NestBuilder outer = at_end(s, st, 0);
   assign_all(s, body->params, head->last->args + 1, body->nparams);
   move_scalar(s, cond, build_scalar(s, head->last->args[0]));
   s->b = outer;
-  region(s, st, body);
+  region(s, st, body, NULL);
+  build_join_pending(s, &before);
   outer = at_end(s, st, 1);
   assign_all(s, head->params, body->last->args, op->nargs);
   s->b = outer;
@@ -249,12 +257,18 @@ static void branch(Build *s, const TileOp *op) {
   NestStmt *st = nest_stmt(&s->b, NEST_IF, 0, 1);
   st->srcs[0] = build_scalar(s, op->args[0]);
   st->type = DT_I1;
+  PendingList before = build_pending(s), after = {0};
   for (int r = 0; r < 2; r++) {
-    region(s, st, op->regions[r]);
+    if (r) {
+      after = build_pending(s);
+      s->pending = before;
+    }
+    region(s, st, op->regions[r], NULL);
     NestBuilder outer = at_end(s, st, r);
     assign_all(s, op->results, op->regions[r]->last->args, op->nresults);
     s->b = outer;
   }
+  build_join_pending(s, &after);
 }
 
 /* ---- the walk ---- */

@@ -46,6 +46,7 @@ typedef struct {
   Layout layout;
   bool write;
 } Pending;
+typedef VEC(Pending) PendingList;
 
 typedef struct Build {
   Unit *u;
@@ -61,7 +62,7 @@ typedef struct Build {
   uint32_t nests, current; /* numbers of the last nest, and of the open one */
   uint32_t depth;
   VEC(Converted) converted;
-  VEC(Pending) pending;
+  PendingList pending;
   VEC(BlockPair) blocks;
   VEC(Staged) staged;
   uint32_t next_store;
@@ -116,8 +117,17 @@ NestBuffer *build_to_buffer(Build *s, NestVar *v, const Type *tile);
 
 /* ---- build_mem.c: loads, stores, atomics ---- */
 void build_memory(Build *s, const TileOp *op);
+
+/* ---- build_order.c: barriers between accesses ---- */
 void build_barrier(Build *s);
+/* Before an access that may meet an earlier one of another thread: a barrier. */
+void build_order(Build *s, const TileValue *ptr, const Layout *l, bool write);
+/* At the start of a loop's body: a barrier if an iteration may meet the one before it. */
 void build_loop_barrier(Build *s, const TileOp *loop);
+/* What is pending now, and what is where control flow joins. */
+PendingList build_pending(Build *s);
+void build_join_pending(Build *s, const PendingList *other);
+Layout build_whole_program(const Build *s); /* of a scalar: in all threads */
 
 /* ---- build_tile.c: ops on whole tiles ---- */
 void build_tile_op(Build *s, const TileOp *op);

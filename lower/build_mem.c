@@ -3,80 +3,6 @@
 
 #include "lower/build.h"
 
-/* ---- order of accesses ---- */
-
-/* The parameter that an address comes from; -1 if it can't be told. */
-static int64_t base_of(const TileValue *v) {
-  while (v->def) {
-    switch (v->def->code) {
-      case TILE_PTR_ADD:
-      case TILE_SPLAT:
-      case TILE_EXPAND_DIMS:
-      case TILE_BROADCAST:
-      case TILE_HINT:
-      case TILE_TRANS:
-      case TILE_RESHAPE: v = v->def->args[0]; break;
-      default: return -1;
-    }
-  }
-  if (!v->block || v->block->owner == NULL) return v->id;
-  const TileOp *loop = v->block->owner;
-  if (loop->code != TILE_FOR || v->index == 0) return -1;
-  return base_of(loop->args[v->index + 2]);
-}
-
-void build_barrier(Build *s) {
-  nest_stmt(&s->b, NEST_BAR, 0, 0);
-  s->pending.len = 0;
-}
-
-static bool conflict(const Pending *p, const Pending *q) {
-  if (!p->write && !q->write) return false;
-  if (p->base >= 0 && q->base >= 0 && p->base != q->base) return false;
-  return p->address != q->address || !layout_eq(&p->layout, &q->layout);
-}
-
-/* An access that another thread's earlier access may meet waits for a barrier. */
-static void order(Build *s, const TileValue *ptr, const Layout *l, bool write) {
-  Pending now = {base_of(ptr), ptr, *l, write};
-  for (size_t i = 0; i < s->pending.len; i++)
-    if (conflict(&s->pending.data[i], &now)) {
-      build_barrier(s);
-      break;
-    }
-  vec_push(s->scratch, &s->pending, now);
-}
-
-/* Collects the bases that a loop writes and reads, to see whether an iteration may meet the one
- * before it. */
-typedef struct {
-  VEC(Pending) all;
-  Arena *a;
-} Uses;
-
-static void collect(TileOp *op, void *ctx) {
-  Uses *u = ctx;
-  bool load = op->code == TILE_LOAD || op->code == TILE_VIEW_LOAD;
-  bool store = op->code == TILE_STORE || op->code == TILE_VIEW_STORE;
-  if (!load && !store) return;
-  Pending p = {base_of(op->args[0]), op->args[0], {0}, store};
-  vec_push(u->a, &u->all, p);
-}
-
-void build_loop_barrier(Build *s, const TileOp *loop) {
-  Uses u = {.a = s->scratch};
-  for (uint32_t r = 0; r < loop->nregions; r++) tile_walk(loop->regions[r], collect, &u);
-  for (size_t i = 0; i < u.all.len; i++)
-    for (size_t j = 0; j < i; j++) {
-      const Pending *p = &u.all.data[i], *q = &u.all.data[j];
-      if (!p->write && !q->write) continue;
-      if (p->base >= 0 && q->base >= 0 && p->base != q->base) continue;
-      if (p->address == q->address) continue;
-      build_barrier(s);
-      return;
-    }
-}
-
 /* ---- addresses ---- */
 
 static void set_access(Build *s, NestStmt *st, const TileOp *op) {
@@ -221,7 +147,7 @@ static void fill_result(Build *s, const TileOp *op, const TileValue *other) {
 static void load_scalar(Build *s, const TileOp *op) {
   const TileValue *r = op->results[0];
   Layout none = {0};
-  order(s, op->args[0], &none, false);
+  build_order(s, op->args[0], &none, false);
   NestVar *v = build_result(s, r);
   Ref guard = build_guard_at(s, op->args[1], NULL, &none);
   Ref other = op->args[2]  ? build_scalar(s, op->args[2])
@@ -234,7 +160,7 @@ static void load_scalar(Build *s, const TileOp *op) {
 static void load_tile(Build *s, const TileOp *op) {
   const TileValue *r = op->results[0];
   Layout l = build_layout_of(s, r);
-  order(s, op->args[0], &l, false);
+  build_order(s, op->args[0], &l, false);
   NestVar *v = build_result(s, r);
   Open o = build_open(s, &l);
   Ref guard = build_guard_at(s, op->args[1], o.axes, &l);
@@ -254,14 +180,6 @@ static void load_tile(Build *s, const TileOp *op) {
 
 /* ---- stores ---- */
 
-static Layout whole_program(const Build *s) {
-  Type scalar = {0};
-  Layout l = layout_new(&scalar);
-  layout_push(&l, -1, PLACE_WARP, s->nest->warps, 1);
-  layout_push(&l, -1, PLACE_LANE, s->nest->lanes, 1);
-  return l;
-}
-
 static Ref as_byte(Build *s, Ref v) {
   Ref t = ref_var(build_temp(s, DT_I8, DT_NONE));
   NestStmt *st = nest_op(&s->b, TILE_CAST, DT_I1, t, v, ref_none(), ref_none());
@@ -272,8 +190,8 @@ static Ref as_byte(Build *s, Ref v) {
 static void store(Build *s, const TileOp *op) {
   const TileValue *value = op->args[1];
   bool tile = value->type.rank > 0;
-  Layout l = tile ? s->u->schedule->stores[s->next_store++] : whole_program(s);
-  order(s, op->args[0], &l, true);
+  Layout l = tile ? s->u->schedule->stores[s->next_store++] : build_whole_program(s);
+  build_order(s, op->args[0], &l, true);
   Open o = build_open(s, &l);
   Ref guard = build_guard_at(s, op->args[2], o.axes, &l);
   Ref ptr = op->code == TILE_VIEW_STORE ? view_at(s, op, o.axes, &guard)
@@ -302,10 +220,10 @@ static void atomic(Build *s, const TileOp *op) {
   const TileValue *r = op->results[0];
   bool rmw = op->code == TILE_ATOMIC_RMW, used = s->uses[r->id] > 0, tile = r->type.rank > 0;
   bool ordered = strcmp(tile_str(op, TA_sem, "acq_rel"), "relaxed") != 0;
-  Layout l = tile ? build_layout_of(s, r) : whole_program(s);
+  Layout l = tile ? build_layout_of(s, r) : build_whole_program(s);
   DType t = (DType)r->type.dtype;
   if (ordered) build_barrier(s);
-  else order(s, op->args[0], &l, true);
+  else build_order(s, op->args[0], &l, true);
   bool spread = used && layout_replicated(&l);
   NestVar *v = used ? build_result(s, r) : NULL;
   NestBuffer *buf = spread ? build_tile_buffer(s, "old", &r->type) : NULL;

@@ -1,0 +1,132 @@
+/* The order of accesses to global memory: where threads of one program must wait for each other.
+ *
+ * The accesses since the last barrier are kept in `pending`.  One that another thread may meet, at
+ * least once for writing, gets a barrier before it.  Where control flow joins, what either side left
+ * pending is; a loop's iteration meets what the one before it left, so that a loop which may does
+ * starts every iteration with a barrier. */
+#include "lower/build.h"
+
+/* The parameter that an address comes from; -1 if it can't be told. */
+static int64_t base_of(const TileValue *v) {
+  while (v->def) {
+    switch (v->def->code) {
+      case TILE_PTR_ADD:
+      case TILE_SPLAT:
+      case TILE_EXPAND_DIMS:
+      case TILE_BROADCAST:
+      case TILE_HINT:
+      case TILE_TRANS:
+      case TILE_RESHAPE: v = v->def->args[0]; break;
+      default: return -1;
+    }
+  }
+  if (!v->block || v->block->owner == NULL) return v->id;
+  const TileOp *loop = v->block->owner;
+  if (loop->code != TILE_FOR || v->index == 0) return -1;
+  return base_of(loop->args[v->index + 2]);
+}
+
+void build_barrier(Build *s) {
+  nest_stmt(&s->b, NEST_BAR, 0, 0);
+  s->pending.len = 0;
+}
+
+Layout build_whole_program(const Build *s) {
+  Type scalar = {0};
+  Layout l = layout_new(&scalar);
+  layout_push(&l, -1, PLACE_WARP, s->nest->warps, 1);
+  layout_push(&l, -1, PLACE_LANE, s->nest->lanes, 1);
+  return l;
+}
+
+static bool replicated_in_warps(const Layout *l) {
+  for (int i = 0; i < l->ndigits; i++)
+    if (l->d[i].axis < 0 && l->d[i].place == PLACE_WARP) return true;
+  return false;
+}
+
+/* True if an element may be touched by two threads, once for writing: at equal addresses in equal
+ * layouts each thread meets only itself, but of replicas all read and one writes. */
+static bool conflict(const Pending *p, const Pending *q) {
+  if (!p->write && !q->write) return false;
+  if (p->base >= 0 && q->base >= 0 && p->base != q->base) return false;
+  if (p->address != q->address || !layout_eq(&p->layout, &q->layout)) return true;
+  return p->write != q->write && replicated_in_warps(&p->layout);
+}
+
+void build_order(Build *s, const TileValue *ptr, const Layout *l, bool write) {
+  Pending now = {base_of(ptr), ptr, *l, write};
+  for (size_t i = 0; i < s->pending.len; i++)
+    if (conflict(&s->pending.data[i], &now)) {
+      build_barrier(s);
+      break;
+    }
+  vec_push(s->scratch, &s->pending, now);
+}
+
+/* ---- control flow ---- */
+
+PendingList build_pending(Build *s) {
+  PendingList copy = {0};
+  for (size_t i = 0; i < s->pending.len; i++) vec_push(s->scratch, &copy, s->pending.data[i]);
+  return copy;
+}
+
+static bool same_access(const Pending *p, const Pending *q) {
+  return p->address == q->address && p->write == q->write && layout_eq(&p->layout, &q->layout);
+}
+
+void build_join_pending(Build *s, const PendingList *other) {
+  for (size_t i = 0; i < other->len; i++) {
+    bool known = false;
+    for (size_t k = 0; k < s->pending.len && !known; k++)
+      known = same_access(&other->data[i], &s->pending.data[k]);
+    if (!known) vec_push(s->scratch, &s->pending, other->data[i]);
+  }
+}
+
+/* ---- loops ---- */
+
+typedef struct {
+  Build *s;
+  PendingList all;
+  uint32_t next_store;
+} Uses;
+
+static void collect(TileOp *op, void *ctx) {
+  Uses *u = ctx;
+  Build *s = u->s;
+  bool load = op->code == TILE_LOAD || op->code == TILE_VIEW_LOAD;
+  bool store = op->code == TILE_STORE || op->code == TILE_VIEW_STORE;
+  if (!load && !store) return;
+  const TileValue *v = load ? op->results[0] : op->args[1];
+  Pending p = {.base = base_of(op->args[0]), .address = op->args[0], .write = store};
+  if (store)
+    p.layout = v->type.rank ? s->u->schedule->stores[u->next_store++] : build_whole_program(s);
+  else if (v->type.rank) p.layout = build_layout_of(s, v);
+  vec_push(s->scratch, &u->all, p);
+}
+
+static bool varies(const TileValue *v, const TileOp *loop) {
+  const TileBlock *b = v->def ? v->def->parent : v->block;
+  while (b && b->owner != loop) b = b->owner ? b->owner->parent : NULL;
+  return b != NULL;
+}
+
+/* The same, of p in one iteration and q in the next. */
+static bool meets_next(const Pending *p, const Pending *q, const TileOp *loop) {
+  if (conflict(p, q)) return true;
+  bool both = p->write != q->write && p->address == q->address;
+  return both && varies(p->address, loop);
+}
+
+void build_loop_barrier(Build *s, const TileOp *loop) {
+  Uses u = {.s = s, .next_store = s->next_store};
+  for (uint32_t r = 0; r < loop->nregions; r++) tile_walk(loop->regions[r], collect, &u);
+  for (size_t i = 0; i < u.all.len; i++)
+    for (size_t j = 0; j < i; j++) {
+      if (!meets_next(&u.all.data[i], &u.all.data[j], loop)) continue;
+      build_barrier(s);
+      return;
+    }
+}
