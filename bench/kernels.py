@@ -256,7 +256,8 @@ def attention(m, causal):
                 scale=scale)
     shapes = [(dict(HEAD_DIM=dim, BLOCK_M=bm, BLOCK_N=bn, CAUSAL=causal), w, s)
               for bm, bn, w, s in [(128, 64, 8, 3), (128, 64, 4, 3), (128, 128, 8, 2),
-                                   (64, 64, 4, 3), (128, 64, 8, 2)]]
+                                   (64, 64, 4, 3), (128, 64, 8, 2),
+                                   (128, 64, 4, 2), (128, 32, 4, 2)]]
 
     def reference(xp, get, lo, hi):
         heads = []

@@ -1,5 +1,7 @@
 #include "lower/join.h"
 
+#include <string.h>
+
 /* Which registers of a variable a body touches, as a function of its loop's index i: from
  * coef*i + outer + lo to coef*i + outer + hi, where outer is affine in the loops around it. */
 typedef struct {
@@ -74,10 +76,16 @@ static void touch_block(Body *b, const NestBlock *block, const NestIndex *loop, 
   }
 }
 
-static Body body_of(const NestStmt *unroll) {
-  Body b = {.fits = true};
-  touch_block(&b, unroll->regions[0], unroll->index, NULL);
-  return b;
+/* A body that nothing is known of; its table stays as it is, for it is large. */
+static void clear(Body *b) {
+  b->n = 0;
+  b->loads = b->stores = false;
+  b->fits = true;
+}
+
+static void find_touches(Body *b, const NestStmt *unroll) {
+  clear(b);
+  touch_block(b, unroll->regions[0], unroll->index, NULL);
 }
 
 /* ---- what may be done ---- */
@@ -106,7 +114,8 @@ static bool can_join(const Body *a, const Body *b) {
 /* Whether a scalar computation behind the loop may as well stand before it. */
 static bool may_precede(const Body *loop, const NestStmt *st) {
   if (st->code != NEST_OP && st->code != NEST_MOV) return false;
-  Body b = {.fits = true};
+  Body b;
+  clear(&b);
   touch_stmt(&b, st, NULL, NULL);
   for (int i = 0; i < loop->n; i++)
     for (int k = 0; k < b.n; k++) {
@@ -157,14 +166,27 @@ static NestStmt *candidate(const NestStmt *st, const Body *body) {
   return next && next->index->extent == st->index->extent ? next : NULL;
 }
 
+/* What a loop touches that has taken over another one's body. */
+static void unite(Body *a, const Body *b) {
+  if (a->n + b->n > MAX_TOUCHES) {
+    a->fits = false;
+    return;
+  }
+  memcpy(&a->touch[a->n], b->touch, sizeof *b->touch * (size_t)b->n);
+  a->n += b->n;
+  a->loads |= b->loads;
+  a->stores |= b->stores;
+}
+
 static void join_following(Nest *nest, NestStmt *st) {
-  Body body = body_of(st);
+  Body body, other;
+  find_touches(&body, st);
   for (NestStmt *next; body.fits && (next = candidate(st, &body));) {
-    Body other = body_of(next);
+    find_touches(&other, next);
     if (!can_join(&body, &other)) return;
     while (st->next != next) nest_move_before(st->next, st);
     append(nest, st, next);
-    body = body_of(st);
+    unite(&body, &other);
   }
 }
 
