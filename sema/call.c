@@ -395,6 +395,16 @@ static Value call_bound(Sema *S, const Func *fn, const CallArgs *args) {
   return call_func(S, fn, &with);
 }
 
+/* tl.float32(0.0): a number of that type. */
+static Value typed_number(Sema *S, Value dtype, const CallArgs *args) {
+  Type t = dtype.u.dtype.type;
+  bool scalar = !t.rank && t.dtype != DT_NONE && t.dtype != DT_PTR;
+  if (scalar && args->npos == 1 && !args->nnamed && value_is_operand(args->pos[0]))
+    return cast_to(S, args->pos[0], t, false, args->at);
+  sema_error(S, args->at, E_SEMA_NOT_CALLABLE, value_describe(S->arena, dtype));
+  return value_error();
+}
+
 Value call_value(Sema *S, Value fn, const CallArgs *args) {
   switch (fn.kind) {
     case V_ERROR: return fn;
@@ -402,6 +412,7 @@ Value call_value(Sema *S, Value fn, const CallArgs *args) {
       return fn.u.func->self ? call_bound(S, fn.u.func, args) : call_func(S, fn.u.func, args);
     case V_BUILTIN: return call_builtin(S, fn, args);
     case V_CLASS: return construct(S, fn, args);
+    case V_DTYPE: return typed_number(S, fn, args);
     case V_EXTERN: {
       size_t n = strlen(fn.u.s);
       bool finfo =
