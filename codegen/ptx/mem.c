@@ -97,10 +97,17 @@ static void put_shape(Ptx *p, int n, const char *type) {
 }
 
 /* Zero where a false guard would leave what was never written: else ptxas keeps the registers of a
- * guarded load from the start of the kernel, or of the loop, for a value that does not matter. */
+ * guarded load from the start of the kernel, or of the loop, for a value that does not matter.  An
+ * unrolled load may come back to registers that it has written. */
 static void define(Ptx *p, const NestStmt *s, const Operand *d, int n) {
   Operand guard = p->guard;
-  if (!guard.kind || ptx_reg(p, s->dsts[0].var)->writers > 1) return;
+  const NestVar *v = s->dsts[0].var;
+  Reg *g = ptx_reg(p, v);
+  if (!guard.kind || g->writers > 1) return;
+  if (!g->defined) g->defined = ARENA_ARRAY(p->arena, bool, v->count);
+  bool *defined = &g->defined[ptx_subscript(p, &s->dsts[0])];
+  if (*defined) return;
+  *defined = true;
   p->guard.kind = PO_NONE;
   for (int i = 0; i < n; i++) {
     bool wide = d[i].cls == RC_B64 || d[i].cls == RC_F64;

@@ -60,6 +60,7 @@ typedef struct {
   bool bits;           /* f32 that a matrix instruction reads: declared as .b32 */
   bool want, unfit;    /* accessed by words; but not at their boundaries */
   uint32_t writers;    /* statements that write it */
+  bool *defined;       /* guarded loads: elements from which registers were set to zero before */
   uint32_t pending;    /* conversions that still read it */
   bool is_base;        /* of a shared address in Ptx.bases */
   const char *element; /* packed: its elements' own registers, "%x$" */
