@@ -228,20 +228,13 @@ typedef struct {
   DimMask outer;      /* the rest */
 } Block;
 
-enum { BLOCK_ROWS = 4, BLOCK_COLS_SMALL = 2, BLOCK_COLS_LARGE = 4, MANY_REGISTERS = 32 };
+enum { BLOCK_ROWS = 6, BLOCK_COLS_SMALL = 2, BLOCK_COLS_LARGE = 4, MANY_REGISTERS = 32 };
 
 static bool in_registers(const Dim *d) { return d->place == PLACE_REG || d->place == PLACE_SERIAL; }
 
-static void split_register_dim(Bind *s, int d, int32_t low) {
-  if (low <= 1 || s->dims[d].extent <= low || s->dims[d].extent % low) return;
-  memmove(&s->dims[d + 1], &s->dims[d], sizeof s->dims[0] * (size_t)(s->ndims - d));
-  s->ndims++;
-  s->dims[d].extent /= low;
-  s->dims[d].weight *= low;
-  s->dims[d].stride *= low;
-  s->dims[d + 1].extent = low;
-  s->dims[d].index = nest_index(s->nest, s->dims[d].index->name, s->dims[d].extent);
-  s->dims[d + 1].index = nest_index(s->nest, s->dims[d + 1].index->name, low);
+static int32_t largest_divisor(int32_t n, int32_t most) {
+  while (n % most) most--;
+  return most;
 }
 
 /* On a CPU the block is cut from an axis's innermost register digit; on a GPU all is unrolled. */
@@ -249,7 +242,7 @@ static DimMask block_axis(Bind *s, int axis, int32_t want) {
   for (int d = s->ndims - 1; d >= 0; d--) {
     if (s->dims[d].axis != axis || !in_registers(&s->dims[d])) continue;
     int before = s->ndims;
-    split_register_dim(s, d, want);
+    bind_split_dim(s, d, largest_divisor(s->dims[d].extent, want));
     return (DimMask)1 << (s->ndims > before ? d + 1 : d);
   }
   return 0;
@@ -354,6 +347,16 @@ static void open_serial(Bind *s, NestIndex *ix) {
   s->b.before = NULL;
 }
 
+/* Batches outermost, then columns: B's part for them stays in the nearest cache while rows pass. */
+static void open_outer(Bind *s, DimMask outer, int rank) {
+  for (int round = 0; round < 3; round++)
+    for (int d = 0; d < s->ndims; d++) {
+      int axis = s->dims[d].axis;
+      int turn = axis == rank - 1 ? 1 : axis == rank - 2 ? 2 : 0;
+      if (outer >> d & 1 && turn == round) open_serial(s, s->dims[d].index);
+    }
+}
+
 static void dot_fma(Bind *s, const NestStmt *st) {
   NestVar *d = st->dsts[0].var;
   int rank = d->tile.rank;
@@ -363,8 +366,7 @@ static void dot_fma(Bind *s, const NestStmt *st) {
   Block blk = plan_block(s, rank);
   NestIndex *k = nest_index(s->nest, "k", st->mems[0].buffer->tile.shape[rank - 1]);
   NestBuilder outer = s->b;
-  for (int i = 0; i < s->ndims; i++)
-    if (blk.outer >> i & 1) open_serial(s, s->dims[i].index);
+  open_outer(s, blk.outer, rank);
   Feed a = source_of(s, st, 0, k, blk.rows), b = source_of(s, st, 1, k, blk.cols);
   DimMask both = blk.rows | blk.cols;
   Affine sub;

@@ -104,6 +104,18 @@ static void room(Bind *s) {
   s->var_room = n;
 }
 
+void bind_split_dim(Bind *s, int d, int32_t low) {
+  if (low <= 1 || s->dims[d].extent <= low || s->dims[d].extent % low) return;
+  memmove(&s->dims[d + 1], &s->dims[d], sizeof s->dims[0] * (size_t)(s->ndims - d));
+  s->ndims++;
+  s->dims[d].extent /= low;
+  s->dims[d].weight *= low;
+  s->dims[d].stride *= low;
+  s->dims[d + 1].extent = low;
+  s->dims[d].index = nest_index(s->nest, s->dims[d].index->name, s->dims[d].extent);
+  s->dims[d + 1].index = nest_index(s->nest, s->dims[d + 1].index->name, low);
+}
+
 NestVar *bind_var(Bind *s, const char *name, DType t, DType elem, uint32_t count, bool uniform) {
   NestVar *v = nest_var(s->nest, name, t, elem, count, uniform);
   room(s);

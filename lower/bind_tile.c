@@ -229,6 +229,12 @@ static Affine drop_index(Affine a, const NestIndex *index, int64_t *coef) {
   return a;
 }
 
+/* Loops stay loops on a CPU: there the accumulators go innermost, so that each iteration has several
+ * steps that do not wait for each other. */
+static DimMask accumulators(const Bind *s, const Reduction *r, DimMask rest) {
+  return s->u->machine->kind == MACHINE_CPU ? rest & ~r->kept : 0;
+}
+
 /* to[k] = from[first + stride*k] combined with from[first + stride*(k + n)], for n of them. */
 static void combine_halves(Bind *s, const Reduction *r, NestVar **to, NestVar **from, Affine first,
                            int64_t stride, int32_t n) {
@@ -290,8 +296,10 @@ static void fold_step(Bind *s, Reduction *r, NestVar **from, Held *h, int d) {
     acc[i] = ref_sub(
         bind_var(s, from[i]->name, from[i]->dtype, from[i]->elem, registers_of(s, rest), false),
         out);
-  NestBuilder outer = bind_open_loops(s, rest);
+  DimMask inner = accumulators(s, r, rest);
+  NestBuilder outer = bind_open_loops(s, rest & ~inner), at = bind_open_loops(s, inner);
   for (int i = 0; i < r->n; i++) bind_mov(s, acc[i], ref_sub(from[i], first), from[i]->dtype);
+  bind_close(s, at);
   if (d >= 0) {
     bool serial = s->dims[d].place == PLACE_SERIAL;
     NestStmt *u = nest_stmt(&s->b, serial ? NEST_SERIAL : NEST_UNROLL, 0, 0);
@@ -302,11 +310,24 @@ static void fold_step(Bind *s, Reduction *r, NestVar **from, Held *h, int d) {
     affine_add(&next, &step);
     affine_add(&next, &one);
     for (int i = 0; i < r->n; i++) x[i] = ref_sub(from[i], next);
+    bind_open_loops(s, inner);
     bind_combine(s, r->st, acc, x);
   }
   bind_close(s, outer);
   for (int i = 0; i < r->n; i++) from[i] = acc[i].var;
   *h = (Held){rest, true};
+}
+
+enum { ACCUMULATORS = 4 };
+
+/* On a CPU a reduction of many registers, one after the other, would wait for each step. */
+static void split_axis(Bind *s, int axis) {
+  if (s->u->machine->kind != MACHINE_CPU) return;
+  for (int d = 0; d < s->ndims; d++)
+    if (s->dims[d].axis == axis && in_register(&s->dims[d])) {
+      bind_split_dim(s, d, ACCUMULATORS);
+      return;
+    }
 }
 
 /* Folds the axis's register digits, the outermost first, so that the inner ones are independent
@@ -507,6 +528,7 @@ void bind_reduce(Bind *s, const NestStmt *st) {
   if (r.n > MAX_OPERANDS) bind_refuse(s, "it has more than 8 operands");
   const Layout l = st->srcs[0].var->layout;
   bind_start(s, NULL, &l);
+  split_axis(s, r.axis);
   for (int i = 0; i < r.n; i++) r.in[i] = st->srcs[i].var;
   r.kept = register_dims(s) & ~axis_dims(s, r.axis, true);
   mask_padding(s, &r, &l);

@@ -17,6 +17,7 @@
 #include "lower/fuse.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 enum { LOOK_BACK = 64 }; /* statements before a chain that are searched for another */
 
@@ -374,6 +375,24 @@ static bool plan_moves(const Fuse *f, size_t g, size_t at, bool *stay) {
   return true;
 }
 
+static bool is_index(const NestStmt *st) {
+  return (st->code == NEST_OP && !dtype_is_float(st->type)) ||
+         (st->code == NEST_MOV && st->srcs[0].kind != REF_VAR);
+}
+
+/* Loads from global memory, and what their addresses and guards need. */
+static bool loads_only(const Item *x) {
+  if (!x->chain.depth || !(x->e.memory & READS_GLOBAL)) return false;
+  for (const NestStmt *st = x->chain.body->first; st; st = st->next)
+    if (!global_access(st, NEST_LD) && !is_index(st)) return false;
+  return true;
+}
+
+/* Loads wait for the chain that uses them: before one that does not, they would fill an array. */
+static bool worth_passing(const Item *l, const Item *between) {
+  return !loads_only(l) || !between->st->nregions || loads_only(between);
+}
+
 /* Joins chain `at` with the nearest one before it that can take it. */
 static bool join_earlier(Fuse *f, size_t at) {
   const Item *l = &f->items.data[at];
@@ -381,6 +400,7 @@ static bool join_earlier(Fuse *f, size_t at) {
   for (size_t g = at; g-- > first;) {
     const Item *x = &f->items.data[g];
     bool stay[LOOK_BACK + 1];
+    if (!worth_passing(l, x)) return false;
     if (!same_extents(&x->chain, &l->chain) || !registers_agree(f, x, l) ||
         !memory_agrees(f, x, l) || !plan_moves(f, g, at, stay))
       continue;

@@ -5,7 +5,7 @@
  *   place.c    in which C block a variable is declared
  *   names.c    C names, constants, operands
  *   ops.c      elementwise ops, by a table of (op, types, templates);  cast.c conversions
- *   memory.c   loads, stores, atomics
+ *   memory.c   loads, stores, atomics;  stream.c which stores go around the caches
  *   stmt.c     statements and control
  *   prelude.c  which helper functions a text needs;  prelude_*.c the helpers
  *
@@ -63,7 +63,9 @@ typedef struct {
   Span said;              /* the last place printed as a comment */
   Span span;              /* the statement's */
   bool uses_pid[3], uses_nprog[3];
-  bool streams;           /* stores go around the caches in large launches */
+  bool *streams;          /* by variable id, of parameters: stores through it may stream */
+  const NestVar **roots;  /* by variable id, of pointers: the parameter, NULL if not known */
+  int64_t stream_bytes;   /* that a program writes so; 0: nothing streams */
   bool failed;
 } Gen;
 
@@ -111,6 +113,10 @@ const char *c_bitcast(Gen *g, const NestStmt *s, bool vector);
 void c_load(Gen *g, const NestStmt *s);
 void c_store(Gen *g, const NestStmt *s);
 void c_atomic(Gen *g, const NestStmt *s);
+
+/* ---- stream.c ---- */
+void c_find_streams(Gen *g);
+bool c_streams(const Gen *g, const NestStmt *st); /* a vector store */
 
 /* ---- stmt.c ---- */
 void c_line(Gen *g, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

@@ -104,8 +104,15 @@ static void load_same(Gen *g, const NestStmt *s, const Ref *dst, const Access *a
   c_line(g, "if (%s) %s = vselect_%s(%s, %s, %s);", any_of(g, a), v, name, mask_of(g, a), text, v);
 }
 
+/* An operand of many multiply-adds, which should load it once. */
+static bool is_kept(const NestStmt *s, const Ref *dst) {
+  bool number = s->type == DT_F32 || s->type == DT_I32 || s->type == DT_U32;
+  return number && s->mems[0].buffer && dst->var->count > 1;
+}
+
 static void load_elements(Gen *g, const NestStmt *s, const Ref *dst, const Access *a) {
-  const char *text = c_text(g, "vload_%s(%s)", a->name, a->at), *v = c_ref_name(g, dst);
+  const char *kept = a->guard == GUARD_NONE && is_kept(s, dst) ? "kept_" : "";
+  const char *text = c_text(g, "vload_%s%s(%s)", kept, a->name, a->at), *v = c_ref_name(g, dst);
   if (a->guard <= GUARD_SAME) {
     c_assign(g, s, dst, s->type, text, vector);
     return;
@@ -178,9 +185,8 @@ static void store_lanes(Gen *g, const NestStmt *s, const Access *a) {
 static void store_elements(Gen *g, const NestStmt *s, const Access *a) {
   const char *v = stored(g, s, true);
   const char *name = a->name;
-  bool streams = !s->mems[0].buffer && g->streams;
-  const char *full = streams ? c_text(g, "vstream_%s(%s, %s, stream);", name, a->at, v)
-                             : c_text(g, "vstore_%s(%s, %s);", name, a->at, v);
+  const char *full = c_streams(g, s) ? c_text(g, "vstream_%s(%s, %s, stream);", name, a->at, v)
+                                     : c_text(g, "vstore_%s(%s, %s);", name, a->at, v);
   if (a->guard == GUARD_NONE) {
     c_line(g, "%s", full);
     return;

@@ -39,30 +39,95 @@ const Helper c_helpers_memory[] = {
      "INLINE vf32 vload_$t(const char *p) { return vdecode_$t(vload_$u(p)); }\n"},
     {"vload_$t", "i1",
      "INLINE vi32 vload_$t(const char *p) { return vto_i32(vload_u8(p)) != 0; }\n"},
+    {"vload_kept_$t", "i32 u32 f32",
+     "/* In a register from here on: gcc would rather load it again at each use. */\n"
+     "INLINE $V vload_kept_$t(const char *p) {\n"
+     "  $V v = vload_$t(p);\n"
+     "#if (LANES == 4 && defined(__SSE2__)) || (LANES == 8 && defined(__AVX__)) || \\\n"
+     "    (LANES == 16 && defined(__AVX512F__))\n"
+     "  __asm__(\"\" : \"+x\"(v));\n"
+     "#endif\n"
+     "  return v;\n"
+     "}\n"},
     {"vstore_$t", PLAIN, "INLINE void vstore_$t(char *p, $V v) { memcpy(p, &v, sizeof v); }\n"},
     {"vstore_$t", NARROW,
      "INLINE void vstore_$t(char *p, vf32 v) { vstore_$u(p, vencode_$t(v)); }\n"},
     {"vstore_$t", "i1",
      "INLINE void vstore_$t(char *p, vi32 v) { vstore_u8(p, vto_u8(v & 1)); }\n"},
 
+    /* ---- neighbours, around the caches ---- */
+    {"stream_bytes", NULL,
+     "/* n bytes to an address that n divides. */\n"
+     "INLINE void stream_bytes(char *p, const char *from, int n) {\n"
+     "#if defined(__AVX__)\n"
+     "  typedef long long part __attribute__((vector_size(32)));\n"
+     "#elif defined(__SSE2__)\n"
+     "  typedef long long part __attribute__((vector_size(16)));\n"
+     "#endif\n"
+     "#ifdef __SSE2__\n"
+     "  UNROLL(16) for (; n >= (int)sizeof(part); n -= sizeof(part)) {\n"
+     "    part x;\n"
+     "    memcpy(&x, from, sizeof x);\n"
+     "#if defined(__clang__)\n"
+     "    __builtin_nontemporal_store(x, (part *)p);\n"
+     "#elif defined(__AVX__)\n"
+     "    __builtin_ia32_movntdq256((part *)p, x);\n"
+     "#else\n"
+     "    __builtin_ia32_movntdq((part *)p, x);\n"
+     "#endif\n"
+     "    p += sizeof(part);\n"
+     "    from += sizeof(part);\n"
+     "  }\n"
+     "#endif\n"
+     "  memcpy(p, from, n);\n"
+     "}\n"},
+    {"stream_end", NULL,
+     "/* Streamed stores come before all that follows. */\n"
+     "INLINE void stream_end(void) {\n"
+     "#ifdef __SSE2__\n"
+     "  __builtin_ia32_sfence();\n"
+     "#endif\n"
+     "}\n"},
+    {"vstream_$t", PLAIN,
+     "INLINE void vstream_$t(char *p, $V v, bool stream) {\n"
+     "  if (stream && (uintptr_t)p % sizeof v == 0) stream_bytes(p, (const char *)&v, sizeof v);\n"
+     "  else memcpy(p, &v, sizeof v);\n"
+     "}\n"},
+    {"vstream_$t", NARROW,
+     "INLINE void vstream_$t(char *p, vf32 v, bool stream) {\n"
+     "  vstream_$u(p, vencode_$t(v), stream);\n"
+     "}\n"},
+    {"vstream_$t", "i1",
+     "INLINE void vstream_$t(char *p, vi32 v, bool stream) {\n"
+     "  vstream_u8(p, vto_u8(v & 1), stream);\n"
+     "}\n"},
+
     /* ---- neighbours, in the first n lanes ---- */
-    {"vload_first_$t", PLAIN,
-     "RARE $V vload_first_$t(const char *p, int n, $V v) {\n"
+    {"vload_first_$t", PLAIN " " NARROW " i1",
+     "INLINE $V vload_first_$t(const char *p, int n, $V v) {\n"
+     "  return n > 0 ? vload_some_$t(p, n, v) : v;\n"
+     "}\n"},
+    {"vstore_first_$t", PLAIN " " NARROW " i1",
+     "INLINE void vstore_first_$t(char *p, int n, $V v) {\n"
+     "  if (n > 0) vstore_some_$t(p, n, v);\n"
+     "}\n"},
+    {"vload_some_$t", PLAIN,
+     "RARE $V vload_some_$t(const char *p, int n, $V v) {\n"
      "  $T x[LANES];\n"
      "  memcpy(x, &v, sizeof v);\n"
      "  for (int i = 0; i < n; i++) x[i] = load_$t(p + i * sizeof *x);\n"
      "  memcpy(&v, x, sizeof v);\n"
      "  return v;\n"
      "}\n"},
-    {"vload_first_$t", NARROW " i1",
-     "RARE $V vload_first_$t(const char *p, int n, $V v) {\n"
+    {"vload_some_$t", NARROW " i1",
+     "RARE $V vload_some_$t(const char *p, int n, $V v) {\n"
      "  for (int i = 0; i < n; i++) v[i] = VALUE_$t(load_$t(p + i * sizeof($S)));\n"
      "  return v;\n"
      "}\n"},
     {"VALUE_$t", "i1", "#define VALUE_$t(x) -(int32_t)(x)\n"},
     {"VALUE_$t", PLAIN " " NARROW, "#define VALUE_$t(x) (x)\n"},
-    {"vstore_first_$t", PLAIN " " NARROW " i1",
-     "RARE void vstore_first_$t(char *p, int n, $V v) {\n"
+    {"vstore_some_$t", PLAIN " " NARROW " i1",
+     "RARE void vstore_some_$t(char *p, int n, $V v) {\n"
      "  for (int i = 0; i < n; i++) store_$t(p + i * sizeof($S), v[i]);\n"
      "}\n"},
 

@@ -19,8 +19,10 @@ static void print_program(Gen *g, Text *out, const char *name) {
   c_block(g, g->nest->body);
   text_printf(out, "/* One program; its lanes run together. */\nstatic void %s_program(", name);
   parameters(g, out, true,
-             "const uint32_t *grid, uint32_t pid_0, uint32_t pid_1, uint32_t pid_2, "
-             "char *shared");
+             c_text(g,
+                    "const uint32_t *grid, uint32_t pid_0, uint32_t pid_1, uint32_t pid_2, "
+                    "char *shared%s",
+                    g->stream_bytes ? ", bool stream" : ""));
   text_puts(out, ") {\n");
   text_putn(out, g->out.data, g->out.len);
   text_puts(out, "}\n\n");
@@ -34,17 +36,31 @@ static const char *argument(Gen *g, uint32_t i) {
   return c_text(g, "load_%s(args + %u)", dtype_name(t), 8 * i);
 }
 
+/* The grid's index is counted up: dividing costs as much as a small program does. */
 static void print_range(Gen *g, Text *out, const char *name) {
+  const char *stream = g->stream_bytes ? ", bool stream" : "";
   text_printf(out,
               "static void %s_range(const char *args, const uint32_t *grid, uint64_t begin,\n"
-              "                     uint64_t end, char *shared) {\n",
-              name);
+              "    uint64_t end, char *shared%s) {\n",
+              name, stream);
   for (uint32_t i = 0; i < g->nest->nparams; i++)
     text_printf(out, "  %s = %s;\n", c_declaration(g, g->nest->params[i]), argument(g, i));
-  text_printf(out, "  for (uint64_t i = begin; i < end; i++)\n    %s_program(", name);
+  text_printf(out,
+              "  uint32_t at_0 = begin %% grid[0], at_1 = begin / grid[0] %% grid[1];\n"
+              "  uint32_t at_2 = begin / grid[0] / grid[1];\n"
+              "  for (uint64_t at = begin; at < end; at++) {\n"
+              "    %s_program(",
+              name);
   parameters(g, out, false,
-             "grid, i % grid[0], i / grid[0] % grid[1], i / grid[0] / grid[1], shared);\n");
-  text_puts(out, "}\n\n");
+             c_text(g, "grid, at_0, at_1, at_2, shared%s);\n", g->stream_bytes ? ", stream" : ""));
+  text_puts(out,
+            "    if (++at_0 < grid[0]) continue;\n"
+            "    at_0 = 0;\n"
+            "    if (++at_1 < grid[1]) continue;\n"
+            "    at_1 = 0;\n"
+            "    at_2++;\n"
+            "  }\n"
+            "}\n\n");
 }
 
 /* Shared memory, one for all the programs of a thread. */
@@ -64,30 +80,39 @@ static void print_entry(Gen *g, Text *out, const char *name) {
               "/* The programs begin <= i < end of the linear grid. */\n"
               "void %s(const void *args, const uint32_t grid[3], uint32_t begin, uint32_t end) {\n"
               "%s"
-              "  %s_range(args, grid, begin, end, shared);\n"
+              "  %s_range(args, grid, begin, end, shared%s);\n"
               "%s"
               "}\n\n",
-              name, allocate(g, "  "), name, release(g, "  "));
+              name, allocate(g, "  "), name, g->stream_bytes ? ", false" : "", release(g, "  "));
 }
+
+/* What the caches hold, at most: launches that write more send it around them. */
+enum { CACHES_BYTES = 32 << 20 };
 
 /* Programs are handed out in order, a few at a time: what waits for one before it always finds that
  * begun, and threads that are late get less. */
 static void print_entry_all(Gen *g, Text *out, const char *name) {
+  bool streams = g->stream_bytes > 0;
+  const char *decide = c_text(g, "  const bool stream = n > %lld;\n",
+                              (long long)(CACHES_BYTES / (streams ? g->stream_bytes : 1)));
   text_printf(out,
               "/* All programs, begun in order. */\n"
               "void %s_all(const void *args, const uint32_t grid[3], int threads) {\n"
               "  const uint64_t n = (uint64_t)grid[0] * grid[1] * grid[2];\n"
               "  const uint64_t part = n / (32 * (uint64_t)threads) + 1;\n"
+              "%s"
               "#pragma omp parallel num_threads(threads)\n"
               "  {\n"
               "%s"
               "#pragma omp for schedule(dynamic)\n"
               "    for (uint64_t i = 0; i < n; i += part)\n"
-              "      %s_range(args, grid, i, i + part < n ? i + part : n, shared);\n"
+              "      %s_range(args, grid, i, i + part < n ? i + part : n, shared%s);\n"
+              "%s"
               "%s"
               "  }\n"
               "}\n",
-              name, allocate(g, "    "), name, release(g, "    "));
+              name, streams ? decide : "", allocate(g, "    "), name, streams ? ", stream" : "",
+              streams ? "    stream_end();\n" : "", release(g, "    "));
 }
 
 /* ---- the unit ---- */
@@ -113,6 +138,7 @@ bool c_print(Arena *a, const Nest *n, const Machine *m, Diags *d, Code *out) {
   if (!check(&g, m)) return false;
   Text body = text_new(a), unit = text_new(a);
   c_find_spreads(&g);
+  c_find_streams(&g);
   c_find_places(&g);
   c_name_variables(&g);
   const char *name = c_name(&g, n->name);

@@ -27,6 +27,14 @@ typedef double vf64 VECTOR(double);
 #define UNROLL(n) PRAGMA(GCC unroll n)
 #endif
 #endif
+#ifndef NEREID_vsplat_f32
+#define NEREID_vsplat_f32
+INLINE vf32 vsplat_f32(float x) {
+  vf32 v;
+  EACH_LANE(i) v[i] = x;
+  return v;
+}
+#endif
 #ifndef NEREID_div_i32
 #define NEREID_div_i32
 INLINE int32_t div_i32(int32_t a, int32_t b) {
@@ -36,14 +44,6 @@ INLINE int32_t div_i32(int32_t a, int32_t b) {
 #ifndef NEREID_min_i32
 #define NEREID_min_i32
 INLINE int32_t min_i32(int32_t a, int32_t b) { return a < b ? a : b; }
-#endif
-#ifndef NEREID_vsplat_f32
-#define NEREID_vsplat_f32
-INLINE vf32 vsplat_f32(float x) {
-  vf32 v;
-  EACH_LANE(i) v[i] = x;
-  return v;
-}
 #endif
 #ifndef NEREID_vto_u32
 #define NEREID_vto_u32
@@ -272,6 +272,46 @@ INLINE vi32 vsplat_i32(int32_t x) {
 /* The mask of the first n lanes. */
 INLINE vi32 vfirst(int n) { return vramp_i32(0, 1) < vsplat_i32(n); }
 #endif
+#ifndef NEREID_stream_bytes
+#define NEREID_stream_bytes
+/* n bytes to an address that n divides. */
+INLINE void stream_bytes(char *p, const char *from, int n) {
+#if defined(__AVX__)
+  typedef long long part __attribute__((vector_size(32)));
+#elif defined(__SSE2__)
+  typedef long long part __attribute__((vector_size(16)));
+#endif
+#ifdef __SSE2__
+  UNROLL(16) for (; n >= (int)sizeof(part); n -= sizeof(part)) {
+    part x;
+    memcpy(&x, from, sizeof x);
+#if defined(__clang__)
+    __builtin_nontemporal_store(x, (part *)p);
+#elif defined(__AVX__)
+    __builtin_ia32_movntdq256((part *)p, x);
+#else
+    __builtin_ia32_movntdq((part *)p, x);
+#endif
+    p += sizeof(part);
+    from += sizeof(part);
+  }
+#endif
+  memcpy(p, from, n);
+}
+#endif
+#ifndef NEREID_vstream_u16
+#define NEREID_vstream_u16
+INLINE void vstream_u16(char *p, vu16 v, bool stream) {
+  if (stream && (uintptr_t)p % sizeof v == 0) stream_bytes(p, (const char *)&v, sizeof v);
+  else memcpy(p, &v, sizeof v);
+}
+#endif
+#ifndef NEREID_vstream_f16
+#define NEREID_vstream_f16
+INLINE void vstream_f16(char *p, vf32 v, bool stream) {
+  vstream_u16(p, vencode_f16(v), stream);
+}
+#endif
 #ifndef NEREID_load_u64
 #define NEREID_load_u64
 INLINE uint64_t load_u64(const char *p) {
@@ -296,19 +336,28 @@ INLINE float load_f32(const char *p) {
   return x;
 }
 #endif
+#ifndef NEREID_stream_end
+#define NEREID_stream_end
+/* Streamed stores come before all that follows. */
+INLINE void stream_end(void) {
+#ifdef __SSE2__
+  __builtin_ia32_sfence();
+#endif
+}
+#endif
 
 /* One program; its lanes run together. */
 static void attention_program(char *q_ptr, char *k_ptr, char *v_ptr, char *out_ptr, int32_t seq_len, float scale,
-    const uint32_t *grid, uint32_t pid_0, uint32_t pid_1, uint32_t pid_2, char *shared) {
-  vf32 q;
+    const uint32_t *grid, uint32_t pid_0, uint32_t pid_1, uint32_t pid_2, char *shared, bool stream) {
+  vf32 q[512];
   vf32 row_sum[64];
   vf32 acc[512];
   vf32 row_max[64];
   vf32 row_sum_2[64];
   vf32 acc_1[512];
   vf32 row_max_1[64];
-  vf32 k_1;
-  vf32 v_1;
+  vf32 k_1[256];
+  vf32 v_1[256];
   int32_t t65[64];
   bool t66[64];
   const int32_t lane = 0; /* ../../examples/kernels/attention.py:50 */
@@ -321,7 +370,12 @@ static void attention_program(char *q_ptr, char *k_ptr, char *v_ptr, char *out_p
   const int64_t t3 = (int64_t)seq_len;
   const int64_t t4 = t2 * t3;
   const int64_t head = t4 * 64;
-  const int64_t t68 = (int64_t)t67; /* ../../examples/kernels/attention.py:57 */
+  for (int a_4 = 0; a_4 < 64; a_4++) { /* ../../examples/kernels/attention.py:57 */
+    UNROLL(8) for (int b_4 = 0; b_4 < 8; b_4++) {
+      q[8*a_4 + b_4] = vsplat_f32(0.0f);
+    }
+  }
+  const int64_t t68 = (int64_t)t67;
   char *t69 = q_ptr + t68;
   const int64_t t70 = head * 2;
   char *t71 = t69 + t70;
@@ -342,10 +396,9 @@ static void attention_program(char *q_ptr, char *k_ptr, char *v_ptr, char *out_p
   }
   for (int a_4 = 0; a_4 < 64; a_4++) { /* ../../examples/kernels/attention.py:57 */
     UNROLL(8) for (int b_4 = 0; b_4 < 8; b_4++) {
-      q = vsplat_f32(0.0f);
-      if (t66[a_4]) q = vload_f16(t74 + 128*a_4 + 16*b_4);
+      if (t66[a_4]) q[8*a_4 + b_4] = vload_f16(t74 + 128*a_4 + 16*b_4);
       acc[8*a_4 + b_4] = vsplat_f32(0.0f); /* ../../examples/kernels/attention.py:22 */
-      vstore_f16(shared + t67 + 128*a_4 + 16*b_4, q); /* ../../examples/kernels/attention.py:33 */
+      vstore_f16(shared + t67 + 128*a_4 + 16*b_4, q[8*a_4 + b_4]); /* ../../examples/kernels/attention.py:33 */
     }
   }
   const float t24 = scale * 1.442695f;
@@ -378,8 +431,8 @@ static void attention_program(char *q_ptr, char *k_ptr, char *v_ptr, char *out_p
         t23[4*a_4 + b_4] = vsplat_f32(0.0f);
       }
     }
-    for (int a_4 = 0; a_4 < 16; a_4++) {
-      for (int b_4 = 0; b_4 < 2; b_4++) {
+    for (int b_4 = 0; b_4 < 2; b_4++) {
+      for (int a_4 = 0; a_4 < 16; a_4++) {
         vf32 acc_2[8];
         UNROLL(4) for (int a_5 = 0; a_5 < 4; a_5++) {
           UNROLL(2) for (int b_5 = 0; b_5 < 2; b_5++) {
@@ -469,8 +522,8 @@ static void attention_program(char *q_ptr, char *k_ptr, char *v_ptr, char *out_p
         vstore_f16(shared + t67 + 128*a_4 + 16*b_4 + 12288, v); /* ../../examples/kernels/attention.py:44 */
       }
     }
-    for (int a_4 = 0; a_4 < 16; a_4++) {
-      for (int b_4 = 0; b_4 < 4; b_4++) {
+    for (int b_4 = 0; b_4 < 4; b_4++) {
+      for (int a_4 = 0; a_4 < 16; a_4++) {
         vf32 acc_3[8];
         UNROLL(4) for (int a_5 = 0; a_5 < 4; a_5++) {
           UNROLL(2) for (int b_5 = 0; b_5 < 2; b_5++) {
@@ -537,19 +590,28 @@ static void attention_program(char *q_ptr, char *k_ptr, char *v_ptr, char *out_p
     int t121[256];
     vf32 scores_3[64];
     vf32 p_3[64];
-    UNROLL(32) for (int b_4 = 0; b_4 < 32; b_4++) { /* ../../examples/kernels/attention.py:27 */
+    for (int a_4 = 0; a_4 < 8; a_4++) { /* ../../examples/kernels/attention.py:27 */
+      UNROLL(32) for (int b_4 = 0; b_4 < 32; b_4++) {
+        k_1[a_4 + 8*b_4] = vsplat_f32(0.0f);
+      }
+    }
+    UNROLL(32) for (int b_4 = 0; b_4 < 32; b_4++) {
       const int32_t t98 = start_1 + (b_4);
       t99[b_4] = t98 < seq_len;
     }
     const int64_t t102 = (int64_t)start_1;
     const int64_t t103 = t102 * 128;
     char *t104 = t76 + t103;
-    char *t111 = t81 + t103; /* ../../examples/kernels/attention.py:28 */
+    for (int a_4 = 0; a_4 < 32; a_4++) { /* ../../examples/kernels/attention.py:28 */
+      UNROLL(8) for (int b_4 = 0; b_4 < 8; b_4++) {
+        v_1[8*a_4 + b_4] = vsplat_f32(0.0f);
+      }
+    }
+    char *t111 = t81 + t103;
     for (int a_4 = 0; a_4 < 8; a_4++) { /* ../../examples/kernels/attention.py:27 */
       UNROLL(32) for (int b_4 = 0; b_4 < 32; b_4++) {
-        k_1 = vsplat_f32(0.0f);
-        if (t99[b_4]) k_1 = vload_f16(t104 + 16*a_4 + 128*b_4);
-        vscatter_f16((uint64_t)shared + vto_u64(vramp_i32(t85, 64)) + (uint64_t)(512*a_4 + 2*b_4 + 8192), k_1); /* ../../examples/kernels/attention.py:33 */
+        if (t99[b_4]) k_1[a_4 + 8*b_4] = vload_f16(t104 + 16*a_4 + 128*b_4);
+        vscatter_f16((uint64_t)shared + vto_u64(vramp_i32(t85, 64)) + (uint64_t)(512*a_4 + 2*b_4 + 8192), k_1[a_4 + 8*b_4]); /* ../../examples/kernels/attention.py:33 */
       }
     }
     const int32_t t114 = lane + start_1; /* ../../examples/kernels/attention.py:38 */
@@ -564,8 +626,8 @@ static void attention_program(char *q_ptr, char *k_ptr, char *v_ptr, char *out_p
         t121[b_4 + 4*a_4] = min_i32(t116[b_4], t120);
       }
     }
-    for (int a_4 = 0; a_4 < 16; a_4++) { /* ../../examples/kernels/attention.py:33 */
-      for (int b_4 = 0; b_4 < 2; b_4++) {
+    for (int b_4 = 0; b_4 < 2; b_4++) { /* ../../examples/kernels/attention.py:33 */
+      for (int a_4 = 0; a_4 < 16; a_4++) {
         vf32 acc_4[8];
         UNROLL(4) for (int a_5 = 0; a_5 < 4; a_5++) {
           UNROLL(2) for (int b_5 = 0; b_5 < 2; b_5++) {
@@ -652,13 +714,12 @@ static void attention_program(char *q_ptr, char *k_ptr, char *v_ptr, char *out_p
     for (int r = 0; r < 64; r++) t52[0 + r] = p_3[0 + r];
     for (int a_4 = 0; a_4 < 32; a_4++) { /* ../../examples/kernels/attention.py:28 */
       UNROLL(8) for (int b_4 = 0; b_4 < 8; b_4++) {
-        v_1 = vsplat_f32(0.0f);
-        if (t99[a_4]) v_1 = vload_f16(t111 + 128*a_4 + 16*b_4);
-        vstore_f16(shared + t67 + 128*a_4 + 16*b_4 + 12288, v_1); /* ../../examples/kernels/attention.py:44 */
+        if (t99[a_4]) v_1[8*a_4 + b_4] = vload_f16(t111 + 128*a_4 + 16*b_4);
+        vstore_f16(shared + t67 + 128*a_4 + 16*b_4 + 12288, v_1[8*a_4 + b_4]); /* ../../examples/kernels/attention.py:44 */
       }
     }
-    for (int a_4 = 0; a_4 < 16; a_4++) {
-      for (int b_4 = 0; b_4 < 4; b_4++) {
+    for (int b_4 = 0; b_4 < 4; b_4++) {
+      for (int a_4 = 0; a_4 < 16; a_4++) {
         vf32 acc_5[8];
         UNROLL(4) for (int a_5 = 0; a_5 < 4; a_5++) {
           UNROLL(2) for (int b_5 = 0; b_5 < 2; b_5++) {
@@ -707,29 +768,37 @@ static void attention_program(char *q_ptr, char *k_ptr, char *v_ptr, char *out_p
     UNROLL(8) for (int b_4 = 0; b_4 < 8; b_4++) {
       const vf32 t135 = acc_1[8*a_4 + b_4] / row_sum_2[a_4];
       const vf32 t136 = vround_f16(t135);
-      if (t66[a_4]) vstore_f16(t143 + 128*a_4 + 16*b_4, t136);
+      if (t66[a_4]) vstream_f16(t143 + 128*a_4 + 16*b_4, t136, stream);
     }
   }
 }
 
 static void attention_range(const char *args, const uint32_t *grid, uint64_t begin,
-                     uint64_t end, char *shared) {
+    uint64_t end, char *shared, bool stream) {
   char *q_ptr = (char *)load_u64(args + 0);
   char *k_ptr = (char *)load_u64(args + 8);
   char *v_ptr = (char *)load_u64(args + 16);
   char *out_ptr = (char *)load_u64(args + 24);
   int32_t seq_len = load_i32(args + 32);
   float scale = load_f32(args + 40);
-  for (uint64_t i = begin; i < end; i++)
+  uint32_t at_0 = begin % grid[0], at_1 = begin / grid[0] % grid[1];
+  uint32_t at_2 = begin / grid[0] / grid[1];
+  for (uint64_t at = begin; at < end; at++) {
     attention_program(q_ptr, k_ptr, v_ptr, out_ptr, seq_len, scale,
-        grid, i % grid[0], i / grid[0] % grid[1], i / grid[0] / grid[1], shared);
+        grid, at_0, at_1, at_2, shared, stream);
+    if (++at_0 < grid[0]) continue;
+    at_0 = 0;
+    if (++at_1 < grid[1]) continue;
+    at_1 = 0;
+    at_2++;
+  }
 }
 
 /* The programs begin <= i < end of the linear grid. */
 void attention(const void *args, const uint32_t grid[3], uint32_t begin, uint32_t end) {
   char *const shared = aligned_alloc(64, 16384);
   if (!shared) abort();
-  attention_range(args, grid, begin, end, shared);
+  attention_range(args, grid, begin, end, shared, false);
   free(shared);
 }
 
@@ -737,13 +806,15 @@ void attention(const void *args, const uint32_t grid[3], uint32_t begin, uint32_
 void attention_all(const void *args, const uint32_t grid[3], int threads) {
   const uint64_t n = (uint64_t)grid[0] * grid[1] * grid[2];
   const uint64_t part = n / (32 * (uint64_t)threads) + 1;
+  const bool stream = n > 4096;
 #pragma omp parallel num_threads(threads)
   {
     char *const shared = aligned_alloc(64, 16384);
     if (!shared) abort();
 #pragma omp for schedule(dynamic)
     for (uint64_t i = 0; i < n; i += part)
-      attention_range(args, grid, i, i + part < n ? i + part : n, shared);
+      attention_range(args, grid, i, i + part < n ? i + part : n, shared, stream);
+    stream_end();
     free(shared);
   }
 }

@@ -66,14 +66,20 @@ INLINE float load_f32(const char *p) {
   return x;
 }
 #endif
-#ifndef NEREID_vload_first_f32
-#define NEREID_vload_first_f32
-RARE vf32 vload_first_f32(const char *p, int n, vf32 v) {
+#ifndef NEREID_vload_some_f32
+#define NEREID_vload_some_f32
+RARE vf32 vload_some_f32(const char *p, int n, vf32 v) {
   float x[LANES];
   memcpy(x, &v, sizeof v);
   for (int i = 0; i < n; i++) x[i] = load_f32(p + i * sizeof *x);
   memcpy(&v, x, sizeof v);
   return v;
+}
+#endif
+#ifndef NEREID_vload_first_f32
+#define NEREID_vload_first_f32
+INLINE vf32 vload_first_f32(const char *p, int n, vf32 v) {
+  return n > 0 ? vload_some_f32(p, n, v) : v;
 }
 #endif
 #ifndef NEREID_vselect_f32
@@ -195,14 +201,50 @@ INLINE vi64 vsplat_i64(int64_t x) {
   return v;
 }
 #endif
-#ifndef NEREID_vstore_f32
-#define NEREID_vstore_f32
-INLINE void vstore_f32(char *p, vf32 v) { memcpy(p, &v, sizeof v); }
+#ifndef NEREID_stream_bytes
+#define NEREID_stream_bytes
+/* n bytes to an address that n divides. */
+INLINE void stream_bytes(char *p, const char *from, int n) {
+#if defined(__AVX__)
+  typedef long long part __attribute__((vector_size(32)));
+#elif defined(__SSE2__)
+  typedef long long part __attribute__((vector_size(16)));
+#endif
+#ifdef __SSE2__
+  UNROLL(16) for (; n >= (int)sizeof(part); n -= sizeof(part)) {
+    part x;
+    memcpy(&x, from, sizeof x);
+#if defined(__clang__)
+    __builtin_nontemporal_store(x, (part *)p);
+#elif defined(__AVX__)
+    __builtin_ia32_movntdq256((part *)p, x);
+#else
+    __builtin_ia32_movntdq((part *)p, x);
+#endif
+    p += sizeof(part);
+    from += sizeof(part);
+  }
+#endif
+  memcpy(p, from, n);
+}
+#endif
+#ifndef NEREID_vstream_f32
+#define NEREID_vstream_f32
+INLINE void vstream_f32(char *p, vf32 v, bool stream) {
+  if (stream && (uintptr_t)p % sizeof v == 0) stream_bytes(p, (const char *)&v, sizeof v);
+  else memcpy(p, &v, sizeof v);
+}
+#endif
+#ifndef NEREID_vstore_some_f32
+#define NEREID_vstore_some_f32
+RARE void vstore_some_f32(char *p, int n, vf32 v) {
+  for (int i = 0; i < n; i++) store_f32(p + i * sizeof(float), v[i]);
+}
 #endif
 #ifndef NEREID_vstore_first_f32
 #define NEREID_vstore_first_f32
-RARE void vstore_first_f32(char *p, int n, vf32 v) {
-  for (int i = 0; i < n; i++) store_f32(p + i * sizeof(float), v[i]);
+INLINE void vstore_first_f32(char *p, int n, vf32 v) {
+  if (n > 0) vstore_some_f32(p, n, v);
 }
 #endif
 #ifndef NEREID_load_u64
@@ -221,18 +263,27 @@ INLINE int32_t load_i32(const char *p) {
   return x;
 }
 #endif
+#ifndef NEREID_stream_end
+#define NEREID_stream_end
+/* Streamed stores come before all that follows. */
+INLINE void stream_end(void) {
+#ifdef __SSE2__
+  __builtin_ia32_sfence();
+#endif
+}
+#endif
 
 /* One program; its lanes run together. */
 static void cross_entropy_program(char *logits_ptr, char *target_ptr, char *loss_ptr, char *grad_ptr, int32_t n_classes, int32_t ignore_index,
-    const uint32_t *grid, uint32_t pid_0, uint32_t pid_1, uint32_t pid_2, char *shared) {
+    const uint32_t *grid, uint32_t pid_0, uint32_t pid_1, uint32_t pid_2, char *shared, bool stream) {
   float total;
   float largest;
   vf32 x[32];
   float at_target;
-  vf32 x_1;
+  vf32 x_1[32];
   const int32_t lane = 0; /* ../../examples/kernels/cross_entropy.py:14 */
   const int32_t t69 = lane * 4;
-  const int t84 = 1;
+  const int t85 = 1;
   const int32_t t0 = (int32_t)pid_0; /* ../../examples/kernels/cross_entropy.py:16 */
   const int64_t row = (int64_t)t0;
   const int64_t t1 = (int64_t)n_classes; /* ../../examples/kernels/cross_entropy.py:17 */
@@ -249,30 +300,43 @@ static void cross_entropy_program(char *logits_ptr, char *target_ptr, char *loss
   for (int64_t start_at = 0; start_at < n_classes; start_at += 256) { /* ../../examples/kernels/cross_entropy.py:23 */
     const int32_t start = (int32_t)start_at;
     vf32 t14[32];
-    vf32 x_2;
-    vf32 t80;
+    int t68[32];
+    vf32 x_2[4];
+    vf32 x_3;
+    vf32 t80[4];
+    vf32 t81;
     const int32_t t66 = lane + start; /* ../../examples/kernels/cross_entropy.py:25 */
+    UNROLL(32) for (int a = 0; a < 32; a++) {
+      x[a] = vsplat_f32((-__builtin_inff()));
+      const int32_t t67 = t66 + (8*a);
+      t68[a] = lanes_below(t67, n_classes);
+    }
     const int64_t t72 = (int64_t)start;
     const int64_t t73 = t72 * 4;
     char *t74 = t71 + t73;
     UNROLL(32) for (int a = 0; a < 32; a++) {
-      x[a] = vsplat_f32((-__builtin_inff()));
-      const int32_t t67 = t66 + (8*a);
-      const int t68 = lanes_below(t67, n_classes);
-      if (t68 == LANES) x[a] = vload_f32(t74 + 32*a);
-      else x[a] = vload_first_f32(t74 + 32*a, t68, x[a]);
+      if (t68[a] == LANES) x[a] = vload_f32(t74 + 32*a);
+      else x[a] = vload_first_f32(t74 + 32*a, t68[a], x[a]);
     }
-    x_2 = x[0]; /* ../../examples/kernels/cross_entropy.py:27 */
-    UNROLL(31) for (int r = 0; r < 31; r++) {
-      x_2 = vmax_f32(x_2, x[r + 1]);
+    UNROLL(4) for (int a = 0; a < 4; a++) { /* ../../examples/kernels/cross_entropy.py:27 */
+      x_2[a] = x[a];
     }
-    const vf32 t75 = __builtin_shufflevector(x_2, x_2, 4, 5, 6, 7, 0, 1, 2, 3);
-    x_2 = vmax_f32(x_2, t75);
-    const vf32 t76 = __builtin_shufflevector(x_2, x_2, 2, 3, 0, 1, 6, 7, 4, 5);
-    x_2 = vmax_f32(x_2, t76);
-    const vf32 t77 = __builtin_shufflevector(x_2, x_2, 1, 0, 3, 2, 5, 4, 7, 6);
-    x_2 = vmax_f32(x_2, t77);
-    const float t8 = x_2[0];
+    UNROLL(7) for (int r = 0; r < 7; r++) {
+      UNROLL(4) for (int a = 0; a < 4; a++) {
+        x_2[a] = vmax_f32(x_2[a], x[a + 4*r + 4]);
+      }
+    }
+    x_3 = x_2[0];
+    UNROLL(3) for (int r = 0; r < 3; r++) {
+      x_3 = vmax_f32(x_3, x_2[r + 1]);
+    }
+    const vf32 t75 = __builtin_shufflevector(x_3, x_3, 4, 5, 6, 7, 0, 1, 2, 3);
+    x_3 = vmax_f32(x_3, t75);
+    const vf32 t76 = __builtin_shufflevector(x_3, x_3, 2, 3, 0, 1, 6, 7, 4, 5);
+    x_3 = vmax_f32(x_3, t76);
+    const vf32 t77 = __builtin_shufflevector(x_3, x_3, 1, 0, 3, 2, 5, 4, 7, 6);
+    x_3 = vmax_f32(x_3, t77);
+    const float t8 = x_3[0];
     const float new_largest = max_f32(largest, t8);
     const float t9 = largest - new_largest; /* ../../examples/kernels/cross_entropy.py:28 */
     const float t10 = t9 * 1.442695f;
@@ -282,17 +346,25 @@ static void cross_entropy_program(char *logits_ptr, char *target_ptr, char *loss
       const vf32 t79 = t78 * 1.442695f;
       t14[a] = vexp2_f32(t79);
     }
-    t80 = t14[0];
-    UNROLL(31) for (int r = 0; r < 31; r++) {
-      t80 = t80 + t14[r + 1];
+    UNROLL(4) for (int a = 0; a < 4; a++) {
+      t80[a] = t14[a];
     }
-    const vf32 t81 = __builtin_shufflevector(t80, t80, 4, 5, 6, 7, 0, 1, 2, 3);
-    t80 = t80 + t81;
-    const vf32 t82 = __builtin_shufflevector(t80, t80, 2, 3, 0, 1, 6, 7, 4, 5);
-    t80 = t80 + t82;
-    const vf32 t83 = __builtin_shufflevector(t80, t80, 1, 0, 3, 2, 5, 4, 7, 6);
-    t80 = t80 + t83;
-    const float t15 = t80[0];
+    UNROLL(7) for (int r = 0; r < 7; r++) {
+      UNROLL(4) for (int a = 0; a < 4; a++) {
+        t80[a] = t80[a] + t14[a + 4*r + 4];
+      }
+    }
+    t81 = t80[0];
+    UNROLL(3) for (int r = 0; r < 3; r++) {
+      t81 = t81 + t80[r + 1];
+    }
+    const vf32 t82 = __builtin_shufflevector(t81, t81, 4, 5, 6, 7, 0, 1, 2, 3);
+    t81 = t81 + t82;
+    const vf32 t83 = __builtin_shufflevector(t81, t81, 2, 3, 0, 1, 6, 7, 4, 5);
+    t81 = t81 + t83;
+    const vf32 t84 = __builtin_shufflevector(t81, t81, 1, 0, 3, 2, 5, 4, 7, 6);
+    t81 = t81 + t84;
+    const float t15 = t81[0];
     const float total_1 = fma_f32(total, t11, t15);
     total = total_1; /* ../../examples/kernels/cross_entropy.py:23 */
     largest = new_largest;
@@ -334,64 +406,78 @@ static void cross_entropy_program(char *logits_ptr, char *target_ptr, char *loss
   char *t47 = loss_ptr + 4 * row; /* ../../examples/kernels/cross_entropy.py:33 */
   const float t48 = log_total - at_target;
   const float t49 = counted ? t48 : 0.0f;
-  if (t84 > 0) store_f32(t47, t49);
+  if (t85 > 0) store_f32(t47, t49);
   char *grad_ptr_1 = grad_ptr + 4 * t2; /* ../../examples/kernels/cross_entropy.py:36 */
-  char *t107 = grad_ptr_1 + t70; /* ../../examples/kernels/cross_entropy.py:42 */
+  char *t108 = grad_ptr_1 + t70; /* ../../examples/kernels/cross_entropy.py:42 */
   for (int64_t start_1_at = 0; start_1_at < n_classes; start_1_at += 256) { /* ../../examples/kernels/cross_entropy.py:37 */
     const int32_t start_1 = (int32_t)start_1_at;
-    const int32_t t85 = lane + start_1; /* ../../examples/kernels/cross_entropy.py:40 */
-    const int64_t t90 = (int64_t)start_1;
-    const int64_t t91 = t90 * 4;
-    char *t92 = t71 + t91;
-    char *t110 = t107 + t91; /* ../../examples/kernels/cross_entropy.py:42 */
+    int32_t t87[32];
+    int t88[32];
+    const int32_t t86 = lane + start_1; /* ../../examples/kernels/cross_entropy.py:40 */
+    UNROLL(32) for (int a = 0; a < 32; a++) {
+      x_1[a] = vsplat_f32(0.0f);
+      t87[a] = t86 + (8*a);
+      t88[a] = lanes_below(t87[a], n_classes);
+    }
+    const int64_t t91 = (int64_t)start_1;
+    const int64_t t92 = t91 * 4;
+    char *t93 = t71 + t92;
+    char *t111 = t108 + t92; /* ../../examples/kernels/cross_entropy.py:42 */
     UNROLL(32) for (int a = 0; a < 32; a++) { /* ../../examples/kernels/cross_entropy.py:40 */
-      x_1 = vsplat_f32(0.0f);
-      const int32_t t86 = t85 + (8*a);
-      const int t87 = lanes_below(t86, n_classes);
-      if (t87 == LANES) x_1 = vload_f32(t92 + 32*a);
-      else x_1 = vload_first_f32(t92 + 32*a, t87, x_1);
-      const vf32 t96 = x_1 - log_total; /* ../../examples/kernels/cross_entropy.py:42 */
-      const vf32 t97 = t96 * 1.442695f;
-      const vf32 t98 = vexp2_f32(t97);
-      const vi64 t101 = vto_i64(vramp_i32(t86, 1));
-      const vi32 t102 = veq_i64(t101, vsplat_i64(target));
-      const vf32 t103 = vselect_f32(t102, vsplat_f32(1.0f), vsplat_f32(0.0f));
-      const vf32 t104 = t98 - t103;
-      const vf32 t105 = counted ? t104 : vsplat_f32(0.0f);
-      if (t87 == LANES) vstore_f32(t110 + 32*a, t105);
-      else vstore_first_f32(t110 + 32*a, t87, t105);
+      if (t88[a] == LANES) x_1[a] = vload_f32(t93 + 32*a);
+      else x_1[a] = vload_first_f32(t93 + 32*a, t88[a], x_1[a]);
+      const vf32 t97 = x_1[a] - log_total; /* ../../examples/kernels/cross_entropy.py:42 */
+      const vf32 t98 = t97 * 1.442695f;
+      const vf32 t99 = vexp2_f32(t98);
+      const vi64 t102 = vto_i64(vramp_i32(t87[a], 1));
+      const vi32 t103 = veq_i64(t102, vsplat_i64(target));
+      const vf32 t104 = vselect_f32(t103, vsplat_f32(1.0f), vsplat_f32(0.0f));
+      const vf32 t105 = t99 - t104;
+      const vf32 t106 = counted ? t105 : vsplat_f32(0.0f);
+      if (t88[a] == LANES) vstream_f32(t111 + 32*a, t106, stream);
+      else vstore_first_f32(t111 + 32*a, t88[a], t106);
     }
   }
 }
 
 static void cross_entropy_range(const char *args, const uint32_t *grid, uint64_t begin,
-                     uint64_t end, char *shared) {
+    uint64_t end, char *shared, bool stream) {
   char *logits_ptr = (char *)load_u64(args + 0);
   char *target_ptr = (char *)load_u64(args + 8);
   char *loss_ptr = (char *)load_u64(args + 16);
   char *grad_ptr = (char *)load_u64(args + 24);
   int32_t n_classes = load_i32(args + 32);
   int32_t ignore_index = load_i32(args + 40);
-  for (uint64_t i = begin; i < end; i++)
+  uint32_t at_0 = begin % grid[0], at_1 = begin / grid[0] % grid[1];
+  uint32_t at_2 = begin / grid[0] / grid[1];
+  for (uint64_t at = begin; at < end; at++) {
     cross_entropy_program(logits_ptr, target_ptr, loss_ptr, grad_ptr, n_classes, ignore_index,
-        grid, i % grid[0], i / grid[0] % grid[1], i / grid[0] / grid[1], shared);
+        grid, at_0, at_1, at_2, shared, stream);
+    if (++at_0 < grid[0]) continue;
+    at_0 = 0;
+    if (++at_1 < grid[1]) continue;
+    at_1 = 0;
+    at_2++;
+  }
 }
 
 /* The programs begin <= i < end of the linear grid. */
 void cross_entropy(const void *args, const uint32_t grid[3], uint32_t begin, uint32_t end) {
   char *const shared = NULL;
-  cross_entropy_range(args, grid, begin, end, shared);
+  cross_entropy_range(args, grid, begin, end, shared, false);
 }
 
 /* All programs, begun in order. */
 void cross_entropy_all(const void *args, const uint32_t grid[3], int threads) {
   const uint64_t n = (uint64_t)grid[0] * grid[1] * grid[2];
   const uint64_t part = n / (32 * (uint64_t)threads) + 1;
+  const bool stream = n > 32768;
 #pragma omp parallel num_threads(threads)
   {
     char *const shared = NULL;
 #pragma omp for schedule(dynamic)
     for (uint64_t i = 0; i < n; i += part)
-      cross_entropy_range(args, grid, i, i + part < n ? i + part : n, shared);
+      cross_entropy_range(args, grid, i, i + part < n ? i + part : n, shared, stream);
+    stream_end();
   }
 }

@@ -67,14 +67,20 @@ INLINE float load_f32(const char *p) {
   return x;
 }
 #endif
-#ifndef NEREID_vload_first_f32
-#define NEREID_vload_first_f32
-RARE vf32 vload_first_f32(const char *p, int n, vf32 v) {
+#ifndef NEREID_vload_some_f32
+#define NEREID_vload_some_f32
+RARE vf32 vload_some_f32(const char *p, int n, vf32 v) {
   float x[LANES];
   memcpy(x, &v, sizeof v);
   for (int i = 0; i < n; i++) x[i] = load_f32(p + i * sizeof *x);
   memcpy(&v, x, sizeof v);
   return v;
+}
+#endif
+#ifndef NEREID_vload_first_f32
+#define NEREID_vload_first_f32
+INLINE vf32 vload_first_f32(const char *p, int n, vf32 v) {
+  return n > 0 ? vload_some_f32(p, n, v) : v;
 }
 #endif
 #ifndef NEREID_vstore_f32
@@ -113,10 +119,50 @@ INLINE void store_f32(char *p, float x) { memcpy(p, &x, sizeof x); }
 #define NEREID_vscatter_f32
 INLINE void vscatter_f32(vu64 p, vf32 v) { EACH_LANE(i) store_f32((char *)p[i], v[i]); }
 #endif
+#ifndef NEREID_stream_bytes
+#define NEREID_stream_bytes
+/* n bytes to an address that n divides. */
+INLINE void stream_bytes(char *p, const char *from, int n) {
+#if defined(__AVX__)
+  typedef long long part __attribute__((vector_size(32)));
+#elif defined(__SSE2__)
+  typedef long long part __attribute__((vector_size(16)));
+#endif
+#ifdef __SSE2__
+  UNROLL(16) for (; n >= (int)sizeof(part); n -= sizeof(part)) {
+    part x;
+    memcpy(&x, from, sizeof x);
+#if defined(__clang__)
+    __builtin_nontemporal_store(x, (part *)p);
+#elif defined(__AVX__)
+    __builtin_ia32_movntdq256((part *)p, x);
+#else
+    __builtin_ia32_movntdq((part *)p, x);
+#endif
+    p += sizeof(part);
+    from += sizeof(part);
+  }
+#endif
+  memcpy(p, from, n);
+}
+#endif
+#ifndef NEREID_vstream_f32
+#define NEREID_vstream_f32
+INLINE void vstream_f32(char *p, vf32 v, bool stream) {
+  if (stream && (uintptr_t)p % sizeof v == 0) stream_bytes(p, (const char *)&v, sizeof v);
+  else memcpy(p, &v, sizeof v);
+}
+#endif
+#ifndef NEREID_vstore_some_f32
+#define NEREID_vstore_some_f32
+RARE void vstore_some_f32(char *p, int n, vf32 v) {
+  for (int i = 0; i < n; i++) store_f32(p + i * sizeof(float), v[i]);
+}
+#endif
 #ifndef NEREID_vstore_first_f32
 #define NEREID_vstore_first_f32
-RARE void vstore_first_f32(char *p, int n, vf32 v) {
-  for (int i = 0; i < n; i++) store_f32(p + i * sizeof(float), v[i]);
+INLINE void vstore_first_f32(char *p, int n, vf32 v) {
+  if (n > 0) vstore_some_f32(p, n, v);
 }
 #endif
 #ifndef NEREID_load_u64
@@ -135,10 +181,19 @@ INLINE int32_t load_i32(const char *p) {
   return x;
 }
 #endif
+#ifndef NEREID_stream_end
+#define NEREID_stream_end
+/* Streamed stores come before all that follows. */
+INLINE void stream_end(void) {
+#ifdef __SSE2__
+  __builtin_ia32_sfence();
+#endif
+}
+#endif
 
 /* One program; its lanes run together. */
 static void cumsum_program(char *x_ptr, char *out_ptr, int32_t n_cols,
-    const uint32_t *grid, uint32_t pid_0, uint32_t pid_1, uint32_t pid_2, char *shared) {
+    const uint32_t *grid, uint32_t pid_0, uint32_t pid_1, uint32_t pid_2, char *shared, bool stream) {
   float carry;
   vf32 x[32];
   vf32 t7[32];
@@ -164,15 +219,18 @@ static void cumsum_program(char *x_ptr, char *out_ptr, int32_t n_cols,
     vf32 t27;
     vf32 t30;
     vf32 t33;
-    vf32 x_2;
+    vf32 x_2[4];
+    vf32 x_3;
     const int32_t t14 = lane + start; /* ../../examples/kernels/cumsum.py:17 */
-    const int64_t t20 = (int64_t)start;
-    const int64_t t21 = t20 * 4;
-    char *t22 = t19 + t21;
     UNROLL(32) for (int a = 0; a < 32; a++) {
       x[a] = vsplat_f32(0.0f);
       const int32_t t15 = t14 + (8*a);
       t16[a] = lanes_below(t15, n_cols);
+    }
+    const int64_t t20 = (int64_t)start;
+    const int64_t t21 = t20 * 4;
+    char *t22 = t19 + t21;
+    UNROLL(32) for (int a = 0; a < 32; a++) {
       if (t16[a] == LANES) x[a] = vload_f32(t22 + 32*a);
       else x[a] = vload_first_f32(t22 + 32*a, t16[a], x[a]);
       vstore_f32(shared + t17 + 32*a, x[a]); /* ../../examples/kernels/cumsum.py:18 */
@@ -181,16 +239,13 @@ static void cumsum_program(char *x_ptr, char *out_ptr, int32_t n_cols,
       x_1[a] = vgather_f32((uint64_t)shared + vto_u64(vramp_i32(t23, 128)) + (uint64_t)(4*a));
     }
     for (int r = 0; r < 32; r++) t7[0 + r] = x_1[0 + r];
-    char *t45 = t42 + t21;
-    x_2 = x[0]; /* ../../examples/kernels/cumsum.py:19 */
-    UNROLL(31) for (int r = 0; r < 31; r++) { /* ../../examples/kernels/cumsum.py:18 */
+    UNROLL(31) for (int r = 0; r < 31; r++) {
       vf32 t24;
       t24 = t7[r];
       t24 = t24 + t7[r + 1];
       t7[r + 1] = t24;
-      x_2 = x_2 + x[r + 1]; /* ../../examples/kernels/cumsum.py:19 */
     }
-    total = t7[31]; /* ../../examples/kernels/cumsum.py:18 */
+    total = t7[31];
     const vf32 t26 = __builtin_shufflevector(total, total, 0, 0, 1, 2, 3, 4, 5, 6);
     t27 = t26;
     t27 = t27 + total;
@@ -211,39 +266,60 @@ static void cumsum_program(char *x_ptr, char *out_ptr, int32_t n_cols,
       t7[r] = vselect_f32(t25, t36, t7[r]);
       vscatter_f32((uint64_t)shared + vto_u64(vramp_i32(t23, 128)) + (uint64_t)(4*r + 1024), t7[r]);
     }
+    char *t45 = t42 + t21;
     UNROLL(32) for (int a = 0; a < 32; a++) {
       const vf32 t8 = vload_f32(shared + t17 + 32*a + 1024);
       const vf32 t40 = carry + t8;
-      if (t16[a] == LANES) vstore_f32(t45 + 32*a, t40);
+      if (t16[a] == LANES) vstream_f32(t45 + 32*a, t40, stream);
       else vstore_first_f32(t45 + 32*a, t16[a], t40);
     }
-    const vf32 t46 = __builtin_shufflevector(x_2, x_2, 4, 5, 6, 7, 0, 1, 2, 3); /* ../../examples/kernels/cumsum.py:19 */
-    x_2 = x_2 + t46;
-    const vf32 t47 = __builtin_shufflevector(x_2, x_2, 2, 3, 0, 1, 6, 7, 4, 5);
-    x_2 = x_2 + t47;
-    const vf32 t48 = __builtin_shufflevector(x_2, x_2, 1, 0, 3, 2, 5, 4, 7, 6);
-    x_2 = x_2 + t48;
-    const float t13 = x_2[0];
+    UNROLL(4) for (int a = 0; a < 4; a++) { /* ../../examples/kernels/cumsum.py:19 */
+      x_2[a] = x[a];
+    }
+    UNROLL(7) for (int r = 0; r < 7; r++) {
+      UNROLL(4) for (int a = 0; a < 4; a++) {
+        x_2[a] = x_2[a] + x[a + 4*r + 4];
+      }
+    }
+    x_3 = x_2[0];
+    UNROLL(3) for (int r = 0; r < 3; r++) {
+      x_3 = x_3 + x_2[r + 1];
+    }
+    const vf32 t46 = __builtin_shufflevector(x_3, x_3, 4, 5, 6, 7, 0, 1, 2, 3);
+    x_3 = x_3 + t46;
+    const vf32 t47 = __builtin_shufflevector(x_3, x_3, 2, 3, 0, 1, 6, 7, 4, 5);
+    x_3 = x_3 + t47;
+    const vf32 t48 = __builtin_shufflevector(x_3, x_3, 1, 0, 3, 2, 5, 4, 7, 6);
+    x_3 = x_3 + t48;
+    const float t13 = x_3[0];
     const float carry_1 = carry + t13;
     carry = carry_1; /* ../../examples/kernels/cumsum.py:14 */
   }
 }
 
 static void cumsum_range(const char *args, const uint32_t *grid, uint64_t begin,
-                     uint64_t end, char *shared) {
+    uint64_t end, char *shared, bool stream) {
   char *x_ptr = (char *)load_u64(args + 0);
   char *out_ptr = (char *)load_u64(args + 8);
   int32_t n_cols = load_i32(args + 16);
-  for (uint64_t i = begin; i < end; i++)
+  uint32_t at_0 = begin % grid[0], at_1 = begin / grid[0] % grid[1];
+  uint32_t at_2 = begin / grid[0] / grid[1];
+  for (uint64_t at = begin; at < end; at++) {
     cumsum_program(x_ptr, out_ptr, n_cols,
-        grid, i % grid[0], i / grid[0] % grid[1], i / grid[0] / grid[1], shared);
+        grid, at_0, at_1, at_2, shared, stream);
+    if (++at_0 < grid[0]) continue;
+    at_0 = 0;
+    if (++at_1 < grid[1]) continue;
+    at_1 = 0;
+    at_2++;
+  }
 }
 
 /* The programs begin <= i < end of the linear grid. */
 void cumsum(const void *args, const uint32_t grid[3], uint32_t begin, uint32_t end) {
   char *const shared = aligned_alloc(64, 2048);
   if (!shared) abort();
-  cumsum_range(args, grid, begin, end, shared);
+  cumsum_range(args, grid, begin, end, shared, false);
   free(shared);
 }
 
@@ -251,13 +327,15 @@ void cumsum(const void *args, const uint32_t grid[3], uint32_t begin, uint32_t e
 void cumsum_all(const void *args, const uint32_t grid[3], int threads) {
   const uint64_t n = (uint64_t)grid[0] * grid[1] * grid[2];
   const uint64_t part = n / (32 * (uint64_t)threads) + 1;
+  const bool stream = n > 32768;
 #pragma omp parallel num_threads(threads)
   {
     char *const shared = aligned_alloc(64, 2048);
     if (!shared) abort();
 #pragma omp for schedule(dynamic)
     for (uint64_t i = 0; i < n; i += part)
-      cumsum_range(args, grid, i, i + part < n ? i + part : n, shared);
+      cumsum_range(args, grid, i, i + part < n ? i + part : n, shared, stream);
+    stream_end();
     free(shared);
   }
 }

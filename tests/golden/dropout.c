@@ -50,14 +50,20 @@ INLINE float load_f32(const char *p) {
   return x;
 }
 #endif
-#ifndef NEREID_vload_first_f32
-#define NEREID_vload_first_f32
-RARE vf32 vload_first_f32(const char *p, int n, vf32 v) {
+#ifndef NEREID_vload_some_f32
+#define NEREID_vload_some_f32
+RARE vf32 vload_some_f32(const char *p, int n, vf32 v) {
   float x[LANES];
   memcpy(x, &v, sizeof v);
   for (int i = 0; i < n; i++) x[i] = load_f32(p + i * sizeof *x);
   memcpy(&v, x, sizeof v);
   return v;
+}
+#endif
+#ifndef NEREID_vload_first_f32
+#define NEREID_vload_first_f32
+INLINE vf32 vload_first_f32(const char *p, int n, vf32 v) {
+  return n > 0 ? vload_some_f32(p, n, v) : v;
 }
 #endif
 #ifndef NEREID_mulhi_u32
@@ -117,18 +123,54 @@ INLINE vf32 vsplat_f32(float x) {
   return v;
 }
 #endif
-#ifndef NEREID_vstore_f32
-#define NEREID_vstore_f32
-INLINE void vstore_f32(char *p, vf32 v) { memcpy(p, &v, sizeof v); }
+#ifndef NEREID_stream_bytes
+#define NEREID_stream_bytes
+/* n bytes to an address that n divides. */
+INLINE void stream_bytes(char *p, const char *from, int n) {
+#if defined(__AVX__)
+  typedef long long part __attribute__((vector_size(32)));
+#elif defined(__SSE2__)
+  typedef long long part __attribute__((vector_size(16)));
+#endif
+#ifdef __SSE2__
+  UNROLL(16) for (; n >= (int)sizeof(part); n -= sizeof(part)) {
+    part x;
+    memcpy(&x, from, sizeof x);
+#if defined(__clang__)
+    __builtin_nontemporal_store(x, (part *)p);
+#elif defined(__AVX__)
+    __builtin_ia32_movntdq256((part *)p, x);
+#else
+    __builtin_ia32_movntdq((part *)p, x);
+#endif
+    p += sizeof(part);
+    from += sizeof(part);
+  }
+#endif
+  memcpy(p, from, n);
+}
+#endif
+#ifndef NEREID_vstream_f32
+#define NEREID_vstream_f32
+INLINE void vstream_f32(char *p, vf32 v, bool stream) {
+  if (stream && (uintptr_t)p % sizeof v == 0) stream_bytes(p, (const char *)&v, sizeof v);
+  else memcpy(p, &v, sizeof v);
+}
 #endif
 #ifndef NEREID_store_f32
 #define NEREID_store_f32
 INLINE void store_f32(char *p, float x) { memcpy(p, &x, sizeof x); }
 #endif
+#ifndef NEREID_vstore_some_f32
+#define NEREID_vstore_some_f32
+RARE void vstore_some_f32(char *p, int n, vf32 v) {
+  for (int i = 0; i < n; i++) store_f32(p + i * sizeof(float), v[i]);
+}
+#endif
 #ifndef NEREID_vstore_first_f32
 #define NEREID_vstore_first_f32
-RARE void vstore_first_f32(char *p, int n, vf32 v) {
-  for (int i = 0; i < n; i++) store_f32(p + i * sizeof(float), v[i]);
+INLINE void vstore_first_f32(char *p, int n, vf32 v) {
+  if (n > 0) vstore_some_f32(p, n, v);
 }
 #endif
 #ifndef NEREID_load_u64
@@ -147,16 +189,31 @@ INLINE int32_t load_i32(const char *p) {
   return x;
 }
 #endif
+#ifndef NEREID_stream_end
+#define NEREID_stream_end
+/* Streamed stores come before all that follows. */
+INLINE void stream_end(void) {
+#ifdef __SSE2__
+  __builtin_ia32_sfence();
+#endif
+}
+#endif
 
 /* One program; its lanes run together. */
 static void dropout_program(char *x_ptr, char *out_ptr, int32_t n, float p, int32_t seed,
-    const uint32_t *grid, uint32_t pid_0, uint32_t pid_1, uint32_t pid_2, char *shared) {
+    const uint32_t *grid, uint32_t pid_0, uint32_t pid_1, uint32_t pid_2, char *shared, bool stream) {
   vf32 x[32];
+  int32_t t136[32];
+  int t137[32];
   const int32_t lane = 0; /* ../../examples/kernels/dropout.py:13 */
   const int32_t t138 = lane * 4;
   const int32_t t0 = (int32_t)pid_0; /* ../../examples/kernels/dropout.py:14 */
   const int32_t t1 = t0 * 256;
   const int32_t t135 = lane + t1; /* ../../examples/kernels/dropout.py:16 */
+  UNROLL(32) for (int a = 0; a < 32; a++) {
+    t136[a] = t135 + (8*a);
+    t137[a] = lanes_below(t136[a], n);
+  }
   const int64_t t139 = (int64_t)t138;
   char *t140 = x_ptr + t139;
   const int64_t t141 = (int64_t)t1;
@@ -188,11 +245,9 @@ static void dropout_program(char *x_ptr, char *out_ptr, int32_t n, float p, int3
   char *t231 = out_ptr + t139;
   char *t234 = t231 + t142;
   UNROLL(32) for (int a = 0; a < 32; a++) { /* ../../examples/kernels/dropout.py:16 */
-    const int32_t t136 = t135 + (8*a);
-    const int t137 = lanes_below(t136, n);
-    if (t137 == LANES) x[a] = vload_f32(t143 + 32*a);
-    else x[a] = vload_first_f32(t143 + 32*a, t137, x[a]);
-    const uint32_t t146 = (uint32_t)t136; /* ../../examples/kernels/dropout.py:17 */
+    if (t137[a] == LANES) x[a] = vload_f32(t143 + 32*a);
+    else x[a] = vload_first_f32(t143 + 32*a, t137[a], x[a]);
+    const uint32_t t146 = (uint32_t)t136[a]; /* ../../examples/kernels/dropout.py:17 */
     const uint32_t t147 = t146 * 0u;
     const uint32_t t148 = mulhi_u32(t147, 3449720151u);
     const uint32_t t149 = t148 ^ t147;
@@ -274,38 +329,48 @@ static void dropout_program(char *x_ptr, char *out_ptr, int32_t n, float p, int3
     const vi32 t227 = t226 >= p;
     const vf32 t228 = x[a] / t122;
     const vf32 t229 = vselect_f32(t227, t228, vsplat_f32(0.0f));
-    if (t137 == LANES) vstore_f32(t234 + 32*a, t229);
-    else vstore_first_f32(t234 + 32*a, t137, t229);
+    if (t137[a] == LANES) vstream_f32(t234 + 32*a, t229, stream);
+    else vstore_first_f32(t234 + 32*a, t137[a], t229);
   }
 }
 
 static void dropout_range(const char *args, const uint32_t *grid, uint64_t begin,
-                     uint64_t end, char *shared) {
+    uint64_t end, char *shared, bool stream) {
   char *x_ptr = (char *)load_u64(args + 0);
   char *out_ptr = (char *)load_u64(args + 8);
   int32_t n = load_i32(args + 16);
   float p = load_f32(args + 24);
   int32_t seed = load_i32(args + 32);
-  for (uint64_t i = begin; i < end; i++)
+  uint32_t at_0 = begin % grid[0], at_1 = begin / grid[0] % grid[1];
+  uint32_t at_2 = begin / grid[0] / grid[1];
+  for (uint64_t at = begin; at < end; at++) {
     dropout_program(x_ptr, out_ptr, n, p, seed,
-        grid, i % grid[0], i / grid[0] % grid[1], i / grid[0] / grid[1], shared);
+        grid, at_0, at_1, at_2, shared, stream);
+    if (++at_0 < grid[0]) continue;
+    at_0 = 0;
+    if (++at_1 < grid[1]) continue;
+    at_1 = 0;
+    at_2++;
+  }
 }
 
 /* The programs begin <= i < end of the linear grid. */
 void dropout(const void *args, const uint32_t grid[3], uint32_t begin, uint32_t end) {
   char *const shared = NULL;
-  dropout_range(args, grid, begin, end, shared);
+  dropout_range(args, grid, begin, end, shared, false);
 }
 
 /* All programs, begun in order. */
 void dropout_all(const void *args, const uint32_t grid[3], int threads) {
   const uint64_t n = (uint64_t)grid[0] * grid[1] * grid[2];
   const uint64_t part = n / (32 * (uint64_t)threads) + 1;
+  const bool stream = n > 32768;
 #pragma omp parallel num_threads(threads)
   {
     char *const shared = NULL;
 #pragma omp for schedule(dynamic)
     for (uint64_t i = 0; i < n; i += part)
-      dropout_range(args, grid, i, i + part < n ? i + part : n, shared);
+      dropout_range(args, grid, i, i + part < n ? i + part : n, shared, stream);
+    stream_end();
   }
 }

@@ -27,10 +27,6 @@ typedef double vf64 VECTOR(double);
 #define UNROLL(n) PRAGMA(GCC unroll n)
 #endif
 #endif
-#ifndef NEREID_vstore_i32
-#define NEREID_vstore_i32
-INLINE void vstore_i32(char *p, vi32 v) { memcpy(p, &v, sizeof v); }
-#endif
 #ifndef NEREID_vsplat_i32
 #define NEREID_vsplat_i32
 INLINE vi32 vsplat_i32(int32_t x) {
@@ -45,6 +41,10 @@ INLINE vi32 vsplat_i32(int32_t x) {
 INLINE int lanes_below(int64_t x, int64_t n) {
   return n <= x ? 0 : n - x < LANES ? (int)(n - x) : LANES;
 }
+#endif
+#ifndef NEREID_vstore_i32
+#define NEREID_vstore_i32
+INLINE void vstore_i32(char *p, vi32 v) { memcpy(p, &v, sizeof v); }
 #endif
 #ifndef NEREID_vload_i32
 #define NEREID_vload_i32
@@ -62,14 +62,20 @@ INLINE int32_t load_i32(const char *p) {
   return x;
 }
 #endif
-#ifndef NEREID_vload_first_i32
-#define NEREID_vload_first_i32
-RARE vi32 vload_first_i32(const char *p, int n, vi32 v) {
+#ifndef NEREID_vload_some_i32
+#define NEREID_vload_some_i32
+RARE vi32 vload_some_i32(const char *p, int n, vi32 v) {
   int32_t x[LANES];
   memcpy(x, &v, sizeof v);
   for (int i = 0; i < n; i++) x[i] = load_i32(p + i * sizeof *x);
   memcpy(&v, x, sizeof v);
   return v;
+}
+#endif
+#ifndef NEREID_vload_first_i32
+#define NEREID_vload_first_i32
+INLINE vi32 vload_first_i32(const char *p, int n, vi32 v) {
+  return n > 0 ? vload_some_i32(p, n, v) : v;
 }
 #endif
 #ifndef NEREID_vramp_i32
@@ -109,6 +115,18 @@ INLINE vi32 vatomic_add_i32(vu64 p, vi32 m, vi32 x, int order) {
 #define NEREID_vto_u64
 #define vto_u64(v) __builtin_convertvector(v, vu64)
 #endif
+#ifndef NEREID_vload_kept_i32
+#define NEREID_vload_kept_i32
+/* In a register from here on: gcc would rather load it again at each use. */
+INLINE vi32 vload_kept_i32(const char *p) {
+  vi32 v = vload_i32(p);
+#if (LANES == 4 && defined(__SSE2__)) || (LANES == 8 && defined(__AVX__)) || \
+    (LANES == 16 && defined(__AVX512F__))
+  __asm__("" : "+x"(v));
+#endif
+  return v;
+}
+#endif
 #ifndef NEREID_vramp_u64
 #define NEREID_vramp_u64
 /* x, x + step, ... */
@@ -130,8 +148,9 @@ INLINE uint64_t load_u64(const char *p) {
 /* One program; its lanes run together. */
 static void histogram_program(char *x_ptr, char *counts_ptr, int32_t n,
     const uint32_t *grid, uint32_t pid_0, uint32_t pid_1, uint32_t pid_2, char *shared) {
-  vi32 x;
+  vi32 x[64];
   vi32 counts[8];
+  int t17[64];
   vi32 t30[64];
   vi32 t32[64];
   const int32_t lane = 0; /* ../../examples/kernels/histogram.py:11 */
@@ -139,6 +158,11 @@ static void histogram_program(char *x_ptr, char *counts_ptr, int32_t n,
   const int32_t t0 = (int32_t)pid_0; /* ../../examples/kernels/histogram.py:12 */
   const int32_t t1 = t0 * 512;
   const int32_t t15 = lane + t1; /* ../../examples/kernels/histogram.py:14 */
+  for (int a = 0; a < 64; a++) {
+    x[a] = vsplat_i32(0);
+    const int32_t t16 = t15 + (8*a);
+    t17[a] = lanes_below(t16, n);
+  }
   const int64_t t19 = (int64_t)t18;
   char *t20 = x_ptr + t19;
   const int64_t t21 = (int64_t)t1;
@@ -148,23 +172,20 @@ static void histogram_program(char *x_ptr, char *counts_ptr, int32_t n,
     vstore_i32(shared + t18 + 32*a, vsplat_i32(0));
   }
   for (int a = 0; a < 64; a++) { /* ../../examples/kernels/histogram.py:14 */
-    x = vsplat_i32(0);
-    const int32_t t16 = t15 + (8*a);
-    const int t17 = lanes_below(t16, n);
-    if (t17 == LANES) x = vload_i32(t23 + 32*a);
-    else x = vload_first_i32(t23 + 32*a, t17, x);
-    const vi32 t24 = x < 64; /* ../../examples/kernels/histogram.py:15 */
-    const vi32 t25 = x >= 0;
+    if (t17[a] == LANES) x[a] = vload_i32(t23 + 32*a);
+    else x[a] = vload_first_i32(t23 + 32*a, t17[a], x[a]);
+    const vi32 t24 = x[a] < 64; /* ../../examples/kernels/histogram.py:15 */
+    const vi32 t25 = x[a] >= 0;
     const vi32 t26 = t24 & t25;
-    t30[a] = t26 & vfirst(t17);
-    const vi32 t31 = x;
+    t30[a] = t26 & vfirst(t17[a]);
+    const vi32 t31 = x[a];
     t32[a] = t31 * 4;
   }
   for (int a = 0; a < 64; a++) {
     vatomic_add_i32((uint64_t)shared + vto_u64(t32[a]), t30[a], vsplat_i32(1), __ATOMIC_RELAXED);
   }
   UNROLL(8) for (int a = 0; a < 8; a++) {
-    counts[a] = vload_i32(shared + t18 + 32*a);
+    counts[a] = vload_kept_i32(shared + t18 + 32*a);
   }
   char *t34 = counts_ptr + t19; /* ../../examples/kernels/histogram.py:16 */
   UNROLL(8) for (int a = 0; a < 8; a++) {
@@ -173,13 +194,21 @@ static void histogram_program(char *x_ptr, char *counts_ptr, int32_t n,
 }
 
 static void histogram_range(const char *args, const uint32_t *grid, uint64_t begin,
-                     uint64_t end, char *shared) {
+    uint64_t end, char *shared) {
   char *x_ptr = (char *)load_u64(args + 0);
   char *counts_ptr = (char *)load_u64(args + 8);
   int32_t n = load_i32(args + 16);
-  for (uint64_t i = begin; i < end; i++)
+  uint32_t at_0 = begin % grid[0], at_1 = begin / grid[0] % grid[1];
+  uint32_t at_2 = begin / grid[0] / grid[1];
+  for (uint64_t at = begin; at < end; at++) {
     histogram_program(x_ptr, counts_ptr, n,
-        grid, i % grid[0], i / grid[0] % grid[1], i / grid[0] / grid[1], shared);
+        grid, at_0, at_1, at_2, shared);
+    if (++at_0 < grid[0]) continue;
+    at_0 = 0;
+    if (++at_1 < grid[1]) continue;
+    at_1 = 0;
+    at_2++;
+  }
 }
 
 /* The programs begin <= i < end of the linear grid. */

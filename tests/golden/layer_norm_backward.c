@@ -27,14 +27,6 @@ typedef double vf64 VECTOR(double);
 #define UNROLL(n) PRAGMA(GCC unroll n)
 #endif
 #endif
-#ifndef NEREID_load_f32
-#define NEREID_load_f32
-INLINE float load_f32(const char *p) {
-  float x;
-  memcpy(&x, p, sizeof x);
-  return x;
-}
-#endif
 #ifndef NEREID_vsplat_f32
 #define NEREID_vsplat_f32
 INLINE vf32 vsplat_f32(float x) {
@@ -50,6 +42,14 @@ INLINE int lanes_below(int64_t x, int64_t n) {
   return n <= x ? 0 : n - x < LANES ? (int)(n - x) : LANES;
 }
 #endif
+#ifndef NEREID_load_f32
+#define NEREID_load_f32
+INLINE float load_f32(const char *p) {
+  float x;
+  memcpy(&x, p, sizeof x);
+  return x;
+}
+#endif
 #ifndef NEREID_vload_f32
 #define NEREID_vload_f32
 INLINE vf32 vload_f32(const char *p) {
@@ -58,14 +58,20 @@ INLINE vf32 vload_f32(const char *p) {
   return v;
 }
 #endif
-#ifndef NEREID_vload_first_f32
-#define NEREID_vload_first_f32
-RARE vf32 vload_first_f32(const char *p, int n, vf32 v) {
+#ifndef NEREID_vload_some_f32
+#define NEREID_vload_some_f32
+RARE vf32 vload_some_f32(const char *p, int n, vf32 v) {
   float x[LANES];
   memcpy(x, &v, sizeof v);
   for (int i = 0; i < n; i++) x[i] = load_f32(p + i * sizeof *x);
   memcpy(&v, x, sizeof v);
   return v;
+}
+#endif
+#ifndef NEREID_vload_first_f32
+#define NEREID_vload_first_f32
+INLINE vf32 vload_first_f32(const char *p, int n, vf32 v) {
+  return n > 0 ? vload_some_f32(p, n, v) : v;
 }
 #endif
 #ifndef NEREID_vselect_f32
@@ -118,10 +124,16 @@ INLINE void vstore_f32(char *p, vf32 v) { memcpy(p, &v, sizeof v); }
 #define NEREID_store_f32
 INLINE void store_f32(char *p, float x) { memcpy(p, &x, sizeof x); }
 #endif
+#ifndef NEREID_vstore_some_f32
+#define NEREID_vstore_some_f32
+RARE void vstore_some_f32(char *p, int n, vf32 v) {
+  for (int i = 0; i < n; i++) store_f32(p + i * sizeof(float), v[i]);
+}
+#endif
 #ifndef NEREID_vstore_first_f32
 #define NEREID_vstore_first_f32
-RARE void vstore_first_f32(char *p, int n, vf32 v) {
-  for (int i = 0; i < n; i++) store_f32(p + i * sizeof(float), v[i]);
+INLINE void vstore_first_f32(char *p, int n, vf32 v) {
+  if (n > 0) vstore_some_f32(p, n, v);
 }
 #endif
 #ifndef NEREID_rem_i32
@@ -241,17 +253,24 @@ static void layer_norm_backward_program(char *dy_ptr, char *x_ptr, char *w_ptr, 
   vf32 t37[32];
   vf32 t43[32];
   int t52[32];
-  vf32 t68;
-  vf32 wdy_1;
-  vf32 t77[32];
-  vi32 t84;
-  vi32 t103;
+  vf32 t68[4];
+  vf32 t69;
+  vf32 wdy_1[4];
+  vf32 wdy_2;
+  vf32 t78[32];
+  vi32 t85;
+  vi32 t104;
   const int32_t lane = 0; /* ../../examples/kernels/layer_norm.py:32 */
   const int32_t t53 = lane * 4;
-  const int t83 = 1;
+  const int t84 = 1;
   const int32_t row = (int32_t)pid_0; /* ../../examples/kernels/layer_norm.py:36 */
   const int32_t t0 = row * n_cols; /* ../../examples/kernels/layer_norm.py:39 */
   char *t1 = dy_ptr + 4ll * t0;
+  UNROLL(32) for (int a = 0; a < 32; a++) {
+    dy[a] = vsplat_f32(0.0f);
+    const int32_t t51 = lane + (8*a);
+    t52[a] = lanes_below(t51, n_cols);
+  }
   const int64_t t54 = (int64_t)t53;
   char *t55 = t1 + t54;
   char *t5 = x_ptr + 4ll * t0; /* ../../examples/kernels/layer_norm.py:40 */
@@ -264,9 +283,6 @@ static void layer_norm_backward_program(char *dy_ptr, char *x_ptr, char *w_ptr, 
   const float t18 = (float)n_cols; /* ../../examples/kernels/layer_norm.py:47 */
   char *t22 = dx_ptr + 4ll * t0; /* ../../examples/kernels/layer_norm.py:49 */
   UNROLL(32) for (int a = 0; a < 32; a++) { /* ../../examples/kernels/layer_norm.py:39 */
-    dy[a] = vsplat_f32(0.0f);
-    const int32_t t51 = lane + (8*a);
-    t52[a] = lanes_below(t51, n_cols);
     if (t52[a] == LANES) dy[a] = vload_f32(t55 + 32*a);
     else dy[a] = vload_first_f32(t55 + 32*a, t52[a], dy[a]);
     x = vsplat_f32(0.0f); /* ../../examples/kernels/layer_norm.py:40 */
@@ -280,37 +296,47 @@ static void layer_norm_backward_program(char *dy_ptr, char *x_ptr, char *w_ptr, 
     xhat[a] = vselect_f32(vfirst(t52[a]), t67, vsplat_f32(0.0f));
     wdy[a] = w * dy[a]; /* ../../examples/kernels/layer_norm.py:46 */
     t16[a] = xhat[a] * wdy[a]; /* ../../examples/kernels/layer_norm.py:47 */
-    t77[a] = -xhat[a]; /* ../../examples/kernels/layer_norm.py:49 */
+    t78[a] = -xhat[a]; /* ../../examples/kernels/layer_norm.py:49 */
   }
-  t68 = t16[0]; /* ../../examples/kernels/layer_norm.py:47 */
-  wdy_1 = wdy[0]; /* ../../examples/kernels/layer_norm.py:48 */
-  UNROLL(31) for (int r = 0; r < 31; r++) { /* ../../examples/kernels/layer_norm.py:47 */
-    t68 = t68 + t16[r + 1];
-    wdy_1 = wdy_1 + wdy[r + 1]; /* ../../examples/kernels/layer_norm.py:48 */
+  UNROLL(4) for (int a = 0; a < 4; a++) { /* ../../examples/kernels/layer_norm.py:47 */
+    t68[a] = t16[a];
+    wdy_1[a] = wdy[a]; /* ../../examples/kernels/layer_norm.py:48 */
   }
-  const vf32 t69 = __builtin_shufflevector(t68, t68, 4, 5, 6, 7, 0, 1, 2, 3); /* ../../examples/kernels/layer_norm.py:47 */
-  t68 = t68 + t69;
-  const vf32 t70 = __builtin_shufflevector(t68, t68, 2, 3, 0, 1, 6, 7, 4, 5);
-  t68 = t68 + t70;
-  const vf32 t71 = __builtin_shufflevector(t68, t68, 1, 0, 3, 2, 5, 4, 7, 6);
-  t68 = t68 + t71;
-  const float t17 = t68[0];
+  UNROLL(7) for (int r = 0; r < 7; r++) { /* ../../examples/kernels/layer_norm.py:47 */
+    UNROLL(4) for (int a = 0; a < 4; a++) {
+      t68[a] = t68[a] + t16[a + 4*r + 4];
+      wdy_1[a] = wdy_1[a] + wdy[a + 4*r + 4]; /* ../../examples/kernels/layer_norm.py:48 */
+    }
+  }
+  t69 = t68[0]; /* ../../examples/kernels/layer_norm.py:47 */
+  wdy_2 = wdy_1[0]; /* ../../examples/kernels/layer_norm.py:48 */
+  UNROLL(3) for (int r = 0; r < 3; r++) { /* ../../examples/kernels/layer_norm.py:47 */
+    t69 = t69 + t68[r + 1];
+    wdy_2 = wdy_2 + wdy_1[r + 1]; /* ../../examples/kernels/layer_norm.py:48 */
+  }
+  const vf32 t70 = __builtin_shufflevector(t69, t69, 4, 5, 6, 7, 0, 1, 2, 3); /* ../../examples/kernels/layer_norm.py:47 */
+  t69 = t69 + t70;
+  const vf32 t71 = __builtin_shufflevector(t69, t69, 2, 3, 0, 1, 6, 7, 4, 5);
+  t69 = t69 + t71;
+  const vf32 t72 = __builtin_shufflevector(t69, t69, 1, 0, 3, 2, 5, 4, 7, 6);
+  t69 = t69 + t72;
+  const float t17 = t69[0];
   const float along = t17 / t18;
-  const vf32 t72 = __builtin_shufflevector(wdy_1, wdy_1, 4, 5, 6, 7, 0, 1, 2, 3); /* ../../examples/kernels/layer_norm.py:48 */
-  wdy_1 = wdy_1 + t72;
-  const vf32 t73 = __builtin_shufflevector(wdy_1, wdy_1, 2, 3, 0, 1, 6, 7, 4, 5);
-  wdy_1 = wdy_1 + t73;
-  const vf32 t74 = __builtin_shufflevector(wdy_1, wdy_1, 1, 0, 3, 2, 5, 4, 7, 6);
-  wdy_1 = wdy_1 + t74;
-  const float t19 = wdy_1[0];
+  const vf32 t73 = __builtin_shufflevector(wdy_2, wdy_2, 4, 5, 6, 7, 0, 1, 2, 3); /* ../../examples/kernels/layer_norm.py:48 */
+  wdy_2 = wdy_2 + t73;
+  const vf32 t74 = __builtin_shufflevector(wdy_2, wdy_2, 2, 3, 0, 1, 6, 7, 4, 5);
+  wdy_2 = wdy_2 + t74;
+  const vf32 t75 = __builtin_shufflevector(wdy_2, wdy_2, 1, 0, 3, 2, 5, 4, 7, 6);
+  wdy_2 = wdy_2 + t75;
+  const float t19 = wdy_2[0];
   const float mean = t19 / t18;
-  char *t82 = t22 + t54; /* ../../examples/kernels/layer_norm.py:49 */
+  char *t83 = t22 + t54; /* ../../examples/kernels/layer_norm.py:49 */
   UNROLL(32) for (int a = 0; a < 32; a++) {
-    const vf32 t78 = vfma_f32(t77[a], vsplat_f32(along), wdy[a]);
-    const vf32 t79 = t78 - mean;
-    const vf32 t80 = t79 * rstd;
-    if (t52[a] == LANES) vstore_f32(t82 + 32*a, t80);
-    else vstore_first_f32(t82 + 32*a, t52[a], t80);
+    const vf32 t79 = vfma_f32(t78[a], vsplat_f32(along), wdy[a]);
+    const vf32 t80 = t79 - mean;
+    const vf32 t81 = t80 * rstd;
+    if (t52[a] == LANES) vstore_f32(t83 + 32*a, t81);
+    else vstore_first_f32(t83 + 32*a, t52[a], t81);
   }
   const int32_t group = rem_i32(row, 8); /* ../../examples/kernels/layer_norm.py:51 */
   const int32_t t29 = group * n_cols; /* ../../examples/kernels/layer_norm.py:52 */
@@ -318,34 +344,34 @@ static void layer_norm_backward_program(char *dy_ptr, char *x_ptr, char *w_ptr, 
   char *t32 = db_parts_ptr + 4ll * t29; /* ../../examples/kernels/layer_norm.py:53 */
   char *t33 = locks_ptr + 4ll * group; /* ../../examples/kernels/layer_norm.py:54 */
   for (;;) {
-    t84 = vselect_i32(vfirst(t83), vatomic_cas_i32(vramp_u64((uint64_t)(t33), 0), vfirst(t83), vsplat_i32(0), vsplat_i32(1), __ATOMIC_ACQ_REL), t84);
-    vscatter_mask_i32(vsplat_u64((uint64_t)(shared)), vfirst(t83), t84);
+    t85 = vselect_i32(vfirst(t84), vatomic_cas_i32(vramp_u64((uint64_t)(t33), 0), vfirst(t84), vsplat_i32(0), vsplat_i32(1), __ATOMIC_ACQ_REL), t85);
+    vscatter_mask_i32(vsplat_u64((uint64_t)(shared)), vfirst(t84), t85);
     const int32_t t34 = load_i32(shared);
     const bool t36 = t34 == 1;
     const bool cond = t36;
     if (!cond) break;
   }
-  char *t88 = t30 + t54; /* ../../examples/kernels/layer_norm.py:56 */
+  char *t89 = t30 + t54; /* ../../examples/kernels/layer_norm.py:56 */
   UNROLL(32) for (int a = 0; a < 32; a++) {
-    if (t52[a] == LANES) t37[a] = vload_f32(t88 + 32*a);
-    else t37[a] = vload_first_f32(t88 + 32*a, t52[a], t37[a]);
-    const vf32 t91 = vfma_f32(dy[a], xhat[a], t37[a]);
-    if (t52[a] == LANES) vstore_f32(t88 + 32*a, t91);
-    else vstore_first_f32(t88 + 32*a, t52[a], t91);
+    if (t52[a] == LANES) t37[a] = vload_f32(t89 + 32*a);
+    else t37[a] = vload_first_f32(t89 + 32*a, t52[a], t37[a]);
+    const vf32 t92 = vfma_f32(dy[a], xhat[a], t37[a]);
+    if (t52[a] == LANES) vstore_f32(t89 + 32*a, t92);
+    else vstore_first_f32(t89 + 32*a, t52[a], t92);
   }
-  char *t97 = t32 + t54; /* ../../examples/kernels/layer_norm.py:57 */
+  char *t98 = t32 + t54; /* ../../examples/kernels/layer_norm.py:57 */
   UNROLL(32) for (int a = 0; a < 32; a++) {
-    if (t52[a] == LANES) t43[a] = vload_f32(t97 + 32*a);
-    else t43[a] = vload_first_f32(t97 + 32*a, t52[a], t43[a]);
-    const vf32 t100 = t43[a] + dy[a];
-    if (t52[a] == LANES) vstore_f32(t97 + 32*a, t100);
-    else vstore_first_f32(t97 + 32*a, t52[a], t100);
+    if (t52[a] == LANES) t43[a] = vload_f32(t98 + 32*a);
+    else t43[a] = vload_first_f32(t98 + 32*a, t52[a], t43[a]);
+    const vf32 t101 = t43[a] + dy[a];
+    if (t52[a] == LANES) vstore_f32(t98 + 32*a, t101);
+    else vstore_first_f32(t98 + 32*a, t52[a], t101);
   }
-  t103 = vselect_i32(vfirst(t83), vatomic_xchg_i32(vramp_u64((uint64_t)(t33), 0), vfirst(t83), vsplat_i32(0), __ATOMIC_ACQ_REL), t103); /* ../../examples/kernels/layer_norm.py:59 */
+  t104 = vselect_i32(vfirst(t84), vatomic_xchg_i32(vramp_u64((uint64_t)(t33), 0), vfirst(t84), vsplat_i32(0), __ATOMIC_ACQ_REL), t104); /* ../../examples/kernels/layer_norm.py:59 */
 }
 
 static void layer_norm_backward_range(const char *args, const uint32_t *grid, uint64_t begin,
-                     uint64_t end, char *shared) {
+    uint64_t end, char *shared) {
   char *dy_ptr = (char *)load_u64(args + 0);
   char *x_ptr = (char *)load_u64(args + 8);
   char *w_ptr = (char *)load_u64(args + 16);
@@ -356,9 +382,17 @@ static void layer_norm_backward_range(const char *args, const uint32_t *grid, ui
   char *db_parts_ptr = (char *)load_u64(args + 56);
   char *locks_ptr = (char *)load_u64(args + 64);
   int32_t n_cols = load_i32(args + 72);
-  for (uint64_t i = begin; i < end; i++)
+  uint32_t at_0 = begin % grid[0], at_1 = begin / grid[0] % grid[1];
+  uint32_t at_2 = begin / grid[0] / grid[1];
+  for (uint64_t at = begin; at < end; at++) {
     layer_norm_backward_program(dy_ptr, x_ptr, w_ptr, mean_ptr, rstd_ptr, dx_ptr, dw_parts_ptr, db_parts_ptr, locks_ptr, n_cols,
-        grid, i % grid[0], i / grid[0] % grid[1], i / grid[0] / grid[1], shared);
+        grid, at_0, at_1, at_2, shared);
+    if (++at_0 < grid[0]) continue;
+    at_0 = 0;
+    if (++at_1 < grid[1]) continue;
+    at_1 = 0;
+    at_2++;
+  }
 }
 
 /* The programs begin <= i < end of the linear grid. */

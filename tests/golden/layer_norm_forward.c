@@ -58,14 +58,20 @@ INLINE float load_f32(const char *p) {
   return x;
 }
 #endif
-#ifndef NEREID_vload_first_f32
-#define NEREID_vload_first_f32
-RARE vf32 vload_first_f32(const char *p, int n, vf32 v) {
+#ifndef NEREID_vload_some_f32
+#define NEREID_vload_some_f32
+RARE vf32 vload_some_f32(const char *p, int n, vf32 v) {
   float x[LANES];
   memcpy(x, &v, sizeof v);
   for (int i = 0; i < n; i++) x[i] = load_f32(p + i * sizeof *x);
   memcpy(&v, x, sizeof v);
   return v;
+}
+#endif
+#ifndef NEREID_vload_first_f32
+#define NEREID_vload_first_f32
+INLINE vf32 vload_first_f32(const char *p, int n, vf32 v) {
+  return n > 0 ? vload_some_f32(p, n, v) : v;
 }
 #endif
 #ifndef NEREID_vselect_f32
@@ -114,18 +120,54 @@ INLINE vf32 vfma_f32(vf32 a, vf32 b, vf32 c) {
 #endif
 }
 #endif
-#ifndef NEREID_vstore_f32
-#define NEREID_vstore_f32
-INLINE void vstore_f32(char *p, vf32 v) { memcpy(p, &v, sizeof v); }
+#ifndef NEREID_stream_bytes
+#define NEREID_stream_bytes
+/* n bytes to an address that n divides. */
+INLINE void stream_bytes(char *p, const char *from, int n) {
+#if defined(__AVX__)
+  typedef long long part __attribute__((vector_size(32)));
+#elif defined(__SSE2__)
+  typedef long long part __attribute__((vector_size(16)));
+#endif
+#ifdef __SSE2__
+  UNROLL(16) for (; n >= (int)sizeof(part); n -= sizeof(part)) {
+    part x;
+    memcpy(&x, from, sizeof x);
+#if defined(__clang__)
+    __builtin_nontemporal_store(x, (part *)p);
+#elif defined(__AVX__)
+    __builtin_ia32_movntdq256((part *)p, x);
+#else
+    __builtin_ia32_movntdq((part *)p, x);
+#endif
+    p += sizeof(part);
+    from += sizeof(part);
+  }
+#endif
+  memcpy(p, from, n);
+}
+#endif
+#ifndef NEREID_vstream_f32
+#define NEREID_vstream_f32
+INLINE void vstream_f32(char *p, vf32 v, bool stream) {
+  if (stream && (uintptr_t)p % sizeof v == 0) stream_bytes(p, (const char *)&v, sizeof v);
+  else memcpy(p, &v, sizeof v);
+}
 #endif
 #ifndef NEREID_store_f32
 #define NEREID_store_f32
 INLINE void store_f32(char *p, float x) { memcpy(p, &x, sizeof x); }
 #endif
+#ifndef NEREID_vstore_some_f32
+#define NEREID_vstore_some_f32
+RARE void vstore_some_f32(char *p, int n, vf32 v) {
+  for (int i = 0; i < n; i++) store_f32(p + i * sizeof(float), v[i]);
+}
+#endif
 #ifndef NEREID_vstore_first_f32
 #define NEREID_vstore_first_f32
-RARE void vstore_first_f32(char *p, int n, vf32 v) {
-  for (int i = 0; i < n; i++) store_f32(p + i * sizeof(float), v[i]);
+INLINE void vstore_first_f32(char *p, int n, vf32 v) {
+  if (n > 0) vstore_some_f32(p, n, v);
 }
 #endif
 #ifndef NEREID_load_u64
@@ -144,87 +186,119 @@ INLINE int32_t load_i32(const char *p) {
   return x;
 }
 #endif
+#ifndef NEREID_stream_end
+#define NEREID_stream_end
+/* Streamed stores come before all that follows. */
+INLINE void stream_end(void) {
+#ifdef __SSE2__
+  __builtin_ia32_sfence();
+#endif
+}
+#endif
 
 /* One program; its lanes run together. */
 static void layer_norm_forward_program(char *x_ptr, char *w_ptr, char *b_ptr, char *out_ptr, char *mean_ptr, char *rstd_ptr, int32_t n_cols, float eps,
-    const uint32_t *grid, uint32_t pid_0, uint32_t pid_1, uint32_t pid_2, char *shared) {
+    const uint32_t *grid, uint32_t pid_0, uint32_t pid_1, uint32_t pid_2, char *shared, bool stream) {
   vf32 x[64];
   vf32 centered[64];
   vf32 t8[64];
   vf32 w[64];
   vf32 b[64];
   int t26[64];
-  vf32 x_1;
-  vf32 t36;
+  vf32 x_1[4];
+  vf32 x_2;
+  vf32 t36[4];
+  vf32 t37;
+  vf32 t52[64];
   const int32_t lane = 0; /* ../../examples/kernels/layer_norm.py:15 */
   const int32_t t27 = lane * 4;
-  const int t54 = 1;
+  const int t55 = 1;
   const int32_t row = (int32_t)pid_0; /* ../../examples/kernels/layer_norm.py:17 */
   const int32_t t0 = row * n_cols; /* ../../examples/kernels/layer_norm.py:20 */
   char *t1 = x_ptr + 4ll * t0;
-  const int64_t t28 = (int64_t)t27;
-  char *t29 = t1 + t28;
   for (int a = 0; a < 64; a++) {
     x[a] = vsplat_f32(0.0f);
     const int32_t t25 = lane + (8*a);
     t26[a] = lanes_below(t25, n_cols);
+  }
+  const int64_t t28 = (int64_t)t27;
+  char *t29 = t1 + t28;
+  for (int a = 0; a < 64; a++) {
     if (t26[a] == LANES) x[a] = vload_f32(t29 + 32*a);
     else x[a] = vload_first_f32(t29 + 32*a, t26[a], x[a]);
   }
-  x_1 = x[0]; /* ../../examples/kernels/layer_norm.py:21 */
-  for (int r = 0; r < 63; r++) {
-    x_1 = x_1 + x[r + 1];
+  UNROLL(4) for (int a = 0; a < 4; a++) { /* ../../examples/kernels/layer_norm.py:21 */
+    x_1[a] = x[a];
   }
-  const vf32 t30 = __builtin_shufflevector(x_1, x_1, 4, 5, 6, 7, 0, 1, 2, 3);
-  x_1 = x_1 + t30;
-  const vf32 t31 = __builtin_shufflevector(x_1, x_1, 2, 3, 0, 1, 6, 7, 4, 5);
-  x_1 = x_1 + t31;
-  const vf32 t32 = __builtin_shufflevector(x_1, x_1, 1, 0, 3, 2, 5, 4, 7, 6);
-  x_1 = x_1 + t32;
-  const float t4 = x_1[0];
+  for (int r = 0; r < 15; r++) {
+    UNROLL(4) for (int a = 0; a < 4; a++) {
+      x_1[a] = x_1[a] + x[a + 4*r + 4];
+    }
+  }
+  x_2 = x_1[0];
+  UNROLL(3) for (int r = 0; r < 3; r++) {
+    x_2 = x_2 + x_1[r + 1];
+  }
+  const vf32 t30 = __builtin_shufflevector(x_2, x_2, 4, 5, 6, 7, 0, 1, 2, 3);
+  x_2 = x_2 + t30;
+  const vf32 t31 = __builtin_shufflevector(x_2, x_2, 2, 3, 0, 1, 6, 7, 4, 5);
+  x_2 = x_2 + t31;
+  const vf32 t32 = __builtin_shufflevector(x_2, x_2, 1, 0, 3, 2, 5, 4, 7, 6);
+  x_2 = x_2 + t32;
+  const float t4 = x_2[0];
   const float t5 = (float)n_cols;
   const float mean = t4 / t5;
-  char *t43 = w_ptr + t28; /* ../../examples/kernels/layer_norm.py:24 */
-  char *t47 = b_ptr + t28; /* ../../examples/kernels/layer_norm.py:25 */
   for (int a = 0; a < 64; a++) { /* ../../examples/kernels/layer_norm.py:22 */
     const vf32 t35 = x[a] - mean;
     centered[a] = vselect_f32(vfirst(t26[a]), t35, vsplat_f32(0.0f));
     t8[a] = centered[a] * centered[a]; /* ../../examples/kernels/layer_norm.py:23 */
-    if (t26[a] == LANES) w[a] = vload_f32(t43 + 32*a); /* ../../examples/kernels/layer_norm.py:24 */
-    else w[a] = vload_first_f32(t43 + 32*a, t26[a], w[a]);
-    if (t26[a] == LANES) b[a] = vload_f32(t47 + 32*a); /* ../../examples/kernels/layer_norm.py:25 */
-    else b[a] = vload_first_f32(t47 + 32*a, t26[a], b[a]);
   }
-  t36 = t8[0]; /* ../../examples/kernels/layer_norm.py:23 */
-  for (int r = 0; r < 63; r++) {
-    t36 = t36 + t8[r + 1];
+  UNROLL(4) for (int a = 0; a < 4; a++) {
+    t36[a] = t8[a];
   }
-  const vf32 t37 = __builtin_shufflevector(t36, t36, 4, 5, 6, 7, 0, 1, 2, 3);
-  t36 = t36 + t37;
-  const vf32 t38 = __builtin_shufflevector(t36, t36, 2, 3, 0, 1, 6, 7, 4, 5);
-  t36 = t36 + t38;
-  const vf32 t39 = __builtin_shufflevector(t36, t36, 1, 0, 3, 2, 5, 4, 7, 6);
-  t36 = t36 + t39;
-  const float t9 = t36[0];
+  for (int r = 0; r < 15; r++) {
+    UNROLL(4) for (int a = 0; a < 4; a++) {
+      t36[a] = t36[a] + t8[a + 4*r + 4];
+    }
+  }
+  t37 = t36[0];
+  UNROLL(3) for (int r = 0; r < 3; r++) {
+    t37 = t37 + t36[r + 1];
+  }
+  const vf32 t38 = __builtin_shufflevector(t37, t37, 4, 5, 6, 7, 0, 1, 2, 3);
+  t37 = t37 + t38;
+  const vf32 t39 = __builtin_shufflevector(t37, t37, 2, 3, 0, 1, 6, 7, 4, 5);
+  t37 = t37 + t39;
+  const vf32 t40 = __builtin_shufflevector(t37, t37, 1, 0, 3, 2, 5, 4, 7, 6);
+  t37 = t37 + t40;
+  const float t9 = t37[0];
   const float t11 = t9 / t5;
   const float t12 = t11 + eps;
   const float rstd = 1 / sqrt_f32(t12);
+  char *t44 = w_ptr + t28; /* ../../examples/kernels/layer_norm.py:24 */
+  char *t48 = b_ptr + t28; /* ../../examples/kernels/layer_norm.py:25 */
   char *t18 = out_ptr + 4ll * t0; /* ../../examples/kernels/layer_norm.py:26 */
-  char *t53 = t18 + t28;
+  for (int a = 0; a < 64; a++) { /* ../../examples/kernels/layer_norm.py:24 */
+    if (t26[a] == LANES) w[a] = vload_f32(t44 + 32*a);
+    else w[a] = vload_first_f32(t44 + 32*a, t26[a], w[a]);
+    if (t26[a] == LANES) b[a] = vload_f32(t48 + 32*a); /* ../../examples/kernels/layer_norm.py:25 */
+    else b[a] = vload_first_f32(t48 + 32*a, t26[a], b[a]);
+    const vf32 t51 = centered[a] * rstd; /* ../../examples/kernels/layer_norm.py:26 */
+    t52[a] = vfma_f32(t51, w[a], b[a]);
+  }
+  char *t54 = t18 + t28;
   for (int a = 0; a < 64; a++) {
-    const vf32 t50 = centered[a] * rstd;
-    const vf32 t51 = vfma_f32(t50, w[a], b[a]);
-    if (t26[a] == LANES) vstore_f32(t53 + 32*a, t51);
-    else vstore_first_f32(t53 + 32*a, t26[a], t51);
+    if (t26[a] == LANES) vstream_f32(t54 + 32*a, t52[a], stream);
+    else vstore_first_f32(t54 + 32*a, t26[a], t52[a]);
   }
   char *t23 = mean_ptr + 4ll * row; /* ../../examples/kernels/layer_norm.py:27 */
-  if (t54 > 0) store_f32(t23, mean);
+  if (t55 > 0) store_f32(t23, mean);
   char *t24 = rstd_ptr + 4ll * row; /* ../../examples/kernels/layer_norm.py:28 */
-  if (t54 > 0) store_f32(t24, rstd);
+  if (t55 > 0) store_f32(t24, rstd);
 }
 
 static void layer_norm_forward_range(const char *args, const uint32_t *grid, uint64_t begin,
-                     uint64_t end, char *shared) {
+    uint64_t end, char *shared, bool stream) {
   char *x_ptr = (char *)load_u64(args + 0);
   char *w_ptr = (char *)load_u64(args + 8);
   char *b_ptr = (char *)load_u64(args + 16);
@@ -233,26 +307,36 @@ static void layer_norm_forward_range(const char *args, const uint32_t *grid, uin
   char *rstd_ptr = (char *)load_u64(args + 40);
   int32_t n_cols = load_i32(args + 48);
   float eps = load_f32(args + 56);
-  for (uint64_t i = begin; i < end; i++)
+  uint32_t at_0 = begin % grid[0], at_1 = begin / grid[0] % grid[1];
+  uint32_t at_2 = begin / grid[0] / grid[1];
+  for (uint64_t at = begin; at < end; at++) {
     layer_norm_forward_program(x_ptr, w_ptr, b_ptr, out_ptr, mean_ptr, rstd_ptr, n_cols, eps,
-        grid, i % grid[0], i / grid[0] % grid[1], i / grid[0] / grid[1], shared);
+        grid, at_0, at_1, at_2, shared, stream);
+    if (++at_0 < grid[0]) continue;
+    at_0 = 0;
+    if (++at_1 < grid[1]) continue;
+    at_1 = 0;
+    at_2++;
+  }
 }
 
 /* The programs begin <= i < end of the linear grid. */
 void layer_norm_forward(const void *args, const uint32_t grid[3], uint32_t begin, uint32_t end) {
   char *const shared = NULL;
-  layer_norm_forward_range(args, grid, begin, end, shared);
+  layer_norm_forward_range(args, grid, begin, end, shared, false);
 }
 
 /* All programs, begun in order. */
 void layer_norm_forward_all(const void *args, const uint32_t grid[3], int threads) {
   const uint64_t n = (uint64_t)grid[0] * grid[1] * grid[2];
   const uint64_t part = n / (32 * (uint64_t)threads) + 1;
+  const bool stream = n > 16384;
 #pragma omp parallel num_threads(threads)
   {
     char *const shared = NULL;
 #pragma omp for schedule(dynamic)
     for (uint64_t i = 0; i < n; i += part)
-      layer_norm_forward_range(args, grid, i, i + part < n ? i + part : n, shared);
+      layer_norm_forward_range(args, grid, i, i + part < n ? i + part : n, shared, stream);
+    stream_end();
   }
 }

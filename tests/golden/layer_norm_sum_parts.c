@@ -27,19 +27,19 @@ typedef double vf64 VECTOR(double);
 #define UNROLL(n) PRAGMA(GCC unroll n)
 #endif
 #endif
-#ifndef NEREID_lanes_below
-#define NEREID_lanes_below
-/* In how many of the first lanes does x + lane < n hold? */
-INLINE int lanes_below(int64_t x, int64_t n) {
-  return n <= x ? 0 : n - x < LANES ? (int)(n - x) : LANES;
-}
-#endif
 #ifndef NEREID_vsplat_f32
 #define NEREID_vsplat_f32
 INLINE vf32 vsplat_f32(float x) {
   vf32 v;
   EACH_LANE(i) v[i] = x;
   return v;
+}
+#endif
+#ifndef NEREID_lanes_below
+#define NEREID_lanes_below
+/* In how many of the first lanes does x + lane < n hold? */
+INLINE int lanes_below(int64_t x, int64_t n) {
+  return n <= x ? 0 : n - x < LANES ? (int)(n - x) : LANES;
 }
 #endif
 #ifndef NEREID_vload_f32
@@ -58,9 +58,9 @@ INLINE float load_f32(const char *p) {
   return x;
 }
 #endif
-#ifndef NEREID_vload_first_f32
-#define NEREID_vload_first_f32
-RARE vf32 vload_first_f32(const char *p, int n, vf32 v) {
+#ifndef NEREID_vload_some_f32
+#define NEREID_vload_some_f32
+RARE vf32 vload_some_f32(const char *p, int n, vf32 v) {
   float x[LANES];
   memcpy(x, &v, sizeof v);
   for (int i = 0; i < n; i++) x[i] = load_f32(p + i * sizeof *x);
@@ -68,18 +68,60 @@ RARE vf32 vload_first_f32(const char *p, int n, vf32 v) {
   return v;
 }
 #endif
-#ifndef NEREID_vstore_f32
-#define NEREID_vstore_f32
-INLINE void vstore_f32(char *p, vf32 v) { memcpy(p, &v, sizeof v); }
+#ifndef NEREID_vload_first_f32
+#define NEREID_vload_first_f32
+INLINE vf32 vload_first_f32(const char *p, int n, vf32 v) {
+  return n > 0 ? vload_some_f32(p, n, v) : v;
+}
+#endif
+#ifndef NEREID_stream_bytes
+#define NEREID_stream_bytes
+/* n bytes to an address that n divides. */
+INLINE void stream_bytes(char *p, const char *from, int n) {
+#if defined(__AVX__)
+  typedef long long part __attribute__((vector_size(32)));
+#elif defined(__SSE2__)
+  typedef long long part __attribute__((vector_size(16)));
+#endif
+#ifdef __SSE2__
+  UNROLL(16) for (; n >= (int)sizeof(part); n -= sizeof(part)) {
+    part x;
+    memcpy(&x, from, sizeof x);
+#if defined(__clang__)
+    __builtin_nontemporal_store(x, (part *)p);
+#elif defined(__AVX__)
+    __builtin_ia32_movntdq256((part *)p, x);
+#else
+    __builtin_ia32_movntdq((part *)p, x);
+#endif
+    p += sizeof(part);
+    from += sizeof(part);
+  }
+#endif
+  memcpy(p, from, n);
+}
+#endif
+#ifndef NEREID_vstream_f32
+#define NEREID_vstream_f32
+INLINE void vstream_f32(char *p, vf32 v, bool stream) {
+  if (stream && (uintptr_t)p % sizeof v == 0) stream_bytes(p, (const char *)&v, sizeof v);
+  else memcpy(p, &v, sizeof v);
+}
 #endif
 #ifndef NEREID_store_f32
 #define NEREID_store_f32
 INLINE void store_f32(char *p, float x) { memcpy(p, &x, sizeof x); }
 #endif
+#ifndef NEREID_vstore_some_f32
+#define NEREID_vstore_some_f32
+RARE void vstore_some_f32(char *p, int n, vf32 v) {
+  for (int i = 0; i < n; i++) store_f32(p + i * sizeof(float), v[i]);
+}
+#endif
 #ifndef NEREID_vstore_first_f32
 #define NEREID_vstore_first_f32
-RARE void vstore_first_f32(char *p, int n, vf32 v) {
-  for (int i = 0; i < n; i++) store_f32(p + i * sizeof(float), v[i]);
+INLINE void vstore_first_f32(char *p, int n, vf32 v) {
+  if (n > 0) vstore_some_f32(p, n, v);
 }
 #endif
 #ifndef NEREID_load_u64
@@ -98,10 +140,19 @@ INLINE int32_t load_i32(const char *p) {
   return x;
 }
 #endif
+#ifndef NEREID_stream_end
+#define NEREID_stream_end
+/* Streamed stores come before all that follows. */
+INLINE void stream_end(void) {
+#ifdef __SSE2__
+  __builtin_ia32_sfence();
+#endif
+}
+#endif
 
 /* One program; its lanes run together. */
 static void layer_norm_sum_parts_program(char *dw_parts_ptr, char *db_parts_ptr, char *dw_ptr, char *db_ptr, int32_t n_cols,
-    const uint32_t *grid, uint32_t pid_0, uint32_t pid_1, uint32_t pid_2, char *shared) {
+    const uint32_t *grid, uint32_t pid_0, uint32_t pid_1, uint32_t pid_2, char *shared, bool stream) {
   vf32 dw[128];
   vf32 db[128];
   vf32 t12[16];
@@ -109,13 +160,20 @@ static void layer_norm_sum_parts_program(char *dw_parts_ptr, char *db_parts_ptr,
   int t22[16];
   char *t32[8];
   char *t44[8];
-  vf32 dw_1[16];
-  vf32 db_1[16];
+  vf32 dw_1[64];
+  vf32 dw_2[16];
+  vf32 db_1[64];
+  vf32 db_2[16];
   const int32_t lane = 0; /* ../../examples/kernels/layer_norm.py:63 */
   const int32_t t23 = lane * 4;
   const int32_t t0 = (int32_t)pid_0; /* ../../examples/kernels/layer_norm.py:65 */
   const int32_t t1 = t0 * 128;
-  const int32_t t20 = lane + t1; /* ../../examples/kernels/layer_norm.py:68 */
+  for (int a = 0; a < 8; a++) { /* ../../examples/kernels/layer_norm.py:68 */
+    UNROLL(16) for (int b = 0; b < 16; b++) {
+      dw[16*a + b] = vsplat_f32(0.0f);
+    }
+  }
+  const int32_t t20 = lane + t1;
   UNROLL(16) for (int b = 0; b < 16; b++) {
     const int32_t t21 = t20 + (8*b);
     t22[b] = lanes_below(t21, n_cols);
@@ -136,7 +194,6 @@ static void layer_norm_sum_parts_program(char *dw_parts_ptr, char *db_parts_ptr,
   }
   for (int a = 0; a < 8; a++) { /* ../../examples/kernels/layer_norm.py:68 */
     UNROLL(16) for (int b = 0; b < 16; b++) {
-      dw[16*a + b] = vsplat_f32(0.0f);
       if (t22[b] == LANES) dw[16*a + b] = vload_f32(t32[a] + 32*b);
       else dw[16*a + b] = vload_first_f32(t32[a] + 32*b, t22[b], dw[16*a + b]);
       db[16*a + b] = vsplat_f32(0.0f); /* ../../examples/kernels/layer_norm.py:69 */
@@ -145,60 +202,90 @@ static void layer_norm_sum_parts_program(char *dw_parts_ptr, char *db_parts_ptr,
     }
   }
   for (int b = 0; b < 16; b++) { /* ../../examples/kernels/layer_norm.py:70 */
-    dw_1[b] = dw[b];
-    UNROLL(7) for (int r = 0; r < 7; r++) {
-      dw_1[b] = dw_1[b] + dw[b + 16*r + 16];
+    UNROLL(4) for (int a = 0; a < 4; a++) {
+      dw_1[b + 16*a] = dw[b + 16*a];
+    }
+    UNROLL(1) for (int r = 0; r < 1; r++) {
+      UNROLL(4) for (int a = 0; a < 4; a++) {
+        dw_1[b + 16*a] = dw_1[b + 16*a] + dw[b + 16*a + 64*r + 64];
+      }
     }
   }
-  for (int r = 0; r < 16; r++) t12[0 + r] = dw_1[0 + r];
+  for (int b = 0; b < 16; b++) {
+    dw_2[b] = dw_1[b];
+    UNROLL(3) for (int r = 0; r < 3; r++) {
+      dw_2[b] = dw_2[b] + dw_1[b + 16*r + 16];
+    }
+  }
+  for (int r = 0; r < 16; r++) t12[0 + r] = dw_2[0 + r];
   char *t49 = dw_ptr + t24;
   char *t52 = t49 + t31;
   UNROLL(16) for (int a = 0; a < 16; a++) {
-    if (t22[a] == LANES) vstore_f32(t52 + 32*a, t12[a]);
+    if (t22[a] == LANES) vstream_f32(t52 + 32*a, t12[a], stream);
     else vstore_first_f32(t52 + 32*a, t22[a], t12[a]);
   }
   for (int b = 0; b < 16; b++) { /* ../../examples/kernels/layer_norm.py:71 */
-    db_1[b] = db[b];
-    UNROLL(7) for (int r = 0; r < 7; r++) {
-      db_1[b] = db_1[b] + db[b + 16*r + 16];
+    UNROLL(4) for (int a = 0; a < 4; a++) {
+      db_1[b + 16*a] = db[b + 16*a];
+    }
+    UNROLL(1) for (int r = 0; r < 1; r++) {
+      UNROLL(4) for (int a = 0; a < 4; a++) {
+        db_1[b + 16*a] = db_1[b + 16*a] + db[b + 16*a + 64*r + 64];
+      }
     }
   }
-  for (int r = 0; r < 16; r++) t16[0 + r] = db_1[0 + r];
+  for (int b = 0; b < 16; b++) {
+    db_2[b] = db_1[b];
+    UNROLL(3) for (int r = 0; r < 3; r++) {
+      db_2[b] = db_2[b] + db_1[b + 16*r + 16];
+    }
+  }
+  for (int r = 0; r < 16; r++) t16[0 + r] = db_2[0 + r];
   char *t57 = db_ptr + t24;
   char *t60 = t57 + t31;
   UNROLL(16) for (int a = 0; a < 16; a++) {
-    if (t22[a] == LANES) vstore_f32(t60 + 32*a, t16[a]);
+    if (t22[a] == LANES) vstream_f32(t60 + 32*a, t16[a], stream);
     else vstore_first_f32(t60 + 32*a, t22[a], t16[a]);
   }
 }
 
 static void layer_norm_sum_parts_range(const char *args, const uint32_t *grid, uint64_t begin,
-                     uint64_t end, char *shared) {
+    uint64_t end, char *shared, bool stream) {
   char *dw_parts_ptr = (char *)load_u64(args + 0);
   char *db_parts_ptr = (char *)load_u64(args + 8);
   char *dw_ptr = (char *)load_u64(args + 16);
   char *db_ptr = (char *)load_u64(args + 24);
   int32_t n_cols = load_i32(args + 32);
-  for (uint64_t i = begin; i < end; i++)
+  uint32_t at_0 = begin % grid[0], at_1 = begin / grid[0] % grid[1];
+  uint32_t at_2 = begin / grid[0] / grid[1];
+  for (uint64_t at = begin; at < end; at++) {
     layer_norm_sum_parts_program(dw_parts_ptr, db_parts_ptr, dw_ptr, db_ptr, n_cols,
-        grid, i % grid[0], i / grid[0] % grid[1], i / grid[0] / grid[1], shared);
+        grid, at_0, at_1, at_2, shared, stream);
+    if (++at_0 < grid[0]) continue;
+    at_0 = 0;
+    if (++at_1 < grid[1]) continue;
+    at_1 = 0;
+    at_2++;
+  }
 }
 
 /* The programs begin <= i < end of the linear grid. */
 void layer_norm_sum_parts(const void *args, const uint32_t grid[3], uint32_t begin, uint32_t end) {
   char *const shared = NULL;
-  layer_norm_sum_parts_range(args, grid, begin, end, shared);
+  layer_norm_sum_parts_range(args, grid, begin, end, shared, false);
 }
 
 /* All programs, begun in order. */
 void layer_norm_sum_parts_all(const void *args, const uint32_t grid[3], int threads) {
   const uint64_t n = (uint64_t)grid[0] * grid[1] * grid[2];
   const uint64_t part = n / (32 * (uint64_t)threads) + 1;
+  const bool stream = n > 32768;
 #pragma omp parallel num_threads(threads)
   {
     char *const shared = NULL;
 #pragma omp for schedule(dynamic)
     for (uint64_t i = 0; i < n; i += part)
-      layer_norm_sum_parts_range(args, grid, i, i + part < n ? i + part : n, shared);
+      layer_norm_sum_parts_range(args, grid, i, i + part < n ? i + part : n, shared, stream);
+    stream_end();
   }
 }

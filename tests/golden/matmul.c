@@ -104,11 +104,17 @@ INLINE uint16_t load_u16(const char *p) {
 #define NEREID_load_bf16
 INLINE float load_bf16(const char *p) { return decode_bf16(load_u16(p)); }
 #endif
-#ifndef NEREID_vload_first_bf16
-#define NEREID_vload_first_bf16
-RARE vf32 vload_first_bf16(const char *p, int n, vf32 v) {
+#ifndef NEREID_vload_some_bf16
+#define NEREID_vload_some_bf16
+RARE vf32 vload_some_bf16(const char *p, int n, vf32 v) {
   for (int i = 0; i < n; i++) v[i] = VALUE_bf16(load_bf16(p + i * sizeof(uint16_t)));
   return v;
+}
+#endif
+#ifndef NEREID_vload_first_bf16
+#define NEREID_vload_first_bf16
+INLINE vf32 vload_first_bf16(const char *p, int n, vf32 v) {
+  return n > 0 ? vload_some_bf16(p, n, v) : v;
 }
 #endif
 #ifndef NEREID_vstore_u16
@@ -156,6 +162,46 @@ INLINE vf32 vround_bf16(vf32 x) {
   return (vf32)((vu32)r & 0xffff0000);
 }
 #endif
+#ifndef NEREID_stream_bytes
+#define NEREID_stream_bytes
+/* n bytes to an address that n divides. */
+INLINE void stream_bytes(char *p, const char *from, int n) {
+#if defined(__AVX__)
+  typedef long long part __attribute__((vector_size(32)));
+#elif defined(__SSE2__)
+  typedef long long part __attribute__((vector_size(16)));
+#endif
+#ifdef __SSE2__
+  UNROLL(16) for (; n >= (int)sizeof(part); n -= sizeof(part)) {
+    part x;
+    memcpy(&x, from, sizeof x);
+#if defined(__clang__)
+    __builtin_nontemporal_store(x, (part *)p);
+#elif defined(__AVX__)
+    __builtin_ia32_movntdq256((part *)p, x);
+#else
+    __builtin_ia32_movntdq((part *)p, x);
+#endif
+    p += sizeof(part);
+    from += sizeof(part);
+  }
+#endif
+  memcpy(p, from, n);
+}
+#endif
+#ifndef NEREID_vstream_u16
+#define NEREID_vstream_u16
+INLINE void vstream_u16(char *p, vu16 v, bool stream) {
+  if (stream && (uintptr_t)p % sizeof v == 0) stream_bytes(p, (const char *)&v, sizeof v);
+  else memcpy(p, &v, sizeof v);
+}
+#endif
+#ifndef NEREID_vstream_bf16
+#define NEREID_vstream_bf16
+INLINE void vstream_bf16(char *p, vf32 v, bool stream) {
+  vstream_u16(p, vencode_bf16(v), stream);
+}
+#endif
 #ifndef NEREID_store_u16
 #define NEREID_store_u16
 INLINE void store_u16(char *p, uint16_t x) { memcpy(p, &x, sizeof x); }
@@ -168,10 +214,16 @@ INLINE uint16_t encode_bf16(float x) { return vencode_bf16(vsplat_f32(x))[0]; }
 #define NEREID_store_bf16
 INLINE void store_bf16(char *p, float x) { store_u16(p, encode_bf16(x)); }
 #endif
+#ifndef NEREID_vstore_some_bf16
+#define NEREID_vstore_some_bf16
+RARE void vstore_some_bf16(char *p, int n, vf32 v) {
+  for (int i = 0; i < n; i++) store_bf16(p + i * sizeof(uint16_t), v[i]);
+}
+#endif
 #ifndef NEREID_vstore_first_bf16
 #define NEREID_vstore_first_bf16
-RARE void vstore_first_bf16(char *p, int n, vf32 v) {
-  for (int i = 0; i < n; i++) store_bf16(p + i * sizeof(uint16_t), v[i]);
+INLINE void vstore_first_bf16(char *p, int n, vf32 v) {
+  if (n > 0) vstore_some_bf16(p, n, v);
 }
 #endif
 #ifndef NEREID_load_u64
@@ -190,15 +242,24 @@ INLINE int32_t load_i32(const char *p) {
   return x;
 }
 #endif
+#ifndef NEREID_stream_end
+#define NEREID_stream_end
+/* Streamed stores come before all that follows. */
+INLINE void stream_end(void) {
+#ifdef __SSE2__
+  __builtin_ia32_sfence();
+#endif
+}
+#endif
 
 /* One program; its lanes run together. */
 static void matmul_program(char *a_ptr, char *b_ptr, char *c_ptr, int32_t M, int32_t N, int32_t K, int32_t stride_am, int32_t stride_bk, int32_t stride_cm,
-    const uint32_t *grid, uint32_t pid_0, uint32_t pid_1, uint32_t pid_2, char *shared) {
+    const uint32_t *grid, uint32_t pid_0, uint32_t pid_1, uint32_t pid_2, char *shared, bool stream) {
   vf32 acc[512];
   int64_t a_ptrs;
   int64_t b_ptrs;
-  vf32 a;
-  vf32 b;
+  vf32 a[256];
+  vf32 b[256];
   bool t45[64];
   int32_t t46[4];
   char *t60[64];
@@ -276,12 +337,20 @@ static void matmul_program(char *a_ptr, char *b_ptr, char *c_ptr, int32_t M, int
   for (int64_t start_at = 0; start_at < K; start_at += 32) { /* ../../examples/kernels/matmul.py:52 */
     const int32_t start = (int32_t)start_at;
     int t47[4];
+    int t48[256];
     char *t62[64];
     bool t63[32];
+    int t67[256];
     char *t78[32];
     const int32_t t9 = K - start; /* ../../examples/kernels/matmul.py:53 */
     UNROLL(4) for (int b_2 = 0; b_2 < 4; b_2++) {
       t47[b_2] = lanes_below(t46[b_2], t9);
+    }
+    for (int a_2 = 0; a_2 < 64; a_2++) {
+      UNROLL(4) for (int b_2 = 0; b_2 < 4; b_2++) {
+        a[4*a_2 + b_2] = vsplat_f32(0.0f);
+        t48[b_2 + 4*a_2] = min_i32(((t45[a_2]) ? LANES : 0), t47[b_2]);
+      }
     }
     const int64_t t61 = a_ptrs * 2;
     for (int a_2 = 0; a_2 < 64; a_2++) {
@@ -292,26 +361,28 @@ static void matmul_program(char *a_ptr, char *b_ptr, char *c_ptr, int32_t M, int
       t63[a_2] = (a_2) < t9;
       t78[a_2] = t76[a_2] + t77;
     }
+    for (int a_2 = 0; a_2 < 32; a_2++) {
+      UNROLL(8) for (int b_2 = 0; b_2 < 8; b_2++) {
+        b[8*a_2 + b_2] = vsplat_f32(0.0f);
+        t67[b_2 + 8*a_2] = min_i32(((t63[a_2]) ? LANES : 0), t66[b_2]);
+      }
+    }
     for (int a_2 = 0; a_2 < 64; a_2++) { /* ../../examples/kernels/matmul.py:53 */
       UNROLL(4) for (int b_2 = 0; b_2 < 4; b_2++) {
-        a = vsplat_f32(0.0f);
-        const int t48 = min_i32(((t45[a_2]) ? LANES : 0), t47[b_2]);
-        if (t48 == LANES) a = vload_bf16(t62[a_2] + 16*b_2);
-        else a = vload_first_bf16(t62[a_2] + 16*b_2, t48, a);
-        vstore_bf16(shared + t52 + 64*a_2 + 16*b_2, a); /* ../../examples/kernels/matmul.py:55 */
+        if (t48[b_2 + 4*a_2] == LANES) a[4*a_2 + b_2] = vload_bf16(t62[a_2] + 16*b_2);
+        else a[4*a_2 + b_2] = vload_first_bf16(t62[a_2] + 16*b_2, t48[b_2 + 4*a_2], a[4*a_2 + b_2]);
+        vstore_bf16(shared + t52 + 64*a_2 + 16*b_2, a[4*a_2 + b_2]); /* ../../examples/kernels/matmul.py:55 */
       }
     }
     for (int a_2 = 0; a_2 < 32; a_2++) { /* ../../examples/kernels/matmul.py:54 */
       UNROLL(8) for (int b_2 = 0; b_2 < 8; b_2++) {
-        b = vsplat_f32(0.0f);
-        const int t67 = min_i32(((t63[a_2]) ? LANES : 0), t66[b_2]);
-        if (t67 == LANES) b = vload_bf16(t78[a_2] + 16*b_2);
-        else b = vload_first_bf16(t78[a_2] + 16*b_2, t67, b);
-        vstore_bf16(shared + t52 + 128*a_2 + 16*b_2 + 4096, b); /* ../../examples/kernels/matmul.py:55 */
+        if (t67[b_2 + 8*a_2] == LANES) b[8*a_2 + b_2] = vload_bf16(t78[a_2] + 16*b_2);
+        else b[8*a_2 + b_2] = vload_first_bf16(t78[a_2] + 16*b_2, t67[b_2 + 8*a_2], b[8*a_2 + b_2]);
+        vstore_bf16(shared + t52 + 128*a_2 + 16*b_2 + 4096, b[8*a_2 + b_2]); /* ../../examples/kernels/matmul.py:55 */
       }
     }
-    for (int a_2 = 0; a_2 < 16; a_2++) {
-      for (int b_2 = 0; b_2 < 4; b_2++) {
+    for (int b_2 = 0; b_2 < 4; b_2++) {
+      for (int a_2 = 0; a_2 < 16; a_2++) {
         vf32 acc_1[8];
         UNROLL(4) for (int a_3 = 0; a_3 < 4; a_3++) {
           UNROLL(2) for (int b_3 = 0; b_3 < 2; b_3++) {
@@ -353,14 +424,14 @@ static void matmul_program(char *a_ptr, char *b_ptr, char *c_ptr, int32_t M, int
       const vf32 t88 = 0.01f * acc[8*a_2 + b_2];
       const vf32 t89 = vselect_f32(t87, acc[8*a_2 + b_2], t88);
       const vf32 t90 = vround_bf16(t89);
-      if (t86[b_2 + 8*a_2] == LANES) vstore_bf16(t104[a_2] + 16*b_2, t90);
+      if (t86[b_2 + 8*a_2] == LANES) vstream_bf16(t104[a_2] + 16*b_2, t90, stream);
       else vstore_first_bf16(t104[a_2] + 16*b_2, t86[b_2 + 8*a_2], t90);
     }
   }
 }
 
 static void matmul_range(const char *args, const uint32_t *grid, uint64_t begin,
-                     uint64_t end, char *shared) {
+    uint64_t end, char *shared, bool stream) {
   char *a_ptr = (char *)load_u64(args + 0);
   char *b_ptr = (char *)load_u64(args + 8);
   char *c_ptr = (char *)load_u64(args + 16);
@@ -370,16 +441,24 @@ static void matmul_range(const char *args, const uint32_t *grid, uint64_t begin,
   int32_t stride_am = load_i32(args + 48);
   int32_t stride_bk = load_i32(args + 56);
   int32_t stride_cm = load_i32(args + 64);
-  for (uint64_t i = begin; i < end; i++)
+  uint32_t at_0 = begin % grid[0], at_1 = begin / grid[0] % grid[1];
+  uint32_t at_2 = begin / grid[0] / grid[1];
+  for (uint64_t at = begin; at < end; at++) {
     matmul_program(a_ptr, b_ptr, c_ptr, M, N, K, stride_am, stride_bk, stride_cm,
-        grid, i % grid[0], i / grid[0] % grid[1], i / grid[0] / grid[1], shared);
+        grid, at_0, at_1, at_2, shared, stream);
+    if (++at_0 < grid[0]) continue;
+    at_0 = 0;
+    if (++at_1 < grid[1]) continue;
+    at_1 = 0;
+    at_2++;
+  }
 }
 
 /* The programs begin <= i < end of the linear grid. */
 void matmul(const void *args, const uint32_t grid[3], uint32_t begin, uint32_t end) {
   char *const shared = aligned_alloc(64, 8192);
   if (!shared) abort();
-  matmul_range(args, grid, begin, end, shared);
+  matmul_range(args, grid, begin, end, shared, false);
   free(shared);
 }
 
@@ -387,13 +466,15 @@ void matmul(const void *args, const uint32_t grid[3], uint32_t begin, uint32_t e
 void matmul_all(const void *args, const uint32_t grid[3], int threads) {
   const uint64_t n = (uint64_t)grid[0] * grid[1] * grid[2];
   const uint64_t part = n / (32 * (uint64_t)threads) + 1;
+  const bool stream = n > 4096;
 #pragma omp parallel num_threads(threads)
   {
     char *const shared = aligned_alloc(64, 8192);
     if (!shared) abort();
 #pragma omp for schedule(dynamic)
     for (uint64_t i = 0; i < n; i += part)
-      matmul_range(args, grid, i, i + part < n ? i + part : n, shared);
+      matmul_range(args, grid, i, i + part < n ? i + part : n, shared, stream);
+    stream_end();
     free(shared);
   }
 }

@@ -90,11 +90,17 @@ INLINE uint16_t load_u16(const char *p) {
 #define NEREID_load_bf16
 INLINE float load_bf16(const char *p) { return decode_bf16(load_u16(p)); }
 #endif
-#ifndef NEREID_vload_first_bf16
-#define NEREID_vload_first_bf16
-RARE vf32 vload_first_bf16(const char *p, int n, vf32 v) {
+#ifndef NEREID_vload_some_bf16
+#define NEREID_vload_some_bf16
+RARE vf32 vload_some_bf16(const char *p, int n, vf32 v) {
   for (int i = 0; i < n; i++) v[i] = VALUE_bf16(load_bf16(p + i * sizeof(uint16_t)));
   return v;
+}
+#endif
+#ifndef NEREID_vload_first_bf16
+#define NEREID_vload_first_bf16
+INLINE vf32 vload_first_bf16(const char *p, int n, vf32 v) {
+  return n > 0 ? vload_some_bf16(p, n, v) : v;
 }
 #endif
 #ifndef NEREID_sqrt_f32
@@ -118,9 +124,39 @@ INLINE vf32 vround_bf16(vf32 x) {
   return (vf32)((vu32)r & 0xffff0000);
 }
 #endif
-#ifndef NEREID_vstore_u16
-#define NEREID_vstore_u16
-INLINE void vstore_u16(char *p, vu16 v) { memcpy(p, &v, sizeof v); }
+#ifndef NEREID_stream_bytes
+#define NEREID_stream_bytes
+/* n bytes to an address that n divides. */
+INLINE void stream_bytes(char *p, const char *from, int n) {
+#if defined(__AVX__)
+  typedef long long part __attribute__((vector_size(32)));
+#elif defined(__SSE2__)
+  typedef long long part __attribute__((vector_size(16)));
+#endif
+#ifdef __SSE2__
+  UNROLL(16) for (; n >= (int)sizeof(part); n -= sizeof(part)) {
+    part x;
+    memcpy(&x, from, sizeof x);
+#if defined(__clang__)
+    __builtin_nontemporal_store(x, (part *)p);
+#elif defined(__AVX__)
+    __builtin_ia32_movntdq256((part *)p, x);
+#else
+    __builtin_ia32_movntdq((part *)p, x);
+#endif
+    p += sizeof(part);
+    from += sizeof(part);
+  }
+#endif
+  memcpy(p, from, n);
+}
+#endif
+#ifndef NEREID_vstream_u16
+#define NEREID_vstream_u16
+INLINE void vstream_u16(char *p, vu16 v, bool stream) {
+  if (stream && (uintptr_t)p % sizeof v == 0) stream_bytes(p, (const char *)&v, sizeof v);
+  else memcpy(p, &v, sizeof v);
+}
 #endif
 #ifndef NEREID_vto_u16
 #define NEREID_vto_u16
@@ -130,9 +166,11 @@ INLINE void vstore_u16(char *p, vu16 v) { memcpy(p, &v, sizeof v); }
 #define NEREID_vencode_bf16
 INLINE vu16 vencode_bf16(vf32 x) { return vto_u16((vu32)x >> 16); }
 #endif
-#ifndef NEREID_vstore_bf16
-#define NEREID_vstore_bf16
-INLINE void vstore_bf16(char *p, vf32 v) { vstore_u16(p, vencode_bf16(v)); }
+#ifndef NEREID_vstream_bf16
+#define NEREID_vstream_bf16
+INLINE void vstream_bf16(char *p, vf32 v, bool stream) {
+  vstream_u16(p, vencode_bf16(v), stream);
+}
 #endif
 #ifndef NEREID_store_u16
 #define NEREID_store_u16
@@ -146,10 +184,16 @@ INLINE uint16_t encode_bf16(float x) { return vencode_bf16(vsplat_f32(x))[0]; }
 #define NEREID_store_bf16
 INLINE void store_bf16(char *p, float x) { store_u16(p, encode_bf16(x)); }
 #endif
+#ifndef NEREID_vstore_some_bf16
+#define NEREID_vstore_some_bf16
+RARE void vstore_some_bf16(char *p, int n, vf32 v) {
+  for (int i = 0; i < n; i++) store_bf16(p + i * sizeof(uint16_t), v[i]);
+}
+#endif
 #ifndef NEREID_vstore_first_bf16
 #define NEREID_vstore_first_bf16
-RARE void vstore_first_bf16(char *p, int n, vf32 v) {
-  for (int i = 0; i < n; i++) store_bf16(p + i * sizeof(uint16_t), v[i]);
+INLINE void vstore_first_bf16(char *p, int n, vf32 v) {
+  if (n > 0) vstore_some_bf16(p, n, v);
 }
 #endif
 #ifndef NEREID_load_u64
@@ -176,89 +220,121 @@ INLINE float load_f32(const char *p) {
   return x;
 }
 #endif
+#ifndef NEREID_stream_end
+#define NEREID_stream_end
+/* Streamed stores come before all that follows. */
+INLINE void stream_end(void) {
+#ifdef __SSE2__
+  __builtin_ia32_sfence();
+#endif
+}
+#endif
 
 /* One program; its lanes run together. */
 static void rms_norm_program(char *x_ptr, char *w_ptr, char *out_ptr, int32_t n_cols, float eps,
-    const uint32_t *grid, uint32_t pid_0, uint32_t pid_1, uint32_t pid_2, char *shared) {
-  vf32 t2;
+    const uint32_t *grid, uint32_t pid_0, uint32_t pid_1, uint32_t pid_2, char *shared, bool stream) {
+  vf32 t2[64];
   vf32 x[64];
   vf32 t5[64];
   vf32 t8[64];
   int t22[64];
-  vf32 t30;
+  vf32 t30[4];
+  vf32 t31;
   const int32_t lane = 0; /* ../../examples/kernels/rms_norm.py:10 */
   const int32_t t23 = lane * 2;
   const int32_t row = (int32_t)pid_0; /* ../../examples/kernels/rms_norm.py:11 */
   const int32_t t0 = row * n_cols; /* ../../examples/kernels/rms_norm.py:14 */
   char *t1 = x_ptr + 2ll * t0;
-  const int64_t t24 = (int64_t)t23;
-  char *t25 = t1 + t24;
-  char *t29 = w_ptr + t24; /* ../../examples/kernels/rms_norm.py:15 */
-  for (int a = 0; a < 64; a++) { /* ../../examples/kernels/rms_norm.py:14 */
-    t2 = vsplat_f32(0.0f);
+  for (int a = 0; a < 64; a++) {
+    t2[a] = vsplat_f32(0.0f);
     const int32_t t21 = lane + (8*a);
     t22[a] = lanes_below(t21, n_cols);
-    if (t22[a] == LANES) t2 = vload_bf16(t25 + 16*a);
-    else t2 = vload_first_bf16(t25 + 16*a, t22[a], t2);
-    x[a] = t2;
-    if (t22[a] == LANES) t5[a] = vload_bf16(t29 + 16*a); /* ../../examples/kernels/rms_norm.py:15 */
+  }
+  const int64_t t24 = (int64_t)t23;
+  char *t25 = t1 + t24;
+  for (int a = 0; a < 64; a++) {
+    if (t22[a] == LANES) t2[a] = vload_bf16(t25 + 16*a);
+    else t2[a] = vload_first_bf16(t25 + 16*a, t22[a], t2[a]);
+    x[a] = t2[a];
+  }
+  char *t29 = w_ptr + t24; /* ../../examples/kernels/rms_norm.py:15 */
+  for (int a = 0; a < 64; a++) {
+    if (t22[a] == LANES) t5[a] = vload_bf16(t29 + 16*a);
     else t5[a] = vload_first_bf16(t29 + 16*a, t22[a], t5[a]);
     t8[a] = x[a] * x[a]; /* ../../examples/kernels/rms_norm.py:16 */
   }
-  t30 = t8[0];
-  for (int r = 0; r < 63; r++) {
-    t30 = t30 + t8[r + 1];
+  UNROLL(4) for (int a = 0; a < 4; a++) {
+    t30[a] = t8[a];
   }
-  const vf32 t31 = __builtin_shufflevector(t30, t30, 4, 5, 6, 7, 0, 1, 2, 3);
-  t30 = t30 + t31;
-  const vf32 t32 = __builtin_shufflevector(t30, t30, 2, 3, 0, 1, 6, 7, 4, 5);
-  t30 = t30 + t32;
-  const vf32 t33 = __builtin_shufflevector(t30, t30, 1, 0, 3, 2, 5, 4, 7, 6);
-  t30 = t30 + t33;
-  const float t9 = t30[0];
+  for (int r = 0; r < 15; r++) {
+    UNROLL(4) for (int a = 0; a < 4; a++) {
+      t30[a] = t30[a] + t8[a + 4*r + 4];
+    }
+  }
+  t31 = t30[0];
+  UNROLL(3) for (int r = 0; r < 3; r++) {
+    t31 = t31 + t30[r + 1];
+  }
+  const vf32 t32 = __builtin_shufflevector(t31, t31, 4, 5, 6, 7, 0, 1, 2, 3);
+  t31 = t31 + t32;
+  const vf32 t33 = __builtin_shufflevector(t31, t31, 2, 3, 0, 1, 6, 7, 4, 5);
+  t31 = t31 + t33;
+  const vf32 t34 = __builtin_shufflevector(t31, t31, 1, 0, 3, 2, 5, 4, 7, 6);
+  t31 = t31 + t34;
+  const float t9 = t31[0];
   const float t10 = (float)n_cols;
   const float t11 = t9 / t10;
   const float t12 = t11 + eps;
   const float scale = 1 / sqrt_f32(t12);
   char *t14 = out_ptr + 2ll * t0; /* ../../examples/kernels/rms_norm.py:17 */
-  char *t41 = t14 + t24;
+  char *t42 = t14 + t24;
   for (int a = 0; a < 64; a++) {
-    const vf32 t36 = x[a] * scale;
-    const vf32 t37 = t5[a];
-    const vf32 t38 = t36 * t37;
-    const vf32 t39 = vround_bf16(t38);
-    if (t22[a] == LANES) vstore_bf16(t41 + 16*a, t39);
-    else vstore_first_bf16(t41 + 16*a, t22[a], t39);
+    const vf32 t37 = x[a] * scale;
+    const vf32 t38 = t5[a];
+    const vf32 t39 = t37 * t38;
+    const vf32 t40 = vround_bf16(t39);
+    if (t22[a] == LANES) vstream_bf16(t42 + 16*a, t40, stream);
+    else vstore_first_bf16(t42 + 16*a, t22[a], t40);
   }
 }
 
 static void rms_norm_range(const char *args, const uint32_t *grid, uint64_t begin,
-                     uint64_t end, char *shared) {
+    uint64_t end, char *shared, bool stream) {
   char *x_ptr = (char *)load_u64(args + 0);
   char *w_ptr = (char *)load_u64(args + 8);
   char *out_ptr = (char *)load_u64(args + 16);
   int32_t n_cols = load_i32(args + 24);
   float eps = load_f32(args + 32);
-  for (uint64_t i = begin; i < end; i++)
+  uint32_t at_0 = begin % grid[0], at_1 = begin / grid[0] % grid[1];
+  uint32_t at_2 = begin / grid[0] / grid[1];
+  for (uint64_t at = begin; at < end; at++) {
     rms_norm_program(x_ptr, w_ptr, out_ptr, n_cols, eps,
-        grid, i % grid[0], i / grid[0] % grid[1], i / grid[0] / grid[1], shared);
+        grid, at_0, at_1, at_2, shared, stream);
+    if (++at_0 < grid[0]) continue;
+    at_0 = 0;
+    if (++at_1 < grid[1]) continue;
+    at_1 = 0;
+    at_2++;
+  }
 }
 
 /* The programs begin <= i < end of the linear grid. */
 void rms_norm(const void *args, const uint32_t grid[3], uint32_t begin, uint32_t end) {
   char *const shared = NULL;
-  rms_norm_range(args, grid, begin, end, shared);
+  rms_norm_range(args, grid, begin, end, shared, false);
 }
 
 /* All programs, begun in order. */
 void rms_norm_all(const void *args, const uint32_t grid[3], int threads) {
   const uint64_t n = (uint64_t)grid[0] * grid[1] * grid[2];
   const uint64_t part = n / (32 * (uint64_t)threads) + 1;
+  const bool stream = n > 32768;
 #pragma omp parallel num_threads(threads)
   {
     char *const shared = NULL;
 #pragma omp for schedule(dynamic)
     for (uint64_t i = 0; i < n; i += part)
-      rms_norm_range(args, grid, i, i + part < n ? i + part : n, shared);
+      rms_norm_range(args, grid, i, i + part < n ? i + part : n, shared, stream);
+    stream_end();
   }
 }

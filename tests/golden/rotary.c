@@ -50,14 +50,20 @@ INLINE float load_f32(const char *p) {
   return x;
 }
 #endif
-#ifndef NEREID_vload_first_f32
-#define NEREID_vload_first_f32
-RARE vf32 vload_first_f32(const char *p, int n, vf32 v) {
+#ifndef NEREID_vload_some_f32
+#define NEREID_vload_some_f32
+RARE vf32 vload_some_f32(const char *p, int n, vf32 v) {
   float x[LANES];
   memcpy(x, &v, sizeof v);
   for (int i = 0; i < n; i++) x[i] = load_f32(p + i * sizeof *x);
   memcpy(&v, x, sizeof v);
   return v;
+}
+#endif
+#ifndef NEREID_vload_first_f32
+#define NEREID_vload_first_f32
+INLINE vf32 vload_first_f32(const char *p, int n, vf32 v) {
+  return n > 0 ? vload_some_f32(p, n, v) : v;
 }
 #endif
 #ifndef NEREID_min_i32
@@ -76,18 +82,54 @@ INLINE vf32 vfma_f32(vf32 a, vf32 b, vf32 c) {
 #endif
 }
 #endif
-#ifndef NEREID_vstore_f32
-#define NEREID_vstore_f32
-INLINE void vstore_f32(char *p, vf32 v) { memcpy(p, &v, sizeof v); }
+#ifndef NEREID_stream_bytes
+#define NEREID_stream_bytes
+/* n bytes to an address that n divides. */
+INLINE void stream_bytes(char *p, const char *from, int n) {
+#if defined(__AVX__)
+  typedef long long part __attribute__((vector_size(32)));
+#elif defined(__SSE2__)
+  typedef long long part __attribute__((vector_size(16)));
+#endif
+#ifdef __SSE2__
+  UNROLL(16) for (; n >= (int)sizeof(part); n -= sizeof(part)) {
+    part x;
+    memcpy(&x, from, sizeof x);
+#if defined(__clang__)
+    __builtin_nontemporal_store(x, (part *)p);
+#elif defined(__AVX__)
+    __builtin_ia32_movntdq256((part *)p, x);
+#else
+    __builtin_ia32_movntdq((part *)p, x);
+#endif
+    p += sizeof(part);
+    from += sizeof(part);
+  }
+#endif
+  memcpy(p, from, n);
+}
+#endif
+#ifndef NEREID_vstream_f32
+#define NEREID_vstream_f32
+INLINE void vstream_f32(char *p, vf32 v, bool stream) {
+  if (stream && (uintptr_t)p % sizeof v == 0) stream_bytes(p, (const char *)&v, sizeof v);
+  else memcpy(p, &v, sizeof v);
+}
 #endif
 #ifndef NEREID_store_f32
 #define NEREID_store_f32
 INLINE void store_f32(char *p, float x) { memcpy(p, &x, sizeof x); }
 #endif
+#ifndef NEREID_vstore_some_f32
+#define NEREID_vstore_some_f32
+RARE void vstore_some_f32(char *p, int n, vf32 v) {
+  for (int i = 0; i < n; i++) store_f32(p + i * sizeof(float), v[i]);
+}
+#endif
 #ifndef NEREID_vstore_first_f32
 #define NEREID_vstore_first_f32
-RARE void vstore_first_f32(char *p, int n, vf32 v) {
-  for (int i = 0; i < n; i++) store_f32(p + i * sizeof(float), v[i]);
+INLINE void vstore_first_f32(char *p, int n, vf32 v) {
+  if (n > 0) vstore_some_f32(p, n, v);
 }
 #endif
 #ifndef NEREID_load_u64
@@ -106,10 +148,19 @@ INLINE int32_t load_i32(const char *p) {
   return x;
 }
 #endif
+#ifndef NEREID_stream_end
+#define NEREID_stream_end
+/* Streamed stores come before all that follows. */
+INLINE void stream_end(void) {
+#ifdef __SSE2__
+  __builtin_ia32_sfence();
+#endif
+}
+#endif
 
 /* One program; its lanes run together. */
 static void rotary_program(char *x_ptr, char *cos_ptr, char *sin_ptr, char *out_ptr, int32_t n_heads, int32_t half,
-    const uint32_t *grid, uint32_t pid_0, uint32_t pid_1, uint32_t pid_2, char *shared) {
+    const uint32_t *grid, uint32_t pid_0, uint32_t pid_1, uint32_t pid_2, char *shared, bool stream) {
   vf32 cos[4];
   vf32 sin[4];
   vf32 a[16];
@@ -130,6 +181,10 @@ static void rotary_program(char *x_ptr, char *cos_ptr, char *sin_ptr, char *out_
   const int32_t t1 = t0 * 4;
   const int32_t t2 = token * half; /* ../../examples/kernels/rotary.py:18 */
   char *t3 = cos_ptr + 4ll * t2;
+  UNROLL(4) for (int a_2 = 0; a_2 < 4; a_2++) {
+    const int32_t t54 = lane + (8*a_2);
+    t55[a_2] = lanes_below(t54, half);
+  }
   const int64_t t57 = (int64_t)t56;
   char *t58 = t3 + t57;
   char *t7 = sin_ptr + 4ll * t2; /* ../../examples/kernels/rotary.py:19 */
@@ -148,8 +203,6 @@ static void rotary_program(char *x_ptr, char *cos_ptr, char *sin_ptr, char *out_
   char *t122 = out_ptr + t57; /* ../../examples/kernels/rotary.py:25 */
   char *t148 = t122 + t98; /* ../../examples/kernels/rotary.py:26 */
   UNROLL(4) for (int a_2 = 0; a_2 < 4; a_2++) { /* ../../examples/kernels/rotary.py:18 */
-    const int32_t t54 = lane + (8*a_2);
-    t55[a_2] = lanes_below(t54, half);
     if (t55[a_2] == LANES) cos[a_2] = vload_f32(t58 + 32*a_2);
     else cos[a_2] = vload_first_f32(t58 + 32*a_2, t55[a_2], cos[a_2]);
     if (t55[a_2] == LANES) sin[a_2] = vload_f32(t62 + 32*a_2); /* ../../examples/kernels/rotary.py:19 */
@@ -176,6 +229,10 @@ static void rotary_program(char *x_ptr, char *cos_ptr, char *sin_ptr, char *out_
   UNROLL(4) for (int a_2 = 0; a_2 < 4; a_2++) { /* ../../examples/kernels/rotary.py:23 */
     UNROLL(4) for (int b_2 = 0; b_2 < 4; b_2++) {
       t67[b_2 + 4*a_2] = min_i32(((t64[a_2]) ? LANES : 0), t55[b_2]);
+    }
+  }
+  UNROLL(4) for (int a_2 = 0; a_2 < 4; a_2++) {
+    UNROLL(4) for (int b_2 = 0; b_2 < 4; b_2++) {
       if (t67[b_2 + 4*a_2] == LANES) a[4*a_2 + b_2] = vload_f32(t83[a_2] + 32*b_2);
       else a[4*a_2 + b_2] = vload_first_f32(t83[a_2] + 32*b_2, t67[b_2 + 4*a_2], a[4*a_2 + b_2]);
       if (t67[b_2 + 4*a_2] == LANES) b[4*a_2 + b_2] = vload_f32(t106[a_2] + 32*b_2); /* ../../examples/kernels/rotary.py:24 */
@@ -187,7 +244,7 @@ static void rotary_program(char *x_ptr, char *cos_ptr, char *sin_ptr, char *out_
   }
   UNROLL(4) for (int a_2 = 0; a_2 < 4; a_2++) {
     UNROLL(4) for (int b_2 = 0; b_2 < 4; b_2++) {
-      if (t67[b_2 + 4*a_2] == LANES) vstore_f32(t130[a_2] + 32*b_2, t114[b_2 + 4*a_2]);
+      if (t67[b_2 + 4*a_2] == LANES) vstream_f32(t130[a_2] + 32*b_2, t114[b_2 + 4*a_2], stream);
       else vstore_first_f32(t130[a_2] + 32*b_2, t67[b_2 + 4*a_2], t114[b_2 + 4*a_2]);
       const vf32 t136 = a[4*a_2 + b_2] * sin[b_2]; /* ../../examples/kernels/rotary.py:26 */
       t137[b_2 + 4*a_2] = vfma_f32(b[4*a_2 + b_2], cos[b_2], t136);
@@ -195,40 +252,50 @@ static void rotary_program(char *x_ptr, char *cos_ptr, char *sin_ptr, char *out_
   }
   UNROLL(4) for (int a_2 = 0; a_2 < 4; a_2++) {
     UNROLL(4) for (int b_2 = 0; b_2 < 4; b_2++) {
-      if (t67[b_2 + 4*a_2] == LANES) vstore_f32(t155[a_2] + 32*b_2, t137[b_2 + 4*a_2]);
+      if (t67[b_2 + 4*a_2] == LANES) vstream_f32(t155[a_2] + 32*b_2, t137[b_2 + 4*a_2], stream);
       else vstore_first_f32(t155[a_2] + 32*b_2, t67[b_2 + 4*a_2], t137[b_2 + 4*a_2]);
     }
   }
 }
 
 static void rotary_range(const char *args, const uint32_t *grid, uint64_t begin,
-                     uint64_t end, char *shared) {
+    uint64_t end, char *shared, bool stream) {
   char *x_ptr = (char *)load_u64(args + 0);
   char *cos_ptr = (char *)load_u64(args + 8);
   char *sin_ptr = (char *)load_u64(args + 16);
   char *out_ptr = (char *)load_u64(args + 24);
   int32_t n_heads = load_i32(args + 32);
   int32_t half = load_i32(args + 40);
-  for (uint64_t i = begin; i < end; i++)
+  uint32_t at_0 = begin % grid[0], at_1 = begin / grid[0] % grid[1];
+  uint32_t at_2 = begin / grid[0] / grid[1];
+  for (uint64_t at = begin; at < end; at++) {
     rotary_program(x_ptr, cos_ptr, sin_ptr, out_ptr, n_heads, half,
-        grid, i % grid[0], i / grid[0] % grid[1], i / grid[0] / grid[1], shared);
+        grid, at_0, at_1, at_2, shared, stream);
+    if (++at_0 < grid[0]) continue;
+    at_0 = 0;
+    if (++at_1 < grid[1]) continue;
+    at_1 = 0;
+    at_2++;
+  }
 }
 
 /* The programs begin <= i < end of the linear grid. */
 void rotary(const void *args, const uint32_t grid[3], uint32_t begin, uint32_t end) {
   char *const shared = NULL;
-  rotary_range(args, grid, begin, end, shared);
+  rotary_range(args, grid, begin, end, shared, false);
 }
 
 /* All programs, begun in order. */
 void rotary_all(const void *args, const uint32_t grid[3], int threads) {
   const uint64_t n = (uint64_t)grid[0] * grid[1] * grid[2];
   const uint64_t part = n / (32 * (uint64_t)threads) + 1;
+  const bool stream = n > 32768;
 #pragma omp parallel num_threads(threads)
   {
     char *const shared = NULL;
 #pragma omp for schedule(dynamic)
     for (uint64_t i = 0; i < n; i += part)
-      rotary_range(args, grid, i, i + part < n ? i + part : n, shared);
+      rotary_range(args, grid, i, i + part < n ? i + part : n, shared, stream);
+    stream_end();
   }
 }

@@ -90,11 +90,17 @@ INLINE uint16_t load_u16(const char *p) {
 #define NEREID_load_bf16
 INLINE float load_bf16(const char *p) { return decode_bf16(load_u16(p)); }
 #endif
-#ifndef NEREID_vload_first_bf16
-#define NEREID_vload_first_bf16
-RARE vf32 vload_first_bf16(const char *p, int n, vf32 v) {
+#ifndef NEREID_vload_some_bf16
+#define NEREID_vload_some_bf16
+RARE vf32 vload_some_bf16(const char *p, int n, vf32 v) {
   for (int i = 0; i < n; i++) v[i] = VALUE_bf16(load_bf16(p + i * sizeof(uint16_t)));
   return v;
+}
+#endif
+#ifndef NEREID_vload_first_bf16
+#define NEREID_vload_first_bf16
+INLINE vf32 vload_first_bf16(const char *p, int n, vf32 v) {
+  return n > 0 ? vload_some_bf16(p, n, v) : v;
 }
 #endif
 #ifndef NEREID_vselect_f32
@@ -164,9 +170,39 @@ INLINE vf32 vround_bf16(vf32 x) {
   return (vf32)((vu32)r & 0xffff0000);
 }
 #endif
-#ifndef NEREID_vstore_u16
-#define NEREID_vstore_u16
-INLINE void vstore_u16(char *p, vu16 v) { memcpy(p, &v, sizeof v); }
+#ifndef NEREID_stream_bytes
+#define NEREID_stream_bytes
+/* n bytes to an address that n divides. */
+INLINE void stream_bytes(char *p, const char *from, int n) {
+#if defined(__AVX__)
+  typedef long long part __attribute__((vector_size(32)));
+#elif defined(__SSE2__)
+  typedef long long part __attribute__((vector_size(16)));
+#endif
+#ifdef __SSE2__
+  UNROLL(16) for (; n >= (int)sizeof(part); n -= sizeof(part)) {
+    part x;
+    memcpy(&x, from, sizeof x);
+#if defined(__clang__)
+    __builtin_nontemporal_store(x, (part *)p);
+#elif defined(__AVX__)
+    __builtin_ia32_movntdq256((part *)p, x);
+#else
+    __builtin_ia32_movntdq((part *)p, x);
+#endif
+    p += sizeof(part);
+    from += sizeof(part);
+  }
+#endif
+  memcpy(p, from, n);
+}
+#endif
+#ifndef NEREID_vstream_u16
+#define NEREID_vstream_u16
+INLINE void vstream_u16(char *p, vu16 v, bool stream) {
+  if (stream && (uintptr_t)p % sizeof v == 0) stream_bytes(p, (const char *)&v, sizeof v);
+  else memcpy(p, &v, sizeof v);
+}
 #endif
 #ifndef NEREID_vto_u16
 #define NEREID_vto_u16
@@ -176,9 +212,11 @@ INLINE void vstore_u16(char *p, vu16 v) { memcpy(p, &v, sizeof v); }
 #define NEREID_vencode_bf16
 INLINE vu16 vencode_bf16(vf32 x) { return vto_u16((vu32)x >> 16); }
 #endif
-#ifndef NEREID_vstore_bf16
-#define NEREID_vstore_bf16
-INLINE void vstore_bf16(char *p, vf32 v) { vstore_u16(p, vencode_bf16(v)); }
+#ifndef NEREID_vstream_bf16
+#define NEREID_vstream_bf16
+INLINE void vstream_bf16(char *p, vf32 v, bool stream) {
+  vstream_u16(p, vencode_bf16(v), stream);
+}
 #endif
 #ifndef NEREID_store_u16
 #define NEREID_store_u16
@@ -192,10 +230,16 @@ INLINE uint16_t encode_bf16(float x) { return vencode_bf16(vsplat_f32(x))[0]; }
 #define NEREID_store_bf16
 INLINE void store_bf16(char *p, float x) { store_u16(p, encode_bf16(x)); }
 #endif
+#ifndef NEREID_vstore_some_bf16
+#define NEREID_vstore_some_bf16
+RARE void vstore_some_bf16(char *p, int n, vf32 v) {
+  for (int i = 0; i < n; i++) store_bf16(p + i * sizeof(uint16_t), v[i]);
+}
+#endif
 #ifndef NEREID_vstore_first_bf16
 #define NEREID_vstore_first_bf16
-RARE void vstore_first_bf16(char *p, int n, vf32 v) {
-  for (int i = 0; i < n; i++) store_bf16(p + i * sizeof(uint16_t), v[i]);
+INLINE void vstore_first_bf16(char *p, int n, vf32 v) {
+  if (n > 0) vstore_some_bf16(p, n, v);
 }
 #endif
 #ifndef NEREID_load_u64
@@ -214,93 +258,132 @@ INLINE int32_t load_i32(const char *p) {
   return x;
 }
 #endif
+#ifndef NEREID_stream_end
+#define NEREID_stream_end
+/* Streamed stores come before all that follows. */
+INLINE void stream_end(void) {
+#ifdef __SSE2__
+  __builtin_ia32_sfence();
+#endif
+}
+#endif
 
 /* One program; its lanes run together. */
 static void softmax_program(char *x_ptr, char *out_ptr, int32_t n_cols,
-    const uint32_t *grid, uint32_t pid_0, uint32_t pid_1, uint32_t pid_2, char *shared) {
-  vf32 t2;
+    const uint32_t *grid, uint32_t pid_0, uint32_t pid_1, uint32_t pid_2, char *shared, bool stream) {
+  vf32 t2[128];
   vf32 x[128];
   vf32 e[128];
   int t16[128];
-  vf32 x_1;
-  vf32 e_1;
+  vf32 x_1[4];
+  vf32 x_2;
+  vf32 e_1[4];
+  vf32 e_2;
   const int32_t lane = 0; /* ../../examples/kernels/softmax.py:11 */
   const int32_t t17 = lane * 2;
   const int32_t row = (int32_t)pid_0; /* ../../examples/kernels/softmax.py:12 */
   const int32_t t0 = row * n_cols; /* ../../examples/kernels/softmax.py:16 */
   char *t1 = x_ptr + 2ll * t0;
+  for (int a = 0; a < 128; a++) {
+    t2[a] = vsplat_f32((-__builtin_inff()));
+    const int32_t t15 = lane + (8*a);
+    t16[a] = lanes_below(t15, n_cols);
+  }
   const int64_t t18 = (int64_t)t17;
   char *t19 = t1 + t18;
   for (int a = 0; a < 128; a++) {
-    t2 = vsplat_f32((-__builtin_inff()));
-    const int32_t t15 = lane + (8*a);
-    t16[a] = lanes_below(t15, n_cols);
-    if (t16[a] == LANES) t2 = vload_bf16(t19 + 16*a);
-    else t2 = vload_first_bf16(t19 + 16*a, t16[a], t2);
-    x[a] = t2;
+    if (t16[a] == LANES) t2[a] = vload_bf16(t19 + 16*a);
+    else t2[a] = vload_first_bf16(t19 + 16*a, t16[a], t2[a]);
+    x[a] = t2[a];
   }
-  x_1 = x[0]; /* ../../examples/kernels/softmax.py:17 */
-  for (int r = 0; r < 127; r++) {
-    x_1 = vmax_f32(x_1, x[r + 1]);
+  UNROLL(4) for (int a = 0; a < 4; a++) { /* ../../examples/kernels/softmax.py:17 */
+    x_1[a] = x[a];
   }
-  const vf32 t20 = __builtin_shufflevector(x_1, x_1, 4, 5, 6, 7, 0, 1, 2, 3);
-  x_1 = vmax_f32(x_1, t20);
-  const vf32 t21 = __builtin_shufflevector(x_1, x_1, 2, 3, 0, 1, 6, 7, 4, 5);
-  x_1 = vmax_f32(x_1, t21);
-  const vf32 t22 = __builtin_shufflevector(x_1, x_1, 1, 0, 3, 2, 5, 4, 7, 6);
-  x_1 = vmax_f32(x_1, t22);
-  const float t5 = x_1[0];
+  for (int r = 0; r < 31; r++) {
+    UNROLL(4) for (int a = 0; a < 4; a++) {
+      x_1[a] = vmax_f32(x_1[a], x[a + 4*r + 4]);
+    }
+  }
+  x_2 = x_1[0];
+  UNROLL(3) for (int r = 0; r < 3; r++) {
+    x_2 = vmax_f32(x_2, x_1[r + 1]);
+  }
+  const vf32 t20 = __builtin_shufflevector(x_2, x_2, 4, 5, 6, 7, 0, 1, 2, 3);
+  x_2 = vmax_f32(x_2, t20);
+  const vf32 t21 = __builtin_shufflevector(x_2, x_2, 2, 3, 0, 1, 6, 7, 4, 5);
+  x_2 = vmax_f32(x_2, t21);
+  const vf32 t22 = __builtin_shufflevector(x_2, x_2, 1, 0, 3, 2, 5, 4, 7, 6);
+  x_2 = vmax_f32(x_2, t22);
+  const float t5 = x_2[0];
   for (int a = 0; a < 128; a++) {
     const vf32 t23 = x[a] - t5;
     const vf32 t24 = t23 * 1.442695f;
     e[a] = vexp2_f32(t24);
   }
-  e_1 = e[0]; /* ../../examples/kernels/softmax.py:18 */
-  for (int r = 0; r < 127; r++) {
-    e_1 = e_1 + e[r + 1];
+  UNROLL(4) for (int a = 0; a < 4; a++) { /* ../../examples/kernels/softmax.py:18 */
+    e_1[a] = e[a];
   }
-  const vf32 t25 = __builtin_shufflevector(e_1, e_1, 4, 5, 6, 7, 0, 1, 2, 3);
-  e_1 = e_1 + t25;
-  const vf32 t26 = __builtin_shufflevector(e_1, e_1, 2, 3, 0, 1, 6, 7, 4, 5);
-  e_1 = e_1 + t26;
-  const vf32 t27 = __builtin_shufflevector(e_1, e_1, 1, 0, 3, 2, 5, 4, 7, 6);
-  e_1 = e_1 + t27;
-  const float t8 = e_1[0];
+  for (int r = 0; r < 31; r++) {
+    UNROLL(4) for (int a = 0; a < 4; a++) {
+      e_1[a] = e_1[a] + e[a + 4*r + 4];
+    }
+  }
+  e_2 = e_1[0];
+  UNROLL(3) for (int r = 0; r < 3; r++) {
+    e_2 = e_2 + e_1[r + 1];
+  }
+  const vf32 t25 = __builtin_shufflevector(e_2, e_2, 4, 5, 6, 7, 0, 1, 2, 3);
+  e_2 = e_2 + t25;
+  const vf32 t26 = __builtin_shufflevector(e_2, e_2, 2, 3, 0, 1, 6, 7, 4, 5);
+  e_2 = e_2 + t26;
+  const vf32 t27 = __builtin_shufflevector(e_2, e_2, 1, 0, 3, 2, 5, 4, 7, 6);
+  e_2 = e_2 + t27;
+  const float t8 = e_2[0];
   char *t10 = out_ptr + 2ll * t0; /* ../../examples/kernels/softmax.py:19 */
   char *t33 = t10 + t18;
   for (int a = 0; a < 128; a++) {
     const vf32 t30 = e[a] / t8;
     const vf32 t31 = vround_bf16(t30);
-    if (t16[a] == LANES) vstore_bf16(t33 + 16*a, t31);
+    if (t16[a] == LANES) vstream_bf16(t33 + 16*a, t31, stream);
     else vstore_first_bf16(t33 + 16*a, t16[a], t31);
   }
 }
 
 static void softmax_range(const char *args, const uint32_t *grid, uint64_t begin,
-                     uint64_t end, char *shared) {
+    uint64_t end, char *shared, bool stream) {
   char *x_ptr = (char *)load_u64(args + 0);
   char *out_ptr = (char *)load_u64(args + 8);
   int32_t n_cols = load_i32(args + 16);
-  for (uint64_t i = begin; i < end; i++)
+  uint32_t at_0 = begin % grid[0], at_1 = begin / grid[0] % grid[1];
+  uint32_t at_2 = begin / grid[0] / grid[1];
+  for (uint64_t at = begin; at < end; at++) {
     softmax_program(x_ptr, out_ptr, n_cols,
-        grid, i % grid[0], i / grid[0] % grid[1], i / grid[0] / grid[1], shared);
+        grid, at_0, at_1, at_2, shared, stream);
+    if (++at_0 < grid[0]) continue;
+    at_0 = 0;
+    if (++at_1 < grid[1]) continue;
+    at_1 = 0;
+    at_2++;
+  }
 }
 
 /* The programs begin <= i < end of the linear grid. */
 void softmax(const void *args, const uint32_t grid[3], uint32_t begin, uint32_t end) {
   char *const shared = NULL;
-  softmax_range(args, grid, begin, end, shared);
+  softmax_range(args, grid, begin, end, shared, false);
 }
 
 /* All programs, begun in order. */
 void softmax_all(const void *args, const uint32_t grid[3], int threads) {
   const uint64_t n = (uint64_t)grid[0] * grid[1] * grid[2];
   const uint64_t part = n / (32 * (uint64_t)threads) + 1;
+  const bool stream = n > 16384;
 #pragma omp parallel num_threads(threads)
   {
     char *const shared = NULL;
 #pragma omp for schedule(dynamic)
     for (uint64_t i = 0; i < n; i += part)
-      softmax_range(args, grid, i, i + part < n ? i + part : n, shared);
+      softmax_range(args, grid, i, i + part < n ? i + part : n, shared, stream);
+    stream_end();
   }
 }
