@@ -13,7 +13,8 @@ def product(a, b):
 @triton.jit
 def kernel(x1, o1, n1):
     v29 = tl.full((1, 2), 1, tl.int8)
-    v34 = tl.load(x1 + tl.program_id(0) * 16 + (tl.arange(0, 16)[:, None] * 2 + tl.arange(0, 2)[None, :]), mask=(tl.arange(0, 2)[None, :] < n1), other=0)
+    k = tl.arange(0, 2)[None, :]
+    v34 = tl.load(x1 + tl.arange(0, 16)[:, None] * 2 + k, mask=k < n1, other=0)
     v35 = tl.dot(v29, tl.trans(v34), out_dtype=tl.int32)
     v36 = tl.associative_scan(v35, 1, product)
-    tl.store(o1 + (tl.arange(0, 1)[:, None] * 51 + tl.arange(0, 16)[None, :] * 3), v36)
+    tl.store(o1 + tl.arange(0, 16)[None, :] * 3, v36)
