@@ -31,7 +31,19 @@ static void touch(Lives *s, const NestBuffer *b, int at, Span use) {
   if (at > l->last) l->last = at;
 }
 
-/* A buffer used inside a loop, and before it, lives all through the loop. */
+/* A buffer used inside a loop, and before it, lives all through the loop; so does any that a loop
+ * over registers uses, since its iterations access it part by part. */
+static void stretch(Lives *s, NestCode loop, int start, int end) {
+  bool parts = loop == NEST_UNROLL || loop == NEST_SERIAL;
+  if (!parts && loop != NEST_FOR && loop != NEST_WHILE) return;
+  for (uint32_t i = 0; i < s->n->nbuffers; i++) {
+    Life *l = &s->life[i];
+    if (l->last < start || (l->first >= start && !parts)) continue;
+    if (l->first > start) l->first = start;
+    l->last = end;
+  }
+}
+
 static void walk_lives(Lives *s, const NestBlock *b) {
   for (const NestStmt *st = b->first; st; st = st->next) {
     int start = ++s->at;
@@ -39,12 +51,7 @@ static void walk_lives(Lives *s, const NestBlock *b) {
       if (st->mems[i].buffer) touch(s, st->mems[i].buffer, start, st->span);
     if (!st->nregions) continue;
     for (uint32_t r = 0; r < st->nregions; r++) walk_lives(s, st->regions[r]);
-    int end = ++s->at;
-    if (st->code != NEST_FOR && st->code != NEST_WHILE && st->code != NEST_SERIAL) continue;
-    for (uint32_t i = 0; i < s->n->nbuffers; i++) {
-      Life *l = &s->life[i];
-      if (l->last >= start && l->first < start) l->last = end;
-    }
+    stretch(s, st->code, start, ++s->at);
   }
 }
 
