@@ -60,6 +60,14 @@ static bool in_shape(Sema *S, const Call *c, uint32_t i, Value v, Type shape, Ti
   return true;
 }
 
+/* "[8,1]" */
+static const char *shape_text(Arena *a, Type t) {
+  Text out = text_new(a);
+  for (int i = 0; i < t.rank; i++) text_printf(&out, "%s%d", i ? "," : "[", t.shape[i]);
+  text_puts(&out, "]");
+  return out.data;
+}
+
 /* Pointers, mask and further operands in one shape: that of all of them together. */
 static bool together(Sema *S, const Call *c, Value *ptr, Value *others, uint32_t n, bool widen) {
   Value all[4] = {*ptr};
@@ -70,8 +78,8 @@ static bool together(Sema *S, const Call *c, Value *ptr, Value *others, uint32_t
   Type before = value_type(*ptr);
   if (!broadcast_all(S, all, k, c->at)) return false;
   if (!widen && !type_same_shape(before, value_type(all[0]))) {
-    sema_error(S, c->at, E_SEMA_STORE_SHAPE, type_text(S->arena, before),
-               type_text(S->arena, value_type(all[0])));
+    sema_error(S, c->at, E_SEMA_STORE_SHAPE, shape_text(S->arena, before),
+               shape_text(S->arena, value_type(all[0])));
     return false;
   }
   *ptr = all[0];

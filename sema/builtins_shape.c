@@ -208,7 +208,7 @@ Value builtin_permute(Sema *S, Call *c) {
     to.shape[i] = from.shape[dims[i]];
   }
   if (!good) {
-    sema_error(S, c->at, E_SEMA_PERMUTE, from.rank, type_text(S->arena, from));
+    sema_error(S, c->at, E_SEMA_PERMUTE, from.rank - 1, type_text(S->arena, from));
     return value_error();
   }
   if (same) return v;

@@ -9,12 +9,13 @@ Span sema_place(const Sema *S, Span at) {
   return at;
 }
 
-/* An unrolled loop or a helper that is called often says everything once. */
-static bool seen_before(Sema *S, Span at, const char *text) {
+/* An unrolled loop or a helper that is called often says everything once; of a function of the
+ * standard library only the first error counts, what follows from it would be about its insides. */
+static bool seen_before(Sema *S, Span at, const char *text, size_t len) {
   for (size_t i = 0; i < diag_count(S->diags); i++) {
     const Diag *d = diag_get(S->diags, i);
     if (d->severity == DIAG_ERROR && d->span.file == at.file && d->span.line == at.line &&
-        d->span.col == at.col && !strcmp(d->text, text))
+        d->span.col == at.col && !strncmp(d->text, text, len))
       return true;
   }
   return false;
@@ -46,9 +47,10 @@ void sema_error(Sema *S, Span at, const char *fmt, ...) {
   const Frame *std = NULL;
   for (const Frame *f = S->frame; f && f->is_std; f = f->caller)
     if (f->func && f->func->def) std = f;
+  size_t same = std ? strlen("in : ") + strlen(std->name) : strlen(text) + 1;
   if (std) text = arena_printf(S->arena, "in %s: %s", std->name, text);
   at = sema_place(S, at);
-  if (seen_before(S, at, text)) return;
+  if (seen_before(S, at, text, same)) return;
   S->muted = false;
   diag_error(S->diags, at, "%s", text);
   note_calls(S);

@@ -68,6 +68,7 @@ def _product(numbers):
 @triton.constexpr_function
 def _axis(dim, rank):
     """The axis that `dim` names: None is the last, a negative number counts from the end."""
+    assert dim is None or (-rank <= dim and dim < rank), "the axis is out of range"
     return rank - 1 if dim is None else dim % rank
 
 
