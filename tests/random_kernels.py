@@ -188,7 +188,7 @@ def quick_compiler(folder, option):
 
 def parse():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("count", nargs="?", type=int, default=10**9)
+    parser.add_argument("count", nargs="?", type=int, default=120)
     parser.add_argument("--seed", type=int, help="the first one; without it, the mended first")
     parser.add_argument("--devices", default="nest,cpu")
     parser.add_argument("--jobs", type=int, default=2)
@@ -202,8 +202,6 @@ def parse():
     options = parser.parse_args()
     options.found = options.seed is None
     options.seed = options.seed or 0
-    if options.count == 10**9 and not options.seconds:
-        options.seconds = 30
     return options
 
 

@@ -12,7 +12,7 @@ class Base:
         self.scope = []
         self.block = self.k.body
         self.level = 0
-        self.max_size = self.r.choice([256, 512, 1024, 2048])
+        self.max_size = self.one_of(256, 512, 1024, 1024, 2048, 2048, 4096, 8192)
 
     # ---- names, statements ----
 
