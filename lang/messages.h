@@ -104,6 +104,7 @@
 #define E_SEMA_UNKNOWN_NAME "%s has no '%s'"
 #define E_SEMA_GLOBAL "'%s' has no value at compile time"
 #define E_SEMA_EXTERN "'%s' is not available in a kernel"
+#define H_SEMA_EXTERN "for a function of another file, give the file's folder by --import-path"
 #define E_SEMA_HOST_CODE "'%s' is host code, which can't be evaluated in a kernel"
 #define E_SEMA_NO_ATTRIBUTE "%s has no attribute '%s'"
 #define E_SEMA_METHOD "no method '%s' of %s takes these arguments"

@@ -418,8 +418,12 @@ Value call_value(Sema *S, Value fn, const CallArgs *args) {
       bool finfo =
           n > 6 && (!strcmp(fn.u.s + n - 6, ".finfo") || !strcmp(fn.u.s + n - 6, ".iinfo"));
       if (finfo && args->npos == 1 && args->pos[0].kind == V_DTYPE) return args->pos[0];
-      if (!strncmp(fn.u.s, "triton.", 7)) sema_error(S, args->at, E_SEMA_UNSUPPORTED, fn.u.s);
-      else sema_error(S, args->at, E_SEMA_EXTERN, fn.u.s);
+      if (!strncmp(fn.u.s, "triton.", 7)) {
+        sema_error(S, args->at, E_SEMA_UNSUPPORTED, fn.u.s);
+      } else {
+        sema_error(S, args->at, E_SEMA_EXTERN, fn.u.s);
+        sema_hint(S, H_SEMA_EXTERN);
+      }
       return value_error();
     }
     default:

@@ -297,6 +297,17 @@ static bool has_error(const Sema *S, Span at) {
   return false;
 }
 
+/* After a syntax error the function ends: what follows may need what was not understood. */
+static void exec_skipped(Sema *S, const Stmt *s) {
+  if (!has_error(S, s->span)) {
+    unsupported(S, s, "this statement");
+    return;
+  }
+  S->failed = true;
+  frame_set_slot(S, VAR_RETURN, value_error(), s->span);
+  leave(S, STATE_RETURN, s->span);
+}
+
 static void exec(Sema *S, const Stmt *s) {
   switch (s->kind) {
     case ST_EXPR:
@@ -320,9 +331,7 @@ static void exec(Sema *S, const Stmt *s) {
     case ST_CLASS: unsupported(S, s, "class"); break;
     case ST_GLOBAL: unsupported(S, s, "global"); break;
     case ST_DEL: unsupported(S, s, "del"); break;
-    case ST_SKIPPED:
-      if (!has_error(S, s->span)) unsupported(S, s, "this statement");
-      break;
+    case ST_SKIPPED: exec_skipped(S, s); break;
     default: break;
   }
 }
