@@ -10,7 +10,6 @@ def two(a):
 
 @triton.jit
 def calls(x_ptr):
-    b = two(1) ? 1 : 2
+    tl.store(x_ptr, two(1))
+    b = x_ptr ? 1 : 2
     tl.store(x_ptr, b)
-    c = 3 *
-    tl.store(x_ptr, c)
