@@ -3,9 +3,9 @@
  *     compile [--target T] [--tabs] [NAME...]
  *
  * Cases are the lines of bench/compile_cases.txt.  A stage's time is the median over many
- * compilations, each in an arena of its own, `total` the median of whole compilations, which
- * include making and freeing the arena.  `verify` is the checks after each pass, part of every
- * compilation.  --tabs prints names and totals for bench/compile.py. */
+ * compilations, in processor time; `total` is that of whole compilations, with the making and
+ * freeing of their arenas.  `verify` is the checks after each pass, part of every compilation.
+ * --tabs prints names and totals for bench/compile.py. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

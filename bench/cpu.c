@@ -12,8 +12,8 @@
  *
  * Matrix multiplication: the share of OpenBLAS's sgemm, loaded at run time where it is installed.
  *
- * A case and its peer take turns, and the best times count, as in STREAM.  Results are checked against plain loops
- * in double precision, at some thousand elements drawn from all over. */
+ * A case and its peer take turns, and the best times count, as in STREAM.  Results are checked
+ * against plain loops in double precision, at some thousand elements drawn from all over. */
 #include <dlfcn.h>
 #include <math.h>
 #include <pthread.h>
