@@ -18,7 +18,7 @@ __all__ = ["generate", "decode", "storage"]
 
 WEIGHTS = dict(binary=14, unary=8, cast=7, bitcast=1, compare=5, where=5, shape=12, gather=2,
                sort=1.2, histogram=1, reduce=9, scan=4, dot=5, matmul=1.5, helper=2, choice=1)
-WEIGHTS.update({"for": 3, "if": 2, "pointers": 0.6, "store": 3, "atomic": 2})
+WEIGHTS.update({"for": 3, "if": 2, "pointers": 0.6, "store": 3, "atomic": 2, "barrier": 0.2})
 
 
 class Generator(Base, Memory, Elementwise, Shapes, Reductions, Dots, Control):

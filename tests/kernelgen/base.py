@@ -94,7 +94,7 @@ class Base:
         raise Unsuitable
 
     def of(self, dtype, shape, exact=False, mag=INF):
-        """Some value of that type, converted if need be.  `exact`: with err 0; `mag`: not larger."""
+        """Some value of that type, perhaps converted.  `exact`: with err 0; `mag`: not larger."""
         shape = tuple(shape)
 
         def fit(v):

@@ -137,6 +137,10 @@ class Control:
         self.scope += variables
         return variables[0]
 
+    def op_barrier(self):
+        self.block.append(Stmt("tl.debug_barrier()"))
+        return True
+
     def op_choice(self):
         """A conditional expression of scalars."""
         c = self.of("i1", ())

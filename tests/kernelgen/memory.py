@@ -49,8 +49,17 @@ class Memory:
         index = f"tl.arange(0, {shape[axis]})"
         return index if len(shape) == 1 else f"{index}[{at_axis(axis, len(shape))}]"
 
-    def offset_text(self, shape, strides):
-        return " + ".join(self.axis_index(a, shape) + self.times(s) for a, s in enumerate(strides))
+    def offset_text(self, shape, strides, flips=0.0, wide=0.0):
+        """With some chance an axis runs backwards, or is of 64 bits."""
+        parts = []
+        for a, stride in enumerate(strides):
+            index = self.axis_index(a, shape)
+            if self.chance(flips):
+                index = f"({shape[a] - 1} - {index})"
+            if self.chance(wide):
+                index += ".to(tl.int64)"
+            parts.append(index + self.times(stride))
+        return " + ".join(parts)
 
     def times(self, stride):
         """` * stride`, which may be an argument of the kernel."""
@@ -99,7 +108,7 @@ class Memory:
         if self.chance(0.1):
             strides[self.r.randrange(len(strides))] = 0
         a.need(span)
-        text = self.offset_text(shape, strides)
+        text = self.offset_text(shape, strides, flips=0.06, wide=0.06)
         if self.chance(0.1):
             start, most = self.argument()
             text, span = f"({text}) % {start}", most
@@ -159,8 +168,7 @@ class Memory:
     # ---- stores ----
 
     def op_store(self):
-        if self.level:
-            return None
+        """In a loop too: what stays is what the last round stored."""
         v = self.pick(lambda v: v.err == 0 or v.finite)
         return v and self.store(v)
 

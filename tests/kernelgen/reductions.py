@@ -112,10 +112,13 @@ class Reductions:
     # ---- scans ----
 
     def op_scan(self):
-        v = self.tile(lambda v: v.dtype != "i1" and v.dtype not in FP8)
+        v = self.tile(lambda v: v.dtype not in FP8)
         axis = self.r.randrange(len(v.shape))
         back = ", reverse=True" if self.chance(0.4) else ""
         t = TL[v.dtype]
+        if v.dtype == "i1":
+            fn = self.one_of("any_of", "odd_of", "keep_left", "keep_right")
+            return self.value(f"tl.associative_scan({v}, {axis}, {fn}{back})", "i1", v.shape)
         op = self.one_of("cumsum", "custom", "tuple", "cumprod")
         if op == "cumsum":
             bounds = self.sum_of(v, v.shape[axis])
@@ -149,7 +152,7 @@ class Reductions:
         axis = self.r.randrange(len(v.shape))
         if self.chance(0.4):
             k = self.r.randint(1, v.shape[axis])
-            return self.like(v, f"tl.topk({v}, {k}, {axis})",
+            return self.like(v, f"tl.topk({v}, {k}, {axis}).to({TL[v.dtype]})",
                              v.shape[:axis] + (k,) + v.shape[axis + 1:])
         return self.like(v, f"tl.sort({v}, {axis}, {self.chance(0.5)})", v.shape)
 
