@@ -96,6 +96,46 @@ Layout layout_insert_axis(const Layout *l, int axis) {
   return r;
 }
 
+/* The digits of `l` cut where the axes of `to` begin, the least significant first; -1 where one
+ * can't be. */
+static int cut_digits(const Layout *l, const Type *to, Digit *cut) {
+  int n = 0, axis = to->rank;
+  int32_t left = 1; /* of the extent of the axis */
+  for (int i = l->ndigits - 1; i >= 0; i--) {
+    Digit d = l->d[i];
+    for (int32_t take; d.axis >= 0 && d.extent > 1; n++, left /= take) {
+      while (left == 1) left = to->shape[--axis];
+      take = left % d.extent ? left : d.extent;
+      if (d.extent % take || n == MAX_DIGITS) return -1;
+      cut[n] = (Digit){.extent = take, .stride = d.stride, .place = d.place, .axis = (int8_t)axis};
+      d.extent /= take, d.stride *= take;
+    }
+  }
+  return n;
+}
+
+bool layout_reshape(const Layout *l, const Type *to, Layout *out) {
+  Digit cut[MAX_DIGITS];
+  for (int a = 0; a < l->rank; a++)
+    if (layout_padded(l, a) != l->shape[a]) return false;
+  int n = cut_digits(l, to, cut), replicas = 0;
+  for (int i = 0; i < l->ndigits; i++) replicas += l->d[i].axis < 0;
+  if (n < 0 || n + replicas > MAX_DIGITS) return false;
+  *out = layout_new(to);
+  while (n--) {
+    Digit d = cut[n];
+    for (; n && cut[n - 1].axis == d.axis && cut[n - 1].place == d.place &&
+           cut[n - 1].stride * cut[n - 1].extent == d.stride;
+         n--)
+      d.extent *= cut[n - 1].extent, d.stride = cut[n - 1].stride;
+    layout_push(out, d.axis, (Place)d.place, d.extent, d.stride);
+  }
+  for (int i = 0; i < l->ndigits; i++)
+    if (l->d[i].axis < 0)
+      layout_push(out, -1, (Place)l->d[i].place, l->d[i].extent, l->d[i].stride);
+  return true;
+}
+
 Layout layout_permute(const Layout *l, const int64_t *perm) {
   Layout r = {.rank = l->rank};
   for (int i = 0; i < l->rank; i++) r.shape[i] = l->shape[perm[i]];

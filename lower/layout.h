@@ -72,6 +72,9 @@ bool layout_replicated(const Layout *l);
 Layout layout_drop_axis(const Layout *l, int axis);
 Layout layout_insert_axis(const Layout *l, int axis);
 Layout layout_permute(const Layout *l, const int64_t *perm);
+/* The layout of the tile in another shape, every element in its place.  False if it is padded or a
+ * digit would straddle axes. */
+bool layout_reshape(const Layout *l, const Type *to, Layout *out);
 /* Renumbers register strides so that digits keep their order and fill 0..n-1 without gaps. */
 void layout_pack_registers(Layout *l);
 /* "" or what is wrong: sizes, overlapping digits of one place, lane extents. */

@@ -467,6 +467,7 @@ static void derive_op(Plan *p, const TileOp *op, bool *changed) {
   const TileValue *x = op->nargs ? op->args[0] : NULL, *r = op->nresults ? op->results[0] : NULL;
   const Layout *lx = x ? layout_of(p, x) : NULL, *lr = r ? layout_of(p, r) : NULL;
   int64_t inverse[MAX_RANK];
+  Layout same;
   switch (op->code) {
     case TILE_REDUCE:
       if (lx) derive(p, r, layout_drop_axis(lx, (int)tile_int(op, TA_axis, 0)), changed);
@@ -482,6 +483,10 @@ static void derive_op(Plan *p, const TileOp *op, bool *changed) {
       if (lx) derive(p, r, layout_permute(lx, tile_attr(op, TA_perm)->list), changed);
       invert(tile_attr(op, TA_perm), inverse);
       if (lr) derive(p, x, layout_permute(lr, inverse), changed);
+      return;
+    case TILE_RESHAPE:
+      if (lx && r->type.rank && layout_reshape(lx, &r->type, &same)) derive(p, r, same, changed);
+      if (lr && x->type.rank && layout_reshape(lr, &x->type, &same)) derive(p, x, same, changed);
       return;
     default: return;
   }
@@ -552,7 +557,10 @@ static void fill_value(Fill *x, const TileValue *v) {
   if (v->def && v->def->code == TILE_DOT) out->atom = c->atom;
 }
 
+/* What no anchor reaches gets a plain layout, and what follows it derives from that. */
 static void fill_op(TileOp *op, void *ctx) {
+  bool changed;
+  derive_op(((Fill *)ctx)->p, op, &changed);
   for (uint32_t i = 0; i < op->nresults; i++) fill_value(ctx, op->results[i]);
   for (uint32_t r = 0; r < op->nregions; r++)
     for (uint32_t i = 0; i < op->regions[r]->nparams; i++)
