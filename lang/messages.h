@@ -234,6 +234,7 @@
 #define E_SEMA_DOT_TYPES \
   "dot of %s and %s: both must be of one type, i8, f16, bf16, f32, f64 or f8: cast one with .to()"
 #define E_SEMA_DOT_BF16 "dot can't give bf16: take f32 and cast with .to(tl.bfloat16)"
+#define E_SEMA_DOT_OUT "dot of %s gives f32, or f16 where out_dtype says so, not %s"
 #define E_SEMA_DOT_ACC "the accumulator is %s, expected %s"
 #define E_SEMA_DOT_PRECISION \
   "input_precision '%s' is unknown: ieee, tf32, tf32x3, bf16x3, bf16x6"

@@ -347,6 +347,10 @@ static DType dot_result(Sema *S, const Call *c, DType a) {
     sema_error(S, c->at, E_SEMA_DOT_BF16);
     return DT_NONE;
   }
+  if (c->args[6].kind != V_NONE && !dtype_is_float((DType)d.type.dtype)) {
+    sema_error(S, c->spans[6], E_SEMA_DOT_OUT, dtype_name(a), dtype_name((DType)d.type.dtype));
+    return DT_NONE;
+  }
   if (a == DT_F32 || a == DT_BF16) return DT_F32;
   if (a == DT_F64) return DT_F64;
   return d.type.dtype == DT_F16 ? DT_F16 : DT_F32;
