@@ -4,6 +4,10 @@ import random
 from .model import *
 
 
+# Of a value's bound: with more, elements that are wrong would pass.
+MOST_ERROR = {"f16": 2.0 ** -9, "bf16": 2.0 ** -7}
+
+
 class Base:
     def __init__(self, seed):
         self.r = random.Random(seed)
@@ -45,6 +49,8 @@ class Base:
             v.err += v.mag * 2.0 ** -DIGITS[v.dtype]
         if not v.mag < TOP[v.dtype]:
             v.mag = INF
+        if v.err > v.mag * MOST_ERROR.get(v.dtype, 2.0 ** -13):
+            raise Unsuitable
         return v
 
     def chance(self, p):

@@ -16,7 +16,7 @@ class Reductions:
     def sum_of(self, v, n):
         """The same, refused where nothing is known of the sum."""
         mag, q, err = self.summed(v, n)
-        if is_float(v.dtype) and (not v.finite or mag > TOP[v.dtype] or err > 0.1 * v.mag):
+        if is_float(v.dtype) and (not v.finite or mag > TOP[v.dtype] or err > 0.05 * v.mag):
             raise Unsuitable
         return mag, q, err
 
