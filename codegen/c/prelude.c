@@ -39,6 +39,8 @@ static bool fits(const Helper *h, const char *name, size_t len, Use *use) {
   size_t n = strlen(h->name), stem = 0, outer = 0;
   if (!h->types) return n == len && !memcmp(h->name, name, n);
   bool two = n > 6 && !strcmp(h->name + n - 6, "_$t_$q");
+  size_t head = n - (two ? 6 : 3);
+  if (len < head || memcmp(h->name, name, head)) return false;
   use->t = suffix(name, len, &stem);
   outer = stem;
   if (!use->t) return false;
@@ -47,8 +49,7 @@ static bool fits(const Helper *h, const char *name, size_t len, Use *use) {
     use->t = suffix(name, stem, &outer);
     if (!use->t) return false;
   }
-  size_t head = n - (two ? 6 : 3);
-  return outer == head && !memcmp(h->name, name, head) && listed(h->types, use->t);
+  return outer == head && listed(h->types, use->t);
 }
 
 static bool find_helper(const char *name, size_t len, Use *use) {
