@@ -121,8 +121,8 @@ void bind_nest(Bind *s, const NestStmt *st);
 /* A nest whose load from global and store to shared memory are one asynchronous copy. */
 void bind_copy(Bind *s, const NestStmt *st);
 void bind_start(Bind *s, const NestStmt *st, const Layout *l); /* dims of a layout, with indices */
-/* Cuts register dim d in two, of which the inner one, d + 1, has the extent `low`; leaves it as it is
- * where that does not divide its extent, or is all of it. */
+/* Cuts register dim d in two, of which the inner one, d + 1, has the extent `low`; leaves it as it
+ * is where that does not divide its extent, or is all of it. */
 void bind_split_dim(Bind *s, int d, int32_t low);
 NestVar *bind_var(Bind *s, const char *name, DType t, DType elem, uint32_t count, bool uniform);
 /* Opens unroll loops over the dims of a mask; what is emitted until bind_close lies inside. */

@@ -229,8 +229,8 @@ static Affine drop_index(Affine a, const NestIndex *index, int64_t *coef) {
   return a;
 }
 
-/* Loops stay loops on a CPU: there the accumulators go innermost, so that each iteration has several
- * steps that do not wait for each other. */
+/* Loops stay loops on a CPU: there the accumulators go innermost, so that each iteration has
+ * several steps that do not wait for each other. */
 static DimMask accumulators(const Bind *s, const Reduction *r, DimMask rest) {
   return s->u->machine->kind == MACHINE_CPU ? rest & ~r->kept : 0;
 }

@@ -1,9 +1,9 @@
 /* The order of accesses to global memory: where threads of one program must wait for each other.
  *
  * The accesses since the last barrier are kept in `pending`.  One that another thread may meet, at
- * least once for writing, gets a barrier before it.  Where control flow joins, what either side left
- * pending is; a loop's iteration meets what the one before it left, so that a loop which may does
- * starts every iteration with a barrier. */
+ * least once for writing, gets a barrier before it.  Where control flow joins, what either side
+ * left pending is; a loop's iteration meets what the one before it left, so that a loop which may
+ * does starts every iteration with a barrier. */
 #include "lower/build.h"
 
 /* The parameter that an address comes from; -1 if it can't be told. */

@@ -305,7 +305,7 @@ static void mark_block(Clean *s, const NestBlock *b) {
   }
 }
 
-/* A statement with blocks, none of which does anything; a `for` whose index is read still sets it. */
+/* A statement with blocks that do nothing; a `for` whose index is read still sets it. */
 static bool empty(const Clean *s, const NestStmt *st) {
   switch (st->code) {
     case NEST_UNROLL:

@@ -49,8 +49,8 @@ Stage lower_stage(const Unit *u);
 void lower_print(Text *out, const Unit *u);
 /* Structure, types and attributes at the unit's stage; errors go to u->diags. */
 bool lower_verify(const Unit *u);
-/* Reads and verifies the next of what lower_print wrote: the kernel at byte *at of the file, which is then
- * behind it.  NULL after errors, and without any at the end of the file. */
+/* Reads and verifies the next of what lower_print wrote: the kernel at byte *at of the file, which
+ * is then behind it.  NULL after errors, and without any at the end of the file. */
 Unit *lower_parse(Arena *a, Pool *names, Diags *d, uint32_t file, size_t *at);
 const char *lower_name(const Unit *u);
 

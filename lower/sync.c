@@ -205,7 +205,7 @@ static bool same_threads(const Sync *s, const NestStmt *a, const NestStmt *b) {
 }
 
 /* Writes of one buffer go to different bytes (each element has one writer), and atomics are ordered
- * among themselves: accesses of one kind to one buffer do not wait for each other, all others do. */
+ * among themselves: accesses of one kind to one buffer do not wait for each other, others do. */
 static bool conflict(const Sync *s, const NestStmt *a, const NestStmt *b, bool one_buffer) {
   uint8_t x = access_of(a), y = access_of(b);
   if (x == y && (one_buffer || x == READ)) return false;

@@ -17,7 +17,7 @@ VARIANTS = [(t, w, s) for s in (3, 2, 4, 1) for t, w in
 QUICK, QUICK_REMOVALS = 2, 6
 # What none of these runs can miss, though the compiler cannot know.
 NEEDLESS = {
-    ("rotary", "bar @26:5"): "stores to two halves of a row, apart because the mask keeps to a half",
+    ("rotary", "bar @26:5"): "stores to two halves of a row, apart as the mask keeps to a half",
     ("attention", "cp.commit @22:5"): "of a loop that runs once, over the keys that fill no block",
     ("attention", "bar @17"): "before a loop's first copies: the loop before it may have run",
 }

@@ -80,7 +80,8 @@ def windowed_attention(q_ptr, k_ptr, v_ptr, slope_ptr, out_ptr, n, window, scale
     keys = head // heads_per_key * n * DIM
     m = tl.program_id(0) * BLOCK_M + tl.arange(0, BLOCK_M)
     d = tl.arange(0, DIM)
-    q = tl.load(q_ptr + head * n * DIM + m[:, None] * DIM + d[None, :], mask=m[:, None] < n, other=0)
+    q = tl.load(q_ptr + head * n * DIM + m[:, None] * DIM + d[None, :], mask=m[:, None] < n,
+                other=0)
     slope = tl.load(slope_ptr + head)
     top = tl.full((BLOCK_M, ), -1e30, tl.float32)
     total = tl.zeros((BLOCK_M, ), tl.float32)

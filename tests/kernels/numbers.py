@@ -1,4 +1,4 @@
-"""Loops over numbers: fractals, random trials, transforms, bit tricks, and integers of every kind."""
+"""Loops over numbers: fractals, random trials, transforms, bit tricks, integers of every kind."""
 import triton
 import triton.language as tl
 

@@ -138,7 +138,7 @@ def run_lengths(x_ptr, values_ptr, starts_ptr, count_ptr, n, BLOCK: tl.constexpr
 
 @triton.jit
 def compact(x_ptr, out_ptr, count_ptr, n, BLOCK: tl.constexpr):
-    """Keeps positive values; programs take room by an atomic counter, so blocks come in any order."""
+    """Keeps positive values; programs take room by an atomic counter: blocks come in any order."""
     i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     x = tl.load(x_ptr + i, mask=i < n, other=-1.0)
     keep = x > 0

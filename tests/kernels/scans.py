@@ -72,7 +72,8 @@ def segmented_sum(x_ptr, offsets_ptr, out_ptr, dim, BLOCK_N: tl.constexpr, BLOCK
     for start in range(first, last, BLOCK_N):
         r = start + tl.arange(0, BLOCK_N)
         inside = (r[:, None] < last) & (d[None, :] < dim)
-        acc += tl.sum(tl.load(x_ptr + r[:, None] * dim + d[None, :], mask=inside, other=0.0), axis=0)
+        x = tl.load(x_ptr + r[:, None] * dim + d[None, :], mask=inside, other=0.0)
+        acc += tl.sum(x, axis=0)
     tl.store(out_ptr + segment * dim + d, acc, mask=d < dim)
 
 
