@@ -79,6 +79,7 @@ def last_block_sum(rng, n=500):
 @case(FILE, tol=0, devices=("interp", "nest", "cuda"))
 @case(FILE, tol=0, programs=1)
 def ordered_chain(rng, programs=4, steps=3):
+    """All programs must run at once: on a CPU only those that wait for earlier ones always end."""
     value = 1
     for _ in range(steps):
         for pid in range(programs):
