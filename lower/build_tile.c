@@ -315,6 +315,10 @@ static void histogram(Build *s, const TileOp *op) {
   if (mask) in = build_op(s, TILE_AND, DT_I1, in, build_value_at(s, mask, o.axes, &l), ref_none());
   Ref i = ref_var(build_temp(s, DT_I32, DT_NONE));
   nest_op(&s->b, TILE_CAST, t, i, bin, ref_none(), ref_none())->to = DT_I32;
+  if (bin.kind != REF_VAR) { /* else its offset is known, and might lie outside the buffer */
+    i = build_op(s, TILE_MAX, DT_I32, i, ref_int(0), ref_none());
+    i = build_op(s, TILE_MIN, DT_I32, i, ref_int(r->type.shape[0] - 1), ref_none());
+  }
   Ref at = build_op(s, TILE_MUL, DT_I32, i, ref_int(4), ref_none());
   NestStmt *red = nest_stmt(&s->b, NEST_RED, 0, 1);
   red->srcs[0] = ref_int(1);
