@@ -33,11 +33,13 @@ LIBRARY_OBJECTS := $(LIBRARY_SOURCES:%.c=$B/%.o) $(GENERATED:.c=.o)
 CLI_OBJECTS := $(patsubst %.c,$B/%.o,$(call room_sources,cli))
 STD_FILES := $(sort $(wildcard lang/std/*.py))
 UNIT_TESTS := $(patsubst %.c,$B/%,$(wildcard tests/unit/*.c))
+FUZZ := $(patsubst %,$B/tests/fuzz/%,source tile schedule nest image npy cache value command)
 BENCHES := $(patsubst %.c,$B/%,$(wildcard bench/*.c))
 C_EXAMPLES := $(patsubst %.c,$B/%,$(wildcard examples/c/*.c))
 PUBLIC_HEADERS := $(wildcard runtime/nereid.h graph/nereid_graph.h)
 
-.PHONY: all demo check check-gpu bench stress golden docs lint fmt install bundle clean
+.PHONY: all demo check check-gpu bench stress fuzz fuzz-programs golden docs lint fmt install \
+  bundle clean
 .DELETE_ON_ERROR:
 .SECONDARY:
 all: $(if $(CLI_OBJECTS),$B/nereid) $B/libnereid.a $B/libnereid.so
@@ -64,6 +66,14 @@ $B/libnereid.so: $B/nereid-internal.o
 
 $B/tests/unit/%: $B/tests/unit/%.o $B/nereid-internal.o
 	$(LINK) -o $@ $^ $(DYNAMIC)
+
+# A target, what all of them share, and the commands of the program without its main.
+FUZZ_OBJECTS := $(patsubst %,$B/tests/fuzz/%.o,main mutate corpus cover pipeline) \
+  $(filter-out $B/cli/main.o,$(CLI_OBJECTS))
+$(FUZZ): $B/tests/fuzz/%: $B/tests/fuzz/%.o $(FUZZ_OBJECTS) $B/nereid-internal.o
+	$(LINK) -o $@ $^ $(DYNAMIC)
+# What counts edges has none of its own.
+$B/tests/fuzz/%.o: override CFLAGS := $(filter-out -fsanitize-coverage%,$(CFLAGS))
 
 $B/bench/%: $B/bench/%.o $B/nereid-internal.o
 	$(LINK) -o $@ $^ $(DYNAMIC)
@@ -122,8 +132,8 @@ find_python = $(shell for p in "$(PYTHON)" /usr/bin/python3 python3; do \
 need_python = $(or $(find_python),$(error no Python 3 with NumPy found; set PYTHON))
 TEST_ENV = NEREID=$(abspath $B/nereid) NEREID_BUILD=$(abspath $B) PYTHON=$(need_python)
 
-check: all $(UNIT_TESTS) $(C_EXAMPLES)
-	@$(TEST_ENV) tests/all $(UNIT_TESTS) \
+check: all $(UNIT_TESTS) $(FUZZ) $(C_EXAMPLES)
+	@$(TEST_ENV) tests/all $(UNIT_TESTS) $(FUZZ) \
 	  $$(find tests -maxdepth 1 -type f -perm -u+x ! -name all ! -name 'gpu-*' | sort)
 
 # Both run what `make bundle` made, as they would on a machine without build tools.
@@ -133,11 +143,21 @@ check-gpu: bundle
 bench: bundle
 	PYTHON=$(need_python) .bundle/nereid/bench/all
 
+SANITIZE := -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined \
+  -fno-sanitize-recover=undefined
 # The same tests with sanitizers, arenas of tiny chunks, and allocations that fail on demand.
 stress:
-	$(MAKE) B=build-stress CPPFLAGS=-DARENA_STRESS CFLAGS='-O1 -g -fno-omit-frame-pointer \
-	  -fsanitize=address,undefined -fno-sanitize-recover=undefined' check
+	$(MAKE) B=build-stress CPPFLAGS='-DARENA_STRESS -include tests/stress/failing.h' \
+	  CFLAGS='$(SANITIZE)' check
 	NEREID=$(abspath build-stress/nereid) tests/stress/failing-allocations
+
+# Every reader of text and bytes, FUZZ_SECONDS each, guided by coverage (tests/fuzz/fuzz.h).
+FUZZ_SECONDS ?= 60
+fuzz:
+	$(MAKE) B=build-fuzz CFLAGS='$(SANITIZE) -fsanitize-coverage=trace-pc' fuzz-programs
+	@failed=0; for t in $(FUZZ:$B/%=%); do \
+	  build-fuzz/$$t -seconds $(FUZZ_SECONDS) -out build-fuzz/found || failed=1; done; exit $$failed
+fuzz-programs: $(FUZZ)
 
 golden: all
 	@$(TEST_ENV) $(need_python) tests/run.py --update
@@ -151,7 +171,7 @@ lint:
 # Headers and tables are laid out by hand.
 fmt:
 	clang-format -i $$(grep -L 'define .*(X)' $(foreach room,$(ROOMS),$(call room_sources,$(room))) \
-	  $(wildcard tests/unit/*.c bench/*.c examples/c/*.c))
+	  $(wildcard tests/unit/*.c tests/fuzz/*.[ch] bench/*.c examples/c/*.c))
 
 demo: $B/nereid
 	@$(TEST_ENV) $(need_python) examples/demo.py
@@ -186,4 +206,4 @@ bundle: $(CLI_OBJECTS) $B/nereid-internal.o $(BENCHES:%=%.o)
 	cp -R README.md LICENSE examples tests bench .bundle/nereid/
 
 clean:
-	rm -rf build build-stress .bundle
+	rm -rf build build-stress build-fuzz .bundle

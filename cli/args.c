@@ -28,6 +28,11 @@ int args_failed(int code) {
   return code == NEREID_E_USAGE ? STATUS_USAGE : STATUS_PROBLEM;
 }
 
+int args_out_of_memory(void) {
+  args_error(E_RUN_OUT_OF_MEMORY);
+  return STATUS_PROBLEM;
+}
+
 void args_on_message(void *context, const char *text) {
   (void)context;
   size_t n = strlen(text);
@@ -103,7 +108,7 @@ bool strings_add(Strings *s, const char *text, size_t len) {
   if (data) s->data = data;
   char *copy = data ? strndup(text, len) : NULL;
   if (!copy) {
-    args_error(E_RUN_OUT_OF_MEMORY);
+    args_out_of_memory();
     return false;
   }
   s->data[s->len++] = copy;

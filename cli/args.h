@@ -42,6 +42,8 @@ int args_next(Args *a, const char **value);
 int args_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* Prints the last failure of the API, and returns the status for its code. */
 int args_failed(int code);
+/* The same for memory that the program itself cannot get. */
+int args_out_of_memory(void);
 /* Prints a note of the API as it is. */
 void args_on_message(void *context, const char *text);
 

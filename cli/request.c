@@ -7,10 +7,7 @@ int request_add(Request *r, const char *name, const char *type, const char *valu
   int n = r->names.len;
   const char *text = type ? type : value;
   bool *typed = realloc(r->typed, sizeof(bool) * (size_t)(n + 1));
-  if (!typed) {
-    args_error(E_RUN_OUT_OF_MEMORY);
-    return STATUS_PROBLEM;
-  }
+  if (!typed) return args_out_of_memory();
   r->typed = typed;
   typed[n] = type != NULL;
   if (!strings_add(&r->names, name, strlen(name)) || !strings_add(&r->texts, text, strlen(text)))
@@ -20,7 +17,7 @@ int request_add(Request *r, const char *name, const char *type, const char *valu
 
 static int add_define(Request *r, const char *pair) {
   char *copy = strdup(pair);
-  if (!copy) return STATUS_PROBLEM;
+  if (!copy) return args_out_of_memory();
   char *value = args_value(copy, "VALUE");
   int status = value ? request_add(r, copy, NULL, value) : STATUS_USAGE;
   free(copy);
@@ -45,7 +42,7 @@ int request_file(Request *r, const char *value) {
   if (r->file) return args_error(E_CLI_EXTRA_FILE, value, "");
   if (!*value) return args_error(E_CLI_NO_FILE);
   r->file = strdup(value);
-  if (!r->file) return STATUS_PROBLEM;
+  if (!r->file) return args_out_of_memory();
   r->api.kernel = args_kernel(r->file);
   return STATUS_OK;
 }
@@ -55,7 +52,7 @@ int request_finish(Request *r) {
   int n = r->names.len;
   free(r->args);
   r->args = calloc((size_t)n + 1, sizeof *r->args);
-  if (!r->args) return STATUS_PROBLEM;
+  if (!r->args) return args_out_of_memory();
   for (int i = 0; i < n; i++) {
     r->args[i].name = r->names.data[i];
     if (r->typed[i]) r->args[i].type = r->texts.data[i];

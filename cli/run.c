@@ -61,7 +61,7 @@ static int take(Run *r, int id, const char *value) {
 
 static char **split_pairs(const Strings *pairs, const char *what, int *status) {
   char **texts = calloc((size_t)pairs->len + 1, sizeof *texts);
-  if (!texts) *status = STATUS_PROBLEM;
+  if (!texts) *status = args_out_of_memory();
   for (int i = 0; texts && i < pairs->len && !*status; i++) {
     texts[i] = args_value(pairs->data[i], what);
     if (!texts[i]) *status = STATUS_USAGE;
@@ -147,7 +147,7 @@ static int resolve_alias(Run *r, Argument *a) {
 static int read_arguments(Run *r) {
   int status = STATUS_OK;
   r->args = calloc((size_t)r->pairs.len + 1, sizeof *r->args);
-  if (!r->args) return STATUS_PROBLEM;
+  if (!r->args) return args_out_of_memory();
   for (int i = 0; i < r->pairs.len && !status; i++)
     status = add_argument(r, r->pairs.data[i], r->texts[i]);
   for (int i = 0; i < r->nargs && !status; i++) status = resolve_alias(r, &r->args[i]);
@@ -229,7 +229,8 @@ static int read_grid(Run *r) {
   Strings parts = {0};
   if (!r->grid) return args_error(E_CLI_NO_GRID);
   nereid_binding *names = calloc((size_t)(r->nargs + r->request.names.len) + 1, sizeof *names);
-  int status = names && args_split(&parts, r->grid) ? STATUS_OK : STATUS_PROBLEM;
+  if (!names) return args_out_of_memory();
+  int status = args_split(&parts, r->grid) ? STATUS_OK : STATUS_PROBLEM;
   int n = status ? 0 : bind_names(r, names);
   if (!status && parts.len > 3) status = args_error(E_CLI_GRID_AXES, r->grid);
   for (int i = 0; i < 3; i++) r->extents[i] = 1;

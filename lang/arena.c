@@ -18,6 +18,16 @@ enum { CHUNK_MIN = 32, CHUNK_MAX = 32 };
 enum { CHUNK_MIN = 1 << 16, CHUNK_MAX = 1 << 26 };
 #endif
 
+/* With the address sanitizer, what lies between objects is not to be touched. */
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/asan_interface.h>
+enum { GAP = ALIGN };
+#else
+#define ASAN_POISON_MEMORY_REGION(at, size) ((void)(at), (void)(size))
+#define ASAN_UNPOISON_MEMORY_REGION(at, size) ((void)(at), (void)(size))
+enum { GAP = 0 };
+#endif
+
 typedef struct Chunk {
   struct Chunk *next;
   size_t size;
@@ -62,6 +72,7 @@ void arena_free(Arena *a) {
   unlink_from_parent(a);
   for (Chunk *c = a->chunks, *next; c; c = next) {
     next = c->next;
+    ASAN_UNPOISON_MEMORY_REGION(c, c->size); /* malloc's memory again */
     free(c);
   }
   free(a);
@@ -90,16 +101,18 @@ static void add_chunk(Arena *a, size_t need) {
   a->chunks = c;
   a->at = (char *)c + head;
   a->left = size;
+  ASAN_POISON_MEMORY_REGION(a->at, size);
 }
 
 /* Memory that is not zeroed. */
 static char *take(Arena *a, size_t size) {
-  if (size > SIZE_MAX - ALIGN) out_of_memory(a);
-  size = (size + ALIGN - 1) & ~(size_t)(ALIGN - 1);
-  if (size > a->left || !a->at) add_chunk(a, size);
+  if (size > SIZE_MAX - ALIGN - GAP) out_of_memory(a);
+  size_t room = ((size + ALIGN - 1) & ~(size_t)(ALIGN - 1)) + GAP;
+  if (room > a->left || !a->at) add_chunk(a, room);
   char *p = a->at;
-  a->at += size;
-  a->left -= size;
+  a->at += room;
+  a->left -= room;
+  ASAN_UNPOISON_MEMORY_REGION(p, size);
   return p;
 }
 

@@ -1,0 +1,109 @@
+/* Command lines: a command, then an argument a line. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/commands.h"
+#include "tests/fuzz/fuzz.h"
+
+static const char *const corpus[] = {"tests/fuzz/command/*", NULL};
+static const char *const words[] = {"compile\n",
+                                    "run\n",
+                                    "list\n",
+                                    "info\n",
+                                    "\n",
+                                    "--sig\n",
+                                    "-D\n",
+                                    "--grid\n",
+                                    "--emit\n",
+                                    "--target\n",
+                                    "--num-warps\n",
+                                    "--num-stages\n",
+                                    "--dump-after\n",
+                                    "--run-passes\n",
+                                    "--device\n",
+                                    "--time\n",
+                                    "--import-path\n",
+                                    "--\n",
+                                    "--help\n",
+                                    "x_ptr=",
+                                    "n=",
+                                    "BLOCK=",
+                                    "out_ptr=",
+                                    "zeros:f32[64]",
+                                    "rand:f32[64]",
+                                    "&x_ptr",
+                                    "=*fp32:16",
+                                    "=i32",
+                                    "=none",
+                                    "=tl.float16",
+                                    "=fn:",
+                                    "cdiv(n, BLOCK)",
+                                    ",",
+                                    "=",
+                                    ":",
+                                    "@",
+                                    "*",
+                                    "tile",
+                                    "nest",
+                                    "thread",
+                                    "ptx",
+                                    "c",
+                                    "ast",
+                                    "all",
+                                    "schedule,build",
+                                    "sm_80",
+                                    "cpu",
+                                    "interp",
+                                    "8",
+                                    "-1",
+                                    "99999999999999999999",
+                                    "examples/kernels/vector_add.py",
+                                    ":add_kernel",
+                                    "@3",
+                                    NULL};
+
+const FuzzTarget fuzz_target = {"command", corpus, words, 1000, 600};
+
+enum { MOST_WORDS = 64 };
+
+/* Nothing is written, and no array is large. */
+static bool is_harmless(int argc, char **argv) {
+  for (int i = 0; i < argc; i++) {
+    const char *a = argv[i];
+    if (!strncmp(a, "-o", 2) || !strncmp(a, "--o", 3) || strstr(a, "cubin")) return false;
+    if (strstr(a, "/dev/") || strlen(a) > 200) return false;
+    if (strchr(a, '[') && strspn(strchr(a, '[') + 1, "0123456789_") > 4) return false;
+    if (strchr(a, '[') && strchr(strchr(a, '['), ',')) return false;
+  }
+  return true;
+}
+
+/* A grid of thousands of programs is no fault. */
+static bool is_small_grid(int argc, char **argv) {
+  for (int i = 0; i < argc; i++)
+    for (const char *p = argv[i]; *p; p++)
+      if (strspn(p, "0123456789") > 4 && strspn(p, "0123456789") < 19) return false;
+  return true;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  static const Command *const commands[] = {&command_compile, &command_run, &command_list,
+                                            &command_info};
+  char *text = malloc(size + 1), *words_of[MOST_WORDS + 1], *rest = NULL;
+  int n = 0;
+  if (!text) return 0;
+  memcpy(text, data, size);
+  text[size] = 0;
+  setenv("NEREID_CACHE_DIR", "", 1);
+  setenv("CC", "none", 1); /* a kernel on the CPU may write anywhere */
+  for (char *w = strtok_r(text, "\n", &rest); w && n < MOST_WORDS; w = strtok_r(NULL, "\n", &rest))
+    words_of[n++] = w;
+  words_of[n] = NULL;
+  for (size_t i = 0; n && i < sizeof commands / sizeof *commands; i++)
+    if (!strcmp(words_of[0], commands[i]->name) && is_harmless(n, words_of) &&
+        is_small_grid(n, words_of))
+      commands[i]->run(n - 1, words_of + 1);
+  free(text);
+  return 0;
+}

@@ -1,0 +1,29 @@
+/* Allocations that fail on demand: `make stress` includes this before every source, so that the one
+ * whose number NEREID_FAIL_ALLOC gives (from 1) cannot be had, in whatever room it is made. */
+#ifndef NEREID_TESTS_STRESS_FAILING_H
+#define NEREID_TESTS_STRESS_FAILING_H
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* One counter for all that includes this. */
+__attribute__((weak)) atomic_long stress_allocations;
+
+static inline bool stress_must_fail(void) {
+  const char *number = getenv("NEREID_FAIL_ALLOC");
+  if (!number || atomic_fetch_add(&stress_allocations, 1) + 1 != atol(number)) return false;
+  errno = ENOMEM;
+  return true;
+}
+
+#define malloc(size) (stress_must_fail() ? NULL : malloc(size))
+#define calloc(n, size) (stress_must_fail() ? NULL : calloc(n, size))
+#define realloc(p, size) (stress_must_fail() ? NULL : realloc(p, size))
+#define aligned_alloc(align, size) (stress_must_fail() ? NULL : aligned_alloc(align, size))
+#define strdup(s) (stress_must_fail() ? NULL : strdup(s))
+#define strndup(s, n) (stress_must_fail() ? NULL : strndup(s, n))
+
+#endif
