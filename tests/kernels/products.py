@@ -12,9 +12,9 @@ def product_tile(a_ptr, b_ptr, m, n, M, N, first, last, stride_am, stride_ak, st
     for start in range(first, last, BLOCK_K):
         k = start + tl.arange(0, BLOCK_K)
         a = tl.load(a_ptr + m[:, None] * stride_am + k[None, :] * stride_ak,
-                    mask=(m[:, None] < M) & (k[None, :] < last), other=0)
+                    mask=(m[:, None] < M) & (k[None, :] < last), other=0.0)
         b = tl.load(b_ptr + k[:, None] * stride_bk + n[None, :] * stride_bn,
-                    mask=(k[:, None] < last) & (n[None, :] < N), other=0)
+                    mask=(k[:, None] < last) & (n[None, :] < N), other=0.0)
         acc += tl.dot(a, b, out_dtype=ACC, input_precision=PRECISION)
     return acc
 

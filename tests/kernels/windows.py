@@ -146,7 +146,7 @@ def blur(x_ptr, out_ptr, height, width, RADIUS: tl.constexpr, BLOCK: tl.constexp
         row = tl.clamp((y + dy).to(tl.float32), 0.0, height - 1.0).to(tl.int32)
         for dx in tl.static_range(-RADIUS, RADIUS + 1):
             at = tl.minimum(tl.maximum(x + dx, 0), width - 1)
-            weight: tl.constexpr = (1 << (2 * RADIUS - abs(dx) - abs(dy)))
-            acc += tl.load(x_ptr + row * width + at).to(tl.int32) * weight
+            away = (dx if dx > 0 else -dx) + (dy if dy > 0 else -dy)
+            acc += tl.load(x_ptr + row * width + at).to(tl.int32) * (1 << (2 * RADIUS - away))
     side: tl.constexpr = (3 << RADIUS) - 2  # the sum of 2^(RADIUS - |d|)
     tl.store(out_ptr + y * width + x, (acc // (side * side)).to(tl.uint8), mask=x < width)

@@ -6,9 +6,11 @@ from references import case, eighths, typed
 FILE = "numbers.py"
 
 
-@case(FILE, tol=0)
-@case(FILE, tol=0, shape=(4, 64), limit=50)
+@case(FILE, tol=0, devices=("interp", "nest", "cpu"))
+@case(FILE, tol=0, devices=("interp", "nest", "cpu"), shape=(4, 64), limit=50)
+@case(FILE, tol=0.2, devices=("cuda", ))
 def mandelbrot(rng, shape=(7, 30), limit=20):
+    """Steps of points near the set's edge change where products and sums are rounded at once."""
     height, width = shape
     f, i = np.float32, np.arange(height * width)
     cx = (i % width).astype(f) * f(f(3.0) / f(width)) - f(2)

@@ -46,7 +46,7 @@ def bitonic_sort(rng, steps=5):
 
 
 @case(FILE, tol=0)
-@case(FILE, tol=0, k=1)
+@case(FILE, tol=0, k=2)
 @case(FILE, tol=0, k=32, cols=32)
 def topk_rows(rng, rows=3, cols=100, k=8):
     x = normal(rng, rows, cols)
