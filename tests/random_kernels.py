@@ -32,8 +32,7 @@ def work(devices, folder):
         try:
             print(json.dumps(comparison.problem(kernel_of(seed, edits))), flush=True)
         except Lost as error:
-            print(json.dumps(f"{error}"), flush=True)
-            os._exit(0)
+            print(json.dumps({"lost": str(error)}), flush=True)
 
 
 def kernel_of(seed, edits):
@@ -66,7 +65,11 @@ class Worker:
         ready, _, _ = select.select([self.process.stdout], [], [], TIMEOUT_S)
         line = self.process.stdout.readline() if ready else b""
         if line:
-            return json.loads(line)
+            answer = json.loads(line)
+            if isinstance(answer, dict):
+                self.stop()
+                return answer["lost"]
+            return answer
         status = "no end" if not ready else f"status {self.process.wait()}"
         self.errors.seek(0)
         text = self.errors.read()[-2000:].strip()
