@@ -90,8 +90,8 @@ def quantize_rows(rng, rows=3, cols=75, dtype="f32"):
     x[1] = 0
     q = np.trunc(x + np.where(x >= 0, 0.5, -0.5))
     scale = np.maximum(np.abs(x).max(1), 1e-10) / 127
-    args = dict(x_ptr=arg, q_ptr=new("empty", "i8", rows, cols), scale_ptr=new("empty", "f32", rows),
-                cols=cols)
+    args = dict(x_ptr=arg, q_ptr=new("empty", "i8", rows, cols),
+                scale_ptr=new("empty", "f32", rows), cols=cols)
     return args, dict(BLOCK=128), str(rows), dict(q_ptr=q, scale_ptr=scale)
 
 

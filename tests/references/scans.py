@@ -61,7 +61,8 @@ def segmented_sum(rng, lengths=(3, 0, 20, 1, 45), dim=20):
 def look_back_scan(rng, n=300):
     x, blocks = rng.integers(-9, 10, n, np.int32), -(-n // 64)
     args = dict(x_ptr=x, out_ptr=new("empty", "i32", n), ticket_ptr=new("zeros", "i32", 1),
-                **{f"{k}_ptr": new("zeros", "i32", blocks) for k in ("state", "sum", "prefix")}, n=n)
+                state_ptr=new("zeros", "i32", blocks), sum_ptr=new("zeros", "i32", blocks),
+                prefix_ptr=new("zeros", "i32", blocks), n=n)
     return args, dict(BLOCK=64), str(blocks), dict(out_ptr=x.cumsum())
 
 

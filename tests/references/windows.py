@@ -80,7 +80,8 @@ def stencil_3d(rng, shape=(4, 7, 45)):
     c = x[1:-1, 1:-1, 1:-1]
     y[1:-1, 1:-1, 1:-1] = (x[2:, 1:-1, 1:-1] + x[:-2, 1:-1, 1:-1] + x[1:-1, 2:, 1:-1] +
                            x[1:-1, :-2, 1:-1] + x[1:-1, 1:-1, 2:] + x[1:-1, 1:-1, :-2] - 6 * c)
-    args = dict(x_ptr=x, out_ptr=new("empty", "f32", *shape), **dict(zip(("nz", "ny", "nx"), shape)))
+    args = dict(x_ptr=x, out_ptr=new("empty", "f32", *shape), nz=shape[0], ny=shape[1],
+                nx=shape[2])
     grid = "nz, cdiv(ny, BLOCK_Y), cdiv(nx, BLOCK_X)"
     return args, dict(BLOCK_Y=4, BLOCK_X=32), grid, dict(out_ptr=y)
 
