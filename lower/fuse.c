@@ -380,37 +380,44 @@ static bool is_index(const NestStmt *st) {
          (st->code == NEST_MOV && st->srcs[0].kind != REF_VAR);
 }
 
+static bool index_only(const Item *x) {
+  for (const NestStmt *st = x->chain.body->first; st; st = st->next)
+    if (!is_index(st)) return false;
+  return true;
+}
+
 /* Loads from global memory, and what their addresses and guards need. */
 static bool loads_only(const Item *x) {
-  if (!x->chain.depth || !(x->e.memory & READS_GLOBAL)) return false;
+  if (!(x->e.memory & READS_GLOBAL)) return false;
   for (const NestStmt *st = x->chain.body->first; st; st = st->next)
     if (!global_access(st, NEST_LD) && !is_index(st)) return false;
   return true;
 }
 
-/* Loads wait for the chain that uses them: before one that does not, they would fill an array. */
-static bool worth_passing(const Item *l, const Item *between) {
-  return !loads_only(l) || !between->st->nregions || loads_only(between);
+/* Loads wait for the chain that uses them: in one that does not, they would fill an array. */
+static bool worth_joining(const Fuse *f, const Item *g, const Item *l) {
+  if (loads_only(l)) return index_only(g);
+  return !loads_only(g) || meet(g->e.writes, l->e.reads, f->words);
 }
 
-/* Joins chain `at` with the nearest one before it that can take it. */
-static bool join_earlier(Fuse *f, size_t at) {
+/* Joins chain `at` with the nearest one before it that can take it.  Returns the place to go on at:
+ * that of the longer chain, which others before it may take in turn, or the next. */
+static size_t join_earlier(Fuse *f, size_t at) {
   const Item *l = &f->items.data[at];
   size_t first = at > LOOK_BACK ? at - LOOK_BACK : 0;
   for (size_t g = at; g-- > first;) {
     const Item *x = &f->items.data[g];
     bool stay[LOOK_BACK + 1];
-    if (!worth_passing(l, x)) return false;
-    if (!same_extents(&x->chain, &l->chain) || !registers_agree(f, x, l) ||
-        !memory_agrees(f, x, l) || !plan_moves(f, g, at, stay))
+    if (!same_extents(&x->chain, &l->chain) || !worth_joining(f, x, l) ||
+        !registers_agree(f, x, l) || !memory_agrees(f, x, l) || !plan_moves(f, g, at, stay))
       continue;
     size_t moved = 0;
     for (size_t i = g + 1; i < at; i++) moved += !stay[i - g];
     move_before(f, g, at, stay);
     join(f, &f->items.data[g + moved], at);
-    return true;
+    return g + moved;
   }
-  return false;
+  return at + 1;
 }
 
 static void fuse_block(Fuse *f, NestBlock *b) {
@@ -424,7 +431,7 @@ static void fuse_block(Fuse *f, NestBlock *b) {
     vec_push(f->scratch, &f->items, x);
   }
   for (size_t i = 0; i < f->items.len;)
-    if (!f->items.data[i].chain.depth || !join_earlier(f, i)) i++;
+    i = f->items.data[i].chain.depth ? join_earlier(f, i) : i + 1;
 }
 
 /* ---- arrays that become scalars ---- */

@@ -27,14 +27,6 @@ typedef double vf64 VECTOR(double);
 #define UNROLL(n) PRAGMA(GCC unroll n)
 #endif
 #endif
-#ifndef NEREID_vsplat_f32
-#define NEREID_vsplat_f32
-INLINE vf32 vsplat_f32(float x) {
-  vf32 v;
-  EACH_LANE(i) v[i] = x;
-  return v;
-}
-#endif
 #ifndef NEREID_div_i32
 #define NEREID_div_i32
 INLINE int32_t div_i32(int32_t a, int32_t b) {
@@ -44,6 +36,14 @@ INLINE int32_t div_i32(int32_t a, int32_t b) {
 #ifndef NEREID_min_i32
 #define NEREID_min_i32
 INLINE int32_t min_i32(int32_t a, int32_t b) { return a < b ? a : b; }
+#endif
+#ifndef NEREID_vsplat_f32
+#define NEREID_vsplat_f32
+INLINE vf32 vsplat_f32(float x) {
+  vf32 v;
+  EACH_LANE(i) v[i] = x;
+  return v;
+}
 #endif
 #ifndef NEREID_vto_u32
 #define NEREID_vto_u32
@@ -349,15 +349,15 @@ INLINE void stream_end(void) {
 /* One program; its lanes run together. */
 static void attention_program(char *q_ptr, char *k_ptr, char *v_ptr, char *out_ptr, int32_t seq_len, float scale,
     const uint32_t *grid, uint32_t pid_0, uint32_t pid_1, uint32_t pid_2, char *shared, bool stream) {
-  vf32 q[512];
+  vf32 q;
   vf32 row_sum[64];
   vf32 acc[512];
   vf32 row_max[64];
   vf32 row_sum_2[64];
   vf32 acc_1[512];
   vf32 row_max_1[64];
-  vf32 k_1[256];
-  vf32 v_1[256];
+  vf32 k_1;
+  vf32 v_1;
   int32_t t65[64];
   bool t66[64];
   const int32_t lane = 0; /* ../../examples/kernels/attention.py:50 */
@@ -370,12 +370,7 @@ static void attention_program(char *q_ptr, char *k_ptr, char *v_ptr, char *out_p
   const int64_t t3 = (int64_t)seq_len;
   const int64_t t4 = t2 * t3;
   const int64_t head = t4 * 64;
-  for (int a_4 = 0; a_4 < 64; a_4++) { /* ../../examples/kernels/attention.py:57 */
-    UNROLL(8) for (int b_4 = 0; b_4 < 8; b_4++) {
-      q[8*a_4 + b_4] = vsplat_f32(0.0f);
-    }
-  }
-  const int64_t t68 = (int64_t)t67;
+  const int64_t t68 = (int64_t)t67; /* ../../examples/kernels/attention.py:57 */
   char *t69 = q_ptr + t68;
   const int64_t t70 = head * 2;
   char *t71 = t69 + t70;
@@ -394,11 +389,12 @@ static void attention_program(char *q_ptr, char *k_ptr, char *v_ptr, char *out_p
     row_sum[a_4] = vsplat_f32(0.0f); /* ../../examples/kernels/attention.py:22 */
     row_max[a_4] = vsplat_f32((-__builtin_inff()));
   }
-  for (int a_4 = 0; a_4 < 64; a_4++) { /* ../../examples/kernels/attention.py:57 */
+  for (int a_4 = 0; a_4 < 64; a_4++) {
     UNROLL(8) for (int b_4 = 0; b_4 < 8; b_4++) {
-      if (t66[a_4]) q[8*a_4 + b_4] = vload_f16(t74 + 128*a_4 + 16*b_4);
-      acc[8*a_4 + b_4] = vsplat_f32(0.0f); /* ../../examples/kernels/attention.py:22 */
-      vstore_f16(shared + t67 + 128*a_4 + 16*b_4, q[8*a_4 + b_4]); /* ../../examples/kernels/attention.py:33 */
+      acc[8*a_4 + b_4] = vsplat_f32(0.0f);
+      q = vsplat_f32(0.0f); /* ../../examples/kernels/attention.py:57 */
+      if (t66[a_4]) q = vload_f16(t74 + 128*a_4 + 16*b_4);
+      vstore_f16(shared + t67 + 128*a_4 + 16*b_4, q); /* ../../examples/kernels/attention.py:33 */
     }
   }
   const float t24 = scale * 1.442695f;
@@ -590,28 +586,19 @@ static void attention_program(char *q_ptr, char *k_ptr, char *v_ptr, char *out_p
     int t121[256];
     vf32 scores_3[64];
     vf32 p_3[64];
-    for (int a_4 = 0; a_4 < 8; a_4++) { /* ../../examples/kernels/attention.py:27 */
-      UNROLL(32) for (int b_4 = 0; b_4 < 32; b_4++) {
-        k_1[a_4 + 8*b_4] = vsplat_f32(0.0f);
-      }
-    }
-    UNROLL(32) for (int b_4 = 0; b_4 < 32; b_4++) {
+    UNROLL(32) for (int b_4 = 0; b_4 < 32; b_4++) { /* ../../examples/kernels/attention.py:27 */
       const int32_t t98 = start_1 + (b_4);
       t99[b_4] = t98 < seq_len;
     }
     const int64_t t102 = (int64_t)start_1;
     const int64_t t103 = t102 * 128;
     char *t104 = t76 + t103;
-    for (int a_4 = 0; a_4 < 32; a_4++) { /* ../../examples/kernels/attention.py:28 */
-      UNROLL(8) for (int b_4 = 0; b_4 < 8; b_4++) {
-        v_1[8*a_4 + b_4] = vsplat_f32(0.0f);
-      }
-    }
-    char *t111 = t81 + t103;
+    char *t111 = t81 + t103; /* ../../examples/kernels/attention.py:28 */
     for (int a_4 = 0; a_4 < 8; a_4++) { /* ../../examples/kernels/attention.py:27 */
       UNROLL(32) for (int b_4 = 0; b_4 < 32; b_4++) {
-        if (t99[b_4]) k_1[a_4 + 8*b_4] = vload_f16(t104 + 16*a_4 + 128*b_4);
-        vscatter_f16((uint64_t)shared + vto_u64(vramp_i32(t85, 64)) + (uint64_t)(512*a_4 + 2*b_4 + 8192), k_1[a_4 + 8*b_4]); /* ../../examples/kernels/attention.py:33 */
+        k_1 = vsplat_f32(0.0f);
+        if (t99[b_4]) k_1 = vload_f16(t104 + 16*a_4 + 128*b_4);
+        vscatter_f16((uint64_t)shared + vto_u64(vramp_i32(t85, 64)) + (uint64_t)(512*a_4 + 2*b_4 + 8192), k_1); /* ../../examples/kernels/attention.py:33 */
       }
     }
     const int32_t t114 = lane + start_1; /* ../../examples/kernels/attention.py:38 */
@@ -714,8 +701,9 @@ static void attention_program(char *q_ptr, char *k_ptr, char *v_ptr, char *out_p
     for (int r = 0; r < 64; r++) t52[0 + r] = p_3[0 + r];
     for (int a_4 = 0; a_4 < 32; a_4++) { /* ../../examples/kernels/attention.py:28 */
       UNROLL(8) for (int b_4 = 0; b_4 < 8; b_4++) {
-        if (t99[a_4]) v_1[8*a_4 + b_4] = vload_f16(t111 + 128*a_4 + 16*b_4);
-        vstore_f16(shared + t67 + 128*a_4 + 16*b_4 + 12288, v_1[8*a_4 + b_4]); /* ../../examples/kernels/attention.py:44 */
+        v_1 = vsplat_f32(0.0f);
+        if (t99[a_4]) v_1 = vload_f16(t111 + 128*a_4 + 16*b_4);
+        vstore_f16(shared + t67 + 128*a_4 + 16*b_4 + 12288, v_1); /* ../../examples/kernels/attention.py:44 */
       }
     }
     for (int b_4 = 0; b_4 < 4; b_4++) {

@@ -280,7 +280,7 @@ static void cross_entropy_program(char *logits_ptr, char *target_ptr, char *loss
   float largest;
   vf32 x[32];
   float at_target;
-  vf32 x_1[32];
+  vf32 x_1;
   const int32_t lane = 0; /* ../../examples/kernels/cross_entropy.py:14 */
   const int32_t t69 = lane * 4;
   const int t85 = 1;
@@ -300,23 +300,20 @@ static void cross_entropy_program(char *logits_ptr, char *target_ptr, char *loss
   for (int64_t start_at = 0; start_at < n_classes; start_at += 256) { /* ../../examples/kernels/cross_entropy.py:23 */
     const int32_t start = (int32_t)start_at;
     vf32 t14[32];
-    int t68[32];
     vf32 x_2[4];
     vf32 x_3;
     vf32 t80[4];
     vf32 t81;
     const int32_t t66 = lane + start; /* ../../examples/kernels/cross_entropy.py:25 */
-    UNROLL(32) for (int a = 0; a < 32; a++) {
-      x[a] = vsplat_f32((-__builtin_inff()));
-      const int32_t t67 = t66 + (8*a);
-      t68[a] = lanes_below(t67, n_classes);
-    }
     const int64_t t72 = (int64_t)start;
     const int64_t t73 = t72 * 4;
     char *t74 = t71 + t73;
     UNROLL(32) for (int a = 0; a < 32; a++) {
-      if (t68[a] == LANES) x[a] = vload_f32(t74 + 32*a);
-      else x[a] = vload_first_f32(t74 + 32*a, t68[a], x[a]);
+      x[a] = vsplat_f32((-__builtin_inff()));
+      const int32_t t67 = t66 + (8*a);
+      const int t68 = lanes_below(t67, n_classes);
+      if (t68 == LANES) x[a] = vload_f32(t74 + 32*a);
+      else x[a] = vload_first_f32(t74 + 32*a, t68, x[a]);
     }
     UNROLL(4) for (int a = 0; a < 4; a++) { /* ../../examples/kernels/cross_entropy.py:27 */
       x_2[a] = x[a];
@@ -411,31 +408,27 @@ static void cross_entropy_program(char *logits_ptr, char *target_ptr, char *loss
   char *t108 = grad_ptr_1 + t70; /* ../../examples/kernels/cross_entropy.py:42 */
   for (int64_t start_1_at = 0; start_1_at < n_classes; start_1_at += 256) { /* ../../examples/kernels/cross_entropy.py:37 */
     const int32_t start_1 = (int32_t)start_1_at;
-    int32_t t87[32];
-    int t88[32];
     const int32_t t86 = lane + start_1; /* ../../examples/kernels/cross_entropy.py:40 */
-    UNROLL(32) for (int a = 0; a < 32; a++) {
-      x_1[a] = vsplat_f32(0.0f);
-      t87[a] = t86 + (8*a);
-      t88[a] = lanes_below(t87[a], n_classes);
-    }
     const int64_t t91 = (int64_t)start_1;
     const int64_t t92 = t91 * 4;
     char *t93 = t71 + t92;
     char *t111 = t108 + t92; /* ../../examples/kernels/cross_entropy.py:42 */
     UNROLL(32) for (int a = 0; a < 32; a++) { /* ../../examples/kernels/cross_entropy.py:40 */
-      if (t88[a] == LANES) x_1[a] = vload_f32(t93 + 32*a);
-      else x_1[a] = vload_first_f32(t93 + 32*a, t88[a], x_1[a]);
-      const vf32 t97 = x_1[a] - log_total; /* ../../examples/kernels/cross_entropy.py:42 */
+      x_1 = vsplat_f32(0.0f);
+      const int32_t t87 = t86 + (8*a);
+      const int t88 = lanes_below(t87, n_classes);
+      if (t88 == LANES) x_1 = vload_f32(t93 + 32*a);
+      else x_1 = vload_first_f32(t93 + 32*a, t88, x_1);
+      const vf32 t97 = x_1 - log_total; /* ../../examples/kernels/cross_entropy.py:42 */
       const vf32 t98 = t97 * 1.442695f;
       const vf32 t99 = vexp2_f32(t98);
-      const vi64 t102 = vto_i64(vramp_i32(t87[a], 1));
+      const vi64 t102 = vto_i64(vramp_i32(t87, 1));
       const vi32 t103 = veq_i64(t102, vsplat_i64(target));
       const vf32 t104 = vselect_f32(t103, vsplat_f32(1.0f), vsplat_f32(0.0f));
       const vf32 t105 = t99 - t104;
       const vf32 t106 = counted ? t105 : vsplat_f32(0.0f);
-      if (t88[a] == LANES) vstream_f32(t111 + 32*a, t106, stream);
-      else vstore_first_f32(t111 + 32*a, t88[a], t106);
+      if (t88 == LANES) vstream_f32(t111 + 32*a, t106, stream);
+      else vstore_first_f32(t111 + 32*a, t88, t106);
     }
   }
 }

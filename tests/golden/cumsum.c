@@ -222,15 +222,13 @@ static void cumsum_program(char *x_ptr, char *out_ptr, int32_t n_cols,
     vf32 x_2[4];
     vf32 x_3;
     const int32_t t14 = lane + start; /* ../../examples/kernels/cumsum.py:17 */
-    UNROLL(32) for (int a = 0; a < 32; a++) {
-      x[a] = vsplat_f32(0.0f);
-      const int32_t t15 = t14 + (8*a);
-      t16[a] = lanes_below(t15, n_cols);
-    }
     const int64_t t20 = (int64_t)start;
     const int64_t t21 = t20 * 4;
     char *t22 = t19 + t21;
     UNROLL(32) for (int a = 0; a < 32; a++) {
+      x[a] = vsplat_f32(0.0f);
+      const int32_t t15 = t14 + (8*a);
+      t16[a] = lanes_below(t15, n_cols);
       if (t16[a] == LANES) x[a] = vload_f32(t22 + 32*a);
       else x[a] = vload_first_f32(t22 + 32*a, t16[a], x[a]);
       vstore_f32(shared + t17 + 32*a, x[a]); /* ../../examples/kernels/cumsum.py:18 */

@@ -203,17 +203,11 @@ INLINE void stream_end(void) {
 static void dropout_program(char *x_ptr, char *out_ptr, int32_t n, float p, int32_t seed,
     const uint32_t *grid, uint32_t pid_0, uint32_t pid_1, uint32_t pid_2, char *shared, bool stream) {
   vf32 x[32];
-  int32_t t136[32];
-  int t137[32];
   const int32_t lane = 0; /* ../../examples/kernels/dropout.py:13 */
   const int32_t t138 = lane * 4;
   const int32_t t0 = (int32_t)pid_0; /* ../../examples/kernels/dropout.py:14 */
   const int32_t t1 = t0 * 256;
   const int32_t t135 = lane + t1; /* ../../examples/kernels/dropout.py:16 */
-  UNROLL(32) for (int a = 0; a < 32; a++) {
-    t136[a] = t135 + (8*a);
-    t137[a] = lanes_below(t136[a], n);
-  }
   const int64_t t139 = (int64_t)t138;
   char *t140 = x_ptr + t139;
   const int64_t t141 = (int64_t)t1;
@@ -245,9 +239,11 @@ static void dropout_program(char *x_ptr, char *out_ptr, int32_t n, float p, int3
   char *t231 = out_ptr + t139;
   char *t234 = t231 + t142;
   UNROLL(32) for (int a = 0; a < 32; a++) { /* ../../examples/kernels/dropout.py:16 */
-    if (t137[a] == LANES) x[a] = vload_f32(t143 + 32*a);
-    else x[a] = vload_first_f32(t143 + 32*a, t137[a], x[a]);
-    const uint32_t t146 = (uint32_t)t136[a]; /* ../../examples/kernels/dropout.py:17 */
+    const int32_t t136 = t135 + (8*a);
+    const int t137 = lanes_below(t136, n);
+    if (t137 == LANES) x[a] = vload_f32(t143 + 32*a);
+    else x[a] = vload_first_f32(t143 + 32*a, t137, x[a]);
+    const uint32_t t146 = (uint32_t)t136; /* ../../examples/kernels/dropout.py:17 */
     const uint32_t t147 = t146 * 0u;
     const uint32_t t148 = mulhi_u32(t147, 3449720151u);
     const uint32_t t149 = t148 ^ t147;
@@ -329,8 +325,8 @@ static void dropout_program(char *x_ptr, char *out_ptr, int32_t n, float p, int3
     const vi32 t227 = t226 >= p;
     const vf32 t228 = x[a] / t122;
     const vf32 t229 = vselect_f32(t227, t228, vsplat_f32(0.0f));
-    if (t137[a] == LANES) vstream_f32(t234 + 32*a, t229, stream);
-    else vstore_first_f32(t234 + 32*a, t137[a], t229);
+    if (t137 == LANES) vstream_f32(t234 + 32*a, t229, stream);
+    else vstore_first_f32(t234 + 32*a, t137, t229);
   }
 }
 

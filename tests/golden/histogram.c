@@ -27,6 +27,10 @@ typedef double vf64 VECTOR(double);
 #define UNROLL(n) PRAGMA(GCC unroll n)
 #endif
 #endif
+#ifndef NEREID_vstore_i32
+#define NEREID_vstore_i32
+INLINE void vstore_i32(char *p, vi32 v) { memcpy(p, &v, sizeof v); }
+#endif
 #ifndef NEREID_vsplat_i32
 #define NEREID_vsplat_i32
 INLINE vi32 vsplat_i32(int32_t x) {
@@ -41,10 +45,6 @@ INLINE vi32 vsplat_i32(int32_t x) {
 INLINE int lanes_below(int64_t x, int64_t n) {
   return n <= x ? 0 : n - x < LANES ? (int)(n - x) : LANES;
 }
-#endif
-#ifndef NEREID_vstore_i32
-#define NEREID_vstore_i32
-INLINE void vstore_i32(char *p, vi32 v) { memcpy(p, &v, sizeof v); }
 #endif
 #ifndef NEREID_vload_i32
 #define NEREID_vload_i32
@@ -148,9 +148,8 @@ INLINE uint64_t load_u64(const char *p) {
 /* One program; its lanes run together. */
 static void histogram_program(char *x_ptr, char *counts_ptr, int32_t n,
     const uint32_t *grid, uint32_t pid_0, uint32_t pid_1, uint32_t pid_2, char *shared) {
-  vi32 x[64];
+  vi32 x;
   vi32 counts[8];
-  int t17[64];
   vi32 t30[64];
   vi32 t32[64];
   const int32_t lane = 0; /* ../../examples/kernels/histogram.py:11 */
@@ -158,11 +157,6 @@ static void histogram_program(char *x_ptr, char *counts_ptr, int32_t n,
   const int32_t t0 = (int32_t)pid_0; /* ../../examples/kernels/histogram.py:12 */
   const int32_t t1 = t0 * 512;
   const int32_t t15 = lane + t1; /* ../../examples/kernels/histogram.py:14 */
-  for (int a = 0; a < 64; a++) {
-    x[a] = vsplat_i32(0);
-    const int32_t t16 = t15 + (8*a);
-    t17[a] = lanes_below(t16, n);
-  }
   const int64_t t19 = (int64_t)t18;
   char *t20 = x_ptr + t19;
   const int64_t t21 = (int64_t)t1;
@@ -172,13 +166,16 @@ static void histogram_program(char *x_ptr, char *counts_ptr, int32_t n,
     vstore_i32(shared + t18 + 32*a, vsplat_i32(0));
   }
   for (int a = 0; a < 64; a++) { /* ../../examples/kernels/histogram.py:14 */
-    if (t17[a] == LANES) x[a] = vload_i32(t23 + 32*a);
-    else x[a] = vload_first_i32(t23 + 32*a, t17[a], x[a]);
-    const vi32 t24 = x[a] < 64; /* ../../examples/kernels/histogram.py:15 */
-    const vi32 t25 = x[a] >= 0;
+    x = vsplat_i32(0);
+    const int32_t t16 = t15 + (8*a);
+    const int t17 = lanes_below(t16, n);
+    if (t17 == LANES) x = vload_i32(t23 + 32*a);
+    else x = vload_first_i32(t23 + 32*a, t17, x);
+    const vi32 t24 = x < 64; /* ../../examples/kernels/histogram.py:15 */
+    const vi32 t25 = x >= 0;
     const vi32 t26 = t24 & t25;
-    t30[a] = t26 & vfirst(t17[a]);
-    const vi32 t31 = x[a];
+    t30[a] = t26 & vfirst(t17);
+    const vi32 t31 = x;
     t32[a] = t31 * 4;
   }
   for (int a = 0; a < 64; a++) {

@@ -27,6 +27,14 @@ typedef double vf64 VECTOR(double);
 #define UNROLL(n) PRAGMA(GCC unroll n)
 #endif
 #endif
+#ifndef NEREID_load_f32
+#define NEREID_load_f32
+INLINE float load_f32(const char *p) {
+  float x;
+  memcpy(&x, p, sizeof x);
+  return x;
+}
+#endif
 #ifndef NEREID_vsplat_f32
 #define NEREID_vsplat_f32
 INLINE vf32 vsplat_f32(float x) {
@@ -40,14 +48,6 @@ INLINE vf32 vsplat_f32(float x) {
 /* In how many of the first lanes does x + lane < n hold? */
 INLINE int lanes_below(int64_t x, int64_t n) {
   return n <= x ? 0 : n - x < LANES ? (int)(n - x) : LANES;
-}
-#endif
-#ifndef NEREID_load_f32
-#define NEREID_load_f32
-INLINE float load_f32(const char *p) {
-  float x;
-  memcpy(&x, p, sizeof x);
-  return x;
 }
 #endif
 #ifndef NEREID_vload_f32
@@ -266,11 +266,6 @@ static void layer_norm_backward_program(char *dy_ptr, char *x_ptr, char *w_ptr, 
   const int32_t row = (int32_t)pid_0; /* ../../examples/kernels/layer_norm.py:36 */
   const int32_t t0 = row * n_cols; /* ../../examples/kernels/layer_norm.py:39 */
   char *t1 = dy_ptr + 4ll * t0;
-  UNROLL(32) for (int a = 0; a < 32; a++) {
-    dy[a] = vsplat_f32(0.0f);
-    const int32_t t51 = lane + (8*a);
-    t52[a] = lanes_below(t51, n_cols);
-  }
   const int64_t t54 = (int64_t)t53;
   char *t55 = t1 + t54;
   char *t5 = x_ptr + 4ll * t0; /* ../../examples/kernels/layer_norm.py:40 */
@@ -283,17 +278,20 @@ static void layer_norm_backward_program(char *dy_ptr, char *x_ptr, char *w_ptr, 
   const float t18 = (float)n_cols; /* ../../examples/kernels/layer_norm.py:47 */
   char *t22 = dx_ptr + 4ll * t0; /* ../../examples/kernels/layer_norm.py:49 */
   UNROLL(32) for (int a = 0; a < 32; a++) { /* ../../examples/kernels/layer_norm.py:39 */
+    dy[a] = vsplat_f32(0.0f);
+    const int32_t t51 = lane + (8*a);
+    t52[a] = lanes_below(t51, n_cols);
     if (t52[a] == LANES) dy[a] = vload_f32(t55 + 32*a);
     else dy[a] = vload_first_f32(t55 + 32*a, t52[a], dy[a]);
     x = vsplat_f32(0.0f); /* ../../examples/kernels/layer_norm.py:40 */
     if (t52[a] == LANES) x = vload_f32(t59 + 32*a);
     else x = vload_first_f32(t59 + 32*a, t52[a], x);
-    w = vsplat_f32(0.0f); /* ../../examples/kernels/layer_norm.py:41 */
-    if (t52[a] == LANES) w = vload_f32(t63 + 32*a);
-    else w = vload_first_f32(t63 + 32*a, t52[a], w);
     const vf32 t66 = x - t12; /* ../../examples/kernels/layer_norm.py:43 */
     const vf32 t67 = t66 * rstd;
     xhat[a] = vselect_f32(vfirst(t52[a]), t67, vsplat_f32(0.0f));
+    w = vsplat_f32(0.0f); /* ../../examples/kernels/layer_norm.py:41 */
+    if (t52[a] == LANES) w = vload_f32(t63 + 32*a);
+    else w = vload_first_f32(t63 + 32*a, t52[a], w);
     wdy[a] = w * dy[a]; /* ../../examples/kernels/layer_norm.py:46 */
     t16[a] = xhat[a] * wdy[a]; /* ../../examples/kernels/layer_norm.py:47 */
     t78[a] = -xhat[a]; /* ../../examples/kernels/layer_norm.py:49 */

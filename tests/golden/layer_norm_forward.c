@@ -216,14 +216,12 @@ static void layer_norm_forward_program(char *x_ptr, char *w_ptr, char *b_ptr, ch
   const int32_t row = (int32_t)pid_0; /* ../../examples/kernels/layer_norm.py:17 */
   const int32_t t0 = row * n_cols; /* ../../examples/kernels/layer_norm.py:20 */
   char *t1 = x_ptr + 4ll * t0;
+  const int64_t t28 = (int64_t)t27;
+  char *t29 = t1 + t28;
   for (int a = 0; a < 64; a++) {
     x[a] = vsplat_f32(0.0f);
     const int32_t t25 = lane + (8*a);
     t26[a] = lanes_below(t25, n_cols);
-  }
-  const int64_t t28 = (int64_t)t27;
-  char *t29 = t1 + t28;
-  for (int a = 0; a < 64; a++) {
     if (t26[a] == LANES) x[a] = vload_f32(t29 + 32*a);
     else x[a] = vload_first_f32(t29 + 32*a, t26[a], x[a]);
   }

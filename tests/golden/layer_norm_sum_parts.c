@@ -27,19 +27,19 @@ typedef double vf64 VECTOR(double);
 #define UNROLL(n) PRAGMA(GCC unroll n)
 #endif
 #endif
+#ifndef NEREID_lanes_below
+#define NEREID_lanes_below
+/* In how many of the first lanes does x + lane < n hold? */
+INLINE int lanes_below(int64_t x, int64_t n) {
+  return n <= x ? 0 : n - x < LANES ? (int)(n - x) : LANES;
+}
+#endif
 #ifndef NEREID_vsplat_f32
 #define NEREID_vsplat_f32
 INLINE vf32 vsplat_f32(float x) {
   vf32 v;
   EACH_LANE(i) v[i] = x;
   return v;
-}
-#endif
-#ifndef NEREID_lanes_below
-#define NEREID_lanes_below
-/* In how many of the first lanes does x + lane < n hold? */
-INLINE int lanes_below(int64_t x, int64_t n) {
-  return n <= x ? 0 : n - x < LANES ? (int)(n - x) : LANES;
 }
 #endif
 #ifndef NEREID_vload_f32
@@ -168,12 +168,7 @@ static void layer_norm_sum_parts_program(char *dw_parts_ptr, char *db_parts_ptr,
   const int32_t t23 = lane * 4;
   const int32_t t0 = (int32_t)pid_0; /* ../../examples/kernels/layer_norm.py:65 */
   const int32_t t1 = t0 * 128;
-  for (int a = 0; a < 8; a++) { /* ../../examples/kernels/layer_norm.py:68 */
-    UNROLL(16) for (int b = 0; b < 16; b++) {
-      dw[16*a + b] = vsplat_f32(0.0f);
-    }
-  }
-  const int32_t t20 = lane + t1;
+  const int32_t t20 = lane + t1; /* ../../examples/kernels/layer_norm.py:68 */
   UNROLL(16) for (int b = 0; b < 16; b++) {
     const int32_t t21 = t20 + (8*b);
     t22[b] = lanes_below(t21, n_cols);
@@ -192,11 +187,16 @@ static void layer_norm_sum_parts_program(char *dw_parts_ptr, char *db_parts_ptr,
     char *t39 = t37 + t41;
     t44[a] = t39 + t31;
   }
-  for (int a = 0; a < 8; a++) { /* ../../examples/kernels/layer_norm.py:68 */
+  for (int a = 0; a < 8; a++) {
     UNROLL(16) for (int b = 0; b < 16; b++) {
+      db[16*a + b] = vsplat_f32(0.0f);
+      dw[16*a + b] = vsplat_f32(0.0f); /* ../../examples/kernels/layer_norm.py:68 */
       if (t22[b] == LANES) dw[16*a + b] = vload_f32(t32[a] + 32*b);
       else dw[16*a + b] = vload_first_f32(t32[a] + 32*b, t22[b], dw[16*a + b]);
-      db[16*a + b] = vsplat_f32(0.0f); /* ../../examples/kernels/layer_norm.py:69 */
+    }
+  }
+  for (int a = 0; a < 8; a++) { /* ../../examples/kernels/layer_norm.py:69 */
+    UNROLL(16) for (int b = 0; b < 16; b++) {
       if (t22[b] == LANES) db[16*a + b] = vload_f32(t44[a] + 32*b);
       else db[16*a + b] = vload_first_f32(t44[a] + 32*b, t22[b], db[16*a + b]);
     }

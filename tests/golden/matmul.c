@@ -258,8 +258,8 @@ static void matmul_program(char *a_ptr, char *b_ptr, char *c_ptr, int32_t M, int
   vf32 acc[512];
   int64_t a_ptrs;
   int64_t b_ptrs;
-  vf32 a[256];
-  vf32 b[256];
+  vf32 a;
+  vf32 b;
   bool t45[64];
   int32_t t46[4];
   char *t60[64];
@@ -337,20 +337,12 @@ static void matmul_program(char *a_ptr, char *b_ptr, char *c_ptr, int32_t M, int
   for (int64_t start_at = 0; start_at < K; start_at += 32) { /* ../../examples/kernels/matmul.py:52 */
     const int32_t start = (int32_t)start_at;
     int t47[4];
-    int t48[256];
     char *t62[64];
     bool t63[32];
-    int t67[256];
     char *t78[32];
     const int32_t t9 = K - start; /* ../../examples/kernels/matmul.py:53 */
     UNROLL(4) for (int b_2 = 0; b_2 < 4; b_2++) {
       t47[b_2] = lanes_below(t46[b_2], t9);
-    }
-    for (int a_2 = 0; a_2 < 64; a_2++) {
-      UNROLL(4) for (int b_2 = 0; b_2 < 4; b_2++) {
-        a[4*a_2 + b_2] = vsplat_f32(0.0f);
-        t48[b_2 + 4*a_2] = min_i32(((t45[a_2]) ? LANES : 0), t47[b_2]);
-      }
     }
     const int64_t t61 = a_ptrs * 2;
     for (int a_2 = 0; a_2 < 64; a_2++) {
@@ -361,24 +353,22 @@ static void matmul_program(char *a_ptr, char *b_ptr, char *c_ptr, int32_t M, int
       t63[a_2] = (a_2) < t9;
       t78[a_2] = t76[a_2] + t77;
     }
-    for (int a_2 = 0; a_2 < 32; a_2++) {
-      UNROLL(8) for (int b_2 = 0; b_2 < 8; b_2++) {
-        b[8*a_2 + b_2] = vsplat_f32(0.0f);
-        t67[b_2 + 8*a_2] = min_i32(((t63[a_2]) ? LANES : 0), t66[b_2]);
-      }
-    }
     for (int a_2 = 0; a_2 < 64; a_2++) { /* ../../examples/kernels/matmul.py:53 */
       UNROLL(4) for (int b_2 = 0; b_2 < 4; b_2++) {
-        if (t48[b_2 + 4*a_2] == LANES) a[4*a_2 + b_2] = vload_bf16(t62[a_2] + 16*b_2);
-        else a[4*a_2 + b_2] = vload_first_bf16(t62[a_2] + 16*b_2, t48[b_2 + 4*a_2], a[4*a_2 + b_2]);
-        vstore_bf16(shared + t52 + 64*a_2 + 16*b_2, a[4*a_2 + b_2]); /* ../../examples/kernels/matmul.py:55 */
+        a = vsplat_f32(0.0f);
+        const int t48 = min_i32(((t45[a_2]) ? LANES : 0), t47[b_2]);
+        if (t48 == LANES) a = vload_bf16(t62[a_2] + 16*b_2);
+        else a = vload_first_bf16(t62[a_2] + 16*b_2, t48, a);
+        vstore_bf16(shared + t52 + 64*a_2 + 16*b_2, a); /* ../../examples/kernels/matmul.py:55 */
       }
     }
     for (int a_2 = 0; a_2 < 32; a_2++) { /* ../../examples/kernels/matmul.py:54 */
       UNROLL(8) for (int b_2 = 0; b_2 < 8; b_2++) {
-        if (t67[b_2 + 8*a_2] == LANES) b[8*a_2 + b_2] = vload_bf16(t78[a_2] + 16*b_2);
-        else b[8*a_2 + b_2] = vload_first_bf16(t78[a_2] + 16*b_2, t67[b_2 + 8*a_2], b[8*a_2 + b_2]);
-        vstore_bf16(shared + t52 + 128*a_2 + 16*b_2 + 4096, b[8*a_2 + b_2]); /* ../../examples/kernels/matmul.py:55 */
+        b = vsplat_f32(0.0f);
+        const int t67 = min_i32(((t63[a_2]) ? LANES : 0), t66[b_2]);
+        if (t67 == LANES) b = vload_bf16(t78[a_2] + 16*b_2);
+        else b = vload_first_bf16(t78[a_2] + 16*b_2, t67, b);
+        vstore_bf16(shared + t52 + 128*a_2 + 16*b_2 + 4096, b); /* ../../examples/kernels/matmul.py:55 */
       }
     }
     for (int b_2 = 0; b_2 < 4; b_2++) {

@@ -233,34 +233,29 @@ INLINE void stream_end(void) {
 /* One program; its lanes run together. */
 static void rms_norm_program(char *x_ptr, char *w_ptr, char *out_ptr, int32_t n_cols, float eps,
     const uint32_t *grid, uint32_t pid_0, uint32_t pid_1, uint32_t pid_2, char *shared, bool stream) {
-  vf32 t2[64];
+  vf32 t2;
   vf32 x[64];
   vf32 t5[64];
   vf32 t8[64];
   int t22[64];
   vf32 t30[4];
   vf32 t31;
+  vf32 t40[64];
   const int32_t lane = 0; /* ../../examples/kernels/rms_norm.py:10 */
   const int32_t t23 = lane * 2;
   const int32_t row = (int32_t)pid_0; /* ../../examples/kernels/rms_norm.py:11 */
   const int32_t t0 = row * n_cols; /* ../../examples/kernels/rms_norm.py:14 */
   char *t1 = x_ptr + 2ll * t0;
-  for (int a = 0; a < 64; a++) {
-    t2[a] = vsplat_f32(0.0f);
-    const int32_t t21 = lane + (8*a);
-    t22[a] = lanes_below(t21, n_cols);
-  }
   const int64_t t24 = (int64_t)t23;
   char *t25 = t1 + t24;
-  for (int a = 0; a < 64; a++) {
-    if (t22[a] == LANES) t2[a] = vload_bf16(t25 + 16*a);
-    else t2[a] = vload_first_bf16(t25 + 16*a, t22[a], t2[a]);
-    x[a] = t2[a];
-  }
   char *t29 = w_ptr + t24; /* ../../examples/kernels/rms_norm.py:15 */
-  for (int a = 0; a < 64; a++) {
-    if (t22[a] == LANES) t5[a] = vload_bf16(t29 + 16*a);
-    else t5[a] = vload_first_bf16(t29 + 16*a, t22[a], t5[a]);
+  for (int a = 0; a < 64; a++) { /* ../../examples/kernels/rms_norm.py:14 */
+    t2 = vsplat_f32(0.0f);
+    const int32_t t21 = lane + (8*a);
+    t22[a] = lanes_below(t21, n_cols);
+    if (t22[a] == LANES) t2 = vload_bf16(t25 + 16*a);
+    else t2 = vload_first_bf16(t25 + 16*a, t22[a], t2);
+    x[a] = t2;
     t8[a] = x[a] * x[a]; /* ../../examples/kernels/rms_norm.py:16 */
   }
   UNROLL(4) for (int a = 0; a < 4; a++) {
@@ -287,14 +282,18 @@ static void rms_norm_program(char *x_ptr, char *w_ptr, char *out_ptr, int32_t n_
   const float t12 = t11 + eps;
   const float scale = 1 / sqrt_f32(t12);
   char *t14 = out_ptr + 2ll * t0; /* ../../examples/kernels/rms_norm.py:17 */
-  char *t42 = t14 + t24;
-  for (int a = 0; a < 64; a++) {
-    const vf32 t37 = x[a] * scale;
+  for (int a = 0; a < 64; a++) { /* ../../examples/kernels/rms_norm.py:15 */
+    if (t22[a] == LANES) t5[a] = vload_bf16(t29 + 16*a);
+    else t5[a] = vload_first_bf16(t29 + 16*a, t22[a], t5[a]);
+    const vf32 t37 = x[a] * scale; /* ../../examples/kernels/rms_norm.py:17 */
     const vf32 t38 = t5[a];
     const vf32 t39 = t37 * t38;
-    const vf32 t40 = vround_bf16(t39);
-    if (t22[a] == LANES) vstream_bf16(t42 + 16*a, t40, stream);
-    else vstore_first_bf16(t42 + 16*a, t22[a], t40);
+    t40[a] = vround_bf16(t39);
+  }
+  char *t42 = t14 + t24;
+  for (int a = 0; a < 64; a++) {
+    if (t22[a] == LANES) vstream_bf16(t42 + 16*a, t40[a], stream);
+    else vstore_first_bf16(t42 + 16*a, t22[a], t40[a]);
   }
 }
 

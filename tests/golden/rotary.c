@@ -181,14 +181,20 @@ static void rotary_program(char *x_ptr, char *cos_ptr, char *sin_ptr, char *out_
   const int32_t t1 = t0 * 4;
   const int32_t t2 = token * half; /* ../../examples/kernels/rotary.py:18 */
   char *t3 = cos_ptr + 4ll * t2;
+  const int64_t t57 = (int64_t)t56;
+  char *t58 = t3 + t57;
   UNROLL(4) for (int a_2 = 0; a_2 < 4; a_2++) {
     const int32_t t54 = lane + (8*a_2);
     t55[a_2] = lanes_below(t54, half);
+    if (t55[a_2] == LANES) cos[a_2] = vload_f32(t58 + 32*a_2);
+    else cos[a_2] = vload_first_f32(t58 + 32*a_2, t55[a_2], cos[a_2]);
   }
-  const int64_t t57 = (int64_t)t56;
-  char *t58 = t3 + t57;
   char *t7 = sin_ptr + 4ll * t2; /* ../../examples/kernels/rotary.py:19 */
   char *t62 = t7 + t57;
+  UNROLL(4) for (int a_2 = 0; a_2 < 4; a_2++) {
+    if (t55[a_2] == LANES) sin[a_2] = vload_f32(t62 + 32*a_2);
+    else sin[a_2] = vload_first_f32(t62 + 32*a_2, t55[a_2], sin[a_2]);
+  }
   const int32_t t10 = token * n_heads; /* ../../examples/kernels/rotary.py:21 */
   const int64_t t68 = (int64_t)t10; /* ../../examples/kernels/rotary.py:23 */
   const int64_t t69 = (int64_t)half;
@@ -202,12 +208,8 @@ static void rotary_program(char *x_ptr, char *cos_ptr, char *sin_ptr, char *out_
   char *t99 = t75 + t98;
   char *t122 = out_ptr + t57; /* ../../examples/kernels/rotary.py:25 */
   char *t148 = t122 + t98; /* ../../examples/kernels/rotary.py:26 */
-  UNROLL(4) for (int a_2 = 0; a_2 < 4; a_2++) { /* ../../examples/kernels/rotary.py:18 */
-    if (t55[a_2] == LANES) cos[a_2] = vload_f32(t58 + 32*a_2);
-    else cos[a_2] = vload_first_f32(t58 + 32*a_2, t55[a_2], cos[a_2]);
-    if (t55[a_2] == LANES) sin[a_2] = vload_f32(t62 + 32*a_2); /* ../../examples/kernels/rotary.py:19 */
-    else sin[a_2] = vload_first_f32(t62 + 32*a_2, t55[a_2], sin[a_2]);
-    const int32_t t63 = t1 + (a_2); /* ../../examples/kernels/rotary.py:23 */
+  UNROLL(4) for (int a_2 = 0; a_2 < 4; a_2++) { /* ../../examples/kernels/rotary.py:23 */
+    const int32_t t63 = t1 + (a_2);
     t64[a_2] = t63 < n_heads;
     const int64_t t79 = t69 * (int64_t)(8*a_2);
     char *t77 = t75 + t79;
@@ -229,10 +231,6 @@ static void rotary_program(char *x_ptr, char *cos_ptr, char *sin_ptr, char *out_
   UNROLL(4) for (int a_2 = 0; a_2 < 4; a_2++) { /* ../../examples/kernels/rotary.py:23 */
     UNROLL(4) for (int b_2 = 0; b_2 < 4; b_2++) {
       t67[b_2 + 4*a_2] = min_i32(((t64[a_2]) ? LANES : 0), t55[b_2]);
-    }
-  }
-  UNROLL(4) for (int a_2 = 0; a_2 < 4; a_2++) {
-    UNROLL(4) for (int b_2 = 0; b_2 < 4; b_2++) {
       if (t67[b_2 + 4*a_2] == LANES) a[4*a_2 + b_2] = vload_f32(t83[a_2] + 32*b_2);
       else a[4*a_2 + b_2] = vload_first_f32(t83[a_2] + 32*b_2, t67[b_2 + 4*a_2], a[4*a_2 + b_2]);
       if (t67[b_2 + 4*a_2] == LANES) b[4*a_2 + b_2] = vload_f32(t106[a_2] + 32*b_2); /* ../../examples/kernels/rotary.py:24 */

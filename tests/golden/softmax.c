@@ -271,7 +271,7 @@ INLINE void stream_end(void) {
 /* One program; its lanes run together. */
 static void softmax_program(char *x_ptr, char *out_ptr, int32_t n_cols,
     const uint32_t *grid, uint32_t pid_0, uint32_t pid_1, uint32_t pid_2, char *shared, bool stream) {
-  vf32 t2[128];
+  vf32 t2;
   vf32 x[128];
   vf32 e[128];
   int t16[128];
@@ -284,17 +284,15 @@ static void softmax_program(char *x_ptr, char *out_ptr, int32_t n_cols,
   const int32_t row = (int32_t)pid_0; /* ../../examples/kernels/softmax.py:12 */
   const int32_t t0 = row * n_cols; /* ../../examples/kernels/softmax.py:16 */
   char *t1 = x_ptr + 2ll * t0;
-  for (int a = 0; a < 128; a++) {
-    t2[a] = vsplat_f32((-__builtin_inff()));
-    const int32_t t15 = lane + (8*a);
-    t16[a] = lanes_below(t15, n_cols);
-  }
   const int64_t t18 = (int64_t)t17;
   char *t19 = t1 + t18;
   for (int a = 0; a < 128; a++) {
-    if (t16[a] == LANES) t2[a] = vload_bf16(t19 + 16*a);
-    else t2[a] = vload_first_bf16(t19 + 16*a, t16[a], t2[a]);
-    x[a] = t2[a];
+    t2 = vsplat_f32((-__builtin_inff()));
+    const int32_t t15 = lane + (8*a);
+    t16[a] = lanes_below(t15, n_cols);
+    if (t16[a] == LANES) t2 = vload_bf16(t19 + 16*a);
+    else t2 = vload_first_bf16(t19 + 16*a, t16[a], t2);
+    x[a] = t2;
   }
   UNROLL(4) for (int a = 0; a < 4; a++) { /* ../../examples/kernels/softmax.py:17 */
     x_1[a] = x[a];

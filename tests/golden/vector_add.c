@@ -147,16 +147,11 @@ static void vector_add_program(char *x_ptr, char *y_ptr, char *out_ptr, int32_t 
     const uint32_t *grid, uint32_t pid_0, uint32_t pid_1, uint32_t pid_2, char *shared, bool stream) {
   vf32 x[32];
   vf32 y[32];
-  int t14[32];
   const int32_t lane = 0; /* ../../examples/kernels/vector_add.py:10 */
   const int32_t t15 = lane * 4;
   const int32_t t0 = (int32_t)pid_0; /* ../../examples/kernels/vector_add.py:11 */
   const int32_t t1 = t0 * 256;
   const int32_t t12 = lane + t1; /* ../../examples/kernels/vector_add.py:13 */
-  UNROLL(32) for (int a = 0; a < 32; a++) {
-    const int32_t t13 = t12 + (8*a);
-    t14[a] = lanes_below(t13, n);
-  }
   const int64_t t16 = (int64_t)t15;
   char *t17 = x_ptr + t16;
   const int64_t t18 = (int64_t)t1;
@@ -167,13 +162,15 @@ static void vector_add_program(char *x_ptr, char *y_ptr, char *out_ptr, int32_t 
   char *t34 = out_ptr + t16; /* ../../examples/kernels/vector_add.py:15 */
   char *t37 = t34 + t19;
   UNROLL(32) for (int a = 0; a < 32; a++) { /* ../../examples/kernels/vector_add.py:13 */
-    if (t14[a] == LANES) x[a] = vload_f32(t20 + 32*a);
-    else x[a] = vload_first_f32(t20 + 32*a, t14[a], x[a]);
-    if (t14[a] == LANES) y[a] = vload_f32(t28 + 32*a); /* ../../examples/kernels/vector_add.py:14 */
-    else y[a] = vload_first_f32(t28 + 32*a, t14[a], y[a]);
+    const int32_t t13 = t12 + (8*a);
+    const int t14 = lanes_below(t13, n);
+    if (t14 == LANES) x[a] = vload_f32(t20 + 32*a);
+    else x[a] = vload_first_f32(t20 + 32*a, t14, x[a]);
+    if (t14 == LANES) y[a] = vload_f32(t28 + 32*a); /* ../../examples/kernels/vector_add.py:14 */
+    else y[a] = vload_first_f32(t28 + 32*a, t14, y[a]);
     const vf32 t32 = x[a] + y[a]; /* ../../examples/kernels/vector_add.py:15 */
-    if (t14[a] == LANES) vstream_f32(t37 + 32*a, t32, stream);
-    else vstore_first_f32(t37 + 32*a, t14[a], t32);
+    if (t14 == LANES) vstream_f32(t37 + 32*a, t32, stream);
+    else vstore_first_f32(t37 + 32*a, t14, t32);
   }
 }
 
