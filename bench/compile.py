@@ -98,7 +98,8 @@ def main():
         except Exception as problem:
             print(f"| {case[0]} | {us * 1e-3:.2f} | {type(problem).__name__} | - |", flush=True)
             continue
-        print(f"| {case[0]} | {us * 1e-3:.2f} | {theirs:.0f} | {theirs / us * 1e3:.0f} |", flush=True)
+        ratio = theirs / us * 1e3
+        print(f"| {case[0]} | {us * 1e-3:.2f} | {theirs:.0f} | {ratio:.0f} |", flush=True)
     return 0
 
 
