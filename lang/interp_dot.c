@@ -2,7 +2,7 @@
  *
  * For each element k ascends from c.  Products are exact and each sum is rounded once, to f32 (to
  * f64 for f64 operands; integers wrap in c's dtype); a narrower c is rounded at the end.
- *   tf32, or left out       f32 operands are first rounded to 10 bits of mantissa, ties away
+ *   tf32, or left out       f32 operands are cut to 10 bits of mantissa, as matrix units do
  *   ieee, tf32x3, bf16x3/x6  f32 operands as they are: the split forms approximate this
  * Products of operands up to 12 bits wide are exact in f32, so only ieee needs an fma. */
 #include <math.h>
@@ -27,7 +27,7 @@ static float to_tf32(float v) {
   uint32_t u;
   if (!isfinite(v)) return v;
   memcpy(&u, &v, sizeof u);
-  u = (u + 0x1000) & ~UINT32_C(0x1fff);
+  u &= ~UINT32_C(0x1fff);
   memcpy(&v, &u, sizeof v);
   return v;
 }

@@ -59,8 +59,6 @@ typedef struct {
 
 static void set_add(uint64_t *set, uint32_t id) { set[id / 64] |= (uint64_t)1 << id % 64; }
 
-static bool set_has(const uint64_t *set, uint32_t id) { return set[id / 64] >> id % 64 & 1; }
-
 static bool meet(const uint64_t *a, const uint64_t *b, uint32_t words) {
   for (uint32_t w = 0; w < words; w++)
     if (a[w] & b[w]) return true;
