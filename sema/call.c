@@ -200,7 +200,9 @@ Value call_func(Sema *S, const Func *fn, const CallArgs *args) {
     sema_note(S, fn->def->span, N_SEMA_DEFINED);
     return value_error();
   }
-  if (S->calls >= CALL_DEPTH_MAX) {
+  /* Once too deep, all calls on the way back end at once: a function that calls itself twice would
+   * else be followed through every one of its ways. */
+  if (S->calls >= CALL_DEPTH_MAX || S->out_of_depth) {
     if (!S->out_of_depth) sema_error(S, args->at, E_SEMA_CALL_DEPTH, name, CALL_DEPTH_MAX);
     S->failed = true;
     S->out_of_depth = S->out_of_depth || !S->quiet;
