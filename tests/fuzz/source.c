@@ -124,7 +124,7 @@ static const char *const words[] = {"def f(x):\n",
                                     "-D BLOCK=64",
                                     NULL};
 
-const FuzzTarget fuzz_target = {"source", corpus, words, 10000, 250};
+const FuzzTarget fuzz_target = {"source", corpus, words, 10000, 150};
 
 enum { MOST_ARGS = 64, MOST_KERNELS = 3 };
 

@@ -44,7 +44,7 @@ static const char *const words[] = {
     "f32[3,5]",
     NULL};
 
-const FuzzTarget fuzz_target = {"tile", corpus, words, 8000, 400};
+const FuzzTarget fuzz_target = {"tile", corpus, words, 8000, 250};
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   fuzz_ir(data, size);

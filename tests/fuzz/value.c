@@ -50,7 +50,7 @@ static const char *const words[] = {"zeros:",
                                     "f8e4nv",
                                     NULL};
 
-const FuzzTarget fuzz_target = {"value", corpus, words, 400, 20000};
+const FuzzTarget fuzz_target = {"value", corpus, words, 400, 8000};
 
 /* Arrays past this take time and say nothing new; their text is looked at all the same. */
 static bool is_large(const char *text) {
