@@ -91,9 +91,10 @@ static Ref identity(const char *name, DType t) {
                             : -1;
   switch (c) {
     case TILE_MUL: return f ? ref_float(1) : ref_int(1);
-    case TILE_MIN:
+    /* Of a number and a NaN these two give the number; of NaN alone, NaN. */
+    case TILE_MIN: return f ? ref_float(NAN) : ref_int(top);
+    case TILE_MAX: return f ? ref_float(NAN) : ref_int(sign ? -top - 1 : 0);
     case TILE_MIN_NAN: return f ? ref_float(INFINITY) : ref_int(top);
-    case TILE_MAX:
     case TILE_MAX_NAN: return f ? ref_float(-INFINITY) : ref_int(sign ? -top - 1 : 0);
     case TILE_AND: return ref_int(t == DT_I1 ? 1 : -1);
     default: return f ? ref_float(0) : ref_int(0);
