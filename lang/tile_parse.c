@@ -399,7 +399,7 @@ static void read_param_attrs(Parser *p, TileParam *param) {
   IrAttr *attrs = ir_attrs(&p->r, &n);
   for (uint32_t i = 0; i < n && !p->r.failed; i++) {
     const IrAttr *a = &attrs[i];
-    if (is_key(a, "arg")) param->arg = (uint32_t)header_int(p, a, 0, INT32_MAX);
+    if (is_key(a, "arg")) param->arg = (uint32_t)header_int(p, a, 0, 100000);
     else if (is_key(a, "div")) param->div = header_int(p, a, 1, INT64_MAX);
     else if (is_key(a, "const")) param->is_const = header_bool(p, a);
     else ir_error(&p->r, a->span, E_TILE_ATTR_NAME, "parameter", a->key);

@@ -169,6 +169,7 @@ void layout_pack_registers(Layout *l) {
 
 /* Two digits of one place may not count the same coordinate bits. */
 static const char *check_overlap(const Layout *l, Place p, int32_t limit) {
+  static const char *const covers = "the digits of a place do not cover all warps or lanes";
   bool used[1024] = {0};
   int32_t span = 1;
   for (int i = 0; i < l->ndigits; i++) {
@@ -177,12 +178,13 @@ static const char *check_overlap(const Layout *l, Place p, int32_t limit) {
     if ((d->extent & (d->extent - 1)) || (d->stride & (d->stride - 1)))
       return "warp and lane digits are powers of two";
     for (int32_t s = d->stride; s < d->stride * d->extent; s *= 2) {
-      if (s >= 1024 || used[s]) return "two digits of one place overlap";
+      if (s >= limit || s >= 1024) return covers;
+      if (used[s]) return "two digits of one place overlap";
       used[s] = true;
       span *= 2;
     }
   }
-  return span != limit ? "the digits of a place do not cover all warps or lanes" : "";
+  return span != limit ? covers : "";
 }
 
 const char *layout_check(const Layout *l, int warps, int lanes) {
