@@ -20,6 +20,7 @@ NEEDLESS = {
     ("rotary", "bar @26:5"): "stores to two halves of a row, apart as the mask keeps to a half",
     ("attention", "cp.commit @22:5"): "of a loop that runs once, over the keys that fill no block",
     ("attention", "bar @17"): "before a loop's first copies: the loop before it may have run",
+    ("products", "bar @9"): "between stores of two turns, if the loop inside of one does not run",
 }
 
 
