@@ -236,58 +236,28 @@ static DimMask accumulators(const Bind *s, const Reduction *r, DimMask rest) {
   return s->u->machine->kind == MACHINE_CPU ? rest & ~r->kept : 0;
 }
 
-/* to[k] = from[first + stride*k] combined with from[first + stride*(k + n)], for n of them. */
-static void combine_halves(Bind *s, const Reduction *r, NestVar **to, NestVar **from, Affine first,
-                           int64_t stride, int32_t n) {
-  NestBuilder outer = s->b;
-  NestStmt *u = nest_stmt(&s->b, NEST_UNROLL, 0, 0);
-  u->index = nest_index(s->nest, "k", n);
-  s->b.block = nest_block(s->nest, u);
-  s->b.before = NULL;
-  Ref acc[MAX_OPERANDS], x[MAX_OPERANDS];
-  Affine step = affine_index(u->index, stride), far = affine_const(stride * n);
-  affine_add(&first, &step);
-  affine_add(&far, &first);
-  for (int i = 0; i < r->n; i++) {
-    acc[i] = ref_sub(to[i], affine_index(u->index, 1));
-    x[i] = ref_sub(from[i], far);
-    if (to[i] != from[i]) bind_mov(s, acc[i], ref_sub(from[i], first), from[i]->dtype);
-  }
-  bind_combine(s, r->st, acc, x);
-  bind_close(s, outer);
-}
-
 /* Combines n registers pair by pair, so that few of the steps wait for each other: n is a power of
  * two.  The result is in the first one. */
 static void combine_tree(Bind *s, const Reduction *r, NestVar **v, int32_t n) {
-  while (n >= 2) combine_halves(s, r, v, v, affine_const(0), 1, n /= 2);
-}
-
-/* The last register digit, where there is nothing else to do meanwhile. */
-static bool fold_tree(Bind *s, Reduction *r, NestVar **from, const Held *h, int d) {
-  int32_t n = s->dims[d].extent;
-  int64_t stride;
-  if (s->u->machine->kind != MACHINE_GPU || h->left != (DimMask)1 << d ||
-      s->dims[d].place != PLACE_REG || n < 4 || n & (n - 1))
-    return false;
-  Affine first = drop_index(held_subscript(s, *h), s->dims[d].index, &stride);
-  NestVar *half[MAX_OPERANDS];
-  for (int i = 0; i < r->n; i++)
-    half[i] = bind_var(s, from[i]->name, from[i]->dtype, from[i]->elem, (uint32_t)n / 2, false);
-  combine_halves(s, r, half, from, first, stride, n / 2);
-  combine_tree(s, r, half, n / 2);
-  for (int i = 0; i < r->n; i++) {
-    from[i] = bind_var(s, from[i]->name, from[i]->dtype, from[i]->elem, 1, false);
-    bind_mov(s, ref_var(from[i]), ref_sub(half[i], affine_const(0)), from[i]->dtype);
+  while ((n /= 2) >= 1) {
+    NestBuilder outer = s->b;
+    NestStmt *u = nest_stmt(&s->b, NEST_UNROLL, 0, 0);
+    u->index = nest_index(s->nest, "k", n);
+    s->b.block = nest_block(s->nest, u);
+    s->b.before = NULL;
+    Affine near = affine_index(u->index, 1), far = affine_const(n);
+    affine_add(&far, &near);
+    Ref acc[MAX_OPERANDS], x[MAX_OPERANDS];
+    for (int i = 0; i < r->n; i++) {
+      acc[i] = ref_sub(v[i], near);
+      x[i] = ref_sub(v[i], far);
+    }
+    bind_combine(s, r->st, acc, x);
+    bind_close(s, outer);
   }
-  return true;
 }
 
 static void fold_step(Bind *s, Reduction *r, NestVar **from, Held *h, int d) {
-  if (d >= 0 && fold_tree(s, r, from, h, d)) {
-    *h = (Held){0, true};
-    return;
-  }
   DimMask rest = d < 0 ? h->left : h->left & ~((DimMask)1 << d);
   Ref acc[MAX_OPERANDS], x[MAX_OPERANDS];
   int64_t stride = 0;
