@@ -97,13 +97,14 @@ static void int_to_float(Ptx *p, const NestStmt *s, Operand d) {
 
 /* ---- floats to integers: truncated, saturating, NaN gives 0 ---- */
 
+/* Where the float or the integer has 64 bits, the instruction gives the smallest number for NaN. */
 static const char *const f32_to_int[4] = {
     "cvt.rzi.u32.f32 $d, $a", "cvt.rzi.s32.f32 $d, $a",
-    /* NaN gives the smallest number in 64 bits */
     "cvt.rzi.u64.f32 $0l, $a; setp.nan.f32 $0p, $a, $a; selp.b64 $d, 0, $0l, $0p",
     "cvt.rzi.s64.f32 $0l, $a; setp.nan.f32 $0p, $a, $a; selp.b64 $d, 0, $0l, $0p"};
 static const char *const f64_to_int[4] = {
-    "cvt.rzi.u32.f64 $d, $a", "cvt.rzi.s32.f64 $d, $a",
+    "cvt.rzi.u32.f64 $0r, $a; setp.nan.f64 $0p, $a, $a; selp.b32 $d, 0, $0r, $0p",
+    "cvt.rzi.s32.f64 $0r, $a; setp.nan.f64 $0p, $a, $a; selp.b32 $d, 0, $0r, $0p",
     "cvt.rzi.u64.f64 $0l, $a; setp.nan.f64 $0p, $a, $a; selp.b64 $d, 0, $0l, $0p",
     "cvt.rzi.s64.f64 $0l, $a; setp.nan.f64 $0p, $a, $a; selp.b64 $d, 0, $0l, $0p"};
 
