@@ -199,8 +199,8 @@ bundle: $(CLI_OBJECTS) $B/nereid-internal.o $(BENCHES:%=%.o)
 	$(LINK) -o .bundle/nereid/build/nereid $(CLI_OBJECTS) $B/nereid-internal.o $(STATIC)
 	$(LINK) -shared -Wl,-soname,libnereid.so.0 -Wl,-rpath,'$$ORIGIN' \
 	  -o .bundle/nereid/build/libnereid.so $B/nereid-internal.o $(DYNAMIC)
-	cp $$(ldd .bundle/nereid/build/libnereid.so | sed -n 's/.*=> \(.*lib\(sqlite3\|xxhash\).*\) (.*/\1/p') \
-	  .bundle/nereid/build/
+	cp $$(ldd .bundle/nereid/build/libnereid.so | \
+	  sed -n 's/.*=> \(.*lib\(sqlite3\|xxhash\).*\) (.*/\1/p') .bundle/nereid/build/
 	for b in $(notdir $(BENCHES)); do $(LINK) -o .bundle/nereid/build/bench/$$b \
 	  $B/bench/$$b.o $B/nereid-internal.o $(STATIC) || exit 1; done
 	cp -R README.md LICENSE examples tests bench .bundle/nereid/
