@@ -142,10 +142,13 @@ char *arena_strndup(Arena *a, const char *s, size_t n) {
 char *arena_vprintf(Arena *a, const char *fmt, va_list ap) {
   va_list again;
   va_copy(again, ap);
-  int n = vsnprintf(a->at, a->left, fmt, ap);
-  bool fits = (size_t)n < a->left;
+  char *guess = a->at;
+  size_t left = a->left;
+  ASAN_UNPOISON_MEMORY_REGION(guess, left);
+  int n = vsnprintf(guess, left, fmt, ap);
+  ASAN_POISON_MEMORY_REGION(guess, left);
   char *p = take(a, (size_t)n + 1);
-  if (!fits) vsnprintf(p, (size_t)n + 1, fmt, again);
+  if (p != guess || (size_t)n >= left) vsnprintf(p, (size_t)n + 1, fmt, again);
   va_end(again);
   return p;
 }
