@@ -146,12 +146,15 @@ const Helper c_helpers_math[] = {
 
     /* ---- approximate ---- */
     {"vexp2_$t", "f32",
-     "/* 2^x, 1 ulp.  x = n + f; 2^n in two steps, since it may be no normal number. */\n"
+     "/* 2^x, 1 ulp: 2^n * p(f), where x = n + f.  Near 0, where most x are, 2^n is added to p's\n"
+     "   exponent; else it is multiplied in two steps, since it may be no normal number. */\n"
      "INLINE vf32 vexp2_$t(vf32 x) {\n"
-     "  x = vselect_f32(x > 129.0f, vsplat_f32(129.0f), x);\n"
-     "  x = vselect_f32(x < -151.0f, vsplat_f32(-151.0f), x);\n"
+     "  const bool far = vany(((vi32)x & 0x7fffffff) > 0x42f80000);\n"
+     "  if (far) {\n"
+     "    x = vselect_f32(x > 129.0f, vsplat_f32(129.0f), x);\n"
+     "    x = vselect_f32(x < -151.0f, vsplat_f32(-151.0f), x);\n"
+     "  }\n"
      "  const vf32 shifted = x + 12582912.0f;\n"
-     "  const vi32 n = (vi32)shifted - 0x4b400000, half = n >> 1;\n"
      "  const vf32 f = x - (shifted - 12582912.0f);\n"
      "  vf32 p = vsplat_f32(1.53533619e-04f);\n"
      "  p = vmadd_f32(p, f, vsplat_f32(1.33988744e-03f));\n"
@@ -160,6 +163,8 @@ const Helper c_helpers_math[] = {
      "  p = vmadd_f32(p, f, vsplat_f32(2.40226479e-01f));\n"
      "  p = vmadd_f32(p, f, vsplat_f32(6.93147203e-01f));\n"
      "  p = vmadd_f32(p, f, vsplat_f32(1.0f));\n"
+     "  if (!far) return (vf32)((vi32)p + ((vi32)shifted << 23));\n"
+     "  const vi32 n = (vi32)shifted - 0x4b400000, half = n >> 1;\n"
      "  return p * (vf32)((half + 127) << 23) * (vf32)((n - half + 127) << 23);\n"
      "}\n"},
     {"vlog2_$t", "f32",

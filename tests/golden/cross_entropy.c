@@ -106,6 +106,18 @@ INLINE float max_f32(float a, float b) {
   return a > b || b != b ? a : b;
 }
 #endif
+#ifndef NEREID_vany
+#define NEREID_vany
+INLINE bool vany(vi32 m) {
+#if LANES == 8 && defined(__AVX__)
+  return __builtin_ia32_movmskps256((vf32)m) != 0;
+#else
+  int32_t r = 0;
+  EACH_LANE(i) r |= m[i];
+  return r != 0;
+#endif
+}
+#endif
 #ifndef NEREID_vfma_f32
 #define NEREID_vfma_f32
 INLINE vf32 vfma_f32(vf32 a, vf32 b, vf32 c) {
@@ -131,12 +143,15 @@ INLINE vf32 vmadd_f32(vf32 a, vf32 b, vf32 c) {
 #endif
 #ifndef NEREID_vexp2_f32
 #define NEREID_vexp2_f32
-/* 2^x, 1 ulp.  x = n + f; 2^n in two steps, since it may be no normal number. */
+/* 2^x, 1 ulp: 2^n * p(f), where x = n + f.  Near 0, where most x are, 2^n is added to p's
+   exponent; else it is multiplied in two steps, since it may be no normal number. */
 INLINE vf32 vexp2_f32(vf32 x) {
-  x = vselect_f32(x > 129.0f, vsplat_f32(129.0f), x);
-  x = vselect_f32(x < -151.0f, vsplat_f32(-151.0f), x);
+  const bool far = vany(((vi32)x & 0x7fffffff) > 0x42f80000);
+  if (far) {
+    x = vselect_f32(x > 129.0f, vsplat_f32(129.0f), x);
+    x = vselect_f32(x < -151.0f, vsplat_f32(-151.0f), x);
+  }
   const vf32 shifted = x + 12582912.0f;
-  const vi32 n = (vi32)shifted - 0x4b400000, half = n >> 1;
   const vf32 f = x - (shifted - 12582912.0f);
   vf32 p = vsplat_f32(1.53533619e-04f);
   p = vmadd_f32(p, f, vsplat_f32(1.33988744e-03f));
@@ -145,6 +160,8 @@ INLINE vf32 vexp2_f32(vf32 x) {
   p = vmadd_f32(p, f, vsplat_f32(2.40226479e-01f));
   p = vmadd_f32(p, f, vsplat_f32(6.93147203e-01f));
   p = vmadd_f32(p, f, vsplat_f32(1.0f));
+  if (!far) return (vf32)((vi32)p + ((vi32)shifted << 23));
+  const vi32 n = (vi32)shifted - 0x4b400000, half = n >> 1;
   return p * (vf32)((half + 127) << 23) * (vf32)((n - half + 127) << 23);
 }
 #endif
