@@ -1,0 +1,91 @@
+/* Symbolic integers: the sizes of tensors, and what is computed from them.
+ *
+ * A Dim is interned: equal expressions are the same pointer.  Expressions are kept in one normal
+ * form, a sum of products, so that `2*(s0 + 1)` and `s0*2 + 2` are equal:
+ *
+ *   sum      constant + p1 + p2 + ...         products in a fixed order
+ *   product  coefficient * a1 * a2 * ...      atoms in a fixed order, with repetition
+ *   atom     symbol | a // b | a % b | max(a, b) | min(a, b)
+ *
+ * Arithmetic is in 64 bits.  What overflows becomes dim_huge(), which swallows all that is done
+ * with it: sizes from hostile files stay harmless until someone asks for them. */
+#ifndef NEREID_GRAPH_DIM_H
+#define NEREID_GRAPH_DIM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lang/strings.h"
+
+typedef enum {
+  DIM_INT,
+  DIM_SYMBOL,
+  DIM_SUM,
+  DIM_PRODUCT,
+  DIM_FLOORDIV, /* rounds down, as Python's // */
+  DIM_MOD,      /* has the sign of the divisor, as Python's % */
+  DIM_MAX,
+  DIM_MIN,
+  DIM_HUGE
+} DimKind;
+
+typedef struct DimExpr DimExpr;
+typedef const DimExpr *Dim;
+
+/* Both ends belong to it; INT64_MIN and INT64_MAX: no limit. */
+typedef struct {
+  int64_t lo, hi;
+} DimRange;
+
+struct DimExpr {
+  DimKind kind;
+  uint32_t id;     /* the order in which expressions were first met */
+  int64_t value;   /* INT; constant of a SUM; coefficient of a PRODUCT */
+  Name name;       /* SYMBOL */
+  uint32_t symbol; /* SYMBOL: its number, from 0 */
+  uint32_t n;
+  const Dim *args;
+};
+
+typedef struct Dims Dims;
+
+Dims *dims_new(Arena *a, Pool *names);
+
+Dim dim_int(Dims *d, int64_t value);
+Dim dim_huge(Dims *d);
+/* The symbol of that name; a new one may be any integer from 0. */
+Dim dim_symbol(Dims *d, Name name);
+Dim dim_add(Dims *d, Dim a, Dim b);
+Dim dim_sub(Dims *d, Dim a, Dim b);
+Dim dim_mul(Dims *d, Dim a, Dim b);
+/* b is not 0. */
+Dim dim_floordiv(Dims *d, Dim a, Dim b);
+Dim dim_mod(Dims *d, Dim a, Dim b);
+Dim dim_max(Dims *d, Dim a, Dim b);
+Dim dim_min(Dims *d, Dim a, Dim b);
+
+/* ---- symbols ---- */
+
+uint32_t dims_symbols(const Dims *d);
+Dim dims_symbol_at(const Dims *d, uint32_t i);
+/* Further limits of a symbol; those it has stay.  False if nothing is left. */
+bool dim_limit(Dims *d, Dim symbol, DimRange range);
+
+/* ---- what is known ---- */
+
+static inline bool dim_is_int(Dim x) { return x->kind == DIM_INT; }
+static inline bool dim_is(Dim x, int64_t value) { return dim_is_int(x) && x->value == value; }
+/* An interval that holds all values of x, from its symbols' ranges. */
+DimRange dim_range(const Dims *d, Dim x);
+/* Is x a multiple of n, whatever its symbols are?  n > 0. */
+bool dim_divisible(Dim x, int64_t n);
+/* Is a <= b, whatever their symbols are?  False also if that is not known. */
+bool dim_at_most(Dims *d, Dim a, Dim b);
+/* x with symbol i equal to values[i].  False if that overflows or divides by 0. */
+bool dim_eval(Dim x, const int64_t *values, int64_t *out);
+
+/* ---- text: as sympy and FX write it, "s0*s1 + 2*s0 - 1", "(s0//2)", "Max(1, s0)" ---- */
+
+void dim_print(Text *out, Dim x);
+
+#endif

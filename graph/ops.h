@@ -1,0 +1,72 @@
+/* The operators of graphs: one row each.
+ *
+ * A row is the operator's schema as ATen declares it (aten/src/ATen/native/native_functions.yaml
+ * of PyTorch: names, order, defaults) and the rule that gives the type of its result.  Argument
+ * names and defaults stand in the schema alone: rules ask for arguments by name. */
+#ifndef NEREID_GRAPH_OPS_H
+#define NEREID_GRAPH_OPS_H
+
+#include "graph/graph.h"
+
+typedef enum {
+  PARAM_TENSOR,
+  PARAM_TENSORS, /* a list */
+  PARAM_INT,     /* also symbolic */
+  PARAM_INTS,
+  PARAM_FLOAT,
+  PARAM_FLOATS,
+  PARAM_BOOL,
+  PARAM_BOOLS,
+  PARAM_SCALAR, /* an int, a float, or a bool */
+  PARAM_STRING,
+  PARAM_DTYPE,
+  PARAM_DEVICE,
+  PARAM_LAYOUT,
+  PARAM_FORMAT,
+  PARAM_OTHER /* generators and the like: only None may be given */
+} ParamType;
+
+typedef struct {
+  Name name;
+  ParamType type;
+  bool optional;   /* `T?`: None may be given */
+  bool named_only; /* behind the `*` */
+  bool has_default;
+  bool written; /* `Tensor(a!)`: the op writes it in place */
+  bool viewed;  /* `Tensor(a)`: the result may be a view of it */
+  uint32_t repeat; /* `int[2]`: one int stands for so many; 0: none does */
+  Arg dflt;
+} OpParam;
+
+typedef struct {
+  OpParam *params;
+  uint32_t nparams, npositional;
+  uint32_t nresults; /* 0: none.  `Tensor[]` counts as one */
+  bool list;         /* the result is a list whose length depends on the arguments */
+} OpSchema;
+
+typedef struct Infer Infer; /* graph/infer.h */
+
+struct GraphOp {
+  const char *target; /* "aten.add.Tensor", "_operator.mul", "torch.sym_max" */
+  const char *schema; /* "add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor" */
+  void (*infer)(Infer *in);
+};
+
+/* The row of that target, or NULL. */
+const GraphOp *ops_find(const char *target);
+uint32_t ops_count(void);
+const GraphOp *ops_at(uint32_t i);
+
+/* The op's schema, parsed; kept in the graph. */
+const OpSchema *ops_schema(Graph *g, const GraphOp *op);
+/* The number of the parameter `name`, or -1. */
+int ops_param(const OpSchema *s, const char *name);
+
+/* The argument of n for that parameter of its op, or the parameter's default. */
+Arg graph_arg(Graph *g, const Node *n, const char *param);
+
+/* Do n's arguments fit its op's schema?  Reports what doesn't. */
+bool ops_check(Graph *g, const Node *n);
+
+#endif
