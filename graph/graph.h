@@ -144,6 +144,7 @@ struct Graph {
   Node *first, *last;
   uint32_t nids;
   OutputSpec *outputs; /* one for each item of the output node's list; NULL: all are user's */
+  const struct OpSchema **schemas; /* of the op table's rows, as far as they were parsed */
 };
 
 Graph *graph_new(Arena *a, Pool *names, Diags *d);

@@ -34,11 +34,12 @@ typedef struct {
   bool has_default;
   bool written; /* `Tensor(a!)`: the op writes it in place */
   bool viewed;  /* `Tensor(a)`: the result may be a view of it */
+  bool sparse;  /* `Tensor?[]`: items may be None */
   uint32_t repeat; /* `int[2]`: one int stands for so many; 0: none does */
   Arg dflt;
 } OpParam;
 
-typedef struct {
+typedef struct OpSchema {
   OpParam *params;
   uint32_t nparams, npositional;
   uint32_t nresults; /* 0: none.  `Tensor[]` counts as one */
@@ -49,7 +50,7 @@ typedef struct Infer Infer; /* graph/infer.h */
 
 struct GraphOp {
   const char *target; /* "aten.add.Tensor", "_operator.mul", "torch.sym_max" */
-  const char *schema; /* "add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor" */
+  const char *schema; /* "(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor" */
   void (*infer)(Infer *in);
 };
 
