@@ -147,7 +147,8 @@ SANITIZE := -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined \
   -fno-sanitize-recover=undefined
 # The same tests with sanitizers, arenas of tiny chunks, and allocations that fail on demand.
 stress:
-	$(MAKE) B=build-stress CPPFLAGS='-DARENA_STRESS -include tests/stress/failing.h' \
+	NEREID_PRELOAD="$$($(CC) -print-file-name=libasan.so) $$($(CC) -print-file-name=libubsan.so)" \
+	  $(MAKE) B=build-stress CPPFLAGS='-DARENA_STRESS -include tests/stress/failing.h' \
 	  CFLAGS='$(SANITIZE)' check
 	NEREID=$(abspath build-stress/nereid) tests/stress/failing-allocations
 

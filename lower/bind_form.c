@@ -26,12 +26,17 @@ static Group *group_of(Form *f, NestVar *v) {
   return g;
 }
 
+/* Indices wrap, as the integers do that they stand for. */
+static void add_scaled(int64_t *to, int64_t x, int64_t scale) {
+  *to = (int64_t)((uint64_t)*to + (uint64_t)x * (uint64_t)scale);
+}
+
 bool form_add(Form *a, const Form *b, int64_t scale) {
   for (int i = 0; i < b->n; i++) {
     Group *g = group_of(a, b->g[i].var);
     if (!g) return false;
-    g->c += scale * b->g[i].c;
-    for (int d = 0; d < MAX_DIMS; d++) g->coef[d] += scale * b->g[i].coef[d];
+    add_scaled(&g->c, b->g[i].c, scale);
+    for (int d = 0; d < MAX_DIMS; d++) add_scaled(&g->coef[d], b->g[i].coef[d], scale);
   }
   return true;
 }
@@ -51,7 +56,7 @@ bool form_is_const(const Form *f, int64_t *c) {
     if (g->var) continue;
     for (int d = 0; d < MAX_DIMS; d++)
       if (g->coef[d]) return false;
-    *c += g->c;
+    add_scaled(c, g->c, 1);
   }
   return true;
 }
@@ -111,8 +116,8 @@ bool form_scale_by(Bind *s, const Form *a, const Form *b, DType t, Form *out) {
     if (group_is_zero(&a->g[i])) continue;
     Group *g = group_of(out, a->g[i].var ? product(s, a->g[i].var, v, t) : v);
     if (!g) return false;
-    g->c += a->g[i].c * c;
-    for (int d = 0; d < MAX_DIMS; d++) g->coef[d] += a->g[i].coef[d] * c;
+    add_scaled(&g->c, a->g[i].c, c);
+    for (int d = 0; d < MAX_DIMS; d++) add_scaled(&g->coef[d], a->g[i].coef[d], c);
   }
   return true;
 }
@@ -191,7 +196,7 @@ Affine form_immediate(const Bind *s, const Form *f) {
   Affine a = affine_const(0);
   for (int i = 0; i < f->n; i++) {
     if (f->g[i].var) continue;
-    a.c += f->g[i].c;
+    add_scaled(&a.c, f->g[i].c, 1);
     for (int d = 0; d < s->ndims; d++) {
       if (!f->g[i].coef[d] || !unrolled(s, d)) continue;
       Affine x = affine_index(s->dims[d].index, f->g[i].coef[d]);

@@ -25,7 +25,7 @@
 enum {
   EVAL_DEPTH_MAX = 2000,   /* nested expressions, statements and calls together */
   CALL_DEPTH_MAX = 100,    /* inlined calls */
-  UNROLL_MAX = 1 << 20,    /* statements executed in unrolled and compile-time loops */
+  UNROLL_MAX = 1 << 18,    /* statements executed in unrolled and compile-time loops */
   TUPLE_MAX = 1 << 16,     /* elements of a tuple made by repetition */
   STR_MAX = 1 << 20
 };

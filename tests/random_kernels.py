@@ -48,9 +48,16 @@ class Worker:
     def start(self):
         command = [sys.executable, __file__, "--work", self.folder, "--devices", self.devices]
         self.errors = open(os.path.join(self.folder, "errors"), "w+")
+        # A library with sanitizers needs their own loaded before it (`make stress`).
+        preload = os.environ.get("NEREID_PRELOAD")
+        environment = dict(os.environ)
+        if preload:
+            environment.update(LD_PRELOAD=preload, ASAN_OPTIONS="detect_leaks=0")
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                        stderr=self.errors)
-        self.read()
+                                        stderr=self.errors, env=environment)
+        problem = self.read()
+        if problem:
+            sys.exit(f"random_kernels.py: {problem}")
 
     def stop(self):
         if self.process:

@@ -169,9 +169,10 @@ API int cuLinkDestroy(void *l) {
 API int cuModuleLoadDataEx(void **out, const void *image, unsigned n, int *options, void **values) {
   for (unsigned i = 0; i < n; i++)
     if (options[i] == 5) snprintf(values[i], 64, "ptxas fatal: as you wished\nmore");
-  *out = strdup(image);
   write_log("module", (long long)strlen(image));
-  return need("module");
+  int status = need("module");
+  if (status == 0) *out = strdup(image);
+  return status;
 }
 
 API int cuModuleUnload(void *m) { return free(m), need("module"); }

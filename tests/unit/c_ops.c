@@ -245,12 +245,12 @@ static void check_case(const Kernel *k, int at) {
 
 /* ---- running ---- */
 
-static void fill(Kernel *k) {
+static void fill(Arena *a, Kernel *k) {
   for (int j = 0; j < 3; j++)
     for (int i = 0; i < ELEMENTS; i++)
       scalar_store(k->type, input(k->type, j, i),
                    k->inputs[j] + (unsigned)i * dtype_bytes(k->type));
-  k->outputs = calloc((size_t)k->n, SLOT);
+  k->outputs = arena_array(a, (size_t)k->n, SLOT);
 }
 
 static void run(const Kernel *k, void *library) {
@@ -292,7 +292,7 @@ static void *compile(const Text *unit) {
 
 int main(void) {
   Arena *a = arena_new();
-  Kernel *kernels = calloc(2 * NTYPES, sizeof *kernels);
+  Kernel *kernels = ARENA_ARRAY(a, Kernel, 2 * NTYPES);
   Text unit = text_new(a);
   int n = 0;
   for (int i = 0; i < 2 * NTYPES; i++) {
@@ -301,12 +301,13 @@ int main(void) {
     k->same = i % 2;
     snprintf(k->name, sizeof k->name, "%s_%s", k->same ? "scalar" : "vector", dtype_name(k->type));
     add_cases(k);
-    fill(k);
+    fill(a, k);
     n += print_kernel(a, &unit, k);
   }
   void *library = compile(&unit);
   check(library != NULL, "unit", "it does not compile");
   for (int i = 0; i < n && library; i++) run(&kernels[i], library);
+  arena_free(a);
   printf("%d passed, %d failed\n", passed, failed);
   return failed != 0;
 }
