@@ -44,6 +44,7 @@ struct DimExpr {
   Name name;       /* SYMBOL */
   uint32_t symbol; /* SYMBOL: its number, from 0 */
   uint32_t n;
+  uint32_t depth; /* of the tree below, bounded: recursion over it is safe */
   const Dim *args;
 };
 
@@ -66,6 +67,7 @@ Dim dim_min(Dims *d, Dim a, Dim b);
 
 /* ---- symbols ---- */
 
+Pool *dims_names(const Dims *d);
 uint32_t dims_symbols(const Dims *d);
 Dim dims_symbol_at(const Dims *d, uint32_t i);
 /* Further limits of a symbol; those it has stay.  False if nothing is left. */
@@ -87,5 +89,8 @@ bool dim_eval(Dim x, const int64_t *values, int64_t *out);
 /* ---- text: as sympy and FX write it, "s0*s1 + 2*s0 - 1", "(s0//2)", "Max(1, s0)" ---- */
 
 void dim_print(Text *out, Dim x);
+/* Reads an expression from *at up to `end`, leaving *at behind it; symbols that are new are made.
+ * Also Python's operators on integers.  NULL where it is none: *at is where reading stopped. */
+Dim dim_parse(Dims *d, const char **at, const char *end);
 
 #endif
