@@ -17,7 +17,7 @@ COMPILE = $(CC) -std=c11 -D_GNU_SOURCE -I. -I$B -Wall -Wextra -fPIC -fvisibility
   -ffp-contract=off $(CPPFLAGS) $(CFLAGS) -MMD -MP -c
 LINK = $(CC) $(CFLAGS) $(LDFLAGS)
 # Libraries that are linked statically into the bundle, and those of the C library.
-LIBS := -lsqlite3 -lxxhash
+LIBS := -lsqlite3 -lxxhash -ljansson -lminizip -lz
 SYSTEM_LIBS := -lm -ldl -lpthread
 DYNAMIC := -Wl,--as-needed $(LIBS) $(SYSTEM_LIBS)
 STATIC := -Wl,--as-needed -Wl,-Bstatic $(LIBS) -Wl,-Bdynamic $(SYSTEM_LIBS)
@@ -193,15 +193,16 @@ install: all
 # A folder that runs on any x86-64 Linux with glibc 2.36 or newer: laid out as this repository is,
 # so that the scripts in it find what they need in the same places.  The programs are linked
 # statically but for the C library; the shared library, which benches load, has its libraries
-# beside it, since Debian's archives hold no position-independent code.
+# beside it, since Debian's archives hold no position-independent code (old dtags: those find each
+# other too).
 bundle: $(CLI_OBJECTS) $B/nereid-internal.o $(BENCHES:%=%.o)
 	rm -rf .bundle/nereid
 	mkdir -p .bundle/nereid/build/bench
 	$(LINK) -o .bundle/nereid/build/nereid $(CLI_OBJECTS) $B/nereid-internal.o $(STATIC)
-	$(LINK) -shared -Wl,-soname,libnereid.so.0 -Wl,-rpath,'$$ORIGIN' \
+	$(LINK) -shared -Wl,-soname,libnereid.so.0 -Wl,-rpath,'$$ORIGIN' -Wl,--disable-new-dtags \
 	  -o .bundle/nereid/build/libnereid.so $B/nereid-internal.o $(DYNAMIC)
-	cp $$(ldd .bundle/nereid/build/libnereid.so | \
-	  sed -n 's/.*=> \(.*lib\(sqlite3\|xxhash\).*\) (.*/\1/p') .bundle/nereid/build/
+	cp $$(for l in $(LIBS:-l%=lib%); do ldd .bundle/nereid/build/libnereid.so | \
+	  sed -n "s|.*=> \(.*/$$l\.so[^ ]*\) (.*|\1|p"; done) .bundle/nereid/build/
 	for b in $(notdir $(BENCHES)); do $(LINK) -o .bundle/nereid/build/bench/$$b \
 	  $B/bench/$$b.o $B/nereid-internal.o $(STATIC) || exit 1; done
 	cp -R README.md LICENSE examples tests bench .bundle/nereid/
