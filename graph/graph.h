@@ -42,6 +42,7 @@ struct ValueType {
   uint32_t rank;          /* TENSOR */
   const Dim *shape;       /* TENSOR */
   Dim value;              /* INT: what it is, NULL if that is not known */
+  Name symbolic;          /* FLOAT, BOOL: sympy's text of it, "s0 >= 2"; NULL if not known */
   const ValueType *items; /* LIST */
   uint32_t nitems;
 };
@@ -143,6 +144,7 @@ struct Graph {
   Name class_name; /* "GraphModule" */
   Node *first, *last;
   uint32_t nids;
+  struct NodeTable *by_name;
   OutputSpec *outputs; /* one for each item of the output node's list; NULL: all are user's */
   const struct OpSchema **schemas; /* of the op table's rows, as far as they were parsed */
 };
@@ -152,8 +154,14 @@ Graph *graph_new(Arena *a, Pool *names, Diags *d);
 /* A node at the end, or before `before`, with room for arguments; it has no name yet. */
 Node *graph_node(Graph *g, NodeKind kind, Node *before, uint32_t nargs, uint32_t nnamed);
 void graph_remove(Graph *g, Node *n);
-/* `base`, or if a node has that name already, the first free one of base_1, base_2, ... */
-Name graph_fresh_name(Graph *g, const char *base);
+/* Names n; false if another node has that name. */
+bool graph_set_name(Graph *g, Node *n, Name name);
+/* Names n `base`, or if that is taken, the first free one of base_1, base_2, ..., as FX does. */
+void graph_fresh_name(Graph *g, Node *n, const char *base);
+/* n's name is free again. */
+void graph_forget_name(Graph *g, const Node *n);
+/* The node of that name, or NULL. */
+Node *graph_find(const Graph *g, Name name);
 
 /* ---- arguments ---- */
 

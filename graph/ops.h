@@ -56,6 +56,10 @@ struct GraphOp {
 
 /* The row of that target, or NULL. */
 const GraphOp *ops_find(const char *target);
+/* The same; for an unknown target a row without a schema, so that reading can go on. */
+const GraphOp *ops_row(Graph *g, const char *target);
+/* Reports all nodes without a schema in one message; true if there is none. */
+bool ops_all_known(Graph *g);
 uint32_t ops_count(void);
 const GraphOp *ops_at(uint32_t i);
 

@@ -81,7 +81,7 @@ typedef struct {
   Name name;   /* NULL: positional (EX_STARRED for *args); "**": keyword unpacking */
   Expr *value;
   Span span;
-} Arg;
+} CallArg;
 
 typedef enum { PARAM_PLAIN, PARAM_STAR, PARAM_STARSTAR } ParamKind;
 
@@ -121,7 +121,7 @@ struct Expr {
                         (EX_STR or EX_FSTR, NULL if none) */
   ExprList items;    /* TUPLE LIST DICT SET COMPARE AND OR IFEXP FSTR */
   AstOp *ops;        /* COMPARE: items.len - 1 of them */
-  Arg *args;         /* CALL */
+  CallArg *args;         /* CALL */
   uint32_t nargs;
   ParamList params;  /* LAMBDA */
   CompFor *fors;     /* COMP */
@@ -204,6 +204,9 @@ typedef struct {
 
 /* Parses a file's text.  Errors go to `d`; the result is never NULL (what could be read). */
 Module *parse(Arena *a, Pool *names, Diags *d, uint32_t file);
+/* The same without host code: everything is parsed, and what the grammar doesn't take is an
+ * error.  For texts of our own grammar: graphs, rewrite rules. */
+Module *parse_all(Arena *a, Pool *names, Diags *d, uint32_t file);
 
 /* True if `f` is decorated as a kernel: `jit`, `triton.jit`, `jit(...)`, `x.jit(...)`, or any
  * further decorator around it.  (`f = triton.jit(g)` is for sema: the module's assignment.)

@@ -105,7 +105,7 @@ Expr *build_compare(Parser *p, Loc at, AstOp op, Expr *a, Expr *b) {
 static bool check_args(Parser *p, const ArgList *args) {
   bool named = false, unpacked = false;
   for (uint32_t i = 0; i < args->len; i++) {
-    const Arg *a = &args->data[i];
+    const CallArg *a = &args->data[i];
     bool starred = a->value->kind == EX_STARRED && !a->name;
     if (a->name) {
       named = true;

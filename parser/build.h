@@ -7,7 +7,7 @@
 #include "parser/parse.h"
 
 typedef struct {
-  Arg *data;
+  CallArg *data;
   uint32_t len;
 } ArgList;
 

@@ -63,7 +63,7 @@ int feed_token(GRAMMAR_STYPE *value, Loc *at, Parser *p);
   ExprList list;
   Sequence seq;
   ArgList args;
-  Arg arg;
+  CallArg arg;
   ParamList params;
   Param param;
   CompList fors;
@@ -556,7 +556,7 @@ primary:
 | primary '(' args ')' { OK($$ = build_call(p, @$, $1, $3)); }
 | primary '(' args ',' ')' { OK($$ = build_call(p, @$, $1, $3)); }
 | primary '(' named comp_fors ')' {
-    Arg arg = {.span = parse_span(p, @3)};
+    CallArg arg = {.span = parse_span(p, @3)};
     ArgList args = {0};
     OK(arg.value = build_comp(p, @2, '(', $3, NULL, $4));
     PUSH(&args, arg);
@@ -576,13 +576,13 @@ args:
 ;
 
 arg:
-  named { $$ = (Arg){NULL, $1, parse_span(p, @$)}; }
-| NAME '=' test { $$ = (Arg){$1, $3, parse_span(p, @$)}; }
+  named { $$ = (CallArg){NULL, $1, parse_span(p, @$)}; }
+| NAME '=' test { $$ = (CallArg){$1, $3, parse_span(p, @$)}; }
 | '*' test {
-    $$ = (Arg){NULL, NULL, parse_span(p, @$)};
+    $$ = (CallArg){NULL, NULL, parse_span(p, @$)};
     OK($$.value = build_node(p, EX_STARRED, @$, $2, NULL, NULL));
   }
-| POW test { $$ = (Arg){pool_name(p->names, "**"), $2, parse_span(p, @$)}; }
+| POW test { $$ = (CallArg){pool_name(p->names, "**"), $2, parse_span(p, @$)}; }
 ;
 
 subscripts:

@@ -463,9 +463,10 @@ static void parse_module(Parser *p, Module *m, const Source *source) {
   }
 }
 
-Module *parse(Arena *a, Pool *names, Diags *d, uint32_t file) {
+static Module *parse_file(Arena *a, Pool *names, Diags *d, uint32_t file, bool all) {
   Arena *scratch = arena_child(a);
   Parser p = {.arena = a, .scratch = scratch, .names = names, .diags = d, .file = file};
+  p.loud = all;
   p.c_locale = newlocale(LC_ALL_MASK, "C", NULL);
   Module *m = ARENA_NEW(a, Module);
   m->file = file;
@@ -474,4 +475,12 @@ Module *parse(Arena *a, Pool *names, Diags *d, uint32_t file) {
   freelocale(p.c_locale);
   arena_free(scratch);
   return m;
+}
+
+Module *parse(Arena *a, Pool *names, Diags *d, uint32_t file) {
+  return parse_file(a, names, d, file, false);
+}
+
+Module *parse_all(Arena *a, Pool *names, Diags *d, uint32_t file) {
+  return parse_file(a, names, d, file, true);
 }

@@ -131,7 +131,7 @@ static void show_call(Text *out, const Expr *e) {
                    e->args[0].value->bracket == '(';
   if (!generator) text_puts(out, "(");
   for (uint32_t i = 0; i < e->nargs; i++) {
-    const Arg *a = &e->args[i];
+    const CallArg *a = &e->args[i];
     if (i) text_puts(out, ", ");
     if (a->name && !strcmp(a->name, "**")) text_puts(out, "**");
     else if (a->name) text_printf(out, "%s=", a->name);

@@ -77,7 +77,7 @@ Value eval_call(Sema *S, const Expr *e) {
   Value fn = eval(S, e->a);
   Gathered g = {0};
   for (uint32_t i = 0; i < e->nargs; i++) {
-    const Arg *a = &e->args[i];
+    const CallArg *a = &e->args[i];
     if (!a->name && a->value->kind == EX_STARRED) gather_star(S, &g, a->value->a);
     else if (!a->name) gather_one(S, &g, eval(S, a->value), a->value->span);
     else if (!strcmp(a->name, "**")) gather_dict(S, &g, a->value);

@@ -68,7 +68,7 @@ static bool is_unspecialized(const FuncDef *def, Name name, uint32_t index) {
   for (uint32_t i = 0; i < def->decorators.len; i++) {
     const Expr *d = def->decorators.data[i];
     for (uint32_t k = 0; d->kind == EX_CALL && k < d->nargs; k++) {
-      const Arg *a = &d->args[k];
+      const CallArg *a = &d->args[k];
       if (!a->name || strcmp(a->name, "do_not_specialize")) continue;
       for (uint32_t j = 0; j < a->value->items.len; j++) {
         const Expr *e = a->value->items.data[j];
