@@ -1,0 +1,32 @@
+/* Passes on graphs.  Each takes a graph whose nodes have types and leaves one; each can be run
+ * alone (`nereid graph MODEL --run-passes P1,P2 --emit graph`), and its input and output print.
+ *
+ *   functionalize   relu_, index_copy_, copy_ ... become ops that return new values; what they
+ *                   wrote to inputs and buffers becomes OUTPUT_MUTATION outputs
+ *   simplify        what changes nothing goes (dropout in inference, contiguous, alias, to the
+ *                   same dtype, _assert_*, slices of everything ...), equal nodes become one,
+ *                   unused ones go, symbolic sizes that are constants become constants
+ *   decompose       composite ops become calls of primitives (graph/prims.h)
+ *
+ * Near linear: tens of thousands of nodes in well under a second. */
+#ifndef NEREID_GRAPH_PASSES_H
+#define NEREID_GRAPH_PASSES_H
+
+#include "graph/ops.h"
+
+typedef struct {
+  const char *name;
+  bool (*run)(Graph *g); /* false after errors, which are in g->diags */
+} GraphPass;
+
+bool pass_functionalize(Graph *g);
+bool pass_simplify(Graph *g);
+bool pass_decompose(Graph *g);
+
+/* The passes in the order in which they run. */
+extern const GraphPass graph_passes[];
+extern const uint32_t graph_passes_count;
+/* The pass of that name, or NULL. */
+const GraphPass *graph_pass_find(const char *name);
+
+#endif

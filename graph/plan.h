@@ -1,0 +1,71 @@
+/* Execution plans: what runs for a graph, in order.
+ *
+ * A plan has the kernels' source (one file in the kernel language), buffers, and steps; sizes are
+ * expressions of the graph's symbols, which the inputs' shapes give when it runs.  It prints, and
+ * what it printed reads back (graph/plan_text.c). */
+#ifndef NEREID_GRAPH_PLAN_H
+#define NEREID_GRAPH_PLAN_H
+
+#include "graph/graph.h"
+
+typedef enum {
+  BUFFER_INPUT,    /* what the caller passes */
+  BUFFER_WEIGHT,   /* parameters, buffers and constants of the file */
+  BUFFER_OUTPUT,   /* what the caller gets */
+  BUFFER_TEMPORARY /* lives between two steps, in the pool at `offset` */
+} BufferKind;
+
+typedef struct {
+  BufferKind kind;
+  Name name; /* the node's */
+  DType dtype;
+  uint32_t rank;
+  const Dim *shape; /* row-major, without gaps */
+  Name tensor;      /* WEIGHT: its name in the file */
+  uint32_t number;  /* INPUT, OUTPUT: which of the caller's */
+  Dim offset;       /* TEMPORARY: bytes from the pool's start */
+  uint32_t first, last; /* TEMPORARY: the steps that write it first and read it last */
+} PlanBuffer;
+
+typedef enum { STEP_BUFFER, STEP_INT, STEP_FLOAT } StepArgKind;
+
+typedef struct {
+  Name name; /* the kernel's parameter */
+  StepArgKind kind;
+  uint32_t buffer;
+  Dim value;
+  double number;
+} StepArg;
+
+typedef struct {
+  Name name;
+  Dim value;
+} StepConstexpr;
+
+typedef struct {
+  Name kernel; /* a function of the plan's source */
+  StepArg *args;
+  uint32_t nargs;
+  StepConstexpr *constexprs;
+  uint32_t nconstexprs;
+  Dim grid[3];
+  uint32_t warps, stages;
+  Node **nodes; /* of the graph, that it covers */
+  uint32_t nnodes;
+} PlanStep;
+
+typedef struct {
+  Graph *graph;
+  Name source; /* the kernel file */
+  PlanBuffer *buffers;
+  uint32_t nbuffers;
+  PlanStep *steps;
+  uint32_t nsteps;
+  uint32_t *outputs; /* buffers, in the order of the graph's user outputs */
+  uint32_t noutputs;
+  Dim pool; /* bytes of all temporaries together */
+} Plan;
+
+void plan_print(Text *out, const Plan *p);
+
+#endif

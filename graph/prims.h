@@ -1,0 +1,56 @@
+/* Primitives: the ops that are left after pass `decompose`, and how each makes an element of its
+ * result.
+ *
+ *   pointwise  from the elements of its operands at the same place (broadcast): a row says the
+ *              expression in the kernel language
+ *   view       the element of its operand at another place: a row says which
+ *   reduce     from the elements of its operand along some axes
+ *   create     from the place alone (arange, full)
+ *   gather     from an element of its operand at a place that other operands say
+ *   others     matmul, convolution, attention, sort, scan, scatter: a template each */
+#ifndef NEREID_GRAPH_PRIMS_H
+#define NEREID_GRAPH_PRIMS_H
+
+#include "graph/ops.h"
+
+typedef enum {
+  PRIM_NONE, /* not a primitive: it must be decomposed */
+  PRIM_POINTWISE,
+  PRIM_VIEW,
+  PRIM_REDUCE,
+  PRIM_CREATE,
+  PRIM_GATHER,
+  PRIM_MATMUL /* aten.mm, aten.bmm */
+} PrimKind;
+
+PrimKind prim_kind(const GraphOp *op);
+
+/* ---- views ---- */
+
+/* The place in the operand of the view n (its first tensor argument) of the element of n at place
+ * `at` (n's rank), into `from` (the operand's rank).  Places are expressions of index symbols
+ * (dim_index), so nothing is known of their values but their ranges. */
+void view_place(Graph *g, const Node *n, const Dim *at, Dim *from);
+/* The tensor that a view is a view of. */
+Node *view_operand(const Node *n);
+
+/* The place of element number `linear` of a tensor of that shape in row-major order, and back. */
+void place_of_linear(Dims *d, Dim linear, const Dim *shape, uint32_t rank, Dim *place);
+Dim linear_of_place(Dims *d, const Dim *place, const Dim *shape, uint32_t rank);
+
+/* ---- pointwise ---- */
+
+/* The expression of n's element in the kernel language, {0}, {1}, ... standing for its operands'
+ * in the order of its arguments (tensors and numbers alike).  Operands have dtype `compute`
+ * there, and the result is cast from `compute` (comparisons: from i1) to n's dtype. */
+typedef struct {
+  const char *text;
+  DType compute;
+  uint32_t noperands;
+  Arg operands[8];
+} Pointwise;
+
+/* n is PRIM_POINTWISE. */
+Pointwise pointwise_of(Graph *g, const Node *n);
+
+#endif
