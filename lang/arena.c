@@ -84,6 +84,18 @@ jmp_buf *arena_on_oom(Arena *a, jmp_buf *place) {
   return old;
 }
 
+bool arena_guard(Arena *a, bool (*f)(void *ctx), void (*release)(void *ctx), void *ctx) {
+  jmp_buf here, *outer = arena_on_oom(a, &here);
+  if (setjmp(here)) {
+    arena_on_oom(a, outer);
+    release(ctx);
+    out_of_memory(a);
+  }
+  bool ok = f(ctx);
+  arena_on_oom(a, outer);
+  return ok;
+}
+
 static size_t chunk_size(const Arena *a, size_t need) {
   size_t size = a->chunks ? a->chunks->size * 4 : CHUNK_MIN;
   if (size > CHUNK_MAX) size = CHUNK_MAX;

@@ -14,6 +14,7 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 typedef struct Arena Arena;
@@ -26,6 +27,9 @@ void arena_free(Arena *a);
 
 /* Where to jump (longjmp with 1) when an allocation fails.  Returns the place set before. */
 jmp_buf *arena_on_oom(Arena *a, jmp_buf *place);
+/* f(ctx), for who holds what lies in no arena: if it runs out of memory, release(ctx) is called
+ * before the jump goes on. */
+bool arena_guard(Arena *a, bool (*f)(void *ctx), void (*release)(void *ctx), void *ctx);
 
 /* Zeroed memory of `size` bytes (0 is allowed). */
 void *arena_alloc(Arena *a, size_t size);

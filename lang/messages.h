@@ -1,7 +1,7 @@
 /* Every message that Nereid prints about a user's input, as one list of printf formats.
  *
  * One macro a message: E_ for errors, W_ for warnings, N_ for notes, H_ for hints, then the room
- * (PARSE_, SEMA_, TILE_, LOWER_, GEN_, RUN_, CLI_).  A message says what is wrong in the user's
+ * (PARSE_, SEMA_, TILE_, LOWER_, GEN_, RUN_, GRAPH_, CLI_).  A message says what is wrong in the user's
  * words, names the thing, and where it can, says what to do.  tests/errors/ has a case for each
  * E_ macro; `make lint` names those without one.
  */
@@ -534,6 +534,75 @@
   "kernel %s needs %lld bytes of shared memory, %s has %lld: use smaller blocks or fewer stages"
 #define E_RUN_GRID_LIMIT "the grid's %c extent %u is past the limit of %s, %d"
 #define E_RUN_THREADS "kernel %s needs %d threads a program, %s has at most %d: use fewer warps"
+
+/* ---- graphs ---- */
+
+#define E_GRAPH_NO_FORWARD "the file defines no function 'forward': it is no graph that FX printed"
+#define E_GRAPH_NO_RETURN "'%s' ends without a return"
+#define E_GRAPH_AFTER_RETURN "a statement behind the return"
+#define E_GRAPH_STATEMENT \
+  "a graph consists of assignments of one call to one name, and a return at its end"
+#define E_GRAPH_PARAMETER "'forward' of a graph has plain parameters only, no * or **"
+#define E_GRAPH_TWICE "the name '%s' is taken: each name of a graph is assigned once"
+#define E_GRAPH_NAME "no node above has the name '%s'"
+#define E_GRAPH_ARGUMENT "'%s' cannot stand here: a graph's values are calls, x[0], or a + b"
+#define E_GRAPH_ANNOTATION "'%s' is no type: write \"f32[2, s0]\" or \"Sym(s0)\""
+#define E_GRAPH_UNSUPPORTED "operators that are not supported: %u, in %u nodes"
+#define N_GRAPH_UNSUPPORTED "%s, in %u nodes, first %s"
+
+/* Archives and the tensors in them. */
+#define E_GRAPH_OPEN "the file can't be read: %s"
+#define E_GRAPH_ZIP "the file is no zip archive, or it is truncated"
+#define E_GRAPH_ZIP_ENTRY "archive entry %s: %s; pack the files again with `zip -0`, or save the model again"
+#define E_GRAPH_WEIGHT_TWICE "tensor %s: the file has two of that name"
+#define E_GRAPH_WEIGHT_LAYOUT "tensor %s: its sizes, strides and offset make no tensor; save the model again"
+#define E_GRAPH_WEIGHT_SHORT \
+  "tensor %s needs %lld bytes, entry %s has %zu: save the model again, with real tensors"
+#define E_GRAPH_WEIGHT_ALIGN \
+  "tensor %s: entry %s lies at no multiple of %u bytes; save the model again with torch.export.save"
+#define E_GRAPH_WEIGHT_MISSING "the file has no tensor %s for parameter %s; save the model again"
+#define E_GRAPH_WEIGHT_TYPE "tensor %s does not fit parameter %s of type %s; export the model again"
+
+/* Exported programs; "FILE: error: PLACE IN IT: " stands before them. */
+#define H_GRAPH_PT2_AGAIN "save the model again with torch.export.save (PyTorch 2.11 writes what is read here)"
+#define E_GRAPH_PT2_OTHER "the file is %s, not an exported program"
+#define E_GRAPH_PT2_BYTE_ORDER "the file was written on a big-endian machine"
+#define E_GRAPH_PT2_NO_MODEL "the archive has no exported program, MODEL.json, here"
+#define E_GRAPH_PT2_MODELS "the archive has several programs here; save each in a file of its own"
+#define E_GRAPH_PT2_VERSION "schema version %lld.%lld can't be read, only %d.x"
+#define E_GRAPH_PT2_NO_ENTRY "the archive has no such entry"
+#define E_GRAPH_PT2_JSON_SIZE "the entry is larger than %d MiB"
+#define E_GRAPH_PT2_JSON "line %d, column %d: %s"
+#define E_GRAPH_PT2_ROOT "an object is expected"
+#define E_GRAPH_PT2_KEY "`%s` is %s, not %s"
+#define E_GRAPH_PT2_NAME "`%s` is empty, longer than %d bytes, or has control characters"
+#define E_GRAPH_PT2_UNION "an object of one key is expected"
+#define E_GRAPH_PT2_IDENTIFIER "`%s` is no identifier"
+#define E_GRAPH_PT2_TARGET "`%s` is no operator's name"
+#define E_GRAPH_PT2_TWICE "there are two of the name `%s`"
+#define E_GRAPH_PT2_UNDEFINED "no input and no node before it makes `%s`"
+#define E_GRAPH_PT2_ARG "an argument's value is not %s"
+#define E_GRAPH_PT2_ARG_KIND "arguments of kind `%s` are not supported here"
+#define E_GRAPH_PT2_POSITION "`%s` stands as argument %u, but not in the schema of %s"
+#define E_GRAPH_PT2_VALUE "`%s` is of kind `%s`, which has no type"
+#define E_GRAPH_PT2_NO_TYPE "`%s` is missing in %s"
+#define E_GRAPH_PT2_DTYPE "%s: dtype %s is not supported; cast it in the model, and export again"
+#define E_GRAPH_PT2_LAYOUT "%s: only strided tensors are supported; call to_dense() in the model"
+#define E_GRAPH_PT2_SIZE "size `%s`: %s"
+#define E_GRAPH_PT2_SIZE_KIND "a size of kind `%s`"
+#define E_GRAPH_PT2_RANK "a tensor of %zu axes; at most %d are supported"
+#define E_GRAPH_PT2_NEGATIVE "a size is negative"
+#define E_GRAPH_PT2_STRIDES "sizes and strides are not of one length"
+#define E_GRAPH_PT2_RANGE "no value from %lld to %lld is left"
+#define E_GRAPH_PT2_SPECS "%zu %s, but %zu of them in the signature"
+#define E_GRAPH_PT2_SPEC "the signature has `%s` where the graph has `%s`"
+#define E_GRAPH_PT2_SPEC_KIND "inputs and outputs of kind `%s` are not supported"
+#define E_GRAPH_PT2_SPEC_VALUE "the signature has `%s` where the graph has another value"
+#define E_GRAPH_PT2_NO_TENSOR "what the file has a value for must be a tensor"
+#define E_GRAPH_PT2_MUTATION "no input is called `%s`"
+#define E_GRAPH_PT2_PICKLE \
+  "tensor %s is pickled, as tensor subclasses are; unwrap it in the model, and save it again"
+#define E_GRAPH_PT2_NO_BYTES "the archive has no entry %s"
 
 /* ---- cli ---- */
 

@@ -1,0 +1,108 @@
+/* What the files of the .pt2 reader share.
+ *
+ * All functions that return bool or a pointer report what is wrong themselves, and return false or
+ * NULL then; the reader ends at the first error. */
+#ifndef NEREID_GRAPH_PT2_READ_H
+#define NEREID_GRAPH_PT2_READ_H
+
+#include <jansson.h>
+
+#include "graph/ops.h"
+#include "graph/pt2.h"
+
+/* Far above what files hold: a graph of 100,000 nodes takes 100 MiB of JSON. */
+enum { PT2_JSON_MAX = 1 << 30, PT2_NAME_MAX = 1000 };
+
+typedef struct {
+  Arena *arena;
+  Pool *names;
+  Diags *diags;
+  const Archive *file;
+  Span place;
+  const char *root;  /* "model/" */
+  const char *model; /* "model", of models/model.json */
+  json_t *json;      /* the document being read */
+  const char *where; /* what messages name: "node linear_1" */
+
+  Graph *graph;
+  Weights *weights;
+  NameMap values;    /* from names in the file to nodes */
+  NameMap stored;    /* from names of parameters, buffers and constants to inputs */
+  const json_t *tensors, *ints, *floats, *bools; /* types by name */
+} Pt2;
+
+/* ---- pt2_json.c: values of a type, found by key ---- */
+
+/* An error at the place that r->where names, with what to do. */
+bool pt2_fail(Pt2 *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* The archive's entry `name`, parsed; r->json holds it until pt2_close. */
+bool pt2_parse(Pt2 *r, const char *name, json_t **out);
+void pt2_close(Pt2 *r);
+
+json_t *pt2_object(Pt2 *r, const json_t *in, const char *key);
+json_t *pt2_array(Pt2 *r, const json_t *in, const char *key);
+const char *pt2_string(Pt2 *r, const json_t *in, const char *key);
+bool pt2_int(Pt2 *r, const json_t *in, const char *key, int64_t *out);
+bool pt2_bool(Pt2 *r, const json_t *in, const char *key, bool *out);
+/* Is the key there, and not null? */
+bool pt2_has(const json_t *in, const char *key);
+/* The name that stands under `key`, interned. */
+Name pt2_name(Pt2 *r, const json_t *in, const char *key);
+/* The same for a text at hand: not empty, not too long, without control characters. */
+Name pt2_check_name(Pt2 *r, const char *key, const char *text);
+/* The one key of a union, and what stands under it. */
+const char *pt2_union(Pt2 *r, const json_t *in, json_t **value);
+/* A number, or "Infinity", "-Infinity", "NaN". */
+bool pt2_float(Pt2 *r, const json_t *value, double *out);
+
+/* ---- pt2_types.c: dtypes, sizes, types of values ---- */
+
+/* torch's name of a dtype by the schema's number, "float32"; NULL if there is none. */
+const char *pt2_dtype_name(int64_t number);
+/* Ours; an error if we lack it. */
+bool pt2_dtype(Pt2 *r, int64_t number, DType *out);
+bool pt2_tensor_type(Pt2 *r, const json_t *meta, ValueType *out);
+/* The type of the value that an output or an input names: as_tensor, as_sym_int, ... */
+bool pt2_value_type(Pt2 *r, const char *kind, Name name, ValueType *out);
+bool pt2_ranges(Pt2 *r, const json_t *program);
+
+/* ---- pt2_names.c: nodes' names ---- */
+
+bool pt2_identifier(const char *s);
+/* Names a node as FX prints it: by another name if this one is a word of Python's or taken. */
+bool pt2_name_node(Pt2 *r, Node *n, Name name);
+/* In the file, the node's value has this name. */
+bool pt2_define(Pt2 *r, Name name, Node *n);
+/* The node that made a value. */
+Node *pt2_value(Pt2 *r, Name name);
+
+/* ---- pt2_args.c ---- */
+
+/* An Argument of the schema. */
+bool pt2_arg(Pt2 *r, const json_t *argument, Arg *out);
+/* Can arguments of that kind, "as_int", be expressed? */
+bool pt2_arg_is_known(const char *kind);
+/* as_tensor, as_sym_int, as_sym_float, as_sym_bool; and the name that then stands in `value`. */
+bool pt2_names_value(const char *kind);
+Name pt2_value_name(Pt2 *r, const char *kind, const json_t *value);
+
+/* ---- pt2_nodes.c ---- */
+
+bool pt2_nodes(Pt2 *r, const json_t *graph);
+/* FX has no getitem for results that nothing takes; the file names them all. */
+void pt2_drop_unused(Pt2 *r);
+
+/* ---- pt2_signature.c: what the inputs and outputs are ---- */
+
+bool pt2_inputs(Pt2 *r, const json_t *graph, const json_t *signature);
+bool pt2_outputs(Pt2 *r, const json_t *graph, const json_t *signature);
+
+/* ---- pt2_weights.c ---- */
+
+/* All tensors of the file. */
+bool pt2_weights(Pt2 *r);
+/* Gives each input that comes from the file its tensor. */
+bool pt2_bind_weights(Pt2 *r);
+
+#endif

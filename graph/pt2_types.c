@@ -1,0 +1,145 @@
+#include <string.h>
+
+#include "graph/pt2_read.h"
+#include "graph/sympy.h"
+#include "graph/text.h"
+#include "lang/messages.h"
+
+/* ---- dtypes ---- */
+
+/* The schema's ScalarType. */
+static const struct {
+  int number;
+  const char *name;
+} dtypes[] = {{1, "uint8"},
+              {2, "int8"},
+              {3, "int16"},
+              {4, "int32"},
+              {5, "int64"},
+              {6, "float16"},
+              {7, "float32"},
+              {8, "float64"},
+              {9, "complex32"},
+              {10, "complex64"},
+              {11, "complex128"},
+              {12, "bool"},
+              {13, "bfloat16"},
+              {28, "uint16"},
+              {29, "float8_e4m3fn"},
+              {30, "float8_e5m2"},
+              {31, "float8_e4m3fnuz"},
+              {32, "float8_e5m2fnuz"}};
+
+const char *pt2_dtype_name(int64_t number) {
+  for (size_t i = 0; i < sizeof dtypes / sizeof *dtypes; i++)
+    if (dtypes[i].number == number) return dtypes[i].name;
+  return NULL;
+}
+
+bool pt2_dtype(Pt2 *r, int64_t number, DType *out) {
+  const char *name = pt2_dtype_name(number);
+  *out = name ? dtype_from_torch(name, strlen(name)) : DT_NONE;
+  if (*out) return true;
+  if (!name) name = arena_printf(r->arena, "number %lld", (long long)number);
+  diag_error(r->diags, r->place, E_GRAPH_PT2_DTYPE, r->where, name);
+  return false;
+}
+
+enum { STRIDED = 7 }; /* of the schema's Layout */
+
+/* ---- sizes ---- */
+
+/* A SymInt: {"as_int": 3} or {"as_expr": {"expr_str": ...}}. */
+static bool read_size(Pt2 *r, const json_t *in, Dim *out) {
+  json_t *value;
+  const char *kind = pt2_union(r, in, &value), *why;
+  if (!kind) return false;
+  if (!strcmp(kind, "as_int")) {
+    int64_t n;
+    if (!pt2_int(r, in, "as_int", &n)) return false;
+    *out = dim_int(r->graph->dims, n);
+    return true;
+  }
+  const char *text = NULL;
+  if (strcmp(kind, "as_expr")) return pt2_fail(r, E_GRAPH_PT2_SIZE_KIND, kind);
+  if (!json_is_object(value) || !(text = pt2_string(r, value, "expr_str")))
+    return text || pt2_fail(r, E_GRAPH_PT2_UNION);
+  *out = sympy_read(r->graph->dims, r->arena, text, &why);
+  return *out || pt2_fail(r, E_GRAPH_PT2_SIZE, text, why);
+}
+
+bool pt2_tensor_type(Pt2 *r, const json_t *meta, ValueType *out) {
+  int64_t dtype, layout;
+  DType type;
+  if (!pt2_int(r, meta, "dtype", &dtype) || !pt2_dtype(r, dtype, &type)) return false;
+  if (!pt2_int(r, meta, "layout", &layout)) return false;
+  if (layout != STRIDED) {
+    diag_error(r->diags, r->place, E_GRAPH_PT2_LAYOUT, r->where);
+    return false;
+  }
+  const json_t *sizes = pt2_array(r, meta, "sizes");
+  if (!sizes) return false;
+  size_t rank = json_array_size(sizes);
+  if (rank > GRAPH_RANK_MAX) return pt2_fail(r, E_GRAPH_PT2_RANK, rank, GRAPH_RANK_MAX);
+  Dim shape[GRAPH_RANK_MAX];
+  for (size_t i = 0; i < rank; i++) {
+    if (!read_size(r, json_array_get(sizes, i), &shape[i])) return false;
+    if (dim_range(r->graph->dims, shape[i]).hi < 0) return pt2_fail(r, E_GRAPH_PT2_NEGATIVE);
+  }
+  *out = value_tensor(r->graph, type, (uint32_t)rank, shape);
+  return true;
+}
+
+/* ---- types of values ---- */
+
+static const json_t *type_of(Pt2 *r, const json_t *types, const char *table, Name name) {
+  const json_t *t = json_object_get(types, name);
+  if (!json_is_object(t)) pt2_fail(r, E_GRAPH_PT2_NO_TYPE, name, table);
+  return json_is_object(t) ? t : NULL;
+}
+
+bool pt2_value_type(Pt2 *r, const char *kind, Name name, ValueType *out) {
+  const json_t *t;
+  *out = (ValueType){.kind = VALUE_UNKNOWN};
+  if (!strcmp(kind, "as_tensor"))
+    return (t = type_of(r, r->tensors, "tensor_values", name)) && pt2_tensor_type(r, t, out);
+  if (!strcmp(kind, "as_sym_int")) {
+    out->kind = VALUE_INT;
+    return (t = type_of(r, r->ints, "sym_int_values", name)) && read_size(r, t, &out->value);
+  }
+  if (!strcmp(kind, "as_sym_float")) {
+    out->kind = VALUE_FLOAT;
+    return type_of(r, r->floats, "sym_float_values", name);
+  }
+  if (!strcmp(kind, "as_sym_bool")) {
+    out->kind = VALUE_BOOL;
+    return type_of(r, r->bools, "sym_bool_values", name);
+  }
+  return pt2_fail(r, E_GRAPH_PT2_VALUE, name, kind);
+}
+
+/* ---- ranges of symbols ---- */
+
+/* A limit that may be null or absent. */
+static bool read_limit(Pt2 *r, const json_t *range, const char *key, int64_t *out) {
+  return !pt2_has(range, key) || pt2_int(r, range, key, out);
+}
+
+bool pt2_ranges(Pt2 *r, const json_t *program) {
+  json_t *ranges = pt2_object(r, program, "range_constraints"), *range;
+  const char *symbol;
+  if (!ranges) return false;
+  json_object_foreach(ranges, symbol, range) {
+    /* Ranges of expressions follow from those of their symbols. */
+    if (!pt2_identifier(symbol) || strlen(symbol) > PT2_NAME_MAX) continue;
+    r->where = arena_printf(r->arena, "range of %s", symbol);
+    DimRange limit = {INT64_MIN, INT64_MAX};
+    if (!json_is_object(range)) return pt2_fail(r, E_GRAPH_PT2_ROOT);
+    if (!read_limit(r, range, "min_val", &limit.lo)) return false;
+    if (!read_limit(r, range, "max_val", &limit.hi)) return false;
+    Dim d = dim_symbol(r->graph->dims, pool_name(r->names, symbol));
+    if (!dim_limit(r->graph->dims, d, limit))
+      return pt2_fail(r, E_GRAPH_PT2_RANGE, (long long)limit.lo, (long long)limit.hi);
+  }
+  return true;
+}
