@@ -3,25 +3,21 @@
  * A rule asks for its node's arguments, reports what cannot be, and sets the result's type.  The
  * rules are those of PyTorch's meta functions; broadcasting and dtype promotion as its documents
  * say (tensor_attributes: categories bool < integral < floating; a tensor with axes outranks one
- * without, which outranks a Python number). */
+ * without, which outranks a Python number).
+ *
+ * Sizes that are not known to differ are taken for equal: PyTorch traced the graph with sizes for
+ * which they are. */
 #ifndef NEREID_GRAPH_INFER_H
 #define NEREID_GRAPH_INFER_H
 
 #include "graph/ops.h"
 
-struct Infer {
-  Graph *g;
-  Node *n;
-  const OpSchema *schema;
-  ValueType result; /* what the rule sets */
-  bool failed;
-};
-
 /* Infers the type of n, a CALL or GETITEM whose arguments have types; false after an error. */
 bool infer_node(Graph *g, Node *n, ValueType *out);
 
-/* Infers all nodes in order.  A node that has a type already (read from a file) keeps it, if
- * inference gives the same; if not, that is an error which names both. */
+/* Infers all nodes in order.  A node that has a type already (read from a file) keeps it, if it
+ * can be what inference gives; if not, that is an error which names both.  Nodes behind an error
+ * that have no type are passed over. */
 bool infer_graph(Graph *g);
 
 #endif

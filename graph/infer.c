@@ -1,0 +1,93 @@
+#include "graph/infer.h"
+
+#include "graph/infer_rules.h"
+
+/* args[0][args[1]] */
+static void infer_getitem(Infer *in) {
+  const Node *n = in->n;
+  if (n->nargs != 2 || n->args[0].kind != ARG_NODE || n->args[1].kind != ARG_INT ||
+      n->args[0].node->type.kind != VALUE_LIST || !dim_is_int(n->args[1].dim))
+    infer_fail(in, E_GRAPH_GETITEM);
+  const ValueType *list = &n->args[0].node->type;
+  int64_t i = n->args[1].dim->value;
+  if (i < 0 || i >= list->nitems) infer_fail(in, E_GRAPH_ITEM, (long long)i, list->nitems);
+  in->result = list->items[i];
+}
+
+bool infer_node(Graph *g, Node *n, ValueType *out) {
+  Infer in = {.g = g, .n = n};
+  if (n->kind == NODE_CALL && !ops_check(g, n)) return false;
+  if (setjmp(in.failed)) return false;
+  if (n->kind == NODE_CALL) {
+    in.schema = ops_schema(g, n->op);
+    n->op->infer(&in);
+  } else {
+    infer_getitem(&in);
+  }
+  *out = in.result;
+  return true;
+}
+
+/* ---- the graph ---- */
+
+static bool is_number(const ValueType *t) {
+  return t->kind == VALUE_INT || t->kind == VALUE_FLOAT || t->kind == VALUE_BOOL;
+}
+
+/* Can a value be of both types?  Annotations may say what inference cannot know: which way a
+ * branch on a size went, and the name of a number that data decides. */
+static bool agree(Graph *g, const ValueType *said, const ValueType *inferred) {
+  if (said->kind == VALUE_INT && inferred->kind == VALUE_INT && said->value && inferred->value)
+    return infer_may_equal(g, said->value, inferred->value);
+  if (is_number(said) && is_number(inferred)) return true;
+  if (said->kind != VALUE_TENSOR || inferred->kind != VALUE_TENSOR)
+    return said->kind == inferred->kind;
+  if (said->dtype != inferred->dtype || said->rank != inferred->rank) return false;
+  for (uint32_t i = 0; i < said->rank; i++)
+    if (!infer_may_equal(g, said->shape[i], inferred->shape[i])) return false;
+  return true;
+}
+
+static const char *text_of(Graph *g, const ValueType *t) {
+  Text text = text_new(g->arena);
+  value_print(&text, t);
+  return text.data;
+}
+
+static bool settle(Graph *g, Node *n, const ValueType *inferred) {
+  if (n->type.kind == VALUE_UNKNOWN ||
+      (is_number(inferred) && inferred->kind != VALUE_INT && is_number(&n->type))) {
+    n->type = *inferred;
+    return true;
+  }
+  if (agree(g, &n->type, inferred)) return true;
+  diag_error(g->diags, n->place, E_GRAPH_TYPE_DIFFERS, n->name ? n->name : "?",
+             text_of(g, &n->type), text_of(g, inferred));
+  return false;
+}
+
+static void find_unknown(Node **use, void *ctx) {
+  bool *found = ctx;
+  *found |= (*use)->type.kind == VALUE_UNKNOWN;
+}
+
+static bool infer_next(Graph *g, Node *n) {
+  ValueType inferred = {0};
+  bool unknown = false;
+  graph_each_use(n, find_unknown, &unknown);
+  if (unknown) return false;
+  return infer_node(g, n, &inferred) && settle(g, n, &inferred);
+}
+
+bool infer_graph(Graph *g) {
+  bool ok = true;
+  for (Node *n = g->first; n; n = n->next) {
+    if (n->kind == NODE_INPUT && n->type.kind == VALUE_UNKNOWN) {
+      diag_error(g->diags, n->place, E_GRAPH_INPUT_TYPE, n->name ? n->name : "?",
+                 n->name ? n->name : "?");
+      ok = false;
+    }
+    if (n->kind == NODE_CALL || n->kind == NODE_GETITEM) ok &= infer_next(g, n);
+  }
+  return ok;
+}

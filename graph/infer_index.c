@@ -1,0 +1,176 @@
+/* Reading and writing at indices. */
+#include <string.h>
+
+#include "graph/infer_rules.h"
+
+static void need_index(Infer *in, const ValueType *index) {
+  if (index->dtype != DT_I64 && index->dtype != DT_I32)
+    infer_fail(in, E_GRAPH_INDEX_DTYPE, dtype_name(index->dtype));
+}
+
+/* ---- x[a, :, b] ---- */
+
+typedef struct {
+  Operand indices[GRAPH_RANK_MAX];
+  uint32_t n;
+  uint32_t first, last; /* axes of x at which indices stand */
+  uint32_t axes;        /* bits of them */
+} Indices;
+
+/* A mask is what nonzero gives: as many indices as it has axes, of a length that data decides. */
+static void take_mask(Infer *in, Indices *s, const ValueType *mask, Dim *length) {
+  *length = infer_unknown(in);
+  for (uint32_t i = 0; i < mask->rank; i++)
+    s->indices[s->n++] = (Operand){.dtype = DT_I64, .rank = 1, .shape = length};
+}
+
+static uint32_t index_axes(const ValueType *index) {
+  return index && (index->dtype == DT_I1 || index->dtype == DT_U8) ? index->rank : 1;
+}
+
+static Indices take_indices(Infer *in, const ValueType *x) {
+  uint32_t n, axis = 0;
+  const ValueType **list = infer_tensors(in, "indices", &n);
+  Indices s = {.first = UINT32_MAX};
+  for (uint32_t i = 0; i < n; i++) {
+    uint32_t span = index_axes(list[i]);
+    if (axis + span > x->rank) infer_fail(in, E_GRAPH_INDICES, n, infer_type_text(in, x));
+    if (list[i]) {
+      if (s.first == UINT32_MAX) s.first = axis;
+      s.last = axis + span - 1;
+      s.axes |= ((1u << span) - 1) << axis;
+      if (list[i]->dtype == DT_I1 || list[i]->dtype == DT_U8)
+        take_mask(in, &s, list[i], ARENA_NEW(in->g->arena, Dim));
+      else need_index(in, list[i]), s.indices[s.n++] = infer_tensor_operand(list[i]);
+    }
+    axis += span;
+  }
+  if (!s.axes) infer_fail(in, E_GRAPH_INDICES, n, infer_type_text(in, x));
+  return s;
+}
+
+/* The axes of the indices stand where the indexed ones stood, if those are neighbours; else in
+ * front. */
+void infer_index(Infer *in) {
+  const ValueType *x = infer_self(in);
+  Indices s = take_indices(in, x);
+  Dim found[GRAPH_RANK_MAX], shape[2 * GRAPH_RANK_MAX];
+  uint32_t nfound = infer_broadcast(in, s.indices, s.n, found), rank = 0;
+  uint32_t between = ((2u << s.last) - 1) & ~((1u << s.first) - 1);
+  uint32_t place = s.axes == between ? s.first : 0;
+  for (uint32_t i = 0; i <= x->rank; i++) {
+    if (i == place) memcpy(shape + rank, found, nfound * sizeof *shape), rank += nfound;
+    if (i < x->rank && !(s.axes >> i & 1)) shape[rank++] = x->shape[i];
+  }
+  infer_set(in, x->dtype, rank, shape);
+}
+
+/* ---- along one axis ---- */
+
+static const ValueType *along(Infer *in, uint32_t *axis) {
+  const ValueType *x = infer_self(in);
+  *axis = infer_axis_arg(in, "dim", x->rank);
+  return x;
+}
+
+void infer_index_select(Infer *in) {
+  uint32_t axis;
+  const ValueType *x = along(in, &axis), *index = infer_tensor(in, "index");
+  infer_rank(in, index, 0, 1);
+  need_index(in, index);
+  Dim shape[GRAPH_RANK_MAX];
+  if (x->rank) {
+    memcpy(shape, x->shape, x->rank * sizeof *shape);
+    shape[axis] = index->rank ? index->shape[0] : infer_const(in, 1);
+  }
+  infer_set(in, x->dtype, x->rank, shape);
+}
+
+static const ValueType *index_of_rank(Infer *in, const ValueType *x) {
+  const ValueType *index = infer_tensor(in, "index");
+  need_index(in, index);
+  if (x->rank && index->rank) infer_rank(in, index, x->rank, x->rank);
+  return index;
+}
+
+void infer_gather(Infer *in) {
+  uint32_t axis;
+  const ValueType *x = along(in, &axis), *index = index_of_rank(in, x);
+  infer_set_like(in, x->dtype, index);
+}
+
+void infer_scatter(Infer *in) {
+  uint32_t axis;
+  const ValueType *x = along(in, &axis);
+  index_of_rank(in, x);
+  if (infer_takes(in, "src") && infer_tensor(in, "src")->dtype != x->dtype)
+    infer_same_dtype(in, x, infer_tensor(in, "src"));
+  in->result = *x;
+}
+
+/* index_add and index_copy: `source` has as many slices as there are indices. */
+void infer_index_add(Infer *in) {
+  uint32_t axis;
+  const ValueType *x = along(in, &axis), *index = infer_tensor(in, "index");
+  const ValueType *source = infer_tensor(in, "source");
+  infer_rank(in, index, 0, 1);
+  need_index(in, index);
+  infer_same_dtype(in, x, source);
+  if (x->rank) infer_rank(in, source, x->rank, x->rank);
+  for (uint32_t i = 0; i < x->rank; i++) {
+    Dim n = i != axis ? x->shape[i] : index->rank ? index->shape[0] : infer_const(in, 1);
+    infer_same_size(in, n, source->shape[i], "the axes of self and source");
+  }
+  in->result = *x;
+}
+
+/* Sizes broadcast, but for the axis. */
+void infer_take_along_dim(Infer *in) {
+  const ValueType *x = infer_self(in), *indices = infer_tensor(in, "indices");
+  need_index(in, indices);
+  if (!infer_has(in, "dim")) {
+    Dim n = value_numel(in->g, indices);
+    infer_set(in, x->dtype, 1, &n);
+    return;
+  }
+  infer_rank(in, indices, x->rank, x->rank);
+  uint32_t axis = infer_axis_arg(in, "dim", x->rank);
+  Dim from[GRAPH_RANK_MAX], shape[GRAPH_RANK_MAX];
+  if (x->rank) memcpy(from, x->shape, x->rank * sizeof *from), from[axis] = indices->shape[axis];
+  Operand operands[] = {{.rank = x->rank, .shape = from}, infer_tensor_operand(indices)};
+  infer_set(in, x->dtype, infer_broadcast(in, operands, 2, shape), shape);
+}
+
+void infer_embedding(Infer *in) {
+  const ValueType *weight = infer_tensor(in, "weight"), *indices = infer_tensor(in, "indices");
+  infer_rank(in, weight, 2, 2);
+  need_index(in, indices);
+  Dim shape[GRAPH_RANK_MAX + 1];
+  if (indices->rank) memcpy(shape, indices->shape, indices->rank * sizeof *shape);
+  shape[indices->rank] = weight->shape[1];
+  infer_set(in, weight->dtype, indices->rank + 1, shape);
+}
+
+void infer_one_hot(Infer *in) {
+  const ValueType *x = infer_self(in);
+  Dim shape[GRAPH_RANK_MAX + 1], classes = infer_size(in, "num_classes");
+  if (x->rank) memcpy(shape, x->shape, x->rank * sizeof *shape);
+  shape[x->rank] = dim_is(classes, -1) ? infer_unknown(in) : classes;
+  infer_set(in, DT_I64, x->rank + 1, shape);
+}
+
+/* ---- as many as the data says ---- */
+
+void infer_masked_select(Infer *in) {
+  Operand x[] = {infer_operand(in, "self"), infer_operand(in, "mask")};
+  Dim shape[GRAPH_RANK_MAX];
+  if (x[1].dtype != DT_I1) infer_fail(in, E_GRAPH_CONDITION, dtype_name(x[1].dtype));
+  infer_broadcast(in, x, 2, shape);
+  Dim n = infer_unknown(in);
+  infer_set(in, x[0].dtype, 1, &n);
+}
+
+void infer_nonzero(Infer *in) {
+  Dim shape[] = {infer_unknown(in), infer_const(in, infer_self(in)->rank)};
+  infer_set(in, DT_I64, 2, shape);
+}

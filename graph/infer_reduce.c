@@ -1,0 +1,247 @@
+/* Reductions, scans, sorts and normalizations. */
+#include <string.h>
+
+#include "graph/infer_rules.h"
+
+/* ---- reductions ---- */
+
+/* x without the axes of `set`, or with them as 1. */
+static ValueType reduced(Infer *in, const ValueType *x, DType dtype, uint32_t set, bool keep) {
+  Dim shape[GRAPH_RANK_MAX];
+  uint32_t n = 0;
+  for (uint32_t i = 0; i < x->rank; i++) {
+    bool gone = set >> i & 1;
+    if (!gone || keep) shape[n++] = gone ? infer_const(in, 1) : x->shape[i];
+  }
+  return infer_type(in, dtype, n, shape);
+}
+
+static ValueType reduce_to(Infer *in, DType dtype) {
+  const ValueType *x = infer_self(in);
+  uint32_t set = infer_takes(in, "dim") ? infer_axes_arg(in, "dim", x->rank) : UINT32_MAX;
+  return reduced(in, x, dtype, set, infer_bool(in, "keepdim"));
+}
+
+/* Sums and products of integers are i64. */
+static DType sum_dtype(Infer *in, DType t) {
+  return infer_dtype(in, "dtype", dtype_is_float(t) ? t : DT_I64);
+}
+
+void infer_sum(Infer *in) { in->result = reduce_to(in, sum_dtype(in, infer_self(in)->dtype)); }
+
+void infer_mean(Infer *in) {
+  DType t = infer_dtype(in, "dtype", infer_self(in)->dtype);
+  infer_need_float(in, t);
+  in->result = reduce_to(in, t);
+}
+
+/* Variances and norms. */
+static DType moment_dtype(Infer *in) {
+  DType t = infer_self(in)->dtype;
+  infer_need_float(in, t);
+  return infer_dtype(in, "dtype", t);
+}
+
+void infer_moment(Infer *in) { in->result = reduce_to(in, moment_dtype(in)); }
+
+void infer_moment_mean(Infer *in) {
+  ValueType t = reduce_to(in, moment_dtype(in));
+  infer_set_pair(in, t, t);
+}
+
+void infer_logsumexp(Infer *in) {
+  in->result = reduce_to(in, infer_to_float(infer_self(in)->dtype));
+}
+
+void infer_extreme(Infer *in) { in->result = reduce_to(in, infer_self(in)->dtype); }
+
+void infer_aminmax(Infer *in) {
+  ValueType t = reduce_to(in, infer_self(in)->dtype);
+  infer_set_pair(in, t, t);
+}
+
+void infer_max_all(Infer *in) { infer_extreme(in); }
+
+void infer_max_dim(Infer *in) {
+  infer_set_pair(in, reduce_to(in, infer_self(in)->dtype), reduce_to(in, DT_I64));
+}
+
+void infer_arg(Infer *in) { in->result = reduce_to(in, DT_I64); }
+void infer_count_nonzero(Infer *in) { in->result = reduce_to(in, DT_I64); }
+
+/* Of u8 it is u8, for old programs. */
+void infer_any(Infer *in) {
+  in->result = reduce_to(in, infer_self(in)->dtype == DT_U8 ? DT_U8 : DT_I1);
+}
+
+void infer_histc(Infer *in) {
+  Dim bins = infer_size(in, "bins");
+  infer_set(in, infer_self(in)->dtype, 1, &bins);
+}
+
+/* ---- scans and sorts ---- */
+
+static const ValueType *with_axis(Infer *in, uint32_t *axis) {
+  const ValueType *x = infer_self(in);
+  *axis = infer_axis_arg(in, "dim", x->rank);
+  return x;
+}
+
+void infer_scan(Infer *in) {
+  uint32_t axis;
+  const ValueType *x = with_axis(in, &axis);
+  infer_set_like(in, sum_dtype(in, x->dtype), x);
+}
+
+void infer_scan_float(Infer *in) {
+  uint32_t axis;
+  const ValueType *x = with_axis(in, &axis);
+  infer_set_like(in, infer_to_float(x->dtype), x);
+}
+
+static void set_with_indices(Infer *in, const ValueType *x) {
+  ValueType indices = *x;
+  indices.dtype = DT_I64;
+  infer_set_pair(in, *x, indices);
+}
+
+void infer_scan_indices(Infer *in) {
+  uint32_t axis;
+  set_with_indices(in, with_axis(in, &axis));
+}
+
+void infer_sort(Infer *in) {
+  uint32_t axis;
+  set_with_indices(in, with_axis(in, &axis));
+}
+
+void infer_argsort(Infer *in) {
+  uint32_t axis;
+  infer_set_like(in, DT_I64, with_axis(in, &axis));
+}
+
+void infer_topk(Infer *in) {
+  uint32_t axis;
+  const ValueType *x = with_axis(in, &axis);
+  Dim shape[GRAPH_RANK_MAX], k = infer_size(in, "k");
+  if (x->rank) memcpy(shape, x->shape, x->rank * sizeof *shape);
+  Dim most = x->rank ? shape[axis] : infer_const(in, 1);
+  if (dim_is_int(k) && dim_is_int(most) && k->value > most->value)
+    infer_fail(in, E_GRAPH_TOPK, (long long)k->value, infer_type_text(in, x), axis);
+  if (x->rank) shape[axis] = k;
+  ValueType values = infer_type(in, x->dtype, x->rank, shape);
+  set_with_indices(in, &values);
+}
+
+void infer_softmax(Infer *in) {
+  uint32_t axis;
+  const ValueType *x = with_axis(in, &axis);
+  DType t = infer_bool(in, "half_to_float") ? DT_F32 : infer_dtype(in, "dtype", x->dtype);
+  infer_need_float(in, t);
+  infer_set_like(in, t, x);
+}
+
+/* Differences of neighbours, n times; what is prepended and appended counts. */
+void infer_diff(Infer *in) {
+  uint32_t axis;
+  const ValueType *x = with_axis(in, &axis);
+  infer_rank(in, x, 1, GRAPH_RANK_MAX);
+  Dims *d = in->g->dims;
+  Dim shape[GRAPH_RANK_MAX], *size = &shape[axis];
+  Operand all[3] = {infer_tensor_operand(x)};
+  uint32_t n = 1;
+  memcpy(shape, x->shape, x->rank * sizeof *shape);
+  for (const char **p = (const char *[]){"prepend", "append", NULL}; *p; p++) {
+    const ValueType *more = infer_optional_tensor(in, *p);
+    if (!more) continue;
+    infer_rank(in, more, x->rank, x->rank);
+    *size = dim_add(d, *size, more->shape[axis]);
+    all[n++] = infer_tensor_operand(more);
+  }
+  *size = dim_max(d, dim_sub(d, *size, infer_const(in, infer_int(in, "n"))), infer_const(in, 0));
+  infer_set(in, infer_promote(in, all, n), x->rank, shape);
+}
+
+/* ---- normalizations ---- */
+
+/* A weight or bias has the shape of the axes that are normalized. */
+static void check_weight(Infer *in, const char *param, const Dim *shape, uint32_t rank) {
+  const ValueType *w = infer_takes(in, param) ? infer_optional_tensor(in, param) : NULL;
+  if (!w) return;
+  bool ok = w->rank == rank;
+  for (uint32_t i = 0; ok && i < rank; i++) ok = infer_may_equal(in->g, w->shape[i], shape[i]);
+  if (!ok)
+    infer_fail(in, E_GRAPH_WEIGHT, param, infer_type_text(in, w),
+               infer_shape_text(in, shape, rank));
+}
+
+/* The number of axes that are normalized: the last ones. */
+static uint32_t normalized(Infer *in, const ValueType *x) {
+  Dim shape[GRAPH_RANK_MAX];
+  uint32_t n = infer_sizes(in, "normalized_shape", shape);
+  infer_rank(in, x, n, GRAPH_RANK_MAX);
+  for (uint32_t i = 0; i < n; i++)
+    infer_same_size(in, x->shape[x->rank - n + i], shape[i], "the axis and normalized_shape");
+  check_weight(in, "weight", x->shape + x->rank - n, n);
+  check_weight(in, "bias", x->shape + x->rank - n, n);
+  return n;
+}
+
+void infer_layer_norm(Infer *in) {
+  const ValueType *x = infer_self(in);
+  normalized(in, x);
+  infer_need_float(in, x->dtype);
+  in->result = *x;
+}
+
+/* Mean and deviation keep the normalized axes as 1. */
+static ValueType layer_statistic(Infer *in, const ValueType *x) {
+  uint32_t n = normalized(in, x), all = (1u << x->rank) - 1;
+  return reduced(in, x, x->dtype, all & ~((1u << (x->rank - n)) - 1), true);
+}
+
+void infer_native_layer_norm(Infer *in) {
+  const ValueType *x = infer_self(in);
+  ValueType s = layer_statistic(in, x);
+  infer_set_list(in, 3, (ValueType[]){*x, s, s});
+}
+
+void infer_native_rms_norm(Infer *in) {
+  const ValueType *x = infer_self(in);
+  infer_set_pair(in, *x, layer_statistic(in, x));
+}
+
+static void check_channels(Infer *in, const ValueType *x) {
+  static const char *const params[] = {"weight", "bias", "running_mean", "running_var"};
+  infer_rank(in, x, 2, GRAPH_RANK_MAX);
+  for (int i = 0; i < 4; i++) check_weight(in, params[i], &x->shape[1], 1);
+}
+
+void infer_batch_norm(Infer *in) {
+  const ValueType *x = infer_self(in);
+  check_channels(in, x);
+  infer_need_float(in, x->dtype);
+  in->result = *x;
+}
+
+/* Without training the statistics that are returned are empty. */
+void infer_native_batch_norm(Infer *in) {
+  const ValueType *x = infer_self(in);
+  check_channels(in, x);
+  Dim n = infer_bool(in, "training") ? x->shape[1] : infer_const(in, 0);
+  ValueType s = infer_type(in, x->dtype, 1, &n);
+  infer_set_list(in, 3, (ValueType[]){*x, s, s});
+}
+
+void infer_native_group_norm(Infer *in) {
+  const ValueType *x = infer_self(in);
+  Dim shape[] = {infer_size(in, "N"), infer_size(in, "group")};
+  ValueType s = infer_type(in, x->dtype, 2, shape);
+  infer_set_list(in, 3, (ValueType[]){*x, s, s});
+}
+
+void infer_native_dropout(Infer *in) {
+  ValueType mask = *infer_self(in);
+  mask.dtype = DT_I1;
+  infer_set_pair(in, *infer_self(in), mask);
+}
