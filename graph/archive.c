@@ -209,11 +209,10 @@ static const uint8_t *map_file(const char *path, size_t *size) {
     /* errno is set */
   } else if (!S_ISREG(s.st_mode)) {
     errno = S_ISDIR(s.st_mode) ? EISDIR : EINVAL;
-  } else if (!s.st_size) {
-    errno = ENODATA;
   } else {
+    /* One byte of an empty file can be mapped, though not read. */
     *size = (size_t)s.st_size;
-    bytes = mmap(NULL, *size, PROT_READ, MAP_PRIVATE, fd, 0);
+    bytes = mmap(NULL, *size ? *size : 1, PROT_READ, MAP_PRIVATE, fd, 0);
   }
   int error = errno;
   close(fd);
@@ -242,7 +241,7 @@ Archive *archive_open(Arena *a, Pool *names, Diags *d, const char *path) {
 
 void archive_close(Archive *f) {
   if (!f || !f->mapped) return;
-  munmap((void *)f->bytes, f->size);
+  munmap((void *)f->bytes, f->size ? f->size : 1);
   f->mapped = false;
   f->entries.len = 0;
 }

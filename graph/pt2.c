@@ -54,10 +54,11 @@ static bool find_model(Pt2 *r) {
     size_t len = strlen(entry);
     if (len <= start + end || memcmp(entry, prefix, start)) continue;
     if (strcmp(entry + len - end, suffix)) continue;
-    if (r->model) return pt2_fail(r, E_GRAPH_PT2_MODELS);
+    if (r->program) return pt2_fail(r, E_GRAPH_PT2_MODELS);
+    r->program = archive_at(r->file, i);
     r->model = arena_strndup(r->arena, entry + start, len - start - end);
   }
-  return r->model || pt2_fail(r, E_GRAPH_PT2_NO_MODEL);
+  return r->program || pt2_fail(r, E_GRAPH_PT2_NO_MODEL);
 }
 
 static bool find_parts(Pt2 *r) {
@@ -97,8 +98,7 @@ static bool read_graph(Pt2 *r, const json_t *graph, const json_t *signature) {
 
 static bool read_program(Pt2 *r) {
   json_t *program;
-  if (!pt2_parse(r, arena_printf(r->arena, "%smodels/%s.json", r->root, r->model), &program))
-    return false;
+  if (!pt2_parse(r, r->program, &program)) return false;
   if (!check_version(r, program) || !pt2_ranges(r, program)) return false;
   r->where = "program";
   const json_t *module = pt2_object(r, program, "graph_module");

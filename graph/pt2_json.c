@@ -17,11 +17,9 @@ bool pt2_fail(Pt2 *r, const char *fmt, ...) {
 
 /* ---- documents ---- */
 
-bool pt2_parse(Pt2 *r, const char *name, json_t **out) {
-  const ArchiveEntry *e = archive_find(r->file, name);
+bool pt2_parse(Pt2 *r, const ArchiveEntry *e, json_t **out) {
   json_error_t error;
-  r->where = name;
-  if (!e) return pt2_fail(r, E_GRAPH_PT2_NO_ENTRY);
+  r->where = e->name;
   if (e->size > PT2_JSON_MAX) return pt2_fail(r, E_GRAPH_PT2_JSON_SIZE, PT2_JSON_MAX >> 20);
   *out = r->json = json_loadb((const char *)e->data, e->size, JSON_REJECT_DUPLICATES, &error);
   if (!r->json) return pt2_fail(r, E_GRAPH_PT2_JSON, error.line, error.column, error.text);

@@ -237,6 +237,7 @@ static bool read_node(Pt2 *r, const json_t *node, size_t i) {
 }
 
 bool pt2_nodes(Pt2 *r, const json_t *graph) {
+  r->where = "graph";
   const json_t *nodes = pt2_array(r, graph, "nodes");
   for (size_t i = 0; i < json_array_size(nodes); i++)
     if (!read_node(r, json_array_get(nodes, i), i)) return false;

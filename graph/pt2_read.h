@@ -19,10 +19,11 @@ typedef struct {
   Diags *diags;
   const Archive *file;
   Span place;
-  const char *root;  /* "model/" */
-  const char *model; /* "model", of models/model.json */
-  json_t *json;      /* the document being read */
-  const char *where; /* what messages name: "node linear_1" */
+  const char *root;            /* "model/" */
+  const ArchiveEntry *program; /* "model/models/model.json" */
+  const char *model;           /* "model" */
+  json_t *json;                /* the document being read */
+  const char *where;           /* what messages name: "node linear_1" */
 
   Graph *graph;
   Weights *weights;
@@ -36,8 +37,8 @@ typedef struct {
 /* An error at the place that r->where names, with what to do. */
 bool pt2_fail(Pt2 *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* The archive's entry `name`, parsed; r->json holds it until pt2_close. */
-bool pt2_parse(Pt2 *r, const char *name, json_t **out);
+/* The entry, an object in JSON; r->json holds it until pt2_close. */
+bool pt2_parse(Pt2 *r, const ArchiveEntry *e, json_t **out);
 void pt2_close(Pt2 *r);
 
 json_t *pt2_object(Pt2 *r, const json_t *in, const char *key);

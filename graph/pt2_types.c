@@ -60,10 +60,9 @@ static bool read_size(Pt2 *r, const json_t *in, Dim *out) {
     *out = dim_int(r->graph->dims, n);
     return true;
   }
-  const char *text = NULL;
   if (strcmp(kind, "as_expr")) return pt2_fail(r, E_GRAPH_PT2_SIZE_KIND, kind);
-  if (!json_is_object(value) || !(text = pt2_string(r, value, "expr_str")))
-    return text || pt2_fail(r, E_GRAPH_PT2_UNION);
+  const char *text = pt2_string(r, value, "expr_str");
+  if (!text) return false;
   *out = sympy_read(r->graph->dims, r->arena, text, &why);
   return *out || pt2_fail(r, E_GRAPH_PT2_SIZE, text, why);
 }
@@ -92,6 +91,16 @@ bool pt2_tensor_type(Pt2 *r, const json_t *meta, ValueType *out) {
 
 /* ---- types of values ---- */
 
+/* A SymBool that is no constant: sympy's text of it, where we know it. */
+static bool read_relation(Pt2 *r, const json_t *in, ValueType *out) {
+  json_t *value;
+  const char *kind = pt2_union(r, in, &value);
+  if (!kind || strcmp(kind, "as_expr")) return kind;
+  const char *text = pt2_string(r, value, "expr_str");
+  if (text) out->symbolic = sympy_relation(r->graph->dims, r->arena, text);
+  return text;
+}
+
 static const json_t *type_of(Pt2 *r, const json_t *types, const char *table, Name name) {
   const json_t *t = json_object_get(types, name);
   if (!json_is_object(t)) pt2_fail(r, E_GRAPH_PT2_NO_TYPE, name, table);
@@ -111,11 +120,8 @@ bool pt2_value_type(Pt2 *r, const char *kind, Name name, ValueType *out) {
     out->kind = VALUE_FLOAT;
     return type_of(r, r->floats, "sym_float_values", name);
   }
-  if (!strcmp(kind, "as_sym_bool")) {
-    out->kind = VALUE_BOOL;
-    return type_of(r, r->bools, "sym_bool_values", name);
-  }
-  return pt2_fail(r, E_GRAPH_PT2_VALUE, name, kind);
+  out->kind = VALUE_BOOL; /* as_sym_bool */
+  return (t = type_of(r, r->bools, "sym_bool_values", name)) && read_relation(r, t, out);
 }
 
 /* ---- ranges of symbols ---- */

@@ -48,17 +48,18 @@ static bool read_payload(Pt2 *r, const char *folder, Name name, const json_t *pa
 static bool read_config(Pt2 *r, const char *folder, const char *suffix) {
   json_t *file, *payload;
   const char *key;
-  const char *entry = arena_printf(r->arena, "%s%s%s%s", r->root, folder, r->model, suffix);
-  if (!archive_find(r->file, entry)) return true; /* tensors that are then missing are named */
+  const char *name = arena_printf(r->arena, "%s%s%s%s", r->root, folder, r->model, suffix);
+  const ArchiveEntry *entry = archive_find(r->file, name);
+  if (!entry) return true; /* tensors that are then missing are named */
   if (!pt2_parse(r, entry, &file)) return false;
   json_t *config = pt2_object(r, file, "config");
   if (!config) return false;
   json_object_foreach(config, key, payload) {
-    r->where = entry;
-    Name name = pt2_check_name(r, "config", key);
-    if (!name) return false;
-    r->where = arena_printf(r->arena, "tensor %s", name);
-    if (!read_payload(r, folder, name, payload)) return false;
+    r->where = entry->name;
+    Name tensor = pt2_check_name(r, "config", key);
+    if (!tensor) return false;
+    r->where = arena_printf(r->arena, "tensor %s", tensor);
+    if (!read_payload(r, folder, tensor, payload)) return false;
   }
   pt2_close(r);
   return true;

@@ -310,3 +310,31 @@ Dim sympy_read(Dims *d, Arena *a, const char *text, const char **why) {
   *why = r.why;
   return r.why ? NULL : value.num;
 }
+
+/* ---- comparisons ---- */
+
+static const struct {
+  const char *name, *before, *between, *after;
+} relations[] = {{"Equality", "Eq(", ", ", ")"},    {"GreaterThan", "", " >= ", ""},
+                 {"LessThan", "", " <= ", ""},      {"StrictGreaterThan", "", " > ", ""},
+                 {"StrictLessThan", "", " < ", ""}, {"Unequality", "Ne(", ", ", ")"}};
+
+Name sympy_relation(Dims *d, Arena *a, const char *text) {
+  Reader r = {.dims = d, .arena = a, .at = text};
+  size_t len = word(&r), row = 0, rows = sizeof relations / sizeof *relations;
+  while (row < rows && !is_word(r.at, len, relations[row].name)) row++;
+  if (row == rows) return NULL;
+  r.at += len;
+  if (!accept(&r, '(')) return NULL;
+  Value left = read_value(&r);
+  if (r.why || !accept(&r, ',')) return NULL;
+  Value right = read_value(&r);
+  if (r.why || !accept(&r, ')') || *r.at || left.den != 1 || right.den != 1) return NULL;
+  Text out = text_new(a);
+  text_puts(&out, relations[row].before);
+  dim_print(&out, left.num);
+  text_puts(&out, relations[row].between);
+  dim_print(&out, right.num);
+  text_puts(&out, relations[row].after);
+  return pool_name(dims_names(d), out.data);
+}

@@ -553,9 +553,11 @@
 /* Archives and the tensors in them. */
 #define E_GRAPH_OPEN "the file can't be read: %s"
 #define E_GRAPH_ZIP "the file is no zip archive, or it is truncated"
-#define E_GRAPH_ZIP_ENTRY "archive entry %s: %s; pack the files again with `zip -0`, or save the model again"
+#define E_GRAPH_ZIP_ENTRY \
+  "archive entry %s: %s; pack the files again with `zip -0`, or save the model again"
 #define E_GRAPH_WEIGHT_TWICE "tensor %s: the file has two of that name"
-#define E_GRAPH_WEIGHT_LAYOUT "tensor %s: its sizes, strides and offset make no tensor; save the model again"
+#define E_GRAPH_WEIGHT_LAYOUT \
+  "tensor %s: its sizes, strides and offset make no tensor; save the model again"
 #define E_GRAPH_WEIGHT_SHORT \
   "tensor %s needs %lld bytes, entry %s has %zu: save the model again, with real tensors"
 #define E_GRAPH_WEIGHT_ALIGN \
@@ -564,13 +566,13 @@
 #define E_GRAPH_WEIGHT_TYPE "tensor %s does not fit parameter %s of type %s; export the model again"
 
 /* Exported programs; "FILE: error: PLACE IN IT: " stands before them. */
-#define H_GRAPH_PT2_AGAIN "save the model again with torch.export.save (PyTorch 2.11 writes what is read here)"
+#define H_GRAPH_PT2_AGAIN \
+  "save the model again with torch.export.save (PyTorch 2.11 writes what is read here)"
 #define E_GRAPH_PT2_OTHER "the file is %s, not an exported program"
 #define E_GRAPH_PT2_BYTE_ORDER "the file was written on a big-endian machine"
 #define E_GRAPH_PT2_NO_MODEL "the archive has no exported program, MODEL.json, here"
 #define E_GRAPH_PT2_MODELS "the archive has several programs here; save each in a file of its own"
 #define E_GRAPH_PT2_VERSION "schema version %lld.%lld can't be read, only %d.x"
-#define E_GRAPH_PT2_NO_ENTRY "the archive has no such entry"
 #define E_GRAPH_PT2_JSON_SIZE "the entry is larger than %d MiB"
 #define E_GRAPH_PT2_JSON "line %d, column %d: %s"
 #define E_GRAPH_PT2_ROOT "an object is expected"
@@ -584,11 +586,10 @@
 #define E_GRAPH_PT2_ARG "an argument's value is not %s"
 #define E_GRAPH_PT2_ARG_KIND "arguments of kind `%s` are not supported here"
 #define E_GRAPH_PT2_POSITION "`%s` stands as argument %u, but not in the schema of %s"
-#define E_GRAPH_PT2_VALUE "`%s` is of kind `%s`, which has no type"
 #define E_GRAPH_PT2_NO_TYPE "`%s` is missing in %s"
 #define E_GRAPH_PT2_DTYPE "%s: dtype %s is not supported; cast it in the model, and export again"
 #define E_GRAPH_PT2_LAYOUT "%s: only strided tensors are supported; call to_dense() in the model"
-#define E_GRAPH_PT2_SIZE "size `%s`: %s"
+#define E_GRAPH_PT2_SIZE "size `%.100s`: %s"
 #define E_GRAPH_PT2_SIZE_KIND "a size of kind `%s`"
 #define E_GRAPH_PT2_RANK "a tensor of %zu axes; at most %d are supported"
 #define E_GRAPH_PT2_NEGATIVE "a size is negative"

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "graph/pt2.h"
+#include "graph/pt2_read.h"
 #include "graph/sympy.h"
 #include "graph/text.h"
 
@@ -231,6 +231,26 @@ static void test_weights(void) {
   arena_free(c.arena);
 }
 
+/* ---- what no small file shows ---- */
+
+static bool last_is(const Context *c, const char *want) {
+  for (size_t i = 0; i < diag_count(c->diags); i++)
+    if (strstr(diag_get(c->diags, i)->text, want)) return true;
+  return false;
+}
+
+static void test_limits(void) {
+  Context c = context_new();
+  check(!archive_open(c.arena, c.names, c.diags, "tests"), "a folder is no file");
+  check(last_is(&c, "the file can't be read: Is a directory"), "and the message says so");
+  Pt2 r = {.arena = c.arena, .diags = c.diags};
+  ArchiveEntry large = {"large.json", NULL, (size_t)PT2_JSON_MAX + 1};
+  json_t *json;
+  check(!pt2_parse(&r, &large, &json), "JSON that no memory holds");
+  check(last_is(&c, "the entry is larger than 1024 MiB"), "and the message says so");
+  arena_free(c.arena);
+}
+
 int main(int argc, char **argv) {
   int status = 0;
   for (int i = 1; i < argc; i++) status |= print_file(argv[i]);
@@ -238,6 +258,7 @@ int main(int argc, char **argv) {
   test_sizes();
   test_bad_sizes();
   test_weights();
+  test_limits();
   test_models("tests/models/*/model.pt2");
   printf("%d passed, %d failed\n", passed, failed);
   return failed > 0;
