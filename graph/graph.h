@@ -186,6 +186,6 @@ ValueType value_tensor(Graph *g, DType dtype, uint32_t rank, const Dim *shape);
 Dim value_numel(Graph *g, const ValueType *t);
 bool value_type_eq(const ValueType *a, const ValueType *b);
 /* As in FX's annotations, without the quotes: "f32[2, s0]", "Sym(s0)"; "" where FX writes none. */
-void value_print(Text *out, const ValueType *t);
+void value_type_print(Text *out, const ValueType *t);
 
 #endif

@@ -50,7 +50,7 @@ static bool agree(Graph *g, const ValueType *said, const ValueType *inferred) {
 
 static const char *text_of(Graph *g, const ValueType *t) {
   Text text = text_new(g->arena);
-  value_print(&text, t);
+  value_type_print(&text, t);
   return text.data;
 }
 

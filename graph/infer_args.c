@@ -207,7 +207,7 @@ const char *infer_shape_text(Infer *in, const Dim *shape, uint32_t rank) {
 
 const char *infer_type_text(Infer *in, const ValueType *x) {
   Text t = text_new(in->g->arena);
-  value_print(&t, x);
+  value_type_print(&t, x);
   return t.data;
 }
 

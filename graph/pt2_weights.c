@@ -87,7 +87,7 @@ static bool bind(Pt2 *r, const Node *n) {
   }
   if (!same_type(w, &n->type)) {
     Text type = text_new(r->arena);
-    value_print(&type, &n->type);
+    value_type_print(&type, &n->type);
     diag_error(r->diags, r->place, E_GRAPH_WEIGHT_TYPE, w->name, n->input.target, type.data);
     return false;
   }

@@ -96,7 +96,7 @@ void arg_print(Text *out, const Arg *a) {
 
 /* ---- types ---- */
 
-void value_print(Text *out, const ValueType *t) {
+void value_type_print(Text *out, const ValueType *t) {
   if (t->kind == VALUE_TENSOR) {
     text_printf(out, "%s[", dtype_fx_name(t->dtype));
     for (uint32_t i = 0; i < t->rank; i++) {
@@ -117,7 +117,7 @@ static void print_annotation(Text *out, const ValueType *t) {
   size_t before = out->len;
   text_puts(out, ": \"");
   size_t start = out->len;
-  value_print(out, t);
+  value_type_print(out, t);
   if (out->len > start) {
     text_puts(out, "\"");
   } else {
