@@ -5,8 +5,14 @@
 
 #include "lang/diag.h"
 
-/* Terms of a sum: what has more is as good as unknown. */
-enum { TERMS_MAX = 256, DEPTH_MAX = 64 };
+/* Terms of a sum, and nodes of a tree: what has more is as good as unknown. */
+enum { TERMS_MAX = 256, DEPTH_MAX = 64, SIZE_LIMIT = 1 << 14 };
+
+/* The lower end of a symbol's range before it was assumed to be positive. */
+typedef struct {
+  uint32_t symbol;
+  int64_t lo;
+} Assumed;
 
 struct Dims {
   Arena *arena;
@@ -15,6 +21,8 @@ struct Dims {
   uint32_t mask, used;
   VEC(Dim) symbols;
   VEC(DimRange) ranges; /* of symbols */
+  VEC(Dim) limits;      /* the sizes of indices; NULL for other symbols */
+  VEC(Assumed) assumed;
   Dim huge;
 };
 
@@ -53,12 +61,21 @@ static void grow(Dims *d) {
     if (old[i]) *slot_of(d, old[i]) = old[i];
 }
 
+static void measure(DimExpr *x) {
+  x->size = 1;
+  for (uint32_t i = 0; i < x->n; i++) {
+    Dim arg = x->args[i];
+    if (arg->depth >= x->depth) x->depth = arg->depth + 1;
+    x->size += arg->size;
+    x->indexed |= arg->indexed;
+  }
+}
+
 static Dim intern(Dims *d, DimExpr x) {
   Dim *slot = slot_of(d, &x);
   if (*slot) return *slot;
-  for (uint32_t i = 0; i < x.n; i++)
-    if (x.args[i]->depth >= x.depth) x.depth = x.args[i]->depth + 1;
-  if (x.depth > DEPTH_MAX) return d->huge;
+  measure(&x);
+  if (x.depth > DEPTH_MAX || x.size > SIZE_LIMIT) return d->huge;
   DimExpr *new = ARENA_NEW(d->arena, DimExpr);
   *new = x;
   new->id = d->used;
@@ -85,14 +102,30 @@ Dim dim_int(Dims *d, int64_t value) {
 }
 Dim dim_huge(Dims *d) { return d->huge; }
 
-Dim dim_symbol(Dims *d, Name name) {
-  for (size_t i = 0; i < d->symbols.len; i++)
-    if (d->symbols.data[i]->name == name) return d->symbols.data[i];
-  Dim x = intern(d, (DimExpr){.kind = DIM_SYMBOL, .name = name, .symbol = d->symbols.len});
+static Dim symbol(Dims *d, Name name, DimRange range, Dim limit) {
+  uint32_t n = (uint32_t)d->symbols.len;
+  Dim x =
+      intern(d, (DimExpr){.kind = DIM_SYMBOL, .name = name, .symbol = n, .indexed = limit != NULL});
+  if (x->symbol != n) return x;
   vec_push(d->arena, &d->symbols, x);
-  vec_push(d->arena, &d->ranges, ((DimRange){0, INT64_MAX}));
+  vec_push(d->arena, &d->ranges, range);
+  vec_push(d->arena, &d->limits, limit);
   return x;
 }
+
+Dim dim_symbol(Dims *d, Name name) { return symbol(d, name, (DimRange){0, INT64_MAX}, NULL); }
+
+Dim dim_index(Dims *d, const char *name, Dim size) {
+  DimRange r = {0, dim_range(d, size).hi};
+  if (r.hi != INT64_MAX) r.hi = r.hi > 0 ? r.hi - 1 : 0;
+  uint32_t before = dims_symbols(d), suffix = before;
+  Dim x = symbol(d, pool_name(d->names, name), r, size);
+  while (dims_symbols(d) == before)
+    x = symbol(d, pool_name(d->names, arena_printf(d->arena, "%s_%u", name, suffix++)), r, size);
+  return x;
+}
+
+Dim dim_index_size(const Dims *d, Dim index) { return d->limits.data[index->symbol]; }
 
 Pool *dims_names(const Dims *d) { return d->names; }
 uint32_t dims_symbols(const Dims *d) { return (uint32_t)d->symbols.len; }
@@ -201,8 +234,11 @@ static void add_times(Sum *s, const Dim *x, int64_t factor) {
   add_product(s, p);
 }
 
+static void recombine(Sum *s);
+
 static Dim finish_sum(Sum *s) {
   Dims *d = s->d;
+  if (s->n > 1) recombine(s);
   if (s->huge) return d->huge;
   if (s->n == 0) return dim_int(d, s->constant);
   if (s->n == 1 && s->constant == 0) return make_product(d, s->term[0]);
@@ -246,19 +282,131 @@ static bool multiply_terms(Dims *d, Product a, Product b, Product *out) {
   return true;
 }
 
+static void add_term(Sum *s, Product p) {
+  if (p.n) add_product(s, p);
+  else if (__builtin_add_overflow(s->constant, p.coefficient, &s->constant)) s->huge = true;
+}
+
+/* Adds p * x. */
+static void add_times_product(Sum *s, Product p, Dim x) {
+  for (uint32_t i = 0; i < term_count(x) && !s->huge; i++) {
+    Product t;
+    if (multiply_terms(s->d, p, term_at(&x, i), &t)) add_term(s, t);
+    else s->huge = true;
+  }
+}
+
 Dim dim_mul(Dims *d, Dim a, Dim b) {
   if (a->kind == DIM_HUGE || b->kind == DIM_HUGE) return d->huge;
   if (dim_is(a, 1)) return b;
   if (dim_is(b, 1)) return a;
   Sum s = {.d = d};
-  for (uint32_t i = 0; i < term_count(a); i++)
-    for (uint32_t j = 0; j < term_count(b) && !s.huge; j++) {
-      Product p;
-      if (!multiply_terms(d, term_at(&a, i), term_at(&b, j), &p)) return d->huge;
-      if (p.n) add_product(&s, p);
-      else if (__builtin_add_overflow(s.constant, p.coefficient, &s.constant)) s.huge = true;
-    }
+  for (uint32_t i = 0; i < term_count(a); i++) add_times_product(&s, term_at(&a, i), b);
   return finish_sum(&s);
+}
+
+/* ---- joining quotients and remainders ----
+ *
+ * A remainder e % b in a sum, times some product k, joins
+ *   k*b * (e // b)        to k*e
+ *   k*b * ((e // b) % c)  to k * (e % (b*c)), where c > 0
+ * so that an index that was split into a place and put together again is the index itself. */
+
+static Dim make_pair(Dims *d, DimKind kind, Dim a, Dim b) {
+  return intern(d, (DimExpr){.kind = kind, .n = 2, .args = (Dim[]){a, b}});
+}
+
+/* p without its atom i. */
+static Product without(Dims *d, Product p, uint32_t i) {
+  Dim *atoms = ARENA_ARRAY(d->arena, Dim, p.n);
+  for (uint32_t k = 0, n = 0; k < p.n; k++)
+    if (k != i) atoms[n++] = p.atoms[k];
+  return (Product){p.coefficient, atoms, p.n - 1};
+}
+
+static void negate_into(Sum *s, const Sum *x) {
+  for (uint32_t i = 0; i < x->n; i++) {
+    Product p = x->term[i];
+    if (__builtin_sub_overflow(0, p.coefficient, &p.coefficient)) s->huge = true;
+    add_product(s, p);
+  }
+}
+
+/* Are all terms of x, which has no constant, terms of s? */
+static bool has_terms(const Sum *s, const Sum *x) {
+  if (x->huge || x->constant || x->n == 0) return false;
+  for (uint32_t i = 0, k = 0; i < x->n; i++, k++) {
+    while (k < s->n && compare_terms(&s->term[k], &x->term[i]) < 0) k++;
+    if (k == s->n || compare_terms(&s->term[k], &x->term[i]) ||
+        s->term[k].coefficient != x->term[i].coefficient)
+      return false;
+  }
+  return true;
+}
+
+/* The atom that e // b is, if it is one. */
+static Dim quotient_atom(Dims *d, Dim e, Dim b) {
+  if (e->kind != DIM_FLOORDIV || dim_range(d, b).lo < 0) return make_pair(d, DIM_FLOORDIV, e, b);
+  return make_pair(d, DIM_FLOORDIV, e->args[0], dim_mul(d, e->args[1], b));
+}
+
+/* If k*b*q and k*(e % b) are terms of s, puts k*e in their place. */
+static bool join_quotient(Sum *s, Product remainder, Product k, Dim e, Dim b, Dim q) {
+  Sum pair = {.d = s->d};
+  Product kq;
+  if (!multiply_terms(s->d, k, (Product){1, &q, 1}, &kq)) return false;
+  add_times_product(&pair, kq, b);
+  add_product(&pair, remainder);
+  if (!has_terms(s, &pair)) return false;
+  negate_into(s, &pair);
+  add_times_product(s, k, e);
+  return true;
+}
+
+/* The divisor c of an atom q % c of p, which is k times it; NULL if p is none such. */
+static Dim remainder_of(Dims *d, Product p, Dim q, Product k) {
+  for (uint32_t i = 0; i < p.n; i++) {
+    if (p.atoms[i]->kind != DIM_MOD || p.atoms[i]->args[0] != q) continue;
+    Product rest = without(d, p, i);
+    if (rest.coefficient == k.coefficient && compare_terms(&rest, &k) == 0)
+      return p.atoms[i]->args[1];
+  }
+  return NULL;
+}
+
+static bool join_remainder(Sum *s, Product remainder, Product k, Dim e, Dim b, Dim q) {
+  Dims *d = s->d;
+  Product kb;
+  if (b->kind == DIM_SUM || !multiply_terms(d, k, term_at(&b, 0), &kb)) return false;
+  for (uint32_t i = 0; i < s->n; i++) {
+    Product t = s->term[i];
+    Dim c = remainder_of(d, t, q, kb);
+    if (!c || dim_range(d, c).lo < 0) continue;
+    Sum pair = {.d = d};
+    add_product(&pair, remainder);
+    add_product(&pair, t);
+    negate_into(s, &pair);
+    add_times_product(s, k, dim_mod(d, e, dim_mul(d, b, c)));
+    return true;
+  }
+  return false;
+}
+
+static bool join_term(Sum *s, Product t) {
+  for (uint32_t i = 0; i < t.n; i++) {
+    if (t.atoms[i]->kind != DIM_MOD) continue;
+    Dim e = t.atoms[i]->args[0], b = t.atoms[i]->args[1];
+    Product k = without(s->d, t, i);
+    Dim q = quotient_atom(s->d, e, b);
+    if (join_quotient(s, t, k, e, b, q) || join_remainder(s, t, k, e, b, q)) return true;
+  }
+  return false;
+}
+
+/* Each step leaves fewer remainders. */
+static void recombine(Sum *s) {
+  for (uint32_t i = 0; i < s->n && !s->huge; i++)
+    if (join_term(s, s->term[i])) i = UINT32_MAX; /* from the start */
 }
 
 /* ---- division ---- */
@@ -275,6 +423,7 @@ static int64_t floor_mod(int64_t a, int64_t b) {
 
 /* p / q, if q's atoms are among p's and the coefficients divide. */
 static bool divide_term(Dims *d, Product p, Product q, Product *out) {
+  if (q.coefficient == -1 && p.coefficient == INT64_MIN) return false;
   if (p.coefficient % q.coefficient != 0 || q.n > p.n) return false;
   Dim *atoms = ARENA_ARRAY(d->arena, Dim, p.n);
   uint32_t n = 0, j = 0;
@@ -290,59 +439,285 @@ static bool never_zero(const Dims *d, Dim x) {
   return r.lo > 0 || r.hi < 0;
 }
 
-/* a = quotient * b + rest, with the terms of a that b divides in the quotient. */
-static void take_out(Dims *d, Dim a, Dim b, Dim *quotient, Dim *rest) {
+/* a = quotient * by + rest, with the terms of a that `by` divides in the quotient. */
+static void take_out(Dims *d, Dim a, Product by, Dim *quotient, Dim *rest) {
   Sum q = {.d = d}, r = {.d = d};
-  Product by = term_at(&b, 0);
   for (uint32_t i = 0; i < term_count(a); i++) {
     Product t = term_at(&a, i), x;
-    Sum *to = divide_term(d, t, by, &x) ? &q : &r;
-    if (to == &r) x = t;
-    if (x.n) add_product(to, x);
-    else if (__builtin_add_overflow(to->constant, x.coefficient, &to->constant)) to->huge = true;
+    if (divide_term(d, t, by, &x)) add_term(&q, x);
+    else add_term(&r, t);
   }
   *quotient = finish_sum(&q);
   *rest = finish_sum(&r);
 }
 
-static Dim make_pair(Dims *d, DimKind kind, Dim a, Dim b) {
-  return intern(d, (DimExpr){.kind = kind, .n = 2, .args = (Dim[]){a, b}});
+/* The first of a's terms that `by` divides, divided; NULL if there is none. */
+static Dim first_multiple(Dims *d, Dim a, Product by) {
+  for (uint32_t i = 0; i < term_count(a); i++) {
+    Product x;
+    if (divide_term(d, term_at(&a, i), by, &x)) return make_product(d, x);
+  }
+  return NULL;
+}
+
+/* The same by a sum, whose first term says what it may divide. */
+static void take_out_sum(Dims *d, Dim a, Dim b, Dim *quotient, Dim *rest) {
+  *quotient = dim_int(d, 0);
+  *rest = a;
+  for (uint32_t i = 0; i < TERMS_MAX && (*rest)->kind != DIM_HUGE; i++) {
+    Dim q = first_multiple(d, *rest, term_at(&b, 0));
+    if (!q || dim_is(q, 0)) return;
+    *quotient = dim_add(d, *quotient, q);
+    *rest = dim_sub(d, *rest, dim_mul(d, q, b));
+  }
+}
+
+/* ---- assumptions: where an expression is defined, its indices have values and its divisors are
+ * not 0 ---- */
+
+static void assume_symbol(Dims *d, Dim x) {
+  if (x->kind != DIM_SYMBOL || d->ranges.data[x->symbol].lo > 0) return;
+  vec_push(d->arena, &d->assumed, ((Assumed){x->symbol, d->ranges.data[x->symbol].lo}));
+  d->ranges.data[x->symbol].lo = 1;
+}
+
+/* No symbol is negative, so those of a product that is not 0 are positive. */
+static void assume_not_zero(Dims *d, Dim x) {
+  if (x->kind == DIM_PRODUCT)
+    for (uint32_t i = 0; i < x->n; i++) assume_symbol(d, x->args[i]);
+  else assume_symbol(d, x);
+}
+
+static void assume_parts(Dims *d, Dim x) {
+  if (!x->indexed) return;
+  if (x->kind == DIM_SYMBOL) assume_not_zero(d, d->limits.data[x->symbol]);
+  if (x->kind == DIM_FLOORDIV || x->kind == DIM_MOD) assume_not_zero(d, x->args[1]);
+  for (uint32_t i = 0; i < x->n; i++) assume_parts(d, x->args[i]);
+}
+
+/* Of expressions without indices nothing is assumed: they are sizes, which print as they were. */
+static size_t assume_defined(Dims *d, Dim x) {
+  size_t before = d->assumed.len;
+  assume_parts(d, x);
+  return before;
+}
+
+static void unassume(Dims *d, size_t before) {
+  while (d->assumed.len > before) {
+    Assumed a = d->assumed.data[--d->assumed.len];
+    d->ranges.data[a.symbol].lo = a.lo;
+  }
+}
+
+/* ---- bounds ---- */
+
+static Dim bound(Dims *d, Dim x, bool above);
+
+static Dim bound_sum(Dims *d, Dim x, bool above) {
+  Dim sum = dim_int(d, x->value);
+  for (uint32_t i = 0; i < x->n && sum; i++) {
+    Dim term = bound(d, x->args[i], above);
+    sum = term ? dim_add(d, sum, term) : NULL;
+  }
+  return sum;
+}
+
+/* Of atoms that are not negative. */
+static Dim bound_product(Dims *d, Dim x, bool above) {
+  for (uint32_t i = 0; i < x->n; i++)
+    if (dim_range(d, x->args[i]).lo < 0) return NULL;
+  if (above != (x->value > 0)) return dim_int(d, 0);
+  Dim product = dim_int(d, x->value);
+  for (uint32_t i = 0; i < x->n && product; i++) {
+    Dim atom = bound(d, x->args[i], true);
+    product = atom ? dim_mul(d, product, atom) : NULL;
+  }
+  return product;
+}
+
+static Dim bound_division(Dims *d, Dim x, bool above) {
+  Dim a = x->args[0], b = x->args[1];
+  if (b->indexed || dim_range(d, b).lo <= 0) return NULL;
+  if (x->kind == DIM_MOD) return above ? dim_sub(d, b, dim_int(d, 1)) : dim_int(d, 0);
+  a = bound(d, a, above);
+  return a ? dim_floordiv(d, a, b) : NULL;
+}
+
+/* A bound of x that has no indices; NULL if none is known. */
+static Dim bound(Dims *d, Dim x, bool above) {
+  if (!x->indexed) return x;
+  switch (x->kind) {
+    case DIM_SYMBOL:
+      if (!above) return dim_int(d, 0);
+      x = d->limits.data[x->symbol];
+      return x->indexed ? NULL : dim_sub(d, x, dim_int(d, 1));
+    case DIM_SUM: return bound_sum(d, x, above);
+    case DIM_PRODUCT: return bound_product(d, x, above);
+    case DIM_FLOORDIV:
+    case DIM_MOD: return bound_division(d, x, above);
+    default: return NULL;
+  }
+}
+
+static bool not_negative(Dims *d, Dim x) {
+  if (dim_range(d, x).lo >= 0) return true;
+  x = x->indexed ? bound(d, x, false) : NULL;
+  return x && dim_range(d, x).lo >= 0;
 }
 
 /* Is 0 <= a < b? */
 static bool below(Dims *d, Dim a, Dim b) {
-  return dim_range(d, a).lo >= 0 && dim_range(d, dim_sub(d, b, a)).lo > 0;
+  return not_negative(d, a) && not_negative(d, dim_sub(d, dim_sub(d, b, a), dim_int(d, 1)));
 }
 
-static bool may_take_out(const Dims *d, Dim b) { return b->kind != DIM_SUM && never_zero(d, b); }
+/* Is a // b one integer, whatever the symbols are? */
+static bool settled(Dims *d, Dim a, Dim b, Dim *quotient) {
+  int64_t lo = dim_range(d, a).lo, tries[3] = {0, -1, 0};
+  bool fixed = dim_is_int(b) && b->value > 0 && lo != INT64_MIN;
+  if (fixed) tries[2] = floor_div(lo, b->value);
+  for (int i = 0; i < 2 + fixed; i++) {
+    *quotient = dim_int(d, tries[i]);
+    if (below(d, dim_sub(d, a, dim_mul(d, *quotient, b)), b)) return true;
+  }
+  return false;
+}
+
+/* ---- division ---- */
+
+/* a // b = quotient + rest // divisor, and a % b = factor * (rest % divisor) + remainder. */
+typedef struct {
+  Dim quotient, rest, divisor, factor, remainder;
+} Split;
+
+static int64_t gcd(int64_t a, int64_t b) {
+  while (b) {
+    int64_t r = b == -1 ? 0 : a % b;
+    a = b;
+    b = r;
+  }
+  return a;
+}
+
+/* What divides both; without a common coefficient if that has no absolute value. */
+static Product common_factor(Dims *d, Product a, Product b) {
+  Dim *atoms = ARENA_ARRAY(d->arena, Dim, a.n);
+  uint32_t n = 0;
+  for (uint32_t i = 0, j = 0; i < a.n && j < b.n;) {
+    int c = compare(a.atoms[i], b.atoms[j]);
+    if (c == 0) atoms[n++] = a.atoms[i];
+    i += c <= 0;
+    j += c >= 0;
+  }
+  int64_t k = gcd(a.coefficient, b.coefficient);
+  return (Product){k == INT64_MIN ? 1 : k < 0 ? -k : k, atoms, n};
+}
+
+/* With g, c > 0: (g*h + l) // (g*c) = (h + l // g) // c, if l // g is known. */
+static bool split_factor(Dims *d, Dim a, Dim b, Product g, Split *out) {
+  Product c;
+  Dim high, low, q, by = make_product(d, g);
+  if (dim_is(by, 1) || dim_range(d, by).lo <= 0 || !divide_term(d, term_at(&b, 0), g, &c))
+    return false;
+  if (dim_range(d, make_product(d, c)).lo <= 0) return false;
+  take_out(d, a, g, &high, &low);
+  if (!settled(d, low, by, &q)) return false;
+  *out = (Split){.quotient = dim_int(d, 0),
+                 .rest = dim_add(d, high, q),
+                 .divisor = make_product(d, c),
+                 .factor = by,
+                 .remainder = dim_sub(d, low, dim_mul(d, q, by))};
+  return true;
+}
+
+static bool split_factors(Dims *d, Dim a, Dim b, Split *out) {
+  for (uint32_t i = 0; i < term_count(a); i++) {
+    Product g = common_factor(d, term_at(&a, i), term_at(&b, 0));
+    if (split_factor(d, a, b, g, out)) return true;
+  }
+  return false;
+}
+
+static bool split_sum(Dims *d, Dim a, Dim b, Split *out) {
+  Dim quotient, rest, k, zero = dim_int(d, 0);
+  take_out_sum(d, a, b, &quotient, &rest);
+  if (!settled(d, rest, b, &k)) return false;
+  rest = dim_sub(d, rest, dim_mul(d, k, b));
+  *out = (Split){dim_add(d, quotient, k), zero, b, zero, rest};
+  return true;
+}
+
+static bool split_multiples(Dims *d, Dim a, Dim b, Split *out) {
+  Dim quotient, rest, zero = dim_int(d, 0);
+  take_out(d, a, term_at(&b, 0), &quotient, &rest);
+  *out = (Split){quotient, rest, b, dim_int(d, 1), zero};
+  return !dim_is(quotient, 0);
+}
+
+/* One step on the way to a normal form; false where a // b and a % b stay as they are. */
+static bool split(Dims *d, Dim a, Dim b, Split *out) {
+  Dim k, zero = dim_int(d, 0);
+  if (settled(d, a, b, &k)) {
+    *out = (Split){k, zero, b, zero, dim_sub(d, a, dim_mul(d, k, b))};
+    return true;
+  }
+  if (b->kind == DIM_SUM) return a->indexed && split_sum(d, a, b, out);
+  if (!never_zero(d, b)) return false;
+  return split_multiples(d, a, b, out) || (a->indexed && split_factors(d, a, b, out));
+}
+
+/* m / b, if b divides it and that is positive; else NULL. */
+static Dim positive_ratio(Dims *d, Dim m, Dim b) {
+  if (b->kind == DIM_SUM || m->kind == DIM_SUM || !never_zero(d, b)) return NULL;
+  Product c;
+  if (!divide_term(d, term_at(&m, 0), term_at(&b, 0), &c)) return NULL;
+  Dim ratio = make_product(d, c);
+  return dim_range(d, ratio).lo > 0 ? ratio : NULL;
+}
+
+static Dim floordiv(Dims *d, Dim a, Dim b) {
+  Split s;
+  if (split(d, a, b, &s)) return dim_add(d, s.quotient, dim_floordiv(d, s.rest, s.divisor));
+  if (a->kind == DIM_FLOORDIV && dim_range(d, b).lo > 0) /* (x // y) // b */
+    return dim_floordiv(d, a->args[0], dim_mul(d, a->args[1], b));
+  Dim c = a->kind == DIM_MOD && a->indexed ? positive_ratio(d, a->args[1], b) : NULL;
+  if (c) return dim_mod(d, dim_floordiv(d, a->args[0], b), c); /* (x % (b*c)) // b */
+  return make_pair(d, DIM_FLOORDIV, a, b);
+}
+
+static Dim mod(Dims *d, Dim a, Dim b) {
+  Split s;
+  if (split(d, a, b, &s))
+    return dim_add(d, dim_mul(d, s.factor, dim_mod(d, s.rest, s.divisor)), s.remainder);
+  if (a->kind == DIM_MOD && positive_ratio(d, a->args[1], b)) /* (x % (b*c)) % b */
+    return dim_mod(d, a->args[0], b);
+  return make_pair(d, DIM_MOD, a, b);
+}
+
+/* Runs `divide` where a // b is defined. */
+static Dim where_defined(Dims *d, Dim a, Dim b, Dim (*divide)(Dims *, Dim, Dim)) {
+  size_t before = assume_defined(d, a);
+  if (a->indexed) assume_not_zero(d, b);
+  Dim result = divide(d, a, b);
+  unassume(d, before);
+  return result;
+}
 
 Dim dim_floordiv(Dims *d, Dim a, Dim b) {
   if (a->kind == DIM_HUGE || b->kind == DIM_HUGE || dim_is(b, 0)) return d->huge;
   if (dim_is_int(a) && dim_is_int(b))
     return a->value == INT64_MIN && b->value == -1 ? d->huge
                                                    : dim_int(d, floor_div(a->value, b->value));
-  if (dim_is(b, 1)) return a;
+  if (dim_is(b, 1) || dim_is(a, 0)) return a;
   if (a == b && never_zero(d, b)) return dim_int(d, 1);
-  if (below(d, a, b)) return dim_int(d, 0);
-  if (!may_take_out(d, b)) return make_pair(d, DIM_FLOORDIV, a, b);
-  Dim quotient, rest;
-  take_out(d, a, b, &quotient, &rest);
-  if (rest->kind == DIM_HUGE || quotient->kind == DIM_HUGE) return d->huge;
-  if (dim_is(quotient, 0)) return make_pair(d, DIM_FLOORDIV, a, b);
-  return dim_add(d, quotient, dim_floordiv(d, rest, b));
+  return where_defined(d, a, b, floordiv);
 }
 
 Dim dim_mod(Dims *d, Dim a, Dim b) {
   if (a->kind == DIM_HUGE || b->kind == DIM_HUGE || dim_is(b, 0)) return d->huge;
   if (dim_is_int(a) && dim_is_int(b))
     return dim_int(d, b->value == -1 ? 0 : floor_mod(a->value, b->value));
-  if (dim_is(b, 1) || (a == b && never_zero(d, b))) return dim_int(d, 0);
-  if (below(d, a, b)) return a;
-  if (!may_take_out(d, b)) return make_pair(d, DIM_MOD, a, b);
-  Dim quotient, rest;
-  take_out(d, a, b, &quotient, &rest);
-  if (rest->kind == DIM_HUGE) return d->huge;
-  return dim_is(quotient, 0) ? make_pair(d, DIM_MOD, a, b) : dim_mod(d, rest, b);
+  if (dim_is(b, 1) || dim_is(a, 0) || (a == b && never_zero(d, b))) return dim_int(d, 0);
+  return where_defined(d, a, b, mod);
 }
 
 /* ---- the larger and the smaller ---- */
@@ -350,7 +725,10 @@ Dim dim_mod(Dims *d, Dim a, Dim b) {
 bool dim_at_most(Dims *d, Dim a, Dim b) {
   if (a == b) return true;
   Dim gap = dim_sub(d, b, a);
-  return gap->kind != DIM_HUGE && dim_range(d, gap).lo >= 0;
+  size_t before = assume_defined(d, gap);
+  bool ok = not_negative(d, gap);
+  unassume(d, before);
+  return ok;
 }
 
 static Dim either(Dims *d, DimKind kind, Dim a, Dim b) {

@@ -7,6 +7,9 @@
  *   product  coefficient * a1 * a2 * ...      atoms in a fixed order, with repetition
  *   atom     symbol | a // b | a % b | max(a, b) | min(a, b)
  *
+ * Quotients and remainders by one divisor join where they meet: 4*(i // 4) + i % 4 is i.  What
+ * has no value where a divisor is 0 or an index has no values may be simplified to what has one.
+ *
  * Arithmetic is in 64 bits.  What overflows becomes dim_huge(), which swallows all that is done
  * with it: sizes from hostile files stay harmless until someone asks for them. */
 #ifndef NEREID_GRAPH_DIM_H
@@ -45,6 +48,8 @@ struct DimExpr {
   uint32_t symbol; /* SYMBOL: its number, from 0 */
   uint32_t n;
   uint32_t depth; /* of the tree below, bounded: recursion over it is safe */
+  uint32_t size;  /* its nodes, bounded: so is the time that recursion takes */
+  bool indexed;   /* has a symbol made by dim_index */
   const Dim *args;
 };
 
@@ -56,6 +61,8 @@ Dim dim_int(Dims *d, int64_t value);
 Dim dim_huge(Dims *d);
 /* The symbol of that name; a new one may be any integer from 0. */
 Dim dim_symbol(Dims *d, Name name);
+/* A new symbol with values 0 <= it < size, named `name`, or something like it if that is taken. */
+Dim dim_index(Dims *d, const char *name, Dim size);
 Dim dim_add(Dims *d, Dim a, Dim b);
 Dim dim_sub(Dims *d, Dim a, Dim b);
 Dim dim_mul(Dims *d, Dim a, Dim b);
@@ -77,6 +84,9 @@ bool dim_limit(Dims *d, Dim symbol, DimRange range);
 
 static inline bool dim_is_int(Dim x) { return x->kind == DIM_INT; }
 static inline bool dim_is(Dim x, int64_t value) { return dim_is_int(x) && x->value == value; }
+static inline bool dim_is_index(Dim x) { return x->kind == DIM_SYMBOL && x->indexed; }
+/* The size that an index was made with. */
+Dim dim_index_size(const Dims *d, Dim index);
 /* An interval that holds all values of x, from its symbols' ranges. */
 DimRange dim_range(const Dims *d, Dim x);
 /* Is x a multiple of n, whatever its symbols are?  n > 0. */

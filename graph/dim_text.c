@@ -162,9 +162,6 @@ static Dim read_atom(Reader *r) {
   if (accept(r, "(")) {
     x = read_sum(r);
     if (x && !accept(r, ")")) x = NULL;
-  } else if (accept(r, "-")) {
-    x = read_atom(r);
-    if (x) x = dim_sub(r->d, dim_int(r->d, 0), x);
   } else {
     x = isdigit((unsigned char)*r->at) ? read_number(r) : read_name(r);
   }
@@ -172,7 +169,18 @@ static Dim read_atom(Reader *r) {
   return x;
 }
 
+static Dim read_power(Reader *r);
+
+/* Of what follows with its power: -a**2 is -(a**2). */
+static Dim read_negative(Reader *r) {
+  if (++r->depth > NESTING_MAX) return NULL;
+  Dim x = read_power(r);
+  r->depth--;
+  return x ? dim_sub(r->d, dim_int(r->d, 0), x) : NULL;
+}
+
 static Dim read_power(Reader *r) {
+  if (accept(r, "-")) return read_negative(r);
   Dim x = read_atom(r), result = x;
   if (!x || !accept(r, "**")) return x;
   Dim n = read_atom(r);
