@@ -25,15 +25,16 @@ STATIC := -Wl,--as-needed -Wl,-Bstatic $(LIBS) -Wl,-Bdynamic $(SYSTEM_LIBS)
 # ---- sources ----
 
 room_sources = $(wildcard $1/*.c $1/*/*.c)
-GENERATED := $B/lang/std_text.c \
+GENERATED := $B/lang/std_text.c $B/graph/templates_text.c \
   $(patsubst %.re,$B/%.c,$(wildcard parser/*.re)) $(patsubst %.y,$B/%.c,$(wildcard parser/*.y))
 GRAMMAR_H := $(patsubst %.y,$B/%.h,$(wildcard parser/*.y))
 LIBRARY_SOURCES := $(foreach room,$(filter-out cli,$(ROOMS)),$(call room_sources,$(room)))
 LIBRARY_OBJECTS := $(LIBRARY_SOURCES:%.c=$B/%.o) $(GENERATED:.c=.o)
 CLI_OBJECTS := $(patsubst %.c,$B/%.o,$(call room_sources,cli))
 STD_FILES := $(sort $(wildcard lang/std/*.py))
+GRAPH_TEMPLATES := $(sort $(wildcard graph/templates/*.py))
 UNIT_TESTS := $(patsubst %.c,$B/%,$(wildcard tests/unit/*.c))
-FUZZ := $(patsubst %,$B/tests/fuzz/%,source tile schedule nest image npy cache value command)
+FUZZ := $(patsubst %,$B/tests/fuzz/%,source tile schedule nest image npy cache value command pt2)
 BENCHES := $(patsubst %.c,$B/%,$(wildcard bench/*.c))
 C_EXAMPLES := $(patsubst %.c,$B/%,$(wildcard examples/c/*.c))
 PUBLIC_HEADERS := $(wildcard runtime/nereid.h graph/nereid_graph.h)
@@ -99,17 +100,23 @@ $B/parser/%.c $B/parser/%.h &: parser/%.y
 	@mkdir -p $(@D)
 	$(BISON) -Wall -o $B/parser/$*.c --defines=$B/parser/$*.h $<
 
-# The standard library, as text: each line of lang/std/*.py becomes a C string.
-$B/lang/std_text.c: $(STD_FILES) $(wildcard lang/std) Makefile
+# Kernel sources as text: each line of a file becomes a C string.
+# $1 header, $2 type and name of the array, $3 files
+define embed
 	@mkdir -p $(@D)
-	{ echo '#include "lang/std.h"'; \
-	  echo 'const NereidStdFile nereid_std_files[] = {'; \
-	  for f in $(STD_FILES); do \
+	{ echo '#include "$1"'; \
+	  echo 'const $2[] = {'; \
+	  for f in $3; do \
 	    printf '{"%s",\n' "$${f##*/}"; \
 	    sed 's/\\/\\\\/g; s/"/\\"/g; s/?/\\?/g; s/^/"/; s/$$/\\n"/' "$$f"; \
 	    echo '""},'; \
 	  done; \
 	  echo '{0, 0}};'; } > $@
+endef
+$B/lang/std_text.c: $(STD_FILES) $(wildcard lang/std) Makefile
+	$(call embed,lang/std.h,NereidStdFile nereid_std_files,$(STD_FILES))
+$B/graph/templates_text.c: $(GRAPH_TEMPLATES) $(wildcard graph/templates) Makefile
+	$(call embed,graph/templates.h,GraphTemplate graph_templates,$(GRAPH_TEMPLATES))
 
 # Part of every cache key: two builds of the same sources agree, any edit of them differs.
 BUILD_ID := $(shell cat $(sort $(foreach room,$(ROOMS), \

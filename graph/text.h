@@ -20,6 +20,8 @@
 Graph *graph_read_text(Arena *a, Pool *names, Diags *d, uint32_t file);
 
 void graph_print(Text *out, const Graph *g);
+/* One CALL or GETITEM, as `name: "type" = value`. */
+void graph_print_node(Text *out, const Node *n);
 /* An argument as Python writes it, also for messages. */
 void arg_print(Text *out, const Arg *a);
 

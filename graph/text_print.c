@@ -216,6 +216,13 @@ static void print_value(Text *out, const Node *n) {
   if (getitem) text_puts(out, "]");
 }
 
+void graph_print_node(Text *out, const Node *n) {
+  text_puts(out, n->name);
+  print_annotation(out, &n->type);
+  text_puts(out, " = ");
+  print_value(out, n);
+}
+
 /* The comment before a node whose origin differs from that of the node before. */
 static void print_origin(Text *out, const Node *n, const char **last, bool first) {
   const char *origin = n->origin ? n->origin : "";
@@ -261,10 +268,8 @@ static void print_body(Text *out, const Graph *g, Arena *scratch) {
     }
     print_origin(out, n, &origin, first);
     first = false;
-    text_printf(out, "%s%s", BODY, n->name);
-    print_annotation(out, &n->type);
-    text_puts(out, " = ");
-    print_value(out, n);
+    text_puts(out, BODY);
+    graph_print_node(out, n);
     print_deletions(&d, n);
   }
 }

@@ -1,0 +1,459 @@
+#include "graph/fuse.h"
+
+#include <string.h>
+
+#include "graph/gather.h"
+#include "graph/text.h"
+
+enum {
+  GROUP_NODES_MAX = 200, /* in a group */
+  INLINE_DEPTH_MAX = 32  /* nodes of no group in a row */
+};
+
+/* How a node's value is used, through views. */
+typedef struct {
+  uint32_t uses;
+  bool apart;     /* by something that needs it in memory: a template, an output */
+  uint32_t depth; /* nodes of no group below it, in a row */
+  bool free;      /* needs no memory to compute */
+} Info;
+
+typedef struct {
+  Fusion *f;
+  Info *info;          /* by node id */
+  Group **last_reader; /* by node id: the last group that reads it */
+} Fuser;
+
+/* ---- operands ---- */
+
+void broadcast_place(Graph *g, const Node *n, const Dim *place, const Node *operand, Dim *out) {
+  const ValueType *t = &operand->type;
+  uint32_t skip = n->type.rank - t->rank;
+  for (uint32_t i = 0; i < t->rank; i++)
+    out[i] = dim_is(t->shape[i], 1) ? dim_int(g->dims, 0) : place[skip + i];
+}
+
+static bool is_tensor(const Node *n) { return n->type.kind == VALUE_TENSOR; }
+
+typedef struct {
+  const Fusion *f;
+  UseAt *use;
+  void *ctx;
+  const Node *user;
+  const Dim *place; /* of the user */
+} Walk;
+
+static void reach(const Fusion *f, Node *n, const Dim *place, UseAt *use, void *ctx) {
+  if (f->of[n->id] || n->kind == NODE_INPUT) use(n, place, ctx);
+  else each_use_at(f, n, place, use, ctx);
+}
+
+static void reach_operand(Node **operand, void *ctx) {
+  const Walk *w = ctx;
+  if (!is_tensor(*operand)) return;
+  Dim place[GRAPH_RANK_MAX];
+  broadcast_place(w->f->graph, w->user, w->place, *operand, place);
+  reach(w->f, *operand, place, w->use, w->ctx);
+}
+
+static void gather_uses(const Fusion *f, Node *n, const Dim *place, UseAt *use, void *ctx) {
+  Gather x;
+  gather_of(f->graph, n, place, &x);
+  for (uint32_t i = 0; i < x.n; i++) reach(f, x.by[i].index, x.by[i].place, use, ctx);
+  reach(f, x.data, x.place, use, ctx);
+}
+
+void each_use_at(const Fusion *f, Node *n, const Dim *place, UseAt *use, void *ctx) {
+  Dim from[GRAPH_RANK_MAX];
+  Walk w = {f, use, ctx, n, place};
+  switch (prim_kind(n->op)) {
+    case PRIM_VIEW:
+      view_place(f->graph, n, place, from);
+      reach(f, view_operand(n), from, use, ctx);
+      return;
+    case PRIM_REDUCE: reach(f, n->args[0].node, place, use, ctx); return;
+    case PRIM_GATHER: gather_uses(f, n, place, use, ctx); return;
+    default: graph_each_use(n, reach_operand, &w);
+  }
+}
+
+/* ---- what is put into groups ---- */
+
+static bool computes(const Node *n) {
+  if (n->kind != NODE_CALL || !is_tensor(n)) return false;
+  PrimKind k = prim_kind(n->op);
+  return k != PRIM_VIEW && k != PRIM_NONE;
+}
+
+static bool is_view(const Node *n) {
+  return n->kind == NODE_GETITEM || (n->kind == NODE_CALL && prim_kind(n->op) == PRIM_VIEW);
+}
+
+static bool loops(PrimKind k) {
+  return k == PRIM_POINTWISE || k == PRIM_REDUCE || k == PRIM_GATHER || k == PRIM_CREATE;
+}
+
+typedef struct {
+  Fuser *s;
+  const Node *user;
+} UseInfo;
+
+/* Nodes are visited from the last to the first: a view's own uses are known by then. */
+static void note_use(Node **operand, void *ctx) {
+  const UseInfo *u = ctx;
+  Info *to = &u->s->info[(*operand)->id];
+  const Info *from = &u->s->info[u->user->id];
+  bool view = is_view(u->user);
+  to->uses += view ? from->uses : 1;
+  to->apart |= view ? from->apart : u->user->kind == NODE_OUTPUT || !loops(prim_kind(u->user->op));
+}
+
+static void note_free(Node **operand, void *ctx) {
+  const UseInfo *u = ctx;
+  Info *info = &u->s->info[u->user->id];
+  const Info *from = &u->s->info[(*operand)->id];
+  if (!is_tensor(*operand)) return;
+  info->free &= from->free;
+  if (from->depth >= info->depth) info->depth = from->depth + 1;
+}
+
+static void survey_uses(Fuser *s) {
+  const Graph *g = s->f->graph;
+  for (Node *n = g->last; n; n = n->prev) {
+    UseInfo u = {s, n};
+    if (n->kind != NODE_INPUT) graph_each_use(n, note_use, &u);
+  }
+}
+
+/* Is n computed where it is used?  Its operands have been decided. */
+static bool is_inlined(Fuser *s, Node *n) {
+  Info *info = &s->info[n->id];
+  UseInfo u = {s, n};
+  PrimKind k = n->kind == NODE_CALL ? prim_kind(n->op) : PRIM_NONE;
+  info->free = n->kind != NODE_INPUT && (k == PRIM_CREATE || k == PRIM_POINTWISE || is_view(n));
+  graph_each_use(n, note_free, &u);
+  if (is_view(n)) return true;
+  bool small = info->depth < INLINE_DEPTH_MAX && !info->apart;
+  return small && (info->free || (k == PRIM_POINTWISE && info->uses <= 1));
+}
+
+/* ---- domains ---- */
+
+static Dim product(Graph *g, const Dim *shape, uint32_t rank) {
+  Dim n = dim_int(g->dims, 1);
+  for (uint32_t i = 0; i < rank; i++) n = dim_mul(g->dims, n, shape[i]);
+  return n;
+}
+
+static Dim *places_new(const Fusion *f, uint32_t rank) {
+  return ARENA_ARRAY(f->arena, Dim, rank + 1);
+}
+
+/* The domain of a pointwise node: its elements. */
+static void flat_domain(const Fusion *f, Group *to, const Node *n) {
+  Dims *d = f->graph->dims;
+  to->x = product(f->graph, n->type.shape, n->type.rank);
+  to->r = dim_int(d, 1);
+  to->index[0] = dim_index(d, "x", to->x);
+  to->index[1] = dim_int(d, 0);
+  to->rank = n->type.rank;
+  to->shape = n->type.shape;
+  Dim *place = places_new(f, n->type.rank);
+  place_of_linear(d, to->index[0], n->type.shape, n->type.rank, place);
+  to->place = place;
+}
+
+bool reduction_has_axis(Graph *g, const Node *n, uint32_t i) {
+  Arg dim = graph_arg(g, n, "dim");
+  int64_t rank = n->args[0].node->type.rank;
+  if (dim.kind == ARG_NONE || (dim.kind == ARG_LIST && dim.n == 0)) return true;
+  const Arg *list = dim.kind == ARG_LIST ? dim.items : &dim;
+  for (uint32_t k = 0; k < (dim.kind == ARG_LIST ? dim.n : 1); k++)
+    if ((list[k].dim->value + rank) % rank == i) return true;
+  return false;
+}
+
+/* The domain of a reduction: what is kept, and what is reduced, each in order. */
+static void reduction_domain(const Fusion *f, Group *to, const Node *n) {
+  Graph *g = f->graph;
+  const ValueType *t = &n->args[0].node->type;
+  Dim part[2][GRAPH_RANK_MAX], at[2][GRAPH_RANK_MAX], total[2];
+  uint32_t count[2] = {0, 0};
+  for (uint32_t i = 0; i < t->rank; i++) {
+    bool r = reduction_has_axis(g, n, i);
+    part[r][count[r]++] = t->shape[i];
+  }
+  for (int r = 0; r < 2; r++) {
+    total[r] = product(g, part[r], count[r]);
+    to->index[r] =
+        dim_is(total[r], 1) ? dim_int(g->dims, 0) : dim_index(g->dims, r ? "r" : "x", total[r]);
+    place_of_linear(g->dims, to->index[r], part[r], count[r], at[r]);
+  }
+  to->x = total[0];
+  to->r = total[1];
+  to->reduced = 0;
+  to->rank = t->rank;
+  to->shape = t->shape;
+  Dim *place = places_new(f, t->rank);
+  uint32_t next[2] = {0, 0};
+  for (uint32_t i = 0; i < t->rank; i++) {
+    bool r = reduction_has_axis(g, n, i);
+    place[i] = at[r][next[r]++];
+    if (r && !dim_is(t->shape[i], 1)) to->reduced |= 1u << i;
+  }
+  to->place = place;
+}
+
+static void matmul_domain(const Fusion *f, Group *to, const Node *n) {
+  Dims *d = f->graph->dims;
+  const ValueType *t = &n->type;
+  Dim *place = places_new(f, t->rank);
+  const char *names[] = {"b", "m", "n"};
+  for (uint32_t i = 0; i < 3; i++) {
+    bool there = t->rank + i >= 3;
+    to->index[i] = there ? dim_index(d, names[i], t->shape[t->rank + i - 3]) : dim_int(d, 0);
+    if (there) place[t->rank + i - 3] = to->index[i];
+  }
+  to->x = product(f->graph, t->shape, t->rank);
+  to->r = dim_int(d, 1);
+  to->rank = t->rank;
+  to->shape = t->shape;
+  to->place = place;
+}
+
+static void set_domain(const Fusion *f, Group *to, const Node *n) {
+  PrimKind k = prim_kind(n->op);
+  if (k == PRIM_MATMUL) matmul_domain(f, to, n);
+  else if (k == PRIM_REDUCE) reduction_domain(f, to, n);
+  else flat_domain(f, to, n);
+}
+
+static bool same_shape(const Group *g, const ValueType *t) {
+  if (g->rank != t->rank) return false;
+  for (uint32_t i = 0; i < t->rank; i++)
+    if (g->shape[i] != t->shape[i]) return false;
+  return true;
+}
+
+void group_place(const Fusion *f, const Group *group, const Node *n, Dim *place) {
+  Dims *d = f->graph->dims;
+  const ValueType *t = &n->type;
+  if (f->role[n->id] == ROLE_ROW) {
+    place_of_linear(d, group->index[0], t->shape, t->rank, place);
+    return;
+  }
+  if (same_shape(group, t)) {
+    if (t->rank) memcpy(place, group->place, t->rank * sizeof *place);
+    return;
+  }
+  Dim linear = linear_of_place(d, group->place, group->shape, group->rank);
+  place_of_linear(d, linear, t->shape, t->rank, place);
+}
+
+/* ---- joining ---- */
+
+/* The role that a node has in a domain; ROLE_NONE: it doesn't fit. */
+static Role role_in(const Fusion *f, const Group *g, const Node *n) {
+  Dim elements = product(f->graph, n->type.shape, n->type.rank);
+  if (prim_kind(n->op) == PRIM_REDUCE) return elements == g->x ? ROLE_ROW : ROLE_NONE;
+  if (elements == dim_mul(f->graph->dims, g->x, g->r)) return ROLE_FULL;
+  return elements == g->x && g->kind == GROUP_LOOPS ? ROLE_ROW : ROLE_NONE;
+}
+
+typedef struct {
+  const Fusion *f;
+  const Group *group;
+  bool fits;
+} Check;
+
+static void check_use(Node *operand, const Dim *place, void *ctx) {
+  Check *c = ctx;
+  if (c->f->of[operand->id] != c->group) return;
+  Dim own[GRAPH_RANK_MAX];
+  group_place(c->f, c->group, operand, own);
+  for (uint32_t i = 0; i < operand->type.rank; i++)
+    if (own[i] != place[i] && !dim_is(operand->type.shape[i], 1)) c->fits = false;
+}
+
+void group_read_place(const Fusion *f, const Group *g, const Node *n, Dim *place) {
+  if (prim_kind(n->op) == PRIM_REDUCE) memcpy(place, g->place, g->rank * sizeof *place);
+  else group_place(f, g, n, place);
+}
+
+/* Does n use nodes of its group at their own places only? */
+static bool uses_fit(const Fusion *f, const Group *g, Node *n) {
+  Dim place[GRAPH_RANK_MAX];
+  Check c = {f, g, true};
+  group_read_place(f, g, n, place);
+  if (prim_kind(n->op) != PRIM_MATMUL) each_use_at(f, n, place, check_use, &c);
+  return c.fits;
+}
+
+/* Do n and all nodes of g fit into `domain`?  If so that is g's from now on. */
+static bool try_domain(Fusion *f, Group *g, const Group *domain, Node *n) {
+  Group old = *g;
+  Role *roles = ARENA_ARRAY(f->arena, Role, g->nodes.len);
+  for (size_t i = 0; i < g->nodes.len; i++) roles[i] = f->role[g->nodes.data[i]->id];
+  g->x = domain->x;
+  g->r = domain->r;
+  memcpy(g->index, domain->index, sizeof g->index);
+  g->rank = domain->rank;
+  g->shape = domain->shape;
+  g->place = domain->place;
+  g->reduced = domain->reduced;
+  bool fits = true;
+  for (size_t i = 0; i < g->nodes.len && fits; i++) {
+    Node *m = g->nodes.data[i];
+    f->role[m->id] = role_in(f, g, m);
+    fits = f->role[m->id] != ROLE_NONE;
+  }
+  for (size_t i = 0; i < g->nodes.len && fits; i++) fits = uses_fit(f, g, g->nodes.data[i]);
+  f->role[n->id] = ROLE_ROW;
+  fits = fits && uses_fit(f, g, n);
+  if (fits) return true;
+  *g = old;
+  for (size_t i = 0; i < g->nodes.len; i++) f->role[g->nodes.data[i]->id] = roles[i];
+  return false;
+}
+
+/* A reduction joins a group whose domain is its own, or that has none yet. */
+static bool reduction_fits(Fusion *f, Group *g, Node *n) {
+  Group own = *g;
+  reduction_domain(f, &own, n);
+  if (dim_is(g->r, 1)) return try_domain(f, g, &own, n);
+  if (own.x != g->x || own.r != g->r) return false;
+  f->role[n->id] = ROLE_ROW;
+  if (!same_shape(g, &n->args[0].node->type)) return false;
+  if (own.reduced != g->reduced) return false;
+  return uses_fit(f, g, n);
+}
+
+static bool joins(Fusion *f, Group *g, Node *n) {
+  PrimKind k = prim_kind(n->op);
+  if (g->nodes.len >= GROUP_NODES_MAX || k == PRIM_MATMUL) return false;
+  if (k == PRIM_REDUCE) return g->kind == GROUP_LOOPS && reduction_fits(f, g, n);
+  f->role[n->id] = role_in(f, g, n);
+  return f->role[n->id] != ROLE_NONE && uses_fit(f, g, n);
+}
+
+/* ---- groups ---- */
+
+typedef struct {
+  Fuser *s;
+  Group *latest;  /* that n depends on */
+  Group *sibling; /* the latest that reads what n reads */
+} Candidates;
+
+static void note_candidate(Node *operand, const Dim *place, void *ctx) {
+  (void)place;
+  Candidates *c = ctx;
+  Group *of = c->s->f->of[operand->id], *reader = c->s->last_reader[operand->id];
+  if (of && (!c->latest || of->number > c->latest->number)) c->latest = of;
+  if (reader && (!c->sibling || reader->number > c->sibling->number)) c->sibling = reader;
+}
+
+static void note_reader(Node *operand, const Dim *place, void *ctx) {
+  (void)place;
+  const Candidates *c = ctx;
+  c->s->last_reader[operand->id] = c->latest;
+}
+
+/* Something at all of n's operands; the places do not matter. */
+static void each_operand(Fusion *f, Node *n, UseAt *use, void *ctx) {
+  Group own = {0};
+  set_domain(f, &own, n);
+  if (prim_kind(n->op) == PRIM_MATMUL) {
+    for (int i = 0; i < 2; i++) {
+      Node *operand = n->args[i].node;
+      while (is_view(operand)) operand = view_operand(operand);
+      use(operand, NULL, ctx);
+    }
+    return;
+  }
+  each_use_at(f, n, own.place, use, ctx);
+}
+
+static Group *group_new(Fusion *f, Node *n) {
+  Group *g = ARENA_NEW(f->arena, Group);
+  g->kind = prim_kind(n->op) == PRIM_MATMUL ? GROUP_MATMUL : GROUP_LOOPS;
+  g->number = (uint32_t)f->groups.len;
+  set_domain(f, g, n);
+  f->role[n->id] = prim_kind(n->op) == PRIM_REDUCE ? ROLE_ROW : ROLE_FULL;
+  vec_push(f->arena, &f->groups, g);
+  return g;
+}
+
+static void assign(Fuser *s, Node *n) {
+  Fusion *f = s->f;
+  Candidates c = {.s = s};
+  each_operand(f, n, note_candidate, &c);
+  Group *g = c.latest && joins(f, c.latest, n) ? c.latest : NULL;
+  bool later = c.sibling && (!c.latest || c.sibling->number > c.latest->number);
+  if (!g && later && joins(f, c.sibling, n)) g = c.sibling;
+  if (!g) g = group_new(f, n);
+  f->of[n->id] = g;
+  vec_push(f->arena, &g->nodes, n);
+  c.latest = g;
+  each_operand(f, n, note_reader, &c);
+}
+
+/* ---- what is written to memory ---- */
+
+static void note_stored(Node *operand, const Dim *place, void *ctx) {
+  (void)place;
+  const Check *c = ctx;
+  if (c->f->of[operand->id] != c->group) c->f->stored[operand->id] = true;
+}
+
+static void note_output(Node **operand, void *ctx) {
+  Fusion *f = ctx;
+  f->stored[(*operand)->id] = true;
+}
+
+static void find_stored(Fusion *f) {
+  for (size_t i = 0; i < f->groups.len; i++) {
+    Check c = {f, f->groups.data[i], true};
+    for (size_t k = 0; k < c.group->nodes.len; k++)
+      each_operand(f, c.group->nodes.data[k], note_stored, &c);
+  }
+  graph_each_use(f->graph->last, note_output, f);
+}
+
+Fusion *fuse(Graph *g, Arena *a) {
+  Fusion *f = ARENA_NEW(a, Fusion);
+  *f = (Fusion){.graph = g, .arena = a};
+  f->of = ARENA_ARRAY(a, Group *, g->nids);
+  f->role = ARENA_ARRAY(a, Role, g->nids);
+  f->stored = ARENA_ARRAY(a, bool, g->nids);
+  Fuser s = {.f = f};
+  s.info = ARENA_ARRAY(a, Info, g->nids);
+  s.last_reader = ARENA_ARRAY(a, Group *, g->nids);
+  survey_uses(&s);
+  for (Node *n = g->first; n; n = n->next) {
+    if (n->kind != NODE_CALL && n->kind != NODE_GETITEM) continue;
+    if (!is_inlined(&s, n) && computes(n)) assign(&s, n);
+  }
+  find_stored(f);
+  return f;
+}
+
+/* ---- text ---- */
+
+static void print_group(Text *out, const Fusion *f, const Group *g) {
+  text_printf(out, "%u: %s ", g->number, g->kind == GROUP_MATMUL ? "matmul" : "loops");
+  dim_print(out, g->x);
+  if (!dim_is(g->r, 1)) {
+    text_puts(out, " x ");
+    dim_print(out, g->r);
+  }
+  text_puts(out, ":");
+  for (size_t i = 0; i < g->nodes.len; i++) {
+    const Node *n = g->nodes.data[i];
+    text_printf(out, " %s%s", n->name, f->stored[n->id] ? "!" : "");
+  }
+  text_puts(out, "\n");
+}
+
+void fusion_print(Text *out, const Fusion *f) {
+  for (size_t i = 0; i < f->groups.len; i++) print_group(out, f, f->groups.data[i]);
+}

@@ -1,0 +1,68 @@
+/* Fusion: which nodes share a kernel.
+ *
+ * Nodes that compute are put into groups, in the graph's order; a group becomes one kernel, and
+ * groups run in the order of their numbers.  A group has a domain: x elements, for each of which
+ * r are reduced (r is 1 where nothing is).  A node in it has a role: it is computed for each of
+ * the x * r elements, or for each of the x rows.  Where a node's elements lie in the domain is its
+ * *own place* there: subscripts in terms of the index symbols of x and r.
+ *
+ * A node joins the last group that it depends on, or one that reads what it reads, if its size
+ * fits the domain, and it uses nodes of the group at their own places only: then a value that one
+ * computes is there, in a register, when the other needs it.
+ *
+ * Views, and what needs no memory to compute (arange, full, masks made of them), belong to no
+ * group: they are index expressions of their users.  So does a pointwise node with one user: it
+ * is computed where it is used. */
+#ifndef NEREID_GRAPH_FUSE_H
+#define NEREID_GRAPH_FUSE_H
+
+#include "graph/prims.h"
+
+typedef enum { GROUP_LOOPS, GROUP_MATMUL } GroupKind;
+typedef enum { ROLE_NONE, ROLE_FULL, ROLE_ROW } Role;
+
+typedef struct Group {
+  GroupKind kind;
+  uint32_t number;
+  Dim x, r;         /* LOOPS: the domain.  MATMUL: x is all elements */
+  Dim index[3];     /* LOOPS: of x, of r.  MATMUL: batch, row, column */
+  uint32_t rank;    /* of the tensor whose places the full role has: what is reduced, or the */
+  const Dim *shape; /* product */
+  const Dim *place;
+  uint32_t reduced; /* LOOPS: the axes of `shape` that are reduced, a bit each */
+  VEC(Node *) nodes;
+} Group;
+
+typedef struct {
+  Graph *graph;
+  Arena *arena;
+  VEC(Group *) groups;
+  Group **of;   /* by node id; NULL: in none */
+  Role *role;   /* by node id */
+  bool *stored; /* by node id: it is written to memory */
+} Fusion;
+
+Fusion *fuse(Graph *g, Arena *a);
+
+/* The own place of n, a node of `group`, into n's rank subscripts. */
+void group_place(const Fusion *f, const Group *group, const Node *n, Dim *place);
+
+/* The place of the element that a reduction reads, else n's own place. */
+void group_read_place(const Fusion *f, const Group *group, const Node *n, Dim *place);
+/* Does n, a reduction, reduce axis i of its operand? */
+bool reduction_has_axis(Graph *g, const Node *n, uint32_t i);
+
+/* The places at which n, itself at `place`, uses its operands: f is called for those that are in
+ * a group or are inputs; views and nodes of no group are gone through.  For a reduction, `place`
+ * is that of the element that is reduced.  Not for MATMUL. */
+typedef void UseAt(Node *operand, const Dim *place, void *ctx);
+void each_use_at(const Fusion *f, Node *n, const Dim *place, UseAt *use, void *ctx);
+
+/* The place in the operand (of its rank) of element `place` (of n's rank) for an operand that is
+ * broadcast. */
+void broadcast_place(Graph *g, const Node *n, const Dim *place, const Node *operand, Dim *out);
+
+/* One group a line, with what it stores: --emit fused. */
+void fusion_print(Text *out, const Fusion *f);
+
+#endif

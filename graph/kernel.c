@@ -1,0 +1,354 @@
+#include "graph/kernel.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "graph/gather.h"
+#include "graph/text.h"
+
+/* Names that a kernel's variables may not have. */
+static const char *const reserved[] = {
+    "tl",    "triton", "libdevice", "xindex", "rindex", "xmask", "rmask", "XBLOCK", "RBLOCK",
+    "False", "True",   "None",      "and",    "as",     "def",   "for",   "if",     "in",
+    "is",    "lambda", "not",       "or",     "range",  "float", "int",   "max",    "min",
+    "abs",   "acc",    "m",         "n",      "k",      "b",     "x",     "r"};
+
+Kernel *kernel_new(const Fusion *f, const Group *group, Name name, Arena *a) {
+  Kernel *k = ARENA_NEW(a, Kernel);
+  *k = (Kernel){.f = f, .graph = f->graph, .arena = a, .group = group, .name = name, .indent = 4};
+  k->body = text_new(a);
+  for (size_t i = 0; i < sizeof reserved / sizeof *reserved; i++)
+    vec_push(a, &k->taken, pool_name(k->graph->names, reserved[i]));
+  return k;
+}
+
+/* ---- names and lines ---- */
+
+static bool is_taken(const Kernel *k, Name name) {
+  for (size_t i = 0; i < k->taken.len; i++)
+    if (k->taken.data[i] == name) return true;
+  return false;
+}
+
+const char *kernel_fresh(Kernel *k, const char *base) {
+  Name name = pool_name(k->graph->names, base);
+  for (int i = 1; is_taken(k, name); i++)
+    name = pool_name(k->graph->names, arena_printf(k->arena, "%s_%d", base, i));
+  vec_push(k->arena, &k->taken, name);
+  return name;
+}
+
+void kernel_line(Kernel *k, const char *fmt, ...) {
+  va_list ap;
+  va_start(ap, fmt);
+  const char *line = arena_vprintf(k->arena, fmt, ap);
+  va_end(ap);
+  text_printf(&k->body, "%*s%s\n", k->indent, "", line);
+}
+
+const char *kernel_buffer(Kernel *k, Node *n) {
+  size_t i = 0;
+  while (i < k->buffers.len && k->buffers.data[i] != n) i++;
+  if (i == k->buffers.len) vec_push(k->arena, &k->buffers, n);
+  return arena_printf(k->arena, "%s_ptr", n->name);
+}
+
+/* ---- index expressions ---- */
+
+void kernel_bind(Kernel *k, Dim symbol, const char *text, unsigned axes) {
+  if (!dim_is_int(symbol)) vec_push(k->arena, &k->bindings, ((Binding){symbol, text, axes}));
+}
+
+static void print_index(Kernel *k, Text *out, Dim x, unsigned *axes);
+
+/* A symbol that is bound to nothing is one of the graph's: a parameter. */
+static void print_symbol(Kernel *k, Text *out, Dim x, unsigned *axes) {
+  for (size_t i = 0; i < k->bindings.len; i++) {
+    const Binding *b = &k->bindings.data[i];
+    if (b->symbol != x) continue;
+    *axes |= b->axes;
+    text_puts(out, b->text);
+    return;
+  }
+  size_t i = 0;
+  while (i < k->symbols.len && k->symbols.data[i] != x) i++;
+  if (i == k->symbols.len) vec_push(k->arena, &k->symbols, x);
+  text_puts(out, x->name);
+}
+
+static void print_operand(Kernel *k, Text *out, Dim x, unsigned *axes) {
+  bool bare = x->kind == DIM_SYMBOL || (x->kind == DIM_INT && x->value >= 0);
+  if (!bare) text_puts(out, "(");
+  print_index(k, out, x, axes);
+  if (!bare) text_puts(out, ")");
+}
+
+static void print_terms(Kernel *k, Text *out, Dim x, unsigned *axes) {
+  for (uint32_t i = 0; i < x->n; i++) {
+    if (i) text_puts(out, " + ");
+    print_index(k, out, x->args[i], axes);
+  }
+  if (x->value)
+    text_printf(out, " %c %llu", x->value < 0 ? '-' : '+',
+                (unsigned long long)(x->value < 0 ? 0 - (uint64_t)x->value : (uint64_t)x->value));
+}
+
+static void print_factors(Kernel *k, Text *out, Dim x, unsigned *axes) {
+  for (uint32_t i = 0; i < x->n; i++) {
+    if (i) text_puts(out, " * ");
+    print_operand(k, out, x->args[i], axes);
+  }
+  if (x->value != 1) text_printf(out, " * %lld", (long long)x->value);
+}
+
+static void print_pair(Kernel *k, Text *out, Dim x, unsigned *axes) {
+  bool call = x->kind == DIM_MAX || x->kind == DIM_MIN;
+  if (call) text_puts(out, x->kind == DIM_MAX ? "tl.maximum(" : "tl.minimum(");
+  print_operand(k, out, x->args[0], axes);
+  text_puts(out, call ? ", " : x->kind == DIM_MOD ? " % " : " // ");
+  print_operand(k, out, x->args[1], axes);
+  if (call) text_puts(out, ")");
+}
+
+static void print_index(Kernel *k, Text *out, Dim x, unsigned *axes) {
+  switch (x->kind) {
+    case DIM_INT: text_printf(out, "%lld", (long long)x->value); return;
+    case DIM_SYMBOL: print_symbol(k, out, x, axes); return;
+    case DIM_SUM: print_terms(k, out, x, axes); return;
+    case DIM_PRODUCT: print_factors(k, out, x, axes); return;
+    case DIM_HUGE: BUG("an index that overflows");
+    default: print_pair(k, out, x, axes); return;
+  }
+}
+
+const char *kernel_index(Kernel *k, Dim x, unsigned *axes) {
+  Text t = text_new(k->arena);
+  unsigned found = 0;
+  print_index(k, &t, x, &found);
+  if (axes) *axes |= found;
+  return t.data;
+}
+
+/* ---- values ---- */
+
+DType kernel_held(DType t) { return dtype_is_float(t) && dtype_bits(t) < 32 ? DT_F32 : t; }
+
+const char *kernel_cast(Kernel *k, Value v, DType t) {
+  if (v.dtype == t) return v.text;
+  return arena_printf(k->arena, "%s.to(tl.%s)", v.text, dtype_lang_name(t));
+}
+
+void kernel_remember(Kernel *k, const Node *n, const Dim *place, Value v, unsigned axes) {
+  Dim *copy = ARENA_ARRAY(k->arena, Dim, n->type.rank + 1);
+  if (n->type.rank) memcpy(copy, place, n->type.rank * sizeof *copy);
+  vec_push(k->arena, &k->memo, ((Memo){n, copy, v, axes}));
+}
+
+static const Memo *recall(const Kernel *k, const Node *n, const Dim *place) {
+  for (size_t i = k->memo.len; i-- > 0;) {
+    const Memo *m = &k->memo.data[i];
+    if (m->node == n &&
+        (n->type.rank == 0 || !memcmp(m->place, place, n->type.rank * sizeof *place)))
+      return m;
+  }
+  return NULL;
+}
+
+static Value name_value(Kernel *k, const Node *n, const Dim *place, DType dtype, unsigned axes,
+                        const char *expression) {
+  Value v = {kernel_fresh(k, n->name), dtype};
+  kernel_line(k, "%s = %s", v.text, expression);
+  kernel_remember(k, n, place, v, axes);
+  return v;
+}
+
+static const char *mask_argument(Kernel *k, unsigned axes) {
+  const char *mask = k->masks[axes];
+  return mask ? arena_printf(k->arena, ", mask=%s", mask) : "";
+}
+
+static Value load(Kernel *k, Node *n, const Dim *place) {
+  unsigned axes = 0;
+  Dim offset = linear_of_place(k->graph->dims, place, n->type.shape, n->type.rank);
+  const char *index = kernel_index(k, offset, &axes);
+  Value v = {kernel_fresh(k, n->name), n->type.dtype};
+  kernel_line(k, "%s = tl.load(%s + %s%s)", v.text, kernel_buffer(k, n), index,
+              mask_argument(k, axes));
+  if (kernel_held(v.dtype) != v.dtype) {
+    const char *wide = kernel_cast(k, v, kernel_held(v.dtype));
+    kernel_line(k, "%s = %s", v.text, wide);
+    v.dtype = kernel_held(v.dtype);
+  }
+  kernel_remember(k, n, place, v, axes);
+  return v;
+}
+
+/* A number as a literal of the dtype. */
+static const char *literal(Kernel *k, const Arg *a, DType t) {
+  bool number = a->kind == ARG_FLOAT, whole = dtype_is_int(t) && t != DT_I1;
+  if (a->kind == ARG_NODE) return kernel_index(k, a->node->type.value, NULL);
+  if (a->kind == ARG_INT && dim_is_int(a->dim) && dtype_is_float(t))
+    return arena_printf(k->arena, "%lld.0", (long long)a->dim->value);
+  if (a->kind == ARG_INT) return kernel_index(k, a->dim, NULL);
+  if (a->kind == ARG_BOOL && t != DT_I1) return a->flag ? "1" : "0";
+  if (number && !isfinite(a->number))
+    return isnan(a->number) ? "float(\"nan\")"
+           : a->number < 0  ? "float(\"-inf\")"
+                            : "float(\"inf\")";
+  if (number && whole) return arena_printf(k->arena, "%lld", (long long)a->number);
+  Text out = text_new(k->arena);
+  arg_print(&out, a);
+  return out.data;
+}
+
+/* A literal as a tile of one element, which has a dtype. */
+static const char *tile_of(Kernel *k, const char *text, DType t) {
+  bool flat = k->group->kind == GROUP_LOOPS && dim_is(k->group->r, 1);
+  return arena_printf(k->arena, "tl.full(%s, %s, tl.%s)", flat ? "[1]" : "[1, 1]", text,
+                      dtype_lang_name(t));
+}
+
+static const char *operand(Kernel *k, const Node *n, const Dim *place, const Arg *a, DType t) {
+  if (a->kind != ARG_NODE || a->node->type.kind != VALUE_TENSOR) return literal(k, a, t);
+  Dim at[GRAPH_RANK_MAX];
+  broadcast_place(k->graph, n, place, a->node, at);
+  return kernel_cast(k, kernel_value(k, a->node, at), t);
+}
+
+const char *kernel_fill(Kernel *k, const char *text, const char *const *operands) {
+  Text out = text_new(k->arena);
+  for (const char *s = text; *s; s++) {
+    if (*s == '{' && s[1] >= '0' && s[1] <= '9' && s[2] == '}') {
+      text_puts(&out, operands[s[1] - '0']);
+      s += 2;
+    } else {
+      text_putn(&out, s, 1);
+    }
+  }
+  return out.data;
+}
+
+static Value pointwise(Kernel *k, Node *n, const Dim *place) {
+  Pointwise p = pointwise_of(k->graph, n);
+  const char *operands[8];
+  for (uint32_t i = 0; i < p.noperands; i++)
+    operands[i] = operand(k, n, place, &p.operands[i], p.compute);
+  const char *text = kernel_fill(k, p.text, operands);
+  DType held = kernel_held(n->type.dtype);
+  bool cast = held != p.compute && n->type.dtype != DT_I1;
+  if (cast) text = arena_printf(k->arena, "(%s).to(tl.%s)", text, dtype_lang_name(held));
+  return name_value(k, n, place, held, 0, text);
+}
+
+static Value gather(Kernel *k, Node *n, const Dim *place) {
+  Gather x;
+  gather_of(k->graph, n, place, &x);
+  for (uint32_t i = 0; i < x.n; i++) {
+    Value at = kernel_value(k, x.by[i].index, x.by[i].place);
+    const char *name = kernel_fresh(k, "at"), *size = kernel_index(k, x.by[i].size, NULL);
+    kernel_line(k, "%s = tl.where(%s < 0, %s + %s, %s)", name, at.text, at.text, size, at.text);
+    kernel_bind(k, x.by[i].symbol, name, AXIS_X | AXIS_R);
+  }
+  return kernel_value(k, x.data, x.place);
+}
+
+/* start + step * place. */
+static const char *arange(Kernel *k, const Node *n, const Dim *place, DType t) {
+  Arg start = graph_arg(k->graph, n, "start"), step = graph_arg(k->graph, n, "step");
+  const char *at = kernel_index(k, place[0], NULL);
+  const char *index = dim_is_int(place[0])
+                          ? tile_of(k, at, t)
+                          : arena_printf(k->arena, "(%s).to(tl.%s)", at, dtype_lang_name(t));
+  return arena_printf(k->arena, "%s * %s + %s", index, literal(k, &step, t), literal(k, &start, t));
+}
+
+static Value create(Kernel *k, Node *n, const Dim *place) {
+  DType t = kernel_held(n->type.dtype);
+  if (!strcmp(n->op->target, "aten.arange.start_step"))
+    return name_value(k, n, place, t, 0, arange(k, n, place, t));
+  Arg fill = graph_arg(k->graph, n, "fill_value");
+  return name_value(k, n, place, t, 0, tile_of(k, literal(k, &fill, t), t));
+}
+
+/* A reduction along axes of one element. */
+static Value unreduced(Kernel *k, Node *n, const Dim *place) {
+  const ValueType *t = &n->args[0].node->type;
+  Dim from[GRAPH_RANK_MAX];
+  uint32_t next = 0;
+  bool kept = n->type.rank == t->rank;
+  for (uint32_t i = 0; i < t->rank; i++) {
+    bool r = reduction_has_axis(k->graph, n, i);
+    from[i] = r ? dim_int(k->graph->dims, 0) : place[kept ? i : next];
+    next += !r;
+  }
+  Value v = kernel_value(k, n->args[0].node, from);
+  DType held = kernel_held(n->type.dtype);
+  return (Value){kernel_cast(k, v, held), held};
+}
+
+Value kernel_value(Kernel *k, Node *n, const Dim *place) {
+  const Memo *m = recall(k, n, place);
+  if (m) return m->value;
+  const Group *of = k->f->of[n->id];
+  if (n->kind == NODE_INPUT || (of && of != k->group)) return load(k, n, place);
+  if (n->kind == NODE_GETITEM || prim_kind(n->op) == PRIM_VIEW) {
+    Dim from[GRAPH_RANK_MAX];
+    view_place(k->graph, n, place, from);
+    return kernel_value(k, view_operand(n), from);
+  }
+  switch (prim_kind(n->op)) {
+    case PRIM_POINTWISE: return pointwise(k, n, place);
+    case PRIM_GATHER: return gather(k, n, place);
+    case PRIM_CREATE: return create(k, n, place);
+    case PRIM_REDUCE:
+      if (dim_is(k->group->r, 1)) return unreduced(k, n, place);
+      break;
+    default: break;
+  }
+  BUG("%s is used at a place that is not its own", n->name);
+}
+
+void kernel_store(Kernel *k, Node *n, Value v) {
+  Dim place[GRAPH_RANK_MAX];
+  group_place(k->f, k->group, n, place);
+  unsigned axes = 0;
+  Dim offset = linear_of_place(k->graph->dims, place, n->type.shape, n->type.rank);
+  const char *index = kernel_index(k, offset, &axes);
+  kernel_line(k, "tl.store(%s + %s, %s%s)", kernel_buffer(k, n), index,
+              kernel_cast(k, v, n->type.dtype), mask_argument(k, axes));
+}
+
+/* ---- functions ---- */
+
+static const char *parameters(Kernel *k) {
+  Text t = text_new(k->arena);
+  for (size_t i = 0; i < k->buffers.len; i++)
+    text_printf(&t, "%s%s_ptr", i ? ", " : "", k->buffers.data[i]->name);
+  for (size_t i = 0; i < k->symbols.len; i++) text_printf(&t, ", %s", k->symbols.data[i]->name);
+  return t.data;
+}
+
+/* The nodes that the kernel covers, as they stand in the graph. */
+static void print_nodes(Text *out, const Kernel *k) {
+  const char *origin = "";
+  for (size_t i = 0; i < k->group->nodes.len; i++) {
+    Node *n = k->group->nodes.data[i];
+    if (n->origin && strcmp(n->origin, origin)) text_printf(out, "# %s\n", n->origin);
+    if (n->origin) origin = n->origin;
+    text_puts(out, "#   ");
+    graph_print_node(out, n);
+    text_puts(out, "\n");
+  }
+}
+
+void kernel_emit(Text *out, Kernel *k, const char *template, const Slot *slots, size_t n) {
+  Slot *all = ARENA_ARRAY(k->arena, Slot, n + 3);
+  memcpy(all, slots, n * sizeof *slots);
+  all[n] = (Slot){"name", k->name};
+  all[n + 1] = (Slot){"parameters", parameters(k)};
+  all[n + 2] = (Slot){"body", k->body.data};
+  print_nodes(out, k);
+  template_fill(out, template, all, n + 3);
+}

@@ -1,0 +1,84 @@
+/* The text of one kernel while it is made: statements that compute elements of nodes, in the
+ * kernel language, around which a template (graph/templates) puts the program's frame.
+ *
+ * Axes of a tile have bits: AXIS_X and AXIS_R of loops, AXIS_M (= X), AXIS_N (= R) and AXIS_B of
+ * products.  Values are tiles that broadcast together: one that depends on no axis is a scalar.
+ *
+ * Values of 16-bit floating dtypes are kept in f32 between the nodes of a kernel and rounded when
+ * they are stored, as Inductor does. */
+#ifndef NEREID_GRAPH_KERNEL_H
+#define NEREID_GRAPH_KERNEL_H
+
+#include "graph/fuse.h"
+#include "graph/template_fill.h"
+
+enum { AXIS_X = 1, AXIS_R = 2, AXIS_M = 1, AXIS_N = 2, AXIS_B = 4 };
+
+typedef struct {
+  const char *text; /* a name or a literal */
+  DType dtype;      /* in which it is held */
+} Value;
+
+typedef struct {
+  Dim symbol;
+  const char *text; /* the expression that stands for it */
+  unsigned axes;
+} Binding;
+
+typedef struct {
+  const Node *node;
+  const Dim *place;
+  Value value;
+  unsigned axes;
+} Memo;
+
+typedef struct {
+  const Fusion *f;
+  Graph *graph;
+  Arena *arena;
+  const Group *group;
+  Name name;
+  VEC(Node *) buffers; /* parameters NAME_ptr */
+  VEC(Dim) symbols;    /* parameters of the graph's symbolic sizes */
+  VEC(Binding) bindings;
+  VEC(Memo) memo;
+  VEC(Name) taken; /* names of variables */
+  const char *masks[8]; /* by axes: "xmask & rmask"; NULL: none is needed */
+  Text body;
+  int indent; /* of statements */
+} Kernel;
+
+Kernel *kernel_new(const Fusion *f, const Group *group, Name name, Arena *a);
+
+/* `text` stands for an index symbol from now on. */
+void kernel_bind(Kernel *k, Dim symbol, const char *text, unsigned axes);
+/* An index expression; *axes: on which it depends, may be NULL. */
+const char *kernel_index(Kernel *k, Dim x, unsigned *axes);
+/* The parameter through which n's elements are read or written. */
+const char *kernel_buffer(Kernel *k, Node *n);
+/* A name that is not taken: `base`, base_1, ... */
+const char *kernel_fresh(Kernel *k, const char *base);
+/* A statement, on a line of its own. */
+void kernel_line(Kernel *k, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* The element of n at `place`: computed before (kernel_remember), or loaded, or computed now. */
+Value kernel_value(Kernel *k, Node *n, const Dim *place);
+void kernel_remember(Kernel *k, const Node *n, const Dim *place, Value v, unsigned axes);
+/* Writes an element; its place is n's own. */
+void kernel_store(Kernel *k, Node *n, Value v);
+/* `v` in dtype t, as an expression. */
+const char *kernel_cast(Kernel *k, Value v, DType t);
+/* The dtype in which values of t are held: f32 for 16-bit and 8-bit floats. */
+DType kernel_held(DType t);
+
+/* `text` with {0}, {1}, ... replaced. */
+const char *kernel_fill(Kernel *k, const char *text, const char *const *operands);
+
+/* The whole function: the template, with name, parameters and body filled in, and `slots`. */
+void kernel_emit(Text *out, Kernel *k, const char *template, const Slot *slots, size_t n);
+
+/* The kernels of a group's kind, written to `out`.  looped: rows are longer than a tile. */
+void kernel_loops(Text *out, Kernel *k, bool looped);
+void kernel_matmul(Text *out, Kernel *k);
+
+#endif

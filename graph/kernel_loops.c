@@ -1,0 +1,260 @@
+/* Kernels of GROUP_LOOPS: pointwise nodes and reductions over one domain.
+ *
+ * Without reductions a tile is a run of elements.  With them it is rows by columns, and a row is
+ * gone through in *stages*: stage s is what needs the results of reductions of stages before s.
+ * A row that fits a tile (persistent) is loaded once, and what was computed for one stage is there
+ * for the next.  A longer one is gone through in a loop for each stage, which computes anew what
+ * it needs. */
+#include <string.h>
+
+#include "graph/kernel.h"
+
+typedef struct {
+  Kernel *k;
+  uint32_t *stage; /* by position in the group's nodes */
+  bool looped;
+} Loops;
+
+/* ---- stages ---- */
+
+typedef struct {
+  const Loops *l;
+  uint32_t stage;
+} StageOf;
+
+static uint32_t position(const Group *g, const Node *n) {
+  for (size_t i = 0; i < g->nodes.len; i++)
+    if (g->nodes.data[i] == n) return (uint32_t)i;
+  return UINT32_MAX;
+}
+
+static bool is_reduction(const Kernel *k, const Node *n) {
+  return prim_kind(n->op) == PRIM_REDUCE && !dim_is(k->group->r, 1);
+}
+
+/* What a reduction gives is there one stage later than what it reads. */
+static void note_stage(Node *operand, const Dim *place, void *ctx) {
+  (void)place;
+  StageOf *s = ctx;
+  const Kernel *k = s->l->k;
+  uint32_t i = position(k->group, operand);
+  if (i == UINT32_MAX) return;
+  uint32_t stage = s->l->stage[i] + is_reduction(k, operand);
+  if (stage > s->stage) s->stage = stage;
+}
+
+static uint32_t find_stages(Loops *l) {
+  const Kernel *k = l->k;
+  const Group *g = k->group;
+  uint32_t last = 0;
+  l->stage = ARENA_ARRAY(k->arena, uint32_t, g->nodes.len);
+  for (uint32_t i = 0; i < g->nodes.len; i++) {
+    Dim place[GRAPH_RANK_MAX];
+    StageOf s = {l, 0};
+    Node *n = g->nodes.data[i];
+    group_read_place(k->f, g, n, place);
+    each_use_at(k->f, n, place, note_stage, &s);
+    l->stage[i] = s.stage;
+    if (s.stage > last) last = s.stage;
+  }
+  return last;
+}
+
+/* ---- reductions ---- */
+
+typedef struct {
+  const char *target, *neutral, *combine, *whole;
+} Reduction;
+
+/* combine: of two accumulators; whole: of a tile along its columns. */
+static const Reduction reductions[] = {
+    {"aten.sum.dim_IntList", "0", "{0} + {1}", "tl.sum({0}, 1, keep_dims=True)"},
+    {"aten.prod.dim_int", "1", "{0} * {1}", "tl.reduce({0}, 1, multiply, keep_dims=True)"},
+    {"aten.amax.default", "least", "maximum({0}, {1})",
+     "tl.reduce({0}, 1, maximum, keep_dims=True)"},
+    {"aten.amin.default", "most", "minimum({0}, {1})",
+     "tl.reduce({0}, 1, minimum, keep_dims=True)"},
+    {"aten.any.dim", "False", "{0} | {1}", "tl.reduce({0}, 1, either, keep_dims=True)"},
+    {"aten.all.dim", "True", "{0} & {1}", "tl.reduce({0}, 1, both, keep_dims=True)"},
+};
+
+static const Reduction *reduction_of(const Node *n) {
+  for (size_t i = 0; i < sizeof reductions / sizeof *reductions; i++)
+    if (!strcmp(reductions[i].target, n->op->target)) return &reductions[i];
+  BUG("no reduction: %s", n->op->target);
+}
+
+/* The number that changes nothing, as a literal of the dtype. */
+static const char *neutral(Kernel *k, const Reduction *r, DType t) {
+  bool least = !strcmp(r->neutral, "least"), most = !strcmp(r->neutral, "most");
+  if (!least && !most) return r->neutral;
+  if (dtype_is_float(t)) return least ? "float(\"-inf\")" : "float(\"inf\")";
+  if (t == DT_I1) return least ? "False" : "True";
+  unsigned bits = dtype_bits(t);
+  if (!dtype_is_signed(t))
+    return least ? "0" : arena_printf(k->arena, "%llu", ~0ull >> (64 - bits));
+  long long max = (long long)(~0ull >> (65 - bits));
+  return least ? arena_printf(k->arena, "(-%lld - 1)", max) : arena_printf(k->arena, "%lld", max);
+}
+
+static const char *with(Kernel *k, const char *text, const char *a, const char *b) {
+  const char *operands[] = {a, b};
+  return kernel_fill(k, text, operands);
+}
+
+/* The elements that n reduces, in the dtype in which it does, with the neutral number behind the
+ * row's end. */
+static const char *reduced_tile(Kernel *k, Node *n, DType t) {
+  const Reduction *r = reduction_of(n);
+  Dim place[GRAPH_RANK_MAX];
+  group_read_place(k->f, k->group, n, place);
+  const char *v = kernel_cast(k, kernel_value(k, n->args[0].node, place), t);
+  const char *mask = k->masks[AXIS_R];
+  v = arena_printf(k->arena, "tl.broadcast_to(%s, [XBLOCK, RBLOCK])", v);
+  return mask ? arena_printf(k->arena, "tl.where(%s, %s, %s)", mask, v, neutral(k, r, t)) : v;
+}
+
+static void remember_row(Kernel *k, Node *n, const char *name, DType t) {
+  Dim place[GRAPH_RANK_MAX];
+  Value v = {name, t};
+  group_place(k->f, k->group, n, place);
+  DType held = kernel_held(n->type.dtype);
+  if (held != t) {
+    kernel_line(k, "%s = %s", name, kernel_cast(k, v, held));
+    v.dtype = held;
+  }
+  kernel_remember(k, n, place, v, AXIS_X);
+}
+
+static DType accumulator(const Node *n) {
+  DType t = n->type.dtype;
+  const DType from = n->args[0].node->type.dtype;
+  bool sums =
+      !strcmp(n->op->target, "aten.sum.dim_IntList") || !strcmp(n->op->target, "aten.prod.dim_int");
+  return kernel_held(sums || t == DT_I1 ? t : from);
+}
+
+static void reduce_tile(Kernel *k, Node *n) {
+  DType t = accumulator(n);
+  const char *tile = reduced_tile(k, n, t), *name = kernel_fresh(k, n->name);
+  kernel_line(k, "%s = %s", name, with(k, reduction_of(n)->whole, tile, NULL));
+  remember_row(k, n, name, t);
+}
+
+/* ---- statements ---- */
+
+static Value own_value(Kernel *k, Node *n) {
+  Dim place[GRAPH_RANK_MAX];
+  group_place(k->f, k->group, n, place);
+  return kernel_value(k, n, place);
+}
+
+static void compute(Kernel *k, Node *n) {
+  if (is_reduction(k, n)) reduce_tile(k, n);
+  Value v = own_value(k, n);
+  if (k->f->stored[n->id]) kernel_store(k, n, v);
+}
+
+static void open_columns(Kernel *k, bool looped) {
+  const char *r = kernel_index(k, k->group->r, NULL);
+  if (looped) {
+    kernel_line(k, "for start in range(0, %s, RBLOCK):", r);
+    k->indent += 4;
+    kernel_line(k, "rindex = start + tl.arange(0, RBLOCK)[None, :]");
+  } else {
+    kernel_line(k, "rindex = tl.arange(0, RBLOCK)[None, :]");
+  }
+  kernel_line(k, "rmask = rindex < %s", r);
+}
+
+/* ---- rows in loops ---- */
+
+static void begin_accumulator(Kernel *k, Node *n) {
+  DType t = accumulator(n);
+  kernel_line(k, "%s_acc = tl.full([XBLOCK, RBLOCK], %s, tl.%s)", n->name,
+              neutral(k, reduction_of(n), t), dtype_lang_name(t));
+}
+
+static void accumulate(Kernel *k, Node *n) {
+  const char *tile = reduced_tile(k, n, accumulator(n));
+  const char *acc = arena_printf(k->arena, "%s_acc", n->name);
+  kernel_line(k, "%s = %s", acc, with(k, reduction_of(n)->combine, acc, tile));
+}
+
+static void end_accumulator(Kernel *k, Node *n) {
+  const char *name = kernel_fresh(k, n->name);
+  const char *acc = arena_printf(k->arena, "%s_acc", n->name);
+  kernel_line(k, "%s = %s", name, with(k, reduction_of(n)->whole, acc, NULL));
+  remember_row(k, n, name, accumulator(n));
+}
+
+/* Values that hang on columns are gone when their loop ends. */
+static void forget_columns(Kernel *k, size_t memo, size_t taken) {
+  k->memo.len = memo;
+  k->taken.len = taken;
+}
+
+static bool needs_loop(const Loops *l, uint32_t stage) {
+  const Group *g = l->k->group;
+  for (uint32_t i = 0; i < g->nodes.len; i++) {
+    const Node *n = g->nodes.data[i];
+    bool full = l->k->f->role[n->id] == ROLE_FULL && l->k->f->stored[n->id];
+    if (l->stage[i] == stage && (full || is_reduction(l->k, n))) return true;
+  }
+  return false;
+}
+
+static void each_of_stage(Loops *l, uint32_t stage, void (*f)(Kernel *k, Node *n), bool reducing,
+                          Role role) {
+  const Group *g = l->k->group;
+  for (uint32_t i = 0; i < g->nodes.len; i++) {
+    Node *n = g->nodes.data[i];
+    bool wanted =
+        reducing ? is_reduction(l->k, n) : !is_reduction(l->k, n) && l->k->f->role[n->id] == role;
+    if (l->stage[i] == stage && wanted) f(l->k, n);
+  }
+}
+
+static void store_if_wanted(Kernel *k, Node *n) {
+  if (k->f->stored[n->id]) kernel_store(k, n, own_value(k, n));
+}
+
+static void stage_in_loop(Loops *l, uint32_t stage) {
+  Kernel *k = l->k;
+  each_of_stage(l, stage, compute, false, ROLE_ROW);
+  if (!needs_loop(l, stage)) return;
+  each_of_stage(l, stage, begin_accumulator, true, ROLE_NONE);
+  size_t memo = k->memo.len, taken = k->taken.len;
+  open_columns(k, true);
+  each_of_stage(l, stage, accumulate, true, ROLE_NONE);
+  each_of_stage(l, stage, store_if_wanted, false, ROLE_FULL);
+  k->indent -= 4;
+  forget_columns(k, memo, taken);
+  each_of_stage(l, stage, end_accumulator, true, ROLE_NONE);
+  each_of_stage(l, stage, store_if_wanted, true, ROLE_NONE);
+}
+
+/* ---- kernels ---- */
+
+static void set_masks(Kernel *k, bool columns) {
+  k->masks[AXIS_X] = "xmask";
+  k->masks[AXIS_R] = columns ? "rmask" : NULL;
+  k->masks[AXIS_X | AXIS_R] = columns ? "xmask & rmask" : "xmask";
+}
+
+void kernel_loops(Text *out, Kernel *k, bool looped) {
+  const Group *g = k->group;
+  bool rows = !dim_is(g->r, 1);
+  Loops l = {.k = k, .looped = looped};
+  uint32_t last = find_stages(&l);
+  kernel_bind(k, g->index[0], "xindex", AXIS_X);
+  kernel_bind(k, g->index[1], "rindex", AXIS_R);
+  set_masks(k, rows);
+  if (rows && !looped) open_columns(k, false);
+  if (rows && looped)
+    for (uint32_t s = 0; s <= last; s++) stage_in_loop(&l, s);
+  else
+    for (size_t i = 0; i < g->nodes.len; i++) compute(k, g->nodes.data[i]);
+  const char *x = kernel_index(k, g->x, NULL);
+  kernel_emit(out, k, rows ? "reduction.py" : "pointwise.py", (Slot[]){{"x", x}}, 1);
+}

@@ -1,0 +1,37 @@
+#include "graph/template_fill.h"
+
+#include <string.h>
+
+#include "graph/templates.h"
+#include "lang/diag.h"
+
+static const char *find(const char *name) {
+  for (const GraphTemplate *t = graph_templates; t->name; t++)
+    if (!strcmp(t->name, name)) return t->text;
+  BUG("no template %s", name);
+}
+
+static const char *slot_text(const char *s, size_t len, const Slot *slots, size_t n) {
+  for (size_t i = 0; i < n; i++)
+    if (strlen(slots[i].slot) == len && !memcmp(slots[i].slot, s, len)) return slots[i].text;
+  BUG("the template has a slot %.*s that is not filled", (int)len, s);
+}
+
+/* A text of whole lines ends the line itself. */
+static size_t past_newline(const char *s, const char *text) {
+  size_t n = strlen(text);
+  return *s == '\n' && (n == 0 || text[n - 1] == '\n');
+}
+
+void template_fill(Text *out, const char *name, const Slot *slots, size_t n) {
+  const char *s = find(name);
+  for (const char *open; (open = strstr(s, "{{")) != NULL;) {
+    const char *close = strstr(open, "}}");
+    text_putn(out, s, (size_t)(open - s));
+    const char *text = slot_text(open + 2, (size_t)(close - open - 2), slots, n);
+    text_puts(out, text);
+    s = close + 2;
+    s += past_newline(s, text);
+  }
+  text_puts(out, s);
+}
