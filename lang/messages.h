@@ -547,6 +547,8 @@
 #define E_GRAPH_NAME "no node above has the name '%s'"
 #define E_GRAPH_ARGUMENT "'%s' cannot stand here: a graph's values are calls, x[0], or a + b"
 #define E_GRAPH_ANNOTATION "'%s' is no type: write \"f32[2, s0]\" or \"Sym(s0)\""
+#define E_GRAPH_NO_KERNEL "no kernel can be made yet for torch.ops.%s (node %s)"
+#define E_GRAPH_MEMORY "the tensors between the kernels need more than 2^48 bytes"
 #define E_GRAPH_UNSUPPORTED "operators that are not supported: %u, in %u nodes"
 #define N_GRAPH_UNSUPPORTED "%s, in %u nodes, first %s"
 
@@ -664,6 +666,20 @@
 #define E_GRAPH_ARANGE "the range would have %g items"
 #define E_GRAPH_ITEM_OF "item() of %s, which has not one element"
 #define E_GRAPH_ZERO "division by zero"
+
+/* passes on graphs */
+#define E_GRAPH_NOT_FUNCTIONAL \
+  "%s: %s writes in place; run pass functionalize before pass %s"
+#define E_GRAPH_WRITES "%s: what %s writes in place is not supported; use the op that returns a value"
+#define E_GRAPH_WRITE_VIEW \
+  "%s writes through %s, which is not supported; write to the tensor itself"
+#define E_GRAPH_MAYBE_VIEW \
+  "%s = %s may be a view of %s, to which %s writes, or a copy: write .clone() in the model to have a copy"
+
+/* Plans, and running them. */
+#define E_GRAPH_PLAN_SIZE "a size in a plan: %s"
+#define E_GRAPH_PLAN_RANGE "symbol %s has no value in this range; sizes are from 0 on"
+#define E_GRAPH_PLAN_BUFFER "no line above has the buffer %%%s"
 
 /* ---- cli ---- */
 

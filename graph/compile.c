@@ -1,0 +1,266 @@
+#include "graph/compile.h"
+
+#include <string.h>
+
+#include "graph/kernel.h"
+#include "graph/memory.h"
+#include "graph/passes.h"
+#include "lang/messages.h"
+
+enum {
+  POINTWISE_BLOCK = 1024,
+  ROW_TILE = 2048,      /* elements of a tile of short rows */
+  PERSISTENT_MAX = 8192 /* a row that stays on chip */
+};
+
+typedef struct {
+  Graph *g;
+  const CompileOptions *options;
+  Fusion *fusion;
+  Plan *plan;
+  Text source;
+  uint32_t *buffer_of; /* by node id: 1 + the buffer's number */
+  VEC(PlanBuffer) buffers;
+  VEC(PlanStep) steps;
+} Compiler;
+
+/* ---- outputs: each is a tensor of its own in memory ---- */
+
+static bool is_computed(const Node *n) {
+  if (n->kind != NODE_CALL) return false;
+  PrimKind k = prim_kind(n->op);
+  return k != PRIM_VIEW && k != PRIM_CREATE;
+}
+
+static Node *copy_of(Graph *g, Node *n) {
+  Node *copy = graph_node(g, NODE_CALL, g->last, 1, 0);
+  copy->op = ops_row(g, "aten.clone.default");
+  copy->args[0] = arg_node(n);
+  copy->type = n->type;
+  copy->origin = n->origin;
+  graph_fresh_name(g, copy, "clone");
+  return copy;
+}
+
+static void separate_outputs(Graph *g) {
+  Arg *list = &g->last->args[0];
+  Arena *scratch = arena_child(g->arena);
+  bool *seen = ARENA_ARRAY(scratch, bool, g->nids);
+  for (uint32_t i = 0; i < list->n; i++) {
+    Arg *a = &list->items[i];
+    if (a->kind != ARG_NODE || a->node->type.kind != VALUE_TENSOR) continue;
+    bool good = is_computed(a->node) && !seen[a->node->id];
+    seen[a->node->id] = true;
+    if (!good) a->node = copy_of(g, a->node);
+  }
+  arena_free(scratch);
+}
+
+/* ---- buffers ---- */
+
+static uint32_t buffer_of(Compiler *c, Node *n) {
+  uint32_t *number = &c->buffer_of[n->id];
+  if (*number) return *number - 1;
+  PlanBuffer b = {.name = n->name, .dtype = n->type.dtype, .rank = n->type.rank};
+  b.shape = n->type.shape;
+  b.kind = n->kind != NODE_INPUT         ? BUFFER_TEMPORARY
+           : n->input.kind == INPUT_USER ? BUFFER_INPUT
+                                         : BUFFER_WEIGHT;
+  if (b.kind == BUFFER_WEIGHT) b.tensor = n->input.tensor;
+  vec_push(c->g->arena, &c->buffers, b);
+  *number = (uint32_t)c->buffers.len;
+  return *number - 1;
+}
+
+/* The inputs come first, in the order in which the caller passes them. */
+static void add_inputs(Compiler *c) {
+  uint32_t number = 0;
+  for (Node *n = c->g->first; n; n = n->next) {
+    if (n->kind != NODE_INPUT || n->type.kind != VALUE_TENSOR) continue;
+    uint32_t b = buffer_of(c, n);
+    if (c->buffers.data[b].kind == BUFFER_INPUT) c->buffers.data[b].number = number++;
+  }
+}
+
+static void add_outputs(Compiler *c) {
+  const Arg *list = &c->g->last->args[0];
+  c->plan->outputs = ARENA_ARRAY(c->g->arena, uint32_t, list->n);
+  for (uint32_t i = 0; i < list->n; i++) {
+    if (list->items[i].kind != ARG_NODE) continue;
+    uint32_t b = buffer_of(c, list->items[i].node);
+    c->buffers.data[b].kind = BUFFER_OUTPUT;
+    c->buffers.data[b].number = c->plan->noutputs;
+    c->plan->outputs[c->plan->noutputs++] = b;
+  }
+}
+
+/* ---- shapes of tiles ---- */
+
+static void add_constexpr(Compiler *c, PlanStep *s, const char *name, int64_t value) {
+  s->constexprs[s->nconstexprs++] =
+      (StepConstexpr){pool_name(c->g->names, name), dim_int(c->g->dims, value)};
+}
+
+static Dim blocks(Compiler *c, Dim n, int64_t block) {
+  Dims *d = c->g->dims;
+  return dim_floordiv(d, dim_add(d, n, dim_int(d, block - 1)), dim_int(d, block));
+}
+
+static int64_t pow2_at_least(int64_t n) {
+  int64_t p = 1;
+  while (p < n) p *= 2;
+  return p;
+}
+
+static bool is_long(const Group *g) { return !dim_is_int(g->r) || g->r->value > PERSISTENT_MAX; }
+
+static void loops_shape(Compiler *c, const Group *g, PlanStep *s) {
+  int64_t xblock = POINTWISE_BLOCK;
+  if (!dim_is(g->r, 1)) {
+    int64_t rblock = is_long(g) ? ROW_TILE : pow2_at_least(g->r->value);
+    xblock = rblock >= ROW_TILE ? 1 : ROW_TILE / rblock;
+    add_constexpr(c, s, "RBLOCK", rblock);
+    s->warps = rblock >= 4096 ? 8 : 4;
+  }
+  if (dim_is_int(g->x) && pow2_at_least(g->x->value) < xblock) xblock = pow2_at_least(g->x->value);
+  add_constexpr(c, s, "XBLOCK", xblock);
+  s->grid[0] = blocks(c, g->x, xblock);
+}
+
+static int64_t fitting(Dim n, int64_t most) {
+  if (!dim_is_int(n)) return most;
+  int64_t p = pow2_at_least(n->value);
+  return p < 16 ? 16 : p < most ? p : most;
+}
+
+static void matmul_shape(Compiler *c, const Group *g, PlanStep *s) {
+  const Node *n = g->nodes.data[0];
+  uint32_t rank = n->type.rank;
+  Dim rows = n->type.shape[rank - 2], columns = n->type.shape[rank - 1];
+  bool wide = dtype_bits(n->args[0].node->type.dtype) >= 32;
+  int64_t bm = fitting(rows, 64), bn = fitting(columns, wide ? 64 : 128);
+  add_constexpr(c, s, "BM", bm);
+  add_constexpr(c, s, "BN", bn);
+  add_constexpr(c, s, "BK", fitting(n->args[0].node->type.shape[rank - 1], wide ? 32 : 64));
+  s->grid[0] = dim_mul(c->g->dims, blocks(c, rows, bm), blocks(c, columns, bn));
+  if (rank == 3) s->grid[1] = n->type.shape[0];
+  s->stages = 3;
+}
+
+/* ---- steps ---- */
+
+/* fused_add_relu: what the kernel computes, and its number. */
+static Name kernel_name(Compiler *c, const Group *g) {
+  Text t = text_new(c->g->arena);
+  text_printf(&t, "k%u", g->number);
+  for (size_t i = 0; i < g->nodes.len && t.len < 48; i++) {
+    const char *op = g->nodes.data[i]->op->target;
+    const char *dot = strchr(op, '.'), *end = dot ? strchr(dot + 1, '.') : NULL;
+    if (!dot) continue;
+    text_puts(&t, "_");
+    text_putn(&t, dot + 1, end ? (size_t)(end - dot - 1) : strlen(dot + 1));
+  }
+  return pool_name(c->g->names, t.data);
+}
+
+static void add_arguments(Compiler *c, const Kernel *k, PlanStep *s) {
+  s->args = ARENA_ARRAY(c->g->arena, StepArg, k->buffers.len + k->symbols.len);
+  for (size_t i = 0; i < k->buffers.len; i++) {
+    Node *n = k->buffers.data[i];
+    Name name = pool_name(c->g->names, arena_printf(c->g->arena, "%s_ptr", n->name));
+    s->args[s->nargs++] = (StepArg){.name = name, .kind = STEP_BUFFER, .buffer = buffer_of(c, n)};
+  }
+  for (size_t i = 0; i < k->symbols.len; i++) {
+    Dim d = k->symbols.data[i];
+    s->args[s->nargs++] = (StepArg){.name = d->name, .kind = STEP_INT, .value = d};
+  }
+}
+
+static void add_step(Compiler *c, const Group *g) {
+  Arena *a = c->g->arena;
+  Dim one = dim_int(c->g->dims, 1);
+  PlanStep s = {.kernel = kernel_name(c, g), .grid = {one, one, one}, .warps = 4, .stages = 3};
+  s.constexprs = ARENA_ARRAY(a, StepConstexpr, 3);
+  s.nodes = g->nodes.data;
+  s.nnodes = (uint32_t)g->nodes.len;
+  Kernel *k = kernel_new(c->fusion, g, s.kernel, a);
+  text_puts(&c->source, "\n\n");
+  if (g->kind == GROUP_MATMUL) {
+    kernel_matmul(&c->source, k);
+    matmul_shape(c, g, &s);
+  } else {
+    kernel_loops(&c->source, k, is_long(g));
+    loops_shape(c, g, &s);
+  }
+  add_arguments(c, k, &s);
+  vec_push(a, &c->steps, s);
+}
+
+static const char HEADER[] =
+    "import triton\n"
+    "import triton.language as tl\n"
+    "from triton.language.extra import libdevice\n"
+    "\n\n"
+    "@triton.jit\n"
+    "def maximum(a, b):\n"
+    "    return tl.maximum(a, b, propagate_nan=tl.PropagateNan.ALL)\n"
+    "\n\n"
+    "@triton.jit\n"
+    "def minimum(a, b):\n"
+    "    return tl.minimum(a, b, propagate_nan=tl.PropagateNan.ALL)\n"
+    "\n\n"
+    "@triton.jit\n"
+    "def multiply(a, b):\n"
+    "    return a * b\n"
+    "\n\n"
+    "@triton.jit\n"
+    "def either(a, b):\n"
+    "    return a | b\n"
+    "\n\n"
+    "@triton.jit\n"
+    "def both(a, b):\n"
+    "    return a & b\n";
+
+static void make_plan(Compiler *c) {
+  c->buffer_of = ARENA_ARRAY(c->g->arena, uint32_t, c->g->nids);
+  c->source = text_new(c->g->arena);
+  text_puts(&c->source, HEADER);
+  add_inputs(c);
+  for (size_t i = 0; i < c->fusion->groups.len; i++) add_step(c, c->fusion->groups.data[i]);
+  add_outputs(c);
+  c->plan->source = c->source.data;
+  c->plan->buffers = c->buffers.data;
+  c->plan->nbuffers = (uint32_t)c->buffers.len;
+  c->plan->steps = c->steps.data;
+  c->plan->nsteps = (uint32_t)c->steps.len;
+}
+
+static bool run_passes(Graph *g) {
+  for (uint32_t i = 0; i < graph_passes_count; i++)
+    if (!graph_passes[i].run(g)) return false;
+  return true;
+}
+
+/* After decompose all that is left is primitives, sizes, and checks that hold. */
+static bool all_primitive(Graph *g) {
+  bool good = true;
+  for (const Node *n = g->first; n; n = n->next) {
+    if (n->kind != NODE_CALL || n->type.kind != VALUE_TENSOR) continue;
+    if (prim_kind(n->op) != PRIM_NONE) continue;
+    diag_error(g->diags, n->place, E_GRAPH_NO_KERNEL, n->op->target, n->name);
+    good = false;
+  }
+  return good;
+}
+
+bool graph_compile(Graph *g, const CompileOptions *options, Plan *out) {
+  if (!run_passes(g) || !all_primitive(g)) return false;
+  separate_outputs(g);
+  *out = (Plan){.graph = g};
+  Compiler c = {.g = g, .options = options, .plan = out};
+  c.fusion = fuse(g, g->arena);
+  make_plan(&c);
+  if (memory_plan(out)) return true;
+  diag_error(g->diags, g->first->place, E_GRAPH_MEMORY);
+  return false;
+}

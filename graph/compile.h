@@ -1,0 +1,17 @@
+/* From a graph to a plan: passes, fusion, kernels, memory. */
+#ifndef NEREID_GRAPH_COMPILE_H
+#define NEREID_GRAPH_COMPILE_H
+
+#include "graph/plan.h"
+
+typedef enum { TARGET_GPU, TARGET_CPU } GraphTarget;
+
+typedef struct {
+  GraphTarget target; /* for the shapes of tiles */
+  bool fuse;          /* false: each node a kernel of its own (mode eager) */
+} CompileOptions;
+
+/* Compiles g, which it changes; the plan lies in g's arena.  False after errors (g->diags). */
+bool graph_compile(Graph *g, const CompileOptions *options, Plan *out);
+
+#endif
