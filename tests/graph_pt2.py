@@ -3,7 +3,8 @@
 
     graph_pt2.py [NAME...]            compare with graph_pt2/NAME.out and NAME.err
     graph_pt2.py --update [NAME...]   write them
-    graph_pt2.py --write DIR          leave the files themselves in DIR (the fuzzer's corpus)
+    graph_pt2.py --fuzz NAME...       write fuzz/pt2/NAME, as text (see fuzz/pt2.c)
+    graph_pt2.py --fuzz NAME.pt2...   or as it is
 
 A case changes a small valid model: its program, its configurations, entries of the archive, or the
 bytes of the file.
@@ -145,17 +146,31 @@ class Model:
             "data/weights/weight_0": bytes(128), "data/weights/weight_1": bytes(32),
             "data/weights/weight_2": bytes(8), "data/constants/tensor_0": bytes(4)}
         self.fields = {}  # of entries: what zip_bytes is told
+        self.indent = None
 
     def add_node(self, n, before=None, **shapes):
         self.nodes.insert(len(self.nodes) if before is None else before, n)
         self.graph["tensor_values"].update({k: meta(v) for k, v in shapes.items()})
+
+    def text(self):
+        """What the fuzzer makes an archive of."""
+        self.indent = 0
+        self.pack()
+        parts = []
+        for name, data in self.entries.items():
+            if data is not None and any(data):
+                parts.append(f"@ {name}\n{data.decode()}\n")
+            elif data is not None:
+                parts.append(f"@ {name} {len(data)}\n")
+        return "".join(parts)
 
     def pack(self):
         texts = {"models/model.json": self.program,
                  "data/weights/model_weights_config.json": {"config": self.weights},
                  "data/constants/model_constants_config.json": {"config": self.constants}}
         for name, value in texts.items():
-            self.entries.setdefault(name, json.dumps(value).encode())
+            text = json.dumps(value, indent=self.indent, separators=(",", ":"))
+            self.entries.setdefault(name, text.encode())
         entries = [Entry("model/" + name, data, **self.fields.get(name, {}))
                    for name, data in self.entries.items() if data is not None]
         return zip_bytes(entries)
@@ -745,11 +760,20 @@ def update(name, kind, text):
     (HERE / "graph_pt2" / (name + kind)).write_text(text)
 
 
+def write_corpus(names):
+    for name in names:
+        stem, path = name.removesuffix(".pt2"), HERE / "fuzz/pt2" / name
+        if stem != name:
+            path.write_bytes(build(stem))
+            continue
+        m = Model()
+        CASES[name](m)
+        path.write_text(m.text())
+
+
 def main():
-    if sys.argv[1:2] == ["--write"]:
-        for name in CASES:
-            pathlib.Path(sys.argv[2], name + ".pt2").write_bytes(build(name))
-        return 0
+    if sys.argv[1:2] == ["--fuzz"]:
+        return write_corpus(sys.argv[2:])
     words = [w for w in sys.argv[1:] if w != "--update"]
     names = [n for n in CASES if not words or n in words]
     failed = 0
