@@ -54,12 +54,20 @@ static const char *text_of(Graph *g, const ValueType *t) {
   return text.data;
 }
 
+/* The reader takes Sym(zuf0) for an integer, whose kind inference knows better. */
+static ValueType as_kind(Graph *g, const ValueType *said, ValueKind kind) {
+  Text text = text_new(g->arena);
+  if (said->kind == VALUE_INT && said->value) dim_print(&text, said->value);
+  Name symbolic = text.data ? pool_name(g->names, text.data) : said->symbolic;
+  return (ValueType){.kind = kind, .symbolic = symbolic};
+}
+
 static bool settle(Graph *g, Node *n, const ValueType *inferred) {
-  if (n->type.kind == VALUE_UNKNOWN ||
-      (is_number(inferred) && inferred->kind != VALUE_INT && is_number(&n->type))) {
-    n->type = *inferred;
-    return true;
-  }
+  ValueKind said = n->type.kind;
+  bool number = inferred->kind == VALUE_FLOAT || inferred->kind == VALUE_BOOL;
+  if (said == VALUE_UNKNOWN) n->type = *inferred;
+  else if (number && said != inferred->kind && is_number(&n->type))
+    n->type = as_kind(g, &n->type, inferred->kind);
   if (agree(g, &n->type, inferred)) return true;
   diag_error(g->diags, n->place, E_GRAPH_TYPE_DIFFERS, n->name ? n->name : "?",
              text_of(g, &n->type), text_of(g, inferred));

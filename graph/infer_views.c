@@ -312,8 +312,9 @@ void infer_squeeze(Infer *in) {
 /* start or end of a slice, between 0 and size. */
 static Dim clamp_index(Infer *in, Dim i, Dim size) {
   Dims *d = in->g->dims;
-  if (dim_is_int(i) && i->value < 0) i = dim_add(d, i, size);
-  return dim_min(d, dim_max(d, i, infer_const(in, 0)), size);
+  Dim zero = infer_const(in, 0);
+  if (dim_is_int(i) && i->value < 0) return dim_max(d, dim_add(d, i, size), zero);
+  return dim_min(d, dim_max(d, i, zero), size);
 }
 
 static Dim slice_size(Infer *in, Dim size) {

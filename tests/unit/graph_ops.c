@@ -1,0 +1,611 @@
+/* The operators of graphs: the table, schemas, calls that fit them or don't, and the types of
+ * results: by hand for each family, and over the models. */
+#include <glob.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "graph/infer.h"
+#include "graph/text.h"
+
+static int passed, failed;
+
+static void check(bool ok, const char *what) {
+  if (ok) passed++;
+  else failed++, printf("FAIL %s\n", what);
+}
+
+typedef struct {
+  Arena *arena;
+  Pool *names;
+  Diags *diags;
+} Context;
+
+static Context context_new(void) {
+  Arena *a = arena_new();
+  return (Context){a, pool_new(a), diags_new(a)};
+}
+
+static Graph *read_graph(Context *c, const char *name, const char *text) {
+  uint32_t file = diag_source(c->diags, pool_name(c->names, name), text, strlen(text));
+  return graph_read_text(c->arena, c->names, c->diags, file);
+}
+
+static const char *messages(Context *c) {
+  Text t = text_new(c->arena);
+  diag_print(c->diags, &t);
+  return t.data ? t.data : "";
+}
+
+/* ---- the table ---- */
+
+static void test_table(void) {
+  Context c = context_new();
+  Graph *g = graph_new(c.arena, c.names, c.diags);
+  for (uint32_t i = 0; i < ops_count(); i++) {
+    const GraphOp *op = ops_at(i);
+    check(!i || strcmp(ops_at(i - 1)->target, op->target) < 0, "rows stand in order");
+    check(ops_find(op->target) == op, op->target);
+    const OpSchema *s = ops_schema(g, op);
+    check(s->nparams && s == ops_schema(g, op), "a schema is parsed once");
+    bool in_place = strstr(op->target, "_.") && !strstr(op->target, "__.");
+    check(!in_place || s->params[0].written, op->target);
+  }
+  check(!ops_find("aten.add") && !ops_find("") && !ops_find("zzz"), "others are not found");
+  arena_free(c.arena);
+}
+
+static void test_schemas(void) {
+  Context c = context_new();
+  Graph *g = graph_new(c.arena, c.names, c.diags);
+  const OpSchema *s = ops_schema(g, ops_find("aten.avg_pool2d.default"));
+  check(s->nparams == 7 && s->npositional == 7 && s->nresults == 1, "parameters are counted");
+  check(s->params[1].type == PARAM_INTS && s->params[1].repeat == 2, "int[2]");
+  check(s->params[2].has_default && s->params[2].dflt.kind == ARG_LIST, "a default of []");
+  check(s->params[6].optional && s->params[6].dflt.kind == ARG_NONE, "a default of None");
+  s = ops_schema(g, ops_find("aten.index_put_.default"));
+  check(s->params[0].written && s->params[1].sparse && !s->params[1].optional, "Tensor?[]");
+  s = ops_schema(g, ops_find("aten.sum.dim_IntList"));
+  check(s->params[1].optional && s->params[1].repeat == 1 && s->npositional == 3, "int[1]?");
+  s = ops_schema(g, ops_find("aten.split.Tensor"));
+  check(s->list && s->params[0].viewed && !s->params[0].written, "Tensor(a -> *)");
+  check(ops_schema(g, ops_find("aten.max.dim"))->nresults == 2, "two results");
+  check(ops_schema(g, ops_find("aten._assert_async.default"))->nresults == 0, "no result");
+  check(ops_param(s, "dim") == 2 && ops_param(s, "di") == -1, "parameters by name");
+  arena_free(c.arena);
+}
+
+static void test_arguments(void) {
+  Context c = context_new();
+  Graph *g = read_graph(&c, "args",
+                        "def forward(self, x: \"f32[4]\"):\n"
+                        "    y = torch.ops.aten.gelu.default(x, approximate = 'tanh')\n"
+                        "    z = torch.ops.aten.sum.dim_IntList(y, [0])\n"
+                        "    return (z,)\n");
+  const Node *y = g->first->next, *z = y->next;
+  check(!strcmp(graph_arg(g, y, "approximate").name, "tanh"), "an argument by its name");
+  check(graph_arg(g, z, "dim").kind == ARG_LIST, "an argument by its place");
+  check(graph_arg(g, z, "keepdim").kind == ARG_BOOL, "a default");
+  arena_free(c.arena);
+}
+
+/* ---- the type of one call ---- */
+
+static const char *call_text(Context *c, const char *params, const char *call) {
+  const char *prefix = strchr(call, '[') == call ? "" : "torch.ops.aten.";
+  if (!strncmp(call, "torch.", 6) || !strncmp(call, "math.", 5) || !strncmp(call, "_oper", 5))
+    prefix = "";
+  return arena_printf(c->arena, "def forward(self, %s):\n    r = %s%s\n    return (r,)\n", params,
+                      prefix, call);
+}
+
+static void print_type(Text *out, const ValueType *t) {
+  static const char *const names[] = {[VALUE_UNKNOWN] = "?",
+                                      [VALUE_NONE] = "None",
+                                      [VALUE_INT] = "int",
+                                      [VALUE_FLOAT] = "float",
+                                      [VALUE_BOOL] = "bool"};
+  if (t->kind == VALUE_LIST) {
+    for (uint32_t i = 0; i < t->nitems; i++) {
+      if (i) text_puts(out, " ");
+      print_type(out, &t->items[i]);
+    }
+  } else if (t->kind == VALUE_TENSOR || (t->kind == VALUE_INT && t->value)) {
+    value_type_print(out, t);
+  } else {
+    text_puts(out, names[t->kind]);
+  }
+}
+
+/* The type, or the messages. */
+static const char *infer_call(Context *c, const char *params, const char *call) {
+  Graph *g = read_graph(c, "call", call_text(c, params, call));
+  if (!g || !infer_graph(g)) return messages(c);
+  Text out = text_new(c->arena);
+  print_type(&out, &g->last->prev->type);
+  return out.data ? out.data : "";
+}
+
+typedef struct {
+  const char *params, *call, *want;
+} Case;
+
+static void test_types(const Case *cases, size_t n) {
+  for (size_t i = 0; i < n; i++) {
+    Context c = context_new();
+    const char *got = infer_call(&c, cases[i].params, cases[i].call);
+    check(!strcmp(got, cases[i].want), cases[i].call);
+    if (strcmp(got, cases[i].want)) printf("-- got %s\n-- want %s\n", got, cases[i].want);
+    arena_free(c.arena);
+  }
+}
+
+static void test_errors(const Case *cases, size_t n) {
+  for (size_t i = 0; i < n; i++) {
+    Context c = context_new();
+    const char *got = infer_call(&c, cases[i].params, cases[i].call);
+    check(strstr(got, cases[i].want) && diag_errors(c.diags) == 1, cases[i].call);
+    if (!strstr(got, cases[i].want)) printf("-- got %s\n-- want %s\n", got, cases[i].want);
+    arena_free(c.arena);
+  }
+}
+
+#define COUNT(a) (sizeof(a) / sizeof *(a))
+
+static const Case promotion[] = {
+    {"x: \"f32[2, 3]\", y: \"i64[3]\"", "add.Tensor(x, y)", "f32[2, 3]"},
+    {"x: \"bf16[2]\", y: \"f16[2]\"", "add.Tensor(x, y)", "f32[2]"},
+    {"x: \"bf16[2]\", y: \"f32[]\"", "mul.Tensor(x, y)", "bf16[2]"},
+    {"x: \"i64[2]\", y: \"f64[]\"", "mul.Tensor(x, y)", "f64[2]"},
+    {"x: \"i32[]\", y: \"i64[]\"", "mul.Tensor(x, y)", "i64[]"},
+    {"x: \"f16[2]\"", "mul.Tensor(x, 2.5)", "f16[2]"},
+    {"x: \"i32[2]\"", "mul.Tensor(x, 2)", "i32[2]"},
+    {"x: \"i32[2]\"", "mul.Tensor(x, 2.5)", "f32[2]"},
+    {"x: \"i32[2]\"", "mul.Tensor(x, True)", "i32[2]"},
+    {"x: \"b8[2]\"", "add.Tensor(x, 1)", "i64[2]"},
+    {"x: \"b8[2]\", y: \"b8[2]\"", "add.Tensor(x, y)", "b8[2]"},
+    {"x: \"b8[2]\", y: \"u8[]\"", "add.Tensor(x, y)", "u8[2]"},
+    {"x: \"u8[2]\", y: \"i8[2]\"", "add.Tensor(x, y)", "i16[2]"},
+    {"x: \"u8[2]\", y: \"i32[2]\"", "maximum.default(x, y)", "i32[2]"},
+    {"x: \"i64[2]\", y: \"i64[2]\"", "div.Tensor(x, y)", "f32[2]"},
+    {"x: \"i64[2]\"", "div.Tensor_mode(x, 3, rounding_mode = 'floor')", "i64[2]"},
+    {"x: \"i64[2]\"", "div.Tensor_mode(x, 3, rounding_mode = None)", "f32[2]"},
+    {"x: \"i64[2]\"", "pow.Tensor_Scalar(x, 2)", "i64[2]"},
+    {"x: \"i64[2]\"", "pow.Scalar(2.0, x)", "f32[2]"},
+    {"x: \"f16[2]\"", "rsub.Scalar(x, 1.0)", "f16[2]"},
+    {"x: \"i64[2]\"", "exp.default(x)", "f32[2]"},
+    {"x: \"i64[2]\"", "relu.default(x)", "i64[2]"},
+    {"x: \"f16[2]\"", "isnan.default(x)", "b8[2]"},
+    {"x: \"i64[2]\", y: \"f32[]\"", "eq.Tensor(x, y)", "b8[2]"},
+    {"x: \"b8[2, 1]\", y: \"i64[3]\"", "where.ScalarOther(x, y, 1.5)", "f32[2, 3]"},
+    {"x: \"b8[2]\", y: \"f16[2]\", z: \"f32[]\"", "where.self(x, y, z)", "f16[2]"},
+    {"x: \"i32[2]\"", "clamp.default(x, None, 2.5)", "f32[2]"},
+    {"x: \"f32[2, 1]\", y: \"b8[3]\"", "masked_fill.Scalar(x, y, 0)", "f32[2, 3]"},
+    {"x: \"f32[2]\"", "to.dtype(x, torch.bfloat16)", "bf16[2]"},
+    {"x: \"f32[2]\", y: \"f16[3]\"", "type_as.default(x, y)", "f16[2]"},
+    {"x: \"f32[2, 3]\", y: \"i64[3]\"", "add_.Tensor(x, y)", "f32[2, 3]"},
+    {"x: \"f32[4, 6]\"", "glu.default(x)", "f32[4, 3]"},
+    {"x: \"f32[4, 6]\", y: \"f32[6]\"", "mse_loss.default(x, y)", "f32[]"},
+    {"x: \"f32[4, 6]\", y: \"f32[6]\"", "mse_loss.default(x, y, 0)", "f32[4, 6]"},
+};
+
+static const Case broadcasting[] = {
+    {"x: \"f32[s0, 1]\", y: \"f32[1, s1]\"", "add.Tensor(x, y)", "f32[s0, s1]"},
+    {"x: \"f32[s0]\", y: \"f32[4]\"", "add.Tensor(x, y)", "f32[4]"},
+    {"x: \"f32[s0]\", y: \"f32[s1]\"", "add.Tensor(x, y)", "f32[s0]"},
+    {"x: \"f32[0]\", y: \"f32[1]\"", "add.Tensor(x, y)", "f32[0]"},
+    {"x: \"f32[]\", y: \"f32[2, 3]\"", "add.Tensor(x, y)", "f32[2, 3]"},
+};
+
+static const Case reductions[] = {
+    {"x: \"i32[2, 3]\"", "sum.default(x)", "i64[]"},
+    {"x: \"b8[2, 3]\"", "cumsum.default(x, -1)", "i64[2, 3]"},
+    {"x: \"f16[2, 3]\"", "sum.dim_IntList(x, [-1], True)", "f16[2, 1]"},
+    {"x: \"f16[2, 3]\"", "sum.dim_IntList(x, None, dtype = torch.float32)", "f32[]"},
+    {"x: \"i64[2, 3]\"", "mean.dim(x, 0, dtype = torch.float32)", "f32[3]"},
+    {"x: \"f32[s0, 3]\"", "amax.default(x, [0], True)", "f32[1, 3]"},
+    {"x: \"f32[2, 3]\"", "max.dim(x, 1)", "f32[2] i64[2]"},
+    {"x: \"f32[2, 3]\"", "min.default(x)", "f32[]"},
+    {"x: \"f32[2, 3]\"", "argmax.default(x, 0, True)", "i64[1, 3]"},
+    {"x: \"f32[2, 3]\"", "argmin.default(x)", "i64[]"},
+    {"x: \"i64[2, 3]\"", "any.dim(x, 0)", "b8[3]"},
+    {"x: \"u8[2, 3]\"", "all.default(x)", "u8[]"},
+    {"x: \"f32[2, 3]\"", "var.correction(x, [1], correction = 0, keepdim = True)", "f32[2, 1]"},
+    {"x: \"f32[2, 3]\"", "var_mean.correction(x, [0])", "f32[3] f32[3]"},
+    {"x: \"f32[2, 3]\"", "linalg_vector_norm.default(x, 2, [0])", "f32[3]"},
+    {"x: \"f32[2, 3]\"", "aminmax.default(x, dim = 1)", "f32[2] f32[2]"},
+    {"x: \"f32[]\"", "sum.dim_IntList(x, [-1])", "f32[]"},
+    {"x: \"f16[2, 3]\"", "softmax.int(x, 1, torch.float32)", "f32[2, 3]"},
+    {"x: \"f16[2, 3]\"", "_softmax.default(x, 1, True)", "f32[2, 3]"},
+    {"x: \"f32[2, 9]\"", "topk.default(x, 4)", "f32[2, 4] i64[2, 4]"},
+    {"x: \"f32[2, 9]\"", "sort.default(x)", "f32[2, 9] i64[2, 9]"},
+    {"x: \"f32[2, 9]\"", "argsort.default(x)", "i64[2, 9]"},
+    {"x: \"f32[2, 9]\"", "histc.default(x, 7)", "f32[7]"},
+    {"x: \"i64[2, 9]\", y: \"i64[2, 1]\"", "diff.default(x, 1, -1, y)", "i64[2, 9]"},
+    {"x: \"f32[s0, 8]\"", "count_nonzero.dim_IntList(x, [1])", "i64[s0]"},
+};
+
+static const Case normalizations[] = {
+    {"x: \"f32[s0, 8]\", w: \"f32[8]\"", "layer_norm.default(x, [8], w)", "f32[s0, 8]"},
+    {"x: \"f32[2, 3, 8]\"", "native_layer_norm.default(x, [8], None, None, 1e-05)",
+     "f32[2, 3, 8] f32[2, 3, 1] f32[2, 3, 1]"},
+    {"x: \"f32[2, 4, 8]\"", "native_group_norm.default(x, None, None, 2, 4, 8, 2, 1e-05)",
+     "f32[2, 4, 8] f32[2, 2] f32[2, 2]"},
+    {"x: \"f32[2, 4]\", m: \"f32[4]\"",
+     "_native_batch_norm_legit_no_training.default(x, None, None, m, m, 0.1, 1e-05)",
+     "f32[2, 4] f32[0] f32[0]"},
+    {"x: \"f32[2, 4]\"", "native_dropout.default(x, 0.5, True)", "f32[2, 4] b8[2, 4]"},
+    {"x: \"f32[2, 4]\"", "rms_norm.default(x, [4])", "f32[2, 4]"},
+};
+
+static const Case views[] = {
+    {"x: \"f32[s0, s1, 64]\", a: \"Sym(s0)\", b: \"Sym(s1)\"", "view.default(x, [a, b, 4, -1])",
+     "f32[s0, s1, 4, 16]"},
+    {"x: \"f32[s0, 64]\", a: \"Sym(s0)\"", "view.default(x, [-1, 2, a])", "f32[32, 2, s0]"},
+    {"x: \"f32[2, s0, 64]\"", "view.default(x, [-1, 64])", "f32[2*s0, 64]"},
+    {"x: \"f32[6, 4]\"", "reshape.default(x, [3, -1])", "f32[3, 8]"},
+    {"x: \"f32[]\"", "reshape.default(x, [1, 1])", "f32[1, 1]"},
+    {"x: \"f32[6, 4]\"", "view.dtype(x, torch.int16)", "i16[6, 8]"},
+    {"x: \"f32[1, 4]\"", "expand.default(x, [3, 2, -1])", "f32[3, 2, 4]"},
+    {"x: \"f32[1, s0]\", y: \"f32[2, 3, s0]\"", "expand_as.default(x, y)", "f32[2, 3, s0]"},
+    {"x: \"f32[2, 3, 4]\"", "permute.default(x, [2, 0, -2])", "f32[4, 2, 3]"},
+    {"x: \"f32[2, 3, 4]\"", "transpose.int(x, -1, 0)", "f32[4, 3, 2]"},
+    {"x: \"f32[2, 3]\"", "t.default(x)", "f32[3, 2]"},
+    {"x: \"f32[2, 3, 4]\"", "numpy_T.default(x)", "f32[4, 3, 2]"},
+    {"x: \"f32[2, 3, 4]\"", "mT.default(x)", "f32[2, 4, 3]"},
+    {"x: \"f32[2, 3, 4, 5]\"", "movedim.int(x, 1, 3)", "f32[2, 4, 5, 3]"},
+    {"x: \"f32[2, 3, 4, 5]\"", "movedim.intlist(x, [0, 1], [-1, -2])", "f32[4, 5, 3, 2]"},
+    {"x: \"f32[2, 3]\"", "unsqueeze.default(x, -1)", "f32[2, 3, 1]"},
+    {"x: \"f32[1, 3, 1]\"", "squeeze.default(x)", "f32[3]"},
+    {"x: \"f32[1, 3, 1]\"", "squeeze.dims(x, [0, 1])", "f32[3, 1]"},
+    {"x: \"f32[1, 3, 1]\"", "squeeze.dims(x, [])", "f32[1, 3, 1]"},
+    {"x: \"f32[s0, 3, 1]\"", "squeeze.dim(x, 0)", "f32[s0, 3, 1]"},
+    {"x: \"f32[2, 3, s0]\"", "flatten.using_ints(x, 1)", "f32[2, 3*s0]"},
+    {"x: \"f32[]\"", "flatten.using_ints(x)", "f32[1]"},
+    {"x: \"f32[2, 12]\"", "unflatten.int(x, 1, [3, -1])", "f32[2, 3, 4]"},
+    {"x: \"f32[10]\"", "slice.Tensor(x, 0, -7, 9223372036854775807, 2)", "f32[4]"},
+    {"x: \"f32[10]\"", "slice.Tensor(x, 0, 8, 2)", "f32[0]"},
+    {"x: \"f32[10]\"", "slice.Tensor(x, 0, -20, 20)", "f32[10]"},
+    {"x: \"f32[s0]\"", "slice.Tensor(x, 0, 0, 9223372036854775807)", "f32[s0]"},
+    {"x: \"f32[s0]\"", "slice.Tensor(x, 0, 0, 5)", "f32[Min(5, s0)]"},
+    {"x: \"f32[s0]\"", "slice.Tensor(x, 0, None, -1)", "f32[Max(0, s0 - 1)]"},
+    {"x: \"f32[4, 5]\"", "select.int(x, 1, -1)", "f32[4]"},
+    {"x: \"f32[4, 5]\"", "narrow.default(x, 1, 2, 3)", "f32[4, 3]"},
+    {"x: \"f32[4, 5]\"", "as_strided.default(x, [2, 2], [1, 2])", "f32[2, 2]"},
+    {"x: \"f32[4, 5, 6]\"", "diagonal.default(x, 1, 1, 2)", "f32[4, 5]"},
+    {"x: \"f32[4, 5]\"", "diag_embed.default(x, -1)", "f32[4, 6, 6]"},
+    {"x: \"f32[4, 9]\"", "unfold.default(x, 1, 3, 2)", "f32[4, 4, 3]"},
+    {"x: \"f32[4, 7]\"", "split.Tensor(x, 3, 1)", "f32[4, 3] f32[4, 3] f32[4, 1]"},
+    {"x: \"f32[7]\"", "split_with_sizes.default(x, [2, 5])", "f32[2] f32[5]"},
+    {"x: \"f32[5]\"", "chunk.default(x, 4)", "f32[2] f32[2] f32[1]"},
+    {"x: \"f32[2*s0]\"", "chunk.default(x, 2)", "f32[s0] f32[s0]"},
+    {"x: \"f32[2, 3]\"", "unbind.int(x, 0)", "f32[3] f32[3]"},
+    {"x: \"f32[2, s0]\", y: \"f16[3, s0]\"", "cat.default([x, y])", "f32[5, s0]"},
+    {"x: \"f32[0]\", y: \"f16[3, 4]\"", "cat.default([x, y], 1)", "f32[3, 4]"},
+    {"x: \"f32[2, 3]\"", "stack.default([x, x], -1)", "f32[2, 3, 2]"},
+    {"x: \"f32[3]\"", "hstack.default([x, x])", "f32[6]"},
+    {"x: \"f32[3]\"", "vstack.default([x, x])", "f32[2, 3]"},
+    {"x: \"f32[3]\"", "repeat.default(x, [2, 3])", "f32[2, 9]"},
+    {"x: \"f32[2, 3]\"", "tile.default(x, [2])", "f32[2, 6]"},
+    {"x: \"f32[2, 3]\"", "repeat_interleave.self_int(x, 2)", "f32[12]"},
+    {"x: \"f32[2, 3]\"", "repeat_interleave.self_int(x, 2, 1)", "f32[2, 6]"},
+    {"x: \"f32[2]\", y: \"f32[3]\"", "meshgrid.indexing([x, y], indexing = 'xy')",
+     "f32[3, 2] f32[3, 2]"},
+    {"x: \"f32[2, 1]\", y: \"i64[3]\"", "broadcast_tensors.default([x, y])", "f32[2, 3] i64[2, 3]"},
+    {"x: \"f32[1, 8, 3, 3]\"", "pixel_shuffle.default(x, 2)", "f32[1, 2, 6, 6]"},
+    {"x: \"f32[1, 2, 6, 6]\"", "pixel_unshuffle.default(x, 2)", "f32[1, 8, 3, 3]"},
+    {"x: \"f32[2, 3]\"", "constant_pad_nd.default(x, [1, 2, 0, -1])", "f32[1, 6]"},
+    {"x: \"f32[2, 3, 4]\"", "reflection_pad1d.default(x, [1, 1])", "f32[2, 3, 6]"},
+};
+
+static const Case products[] = {
+    {"x: \"f32[2, 3]\", y: \"f32[3, s0]\"", "mm.default(x, y)", "f32[2, s0]"},
+    {"x: \"f32[s0, 2, 3]\", y: \"f32[s0, 3, 4]\"", "bmm.default(x, y)", "f32[s0, 2, 4]"},
+    {"x: \"f32[3]\", y: \"f32[3]\"", "matmul.default(x, y)", "f32[]"},
+    {"x: \"f32[3]\", y: \"f32[5, 3, 4]\"", "matmul.default(x, y)", "f32[5, 4]"},
+    {"x: \"f32[5, 2, 3]\", y: \"f32[3]\"", "matmul.default(x, y)", "f32[5, 2]"},
+    {"x: \"f32[6, 1, 2, 3]\", y: \"f32[5, 3, 4]\"", "matmul.default(x, y)", "f32[6, 5, 2, 4]"},
+    {"x: \"f32[4]\", y: \"f32[2, 3]\", z: \"f32[3, 4]\"", "addmm.default(x, y, z)", "f32[2, 4]"},
+    {"x: \"f32[2]\", y: \"f32[2, 3]\", z: \"f32[3]\"", "addmv.default(x, y, z)", "f32[2]"},
+    {"x: \"f32[2, 3]\", y: \"f32[3]\"", "mv.default(x, y)", "f32[2]"},
+    {"x: \"f32[3]\", y: \"f32[3]\"", "dot.default(x, y)", "f32[]"},
+    {"x: \"f32[3]\", y: \"f32[4]\"", "outer.default(x, y)", "f32[3, 4]"},
+    {"x: \"f32[s0, 3]\", w: \"f32[4, 3]\", b: \"f32[4]\"", "linear.default(x, w, b)", "f32[s0, 4]"},
+    {"x: \"f32[2, 3, 4]\", y: \"f32[2, 5, 4]\"", "einsum.default('bik,bjk->bij', [x, y])",
+     "f32[2, 3, 5]"},
+    {"x: \"f32[2, 3]\", y: \"f32[3, 4]\"", "einsum.default('ij, jk', [x, y])", "f32[2, 4]"},
+    {"x: \"f32[2, 5, 3]\", y: \"f32[3, 4]\"", "einsum.default('...j,jk->...k', [x, y])",
+     "f32[2, 5, 4]"},
+    {"x: \"f32[3, 3]\"", "einsum.default('ii->i', [x])", "f32[3]"},
+    {"q: \"f32[2, 8, s0, 16]\", k: \"f32[2, 8, 9, 16]\", v: \"f32[2, 8, 9, 5]\"",
+     "scaled_dot_product_attention.default(q, k, v)", "f32[2, 8, s0, 5]"},
+    {"q: \"f32[2, 8, 7, 16]\", k: \"f32[2, 2, 9, 16]\"",
+     "scaled_dot_product_attention.default(q, k, k, enable_gqa = True)", "f32[2, 8, 7, 16]"},
+    {"x: \"f32[9, 4]\", y: \"f32[3, 4, 5]\", o: \"i32[3]\"",
+     "_grouped_mm.default(x, y, offs = o, out_dtype = torch.bfloat16)", "bf16[9, 5]"},
+    {"x: \"f32[2, 3, 4]\", y: \"f32[5, 4]\"", "cdist.default(x, y)", "f32[2, 3, 5]"},
+    {"x: \"f32[5, 4]\"", "_pdist_forward.default(x)", "f32[10]"},
+};
+
+static const Case images[] = {
+    {"x: \"f32[s0, 3, s1, 32]\", w: \"f32[8, 3, 3, 3]\"",
+     "conv2d.default(x, w, None, [2, 2], [1, 1])", "f32[s0, 8, (((s1 - 1)//2)) + 1, 16]"},
+    {"x: \"f32[4, 9]\", w: \"f32[6, 2, 3]\", b: \"f32[6]\"", "conv1d.default(x, w, b, groups = 2)",
+     "f32[6, 7]"},
+    {"x: \"f32[1, 4, 9]\", w: \"f32[6, 4, 3]\"", "conv1d.padding(x, w, padding = 'same')",
+     "f32[1, 6, 9]"},
+    {"x: \"f32[1, 4, 9]\", w: \"f32[6, 4, 3]\"", "conv1d.padding(x, w)", "f32[1, 6, 7]"},
+    {"x: \"f32[1, 4, 5, 5]\", w: \"f32[4, 3, 2, 2]\"",
+     "conv_transpose2d.input(x, w, None, [2, 2], [0, 0], [1, 1])", "f32[1, 3, 11, 11]"},
+    {"x: \"f32[1, 4, 5, 5]\", w: \"f32[4, 3, 2, 2]\"",
+     "convolution.default(x, w, None, [2, 2], [0, 0], [1, 1], True, [0, 0], 1)",
+     "f32[1, 3, 10, 10]"},
+    {"x: \"f32[1, 4, 7, 7]\"", "max_pool2d.default(x, [3, 3], [2, 2], [1, 1])", "f32[1, 4, 4, 4]"},
+    {"x: \"f32[1, 4, 6, 6]\"", "max_pool2d.default(x, 3, 2, 0, 1, True)", "f32[1, 4, 3, 3]"},
+    {"x: \"f32[1, 1, 2, 2]\"", "avg_pool2d.default(x, [1, 1], [3, 3], [0, 0], True)",
+     "f32[1, 1, 1, 1]"},
+    {"x: \"f32[4, 6]\"", "avg_pool1d.default(x, [2])", "f32[4, 3]"},
+    {"x: \"f32[1, 4, 6, 6]\"", "max_pool2d_with_indices.default(x, [2, 2])",
+     "f32[1, 4, 3, 3] i64[1, 4, 3, 3]"},
+    {"x: \"f32[1, 4, s0, s1]\"", "adaptive_avg_pool2d.default(x, [1, 1])", "f32[1, 4, 1, 1]"},
+    {"x: \"f32[1, 4, 6]\"", "adaptive_max_pool1d.default(x, [2])", "f32[1, 4, 2] i64[1, 4, 2]"},
+    {"x: \"f32[1, 4, s0, 5]\"", "upsample_nearest2d.vec(x, None, [2.0, 1.5])",
+     "f32[1, 4, 2*s0, 7]"},
+    {"x: \"f32[1, 4, 5, 5]\"", "upsample_bilinear2d.vec(x, [7, 8], False, None)",
+     "f32[1, 4, 7, 8]"},
+    {"x: \"f32[1, 4, 5, 5]\", g: \"f32[1, 2, 3, 2]\"", "grid_sampler_2d.default(x, g, 0, 0, False)",
+     "f32[1, 4, 2, 3]"},
+    {"x: \"f32[1, 2, 3]\"", "affine_grid_generator.default(x, [1, 3, 4, 5], False)",
+     "f32[1, 4, 5, 2]"},
+    {"x: \"f32[1, 2, 4, 4]\"", "im2col.default(x, [2, 2], [1, 1], [0, 0], [2, 2])", "f32[1, 8, 4]"},
+    {"x: \"f32[1, 8, 4]\"", "col2im.default(x, [4, 4], [2, 2], [1, 1], [0, 0], [2, 2])",
+     "f32[1, 2, 4, 4]"},
+};
+
+static const Case indexing[] = {
+    {"x: \"f32[4, 5, 6]\", i: \"i64[2, 1]\", j: \"i64[3]\"", "index.Tensor(x, [i, j])",
+     "f32[2, 3, 6]"},
+    {"x: \"f32[4, 5, 6]\", i: \"i64[2]\"", "index.Tensor(x, [None, i])", "f32[4, 2, 6]"},
+    {"x: \"f32[4, 5, 6]\", i: \"i64[2]\"", "index.Tensor(x, [i, None, i])", "f32[2, 5]"},
+    {"x: \"f32[4, 5, 6]\", m: \"b8[4, 5]\"", "index.Tensor(x, [m])", "f32[u0, 6]"},
+    {"x: \"f32[4, 5]\", i: \"i64[2]\", v: \"f32[2, 5]\"", "index_put.default(x, [i], v)",
+     "f32[4, 5]"},
+    {"x: \"f32[4, 5]\", i: \"i64[3]\"", "index_select.default(x, 1, i)", "f32[4, 3]"},
+    {"x: \"f32[4, 5]\", i: \"i64[4, 2]\"", "gather.default(x, 1, i)", "f32[4, 2]"},
+    {"x: \"f32[4, 5]\", i: \"i64[4, 2]\"", "scatter.value(x, 1, i, 0)", "f32[4, 5]"},
+    {"x: \"f32[4, 5]\", i: \"i64[2]\", s: \"f32[2, 5]\"", "index_add_.default(x, 0, i, s)",
+     "f32[4, 5]"},
+    {"x: \"f32[4, 5]\", i: \"i64[1, 3]\"", "take_along_dim.default(x, i, 1)", "f32[4, 3]"},
+    {"w: \"f16[9, 4]\", i: \"i64[s0, 2]\"", "embedding.default(w, i)", "f16[s0, 2, 4]"},
+    {"x: \"f32[4, 5]\", s: \"f32[4, 2]\"", "slice_scatter.default(x, s, 1, 0, 2)", "f32[4, 5]"},
+    {"x: \"f32[4, 5]\", s: \"f32[4]\"", "select_scatter.default(x, s, 1, 0)", "f32[4, 5]"},
+    {"x: \"f32[4, 5]\"", "nonzero.default(x)", "i64[u0, 2]"},
+    {"x: \"f32[4, 5]\", m: \"b8[5]\"", "masked_select.default(x, m)", "f32[u0]"},
+    {"x: \"i64[4]\"", "one_hot.default(x, 7)", "i64[4, 7]"},
+};
+
+static const Case creation[] = {
+    {"x: \"f32[1]\"", "full.default([2, 3], 1)", "i64[2, 3]"},
+    {"x: \"f32[1]\"", "full.default([2], 1.0, dtype = torch.bfloat16)", "bf16[2]"},
+    {"x: \"f32[1]\"", "full.default([], False)", "b8[]"},
+    {"x: \"f32[1]\"", "zeros.default([2])", "f32[2]"},
+    {"x: \"f16[s0]\"", "full_like.default(x, 1)", "f16[s0]"},
+    {"x: \"f16[s0]\"", "new_ones.default(x, [], dtype = torch.bool)", "b8[]"},
+    {"x: \"f32[1]\"", "arange.default(5)", "i64[5]"},
+    {"x: \"f32[1]\"", "arange.start(2, 5.5)", "f32[4]"},
+    {"x: \"f32[1]\"", "arange.start_step(10, 0, -3)", "i64[4]"},
+    {"x: \"f32[1]\"", "linspace.default(0, 1, 7)", "f32[7]"},
+    {"x: \"f32[1]\"", "eye.m(3, 4)", "f32[3, 4]"},
+    {"x: \"f32[1]\"", "scalar_tensor.default(2, dtype = torch.int64)", "i64[]"},
+    {"x: \"f32[1]\"", "randint.low(0, 9, [3])", "i64[3]"},
+    {"x: \"f32[1]\"", "randperm.default(6)", "i64[6]"},
+    {"x: \"f32[2, 5]\"", "multinomial.default(x, 3)", "i64[2, 3]"},
+};
+
+static const Case numbers[] = {
+    {"x: \"f32[s0, 3]\"", "sym_size.int(x, -2)", "Sym(s0)"},
+    {"x: \"f32[s0, 3]\"", "sym_numel.default(x)", "Sym(3*s0)"},
+    {"x: \"i64[]\"", "item.default(x)", "int"},
+    {"x: \"f32[]\"", "item.default(x)", "float"},
+    {"x: \"b8[1, 1]\"", "_local_scalar_dense.default(x)", "bool"},
+    {"a: \"Sym(s0)\", b: \"Sym(s1)\"", "_operator.floordiv(a, 2)", "Sym((s0//2))"},
+    {"a: \"Sym(s0)\", b: \"Sym(s1)\"", "torch.sym_max(a, b)", "Sym(Max(s0, s1))"},
+    {"a: \"Sym(s0)\", b: \"Sym(s1)\"", "_operator.pow(a, 2)", "Sym(s0**2)"},
+    {"a: \"Sym(s0)\"", "_operator.truediv(a, 2)", "float"},
+    {"a: \"Sym(s0)\"", "_operator.mul(a, 0.5)", "float"},
+    {"a: \"Sym(s0)\"", "_operator.ge(a, 2)", "bool"},
+    {"a: \"Sym(s0)\"", "_operator.neg(a)", "Sym(-s0)"},
+    {"a: \"Sym(s0)\", b: \"Sym(s1)\"", "torch.sym_sum([a, b, 3])", "Sym(s0 + s1 + 3)"},
+    {"x: \"b8[]\"", "_assert_async.msg(x, 'no')", "None"},
+};
+
+static const Case call_errors[] = {
+    {"x: \"f32[2]\"", "relu.default(x, x)",
+     "aten.relu.default takes 1 positional arguments at most, not 2"},
+    {"x: \"f32[2]\"", "relu.default(x, y = 1)", "aten.relu.default has no argument 'y'"},
+    {"x: \"f32[2]\"", "relu.default(x, self = x)",
+     "argument 'self' of aten.relu.default is given twice"},
+    {"x: \"f32[2]\"", "relu.default()", "aten.relu.default lacks its argument 'self'"},
+    {"x: \"f32[2]\"", "relu.default('a')", "argument 'self' of aten.relu.default must be a tensor"},
+    {"x: \"f32[2]\"", "cumsum.default(x, x)",
+     "argument 'dim' of aten.cumsum.default must be an integer"},
+    {"x: \"f32[2]\"", "cumsum.default(x, None)",
+     "argument 'dim' of aten.cumsum.default must be an integer"},
+    {"x: \"f32[2]\"", "cat.default([x, None])",
+     "argument 'tensors' of aten.cat.default must be a list of tensors"},
+    {"x: \"f32[2]\"", "gelu.default(x, approximate = 1)",
+     "argument 'approximate' of aten.gelu.default must be a string"},
+    {"x: \"f32[2]\"", "relu.default()", "hint: aten.relu.default is declared as (Tensor self)"},
+};
+
+static const Case type_errors[] = {
+    {"x", "relu.default(x)", "input x has no type: annotate it, as in x: \"f32[2, 3]\""},
+    {"x: \"f32[2]\"", "relu.default(2)", "r = aten.relu.default: 'self' must be a tensor"},
+    {"x: \"f32[2]\"", "to.dtype(x, torch.complex64)", "dtype torch.complex64 is not supported"},
+    {"x: \"f32[2]\", n: \"Sym(s0)\"", "cumsum.default(x, n)",
+     "'dim' must be a literal number, not s0"},
+    {"x: \"f32[2]\"", "view.default(x, [1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1])", "more than 16 axes"},
+    {"x: \"f32[2]\"", "softmax.int(x, 1)", "there is no axis 1 among 1"},
+    {"x: \"f32[2]\"", "sum.dim_IntList(x, [0, -1])", "axis -1 is given twice"},
+    {"x: \"f32[2]\"", "mT.default(x)", "a tensor of 2 to 16 axes is expected, not f32[2]"},
+    {"x: \"f32[2]\"", "constant_pad_nd.default(x, [0, -3])",
+     "the result would have a negative size: [-1]"},
+    {"x: \"f32[2, 3]\", y: \"f32[4, 5]\"", "mm.default(x, y)",
+     "the inner axes must be equal, not 3 and 4"},
+    {"x: \"f32[s0, 3]\"", "split.Tensor(x, 2)",
+     "axis 0 of f32[s0, 3] must have a fixed size: export the model with one"},
+    {"x: \"f32[2, 3]\", y: \"f32[2, 4]\"", "add.Tensor(x, y)",
+     "[2, 4] does not broadcast with [2, 3]: 4 is not 3"},
+    {"x: \"f32[s0]\", y: \"f32[s0 + 1]\"", "add.Tensor(x, y)",
+     "[s0 + 1] does not broadcast with [s0]: s0 + 1 is not s0"},
+    {"x: \"f32[2, 3]\"", "expand.default(x, [2, 4])", "[2, 3] cannot be expanded to [2, 4]"},
+    {"x: \"f32[2]\", y: \"f32[3, 2]\"", "add_.Tensor(x, y)", "[3, 2] cannot be expanded to [2]"},
+    {"x: \"u16[2]\", y: \"i32[2]\"", "add.Tensor(x, y)",
+     "u16 and i32 have no common dtype: cast one of them"},
+    {"x: \"f32[2, 2]\", y: \"f16[2, 2]\"", "mm.default(x, y)",
+     "both must be of one dtype, not f32 and f16"},
+    {"x: \"i64[2]\"", "mean.default(x)", "floats are needed, not i64"},
+    {"x: \"f32[2]\"", "bitwise_and.Scalar(x, 1)", "integers are needed, not f32"},
+    {"x: \"b8[2]\"", "sub.Tensor(x, x)",
+     "it is not defined on bools: use logical_not or logical_xor"},
+    {"x: \"i64[2]\"", "div_.Tensor(x, 2)", "a result of f32 cannot be written to a tensor of i64"},
+    {"x: \"f32[2]\"", "where.self(x, x, x)", "the condition must be of bools, not of f32"},
+    {"x: \"f32[2]\"", "clamp.default(x)", "one of min and max must be given"},
+    {"x: \"f32[6]\"", "view.default(x, [4, -1])", "[6] does not have the elements of [4, 1]"},
+    {"x: \"f32[6]\"", "view.default(x, [-1, -1])", "more than one size is -1: [-1, -1]"},
+    {"x: \"f32[6]\"", "view.default(x, [7])", "[6] does not have the elements of [7]"},
+    {"x: \"f32[6, 2]\"", "flatten.using_ints(x, 1, 0)", "axis 1 is behind axis 0"},
+    {"x: \"f32[6, 2]\"", "repeat.default(x, [2])",
+     "1 repetitions for f32[6, 2], which has more axes"},
+    {"x: \"f32[6, 2]\"", "permute.default(x, [0])", "1 axes for f32[6, 2]"},
+    {"x: \"f32[6]\"", "slice.Tensor(x, 0, 0, 6, 0)",
+     "it must be positive, not 0: a step, a part, or a factor"},
+    {"x: \"f32[6]\"", "select.int(x, 0, 6)", "index 6 is outside of axis 0 of f32[6]"},
+    {"x: \"f32[6]\", i: \"i64[1]\"", "index.Tensor(x, [i, i])",
+     "2 indices do not fit f32[6], or are all None"},
+    {"x: \"f32[6]\"", "index_select.default(x, 0, x)", "indices must be of i64 or i32, not of f32"},
+    {"x: \"f32[1000000]\"", "unbind.int(x)",
+     "the result has 1000000 parts: at most 16384 are supported"},
+    {"x: \"f32[1]\"", "cat.default([])", "the list of tensors is empty"},
+    {"x: \"f32[2, 3]\", y: \"f32[4, 4]\"", "cat.default([x, y])",
+     "[2, 3] and f32[4, 4] differ not only along axis 0"},
+    {"x: \"f32[2]\"", "pad.default(x, [1])", "1 sizes of padding do not fit f32[2]"},
+    {"x: \"f32[2]\"", "topk.default(x, 3)", "k = 3 is more than f32[2] has along axis 0"},
+    {"x: \"f32[2, 4]\", w: \"f32[5]\"", "rms_norm.default(x, [4], w)",
+     "weight is f32[5], but [4] is normalized"},
+    {"x: \"f32[2, 4]\"", "einsum.default('i->i', [x])",
+     "the equation \"i->i\" does not fit the tensors"},
+    {"q: \"f32[2, 7, 4, 4]\", k: \"f32[2, 2, 4, 4]\"",
+     "scaled_dot_product_attention.default(q, k, k, enable_gqa = True)",
+     "the heads of f32[2, 7, 4, 4] are no multiple of those of f32[2, 2, 4, 4]"},
+    {"x: \"f32[2, 2]\"", "_grouped_mm.default(x, x)",
+     "two matrices need 'offs', the ends of the groups"},
+    {"x: \"f32[1, 1, 4, 4]\"", "avg_pool2d.default(x, [1, 2, 3])",
+     "'kernel_size' has 3 items: one, or 2 are needed"},
+    {"x: \"f32[1, 4, 9]\", w: \"f32[6, 4, 3]\"", "conv1d.padding(x, w, padding = 'full')",
+     "padding is 'same' or 'valid', not 'full'"},
+    {"x: \"f32[1, 4, 2]\", w: \"f32[6, 4, 3]\"", "conv1d.default(x, w)",
+     "the window of 3 is larger than the padded size of 2"},
+    {"x: \"f32[1, 4, 2]\"", "upsample_nearest1d.vec(x, None, [-1.0])",
+     "a scale must be positive and below 2^24, not -1"},
+    {"x: \"f32[1]\"", "arange.start(3.5, 1)", "the range would have -2 items"},
+    {"x: \"f32[2]\"", "item.default(x)", "item() of f32[2], which has not one element"},
+    {"a: \"Sym(s0)\"", "_operator.floordiv(a, 0)", "division by zero"},
+};
+
+/* ---- graphs ---- */
+
+static void test_list_items(void) {
+  Context c = context_new();
+  Graph *g = read_graph(&c, "items",
+                        "def forward(self, x: \"f32[4, 6]\"):\n"
+                        "    c = torch.ops.aten.chunk.default(x, 2, 1)\n"
+                        "    a = c[0]\n"
+                        "    b = c[2]\n"
+                        "    d = x[0]\n"
+                        "    e: \"f32[4, 4]\" = torch.ops.aten.relu.default(a)\n"
+                        "    f: \"f32[s0, 3]\" = torch.ops.aten.relu.default(a)\n"
+                        "    return (f,)\n");
+  check(g && !infer_graph(g), "errors in a graph");
+  const char *text = messages(&c);
+  check(strstr(text, "b = getitem: there is no item 2 among 2"), "no such item");
+  check(strstr(text, "d = getitem: only lists have items, and literals number them"), "no list");
+  check(strstr(text, "e is annotated f32[4, 4], but is f32[4, 3]"), "a wrong annotation");
+  check(diag_errors(c.diags) == 3, "an annotation that may be right is taken");
+  arena_free(c.arena);
+}
+
+static char *read_text(const char *path) {
+  FILE *f = fopen(path, "rb");
+  char *text = NULL;
+  size_t cap = 0;
+  ssize_t n = f ? getdelim(&text, &cap, 0, f) : -1;
+  if (f) fclose(f);
+  if (n >= 0) return text;
+  free(text);
+  return NULL;
+}
+
+static const char *value_text(Context *c, const ValueType *t) {
+  Text out = text_new(c->arena);
+  value_type_print(&out, t);
+  return out.data ? out.data : "";
+}
+
+/* Inference without annotations gives what they say. */
+static void test_model(const char *path) {
+  Context c = context_new();
+  char *text = read_text(path);
+  Graph *g = text ? read_graph(&c, path, text) : NULL;
+  check(g && infer_graph(g), path);
+  uint32_t n = 0;
+  ValueType *said = g ? ARENA_ARRAY(c.arena, ValueType, g->nids) : NULL;
+  for (Node *at = g ? g->first : NULL; at; at = at->next) {
+    said[at->id] = at->type;
+    if (at->kind != NODE_INPUT) at->type = (ValueType){0};
+  }
+  check(g && infer_graph(g), path);
+  for (Node *at = g ? g->first : NULL; at; at = at->next) {
+    if (said[at->id].kind == VALUE_LIST || at->kind == NODE_OUTPUT) continue;
+    bool same = value_type_eq(&said[at->id], &at->type);
+    check(same, path);
+    if (!same)
+      printf("-- %s: got %s want %s\n", at->name, value_text(&c, &at->type),
+             value_text(&c, &said[at->id]));
+    n++;
+  }
+  check(n > 4, "a model has nodes");
+  if (diag_errors(c.diags)) printf("%s", messages(&c));
+  free(text);
+  arena_free(c.arena);
+}
+
+static void test_models(void) {
+  glob_t found;
+  check(!glob("tests/models/*/readable.txt", 0, NULL, &found) && found.gl_pathc == 16,
+        "sixteen models");
+  for (size_t i = 0; i < found.gl_pathc; i++) test_model(found.gl_pathv[i]);
+  globfree(&found);
+}
+
+int main(void) {
+  test_table();
+  test_schemas();
+  test_arguments();
+  test_types(promotion, COUNT(promotion));
+  test_types(broadcasting, COUNT(broadcasting));
+  test_types(reductions, COUNT(reductions));
+  test_types(normalizations, COUNT(normalizations));
+  test_types(views, COUNT(views));
+  test_types(products, COUNT(products));
+  test_types(images, COUNT(images));
+  test_types(indexing, COUNT(indexing));
+  test_types(creation, COUNT(creation));
+  test_types(numbers, COUNT(numbers));
+  test_errors(call_errors, COUNT(call_errors));
+  test_errors(type_errors, COUNT(type_errors));
+  test_list_items();
+  test_models();
+  printf("%d passed, %d failed\n", passed, failed);
+  return failed != 0;
+}
