@@ -167,8 +167,9 @@ fuzz:
 	  build-fuzz/$$t -seconds $(FUZZ_SECONDS) -out build-fuzz/found || failed=1; done; exit $$failed
 fuzz-programs: $(FUZZ)
 
-golden: all
+golden: all $B/tests/unit/graph_pt2
 	@$(TEST_ENV) $(need_python) tests/run.py --update
+	@$(TEST_ENV) $(need_python) tests/graph_pt2.py --update
 
 docs:
 	@$(need_python) tests/docs.py --update
