@@ -687,6 +687,7 @@
 #define E_CLI_UNKNOWN_OPTION "unknown option %s%s"
 #define E_CLI_OPTION_VALUE "option %s needs a value: %s %s"
 #define E_CLI_OPTION_NO_VALUE "option %s takes no value"
+#define E_CLI_FOLDER "--import-path %s: there is no such folder"
 #define E_CLI_NO_FILE "name a kernel file"
 #define E_CLI_EXTRA_FILE "unexpected argument `%s`%s"
 #define E_CLI_NAME_VALUE "`%s` is not of the form NAME=%s"

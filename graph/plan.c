@@ -1,0 +1,136 @@
+/* Printing plans (graph/plan_text.h says how they look). */
+#include "graph/plan.h"
+
+#include <inttypes.h>
+
+#include "graph/ops.h"
+#include "lang/irtext.h"
+
+typedef struct {
+  Text *out;
+  const Plan *plan;
+  Name *names; /* of buffers: each differs from the others */
+} Printer;
+
+/* ---- pieces ---- */
+
+static void print_dim(Text *out, Dim x) {
+  bool quoted = !dim_is_int(x);
+  if (quoted) text_puts(out, "\"");
+  dim_print(out, x);
+  if (quoted) text_puts(out, "\"");
+}
+
+static void print_type(Text *out, const PlanBuffer *b) {
+  ValueType t = {.kind = VALUE_TENSOR, .dtype = b->dtype, .rank = b->rank, .shape = b->shape};
+  text_puts(out, "\"");
+  value_type_print(out, &t);
+  text_puts(out, "\"");
+}
+
+static void print_symbols(Text *out, const Dims *d) {
+  for (uint32_t i = 0; i < dims_symbols(d); i++) {
+    Dim s = dims_symbol_at(d, i);
+    if (dim_is_index(s)) continue;
+    DimRange r = dim_range(d, s);
+    text_printf(out, "symbol %s %" PRId64 "..", s->name, r.lo);
+    if (r.hi != INT64_MAX) text_printf(out, "%" PRId64, r.hi);
+    text_puts(out, "\n");
+  }
+}
+
+/* ---- buffers ---- */
+
+static void name_buffers(Printer *p, Arena *scratch) {
+  IrNamer namer = ir_namer_new(scratch, p->plan->graph->names);
+  p->names = ARENA_ARRAY(scratch, Name, p->plan->nbuffers);
+  for (uint32_t i = 0; i < p->plan->nbuffers; i++)
+    p->names[i] = ir_namer_give(&namer, p->plan->buffers[i].name);
+}
+
+static void print_buffer(Printer *p, uint32_t i) {
+  static const char *const kinds[] = {[BUFFER_INPUT] = "input",
+                                      [BUFFER_WEIGHT] = "weight",
+                                      [BUFFER_OUTPUT] = "output",
+                                      [BUFFER_TEMPORARY] = "temporary"};
+  const PlanBuffer *b = &p->plan->buffers[i];
+  text_printf(p->out, "%s %%%s ", kinds[b->kind], p->names[i]);
+  if (b->kind == BUFFER_INPUT || b->kind == BUFFER_OUTPUT) text_printf(p->out, "%u ", b->number);
+  if (b->kind == BUFFER_WEIGHT) {
+    text_quote(p->out, b->tensor);
+    text_puts(p->out, " ");
+  }
+  print_type(p->out, b);
+  if (b->kind == BUFFER_TEMPORARY) {
+    text_printf(p->out, " %u..%u", b->first, b->last);
+    if (b->offset) {
+      text_puts(p->out, " at ");
+      print_dim(p->out, b->offset);
+    }
+  }
+  text_puts(p->out, "\n");
+}
+
+static void print_return(Printer *p) {
+  text_puts(p->out, "return");
+  for (uint32_t i = 0; i < p->plan->noutputs; i++)
+    text_printf(p->out, "%s %%%s", i ? "," : "", p->names[p->plan->outputs[i]]);
+  text_puts(p->out, "\n");
+}
+
+/* ---- steps ---- */
+
+static void print_arg(Printer *p, const StepArg *a) {
+  text_printf(p->out, "%s = ", a->name);
+  switch (a->kind) {
+    case STEP_BUFFER: text_printf(p->out, "%%%s", p->names[a->buffer]); return;
+    case STEP_INT: print_dim(p->out, a->value); return;
+    case STEP_FLOAT: ir_print_float(p->out, a->number, false); return;
+  }
+}
+
+static void print_covered(Text *out, const PlanStep *s) {
+  for (uint32_t i = 0; i < s->nnodes; i++) {
+    const Node *n = s->nodes[i];
+    text_printf(out, "%s %s ", i ? "," : " covers", n->name);
+    text_quote(out, n->kind == NODE_CALL ? n->op->target : "");
+  }
+}
+
+static void print_step(Printer *p, const PlanStep *s) {
+  text_printf(p->out, "step %s(", s->kernel);
+  for (uint32_t i = 0; i < s->nargs; i++) {
+    if (i) text_puts(p->out, ", ");
+    print_arg(p, &s->args[i]);
+  }
+  for (uint32_t i = 0; i < s->nconstexprs; i++) {
+    text_printf(p->out, "%s%s: ", i || s->nargs ? ", " : "", s->constexprs[i].name);
+    print_dim(p->out, s->constexprs[i].value);
+  }
+  text_puts(p->out, ") grid ");
+  for (int i = 0; i < 3; i++) {
+    if (i) text_puts(p->out, ", ");
+    print_dim(p->out, s->grid[i]);
+  }
+  text_printf(p->out, " warps %u stages %u", s->warps, s->stages);
+  print_covered(p->out, s);
+  text_puts(p->out, "\n");
+}
+
+void plan_print(Text *out, const Plan *plan) {
+  Arena *scratch = arena_child(plan->graph->arena);
+  Printer p = {.out = out, .plan = plan};
+  name_buffers(&p, scratch);
+  text_printf(out, "plan %s\n", plan->graph->class_name);
+  print_symbols(out, plan->graph->dims);
+  for (uint32_t i = 0; i < plan->nbuffers; i++) print_buffer(&p, i);
+  if (plan->pool) {
+    text_puts(out, "pool ");
+    print_dim(out, plan->pool);
+    text_puts(out, "\n");
+  }
+  print_return(&p);
+  for (uint32_t i = 0; i < plan->nsteps; i++) print_step(&p, &plan->steps[i]);
+  text_printf(out, "source\n%s", plan->source);
+  arena_free(scratch);
+}

@@ -1,0 +1,281 @@
+#include "graph/plan_text.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <string.h>
+
+#include "graph/ops.h"
+#include "graph/text.h"
+#include "lang/irtext.h"
+#include "lang/messages.h"
+
+typedef struct {
+  IrReader r;
+  Plan *plan;
+  IrMap buffers; /* names to numbers plus one */
+  VEC(PlanBuffer) list;
+  VEC(PlanStep) steps;
+  VEC(uint32_t) outputs;
+} Reader;
+
+enum { WARPS_MAX = 32, STAGES_MAX = 64, NUMBER_MAX = 65535 };
+
+bool plan_is_text(const char *text, size_t len) {
+  const char *end = text + len;
+  while (text < end && (*text == '#' || isspace((unsigned char)*text))) {
+    if (*text == '#')
+      while (text < end && *text != '\n') text++;
+    else text++;
+  }
+  return end - text > 5 && !memcmp(text, "plan ", 5);
+}
+
+/* ---- sizes and types: expressions inside of strings ---- */
+
+/* The expression at *at, which ends at `end` or before `stop`; reports what is none. */
+static Dim parse_dim(Reader *p, Span span, const char **at, const char *end) {
+  Dim x = dim_parse(p->plan->graph->dims, at, end);
+  if (x && x->kind != DIM_HUGE) return x;
+  ir_error(&p->r, span, E_GRAPH_PLAN_SIZE, x ? "it is too large" : "it is no expression of sizes");
+  return dim_int(p->plan->graph->dims, 0);
+}
+
+static Dim read_dim(Reader *p) {
+  if (!ir_at_kind(&p->r, IT_STRING)) return dim_int(p->plan->graph->dims, ir_int(&p->r));
+  Span span = p->r.token.span;
+  const char *at = ir_string(&p->r), *end = at + strlen(at);
+  Dim x = parse_dim(p, span, &at, end);
+  if (at != end) ir_error(&p->r, span, E_GRAPH_PLAN_SIZE, "it is no expression of sizes");
+  return x;
+}
+
+static void skip_spaces(const char **at, const char *end) {
+  while (*at < end && **at == ' ') ++*at;
+}
+
+/* [8, s0] up to the end of the text. */
+static bool read_shape(Reader *p, PlanBuffer *b, Span span, const char *at, const char *end) {
+  Graph *g = p->plan->graph;
+  Dim *shape = ARENA_ARRAY(g->arena, Dim, GRAPH_RANK_MAX);
+  b->shape = shape;
+  if (at == end || *at++ != '[') return false;
+  for (skip_spaces(&at, end); at < end && *at != ']'; skip_spaces(&at, end)) {
+    if (b->rank == GRAPH_RANK_MAX || (b->rank && *at++ != ',')) return false;
+    Dim x = parse_dim(p, span, &at, end);
+    if (p->r.failed || dim_range(g->dims, x).hi < 0) return false;
+    shape[b->rank++] = x;
+  }
+  return at + 1 == end;
+}
+
+static void read_type(Reader *p, PlanBuffer *b) {
+  Span span = p->r.token.span;
+  const char *s = ir_string(&p->r);
+  if (!s) return;
+  size_t len = strcspn(s, "[");
+  b->dtype = dtype_from_fx(s, len);
+  bool ok = b->dtype != DT_NONE && read_shape(p, b, span, s + len, s + strlen(s));
+  if (!ok) ir_error(&p->r, span, E_GRAPH_ANNOTATION, s);
+}
+
+/* ---- declarations ---- */
+
+static void read_symbol(Reader *p) {
+  Dims *d = p->plan->graph->dims;
+  Span span = p->r.token.span;
+  Name name = ir_word(&p->r, "a symbol");
+  int64_t lo = ir_int(&p->r);
+  ir_expect(&p->r, "..");
+  bool bounded = ir_at(&p->r, "-") || ir_at_kind(&p->r, IT_INT);
+  DimRange range = {lo, bounded ? ir_int(&p->r) : INT64_MAX};
+  if (p->r.failed) return;
+  if (lo < 0 || !dim_limit(d, dim_symbol(d, name), range))
+    ir_error(&p->r, span, E_GRAPH_PLAN_RANGE, name);
+}
+
+static uint32_t read_number(Reader *p, uint32_t most) {
+  return (uint32_t)ir_int_in(&p->r, 0, most);
+}
+
+/* 0..1, and `at 256` behind it. */
+static void read_lifetime(Reader *p, PlanBuffer *b) {
+  b->first = read_number(p, UINT32_MAX);
+  ir_expect(&p->r, "..");
+  b->last = (uint32_t)ir_int_in(&p->r, b->first, UINT32_MAX);
+  if (ir_accept(&p->r, "at")) b->offset = read_dim(p);
+}
+
+static void read_buffer(Reader *p, BufferKind kind) {
+  PlanBuffer b = {.kind = kind};
+  Span span = p->r.token.span;
+  b.name = ir_value(&p->r);
+  if (kind == BUFFER_INPUT || kind == BUFFER_OUTPUT) b.number = read_number(p, NUMBER_MAX);
+  if (kind == BUFFER_WEIGHT) b.tensor = ir_string(&p->r);
+  read_type(p, &b);
+  if (kind == BUFFER_TEMPORARY) read_lifetime(p, &b);
+  if (p->r.failed) return;
+  vec_push(p->r.arena, &p->list, b);
+  if (!ir_map_put(&p->buffers, b.name, (void *)(uintptr_t)p->list.len))
+    ir_error(&p->r, span, E_GRAPH_TWICE, b.name);
+}
+
+static uint32_t read_buffer_name(Reader *p) {
+  Span span = p->r.token.span;
+  Name name = ir_value(&p->r);
+  uintptr_t number = name ? (uintptr_t)ir_map_get(&p->buffers, name) : 1;
+  if (!number) ir_error(&p->r, span, E_GRAPH_PLAN_BUFFER, name);
+  return number ? (uint32_t)number - 1 : 0;
+}
+
+static void read_return(Reader *p) {
+  while (ir_at_kind(&p->r, IT_VALUE)) {
+    uint32_t b = read_buffer_name(p);
+    vec_push(p->r.arena, &p->outputs, b);
+    if (!ir_accept(&p->r, ",")) return;
+  }
+}
+
+/* ---- steps ---- */
+
+typedef VEC(StepArg) StepArgs;
+typedef VEC(StepConstexpr) StepConstexprs;
+
+/* inf, nan and decimals, with or without a minus. */
+static bool read_float(Reader *p, double *out) {
+  IrReader r = p->r;
+  double sign = ir_accept(&r, "-") ? -1 : 1;
+  if (ir_at_kind(&r, IT_FLOAT)) *out = sign * r.token.f;
+  else if (ir_at(&r, "inf")) *out = sign * INFINITY;
+  else if (ir_at(&r, "nan")) *out = NAN;
+  else return false;
+  ir_next(&r);
+  p->r = r;
+  return true;
+}
+
+static StepArg read_arg(Reader *p, Name name) {
+  StepArg a = {.name = name};
+  if (ir_at_kind(&p->r, IT_VALUE)) {
+    a.buffer = read_buffer_name(p);
+  } else if (read_float(p, &a.number)) {
+    a.kind = STEP_FLOAT;
+  } else {
+    a.kind = STEP_INT;
+    a.value = read_dim(p);
+  }
+  return a;
+}
+
+static void read_args(Reader *p, PlanStep *s) {
+  Arena *arena = p->r.arena;
+  StepArgs args = {0};
+  StepConstexprs constexprs = {0};
+  ir_expect(&p->r, "(");
+  while (!p->r.failed && !ir_accept(&p->r, ")")) {
+    if ((args.len || constexprs.len) && !ir_expect(&p->r, ",")) return;
+    Name name = ir_word(&p->r, "a parameter of the kernel");
+    if (ir_accept(&p->r, ":")) {
+      vec_push(arena, &constexprs, ((StepConstexpr){name, read_dim(p)}));
+    } else if (ir_expect(&p->r, "=")) {
+      vec_push(arena, &args, read_arg(p, name));
+    }
+  }
+  s->args = args.data;
+  s->nargs = (uint32_t)args.len;
+  s->constexprs = constexprs.data;
+  s->nconstexprs = (uint32_t)constexprs.len;
+}
+
+/* A node of the plan's graph, made when it is named first. */
+static Node *read_node(Reader *p) {
+  Graph *g = p->plan->graph;
+  Name name = ir_word(&p->r, "a node");
+  const char *target = ir_string(&p->r);
+  if (p->r.failed) return NULL;
+  Node *n = graph_find(g, name);
+  if (n) return n;
+  n = graph_node(g, *target ? NODE_CALL : NODE_INPUT, NULL, 0, 0);
+  if (*target) n->op = ops_row(g, target);
+  else n->input.target = name;
+  graph_set_name(g, n, name);
+  return n;
+}
+
+static void read_covered(Reader *p, PlanStep *s) {
+  VEC(Node *) nodes = {0};
+  if (!ir_accept(&p->r, "covers")) return;
+  do {
+    Node *n = read_node(p);
+    vec_push(p->r.arena, &nodes, n);
+  } while (!p->r.failed && ir_accept(&p->r, ","));
+  s->nodes = nodes.data;
+  s->nnodes = (uint32_t)nodes.len;
+}
+
+static void read_step(Reader *p) {
+  PlanStep s = {.kernel = ir_word(&p->r, "a kernel")};
+  read_args(p, &s);
+  ir_expect(&p->r, "grid");
+  for (int i = 0; i < 3 && !p->r.failed; i++) {
+    if (i) ir_expect(&p->r, ",");
+    s.grid[i] = read_dim(p);
+  }
+  ir_expect(&p->r, "warps");
+  s.warps = read_number(p, WARPS_MAX);
+  ir_expect(&p->r, "stages");
+  s.stages = read_number(p, STAGES_MAX);
+  read_covered(p, &s);
+  if (!p->r.failed) vec_push(p->r.arena, &p->steps, s);
+}
+
+/* ---- the whole ---- */
+
+/* All behind the line of the word `source`, which is the next token. */
+static void read_source(Reader *p) {
+  const char *text = p->r.text + ir_offset(&p->r), *end = p->r.text + p->r.len;
+  const char *line = memchr(text, '\n', (size_t)(end - text));
+  p->plan->source = pool_name(p->plan->graph->names, line ? line + 1 : "");
+}
+
+static bool read_line(Reader *p) {
+  static const struct {
+    const char *word;
+    BufferKind kind;
+  } buffers[] = {{"input", BUFFER_INPUT},
+                 {"weight", BUFFER_WEIGHT},
+                 {"output", BUFFER_OUTPUT},
+                 {"temporary", BUFFER_TEMPORARY}};
+  for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++)
+    if (ir_accept(&p->r, buffers[i].word)) return read_buffer(p, buffers[i].kind), true;
+  if (ir_accept(&p->r, "symbol")) read_symbol(p);
+  else if (ir_accept(&p->r, "return")) read_return(p);
+  else if (ir_accept(&p->r, "step")) read_step(p);
+  else if (ir_accept(&p->r, "pool")) p->plan->pool = read_dim(p);
+  else return false;
+  return true;
+}
+
+static void finish(Reader *p) {
+  Plan *plan = p->plan;
+  plan->buffers = p->list.data;
+  plan->nbuffers = (uint32_t)p->list.len;
+  plan->steps = p->steps.data;
+  plan->nsteps = (uint32_t)p->steps.len;
+  plan->outputs = p->outputs.data;
+  plan->noutputs = (uint32_t)p->outputs.len;
+}
+
+Plan *plan_read(Arena *a, Pool *names, Diags *d, uint32_t file) {
+  Reader p = {.r = ir_open(a, names, d, file, 0), .plan = ARENA_NEW(a, Plan)};
+  p.buffers = ir_map_new(a);
+  p.plan->graph = graph_new(a, names, d);
+  ir_expect(&p.r, "plan");
+  Name class_name = ir_word(&p.r, "a name");
+  if (class_name) p.plan->graph->class_name = class_name;
+  while (!p.r.failed && !ir_at(&p.r, "source") && read_line(&p)) {
+  }
+  if (!p.r.failed && !ir_at(&p.r, "source")) ir_expected(&p.r, "a line of a plan");
+  if (!p.r.failed) read_source(&p);
+  if (!p.r.failed) finish(&p);
+  return p.r.failed ? NULL : p.plan;
+}
