@@ -9,19 +9,25 @@
 
 /* ---- where the model's source made a node ---- */
 
+typedef struct {
+  const char *file, *line, *function;
+  size_t file_len, line_len;
+} Frame;
+
 /* `File "m.py", line 3, in forward`, as a line of Python's traceback. */
-static bool parse_frame(const char *line, const char **file, size_t *file_len, const char **number,
-                        size_t *number_len, const char **function) {
+static bool parse_frame(const char *text, Frame *f) {
   static const char head[] = "File \"", middle[] = "\", line ", tail[] = ", in ";
-  if (strncmp(line, head, sizeof head - 1)) return false;
-  *file = line + sizeof head - 1;
-  const char *end = strstr(*file, middle);
-  if (!end || end == *file) return false;
-  *file_len = (size_t)(end - *file);
-  *number = end + sizeof middle - 1;
-  *number_len = strspn(*number, "0123456789");
-  *function = *number + *number_len + sizeof tail - 1;
-  return *number_len && !strncmp(*number + *number_len, tail, sizeof tail - 1) && **function;
+  if (strncmp(text, head, sizeof head - 1)) return false;
+  f->file = text + sizeof head - 1;
+  const char *end = strstr(f->file, middle);
+  if (!end || end == f->file) return false;
+  f->file_len = (size_t)(end - f->file);
+  f->line = end + sizeof middle - 1;
+  f->line_len = strspn(f->line, "0123456789");
+  const char *rest = f->line + f->line_len;
+  if (!f->line_len || strncmp(rest, tail, sizeof tail - 1)) return false;
+  f->function = rest + sizeof tail - 1;
+  return *f->function;
 }
 
 /* Control characters would end the comment that this is printed in. */
@@ -31,26 +37,30 @@ static char *clean(char *s) {
   return s;
 }
 
+/* Takes the blanks off both ends. */
+static char *strip(char *s) {
+  while (isspace((unsigned char)*s)) s++;
+  for (size_t n = strlen(s); n && isspace((unsigned char)s[n - 1]);) s[--n] = 0;
+  return s;
+}
+
 /* The innermost frame of a traceback that has a line of code, "File: m.py:3 in forward, code: x",
  * as FX says it. */
 static Name origin_of(Pt2 *r, const char *trace) {
-  char *text = arena_strndup(r->arena, trace, strlen(trace)), *line = text, *rest = text;
-  const char *file, *number, *function, *origin = NULL;
-  size_t file_len, number_len;
+  char *rest = arena_strndup(r->arena, trace, strlen(trace)), *line, *origin = NULL;
+  Frame f = {0};
   bool in_frame = false;
   while ((line = strsep(&rest, "\n"))) {
-    while (isspace((unsigned char)*line)) line++;
-    for (size_t n = strlen(line); n && isspace((unsigned char)line[n - 1]);) line[--n] = 0;
-    if (parse_frame(line, &file, &file_len, &number, &number_len, &function)) {
+    line = strip(line);
+    if (parse_frame(line, &f)) {
       in_frame = true;
     } else if (in_frame) {
       in_frame = false;
-      origin = arena_printf(r->arena, "File: %.*s:%.*s in %s, code: %s", (int)file_len, file,
-                            (int)number_len, number, function, line);
+      origin = arena_printf(r->arena, "File: %.*s:%.*s in %s, code: %s", (int)f.file_len, f.file,
+                            (int)f.line_len, f.line, f.function, line);
     }
   }
-  return origin ? pool_name(r->names, clean(arena_strndup(r->arena, origin, strlen(origin))))
-                : NULL;
+  return origin ? pool_name(r->names, clean(origin)) : NULL;
 }
 
 static bool read_origin(Pt2 *r, const json_t *node, Name *out) {

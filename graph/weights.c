@@ -44,7 +44,7 @@ static bool shape_is_valid(const Weight *w) {
 }
 
 static bool check_bytes(Diags *d, Span place, const Weight *w, int64_t offset, WeightBytes b) {
-  int64_t need;
+  int64_t need = 0;
   if (!reach(w, offset, &need)) return diag_error(d, place, E_GRAPH_WEIGHT_LAYOUT, w->name), false;
   if ((uint64_t)need > b.size) {
     diag_error(d, place, E_GRAPH_WEIGHT_SHORT, w->name, (long long)need, b.entry, b.size);
