@@ -27,20 +27,30 @@ static void positive_per_axis(Infer *in, const char *param, uint32_t n, Dim *out
       infer_fail(in, E_GRAPH_STEP, (long long)out[i]->value);
 }
 
-/* size + 2 * padding - dilation * (kernel - 1) - 1: the last place where the window fits. */
+/* How many elements a window spans: dilation * (kernel - 1) + 1. */
+static Dim reach(Infer *in, const Window *w, uint32_t i) {
+  Dims *d = in->g->dims;
+  Dim one = infer_const(in, 1);
+  return dim_add(d, dim_mul(d, w->dilation[i], dim_sub(d, w->kernel[i], one)), one);
+}
+
+/* The last place where the window fits: size + 2 * padding - reach. */
 static Dim last_place(Infer *in, const Window *w, uint32_t i, Dim size) {
   Dims *d = in->g->dims;
-  Dim one = infer_const(in, 1), twice = dim_mul(d, w->padding[i], infer_const(in, 2));
-  Dim reach = dim_add(d, dim_mul(d, w->dilation[i], dim_sub(d, w->kernel[i], one)), one);
-  Dim last = dim_sub(d, dim_add(d, size, twice), reach);
-  if (dim_is_int(last) && last->value < 0)
-    infer_fail(in, E_GRAPH_WINDOW, infer_dim_text(in, reach), infer_dim_text(in, size));
-  return last;
+  Dim padded = dim_add(d, size, dim_mul(d, w->padding[i], infer_const(in, 2)));
+  return dim_sub(d, padded, reach(in, w, i));
+}
+
+static Dim check_places(Infer *in, const Window *w, uint32_t i, Dim size, Dim places) {
+  if (dim_is_int(places) && places->value <= 0)
+    infer_fail(in, E_GRAPH_WINDOW, infer_dim_text(in, reach(in, w, i)), infer_dim_text(in, size));
+  return places;
 }
 
 static Dim places(Infer *in, const Window *w, uint32_t i, Dim size) {
   Dims *d = in->g->dims;
-  return dim_add(d, dim_floordiv(d, last_place(in, w, i, size), w->stride[i]), infer_const(in, 1));
+  Dim steps = dim_floordiv(d, last_place(in, w, i, size), w->stride[i]);
+  return check_places(in, w, i, size, dim_add(d, steps, infer_const(in, 1)));
 }
 
 /* ---- convolution ---- */
@@ -149,7 +159,8 @@ static Dim pool_places(Infer *in, const Window *w, uint32_t i, Dim size, bool ce
   Dim one = infer_const(in, 1);
   Dim n = dim_add(d, infer_ceil_div(in, last_place(in, w, i, size), w->stride[i]), one);
   Dim last = dim_sub(d, dim_add(d, size, w->padding[i]), one);
-  return dim_min(d, n, dim_add(d, dim_floordiv(d, last, w->stride[i]), one));
+  n = dim_min(d, n, dim_add(d, dim_floordiv(d, last, w->stride[i]), one));
+  return check_places(in, w, i, size, n);
 }
 
 static Window pool_window(Infer *in) {

@@ -34,7 +34,7 @@ static Indices take_indices(Infer *in, const ValueType *x) {
   Indices s = {.first = UINT32_MAX};
   for (uint32_t i = 0; i < n; i++) {
     uint32_t span = index_axes(list[i]);
-    if (axis + span > x->rank) infer_fail(in, E_GRAPH_INDICES, n, infer_type_text(in, x));
+    if (!span || axis + span > x->rank) infer_fail(in, E_GRAPH_INDICES, n, infer_type_text(in, x));
     if (list[i]) {
       if (s.first == UINT32_MAX) s.first = axis;
       s.last = axis + span - 1;

@@ -419,6 +419,9 @@ void infer_unfold(Infer *in) {
   int64_t size = infer_int(in, "size"), step = infer_int(in, "step");
   if (step <= 0) infer_fail(in, E_GRAPH_STEP, (long long)step);
   Dim last = dim_sub(d, x->shape[axis], infer_const(in, size));
+  if (dim_is_int(last) && last->value < 0)
+    infer_fail(in, E_GRAPH_WINDOW, infer_dim_text(in, infer_const(in, size)),
+               infer_dim_text(in, x->shape[axis]));
   Dim n = dim_add(d, dim_floordiv(d, last, infer_const(in, step)), infer_const(in, 1));
   set_axis(in, x, axis, n);
   ValueType windows = in->result;
@@ -493,7 +496,7 @@ void infer_chunk(Infer *in) {
   Dim size = infer_ceil_div(in, x->shape[axis], infer_const(in, n));
   if (dim_divisible(x->shape[axis], n))
     size = dim_floordiv(in->g->dims, x->shape[axis], infer_const(in, n));
-  if (dim_is_int(x->shape[axis]) && !dim_is(size, 0))
+  if (dim_is_int(x->shape[axis]) && dim_is_int(size) && size->value > 0)
     n = x->shape[axis]->value ? (x->shape[axis]->value - 1) / size->value + 1 : n;
   set_equal_parts(in, x, axis, n, size);
 }
@@ -593,7 +596,8 @@ void infer_stack(Infer *in) {
   uint32_t n;
   const ValueType **x = joined(in, &n);
   uint32_t axis = infer_axis_arg(in, "dim", x[0]->rank + 1);
-  for (uint32_t i = 0; i < n; i++) {
+  for (uint32_t i = 0, rank = x[0]->rank; i < n; i++) {
+    infer_rank(in, x[i], rank, rank);
     insert_axis(in, x[i], axis, infer_const(in, 1));
     ValueType *one = ARENA_NEW(in->g->arena, ValueType);
     *one = in->result;

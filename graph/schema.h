@@ -1,4 +1,4 @@
-/* Schemas as ATen writes them: "(Tensor(a!) self, int[2] size, *, Scalar? alpha=1) -> Tensor(a!)". */
+/* Schemas as ATen writes them: "(Tensor(a!) self, int[2] n, *, Scalar? b=1) -> Tensor(a!)". */
 #ifndef NEREID_GRAPH_SCHEMA_H
 #define NEREID_GRAPH_SCHEMA_H
 

@@ -617,7 +617,7 @@
 
 /* types of results */
 #define E_GRAPH_INFER "%s = %s: %s"
-#define E_GRAPH_INPUT_TYPE "input %s has no type: annotate it, as in %s: \"f32[2, 3]\""
+#define E_GRAPH_INPUT_TYPE "input %s has no type: annotate it, as in %s: 'f32[2, 3]'"
 #define E_GRAPH_TYPE_DIFFERS "%s is annotated %s, but is %s"
 #define E_GRAPH_GETITEM "only lists have items, and literals number them"
 #define E_GRAPH_ITEM "there is no item %lld among %u"
@@ -656,7 +656,7 @@
 #define E_GRAPH_PAD "%u sizes of padding do not fit %s"
 #define E_GRAPH_TOPK "k = %lld is more than %s has along axis %u"
 #define E_GRAPH_WEIGHT "%s is %s, but %s is normalized"
-#define E_GRAPH_EINSUM "the equation \"%s\" does not fit the tensors"
+#define E_GRAPH_EINSUM "the equation '%s' does not fit the tensors"
 #define E_GRAPH_HEADS "the heads of %s are no multiple of those of %s"
 #define E_GRAPH_OFFSETS "two matrices need 'offs', the ends of the groups"
 #define E_GRAPH_PER_AXIS "'%s' has %u items: one, or %u are needed"

@@ -184,6 +184,11 @@ static const Case promotion[] = {
     {"x: \"f32[2]\"", "to.dtype(x, torch.bfloat16)", "bf16[2]"},
     {"x: \"f32[2]\", y: \"f16[3]\"", "type_as.default(x, y)", "f16[2]"},
     {"x: \"f32[2, 3]\", y: \"i64[3]\"", "add_.Tensor(x, y)", "f32[2, 3]"},
+    {"x: \"i64[2]\", y: \"f16[2]\"", "atan2.default(x, y)", "f16[2]"},
+    {"x: \"b8[2]\"", "bitwise_not.default(x)", "b8[2]"},
+    {"x: \"f16[2]\"", "sigmoid_.default(x)", "f16[2]"},
+    {"x: \"f32[2, 1]\", y: \"f32[3]\"", "lerp.Scalar(x, y, 0.5)", "f32[2, 3]"},
+    {"x: \"f16[2, 1]\", y: \"f32[3]\"", "addcmul.default(x, y, y)", "f32[2, 3]"},
     {"x: \"f32[4, 6]\"", "glu.default(x)", "f32[4, 3]"},
     {"x: \"f32[4, 6]\", y: \"f32[6]\"", "mse_loss.default(x, y)", "f32[]"},
     {"x: \"f32[4, 6]\", y: \"f32[6]\"", "mse_loss.default(x, y, 0)", "f32[4, 6]"},
@@ -220,6 +225,9 @@ static const Case reductions[] = {
     {"x: \"f32[2, 9]\"", "topk.default(x, 4)", "f32[2, 4] i64[2, 4]"},
     {"x: \"f32[2, 9]\"", "sort.default(x)", "f32[2, 9] i64[2, 9]"},
     {"x: \"f32[2, 9]\"", "argsort.default(x)", "i64[2, 9]"},
+    {"x: \"i64[2, 9]\"", "logsumexp.default(x, [1])", "f32[2]"},
+    {"x: \"i64[2, 9]\"", "logcumsumexp.default(x, 1)", "f32[2, 9]"},
+    {"x: \"f16[2, 9]\"", "cummax.default(x, 1)", "f16[2, 9] i64[2, 9]"},
     {"x: \"f32[2, 9]\"", "histc.default(x, 7)", "f32[7]"},
     {"x: \"i64[2, 9]\", y: \"i64[2, 1]\"", "diff.default(x, 1, -1, y)", "i64[2, 9]"},
     {"x: \"f32[s0, 8]\"", "count_nonzero.dim_IntList(x, [1])", "i64[s0]"},
@@ -235,6 +243,7 @@ static const Case normalizations[] = {
      "_native_batch_norm_legit_no_training.default(x, None, None, m, m, 0.1, 1e-05)",
      "f32[2, 4] f32[0] f32[0]"},
     {"x: \"f32[2, 4]\"", "native_dropout.default(x, 0.5, True)", "f32[2, 4] b8[2, 4]"},
+    {"x: \"f32[2, 4]\"", "_fused_rms_norm.default(x, [4], None, None)", "f32[2, 4] f32[2, 1]"},
     {"x: \"f32[2, 4]\"", "rms_norm.default(x, [4])", "f32[2, 4]"},
 };
 
@@ -244,6 +253,7 @@ static const Case views[] = {
     {"x: \"f32[s0, 64]\", a: \"Sym(s0)\"", "view.default(x, [-1, 2, a])", "f32[32, 2, s0]"},
     {"x: \"f32[2, s0, 64]\"", "view.default(x, [-1, 64])", "f32[2*s0, 64]"},
     {"x: \"f32[6, 4]\"", "reshape.default(x, [3, -1])", "f32[3, 8]"},
+    {"x: \"f32[6, 4]\", y: \"i64[3, 8]\"", "view_as.default(x, y)", "f32[3, 8]"},
     {"x: \"f32[]\"", "reshape.default(x, [1, 1])", "f32[1, 1]"},
     {"x: \"f32[6, 4]\"", "view.dtype(x, torch.int16)", "i16[6, 8]"},
     {"x: \"f32[1, 4]\"", "expand.default(x, [3, 2, -1])", "f32[3, 2, 4]"},
@@ -342,6 +352,7 @@ static const Case images[] = {
      "f32[1, 3, 10, 10]"},
     {"x: \"f32[1, 4, 7, 7]\"", "max_pool2d.default(x, [3, 3], [2, 2], [1, 1])", "f32[1, 4, 4, 4]"},
     {"x: \"f32[1, 4, 6, 6]\"", "max_pool2d.default(x, 3, 2, 0, 1, True)", "f32[1, 4, 3, 3]"},
+    {"x: \"f32[1, 1, 2]\"", "max_pool1d.default(x, [3], [2], [0], [1], True)", "f32[1, 1, 1]"},
     {"x: \"f32[1, 1, 2, 2]\"", "avg_pool2d.default(x, [1, 1], [3, 3], [0, 0], True)",
      "f32[1, 1, 1, 1]"},
     {"x: \"f32[4, 6]\"", "avg_pool1d.default(x, [2])", "f32[4, 3]"},
@@ -414,6 +425,14 @@ static const Case numbers[] = {
     {"a: \"Sym(s0)\"", "_operator.truediv(a, 2)", "float"},
     {"a: \"Sym(s0)\"", "_operator.mul(a, 0.5)", "float"},
     {"a: \"Sym(s0)\"", "_operator.ge(a, 2)", "bool"},
+    {"a: \"Sym(s0)\"", "_operator.add(a, 2)", "Sym(s0 + 2)"},
+    {"a: \"Sym(s0)\"", "_operator.sub(a, a)", "Sym(0)"},
+    {"a: \"Sym(s0)\"", "_operator.mod(a, 4)", "Sym(Mod(s0, 4))"},
+    {"a: \"Sym(s0)\"", "torch.sym_min(a, 4)", "Sym(Min(4, s0))"},
+    {"a: \"Sym(s0)\"", "torch.sym_float(a)", "float"},
+    {"a: \"Sym(s0)\"", "_operator.truediv(a, 4)\n    f = math.floor(r)", "Sym((s0//4))"},
+    {"a: \"Sym(s0)\"", "_operator.truediv(a, 4)\n    f = math.trunc(r)", "Sym((s0//4))"},
+    {"a: \"Sym(s0)\"", "_operator.truediv(a, 4)\n    f = math.ceil(r)", "Sym(((s0 + 3)//4))"},
     {"a: \"Sym(s0)\"", "_operator.neg(a)", "Sym(-s0)"},
     {"a: \"Sym(s0)\", b: \"Sym(s1)\"", "torch.sym_sum([a, b, 3])", "Sym(s0 + s1 + 3)"},
     {"x: \"b8[]\"", "_assert_async.msg(x, 'no')", "None"},
@@ -439,7 +458,7 @@ static const Case call_errors[] = {
 };
 
 static const Case type_errors[] = {
-    {"x", "relu.default(x)", "input x has no type: annotate it, as in x: \"f32[2, 3]\""},
+    {"x", "relu.default(x)", "input x has no type: annotate it, as in x: 'f32[2, 3]'"},
     {"x: \"f32[2]\"", "relu.default(2)", "r = aten.relu.default: 'self' must be a tensor"},
     {"x: \"f32[2]\"", "to.dtype(x, torch.complex64)", "dtype torch.complex64 is not supported"},
     {"x: \"f32[2]\", n: \"Sym(s0)\"", "cumsum.default(x, n)",
@@ -494,7 +513,7 @@ static const Case type_errors[] = {
     {"x: \"f32[2, 4]\", w: \"f32[5]\"", "rms_norm.default(x, [4], w)",
      "weight is f32[5], but [4] is normalized"},
     {"x: \"f32[2, 4]\"", "einsum.default('i->i', [x])",
-     "the equation \"i->i\" does not fit the tensors"},
+     "the equation 'i->i' does not fit the tensors"},
     {"q: \"f32[2, 7, 4, 4]\", k: \"f32[2, 2, 4, 4]\"",
      "scaled_dot_product_attention.default(q, k, k, enable_gqa = True)",
      "the heads of f32[2, 7, 4, 4] are no multiple of those of f32[2, 2, 4, 4]"},
@@ -588,6 +607,160 @@ static void test_models(void) {
   globfree(&found);
 }
 
+/* ---- any call at all: a type or an error, never a crash ---- */
+
+typedef struct {
+  Graph *g;
+  uint64_t state;
+  Node *values[24];
+  uint32_t nvalues;
+} Random;
+
+static uint32_t draw(Random *r, uint32_t n) {
+  r->state = r->state * 6364136223846793005u + 1442695040888963407u;
+  return (uint32_t)(r->state >> 33) % n;
+}
+
+static Dim draw_size(Random *r) {
+  static const int64_t sizes[] = {0, 1, 1, 2, 2, 3, 4, 6, INT64_MAX};
+  if (draw(r, 4)) return dim_int(r->g->dims, sizes[draw(r, 9)]);
+  Dim s = dim_symbol(r->g->dims, pool_name(r->g->names, draw(r, 2) ? "s0" : "s1"));
+  return draw(r, 2) ? s : dim_mul(r->g->dims, s, dim_int(r->g->dims, 4));
+}
+
+static void add_value(Random *r, ValueType type) {
+  Node *n = graph_node(r->g, NODE_INPUT, NULL, 0, 0);
+  n->type = type;
+  r->values[r->nvalues++] = n;
+}
+
+static void add_values(Random *r) {
+  static const DType dtypes[] = {DT_F32, DT_F32, DT_F32, DT_F32, DT_F16,
+                                 DT_I64, DT_I64, DT_I1,  DT_U8};
+  while (r->nvalues < 20) {
+    Dim shape[GRAPH_RANK_MAX];
+    uint32_t rank = draw(r, 8) ? draw(r, 6) : GRAPH_RANK_MAX;
+    for (uint32_t i = 0; i < rank; i++) shape[i] = draw_size(r);
+    add_value(r, value_tensor(r->g, dtypes[draw(r, 9)], rank, shape));
+  }
+  add_value(r, (ValueType){.kind = VALUE_INT, .value = draw_size(r)});
+  add_value(r, (ValueType){.kind = VALUE_INT});
+  add_value(r, (ValueType){.kind = VALUE_FLOAT});
+  add_value(r, (ValueType){.kind = VALUE_BOOL});
+}
+
+static Arg draw_node(Random *r, bool number) {
+  return arg_node(r->values[number ? 20 + draw(r, 4) : draw(r, 20)]);
+}
+
+static Arg draw_int(Random *r) {
+  static const int64_t ints[] = {-3, -2, -1, -1, 0, 0,  0,         1,        1,
+                                 1,  2,  2,  3,  4, 17, INT64_MAX, INT64_MIN};
+  if (!draw(r, 12)) return draw_node(r, true);
+  return arg_int(r->g, ints[draw(r, 17)]);
+}
+
+static Arg draw_number(Random *r) {
+  static const double numbers[] = {0, -1.5, 0.5, 2, 1e300, -1e300};
+  if (draw(r, 2)) return draw_int(r);
+  return (Arg){.kind = ARG_FLOAT, .number = numbers[draw(r, 6)]};
+}
+
+static Arg draw_one(Random *r, ParamType type) {
+  static const char *const words[] = {"same",    "valid", "floor", "ij,jk->ik",
+                                      "...i->i", "ii",    "mean"};
+  switch (type) {
+    case PARAM_TENSOR: return draw(r, 12) ? draw_node(r, false) : draw_number(r);
+    case PARAM_INT: return draw_int(r);
+    case PARAM_BOOL: return (Arg){.kind = ARG_BOOL, .flag = draw(r, 2)};
+    case PARAM_STRING:
+      return (Arg){.kind = ARG_STRING, .name = pool_name(r->g->names, words[draw(r, 7)])};
+    case PARAM_DTYPE:
+      return (Arg){.kind = ARG_DTYPE,
+                   .dtype = draw(r, 8) ? DT_F16 : DT_NONE,
+                   .name = pool_name(r->g->names, "complex64")};
+    case PARAM_FLOAT:
+    case PARAM_SCALAR: return draw_number(r);
+    case PARAM_DEVICE: return (Arg){.kind = ARG_DEVICE};
+    default: return arg_none();
+  }
+}
+
+static Arg draw_list(Random *r, ParamType item) {
+  Arg list = arg_list(r->g, draw(r, 12) ? draw(r, 5) : 18);
+  for (uint32_t i = 0; i < list.n; i++)
+    list.items[i] = item == PARAM_TENSOR && !draw(r, 4) ? arg_none() : draw_one(r, item);
+  return list;
+}
+
+static Arg draw_arg(Random *r, const OpParam *p) {
+  if (p->has_default && draw(r, 3)) return p->dflt;
+  if (p->optional && draw(r, 3)) return arg_none();
+  switch (p->type) {
+    case PARAM_TENSORS: return draw_list(r, PARAM_TENSOR);
+    case PARAM_INTS: return p->repeat && !draw(r, 4) ? draw_int(r) : draw_list(r, PARAM_INT);
+    case PARAM_FLOATS: return draw_list(r, PARAM_FLOAT);
+    default: return draw_one(r, p->type);
+  }
+}
+
+static bool sound(const ValueType *t) {
+  if (t->kind == VALUE_LIST) {
+    for (uint32_t i = 0; i < t->nitems; i++)
+      if (!sound(&t->items[i])) return false;
+    return true;
+  }
+  bool ok = t->kind != VALUE_UNKNOWN && t->rank <= GRAPH_RANK_MAX;
+  for (uint32_t i = 0; ok && i < t->rank; i++)
+    ok = t->shape[i] && (!dim_is_int(t->shape[i]) || t->shape[i]->value >= 0);
+  return ok && (t->kind != VALUE_TENSOR || t->dtype != DT_NONE);
+}
+
+static bool result_fits(const OpSchema *s, const ValueType *t) {
+  if (!s->nresults) return t->kind == VALUE_NONE;
+  if (s->list) return t->kind == VALUE_LIST;
+  return s->nresults == 1 ? t->kind != VALUE_LIST : t->nitems == s->nresults;
+}
+
+/* *good: it has a type.  False if neither a proper type nor one error came of it. */
+static bool random_call(Random *r, const GraphOp *op, bool *good) {
+  const OpSchema *s = ops_schema(r->g, op);
+  uint32_t npositional = s->npositional, nnamed = s->nparams - npositional;
+  Node *n = graph_node(r->g, NODE_CALL, NULL, npositional, nnamed);
+  n->op = op;
+  for (uint32_t i = 0; i < npositional; i++) n->args[i] = draw_arg(r, &s->params[i]);
+  for (uint32_t i = 0; i < nnamed; i++) {
+    const OpParam *p = &s->params[npositional + i];
+    n->named[i] = (NamedArg){p->name, draw_arg(r, p)};
+  }
+  ValueType type = {0};
+  size_t errors = diag_errors(r->g->diags);
+  *good = infer_node(r->g, n, &type);
+  graph_remove(r->g, n);
+  if (!*good) return diag_errors(r->g->diags) == errors + 1;
+  return sound(&type) && result_fits(s, &type);
+}
+
+static void test_random_calls(void) {
+  enum { CALLS = 400 };
+  uint32_t never = 0;
+  for (uint32_t i = 0; i < ops_count(); i++) {
+    Context c = context_new();
+    Random r = {.g = graph_new(c.arena, c.names, c.diags), .state = i};
+    uint32_t good = 0, right = 0;
+    add_values(&r);
+    for (int k = 0; k < CALLS; k++) {
+      bool ok = false;
+      right += random_call(&r, ops_at(i), &ok);
+      good += ok;
+    }
+    check(right == CALLS, ops_at(i)->target);
+    never += !good;
+    arena_free(c.arena);
+  }
+  check(never < ops_count() / 10, "most operators are called rightly now and then");
+}
+
 int main(void) {
   test_table();
   test_schemas();
@@ -606,6 +779,7 @@ int main(void) {
   test_errors(type_errors, COUNT(type_errors));
   test_list_items();
   test_models();
+  test_random_calls();
   printf("%d passed, %d failed\n", passed, failed);
   return failed != 0;
 }
