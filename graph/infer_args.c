@@ -210,32 +210,3 @@ const char *infer_type_text(Infer *in, const ValueType *x) {
   value_type_print(&t, x);
   return t.data;
 }
-
-/* ---- results ---- */
-
-ValueType infer_type(Infer *in, DType dtype, uint32_t rank, const Dim *shape) {
-  if (rank > GRAPH_RANK_MAX) infer_fail(in, E_GRAPH_RANK, (int)GRAPH_RANK_MAX);
-  for (uint32_t i = 0; i < rank; i++)
-    if (dim_is_int(shape[i]) && shape[i]->value < 0)
-      infer_fail(in, E_GRAPH_NEGATIVE, infer_shape_text(in, shape, rank));
-  return value_tensor(in->g, dtype, rank, shape);
-}
-
-void infer_set(Infer *in, DType dtype, uint32_t rank, const Dim *shape) {
-  in->result = infer_type(in, dtype, rank, shape);
-}
-
-void infer_set_like(Infer *in, DType dtype, const ValueType *x) {
-  in->result = *x;
-  in->result.dtype = dtype;
-}
-
-void infer_set_list(Infer *in, uint32_t n, const ValueType *items) {
-  ValueType *copy = ARENA_ARRAY(in->g->arena, ValueType, n);
-  if (n) memcpy(copy, items, n * sizeof *copy);
-  in->result = (ValueType){.kind = VALUE_LIST, .items = copy, .nitems = n};
-}
-
-void infer_set_pair(Infer *in, ValueType a, ValueType b) {
-  infer_set_list(in, 2, (ValueType[]){a, b});
-}

@@ -178,7 +178,7 @@ static Window pool_window(Infer *in) {
 /* x with other sizes along its last n axes. */
 static void set_last(Infer *in, const ValueType *x, uint32_t n, const Dim *sizes) {
   Dim shape[GRAPH_RANK_MAX];
-  memcpy(shape, x->shape, x->rank * sizeof *shape);
+  infer_copy_shape(x, shape);
   memcpy(shape + x->rank - n, sizes, n * sizeof *shape);
   infer_set(in, x->dtype, x->rank, shape);
 }

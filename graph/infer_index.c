@@ -78,12 +78,7 @@ void infer_index_select(Infer *in) {
   const ValueType *x = along(in, &axis), *index = infer_tensor(in, "index");
   infer_rank(in, index, 0, 1);
   need_index(in, index);
-  Dim shape[GRAPH_RANK_MAX];
-  if (x->rank) {
-    memcpy(shape, x->shape, x->rank * sizeof *shape);
-    shape[axis] = index->rank ? index->shape[0] : infer_const(in, 1);
-  }
-  infer_set(in, x->dtype, x->rank, shape);
+  infer_set_axis(in, x, axis, infer_axis_size(in, index, 0));
 }
 
 static const ValueType *index_of_rank(Infer *in, const ValueType *x) {
@@ -118,7 +113,7 @@ void infer_index_add(Infer *in) {
   infer_same_dtype(in, x, source);
   if (x->rank) infer_rank(in, source, x->rank, x->rank);
   for (uint32_t i = 0; i < x->rank; i++) {
-    Dim n = i != axis ? x->shape[i] : index->rank ? index->shape[0] : infer_const(in, 1);
+    Dim n = i != axis ? x->shape[i] : infer_axis_size(in, index, 0);
     infer_same_size(in, n, source->shape[i], "the axes of self and source");
   }
   in->result = *x;
@@ -136,7 +131,7 @@ void infer_take_along_dim(Infer *in) {
   infer_rank(in, indices, x->rank, x->rank);
   uint32_t axis = infer_axis_arg(in, "dim", x->rank);
   Dim from[GRAPH_RANK_MAX], shape[GRAPH_RANK_MAX];
-  if (x->rank) memcpy(from, x->shape, x->rank * sizeof *from), from[axis] = indices->shape[axis];
+  if (infer_copy_shape(x, from)) from[axis] = indices->shape[axis];
   Operand operands[] = {{.rank = x->rank, .shape = from}, infer_tensor_operand(indices)};
   infer_set(in, x->dtype, infer_broadcast(in, operands, 2, shape), shape);
 }
@@ -146,16 +141,14 @@ void infer_embedding(Infer *in) {
   infer_rank(in, weight, 2, 2);
   need_index(in, indices);
   Dim shape[GRAPH_RANK_MAX + 1];
-  if (indices->rank) memcpy(shape, indices->shape, indices->rank * sizeof *shape);
-  shape[indices->rank] = weight->shape[1];
+  shape[infer_copy_shape(indices, shape)] = weight->shape[1];
   infer_set(in, weight->dtype, indices->rank + 1, shape);
 }
 
 void infer_one_hot(Infer *in) {
   const ValueType *x = infer_self(in);
   Dim shape[GRAPH_RANK_MAX + 1], classes = infer_size(in, "num_classes");
-  if (x->rank) memcpy(shape, x->shape, x->rank * sizeof *shape);
-  shape[x->rank] = dim_is(classes, -1) ? infer_unknown(in) : classes;
+  shape[infer_copy_shape(x, shape)] = dim_is(classes, -1) ? infer_unknown(in) : classes;
   infer_set(in, DT_I64, x->rank + 1, shape);
 }
 

@@ -87,7 +87,7 @@ void infer_linear(Infer *in) {
   infer_same_dtype(in, x, w);
   infer_same_size(in, x->shape[x->rank - 1], w->shape[w->rank - 1], INNER);
   Dim shape[GRAPH_RANK_MAX];
-  memcpy(shape, x->shape, x->rank * sizeof *shape);
+  infer_copy_shape(x, shape);
   if (w->rank == 2) shape[x->rank - 1] = w->shape[0];
   infer_set(in, x->dtype, x->rank - (w->rank == 1), shape);
   if (!bias) return;

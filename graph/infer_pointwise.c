@@ -1,6 +1,4 @@
 /* Promotion of dtypes, broadcasting, and the ops that work element by element. */
-#include <string.h>
-
 #include "graph/infer_rules.h"
 
 /* ---- dtypes ---- */
@@ -250,10 +248,8 @@ void infer_glu(Infer *in) {
   infer_rank(in, x, 1, GRAPH_RANK_MAX);
   infer_need_float(in, x->dtype);
   uint32_t axis = infer_axis_arg(in, "dim", x->rank);
-  Dim shape[GRAPH_RANK_MAX];
-  memcpy(shape, x->shape, x->rank * sizeof *shape);
-  shape[axis] = dim_floordiv(in->g->dims, shape[axis], infer_const(in, 2));
-  infer_set(in, x->dtype, x->rank, shape);
+  Dim half = dim_floordiv(in->g->dims, x->shape[axis], infer_const(in, 2));
+  infer_set_axis(in, x, axis, half);
 }
 
 /* ---- in place: the first argument is written, and gives the type ---- */

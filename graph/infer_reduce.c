@@ -1,6 +1,4 @@
 /* Reductions, scans, sorts and normalizations. */
-#include <string.h>
-
 #include "graph/infer_rules.h"
 
 /* ---- reductions ---- */
@@ -123,13 +121,11 @@ void infer_argsort(Infer *in) {
 void infer_topk(Infer *in) {
   uint32_t axis;
   const ValueType *x = with_axis(in, &axis);
-  Dim shape[GRAPH_RANK_MAX], k = infer_size(in, "k");
-  if (x->rank) memcpy(shape, x->shape, x->rank * sizeof *shape);
-  Dim most = x->rank ? shape[axis] : infer_const(in, 1);
+  Dim k = infer_size(in, "k"), most = infer_axis_size(in, x, axis);
   if (dim_is_int(k) && dim_is_int(most) && k->value > most->value)
     infer_fail(in, E_GRAPH_TOPK, (long long)k->value, infer_type_text(in, x), axis);
-  if (x->rank) shape[axis] = k;
-  ValueType values = infer_type(in, x->dtype, x->rank, shape);
+  infer_set_axis(in, x, axis, k);
+  ValueType values = in->result;
   set_with_indices(in, &values);
 }
 
@@ -150,7 +146,7 @@ void infer_diff(Infer *in) {
   Dim shape[GRAPH_RANK_MAX], *size = &shape[axis];
   Operand all[3] = {infer_tensor_operand(x)};
   uint32_t n = 1;
-  memcpy(shape, x->shape, x->rank * sizeof *shape);
+  infer_copy_shape(x, shape);
   for (const char **p = (const char *[]){"prepend", "append", NULL}; *p; p++) {
     const ValueType *more = infer_optional_tensor(in, *p);
     if (!more) continue;

@@ -109,6 +109,15 @@ ValueType infer_type(Infer *in, DType dtype, uint32_t rank, const Dim *shape);
 void infer_set_list(Infer *in, uint32_t n, const ValueType *items);
 void infer_set_pair(Infer *in, ValueType a, ValueType b);
 
+/* A copy of x's sizes to change; returns x's rank. */
+uint32_t infer_copy_shape(const ValueType *x, Dim *shape);
+/* Of a tensor without axes it is 1. */
+Dim infer_axis_size(Infer *in, const ValueType *x, uint32_t axis);
+/* Results like x, with another size along an axis, one axis more, or without a set of axes. */
+void infer_set_axis(Infer *in, const ValueType *x, uint32_t axis, Dim size);
+void infer_insert_axis(Infer *in, const ValueType *x, uint32_t axis, Dim size);
+void infer_remove_axes(Infer *in, const ValueType *x, uint32_t set);
+
 /* Sizes with at most one -1, which is computed from the elements of `from`. */
 void infer_fill_size(Infer *in, const Dim *from, uint32_t nfrom, Dim *sizes, uint32_t n);
 
