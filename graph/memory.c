@@ -137,8 +137,9 @@ void memory_lifetimes(Plan *p) {
       const StepArg *a = &p->steps[i].args[j];
       if (a->kind == STEP_BUFFER) use(&p->buffers[a->buffer], &seen[a->buffer], i);
     }
-  for (uint32_t i = 0; i < p->noutputs; i++)
-    if (p->nsteps) p->buffers[p->outputs[i]].last = p->nsteps - 1;
+  uint32_t end = p->nsteps ? p->nsteps - 1 : 0;
+  for (uint32_t i = 0; i < p->noutputs; i++) p->buffers[p->outputs[i]].last = end;
+  for (uint32_t i = 0; i < p->nupdates; i++) p->buffers[p->updates[i].from].last = end;
   arena_free(scratch);
 }
 

@@ -23,7 +23,7 @@ typedef struct {
 int64_t memory_place(Arena *scratch, MemoryItem *items, uint32_t n);
 
 /* The first and last step of each temporary of the plan: those that name it.  One that the plan
- * returns stays until the end; one that no step names is dead from the begin. */
+ * returns or copies at its end stays until then; one that no step names is dead from the begin. */
 void memory_lifetimes(Plan *p);
 
 /* Lifetimes, offsets and the pool's size of a plan.  Where a size depends on symbols, offsets and

@@ -78,6 +78,13 @@ static void print_return(Printer *p) {
   text_puts(p->out, "\n");
 }
 
+static void print_updates(Printer *p) {
+  for (uint32_t i = 0; i < p->plan->nupdates; i++) {
+    PlanUpdate u = p->plan->updates[i];
+    text_printf(p->out, "update %%%s = %%%s\n", p->names[u.to], p->names[u.from]);
+  }
+}
+
 /* ---- steps ---- */
 
 static void print_arg(Printer *p, const StepArg *a) {
@@ -130,6 +137,7 @@ void plan_print(Text *out, const Plan *plan) {
     text_puts(out, "\n");
   }
   print_return(&p);
+  print_updates(&p);
   for (uint32_t i = 0; i < plan->nsteps; i++) print_step(&p, &plan->steps[i]);
   text_printf(out, "source\n%s", plan->source);
   arena_free(scratch);

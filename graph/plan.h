@@ -23,7 +23,7 @@ typedef struct {
   const Dim *shape; /* row-major, without gaps */
   Name tensor;      /* WEIGHT: its name in the file */
   uint32_t number;  /* INPUT, OUTPUT: which of the caller's */
-  Dim offset;       /* TEMPORARY: bytes from the pool's start */
+  Dim offset;       /* TEMPORARY: bytes from the pool's start; NULL: found when it runs */
   uint32_t first, last; /* TEMPORARY: the steps that write it first and read it last */
 } PlanBuffer;
 
@@ -54,6 +54,11 @@ typedef struct {
   uint32_t nnodes;
 } PlanStep;
 
+/* What the graph writes to inputs and weights: behind the last step, `from` is copied to `to`. */
+typedef struct {
+  uint32_t to, from; /* buffers of one type */
+} PlanUpdate;
+
 typedef struct {
   Graph *graph;
   Name source; /* the kernel file */
@@ -63,7 +68,9 @@ typedef struct {
   uint32_t nsteps;
   uint32_t *outputs; /* buffers, in the order of the graph's user outputs */
   uint32_t noutputs;
-  Dim pool; /* bytes of all temporaries together */
+  PlanUpdate *updates;
+  uint32_t nupdates;
+  Dim pool; /* bytes of all temporaries together; NULL: found when it runs */
 } Plan;
 
 void plan_print(Text *out, const Plan *p);

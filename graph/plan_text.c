@@ -16,6 +16,7 @@ typedef struct {
   VEC(PlanBuffer) list;
   VEC(PlanStep) steps;
   VEC(uint32_t) outputs;
+  VEC(PlanUpdate) updates;
 } Reader;
 
 enum { WARPS_MAX = 32, STAGES_MAX = 64, NUMBER_MAX = 65535 };
@@ -135,6 +136,24 @@ static void read_return(Reader *p) {
   }
 }
 
+static bool same_type(const PlanBuffer *a, const PlanBuffer *b) {
+  bool same = a->dtype == b->dtype && a->rank == b->rank;
+  for (uint32_t i = 0; i < a->rank && same; i++) same = a->shape[i] == b->shape[i];
+  return same;
+}
+
+/* update %to = %from */
+static void read_update(Reader *p) {
+  Span span = p->r.token.span;
+  PlanUpdate u = {.to = read_buffer_name(p)};
+  ir_expect(&p->r, "=");
+  u.from = read_buffer_name(p);
+  if (p->r.failed) return;
+  if (!same_type(&p->list.data[u.to], &p->list.data[u.from]))
+    ir_error(&p->r, span, E_GRAPH_PLAN_UPDATE, p->list.data[u.to].name, p->list.data[u.from].name);
+  vec_push(p->r.arena, &p->updates, u);
+}
+
 /* ---- steps ---- */
 
 typedef VEC(StepArg) StepArgs;
@@ -249,6 +268,7 @@ static bool read_line(Reader *p) {
     if (ir_accept(&p->r, buffers[i].word)) return read_buffer(p, buffers[i].kind), true;
   if (ir_accept(&p->r, "symbol")) read_symbol(p);
   else if (ir_accept(&p->r, "return")) read_return(p);
+  else if (ir_accept(&p->r, "update")) read_update(p);
   else if (ir_accept(&p->r, "step")) read_step(p);
   else if (ir_accept(&p->r, "pool")) p->plan->pool = read_dim(p);
   else return false;
@@ -263,6 +283,8 @@ static void finish(Reader *p) {
   plan->nsteps = (uint32_t)p->steps.len;
   plan->outputs = p->outputs.data;
   plan->noutputs = (uint32_t)p->outputs.len;
+  plan->updates = p->updates.data;
+  plan->nupdates = (uint32_t)p->updates.len;
 }
 
 Plan *plan_read(Arena *a, Pool *names, Diags *d, uint32_t file) {

@@ -679,7 +679,19 @@
 /* Plans, and running them. */
 #define E_GRAPH_PLAN_SIZE "a size in a plan: %s"
 #define E_GRAPH_PLAN_RANGE "symbol %s has no value in this range; sizes are from 0 on"
+#define E_GRAPH_PLAN_UPDATE "%%%s cannot be updated from %%%s, which is of another type"
 #define E_GRAPH_PLAN_BUFFER "no line above has the buffer %%%s"
+#define E_GRAPH_INPUT_COUNT "the model takes %u inputs, not %d"
+#define E_GRAPH_INPUT_DTYPE "input %u (%s) is of dtype %s, not %s"
+#define E_GRAPH_INPUT_RANK "input %u (%s) has %d axes, not %u"
+#define E_GRAPH_INPUT_FIXED \
+  "input %u (%s): axis %u is %lld, not %lld, which is fixed in the file; export the model again with a dynamic size there"
+#define E_GRAPH_INPUT_SIZE \
+  "input %u (%s): axis %u is %lld, but %s is %lld as axis %u of input %u (%s) has it"
+#define E_GRAPH_INPUT_DERIVED "input %u (%s): axis %u is %lld, but %s is %lld"
+#define E_GRAPH_INPUT_RANGE "input %u (%s): axis %u is %lld, but %s is from %lld to %lld"
+#define E_GRAPH_INPUT_LEAST "input %u (%s): axis %u is %lld, but %s is at least %lld"
+#define E_GRAPH_NO_SIZE "%s: axis %u is %s, which has no value for inputs of these shapes"
 
 /* ---- cli ---- */
 

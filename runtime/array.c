@@ -28,6 +28,41 @@ double array_get(const Array *a, int64_t i) {
   return a->dtype == DT_U64 ? (double)(uint64_t)s.i : (double)s.i;
 }
 
+/* ---- dtypes as DLPack has them ---- */
+
+nereid_dl_dtype array_dl_dtype(DType t) {
+  enum {
+    DL_INT,
+    DL_UINT,
+    DL_FLOAT,
+    DL_OPAQUE,
+    DL_BFLOAT,
+    DL_BOOL = 6,
+    DL_E4M3FN = 10,
+    DL_E5M2 = 12
+  };
+  uint8_t bits = (uint8_t)(dtype_bytes(t) * 8);
+  uint8_t code = DL_FLOAT;
+  switch (t) {
+    case DT_I1: code = DL_BOOL; break;
+    case DT_BF16: code = DL_BFLOAT; break;
+    case DT_F8E5: code = DL_E5M2; break;
+    case DT_F8E4NV: code = DL_E4M3FN; break;
+    case DT_F8E4B15: code = DL_OPAQUE; break;
+    default:
+      if (!dtype_is_float(t)) code = dtype_is_signed(t) ? DL_INT : DL_UINT;
+  }
+  return (nereid_dl_dtype){code, bits, 1};
+}
+
+DType array_dtype(nereid_dl_dtype dl) {
+  for (DType t = DT_NONE + 1; t < DT_PTR; t++) {
+    nereid_dl_dtype own = array_dl_dtype(t);
+    if (own.code == dl.code && own.bits == dl.bits && own.lanes == dl.lanes) return t;
+  }
+  return DT_NONE;
+}
+
 /* ---- many elements at once ---- */
 
 typedef struct {

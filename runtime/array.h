@@ -25,6 +25,10 @@ int array_new(Array *a);
 int array_convert(Array *a, DType to);
 double array_get(const Array *a, int64_t i);
 
+/* The dtype as DLPack says it, and the other way round (DT_NONE: we have none). */
+nereid_dl_dtype array_dl_dtype(DType t);
+DType array_dtype(nereid_dl_dtype dl);
+
 /* Runs fill(context, begin, end) over 0 <= begin < end <= n in pieces, on all cores if it is
  * much.  Pieces begin at even numbers. */
 void array_for(int64_t n, void (*fill)(void *context, int64_t begin, int64_t end), void *context);

@@ -1,4 +1,5 @@
-/* How long a launch takes. */
+#include "runtime/timing.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,7 +10,8 @@ static const double WANTED_US = 3e5;
 static const size_t FLUSH_LEAST = (size_t)64 << 20;
 
 typedef struct {
-  nereid_launch *launch;
+  int (*run)(void *context);
+  void *context;
   nereid_stream *stream;
   nereid_device *device;
   void *flush; /* memory twice as large as the L2 cache; NULL: nothing to flush */
@@ -46,7 +48,7 @@ static int run_timed(Timer *t, int n, double *us) {
   for (int i = 0; i < n && !code; i++) {
     if (t->flush) code = nereid_fill(t->device, t->flush, i, t->flush_size, t->stream);
     if (!code) code = nereid_event_record(t->from[i], t->stream);
-    if (!code) code = nereid_launch_run(t->launch, t->stream);
+    if (!code) code = t->run(t->context);
     if (!code) code = nereid_event_record(t->to[i], t->stream);
   }
   if (!code) code = nereid_event_sync(t->to[n - 1]);
@@ -79,14 +81,29 @@ static int measure(Timer *t, const nereid_time_options *o, nereid_timing *out) {
   return 0;
 }
 
-int nereid_launch_time(nereid_timing *out, nereid_launch *l, nereid_stream *s,
-                       const nereid_time_options *o) {
+int timing_measure(nereid_timing *out, const TimedRun *r, const nereid_time_options *o) {
   static const nereid_time_options defaults = {0};
   *out = (nereid_timing){0};
-  Timer t = {.launch = l, .stream = s, .device = l->kernel->device};
+  Timer t = {.run = r->run, .context = r->context, .stream = r->stream, .device = r->device};
   if (!o) o = &defaults;
   int code = start_timer(&t, o);
   if (!code) code = measure(&t, o, out);
   end_timer(&t);
   return code;
+}
+
+typedef struct {
+  nereid_launch *launch;
+  nereid_stream *stream;
+} LaunchRun;
+
+static int run_launch(void *context) {
+  const LaunchRun *r = context;
+  return nereid_launch_run(r->launch, r->stream);
+}
+
+int nereid_launch_time(nereid_timing *out, nereid_launch *l, nereid_stream *s,
+                       const nereid_time_options *o) {
+  LaunchRun run = {l, s};
+  return timing_measure(out, &(TimedRun){run_launch, &run, l->kernel->device, s}, o);
 }

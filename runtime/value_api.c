@@ -23,38 +23,13 @@ const char *nereid_value_dtype(const nereid_value *v) {
   return t == DT_NONE ? "none" : dtype_name(t);
 }
 
-static nereid_dl_dtype dl_dtype(DType t) {
-  enum {
-    DL_INT,
-    DL_UINT,
-    DL_FLOAT,
-    DL_OPAQUE,
-    DL_BFLOAT,
-    DL_BOOL = 6,
-    DL_E4M3FN = 10,
-    DL_E5M2 = 12
-  };
-  uint8_t bits = (uint8_t)(dtype_bytes(t) * 8);
-  uint8_t code = DL_FLOAT;
-  switch (t) {
-    case DT_I1: code = DL_BOOL; break;
-    case DT_BF16: code = DL_BFLOAT; break;
-    case DT_F8E5: code = DL_E5M2; break;
-    case DT_F8E4NV: code = DL_E4M3FN; break;
-    case DT_F8E4B15: code = DL_OPAQUE; break;
-    default:
-      if (!dtype_is_float(t)) code = dtype_is_signed(t) ? DL_INT : DL_UINT;
-  }
-  return (nereid_dl_dtype){code, bits, 1};
-}
-
 int nereid_value_tensor(nereid_tensor *out, const nereid_value *v) {
   *out = (nereid_tensor){0};
   if (v->kind != NEREID_VALUE_ARRAY) return error_set(NEREID_E_USAGE, E_RUN_NO_ARRAY);
   out->data = v->array.data;
   out->device.device_type = 1;
   out->ndim = v->array.rank;
-  out->dtype = dl_dtype(v->array.dtype);
+  out->dtype = array_dl_dtype(v->array.dtype);
   out->shape = (int64_t *)(uintptr_t)v->array.shape;
   return 0;
 }

@@ -25,6 +25,7 @@ static const char EXAMPLE[] =
     "output %relu 0 \"f32[2*s0 + s1, 8]\"\n"
     "pool 512\n"
     "return %relu, %x\n"
+    "update %x = %x\n"
     "step linear(x_ptr = %x, n = \"8*s0\", k = -3, scale = 0.5, low = -inf, BLOCK: 128,"
     " ROWS: \"s0//2\") grid \"(s0 + 15)//16\", 1, 1 warps 4 stages 3"
     " covers linear \"aten.linear.default\", x \"\"\n"
@@ -96,8 +97,10 @@ static void errors(void) {
         "sizes are from 0 on");
   wrong("2..1024", "-2..1", "symbol s0 has no value in this range; sizes are from 0 on");
   wrong("%mask 1", "%x 1", "the name 'x' is taken");
-  wrong("x_ptr = %x", "x_ptr = %y", "p.plan:12:21: error: no line above has the buffer %y");
+  wrong("x_ptr = %x", "x_ptr = %y", "p.plan:13:21: error: no line above has the buffer %y");
   wrong("return %relu", "return %rel", "no line above has the buffer %rel");
+  wrong("update %x = %x", "update %x = %mask",
+        "p.plan:12:8: error: %x cannot be updated from %mask, which is of another type");
   wrong("0..1\n", "1..0\n", "the integer must be between 1 and");
   wrong("warps 4", "warps 64", "the integer must be between 0 and 32");
 }

@@ -1,0 +1,206 @@
+#include "graph/sizes.h"
+
+#include <stdio.h>
+
+#include "runtime/array.h"
+#include "runtime/error.h"
+
+/* ---- what is known ---- */
+
+static uint32_t count_inputs(const Plan *p) {
+  uint32_t n = 0;
+  for (uint32_t i = 0; i < p->nbuffers; i++)
+    if (p->buffers[i].kind == BUFFER_INPUT && p->buffers[i].number >= n)
+      n = p->buffers[i].number + 1;
+  return n;
+}
+
+Sizes *sizes_new(Arena *a, const Plan *p) {
+  Sizes *s = ARENA_NEW(a, Sizes);
+  s->arena = a;
+  s->plan = p;
+  s->ninputs = count_inputs(p);
+  s->inputs = ARENA_ARRAY(a, const PlanBuffer *, s->ninputs);
+  for (uint32_t i = 0; i < p->nbuffers; i++)
+    if (p->buffers[i].kind == BUFFER_INPUT) s->inputs[p->buffers[i].number] = &p->buffers[i];
+  s->nsymbols = dims_symbols(p->graph->dims);
+  s->values = ARENA_ARRAY(a, int64_t, s->nsymbols);
+  s->known = ARENA_ARRAY(a, bool, s->nsymbols);
+  s->from = ARENA_ARRAY(a, SizePlace, s->nsymbols);
+  return s;
+}
+
+/* How many symbols of x are not known, at most 2; *which: one of them. */
+static uint32_t unknown_in(const Sizes *s, Dim x, Dim *which) {
+  if (x->kind == DIM_SYMBOL) {
+    if (x->symbol < s->nsymbols && s->known[x->symbol]) return 0;
+    uint32_t n = *which == x ? 0 : 1;
+    *which = x;
+    return n;
+  }
+  uint32_t n = 0;
+  for (uint32_t i = 0; i < x->n && n < 2; i++) n += unknown_in(s, x->args[i], which);
+  return n;
+}
+
+bool sizes_eval(const Sizes *s, Dim x, int64_t *out) {
+  Dim open = NULL;
+  *out = 0;
+  return x->kind != DIM_HUGE && !unknown_in(s, x, &open) && dim_eval(x, s->values, out);
+}
+
+static const char *dim_text(const Sizes *s, char *out, size_t size, Dim x) {
+  Arena *scratch = arena_child(s->arena);
+  Text t = text_new(scratch);
+  dim_print(&t, x);
+  snprintf(out, size, "%s", t.data);
+  arena_free(scratch);
+  return out;
+}
+
+int sizes_shape(const Sizes *s, const PlanBuffer *b, int64_t *shape) {
+  char text[128];
+  for (uint32_t i = 0; i < b->rank; i++)
+    if (!sizes_eval(s, b->shape[i], &shape[i]) || shape[i] < 0)
+      return error_set(NEREID_E_USAGE, E_GRAPH_NO_SIZE, b->name, i,
+                       dim_text(s, text, sizeof text, b->shape[i]));
+  return 0;
+}
+
+/* ---- binding ---- */
+
+static int bind_symbol(Sizes *s, Dim symbol, int64_t value, SizePlace at) {
+  DimRange r = dim_range(s->plan->graph->dims, symbol);
+  if (value < r.lo || value > r.hi)
+    return error_set(NEREID_E_USAGE, r.hi == INT64_MAX ? E_GRAPH_INPUT_LEAST : E_GRAPH_INPUT_RANGE,
+                     at.input, s->inputs[at.input]->name, at.axis, (long long)value, symbol->name,
+                     (long long)r.lo, (long long)r.hi);
+  s->values[symbol->symbol] = value;
+  s->known[symbol->symbol] = true;
+  s->from[symbol->symbol] = at;
+  return 0;
+}
+
+/* x, which is linear in its one unknown symbol, shall be `value`: *out is what the symbol must be
+ * then.  That it is linear shows when x is evaluated. */
+static bool solve(Sizes *s, Dim x, Dim symbol, int64_t value, int64_t *out) {
+  int64_t *place = &s->values[symbol->symbol], at0, at1, slope, rest;
+  *place = 0;
+  if (!dim_eval(x, s->values, &at0)) return false;
+  *place = 1;
+  if (!dim_eval(x, s->values, &at1)) return false;
+  if (__builtin_sub_overflow(at1, at0, &slope) || slope == 0) return false;
+  if (__builtin_sub_overflow(value, at0, &rest) || (slope == -1 && rest == INT64_MIN)) return false;
+  *out = rest / slope;
+  return true;
+}
+
+static int bind_axis(Sizes *s, Dim x, int64_t value, SizePlace at, bool *progress) {
+  Dim symbol = NULL;
+  if (unknown_in(s, x, &symbol) != 1) return 0;
+  if (x->kind != DIM_SYMBOL && !solve(s, x, symbol, value, &value)) return 0;
+  *progress = true;
+  return bind_symbol(s, symbol, value, at);
+}
+
+/* Bare symbols first: what they say is not to be solved for. */
+static int bind_round(Sizes *s, const nereid_tensor *inputs, uint32_t n, bool bare,
+                      bool *progress) {
+  int code = 0;
+  for (uint32_t i = 0; i < n; i++)
+    for (uint32_t j = 0; s->inputs[i] && j < s->inputs[i]->rank && !code; j++) {
+      Dim x = s->inputs[i]->shape[j];
+      if (dim_is_int(x) || (x->kind == DIM_SYMBOL) != bare) continue;
+      code = bind_axis(s, x, inputs[i].shape[j], (SizePlace){i, j}, progress);
+    }
+  return code;
+}
+
+static int bind_all(Sizes *s, const nereid_tensor *inputs, uint32_t n) {
+  bool progress = true;
+  for (uint32_t i = 0; i < s->nsymbols; i++) s->known[i] = false;
+  int code = bind_round(s, inputs, n, true, &progress);
+  while (progress && !code) {
+    progress = false;
+    code = bind_round(s, inputs, n, false, &progress);
+  }
+  return code;
+}
+
+/* ---- checking ---- */
+
+static int check_kind(const PlanBuffer *b, uint32_t i, const nereid_tensor *t) {
+  DType got = array_dtype(t->dtype);
+  if (got != b->dtype)
+    return error_set(NEREID_E_USAGE, E_GRAPH_INPUT_DTYPE, i, b->name,
+                     got == DT_NONE ? "unknown" : dtype_name(got), dtype_name(b->dtype));
+  if (t->ndim < 0 || (uint32_t)t->ndim != b->rank)
+    return error_set(NEREID_E_USAGE, E_GRAPH_INPUT_RANK, i, b->name, t->ndim, b->rank);
+  return 0;
+}
+
+static int wrong_size(const Sizes *s, SizePlace at, Dim x, int64_t got, int64_t want) {
+  const char *name = s->inputs[at.input]->name;
+  if (dim_is_int(x))
+    return error_set(NEREID_E_USAGE, E_GRAPH_INPUT_FIXED, at.input, name, at.axis, (long long)got,
+                     (long long)want);
+  char text[128];
+  dim_text(s, text, sizeof text, x);
+  if (x->kind != DIM_SYMBOL)
+    return error_set(NEREID_E_USAGE, E_GRAPH_INPUT_DERIVED, at.input, name, at.axis, (long long)got,
+                     text, (long long)want);
+  SizePlace from = s->from[x->symbol];
+  return error_set(NEREID_E_USAGE, E_GRAPH_INPUT_SIZE, at.input, name, at.axis, (long long)got,
+                   text, (long long)want, from.axis, from.input, s->inputs[from.input]->name);
+}
+
+static int check_axis(const Sizes *s, SizePlace at, int64_t got) {
+  Dim x = s->inputs[at.input]->shape[at.axis];
+  int64_t want;
+  char text[128];
+  if (!sizes_eval(s, x, &want))
+    return error_set(NEREID_E_USAGE, E_GRAPH_NO_SIZE, s->inputs[at.input]->name, at.axis,
+                     dim_text(s, text, sizeof text, x));
+  return got == want ? 0 : wrong_size(s, at, x, got, want);
+}
+
+static int check_shapes(const Sizes *s, const nereid_tensor *inputs, uint32_t n) {
+  int code = 0;
+  for (uint32_t i = 0; i < n; i++)
+    for (uint32_t j = 0; s->inputs[i] && j < s->inputs[i]->rank && !code; j++)
+      code = check_axis(s, (SizePlace){i, j}, inputs[i].shape[j]);
+  return code;
+}
+
+static int bind_given(Sizes *s, const nereid_tensor *inputs, uint32_t n) {
+  for (uint32_t i = 0; i < n; i++) {
+    int code = s->inputs[i] ? check_kind(s->inputs[i], i, &inputs[i]) : 0;
+    if (code) return code;
+  }
+  return bind_all(s, inputs, n);
+}
+
+int sizes_bind(Sizes *s, const nereid_tensor *inputs, int n) {
+  if (n < 0 || (uint32_t)n != s->ninputs)
+    return error_set(NEREID_E_USAGE, E_GRAPH_INPUT_COUNT, s->ninputs, n);
+  int code = bind_given(s, inputs, s->ninputs);
+  return code ? code : check_shapes(s, inputs, s->ninputs);
+}
+
+/* Small, but not so small that it is a special case. */
+static int64_t chosen(DimRange r) {
+  enum { WANTED = 16 };
+  return r.lo > WANTED ? r.lo : r.hi < WANTED ? r.hi : WANTED;
+}
+
+int sizes_bind_some(Sizes *s, const nereid_tensor *inputs, int n) {
+  if (n < 0 || (uint32_t)n > s->ninputs)
+    return error_set(NEREID_E_USAGE, E_GRAPH_INPUT_COUNT, s->ninputs, n);
+  int code = bind_given(s, inputs, (uint32_t)n);
+  for (uint32_t i = 0; i < s->nsymbols && !code; i++) {
+    if (s->known[i]) continue;
+    s->values[i] = chosen(dim_range(s->plan->graph->dims, dims_symbol_at(s->plan->graph->dims, i)));
+    s->known[i] = true;
+  }
+  return code ? code : check_shapes(s, inputs, (uint32_t)n);
+}
