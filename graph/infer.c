@@ -81,7 +81,7 @@ static void find_unknown(Node **use, void *ctx) {
 
 static bool infer_next(Graph *g, Node *n) {
   ValueType inferred = {0};
-  bool unknown = false;
+  bool unknown = n->kind == NODE_CALL && !n->op->schema;
   graph_each_use(n, find_unknown, &unknown);
   if (unknown) return false;
   return infer_node(g, n, &inferred) && settle(g, n, &inferred);

@@ -16,8 +16,8 @@
 bool infer_node(Graph *g, Node *n, ValueType *out);
 
 /* Infers all nodes in order.  A node that has a type already (read from a file) keeps it, if it
- * can be what inference gives; if not, that is an error which names both.  Nodes behind an error
- * that have no type are passed over. */
+ * can be what inference gives; if not, that is an error which names both.  Passed over are nodes
+ * behind an error, and ops that the table lacks (ops_all_known names them). */
 bool infer_graph(Graph *g);
 
 #endif

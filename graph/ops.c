@@ -26,6 +26,7 @@ uint32_t ops_count(void) { return NROWS; }
 const GraphOp *ops_at(uint32_t i) { return &rows[i]; }
 
 const OpSchema *ops_schema(Graph *g, const GraphOp *op) {
+  if (!op->schema) BUG("%s is no row of the table", op->target);
   if (!g->schemas) g->schemas = ARENA_ARRAY(g->arena, const OpSchema *, NROWS);
   const OpSchema **slot = &g->schemas[op - rows];
   if (!*slot) *slot = schema_parse(g, op->schema);

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "graph/ops.h"
+#include "graph/text.h"
 #include "lang/messages.h"
 
 typedef struct {
@@ -73,8 +74,10 @@ static bool fail(const Check *c) {
 
 static bool check_value(const Check *c, const OpParam *p, const Arg *a) {
   if (fits(p, a)) return true;
+  Text given = text_new(c->g->arena);
+  arg_print(&given, a);
   diag_error(c->g->diags, c->n->place, E_GRAPH_ARG_KIND, p->name, c->n->op->target,
-             kinds[p->type].text);
+             kinds[p->type].text, given.data);
   return fail(c);
 }
 

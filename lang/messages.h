@@ -612,7 +612,7 @@
 #define E_GRAPH_ARG_NAME "%s has no argument '%s'"
 #define E_GRAPH_ARG_TWICE "argument '%s' of %s is given twice"
 #define E_GRAPH_ARG_MISSING "%s lacks its argument '%s'"
-#define E_GRAPH_ARG_KIND "argument '%s' of %s must be %s"
+#define E_GRAPH_ARG_KIND "argument '%s' of %s must be %s, not %.60s"
 #define H_GRAPH_SCHEMA "%s is declared as %s"
 
 /* types of results */
@@ -668,6 +668,9 @@
 #define E_GRAPH_ZERO "division by zero"
 
 /* passes on graphs */
+#define E_GRAPH_PAD_MODE "padding mode '%s' is none of constant, reflect, replicate, circular"
+#define E_GRAPH_TRAINING "statistics of the batch would be written: export the model after eval()"
+#define E_GRAPH_DROPOUT "attention with dropout is for training: export the model after eval()"
 #define E_GRAPH_NOT_FUNCTIONAL \
   "%s: %s writes in place; run pass functionalize before pass %s"
 #define E_GRAPH_WRITES "%s: what %s writes in place is not supported; use the op that returns a value"
@@ -692,6 +695,19 @@
 #define E_GRAPH_INPUT_RANGE "input %u (%s): axis %u is %lld, but %s is from %lld to %lld"
 #define E_GRAPH_INPUT_LEAST "input %u (%s): axis %u is %lld, but %s is at least %lld"
 #define E_GRAPH_NO_SIZE "%s: axis %u is %s, which has no value for inputs of these shapes"
+#define E_GRAPH_STEP_VALUE "kernel %s: %s has no value for inputs of these shapes"
+#define E_GRAPH_STEP_GRID "kernel %s: the grid's axis %d is %lld for inputs of these shapes"
+#define E_GRAPH_NO_WEIGHT "the model needs tensor %s, which no file gives: name one by --weights"
+#define E_GRAPH_POOL "temporary %s does not lie in the plan's pool"
+#define E_GRAPH_TOO_LARGE "%s is too large: its %u axes have more than 2^48 bytes"
+#define E_GRAPH_TEMPORARIES "the temporaries are too large: more than 2^48 bytes at once"
+#define E_GRAPH_OUTPUT_COUNT "the model has %u outputs, not %d"
+#define E_GRAPH_OUTPUT_TENSOR "output %u (%s) is %s; the tensor for it has another dtype or shape"
+#define E_GRAPH_INPUT_DEVICE "input %u (%s) lies in the memory of another device"
+#define E_GRAPH_INPUT_STRIDES \
+  "input %u (%s) is strided, which is read from host memory only; pass a contiguous tensor"
+#define E_GRAPH_INPUT_WRITTEN "input %u (%s) is written by the model; pass a contiguous tensor"
+#define E_GRAPH_OUTPUT_STRIDES "output %u (%s) is strided; pass a contiguous tensor"
 
 /* ---- cli ---- */
 

@@ -445,15 +445,16 @@ static const Case call_errors[] = {
     {"x: \"f32[2]\"", "relu.default(x, self = x)",
      "argument 'self' of aten.relu.default is given twice"},
     {"x: \"f32[2]\"", "relu.default()", "aten.relu.default lacks its argument 'self'"},
-    {"x: \"f32[2]\"", "relu.default('a')", "argument 'self' of aten.relu.default must be a tensor"},
+    {"x: \"f32[2]\"", "relu.default('a')",
+     "argument 'self' of aten.relu.default must be a tensor, not 'a'"},
     {"x: \"f32[2]\"", "cumsum.default(x, x)",
-     "argument 'dim' of aten.cumsum.default must be an integer"},
+     "argument 'dim' of aten.cumsum.default must be an integer, not x"},
     {"x: \"f32[2]\"", "cumsum.default(x, None)",
-     "argument 'dim' of aten.cumsum.default must be an integer"},
+     "argument 'dim' of aten.cumsum.default must be an integer, not None"},
     {"x: \"f32[2]\"", "cat.default([x, None])",
-     "argument 'tensors' of aten.cat.default must be a list of tensors"},
+     "argument 'tensors' of aten.cat.default must be a list of tensors, not [x, None]"},
     {"x: \"f32[2]\"", "gelu.default(x, approximate = 1)",
-     "argument 'approximate' of aten.gelu.default must be a string"},
+     "argument 'approximate' of aten.gelu.default must be a string, not 1"},
     {"x: \"f32[2]\"", "relu.default()", "hint: aten.relu.default is declared as (Tensor self)"},
 };
 
@@ -554,6 +555,18 @@ static void test_list_items(void) {
   arena_free(c.arena);
 }
 
+static void test_unknown_op(void) {
+  Context c = context_new();
+  Graph *g = read_graph(&c, "unknown",
+                        "def forward(self, x: \"f32[4]\"):\n"
+                        "    y = torch.ops.mine.op.default(x)\n"
+                        "    z = torch.ops.aten.relu.default(x)\n"
+                        "    return (y, z)\n");
+  check(g && !infer_graph(g) && !diag_errors(c.diags), "an op that the table lacks is passed over");
+  check(g && g->last->prev->type.kind == VALUE_TENSOR, "what is behind it is not");
+  arena_free(c.arena);
+}
+
 static char *read_text(const char *path) {
   FILE *f = fopen(path, "rb");
   char *text = NULL;
@@ -631,6 +644,7 @@ static Dim draw_size(Random *r) {
 static void add_value(Random *r, ValueType type) {
   Node *n = graph_node(r->g, NODE_INPUT, NULL, 0, 0);
   n->type = type;
+  graph_fresh_name(r->g, n, "x");
   r->values[r->nvalues++] = n;
 }
 
@@ -681,7 +695,8 @@ static Arg draw_one(Random *r, ParamType type) {
                    .name = pool_name(r->g->names, "complex64")};
     case PARAM_FLOAT:
     case PARAM_SCALAR: return draw_number(r);
-    case PARAM_DEVICE: return (Arg){.kind = ARG_DEVICE};
+    case PARAM_DEVICE:
+      return (Arg){.kind = ARG_DEVICE, .device = {pool_name(r->g->names, "cpu"), -1}};
     default: return arg_none();
   }
 }
@@ -778,6 +793,7 @@ int main(void) {
   test_errors(call_errors, COUNT(call_errors));
   test_errors(type_errors, COUNT(type_errors));
   test_list_items();
+  test_unknown_op();
   test_models();
   test_random_calls();
   printf("%d passed, %d failed\n", passed, failed);
