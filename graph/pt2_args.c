@@ -78,25 +78,20 @@ static bool read_scalar_type(Pt2 *r, const json_t *in, Arg *out) {
   return true;
 }
 
-static bool read_enum(Pt2 *r, const json_t *in, const char *const *words, size_t n, ArgKind kind,
-                      Arg *out) {
-  json_int_t i = json_is_integer(in) ? json_integer_value(in) : -1;
-  if (i < 0 || (size_t)i >= n || !words[i])
-    return pt2_fail(r, E_GRAPH_PT2_ARG, "a number of the schema's enumeration");
-  *out = (Arg){.kind = kind, .name = pool_name(r->names, words[i])};
+static bool read_memory_format(Pt2 *r, const json_t *in, Arg *out) {
+  static const char *const words[] = {"contiguous_format", "channels_last", "channels_last_3d",
+                                      "preserve_format"};
+  json_int_t i = json_is_integer(in) ? json_integer_value(in) : 0;
+  if (i < 1 || i > 4) return pt2_fail(r, E_GRAPH_PT2_ARG, "the number of a memory format");
+  *out = (Arg){.kind = ARG_FORMAT, .name = pool_name(r->names, words[i - 1])};
   return true;
 }
 
-static bool read_memory_format(Pt2 *r, const json_t *in, Arg *out) {
-  static const char *const words[] = {NULL, "contiguous_format", "channels_last",
-                                      "channels_last_3d", "preserve_format"};
-  return read_enum(r, in, words, sizeof words / sizeof *words, ARG_FORMAT, out);
-}
-
 static bool read_layout(Pt2 *r, const json_t *in, Arg *out) {
-  static const char *const words[] = {NULL,         "sparse_coo", "sparse_csr", "sparse_csc",
-                                      "sparse_bsr", "sparse_bsc", "_mkldnn",    "strided"};
-  return read_enum(r, in, words, sizeof words / sizeof *words, ARG_LAYOUT, out);
+  if (!json_is_integer(in) || json_integer_value(in) != PT2_STRIDED)
+    return pt2_fail(r, E_GRAPH_PT2_ARG, "the strided layout");
+  *out = (Arg){.kind = ARG_LAYOUT, .name = pool_name(r->names, "strided")};
+  return true;
 }
 
 static bool read_device(Pt2 *r, const json_t *in, Arg *out) {

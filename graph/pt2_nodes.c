@@ -30,7 +30,7 @@ static bool parse_frame(const char *text, Frame *f) {
   return *f->function;
 }
 
-/* Control characters would end the comment that this is printed in. */
+/* Control characters could end the comment that this is printed in. */
 static char *clean(char *s) {
   for (char *p = s; *p; p++)
     if ((unsigned char)*p < ' ' || *p == 127) *p = ' ';
@@ -51,7 +51,7 @@ static Name origin_of(Pt2 *r, const char *trace) {
   Frame f = {0};
   bool in_frame = false;
   while ((line = strsep(&rest, "\n"))) {
-    line = strip(line);
+    line = strip(clean(line));
     if (parse_frame(line, &f)) {
       in_frame = true;
     } else if (in_frame) {
@@ -60,7 +60,7 @@ static Name origin_of(Pt2 *r, const char *trace) {
                             (int)f.line_len, f.line, f.function, line);
     }
   }
-  return origin ? pool_name(r->names, clean(origin)) : NULL;
+  return origin ? pool_name(r->names, origin) : NULL;
 }
 
 static bool read_origin(Pt2 *r, const json_t *node, Name *out) {
@@ -81,7 +81,7 @@ static const char *read_target(Pt2 *r, const json_t *node) {
   const char *target = pt2_name(r, node, "target");
   if (!target) return NULL;
   for (const char *p = target; *p; p++) {
-    if (isalnum((unsigned char)*p) || strchr("_.:#", *p)) continue;
+    if (isalnum((unsigned char)*p) || strchr("_.", *p)) continue;
     pt2_fail(r, E_GRAPH_PT2_TARGET, target);
     return NULL;
   }

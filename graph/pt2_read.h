@@ -12,6 +12,7 @@
 
 /* Far above what files hold: a graph of 100,000 nodes takes 100 MiB of JSON. */
 enum { PT2_JSON_MAX = 1 << 30, PT2_NAME_MAX = 1000 };
+enum { PT2_STRIDED = 7 }; /* of the schema's Layout */
 
 typedef struct {
   Arena *arena;

@@ -45,8 +45,6 @@ bool pt2_dtype(Pt2 *r, int64_t number, DType *out) {
   return false;
 }
 
-enum { STRIDED = 7 }; /* of the schema's Layout */
-
 /* ---- sizes ---- */
 
 /* A SymInt: {"as_int": 3} or {"as_expr": {"expr_str": ...}}. */
@@ -64,7 +62,8 @@ static bool read_size(Pt2 *r, const json_t *in, Dim *out) {
   const char *text = pt2_string(r, value, "expr_str");
   if (!text) return false;
   *out = sympy_read(r->graph->dims, r->arena, text, &why);
-  return *out || pt2_fail(r, E_GRAPH_PT2_SIZE, text, why);
+  if (*out && (*out)->kind == DIM_HUGE) why = "it overflows";
+  return !why || pt2_fail(r, E_GRAPH_PT2_SIZE, text, why);
 }
 
 bool pt2_tensor_type(Pt2 *r, const json_t *meta, ValueType *out) {
@@ -72,7 +71,7 @@ bool pt2_tensor_type(Pt2 *r, const json_t *meta, ValueType *out) {
   DType type;
   if (!pt2_int(r, meta, "dtype", &dtype) || !pt2_dtype(r, dtype, &type)) return false;
   if (!pt2_int(r, meta, "layout", &layout)) return false;
-  if (layout != STRIDED) {
+  if (layout != PT2_STRIDED) {
     diag_error(r->diags, r->place, E_GRAPH_PT2_LAYOUT, r->where);
     return false;
   }

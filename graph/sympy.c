@@ -225,8 +225,9 @@ static Value read_symbol(Reader *r) {
   if (quote != '\'' && quote != '"') return fail(r, "a symbol has no name");
   r->at++;
   size_t n = word(r);
-  if (!n || isdigit((unsigned char)*r->at) || r->at[n] != quote)
-    return fail(r, "a symbol's name is no identifier");
+  /* Functions begin with a capital letter. */
+  if (!n || !(islower((unsigned char)*r->at) || *r->at == '_') || r->at[n] != quote)
+    return fail(r, "a symbol's name is no identifier of small letters");
   Dim symbol = dim_symbol(r->dims, pool_namen(dims_names(r->dims), r->at, n));
   r->at += n + 1;
   while (accept(r, ',')) {

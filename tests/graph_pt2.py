@@ -548,6 +548,11 @@ def argument_enum(m):
 
 
 @case
+def argument_layout(m):
+    m.nodes[1]["inputs"][0]["arg"] = {"as_layout": 4}
+
+
+@case
 def argument_position(m):
     m.nodes[0]["inputs"].reverse()
 
@@ -605,6 +610,12 @@ def size_deep(m):
 @case
 def size_kind(m):
     m.graph["tensor_values"]["relu"]["sizes"] = [{"as_name": "s0"}]
+
+
+@case
+def size_overflows(m):
+    large = "Integer(4611686018427387904)"
+    m.graph["tensor_values"]["relu"] = meta([f"Mul({large}, {large})"])
 
 
 @case

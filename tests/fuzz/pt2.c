@@ -137,6 +137,20 @@ static void check_weights(Arena *a, const Weights *w) {
   }
 }
 
+/* What the graph prints is read back, and prints the same. */
+static void check_text(Arena *a, const Graph *g) {
+  Text text = text_new(a), again = text_new(a);
+  Pool *names = pool_new(a);
+  Diags *d = diags_new(a);
+  graph_print(&text, g);
+  uint32_t file = diag_source(d, pool_name(names, "graph.py"), text.data, text.len);
+  const Graph *read = graph_read_text(a, names, d, file);
+  if (read) graph_print(&again, read);
+  else diag_print(d, &again);
+  if (!read || strcmp(text.data, again.data))
+    fuzz_fail("-- printed\n%s\n-- read back\n%s", text.data, again.data);
+}
+
 static void read_archive(Arena *a, const void *bytes, size_t size) {
   Pool *names = pool_new(a);
   Diags *d = diags_new(a);
@@ -147,7 +161,7 @@ static void read_archive(Arena *a, const void *bytes, size_t size) {
   diag_print(d, &out);
   if (!g && !diag_errors(d)) fuzz_fail("no graph, and no word about it");
   if (!g) return;
-  graph_print(&out, g);
+  check_text(a, g);
   check_weights(a, w);
 }
 

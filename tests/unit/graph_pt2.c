@@ -177,7 +177,7 @@ static void test_bad_sizes(void) {
   size_is("IntTrueDiv(Integer(1), " S ")", "it divides by no constant into a fraction");
   size_is("Mul(Rational(1, 4611686018427387904), Rational(1, 4))", "a fraction overflows");
   size_is("Symbol(s0)", "a symbol has no name");
-  size_is("Symbol('s 0')", "a symbol's name is no identifier");
+  size_is("Symbol('s 0')", "a symbol's name is no identifier of small letters");
   size_is("Symbol('s0', positive)", "a symbol's assumption is malformed");
   char deep[4096] = "";
   for (int i = 0; i < 300; i++) memcpy(deep + 4 * i, "Add(", 5);
