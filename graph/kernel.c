@@ -234,7 +234,7 @@ static Value pointwise(Kernel *k, Node *n, const Dim *place) {
   Pointwise p = pointwise_of(k->graph, n);
   const char *operands[8];
   for (uint32_t i = 0; i < p.noperands; i++)
-    operands[i] = operand(k, n, place, &p.operands[i], p.compute);
+    operands[i] = operand(k, n, place, &p.operands[i], p.dtypes[i]);
   const char *text = kernel_fill(k, p.text, operands);
   DType held = kernel_held(n->type.dtype);
   bool cast = held != p.compute && n->type.dtype != DT_I1;

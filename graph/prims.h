@@ -41,13 +41,15 @@ Dim linear_of_place(Dims *d, const Dim *place, const Dim *shape, uint32_t rank);
 /* ---- pointwise ---- */
 
 /* The expression of n's element in the kernel language, {0}, {1}, ... standing for its operands'
- * in the order of its arguments (tensors and numbers alike).  Operands have dtype `compute`
- * there, and the result is cast from `compute` (comparisons: from i1) to n's dtype. */
+ * in the order of its arguments (tensors and numbers alike).  Operand i has dtypes[i] there:
+ * `compute`, or i1 if it is a condition.  The result is cast from `compute` to n's dtype; that of
+ * a node of bools is i1 already. */
 typedef struct {
   const char *text;
   DType compute;
   uint32_t noperands;
   Arg operands[8];
+  DType dtypes[8];
 } Pointwise;
 
 /* n is PRIM_POINTWISE. */

@@ -1,0 +1,20 @@
+/* The rows of primitives by kind; prim_kind asks for them by target. */
+#ifndef NEREID_GRAPH_PRIM_ROWS_H
+#define NEREID_GRAPH_PRIM_ROWS_H
+
+#include "graph/infer_rules.h"
+#include "graph/prims.h"
+
+typedef struct ViewRow ViewRow;
+typedef struct PointwiseRow PointwiseRow;
+
+/* NULL: the op of that target is none. */
+const ViewRow *view_row(const char *target);
+const PointwiseRow *pointwise_row(const char *target);
+
+/* To ask for the arguments of a node that was inferred, so that asking cannot fail. */
+static inline Infer prim_arguments(Graph *g, const Node *n) {
+  return (Infer){.g = g, .n = (Node *)n, .schema = n->op ? ops_schema(g, n->op) : NULL};
+}
+
+#endif

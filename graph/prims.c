@@ -1,0 +1,27 @@
+#include "graph/prims.h"
+
+#include <string.h>
+
+#include "graph/prim_rows.h"
+
+/* Pointwise ops and views have tables of their own (graph/pointwise_table.h, graph/views.c). */
+static const struct {
+  const char *target;
+  PrimKind kind;
+} rows[] = {
+    {"aten.all.dim", PRIM_REDUCE},           {"aten.amax.default", PRIM_REDUCE},
+    {"aten.amin.default", PRIM_REDUCE},      {"aten.any.dim", PRIM_REDUCE},
+    {"aten.prod.dim_int", PRIM_REDUCE},      {"aten.sum.dim_IntList", PRIM_REDUCE},
+    {"aten.arange.start_step", PRIM_CREATE}, {"aten.full.default", PRIM_CREATE},
+    {"aten.embedding.default", PRIM_GATHER}, {"aten.gather.default", PRIM_GATHER},
+    {"aten.index.Tensor", PRIM_GATHER},      {"aten.index_select.default", PRIM_GATHER},
+    {"aten.bmm.default", PRIM_MATMUL},       {"aten.mm.default", PRIM_MATMUL},
+};
+
+PrimKind prim_kind(const GraphOp *op) {
+  if (pointwise_row(op->target)) return PRIM_POINTWISE;
+  if (view_row(op->target)) return PRIM_VIEW;
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    if (!strcmp(rows[i].target, op->target)) return rows[i].kind;
+  return PRIM_NONE;
+}
