@@ -123,7 +123,5 @@ Graph *pt2_read(Arena *a, Pool *names, Diags *d, const Archive *f, Weights *w) {
   r.graph = graph_new(a, names, d);
   bool ok = arena_guard(a, read_all, close_json, &r);
   pt2_close(&r);
-  if (!ok) return NULL;
-  ops_all_known(r.graph);
-  return r.graph;
+  return ok ? r.graph : NULL;
 }

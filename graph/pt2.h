@@ -18,8 +18,7 @@ enum { PT2_SCHEMA_MAJOR = 8 };
 
 /* The graph of the archive's one model, named as FX names it, with the types that the file gives.
  *
- * NULL if the file is malformed.  If all is well but for operators that we lack, they are reported
- * in one error and the graph is complete: it can be printed, not run.
+ * NULL after an error.  Operators that we lack stay as they are: ops_all_known names them all.
  *
  * Tensors of the file go into `w`, each bound to the input that takes it; they are valid until the
  * archive is closed.  All else is independent of the archive. */

@@ -41,6 +41,7 @@ static const char *read_model(Context *c, const char *path, Weights **weights, A
   *weights = weights_new(c->arena);
   *file = archive_open(c->arena, c->names, c->diags, path);
   Graph *g = *file ? pt2_read(c->arena, c->names, c->diags, *file, *weights) : NULL;
+  if (g) ops_all_known(g);
   diag_print(c->diags, &out);
   if (g) graph_print(&out, g);
   return out.data ? out.data : "";
