@@ -109,9 +109,16 @@ static bool read_program(Pt2 *r) {
   return true;
 }
 
+/* Operators too are named if anything else is not supported. */
+static bool all_supported(Pt2 *r) {
+  if (r->lacking) ops_all_known(r->graph);
+  return !r->lacking;
+}
+
 static bool read_all(void *reader) {
   Pt2 *r = reader;
-  return find_parts(r) && read_program(r) && pt2_weights(r) && pt2_bind_weights(r);
+  if (!find_parts(r) || !read_program(r) || !all_supported(r)) return false;
+  return pt2_weights(r) && all_supported(r) && pt2_bind_weights(r);
 }
 
 static void close_json(void *reader) { pt2_close(reader); }

@@ -156,7 +156,8 @@ bool pt2_arg(Pt2 *r, const json_t *argument, Arg *out) {
     if (strcmp(kinds[i].kind, kind)) continue;
     return kinds[i].list ? read_list(r, value, kinds[i].read, out) : kinds[i].read(r, value, out);
   }
-  return pt2_fail(r, E_GRAPH_PT2_ARG_KIND, kind);
+  *out = arg_none();
+  return pt2_lack(r, E_GRAPH_PT2_ARG_KIND, kind);
 }
 
 bool pt2_arg_is_known(const char *kind) {

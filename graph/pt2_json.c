@@ -15,6 +15,16 @@ bool pt2_fail(Pt2 *r, const char *fmt, ...) {
   return false;
 }
 
+bool pt2_lack(Pt2 *r, const char *fmt, ...) {
+  va_list ap;
+  va_start(ap, fmt);
+  const char *text = arena_vprintf(r->arena, fmt, ap);
+  va_end(ap);
+  diag_error(r->diags, r->place, "%s: %s", r->where, text);
+  r->lacking = true;
+  return true;
+}
+
 /* ---- documents ---- */
 
 bool pt2_parse(Pt2 *r, const ArchiveEntry *e, json_t **out) {

@@ -4,48 +4,76 @@
 #include "graph/pt2_read.h"
 #include "lang/messages.h"
 
-/* Keywords and builtins of Python, and what FX itself uses: names that FX does not give to nodes.
- * In the order of strcmp. */
-static const char *const taken[] = {
-    "Ellipsis",   "False",        "None",      "NoneType",  "NotImplemented",
-    "True",       "abs",          "aiter",     "all",       "and",
-    "anext",      "any",          "as",        "ascii",     "assert",
-    "async",      "await",        "bin",       "bool",      "break",
-    "breakpoint", "bytearray",    "bytes",     "callable",  "chr",
-    "class",      "classmethod",  "compile",   "complex",   "continue",
-    "copyright",  "credits",      "def",       "del",       "delattr",
-    "device",     "dict",         "dir",       "divmod",    "elif",
-    "else",       "enumerate",    "eval",      "except",    "exec",
-    "exit",       "filter",       "finally",   "float",     "for",
-    "format",     "from",         "frozenset", "fx_pytree", "getattr",
-    "global",     "globals",      "hasattr",   "hash",      "help",
-    "hex",        "id",           "if",        "import",    "in",
-    "inf",        "input",        "int",       "is",        "isinstance",
-    "issubclass", "iter",         "lambda",    "len",       "license",
-    "list",       "locals",       "map",       "max",       "memoryview",
-    "min",        "nan",          "next",      "nonlocal",  "not",
-    "object",     "oct",          "open",      "or",        "ord",
-    "pass",       "pow",          "print",     "property",  "pytree",
-    "quit",       "raise",        "range",     "repr",      "return",
-    "reversed",   "round",        "set",       "setattr",   "slice",
-    "sorted",     "staticmethod", "str",       "sum",       "super",
-    "torch",      "try",          "tuple",     "type",      "vars",
-    "while",      "with",         "yield",     "zip"};
+/* In the order of strcmp. */
+static const char *const keywords[] = {
+    "False", "None",     "True",  "and",    "as",   "assert", "async",  "await",    "break",
+    "class", "continue", "def",   "del",    "elif", "else",   "except", "finally",  "for",
+    "from",  "global",   "if",    "import", "in",   "is",     "lambda", "nonlocal", "not",
+    "or",    "pass",     "raise", "return", "try",  "while",  "with",   "yield"};
+
+/* Builtins of Python, and what FX itself uses: names that FX does not give to nodes. */
+static const char *const builtins[] = {"Ellipsis",     "NoneType",    "NotImplemented",
+                                       "abs",          "aiter",       "all",
+                                       "anext",        "any",         "ascii",
+                                       "bin",          "bool",        "breakpoint",
+                                       "bytearray",    "bytes",       "callable",
+                                       "chr",          "classmethod", "compile",
+                                       "complex",      "copyright",   "credits",
+                                       "delattr",      "device",      "dict",
+                                       "dir",          "divmod",      "enumerate",
+                                       "eval",         "exec",        "exit",
+                                       "filter",       "float",       "format",
+                                       "frozenset",    "fx_pytree",   "getattr",
+                                       "globals",      "hasattr",     "hash",
+                                       "help",         "hex",         "id",
+                                       "inf",          "input",       "int",
+                                       "isinstance",   "issubclass",  "iter",
+                                       "len",          "license",     "list",
+                                       "locals",       "map",         "max",
+                                       "memoryview",   "min",         "nan",
+                                       "next",         "object",      "oct",
+                                       "open",         "ord",         "pow",
+                                       "print",        "property",    "pytree",
+                                       "quit",         "range",       "repr",
+                                       "reversed",     "round",       "set",
+                                       "setattr",      "slice",       "sorted",
+                                       "staticmethod", "str",         "sum",
+                                       "super",        "torch",       "tuple",
+                                       "type",         "vars",        "zip"};
 
 static int by_text(const void *a, const void *b) { return strcmp(a, *(const char *const *)b); }
 
-static bool is_taken(const char *name) {
-  return bsearch(name, taken, sizeof taken / sizeof *taken, sizeof *taken, by_text);
+static bool is_among(const char *name, const char *const *words, size_t n) {
+  return bsearch(name, words, n, sizeof *words, by_text);
 }
 
-bool pt2_identifier(const char *s) {
+static bool is_keyword(const char *name) {
+  return is_among(name, keywords, sizeof keywords / sizeof *keywords);
+}
+
+static bool is_builtin(const char *name) {
+  return is_among(name, builtins, sizeof builtins / sizeof *builtins);
+}
+
+static bool is_word(const char *s) {
   size_t n = strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789");
   return n && !s[n] && (*s < '0' || *s > '9');
 }
 
+bool pt2_identifier(const char *s) { return is_word(s) && !is_keyword(s); }
+
+bool pt2_dotted(Pt2 *r, const char *s) {
+  char *rest = arena_strndup(r->arena, s, strlen(s)), *part;
+  bool ok = strchr(s, '.');
+  while (ok && (part = strsep(&rest, "."))) ok = pt2_identifier(part);
+  return ok;
+}
+
 bool pt2_name_node(Pt2 *r, Node *n, Name name) {
-  if (!pt2_identifier(name)) return pt2_fail(r, E_GRAPH_PT2_IDENTIFIER, name);
-  graph_fresh_name(r->graph, n, is_taken(name) ? arena_printf(r->arena, "%s_1", name) : name);
+  if (!is_word(name)) return pt2_fail(r, E_GRAPH_PT2_IDENTIFIER, name);
+  graph_fresh_name(
+      r->graph, n,
+      is_keyword(name) || is_builtin(name) ? arena_printf(r->arena, "%s_1", name) : name);
   return true;
 }
 

@@ -80,11 +80,7 @@ static const char *read_target(Pt2 *r, const json_t *node) {
   static const char prefix[] = "torch.ops.";
   const char *target = pt2_name(r, node, "target");
   if (!target) return NULL;
-  for (const char *p = target; *p; p++) {
-    if (isalnum((unsigned char)*p) || strchr("_.", *p)) continue;
-    pt2_fail(r, E_GRAPH_PT2_TARGET, target);
-    return NULL;
-  }
+  if (!pt2_dotted(r, target)) return pt2_fail(r, E_GRAPH_PT2_TARGET, target), NULL;
   return strncmp(target, prefix, sizeof prefix - 1) ? target : target + sizeof prefix - 1;
 }
 

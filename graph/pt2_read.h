@@ -1,7 +1,8 @@
 /* What the files of the .pt2 reader share.
  *
  * All functions that return bool or a pointer report what is wrong themselves, and return false or
- * NULL then; the reader ends at the first error. */
+ * NULL then; the reader ends there.  What is right but not supported is reported by pt2_lack, and
+ * reading goes on, so that a user sees all of it at once. */
 #ifndef NEREID_GRAPH_PT2_READ_H
 #define NEREID_GRAPH_PT2_READ_H
 
@@ -25,6 +26,7 @@ typedef struct {
   const char *model;           /* "model" */
   json_t *json;                /* the document being read */
   const char *where;           /* what messages name: "node linear_1" */
+  bool lacking;                /* pt2_lack was called */
 
   Graph *graph;
   Weights *weights;
@@ -37,6 +39,8 @@ typedef struct {
 
 /* An error at the place that r->where names, with what to do. */
 bool pt2_fail(Pt2 *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* The same without the advice to save again, for what is not supported; true. */
+bool pt2_lack(Pt2 *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* The entry, an object in JSON; r->json holds it until pt2_close. */
 bool pt2_parse(Pt2 *r, const ArchiveEntry *e, json_t **out);
@@ -62,8 +66,7 @@ bool pt2_float(Pt2 *r, const json_t *value, double *out);
 
 /* torch's name of a dtype by the schema's number, "float32"; NULL if there is none. */
 const char *pt2_dtype_name(int64_t number);
-/* Ours; an error if we lack it. */
-bool pt2_dtype(Pt2 *r, int64_t number, DType *out);
+/* VALUE_UNKNOWN if it is not supported. */
 bool pt2_tensor_type(Pt2 *r, const json_t *meta, ValueType *out);
 /* The type of the value that an output or an input names: as_tensor, as_sym_int, ... */
 bool pt2_value_type(Pt2 *r, const char *kind, Name name, ValueType *out);
@@ -71,7 +74,9 @@ bool pt2_ranges(Pt2 *r, const json_t *program);
 
 /* ---- pt2_names.c: nodes' names ---- */
 
+/* An identifier that is no keyword of Python's; several of them with dots between. */
 bool pt2_identifier(const char *s);
+bool pt2_dotted(Pt2 *r, const char *s);
 /* Names a node as FX prints it: by another name if this one is a word of Python's or taken. */
 bool pt2_name_node(Pt2 *r, Node *n, Name name);
 /* In the file, the node's value has this name. */

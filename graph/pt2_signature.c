@@ -25,7 +25,7 @@ static bool read_stored(Pt2 *r, Node *n, const json_t *spec, int row) {
   n->input.kind = stored[row].input;
   n->input.tensor = pt2_name(r, spec, stored[row].key);
   if (!n->input.tensor) return false;
-  if (n->type.kind != VALUE_TENSOR) return pt2_fail(r, E_GRAPH_PT2_NO_TENSOR);
+  if (n->type.kind != VALUE_TENSOR && !r->lacking) return pt2_fail(r, E_GRAPH_PT2_NO_TENSOR);
   void **slot = namemap_put(r->arena, &r->stored, n->input.tensor);
   if (*slot) return pt2_fail(r, E_GRAPH_PT2_TWICE, n->input.tensor);
   *slot = n;
@@ -37,7 +37,7 @@ static bool read_input_spec(Pt2 *r, Node *n, const char *kind, const json_t *spe
   for (int i = 0; i < (int)(sizeof stored / sizeof *stored); i++)
     if (!strcmp(kind, stored[i].kind)) return read_stored(r, n, spec, i);
   if (!strcmp(kind, "constant_input")) return true;
-  if (strcmp(kind, "user_input")) return pt2_fail(r, E_GRAPH_PT2_SPEC_KIND, kind);
+  if (strcmp(kind, "user_input")) return pt2_lack(r, E_GRAPH_PT2_SPEC_KIND, kind);
   const json_t *arg = pt2_object(r, spec, "arg");
   const char *arg_kind = arg ? pt2_union(r, arg, &value) : NULL;
   if (!arg_kind) return false;
@@ -59,10 +59,11 @@ static bool read_input(Pt2 *r, const json_t *input, const json_t *spec_union, si
   if (!spec_kind) return false;
   bool named = pt2_names_value(kind);
   if (!named && (!pt2_arg_is_known(kind) || json_is_array(value)))
-    return pt2_fail(r, E_GRAPH_PT2_SPEC_KIND, kind);
+    return pt2_lack(r, E_GRAPH_PT2_SPEC_KIND, kind);
   Name name = named ? pt2_value_name(r, kind, value) : constant_name(r, spec_kind, spec, i);
   if (!name) return false;
   r->where = arena_printf(r->arena, "input %s", name);
+  if (!pt2_identifier(name)) return pt2_fail(r, E_GRAPH_PT2_IDENTIFIER, name);
   Node *n = graph_node(r->graph, NODE_INPUT, NULL, 0, 0);
   n->place = r->place;
   n->input.target = name;
@@ -118,7 +119,7 @@ static bool read_output(Pt2 *r, const json_t *output, const json_t *spec_union, 
     if (!strcmp(kind, mutations[i].kind))
       return read_mutation(r, spec, i, arg->kind == ARG_NODE ? arg->node : NULL, out);
   if (!strcmp(kind, "user_output") || !strcmp(kind, "loss_output")) return true;
-  return pt2_fail(r, E_GRAPH_PT2_SPEC_KIND, kind);
+  return pt2_lack(r, E_GRAPH_PT2_SPEC_KIND, kind);
 }
 
 bool pt2_outputs(Pt2 *r, const json_t *graph, const json_t *signature) {

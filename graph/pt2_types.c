@@ -36,13 +36,13 @@ const char *pt2_dtype_name(int64_t number) {
   return NULL;
 }
 
-bool pt2_dtype(Pt2 *r, int64_t number, DType *out) {
+/* Ours; DT_NONE if we lack it. */
+static DType find_dtype(Pt2 *r, int64_t number) {
   const char *name = pt2_dtype_name(number);
-  *out = name ? dtype_from_torch(name, strlen(name)) : DT_NONE;
-  if (*out) return true;
+  DType t = name ? dtype_from_torch(name, strlen(name)) : DT_NONE;
   if (!name) name = arena_printf(r->arena, "number %lld", (long long)number);
-  diag_error(r->diags, r->place, E_GRAPH_PT2_DTYPE, r->where, name);
-  return false;
+  if (!t) pt2_lack(r, E_GRAPH_PT2_DTYPE, name);
+  return t;
 }
 
 /* ---- sizes ---- */
@@ -68,13 +68,11 @@ static bool read_size(Pt2 *r, const json_t *in, Dim *out) {
 
 bool pt2_tensor_type(Pt2 *r, const json_t *meta, ValueType *out) {
   int64_t dtype, layout;
-  DType type;
-  if (!pt2_int(r, meta, "dtype", &dtype) || !pt2_dtype(r, dtype, &type)) return false;
-  if (!pt2_int(r, meta, "layout", &layout)) return false;
-  if (layout != PT2_STRIDED) {
-    diag_error(r->diags, r->place, E_GRAPH_PT2_LAYOUT, r->where);
-    return false;
-  }
+  *out = (ValueType){.kind = VALUE_UNKNOWN};
+  if (!pt2_int(r, meta, "dtype", &dtype) || !pt2_int(r, meta, "layout", &layout)) return false;
+  DType type = find_dtype(r, dtype);
+  if (!type) return true;
+  if (layout != PT2_STRIDED) return pt2_lack(r, E_GRAPH_PT2_LAYOUT);
   const json_t *sizes = pt2_array(r, meta, "sizes");
   if (!sizes) return false;
   size_t rank = json_array_size(sizes);

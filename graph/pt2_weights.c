@@ -18,6 +18,7 @@ static bool read_tensor(Pt2 *r, Name name, const json_t *meta, WeightBytes bytes
   ValueType type;
   int64_t shape[GRAPH_RANK_MAX], strides[GRAPH_RANK_MAX], offset;
   if (!pt2_tensor_type(r, meta, &type)) return false;
+  if (type.kind != VALUE_TENSOR) return true;
   if (!whole_numbers(r, meta, "sizes", shape, type.rank)) return false;
   if (!whole_numbers(r, meta, "strides", strides, type.rank)) return false;
   const json_t *start = pt2_object(r, meta, "storage_offset");
@@ -33,10 +34,7 @@ static bool read_payload(Pt2 *r, const char *folder, Name name, const json_t *pa
   bool pickled;
   const char *path = pt2_name(r, payload, "path_name");
   if (!path || !pt2_bool(r, payload, "use_pickle", &pickled)) return false;
-  if (pickled) {
-    diag_error(r->diags, r->place, E_GRAPH_PT2_PICKLE, name);
-    return false;
-  }
+  if (pickled) return pt2_lack(r, E_GRAPH_PT2_PICKLE);
   const json_t *meta = pt2_object(r, payload, "tensor_meta");
   if (!meta) return false;
   const char *entry = arena_printf(r->arena, "%s%s%s", r->root, folder, path);

@@ -589,8 +589,8 @@
 #define E_GRAPH_PT2_ARG_KIND "arguments of kind `%s` are not supported here"
 #define E_GRAPH_PT2_POSITION "`%s` stands as argument %u, but not in the schema of %s"
 #define E_GRAPH_PT2_NO_TYPE "`%s` is missing in %s"
-#define E_GRAPH_PT2_DTYPE "%s: dtype %s is not supported; cast it in the model, and export again"
-#define E_GRAPH_PT2_LAYOUT "%s: only strided tensors are supported; call to_dense() in the model"
+#define E_GRAPH_PT2_DTYPE "dtype %s is not supported; cast it in the model, and export again"
+#define E_GRAPH_PT2_LAYOUT "only strided tensors are supported; call to_dense() in the model"
 #define E_GRAPH_PT2_SIZE "size `%.100s`: %s"
 #define E_GRAPH_PT2_SIZE_KIND "a size of kind `%s`"
 #define E_GRAPH_PT2_RANK "a tensor of %zu axes; at most %d are supported"
@@ -599,12 +599,13 @@
 #define E_GRAPH_PT2_RANGE "no value from %lld to %lld is left"
 #define E_GRAPH_PT2_SPECS "%zu %s, but %zu of them in the signature"
 #define E_GRAPH_PT2_SPEC "the signature has `%s` where the graph has `%s`"
-#define E_GRAPH_PT2_SPEC_KIND "inputs and outputs of kind `%s` are not supported"
+#define E_GRAPH_PT2_SPEC_KIND \
+  "inputs and outputs of kind `%s` are not supported; export a model of tensors, for inference"
 #define E_GRAPH_PT2_SPEC_VALUE "the signature has `%s` where the graph has another value"
 #define E_GRAPH_PT2_NO_TENSOR "what the file has a value for must be a tensor"
 #define E_GRAPH_PT2_MUTATION "no input is called `%s`"
 #define E_GRAPH_PT2_PICKLE \
-  "tensor %s is pickled, as tensor subclasses are; unwrap it in the model, and save it again"
+  "it is pickled, as tensor subclasses are; unwrap it in the model, and save it again"
 #define E_GRAPH_PT2_NO_BYTES "the archive has no entry %s"
 
 /* calls of operators */
@@ -703,6 +704,7 @@
 #define E_GRAPH_TEMPORARIES "the temporaries are too large: more than 2^48 bytes at once"
 #define E_GRAPH_OUTPUT_COUNT "the model has %u outputs, not %d"
 #define E_GRAPH_OUTPUT_TENSOR "output %u (%s) is %s; the tensor for it has another dtype or shape"
+#define E_GRAPH_INPUT_DATA "input %u (%s) has no data"
 #define E_GRAPH_INPUT_DEVICE "input %u (%s) lies in the memory of another device"
 #define E_GRAPH_INPUT_STRIDES \
   "input %u (%s) is strided, which is read from host memory only; pass a contiguous tensor"

@@ -523,6 +523,11 @@ def name_empty(m):
 
 
 @case
+def input_keyword(m):
+    m.entries["models/model.json"] = json.dumps(m.program).replace('"x"', '"lambda"').encode()
+
+
+@case
 def target_wild(m):
     m.nodes[1]["target"] = "torch.ops.aten.relu()"
 
@@ -575,6 +580,22 @@ def type_missing(m):
 @case
 def dtype_complex(m):
     m.graph["tensor_values"]["relu"]["dtype"] = 10
+
+
+@case
+def lacks(m):
+    """All that is not supported is said at once."""
+    m.graph["tensor_values"]["linear"]["dtype"] = 11
+    m.graph["tensor_values"]["relu"]["dtype"] = 10
+    m.nodes[1]["target"] = "torch.ops.aten.no_such_op.default"
+    m.nodes[2]["inputs"][1]["arg"] = {"as_complex": {"real": 1, "imag": 0}}
+    m.graph["inputs"].append({"as_custom_obj": {"name": "obj", "class_fqn": "a.B"}})
+    m.signature["input_specs"].append({"custom_obj": {"arg": {"name": "obj"}}})
+
+
+@case
+def pickled_both(m):
+    m.weights["bias"]["use_pickle"] = m.weights["weight"]["use_pickle"] = True
 
 
 @case
