@@ -97,7 +97,7 @@ static Ref identity(const char *name, DType t) {
     case TILE_MIN_NAN: return f ? ref_float(INFINITY) : ref_int(top);
     case TILE_MAX_NAN: return f ? ref_float(-INFINITY) : ref_int(sign ? -top - 1 : 0);
     case TILE_AND: return ref_int(t == DT_I1 ? 1 : -1);
-    default: return f ? ref_float(0) : ref_int(0);
+    default: return f ? ref_float(-0.0) : ref_int(0); /* -0.0 + 0.0 is 0.0 */
   }
 }
 
@@ -257,16 +257,34 @@ static void combine_tree(Bind *s, const Reduction *r, NestVar **v, int32_t n) {
   }
 }
 
-static void fold_step(Bind *s, Reduction *r, NestVar **from, Held *h, int d) {
-  DimMask rest = d < 0 ? h->left : h->left & ~((DimMask)1 << d);
-  Ref acc[MAX_OPERANDS], x[MAX_OPERANDS];
+/* A fold over many registers begins with the identity, where there is one: so its loop takes every
+ * register, and pass fuse can join it with the loop that makes them. */
+static bool fold_all(Bind *s, const Reduction *r, const Ref *acc, NestVar *const *from, Held h,
+                     int d, DimMask rest) {
+  const char *name = nest_str(r->st, NA_combine, NULL);
+  DimMask inner = accumulators(s, r, rest), step = (DimMask)1 << d;
+  if (!name || !inner || h.packed) return false;
+  NestBuilder outer = bind_open_loops(s, rest & ~inner);
+  bind_open_loops(s, inner);
+  DType t = acc[0].var->dtype;
+  bind_mov(s, acc[0], identity(name, t), t);
+  bind_close(s, outer);
+  bind_open_loops(s, rest & ~inner);
+  bind_open_loops(s, step);
+  bind_open_loops(s, inner);
+  Ref x = ref_sub(from[0], held_subscript(s, h));
+  bind_combine(s, r->st, acc, &x);
+  bind_close(s, outer);
+  return true;
+}
+
+/* Begins with the first register, and loops over those behind it. */
+static void fold_rest(Bind *s, const Reduction *r, const Ref *acc, NestVar *const *from, Held h,
+                      int d, DimMask rest) {
+  Ref x[MAX_OPERANDS];
   int64_t stride = 0;
-  Affine out = packed(s, rest), first = held_subscript(s, *h);
+  Affine first = held_subscript(s, h);
   if (d >= 0) first = drop_index(first, s->dims[d].index, &stride);
-  for (int i = 0; i < r->n; i++)
-    acc[i] = ref_sub(
-        bind_var(s, from[i]->name, from[i]->dtype, from[i]->elem, registers_of(s, rest), false),
-        out);
   DimMask inner = accumulators(s, r, rest);
   NestBuilder outer = bind_open_loops(s, rest & ~inner), at = bind_open_loops(s, inner);
   for (int i = 0; i < r->n; i++) bind_mov(s, acc[i], ref_sub(from[i], first), from[i]->dtype);
@@ -285,6 +303,17 @@ static void fold_step(Bind *s, Reduction *r, NestVar **from, Held *h, int d) {
     bind_combine(s, r->st, acc, x);
   }
   bind_close(s, outer);
+}
+
+static void fold_step(Bind *s, Reduction *r, NestVar **from, Held *h, int d) {
+  DimMask rest = d < 0 ? h->left : h->left & ~((DimMask)1 << d);
+  Ref acc[MAX_OPERANDS];
+  Affine out = packed(s, rest);
+  for (int i = 0; i < r->n; i++)
+    acc[i] = ref_sub(
+        bind_var(s, from[i]->name, from[i]->dtype, from[i]->elem, registers_of(s, rest), false),
+        out);
+  if (!fold_all(s, r, acc, from, *h, d, rest)) fold_rest(s, r, acc, from, *h, d, rest);
   for (int i = 0; i < r->n; i++) from[i] = acc[i].var;
   *h = (Held){rest, true};
 }

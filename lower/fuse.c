@@ -2,7 +2,7 @@
  *
  *   unroll a:32 { unroll b:4 { BODY } }          BODY holds no further loop
  *
- * A chain L joins an earlier chain G of the same block with the same extents (its body goes behind
+ * A chain L joins an earlier chain G of the same block with as many iterations (its body goes behind
  * G's) if iteration i of L needs nothing that G does after iteration i, nor the other way round:
  *
  *   registers  what one of them writes and the other accesses has the same subscript in both, and
@@ -13,7 +13,10 @@
  *              loads if they are different arrays.
  *
  * What stands between the two and L needs moves before G; what needs G stays behind, and L must not
- * need that. */
+ * need that.
+ *
+ * Where extents differ, loops are cut: a sum in four interleaved parts, `unroll r:8 { unroll a:4`,
+ * joins the `unroll a:32` that computes its operand, which becomes r:8, a:4. */
 #include "lower/fuse.h"
 
 #include <stdlib.h>
@@ -169,9 +172,63 @@ static Chain chain_of(NestStmt *st) {
 }
 
 static bool same_extents(const Chain *a, const Chain *b) {
-  if (!a->depth || a->depth != b->depth) return false;
+  if (a->depth != b->depth) return false;
   for (int i = 0; i < a->depth; i++)
     if (a->index[i]->extent != b->index[i]->extent) return false;
+  return true;
+}
+
+/* Cuts the loops of g and l, from the innermost on, until they have the same extents; false if no
+ * cuts do that. */
+static bool refine(const Fuse *f, const Chain *g, const Chain *l, Chain *fine) {
+  NestIndex *digits[MAX_TERMS];
+  int n = 0, i = g->depth, k = l->depth;
+  int32_t gleft = 1, lleft = 1;
+  for (;;) {
+    while (gleft == 1 && i > 0) gleft = g->index[--i]->extent;
+    while (lleft == 1 && k > 0) lleft = l->index[--k]->extent;
+    int32_t step = gleft < lleft ? gleft : lleft;
+    if (step == 1) break;
+    if (gleft % step || lleft % step || n == MAX_TERMS) return false;
+    bool whole = g->index[i]->extent == step;
+    digits[n++] = whole ? g->index[i] : nest_index(f->nest, l->index[k]->name, step);
+    gleft /= step;
+    lleft /= step;
+  }
+  *fine = (Chain){.depth = n};
+  for (int d = 0; d < n; d++) fine->index[d] = digits[n - 1 - d];
+  return gleft == lleft && n > 0;
+}
+
+static int place_in(const Chain *c, const NestIndex *index) {
+  int i = c->depth;
+  while (i-- > 0 && c->index[i] != index) continue;
+  return i;
+}
+
+/* The outermost loop of those that index i of a chain became, in its refinement. */
+static int outermost_part(const Chain *from, int i, const Chain *fine) {
+  int d = 0;
+  for (int k = 0; k < i; k++)
+    for (int32_t n = 1; n < from->index[k]->extent; d++) n *= fine->index[d]->extent;
+  return d;
+}
+
+/* x, affine in the indices of a chain, in those of its refinement; false: too many terms. */
+static bool map_affine(Affine *x, const Chain *from, const Chain *fine) {
+  Affine sum = affine_const(x->c);
+  for (int t = 0; t < x->n; t++) {
+    int i = place_in(from, x->t[t].index);
+    Affine term = affine_index(x->t[t].index, x->t[t].coef);
+    if (i < 0 && !affine_add(&sum, &term)) return false;
+    int32_t n = i < 0 ? 1 : from->index[i]->extent;
+    for (int d = n > 1 ? outermost_part(from, i, fine) : 0; n > 1; d++) {
+      n /= fine->index[d]->extent;
+      term = affine_index(fine->index[d], x->t[t].coef * n);
+      if (!affine_add(&sum, &term)) return false;
+    }
+  }
+  *x = sum;
   return true;
 }
 
@@ -182,21 +239,9 @@ static int64_t coefficient(const Affine *x, const Chain *c, int i) {
   return 0;
 }
 
-static NestIndex *mapped(NestIndex *index, const Chain *from, const Chain *to) {
-  for (int i = 0; i < from->depth; i++)
-    if (from->index[i] == index) return to->index[i];
-  return index;
-}
-
-/* a in chain g and b in chain l are the same at the same iteration. */
-static bool same_affine(const Affine *a, const Chain *g, const Affine *b, const Chain *l) {
-  if (a->c != b->c || a->n != b->n) return false;
-  for (int i = 0; i < a->n; i++) {
-    int k = 0;
-    while (k < b->n && mapped(b->t[k].index, l, g) != a->t[i].index) k++;
-    if (k == b->n || a->t[i].coef != b->t[k].coef) return false;
-  }
-  return true;
+/* a in a chain and b in another are the same at the same iteration. */
+static bool same_affine(Affine a, const Chain *ca, Affine b, const Chain *cb, const Chain *fine) {
+  return map_affine(&a, ca, fine) && map_affine(&b, cb, fine) && affine_eq(&a, &b);
 }
 
 /* Accesses of `size` at x do not overlap between iterations: index by index, from the smallest
@@ -223,6 +268,7 @@ static bool apart(const Affine *x, const Chain *c, int64_t size) {
 typedef struct {
   const Affine *sub; /* all references so far have this subscript */
   const Chain *chain;
+  const Chain *fine;
   bool ok;
 } Aligned;
 
@@ -230,7 +276,7 @@ static void align_ref(Aligned *x, const Ref *r, const NestVar *v, const Chain *c
   if (r->kind != REF_VAR || r->var != v) return;
   if (n != 1) x->ok = false;
   if (!x->sub) x->sub = &r->sub, x->chain = c;
-  else if (!same_affine(x->sub, x->chain, &r->sub, c)) x->ok = false;
+  else if (!same_affine(*x->sub, x->chain, r->sub, c, x->fine)) x->ok = false;
 }
 
 static void align_body(Aligned *x, const NestVar *v, const Chain *c) {
@@ -244,13 +290,13 @@ static void align_body(Aligned *x, const NestVar *v, const Chain *c) {
 }
 
 /* Every variable that one of the chains writes and the other accesses is met at the same place. */
-static bool registers_agree(const Fuse *f, const Item *g, const Item *l) {
+static bool registers_agree(const Fuse *f, const Item *g, const Item *l, const Chain *fine) {
   for (uint32_t w = 0; w < f->words; w++) {
     uint64_t shared =
         (g->e.writes[w] & (l->e.reads[w] | l->e.writes[w])) | (g->e.reads[w] & l->e.writes[w]);
     for (; shared; shared &= shared - 1) {
       const NestVar *v = f->nest->vars[w * 64 + (uint32_t)__builtin_ctzll(shared)];
-      Aligned x = {.ok = true};
+      Aligned x = {.fine = fine, .ok = true};
       align_body(&x, v, &g->chain);
       align_body(&x, v, &l->chain);
       if (!x.ok || !apart(x.sub, x.chain, 1)) return false;
@@ -289,9 +335,9 @@ static bool same_distance(const Fuse *f, const Ref *a, const Ref *b) {
 /* The load of chain g and the store of chain l meet, if at all, in one iteration and lane: lanes
  * hold neighbouring elements, and iterations lie apart by as many. */
 static bool elementwise(const Fuse *f, const Chain *g, const NestStmt *ld, const Chain *l,
-                        const NestStmt *st) {
+                        const NestStmt *st, const Chain *fine) {
   int64_t bytes = dtype_bytes(st->type) * f->nest->lanes;
-  return ld->type == st->type && same_affine(&ld->mems[0].bytes, g, &st->mems[0].bytes, l) &&
+  return ld->type == st->type && same_affine(ld->mems[0].bytes, g, st->mems[0].bytes, l, fine) &&
          same_distance(f, &ld->mems[0].base, &st->mems[0].base) &&
          apart(&st->mems[0].bytes, l, bytes);
 }
@@ -300,7 +346,7 @@ static bool global_access(const NestStmt *st, NestCode code) {
   return st->code == code && !st->mems[0].buffer;
 }
 
-static bool memory_agrees(const Fuse *f, const Item *g, const Item *l) {
+static bool memory_agrees(const Fuse *f, const Item *g, const Item *l, const Chain *fine) {
   if (!memory_conflict(f, &g->e, &l->e)) return true;
   if ((g->e.memory | l->e.memory) & ORDERED || g->e.memory & WRITES_GLOBAL) return false;
   Effects none = effects_new(f), ge = g->e;
@@ -308,32 +354,60 @@ static bool memory_agrees(const Fuse *f, const Item *g, const Item *l) {
   if (memory_conflict(f, &ge, &l->e)) return false; /* of shared buffers */
   for (const NestStmt *st = l->chain.body->first; st; st = st->next)
     for (const NestStmt *ld = g->chain.body->first; ld && global_access(st, NEST_ST); ld = ld->next)
-      if (global_access(ld, NEST_LD) && !elementwise(f, &g->chain, ld, &l->chain, st)) return false;
+      if (global_access(ld, NEST_LD) && !elementwise(f, &g->chain, ld, &l->chain, st, fine))
+        return false;
   return true;
 }
 
 /* ---- joining ---- */
 
-static void map_affine(Affine *a, const Chain *from, const Chain *to) {
-  for (int i = 0; i < a->n; i++) a->t[i].index = mapped(a->t[i].index, from, to);
+typedef bool MapAffine(Affine *x, const Chain *from, const Chain *fine);
+
+static bool each_affine(NestStmt *st, MapAffine *map, const Chain *from, const Chain *fine) {
+  bool ok = map(&st->guard.sub, from, fine);
+  for (uint32_t i = 0; i < st->ndsts; i++) ok &= map(&st->dsts[i].sub, from, fine);
+  for (uint32_t i = 0; i < st->nsrcs; i++) ok &= map(&st->srcs[i].sub, from, fine);
+  for (uint32_t i = 0; i < st->nmems; i++)
+    ok &= map(&st->mems[i].base.sub, from, fine) & map(&st->mems[i].bytes, from, fine);
+  return ok;
 }
 
-static void map_stmt(NestStmt *st, const Chain *from, const Chain *to) {
-  for (uint32_t i = 0; i < st->ndsts; i++) map_affine(&st->dsts[i].sub, from, to);
-  for (uint32_t i = 0; i < st->nsrcs; i++) map_affine(&st->srcs[i].sub, from, to);
-  map_affine(&st->guard.sub, from, to);
-  for (uint32_t i = 0; i < st->nmems; i++) {
-    map_affine(&st->mems[i].base.sub, from, to);
-    map_affine(&st->mems[i].bytes, from, to);
+static bool map_body(const Chain *from, MapAffine *map, const Chain *fine) {
+  bool ok = true;
+  for (NestStmt *st = from->body->first; st; st = st->next) ok &= each_affine(st, map, from, fine);
+  return ok;
+}
+
+static bool can_map(Affine *x, const Chain *from, const Chain *fine) {
+  Affine y = *x;
+  return map_affine(&y, from, fine);
+}
+
+static void move_all(NestBlock *from, NestBlock *to) {
+  for (NestStmt *st = from->first, *next; st; st = next) {
+    next = st->next;
+    nest_move_into(st, to);
   }
 }
 
-static void append(NestBlock *to, NestStmt *st) {
-  nest_remove(st);
-  st->parent = to;
-  st->prev = to->last;
-  *(to->last ? &to->last->next : &to->first) = st;
-  to->last = st;
+/* Makes the loops of an item those of the refinement. */
+static void cut_loops(Fuse *f, Item *x, const Chain *fine) {
+  if (same_extents(&x->chain, fine)) return;
+  NestBuilder b = {f->nest, x->st->parent, x->st, x->st->span};
+  NestStmt *outermost = NULL;
+  for (int i = 0; i < fine->depth; i++) {
+    NestStmt *u = nest_stmt(&b, NEST_UNROLL, 0, 0);
+    u->index = fine->index[i];
+    if (!i) outermost = u;
+    b.block = nest_block(f->nest, u);
+    b.before = NULL;
+  }
+  map_body(&x->chain, map_affine, fine);
+  move_all(x->chain.body, b.block);
+  nest_remove(x->st);
+  x->st = outermost;
+  x->chain = *fine;
+  x->chain.body = b.block;
 }
 
 /* Moves items from..at-1 that are not in `stay` before item g, in order. */
@@ -347,13 +421,11 @@ static void move_before(Fuse *f, size_t g, size_t at, const bool *stay) {
   }
 }
 
-static void join(Fuse *f, Item *g, size_t at) {
+static void join(Fuse *f, Item *g, size_t at, const Chain *fine) {
   Item l = f->items.data[at];
-  for (NestStmt *st = l.chain.body->first, *next; st; st = next) {
-    next = st->next;
-    map_stmt(st, &l.chain, &g->chain);
-    append(g->chain.body, st);
-  }
+  cut_loops(f, g, fine);
+  map_body(&l.chain, map_affine, fine);
+  move_all(l.chain.body, g->chain.body);
   nest_remove(l.st);
   effects_join(f, &g->e, &l.e);
   memmove(&f->items.data[at], &f->items.data[at + 1],
@@ -398,6 +470,27 @@ static bool worth_joining(const Fuse *f, const Item *g, const Item *l) {
   return !loads_only(g) || meet(g->e.writes, l->e.reads, f->words);
 }
 
+enum { MOST_CUT = 32 }; /* statements in a loop that is cut: C compilers expand the inner part */
+
+/* Loops are cut where that keeps a value out of an array. */
+static bool worth_cutting(const Fuse *f, const Item *g, const Item *l) {
+  int n = 0;
+  for (const NestStmt *st = g->chain.body->first; st; st = st->next) n++;
+  for (const NestStmt *st = l->chain.body->first; st; st = st->next) n++;
+  return n <= MOST_CUT && meet(g->e.writes, l->e.reads, f->words);
+}
+
+/* What the loops of l and g become if they join, if they may. */
+static bool joined_shape(const Fuse *f, const Item *g, const Item *l, Chain *fine) {
+  if (!g->chain.depth || !worth_joining(f, g, l)) return false;
+  *fine = g->chain;
+  if (!same_extents(&g->chain, &l->chain) &&
+      (!worth_cutting(f, g, l) || !refine(f, &g->chain, &l->chain, fine) ||
+       !map_body(&g->chain, can_map, fine) || !map_body(&l->chain, can_map, fine)))
+    return false;
+  return registers_agree(f, g, l, fine) && memory_agrees(f, g, l, fine);
+}
+
 /* Joins chain `at` with the nearest one before it that can take it.  Returns the place to go on at:
  * that of the longer chain, which others before it may take in turn, or the next. */
 static size_t join_earlier(Fuse *f, size_t at) {
@@ -406,13 +499,12 @@ static size_t join_earlier(Fuse *f, size_t at) {
   for (size_t g = at; g-- > first;) {
     const Item *x = &f->items.data[g];
     bool stay[LOOK_BACK + 1];
-    if (!same_extents(&x->chain, &l->chain) || !worth_joining(f, x, l) ||
-        !registers_agree(f, x, l) || !memory_agrees(f, x, l) || !plan_moves(f, g, at, stay))
-      continue;
+    Chain fine;
+    if (!joined_shape(f, x, l, &fine) || !plan_moves(f, g, at, stay)) continue;
     size_t moved = 0;
     for (size_t i = g + 1; i < at; i++) moved += !stay[i - g];
     move_before(f, g, at, stay);
-    join(f, &f->items.data[g + moved], at);
+    join(f, &f->items.data[g + moved], at, &fine);
     return g + moved;
   }
   return at + 1;
@@ -437,27 +529,45 @@ static void fuse_block(Fuse *f, NestBlock *b) {
 typedef struct {
   const NestBlock *block; /* that holds all references */
   const Affine *sub;      /* of all of them */
+  NestStmt *load;         /* the first reference, if that is a load with a guard */
   bool scalar, seen;
 } Local;
 
 static void local_ref(Local *locals, const Ref *r, const NestBlock *b, int64_t n, bool defines) {
   if (r->kind != REF_VAR) return;
   Local *x = &locals[r->var->id];
-  if (!x->seen) *x = (Local){b, &r->sub, defines && r->var->count > 1, true};
+  if (!x->seen) *x = (Local){b, &r->sub, NULL, defines && r->var->count > 1, true};
   if (x->block != b || n != 1 || !affine_eq(x->sub, &r->sub)) x->scalar = false;
+}
+
+/* Where the guard of its first load is false, a variable holds nothing, unless a loop that is no
+ * chain comes here again. */
+static void local_dst(Local *locals, NestStmt *st, const NestBlock *b, bool again) {
+  Local *x = &locals[st->dsts[0].var->id];
+  bool first = st->code == NEST_LD && st->guard.kind && !x->seen;
+  local_ref(locals, &st->dsts[0], b, nest_int(st, NA_n, 1), first ? !again : !st->guard.kind);
+  if (first) x->load = st;
 }
 
 /* A variable is seen first where its first reference is; if that is no complete write, it holds
  * something from before. */
-static void find_locals(Local *locals, const NestBlock *b) {
-  for (const NestStmt *st = b->first; st; st = st->next) {
+static void find_locals(Local *locals, const NestBlock *b, bool again) {
+  for (NestStmt *st = b->first; st; st = st->next) {
     int64_t n = nest_int(st, NA_n, 1);
     local_ref(locals, &st->guard, b, 1, false);
     for (uint32_t i = 0; i < st->nsrcs; i++) local_ref(locals, &st->srcs[i], b, n, false);
     for (uint32_t i = 0; i < st->nmems; i++) local_ref(locals, &st->mems[i].base, b, 1, false);
-    for (uint32_t i = 0; i < st->ndsts; i++) local_ref(locals, &st->dsts[i], b, n, !st->guard.kind);
-    for (uint32_t r = 0; r < st->nregions; r++) find_locals(locals, st->regions[r]);
+    if (st->ndsts) local_dst(locals, st, b, again);
+    bool loop = st->code == NEST_FOR || st->code == NEST_WHILE;
+    for (uint32_t r = 0; r < st->nregions; r++) find_locals(locals, st->regions[r], again || loop);
   }
+}
+
+/* What an element of the array was before its load, the scalar is before each. */
+static void undefine(Nest *n, const NestVar *v, NestStmt *load) {
+  NestBuilder b = {n, load->parent, load, load->span};
+  nest_op(&b, TILE_UNDEF, v->dtype, load->dsts[0], ref_none(), ref_none(), ref_none())->elem =
+      v->elem;
 }
 
 static void scalar_ref(const Local *locals, Ref *r) {
@@ -476,10 +586,13 @@ static void make_scalars(const Local *locals, NestBlock *b) {
 
 static void contract(Fuse *f) {
   Local *locals = ARENA_ARRAY(f->scratch, Local, f->nest->nvars);
-  find_locals(locals, f->nest->body);
+  find_locals(locals, f->nest->body, false);
   make_scalars(locals, f->nest->body);
-  for (uint32_t i = 0; i < f->nest->nvars; i++)
-    if (locals[i].scalar) f->nest->vars[i]->count = 1;
+  for (uint32_t i = 0; i < f->nest->nvars; i++) {
+    if (!locals[i].scalar) continue;
+    f->nest->vars[i]->count = 1;
+    if (locals[i].load) undefine(f->nest, f->nest->vars[i], locals[i].load);
+  }
 }
 
 /* ---- the pass ---- */

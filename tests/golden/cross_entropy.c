@@ -316,7 +316,6 @@ static void cross_entropy_program(char *logits_ptr, char *target_ptr, char *loss
   char *t71 = logits_ptr_1 + t70;
   for (int64_t start_at = 0; start_at < n_classes; start_at += 256) { /* ../../examples/kernels/cross_entropy.py:23 */
     const int32_t start = (int32_t)start_at;
-    vf32 t14[32];
     vf32 x_2[4];
     vf32 x_3;
     vf32 t80[4];
@@ -325,19 +324,18 @@ static void cross_entropy_program(char *logits_ptr, char *target_ptr, char *loss
     const int64_t t72 = (int64_t)start;
     const int64_t t73 = t72 * 4;
     char *t74 = t71 + t73;
-    UNROLL(32) for (int a = 0; a < 32; a++) {
-      x[a] = vsplat_f32((-__builtin_inff()));
-      const int32_t t67 = t66 + (8*a);
-      const int t68 = lanes_below(t67, n_classes);
-      if (t68 == LANES) x[a] = vload_f32(t74 + 32*a);
-      else x[a] = vload_first_f32(t74 + 32*a, t68, x[a]);
-    }
     UNROLL(4) for (int a = 0; a < 4; a++) { /* ../../examples/kernels/cross_entropy.py:27 */
-      x_2[a] = x[a];
+      x_2[a] = vsplat_f32(__builtin_nanf(""));
+      t80[a] = vsplat_f32((-0.0f)); /* ../../examples/kernels/cross_entropy.py:28 */
     }
-    UNROLL(7) for (int r = 0; r < 7; r++) {
-      UNROLL(4) for (int a = 0; a < 4; a++) {
-        x_2[a] = vmax_f32(x_2[a], x[a + 4*r + 4]);
+    UNROLL(8) for (int a = 0; a < 8; a++) { /* ../../examples/kernels/cross_entropy.py:25 */
+      UNROLL(4) for (int a_2 = 0; a_2 < 4; a_2++) {
+        x[4*a + a_2] = vsplat_f32((-__builtin_inff()));
+        const int32_t t67 = t66 + (32*a + 8*a_2);
+        const int t68 = lanes_below(t67, n_classes);
+        if (t68 == LANES) x[4*a + a_2] = vload_f32(t74 + 128*a + 32*a_2);
+        else x[4*a + a_2] = vload_first_f32(t74 + 128*a + 32*a_2, t68, x[4*a + a_2]);
+        x_2[a_2] = vmax_f32(x_2[a_2], x[4*a + a_2]); /* ../../examples/kernels/cross_entropy.py:27 */
       }
     }
     x_3 = x_2[0];
@@ -355,17 +353,12 @@ static void cross_entropy_program(char *logits_ptr, char *target_ptr, char *loss
     const float t9 = largest - new_largest; /* ../../examples/kernels/cross_entropy.py:28 */
     const float t10 = t9 * 1.442695f;
     const float t11 = (vexp2_f32(vsplat_f32(t10)))[0];
-    UNROLL(32) for (int a = 0; a < 32; a++) {
-      const vf32 t78 = x[a] - new_largest;
-      const vf32 t79 = t78 * 1.442695f;
-      t14[a] = vexp2_f32(t79);
-    }
-    UNROLL(4) for (int a = 0; a < 4; a++) {
-      t80[a] = t14[a];
-    }
-    UNROLL(7) for (int r = 0; r < 7; r++) {
-      UNROLL(4) for (int a = 0; a < 4; a++) {
-        t80[a] = t80[a] + t14[a + 4*r + 4];
+    UNROLL(8) for (int a = 0; a < 8; a++) {
+      UNROLL(4) for (int a_2 = 0; a_2 < 4; a_2++) {
+        const vf32 t78 = x[4*a + a_2] - new_largest;
+        const vf32 t79 = t78 * 1.442695f;
+        const vf32 t14 = vexp2_f32(t79);
+        t80[a_2] = t80[a_2] + t14;
       }
     }
     t81 = t80[0];

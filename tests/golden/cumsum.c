@@ -195,7 +195,7 @@ INLINE void stream_end(void) {
 static void cumsum_program(char *x_ptr, char *out_ptr, int32_t n_cols,
     const uint32_t *grid, uint32_t pid_0, uint32_t pid_1, uint32_t pid_2, char *shared, bool stream) {
   float carry;
-  vf32 x[32];
+  vf32 x;
   vf32 t7[32];
   vf32 total;
   const int32_t lane = 0; /* ../../examples/kernels/cumsum.py:11 */
@@ -225,15 +225,22 @@ static void cumsum_program(char *x_ptr, char *out_ptr, int32_t n_cols,
     const int64_t t20 = (int64_t)start;
     const int64_t t21 = t20 * 4;
     char *t22 = t19 + t21;
-    UNROLL(32) for (int a = 0; a < 32; a++) {
-      x[a] = vsplat_f32(0.0f);
-      const int32_t t15 = t14 + (8*a);
-      t16[a] = lanes_below(t15, n_cols);
-      if (t16[a] == LANES) x[a] = vload_f32(t22 + 32*a);
-      else x[a] = vload_first_f32(t22 + 32*a, t16[a], x[a]);
-      vstore_f32(shared + t17 + 32*a, x[a]); /* ../../examples/kernels/cumsum.py:18 */
+    char *t45 = t42 + t21; /* ../../examples/kernels/cumsum.py:18 */
+    UNROLL(4) for (int a = 0; a < 4; a++) { /* ../../examples/kernels/cumsum.py:19 */
+      x_2[a] = vsplat_f32((-0.0f));
     }
-    UNROLL(32) for (int a = 0; a < 32; a++) {
+    UNROLL(8) for (int a = 0; a < 8; a++) { /* ../../examples/kernels/cumsum.py:17 */
+      UNROLL(4) for (int a_2 = 0; a_2 < 4; a_2++) {
+        x = vsplat_f32(0.0f);
+        const int32_t t15 = t14 + (32*a + 8*a_2);
+        t16[4*a + a_2] = lanes_below(t15, n_cols);
+        if (t16[4*a + a_2] == LANES) x = vload_f32(t22 + 128*a + 32*a_2);
+        else x = vload_first_f32(t22 + 128*a + 32*a_2, t16[4*a + a_2], x);
+        vstore_f32(shared + t17 + 128*a + 32*a_2, x); /* ../../examples/kernels/cumsum.py:18 */
+        x_2[a_2] = x_2[a_2] + x; /* ../../examples/kernels/cumsum.py:19 */
+      }
+    }
+    UNROLL(32) for (int a = 0; a < 32; a++) { /* ../../examples/kernels/cumsum.py:18 */
       x_1[a] = vgather_f32((uint64_t)shared + vto_u64(vramp_i32(t23, 128)) + (uint64_t)(4*a));
     }
     for (int r = 0; r < 32; r++) t7[0 + r] = x_1[0 + r];
@@ -264,22 +271,13 @@ static void cumsum_program(char *x_ptr, char *out_ptr, int32_t n_cols,
       t7[r] = vselect_f32(t25, t36, t7[r]);
       vscatter_f32((uint64_t)shared + vto_u64(vramp_i32(t23, 128)) + (uint64_t)(4*r + 1024), t7[r]);
     }
-    char *t45 = t42 + t21;
     UNROLL(32) for (int a = 0; a < 32; a++) {
       const vf32 t8 = vload_f32(shared + t17 + 32*a + 1024);
       const vf32 t40 = carry + t8;
       if (t16[a] == LANES) vstream_f32(t45 + 32*a, t40, stream);
       else vstore_first_f32(t45 + 32*a, t16[a], t40);
     }
-    UNROLL(4) for (int a = 0; a < 4; a++) { /* ../../examples/kernels/cumsum.py:19 */
-      x_2[a] = x[a];
-    }
-    UNROLL(7) for (int r = 0; r < 7; r++) {
-      UNROLL(4) for (int a = 0; a < 4; a++) {
-        x_2[a] = x_2[a] + x[a + 4*r + 4];
-      }
-    }
-    x_3 = x_2[0];
+    x_3 = x_2[0]; /* ../../examples/kernels/cumsum.py:19 */
     UNROLL(3) for (int r = 0; r < 3; r++) {
       x_3 = x_3 + x_2[r + 1];
     }

@@ -34,6 +34,14 @@ INLINE int lanes_below(int64_t x, int64_t n) {
   return n <= x ? 0 : n - x < LANES ? (int)(n - x) : LANES;
 }
 #endif
+#ifndef NEREID_vsplat_f32
+#define NEREID_vsplat_f32
+INLINE vf32 vsplat_f32(float x) {
+  vf32 v;
+  EACH_LANE(i) v[i] = x;
+  return v;
+}
+#endif
 #ifndef NEREID_vload_f32
 #define NEREID_vload_f32
 INLINE vf32 vload_f32(const char *p) {
@@ -115,14 +123,6 @@ INLINE vf32 vselect_f32(vi32 m, vf32 a, vf32 b) {
   return r;
 }
 #endif
-#ifndef NEREID_vsplat_f32
-#define NEREID_vsplat_f32
-INLINE vf32 vsplat_f32(float x) {
-  vf32 v;
-  EACH_LANE(i) v[i] = x;
-  return v;
-}
-#endif
 #ifndef NEREID_stream_bytes
 #define NEREID_stream_bytes
 /* n bytes to an address that n divides. */
@@ -202,7 +202,7 @@ INLINE void stream_end(void) {
 /* One program; its lanes run together. */
 static void dropout_program(char *x_ptr, char *out_ptr, int32_t n, float p, int32_t seed,
     const uint32_t *grid, uint32_t pid_0, uint32_t pid_1, uint32_t pid_2, char *shared, bool stream) {
-  vf32 x[32];
+  vf32 x;
   const int32_t lane = 0; /* ../../examples/kernels/dropout.py:13 */
   const int32_t t138 = lane * 4;
   const int32_t t0 = (int32_t)pid_0; /* ../../examples/kernels/dropout.py:14 */
@@ -241,8 +241,9 @@ static void dropout_program(char *x_ptr, char *out_ptr, int32_t n, float p, int3
   UNROLL(32) for (int a = 0; a < 32; a++) { /* ../../examples/kernels/dropout.py:16 */
     const int32_t t136 = t135 + (8*a);
     const int t137 = lanes_below(t136, n);
-    if (t137 == LANES) x[a] = vload_f32(t143 + 32*a);
-    else x[a] = vload_first_f32(t143 + 32*a, t137, x[a]);
+    x = vsplat_f32(0);
+    if (t137 == LANES) x = vload_f32(t143 + 32*a);
+    else x = vload_first_f32(t143 + 32*a, t137, x);
     const uint32_t t146 = (uint32_t)t136; /* ../../examples/kernels/dropout.py:17 */
     const uint32_t t147 = t146 * 0u;
     const uint32_t t148 = mulhi_u32(t147, 3449720151u);
@@ -323,7 +324,7 @@ static void dropout_program(char *x_ptr, char *out_ptr, int32_t n, float p, int3
     const vf32 t225 = vto_f32(t224);
     const vf32 t226 = t225 * 4.6566126e-10f;
     const vi32 t227 = t226 >= p;
-    const vf32 t228 = x[a] / t122;
+    const vf32 t228 = x / t122;
     const vf32 t229 = vselect_f32(t227, t228, vsplat_f32(0.0f));
     if (t137 == LANES) vstream_f32(t234 + 32*a, t229, stream);
     else vstore_first_f32(t234 + 32*a, t137, t229);

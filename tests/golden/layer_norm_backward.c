@@ -249,9 +249,8 @@ static void layer_norm_backward_program(char *dy_ptr, char *x_ptr, char *w_ptr, 
   vf32 w;
   vf32 xhat[32];
   vf32 wdy[32];
-  vf32 t16[32];
-  vf32 t37[32];
-  vf32 t43[32];
+  vf32 t37;
+  vf32 t43;
   int t52[32];
   vf32 t68[4];
   vf32 t69;
@@ -276,34 +275,32 @@ static void layer_norm_backward_program(char *dy_ptr, char *x_ptr, char *w_ptr, 
   char *t11 = mean_ptr + 4ll * row; /* ../../examples/kernels/layer_norm.py:43 */
   const float t12 = load_f32(t11);
   const float t18 = (float)n_cols; /* ../../examples/kernels/layer_norm.py:47 */
+  UNROLL(4) for (int a = 0; a < 4; a++) {
+    t68[a] = vsplat_f32((-0.0f));
+    wdy_1[a] = vsplat_f32((-0.0f)); /* ../../examples/kernels/layer_norm.py:48 */
+  }
   char *t22 = dx_ptr + 4ll * t0; /* ../../examples/kernels/layer_norm.py:49 */
-  UNROLL(32) for (int a = 0; a < 32; a++) { /* ../../examples/kernels/layer_norm.py:39 */
-    dy[a] = vsplat_f32(0.0f);
-    const int32_t t51 = lane + (8*a);
-    t52[a] = lanes_below(t51, n_cols);
-    if (t52[a] == LANES) dy[a] = vload_f32(t55 + 32*a);
-    else dy[a] = vload_first_f32(t55 + 32*a, t52[a], dy[a]);
-    x = vsplat_f32(0.0f); /* ../../examples/kernels/layer_norm.py:40 */
-    if (t52[a] == LANES) x = vload_f32(t59 + 32*a);
-    else x = vload_first_f32(t59 + 32*a, t52[a], x);
-    const vf32 t66 = x - t12; /* ../../examples/kernels/layer_norm.py:43 */
-    const vf32 t67 = t66 * rstd;
-    xhat[a] = vselect_f32(vfirst(t52[a]), t67, vsplat_f32(0.0f));
-    w = vsplat_f32(0.0f); /* ../../examples/kernels/layer_norm.py:41 */
-    if (t52[a] == LANES) w = vload_f32(t63 + 32*a);
-    else w = vload_first_f32(t63 + 32*a, t52[a], w);
-    wdy[a] = w * dy[a]; /* ../../examples/kernels/layer_norm.py:46 */
-    t16[a] = xhat[a] * wdy[a]; /* ../../examples/kernels/layer_norm.py:47 */
-    t78[a] = -xhat[a]; /* ../../examples/kernels/layer_norm.py:49 */
-  }
-  UNROLL(4) for (int a = 0; a < 4; a++) { /* ../../examples/kernels/layer_norm.py:47 */
-    t68[a] = t16[a];
-    wdy_1[a] = wdy[a]; /* ../../examples/kernels/layer_norm.py:48 */
-  }
-  UNROLL(7) for (int r = 0; r < 7; r++) { /* ../../examples/kernels/layer_norm.py:47 */
-    UNROLL(4) for (int a = 0; a < 4; a++) {
-      t68[a] = t68[a] + t16[a + 4*r + 4];
-      wdy_1[a] = wdy_1[a] + wdy[a + 4*r + 4]; /* ../../examples/kernels/layer_norm.py:48 */
+  UNROLL(8) for (int a = 0; a < 8; a++) { /* ../../examples/kernels/layer_norm.py:39 */
+    UNROLL(4) for (int a_2 = 0; a_2 < 4; a_2++) {
+      dy[4*a + a_2] = vsplat_f32(0.0f);
+      const int32_t t51 = lane + (32*a + 8*a_2);
+      t52[4*a + a_2] = lanes_below(t51, n_cols);
+      if (t52[4*a + a_2] == LANES) dy[4*a + a_2] = vload_f32(t55 + 128*a + 32*a_2);
+      else dy[4*a + a_2] = vload_first_f32(t55 + 128*a + 32*a_2, t52[4*a + a_2], dy[4*a + a_2]);
+      x = vsplat_f32(0.0f); /* ../../examples/kernels/layer_norm.py:40 */
+      if (t52[4*a + a_2] == LANES) x = vload_f32(t59 + 128*a + 32*a_2);
+      else x = vload_first_f32(t59 + 128*a + 32*a_2, t52[4*a + a_2], x);
+      const vf32 t66 = x - t12; /* ../../examples/kernels/layer_norm.py:43 */
+      const vf32 t67 = t66 * rstd;
+      xhat[4*a + a_2] = vselect_f32(vfirst(t52[4*a + a_2]), t67, vsplat_f32(0.0f));
+      w = vsplat_f32(0.0f); /* ../../examples/kernels/layer_norm.py:41 */
+      if (t52[4*a + a_2] == LANES) w = vload_f32(t63 + 128*a + 32*a_2);
+      else w = vload_first_f32(t63 + 128*a + 32*a_2, t52[4*a + a_2], w);
+      wdy[4*a + a_2] = w * dy[4*a + a_2]; /* ../../examples/kernels/layer_norm.py:46 */
+      const vf32 t16 = xhat[4*a + a_2] * wdy[4*a + a_2]; /* ../../examples/kernels/layer_norm.py:47 */
+      t68[a_2] = t68[a_2] + t16;
+      wdy_1[a_2] = wdy_1[a_2] + wdy[4*a + a_2]; /* ../../examples/kernels/layer_norm.py:48 */
+      t78[4*a + a_2] = -xhat[4*a + a_2]; /* ../../examples/kernels/layer_norm.py:49 */
     }
   }
   t69 = t68[0]; /* ../../examples/kernels/layer_norm.py:47 */
@@ -351,17 +348,19 @@ static void layer_norm_backward_program(char *dy_ptr, char *x_ptr, char *w_ptr, 
   }
   char *t89 = t30 + t54; /* ../../examples/kernels/layer_norm.py:56 */
   UNROLL(32) for (int a = 0; a < 32; a++) {
-    if (t52[a] == LANES) t37[a] = vload_f32(t89 + 32*a);
-    else t37[a] = vload_first_f32(t89 + 32*a, t52[a], t37[a]);
-    const vf32 t92 = vfma_f32(dy[a], xhat[a], t37[a]);
+    t37 = vsplat_f32(0);
+    if (t52[a] == LANES) t37 = vload_f32(t89 + 32*a);
+    else t37 = vload_first_f32(t89 + 32*a, t52[a], t37);
+    const vf32 t92 = vfma_f32(dy[a], xhat[a], t37);
     if (t52[a] == LANES) vstore_f32(t89 + 32*a, t92);
     else vstore_first_f32(t89 + 32*a, t52[a], t92);
   }
   char *t98 = t32 + t54; /* ../../examples/kernels/layer_norm.py:57 */
   UNROLL(32) for (int a = 0; a < 32; a++) {
-    if (t52[a] == LANES) t43[a] = vload_f32(t98 + 32*a);
-    else t43[a] = vload_first_f32(t98 + 32*a, t52[a], t43[a]);
-    const vf32 t101 = t43[a] + dy[a];
+    t43 = vsplat_f32(0);
+    if (t52[a] == LANES) t43 = vload_f32(t98 + 32*a);
+    else t43 = vload_first_f32(t98 + 32*a, t52[a], t43);
+    const vf32 t101 = t43 + dy[a];
     if (t52[a] == LANES) vstore_f32(t98 + 32*a, t101);
     else vstore_first_f32(t98 + 32*a, t52[a], t101);
   }

@@ -201,9 +201,8 @@ static void layer_norm_forward_program(char *x_ptr, char *w_ptr, char *b_ptr, ch
     const uint32_t *grid, uint32_t pid_0, uint32_t pid_1, uint32_t pid_2, char *shared, bool stream) {
   vf32 x[64];
   vf32 centered[64];
-  vf32 t8[64];
-  vf32 w[64];
-  vf32 b[64];
+  vf32 w;
+  vf32 b;
   int t26[64];
   vf32 x_1[4];
   vf32 x_2;
@@ -218,19 +217,19 @@ static void layer_norm_forward_program(char *x_ptr, char *w_ptr, char *b_ptr, ch
   char *t1 = x_ptr + 4ll * t0;
   const int64_t t28 = (int64_t)t27;
   char *t29 = t1 + t28;
-  for (int a = 0; a < 64; a++) {
-    x[a] = vsplat_f32(0.0f);
-    const int32_t t25 = lane + (8*a);
-    t26[a] = lanes_below(t25, n_cols);
-    if (t26[a] == LANES) x[a] = vload_f32(t29 + 32*a);
-    else x[a] = vload_first_f32(t29 + 32*a, t26[a], x[a]);
+  const float t5 = (float)n_cols; /* ../../examples/kernels/layer_norm.py:21 */
+  UNROLL(4) for (int a = 0; a < 4; a++) {
+    x_1[a] = vsplat_f32((-0.0f));
+    t36[a] = vsplat_f32((-0.0f)); /* ../../examples/kernels/layer_norm.py:23 */
   }
-  UNROLL(4) for (int a = 0; a < 4; a++) { /* ../../examples/kernels/layer_norm.py:21 */
-    x_1[a] = x[a];
-  }
-  for (int r = 0; r < 15; r++) {
-    UNROLL(4) for (int a = 0; a < 4; a++) {
-      x_1[a] = x_1[a] + x[a + 4*r + 4];
+  for (int a = 0; a < 16; a++) { /* ../../examples/kernels/layer_norm.py:20 */
+    UNROLL(4) for (int a_2 = 0; a_2 < 4; a_2++) {
+      x[4*a + a_2] = vsplat_f32(0.0f);
+      const int32_t t25 = lane + (32*a + 8*a_2);
+      t26[4*a + a_2] = lanes_below(t25, n_cols);
+      if (t26[4*a + a_2] == LANES) x[4*a + a_2] = vload_f32(t29 + 128*a + 32*a_2);
+      else x[4*a + a_2] = vload_first_f32(t29 + 128*a + 32*a_2, t26[4*a + a_2], x[4*a + a_2]);
+      x_1[a_2] = x_1[a_2] + x[4*a + a_2]; /* ../../examples/kernels/layer_norm.py:21 */
     }
   }
   x_2 = x_1[0];
@@ -244,19 +243,13 @@ static void layer_norm_forward_program(char *x_ptr, char *w_ptr, char *b_ptr, ch
   const vf32 t32 = __builtin_shufflevector(x_2, x_2, 1, 0, 3, 2, 5, 4, 7, 6);
   x_2 = x_2 + t32;
   const float t4 = x_2[0];
-  const float t5 = (float)n_cols;
   const float mean = t4 / t5;
-  for (int a = 0; a < 64; a++) { /* ../../examples/kernels/layer_norm.py:22 */
-    const vf32 t35 = x[a] - mean;
-    centered[a] = vselect_f32(vfirst(t26[a]), t35, vsplat_f32(0.0f));
-    t8[a] = centered[a] * centered[a]; /* ../../examples/kernels/layer_norm.py:23 */
-  }
-  UNROLL(4) for (int a = 0; a < 4; a++) {
-    t36[a] = t8[a];
-  }
-  for (int r = 0; r < 15; r++) {
-    UNROLL(4) for (int a = 0; a < 4; a++) {
-      t36[a] = t36[a] + t8[a + 4*r + 4];
+  for (int a = 0; a < 16; a++) { /* ../../examples/kernels/layer_norm.py:22 */
+    UNROLL(4) for (int a_2 = 0; a_2 < 4; a_2++) {
+      const vf32 t35 = x[4*a + a_2] - mean;
+      centered[4*a + a_2] = vselect_f32(vfirst(t26[4*a + a_2]), t35, vsplat_f32(0.0f));
+      const vf32 t8 = centered[4*a + a_2] * centered[4*a + a_2]; /* ../../examples/kernels/layer_norm.py:23 */
+      t36[a_2] = t36[a_2] + t8;
     }
   }
   t37 = t36[0];
@@ -277,12 +270,14 @@ static void layer_norm_forward_program(char *x_ptr, char *w_ptr, char *b_ptr, ch
   char *t48 = b_ptr + t28; /* ../../examples/kernels/layer_norm.py:25 */
   char *t18 = out_ptr + 4ll * t0; /* ../../examples/kernels/layer_norm.py:26 */
   for (int a = 0; a < 64; a++) { /* ../../examples/kernels/layer_norm.py:24 */
-    if (t26[a] == LANES) w[a] = vload_f32(t44 + 32*a);
-    else w[a] = vload_first_f32(t44 + 32*a, t26[a], w[a]);
-    if (t26[a] == LANES) b[a] = vload_f32(t48 + 32*a); /* ../../examples/kernels/layer_norm.py:25 */
-    else b[a] = vload_first_f32(t48 + 32*a, t26[a], b[a]);
+    w = vsplat_f32(0);
+    if (t26[a] == LANES) w = vload_f32(t44 + 32*a);
+    else w = vload_first_f32(t44 + 32*a, t26[a], w);
+    b = vsplat_f32(0); /* ../../examples/kernels/layer_norm.py:25 */
+    if (t26[a] == LANES) b = vload_f32(t48 + 32*a);
+    else b = vload_first_f32(t48 + 32*a, t26[a], b);
     const vf32 t51 = centered[a] * rstd; /* ../../examples/kernels/layer_norm.py:26 */
-    t52[a] = vfma_f32(t51, w[a], b[a]);
+    t52[a] = vfma_f32(t51, w, b);
   }
   char *t54 = t18 + t28;
   for (int a = 0; a < 64; a++) {

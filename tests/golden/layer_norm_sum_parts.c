@@ -201,40 +201,34 @@ static void layer_norm_sum_parts_program(char *dw_parts_ptr, char *db_parts_ptr,
       else db[16*a + b] = vload_first_f32(t44[a] + 32*b, t22[b], db[16*a + b]);
     }
   }
-  for (int b = 0; b < 16; b++) { /* ../../examples/kernels/layer_norm.py:70 */
+  char *t49 = dw_ptr + t24; /* ../../examples/kernels/layer_norm.py:70 */
+  char *t52 = t49 + t31;
+  for (int b = 0; b < 16; b++) {
     UNROLL(4) for (int a = 0; a < 4; a++) {
-      dw_1[b + 16*a] = dw[b + 16*a];
+      dw_1[b + 16*a] = vsplat_f32((-0.0f));
+      db_1[b + 16*a] = vsplat_f32((-0.0f)); /* ../../examples/kernels/layer_norm.py:71 */
     }
-    UNROLL(1) for (int r = 0; r < 1; r++) {
-      UNROLL(4) for (int a = 0; a < 4; a++) {
-        dw_1[b + 16*a] = dw_1[b + 16*a] + dw[b + 16*a + 64*r + 64];
+  }
+  for (int b = 0; b < 16; b++) { /* ../../examples/kernels/layer_norm.py:70 */
+    UNROLL(2) for (int a = 0; a < 2; a++) {
+      UNROLL(4) for (int a_2 = 0; a_2 < 4; a_2++) {
+        dw_1[b + 16*a_2] = dw_1[b + 16*a_2] + dw[64*a + 16*a_2 + b];
+        db_1[b + 16*a_2] = db_1[b + 16*a_2] + db[64*a + 16*a_2 + b]; /* ../../examples/kernels/layer_norm.py:71 */
       }
     }
   }
-  for (int b = 0; b < 16; b++) {
+  for (int b = 0; b < 16; b++) { /* ../../examples/kernels/layer_norm.py:70 */
     dw_2[b] = dw_1[b];
     UNROLL(3) for (int r = 0; r < 3; r++) {
       dw_2[b] = dw_2[b] + dw_1[b + 16*r + 16];
     }
   }
   for (int r = 0; r < 16; r++) t12[0 + r] = dw_2[0 + r];
-  char *t49 = dw_ptr + t24;
-  char *t52 = t49 + t31;
   UNROLL(16) for (int a = 0; a < 16; a++) {
     if (t22[a] == LANES) vstream_f32(t52 + 32*a, t12[a], stream);
     else vstore_first_f32(t52 + 32*a, t22[a], t12[a]);
   }
   for (int b = 0; b < 16; b++) { /* ../../examples/kernels/layer_norm.py:71 */
-    UNROLL(4) for (int a = 0; a < 4; a++) {
-      db_1[b + 16*a] = db[b + 16*a];
-    }
-    UNROLL(1) for (int r = 0; r < 1; r++) {
-      UNROLL(4) for (int a = 0; a < 4; a++) {
-        db_1[b + 16*a] = db_1[b + 16*a] + db[b + 16*a + 64*r + 64];
-      }
-    }
-  }
-  for (int b = 0; b < 16; b++) {
     db_2[b] = db_1[b];
     UNROLL(3) for (int r = 0; r < 3; r++) {
       db_2[b] = db_2[b] + db_1[b + 16*r + 16];

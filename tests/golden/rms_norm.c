@@ -235,8 +235,7 @@ static void rms_norm_program(char *x_ptr, char *w_ptr, char *out_ptr, int32_t n_
     const uint32_t *grid, uint32_t pid_0, uint32_t pid_1, uint32_t pid_2, char *shared, bool stream) {
   vf32 t2;
   vf32 x[64];
-  vf32 t5[64];
-  vf32 t8[64];
+  vf32 t5;
   int t22[64];
   vf32 t30[4];
   vf32 t31;
@@ -249,21 +248,19 @@ static void rms_norm_program(char *x_ptr, char *w_ptr, char *out_ptr, int32_t n_
   const int64_t t24 = (int64_t)t23;
   char *t25 = t1 + t24;
   char *t29 = w_ptr + t24; /* ../../examples/kernels/rms_norm.py:15 */
-  for (int a = 0; a < 64; a++) { /* ../../examples/kernels/rms_norm.py:14 */
-    t2 = vsplat_f32(0.0f);
-    const int32_t t21 = lane + (8*a);
-    t22[a] = lanes_below(t21, n_cols);
-    if (t22[a] == LANES) t2 = vload_bf16(t25 + 16*a);
-    else t2 = vload_first_bf16(t25 + 16*a, t22[a], t2);
-    x[a] = t2;
-    t8[a] = x[a] * x[a]; /* ../../examples/kernels/rms_norm.py:16 */
+  UNROLL(4) for (int a = 0; a < 4; a++) { /* ../../examples/kernels/rms_norm.py:16 */
+    t30[a] = vsplat_f32((-0.0f));
   }
-  UNROLL(4) for (int a = 0; a < 4; a++) {
-    t30[a] = t8[a];
-  }
-  for (int r = 0; r < 15; r++) {
-    UNROLL(4) for (int a = 0; a < 4; a++) {
-      t30[a] = t30[a] + t8[a + 4*r + 4];
+  for (int a = 0; a < 16; a++) { /* ../../examples/kernels/rms_norm.py:14 */
+    UNROLL(4) for (int a_2 = 0; a_2 < 4; a_2++) {
+      t2 = vsplat_f32(0.0f);
+      const int32_t t21 = lane + (32*a + 8*a_2);
+      t22[4*a + a_2] = lanes_below(t21, n_cols);
+      if (t22[4*a + a_2] == LANES) t2 = vload_bf16(t25 + 64*a + 16*a_2);
+      else t2 = vload_first_bf16(t25 + 64*a + 16*a_2, t22[4*a + a_2], t2);
+      x[4*a + a_2] = t2;
+      const vf32 t8 = x[4*a + a_2] * x[4*a + a_2]; /* ../../examples/kernels/rms_norm.py:16 */
+      t30[a_2] = t30[a_2] + t8;
     }
   }
   t31 = t30[0];
@@ -283,10 +280,11 @@ static void rms_norm_program(char *x_ptr, char *w_ptr, char *out_ptr, int32_t n_
   const float scale = 1 / sqrt_f32(t12);
   char *t14 = out_ptr + 2ll * t0; /* ../../examples/kernels/rms_norm.py:17 */
   for (int a = 0; a < 64; a++) { /* ../../examples/kernels/rms_norm.py:15 */
-    if (t22[a] == LANES) t5[a] = vload_bf16(t29 + 16*a);
-    else t5[a] = vload_first_bf16(t29 + 16*a, t22[a], t5[a]);
+    t5 = vsplat_f32(0);
+    if (t22[a] == LANES) t5 = vload_bf16(t29 + 16*a);
+    else t5 = vload_first_bf16(t29 + 16*a, t22[a], t5);
     const vf32 t37 = x[a] * scale; /* ../../examples/kernels/rms_norm.py:17 */
-    const vf32 t38 = t5[a];
+    const vf32 t38 = t5;
     const vf32 t39 = t37 * t38;
     t40[a] = vround_bf16(t39);
   }

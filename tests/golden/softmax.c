@@ -303,20 +303,19 @@ static void softmax_program(char *x_ptr, char *out_ptr, int32_t n_cols,
   char *t1 = x_ptr + 2ll * t0;
   const int64_t t18 = (int64_t)t17;
   char *t19 = t1 + t18;
-  for (int a = 0; a < 128; a++) {
-    t2 = vsplat_f32((-__builtin_inff()));
-    const int32_t t15 = lane + (8*a);
-    t16[a] = lanes_below(t15, n_cols);
-    if (t16[a] == LANES) t2 = vload_bf16(t19 + 16*a);
-    else t2 = vload_first_bf16(t19 + 16*a, t16[a], t2);
-    x[a] = t2;
-  }
   UNROLL(4) for (int a = 0; a < 4; a++) { /* ../../examples/kernels/softmax.py:17 */
-    x_1[a] = x[a];
+    x_1[a] = vsplat_f32(__builtin_nanf(""));
+    e_1[a] = vsplat_f32((-0.0f)); /* ../../examples/kernels/softmax.py:18 */
   }
-  for (int r = 0; r < 31; r++) {
-    UNROLL(4) for (int a = 0; a < 4; a++) {
-      x_1[a] = vmax_f32(x_1[a], x[a + 4*r + 4]);
+  for (int a = 0; a < 32; a++) { /* ../../examples/kernels/softmax.py:16 */
+    UNROLL(4) for (int a_2 = 0; a_2 < 4; a_2++) {
+      t2 = vsplat_f32((-__builtin_inff()));
+      const int32_t t15 = lane + (32*a + 8*a_2);
+      t16[4*a + a_2] = lanes_below(t15, n_cols);
+      if (t16[4*a + a_2] == LANES) t2 = vload_bf16(t19 + 64*a + 16*a_2);
+      else t2 = vload_first_bf16(t19 + 64*a + 16*a_2, t16[4*a + a_2], t2);
+      x[4*a + a_2] = t2;
+      x_1[a_2] = vmax_f32(x_1[a_2], x[4*a + a_2]); /* ../../examples/kernels/softmax.py:17 */
     }
   }
   x_2 = x_1[0];
@@ -330,17 +329,12 @@ static void softmax_program(char *x_ptr, char *out_ptr, int32_t n_cols,
   const vf32 t22 = __builtin_shufflevector(x_2, x_2, 1, 0, 3, 2, 5, 4, 7, 6);
   x_2 = vmax_f32(x_2, t22);
   const float t5 = x_2[0];
-  for (int a = 0; a < 128; a++) {
-    const vf32 t23 = x[a] - t5;
-    const vf32 t24 = t23 * 1.442695f;
-    e[a] = vexp2_f32(t24);
-  }
-  UNROLL(4) for (int a = 0; a < 4; a++) { /* ../../examples/kernels/softmax.py:18 */
-    e_1[a] = e[a];
-  }
-  for (int r = 0; r < 31; r++) {
-    UNROLL(4) for (int a = 0; a < 4; a++) {
-      e_1[a] = e_1[a] + e[a + 4*r + 4];
+  for (int a = 0; a < 32; a++) {
+    UNROLL(4) for (int a_2 = 0; a_2 < 4; a_2++) {
+      const vf32 t23 = x[4*a + a_2] - t5;
+      const vf32 t24 = t23 * 1.442695f;
+      e[4*a + a_2] = vexp2_f32(t24);
+      e_1[a_2] = e_1[a_2] + e[4*a + a_2]; /* ../../examples/kernels/softmax.py:18 */
     }
   }
   e_2 = e_1[0];

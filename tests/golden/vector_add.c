@@ -34,6 +34,14 @@ INLINE int lanes_below(int64_t x, int64_t n) {
   return n <= x ? 0 : n - x < LANES ? (int)(n - x) : LANES;
 }
 #endif
+#ifndef NEREID_vsplat_f32
+#define NEREID_vsplat_f32
+INLINE vf32 vsplat_f32(float x) {
+  vf32 v;
+  EACH_LANE(i) v[i] = x;
+  return v;
+}
+#endif
 #ifndef NEREID_vload_f32
 #define NEREID_vload_f32
 INLINE vf32 vload_f32(const char *p) {
@@ -145,8 +153,8 @@ INLINE void stream_end(void) {
 /* One program; its lanes run together. */
 static void vector_add_program(char *x_ptr, char *y_ptr, char *out_ptr, int32_t n,
     const uint32_t *grid, uint32_t pid_0, uint32_t pid_1, uint32_t pid_2, char *shared, bool stream) {
-  vf32 x[32];
-  vf32 y[32];
+  vf32 x;
+  vf32 y;
   const int32_t lane = 0; /* ../../examples/kernels/vector_add.py:10 */
   const int32_t t15 = lane * 4;
   const int32_t t0 = (int32_t)pid_0; /* ../../examples/kernels/vector_add.py:11 */
@@ -164,11 +172,13 @@ static void vector_add_program(char *x_ptr, char *y_ptr, char *out_ptr, int32_t 
   UNROLL(32) for (int a = 0; a < 32; a++) { /* ../../examples/kernels/vector_add.py:13 */
     const int32_t t13 = t12 + (8*a);
     const int t14 = lanes_below(t13, n);
-    if (t14 == LANES) x[a] = vload_f32(t20 + 32*a);
-    else x[a] = vload_first_f32(t20 + 32*a, t14, x[a]);
-    if (t14 == LANES) y[a] = vload_f32(t28 + 32*a); /* ../../examples/kernels/vector_add.py:14 */
-    else y[a] = vload_first_f32(t28 + 32*a, t14, y[a]);
-    const vf32 t32 = x[a] + y[a]; /* ../../examples/kernels/vector_add.py:15 */
+    x = vsplat_f32(0);
+    if (t14 == LANES) x = vload_f32(t20 + 32*a);
+    else x = vload_first_f32(t20 + 32*a, t14, x);
+    y = vsplat_f32(0); /* ../../examples/kernels/vector_add.py:14 */
+    if (t14 == LANES) y = vload_f32(t28 + 32*a);
+    else y = vload_first_f32(t28 + 32*a, t14, y);
+    const vf32 t32 = x + y; /* ../../examples/kernels/vector_add.py:15 */
     if (t14 == LANES) vstream_f32(t37 + 32*a, t32, stream);
     else vstore_first_f32(t37 + 32*a, t14, t32);
   }
