@@ -1,9 +1,6 @@
-/* Pass fuse.  A *chain* is a perfect nest of unrolled loops:
- *
- *   unroll a:32 { unroll b:4 { BODY } }          BODY holds no further loop
- *
- * A chain L joins an earlier chain G of the same block with as many iterations (its body goes behind
- * G's) if iteration i of L needs nothing that G does after iteration i, nor the other way round:
+/* Pass fuse.  A chain (lower/chain.h) L joins an earlier chain G of the same block with as many
+ * iterations (its body goes behind G's) if iteration i of L needs nothing that G does after
+ * iteration i, nor the other way round:
  *
  *   registers  what one of them writes and the other accesses has the same subscript in both, and
  *              another one in each iteration
@@ -22,6 +19,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lower/chain.h"
+
 enum { LOOK_BACK = 64 }; /* statements before a chain that are searched for another */
 
 enum {
@@ -36,12 +35,6 @@ typedef struct {
   uint64_t *loads, *stores; /* shared buffers, by id */
   unsigned memory;
 } Effects;
-
-typedef struct {
-  NestIndex *index[MAX_TERMS];
-  int depth; /* 0: no chain */
-  NestBlock *body;
-} Chain;
 
 typedef struct {
   NestStmt *st;
@@ -157,20 +150,6 @@ static bool conflict(const Fuse *f, const Effects *a, const Effects *b) {
 
 /* ---- chains ---- */
 
-static Chain chain_of(NestStmt *st) {
-  Chain c = {.depth = 0};
-  while (st->code == NEST_UNROLL) {
-    if (c.depth == MAX_TERMS) return (Chain){.depth = 0};
-    c.index[c.depth++] = st->index;
-    c.body = st->regions[0];
-    if (!c.body->first || c.body->first->next || c.body->first->code != NEST_UNROLL) break;
-    st = c.body->first;
-  }
-  for (const NestStmt *x = c.depth ? c.body->first : NULL; x; x = x->next)
-    if (x->nregions) return (Chain){.depth = 0};
-  return c;
-}
-
 static bool same_extents(const Chain *a, const Chain *b) {
   if (a->depth != b->depth) return false;
   for (int i = 0; i < a->depth; i++)
@@ -200,12 +179,6 @@ static bool refine(const Fuse *f, const Chain *g, const Chain *l, Chain *fine) {
   return gleft == lleft && n > 0;
 }
 
-static int place_in(const Chain *c, const NestIndex *index) {
-  int i = c->depth;
-  while (i-- > 0 && c->index[i] != index) continue;
-  return i;
-}
-
 /* The outermost loop of those that index i of a chain became, in its refinement. */
 static int outermost_part(const Chain *from, int i, const Chain *fine) {
   int d = 0;
@@ -218,7 +191,7 @@ static int outermost_part(const Chain *from, int i, const Chain *fine) {
 static bool map_affine(Affine *x, const Chain *from, const Chain *fine) {
   Affine sum = affine_const(x->c);
   for (int t = 0; t < x->n; t++) {
-    int i = place_in(from, x->t[t].index);
+    int i = chain_place(from, x->t[t].index);
     Affine term = affine_index(x->t[t].index, x->t[t].coef);
     if (i < 0 && !affine_add(&sum, &term)) return false;
     int32_t n = i < 0 ? 1 : from->index[i]->extent;
@@ -230,13 +203,6 @@ static bool map_affine(Affine *x, const Chain *from, const Chain *fine) {
   }
   *x = sum;
   return true;
-}
-
-/* The coefficient of chain index i. */
-static int64_t coefficient(const Affine *x, const Chain *c, int i) {
-  for (int k = 0; k < x->n; k++)
-    if (x->t[k].index == c->index[i]) return x->t[k].coef;
-  return 0;
 }
 
 /* a in a chain and b in another are the same at the same iteration. */
@@ -252,10 +218,11 @@ static bool apart(const Affine *x, const Chain *c, int64_t size) {
   for (int round = 0; round < c->depth; round++) {
     int least = -1;
     for (int i = 0; i < c->depth; i++)
-      if (!done[i] && (least < 0 || llabs(coefficient(x, c, i)) < llabs(coefficient(x, c, least))))
+      if (!done[i] &&
+          (least < 0 || llabs(chain_coefficient(x, c, i)) < llabs(chain_coefficient(x, c, least))))
         least = i;
     done[least] = true;
-    int64_t step = llabs(coefficient(x, c, least));
+    int64_t step = llabs(chain_coefficient(x, c, least));
     if (c->index[least]->extent == 1) continue;
     if (step < covered) return false;
     covered += step * (c->index[least]->extent - 1);

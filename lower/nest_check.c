@@ -291,6 +291,8 @@ static bool check_condition(NestCheck *c, const NestStmt *s) {
 }
 
 static bool check_loop(NestCheck *c, const NestStmt *s) {
+  for (uint32_t i = 0; i < s->nsrcs; i++)
+    if (!check_src(c, s, i, DT_I32, 1)) return false;
   return s->index && s->index->extent > 0 && s->index->extent <= MAX_TILE
              ? true
              : nest_fail(c, s, E_NEST_EMPTY, nest_stmt_name(s));

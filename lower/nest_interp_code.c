@@ -144,6 +144,7 @@ static DType src_type(const NestStmt *s, uint32_t i) {
       if (s->op == TILE_SELECT && i == 0) return DT_I1;
       return s->op == TILE_PTR_ADD && i == 1 ? DT_I64 : s->type;
     case NEST_SHFL: return i == 1 ? DT_I32 : s->type;
+    case NEST_SERIAL: return DT_I32;
     case NEST_FOR: return s->dsts[0].var->dtype;
     case NEST_IF:
     case NEST_WHILE:
@@ -285,13 +286,16 @@ static uint32_t here(const Coder *c) { return (uint32_t)c->insts.len; }
 /* ---- structure ---- */
 
 static void code_loop(Coder *c, const NestStmt *s) {
-  emit(c, nest_exec_loop, s)->slot = s->index->id;
-  uint32_t body = here(c);
+  uint32_t head = here(c);
+  Inst *first = emit(c, s->nsrcs ? nest_exec_bounds : nest_exec_loop, s);
+  first->slot = s->index->id;
+  first->a = s->index->extent;
   code_block(c, s->regions[0]);
   Inst *next = emit(c, nest_exec_next, s);
   next->slot = s->index->id;
   next->a = s->index->extent;
-  next->target = body;
+  next->target = head + 1;
+  c->insts.data[head].target = here(c);
 }
 
 static void code_for(Coder *c, const NestStmt *s) {

@@ -178,8 +178,22 @@ static void count_iteration(Warp *w) {
 
 void nest_exec_loop(Warp *w, const Inst *in) { w->index[in->slot] = 0; }
 
+static int64_t bound(Warp *w, const Inst *in, uint32_t i) {
+  Vec v = operand_vec(w, &in->srcs[i], 0, 0);
+  if (v.bad & 1) nest_found_poison(w, in, v.why, "a bound of the loop");
+  return v.x[0].i;
+}
+
+/* A loop over the constants between two bounds. */
+void nest_exec_bounds(Warp *w, const Inst *in) {
+  int64_t lo = bound(w, in, 0), hi = bound(w, in, 1);
+  w->index[in->slot] = lo < 0 ? 0 : lo;
+  if (w->index[in->slot] >= hi || w->index[in->slot] >= in->a) w->pc = in->target;
+}
+
 void nest_exec_next(Warp *w, const Inst *in) {
-  if (++w->index[in->slot] >= in->a) return;
+  int64_t i = ++w->index[in->slot];
+  if (i >= in->a || (in->stmt->nsrcs && i >= bound(w, in, 1))) return;
   w->pc = in->target;
   if (in->stmt->code == NEST_SERIAL) count_iteration(w);
 }
@@ -196,12 +210,6 @@ static void set_index(Warp *w, const Inst *in, int64_t i) {
   DType t = in->stmt->dsts[0].var->dtype;
   uint32_t reg = operand_reg(w, &in->dsts[0]);
   set_uniform(w, reg, scalar_op(TILE_CAST, DT_I64, t, &(Scalar){.i = i}, false), false);
-}
-
-static int64_t bound(Warp *w, const Inst *in, uint32_t i) {
-  Vec v = operand_vec(w, &in->srcs[i], 0, 0);
-  if (v.bad & 1) nest_found_poison(w, in, v.why, "a bound of the loop");
-  return v.x[0].i;
 }
 
 void nest_exec_for(Warp *w, const Inst *in) {

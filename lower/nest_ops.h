@@ -37,7 +37,7 @@ X(FENCE,    NT, 0, 0, 0, 0, "kind",                     "memory fence: kind cta,
 X(ASSERT,   NT, 0, 1, 0, 0, "message",                  "reported by the interpreter if the i1 is false; no code") \
 /* -- structure -- */ \
 X(UNROLL,   T,  0, 0, 0, 1, "",                         "`unroll a:4 { }`: index a = 0..3, expanded by the printer") \
-X(SERIAL,   NT, 0, 0, 0, 1, "",                         "`serial s:16 { }`: a loop that stays a loop, over constants") \
+X(SERIAL,   NT, 0, -1, 0, 1, "",                        "`serial s:16 { }`: a loop that stays a loop, over constants.  `serial s:16 from %lo to %hi { }`, for CPUs alone: those of 0..15 that lie in lo..hi-1 (i32, uniform)") \
 X(FOR,      NT, 1, 3, 0, 1, "stages unroll",            "dst: the index; srcs lower, upper, step; down if step is not positive; vars are updated in place") \
 X(WHILE,    NT, 0, 1, 0, 2, "",                         "region 0 computes src 0 (i1, uniform); while it is true, region 1") \
 X(IF,       NT, 0, 1, 0, 2, "",                         "uniform i1: region 0, else region 1") \

@@ -300,6 +300,12 @@ static void read_plain_stmt(Reader *p, NestStmt *s) {
 static void read_loop(Reader *p, NestStmt *s) {
   size_t outer = p->open.len;
   s->index = read_index(p);
+  if (s->code == NEST_SERIAL && ir_accept(&p->r, "from")) {
+    s->nsrcs = 2;
+    s->srcs = ARENA_ARRAY(p->n->arena, Ref, 2);
+    s->srcs[0] = read_ref(p);
+    if (ir_expect(&p->r, "to")) s->srcs[1] = read_ref(p);
+  }
   read_tail(p, s);
   read_region(p, s);
   p->open.len = outer;

@@ -225,6 +225,10 @@ static void print_loop(Printer *p, const NestStmt *s) {
   uint32_t outer = p->nopen;
   put(p, nest_op_name(s->code));
   open_index(p, s->index);
+  for (uint32_t i = 0; i < s->nsrcs; i++) {
+    put(p, i ? " to " : " from ");
+    print_ref(p, &s->srcs[i], DT_I32);
+  }
   print_tail(p, s);
   print_region(p, s, 0);
   p->nopen = outer;

@@ -152,6 +152,7 @@ static bool check_counts(NestCheck *c, const NestStmt *s) {
   int srcs = info->srcs;
   if (s->code == NEST_OP) srcs = (int)strlen(tile_op_args(s->op));
   if (s->code == NEST_SHFL && !strcmp(nest_str(s, NA_mode, ""), "idx")) srcs = 2;
+  if (s->code == NEST_SERIAL && s->nsrcs) srcs = 2;
   bool combine = nest_form(s->code) == FORM_COMBINE;
   const struct {
     const char *what;
@@ -220,7 +221,8 @@ static bool check_written(NestCheck *c, const NestStmt *s) {
 
 /* Warps that leave a loop or skip a branch alone would wait at different barriers. */
 static bool check_control(NestCheck *c, const NestStmt *s) {
-  if (s->code != NEST_FOR && s->code != NEST_WHILE && s->code != NEST_IF) return true;
+  bool bounded = s->code == NEST_SERIAL && s->nsrcs;
+  if (s->code != NEST_FOR && s->code != NEST_WHILE && s->code != NEST_IF && !bounded) return true;
   for (uint32_t i = 0; i < s->nsrcs; i++)
     if (!nest_ref_uniform(c, &s->srcs[i]))
       return nest_fail(c, s, E_NEST_CONTROL, nest_stmt_name(s));
@@ -259,6 +261,8 @@ static void open_scope(NestCheck *c, const NestStmt *s) {
     for (int i = 0; i < 3; i++)
       if (s->srcs[i].kind == REF_VAR && i > 0) vec_push(c->arena, &c->fixed, s->srcs[i].var);
   }
+  for (uint32_t i = 0; s->code == NEST_SERIAL && i < s->nsrcs; i++)
+    if (s->srcs[i].kind == REF_VAR) vec_push(c->arena, &c->fixed, s->srcs[i].var);
   bool closed = nest_form(s->code) == FORM_NEST || nest_form(s->code) == FORM_COMBINE;
   if (closed) c->inside = s;
   if (s->code == NEST_ROLE) c->role_warps = (int)nest_int(s, NA_warps, 0);

@@ -12,6 +12,7 @@
 #include "lower/pipeline.h"
 #include "lower/recognize.h"
 #include "lower/schedule.h"
+#include "lower/split.h"
 #include "lower/sync.h"
 
 /* ---- what there is ---- */
@@ -37,6 +38,8 @@
   "loops over the same registers become one, so that elements stay in registers"}
 #define JOIN {"join", STAGE_THREAD, STAGE_THREAD, join_run, \
   "joins unrolled loops that follow each other"}
+#define SPLIT {"split", STAGE_THREAD, STAGE_THREAD, split_run, \
+  "loops over a row do without its mask, and end behind it"}
 #define PLACE {"place", STAGE_THREAD, STAGE_THREAD, place_run, \
   "gives shared buffers their offsets"}
 #define SYNC {"sync", STAGE_THREAD, STAGE_THREAD, sync_run, \
@@ -45,10 +48,10 @@
 
 /* ---- the lists ---- */
 
-static const Pass gpu_passes[] = {RECOGNIZE, SCHEDULE, BUILD, HOIST, PIPELINE,
-                                  BIND,      LICM,     CLEAN, JOIN,  PLACE,    SYNC};
+static const Pass gpu_passes[] = {RECOGNIZE, SCHEDULE, BUILD, HOIST, PIPELINE, BIND,
+                                  LICM,      CLEAN,    JOIN,  PLACE, SYNC};
 static const Pass cpu_passes[] = {RECOGNIZE, SCHEDULE, BUILD, HOIST, PIPELINE, BIND,
-                                  LICM,      CLEAN,    FUSE,  PLACE, SYNC};
+                                  LICM,      CLEAN,    FUSE,  SPLIT, PLACE,    SYNC};
 
 #define COUNT(list) ((int)(sizeof(list) / sizeof *(list)))
 

@@ -91,7 +91,8 @@ static bool starts_whole(const Seen *s, const NestVar *v) {
   if (s->def->code == NEST_FOR) return true;
   int64_t covered = s->def->code == NEST_OP ? 1 : nest_int(s->def, NA_n, 1);
   for (const NestBlock *b = s->def->parent; b != s->around; b = outer(b)) {
-    if (b->owner->code != NEST_UNROLL && b->owner->code != NEST_SERIAL) return false;
+    bool counted = b->owner->code == NEST_UNROLL || b->owner->code == NEST_SERIAL;
+    if (!counted || b->owner->nsrcs) return false;
     covered *= b->owner->index->extent;
   }
   return covered >= (int64_t)v->count;

@@ -171,13 +171,27 @@ static int64_t expansion(const NestStmt *s) {
   return most * s->index->extent;
 }
 
+static bool within(const Ref *r, int64_t lo, int64_t hi) {
+  return r->kind == REF_AFFINE && !r->sub.n && r->sub.c >= lo && r->sub.c <= hi;
+}
+
+/* The constants of a loop that lie between its bounds. */
+static void bounded_head(Gen *g, const NestStmt *s, const char *i) {
+  int n = s->index->extent;
+  const char *lo = c_scalar(g, &s->srcs[0], DT_I32), *hi = c_scalar(g, &s->srcs[1], DT_I32);
+  if (!within(&s->srcs[0], 0, n)) lo = c_text(g, "max_i32(%s, 0)", lo);
+  if (!within(&s->srcs[1], 0, n)) hi = c_text(g, "min_i32(%s, %d)", hi, n);
+  c_line(g, "for (int %s = %s, %s_end = %s; %s < %s_end; %s++) {", i, lo, i, hi, i, i, i);
+}
+
 static void counted(Gen *g, const NestStmt *s) {
   c_open_index(g, s->index);
   const char *i = g->indices[s->index->id];
   int n = s->index->extent;
   bool expand = s->code == NEST_UNROLL && expansion(s) <= UNROLL_MOST;
   const char *how = expand ? c_text(g, "UNROLL(%d) ", n) : "";
-  c_line(g, "%sfor (int %s = 0; %s < %d; %s++) {", how, i, i, n, i);
+  if (s->nsrcs) bounded_head(g, s, i);
+  else c_line(g, "%sfor (int %s = 0; %s < %d; %s++) {", how, i, i, n, i);
   open(g);
   c_block(g, s->regions[0]);
   close(g);

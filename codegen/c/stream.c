@@ -69,6 +69,13 @@ static bool streams(const Search *s, const NestStmt *st) {
   return p && !s->loaded[p->id];
 }
 
+/* Iterations that all occur, or may, if it is from the first on. */
+static int64_t iterations(const NestStmt *st) {
+  if (st->code != NEST_UNROLL && st->code != NEST_SERIAL) return 1;
+  bool later = st->nsrcs && !(st->srcs[0].kind == REF_AFFINE && !st->srcs[0].sub.n);
+  return later ? 1 : st->index->extent;
+}
+
 /* Notes the parameters and adds up what a program writes through them; loops whose number of
  * iterations is not known count once. */
 static void count(Search *s, const NestBlock *b, int64_t times) {
@@ -78,9 +85,7 @@ static void count(Search *s, const NestBlock *b, int64_t times) {
       s->g->stream_bytes +=
           times * nest_int(st, NA_n, 1) * dtype_bytes(st->type) * s->g->nest->lanes;
     }
-    bool counted = st->code == NEST_UNROLL || st->code == NEST_SERIAL;
-    for (uint32_t r = 0; r < st->nregions; r++)
-      count(s, st->regions[r], counted ? times * st->index->extent : times);
+    for (uint32_t r = 0; r < st->nregions; r++) count(s, st->regions[r], times * iterations(st));
   }
 }
 

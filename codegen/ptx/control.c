@@ -4,6 +4,7 @@
  * packed words are put together, and shared addresses stay known only if what they were computed
  * from has one writer, which then lies before. */
 #include "codegen/ptx/ptx.h"
+#include "lang/messages.h"
 
 enum { NOUNROLL_STATEMENTS = 48 }; /* longer bodies gain nothing from ptxas unrolling them */
 
@@ -82,6 +83,10 @@ static void unroll(Ptx *p, const NestStmt *s) {
 }
 
 static void serial(Ptx *p, const NestStmt *s) {
+  if (s->nsrcs) {
+    ptx_fail(p, E_GEN_BOUNDS);
+    return;
+  }
   if (p->expand[s->index->id]) {
     unroll(p, s);
     return;

@@ -35,12 +35,19 @@ INLINE vf32 vsplat_f32(float x) {
   return v;
 }
 #endif
-#ifndef NEREID_lanes_below
-#define NEREID_lanes_below
-/* In how many of the first lanes does x + lane < n hold? */
-INLINE int lanes_below(int64_t x, int64_t n) {
-  return n <= x ? 0 : n - x < LANES ? (int)(n - x) : LANES;
+#ifndef NEREID_max_i32
+#define NEREID_max_i32
+INLINE int32_t max_i32(int32_t a, int32_t b) { return a > b ? a : b; }
+#endif
+#ifndef NEREID_div_i32
+#define NEREID_div_i32
+INLINE int32_t div_i32(int32_t a, int32_t b) {
+  return b == 0 ? -1 : b == -1 ? (int32_t)(0 - (uint64_t)a) : a / b;
 }
+#endif
+#ifndef NEREID_min_i32
+#define NEREID_min_i32
+INLINE int32_t min_i32(int32_t a, int32_t b) { return a < b ? a : b; }
 #endif
 #ifndef NEREID_vload_f32
 #define NEREID_vload_f32
@@ -48,6 +55,13 @@ INLINE vf32 vload_f32(const char *p) {
   vf32 v;
   memcpy(&v, p, sizeof v);
   return v;
+}
+#endif
+#ifndef NEREID_lanes_below
+#define NEREID_lanes_below
+/* In how many of the first lanes does x + lane < n hold? */
+INLINE int lanes_below(int64_t x, int64_t n) {
+  return n <= x ? 0 : n - x < LANES ? (int)(n - x) : LANES;
 }
 #endif
 #ifndef NEREID_load_f32
@@ -209,6 +223,8 @@ static void layer_norm_forward_program(char *x_ptr, char *w_ptr, char *b_ptr, ch
   vf32 t36[4];
   vf32 t37;
   vf32 t52[64];
+  vf32 last;
+  vf32 last_1;
   const int32_t lane = 0; /* ../../examples/kernels/layer_norm.py:15 */
   const int32_t t27 = lane * 4;
   const int t55 = 1;
@@ -222,7 +238,17 @@ static void layer_norm_forward_program(char *x_ptr, char *w_ptr, char *b_ptr, ch
     x_1[a] = vsplat_f32((-0.0f));
     t36[a] = vsplat_f32((-0.0f)); /* ../../examples/kernels/layer_norm.py:23 */
   }
-  for (int a = 0; a < 16; a++) { /* ../../examples/kernels/layer_norm.py:20 */
+  const int32_t t56 = max_i32(n_cols, 0); /* ../../examples/kernels/layer_norm.py:20 */
+  const int32_t t57 = div_i32(t56, 32);
+  const int32_t t58 = t57 + 2;
+  for (int a = 0, a_end = min_i32(t57, 16); a < a_end; a++) {
+    UNROLL(4) for (int a_2 = 0; a_2 < 4; a_2++) {
+      x[4*a + a_2] = vload_f32(t29 + 128*a + 32*a_2);
+      x_1[a_2] = x_1[a_2] + x[4*a + a_2]; /* ../../examples/kernels/layer_norm.py:21 */
+    }
+  }
+  last = vsplat_f32(0.0f);
+  for (int a = max_i32(t57, 0), a_end = min_i32(t58, 16); a < a_end; a++) { /* ../../examples/kernels/layer_norm.py:20 */
     UNROLL(4) for (int a_2 = 0; a_2 < 4; a_2++) {
       x[4*a + a_2] = vsplat_f32(0.0f);
       const int32_t t25 = lane + (32*a + 8*a_2);
@@ -230,6 +256,15 @@ static void layer_norm_forward_program(char *x_ptr, char *w_ptr, char *b_ptr, ch
       if (t26[4*a + a_2] == LANES) x[4*a + a_2] = vload_f32(t29 + 128*a + 32*a_2);
       else x[4*a + a_2] = vload_first_f32(t29 + 128*a + 32*a_2, t26[4*a + a_2], x[4*a + a_2]);
       x_1[a_2] = x_1[a_2] + x[4*a + a_2]; /* ../../examples/kernels/layer_norm.py:21 */
+      last = x[4*a + a_2];
+    }
+  }
+  const float t60 = last[0];
+  const bool t61 = t60 != 0.0f;
+  const int32_t from = t61 ? t58 : 16;
+  for (int a = max_i32(from, 0), a_end = 16; a < a_end; a++) {
+    UNROLL(4) for (int a_2 = 0; a_2 < 4; a_2++) {
+      x_1[a_2] = x_1[a_2] + last;
     }
   }
   x_2 = x_1[0];
@@ -244,12 +279,31 @@ static void layer_norm_forward_program(char *x_ptr, char *w_ptr, char *b_ptr, ch
   x_2 = x_2 + t32;
   const float t4 = x_2[0];
   const float mean = t4 / t5;
-  for (int a = 0; a < 16; a++) { /* ../../examples/kernels/layer_norm.py:22 */
+  const int32_t t62 = t57 + 2; /* ../../examples/kernels/layer_norm.py:22 */
+  for (int a = 0, a_end = min_i32(t57, 16); a < a_end; a++) {
+    UNROLL(4) for (int a_2 = 0; a_2 < 4; a_2++) {
+      const vf32 t63 = x[4*a + a_2] - mean;
+      centered[4*a + a_2] = t63;
+      const vf32 t64 = centered[4*a + a_2] * centered[4*a + a_2]; /* ../../examples/kernels/layer_norm.py:23 */
+      t36[a_2] = t36[a_2] + t64;
+    }
+  }
+  last_1 = vsplat_f32(0.0f);
+  for (int a = max_i32(t57, 0), a_end = min_i32(t62, 16); a < a_end; a++) { /* ../../examples/kernels/layer_norm.py:22 */
     UNROLL(4) for (int a_2 = 0; a_2 < 4; a_2++) {
       const vf32 t35 = x[4*a + a_2] - mean;
       centered[4*a + a_2] = vselect_f32(vfirst(t26[4*a + a_2]), t35, vsplat_f32(0.0f));
       const vf32 t8 = centered[4*a + a_2] * centered[4*a + a_2]; /* ../../examples/kernels/layer_norm.py:23 */
       t36[a_2] = t36[a_2] + t8;
+      last_1 = t8;
+    }
+  }
+  const float t65 = last_1[0];
+  const bool t66 = t65 != 0.0f;
+  const int32_t from_1 = t66 ? t62 : 16;
+  for (int a = max_i32(from_1, 0), a_end = 16; a < a_end; a++) {
+    UNROLL(4) for (int a_2 = 0; a_2 < 4; a_2++) {
+      t36[a_2] = t36[a_2] + last_1;
     }
   }
   t37 = t36[0];
@@ -269,7 +323,15 @@ static void layer_norm_forward_program(char *x_ptr, char *w_ptr, char *b_ptr, ch
   char *t44 = w_ptr + t28; /* ../../examples/kernels/layer_norm.py:24 */
   char *t48 = b_ptr + t28; /* ../../examples/kernels/layer_norm.py:25 */
   char *t18 = out_ptr + 4ll * t0; /* ../../examples/kernels/layer_norm.py:26 */
-  for (int a = 0; a < 64; a++) { /* ../../examples/kernels/layer_norm.py:24 */
+  const int32_t t67 = t57 * 4; /* ../../examples/kernels/layer_norm.py:24 */
+  const int32_t t68 = t67 + 8;
+  for (int a = 0, a_end = min_i32(t67, 64); a < a_end; a++) {
+    const vf32 w_1 = vload_f32(t44 + 32*a);
+    const vf32 b_1 = vload_f32(t48 + 32*a); /* ../../examples/kernels/layer_norm.py:25 */
+    const vf32 t69 = centered[a] * rstd; /* ../../examples/kernels/layer_norm.py:26 */
+    t52[a] = vfma_f32(t69, w_1, b_1);
+  }
+  for (int a = max_i32(t67, 0), a_end = min_i32(t68, 64); a < a_end; a++) { /* ../../examples/kernels/layer_norm.py:24 */
     w = vsplat_f32(0);
     if (t26[a] == LANES) w = vload_f32(t44 + 32*a);
     else w = vload_first_f32(t44 + 32*a, t26[a], w);
@@ -280,7 +342,12 @@ static void layer_norm_forward_program(char *x_ptr, char *w_ptr, char *b_ptr, ch
     t52[a] = vfma_f32(t51, w, b);
   }
   char *t54 = t18 + t28;
-  for (int a = 0; a < 64; a++) {
+  const int32_t t70 = t57 * 4;
+  const int32_t t71 = t70 + 8;
+  for (int a = 0, a_end = min_i32(t70, 64); a < a_end; a++) {
+    vstream_f32(t54 + 32*a, t52[a], stream);
+  }
+  for (int a = max_i32(t70, 0), a_end = min_i32(t71, 64); a < a_end; a++) {
     if (t26[a] == LANES) vstream_f32(t54 + 32*a, t52[a], stream);
     else vstore_first_f32(t54 + 32*a, t26[a], t52[a]);
   }
@@ -323,7 +390,7 @@ void layer_norm_forward(const void *args, const uint32_t grid[3], uint32_t begin
 void layer_norm_forward_all(const void *args, const uint32_t grid[3], int threads) {
   const uint64_t n = (uint64_t)grid[0] * grid[1] * grid[2];
   const uint64_t part = n / (32 * (uint64_t)threads) + 1;
-  const bool stream = n > 16384;
+  const bool stream = n > 16131;
 #pragma omp parallel num_threads(threads)
   {
     char *const shared = NULL;

@@ -35,12 +35,19 @@ INLINE vf32 vsplat_f32(float x) {
   return v;
 }
 #endif
-#ifndef NEREID_lanes_below
-#define NEREID_lanes_below
-/* In how many of the first lanes does x + lane < n hold? */
-INLINE int lanes_below(int64_t x, int64_t n) {
-  return n <= x ? 0 : n - x < LANES ? (int)(n - x) : LANES;
+#ifndef NEREID_max_i32
+#define NEREID_max_i32
+INLINE int32_t max_i32(int32_t a, int32_t b) { return a > b ? a : b; }
+#endif
+#ifndef NEREID_div_i32
+#define NEREID_div_i32
+INLINE int32_t div_i32(int32_t a, int32_t b) {
+  return b == 0 ? -1 : b == -1 ? (int32_t)(0 - (uint64_t)a) : a / b;
 }
+#endif
+#ifndef NEREID_min_i32
+#define NEREID_min_i32
+INLINE int32_t min_i32(int32_t a, int32_t b) { return a < b ? a : b; }
 #endif
 #ifndef NEREID_vto_u32
 #define NEREID_vto_u32
@@ -61,6 +68,13 @@ INLINE vu16 vload_u16(const char *p) {
 #ifndef NEREID_vload_bf16
 #define NEREID_vload_bf16
 INLINE vf32 vload_bf16(const char *p) { return vdecode_bf16(vload_u16(p)); }
+#endif
+#ifndef NEREID_lanes_below
+#define NEREID_lanes_below
+/* In how many of the first lanes does x + lane < n hold? */
+INLINE int lanes_below(int64_t x, int64_t n) {
+  return n <= x ? 0 : n - x < LANES ? (int)(n - x) : LANES;
+}
 #endif
 #ifndef NEREID_VALUE_bf16
 #define NEREID_VALUE_bf16
@@ -240,6 +254,7 @@ static void rms_norm_program(char *x_ptr, char *w_ptr, char *out_ptr, int32_t n_
   vf32 t30[4];
   vf32 t31;
   vf32 t40[64];
+  vf32 last;
   const int32_t lane = 0; /* ../../examples/kernels/rms_norm.py:10 */
   const int32_t t23 = lane * 2;
   const int32_t row = (int32_t)pid_0; /* ../../examples/kernels/rms_norm.py:11 */
@@ -251,7 +266,19 @@ static void rms_norm_program(char *x_ptr, char *w_ptr, char *out_ptr, int32_t n_
   UNROLL(4) for (int a = 0; a < 4; a++) { /* ../../examples/kernels/rms_norm.py:16 */
     t30[a] = vsplat_f32((-0.0f));
   }
-  for (int a = 0; a < 16; a++) { /* ../../examples/kernels/rms_norm.py:14 */
+  const int32_t t43 = max_i32(n_cols, 0); /* ../../examples/kernels/rms_norm.py:14 */
+  const int32_t t44 = div_i32(t43, 32);
+  const int32_t t45 = t44 + 2;
+  for (int a = 0, a_end = min_i32(t44, 16); a < a_end; a++) {
+    UNROLL(4) for (int a_2 = 0; a_2 < 4; a_2++) {
+      const vf32 t46 = vload_bf16(t25 + 64*a + 16*a_2);
+      x[4*a + a_2] = t46;
+      const vf32 t48 = x[4*a + a_2] * x[4*a + a_2]; /* ../../examples/kernels/rms_norm.py:16 */
+      t30[a_2] = t30[a_2] + t48;
+    }
+  }
+  last = vsplat_f32(0.0f);
+  for (int a = max_i32(t44, 0), a_end = min_i32(t45, 16); a < a_end; a++) { /* ../../examples/kernels/rms_norm.py:14 */
     UNROLL(4) for (int a_2 = 0; a_2 < 4; a_2++) {
       t2 = vsplat_f32(0.0f);
       const int32_t t21 = lane + (32*a + 8*a_2);
@@ -261,6 +288,15 @@ static void rms_norm_program(char *x_ptr, char *w_ptr, char *out_ptr, int32_t n_
       x[4*a + a_2] = t2;
       const vf32 t8 = x[4*a + a_2] * x[4*a + a_2]; /* ../../examples/kernels/rms_norm.py:16 */
       t30[a_2] = t30[a_2] + t8;
+      last = t8;
+    }
+  }
+  const float t49 = last[0];
+  const bool t50 = t49 != 0.0f;
+  const int32_t from = t50 ? t45 : 16;
+  for (int a = max_i32(from, 0), a_end = 16; a < a_end; a++) {
+    UNROLL(4) for (int a_2 = 0; a_2 < 4; a_2++) {
+      t30[a_2] = t30[a_2] + last;
     }
   }
   t31 = t30[0];
@@ -279,7 +315,16 @@ static void rms_norm_program(char *x_ptr, char *w_ptr, char *out_ptr, int32_t n_
   const float t12 = t11 + eps;
   const float scale = 1 / sqrt_f32(t12);
   char *t14 = out_ptr + 2ll * t0; /* ../../examples/kernels/rms_norm.py:17 */
-  for (int a = 0; a < 64; a++) { /* ../../examples/kernels/rms_norm.py:15 */
+  const int32_t t51 = t44 * 4; /* ../../examples/kernels/rms_norm.py:15 */
+  const int32_t t52 = t51 + 8;
+  for (int a = 0, a_end = min_i32(t51, 64); a < a_end; a++) {
+    const vf32 t53 = vload_bf16(t29 + 16*a);
+    const vf32 t54 = x[a] * scale; /* ../../examples/kernels/rms_norm.py:17 */
+    const vf32 t55 = t53;
+    const vf32 t56 = t54 * t55;
+    t40[a] = vround_bf16(t56);
+  }
+  for (int a = max_i32(t51, 0), a_end = min_i32(t52, 64); a < a_end; a++) { /* ../../examples/kernels/rms_norm.py:15 */
     t5 = vsplat_f32(0);
     if (t22[a] == LANES) t5 = vload_bf16(t29 + 16*a);
     else t5 = vload_first_bf16(t29 + 16*a, t22[a], t5);
@@ -289,7 +334,12 @@ static void rms_norm_program(char *x_ptr, char *w_ptr, char *out_ptr, int32_t n_
     t40[a] = vround_bf16(t39);
   }
   char *t42 = t14 + t24;
-  for (int a = 0; a < 64; a++) {
+  const int32_t t57 = t44 * 4;
+  const int32_t t58 = t57 + 8;
+  for (int a = 0, a_end = min_i32(t57, 64); a < a_end; a++) {
+    vstream_bf16(t42 + 16*a, t40[a], stream);
+  }
+  for (int a = max_i32(t57, 0), a_end = min_i32(t58, 64); a < a_end; a++) {
     if (t22[a] == LANES) vstream_bf16(t42 + 16*a, t40[a], stream);
     else vstore_first_bf16(t42 + 16*a, t22[a], t40[a]);
   }
@@ -325,7 +375,7 @@ void rms_norm(const void *args, const uint32_t grid[3], uint32_t begin, uint32_t
 void rms_norm_all(const void *args, const uint32_t grid[3], int threads) {
   const uint64_t n = (uint64_t)grid[0] * grid[1] * grid[2];
   const uint64_t part = n / (32 * (uint64_t)threads) + 1;
-  const bool stream = n > 32768;
+  const bool stream = n > 32263;
 #pragma omp parallel num_threads(threads)
   {
     char *const shared = NULL;

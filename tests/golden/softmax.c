@@ -35,12 +35,19 @@ INLINE vf32 vsplat_f32(float x) {
   return v;
 }
 #endif
-#ifndef NEREID_lanes_below
-#define NEREID_lanes_below
-/* In how many of the first lanes does x + lane < n hold? */
-INLINE int lanes_below(int64_t x, int64_t n) {
-  return n <= x ? 0 : n - x < LANES ? (int)(n - x) : LANES;
+#ifndef NEREID_max_i32
+#define NEREID_max_i32
+INLINE int32_t max_i32(int32_t a, int32_t b) { return a > b ? a : b; }
+#endif
+#ifndef NEREID_div_i32
+#define NEREID_div_i32
+INLINE int32_t div_i32(int32_t a, int32_t b) {
+  return b == 0 ? -1 : b == -1 ? (int32_t)(0 - (uint64_t)a) : a / b;
 }
+#endif
+#ifndef NEREID_min_i32
+#define NEREID_min_i32
+INLINE int32_t min_i32(int32_t a, int32_t b) { return a < b ? a : b; }
 #endif
 #ifndef NEREID_vto_u32
 #define NEREID_vto_u32
@@ -61,6 +68,29 @@ INLINE vu16 vload_u16(const char *p) {
 #ifndef NEREID_vload_bf16
 #define NEREID_vload_bf16
 INLINE vf32 vload_bf16(const char *p) { return vdecode_bf16(vload_u16(p)); }
+#endif
+#ifndef NEREID_vselect_f32
+#define NEREID_vselect_f32
+INLINE vf32 vselect_f32(vi32 m, vf32 a, vf32 b) {
+  vf32 r;
+  EACH_LANE(i) r[i] = m[i] ? a[i] : b[i];
+  return r;
+}
+#endif
+#ifndef NEREID_vmax_f32
+#define NEREID_vmax_f32
+INLINE vf32 vmax_f32(vf32 a, vf32 b) {
+  vf32 r = vselect_f32(a > b, a, b);
+  r = (vf32)((vi32)r & ((vi32)a | (a != b)));
+  return vselect_f32(b != b, a, r);
+}
+#endif
+#ifndef NEREID_lanes_below
+#define NEREID_lanes_below
+/* In how many of the first lanes does x + lane < n hold? */
+INLINE int lanes_below(int64_t x, int64_t n) {
+  return n <= x ? 0 : n - x < LANES ? (int)(n - x) : LANES;
+}
 #endif
 #ifndef NEREID_VALUE_bf16
 #define NEREID_VALUE_bf16
@@ -101,22 +131,6 @@ RARE vf32 vload_some_bf16(const char *p, int n, vf32 v) {
 #define NEREID_vload_first_bf16
 INLINE vf32 vload_first_bf16(const char *p, int n, vf32 v) {
   return n > 0 ? vload_some_bf16(p, n, v) : v;
-}
-#endif
-#ifndef NEREID_vselect_f32
-#define NEREID_vselect_f32
-INLINE vf32 vselect_f32(vi32 m, vf32 a, vf32 b) {
-  vf32 r;
-  EACH_LANE(i) r[i] = m[i] ? a[i] : b[i];
-  return r;
-}
-#endif
-#ifndef NEREID_vmax_f32
-#define NEREID_vmax_f32
-INLINE vf32 vmax_f32(vf32 a, vf32 b) {
-  vf32 r = vselect_f32(a > b, a, b);
-  r = (vf32)((vi32)r & ((vi32)a | (a != b)));
-  return vselect_f32(b != b, a, r);
 }
 #endif
 #ifndef NEREID_vany
@@ -296,6 +310,7 @@ static void softmax_program(char *x_ptr, char *out_ptr, int32_t n_cols,
   vf32 x_2;
   vf32 e_1[4];
   vf32 e_2;
+  vf32 last;
   const int32_t lane = 0; /* ../../examples/kernels/softmax.py:11 */
   const int32_t t17 = lane * 2;
   const int32_t row = (int32_t)pid_0; /* ../../examples/kernels/softmax.py:12 */
@@ -307,7 +322,17 @@ static void softmax_program(char *x_ptr, char *out_ptr, int32_t n_cols,
     x_1[a] = vsplat_f32(__builtin_nanf(""));
     e_1[a] = vsplat_f32((-0.0f)); /* ../../examples/kernels/softmax.py:18 */
   }
-  for (int a = 0; a < 32; a++) { /* ../../examples/kernels/softmax.py:16 */
+  const int32_t t34 = max_i32(n_cols, 0); /* ../../examples/kernels/softmax.py:16 */
+  const int32_t t35 = div_i32(t34, 32);
+  const int32_t t36 = t35 + 2;
+  for (int a = 0, a_end = min_i32(t35, 32); a < a_end; a++) {
+    UNROLL(4) for (int a_2 = 0; a_2 < 4; a_2++) {
+      const vf32 t37 = vload_bf16(t19 + 64*a + 16*a_2);
+      x[4*a + a_2] = t37;
+      x_1[a_2] = vmax_f32(x_1[a_2], x[4*a + a_2]); /* ../../examples/kernels/softmax.py:17 */
+    }
+  }
+  for (int a = max_i32(t35, 0), a_end = min_i32(t36, 32); a < a_end; a++) { /* ../../examples/kernels/softmax.py:16 */
     UNROLL(4) for (int a_2 = 0; a_2 < 4; a_2++) {
       t2 = vsplat_f32((-__builtin_inff()));
       const int32_t t15 = lane + (32*a + 8*a_2);
@@ -329,12 +354,23 @@ static void softmax_program(char *x_ptr, char *out_ptr, int32_t n_cols,
   const vf32 t22 = __builtin_shufflevector(x_2, x_2, 1, 0, 3, 2, 5, 4, 7, 6);
   x_2 = vmax_f32(x_2, t22);
   const float t5 = x_2[0];
-  for (int a = 0; a < 32; a++) {
+  const int32_t t39 = t35 + 2;
+  last = vsplat_f32(0.0f); /* ../../examples/kernels/softmax.py:18 */
+  for (int a = 0, a_end = min_i32(t39, 32); a < a_end; a++) { /* ../../examples/kernels/softmax.py:17 */
     UNROLL(4) for (int a_2 = 0; a_2 < 4; a_2++) {
       const vf32 t23 = x[4*a + a_2] - t5;
       const vf32 t24 = t23 * 1.442695f;
       e[4*a + a_2] = vexp2_f32(t24);
       e_1[a_2] = e_1[a_2] + e[4*a + a_2]; /* ../../examples/kernels/softmax.py:18 */
+      last = e[4*a + a_2];
+    }
+  }
+  const float t40 = last[0];
+  const bool t41 = t40 != 0.0f;
+  const int32_t from = t41 ? t39 : 32;
+  for (int a = max_i32(from, 0), a_end = 32; a < a_end; a++) {
+    UNROLL(4) for (int a_2 = 0; a_2 < 4; a_2++) {
+      e_1[a_2] = e_1[a_2] + last;
     }
   }
   e_2 = e_1[0];
@@ -350,7 +386,14 @@ static void softmax_program(char *x_ptr, char *out_ptr, int32_t n_cols,
   const float t8 = e_2[0];
   char *t10 = out_ptr + 2ll * t0; /* ../../examples/kernels/softmax.py:19 */
   char *t33 = t10 + t18;
-  for (int a = 0; a < 128; a++) {
+  const int32_t t42 = t35 * 4;
+  const int32_t t43 = t42 + 8;
+  for (int a = 0, a_end = min_i32(t42, 128); a < a_end; a++) {
+    const vf32 t44 = e[a] / t8;
+    const vf32 t45 = vround_bf16(t44);
+    vstream_bf16(t33 + 16*a, t45, stream);
+  }
+  for (int a = max_i32(t42, 0), a_end = min_i32(t43, 128); a < a_end; a++) {
     const vf32 t30 = e[a] / t8;
     const vf32 t31 = vround_bf16(t30);
     if (t16[a] == LANES) vstream_bf16(t33 + 16*a, t31, stream);
@@ -386,7 +429,7 @@ void softmax(const void *args, const uint32_t grid[3], uint32_t begin, uint32_t 
 void softmax_all(const void *args, const uint32_t grid[3], int threads) {
   const uint64_t n = (uint64_t)grid[0] * grid[1] * grid[2];
   const uint64_t part = n / (32 * (uint64_t)threads) + 1;
-  const bool stream = n > 16384;
+  const bool stream = n > 16256;
 #pragma omp parallel num_threads(threads)
   {
     char *const shared = NULL;
