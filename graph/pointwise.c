@@ -45,6 +45,8 @@ const PointwiseRow *pointwise_row(const char *target) {
   return bsearch(target, rows, sizeof rows / sizeof *rows, sizeof *rows, compare_target);
 }
 
+uint32_t prim_rows_pointwise(void) { return sizeof rows / sizeof *rows; }
+
 /* ---- operands ---- */
 
 typedef struct {

@@ -11,6 +11,9 @@ typedef struct PointwiseRow PointwiseRow;
 /* NULL: the op of that target is none. */
 const ViewRow *view_row(const char *target);
 const PointwiseRow *pointwise_row(const char *target);
+/* How many there are. */
+uint32_t prim_rows_views(void);
+uint32_t prim_rows_pointwise(void);
 
 /* To ask for the arguments of a node that was inferred, so that asking cannot fail. */
 static inline Infer prim_arguments(Graph *g, const Node *n) {

@@ -298,6 +298,8 @@ const ViewRow *view_row(const char *target) {
   return find(target, rows, sizeof rows / sizeof *rows);
 }
 
+uint32_t prim_rows_views(void) { return sizeof rows / sizeof *rows; }
+
 /* ---- the interface ---- */
 
 static Node *first_argument(const Node *n) {
