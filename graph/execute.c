@@ -1,0 +1,305 @@
+#include "graph/execute.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "graph/execute_state.h"
+#include "runtime/array.h"
+
+/* ---- making ---- */
+
+static void allocate(Executable *e) {
+  const Plan *p = e->plan;
+  e->buffers = ARENA_ARRAY(e->arena, BufferState, p->nbuffers);
+  e->steps = ARENA_ARRAY(e->arena, StepState, p->nsteps);
+  e->items = ARENA_ARRAY(e->arena, MemoryItem, p->nbuffers);
+  for (uint32_t i = 0; i < p->nbuffers; i++) {
+    e->buffers[i].plan = &p->buffers[i];
+    e->buffers[i].shape = ARENA_ARRAY(e->arena, int64_t, p->buffers[i].rank);
+  }
+  for (uint32_t i = 0; i < p->nsteps; i++)
+    e->steps[i].at = ARENA_ARRAY(e->arena, int, p->steps[i].nargs);
+  e->sizes = sizes_new(e->arena, p);
+  e->prepared = ARENA_ARRAY(e->arena, int64_t, e->sizes->nsymbols);
+}
+
+/* Without `sizes`: of the steps whose kernels do not depend on them. */
+static int find_kernels(Executable *e, const Sizes *sizes) {
+  int code = 0;
+  for (uint32_t i = 0; i < e->plan->nsteps && !code; i++)
+    if (!e->steps[i].kernel || kernels_depend(&e->plan->steps[i]))
+      code = kernels_find(&e->kernels, &e->plan->steps[i], sizes, &e->steps[i].kernel);
+  return code ? code : kernels_compile(&e->kernels);
+}
+
+static int make_body(void *arg) {
+  Executable *e = arg;
+  allocate(e);
+  int code = execute_find_weights(e);
+  if (!code) code = kernels_open(&e->kernels, e->arena, e->plan, e->device);
+  return code ? code : find_kernels(e, NULL);
+}
+
+int executable_new(Executable **out, const Plan *p, const Weights *weights, nereid_device *d) {
+  *out = NULL;
+  Executable *e = calloc(1, sizeof *e);
+  if (!e) return error_out_of_memory();
+  *e = (Executable){.arena = arena_new(), .plan = p, .weights = weights, .device = d};
+  e->on_host = d->ops != &device_cuda;
+  e->interprets = d->ops == &device_interp || d->ops == &device_nest;
+  int code = e->arena ? error_guard(e->arena, make_body, e) : error_out_of_memory();
+  if (code) executable_free(e);
+  else *out = e;
+  return code;
+}
+
+void executable_free(Executable *e) {
+  if (!e) return;
+  for (uint32_t i = 0; e->steps && i < e->plan->nsteps; i++) nereid_launch_free(e->steps[i].launch);
+  kernels_close(&e->kernels);
+  execute_free_memory(e);
+  arena_free(e->arena);
+  free(e);
+}
+
+/* ---- preparing: what depends on sizes ---- */
+
+static const nereid_image *image_of(const StepState *s) { return s->kernel->kernel->image; }
+
+static void note_written(Executable *e) {
+  for (uint32_t i = 0; i < e->plan->nupdates; i++)
+    e->buffers[e->plan->updates[i].to].written = true;
+  for (uint32_t i = 0; i < e->plan->nsteps; i++) {
+    const PlanStep *step = &e->plan->steps[i];
+    const nereid_image *image = image_of(&e->steps[i]);
+    for (uint32_t j = 0; j < step->nargs; j++) {
+      if (step->args[j].kind != STEP_BUFFER) continue;
+      int at = nereid_image_find_param(image, step->args[j].name);
+      if (at >= 0 && image->params[at].written) e->buffers[step->args[j].buffer].written = true;
+    }
+  }
+}
+
+static int find_grid(Executable *e, const PlanStep *step, StepState *s, uint32_t grid[3]) {
+  s->empty = false;
+  for (int i = 0; i < 3; i++) {
+    int64_t extent;
+    if (!sizes_eval(e->sizes, step->grid[i], &extent) || extent < 0 || extent > UINT32_MAX)
+      return error_set(NEREID_E_USAGE, E_GRAPH_STEP_GRID, step->kernel, i, (long long)extent);
+    grid[i] = (uint32_t)extent;
+    if (extent == 0) s->empty = true;
+  }
+  return 0;
+}
+
+static int make_launch(const PlanStep *step, StepState *s, const uint32_t grid[3]) {
+  if (s->launched == s->kernel) return nereid_launch_set_grid(s->launch, grid);
+  nereid_launch_free(s->launch);
+  s->launch = NULL;
+  s->launched = NULL;
+  int code = nereid_launch_new(&s->launch, s->kernel->kernel, grid);
+  if (code) return code;
+  s->launched = s->kernel;
+  for (uint32_t i = 0; i < step->nargs; i++)
+    s->at[i] = nereid_image_find_param(image_of(s), step->args[i].name);
+  return 0;
+}
+
+static int set_number(Executable *e, const PlanStep *step, StepState *s, uint32_t i) {
+  const StepArg *a = &step->args[i];
+  int64_t value;
+  if (s->at[i] < 0 || a->kind == STEP_BUFFER) return 0;
+  if (a->kind == STEP_FLOAT) return nereid_launch_set_float(s->launch, s->at[i], a->number);
+  if (!sizes_eval(e->sizes, a->value, &value))
+    return error_set(NEREID_E_USAGE, E_GRAPH_STEP_VALUE, step->kernel, a->name);
+  return nereid_launch_set_int(s->launch, s->at[i], value);
+}
+
+static int prepare_step(Executable *e, uint32_t i) {
+  const PlanStep *step = &e->plan->steps[i];
+  StepState *s = &e->steps[i];
+  uint32_t grid[3];
+  int code = find_grid(e, step, s, grid);
+  if (code || s->empty) return code;
+  code = make_launch(step, s, grid);
+  for (uint32_t j = 0; j < step->nargs && !code; j++) code = set_number(e, step, s, j);
+  return code;
+}
+
+static bool same_sizes(const Executable *e) {
+  return e->ready &&
+         !memcmp(e->prepared, e->sizes->values, e->sizes->nsymbols * sizeof *e->prepared);
+}
+
+static int prepare(Executable *e, const nereid_tensor *inputs, int n) {
+  int code = sizes_bind(e->sizes, inputs, n);
+  if (code || same_sizes(e)) return code;
+  e->ready = false;
+  code = find_kernels(e, e->sizes);
+  if (code) return code;
+  note_written(e);
+  code = execute_place(e);
+  for (uint32_t i = 0; i < e->plan->nsteps && !code; i++) code = prepare_step(e, i);
+  if (code) return code;
+  e->ready = true;
+  memcpy(e->prepared, e->sizes->values, e->sizes->nsymbols * sizeof *e->prepared);
+  return 0;
+}
+
+/* ---- running ---- */
+
+/* Pointers that are what they were in the last run leave the launch as it is. */
+static int set_pointers(Executable *e, const PlanStep *step, StepState *s) {
+  int code = 0;
+  for (uint32_t i = 0; i < step->nargs && !code; i++) {
+    int at = s->at[i];
+    if (step->args[i].kind != STEP_BUFFER || at < 0) continue;
+    const char *data = e->buffers[step->args[i].buffer].data;
+    if (s->launch->set[at] && s->launch->args[at] == (uintptr_t)data) continue;
+    code = nereid_launch_set_pointer(s->launch, at, data);
+  }
+  return code;
+}
+
+static int run_steps(Executable *e, nereid_stream *s) {
+  int code = 0;
+  for (uint32_t i = 0; i < e->plan->nsteps && !code; i++) {
+    if (e->steps[i].empty) continue;
+    code = set_pointers(e, &e->plan->steps[i], &e->steps[i]);
+    if (!code) code = nereid_launch_run(e->steps[i].launch, s);
+  }
+  return code;
+}
+
+static int run_updates(Executable *e, nereid_stream *s) {
+  int code = 0;
+  for (uint32_t i = 0; i < e->plan->nupdates && !code; i++) {
+    const BufferState *to = &e->buffers[e->plan->updates[i].to];
+    const BufferState *from = &e->buffers[e->plan->updates[i].from];
+    if (from->bytes && to->data != from->data)
+      code = nereid_copy(e->device, to->data, from->data, (size_t)from->bytes, s);
+  }
+  return code;
+}
+
+typedef struct {
+  Executable *e;
+  const nereid_tensor *inputs;
+  int ninputs;
+  nereid_tensor *outputs;
+  int noutputs;
+  nereid_stream *stream;
+} Run;
+
+static int place_tensors(const Run *r) {
+  Executable *e = r->e;
+  int code = 0;
+  for (uint32_t i = 0; i < e->plan->nbuffers; i++) e->buffers[i].aimed = false;
+  for (uint32_t i = 0; i < e->sizes->ninputs && !code; i++)
+    code = execute_take_input(e, i, &r->inputs[i], r->stream);
+  for (uint32_t i = 0; i < e->plan->noutputs && !code; i++)
+    code = execute_aim_output(e, i, &r->outputs[i]);
+  return code;
+}
+
+static int finish_tensors(const Run *r) {
+  Executable *e = r->e;
+  int code = 0;
+  for (uint32_t i = 0; i < e->plan->noutputs && !code; i++)
+    code = execute_give_output(e, i, &r->outputs[i], r->stream);
+  for (uint32_t i = 0; i < e->sizes->ninputs && !code; i++)
+    code = execute_write_back(e, i, &r->inputs[i], r->stream);
+  return code;
+}
+
+static int run_body(void *arg) {
+  const Run *r = arg;
+  Executable *e = r->e;
+  int code = prepare(e, r->inputs, r->ninputs);
+  if (code) return code;
+  if (r->noutputs < 0 || (uint32_t)r->noutputs != e->plan->noutputs)
+    return error_set(NEREID_E_USAGE, E_GRAPH_OUTPUT_COUNT, e->plan->noutputs, r->noutputs);
+  code = place_tensors(r);
+  if (!code) code = run_steps(e, r->stream);
+  if (!code) code = run_updates(e, r->stream);
+  return code ? code : finish_tensors(r);
+}
+
+int executable_run(Executable *e, const nereid_tensor *inputs, int ninputs, nereid_tensor *outputs,
+                   int noutputs, nereid_stream *s) {
+  Run r = {e, inputs, ninputs, outputs, noutputs, s};
+  return error_guard(e->arena, run_body, &r);
+}
+
+static int prepare_body(void *arg) {
+  const Run *r = arg;
+  return prepare(r->e, r->inputs, r->ninputs);
+}
+
+int executable_prepare(Executable *e, const nereid_tensor *inputs, int n) {
+  Run r = {.e = e, .inputs = inputs, .ninputs = n};
+  return error_guard(e->arena, prepare_body, &r);
+}
+
+/* ---- what there is ---- */
+
+uint32_t executable_inputs(const Executable *e) { return e->sizes->ninputs; }
+uint32_t executable_outputs(const Executable *e) { return e->plan->noutputs; }
+
+const PlanBuffer *executable_input(const Executable *e, uint32_t i) {
+  return i < e->sizes->ninputs ? e->sizes->inputs[i] : NULL;
+}
+
+const PlanBuffer *executable_output(const Executable *e, uint32_t i) {
+  return i < e->plan->noutputs ? &e->plan->buffers[e->plan->outputs[i]] : NULL;
+}
+
+typedef struct {
+  Executable *e;
+  const nereid_tensor *given;
+  int n;
+  uint32_t i;
+  int64_t *shape;
+} Choice;
+
+static int choose_body(void *arg) {
+  const Choice *c = arg;
+  int code = sizes_bind_some(c->e->sizes, c->given, c->n);
+  return code ? code : sizes_shape(c->e->sizes, c->e->sizes->inputs[c->i], c->shape);
+}
+
+int executable_input_shape(Executable *e, const nereid_tensor *given, int n, uint32_t i,
+                           int64_t *shape) {
+  Choice c = {e, given, n, i, shape};
+  return error_guard(e->arena, choose_body, &c);
+}
+
+/* The N of "cuda:N". */
+static int32_t ordinal(const nereid_device *d) {
+  const char *colon = strchr(d->name, ':');
+  return colon ? (int32_t)strtol(colon + 1, NULL, 10) : 0;
+}
+
+void executable_describe(const Executable *e, uint32_t i, nereid_tensor *out) {
+  const BufferState *b = execute_output(e, i);
+  *out = (nereid_tensor){.device = {e->on_host ? 1 : 2, e->on_host ? 0 : ordinal(e->device)},
+                         .ndim = (int32_t)b->plan->rank,
+                         .dtype = array_dl_dtype(b->plan->dtype),
+                         .shape = b->shape};
+}
+
+ExecutableStatistics executable_statistics(const Executable *e) {
+  ExecutableStatistics s = {.kernels = (uint32_t)e->kernels.list.len};
+  s.pool = e->interprets ? 0 : e->pool_used;
+  for (uint32_t i = 0; i < e->plan->nbuffers; i++) {
+    const BufferState *b = &e->buffers[i];
+    switch (b->plan->kind) {
+      case BUFFER_INPUT: s.inputs += b->bytes; break;
+      case BUFFER_OUTPUT: s.outputs += b->bytes; break;
+      case BUFFER_TEMPORARY: s.temporaries += b->bytes; break;
+      case BUFFER_WEIGHT: *(b->own ? &s.weights : &s.mapped) += b->bytes; break;
+    }
+  }
+  for (uint32_t i = 0; i < e->plan->nsteps; i++) s.launches += !e->steps[i].empty;
+  return s;
+}

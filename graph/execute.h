@@ -1,0 +1,59 @@
+/* Running plans.
+ *
+ * An Executable is a plan on a device: its kernels loaded, its weights placed, its temporaries in
+ * one pool.  All that depends on sizes is made when a run's inputs have other shapes than the run
+ * before; otherwise a run starts its launches and nothing else.
+ *
+ * On the host's devices weights stay where their file is mapped, unless a kernel writes to them. */
+#ifndef NEREID_GRAPH_EXECUTE_H
+#define NEREID_GRAPH_EXECUTE_H
+
+#include "graph/plan.h"
+#include "graph/weights.h"
+#include "runtime/nereid.h"
+
+typedef struct Executable Executable;
+
+/* Plan and weights must outlive it; `weights` may be NULL if the plan needs none.  Codes and
+ * messages are those of nereid.h. */
+int executable_new(Executable **out, const Plan *p, const Weights *weights, nereid_device *d);
+void executable_free(Executable *e);
+
+/* ---- inputs and outputs ---- */
+
+uint32_t executable_inputs(const Executable *e);
+uint32_t executable_outputs(const Executable *e);
+/* The buffer of an input, NULL if the plan does not use it. */
+const PlanBuffer *executable_input(const Executable *e, uint32_t i);
+/* The sizes of input i, where the first n inputs are as given; what these leave open is chosen. */
+int executable_input_shape(Executable *e, const nereid_tensor *given, int n, uint32_t i,
+                           int64_t *shape);
+const PlanBuffer *executable_output(const Executable *e, uint32_t i);
+
+/* ---- running ---- */
+
+/* Makes all ready for inputs of these shapes (their data is not looked at). */
+int executable_prepare(Executable *e, const nereid_tensor *inputs, int n);
+/* Of an output, after executable_prepare: dtype and shape, which is valid until the next one; its
+ * data is NULL. */
+void executable_describe(const Executable *e, uint32_t i, nereid_tensor *out);
+/* Runs the plan.  An output whose data is NULL becomes memory of the executable, valid until its
+ * next run. */
+int executable_run(Executable *e, const nereid_tensor *inputs, int ninputs, nereid_tensor *outputs,
+                   int noutputs, nereid_stream *s);
+
+/* ---- what it takes ---- */
+
+typedef struct {
+  int64_t pool;        /* temporaries, all together: exactly the peak */
+  int64_t temporaries; /* the same without reuse */
+  int64_t weights;     /* copied to the device */
+  int64_t mapped;      /* used where their file is mapped */
+  int64_t inputs, outputs;
+  uint32_t kernels, launches;
+} ExecutableStatistics;
+
+/* Of the last executable_prepare. */
+ExecutableStatistics executable_statistics(const Executable *e);
+
+#endif

@@ -1,0 +1,165 @@
+#include <stdlib.h>
+
+#include "graph/execute_state.h"
+
+enum { POINTER_ALIGNMENT = 16 }; /* what kernels are specialized on */
+
+int execute_own(Executable *e, BufferState *b) {
+  bool fits = e->interprets ? b->own_bytes == b->bytes : b->own_bytes >= b->bytes;
+  if (b->own && fits) return 0;
+  nereid_free(e->device, b->own);
+  b->own = NULL;
+  int code = nereid_alloc((void **)&b->own, e->device, (size_t)(b->bytes ? b->bytes : 1));
+  b->own_bytes = b->bytes;
+  return code;
+}
+
+void execute_free_memory(Executable *e) {
+  for (uint32_t i = 0; e->buffers && i < e->plan->nbuffers; i++)
+    nereid_free(e->device, e->buffers[i].own);
+  nereid_free(e->device, e->pool);
+}
+
+/* ---- weights ---- */
+
+static bool fits_buffer(const Weight *w, const PlanBuffer *b) {
+  bool fits = w->dtype == b->dtype && w->rank == b->rank;
+  for (uint32_t i = 0; i < b->rank && fits; i++) fits = dim_is(b->shape[i], w->shape[i]);
+  return fits;
+}
+
+static const char *plan_type(Executable *e, const PlanBuffer *b) {
+  ValueType t = {.kind = VALUE_TENSOR, .dtype = b->dtype, .rank = b->rank, .shape = b->shape};
+  Text text = text_new(e->arena);
+  value_type_print(&text, &t);
+  return text.data;
+}
+
+int execute_find_weights(Executable *e) {
+  for (uint32_t i = 0; i < e->plan->nbuffers; i++) {
+    BufferState *b = &e->buffers[i];
+    if (b->plan->kind != BUFFER_WEIGHT) continue;
+    b->weight = e->weights ? weights_find(e->weights, b->plan->tensor) : NULL;
+    if (!b->weight) return error_set(NEREID_E_FILE, E_GRAPH_NO_WEIGHT, b->plan->tensor);
+    if (!fits_buffer(b->weight, b->plan))
+      return error_set(NEREID_E_FILE, E_GRAPH_WEIGHT_TYPE, b->plan->tensor, b->plan->name,
+                       plan_type(e, b->plan));
+  }
+  return 0;
+}
+
+static int upload(Executable *e, BufferState *b) {
+  int code = execute_own(e, b);
+  if (code || b->bytes == 0) return code;
+  if (weight_is_dense(b->weight))
+    return nereid_copy_in(e->device, b->own, b->weight->data, (size_t)b->bytes, NULL);
+  void *packed = malloc((size_t)b->bytes);
+  if (!packed) return error_out_of_memory();
+  weight_copy(packed, b->weight);
+  code = nereid_copy_in(e->device, b->own, packed, (size_t)b->bytes, NULL);
+  free(packed);
+  return code;
+}
+
+/* The mapping is read-only and lies where the file has it. */
+static bool usable_in_place(const Executable *e, const BufferState *b) {
+  return e->on_host && !b->written && b->bytes && weight_is_dense(b->weight) &&
+         (uintptr_t)b->weight->data % POINTER_ALIGNMENT == 0;
+}
+
+static int place_weight(Executable *e, BufferState *b) {
+  if (b->own) return 0;
+  int code;
+  if (usable_in_place(e, b)) {
+    b->data = (char *)(uintptr_t)b->weight->data;
+    return device_borrow(e->device, b->data, (size_t)b->bytes);
+  }
+  code = upload(e, b);
+  b->data = b->own;
+  return code;
+}
+
+/* ---- temporaries ---- */
+
+/* The offsets that the plan has; they must lie in its pool. */
+static int take_offsets(Executable *e, MemoryItem *items) {
+  uint32_t n = 0;
+  int64_t pool;
+  if (!sizes_eval(e->sizes, e->plan->pool, &pool)) pool = 0;
+  for (uint32_t i = 0; i < e->plan->nbuffers; i++) {
+    const PlanBuffer *b = &e->plan->buffers[i];
+    if (b->kind != BUFFER_TEMPORARY) continue;
+    MemoryItem *item = &items[n++];
+    bool good = b->offset && sizes_eval(e->sizes, b->offset, &item->offset) && item->offset >= 0 &&
+                item->offset % POINTER_ALIGNMENT == 0 && item->size <= pool &&
+                item->offset <= pool - item->size;
+    if (!good) return error_set(NEREID_E_FILE, E_GRAPH_POOL, b->name);
+  }
+  e->pool_used = pool;
+  return 0;
+}
+
+static int find_offsets(Executable *e, MemoryItem *items, uint32_t n) {
+  e->pool_used = memory_place(e->arena, items, n);
+  return e->pool_used < 0 ? error_set(NEREID_E_MEMORY, E_GRAPH_TEMPORARIES) : 0;
+}
+
+static int grow_pool(Executable *e) {
+  if (e->pool && e->pool_used <= e->pool_bytes) return 0;
+  nereid_free(e->device, e->pool);
+  e->pool = NULL;
+  e->pool_bytes = e->pool_used;
+  return nereid_alloc((void **)&e->pool, e->device, (size_t)(e->pool_used ? e->pool_used : 1));
+}
+
+static int place_in_pool(Executable *e) {
+  uint32_t n = 0, at = 0;
+  for (uint32_t i = 0; i < e->plan->nbuffers; i++) {
+    const BufferState *b = &e->buffers[i];
+    if (b->plan->kind == BUFFER_TEMPORARY)
+      e->items[n++] = (MemoryItem){b->bytes, b->plan->first, b->plan->last, 0};
+  }
+  int code = e->plan->pool ? take_offsets(e, e->items) : find_offsets(e, e->items, n);
+  if (!code) code = grow_pool(e);
+  for (uint32_t i = 0; i < e->plan->nbuffers && !code; i++)
+    if (e->buffers[i].plan->kind == BUFFER_TEMPORARY)
+      e->buffers[i].data = e->pool + e->items[at++].offset;
+  return code;
+}
+
+static int place_apart(Executable *e) {
+  int code = 0;
+  for (uint32_t i = 0; i < e->plan->nbuffers && !code; i++) {
+    BufferState *b = &e->buffers[i];
+    if (b->plan->kind != BUFFER_TEMPORARY) continue;
+    code = execute_own(e, b);
+    b->data = b->own;
+  }
+  return code;
+}
+
+/* ---- all ---- */
+
+static int find_bytes(Executable *e, BufferState *b) {
+  int code = sizes_shape(e->sizes, b->plan, b->shape);
+  if (code) return code;
+  int64_t bytes = dtype_bytes(b->plan->dtype);
+  bool zero = false, over = false;
+  for (uint32_t i = 0; i < b->plan->rank; i++) {
+    zero |= b->shape[i] == 0;
+    over |= !zero && __builtin_mul_overflow(bytes, b->shape[i], &bytes);
+  }
+  b->bytes = zero ? 0 : bytes;
+  if (!zero && (over || bytes > MEMORY_LIMIT))
+    return error_set(NEREID_E_MEMORY, E_GRAPH_TOO_LARGE, b->plan->name, b->plan->rank);
+  return 0;
+}
+
+int execute_place(Executable *e) {
+  int code = 0;
+  for (uint32_t i = 0; i < e->plan->nbuffers && !code; i++) code = find_bytes(e, &e->buffers[i]);
+  for (uint32_t i = 0; i < e->plan->nbuffers && !code; i++)
+    if (e->buffers[i].weight) code = place_weight(e, &e->buffers[i]);
+  if (code) return code;
+  return e->interprets ? place_apart(e) : place_in_pool(e);
+}

@@ -1,0 +1,72 @@
+/* What an Executable is made of: shared by execute*.c. */
+#ifndef NEREID_GRAPH_EXECUTE_STATE_H
+#define NEREID_GRAPH_EXECUTE_STATE_H
+
+#include "graph/execute.h"
+#include "graph/kernels.h"
+#include "graph/memory.h"
+#include "runtime/device.h"
+
+typedef struct {
+  const PlanBuffer *plan;
+  int64_t *shape;
+  int64_t bytes;
+  char *data;        /* where its elements are in this run */
+  char *own;         /* memory that was allocated for it alone; NULL: none yet */
+  int64_t own_bytes;
+  const Weight *weight;
+  bool written;      /* by a kernel or an update */
+  bool aimed;        /* an output that has its memory for this run */
+} BufferState;
+
+typedef struct {
+  PlanKernel *kernel;
+  PlanKernel *launched; /* of which the launch is */
+  nereid_launch *launch;
+  int *at;    /* the image's parameter of each argument; -1: it takes none */
+  bool empty; /* an axis of the grid is 0: nothing to do */
+} StepState;
+
+struct Executable {
+  Arena *arena;
+  const Plan *plan;
+  const Weights *weights;
+  nereid_device *device;
+  bool on_host;    /* the device's memory is the host's */
+  bool interprets; /* it checks accesses: each temporary has memory of its own */
+  PlanKernels kernels;
+  Sizes *sizes;
+  BufferState *buffers;
+  StepState *steps;
+  MemoryItem *items; /* of temporaries */
+  char *pool;
+  int64_t pool_bytes, pool_used;
+  bool ready; /* for symbols with the values of `prepared` */
+  int64_t *prepared;
+};
+
+/* ---- execute_memory.c: after sizes are bound ---- */
+
+/* The weights that the plan names, of the right types. */
+int execute_find_weights(Executable *e);
+/* Shapes and bytes of all buffers, and memory for weights and temporaries. */
+int execute_place(Executable *e);
+/* Memory of the buffer's own, of b->bytes. */
+int execute_own(Executable *e, BufferState *b);
+void execute_free_memory(Executable *e);
+
+/* ---- execute_tensors.c: what the caller passes ---- */
+
+/* Makes the buffer of input i the tensor's elements: where they are, or a copy. */
+int execute_take_input(Executable *e, uint32_t i, const nereid_tensor *t, nereid_stream *s);
+/* After the run: an input that was copied and is written by the model. */
+int execute_write_back(Executable *e, uint32_t i, const nereid_tensor *t, nereid_stream *s);
+/* Before the run: where output i is written. */
+int execute_aim_output(Executable *e, uint32_t i, const nereid_tensor *t);
+int execute_give_output(Executable *e, uint32_t i, nereid_tensor *t, nereid_stream *s);
+
+static inline BufferState *execute_output(const Executable *e, uint32_t i) {
+  return &e->buffers[e->plan->outputs[i]];
+}
+
+#endif

@@ -1,0 +1,144 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "graph/execute_state.h"
+#include "runtime/array.h"
+
+enum { DL_CPU = 1, DL_CUDA = 2, DL_CUDA_HOST = 3, DL_CUDA_MANAGED = 13 };
+enum { POINTER_ALIGNMENT = 16 };
+
+/* ---- tensors ---- */
+
+static bool on_host(const nereid_tensor *t) {
+  return t->device.device_type == DL_CPU || t->device.device_type == DL_CUDA_HOST;
+}
+
+/* Can the device's kernels reach it? */
+static bool is_here(const Executable *e, const nereid_tensor *t) {
+  if (e->on_host) return on_host(t);
+  return t->device.device_type == DL_CUDA || t->device.device_type == DL_CUDA_MANAGED;
+}
+
+static char *first_element(const nereid_tensor *t) { return (char *)t->data + t->byte_offset; }
+
+static bool is_compact(const nereid_tensor *t) {
+  int64_t stride = 1;
+  for (int32_t i = t->ndim - 1; i >= 0 && t->strides; i--) {
+    if (t->shape[i] > 1 && t->strides[i] != stride) return false;
+    stride *= t->shape[i];
+  }
+  return true;
+}
+
+static bool is_aligned(const void *p) { return (uintptr_t)p % POINTER_ALIGNMENT == 0; }
+
+/* The elements in the order of their indices; none of the sizes is 0. */
+static void pack(char *to, const nereid_tensor *t, size_t size) {
+  int64_t index[GRAPH_RANK_MAX] = {0};
+  const char *from = first_element(t);
+  for (;;) {
+    memcpy(to, from, size);
+    to += size;
+    int32_t axis = t->ndim - 1;
+    for (; axis >= 0; axis--) {
+      from += t->strides[axis] * (int64_t)size;
+      if (++index[axis] < t->shape[axis]) break;
+      from -= t->strides[axis] * t->shape[axis] * (int64_t)size;
+      index[axis] = 0;
+    }
+    if (axis < 0) return;
+  }
+}
+
+/* ---- inputs ---- */
+
+static int copy_input(Executable *e, BufferState *b, const nereid_tensor *t, nereid_stream *s) {
+  int code = execute_own(e, b);
+  b->data = b->own;
+  if (code || b->bytes == 0) return code;
+  size_t bytes = (size_t)b->bytes;
+  if (is_here(e, t) && !e->on_host)
+    return nereid_copy(e->device, b->own, first_element(t), bytes, s);
+  if (is_compact(t)) return nereid_copy_in(e->device, b->own, first_element(t), bytes, s);
+  char *packed = malloc(bytes);
+  if (!packed) return error_out_of_memory();
+  pack(packed, t, dtype_bytes(b->plan->dtype));
+  /* Complete on return: the packed elements go. */
+  code = nereid_copy_in(e->device, b->own, packed, bytes, NULL);
+  free(packed);
+  return code;
+}
+
+static BufferState *state_of_input(const Executable *e, uint32_t i) {
+  const PlanBuffer *b = e->sizes->inputs[i];
+  return b ? &e->buffers[b - e->plan->buffers] : NULL;
+}
+
+int execute_take_input(Executable *e, uint32_t i, const nereid_tensor *t, nereid_stream *s) {
+  BufferState *b = state_of_input(e, i);
+  if (!b) return 0;
+  const char *name = b->plan->name;
+  bool compact = is_compact(t), here = is_here(e, t);
+  if (b->bytes && !t->data) return error_set(NEREID_E_USAGE, E_GRAPH_INPUT_DATA, i, name);
+  if (!here && !on_host(t)) return error_set(NEREID_E_USAGE, E_GRAPH_INPUT_DEVICE, i, name);
+  if (!compact && b->written) return error_set(NEREID_E_USAGE, E_GRAPH_INPUT_WRITTEN, i, name);
+  if (!compact && !on_host(t)) return error_set(NEREID_E_USAGE, E_GRAPH_INPUT_STRIDES, i, name);
+  bool in_place = here && compact && b->bytes && is_aligned(first_element(t));
+  if (!in_place) return copy_input(e, b, t, s);
+  b->data = first_element(t);
+  return device_borrow(e->device, b->data, (size_t)b->bytes);
+}
+
+int execute_write_back(Executable *e, uint32_t i, const nereid_tensor *t, nereid_stream *s) {
+  const BufferState *b = state_of_input(e, i);
+  if (!b || !b->written || b->bytes == 0 || b->data == first_element(t)) return 0;
+  if (is_here(e, t)) return nereid_copy(e->device, first_element(t), b->data, (size_t)b->bytes, s);
+  return nereid_copy_out(e->device, first_element(t), b->data, (size_t)b->bytes, s);
+}
+
+/* ---- outputs ---- */
+
+static const char *tensor_type(Executable *e, const BufferState *b) {
+  Text t = text_new(e->arena);
+  text_printf(&t, "%s[", dtype_name(b->plan->dtype));
+  for (uint32_t i = 0; i < b->plan->rank; i++)
+    text_printf(&t, "%s%lld", i ? ", " : "", (long long)b->shape[i]);
+  text_puts(&t, "]");
+  return t.data;
+}
+
+static int check_output(Executable *e, uint32_t i, const nereid_tensor *t) {
+  const BufferState *b = execute_output(e, i);
+  bool same = array_dtype(t->dtype) == b->plan->dtype && t->ndim == (int32_t)b->plan->rank;
+  for (uint32_t j = 0; j < b->plan->rank && same; j++) same = t->shape[j] == b->shape[j];
+  if (!same)
+    return error_set(NEREID_E_USAGE, E_GRAPH_OUTPUT_TENSOR, i, b->plan->name, tensor_type(e, b));
+  if (!is_compact(t)) return error_set(NEREID_E_USAGE, E_GRAPH_OUTPUT_STRIDES, i, b->plan->name);
+  return 0;
+}
+
+int execute_aim_output(Executable *e, uint32_t i, const nereid_tensor *t) {
+  BufferState *b = execute_output(e, i);
+  int code = t->data ? check_output(e, i, t) : 0;
+  if (code || b->aimed || b->plan->kind != BUFFER_OUTPUT) return code;
+  b->aimed = true;
+  if (t->data && is_here(e, t) && b->bytes && is_aligned(first_element(t))) {
+    b->data = first_element(t);
+    return device_borrow(e->device, b->data, (size_t)b->bytes);
+  }
+  code = execute_own(e, b);
+  b->data = b->own;
+  return code;
+}
+
+int execute_give_output(Executable *e, uint32_t i, nereid_tensor *t, nereid_stream *s) {
+  const BufferState *b = execute_output(e, i);
+  if (!t->data) {
+    executable_describe(e, i, t);
+    t->data = b->data;
+    return 0;
+  }
+  if (b->bytes == 0 || first_element(t) == b->data) return 0;
+  if (is_here(e, t)) return nereid_copy(e->device, first_element(t), b->data, (size_t)b->bytes, s);
+  return nereid_copy_out(e->device, first_element(t), b->data, (size_t)b->bytes, s);
+}

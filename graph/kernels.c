@@ -1,0 +1,179 @@
+#include "graph/kernels.h"
+
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/device.h"
+
+int kernels_open(PlanKernels *k, Arena *a, const Plan *p, nereid_device *d) {
+  *k = (PlanKernels){.arena = a, .names = pool_new(a), .plan = p, .device = d};
+  k->source.path = arena_printf(a, "<kernels of %s>", p->graph->class_name);
+  k->source.text = p->source;
+  k->source.size = strlen(p->source);
+  return p->nsteps ? nereid_module_open(&k->module, &k->source, NULL, NULL) : 0;
+}
+
+void kernels_close(PlanKernels *k) {
+  for (size_t i = 0; i < k->list.len; i++) {
+    nereid_kernel_free(k->list.data[i]->kernel);
+    free(k->list.data[i]->message);
+  }
+  nereid_module_free(k->module);
+  *k = (PlanKernels){0};
+}
+
+/* ---- what a step is specialized on ---- */
+
+typedef struct {
+  PlanKernels *k;
+  Arena *arena; /* of the texts */
+  const PlanStep *step;
+  const Sizes *sizes;
+  const nereid_kernel_info *info;
+  nereid_arg *args;
+  int nargs;
+  Text key;
+} Specialize;
+
+static const nereid_param *find_param(const Specialize *s, const char *name) {
+  for (int i = 0; i < s->info->nparams; i++)
+    if (!strcmp(s->info->params[i].name, name)) return &s->info->params[i];
+  return NULL;
+}
+
+/* An integer argument: a number as Triton specializes it, an expression for all its values. */
+static const char *int_type(Specialize *s, const StepArg *a) {
+  const nereid_param *p = find_param(s, a->name);
+  DimRange r = dim_range(s->k->plan->graph->dims, a->value);
+  bool narrow = r.lo >= INT32_MIN && r.hi <= INT32_MAX;
+  const char *type = narrow ? "i32" : "i64";
+  if (p && p->do_not_specialize) return type;
+  if (dim_is(a->value, 1)) return arena_printf(s->arena, "%s:1", type);
+  if (dim_divisible(a->value, 16)) return arena_printf(s->arena, "%s:16", type);
+  return type;
+}
+
+static const char *arg_type(Specialize *s, const StepArg *a) {
+  switch (a->kind) {
+    case STEP_BUFFER:
+      return arena_printf(s->arena, "*%s:16", dtype_name(s->k->plan->buffers[a->buffer].dtype));
+    case STEP_INT: return int_type(s, a);
+    default: return "f32";
+  }
+}
+
+static void add(Specialize *s, const char *name, const char *type, const char *value) {
+  s->args[s->nargs++] = (nereid_arg){name, type, value};
+  text_printf(&s->key, " %s%s%s", name, type ? ":" : "=", type ? type : value);
+}
+
+static int add_constexpr(Specialize *s, const StepConstexpr *c) {
+  int64_t value = dim_is_int(c->value) ? c->value->value : 0;
+  if (!dim_is_int(c->value) && !sizes_eval(s->sizes, c->value, &value))
+    return error_set(NEREID_E_USAGE, E_GRAPH_STEP_VALUE, s->step->kernel, c->name);
+  add(s, c->name, NULL, arena_printf(s->arena, "%" PRId64, value));
+  return 0;
+}
+
+static int specialize(Specialize *s) {
+  const PlanStep *step = s->step;
+  int code = nereid_module_find(&s->info, s->k->module, step->kernel);
+  if (code) return code;
+  s->args = ARENA_ARRAY(s->arena, nereid_arg, (size_t)step->nargs + step->nconstexprs);
+  s->key = text_new(s->arena);
+  text_printf(&s->key, "%s warps %u stages %u", step->kernel, step->warps, step->stages);
+  for (uint32_t i = 0; i < step->nargs; i++)
+    add(s, step->args[i].name, arg_type(s, &step->args[i]), NULL);
+  for (uint32_t i = 0; i < step->nconstexprs && !code; i++)
+    code = add_constexpr(s, &step->constexprs[i]);
+  return code;
+}
+
+/* ---- finding ---- */
+
+bool kernels_depend(const PlanStep *s) {
+  for (uint32_t i = 0; i < s->nconstexprs; i++)
+    if (!dim_is_int(s->constexprs[i].value)) return true;
+  return false;
+}
+
+static int make_kernel(PlanKernels *k, Specialize s, Name key, PlanKernel **out) {
+  s.arena = k->arena;
+  int code = specialize(&s);
+  if (code) return code;
+  PlanKernel *made = ARENA_NEW(k->arena, PlanKernel);
+  made->key = key;
+  made->request = (nereid_request){.source = k->source,
+                                   .kernel = s.step->kernel,
+                                   .args = s.args,
+                                   .nargs = s.nargs,
+                                   .num_warps = (int)s.step->warps,
+                                   .num_stages = (int)s.step->stages};
+  vec_push(k->arena, &k->list, made);
+  *namemap_put(k->arena, &k->by_key, key) = *out = made;
+  return 0;
+}
+
+int kernels_find(PlanKernels *k, const PlanStep *s, const Sizes *sizes, PlanKernel **out) {
+  *out = NULL;
+  if (!sizes && kernels_depend(s)) return 0;
+  Specialize spec = {.k = k, .arena = arena_child(k->arena), .step = s, .sizes = sizes};
+  int code = specialize(&spec);
+  if (!code) {
+    Name key = pool_name(k->names, spec.key.data);
+    *out = namemap_get(&k->by_key, key);
+    if (!*out) code = make_kernel(k, (Specialize){.k = k, .step = s, .sizes = sizes}, key, out);
+  }
+  arena_free(spec.arena);
+  return code;
+}
+
+/* ---- compiling ---- */
+
+typedef struct {
+  PlanKernels *k;
+  size_t next; /* atomic */
+} Work;
+
+static void compile_one(nereid_device *d, PlanKernel *p) {
+  nereid_image *image;
+  p->code = nereid_compile_for(&image, d, &p->request);
+  if (!p->code) p->code = nereid_kernel_load(&p->kernel, d, image);
+  nereid_image_free(image);
+  /* The message is this thread's, and shall be the caller's. */
+  if (p->code) p->message = strdup(nereid_error_message());
+}
+
+static void *compile_some(void *arg) {
+  Work *w = arg;
+  for (;;) {
+    size_t i = __atomic_fetch_add(&w->next, 1, __ATOMIC_RELAXED);
+    if (i >= w->k->list.len) return NULL;
+    compile_one(w->k->device, w->k->list.data[i]);
+  }
+}
+
+static int first_failure(PlanKernels *k) {
+  for (size_t i = 0; i < k->list.len; i++) {
+    PlanKernel *p = k->list.data[i];
+    if (p->code) return error_set(p->code, "%s", p->message ? p->message : E_RUN_OUT_OF_MEMORY);
+  }
+  return 0;
+}
+
+int kernels_compile(PlanKernels *k) {
+  enum { THREADS_MAX = 32 };
+  pthread_t threads[THREADS_MAX];
+  Work w = {k, k->compiled};
+  size_t waiting = k->list.len - k->compiled, cores = (size_t)host_cores(), n = 1;
+  for (; n < waiting && n < cores && n < THREADS_MAX; n++)
+    if (pthread_create(&threads[n], NULL, compile_some, &w)) break;
+  compile_some(&w);
+  for (size_t i = 1; i < n; i++) pthread_join(threads[i], NULL);
+  int code = first_failure(k);
+  /* What failed is not tried again. */
+  k->compiled = k->list.len;
+  return code;
+}

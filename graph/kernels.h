@@ -1,0 +1,42 @@
+/* The kernels of a plan's one source file, each compiled once for what it is specialized on. */
+#ifndef NEREID_GRAPH_KERNELS_H
+#define NEREID_GRAPH_KERNELS_H
+
+#include "graph/namemap.h"
+#include "graph/sizes.h"
+#include "runtime/nereid.h"
+
+typedef struct {
+  Name key; /* all that it was compiled from, but for the source */
+  nereid_request request;
+  nereid_kernel *kernel; /* NULL: not compiled yet */
+  int code;      /* of a failure */
+  char *message; /* its text, malloc'ed */
+} PlanKernel;
+
+typedef struct {
+  Arena *arena;
+  Pool *names;
+  const Plan *plan;
+  nereid_device *device;
+  nereid_module *module; /* the source, for its parameters */
+  nereid_source source;
+  NameMap by_key;
+  VEC(PlanKernel *) list;
+  size_t compiled; /* of the list; the rest waits */
+} PlanKernels;
+
+int kernels_open(PlanKernels *k, Arena *a, const Plan *p, nereid_device *d);
+/* Frees what lies in no arena. */
+void kernels_close(PlanKernels *k);
+
+/* The kernel that a step takes, which may not be compiled yet.  Integers that depend on symbols
+ * are run-time arguments for all values in their range; constexprs that do are compiled for the
+ * values that symbols have now (`sizes`).  Without `sizes`, NULL in *out for such a step. */
+int kernels_find(PlanKernels *k, const PlanStep *s, const Sizes *sizes, PlanKernel **out);
+/* Do constexprs of the step depend on symbols? */
+bool kernels_depend(const PlanStep *s);
+/* Compiles and loads all that wait, on all cores. */
+int kernels_compile(PlanKernels *k);
+
+#endif
