@@ -1,0 +1,316 @@
+/* Reductions become sum.dim_IntList, amax, amin, prod.dim_int, any, all, argmax and argmin, with
+ * their axes written out.  Sums of 16-bit floats are made in f32 and rounded once. */
+#include <math.h>
+#include <string.h>
+
+#include "graph/decompose.h"
+
+static Node *self_of(Build *b) { return build_input(b, b->in.schema->params[0].name); }
+static DType result_dtype(Build *b) { return b->in.n->type.dtype; }
+static Node *rounded(Build *b, Node *x) { return build_to(b, x, result_dtype(b)); }
+
+static uint32_t axes_of(Build *b) {
+  Node *x = self_of(b);
+  if (!infer_takes(&b->in, "dim") || !rank_of(x)) return all_axes(x);
+  return infer_axes_arg(&b->in, "dim", rank_of(x));
+}
+
+static bool keeps(Build *b) { return infer_bool(&b->in, "keepdim"); }
+
+/* The operand in the dtype to add up in: the result's, or f32. */
+static Node *summand(Build *b) { return build_to(b, self_of(b), build_wide(result_dtype(b))); }
+
+/* Writes the axes out where nothing else is to be done. */
+static Node *become_reduction(Build *b, const char *target, Node *x) {
+  uint32_t set = axes_of(b);
+  if (!set) return rounded(b, x);
+  Arg args[] = {arg_node(x), arg_axes(b->in.g, set), arg_bool(true)};
+  return build_become(b, target, keeps(b) ? 3 : 2, args);
+}
+
+Node *decompose_sum(Build *b) {
+  Node *x = summand(b);
+  if (x->type.dtype == result_dtype(b)) return become_reduction(b, "aten.sum.dim_IntList", x);
+  return rounded(b, build_sum(b, x, axes_of(b), keeps(b)));
+}
+
+Node *decompose_nansum(Build *b) {
+  Node *x = summand(b);
+  if (dtype_is_float(x->type.dtype))
+    x = build_where(b, build_op1(b, "aten.isnan.default", x), arg_float(0), arg_node(x));
+  return rounded(b, build_sum(b, x, axes_of(b), keeps(b)));
+}
+
+Node *decompose_mean(Build *b) {
+  return rounded(b, build_mean(b, summand(b), axes_of(b), keeps(b)));
+}
+
+Node *decompose_prod(Build *b) {
+  Node *x = summand(b);
+  Dim all = value_numel(b->in.g, &x->type);
+  if (!infer_takes(&b->in, "dim")) x = build_view(b, x, 1, &all);
+  uint32_t axis = infer_takes(&b->in, "dim") ? infer_axis_arg(&b->in, "dim", rank_of(x)) : 0;
+  if (!rank_of(x)) return rounded(b, x);
+  Arg args[] = {arg_node(x), build_int(b, axis), arg_bool(true)};
+  uint32_t n = keeps(b) ? 3 : 2;
+  if (x->type.dtype == result_dtype(b)) return build_become(b, "aten.prod.dim_int", n, args);
+  return rounded(b, build(b, "aten.prod.dim_int", n, args));
+}
+
+Node *decompose_amax(Build *b) { return become_reduction(b, "aten.amax.default", self_of(b)); }
+Node *decompose_amin(Build *b) { return become_reduction(b, "aten.amin.default", self_of(b)); }
+
+/* Of one axis any.dim, of several any.dims; both of booleans. */
+static Node *truth(Build *b, const char *one, const char *several) {
+  Node *x = self_of(b);
+  uint32_t set = axes_of(b);
+  if (x->type.dtype != DT_I1) x = build_with(b, "aten.ne.Tensor", x, build_int(b, 0));
+  if (!set) return rounded(b, x);
+  bool single = !(set & (set - 1));
+  Arg dim = single ? build_int(b, __builtin_ctz(set)) : arg_axes(b->in.g, set);
+  Arg args[] = {arg_node(x), dim, arg_bool(true)};
+  const char *target = single ? one : several;
+  if (result_dtype(b) == DT_I1) return build_become(b, target, keeps(b) ? 3 : 2, args);
+  return rounded(b, build(b, target, keeps(b) ? 3 : 2, args)); /* of u8, u8 */
+}
+
+Node *decompose_any(Build *b) { return truth(b, "aten.any.dim", "aten.any.dims"); }
+Node *decompose_all(Build *b) { return truth(b, "aten.all.dim", "aten.all.dims"); }
+
+Node *decompose_count_nonzero(Build *b) {
+  Node *nonzero = build_with(b, "aten.ne.Tensor", self_of(b), build_int(b, 0));
+  return build_sum(b, build_to(b, nonzero, DT_I64), axes_of(b), false);
+}
+
+/* ---- the place of the largest ---- */
+
+static Node *arg_of(Build *b, const char *target, Node *x, uint32_t axis, bool keepdim) {
+  Arg args[] = {arg_node(x), build_int(b, axis), arg_bool(true)};
+  return build(b, target, keepdim ? 3 : 2, args);
+}
+
+/* Without an axis: of all elements in their order. */
+static Node *argument(Build *b, const char *target) {
+  Node *x = self_of(b);
+  Arg args[] = {arg_node(x), arg_none(), arg_bool(true)};
+  if (infer_has(&b->in, "dim")) {
+    args[1] = build_int(b, infer_axis_arg(&b->in, "dim", rank_of(x)));
+    return build_become(b, target, keeps(b) ? 3 : 2, args);
+  }
+  Dim all = value_numel(b->in.g, &x->type);
+  Node *y = arg_of(b, target, build_view(b, x, 1, &all), 0, false);
+  return build_view(b, y, b->in.n->type.rank, b->in.n->type.shape);
+}
+
+Node *decompose_argmax(Build *b) { return argument(b, "aten.argmax.default"); }
+Node *decompose_argmin(Build *b) { return argument(b, "aten.argmin.default"); }
+
+static void set_pair(Build *b, Node *x, Node *y) {
+  b->items = ARENA_ARRAY(b->in.g->arena, Node *, 2);
+  b->items[0] = x;
+  b->items[1] = y;
+  b->nitems = 2;
+}
+
+static Node *extreme_and_place(Build *b, const char *extreme, const char *place) {
+  Node *x = self_of(b);
+  uint32_t axis = infer_axis_arg(&b->in, "dim", rank_of(x));
+  Node *value = build_reduce(b, extreme, x, rank_of(x) ? 1u << axis : 0, keeps(b));
+  set_pair(b, value, arg_of(b, place, x, axis, keeps(b)));
+  return NULL;
+}
+
+Node *decompose_max_dim(Build *b) {
+  return extreme_and_place(b, "aten.amax.default", "aten.argmax.default");
+}
+
+Node *decompose_min_dim(Build *b) {
+  return extreme_and_place(b, "aten.amin.default", "aten.argmin.default");
+}
+
+Node *decompose_aminmax(Build *b) {
+  Node *x = self_of(b);
+  uint32_t set = infer_has(&b->in, "dim") ? axes_of(b) : all_axes(x);
+  set_pair(b, build_reduce(b, "aten.amin.default", x, set, keeps(b)),
+           build_reduce(b, "aten.amax.default", x, set, keeps(b)));
+  return NULL;
+}
+
+/* ---- moments ---- */
+
+/* How many degrees of freedom the mean takes. */
+static double correction(Build *b) {
+  if (infer_takes(&b->in, "unbiased")) return infer_bool(&b->in, "unbiased");
+  return infer_has(&b->in, "correction") ? infer_number(&b->in, "correction") : 1;
+}
+
+static Node *divide_by_freedom(Build *b, Node *sum, Dim count) {
+  double less = correction(b);
+  Dims *d = b->in.g->dims;
+  if (less != floor(less) || fabs(less) > 1e9) {
+    if (!dim_is_int(count)) infer_fail(&b->in, E_GRAPH_LITERAL, "dim", infer_dim_text(&b->in, count));
+    return build_with(b, "aten.div.Tensor", sum, arg_float(fmax((double)count->value - less, 0)));
+  }
+  Dim freedom = dim_max(d, dim_sub(d, count, build_const(b, (int64_t)less)), build_const(b, 0));
+  return build_with(b, "aten.div.Tensor", sum, arg_dim(freedom));
+}
+
+/* The mean of squares of what is left without the mean. */
+static Node *variance(Build *b, Node *x, uint32_t set, Node **mean) {
+  *mean = build_mean(b, x, set, true);
+  Node *rest = build_sub(b, x, *mean);
+  Node *sum = build_sum(b, build_mul(b, rest, rest), set, keeps(b));
+  return divide_by_freedom(b, sum, build_count(b, x, set));
+}
+
+static Node *wide_self(Build *b) { return build_widen(b, self_of(b)); }
+
+Node *decompose_var(Build *b) {
+  Node *mean;
+  return rounded(b, variance(b, wide_self(b), axes_of(b), &mean));
+}
+
+Node *decompose_std(Build *b) {
+  Node *mean, *var = variance(b, wide_self(b), axes_of(b), &mean);
+  return rounded(b, build_op1(b, "aten.sqrt.default", var));
+}
+
+static Node *with_mean(Build *b, bool root) {
+  const ValueType *t = b->in.n->type.items;
+  Node *mean, *var = variance(b, wide_self(b), axes_of(b), &mean);
+  if (root) var = build_op1(b, "aten.sqrt.default", var);
+  mean = build_view(b, mean, t[1].rank, t[1].shape);
+  set_pair(b, build_to(b, var, t[0].dtype), build_to(b, mean, t[1].dtype));
+  return NULL;
+}
+
+Node *decompose_var_mean(Build *b) { return with_mean(b, false); }
+Node *decompose_std_mean(Build *b) { return with_mean(b, true); }
+
+/* ---- norms of vectors ---- */
+
+static Node *power_sum(Build *b, Node *x, uint32_t set, double p) {
+  Node *size = build_op1(b, "aten.abs.default", x);
+  Node *power = build_with(b, "aten.pow.Tensor_Scalar", size, arg_float(p));
+  Node *sum = build_sum(b, power, set, keeps(b));
+  return build_with(b, "aten.pow.Tensor_Scalar", sum, arg_float(1 / p));
+}
+
+static Node *norm_of(Build *b, Node *x, uint32_t set, double p) {
+  if (p == 2)
+    return build_op1(b, "aten.sqrt.default", build_sum(b, build_mul(b, x, x), set, keeps(b)));
+  if (p == 0) {
+    Node *nonzero = build_with(b, "aten.ne.Tensor", x, build_int(b, 0));
+    return build_sum(b, build_to(b, nonzero, x->type.dtype), set, keeps(b));
+  }
+  Node *size = build_op1(b, "aten.abs.default", x);
+  if (isinf(p))
+    return build_reduce(b, p > 0 ? "aten.amax.default" : "aten.amin.default", size, set, keeps(b));
+  return p == 1 ? build_sum(b, size, set, keeps(b)) : power_sum(b, x, set, p);
+}
+
+Node *decompose_vector_norm(Build *b) {
+  const char *param = infer_takes(&b->in, "ord") ? "ord" : "p";
+  double p = infer_has(&b->in, param) ? infer_number(&b->in, param) : 2;
+  return rounded(b, norm_of(b, summand(b), axes_of(b), p));
+}
+
+/* ---- softmax ---- */
+
+/* x less its largest element along the axis. */
+static Node *shifted(Build *b, Node *x, uint32_t set) {
+  return build_sub(b, x, build_reduce(b, "aten.amax.default", x, set, true));
+}
+
+Node *decompose_softmax_of(Build *b, Node *x, uint32_t axis) {
+  uint32_t set = rank_of(x) ? 1u << axis : 0;
+  Node *e = build_op1(b, "aten.exp.default", shifted(b, x, set));
+  return build_div(b, e, build_sum(b, e, set, true));
+}
+
+static Node *softmax_operand(Build *b, uint32_t *axis) {
+  Node *x = self_of(b);
+  *axis = infer_axis_arg(&b->in, "dim", rank_of(x));
+  return build_to(b, x, build_wide(result_dtype(b)));
+}
+
+Node *decompose_softmax(Build *b) {
+  uint32_t axis;
+  Node *x = softmax_operand(b, &axis);
+  return rounded(b, decompose_softmax_of(b, x, axis));
+}
+
+/* Zeros where all of a row is -inf. */
+Node *decompose_safe_softmax(Build *b) {
+  uint32_t axis;
+  Node *x = softmax_operand(b, &axis);
+  Node *most = build_reduce(b, "aten.amax.default", x, rank_of(x) ? 1u << axis : 0, true);
+  Node *masked = build_with(b, "aten.eq.Tensor", most, arg_float(-INFINITY));
+  Node *y = decompose_softmax_of(b, x, axis);
+  return rounded(b, build_where(b, masked, arg_float(0), arg_node(y)));
+}
+
+Node *decompose_log_softmax(Build *b) {
+  uint32_t axis;
+  Node *x = softmax_operand(b, &axis);
+  uint32_t set = rank_of(x) ? 1u << axis : 0;
+  Node *low = shifted(b, x, set);
+  Node *sum = build_sum(b, build_op1(b, "aten.exp.default", low), set, true);
+  return rounded(b, build_sub(b, low, build_op1(b, "aten.log.default", sum)));
+}
+
+/* An infinite maximum is not taken off: inf - inf is NaN. */
+Node *decompose_logsumexp(Build *b) {
+  Node *x = build_to(b, self_of(b), build_wide(result_dtype(b)));
+  uint32_t set = axes_of(b);
+  Node *most = build_reduce(b, "aten.amax.default", x, set, true);
+  Node *size = build_op1(b, "aten.abs.default", most);
+  Node *infinite = build_with(b, "aten.eq.Tensor", size, arg_float(INFINITY));
+  most = build_where(b, infinite, arg_float(0), arg_node(most));
+  Node *e = build_op1(b, "aten.exp.default", build_sub(b, x, most));
+  Node *y = build_op1(b, "aten.log.default", build_sum(b, e, set, true));
+  y = build_add(b, y, most);
+  return rounded(b, build_view(b, y, b->in.n->type.rank, b->in.n->type.shape));
+}
+
+/* ---- along an axis ---- */
+
+/* Scans of 16-bit floats are made in f32, those of booleans in their result's dtype. */
+static Node *scan(Build *b, const char *target) {
+  Node *x = summand(b);
+  if (!rank_of(x)) return rounded(b, x);
+  uint32_t axis = infer_axis_arg(&b->in, "dim", rank_of(x));
+  Arg args[] = {arg_node(x), build_int(b, axis)};
+  if (x->type.dtype == result_dtype(b)) return build_become(b, target, 2, args);
+  return rounded(b, build(b, target, 2, args));
+}
+
+Node *decompose_cumsum(Build *b) { return scan(b, "aten.cumsum.default"); }
+Node *decompose_cumprod(Build *b) { return scan(b, "aten.cumprod.default"); }
+Node *decompose_logcumsumexp(Build *b) { return scan(b, "aten.logcumsumexp.default"); }
+
+static Node *joined(Build *b, uint32_t axis) {
+  Node *parts[3], *before = build_input(b, "prepend"), *after = build_input(b, "append");
+  uint32_t n = 0;
+  if (before) parts[n++] = before;
+  parts[n++] = self_of(b);
+  if (after) parts[n++] = after;
+  return build_cat(b, n, parts, axis);
+}
+
+/* Each element less the one before it, n times. */
+Node *decompose_diff(Build *b) {
+  enum { TIMES_MAX = 32 };
+  if (infer_int(&b->in, "n") > TIMES_MAX) return NULL;
+  uint32_t axis = infer_axis_arg(&b->in, "dim", rank_of(self_of(b)));
+  Node *x = joined(b, axis);
+  bool truths = x->type.dtype == DT_I1;
+  for (int64_t n = infer_int(&b->in, "n"); n > 0 && !dim_is(x->type.shape[axis], 0); n--) {
+    Dim size = x->type.shape[axis], one = build_const(b, 1);
+    Node *next = build_slice(b, x, axis, one, size, 1);
+    Node *last = build_slice(b, x, axis, build_const(b, 0),
+                             dim_sub(b->in.g->dims, size, one), 1);
+    x = build_op2(b, truths ? "aten.logical_xor.default" : "aten.sub.Tensor", next, last);
+  }
+  return x;
+}

@@ -1,0 +1,18 @@
+#include "graph/passes.h"
+
+#include <string.h>
+
+/* Decomposing leaves equal nodes and casts to the dtype that is there. */
+const GraphPass graph_passes[] = {
+    {"functionalize", pass_functionalize},
+    {"simplify", pass_simplify},
+    {"decompose", pass_decompose},
+    {"simplify", pass_simplify},
+};
+const uint32_t graph_passes_count = sizeof graph_passes / sizeof *graph_passes;
+
+const GraphPass *graph_pass_find(const char *name) {
+  for (uint32_t i = 0; i < graph_passes_count; i++)
+    if (!strcmp(graph_passes[i].name, name)) return &graph_passes[i];
+  return NULL;
+}
