@@ -225,8 +225,8 @@ static void fails_on(const char *device, const char *text, const char *part, con
                      const char *message) {
   Arena *a = arena_new();
   const char *at = strstr(text, part);
-  Case c = open_plan("interp",
-                     arena_printf(a, "%.*s%s%s", (int)(at - text), text, by, at + strlen(part)));
+  Case c =
+      open_plan(device, arena_printf(a, "%.*s%s%s", (int)(at - text), text, by, at + strlen(part)));
   _Alignas(16) static float v[64], w[64], x[64];
   add_weight(&c, "w", w, 20);
   add_weight(&c, "v", v, 20);
