@@ -183,6 +183,12 @@ Dim infer_product(Infer *in, const Dim *sizes, uint32_t n) {
   return p;
 }
 
+Dim infer_exact_div(Infer *in, Dim a, int64_t b) {
+  if (dim_is_int(a) && a->value % b)
+    infer_fail(in, E_GRAPH_DIVIDE, infer_dim_text(in, a), (long long)b);
+  return dim_floordiv(in->g->dims, a, infer_const(in, b));
+}
+
 Dim infer_ceil_div(Infer *in, Dim a, Dim b) {
   Dims *d = in->g->dims;
   return dim_floordiv(d, dim_add(d, a, dim_sub(d, b, infer_const(in, 1))), b);

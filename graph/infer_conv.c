@@ -91,10 +91,14 @@ static void conv_set(Infer *in, const Conv *c, Dim channels, const Dim *sizes) {
   infer_set(in, c->x->dtype, c->x->rank, shape);
 }
 
+static void check_channels(Infer *in, const Conv *c) {
+  Dim wanted = dim_mul(in->g->dims, c->w->shape[1], infer_const(in, c->groups));
+  infer_same_size(in, c->x->shape[c->axis], wanted, "the channels of input and weight");
+  infer_exact_div(in, c->w->shape[0], c->groups);
+}
+
 static void convolve(Infer *in, Conv *c) {
-  Dim sizes[SPATIAL_MAX], groups = infer_const(in, c->groups);
-  infer_same_size(in, c->x->shape[c->axis], dim_mul(in->g->dims, c->w->shape[1], groups),
-                  "the channels of input and weight");
+  Dim sizes[SPATIAL_MAX];
   for (uint32_t i = 0; i < c->window.n; i++)
     sizes[i] = places(in, &c->window, i, c->x->shape[c->axis + 1 + i]);
   conv_set(in, c, c->w->shape[0], sizes);
@@ -103,6 +107,7 @@ static void convolve(Infer *in, Conv *c) {
 void infer_conv(Infer *in) {
   Conv c = conv_start(in);
   per_axis(in, "padding", c.window.n, c.window.padding);
+  check_channels(in, &c);
   convolve(in, &c);
 }
 
@@ -110,6 +115,7 @@ void infer_conv(Infer *in) {
 void infer_conv_padding(Infer *in) {
   Conv c = conv_start(in);
   Name padding = infer_string(in, "padding");
+  check_channels(in, &c);
   if (!strcmp(padding, "same")) {
     conv_set(in, &c, c.w->shape[0], c.x->shape + c.axis + 1);
     return;
@@ -135,6 +141,7 @@ static void transpose_convolve(Infer *in) {
   per_axis(in, "padding", c.window.n, c.window.padding);
   per_axis(in, "output_padding", c.window.n, extra);
   infer_same_size(in, c.x->shape[c.axis], c.w->shape[0], "the channels of input and weight");
+  infer_exact_div(in, c.w->shape[0], c.groups);
   for (uint32_t i = 0; i < c.window.n; i++)
     sizes[i] = spread(in, &c.window, i, c.x->shape[c.axis + 1 + i], extra[i]);
   conv_set(in, &c, dim_mul(in->g->dims, c.w->shape[1], groups), sizes);
@@ -163,6 +170,15 @@ static Dim pool_places(Infer *in, const Window *w, uint32_t i, Dim size, bool ce
   return check_places(in, w, i, size, n);
 }
 
+/* So that each window has an element that is no padding. */
+static void check_padding(Infer *in, const Window *w) {
+  for (uint32_t i = 0; i < w->n; i++) {
+    Dim p = w->padding[i], k = w->kernel[i];
+    if (dim_is_int(p) && dim_is_int(k) && (p->value < 0 || p->value > k->value / 2))
+      infer_fail(in, E_GRAPH_POOL_PADDING, infer_dim_text(in, p), infer_dim_text(in, k));
+  }
+}
+
 static Window pool_window(Infer *in) {
   Window w = {.n = spatial(in)};
   Dim list[GRAPH_RANK_MAX];
@@ -170,6 +186,7 @@ static Window pool_window(Infer *in) {
   if (infer_sizes(in, "stride", list)) positive_per_axis(in, "stride", w.n, w.stride);
   else memcpy(w.stride, w.kernel, sizeof w.stride);
   per_axis(in, "padding", w.n, w.padding);
+  check_padding(in, &w);
   for (uint32_t i = 0; i < w.n; i++) w.dilation[i] = infer_const(in, 1);
   if (infer_takes(in, "dilation")) positive_per_axis(in, "dilation", w.n, w.dilation);
   return w;
@@ -212,10 +229,7 @@ void infer_pool_max_indices(Infer *in) {
   add_indices(in);
 }
 
-void infer_pool_average(Infer *in) {
-  pool(in);
-  infer_need_float(in, in->result.dtype);
-}
+void infer_pool_average(Infer *in) { pool(in); }
 
 void infer_pool_adaptive(Infer *in) {
   uint32_t n = spatial(in);
@@ -259,15 +273,18 @@ static void scale_sizes(Infer *in, const ValueType *x, uint32_t n, Dim *sizes) {
 }
 
 /* [N, C, ...]: either the sizes are given, or factors. */
-void infer_upsample(Infer *in) {
+static void upsample(Infer *in, uint32_t n) {
   const ValueType *x = infer_self(in);
-  infer_rank(in, x, 3, 2 + SPATIAL_MAX);
-  uint32_t n = x->rank - 2;
+  infer_rank(in, x, n + 2, n + 2);
   Dim sizes[SPATIAL_MAX];
   if (infer_has(in, "output_size")) per_axis(in, "output_size", n, sizes);
   else if (infer_takes(in, "scale_factors")) scale_sizes(in, x, n, sizes);
   set_last(in, x, n, sizes);
 }
+
+void infer_upsample_1d(Infer *in) { upsample(in, 1); }
+void infer_upsample_2d(Infer *in) { upsample(in, 2); }
+void infer_upsample_3d(Infer *in) { upsample(in, 3); }
 
 /* Sizes in the middle are those of the grid, whose last axis has coordinates. */
 void infer_grid_sampler(Infer *in) {
@@ -317,8 +334,9 @@ void infer_col2im(Infer *in) {
   const ValueType *x = infer_self(in);
   infer_rank(in, x, 2, 3);
   Window w = block_window(in);
-  Dim shape[4] = {x->shape[0]}, *at = &shape[x->rank - 2];
-  *at = dim_floordiv(in->g->dims, x->shape[x->rank - 2], infer_product(in, w.kernel, 2));
+  Dim shape[4] = {x->shape[0]}, *at = &shape[x->rank - 2], block = infer_product(in, w.kernel, 2);
+  *at = dim_is_int(block) ? infer_exact_div(in, x->shape[x->rank - 2], block->value)
+                          : dim_floordiv(in->g->dims, x->shape[x->rank - 2], block);
   per_axis(in, "output_size", 2, at + 1);
   infer_set(in, x->dtype, x->rank + 1, shape);
 }

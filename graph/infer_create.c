@@ -32,12 +32,12 @@ void infer_new(Infer *in) {
 void infer_randint(Infer *in) {
   Dim size[GRAPH_RANK_MAX];
   uint32_t n = infer_sizes(in, "size", size);
-  infer_set(in, infer_dtype(in, "dtype", DT_I64), n, size);
+  infer_set(in, infer_dtype(in, "dtype", NUMBER_DTYPE), n, size);
 }
 
 void infer_randperm(Infer *in) {
   Dim n = infer_size(in, "n");
-  infer_set(in, infer_dtype(in, "dtype", DT_I64), 1, &n);
+  infer_set(in, infer_dtype(in, "dtype", NUMBER_DTYPE), 1, &n);
 }
 
 void infer_scalar_tensor(Infer *in) {

@@ -18,10 +18,13 @@ typedef struct {
 } Indices;
 
 /* A mask is what nonzero gives: as many indices as it has axes, of a length that data decides. */
-static void take_mask(Infer *in, Indices *s, const ValueType *mask, Dim *length) {
+static void take_mask(Infer *in, Indices *s, const ValueType *mask, const Dim *masked) {
+  Dim *length = ARENA_NEW(in->g->arena, Dim);
   *length = infer_unknown(in);
-  for (uint32_t i = 0; i < mask->rank; i++)
+  for (uint32_t i = 0; i < mask->rank; i++) {
+    infer_same_size(in, mask->shape[i], masked[i], "the axes of a mask and of what it masks");
     s->indices[s->n++] = (Operand){.dtype = DT_I64, .rank = 1, .shape = length};
+  }
 }
 
 static uint32_t index_axes(const ValueType *index) {
@@ -40,7 +43,7 @@ static Indices take_indices(Infer *in, const ValueType *x) {
       s.last = axis + span - 1;
       s.axes |= ((1u << span) - 1) << axis;
       if (list[i]->dtype == DT_I1 || list[i]->dtype == DT_U8)
-        take_mask(in, &s, list[i], ARENA_NEW(in->g->arena, Dim));
+        take_mask(in, &s, list[i], x->shape + axis);
       else need_index(in, list[i]), s.indices[s.n++] = infer_tensor_operand(list[i]);
     }
     axis += span;
@@ -63,6 +66,16 @@ void infer_index(Infer *in) {
     if (i < x->rank && !(s.axes >> i & 1)) shape[rank++] = x->shape[i];
   }
   infer_set(in, x->dtype, rank, shape);
+}
+
+/* The values are expanded to what the indices choose. */
+void infer_index_put(Infer *in) {
+  const ValueType *x = infer_self(in), *values = infer_tensor(in, "values");
+  Operand from = infer_tensor_operand(values);
+  infer_same_dtype(in, x, values);
+  infer_index(in);
+  infer_fits(in, &from, in->result.shape, in->result.rank);
+  in->result = *x;
 }
 
 /* ---- along one axis ---- */
@@ -94,12 +107,28 @@ void infer_gather(Infer *in) {
   infer_set_like(in, x->dtype, index);
 }
 
+static bool may_be_at_most(Dim a, Dim b) {
+  return !dim_is_int(a) || !dim_is_int(b) || a->value <= b->value;
+}
+
 void infer_scatter(Infer *in) {
   uint32_t axis;
   const ValueType *x = along(in, &axis);
-  index_of_rank(in, x);
+  const ValueType *index = index_of_rank(in, x);
+  for (uint32_t i = 0; i < x->rank && i < index->rank; i++)
+    if (i != axis && !may_be_at_most(index->shape[i], x->shape[i]))
+      infer_fail(in, E_GRAPH_FITS, infer_type_text(in, index), infer_type_text(in, x));
   if (infer_takes(in, "src") && infer_tensor(in, "src")->dtype != x->dtype)
     infer_same_dtype(in, x, infer_tensor(in, "src"));
+  in->result = *x;
+}
+
+void infer_index_fill(Infer *in) {
+  uint32_t axis;
+  const ValueType *x = along(in, &axis), *index = infer_tensor(in, "index");
+  infer_rank(in, index, 0, 1);
+  need_index(in, index);
+  if (infer_operand(in, "value").rank) infer_rank(in, infer_tensor(in, "value"), 0, 0);
   in->result = *x;
 }
 
@@ -147,6 +176,7 @@ void infer_embedding(Infer *in) {
 
 void infer_one_hot(Infer *in) {
   const ValueType *x = infer_self(in);
+  need_index(in, x);
   Dim shape[GRAPH_RANK_MAX + 1], classes = infer_size(in, "num_classes");
   shape[infer_copy_shape(x, shape)] = dim_is(classes, -1) ? infer_unknown(in) : classes;
   infer_set(in, DT_I64, x->rank + 1, shape);

@@ -35,8 +35,10 @@ void infer_slice(Infer *in) {
 
 /* src has the shape of the part that it replaces. */
 static void check_part(Infer *in) {
-  Operand src = infer_tensor_operand(infer_tensor(in, "src"));
-  infer_fits(in, &src, in->result.shape, in->result.rank);
+  const ValueType *src = infer_tensor(in, "src"), *part = &in->result;
+  infer_rank(in, src, part->rank, part->rank);
+  for (uint32_t i = 0; i < src->rank; i++)
+    infer_same_size(in, src->shape[i], part->shape[i], "the axes of src and of what it replaces");
   in->result = *infer_self(in);
 }
 
@@ -60,10 +62,25 @@ void infer_select_scatter(Infer *in) {
   check_part(in);
 }
 
+/* length elements from start on lie between 0 and size, as far as that is known. */
+static void check_narrow(Infer *in, const ValueType *x, uint32_t axis, Dim start, Dim length) {
+  Dims *d = in->g->dims;
+  Dim size = x->shape[axis];
+  if (!dim_is_int(size) || !dim_is_int(start) || !dim_is_int(length)) return;
+  Dim first = start->value < 0 ? dim_add(d, start, size) : start;
+  Dim left = dim_sub(d, dim_sub(d, size, first), length);
+  if (!dim_is_int(left) || left->value < 0 || first->value < 0)
+    infer_fail(in, E_GRAPH_NARROW, (long long)length->value, (long long)start->value, axis,
+               infer_type_text(in, x));
+}
+
 void infer_narrow(Infer *in) {
   const ValueType *x = infer_self(in);
   infer_rank(in, x, 1, GRAPH_RANK_MAX);
-  infer_set_axis(in, x, infer_axis_arg(in, "dim", x->rank), infer_size(in, "length"));
+  uint32_t axis = infer_axis_arg(in, "dim", x->rank);
+  Dim length = infer_size(in, "length");
+  check_narrow(in, x, axis, infer_size(in, "start"), length);
+  infer_set_axis(in, x, axis, length);
 }
 
 void infer_as_strided(Infer *in) {
@@ -337,27 +354,27 @@ static void set_pixels(Infer *in, const ValueType *x, Dim channels, Dim height, 
   infer_set(in, x->dtype, x->rank, shape);
 }
 
-static Dim pixel_factor(Infer *in, const ValueType *x, const char *param) {
+static int64_t pixel_factor(Infer *in, const ValueType *x, const char *param) {
+  enum { MOST = 1 << 15 };
   infer_rank(in, x, 3, GRAPH_RANK_MAX);
   int64_t factor = infer_int(in, param);
-  if (factor <= 0) infer_fail(in, E_GRAPH_STEP, (long long)factor);
-  return infer_const(in, factor);
+  if (factor <= 0 || factor > MOST) infer_fail(in, E_GRAPH_STEP, (long long)factor);
+  return factor;
 }
 
 void infer_pixel_shuffle(Infer *in) {
   const ValueType *x = infer_self(in);
   Dims *d = in->g->dims;
-  Dim f = pixel_factor(in, x, "upscale_factor");
+  int64_t f = pixel_factor(in, x, "upscale_factor");
   const Dim *s = x->shape + x->rank - 3;
-  set_pixels(in, x, dim_floordiv(d, s[0], dim_mul(d, f, f)), dim_mul(d, s[1], f),
-             dim_mul(d, s[2], f));
+  Dim by = infer_const(in, f);
+  set_pixels(in, x, infer_exact_div(in, s[0], f * f), dim_mul(d, s[1], by), dim_mul(d, s[2], by));
 }
 
 void infer_pixel_unshuffle(Infer *in) {
   const ValueType *x = infer_self(in);
-  Dims *d = in->g->dims;
-  Dim f = pixel_factor(in, x, "downscale_factor");
+  int64_t f = pixel_factor(in, x, "downscale_factor");
   const Dim *s = x->shape + x->rank - 3;
-  set_pixels(in, x, dim_mul(d, s[0], dim_mul(d, f, f)), dim_floordiv(d, s[1], f),
-             dim_floordiv(d, s[2], f));
+  set_pixels(in, x, dim_mul(in->g->dims, s[0], infer_const(in, f * f)),
+             infer_exact_div(in, s[1], f), infer_exact_div(in, s[2], f));
 }

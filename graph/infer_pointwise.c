@@ -1,4 +1,6 @@
 /* Promotion of dtypes, broadcasting, and the ops that work element by element. */
+#include <string.h>
+
 #include "graph/infer_rules.h"
 
 /* ---- dtypes ---- */
@@ -150,6 +152,12 @@ void infer_neg(Infer *in) {
   infer_same(in);
 }
 
+/* A product: of bools it is i64. */
+void infer_square(Infer *in) {
+  const ValueType *x = infer_self(in);
+  infer_set_like(in, x->dtype == DT_I1 ? DT_I64 : x->dtype, x);
+}
+
 void infer_bitwise_not(Infer *in) {
   need_integer(in, infer_self(in)->dtype);
   infer_same(in);
@@ -193,8 +201,15 @@ void infer_binary_float(Infer *in) {
 }
 
 /* Rounded division keeps integers. */
+static bool is_rounded(Infer *in) {
+  if (!infer_takes(in, "rounding_mode") || !infer_has(in, "rounding_mode")) return false;
+  Name mode = infer_string(in, "rounding_mode");
+  if (strcmp(mode, "floor") && strcmp(mode, "trunc")) infer_fail(in, E_GRAPH_ROUNDING, mode);
+  return true;
+}
+
 void infer_divide(Infer *in) {
-  if (infer_takes(in, "rounding_mode") && infer_has(in, "rounding_mode")) infer_binary(in);
+  if (is_rounded(in)) infer_binary(in);
   else infer_binary_float(in);
 }
 
@@ -217,23 +232,39 @@ void infer_clamp(Infer *in) {
   set_broadcast(in, x, n, infer_promote(in, x, n));
 }
 
+/* All its tensors are of one dtype. */
+static void check_lerp(Infer *in) {
+  for (uint32_t i = 1; i < 3; i++)
+    if (in->schema->params[i].type == PARAM_TENSOR)
+      infer_same_dtype(in, infer_self(in), infer_tensor(in, in->schema->params[i].name));
+}
+
 void infer_lerp(Infer *in) {
   Operand x[3];
   uint32_t n = operands(in, 3, x);
+  check_lerp(in);
   set_broadcast(in, x, n, x[0].dtype);
 }
 
 void infer_where(Infer *in) {
   Operand x[3];
   operands(in, 3, x);
-  if (x[0].dtype != DT_I1) infer_fail(in, E_GRAPH_CONDITION, dtype_name(x[0].dtype));
+  if (x[0].dtype != DT_I1 && x[0].dtype != DT_U8)
+    infer_fail(in, E_GRAPH_CONDITION, dtype_name(x[0].dtype));
   set_broadcast(in, x, 3, infer_promote(in, x + 1, 2));
+}
+
+/* A tensor that fills another has no axes. */
+static void check_value(Infer *in) {
+  if (infer_takes(in, "value") && infer_operand(in, "value").rank)
+    infer_rank(in, infer_tensor(in, "value"), 0, 0);
 }
 
 void infer_masked_fill(Infer *in) {
   Operand x[2];
   operands(in, 2, x);
   if (x[1].dtype != DT_I1) infer_fail(in, E_GRAPH_CONDITION, dtype_name(x[1].dtype));
+  check_value(in);
   set_broadcast(in, x, 2, x[0].dtype);
 }
 
@@ -248,8 +279,7 @@ void infer_glu(Infer *in) {
   infer_rank(in, x, 1, GRAPH_RANK_MAX);
   infer_need_float(in, x->dtype);
   uint32_t axis = infer_axis_arg(in, "dim", x->rank);
-  Dim half = dim_floordiv(in->g->dims, x->shape[axis], infer_const(in, 2));
-  infer_set_axis(in, x, axis, half);
+  infer_set_axis(in, x, axis, infer_exact_div(in, x->shape[axis], 2));
 }
 
 /* ---- in place: the first argument is written, and gives the type ---- */
@@ -270,6 +300,7 @@ static void write_as(Infer *in, DType dtype) {
   if (category(dtype) > category(self->dtype))
     infer_fail(in, E_GRAPH_IN_PLACE, dtype_name(dtype), dtype_name(self->dtype));
   check_written(in, self);
+  check_value(in);
   in->result = *self;
 }
 
@@ -283,9 +314,20 @@ static DType promoted(Infer *in) {
 
 void infer_binary_in_place(Infer *in) { write_as(in, promoted(in)); }
 
+void infer_subtract_in_place(Infer *in) {
+  infer_subtract(in);
+  infer_binary_in_place(in);
+}
+
+void infer_neg_in_place(Infer *in) { infer_neg(in); }
+
+void infer_clamp_in_place(Infer *in) {
+  infer_clamp(in);
+  write_as(in, in->result.dtype);
+}
+
 void infer_divide_in_place(Infer *in) {
-  bool rounded = infer_takes(in, "rounding_mode") && infer_has(in, "rounding_mode");
-  write_as(in, rounded ? promoted(in) : infer_to_float(promoted(in)));
+  write_as(in, is_rounded(in) ? promoted(in) : infer_to_float(promoted(in)));
 }
 
 /* ---- casts ---- */

@@ -35,9 +35,9 @@ void infer_mean(Infer *in) {
 
 /* Variances and norms. */
 static DType moment_dtype(Infer *in) {
-  DType t = infer_self(in)->dtype;
+  DType t = infer_dtype(in, "dtype", infer_self(in)->dtype);
   infer_need_float(in, t);
-  return infer_dtype(in, "dtype", t);
+  return t;
 }
 
 void infer_moment(Infer *in) { in->result = reduce_to(in, moment_dtype(in)); }
@@ -151,6 +151,8 @@ void infer_diff(Infer *in) {
     const ValueType *more = infer_optional_tensor(in, *p);
     if (!more) continue;
     infer_rank(in, more, x->rank, x->rank);
+    for (uint32_t i = 0; i < x->rank; i++)
+      if (i != axis) infer_same_size(in, x->shape[i], more->shape[i], "the other axes");
     *size = dim_add(d, *size, more->shape[axis]);
     all[n++] = infer_tensor_operand(more);
   }
@@ -217,6 +219,16 @@ void infer_batch_norm(Infer *in) {
   const ValueType *x = infer_self(in);
   check_channels(in, x);
   infer_need_float(in, x->dtype);
+  in->result = *x;
+}
+
+void infer_group_norm(Infer *in) {
+  const ValueType *x = infer_self(in);
+  int64_t groups = infer_int(in, "num_groups");
+  check_channels(in, x);
+  infer_need_float(in, x->dtype);
+  if (groups <= 0) infer_fail(in, E_GRAPH_STEP, (long long)groups);
+  infer_exact_div(in, x->shape[1], groups);
   in->result = *x;
 }
 

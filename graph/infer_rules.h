@@ -74,6 +74,8 @@ bool infer_may_equal(Graph *g, Dim a, Dim b);
 /* The one that says more of two sizes that should be equal; `what` names them in the error. */
 Dim infer_same_size(Infer *in, Dim a, Dim b, const char *what);
 Dim infer_product(Infer *in, const Dim *sizes, uint32_t n);
+/* a // b; a remainder that is known is an error.  b > 0. */
+Dim infer_exact_div(Infer *in, Dim a, int64_t b);
 /* Rounded up; b > 0. */
 Dim infer_ceil_div(Infer *in, Dim a, Dim b);
 const char *infer_dim_text(Infer *in, Dim d);

@@ -69,7 +69,8 @@ void infer_view_dtype(Infer *in) {
   }
   infer_rank(in, x, 1, GRAPH_RANK_MAX);
   Dim bytes = dim_mul(d, x->shape[x->rank - 1], infer_const(in, dtype_bytes(x->dtype)));
-  infer_set_axis(in, x, x->rank - 1, dim_floordiv(d, bytes, infer_const(in, dtype_bytes(to))));
+  Dim size = infer_exact_div(in, bytes, dtype_bytes(to));
+  infer_set_axis(in, x, x->rank - 1, size);
   in->result.dtype = to;
 }
 
@@ -255,6 +256,17 @@ void infer_movedim(Infer *in) {
     axes[i] = next++;
   }
   permute(in, x, axes);
+}
+
+void infer_flip(Infer *in) {
+  const ValueType *x = infer_self(in);
+  infer_axes_arg(in, "dims", x->rank);
+  in->result = *x;
+}
+
+void infer_triangle(Infer *in) {
+  infer_rank(in, infer_self(in), 2, GRAPH_RANK_MAX);
+  in->result = *infer_self(in);
 }
 
 void infer_unsqueeze(Infer *in) {

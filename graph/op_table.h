@@ -47,11 +47,11 @@
   X(softmax, "aten._softmax.default", "(Tensor self, int dim, bool half_to_float) -> Tensor") \
   X(to, "aten._to_copy.default", "(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, bool non_blocking=False, MemoryFormat? memory_format=None) -> Tensor") \
   X(index, "aten._unsafe_index.Tensor", "(Tensor self, Tensor?[] indices) -> Tensor") \
-  X(same, "aten._unsafe_index_put.default", "(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor") \
+  X(index_put, "aten._unsafe_index_put.default", "(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor") \
   X(view, "aten._unsafe_view.default", "(Tensor self, SymInt[] size) -> Tensor") \
-  X(upsample, "aten._upsample_bicubic2d_aa.vec", "(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor") \
-  X(upsample, "aten._upsample_bilinear2d_aa.vec", "(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor") \
-  X(upsample, "aten._upsample_nearest_exact2d.vec", "(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor") \
+  X(upsample_2d, "aten._upsample_bicubic2d_aa.vec", "(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor") \
+  X(upsample_2d, "aten._upsample_bilinear2d_aa.vec", "(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor") \
+  X(upsample_2d, "aten._upsample_nearest_exact2d.vec", "(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor") \
   X(same, "aten.abs.default", "(Tensor self) -> Tensor") \
   X(in_place, "aten.abs_.default", "(Tensor(a!) self) -> Tensor(a!)") \
   X(float_of, "aten.acos.default", "(Tensor self) -> Tensor") \
@@ -127,14 +127,14 @@
   X(chunk, "aten.chunk.default", "(Tensor(a -> *) self, int chunks, int dim=0) -> Tensor(a)[]") \
   X(clamp, "aten.clamp.Tensor", "(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor") \
   X(clamp, "aten.clamp.default", "(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor") \
-  X(in_place, "aten.clamp_.Tensor", "(Tensor(a!) self, Tensor? min=None, Tensor? max=None) -> Tensor(a!)") \
-  X(in_place, "aten.clamp_.default", "(Tensor(a!) self, Scalar? min=None, Scalar? max=None) -> Tensor(a!)") \
+  X(clamp_in_place, "aten.clamp_.Tensor", "(Tensor(a!) self, Tensor? min=None, Tensor? max=None) -> Tensor(a!)") \
+  X(clamp_in_place, "aten.clamp_.default", "(Tensor(a!) self, Scalar? min=None, Scalar? max=None) -> Tensor(a!)") \
   X(binary, "aten.clamp_max.Tensor", "(Tensor self, Tensor max) -> Tensor") \
   X(clamp, "aten.clamp_max.default", "(Tensor self, Scalar max) -> Tensor") \
-  X(in_place, "aten.clamp_max_.default", "(Tensor(a!) self, Scalar max) -> Tensor(a!)") \
+  X(clamp_in_place, "aten.clamp_max_.default", "(Tensor(a!) self, Scalar max) -> Tensor(a!)") \
   X(binary, "aten.clamp_min.Tensor", "(Tensor self, Tensor min) -> Tensor") \
   X(clamp, "aten.clamp_min.default", "(Tensor self, Scalar min) -> Tensor") \
-  X(in_place, "aten.clamp_min_.default", "(Tensor(a!) self, Scalar min) -> Tensor(a!)") \
+  X(clamp_in_place, "aten.clamp_min_.default", "(Tensor(a!) self, Scalar min) -> Tensor(a!)") \
   X(clamp, "aten.clip.Tensor", "(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor") \
   X(clamp, "aten.clip.default", "(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor") \
   X(same, "aten.clone.default", "(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor") \
@@ -153,7 +153,7 @@
   X(conv_transpose, "aten.conv_transpose2d.input", "(Tensor input, Tensor weight, Tensor? bias=None, SymInt[2] stride=1, SymInt[2] padding=0, SymInt[2] output_padding=0, SymInt groups=1, SymInt[2] dilation=1) -> Tensor") \
   X(conv_transpose, "aten.conv_transpose3d.input", "(Tensor input, Tensor weight, Tensor? bias=None, SymInt[3] stride=1, SymInt[3] padding=0, SymInt[3] output_padding=0, SymInt groups=1, SymInt[3] dilation=1) -> Tensor") \
   X(convolution, "aten.convolution.default", "(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool transposed, SymInt[] output_padding, SymInt groups) -> Tensor") \
-  X(same, "aten.copy.default", "(Tensor self, Tensor src, bool non_blocking=False) -> Tensor") \
+  X(in_place, "aten.copy.default", "(Tensor self, Tensor src, bool non_blocking=False) -> Tensor") \
   X(in_place, "aten.copy_.default", "(Tensor(a!) self, Tensor src, bool non_blocking=False) -> Tensor(a!)") \
   X(float_of, "aten.cos.default", "(Tensor self) -> Tensor") \
   X(in_place_float, "aten.cos_.default", "(Tensor(a!) self) -> Tensor(a!)") \
@@ -200,12 +200,12 @@
   X(eye, "aten.eye.m", "(SymInt n, SymInt m, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor") \
   X(same, "aten.feature_dropout.default", "(Tensor input, float p, bool train) -> Tensor") \
   X(same, "aten.fill.Scalar", "(Tensor self, Scalar value) -> Tensor") \
-  X(same, "aten.fill.Tensor", "(Tensor self, Tensor value) -> Tensor") \
+  X(in_place, "aten.fill.Tensor", "(Tensor self, Tensor value) -> Tensor") \
   X(in_place, "aten.fill_.Scalar", "(Tensor(a!) self, Scalar value) -> Tensor(a!)") \
   X(in_place, "aten.fill_.Tensor", "(Tensor(a!) self, Tensor value) -> Tensor(a!)") \
   X(same, "aten.fix.default", "(Tensor self) -> Tensor") \
   X(flatten, "aten.flatten.using_ints", "(Tensor(a) self, int start_dim=0, int end_dim=-1) -> Tensor(a)") \
-  X(same, "aten.flip.default", "(Tensor self, int[] dims) -> Tensor") \
+  X(flip, "aten.flip.default", "(Tensor self, int[] dims) -> Tensor") \
   X(same, "aten.floor.default", "(Tensor self) -> Tensor") \
   X(in_place, "aten.floor_.default", "(Tensor(a!) self) -> Tensor(a!)") \
   X(binary, "aten.floor_divide.Scalar", "(Tensor self, Scalar other) -> Tensor") \
@@ -225,7 +225,7 @@
   X(grid_sampler, "aten.grid_sampler.default", "(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor") \
   X(grid_sampler, "aten.grid_sampler_2d.default", "(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor") \
   X(grid_sampler, "aten.grid_sampler_3d.default", "(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor") \
-  X(same, "aten.group_norm.default", "(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, float eps=1e-05, bool cudnn_enabled=True) -> Tensor") \
+  X(group_norm, "aten.group_norm.default", "(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, float eps=1e-05, bool cudnn_enabled=True) -> Tensor") \
   X(compare, "aten.gt.Scalar", "(Tensor self, Scalar other) -> Tensor") \
   X(compare, "aten.gt.Tensor", "(Tensor self, Tensor other) -> Tensor") \
   X(same_float, "aten.hardshrink.default", "(Tensor self, Scalar lambd=0.5) -> Tensor") \
@@ -243,12 +243,12 @@
   X(index_add, "aten.index_add_.default", "(Tensor(a!) self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor(a!)") \
   X(index_add, "aten.index_copy.default", "(Tensor self, int dim, Tensor index, Tensor source) -> Tensor") \
   X(index_add, "aten.index_copy_.default", "(Tensor(a!) self, int dim, Tensor index, Tensor source) -> Tensor(a!)") \
-  X(same, "aten.index_fill.int_Scalar", "(Tensor self, int dim, Tensor index, Scalar value) -> Tensor") \
-  X(same, "aten.index_fill.int_Tensor", "(Tensor self, int dim, Tensor index, Tensor value) -> Tensor") \
-  X(same, "aten.index_fill_.int_Scalar", "(Tensor(a!) self, int dim, Tensor index, Scalar value) -> Tensor(a!)") \
-  X(same, "aten.index_fill_.int_Tensor", "(Tensor(a!) self, int dim, Tensor index, Tensor value) -> Tensor(a!)") \
-  X(same, "aten.index_put.default", "(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor") \
-  X(same, "aten.index_put_.default", "(Tensor(a!) self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor(a!)") \
+  X(index_fill, "aten.index_fill.int_Scalar", "(Tensor self, int dim, Tensor index, Scalar value) -> Tensor") \
+  X(index_fill, "aten.index_fill.int_Tensor", "(Tensor self, int dim, Tensor index, Tensor value) -> Tensor") \
+  X(index_fill, "aten.index_fill_.int_Scalar", "(Tensor(a!) self, int dim, Tensor index, Scalar value) -> Tensor(a!)") \
+  X(index_fill, "aten.index_fill_.int_Tensor", "(Tensor(a!) self, int dim, Tensor index, Tensor value) -> Tensor(a!)") \
+  X(index_put, "aten.index_put.default", "(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor") \
+  X(index_put, "aten.index_put_.default", "(Tensor(a!) self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor(a!)") \
   X(index_select, "aten.index_select.default", "(Tensor self, int dim, Tensor index) -> Tensor") \
   X(same, "aten.instance_norm.default", "(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool use_input_stats, float momentum, float eps, bool cudnn_enabled) -> Tensor") \
   X(compare, "aten.isclose.default", "(Tensor self, Tensor other, float rtol=1e-05, float atol=1e-08, bool equal_nan=False) -> Tensor") \
@@ -333,7 +333,7 @@
   X(compare, "aten.ne.Scalar", "(Tensor self, Scalar other) -> Tensor") \
   X(compare, "aten.ne.Tensor", "(Tensor self, Tensor other) -> Tensor") \
   X(neg, "aten.neg.default", "(Tensor self) -> Tensor") \
-  X(in_place, "aten.neg_.default", "(Tensor(a!) self) -> Tensor(a!)") \
+  X(neg_in_place, "aten.neg_.default", "(Tensor(a!) self) -> Tensor(a!)") \
   X(new, "aten.new_empty.default", "(Tensor self, SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor") \
   X(new, "aten.new_empty_strided.default", "(Tensor self, SymInt[] size, SymInt[] stride, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor") \
   X(new, "aten.new_full.default", "(Tensor self, SymInt[] size, Scalar fill_value, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor") \
@@ -425,7 +425,7 @@
   X(split_sizes, "aten.split_with_sizes.default", "(Tensor(a -> *) self, SymInt[] split_sizes, int dim=0) -> Tensor(a)[]") \
   X(float_of, "aten.sqrt.default", "(Tensor self) -> Tensor") \
   X(in_place_float, "aten.sqrt_.default", "(Tensor(a!) self) -> Tensor(a!)") \
-  X(same, "aten.square.default", "(Tensor self) -> Tensor") \
+  X(square, "aten.square.default", "(Tensor self) -> Tensor") \
   X(squeeze, "aten.squeeze.default", "(Tensor(a) self) -> Tensor(a)") \
   X(squeeze, "aten.squeeze.dim", "(Tensor(a) self, int dim) -> Tensor(a)") \
   X(squeeze, "aten.squeeze.dims", "(Tensor(a) self, int[] dim) -> Tensor(a)") \
@@ -438,8 +438,8 @@
   X(moment_mean, "aten.std_mean.dim", "(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> (Tensor, Tensor)") \
   X(subtract, "aten.sub.Scalar", "(Tensor self, Scalar other, Scalar alpha=1) -> Tensor") \
   X(subtract, "aten.sub.Tensor", "(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor") \
-  X(binary_in_place, "aten.sub_.Scalar", "(Tensor(a!) self, Scalar other, Scalar alpha=1) -> Tensor(a!)") \
-  X(binary_in_place, "aten.sub_.Tensor", "(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)") \
+  X(subtract_in_place, "aten.sub_.Scalar", "(Tensor(a!) self, Scalar other, Scalar alpha=1) -> Tensor(a!)") \
+  X(subtract_in_place, "aten.sub_.Tensor", "(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)") \
   X(sum, "aten.sum.default", "(Tensor self, *, ScalarType? dtype=None) -> Tensor") \
   X(sum, "aten.sum.dim_IntList", "(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor") \
   X(transpose, "aten.swapaxes.default", "(Tensor(a) self, int axis0, int axis1) -> Tensor(a)") \
@@ -459,8 +459,8 @@
   X(to_other, "aten.to.other", "(Tensor(a) self, Tensor other, bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None) -> Tensor(a)") \
   X(topk, "aten.topk.default", "(Tensor self, SymInt k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, Tensor indices)") \
   X(transpose, "aten.transpose.int", "(Tensor(a) self, int dim0, int dim1) -> Tensor(a)") \
-  X(same, "aten.tril.default", "(Tensor self, int diagonal=0) -> Tensor") \
-  X(same, "aten.triu.default", "(Tensor self, int diagonal=0) -> Tensor") \
+  X(triangle, "aten.tril.default", "(Tensor self, int diagonal=0) -> Tensor") \
+  X(triangle, "aten.triu.default", "(Tensor self, int diagonal=0) -> Tensor") \
   X(same, "aten.trunc.default", "(Tensor self) -> Tensor") \
   X(in_place, "aten.trunc_.default", "(Tensor(a!) self) -> Tensor(a!)") \
   X(to_other, "aten.type_as.default", "(Tensor self, Tensor other) -> Tensor") \
@@ -468,16 +468,16 @@
   X(unflatten, "aten.unflatten.int", "(Tensor(a) self, int dim, SymInt[] sizes) -> Tensor(a)") \
   X(unfold, "aten.unfold.default", "(Tensor(a) self, int dimension, int size, int step) -> Tensor(a)") \
   X(unsqueeze, "aten.unsqueeze.default", "(Tensor(a) self, int dim) -> Tensor(a)") \
-  X(upsample, "aten.upsample_bicubic2d.default", "(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor") \
-  X(upsample, "aten.upsample_bicubic2d.vec", "(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor") \
-  X(upsample, "aten.upsample_bilinear2d.default", "(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor") \
-  X(upsample, "aten.upsample_bilinear2d.vec", "(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor") \
-  X(upsample, "aten.upsample_linear1d.vec", "(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor") \
-  X(upsample, "aten.upsample_nearest1d.vec", "(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor") \
-  X(upsample, "aten.upsample_nearest2d.default", "(Tensor self, SymInt[2] output_size, float? scales_h=None, float? scales_w=None) -> Tensor") \
-  X(upsample, "aten.upsample_nearest2d.vec", "(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor") \
-  X(upsample, "aten.upsample_nearest3d.vec", "(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor") \
-  X(upsample, "aten.upsample_trilinear3d.vec", "(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor") \
+  X(upsample_2d, "aten.upsample_bicubic2d.default", "(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor") \
+  X(upsample_2d, "aten.upsample_bicubic2d.vec", "(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor") \
+  X(upsample_2d, "aten.upsample_bilinear2d.default", "(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor") \
+  X(upsample_2d, "aten.upsample_bilinear2d.vec", "(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor") \
+  X(upsample_1d, "aten.upsample_linear1d.vec", "(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor") \
+  X(upsample_1d, "aten.upsample_nearest1d.vec", "(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor") \
+  X(upsample_2d, "aten.upsample_nearest2d.default", "(Tensor self, SymInt[2] output_size, float? scales_h=None, float? scales_w=None) -> Tensor") \
+  X(upsample_2d, "aten.upsample_nearest2d.vec", "(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor") \
+  X(upsample_3d, "aten.upsample_nearest3d.vec", "(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor") \
+  X(upsample_3d, "aten.upsample_trilinear3d.vec", "(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor") \
   X(moment, "aten.var.correction", "(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> Tensor") \
   X(moment, "aten.var.default", "(Tensor self, bool unbiased=True) -> Tensor") \
   X(moment, "aten.var.dim", "(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> Tensor") \
