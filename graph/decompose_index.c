@@ -10,10 +10,6 @@ static Node *add_number(Build *b, Node *x, Dim y) {
   return dim_is(y, 0) ? x : build_with(b, "aten.add.Tensor", x, arg_dim(y));
 }
 
-static Node *times_number(Build *b, Node *x, int64_t y) {
-  return y == 1 ? x : build_with(b, "aten.mul.Tensor", x, build_int(b, y));
-}
-
 static Node *select_index(Build *b, Node *x, uint32_t axis, Node *index) {
   return build(b, "aten.index_select.default",
                ARGS(arg_node(x), build_int(b, axis), arg_node(index)));
@@ -144,52 +140,6 @@ Node *decompose_pad(Build *b) {
   Arg list = arg_dims(b->in.g, infer_sizes(&b->in, "pad", pads), pads);
   Arg args[] = {arg_node(self_of(b)), list, build_arg(b, "value")};
   return build_become(b, "aten.constant_pad_nd.default", args[2].kind == ARG_NONE ? 2 : 3, args);
-}
-
-/* ---- windows and strides ---- */
-
-/* Window w holds the elements from w*step on: they are gathered side by side. */
-Node *decompose_unfold(Build *b) {
-  Node *x = self_of(b);
-  const ValueType *t = &b->in.n->type;
-  if (!rank_of(x)) return NULL;
-  uint32_t axis = infer_axis_arg(&b->in, "dimension", rank_of(x)), axes[GRAPH_RANK_MAX];
-  Dim count = t->shape[axis], size = t->shape[t->rank - 1], shape[GRAPH_RANK_MAX];
-  Node *start = times_number(b, build_arange(b, count), infer_int(&b->in, "step"));
-  Node *index = build_add(b, build_unsqueeze(b, start, 1), build_arange(b, size));
-  Dim all = dim_mul(b->in.g->dims, count, size);
-  x = select_index(b, x, axis, build_view(b, index, 1, &all));
-  for (uint32_t i = 0, k = 0; i < t->rank; i++) {
-    shape[i] = i == axis + 1 ? size : t->shape[k++];
-    axes[i] = i == t->rank - 1 ? axis + 1 : i <= axis ? i : i + 1;
-  }
-  return build_permute(b, build_view(b, x, t->rank, shape), axes);
-}
-
-/* Of a tensor in row-major order: element offset + sum of index * stride of all. */
-Node *decompose_as_strided(Build *b) {
-  Node *x = self_of(b), *place = NULL;
-  const ValueType *t = &b->in.n->type;
-  Dim strides[GRAPH_RANK_MAX];
-  uint32_t n = infer_sizes(&b->in, "stride", strides);
-  if (n != t->rank) return NULL;
-  for (uint32_t i = 0; i < n; i++) {
-    Node *at = build_arange(b, t->shape[i]);
-    if (!dim_is(strides[i], 1)) at = build_with(b, "aten.mul.Tensor", at, arg_dim(strides[i]));
-    if (i + 1 < n) {
-      Dim column[GRAPH_RANK_MAX];
-      for (uint32_t k = i; k < n; k++) column[k - i] = k == i ? t->shape[i] : build_const(b, 1);
-      at = build_view(b, at, n - i, column);
-    }
-    place = place ? build_add(b, place, at) : at;
-  }
-  if (!place) place = build_full(b, 0, NULL, build_int(b, 0), DT_I64);
-  if (infer_has(&b->in, "storage_offset"))
-    place = add_number(b, place, infer_size(&b->in, "storage_offset"));
-  Dim all = value_numel(b->in.g, &x->type);
-  Arg list = arg_list(b->in.g, 1);
-  list.items[0] = arg_node(place);
-  return build_with(b, "aten.index.Tensor", build_view(b, x, 1, &all), list);
 }
 
 /* ---- diagonals, distances ---- */

@@ -24,10 +24,6 @@
   X(adaptive_avg_pool1d, "aten.adaptive_avg_pool1d.default") \
   X(adaptive_avg_pool2d, "aten.adaptive_avg_pool2d.default") \
   X(adaptive_avg_pool3d, "aten.adaptive_avg_pool3d.default") \
-  X(add, "aten.add.Scalar") \
-  X(add, "aten.add.Tensor") \
-  X(addcdiv, "aten.addcdiv.default") \
-  X(addcmul, "aten.addcmul.default") \
   X(addmm, "aten.addmm.default") \
   X(addmv, "aten.addmv.default") \
   X(same, "aten.alias.default") \
@@ -47,7 +43,6 @@
   X(argmin, "aten.argmin.default") \
   X(argsort, "aten.argsort.default") \
   X(argsort, "aten.argsort.stable") \
-  X(as_strided, "aten.as_strided.default") \
   X(avg_pool1d, "aten.avg_pool1d.default") \
   X(avg_pool2d, "aten.avg_pool2d.default") \
   X(avg_pool3d, "aten.avg_pool3d.default") \
@@ -62,15 +57,10 @@
   X(expand, "aten.broadcast_to.default") \
   X(cat, "aten.cat.default") \
   X(cdist, "aten.cdist.default") \
-  X(celu, "aten.celu.default") \
   X(channel_shuffle, "aten.channel_shuffle.default") \
   X(split, "aten.chunk.default") \
-  X(clamp_tensor, "aten.clamp.Tensor") \
   RENAME("aten.clamp_max.Tensor", "aten.minimum.default") \
-  X(clamp_max, "aten.clamp_max.default") \
   RENAME("aten.clamp_min.Tensor", "aten.maximum.default") \
-  X(clamp_min, "aten.clamp_min.default") \
-  X(clamp_tensor, "aten.clip.Tensor") \
   RENAME("aten.clip.default", "aten.clamp.default") \
   X(same, "aten.clone.default") \
   X(cat, "aten.concat.default") \
@@ -91,15 +81,11 @@
   X(cumsum, "aten.cumsum.default") \
   X(same, "aten.detach.default") \
   X(diag_embed, "aten.diag_embed.default") \
-  X(diagonal, "aten.diagonal.default") \
   X(diff, "aten.diff.default") \
   RENAME("aten.div.Scalar", "aten.div.Tensor") \
-  X(divide, "aten.div.Scalar_mode") \
-  X(divide, "aten.div.Tensor_mode") \
   X(dot, "aten.dot.default") \
   X(dropout, "aten.dropout.default") \
   X(einsum, "aten.einsum.default") \
-  X(elu, "aten.elu.default") \
   X(embedding, "aten.embedding.default") \
   X(zeros, "aten.empty.memory_format") \
   X(zeros, "aten.empty_like.default") \
@@ -116,10 +102,6 @@
   RENAME("aten.fix.default", "aten.trunc.default") \
   X(view, "aten.flatten.using_ints") \
   X(flip, "aten.flip.default") \
-  X(floor_divide, "aten.floor_divide.Scalar") \
-  X(floor_divide, "aten.floor_divide.default") \
-  X(fmax, "aten.fmax.default") \
-  X(fmin, "aten.fmin.default") \
   RENAME("aten.fmod.Scalar", "aten.fmod.Tensor") \
   X(full, "aten.full.default") \
   X(full, "aten.full_like.default") \
@@ -128,38 +110,24 @@
   X(glu, "aten.glu.default") \
   X(group_norm, "aten.group_norm.default") \
   RENAME("aten.gt.Scalar", "aten.gt.Tensor") \
-  X(hardshrink, "aten.hardshrink.default") \
-  X(hardtanh, "aten.hardtanh.default") \
   X(hstack, "aten.hstack.default") \
   X(index_fill, "aten.index_fill.int_Scalar") \
   X(index_fill, "aten.index_fill.int_Tensor") \
   X(index_put, "aten.index_put.default") \
   X(index_select, "aten.index_select.default") \
   X(instance_norm, "aten.instance_norm.default") \
-  X(isclose, "aten.isclose.default") \
-  X(isfinite, "aten.isfinite.default") \
-  X(isinf, "aten.isinf.default") \
-  X(isnan, "aten.isnan.default") \
-  X(isneginf, "aten.isneginf.default") \
-  X(isposinf, "aten.isposinf.default") \
   X(l1_loss, "aten.l1_loss.default") \
   X(layer_norm, "aten.layer_norm.default") \
   RENAME("aten.le.Scalar", "aten.le.Tensor") \
-  X(lerp, "aten.lerp.Scalar") \
-  X(lerp, "aten.lerp.Tensor") \
   X(same, "aten.lift_fresh_copy.default") \
   X(vector_norm, "aten.linalg_vector_norm.default") \
   X(linear, "aten.linear.default") \
   X(linspace, "aten.linspace.default") \
-  X(log_sigmoid, "aten.log_sigmoid.default") \
   X(log_softmax, "aten.log_softmax.int") \
-  X(logaddexp, "aten.logaddexp.default") \
   X(logcumsumexp, "aten.logcumsumexp.default") \
   X(logsumexp, "aten.logsumexp.default") \
   RENAME("aten.lt.Scalar", "aten.lt.Tensor") \
   X(swap_last, "aten.mT.default") \
-  X(masked_fill, "aten.masked_fill.Scalar") \
-  X(masked_fill, "aten.masked_fill.Tensor") \
   X(matmul, "aten.matmul.default") \
   X(amax, "aten.max.default") \
   X(max_dim, "aten.max.dim") \
@@ -173,13 +141,11 @@
   X(amin, "aten.min.default") \
   X(min_dim, "aten.min.dim") \
   RENAME("aten.min.other", "aten.minimum.default") \
-  X(mish, "aten.mish.default") \
   X(movedim, "aten.movedim.int") \
   X(movedim, "aten.movedim.intlist") \
   X(mse_loss, "aten.mse_loss.default") \
   RENAME("aten.mul.Scalar", "aten.mul.Tensor") \
   X(mv, "aten.mv.default") \
-  X(nan_to_num, "aten.nan_to_num.default") \
   X(nansum, "aten.nansum.default") \
   X(narrow, "aten.narrow.default") \
   X(native_batch_norm, "aten.native_batch_norm.default") \
@@ -204,14 +170,12 @@
   X(permute, "aten.permute.default") \
   X(pixel_shuffle, "aten.pixel_shuffle.default") \
   X(pixel_unshuffle, "aten.pixel_unshuffle.default") \
-  X(power, "aten.pow.Tensor_Scalar") \
   X(prelu, "aten.prelu.default") \
   X(prod, "aten.prod.default") \
   X(prod, "aten.prod.dim_int") \
   X(reflection_pad, "aten.reflection_pad1d.default") \
   X(reflection_pad, "aten.reflection_pad2d.default") \
   X(reflection_pad, "aten.reflection_pad3d.default") \
-  X(relu6, "aten.relu6.default") \
   RENAME("aten.remainder.Scalar", "aten.remainder.Tensor") \
   RENAME("aten.remainder.Scalar_Tensor", "aten.remainder.Tensor") \
   X(repeat, "aten.repeat.default") \
@@ -222,22 +186,16 @@
   X(view, "aten.reshape.default") \
   X(rms_norm, "aten.rms_norm.default") \
   X(roll, "aten.roll.default") \
-  X(rsub, "aten.rsub.Scalar") \
-  X(rsub, "aten.rsub.Tensor") \
   X(scalar_tensor, "aten.scalar_tensor.default") \
   X(attention, "aten.scaled_dot_product_attention.default") \
   X(select, "aten.select.int") \
   X(select_scatter, "aten.select_scatter.default") \
-  X(selu, "aten.selu.default") \
   X(slice, "aten.slice.Tensor") \
   X(slice_scatter, "aten.slice_scatter.default") \
   X(softmax, "aten.softmax.int") \
-  X(softplus, "aten.softplus.default") \
-  X(softshrink, "aten.softshrink.default") \
   X(split, "aten.split.Tensor") \
   X(split, "aten.split.sizes") \
   X(split, "aten.split_with_sizes.default") \
-  X(square, "aten.square.default") \
   X(squeeze, "aten.squeeze.default") \
   X(squeeze, "aten.squeeze.dim") \
   X(squeeze, "aten.squeeze.dims") \
@@ -248,8 +206,6 @@
   X(std_mean, "aten.std_mean.correction") \
   X(std_mean, "aten.std_mean.default") \
   X(std_mean, "aten.std_mean.dim") \
-  X(sub, "aten.sub.Scalar") \
-  X(sub, "aten.sub.Tensor") \
   X(sum, "aten.sum.default") \
   X(sum, "aten.sum.dim_IntList") \
   X(transpose, "aten.swapaxes.default") \
@@ -266,7 +222,6 @@
   X(cast, "aten.type_as.default") \
   X(unbind, "aten.unbind.int") \
   X(view, "aten.unflatten.int") \
-  X(unfold, "aten.unfold.default") \
   X(unsqueeze, "aten.unsqueeze.default") \
   X(var, "aten.var.correction") \
   X(var, "aten.var.default") \

@@ -252,30 +252,6 @@ Node *decompose_unbind(Build *b) {
   return NULL;
 }
 
-/* The elements with equal indices along two axes, one of which is n long: of the matrix as a
- * vector each n+1st. */
-Node *decompose_diagonal(Build *b) {
-  Node *x = self_of(b);
-  Dims *d = b->in.g->dims;
-  uint32_t rank = rank_of(x), axes[GRAPH_RANK_MAX], n = 0;
-  uint32_t p = infer_axis_arg(&b->in, "dim1", rank), q = infer_axis_arg(&b->in, "dim2", rank);
-  Dim columns = x->type.shape[q], shape[GRAPH_RANK_MAX];
-  int64_t offset = infer_int(&b->in, "offset");
-  if (!dim_is_int(columns) || columns->value == INT64_MAX)
-    infer_fail(&b->in, E_GRAPH_FIXED, q, infer_type_text(&b->in, &x->type));
-  for (uint32_t i = 0; i < rank; i++)
-    if (i != p && i != q) shape[n] = x->type.shape[i], axes[n++] = i;
-  axes[n] = p;
-  axes[n + 1] = q;
-  shape[n] = dim_mul(d, x->type.shape[p], columns);
-  x = build_view(b, build_permute(b, x, axes), n + 1, shape);
-  int64_t step = columns->value + 1;
-  Dim start = offset >= 0 ? build_const(b, offset)
-                          : dim_mul(d, build_const(b, -offset), columns);
-  Dim length = dim_mul(d, type_of(b)->shape[n], build_const(b, step));
-  return build_slice(b, x, n, start, dim_min(d, dim_add(d, start, length), shape[n]), step);
-}
-
 /* ---- joining ---- */
 
 /* Empty vectors are left out, whatever the others' rank. */
