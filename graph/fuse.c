@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "graph/gather.h"
+#include "graph/pieces.h"
 #include "graph/text.h"
 
 enum {
@@ -63,6 +64,11 @@ static void gather_uses(const Fusion *f, Node *n, const Dim *place, UseAt *use, 
   reach(f, x.data, x.place, use, ctx);
 }
 
+static void piece_uses(const Fusion *f, Node *n, const Dim *place, UseAt *use, void *ctx) {
+  Pieces p = pieces_of(f->graph, n, place);
+  for (uint32_t i = 0; i < p.n; i++) reach(f, p.pieces[i].operand, p.pieces[i].place, use, ctx);
+}
+
 void each_use_at(const Fusion *f, Node *n, const Dim *place, UseAt *use, void *ctx) {
   Dim from[GRAPH_RANK_MAX];
   Walk w = {f, use, ctx, n, place};
@@ -73,6 +79,7 @@ void each_use_at(const Fusion *f, Node *n, const Dim *place, UseAt *use, void *c
       return;
     case PRIM_REDUCE: reach(f, n->args[0].node, place, use, ctx); return;
     case PRIM_GATHER: gather_uses(f, n, place, use, ctx); return;
+    case PRIM_PIECES: piece_uses(f, n, place, use, ctx); return;
     default: graph_each_use(n, reach_operand, &w);
   }
 }
@@ -90,7 +97,8 @@ static bool is_view(const Node *n) {
 }
 
 static bool loops(PrimKind k) {
-  return k == PRIM_POINTWISE || k == PRIM_REDUCE || k == PRIM_GATHER || k == PRIM_CREATE;
+  return k == PRIM_POINTWISE || k == PRIM_REDUCE || k == PRIM_GATHER || k == PRIM_PIECES ||
+         k == PRIM_CREATE;
 }
 
 typedef struct {

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "graph/gather.h"
+#include "graph/pieces.h"
 #include "graph/text.h"
 
 /* Names that a kernel's variables may not have. */
@@ -165,14 +166,18 @@ static Value name_value(Kernel *k, const Node *n, const Dim *place, DType dtype,
 }
 
 static const char *mask_argument(Kernel *k, unsigned axes) {
-  const char *mask = k->masks[axes];
-  return mask ? arena_printf(k->arena, ", mask=%s", mask) : "";
+  const char *mask = k->masks[axes], *c = k->condition;
+  if (mask && c) return arena_printf(k->arena, ", mask=%s & %s, other=0", mask, c);
+  return mask || c ? arena_printf(k->arena, ", mask=%s%s", mask ? mask : c, c ? ", other=0" : "")
+                   : "";
 }
 
 static Value load(Kernel *k, Node *n, const Dim *place) {
   unsigned axes = 0;
   Dim offset = linear_of_place(k->graph->dims, place, n->type.shape, n->type.rank);
   const char *index = kernel_index(k, offset, &axes);
+  /* Where the condition does not hold, the place may be any. */
+  if (k->condition) index = arena_printf(k->arena, "tl.where(%s, %s, 0)", k->condition, index);
   Value v = {kernel_fresh(k, n->name), n->type.dtype};
   kernel_line(k, "%s = tl.load(%s + %s%s)", v.text, kernel_buffer(k, n), index,
               mask_argument(k, axes));
@@ -272,6 +277,49 @@ static Value create(Kernel *k, Node *n, const Dim *place) {
   return name_value(k, n, place, t, 0, tile_of(k, literal(k, &fill, t), t));
 }
 
+/* ---- pieces ---- */
+
+/* The limits of a piece as one name; NULL: they always hold. */
+static const char *piece_condition(Kernel *k, const Piece *p) {
+  Text t = text_new(k->arena);
+  for (uint32_t i = 0; i < p->nlimits; i++) {
+    const char *x = kernel_index(k, p->limits[i].x, NULL);
+    Dim lo = p->limits[i].lo, hi = p->limits[i].hi;
+    if (lo) text_printf(&t, "%s(%s >= %s)", t.len ? " & " : "", x, kernel_index(k, lo, NULL));
+    if (hi) text_printf(&t, "%s(%s < %s)", t.len ? " & " : "", x, kernel_index(k, hi, NULL));
+  }
+  if (t.len == 0) return NULL;
+  const char *name = kernel_fresh(k, "inside");
+  kernel_line(k, "%s = %s", name, t.data);
+  return name;
+}
+
+/* A piece's value where its condition holds.  What is computed for it is valid there only. */
+static const char *piece_value(Kernel *k, const Piece *p, const char *condition, DType t) {
+  const char *outer = k->condition;
+  size_t memo = k->memo.len;
+  if (condition && outer) k->condition = arena_printf(k->arena, "%s & %s", outer, condition);
+  else if (condition) k->condition = condition;
+  const char *text = kernel_cast(k, kernel_value(k, p->operand, p->place), t);
+  if (condition) k->memo.len = memo;
+  k->condition = outer;
+  return text;
+}
+
+static Value pieces(Kernel *k, Node *n, const Dim *place) {
+  Pieces p = pieces_of(k->graph, n, place);
+  DType t = kernel_held(n->type.dtype);
+  const char *text = NULL;
+  if (p.otherwise.kind != ARG_NONE) text = literal(k, &p.otherwise, t);
+  for (uint32_t i = p.n; i-- > 0;) {
+    const char *condition = piece_condition(k, &p.pieces[i]);
+    const char *value = piece_value(k, &p.pieces[i], condition, t);
+    bool always = !condition || !text;
+    text = always ? value : arena_printf(k->arena, "tl.where(%s, %s, %s)", condition, value, text);
+  }
+  return name_value(k, n, place, t, 0, text);
+}
+
 /* A reduction along axes of one element. */
 static Value unreduced(Kernel *k, Node *n, const Dim *place) {
   const ValueType *t = &n->args[0].node->type;
@@ -302,6 +350,7 @@ Value kernel_value(Kernel *k, Node *n, const Dim *place) {
     case PRIM_POINTWISE: return pointwise(k, n, place);
     case PRIM_GATHER: return gather(k, n, place);
     case PRIM_CREATE: return create(k, n, place);
+    case PRIM_PIECES: return pieces(k, n, place);
     case PRIM_REDUCE:
       if (dim_is(k->group->r, 1)) return unreduced(k, n, place);
       break;

@@ -44,6 +44,7 @@ typedef struct {
   VEC(Memo) memo;
   VEC(Name) taken; /* names of variables */
   const char *masks[8]; /* by axes: "xmask & rmask"; NULL: none is needed */
+  const char *condition; /* under which values are wanted now; NULL: always */
   Text body;
   int indent; /* of statements */
 } Kernel;

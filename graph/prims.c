@@ -15,6 +15,7 @@ static const struct {
     {"aten.arange.start_step", PRIM_CREATE}, {"aten.full.default", PRIM_CREATE},
     {"aten.embedding.default", PRIM_GATHER}, {"aten.gather.default", PRIM_GATHER},
     {"aten.index.Tensor", PRIM_GATHER},      {"aten.index_select.default", PRIM_GATHER},
+    {"aten.cat.default", PRIM_PIECES},       {"aten.constant_pad_nd.default", PRIM_PIECES},
     {"aten.bmm.default", PRIM_MATMUL},       {"aten.mm.default", PRIM_MATMUL},
 };
 

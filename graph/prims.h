@@ -6,6 +6,7 @@
  *   view       the element of its operand at another place: a row says which
  *   reduce     from the elements of its operand along some axes
  *   create     from the place alone (arange, full)
+ *   pieces     from an element of one of its operands, or a constant, depending on the place
  *   gather     from an element of its operand at a place that other operands say
  *   others     matmul, convolution, attention, sort, scan, scatter: a template each */
 #ifndef NEREID_GRAPH_PRIMS_H
@@ -20,6 +21,7 @@ typedef enum {
   PRIM_REDUCE,
   PRIM_CREATE,
   PRIM_GATHER,
+  PRIM_PIECES, /* aten.cat, aten.constant_pad_nd */
   PRIM_MATMUL /* aten.mm, aten.bmm */
 } PrimKind;
 
