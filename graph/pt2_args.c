@@ -94,12 +94,14 @@ static bool read_layout(Pt2 *r, const json_t *in, Arg *out) {
   return true;
 }
 
+enum { DEVICES_MAX = 1024 }; /* as in the text form */
+
 static bool read_device(Pt2 *r, const json_t *in, Arg *out) {
   int64_t index = -1;
   Name type = pt2_name(r, in, "type");
   if (!type) return false;
   if (pt2_has(in, "index") && !pt2_int(r, in, "index", &index)) return false;
-  if (!pt2_identifier(type) || index < -1 || index > INT16_MAX)
+  if (!pt2_identifier(type) || index < -1 || index >= DEVICES_MAX)
     return pt2_fail(r, E_GRAPH_PT2_ARG, "a device");
   *out = (Arg){.kind = ARG_DEVICE};
   out->device.type = type;
