@@ -4,6 +4,6 @@
 
 #include "cli/args.h"
 
-extern const Command command_compile, command_run, command_list, command_info;
+extern const Command command_compile, command_run, command_list, command_info, command_graph;
 
 #endif

@@ -549,6 +549,8 @@
 #define E_GRAPH_ARGUMENT "'%s' cannot stand here: a graph's values are calls, x[0], or a + b"
 #define E_GRAPH_ANNOTATION "'%s' is no type: write \"f32[2, s0]\" or \"Sym(s0)\""
 #define E_GRAPH_NO_KERNEL "no kernel can be made yet for torch.ops.%s (node %s)"
+#define E_GRAPH_SCAN \
+  "a cumsum along an axis of symbolic size, or of more than %d elements, is not supported yet"
 #define E_GRAPH_MEMORY "the tensors between the kernels need more than 2^48 bytes"
 #define E_GRAPH_UNSUPPORTED "operators that are not supported: %u, in %u nodes"
 #define N_GRAPH_UNSUPPORTED "%s, in %u nodes, first %s"
@@ -715,6 +717,13 @@
   "input %u (%s) is strided, which is read from host memory only; pass a contiguous tensor"
 #define E_GRAPH_INPUT_WRITTEN "input %u (%s) is written by the model; pass a contiguous tensor"
 #define E_GRAPH_OUTPUT_STRIDES "output %u (%s) is strided; pass a contiguous tensor"
+#define E_GRAPH_NO_SOURCE "the source of a graph has neither a path nor data"
+#define E_GRAPH_WEIGHTS_FILE "%s has no weights: name the .pt2 file that the graph was printed from"
+#define E_GRAPH_UNKNOWN_PASS "unknown pass %s%s"
+#define E_GRAPH_PLAN_ONLY "the file is a plan; the graph that it was made from is not in it"
+#define E_GRAPH_MODE "unknown mode %s%s; modes are default and eager"
+#define E_GRAPH_MODE_LATER "mode %s is not supported yet; modes are default and eager"
+#define E_GRAPH_NUMBER "there is no %s %d; the model has %u, counted from 0"
 
 /* ---- cli ---- */
 
@@ -736,5 +745,13 @@
 #define E_CLI_GRID_AXES "a grid has at most three axes: `%s`"
 #define E_CLI_GRID_EXTENT "the grid entry `%s` is %lld: it must be from 1 to 4294967295"
 #define E_CLI_MISSING_ARG "kernel %s needs argument %s: give %s=VALUE"
+#define E_CLI_NO_MODEL "name a model file"
+#define E_CLI_LATER "%s is not supported yet"
+#define E_CLI_NEEDS "%s is for %s only"
+#define E_CLI_GRAPH_EMIT "unknown stage `%s`%s; stages are graph, kernels, plan"
+#define E_CLI_TOLERANCE "--tol must be a number from 0 on, not `%s`"
+#define E_CLI_INPUTS "the model takes %d inputs, %d files are given"
+#define E_CLI_COMPARE_SHAPE "output %d has another shape than the file to compare it with"
+#define E_CLI_COMPARE "output %d is not what is expected: past the tolerance, %g of the norm"
 
 #endif

@@ -1,0 +1,366 @@
+/* nereid graph: compiles a model, runs it, and writes or compares what it gives. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "cli/commands.h"
+#include "cli/compare.h"
+#include "cli/output.h"
+#include "cli/report.h"
+#include "graph/nereid_graph.h"
+
+enum {
+  OPT_WEIGHTS = 1,
+  OPT_OUT_DIR,
+  OPT_DEVICE,
+  OPT_MODE,
+  OPT_EMIT,
+  OPT_OUTPUT,
+  OPT_RUN_PASSES,
+  OPT_TIME,
+  OPT_COMPARE,
+  OPT_TOL,
+  OPT_DTYPE,
+  OPT_RANGE,
+  OPT_REWRITE,
+  OPT_EXPLAIN,
+  OPT_TRACE,
+  OPT_DUMP_DIR
+};
+
+static const Option options[] = {
+    {OPT_WEIGHTS, "--weights", "MODEL.pt2", "where a graph as text has its parameters from"},
+    {OPT_OUT_DIR, "--out-dir", "DIR", "writes output_0.npy ... there instead of printing"},
+    {OPT_DEVICE, "--device", "D", "cuda, cpu, nest or interp; cuda if there is a GPU, else cpu"},
+    {OPT_MODE, "--mode", "M", "default, or eager: a kernel for each operator"},
+    {OPT_EMIT, "--emit", "STAGE", "prints the graph, its kernels or its plan; nothing is run"},
+    {OPT_OUTPUT, "-o", "FILE", "where --emit prints; standard output if there is none"},
+    {OPT_RUN_PASSES, "--run-passes", "P,...", "of --emit graph: passes to run before it prints"},
+    {OPT_TIME, "--time", NULL, "measures the model, and says what memory it takes"},
+    {OPT_COMPARE, "--compare", "DIR", "compares outputs with output_0.npy ... there"},
+    {OPT_TOL, "--tol", "E", "the error that is allowed, relative to the norm; 1e-4"},
+    {OPT_DTYPE, "--dtype", "T", "not supported yet"},
+    {OPT_RANGE, "--range", "SYMBOL=LO..HI", "not supported yet"},
+    {OPT_REWRITE, "--rewrite", "RULES.py", "not supported yet"},
+    {OPT_EXPLAIN, "--explain", NULL, "not supported yet"},
+    {OPT_TRACE, "--trace", "FILE", "not supported yet"},
+    {OPT_DUMP_DIR, "--dump-dir", "DIR", "not supported yet"},
+    {0},
+};
+
+typedef struct {
+  nereid_graph_source source;
+  nereid_graph_options options;
+  const char *device_name, *emit, *output, *out_dir, *compare;
+  double tolerance;
+  bool time;
+  Strings files; /* of inputs */
+  nereid_device *device;
+  nereid_graph *graph;
+  nereid_executable *e;
+  int ninputs, noutputs;
+  nereid_value **inputs, **outputs;
+  nereid_tensor *in, *out; /* of these values */
+} Graphs;
+
+/* ---- the command line ---- */
+
+static int read_tolerance(Graphs *g, const char *text) {
+  char *end;
+  g->tolerance = strtod(text, &end);
+  if (end != text && !*end && g->tolerance >= 0) return STATUS_OK;
+  return args_error(E_CLI_TOLERANCE, text);
+}
+
+static int take_later(int id) {
+  for (const Option *o = options; o->id; o++)
+    if (o->id == id) return args_error(E_CLI_LATER, o->name);
+  return STATUS_USAGE;
+}
+
+static int take_positional(Graphs *g, const char *value) {
+  if (!*value) return args_error(E_CLI_NO_MODEL);
+  if (g->source.path)
+    return strings_add(&g->files, value, strlen(value)) ? STATUS_OK : STATUS_PROBLEM;
+  g->source.path = value;
+  return STATUS_OK;
+}
+
+static int take(Graphs *g, int id, const char *value) {
+  switch (id) {
+    case ARGS_POSITIONAL: return take_positional(g, value);
+    case OPT_WEIGHTS: g->source.weights = value; return STATUS_OK;
+    case OPT_OUT_DIR: g->out_dir = value; return STATUS_OK;
+    case OPT_DEVICE: g->device_name = value; return STATUS_OK;
+    case OPT_MODE: g->options.mode = value; return STATUS_OK;
+    case OPT_EMIT: g->emit = value; return STATUS_OK;
+    case OPT_OUTPUT: g->output = value; return STATUS_OK;
+    case OPT_RUN_PASSES: g->options.run_passes = value; return STATUS_OK;
+    case OPT_TIME: g->time = true; return STATUS_OK;
+    case OPT_COMPARE: g->compare = value; return STATUS_OK;
+    case OPT_TOL: return read_tolerance(g, value);
+    default: return take_later(id);
+  }
+}
+
+static int check_options(const Graphs *g) {
+  if (!g->source.path) return args_error(E_CLI_NO_MODEL);
+  bool graph = g->emit && !strcmp(g->emit, "graph");
+  if (g->options.run_passes && !graph)
+    return args_error(E_CLI_NEEDS, "--run-passes", "--emit graph");
+  if (g->output && !g->emit) return args_error(E_CLI_NEEDS, "-o", "--emit");
+  return STATUS_OK;
+}
+
+/* ---- --emit ---- */
+
+static int emit(Graphs *g) {
+  static const char *const names[] = {"graph", "kernels", "plan", "fused", "dot"};
+  static const char *const later[] = {"fused", "dot"};
+  int kind = 0;
+  for (size_t i = 0; i < sizeof later / sizeof *later; i++)
+    if (!strcmp(g->emit, later[i])) return args_error(E_CLI_LATER, "that stage");
+  while (kind < NEREID_GRAPH_KIND_COUNT && strcmp(g->emit, names[kind])) kind++;
+  char hint[96], *text;
+  size_t size;
+  if (kind == NEREID_GRAPH_KIND_COUNT)
+    return args_error(
+        E_CLI_GRAPH_EMIT, g->emit,
+        error_suggest(hint, sizeof hint, g->emit, names, sizeof names / sizeof *names));
+  g->options.device = g->device_name;
+  int code = nereid_graph_emit(&text, &size, g->graph, &g->options, (nereid_graph_kind)kind);
+  if (code) return args_failed(code);
+  int status = output_write(g->output, text, size);
+  nereid_text_free(text);
+  return status;
+}
+
+/* ---- inputs ---- */
+
+/* NumPy has no such dtypes: their numbers come as others. */
+static bool numpy_has(const nereid_graph_value *v) {
+  return strcmp(v->dtype, "bf16") != 0 && strncmp(v->dtype, "f8", 2) != 0;
+}
+
+static int parse(nereid_value **out, char *text) {
+  if (!text) return args_out_of_memory();
+  int code = nereid_value_parse(out, text);
+  free(text);
+  return code ? args_failed(code) : STATUS_OK;
+}
+
+static int load_input(Graphs *g, int i, const nereid_graph_value *v) {
+  char *text;
+  bool cast = v->name && !numpy_has(v);
+  int n = asprintf(&text, "@%s%s%s", g->files.data[i], cast ? ":" : "", cast ? v->dtype : "");
+  return parse(&g->inputs[i], n < 0 ? NULL : text);
+}
+
+static char *draw_text(const nereid_graph_value *v, const int64_t *shape, int seed) {
+  char sizes[1024] = "";
+  size_t at = 0;
+  for (int j = 0; j < v->ndim && at < sizeof sizes - 32; j++)
+    at += (size_t)snprintf(sizes + at, sizeof sizes - at, "%s%lld", j ? "," : "",
+                           (long long)shape[j]);
+  bool is_float = v->dl_dtype.code == 2 || v->dl_dtype.code == 4 || v->dl_dtype.code >= 10;
+  char *text;
+  int n = is_float ? asprintf(&text, "randn:%s[%s]:%d", v->dtype, sizes, seed)
+                   : asprintf(&text, "zeros:%s[%s]", v->dtype, sizes);
+  return n < 0 ? NULL : text;
+}
+
+/* Floats are normal, integers zeros: any of them is an index that a table has. */
+static int draw_input(Graphs *g, int i, const nereid_graph_value *v) {
+  int64_t shape[64];
+  if (!v->name) return parse(&g->inputs[i], strdup("zeros:f32[]"));
+  int code = nereid_executable_input_shape(shape, g->e, g->in, i, i);
+  if (code) return args_failed(code);
+  return parse(&g->inputs[i], draw_text(v, shape, i));
+}
+
+static int make_inputs(Graphs *g) {
+  int status = STATUS_OK;
+  for (int i = 0; i < g->ninputs && !status; i++) {
+    nereid_graph_value v;
+    int code = nereid_executable_input(&v, g->e, i);
+    if (code) return args_failed(code);
+    status = i < g->files.len ? load_input(g, i, &v) : draw_input(g, i, &v);
+    if (!status) nereid_value_tensor(&g->in[i], g->inputs[i]);
+  }
+  if (!status && g->files.len > g->ninputs)
+    status = args_error(E_CLI_INPUTS, g->ninputs, g->files.len);
+  return status;
+}
+
+/* ---- outputs ---- */
+
+static int make_output(Graphs *g, int i) {
+  nereid_graph_value v;
+  int code = nereid_executable_output(&v, g->e, i);
+  if (code) return args_failed(code);
+  char sizes[1024] = "", *text;
+  size_t at = 0;
+  for (int j = 0; j < g->out[i].ndim && at < sizeof sizes - 32; j++)
+    at += (size_t)snprintf(sizes + at, sizeof sizes - at, "%s%lld", j ? "," : "",
+                           (long long)g->out[i].shape[j]);
+  int n = asprintf(&text, "empty:%s[%s]", v.dtype, sizes);
+  int status = parse(&g->outputs[i], n < 0 ? NULL : text);
+  if (!status) nereid_value_tensor(&g->out[i], g->outputs[i]);
+  return status;
+}
+
+static int make_outputs(Graphs *g) {
+  int code = nereid_executable_prepare(g->e, g->in, g->ninputs, g->out, g->noutputs);
+  int status = code ? args_failed(code) : STATUS_OK;
+  for (int i = 0; i < g->noutputs && !status; i++) status = make_output(g, i);
+  return status;
+}
+
+static char *output_path(const char *dir, int i) {
+  char *path;
+  return asprintf(&path, "%s/output_%d.npy", dir, i) < 0 ? NULL : path;
+}
+
+static int write_outputs(const Graphs *g) {
+  if (mkdir(g->out_dir, 0777) && errno != EEXIST)
+    return args_error(E_RUN_FILE_WRITE, g->out_dir, strerror(errno)), STATUS_PROBLEM;
+  for (int i = 0; i < g->noutputs; i++) {
+    char *path = output_path(g->out_dir, i);
+    if (!path) return args_out_of_memory();
+    int code = nereid_value_save(g->outputs[i], path);
+    free(path);
+    if (code) return args_failed(code);
+  }
+  return STATUS_OK;
+}
+
+static void print_outputs(const Graphs *g) {
+  for (int i = 0; i < g->noutputs; i++) {
+    char name[32];
+    snprintf(name, sizeof name, "output_%d", i);
+    report_array(name, g->outputs[i]);
+  }
+}
+
+/* ---- --compare ---- */
+
+static bool is_integer(const nereid_value *v) {
+  nereid_tensor t;
+  return !nereid_value_tensor(&t, v) && (t.dtype.code <= 1 || t.dtype.code == 6);
+}
+
+static int compare_output(const Graphs *g, int i, const nereid_value *expected) {
+  Difference d;
+  if (!compare_arrays(&d, g->outputs[i], expected))
+    return args_error(E_CLI_COMPARE_SHAPE, i), STATUS_PROBLEM;
+  printf("output_%d: largest error %.3g, relative %.3g, of the norm %.3g\n", i, d.absolute,
+         d.relative, d.norm);
+  bool good = is_integer(g->outputs[i]) ? d.exact : d.norm <= g->tolerance;
+  return good ? STATUS_OK : (args_error(E_CLI_COMPARE, i, g->tolerance), STATUS_PROBLEM);
+}
+
+static int compare_outputs(const Graphs *g) {
+  int worst = STATUS_OK;
+  for (int i = 0; i < g->noutputs; i++) {
+    char *text;
+    nereid_value *expected = NULL;
+    int n = asprintf(&text, "@%s/output_%d.npy", g->compare, i);
+    int status = parse(&expected, n < 0 ? NULL : text);
+    if (!status) status = compare_output(g, i, expected);
+    nereid_value_free(expected);
+    if (status) worst = status;
+  }
+  return worst;
+}
+
+/* ---- running ---- */
+
+static int time_runs(const Graphs *g) {
+  nereid_timing t;
+  nereid_executable_info m;
+  int code = nereid_executable_time(&t, g->e, g->in, g->ninputs, g->out, g->noutputs, NULL, NULL);
+  if (!code) code = nereid_executable_get_info(&m, g->e);
+  if (code) return args_failed(code);
+  printf("time %.2f us  min %.2f  max %.2f  runs %d\n", t.median_us, t.min_us, t.max_us, t.runs);
+  printf("kernels %d  launches %d\n", m.kernels, m.launches);
+  printf("memory %lld bytes of temporaries (%lld without reuse)  %lld of weights (%lld mapped)\n",
+         (long long)m.pool, (long long)m.temporaries, (long long)(m.weights + m.mapped),
+         (long long)m.mapped);
+  return STATUS_OK;
+}
+
+static int run_once(const Graphs *g) {
+  int code = nereid_executable_run(g->e, g->in, g->ninputs, g->out, g->noutputs, NULL);
+  if (!code) code = nereid_device_sync(g->device);
+  return code ? args_failed(code) : STATUS_OK;
+}
+
+static int allocate(Graphs *g) {
+  g->ninputs = nereid_executable_ninputs(g->e);
+  g->noutputs = nereid_executable_noutputs(g->e);
+  g->inputs = calloc((size_t)g->ninputs + 1, sizeof *g->inputs);
+  g->in = calloc((size_t)g->ninputs + 1, sizeof *g->in);
+  g->outputs = calloc((size_t)g->noutputs + 1, sizeof *g->outputs);
+  g->out = calloc((size_t)g->noutputs + 1, sizeof *g->out);
+  return g->inputs && g->in && g->outputs && g->out ? STATUS_OK : args_out_of_memory();
+}
+
+static int run_model(Graphs *g) {
+  if (!g->device_name) g->device_name = nereid_device_count("cuda") > 0 ? "cuda" : "cpu";
+  int code = nereid_device_open(&g->device, g->device_name);
+  if (code) return args_failed(code);
+  nereid_device_on_message(g->device, args_on_message, NULL);
+  code = nereid_executable_new(&g->e, g->graph, g->device, &g->options);
+  int status = code ? args_failed(code) : allocate(g);
+  if (!status) status = make_inputs(g);
+  if (!status) status = make_outputs(g);
+  if (!status) status = run_once(g);
+  if (!status && g->out_dir) status = write_outputs(g);
+  if (!status && g->compare) status = compare_outputs(g);
+  if (!status && g->time) status = time_runs(g);
+  if (!status && !g->out_dir && !g->compare && !g->time) print_outputs(g);
+  return status;
+}
+
+static void free_all(Graphs *g) {
+  nereid_executable_free(g->e);
+  nereid_device_close(g->device);
+  nereid_graph_free(g->graph);
+  for (int i = 0; g->inputs && i < g->ninputs; i++) nereid_value_free(g->inputs[i]);
+  for (int i = 0; g->outputs && i < g->noutputs; i++) nereid_value_free(g->outputs[i]);
+  free(g->inputs);
+  free(g->outputs);
+  free(g->in);
+  free(g->out);
+  strings_free(&g->files);
+}
+
+/* What is not supported is told once: here where the graph is only printed, else by compiling. */
+static int open_and_run(Graphs *g) {
+  int code = nereid_graph_open(&g->graph, &g->source, NULL, NULL);
+  if (code) return args_failed(code);
+  return g->emit ? emit(g) : run_model(g);
+}
+
+static int run(int argc, char **argv) {
+  Args args = {.options = options, .argv = argv, .argc = argc};
+  Graphs g = {.tolerance = 1e-4};
+  const char *value;
+  int id, status = STATUS_OK;
+  while (status == STATUS_OK && (id = args_next(&args, &value)) != ARGS_END)
+    status = id == ARGS_ERROR ? STATUS_USAGE : take(&g, id, value);
+  if (status == STATUS_OK) status = check_options(&g);
+  if (status == STATUS_OK) status = open_and_run(&g);
+  free_all(&g);
+  return status;
+}
+
+const Command command_graph = {
+    "graph",
+    "MODEL [INPUT.npy]... [OPTION]...",
+    "Compiles a model (.pt2, or a graph or plan as text), runs it, and prints its outputs.",
+    options,
+    run,
+};

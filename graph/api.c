@@ -1,0 +1,249 @@
+/* The functions of nereid_graph.h. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "graph/execute.h"
+#include "graph/model.h"
+#include "runtime/array.h"
+#include "runtime/device.h"
+#include "runtime/timing.h"
+
+struct nereid_graph {
+  nereid_graph_source source; /* its strings are copies */
+  Model *model; /* as read; NULL: taken by who changed it, to be read again when it is needed */
+};
+
+struct nereid_executable {
+  Model *model;
+  nereid_device *device;
+  Executable *e;
+  nereid_graph_value *inputs, *outputs;
+};
+
+/* ---- graphs ---- */
+
+static int copy_source(nereid_graph *g, const nereid_graph_source *s) {
+  g->source = *s;
+  g->source.path = s->path ? strdup(s->path) : NULL;
+  g->source.weights = s->weights ? strdup(s->weights) : NULL;
+  bool failed = (s->path && !g->source.path) || (s->weights && !g->source.weights);
+  return failed ? error_out_of_memory() : 0;
+}
+
+int nereid_graph_open(nereid_graph **out, const nereid_graph_source *source,
+                      nereid_message_fn on_message, void *context) {
+  *out = NULL;
+  if (!source->path && !source->data) return error_set(NEREID_E_USAGE, E_GRAPH_NO_SOURCE);
+  nereid_graph *g = calloc(1, sizeof *g);
+  if (!g) return error_out_of_memory();
+  int code = copy_source(g, source);
+  if (!code) code = model_read(&g->model, &g->source);
+  if (code) {
+    nereid_graph_free(g);
+    return code;
+  }
+  if (g->model->lacks && on_message) on_message(context, g->model->lacks);
+  *out = g;
+  return 0;
+}
+
+void nereid_graph_free(nereid_graph *g) {
+  if (!g) return;
+  model_free(g->model);
+  free((char *)(uintptr_t)g->source.path);
+  free((char *)(uintptr_t)g->source.weights);
+  free(g);
+}
+
+/* The model, to be changed and freed by the caller. */
+static int take_model(Model **out, nereid_graph *g) {
+  *out = g->model;
+  g->model = NULL;
+  return *out ? 0 : model_read(out, &g->source);
+}
+
+/* ---- options ---- */
+
+static int read_mode(CompileOptions *out, const char *mode) {
+  static const char *const later[] = {"reduce-overhead", "max-autotune"};
+  static const char *const known[] = {"default", "eager", "reduce-overhead", "max-autotune"};
+  out->fuse = !mode || strcmp(mode, "eager") != 0;
+  if (!mode || !strcmp(mode, "default") || !strcmp(mode, "eager")) return 0;
+  for (size_t i = 0; i < sizeof later / sizeof *later; i++)
+    if (!strcmp(mode, later[i])) return error_set(NEREID_E_USAGE, E_GRAPH_MODE_LATER, mode);
+  char hint[96];
+  return error_set(NEREID_E_USAGE, E_GRAPH_MODE, mode,
+                   error_suggest(hint, sizeof hint, mode, known, sizeof known / sizeof *known));
+}
+
+static int read_options(CompileOptions *out, const nereid_graph_options *o, bool gpu) {
+  *out = (CompileOptions){.target = gpu ? TARGET_GPU : TARGET_CPU};
+  return read_mode(out, o->mode);
+}
+
+/* ---- stages ---- */
+
+static int copy_text(char **text, size_t *size, const Text *t) {
+  *text = malloc(t->len + 1);
+  if (!*text) return error_out_of_memory();
+  memcpy(*text, t->data, t->len + 1);
+  *size = t->len;
+  return 0;
+}
+
+static int emit(Model *m, const nereid_graph_options *o, nereid_graph_kind kind, Text *out) {
+  CompileOptions options;
+  bool cpu = o->device && strncmp(o->device, "cuda", 4) != 0;
+  int code = 0;
+  if (kind == NEREID_GRAPH_TEXT) {
+    if (o->run_passes) code = model_run_passes(m, o->run_passes);
+  } else {
+    code = read_options(&options, o, !cpu);
+    if (!code) code = model_plan(m, &options);
+  }
+  return code ? code : model_print(m, kind, out);
+}
+
+int nereid_graph_emit(char **text, size_t *size, nereid_graph *g, const nereid_graph_options *o,
+                      nereid_graph_kind kind) {
+  static const nereid_graph_options defaults = {0};
+  *text = NULL;
+  *size = 0;
+  if ((unsigned)kind >= NEREID_GRAPH_KIND_COUNT)
+    return error_set(NEREID_E_USAGE, E_RUN_UNKNOWN_KIND, (int)kind);
+  Model *m;
+  Text out;
+  int code = take_model(&m, g);
+  if (code) return code;
+  code = emit(m, o ? o : &defaults, kind, &out);
+  if (!code) code = copy_text(text, size, &out);
+  model_free(m);
+  return code;
+}
+
+/* ---- executables ---- */
+
+static nereid_graph_value value_of(Arena *a, const PlanBuffer *b) {
+  if (!b) return (nereid_graph_value){0};
+  ValueType t = {.kind = VALUE_TENSOR, .dtype = b->dtype, .rank = b->rank, .shape = b->shape};
+  Text text = text_new(a);
+  value_type_print(&text, &t);
+  return (nereid_graph_value){b->name, text.data, dtype_name(b->dtype), array_dl_dtype(b->dtype),
+                              (int)b->rank};
+}
+
+static int describe_body(void *arg) {
+  nereid_executable *e = arg;
+  Arena *a = e->model->arena;
+  uint32_t in = executable_inputs(e->e), out = executable_outputs(e->e);
+  e->inputs = ARENA_ARRAY(a, nereid_graph_value, in);
+  e->outputs = ARENA_ARRAY(a, nereid_graph_value, out);
+  for (uint32_t i = 0; i < in; i++) e->inputs[i] = value_of(a, executable_input(e->e, i));
+  for (uint32_t i = 0; i < out; i++) e->outputs[i] = value_of(a, executable_output(e->e, i));
+  return 0;
+}
+
+static int make(nereid_executable *e, nereid_graph *g, const nereid_graph_options *o) {
+  CompileOptions options;
+  int code = read_options(&options, o, e->device->ops == &device_cuda);
+  if (!code) code = take_model(&e->model, g);
+  if (!code) code = model_plan(e->model, &options);
+  if (!code) code = executable_new(&e->e, e->model->plan, e->model->weights, e->device);
+  return code ? code : error_guard(e->model->arena, describe_body, e);
+}
+
+int nereid_executable_new(nereid_executable **out, nereid_graph *g, nereid_device *d,
+                          const nereid_graph_options *o) {
+  static const nereid_graph_options defaults = {0};
+  *out = NULL;
+  nereid_executable *e = calloc(1, sizeof *e);
+  if (!e) return error_out_of_memory();
+  e->device = d;
+  int code = make(e, g, o ? o : &defaults);
+  if (code) nereid_executable_free(e);
+  else *out = e;
+  return code;
+}
+
+void nereid_executable_free(nereid_executable *e) {
+  if (!e) return;
+  executable_free(e->e);
+  model_free(e->model);
+  free(e);
+}
+
+int nereid_executable_ninputs(const nereid_executable *e) { return (int)executable_inputs(e->e); }
+int nereid_executable_noutputs(const nereid_executable *e) { return (int)executable_outputs(e->e); }
+
+static int no_such(const char *what, int i, uint32_t n) {
+  return error_set(NEREID_E_USAGE, E_GRAPH_NUMBER, what, i, n);
+}
+
+int nereid_executable_input(nereid_graph_value *out, const nereid_executable *e, int i) {
+  *out = (nereid_graph_value){0};
+  uint32_t n = executable_inputs(e->e);
+  if (i < 0 || (uint32_t)i >= n) return no_such("input", i, n);
+  *out = e->inputs[i];
+  return 0;
+}
+
+int nereid_executable_output(nereid_graph_value *out, const nereid_executable *e, int i) {
+  *out = (nereid_graph_value){0};
+  uint32_t n = executable_outputs(e->e);
+  if (i < 0 || (uint32_t)i >= n) return no_such("output", i, n);
+  *out = e->outputs[i];
+  return 0;
+}
+
+int nereid_executable_input_shape(int64_t *shape, nereid_executable *e, const nereid_tensor *given,
+                                  int ngiven, int i) {
+  uint32_t n = executable_inputs(e->e);
+  if (i < 0 || (uint32_t)i >= n) return no_such("input", i, n);
+  if (!executable_input(e->e, (uint32_t)i)) return 0;
+  return executable_input_shape(e->e, given, ngiven, (uint32_t)i, shape);
+}
+
+/* ---- running ---- */
+
+int nereid_executable_prepare(nereid_executable *e, const nereid_tensor *inputs, int ninputs,
+                              nereid_tensor *outputs, int noutputs) {
+  int code = executable_prepare(e->e, inputs, ninputs);
+  if (code) return code;
+  if (noutputs != nereid_executable_noutputs(e))
+    return error_set(NEREID_E_USAGE, E_GRAPH_OUTPUT_COUNT, executable_outputs(e->e), noutputs);
+  for (int i = 0; i < noutputs; i++) executable_describe(e->e, (uint32_t)i, &outputs[i]);
+  return 0;
+}
+
+int nereid_executable_run(nereid_executable *e, const nereid_tensor *inputs, int ninputs,
+                          nereid_tensor *outputs, int noutputs, nereid_stream *s) {
+  return executable_run(e->e, inputs, ninputs, outputs, noutputs, s);
+}
+
+typedef struct {
+  nereid_executable *e;
+  const nereid_tensor *inputs;
+  int ninputs;
+  nereid_tensor *outputs;
+  int noutputs;
+  nereid_stream *stream;
+} Run;
+
+static int run_once(void *context) {
+  const Run *r = context;
+  return executable_run(r->e->e, r->inputs, r->ninputs, r->outputs, r->noutputs, r->stream);
+}
+
+int nereid_executable_time(nereid_timing *out, nereid_executable *e, const nereid_tensor *inputs,
+                           int ninputs, nereid_tensor *outputs, int noutputs, nereid_stream *s,
+                           const nereid_time_options *o) {
+  Run r = {e, inputs, ninputs, outputs, noutputs, s};
+  return timing_measure(out, &(TimedRun){run_once, &r, e->device, s}, o);
+}
+
+int nereid_executable_get_info(nereid_executable_info *out, const nereid_executable *e) {
+  ExecutableStatistics s = executable_statistics(e->e);
+  *out = (nereid_executable_info){s.pool,   s.temporaries, s.weights,      s.mapped,
+                                  s.inputs, s.outputs,     (int)s.kernels, (int)s.launches};
+  return 0;
+}

@@ -1,0 +1,223 @@
+#include "graph/model.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "graph/infer.h"
+#include "graph/passes.h"
+#include "graph/plan_text.h"
+#include "graph/pt2.h"
+#include "graph/text.h"
+#include "runtime/files.h"
+
+/* ---- messages ---- */
+
+static const char *messages(Model *m) {
+  Text t = text_new(m->arena);
+  diag_print(m->diags, &t);
+  return t.data;
+}
+
+static int report(Model *m) { return error_set(NEREID_E_FILE, "%s", messages(m)); }
+
+/* ---- reading ---- */
+
+typedef struct {
+  Model *m;
+  const nereid_graph_source *source;
+} Reading;
+
+static bool is_zip(const char *text, size_t len) { return len >= 4 && !memcmp(text, "PK\3\4", 4); }
+
+/* What a file begins with; an empty file, or one that can't be read, is no zip. */
+static bool file_is_zip(const char *path) {
+  char start[4];
+  FILE *f = fopen(path, "rb");
+  size_t n = f ? fread(start, 1, sizeof start, f) : 0;
+  if (f) fclose(f);
+  return is_zip(start, n);
+}
+
+static Graph *read_archive(Model *m, const char *path, const void *data, size_t size,
+                           Archive **archive) {
+  *archive = data ? archive_of_bytes(m->arena, m->names, m->diags, path, data, size)
+                  : archive_open(m->arena, m->names, m->diags, path);
+  m->weights = weights_new(m->arena);
+  return *archive ? pt2_read(m->arena, m->names, m->diags, *archive, m->weights) : NULL;
+}
+
+static bool read_text(Model *m, const char *path, const char *text, size_t len) {
+  uint32_t file = diag_source(m->diags, pool_name(m->names, path), text, len);
+  if (plan_is_text(text, len)) m->plan = plan_read(m->arena, m->names, m->diags, file);
+  else m->graph = graph_read_text(m->arena, m->names, m->diags, file);
+  return m->plan || m->graph;
+}
+
+/* ---- the text form's weights ---- */
+
+static bool same_type(const Weight *w, const ValueType *t) {
+  if (t->kind == VALUE_UNKNOWN) return true;
+  bool same = t->kind == VALUE_TENSOR && t->dtype == w->dtype && t->rank == w->rank;
+  for (uint32_t i = 0; same && i < t->rank; i++) same = dim_is(t->shape[i], w->shape[i]);
+  return same;
+}
+
+static void bind_weight(Model *m, Node *n) {
+  const Weight *w = weights_find_input(m->weights, n->input.target);
+  if (!w) {
+    diag_error(m->diags, n->place, E_GRAPH_WEIGHT_MISSING, n->input.target, n->input.target);
+    return;
+  }
+  if (!same_type(w, &n->type)) {
+    Text t = text_new(m->arena);
+    value_type_print(&t, &n->type);
+    diag_error(m->diags, n->place, E_GRAPH_WEIGHT_TYPE, w->name, n->name, t.data);
+  }
+  n->input.tensor = w->name;
+}
+
+/* Parameters and buffers of the text become weights, or without a file that has them inputs. */
+static void bind_weights(Model *m) {
+  for (Node *n = m->graph->first; n; n = n->next) {
+    if (n->kind != NODE_INPUT || n->input.kind == INPUT_USER) continue;
+    if (m->weights) bind_weight(m, n);
+    else n->input.kind = INPUT_USER;
+  }
+}
+
+/* ---- all of it ---- */
+
+static int read_weights(Model *m, const char *path) {
+  if (!file_is_zip(path)) {
+    FILE *f = fopen(path, "rb");
+    if (f) fclose(f);
+    return f ? error_set(NEREID_E_FILE, E_GRAPH_WEIGHTS_FILE, path)
+             : error_set(NEREID_E_FILE, E_RUN_FILE_OPEN, path, strerror(errno));
+  }
+  return read_archive(m, path, NULL, 0, &m->weights_file) ? 0 : report(m);
+}
+
+static int read_graph_of_archive(Model *m, const nereid_graph_source *s) {
+  const char *path = s->path ? s->path : "<model>";
+  m->graph = read_archive(m, path, s->data, s->size, &m->file);
+  if (!m->graph) return report(m);
+  if (diag_errors(m->diags)) m->lacks = messages(m);
+  return s->weights ? read_weights(m, s->weights) : 0;
+}
+
+static int read_body(void *arg) {
+  const Reading *r = arg;
+  const nereid_graph_source *s = r->source;
+  Model *m = r->m;
+  m->names = pool_new(m->arena);
+  m->diags = diags_new(m->arena);
+  const char *path = s->path ? s->path : "<model>", *text = s->data;
+  size_t len = s->size;
+  if (text ? is_zip(text, len) : file_is_zip(path)) return read_graph_of_archive(m, s);
+  int code = text ? 0 : files_read(m->arena, path, &text, &len);
+  if (!code && s->weights) code = read_weights(m, s->weights);
+  if (code) return code;
+  if (!read_text(m, path, text, len)) return report(m);
+  if (m->graph) bind_weights(m);
+  if (diag_errors(m->diags)) return report(m);
+  if (m->graph && !ops_all_known(m->graph)) m->lacks = messages(m);
+  return 0;
+}
+
+int model_read(Model **out, const nereid_graph_source *source) {
+  *out = NULL;
+  Model *m = calloc(1, sizeof *m);
+  if (!m) return error_out_of_memory();
+  m->arena = arena_new();
+  Reading r = {m, source};
+  int code = m->arena ? error_guard(m->arena, read_body, &r) : error_out_of_memory();
+  if (code) model_free(m);
+  else *out = m;
+  return code;
+}
+
+void model_free(Model *m) {
+  if (!m) return;
+  archive_close(m->file);
+  archive_close(m->weights_file);
+  arena_free(m->arena);
+  free(m);
+}
+
+/* ---- passes and plans ---- */
+
+typedef struct {
+  Model *m;
+  const char *passes;
+  const CompileOptions *options;
+  nereid_graph_kind kind;
+  Text *out;
+} Task;
+
+static int check_complete(const Model *m) {
+  return m->lacks ? error_set(NEREID_E_FILE, "%s", m->lacks) : 0;
+}
+
+static int unknown_pass(const char *name) {
+  const char *names[64];
+  size_t n = 0;
+  for (; n < graph_passes_count && n < 64; n++) names[n] = graph_passes[n].name;
+  char hint[96];
+  return error_set(NEREID_E_USAGE, E_GRAPH_UNKNOWN_PASS, name,
+                   error_suggest(hint, sizeof hint, name, names, n));
+}
+
+static int passes_body(void *arg) {
+  const Task *t = arg;
+  Model *m = t->m;
+  if (!m->graph) return error_set(NEREID_E_USAGE, E_GRAPH_PLAN_ONLY);
+  int code = check_complete(m);
+  if (!code && !infer_graph(m->graph)) code = report(m);
+  for (const char *p = t->passes; *p && !code;) {
+    size_t len = strcspn(p, ",");
+    const char *name = arena_strndup(m->arena, p, len);
+    const GraphPass *pass = graph_pass_find(name);
+    if (!pass) code = unknown_pass(name);
+    else if (!pass->run(m->graph)) code = report(m);
+    p += len + (p[len] == ',');
+  }
+  return code;
+}
+
+int model_run_passes(Model *m, const char *passes) {
+  Task t = {.m = m, .passes = passes};
+  return error_guard(m->arena, passes_body, &t);
+}
+
+static int plan_body(void *arg) {
+  const Task *t = arg;
+  Model *m = t->m;
+  Plan *plan = ARENA_NEW(m->arena, Plan);
+  int code = check_complete(m);
+  if (!code && !infer_graph(m->graph)) code = report(m);
+  if (!code && !graph_compile(m->graph, t->options, plan)) code = report(m);
+  if (!code) m->plan = plan;
+  return code;
+}
+
+int model_plan(Model *m, const CompileOptions *o) {
+  Task t = {.m = m, .options = o};
+  return m->plan ? 0 : error_guard(m->arena, plan_body, &t);
+}
+
+static int print_body(void *arg) {
+  const Task *t = arg;
+  *t->out = text_new(t->m->arena);
+  if (t->kind == NEREID_GRAPH_TEXT) graph_print(t->out, t->m->graph);
+  else if (t->kind == NEREID_GRAPH_PLAN) plan_print(t->out, t->m->plan);
+  else text_puts(t->out, t->m->plan->source);
+  return 0;
+}
+
+int model_print(Model *m, nereid_graph_kind kind, Text *out) {
+  if (kind == NEREID_GRAPH_TEXT && !m->graph) return error_set(NEREID_E_USAGE, E_GRAPH_PLAN_ONLY);
+  Task t = {.m = m, .kind = kind, .out = out};
+  return error_guard(m->arena, print_body, &t);
+}

@@ -1,0 +1,32 @@
+/* Models as they are read from files: a graph or a plan, and the weights. */
+#ifndef NEREID_GRAPH_MODEL_H
+#define NEREID_GRAPH_MODEL_H
+
+#include "graph/archive.h"
+#include "graph/compile.h"
+#include "graph/nereid_graph.h"
+#include "graph/weights.h"
+
+typedef struct {
+  Arena *arena; /* of all that is here but the mappings */
+  Pool *names;
+  Diags *diags;
+  Archive *file, *weights_file; /* NULL: there is none */
+  Weights *weights;
+  Graph *graph;   /* NULL: the file is a plan.  Planning changes it */
+  Plan *plan;     /* NULL: not made yet */
+  const char *lacks; /* the message about operators that are not supported; NULL: none is missing */
+} Model;
+
+/* Codes and messages are those of nereid.h. */
+int model_read(Model **out, const nereid_graph_source *source);
+/* Also for NULL. */
+void model_free(Model *m);
+/* Runs passes, comma-separated, on the graph. */
+int model_run_passes(Model *m, const char *passes);
+/* Makes the plan, unless the model is one. */
+int model_plan(Model *m, const CompileOptions *o);
+/* The graph or the plan as text, in the model's arena. */
+int model_print(Model *m, nereid_graph_kind kind, Text *out);
+
+#endif

@@ -1,0 +1,156 @@
+/* Nereid's C API for tensor graphs: load a model, compile it for a device, run it.
+ *
+ * Two kinds of object beside those of nereid.h, each made by a function and freed by one:
+ *   nereid_graph        a model file that was read
+ *   nereid_executable   the model on a device: kernels loaded, weights placed, memory planned
+ *
+ *     nereid_device *dev;  nereid_graph *g;  nereid_executable *e;
+ *     nereid_graph_source s = {.path = "model.pt2"};
+ *     nereid_device_open(&dev, "cuda");
+ *     nereid_graph_open(&g, &s, NULL, NULL);
+ *     nereid_executable_new(&e, g, dev, NULL);
+ *     nereid_tensor x = {.data = data, .device = {1, 0}, .ndim = 2, .dtype = {2, 32, 1},
+ *                        .shape = (int64_t[]){8, 64}};
+ *     nereid_tensor y = {0};
+ *     nereid_executable_run(e, &x, 1, &y, 1, NULL);
+ *
+ * The rules of nereid.h hold: out-parameters come first, a failure is a negative nereid_code with
+ * its message in nereid_error_message(), structs that the caller fills start from zeros.  Further:
+ *   - An executable keeps nothing of its graph, which may be freed before it.  It must be freed
+ *     before its device.
+ *   - A graph and an executable are used by one thread at a time.
+ */
+#ifndef NEREID_GRAPH_H
+#define NEREID_GRAPH_H
+
+#include "nereid.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct nereid_graph nereid_graph;
+typedef struct nereid_executable nereid_executable;
+
+/* ---- models ---- */
+
+/* What a file is, its content tells:
+ *   - an exported program of PyTorch (`torch.export.save`, usually NAME.pt2)
+ *   - a graph as text: the Python that FX's print_readable writes
+ *   - a plan as text: what nereid_graph_emit wrote for NEREID_GRAPH_PLAN
+ * A graph as text has no weights of its own: its parameters p_*, its buffers b_* and its constants
+ * c_* are taken from `weights`, the exported program of the same model, or, where that is NULL,
+ * are inputs as the others. */
+typedef struct {
+  const char *path;    /* the file; with `data`, what messages call it */
+  const void *data;    /* NULL: the file is read.  Must outlive the graph and its executables */
+  size_t size;
+  const char *weights; /* a path; NULL: the file's own */
+} nereid_graph_source;
+
+/* A model with operators that are not supported is read too: all of them are named in one message
+ * that goes to `on_message` (which may be NULL), and again when it is to be compiled. */
+NEREID_API int nereid_graph_open(nereid_graph **out, const nereid_graph_source *source,
+                                 nereid_message_fn on_message, void *context);
+NEREID_API void nereid_graph_free(nereid_graph *g);
+
+/* How a model is compiled.  NULL for a pointer to this, or zeros in it, are the defaults. */
+typedef struct {
+  const char *mode;       /* "default": fused.  "eager": a kernel for each operator */
+  const char *device;     /* of nereid_graph_emit: what is compiled for, "cuda" (the default) or
+                             "cpu".  An executable is compiled for its own device */
+  const char *run_passes; /* of nereid_graph_emit with NEREID_GRAPH_TEXT: passes, comma-separated,
+                             to run before the graph is printed; "" is none of them */
+} nereid_graph_options;
+
+/* Stages of a model.  Each reads back as what it is. */
+typedef enum {
+  NEREID_GRAPH_TEXT,    /* the graph, as FX prints it */
+  NEREID_GRAPH_KERNELS, /* the kernel file that was generated for it */
+  NEREID_GRAPH_PLAN,    /* the execution plan: buffers and launches, then the kernel file */
+  NEREID_GRAPH_KIND_COUNT
+} nereid_graph_kind;
+
+/* *text is NUL-terminated after *size bytes; the caller frees it with nereid_text_free(). */
+NEREID_API int nereid_graph_emit(char **text, size_t *size, nereid_graph *g,
+                                 const nereid_graph_options *o, nereid_graph_kind kind);
+
+/* ---- compiled models ---- */
+
+/* Compiles all kernels; what depends on sizes that the model leaves open waits for its first
+ * inputs. */
+NEREID_API int nereid_executable_new(nereid_executable **out, nereid_graph *g, nereid_device *d,
+                                     const nereid_graph_options *o);
+NEREID_API void nereid_executable_free(nereid_executable *e);
+
+/* An input or an output of the model. */
+typedef struct {
+  const char *name;
+  const char *type;      /* "f32[s0, 64]": where sizes are open, by their symbols */
+  const char *dtype;     /* "f32" */
+  nereid_dl_dtype dl_dtype;
+  int ndim;
+} nereid_graph_value;
+
+NEREID_API int nereid_executable_ninputs(const nereid_executable *e);
+NEREID_API int nereid_executable_noutputs(const nereid_executable *e);
+/* In the model's order.  An input that a plan does not use has name NULL and may be anything. */
+NEREID_API int nereid_executable_input(nereid_graph_value *out, const nereid_executable *e, int i);
+NEREID_API int nereid_executable_output(nereid_graph_value *out, const nereid_executable *e,
+                                        int i);
+
+/* The sizes of input i into `shape`, as many as it has axes, where the first `ngiven` inputs are
+ * as given (their data is not looked at).  Sizes that these leave open are chosen: small, and the
+ * same in every call. */
+NEREID_API int nereid_executable_input_shape(int64_t *shape, nereid_executable *e,
+                                             const nereid_tensor *given, int ngiven, int i);
+
+/* ---- running ---- */
+
+/* Makes all ready for inputs of these shapes (their data is not looked at), and fills `outputs`:
+ * dtypes, shapes, NULL for data.  The shapes are valid until the executable runs with others.
+ * Calling it is optional: a run prepares what was not. */
+NEREID_API int nereid_executable_prepare(nereid_executable *e, const nereid_tensor *inputs,
+                                         int ninputs, nereid_tensor *outputs, int noutputs);
+
+/* Runs the model on a stream (NULL: the device's default one); it is over when the stream is
+ * synchronized.
+ *
+ * Inputs lie in host memory or in the device's.  Where a kernel can use them they are, else they
+ * are copied: from the host to a GPU, strided ones, ones that do not begin at a multiple of 16
+ * bytes.  What the model writes to an input, it writes to the caller's tensor.
+ *
+ * An output whose data is not NULL is written there; it must have the right dtype and shape and no
+ * gaps.  One whose data is NULL is described by the call, and lies in memory of the executable,
+ * on its device, until the next run.
+ *
+ * Buffers of the model that it updates (a cache, running means) keep their values from one run to
+ * the next; each executable has its own. */
+NEREID_API int nereid_executable_run(nereid_executable *e, const nereid_tensor *inputs,
+                                     int ninputs, nereid_tensor *outputs, int noutputs,
+                                     nereid_stream *s);
+
+/* Times runs as nereid_launch_time() does launches.  `o` may be NULL. */
+NEREID_API int nereid_executable_time(nereid_timing *out, nereid_executable *e,
+                                      const nereid_tensor *inputs, int ninputs,
+                                      nereid_tensor *outputs, int noutputs, nereid_stream *s,
+                                      const nereid_time_options *o);
+
+/* What a run takes, in bytes; known once the executable is prepared. */
+typedef struct {
+  int64_t pool;        /* temporaries: exactly the most that is in use at once */
+  int64_t temporaries; /* what they would take without reuse */
+  int64_t weights;     /* copied to the device */
+  int64_t mapped;      /* weights that are used where their file is mapped */
+  int64_t inputs, outputs;
+  int kernels;         /* compiled */
+  int launches;        /* of a run */
+} nereid_executable_info;
+
+NEREID_API int nereid_executable_get_info(nereid_executable_info *out, const nereid_executable *e);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
