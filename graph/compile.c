@@ -9,8 +9,9 @@
 
 enum {
   POINTWISE_BLOCK = 1024,
-  ROW_TILE = 2048,      /* elements of a tile of short rows */
-  PERSISTENT_MAX = 8192 /* a row that stays on chip */
+  ROW_TILE = 2048,       /* elements of a tile of short rows */
+  PERSISTENT_MAX = 8192, /* a row that stays on chip */
+  SCAN_MAX = 65536
 };
 
 typedef struct {
@@ -112,7 +113,23 @@ static int64_t pow2_at_least(int64_t n) {
   return p;
 }
 
-static bool is_long(const Group *g) { return !dim_is_int(g->r) || g->r->value > PERSISTENT_MAX; }
+static bool has_scan(const Group *g) {
+  for (size_t i = 0; i < g->nodes.len; i++)
+    if (prim_kind(g->nodes.data[i]->op) == PRIM_SCAN) return true;
+  return false;
+}
+
+/* Rows that are gone through in loops.  A scan takes a row at once. */
+static bool is_long(const Group *g) {
+  if (has_scan(g)) return false;
+  return !dim_is_int(g->r) || g->r->value > PERSISTENT_MAX;
+}
+
+static bool scan_fits(Compiler *c, const Group *g) {
+  if (!has_scan(g) || (dim_is_int(g->r) && g->r->value <= SCAN_MAX)) return true;
+  diag_error(c->g->diags, g->nodes.data[0]->place, E_GRAPH_SCAN, SCAN_MAX);
+  return false;
+}
 
 static void loops_shape(Compiler *c, const Group *g, PlanStep *s) {
   int64_t xblock = POINTWISE_BLOCK;
@@ -177,6 +194,7 @@ static void add_arguments(Compiler *c, const Kernel *k, PlanStep *s) {
 }
 
 static void add_step(Compiler *c, const Group *g) {
+  if (!scan_fits(c, g)) return;
   Arena *a = c->g->arena;
   Dim one = dim_int(c->g->dims, 1);
   PlanStep s = {.kernel = kernel_name(c, g), .grid = {one, one, one}, .warps = 4, .stages = 3};
@@ -259,7 +277,9 @@ bool graph_compile(Graph *g, const CompileOptions *options, Plan *out) {
   *out = (Plan){.graph = g};
   Compiler c = {.g = g, .options = options, .plan = out};
   c.fusion = fuse(g, g->arena);
+  size_t errors = diag_errors(g->diags);
   make_plan(&c);
+  if (diag_errors(g->diags) > errors) return false;
   if (memory_plan(out)) return true;
   diag_error(g->diags, g->first->place, E_GRAPH_MEMORY);
   return false;

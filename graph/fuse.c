@@ -97,8 +97,8 @@ static bool is_view(const Node *n) {
 }
 
 static bool loops(PrimKind k) {
-  return k == PRIM_POINTWISE || k == PRIM_REDUCE || k == PRIM_GATHER || k == PRIM_PIECES ||
-         k == PRIM_CREATE;
+  return k == PRIM_POINTWISE || k == PRIM_REDUCE || k == PRIM_SCAN || k == PRIM_GATHER ||
+         k == PRIM_PIECES || k == PRIM_CREATE;
 }
 
 typedef struct {
@@ -181,8 +181,8 @@ bool reduction_has_axis(Graph *g, const Node *n, uint32_t i) {
   return false;
 }
 
-/* The domain of a reduction: what is kept, and what is reduced, each in order. */
-static void reduction_domain(const Fusion *f, Group *to, const Node *n) {
+/* The domain of a reduction or scan: what is kept, and what is gone along, each in order. */
+static void column_domain(const Fusion *f, Group *to, const Node *n) {
   Graph *g = f->graph;
   const ValueType *t = &n->args[0].node->type;
   Dim part[2][GRAPH_RANK_MAX], at[2][GRAPH_RANK_MAX], total[2];
@@ -229,10 +229,21 @@ static void matmul_domain(const Fusion *f, Group *to, const Node *n) {
   to->place = place;
 }
 
+/* Does it go along an axis, so that its domain has columns? */
+static bool has_columns(const Node *n) {
+  PrimKind k = prim_kind(n->op);
+  return k == PRIM_REDUCE || k == PRIM_SCAN;
+}
+
+/* The role in its own domain. */
+static Role natural_role(const Node *n) {
+  return prim_kind(n->op) == PRIM_REDUCE ? ROLE_ROW : ROLE_FULL;
+}
+
 static void set_domain(const Fusion *f, Group *to, const Node *n) {
   PrimKind k = prim_kind(n->op);
   if (k == PRIM_MATMUL) matmul_domain(f, to, n);
-  else if (k == PRIM_REDUCE) reduction_domain(f, to, n);
+  else if (has_columns(n)) column_domain(f, to, n);
   else flat_domain(f, to, n);
 }
 
@@ -264,6 +275,7 @@ void group_place(const Fusion *f, const Group *group, const Node *n, Dim *place)
 static Role role_in(const Fusion *f, const Group *g, const Node *n) {
   Dim elements = product(f->graph, n->type.shape, n->type.rank);
   if (prim_kind(n->op) == PRIM_REDUCE) return elements == g->x ? ROLE_ROW : ROLE_NONE;
+  if (prim_kind(n->op) == PRIM_SCAN && dim_is(g->r, 1)) return ROLE_NONE;
   if (elements == dim_mul(f->graph->dims, g->x, g->r)) return ROLE_FULL;
   return elements == g->x && g->kind == GROUP_LOOPS ? ROLE_ROW : ROLE_NONE;
 }
@@ -316,7 +328,7 @@ static bool try_domain(Fusion *f, Group *g, const Group *domain, Node *n) {
     fits = f->role[m->id] != ROLE_NONE;
   }
   for (size_t i = 0; i < g->nodes.len && fits; i++) fits = uses_fit(f, g, g->nodes.data[i]);
-  f->role[n->id] = ROLE_ROW;
+  f->role[n->id] = natural_role(n);
   fits = fits && uses_fit(f, g, n);
   if (fits) return true;
   *g = old;
@@ -324,13 +336,13 @@ static bool try_domain(Fusion *f, Group *g, const Group *domain, Node *n) {
   return false;
 }
 
-/* A reduction joins a group whose domain is its own, or that has none yet. */
-static bool reduction_fits(Fusion *f, Group *g, Node *n) {
+/* What goes along an axis joins a group whose domain is its own, or that has no columns yet. */
+static bool columns_fit(Fusion *f, Group *g, Node *n) {
   Group own = *g;
-  reduction_domain(f, &own, n);
+  column_domain(f, &own, n);
   if (dim_is(g->r, 1)) return try_domain(f, g, &own, n);
   if (own.x != g->x || own.r != g->r) return false;
-  f->role[n->id] = ROLE_ROW;
+  f->role[n->id] = natural_role(n);
   if (!same_shape(g, &n->args[0].node->type)) return false;
   if (own.reduced != g->reduced) return false;
   return uses_fit(f, g, n);
@@ -339,7 +351,7 @@ static bool reduction_fits(Fusion *f, Group *g, Node *n) {
 static bool joins(Fusion *f, Group *g, Node *n) {
   PrimKind k = prim_kind(n->op);
   if (g->nodes.len >= GROUP_NODES_MAX || k == PRIM_MATMUL) return false;
-  if (k == PRIM_REDUCE) return g->kind == GROUP_LOOPS && reduction_fits(f, g, n);
+  if (has_columns(n)) return g->kind == GROUP_LOOPS && columns_fit(f, g, n);
   f->role[n->id] = role_in(f, g, n);
   return f->role[n->id] != ROLE_NONE && uses_fit(f, g, n);
 }
@@ -386,7 +398,7 @@ static Group *group_new(Fusion *f, Node *n) {
   g->kind = prim_kind(n->op) == PRIM_MATMUL ? GROUP_MATMUL : GROUP_LOOPS;
   g->number = (uint32_t)f->groups.len;
   set_domain(f, g, n);
-  f->role[n->id] = prim_kind(n->op) == PRIM_REDUCE ? ROLE_ROW : ROLE_FULL;
+  f->role[n->id] = natural_role(n);
   vec_push(f->arena, &f->groups, g);
   return g;
 }

@@ -351,6 +351,9 @@ Value kernel_value(Kernel *k, Node *n, const Dim *place) {
     case PRIM_GATHER: return gather(k, n, place);
     case PRIM_CREATE: return create(k, n, place);
     case PRIM_PIECES: return pieces(k, n, place);
+    case PRIM_SCAN:
+      if (dim_is(k->group->r, 1)) return kernel_value(k, n->args[0].node, place);
+      break;
     case PRIM_REDUCE:
       if (dim_is(k->group->r, 1)) return unreduced(k, n, place);
       break;

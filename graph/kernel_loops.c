@@ -141,6 +141,19 @@ static void reduce_tile(Kernel *k, Node *n) {
   remember_row(k, n, name, t);
 }
 
+/* ---- scans: of rows that fit a tile ---- */
+
+static void scan_tile(Kernel *k, Node *n) {
+  Dim place[GRAPH_RANK_MAX];
+  group_place(k->f, k->group, n, place);
+  DType t = kernel_held(n->type.dtype);
+  const char *v = kernel_cast(k, kernel_value(k, n->args[0].node, place), t);
+  const char *scan = strcmp(n->op->target, "aten.cumprod.default") ? "cumsum" : "cumprod";
+  const char *name = kernel_fresh(k, n->name);
+  kernel_line(k, "%s = tl.%s(tl.broadcast_to(%s, [XBLOCK, RBLOCK]), 1)", name, scan, v);
+  kernel_remember(k, n, place, (Value){name, t}, AXIS_X | AXIS_R);
+}
+
 /* ---- statements ---- */
 
 static Value own_value(Kernel *k, Node *n) {
@@ -151,6 +164,7 @@ static Value own_value(Kernel *k, Node *n) {
 
 static void compute(Kernel *k, Node *n) {
   if (is_reduction(k, n)) reduce_tile(k, n);
+  if (prim_kind(n->op) == PRIM_SCAN && !dim_is(k->group->r, 1)) scan_tile(k, n);
   Value v = own_value(k, n);
   if (k->f->stored[n->id]) kernel_store(k, n, v);
 }

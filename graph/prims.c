@@ -16,6 +16,7 @@ static const struct {
     {"aten.embedding.default", PRIM_GATHER}, {"aten.gather.default", PRIM_GATHER},
     {"aten.index.Tensor", PRIM_GATHER},      {"aten.index_select.default", PRIM_GATHER},
     {"aten.cat.default", PRIM_PIECES},       {"aten.constant_pad_nd.default", PRIM_PIECES},
+    {"aten.cumsum.default", PRIM_SCAN},      {"aten.cumprod.default", PRIM_SCAN},
     {"aten.bmm.default", PRIM_MATMUL},       {"aten.mm.default", PRIM_MATMUL},
 };
 

@@ -19,6 +19,7 @@ typedef enum {
   PRIM_POINTWISE,
   PRIM_VIEW,
   PRIM_REDUCE,
+  PRIM_SCAN, /* aten.cumsum, aten.cumprod: each element from those before it along an axis */
   PRIM_CREATE,
   PRIM_GATHER,
   PRIM_PIECES, /* aten.cat, aten.constant_pad_nd */

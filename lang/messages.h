@@ -661,6 +661,8 @@
 #define E_GRAPH_EMPTY_LIST "the list of tensors is empty"
 #define E_GRAPH_CAT "%s and %s differ not only along axis %u"
 #define E_GRAPH_PAD "%u sizes of padding do not fit %s"
+#define E_GRAPH_REFLECT "a padding of %s is not below the size %s that it reflects"
+#define E_GRAPH_NOTHING "no elements to choose from along axis %u of %s"
 #define E_GRAPH_TOPK "k = %lld is more than %s has along axis %u"
 #define E_GRAPH_WEIGHT "%s is %s, but %s is normalized"
 #define E_GRAPH_EINSUM "the equation '%s' does not fit the tensors"
