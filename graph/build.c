@@ -12,9 +12,7 @@ Build build_at(Graph *g, Node *n) {
 
 /* ---- arguments ---- */
 
-Arg arg_dtype(DType t) {
-  return (Arg){.kind = ARG_DTYPE, .dtype = t, .name = dtype_torch_name(t)};
-}
+Arg arg_dtype(DType t) { return (Arg){.kind = ARG_DTYPE, .dtype = t, .name = dtype_torch_name(t)}; }
 
 Arg arg_dims(Graph *g, uint32_t n, const Dim *dims) {
   Arg a = arg_list(g, n);
@@ -84,8 +82,8 @@ Node *build(Build *b, const char *target, uint32_t nargs, const Arg *args) {
   return finish_call(b, start(b, target, nargs, args, 0));
 }
 
-Node *build_with_named(Build *b, const char *target, uint32_t nargs, const Arg *args, const char *name,
-                  Arg value) {
+Node *build_with_named(Build *b, const char *target, uint32_t nargs, const Arg *args,
+                       const char *name, Arg value) {
   Node *n = start(b, target, nargs, args, 1);
   n->named[0] = (NamedArg){pool_name(b->in.g->names, name), value};
   return finish_call(b, n);
@@ -150,8 +148,7 @@ Node *build_to(Build *b, Node *x, DType t) {
 /* ---- views ---- */
 
 static bool has_shape(const Node *x, uint32_t rank, const Dim *shape) {
-  return x->type.rank == rank &&
-         (rank == 0 || !memcmp(x->type.shape, shape, rank * sizeof *shape));
+  return x->type.rank == rank && (rank == 0 || !memcmp(x->type.shape, shape, rank * sizeof *shape));
 }
 
 Node *build_view(Build *b, Node *x, uint32_t rank, const Dim *shape) {

@@ -51,8 +51,7 @@ static Arg scale_of(Build *b, const Node *query) {
   if (infer_has(&b->in, "scale")) return build_arg(b, "scale");
   Dim width = size_at(query, 1);
   if (!dim_is_int(width))
-    infer_fail(&b->in, E_GRAPH_FIXED, rank_of(query) - 1,
-               infer_type_text(&b->in, &query->type));
+    infer_fail(&b->in, E_GRAPH_FIXED, rank_of(query) - 1, infer_type_text(&b->in, &query->type));
   return arg_float(1 / sqrt((double)width->value));
 }
 

@@ -22,8 +22,15 @@ static void read_axes(Build *b, const char *param, uint32_t n, Dim *out) {
 }
 
 static Conv read_conv(Build *b) {
-  Conv c = {build_input(b, "input"), build_input(b, "weight"), build_input(b, "bias"), 0,
-            {0}, {0}, {0}, {0}, false};
+  Conv c = {build_input(b, "input"),
+            build_input(b, "weight"),
+            build_input(b, "bias"),
+            0,
+            {0},
+            {0},
+            {0},
+            {0},
+            false};
   c.n = rank_of(c.weight) - 2;
   read_axes(b, "stride", c.n, c.stride);
   read_axes(b, "dilation", c.n, c.dilation);
@@ -126,7 +133,8 @@ static PoolArgs pool_args(Build *b, uint32_t axes, const char *const *more) {
   return p;
 }
 
-static const char *const pool_flags[] = {"ceil_mode", "count_include_pad", "divisor_override", NULL};
+static const char *const pool_flags[] = {"ceil_mode", "count_include_pad", "divisor_override",
+                                         NULL};
 
 static Node *pool(Build *b, const char *target, uint32_t axes) {
   PoolArgs p = pool_args(b, axes, pool_flags);
@@ -190,14 +198,8 @@ static Node *adaptive(Build *b, uint32_t n, const char *target) {
   return build(b, target, ARGS(arg_node(x), sizes, sizes));
 }
 
-Node *decompose_adaptive_avg_pool1d(Build *b) {
-  return adaptive(b, 1, "aten.avg_pool1d.default");
-}
+Node *decompose_adaptive_avg_pool1d(Build *b) { return adaptive(b, 1, "aten.avg_pool1d.default"); }
 
-Node *decompose_adaptive_avg_pool2d(Build *b) {
-  return adaptive(b, 2, "aten.avg_pool2d.default");
-}
+Node *decompose_adaptive_avg_pool2d(Build *b) { return adaptive(b, 2, "aten.avg_pool2d.default"); }
 
-Node *decompose_adaptive_avg_pool3d(Build *b) {
-  return adaptive(b, 3, "aten.avg_pool3d.default");
-}
+Node *decompose_adaptive_avg_pool3d(Build *b) { return adaptive(b, 3, "aten.avg_pool3d.default"); }

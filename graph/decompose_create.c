@@ -38,19 +38,19 @@ static Node *row_numbers(Build *b, Dim rows) {
 
 Node *decompose_eye(Build *b) {
   const ValueType *t = &b->in.n->type;
-  Node *equal = build_op2(b, "aten.eq.Tensor", row_numbers(b, t->shape[0]),
-                             build_arange(b, t->shape[1]));
-  return build_to(b, equal, t->dtype);
+  Node *row = row_numbers(b, t->shape[0]), *column = build_arange(b, t->shape[1]);
+  return build_to(b, build_op2(b, "aten.eq.Tensor", row, column), t->dtype);
 }
 
 /* x where `compare` holds of its column less its row and the diagonal, else 0. */
 static Node *triangle(Build *b, const char *compare) {
   Node *x = build_input(b, "self");
-  if (rank_of(x) < 2) infer_fail(&b->in, E_GRAPH_AXES, 2, (uint32_t)GRAPH_RANK_MAX,
-                                 infer_type_text(&b->in, &x->type));
+  if (rank_of(x) < 2)
+    infer_fail(&b->in, E_GRAPH_AXES, 2, (uint32_t)GRAPH_RANK_MAX,
+               infer_type_text(&b->in, &x->type));
   const Dim *size = x->type.shape + rank_of(x) - 2;
-  Node *over = build_sub(b, build_arange(b, size[1]), row_numbers(b, size[0]));
-  Node *in = build_with(b, compare, over, build_arg(b, "diagonal"));
+  Node *column = build_arange(b, size[1]), *row = row_numbers(b, size[0]);
+  Node *in = build_with(b, compare, build_sub(b, column, row), build_arg(b, "diagonal"));
   if (x->type.dtype == DT_I1) return build_op2(b, "aten.logical_and.default", in, x);
   return build_where(b, in, arg_node(x), build_int(b, 0));
 }
@@ -73,13 +73,13 @@ Node *decompose_linspace(Build *b) {
   double step = steps > 1 ? (end - start) / (double)(steps - 1) : 0;
   Node *i = build_arange(b, build_const(b, steps));
   Node *x = build_to(b, i, compute);
-  Node *low = build_with(b, "aten.add.Tensor",
-                         build_with(b, "aten.mul.Tensor", x, arg_float(step)), arg_float(start));
+  Node *low = build_with(b, "aten.add.Tensor", build_with(b, "aten.mul.Tensor", x, arg_float(step)),
+                         arg_float(start));
   if (steps <= 1) return build_to(b, low, t);
   Node *left = build(b, "aten.sub.Tensor", ARGS(build_int(b, steps - 1), arg_node(x)));
-  Node *high = build(b, "aten.sub.Tensor",
-                     ARGS(arg_float(end),
-                          arg_node(build_with(b, "aten.mul.Tensor", left, arg_float(step)))));
+  Node *high = build(
+      b, "aten.sub.Tensor",
+      ARGS(arg_float(end), arg_node(build_with(b, "aten.mul.Tensor", left, arg_float(step)))));
   Node *first = build_with(b, "aten.lt.Tensor", i, build_int(b, steps / 2));
   return build_to(b, build_where(b, first, arg_node(low), arg_node(high)), t);
 }

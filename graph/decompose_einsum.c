@@ -138,10 +138,9 @@ static Term multiply(Einsum *e, const Term *x, const Term *y, const uint64_t *wa
   for (uint32_t i = 0; i < rank_of(y->x); i++)
     if (!has(in_x, y->label[i])) add_label(e, &right, y->label[i]);
   Group gx = join(e, &batch, &left, &sum), gy = join(e, &batch, &sum, &right);
-  Node *product = build_op2(
-      e->b, "aten.bmm.default",
-      group_axes(e, x, gx.label, (uint32_t[]){batch.n, left.n, sum.n}),
-      group_axes(e, y, gy.label, (uint32_t[]){batch.n, sum.n, right.n}));
+  Node *mx = group_axes(e, x, gx.label, (uint32_t[]){batch.n, left.n, sum.n});
+  Node *my = group_axes(e, y, gy.label, (uint32_t[]){batch.n, sum.n, right.n});
+  Node *product = build_op2(e->b, "aten.bmm.default", mx, my);
   Group out = join(e, &batch, &left, &right);
   Dim shape[GRAPH_RANK_MAX];
   for (uint32_t i = 0; i < out.n; i++) shape[i] = e->size[out.label[i]];

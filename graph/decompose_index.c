@@ -121,8 +121,7 @@ static Node *pad_axes(Build *b, PadMode mode, const char *param) {
   for (uint32_t i = 0; i + 1 < n; i += 2) {
     uint32_t axis = rank_of(x) - 1 - i / 2;
     if (dim_is(pads[i], 0) && dim_is(pads[i + 1], 0)) continue;
-    x = select_index(b, x, axis,
-                     padded_places(b, mode, x->type.shape[axis], pads[i], pads[i + 1]));
+    x = select_index(b, x, axis, padded_places(b, mode, x->type.shape[axis], pads[i], pads[i + 1]));
   }
   return x;
 }
@@ -160,8 +159,8 @@ Node *decompose_diag_embed(Build *b) {
   uint32_t p = infer_axis_arg(&b->in, "dim1", t->rank), q = infer_axis_arg(&b->in, "dim2", t->rank);
   Dim n = t->shape[p];
   x = pad_last(b, x, dim_sub(b->in.g->dims, n, x->type.shape[rank_of(x) - 1]));
-  Node *over = build_sub(b, build_arange(b, n), build_unsqueeze(b, build_arange(b, n), 1));
-  Node *on = build_with(b, "aten.eq.Tensor", over, build_int(b, offset));
+  Node *column = build_arange(b, n), *row = build_unsqueeze(b, column, 1);
+  Node *on = build_with(b, "aten.eq.Tensor", build_sub(b, column, row), build_int(b, offset));
   x = build_unsqueeze(b, x, offset >= 0 ? rank_of(x) : rank_of(x) - 1);
   Node *zero = build_full(b, 0, NULL, build_int(b, 0), x->type.dtype);
   Node *y = build_where(b, on, arg_node(x), arg_node(zero));
@@ -174,8 +173,9 @@ Node *decompose_diag_embed(Build *b) {
 /* The norms of the differences of all pairs of rows. */
 Node *decompose_cdist(Build *b) {
   Node *x = build_input(b, "x1"), *y = build_input(b, "x2");
-  Node *gap = build_sub(b, build_unsqueeze(b, x, rank_of(x) - 1),
-                        build_unsqueeze(b, y, rank_of(y) - 2));
+  x = build_unsqueeze(b, x, rank_of(x) - 1);
+  y = build_unsqueeze(b, y, rank_of(y) - 2);
+  Node *gap = build_sub(b, x, y);
   Arg last = arg_axes(b->in.g, 1u << (rank_of(gap) - 1));
   return build(b, "aten.linalg_vector_norm.default",
                ARGS(arg_node(gap), arg_float(infer_number(&b->in, "p")), last));

@@ -59,8 +59,8 @@ Node *decompose_addmm(Build *b) {
 }
 
 Node *decompose_baddbmm(Build *b) {
-  return add_product(b, build_op2(b, "aten.bmm.default", build_input(b, "batch1"),
-                                     build_input(b, "batch2")));
+  Node *x = build_input(b, "batch1"), *y = build_input(b, "batch2");
+  return add_product(b, build_op2(b, "aten.bmm.default", x, y));
 }
 
 /* A vector as one column. */
@@ -79,13 +79,12 @@ Node *decompose_mv(Build *b) {
 
 static Node *dot(Build *b, Node *x, Node *y) {
   DType t = b->in.n->type.dtype;
-  Node *product = build_mul(b, build_widen(b, x), build_widen(b, y));
-  return build_to(b, build_sum(b, product, 1, false), t);
+  x = build_widen(b, x);
+  y = build_widen(b, y);
+  return build_to(b, build_sum(b, build_mul(b, x, y), 1, false), t);
 }
 
-Node *decompose_dot(Build *b) {
-  return dot(b, build_input(b, "self"), build_input(b, "tensor"));
-}
+Node *decompose_dot(Build *b) { return dot(b, build_input(b, "self"), build_input(b, "tensor")); }
 
 Node *decompose_outer(Build *b) {
   return build_mul(b, build_unsqueeze(b, build_input(b, "self"), 1), build_input(b, "vec2"));
@@ -116,11 +115,10 @@ Node *decompose_matmul_of(Build *b, Node *x, Node *y) {
   Dim shape[GRAPH_RANK_MAX];
   if (rank_of(y) == 2) return rows_times(b, x, y);
   uint32_t n = join_batch(b, x, y, shape);
-  Node *z = build_op2(b, "aten.bmm.default", flat_batch(b, x, shape, n),
-                         flat_batch(b, y, shape, n));
+  Node *fx = flat_batch(b, x, shape, n), *fy = flat_batch(b, y, shape, n);
   shape[n] = size_at(x, 2);
   shape[n + 1] = size_at(y, 1);
-  return build_view(b, z, n + 2, shape);
+  return build_view(b, build_op2(b, "aten.bmm.default", fx, fy), n + 2, shape);
 }
 
 /* A vector on the left is a row, on the right a column. */

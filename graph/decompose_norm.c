@@ -18,8 +18,7 @@ static Node *wide_input(Build *b, const char *param) {
 }
 
 static Node *rsqrt_of(Build *b, Node *var, double eps) {
-  return build_op1(b, "aten.rsqrt.default",
-                     build_with(b, "aten.add.Tensor", var, arg_float(eps)));
+  return build_op1(b, "aten.rsqrt.default", build_with(b, "aten.add.Tensor", var, arg_float(eps)));
 }
 
 /* ---- x less its mean, over its deviation ---- */
@@ -37,8 +36,10 @@ static Normal normalize(Build *b, Node *x, uint32_t set, double eps) {
 }
 
 /* y * weight + bias, as far as they are there. */
-static Node *scale_shift(Build *b, Node *y, Node *weight, Node *bias) {
+static Node *scale_shift(Build *b, Node *y) {
+  Node *weight = wide_input(b, "weight");
   if (weight) y = build_mul(b, y, weight);
+  Node *bias = infer_takes(&b->in, "bias") ? wide_input(b, "bias") : NULL;
   return bias ? build_add(b, y, bias) : y;
 }
 
@@ -51,8 +52,7 @@ static Node *set_results(Build *b, Node *y, Node *mean, Node *rstd) {
   b->nitems = b->in.n->type.nitems;
   b->items = ARENA_ARRAY(b->in.g->arena, Node *, b->nitems);
   for (uint32_t i = 0; i < b->nitems && i < 3; i++)
-    b->items[i] =
-        build_to(b, build_view(b, results[i], t[i].rank, t[i].shape), t[i].dtype);
+    b->items[i] = build_to(b, build_view(b, results[i], t[i].rank, t[i].shape), t[i].dtype);
   return NULL;
 }
 
@@ -65,7 +65,7 @@ static uint32_t normalized_axes(Build *b) {
 
 Node *decompose_layer_norm(Build *b) {
   Normal n = normalize(b, wide_input(b, "input"), normalized_axes(b), infer_number(&b->in, "eps"));
-  Node *y = scale_shift(b, n.y, wide_input(b, "weight"), wide_input(b, "bias"));
+  Node *y = scale_shift(b, n.y);
   if (b->in.n->type.kind == VALUE_LIST) return set_results(b, y, n.mean, n.rstd);
   return rounded(b, y);
 }
@@ -77,7 +77,7 @@ Node *decompose_rms_norm(Build *b) {
   double eps = infer_has(&b->in, "eps") ? infer_number(&b->in, "eps") : least;
   Node *mean = build_mean(b, build_mul(b, x, x), normalized_axes(b), true);
   Node *rstd = rsqrt_of(b, mean, eps);
-  Node *y = scale_shift(b, build_mul(b, x, rstd), wide_input(b, "weight"), NULL);
+  Node *y = scale_shift(b, build_mul(b, x, rstd));
   if (b->in.n->type.kind != VALUE_LIST) return rounded(b, y);
   const ValueType *t = b->in.n->type.items;
   b->nitems = 2;
@@ -91,11 +91,17 @@ Node *decompose_rms_norm(Build *b) {
 
 /* A vector over the channels, axis 1 of `rank`. */
 static Node *over_channels(Build *b, Node *x, uint32_t rank) {
-  if (!x) return NULL;
   Dim shape[GRAPH_RANK_MAX];
   for (uint32_t i = 0; i < rank; i++) shape[i] = build_const(b, 1);
   shape[1] = x->type.shape[0];
   return build_view(b, x, rank, shape);
+}
+
+/* y * weight + bias with a number of both for each channel. */
+static Node *scale_shift_channels(Build *b, Node *y) {
+  Node *weight = wide_input(b, "weight"), *bias = wide_input(b, "bias");
+  if (weight) y = build_mul(b, y, over_channels(b, weight, rank_of(y)));
+  return bias ? build_add(b, y, over_channels(b, bias, rank_of(y))) : y;
 }
 
 /* x as [n, groups, all the rest]. */
@@ -108,11 +114,8 @@ static Node *grouped(Build *b, Node *x, Dim groups) {
 
 static Node *group_norm(Build *b, Dim groups) {
   Node *x = wide_input(b, "input");
-  uint32_t rank = rank_of(x);
   Normal n = normalize(b, grouped(b, x, groups), 1u << 2, infer_number(&b->in, "eps"));
-  Node *y = build_view(b, n.y, rank, x->type.shape);
-  y = scale_shift(b, y, over_channels(b, wide_input(b, "weight"), rank),
-                  over_channels(b, wide_input(b, "bias"), rank));
+  Node *y = scale_shift_channels(b, build_view(b, n.y, rank_of(x), x->type.shape));
   if (b->in.n->type.kind == VALUE_LIST) return set_results(b, y, n.mean, n.rstd);
   return rounded(b, y);
 }
@@ -147,10 +150,8 @@ static Node *with_running(Build *b) {
 /* The statistics of the batch itself. */
 static Normal of_batch(Build *b) {
   Node *x = wide_input(b, "input");
-  uint32_t rank = rank_of(x);
   Normal n = normalize(b, x, all_axes(x) & ~(1u << 1), infer_number(&b->in, "eps"));
-  n.y = scale_shift(b, n.y, over_channels(b, wide_input(b, "weight"), rank),
-                    over_channels(b, wide_input(b, "bias"), rank));
+  n.y = scale_shift_channels(b, n.y);
   return n;
 }
 

@@ -44,7 +44,8 @@ static Node *reduced(Build *b, Node *x) {
 }
 
 static Node *difference(Build *b) {
-  return build_sub(b, build_widen(b, self_of(b)), build_widen(b, build_input(b, "target")));
+  Node *x = build_widen(b, self_of(b)), *y = build_widen(b, build_input(b, "target"));
+  return build_sub(b, x, y);
 }
 
 Node *decompose_mse_loss(Build *b) {

@@ -131,8 +131,8 @@ Node *decompose_min_dim(Build *b) {
 Node *decompose_aminmax(Build *b) {
   Node *x = self_of(b);
   uint32_t set = infer_has(&b->in, "dim") ? axes_of(b) : all_axes(x);
-  set_pair(b, build_reduce(b, "aten.amin.default", x, set, keeps(b)),
-           build_reduce(b, "aten.amax.default", x, set, keeps(b)));
+  Node *least = build_reduce(b, "aten.amin.default", x, set, keeps(b));
+  set_pair(b, least, build_reduce(b, "aten.amax.default", x, set, keeps(b)));
   return NULL;
 }
 
@@ -148,7 +148,8 @@ static Node *divide_by_freedom(Build *b, Node *sum, Dim count) {
   double less = correction(b);
   Dims *d = b->in.g->dims;
   if (less != floor(less) || fabs(less) > 1e9) {
-    if (!dim_is_int(count)) infer_fail(&b->in, E_GRAPH_LITERAL, "dim", infer_dim_text(&b->in, count));
+    if (!dim_is_int(count))
+      infer_fail(&b->in, E_GRAPH_LITERAL, "dim", infer_dim_text(&b->in, count));
     return build_with(b, "aten.div.Tensor", sum, arg_float(fmax((double)count->value - less, 0)));
   }
   Dim freedom = dim_max(d, dim_sub(d, count, build_const(b, (int64_t)less)), build_const(b, 0));
@@ -180,7 +181,8 @@ static Node *with_mean(Build *b, bool root) {
   Node *mean, *var = variance(b, wide_self(b), axes_of(b), &mean);
   if (root) var = build_op1(b, "aten.sqrt.default", var);
   mean = build_view(b, mean, t[1].rank, t[1].shape);
-  set_pair(b, build_to(b, var, t[0].dtype), build_to(b, mean, t[1].dtype));
+  var = build_to(b, var, t[0].dtype);
+  set_pair(b, var, build_to(b, mean, t[1].dtype));
   return NULL;
 }
 
@@ -308,8 +310,7 @@ Node *decompose_diff(Build *b) {
   for (int64_t n = infer_int(&b->in, "n"); n > 0 && !dim_is(x->type.shape[axis], 0); n--) {
     Dim size = x->type.shape[axis], one = build_const(b, 1);
     Node *next = build_slice(b, x, axis, one, size, 1);
-    Node *last = build_slice(b, x, axis, build_const(b, 0),
-                             dim_sub(b->in.g->dims, size, one), 1);
+    Node *last = build_slice(b, x, axis, build_const(b, 0), dim_sub(b->in.g->dims, size, one), 1);
     x = build_op2(b, truths ? "aten.logical_xor.default" : "aten.sub.Tensor", next, last);
   }
   return x;

@@ -225,8 +225,7 @@ Node *decompose_select(Build *b) {
   Node *x = self_of(b);
   uint32_t axis = infer_axis_arg(&b->in, "dim", rank_of(x));
   Dim i = index_of(b, "index", x->type.shape[axis]);
-  return build_become(b, "aten.select.int",
-                      ARGS(arg_node(x), build_int(b, axis), arg_dim(i)));
+  return build_become(b, "aten.select.int", ARGS(arg_node(x), build_int(b, axis), arg_dim(i)));
 }
 
 /* chunk, split: the parts have the sizes that their types say. */
@@ -296,8 +295,8 @@ static Node *roll_axis(Build *b, Node *x, uint32_t axis, Dim shift) {
   if (dim_is(size, 0)) return x;
   Dim at = dim_mod(d, dim_sub(d, build_const(b, 0), shift), size);
   if (dim_is(at, 0)) return x;
-  Node *parts[] = {build_slice(b, x, axis, at, size, 1),
-                   build_slice(b, x, axis, build_const(b, 0), at, 1)};
+  Node *parts[2] = {build_slice(b, x, axis, at, size, 1)};
+  parts[1] = build_slice(b, x, axis, build_const(b, 0), at, 1);
   return build_cat(b, 2, parts, axis);
 }
 
@@ -323,8 +322,7 @@ static Node *between(Build *b, Node *x, uint32_t axis, Dim start, Dim end, Node 
   uint32_t n = 0;
   if (!dim_is(start, 0)) parts[n++] = build_slice(b, x, axis, build_const(b, 0), start, 1);
   parts[n++] = part;
-  if (end != x->type.shape[axis])
-    parts[n++] = build_slice(b, x, axis, end, x->type.shape[axis], 1);
+  if (end != x->type.shape[axis]) parts[n++] = build_slice(b, x, axis, end, x->type.shape[axis], 1);
   return build_cat(b, n, parts, axis);
 }
 
@@ -346,8 +344,8 @@ Node *decompose_slice_scatter(Build *b) {
   part = part_like(b, x, axis, count, part);
   if (step == 1) return between(b, x, axis, start, end, part);
   Node *index = build_with_named(b, "aten.arange.start_step",
-                            ARGS(arg_dim(start), arg_dim(end), build_int(b, step)), "dtype",
-                            arg_dtype(DT_I64));
+                                 ARGS(arg_dim(start), arg_dim(end), build_int(b, step)), "dtype",
+                                 arg_dtype(DT_I64));
   return build(b, "aten.index_copy.default",
                ARGS(arg_node(x), build_int(b, axis), arg_node(index), arg_node(part)));
 }

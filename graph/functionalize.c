@@ -17,7 +17,7 @@
 #include "graph/text.h"
 
 typedef struct {
-  Node *parent;   /* whose view it is; NULL for a root */
+  Node *parent; /* whose view it is; NULL for a root */
   Node *root;
   Node *same;     /* an in-place op's result is the tensor it wrote */
   Node *value;    /* what holds its value now, if `count` is the root's */
@@ -167,7 +167,7 @@ static void update_use(Node **use, void *ctx) { *use = value_of(ctx, *use); }
 
 static Node *scatter(Functionalize *f, Node *part, Node *into, int64_t axis, Dim start, Dim end,
                      int64_t step) {
-  Arg args[] = {arg_node(into),  arg_node(part), arg_int(f->g, axis),
+  Arg args[] = {arg_node(into), arg_node(part), arg_int(f->g, axis),
                 arg_dim(start), arg_dim(end),   arg_int(f->g, step)};
   return build(f->build, "aten.slice_scatter.default", step == 1 ? 5 : 6, args);
 }
@@ -212,8 +212,7 @@ static Node *write_item(Functionalize *f, Node *n, Node *part, Node *into) {
   Node *list = n->args[0].node;
   uint32_t axis = axis_of(f, list, "dim", rank_of(into));
   int64_t i = n->args[1].dim->value;
-  if (is(list, "unbind"))
-    return select_scatter(f, part, into, axis, dim_int(f->g->dims, i));
+  if (is(list, "unbind")) return select_scatter(f, part, into, axis, dim_int(f->g->dims, i));
   Dim start = part_start(f, list, axis, i);
   return scatter(f, part, into, axis, start, dim_add(f->g->dims, start, n->type.shape[axis]), 1);
 }
@@ -226,9 +225,9 @@ static Node *write_slice(Functionalize *f, Node *n, Node *part, Node *into) {
                    1);
   }
   Dim start = graph_arg(f->g, n, "start").kind == ARG_NONE ? dim_int(f->g->dims, 0)
-                                                          : size_of(f, n, "start");
-  Dim end = graph_arg(f->g, n, "end").kind == ARG_NONE ? into->type.shape[axis]
-                                                      : size_of(f, n, "end");
+                                                           : size_of(f, n, "start");
+  Dim end =
+      graph_arg(f->g, n, "end").kind == ARG_NONE ? into->type.shape[axis] : size_of(f, n, "end");
   return scatter(f, part, into, axis, start, end, size_of(f, n, "step")->value);
 }
 
@@ -244,7 +243,7 @@ static Node *write_permuted(Functionalize *f, Node *n, Node *part) {
 
 /* These are their own inverses. */
 static const char *const swaps[] = {"transpose", "t", "mT", "numpy_T", "swapaxes", NULL};
-static const char *const views[] = {"view",      "reshape",   "flatten", "unflatten", "squeeze",
+static const char *const views[] = {"view",      "reshape", "flatten",      "unflatten", "squeeze",
                                     "unsqueeze", "view_as", "_unsafe_view", NULL};
 
 /* `into`, a value of n's parent, with the value `part` in the place of its view n. */
@@ -259,7 +258,8 @@ static Node *write_view(Functionalize *f, Node *n, Node *part, Node *into) {
   if (is(n, "select"))
     return select_scatter(f, part, into, axis_of(f, n, "dim", rank_of(into)),
                           size_of(f, n, "index"));
-  if (!is_any(n, views) || bits) FAIL(f, n, E_GRAPH_WRITE_VIEW, f->build->in.n->name, n->op->target);
+  if (!is_any(n, views) || bits)
+    FAIL(f, n, E_GRAPH_WRITE_VIEW, f->build->in.n->name, n->op->target);
   return build_view(f->build, part, into->type.rank, into->type.shape);
 }
 
@@ -385,8 +385,7 @@ static bool is_new_output(Functionalize *f, const Node *n) {
 
 static uint32_t count_new_outputs(Functionalize *f) {
   uint32_t count = 0;
-  for (const Node *n = f->g->first; n; n = n->next)
-    count += n->id < f->n && is_new_output(f, n);
+  for (const Node *n = f->g->first; n; n = n->next) count += n->id < f->n && is_new_output(f, n);
   return count;
 }
 

@@ -22,7 +22,7 @@ typedef struct {
 bool pass_functionalize(Graph *g);
 bool pass_simplify(Graph *g);
 bool pass_decompose(Graph *g);
-/* The same, but for the ops in `keep` (targets, the last NULL): templates of their own take them. */
+/* The same, but for the ops in `keep` (targets, the last NULL), which have templates. */
 bool graph_decompose(Graph *g, const char *const *keep);
 
 /* The passes in the order in which they run. */

@@ -262,16 +262,15 @@ static bool equal_nodes(const Node *a, const Node *b) {
   for (uint32_t i = 0; i < a->nargs; i++)
     if (!equal_args(&a->args[i], &b->args[i])) return false;
   for (uint32_t i = 0; i < a->nnamed; i++)
-    if (a->named[i].name != b->named[i].name ||
-        !equal_args(&a->named[i].value, &b->named[i].value))
+    if (a->named[i].name != b->named[i].name || !equal_args(&a->named[i].value, &b->named[i].value))
       return false;
   return value_type_eq(&a->type, &b->type);
 }
 
 /* Two calls with equal arguments may differ. */
 static bool is_random(const Node *n) {
-  static const char *const random[] = {"aten.rand",         "aten.bernoulli",   "aten.dropout",
-                                       "aten.multinomial",  "aten.native_drop", "aten.feature_drop",
+  static const char *const random[] = {"aten.rand",        "aten.bernoulli",   "aten.dropout",
+                                       "aten.multinomial", "aten.native_drop", "aten.feature_drop",
                                        "aten.normal"};
   for (size_t i = 0; n->kind == NODE_CALL && i < sizeof random / sizeof *random; i++)
     if (!strncmp(n->op->target, random[i], strlen(random[i]))) return true;

@@ -2,7 +2,7 @@
  * had, large graphs take linear time.
  *
  *   build/tests/unit/graph_passes                    what `make check` runs
- *   build/tests/unit/graph_passes PASS,... FILE      the graph of FILE after those passes, or messages
+ *   build/tests/unit/graph_passes PASS,... FILE      FILE after those passes, or messages
  *
  * tests/graph_passes.py compares the second form with golden texts. */
 #include <glob.h>
@@ -172,8 +172,9 @@ static double seconds(void) {
 /* Blocks of linear, layer norm, an in-place op, a view and a write through it. */
 static const char *large_graph(Context *c, int blocks) {
   Text t = text_new(c->arena);
-  text_puts(&t, "def forward(self, p_w: \"f32[64, 64]\", x: \"f32[8, 64]\"):\n"
-                "    y_0 = torch.ops.aten.add.Tensor(x, 1)\n");
+  text_puts(&t,
+            "def forward(self, p_w: \"f32[64, 64]\", x: \"f32[8, 64]\"):\n"
+            "    y_0 = torch.ops.aten.add.Tensor(x, 1)\n");
   for (int i = 0; i < blocks; i++)
     text_printf(&t,
                 "    l_%d = torch.ops.aten.linear.default(y_%d, p_w)\n"

@@ -1,0 +1,11 @@
+def forward(self, x: "f32[2, 3, 4, 5]", m: "f32[2, 3]"):
+    a = torch.ops.aten.transpose.int(x, 1, -1)
+    b = torch.ops.aten.permute.default(x, [0, -1, 1, 2])
+    c = torch.ops.aten.mT.default(x)
+    d = torch.ops.aten.numpy_T.default(m)
+    e = torch.ops.aten.t.default(m)
+    f = torch.ops.aten.movedim.int(x, 1, -1)
+    g = torch.ops.aten.movedim.intlist(x, [0, 1], [-1, -2])
+    h = torch.ops.aten.swapaxes.default(x, 0, 2)
+    i = torch.ops.aten.flip.default(x, [-1, 0])
+    return (a, b, c, d, e, f, g, h, i)

@@ -1,0 +1,11 @@
+def forward(self, x: "f32[2, 3]", y: "f32[2, 3]", v: "f32[3]", w: "f32[3]", none: "f32[0]", i: "i64[2, 3]"):
+    a = torch.ops.aten.stack.default([x, y], -1)
+    b = torch.ops.aten.cat.default([x, none, y], -1)
+    c = torch.ops.aten.hstack.default([x, y])
+    d = torch.ops.aten.hstack.default([v, w])
+    e = torch.ops.aten.vstack.default([v, x])
+    f = torch.ops.aten.cat.default([x, i])
+    g = torch.ops.aten.cat.default([none, x])
+    h = torch.ops.aten.roll.default(x, [1, -1], [0, 1])
+    j = torch.ops.aten.roll.default(x, 2)
+    return (a, b, c, d, e, f, g, h, j)

@@ -1,0 +1,12 @@
+def forward(self, v: "f32[4]", m: "f32[3, 4]", n: "f32[4, 5]", b: "f32[2, 3, 4]", c: "f32[2, 4, 5]", d: "f32[7, 1, 3, 4]"):
+    v_v = torch.ops.aten.matmul.default(v, v)
+    m_v = torch.ops.aten.matmul.default(m, v)
+    v_n = torch.ops.aten.matmul.default(v, n)
+    m_n = torch.ops.aten.matmul.default(m, n)
+    b_n = torch.ops.aten.matmul.default(b, n)
+    b_v = torch.ops.aten.matmul.default(b, v)
+    v_c = torch.ops.aten.matmul.default(v, c)
+    m_c = torch.ops.aten.matmul.default(m, c)
+    b_c = torch.ops.aten.matmul.default(b, c)
+    d_c = torch.ops.aten.matmul.default(d, c)
+    return (v_v, m_v, v_n, m_n, b_n, b_v, v_c, m_c, b_c, d_c)

@@ -1,0 +1,10 @@
+def forward(self, x: "f32[2, 3, 12, 9]", l: "f32[2, 3, 12]"):
+    a = torch.ops.aten.avg_pool2d.default(x, 3)
+    b = torch.ops.aten.max_pool2d.default(x, [3, 3], [2, 2], 1)
+    c = torch.ops.aten.adaptive_avg_pool2d.default(x, [1, 1])
+    d = torch.ops.aten.adaptive_avg_pool2d.default(x, [4, 3])
+    e = torch.ops.aten.adaptive_avg_pool2d.default(x, [5, 2])
+    f = torch.ops.aten.avg_pool1d.default(l, 2)
+    g = torch.ops.aten.max_pool1d.default(l, 3, 1, 1)
+    h = torch.ops.aten.adaptive_avg_pool1d.default(l, 4)
+    return (a, b, c, d, e, f, g, h)

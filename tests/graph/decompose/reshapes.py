@@ -1,0 +1,12 @@
+def forward(self, x: "f32[2, 3, 4]", y: "f32[6, 4]", z: "f32[2, 1, 4, 1]"):
+    a = torch.ops.aten.view.default(x, [-1, 4])
+    b = torch.ops.aten.reshape.default(x, [6, -1])
+    c = torch.ops.aten.flatten.using_ints(x, 1)
+    d = torch.ops.aten.unflatten.int(c, 1, [2, -1])
+    e = torch.ops.aten.view_as.default(x, y)
+    f = torch.ops.aten.squeeze.default(z)
+    g = torch.ops.aten.squeeze.dim(z, -1)
+    h = torch.ops.aten.squeeze.dims(z, [0, 1])
+    i = torch.ops.aten.unsqueeze.default(x, -1)
+    j = torch.ops.aten.squeeze.dim(x, 0)
+    return (a, b, d, e, f, g, h, i, j)

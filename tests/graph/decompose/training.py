@@ -1,0 +1,3 @@
+def forward(self, b_mean: "f32[3]", b_var: "f32[3]", x: "f32[2, 3, 4, 4]"):
+    a = torch.ops.aten.batch_norm.default(x, None, None, b_mean, b_var, True, 0.1, 1e-05, True)
+    return (a,)
