@@ -73,8 +73,10 @@ static Dim integer_or(Infer *in, const char *param, int64_t otherwise) {
   return infer_takes(in, param) ? infer_size(in, param) : infer_const(in, otherwise);
 }
 
+/* For a result of i64, numbers are cut to integers first. */
 static double float_or(Infer *in, const char *param, double otherwise) {
-  return infer_takes(in, param) ? infer_number(in, param) : otherwise;
+  double x = infer_takes(in, param) ? infer_number(in, param) : otherwise;
+  return infer_dtype(in, "dtype", NUMBER_DTYPE) == DT_I64 ? trunc(x) : x;
 }
 
 /* ceil((end - start) / step) */
@@ -90,7 +92,7 @@ static Dim integer_steps(Infer *in) {
 
 static Dim float_steps(Infer *in) {
   double step = float_or(in, "step", 1);
-  double n = ceil((infer_number(in, "end") - float_or(in, "start", 0)) / step);
+  double n = ceil((float_or(in, "end", 0) - float_or(in, "start", 0)) / step);
   if (!(n >= 0 && n < 0x1p62)) infer_fail(in, E_GRAPH_ARANGE, n);
   return infer_const(in, (int64_t)n);
 }

@@ -345,6 +345,18 @@ void infer_pad_nd(Infer *in) {
   pad(in, "padding", pairs);
 }
 
+/* What is reflected lies inside. */
+void infer_reflect(Infer *in) {
+  const ValueType *x = infer_self(in);
+  infer_pad_nd(in);
+  Arg list = graph_arg(in->g, in->n, "padding");
+  for (uint32_t i = 0; i < list.n; i++) {
+    Dim pad = infer_dim_of(in, &list.items[i]), size = x->shape[x->rank - 1 - i / 2];
+    if (dim_is_int(pad) && dim_is_int(size) && pad->value >= size->value)
+      infer_fail(in, E_GRAPH_REFLECT, infer_dim_text(in, pad), infer_dim_text(in, size));
+  }
+}
+
 static void set_pixels(Infer *in, const ValueType *x, Dim channels, Dim height, Dim width) {
   Dim shape[GRAPH_RANK_MAX];
   infer_copy_shape(x, shape);

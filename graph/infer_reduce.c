@@ -20,6 +20,16 @@ static ValueType reduce_to(Infer *in, DType dtype) {
   return reduced(in, x, dtype, set, infer_bool(in, "keepdim"));
 }
 
+/* The largest of nothing is nothing. */
+static ValueType choose(Infer *in, DType dtype) {
+  const ValueType *x = infer_self(in);
+  uint32_t set = infer_takes(in, "dim") ? infer_axes_arg(in, "dim", x->rank) : UINT32_MAX;
+  for (uint32_t i = 0; i < x->rank; i++)
+    if ((set >> i & 1) && dim_is(x->shape[i], 0))
+      infer_fail(in, E_GRAPH_NOTHING, i, infer_type_text(in, x));
+  return reduce_to(in, dtype);
+}
+
 /* Sums and products of integers are i64. */
 static DType sum_dtype(Infer *in, DType t) {
   return infer_dtype(in, "dtype", dtype_is_float(t) ? t : DT_I64);
@@ -51,20 +61,20 @@ void infer_logsumexp(Infer *in) {
   in->result = reduce_to(in, infer_to_float(infer_self(in)->dtype));
 }
 
-void infer_extreme(Infer *in) { in->result = reduce_to(in, infer_self(in)->dtype); }
+void infer_extreme(Infer *in) { in->result = choose(in, infer_self(in)->dtype); }
 
 void infer_aminmax(Infer *in) {
-  ValueType t = reduce_to(in, infer_self(in)->dtype);
+  ValueType t = choose(in, infer_self(in)->dtype);
   infer_set_pair(in, t, t);
 }
 
 void infer_max_all(Infer *in) { infer_extreme(in); }
 
 void infer_max_dim(Infer *in) {
-  infer_set_pair(in, reduce_to(in, infer_self(in)->dtype), reduce_to(in, DT_I64));
+  infer_set_pair(in, choose(in, infer_self(in)->dtype), choose(in, DT_I64));
 }
 
-void infer_arg(Infer *in) { in->result = reduce_to(in, DT_I64); }
+void infer_arg(Infer *in) { in->result = choose(in, DT_I64); }
 void infer_count_nonzero(Infer *in) { in->result = reduce_to(in, DT_I64); }
 
 /* Of u8 it is u8, for old programs. */
@@ -219,6 +229,8 @@ void infer_batch_norm(Infer *in) {
   const ValueType *x = infer_self(in);
   check_channels(in, x);
   infer_need_float(in, x->dtype);
+  if (!infer_bool(in, "training"))
+    infer_tensor(in, "running_mean"), infer_tensor(in, "running_var");
   in->result = *x;
 }
 

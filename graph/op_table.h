@@ -367,9 +367,9 @@
   X(randperm, "aten.randperm.default", "(SymInt n, *, ScalarType? dtype=long, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor") \
   X(float_of, "aten.reciprocal.default", "(Tensor self) -> Tensor") \
   X(in_place_float, "aten.reciprocal_.default", "(Tensor(a!) self) -> Tensor(a!)") \
-  X(pad_nd, "aten.reflection_pad1d.default", "(Tensor self, SymInt[2] padding) -> Tensor") \
-  X(pad_nd, "aten.reflection_pad2d.default", "(Tensor self, SymInt[4] padding) -> Tensor") \
-  X(pad_nd, "aten.reflection_pad3d.default", "(Tensor self, SymInt[6] padding) -> Tensor") \
+  X(reflect, "aten.reflection_pad1d.default", "(Tensor self, SymInt[2] padding) -> Tensor") \
+  X(reflect, "aten.reflection_pad2d.default", "(Tensor self, SymInt[4] padding) -> Tensor") \
+  X(reflect, "aten.reflection_pad3d.default", "(Tensor self, SymInt[6] padding) -> Tensor") \
   X(same, "aten.relu.default", "(Tensor self) -> Tensor") \
   X(same, "aten.relu6.default", "(Tensor self) -> Tensor") \
   X(in_place, "aten.relu6_.default", "(Tensor(a!) self) -> Tensor(a!)") \
