@@ -117,6 +117,8 @@ void infer_conv_padding(Infer *in) {
   Name padding = infer_string(in, "padding");
   check_channels(in, &c);
   if (!strcmp(padding, "same")) {
+    for (uint32_t i = 0; i < c.window.n; i++)
+      if (!dim_is(c.window.stride[i], 1)) infer_fail(in, E_GRAPH_SAME_STRIDE);
     conv_set(in, &c, c.w->shape[0], c.x->shape + c.axis + 1);
     return;
   }
@@ -277,8 +279,10 @@ static void upsample(Infer *in, uint32_t n) {
   const ValueType *x = infer_self(in);
   infer_rank(in, x, n + 2, n + 2);
   Dim sizes[SPATIAL_MAX];
-  if (infer_has(in, "output_size")) per_axis(in, "output_size", n, sizes);
-  else if (infer_takes(in, "scale_factors")) scale_sizes(in, x, n, sizes);
+  bool scales = infer_takes(in, "scale_factors") && infer_has(in, "scale_factors");
+  if (infer_has(in, "output_size") == scales) infer_fail(in, E_GRAPH_RESIZE);
+  if (!scales) per_axis(in, "output_size", n, sizes);
+  else scale_sizes(in, x, n, sizes);
   set_last(in, x, n, sizes);
 }
 

@@ -111,15 +111,24 @@ static bool may_be_at_most(Dim a, Dim b) {
   return !dim_is_int(a) || !dim_is_int(b) || a->value <= b->value;
 }
 
+/* The sizes of an index are no larger than those of what it goes along with, but for `axis`. */
+static void check_inside(Infer *in, const ValueType *index, const ValueType *x, uint32_t axis) {
+  if (index->rank && x->rank) infer_rank(in, x, index->rank, index->rank);
+  for (uint32_t i = 0; i < x->rank && i < index->rank; i++)
+    if (i != axis && !may_be_at_most(index->shape[i], x->shape[i]))
+      infer_fail(in, E_GRAPH_FITS, infer_type_text(in, index), infer_type_text(in, x));
+}
+
 void infer_scatter(Infer *in) {
   uint32_t axis;
   const ValueType *x = along(in, &axis);
   const ValueType *index = index_of_rank(in, x);
-  for (uint32_t i = 0; i < x->rank && i < index->rank; i++)
-    if (i != axis && !may_be_at_most(index->shape[i], x->shape[i]))
-      infer_fail(in, E_GRAPH_FITS, infer_type_text(in, index), infer_type_text(in, x));
-  if (infer_takes(in, "src") && infer_tensor(in, "src")->dtype != x->dtype)
-    infer_same_dtype(in, x, infer_tensor(in, "src"));
+  check_inside(in, index, x, axis);
+  if (infer_takes(in, "src")) {
+    const ValueType *src = infer_tensor(in, "src");
+    infer_same_dtype(in, x, src);
+    check_inside(in, index, src, GRAPH_RANK_MAX);
+  }
   in->result = *x;
 }
 

@@ -166,7 +166,9 @@ void infer_diff(Infer *in) {
     *size = dim_add(d, *size, more->shape[axis]);
     all[n++] = infer_tensor_operand(more);
   }
-  *size = dim_max(d, dim_sub(d, *size, infer_const(in, infer_int(in, "n"))), infer_const(in, 0));
+  int64_t times = infer_int(in, "n");
+  if (times <= 0) infer_fail(in, E_GRAPH_STEP, (long long)times);
+  *size = dim_max(d, dim_sub(d, *size, infer_const(in, times)), infer_const(in, 0));
   infer_set(in, infer_promote(in, all, n), x->rank, shape);
 }
 
@@ -231,6 +233,13 @@ void infer_batch_norm(Infer *in) {
   infer_need_float(in, x->dtype);
   if (!infer_bool(in, "training"))
     infer_tensor(in, "running_mean"), infer_tensor(in, "running_var");
+  in->result = *x;
+}
+
+void infer_instance_norm(Infer *in) {
+  const ValueType *x = infer_self(in);
+  check_channels(in, x);
+  infer_need_float(in, x->dtype);
   in->result = *x;
 }
 

@@ -250,7 +250,7 @@
   X(index_put, "aten.index_put.default", "(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor") \
   X(index_put, "aten.index_put_.default", "(Tensor(a!) self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor(a!)") \
   X(index_select, "aten.index_select.default", "(Tensor self, int dim, Tensor index) -> Tensor") \
-  X(same, "aten.instance_norm.default", "(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool use_input_stats, float momentum, float eps, bool cudnn_enabled) -> Tensor") \
+  X(instance_norm, "aten.instance_norm.default", "(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool use_input_stats, float momentum, float eps, bool cudnn_enabled) -> Tensor") \
   X(compare, "aten.isclose.default", "(Tensor self, Tensor other, float rtol=1e-05, float atol=1e-08, bool equal_nan=False) -> Tensor") \
   X(to_bool, "aten.isfinite.default", "(Tensor self) -> Tensor") \
   X(to_bool, "aten.isinf.default", "(Tensor self) -> Tensor") \

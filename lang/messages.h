@@ -672,6 +672,8 @@
 #define E_GRAPH_PADDING "padding is 'same' or 'valid', not '%s'"
 #define E_GRAPH_POOL_PADDING "the padding %s must be from 0 to half of the window, which is %s"
 #define E_GRAPH_WINDOW "the window of %s is larger than the padded size of %s"
+#define E_GRAPH_SAME_STRIDE "padding 'same' needs strides of 1"
+#define E_GRAPH_RESIZE "one of output_size and scale_factors must be given"
 #define E_GRAPH_SCALE "a scale must be positive and below 2^24, not %g"
 #define E_GRAPH_ARANGE "the range would have %g items"
 #define E_GRAPH_ITEM_OF "item() of %s, which has not one element"
