@@ -91,10 +91,12 @@ static bool plain_name(const char *name) {
 }
 
 /* Where the current entry's bytes lie, from its local header. */
-static bool entry_data(Archive *f, unzFile zip, const unz_file_info64 *info, ArchiveEntry *e) {
+static bool entry_data(Archive *f, Arena *a, unzFile zip, const unz_file_info64 *info,
+                       ArchiveEntry *e) {
   int method, level;
-  if (unzOpenCurrentFile2(zip, &method, &level, 1) != UNZ_OK)
-    return fail(f, e->name, "its header is damaged");
+  int status = unzOpenCurrentFile2(zip, &method, &level, 1);
+  if (status == UNZ_INTERNALERROR) arena_out_of_memory(a);
+  if (status != UNZ_OK) return fail(f, e->name, "its header is damaged");
   ZPOS64_T at = unzGetCurrentFileZStreamPos64(zip);
   unzCloseCurrentFile(zip);
   if (at > f->size || info->uncompressed_size > f->size - at)
@@ -119,7 +121,7 @@ static bool read_entry(Archive *f, Arena *a, unzFile zip) {
   if (info.flag & 1) return fail(f, name, "it is encrypted");
   if (info.compression_method) return fail(f, name, "it is compressed");
   if (info.compressed_size != info.uncompressed_size) return fail(f, name, "it has two sizes");
-  if (!entry_data(f, zip, &info, &e)) return false;
+  if (!entry_data(f, a, zip, &info, &e)) return false;
   vec_push(a, &f->entries, e);
   return true;
 }

@@ -32,6 +32,7 @@ bool pt2_parse(Pt2 *r, const ArchiveEntry *e, json_t **out) {
   r->where = e->name;
   if (e->size > PT2_JSON_MAX) return pt2_fail(r, E_GRAPH_PT2_JSON_SIZE, PT2_JSON_MAX >> 20);
   *out = r->json = json_loadb((const char *)e->data, e->size, JSON_REJECT_DUPLICATES, &error);
+  if (!r->json && error.line < 1) arena_out_of_memory(r->arena);
   if (!r->json) return pt2_fail(r, E_GRAPH_PT2_JSON, error.line, error.column, error.text);
   if (!json_is_object(r->json)) return pt2_fail(r, E_GRAPH_PT2_ROOT);
   return true;

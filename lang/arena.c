@@ -44,7 +44,7 @@ struct Arena {
 
 Arena *arena_new(void) { return calloc(1, sizeof(Arena)); }
 
-static _Noreturn void out_of_memory(const Arena *a) {
+_Noreturn void arena_out_of_memory(const Arena *a) {
   while (!a->oom && a->parent) a = a->parent;
   if (a->oom) longjmp(*a->oom, 1);
   BUG("out of memory, and the arena has no place to jump to");
@@ -52,7 +52,7 @@ static _Noreturn void out_of_memory(const Arena *a) {
 
 Arena *arena_child(Arena *parent) {
   Arena *a = arena_new();
-  if (!a) out_of_memory(parent);
+  if (!a) arena_out_of_memory(parent);
   a->parent = parent;
   a->sibling = parent->children;
   if (a->sibling) a->sibling->before = a;
@@ -89,7 +89,7 @@ bool arena_guard(Arena *a, bool (*f)(void *ctx), void (*release)(void *ctx), voi
   if (setjmp(here)) {
     arena_on_oom(a, outer);
     release(ctx);
-    out_of_memory(a);
+    arena_out_of_memory(a);
   }
   bool ok = f(ctx);
   arena_on_oom(a, outer);
@@ -105,9 +105,9 @@ static size_t chunk_size(const Arena *a, size_t need) {
 static void add_chunk(Arena *a, size_t need) {
   size_t head = (sizeof(Chunk) + ALIGN - 1) & ~(size_t)(ALIGN - 1);
   size_t size = chunk_size(a, need);
-  if (size > SIZE_MAX - head) out_of_memory(a);
+  if (size > SIZE_MAX - head) arena_out_of_memory(a);
   Chunk *c = malloc(head + size);
-  if (!c) out_of_memory(a);
+  if (!c) arena_out_of_memory(a);
   c->next = a->chunks;
   c->size = size;
   a->chunks = c;
@@ -118,7 +118,7 @@ static void add_chunk(Arena *a, size_t need) {
 
 /* Memory that is not zeroed. */
 static char *take(Arena *a, size_t size) {
-  if (size > SIZE_MAX - ALIGN - GAP) out_of_memory(a);
+  if (size > SIZE_MAX - ALIGN - GAP) arena_out_of_memory(a);
   size_t room = ((size + ALIGN - 1) & ~(size_t)(ALIGN - 1)) + GAP;
   if (room > a->left || !a->at) add_chunk(a, room);
   char *p = a->at;
@@ -132,7 +132,7 @@ static char *take(Arena *a, size_t size) {
 void *arena_alloc(Arena *a, size_t size) { return memset(take(a, size), 0, size); }
 
 void *arena_array(Arena *a, size_t n, size_t size) {
-  if (size && n > SIZE_MAX / size) out_of_memory(a);
+  if (size && n > SIZE_MAX / size) arena_out_of_memory(a);
   return arena_alloc(a, n * size);
 }
 
@@ -176,7 +176,7 @@ char *arena_printf(Arena *a, const char *fmt, ...) {
 void *vec_grow_(Arena *a, const void *data, size_t used, size_t item, size_t *cap, size_t need) {
   size_t n = *cap ? *cap * 2 : 8;
   if (n < need) n = need;
-  if (item && n > SIZE_MAX / item) out_of_memory(a);
+  if (item && n > SIZE_MAX / item) arena_out_of_memory(a);
   *cap = n;
   return arena_grow(a, data, used, n * item);
 }

@@ -27,6 +27,8 @@ void arena_free(Arena *a);
 
 /* Where to jump (longjmp with 1) when an allocation fails.  Returns the place set before. */
 jmp_buf *arena_on_oom(Arena *a, jmp_buf *place);
+/* Jumps there, for allocations that are made elsewhere. */
+_Noreturn void arena_out_of_memory(const Arena *a);
 /* f(ctx), for who holds what lies in no arena: if it runs out of memory, release(ctx) is called
  * before the jump goes on. */
 bool arena_guard(Arena *a, bool (*f)(void *ctx), void (*release)(void *ctx), void *ctx);

@@ -431,6 +431,11 @@ def no_json(m):
 
 
 @case
+def json_empty(m):
+    m.entries["models/model.json"] = b""
+
+
+@case
 def json_array(m):
     m.entries["models/model.json"] = b"[]"
 
