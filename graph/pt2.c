@@ -7,7 +7,7 @@
 
 /* ---- the archive's layout ---- */
 
-/* Does an entry that lies `folders` deep end in `name`?  What is before that goes to *root. */
+/* Is there an entry `name`, in no folder or one?  The folder, "model/", goes to *root. */
 static bool find_in_root(Pt2 *r, const char *name, const char **root) {
   size_t len = strlen(name);
   for (size_t i = 0; i < archive_count(r->file); i++) {
