@@ -14,6 +14,7 @@ const PointwiseRow *pointwise_row(const char *target);
 /* How many there are. */
 uint32_t prim_rows_views(void);
 uint32_t prim_rows_pointwise(void);
+uint32_t prim_rows_others(void);
 
 /* To ask for the arguments of a node that was inferred, so that asking cannot fail. */
 static inline Infer prim_arguments(Graph *g, const Node *n) {

@@ -20,6 +20,8 @@ static const struct {
     {"aten.bmm.default", PRIM_MATMUL},       {"aten.mm.default", PRIM_MATMUL},
 };
 
+uint32_t prim_rows_others(void) { return sizeof rows / sizeof *rows; }
+
 PrimKind prim_kind(const GraphOp *op) {
   if (pointwise_row(op->target)) return PRIM_POINTWISE;
   if (view_row(op->target)) return PRIM_VIEW;

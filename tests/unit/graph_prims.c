@@ -123,13 +123,17 @@ static int describe(const char *path, char **settings) {
 /* ---- the tables ---- */
 
 static void test_rows(void) {
-  uint32_t counts[PRIM_MATMUL + 1] = {0};
-  for (uint32_t i = 0; i < ops_count(); i++) counts[prim_kind(ops_at(i))]++;
+  uint32_t pointwise = 0, views = 0, others = 0;
+  for (uint32_t i = 0; i < ops_count(); i++) {
+    PrimKind kind = prim_kind(ops_at(i));
+    pointwise += kind == PRIM_POINTWISE;
+    views += kind == PRIM_VIEW;
+    others += kind != PRIM_POINTWISE && kind != PRIM_VIEW && kind != PRIM_NONE;
+  }
   /* A row out of order, or of an op that there isn't, is one that isn't found. */
-  check(counts[PRIM_POINTWISE] == prim_rows_pointwise(), "every pointwise row is found");
-  check(counts[PRIM_VIEW] == prim_rows_views(), "every view is found");
-  check(counts[PRIM_REDUCE] == 6 && counts[PRIM_CREATE] == 2, "reductions and creations");
-  check(counts[PRIM_GATHER] == 4 && counts[PRIM_MATMUL] == 2, "gathers and products");
+  check(pointwise == prim_rows_pointwise(), "every pointwise row is found");
+  check(views == prim_rows_views(), "every view is found");
+  check(others == prim_rows_others(), "every other primitive is found");
 }
 
 /* ---- places and linear places ---- */
