@@ -1,0 +1,125 @@
+#!/usr/bin/env python3
+"""The models of tests/models: each is printed as PyTorch printed it, reads back, and runs.
+
+    graph_models.py [--devices cpu,interp] [NAME...]      only models whose name contains one of NAME
+
+A model runs from its file, as text with the weights of the file, and as a plan that was printed and
+read back: all three give the same bytes, which are near what PyTorch gave.
+"""
+import argparse, concurrent.futures, os, pathlib, subprocess, sys, tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parent
+NEREID = os.path.abspath(os.environ.get("NEREID", ROOT.parent / "build" / "nereid"))
+MODELS = ROOT / "models"
+# Errors relative to the norm that are allowed; 1e-4 for the others.
+TOLERANCES = {"bf16_llama": 2e-2}
+# What cannot run yet, and what the program says about it.  One that runs is to be taken off.
+NOT_YET = {
+    "hfa_whisper": "no kernel can be made yet for torch.ops.aten.convolution.default",
+    "hfv_vit": "no kernel can be made yet for torch.ops.aten.convolution.default",
+    "kv_decode": "no kernel can be made yet for torch.ops.aten.index_copy.default",
+    "timm_test_convnext": "no kernel can be made yet for torch.ops.aten.convolution.default",
+    "timm_test_efficientnet": "no kernel can be made yet for torch.ops.aten.convolution.default",
+    "timm_test_resnet": "no kernel can be made yet for torch.ops.aten.convolution.default",
+    "tv_shufflenet_v2_x0_5": "no kernel can be made yet for torch.ops.aten.convolution.default",
+}
+
+
+class Failure(Exception):
+    pass
+
+
+def nereid(*args):
+    """Standard output and error, and the status, of `nereid graph ARGS`."""
+    command = [NEREID, "graph", *map(str, args)]
+    done = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL)
+    if done.returncode not in (0, 1):
+        raise Failure(f"status {done.returncode}: {' '.join(command)}\n{done.stderr}")
+    return done
+
+
+def text_of(*args):
+    done = nereid(*args)
+    if done.returncode:
+        raise Failure(done.stderr)
+    return done.stdout
+
+
+def inputs(case):
+    return sorted(case.glob("input_*.npy"), key=lambda p: int(p.stem.split("_")[1]))
+
+
+def cases(model):
+    return [model, *sorted(p for p in model.iterdir() if p.is_dir())]
+
+
+def check_text(model):
+    """The graph is printed as PyTorch printed it, from both of its files."""
+    expected = (model / "readable.txt").read_text()
+    for file in ("model.pt2", "readable.txt"):
+        if text_of(model / file, "--emit", "graph") != expected:
+            raise Failure(f"--emit graph of {file} is not readable.txt")
+
+
+def outputs(folder):
+    return {p.name: p.read_bytes() for p in folder.iterdir()}
+
+
+def check_same(model, case, device, folder):
+    """Text with weights, and a plan read back, give the same bytes as the file."""
+    plan = folder / "model.plan"
+    plan.write_text(text_of(model / "model.pt2", "--device", device, "--emit", "plan"))
+    if text_of(plan, "--emit", "plan") != plan.read_text():
+        raise Failure("the plan does not read back as it was printed")
+    weights = ["--weights", model / "model.pt2"]
+    forms = {"file": [model / "model.pt2"], "text": [model / "readable.txt", *weights],
+             "plan": [plan, *weights]}
+    for form, args in forms.items():
+        text_of(*args, *inputs(case), "--device", device, "--out-dir", folder / form)
+        if outputs(folder / form) != outputs(folder / "file"):
+            raise Failure(f"outputs of the {form} differ from those of the file")
+
+
+def check_run(model, device):
+    """All cases, fused and op by op."""
+    tolerance = TOLERANCES.get(model.name, 1e-4)
+    for case in cases(model):
+        for mode in ("default", "eager"):
+            text_of(model / "model.pt2", *inputs(case), "--device", device, "--mode", mode,
+                    "--compare", case, "--tol", tolerance)
+    with tempfile.TemporaryDirectory() as folder:
+        check_same(model, model, device, pathlib.Path(folder))
+
+
+def check(task):
+    """The failure, empty if there is none."""
+    model, device = task
+    reason = NOT_YET.get(model.name) if device else None
+    try:
+        check_run(model, device) if device else check_text(model)
+    except Failure as failure:
+        if reason and reason in str(failure):
+            return ""
+        return f"FAIL {model.name} {device}: {failure}"
+    return f"FAIL {model.name} runs: take it off the list NOT_YET" if reason else ""
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--devices", default="cpu")
+    parser.add_argument("names", nargs="*")
+    args = parser.parse_args()
+    chosen = [m for m in sorted(MODELS.iterdir())
+              if not args.names or any(n in m.name for n in args.names)]
+    tasks = [(m, d) for m in chosen for d in ["", *args.devices.split(",")]]
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        results = list(pool.map(check, tasks))
+    failures = [text for text in results if text]
+    print("".join(text.rstrip() + "\n" for text in failures), end="")
+    for name in sorted(NOT_YET.keys() & {m.name for m in chosen}):
+        print(f"1 not supported yet: {name}: {NOT_YET[name]}")
+    print(f"{len(results) - len(failures)} passed, {len(failures)} failed")
+    return bool(failures)
+
+
+sys.exit(main())
