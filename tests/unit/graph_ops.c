@@ -1,5 +1,8 @@
 /* The operators of graphs: the table, schemas, calls that fit them or don't, and the types of
- * results: by hand for each family, and over the models. */
+ * results: by hand for each family, over the models, as PyTorch gives them, and of random calls.
+ *
+ *   build/tests/unit/graph_ops        what `make check` runs
+ *   build/tests/unit/graph_ops -      the type of each call on standard input */
 #include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -92,9 +95,10 @@ static void test_arguments(void) {
 /* ---- the type of one call ---- */
 
 static const char *call_text(Context *c, const char *params, const char *call) {
-  const char *prefix = strchr(call, '[') == call ? "" : "torch.ops.aten.";
+  const char *prefix = "torch.ops.aten.";
   if (!strncmp(call, "torch.", 6) || !strncmp(call, "math.", 5) || !strncmp(call, "_oper", 5))
     prefix = "";
+  if (!strncmp(call, "aten.", 5)) prefix = "torch.ops.";
   return arena_printf(c->arena, "def forward(self, %s):\n    r = %s%s\n    return (r,)\n", params,
                       prefix, call);
 }
@@ -636,6 +640,47 @@ static void test_models(void) {
   globfree(&found);
 }
 
+/* ---- what PyTorch says: tests/graph_types/make.py ---- */
+
+typedef void OnCall(Context *c, char *fields[3]);
+
+/* Calls f for each line: parameters, a call, and its type, separated by tabs. */
+static void each_line(FILE *file, OnCall *f) {
+  char *line = NULL;
+  size_t cap = 0;
+  for (ssize_t n; (n = getline(&line, &cap, file)) > 0;) {
+    Context c = context_new();
+    char *at = line, *fields[3] = {0};
+    line[strcspn(line, "\n")] = 0;
+    for (int i = 0; i < 3; i++) fields[i] = strsep(&at, "\t");
+    if (fields[1]) f(&c, fields);
+    arena_free(c.arena);
+  }
+  free(line);
+}
+
+static void check_call(Context *c, char *fields[3]) {
+  const char *got = infer_call(c, fields[0], fields[1]);
+  bool same = fields[2] && !strcmp(got, fields[2]);
+  check(same, fields[1]);
+  if (!same) printf("-- got %s\n-- want %s\n", got, fields[2]);
+}
+
+static void test_recorded_calls(void) {
+  FILE *file = fopen("tests/graph_types/calls.txt", "r");
+  check(file, "calls.txt is there");
+  if (!file) return;
+  each_line(file, check_call);
+  fclose(file);
+}
+
+/* For make.py: the type of each call, or an error. */
+static void print_call(Context *c, char *fields[3]) {
+  const char *got = infer_call(c, fields[0], fields[1]);
+  bool failed_call = diag_errors(c->diags);
+  printf("%s%s\n", failed_call ? "error " : "", failed_call ? diag_get(c->diags, 0)->text : got);
+}
+
 /* ---- any call at all: a type or an error, never a crash ---- */
 
 typedef struct {
@@ -792,7 +837,11 @@ static void test_random_calls(void) {
   check(never < ops_count() / 10, "most operators are called rightly now and then");
 }
 
-int main(void) {
+int main(int argc, char **argv) {
+  if (argc == 2 && !strcmp(argv[1], "-")) {
+    each_line(stdin, print_call);
+    return 0;
+  }
   test_table();
   test_schemas();
   test_arguments();
@@ -811,6 +860,7 @@ int main(void) {
   test_list_items();
   test_unknown_op();
   test_models();
+  test_recorded_calls();
   test_random_calls();
   printf("%d passed, %d failed\n", passed, failed);
   return failed != 0;
