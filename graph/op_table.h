@@ -155,6 +155,8 @@
   X(convolution, "aten.convolution.default", "(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool transposed, SymInt[] output_padding, SymInt groups) -> Tensor") \
   X(in_place, "aten.copy.default", "(Tensor self, Tensor src, bool non_blocking=False) -> Tensor") \
   X(in_place, "aten.copy_.default", "(Tensor(a!) self, Tensor src, bool non_blocking=False) -> Tensor(a!)") \
+  X(binary_float, "aten.copysign.Scalar", "(Tensor self, Scalar other) -> Tensor") \
+  X(binary_float, "aten.copysign.Tensor", "(Tensor self, Tensor other) -> Tensor") \
   X(float_of, "aten.cos.default", "(Tensor self) -> Tensor") \
   X(in_place_float, "aten.cos_.default", "(Tensor(a!) self) -> Tensor(a!)") \
   X(float_of, "aten.cosh.default", "(Tensor self) -> Tensor") \
@@ -237,6 +239,7 @@
   X(in_place, "aten.hardtanh_.default", "(Tensor(a!) self, Scalar min_val=-1, Scalar max_val=1) -> Tensor(a!)") \
   X(histc, "aten.histc.default", "(Tensor self, int bins=100, Scalar min=0, Scalar max=0) -> Tensor") \
   X(hstack, "aten.hstack.default", "(Tensor[] tensors) -> Tensor") \
+  X(binary, "aten.hypot.default", "(Tensor self, Tensor other) -> Tensor") \
   X(im2col, "aten.im2col.default", "(Tensor self, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) -> Tensor") \
   X(index, "aten.index.Tensor", "(Tensor self, Tensor?[] indices) -> Tensor") \
   X(index_add, "aten.index_add.default", "(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor") \

@@ -62,7 +62,10 @@
   X("aten.clamp_min.default", ARITH, MAXIMUM, "") \
   X("aten.clip.Tensor", CLAMP, BETWEEN("{0}", "{1}", "{2}"), "") \
   X("aten.clip.default", CLAMP, BETWEEN("{0}", "{1}", "{2}"), "") \
+  X("aten.clone.default", CAST, "{0}", "") \
   X("aten.copy.default", CAST, "{0}", "") \
+  X("aten.copysign.Scalar", ARITH, "libdevice.copysign({0}, tl.cast({1}, tl.{t}))", "") \
+  X("aten.copysign.Tensor", ARITH, "libdevice.copysign({0}, {1})", "") \
   X("aten.cos.default", ARITH, "libdevice.cos({0})", "") \
   X("aten.cosh.default", ARITH, "libdevice.cosh({0})", "") \
   X("aten.div.Scalar", ARITH, "{0} / {1}", "") \
@@ -95,6 +98,7 @@
   X("aten.hardsigmoid.default", ARITH, BETWEEN("{0} + 3.0", "0.0", "6.0") " / 6.0", "") \
   X("aten.hardswish.default", ARITH, "{0} * " BETWEEN("{0} + 3.0", "0.0", "6.0") " / 6.0", "") \
   X("aten.hardtanh.default", ARITH, BETWEEN("{0}", "{1}", "{2}"), "") \
+  X("aten.hypot.default", ARITH, "libdevice.hypot({0}, {1})", "") \
   X("aten.isclose.default", ISCLOSE, "", "") \
   X("aten.isfinite.default", TEST, "tl.abs({0}) < float(\"inf\")", "{0} == {0}") \
   X("aten.isinf.default", TEST, "tl.abs({0}) == float(\"inf\")", "{0} != {0}") \

@@ -248,7 +248,6 @@ static const ViewRow rows[] = {
     {"aten.alias.default", place_same},
     {"aten.as_strided.default", place_as_strided},
     {"aten.broadcast_to.default", place_expand},
-    {"aten.clone.default", place_same},
     {"aten.contiguous.default", place_same},
     {"aten.detach.default", place_same},
     {"aten.diagonal.default", place_diagonal},

@@ -70,7 +70,6 @@ VIEWS = {
         ("expand_as.default(x, x)", lambda x: x),
         ("alias.default(x)", lambda x: x),
         ("detach.default(x)", lambda x: x),
-        ("clone.default(x)", lambda x: x),
         ("contiguous.default(x)", lambda x: x),
         ("lift_fresh_copy.default(x)", lambda x: x),
         ("t.default(x)", lambda x: x.T),
@@ -219,7 +218,7 @@ def integers(dtype):
 
 
 def inputs():
-    """Two tensors of each kind, such as x_f32 and y_f32; p and q are bools, small is in (-1, 1)."""
+    """Two tensors of each kind, such as x_f32 and y_f32; small is in (-1, 1), n has no axes."""
     env = {}
     for kind, dtype in KINDS.items():
         make = floats if np.issubdtype(dtype, np.floating) else integers
@@ -227,6 +226,7 @@ def inputs():
     rng = np.random.default_rng(3)
     env["x_b8"], env["y_b8"] = rng.random((2, POINTS)) < 0.5
     env["small_f32"] = rng.uniform(-0.99, 0.99, POINTS).astype(np.float32)
+    env["n_f32"], env["n_i64"] = (np.full(POINTS, env[f"x_{k}"][5]) for k in ("f32", "i64"))
     env["positive_f32"] = np.exp(rng.normal(0, 3, POINTS)).astype(np.float32)
     return env
 
@@ -309,7 +309,7 @@ BINARY = {
 FLOAT_BINARY = {
     **BINARY, "atan2.default": np.arctan2, "pow.Tensor_Tensor": np.power,
     "logaddexp.default": np.logaddexp,
-    "isclose.default": np.isclose,
+    "isclose.default": np.isclose, "copysign.Tensor": np.copysign, "hypot.default": np.hypot,
 }
 INTEGER_BINARY = {
     **BINARY, "bitwise_and.Tensor": np.bitwise_and, "bitwise_or.Tensor": np.bitwise_or,
@@ -444,6 +444,10 @@ OTHERS = [  # a name that ends in _KIND is a tensor
     ("to.dtype(x_i64, torch.uint8)", lambda x: x.astype(np.uint8)),
     ("_to_copy.default(x_i32, dtype=torch.float32)", lambda x: x.astype(np.float32)),
     ("type_as.default(x_b8, y_f32)", lambda x, y: x.astype(np.float32)),
+    ("copysign.Scalar(x_f32, -2)", lambda x: np.copysign(x, -2)),
+    ("copysign.Scalar(x_i64, -0.0)", lambda x: np.copysign(x, -0.0)),
+    ("clone.default(x_f32)", lambda x: x),
+    ("clone.default(x_b8)", lambda x: x),
     ("add.Scalar(x_f32, 2, 3)", lambda x: x + 6),
     ("sub.Scalar(x_i64, 2, 3)", lambda x: x - 6),
     ("mul.Scalar(x_f32, 0.5)", lambda x: x / 2),
@@ -451,8 +455,8 @@ OTHERS = [  # a name that ends in _KIND is a tensor
     ("gt.Scalar(x_i32, 2)", lambda x: x > 2),
     ("le.Scalar(x_f32, -0.5)", lambda x: x <= -0.5),
     ("clip.Tensor(x_f32, y_f32)", np.maximum),
-    ("masked_fill.Tensor(x_f32, y_b8, small_f32)", lambda x, m, v: np.where(m, v, x)),
-    ("fill.Tensor(x_f32, y_i64)", lambda x, y: y.astype(np.float32)),
+    ("masked_fill.Tensor(x_f32, y_b8, n_f32)", lambda x, m, v: np.where(m, v, x)),
+    ("fill.Tensor(x_f32, n_i64)", lambda x, y: y.astype(np.float32)),
     ("to.other(x_i64, y_f32)", lambda x, y: x.astype(np.float32)),
     ("to.device(x_i64, device(type='cpu'), torch.float32)", lambda x: x.astype(np.float32)),
     ("to.dtype_layout(x_i64, dtype=torch.float64)", lambda x: x.astype(np.float64)),
@@ -491,7 +495,7 @@ def kernel({parameters}):
 
 
 def tensors_of(call):
-    names = re.findall(r"\b(?:x|y|small|positive)_(?:f16|f32|f64|i32|i64|u8|b8)\b", call)
+    names = re.findall(r"\b(?:n|x|y|small|positive)_(?:f16|f32|f64|i32|i64|u8|b8)\b", call)
     return sorted(set(names)), names
 
 
@@ -502,7 +506,7 @@ def statement(number, line):
     values = []
     for operand in operands[0].split(" ") if operands else []:
         name, _, dtype = operand.rpartition(":")
-        tensor = re.fullmatch(r"(x|y|small|positive)_\w+", name)
+        tensor = re.fullmatch(r"(n|x|y|small|positive)_\w+", name)
         name = re.sub(r"^(-?)inf$|^nan$", lambda m: f'float("{m[0]}")', name)
         values.append(f"{name}.to(tl.{dtype})" if tensor else name)
     text = re.sub(r"\{(\d)\}", lambda m: values[int(m[1])], text)
@@ -562,10 +566,11 @@ def compare(call, got, want, env):
 @np.errstate(all="ignore")
 def pointwise(folder, device, wanted):
     env = inputs()
-    parameters = [(n, f"{n.rpartition('_')[2]}[{POINTS}]") for n in env]
+    parameters = [(n, f"{n.rpartition('_')[2]}[{POINTS}]") for n in env if n[0] != "n"]
+    scalars = [f"n_{k} = torch.ops.aten.select.int(x_{k}, 0, 5)" for k in ("f32", "i64")]
     chosen = [c for c in cases() if wanted(c[0])]
-    lines = describe(folder, parameters, [f"r{i} = torch.ops.aten.{call}"
-                                          for i, (call, _) in enumerate(chosen)])
+    calls = [f"r{i} = torch.ops.aten.{call}" for i, (call, _) in enumerate(chosen)]
+    lines = describe(folder, parameters, scalars + calls)[len(scalars):]
     check(len(lines) == len(chosen), "every case is a pointwise op")
     for at in range(0, len(chosen), 12):
         chunk = chosen[at:at + 12]
