@@ -204,10 +204,16 @@ void infer_layer_norm(Infer *in) {
   in->result = *x;
 }
 
+/* Statistics are of the weight's dtype, where bf16 or f16 is normalized by weights of f32. */
+static DType statistic_dtype(Infer *in, const ValueType *x) {
+  const ValueType *w = infer_optional_tensor(in, "weight");
+  return w ? w->dtype : x->dtype;
+}
+
 /* Mean and deviation keep the normalized axes as 1. */
 static ValueType layer_statistic(Infer *in, const ValueType *x) {
   uint32_t n = normalized(in, x), all = (1u << x->rank) - 1;
-  return reduced(in, x, x->dtype, all & ~((1u << (x->rank - n)) - 1), true);
+  return reduced(in, x, statistic_dtype(in, x), all & ~((1u << (x->rank - n)) - 1), true);
 }
 
 void infer_native_layer_norm(Infer *in) {
@@ -258,14 +264,14 @@ void infer_native_batch_norm(Infer *in) {
   const ValueType *x = infer_self(in);
   check_channels(in, x);
   Dim n = infer_bool(in, "training") ? x->shape[1] : infer_const(in, 0);
-  ValueType s = infer_type(in, x->dtype, 1, &n);
+  ValueType s = infer_type(in, statistic_dtype(in, x), 1, &n);
   infer_set_list(in, 3, (ValueType[]){*x, s, s});
 }
 
 void infer_native_group_norm(Infer *in) {
   const ValueType *x = infer_self(in);
   Dim shape[] = {infer_size(in, "N"), infer_size(in, "group")};
-  ValueType s = infer_type(in, x->dtype, 2, shape);
+  ValueType s = infer_type(in, statistic_dtype(in, x), 2, shape);
   infer_set_list(in, 3, (ValueType[]){*x, s, s});
 }
 

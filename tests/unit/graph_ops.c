@@ -246,6 +246,8 @@ static const Case normalizations[] = {
     {"x: \"f32[2, 4]\", m: \"f32[4]\"",
      "_native_batch_norm_legit_no_training.default(x, None, None, m, m, 0.1, 1e-05)",
      "f32[2, 4] f32[0] f32[0]"},
+    {"x: \"bf16[2, 4]\", m: \"f32[4]\"",
+     "native_batch_norm.default(x, m, m, m, m, True, 0.1, 1e-05)", "bf16[2, 4] f32[4] f32[4]"},
     {"x: \"f32[2, 4]\"", "native_dropout.default(x, 0.5, True)", "f32[2, 4] b8[2, 4]"},
     {"x: \"f32[2, 4]\"", "_fused_rms_norm.default(x, [4], None, None)", "f32[2, 4] f32[2, 1]"},
     {"x: \"f32[2, 4]\"", "rms_norm.default(x, [4])", "f32[2, 4]"},
