@@ -83,15 +83,26 @@ static void add_inputs(Compiler *c) {
   }
 }
 
+static void add_output(Compiler *c, Node *n) {
+  uint32_t b = buffer_of(c, n);
+  c->buffers.data[b].kind = BUFFER_OUTPUT;
+  c->buffers.data[b].number = c->plan->noutputs;
+  c->plan->outputs[c->plan->noutputs++] = b;
+}
+
 static void add_outputs(Compiler *c) {
   const Arg *list = &c->g->last->args[0];
+  const OutputSpec *specs = c->g->outputs;
   c->plan->outputs = ARENA_ARRAY(c->g->arena, uint32_t, list->n);
+  c->plan->updates = ARENA_ARRAY(c->g->arena, PlanUpdate, list->n);
   for (uint32_t i = 0; i < list->n; i++) {
     if (list->items[i].kind != ARG_NODE) continue;
-    uint32_t b = buffer_of(c, list->items[i].node);
-    c->buffers.data[b].kind = BUFFER_OUTPUT;
-    c->buffers.data[b].number = c->plan->noutputs;
-    c->plan->outputs[c->plan->noutputs++] = b;
+    Node *n = list->items[i].node;
+    bool update = specs && specs[i].kind == OUTPUT_MUTATION;
+    if (!update) add_output(c, n);
+    else
+      c->plan->updates[c->plan->nupdates++] =
+          (PlanUpdate){.to = buffer_of(c, specs[i].target), .from = buffer_of(c, n)};
   }
 }
 
