@@ -1,0 +1,220 @@
+/* The C API of graphs: from text to outputs, stages that read back, inputs that a model writes to,
+ * and its messages. */
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "graph/nereid_graph.h"
+
+static int passed, failed;
+
+static void check(bool ok, const char *what, const char *got) {
+  if (ok) passed++;
+  else failed++, printf("FAIL %s: %s\n", what, got);
+}
+
+static const char ADD[] =
+    "class GraphModule(torch.nn.Module):\n"
+    "    def forward(self, p_w: \"f32[4]\", x: \"f32[s0, 4]\"):\n"
+    "        add_: \"f32[s0, 4]\" = torch.ops.aten.add_.Tensor(x, p_w)\n"
+    "        mul: \"f32[s0, 4]\" = torch.ops.aten.mul.Tensor(add_, 2.0)\n"
+    "        return (mul, add_)\n";
+
+static nereid_graph *open_text(const char *text, const char *weights) {
+  nereid_graph *g;
+  nereid_graph_source s = {.path = "g.py", .data = text, .size = strlen(text), .weights = weights};
+  if (nereid_graph_open(&g, &s, NULL, NULL)) return NULL;
+  return g;
+}
+
+static nereid_device *open_device(const char *name) {
+  nereid_device *d;
+  check(!nereid_device_open(&d, name), name, nereid_error_message());
+  return d;
+}
+
+static nereid_tensor floats(float *data, int ndim, int64_t *shape) {
+  return (nereid_tensor){
+      .data = data, .device = {1, 0}, .ndim = ndim, .dtype = {2, 32, 1}, .shape = shape};
+}
+
+/* ---- running ---- */
+
+static void examine(nereid_executable *e) {
+  nereid_graph_value v;
+  check(nereid_executable_ninputs(e) == 2 && nereid_executable_noutputs(e) == 2, "counts", "");
+  check(!nereid_executable_input(&v, e, 1) && !strcmp(v.type, "f32[s0, 4]") && v.ndim == 2,
+        "an input's type", v.type ? v.type : "");
+  check(!strcmp(v.name, "x") && v.dl_dtype.code == 2 && v.dl_dtype.bits == 32, "its name", v.name);
+  check(
+      nereid_executable_output(&v, e, 2) == NEREID_E_USAGE && !v.name &&
+          !strcmp(nereid_error_message(), "there is no output 2; the model has 2, counted from 0"),
+      "no such output", nereid_error_message());
+  int64_t shape[2] = {0, 0};
+  check(!nereid_executable_input_shape(shape, e, NULL, 0, 1) && shape[0] == 16 && shape[1] == 4,
+        "a chosen shape", nereid_error_message());
+}
+
+static void run_rows(nereid_executable *e, int64_t rows) {
+  float w[] = {1, 2, 3, 4}, x[64], out[64];
+  for (int i = 0; i < 64; i++) x[i] = (float)i;
+  int64_t ws[] = {4}, xs[] = {rows, 4};
+  nereid_tensor in[] = {floats(w, 1, ws), floats(x, 2, xs)}, results[2];
+  check(!nereid_executable_prepare(e, in, 2, results, 2) && results[0].shape[0] == rows &&
+            !results[0].data,
+        "shapes of outputs", nereid_error_message());
+  results[0].data = out;
+  check(!nereid_executable_run(e, in, 2, results, 2, NULL), "a run", nereid_error_message());
+  const float *second = results[1].data;
+  bool right = second != NULL;
+  for (int i = 0; i < rows * 4 && right; i++) {
+    float sum = (float)i + w[i % 4];
+    right = x[i] == sum && out[i] == 2 * sum && second[i] == sum;
+  }
+  check(right, "outputs, and the input that the model writes to", "");
+}
+
+static void running(const char *device, const char *mode) {
+  nereid_device *d = open_device(device);
+  nereid_graph *g = open_text(ADD, NULL);
+  nereid_graph_options o = {.mode = mode};
+  nereid_executable *e = NULL, *other = NULL;
+  check(g && !nereid_executable_new(&e, g, d, &o), "compiling", nereid_error_message());
+  check(g && !nereid_executable_new(&other, g, d, NULL), "again", nereid_error_message());
+  nereid_graph_free(g);
+  if (e && other) {
+    examine(e);
+    run_rows(e, 3);
+    run_rows(other, 16);
+    run_rows(e, 16);
+    run_rows(e, 2);
+    nereid_executable_info info;
+    nereid_executable_get_info(&info, e);
+    check(info.inputs == 16 + 32 && info.outputs == 64, "what it takes", "");
+    check(info.kernels > 0 && info.launches >= info.kernels, "kernels", "");
+  }
+  nereid_executable_free(e);
+  nereid_executable_free(other);
+  nereid_device_close(d);
+}
+
+/* ---- stages ---- */
+
+static char *emit(const char *text, nereid_graph_kind kind, const char *passes) {
+  nereid_graph *g = open_text(text, NULL);
+  nereid_graph_options o = {.run_passes = passes};
+  char *out = NULL;
+  size_t size;
+  if (g && !nereid_graph_emit(&out, &size, g, &o, kind))
+    check(strlen(out) == size, "the size of a text", out);
+  nereid_graph_free(g);
+  return out;
+}
+
+static bool reads_back(const char *text, nereid_graph_kind kind) {
+  char *first = emit(text, kind, NULL), *second = first ? emit(first, kind, NULL) : NULL;
+  bool same = second && !strcmp(first, second);
+  nereid_text_free(first);
+  nereid_text_free(second);
+  return same;
+}
+
+static void stages(void) {
+  check(reads_back(ADD, NEREID_GRAPH_TEXT), "the graph reads back", nereid_error_message());
+  check(reads_back(ADD, NEREID_GRAPH_PLAN), "the plan reads back", nereid_error_message());
+  char *kernels = emit(ADD, NEREID_GRAPH_KERNELS, NULL);
+  check(kernels && strstr(kernels, "@triton.jit"), "kernels", nereid_error_message());
+  char *functional = emit(ADD, NEREID_GRAPH_TEXT, "functionalize");
+  check(functional && strstr(functional, "aten.add.Tensor"), "a pass",
+        functional ? functional : nereid_error_message());
+  check(!emit(ADD, NEREID_GRAPH_TEXT, "functionalise") &&
+            !strcmp(nereid_error_message(),
+                    "unknown pass functionalise (did you mean functionalize?)"),
+        "an unknown pass", nereid_error_message());
+  char *plan = emit(ADD, NEREID_GRAPH_PLAN, NULL);
+  static const char ONLY[] = "the file is a plan; the graph that it was made from is not in it";
+  check(plan && !emit(plan, NEREID_GRAPH_TEXT, NULL) && !strcmp(nereid_error_message(), ONLY),
+        "no graph", nereid_error_message());
+  check(plan && !emit(plan, NEREID_GRAPH_TEXT, "simplify") && !strcmp(nereid_error_message(), ONLY),
+        "no graph for passes", nereid_error_message());
+  nereid_text_free(kernels);
+  nereid_text_free(functional);
+  nereid_text_free(plan);
+}
+
+/* ---- messages ---- */
+
+static void mode_fails(const char *mode, const char *message) {
+  nereid_device *d = open_device("interp");
+  nereid_graph *g = open_text(ADD, NULL);
+  nereid_graph_options o = {.mode = mode};
+  nereid_executable *e;
+  int code = nereid_executable_new(&e, g, d, &o);
+  check(code == NEREID_E_USAGE && !e && !strcmp(nereid_error_message(), message), message,
+        nereid_error_message());
+  nereid_graph_free(g);
+  nereid_device_close(d);
+}
+
+static void on_message(void *context, const char *text) { *(char **)context = strdup(text); }
+
+static void unsupported(void) {
+  static const char TEXT[] =
+      "def forward(self, x: \"f32[4]\"):\n"
+      "    y: \"f32[4]\" = torch.ops.aten.frobnicate.default(x)\n"
+      "    return (y,)\n";
+  char *text = NULL, *printed;
+  size_t size;
+  nereid_graph_source s = {.path = "g.py", .data = TEXT, .size = sizeof TEXT - 1};
+  nereid_graph *g;
+  check(!nereid_graph_open(&g, &s, on_message, &text), "it is read", nereid_error_message());
+  check(text && strstr(text, "operators that are not supported: 1, in 1 nodes"), "it is told",
+        text ? text : "");
+  check(!nereid_graph_emit(&printed, &size, g, NULL, NEREID_GRAPH_TEXT), "it is printed",
+        nereid_error_message());
+  nereid_text_free(printed);
+  check(nereid_graph_emit(&printed, &size, g, NULL, NEREID_GRAPH_PLAN) == NEREID_E_FILE && text &&
+            !strcmp(text, nereid_error_message()),
+        "it is not compiled", nereid_error_message());
+  nereid_graph_free(g);
+  free(text);
+}
+
+static void messages(void) {
+  nereid_graph *g;
+  nereid_graph_source none = {0}, gone = {.path = "no-such-file.pt2"};
+  check(nereid_graph_open(&g, &none, NULL, NULL) == NEREID_E_USAGE && !g &&
+            !strcmp(nereid_error_message(), "the source of a graph has neither a path nor data"),
+        "no source", nereid_error_message());
+  check(nereid_graph_open(&g, &gone, NULL, NULL) == NEREID_E_FILE &&
+            strstr(nereid_error_message(), "no-such-file.pt2: No such file"),
+        "no file", nereid_error_message());
+  check(!open_text(ADD, "no-such-file.pt2") &&
+            strstr(nereid_error_message(), "no-such-file.pt2: No such file"),
+        "no weights", nereid_error_message());
+  check(!open_text(ADD, "/dev/null") && !strcmp(nereid_error_message(),
+                                                "/dev/null has no weights: name the .pt2 file that "
+                                                "the graph was printed from"),
+        "weights of another kind", nereid_error_message());
+  check(!open_text("def backward(): pass\n", NULL) &&
+            strstr(nereid_error_message(), "g.py:1:1: error: the file defines no function"),
+        "no graph", nereid_error_message());
+  check(!open_text("", NULL), "nothing", nereid_error_message());
+  check(!open_text("plan P\n", NULL) && strstr(nereid_error_message(), "expected a line of a plan"),
+        "no plan", nereid_error_message());
+  check(!open_text("PK\3\4", NULL), "no archive", nereid_error_message());
+  mode_fails("eger", "unknown mode eger (did you mean eager?); modes are default and eager");
+  mode_fails("max-autotune", "mode max-autotune is not supported yet; modes are default and eager");
+}
+
+int main(void) {
+  running("interp", NULL);
+  running("interp", "eager");
+  running("cpu", NULL);
+  stages();
+  unsupported();
+  messages();
+  printf("%d passed, %d failed\n", passed, failed);
+  return failed > 0;
+}
