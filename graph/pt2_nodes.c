@@ -60,7 +60,7 @@ static Name origin_of(Pt2 *r, const char *trace) {
                             (int)f.line_len, f.line, f.function, line);
     }
   }
-  return origin ? pool_name(r->names, origin) : NULL;
+  return origin ? pool_name(r->names, strip(origin)) : NULL;
 }
 
 static bool read_origin(Pt2 *r, const json_t *node, Name *out) {

@@ -281,6 +281,7 @@ def traces(m):
         '  File "lib.py", line 7, in g\n    return "\\x1b"  \x1b\r\n    ^^^^\n')
     m.nodes[1]["metadata"]["stack_trace"] = (
         'File "a.py", line x, in f\n  code\nFile "", line 3, in f')
+    m.nodes[2]["metadata"]["stack_trace"] = 'File "a.py", line 9, in <module>\n\n'
 
 
 @case
