@@ -7,6 +7,7 @@
 #define NEREID_GRAPH_OP_TABLE_H
 
 #define GRAPH_OPS(X) \
+  /* -- calls -- */ \
   X(sym_add, "_operator.add", "(Scalar a, Scalar b) -> Scalar") \
   X(sym_compare, "_operator.and_", "(Scalar a, Scalar b) -> Scalar") \
   X(sym_compare, "_operator.eq", "(Scalar a, Scalar b) -> Scalar") \

@@ -81,8 +81,14 @@ def builtin_cells(row):
     return [code(f"{name}({params})") + refused, ", ".join(WHERE[w] for w in where)]
 
 
+def graph_cells(row):
+    rule, target, schema = row
+    return [code(target), code(schema), rule.replace("_", " ")]
+
+
 def pages():
     tile, nest, builtins = "lang/tile_ops.h", "lower/nest_ops.h", "sema/builtins.h"
+    graph = "graph/op_table.h"
     titles = ["op", "operands", "results", "type rule", "flags", "attributes", "meaning"]
     text = "# Ops of the tile IR\n\n" + NOTE.format(tile)
     yield "tile-ops.md", text + table(tile, "TILE_OPS", titles, tile_cells)
@@ -92,6 +98,9 @@ def pages():
     text = "# Builtins\n\n" + NOTE.format(builtins + "` and `lang/std/*.py")
     text += table(builtins, "BUILTINS", ["function", "of"], builtin_cells)
     yield "builtins.md", text + std_functions()
+    titles = ["operator", "schema", "type rule"]
+    text = "# Operators of graphs\n\n" + NOTE.format(graph)
+    yield "graph-ops.md", text + table(graph, "GRAPH_OPS", titles, graph_cells)
 
 
 def main():
