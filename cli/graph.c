@@ -118,10 +118,9 @@ static int check_options(const Graphs *g) {
 
 static int emit(Graphs *g) {
   static const char *const names[] = {"graph", "kernels", "plan", "fused", "dot"};
-  static const char *const later[] = {"fused", "dot"};
   int kind = 0;
-  for (size_t i = 0; i < sizeof later / sizeof *later; i++)
-    if (!strcmp(g->emit, later[i])) return args_error(E_CLI_LATER, "that stage");
+  if (!strcmp(g->emit, "fused")) return args_error(E_CLI_LATER, "--emit fused");
+  if (!strcmp(g->emit, "dot")) return args_error(E_CLI_LATER, "--emit dot");
   while (kind < NEREID_GRAPH_KIND_COUNT && strcmp(g->emit, names[kind])) kind++;
   char hint[96], *text;
   size_t size;
@@ -257,8 +256,10 @@ static int compare_output(const Graphs *g, int i, const nereid_value *expected) 
     return args_error(E_CLI_COMPARE_SHAPE, i), STATUS_PROBLEM;
   printf("output_%d: largest error %.3g, relative %.3g, of the norm %.3g\n", i, d.absolute,
          d.relative, d.norm);
-  bool good = is_integer(g->outputs[i]) ? d.exact : d.norm <= g->tolerance;
-  return good ? STATUS_OK : (args_error(E_CLI_COMPARE, i, g->tolerance), STATUS_PROBLEM);
+  if (is_integer(g->outputs[i]) ? d.exact : d.norm <= g->tolerance) return STATUS_OK;
+  if (is_integer(g->outputs[i])) args_error(E_CLI_COMPARE_EXACT, i);
+  else args_error(E_CLI_COMPARE, i, g->tolerance);
+  return STATUS_PROBLEM;
 }
 
 static int compare_outputs(const Graphs *g) {

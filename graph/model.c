@@ -64,10 +64,10 @@ static bool same_type(const Weight *w, const ValueType *t) {
   return same;
 }
 
-static void bind_weight(Model *m, Node *n) {
+static void bind_weight(Model *m, Node *n, const char *path) {
   const Weight *w = weights_find_input(m->weights, n->input.target);
   if (!w) {
-    diag_error(m->diags, n->place, E_GRAPH_WEIGHT_MISSING, n->input.target, n->input.target);
+    diag_error(m->diags, n->place, E_GRAPH_WEIGHTS_LACK, path, n->input.target);
     return;
   }
   if (!same_type(w, &n->type)) {
@@ -79,10 +79,10 @@ static void bind_weight(Model *m, Node *n) {
 }
 
 /* Parameters and buffers of the text become weights, or without a file that has them inputs. */
-static void bind_weights(Model *m) {
+static void bind_weights(Model *m, const char *path) {
   for (Node *n = m->graph->first; n; n = n->next) {
     if (n->kind != NODE_INPUT || n->input.kind == INPUT_USER) continue;
-    if (m->weights) bind_weight(m, n);
+    if (m->weights) bind_weight(m, n, path);
     else n->input.kind = INPUT_USER;
   }
 }
@@ -120,7 +120,7 @@ static int read_body(void *arg) {
   if (!code && s->weights) code = read_weights(m, s->weights);
   if (code) return code;
   if (!read_text(m, path, text, len)) return report(m);
-  if (m->graph) bind_weights(m);
+  if (m->graph) bind_weights(m, s->weights);
   if (diag_errors(m->diags)) return report(m);
   if (m->graph && !ops_all_known(m->graph)) m->lacks = messages(m);
   return 0;

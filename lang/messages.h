@@ -723,6 +723,8 @@
 #define E_GRAPH_OUTPUT_STRIDES "output %u (%s) is strided; pass a contiguous tensor"
 #define E_GRAPH_NO_SOURCE "the source of a graph has neither a path nor data"
 #define E_GRAPH_WEIGHTS_FILE "%s has no weights: name the .pt2 file that the graph was printed from"
+#define E_GRAPH_WEIGHTS_LACK \
+  "%s has no tensor for %s: name the .pt2 file that the graph was printed from"
 #define E_GRAPH_UNKNOWN_PASS "unknown pass %s%s"
 #define E_GRAPH_PLAN_ONLY "the file is a plan; the graph that it was made from is not in it"
 #define E_GRAPH_MODE "unknown mode %s%s; modes are default and eager"
@@ -756,6 +758,7 @@
 #define E_CLI_TOLERANCE "--tol must be a number from 0 on, not `%s`"
 #define E_CLI_INPUTS "the model takes %d inputs, %d files are given"
 #define E_CLI_COMPARE_SHAPE "output %d has another shape than the file to compare it with"
+#define E_CLI_COMPARE_EXACT "output %d is not what is expected; integers must be equal"
 #define E_CLI_COMPARE "output %d is not what is expected: past the tolerance, %g of the norm"
 
 #endif

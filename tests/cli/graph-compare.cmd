@@ -1,0 +1,14 @@
+# A wrong output, one of another shape, one that is not there: all of them are told.
+cat >$TMP/g.py <<'END'
+def forward(self, x: "f32[2, 4]", i: "i64[2]", y: "f32[3]"):
+    relu: "f32[2, 4]" = torch.ops.aten.relu.default(x)
+    add: "i64[2]" = torch.ops.aten.add.Tensor(i, 7)
+    neg: "f32[3]" = torch.ops.aten.neg.default(y)
+    return (relu, add, neg)
+END
+nereid graph $TMP/g.py --device interp --out-dir $TMP/out
+cp $TMP/out/output_2.npy $TMP/out/output_0.npy
+cd $TMP
+sed 's/, 7)/, 8)/' g.py >h.py
+rm out/output_2.npy
+nereid graph h.py --device interp --compare out --tol 1
