@@ -199,6 +199,14 @@ typedef struct {
   Product term[TERMS_MAX];
 } Sum;
 
+/* Terms are left as they are: there are kilobytes of them. */
+static void sum_begin(Sum *s, Dims *d) {
+  s->d = d;
+  s->constant = 0;
+  s->n = 0;
+  s->huge = false;
+}
+
 static void add_product(Sum *s, Product p) {
   if (p.coefficient == 0) return;
   uint32_t i = 0;
@@ -217,7 +225,7 @@ static void add_product(Sum *s, Product p) {
   s->term[i] = p;
 }
 
-/* Adds factor * x. */
+/* Adds factor * *x; x lives as long as s. */
 static void add_times(Sum *s, const Dim *x, int64_t factor) {
   if ((*x)->kind == DIM_HUGE) s->huge = true;
   if ((*x)->kind == DIM_SUM)
@@ -248,7 +256,8 @@ static Dim finish_sum(Sum *s) {
 }
 
 static Dim linear(Dims *d, Dim a, int64_t times_a, Dim b, int64_t times_b) {
-  Sum s = {.d = d};
+  Sum s;
+  sum_begin(&s, d);
   add_times(&s, &a, times_a);
   add_times(&s, &b, times_b);
   return finish_sum(&s);
@@ -300,7 +309,8 @@ Dim dim_mul(Dims *d, Dim a, Dim b) {
   if (a->kind == DIM_HUGE || b->kind == DIM_HUGE) return d->huge;
   if (dim_is(a, 1)) return b;
   if (dim_is(b, 1)) return a;
-  Sum s = {.d = d};
+  Sum s;
+  sum_begin(&s, d);
   for (uint32_t i = 0; i < term_count(a); i++) add_times_product(&s, term_at(&a, i), b);
   return finish_sum(&s);
 }
@@ -352,7 +362,8 @@ static Dim quotient_atom(Dims *d, Dim e, Dim b) {
 
 /* If k*b*q and k*(e % b) are terms of s, puts k*e in their place. */
 static bool join_quotient(Sum *s, Product remainder, Product k, Dim e, Dim b, Dim q) {
-  Sum pair = {.d = s->d};
+  Sum pair;
+  sum_begin(&pair, s->d);
   Product kq;
   if (!multiply_terms(s->d, k, (Product){1, &q, 1}, &kq)) return false;
   add_times_product(&pair, kq, b);
@@ -382,7 +393,8 @@ static bool join_remainder(Sum *s, Product remainder, Product k, Dim e, Dim b, D
     Product t = s->term[i];
     Dim c = remainder_of(d, t, q, kb);
     if (!c || dim_range(d, c).lo < 0) continue;
-    Sum pair = {.d = d};
+    Sum pair;
+    sum_begin(&pair, d);
     add_product(&pair, remainder);
     add_product(&pair, t);
     negate_into(s, &pair);
@@ -409,7 +421,7 @@ static void recombine(Sum *s) {
     if (join_term(s, s->term[i])) i = UINT32_MAX; /* from the start */
 }
 
-/* ---- division ---- */
+/* ---- quotients of terms ---- */
 
 static int64_t floor_div(int64_t a, int64_t b) {
   int64_t q = a / b;
@@ -441,7 +453,9 @@ static bool never_zero(const Dims *d, Dim x) {
 
 /* a = quotient * by + rest, with the terms of a that `by` divides in the quotient. */
 static void take_out(Dims *d, Dim a, Product by, Dim *quotient, Dim *rest) {
-  Sum q = {.d = d}, r = {.d = d};
+  Sum q, r;
+  sum_begin(&q, d);
+  sum_begin(&r, d);
   for (uint32_t i = 0; i < term_count(a); i++) {
     Product t = term_at(&a, i), x;
     if (divide_term(d, t, by, &x)) add_term(&q, x);
@@ -514,12 +528,16 @@ static void unassume(Dims *d, size_t before) {
 static Dim bound(Dims *d, Dim x, bool above);
 
 static Dim bound_sum(Dims *d, Dim x, bool above) {
-  Dim sum = dim_int(d, x->value);
-  for (uint32_t i = 0; i < x->n && sum; i++) {
-    Dim term = bound(d, x->args[i], above);
-    sum = term ? dim_add(d, sum, term) : NULL;
+  Sum sum;
+  sum_begin(&sum, d);
+  sum.constant = x->value;
+  Dim *terms = ARENA_ARRAY(d->arena, Dim, x->n); /* the sum points to them */
+  for (uint32_t i = 0; i < x->n; i++) {
+    terms[i] = bound(d, x->args[i], above);
+    if (!terms[i]) return NULL;
+    add_times(&sum, &terms[i], 1);
   }
-  return sum;
+  return finish_sum(&sum);
 }
 
 /* Of atoms that are not negative. */
@@ -570,16 +588,22 @@ static bool below(Dims *d, Dim a, Dim b) {
   return not_negative(d, a) && not_negative(d, dim_sub(d, dim_sub(d, b, a), dim_int(d, 1)));
 }
 
-/* Is a // b one integer, whatever the symbols are? */
+static bool is_quotient(Dims *d, Dim a, Dim b, Dim q) {
+  return below(d, dim_is(q, 0) ? a : dim_sub(d, a, dim_mul(d, q, b)), b);
+}
+
+/* Is a // b one integer, whatever the symbols are?  Tried are 0, -1, and what a's least value
+ * gives. */
 static bool settled(Dims *d, Dim a, Dim b, Dim *quotient) {
-  int64_t lo = dim_range(d, a).lo, tries[3] = {0, -1, 0};
-  bool fixed = dim_is_int(b) && b->value > 0 && lo != INT64_MIN;
-  if (fixed) tries[2] = floor_div(lo, b->value);
-  for (int i = 0; i < 2 + fixed; i++) {
-    *quotient = dim_int(d, tries[i]);
-    if (below(d, dim_sub(d, a, dim_mul(d, *quotient, b)), b)) return true;
-  }
-  return false;
+  int64_t lo = dim_range(d, a).lo, least = 0;
+  if (dim_is_int(b) && b->value > 0 && lo != INT64_MIN) least = floor_div(lo, b->value);
+  *quotient = dim_int(d, least);
+  if (is_quotient(d, a, b, *quotient)) return true;
+  if (lo >= 0 && least == 0) return false;
+  *quotient = dim_int(d, lo >= 0 ? 0 : -1);
+  if (is_quotient(d, a, b, *quotient)) return true;
+  *quotient = dim_int(d, 0);
+  return lo < 0 && least != 0 && is_quotient(d, a, b, *quotient);
 }
 
 /* ---- division ---- */
