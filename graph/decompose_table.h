@@ -21,6 +21,7 @@
   RENAME("aten._unsafe_index.Tensor", "aten.index.Tensor") \
   X(index_put, "aten._unsafe_index_put.default") \
   X(view, "aten._unsafe_view.default") \
+  X(upsample_nearest_exact, "aten._upsample_nearest_exact2d.vec") \
   X(adaptive_avg_pool1d, "aten.adaptive_avg_pool1d.default") \
   X(adaptive_avg_pool2d, "aten.adaptive_avg_pool2d.default") \
   X(adaptive_avg_pool3d, "aten.adaptive_avg_pool3d.default") \
@@ -223,6 +224,16 @@
   X(unbind, "aten.unbind.int") \
   X(view, "aten.unflatten.int") \
   X(unsqueeze, "aten.unsqueeze.default") \
+  X(upsample_cubic, "aten.upsample_bicubic2d.default") \
+  X(upsample_cubic, "aten.upsample_bicubic2d.vec") \
+  X(upsample_linear, "aten.upsample_bilinear2d.default") \
+  X(upsample_linear, "aten.upsample_bilinear2d.vec") \
+  X(upsample_linear, "aten.upsample_linear1d.vec") \
+  X(upsample_nearest, "aten.upsample_nearest1d.vec") \
+  X(upsample_nearest, "aten.upsample_nearest2d.default") \
+  X(upsample_nearest, "aten.upsample_nearest2d.vec") \
+  X(upsample_nearest, "aten.upsample_nearest3d.vec") \
+  X(upsample_linear, "aten.upsample_trilinear3d.vec") \
   X(var, "aten.var.correction") \
   X(var, "aten.var.default") \
   X(var, "aten.var.dim") \
