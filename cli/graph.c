@@ -35,9 +35,11 @@ static const Option options[] = {
     {OPT_OUT_DIR, "--out-dir", "DIR", "writes output_0.npy ... there instead of printing"},
     {OPT_DEVICE, "--device", "D", "cuda, cpu, nest or interp; cuda if there is a GPU, else cpu"},
     {OPT_MODE, "--mode", "M", "default, or eager: a kernel for each operator"},
-    {OPT_EMIT, "--emit", "STAGE", "prints the graph, its kernels or its plan; nothing is run"},
+    {OPT_EMIT, "--emit", "STAGE",
+     "prints instead of running: graph, kernels, plan, or dot for Graphviz"},
     {OPT_OUTPUT, "-o", "FILE", "where --emit prints; standard output if there is none"},
-    {OPT_RUN_PASSES, "--run-passes", "P,...", "of --emit graph: passes to run before it prints"},
+    {OPT_RUN_PASSES, "--run-passes", "P,...",
+     "of --emit graph and dot: passes to run before it prints"},
     {OPT_TIME, "--time", NULL, "measures the model, and says what memory it takes"},
     {OPT_COMPARE, "--compare", "DIR", "compares outputs with output_0.npy ... there"},
     {OPT_TOL, "--tol", "E", "the error that is allowed, relative to the norm; 1e-4"},
@@ -107,9 +109,9 @@ static int take(Graphs *g, int id, const char *value) {
 
 static int check_options(const Graphs *g) {
   if (!g->source.path) return args_error(E_CLI_NO_MODEL);
-  bool graph = g->emit && !strcmp(g->emit, "graph");
+  bool graph = g->emit && (!strcmp(g->emit, "graph") || !strcmp(g->emit, "dot"));
   if (g->options.run_passes && !graph)
-    return args_error(E_CLI_NEEDS, "--run-passes", "--emit graph");
+    return args_error(E_CLI_NEEDS, "--run-passes", "--emit graph or dot");
   if (g->output && !g->emit) return args_error(E_CLI_NEEDS, "-o", "--emit");
   return STATUS_OK;
 }
@@ -117,10 +119,9 @@ static int check_options(const Graphs *g) {
 /* ---- --emit ---- */
 
 static int emit(Graphs *g) {
-  static const char *const names[] = {"graph", "kernels", "plan", "fused", "dot"};
+  static const char *const names[] = {"graph", "kernels", "plan", "dot"};
   int kind = 0;
   if (!strcmp(g->emit, "fused")) return args_error(E_CLI_LATER, "--emit fused");
-  if (!strcmp(g->emit, "dot")) return args_error(E_CLI_LATER, "--emit dot");
   while (kind < NEREID_GRAPH_KIND_COUNT && strcmp(g->emit, names[kind])) kind++;
   char hint[96], *text;
   size_t size;

@@ -95,7 +95,8 @@ static int emit(Model *m, const nereid_graph_options *o, nereid_graph_kind kind,
   CompileOptions options;
   bool cpu = o->device && strncmp(o->device, "cuda", 4) != 0;
   int code = 0;
-  if (kind == NEREID_GRAPH_TEXT) {
+  bool planned = kind != NEREID_GRAPH_TEXT && !(kind == NEREID_GRAPH_DOT && o->run_passes);
+  if (!planned) {
     if (o->run_passes) code = model_run_passes(m, o->run_passes);
   } else {
     code = read_options(&options, o, !cpu);

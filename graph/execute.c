@@ -80,6 +80,26 @@ static void note_written(Executable *e) {
   }
 }
 
+/* What steps read or the plan returns must come from somewhere. */
+static int check_written(const Executable *e, uint32_t i) {
+  const BufferState *b = &e->buffers[i];
+  bool made = b->plan->kind == BUFFER_OUTPUT || b->plan->kind == BUFFER_TEMPORARY;
+  if (!made || b->written || b->bytes == 0) return 0;
+  return error_set(NEREID_E_FILE, E_GRAPH_NOT_WRITTEN, b->plan->name);
+}
+
+static int check_all_written(const Executable *e) {
+  int code = 0;
+  for (uint32_t i = 0; i < e->plan->noutputs && !code; i++)
+    code = check_written(e, e->plan->outputs[i]);
+  for (uint32_t i = 0; i < e->plan->nsteps && !code; i++)
+    for (uint32_t j = 0; j < e->plan->steps[i].nargs && !code; j++) {
+      const StepArg *a = &e->plan->steps[i].args[j];
+      if (a->kind == STEP_BUFFER) code = check_written(e, a->buffer);
+    }
+  return code;
+}
+
 static int find_grid(Executable *e, const PlanStep *step, StepState *s, uint32_t grid[3]) {
   s->empty = false;
   for (int i = 0; i < 3; i++) {
@@ -139,6 +159,7 @@ static int prepare(Executable *e, const nereid_tensor *inputs, int n) {
   if (code) return code;
   note_written(e);
   code = execute_place(e);
+  if (!code) code = check_all_written(e);
   for (uint32_t i = 0; i < e->plan->nsteps && !code; i++) code = prepare_step(e, i);
   if (code) return code;
   e->ready = true;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "graph/dot.h"
 #include "graph/infer.h"
 #include "graph/passes.h"
 #include "graph/plan_text.h"
@@ -211,13 +212,15 @@ static int print_body(void *arg) {
   const Task *t = arg;
   *t->out = text_new(t->m->arena);
   if (t->kind == NEREID_GRAPH_TEXT) graph_print(t->out, t->m->graph);
+  else if (t->kind == NEREID_GRAPH_DOT) graph_print_dot(t->out, t->m->graph, t->m->plan);
   else if (t->kind == NEREID_GRAPH_PLAN) plan_print(t->out, t->m->plan);
   else text_puts(t->out, t->m->plan->source);
   return 0;
 }
 
 int model_print(Model *m, nereid_graph_kind kind, Text *out) {
-  if (kind == NEREID_GRAPH_TEXT && !m->graph) return error_set(NEREID_E_USAGE, E_GRAPH_PLAN_ONLY);
+  bool needs_graph = kind == NEREID_GRAPH_TEXT || kind == NEREID_GRAPH_DOT;
+  if (needs_graph && !m->graph) return error_set(NEREID_E_USAGE, E_GRAPH_PLAN_ONLY);
   Task t = {.m = m, .kind = kind, .out = out};
   return error_guard(m->arena, print_body, &t);
 }

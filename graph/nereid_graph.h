@@ -59,15 +59,18 @@ typedef struct {
   const char *mode;       /* "default": fused.  "eager": a kernel for each operator */
   const char *device;     /* of nereid_graph_emit: what is compiled for, "cuda" (the default) or
                              "cpu".  An executable is compiled for its own device */
-  const char *run_passes; /* of nereid_graph_emit with NEREID_GRAPH_TEXT: passes, comma-separated,
-                             to run before the graph is printed; "" is none of them */
+  const char *run_passes; /* of nereid_graph_emit with NEREID_GRAPH_TEXT or NEREID_GRAPH_DOT:
+                             passes, comma-separated, to run before the graph is printed; "" is
+                             none of them */
 } nereid_graph_options;
 
-/* Stages of a model.  Each reads back as what it is. */
+/* Stages of a model.  All but the drawing read back as what they are. */
 typedef enum {
   NEREID_GRAPH_TEXT,    /* the graph, as FX prints it */
   NEREID_GRAPH_KERNELS, /* the kernel file that was generated for it */
   NEREID_GRAPH_PLAN,    /* the execution plan: buffers and launches, then the kernel file */
+  NEREID_GRAPH_DOT,     /* a drawing for Graphviz: the nodes after all passes, in boxes by kernel;
+                           with run_passes, after these alone */
   NEREID_GRAPH_KIND_COUNT
 } nereid_graph_kind;
 

@@ -253,6 +253,8 @@ static void plan_messages(void) {
   fails_on("cpu", WEIGHTS, "pool 256", "pool 64", "temporary t does not lie in the plan's pool");
   fails(WEIGHTS, "f32[20]\" 0..1 at 0\n", "f32[562949953421312]\" 0..1 at 0\n",
         "t is too large: its 1 axes have more than 2^48 bytes");
+  fails(WEIGHTS, "out_ptr = %out", "out_ptr = %t", "no step of the plan writes out");
+  fails(WEIGHTS, "out_ptr = %t", "out_ptr = %out", "no step of the plan writes t");
   fails(WEIGHTS, "grid 1,", "grid -1,",
         "kernel add: the grid's axis 0 is -1 for inputs of these shapes");
   fails(WEIGHTS, "n = 20", "n = \"20//(0*s1)\"", "a size in a plan");
