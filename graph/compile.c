@@ -162,16 +162,13 @@ static int64_t fitting(Dim n, int64_t most) {
 }
 
 static void matmul_shape(Compiler *c, const Group *g, PlanStep *s) {
-  const Node *n = g->nodes.data[0];
-  uint32_t rank = n->type.rank;
-  Dim rows = n->type.shape[rank - 2], columns = n->type.shape[rank - 1];
-  bool wide = dtype_bits(n->args[0].node->type.dtype) >= 32;
-  int64_t bm = fitting(rows, 64), bn = fitting(columns, wide ? 64 : 128);
+  bool wide = dtype_bits(g->nodes.data[0]->type.dtype) >= 32;
+  int64_t bm = fitting(g->extent[1], 64), bn = fitting(g->extent[2], wide ? 64 : 128);
   add_constexpr(c, s, "BM", bm);
   add_constexpr(c, s, "BN", bn);
-  add_constexpr(c, s, "BK", fitting(n->args[0].node->type.shape[rank - 1], wide ? 32 : 64));
-  s->grid[0] = dim_mul(c->g->dims, blocks(c, rows, bm), blocks(c, columns, bn));
-  if (rank == 3) s->grid[1] = n->type.shape[0];
+  add_constexpr(c, s, "BK", fitting(g->extent[3], wide ? 32 : 64));
+  s->grid[0] = dim_mul(c->g->dims, blocks(c, g->extent[1], bm), blocks(c, g->extent[2], bn));
+  s->grid[1] = g->extent[0];
   s->stages = 3;
 }
 

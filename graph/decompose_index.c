@@ -79,6 +79,27 @@ Node *decompose_index_fill(Build *b) {
                ARGS(arg_node(x), build_int(b, axis), arg_node(index), arg_node(one)));
 }
 
+/* A few rows, as a cache of keys and values gets one: each is chosen where its index says so.  Of
+ * equal indices the last one counts. */
+Node *decompose_index_copy(Build *b) {
+  enum { ROWS_MAX = 8 };
+  Node *x = self_of(b), *index = build_input(b, "index"), *rows = build_input(b, "source");
+  uint32_t axis = infer_axis_arg(&b->in, "dim", rank_of(x));
+  Dim count = value_numel(b->in.g, &index->type);
+  if (!rank_of(x) || !dim_is_int(count) || count->value > ROWS_MAX) return NULL;
+  Node *position = build_arange(b, x->type.shape[axis]);
+  for (uint32_t i = axis + 1; i < rank_of(x); i++)
+    position = build_unsqueeze(b, position, rank_of(position));
+  for (int64_t i = 0; i < count->value; i++) {
+    Dim at = build_const(b, i);
+    Node *which = rank_of(index) ? build_select(b, index, 0, at) : index;
+    Node *row = build_slice(b, rows, axis, at, build_const(b, i + 1), 1);
+    Node *here = build_op2(b, "aten.eq.Tensor", position, which);
+    x = build_where(b, here, arg_node(row), arg_node(x));
+  }
+  return x;
+}
+
 /* One value where a mask over the first axes holds. */
 Node *decompose_index_put(Build *b) {
   uint32_t n;

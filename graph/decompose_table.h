@@ -112,6 +112,7 @@
   X(group_norm, "aten.group_norm.default") \
   RENAME("aten.gt.Scalar", "aten.gt.Tensor") \
   X(hstack, "aten.hstack.default") \
+  X(index_copy, "aten.index_copy.default") \
   X(index_fill, "aten.index_fill.int_Scalar") \
   X(index_fill, "aten.index_fill.int_Tensor") \
   X(index_put, "aten.index_put.default") \

@@ -5,6 +5,7 @@
 #include "graph/gather.h"
 #include "graph/pieces.h"
 #include "graph/text.h"
+#include "graph/window.h"
 
 enum {
   GROUP_NODES_MAX = 200, /* in a group */
@@ -69,6 +70,12 @@ static void piece_uses(const Fusion *f, Node *n, const Dim *place, UseAt *use, v
   for (uint32_t i = 0; i < p.n; i++) reach(f, p.pieces[i].operand, p.pieces[i].place, use, ctx);
 }
 
+static void pool_uses(const Fusion *f, Node *n, const Dim *place, UseAt *use, void *ctx) {
+  Piece p;
+  pool_piece(f->graph, n, place, &p);
+  reach(f, p.operand, p.place, use, ctx);
+}
+
 void each_use_at(const Fusion *f, Node *n, const Dim *place, UseAt *use, void *ctx) {
   Dim from[GRAPH_RANK_MAX];
   Walk w = {f, use, ctx, n, place};
@@ -79,6 +86,7 @@ void each_use_at(const Fusion *f, Node *n, const Dim *place, UseAt *use, void *c
       return;
     case PRIM_REDUCE: reach(f, n->args[0].node, place, use, ctx); return;
     case PRIM_GATHER: gather_uses(f, n, place, use, ctx); return;
+    case PRIM_POOL: pool_uses(f, n, place, use, ctx); return;
     case PRIM_PIECES: piece_uses(f, n, place, use, ctx); return;
     default: graph_each_use(n, reach_operand, &w);
   }
@@ -97,8 +105,8 @@ static bool is_view(const Node *n) {
 }
 
 static bool loops(PrimKind k) {
-  return k == PRIM_POINTWISE || k == PRIM_REDUCE || k == PRIM_SCAN || k == PRIM_GATHER ||
-         k == PRIM_PIECES || k == PRIM_CREATE;
+  return k == PRIM_POINTWISE || k == PRIM_REDUCE || k == PRIM_SCAN || k == PRIM_POOL ||
+         k == PRIM_GATHER || k == PRIM_PIECES || k == PRIM_CREATE;
 }
 
 typedef struct {
@@ -181,15 +189,31 @@ bool reduction_has_axis(Graph *g, const Node *n, uint32_t i) {
   return false;
 }
 
-/* The domain of a reduction or scan: what is kept, and what is gone along, each in order. */
+/* The axes that a node goes through: those of its operand, or for pooling those of its result and
+ * of the window.  Returns how many; *along: a bit for each that is reduced or scanned. */
+static uint32_t axes_of(Graph *g, const Node *n, Dim *shape, uint32_t *along) {
+  *along = 0;
+  if (prim_kind(n->op) == PRIM_POOL) {
+    uint32_t rank = pool_shape(g, n, shape);
+    for (uint32_t i = n->type.rank; i < rank; i++) *along |= 1u << i;
+    return rank;
+  }
+  const ValueType *t = &n->args[0].node->type;
+  for (uint32_t i = 0; i < t->rank; i++) {
+    shape[i] = t->shape[i];
+    if (reduction_has_axis(g, n, i)) *along |= 1u << i;
+  }
+  return t->rank;
+}
+
+/* The domain of what goes along axes: the others, and those, each in order. */
 static void column_domain(const Fusion *f, Group *to, const Node *n) {
   Graph *g = f->graph;
-  const ValueType *t = &n->args[0].node->type;
-  Dim part[2][GRAPH_RANK_MAX], at[2][GRAPH_RANK_MAX], total[2];
-  uint32_t count[2] = {0, 0};
-  for (uint32_t i = 0; i < t->rank; i++) {
-    bool r = reduction_has_axis(g, n, i);
-    part[r][count[r]++] = t->shape[i];
+  Dim shape[GRAPH_RANK_MAX], part[2][GRAPH_RANK_MAX], at[2][GRAPH_RANK_MAX], total[2];
+  uint32_t along, rank = axes_of(g, n, shape, &along), count[2] = {0, 0}, next[2] = {0, 0};
+  for (uint32_t i = 0; i < rank; i++) {
+    uint32_t r = along >> i & 1;
+    part[r][count[r]++] = shape[i];
   }
   for (int r = 0; r < 2; r++) {
     total[r] = product(g, part[r], count[r]);
@@ -197,60 +221,94 @@ static void column_domain(const Fusion *f, Group *to, const Node *n) {
         dim_is(total[r], 1) ? dim_int(g->dims, 0) : dim_index(g->dims, r ? "r" : "x", total[r]);
     place_of_linear(g->dims, to->index[r], part[r], count[r], at[r]);
   }
+  Dim *place = places_new(f, rank), *kept = places_new(f, rank);
   to->x = total[0];
   to->r = total[1];
+  to->rank = rank;
   to->reduced = 0;
-  to->rank = t->rank;
-  to->shape = t->shape;
-  Dim *place = places_new(f, t->rank);
-  uint32_t next[2] = {0, 0};
-  for (uint32_t i = 0; i < t->rank; i++) {
-    bool r = reduction_has_axis(g, n, i);
+  for (uint32_t i = 0; i < rank; i++) {
+    uint32_t r = along >> i & 1;
     place[i] = at[r][next[r]++];
-    if (r && !dim_is(t->shape[i], 1)) to->reduced |= 1u << i;
+    kept[i] = shape[i];
+    if (r && !dim_is(shape[i], 1)) to->reduced |= 1u << i;
   }
   to->place = place;
+  to->shape = kept;
 }
 
-static void matmul_domain(const Fusion *f, Group *to, const Node *n) {
+static void matmul_extents(Group *to, const Node *n, Dims *d) {
+  const ValueType *t = &n->type;
+  bool batched = t->rank == 3;
+  to->extent[0] = batched ? t->shape[0] : dim_int(d, 1);
+  to->extent[1] = t->shape[t->rank - 2];
+  to->extent[2] = t->shape[t->rank - 1];
+  to->extent[3] = n->args[0].node->type.shape[t->rank - 1];
+}
+
+/* The positions of all images are rows, the channels of one group columns, groups batches. */
+static void convolution_extents(Graph *g, Group *to, const Node *n) {
+  const ValueType *t = &n->type, *weight = &n->args[1].node->type;
+  to->extent[0] = graph_arg(g, n, "groups").dim;
+  to->extent[1] = dim_mul(g->dims, t->shape[0], product(g, t->shape + 2, t->rank - 2));
+  to->extent[2] = dim_floordiv(g->dims, t->shape[1], to->extent[0]);
+  to->extent[3] = product(g, weight->shape + 1, weight->rank - 1);
+}
+
+/* The place in the result of a row and column of a batch. */
+static void product_place(Graph *g, const Group *to, const Node *n, Dim *place) {
+  const ValueType *t = &n->type;
+  Dims *d = g->dims;
+  if (prim_kind(n->op) == PRIM_MATMUL) {
+    for (uint32_t i = 0; i < t->rank; i++) place[i] = to->index[3 - t->rank + i];
+    return;
+  }
+  Dim positions[GRAPH_RANK_MAX], at[GRAPH_RANK_MAX];
+  positions[0] = t->shape[0];
+  memcpy(positions + 1, t->shape + 2, (t->rank - 2) * sizeof *at);
+  place_of_linear(d, to->index[1], positions, t->rank - 1, at);
+  place[0] = at[0];
+  place[1] = dim_add(d, dim_mul(d, to->index[0], to->extent[2]), to->index[2]);
+  memcpy(place + 2, at + 1, (t->rank - 2) * sizeof *at);
+}
+
+static void product_domain(const Fusion *f, Group *to, const Node *n) {
   Dims *d = f->graph->dims;
   const ValueType *t = &n->type;
   Dim *place = places_new(f, t->rank);
-  const char *names[] = {"b", "m", "n"};
-  for (uint32_t i = 0; i < 3; i++) {
-    bool there = t->rank + i >= 3;
-    to->index[i] = there ? dim_index(d, names[i], t->shape[t->rank + i - 3]) : dim_int(d, 0);
-    if (there) place[t->rank + i - 3] = to->index[i];
-  }
+  static const char *const names[] = {"b", "m", "n"};
+  if (prim_kind(n->op) == PRIM_MATMUL) matmul_extents(to, n, d);
+  else convolution_extents(f->graph, to, n);
+  for (uint32_t i = 0; i < 3; i++) to->index[i] = dim_index(d, names[i], to->extent[i]);
   to->x = product(f->graph, t->shape, t->rank);
   to->r = dim_int(d, 1);
   to->rank = t->rank;
   to->shape = t->shape;
+  product_place(f->graph, to, n, place);
   to->place = place;
 }
 
 /* Does it go along an axis, so that its domain has columns? */
 static bool has_columns(const Node *n) {
   PrimKind k = prim_kind(n->op);
-  return k == PRIM_REDUCE || k == PRIM_SCAN;
+  return k == PRIM_REDUCE || k == PRIM_SCAN || k == PRIM_POOL;
 }
 
 /* The role in its own domain. */
 static Role natural_role(const Node *n) {
-  return prim_kind(n->op) == PRIM_REDUCE ? ROLE_ROW : ROLE_FULL;
+  return has_columns(n) && prim_kind(n->op) != PRIM_SCAN ? ROLE_ROW : ROLE_FULL;
 }
 
 static void set_domain(const Fusion *f, Group *to, const Node *n) {
   PrimKind k = prim_kind(n->op);
-  if (k == PRIM_MATMUL) matmul_domain(f, to, n);
+  if (prim_is_product(k)) product_domain(f, to, n);
   else if (has_columns(n)) column_domain(f, to, n);
   else flat_domain(f, to, n);
 }
 
-static bool same_shape(const Group *g, const ValueType *t) {
-  if (g->rank != t->rank) return false;
-  for (uint32_t i = 0; i < t->rank; i++)
-    if (g->shape[i] != t->shape[i]) return false;
+static bool same_shape(const Group *g, uint32_t rank, const Dim *shape) {
+  if (g->rank != rank) return false;
+  for (uint32_t i = 0; i < rank; i++)
+    if (g->shape[i] != shape[i]) return false;
   return true;
 }
 
@@ -261,7 +319,7 @@ void group_place(const Fusion *f, const Group *group, const Node *n, Dim *place)
     place_of_linear(d, group->index[0], t->shape, t->rank, place);
     return;
   }
-  if (same_shape(group, t)) {
+  if (same_shape(group, t->rank, t->shape)) {
     if (t->rank) memcpy(place, group->place, t->rank * sizeof *place);
     return;
   }
@@ -274,7 +332,7 @@ void group_place(const Fusion *f, const Group *group, const Node *n, Dim *place)
 /* The role that a node has in a domain; ROLE_NONE: it doesn't fit. */
 static Role role_in(const Fusion *f, const Group *g, const Node *n) {
   Dim elements = product(f->graph, n->type.shape, n->type.rank);
-  if (prim_kind(n->op) == PRIM_REDUCE) return elements == g->x ? ROLE_ROW : ROLE_NONE;
+  if (has_columns(n) && natural_role(n) == ROLE_ROW) return elements == g->x ? ROLE_ROW : ROLE_NONE;
   if (prim_kind(n->op) == PRIM_SCAN && dim_is(g->r, 1)) return ROLE_NONE;
   if (elements == dim_mul(f->graph->dims, g->x, g->r)) return ROLE_FULL;
   return elements == g->x && g->kind == GROUP_LOOPS ? ROLE_ROW : ROLE_NONE;
@@ -296,7 +354,7 @@ static void check_use(Node *operand, const Dim *place, void *ctx) {
 }
 
 void group_read_place(const Fusion *f, const Group *g, const Node *n, Dim *place) {
-  if (prim_kind(n->op) == PRIM_REDUCE) memcpy(place, g->place, g->rank * sizeof *place);
+  if (has_columns(n)) memcpy(place, g->place, g->rank * sizeof *place);
   else group_place(f, g, n, place);
 }
 
@@ -305,7 +363,7 @@ static bool uses_fit(const Fusion *f, const Group *g, Node *n) {
   Dim place[GRAPH_RANK_MAX];
   Check c = {f, g, true};
   group_read_place(f, g, n, place);
-  if (prim_kind(n->op) != PRIM_MATMUL) each_use_at(f, n, place, check_use, &c);
+  if (!prim_is_product(prim_kind(n->op))) each_use_at(f, n, place, check_use, &c);
   return c.fits;
 }
 
@@ -343,14 +401,14 @@ static bool columns_fit(Fusion *f, Group *g, Node *n) {
   if (dim_is(g->r, 1)) return try_domain(f, g, &own, n);
   if (own.x != g->x || own.r != g->r) return false;
   f->role[n->id] = natural_role(n);
-  if (!same_shape(g, &n->args[0].node->type)) return false;
+  if (!same_shape(g, own.rank, own.shape)) return false;
   if (own.reduced != g->reduced) return false;
   return uses_fit(f, g, n);
 }
 
 static bool joins(Fusion *f, Group *g, Node *n) {
   PrimKind k = prim_kind(n->op);
-  if (g->nodes.len >= GROUP_NODES_MAX || k == PRIM_MATMUL) return false;
+  if (g->nodes.len >= GROUP_NODES_MAX || prim_is_product(k)) return false;
   if (has_columns(n)) return g->kind == GROUP_LOOPS && columns_fit(f, g, n);
   f->role[n->id] = role_in(f, g, n);
   return f->role[n->id] != ROLE_NONE && uses_fit(f, g, n);
@@ -382,8 +440,9 @@ static void note_reader(Node *operand, const Dim *place, void *ctx) {
 static void each_operand(Fusion *f, Node *n, UseAt *use, void *ctx) {
   Group own = {0};
   set_domain(f, &own, n);
-  if (prim_kind(n->op) == PRIM_MATMUL) {
-    for (int i = 0; i < 2; i++) {
+  if (prim_is_product(prim_kind(n->op))) {
+    for (uint32_t i = 0; i < n->nargs; i++) {
+      if (n->args[i].kind != ARG_NODE || !is_tensor(n->args[i].node)) continue;
       Node *operand = n->args[i].node;
       while (is_view(operand)) operand = view_operand(operand);
       use(operand, NULL, ctx);
@@ -395,7 +454,7 @@ static void each_operand(Fusion *f, Node *n, UseAt *use, void *ctx) {
 
 static Group *group_new(Fusion *f, Node *n) {
   Group *g = ARENA_NEW(f->arena, Group);
-  g->kind = prim_kind(n->op) == PRIM_MATMUL ? GROUP_MATMUL : GROUP_LOOPS;
+  g->kind = prim_is_product(prim_kind(n->op)) ? GROUP_MATMUL : GROUP_LOOPS;
   g->number = (uint32_t)f->groups.len;
   set_domain(f, g, n);
   f->role[n->id] = natural_role(n);

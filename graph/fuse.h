@@ -26,6 +26,7 @@ typedef struct Group {
   uint32_t number;
   Dim x, r;         /* LOOPS: the domain.  MATMUL: x is all elements */
   Dim index[3];     /* LOOPS: of x, of r.  MATMUL: batch, row, column */
+  Dim extent[4];    /* MATMUL: of these, and of what is summed up */
   uint32_t rank;    /* of the tensor whose places the full role has: what is reduced, or the */
   const Dim *shape; /* product */
   const Dim *place;

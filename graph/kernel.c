@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "graph/gather.h"
-#include "graph/pieces.h"
 #include "graph/text.h"
+#include "graph/window.h"
 
 /* Names that a kernel's variables may not have. */
 static const char *const reserved[] = {
@@ -147,12 +147,17 @@ void kernel_remember(Kernel *k, const Node *n, const Dim *place, Value v, unsign
   vec_push(k->arena, &k->memo, ((Memo){n, copy, v, axes}));
 }
 
+/* Along axes of one element all places are one. */
+static bool same_place(const Node *n, const Dim *a, const Dim *b) {
+  for (uint32_t i = 0; i < n->type.rank; i++)
+    if (a[i] != b[i] && !dim_is(n->type.shape[i], 1)) return false;
+  return true;
+}
+
 static const Memo *recall(const Kernel *k, const Node *n, const Dim *place) {
   for (size_t i = k->memo.len; i-- > 0;) {
     const Memo *m = &k->memo.data[i];
-    if (m->node == n &&
-        (n->type.rank == 0 || !memcmp(m->place, place, n->type.rank * sizeof *place)))
-      return m;
+    if (m->node == n && same_place(n, m->place, place)) return m;
   }
   return NULL;
 }
@@ -279,8 +284,7 @@ static Value create(Kernel *k, Node *n, const Dim *place) {
 
 /* ---- pieces ---- */
 
-/* The limits of a piece as one name; NULL: they always hold. */
-static const char *piece_condition(Kernel *k, const Piece *p) {
+const char *kernel_piece_condition(Kernel *k, const Piece *p) {
   Text t = text_new(k->arena);
   for (uint32_t i = 0; i < p->nlimits; i++) {
     const char *x = kernel_index(k, p->limits[i].x, NULL);
@@ -294,8 +298,8 @@ static const char *piece_condition(Kernel *k, const Piece *p) {
   return name;
 }
 
-/* A piece's value where its condition holds.  What is computed for it is valid there only. */
-static const char *piece_value(Kernel *k, const Piece *p, const char *condition, DType t) {
+/* What is computed under the condition is valid there only. */
+const char *kernel_piece_value(Kernel *k, const Piece *p, const char *condition, DType t) {
   const char *outer = k->condition;
   size_t memo = k->memo.len;
   if (condition && outer) k->condition = arena_printf(k->arena, "%s & %s", outer, condition);
@@ -312,11 +316,27 @@ static Value pieces(Kernel *k, Node *n, const Dim *place) {
   const char *text = NULL;
   if (p.otherwise.kind != ARG_NONE) text = literal(k, &p.otherwise, t);
   for (uint32_t i = p.n; i-- > 0;) {
-    const char *condition = piece_condition(k, &p.pieces[i]);
-    const char *value = piece_value(k, &p.pieces[i], condition, t);
+    const char *condition = kernel_piece_condition(k, &p.pieces[i]);
+    const char *value = kernel_piece_value(k, &p.pieces[i], condition, t);
     bool always = !condition || !text;
     text = always ? value : arena_printf(k->arena, "tl.where(%s, %s, %s)", condition, value, text);
   }
+  return name_value(k, n, place, t, 0, text);
+}
+
+/* Windows of one element. */
+static Value pool_of_one(Kernel *k, Node *n, const Dim *place) {
+  Dim at[GRAPH_RANK_MAX], shape[GRAPH_RANK_MAX];
+  uint32_t rank = pool_shape(k->graph, n, shape);
+  for (uint32_t i = 0; i < rank; i++)
+    at[i] = i < n->type.rank ? place[i] : dim_int(k->graph->dims, 0);
+  Piece p;
+  pool_piece(k->graph, n, at, &p);
+  DType t = kernel_held(n->type.dtype);
+  const char *condition = kernel_piece_condition(k, &p);
+  const char *text = kernel_piece_value(k, &p, condition, t);
+  const char *none = strstr(n->op->target, "max") ? "float(\"-inf\")" : "0";
+  if (condition) text = arena_printf(k->arena, "tl.where(%s, %s, %s)", condition, text, none);
   return name_value(k, n, place, t, 0, text);
 }
 
@@ -354,6 +374,9 @@ Value kernel_value(Kernel *k, Node *n, const Dim *place) {
     case PRIM_SCAN:
       if (dim_is(k->group->r, 1)) return kernel_value(k, n->args[0].node, place);
       break;
+    case PRIM_POOL:
+      if (dim_is(k->group->r, 1)) return pool_of_one(k, n, place);
+      break;
     case PRIM_REDUCE:
       if (dim_is(k->group->r, 1)) return unreduced(k, n, place);
       break;
@@ -362,12 +385,24 @@ Value kernel_value(Kernel *k, Node *n, const Dim *place) {
   BUG("%s is used at a place that is not its own", n->name);
 }
 
+/* Pointers have all axes of the values that are written, also those of one element. */
+static const char *with_axes(Kernel *k, const char *index, unsigned axes, unsigned wanted) {
+  static const char *const names[2][2] = {{"xindex", "rindex"}, {"m", "n"}};
+  for (unsigned i = 0; i < 2; i++)
+    if ((wanted & ~axes) >> i & 1)
+      index = arena_printf(k->arena, "%s + %s * 0", index, names[k->group->kind][i]);
+  return index;
+}
+
 void kernel_store(Kernel *k, Node *n, Value v) {
   Dim place[GRAPH_RANK_MAX];
   group_place(k->f, k->group, n, place);
-  unsigned axes = 0;
+  unsigned axes = 0, wanted = AXIS_X;
+  bool columns = k->group->kind == GROUP_MATMUL || !dim_is(k->group->r, 1);
+  if (columns && k->f->role[n->id] == ROLE_FULL) wanted |= AXIS_R;
   Dim offset = linear_of_place(k->graph->dims, place, n->type.shape, n->type.rank);
-  const char *index = kernel_index(k, offset, &axes);
+  const char *index = with_axes(k, kernel_index(k, offset, &axes), axes, wanted);
+  axes |= wanted;
   kernel_line(k, "tl.store(%s + %s, %s%s)", kernel_buffer(k, n), index,
               kernel_cast(k, v, n->type.dtype), mask_argument(k, axes));
 }

@@ -10,6 +10,7 @@
 #define NEREID_GRAPH_KERNEL_H
 
 #include "graph/fuse.h"
+#include "graph/pieces.h"
 #include "graph/template_fill.h"
 
 enum { AXIS_X = 1, AXIS_R = 2, AXIS_M = 1, AXIS_N = 2, AXIS_B = 4 };
@@ -72,6 +73,10 @@ const char *kernel_cast(Kernel *k, Value v, DType t);
 /* The dtype in which values of t are held: f32 for 16-bit and 8-bit floats. */
 DType kernel_held(DType t);
 
+/* The limits of a piece as the name of a bool; NULL: they always hold. */
+const char *kernel_piece_condition(Kernel *k, const Piece *p);
+/* A piece's value in dtype t where `condition` (its own, NULL: always) holds. */
+const char *kernel_piece_value(Kernel *k, const Piece *p, const char *condition, DType t);
 /* `text` with {0}, {1}, ... replaced. */
 const char *kernel_fill(Kernel *k, const char *text, const char *const *operands);
 

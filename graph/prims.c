@@ -9,15 +9,31 @@ static const struct {
   const char *target;
   PrimKind kind;
 } rows[] = {
-    {"aten.all.dim", PRIM_REDUCE},           {"aten.amax.default", PRIM_REDUCE},
-    {"aten.amin.default", PRIM_REDUCE},      {"aten.any.dim", PRIM_REDUCE},
-    {"aten.prod.dim_int", PRIM_REDUCE},      {"aten.sum.dim_IntList", PRIM_REDUCE},
-    {"aten.arange.start_step", PRIM_CREATE}, {"aten.full.default", PRIM_CREATE},
-    {"aten.embedding.default", PRIM_GATHER}, {"aten.gather.default", PRIM_GATHER},
-    {"aten.index.Tensor", PRIM_GATHER},      {"aten.index_select.default", PRIM_GATHER},
-    {"aten.cat.default", PRIM_PIECES},       {"aten.constant_pad_nd.default", PRIM_PIECES},
-    {"aten.cumsum.default", PRIM_SCAN},      {"aten.cumprod.default", PRIM_SCAN},
-    {"aten.bmm.default", PRIM_MATMUL},       {"aten.mm.default", PRIM_MATMUL},
+    {"aten.all.dim", PRIM_REDUCE},
+    {"aten.amax.default", PRIM_REDUCE},
+    {"aten.amin.default", PRIM_REDUCE},
+    {"aten.any.dim", PRIM_REDUCE},
+    {"aten.prod.dim_int", PRIM_REDUCE},
+    {"aten.sum.dim_IntList", PRIM_REDUCE},
+    {"aten.arange.start_step", PRIM_CREATE},
+    {"aten.full.default", PRIM_CREATE},
+    {"aten.embedding.default", PRIM_GATHER},
+    {"aten.gather.default", PRIM_GATHER},
+    {"aten.index.Tensor", PRIM_GATHER},
+    {"aten.index_select.default", PRIM_GATHER},
+    {"aten.cat.default", PRIM_PIECES},
+    {"aten.constant_pad_nd.default", PRIM_PIECES},
+    {"aten.cumsum.default", PRIM_SCAN},
+    {"aten.cumprod.default", PRIM_SCAN},
+    {"aten.avg_pool1d.default", PRIM_POOL},
+    {"aten.max_pool1d.default", PRIM_POOL},
+    {"aten.avg_pool2d.default", PRIM_POOL},
+    {"aten.max_pool2d.default", PRIM_POOL},
+    {"aten.avg_pool3d.default", PRIM_POOL},
+    {"aten.max_pool3d.default", PRIM_POOL},
+    {"aten.convolution.default", PRIM_CONVOLUTION},
+    {"aten.bmm.default", PRIM_MATMUL},
+    {"aten.mm.default", PRIM_MATMUL},
 };
 
 uint32_t prim_rows_others(void) { return sizeof rows / sizeof *rows; }
@@ -29,3 +45,5 @@ PrimKind prim_kind(const GraphOp *op) {
     if (!strcmp(rows[i].target, op->target)) return rows[i].kind;
   return PRIM_NONE;
 }
+
+bool prim_is_product(PrimKind k) { return k == PRIM_MATMUL || k == PRIM_CONVOLUTION; }

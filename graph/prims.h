@@ -23,10 +23,14 @@ typedef enum {
   PRIM_CREATE,
   PRIM_GATHER,
   PRIM_PIECES, /* aten.cat, aten.constant_pad_nd */
-  PRIM_MATMUL /* aten.mm, aten.bmm */
+  PRIM_POOL,        /* a reduction over windows: aten.max_pool*d, aten.avg_pool*d */
+  PRIM_MATMUL,      /* aten.mm, aten.bmm */
+  PRIM_CONVOLUTION, /* aten.convolution, not transposed */
 } PrimKind;
 
 PrimKind prim_kind(const GraphOp *op);
+/* Products of matrices, also implicit ones. */
+bool prim_is_product(PrimKind k);
 
 /* ---- views ---- */
 

@@ -15,7 +15,7 @@ def {{name}}({{parameters}}, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexp
     for start in range(0, {{k}}, BK):
         ka = start + tl.arange(0, BK)[None, :]
         kb = start + tl.arange(0, BK)[:, None]
-        left = tl.load({{left}}, mask=mmask & (ka < {{k}}), other=0.0)
+        left = tl.load({{left}}, mask=mmask & (ka < {{k}}){{left_condition}}, other=0.0)
         right = tl.load({{right}}, mask=(kb < {{k}}) & nmask, other=0.0)
         acc = tl.dot(left, right, acc{{precision}})
 {{body}}
