@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* ---- messages ---- */
@@ -119,6 +120,12 @@ void strings_free(Strings *s) {
   for (int i = 0; i < s->len; i++) free(s->data[i]);
   free(s->data);
   *s = (Strings){0};
+}
+
+int strings_add_folder(Strings *s, const char *path) {
+  struct stat st;
+  if (stat(path, &st) || !S_ISDIR(st.st_mode)) return args_error(E_CLI_FOLDER, path);
+  return strings_add(s, path, strlen(path)) ? STATUS_OK : STATUS_PROBLEM;
 }
 
 bool args_split(Strings *out, const char *text) {

@@ -55,6 +55,8 @@ typedef struct {
 
 bool strings_add(Strings *s, const char *text, size_t len); /* false (printed): out of memory */
 void strings_free(Strings *s);
+/* Adds a folder of imports, which must be there.  Returns a status. */
+int strings_add_folder(Strings *s, const char *path);
 
 /* Splits at commas outside brackets and parentheses. */
 bool args_split(Strings *out, const char *text);

@@ -48,8 +48,7 @@ static int run(int argc, char **argv) {
   int id, status = STATUS_OK;
   while (status == STATUS_OK && (id = args_next(&args, &value)) != ARGS_END) {
     if (id == ARGS_ERROR) status = STATUS_USAGE;
-    else if (id == OPT_IMPORT_PATH)
-      status = strings_add(&folders, value, strlen(value)) ? STATUS_OK : STATUS_PROBLEM;
+    else if (id == OPT_IMPORT_PATH) status = strings_add_folder(&folders, value);
     else if (!*value) status = args_error(E_CLI_NO_FILE);
     else if (source.path) status = args_error(E_CLI_EXTRA_FILE, value, "");
     else source.path = value;

@@ -32,8 +32,7 @@ int request_option(Request *r, int id, const char *value) {
     case OPT_NUM_STAGES:
       return args_number(&r->api.num_stages, "--num-stages", value, 1, 64) ? 0 : STATUS_USAGE;
     case OPT_TARGET: r->api.target = value; return STATUS_OK;
-    case OPT_IMPORT_PATH:
-      return strings_add(&r->folders, value, strlen(value)) ? STATUS_OK : STATUS_PROBLEM;
+    case OPT_IMPORT_PATH: return strings_add_folder(&r->folders, value);
     default: return STATUS_USAGE;
   }
 }

@@ -1,0 +1,2 @@
+nereid compile add.py:add --import-path nowhere
+nereid list add.py --import-path add.py
