@@ -103,6 +103,34 @@ static void allocate_tables(Bind *s) {
   s->depth = ARENA_ARRAY(s->scratch, uint8_t, n);
 }
 
+/* ---- indices: constants that were added up must fit, whatever the kernel's masks leave out ---- */
+
+static bool fits(const Affine *a) {
+  int64_t lo = a->c, hi = a->c, last;
+  for (int i = 0; i < a->n; i++) {
+    if (__builtin_mul_overflow(a->t[i].coef, (int64_t)a->t[i].index->extent - 1, &last))
+      return false;
+    int64_t *end = last < 0 ? &lo : &hi;
+    if (__builtin_add_overflow(*end, last, end)) return false;
+  }
+  return true;
+}
+
+static bool all_fit(const NestStmt *st) {
+  bool good = true;
+  for (uint32_t i = 0; i < st->nsrcs; i++) good &= fits(&st->srcs[i].sub);
+  for (uint32_t i = 0; i < st->nmems; i++) good &= fits(&st->mems[i].bytes);
+  return good;
+}
+
+static void check_indices(Bind *s, const NestBlock *b) {
+  for (const NestStmt *st = b->first; st; st = st->next) {
+    s->b.span = st->span;
+    if (!all_fit(st)) bind_refuse(s, "its indices do not fit 64 bits");
+    for (uint32_t r = 0; r < st->nregions; r++) check_indices(s, st->regions[r]);
+  }
+}
+
 static void bind_body(Bind *s) {
   NestBlock *old = s->nest->body;
   allocate_tables(s);
@@ -117,6 +145,7 @@ static void bind_body(Bind *s) {
   block(s, old, s->nest->body);
   nest_remove(marker);
   flatten_vars(s->nest);
+  check_indices(s, s->nest->body);
 }
 
 bool bind_run(Unit *u) {
