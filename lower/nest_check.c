@@ -290,6 +290,11 @@ static bool check_condition(NestCheck *c, const NestStmt *s) {
   return check_src(c, s, 0, DT_I1, 1);
 }
 
+static bool check_prefetch(NestCheck *c, const NestStmt *s) {
+  if (s->mems[0].buffer) return nest_fail(c, s, E_NEST_BASE, "a pointer");
+  return check_mem(c, s, 0, 1, 1);
+}
+
 static bool check_loop(NestCheck *c, const NestStmt *s) {
   for (uint32_t i = 0; i < s->nsrcs; i++)
     if (!check_src(c, s, i, DT_I32, 1)) return false;
@@ -425,6 +430,7 @@ static const Rule rules[NEST_OP_COUNT] = {
     [NEST_WARP] = {false, check_number},
     [NEST_LD] = {true, check_ld},
     [NEST_ST] = {true, check_st},
+    [NEST_PREFETCH] = {false, check_prefetch},
     [NEST_ATOM] = {true, check_atom},
     [NEST_ATOM_CAS] = {true, check_cas},
     [NEST_RED] = {true, check_rmw},

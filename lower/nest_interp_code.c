@@ -212,6 +212,7 @@ static Exec *const execs[NEST_OP_COUNT] = {
     [NEST_WARP] = nest_exec_warp,
     [NEST_LD] = nest_exec_ld,
     [NEST_ST] = nest_exec_st,
+    [NEST_PREFETCH] = nest_exec_nothing,
     [NEST_ATOM] = nest_exec_atom,
     [NEST_RED] = nest_exec_atom,
     [NEST_ATOM_CAS] = nest_exec_atom_cas,

@@ -3,6 +3,7 @@
 #include <time.h>
 
 #include "lang/messages.h"
+#include "lower/ahead.h"
 #include "lower/bind.h"
 #include "lower/build.h"
 #include "lower/clean.h"
@@ -38,6 +39,8 @@
   "loops over the same registers become one, so that elements stay in registers"}
 #define JOIN {"join", STAGE_THREAD, STAGE_THREAD, join_run, \
   "joins unrolled loops that follow each other"}
+#define AHEAD {"ahead", STAGE_THREAD, STAGE_THREAD, ahead_run, \
+  "what the next program loads is prefetched"}
 #define SPLIT {"split", STAGE_THREAD, STAGE_THREAD, split_run, \
   "loops over a row do without its mask, and end behind it"}
 #define PLACE {"place", STAGE_THREAD, STAGE_THREAD, place_run, \
@@ -50,8 +53,8 @@
 
 static const Pass gpu_passes[] = {RECOGNIZE, SCHEDULE, BUILD, HOIST, PIPELINE, BIND,
                                   LICM,      CLEAN,    JOIN,  PLACE, SYNC};
-static const Pass cpu_passes[] = {RECOGNIZE, SCHEDULE, BUILD, HOIST, PIPELINE, BIND,
-                                  LICM,      CLEAN,    FUSE,  SPLIT, PLACE,    SYNC};
+static const Pass cpu_passes[] = {RECOGNIZE, SCHEDULE, BUILD, HOIST, PIPELINE, BIND, LICM,
+                                  CLEAN,     FUSE,     AHEAD, SPLIT, PLACE,    SYNC};
 
 #define COUNT(list) ((int)(sizeof(list) / sizeof *(list)))
 

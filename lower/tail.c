@@ -77,6 +77,7 @@ static bool take(Tail *t, const Chain *c, const NestStmt *st) {
   bool off = row_is_mask(t->r, c, &st->guard);
   if (nest_int(st, NA_n, 1) != 1) return false;
   switch (st->code) {
+    case NEST_PREFETCH: return true;
     case NEST_ST:
     case NEST_RED:
     case NEST_ATOM:

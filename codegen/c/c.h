@@ -113,6 +113,7 @@ const char *c_bitcast(Gen *g, const NestStmt *s, bool vector);
 void c_load(Gen *g, const NestStmt *s);
 void c_store(Gen *g, const NestStmt *s);
 void c_atomic(Gen *g, const NestStmt *s);
+void c_prefetch(Gen *g, const NestStmt *s);
 
 /* ---- stream.c ---- */
 void c_find_streams(Gen *g);

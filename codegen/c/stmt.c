@@ -268,11 +268,12 @@ static void nothing(Gen *g, const NestStmt *s) {
 static void (*const printers[NEST_OP_COUNT])(Gen *, const NestStmt *) = {
     [NEST_OP] = assign_op,        [NEST_MOV] = assign_mov,     [NEST_PID] = assign_number,
     [NEST_NPROG] = assign_number, [NEST_LANE] = assign_number, [NEST_WARP] = assign_number,
-    [NEST_LD] = c_load,           [NEST_ST] = c_store,         [NEST_ATOM] = c_atomic,
-    [NEST_ATOM_CAS] = c_atomic,   [NEST_RED] = c_atomic,       [NEST_SHFL] = shuffle,
-    [NEST_BAR] = nothing,         [NEST_FENCE] = fence,        [NEST_ASSERT] = nothing,
-    [NEST_UNROLL] = counted,      [NEST_SERIAL] = counted,     [NEST_FOR] = for_loop,
-    [NEST_WHILE] = while_loop,    [NEST_IF] = branch,          [NEST_ROLE] = role,
+    [NEST_PREFETCH] = c_prefetch, [NEST_LD] = c_load,          [NEST_ST] = c_store,
+    [NEST_ATOM] = c_atomic,       [NEST_ATOM_CAS] = c_atomic,  [NEST_RED] = c_atomic,
+    [NEST_SHFL] = shuffle,        [NEST_BAR] = nothing,        [NEST_FENCE] = fence,
+    [NEST_ASSERT] = nothing,      [NEST_UNROLL] = counted,     [NEST_SERIAL] = counted,
+    [NEST_FOR] = for_loop,        [NEST_WHILE] = while_loop,   [NEST_IF] = branch,
+    [NEST_ROLE] = role,
 };
 
 static void refuse(Gen *g, const NestStmt *s) {

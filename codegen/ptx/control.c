@@ -268,6 +268,7 @@ static void (*const by_code[NEST_OP_COUNT])(Ptx *p, const NestStmt *s) = {
     [NEST_WARP] = ptx_warp,
     [NEST_LD] = ptx_ld,
     [NEST_ST] = ptx_st,
+    [NEST_PREFETCH] = nothing,
     [NEST_ATOM] = ptx_atom,
     [NEST_ATOM_CAS] = ptx_atom_cas,
     [NEST_RED] = ptx_red,

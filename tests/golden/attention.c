@@ -578,12 +578,18 @@ static void attention_program(char *q_ptr, char *k_ptr, char *v_ptr, char *out_p
       row_max[a_4] = new_max[a_4];
     }
   }
-  for (int a_4 = 0; a_4 < 64; a_4++) {
+  const int32_t t144 = t0 + 1; /* ../../examples/kernels/attention.py:57 */
+  const int32_t first_query_1 = t144 * 64;
+  const int64_t t145 = (int64_t)first_query_1;
+  const int64_t t146 = t145 * 128;
+  char *t147 = t71 + t146;
+  for (int a_4 = 0; a_4 < 64; a_4++) { /* ../../examples/kernels/attention.py:22 */
     UNROLL(8) for (int b_4 = 0; b_4 < 8; b_4++) {
       acc_1[8*a_4 + b_4] = acc[8*a_4 + b_4];
+      __builtin_prefetch(t147 + 128*a_4 + 16*b_4, 0, 2); /* ../../examples/kernels/attention.py:57 */
     }
   }
-  for (int a_4 = 0; a_4 < 64; a_4++) {
+  for (int a_4 = 0; a_4 < 64; a_4++) { /* ../../examples/kernels/attention.py:22 */
     row_sum_2[a_4] = row_sum[a_4];
     row_max_1[a_4] = row_max[a_4];
   }

@@ -178,10 +178,16 @@ static void histogram_program(char *x_ptr, char *counts_ptr, int32_t n,
     const vi32 t31 = x;
     t32[a] = t31 * 4;
   }
-  for (int a = 0; a < 64; a++) {
+  const int32_t t35 = t0 + 1; /* ../../examples/kernels/histogram.py:14 */
+  const int32_t t36 = t35 * 512;
+  const int64_t t37 = (int64_t)t36;
+  const int64_t t38 = t37 * 4;
+  char *t39 = t20 + t38;
+  for (int a = 0; a < 64; a++) { /* ../../examples/kernels/histogram.py:15 */
     vatomic_add_i32((uint64_t)shared + vto_u64(t32[a]), t30[a], vsplat_i32(1), __ATOMIC_RELAXED);
+    __builtin_prefetch(t39 + 32*a, 0, 2); /* ../../examples/kernels/histogram.py:14 */
   }
-  UNROLL(8) for (int a = 0; a < 8; a++) {
+  UNROLL(8) for (int a = 0; a < 8; a++) { /* ../../examples/kernels/histogram.py:15 */
     counts[a] = vload_kept_i32(shared + t18 + 32*a);
   }
   char *t34 = counts_ptr + t19; /* ../../examples/kernels/histogram.py:16 */

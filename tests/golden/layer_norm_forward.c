@@ -238,17 +238,17 @@ static void layer_norm_forward_program(char *x_ptr, char *w_ptr, char *b_ptr, ch
     x_1[a] = vsplat_f32((-0.0f));
     t36[a] = vsplat_f32((-0.0f)); /* ../../examples/kernels/layer_norm.py:23 */
   }
-  const int32_t t56 = max_i32(n_cols, 0); /* ../../examples/kernels/layer_norm.py:20 */
-  const int32_t t57 = div_i32(t56, 32);
-  const int32_t t58 = t57 + 2;
-  for (int a = 0, a_end = min_i32(t57, 16); a < a_end; a++) {
+  const int32_t t59 = max_i32(n_cols, 0); /* ../../examples/kernels/layer_norm.py:20 */
+  const int32_t t60 = div_i32(t59, 32);
+  const int32_t t61 = t60 + 2;
+  for (int a = 0, a_end = min_i32(t60, 16); a < a_end; a++) {
     UNROLL(4) for (int a_2 = 0; a_2 < 4; a_2++) {
       x[4*a + a_2] = vload_f32(t29 + 128*a + 32*a_2);
       x_1[a_2] = x_1[a_2] + x[4*a + a_2]; /* ../../examples/kernels/layer_norm.py:21 */
     }
   }
   last = vsplat_f32(0.0f);
-  for (int a = max_i32(t57, 0), a_end = min_i32(t58, 16); a < a_end; a++) { /* ../../examples/kernels/layer_norm.py:20 */
+  for (int a = max_i32(t60, 0), a_end = min_i32(t61, 16); a < a_end; a++) { /* ../../examples/kernels/layer_norm.py:20 */
     UNROLL(4) for (int a_2 = 0; a_2 < 4; a_2++) {
       x[4*a + a_2] = vsplat_f32(0.0f);
       const int32_t t25 = lane + (32*a + 8*a_2);
@@ -259,9 +259,9 @@ static void layer_norm_forward_program(char *x_ptr, char *w_ptr, char *b_ptr, ch
       last = x[4*a + a_2];
     }
   }
-  const float t60 = last[0];
-  const bool t61 = t60 != 0.0f;
-  const int32_t from = t61 ? t58 : 16;
+  const float t63 = last[0];
+  const bool t64 = t63 != 0.0f;
+  const int32_t from = t64 ? t61 : 16;
   for (int a = max_i32(from, 0), a_end = 16; a < a_end; a++) {
     UNROLL(4) for (int a_2 = 0; a_2 < 4; a_2++) {
       x_1[a_2] = x_1[a_2] + last;
@@ -279,17 +279,17 @@ static void layer_norm_forward_program(char *x_ptr, char *w_ptr, char *b_ptr, ch
   x_2 = x_2 + t32;
   const float t4 = x_2[0];
   const float mean = t4 / t5;
-  const int32_t t62 = t57 + 2; /* ../../examples/kernels/layer_norm.py:22 */
-  for (int a = 0, a_end = min_i32(t57, 16); a < a_end; a++) {
+  const int32_t t65 = t60 + 2; /* ../../examples/kernels/layer_norm.py:22 */
+  for (int a = 0, a_end = min_i32(t60, 16); a < a_end; a++) {
     UNROLL(4) for (int a_2 = 0; a_2 < 4; a_2++) {
-      const vf32 t63 = x[4*a + a_2] - mean;
-      centered[4*a + a_2] = t63;
-      const vf32 t64 = centered[4*a + a_2] * centered[4*a + a_2]; /* ../../examples/kernels/layer_norm.py:23 */
-      t36[a_2] = t36[a_2] + t64;
+      const vf32 t66 = x[4*a + a_2] - mean;
+      centered[4*a + a_2] = t66;
+      const vf32 t67 = centered[4*a + a_2] * centered[4*a + a_2]; /* ../../examples/kernels/layer_norm.py:23 */
+      t36[a_2] = t36[a_2] + t67;
     }
   }
   last_1 = vsplat_f32(0.0f);
-  for (int a = max_i32(t57, 0), a_end = min_i32(t62, 16); a < a_end; a++) { /* ../../examples/kernels/layer_norm.py:22 */
+  for (int a = max_i32(t60, 0), a_end = min_i32(t65, 16); a < a_end; a++) { /* ../../examples/kernels/layer_norm.py:22 */
     UNROLL(4) for (int a_2 = 0; a_2 < 4; a_2++) {
       const vf32 t35 = x[4*a + a_2] - mean;
       centered[4*a + a_2] = vselect_f32(vfirst(t26[4*a + a_2]), t35, vsplat_f32(0.0f));
@@ -298,9 +298,9 @@ static void layer_norm_forward_program(char *x_ptr, char *w_ptr, char *b_ptr, ch
       last_1 = t8;
     }
   }
-  const float t65 = last_1[0];
-  const bool t66 = t65 != 0.0f;
-  const int32_t from_1 = t66 ? t62 : 16;
+  const float t68 = last_1[0];
+  const bool t69 = t68 != 0.0f;
+  const int32_t from_1 = t69 ? t65 : 16;
   for (int a = max_i32(from_1, 0), a_end = 16; a < a_end; a++) {
     UNROLL(4) for (int a_2 = 0; a_2 < 4; a_2++) {
       t36[a_2] = t36[a_2] + last_1;
@@ -323,15 +323,20 @@ static void layer_norm_forward_program(char *x_ptr, char *w_ptr, char *b_ptr, ch
   char *t44 = w_ptr + t28; /* ../../examples/kernels/layer_norm.py:24 */
   char *t48 = b_ptr + t28; /* ../../examples/kernels/layer_norm.py:25 */
   char *t18 = out_ptr + 4ll * t0; /* ../../examples/kernels/layer_norm.py:26 */
-  const int32_t t67 = t57 * 4; /* ../../examples/kernels/layer_norm.py:24 */
-  const int32_t t68 = t67 + 8;
-  for (int a = 0, a_end = min_i32(t67, 64); a < a_end; a++) {
+  const int32_t row_1 = row + 1; /* ../../examples/kernels/layer_norm.py:20 */
+  const int32_t t56 = row_1 * n_cols;
+  char *t57 = x_ptr + 4ll * t56;
+  char *t58 = t57 + t28;
+  const int32_t t70 = t60 * 4; /* ../../examples/kernels/layer_norm.py:24 */
+  const int32_t t71 = t70 + 8;
+  for (int a = 0, a_end = min_i32(t70, 64); a < a_end; a++) {
     const vf32 w_1 = vload_f32(t44 + 32*a);
     const vf32 b_1 = vload_f32(t48 + 32*a); /* ../../examples/kernels/layer_norm.py:25 */
-    const vf32 t69 = centered[a] * rstd; /* ../../examples/kernels/layer_norm.py:26 */
-    t52[a] = vfma_f32(t69, w_1, b_1);
+    const vf32 t72 = centered[a] * rstd; /* ../../examples/kernels/layer_norm.py:26 */
+    t52[a] = vfma_f32(t72, w_1, b_1);
+    __builtin_prefetch(t58 + 32*a, 0, 2); /* ../../examples/kernels/layer_norm.py:20 */
   }
-  for (int a = max_i32(t67, 0), a_end = min_i32(t68, 64); a < a_end; a++) { /* ../../examples/kernels/layer_norm.py:24 */
+  for (int a = max_i32(t70, 0), a_end = min_i32(t71, 64); a < a_end; a++) { /* ../../examples/kernels/layer_norm.py:24 */
     w = vsplat_f32(0);
     if (t26[a] == LANES) w = vload_f32(t44 + 32*a);
     else w = vload_first_f32(t44 + 32*a, t26[a], w);
@@ -340,14 +345,15 @@ static void layer_norm_forward_program(char *x_ptr, char *w_ptr, char *b_ptr, ch
     else b = vload_first_f32(t48 + 32*a, t26[a], b);
     const vf32 t51 = centered[a] * rstd; /* ../../examples/kernels/layer_norm.py:26 */
     t52[a] = vfma_f32(t51, w, b);
+    __builtin_prefetch(t58 + 32*a, 0, 2); /* ../../examples/kernels/layer_norm.py:20 */
   }
-  char *t54 = t18 + t28;
-  const int32_t t70 = t57 * 4;
-  const int32_t t71 = t70 + 8;
-  for (int a = 0, a_end = min_i32(t70, 64); a < a_end; a++) {
+  char *t54 = t18 + t28; /* ../../examples/kernels/layer_norm.py:26 */
+  const int32_t t73 = t60 * 4;
+  const int32_t t74 = t73 + 8;
+  for (int a = 0, a_end = min_i32(t73, 64); a < a_end; a++) {
     vstream_f32(t54 + 32*a, t52[a], stream);
   }
-  for (int a = max_i32(t70, 0), a_end = min_i32(t71, 64); a < a_end; a++) {
+  for (int a = max_i32(t73, 0), a_end = min_i32(t74, 64); a < a_end; a++) {
     if (t26[a] == LANES) vstream_f32(t54 + 32*a, t52[a], stream);
     else vstore_first_f32(t54 + 32*a, t26[a], t52[a]);
   }

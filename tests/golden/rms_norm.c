@@ -266,19 +266,19 @@ static void rms_norm_program(char *x_ptr, char *w_ptr, char *out_ptr, int32_t n_
   UNROLL(4) for (int a = 0; a < 4; a++) { /* ../../examples/kernels/rms_norm.py:16 */
     t30[a] = vsplat_f32((-0.0f));
   }
-  const int32_t t43 = max_i32(n_cols, 0); /* ../../examples/kernels/rms_norm.py:14 */
-  const int32_t t44 = div_i32(t43, 32);
-  const int32_t t45 = t44 + 2;
-  for (int a = 0, a_end = min_i32(t44, 16); a < a_end; a++) {
+  const int32_t t46 = max_i32(n_cols, 0); /* ../../examples/kernels/rms_norm.py:14 */
+  const int32_t t47 = div_i32(t46, 32);
+  const int32_t t48 = t47 + 2;
+  for (int a = 0, a_end = min_i32(t47, 16); a < a_end; a++) {
     UNROLL(4) for (int a_2 = 0; a_2 < 4; a_2++) {
-      const vf32 t46 = vload_bf16(t25 + 64*a + 16*a_2);
-      x[4*a + a_2] = t46;
-      const vf32 t48 = x[4*a + a_2] * x[4*a + a_2]; /* ../../examples/kernels/rms_norm.py:16 */
-      t30[a_2] = t30[a_2] + t48;
+      const vf32 t49 = vload_bf16(t25 + 64*a + 16*a_2);
+      x[4*a + a_2] = t49;
+      const vf32 t51 = x[4*a + a_2] * x[4*a + a_2]; /* ../../examples/kernels/rms_norm.py:16 */
+      t30[a_2] = t30[a_2] + t51;
     }
   }
   last = vsplat_f32(0.0f);
-  for (int a = max_i32(t44, 0), a_end = min_i32(t45, 16); a < a_end; a++) { /* ../../examples/kernels/rms_norm.py:14 */
+  for (int a = max_i32(t47, 0), a_end = min_i32(t48, 16); a < a_end; a++) { /* ../../examples/kernels/rms_norm.py:14 */
     UNROLL(4) for (int a_2 = 0; a_2 < 4; a_2++) {
       t2 = vsplat_f32(0.0f);
       const int32_t t21 = lane + (32*a + 8*a_2);
@@ -291,9 +291,9 @@ static void rms_norm_program(char *x_ptr, char *w_ptr, char *out_ptr, int32_t n_
       last = t8;
     }
   }
-  const float t49 = last[0];
-  const bool t50 = t49 != 0.0f;
-  const int32_t from = t50 ? t45 : 16;
+  const float t52 = last[0];
+  const bool t53 = t52 != 0.0f;
+  const int32_t from = t53 ? t48 : 16;
   for (int a = max_i32(from, 0), a_end = 16; a < a_end; a++) {
     UNROLL(4) for (int a_2 = 0; a_2 < 4; a_2++) {
       t30[a_2] = t30[a_2] + last;
@@ -315,16 +315,21 @@ static void rms_norm_program(char *x_ptr, char *w_ptr, char *out_ptr, int32_t n_
   const float t12 = t11 + eps;
   const float scale = 1 / sqrt_f32(t12);
   char *t14 = out_ptr + 2ll * t0; /* ../../examples/kernels/rms_norm.py:17 */
-  const int32_t t51 = t44 * 4; /* ../../examples/kernels/rms_norm.py:15 */
-  const int32_t t52 = t51 + 8;
-  for (int a = 0, a_end = min_i32(t51, 64); a < a_end; a++) {
-    const vf32 t53 = vload_bf16(t29 + 16*a);
-    const vf32 t54 = x[a] * scale; /* ../../examples/kernels/rms_norm.py:17 */
-    const vf32 t55 = t53;
-    const vf32 t56 = t54 * t55;
-    t40[a] = vround_bf16(t56);
+  const int32_t row_1 = row + 1; /* ../../examples/kernels/rms_norm.py:14 */
+  const int32_t t43 = row_1 * n_cols;
+  char *t44 = x_ptr + 2ll * t43;
+  char *t45 = t44 + t24;
+  const int32_t t54 = t47 * 4; /* ../../examples/kernels/rms_norm.py:15 */
+  const int32_t t55 = t54 + 8;
+  for (int a = 0, a_end = min_i32(t54, 64); a < a_end; a++) {
+    const vf32 t56 = vload_bf16(t29 + 16*a);
+    const vf32 t57 = x[a] * scale; /* ../../examples/kernels/rms_norm.py:17 */
+    const vf32 t58 = t56;
+    const vf32 t59 = t57 * t58;
+    t40[a] = vround_bf16(t59);
+    __builtin_prefetch(t45 + 16*a, 0, 2); /* ../../examples/kernels/rms_norm.py:14 */
   }
-  for (int a = max_i32(t51, 0), a_end = min_i32(t52, 64); a < a_end; a++) { /* ../../examples/kernels/rms_norm.py:15 */
+  for (int a = max_i32(t54, 0), a_end = min_i32(t55, 64); a < a_end; a++) { /* ../../examples/kernels/rms_norm.py:15 */
     t5 = vsplat_f32(0);
     if (t22[a] == LANES) t5 = vload_bf16(t29 + 16*a);
     else t5 = vload_first_bf16(t29 + 16*a, t22[a], t5);
@@ -332,14 +337,15 @@ static void rms_norm_program(char *x_ptr, char *w_ptr, char *out_ptr, int32_t n_
     const vf32 t38 = t5;
     const vf32 t39 = t37 * t38;
     t40[a] = vround_bf16(t39);
+    __builtin_prefetch(t45 + 16*a, 0, 2); /* ../../examples/kernels/rms_norm.py:14 */
   }
-  char *t42 = t14 + t24;
-  const int32_t t57 = t44 * 4;
-  const int32_t t58 = t57 + 8;
-  for (int a = 0, a_end = min_i32(t57, 64); a < a_end; a++) {
+  char *t42 = t14 + t24; /* ../../examples/kernels/rms_norm.py:17 */
+  const int32_t t60 = t47 * 4;
+  const int32_t t61 = t60 + 8;
+  for (int a = 0, a_end = min_i32(t60, 64); a < a_end; a++) {
     vstream_bf16(t42 + 16*a, t40[a], stream);
   }
-  for (int a = max_i32(t57, 0), a_end = min_i32(t58, 64); a < a_end; a++) {
+  for (int a = max_i32(t60, 0), a_end = min_i32(t61, 64); a < a_end; a++) {
     if (t22[a] == LANES) vstream_bf16(t42 + 16*a, t40[a], stream);
     else vstore_first_bf16(t42 + 16*a, t22[a], t40[a]);
   }

@@ -322,17 +322,17 @@ static void softmax_program(char *x_ptr, char *out_ptr, int32_t n_cols,
     x_1[a] = vsplat_f32(__builtin_nanf(""));
     e_1[a] = vsplat_f32((-0.0f)); /* ../../examples/kernels/softmax.py:18 */
   }
-  const int32_t t34 = max_i32(n_cols, 0); /* ../../examples/kernels/softmax.py:16 */
-  const int32_t t35 = div_i32(t34, 32);
-  const int32_t t36 = t35 + 2;
-  for (int a = 0, a_end = min_i32(t35, 32); a < a_end; a++) {
+  const int32_t t37 = max_i32(n_cols, 0); /* ../../examples/kernels/softmax.py:16 */
+  const int32_t t38 = div_i32(t37, 32);
+  const int32_t t39 = t38 + 2;
+  for (int a = 0, a_end = min_i32(t38, 32); a < a_end; a++) {
     UNROLL(4) for (int a_2 = 0; a_2 < 4; a_2++) {
-      const vf32 t37 = vload_bf16(t19 + 64*a + 16*a_2);
-      x[4*a + a_2] = t37;
+      const vf32 t40 = vload_bf16(t19 + 64*a + 16*a_2);
+      x[4*a + a_2] = t40;
       x_1[a_2] = vmax_f32(x_1[a_2], x[4*a + a_2]); /* ../../examples/kernels/softmax.py:17 */
     }
   }
-  for (int a = max_i32(t35, 0), a_end = min_i32(t36, 32); a < a_end; a++) { /* ../../examples/kernels/softmax.py:16 */
+  for (int a = max_i32(t38, 0), a_end = min_i32(t39, 32); a < a_end; a++) { /* ../../examples/kernels/softmax.py:16 */
     UNROLL(4) for (int a_2 = 0; a_2 < 4; a_2++) {
       t2 = vsplat_f32((-__builtin_inff()));
       const int32_t t15 = lane + (32*a + 8*a_2);
@@ -354,20 +354,25 @@ static void softmax_program(char *x_ptr, char *out_ptr, int32_t n_cols,
   const vf32 t22 = __builtin_shufflevector(x_2, x_2, 1, 0, 3, 2, 5, 4, 7, 6);
   x_2 = vmax_f32(x_2, t22);
   const float t5 = x_2[0];
-  const int32_t t39 = t35 + 2;
+  const int32_t row_1 = row + 1; /* ../../examples/kernels/softmax.py:16 */
+  const int32_t t34 = row_1 * n_cols;
+  char *t35 = x_ptr + 2ll * t34;
+  char *t36 = t35 + t18;
+  const int32_t t42 = t38 + 2; /* ../../examples/kernels/softmax.py:17 */
   last = vsplat_f32(0.0f); /* ../../examples/kernels/softmax.py:18 */
-  for (int a = 0, a_end = min_i32(t39, 32); a < a_end; a++) { /* ../../examples/kernels/softmax.py:17 */
+  for (int a = 0, a_end = min_i32(t42, 32); a < a_end; a++) { /* ../../examples/kernels/softmax.py:17 */
     UNROLL(4) for (int a_2 = 0; a_2 < 4; a_2++) {
       const vf32 t23 = x[4*a + a_2] - t5;
       const vf32 t24 = t23 * 1.442695f;
       e[4*a + a_2] = vexp2_f32(t24);
       e_1[a_2] = e_1[a_2] + e[4*a + a_2]; /* ../../examples/kernels/softmax.py:18 */
       last = e[4*a + a_2];
+      __builtin_prefetch(t36 + 64*a + 16*a_2, 0, 2); /* ../../examples/kernels/softmax.py:16 */
     }
   }
-  const float t40 = last[0];
-  const bool t41 = t40 != 0.0f;
-  const int32_t from = t41 ? t39 : 32;
+  const float t43 = last[0]; /* ../../examples/kernels/softmax.py:18 */
+  const bool t44 = t43 != 0.0f;
+  const int32_t from = t44 ? t42 : 32;
   for (int a = max_i32(from, 0), a_end = 32; a < a_end; a++) {
     UNROLL(4) for (int a_2 = 0; a_2 < 4; a_2++) {
       e_1[a_2] = e_1[a_2] + last;
@@ -386,14 +391,14 @@ static void softmax_program(char *x_ptr, char *out_ptr, int32_t n_cols,
   const float t8 = e_2[0];
   char *t10 = out_ptr + 2ll * t0; /* ../../examples/kernels/softmax.py:19 */
   char *t33 = t10 + t18;
-  const int32_t t42 = t35 * 4;
-  const int32_t t43 = t42 + 8;
-  for (int a = 0, a_end = min_i32(t42, 128); a < a_end; a++) {
-    const vf32 t44 = e[a] / t8;
-    const vf32 t45 = vround_bf16(t44);
-    vstream_bf16(t33 + 16*a, t45, stream);
+  const int32_t t45 = t38 * 4;
+  const int32_t t46 = t45 + 8;
+  for (int a = 0, a_end = min_i32(t45, 128); a < a_end; a++) {
+    const vf32 t47 = e[a] / t8;
+    const vf32 t48 = vround_bf16(t47);
+    vstream_bf16(t33 + 16*a, t48, stream);
   }
-  for (int a = max_i32(t42, 0), a_end = min_i32(t43, 128); a < a_end; a++) {
+  for (int a = max_i32(t45, 0), a_end = min_i32(t46, 128); a < a_end; a++) {
     const vf32 t30 = e[a] / t8;
     const vf32 t31 = vround_bf16(t30);
     if (t16[a] == LANES) vstream_bf16(t33 + 16*a, t31, stream);
