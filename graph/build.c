@@ -198,6 +198,13 @@ Node *build_squeeze(Build *b, Node *x, uint32_t set) {
   return set ? build_with(b, "aten.squeeze.dims", x, arg_axes(b->in.g, set)) : x;
 }
 
+Node *build_along(Build *b, Node *v, uint32_t axis, uint32_t rank) {
+  Dim shape[GRAPH_RANK_MAX];
+  for (uint32_t i = 0; i < rank - axis; i++) shape[i] = build_const(b, 1);
+  shape[0] = v->type.shape[0];
+  return build_view(b, v, rank - axis, shape);
+}
+
 Node *build_lead(Build *b, Node *x, uint32_t rank) {
   Dim shape[GRAPH_RANK_MAX];
   if (rank_of(x) >= rank) return x;

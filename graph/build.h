@@ -80,6 +80,8 @@ Node *build_slice(Build *b, Node *x, uint32_t axis, Dim start, Dim end, int64_t 
 Node *build_select(Build *b, Node *x, uint32_t axis, Dim index);
 Node *build_unsqueeze(Build *b, Node *x, uint32_t axis);
 Node *build_squeeze(Build *b, Node *x, uint32_t set);
+/* A vector as it broadcasts along `axis` of a tensor of that rank: [n, 1, 1]. */
+Node *build_along(Build *b, Node *v, uint32_t axis, uint32_t rank);
 /* Axes of size 1 in front of x until it has that rank. */
 Node *build_lead(Build *b, Node *x, uint32_t rank);
 Node *build_cat(Build *b, uint32_t n, Node *const *x, uint32_t axis);

@@ -63,20 +63,27 @@ Node *decompose_argsort(Build *b) {
 
 /* ---- writing one value ---- */
 
+/* Which of `size` places any of the indices names; they may count from the end. */
+static Node *named_places(Build *b, Node *index, Dim size) {
+  Dim count = value_numel(b->in.g, &index->type);
+  Node *place = build_unsqueeze(b, build_arange(b, size), 1);
+  index = build_to(b, build_view(b, index, 1, &count), DT_I64);
+  index = build_with(b, "aten.remainder.Tensor", index, arg_dim(size));
+  Node *equal = build_op2(b, "aten.eq.Tensor", place, index);
+  return build_with(b, "aten.any.dim", equal, build_int(b, 1));
+}
+
 Node *decompose_index_fill(Build *b) {
   Node *x = self_of(b), *index = build_input(b, "index");
-  uint32_t axis = infer_axis_arg(&b->in, "dim", rank_of(x));
   Arg value = build_arg(b, "value");
   Node *one = value.kind == ARG_NODE && value.node->type.kind == VALUE_TENSOR
                   ? build_to(b, value.node, x->type.dtype)
                   : build_full(b, 0, NULL, value, x->type.dtype);
-  Dim shape[GRAPH_RANK_MAX];
   if (!rank_of(x)) return one;
-  memcpy(shape, x->type.shape, rank_of(x) * sizeof *shape);
-  shape[axis] = rank_of(index) ? index->type.shape[0] : build_const(b, 1);
-  one = build_expand(b, one, rank_of(x), shape);
-  return build(b, "aten.index_copy.default",
-               ARGS(arg_node(x), build_int(b, axis), arg_node(index), arg_node(one)));
+  uint32_t axis = infer_axis_arg(&b->in, "dim", rank_of(x));
+  Node *mask = named_places(b, index, x->type.shape[axis]);
+  mask = build_along(b, mask, axis, rank_of(x));
+  return build_where(b, mask, arg_node(one), arg_node(x));
 }
 
 /* A few rows, as a cache of keys and values gets one: each is chosen where its index says so.  Of

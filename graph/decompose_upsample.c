@@ -81,15 +81,6 @@ static Node *tap(Build *b, Node *x, uint32_t axis, Node *floor, int64_t offset) 
 
 /* ---- weights ---- */
 
-/* A vector along the axis, to broadcast. */
-static Node *along(Build *b, Node *v, const Node *x, uint32_t axis) {
-  Dim shape[GRAPH_RANK_MAX];
-  uint32_t n = rank_of(x) - axis;
-  for (uint32_t i = 0; i < n; i++) shape[i] = build_const(b, 1);
-  shape[0] = v->type.shape[0];
-  return build_view(b, v, n, shape);
-}
-
 /* ((p*t + q)*t + s)*t + u */
 static Node *cubic(Build *b, Node *t, double p, double q, double s, double u) {
   Node *y = build_mul(b, plus(b, times(b, t, p), q), t);
@@ -120,7 +111,7 @@ static Node *weighted_taps(const Resize *r, Node *x, uint32_t axis, Node *place)
   floor = build_to(b, floor, DT_I64);
   int64_t first = r->kernel == CUBIC ? -1 : 0, last = r->kernel == CUBIC ? 2 : 1;
   for (int64_t i = first; i <= last; i++) {
-    Node *w = along(b, weight(r, i, t), x, axis);
+    Node *w = build_along(b, weight(r, i, t), axis, rank_of(x));
     Node *term = build_mul(b, tap(b, x, axis, floor, i), w);
     sum = sum ? build_add(b, sum, term) : term;
   }

@@ -333,6 +333,24 @@ static Node *part_like(Build *b, Node *x, uint32_t axis, Dim size, Node *part) {
   return build_expand(b, build_to(b, part, x->type.dtype), rank_of(x), shape);
 }
 
+/* Each step-th element from start on: element i of the part stands at start + i*step. */
+static Node *among(Build *b, Node *x, uint32_t axis, Dim start, Dim end, int64_t step, Node *part) {
+  Dim last = dim_sub(b->in.g->dims, part->type.shape[axis], build_const(b, 1));
+  Node *place = build_arange(b, x->type.shape[axis]);
+  Node *from = build_with(b, "aten.sub.Tensor", place, arg_dim(start));
+  Node *rest = build_with(b, "aten.remainder.Tensor", from, build_int(b, step));
+  Node *hit = build_with(b, "aten.eq.Tensor", rest, build_int(b, 0));
+  Node *low = build_with(b, "aten.ge.Tensor", from, build_int(b, 0));
+  Node *high = build_with(b, "aten.lt.Tensor", place, arg_dim(end));
+  hit = build_op2(b, "aten.logical_and.default", hit, low);
+  hit = build_op2(b, "aten.logical_and.default", hit, high);
+  Node *i = build_with(b, "aten.floor_divide.default", from, build_int(b, step));
+  i = build(b, "aten.clamp.default", ARGS(arg_node(i), build_int(b, 0), arg_dim(last)));
+  Node *y =
+      build(b, "aten.index_select.default", ARGS(arg_node(part), build_int(b, axis), arg_node(i)));
+  return build_where(b, build_along(b, hit, axis, rank_of(x)), arg_node(y), arg_node(x));
+}
+
 Node *decompose_slice_scatter(Build *b) {
   Node *x = self_of(b), *part = build_input(b, "src");
   Dims *d = b->in.g->dims;
@@ -341,13 +359,10 @@ Node *decompose_slice_scatter(Build *b) {
   Dim end = dim_max(d, start, position(b, "end", size, size));
   int64_t step = infer_int(&b->in, "step");
   Dim count = infer_ceil_div(&b->in, dim_sub(d, end, start), build_const(b, step));
+  if (dim_is(count, 0)) return x;
   part = part_like(b, x, axis, count, part);
-  if (step == 1) return between(b, x, axis, start, end, part);
-  Node *index = build_with_named(b, "aten.arange.start_step",
-                                 ARGS(arg_dim(start), arg_dim(end), build_int(b, step)), "dtype",
-                                 arg_dtype(DT_I64));
-  return build(b, "aten.index_copy.default",
-               ARGS(arg_node(x), build_int(b, axis), arg_node(index), arg_node(part)));
+  return step == 1 ? between(b, x, axis, start, end, part)
+                   : among(b, x, axis, start, end, step, part);
 }
 
 Node *decompose_select_scatter(Build *b) {
