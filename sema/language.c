@@ -219,8 +219,9 @@ Nearest language_nearest(Sema *S, Name space, Name name) {
 }
 
 void language_unknown(Sema *S, Name space, Name name, Span at) {
-  Nearest n = language_nearest(S, space, name);
   sema_error(S, at, E_SEMA_UNKNOWN_NAME, space, name);
+  if (diag_errors(S->diags) > DIAG_LIMIT) return; /* no one will read the hint */
+  Nearest n = language_nearest(S, space, name);
   if (n.best) sema_hint(S, n.distance ? H_SEMA_NEAREST : H_SEMA_LANGUAGE, n.best);
 }
 

@@ -105,6 +105,8 @@ static uint32_t distance(const char *a, const char *b) {
 
 void nearest_offer(Nearest *n, const char *name, const char *candidate) {
   uint32_t len = (uint32_t)strlen(name), limit = len < 4 ? 1 : len < 8 ? 2 : 3;
+  uint32_t other = (uint32_t)strlen(candidate);
+  if (other > len + limit || len > other + limit) return;
   if (candidate[0] == '<' || (len < 2 && candidate[0] != name[0])) return;
   uint32_t d = distance(name, candidate);
   if (d > limit || d >= len || (n->best && d >= n->distance)) return;
