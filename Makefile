@@ -79,7 +79,7 @@ $B/tests/fuzz/%.o: override CFLAGS := $(filter-out -fsanitize-coverage%,$(CFLAGS
 $B/bench/%: $B/bench/%.o $B/nereid-internal.o
 	$(LINK) -o $@ $^ $(DYNAMIC)
 
-$B/examples/c/%.o: override CPPFLAGS += -Iruntime
+$B/examples/c/%.o: override CPPFLAGS += -Iruntime -Igraph
 $B/examples/c/%: $B/examples/c/%.o $B/libnereid.a
 	$(LINK) -o $@ $^ $(DYNAMIC)
 
