@@ -1,5 +1,5 @@
-/* Reductions become sum.dim_IntList, amax, amin, prod.dim_int, any, all, argmax and argmin, with
- * their axes written out.  Sums of 16-bit floats are made in f32 and rounded once. */
+/* Reductions become sum.dim_IntList, amax, amin, prod.dim_int, any.dim and all.dim, with their
+ * axes written out.  Sums of 16-bit floats are made in f32 and rounded once. */
 #include <math.h>
 #include <string.h>
 
@@ -60,22 +60,37 @@ Node *decompose_prod(Build *b) {
 Node *decompose_amax(Build *b) { return become_reduction(b, "aten.amax.default", self_of(b)); }
 Node *decompose_amin(Build *b) { return become_reduction(b, "aten.amin.default", self_of(b)); }
 
-/* Of one axis any.dim, of several any.dims; both of booleans. */
-static Node *truth(Build *b, const char *one, const char *several) {
+/* x with the axes of `set` behind the others, as one. */
+static Node *joined_axes(Build *b, Node *x, uint32_t set) {
+  uint32_t axes[GRAPH_RANK_MAX], n = 0, kept;
+  Dim shape[GRAPH_RANK_MAX + 1];
+  for (uint32_t i = 0; i < rank_of(x); i++)
+    if (!(set >> i & 1)) shape[n] = x->type.shape[i], axes[n++] = i;
+  kept = n;
+  for (uint32_t i = 0; i < rank_of(x); i++)
+    if (set >> i & 1) axes[n++] = i;
+  shape[kept] = build_count(b, x, set);
+  return build_view(b, build_permute(b, x, axes), kept + 1, shape);
+}
+
+/* Of booleans, along one axis. */
+static Node *truth(Build *b, const char *target) {
   Node *x = self_of(b);
   uint32_t set = axes_of(b);
   if (x->type.dtype != DT_I1) x = build_with(b, "aten.ne.Tensor", x, build_int(b, 0));
   if (!set) return rounded(b, x);
-  bool single = !(set & (set - 1));
-  Arg dim = single ? build_int(b, __builtin_ctz(set)) : arg_axes(b->in.g, set);
-  Arg args[] = {arg_node(x), dim, arg_bool(true)};
-  const char *target = single ? one : several;
-  if (result_dtype(b) == DT_I1) return build_become(b, target, keeps(b) ? 3 : 2, args);
-  return rounded(b, build(b, target, keeps(b) ? 3 : 2, args)); /* of u8, u8 */
+  bool several = set & (set - 1);
+  if (several) x = joined_axes(b, x, set);
+  uint32_t axis = several ? rank_of(x) - 1 : (uint32_t)__builtin_ctz(set);
+  Arg args[] = {arg_node(x), build_int(b, axis), arg_bool(true)};
+  uint32_t nargs = keeps(b) && !several ? 3 : 2;
+  if (result_dtype(b) == DT_I1 && !several) return build_become(b, target, nargs, args);
+  Node *y = build(b, target, nargs, args);
+  return rounded(b, build_view(b, y, b->in.n->type.rank, b->in.n->type.shape));
 }
 
-Node *decompose_any(Build *b) { return truth(b, "aten.any.dim", "aten.any.dims"); }
-Node *decompose_all(Build *b) { return truth(b, "aten.all.dim", "aten.all.dims"); }
+Node *decompose_any(Build *b) { return truth(b, "aten.any.dim"); }
+Node *decompose_all(Build *b) { return truth(b, "aten.all.dim"); }
 
 Node *decompose_count_nonzero(Build *b) {
   Node *nonzero = build_with(b, "aten.ne.Tensor", self_of(b), build_int(b, 0));
@@ -84,26 +99,35 @@ Node *decompose_count_nonzero(Build *b) {
 
 /* ---- the place of the largest ---- */
 
-static Node *arg_of(Build *b, const char *target, Node *x, uint32_t axis, bool keepdim) {
-  Arg args[] = {arg_node(x), build_int(b, axis), arg_bool(true)};
-  return build(b, target, keepdim ? 3 : 2, args);
+static Node *extreme(Build *b, bool max, Node *x, uint32_t set, bool keepdim) {
+  return build_reduce(b, max ? "aten.amax.default" : "aten.amin.default", x, set, keepdim);
+}
+
+/* The least place of what is the extreme, or NaN, which counts as one. */
+static Node *place_of(Build *b, bool max, Node *x, uint32_t axis, bool keepdim) {
+  if (!rank_of(x)) return build_full(b, 0, NULL, build_int(b, 0), DT_I64);
+  Dim size = x->type.shape[axis];
+  Node *best = extreme(b, max, x, 1u << axis, true);
+  Node *hit = build_op2(b, "aten.eq.Tensor", x, best);
+  if (dtype_is_float(x->type.dtype))
+    hit = build_op2(b, "aten.logical_or.default", hit, build_op1(b, "aten.isnan.default", x));
+  Node *place = build_along(b, build_arange(b, size), axis, rank_of(x));
+  place = build_where(b, hit, arg_node(place), arg_dim(size));
+  return extreme(b, false, place, 1u << axis, keepdim);
 }
 
 /* Without an axis: of all elements in their order. */
-static Node *argument(Build *b, const char *target) {
-  Node *x = self_of(b);
-  Arg args[] = {arg_node(x), arg_none(), arg_bool(true)};
-  if (infer_has(&b->in, "dim")) {
-    args[1] = build_int(b, infer_axis_arg(&b->in, "dim", rank_of(x)));
-    return build_become(b, target, keeps(b) ? 3 : 2, args);
-  }
+static Node *argument(Build *b, bool max) {
+  Node *x = self_of(b), *y;
   Dim all = value_numel(b->in.g, &x->type);
-  Node *y = arg_of(b, target, build_view(b, x, 1, &all), 0, false);
+  bool one = infer_has(&b->in, "dim");
+  if (one) y = place_of(b, max, x, infer_axis_arg(&b->in, "dim", rank_of(x)), keeps(b));
+  else y = place_of(b, max, build_view(b, x, 1, &all), 0, false);
   return build_view(b, y, b->in.n->type.rank, b->in.n->type.shape);
 }
 
-Node *decompose_argmax(Build *b) { return argument(b, "aten.argmax.default"); }
-Node *decompose_argmin(Build *b) { return argument(b, "aten.argmin.default"); }
+Node *decompose_argmax(Build *b) { return argument(b, true); }
+Node *decompose_argmin(Build *b) { return argument(b, false); }
 
 static void set_pair(Build *b, Node *x, Node *y) {
   b->items = ARENA_ARRAY(b->in.g->arena, Node *, 2);
@@ -112,21 +136,16 @@ static void set_pair(Build *b, Node *x, Node *y) {
   b->nitems = 2;
 }
 
-static Node *extreme_and_place(Build *b, const char *extreme, const char *place) {
+static Node *extreme_and_place(Build *b, bool max) {
   Node *x = self_of(b);
   uint32_t axis = infer_axis_arg(&b->in, "dim", rank_of(x));
-  Node *value = build_reduce(b, extreme, x, rank_of(x) ? 1u << axis : 0, keeps(b));
-  set_pair(b, value, arg_of(b, place, x, axis, keeps(b)));
+  Node *value = extreme(b, max, x, rank_of(x) ? 1u << axis : 0, keeps(b));
+  set_pair(b, value, place_of(b, max, x, axis, keeps(b)));
   return NULL;
 }
 
-Node *decompose_max_dim(Build *b) {
-  return extreme_and_place(b, "aten.amax.default", "aten.argmax.default");
-}
-
-Node *decompose_min_dim(Build *b) {
-  return extreme_and_place(b, "aten.amin.default", "aten.argmin.default");
-}
+Node *decompose_max_dim(Build *b) { return extreme_and_place(b, true); }
+Node *decompose_min_dim(Build *b) { return extreme_and_place(b, false); }
 
 Node *decompose_aminmax(Build *b) {
   Node *x = self_of(b);
