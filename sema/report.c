@@ -103,10 +103,19 @@ static uint32_t distance(const char *a, const char *b) {
   return last[m];
 }
 
+/* The letters of a name, a bit each. */
+static uint32_t letters(const char *s) {
+  uint32_t set = 0;
+  for (; *s; s++) set |= 1u << (*s & 31);
+  return set;
+}
+
 void nearest_offer(Nearest *n, const char *name, const char *candidate) {
   uint32_t len = (uint32_t)strlen(name), limit = len < 4 ? 1 : len < 8 ? 2 : 3;
   uint32_t other = (uint32_t)strlen(candidate);
   if (other > len + limit || len > other + limit) return;
+  /* A change of one letter takes one out of the set and puts one in. */
+  if (__builtin_popcount(letters(name) ^ letters(candidate)) > 2 * (int)limit) return;
   if (candidate[0] == '<' || (len < 2 && candidate[0] != name[0])) return;
   uint32_t d = distance(name, candidate);
   if (d > limit || d >= len || (n->best && d >= n->distance)) return;
