@@ -305,6 +305,7 @@ Node *decompose_roll(Build *b) {
   Dim shifts[GRAPH_RANK_MAX];
   int64_t dims[GRAPH_RANK_MAX];
   uint32_t n = infer_sizes(&b->in, "shifts", shifts), ndims = infer_ints(&b->in, "dims", dims);
+  if (n == 0) return x;
   if (ndims == 0) {
     Dim all = value_numel(b->in.g, &x->type);
     x = roll_axis(b, build_view(b, x, 1, &all), 0, shifts[0]);

@@ -233,11 +233,11 @@ static Node *write_slice(Functionalize *f, Node *n, Node *part, Node *into) {
 
 static Node *write_permuted(Functionalize *f, Node *n, Node *part) {
   uint32_t inverse[GRAPH_RANK_MAX];
-  Arg dims = graph_arg(f->g, n, "dims");
-  for (uint32_t i = 0; i < rank_of(part); i++) {
-    int64_t d = dims.items[i].dim->value;
-    inverse[d < 0 ? d + rank_of(part) : d] = i;
-  }
+  int64_t dims[GRAPH_RANK_MAX];
+  Node *back = look_at(f, n);
+  uint32_t rank = infer_ints(&f->build->in, "dims", dims);
+  for (uint32_t i = 0; i < rank; i++) inverse[infer_axis(&f->build->in, dims[i], rank)] = i;
+  look_at(f, back);
   return build_permute(f->build, part, inverse);
 }
 
