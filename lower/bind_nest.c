@@ -670,9 +670,9 @@ static Affine without_index(Affine a, const NestIndex *i) {
 static int64_t alignment(Bind *s, const NestStmt *st, int d) {
   Value v = address_of(s, &st->mems[0]);
   if (!v.is_form) return dtype_bytes(st->type);
-  int64_t n = form_divisor(&v.form, (DimMask)1 << d);
-  if (st->mems[0].buffer && n > st->mems[0].buffer->align) n = st->mems[0].buffer->align;
-  return n & -n;
+  int64_t n = form_divisor(&v.form, (DimMask)1 << d), power = n & -n;
+  const NestBuffer *b = st->mems[0].buffer;
+  return b && power > b->align ? b->align : power;
 }
 
 /* The register dim whose values are neighbours both in memory and in registers (sub NULL: in memory

@@ -135,8 +135,10 @@ const char *c_int(Gen *g, DType t, int64_t v) {
   v = scalar_op(TILE_CAST, DT_I64, t, &x, false).i;
   if (t == DT_I64 && v == INT64_MIN) return "(-9223372036854775807 - 1)";
   if (t == DT_I32 && v == INT32_MIN) return "(-2147483647 - 1)";
-  if (!dtype_is_signed(t) && dtype_bits(t) >= 32) return c_text(g, "%lluu", (unsigned long long)v);
-  return c_text(g, v < 0 ? "(%lld)" : "%lld", (long long)v);
+  const char *wide = dtype_bits(t) == 64 ? "ll" : ""; /* C computes in the literals' type */
+  if (!dtype_is_signed(t) && dtype_bits(t) >= 32)
+    return c_text(g, "%lluu%s", (unsigned long long)v, wide);
+  return c_text(g, v < 0 ? "(%lld%s)" : "%lld%s", (long long)v, wide);
 }
 
 static const char *float_text(Gen *g, DType t, double v) {

@@ -386,13 +386,13 @@ static void attention_program(char *q_ptr, char *k_ptr, char *v_ptr, char *out_p
   const int64_t t2 = (int64_t)t1;
   const int64_t t3 = (int64_t)seq_len;
   const int64_t t4 = t2 * t3;
-  const int64_t head = t4 * 64;
+  const int64_t head = t4 * 64ll;
   const int64_t t68 = (int64_t)t67; /* ../../examples/kernels/attention.py:57 */
   char *t69 = q_ptr + t68;
-  const int64_t t70 = head * 2;
+  const int64_t t70 = head * 2ll;
   char *t71 = t69 + t70;
   const int64_t t72 = (int64_t)first_query;
-  const int64_t t73 = t72 * 128;
+  const int64_t t73 = t72 * 128ll;
   char *t74 = t71 + t73;
   const int32_t t13 = div_i32(first_query, 32); /* ../../examples/kernels/attention.py:64 */
   const int32_t full = t13 * 32;
@@ -430,7 +430,7 @@ static void attention_program(char *q_ptr, char *k_ptr, char *v_ptr, char *out_p
     vf32 scores_2[64];
     vf32 p_2[64];
     const int64_t t77 = (int64_t)start; /* ../../examples/kernels/attention.py:30 */
-    const int64_t t78 = t77 * 128;
+    const int64_t t78 = t77 * 128ll;
     char *t79 = t76 + t78;
     char *t84 = t81 + t78; /* ../../examples/kernels/attention.py:31 */
     for (int a_4 = 0; a_4 < 8; a_4++) { /* ../../examples/kernels/attention.py:30 */
@@ -581,7 +581,7 @@ static void attention_program(char *q_ptr, char *k_ptr, char *v_ptr, char *out_p
   const int32_t t144 = t0 + 1; /* ../../examples/kernels/attention.py:57 */
   const int32_t first_query_1 = t144 * 64;
   const int64_t t145 = (int64_t)first_query_1;
-  const int64_t t146 = t145 * 128;
+  const int64_t t146 = t145 * 128ll;
   char *t147 = t71 + t146;
   for (int a_4 = 0; a_4 < 64; a_4++) { /* ../../examples/kernels/attention.py:22 */
     UNROLL(8) for (int b_4 = 0; b_4 < 8; b_4++) {
@@ -614,7 +614,7 @@ static void attention_program(char *q_ptr, char *k_ptr, char *v_ptr, char *out_p
       t99[b_4] = t98 < seq_len;
     }
     const int64_t t102 = (int64_t)start_1;
-    const int64_t t103 = t102 * 128;
+    const int64_t t103 = t102 * 128ll;
     char *t104 = t76 + t103;
     char *t111 = t81 + t103; /* ../../examples/kernels/attention.py:28 */
     for (int a_4 = 0; a_4 < 8; a_4++) { /* ../../examples/kernels/attention.py:27 */

@@ -322,7 +322,7 @@ static void cross_entropy_program(char *logits_ptr, char *target_ptr, char *loss
     vf32 t81;
     const int32_t t66 = lane + start; /* ../../examples/kernels/cross_entropy.py:25 */
     const int64_t t72 = (int64_t)start;
-    const int64_t t73 = t72 * 4;
+    const int64_t t73 = t72 * 4ll;
     char *t74 = t71 + t73;
     UNROLL(4) for (int a = 0; a < 4; a++) { /* ../../examples/kernels/cross_entropy.py:27 */
       x_2[a] = vsplat_f32(__builtin_nanf(""));
@@ -420,7 +420,7 @@ static void cross_entropy_program(char *logits_ptr, char *target_ptr, char *loss
     const int32_t start_1 = (int32_t)start_1_at;
     const int32_t t86 = lane + start_1; /* ../../examples/kernels/cross_entropy.py:40 */
     const int64_t t91 = (int64_t)start_1;
-    const int64_t t92 = t91 * 4;
+    const int64_t t92 = t91 * 4ll;
     char *t93 = t71 + t92;
     char *t111 = t108 + t92; /* ../../examples/kernels/cross_entropy.py:42 */
     UNROLL(32) for (int a = 0; a < 32; a++) { /* ../../examples/kernels/cross_entropy.py:40 */

@@ -223,7 +223,7 @@ static void cumsum_program(char *x_ptr, char *out_ptr, int32_t n_cols,
     vf32 x_3;
     const int32_t t14 = lane + start; /* ../../examples/kernels/cumsum.py:17 */
     const int64_t t20 = (int64_t)start;
-    const int64_t t21 = t20 * 4;
+    const int64_t t21 = t20 * 4ll;
     char *t22 = t19 + t21;
     char *t45 = t42 + t21; /* ../../examples/kernels/cumsum.py:18 */
     UNROLL(4) for (int a = 0; a < 4; a++) { /* ../../examples/kernels/cumsum.py:19 */

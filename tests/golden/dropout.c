@@ -211,12 +211,12 @@ static void dropout_program(char *x_ptr, char *out_ptr, int32_t n, float p, int3
   const int64_t t139 = (int64_t)t138;
   char *t140 = x_ptr + t139;
   const int64_t t141 = (int64_t)t1;
-  const int64_t t142 = t141 * 4;
+  const int64_t t142 = t141 * 4ll;
   char *t143 = t140 + t142;
   const uint64_t t5 = (uint64_t)seed; /* ../../examples/kernels/dropout.py:17 */
-  const uint64_t t6 = t5 >> 32u;
+  const uint64_t t6 = t5 >> 32ull;
   const uint32_t t7 = (uint32_t)t6;
-  const uint64_t t8 = t5 & 4294967295u;
+  const uint64_t t8 = t5 & 4294967295ull;
   const uint32_t t9 = (uint32_t)t8;
   const uint32_t t22 = t9 + 2654435769u;
   const uint32_t t23 = t7 + 3144134277u;

@@ -160,7 +160,7 @@ static void histogram_program(char *x_ptr, char *counts_ptr, int32_t n,
   const int64_t t19 = (int64_t)t18;
   char *t20 = x_ptr + t19;
   const int64_t t21 = (int64_t)t1;
-  const int64_t t22 = t21 * 4;
+  const int64_t t22 = t21 * 4ll;
   char *t23 = t20 + t22;
   UNROLL(8) for (int a = 0; a < 8; a++) { /* ../../examples/kernels/histogram.py:15 */
     vstore_i32(shared + t18 + 32*a, vsplat_i32(0));
@@ -181,7 +181,7 @@ static void histogram_program(char *x_ptr, char *counts_ptr, int32_t n,
   const int32_t t35 = t0 + 1; /* ../../examples/kernels/histogram.py:14 */
   const int32_t t36 = t35 * 512;
   const int64_t t37 = (int64_t)t36;
-  const int64_t t38 = t37 * 4;
+  const int64_t t38 = t37 * 4ll;
   char *t39 = t20 + t38;
   for (int a = 0; a < 64; a++) { /* ../../examples/kernels/histogram.py:15 */
     vatomic_add_i32((uint64_t)shared + vto_u64(t32[a]), t30[a], vsplat_i32(1), __ATOMIC_RELAXED);

@@ -177,7 +177,7 @@ static void layer_norm_sum_parts_program(char *dw_parts_ptr, char *db_parts_ptr,
   char *t25 = dw_parts_ptr + t24;
   const int64_t t26 = (int64_t)n_cols;
   const int64_t t30 = (int64_t)t1;
-  const int64_t t31 = t30 * 4;
+  const int64_t t31 = t30 * 4ll;
   char *t37 = db_parts_ptr + t24; /* ../../examples/kernels/layer_norm.py:69 */
   UNROLL(8) for (int a = 0; a < 8; a++) { /* ../../examples/kernels/layer_norm.py:68 */
     const int64_t t29 = t26 * (int64_t)(4*a);

@@ -285,8 +285,8 @@ static void matmul_program(char *a_ptr, char *b_ptr, char *c_ptr, int32_t M, int
   const int32_t tile_n = div_i32(within, rows);
   const int32_t t7 = tile_m * 64; /* ../../examples/kernels/matmul.py:45 */
   const int32_t t8 = tile_n * 64; /* ../../examples/kernels/matmul.py:46 */
-  a_ptrs = 0; /* ../../examples/kernels/matmul.py:52 */
-  b_ptrs = 0;
+  a_ptrs = 0ll; /* ../../examples/kernels/matmul.py:52 */
+  b_ptrs = 0ll;
   const int32_t t27 = 32 * stride_bk; /* ../../examples/kernels/matmul.py:57 */
   const int64_t t28 = (int64_t)32; /* ../../examples/kernels/matmul.py:52 */
   const int64_t t30 = (int64_t)t27;
@@ -298,7 +298,7 @@ static void matmul_program(char *a_ptr, char *b_ptr, char *c_ptr, int32_t M, int
   const int64_t t51 = t49 * t50;
   const int64_t t53 = (int64_t)t52;
   char *t54 = a_ptr + t53;
-  const int64_t t59 = t51 * 2;
+  const int64_t t59 = t51 * 2ll;
   const int32_t t64 = lane + t8; /* ../../examples/kernels/matmul.py:54 */
   UNROLL(8) for (int b_2 = 0; b_2 < 8; b_2++) {
     const int32_t t65 = t64 + (8*b_2);
@@ -307,7 +307,7 @@ static void matmul_program(char *a_ptr, char *b_ptr, char *c_ptr, int32_t M, int
   char *t69 = b_ptr + t53;
   const int64_t t70 = (int64_t)stride_bk;
   const int64_t t74 = (int64_t)t8;
-  const int64_t t75 = t74 * 2;
+  const int64_t t75 = t74 * 2ll;
   UNROLL(32) for (int a_2 = 0; a_2 < 32; a_2++) {
     const int64_t t73 = t70 * (int64_t)(2*a_2);
     char *t71 = t69 + t73;
@@ -316,7 +316,7 @@ static void matmul_program(char *a_ptr, char *b_ptr, char *c_ptr, int32_t M, int
   const int64_t t92 = (int64_t)stride_cm; /* ../../examples/kernels/matmul.py:62 */
   const int64_t t93 = t49 * t92;
   char *t95 = c_ptr + t53;
-  const int64_t t100 = t93 * 2;
+  const int64_t t100 = t93 * 2ll;
   for (int a_2 = 0; a_2 < 64; a_2++) { /* ../../examples/kernels/matmul.py:53 */
     const int32_t t44 = t7 + (a_2);
     t45[a_2] = t44 < M;
@@ -344,11 +344,11 @@ static void matmul_program(char *a_ptr, char *b_ptr, char *c_ptr, int32_t M, int
     UNROLL(4) for (int b_2 = 0; b_2 < 4; b_2++) {
       t47[b_2] = lanes_below(t46[b_2], t9);
     }
-    const int64_t t61 = a_ptrs * 2;
+    const int64_t t61 = a_ptrs * 2ll;
     for (int a_2 = 0; a_2 < 64; a_2++) {
       t62[a_2] = t60[a_2] + t61;
     }
-    const int64_t t77 = b_ptrs * 2; /* ../../examples/kernels/matmul.py:54 */
+    const int64_t t77 = b_ptrs * 2ll; /* ../../examples/kernels/matmul.py:54 */
     UNROLL(32) for (int a_2 = 0; a_2 < 32; a_2++) {
       t63[a_2] = (a_2) < t9;
       t78[a_2] = t76[a_2] + t77;

@@ -202,9 +202,9 @@ static void rotary_program(char *x_ptr, char *cos_ptr, char *sin_ptr, char *out_
   const int64_t t71 = (int64_t)t1;
   const int64_t t73 = t71 * t69;
   char *t75 = x_ptr + t57;
-  const int64_t t80 = t70 * 8;
-  const int64_t t82 = t73 * 8;
-  const int64_t t98 = t69 * 4; /* ../../examples/kernels/rotary.py:24 */
+  const int64_t t80 = t70 * 8ll;
+  const int64_t t82 = t73 * 8ll;
+  const int64_t t98 = t69 * 4ll; /* ../../examples/kernels/rotary.py:24 */
   char *t99 = t75 + t98;
   char *t122 = out_ptr + t57; /* ../../examples/kernels/rotary.py:25 */
   char *t148 = t122 + t98; /* ../../examples/kernels/rotary.py:26 */

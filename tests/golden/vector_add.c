@@ -163,7 +163,7 @@ static void vector_add_program(char *x_ptr, char *y_ptr, char *out_ptr, int32_t 
   const int64_t t16 = (int64_t)t15;
   char *t17 = x_ptr + t16;
   const int64_t t18 = (int64_t)t1;
-  const int64_t t19 = t18 * 4;
+  const int64_t t19 = t18 * 4ll;
   char *t20 = t17 + t19;
   char *t25 = y_ptr + t16; /* ../../examples/kernels/vector_add.py:14 */
   char *t28 = t25 + t19;
