@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The models of tests/models: each is printed as PyTorch printed it, reads back, and runs.
 
-    graph_models.py [--devices cpu,interp] [NAME...]      only models whose name contains one of NAME
+    graph_models.py [--devices cpu,interp] [NAME...]    only models whose name contains a NAME
 
 A model runs from its file, as text with the weights of the file, and as a plan that was printed and
 read back: all three give the same bytes, which are near what PyTorch gave.

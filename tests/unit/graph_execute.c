@@ -333,6 +333,42 @@ static void symbol_messages(void) {
   close_plan(&c);
 }
 
+static void too_large(void) {
+  static const char TEXT[] =
+      "plan P\ninput %x 0 \"f32[s0]\"\n"
+      "temporary %a \"f32[70368744177664*s0]\" 0..0\n"
+      "temporary %b \"f32[70368744177664*s0]\" 0..0\nreturn %x\nsource\n";
+  Case c = start_plan("cpu", TEXT);
+  float x[16] = {0};
+  int64_t one[] = {1};
+  nereid_tensor in = tensor(x, 1, one), out = {0};
+  int code = executable_run(c.e, &in, 1, &out, 1, NULL);
+  check(code == NEREID_E_MEMORY &&
+            strstr(nereid_error_message(),
+                   "the temporaries are too large: more than 2^48 bytes at once"),
+        "temporaries past the limit", nereid_error_message());
+  close_plan(&c);
+}
+
+/* Only on a GPU is there memory that the host can't read. */
+static void strided_on_gpu(void) {
+  if (nereid_device_count("cuda") == 0) return;
+  Case c = start_plan("cuda", "plan P\ninput %x 0 \"f32[4]\"\nreturn %x\nsource\n");
+  int64_t shape[] = {4}, strides[] = {2};
+  void *data;
+  nereid_alloc(&data, c.device, 64);
+  nereid_tensor in = tensor(data, 1, shape), out = {0};
+  in.device.device_type = 2;
+  in.strides = strides;
+  int code = executable_run(c.e, &in, 1, &out, 1, NULL);
+  check(code == NEREID_E_USAGE &&
+            strstr(nereid_error_message(),
+                   "input 0 (x) is strided, which is read from host memory only; "
+                   "pass a contiguous tensor"),
+        "a strided input on a GPU", nereid_error_message());
+  close_plan(&c);
+}
+
 int main(void) {
   symbols("interp");
   symbols("cpu");
@@ -342,6 +378,8 @@ int main(void) {
   plan_messages();
   input_messages();
   symbol_messages();
+  too_large();
+  strided_on_gpu();
   printf("%d passed, %d failed\n", passed, failed);
   return failed > 0;
 }
