@@ -14,11 +14,7 @@ MODELS = ROOT / "models"
 # Errors relative to the norm that are allowed; 1e-4 for the others.
 TOLERANCES = {"bf16_llama": 2e-2}
 # What cannot run yet, and what the program says about it.  One that runs is to be taken off.
-NOT_YET = {
-    "hfv_vit": "the pointers are of shape [1,64], but value and mask of [16,64]",
-    "kv_decode": "no kernel can be made yet for torch.ops.aten.index_copy.default",
-    "tv_shufflenet_v2_x0_5": "the pointers are of shape [1,64], but value and mask of [16,64]",
-}
+NOT_YET = {}
 
 
 class Failure(Exception):
