@@ -13,7 +13,8 @@ VERSION := 0.1.0
 ROOMS := lang parser sema lower codegen runtime graph cli
 
 CFLAGS ?= -O2 -g
-COMPILE = $(CC) -std=c11 -D_GNU_SOURCE -I. -I$B -iquote runtime -Wall -Wextra -fPIC -fvisibility=hidden \
+COMPILE = $(CC) -std=c11 -D_GNU_SOURCE -I. -I$B -iquote runtime -Wall -Wextra -fPIC \
+  -fvisibility=hidden \
   -ffp-contract=off $(CPPFLAGS) $(CFLAGS) -MMD -MP -c
 LINK = $(CC) $(CFLAGS) $(LDFLAGS)
 # Libraries that are linked statically into the bundle, and those of the C library.

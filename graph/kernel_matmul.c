@@ -1,5 +1,5 @@
-/* Kernels of GROUP_MATMUL: one product of matrices or one convolution, with the pointwise nodes behind it computed on
- * its tiles.  Operands are read through views, whatever their strides. */
+/* Kernels of GROUP_MATMUL: one product of matrices or one convolution, with the pointwise nodes
+ * behind it computed on its tiles.  Operands are read through views, whatever their strides. */
 #include "graph/kernel.h"
 #include "graph/window.h"
 
@@ -20,8 +20,8 @@ static const char *limits_text(Kernel *k, const Piece *p) {
   return t.data ? t.data : "";
 }
 
-/* Goes through the views between a piece and memory.  The pointers have both axes of the tile, which
- * `first` and `second` index, also where one has one element. */
+/* Goes through the views between a piece and memory.  The pointers have both axes of the tile,
+ * which `first` and `second` index, also where one has one element. */
 static Access access_of(Kernel *k, Piece *p, const char *first, const char *second) {
   Node *n = p->operand;
   Dim from[GRAPH_RANK_MAX];

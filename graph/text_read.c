@@ -135,6 +135,25 @@ static Arg read_int(Reader *r, const Expr *e, bool minus) {
   return arg_int(r->g, (int64_t)(minus ? 0 - e->ival : e->ival));
 }
 
+/* The symbol of that name, if an annotation has it. */
+static Dim find_symbol(Reader *r, Name name) {
+  for (uint32_t i = 0; i < dims_symbols(r->g->dims); i++)
+    if (dims_symbol_at(r->g->dims, i)->name == name) return dims_symbol_at(r->g->dims, i);
+  return NULL;
+}
+
+/* A size as an expression of symbols that annotations have, as passes write them: 2*s0 + 1. */
+static Arg read_size(Reader *r, const Expr *e) {
+  Text t = text_new(r->g->arena);
+  ast_print_expr(&t, e);
+  const char *at = t.data, *end = t.data + t.len;
+  uint32_t known = dims_symbols(r->g->dims);
+  Dim d = dim_parse(r->g->dims, &at, end);
+  skip_spaces(&at, end);
+  bool ok = d && at == end && d->kind != DIM_HUGE && dims_symbols(r->g->dims) == known;
+  return ok ? arg_dim(d) : bad_arg(r, e);
+}
+
 static Arg read_float(double v) { return (Arg){.kind = ARG_FLOAT, .number = v}; }
 
 static Arg read_minus(Reader *r, const Expr *e) {
@@ -143,12 +162,14 @@ static Arg read_minus(Reader *r, const Expr *e) {
   if (x->kind == EX_INT) return read_int(r, x, true);
   if (x->kind == EX_FLOAT) return read_float(-x->fval);
   if (x->kind == EX_NAME && !strcmp(x->name, "inf")) return read_float(-INFINITY);
-  return bad_arg(r, e);
+  return read_size(r, e);
 }
 
 static Arg read_name(Reader *r, const Expr *e) {
   Node *n = graph_find(r->g, e->name);
   if (n) return arg_node(n);
+  Dim symbol = find_symbol(r, e->name);
+  if (symbol) return arg_dim(symbol);
   if (!strcmp(e->name, "inf")) return read_float(INFINITY);
   if (!strcmp(e->name, "nan")) return read_float(NAN);
   FAIL(r, e->span, E_GRAPH_NAME, e->name);
@@ -193,7 +214,7 @@ static Arg read_device(Reader *r, const Expr *e) {
 static Arg read_call_arg(Reader *r, const Expr *e) {
   Name callee = dotted(r, e->a);
   bool device = callee && (!strcmp(callee, "device") || !strcmp(callee, "torch.device"));
-  return device ? read_device(r, e) : bad_arg(r, e);
+  return device ? read_device(r, e) : read_size(r, e);
 }
 
 static Arg read_arg(Reader *r, const Expr *e) {
@@ -210,6 +231,7 @@ static Arg read_arg(Reader *r, const Expr *e) {
     case EX_UNARY: return read_minus(r, e);
     case EX_ATTR: return read_torch_name(r, e);
     case EX_CALL: return read_call_arg(r, e);
+    case EX_BINARY: return read_size(r, e);
     default: return bad_arg(r, e);
   }
 }

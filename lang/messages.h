@@ -1,9 +1,9 @@
 /* Every message that Nereid prints about a user's input, as one list of printf formats.
  *
  * One macro a message: E_ for errors, W_ for warnings, N_ for notes, H_ for hints, then the room
- * (PARSE_, SEMA_, TILE_, LOWER_, GEN_, RUN_, GRAPH_, CLI_).  A message says what is wrong in the user's
- * words, names the thing, and where it can, says what to do.  tests/errors/ has a case for each
- * E_ macro; `make lint` names those without one.
+ * (PARSE_, SEMA_, TILE_, LOWER_, GEN_, RUN_, GRAPH_, CLI_).  A message says what is wrong in the
+ * user's words, names the thing, and where it can, says what to do.  tests/errors/ has a case for
+ * each E_ macro; `make lint` names those without one.
  */
 #ifndef NEREID_LANG_MESSAGES_H
 #define NEREID_LANG_MESSAGES_H
@@ -686,11 +686,13 @@
 #define E_GRAPH_DROPOUT "attention with dropout is for training: export the model after eval()"
 #define E_GRAPH_NOT_FUNCTIONAL \
   "%s: %s writes in place; run pass functionalize before pass %s"
-#define E_GRAPH_WRITES "%s: what %s writes in place is not supported; use the op that returns a value"
+#define E_GRAPH_WRITES \
+  "%s: what %s writes in place is not supported; use the op that returns a value"
 #define E_GRAPH_WRITE_VIEW \
   "%s writes through %s, which is not supported; write to the tensor itself"
 #define E_GRAPH_MAYBE_VIEW \
-  "%s = %s may be a view of %s, to which %s writes, or a copy: write .clone() in the model to have a copy"
+  "%s = %s may be a view of %s, to which %s writes, or a copy: " \
+  "write .clone() in the model to have a copy"
 
 /* Plans, and running them. */
 #define E_GRAPH_PLAN_SIZE "a size in a plan: %s"
@@ -701,7 +703,8 @@
 #define E_GRAPH_INPUT_DTYPE "input %u (%s) is of dtype %s, not %s"
 #define E_GRAPH_INPUT_RANK "input %u (%s) has %d axes, not %u"
 #define E_GRAPH_INPUT_FIXED \
-  "input %u (%s): axis %u is %lld, not %lld, which is fixed in the file; export the model again with a dynamic size there"
+  "input %u (%s): axis %u is %lld, not %lld, which is fixed in the file; " \
+  "export the model again with a dynamic size there"
 #define E_GRAPH_INPUT_SIZE \
   "input %u (%s): axis %u is %lld, but %s is %lld as axis %u of input %u (%s) has it"
 #define E_GRAPH_INPUT_DERIVED "input %u (%s): axis %u is %lld, but %s is %lld"

@@ -103,7 +103,7 @@ static void allocate_tables(Bind *s) {
   s->depth = ARENA_ARRAY(s->scratch, uint8_t, n);
 }
 
-/* ---- indices: constants that were added up must fit, whatever the kernel's masks leave out ---- */
+/* ---- indices: constants that were added up must fit, whatever masks leave out ---- */
 
 static bool fits(const Affine *a) {
   int64_t lo = a->c, hi = a->c, last;
