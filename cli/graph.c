@@ -42,7 +42,8 @@ static const Option options[] = {
      "of --emit graph and dot: passes to run before it prints"},
     {OPT_TIME, "--time", NULL, "measures the model, and says what memory it takes"},
     {OPT_COMPARE, "--compare", "DIR", "compares outputs with output_0.npy ... there"},
-    {OPT_TOL, "--tol", "E", "the error that is allowed, relative to the norm; 1e-4"},
+    {OPT_TOL, "--tol", "E",
+     "the error that is allowed, relative to the norm; 1e-4, f16 4e-3, bf16 2e-2"},
     {OPT_DTYPE, "--dtype", "T", "not supported yet"},
     {OPT_RANGE, "--range", "SYMBOL=LO..HI", "not supported yet"},
     {OPT_REWRITE, "--rewrite", "RULES.py", "not supported yet"},
@@ -56,7 +57,7 @@ typedef struct {
   nereid_graph_source source;
   nereid_graph_options options;
   const char *device_name, *emit, *output, *out_dir, *compare;
-  double tolerance;
+  double tolerance; /* negative: what fits the output's dtype */
   bool time;
   Strings files; /* of inputs */
   nereid_device *device;
@@ -251,15 +252,22 @@ static bool is_integer(const nereid_value *v) {
   return !nereid_value_tensor(&t, v) && (t.dtype.code <= 1 || t.dtype.code == 6);
 }
 
+static double tolerance_of(const Graphs *g, const nereid_value *v) {
+  if (g->tolerance >= 0) return g->tolerance;
+  const char *dtype = nereid_value_dtype(v);
+  return !strcmp(dtype, "bf16") ? 2e-2 : !strcmp(dtype, "f16") ? 4e-3 : 1e-4;
+}
+
 static int compare_output(const Graphs *g, int i, const nereid_value *expected) {
   Difference d;
+  double tolerance = tolerance_of(g, g->outputs[i]);
   if (!compare_arrays(&d, g->outputs[i], expected))
     return args_error(E_CLI_COMPARE_SHAPE, i), STATUS_PROBLEM;
   printf("output_%d: largest error %.3g, relative %.3g, of the norm %.3g\n", i, d.absolute,
          d.relative, d.norm);
-  if (is_integer(g->outputs[i]) ? d.exact : d.norm <= g->tolerance) return STATUS_OK;
+  if (is_integer(g->outputs[i]) ? d.exact : d.norm <= tolerance) return STATUS_OK;
   if (is_integer(g->outputs[i])) args_error(E_CLI_COMPARE_EXACT, i);
-  else args_error(E_CLI_COMPARE, i, g->tolerance);
+  else args_error(E_CLI_COMPARE, i, tolerance);
   return STATUS_PROBLEM;
 }
 
@@ -348,7 +356,7 @@ static int open_and_run(Graphs *g) {
 
 static int run(int argc, char **argv) {
   Args args = {.options = options, .argv = argv, .argc = argc};
-  Graphs g = {.tolerance = 1e-4};
+  Graphs g = {.tolerance = -1};
   const char *value;
   int id, status = STATUS_OK;
   while (status == STATUS_OK && (id = args_next(&args, &value)) != ARGS_END)
