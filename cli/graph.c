@@ -120,9 +120,8 @@ static int check_options(const Graphs *g) {
 /* ---- --emit ---- */
 
 static int emit(Graphs *g) {
-  static const char *const names[] = {"graph", "kernels", "plan", "dot"};
+  static const char *const names[] = {"graph", "kernels", "plan", "dot", "fused"};
   int kind = 0;
-  if (!strcmp(g->emit, "fused")) return args_error(E_CLI_LATER, "--emit fused");
   while (kind < NEREID_GRAPH_KIND_COUNT && strcmp(g->emit, names[kind])) kind++;
   char hint[96], *text;
   size_t size;

@@ -284,7 +284,10 @@ bool graph_compile(Graph *g, const CompileOptions *options, Plan *out) {
   separate_outputs(g);
   *out = (Plan){.graph = g};
   Compiler c = {.g = g, .options = options, .plan = out};
-  c.fusion = fuse(g, g->arena);
+  c.fusion = fuse(g, g->arena, options->fuse);
+  Text fused = text_new(g->arena);
+  fusion_print(&fused, c.fusion);
+  out->fused = fused.data ? fused.data : "";
   size_t errors = diag_errors(g->diags);
   make_plan(&c);
   if (diag_errors(g->diags) > errors) return false;

@@ -24,6 +24,7 @@ typedef struct {
   Fusion *f;
   Info *info;          /* by node id */
   Group **last_reader; /* by node id: the last group that reads it */
+  bool together;       /* nodes share kernels */
 } Fuser;
 
 /* ---- operands ---- */
@@ -149,6 +150,7 @@ static bool is_inlined(Fuser *s, Node *n) {
   info->free = n->kind != NODE_INPUT && (k == PRIM_CREATE || k == PRIM_POINTWISE || is_view(n));
   graph_each_use(n, note_free, &u);
   if (is_view(n)) return true;
+  if (!s->together) return false;
   bool small = info->depth < INLINE_DEPTH_MAX && !info->apart;
   return small && (info->free || (k == PRIM_POINTWISE && info->uses <= 1));
 }
@@ -466,9 +468,9 @@ static void assign(Fuser *s, Node *n) {
   Fusion *f = s->f;
   Candidates c = {.s = s};
   each_operand(f, n, note_candidate, &c);
-  Group *g = c.latest && joins(f, c.latest, n) ? c.latest : NULL;
+  Group *g = s->together && c.latest && joins(f, c.latest, n) ? c.latest : NULL;
   bool later = c.sibling && (!c.latest || c.sibling->number > c.latest->number);
-  if (!g && later && joins(f, c.sibling, n)) g = c.sibling;
+  if (!g && s->together && later && joins(f, c.sibling, n)) g = c.sibling;
   if (!g) g = group_new(f, n);
   f->of[n->id] = g;
   vec_push(f->arena, &g->nodes, n);
@@ -498,13 +500,13 @@ static void find_stored(Fusion *f) {
   graph_each_use(f->graph->last, note_output, f);
 }
 
-Fusion *fuse(Graph *g, Arena *a) {
+Fusion *fuse(Graph *g, Arena *a, bool together) {
   Fusion *f = ARENA_NEW(a, Fusion);
   *f = (Fusion){.graph = g, .arena = a};
   f->of = ARENA_ARRAY(a, Group *, g->nids);
   f->role = ARENA_ARRAY(a, Role, g->nids);
   f->stored = ARENA_ARRAY(a, bool, g->nids);
-  Fuser s = {.f = f};
+  Fuser s = {.f = f, .together = together};
   s.info = ARENA_ARRAY(a, Info, g->nids);
   s.last_reader = ARENA_ARRAY(a, Group *, g->nids);
   survey_uses(&s);

@@ -43,7 +43,8 @@ typedef struct {
   bool *stored; /* by node id: it is written to memory */
 } Fusion;
 
-Fusion *fuse(Graph *g, Arena *a);
+/* together false: each node that computes is a group of its own. */
+Fusion *fuse(Graph *g, Arena *a, bool together);
 
 /* The own place of n, a node of `group`, into n's rank subscripts. */
 void group_place(const Fusion *f, const Group *group, const Node *n, Dim *place);

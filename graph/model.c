@@ -214,12 +214,13 @@ static int print_body(void *arg) {
   if (t->kind == NEREID_GRAPH_TEXT) graph_print(t->out, t->m->graph);
   else if (t->kind == NEREID_GRAPH_DOT) graph_print_dot(t->out, t->m->graph, t->m->plan);
   else if (t->kind == NEREID_GRAPH_PLAN) plan_print(t->out, t->m->plan);
+  else if (t->kind == NEREID_GRAPH_FUSED) text_puts(t->out, t->m->plan->fused);
   else text_puts(t->out, t->m->plan->source);
   return 0;
 }
 
 int model_print(Model *m, nereid_graph_kind kind, Text *out) {
-  bool needs_graph = kind == NEREID_GRAPH_TEXT || kind == NEREID_GRAPH_DOT;
+  bool needs_graph = kind != NEREID_GRAPH_KERNELS && kind != NEREID_GRAPH_PLAN;
   if (needs_graph && !m->graph) return error_set(NEREID_E_USAGE, E_GRAPH_PLAN_ONLY);
   Task t = {.m = m, .kind = kind, .out = out};
   return error_guard(m->arena, print_body, &t);

@@ -64,13 +64,15 @@ typedef struct {
                              none of them */
 } nereid_graph_options;
 
-/* Stages of a model.  All but the drawing read back as what they are. */
+/* Stages of a model.  Graph, kernels and plan read back as what they are. */
 typedef enum {
   NEREID_GRAPH_TEXT,    /* the graph, as FX prints it */
   NEREID_GRAPH_KERNELS, /* the kernel file that was generated for it */
   NEREID_GRAPH_PLAN,    /* the execution plan: buffers and launches, then the kernel file */
   NEREID_GRAPH_DOT,     /* a drawing for Graphviz: the nodes after all passes, in boxes by kernel;
                            with run_passes, after these alone */
+  NEREID_GRAPH_FUSED,   /* the groups of nodes that share a kernel, one a line; ! marks what is
+                           written to memory */
   NEREID_GRAPH_KIND_COUNT
 } nereid_graph_kind;
 

@@ -62,6 +62,7 @@ typedef struct {
 typedef struct {
   Graph *graph;
   Name source; /* the kernel file */
+  Name fused;  /* which nodes share a kernel, as text; NULL in a plan that was read */
   PlanBuffer *buffers;
   uint32_t nbuffers;
   PlanStep *steps;
