@@ -605,7 +605,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         views(folder, wanted)
         pointwise(folder, args.device, wanted)
-    print(f"graph_prims: {passed} passed, {len(failures)} failed")
+    print(f"{passed} passed, {len(failures)} failed")
     return bool(failures)
 
 

@@ -318,6 +318,6 @@ int main(void) {
   hostile();
   random_expressions(0, 150);
   random_expressions(1, 150);
-  printf("graph_dim: %d passed, %d failed\n", passed, failed);
+  printf("%d passed, %d failed\n", passed, failed);
   return failed != 0;
 }

@@ -258,6 +258,6 @@ int main(int argc, char **argv) {
   test_rows();
   test_round_trips();
   test_chains();
-  printf("graph_prims: %d passed, %d failed\n", passed, failed);
+  printf("%d passed, %d failed\n", passed, failed);
   return failed != 0;
 }
