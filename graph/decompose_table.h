@@ -186,6 +186,7 @@
   X(replication_pad, "aten.replication_pad2d.default") \
   X(replication_pad, "aten.replication_pad3d.default") \
   X(view, "aten.reshape.default") \
+  X(view, "aten.reshape_as.default") \
   X(rms_norm, "aten.rms_norm.default") \
   X(roll, "aten.roll.default") \
   X(scalar_tensor, "aten.scalar_tensor.default") \

@@ -89,7 +89,8 @@ static void print_operand(Kernel *k, Text *out, Dim x, unsigned *axes) {
 static void print_terms(Kernel *k, Text *out, Dim x, unsigned *axes) {
   for (uint32_t i = 0; i < x->n; i++) {
     if (i) text_puts(out, " + ");
-    print_index(k, out, x->args[i], axes);
+    if (x->args[i]->kind == DIM_PRODUCT) print_index(k, out, x->args[i], axes);
+    else print_operand(k, out, x->args[i], axes);
   }
   if (x->value)
     text_printf(out, " %c %llu", x->value < 0 ? '-' : '+',
@@ -104,13 +105,43 @@ static void print_factors(Kernel *k, Text *out, Dim x, unsigned *axes) {
   if (x->value != 1) text_printf(out, " * %lld", (long long)x->value);
 }
 
-static void print_pair(Kernel *k, Text *out, Dim x, unsigned *axes) {
-  bool call = x->kind == DIM_MAX || x->kind == DIM_MIN;
-  if (call) text_puts(out, x->kind == DIM_MAX ? "tl.maximum(" : "tl.minimum(");
+/* Of two numbers that are not negative. */
+static void print_division(Kernel *k, Text *out, Dim x, unsigned *axes) {
   print_operand(k, out, x->args[0], axes);
-  text_puts(out, call ? ", " : x->kind == DIM_MOD ? " % " : " // ");
+  text_puts(out, x->kind == DIM_MOD ? " % " : " // ");
   print_operand(k, out, x->args[1], axes);
-  if (call) text_puts(out, ")");
+}
+
+/* The kernel language's // and % round towards zero, these down: so a multiple of the divisor is
+ * added that makes a number from `lo` on positive, or the remainder's sign is looked at. */
+static void print_floor(Kernel *k, Text *out, Dim x, int64_t lo, unsigned *axes) {
+  Text a = text_new(k->arena), b = text_new(k->arena);
+  print_operand(k, &a, x->args[0], axes);
+  print_operand(k, &b, x->args[1], axes);
+  bool mod = x->kind == DIM_MOD;
+  if (lo > -INT32_MAX && dim_is_int(x->args[1]) && x->args[1]->value < INT32_MAX) {
+    long long c = (long long)x->args[1]->value, times = (-(long long)lo + c - 1) / c;
+    text_printf(out, mod ? "(%s + %lld) %% %lld" : "(%s + %lld) // %lld", a.data, times * c, c);
+    if (!mod) text_printf(out, " - %lld", times);
+  } else if (mod) {
+    text_printf(out, "(%s %% %s + %s) %% %s", a.data, b.data, b.data, b.data);
+  } else {
+    text_printf(out, "%s // %s - tl.where(%s %% %s < 0, 1, 0)", a.data, b.data, a.data, b.data);
+  }
+}
+
+static void print_pair(Kernel *k, Text *out, Dim x, unsigned *axes) {
+  if (x->kind == DIM_MAX || x->kind == DIM_MIN) {
+    text_puts(out, x->kind == DIM_MAX ? "tl.maximum(" : "tl.minimum(");
+    print_operand(k, out, x->args[0], axes);
+    text_puts(out, ", ");
+    print_operand(k, out, x->args[1], axes);
+    text_puts(out, ")");
+    return;
+  }
+  int64_t lo = dim_range(k->graph->dims, x->args[0]).lo;
+  if (lo >= 0) print_division(k, out, x, axes);
+  else print_floor(k, out, x, lo, axes);
 }
 
 static void print_index(Kernel *k, Text *out, Dim x, unsigned *axes) {

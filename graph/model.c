@@ -104,7 +104,8 @@ static int read_graph_of_archive(Model *m, const nereid_graph_source *s) {
   const char *path = s->path ? s->path : "<model>";
   m->graph = read_archive(m, path, s->data, s->size, &m->file);
   if (!m->graph) return report(m);
-  if (diag_errors(m->diags)) m->lacks = messages(m);
+  bool known = ops_all_known(m->graph);
+  if (!known || diag_errors(m->diags)) m->lacks = messages(m);
   return s->weights ? read_weights(m, s->weights) : 0;
 }
 

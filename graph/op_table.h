@@ -387,6 +387,7 @@
   X(pad_nd, "aten.replication_pad2d.default", "(Tensor self, SymInt[4] padding) -> Tensor") \
   X(pad_nd, "aten.replication_pad3d.default", "(Tensor self, SymInt[6] padding) -> Tensor") \
   X(view, "aten.reshape.default", "(Tensor(a) self, SymInt[] shape) -> Tensor(a)") \
+  X(view_as, "aten.reshape_as.default", "(Tensor(a) self, Tensor other) -> Tensor(a)") \
   X(layer_norm, "aten.rms_norm.default", "(Tensor input, int[] normalized_shape, Tensor? weight=None, float? eps=None) -> Tensor") \
   X(same, "aten.roll.default", "(Tensor self, SymInt[1] shifts, int[1] dims=[]) -> Tensor") \
   X(same, "aten.round.default", "(Tensor self) -> Tensor") \

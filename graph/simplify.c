@@ -132,6 +132,7 @@ static const Identity identities[] = {
     {"aten.pow.Tensor_Scalar", power_one},
     {"aten.repeat.default", same_shape},
     {"aten.reshape.default", same_shape},
+    {"aten.reshape_as.default", same_shape},
     {"aten.slice.Tensor", same_shape},
     {"aten.squeeze.default", same_shape},
     {"aten.squeeze.dim", same_shape},
