@@ -540,6 +540,10 @@ static bool buffer_attr(Reader *p, NestBuffer *b, const IrAttr *a) {
 }
 
 static void read_contents(Reader *p, NestBuffer *b) {
+  if (ir_accept(&p->r, "ptr")) { /* pointers, to whatever */
+    b->dtype = DT_PTR;
+    return;
+  }
   b->tile = ir_type(&p->r);
   b->dtype = (DType)b->tile.dtype;
   if (b->tile.rank) layout_parse(&p->r, &b->layout);
