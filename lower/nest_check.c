@@ -249,7 +249,7 @@ static bool check_ldmatrix(NestCheck *c, const NestStmt *s) {
   int64_t n = nest_int(s, NA_n, 1);
   DType t = s->dsts[0].var->dtype;
   unsigned bytes = dtype_bytes(t);
-  if ((n != 1 && n != 2 && n != 4) || bytes > 4 || t == DT_I1 || !s->mems[0].buffer ||
+  if ((n != 1 && n != 2 && n != 4) || bytes == 0 || bytes > 4 || t == DT_I1 || !s->mems[0].buffer ||
       (bytes != 2 && nest_int(s, NA_trans, 0)))
     return nest_fail(c, s, E_NEST_LDMATRIX);
   return check_dst(c, s, t, n * 4 / bytes) && check_mem(c, s, 0, 16, 16);
