@@ -124,20 +124,21 @@ static int64_t pow2_at_least(int64_t n) {
   return p;
 }
 
-static bool has_scan(const Group *g) {
+static bool has(const Group *g, PrimKind kind) {
   for (size_t i = 0; i < g->nodes.len; i++)
-    if (prim_kind(g->nodes.data[i]->op) == PRIM_SCAN) return true;
+    if (prim_kind(g->nodes.data[i]->op) == kind) return true;
   return false;
 }
 
-/* Rows that are gone through in loops.  A scan takes a row at once. */
+/* Rows that are gone through in loops.  A scan takes a row at once, and so does a pool, which may
+ * count the elements of its windows. */
 static bool is_long(const Group *g) {
-  if (has_scan(g)) return false;
+  if (has(g, PRIM_SCAN) || has(g, PRIM_POOL)) return false;
   return !dim_is_int(g->r) || g->r->value > PERSISTENT_MAX;
 }
 
 static bool scan_fits(Compiler *c, const Group *g) {
-  if (!has_scan(g) || (dim_is_int(g->r) && g->r->value <= SCAN_MAX)) return true;
+  if (!has(g, PRIM_SCAN) || (dim_is_int(g->r) && g->r->value <= SCAN_MAX)) return true;
   diag_error(c->g->diags, g->nodes.data[0]->place, E_GRAPH_SCAN, SCAN_MAX);
   return false;
 }
@@ -174,7 +175,7 @@ static void matmul_shape(Compiler *c, const Group *g, PlanStep *s) {
 
 /* ---- steps ---- */
 
-/* fused_add_relu: what the kernel computes, and its number. */
+/* k3_add_relu: its number, and what the kernel computes. */
 static Name kernel_name(Compiler *c, const Group *g) {
   Text t = text_new(c->g->arena);
   text_printf(&t, "k%u", g->number);
@@ -267,12 +268,20 @@ static bool run_passes(Graph *g) {
   return true;
 }
 
+/* The product template sums up in f32, and walks windows forward only. */
+static bool has_kernel(Graph *g, const Node *n) {
+  PrimKind k = prim_kind(n->op);
+  if (k == PRIM_CONVOLUTION && graph_arg(g, n, "transposed").flag) return false;
+  if (prim_is_product(k) && kernel_held(n->type.dtype) != DT_F32) return false;
+  return k != PRIM_NONE;
+}
+
 /* After decompose all that is left is primitives, sizes, and checks that hold. */
 static bool all_primitive(Graph *g) {
   bool good = true;
   for (const Node *n = g->first; n; n = n->next) {
     if (n->kind != NODE_CALL || n->type.kind != VALUE_TENSOR) continue;
-    if (prim_kind(n->op) != PRIM_NONE) continue;
+    if (has_kernel(g, n)) continue;
     diag_error(g->diags, n->place, E_GRAPH_NO_KERNEL, n->op->target, n->name);
     good = false;
   }

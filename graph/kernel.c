@@ -172,10 +172,10 @@ const char *kernel_cast(Kernel *k, Value v, DType t) {
   return arena_printf(k->arena, "%s.to(tl.%s)", v.text, dtype_lang_name(t));
 }
 
-void kernel_remember(Kernel *k, const Node *n, const Dim *place, Value v, unsigned axes) {
+void kernel_remember(Kernel *k, const Node *n, const Dim *place, Value v) {
   Dim *copy = ARENA_ARRAY(k->arena, Dim, n->type.rank + 1);
   if (n->type.rank) memcpy(copy, place, n->type.rank * sizeof *copy);
-  vec_push(k->arena, &k->memo, ((Memo){n, copy, v, axes}));
+  vec_push(k->arena, &k->memo, ((Memo){n, copy, v}));
 }
 
 /* Along axes of one element all places are one. */
@@ -193,11 +193,11 @@ static const Memo *recall(const Kernel *k, const Node *n, const Dim *place) {
   return NULL;
 }
 
-static Value name_value(Kernel *k, const Node *n, const Dim *place, DType dtype, unsigned axes,
+static Value name_value(Kernel *k, const Node *n, const Dim *place, DType dtype,
                         const char *expression) {
   Value v = {kernel_fresh(k, n->name), dtype};
   kernel_line(k, "%s = %s", v.text, expression);
-  kernel_remember(k, n, place, v, axes);
+  kernel_remember(k, n, place, v);
   return v;
 }
 
@@ -222,7 +222,7 @@ static Value load(Kernel *k, Node *n, const Dim *place) {
     kernel_line(k, "%s = %s", v.text, wide);
     v.dtype = kernel_held(v.dtype);
   }
-  kernel_remember(k, n, place, v, axes);
+  kernel_remember(k, n, place, v);
   return v;
 }
 
@@ -280,7 +280,7 @@ static Value pointwise(Kernel *k, Node *n, const Dim *place) {
   DType held = kernel_held(n->type.dtype);
   bool cast = held != p.compute && n->type.dtype != DT_I1;
   if (cast) text = arena_printf(k->arena, "(%s).to(tl.%s)", text, dtype_lang_name(held));
-  return name_value(k, n, place, held, 0, text);
+  return name_value(k, n, place, held, text);
 }
 
 static Value gather(Kernel *k, Node *n, const Dim *place) {
@@ -308,14 +308,14 @@ static const char *arange(Kernel *k, const Node *n, const Dim *place, DType t) {
 static Value create(Kernel *k, Node *n, const Dim *place) {
   DType t = kernel_held(n->type.dtype);
   if (!strcmp(n->op->target, "aten.arange.start_step"))
-    return name_value(k, n, place, t, 0, arange(k, n, place, t));
+    return name_value(k, n, place, t, arange(k, n, place, t));
   Arg fill = graph_arg(k->graph, n, "fill_value");
-  return name_value(k, n, place, t, 0, tile_of(k, literal(k, &fill, t), t));
+  return name_value(k, n, place, t, tile_of(k, literal(k, &fill, t), t));
 }
 
 /* ---- pieces ---- */
 
-const char *kernel_piece_condition(Kernel *k, const Piece *p) {
+const char *kernel_limits(Kernel *k, const Piece *p) {
   Text t = text_new(k->arena);
   for (uint32_t i = 0; i < p->nlimits; i++) {
     const char *x = kernel_index(k, p->limits[i].x, NULL);
@@ -323,9 +323,14 @@ const char *kernel_piece_condition(Kernel *k, const Piece *p) {
     if (lo) text_printf(&t, "%s(%s >= %s)", t.len ? " & " : "", x, kernel_index(k, lo, NULL));
     if (hi) text_printf(&t, "%s(%s < %s)", t.len ? " & " : "", x, kernel_index(k, hi, NULL));
   }
-  if (t.len == 0) return NULL;
+  return t.data ? t.data : "";
+}
+
+const char *kernel_piece_condition(Kernel *k, const Piece *p) {
+  const char *limits = kernel_limits(k, p);
+  if (!*limits) return NULL;
   const char *name = kernel_fresh(k, "inside");
-  kernel_line(k, "%s = %s", name, t.data);
+  kernel_line(k, "%s = %s", name, limits);
   return name;
 }
 
@@ -352,7 +357,7 @@ static Value pieces(Kernel *k, Node *n, const Dim *place) {
     bool always = !condition || !text;
     text = always ? value : arena_printf(k->arena, "tl.where(%s, %s, %s)", condition, value, text);
   }
-  return name_value(k, n, place, t, 0, text);
+  return name_value(k, n, place, t, text);
 }
 
 /* Windows of one element. */
@@ -368,7 +373,7 @@ static Value pool_of_one(Kernel *k, Node *n, const Dim *place) {
   const char *text = kernel_piece_value(k, &p, condition, t);
   const char *none = strstr(n->op->target, "max") ? "float(\"-inf\")" : "0";
   if (condition) text = arena_printf(k->arena, "tl.where(%s, %s, %s)", condition, text, none);
-  return name_value(k, n, place, t, 0, text);
+  return name_value(k, n, place, t, text);
 }
 
 /* A reduction along axes of one element. */

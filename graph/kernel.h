@@ -30,7 +30,6 @@ typedef struct {
   const Node *node;
   const Dim *place;
   Value value;
-  unsigned axes;
 } Memo;
 
 typedef struct {
@@ -65,7 +64,7 @@ void kernel_line(Kernel *k, const char *fmt, ...) __attribute__((format(printf, 
 
 /* The element of n at `place`: computed before (kernel_remember), or loaded, or computed now. */
 Value kernel_value(Kernel *k, Node *n, const Dim *place);
-void kernel_remember(Kernel *k, const Node *n, const Dim *place, Value v, unsigned axes);
+void kernel_remember(Kernel *k, const Node *n, const Dim *place, Value v);
 /* Writes an element; its place is n's own. */
 void kernel_store(Kernel *k, Node *n, Value v);
 /* `v` in dtype t, as an expression. */
@@ -73,7 +72,9 @@ const char *kernel_cast(Kernel *k, Value v, DType t);
 /* The dtype in which values of t are held: f32 for 16-bit and 8-bit floats. */
 DType kernel_held(DType t);
 
-/* The limits of a piece as the name of a bool; NULL: they always hold. */
+/* The limits of a piece as one expression; "": they always hold. */
+const char *kernel_limits(Kernel *k, const Piece *p);
+/* The same as the name of a bool; NULL: they always hold. */
 const char *kernel_piece_condition(Kernel *k, const Piece *p);
 /* A piece's value in dtype t where `condition` (its own, NULL: always) holds. */
 const char *kernel_piece_value(Kernel *k, const Piece *p, const char *condition, DType t);

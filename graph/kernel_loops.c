@@ -13,7 +13,6 @@
 typedef struct {
   Kernel *k;
   uint32_t *stage; /* by position in the group's nodes */
-  bool looped;
 } Loops;
 
 /* ---- stages ---- */
@@ -173,7 +172,7 @@ static void remember_row(Kernel *k, Node *n, const char *name, DType t) {
     kernel_line(k, "%s = %s", name, kernel_cast(k, v, held));
     v.dtype = held;
   }
-  kernel_remember(k, n, place, v, AXIS_X);
+  kernel_remember(k, n, place, v);
 }
 
 static DType accumulator(const Node *n) {
@@ -201,7 +200,7 @@ static void scan_tile(Kernel *k, Node *n) {
   const char *scan = strcmp(n->op->target, "aten.cumprod.default") ? "cumsum" : "cumprod";
   const char *name = kernel_fresh(k, n->name);
   kernel_line(k, "%s = tl.%s(tl.broadcast_to(%s, [XBLOCK, RBLOCK]), 1)", name, scan, v);
-  kernel_remember(k, n, place, (Value){name, t}, AXIS_X | AXIS_R);
+  kernel_remember(k, n, place, (Value){name, t});
 }
 
 /* ---- statements ---- */
@@ -309,7 +308,7 @@ static void set_masks(Kernel *k, bool columns) {
 void kernel_loops(Text *out, Kernel *k, bool looped) {
   const Group *g = k->group;
   bool rows = !dim_is(g->r, 1);
-  Loops l = {.k = k, .looped = looped};
+  Loops l = {.k = k};
   uint32_t last = find_stages(&l);
   kernel_bind(k, g->index[0], "xindex", AXIS_X);
   kernel_bind(k, g->index[1], "rindex", AXIS_R);

@@ -8,18 +8,6 @@ typedef struct {
   const char *pointers, *condition;
 } Access;
 
-/* A condition as one expression, without a name: it changes from turn to turn of the loop. */
-static const char *limits_text(Kernel *k, const Piece *p) {
-  Text t = text_new(k->arena);
-  for (uint32_t i = 0; i < p->nlimits; i++) {
-    const char *x = kernel_index(k, p->limits[i].x, NULL);
-    Dim lo = p->limits[i].lo, hi = p->limits[i].hi;
-    if (lo) text_printf(&t, " & (%s >= %s)", x, kernel_index(k, lo, NULL));
-    if (hi) text_printf(&t, " & (%s < %s)", x, kernel_index(k, hi, NULL));
-  }
-  return t.data ? t.data : "";
-}
-
 /* Goes through the views between a piece and memory.  The pointers have both axes of the tile,
  * which `first` and `second` index, also where one has one element. */
 static Access access_of(Kernel *k, Piece *p, const char *first, const char *second) {
@@ -36,7 +24,8 @@ static Access access_of(Kernel *k, Piece *p, const char *first, const char *seco
   const char *text = arena_printf(k->arena, "%s + %s", pointers, index);
   if (!(axes & AXIS_M)) text = arena_printf(k->arena, "%s + %s * 0", text, first);
   if (!(axes & AXIS_N)) text = arena_printf(k->arena, "%s + %s * 0", text, second);
-  return (Access){text, limits_text(k, p)};
+  const char *limits = kernel_limits(k, p);
+  return (Access){text, *limits ? arena_printf(k->arena, " & %s", limits) : ""};
 }
 
 /* Element (batch, row, column) of an operand of mm or bmm. */
@@ -105,7 +94,7 @@ static void epilogue(Kernel *k) {
   for (size_t i = 0; i < g->nodes.len; i++) {
     Node *n = g->nodes.data[i];
     group_place(k->f, g, n, place);
-    if (i == 0) kernel_remember(k, n, place, (Value){"acc", DT_F32}, AXIS_M | AXIS_N);
+    if (i == 0) kernel_remember(k, n, place, (Value){"acc", DT_F32});
     Value v = kernel_value(k, n, place);
     if (k->f->stored[n->id]) kernel_store(k, n, v);
   }

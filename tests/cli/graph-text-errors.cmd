@@ -4,3 +4,4 @@ nereid graph add.py --emit graph
 nereid graph graph_kernels.py --emit kernels
 nereid graph graph_scan.py --emit kernels
 nereid graph graph_huge.py --emit kernels
+nereid graph graph_products.py --emit kernels
