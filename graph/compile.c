@@ -280,8 +280,8 @@ static bool has_kernel(Graph *g, const Node *n) {
 static bool all_primitive(Graph *g) {
   bool good = true;
   for (const Node *n = g->first; n; n = n->next) {
-    if (n->kind != NODE_CALL || n->type.kind != VALUE_TENSOR) continue;
-    if (has_kernel(g, n)) continue;
+    bool tensors = n->type.kind == VALUE_TENSOR || n->type.kind == VALUE_LIST;
+    if (n->kind != NODE_CALL || !tensors || has_kernel(g, n)) continue;
     diag_error(g->diags, n->place, E_GRAPH_NO_KERNEL, n->op->target, n->name);
     good = false;
   }

@@ -371,11 +371,13 @@ static void read_assignment(Reader *r, const Stmt *s) {
     rename_input(r, target, s->value);
     return;
   }
+  /* Arguments may be sizes whose symbols stand in the annotation only. */
+  ValueType type = read_annotation(r, s->annotation);
   Node *n = read_value(r, s->value);
   if (!n) return;
   name_node(r, n, target);
   n->place = target->span;
-  n->type = read_annotation(r, s->annotation);
+  n->type = type;
 }
 
 /* (a, b), or pytree.tree_unflatten((a, b), self._out_spec). */
