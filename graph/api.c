@@ -67,7 +67,7 @@ static int take_model(Model **out, nereid_graph *g) {
 static int read_mode(CompileOptions *out, const char *mode) {
   static const char *const later[] = {"reduce-overhead", "max-autotune"};
   static const char *const known[] = {"default", "eager", "reduce-overhead", "max-autotune"};
-  out->fuse = !mode || strcmp(mode, "eager") != 0;
+  out->fuse = out->freeze = !mode || strcmp(mode, "eager") != 0;
   if (!mode || !strcmp(mode, "default") || !strcmp(mode, "eager")) return 0;
   for (size_t i = 0; i < sizeof later / sizeof *later; i++)
     if (!strcmp(mode, later[i])) return error_set(NEREID_E_USAGE, E_GRAPH_MODE_LATER, mode);

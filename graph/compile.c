@@ -22,7 +22,7 @@ typedef struct {
   Text source;
   uint32_t *buffer_of; /* by node id: 1 + the buffer's number */
   VEC(PlanBuffer) buffers;
-  VEC(PlanStep) steps;
+  VEC(PlanStep) once, steps;
 } Compiler;
 
 /* ---- outputs: each is a tensor of its own in memory ---- */
@@ -220,7 +220,30 @@ static void add_step(Compiler *c, const Group *g) {
     loops_shape(c, g, &s);
   }
   add_arguments(c, k, &s);
-  vec_push(a, &c->steps, s);
+  s.once = g->once;
+  if (g->once) vec_push(a, &c->once, s);
+  else vec_push(a, &c->steps, s);
+}
+
+/* Temporaries that a step of the constant part and another step use are constants. */
+static void find_constants(Compiler *c) {
+  bool *once = ARENA_ARRAY(c->g->arena, bool, c->buffers.len);
+  for (uint32_t i = 0; i < c->plan->nsteps; i++)
+    for (uint32_t j = 0; j < c->plan->steps[i].nargs; j++) {
+      const StepArg *a = &c->plan->steps[i].args[j];
+      if (a->kind != STEP_BUFFER) continue;
+      PlanBuffer *b = &c->buffers.data[a->buffer];
+      if (c->plan->steps[i].once) once[a->buffer] = true;
+      else if (once[a->buffer] && b->kind == BUFFER_TEMPORARY) b->kind = BUFFER_CONSTANT;
+    }
+}
+
+/* The constant part comes first. */
+static void join_steps(Compiler *c) {
+  uint32_t n = (uint32_t)c->once.len;
+  for (size_t i = 0; i < c->steps.len; i++) vec_push(c->g->arena, &c->once, c->steps.data[i]);
+  c->plan->steps = c->once.data;
+  c->plan->nsteps = n + (uint32_t)c->steps.len;
 }
 
 static const char HEADER[] =
@@ -255,11 +278,11 @@ static void make_plan(Compiler *c) {
   add_inputs(c);
   for (size_t i = 0; i < c->fusion->groups.len; i++) add_step(c, c->fusion->groups.data[i]);
   add_outputs(c);
+  join_steps(c);
+  find_constants(c);
   c->plan->source = c->source.data;
   c->plan->buffers = c->buffers.data;
   c->plan->nbuffers = (uint32_t)c->buffers.len;
-  c->plan->steps = c->steps.data;
-  c->plan->nsteps = (uint32_t)c->steps.len;
 }
 
 static bool run_passes(Graph *g) {
@@ -293,7 +316,7 @@ bool graph_compile(Graph *g, const CompileOptions *options, Plan *out) {
   separate_outputs(g);
   *out = (Plan){.graph = g};
   Compiler c = {.g = g, .options = options, .plan = out};
-  c.fusion = fuse(g, g->arena, options->fuse);
+  c.fusion = fuse(g, g->arena, &(FuseOptions){options->fuse, options->freeze});
   Text fused = text_new(g->arena);
   fusion_print(&fused, c.fusion);
   out->fused = fused.data ? fused.data : "";

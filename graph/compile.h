@@ -9,6 +9,7 @@ typedef enum { TARGET_GPU, TARGET_CPU } GraphTarget;
 typedef struct {
   GraphTarget target; /* for the shapes of tiles */
   bool fuse;          /* false: each node a kernel of its own (mode eager) */
+  bool freeze;        /* what depends on weights alone is computed once */
 } CompileOptions;
 
 /* Compiles g, which it changes; the plan lies in g's arena.  False after errors (g->diags). */

@@ -83,7 +83,7 @@ static void note_written(Executable *e) {
 /* What steps read or the plan returns must come from somewhere. */
 static int check_written(const Executable *e, uint32_t i) {
   const BufferState *b = &e->buffers[i];
-  bool made = b->plan->kind == BUFFER_OUTPUT || b->plan->kind == BUFFER_TEMPORARY;
+  bool made = b->plan->kind != BUFFER_INPUT && b->plan->kind != BUFFER_WEIGHT;
   if (!made || b->written || b->bytes == 0) return 0;
   return error_set(NEREID_E_FILE, E_GRAPH_NOT_WRITTEN, b->plan->name);
 }
@@ -151,24 +151,6 @@ static bool same_sizes(const Executable *e) {
          !memcmp(e->prepared, e->sizes->values, e->sizes->nsymbols * sizeof *e->prepared);
 }
 
-static int prepare(Executable *e, const nereid_tensor *inputs, int n) {
-  int code = sizes_bind(e->sizes, inputs, n);
-  if (code || same_sizes(e)) return code;
-  e->ready = false;
-  code = find_kernels(e, e->sizes);
-  if (code) return code;
-  note_written(e);
-  code = execute_place(e);
-  if (!code) code = check_all_written(e);
-  for (uint32_t i = 0; i < e->plan->nsteps && !code; i++) code = prepare_step(e, i);
-  if (code) return code;
-  e->ready = true;
-  memcpy(e->prepared, e->sizes->values, e->sizes->nsymbols * sizeof *e->prepared);
-  return 0;
-}
-
-/* ---- running ---- */
-
 /* Pointers that are what they were in the last run leave the launch as it is. */
 static int set_pointers(Executable *e, const PlanStep *step, StepState *s) {
   int code = 0;
@@ -182,15 +164,54 @@ static int set_pointers(Executable *e, const PlanStep *step, StepState *s) {
   return code;
 }
 
-static int run_steps(Executable *e, nereid_stream *s) {
+static int run_steps(Executable *e, uint32_t from, uint32_t to, nereid_stream *s) {
   int code = 0;
-  for (uint32_t i = 0; i < e->plan->nsteps && !code; i++) {
+  for (uint32_t i = from; i < to && !code; i++) {
     if (e->steps[i].empty) continue;
     code = set_pointers(e, &e->plan->steps[i], &e->steps[i]);
     if (!code) code = nereid_launch_run(e->steps[i].launch, s);
   }
   return code;
 }
+
+/* The constant part, before the first run. */
+static int settle(Executable *e) {
+  uint32_t once = plan_once(e->plan);
+  if (e->settled) return 0;
+  int code = run_steps(e, 0, once, NULL);
+  if (!code && once) code = nereid_device_sync(e->device);
+  if (code) return code;
+  e->settled = true;
+  execute_release(e);
+  return 0;
+}
+
+/* Only steps that still run. */
+static int prepare_steps(Executable *e) {
+  int code = 0;
+  uint32_t first = e->settled ? plan_once(e->plan) : 0;
+  for (uint32_t i = first; i < e->plan->nsteps && !code; i++) code = prepare_step(e, i);
+  return code;
+}
+
+static int prepare(Executable *e, const nereid_tensor *inputs, int n) {
+  int code = sizes_bind(e->sizes, inputs, n);
+  if (code || same_sizes(e)) return code;
+  e->ready = false;
+  code = find_kernels(e, e->sizes);
+  if (code) return code;
+  note_written(e);
+  code = execute_place(e);
+  if (!code) code = check_all_written(e);
+  if (!code) code = prepare_steps(e);
+  if (!code) code = settle(e);
+  if (code) return code;
+  e->ready = true;
+  memcpy(e->prepared, e->sizes->values, e->sizes->nsymbols * sizeof *e->prepared);
+  return 0;
+}
+
+/* ---- running ---- */
 
 static int run_updates(Executable *e, nereid_stream *s) {
   int code = 0;
@@ -241,7 +262,7 @@ static int run_body(void *arg) {
   if (r->noutputs < 0 || (uint32_t)r->noutputs != e->plan->noutputs)
     return error_set(NEREID_E_USAGE, E_GRAPH_OUTPUT_COUNT, e->plan->noutputs, r->noutputs);
   code = place_tensors(r);
-  if (!code) code = run_steps(e, r->stream);
+  if (!code) code = run_steps(e, plan_once(e->plan), e->plan->nsteps, r->stream);
   if (!code) code = run_updates(e, r->stream);
   return code ? code : finish_tensors(r);
 }
@@ -318,9 +339,12 @@ ExecutableStatistics executable_statistics(const Executable *e) {
       case BUFFER_INPUT: s.inputs += b->bytes; break;
       case BUFFER_OUTPUT: s.outputs += b->bytes; break;
       case BUFFER_TEMPORARY: s.temporaries += b->bytes; break;
-      case BUFFER_WEIGHT: *(b->own ? &s.weights : &s.mapped) += b->bytes; break;
+      case BUFFER_CONSTANT: s.weights += b->bytes; break;
+      case BUFFER_WEIGHT:
+        if (!b->released) *(b->own ? &s.weights : &s.mapped) += b->bytes;
+        break;
     }
   }
-  for (uint32_t i = 0; i < e->plan->nsteps; i++) s.launches += !e->steps[i].empty;
+  for (uint32_t i = plan_once(e->plan); i < e->plan->nsteps; i++) s.launches += !e->steps[i].empty;
   return s;
 }

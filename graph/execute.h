@@ -4,7 +4,10 @@
  * one pool.  All that depends on sizes is made when a run's inputs have other shapes than the run
  * before; otherwise a run starts its launches and nothing else.
  *
- * On the host's devices weights stay where their file is mapped, unless a kernel writes to them. */
+ * On the host's devices weights stay where their file is mapped, unless a kernel writes to them.
+ *
+ * The plan's constant part runs when the first run is prepared; weights that nothing else reads
+ * leave the device's memory then. */
 #ifndef NEREID_GRAPH_EXECUTE_H
 #define NEREID_GRAPH_EXECUTE_H
 
@@ -47,7 +50,7 @@ int executable_run(Executable *e, const nereid_tensor *inputs, int ninputs, nere
 typedef struct {
   int64_t pool;        /* temporaries, all together: exactly the peak */
   int64_t temporaries; /* the same without reuse */
-  int64_t weights;     /* copied to the device */
+  int64_t weights;     /* copied to the device, or computed from weights once */
   int64_t mapped;      /* used where their file is mapped */
   int64_t inputs, outputs;
   uint32_t kernels, launches;

@@ -68,7 +68,7 @@ static bool usable_in_place(const Executable *e, const BufferState *b) {
 }
 
 static int place_weight(Executable *e, BufferState *b) {
-  if (b->own) return 0;
+  if (b->own || b->released) return 0;
   int code;
   if (usable_in_place(e, b)) {
     b->data = (char *)(uintptr_t)b->weight->data;
@@ -76,6 +76,35 @@ static int place_weight(Executable *e, BufferState *b) {
   }
   code = upload(e, b);
   b->data = b->own;
+  return code;
+}
+
+void execute_release(Executable *e) {
+  const Plan *p = e->plan;
+  bool *needed = ARENA_ARRAY(e->arena, bool, p->nbuffers);
+  for (uint32_t i = plan_once(p); i < p->nsteps; i++)
+    for (uint32_t j = 0; j < p->steps[i].nargs; j++)
+      if (p->steps[i].args[j].kind == STEP_BUFFER) needed[p->steps[i].args[j].buffer] = true;
+  for (uint32_t i = 0; i < p->noutputs; i++) needed[p->outputs[i]] = true;
+  for (uint32_t i = 0; i < p->nupdates; i++)
+    needed[p->updates[i].from] = needed[p->updates[i].to] = true;
+  for (uint32_t i = 0; i < p->nbuffers; i++) {
+    BufferState *b = &e->buffers[i];
+    b->released = b->plan->kind == BUFFER_WEIGHT && !needed[i];
+    if (!b->released) continue;
+    nereid_free(e->device, b->own);
+    b->own = b->data = NULL;
+  }
+}
+
+static int place_constants(Executable *e) {
+  int code = 0;
+  for (uint32_t i = 0; i < e->plan->nbuffers && !code; i++) {
+    BufferState *b = &e->buffers[i];
+    if (b->plan->kind != BUFFER_CONSTANT) continue;
+    code = execute_own(e, b);
+    b->data = b->own;
+  }
   return code;
 }
 
@@ -160,6 +189,7 @@ int execute_place(Executable *e) {
   for (uint32_t i = 0; i < e->plan->nbuffers && !code; i++) code = find_bytes(e, &e->buffers[i]);
   for (uint32_t i = 0; i < e->plan->nbuffers && !code; i++)
     if (e->buffers[i].weight) code = place_weight(e, &e->buffers[i]);
+  if (!code) code = place_constants(e);
   if (code) return code;
   return e->interprets ? place_apart(e) : place_in_pool(e);
 }

@@ -11,12 +11,13 @@ typedef struct {
   const PlanBuffer *plan;
   int64_t *shape;
   int64_t bytes;
-  char *data;        /* where its elements are in this run */
-  char *own;         /* memory that was allocated for it alone; NULL: none yet */
+  char *data; /* where its elements are in this run */
+  char *own;  /* memory that was allocated for it alone; NULL: none yet */
   int64_t own_bytes;
   const Weight *weight;
-  bool written;      /* by a kernel or an update */
-  bool aimed;        /* an output that has its memory for this run */
+  bool released; /* a weight that the constant part alone used: its memory is gone */
+  bool written;  /* by a kernel or an update */
+  bool aimed;    /* an output that has its memory for this run */
 } BufferState;
 
 typedef struct {
@@ -41,7 +42,8 @@ struct Executable {
   MemoryItem *items; /* of temporaries */
   char *pool;
   int64_t pool_bytes, pool_used;
-  bool ready; /* for symbols with the values of `prepared` */
+  bool settled; /* the constant part has run */
+  bool ready;   /* for symbols with the values of `prepared` */
   int64_t *prepared;
 };
 
@@ -51,6 +53,8 @@ struct Executable {
 int execute_find_weights(Executable *e);
 /* Shapes and bytes of all buffers, and memory for weights and temporaries. */
 int execute_place(Executable *e);
+/* After the constant part has run: what it alone uses is freed. */
+void execute_release(Executable *e);
 /* Memory of the buffer's own, of b->bytes. */
 int execute_own(Executable *e, BufferState *b);
 void execute_free_memory(Executable *e);

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "graph/constants.h"
 #include "graph/gather.h"
 #include "graph/pieces.h"
 #include "graph/text.h"
@@ -18,6 +19,8 @@ typedef struct {
   bool apart;     /* by something that needs it in memory: a template, an output */
   uint32_t depth; /* nodes of no group below it, in a row */
   bool free;      /* needs no memory to compute */
+  bool varies;    /* used by what is computed in each run */
+  int64_t bytes;  /* in memory that are read to compute it */
 } Info;
 
 typedef struct {
@@ -28,6 +31,12 @@ typedef struct {
 } Fuser;
 
 /* ---- operands ---- */
+
+static Dim product(Graph *g, const Dim *shape, uint32_t rank) {
+  Dim n = dim_int(g->dims, 1);
+  for (uint32_t i = 0; i < rank; i++) n = dim_mul(g->dims, n, shape[i]);
+  return n;
+}
 
 void broadcast_place(Graph *g, const Node *n, const Dim *place, const Node *operand, Dim *out) {
   const ValueType *t = &operand->type;
@@ -121,8 +130,18 @@ static void note_use(Node **operand, void *ctx) {
   Info *to = &u->s->info[(*operand)->id];
   const Info *from = &u->s->info[u->user->id];
   bool view = is_view(u->user);
+  to->varies |= view ? from->varies : !u->s->f->once[u->user->id];
   to->uses += view ? from->uses : 1;
   to->apart |= view ? from->apart : u->user->kind == NODE_OUTPUT || !loops(prim_kind(u->user->op));
+}
+
+/* INT64_MAX if it is not known, or too much. */
+static int64_t bytes_of(Graph *g, const Node *n) {
+  Dim elements = product(g, n->type.shape, n->type.rank);
+  int64_t bytes;
+  bool known = dim_is_int(elements) &&
+               !__builtin_mul_overflow(elements->value, dtype_bytes(n->type.dtype), &bytes);
+  return known ? bytes : INT64_MAX;
 }
 
 static void note_free(Node **operand, void *ctx) {
@@ -131,6 +150,8 @@ static void note_free(Node **operand, void *ctx) {
   const Info *from = &u->s->info[(*operand)->id];
   if (!is_tensor(*operand)) return;
   info->free &= from->free;
+  u->s->f->once[u->user->id] &= u->s->f->once[(*operand)->id];
+  if (__builtin_add_overflow(info->bytes, from->bytes, &info->bytes)) info->bytes = INT64_MAX;
   if (from->depth >= info->depth) info->depth = from->depth + 1;
 }
 
@@ -143,25 +164,31 @@ static void survey_uses(Fuser *s) {
 }
 
 /* Is n computed where it is used?  Its operands have been decided. */
+static bool fits_inline(const Fuser *s, const Node *n, PrimKind k) {
+  const Info *info = &s->info[n->id];
+  bool small = info->depth < INLINE_DEPTH_MAX && !info->apart;
+  return small && (info->free || (k == PRIM_POINTWISE && info->uses <= 1));
+}
+
+/* Is it worth memory of its own, written once, to whoever reads it in each run? */
+static bool is_kept(const Fuser *s, const Node *n) {
+  return s->f->once[n->id] && bytes_of(s->f->graph, n) <= s->info[n->id].bytes;
+}
+
 static bool is_inlined(Fuser *s, Node *n) {
   Info *info = &s->info[n->id];
   UseInfo u = {s, n};
   PrimKind k = n->kind == NODE_CALL ? prim_kind(n->op) : PRIM_NONE;
   info->free = n->kind != NODE_INPUT && (k == PRIM_CREATE || k == PRIM_POINTWISE || is_view(n));
   graph_each_use(n, note_free, &u);
-  if (is_view(n)) return true;
-  if (!s->together) return false;
-  bool small = info->depth < INLINE_DEPTH_MAX && !info->apart;
-  return small && (info->free || (k == PRIM_POINTWISE && info->uses <= 1));
+  bool kept = is_kept(s, n), wanted = kept && info->varies && !info->free;
+  if (is_view(n) || (s->together && fits_inline(s, n, k) && !wanted)) return true;
+  s->f->once[n->id] = kept;
+  info->bytes = bytes_of(s->f->graph, n);
+  return false;
 }
 
 /* ---- domains ---- */
-
-static Dim product(Graph *g, const Dim *shape, uint32_t rank) {
-  Dim n = dim_int(g->dims, 1);
-  for (uint32_t i = 0; i < rank; i++) n = dim_mul(g->dims, n, shape[i]);
-  return n;
-}
 
 static Dim *places_new(const Fusion *f, uint32_t rank) {
   return ARENA_ARRAY(f->arena, Dim, rank + 1);
@@ -410,6 +437,7 @@ static bool columns_fit(Fusion *f, Group *g, Node *n) {
 
 static bool joins(Fusion *f, Group *g, Node *n) {
   PrimKind k = prim_kind(n->op);
+  if (g->once != f->once[n->id]) return false;
   if (g->nodes.len >= GROUP_NODES_MAX || prim_is_product(k)) return false;
   if (has_columns(n)) return g->kind == GROUP_LOOPS && columns_fit(f, g, n);
   f->role[n->id] = role_in(f, g, n);
@@ -420,6 +448,7 @@ static bool joins(Fusion *f, Group *g, Node *n) {
 
 typedef struct {
   Fuser *s;
+  bool once;      /* n's value is; groups of the other kind do not count */
   Group *latest;  /* that n depends on */
   Group *sibling; /* the latest that reads what n reads */
 } Candidates;
@@ -428,6 +457,8 @@ static void note_candidate(Node *operand, const Dim *place, void *ctx) {
   (void)place;
   Candidates *c = ctx;
   Group *of = c->s->f->of[operand->id], *reader = c->s->last_reader[operand->id];
+  if (of && of->once != c->once) of = NULL;
+  if (reader && reader->once != c->once) reader = NULL;
   if (of && (!c->latest || of->number > c->latest->number)) c->latest = of;
   if (reader && (!c->sibling || reader->number > c->sibling->number)) c->sibling = reader;
 }
@@ -458,6 +489,7 @@ static Group *group_new(Fusion *f, Node *n) {
   Group *g = ARENA_NEW(f->arena, Group);
   g->kind = prim_is_product(prim_kind(n->op)) ? GROUP_MATMUL : GROUP_LOOPS;
   g->number = (uint32_t)f->groups.len;
+  g->once = f->once[n->id];
   set_domain(f, g, n);
   f->role[n->id] = natural_role(n);
   vec_push(f->arena, &f->groups, g);
@@ -466,7 +498,7 @@ static Group *group_new(Fusion *f, Node *n) {
 
 static void assign(Fuser *s, Node *n) {
   Fusion *f = s->f;
-  Candidates c = {.s = s};
+  Candidates c = {.s = s, .once = f->once[n->id]};
   each_operand(f, n, note_candidate, &c);
   Group *g = s->together && c.latest && joins(f, c.latest, n) ? c.latest : NULL;
   bool later = c.sibling && (!c.latest || c.sibling->number > c.latest->number);
@@ -500,17 +532,19 @@ static void find_stored(Fusion *f) {
   graph_each_use(f->graph->last, note_output, f);
 }
 
-Fusion *fuse(Graph *g, Arena *a, bool together) {
+Fusion *fuse(Graph *g, Arena *a, const FuseOptions *options) {
   Fusion *f = ARENA_NEW(a, Fusion);
   *f = (Fusion){.graph = g, .arena = a};
   f->of = ARENA_ARRAY(a, Group *, g->nids);
   f->role = ARENA_ARRAY(a, Role, g->nids);
   f->stored = ARENA_ARRAY(a, bool, g->nids);
-  Fuser s = {.f = f, .together = together};
+  f->once = options->freeze ? constants_find(g, a) : ARENA_ARRAY(a, bool, g->nids);
+  Fuser s = {.f = f, .together = options->together};
   s.info = ARENA_ARRAY(a, Info, g->nids);
   s.last_reader = ARENA_ARRAY(a, Group *, g->nids);
   survey_uses(&s);
   for (Node *n = g->first; n; n = n->next) {
+    if (n->kind == NODE_INPUT && is_tensor(n)) s.info[n->id].bytes = bytes_of(g, n);
     if (n->kind != NODE_CALL && n->kind != NODE_GETITEM) continue;
     if (!is_inlined(&s, n) && computes(n)) assign(&s, n);
   }
@@ -521,7 +555,8 @@ Fusion *fuse(Graph *g, Arena *a, bool together) {
 /* ---- text ---- */
 
 static void print_group(Text *out, const Fusion *f, const Group *g) {
-  text_printf(out, "%u: %s ", g->number, g->kind == GROUP_MATMUL ? "matmul" : "loops");
+  text_printf(out, "%u: %s%s ", g->number, g->once ? "once " : "",
+              g->kind == GROUP_MATMUL ? "matmul" : "loops");
   dim_print(out, g->x);
   if (!dim_is(g->r, 1)) {
     text_puts(out, " x ");

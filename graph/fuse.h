@@ -10,6 +10,9 @@
  * fits the domain, and it uses nodes of the group at their own places only: then a value that one
  * computes is there, in a register, when the other needs it.
  *
+ * With freezing, groups are computed once or in each run, never both; a group that runs once leaves
+ * in memory what the others read, if that takes no more bytes than what it was made from.
+ *
  * Views, and what needs no memory to compute (arange, full, masks made of them), belong to no
  * group: they are index expressions of their users.  So does a pointwise node with one user: it
  * is computed where it is used. */
@@ -23,6 +26,7 @@ typedef enum { ROLE_NONE, ROLE_FULL, ROLE_ROW } Role;
 
 typedef struct Group {
   GroupKind kind;
+  bool once; /* it depends on weights alone, and runs once */
   uint32_t number;
   Dim x, r;         /* LOOPS: the domain.  MATMUL: x is all elements */
   Dim index[3];     /* LOOPS: of x, of r.  MATMUL: batch, row, column */
@@ -40,11 +44,16 @@ typedef struct {
   VEC(Group *) groups;
   Group **of;   /* by node id; NULL: in none */
   Role *role;   /* by node id */
+  bool *once;   /* by node id: its value is the same in each run; all false without freezing */
   bool *stored; /* by node id: it is written to memory */
 } Fusion;
 
-/* together false: each node that computes is a group of its own. */
-Fusion *fuse(Graph *g, Arena *a, bool together);
+typedef struct {
+  bool together; /* nodes share kernels; else each node that computes is a group of its own */
+  bool freeze;   /* what depends on weights alone is in groups of its own, which run once */
+} FuseOptions;
+
+Fusion *fuse(Graph *g, Arena *a, const FuseOptions *options);
 
 /* The own place of n, a node of `group`, into n's rank subscripts. */
 void group_place(const Fusion *f, const Group *group, const Node *n, Dim *place);

@@ -145,7 +145,7 @@ NEREID_API int nereid_executable_time(nereid_timing *out, nereid_executable *e,
 typedef struct {
   int64_t pool;        /* temporaries: exactly the most that is in use at once */
   int64_t temporaries; /* what they would take without reuse */
-  int64_t weights;     /* copied to the device */
+  int64_t weights;     /* copied to the device, or computed from weights once */
   int64_t mapped;      /* weights that are used where their file is mapped */
   int64_t inputs, outputs;
   int kernels;         /* compiled */

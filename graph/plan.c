@@ -51,6 +51,7 @@ static void name_buffers(Printer *p, Arena *scratch) {
 static void print_buffer(Printer *p, uint32_t i) {
   static const char *const kinds[] = {[BUFFER_INPUT] = "input",
                                       [BUFFER_WEIGHT] = "weight",
+                                      [BUFFER_CONSTANT] = "constant",
                                       [BUFFER_OUTPUT] = "output",
                                       [BUFFER_TEMPORARY] = "temporary"};
   const PlanBuffer *b = &p->plan->buffers[i];
@@ -105,7 +106,7 @@ static void print_covered(Text *out, const PlanStep *s) {
 }
 
 static void print_step(Printer *p, const PlanStep *s) {
-  text_printf(p->out, "step %s(", s->kernel);
+  text_printf(p->out, "%s %s(", s->once ? "once" : "step", s->kernel);
   for (uint32_t i = 0; i < s->nargs; i++) {
     if (i) text_puts(p->out, ", ");
     print_arg(p, &s->args[i]);
@@ -122,6 +123,12 @@ static void print_step(Printer *p, const PlanStep *s) {
   text_printf(p->out, " warps %u stages %u", s->warps, s->stages);
   print_covered(p->out, s);
   text_puts(p->out, "\n");
+}
+
+uint32_t plan_once(const Plan *p) {
+  uint32_t n = 0;
+  while (n < p->nsteps && p->steps[n].once) n++;
+  return n;
 }
 
 void plan_print(Text *out, const Plan *plan) {

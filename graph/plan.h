@@ -2,7 +2,10 @@
  *
  * A plan has the kernels' source (one file in the kernel language), buffers, and steps; sizes are
  * expressions of the graph's symbols, which the inputs' shapes give when it runs.  It prints, and
- * what it printed reads back (graph/plan_text.c). */
+ * what it printed reads back (graph/plan_text.c).
+ *
+ * The first steps may be its *constant part*: they depend on weights alone, run once before the
+ * first run, and leave what later steps read in constants. */
 #ifndef NEREID_GRAPH_PLAN_H
 #define NEREID_GRAPH_PLAN_H
 
@@ -11,6 +14,7 @@
 typedef enum {
   BUFFER_INPUT,    /* what the caller passes */
   BUFFER_WEIGHT,   /* parameters, buffers and constants of the file */
+  BUFFER_CONSTANT, /* computed from weights alone, once; lives as long as the executable */
   BUFFER_OUTPUT,   /* what the caller gets */
   BUFFER_TEMPORARY /* lives between two steps, in the pool at `offset` */
 } BufferKind;
@@ -20,10 +24,10 @@ typedef struct {
   Name name; /* the node's */
   DType dtype;
   uint32_t rank;
-  const Dim *shape; /* row-major, without gaps */
-  Name tensor;      /* WEIGHT: its name in the file */
-  uint32_t number;  /* INPUT, OUTPUT: which of the caller's */
-  Dim offset;       /* TEMPORARY: bytes from the pool's start; NULL: found when it runs */
+  const Dim *shape;     /* row-major, without gaps */
+  Name tensor;          /* WEIGHT: its name in the file */
+  uint32_t number;      /* INPUT, OUTPUT: which of the caller's */
+  Dim offset;           /* TEMPORARY: bytes from the pool's start; NULL: found when it runs */
   uint32_t first, last; /* TEMPORARY: the steps that write it first and read it last */
 } PlanBuffer;
 
@@ -44,6 +48,7 @@ typedef struct {
 
 typedef struct {
   Name kernel; /* a function of the plan's source */
+  bool once;   /* of the constant part */
   StepArg *args;
   uint32_t nargs;
   StepConstexpr *constexprs;
@@ -75,5 +80,8 @@ typedef struct {
 } Plan;
 
 void plan_print(Text *out, const Plan *p);
+
+/* The number of steps of the constant part, which come first. */
+uint32_t plan_once(const Plan *p);
 
 #endif

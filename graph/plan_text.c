@@ -14,6 +14,7 @@ typedef struct {
   Plan *plan;
   IrMap buffers; /* names to numbers plus one */
   VEC(PlanBuffer) list;
+  VEC(bool) once; /* by number: a step that runs once uses it */
   VEC(PlanStep) steps;
   VEC(uint32_t) outputs;
   VEC(PlanUpdate) updates;
@@ -116,6 +117,7 @@ static void read_buffer(Reader *p, BufferKind kind) {
   if (kind == BUFFER_TEMPORARY) read_lifetime(p, &b);
   if (p->r.failed) return;
   vec_push(p->r.arena, &p->list, b);
+  vec_push(p->r.arena, &p->once, false);
   if (!ir_map_put(&p->buffers, b.name, (void *)(uintptr_t)p->list.len))
     ir_error(&p->r, span, E_GRAPH_TWICE, b.name);
 }
@@ -231,8 +233,39 @@ static void read_covered(Reader *p, PlanStep *s) {
   s->nnodes = (uint32_t)nodes.len;
 }
 
-static void read_step(Reader *p) {
-  PlanStep s = {.kernel = ir_word(&p->r, "a kernel")};
+static bool has_symbols(const PlanStep *s) {
+  bool found = false;
+  for (uint32_t i = 0; i < s->nargs; i++)
+    found |= s->args[i].kind == STEP_INT && !dim_is_int(s->args[i].value);
+  for (uint32_t i = 0; i < s->nconstexprs; i++) found |= !dim_is_int(s->constexprs[i].value);
+  for (int i = 0; i < 3; i++) found |= !dim_is_int(s->grid[i]);
+  return found;
+}
+
+/* Of a step that runs once: what it uses is there before there are inputs.  Of another: what it
+ * uses is still there. */
+static void check_uses(Reader *p, const PlanStep *s, Span span) {
+  for (uint32_t i = 0; i < s->nargs; i++) {
+    if (s->args[i].kind != STEP_BUFFER) continue;
+    const PlanBuffer *b = &p->list.data[s->args[i].buffer];
+    bool now = b->kind == BUFFER_INPUT || b->kind == BUFFER_OUTPUT;
+    bool gone = b->kind == BUFFER_TEMPORARY && p->once.data[s->args[i].buffer];
+    if (s->once && now) ir_error(&p->r, span, E_GRAPH_PLAN_ONCE_USE, s->kernel, b->name);
+    if (!s->once && gone) ir_error(&p->r, span, E_GRAPH_PLAN_ONCE_GONE, b->name, s->kernel);
+    p->once.data[s->args[i].buffer] |= s->once;
+  }
+}
+
+static void check_step(Reader *p, const PlanStep *s, Span span) {
+  bool late = s->once && p->steps.len && !vec_last(&p->steps).once;
+  if (late) ir_error(&p->r, span, E_GRAPH_PLAN_ONCE_LATE, s->kernel);
+  if (s->once && has_symbols(s)) ir_error(&p->r, span, E_GRAPH_PLAN_ONCE_SIZE, s->kernel);
+  check_uses(p, s, span);
+}
+
+static void read_step(Reader *p, bool once) {
+  Span span = p->r.token.span;
+  PlanStep s = {.kernel = ir_word(&p->r, "a kernel"), .once = once};
   read_args(p, &s);
   ir_expect(&p->r, "grid");
   for (int i = 0; i < 3 && !p->r.failed; i++) {
@@ -244,6 +277,7 @@ static void read_step(Reader *p) {
   ir_expect(&p->r, "stages");
   s.stages = read_number(p, STAGES_MAX);
   read_covered(p, &s);
+  if (!p->r.failed) check_step(p, &s, span);
   if (!p->r.failed) vec_push(p->r.arena, &p->steps, s);
 }
 
@@ -262,6 +296,7 @@ static bool read_line(Reader *p) {
     BufferKind kind;
   } buffers[] = {{"input", BUFFER_INPUT},
                  {"weight", BUFFER_WEIGHT},
+                 {"constant", BUFFER_CONSTANT},
                  {"output", BUFFER_OUTPUT},
                  {"temporary", BUFFER_TEMPORARY}};
   for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++)
@@ -269,7 +304,8 @@ static bool read_line(Reader *p) {
   if (ir_accept(&p->r, "symbol")) read_symbol(p);
   else if (ir_accept(&p->r, "return")) read_return(p);
   else if (ir_accept(&p->r, "update")) read_update(p);
-  else if (ir_accept(&p->r, "step")) read_step(p);
+  else if (ir_accept(&p->r, "once")) read_step(p, true);
+  else if (ir_accept(&p->r, "step")) read_step(p, false);
   else if (ir_accept(&p->r, "pool")) p->plan->pool = read_dim(p);
   else return false;
   return true;

@@ -65,6 +65,15 @@ bool graph_op_asserts(const GraphOp *op) {
          !strncmp(op->target, "aten.sym_constrain_", strlen("aten.sym_constrain_"));
 }
 
+bool graph_op_random(const GraphOp *op) {
+  static const char *const random[] = {"aten.rand",        "aten.bernoulli",   "aten.dropout",
+                                       "aten.multinomial", "aten.native_drop", "aten.feature_drop",
+                                       "aten.normal"};
+  for (size_t i = 0; i < sizeof random / sizeof *random; i++)
+    if (!strncmp(op->target, random[i], strlen(random[i]))) return true;
+  return false;
+}
+
 static bool removable(const Node *n) {
   return n->kind == NODE_GETITEM || (n->kind == NODE_CALL && !graph_op_asserts(n->op));
 }

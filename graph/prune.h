@@ -29,6 +29,8 @@ void stands_apply(Stands *s, Node *n);
 void graph_prune(Graph *g);
 /* Does the op check something, and make no value? */
 bool graph_op_asserts(const GraphOp *op);
+/* May two calls with equal arguments differ? */
+bool graph_op_random(const GraphOp *op);
 /* Reports the first node that writes in place; true if there is none. */
 bool graph_functional(Graph *g, const char *pass);
 

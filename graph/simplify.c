@@ -268,16 +268,6 @@ static bool equal_nodes(const Node *a, const Node *b) {
   return value_type_eq(&a->type, &b->type);
 }
 
-/* Two calls with equal arguments may differ. */
-static bool is_random(const Node *n) {
-  static const char *const random[] = {"aten.rand",        "aten.bernoulli",   "aten.dropout",
-                                       "aten.multinomial", "aten.native_drop", "aten.feature_drop",
-                                       "aten.normal"};
-  for (size_t i = 0; n->kind == NODE_CALL && i < sizeof random / sizeof *random; i++)
-    if (!strncmp(n->op->target, random[i], strlen(random[i]))) return true;
-  return false;
-}
-
 /* The first node that computes what n does: n itself if it is new. */
 static Node *first_equal(Simplify *s, Node *n) {
   for (uint64_t i = hash_node(n);; i++) {
@@ -292,7 +282,7 @@ static Node *first_equal(Simplify *s, Node *n) {
 static Node *simpler(Simplify *s, Node *n) {
   Node *same = unchanged(s->g, n);
   if (same) return same;
-  return is_random(n) ? n : first_equal(s, n);
+  return n->kind == NODE_CALL && graph_op_random(n->op) ? n : first_equal(s, n);
 }
 
 static void visit(Simplify *s, Node *n) {

@@ -698,6 +698,12 @@
 #define E_GRAPH_PLAN_SIZE "a size in a plan: %s"
 #define E_GRAPH_PLAN_RANGE "symbol %s has no value in this range; sizes are from 0 on"
 #define E_GRAPH_PLAN_UPDATE "%%%s cannot be updated from %%%s, which is of another type"
+#define E_GRAPH_PLAN_ONCE_LATE \
+  "%s runs once, so it stands in front of what runs in each run"
+#define E_GRAPH_PLAN_ONCE_USE "%s runs once, before there is a value of %%%s"
+#define E_GRAPH_PLAN_ONCE_SIZE "%s runs once, so its sizes are numbers"
+#define E_GRAPH_PLAN_ONCE_GONE \
+  "%%%s is written by a step that runs once and read by %s in each run: make it a constant"
 #define E_GRAPH_PLAN_BUFFER "no line above has the buffer %%%s"
 #define E_GRAPH_INPUT_COUNT "the model takes %u inputs, not %d"
 #define E_GRAPH_INPUT_DTYPE "input %u (%s) is of dtype %s, not %s"

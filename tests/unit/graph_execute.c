@@ -62,6 +62,24 @@ static const char WEIGHTS[] =
     "step add(x_ptr = %t, y_ptr = %b_v, out_ptr = %out, n = 20, BLOCK: 32)"
     " grid 1, 1, 1 warps 1 stages 1\n" KERNELS;
 
+/* out = x + (w + w), the sum once: w is gone from the device after that, t shares the pool. */
+static const char CONSTANT[] =
+    "plan Constant\n"
+    "input %x 0 \"f32[20]\"\n"
+    "weight %p_w \"w\" \"f32[20]\"\n"
+    "constant %c \"f32[20]\"\n"
+    "temporary %t \"f32[20]\" 0..1 at 0\n"
+    "output %out 0 \"f32[20]\"\n"
+    "pool 256\n"
+    "return %out\n"
+    "once add(x_ptr = %p_w, y_ptr = %p_w, out_ptr = %t, n = 20, BLOCK: 32)"
+    " grid 1, 1, 1 warps 1 stages 1\n"
+    "once add(x_ptr = %t, y_ptr = %t, out_ptr = %c, n = 20, BLOCK: 32)"
+    " grid 1, 1, 1 warps 1 stages 1\n"
+    "once scale(x_ptr = %c, n = 20, by = 0.5, BLOCK: 32) grid 1, 1, 1 warps 1 stages 1\n"
+    "step add(x_ptr = %x, y_ptr = %c, out_ptr = %out, n = 20, BLOCK: 32)"
+    " grid 1, 1, 1 warps 1 stages 1\n" KERNELS;
+
 /* ---- a plan on a device ---- */
 
 typedef struct {
@@ -216,6 +234,29 @@ static void weights(const char *device) {
   check(v[4] == 4, "the file stays as it is", "");
   ExecutableStatistics s = executable_statistics(c.e);
   check(s.mapped == 80 && s.weights == 80, "what is mapped and what copied", "");
+  close_plan(&c);
+}
+
+/* What runs once does so before the first run: weights may change behind that. */
+static void constants(const char *device) {
+  _Alignas(16) float w[20], x[20];
+  int64_t shape[] = {20};
+  count(w, 20, 100);
+  count(x, 20, 0);
+  Case c = open_plan(device, CONSTANT);
+  add_weight(&c, "w", w, 20);
+  start(&c);
+  nereid_tensor in = tensor(x, 1, shape), out = {0};
+  for (int run = 0; run < 2; run++) {
+    out.data = NULL;
+    int code = c.code ? c.code : executable_run(c.e, &in, 1, &out, 1, NULL);
+    check(code == 0, "a run with constants", nereid_error_message());
+    check(!code && ((float *)out.data)[4] == 4 + 2 * 104, "constants", device);
+    count(w, 20, 0);
+  }
+  ExecutableStatistics s = executable_statistics(c.e);
+  check(s.launches == 1, "one step a run", device);
+  check(s.mapped == 0 && s.weights == 80, "the constant stays, the weight goes", device);
   close_plan(&c);
 }
 
@@ -375,6 +416,8 @@ int main(void) {
   odd_tensors();
   weights("interp");
   weights("cpu");
+  constants("interp");
+  constants("cpu");
   plan_messages();
   input_messages();
   symbol_messages();

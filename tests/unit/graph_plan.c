@@ -20,12 +20,15 @@ static const char EXAMPLE[] =
     "input %x 0 \"f32[s0, 4]\"\n"
     "input %mask 1 \"b8[]\"\n"
     "weight %p_weight \"0.weight\" \"bf16[8, 4]\"\n"
+    "constant %scaled \"f32[8]\"\n"
     "temporary %linear \"f32[s0, 8]\" 0..1\n"
     "temporary %linear.1 \"f32[2, 8]\" 1..1 at 256\n"
     "output %relu 0 \"f32[2*s0 + s1, 8]\"\n"
     "pool 512\n"
     "return %relu, %x\n"
     "update %x = %x\n"
+    "once scale(w_ptr = %p_weight, out_ptr = %scaled, t_ptr = %linear.1, n = 8) grid 1, 1, 1"
+    " warps 1 stages 1\n"
     "step linear(x_ptr = %x, n = \"8*s0\", k = -3, scale = 0.5, low = -inf, BLOCK: 128,"
     " ROWS: \"s0//2\") grid \"(s0 + 15)//16\", 1, 1 warps 4 stages 3"
     " covers linear \"aten.linear.default\", x \"\"\n"
@@ -61,10 +64,11 @@ static void round_trip(void) {
   Reading again = read_text(r.text.data);
   check(!strcmp(r.text.data, again.text.data), "a plan reads back", again.text.data);
   const Plan *p = again.plan;
-  check(p && p->nbuffers == 6 && p->nsteps == 3 && p->noutputs == 2, "counts", r.text.data);
-  check(p && p->steps[0].nodes[0] == p->steps[1].nodes[0], "a node is one node", r.text.data);
+  check(p && p->nbuffers == 7 && p->nsteps == 4 && plan_once(p) == 1 && p->noutputs == 2, "counts",
+        r.text.data);
+  check(p && p->steps[1].nodes[0] == p->steps[2].nodes[0], "a node is one node", r.text.data);
   check(p && !strncmp(p->source, "import triton\n\n#", 16), "the source", p ? p->source : "");
-  check(p && isinf(p->steps[0].args[4].number) && isnan(p->steps[1].args[2].number), "floats",
+  check(p && isinf(p->steps[1].args[4].number) && isnan(p->steps[2].args[2].number), "floats",
         r.text.data);
   arena_free(r.arena);
   arena_free(again.arena);
@@ -97,10 +101,17 @@ static void errors(void) {
         "sizes are from 0 on");
   wrong("2..1024", "-2..1", "symbol s0 has no value in this range; sizes are from 0 on");
   wrong("%mask 1", "%x 1", "the name 'x' is taken");
-  wrong("x_ptr = %x", "x_ptr = %y", "p.plan:13:21: error: no line above has the buffer %y");
+  wrong("x_ptr = %x", "x_ptr = %y", "p.plan:15:21: error: no line above has the buffer %y");
   wrong("return %relu", "return %rel", "no line above has the buffer %rel");
   wrong("update %x = %x", "update %x = %mask",
-        "p.plan:12:8: error: %x cannot be updated from %mask, which is of another type");
+        "p.plan:13:8: error: %x cannot be updated from %mask, which is of another type");
+  wrong("step empty()", "once empty()",
+        "p.plan:17:6: error: empty runs once, so it stands in front of what runs in each run");
+  wrong("w_ptr = %p_weight", "w_ptr = %x", "scale runs once, before there is a value of %x");
+  wrong("t_ptr = %linear.1, n = 8", "n = \"s0\"", "scale runs once, so its sizes are numbers");
+  wrong("relu(x_ptr = %linear,", "relu(x_ptr = %linear.1,",
+        "%linear.1 is written by a step that runs once and read by relu in each run: "
+        "make it a constant");
   wrong("0..1\n", "1..0\n", "the integer must be between 1 and");
   wrong("warps 4", "warps 64", "the integer must be between 0 and 32");
 }
