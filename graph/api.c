@@ -55,14 +55,17 @@ void nereid_graph_free(nereid_graph *g) {
   free(g);
 }
 
-/* The model, to be changed and freed by the caller. */
-static int take_model(Model **out, nereid_graph *g) {
-  *out = g->model;
-  g->model = NULL;
-  return *out ? 0 : model_read(out, &g->source);
-}
-
 /* ---- options ---- */
+
+/* DT_NONE in *out: the model's own. */
+static int read_dtype(DType *out, const char *dtype) {
+  static const char *const known[] = {"fp32", "bf16", "fp16"};
+  *out = dtype ? dtype_parse(dtype, strlen(dtype)) : DT_NONE;
+  if (!dtype || *out == DT_F32 || *out == DT_BF16 || *out == DT_F16) return 0;
+  char hint[96];
+  return error_set(NEREID_E_USAGE, E_GRAPH_DTYPE, dtype,
+                   error_suggest(hint, sizeof hint, dtype, known, sizeof known / sizeof *known));
+}
 
 static int read_mode(CompileOptions *out, const char *mode) {
   static const char *const later[] = {"reduce-overhead", "max-autotune"};
@@ -79,6 +82,19 @@ static int read_mode(CompileOptions *out, const char *mode) {
 static int read_options(CompileOptions *out, const nereid_graph_options *o, bool gpu) {
   *out = (CompileOptions){.target = gpu ? TARGET_GPU : TARGET_CPU};
   return read_mode(out, o->mode);
+}
+
+/* The model as the options want it, to be changed further and freed by the caller. */
+static int take_model(Model **out, nereid_graph *g, const nereid_graph_options *o) {
+  DType dtype;
+  *out = NULL;
+  int code = read_dtype(&dtype, o->dtype);
+  if (code) return code;
+  *out = g->model;
+  g->model = NULL;
+  if (!*out) code = model_read(out, &g->source);
+  if (!code && dtype != DT_NONE) code = model_retype(*out, dtype);
+  return code;
 }
 
 /* ---- stages ---- */
@@ -114,9 +130,9 @@ int nereid_graph_emit(char **text, size_t *size, nereid_graph *g, const nereid_g
     return error_set(NEREID_E_USAGE, E_RUN_UNKNOWN_KIND, (int)kind);
   Model *m;
   Text out;
-  int code = take_model(&m, g);
-  if (code) return code;
-  code = emit(m, o ? o : &defaults, kind, &out);
+  if (!o) o = &defaults;
+  int code = take_model(&m, g, o);
+  if (!code) code = emit(m, o, kind, &out);
   if (!code) code = copy_text(text, size, &out);
   model_free(m);
   return code;
@@ -147,7 +163,7 @@ static int describe_body(void *arg) {
 static int make(nereid_executable *e, nereid_graph *g, const nereid_graph_options *o) {
   CompileOptions options;
   int code = read_options(&options, o, e->device->ops == &device_cuda);
-  if (!code) code = take_model(&e->model, g);
+  if (!code) code = take_model(&e->model, g, o);
   if (!code) code = model_plan(e->model, &options);
   if (!code) code = executable_new(&e->e, e->model->plan, e->model->weights, e->device);
   return code ? code : error_guard(e->model->arena, describe_body, e);

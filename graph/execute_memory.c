@@ -22,8 +22,13 @@ void execute_free_memory(Executable *e) {
 
 /* ---- weights ---- */
 
+/* A model that was compiled for another floating dtype has its weights converted. */
+static bool fits_dtype(const Weight *w, const PlanBuffer *b) {
+  return w->dtype == b->dtype || (dtype_is_float(w->dtype) && dtype_is_float(b->dtype));
+}
+
 static bool fits_buffer(const Weight *w, const PlanBuffer *b) {
-  bool fits = w->dtype == b->dtype && w->rank == b->rank;
+  bool fits = fits_dtype(w, b) && w->rank == b->rank;
   for (uint32_t i = 0; i < b->rank && fits; i++) fits = dim_is(b->shape[i], w->shape[i]);
   return fits;
 }
@@ -51,11 +56,14 @@ int execute_find_weights(Executable *e) {
 static int upload(Executable *e, BufferState *b) {
   int code = execute_own(e, b);
   if (code || b->bytes == 0) return code;
-  if (weight_is_dense(b->weight))
+  bool same = b->weight->dtype == b->plan->dtype;
+  if (same && weight_is_dense(b->weight))
     return nereid_copy_in(e->device, b->own, b->weight->data, (size_t)b->bytes, NULL);
   void *packed = malloc((size_t)b->bytes);
-  if (!packed) return error_out_of_memory();
-  weight_copy(packed, b->weight);
+  if (!packed || !weight_convert(packed, b->plan->dtype, b->weight)) {
+    free(packed);
+    return error_out_of_memory();
+  }
   code = nereid_copy_in(e->device, b->own, packed, (size_t)b->bytes, NULL);
   free(packed);
   return code;
@@ -63,8 +71,8 @@ static int upload(Executable *e, BufferState *b) {
 
 /* The mapping is read-only and lies where the file has it. */
 static bool usable_in_place(const Executable *e, const BufferState *b) {
-  return e->on_host && !b->written && b->bytes && weight_is_dense(b->weight) &&
-         (uintptr_t)b->weight->data % POINTER_ALIGNMENT == 0;
+  return e->on_host && !b->written && b->bytes && b->weight->dtype == b->plan->dtype &&
+         weight_is_dense(b->weight) && (uintptr_t)b->weight->data % POINTER_ALIGNMENT == 0;
 }
 
 static int place_weight(Executable *e, BufferState *b) {

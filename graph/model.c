@@ -10,6 +10,7 @@
 #include "graph/passes.h"
 #include "graph/plan_text.h"
 #include "graph/pt2.h"
+#include "graph/retype.h"
 #include "graph/text.h"
 #include "runtime/files.h"
 
@@ -154,6 +155,7 @@ typedef struct {
   Model *m;
   const char *passes;
   const CompileOptions *options;
+  DType dtype;
   nereid_graph_kind kind;
   Text *out;
 } Task;
@@ -186,6 +188,20 @@ static int passes_body(void *arg) {
     p += len + (p[len] == ',');
   }
   return code;
+}
+
+static int retype_body(void *arg) {
+  const Task *t = arg;
+  Model *m = t->m;
+  if (!m->graph) return error_set(NEREID_E_USAGE, E_GRAPH_PLAN_DTYPE);
+  int code = check_complete(m);
+  if (!code && (!infer_graph(m->graph) || !graph_retype(m->graph, t->dtype))) code = report(m);
+  return code;
+}
+
+int model_retype(Model *m, DType dtype) {
+  Task t = {.m = m, .dtype = dtype};
+  return error_guard(m->arena, retype_body, &t);
 }
 
 int model_run_passes(Model *m, const char *passes) {

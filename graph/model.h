@@ -22,6 +22,8 @@ typedef struct {
 int model_read(Model **out, const nereid_graph_source *source);
 /* Also for NULL. */
 void model_free(Model *m);
+/* Makes the graph one in another floating dtype. */
+int model_retype(Model *m, DType dtype);
 /* Runs passes, comma-separated, on the graph. */
 int model_run_passes(Model *m, const char *passes);
 /* Makes the plan, unless the model is one. */

@@ -57,6 +57,8 @@ NEREID_API void nereid_graph_free(nereid_graph *g);
 /* How a model is compiled.  NULL for a pointer to this, or zeros in it, are the defaults. */
 typedef struct {
   const char *mode;       /* "default": fused.  "eager": a kernel for each operator */
+  const char *dtype;      /* "fp32", "bf16", "fp16": the floating dtype that weights, inputs and
+                             the computation have.  NULL: as in the file */
   const char *device;     /* of nereid_graph_emit: what is compiled for, "cuda" (the default) or
                              "cpu".  An executable is compiled for its own device */
   const char *run_passes; /* of nereid_graph_emit with NEREID_GRAPH_TEXT or NEREID_GRAPH_DOT:

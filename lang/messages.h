@@ -738,6 +738,11 @@
   "%s has no tensor for %s: name the .pt2 file that the graph was printed from"
 #define E_GRAPH_UNKNOWN_PASS "unknown pass %s%s"
 #define E_GRAPH_PLAN_ONLY "the file is a plan; the graph that it was made from is not in it"
+#define E_GRAPH_PLAN_DTYPE \
+  "the file is a plan, whose dtypes are fixed; give --dtype where the plan is made from the model"
+#define E_GRAPH_DTYPE "dtype `%s` is none to run a model in%s; choose fp32, bf16 or fp16"
+#define E_GRAPH_RETYPE_BITS \
+  "%s looks at the bits of floats, so the model runs in its own dtype only; leave --dtype out"
 #define E_GRAPH_MODE "unknown mode %s%s; modes are default and eager"
 #define E_GRAPH_MODE_LATER "mode %s is not supported yet; modes are default and eager"
 #define E_GRAPH_NUMBER "there is no %s %d; the model has %u, counted from 0"
