@@ -8,6 +8,7 @@
 #include "cli/commands.h"
 #include "cli/compare.h"
 #include "cli/output.h"
+#include "cli/ranges.h"
 #include "cli/report.h"
 #include "graph/nereid_graph.h"
 
@@ -45,7 +46,8 @@ static const Option options[] = {
     {OPT_TOL, "--tol", "E",
      "the error that is allowed, relative to the norm; 1e-4, f16 4e-3, bf16 2e-2"},
     {OPT_DTYPE, "--dtype", "T", "fp32, bf16 or fp16: casts weights and float inputs on load"},
-    {OPT_RANGE, "--range", "SYMBOL=LO..HI", "not supported yet"},
+    {OPT_RANGE, "--range", "SYMBOL=LO..HI",
+     "a narrower range of a size that the model leaves open"},
     {OPT_REWRITE, "--rewrite", "RULES.py", "not supported yet"},
     {OPT_EXPLAIN, "--explain", NULL, "not supported yet"},
     {OPT_TRACE, "--trace", "FILE", "not supported yet"},
@@ -56,6 +58,7 @@ static const Option options[] = {
 typedef struct {
   nereid_graph_source source;
   nereid_graph_options options;
+  Ranges ranges;
   const char *device_name, *emit, *output, *out_dir, *compare;
   double tolerance; /* negative: what fits the output's dtype */
   bool time;
@@ -104,12 +107,15 @@ static int take(Graphs *g, int id, const char *value) {
     case OPT_RUN_PASSES: g->options.run_passes = value; return STATUS_OK;
     case OPT_TIME: g->time = true; return STATUS_OK;
     case OPT_COMPARE: g->compare = value; return STATUS_OK;
+    case OPT_RANGE: return ranges_add(&g->ranges, value);
     case OPT_TOL: return read_tolerance(g, value);
     default: return take_later(id);
   }
 }
 
-static int check_options(const Graphs *g) {
+static int check_options(Graphs *g) {
+  g->options.ranges = g->ranges.data;
+  g->options.nranges = g->ranges.n;
   if (!g->source.path) return args_error(E_CLI_NO_MODEL);
   bool graph = g->emit && (!strcmp(g->emit, "graph") || !strcmp(g->emit, "dot"));
   if (g->options.run_passes && !graph)
@@ -363,6 +369,7 @@ static void free_all(Graphs *g) {
   free(g->in);
   free(g->out);
   strings_free(&g->files);
+  ranges_free(&g->ranges);
 }
 
 /* What is not supported is told once: here where the graph is only printed, else by compiling. */

@@ -93,6 +93,7 @@ static int take_model(Model **out, nereid_graph *g, const nereid_graph_options *
   *out = g->model;
   g->model = NULL;
   if (!*out) code = model_read(out, &g->source);
+  for (int i = 0; i < o->nranges && !code; i++) code = model_limit(*out, &o->ranges[i]);
   if (!code && dtype != DT_NONE) code = model_retype(*out, dtype);
   return code;
 }

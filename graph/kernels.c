@@ -9,6 +9,8 @@
 
 int kernels_open(PlanKernels *k, Arena *a, const Plan *p, nereid_device *d) {
   *k = (PlanKernels){.arena = a, .names = pool_new(a), .plan = p, .device = d};
+  /* C compilers take all the time there is, and CPUs load from any place. */
+  k->aligns = device_kind(d) != NEREID_C;
   k->source.path = arena_printf(a, "<kernels of %s>", p->graph->class_name);
   k->source.text = p->source;
   k->source.size = strlen(p->source);
@@ -31,6 +33,7 @@ typedef struct {
   Arena *arena; /* of the texts */
   const PlanStep *step;
   const Sizes *sizes;
+  bool aligned; /* for rows that begin at multiples of 16 */
   const nereid_kernel_info *info;
   nereid_arg *args;
   int nargs;
@@ -43,6 +46,25 @@ static const nereid_param *find_param(const Specialize *s, const char *name) {
   return NULL;
 }
 
+static bool shares_symbol(Dim a, Dim b) {
+  if (a->kind == DIM_SYMBOL && b->kind == DIM_SYMBOL) return a == b;
+  Dim inner = a->kind == DIM_SYMBOL ? b : a, other = inner == a ? b : a;
+  for (uint32_t i = 0; i < inner->n; i++)
+    if (shares_symbol(inner->args[i], other)) return true;
+  return false;
+}
+
+/* Does x decide at which places rows of the step's buffers begin? */
+static bool places_rows(const Specialize *s, Dim x) {
+  for (uint32_t i = 0; i < s->step->nargs; i++) {
+    const StepArg *a = &s->step->args[i];
+    if (a->kind != STEP_BUFFER) continue;
+    const PlanBuffer *b = &s->k->plan->buffers[a->buffer];
+    if (b->rank > 1 && shares_symbol(x, b->shape[b->rank - 1])) return true;
+  }
+  return false;
+}
+
 /* An integer argument: a number as Triton specializes it, an expression for all its values. */
 static const char *int_type(Specialize *s, const StepArg *a) {
   const nereid_param *p = find_param(s, a->name);
@@ -51,7 +73,8 @@ static const char *int_type(Specialize *s, const StepArg *a) {
   const char *type = narrow ? "i32" : "i64";
   if (p && p->do_not_specialize) return type;
   if (dim_is(a->value, 1)) return arena_printf(s->arena, "%s:1", type);
-  if (dim_divisible(a->value, 16)) return arena_printf(s->arena, "%s:16", type);
+  bool aligned = s->aligned && !dim_is_int(a->value) && places_rows(s, a->value);
+  if (aligned || dim_divisible(a->value, 16)) return arena_printf(s->arena, "%s:16", type);
   return type;
 }
 
@@ -81,6 +104,7 @@ static int specialize(Specialize *s) {
   const PlanStep *step = s->step;
   int code = nereid_module_find(&s->info, s->k->module, step->kernel);
   if (code) return code;
+  s->nargs = 0;
   s->args = ARENA_ARRAY(s->arena, nereid_arg, (size_t)step->nargs + step->nconstexprs);
   s->key = text_new(s->arena);
   text_printf(&s->key, "%s warps %u stages %u", step->kernel, step->warps, step->stages);
@@ -99,21 +123,33 @@ bool kernels_depend(const PlanStep *s) {
   return false;
 }
 
+static nereid_request request_of(const Specialize *s) {
+  return (nereid_request){.source = s->k->source,
+                          .kernel = s->step->kernel,
+                          .args = s->args,
+                          .nargs = s->nargs,
+                          .num_warps = (int)s->step->warps,
+                          .num_stages = (int)s->step->stages};
+}
+
+static int add_aligned(PlanKernel *made, Specialize s) {
+  s.aligned = true;
+  int code = specialize(&s);
+  if (!code && strcmp(s.key.data, made->key)) made->aligned = request_of(&s);
+  return code;
+}
+
 static int make_kernel(PlanKernels *k, Specialize s, Name key, PlanKernel **out) {
   s.arena = k->arena;
   int code = specialize(&s);
   if (code) return code;
   PlanKernel *made = ARENA_NEW(k->arena, PlanKernel);
   made->key = key;
-  made->request = (nereid_request){.source = k->source,
-                                   .kernel = s.step->kernel,
-                                   .args = s.args,
-                                   .nargs = s.nargs,
-                                   .num_warps = (int)s.step->warps,
-                                   .num_stages = (int)s.step->stages};
+  made->request = request_of(&s);
+  if (k->aligns) code = add_aligned(made, s);
   vec_push(k->arena, &k->list, made);
   *namemap_put(k->arena, &k->by_key, key) = *out = made;
-  return 0;
+  return code;
 }
 
 int kernels_find(PlanKernels *k, const PlanStep *s, const Sizes *sizes, PlanKernel **out) {
@@ -137,9 +173,21 @@ typedef struct {
   size_t next; /* atomic */
 } Work;
 
+/* The image of the general request behind that of the aligned one: guards are tried in order. */
+static int compile_image(nereid_image **out, nereid_device *d, const PlanKernel *p) {
+  nereid_image *general;
+  if (!p->aligned.kernel) return nereid_compile_for(out, d, &p->request);
+  int code = nereid_compile_for(out, d, &p->aligned);
+  if (code) return code;
+  code = nereid_compile_for(&general, d, &p->request);
+  if (!code) code = nereid_image_add(*out, general);
+  nereid_image_free(general);
+  return code;
+}
+
 static void compile_one(nereid_device *d, PlanKernel *p) {
-  nereid_image *image;
-  p->code = nereid_compile_for(&image, d, &p->request);
+  nereid_image *image = NULL;
+  p->code = compile_image(&image, d, p);
   if (!p->code) p->code = nereid_kernel_load(&p->kernel, d, image);
   nereid_image_free(image);
   /* The message is this thread's, and shall be the caller's. */

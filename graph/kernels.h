@@ -9,6 +9,8 @@
 typedef struct {
   Name key; /* all that it was compiled from, but for the source */
   nereid_request request;
+  nereid_request aligned; /* the same for rows that begin at multiples of 16; no kernel: there is
+                             no difference */
   nereid_kernel *kernel; /* NULL: not compiled yet */
   int code;      /* of a failure */
   char *message; /* its text, malloc'ed */
@@ -21,6 +23,7 @@ typedef struct {
   nereid_device *device;
   nereid_module *module; /* the source, for its parameters */
   nereid_source source;
+  bool aligns; /* rows that begin at multiples of 16 are worth a variant */
   NameMap by_key;
   VEC(PlanKernel *) list;
   size_t compiled; /* of the list; the rest waits */
@@ -31,8 +34,11 @@ int kernels_open(PlanKernels *k, Arena *a, const Plan *p, nereid_device *d);
 void kernels_close(PlanKernels *k);
 
 /* The kernel that a step takes, which may not be compiled yet.  Integers that depend on symbols
- * are run-time arguments for all values in their range; constexprs that do are compiled for the
- * values that symbols have now (`sizes`).  Without `sizes`, NULL in *out for such a step. */
+ * are run-time arguments for all values in their range; where they decide at which places rows
+ * begin, the kernel has a variant for multiples of 16 as well, which a launch takes where it can.
+ * So nothing is compiled for a run's sizes, but for constexprs that depend on symbols: these are
+ * compiled for the values that symbols have now (`sizes`).  Without `sizes`, NULL in *out for such
+ * a step. */
 int kernels_find(PlanKernels *k, const PlanStep *s, const Sizes *sizes, PlanKernel **out);
 /* Do constexprs of the step depend on symbols? */
 bool kernels_depend(const PlanStep *s);

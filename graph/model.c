@@ -156,6 +156,7 @@ typedef struct {
   const char *passes;
   const CompileOptions *options;
   DType dtype;
+  const nereid_graph_range *range;
   nereid_graph_kind kind;
   Text *out;
 } Task;
@@ -188,6 +189,51 @@ static int passes_body(void *arg) {
     p += len + (p[len] == ',');
   }
   return code;
+}
+
+static const Graph *graph_of(const Model *m) { return m->graph ? m->graph : m->plan->graph; }
+
+/* "s0 (1..16), s1 (2..)" */
+static const char *open_sizes(Model *m, const Dims *d) {
+  Text t = text_new(m->arena);
+  for (uint32_t i = 0; i < dims_symbols(d); i++) {
+    Dim s = dims_symbol_at(d, i);
+    DimRange r = dim_range(d, s);
+    if (dim_is_index(s)) continue;
+    text_printf(&t, "%s%s (%lld..", t.len ? ", " : "", s->name, (long long)r.lo);
+    if (r.hi != INT64_MAX) text_printf(&t, "%lld", (long long)r.hi);
+    text_puts(&t, ")");
+  }
+  return t.len ? t.data : NULL;
+}
+
+static Dim find_symbol(const Dims *d, const char *name) {
+  for (uint32_t i = 0; i < dims_symbols(d); i++) {
+    Dim s = dims_symbol_at(d, i);
+    if (!dim_is_index(s) && !strcmp(s->name, name)) return s;
+  }
+  return NULL;
+}
+
+static int limit_body(void *arg) {
+  const Task *t = arg;
+  const nereid_graph_range *r = t->range;
+  Dims *d = graph_of(t->m)->dims;
+  const char *sizes = open_sizes(t->m, d);
+  if (!sizes) return error_set(NEREID_E_USAGE, E_GRAPH_RANGE_FIXED, r->symbol);
+  Dim symbol = find_symbol(d, r->symbol);
+  if (!symbol) return error_set(NEREID_E_USAGE, E_GRAPH_RANGE_SYMBOL, r->symbol, sizes);
+  DimRange whole = dim_range(d, symbol);
+  if (r->lo > r->hi || r->lo < whole.lo || r->hi > whole.hi)
+    return error_set(NEREID_E_USAGE, E_GRAPH_RANGE, r->symbol, (long long)r->lo, (long long)r->hi,
+                     sizes);
+  dim_limit(d, symbol, (DimRange){r->lo, r->hi});
+  return 0;
+}
+
+int model_limit(Model *m, const nereid_graph_range *r) {
+  Task t = {.m = m, .range = r};
+  return error_guard(m->arena, limit_body, &t);
 }
 
 static int retype_body(void *arg) {

@@ -22,6 +22,8 @@ typedef struct {
 int model_read(Model **out, const nereid_graph_source *source);
 /* Also for NULL. */
 void model_free(Model *m);
+/* Narrows the range of a symbol, of a graph or a plan. */
+int model_limit(Model *m, const nereid_graph_range *r);
 /* Makes the graph one in another floating dtype. */
 int model_retype(Model *m, DType dtype);
 /* Runs passes, comma-separated, on the graph. */

@@ -54,11 +54,19 @@ NEREID_API int nereid_graph_open(nereid_graph **out, const nereid_graph_source *
                                  nereid_message_fn on_message, void *context);
 NEREID_API void nereid_graph_free(nereid_graph *g);
 
+/* A narrower range of a size that the model leaves open; both ends belong to it. */
+typedef struct {
+  const char *symbol; /* "s0": as in the types of inputs */
+  int64_t lo, hi;
+} nereid_graph_range;
+
 /* How a model is compiled.  NULL for a pointer to this, or zeros in it, are the defaults. */
 typedef struct {
   const char *mode;       /* "default": fused.  "eager": a kernel for each operator */
   const char *dtype;      /* "fp32", "bf16", "fp16": the floating dtype that weights, inputs and
                              the computation have.  NULL: as in the file */
+  const nereid_graph_range *ranges;
+  int nranges;
   const char *device;     /* of nereid_graph_emit: what is compiled for, "cuda" (the default) or
                              "cpu".  An executable is compiled for its own device */
   const char *run_passes; /* of nereid_graph_emit with NEREID_GRAPH_TEXT or NEREID_GRAPH_DOT:

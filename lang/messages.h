@@ -741,6 +741,11 @@
 #define E_GRAPH_PLAN_DTYPE \
   "the file is a plan, whose dtypes are fixed; give --dtype where the plan is made from the model"
 #define E_GRAPH_DTYPE "dtype `%s` is none to run a model in%s; choose fp32, bf16 or fp16"
+#define E_GRAPH_RANGE_FIXED \
+  "the range of %s: all sizes are fixed in the model's file; export it again with dynamic sizes"
+#define E_GRAPH_RANGE_SYMBOL "the range of %s: the model has no such size; those it has open are %s"
+#define E_GRAPH_RANGE \
+  "the range of %s: %lld..%lld is no part of what the file allows, %s; export the model again"
 #define E_GRAPH_RETYPE_BITS \
   "%s looks at the bits of floats, so the model runs in its own dtype only; leave --dtype out"
 #define E_GRAPH_MODE "unknown mode %s%s; modes are default and eager"
@@ -768,6 +773,7 @@
 #define E_CLI_GRID_EXTENT "the grid entry `%s` is %lld: it must be from 1 to 4294967295"
 #define E_CLI_MISSING_ARG "kernel %s needs argument %s: give %s=VALUE"
 #define E_CLI_NO_MODEL "name a model file"
+#define E_CLI_RANGE "--range is written SYMBOL=LO..HI, as in s0=1..64, not `%s`"
 #define E_CLI_LATER "%s is not supported yet"
 #define E_CLI_NEEDS "%s is for %s only"
 #define E_CLI_GRAPH_EMIT "unknown stage `%s`%s; stages are graph, kernels, plan, dot"

@@ -99,6 +99,41 @@ static void running(const char *device, const char *mode) {
   nereid_device_close(d);
 }
 
+/* Of all sizes in the ranges, none compiles anything. */
+static void open_sizes(void) {
+  static int64_t ids[3 * 40];
+  nereid_device *d = open_device("interp");
+  nereid_graph *g = NULL;
+  nereid_graph_source s = {.path = "tests/models/dyn_gpt/model.pt2"};
+  nereid_graph_range range = {"s27", 2, 40};
+  nereid_graph_options o = {.ranges = &range, .nranges = 1};
+  nereid_executable *e = NULL;
+  int code = nereid_graph_open(&g, &s, NULL, NULL);
+  if (!code) code = nereid_executable_new(&e, g, d, &o);
+  int kernels = 0;
+  for (int64_t rows = 1; rows <= 3 && !code; rows++)
+    for (int64_t n = 2; n <= 40 && !code; n += 7 * rows) {
+      int64_t shape[] = {rows, n};
+      nereid_tensor in = floats((float *)ids, 2, shape), out;
+      in.dtype = (nereid_dl_dtype){0, 64, 1};
+      nereid_executable_info info = {0};
+      code = nereid_executable_prepare(e, &in, 1, &out, 1);
+      if (!code) code = nereid_executable_get_info(&info, e);
+      if (!kernels) kernels = info.kernels;
+      check(!code && info.kernels == kernels && info.launches >= kernels, "kernels of a size",
+            nereid_error_message());
+    }
+  int64_t shape[] = {1, 41};
+  nereid_tensor in = floats((float *)ids, 2, shape), out;
+  in.dtype = (nereid_dl_dtype){0, 64, 1};
+  check(!code && nereid_executable_prepare(e, &in, 1, &out, 1) == NEREID_E_USAGE &&
+            !strcmp(nereid_error_message(), "input 0 (ids): axis 1 is 41, but s27 is from 2 to 40"),
+        "a size out of the range", nereid_error_message());
+  nereid_executable_free(e);
+  nereid_graph_free(g);
+  nereid_device_close(d);
+}
+
 /* ---- stages ---- */
 
 static char *emit(const char *text, nereid_graph_kind kind, const char *passes) {
@@ -212,6 +247,7 @@ int main(void) {
   running("interp", NULL);
   running("interp", "eager");
   running("cpu", NULL);
+  open_sizes();
   stages();
   unsupported();
   messages();

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "graph/execute.h"
+#include "graph/execute_state.h"
 #include "graph/plan_text.h"
 #include "runtime/array.h"
 
@@ -44,6 +44,16 @@ static const char SYMBOLIC[] =
     "step add(x_ptr = %x, y_ptr = %y, out_ptr = %t, n = \"2*s0\", BLOCK: 16)"
     " grid \"(2*s0 + 15)//16\", 1, 1 warps 1 stages 1\n"
     "step add(x_ptr = %t, y_ptr = %y, out_ptr = %out, n = \"2*s0\", BLOCK: 16)"
+    " grid \"(2*s0 + 15)//16\", 1, 1 warps 1 stages 1\n" KERNELS;
+
+/* out = x + x; whether its rows begin at multiples of 16 decides s0. */
+static const char ROWS[] =
+    "plan Rows\n"
+    "symbol s0 1..64\n"
+    "input %x 0 \"f32[2, s0]\"\n"
+    "output %out 0 \"f32[2, s0]\"\n"
+    "return %out\n"
+    "step add(x_ptr = %x, y_ptr = %x, out_ptr = %out, n = \"2*s0\", BLOCK: 16)"
     " grid \"(2*s0 + 15)//16\", 1, 1 warps 1 stages 1\n" KERNELS;
 
 /* out = (x + w) * 0.5, with w in place and v, which the plan changes, copied. */
@@ -167,6 +177,29 @@ static void symbols(const char *device) {
     int64_t shape[2];
     check(!executable_input_shape(c.e, NULL, 0, 1, shape) && shape[0] == 32, "a chosen size", "");
   }
+  close_plan(&c);
+}
+
+/* One variant for multiples of 16, and one for all; the same kernel for all sizes. */
+static void variants(const char *device) {
+  Case c = start_plan(device, ROWS);
+  _Alignas(16) float x[128], out[128];
+  int two = strcmp(device, "cpu") != 0;
+  bool chosen = true, right = true;
+  for (int64_t n = 1; n <= 64 && !c.code; n++) {
+    int64_t shape[] = {2, n};
+    count(x, (int)n * 2, 0);
+    nereid_tensor in = tensor(x, 2, shape), result = tensor(out, 2, shape);
+    c.code = executable_run(c.e, &in, 1, &result, 1, NULL);
+    check(!c.code, "a run of a variant", nereid_error_message());
+    const nereid_launch *l = c.e->steps[0].launch;
+    chosen &= c.code || l->chosen == &l->kernel->loaded[two && n * 2 % 16 != 0];
+    for (int i = 0; i < 2 * n; i++) right &= out[i] == (float)(2 * i);
+  }
+  check(chosen, "the variant that is chosen", device);
+  check(right, "what variants give", device);
+  if (c.e) check(executable_statistics(c.e).kernels == 1, "one kernel for all rows", device);
+  if (c.e) check(c.e->steps[0].kernel->kernel->nloaded == two + 1, "two variants", device);
   close_plan(&c);
 }
 
@@ -413,6 +446,8 @@ static void strided_on_gpu(void) {
 int main(void) {
   symbols("interp");
   symbols("cpu");
+  variants("interp");
+  variants("cpu");
   odd_tensors();
   weights("interp");
   weights("cpu");
