@@ -262,15 +262,15 @@ static void combine_tree(Bind *s, const Reduction *r, NestVar **v, int32_t n) {
 static bool fold_all(Bind *s, const Reduction *r, const Ref *acc, NestVar *const *from, Held h,
                      int d, DimMask rest) {
   const char *name = nest_str(r->st, NA_combine, NULL);
-  DimMask inner = accumulators(s, r, rest), step = (DimMask)1 << d;
-  if (!name || !inner || h.packed) return false;
+  DimMask inner = accumulators(s, r, rest);
+  if (d < 0 || !name || !inner || h.packed) return false;
   NestBuilder outer = bind_open_loops(s, rest & ~inner);
   bind_open_loops(s, inner);
   DType t = acc[0].var->dtype;
   bind_mov(s, acc[0], identity(name, t), t);
   bind_close(s, outer);
   bind_open_loops(s, rest & ~inner);
-  bind_open_loops(s, step);
+  bind_open_loops(s, (DimMask)1 << d);
   bind_open_loops(s, inner);
   Ref x = ref_sub(from[0], held_subscript(s, h));
   bind_combine(s, r->st, acc, &x);
