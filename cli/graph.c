@@ -37,7 +37,7 @@ static const Option options[] = {
     {OPT_DEVICE, "--device", "D", "cuda, cpu, nest or interp; cuda if there is a GPU, else cpu"},
     {OPT_MODE, "--mode", "M", "default, or eager: a kernel for each operator"},
     {OPT_EMIT, "--emit", "STAGE",
-     "prints instead of running: graph, kernels, plan, or dot for Graphviz"},
+     "prints instead of running: graph, fused, kernels, plan, explain, or dot for Graphviz"},
     {OPT_OUTPUT, "-o", "FILE", "where --emit prints; standard output if there is none"},
     {OPT_RUN_PASSES, "--run-passes", "P,...",
      "of --emit graph and dot: passes to run before it prints"},
@@ -49,7 +49,8 @@ static const Option options[] = {
     {OPT_RANGE, "--range", "SYMBOL=LO..HI",
      "a narrower range of a size that the model leaves open"},
     {OPT_REWRITE, "--rewrite", "RULES.py", "not supported yet"},
-    {OPT_EXPLAIN, "--explain", NULL, "not supported yet"},
+    {OPT_EXPLAIN, "--explain", NULL,
+     "says what each kernel does, and at least takes; with inputs or --time, what it took"},
     {OPT_TRACE, "--trace", "FILE", "not supported yet"},
     {OPT_DUMP_DIR, "--dump-dir", "DIR", "not supported yet"},
     {0},
@@ -61,7 +62,7 @@ typedef struct {
   Ranges ranges;
   const char *device_name, *emit, *output, *out_dir, *compare;
   double tolerance; /* negative: what fits the output's dtype */
-  bool time;
+  bool time, explain;
   Strings files; /* of inputs */
   nereid_device *device;
   nereid_graph *graph;
@@ -106,6 +107,7 @@ static int take(Graphs *g, int id, const char *value) {
     case OPT_OUTPUT: g->output = value; return STATUS_OK;
     case OPT_RUN_PASSES: g->options.run_passes = value; return STATUS_OK;
     case OPT_TIME: g->time = true; return STATUS_OK;
+    case OPT_EXPLAIN: g->explain = true; return STATUS_OK;
     case OPT_COMPARE: g->compare = value; return STATUS_OK;
     case OPT_RANGE: return ranges_add(&g->ranges, value);
     case OPT_TOL: return read_tolerance(g, value);
@@ -127,7 +129,7 @@ static int check_options(Graphs *g) {
 /* ---- --emit ---- */
 
 static int emit(Graphs *g) {
-  static const char *const names[] = {"graph", "kernels", "plan", "dot", "fused"};
+  static const char *const names[] = {"graph", "kernels", "plan", "dot", "fused", "explain"};
   int kind = 0;
   while (kind < NEREID_GRAPH_KIND_COUNT && strcmp(g->emit, names[kind])) kind++;
   char hint[96], *text;
@@ -325,6 +327,17 @@ static int time_runs(const Graphs *g) {
   return STATUS_OK;
 }
 
+static int explain_run(const Graphs *g) {
+  char *text;
+  size_t size;
+  int code =
+      nereid_executable_explain(&text, &size, g->e, g->in, g->ninputs, g->out, g->noutputs, NULL);
+  if (code) return args_failed(code);
+  int status = output_write(NULL, text, size);
+  nereid_text_free(text);
+  return status;
+}
+
 static int run_once(const Graphs *g) {
   int code = nereid_executable_run(g->e, g->in, g->ninputs, g->out, g->noutputs, NULL);
   if (!code) code = nereid_device_sync(g->device);
@@ -342,7 +355,6 @@ static int allocate(Graphs *g) {
 }
 
 static int run_model(Graphs *g) {
-  if (!g->device_name) g->device_name = nereid_device_count("cuda") > 0 ? "cuda" : "cpu";
   int code = nereid_device_open(&g->device, g->device_name);
   if (code) return args_failed(code);
   nereid_device_on_message(g->device, args_on_message, NULL);
@@ -354,7 +366,8 @@ static int run_model(Graphs *g) {
   if (!status && g->out_dir) status = write_outputs(g);
   if (!status && g->compare) status = compare_outputs(g);
   if (!status && g->time) status = time_runs(g);
-  if (!status && !g->out_dir && !g->compare && !g->time) print_outputs(g);
+  if (!status && g->explain) status = explain_run(g);
+  if (!status && !g->out_dir && !g->compare && !g->time && !g->explain) print_outputs(g);
   return status;
 }
 
@@ -376,7 +389,12 @@ static void free_all(Graphs *g) {
 static int open_and_run(Graphs *g) {
   int code = nereid_graph_open(&g->graph, &g->source, NULL, NULL);
   if (code) return args_failed(code);
-  return g->emit ? emit(g) : run_model(g);
+  if (g->emit) return emit(g);
+  if (!g->device_name) g->device_name = nereid_device_count("cuda") > 0 ? "cuda" : "cpu";
+  /* Without a run to measure there is nothing to compile for. */
+  bool only_explain = g->explain && !g->files.len && !g->time && !g->out_dir && !g->compare;
+  if (only_explain) g->emit = "explain";
+  return only_explain ? emit(g) : run_model(g);
 }
 
 static int run(int argc, char **argv) {

@@ -17,6 +17,7 @@ struct nereid_executable {
   Model *model;
   nereid_device *device;
   Executable *e;
+  const char *mode;
   nereid_graph_value *inputs, *outputs;
 };
 
@@ -119,7 +120,9 @@ static int emit(Model *m, const nereid_graph_options *o, nereid_graph_kind kind,
     code = read_options(&options, o, !cpu);
     if (!code) code = model_plan(m, &options);
   }
-  return code ? code : model_print(m, kind, out);
+  if (code) return code;
+  if (kind != NEREID_GRAPH_EXPLAIN) return model_print(m, kind, out);
+  return model_explain(m, o->device ? o->device : "cuda", o->mode ? o->mode : "default", out);
 }
 
 int nereid_graph_emit(char **text, size_t *size, nereid_graph *g, const nereid_graph_options *o,
@@ -153,6 +156,7 @@ static nereid_graph_value value_of(Arena *a, const PlanBuffer *b) {
 static int describe_body(void *arg) {
   nereid_executable *e = arg;
   Arena *a = e->model->arena;
+  e->mode = e->mode ? arena_strndup(a, e->mode, strlen(e->mode)) : "default";
   uint32_t in = executable_inputs(e->e), out = executable_outputs(e->e);
   e->inputs = ARENA_ARRAY(a, nereid_graph_value, in);
   e->outputs = ARENA_ARRAY(a, nereid_graph_value, out);
@@ -164,6 +168,7 @@ static int describe_body(void *arg) {
 static int make(nereid_executable *e, nereid_graph *g, const nereid_graph_options *o) {
   CompileOptions options;
   int code = read_options(&options, o, e->device->ops == &device_cuda);
+  e->mode = o->mode;
   if (!code) code = take_model(&e->model, g, o);
   if (!code) code = model_plan(e->model, &options);
   if (!code) code = executable_new(&e->e, e->model->plan, e->model->weights, e->device);
@@ -257,6 +262,20 @@ int nereid_executable_time(nereid_timing *out, nereid_executable *e, const nerei
                            const nereid_time_options *o) {
   Run r = {e, inputs, ninputs, outputs, noutputs, s};
   return timing_measure(out, &(TimedRun){run_once, &r, e->device, s}, o);
+}
+
+int nereid_executable_explain(char **text, size_t *size, nereid_executable *e,
+                              const nereid_tensor *inputs, int ninputs, nereid_tensor *outputs,
+                              int noutputs, nereid_stream *s) {
+  *text = NULL;
+  *size = 0;
+  Arena *a = arena_new();
+  if (!a) return error_out_of_memory();
+  Text out = text_new(a);
+  int code = executable_explain(e->e, inputs, ninputs, outputs, noutputs, s, e->mode, &out);
+  if (!code) code = copy_text(text, size, &out);
+  arena_free(a);
+  return code;
 }
 
 int nereid_executable_get_info(nereid_executable_info *out, const nereid_executable *e) {

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "graph/cost.h"
 #include "graph/kernel.h"
 #include "graph/memory.h"
 #include "graph/passes.h"
@@ -18,6 +19,7 @@ typedef struct {
   Graph *g;
   const CompileOptions *options;
   Fusion *fusion;
+  const StepCost *costs; /* by group */
   Plan *plan;
   Text source;
   uint32_t *buffer_of; /* by node id: 1 + the buffer's number */
@@ -210,6 +212,7 @@ static void add_step(Compiler *c, const Group *g) {
   s.constexprs = ARENA_ARRAY(a, StepConstexpr, 3);
   s.nodes = g->nodes.data;
   s.nnodes = (uint32_t)g->nodes.len;
+  s.cost = &c->costs[g->number];
   Kernel *k = kernel_new(c->fusion, g, s.kernel, a);
   text_puts(&c->source, "\n\n");
   if (g->kind == GROUP_MATMUL) {
@@ -275,6 +278,7 @@ static void make_plan(Compiler *c) {
   c->buffer_of = ARENA_ARRAY(c->g->arena, uint32_t, c->g->nids);
   c->source = text_new(c->g->arena);
   text_puts(&c->source, HEADER);
+  c->costs = cost_of_groups(c->fusion);
   add_inputs(c);
   for (size_t i = 0; i < c->fusion->groups.len; i++) add_step(c, c->fusion->groups.data[i]);
   add_outputs(c);

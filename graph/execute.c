@@ -164,12 +164,21 @@ static int set_pointers(Executable *e, const PlanStep *step, StepState *s) {
   return code;
 }
 
+static int mark(Executable *e, uint32_t i, nereid_stream *s) {
+  return e->marks ? nereid_event_record(e->marks[i], s) : 0;
+}
+
+static int run_step(Executable *e, uint32_t i, nereid_stream *s) {
+  if (e->steps[i].empty) return 0;
+  int code = set_pointers(e, &e->plan->steps[i], &e->steps[i]);
+  return code ? code : nereid_launch_run(e->steps[i].launch, s);
+}
+
 static int run_steps(Executable *e, uint32_t from, uint32_t to, nereid_stream *s) {
-  int code = 0;
+  int code = mark(e, from, s);
   for (uint32_t i = from; i < to && !code; i++) {
-    if (e->steps[i].empty) continue;
-    code = set_pointers(e, &e->plan->steps[i], &e->steps[i]);
-    if (!code) code = nereid_launch_run(e->steps[i].launch, s);
+    code = run_step(e, i, s);
+    if (!code) code = mark(e, i + 1, s);
   }
   return code;
 }
@@ -264,6 +273,7 @@ static int run_body(void *arg) {
   code = place_tensors(r);
   if (!code) code = run_steps(e, plan_once(e->plan), e->plan->nsteps, r->stream);
   if (!code) code = run_updates(e, r->stream);
+  if (!code) code = mark(e, e->plan->nsteps + 1, r->stream);
   return code ? code : finish_tensors(r);
 }
 

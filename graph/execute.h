@@ -45,6 +45,23 @@ void executable_describe(const Executable *e, uint32_t i, nereid_tensor *out);
 int executable_run(Executable *e, const nereid_tensor *inputs, int ninputs, nereid_tensor *outputs,
                    int noutputs, nereid_stream *s);
 
+/* ---- how long it takes ---- */
+
+typedef struct {
+  double begin, us; /* in microseconds; `begin` counts from the run's first step */
+} StepSpan;
+
+/* Runs the plan some times with a mark behind each step, as executable_run does, and gives for
+ * each step, then for the updates behind them, the middle one of its times.  `out`, zeros, has
+ * room for all steps and one more; those that run once stay 0.  The steps run one by one, also
+ * where a run would start them at once. */
+int executable_time_steps(Executable *e, const nereid_tensor *inputs, int ninputs,
+                          nereid_tensor *outputs, int noutputs, nereid_stream *s, StepSpan *out);
+/* The same as a table (graph/explain.h), in the text's arena. */
+int executable_explain(Executable *e, const nereid_tensor *inputs, int ninputs,
+                       nereid_tensor *outputs, int noutputs, nereid_stream *s, const char *mode,
+                       Text *out);
+
 /* ---- what it takes ---- */
 
 typedef struct {

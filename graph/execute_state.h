@@ -42,6 +42,7 @@ struct Executable {
   MemoryItem *items; /* of temporaries */
   char *pool;
   int64_t pool_bytes, pool_used;
+  nereid_event **marks; /* recorded before the first step and behind each; NULL: nobody asked */
   bool settled; /* the constant part has run */
   bool ready;   /* for symbols with the values of `prepared` */
   int64_t *prepared;

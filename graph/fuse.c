@@ -370,7 +370,7 @@ static Role role_in(const Fusion *f, const Group *g, const Node *n) {
 typedef struct {
   const Fusion *f;
   const Group *group;
-  bool fits;
+  const Node *apart; /* used at a place that is not its own; NULL: none is */
 } Check;
 
 static void check_use(Node *operand, const Dim *place, void *ctx) {
@@ -379,7 +379,7 @@ static void check_use(Node *operand, const Dim *place, void *ctx) {
   Dim own[GRAPH_RANK_MAX];
   group_place(c->f, c->group, operand, own);
   for (uint32_t i = 0; i < operand->type.rank; i++)
-    if (own[i] != place[i] && !dim_is(operand->type.shape[i], 1)) c->fits = false;
+    if (own[i] != place[i] && !dim_is(operand->type.shape[i], 1)) c->apart = operand;
 }
 
 void group_read_place(const Fusion *f, const Group *g, const Node *n, Dim *place) {
@@ -388,16 +388,18 @@ void group_read_place(const Fusion *f, const Group *g, const Node *n, Dim *place
 }
 
 /* Does n use nodes of its group at their own places only? */
-static bool uses_fit(const Fusion *f, const Group *g, Node *n) {
+static FuseStop uses_fit(const Fusion *f, const Group *g, Node *n) {
   Dim place[GRAPH_RANK_MAX];
-  Check c = {f, g, true};
+  Check c = {f, g, NULL};
   group_read_place(f, g, n, place);
   if (!prim_is_product(prim_kind(n->op))) each_use_at(f, n, place, check_use, &c);
-  return c.fits;
+  return (FuseStop){c.apart ? STOP_PLACE : STOP_NONE, c.apart};
 }
 
+static FuseStop stopped(StopKind kind, const Node *at) { return (FuseStop){kind, at}; }
+
 /* Do n and all nodes of g fit into `domain`?  If so that is g's from now on. */
-static bool try_domain(Fusion *f, Group *g, const Group *domain, Node *n) {
+static FuseStop try_domain(Fusion *f, Group *g, const Group *domain, Node *n) {
   Group old = *g;
   Role *roles = ARENA_ARRAY(f->arena, Role, g->nodes.len);
   for (size_t i = 0; i < g->nodes.len; i++) roles[i] = f->role[g->nodes.data[i]->id];
@@ -408,40 +410,41 @@ static bool try_domain(Fusion *f, Group *g, const Group *domain, Node *n) {
   g->shape = domain->shape;
   g->place = domain->place;
   g->reduced = domain->reduced;
-  bool fits = true;
-  for (size_t i = 0; i < g->nodes.len && fits; i++) {
+  FuseStop stop = {0};
+  for (size_t i = 0; i < g->nodes.len && !stop.kind; i++) {
     Node *m = g->nodes.data[i];
     f->role[m->id] = role_in(f, g, m);
-    fits = f->role[m->id] != ROLE_NONE;
+    if (f->role[m->id] == ROLE_NONE) stop = stopped(STOP_ROWS, m);
   }
-  for (size_t i = 0; i < g->nodes.len && fits; i++) fits = uses_fit(f, g, g->nodes.data[i]);
+  for (size_t i = 0; i < g->nodes.len && !stop.kind; i++) stop = uses_fit(f, g, g->nodes.data[i]);
   f->role[n->id] = natural_role(n);
-  fits = fits && uses_fit(f, g, n);
-  if (fits) return true;
+  if (!stop.kind) stop = uses_fit(f, g, n);
+  if (!stop.kind) return stop;
   *g = old;
   for (size_t i = 0; i < g->nodes.len; i++) f->role[g->nodes.data[i]->id] = roles[i];
-  return false;
+  return stop;
 }
 
 /* What goes along an axis joins a group whose domain is its own, or that has no columns yet. */
-static bool columns_fit(Fusion *f, Group *g, Node *n) {
+static FuseStop columns_fit(Fusion *f, Group *g, Node *n) {
   Group own = *g;
   column_domain(f, &own, n);
   if (dim_is(g->r, 1)) return try_domain(f, g, &own, n);
-  if (own.x != g->x || own.r != g->r) return false;
+  if (own.x != g->x || own.r != g->r) return stopped(STOP_EXTENT, NULL);
   f->role[n->id] = natural_role(n);
-  if (!same_shape(g, own.rank, own.shape)) return false;
-  if (own.reduced != g->reduced) return false;
-  return uses_fit(f, g, n);
+  bool same = same_shape(g, own.rank, own.shape) && own.reduced == g->reduced;
+  return same ? uses_fit(f, g, n) : stopped(STOP_AXES, NULL);
 }
 
-static bool joins(Fusion *f, Group *g, Node *n) {
-  PrimKind k = prim_kind(n->op);
-  if (g->once != f->once[n->id]) return false;
-  if (g->nodes.len >= GROUP_NODES_MAX || prim_is_product(k)) return false;
-  if (has_columns(n)) return g->kind == GROUP_LOOPS && columns_fit(f, g, n);
+/* What keeps n from joining g; kind STOP_NONE: nothing does, and n has its role there. */
+static FuseStop join(Fusion *f, Group *g, Node *n) {
+  if (g->once != f->once[n->id]) return stopped(STOP_ONCE, NULL);
+  if (prim_is_product(prim_kind(n->op))) return stopped(STOP_PRODUCT, NULL);
+  if (g->nodes.len >= GROUP_NODES_MAX) return stopped(STOP_FULL, NULL);
+  if (has_columns(n) && g->kind != GROUP_LOOPS) return stopped(STOP_TILES, NULL);
+  if (has_columns(n)) return columns_fit(f, g, n);
   f->role[n->id] = role_in(f, g, n);
-  return f->role[n->id] != ROLE_NONE && uses_fit(f, g, n);
+  return f->role[n->id] == ROLE_NONE ? stopped(STOP_EXTENT, NULL) : uses_fit(f, g, n);
 }
 
 /* ---- groups ---- */
@@ -469,8 +472,7 @@ static void note_reader(Node *operand, const Dim *place, void *ctx) {
   c->s->last_reader[operand->id] = c->latest;
 }
 
-/* Something at all of n's operands; the places do not matter. */
-static void each_operand(Fusion *f, Node *n, UseAt *use, void *ctx) {
+void each_operand(const Fusion *f, Node *n, UseAt *use, void *ctx) {
   Group own = {0};
   set_domain(f, &own, n);
   if (prim_is_product(prim_kind(n->op))) {
@@ -500,9 +502,13 @@ static void assign(Fuser *s, Node *n) {
   Fusion *f = s->f;
   Candidates c = {.s = s, .once = f->once[n->id]};
   each_operand(f, n, note_candidate, &c);
-  Group *g = s->together && c.latest && joins(f, c.latest, n) ? c.latest : NULL;
+  FuseStop *stop = &f->stop[n->id];
   bool later = c.sibling && (!c.latest || c.sibling->number > c.latest->number);
-  if (!g && s->together && later && joins(f, c.sibling, n)) g = c.sibling;
+  Group *g = NULL;
+  if (!s->together) *stop = stopped(STOP_EAGER, NULL);
+  else if (c.latest) *stop = join(f, c.latest, n);
+  if (s->together && c.latest && !stop->kind) g = c.latest;
+  if (!g && s->together && later && !join(f, c.sibling, n).kind) g = c.sibling;
   if (!g) g = group_new(f, n);
   f->of[n->id] = g;
   vec_push(f->arena, &g->nodes, n);
@@ -525,7 +531,7 @@ static void note_output(Node **operand, void *ctx) {
 
 static void find_stored(Fusion *f) {
   for (size_t i = 0; i < f->groups.len; i++) {
-    Check c = {f, f->groups.data[i], true};
+    Check c = {f, f->groups.data[i], NULL};
     for (size_t k = 0; k < c.group->nodes.len; k++)
       each_operand(f, c.group->nodes.data[k], note_stored, &c);
   }
@@ -538,6 +544,7 @@ Fusion *fuse(Graph *g, Arena *a, const FuseOptions *options) {
   f->of = ARENA_ARRAY(a, Group *, g->nids);
   f->role = ARENA_ARRAY(a, Role, g->nids);
   f->stored = ARENA_ARRAY(a, bool, g->nids);
+  f->stop = ARENA_ARRAY(a, FuseStop, g->nids);
   f->once = options->freeze ? constants_find(g, a) : ARENA_ARRAY(a, bool, g->nids);
   Fuser s = {.f = f, .together = options->together};
   s.info = ARENA_ARRAY(a, Info, g->nids);

@@ -38,14 +38,38 @@ typedef struct Group {
   VEC(Node *) nodes;
 } Group;
 
+/* Why a node did not join the last group that it depends on, as what the node does. */
+#define FUSE_STOPS(X)                                                    \
+  X(NONE, "")                                                            \
+  X(EAGER, "has a kernel of its own in mode eager")                      \
+  X(ONCE, "is computed in each run, what it reads only once")            \
+  X(PRODUCT, "is a product, which reads its operands from memory")       \
+  X(TILES, "needs whole rows, which lie in several tiles of a product")  \
+  X(EXTENT, "goes through another number of elements")                   \
+  X(AXES, "goes along other axes")                                       \
+  X(ROWS, "has elements that lie in no row of a later reduction")        \
+  X(PLACE, "is read at other places than where it is computed")          \
+  X(FULL, "finds as many nodes there as a kernel may have")
+typedef enum {
+#define X(id, text) STOP_##id,
+  FUSE_STOPS(X)
+#undef X
+} StopKind;
+
+typedef struct {
+  StopKind kind;
+  const Node *at; /* the node that it is about; NULL: the one that did not join */
+} FuseStop;
+
 typedef struct {
   Graph *graph;
   Arena *arena;
   VEC(Group *) groups;
-  Group **of;   /* by node id; NULL: in none */
-  Role *role;   /* by node id */
-  bool *once;   /* by node id: its value is the same in each run; all false without freezing */
-  bool *stored; /* by node id: it is written to memory */
+  Group **of;     /* by node id; NULL: in none */
+  Role *role;     /* by node id */
+  bool *once;     /* by node id: its value is the same in each run; all false without freezing */
+  bool *stored;   /* by node id: it is written to memory */
+  FuseStop *stop; /* by node id: of nodes in groups */
 } Fusion;
 
 typedef struct {
@@ -68,6 +92,10 @@ bool reduction_has_axis(Graph *g, const Node *n, uint32_t i);
  * is that of the element that is reduced.  Not for MATMUL. */
 typedef void UseAt(Node *operand, const Dim *place, void *ctx);
 void each_use_at(const Fusion *f, Node *n, const Dim *place, UseAt *use, void *ctx);
+
+/* The operands of n that are in a group or are inputs, as in each_use_at; the places mean nothing,
+ * and for a product are NULL. */
+void each_operand(const Fusion *f, Node *n, UseAt *use, void *ctx);
 
 /* The place in the operand (of its rank) of element `place` (of n's rank) for an operand that is
  * broadcast. */

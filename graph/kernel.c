@@ -8,6 +8,7 @@
 #include "graph/gather.h"
 #include "graph/text.h"
 #include "graph/window.h"
+#include "lang/messages.h"
 
 /* Names that a kernel's variables may not have. */
 static const char *const reserved[] = {
@@ -144,13 +145,21 @@ static void print_pair(Kernel *k, Text *out, Dim x, unsigned *axes) {
   else print_floor(k, out, x, lo, axes);
 }
 
+/* What was said once of a kernel is not said again. */
+static void print_huge(Kernel *k, Text *out) {
+  const Node *n = k->group->nodes.data[0];
+  if (!k->huge) diag_error(k->graph->diags, n->place, E_GRAPH_PLACE, n->name);
+  k->huge = true;
+  text_puts(out, "0");
+}
+
 static void print_index(Kernel *k, Text *out, Dim x, unsigned *axes) {
   switch (x->kind) {
     case DIM_INT: text_printf(out, "%lld", (long long)x->value); return;
     case DIM_SYMBOL: print_symbol(k, out, x, axes); return;
     case DIM_SUM: print_terms(k, out, x, axes); return;
     case DIM_PRODUCT: print_factors(k, out, x, axes); return;
-    case DIM_HUGE: BUG("an index that overflows");
+    case DIM_HUGE: print_huge(k, out); return;
     default: print_pair(k, out, x, axes); return;
   }
 }

@@ -45,6 +45,7 @@ typedef struct {
   VEC(Name) taken; /* names of variables */
   const char *masks[8]; /* by axes: "xmask & rmask"; NULL: none is needed */
   const char *condition; /* under which values are wanted now; NULL: always */
+  bool huge; /* an index overflows: reported */
   Text body;
   int indent; /* of statements */
 } Kernel;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "graph/dot.h"
+#include "graph/explain.h"
 #include "graph/infer.h"
 #include "graph/passes.h"
 #include "graph/plan_text.h"
@@ -287,4 +288,30 @@ int model_print(Model *m, nereid_graph_kind kind, Text *out) {
   if (needs_graph && !m->graph) return error_set(NEREID_E_USAGE, E_GRAPH_PLAN_ONLY);
   Task t = {.m = m, .kind = kind, .out = out};
   return error_guard(m->arena, print_body, &t);
+}
+
+typedef struct {
+  Model *m;
+  const char *device;
+  Explanation x;
+  Text *out;
+} Explaining;
+
+static int explain_body(void *arg) {
+  Explaining *e = arg;
+  Model *m = e->m;
+  Sizes *sizes = sizes_new(m->arena, m->plan);
+  int code = sizes_bind_some(sizes, NULL, 0);
+  if (code) return code;
+  rates_of_name(&e->x.rates, e->device);
+  e->x.plan = m->plan;
+  e->x.sizes = sizes;
+  *e->out = text_new(m->arena);
+  explain_print(e->out, &e->x);
+  return 0;
+}
+
+int model_explain(Model *m, const char *device, const char *mode, Text *out) {
+  Explaining e = {.m = m, .device = device, .x = {.mode = mode}, .out = out};
+  return error_guard(m->arena, explain_body, &e);
 }

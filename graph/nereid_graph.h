@@ -83,6 +83,8 @@ typedef enum {
                            with run_passes, after these alone */
   NEREID_GRAPH_FUSED,   /* the groups of nodes that share a kernel, one a line; ! marks what is
                            written to memory */
+  NEREID_GRAPH_EXPLAIN, /* a table for people: what each kernel covers, must move and compute, how
+                           long that takes at least, and why it is not one with those before it */
   NEREID_GRAPH_KIND_COUNT
 } nereid_graph_kind;
 
@@ -150,6 +152,12 @@ NEREID_API int nereid_executable_time(nereid_timing *out, nereid_executable *e,
                                       const nereid_tensor *inputs, int ninputs,
                                       nereid_tensor *outputs, int noutputs, nereid_stream *s,
                                       const nereid_time_options *o);
+
+/* The table of NEREID_GRAPH_EXPLAIN for inputs of these shapes, with the time that each kernel
+ * takes: for that the model runs some times, kernel by kernel.  Freed with nereid_text_free(). */
+NEREID_API int nereid_executable_explain(char **text, size_t *size, nereid_executable *e,
+                                         const nereid_tensor *inputs, int ninputs,
+                                         nereid_tensor *outputs, int noutputs, nereid_stream *s);
 
 /* What a run takes, in bytes; known once the executable is prepared. */
 typedef struct {

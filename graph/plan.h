@@ -46,6 +46,24 @@ typedef struct {
   Dim value;
 } StepConstexpr;
 
+/* A kernel that comes before a step and writes what the step reads: why they are two. */
+typedef struct {
+  uint32_t from; /* the number in the name of that kernel */
+  const Node *value;
+  const char *why;
+} StepStop;
+
+/* What a step must do at least (graph/cost.h), as expressions of symbols. */
+typedef struct {
+  Dim read, written; /* bytes */
+  Dim operations;
+  DType product;        /* of the operands of a product of matrices; DT_NONE: there is none */
+  const Node **inlined; /* computed within it, beside the nodes that it covers */
+  uint32_t ninlined;
+  StepStop *stops;
+  uint32_t nstops;
+} StepCost;
+
 typedef struct {
   Name kernel; /* a function of the plan's source */
   bool once;   /* of the constant part */
@@ -57,6 +75,7 @@ typedef struct {
   uint32_t warps, stages;
   Node **nodes; /* of the graph, that it covers */
   uint32_t nnodes;
+  const StepCost *cost; /* NULL in a plan that was read */
 } PlanStep;
 
 /* What the graph writes to inputs and weights: behind the last step, `from` is copied to `to`. */

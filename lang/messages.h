@@ -551,6 +551,7 @@
 #define E_GRAPH_NO_KERNEL "no kernel can be made yet for torch.ops.%s (node %s)"
 #define E_GRAPH_SCAN \
   "a cumsum along an axis of symbolic size, or of more than %d elements, is not supported yet"
+#define E_GRAPH_PLACE "the place of an element overflows 64 bits in the kernel of %s"
 #define E_GRAPH_MEMORY "the tensors between the kernels need more than 2^48 bytes"
 #define E_GRAPH_UNSUPPORTED "operators that are not supported: %u, in %u nodes"
 #define N_GRAPH_UNSUPPORTED "%s, in %u nodes, first %s"
@@ -776,7 +777,8 @@
 #define E_CLI_RANGE "--range is written SYMBOL=LO..HI, as in s0=1..64, not `%s`"
 #define E_CLI_LATER "%s is not supported yet"
 #define E_CLI_NEEDS "%s is for %s only"
-#define E_CLI_GRAPH_EMIT "unknown stage `%s`%s; stages are graph, kernels, plan, dot"
+#define E_CLI_GRAPH_EMIT \
+  "unknown stage `%s`%s; stages are graph, kernels, plan, dot, fused, explain"
 #define E_CLI_TOLERANCE "--tol must be a number from 0 on, not `%s`"
 #define E_CLI_INPUTS "the model takes %d inputs, %d files are given"
 #define E_CLI_COMPARE_SHAPE "output %d has another shape than the file to compare it with"

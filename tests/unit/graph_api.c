@@ -75,6 +75,22 @@ static void run_rows(nereid_executable *e, int64_t rows) {
   check(right, "outputs, and the input that the model writes to", "");
 }
 
+static void explain(nereid_executable *e, const char *mode) {
+  float w[4] = {0}, x[8] = {0};
+  int64_t ws[] = {4}, xs[] = {2, 4};
+  nereid_tensor in[] = {floats(w, 1, ws), floats(x, 2, xs)}, out[2] = {0};
+  char *text = NULL, want[64];
+  size_t size;
+  check(!nereid_executable_explain(&text, &size, e, in, 2, out, 2, NULL) && strlen(text) == size,
+        "a table", nereid_error_message());
+  snprintf(want, sizeof want, "mode %s", mode ? mode : "default");
+  check(text && strstr(text, want) && strstr(text, "time us") && strstr(text, "sizes     s0 = 2"),
+        "what the table has", text ? text : "");
+  nereid_text_free(text);
+  check(nereid_executable_explain(&text, &size, e, in, 1, out, 2, NULL) && !text,
+        "an input is missing", "");
+}
+
 static void running(const char *device, const char *mode) {
   nereid_device *d = open_device(device);
   nereid_graph *g = open_text(ADD, NULL);
@@ -89,6 +105,7 @@ static void running(const char *device, const char *mode) {
     run_rows(other, 16);
     run_rows(e, 16);
     run_rows(e, 2);
+    explain(e, mode);
     nereid_executable_info info;
     nereid_executable_get_info(&info, e);
     check(info.inputs == 16 + 32 && info.outputs == 64, "what it takes", "");
@@ -160,6 +177,10 @@ static void stages(void) {
   check(reads_back(ADD, NEREID_GRAPH_PLAN), "the plan reads back", nereid_error_message());
   char *kernels = emit(ADD, NEREID_GRAPH_KERNELS, NULL);
   check(kernels && strstr(kernels, "@triton.jit"), "kernels", nereid_error_message());
+  char *table = emit(ADD, NEREID_GRAPH_EXPLAIN, NULL);
+  check(table && strstr(table, "floor us") && !strstr(table, "time us"), "floors",
+        table ? table : nereid_error_message());
+  nereid_text_free(table);
   char *functional = emit(ADD, NEREID_GRAPH_TEXT, "functionalize");
   check(functional && strstr(functional, "aten.add.Tensor"), "a pass",
         functional ? functional : nereid_error_message());

@@ -1,0 +1,199 @@
+#include "graph/cost.h"
+
+#include <string.h>
+
+/* What is read of a node: at these places, so many elements. */
+typedef struct {
+  const Node *node;
+  const Dim *place; /* NULL: all of it, by a product */
+} Read;
+
+typedef struct {
+  const Node *node;
+  Dim elements;
+} Total;
+
+typedef struct {
+  const Fusion *f;
+  Graph *graph;
+  Arena *arena;
+  uint32_t *seen; /* by node id: 1 + the number of the last group that counted it */
+  /* of the group at hand */
+  const Group *group;
+  StepCost *cost;
+  const Node *user;    /* whose operands are looked at */
+  const Group *latest; /* that the user depends on */
+  Dim domain;          /* elements for which the user is computed */
+  VEC(Read) reads;
+  VEC(Total) totals;
+  VEC(const Node *) inlined;
+  VEC(StepStop) stops;
+} Costs;
+
+static Dim add(Costs *c, Dim a, Dim b) { return dim_add(c->graph->dims, a, b); }
+static Dim mul(Costs *c, Dim a, Dim b) { return dim_mul(c->graph->dims, a, b); }
+static Dim numel(Costs *c, const Node *n) { return value_numel(c->graph, &n->type); }
+
+static Dim bytes_of(Costs *c, const Node *n, Dim elements) {
+  return mul(c, elements, dim_int(c->graph->dims, dtype_bytes(n->type.dtype)));
+}
+
+/* ---- bytes that are read ---- */
+
+static bool same_place(const Node *n, const Dim *a, const Dim *b) {
+  if (!a || !b || n->type.rank == 0) return true;
+  return !memcmp(a, b, n->type.rank * sizeof *a);
+}
+
+static bool was_read(const Costs *c, const Node *n, const Dim *place) {
+  for (size_t i = c->reads.len; i-- > 0;)
+    if (c->reads.data[i].node == n && same_place(n, c->reads.data[i].place, place)) return true;
+  return false;
+}
+
+static void note_read(Node *n, const Dim *place, void *ctx) {
+  Costs *c = ctx;
+  if (c->f->of[n->id] == c->group || was_read(c, n, place)) return;
+  Dim *kept = NULL;
+  if (place) {
+    kept = ARENA_ARRAY(c->arena, Dim, n->type.rank + 1);
+    if (n->type.rank) memcpy(kept, place, n->type.rank * sizeof *kept);
+  }
+  vec_push(c->arena, &c->reads, ((Read){n, kept}));
+  Dim more = place ? c->domain : numel(c, n);
+  size_t i = 0;
+  while (i < c->totals.len && c->totals.data[i].node != n) i++;
+  if (i == c->totals.len) vec_push(c->arena, &c->totals, ((Total){n, more}));
+  else c->totals.data[i].elements = add(c, c->totals.data[i].elements, more);
+}
+
+/* No more of a tensor than it has. */
+static void sum_reads(Costs *c) {
+  for (size_t i = 0; i < c->totals.len; i++) {
+    const Total *t = &c->totals.data[i];
+    Dim elements = dim_min(c->graph->dims, numel(c, t->node), t->elements);
+    c->cost->read = add(c, c->cost->read, bytes_of(c, t->node, elements));
+  }
+}
+
+/* ---- operations ---- */
+
+static Dim operations(Costs *c, const Node *n, Dim elements) {
+  const Dim *e = c->group->extent;
+  switch (prim_kind(n->op)) {
+    case PRIM_POINTWISE: return elements;
+    case PRIM_REDUCE:
+    case PRIM_SCAN: return numel(c, n->args[0].node);
+    case PRIM_POOL: return mul(c, c->group->x, c->group->r);
+    case PRIM_MATMUL:
+    case PRIM_CONVOLUTION:
+      return mul(c, dim_int(c->graph->dims, 2), mul(c, mul(c, e[0], e[1]), mul(c, e[2], e[3])));
+    default: return dim_int(c->graph->dims, 0);
+  }
+}
+
+/* Nodes of no group below the user, each once. */
+static void count_inlined(Node **operand, void *ctx) {
+  Costs *c = ctx;
+  Node *n = *operand;
+  if (c->f->of[n->id] || n->kind == NODE_INPUT || n->type.kind != VALUE_TENSOR) return;
+  if (c->seen[n->id] == c->group->number + 1) return;
+  c->seen[n->id] = c->group->number + 1;
+  if (n->kind == NODE_CALL && prim_kind(n->op) != PRIM_VIEW) {
+    Dim elements = dim_min(c->graph->dims, numel(c, n), c->domain);
+    vec_push(c->arena, &c->inlined, n);
+    c->cost->operations = add(c, c->cost->operations, operations(c, n, elements));
+  }
+  graph_each_use(n, count_inlined, c);
+}
+
+/* ---- why it ends ---- */
+
+static const char *const reasons[] = {
+#define X(id, text) text,
+    FUSE_STOPS(X)
+#undef X
+};
+
+static void note_latest(Node *n, const Dim *place, void *ctx) {
+  (void)place;
+  Costs *c = ctx;
+  const Group *of = c->f->of[n->id];
+  if (of && of->once == c->group->once && (!c->latest || of->number > c->latest->number))
+    c->latest = of;
+}
+
+/* Of what the user reads of the last group that it depends on, and of others. */
+static const char *reason(Costs *c, const Group *from) {
+  FuseStop stop = c->f->stop[c->user->id];
+  if (from->once != c->group->once) stop = (FuseStop){STOP_ONCE, NULL};
+  else if (from != c->latest)
+    return arena_printf(c->arena, "%s also needs k%u, which runs later", c->user->name,
+                        c->latest->number);
+  const Node *at = stop.at ? stop.at : c->user;
+  return arena_printf(c->arena, "%s %s", at->name, reasons[stop.kind]);
+}
+
+static void note_stop(Node *n, const Dim *place, void *ctx) {
+  (void)place;
+  Costs *c = ctx;
+  const Group *from = c->f->of[n->id];
+  if (!from || from == c->group) return;
+  for (size_t i = 0; i < c->stops.len; i++)
+    if (c->stops.data[i].from == from->number) return;
+  vec_push(c->arena, &c->stops, ((StepStop){from->number, n, reason(c, from)}));
+}
+
+/* ---- all of a group ---- */
+
+static Dim domain_of(Costs *c, const Node *n) {
+  PrimKind k = prim_kind(n->op);
+  bool columns = k == PRIM_REDUCE || k == PRIM_SCAN || k == PRIM_POOL;
+  bool row = c->f->role[n->id] == ROLE_ROW && !columns;
+  return row ? c->group->x : mul(c, c->group->x, c->group->r);
+}
+
+static void count_node(Costs *c, Node *n) {
+  Dim place[GRAPH_RANK_MAX];
+  c->user = n;
+  c->latest = NULL;
+  c->domain = domain_of(c, n);
+  c->cost->operations = add(c, c->cost->operations, operations(c, n, numel(c, n)));
+  graph_each_use(n, count_inlined, c);
+  if (prim_is_product(prim_kind(n->op))) {
+    each_operand(c->f, n, note_read, c);
+    c->cost->product = n->args[0].node->type.dtype;
+  } else {
+    group_read_place(c->f, c->group, n, place);
+    each_use_at(c->f, n, place, note_read, c);
+  }
+  each_operand(c->f, n, note_latest, c);
+  each_operand(c->f, n, note_stop, c);
+  if (c->f->stored[n->id]) c->cost->written = add(c, c->cost->written, bytes_of(c, n, numel(c, n)));
+}
+
+static void count_group(Costs *c, const Group *group, StepCost *cost) {
+  Dim zero = dim_int(c->graph->dims, 0);
+  *cost = (StepCost){.read = zero, .written = zero, .operations = zero};
+  c->group = group;
+  c->cost = cost;
+  c->reads.len = c->totals.len = 0;
+  c->inlined.data = NULL;
+  c->inlined.len = c->inlined.cap = 0;
+  c->stops.data = NULL;
+  c->stops.len = c->stops.cap = 0;
+  for (size_t i = 0; i < group->nodes.len; i++) count_node(c, group->nodes.data[i]);
+  sum_reads(c);
+  cost->inlined = c->inlined.data;
+  cost->ninlined = (uint32_t)c->inlined.len;
+  cost->stops = c->stops.data;
+  cost->nstops = (uint32_t)c->stops.len;
+}
+
+const StepCost *cost_of_groups(const Fusion *f) {
+  Costs c = {.f = f, .graph = f->graph, .arena = f->arena};
+  StepCost *costs = ARENA_ARRAY(f->arena, StepCost, f->groups.len);
+  c.seen = ARENA_ARRAY(f->arena, uint32_t, f->graph->nids);
+  for (size_t i = 0; i < f->groups.len; i++) count_group(&c, f->groups.data[i], &costs[i]);
+  return costs;
+}

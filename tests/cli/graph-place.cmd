@@ -1,0 +1,2 @@
+# A place that overflows.
+nereid graph graph_place.py --emit kernels
