@@ -29,4 +29,9 @@ bool ptx_print(Arena *a, const Nest *n, const Machine *m, Diags *d, Code *out);
  *   void NAME_all(const void *args, const uint32_t grid[3], int threads). */
 bool c_print(Arena *a, const Nest *n, const Machine *m, Diags *d, Code *out);
 
+/* Several units that c_print made, as one: what is common stands once, then kernel by kernel.
+ * Their entries must have different names.  False if they are of different numbers of lanes, or not
+ * what c_print made. */
+bool c_join(Text *out, Arena *a, const char *const *units, size_t n);
+
 #endif

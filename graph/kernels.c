@@ -1,11 +1,11 @@
 #include "graph/kernels.h"
 
 #include <inttypes.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "runtime/device.h"
+#include "runtime/parallel.h"
 
 int kernels_open(PlanKernels *k, Arena *a, const Plan *p, nereid_device *d) {
   *k = (PlanKernels){.arena = a, .names = pool_new(a), .plan = p, .device = d};
@@ -123,13 +123,22 @@ bool kernels_depend(const PlanStep *s) {
   return false;
 }
 
+/* Code is compiled together: each kernel has a name of its own there, k3_add, k3_add_v2 ... */
+static const char *symbol_for(PlanKernels *k, const char *kernel) {
+  void **count = namemap_put(k->arena, &k->symbols, pool_name(k->names, kernel));
+  uintptr_t n = (uintptr_t)*count + 1;
+  *count = (void *)n;
+  return n == 1 ? kernel : arena_printf(k->arena, "%s_v%zu", kernel, (size_t)n);
+}
+
 static nereid_request request_of(const Specialize *s) {
   return (nereid_request){.source = s->k->source,
                           .kernel = s->step->kernel,
                           .args = s->args,
                           .nargs = s->nargs,
                           .num_warps = (int)s->step->warps,
-                          .num_stages = (int)s->step->stages};
+                          .num_stages = (int)s->step->stages,
+                          .symbol = symbol_for(s->k, s->step->kernel)};
 }
 
 static int add_aligned(PlanKernel *made, Specialize s) {
@@ -170,7 +179,7 @@ int kernels_find(PlanKernels *k, const PlanStep *s, const Sizes *sizes, PlanKern
 
 typedef struct {
   PlanKernels *k;
-  size_t next; /* atomic */
+  nereid_image **images; /* of those that wait */
 } Work;
 
 /* The image of the general request behind that of the aligned one: guards are tried in order. */
@@ -185,43 +194,40 @@ static int compile_image(nereid_image **out, nereid_device *d, const PlanKernel 
   return code;
 }
 
-static void compile_one(nereid_device *d, PlanKernel *p) {
-  nereid_image *image = NULL;
-  p->code = compile_image(&image, d, p);
-  if (!p->code) p->code = nereid_kernel_load(&p->kernel, d, image);
-  nereid_image_free(image);
+static void compile_one(void *context, size_t i) {
+  const Work *w = context;
+  PlanKernel *p = w->k->list.data[w->k->compiled + i];
+  free(p->message);
+  p->message = NULL;
+  p->code = compile_image(&w->images[i], w->k->device, p);
   /* The message is this thread's, and shall be the caller's. */
   if (p->code) p->message = strdup(nereid_error_message());
 }
 
-static void *compile_some(void *arg) {
-  Work *w = arg;
-  for (;;) {
-    size_t i = __atomic_fetch_add(&w->next, 1, __ATOMIC_RELAXED);
-    if (i >= w->k->list.len) return NULL;
-    compile_one(w->k->device, w->k->list.data[i]);
-  }
-}
-
-static int first_failure(PlanKernels *k) {
-  for (size_t i = 0; i < k->list.len; i++) {
-    PlanKernel *p = k->list.data[i];
+static int first_failure(const PlanKernels *k) {
+  for (size_t i = k->compiled; i < k->list.len; i++) {
+    const PlanKernel *p = k->list.data[i];
     if (p->code) return error_set(p->code, "%s", p->message ? p->message : E_RUN_OUT_OF_MEMORY);
   }
   return 0;
 }
 
+static int load_all(const Work *w, size_t n) {
+  nereid_kernel **made = ARENA_ARRAY(w->k->arena, nereid_kernel *, n);
+  int code =
+      nereid_kernel_load_all(made, w->k->device, (const nereid_image *const *)w->images, (int)n);
+  for (size_t i = 0; i < n && !code; i++) w->k->list.data[w->k->compiled + i]->kernel = made[i];
+  return code;
+}
+
 int kernels_compile(PlanKernels *k) {
-  enum { THREADS_MAX = 32 };
-  pthread_t threads[THREADS_MAX];
-  Work w = {k, k->compiled};
-  size_t waiting = k->list.len - k->compiled, cores = (size_t)host_cores(), n = 1;
-  for (; n < waiting && n < cores && n < THREADS_MAX; n++)
-    if (pthread_create(&threads[n], NULL, compile_some, &w)) break;
-  compile_some(&w);
-  for (size_t i = 1; i < n; i++) pthread_join(threads[i], NULL);
+  size_t n = k->list.len - k->compiled;
+  Work w = {k, ARENA_ARRAY(k->arena, nereid_image *, n)};
+  if (n == 0) return 0;
+  parallel_for(n, compile_one, &w);
   int code = first_failure(k);
-  /* What failed is not tried again. */
-  k->compiled = k->list.len;
+  if (!code) code = load_all(&w, n);
+  for (size_t i = 0; i < n; i++) nereid_image_free(w.images[i]);
+  if (!code) k->compiled = k->list.len;
   return code;
 }

@@ -25,6 +25,7 @@ typedef struct {
   nereid_source source;
   bool aligns; /* rows that begin at multiples of 16 are worth a variant */
   NameMap by_key;
+  NameMap symbols; /* of each kernel's name: how many it has */
   VEC(PlanKernel *) list;
   size_t compiled; /* of the list; the rest waits */
 } PlanKernels;
@@ -42,7 +43,7 @@ void kernels_close(PlanKernels *k);
 int kernels_find(PlanKernels *k, const PlanStep *s, const Sizes *sizes, PlanKernel **out);
 /* Do constexprs of the step depend on symbols? */
 bool kernels_depend(const PlanStep *s);
-/* Compiles and loads all that wait, on all cores. */
+/* Compiles and loads all that wait, on all cores; after a failure they still wait. */
 int kernels_compile(PlanKernels *k);
 
 #endif

@@ -171,6 +171,7 @@ static int specialize_source(Compilation *c, const nereid_request *r) {
   if (code) return code;
   TileFunc *f = sema_compile(c->program, c->kernel, c->args, c->nargs, options);
   if (!f || diag_errors(c->diags)) return NEREID_E_KERNEL;
+  if (r->symbol) f->name = pool_name(c->names, r->symbol);
   c->unit = ARENA_NEW(c->arena, Unit);
   *c->unit = (Unit){.arena = c->arena, .names = c->names, .diags = c->diags, .tile = f};
   c->unit->machine = machine_find(options.target);

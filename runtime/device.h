@@ -35,11 +35,21 @@ struct nereid_device {
 
 /* A variant that is ready to be launched. */
 typedef struct {
-  const ImageVariant *variant;
+  const ImageVariant *variant; /* NULL: it is not loaded */
   void *code;  /* CUmodule, a handle of dlopen, a TileFunc ... */
   void *entry; /* CUfunction, the address of a C function ... */
   nereid_kernel_resources resources;
 } Loaded;
+
+/* A variant to load, and where. */
+typedef struct {
+  const nereid_image *image;
+  const ImageVariant *variant;
+  const ImageVariant *own; /* the kernel's copy of it */
+  Loaded *out;
+  int code;
+  char *message; /* of a failure, malloc'ed */
+} LoadItem;
 
 struct nereid_kernel {
   nereid_device *device;
@@ -84,6 +94,8 @@ struct DeviceOps {
   int (*event_sync)(nereid_device *d, void *event);
   int (*event_elapsed)(nereid_device *d, double *us, void *from, void *to);
   int (*load)(nereid_device *d, const nereid_image *image, const ImageVariant *v, Loaded *out);
+  /* Instead of `load`, where many are faster together: all, or after a failure none. */
+  int (*load_all)(nereid_device *d, LoadItem *items, int n);
   void (*unload)(nereid_device *d, Loaded *l);
   /* Grid and threads against the device's limits, once per change. */
   int (*check)(const nereid_launch *l);

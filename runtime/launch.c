@@ -1,54 +1,9 @@
-/* Kernels and launches: choosing a variant, and handing its parameters over. */
+/* Launches: choosing a variant, and handing its parameters over. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "lang/interp.h"
 #include "runtime/device.h"
-
-/* ---- kernels ---- */
-
-static int load_variants(nereid_kernel *k, const nereid_image *image) {
-  nereid_device *d = k->device;
-  k->loaded = calloc((size_t)image->nvariants + 1, sizeof *k->loaded);
-  if (!k->loaded) return error_out_of_memory();
-  for (int i = 0; i < image->nvariants; i++) {
-    const ImageVariant *v = image->variants[i];
-    if (!d->ops->fits(d, v)) continue;
-    int code = image_add_variant(k->image, v, false);
-    if (!code) code = d->ops->load(d, image, v, &k->loaded[k->nloaded]);
-    if (code) return code;
-    k->loaded[k->nloaded].variant = k->image->variants[k->nloaded];
-    k->nloaded++;
-  }
-  if (k->nloaded) return 0;
-  return error_set(NEREID_E_USAGE, E_RUN_NO_FITTING, image->name, d->name,
-                   d->target[0] ? d->target : nereid_kind_name(d->ops->kind));
-}
-
-int nereid_kernel_load(nereid_kernel **out, nereid_device *d, const nereid_image *image) {
-  *out = NULL;
-  nereid_kernel *k = calloc(1, sizeof *k);
-  if (!k) return error_out_of_memory();
-  k->device = d;
-  int code = image_like(&k->image, image);
-  if (!code) code = load_variants(k, image);
-  if (code) nereid_kernel_free(k);
-  else *out = k;
-  return code;
-}
-
-void nereid_kernel_free(nereid_kernel *k) {
-  if (!k) return;
-  for (int i = 0; i < k->nloaded; i++) k->device->ops->unload(k->device, &k->loaded[i]);
-  free(k->loaded);
-  nereid_image_free(k->image);
-  free(k);
-}
-
-int nereid_kernel_get_resources(nereid_kernel_resources *out, const nereid_kernel *k) {
-  *out = k->loaded[0].resources;
-  return 0;
-}
 
 /* ---- making a launch ---- */
 

@@ -171,6 +171,7 @@ typedef struct {
   int num_ctas;            /* 0: 1 */
   int maxnreg;             /* 0: the machine's limit */
   int no_fp_fusion;        /* mul and add stay apart */
+  const char *symbol;      /* what the code calls the kernel; NULL: by its name */
   const char *run_passes;  /* nereid_emit: apply only these, comma-separated, and print */
   /* After pass `dump_after`, or after each if it is "all": its IR, or NULL where the pass changed
    * nothing, and the time it took. */
@@ -307,6 +308,10 @@ NEREID_API int nereid_event_elapsed_us(double *out, const nereid_event *from,
 /* Loads the variants that fit the device, compiling them to machine code where they are not in the
  * cache.  The image is copied as far as it is needed. */
 NEREID_API int nereid_kernel_load(nereid_kernel **out, nereid_device *d, const nereid_image *image);
+/* The same for n images, into out[0] ... out[n - 1], on all cores; after a failure there is none.
+ * On a CPU this is far faster than one by one: their code is compiled together. */
+NEREID_API int nereid_kernel_load_all(nereid_kernel **out, nereid_device *d,
+                                      const nereid_image *const *images, int n);
 NEREID_API void nereid_kernel_free(nereid_kernel *k);
 
 typedef struct {

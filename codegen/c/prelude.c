@@ -173,5 +173,4 @@ void c_prelude(Text *out, Arena *a, const char *text, int lanes) {
   Prelude p = {out, a, ir_map_new(a), pool_new(a)};
   text_printf(out, head, lanes);
   need_all(&p, text);
-  text_puts(out, "\n");
 }

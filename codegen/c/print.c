@@ -1,4 +1,7 @@
 /* The unit: a head, the helpers, one function that is one program, and the entry functions. */
+#include <stdlib.h>
+#include <string.h>
+
 #include "codegen/c/c.h"
 #include "lang/messages.h"
 
@@ -117,11 +120,22 @@ static void print_entry_all(Gen *g, Text *out, const char *name) {
 
 /* ---- the unit ---- */
 
-static void print_head(Gen *g, Text *out, const Machine *m) {
+/* What begins a kernel's own part of a unit.  Before the first one there is no text of a user's. */
+#define KERNEL_MARK "\n/* Kernel "
+
+static void print_kernel_head(Gen *g, Text *out) {
   const Source *file = diag_file(g->d, g->nest->span.file);
-  text_printf(out, "/* Kernel %s%s%s for %s.  The meaning depends on these options:\n",
-              g->nest->name, file ? " of " : "", file ? file->name : "", m->name);
-  text_printf(out, " *   cc %s -fopenmp -fPIC -shared -lm */\n", C_FLAGS);
+  text_printf(out, KERNEL_MARK "%s%s%s. */\n", g->nest->name, file ? " of " : "",
+              file ? file->name : "");
+}
+
+static void print_unit(Text *out, Arena *a, const Text *kernels, int lanes) {
+  text_printf(out,
+              "/* The meaning depends on these options:\n"
+              " *   cc %s -fopenmp -fPIC -shared -lm */\n",
+              C_FLAGS);
+  c_prelude(out, a, kernels->data, lanes);
+  text_putn(out, kernels->data, kernels->len);
 }
 
 static bool check(Gen *g, const Machine *m) {
@@ -137,6 +151,7 @@ bool c_print(Arena *a, const Nest *n, const Machine *m, Diags *d, Code *out) {
   Gen g = {.arena = a, .nest = n, .d = d, .out = text_new(a)};
   if (!check(&g, m)) return false;
   Text body = text_new(a), unit = text_new(a);
+  print_kernel_head(&g, &body);
   c_find_spreads(&g);
   c_find_streams(&g);
   c_find_places(&g);
@@ -147,13 +162,29 @@ bool c_print(Arena *a, const Nest *n, const Machine *m, Diags *d, Code *out) {
   print_entry(&g, &body, name);
   print_entry_all(&g, &body, name);
   if (g.failed) return false;
-  print_head(&g, &unit, m);
-  c_prelude(&unit, a, body.data, n->lanes);
-  text_putn(&unit, body.data, body.len);
+  print_unit(&unit, a, &body, n->lanes);
   *out = (Code){.text = unit.data,
                 .len = unit.len,
                 .entry = name,
                 .threads = 1,
                 .shared_bytes = n->shared_bytes};
+  return true;
+}
+
+/* ---- several kernels ---- */
+
+static int lanes_of(const char *unit) {
+  const char *line = strstr(unit, "#define LANES ");
+  return line ? (int)strtol(line + 14, NULL, 10) : 0;
+}
+
+bool c_join(Text *out, Arena *a, const char *const *units, size_t n) {
+  Text kernels = text_new(a);
+  for (size_t i = 0; i < n; i++) {
+    const char *kernel = strstr(units[i], KERNEL_MARK);
+    if (!kernel || lanes_of(units[i]) != lanes_of(units[0])) return false;
+    text_puts(&kernels, kernel);
+  }
+  if (n) print_unit(out, a, &kernels, lanes_of(units[0]));
   return true;
 }

@@ -1,4 +1,4 @@
-/* Kernel attention of ../../examples/kernels/attention.py for cpu:8.  The meaning depends on these options:
+/* The meaning depends on these options:
  *   cc -O2 -march=native -ffp-contract=off -fwrapv -fno-math-errno -fno-trapping-math -Wno-psabi -fopenmp -fPIC -shared -lm */
 #ifndef LANES
 #define LANES 8
@@ -363,6 +363,7 @@ INLINE void stream_end(void) {
 }
 #endif
 
+/* Kernel attention of ../../examples/kernels/attention.py. */
 /* One program; its lanes run together. */
 static void attention_program(char *q_ptr, char *k_ptr, char *v_ptr, char *out_ptr, int32_t seq_len, float scale,
     const uint32_t *grid, uint32_t pid_0, uint32_t pid_1, uint32_t pid_2, char *shared, bool stream) {

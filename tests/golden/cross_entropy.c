@@ -1,4 +1,4 @@
-/* Kernel cross_entropy of ../../examples/kernels/cross_entropy.py for cpu:8.  The meaning depends on these options:
+/* The meaning depends on these options:
  *   cc -O2 -march=native -ffp-contract=off -fwrapv -fno-math-errno -fno-trapping-math -Wno-psabi -fopenmp -fPIC -shared -lm */
 #ifndef LANES
 #define LANES 8
@@ -290,6 +290,7 @@ INLINE void stream_end(void) {
 }
 #endif
 
+/* Kernel cross_entropy of ../../examples/kernels/cross_entropy.py. */
 /* One program; its lanes run together. */
 static void cross_entropy_program(char *logits_ptr, char *target_ptr, char *loss_ptr, char *grad_ptr, int32_t n_classes, int32_t ignore_index,
     const uint32_t *grid, uint32_t pid_0, uint32_t pid_1, uint32_t pid_2, char *shared, bool stream) {

@@ -1,4 +1,4 @@
-/* Kernel histogram of ../../examples/kernels/histogram.py for cpu:8.  The meaning depends on these options:
+/* The meaning depends on these options:
  *   cc -O2 -march=native -ffp-contract=off -fwrapv -fno-math-errno -fno-trapping-math -Wno-psabi -fopenmp -fPIC -shared -lm */
 #ifndef LANES
 #define LANES 8
@@ -145,6 +145,7 @@ INLINE uint64_t load_u64(const char *p) {
 }
 #endif
 
+/* Kernel histogram of ../../examples/kernels/histogram.py. */
 /* One program; its lanes run together. */
 static void histogram_program(char *x_ptr, char *counts_ptr, int32_t n,
     const uint32_t *grid, uint32_t pid_0, uint32_t pid_1, uint32_t pid_2, char *shared) {

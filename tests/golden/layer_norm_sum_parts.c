@@ -1,4 +1,4 @@
-/* Kernel layer_norm_sum_parts of ../../examples/kernels/layer_norm.py for cpu:8.  The meaning depends on these options:
+/* The meaning depends on these options:
  *   cc -O2 -march=native -ffp-contract=off -fwrapv -fno-math-errno -fno-trapping-math -Wno-psabi -fopenmp -fPIC -shared -lm */
 #ifndef LANES
 #define LANES 8
@@ -150,6 +150,7 @@ INLINE void stream_end(void) {
 }
 #endif
 
+/* Kernel layer_norm_sum_parts of ../../examples/kernels/layer_norm.py. */
 /* One program; its lanes run together. */
 static void layer_norm_sum_parts_program(char *dw_parts_ptr, char *db_parts_ptr, char *dw_ptr, char *db_ptr, int32_t n_cols,
     const uint32_t *grid, uint32_t pid_0, uint32_t pid_1, uint32_t pid_2, char *shared, bool stream) {

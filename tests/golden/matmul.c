@@ -1,4 +1,4 @@
-/* Kernel matmul of ../../examples/kernels/matmul.py for cpu:8.  The meaning depends on these options:
+/* The meaning depends on these options:
  *   cc -O2 -march=native -ffp-contract=off -fwrapv -fno-math-errno -fno-trapping-math -Wno-psabi -fopenmp -fPIC -shared -lm */
 #ifndef LANES
 #define LANES 8
@@ -252,6 +252,7 @@ INLINE void stream_end(void) {
 }
 #endif
 
+/* Kernel matmul of ../../examples/kernels/matmul.py. */
 /* One program; its lanes run together. */
 static void matmul_program(char *a_ptr, char *b_ptr, char *c_ptr, int32_t M, int32_t N, int32_t K, int32_t stride_am, int32_t stride_bk, int32_t stride_cm,
     const uint32_t *grid, uint32_t pid_0, uint32_t pid_1, uint32_t pid_2, char *shared, bool stream) {

@@ -1,4 +1,4 @@
-/* Kernel softmax of ../../examples/kernels/softmax.py for cpu:8.  The meaning depends on these options:
+/* The meaning depends on these options:
  *   cc -O2 -march=native -ffp-contract=off -fwrapv -fno-math-errno -fno-trapping-math -Wno-psabi -fopenmp -fPIC -shared -lm */
 #ifndef LANES
 #define LANES 8
@@ -299,6 +299,7 @@ INLINE void stream_end(void) {
 }
 #endif
 
+/* Kernel softmax of ../../examples/kernels/softmax.py. */
 /* One program; its lanes run together. */
 static void softmax_program(char *x_ptr, char *out_ptr, int32_t n_cols,
     const uint32_t *grid, uint32_t pid_0, uint32_t pid_1, uint32_t pid_2, char *shared, bool stream) {

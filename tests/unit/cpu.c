@@ -130,6 +130,93 @@ static void test_tools(const TempFolder *t) {
   unsetenv("TMPDIR");
 }
 
+/* ---- many kernels at once ---- */
+
+static const char PUT[] =
+    "import triton\nimport triton.language as tl\n"
+    "@triton.jit\n"
+    "def put(out, V: tl.constexpr):\n"
+    "    tl.store(out + tl.program_id(0), V)\n";
+
+/* A kernel that stores `value`, and is called `symbol` in its C. */
+static nereid_image *put_image(nereid_device *d, int value, const char *symbol) {
+  char text[16];
+  snprintf(text, sizeof text, "%d", value);
+  nereid_arg args[] = {{"out", "*i32", NULL}, {"V", NULL, text}};
+  nereid_request r = {
+      .source = {.text = PUT, .size = strlen(PUT)}, .args = args, .nargs = 2, .symbol = symbol};
+  nereid_image *image;
+  if (nereid_compile_for(&image, d, &r)) abort();
+  return image;
+}
+
+static int value_of(nereid_device *d, nereid_kernel *k) {
+  nereid_launch *l;
+  int *out, value;
+  if (nereid_alloc((void **)&out, d, sizeof *out)) abort();
+  if (nereid_launch_new(&l, k, (uint32_t[]){1, 1, 1})) abort();
+  nereid_launch_set_pointer(l, 0, out);
+  if (nereid_launch_run(l, NULL)) abort();
+  value = *out;
+  nereid_launch_free(l);
+  nereid_free(d, out);
+  return value;
+}
+
+enum { MANY_MAX = 512 };
+
+/* Loads them together and checks what they store; returns how often the compiler ran. */
+static size_t load_many(const TempFolder *t, nereid_device *d, nereid_image **images, int n) {
+  nereid_kernel *kernels[MANY_MAX];
+  char *log;
+  size_t size = 0;
+  if (temp_write(t, "log", "", 0)) abort();
+  int code = nereid_kernel_load_all(kernels, d, (const nereid_image *const *)images, n);
+  check(!code, "many kernels load");
+  bool right = !code;
+  for (int i = 0; i < n && !code; i++) {
+    if (!strcmp(nereid_image_name(images[i]), "put")) right &= value_of(d, kernels[i]) == i;
+    nereid_kernel_free(kernels[i]);
+  }
+  check(right, "each is the right one");
+  for (int i = 0; i < n; i++) nereid_image_free(images[i]);
+  if (temp_read(t, "log", &log, &size)) abort();
+  free(log);
+  return size;
+}
+
+static void test_together(const TempFolder *t) {
+  char cc[TOOL_PATH + 64], script[TOOL_PATH + 128], symbol[32];
+  nereid_image *images[MANY_MAX];
+  nereid_device *d;
+  int cores = host_cores(), n = 2 * cores + 1;
+  if (n > MANY_MAX) n = MANY_MAX;
+  snprintf(script, sizeof script, "#!/bin/sh\nprintf x >> %s/log\nexec gcc \"$@\"\n", t->path);
+  make_script(t, cc, sizeof cc, script);
+  setenv("CC", cc, 1);
+  if (nereid_device_open(&d, "cpu")) abort();
+  for (int i = 0; i < n; i++) {
+    snprintf(symbol, sizeof symbol, "put_%d", i);
+    images[i] = put_image(d, i, symbol);
+  }
+  check(load_many(t, d, images, n) == (size_t)(cores < n ? cores : n), "a library for each core");
+  for (int i = 0; i < 3; i++) images[i] = put_image(d, i, NULL);
+  check(load_many(t, d, images, 3) == 3, "kernels of one name are apart");
+  for (int i = 0; i < n; i++) {
+    snprintf(symbol, sizeof symbol, "put_%d", i);
+    images[i] = i ? put_image(d, i, symbol) : make_image("k");
+  }
+  load_many(t, d, images, n); /* one of them can't be joined */
+  nereid_kernel *kernels[2];
+  images[0] = put_image(d, 0, "zero");
+  images[1] = make_image("missing");
+  X(nereid_kernel_load_all(kernels, d, (const nereid_image *const *)images, 2), NEREID_E_TOOL,
+    "the compiled kernel can't be loaded: missing_all");
+  check(!kernels[0] && !kernels[1], "all or none");
+  for (int i = 0; i < 2; i++) nereid_image_free(images[i]);
+  nereid_device_close(d);
+}
+
 int main(void) {
   TempFolder t;
   char cc[TOOL_PATH], options[TOOL_PATH];
@@ -138,6 +225,7 @@ int main(void) {
   if (tool_find_cc(cc, options) && tool_find(cc, "gcc")) {
     test_running();
     test_tools(&t);
+    test_together(&t);
   } else {
     printf("1 skipped: no gcc\n");
   }

@@ -1,0 +1,21 @@
+/* Device cpu: what opening it found, and loading kernels. */
+#ifndef NEREID_RUNTIME_CPU_H
+#define NEREID_RUNTIME_CPU_H
+
+#include "runtime/cache.h"
+#include "runtime/device.h"
+#include "runtime/tool.h"
+
+typedef struct {
+  Cache *cache; /* under the device's lock: NULL until the first load */
+  int threads;
+  bool found; /* a compiler */
+  char cc[TOOL_PATH], options[TOOL_PATH];
+  unsigned char processor[16]; /* a hash of what -march=native depends on */
+} Cpu;
+
+/* The device's load_all and unload. */
+int cpu_load(nereid_device *d, LoadItem *items, int n);
+void cpu_unload(nereid_device *d, Loaded *l);
+
+#endif

@@ -1,0 +1,120 @@
+/* Kernels: images loaded on a device. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/device.h"
+#include "runtime/parallel.h"
+
+/* ---- a kernel, and the variants that it is to have ---- */
+
+static int count_fitting(const nereid_device *d, const nereid_image *image) {
+  int n = 0;
+  for (int i = 0; i < image->nvariants; i++) n += d->ops->fits(d, image->variants[i]);
+  return n;
+}
+
+static int kernel_new(nereid_kernel **out, nereid_device *d, const nereid_image *image) {
+  nereid_kernel *k = *out = calloc(1, sizeof *k);
+  if (!k) return error_out_of_memory();
+  k->device = d;
+  k->nloaded = count_fitting(d, image);
+  k->loaded = calloc((size_t)k->nloaded + 1, sizeof *k->loaded);
+  if (!k->loaded) return error_out_of_memory();
+  if (k->nloaded) return image_like(&k->image, image);
+  return error_set(NEREID_E_USAGE, E_RUN_NO_FITTING, image->name, d->name,
+                   d->target[0] ? d->target : nereid_kind_name(d->ops->kind));
+}
+
+static int add_items(nereid_kernel *k, const nereid_image *image, LoadItem *items, int *n) {
+  for (int i = 0; i < image->nvariants; i++) {
+    const ImageVariant *v = image->variants[i];
+    if (!k->device->ops->fits(k->device, v)) continue;
+    int code = image_add_variant(k->image, v, false);
+    if (code) return code;
+    int which = k->image->nvariants - 1;
+    items[(*n)++] = (LoadItem){
+        .image = image, .variant = v, .own = k->image->variants[which], .out = &k->loaded[which]};
+  }
+  return 0;
+}
+
+/* ---- loading ---- */
+
+typedef struct {
+  nereid_device *device;
+  LoadItem *items;
+} Loading;
+
+static void load_item(void *context, size_t i) {
+  const Loading *l = context;
+  LoadItem *item = &l->items[i];
+  item->code = l->device->ops->load(l->device, item->image, item->variant, item->out);
+  if (item->code) item->message = strdup(nereid_error_message());
+}
+
+static int first_failure(LoadItem *items, int n) {
+  int code = 0;
+  for (int i = 0; i < n; i++) {
+    if (!items[i].code) items[i].out->variant = items[i].own;
+    else if (!code)
+      code =
+          error_set(items[i].code, "%s", items[i].message ? items[i].message : E_RUN_OUT_OF_MEMORY);
+    free(items[i].message);
+  }
+  return code;
+}
+
+static int load_items(nereid_device *d, LoadItem *items, int n) {
+  Loading l = {d, items};
+  int code = d->ops->load_all ? d->ops->load_all(d, items, n) : 0;
+  if (code) return code;
+  if (!d->ops->load_all) parallel_for((size_t)n, load_item, &l);
+  return first_failure(items, n);
+}
+
+static int load_kernels(nereid_kernel **out, nereid_device *d, const nereid_image *const *images,
+                        int n, LoadItem *items) {
+  int nitems = 0, code = 0;
+  for (int i = 0; i < n && !code; i++) {
+    code = kernel_new(&out[i], d, images[i]);
+    if (!code) code = add_items(out[i], images[i], items, &nitems);
+  }
+  return code ? code : load_items(d, items, nitems);
+}
+
+int nereid_kernel_load_all(nereid_kernel **out, nereid_device *d, const nereid_image *const *images,
+                           int n) {
+  size_t most = 0;
+  for (int i = 0; i < n; i++) {
+    out[i] = NULL;
+    most += (size_t)images[i]->nvariants;
+  }
+  LoadItem *items = calloc(most + 1, sizeof *items);
+  int code = items ? load_kernels(out, d, images, n, items) : error_out_of_memory();
+  free(items);
+  for (int i = 0; i < n && code; i++) {
+    nereid_kernel_free(out[i]);
+    out[i] = NULL;
+  }
+  return code;
+}
+
+int nereid_kernel_load(nereid_kernel **out, nereid_device *d, const nereid_image *image) {
+  return nereid_kernel_load_all(out, d, &image, 1);
+}
+
+/* ---- the rest of its life ---- */
+
+void nereid_kernel_free(nereid_kernel *k) {
+  if (!k) return;
+  for (int i = 0; i < k->nloaded && k->loaded; i++)
+    if (k->loaded[i].variant) k->device->ops->unload(k->device, &k->loaded[i]);
+  free(k->loaded);
+  nereid_image_free(k->image);
+  free(k);
+}
+
+int nereid_kernel_get_resources(nereid_kernel_resources *out, const nereid_kernel *k) {
+  *out = k->loaded[0].resources;
+  return 0;
+}
