@@ -28,8 +28,8 @@ class Request(ctypes.Structure):
     _fields_ = [("source", Source), ("kernel", c_char_p), ("args", POINTER(Arg)), ("nargs", c_int),
                 ("target", c_char_p), ("num_warps", c_int), ("num_stages", c_int),
                 ("num_ctas", c_int), ("maxnreg", c_int), ("no_fp_fusion", c_int),
-                ("run_passes", c_char_p), ("dump_after", c_char_p), ("on_pass", c_void_p),
-                ("on_message", c_void_p), ("context", c_void_p)]
+                ("symbol", c_char_p), ("run_passes", c_char_p), ("dump_after", c_char_p),
+                ("on_pass", c_void_p), ("on_message", c_void_p), ("context", c_void_p)]
 
 
 class DeviceInfo(ctypes.Structure):
