@@ -82,11 +82,17 @@ Node *build(Build *b, const char *target, uint32_t nargs, const Arg *args) {
   return finish_call(b, start(b, target, nargs, args, 0));
 }
 
+Node *build_with_all(Build *b, const char *target, uint32_t nargs, const Arg *args, uint32_t nnamed,
+                     const NamedArg *named) {
+  Node *n = start(b, target, nargs, args, nnamed);
+  memcpy(n->named, named, nnamed * sizeof *named);
+  return finish_call(b, n);
+}
+
 Node *build_with_named(Build *b, const char *target, uint32_t nargs, const Arg *args,
                        const char *name, Arg value) {
-  Node *n = start(b, target, nargs, args, 1);
-  n->named[0] = (NamedArg){pool_name(b->in.g->names, name), value};
-  return finish_call(b, n);
+  NamedArg named = {pool_name(b->in.g->names, name), value};
+  return build_with_all(b, target, nargs, args, 1, &named);
 }
 
 Node *build_item(Build *b, Node *list, uint32_t i) {

@@ -43,6 +43,8 @@ static inline uint32_t all_axes(const Node *x) { return (1u << x->type.rank) - 1
 /* ---- calls ---- */
 
 Node *build(Build *b, const char *target, uint32_t nargs, const Arg *args);
+Node *build_with_all(Build *b, const char *target, uint32_t nargs, const Arg *args, uint32_t nnamed,
+                  const NamedArg *named);
 Node *build_with_named(Build *b, const char *target, uint32_t nargs, const Arg *args,
                        const char *name, Arg value);
 Node *build_op1(Build *b, const char *target, Node *x);

@@ -175,6 +175,21 @@ static void matmul_shape(Compiler *c, const Group *g, PlanStep *s) {
   s->stages = 3;
 }
 
+/* Writes the kernel, too: its text depends on the tile's shape. */
+static void attention_step(Compiler *c, const Group *g, Kernel *k, PlanStep *s) {
+  Attention x = attention_of(c->g, g->nodes.data[0]);
+  AttentionShape shape = attention_shape(&x, c->options->target == TARGET_GPU);
+  kernel_attention(&c->source, k, &shape);
+  add_constexpr(c, s, "BM", shape.bm);
+  add_constexpr(c, s, "BN", shape.bn);
+  add_constexpr(c, s, "BD", shape.bd);
+  add_constexpr(c, s, "BE", shape.be);
+  s->grid[0] = dim_mul(c->g->dims, blocks(c, x.rows, shape.bm), x.batches);
+  s->grid[1] = dim_int(c->g->dims, x.splits);
+  s->warps = shape.warps;
+  s->stages = shape.stages;
+}
+
 /* ---- steps ---- */
 
 /* k3_add_relu: its number, and what the kernel computes. */
@@ -209,7 +224,7 @@ static void add_step(Compiler *c, const Group *g) {
   Arena *a = c->g->arena;
   Dim one = dim_int(c->g->dims, 1);
   PlanStep s = {.kernel = kernel_name(c, g), .grid = {one, one, one}, .warps = 4, .stages = 3};
-  s.constexprs = ARENA_ARRAY(a, StepConstexpr, 3);
+  s.constexprs = ARENA_ARRAY(a, StepConstexpr, 4);
   s.nodes = g->nodes.data;
   s.nnodes = (uint32_t)g->nodes.len;
   s.cost = &c->costs[g->number];
@@ -218,6 +233,8 @@ static void add_step(Compiler *c, const Group *g) {
   if (g->kind == GROUP_MATMUL) {
     kernel_matmul(&c->source, k);
     matmul_shape(c, g, &s);
+  } else if (g->kind == GROUP_ATTENTION) {
+    attention_step(c, g, k, &s);
   } else {
     kernel_loops(&c->source, k, is_long(g));
     loops_shape(c, g, &s);
@@ -300,6 +317,10 @@ static bool has_kernel(Graph *g, const Node *n) {
   PrimKind k = prim_kind(n->op);
   if (k == PRIM_CONVOLUTION && graph_arg(g, n, "transposed").flag) return false;
   if (prim_is_product(k) && kernel_held(n->type.dtype) != DT_F32) return false;
+  if (k == PRIM_ATTENTION) {
+    Attention x = attention_of(g, n);
+    return attention_fits(x.query, x.value);
+  }
   return k != PRIM_NONE;
 }
 

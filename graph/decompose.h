@@ -38,5 +38,7 @@ const Decomposition *decomposition_at(uint32_t i);
 Node *decompose_softmax_of(Build *b, Node *x, uint32_t axis);
 /* Products of the matrices along the last two axes; axes before them broadcast. */
 Node *decompose_matmul_of(Build *b, Node *x, Node *y);
+/* scaled_dot_product_attention as one op with a kernel of its own; NULL: that cannot compute it. */
+Node *decompose_fused_attention(Build *b, Node *q, Node *k, Node *v, double scale);
 
 #endif

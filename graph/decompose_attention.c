@@ -64,14 +64,23 @@ static Node *weights(Build *b, Node *scores) {
   return build(b, "aten._safe_softmax.default", 2, args);
 }
 
-Node *decompose_attention(Build *b) {
-  Node *q = build_widen(b, build_input(b, "query"));
-  Node *k = build_widen(b, with_all_heads(b, build_input(b, "key"), q));
-  Node *v = build_widen(b, with_all_heads(b, build_input(b, "value"), q));
-  if (infer_number(&b->in, "dropout_p") != 0) infer_fail(&b->in, E_GRAPH_DROPOUT);
+/* In many ops, for what the kernel of attention does not compute. */
+static Node *spelled_out(Build *b, Node *q, Node *k, Node *v, Arg scale) {
+  q = build_widen(b, q);
+  k = build_widen(b, k);
   k = build_transpose(b, k, rank_of(k) - 2, rank_of(k) - 1);
-  Node *scores = decompose_matmul_of(b, q, k);
-  scores = build_with(b, "aten.mul.Tensor", scores, scale_of(b, q));
+  Node *scores = build_with(b, "aten.mul.Tensor", decompose_matmul_of(b, q, k), scale);
   Node *w = weights(b, masked_scores(b, scores));
-  return build_to(b, decompose_matmul_of(b, w, v), b->in.n->type.dtype);
+  return build_to(b, decompose_matmul_of(b, w, build_widen(b, v)), b->in.n->type.dtype);
+}
+
+Node *decompose_attention(Build *b) {
+  Node *q = build_input(b, "query");
+  Node *k = with_all_heads(b, build_input(b, "key"), q);
+  Node *v = with_all_heads(b, build_input(b, "value"), q);
+  if (infer_number(&b->in, "dropout_p") != 0) infer_fail(&b->in, E_GRAPH_DROPOUT);
+  Arg scale = scale_of(b, q);
+  Node *fused = NULL;
+  if (scale.kind == ARG_FLOAT) fused = decompose_fused_attention(b, q, k, v, scale.number);
+  return fused ? fused : spelled_out(b, q, k, v, scale);
 }

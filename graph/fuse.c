@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "graph/attention.h"
 #include "graph/constants.h"
 #include "graph/gather.h"
 #include "graph/pieces.h"
@@ -124,6 +125,13 @@ typedef struct {
   const Node *user;
 } UseInfo;
 
+/* Does the user read it from memory, so that it must be there? */
+static bool read_from_memory(Graph *g, const Node *operand, const Node *user) {
+  if (user->kind == NODE_OUTPUT) return true;
+  PrimKind k = prim_kind(user->op);
+  return k == PRIM_ATTENTION ? attention_reads(g, user, operand) : !loops(k);
+}
+
 /* Nodes are visited from the last to the first: a view's own uses are known by then. */
 static void note_use(Node **operand, void *ctx) {
   const UseInfo *u = ctx;
@@ -132,7 +140,7 @@ static void note_use(Node **operand, void *ctx) {
   bool view = is_view(u->user);
   to->varies |= view ? from->varies : !u->s->f->once[u->user->id];
   to->uses += view ? from->uses : 1;
-  to->apart |= view ? from->apart : u->user->kind == NODE_OUTPUT || !loops(prim_kind(u->user->op));
+  to->apart |= view ? from->apart : read_from_memory(u->s->f->graph, *operand, u->user);
 }
 
 /* INT64_MAX if it is not known, or too much. */
@@ -316,6 +324,24 @@ static void product_domain(const Fusion *f, Group *to, const Node *n) {
   to->place = place;
 }
 
+static void attention_domain(const Fusion *f, Group *to, const Node *n) {
+  Graph *g = f->graph;
+  Dims *d = g->dims;
+  Attention x = attention_of(g, n);
+  Dim splits = dim_int(d, x.splits), *place = places_new(f, n->type.rank);
+  to->index[0] = dim_index(d, "b", x.batches);
+  to->index[1] = dim_index(d, "m", x.rows);
+  to->index[2] = dim_index(d, "e", x.columns);
+  Dim split = x.splits > 1 ? dim_index(d, "split", splits) : NULL;
+  attention_result_place(g, &x, split, to->index[0], to->index[1], to->index[2], place);
+  /* A share's last column counts for nothing: so no other node has its domain. */
+  to->x = dim_mul(d, dim_mul(d, splits, x.batches), dim_mul(d, x.rows, x.columns));
+  to->r = dim_int(d, 1);
+  to->rank = n->type.rank;
+  to->shape = n->type.shape;
+  to->place = place;
+}
+
 /* Does it go along an axis, so that its domain has columns? */
 static bool has_columns(const Node *n) {
   PrimKind k = prim_kind(n->op);
@@ -330,6 +356,7 @@ static Role natural_role(const Node *n) {
 static void set_domain(const Fusion *f, Group *to, const Node *n) {
   PrimKind k = prim_kind(n->op);
   if (prim_is_product(k)) product_domain(f, to, n);
+  else if (k == PRIM_ATTENTION) attention_domain(f, to, n);
   else if (has_columns(n)) column_domain(f, to, n);
   else flat_domain(f, to, n);
 }
@@ -392,7 +419,7 @@ static FuseStop uses_fit(const Fusion *f, const Group *g, Node *n) {
   Dim place[GRAPH_RANK_MAX];
   Check c = {f, g, NULL};
   group_read_place(f, g, n, place);
-  if (!prim_is_product(prim_kind(n->op))) each_use_at(f, n, place, check_use, &c);
+  if (!prim_has_template(prim_kind(n->op))) each_use_at(f, n, place, check_use, &c);
   return (FuseStop){c.apart ? STOP_PLACE : STOP_NONE, c.apart};
 }
 
@@ -439,7 +466,7 @@ static FuseStop columns_fit(Fusion *f, Group *g, Node *n) {
 /* What keeps n from joining g; kind STOP_NONE: nothing does, and n has its role there. */
 static FuseStop join(Fusion *f, Group *g, Node *n) {
   if (g->once != f->once[n->id]) return stopped(STOP_ONCE, NULL);
-  if (prim_is_product(prim_kind(n->op))) return stopped(STOP_PRODUCT, NULL);
+  if (prim_has_template(prim_kind(n->op))) return stopped(STOP_PRODUCT, NULL);
   if (g->nodes.len >= GROUP_NODES_MAX) return stopped(STOP_FULL, NULL);
   if (has_columns(n) && g->kind != GROUP_LOOPS) return stopped(STOP_TILES, NULL);
   if (has_columns(n)) return columns_fit(f, g, n);
@@ -472,24 +499,48 @@ static void note_reader(Node *operand, const Dim *place, void *ctx) {
   c->s->last_reader[operand->id] = c->latest;
 }
 
+static void use_in_memory(Node *operand, UseAt *use, void *ctx) {
+  while (is_view(operand)) operand = view_operand(operand);
+  use(operand, NULL, ctx);
+}
+
+static void attention_uses(const Fusion *f, const Node *n, UseAt *use, void *ctx) {
+  Graph *g = f->graph;
+  Attention x = attention_of(g, n);
+  Dim at[4], place[4], zero = dim_int(g->dims, 0);
+  use_in_memory(x.query, use, ctx);
+  use_in_memory(x.key, use, ctx);
+  use_in_memory(x.value, use, ctx);
+  if (!x.mask) return;
+  attention_operand_place(g, &x, zero, zero, zero, at);
+  memcpy(place, at + 4 - x.mask->type.rank, x.mask->type.rank * sizeof *place);
+  reach(f, x.mask, place, use, ctx);
+}
+
 void each_operand(const Fusion *f, Node *n, UseAt *use, void *ctx) {
-  Group own = {0};
-  set_domain(f, &own, n);
-  if (prim_is_product(prim_kind(n->op))) {
-    for (uint32_t i = 0; i < n->nargs; i++) {
-      if (n->args[i].kind != ARG_NODE || !is_tensor(n->args[i].node)) continue;
-      Node *operand = n->args[i].node;
-      while (is_view(operand)) operand = view_operand(operand);
-      use(operand, NULL, ctx);
-    }
-    return;
+  PrimKind k = prim_kind(n->op);
+  if (k == PRIM_ATTENTION) {
+    attention_uses(f, n, use, ctx);
+  } else if (prim_is_product(k)) {
+    for (uint32_t i = 0; i < n->nargs; i++)
+      if (n->args[i].kind == ARG_NODE && is_tensor(n->args[i].node))
+        use_in_memory(n->args[i].node, use, ctx);
+  } else {
+    Group own = {0};
+    set_domain(f, &own, n);
+    each_use_at(f, n, own.place, use, ctx);
   }
-  each_use_at(f, n, own.place, use, ctx);
+}
+
+static GroupKind group_kind(const Node *n) {
+  PrimKind k = prim_kind(n->op);
+  if (k == PRIM_ATTENTION) return GROUP_ATTENTION;
+  return prim_is_product(k) ? GROUP_MATMUL : GROUP_LOOPS;
 }
 
 static Group *group_new(Fusion *f, Node *n) {
   Group *g = ARENA_NEW(f->arena, Group);
-  g->kind = prim_is_product(prim_kind(n->op)) ? GROUP_MATMUL : GROUP_LOOPS;
+  g->kind = group_kind(n);
   g->number = (uint32_t)f->groups.len;
   g->once = f->once[n->id];
   set_domain(f, g, n);
@@ -562,8 +613,8 @@ Fusion *fuse(Graph *g, Arena *a, const FuseOptions *options) {
 /* ---- text ---- */
 
 static void print_group(Text *out, const Fusion *f, const Group *g) {
-  text_printf(out, "%u: %s%s ", g->number, g->once ? "once " : "",
-              g->kind == GROUP_MATMUL ? "matmul" : "loops");
+  static const char *const kinds[] = {"loops", "matmul", "attention"};
+  text_printf(out, "%u: %s%s ", g->number, g->once ? "once " : "", kinds[g->kind]);
   dim_print(out, g->x);
   if (!dim_is(g->r, 1)) {
     text_puts(out, " x ");

@@ -21,15 +21,15 @@
 
 #include "graph/prims.h"
 
-typedef enum { GROUP_LOOPS, GROUP_MATMUL } GroupKind;
+typedef enum { GROUP_LOOPS, GROUP_MATMUL, GROUP_ATTENTION } GroupKind;
 typedef enum { ROLE_NONE, ROLE_FULL, ROLE_ROW } Role;
 
 typedef struct Group {
   GroupKind kind;
   bool once; /* it depends on weights alone, and runs once */
   uint32_t number;
-  Dim x, r;         /* LOOPS: the domain.  MATMUL: x is all elements */
-  Dim index[3];     /* LOOPS: of x, of r.  MATMUL: batch, row, column */
+  Dim x, r;         /* LOOPS: the domain.  Else x is all elements */
+  Dim index[3];     /* LOOPS: of x, of r.  Else batch, row, column */
   Dim extent[4];    /* MATMUL: of these, and of what is summed up */
   uint32_t rank;    /* of the tensor whose places the full role has: what is reduced, or the */
   const Dim *shape; /* product */

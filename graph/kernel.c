@@ -432,7 +432,7 @@ Value kernel_value(Kernel *k, Node *n, const Dim *place) {
 
 /* Pointers have all axes of the values that are written, also those of one element. */
 static const char *with_axes(Kernel *k, const char *index, unsigned axes, unsigned wanted) {
-  static const char *const names[2][2] = {{"xindex", "rindex"}, {"m", "n"}};
+  static const char *const names[][2] = {{"xindex", "rindex"}, {"m", "n"}, {"m", "e"}};
   for (unsigned i = 0; i < 2; i++)
     if ((wanted & ~axes) >> i & 1)
       index = arena_printf(k->arena, "%s + %s * 0", index, names[k->group->kind][i]);
@@ -443,7 +443,7 @@ void kernel_store(Kernel *k, Node *n, Value v) {
   Dim place[GRAPH_RANK_MAX];
   group_place(k->f, k->group, n, place);
   unsigned axes = 0, wanted = AXIS_X;
-  bool columns = k->group->kind == GROUP_MATMUL || !dim_is(k->group->r, 1);
+  bool columns = k->group->kind != GROUP_LOOPS || !dim_is(k->group->r, 1);
   if (columns && k->f->role[n->id] == ROLE_FULL) wanted |= AXIS_R;
   Dim offset = linear_of_place(k->graph->dims, place, n->type.shape, n->type.rank);
   const char *index = with_axes(k, kernel_index(k, offset, &axes), axes, wanted);
@@ -454,7 +454,7 @@ void kernel_store(Kernel *k, Node *n, Value v) {
 
 /* ---- functions ---- */
 
-static const char *parameters(Kernel *k) {
+const char *kernel_parameters(Kernel *k) {
   Text t = text_new(k->arena);
   for (size_t i = 0; i < k->buffers.len; i++)
     text_printf(&t, "%s%s_ptr", i ? ", " : "", k->buffers.data[i]->name);
@@ -479,7 +479,7 @@ void kernel_emit(Text *out, Kernel *k, const char *template, const Slot *slots, 
   Slot *all = ARENA_ARRAY(k->arena, Slot, n + 3);
   memcpy(all, slots, n * sizeof *slots);
   all[n] = (Slot){"name", k->name};
-  all[n + 1] = (Slot){"parameters", parameters(k)};
+  all[n + 1] = (Slot){"parameters", kernel_parameters(k)};
   all[n + 2] = (Slot){"body", k->body.data};
   print_nodes(out, k);
   template_fill(out, template, all, n + 3);

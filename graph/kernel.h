@@ -9,6 +9,7 @@
 #ifndef NEREID_GRAPH_KERNEL_H
 #define NEREID_GRAPH_KERNEL_H
 
+#include "graph/attention.h"
 #include "graph/fuse.h"
 #include "graph/pieces.h"
 #include "graph/template_fill.h"
@@ -82,11 +83,23 @@ const char *kernel_piece_value(Kernel *k, const Piece *p, const char *condition,
 /* `text` with {0}, {1}, ... replaced. */
 const char *kernel_fill(Kernel *k, const char *text, const char *const *operands);
 
+/* Where an operand is read for one tile, and under which condition ("" or " & ..."). */
+typedef struct {
+  const char *pointers, *condition;
+} Access;
+
+/* Goes through the views between a piece and memory.  The pointers have both axes of the tile,
+ * which `first` and `second` index, also where one has one element. */
+Access kernel_access(Kernel *k, Piece *p, const char *first, const char *second);
+
+/* The function's parameters so far. */
+const char *kernel_parameters(Kernel *k);
 /* The whole function: the template, with name, parameters and body filled in, and `slots`. */
 void kernel_emit(Text *out, Kernel *k, const char *template, const Slot *slots, size_t n);
 
 /* The kernels of a group's kind, written to `out`.  looped: rows are longer than a tile. */
 void kernel_loops(Text *out, Kernel *k, bool looped);
 void kernel_matmul(Text *out, Kernel *k);
+void kernel_attention(Text *out, Kernel *k, const AttentionShape *shape);
 
 #endif

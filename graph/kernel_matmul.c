@@ -3,14 +3,7 @@
 #include "graph/kernel.h"
 #include "graph/window.h"
 
-/* Where an operand is read for one tile, and under which condition. */
-typedef struct {
-  const char *pointers, *condition;
-} Access;
-
-/* Goes through the views between a piece and memory.  The pointers have both axes of the tile,
- * which `first` and `second` index, also where one has one element. */
-static Access access_of(Kernel *k, Piece *p, const char *first, const char *second) {
+Access kernel_access(Kernel *k, Piece *p, const char *first, const char *second) {
   Node *n = p->operand;
   Dim from[GRAPH_RANK_MAX];
   while (!k->f->of[n->id] && n->kind != NODE_INPUT) {
@@ -35,7 +28,7 @@ static Access matrix(Kernel *k, Node *n, Dim batch, Dim row, Dim column, bool le
     p.place[0] = row;
     p.place[1] = column;
   }
-  return access_of(k, &p, left ? "m" : "kb", left ? "ka" : "n");
+  return kernel_access(k, &p, left ? "m" : "kb", left ? "ka" : "n");
 }
 
 /* ---- convolutions: rows are positions, what is summed up are channels and window ---- */
@@ -59,14 +52,14 @@ static Access patch(Kernel *k, const Node *n, Dim index) {
   lead[0] = k->group->place[0];
   lead[1] = channel(k, n->args[1].node->type.shape[1], at[0]);
   window_piece(k->graph, &w, lead, k->group->place + 2, at + 1, &p);
-  return access_of(k, &p, "m", "ka");
+  return kernel_access(k, &p, "m", "ka");
 }
 
 static Access filter(Kernel *k, const Node *n, Dim index) {
   Piece p = {.operand = n->args[1].node};
   p.place[0] = k->group->place[1];
   split_summed(k, n, index, p.place + 1);
-  return access_of(k, &p, "kb", "n");
+  return kernel_access(k, &p, "kb", "n");
 }
 
 static void add_bias(Kernel *k, const Node *n) {

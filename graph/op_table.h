@@ -1,8 +1,8 @@
 /* The operators of graphs, one row each: rule of inference, target, schema.
  *
  * Schemas are ATen's declarations, but for the name, which the target has.  FX's functions of
- * Python numbers have schemas of our own.  Rows are in the order of strcmp of their targets: they
- * are searched by halves. */
+ * Python numbers have schemas of our own, and so have ops that passes make (nereid.*).  Rows are in
+ * the order of strcmp of their targets: they are searched by halves. */
 #ifndef NEREID_GRAPH_OP_TABLE_H
 #define NEREID_GRAPH_OP_TABLE_H
 
@@ -503,6 +503,7 @@
   X(sym_ceil, "math.ceil", "(Scalar a) -> Scalar") \
   X(sym_floor, "math.floor", "(Scalar a) -> Scalar") \
   X(sym_trunc, "math.trunc", "(Scalar a) -> Scalar") \
+  X(fused_attention, "nereid.attention.default", "(Tensor query, Tensor key, Tensor value, Tensor? mask=None, *, float scale, SymInt? low=None, SymInt? high=None, int splits=1) -> Tensor") \
   X(sym_float, "torch.sym_float", "(Scalar a) -> Scalar") \
   X(sym_trunc, "torch.sym_int", "(Scalar a) -> Scalar") \
   X(sym_max, "torch.sym_max", "(Scalar a, Scalar b) -> Scalar") \

@@ -34,6 +34,7 @@ static const struct {
     {"aten.convolution.default", PRIM_CONVOLUTION},
     {"aten.bmm.default", PRIM_MATMUL},
     {"aten.mm.default", PRIM_MATMUL},
+    {"nereid.attention.default", PRIM_ATTENTION},
 };
 
 uint32_t prim_rows_others(void) { return sizeof rows / sizeof *rows; }
@@ -47,3 +48,5 @@ PrimKind prim_kind(const GraphOp *op) {
 }
 
 bool prim_is_product(PrimKind k) { return k == PRIM_MATMUL || k == PRIM_CONVOLUTION; }
+
+bool prim_has_template(PrimKind k) { return prim_is_product(k) || k == PRIM_ATTENTION; }

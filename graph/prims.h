@@ -26,11 +26,14 @@ typedef enum {
   PRIM_POOL,        /* a reduction over windows: aten.max_pool*d, aten.avg_pool*d */
   PRIM_MATMUL,      /* aten.mm, aten.bmm */
   PRIM_CONVOLUTION, /* aten.convolution, not transposed */
+  PRIM_ATTENTION,   /* nereid.attention (graph/attention.h) */
 } PrimKind;
 
 PrimKind prim_kind(const GraphOp *op);
 /* Products of matrices, also implicit ones. */
 bool prim_is_product(PrimKind k);
+/* Does it have a template of its own, which pointwise ops behind it join? */
+bool prim_has_template(PrimKind k);
 
 /* ---- views ---- */
 

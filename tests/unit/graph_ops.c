@@ -96,7 +96,8 @@ static void test_arguments(void) {
 
 static const char *call_text(Context *c, const char *params, const char *call) {
   const char *prefix = "torch.ops.aten.";
-  if (!strncmp(call, "torch.", 6) || !strncmp(call, "math.", 5) || !strncmp(call, "_oper", 5))
+  if (!strncmp(call, "torch.", 6) || !strncmp(call, "math.", 5) || !strncmp(call, "_oper", 5) ||
+      !strncmp(call, "nereid.", 7))
     prefix = "";
   if (!strncmp(call, "aten.", 5)) prefix = "torch.ops.";
   return arena_printf(c->arena, "def forward(self, %s):\n    r = %s%s\n    return (r,)\n", params,
@@ -337,6 +338,10 @@ static const Case products[] = {
      "scaled_dot_product_attention.default(q, k, v)", "f32[2, 8, s0, 5]"},
     {"q: \"f32[2, 8, 7, 16]\", k: \"f32[2, 2, 9, 16]\"",
      "scaled_dot_product_attention.default(q, k, k, enable_gqa = True)", "f32[2, 8, 7, 16]"},
+    {"q: \"f16[2, 8, s0, 16]\", k: \"f16[2, 8, 9, 16]\", v: \"f16[2, 8, 9, 5]\", m: \"b8[s0, 9]\"",
+     "nereid.attention.default(q, k, v, m, scale = 0.5, low = -3)", "f16[2, s0, 8, 5]"},
+    {"q: \"f16[2, 8, 1, 16]\", k: \"f16[2, 8, s0, 16]\", v: \"f16[2, 8, s0, 5]\"",
+     "nereid.attention.default(q, k, v, scale = 0.5, splits = 4)", "f32[4, 2, 1, 8, 6]"},
     {"x: \"f32[9, 4]\", y: \"f32[3, 4, 5]\", o: \"i32[3]\"",
      "_grouped_mm.default(x, y, offs = o, out_dtype = torch.bfloat16)", "bf16[9, 5]"},
     {"x: \"f32[2, 3, 4]\", y: \"f32[5, 4]\"", "cdist.default(x, y)", "f32[2, 3, 5]"},
@@ -536,6 +541,12 @@ static const Case type_errors[] = {
     {"q: \"f32[2, 7, 4, 4]\", k: \"f32[2, 2, 4, 4]\"",
      "scaled_dot_product_attention.default(q, k, k, enable_gqa = True)",
      "the heads of f32[2, 7, 4, 4] are no multiple of those of f32[2, 2, 4, 4]"},
+    {"q: \"f32[2, 4, 3, 8]\", k: \"f32[2, 2, 3, 8]\"",
+     "nereid.attention.default(q, k, k, scale = 1.0)", "the heads must be equal, not 4 and 2"},
+    {"q: \"f32[2, 4, 3, 8]\"", "nereid.attention.default(q, q, q, scale = 1.0, splits = 0)",
+     "it must be positive, not 0"},
+    {"q: \"f32[4, 3, 8]\"", "nereid.attention.default(q, q, q, scale = 1.0)",
+     "a tensor of 4 to 4 axes is expected, not f32[4, 3, 8]"},
     {"x: \"f32[2, 2]\"", "_grouped_mm.default(x, x)",
      "two matrices need 'offs', the ends of the groups"},
     {"x: \"f32[1, 1, 4, 4]\"", "avg_pool2d.default(x, [1, 2, 3])",

@@ -1,0 +1,118 @@
+/* scaled_dot_product_attention as nereid.attention, which has a kernel of its own. */
+#include <math.h>
+#include <string.h>
+
+#include "graph/attention.h"
+#include "graph/decompose.h"
+
+enum {
+  RANK = 4,
+  ROWS_FEW = 16,         /* rows for which programs share the keys */
+  PROGRAMS_WANTED = 264, /* two for each of a large GPU's processors */
+  KEYS_LEAST = 256,      /* of a share */
+  SPLITS_MAX = 64
+};
+
+/* The leading axes B and H.  Three axes are batches of one head, so that the result's layout is
+ * the one of the call that is replaced. */
+static void leading_axes(Build *b, Dim *leading) {
+  const ValueType *t = &b->in.n->type;
+  leading[0] = t->rank > 2 ? t->shape[0] : build_const(b, 1);
+  leading[1] = t->rank > 3 ? t->shape[1] : build_const(b, 1);
+}
+
+/* x, which broadcasts to the leading axes of the call, with four axes. */
+static Node *four_axes(Build *b, Node *x) {
+  if (rank_of(x) == 3 && b->in.n->type.rank == 3) return build_unsqueeze(b, x, 1);
+  return build_lead(b, x, RANK);
+}
+
+static Node *operand(Build *b, Node *x, const Dim *leading) {
+  Dim shape[RANK];
+  x = four_axes(b, x);
+  memcpy(shape, leading, 2 * sizeof *shape);
+  memcpy(shape + 2, x->type.shape + 2, 2 * sizeof *shape);
+  return build_expand(b, x, RANK, shape);
+}
+
+/* ---- keys in shares ---- */
+
+/* How many programs share the keys of few rows. */
+static int64_t splits_of(Build *b, const Node *q, const Node *k) {
+  const Dim *shape = q->type.shape;
+  DimRange keys = dim_range(b->in.g->dims, k->type.shape[2]);
+  if (!dim_is_int(shape[2]) || shape[2]->value > ROWS_FEW) return 1;
+  int64_t batches = 1, most = keys.hi / KEYS_LEAST;
+  for (int i = 0; i < 2; i++) {
+    int64_t n = dim_is_int(shape[i]) && shape[i]->value > 0 ? shape[i]->value : 1;
+    batches = n > PROGRAMS_WANTED ? PROGRAMS_WANTED : batches * n;
+  }
+  int64_t splits = PROGRAMS_WANTED / batches;
+  if (splits > SPLITS_MAX) splits = SPLITS_MAX;
+  if (splits > most) splits = most;
+  return splits > 1 ? splits : 1;
+}
+
+/* The shares weighed by the sums of their exponentials. */
+static Node *join_shares(Build *b, Node *shares, DType t) {
+  uint32_t last = RANK;
+  Dim width = dim_sub(b->in.g->dims, shares->type.shape[last], build_const(b, 1));
+  Node *part = build_slice(b, shares, last, build_const(b, 0), width, 1);
+  Node *log = build_slice(b, shares, last, width, shares->type.shape[last], 1);
+  log = build_expand(b, log, rank_of(part), part->type.shape);
+  Node *most = build_reduce(b, "aten.amax.default", log, 1, true);
+  Node *none = build_with(b, "aten.eq.Tensor", most, arg_float(-INFINITY));
+  most = build_where(b, none, arg_float(0), arg_node(most));
+  Node *weight = build_op1(b, "aten.exp.default", build_sub(b, log, most));
+  Node *sum = build_sum(b, build_mul(b, weight, part), 1, false);
+  Node *total = build_sum(b, weight, 1, false);
+  Node *empty = build_with(b, "aten.eq.Tensor", total, arg_float(0));
+  total = build_where(b, empty, arg_float(1), arg_node(total));
+  return build_to(b, build_div(b, sum, total), t);
+}
+
+/* ---- the call ---- */
+
+typedef struct {
+  Node *q, *k, *v, *mask;
+  double scale;
+  Dim low, high;
+} Operands;
+
+static NamedArg named(Build *b, const char *name, Arg value) {
+  return (NamedArg){pool_name(b->in.g->names, name), value};
+}
+
+static Node *call(Build *b, const Operands *x, int64_t splits) {
+  Arg args[] = {arg_node(x->q), arg_node(x->k), arg_node(x->v),
+                x->mask ? arg_node(x->mask) : arg_none()};
+  NamedArg more[4];
+  uint32_t n = 0;
+  more[n++] = named(b, "scale", arg_float(x->scale));
+  if (x->low) more[n++] = named(b, "low", arg_dim(x->low));
+  if (x->high) more[n++] = named(b, "high", arg_dim(x->high));
+  if (splits > 1) more[n++] = named(b, "splits", build_int(b, splits));
+  return build_with_all(b, "nereid.attention.default", x->mask ? 4 : 3, args, n, more);
+}
+
+/* [B, T, H, E] as the result of the call that is replaced. */
+static Node *as_result(Build *b, Node *x) {
+  const ValueType *t = &b->in.n->type;
+  return build_view(b, build_transpose(b, x, 1, 2), t->rank, t->shape);
+}
+
+Node *decompose_fused_attention(Build *b, Node *q, Node *k, Node *v, double scale) {
+  Dim leading[2];
+  if (b->in.n->type.rank > RANK || !attention_fits(q, v)) return NULL;
+  leading_axes(b, leading);
+  Operands x = {.scale = scale, .mask = build_input(b, "attn_mask")};
+  x.q = operand(b, q, leading);
+  x.k = operand(b, k, leading);
+  x.v = operand(b, v, leading);
+  if (x.mask) x.mask = four_axes(b, x.mask);
+  if (infer_bool(&b->in, "is_causal")) x.high = build_const(b, 0);
+  int64_t splits = splits_of(b, x.q, x.k);
+  Node *y = call(b, &x, splits);
+  if (splits > 1) y = join_shares(b, y, q->type.dtype);
+  return as_result(b, y);
+}

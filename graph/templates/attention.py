@@ -1,0 +1,47 @@
+@triton.jit
+def {{name}}_keys({{parameters}}, query, m, batch, first, last, most, total, acc,
+                  BN: tl.constexpr, BD: tl.constexpr, BE: tl.constexpr, EDGE: tl.constexpr):
+    # Takes the keys from first to last.  At an EDGE not all of a block are seen by all rows.
+    d = tl.arange(0, BD)[:, None]
+    e = tl.arange(0, BE)[None, :]
+    for start in range(first, last, BN):
+        n = start + tl.arange(0, BN)[None, :]
+        s = start + tl.arange(0, BN)[:, None]
+        if EDGE:
+            key = tl.load({{key}}{{key_edge}})
+            value = tl.load({{value}}{{value_edge}})
+        else:
+            key = tl.load({{key}}{{key_mask}})
+            value = tl.load({{value}}{{value_mask}})
+        scores = tl.dot(query, key{{precision}}) * {{scale}}
+{{mask}}
+        if EDGE:
+            scores = tl.where({{seen}}, scores, float("-inf"))
+        higher = tl.maximum(most, tl.max(scores, 1))
+        shift = {{shift}}
+        p = {{exp}}(scores - shift[:, None])
+        older = {{exp}}(most - shift)
+        total = total * older + tl.sum(p, 1)
+        acc = tl.dot(p.to(value.dtype), value, acc * older[:, None]{{precision}})
+        most = higher
+    return most, total, acc
+
+
+@triton.jit
+def {{name}}({{parameters}}, BM: tl.constexpr, BN: tl.constexpr,
+              BD: tl.constexpr, BE: tl.constexpr):
+    # A program takes BM rows of one head through the keys.  What it sums up is relative to the
+    # highest score so far: when that grows, older sums are scaled down.
+    blocks = tl.cdiv({{rows}}, BM)
+    batch = tl.program_id(0) // blocks
+    start = {{block}} * BM
+    m = start + tl.arange(0, BM)[:, None]
+    mmask = m < {{rows}}
+    d = tl.arange(0, BD)[None, :]
+    e = tl.arange(0, BE)[None, :]
+    emask = e < {{columns}}
+    query = tl.load({{query}}, mask=mmask{{query_mask}}, other=0.0)
+    most = tl.full([BM], float("-inf"), tl.float32)
+    total = tl.zeros([BM], tl.float32)
+    acc = tl.zeros([BM, BE], tl.float32)
+{{body}}
