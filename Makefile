@@ -6,6 +6,7 @@ DESTDIR ?=
 CC = gcc
 RE2C ?= re2c
 BISON ?= bison
+PROTOC_C ?= protoc-c
 B ?= build
 VERSION := 0.1.0
 
@@ -18,7 +19,7 @@ COMPILE = $(CC) -std=c11 -D_GNU_SOURCE -I. -I$B -iquote runtime -Wall -Wextra -f
   -ffp-contract=off $(CPPFLAGS) $(CFLAGS) -MMD -MP -c
 LINK = $(CC) $(CFLAGS) $(LDFLAGS)
 # Libraries that are linked statically into the bundle, and those of the C library.
-LIBS := -lsqlite3 -lxxhash -ljansson -lminizip -lz
+LIBS := -lsqlite3 -lxxhash -ljansson -lminizip -lz -lprotobuf-c
 SYSTEM_LIBS := -lm -ldl -lpthread
 DYNAMIC := -Wl,--as-needed $(LIBS) $(SYSTEM_LIBS)
 STATIC := -Wl,--as-needed -Wl,-Bstatic $(LIBS) -Wl,-Bdynamic $(SYSTEM_LIBS)
@@ -27,8 +28,10 @@ STATIC := -Wl,--as-needed -Wl,-Bstatic $(LIBS) -Wl,-Bdynamic $(SYSTEM_LIBS)
 
 room_sources = $(wildcard $1/*.c $1/*/*.c)
 GENERATED := $B/lang/std_text.c $B/graph/templates_text.c \
-  $(patsubst %.re,$B/%.c,$(wildcard parser/*.re)) $(patsubst %.y,$B/%.c,$(wildcard parser/*.y))
-GRAMMAR_H := $(patsubst %.y,$B/%.h,$(wildcard parser/*.y))
+  $(patsubst %.re,$B/%.c,$(wildcard parser/*.re)) $(patsubst %.y,$B/%.c,$(wildcard parser/*.y)) \
+  $(patsubst %.proto,$B/%.pb-c.c,$(wildcard graph/*.proto))
+GENERATED_H := $(patsubst %.y,$B/%.h,$(wildcard parser/*.y)) \
+  $(patsubst %.proto,$B/%.pb-c.h,$(wildcard graph/*.proto))
 LIBRARY_SOURCES := $(foreach room,$(filter-out cli,$(ROOMS)),$(call room_sources,$(room)))
 LIBRARY_OBJECTS := $(LIBRARY_SOURCES:%.c=$B/%.o) $(GENERATED:.c=.o)
 CLI_OBJECTS := $(patsubst %.c,$B/%.o,$(call room_sources,cli))
@@ -87,11 +90,11 @@ $B/examples/c/%: $B/examples/c/%.o $B/libnereid.a
 
 # ---- objects and generated files ----
 
-$B/%.o: %.c | $(GRAMMAR_H) $B/build_id.h
+$B/%.o: %.c | $(GENERATED_H) $B/build_id.h
 	@mkdir -p $(@D)
 	$(COMPILE) -o $@ $<
 
-$B/%.o: $B/%.c | $(GRAMMAR_H)
+$B/%.o: $B/%.c | $(GENERATED_H)
 	$(COMPILE) -o $@ $<
 
 $B/parser/%.c: parser/%.re
@@ -101,6 +104,10 @@ $B/parser/%.c: parser/%.re
 $B/parser/%.c $B/parser/%.h &: parser/%.y
 	@mkdir -p $(@D)
 	$(BISON) -Wall -o $B/parser/$*.c --defines=$B/parser/$*.h $<
+
+$B/graph/%.pb-c.c $B/graph/%.pb-c.h &: graph/%.proto
+	@mkdir -p $(@D)
+	$(PROTOC_C) --proto_path=graph --c_out=$B/graph $<
 
 # Kernel sources as text: each line of a file becomes a C string.
 # $1 header, $2 type and name of the array, $3 files
@@ -122,7 +129,8 @@ $B/graph/templates_text.c: $(GRAPH_TEMPLATES) $(wildcard graph/templates) Makefi
 
 # Part of every cache key: two builds of the same sources agree, any edit of them differs.
 BUILD_ID := $(shell cat $(sort $(foreach room,$(ROOMS), \
-  $(wildcard $(room)/*.[chy] $(room)/*.re $(room)/*/*.[ch] $(room)/*/*.py))) /dev/null \
+  $(wildcard $(room)/*.[chy] $(room)/*.re $(room)/*.proto $(room)/*/*.[ch] \
+  $(room)/*/*.py))) /dev/null \
   | sha256sum | cut -c1-16)
 $B/build_id.h: FORCE
 	@mkdir -p $(@D)

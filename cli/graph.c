@@ -63,7 +63,9 @@ typedef struct {
   const char *device_name, *emit, *output, *out_dir, *compare;
   double tolerance; /* negative: what fits the output's dtype */
   bool time, explain;
-  Strings files; /* of inputs */
+  Strings files;         /* of inputs */
+  nereid_value **values; /* what they hold; NULL: moved to `inputs` */
+  nereid_tensor *given;  /* of these values */
   nereid_device *device;
   nereid_graph *graph;
   nereid_executable *e;
@@ -169,12 +171,30 @@ static bool is_cast(const Graphs *g, const nereid_graph_value *v, const nereid_v
   return is_float(t.dtype) && is_float(v->dl_dtype) && (g->options.dtype || !numpy_has(v));
 }
 
+/* The files' arrays: the model may need their values when it is read. */
+static int load_values(Graphs *g) {
+  int status = STATUS_OK;
+  g->values = calloc((size_t)g->files.len + 1, sizeof *g->values);
+  g->given = calloc((size_t)g->files.len + 1, sizeof *g->given);
+  if (!g->values || !g->given) return args_out_of_memory();
+  for (int i = 0; i < g->files.len && !status; i++) {
+    char *text;
+    int n = asprintf(&text, "@%s", g->files.data[i]);
+    status = parse(&g->values[i], n < 0 ? NULL : text);
+    if (!status) nereid_value_tensor(&g->given[i], g->values[i]);
+  }
+  g->source.inputs = g->given;
+  g->source.ninputs = g->files.len;
+  return status;
+}
+
 static int load_input(Graphs *g, int i, const nereid_graph_value *v) {
   char *text;
-  int status = parse(&g->inputs[i], asprintf(&text, "@%s", g->files.data[i]) < 0 ? NULL : text);
-  if (status || !is_cast(g, v, g->inputs[i])) return status;
-  nereid_value_free(g->inputs[i]);
-  g->inputs[i] = NULL;
+  if (!is_cast(g, v, g->values[i])) {
+    g->inputs[i] = g->values[i];
+    g->values[i] = NULL;
+    return STATUS_OK;
+  }
   int n = asprintf(&text, "@%s:%s", g->files.data[i], v->dtype);
   return parse(&g->inputs[i], n < 0 ? NULL : text);
 }
@@ -376,8 +396,11 @@ static void free_all(Graphs *g) {
   nereid_device_close(g->device);
   nereid_graph_free(g->graph);
   for (int i = 0; g->inputs && i < g->ninputs; i++) nereid_value_free(g->inputs[i]);
+  for (int i = 0; g->values && i < g->files.len; i++) nereid_value_free(g->values[i]);
   for (int i = 0; g->outputs && i < g->noutputs; i++) nereid_value_free(g->outputs[i]);
   free(g->inputs);
+  free(g->values);
+  free(g->given);
   free(g->outputs);
   free(g->in);
   free(g->out);
@@ -387,6 +410,8 @@ static void free_all(Graphs *g) {
 
 /* What is not supported is told once: here where the graph is only printed, else by compiling. */
 static int open_and_run(Graphs *g) {
+  int status = load_values(g);
+  if (status) return status;
   int code = nereid_graph_open(&g->graph, &g->source, NULL, NULL);
   if (code) return args_failed(code);
   if (g->emit) return emit(g);
@@ -413,7 +438,7 @@ static int run(int argc, char **argv) {
 const Command command_graph = {
     "graph",
     "MODEL [INPUT.npy]... [OPTION]...",
-    "Compiles a model (.pt2, or a graph or plan as text), runs it, and prints its outputs.",
+    "Compiles a model (.pt2, .onnx, a graph or plan as text), runs it, and prints its outputs.",
     options,
     run,
 };

@@ -104,6 +104,13 @@ typedef enum {
   INPUT_CONSTANT /* a tensor that the model's code made once */
 } InputKind;
 
+/* The one value of an input that a graph is for: its elements, integers and booleans or floats. */
+typedef struct {
+  uint32_t n;
+  int64_t *ints;
+  double *floats; /* NULL: they are integers */
+} InputValue;
+
 struct Node {
   NodeKind kind;
   uint32_t id; /* unique in the graph, below graph->nids */
@@ -121,6 +128,7 @@ struct Node {
     InputKind kind;
     Name target; /* the parameter's name in Python */
     Name tensor; /* of what is no user input: its name among the weights, "0.weight" */
+    const InputValue *fixed; /* NULL: the graph is for all values */
   } input;
   Node *prev, *next;
 };

@@ -8,6 +8,7 @@
 #include "graph/dot.h"
 #include "graph/explain.h"
 #include "graph/infer.h"
+#include "graph/onnx.h"
 #include "graph/passes.h"
 #include "graph/plan_text.h"
 #include "graph/pt2.h"
@@ -34,13 +35,19 @@ typedef struct {
 
 static bool is_zip(const char *text, size_t len) { return len >= 4 && !memcmp(text, "PK\3\4", 4); }
 
-/* What a file begins with; an empty file, or one that can't be read, is no zip. */
-static bool file_is_zip(const char *path) {
-  char start[4];
+enum { START_BYTES = 4 };
+
+/* What a file begins with: nothing if it is empty, or can't be read. */
+static size_t file_start(const char *path, char start[START_BYTES]) {
   FILE *f = fopen(path, "rb");
-  size_t n = f ? fread(start, 1, sizeof start, f) : 0;
+  size_t n = f ? fread(start, 1, START_BYTES, f) : 0;
   if (f) fclose(f);
-  return is_zip(start, n);
+  return n;
+}
+
+static bool file_is_zip(const char *path) {
+  char start[START_BYTES];
+  return is_zip(start, file_start(path, start));
 }
 
 static Graph *read_archive(Model *m, const char *path, const void *data, size_t size,
@@ -111,6 +118,15 @@ static int read_graph_of_archive(Model *m, const nereid_graph_source *s) {
   return s->weights ? read_weights(m, s->weights) : 0;
 }
 
+static int read_graph_of_onnx(Model *m, const nereid_graph_source *s, const char *path) {
+  m->onnx = s->data ? onnx_of_bytes(m->arena, m->names, m->diags, path, s->data, s->size)
+                    : onnx_open(m->arena, m->names, m->diags, path);
+  m->weights = weights_new(m->arena);
+  OnnxGiven given = {s->inputs, s->ninputs > 0 ? (uint32_t)s->ninputs : 0};
+  if (m->onnx) m->graph = onnx_read(m->arena, m->names, m->diags, m->onnx, given, m->weights);
+  return m->graph ? 0 : report(m);
+}
+
 static int read_body(void *arg) {
   const Reading *r = arg;
   const nereid_graph_source *s = r->source;
@@ -119,7 +135,11 @@ static int read_body(void *arg) {
   m->diags = diags_new(m->arena);
   const char *path = s->path ? s->path : "<model>", *text = s->data;
   size_t len = s->size;
-  if (text ? is_zip(text, len) : file_is_zip(path)) return read_graph_of_archive(m, s);
+  char start[START_BYTES];
+  size_t nstart = text ? (len < START_BYTES ? len : START_BYTES) : file_start(path, start);
+  const char *first = text ? text : start;
+  if (is_zip(first, nstart)) return read_graph_of_archive(m, s);
+  if (onnx_is_model(path, first, nstart)) return read_graph_of_onnx(m, s, path);
   int code = text ? 0 : files_read(m->arena, path, &text, &len);
   if (!code && s->weights) code = read_weights(m, s->weights);
   if (code) return code;
@@ -146,6 +166,7 @@ void model_free(Model *m) {
   if (!m) return;
   archive_close(m->file);
   archive_close(m->weights_file);
+  onnx_close(m->onnx);
   arena_free(m->arena);
   free(m);
 }

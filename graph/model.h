@@ -5,6 +5,7 @@
 #include "graph/archive.h"
 #include "graph/compile.h"
 #include "graph/nereid_graph.h"
+#include "graph/onnx_file.h"
 #include "graph/weights.h"
 
 typedef struct {
@@ -12,6 +13,7 @@ typedef struct {
   Pool *names;
   Diags *diags;
   Archive *file, *weights_file; /* NULL: there is none */
+  OnnxFile *onnx;               /* the same for models of ONNX's */
   Weights *weights;
   Graph *graph;   /* NULL: the file is a plan.  Planning changes it */
   Plan *plan;     /* NULL: not made yet */

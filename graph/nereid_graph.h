@@ -36,6 +36,7 @@ typedef struct nereid_executable nereid_executable;
 
 /* What a file is, its content tells:
  *   - an exported program of PyTorch (`torch.export.save`, usually NAME.pt2)
+ *   - a model in ONNX's format (NAME.onnx)
  *   - a graph as text: the Python that FX's print_readable writes
  *   - a plan as text: what nereid_graph_emit wrote for NEREID_GRAPH_PLAN
  * A graph as text has no weights of its own: its parameters p_*, its buffers b_* and its constants
@@ -46,6 +47,11 @@ typedef struct {
   const void *data;    /* NULL: the file is read.  Must outlive the graph and its executables */
   size_t size;
   const char *weights; /* a path; NULL: the file's own */
+  /* Values of inputs, in the model's order and in host memory, which must outlive the graph.  A
+   * model of ONNX's needs those that decide shapes, and is then for these values alone: a run
+   * with others fails.  The rest is not looked at. */
+  const nereid_tensor *inputs;
+  int ninputs;
 } nereid_graph_source;
 
 /* A model with operators that are not supported is read too: all of them are named in one message

@@ -1,0 +1,46 @@
+/* Functions of the model: their bodies take the place of their calls. */
+#include <string.h>
+
+#include "graph/onnx_read.h"
+
+const Onnx__Function *onnx_function(const Onnx *r, const Onnx__Node *n) {
+  for (size_t i = 0; i < r->model->n_functions; i++) {
+    const Onnx__Function *f = r->model->functions[i];
+    if (!strcmp(onnx_text(f->name), onnx_text(n->op_type)) &&
+        !strcmp(onnx_domain(f->domain), onnx_domain(n->domain)) &&
+        !strcmp(onnx_text(f->overload), onnx_text(n->overload)))
+      return f;
+  }
+  return NULL;
+}
+
+/* Inputs that the call leaves out are left out in the body: their names stand for nothing. */
+static bool bind_inputs(Onnx *r, OnnxScope *s, const OnnxCall *c) {
+  for (size_t i = 0; i < s->function->n_input; i++) {
+    void **slot = namemap_put(r->scratch, &s->values, pool_name(r->names, s->function->input[i]));
+    *slot = i < c->nin ? c->in[i] : NULL;
+    if (*slot) continue;
+    OnnxValue *v = *slot = ARENA_NEW(r->scratch, OnnxValue);
+    v->absent = true;
+  }
+  return true;
+}
+
+bool onnx_inline(Onnx *r, OnnxCall *c, const Onnx__Function *f) {
+  const char *where = onnx_where(r, c->proto);
+  OnnxScope s = {.opsets = f->opset_import, .nopsets = f->n_opset_import, .caller = c};
+  s.function = f;
+  if (++r->depth > ONNX_BODIES_MAX) return onnx_error(r, where, E_ONNX_BODIES, ONNX_BODIES_MAX);
+  if (!bind_inputs(r, &s, c) || !onnx_nodes(r, &s, f->node, f->n_node)) return false;
+  for (uint32_t i = 0; i < c->nout && i < f->n_output; i++) {
+    OnnxValue *v;
+    if (!onnx_lookup(r, &s, f->output[i], where, &v)) return false;
+    if (c->out[i] && v) {
+      Name name = c->out[i]->name;
+      *c->out[i] = *v;
+      c->out[i]->name = name;
+    }
+  }
+  r->depth--;
+  return true;
+}

@@ -1,0 +1,65 @@
+/* Operators that take elements at places which other tensors say, or in order. */
+#include <string.h>
+
+#include "graph/onnx_op.h"
+
+/* Places along `axis` that count from the end if they are negative. */
+static Node *from_begin(OnnxCall *c, Node *index, Dim size) {
+  Build *b = &c->b;
+  index = build_to(b, index, DT_I64);
+  Node *negative = build_with(b, "aten.lt.Scalar", index, build_int(b, 0));
+  Node *wrapped = build_with(b, "aten.add.Tensor", index, arg_dim(size));
+  return build_where(b, negative, arg_node(wrapped), arg_node(index));
+}
+
+/* The result has the axes of the indices in place of `axis`. */
+void onnx_op_gather(OnnxCall *c) {
+  Node *x = onnx_in(c, 0);
+  uint32_t axis = onnx_axis_attr(c, "axis", 0, rank_of(x));
+  const OnnxKnown *k = onnx_known(c, 1);
+  if (k && k->rank == 0 && dim_is_int(k->at[0].dim)) {
+    onnx_set(c, 0, build_select(&c->b, x, axis, k->at[0].dim));
+    return;
+  }
+  Node *index = from_begin(c, onnx_in(c, 1), x->type.shape[axis]);
+  Arg indices = arg_list(c->b.in.g, axis + 1);
+  for (uint32_t i = 0; i < axis; i++) indices.items[i] = arg_none();
+  indices.items[axis] = arg_node(index);
+  onnx_set(c, 0, build_with(&c->b, "aten.index.Tensor", x, indices));
+}
+
+void onnx_op_gather_elements(OnnxCall *c) {
+  Node *x = onnx_in(c, 0);
+  uint32_t axis = onnx_axis_attr(c, "axis", 0, rank_of(x));
+  Node *index = from_begin(c, onnx_in(c, 1), x->type.shape[axis]);
+  Arg args[] = {arg_node(x), build_int(&c->b, axis), arg_node(index)};
+  onnx_set(c, 0, build(&c->b, "aten.gather.default", 3, args));
+}
+
+/* The number of elements is an attribute before opset 10, an input from then on. */
+void onnx_op_topk(OnnxCall *c) {
+  Build *b = &c->b;
+  Node *x = onnx_in(c, 0);
+  uint32_t axis = onnx_axis_attr(c, "axis", -1, rank_of(x));
+  Dim k = c->opset < 10 ? build_const(b, onnx_int(c, "k", 0)) : onnx_need_dim(c, 1);
+  Arg largest = arg_bool(onnx_flag(c, "largest", true));
+  Arg sorted = arg_bool(onnx_flag(c, "sorted", true));
+  Arg args[] = {arg_node(x), arg_dim(k), build_int(b, axis), largest, sorted};
+  Node *list = build(b, "aten.topk.default", 5, args);
+  if (onnx_wants(c, 0)) onnx_set(c, 0, build_item(b, list, 0));
+  if (onnx_wants(c, 1)) onnx_set(c, 1, build_item(b, list, 1));
+}
+
+void onnx_op_cumsum(OnnxCall *c) {
+  Build *b = &c->b;
+  Node *x = onnx_in(c, 0);
+  uint32_t axis = onnx_axis(c, onnx_need_int(c, 1), rank_of(x));
+  bool reverse = onnx_flag(c, "reverse", false);
+  Arg axes = arg_axes(b->in.g, 1u << axis);
+  if (reverse) x = build_with(b, "aten.flip.default", x, axes);
+  Arg args[] = {arg_node(x), build_int(b, axis)};
+  Node *y = build_with_named(b, "aten.cumsum.default", 2, args, "dtype", arg_dtype(x->type.dtype));
+  if (onnx_flag(c, "exclusive", false)) y = build_sub(b, y, x);
+  if (reverse) y = build_with(b, "aten.flip.default", y, axes);
+  onnx_set(c, 0, y);
+}
