@@ -56,6 +56,12 @@ void attention_operand_place(Graph *g, const Attention *x, Dim batch, Dim row, D
   place[3] = column;
 }
 
+void attention_mask_place(Graph *g, const Attention *x, const Dim *at, Dim *place) {
+  const ValueType *t = &x->mask->type;
+  for (uint32_t i = 0; i < t->rank; i++)
+    place[i] = dim_is(t->shape[i], 1) ? dim_int(g->dims, 0) : at[4 - t->rank + i];
+}
+
 void attention_result_place(Graph *g, const Attention *x, Dim split, Dim batch, Dim row, Dim column,
                             Dim *place) {
   Dim at[4];

@@ -35,10 +35,12 @@ Attention attention_of(Graph *g, const Node *n);
 /* Does n, an attention, read `operand` from memory, and not as its mask alone? */
 bool attention_reads(Graph *g, const Node *n, const Node *operand);
 
-/* The place in query, key, value and mask of an element of theirs, of which batch (0 <= batch <
+/* The place in query, key, value and scores of an element of theirs, of which batch (0 <= batch <
  * batches), row and column are given. */
 void attention_operand_place(Graph *g, const Attention *x, Dim batch, Dim row, Dim column,
                              Dim *place);
+/* The place in the mask, which broadcasts, of what is at `at` of the scores [B, H, T, S]. */
+void attention_mask_place(Graph *g, const Attention *x, const Dim *at, Dim *place);
 /* The place in the result; `split` is NULL where there are no shares. */
 void attention_result_place(Graph *g, const Attention *x, Dim split, Dim batch, Dim row, Dim column,
                             Dim *place);

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "graph/attention.h"
+
 /* What is read of a node: at these places, so many elements. */
 typedef struct {
   const Node *node;
@@ -78,6 +80,15 @@ static void sum_reads(Costs *c) {
 
 /* ---- operations ---- */
 
+/* Both products; of rows that see half of the keys, half of them. */
+static Dim attention_operations(Costs *c, const Node *n) {
+  Attention x = attention_of(c->graph, n);
+  Dim two = dim_int(c->graph->dims, 2), widths = add(c, x.width, x.columns);
+  Dim all = mul(c, two, mul(c, mul(c, x.batches, x.rows), mul(c, x.keys, widths)));
+  bool half = x.high && dim_is(x.high, 0) && x.rows == x.keys;
+  return half ? dim_floordiv(c->graph->dims, all, two) : all;
+}
+
 static Dim operations(Costs *c, const Node *n, Dim elements) {
   const Dim *e = c->group->extent;
   switch (prim_kind(n->op)) {
@@ -88,6 +99,7 @@ static Dim operations(Costs *c, const Node *n, Dim elements) {
     case PRIM_MATMUL:
     case PRIM_CONVOLUTION:
       return mul(c, dim_int(c->graph->dims, 2), mul(c, mul(c, e[0], e[1]), mul(c, e[2], e[3])));
+    case PRIM_ATTENTION: return attention_operations(c, n);
     default: return dim_int(c->graph->dims, 0);
   }
 }
@@ -160,7 +172,7 @@ static void count_node(Costs *c, Node *n) {
   c->domain = domain_of(c, n);
   c->cost->operations = add(c, c->cost->operations, operations(c, n, numel(c, n)));
   graph_each_use(n, count_inlined, c);
-  if (prim_is_product(prim_kind(n->op))) {
+  if (prim_has_template(prim_kind(n->op))) {
     each_operand(c->f, n, note_read, c);
     c->cost->product = n->args[0].node->type.dtype;
   } else {

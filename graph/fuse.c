@@ -507,13 +507,14 @@ static void use_in_memory(Node *operand, UseAt *use, void *ctx) {
 static void attention_uses(const Fusion *f, const Node *n, UseAt *use, void *ctx) {
   Graph *g = f->graph;
   Attention x = attention_of(g, n);
-  Dim at[4], place[4], zero = dim_int(g->dims, 0);
+  Dim at[4], place[4];
   use_in_memory(x.query, use, ctx);
   use_in_memory(x.key, use, ctx);
   use_in_memory(x.value, use, ctx);
   if (!x.mask) return;
-  attention_operand_place(g, &x, zero, zero, zero, at);
-  memcpy(place, at + 4 - x.mask->type.rank, x.mask->type.rank * sizeof *place);
+  attention_operand_place(g, &x, dim_index(g->dims, "b", x.batches),
+                          dim_index(g->dims, "m", x.rows), dim_index(g->dims, "n", x.keys), at);
+  attention_mask_place(g, &x, at, place);
   reach(f, x.mask, place, use, ctx);
 }
 

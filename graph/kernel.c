@@ -446,7 +446,8 @@ void kernel_store(Kernel *k, Node *n, Value v) {
   bool columns = k->group->kind != GROUP_LOOPS || !dim_is(k->group->r, 1);
   if (columns && k->f->role[n->id] == ROLE_FULL) wanted |= AXIS_R;
   Dim offset = linear_of_place(k->graph->dims, place, n->type.shape, n->type.rank);
-  const char *index = with_axes(k, kernel_index(k, offset, &axes), axes, wanted);
+  const char *index = kernel_index(k, offset, &axes);
+  index = with_axes(k, index, axes, wanted);
   axes |= wanted;
   kernel_line(k, "tl.store(%s + %s, %s%s)", kernel_buffer(k, n), index,
               kernel_cast(k, v, n->type.dtype), mask_argument(k, axes));

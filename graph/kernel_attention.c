@@ -80,13 +80,10 @@ static void set_masks(Kernel *k, const char *rows, const char *columns) {
 
 static Value mask_value(Writer *w) {
   Graph *g = w->k->graph;
-  Node *mask = w->x.mask;
   Dim at[4], place[4];
-  uint32_t rank = mask->type.rank;
   attention_operand_place(g, &w->x, w->k->group->index[0], w->row, w->key, at);
-  for (uint32_t i = 0; i < rank; i++)
-    place[i] = dim_is(mask->type.shape[i], 1) ? dim_int(g->dims, 0) : at[4 - rank + i];
-  return kernel_value(w->k, mask, place);
+  attention_mask_place(g, &w->x, at, place);
+  return kernel_value(w->k, w->x.mask, place);
 }
 
 /* The statements that apply the mask to a tile of scores. */
