@@ -10,9 +10,8 @@
 
 enum {
   POINTWISE_BLOCK = 1024,
-  ROW_TILE = 2048,       /* elements of a tile of short rows */
-  PERSISTENT_MAX = 8192, /* a row that stays on chip */
-  SCAN_MAX = 65536
+  ROW_TILE = 2048,      /* elements of a tile of short rows */
+  PERSISTENT_MAX = 8192 /* a row that stays on chip */
 };
 
 typedef struct {
@@ -35,8 +34,8 @@ static bool is_computed(const Node *n) {
   return k != PRIM_VIEW && k != PRIM_CREATE;
 }
 
-static Node *copy_of(Graph *g, Node *n) {
-  Node *copy = graph_node(g, NODE_CALL, g->last, 1, 0);
+static Node *copy_of(Graph *g, Node *n, Node *before) {
+  Node *copy = graph_node(g, NODE_CALL, before, 1, 0);
   copy->op = ops_row(g, "aten.clone.default");
   copy->args[0] = arg_node(n);
   copy->type = n->type;
@@ -54,14 +53,29 @@ static void separate_outputs(Graph *g) {
     if (a->kind != ARG_NODE || a->node->type.kind != VALUE_TENSOR) continue;
     bool good = is_computed(a->node) && !seen[a->node->id];
     seen[a->node->id] = true;
-    if (!good) a->node = copy_of(g, a->node);
+    if (!good) a->node = copy_of(g, a->node, g->last);
   }
   arena_free(scratch);
 }
 
+/* ---- what is searched or scattered to lies in memory ---- */
+
+/* A scatter writes to memory of its own; what is searched must be there as it is. */
+static void separate_memory(Graph *g) {
+  for (Node *n = g->first; n; n = n->next) {
+    PrimKind k = n->kind == NODE_CALL ? prim_kind(n->op) : PRIM_NONE;
+    if (k != PRIM_SCATTER && k != PRIM_SEARCH) continue;
+    Node *to = n->args[0].node;
+    bool good = k == PRIM_SEARCH && (to->kind == NODE_INPUT || is_computed(to));
+    if (!good) n->args[0].node = copy_of(g, to, n);
+  }
+}
+
 /* ---- buffers ---- */
 
+/* The value of a scatter lies where it was written to. */
 static uint32_t buffer_of(Compiler *c, Node *n) {
+  while (n->kind == NODE_CALL && prim_kind(n->op) == PRIM_SCATTER) n = n->args[0].node;
   uint32_t *number = &c->buffer_of[n->id];
   if (*number) return *number - 1;
   PlanBuffer b = {.name = n->name, .dtype = n->type.dtype, .rank = n->type.rank};
@@ -132,17 +146,11 @@ static bool has(const Group *g, PrimKind kind) {
   return false;
 }
 
-/* Rows that are gone through in loops.  A scan takes a row at once, and so does a pool, which may
- * count the elements of its windows. */
+/* Rows that are gone through in loops.  A pool takes its window at once, of which it may count the
+ * elements. */
 static bool is_long(const Group *g) {
-  if (has(g, PRIM_SCAN) || has(g, PRIM_POOL)) return false;
+  if (has(g, PRIM_POOL)) return false;
   return !dim_is_int(g->r) || g->r->value > PERSISTENT_MAX;
-}
-
-static bool scan_fits(Compiler *c, const Group *g) {
-  if (!has(g, PRIM_SCAN) || (dim_is_int(g->r) && g->r->value <= SCAN_MAX)) return true;
-  diag_error(c->g->diags, g->nodes.data[0]->place, E_GRAPH_SCAN, SCAN_MAX);
-  return false;
 }
 
 static void loops_shape(Compiler *c, const Group *g, PlanStep *s) {
@@ -220,7 +228,6 @@ static void add_arguments(Compiler *c, const Kernel *k, PlanStep *s) {
 }
 
 static void add_step(Compiler *c, const Group *g) {
-  if (!scan_fits(c, g)) return;
   Arena *a = c->g->arena;
   Dim one = dim_int(c->g->dims, 1);
   PlanStep s = {.kernel = kernel_name(c, g), .grid = {one, one, one}, .warps = 4, .stages = 3};
@@ -266,35 +273,25 @@ static void join_steps(Compiler *c) {
   c->plan->nsteps = n + (uint32_t)c->steps.len;
 }
 
-static const char HEADER[] =
-    "import triton\n"
-    "import triton.language as tl\n"
-    "from triton.language.extra import libdevice\n"
-    "\n\n"
-    "@triton.jit\n"
-    "def maximum(a, b):\n"
-    "    return tl.maximum(a, b, propagate_nan=tl.PropagateNan.ALL)\n"
-    "\n\n"
-    "@triton.jit\n"
-    "def minimum(a, b):\n"
-    "    return tl.minimum(a, b, propagate_nan=tl.PropagateNan.ALL)\n"
-    "\n\n"
-    "@triton.jit\n"
-    "def multiply(a, b):\n"
-    "    return a * b\n"
-    "\n\n"
-    "@triton.jit\n"
-    "def either(a, b):\n"
-    "    return a | b\n"
-    "\n\n"
-    "@triton.jit\n"
-    "def both(a, b):\n"
-    "    return a & b\n";
+/* The functions that kernels call. */
+static void add_helpers(Compiler *c) {
+  static const struct {
+    PrimKind kind;
+    const char *file;
+  } helpers[] = {{PRIM_SCAN, "scans.py"}, {PRIM_SEARCH, "search.py"}};
+  template_fill(&c->source, "header.py", NULL, 0);
+  for (size_t h = 0; h < sizeof helpers / sizeof *helpers; h++) {
+    bool used = false;
+    for (size_t i = 0; i < c->fusion->groups.len; i++)
+      used |= has(c->fusion->groups.data[i], helpers[h].kind);
+    if (used) template_fill(&c->source, helpers[h].file, NULL, 0);
+  }
+}
 
 static void make_plan(Compiler *c) {
   c->buffer_of = ARENA_ARRAY(c->g->arena, uint32_t, c->g->nids);
   c->source = text_new(c->g->arena);
-  text_puts(&c->source, HEADER);
+  add_helpers(c);
   c->costs = cost_of_groups(c->fusion);
   add_inputs(c);
   for (size_t i = 0; i < c->fusion->groups.len; i++) add_step(c, c->fusion->groups.data[i]);
@@ -312,9 +309,24 @@ static bool run_passes(Graph *g) {
   return true;
 }
 
+/* Sorting needs a row in a tile, and scatters are made of atomics. */
+static bool memory_has_kernel(Graph *g, const Node *n) {
+  const ValueType *t = &n->type;
+  if (!strcmp(n->op->target, "nereid.sort.default")) {
+    int64_t axis = graph_arg(g, n, "dim").dim->value;
+    Dim row = t->rank ? t->shape[axis < 0 ? axis + t->rank : axis] : dim_int(g->dims, 1);
+    return dim_is_int(row) && row->value <= PERSISTENT_MAX;
+  }
+  if (prim_kind(n->op) != PRIM_SCATTER) return true;
+  bool sums = !strcmp(graph_arg(g, n, "reduce").name, "sum");
+  bool whole = dtype_is_int(t->dtype) && dtype_bits(t->dtype) >= 32 && dtype_is_signed(t->dtype);
+  return whole || (sums && (t->dtype == DT_F32 || t->dtype == DT_F64));
+}
+
 /* The product template sums up in f32, and walks windows forward only. */
 static bool has_kernel(Graph *g, const Node *n) {
   PrimKind k = prim_kind(n->op);
+  if (!memory_has_kernel(g, n)) return false;
   if (k == PRIM_CONVOLUTION && graph_arg(g, n, "transposed").flag) return false;
   if (prim_is_product(k) && kernel_held(n->type.dtype) != DT_F32) return false;
   if (k == PRIM_ATTENTION) {
@@ -339,6 +351,7 @@ static bool all_primitive(Graph *g) {
 bool graph_compile(Graph *g, const CompileOptions *options, Plan *out) {
   if (!run_passes(g) || !all_primitive(g)) return false;
   separate_outputs(g);
+  separate_memory(g);
   *out = (Plan){.graph = g};
   Compiler c = {.g = g, .options = options, .plan = out};
   c.fusion = fuse(g, g->arena, &(FuseOptions){options->fuse, options->freeze});

@@ -1,5 +1,6 @@
 #include "graph/constants.h"
 
+#include "graph/prims.h"
 #include "graph/prune.h"
 
 typedef struct {
@@ -58,6 +59,10 @@ bool *constants_find(const Graph *g, Arena *a) {
   for (uint32_t i = 0; g->outputs && out->nargs && i < out->args[0].n; i++)
     if (g->outputs[i].kind == OUTPUT_MUTATION) varies[g->outputs[i].target->id] = true;
   graph_each_use(g->last, mark, varies);
+  /* A scatter changes what it writes to. */
+  for (Node *n = g->first; n; n = n->next)
+    if (n->kind == NODE_CALL && prim_kind(n->op) == PRIM_SCATTER)
+      varies[n->args[0].node->id] = true;
   for (Node *n = g->first; n; n = n->next)
     constant[n->id] = !varies[n->id] && is_constant(constant, n);
   return constant;

@@ -56,11 +56,6 @@ Node *decompose_take_along_dim(Build *b) {
   return build(b, "aten.gather.default", ARGS(arg_node(x), build_int(b, axis), arg_node(index)));
 }
 
-Node *decompose_argsort(Build *b) {
-  Arg args[] = {arg_node(self_of(b)), build_arg(b, "dim"), build_arg(b, "descending")};
-  return build_item(b, build(b, "aten.sort.default", 3, args), 1);
-}
-
 /* ---- writing one value ---- */
 
 /* Which of `size` places any of the indices names; they may count from the end. */

@@ -78,6 +78,8 @@
   X(conv_transpose, "aten.conv_transpose3d.input") \
   X(copy, "aten.copy.default") \
   X(count_nonzero, "aten.count_nonzero.dim_IntList") \
+  X(cummax, "aten.cummax.default") \
+  X(cummin, "aten.cummin.default") \
   X(cumprod, "aten.cumprod.default") \
   X(cumsum, "aten.cumsum.default") \
   X(same, "aten.detach.default") \
@@ -118,6 +120,7 @@
   X(index_put, "aten.index_put.default") \
   X(index_select, "aten.index_select.default") \
   X(instance_norm, "aten.instance_norm.default") \
+  X(kthvalue, "aten.kthvalue.default") \
   X(l1_loss, "aten.l1_loss.default") \
   X(layer_norm, "aten.layer_norm.default") \
   RENAME("aten.le.Scalar", "aten.le.Tensor") \
@@ -139,6 +142,8 @@
   X(max_pool3d, "aten.max_pool3d.default") \
   X(mean, "aten.mean.default") \
   X(mean, "aten.mean.dim") \
+  X(median, "aten.median.default") \
+  X(median, "aten.median.dim") \
   X(meshgrid, "aten.meshgrid.indexing") \
   X(amin, "aten.min.default") \
   X(min_dim, "aten.min.dim") \
@@ -146,8 +151,11 @@
   X(movedim, "aten.movedim.int") \
   X(movedim, "aten.movedim.intlist") \
   X(mse_loss, "aten.mse_loss.default") \
+  X(msort, "aten.msort.default") \
   RENAME("aten.mul.Scalar", "aten.mul.Tensor") \
   X(mv, "aten.mv.default") \
+  X(nanmedian, "aten.nanmedian.default") \
+  X(nanmedian, "aten.nanmedian.dim") \
   X(nansum, "aten.nansum.default") \
   X(narrow, "aten.narrow.default") \
   X(native_batch_norm, "aten.native_batch_norm.default") \
@@ -196,6 +204,8 @@
   X(slice, "aten.slice.Tensor") \
   X(slice_scatter, "aten.slice_scatter.default") \
   X(softmax, "aten.softmax.int") \
+  X(sort, "aten.sort.default") \
+  X(sort, "aten.sort.stable") \
   X(split, "aten.split.Tensor") \
   X(split, "aten.split.sizes") \
   X(split, "aten.split_with_sizes.default") \
@@ -219,6 +229,7 @@
   X(cast, "aten.to.dtype") \
   X(cast, "aten.to.dtype_layout") \
   X(cast, "aten.to.other") \
+  X(topk, "aten.topk.default") \
   X(transpose, "aten.transpose.int") \
   X(tril, "aten.tril.default") \
   X(triu, "aten.triu.default") \
@@ -249,6 +260,13 @@
   RENAME("aten.where.ScalarOther", "aten.where.self") \
   RENAME("aten.where.ScalarSelf", "aten.where.self") \
   X(zeros, "aten.zeros.default") \
-  X(zeros, "aten.zeros_like.default")
+  X(zeros, "aten.zeros_like.default") \
+  X(arguments, "nereid.cummax_place.default") \
+  X(arguments, "nereid.cummin_place.default") \
+  X(arguments, "nereid.merge.default") \
+  X(arguments, "nereid.scatter.default") \
+  X(arguments, "nereid.search.default") \
+  X(arguments, "nereid.sort.default") \
+  X(arguments, "nereid.sort_key.default")
 
 #endif

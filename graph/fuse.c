@@ -87,6 +87,20 @@ static void pool_uses(const Fusion *f, Node *n, const Dim *place, UseAt *use, vo
   reach(f, p.operand, p.place, use, ctx);
 }
 
+/* What is searched or scattered to is used in memory, at no place. */
+static void memory_uses(const Fusion *f, Node *n, const Dim *place, UseAt *use, void *ctx) {
+  Dim origin[GRAPH_RANK_MAX];
+  for (uint32_t i = 0; i < GRAPH_RANK_MAX; i++) origin[i] = dim_int(f->graph->dims, 0);
+  use(n->args[0].node, origin, ctx);
+  const Node *domain = prim_kind(n->op) == PRIM_SCATTER ? n->args[1].node : n;
+  for (uint32_t i = 1; i < n->nargs; i++) {
+    if (n->args[i].kind != ARG_NODE || !is_tensor(n->args[i].node)) continue;
+    Dim at[GRAPH_RANK_MAX];
+    broadcast_place(f->graph, domain, place, n->args[i].node, at);
+    reach(f, n->args[i].node, at, use, ctx);
+  }
+}
+
 void each_use_at(const Fusion *f, Node *n, const Dim *place, UseAt *use, void *ctx) {
   Dim from[GRAPH_RANK_MAX];
   Walk w = {f, use, ctx, n, place};
@@ -99,6 +113,8 @@ void each_use_at(const Fusion *f, Node *n, const Dim *place, UseAt *use, void *c
     case PRIM_GATHER: gather_uses(f, n, place, use, ctx); return;
     case PRIM_POOL: pool_uses(f, n, place, use, ctx); return;
     case PRIM_PIECES: piece_uses(f, n, place, use, ctx); return;
+    case PRIM_SEARCH:
+    case PRIM_SCATTER: memory_uses(f, n, place, use, ctx); return;
     default: graph_each_use(n, reach_operand, &w);
   }
 }
@@ -129,6 +145,7 @@ typedef struct {
 static bool read_from_memory(Graph *g, const Node *operand, const Node *user) {
   if (user->kind == NODE_OUTPUT) return true;
   PrimKind k = prim_kind(user->op);
+  if (k == PRIM_SEARCH || k == PRIM_SCATTER) return user->args[0].node == operand;
   return k == PRIM_ATTENTION ? attention_reads(g, user, operand) : !loops(k);
 }
 
@@ -202,7 +219,7 @@ static Dim *places_new(const Fusion *f, uint32_t rank) {
   return ARENA_ARRAY(f->arena, Dim, rank + 1);
 }
 
-/* The domain of a pointwise node: its elements. */
+/* The domain of a node that has an element for each of n. */
 static void flat_domain(const Fusion *f, Group *to, const Node *n) {
   Dims *d = f->graph->dims;
   to->x = product(f->graph, n->type.shape, n->type.rank);
@@ -358,7 +375,7 @@ static void set_domain(const Fusion *f, Group *to, const Node *n) {
   if (prim_is_product(k)) product_domain(f, to, n);
   else if (k == PRIM_ATTENTION) attention_domain(f, to, n);
   else if (has_columns(n)) column_domain(f, to, n);
-  else flat_domain(f, to, n);
+  else flat_domain(f, to, k == PRIM_SCATTER ? n->args[1].node : n);
 }
 
 static bool same_shape(const Group *g, uint32_t rank, const Dim *shape) {
@@ -420,6 +437,8 @@ static FuseStop uses_fit(const Fusion *f, const Group *g, Node *n) {
   Check c = {f, g, NULL};
   group_read_place(f, g, n, place);
   if (!prim_has_template(prim_kind(n->op))) each_use_at(f, n, place, check_use, &c);
+  bool searched = prim_kind(n->op) == PRIM_SEARCH && f->of[n->args[0].node->id] == g;
+  if (searched) c.apart = n->args[0].node;
   return (FuseStop){c.apart ? STOP_PLACE : STOP_NONE, c.apart};
 }
 
@@ -463,10 +482,13 @@ static FuseStop columns_fit(Fusion *f, Group *g, Node *n) {
   return same ? uses_fit(f, g, n) : stopped(STOP_AXES, NULL);
 }
 
+static bool is_scatter(const Node *n) { return prim_kind(n->op) == PRIM_SCATTER; }
+
 /* What keeps n from joining g; kind STOP_NONE: nothing does, and n has its role there. */
 static FuseStop join(Fusion *f, Group *g, Node *n) {
   if (g->once != f->once[n->id]) return stopped(STOP_ONCE, NULL);
   if (prim_has_template(prim_kind(n->op))) return stopped(STOP_PRODUCT, NULL);
+  if (is_scatter(n) || is_scatter(g->nodes.data[0])) return stopped(STOP_SCATTER, NULL);
   if (g->nodes.len >= GROUP_NODES_MAX) return stopped(STOP_FULL, NULL);
   if (has_columns(n) && g->kind != GROUP_LOOPS) return stopped(STOP_TILES, NULL);
   if (has_columns(n)) return columns_fit(f, g, n);
@@ -601,6 +623,10 @@ Fusion *fuse(Graph *g, Arena *a, const FuseOptions *options) {
   Fuser s = {.f = f, .together = options->together};
   s.info = ARENA_ARRAY(a, Info, g->nids);
   s.last_reader = ARENA_ARRAY(a, Group *, g->nids);
+  for (uint32_t i = 0; i < dims_symbols(g->dims); i++) {
+    Dim symbol = dims_symbol_at(g->dims, i);
+    if (!symbol->indexed) vec_push(a, &f->symbols, symbol);
+  }
   survey_uses(&s);
   for (Node *n = g->first; n; n = n->next) {
     if (n->kind == NODE_INPUT && is_tensor(n)) s.info[n->id].bytes = bytes_of(g, n);

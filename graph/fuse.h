@@ -39,16 +39,17 @@ typedef struct Group {
 } Group;
 
 /* Why a node did not join the last group that it depends on, as what the node does. */
-#define FUSE_STOPS(X)                                                    \
-  X(NONE, "")                                                            \
-  X(EAGER, "has a kernel of its own in mode eager")                      \
-  X(ONCE, "is computed in each run, what it reads only once")            \
-  X(PRODUCT, "is a product, which reads its operands from memory")       \
-  X(TILES, "needs whole rows, which lie in several tiles of a product")  \
-  X(EXTENT, "goes through another number of elements")                   \
-  X(AXES, "goes along other axes")                                       \
-  X(ROWS, "has elements that lie in no row of a later reduction")        \
-  X(PLACE, "is read at other places than where it is computed")          \
+#define FUSE_STOPS(X)                                                   \
+  X(NONE, "")                                                           \
+  X(EAGER, "has a kernel of its own in mode eager")                     \
+  X(ONCE, "is computed in each run, what it reads only once")           \
+  X(PRODUCT, "is a product, which reads its operands from memory")      \
+  X(SCATTER, "writes to memory in any order, or reads what does")       \
+  X(TILES, "needs whole rows, which lie in several tiles of a product") \
+  X(EXTENT, "goes through another number of elements")                  \
+  X(AXES, "goes along other axes")                                      \
+  X(ROWS, "has elements that lie in no row of a later reduction")       \
+  X(PLACE, "is read at other places than where it is computed")         \
   X(FULL, "finds as many nodes there as a kernel may have")
 typedef enum {
 #define X(id, text) STOP_##id,
@@ -65,11 +66,12 @@ typedef struct {
   Graph *graph;
   Arena *arena;
   VEC(Group *) groups;
-  Group **of;     /* by node id; NULL: in none */
-  Role *role;     /* by node id */
-  bool *once;     /* by node id: its value is the same in each run; all false without freezing */
-  bool *stored;   /* by node id: it is written to memory */
-  FuseStop *stop; /* by node id: of nodes in groups */
+  VEC(Dim) symbols; /* the graph's, without those of indices */
+  Group **of;       /* by node id; NULL: in none */
+  Role *role;       /* by node id */
+  bool *once;       /* by node id: its value is the same in each run; all false without freezing */
+  bool *stored;     /* by node id: it is written to memory */
+  FuseStop *stop;   /* by node id: of nodes in groups */
 } Fusion;
 
 typedef struct {

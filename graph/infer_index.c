@@ -191,6 +191,27 @@ void infer_one_hot(Infer *in) {
   infer_set(in, DT_I64, x->rank + 1, shape);
 }
 
+/* Of each element of src to the element of self, counted in row-major order, that index says; none
+ * where that is negative. */
+void infer_nereid_scatter(Infer *in) {
+  const ValueType *x = infer_self(in), *index = infer_tensor(in, "index");
+  Operand src = infer_operand(in, "src");
+  need_index(in, index);
+  infer_fits(in, &src, index->shape, index->rank);
+  in->result = *x;
+}
+
+/* Each row of several is searched for the values of that row. */
+void infer_search(Infer *in) {
+  const ValueType *rows = infer_tensor(in, "sorted_sequence"), *x = infer_tensor(in, "self");
+  infer_rank(in, rows, 1, GRAPH_RANK_MAX);
+  infer_same_dtype(in, rows, x);
+  if (rows->rank > 1) infer_rank(in, x, rows->rank, rows->rank);
+  for (uint32_t i = 0; i + 1 < rows->rank; i++)
+    infer_same_size(in, rows->shape[i], x->shape[i], "the rows that are searched");
+  infer_set_like(in, DT_I64, x);
+}
+
 /* ---- as many as the data says ---- */
 
 void infer_masked_select(Infer *in) {

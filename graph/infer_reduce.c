@@ -128,6 +128,38 @@ void infer_argsort(Infer *in) {
   infer_set_like(in, DT_I64, with_axis(in, &axis));
 }
 
+/* A place along an axis for each element. */
+void infer_place_like(Infer *in) {
+  uint32_t axis;
+  infer_set_like(in, DT_I64, with_axis(in, &axis));
+}
+
+/* Integers as wide as the float, but no less than 32 bits. */
+void infer_sort_key(Infer *in) {
+  const ValueType *x = infer_self(in);
+  infer_need_float(in, x->dtype);
+  infer_set_like(in, x->dtype == DT_F64 ? DT_I64 : DT_I32, x);
+}
+
+/* Along the last axis, runs of `run` by twos. */
+void infer_merge(Infer *in) {
+  const ValueType *x = infer_self(in);
+  int64_t run = infer_int(in, "run");
+  infer_rank(in, x, 1, GRAPH_RANK_MAX);
+  if (run < 1 || run >= 1 << 30) infer_fail(in, E_GRAPH_STEP, (long long)run);
+  if (x->dtype != DT_I64) infer_fail(in, E_GRAPH_INDEX_DTYPE, dtype_name(x->dtype));
+  in->result = *x;
+}
+
+void infer_kthvalue(Infer *in) {
+  uint32_t axis;
+  const ValueType *x = with_axis(in, &axis);
+  Dim k = infer_size(in, "k"), most = infer_axis_size(in, x, axis);
+  if (dim_is_int(k) && dim_is_int(most) && (k->value < 1 || k->value > most->value))
+    infer_fail(in, E_GRAPH_TOPK, (long long)k->value, infer_type_text(in, x), axis);
+  infer_max_dim(in);
+}
+
 void infer_topk(Infer *in) {
   uint32_t axis;
   const ValueType *x = with_axis(in, &axis);

@@ -23,6 +23,7 @@ Kernel *kernel_new(const Fusion *f, const Group *group, Name name, Arena *a) {
   k->body = text_new(a);
   for (size_t i = 0; i < sizeof reserved / sizeof *reserved; i++)
     vec_push(a, &k->taken, pool_name(k->graph->names, reserved[i]));
+  for (size_t i = 0; i < f->symbols.len; i++) vec_push(a, &k->taken, f->symbols.data[i]->name);
   return k;
 }
 
@@ -172,6 +173,12 @@ const char *kernel_index(Kernel *k, Dim x, unsigned *axes) {
   return t.data;
 }
 
+unsigned kernel_axes(Kernel *k, const Dim *place, uint32_t rank) {
+  unsigned axes = 0;
+  for (uint32_t i = 0; i < rank; i++) kernel_index(k, place[i], &axes);
+  return axes;
+}
+
 /* ---- values ---- */
 
 DType kernel_held(DType t) { return dtype_is_float(t) && dtype_bits(t) < 32 ? DT_F32 : t; }
@@ -299,7 +306,7 @@ static Value gather(Kernel *k, Node *n, const Dim *place) {
     Value at = kernel_value(k, x.by[i].index, x.by[i].place);
     const char *name = kernel_fresh(k, "at"), *size = kernel_index(k, x.by[i].size, NULL);
     kernel_line(k, "%s = tl.where(%s < 0, %s + %s, %s)", name, at.text, at.text, size, at.text);
-    kernel_bind(k, x.by[i].symbol, name, AXIS_X | AXIS_R);
+    kernel_bind(k, x.by[i].symbol, name, kernel_axes(k, x.by[i].place, x.by[i].index->type.rank));
   }
   return kernel_value(k, x.data, x.place);
 }
@@ -385,6 +392,13 @@ static Value pool_of_one(Kernel *k, Node *n, const Dim *place) {
   return name_value(k, n, place, t, text);
 }
 
+/* A scan along an axis of one element. */
+static Value scan_of_one(Kernel *k, Node *n, const Dim *place) {
+  DType t = kernel_held(n->type.dtype);
+  if (kernel_scan_gives_places(n)) return name_value(k, n, place, t, tile_of(k, "0", t));
+  return kernel_value(k, n->args[0].node, place);
+}
+
 /* A reduction along axes of one element. */
 static Value unreduced(Kernel *k, Node *n, const Dim *place) {
   const ValueType *t = &n->args[0].node->type;
@@ -416,8 +430,9 @@ Value kernel_value(Kernel *k, Node *n, const Dim *place) {
     case PRIM_GATHER: return gather(k, n, place);
     case PRIM_CREATE: return create(k, n, place);
     case PRIM_PIECES: return pieces(k, n, place);
+    case PRIM_SEARCH: return name_value(k, n, place, n->type.dtype, kernel_search(k, n, place));
     case PRIM_SCAN:
-      if (dim_is(k->group->r, 1)) return kernel_value(k, n->args[0].node, place);
+      if (dim_is(k->group->r, 1)) return scan_of_one(k, n, place);
       break;
     case PRIM_POOL:
       if (dim_is(k->group->r, 1)) return pool_of_one(k, n, place);

@@ -43,8 +43,8 @@ typedef struct {
   VEC(Dim) symbols;    /* parameters of the graph's symbolic sizes */
   VEC(Binding) bindings;
   VEC(Memo) memo;
-  VEC(Name) taken; /* names of variables */
-  const char *masks[8]; /* by axes: "xmask & rmask"; NULL: none is needed */
+  VEC(Name) taken;       /* names of variables */
+  const char *masks[8];  /* by axes: "xmask & rmask"; NULL: none is needed */
   const char *condition; /* under which values are wanted now; NULL: always */
   bool huge; /* an index overflows: reported */
   Text body;
@@ -57,6 +57,8 @@ Kernel *kernel_new(const Fusion *f, const Group *group, Name name, Arena *a);
 void kernel_bind(Kernel *k, Dim symbol, const char *text, unsigned axes);
 /* An index expression; *axes: on which it depends, may be NULL. */
 const char *kernel_index(Kernel *k, Dim x, unsigned *axes);
+/* The axes on which a place depends. */
+unsigned kernel_axes(Kernel *k, const Dim *place, uint32_t rank);
 /* The parameter through which n's elements are read or written. */
 const char *kernel_buffer(Kernel *k, Node *n);
 /* A name that is not taken: `base`, base_1, ... */
@@ -96,6 +98,26 @@ Access kernel_access(Kernel *k, Piece *p, const char *first, const char *second)
 const char *kernel_parameters(Kernel *k);
 /* The whole function: the template, with name, parameters and body filled in, and `slots`. */
 void kernel_emit(Text *out, Kernel *k, const char *template, const Slot *slots, size_t n);
+
+/* The number that changes nothing for a reduction or scan, as a literal of the dtype; `rule` is
+ * one, or "least" or "most". */
+const char *kernel_neutral(Kernel *k, const char *rule, DType t);
+
+/* ---- scans (kernel_scan.c) ---- */
+
+/* What a loop over a row carries, before it. */
+void kernel_begin_scan(Kernel *k, Node *n);
+/* Computes the elements of n, a PRIM_SCAN, in a tile of whole rows, or of a part (looped). */
+void kernel_scan(Kernel *k, Node *n, bool looped);
+/* Does n give places in a row, and not elements? */
+bool kernel_scan_gives_places(const Node *n);
+
+/* ---- what reads and writes memory at many places (kernel_memory.c) ---- */
+
+/* The element of n, a PRIM_SEARCH, at `place`, as an expression. */
+const char *kernel_search(Kernel *k, Node *n, const Dim *place);
+/* Writes to the elements that n, a PRIM_SCATTER, names. */
+void kernel_scatter(Kernel *k, Node *n);
 
 /* The kernels of a group's kind, written to `out`.  looped: rows are longer than a tile. */
 void kernel_loops(Text *out, Kernel *k, bool looped);

@@ -33,6 +33,10 @@ static bool is_reduction(const Kernel *k, const Node *n) {
   return (p == PRIM_REDUCE || p == PRIM_POOL) && !dim_is(k->group->r, 1);
 }
 
+static bool is_scan(const Kernel *k, const Node *n) {
+  return prim_kind(n->op) == PRIM_SCAN && !dim_is(k->group->r, 1);
+}
+
 /* What a reduction gives is there one stage later than what it reads. */
 static void note_stage(Node *operand, const Dim *place, void *ctx) {
   (void)place;
@@ -87,10 +91,9 @@ static const Reduction *reduction_of(const Node *n) {
   BUG("no reduction: %s", n->op->target);
 }
 
-/* The number that changes nothing, as a literal of the dtype. */
-static const char *neutral(Kernel *k, const Reduction *r, DType t) {
-  bool least = !strcmp(r->neutral, "least"), most = !strcmp(r->neutral, "most");
-  if (!least && !most) return r->neutral;
+const char *kernel_neutral(Kernel *k, const char *rule, DType t) {
+  bool least = !strcmp(rule, "least"), most = !strcmp(rule, "most");
+  if (!least && !most) return rule;
   if (dtype_is_float(t)) return least ? "float(\"-inf\")" : "float(\"inf\")";
   if (t == DT_I1) return least ? "False" : "True";
   unsigned bits = dtype_bits(t);
@@ -98,6 +101,10 @@ static const char *neutral(Kernel *k, const Reduction *r, DType t) {
     return least ? "0" : arena_printf(k->arena, "%llu", ~0ull >> (64 - bits));
   long long max = (long long)(~0ull >> (65 - bits));
   return least ? arena_printf(k->arena, "(-%lld - 1)", max) : arena_printf(k->arena, "%lld", max);
+}
+
+static const char *neutral(Kernel *k, const Node *n, DType t) {
+  return kernel_neutral(k, reduction_of(n)->neutral, t);
 }
 
 static const char *with(Kernel *k, const char *text, const char *a, const char *b) {
@@ -120,7 +127,7 @@ static const char *pooled_tile(Kernel *k, Node *n, DType t) {
   pool_piece(k->graph, n, k->group->place, &p);
   const char *condition = kernel_piece_condition(k, &p);
   const char *v = kernel_piece_value(k, &p, condition, t);
-  return whole_tile(k, v, both(k, k->masks[AXIS_R], condition), neutral(k, reduction_of(n), t));
+  return whole_tile(k, v, both(k, k->masks[AXIS_R], condition), neutral(k, n, t));
 }
 
 /* The elements that n reduces, in the dtype in which it does, with the neutral number behind the
@@ -130,7 +137,7 @@ static const char *reduced_tile(Kernel *k, Node *n, DType t) {
   Dim place[GRAPH_RANK_MAX];
   group_read_place(k->f, k->group, n, place);
   const char *v = kernel_cast(k, kernel_value(k, n->args[0].node, place), t);
-  return whole_tile(k, v, k->masks[AXIS_R], neutral(k, reduction_of(n), t));
+  return whole_tile(k, v, k->masks[AXIS_R], neutral(k, n, t));
 }
 
 static bool flag_of(Kernel *k, const Node *n, const char *param) {
@@ -190,19 +197,6 @@ static void reduce_tile(Kernel *k, Node *n) {
   remember_row(k, n, name, t);
 }
 
-/* ---- scans: of rows that fit a tile ---- */
-
-static void scan_tile(Kernel *k, Node *n) {
-  Dim place[GRAPH_RANK_MAX];
-  group_place(k->f, k->group, n, place);
-  DType t = kernel_held(n->type.dtype);
-  const char *v = kernel_cast(k, kernel_value(k, n->args[0].node, place), t);
-  const char *scan = strcmp(n->op->target, "aten.cumprod.default") ? "cumsum" : "cumprod";
-  const char *name = kernel_fresh(k, n->name);
-  kernel_line(k, "%s = tl.%s(tl.broadcast_to(%s, [XBLOCK, RBLOCK]), 1)", name, scan, v);
-  kernel_remember(k, n, place, (Value){name, t});
-}
-
 /* ---- statements ---- */
 
 static Value own_value(Kernel *k, Node *n) {
@@ -212,8 +206,12 @@ static Value own_value(Kernel *k, Node *n) {
 }
 
 static void compute(Kernel *k, Node *n) {
+  if (prim_kind(n->op) == PRIM_SCATTER) {
+    kernel_scatter(k, n);
+    return;
+  }
   if (is_reduction(k, n)) reduce_tile(k, n);
-  if (prim_kind(n->op) == PRIM_SCAN && !dim_is(k->group->r, 1)) scan_tile(k, n);
+  if (is_scan(k, n)) kernel_scan(k, n, false);
   Value v = own_value(k, n);
   if (k->f->stored[n->id]) kernel_store(k, n, v);
 }
@@ -234,8 +232,8 @@ static void open_columns(Kernel *k, bool looped) {
 
 static void begin_accumulator(Kernel *k, Node *n) {
   DType t = accumulator(n);
-  kernel_line(k, "%s_acc = tl.full([XBLOCK, RBLOCK], %s, tl.%s)", n->name,
-              neutral(k, reduction_of(n), t), dtype_lang_name(t));
+  kernel_line(k, "%s_acc = tl.full([XBLOCK, RBLOCK], %s, tl.%s)", n->name, neutral(k, n, t),
+              dtype_lang_name(t));
 }
 
 static void accumulate(Kernel *k, Node *n) {
@@ -278,6 +276,15 @@ static void each_of_stage(Loops *l, uint32_t stage, void (*f)(Kernel *k, Node *n
   }
 }
 
+/* The scans up to a stage: later ones may use those of earlier ones, which are made anew. */
+static void each_scan(Loops *l, uint32_t stage, void (*f)(Kernel *k, Node *n)) {
+  const Group *g = l->k->group;
+  for (uint32_t i = 0; i < g->nodes.len; i++)
+    if (l->stage[i] <= stage && is_scan(l->k, g->nodes.data[i])) f(l->k, g->nodes.data[i]);
+}
+
+static void scan_part(Kernel *k, Node *n) { kernel_scan(k, n, true); }
+
 static void store_if_wanted(Kernel *k, Node *n) {
   if (k->f->stored[n->id]) kernel_store(k, n, own_value(k, n));
 }
@@ -287,8 +294,10 @@ static void stage_in_loop(Loops *l, uint32_t stage) {
   each_of_stage(l, stage, compute, false, ROLE_ROW);
   if (!needs_loop(l, stage)) return;
   each_of_stage(l, stage, begin_accumulator, true, ROLE_NONE);
+  each_scan(l, stage, kernel_begin_scan);
   size_t memo = k->memo.len, taken = k->taken.len;
   open_columns(k, true);
+  each_scan(l, stage, scan_part);
   each_of_stage(l, stage, accumulate, true, ROLE_NONE);
   each_of_stage(l, stage, store_if_wanted, false, ROLE_FULL);
   k->indent -= 4;

@@ -262,6 +262,7 @@
   X(to_bool, "aten.isneginf.default", "(Tensor self) -> Tensor") \
   X(to_bool, "aten.isposinf.default", "(Tensor self) -> Tensor") \
   X(item, "aten.item.default", "(Tensor self) -> Scalar") \
+  X(kthvalue, "aten.kthvalue.default", "(Tensor self, SymInt k, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)") \
   X(loss, "aten.l1_loss.default", "(Tensor self, Tensor target, int reduction=Mean) -> Tensor") \
   X(layer_norm, "aten.layer_norm.default", "(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, Tensor? bias=None, float eps=1e-05, bool cudnn_enable=True) -> Tensor") \
   X(compare, "aten.le.Scalar", "(Tensor self, Scalar other) -> Tensor") \
@@ -311,6 +312,8 @@
   X(binary, "aten.maximum.default", "(Tensor self, Tensor other) -> Tensor") \
   X(mean, "aten.mean.default", "(Tensor self, *, ScalarType? dtype=None) -> Tensor") \
   X(mean, "aten.mean.dim", "(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor") \
+  X(max_all, "aten.median.default", "(Tensor self) -> Tensor") \
+  X(max_dim, "aten.median.dim", "(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)") \
   X(meshgrid, "aten.meshgrid.indexing", "(Tensor[] tensors, *, str indexing) -> Tensor[]") \
   X(max_all, "aten.min.default", "(Tensor self) -> Tensor") \
   X(max_dim, "aten.min.dim", "(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)") \
@@ -321,6 +324,7 @@
   X(movedim, "aten.movedim.int", "(Tensor(a) self, int source, int destination) -> Tensor(a)") \
   X(movedim, "aten.movedim.intlist", "(Tensor(a) self, int[] source, int[] destination) -> Tensor(a)") \
   X(loss, "aten.mse_loss.default", "(Tensor self, Tensor target, int reduction=Mean) -> Tensor") \
+  X(same, "aten.msort.default", "(Tensor self) -> Tensor") \
   X(binary, "aten.mul.Scalar", "(Tensor self, Scalar other) -> Tensor") \
   X(binary, "aten.mul.Tensor", "(Tensor self, Tensor other) -> Tensor") \
   X(binary_in_place, "aten.mul_.Scalar", "(Tensor(a!) self, Scalar other) -> Tensor(a!)") \
@@ -328,6 +332,8 @@
   X(multinomial, "aten.multinomial.default", "(Tensor self, int num_samples, bool replacement=False, *, Generator? generator=None) -> Tensor") \
   X(mv, "aten.mv.default", "(Tensor self, Tensor vec) -> Tensor") \
   X(same, "aten.nan_to_num.default", "(Tensor self, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor") \
+  X(max_all, "aten.nanmedian.default", "(Tensor self) -> Tensor") \
+  X(max_dim, "aten.nanmedian.dim", "(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)") \
   X(sum, "aten.nansum.default", "(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor") \
   X(narrow, "aten.narrow.default", "(Tensor(a) self, int dim, SymInt start, SymInt length) -> Tensor(a)") \
   X(native_batch_norm, "aten.native_batch_norm.default", "(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)") \
@@ -504,6 +510,13 @@
   X(sym_floor, "math.floor", "(Scalar a) -> Scalar") \
   X(sym_trunc, "math.trunc", "(Scalar a) -> Scalar") \
   X(fused_attention, "nereid.attention.default", "(Tensor query, Tensor key, Tensor value, Tensor? mask=None, *, float scale, SymInt? low=None, SymInt? high=None, int splits=1) -> Tensor") \
+  X(place_like, "nereid.cummax_place.default", "(Tensor self, int dim) -> Tensor") \
+  X(place_like, "nereid.cummin_place.default", "(Tensor self, int dim) -> Tensor") \
+  X(merge, "nereid.merge.default", "(Tensor self, int run) -> Tensor") \
+  X(nereid_scatter, "nereid.scatter.default", "(Tensor self, Tensor index, Tensor src, str reduce) -> Tensor") \
+  X(search, "nereid.search.default", "(Tensor sorted_sequence, Tensor self, bool right) -> Tensor") \
+  X(same, "nereid.sort.default", "(Tensor self, int dim) -> Tensor") \
+  X(sort_key, "nereid.sort_key.default", "(Tensor self) -> Tensor") \
   X(sym_float, "torch.sym_float", "(Scalar a) -> Scalar") \
   X(sym_trunc, "torch.sym_int", "(Scalar a) -> Scalar") \
   X(sym_max, "torch.sym_max", "(Scalar a, Scalar b) -> Scalar") \

@@ -18,6 +18,7 @@ typedef enum {
   CLAMP,
   GELU,
   ISCLOSE,
+  KEY,
   LERP,
   NAN_TO_NUM,
   POWER,
@@ -118,6 +119,7 @@ static DType compute_dtype(Context *c) {
     case LOGIC: t = promoted(c); return t == DT_I1 ? t : number_dtype(t);
     case TEST: return number_dtype(promoted(c));
     case ISCLOSE: t = promoted(c); return dtype_is_float(t) ? widened(t) : DT_F64;
+    case KEY:
     case CAST: return number_dtype(infer_tensor(&c->in, cast_param(c->in.schema))->dtype);
     default: return number_dtype(t);
   }
@@ -159,6 +161,17 @@ static const char *gelu(Context *c) {
 
 static const char *isclose(Context *c) {
   return infer_bool(&c->in, "equal_nan") ? CLOSE " | (({0} != {0}) & ({1} != {1}))" : CLOSE;
+}
+
+/* A float's bits in the order of integers: of negative ones all but the sign are flipped.  -0.0
+ * is 0.0, and NaN comes last. */
+#define KEY_BITS(t) "tl.where({0} == 0, 0.0, {0}).to(tl." t ", bitcast=True)"
+#define KEY_OF(t, shift, most) \
+  "tl.where({0} != {0}, " most ", " KEY_BITS(t) " ^ ((" KEY_BITS(t) " >> " shift ") & " most "))"
+
+static const char *key(const Context *c) {
+  return c->p->compute == DT_F64 ? KEY_OF("int64", "63", "9223372036854775807")
+                                 : KEY_OF("int32", "31", "2147483647");
 }
 
 /* From the end that is nearer. */
@@ -272,6 +285,7 @@ static const char *choose(Context *c) {
     case CLAMP: return clamp(c);
     case GELU: return gelu(c);
     case ISCLOSE: return isclose(c);
+    case KEY: return key(c);
     case LERP: return lerp(c);
     case LOGIC: return logic(c);
     case NAN_TO_NUM: return nan_to_num(c);

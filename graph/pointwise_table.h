@@ -12,6 +12,7 @@
  *   TEST      the operands' promoted dtype, widened as above; the result is a bool
  *   LOGIC     as TEST; the second expression is for bools, which stay what they are
  *   CAST      the dtype of what is cast, widened as above; the result is cast
+ *   KEY       as CAST; the result is an integer (graph/pointwise.c)
  *   others    as ARITH, with an expression of their own (graph/pointwise.c) */
 #ifndef NEREID_GRAPH_POINTWISE_TABLE_H
 #define NEREID_GRAPH_POINTWISE_TABLE_H
@@ -172,7 +173,8 @@
   X("aten.where.Scalar", ARITH, "tl.where({0}, {1}, {2}).to(tl.{t})", "") \
   X("aten.where.ScalarOther", ARITH, "tl.where({0}, {1}, {2})", "") \
   X("aten.where.ScalarSelf", ARITH, "tl.where({0}, {1}, {2})", "") \
-  X("aten.where.self", ARITH, "tl.where({0}, {1}, {2})", "")
+  X("aten.where.self", ARITH, "tl.where({0}, {1}, {2})", "") \
+  X("nereid.sort_key.default", KEY, "", "")
 /* clang-format on */
 
 #endif

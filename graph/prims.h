@@ -19,10 +19,12 @@ typedef enum {
   PRIM_POINTWISE,
   PRIM_VIEW,
   PRIM_REDUCE,
-  PRIM_SCAN, /* aten.cumsum, aten.cumprod: each element from those before it along an axis */
+  PRIM_SCAN, /* each element from those before it along an axis; sorting (graph/kernel_scan.c) */
   PRIM_CREATE,
   PRIM_GATHER,
-  PRIM_PIECES, /* aten.cat, aten.constant_pad_nd */
+  PRIM_SEARCH,      /* from its first operand, which lies in memory, read at several places */
+  PRIM_SCATTER,     /* nereid.scatter: writes to its first operand, which nothing else uses */
+  PRIM_PIECES,      /* aten.cat, aten.constant_pad_nd */
   PRIM_POOL,        /* a reduction over windows: aten.max_pool*d, aten.avg_pool*d */
   PRIM_MATMUL,      /* aten.mm, aten.bmm */
   PRIM_CONVOLUTION, /* aten.convolution, not transposed */

@@ -549,8 +549,6 @@
 #define E_GRAPH_ARGUMENT "'%s' cannot stand here: a graph's values are calls, x[0], or a + b"
 #define E_GRAPH_ANNOTATION "'%s' is no type: write \"f32[2, s0]\" or \"Sym(s0)\""
 #define E_GRAPH_NO_KERNEL "no kernel can be made yet for torch.ops.%s (node %s)"
-#define E_GRAPH_SCAN \
-  "a cumsum along an axis of symbolic size, or of more than %d elements, is not supported yet"
 #define E_GRAPH_PLACE "the place of an element overflows 64 bits in the kernel of %s"
 #define E_GRAPH_MEMORY "the tensors between the kernels need more than 2^48 bytes"
 #define E_GRAPH_UNSUPPORTED "operators that are not supported: %u, in %u nodes"

@@ -1,0 +1,73 @@
+/* Nodes that read or write memory at places that data says, many times for an element or in any
+ * order: searching, merging, scattering.  What they search or scatter to lies in memory. */
+#include <string.h>
+
+#include "graph/kernel.h"
+
+/* The mask of a value whose places are these, under the condition that holds now. */
+static const char *mask_of(Kernel *k, const Dim *place, uint32_t rank) {
+  const char *mask = k->masks[kernel_axes(k, place, rank)], *c = k->condition;
+  if (mask && c) return arena_printf(k->arena, "%s & %s", mask, c);
+  return mask ? mask : c ? c : "True";
+}
+
+/* Halvings after which nothing is left of `n` elements. */
+static int halvings(Kernel *k, Dim n) {
+  int64_t most = dim_range(k->graph->dims, n).hi;
+  int steps = 0;
+  while (steps < 31 && (int64_t)1 << steps <= most) steps++;
+  return steps;
+}
+
+/* Where the row begins that the place lies in. */
+static const char *row_offset(Kernel *k, const Node *n, const Dim *place) {
+  Dim at[GRAPH_RANK_MAX];
+  uint32_t rank = n->type.rank;
+  memcpy(at, place, rank * sizeof *at);
+  at[rank - 1] = dim_int(k->graph->dims, 0);
+  return kernel_index(k, linear_of_place(k->graph->dims, at, n->type.shape, rank), NULL);
+}
+
+static const char *merge(Kernel *k, Node *n, const Dim *place) {
+  Node *x = n->args[0].node;
+  uint32_t last = n->type.rank - 1;
+  int64_t run = graph_arg(k->graph, n, "run").dim->value;
+  return arena_printf(k->arena, "merged(%s, %s, %s, %s, %s, %lld, %d)", kernel_buffer(k, x),
+                      row_offset(k, n, place), kernel_index(k, place[last], NULL),
+                      kernel_index(k, n->type.shape[last], NULL), mask_of(k, place, last + 1),
+                      (long long)run, halvings(k, dim_int(k->graph->dims, run)));
+}
+
+/* A sequence of one axis is searched for all values, else each row for those of its row. */
+static const char *search(Kernel *k, Node *n, const Dim *place) {
+  Node *sequence = n->args[0].node, *values = n->args[1].node;
+  uint32_t last = sequence->type.rank - 1;
+  Dim size = sequence->type.shape[last];
+  Value v = kernel_value(k, values, place);
+  const char *offset = last ? row_offset(k, sequence, place) : "0";
+  return arena_printf(k->arena, "search(%s, %s, %s, %s, %s, %s, %d)", kernel_buffer(k, sequence),
+                      offset, kernel_index(k, size, NULL), v.text, mask_of(k, place, n->type.rank),
+                      graph_arg(k->graph, n, "right").flag ? "True" : "False", halvings(k, size));
+}
+
+const char *kernel_search(Kernel *k, Node *n, const Dim *place) {
+  return (strcmp(n->op->target, "nereid.merge.default") ? search : merge)(k, n, place);
+}
+
+/* ---- scattering ---- */
+
+static const char *whole(Kernel *k, Value v, DType t) {
+  return arena_printf(k->arena, "tl.broadcast_to(%s, [XBLOCK])", kernel_cast(k, v, t));
+}
+
+void kernel_scatter(Kernel *k, Node *n) {
+  Node *to = n->args[0].node, *index = n->args[1].node, *src = n->args[2].node;
+  const char *reduce = graph_arg(k->graph, n, "reduce").name;
+  const char *how = !strcmp(reduce, "amax") ? "max" : !strcmp(reduce, "amin") ? "min" : "add";
+  const Dim *place = k->group->place;
+  const char *at = kernel_fresh(k, "at");
+  kernel_line(k, "%s = %s", at, whole(k, kernel_value(k, index, place), DT_I64));
+  const char *v = whole(k, kernel_value(k, src, place), n->type.dtype);
+  kernel_line(k, "tl.atomic_%s(%s + %s, %s, mask=xmask & (%s >= 0), sem=\"relaxed\")", how,
+              kernel_buffer(k, to), at, v, at);
+}

@@ -1,4 +1,0 @@
-class GraphModule(torch.nn.Module):
-    def forward(self, x: "f32[4, s0]"):
-        a = torch.ops.aten.cumsum.default(x, 1)
-        return (a,)
