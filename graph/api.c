@@ -68,21 +68,31 @@ static int read_dtype(DType *out, const char *dtype) {
                    error_suggest(hint, sizeof hint, dtype, known, sizeof known / sizeof *known));
 }
 
-static int read_mode(CompileOptions *out, const char *mode) {
-  static const char *const later[] = {"reduce-overhead", "max-autotune"};
-  static const char *const known[] = {"default", "eager", "reduce-overhead", "max-autotune"};
-  out->fuse = out->freeze = !mode || strcmp(mode, "eager") != 0;
-  if (!mode || !strcmp(mode, "default") || !strcmp(mode, "eager")) return 0;
-  for (size_t i = 0; i < sizeof later / sizeof *later; i++)
-    if (!strcmp(mode, later[i])) return error_set(NEREID_E_USAGE, E_GRAPH_MODE_LATER, mode);
+static const char *const modes[] = {"default", "eager", "reduce-overhead", "max-autotune"};
+enum { MODE_DEFAULT, MODE_EAGER, MODE_REPLAY, MODE_TUNE, MODES };
+
+typedef struct {
+  CompileOptions compile;
+  ExecuteOptions execute;
+} ModeOptions;
+
+/* NULL is the default; -1 after an error. */
+static int find_mode(const char *mode) {
+  for (int i = 0; i < MODES; i++)
+    if (!strcmp(mode ? mode : modes[0], modes[i])) return i;
   char hint[96];
-  return error_set(NEREID_E_USAGE, E_GRAPH_MODE, mode,
-                   error_suggest(hint, sizeof hint, mode, known, sizeof known / sizeof *known));
+  error_set(NEREID_E_USAGE, E_GRAPH_MODE, mode,
+            error_suggest(hint, sizeof hint, mode, modes, MODES));
+  return -1;
 }
 
-static int read_options(CompileOptions *out, const nereid_graph_options *o, bool gpu) {
-  *out = (CompileOptions){.target = gpu ? TARGET_GPU : TARGET_CPU};
-  return read_mode(out, o->mode);
+static int read_options(ModeOptions *out, const nereid_graph_options *o, bool gpu) {
+  int mode = find_mode(o->mode);
+  if (mode == MODE_TUNE) return error_set(NEREID_E_USAGE, E_GRAPH_MODE_LATER, o->mode);
+  bool fused = mode != MODE_EAGER;
+  *out = (ModeOptions){{.target = gpu ? TARGET_GPU : TARGET_CPU, .fuse = fused, .freeze = fused},
+                       {.replay = mode == MODE_REPLAY}};
+  return mode < 0 ? NEREID_E_USAGE : 0;
 }
 
 /* The model as the options want it, to be changed further and freed by the caller. */
@@ -110,7 +120,7 @@ static int copy_text(char **text, size_t *size, const Text *t) {
 }
 
 static int emit(Model *m, const nereid_graph_options *o, nereid_graph_kind kind, Text *out) {
-  CompileOptions options;
+  ModeOptions options;
   bool cpu = o->device && strncmp(o->device, "cuda", 4) != 0;
   int code = 0;
   bool planned = kind != NEREID_GRAPH_TEXT && !(kind == NEREID_GRAPH_DOT && o->run_passes);
@@ -118,7 +128,7 @@ static int emit(Model *m, const nereid_graph_options *o, nereid_graph_kind kind,
     if (o->run_passes) code = model_run_passes(m, o->run_passes);
   } else {
     code = read_options(&options, o, !cpu);
-    if (!code) code = model_plan(m, &options);
+    if (!code) code = model_plan(m, &options.compile);
   }
   if (code) return code;
   if (kind != NEREID_GRAPH_EXPLAIN) return model_print(m, kind, out);
@@ -166,12 +176,13 @@ static int describe_body(void *arg) {
 }
 
 static int make(nereid_executable *e, nereid_graph *g, const nereid_graph_options *o) {
-  CompileOptions options;
+  ModeOptions options;
   int code = read_options(&options, o, e->device->ops == &device_cuda);
   e->mode = o->mode;
   if (!code) code = take_model(&e->model, g, o);
-  if (!code) code = model_plan(e->model, &options);
-  if (!code) code = executable_new(&e->e, e->model->plan, e->model->weights, e->device);
+  if (!code) code = model_plan(e->model, &options.compile);
+  if (!code)
+    code = executable_new(&e->e, e->model->plan, e->model->weights, e->device, &options.execute);
   return code ? code : error_guard(e->model->arena, describe_body, e);
 }
 

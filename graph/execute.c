@@ -21,6 +21,15 @@ static void allocate(Executable *e) {
     e->steps[i].at = ARENA_ARRAY(e->arena, int, p->steps[i].nargs);
   e->sizes = sizes_new(e->arena, p);
   e->prepared = ARENA_ARRAY(e->arena, int64_t, e->sizes->nsymbols);
+  execute_find_uses(e);
+}
+
+/* Devices that take one launch as well as many run as in mode default. */
+static void choose_replay(Executable *e, const ExecuteOptions *o) {
+  e->replays = o->replay && replay_is_supported(e->device);
+  if (o->replay && !e->replays && !e->on_host) device_note(e->device, N_GRAPH_NO_REPLAY);
+  ReplayItem *items = ARENA_ARRAY(e->arena, ReplayItem, e->plan->nsteps + e->plan->nupdates);
+  recordings_new(&e->recordings, e->device, e->sizes->nsymbols, items);
 }
 
 /* Without `sizes`: of the steps whose kernels do not depend on them. */
@@ -32,22 +41,31 @@ static int find_kernels(Executable *e, const Sizes *sizes) {
   return code ? code : kernels_compile(&e->kernels);
 }
 
+typedef struct {
+  Executable *e;
+  const ExecuteOptions *options;
+} Making;
+
 static int make_body(void *arg) {
-  Executable *e = arg;
+  const Making *m = arg;
+  Executable *e = m->e;
   allocate(e);
+  choose_replay(e, m->options);
   int code = execute_find_weights(e);
   if (!code) code = kernels_open(&e->kernels, e->arena, e->plan, e->device);
   return code ? code : find_kernels(e, NULL);
 }
 
-int executable_new(Executable **out, const Plan *p, const Weights *weights, nereid_device *d) {
+int executable_new(Executable **out, const Plan *p, const Weights *weights, nereid_device *d,
+                   const ExecuteOptions *options) {
   *out = NULL;
   Executable *e = calloc(1, sizeof *e);
   if (!e) return error_out_of_memory();
   *e = (Executable){.arena = arena_new(), .plan = p, .weights = weights, .device = d};
   e->on_host = d->ops != &device_cuda;
   e->interprets = d->ops == &device_interp || d->ops == &device_nest;
-  int code = e->arena ? error_guard(e->arena, make_body, e) : error_out_of_memory();
+  Making m = {e, options};
+  int code = e->arena ? error_guard(e->arena, make_body, &m) : error_out_of_memory();
   if (code) executable_free(e);
   else *out = e;
   return code;
@@ -55,6 +73,7 @@ int executable_new(Executable **out, const Plan *p, const Weights *weights, nere
 
 void executable_free(Executable *e) {
   if (!e) return;
+  recordings_free(&e->recordings);
   for (uint32_t i = 0; e->steps && i < e->plan->nsteps; i++) nereid_launch_free(e->steps[i].launch);
   kernels_close(&e->kernels);
   execute_free_memory(e);
@@ -151,43 +170,11 @@ static bool same_sizes(const Executable *e) {
          !memcmp(e->prepared, e->sizes->values, e->sizes->nsymbols * sizeof *e->prepared);
 }
 
-/* Pointers that are what they were in the last run leave the launch as it is. */
-static int set_pointers(Executable *e, const PlanStep *step, StepState *s) {
-  int code = 0;
-  for (uint32_t i = 0; i < step->nargs && !code; i++) {
-    int at = s->at[i];
-    if (step->args[i].kind != STEP_BUFFER || at < 0) continue;
-    const char *data = e->buffers[step->args[i].buffer].data;
-    if (s->launch->set[at] && s->launch->args[at] == (uintptr_t)data) continue;
-    code = nereid_launch_set_pointer(s->launch, at, data);
-  }
-  return code;
-}
-
-static int mark(Executable *e, uint32_t i, nereid_stream *s) {
-  return e->marks ? nereid_event_record(e->marks[i], s) : 0;
-}
-
-static int run_step(Executable *e, uint32_t i, nereid_stream *s) {
-  if (e->steps[i].empty) return 0;
-  int code = set_pointers(e, &e->plan->steps[i], &e->steps[i]);
-  return code ? code : nereid_launch_run(e->steps[i].launch, s);
-}
-
-static int run_steps(Executable *e, uint32_t from, uint32_t to, nereid_stream *s) {
-  int code = mark(e, from, s);
-  for (uint32_t i = from; i < to && !code; i++) {
-    code = run_step(e, i, s);
-    if (!code) code = mark(e, i + 1, s);
-  }
-  return code;
-}
-
 /* The constant part, before the first run. */
 static int settle(Executable *e) {
   uint32_t once = plan_once(e->plan);
   if (e->settled) return 0;
-  int code = run_steps(e, 0, once, NULL);
+  int code = execute_steps(e, 0, once, NULL);
   if (!code && once) code = nereid_device_sync(e->device);
   if (code) return code;
   e->settled = true;
@@ -213,6 +200,7 @@ static int prepare(Executable *e, const nereid_tensor *inputs, int n) {
   code = execute_place(e);
   if (!code) code = check_all_written(e);
   if (!code) code = prepare_steps(e);
+  if (!code) code = execute_point_all(e);
   if (!code) code = settle(e);
   if (code) return code;
   e->ready = true;
@@ -221,17 +209,6 @@ static int prepare(Executable *e, const nereid_tensor *inputs, int n) {
 }
 
 /* ---- running ---- */
-
-static int run_updates(Executable *e, nereid_stream *s) {
-  int code = 0;
-  for (uint32_t i = 0; i < e->plan->nupdates && !code; i++) {
-    const BufferState *to = &e->buffers[e->plan->updates[i].to];
-    const BufferState *from = &e->buffers[e->plan->updates[i].from];
-    if (from->bytes && to->data != from->data)
-      code = nereid_copy(e->device, to->data, from->data, (size_t)from->bytes, s);
-  }
-  return code;
-}
 
 typedef struct {
   Executable *e;
@@ -245,7 +222,7 @@ typedef struct {
 static int place_tensors(const Run *r) {
   Executable *e = r->e;
   int code = 0;
-  for (uint32_t i = 0; i < e->plan->nbuffers; i++) e->buffers[i].aimed = false;
+  for (uint32_t i = 0; i < e->plan->noutputs; i++) execute_output(e, i)->aimed = false;
   for (uint32_t i = 0; i < e->sizes->ninputs && !code; i++)
     code = execute_take_input(e, i, &r->inputs[i], r->stream);
   for (uint32_t i = 0; i < e->plan->noutputs && !code; i++)
@@ -271,9 +248,7 @@ static int run_body(void *arg) {
   if (r->noutputs < 0 || (uint32_t)r->noutputs != e->plan->noutputs)
     return error_set(NEREID_E_USAGE, E_GRAPH_OUTPUT_COUNT, e->plan->noutputs, r->noutputs);
   code = place_tensors(r);
-  if (!code) code = run_steps(e, plan_once(e->plan), e->plan->nsteps, r->stream);
-  if (!code) code = run_updates(e, r->stream);
-  if (!code) code = mark(e, e->plan->nsteps + 1, r->stream);
+  if (!code) code = execute_start(e, r->stream);
   return code ? code : finish_tensors(r);
 }
 

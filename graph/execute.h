@@ -17,9 +17,14 @@
 
 typedef struct Executable Executable;
 
+typedef struct {
+  bool replay; /* mode reduce-overhead, where the device can */
+} ExecuteOptions;
+
 /* Plan and weights must outlive it; `weights` may be NULL if the plan needs none.  Codes and
  * messages are those of nereid.h. */
-int executable_new(Executable **out, const Plan *p, const Weights *weights, nereid_device *d);
+int executable_new(Executable **out, const Plan *p, const Weights *weights, nereid_device *d,
+                   const ExecuteOptions *options);
 void executable_free(Executable *e);
 
 /* ---- inputs and outputs ---- */

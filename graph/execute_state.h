@@ -5,13 +5,22 @@
 #include "graph/execute.h"
 #include "graph/kernels.h"
 #include "graph/memory.h"
+#include "graph/recording.h"
 #include "runtime/device.h"
+
+/* An argument of a step that is a buffer. */
+typedef struct {
+  uint32_t step, arg;
+} BufferUse;
 
 typedef struct {
   const PlanBuffer *plan;
   int64_t *shape;
   int64_t bytes;
   char *data; /* where its elements are in this run */
+  const char *pointed; /* where the launches have it; NULL: they have it nowhere */
+  BufferUse *uses;
+  uint32_t nuses;
   char *own;  /* memory that was allocated for it alone; NULL: none yet */
   int64_t own_bytes;
   const Weight *weight;
@@ -46,6 +55,9 @@ struct Executable {
   bool settled; /* the constant part has run */
   bool ready;   /* for symbols with the values of `prepared` */
   int64_t *prepared;
+  bool moved;    /* launches were changed since they were last started */
+  bool replays;  /* mode reduce-overhead */
+  Recordings recordings;
 };
 
 /* ---- execute_memory.c: after sizes are bound ---- */
@@ -69,6 +81,17 @@ int execute_write_back(Executable *e, uint32_t i, const nereid_tensor *t, nereid
 /* Before the run: where output i is written. */
 int execute_aim_output(Executable *e, uint32_t i, const nereid_tensor *t);
 int execute_give_output(Executable *e, uint32_t i, nereid_tensor *t, nereid_stream *s);
+
+/* ---- execute_start.c: from buffers to running launches ---- */
+
+/* Once: which arguments each buffer is. */
+void execute_find_uses(Executable *e);
+/* After launches were made: each gets the places of all buffers that have one. */
+int execute_point_all(Executable *e);
+/* Steps `from` to `to`, which know their buffers. */
+int execute_steps(Executable *e, uint32_t from, uint32_t to, nereid_stream *s);
+/* All that a run does between its inputs and its outputs. */
+int execute_start(Executable *e, nereid_stream *s);
 
 static inline BufferState *execute_output(const Executable *e, uint32_t i) {
   return &e->buffers[e->plan->outputs[i]];

@@ -68,7 +68,10 @@ typedef struct {
 
 /* How a model is compiled.  NULL for a pointer to this, or zeros in it, are the defaults. */
 typedef struct {
-  const char *mode;       /* "default": fused.  "eager": a kernel for each operator */
+  const char *mode;       /* "default": fused.  "eager": a kernel for each operator.
+                             "reduce-overhead": fused; on a GPU all launches of a run are started
+                             at once, as a CUDA graph that is kept for each combination of sizes
+                             (the last 16) */
   const char *dtype;      /* "fp32", "bf16", "fp16": the floating dtype that weights, inputs and
                              the computation have.  NULL: as in the file */
   const nereid_graph_range *ranges;

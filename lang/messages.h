@@ -776,7 +776,10 @@
   "the range of %s: %lld..%lld is no part of what the file allows, %s; export the model again"
 #define E_GRAPH_RETYPE_BITS \
   "%s looks at the bits of floats, so the model runs in its own dtype only; leave --dtype out"
-#define E_GRAPH_MODE "unknown mode %s%s; modes are default and eager"
+#define E_GRAPH_MODE \
+  "unknown mode %s%s; modes are default, eager, reduce-overhead and max-autotune"
+#define N_GRAPH_NO_REPLAY \
+  "the driver has no CUDA graphs, so mode reduce-overhead runs as default; update it"
 #define E_GRAPH_MODE_LATER "mode %s is not supported yet; modes are default and eager"
 #define E_GRAPH_NUMBER "there is no %s %d; the model has %u, counted from 0"
 

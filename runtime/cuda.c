@@ -9,17 +9,9 @@
 
 #include "lower/machine.h"
 #include "runtime/cuda.h"
-#include "runtime/cuda_api.h"
+#include "runtime/cuda_state.h"
 
 enum { LOG_MAX = 8192 };
-
-typedef struct {
-  CudaApi api;
-  void *library;
-  CuDevice device;
-  CuContext context;
-  int sm, max_threads, max_grid[3];
-} Cuda;
 
 /* ---- errors ---- */
 
@@ -57,8 +49,7 @@ static const struct {
     {CU_COMPAT_NOT_SUPPORTED, NEREID_E_DEVICE, "this libcuda does not support the driver's GPU"},
 };
 
-/* 0 if all is well.  `what` was being done. */
-static int failed(const CudaApi *api, CuResult r, const char *what) {
+int cuda_failed(const CudaApi *api, CuResult r, const char *what) {
   if (__builtin_expect(r == CU_OK, 1)) return 0;
   const char *name = NULL, *text = NULL, *advice = NULL;
   int code = NEREID_E_DEVICE;
@@ -75,6 +66,28 @@ static int failed(const CudaApi *api, CuResult r, const char *what) {
 
 /* ---- the library ---- */
 
+/* The functions of that names, into a struct of pointers; returns the first name that the library
+ * lacks, NULL if it has all. */
+static const char *find_functions(const Cuda *c, const char *const *symbols, size_t n, void *out) {
+  for (size_t i = 0; i < n; i++) {
+    void *f = dlsym(c->library, symbols[i]);
+    if (!f) return symbols[i];
+    memcpy((char *)out + i * sizeof f, &f, sizeof f);
+  }
+  return NULL;
+}
+
+static void find_graphs(Cuda *c) {
+  static const char *const symbols[] = {
+#define X(name, symbol, params) #symbol,
+      CUDA_GRAPH_FUNCTIONS(X)
+#undef X
+  };
+  _Static_assert(sizeof symbols / sizeof *symbols * sizeof(void *) == sizeof(CudaGraphApi),
+                 "functions only");
+  c->has_graphs = !find_functions(c, symbols, sizeof symbols / sizeof *symbols, &c->graphs);
+}
+
 static int load_library(Cuda *c) {
   const char *own = getenv("NEREID_LIBCUDA");
   const char *path = own && *own ? own : "libcuda.so.1";
@@ -87,13 +100,10 @@ static int load_library(Cuda *c) {
   };
   _Static_assert(sizeof symbols / sizeof *symbols * sizeof(void *) == sizeof(CudaApi),
                  "functions only");
-  char *slot = (char *)&c->api;
-  for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++) {
-    void *f = dlsym(c->library, symbols[i]);
-    if (!f) return error_set(NEREID_E_DEVICE, E_RUN_LIBCUDA_OLD, path, symbols[i]);
-    memcpy(slot + i * sizeof f, &f, sizeof f);
-  }
-  return failed(&c->api, c->api.init(0), "starting the driver");
+  const char *lacks = find_functions(c, symbols, sizeof symbols / sizeof *symbols, &c->api);
+  if (lacks) return error_set(NEREID_E_DEVICE, E_RUN_LIBCUDA_OLD, path, lacks);
+  find_graphs(c);
+  return cuda_failed(&c->api, c->api.init(0), "starting the driver");
 }
 
 int nereid_device_count(const char *kind) {
@@ -101,7 +111,8 @@ int nereid_device_count(const char *kind) {
     return !strcmp(kind, "cpu") || !strcmp(kind, "interp") || !strcmp(kind, "nest");
   Cuda *c = calloc(1, sizeof *c);
   int n = 0;
-  if (c && !load_library(c) && failed(&c->api, c->api.device_count(&n), "counting devices")) n = 0;
+  if (c && !load_library(c) && cuda_failed(&c->api, c->api.device_count(&n), "counting devices"))
+    n = 0;
   if (c && c->library) dlclose(c->library);
   free(c);
   return n;
@@ -164,17 +175,18 @@ static void read_info(Cuda *c, nereid_device *d) {
 static int open_ordinal(nereid_device *d, Cuda *c, int ordinal) {
   int n = 0;
   int code = load_library(c);
-  if (!code) code = failed(&c->api, c->api.device_count(&n), "counting devices");
+  if (!code) code = cuda_failed(&c->api, c->api.device_count(&n), "counting devices");
   if (code) return code;
-  if (n == 0) return failed(&c->api, CU_NO_DEVICE, "opening the device");
+  if (n == 0) return cuda_failed(&c->api, CU_NO_DEVICE, "opening the device");
   if (ordinal >= n) return error_set(NEREID_E_DEVICE, E_RUN_NO_ORDINAL, ordinal, n);
-  code = failed(&c->api, c->api.device_get(&c->device, ordinal), "opening the device");
+  code = cuda_failed(&c->api, c->api.device_get(&c->device, ordinal), "opening the device");
   if (code) return code;
   snprintf(d->name, sizeof d->name, "cuda:%d", ordinal);
   read_info(c, d);
   code = find_target(c, d);
   if (!code)
-    code = failed(&c->api, c->api.context_retain(&c->context, c->device), "making the context");
+    code =
+        cuda_failed(&c->api, c->api.context_retain(&c->context, c->device), "making the context");
   return code;
 }
 
@@ -202,19 +214,10 @@ void *nereid_device_native(nereid_device *d) {
   return d->ops == &device_cuda ? (void *)((Cuda *)d->state)->context : NULL;
 }
 
-/* Makes the context current; the driver keeps it for each thread. */
-static inline const CudaApi *enter(const nereid_device *d) {
-  const Cuda *c = d->state;
-  CuContext now = NULL;
-  if (__builtin_expect(c->api.context_current(&now) != CU_OK || now != c->context, 0))
-    c->api.context_set(c->context);
-  return &c->api;
-}
-
 /* ---- memory ---- */
 
 static int alloc_cuda(nereid_device *d, void **out, size_t size) {
-  const CudaApi *api = enter(d);
+  const CudaApi *api = cuda_enter(d);
   CuPointer p = 0;
   size_t free_bytes = 0, total = 0;
   *out = NULL;
@@ -223,63 +226,65 @@ static int alloc_cuda(nereid_device *d, void **out, size_t size) {
     return error_set(NEREID_E_MEMORY, E_RUN_CUDA_MEMORY, d->name, size >> 20, free_bytes >> 20,
                      total >> 20);
   *out = (void *)(uintptr_t)p;
-  return failed(api, r, "allocating memory");
+  return cuda_failed(api, r, "allocating memory");
 }
 
-static void free_cuda(nereid_device *d, void *p) { enter(d)->memory_free((uintptr_t)p); }
+static void free_cuda(nereid_device *d, void *p) { cuda_enter(d)->memory_free((uintptr_t)p); }
 
 static int copy_cuda(nereid_device *d, void *to, const void *from, size_t size, int way,
                      void *stream) {
-  const CudaApi *api = enter(d);
+  const CudaApi *api = cuda_enter(d);
   CuPointer dt = (uintptr_t)to, df = (uintptr_t)from;
   if (size == 0) return 0;
   CuResult r = way == COPY_IN    ? api->copy_in(dt, from, size, stream)
                : way == COPY_OUT ? api->copy_out(to, df, size, stream)
                                  : api->copy(dt, df, size, stream);
-  return failed(api, r, "copying memory");
+  return cuda_failed(api, r, "copying memory");
 }
 
 static int fill_cuda(nereid_device *d, void *to, int byte, size_t size, void *stream) {
-  const CudaApi *api = enter(d);
+  const CudaApi *api = cuda_enter(d);
   if (size == 0) return 0;
-  return failed(api, api->fill((uintptr_t)to, (unsigned char)byte, size, stream), "filling memory");
+  return cuda_failed(api, api->fill((uintptr_t)to, (unsigned char)byte, size, stream),
+                     "filling memory");
 }
 
 /* ---- streams and events ---- */
 
 static int sync_cuda(nereid_device *d, void *stream, bool all) {
-  const CudaApi *api = enter(d);
-  return failed(api, all ? api->context_sync() : api->stream_sync(stream), "running the kernel");
+  const CudaApi *api = cuda_enter(d);
+  return cuda_failed(api, all ? api->context_sync() : api->stream_sync(stream),
+                     "running the kernel");
 }
 
 static int stream_new_cuda(nereid_device *d, void **out) {
-  const CudaApi *api = enter(d);
-  return failed(api, api->stream_new((CuStream *)out, 0), "making a stream");
+  const CudaApi *api = cuda_enter(d);
+  return cuda_failed(api, api->stream_new((CuStream *)out, 0), "making a stream");
 }
 
-static void stream_free_cuda(nereid_device *d, void *stream) { enter(d)->stream_free(stream); }
+static void stream_free_cuda(nereid_device *d, void *stream) { cuda_enter(d)->stream_free(stream); }
 
 static int event_new_cuda(nereid_device *d, void **out) {
-  const CudaApi *api = enter(d);
-  return failed(api, api->event_new((CuEvent *)out, 0), "making an event");
+  const CudaApi *api = cuda_enter(d);
+  return cuda_failed(api, api->event_new((CuEvent *)out, 0), "making an event");
 }
 
-static void event_free_cuda(nereid_device *d, void *event) { enter(d)->event_free(event); }
+static void event_free_cuda(nereid_device *d, void *event) { cuda_enter(d)->event_free(event); }
 
 static int event_record_cuda(nereid_device *d, void *event, void *stream) {
-  const CudaApi *api = enter(d);
-  return failed(api, api->event_record(event, stream), "recording an event");
+  const CudaApi *api = cuda_enter(d);
+  return cuda_failed(api, api->event_record(event, stream), "recording an event");
 }
 
 static int event_sync_cuda(nereid_device *d, void *event) {
-  const CudaApi *api = enter(d);
-  return failed(api, api->event_sync(event), "running the kernel");
+  const CudaApi *api = cuda_enter(d);
+  return cuda_failed(api, api->event_sync(event), "running the kernel");
 }
 
 static int event_elapsed_cuda(nereid_device *d, double *us, void *from, void *to) {
-  const CudaApi *api = enter(d);
+  const CudaApi *api = cuda_enter(d);
   float ms = 0;
-  int code = failed(api, api->event_elapsed(&ms, from, to), "reading an event");
+  int code = cuda_failed(api, api->event_elapsed(&ms, from, to), "reading an event");
   *us = (double)ms * 1e3;
   return code;
 }
@@ -310,7 +315,7 @@ static void describe_log(char *what, size_t size, char log[LOG_MAX]) {
  * to be named; others follow from the context. */
 static int assemble(nereid_device *d, const char *target, const char *ptx, size_t len, char **out,
                     size_t *size) {
-  const CudaApi *api = enter(d);
+  const CudaApi *api = cuda_enter(d);
   char log[LOG_MAX] = "";
   bool exact;
   uintptr_t sm = (uintptr_t)read_sm(target, &exact) + CU_TARGET_EXACT;
@@ -321,13 +326,13 @@ static int assemble(nereid_device *d, const char *target, const char *ptx, size_
   /* Old drivers know their one target by themselves. */
   CuResult made = api->link_new(exact ? 4 : 3, options, values, &l);
   if (made != CU_OK && exact) made = api->link_new(3, options, values, &l);
-  int code = failed(api, made, "starting the driver's assembler");
+  int code = cuda_failed(api, made, "starting the driver's assembler");
   if (code) return code;
   CuResult r = link_ptx(api, l, ptx, len + 1, out, size);
   api->link_free(l);
   char what[LOG_MAX + 64];
   describe_log(what, sizeof what, log);
-  code = failed(api, r, what);
+  code = cuda_failed(api, r, what);
   return code || *out ? code : error_out_of_memory();
 }
 
@@ -356,7 +361,7 @@ static int limit_shared(const nereid_device *d, const nereid_image *image, const
 
 /* Attributes of the function, and leave for the shared memory that it needs. */
 static int set_up(nereid_device *d, const ImageVariant *v, Loaded *l) {
-  const CudaApi *api = enter(d);
+  const CudaApi *api = cuda_enter(d);
   enum { ALLOWED_ANYWAY = 48 * 1024 };
   nereid_kernel_resources *r = &l->resources;
   int fixed = 0;
@@ -368,14 +373,14 @@ static int set_up(nereid_device *d, const ImageVariant *v, Loaded *l) {
   r->shared_bytes = v->shared > fixed ? v->shared - fixed : 0;
   if (r->shared_bytes + fixed <= ALLOWED_ANYWAY) return 0;
   CuResult set = api->function_set(l->entry, CU_FUNC_MAX_DYNAMIC_SHARED, (int)r->shared_bytes);
-  return failed(api, set, "asking for shared memory");
+  return cuda_failed(api, set, "asking for shared memory");
 }
 
 /* The driver assembles PTX and keeps the result on disk, in a cache of its own.  Its linker, whose
  * result could be kept in ours, takes PTX for code to be linked, and gives it up to a third more
  * registers. */
 static int load_module(nereid_device *d, const ImageVariant *v, Loaded *l) {
-  const CudaApi *api = enter(d);
+  const CudaApi *api = cuda_enter(d);
   char log[LOG_MAX] = "", what[LOG_MAX + 64] = "loading the kernel";
   int options[] = {CU_JIT_ERROR_LOG, CU_JIT_ERROR_LOG_SIZE};
   void *values[] = {log, (void *)(uintptr_t)sizeof log};
@@ -384,10 +389,10 @@ static int load_module(nereid_device *d, const ImageVariant *v, Loaded *l) {
   bool ptx = v->kind == NEREID_PTX;
   CuResult r = api->module_load(&module, v->code, ptx ? 2 : 0, options, values);
   if (ptx) describe_log(what, sizeof what, log);
-  int code = failed(api, r, what);
+  int code = cuda_failed(api, r, what);
   if (code) return code;
   l->code = module;
-  code = failed(api, api->module_function(&function, module, v->entry), "finding the kernel");
+  code = cuda_failed(api, api->module_function(&function, module, v->entry), "finding the kernel");
   l->entry = function;
   if (!code) code = set_up(d, v, l);
   if (code) api->module_unload(module);
@@ -401,7 +406,7 @@ static int load_cuda(nereid_device *d, const nereid_image *image, const ImageVar
 }
 
 static void unload_cuda(nereid_device *d, Loaded *l) {
-  if (l->code) enter(d)->module_unload(l->code);
+  if (l->code) cuda_enter(d)->module_unload(l->code);
 }
 
 /* ---- launching ---- */
@@ -420,12 +425,12 @@ static int check_cuda(const nereid_launch *l) {
 }
 
 static int launch_cuda(const nereid_launch *l, void *stream) {
-  const CudaApi *api = enter(l->kernel->device);
+  const CudaApi *api = cuda_enter(l->kernel->device);
   const Loaded *k = l->chosen;
   CuResult r = api->launch(k->entry, l->launched[0], l->launched[1], l->launched[2],
                            (unsigned)k->resources.threads, 1, 1,
                            (unsigned)k->resources.shared_bytes, stream, l->pointers, NULL);
-  return failed(api, r, "launching the kernel");
+  return cuda_failed(api, r, "launching the kernel");
 }
 
 const DeviceOps device_cuda = {.name = "cuda",
@@ -448,4 +453,9 @@ const DeviceOps device_cuda = {.name = "cuda",
                                .load = load_cuda,
                                .unload = unload_cuda,
                                .check = check_cuda,
-                               .launch = launch_cuda};
+                               .launch = launch_cuda,
+                               .replay_supported = cuda_replay_supported,
+                               .replay_new = cuda_replay_new,
+                               .replay_set = cuda_replay_set,
+                               .replay_run = cuda_replay_run,
+                               .replay_free = cuda_replay_free};

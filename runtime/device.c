@@ -179,10 +179,20 @@ static void mark_written(nereid_device *d, const void *p) {
   pthread_mutex_unlock(&d->lock);
 }
 
-static int copy(nereid_device *d, void *to, const void *from, size_t size, int way,
-                nereid_stream *s) {
+static int start_copy(nereid_device *d, void *to, const void *from, size_t size, int way,
+                      nereid_stream *s) {
   int code = d->ops->copy(d, to, from, size, way, device_stream(s));
   if (!code && way != COPY_OUT) mark_written(d, to);
+  return code;
+}
+
+int device_copy(nereid_device *d, void *to, const void *from, size_t size, nereid_stream *s) {
+  return start_copy(d, to, from, size, COPY_WITHIN, s);
+}
+
+static int copy(nereid_device *d, void *to, const void *from, size_t size, int way,
+                nereid_stream *s) {
+  int code = start_copy(d, to, from, size, way, s);
   return code || s ? code : d->ops->sync(d, NULL, false);
 }
 

@@ -12,6 +12,7 @@
 #include "runtime/image.h"
 
 typedef struct DeviceOps DeviceOps;
+typedef struct ReplayItem ReplayItem; /* runtime/replay.h */
 
 /* A piece of memory that the device knows: the interpreters check accesses against these. */
 typedef struct Allocation {
@@ -100,6 +101,13 @@ struct DeviceOps {
   /* Grid and threads against the device's limits, once per change. */
   int (*check)(const nereid_launch *l);
   int (*launch)(const nereid_launch *l, void *stream);
+  /* Many launches and copies at once (runtime/replay.h); their launches are ready.  NULL: the
+   * device has no such thing. */
+  bool (*replay_supported)(const nereid_device *d);
+  int (*replay_new)(nereid_device *d, void **out, const ReplayItem *items, int n);
+  int (*replay_set)(nereid_device *d, void *replay, int i, const ReplayItem *item);
+  int (*replay_run)(nereid_device *d, void *replay, void *stream);
+  void (*replay_free)(nereid_device *d, void *replay);
 };
 
 extern const DeviceOps device_cuda, device_cpu, device_interp, device_nest;
@@ -110,8 +118,13 @@ void device_note(nereid_device *d, const char *fmt, ...) __attribute__((format(p
 void *device_stream(const nereid_stream *s); /* the handle; NULL for NULL */
 /* The known memory that holds `p`, NULL if none does.  Call with the lock held. */
 Allocation *device_find(nereid_device *d, const void *p);
+/* A copy within the device's memory, in the stream's order: not waited for, whatever the stream. */
+int device_copy(nereid_device *d, void *to, const void *from, size_t size, nereid_stream *s);
 /* Makes memory of the caller's known: tensors. */
 int device_borrow(nereid_device *d, const void *p, size_t size);
+
+/* Chooses the variant and fills the slots, where something was set since. */
+int launch_ready(nereid_launch *l);
 
 /* ---- host.c: host memory and clocks, shared by all devices but cuda ---- */
 int host_alloc(nereid_device *d, void **out, size_t size);

@@ -266,11 +266,11 @@ static int prepare(nereid_launch *l) {
 
 /* ---- running ---- */
 
+int launch_ready(nereid_launch *l) { return __builtin_expect(l->stale, 0) ? prepare(l) : 0; }
+
 int nereid_launch_run(nereid_launch *l, nereid_stream *s) {
-  if (__builtin_expect(l->stale, 0)) {
-    int code = prepare(l);
-    if (code) return code;
-  }
+  int code = launch_ready(l);
+  if (code) return code;
   return l->kernel->device->ops->launch(l, device_stream(s));
 }
 

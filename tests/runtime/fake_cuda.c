@@ -2,7 +2,7 @@
  * writes down what it was given.
  *
  * The variable FAKE_CUDA says what should happen, as key=number pairs separated by commas:
- *   init, alloc, link, launch, sync   the result code of that call
+ *   init, alloc, link, launch, sync, graph, graph_launch   the result code of that call
  *   devices (1), sm (90), shared (232448), fixed (0: static shared memory of a kernel)
  * FAKE_CUDA_LOG names the file to which calls are written. */
 #include <stdint.h>
@@ -194,6 +194,14 @@ API int cuFuncSetAttribute(void *f, int attribute, int value) {
   return 0;
 }
 
+/* How many parameters the text has. */
+static int params_of(const char *f) {
+  const char *end = strchr(f, ')');
+  int n = 0;
+  for (const char *p = f; (p = strstr(p, ".param .")) && p < end; p++) n++;
+  return n;
+}
+
 #ifndef WITHOUT_LAUNCH
 API int cuLaunchKernel(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
                        unsigned bz, unsigned shared, void *stream, void **params, void **extra) {
@@ -202,11 +210,135 @@ API int cuLaunchKernel(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned 
   if (!log) return r;
   fprintf(log, "launch %u %u %u block %u %u %u shared %u stream %d extra %d :", gx, gy, gz, bx, by,
           bz, shared, stream != NULL, extra != NULL);
-  const char *end = strchr(f, ')');
-  for (const char *p = f; (p = strstr(p, ".param .")) && p < end; p++)
-    fprintf(log, " %llx", (unsigned long long)*(uint64_t *)*params++);
+  for (int i = 0, n = params_of(f); i < n; i++)
+    fprintf(log, " %llx", (unsigned long long)*(uint64_t *)params[i]);
   fputc('\n', log);
   fclose(log);
   return 0;
+}
+#endif
+
+/* ---- graphs: nodes in the order in which they were added, each behind the one before ---- */
+
+typedef struct {
+  void *f;
+  unsigned grid[3], block[3], shared;
+  void **params, **extra;
+} KernelNode;
+
+typedef struct {
+  size_t from_place[4];
+  int from_type;
+  void *from_host;
+  uint64_t from;
+  void *from_rest[2];
+  size_t from_pitch[2], to_place[4];
+  int to_type;
+  void *to_host;
+  uint64_t to;
+  void *to_rest[2];
+  size_t to_pitch[2], width, height, depth;
+} CopyNode;
+
+enum { NODES_MAX = 64, PARAMS_MAX = 16 };
+
+typedef struct {
+  int number;
+  KernelNode kernel; /* f NULL: a copy */
+  uint64_t args[PARAMS_MAX];
+  CopyNode copy;
+} Node;
+
+typedef struct {
+  int n;
+  Node nodes[NODES_MAX];
+} Graph;
+
+static void take_kernel(Node *node, const KernelNode *kernel) {
+  node->kernel = *kernel;
+  for (int i = 0, n = params_of(kernel->f); i < n && i < PARAMS_MAX; i++)
+    node->args[i] = *(uint64_t *)kernel->params[i];
+}
+
+static Node *add(Graph *g, void *const *before, size_t nbefore) {
+  int ordered = g->n ? nbefore == 1 && *before == &g->nodes[g->n - 1] : nbefore == 0;
+  if (!ordered || g->n == NODES_MAX) return NULL;
+  g->nodes[g->n].number = g->n;
+  return &g->nodes[g->n++];
+}
+
+API int cuGraphCreate(void **out, unsigned flags) {
+  *out = calloc(1, sizeof(Graph));
+  return flags ? 1 : need("graph");
+}
+
+API int cuGraphDestroy(void *g) { return free(g), 0; }
+
+API int cuGraphAddKernelNode(void **out, void *g, void *const *before, size_t nbefore,
+                             const KernelNode *kernel) {
+  Node *node = add(g, before, nbefore);
+  if (!node) return 1;
+  take_kernel(node, kernel);
+  *out = node;
+  return 0;
+}
+
+API int cuGraphAddMemcpyNode(void **out, void *g, void *const *before, size_t nbefore,
+                             const CopyNode *copy, void *c) {
+  Node *node = add(g, before, nbefore);
+  if (!node || c != &context || copy->from_type != 2 || copy->to_type != 2) return 1;
+  node->copy = *copy;
+  *out = node;
+  return 0;
+}
+
+API int cuGraphInstantiateWithFlags(void **out, const Graph *g, unsigned long long flags) {
+  Graph *exec = malloc(sizeof *exec);
+  *exec = *g;
+  *out = exec;
+  write_log("recorded", g->n);
+  return flags ? 1 : 0;
+}
+
+API int cuGraphExecDestroy(Graph *exec) {
+  write_log("forgotten", exec->n);
+  return free(exec), 0;
+}
+
+API int cuGraphExecKernelNodeSetParams(Graph *exec, const Node *node, const KernelNode *kernel) {
+  write_log("set kernel", node->number);
+  return take_kernel(&exec->nodes[node->number], kernel), 0;
+}
+
+API int cuGraphExecMemcpyNodeSetParams(Graph *exec, const Node *node, const CopyNode *copy,
+                                       void *c) {
+  if (c != &context || copy->width != exec->nodes[node->number].copy.width) return 1;
+  write_log("set copy", node->number);
+  exec->nodes[node->number].copy = *copy;
+  return 0;
+}
+
+static void run_node(const Node *node) {
+  const KernelNode *k = &node->kernel;
+  const CopyNode *c = &node->copy;
+  if (!k->f) memmove((void *)(uintptr_t)c->to, (void *)(uintptr_t)c->from, c->width * c->height);
+  FILE *log = open_log();
+  if (!log) return;
+  if (!k->f) {
+    fprintf(log, "copied %zu\n", c->width);
+  } else {
+    fprintf(log, "replayed %u %u %u block %u :", k->grid[0], k->grid[1], k->grid[2], k->block[0]);
+    for (int i = 0, n = params_of(k->f); i < n; i++)
+      fprintf(log, " %llx", (unsigned long long)node->args[i]);
+    fputc('\n', log);
+  }
+  fclose(log);
+}
+
+#ifndef WITHOUT_GRAPHS
+API int cuGraphLaunch(const Graph *exec, void *stream) {
+  (void)stream;
+  for (int i = 0; i < exec->n; i++) run_node(&exec->nodes[i]);
+  return need("graph_launch");
 }
 #endif

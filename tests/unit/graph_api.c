@@ -260,13 +260,17 @@ static void messages(void) {
   check(!open_text("plan P\n", NULL) && strstr(nereid_error_message(), "expected a line of a plan"),
         "no plan", nereid_error_message());
   check(!open_text("PK\3\4", NULL), "no archive", nereid_error_message());
-  mode_fails("eger", "unknown mode eger (did you mean eager?); modes are default and eager");
+  mode_fails(
+      "eger",
+      "unknown mode eger (did you mean eager?); modes are default, eager, reduce-overhead and "
+      "max-autotune");
   mode_fails("max-autotune", "mode max-autotune is not supported yet; modes are default and eager");
 }
 
 int main(void) {
   running("interp", NULL);
   running("interp", "eager");
+  running("interp", "reduce-overhead");
   running("cpu", NULL);
   open_sizes();
   stages();

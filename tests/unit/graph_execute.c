@@ -100,6 +100,7 @@ typedef struct {
   Weights *weights;
   nereid_device *device;
   Executable *e;
+  ExecuteOptions options;
   int code;
 } Case;
 
@@ -118,7 +119,7 @@ static void start(Case *c) {
   Text t = text_new(c->arena);
   diag_print(c->diags, &t);
   c->code = c->plan ? 0 : error_set(NEREID_E_FILE, "%s", t.data);
-  if (c->plan) c->code = executable_new(&c->e, c->plan, c->weights, c->device);
+  if (c->plan) c->code = executable_new(&c->e, c->plan, c->weights, c->device, &c->options);
 }
 
 static Case start_plan(const char *device, const char *text) {

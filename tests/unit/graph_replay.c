@@ -1,0 +1,207 @@
+/* Mode reduce-overhead against a fake driver: what is recorded, changed and forgotten. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "graph/nereid_graph.h"
+#include "runtime/tool.h"
+
+static int passed, failed;
+
+static void check(bool ok, const char *what) {
+  if (ok) passed++;
+  else failed++, printf("FAIL %s (last message: %s)\n", what, nereid_error_message());
+}
+
+/* ---- the fake driver ---- */
+
+static TempFolder folder;
+static char log_path[TOOL_PATH + 64];
+
+static bool build(const char *name, const char *define) {
+  char cc[TOOL_PATH], options[TOOL_PATH], out[TOOL_PATH + 64], output[4096];
+  if (!tool_find_cc(cc, options)) return false;
+  temp_name(out, sizeof out, &folder, name);
+  const char *argv[] = {
+      cc, "-shared", "-fPIC", "-O1", define, "-o", out, "tests/runtime/fake_cuda.c", NULL};
+  if (tool_run(argv, output, sizeof output) == 0) return true;
+  printf("%s\n", output);
+  return false;
+}
+
+static void use(const char *library, const char *settings) {
+  char path[TOOL_PATH + 64];
+  temp_name(path, sizeof path, &folder, library);
+  setenv("NEREID_LIBCUDA", path, 1);
+  setenv("FAKE_CUDA", settings, 1);
+}
+
+/* Lines of the log that begin with `text`, since it was last asked; the log is emptied. */
+typedef struct {
+  int recorded, forgotten, set, replayed, copied, launched;
+  char last[1024]; /* of replayed */
+} Log;
+
+static Log take_log(void) {
+  Log l = {0};
+  char line[1024];
+  FILE *f = fopen(log_path, "r");
+  while (f && fgets(line, sizeof line, f)) {
+    l.recorded += !strncmp(line, "recorded", 8);
+    l.forgotten += !strncmp(line, "forgotten", 9);
+    l.set += !strncmp(line, "set ", 4);
+    l.copied += !strncmp(line, "copied", 6);
+    l.launched += !strncmp(line, "launch ", 7);
+    if (strncmp(line, "replayed", 8)) continue;
+    l.replayed++;
+    snprintf(l.last, sizeof l.last, "%s", line);
+  }
+  if (f) fclose(f);
+  unlink(log_path);
+  return l;
+}
+
+/* ---- a model: two kernels, and an input that it writes to ---- */
+
+static const char MODEL[] =
+    "class GraphModule(torch.nn.Module):\n"
+    "    def forward(self, x: \"f32[s0, 64]\", cache: \"f32[s0, 64]\"):\n"
+    "        t: \"f32[64, s0]\" = torch.ops.aten.t.default(x)\n"
+    "        mm: \"f32[64, 64]\" = torch.ops.aten.mm.default(t, x)\n"
+    "        add: \"f32[s0, 64]\" = torch.ops.aten.mm.default(x, mm)\n"
+    "        add_: \"f32[s0, 64]\" = torch.ops.aten.add_.Tensor(cache, add)\n"
+    "        return (add, add_)\n";
+
+typedef struct {
+  nereid_device *device;
+  nereid_executable *e;
+  char *memory;
+} Case;
+
+enum { ROWS_MAX = 64, ROOM = ROWS_MAX * 64 * 4 };
+
+static void on_message(void *context, const char *text) { snprintf(context, 256, "%s", text); }
+
+static Case start(const char *mode, char message[256]) {
+  Case c = {0};
+  nereid_graph *g;
+  nereid_graph_source s = {.path = "m.py", .data = MODEL, .size = sizeof MODEL - 1};
+  nereid_graph_options o = {.mode = mode};
+  void *memory;
+  if (nereid_device_open(&c.device, "cuda")) abort();
+  nereid_device_on_message(c.device, on_message, message);
+  check(!nereid_graph_open(&g, &s, NULL, NULL), "reading");
+  check(!nereid_executable_new(&c.e, g, c.device, &o), "compiling");
+  nereid_graph_free(g);
+  if (nereid_alloc(&memory, c.device, 4 * ROOM)) abort();
+  c.memory = memory;
+  return c;
+}
+
+static void finish(Case *c) {
+  nereid_free(c->device, c->memory);
+  nereid_executable_free(c->e);
+  nereid_device_close(c->device);
+}
+
+/* x lies `shift` bytes behind where it lay at first. */
+static Log run(const Case *c, int64_t rows, size_t shift) {
+  int64_t shape[] = {rows, 64};
+  nereid_tensor t = {
+      .data = c->memory + shift, .device = {2, 0}, .ndim = 2, .dtype = {2, 32, 1}, .shape = shape};
+  nereid_tensor in[] = {t, t}, out[] = {t, {0}};
+  in[1].data = c->memory + ROOM;
+  out[0].data = c->memory + 2 * ROOM;
+  check(!nereid_executable_run(c->e, in, 2, out, 2, NULL), "a run");
+  return take_log();
+}
+
+/* ---- tests ---- */
+
+static void replaying(void) {
+  char message[256] = "", pointer[32];
+  use("fake.so", "");
+  Case c = start("reduce-overhead", message);
+  take_log();
+  if (!c.e) return;
+  Log l = run(&c, 4, 0);
+  int kernels = l.replayed;
+  check(l.recorded == 1 && kernels >= 2 && l.copied == 1 && !l.launched, "it is recorded");
+  l = run(&c, 4, 0);
+  check(!l.recorded && !l.set && l.replayed == kernels && l.copied == 1, "it is replayed");
+  l = run(&c, 4, 256);
+  snprintf(pointer, sizeof pointer, " %" PRIx64, (uint64_t)(uintptr_t)(c.memory + 256));
+  check(!l.recorded && l.set >= 1 && l.set <= kernels && strstr(l.last, pointer),
+        "an input elsewhere changes its nodes");
+  l = run(&c, 5, 256);
+  check(l.recorded == 1 && !l.forgotten, "other sizes are another recording");
+  l = run(&c, 4, 256);
+  check(!l.recorded && l.replayed == kernels, "which does not replace the first");
+  for (int rows = 6; rows < 20; rows++) l = run(&c, rows, 256);
+  check(l.recorded == 1 && !l.forgotten, "as many as are kept");
+  l = run(&c, 20, 256);
+  check(l.recorded == 1 && l.forgotten == 1, "one more makes one go");
+  l = run(&c, 4, 256);
+  check(!l.recorded, "not the one that was used since");
+  l = run(&c, 5, 256);
+  check(l.recorded == 1 && l.forgotten == 1, "but the oldest");
+  check(!message[0], "without a message");
+  finish(&c);
+  check(take_log().forgotten == 16, "all go with the executable");
+}
+
+static void plain(const char *library, const char *mode, const char *wanted) {
+  char message[256] = "";
+  use(library, "");
+  Case c = start(mode, message);
+  take_log();
+  if (!c.e) return;
+  Log l = run(&c, 4, 0);
+  check(l.launched >= 2 && !l.recorded && !l.replayed, "launches one by one");
+  check(!strcmp(message, wanted), message[0] ? message : "no message");
+  finish(&c);
+}
+
+static void failures(void) {
+  char message[256] = "";
+  int64_t shape[] = {4, 64};
+  use("fake.so", "graph=2");
+  Case c = start("reduce-overhead", message);
+  nereid_tensor t = {
+      .data = c.memory, .device = {2, 0}, .ndim = 2, .dtype = {2, 32, 1}, .shape = shape};
+  nereid_tensor in[] = {t, t}, out[2] = {{0}};
+  check(nereid_executable_run(c.e, in, 2, out, 2, NULL) == NEREID_E_MEMORY &&
+            strstr(nereid_error_message(), "recording a CUDA graph: "),
+        "recording fails");
+  use("fake.so", "graph_launch=701");
+  memset(out, 0, sizeof out);
+  check(nereid_executable_run(c.e, in, 2, out, 2, NULL) == NEREID_E_RESOURCES &&
+            strstr(nereid_error_message(), "launching a CUDA graph: "),
+        "launching fails");
+  use("fake.so", "");
+  memset(out, 0, sizeof out);
+  check(!nereid_executable_run(c.e, in, 2, out, 2, NULL), "and goes on");
+  finish(&c);
+}
+
+int main(void) {
+  if (temp_new(&folder)) abort();
+  temp_name(log_path, sizeof log_path, &folder, "log");
+  setenv("FAKE_CUDA_LOG", log_path, 1);
+  setenv("NEREID_CACHE_DIR", folder.path, 1);
+  if (build("fake.so", "-DWITH_ALL") && build("old.so", "-DWITHOUT_GRAPHS")) {
+    replaying();
+    plain("fake.so", NULL, "");
+    plain("fake.so", "eager", "");
+    plain("old.so", "reduce-overhead",
+          "the driver has no CUDA graphs, so mode reduce-overhead runs as default; update it");
+    failures();
+  } else {
+    printf("1 skipped: no C compiler for tests/runtime/fake_cuda.c\n");
+  }
+  temp_free(&folder);
+  printf("%d passed, %d failed\n", passed, failed);
+  return failed != 0;
+}
