@@ -26,8 +26,9 @@ STATIC := -Wl,--as-needed -Wl,-Bstatic $(LIBS) -Wl,-Bdynamic $(SYSTEM_LIBS)
 
 # ---- sources ----
 
-room_sources = $(wildcard $1/*.c $1/*/*.c)
-GENERATED := $B/lang/std_text.c $B/graph/templates_text.c \
+# graph/aot holds text that `nereid build` writes.
+room_sources = $(filter-out graph/aot/%,$(wildcard $1/*.c $1/*/*.c))
+GENERATED := $B/lang/std_text.c $B/graph/templates_text.c $B/graph/project_text.c \
   $(patsubst %.re,$B/%.c,$(wildcard parser/*.re)) $(patsubst %.y,$B/%.c,$(wildcard parser/*.y)) \
   $(patsubst %.proto,$B/%.pb-c.c,$(wildcard graph/*.proto))
 GENERATED_H := $(patsubst %.y,$B/%.h,$(wildcard parser/*.y)) \
@@ -37,6 +38,7 @@ LIBRARY_OBJECTS := $(LIBRARY_SOURCES:%.c=$B/%.o) $(GENERATED:.c=.o)
 CLI_OBJECTS := $(patsubst %.c,$B/%.o,$(call room_sources,cli))
 STD_FILES := $(sort $(wildcard lang/std/*.py))
 GRAPH_TEMPLATES := $(sort $(wildcard graph/templates/*.py))
+PROJECT_FILES := $(sort $(wildcard graph/aot/*))
 UNIT_TESTS := $(patsubst %.c,$B/%,$(wildcard tests/unit/*.c))
 FUZZ_TARGETS := source tile schedule nest image npy cache value command pt2 graph_text
 FUZZ := $(FUZZ_TARGETS:%=$B/tests/fuzz/%)
@@ -126,6 +128,8 @@ $B/lang/std_text.c: $(STD_FILES) $(wildcard lang/std) Makefile
 	$(call embed,lang/std.h,NereidStdFile nereid_std_files,$(STD_FILES))
 $B/graph/templates_text.c: $(GRAPH_TEMPLATES) $(wildcard graph/templates) Makefile
 	$(call embed,graph/templates.h,GraphTemplate graph_templates,$(GRAPH_TEMPLATES))
+$B/graph/project_text.c: $(PROJECT_FILES) $(wildcard graph/aot) Makefile
+	$(call embed,graph/project_files.h,ProjectFile project_files,$(PROJECT_FILES))
 
 # Part of every cache key: two builds of the same sources agree, any edit of them differs.
 BUILD_ID := $(shell cat $(sort $(foreach room,$(ROOMS), \

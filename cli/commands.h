@@ -4,6 +4,7 @@
 
 #include "cli/args.h"
 
-extern const Command command_compile, command_run, command_list, command_info, command_graph;
+extern const Command command_compile, command_run, command_list, command_info, command_graph,
+    command_build;
 
 #endif

@@ -11,6 +11,7 @@ static const Command *const commands[] = {
     &command_compile,
     &command_run,
     &command_graph,
+    &command_build,
     &command_list,
     &command_info,
 };

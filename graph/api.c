@@ -1,9 +1,11 @@
 /* The functions of nereid_graph.h. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "graph/execute.h"
 #include "graph/model.h"
+#include "graph/project.h"
 #include "runtime/array.h"
 #include "runtime/device.h"
 #include "runtime/timing.h"
@@ -294,4 +296,48 @@ int nereid_executable_get_info(nereid_executable_info *out, const nereid_executa
   *out = (nereid_executable_info){s.pool,   s.temporaries, s.weights,      s.mapped,
                                   s.inputs, s.outputs,     (int)s.kernels, (int)s.launches};
   return 0;
+}
+
+/* ---- ahead of time ---- */
+
+/* The target of the GPU that is here, else the CPU. */
+static int choose_target(char *out, size_t size) {
+  nereid_device *d;
+  nereid_device_info info;
+  snprintf(out, size, "cpu");
+  if (nereid_device_count("cuda") <= 0) return 0;
+  int code = nereid_device_open(&d, "cuda");
+  if (code) return code;
+  if (!nereid_device_get_info(&info, d)) snprintf(out, size, "%s", info.target);
+  nereid_device_close(d);
+  return 0;
+}
+
+/* What the file is called in its folder. */
+static const char *base_name(const char *path) {
+  const char *slash = path ? strrchr(path, '/') : NULL;
+  return !path ? "a model" : slash ? slash + 1 : path;
+}
+
+static int build(nereid_graph *g, const nereid_graph_options *o, const nereid_build_options *b,
+                 const char *targets) {
+  Model *m = NULL;
+  bool gpu;
+  CompileOptions options;
+  int code = project_targets(targets, &gpu);
+  if (!code) code = read_options(&options, o, gpu);
+  if (!code) code = take_model(&m, g, o);
+  if (!code) code = model_plan(m, &options);
+  ProjectOptions p = {b->dir, targets, base_name(g->source.path), b->embed_weights, b->ptx_only};
+  if (!code) code = project_write(m->plan, m->weights, &p);
+  model_free(m);
+  return code;
+}
+
+int nereid_graph_build(nereid_graph *g, const nereid_graph_options *o,
+                       const nereid_build_options *b) {
+  static const nereid_graph_options defaults = {0};
+  char here[32];
+  int code = b->targets ? 0 : choose_target(here, sizeof here);
+  return code ? code : build(g, o ? o : &defaults, b, b->targets ? b->targets : here);
 }

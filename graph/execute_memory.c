@@ -1,5 +1,6 @@
 #include <stdlib.h>
 
+#include "graph/buffer_weight.h"
 #include "graph/execute_state.h"
 
 enum { POINTER_ALIGNMENT = 16 }; /* what kernels are specialized on */
@@ -22,35 +23,14 @@ void execute_free_memory(Executable *e) {
 
 /* ---- weights ---- */
 
-/* A model that was compiled for another floating dtype has its weights converted. */
-static bool fits_dtype(const Weight *w, const PlanBuffer *b) {
-  return w->dtype == b->dtype || (dtype_is_float(w->dtype) && dtype_is_float(b->dtype));
-}
-
-static bool fits_buffer(const Weight *w, const PlanBuffer *b) {
-  bool fits = fits_dtype(w, b) && w->rank == b->rank;
-  for (uint32_t i = 0; i < b->rank && fits; i++) fits = dim_is(b->shape[i], w->shape[i]);
-  return fits;
-}
-
-static const char *plan_type(Executable *e, const PlanBuffer *b) {
-  ValueType t = {.kind = VALUE_TENSOR, .dtype = b->dtype, .rank = b->rank, .shape = b->shape};
-  Text text = text_new(e->arena);
-  value_type_print(&text, &t);
-  return text.data;
-}
-
 int execute_find_weights(Executable *e) {
-  for (uint32_t i = 0; i < e->plan->nbuffers; i++) {
+  int code = 0;
+  for (uint32_t i = 0; i < e->plan->nbuffers && !code; i++) {
     BufferState *b = &e->buffers[i];
-    if (b->plan->kind != BUFFER_WEIGHT) continue;
-    b->weight = e->weights ? weights_find(e->weights, b->plan->tensor) : NULL;
-    if (!b->weight) return error_set(NEREID_E_FILE, E_GRAPH_NO_WEIGHT, b->plan->tensor);
-    if (!fits_buffer(b->weight, b->plan))
-      return error_set(NEREID_E_FILE, E_GRAPH_WEIGHT_TYPE, b->plan->tensor, b->plan->name,
-                       plan_type(e, b->plan));
+    if (b->plan->kind == BUFFER_WEIGHT)
+      code = buffer_weight(&b->weight, e->weights, b->plan, e->arena);
   }
-  return 0;
+  return code;
 }
 
 static int upload(Executable *e, BufferState *b) {

@@ -10,7 +10,7 @@
 int kernels_open(PlanKernels *k, Arena *a, const Plan *p, nereid_device *d) {
   *k = (PlanKernels){.arena = a, .names = pool_new(a), .plan = p, .device = d};
   /* C compilers take all the time there is, and CPUs load from any place. */
-  k->aligns = device_kind(d) != NEREID_C;
+  k->aligns = d && device_kind(d) != NEREID_C;
   k->source.path = arena_printf(a, "<kernels of %s>", p->graph->class_name);
   k->source.text = p->source;
   k->source.size = strlen(p->source);

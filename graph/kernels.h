@@ -30,6 +30,7 @@ typedef struct {
   size_t compiled; /* of the list; the rest waits */
 } PlanKernels;
 
+/* Without a device (NULL) kernels are found, but not compiled. */
 int kernels_open(PlanKernels *k, Arena *a, const Plan *p, nereid_device *d);
 /* Frees what lies in no arena. */
 void kernels_close(PlanKernels *k);

@@ -181,6 +181,20 @@ typedef struct {
 
 NEREID_API int nereid_executable_get_info(nereid_executable_info *out, const nereid_executable *e);
 
+/* ---- ahead of time ---- */
+
+typedef struct {
+  const char *dir;     /* the folder, which is new, empty, or what an earlier build made */
+  const char *targets; /* "sm_90a,sm_80" or "cpu"; NULL: the GPU of this machine, else its CPU */
+  int embed_weights;   /* the project's Makefile links weights.bin into the program */
+  int ptx_only;        /* of a GPU: no machine code beside the PTX, even where there is ptxas */
+} nereid_build_options;
+
+/* Writes a C project that needs no Nereid: `make -C DIR` builds libmodel.a, whose functions model.h
+ * tells, and a program `model`.  The folder appears when it is complete. */
+NEREID_API int nereid_graph_build(nereid_graph *g, const nereid_graph_options *o,
+                                  const nereid_build_options *b);
+
 #ifdef __cplusplus
 }
 #endif

@@ -23,8 +23,7 @@ static size_t past_newline(const char *s, const char *text) {
   return *s == '\n' && (n == 0 || text[n - 1] == '\n');
 }
 
-void template_fill(Text *out, const char *name, const Slot *slots, size_t n) {
-  const char *s = find(name);
+void template_fill_text(Text *out, const char *s, const Slot *slots, size_t n) {
   for (const char *open; (open = strstr(s, "{{")) != NULL;) {
     const char *close = strstr(open, "}}");
     text_putn(out, s, (size_t)(open - s));
@@ -34,4 +33,8 @@ void template_fill(Text *out, const char *name, const Slot *slots, size_t n) {
     s += past_newline(s, text);
   }
   text_puts(out, s);
+}
+
+void template_fill(Text *out, const char *name, const Slot *slots, size_t n) {
+  template_fill_text(out, find(name), slots, n);
 }

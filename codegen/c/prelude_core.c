@@ -101,7 +101,7 @@ const Helper c_helpers_core[] = {
     {"shr_$t", SIGNED,
      "INLINE $T shr_$t($T a, $T b) { return a >> ((uint64_t)b < $b ? b : $b - 1); }\n"},
     {"shr_$t", UNSIGNED, "INLINE $T shr_$t($T a, $T b) { return b < $b ? a >> b : 0; }\n"},
-    {"abs_$t", SIGNED, "INLINE $T abs_$t($T a) { return a < 0 ? 0 - (uint64_t)a : a; }\n"},
+    {"abs_$t", SIGNED, "INLINE $T abs_$t($T a) { return a < 0 ? ($T)(0 - (uint64_t)a) : a; }\n"},
     {"min_$t", INTS, "INLINE $T min_$t($T a, $T b) { return a < b ? a : b; }\n"},
     {"max_$t", INTS, "INLINE $T max_$t($T a, $T b) { return a > b ? a : b; }\n"},
     {"popc_$t", INTS,

@@ -1,0 +1,83 @@
+/* The CPU: kernels are functions of kernels*.c, which OpenMP's threads run. */
+#define _GNU_SOURCE
+#include <limits.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "kernels.h"
+#include "plan.h"
+
+struct Device {
+  int threads;
+};
+
+static int cores(void) {
+  cpu_set_t set;
+  if (sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) > 0) return CPU_COUNT(&set);
+  const long n = sysconf(_SC_NPROCESSORS_ONLN);
+  return n > 0 ? (int)n : 1;
+}
+
+static int threads_wanted(const model_options *o) {
+  const char *text = getenv("OMP_NUM_THREADS");
+  const int n = o->threads > 0 ? o->threads : text ? atoi(text) : 0;
+  return n > 0 ? n : cores();
+}
+
+int model_device_open(Device **out, const model_options *o) {
+  *out = malloc(sizeof **out);
+  if (!*out) return model_fail(MODEL_E_MEMORY, "out of memory");
+  (*out)->threads = threads_wanted(o);
+  return 0;
+}
+
+void model_device_close(Device *d) { free(d); }
+
+const char *model_device_target(const Device *d) {
+  (void)d;
+  return MODEL_TARGET;
+}
+
+bool model_device_is_host(void) { return true; }
+
+int model_device_alloc(Device *d, char **out, int64_t bytes, const char *what) {
+  (void)d;
+  const size_t room = ((size_t)bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+  *out = aligned_alloc(ALIGNMENT, room ? room : ALIGNMENT);
+  if (*out) return 0;
+  return model_fail(MODEL_E_MEMORY, "there is no memory for %lld bytes of %s", (long long)bytes,
+                    what);
+}
+
+void model_device_free(Device *d, char *p) {
+  (void)d;
+  free(p);
+}
+
+int model_device_copy(Device *d, void *to, const void *from, int64_t bytes, CopyWay way,
+                      void *stream) {
+  (void)d, (void)way, (void)stream;
+  if (bytes) memmove(to, from, (size_t)bytes);
+  return 0;
+}
+
+int model_device_sync(Device *d, void *stream) {
+  (void)d, (void)stream;
+  return 0;
+}
+
+int model_launch(const Run *r, int kernel, const uint64_t *args, int nargs, int64_t x, int64_t y,
+                 int64_t z) {
+  (void)nargs;
+  int64_t programs;
+  if (x == 0 || y == 0 || z == 0) return 0;
+  if (x < 0 || y < 0 || z < 0 || __builtin_mul_overflow(x, y, &programs) ||
+      __builtin_mul_overflow(programs, z, &programs) || programs > INT_MAX)
+    return model_fail(MODEL_E_USAGE, "kernel %s: a grid of %lld, %lld, %lld is not possible",
+                      model_plan.kernels[kernel], (long long)x, (long long)y, (long long)z);
+  model_kernels[kernel](args, (const uint32_t[]){(uint32_t)x, (uint32_t)y, (uint32_t)z},
+                        r->device->threads);
+  return 0;
+}

@@ -1,0 +1,231 @@
+/* NVIDIA GPUs, by the driver alone.
+ *
+ * The device's primary context is used, so that pointers and streams may come from other libraries
+ * of the process.  A call makes it current in its thread and leaves it so. */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cuda.h"
+#include "kernels.h"
+#include "plan.h"
+
+typedef struct {
+  CuModule module;
+  CuFunction function;
+  unsigned threads, shared; /* to be asked for with a launch */
+} Loaded;
+
+struct Device {
+  CudaApi api;
+  void *library;
+  CuDevice device;
+  CuContext context;
+  char name[128];
+  int sm, max_shared, max_grid[3];
+  const Target *target;
+  Loaded *kernels;
+};
+
+/* ---- errors ---- */
+
+static int failed(const Device *d, CuResult r, const char *what) {
+  if (r == CU_OK) return 0;
+  const char *name = NULL, *text = NULL;
+  d->api.error_name(r, &name);
+  d->api.error_string(r, &text);
+  return model_fail(MODEL_E_DEVICE, "%s: %s (%s)", what, text ? text : "?", name ? name : "?");
+}
+
+/* ---- opening ---- */
+
+static int load_library(Device *d) {
+  static const char *const symbols[] = {
+#define X(name, symbol, params) #symbol,
+      CUDA_FUNCTIONS(X)
+#undef X
+  };
+  _Static_assert(sizeof symbols / sizeof *symbols * sizeof(void *) == sizeof(CudaApi),
+                 "functions only");
+  d->library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+  if (!d->library)
+    return model_fail(MODEL_E_DEVICE, "no NVIDIA driver here, which the model was built for: %s",
+                      dlerror());
+  char *slot = (char *)&d->api;
+  for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++) {
+    void *f = dlsym(d->library, symbols[i]);
+    if (!f) return model_fail(MODEL_E_DEVICE, "the NVIDIA driver is too old: no %s", symbols[i]);
+    memcpy(slot + i * sizeof f, &f, sizeof f);
+  }
+  return failed(d, d->api.init(0), "starting the NVIDIA driver");
+}
+
+static int attribute(const Device *d, int which) {
+  int v = 0;
+  return d->api.device_attribute(&v, which, d->device) == CU_OK ? v : 0;
+}
+
+static int find_device(Device *d, int ordinal) {
+  int n = 0;
+  int code = failed(d, d->api.device_count(&n), "counting GPUs");
+  if (!code && n == 0) return model_fail(MODEL_E_DEVICE, "no NVIDIA GPU is visible");
+  if (!code && (ordinal < 0 || ordinal >= n))
+    return model_fail(MODEL_E_DEVICE, "there is no GPU %d, only %d of them", ordinal, n);
+  if (!code) code = failed(d, d->api.device_get(&d->device, ordinal), "opening the GPU");
+  if (code) return code;
+  d->api.device_name(d->name, sizeof d->name - 1, d->device);
+  d->sm = attribute(d, CU_MAJOR) * 10 + attribute(d, CU_MINOR);
+  d->max_shared = attribute(d, CU_MAX_SHARED_OPTIN);
+  for (int i = 0; i < 3; i++) d->max_grid[i] = attribute(d, CU_MAX_GRID_X + i);
+  return failed(d, d->api.context_retain(&d->context, d->device), "making the context");
+}
+
+static bool runs_on(const Target *t, int sm) { return t->exact ? t->sm == sm : t->sm <= sm; }
+
+/* The highest target that runs here. */
+static int find_target(Device *d) {
+  for (const Target *t = model_targets; t->name; t++)
+    if (runs_on(t, d->sm) && (!d->target || t->sm >= d->target->sm)) d->target = t;
+  if (d->target) return 0;
+  return model_fail(MODEL_E_DEVICE, "%s is a GPU of sm_%d, which the model was not built for",
+                    d->name, d->sm);
+}
+
+/* The driver keeps the context of each thread. */
+static const CudaApi *enter(const Device *d) {
+  CuContext now = NULL;
+  if (d->api.context_current(&now) != CU_OK || now != d->context) d->api.context_set(d->context);
+  return &d->api;
+}
+
+/* ---- kernels ---- */
+
+/* Machine code runs on GPUs of its major number from its minor number on; PTX on all later ones. */
+static CuResult load_code(const Device *d, const Kernel *k, CuModule *out, char *log, size_t size) {
+  int options[] = {CU_JIT_ERROR_LOG, CU_JIT_ERROR_LOG_SIZE};
+  void *values[] = {log, (void *)(uintptr_t)size};
+  const bool same = k->cubin && d->target->sm / 10 == d->sm / 10;
+  if (same && d->api.module_load(out, k->cubin, 0, NULL, NULL) == CU_OK) return CU_OK;
+  return d->api.module_load(out, k->ptx, 2, options, values);
+}
+
+static int allow_shared(const Device *d, const Kernel *k, Loaded *l) {
+  enum { ALLOWED_ANYWAY = 48 * 1024 };
+  int fixed = 0;
+  if (k->shared > d->max_shared)
+    return model_fail(MODEL_E_DEVICE, "kernel %s needs %d bytes of shared memory, %s has %d",
+                      k->entry, k->shared, d->name, d->max_shared);
+  d->api.function_get(&fixed, CU_FUNC_SHARED, l->function);
+  l->shared = k->shared > fixed ? (unsigned)(k->shared - fixed) : 0;
+  if ((int)l->shared + fixed <= ALLOWED_ANYWAY) return 0;
+  return failed(d, d->api.function_set(l->function, CU_FUNC_MAX_DYNAMIC_SHARED, (int)l->shared),
+                "asking for shared memory");
+}
+
+static int load_kernel(Device *d, int i) {
+  const Kernel *k = &d->target->kernels[i];
+  Loaded *l = &d->kernels[i];
+  char log[512] = "", what[768];
+  const CuResult r = load_code(d, k, &l->module, log, sizeof log);
+  log[strcspn(log, "\n")] = 0;
+  snprintf(what, sizeof what, "loading kernel %s%s%s", k->entry, *log ? ": " : "", log);
+  int code = failed(d, r, what);
+  if (!code)
+    code = failed(d, d->api.module_function(&l->function, l->module, k->entry),
+                  "finding the kernel in its code");
+  l->threads = (unsigned)k->threads;
+  return code ? code : allow_shared(d, k, l);
+}
+
+static int open_device(Device *d, const model_options *o) {
+  int code = load_library(d);
+  if (!code) code = find_device(d, o->device);
+  if (!code) code = find_target(d);
+  if (code) return code;
+  d->kernels = calloc((size_t)model_plan.nkernels + 1, sizeof *d->kernels);
+  if (!d->kernels) return model_fail(MODEL_E_MEMORY, "out of memory");
+  enter(d);
+  for (int i = 0; i < model_plan.nkernels && !code; i++) code = load_kernel(d, i);
+  return code;
+}
+
+int model_device_open(Device **out, const model_options *o) {
+  Device *d = calloc(1, sizeof *d);
+  *out = NULL;
+  if (!d) return model_fail(MODEL_E_MEMORY, "out of memory");
+  const int code = open_device(d, o);
+  if (code) model_device_close(d);
+  else *out = d;
+  return code;
+}
+
+void model_device_close(Device *d) {
+  if (!d) return;
+  if (d->context) enter(d);
+  for (int i = 0; d->kernels && i < model_plan.nkernels; i++)
+    if (d->kernels[i].module) d->api.module_unload(d->kernels[i].module);
+  if (d->context) d->api.context_release(d->device);
+  if (d->library) dlclose(d->library);
+  free(d->kernels);
+  free(d);
+}
+
+const char *model_device_target(const Device *d) { return d->target->name; }
+
+/* ---- memory ---- */
+
+bool model_device_is_host(void) { return false; }
+
+int model_device_alloc(Device *d, char **out, int64_t bytes, const char *what) {
+  const CudaApi *api = enter(d);
+  CuPointer p = 0;
+  size_t left = 0, total = 0;
+  const CuResult r = api->memory_alloc(&p, bytes ? (size_t)bytes : 1);
+  *out = (char *)(uintptr_t)p;
+  if (r == CU_OUT_OF_MEMORY && api->memory_info(&left, &total) == CU_OK)
+    return model_fail(MODEL_E_MEMORY,
+                      "%s has no memory for %lld MiB of %s: %zu MiB of %zu are free", d->name,
+                      (long long)(bytes >> 20), what, left >> 20, total >> 20);
+  return failed(d, r, "allocating memory");
+}
+
+void model_device_free(Device *d, char *p) {
+  if (p) enter(d)->memory_free((uintptr_t)p);
+}
+
+int model_device_copy(Device *d, void *to, const void *from, int64_t bytes, CopyWay way,
+                      void *stream) {
+  const CudaApi *api = enter(d);
+  const size_t n = (size_t)bytes;
+  if (n == 0) return 0;
+  const CuResult r = way == COPY_IN    ? api->copy_in((uintptr_t)to, from, n, stream)
+                     : way == COPY_OUT ? api->copy_out(to, (uintptr_t)from, n, stream)
+                                       : api->copy((uintptr_t)to, (uintptr_t)from, n, stream);
+  return failed(d, r, "copying memory");
+}
+
+int model_device_sync(Device *d, void *stream) {
+  return failed(d, enter(d)->stream_sync(stream), "running the model");
+}
+
+/* ---- launching ---- */
+
+int model_launch(const Run *r, int kernel, const uint64_t *args, int nargs, int64_t x, int64_t y,
+                 int64_t z) {
+  enum { ARGS_MAX = 1024 }; /* kernels with more of them are not made */
+  const Device *d = r->device;
+  const Loaded *k = &d->kernels[kernel];
+  void *params[ARGS_MAX];
+  if (x == 0 || y == 0 || z == 0) return 0;
+  if (x < 0 || y < 0 || z < 0 || x > d->max_grid[0] || y > d->max_grid[1] || z > d->max_grid[2])
+    return model_fail(MODEL_E_USAGE, "kernel %s: a grid of %lld, %lld, %lld is not possible on %s",
+                      model_plan.kernels[kernel], (long long)x, (long long)y, (long long)z,
+                      d->name);
+  for (int i = 0; i < nargs; i++) params[i] = (void *)(uintptr_t)&args[i];
+  return failed(d,
+                enter(d)->launch(k->function, (unsigned)x, (unsigned)y, (unsigned)z, k->threads, 1,
+                                 1, k->shared, r->stream, params, NULL),
+                "starting a kernel");
+}

@@ -1,0 +1,116 @@
+/* Sizes: what the inputs' shapes say, and whether they fit the model. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "plan.h"
+
+/* ---- inputs ---- */
+
+static int check_kind(const model_tensor *t, int i) {
+  const model_value *v = &model_plan.inputs[i];
+  if (!v->name) return 0;
+  if (t->dtype != v->dtype)
+    return model_fail(MODEL_E_USAGE, "input %d (%s) is of dtype %s, not %s", i, v->name,
+                      model_dtype_name(t->dtype), model_dtype_name(v->dtype));
+  if (t->ndim != v->ndim)
+    return model_fail(MODEL_E_USAGE, "input %d (%s) has %d axes, but is %s", i, v->name, t->ndim,
+                      v->type);
+  for (int j = 0; j < v->ndim; j++)
+    if (t->shape[j] < 0 || t->shape[j] > BYTES_MAX)
+      return model_fail(MODEL_E_USAGE, "input %d (%s): axis %d is %lld", i, v->name, j,
+                        (long long)t->shape[j]);
+  return 0;
+}
+
+static int bind_symbols(model *m, const model_tensor *inputs, int64_t *size) {
+  for (int i = 0; i < model_plan.nsymbols; i++) {
+    const Symbol *s = &model_plan.symbols[i];
+    const int64_t value = model_plan.bind(i, inputs, size);
+    if (value < s->least || value > s->most)
+      return model_fail(MODEL_E_USAGE,
+                        "input %d (%s): axis %d is %lld, but %s of %s is from %lld to %lld",
+                        s->input, model_plan.inputs[s->input].name, s->axis,
+                        (long long)inputs[s->input].shape[s->axis], s->name,
+                        model_plan.inputs[s->input].type, (long long)s->least, (long long)s->most);
+    size[i] = value;
+    m->prepared &= m->size[i] == value;
+  }
+  return 0;
+}
+
+static int check_shape(const model_tensor *t, int i, const int64_t *shape) {
+  const model_value *v = &model_plan.inputs[i];
+  for (int j = 0; v->name && j < v->ndim; j++)
+    if (t->shape[j] != shape[j])
+      return model_fail(MODEL_E_USAGE, "input %d (%s): axis %d is %lld, but must be %lld in %s", i,
+                        v->name, j, (long long)t->shape[j], (long long)shape[j], v->type);
+  return 0;
+}
+
+static int check_inputs(const model_tensor *inputs, const int64_t *size) {
+  int64_t shapes[MODEL_INPUTS + 1][MODEL_RANK];
+  int code = 0;
+  model_plan.input_shapes(size, shapes);
+  for (int i = 0; i < MODEL_INPUTS && !code; i++) code = check_shape(&inputs[i], i, shapes[i]);
+  return code;
+}
+
+/* ---- buffers ---- */
+
+static int check_bytes(const int64_t *bytes) {
+  for (int i = 0; i < model_plan.nbuffers; i++)
+    if (bytes[i] < 0 || bytes[i] > BYTES_MAX)
+      return model_fail(MODEL_E_MEMORY, "%s would take more than 2^48 bytes",
+                        model_plan.buffers[i].name);
+  return 0;
+}
+
+static int find_places(model *m) {
+  m->temporaries = model_plan.pool >= 0 ? model_plan.pool : model_place(m->bytes, m->offset);
+  if (m->temporaries < 0)
+    return model_fail(MODEL_E_MEMORY, "the temporaries would take more than 2^48 bytes");
+  for (int i = 0; i < model_plan.nbuffers && model_plan.pool >= 0; i++)
+    m->offset[i] = model_plan.buffers[i].at;
+  return 0;
+}
+
+int model_prepare(model *m, const model_tensor *inputs) {
+  int64_t *size = m->size + model_plan.nsymbols; /* until all is checked */
+  int code = 0;
+  for (int i = 0; i < MODEL_INPUTS && !code; i++) code = check_kind(&inputs[i], i);
+  if (!code) code = bind_symbols(m, inputs, size);
+  if (!code) code = check_inputs(inputs, size);
+  if (code || m->prepared) return code;
+  if (model_plan.nsymbols) memcpy(m->size, size, (size_t)model_plan.nsymbols * sizeof *size);
+  model_plan.bytes(m->size, m->bytes);
+  code = check_bytes(m->bytes);
+  if (!code) code = find_places(m);
+  m->prepared = !code;
+  return code;
+}
+
+/* ---- outputs ---- */
+
+int model_describe(model *m, const model_tensor *inputs, model_tensor *outputs) {
+  int64_t shapes[MODEL_OUTPUTS + 1][MODEL_RANK];
+  int code = model_prepare(m, inputs);
+  if (code) return code;
+  model_plan.output_shapes(m->size, shapes);
+  for (int i = 0; i < MODEL_OUTPUTS; i++) {
+    const model_value *v = &model_plan.outputs[i];
+    outputs[i] = (model_tensor){.dtype = v->dtype, .ndim = v->ndim};
+    memcpy(outputs[i].shape, shapes[i], (size_t)v->ndim * sizeof *shapes[i]);
+  }
+  return 0;
+}
+
+int model_check_output(const model *m, int i, const model_tensor *t) {
+  int64_t shapes[MODEL_OUTPUTS + 1][MODEL_RANK];
+  const model_value *v = &model_plan.outputs[i];
+  model_plan.output_shapes(m->size, shapes);
+  bool same = t->dtype == v->dtype && t->ndim == v->ndim;
+  for (int j = 0; j < v->ndim && same; j++) same = t->shape[j] == shapes[i][j];
+  if (same) return 0;
+  return model_fail(MODEL_E_USAGE, "output %d (%s) is not %s as model_describe() says", i, v->name,
+                    v->type);
+}

@@ -1,0 +1,28 @@
+/* Ahead of time: a plan as a C project of its own (`nereid build`).
+ *
+ * graph/aot/ holds what is the same for all models, C that is embedded as text; a build adds
+ * the plan and the kernels as C, and the weights.  Everything is compiled here: a plan's integers
+ * are specialized on what is known of their expressions (graph/kernels.h), so no run needs another
+ * kernel.  Symbols that have no upper limit get one, so that no expression of sizes overflows in
+ * the 64 bits of the C text. */
+#ifndef NEREID_GRAPH_PROJECT_H
+#define NEREID_GRAPH_PROJECT_H
+
+#include "graph/plan.h"
+#include "graph/weights.h"
+#include "runtime/nereid.h"
+
+typedef struct {
+  const char *dir;
+  const char *targets; /* "sm_90a,sm_80", or "cpu" */
+  const char *model;   /* the file, for comments */
+  bool embed_weights;  /* `make` links them into the program, unless told otherwise */
+  bool ptx_only;       /* no machine code, even if there is an assembler */
+} ProjectOptions;
+
+/* Are all targets GPUs, or is it one CPU?  Fails for others. */
+int project_targets(const char *targets, bool *gpu);
+/* Writes the project; the folder appears when it is complete.  `weights` may be NULL. */
+int project_write(Plan *p, const Weights *weights, const ProjectOptions *o);
+
+#endif

@@ -1,0 +1,11 @@
+#include "graph/project_files.h"
+
+#include <string.h>
+
+#include "lang/diag.h"
+
+const char *project_file_text(const char *name) {
+  for (const ProjectFile *f = project_files; f->name; f++)
+    if (!strcmp(f->name, name)) return f->text;
+  BUG("no file %s", name);
+}

@@ -1,0 +1,360 @@
+/* plan.c: the plan as data, and as functions of the sizes. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "graph/memory.h"
+#include "graph/ops.h"
+#include "graph/project_state.h"
+#include "runtime/image.h"
+
+typedef VEC(Dim) DimList;
+
+/* ---- buffers ---- */
+
+static const char *kind_name(const Project *p, uint32_t i) {
+  static const char *const names[] = {[BUFFER_INPUT] = "INPUT",
+                                      [BUFFER_WEIGHT] = "WEIGHT",
+                                      [BUFFER_CONSTANT] = "CONSTANT",
+                                      [BUFFER_OUTPUT] = "OUTPUT",
+                                      [BUFFER_TEMPORARY] = "TEMPORARY"};
+  const PlanBuffer *b = &p->plan->buffers[i];
+  return b->kind == BUFFER_WEIGHT && p->buffers[i].written ? "STATE" : names[b->kind];
+}
+
+/* What is returned more than once is the first of these outputs. */
+static uint32_t output_number(const Project *p, uint32_t buffer) {
+  uint32_t i = 0;
+  while (p->plan->outputs[i] != buffer) i++;
+  return i;
+}
+
+static void put_buffer(Project *p, Text *out, uint32_t i) {
+  const PlanBuffer *b = &p->plan->buffers[i];
+  const ProjectBuffer *own = &p->buffers[i];
+  text_printf(out, "    [%s] = {.kind = %s, .name = ", own->name, kind_name(p, i));
+  text_quote(out, b->kind == BUFFER_WEIGHT ? b->tensor : b->name);
+  switch (b->kind) {
+    case BUFFER_INPUT:
+      text_printf(out, ", .number = %u%s", b->number, own->written ? ", .written = true" : "");
+      break;
+    case BUFFER_CONSTANT: text_printf(out, ", .at = %" PRId64, own->at); break;
+    case BUFFER_OUTPUT: text_printf(out, ", .number = %u", output_number(p, i)); break;
+    case BUFFER_WEIGHT:
+      text_printf(out, ", .at = %" PRId64, own->at);
+      if (own->written)
+        text_printf(out, ", .state = %" PRId64 ", .bytes = %" PRId64, own->state,
+                    project_bytes(p, i));
+      break;
+    case BUFFER_TEMPORARY:
+      text_printf(out, ", .first = %u, .last = %u", b->first, b->last);
+      if (p->plan->pool) text_printf(out, ", .at = %s", project_size(p, b->offset));
+      break;
+  }
+  text_printf(out, "}, /* %s */\n", project_comment(p->arena, project_type(p, b)));
+}
+
+static void put_buffers(Project *p, Text *out) {
+  text_puts(out, "enum { /* buffers */\n");
+  for (uint32_t i = 0; i < p->plan->nbuffers; i++)
+    if (p->buffers[i].used) text_printf(out, "  %s,\n", p->buffers[i].name);
+  text_puts(out, "  BUFFERS\n};\n\nstatic const Buffer buffers[BUFFERS + 1] = {\n");
+  for (uint32_t i = 0; i < p->plan->nbuffers; i++)
+    if (p->buffers[i].used) put_buffer(p, out, i);
+  text_puts(out, "    [BUFFERS] = {.name = NULL},\n};\n\n");
+}
+
+static void put_updates(Project *p, Text *out) {
+  const Plan *plan = p->plan;
+  text_puts(out, "static const Update updates[] = {\n");
+  for (uint32_t i = 0; i < plan->nupdates; i++)
+    text_printf(out, "    {.to = %s, .from = %s},\n", p->buffers[plan->updates[i].to].name,
+                p->buffers[plan->updates[i].from].name);
+  text_puts(out, "    {-1, -1},\n};\n\n");
+}
+
+/* ---- inputs and outputs ---- */
+
+static const char *dtype_constant(Arena *a, DType t) {
+#define X(id, name, kind, bits, lang, aliases) [DT_##id] = #id,
+  static const char *const names[DT_COUNT] = {DTYPES(X)};
+#undef X
+  return arena_printf(a, "MODEL_%s", names[t]);
+}
+
+static void put_value(Project *p, Text *out, const PlanBuffer *b) {
+  if (!b) {
+    text_puts(out, "    {NULL, \"\", MODEL_F32, 0},\n");
+    return;
+  }
+  text_puts(out, "    {");
+  text_quote(out, b->name);
+  text_puts(out, ", ");
+  text_quote(out, project_type(p, b));
+  text_printf(out, ", %s, %u},\n", dtype_constant(p->arena, b->dtype), b->rank);
+}
+
+static void put_values(Project *p, Text *out) {
+  const Plan *plan = p->plan;
+  text_puts(out, "static const model_value inputs[] = {\n");
+  for (uint32_t i = 0; i < p->ninputs; i++) put_value(p, out, p->inputs[i]);
+  text_puts(out, "    {NULL, NULL, MODEL_F32, 0},\n};\nstatic const model_value outputs[] = {\n");
+  for (uint32_t i = 0; i < plan->noutputs; i++) put_value(p, out, &plan->buffers[plan->outputs[i]]);
+  text_puts(out, "    {NULL, NULL, MODEL_F32, 0},\n};\nstatic const int input_buffers[] = {");
+  for (uint32_t i = 0; i < p->ninputs; i++) {
+    const PlanBuffer *b = p->inputs[i];
+    text_printf(out, "%s, ", b ? p->buffers[b - plan->buffers].name : "-1");
+  }
+  text_puts(out, "-1};\nstatic const int output_buffers[] = {");
+  for (uint32_t i = 0; i < plan->noutputs; i++)
+    text_printf(out, "%s, ", p->buffers[plan->outputs[i]].name);
+  text_puts(out, "-1};\n\n");
+}
+
+/* ---- functions of sizes ---- */
+
+static bool is_bare(const Project *p, const ProjectSymbol *s) {
+  return p->inputs[s->input]->shape[s->axis] == s->symbol;
+}
+
+static void put_axis_function(Project *p, Text *out, const ProjectSymbol *s) {
+  Dim x = p->inputs[s->input]->shape[s->axis];
+  if (is_bare(p, s)) return;
+  text_printf(out, "static int64_t axis_%u_%u(const int64_t *size) {\n", s->input, s->axis);
+  project_declare_symbols(p, out, "size", &x, 1);
+  text_printf(out, "  return %s;\n}\n\n", project_size(p, x));
+}
+
+static void put_symbols(Project *p, Text *out) {
+  text_puts(out, "static const Symbol symbols[] = {\n");
+  for (size_t i = 0; i < p->symbols.len; i++) {
+    const ProjectSymbol *s = &p->symbols.data[i];
+    text_printf(out, "    {\"%s\", %" PRId64 ", %" PRId64 ", %u, %u},\n", s->symbol->name, s->least,
+                s->most, s->input, s->axis);
+  }
+  text_puts(out, "    {NULL, 0, 0, 0, 0},\n};\n\n");
+}
+
+static void put_bind(Project *p, Text *out) {
+  for (size_t i = 0; i < p->symbols.len; i++) put_axis_function(p, out, &p->symbols.data[i]);
+  text_puts(out,
+            "static int64_t bind(int symbol, const model_tensor *inputs, int64_t *size) {\n"
+            "  (void)inputs, (void)size;\n"
+            "  switch (symbol) {\n");
+  for (size_t i = 0; i < p->symbols.len; i++) {
+    const ProjectSymbol *s = &p->symbols.data[i];
+    text_printf(out, "    case %zu: return ", i);
+    if (is_bare(p, s)) text_printf(out, "inputs[%u].shape[%u];", s->input, s->axis);
+    else
+      text_printf(out, "solve(axis_%u_%u, size, %zu, inputs[%u].shape[%u]);", s->input, s->axis, i,
+                  s->input, s->axis);
+    text_printf(out, " /* %s */\n", s->name);
+  }
+  text_puts(out, "    default: return -1;\n  }\n}\n\n");
+}
+
+/* Of a function from sizes to `result`; `used` are the expressions in it. */
+static void put_body(Project *p, Text *out, const Text *body, const char *result, const Dim *used,
+                     size_t n) {
+  if (!body->len) text_printf(out, "  (void)%s;\n", result);
+  project_declare_symbols(p, out, "size", used, (uint32_t)n);
+  text_printf(out, "%s}\n\n", body->len ? body->data : "");
+}
+
+/* Shapes of values, by number. */
+static void put_shapes(Project *p, Text *out, const char *name, const PlanBuffer *const *values,
+                       uint32_t n) {
+  text_printf(out, "static void %s(const int64_t *size, int64_t (*shape)[MODEL_RANK]) {\n", name);
+  Text body = text_new(p->arena);
+  DimList used = {0};
+  for (uint32_t i = 0; i < n; i++)
+    for (uint32_t j = 0; values[i] && j < values[i]->rank; j++) {
+      vec_push(p->arena, &used, values[i]->shape[j]);
+      text_printf(&body, "  shape[%u][%u] = %s;\n", i, j, project_size(p, values[i]->shape[j]));
+    }
+  put_body(p, out, &body, "shape", used.data, used.len);
+}
+
+static void put_all_shapes(Project *p, Text *out) {
+  const Plan *plan = p->plan;
+  const PlanBuffer **outputs = ARENA_ARRAY(p->arena, const PlanBuffer *, plan->noutputs);
+  for (uint32_t i = 0; i < plan->noutputs; i++) outputs[i] = &plan->buffers[plan->outputs[i]];
+  put_shapes(p, out, "input_shapes", p->inputs, p->ninputs);
+  put_shapes(p, out, "output_shapes", outputs, plan->noutputs);
+}
+
+static void put_bytes(Project *p, Text *out) {
+  Text body = text_new(p->arena);
+  DimList used = {0};
+  for (uint32_t i = 0; i < p->plan->nbuffers; i++) {
+    const PlanBuffer *b = &p->plan->buffers[i];
+    if (!p->buffers[i].used || b->kind == BUFFER_WEIGHT) continue;
+    Dim bytes = memory_bytes(p->plan->graph->dims, b);
+    vec_push(p->arena, &used, bytes);
+    text_printf(&body, "  bytes[%s] = %s; /* %s */\n", p->buffers[i].name, project_size(p, bytes),
+                project_comment(p->arena, project_type(p, b)));
+  }
+  text_puts(out,
+            "/* Of all buffers but weights. */\n"
+            "static void bytes(const int64_t *size, int64_t *bytes) {\n");
+  put_body(p, out, &body, "bytes", used.data, used.len);
+}
+
+/* ---- steps ---- */
+
+static void put_covered(Project *p, Text *out, const PlanStep *s) {
+  for (uint32_t i = 0; i < s->nnodes; i++) {
+    const Node *n = s->nodes[i];
+    Text t = text_new(p->arena);
+    text_printf(&t, "%s", n->name);
+    if (n->type.kind == VALUE_TENSOR) {
+      text_puts(&t, ": ");
+      value_type_print(&t, &n->type);
+    }
+    if (n->op) text_printf(&t, " = %s", n->op->target);
+    text_printf(out, "\n *   %s", project_comment(p->arena, t.data));
+  }
+}
+
+static const StepArg *find_arg(const PlanStep *s, const char *name) {
+  for (uint32_t i = 0; i < s->nargs; i++)
+    if (!strcmp(s->args[i].name, name)) return &s->args[i];
+  BUG("step %s has no argument %s", s->kernel, name);
+}
+
+static void put_arg(Project *p, Text *out, const StepArg *a) {
+  text_puts(out, "      ");
+  if (a->kind == STEP_INT) {
+    text_printf(out, "INTEGER(%s), /* %s */\n", project_size(p, a->value), a->name);
+    return;
+  }
+  if (a->kind == STEP_FLOAT) {
+    float number = (float)a->number;
+    uint32_t bits;
+    memcpy(&bits, &number, sizeof bits);
+    text_printf(out, "0x%08" PRIx32 ", /* %s, a float: %.9g */\n", bits, a->name, a->number);
+    return;
+  }
+  text_printf(out, "POINTER(%s), /* %s */\n", p->buffers[a->buffer].name,
+              project_comment(p->arena, project_type(p, &p->plan->buffers[a->buffer])));
+}
+
+/* What must hold for the aligned kernel: its arguments' types tell. */
+static void put_condition(Project *p, Text *out, const PlanStep *s, const ProjectChoice *c,
+                          DimList *used) {
+  const nereid_request *general = &p->kernels.data[c->general].request;
+  const nereid_request *aligned = &p->kernels.data[c->aligned].request;
+  const char *and = "";
+  for (int i = 0; i < general->nargs; i++) {
+    const char *type = general->args[i].type;
+    if (!type || !strcmp(type, aligned->args[i].type)) continue;
+    Dim value = find_arg(s, general->args[i].name)->value;
+    vec_push(p->arena, used, value);
+    text_printf(out, "%s(%s) %% 16 == 0", and, project_size(p, value));
+    and = " && ";
+  }
+}
+
+static void put_kernel_number(Project *p, Text *out, uint32_t number, DimList *used) {
+  const ProjectChoice *c = &p->of_step[number];
+  if (c->general == c->aligned) {
+    text_printf(out, "  const int kernel = %u;\n", c->general);
+    return;
+  }
+  text_puts(out, "  const int kernel = ");
+  put_condition(p, out, &p->plan->steps[number], c, used);
+  text_printf(out, " ? %u : %u; /* rows at multiples of 16 */\n", c->aligned, c->general);
+}
+
+/* The arguments that the kernel takes, in its order. */
+static void put_args(Project *p, Text *out, uint32_t number, DimList *used) {
+  const PlanStep *s = &p->plan->steps[number];
+  const nereid_image *image = project_image(p, p->of_step[number].general);
+  const ImageVariant *v = image->variants[0];
+  text_puts(out, "  const uint64_t args[] = {\n");
+  for (int i = 0; i < v->nslots; i++) {
+    if (v->slots[i].kind != SLOT_ARG) BUG("kernel %s has derived parameters", s->kernel);
+    const StepArg *a = find_arg(s, image->params[v->slots[i].param].name);
+    if (a->kind == STEP_INT) vec_push(p->arena, used, a->value);
+    put_arg(p, out, a);
+  }
+  text_printf(out, "%s  };\n", v->nslots ? "" : "      0,\n");
+}
+
+static void put_step(Project *p, Text *out, uint32_t number) {
+  const PlanStep *s = &p->plan->steps[number];
+  int nargs = project_image(p, p->of_step[number].general)->variants[0]->nslots;
+  Text body = text_new(p->arena);
+  DimList used = {0};
+  put_kernel_number(p, &body, number, &used);
+  put_args(p, &body, number, &used);
+  for (int i = 0; i < 3; i++) vec_push(p->arena, &used, s->grid[i]);
+  text_printf(out, "/* %s%s", project_comment(p->arena, s->kernel), s->once ? ", once" : "");
+  put_covered(p, out, s);
+  text_printf(out, " */\nstatic int step_%u(Run *r) {\n", number);
+  project_declare_symbols(p, out, "r->size", used.data, (uint32_t)used.len);
+  text_printf(out, "%s  return model_launch(r, kernel, args, %d", body.data, nargs);
+  for (int i = 0; i < 3; i++) text_printf(out, ", %s", project_size(p, s->grid[i]));
+  text_puts(out, ");\n}\n\n");
+}
+
+static void put_steps(Project *p, Text *out) {
+  text_puts(out,
+            "#define POINTER(buffer) ((uint64_t)(uintptr_t)r->data[buffer])\n"
+            "#define INTEGER(size) ((uint64_t)(size))\n\n");
+  for (uint32_t i = 0; i < p->plan->nsteps; i++) put_step(p, out, i);
+  text_puts(out, "static int (*const steps[])(Run *) = {\n");
+  for (uint32_t i = 0; i < p->plan->nsteps; i++) text_printf(out, "    step_%u,\n", i);
+  text_puts(out, "    NULL,\n};\n\nstatic const char *const kernels[] = {\n");
+  for (size_t i = 0; i < p->kernels.len; i++)
+    text_printf(out, "    \"%s\",\n", p->kernels.data[i].name);
+  text_puts(out, "    NULL,\n};\n\n");
+}
+
+/* ---- the file ---- */
+
+static void put_plan(Project *p, Text *out) {
+  const Plan *plan = p->plan;
+  text_puts(out,
+            "const Plan model_plan = {\n"
+            "    .buffers = buffers,\n"
+            "    .symbols = symbols,\n"
+            "    .updates = updates,\n"
+            "    .steps = steps,\n"
+            "    .kernels = kernels,\n"
+            "    .nbuffers = BUFFERS,\n");
+  text_printf(out, "    .nsymbols = %zu,\n    .nupdates = %u,\n    .nsteps = %u,\n", p->symbols.len,
+              plan->nupdates, plan->nsteps);
+  text_printf(out, "    .nonce = %u,\n    .nkernels = %zu,\n", plan_once(plan), p->kernels.len);
+  text_puts(out,
+            "    .inputs = inputs,\n"
+            "    .outputs = outputs,\n"
+            "    .input_buffers = input_buffers,\n"
+            "    .output_buffers = output_buffers,\n");
+  text_printf(out, "    .pool = %s,\n    .state = %" PRId64 ",\n    .constants = %" PRId64 ",\n",
+              plan->pool ? project_size(p, plan->pool) : "-1", p->state_bytes, p->constant_bytes);
+  text_printf(out, "    .weights_bytes = %" PRId64 ",\n    .weights_sum = 0x%016" PRIx64 ",\n",
+              p->weights_bytes, p->weights_sum);
+  text_puts(out,
+            "    .bind = bind,\n"
+            "    .input_shapes = input_shapes,\n"
+            "    .output_shapes = output_shapes,\n"
+            "    .bytes = bytes,\n"
+            "};\n");
+}
+
+int project_write_plan(Project *p) {
+  Text t = text_new(p->arena);
+  text_puts(&t,
+            "/* The plan: buffers, and the kernels that run on them in order. */\n"
+            "#include \"plan.h\"\n\n");
+  put_buffers(p, &t);
+  put_updates(p, &t);
+  put_values(p, &t);
+  put_symbols(p, &t);
+  put_bind(p, &t);
+  put_all_shapes(p, &t);
+  put_bytes(p, &t);
+  put_steps(p, &t);
+  put_plan(p, &t);
+  return project_file_write(&p->folder, "plan.c", t.data, t.len);
+}

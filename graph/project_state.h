@@ -1,0 +1,124 @@
+/* A project in the making: shared by project*.c. */
+#ifndef NEREID_GRAPH_PROJECT_STATE_H
+#define NEREID_GRAPH_PROJECT_STATE_H
+
+#include <stdio.h>
+
+#include "graph/kernels.h"
+#include "graph/project.h"
+#include "runtime/error.h"
+
+enum { PROJECT_TARGETS_MAX = 8, PROJECT_FILES_MAX = 512 };
+
+/* ---- project_folder.c: a folder that appears when it is complete ---- */
+
+typedef struct {
+  Arena *arena;
+  const char *dir, *temporary;
+  const char *names[PROJECT_FILES_MAX];
+  uint32_t n;
+} ProjectFolder;
+
+int project_folder_open(ProjectFolder *f, Arena *a, const char *dir);
+/* A new file; the caller closes it by project_file_close. */
+int project_file_open(FILE **out, ProjectFolder *f, const char *name);
+int project_file_close(ProjectFolder *f, FILE *file);
+int project_file_write(ProjectFolder *f, const char *name, const char *text, size_t len);
+/* Puts the folder into its place.  `products` are what its Makefile makes, ended by NULL. */
+int project_folder_commit(ProjectFolder *f, const char *const *products);
+/* Drops what was written; after a commit it does nothing. */
+void project_folder_abandon(ProjectFolder *f);
+
+/* ---- the project ---- */
+
+/* A symbol of sizes, and the axis of an input that decides it. */
+typedef struct {
+  Dim symbol;
+  const char *name; /* in C */
+  int64_t least, most;
+  uint32_t input, axis;
+} ProjectSymbol;
+
+typedef struct {
+  bool used, written;
+  int64_t at;        /* of a weight: its place in weights.bin; of a constant: among all of them */
+  int64_t state;     /* of a weight that is written: where its copy is */
+  const char *name;  /* in C */
+  const Weight *weight;
+} ProjectBuffer;
+
+/* What is compiled for each target. */
+typedef struct {
+  nereid_request request;
+  const char *name;
+  PlanKernel *of;
+} ProjectKernel;
+
+/* The kernel of a step, and the one that it takes where arguments are multiples of 16. */
+typedef struct {
+  uint32_t general, aligned; /* numbers; equal if there is one only */
+} ProjectChoice;
+
+typedef struct {
+  const char *name; /* "sm_90a" */
+  nereid_image **images; /* by kernel */
+  char **cubins;         /* by kernel; NULL: none */
+  size_t *cubin_sizes;
+} ProjectTarget;
+
+typedef struct {
+  Arena *arena;
+  Plan *plan;
+  const Weights *weights;
+  const ProjectOptions *options;
+  ProjectFolder folder;
+  bool gpu;
+  ProjectTarget targets[PROJECT_TARGETS_MAX];
+  uint32_t ntargets;
+  PlanKernels found;
+  VEC(ProjectKernel) kernels;
+  ProjectChoice *of_step;
+  ProjectBuffer *buffers; /* by number in the plan */
+  VEC(ProjectSymbol) symbols;
+  uint32_t ninputs;
+  const PlanBuffer **inputs; /* by number; NULL: not used */
+  int64_t weights_bytes, state_bytes, constant_bytes;
+  uint64_t weights_sum;
+  const char *kernel_files; /* "kernels.o kernels_1.o", for the Makefile */
+} Project;
+
+/* A comment's text: what would end it is broken. */
+const char *project_comment(Arena *a, const char *text);
+/* "f32[s0, 64]" */
+const char *project_type(Project *p, const PlanBuffer *b);
+
+/* ---- project_sizes.c ---- */
+
+/* The plan's symbols, where inputs decide them, and limits that keep sizes within 64 bits. */
+int project_find_symbols(Project *p);
+/* x as a C expression over the symbols' names. */
+const char *project_size(Project *p, Dim x);
+/* Declares the names that n expressions use; `from` is the array of symbols. */
+void project_declare_symbols(Project *p, Text *out, const char *from, const Dim *x, uint32_t n);
+
+/* ---- project_weights.c ---- */
+
+/* The tensors of the plan's weights, and the places of these and of constants. */
+int project_find_weights(Project *p);
+/* Bytes of a buffer of a fixed size. */
+int64_t project_bytes(const Project *p, uint32_t buffer);
+int project_write_weights(Project *p);
+
+/* ---- project_kernels.c ---- */
+
+int project_compile(Project *p);
+int project_write_kernels(Project *p);
+void project_free_kernels(Project *p);
+/* The first target's image of a kernel. */
+const nereid_image *project_image(const Project *p, uint32_t kernel);
+
+/* ---- project_plan.c ---- */
+
+int project_write_plan(Project *p);
+
+#endif

@@ -1,0 +1,137 @@
+#!/usr/bin/env python3
+"""Models of tests/models as C projects: `graph_build.py [--target T] [--cc CC] [NAME...]`.
+
+Each model is written by `nereid build`, built by `make` with every warning being an error, and run
+on each of its cases; what it writes is compared with what PyTorch wrote.  For GPUs the projects are
+built, their PTX is assembled where there is ptxas, and without a GPU the program must say so; with
+one (`--run`) it runs as on a CPU.
+"""
+import argparse, concurrent.futures, os, pathlib, re, shutil, subprocess, sys, tempfile
+import numpy as np
+
+ROOT = pathlib.Path(__file__).resolve().parent
+NEREID = os.path.abspath(os.environ.get("NEREID", ROOT.parent / "build" / "nereid"))
+MODELS = ROOT / "models"
+# By the dtype of an output; integers are exact.
+TOLERANCE = {"f32": 1e-4, "bf16": 2e-2, "f16": 4e-3}
+
+
+class Failure(Exception):
+    pass
+
+
+def run(*command, ok=(0,), cwd=None):
+    command = [str(word) for word in command]
+    done = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL, cwd=cwd)
+    if done.returncode not in ok:
+        raise Failure(f"status {done.returncode}: {' '.join(command)}\n{done.stdout}{done.stderr}")
+    return done
+
+
+def numbered(folder, what):
+    return sorted(folder.glob(f"{what}_*.npy"), key=lambda p: int(p.stem.split("_")[1]))
+
+
+def cases(model):
+    return [model, *sorted(p for p in model.iterdir() if p.is_dir())]
+
+
+def output_dtypes(program):
+    return re.findall(r"output \d+  \S+  (\w+)\[", run(program, "--help").stdout)
+
+
+def compare(got, expected, dtype):
+    """The error relative to the norm; infinity for another shape, or other integers."""
+    if got.shape != expected.shape:
+        return np.inf
+    if dtype not in TOLERANCE:
+        return 0 if np.array_equal(got, expected) else np.inf
+    difference = got.astype(np.float64) - expected.astype(np.float64)
+    return np.linalg.norm(difference) / max(np.linalg.norm(expected.astype(np.float64)), 1e-30)
+
+
+def check_case(project, case, out):
+    run(project / "model", *numbered(case, "input"), "--out-dir", out)
+    dtypes = output_dtypes(project / "model")
+    expected = numbered(case, "output")
+    if len(expected) != len(dtypes):
+        raise Failure(f"{len(dtypes)} outputs, not {len(expected)}")
+    for path, dtype in zip(expected, dtypes):
+        error = compare(np.load(out / path.name), np.load(path), dtype)
+        if not error <= TOLERANCE.get(dtype, 0):
+            raise Failure(f"{case.name}/{path.name}: the error is {error:.3g} of the norm")
+
+
+def assemble(project, ptxas):
+    """The PTX in the generated C, kernel by kernel."""
+    for file in sorted(project.glob("kernels_sm_*.c")):
+        target = file.stem.removeprefix("kernels_")
+        for name, body in re.findall(r"char (\w+)_ptx\[\] =\n(.*?);\n\n", file.read_text(), re.S):
+            strings = re.findall(r'^    "(.*)"$', body, re.M)
+            text = "".join(strings).replace("\\n", "\n")
+            text = re.sub(r"\\(.)", r"\1", text)
+            ptx = project / f"{name}.ptx"
+            ptx.write_text(text)
+            run(ptxas, f"-arch={target}", "-o", os.devnull, ptx)
+            ptx.unlink()
+
+
+def has_gpu():
+    return os.path.exists("/dev/nvidia0")
+
+
+def check_without_gpu(project, model):
+    done = run(project / "model", *numbered(model, "input"), ok=(1,))
+    if "NVIDIA" not in done.stderr:
+        raise Failure(f"no message about the driver: {done.stderr}")
+
+
+def check_model(model, args, folder):
+    project = folder / model.name
+    options = [] if args.machine_code else ["--ptx-only"]
+    run(NEREID, "build", model / "model.pt2", "-o", project, "--target", args.target, *options)
+    run("make", "-C", project, f"CC={args.cc} -Werror", f"CFLAGS={args.cflags}", "-s")
+    gpu = args.target.startswith("sm_")
+    if gpu and shutil.which("ptxas"):
+        assemble(project, shutil.which("ptxas"))
+    if gpu and not has_gpu():
+        check_without_gpu(project, model)
+        return
+    for i, case in enumerate(cases(model)):
+        check_case(project, case, folder / f"{model.name}.out{i}")
+
+
+def check(task):
+    """The failure, empty if there is none."""
+    model, args, folder = task
+    try:
+        check_model(model, args, folder)
+    except Failure as failure:
+        return f"FAIL {model.name} {args.target}: {failure}"
+    return ""
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--target", default="cpu")
+    parser.add_argument("--cc", default="cc")
+    parser.add_argument("--cflags", default="-O1")
+    parser.add_argument("--machine-code", action="store_true", help="cubins too, with ptxas")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--keep", help="a folder for the projects")
+    parser.add_argument("names", nargs="*")
+    args = parser.parse_args()
+    chosen = [m for m in sorted(MODELS.iterdir())
+              if not args.names or any(n in m.name for n in args.names)]
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = pathlib.Path(args.keep or temporary)
+        folder.mkdir(exist_ok=True)
+        with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
+            results = list(pool.map(check, [(m, args, folder) for m in chosen]))
+    failures = [text for text in results if text]
+    print("".join(text.rstrip() + "\n" for text in failures), end="")
+    print(f"{len(results) - len(failures)} passed, {len(failures)} failed")
+    return bool(failures)
+
+
+sys.exit(main())
