@@ -754,7 +754,8 @@
 #define E_BUILD_FOREIGN "%s has %s, which no build made: move it, or name another folder"
 #define E_BUILD_SYMBOL "no input decides size %s: the plan cannot run"
 #define E_BUILD_SIZES "sizes of the model do not fit 64 bits, even if all that are open are small"
-#define E_BUILD_CONSTEXPR "kernel %s has a constexpr that depends on sizes: it is compiled as it runs"
+#define E_BUILD_CONSTEXPR \
+  "kernel %s has a constexpr that depends on sizes: it is compiled as it runs"
 #define E_BUILD_CONSTANT "constant %%%s has no fixed size, though it depends on weights alone"
 #define E_BUILD_OUTPUT "%%%s is an output, but the plan does not return it"
 #define E_GRAPH_NO_WEIGHT "the model needs tensor %s, which no file gives: name one by --weights"

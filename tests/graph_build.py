@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Models of tests/models as C projects: `graph_build.py [--target T] [--cc CC] [NAME...]`.
+"""Models of tests/models as C projects: `graph_build.py [--target T] [NAME...]`.
 
 Each model is written by `nereid build`, built by `make` with every warning being an error, and run
-on each of its cases; what it writes is compared with what PyTorch wrote.  For GPUs the projects are
-built, their PTX is assembled where there is ptxas, and without a GPU the program must say so; with
-one (`--run`) it runs as on a CPU.
+on each of its cases; what it writes is compared with what PyTorch wrote.  For GPUs the PTX in the
+generated C is assembled where there is ptxas; without a GPU the program must say so, with one it
+runs as on a CPU.  Without arguments these are a few models in several ways; `--target cpu` is all
+of them.
 """
 import argparse, concurrent.futures, os, pathlib, re, shutil, subprocess, sys, tempfile
 import numpy as np
@@ -20,9 +21,9 @@ class Failure(Exception):
     pass
 
 
-def run(*command, ok=(0,), cwd=None):
+def run(*command, ok=(0,)):
     command = [str(word) for word in command]
-    done = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL, cwd=cwd)
+    done = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL)
     if done.returncode not in ok:
         raise Failure(f"status {done.returncode}: {' '.join(command)}\n{done.stdout}{done.stderr}")
     return done
@@ -86,34 +87,66 @@ def check_without_gpu(project, model):
         raise Failure(f"no message about the driver: {done.stderr}")
 
 
-def check_model(model, args, folder):
-    project = folder / model.name
-    options = [] if args.machine_code else ["--ptx-only"]
-    run(NEREID, "build", model / "model.pt2", "-o", project, "--target", args.target, *options)
-    run("make", "-C", project, f"CC={args.cc} -Werror", f"CFLAGS={args.cflags}", "-s")
-    gpu = args.target.startswith("sm_")
+class Task:
+    def __init__(self, name, target="cpu", cc="cc", cflags="-O1", options=()):
+        self.name, self.target, self.cc, self.cflags = name, target, cc, cflags
+        self.options = options
+
+    def __str__(self):
+        return " ".join([self.name, self.target, self.cc, *self.options])
+
+
+def build(task, project):
+    run(NEREID, "build", MODELS / task.name / "model.pt2", "-o", project, "--target", task.target,
+        *task.options)
+    run("make", "-C", project, f"CC={task.cc} -Werror", f"CFLAGS={task.cflags}", "-s")
+
+
+def check_task(task, folder):
+    project = folder / re.sub(r"\W+", "-", str(task))
+    model = MODELS / task.name
+    gpu = task.target.startswith("sm_")
+    build(task, project)
+    if "--embed-weights" in task.options:
+        (project / "weights.bin").unlink()
     if gpu and shutil.which("ptxas"):
         assemble(project, shutil.which("ptxas"))
     if gpu and not has_gpu():
         check_without_gpu(project, model)
         return
     for i, case in enumerate(cases(model)):
-        check_case(project, case, folder / f"{model.name}.out{i}")
+        check_case(project, case, project / f"out{i}")
 
 
-def check(task):
+def check(task, folder):
     """The failure, empty if there is none."""
-    model, args, folder = task
     try:
-        check_model(model, args, folder)
+        check_task(task, folder)
     except Failure as failure:
-        return f"FAIL {model.name} {args.target}: {failure}"
+        return f"FAIL {task}: {failure}"
     return ""
+
+
+def some():
+    """What `make check` does."""
+    clang = "clang" if shutil.which("clang") else "cc"
+    return [Task("chain", cc=clang), Task("mlp", options=["--embed-weights"]),
+            Task("dyn_gpt", cflags="-O0"), Task("kv_decode", cflags="-O0"),
+            Task("kv_decode", "sm_90a,sm_80", options=["--ptx-only"]), Task("mlp", "sm_90a")]
+
+
+def chosen(args):
+    if not args.names and not args.target:
+        return some()
+    names = [m.name for m in sorted(MODELS.iterdir())
+             if not args.names or any(n in m.name for n in args.names)]
+    options = [] if args.machine_code or args.target == "cpu" else ["--ptx-only"]
+    return [Task(n, args.target or "cpu", args.cc, args.cflags, options) for n in names]
 
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--target", default="cpu")
+    parser.add_argument("--target")
     parser.add_argument("--cc", default="cc")
     parser.add_argument("--cflags", default="-O1")
     parser.add_argument("--machine-code", action="store_true", help="cubins too, with ptxas")
@@ -121,13 +154,12 @@ def main():
     parser.add_argument("--keep", help="a folder for the projects")
     parser.add_argument("names", nargs="*")
     args = parser.parse_args()
-    chosen = [m for m in sorted(MODELS.iterdir())
-              if not args.names or any(n in m.name for n in args.names)]
+    tasks = chosen(args)
     with tempfile.TemporaryDirectory() as temporary:
         folder = pathlib.Path(args.keep or temporary)
         folder.mkdir(exist_ok=True)
         with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
-            results = list(pool.map(check, [(m, args, folder) for m in chosen]))
+            results = list(pool.map(lambda task: check(task, folder), tasks))
     failures = [text for text in results if text]
     print("".join(text.rstrip() + "\n" for text in failures), end="")
     print(f"{len(results) - len(failures)} passed, {len(failures)} failed")

@@ -1,0 +1,15 @@
+# A project is written to a new folder, an empty one, or over an earlier build, but over nothing
+# else; what fails leaves nothing behind.
+m=../models/chain/model.pt2
+cd $TMP
+m=$OLDPWD/$m
+nereid build $m -o p --target cpu && ls p && cat p/nereid-build.txt | head -n 2
+touch p/model.o p/libmodel.a
+nereid build $m -o p/ --target sm_80 --ptx-only && ls p
+touch p/notes.txt
+nereid build $m -o p --target cpu
+mkdir q r && echo x >r/x
+nereid build $m -o q --target cpu && ls q | wc -l
+nereid build $m -o r --target cpu
+nereid build $m -o r/x --target cpu
+ls . r
