@@ -335,7 +335,10 @@ static void check_buffers(NestCheck *c) {
 static void check_roles(NestCheck *c) {
   int64_t warps = 0;
   for (const NestStmt *s = c->n->body->first; s; s = s->next)
-    if (s->code == NEST_ROLE) warps += nest_int(s, NA_warps, 0);
+    if (s->code == NEST_ROLE) {
+      int64_t more = nest_int(s, NA_warps, 0);
+      warps += more < 0 || more > c->n->warps ? c->n->warps + 1LL : more;
+    }
   if (warps > c->n->warps) nest_fail(c, NULL, E_NEST_ROLES, (long long)warps, c->n->warps);
 }
 

@@ -108,6 +108,15 @@ static bool writes_global(const NestBlock *b) {
   return false;
 }
 
+static bool writes(const NestStmt *st, const NestVar *v) {
+  for (uint32_t i = 0; i < st->ndsts; i++)
+    if (st->dsts[i].kind == REF_VAR && st->dsts[i].var == v) return true;
+  for (uint32_t r = 0; r < st->nregions; r++)
+    for (const NestStmt *x = st->regions[r]->first; x; x = x->next)
+      if (writes(x, v)) return true;
+  return false;
+}
+
 static void find_pairs(Pipe *p) {
   NestBlock *body = p->loop->regions[0];
   bool *assigned = ARENA_ARRAY(p->scratch, bool, p->n->nvars);
@@ -116,7 +125,7 @@ static void find_pairs(Pipe *p) {
     NestStmt *ld = st->code == NEST_NEST ? plain_load(st) : NULL;
     if (!ld || count_reads(p->n->body, ld->dsts[0].var) != 1) continue;
     if (reads_tiles(st, assigned)) continue;
-    for (NestStmt *to = st->next; to; to = to->next) {
+    for (NestStmt *to = st->next; to && !writes(to, ld->dsts[0].var); to = to->next) {
       NestStmt *s = to->code == NEST_NEST ? plain_store(to, ld->dsts[0].var) : NULL;
       if (!s) continue;
       Pair pair = {st, to, ld, s};
