@@ -323,11 +323,11 @@ static int build(nereid_graph *g, const nereid_graph_options *o, const nereid_bu
                  const char *targets) {
   Model *m = NULL;
   bool gpu;
-  CompileOptions options;
+  ModeOptions options;
   int code = project_targets(targets, &gpu);
   if (!code) code = read_options(&options, o, gpu);
   if (!code) code = take_model(&m, g, o);
-  if (!code) code = model_plan(m, &options);
+  if (!code) code = model_plan(m, &options.compile);
   ProjectOptions p = {b->dir, targets, base_name(g->source.path), b->embed_weights, b->ptx_only};
   if (!code) code = project_write(m->plan, m->weights, &p);
   model_free(m);
