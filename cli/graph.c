@@ -52,8 +52,10 @@ static const Option options[] = {
     {OPT_REWRITE, "--rewrite", "RULES.py", "not supported yet"},
     {OPT_EXPLAIN, "--explain", NULL,
      "says what each kernel does, and at least takes; with inputs or --time, what it took"},
-    {OPT_TRACE, "--trace", "FILE", "not supported yet"},
-    {OPT_DUMP_DIR, "--dump-dir", "DIR", "not supported yet"},
+    {OPT_TRACE, "--trace", "FILE",
+     "writes when what was compiled and ran there, for chrome://tracing or Perfetto"},
+    {OPT_DUMP_DIR, "--dump-dir", "DIR",
+     "writes what each stage of compiling leaves there, numbered"},
     {0},
 };
 
@@ -61,7 +63,7 @@ typedef struct {
   nereid_graph_source source;
   nereid_graph_options options;
   Ranges ranges;
-  const char *device_name, *emit, *output, *out_dir, *compare;
+  const char *device_name, *emit, *output, *out_dir, *compare, *trace;
   double tolerance; /* negative: what fits the output's dtype */
   bool time, explain;
   Strings files;         /* of inputs */
@@ -111,6 +113,8 @@ static int take(Graphs *g, int id, const char *value) {
     case OPT_RUN_PASSES: g->options.run_passes = value; return STATUS_OK;
     case OPT_TIME: g->time = true; return STATUS_OK;
     case OPT_EXPLAIN: g->explain = true; return STATUS_OK;
+    case OPT_TRACE: g->trace = value; return STATUS_OK;
+    case OPT_DUMP_DIR: g->options.dump_dir = value; return STATUS_OK;
     case OPT_COMPARE: g->compare = value; return STATUS_OK;
     case OPT_RANGE: return ranges_add(&g->ranges, value);
     case OPT_TOL: return read_tolerance(g, value);
@@ -126,6 +130,7 @@ static int check_options(Graphs *g) {
   if (g->options.run_passes && !graph)
     return args_error(E_CLI_NEEDS, "--run-passes", "--emit graph or dot");
   if (g->output && !g->emit) return args_error(E_CLI_NEEDS, "-o", "--emit");
+  if (g->trace && g->emit) return args_error(E_CLI_NEEDS, "--trace", "runs without --emit");
   return STATUS_OK;
 }
 
@@ -348,13 +353,16 @@ static int time_runs(const Graphs *g) {
   return STATUS_OK;
 }
 
-static int explain_run(const Graphs *g) {
+/* Of nereid_executable_explain and nereid_executable_trace. */
+typedef int PrintRun(char **text, size_t *size, nereid_executable *e, const nereid_tensor *inputs,
+                     int ninputs, nereid_tensor *outputs, int noutputs, nereid_stream *s);
+
+static int print_run(const Graphs *g, PrintRun *print, const char *path) {
   char *text;
   size_t size;
-  int code =
-      nereid_executable_explain(&text, &size, g->e, g->in, g->ninputs, g->out, g->noutputs, NULL);
+  int code = print(&text, &size, g->e, g->in, g->ninputs, g->out, g->noutputs, NULL);
   if (code) return args_failed(code);
-  int status = output_write(NULL, text, size);
+  int status = output_write(path, text, size);
   nereid_text_free(text);
   return status;
 }
@@ -387,8 +395,10 @@ static int run_model(Graphs *g) {
   if (!status && g->out_dir) status = write_outputs(g);
   if (!status && g->compare) status = compare_outputs(g);
   if (!status && g->time) status = time_runs(g);
-  if (!status && g->explain) status = explain_run(g);
-  if (!status && !g->out_dir && !g->compare && !g->time && !g->explain) print_outputs(g);
+  if (!status && g->explain) status = print_run(g, nereid_executable_explain, NULL);
+  if (!status && g->trace) status = print_run(g, nereid_executable_trace, g->trace);
+  bool quiet = g->out_dir || g->compare || g->time || g->explain || g->trace;
+  if (!status && !quiet) print_outputs(g);
   return status;
 }
 
@@ -418,7 +428,8 @@ static int open_and_run(Graphs *g) {
   if (g->emit) return emit(g);
   if (!g->device_name) g->device_name = nereid_device_count("cuda") > 0 ? "cuda" : "cpu";
   /* Without a run to measure there is nothing to compile for. */
-  bool only_explain = g->explain && !g->files.len && !g->time && !g->out_dir && !g->compare;
+  bool runs = g->files.len || g->time || g->trace || g->out_dir || g->compare;
+  bool only_explain = g->explain && !runs;
   if (only_explain) g->emit = "explain";
   return only_explain ? emit(g) : run_model(g);
 }

@@ -106,6 +106,7 @@ static int take_model(Model **out, nereid_graph *g, const nereid_graph_options *
   *out = g->model;
   g->model = NULL;
   if (!*out) code = model_read(out, &g->source);
+  if (!code && o->dump_dir) code = stages_dump_to((*out)->stages, o->dump_dir);
   for (int i = 0; i < o->nranges && !code; i++) code = model_limit(*out, &o->ranges[i]);
   if (!code && dtype != DT_NONE) code = model_retype(*out, dtype);
   return code;
@@ -183,6 +184,7 @@ static int make(nereid_executable *e, nereid_graph *g, const nereid_graph_option
   e->mode = o->mode;
   if (!code) code = take_model(&e->model, g, o);
   if (!code) code = model_plan(e->model, &options.compile);
+  if (!code) options.execute.stages = e->model->stages;
   if (!code)
     code = executable_new(&e->e, e->model->plan, e->model->weights, e->device, &options.execute);
   return code ? code : error_guard(e->model->arena, describe_body, e);
@@ -277,18 +279,41 @@ int nereid_executable_time(nereid_timing *out, nereid_executable *e, const nerei
   return timing_measure(out, &(TimedRun){run_once, &r, e->device, s}, o);
 }
 
-int nereid_executable_explain(char **text, size_t *size, nereid_executable *e,
-                              const nereid_tensor *inputs, int ninputs, nereid_tensor *outputs,
-                              int noutputs, nereid_stream *s) {
+typedef int PrintRun(nereid_executable *e, const ExecutableCall *c, Text *out);
+
+static int print_run(char **text, size_t *size, PrintRun *print, nereid_executable *e,
+                     ExecutableCall c) {
   *text = NULL;
   *size = 0;
   Arena *a = arena_new();
   if (!a) return error_out_of_memory();
   Text out = text_new(a);
-  int code = executable_explain(e->e, inputs, ninputs, outputs, noutputs, s, e->mode, &out);
+  int code = print(e, &c, &out);
   if (!code) code = copy_text(text, size, &out);
   arena_free(a);
   return code;
+}
+
+static int print_table(nereid_executable *e, const ExecutableCall *c, Text *out) {
+  return executable_explain(e->e, c, e->mode, out);
+}
+
+static int print_trace(nereid_executable *e, const ExecutableCall *c, Text *out) {
+  return executable_trace(e->e, c, out);
+}
+
+int nereid_executable_explain(char **text, size_t *size, nereid_executable *e,
+                              const nereid_tensor *inputs, int ninputs, nereid_tensor *outputs,
+                              int noutputs, nereid_stream *s) {
+  ExecutableCall c = {inputs, ninputs, outputs, noutputs, s};
+  return print_run(text, size, print_table, e, c);
+}
+
+int nereid_executable_trace(char **text, size_t *size, nereid_executable *e,
+                            const nereid_tensor *inputs, int ninputs, nereid_tensor *outputs,
+                            int noutputs, nereid_stream *s) {
+  ExecutableCall c = {inputs, ninputs, outputs, noutputs, s};
+  return print_run(text, size, print_trace, e, c);
 }
 
 int nereid_executable_get_info(nereid_executable_info *out, const nereid_executable *e) {

@@ -303,9 +303,13 @@ static void make_plan(Compiler *c) {
   c->plan->nbuffers = (uint32_t)c->buffers.len;
 }
 
-static bool run_passes(Graph *g) {
-  for (uint32_t i = 0; i < graph_passes_count; i++)
+static bool run_passes(Graph *g, Stages *s) {
+  for (uint32_t i = 0; i < graph_passes_count; i++) {
+    double begin = stages_now();
     if (!graph_passes[i].run(g)) return false;
+    stages_done(s, graph_passes[i].name, begin);
+    stages_write_graph(s, graph_passes[i].name, g);
+  }
   return true;
 }
 
@@ -348,20 +352,34 @@ static bool all_primitive(Graph *g) {
   return good;
 }
 
+static Fusion *run_fusion(Graph *g, const CompileOptions *o, Plan *out) {
+  double begin = stages_now();
+  Fusion *f = fuse(g, g->arena, &(FuseOptions){o->fuse, o->freeze});
+  Text fused = text_new(g->arena);
+  fusion_print(&fused, f);
+  out->fused = fused.data ? fused.data : "";
+  stages_done(o->stages, "fuse", begin);
+  return f;
+}
+
+static bool place_temporaries(Graph *g, const CompileOptions *o, Plan *out) {
+  double begin = stages_now();
+  bool good = memory_plan(out);
+  if (!good) diag_error(g->diags, g->first->place, E_GRAPH_MEMORY);
+  stages_done(o->stages, "place temporaries", begin);
+  return good;
+}
+
 bool graph_compile(Graph *g, const CompileOptions *options, Plan *out) {
-  if (!run_passes(g) || !all_primitive(g)) return false;
+  if (!run_passes(g, options->stages) || !all_primitive(g)) return false;
   separate_outputs(g);
   separate_memory(g);
   *out = (Plan){.graph = g};
   Compiler c = {.g = g, .options = options, .plan = out};
-  c.fusion = fuse(g, g->arena, &(FuseOptions){options->fuse, options->freeze});
-  Text fused = text_new(g->arena);
-  fusion_print(&fused, c.fusion);
-  out->fused = fused.data ? fused.data : "";
+  c.fusion = run_fusion(g, options, out);
   size_t errors = diag_errors(g->diags);
+  double begin = stages_now();
   make_plan(&c);
-  if (diag_errors(g->diags) > errors) return false;
-  if (memory_plan(out)) return true;
-  diag_error(g->diags, g->first->place, E_GRAPH_MEMORY);
-  return false;
+  stages_done(options->stages, "write kernels", begin);
+  return diag_errors(g->diags) == errors && place_temporaries(g, options, out);
 }

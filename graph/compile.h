@@ -2,7 +2,7 @@
 #ifndef NEREID_GRAPH_COMPILE_H
 #define NEREID_GRAPH_COMPILE_H
 
-#include "graph/plan.h"
+#include "graph/stages.h"
 
 typedef enum { TARGET_GPU, TARGET_CPU } GraphTarget;
 
@@ -10,6 +10,7 @@ typedef struct {
   GraphTarget target; /* for the shapes of tiles */
   bool fuse;          /* false: each node a kernel of its own (mode eager) */
   bool freeze;        /* what depends on weights alone is computed once */
+  Stages *stages;     /* told of what is done; NULL: nobody is */
 } CompileOptions;
 
 /* Compiles g, which it changes; the plan lies in g's arena.  False after errors (g->diags). */

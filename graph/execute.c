@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "graph/dump.h"
 #include "graph/execute_state.h"
 #include "runtime/array.h"
 
@@ -38,7 +39,10 @@ static int find_kernels(Executable *e, const Sizes *sizes) {
   for (uint32_t i = 0; i < e->plan->nsteps && !code; i++)
     if (!e->steps[i].kernel || kernels_depend(&e->plan->steps[i]))
       code = kernels_find(&e->kernels, &e->plan->steps[i], sizes, &e->steps[i].kernel);
-  return code ? code : kernels_compile(&e->kernels);
+  bool waiting = e->kernels.compiled < e->kernels.list.len;
+  double begin = stages_now();
+  if (!code) code = kernels_compile(&e->kernels);
+  return code || !waiting ? code : dump_kernels(e->stages, &e->kernels, begin);
 }
 
 typedef struct {
@@ -62,6 +66,7 @@ int executable_new(Executable **out, const Plan *p, const Weights *weights, nere
   Executable *e = calloc(1, sizeof *e);
   if (!e) return error_out_of_memory();
   *e = (Executable){.arena = arena_new(), .plan = p, .weights = weights, .device = d};
+  e->stages = options->stages;
   e->on_host = d->ops != &device_cuda;
   e->interprets = d->ops == &device_interp || d->ops == &device_nest;
   Making m = {e, options};

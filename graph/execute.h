@@ -11,17 +11,18 @@
 #ifndef NEREID_GRAPH_EXECUTE_H
 #define NEREID_GRAPH_EXECUTE_H
 
-#include "graph/plan.h"
+#include "graph/stages.h"
 #include "graph/weights.h"
 #include "runtime/nereid.h"
 
 typedef struct Executable Executable;
 
 typedef struct {
-  bool replay; /* mode reduce-overhead, where the device can */
+  bool replay;    /* mode reduce-overhead, where the device can */
+  Stages *stages; /* told of compiling; NULL: nobody is */
 } ExecuteOptions;
 
-/* Plan and weights must outlive it; `weights` may be NULL if the plan needs none.  Codes and
+/* All that is passed must outlive it; `weights` may be NULL if the plan needs none.  Codes and
  * messages are those of nereid.h. */
 int executable_new(Executable **out, const Plan *p, const Weights *weights, nereid_device *d,
                    const ExecuteOptions *options);
@@ -52,20 +53,20 @@ int executable_run(Executable *e, const nereid_tensor *inputs, int ninputs, nere
 
 /* ---- how long it takes ---- */
 
+/* What executable_run takes. */
 typedef struct {
-  double begin, us; /* in microseconds; `begin` counts from the run's first step */
-} StepSpan;
+  const nereid_tensor *inputs;
+  int ninputs;
+  nereid_tensor *outputs;
+  int noutputs;
+  nereid_stream *stream;
+} ExecutableCall;
 
-/* Runs the plan some times with a mark behind each step, as executable_run does, and gives for
- * each step, then for the updates behind them, the middle one of its times.  `out`, zeros, has
- * room for all steps and one more; those that run once stay 0.  The steps run one by one, also
- * where a run would start them at once. */
-int executable_time_steps(Executable *e, const nereid_tensor *inputs, int ninputs,
-                          nereid_tensor *outputs, int noutputs, nereid_stream *s, StepSpan *out);
-/* The same as a table (graph/explain.h), in the text's arena. */
-int executable_explain(Executable *e, const nereid_tensor *inputs, int ninputs,
-                       nereid_tensor *outputs, int noutputs, nereid_stream *s, const char *mode,
-                       Text *out);
+/* Both run the plan some times with a mark behind each step, so that the steps run one by one, also
+ * where a run would start them at once, and print to `out`: a table with the middle one of each
+ * step's times (graph/explain.h), and the first runs as a trace (graph/trace.h). */
+int executable_explain(Executable *e, const ExecutableCall *c, const char *mode, Text *out);
+int executable_trace(Executable *e, const ExecutableCall *c, Text *out);
 
 /* ---- what it takes ---- */
 

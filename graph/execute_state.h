@@ -41,6 +41,7 @@ struct Executable {
   Arena *arena;
   const Plan *plan;
   const Weights *weights;
+  Stages *stages; /* NULL: nobody wants to know */
   nereid_device *device;
   bool on_host;    /* the device's memory is the host's */
   bool interprets; /* it checks accesses: each temporary has memory of its own */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "graph/stages.h"
 #include "runtime/device.h"
 #include "runtime/parallel.h"
 
@@ -199,9 +200,11 @@ static void compile_one(void *context, size_t i) {
   PlanKernel *p = w->k->list.data[w->k->compiled + i];
   free(p->message);
   p->message = NULL;
+  p->begin = stages_now();
   p->code = compile_image(&w->images[i], w->k->device, p);
   /* The message is this thread's, and shall be the caller's. */
   if (p->code) p->message = strdup(nereid_error_message());
+  p->end = stages_now();
 }
 
 static int first_failure(const PlanKernels *k) {

@@ -12,6 +12,7 @@ typedef struct {
   nereid_request aligned; /* the same for rows that begin at multiples of 16; no kernel: there is
                              no difference */
   nereid_kernel *kernel; /* NULL: not compiled yet */
+  double begin, end; /* of compiling: stages_now() */
   int code;      /* of a failure */
   char *message; /* its text, malloc'ed */
 } PlanKernel;
@@ -28,6 +29,7 @@ typedef struct {
   NameMap symbols; /* of each kernel's name: how many it has */
   VEC(PlanKernel *) list;
   size_t compiled; /* of the list; the rest waits */
+  size_t dumped;   /* of the list, for --dump-dir */
 } PlanKernels;
 
 /* Without a device (NULL) kernels are found, but not compiled. */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "graph/dot.h"
+#include "graph/dump.h"
 #include "graph/explain.h"
 #include "graph/infer.h"
 #include "graph/onnx.h"
@@ -127,12 +128,12 @@ static int read_graph_of_onnx(Model *m, const nereid_graph_source *s, const char
   return m->graph ? 0 : report(m);
 }
 
-static int read_body(void *arg) {
-  const Reading *r = arg;
+static int read_source(const Reading *r) {
   const nereid_graph_source *s = r->source;
   Model *m = r->m;
   m->names = pool_new(m->arena);
   m->diags = diags_new(m->arena);
+  m->stages = stages_new(m->arena);
   const char *path = s->path ? s->path : "<model>", *text = s->data;
   size_t len = s->size;
   char start[START_BYTES];
@@ -148,6 +149,14 @@ static int read_body(void *arg) {
   if (diag_errors(m->diags)) return report(m);
   if (m->graph && !ops_all_known(m->graph)) m->lacks = messages(m);
   return 0;
+}
+
+static int read_body(void *arg) {
+  const Reading *r = arg;
+  double begin = stages_now();
+  int code = read_source(r);
+  if (!code) stages_done(r->m->stages, "read", begin);
+  return code;
 }
 
 int model_read(Model **out, const nereid_graph_source *source) {
@@ -281,15 +290,22 @@ static int plan_body(void *arg) {
   const Task *t = arg;
   Model *m = t->m;
   Plan *plan = ARENA_NEW(m->arena, Plan);
+  double begin = stages_now();
   int code = check_complete(m);
   if (!code && !infer_graph(m->graph)) code = report(m);
-  if (!code && !graph_compile(m->graph, t->options, plan)) code = report(m);
-  if (!code) m->plan = plan;
-  return code;
+  if (code) return code;
+  stages_done(m->stages, "infer", begin);
+  dump_import(m->stages, m->graph);
+  if (!graph_compile(m->graph, t->options, plan)) return report(m);
+  m->plan = plan;
+  dump_plan(m->stages, plan);
+  return m->stages->code;
 }
 
 int model_plan(Model *m, const CompileOptions *o) {
-  Task t = {.m = m, .options = o};
+  CompileOptions options = *o;
+  Task t = {.m = m, .options = &options};
+  options.stages = m->stages;
   return m->plan ? 0 : error_guard(m->arena, plan_body, &t);
 }
 

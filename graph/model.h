@@ -17,6 +17,7 @@ typedef struct {
   Weights *weights;
   Graph *graph;   /* NULL: the file is a plan.  Planning changes it */
   Plan *plan;     /* NULL: not made yet */
+  Stages *stages; /* what was done, in order */
   const char *lacks; /* the message about operators that are not supported; NULL: none is missing */
 } Model;
 

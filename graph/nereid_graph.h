@@ -81,6 +81,8 @@ typedef struct {
   const char *run_passes; /* of nereid_graph_emit with NEREID_GRAPH_TEXT or NEREID_GRAPH_DOT:
                              passes, comma-separated, to run before the graph is printed; "" is
                              none of them */
+  const char *dump_dir;   /* a folder, made if it is not there: what each stage leaves is written
+                             there, as 00_imported.py, 01_imported.dot, 02_functionalize.py ... */
 } nereid_graph_options;
 
 /* Stages of a model.  Graph, kernels and plan read back as what they are. */
@@ -167,6 +169,12 @@ NEREID_API int nereid_executable_time(nereid_timing *out, nereid_executable *e,
 NEREID_API int nereid_executable_explain(char **text, size_t *size, nereid_executable *e,
                                          const nereid_tensor *inputs, int ninputs,
                                          nereid_tensor *outputs, int noutputs, nereid_stream *s);
+
+/* The same runs, and compiling before them, in Chrome's trace format (JSON), which
+ * chrome://tracing and Perfetto show. */
+NEREID_API int nereid_executable_trace(char **text, size_t *size, nereid_executable *e,
+                                       const nereid_tensor *inputs, int ninputs,
+                                       nereid_tensor *outputs, int noutputs, nereid_stream *s);
 
 /* What a run takes, in bytes; known once the executable is prepared. */
 typedef struct {

@@ -7,6 +7,7 @@ import concurrent.futures, difflib, os, pathlib, re, shlex, shutil, subprocess, 
 
 ROOT = pathlib.Path(__file__).resolve().parent
 NEREID = os.path.abspath(os.environ.get("NEREID", ROOT.parent / "build" / "nereid"))
+os.environ.setdefault("PYTHON", sys.executable)
 os.environ["PATH"] = ":".join([os.path.dirname(NEREID), os.environ["PATH"], "/usr/local/cuda/bin"])
 EMITS = ("ast", "tile", "nest", "thread", "ptx", "c")
 IRS = (".tile", ".nest", ".thread")
