@@ -25,7 +25,7 @@ typedef struct {
   StepCost *cost;
   const Node *user;    /* whose operands are looked at */
   const Group *latest; /* that the user depends on */
-  Dim domain;          /* elements for which the user is computed */
+  Dim domain;          /* elements for which the user is computed; NULL in templates of products */
   VEC(Read) reads;
   VEC(Total) totals;
   VEC(const Node *) inlined;
@@ -62,7 +62,7 @@ static void note_read(Node *n, const Dim *place, void *ctx) {
     if (n->type.rank) memcpy(kept, place, n->type.rank * sizeof *kept);
   }
   vec_push(c->arena, &c->reads, ((Read){n, kept}));
-  Dim more = place ? c->domain : numel(c, n);
+  Dim more = place && c->domain ? c->domain : numel(c, n);
   size_t i = 0;
   while (i < c->totals.len && c->totals.data[i].node != n) i++;
   if (i == c->totals.len) vec_push(c->arena, &c->totals, ((Total){n, more}));
@@ -80,13 +80,35 @@ static void sum_reads(Costs *c) {
 
 /* ---- operations ---- */
 
-/* Both products; of rows that see half of the keys, half of them. */
+/* The sum over rows t of t + k, where that is between 0 and `keys`. */
+static __int128 count_below(int64_t rows, int64_t keys, __int128 k) {
+  __int128 first = k < 0 ? -k : 0, full = keys - k;
+  if (full > rows) full = rows;
+  if (full < first) full = first;
+  __int128 ramp = (full - first) * (first + full - 1 + 2 * k) / 2;
+  return rows > full ? ramp + (rows - full) * keys : ramp;
+}
+
+/* How many keys all rows of a batch see together. */
+static Dim pairs_seen(Costs *c, const Attention *x) {
+  bool known = dim_is_int(x->rows) && dim_is_int(x->keys);
+  known &= (!x->low || dim_is_int(x->low)) && (!x->high || dim_is_int(x->high));
+  Dims *d = c->graph->dims;
+  bool causal = x->high && dim_is(x->high, 0) && !x->low && x->rows == x->keys;
+  if (causal)
+    return dim_floordiv(d, mul(c, x->rows, add(c, x->rows, dim_int(d, 1))), dim_int(d, 2));
+  if (!known || (!x->low && !x->high)) return mul(c, x->rows, x->keys);
+  int64_t t = x->rows->value, s = x->keys->value;
+  __int128 seen = x->high ? count_below(t, s, (__int128)x->high->value + 1) : (__int128)t * s;
+  if (x->low) seen -= count_below(t, s, x->low->value);
+  return seen > INT64_MAX ? dim_huge(d) : dim_int(d, seen > 0 ? (int64_t)seen : 0);
+}
+
+/* Two products. */
 static Dim attention_operations(Costs *c, const Node *n) {
   Attention x = attention_of(c->graph, n);
-  Dim two = dim_int(c->graph->dims, 2), widths = add(c, x.width, x.columns);
-  Dim all = mul(c, two, mul(c, mul(c, x.batches, x.rows), mul(c, x.keys, widths)));
-  bool half = x.high && dim_is(x.high, 0) && x.rows == x.keys;
-  return half ? dim_floordiv(c->graph->dims, all, two) : all;
+  Dim width = mul(c, dim_int(c->graph->dims, 2), add(c, x.width, x.columns));
+  return mul(c, mul(c, x.batches, width), pairs_seen(c, &x));
 }
 
 static Dim operations(Costs *c, const Node *n, Dim elements) {
@@ -112,7 +134,8 @@ static void count_inlined(Node **operand, void *ctx) {
   if (c->seen[n->id] == c->group->number + 1) return;
   c->seen[n->id] = c->group->number + 1;
   if (n->kind == NODE_CALL && prim_kind(n->op) != PRIM_VIEW) {
-    Dim elements = dim_min(c->graph->dims, numel(c, n), c->domain);
+    Dim elements = numel(c, n);
+    if (c->domain) elements = dim_min(c->graph->dims, elements, c->domain);
     vec_push(c->arena, &c->inlined, n);
     c->cost->operations = add(c, c->cost->operations, operations(c, n, elements));
   }
@@ -160,6 +183,7 @@ static void note_stop(Node *n, const Dim *place, void *ctx) {
 
 static Dim domain_of(Costs *c, const Node *n) {
   PrimKind k = prim_kind(n->op);
+  if (prim_has_template(k)) return NULL;
   bool columns = k == PRIM_REDUCE || k == PRIM_SCAN || k == PRIM_POOL;
   bool row = c->f->role[n->id] == ROLE_ROW && !columns;
   return row ? c->group->x : mul(c, c->group->x, c->group->r);

@@ -3,7 +3,7 @@
  * Bytes are those of different elements: one that is read twice, or at the same place by several
  * nodes, counts once, and of a table that is indexed no more than what the indices can reach.
  * Operations are one for each element of a pointwise node, a reduction or a scan, and two for
- * each product that a matmul or a convolution adds up. */
+ * each product that a matmul, a convolution or an attention adds up. */
 #ifndef NEREID_GRAPH_COST_H
 #define NEREID_GRAPH_COST_H
 

@@ -197,6 +197,21 @@ static void floors(void) {
         "    a = torch.ops.aten.conv2d.default(x, w)\n"
         "    return (a,)\n",
         4 * 384 + 4 * 135, 4 * 360, 2 * 360 * 27);
+  /* Of three rows over five keys: all of them; up to the row's own number; and not below it. */
+  static const char QKV[] =
+      "q: \"f32[2, 1, 3, 16]\", k: \"f32[2, 1, 5, 16]\", v: \"f32[2, 1, 5, 8]\"";
+  costs(QKV,
+        "    a = torch.ops.nereid.attention.default(q, k, v, scale = 0.25)\n"
+        "    return (a,)\n",
+        4 * (96 + 160 + 80), 4 * 48, 2 * (2 * 24) * 15);
+  costs(QKV,
+        "    a = torch.ops.nereid.attention.default(q, k, v, scale = 0.25, high = 0)\n"
+        "    return (a,)\n",
+        4 * (96 + 160 + 80), 4 * 48, 2 * (2 * 24) * (1 + 2 + 3));
+  costs(QKV,
+        "    a = torch.ops.nereid.attention.default(q, k, v, scale = 0.25, low = -1, high = 3)\n"
+        "    return (a,)\n",
+        4 * (96 + 160 + 80), 4 * 48, 2 * (2 * 24) * (4 + 5 + 4));
   costs("x: \"f32[8, 4]\"",
         "    a = torch.ops.aten.sum.dim_IntList(x, [1])\n"
         "    return (a,)\n",
