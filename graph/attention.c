@@ -56,6 +56,14 @@ void attention_operand_place(Graph *g, const Attention *x, Dim batch, Dim row, D
   place[3] = column;
 }
 
+bool attention_limits_leave(Dims *d, Dim low, Dim high, Dim rows, Dim keys) {
+  Dim zero = dim_int(d, 0);
+  if (!dim_at_most(d, dim_int(d, 1), keys)) return false;
+  if (high && !dim_at_most(d, zero, high)) return false;
+  /* With a lower limit, the key at the row's own place must be there. */
+  return !low || (dim_at_most(d, low, zero) && dim_at_most(d, rows, keys));
+}
+
 void attention_mask_place(Graph *g, const Attention *x, const Dim *at, Dim *place) {
   const ValueType *t = &x->mask->type;
   for (uint32_t i = 0; i < t->rank; i++)

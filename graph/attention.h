@@ -45,6 +45,9 @@ void attention_mask_place(Graph *g, const Attention *x, const Dim *at, Dim *plac
 void attention_result_place(Graph *g, const Attention *x, Dim split, Dim batch, Dim row, Dim column,
                             Dim *place);
 
+/* Do limits leave each row a key, whatever the sizes are? */
+bool attention_limits_leave(Dims *d, Dim low, Dim high, Dim rows, Dim keys);
+
 /* A tile of the kernel: rows, keys, and the widths of keys and values. */
 typedef struct {
   int64_t bm, bn, bd, be;

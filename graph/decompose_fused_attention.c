@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "graph/attention.h"
+#include "graph/attention_mask.h"
 #include "graph/decompose.h"
 
 enum {
@@ -101,6 +102,14 @@ static Node *as_result(Build *b, Node *x) {
   return build_view(b, build_transpose(b, x, 1, 2), t->rank, t->shape);
 }
 
+/* What the mask says about places alone becomes limits. */
+static void see(Build *b, Operands *x) {
+  SeenKeys seen = attention_seen(b, x->mask, x->q->type.shape[2], x->k->type.shape[2]);
+  x->mask = seen.mask ? four_axes(b, seen.mask) : NULL;
+  x->low = seen.low;
+  x->high = seen.high;
+}
+
 Node *decompose_fused_attention(Build *b, Node *q, Node *k, Node *v, double scale) {
   Dim leading[2];
   if (b->in.n->type.rank > RANK || !attention_fits(q, v)) return NULL;
@@ -109,7 +118,7 @@ Node *decompose_fused_attention(Build *b, Node *q, Node *k, Node *v, double scal
   x.q = operand(b, q, leading);
   x.k = operand(b, k, leading);
   x.v = operand(b, v, leading);
-  if (x.mask) x.mask = four_axes(b, x.mask);
+  if (x.mask) see(b, &x);
   if (infer_bool(&b->in, "is_causal")) x.high = build_const(b, 0);
   int64_t splits = splits_of(b, x.q, x.k);
   Node *y = call(b, &x, splits);

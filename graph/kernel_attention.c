@@ -212,24 +212,14 @@ static const char *results(Writer *w) {
 
 /* ---- the kernel ---- */
 
-/* Does every row see a key, whatever the sizes are? */
-static bool all_rows_see(Writer *w) {
-  const Attention *x = &w->x;
-  Dims *d = w->k->graph->dims;
-  Dim zero = dim_int(d, 0), one = dim_int(d, 1);
-  if (x->mask || x->splits > 1 || !dim_at_most(d, one, x->keys)) return false;
-  if (x->high && !dim_at_most(d, zero, x->high)) return false;
-  /* The first key that a row may see must be there. */
-  return !x->low || (dim_at_most(d, x->low, zero) && dim_at_most(d, x->rows, x->keys));
-}
-
 static Writer writer_new(Kernel *k, const AttentionShape *shape) {
   Writer w = {.k = k, .x = attention_of(k->graph, k->group->nodes.data[0]), .shape = shape};
   w.rows = kernel_index(k, w.x.rows, NULL);
   w.keys = kernel_index(k, w.x.keys, NULL);
   w.added = w.x.mask && w.x.mask->type.dtype != DT_I1;
   w.ragged = below(k, "n", w.x.keys, shape->bn) != NULL;
-  w.may_see_nothing = !all_rows_see(&w);
+  bool some = attention_limits_leave(k->graph->dims, w.x.low, w.x.high, w.x.rows, w.x.keys);
+  w.may_see_nothing = w.x.mask || w.x.splits > 1 || !some;
   return w;
 }
 
@@ -264,6 +254,9 @@ void kernel_attention(Text *out, Kernel *k, const AttentionShape *shape) {
   if (x->high || x->low || x->splits > 1) walk_some(&w);
   else walk_all(&w);
   text_puts(&k->body, end);
+  /* Behind a lower limit, rows see nothing of the block's first keys. */
+  const char *shift =
+      w.may_see_nothing || x->low ? "tl.where(higher == float(\"-inf\"), 0.0, higher)" : "higher";
   Slot slots[] = {
       {"rows", w.rows},
       {"columns", kernel_index(k, x->columns, NULL)},
@@ -281,7 +274,7 @@ void kernel_attention(Text *out, Kernel *k, const AttentionShape *shape) {
       {"exp", w.added ? "tl.exp" : "tl.exp2"},
       {"mask", mask},
       {"seen", seen(&w)},
-      {"shift", w.may_see_nothing ? "tl.where(higher == float(\"-inf\"), 0.0, higher)" : "higher"},
+      {"shift", shift},
       {"precision", x->query->type.dtype == DT_F32 ? ", input_precision=\"ieee\"" : ""}};
   kernel_emit(out, k, "attention.py", slots, sizeof slots / sizeof *slots);
 }

@@ -101,6 +101,7 @@ def define():
     rank("rank 2", (), ())
     rank("leading axes broadcast", (3, 1), (3, ), "attention loops")
     masks()
+    places()
     heads()
     layouts()
     symbolic()
@@ -134,6 +135,53 @@ def masks():
     lines = ["mask = torch.ops.aten.where.Scalar(seen, 0.0, -inf)", f"a = {SDPA}(q, k, v, mask)"]
     q, k, v, seen = inputs.values()
     CASES["a mask made of another"] = transposed(inputs, lines, attention(q, k, v, seen))
+
+
+ROW_AND_KEY = ["r = torch.ops.aten.arange.default({t})", "r1 = torch.ops.aten.unsqueeze.default(r, 1)",
+               "c = torch.ops.aten.arange.default({s})"]
+
+
+def limits(name, lines, seen, extra=(), t=70, s=70):
+    """A mask that is made of places, beside `extra` inputs."""
+    inputs = {**qkv(2, 2, t, s, 16), **dict(extra)}
+    before = [line.format(t=t, s=s) for line in ROW_AND_KEY]
+    lines = before + lines + [f"a = {SDPA}(q, k, v, mask)"]
+    q, k, v = (inputs[n] for n in "qkv")
+    r, c = np.arange(t)[:, None], np.arange(s)
+    CASES[name] = transposed(inputs, lines, attention(q, k, v, seen(r, c)))
+
+
+def places():
+    def op(name, *args):
+        return f"torch.ops.aten.{name}({', '.join(args)})"
+    causal = ["m = " + op("le.Tensor", "c", "r1")]
+    limits("causal by places", causal + ["mask = " + op("unsqueeze.default", "m", "0")],
+           lambda r, c: c <= r)
+    limits("causal from the end", ["r2 = " + op("add.Tensor", "r1", "30"),
+                                   "mask = " + op("ge.Tensor", "r2", "c")],
+           lambda r, c: c <= r + 30, t=40)
+    window = ["l = " + op("sub.Tensor", "r1", "20"), "w = " + op("gt.Tensor", "c", "l"),
+              "mask = " + op("bitwise_and.Tensor", "m", "w")]
+    limits("a window", causal + window, lambda r, c: (c <= r) & (c > r - 20), t=150, s=150)
+    limits("a window ahead", ["f = " + op("sub.Tensor", "c", "r1"), "x = " + op("ge.Scalar", "f", "5"),
+                              "y = " + op("lt.Scalar", "f", "40"),
+                              "mask = " + op("logical_and.default", "x", "y")],
+           lambda r, c: (c >= r + 5) & (c < r + 40), t=150)
+    limits("not behind", ["g = " + op("gt.Tensor", "c", "r1"), "mask = " + op("logical_not.default", "g")],
+           lambda r, c: c <= r)
+    rng = np.random.default_rng(6)
+    padding = rng.random((2, 1, 1, 70)) < 0.6
+    limits("causal with padding", causal + ["mask = " + op("bitwise_and.Tensor", "m", "padding")],
+           lambda r, c: (c <= r) & padding, {"padding": padding})
+    limits("or is no limit", causal + ["mask = " + op("bitwise_or.Tensor", "m", "padding")],
+           lambda r, c: (c <= r) | padding, {"padding": padding})
+    for number in "-inf", str(MIN):
+        limits(f"added {number[:4]}", causal + [f"mask = {op('where.Scalar', 'm', '0.0', number)}"],
+               lambda r, c: c <= r)
+    limits("triu of -inf", ["n = " + op("full.default", "[70, 70]", "-inf"),
+                            "mask = " + op("triu.default", "n", "1")], lambda r, c: c <= r)
+    limits("all is seen", ["x = " + op("ge.Scalar", "r1", "0"), "mask = " + op("expand.default", "x", "[70, 70]")],
+           lambda r, c: (r >= 0) & (c >= 0))
 
 
 def heads():
