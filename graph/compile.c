@@ -6,13 +6,10 @@
 #include "graph/kernel.h"
 #include "graph/memory.h"
 #include "graph/passes.h"
+#include "graph/tiles.h"
 #include "lang/messages.h"
 
-enum {
-  POINTWISE_BLOCK = 1024,
-  ROW_TILE = 2048,      /* elements of a tile of short rows */
-  PERSISTENT_MAX = 8192 /* a row that stays on chip */
-};
+enum { PERSISTENT_MAX = 8192 }; /* elements of a row that stays on chip */
 
 typedef struct {
   Graph *g;
@@ -122,23 +119,7 @@ static void add_outputs(Compiler *c) {
   }
 }
 
-/* ---- shapes of tiles ---- */
-
-static void add_constexpr(Compiler *c, PlanStep *s, const char *name, int64_t value) {
-  s->constexprs[s->nconstexprs++] =
-      (StepConstexpr){pool_name(c->g->names, name), dim_int(c->g->dims, value)};
-}
-
-static Dim blocks(Compiler *c, Dim n, int64_t block) {
-  Dims *d = c->g->dims;
-  return dim_floordiv(d, dim_add(d, n, dim_int(d, block - 1)), dim_int(d, block));
-}
-
-static int64_t pow2_at_least(int64_t n) {
-  int64_t p = 1;
-  while (p < n) p *= 2;
-  return p;
-}
+/* ---- steps ---- */
 
 static bool has(const Group *g, PrimKind kind) {
   for (size_t i = 0; i < g->nodes.len; i++)
@@ -153,52 +134,13 @@ static bool is_long(const Group *g) {
   return !dim_is_int(g->r) || g->r->value > PERSISTENT_MAX;
 }
 
-static void loops_shape(Compiler *c, const Group *g, PlanStep *s) {
-  int64_t xblock = POINTWISE_BLOCK;
-  if (!dim_is(g->r, 1)) {
-    int64_t rblock = is_long(g) ? ROW_TILE : pow2_at_least(g->r->value);
-    xblock = rblock >= ROW_TILE ? 1 : ROW_TILE / rblock;
-    add_constexpr(c, s, "RBLOCK", rblock);
-    s->warps = rblock >= 4096 ? 8 : 4;
-  }
-  if (dim_is_int(g->x) && pow2_at_least(g->x->value) < xblock) xblock = pow2_at_least(g->x->value);
-  add_constexpr(c, s, "XBLOCK", xblock);
-  s->grid[0] = blocks(c, g->x, xblock);
-}
-
-static int64_t fitting(Dim n, int64_t most) {
-  if (!dim_is_int(n)) return most;
-  int64_t p = pow2_at_least(n->value);
-  return p < 16 ? 16 : p < most ? p : most;
-}
-
-static void matmul_shape(Compiler *c, const Group *g, PlanStep *s) {
-  bool wide = dtype_bits(g->nodes.data[0]->type.dtype) >= 32;
-  int64_t bm = fitting(g->extent[1], 64), bn = fitting(g->extent[2], wide ? 64 : 128);
-  add_constexpr(c, s, "BM", bm);
-  add_constexpr(c, s, "BN", bn);
-  add_constexpr(c, s, "BK", fitting(g->extent[3], wide ? 32 : 64));
-  s->grid[0] = dim_mul(c->g->dims, blocks(c, g->extent[1], bm), blocks(c, g->extent[2], bn));
-  s->grid[1] = g->extent[0];
-  s->stages = 3;
-}
-
-/* Writes the kernel, too: its text depends on the tile's shape. */
-static void attention_step(Compiler *c, const Group *g, Kernel *k, PlanStep *s) {
+/* The kernel's text depends on the tile's shape. */
+static void attention_step(Compiler *c, const Tiles *t, const Group *g, Kernel *k, PlanStep *s) {
   Attention x = attention_of(c->g, g->nodes.data[0]);
   AttentionShape shape = attention_shape(&x, c->options->target == TARGET_GPU);
   kernel_attention(&c->source, k, &shape);
-  add_constexpr(c, s, "BM", shape.bm);
-  add_constexpr(c, s, "BN", shape.bn);
-  add_constexpr(c, s, "BD", shape.bd);
-  add_constexpr(c, s, "BE", shape.be);
-  s->grid[0] = dim_mul(c->g->dims, blocks(c, x.rows, shape.bm), x.batches);
-  s->grid[1] = dim_int(c->g->dims, x.splits);
-  s->warps = shape.warps;
-  s->stages = shape.stages;
+  tiles_attention(t, &x, &shape, s);
 }
-
-/* ---- steps ---- */
 
 /* k3_add_relu: its number, and what the kernel computes. */
 static Name kernel_name(Compiler *c, const Group *g) {
@@ -229,9 +171,8 @@ static void add_arguments(Compiler *c, const Kernel *k, PlanStep *s) {
 
 static void add_step(Compiler *c, const Group *g) {
   Arena *a = c->g->arena;
-  Dim one = dim_int(c->g->dims, 1);
-  PlanStep s = {.kernel = kernel_name(c, g), .grid = {one, one, one}, .warps = 4, .stages = 3};
-  s.constexprs = ARENA_ARRAY(a, StepConstexpr, 4);
+  Tiles tiles = {c->g, c->options->tune};
+  PlanStep s = {.kernel = kernel_name(c, g)};
   s.nodes = g->nodes.data;
   s.nnodes = (uint32_t)g->nodes.len;
   s.cost = &c->costs[g->number];
@@ -239,12 +180,12 @@ static void add_step(Compiler *c, const Group *g) {
   text_puts(&c->source, "\n\n");
   if (g->kind == GROUP_MATMUL) {
     kernel_matmul(&c->source, k);
-    matmul_shape(c, g, &s);
+    tiles_matmul(&tiles, g, &s);
   } else if (g->kind == GROUP_ATTENTION) {
-    attention_step(c, g, k, &s);
+    attention_step(c, &tiles, g, k, &s);
   } else {
     kernel_loops(&c->source, k, is_long(g));
-    loops_shape(c, g, &s);
+    tiles_loops(&tiles, g, is_long(g), &s);
   }
   add_arguments(c, k, &s);
   s.once = g->once;

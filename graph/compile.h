@@ -11,6 +11,7 @@ typedef struct {
   bool fuse;          /* false: each node a kernel of its own (mode eager) */
   bool freeze;        /* what depends on weights alone is computed once */
   Stages *stages;     /* told of what is done; NULL: nobody is */
+  bool tune;          /* steps have all their choices (mode max-autotune) */
 } CompileOptions;
 
 /* Compiles g, which it changes; the plan lies in g's arena.  False after errors (g->diags). */

@@ -149,3 +149,12 @@ void plan_print(Text *out, const Plan *plan) {
   text_printf(out, "source\n%s", plan->source);
   arena_free(scratch);
 }
+
+void plan_choose(PlanStep *s, uint32_t choice) {
+  const StepChoice *c = &s->choices[choice];
+  s->constexprs = c->constexprs;
+  s->nconstexprs = c->nconstexprs;
+  for (int i = 0; i < 3; i++) s->grid[i] = c->grid[i];
+  s->warps = c->warps;
+  s->stages = c->stages;
+}

@@ -64,6 +64,14 @@ typedef struct {
   uint32_t nstops;
 } StepCost;
 
+/* A way to run a step's kernel. */
+typedef struct {
+  StepConstexpr *constexprs;
+  uint32_t nconstexprs;
+  Dim grid[3];
+  uint32_t warps, stages;
+} StepChoice;
+
 typedef struct {
   Name kernel; /* a function of the plan's source */
   bool once;   /* of the constant part */
@@ -76,6 +84,8 @@ typedef struct {
   Node **nodes; /* of the graph, that it covers */
   uint32_t nnodes;
   const StepCost *cost; /* NULL in a plan that was read */
+  StepChoice *choices;  /* ways that are worth a trial; none in a plan that was read */
+  uint32_t nchoices;
 } PlanStep;
 
 /* What the graph writes to inputs and weights: behind the last step, `from` is copied to `to`. */
@@ -99,6 +109,9 @@ typedef struct {
 } Plan;
 
 void plan_print(Text *out, const Plan *p);
+
+/* The step runs in that way from now on. */
+void plan_choose(PlanStep *s, uint32_t choice);
 
 /* The number of steps of the constant part, which come first. */
 uint32_t plan_once(const Plan *p);

@@ -1,0 +1,175 @@
+#include "graph/tiles.h"
+
+#include <string.h>
+
+/* ---- lists ---- */
+
+/* Of elements that are computed one by one: how many in a tile. */
+typedef struct {
+  int64_t elements;
+  uint32_t warps;
+} FlatTile;
+
+static const FlatTile flat_tiles[] = {{1024, 4}, {512, 4}, {2048, 8}, {256, 4}, {512, 2}};
+
+/* Of rows that stay on chip: how many elements of rows together, and warps. */
+static const FlatTile row_tiles[] = {{2048, 4}, {4096, 8}, {1024, 4}, {2048, 8}, {1024, 2}};
+
+/* Of rows that are gone through in a loop: how many elements at a time. */
+static const FlatTile loop_tiles[] = {{2048, 4}, {4096, 8}, {1024, 4}, {8192, 16}, {2048, 8}};
+
+typedef struct {
+  int64_t m, n, k;
+  uint32_t warps, stages;
+} ProductTile;
+
+static const ProductTile half_tiles[] = {
+    {64, 128, 64, 4, 3}, {128, 128, 64, 8, 3}, {128, 128, 32, 4, 4},
+    {128, 64, 64, 4, 4}, {64, 64, 64, 4, 4},   {128, 256, 64, 8, 3},
+    {32, 64, 128, 4, 4}, {16, 64, 128, 4, 5},  {64, 32, 64, 4, 5}};
+static const ProductTile wide_tiles[] = {{64, 64, 32, 4, 3}, {128, 64, 32, 8, 3},
+                                         {64, 64, 16, 4, 4}, {32, 64, 32, 4, 4},
+                                         {32, 32, 64, 4, 3}, {16, 64, 64, 4, 4}};
+
+static const struct {
+  uint32_t warps, stages;
+} attention_ways[] = {{4, 2}, {8, 2}, {4, 3}, {8, 3}, {4, 4}};
+
+#define COUNT(list) (sizeof(list) / sizeof *(list))
+enum { CHOICES_MAX = 9, CONSTEXPRS_MAX = 4 };
+
+/* ---- choices ---- */
+
+static StepChoice choice_new(const Tiles *t) {
+  Dim one = dim_int(t->graph->dims, 1);
+  return (StepChoice){
+      .constexprs = ARENA_ARRAY(t->graph->arena, StepConstexpr, CONSTEXPRS_MAX),
+      .grid = {one, one, one},
+      .warps = 4,
+      .stages = 3,
+  };
+}
+
+static void add_constexpr(const Tiles *t, StepChoice *c, const char *name, int64_t value) {
+  c->constexprs[c->nconstexprs++] =
+      (StepConstexpr){pool_name(t->graph->names, name), dim_int(t->graph->dims, value)};
+}
+
+static bool same_choice(const StepChoice *a, const StepChoice *b) {
+  bool same = a->warps == b->warps && a->stages == b->stages;
+  for (uint32_t i = 0; i < a->nconstexprs && same; i++)
+    same = a->constexprs[i].value == b->constexprs[i].value;
+  return same;
+}
+
+/* False: no more are wanted. */
+static bool add_choice(const Tiles *t, PlanStep *s, StepChoice c) {
+  for (uint32_t i = 0; i < s->nchoices; i++)
+    if (same_choice(&s->choices[i], &c)) return true;
+  if (!s->choices) s->choices = ARENA_ARRAY(t->graph->arena, StepChoice, CHOICES_MAX);
+  s->choices[s->nchoices++] = c;
+  if (s->nchoices == 1) plan_choose(s, 0);
+  return t->all && s->nchoices < CHOICES_MAX;
+}
+
+static Dim blocks(const Tiles *t, Dim n, int64_t block) {
+  Dims *d = t->graph->dims;
+  return dim_floordiv(d, dim_add(d, n, dim_int(d, block - 1)), dim_int(d, block));
+}
+
+static int64_t power_of_2(int64_t n) {
+  int64_t p = 1;
+  while (p < n) p *= 2;
+  return p;
+}
+
+/* ---- loops ---- */
+
+static int64_t most(Dim n, int64_t block) {
+  return dim_is_int(n) && power_of_2(n->value) < block ? power_of_2(n->value) : block;
+}
+
+static StepChoice flat_choice(const Tiles *t, const Group *g, const FlatTile *tile) {
+  StepChoice c = choice_new(t);
+  int64_t xblock = most(g->x, tile->elements);
+  add_constexpr(t, &c, "XBLOCK", xblock);
+  c.grid[0] = blocks(t, g->x, xblock);
+  c.warps = tile->warps;
+  return c;
+}
+
+/* Rows of rblock elements, or pieces of them. */
+static StepChoice rows_choice(const Tiles *t, const Group *g, int64_t rblock,
+                              const FlatTile *tile) {
+  StepChoice c = choice_new(t);
+  int64_t xblock = most(g->x, rblock >= tile->elements ? 1 : tile->elements / rblock);
+  add_constexpr(t, &c, "RBLOCK", rblock);
+  add_constexpr(t, &c, "XBLOCK", xblock);
+  c.grid[0] = blocks(t, g->x, xblock);
+  c.warps = rblock >= 4096 && tile->warps < 8 ? 8 : tile->warps;
+  return c;
+}
+
+void tiles_loops(const Tiles *t, const Group *g, bool looped, PlanStep *s) {
+  bool flat = dim_is(g->r, 1);
+  bool more = true;
+  for (size_t i = 0; i < COUNT(flat_tiles) && flat && more; i++)
+    more = add_choice(t, s, flat_choice(t, g, &flat_tiles[i]));
+  for (size_t i = 0; i < COUNT(row_tiles) && !flat && !looped && more; i++)
+    more = add_choice(t, s, rows_choice(t, g, power_of_2(g->r->value), &row_tiles[i]));
+  for (size_t i = 0; i < COUNT(loop_tiles) && !flat && looped && more; i++)
+    more = add_choice(t, s, rows_choice(t, g, loop_tiles[i].elements, &loop_tiles[i]));
+}
+
+/* ---- products ---- */
+
+/* No more than the extent takes; 16 at least, which the units that multiply want. */
+static int64_t fitting(Dim n, int64_t block) {
+  int64_t p = most(n, block);
+  return p < 16 ? 16 : p;
+}
+
+static StepChoice product_choice(const Tiles *t, const Group *g, const ProductTile *tile) {
+  StepChoice c = choice_new(t);
+  int64_t bm = fitting(g->extent[1], tile->m), bn = fitting(g->extent[2], tile->n);
+  add_constexpr(t, &c, "BM", bm);
+  add_constexpr(t, &c, "BN", bn);
+  add_constexpr(t, &c, "BK", fitting(g->extent[3], tile->k));
+  c.grid[0] = dim_mul(t->graph->dims, blocks(t, g->extent[1], bm), blocks(t, g->extent[2], bn));
+  c.grid[1] = g->extent[0];
+  c.warps = tile->warps;
+  c.stages = tile->stages;
+  return c;
+}
+
+void tiles_matmul(const Tiles *t, const Group *g, PlanStep *s) {
+  bool wide = dtype_bits(g->nodes.data[0]->type.dtype) >= 32;
+  const ProductTile *list = wide ? wide_tiles : half_tiles;
+  size_t n = wide ? COUNT(wide_tiles) : COUNT(half_tiles);
+  for (size_t i = 0; i < n; i++)
+    if (!add_choice(t, s, product_choice(t, g, &list[i]))) return;
+}
+
+/* ---- attention ---- */
+
+static StepChoice attention_choice(const Tiles *t, const Attention *x, const AttentionShape *shape,
+                                   uint32_t warps, uint32_t stages) {
+  Dims *d = t->graph->dims;
+  StepChoice c = choice_new(t);
+  add_constexpr(t, &c, "BM", shape->bm);
+  add_constexpr(t, &c, "BN", shape->bn);
+  add_constexpr(t, &c, "BD", shape->bd);
+  add_constexpr(t, &c, "BE", shape->be);
+  c.grid[0] = dim_mul(d, blocks(t, x->rows, shape->bm), x->batches);
+  c.grid[1] = dim_int(d, x->splits);
+  c.warps = warps;
+  c.stages = stages;
+  return c;
+}
+
+void tiles_attention(const Tiles *t, const Attention *x, const AttentionShape *shape, PlanStep *s) {
+  bool more = add_choice(t, s, attention_choice(t, x, shape, shape->warps, shape->stages));
+  for (size_t i = 0; i < COUNT(attention_ways) && more; i++)
+    more = add_choice(
+        t, s, attention_choice(t, x, shape, attention_ways[i].warps, attention_ways[i].stages));
+}

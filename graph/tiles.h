@@ -1,0 +1,24 @@
+/* The shapes of the tiles in which a kernel goes through its elements.
+ *
+ * For each template there is one short list of shapes, the best guess first; a kernel gets those of
+ * them that fit its extents, each once.  Mode max-autotune measures them (graph/tune.h); all others
+ * take the first. */
+#ifndef NEREID_GRAPH_TILES_H
+#define NEREID_GRAPH_TILES_H
+
+#include "graph/attention.h"
+#include "graph/fuse.h"
+#include "graph/plan.h"
+
+typedef struct {
+  Graph *graph;
+  bool all; /* the whole list, not the first alone */
+} Tiles;
+
+/* Each fills s->choices and takes the first.  looped: rows are longer than a tile. */
+void tiles_loops(const Tiles *t, const Group *g, bool looped, PlanStep *s);
+void tiles_matmul(const Tiles *t, const Group *g, PlanStep *s);
+/* The kernel's text is for one shape; warps and stages are open. */
+void tiles_attention(const Tiles *t, const Attention *x, const AttentionShape *shape, PlanStep *s);
+
+#endif
