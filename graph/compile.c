@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "graph/cost.h"
-#include "graph/kernel.h"
+#include "graph/functions.h"
 #include "graph/memory.h"
 #include "graph/passes.h"
 #include "graph/tiles.h"
@@ -17,7 +17,7 @@ typedef struct {
   Fusion *fusion;
   const StepCost *costs; /* by group */
   Plan *plan;
-  Text source;
+  Functions *functions;
   uint32_t *buffer_of; /* by node id: 1 + the buffer's number */
   VEC(PlanBuffer) buffers;
   VEC(PlanStep) once, steps;
@@ -135,10 +135,11 @@ static bool is_long(const Group *g) {
 }
 
 /* The kernel's text depends on the tile's shape. */
-static void attention_step(Compiler *c, const Tiles *t, const Group *g, Kernel *k, PlanStep *s) {
+static void attention_step(Compiler *c, const Tiles *t, const Group *g, Kernel *k, Text *text,
+                           PlanStep *s) {
   Attention x = attention_of(c->g, g->nodes.data[0]);
   AttentionShape shape = attention_shape(&x, c->options->target == TARGET_GPU);
-  kernel_attention(&c->source, k, &shape);
+  kernel_attention(text, k, &shape);
   tiles_attention(t, &x, &shape, s);
 }
 
@@ -147,11 +148,8 @@ static Name kernel_name(Compiler *c, const Group *g) {
   Text t = text_new(c->g->arena);
   text_printf(&t, "k%u", g->number);
   for (size_t i = 0; i < g->nodes.len && t.len < 48; i++) {
-    const char *op = g->nodes.data[i]->op->target;
-    const char *dot = strchr(op, '.'), *end = dot ? strchr(dot + 1, '.') : NULL;
-    if (!dot) continue;
     text_puts(&t, "_");
-    text_putn(&t, dot + 1, end ? (size_t)(end - dot - 1) : strlen(dot + 1));
+    text_puts(&t, ops_short_name(c->g->arena, g->nodes.data[i]->op->target));
   }
   return pool_name(c->g->names, t.data);
 }
@@ -159,9 +157,10 @@ static Name kernel_name(Compiler *c, const Group *g) {
 static void add_arguments(Compiler *c, const Kernel *k, PlanStep *s) {
   s->args = ARENA_ARRAY(c->g->arena, StepArg, k->buffers.len + k->symbols.len);
   for (size_t i = 0; i < k->buffers.len; i++) {
-    Node *n = k->buffers.data[i];
-    Name name = pool_name(c->g->names, arena_printf(c->g->arena, "%s_ptr", n->name));
-    s->args[s->nargs++] = (StepArg){.name = name, .kind = STEP_BUFFER, .buffer = buffer_of(c, n)};
+    const KernelBuffer *b = &k->buffers.data[i];
+    Name name = pool_name(c->g->names, arena_printf(c->g->arena, "%s_ptr", b->name));
+    uint32_t buffer = buffer_of(c, b->node);
+    s->args[s->nargs++] = (StepArg){.name = name, .kind = STEP_BUFFER, .buffer = buffer};
   }
   for (size_t i = 0; i < k->symbols.len; i++) {
     Dim d = k->symbols.data[i];
@@ -172,22 +171,21 @@ static void add_arguments(Compiler *c, const Kernel *k, PlanStep *s) {
 static void add_step(Compiler *c, const Group *g) {
   Arena *a = c->g->arena;
   Tiles tiles = {c->g, c->options->tune};
-  PlanStep s = {.kernel = kernel_name(c, g)};
-  s.nodes = g->nodes.data;
-  s.nnodes = (uint32_t)g->nodes.len;
+  PlanStep s = {.nodes = g->nodes.data, .nnodes = (uint32_t)g->nodes.len};
   s.cost = &c->costs[g->number];
-  Kernel *k = kernel_new(c->fusion, g, s.kernel, a);
-  text_puts(&c->source, "\n\n");
+  Kernel *k = kernel_new(c->fusion, g, a);
+  Text text = text_new(a);
   if (g->kind == GROUP_MATMUL) {
-    kernel_matmul(&c->source, k);
+    kernel_matmul(&text, k);
     tiles_matmul(&tiles, g, &s);
   } else if (g->kind == GROUP_ATTENTION) {
-    attention_step(c, &tiles, g, k, &s);
+    attention_step(c, &tiles, g, k, &text, &s);
   } else {
-    kernel_loops(&c->source, k, is_long(g));
+    kernel_loops(&text, k, is_long(g));
     tiles_loops(&tiles, g, is_long(g), &s);
   }
   add_arguments(c, k, &s);
+  s.kernel = functions_add(c->functions, k, text.data, s.cost, kernel_name(c, g));
   s.once = g->once;
   if (g->once) vec_push(a, &c->once, s);
   else vec_push(a, &c->steps, s);
@@ -215,31 +213,37 @@ static void join_steps(Compiler *c) {
 }
 
 /* The functions that kernels call. */
-static void add_helpers(Compiler *c) {
+static void add_helpers(const Compiler *c, Text *out) {
   static const struct {
     PrimKind kind;
     const char *file;
   } helpers[] = {{PRIM_SCAN, "scans.py"}, {PRIM_SEARCH, "search.py"}};
-  template_fill(&c->source, "header.py", NULL, 0);
+  template_fill(out, "header.py", NULL, 0);
   for (size_t h = 0; h < sizeof helpers / sizeof *helpers; h++) {
     bool used = false;
     for (size_t i = 0; i < c->fusion->groups.len; i++)
       used |= has(c->fusion->groups.data[i], helpers[h].kind);
-    if (used) template_fill(&c->source, helpers[h].file, NULL, 0);
+    if (used) template_fill(out, helpers[h].file, NULL, 0);
   }
+}
+
+static const char *source_of(const Compiler *c) {
+  Text t = text_new(c->g->arena);
+  add_helpers(c, &t);
+  functions_print(&t, c->functions);
+  return t.data;
 }
 
 static void make_plan(Compiler *c) {
   c->buffer_of = ARENA_ARRAY(c->g->arena, uint32_t, c->g->nids);
-  c->source = text_new(c->g->arena);
-  add_helpers(c);
+  c->functions = functions_new(c->g->arena);
   c->costs = cost_of_groups(c->fusion);
   add_inputs(c);
   for (size_t i = 0; i < c->fusion->groups.len; i++) add_step(c, c->fusion->groups.data[i]);
   add_outputs(c);
   join_steps(c);
   find_constants(c);
-  c->plan->source = c->source.data;
+  c->plan->source = source_of(c);
   c->plan->buffers = c->buffers.data;
   c->plan->nbuffers = (uint32_t)c->buffers.len;
 }

@@ -20,6 +20,7 @@ typedef struct {
   Graph *graph;
   Arena *arena;
   uint32_t *seen; /* by node id: 1 + the number of the last group that counted it */
+  uint32_t *step; /* by a group's number: the step that it becomes */
   /* of the group at hand */
   const Group *group;
   StepCost *cost;
@@ -163,8 +164,8 @@ static const char *reason(Costs *c, const Group *from) {
   FuseStop stop = c->f->stop[c->user->id];
   if (from->once != c->group->once) stop = (FuseStop){STOP_ONCE, NULL};
   else if (from != c->latest)
-    return arena_printf(c->arena, "%s also needs k%u, which runs later", c->user->name,
-                        c->latest->number);
+    return arena_printf(c->arena, "%s also needs step %u, which runs later", c->user->name,
+                        c->step[c->latest->number]);
   const Node *at = stop.at ? stop.at : c->user;
   return arena_printf(c->arena, "%s %s", at->name, reasons[stop.kind]);
 }
@@ -175,8 +176,8 @@ static void note_stop(Node *n, const Dim *place, void *ctx) {
   const Group *from = c->f->of[n->id];
   if (!from || from == c->group) return;
   for (size_t i = 0; i < c->stops.len; i++)
-    if (c->stops.data[i].from == from->number) return;
-  vec_push(c->arena, &c->stops, ((StepStop){from->number, n, reason(c, from)}));
+    if (c->stops.data[i].from == c->step[from->number]) return;
+  vec_push(c->arena, &c->stops, ((StepStop){c->step[from->number], n, reason(c, from)}));
 }
 
 /* ---- all of a group ---- */
@@ -226,10 +227,20 @@ static void count_group(Costs *c, const Group *group, StepCost *cost) {
   cost->nstops = (uint32_t)c->stops.len;
 }
 
+/* Groups run in order, but for the constant part, which comes first. */
+static void number_steps(Costs *c) {
+  uint32_t next = 0;
+  c->step = ARENA_ARRAY(c->arena, uint32_t, c->f->groups.len);
+  for (int once = 1; once >= 0; once--)
+    for (size_t i = 0; i < c->f->groups.len; i++)
+      if (c->f->groups.data[i]->once == (bool)once) c->step[i] = next++;
+}
+
 const StepCost *cost_of_groups(const Fusion *f) {
   Costs c = {.f = f, .graph = f->graph, .arena = f->arena};
   StepCost *costs = ARENA_ARRAY(f->arena, StepCost, f->groups.len);
   c.seen = ARENA_ARRAY(f->arena, uint32_t, f->graph->nids);
+  number_steps(&c);
   for (size_t i = 0; i < f->groups.len; i++) count_group(&c, f->groups.data[i], &costs[i]);
   return costs;
 }

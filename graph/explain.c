@@ -231,16 +231,16 @@ static void print_origin(Text *out, const PlanStep *s) {
   }
 }
 
-static void print_details(Text *out, const PlanStep *s) {
-  text_printf(out, "\n%s\n", s->kernel);
+static void print_details(Text *out, const PlanStep *s, uint32_t number) {
+  text_printf(out, "\nstep %u: %s\n", number, s->kernel);
   print_origin(out, s);
   print_nodes(out, "covers", (const Node *const *)s->nodes, s->nnodes);
   if (!s->cost) return;
   print_nodes(out, "within", s->cost->inlined, s->cost->ninlined);
   for (uint32_t i = 0; i < s->cost->nstops; i++) {
     const StepStop *stop = &s->cost->stops[i];
-    text_printf(out, "  %-8s %s from k%u: %s\n", i ? "" : "reads", stop->value->name, stop->from,
-                stop->why);
+    text_printf(out, "  %-8s %s from step %u: %s\n", i ? "" : "reads", stop->value->name,
+                stop->from, stop->why);
   }
 }
 
@@ -259,6 +259,6 @@ void explain_print(Text *out, const Explanation *x) {
   if (x->times.run > 0) text_printf(out, "run       %.2f us\n", x->times.run);
   text_puts(out, "\n");
   print_table(out, &t);
-  for (uint32_t i = 0; i < n; i++) print_details(out, &x->plan->steps[i]);
+  for (uint32_t i = 0; i < n; i++) print_details(out, &x->plan->steps[i], i);
   arena_free(scratch);
 }

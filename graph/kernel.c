@@ -12,14 +12,19 @@
 
 /* Names that a kernel's variables may not have. */
 static const char *const reserved[] = {
-    "tl",    "triton", "libdevice", "xindex", "rindex", "xmask", "rmask", "XBLOCK", "RBLOCK",
-    "False", "True",   "None",      "and",    "as",     "def",   "for",   "if",     "in",
-    "is",    "lambda", "not",       "or",     "range",  "float", "int",   "max",    "min",
-    "abs",   "acc",    "m",         "n",      "k",      "b",     "x",     "r"};
+    "tl",          "triton",  "libdevice", "xindex", "rindex",  "xmask",     "rmask",
+    "XBLOCK",      "RBLOCK",  "False",     "True",   "None",    "and",       "as",
+    "def",         "for",     "if",        "in",     "is",      "lambda",    "not",
+    "or",          "range",   "float",     "int",    "max",     "min",       "abs",
+    "acc",         "m",       "n",         "k",      "b",       "x",         "r",
+    "maximum",     "minimum", "multiply",  "either", "both",    "pid",       "rows",
+    "columns",     "band",    "height",    "batch",  "mmask",   "nmask",     "start",
+    "ka",          "kb",      "left",      "right",  "log_add", "later_max", "later_min",
+    "sorted_rows", "search",  "merged"};
 
-Kernel *kernel_new(const Fusion *f, const Group *group, Name name, Arena *a) {
+Kernel *kernel_new(const Fusion *f, const Group *group, Arena *a) {
   Kernel *k = ARENA_NEW(a, Kernel);
-  *k = (Kernel){.f = f, .graph = f->graph, .arena = a, .group = group, .name = name, .indent = 4};
+  *k = (Kernel){.f = f, .graph = f->graph, .arena = a, .group = group, .indent = 4};
   k->body = text_new(a);
   for (size_t i = 0; i < sizeof reserved / sizeof *reserved; i++)
     vec_push(a, &k->taken, pool_name(k->graph->names, reserved[i]));
@@ -51,11 +56,35 @@ void kernel_line(Kernel *k, const char *fmt, ...) {
   text_printf(&k->body, "%*s%s\n", k->indent, "", line);
 }
 
+const char *kernel_fresh_for(Kernel *k, const Node *n) {
+  return kernel_fresh(k, ops_short_name(k->arena, n->op->target));
+}
+
+const char *kernel_carried(Kernel *k, const Node *n, const char *suffix) {
+  for (size_t i = 0; i < k->carried.len; i++)
+    if (k->carried.data[i].node == n) return k->carried.data[i].name;
+  const char *op = ops_short_name(k->arena, n->op->target);
+  const char *name = kernel_fresh(k, arena_printf(k->arena, "%s_%s", op, suffix));
+  vec_push(k->arena, &k->carried, ((Carried){n, name}));
+  return name;
+}
+
+static Name add_buffer(Kernel *k, Node *n) {
+  bool out = k->f->of[n->id] == k->group;
+  uint32_t number = out ? k->outputs++ : k->inputs++;
+  Name name = arena_printf(k->arena, "%s%u", out ? "out" : "in", number);
+  vec_push(k->arena, &k->buffers, ((KernelBuffer){n, name}));
+  return name;
+}
+
+static Name buffer_name(Kernel *k, Node *n) {
+  for (size_t i = 0; i < k->buffers.len; i++)
+    if (k->buffers.data[i].node == n) return k->buffers.data[i].name;
+  return add_buffer(k, n);
+}
+
 const char *kernel_buffer(Kernel *k, Node *n) {
-  size_t i = 0;
-  while (i < k->buffers.len && k->buffers.data[i] != n) i++;
-  if (i == k->buffers.len) vec_push(k->arena, &k->buffers, n);
-  return arena_printf(k->arena, "%s_ptr", n->name);
+  return arena_printf(k->arena, "%s_ptr", buffer_name(k, n));
 }
 
 /* ---- index expressions ---- */
@@ -211,7 +240,7 @@ static const Memo *recall(const Kernel *k, const Node *n, const Dim *place) {
 
 static Value name_value(Kernel *k, const Node *n, const Dim *place, DType dtype,
                         const char *expression) {
-  Value v = {kernel_fresh(k, n->name), dtype};
+  Value v = {kernel_fresh_for(k, n), dtype};
   kernel_line(k, "%s = %s", v.text, expression);
   kernel_remember(k, n, place, v);
   return v;
@@ -230,7 +259,7 @@ static Value load(Kernel *k, Node *n, const Dim *place) {
   const char *index = kernel_index(k, offset, &axes);
   /* Where the condition does not hold, the place may be any. */
   if (k->condition) index = arena_printf(k->arena, "tl.where(%s, %s, 0)", k->condition, index);
-  Value v = {kernel_fresh(k, n->name), n->type.dtype};
+  Value v = {kernel_fresh(k, buffer_name(k, n)), n->type.dtype};
   kernel_line(k, "%s = tl.load(%s + %s%s)", v.text, kernel_buffer(k, n), index,
               mask_argument(k, axes));
   if (kernel_held(v.dtype) != v.dtype) {
@@ -473,30 +502,16 @@ void kernel_store(Kernel *k, Node *n, Value v) {
 const char *kernel_parameters(Kernel *k) {
   Text t = text_new(k->arena);
   for (size_t i = 0; i < k->buffers.len; i++)
-    text_printf(&t, "%s%s_ptr", i ? ", " : "", k->buffers.data[i]->name);
+    text_printf(&t, "%s%s_ptr", i ? ", " : "", k->buffers.data[i].name);
   for (size_t i = 0; i < k->symbols.len; i++) text_printf(&t, ", %s", k->symbols.data[i]->name);
   return t.data;
-}
-
-/* The nodes that the kernel covers, as they stand in the graph. */
-static void print_nodes(Text *out, const Kernel *k) {
-  const char *origin = "";
-  for (size_t i = 0; i < k->group->nodes.len; i++) {
-    Node *n = k->group->nodes.data[i];
-    if (n->origin && strcmp(n->origin, origin)) text_printf(out, "# %s\n", n->origin);
-    if (n->origin) origin = n->origin;
-    text_puts(out, "#   ");
-    graph_print_node(out, n);
-    text_puts(out, "\n");
-  }
 }
 
 void kernel_emit(Text *out, Kernel *k, const char *template, const Slot *slots, size_t n) {
   Slot *all = ARENA_ARRAY(k->arena, Slot, n + 3);
   memcpy(all, slots, n * sizeof *slots);
-  all[n] = (Slot){"name", k->name};
+  all[n] = (Slot){"name", KERNEL_NAME};
   all[n + 1] = (Slot){"parameters", kernel_parameters(k)};
   all[n + 2] = (Slot){"body", k->body.data};
-  print_nodes(out, k);
   template_fill(out, template, all, n + 3);
 }

@@ -14,6 +14,9 @@
 #include "graph/pieces.h"
 #include "graph/template_fill.h"
 
+/* Stands in a kernel's text for its name, which depends on no more than the text does. */
+#define KERNEL_NAME "\1"
+
 enum { AXIS_X = 1, AXIS_R = 2, AXIS_M = 1, AXIS_N = 2, AXIS_B = 4 };
 
 typedef struct {
@@ -33,25 +36,39 @@ typedef struct {
   Value value;
 } Memo;
 
+/* A parameter NAME_ptr.  Names say what part a node has in the kernel (in0, out0), not what it is
+ * called: so equal layers have equal kernels. */
+typedef struct {
+  Node *node;
+  Name name;
+} KernelBuffer;
+
+/* What a loop over a row hands from one tile to the next for a node. */
+typedef struct {
+  const Node *node;
+  const char *name;
+} Carried;
+
 typedef struct {
   const Fusion *f;
   Graph *graph;
   Arena *arena;
   const Group *group;
-  Name name;
-  VEC(Node *) buffers; /* parameters NAME_ptr */
-  VEC(Dim) symbols;    /* parameters of the graph's symbolic sizes */
+  VEC(KernelBuffer) buffers;
+  uint32_t inputs, outputs; /* of the buffers */
+  VEC(Dim) symbols;         /* parameters of the graph's symbolic sizes */
   VEC(Binding) bindings;
   VEC(Memo) memo;
+  VEC(Carried) carried;
   VEC(Name) taken;       /* names of variables */
   const char *masks[8];  /* by axes: "xmask & rmask"; NULL: none is needed */
   const char *condition; /* under which values are wanted now; NULL: always */
-  bool huge; /* an index overflows: reported */
+  bool huge;             /* an index overflows: reported */
   Text body;
   int indent; /* of statements */
 } Kernel;
 
-Kernel *kernel_new(const Fusion *f, const Group *group, Name name, Arena *a);
+Kernel *kernel_new(const Fusion *f, const Group *group, Arena *a);
 
 /* `text` stands for an index symbol from now on. */
 void kernel_bind(Kernel *k, Dim symbol, const char *text, unsigned axes);
@@ -63,6 +80,10 @@ unsigned kernel_axes(Kernel *k, const Dim *place, uint32_t rank);
 const char *kernel_buffer(Kernel *k, Node *n);
 /* A name that is not taken: `base`, base_1, ... */
 const char *kernel_fresh(Kernel *k, const char *base);
+/* One for the value of n: by its op, "add". */
+const char *kernel_fresh_for(Kernel *k, const Node *n);
+/* The variable that a loop carries for n, always the same: add_SUFFIX. */
+const char *kernel_carried(Kernel *k, const Node *n, const char *suffix);
 /* A statement, on a line of its own. */
 void kernel_line(Kernel *k, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 

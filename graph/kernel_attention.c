@@ -122,7 +122,7 @@ static void walk(Writer *w, const char *from, const char *to, bool edge) {
   kernel_line(k,
               "most, total, acc = %s_keys(%s, query, m, batch, %s, %s, most, total, acc, BN, BD, "
               "BE, %s)",
-              k->name, kernel_parameters(k), from, to, edge ? "True" : "False");
+              KERNEL_NAME, kernel_parameters(k), from, to, edge ? "True" : "False");
 }
 
 /* All keys: those of whole blocks first. */

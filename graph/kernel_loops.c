@@ -192,7 +192,7 @@ static DType accumulator(const Node *n) {
 
 static void reduce_tile(Kernel *k, Node *n) {
   DType t = accumulator(n);
-  const char *tile = reduced_tile(k, n, t), *name = kernel_fresh(k, n->name);
+  const char *tile = reduced_tile(k, n, t), *name = kernel_fresh_for(k, n);
   kernel_line(k, "%s = %s", name, with(k, reduction_of(n)->whole, tile, NULL));
   remember_row(k, n, name, t);
 }
@@ -232,19 +232,18 @@ static void open_columns(Kernel *k, bool looped) {
 
 static void begin_accumulator(Kernel *k, Node *n) {
   DType t = accumulator(n);
-  kernel_line(k, "%s_acc = tl.full([XBLOCK, RBLOCK], %s, tl.%s)", n->name, neutral(k, n, t),
-              dtype_lang_name(t));
+  kernel_line(k, "%s = tl.full([XBLOCK, RBLOCK], %s, tl.%s)", kernel_carried(k, n, "acc"),
+              neutral(k, n, t), dtype_lang_name(t));
 }
 
 static void accumulate(Kernel *k, Node *n) {
   const char *tile = reduced_tile(k, n, accumulator(n));
-  const char *acc = arena_printf(k->arena, "%s_acc", n->name);
+  const char *acc = kernel_carried(k, n, "acc");
   kernel_line(k, "%s = %s", acc, with(k, reduction_of(n)->combine, acc, tile));
 }
 
 static void end_accumulator(Kernel *k, Node *n) {
-  const char *name = kernel_fresh(k, n->name);
-  const char *acc = arena_printf(k->arena, "%s_acc", n->name);
+  const char *name = kernel_fresh_for(k, n), *acc = kernel_carried(k, n, "acc");
   kernel_line(k, "%s = %s", name, with(k, reduction_of(n)->whole, acc, NULL));
   remember_row(k, n, name, accumulator(n));
 }

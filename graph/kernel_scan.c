@@ -39,9 +39,7 @@ static DType scanned_dtype(const Node *n) {
   return t == DT_I1 ? DT_I32 : kernel_held(t);
 }
 
-static const char *carry_of(Kernel *k, const Node *n) {
-  return arena_printf(k->arena, "%s_carry", n->name);
-}
+static const char *carry_of(Kernel *k, const Node *n) { return kernel_carried(k, n, "carry"); }
 
 void kernel_begin_scan(Kernel *k, Node *n) {
   const Scan *s = scan_of(n);
@@ -66,7 +64,7 @@ static void keep_last(Kernel *k, const char *carry, const char *name) {
 }
 
 static const char *scan_elements(Kernel *k, Node *n, const char *tile, bool looped) {
-  const char *name = kernel_fresh(k, n->name), *carry = carry_of(k, n);
+  const char *name = kernel_fresh_for(k, n), *carry = carry_of(k, n);
   const char *operands[] = {tile};
   kernel_line(k, "%s = %s", name, kernel_fill(k, scan_of(n)->whole, operands));
   if (!looped) return name;
@@ -77,8 +75,8 @@ static const char *scan_elements(Kernel *k, Node *n, const char *tile, bool loop
 }
 
 static const char *scan_places(Kernel *k, Node *n, const char *tile, bool looped) {
-  const char *best = kernel_fresh(k, arena_printf(k->arena, "%s_best", n->name));
-  const char *name = kernel_fresh(k, n->name), *carry = carry_of(k, n);
+  const char *best = kernel_fresh(k, "best"), *name = kernel_fresh_for(k, n);
+  const char *carry = carry_of(k, n);
   const char *operands[] = {tile, "tl.broadcast_to(rindex, [XBLOCK, RBLOCK]).to(tl.int32)"};
   kernel_line(k, "%s, %s = %s", best, name, kernel_fill(k, scan_of(n)->whole, operands));
   if (!looped) return name;

@@ -22,6 +22,11 @@ const GraphOp *ops_find(const char *target) {
   return bsearch(target, rows, NROWS, sizeof *rows, compare_target);
 }
 
+const char *ops_short_name(Arena *a, const char *target) {
+  const char *dot = strchr(target, '.'), *name = dot ? dot + 1 : target;
+  return arena_strndup(a, name, strcspn(name, "."));
+}
+
 uint32_t ops_count(void) { return NROWS; }
 const GraphOp *ops_at(uint32_t i) { return &rows[i]; }
 

@@ -46,9 +46,9 @@ typedef struct {
   Dim value;
 } StepConstexpr;
 
-/* A kernel that comes before a step and writes what the step reads: why they are two. */
+/* A step that comes before another and writes what that reads: why they are two kernels. */
 typedef struct {
-  uint32_t from; /* the number in the name of that kernel */
+  uint32_t from; /* the step */
   const Node *value;
   const char *why;
 } StepStop;

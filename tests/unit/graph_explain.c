@@ -60,12 +60,12 @@ static void reasons(void) {
         "    a = torch.ops.aten.exp.default(x)\n"
         "    b = torch.ops.aten.mm.default(a, w)\n"
         "    return (b,)\n",
-        "a from k0: b is a product, which reads its operands from memory");
+        "a from step 0: b is a product, which reads its operands from memory");
   stops(X,
         "    a = torch.ops.aten.mm.default(x, w)\n"
         "    b = torch.ops.aten.sum.dim_IntList(a, [1])\n"
         "    return (b,)\n",
-        "a from k0: b needs whole rows, which lie in several tiles of a product");
+        "a from step 0: b needs whole rows, which lie in several tiles of a product");
   stops(X,
         "    a = torch.ops.aten.sum.dim_IntList(x, [0])\n"
         "    b = torch.ops.aten.sum.dim_IntList(x, [1])\n"
@@ -100,7 +100,7 @@ static void reasons(void) {
         "    d = torch.ops.aten.mm.default(c, w)\n"
         "    e = torch.ops.aten.add.Tensor(d, a)\n"
         "    return (b, e)\n",
-        "a from k0: e also needs k2, which runs later");
+        "a from step 0: e also needs step 2, which runs later");
 }
 
 static void once(void) {
@@ -251,11 +251,11 @@ static void table(void) {
       "   1  4.00 kB  4.00 kB  1.00 k      8.00  memory     20.0      40%  31.2%  k1_exp\n"
       "      20.0 kB  4.01 kB  7.00 k      24.0             52.0      46%  81.2%  all kernels\n"
       "\n"
-      "k0_sum_relu\n"
+      "step 0: k0_sum_relu\n"
       "  covers   b, c\n"
       "  within   a\n"
       "\n"
-      "k1_exp\n"
+      "step 1: k1_exp\n"
       "  covers   d\n";
   check(!strcmp(p.text.data, expected), "the table", p.text.data);
   arena_free(p.arena);
