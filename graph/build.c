@@ -162,6 +162,10 @@ Node *build_view(Build *b, Node *x, uint32_t rank, const Dim *shape) {
   return build_with(b, "aten.view.default", x, arg_dims(b->in.g, rank, shape));
 }
 
+Node *build_finished(Build *b, Node *x) {
+  return build_view(b, x, b->in.n->type.rank, b->in.n->type.shape);
+}
+
 Node *build_expand(Build *b, Node *x, uint32_t rank, const Dim *shape) {
   if (has_shape(x, rank, shape)) return x;
   return build_with(b, "aten.expand.default", x, arg_dims(b->in.g, rank, shape));

@@ -74,6 +74,9 @@ static inline Node *build_widen(Build *b, Node *x) {
 
 /* ---- views: x itself where nothing would change ---- */
 
+/* In the shape of the node that the Build stands at. */
+Node *build_finished(Build *b, Node *x);
+
 Node *build_view(Build *b, Node *x, uint32_t rank, const Dim *shape);
 Node *build_expand(Build *b, Node *x, uint32_t rank, const Dim *shape);
 Node *build_permute(Build *b, Node *x, const uint32_t *axes);

@@ -81,43 +81,6 @@ Node *decompose_index_fill(Build *b) {
   return build_where(b, mask, arg_node(one), arg_node(x));
 }
 
-/* A few rows, as a cache of keys and values gets one: each is chosen where its index says so.  Of
- * equal indices the last one counts. */
-Node *decompose_index_copy(Build *b) {
-  enum { ROWS_MAX = 8 };
-  Node *x = self_of(b), *index = build_input(b, "index"), *rows = build_input(b, "source");
-  uint32_t axis = infer_axis_arg(&b->in, "dim", rank_of(x));
-  Dim count = value_numel(b->in.g, &index->type);
-  if (!rank_of(x) || !dim_is_int(count) || count->value > ROWS_MAX) return NULL;
-  Node *position = build_arange(b, x->type.shape[axis]);
-  for (uint32_t i = axis + 1; i < rank_of(x); i++)
-    position = build_unsqueeze(b, position, rank_of(position));
-  for (int64_t i = 0; i < count->value; i++) {
-    Dim at = build_const(b, i);
-    Node *which = rank_of(index) ? build_select(b, index, 0, at) : index;
-    Node *row = build_slice(b, rows, axis, at, build_const(b, i + 1), 1);
-    Node *here = build_op2(b, "aten.eq.Tensor", position, which);
-    x = build_where(b, here, arg_node(row), arg_node(x));
-  }
-  return x;
-}
-
-/* One value where a mask over the first axes holds. */
-Node *decompose_index_put(Build *b) {
-  uint32_t n;
-  Node *x = self_of(b), *value = build_input(b, "values");
-  Node **index = build_inputs(b, "indices", &n);
-  bool one = dim_is(value_numel(b->in.g, &value->type), 1) && !infer_bool(&b->in, "accumulate");
-  if (!one || n != 1 || !index[0] || index[0]->type.dtype != DT_I1) return NULL;
-  Node *mask = index[0];
-  Dim shape[GRAPH_RANK_MAX];
-  for (uint32_t i = 0; i < rank_of(x); i++)
-    shape[i] = i < rank_of(mask) ? mask->type.shape[i] : build_const(b, 1);
-  mask = build_view(b, mask, rank_of(x), shape);
-  value = build_view(b, value, 0, NULL);
-  return build_where(b, mask, arg_node(value), arg_node(x));
-}
-
 /* ---- padding with the tensor's own elements ---- */
 
 typedef enum { PAD_REFLECT, PAD_REPLICATE, PAD_CIRCULAR } PadMode;

@@ -84,6 +84,7 @@
   X(cumsum, "aten.cumsum.default") \
   X(same, "aten.detach.default") \
   X(diag_embed, "aten.diag_embed.default") \
+  X(diagonal_scatter, "aten.diagonal_scatter.default") \
   X(diff, "aten.diff.default") \
   RENAME("aten.div.Scalar", "aten.div.Tensor") \
   X(dot, "aten.dot.default") \
@@ -114,6 +115,7 @@
   X(group_norm, "aten.group_norm.default") \
   RENAME("aten.gt.Scalar", "aten.gt.Tensor") \
   X(hstack, "aten.hstack.default") \
+  X(index_add, "aten.index_add.default") \
   X(index_copy, "aten.index_copy.default") \
   X(index_fill, "aten.index_fill.int_Scalar") \
   X(index_fill, "aten.index_fill.int_Tensor") \
@@ -133,6 +135,7 @@
   X(logsumexp, "aten.logsumexp.default") \
   RENAME("aten.lt.Scalar", "aten.lt.Tensor") \
   X(swap_last, "aten.mT.default") \
+  X(masked_scatter, "aten.masked_scatter.default") \
   X(matmul, "aten.matmul.default") \
   X(amax, "aten.max.default") \
   X(max_dim, "aten.max.dim") \
@@ -199,6 +202,12 @@
   X(roll, "aten.roll.default") \
   X(scalar_tensor, "aten.scalar_tensor.default") \
   X(attention, "aten.scaled_dot_product_attention.default") \
+  X(scatter_reduce, "aten.scatter.reduce") \
+  X(scatter, "aten.scatter.src") \
+  X(scatter, "aten.scatter.value") \
+  X(scatter_reduce, "aten.scatter.value_reduce") \
+  X(scatter_add, "aten.scatter_add.default") \
+  X(scatter_reduce, "aten.scatter_reduce.two") \
   X(select, "aten.select.int") \
   X(select_scatter, "aten.select_scatter.default") \
   X(slice, "aten.slice.Tensor") \
@@ -264,6 +273,7 @@
   X(arguments, "nereid.cummax_place.default") \
   X(arguments, "nereid.cummin_place.default") \
   X(arguments, "nereid.merge.default") \
+  X(arguments, "nereid.of_sort_key.default") \
   X(arguments, "nereid.scatter.default") \
   X(arguments, "nereid.search.default") \
   X(arguments, "nereid.sort.default") \

@@ -426,8 +426,10 @@ static void check_use(Node *operand, const Dim *place, void *ctx) {
     if (own[i] != place[i] && !dim_is(operand->type.shape[i], 1)) c->apart = operand;
 }
 
+static bool is_scatter(const Node *n) { return prim_kind(n->op) == PRIM_SCATTER; }
+
 void group_read_place(const Fusion *f, const Group *g, const Node *n, Dim *place) {
-  if (has_columns(n)) memcpy(place, g->place, g->rank * sizeof *place);
+  if (has_columns(n) || is_scatter(n)) memcpy(place, g->place, g->rank * sizeof *place);
   else group_place(f, g, n, place);
 }
 
@@ -481,8 +483,6 @@ static FuseStop columns_fit(Fusion *f, Group *g, Node *n) {
   bool same = same_shape(g, own.rank, own.shape) && own.reduced == g->reduced;
   return same ? uses_fit(f, g, n) : stopped(STOP_AXES, NULL);
 }
-
-static bool is_scatter(const Node *n) { return prim_kind(n->op) == PRIM_SCATTER; }
 
 /* What keeps n from joining g; kind STOP_NONE: nothing does, and n has its role there. */
 static FuseStop join(Fusion *f, Group *g, Node *n) {

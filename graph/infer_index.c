@@ -132,6 +132,25 @@ void infer_scatter(Infer *in) {
   in->result = *x;
 }
 
+/* The mask broadcasts to self; how many elements of source it takes, data says. */
+void infer_masked_scatter(Infer *in) {
+  const ValueType *x = infer_self(in);
+  Operand mask = infer_operand(in, "mask");
+  if (mask.dtype != DT_I1) infer_fail(in, E_GRAPH_CONDITION, dtype_name(mask.dtype));
+  infer_fits(in, &mask, x->shape, x->rank);
+  infer_same_dtype(in, x, infer_tensor(in, "source"));
+  in->result = *x;
+}
+
+void infer_diagonal_scatter(Infer *in) {
+  const ValueType *x = infer_self(in), *src = infer_tensor(in, "src");
+  infer_same_dtype(in, x, src);
+  infer_diagonal(in);
+  Operand diagonal = infer_tensor_operand(&in->result);
+  infer_fits(in, &diagonal, src->shape, src->rank);
+  in->result = *x;
+}
+
 void infer_index_fill(Infer *in) {
   uint32_t axis;
   const ValueType *x = along(in, &axis), *index = infer_tensor(in, "index");

@@ -141,6 +141,14 @@ void infer_sort_key(Infer *in) {
   infer_set_like(in, x->dtype == DT_F64 ? DT_I64 : DT_I32, x);
 }
 
+/* The float of a key. */
+void infer_of_sort_key(Infer *in) {
+  const ValueType *x = infer_self(in);
+  if (x->dtype != DT_I64 && x->dtype != DT_I32)
+    infer_fail(in, E_GRAPH_INDEX_DTYPE, dtype_name(x->dtype));
+  infer_set_like(in, x->dtype == DT_I64 ? DT_F64 : DT_F32, x);
+}
+
 /* Along the last axis, runs of `run` by twos. */
 void infer_merge(Infer *in) {
   const ValueType *x = infer_self(in);

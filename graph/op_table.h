@@ -170,6 +170,7 @@
   X(in_place, "aten.detach_.default", "(Tensor(a!) self) -> Tensor(a!)") \
   X(diag_embed, "aten.diag_embed.default", "(Tensor self, int offset=0, int dim1=-2, int dim2=-1) -> Tensor") \
   X(diagonal, "aten.diagonal.default", "(Tensor(a) self, int offset=0, int dim1=0, int dim2=1) -> Tensor(a)") \
+  X(diagonal_scatter, "aten.diagonal_scatter.default", "(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1) -> Tensor") \
   X(diff, "aten.diff.default", "(Tensor self, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None) -> Tensor") \
   X(divide, "aten.div.Scalar", "(Tensor self, Scalar other) -> Tensor") \
   X(divide, "aten.div.Scalar_mode", "(Tensor self, Scalar other, *, str? rounding_mode) -> Tensor") \
@@ -298,6 +299,8 @@
   X(masked_fill, "aten.masked_fill.Tensor", "(Tensor self, Tensor mask, Tensor value) -> Tensor") \
   X(in_place, "aten.masked_fill_.Scalar", "(Tensor(a!) self, Tensor mask, Scalar value) -> Tensor(a!)") \
   X(in_place, "aten.masked_fill_.Tensor", "(Tensor(a!) self, Tensor mask, Tensor value) -> Tensor(a!)") \
+  X(masked_scatter, "aten.masked_scatter.default", "(Tensor self, Tensor mask, Tensor source) -> Tensor") \
+  X(masked_scatter, "aten.masked_scatter_.default", "(Tensor(a!) self, Tensor mask, Tensor source) -> Tensor(a!)") \
   X(masked_select, "aten.masked_select.default", "(Tensor self, Tensor mask) -> Tensor") \
   X(matmul, "aten.matmul.default", "(Tensor self, Tensor other) -> Tensor") \
   X(max_all, "aten.max.default", "(Tensor self) -> Tensor") \
@@ -404,8 +407,10 @@
   X(subtract, "aten.rsub.Tensor", "(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor") \
   X(scalar_tensor, "aten.scalar_tensor.default", "(Scalar s, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor") \
   X(attention, "aten.scaled_dot_product_attention.default", "(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, float dropout_p=0.0, bool is_causal=False, *, float? scale=None, bool enable_gqa=False) -> Tensor") \
+  X(scatter, "aten.scatter.reduce", "(Tensor self, int dim, Tensor index, Tensor src, *, str reduce) -> Tensor") \
   X(scatter, "aten.scatter.src", "(Tensor self, int dim, Tensor index, Tensor src) -> Tensor") \
   X(scatter, "aten.scatter.value", "(Tensor self, int dim, Tensor index, Scalar value) -> Tensor") \
+  X(scatter, "aten.scatter.value_reduce", "(Tensor self, int dim, Tensor index, Scalar value, *, str reduce) -> Tensor") \
   X(scatter, "aten.scatter_.src", "(Tensor(a!) self, int dim, Tensor index, Tensor src) -> Tensor(a!)") \
   X(scatter, "aten.scatter_.value", "(Tensor(a!) self, int dim, Tensor index, Scalar value) -> Tensor(a!)") \
   X(scatter, "aten.scatter_add.default", "(Tensor self, int dim, Tensor index, Tensor src) -> Tensor") \
@@ -513,6 +518,7 @@
   X(place_like, "nereid.cummax_place.default", "(Tensor self, int dim) -> Tensor") \
   X(place_like, "nereid.cummin_place.default", "(Tensor self, int dim) -> Tensor") \
   X(merge, "nereid.merge.default", "(Tensor self, int run) -> Tensor") \
+  X(of_sort_key, "nereid.of_sort_key.default", "(Tensor self) -> Tensor") \
   X(nereid_scatter, "nereid.scatter.default", "(Tensor self, Tensor index, Tensor src, str reduce) -> Tensor") \
   X(search, "nereid.search.default", "(Tensor sorted_sequence, Tensor self, bool right) -> Tensor") \
   X(same, "nereid.sort.default", "(Tensor self, int dim) -> Tensor") \

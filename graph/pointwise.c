@@ -169,7 +169,11 @@ static const char *isclose(Context *c) {
 #define KEY_OF(t, shift, most) \
   "tl.where({0} != {0}, " most ", " KEY_BITS(t) " ^ ((" KEY_BITS(t) " >> " shift ") & " most "))"
 
+#define OF_KEY(t, shift, most) "({0} ^ (({0} >> " shift ") & " most ")).to(tl." t ", bitcast=True)"
+
 static const char *key(const Context *c) {
+  if (c->p->compute == DT_I64) return OF_KEY("float64", "63", "9223372036854775807");
+  if (c->p->compute == DT_I32) return OF_KEY("float32", "31", "2147483647");
   return c->p->compute == DT_F64 ? KEY_OF("int64", "63", "9223372036854775807")
                                  : KEY_OF("int32", "31", "2147483647");
 }

@@ -174,6 +174,7 @@
   X("aten.where.ScalarOther", ARITH, "tl.where({0}, {1}, {2})", "") \
   X("aten.where.ScalarSelf", ARITH, "tl.where({0}, {1}, {2})", "") \
   X("aten.where.self", ARITH, "tl.where({0}, {1}, {2})", "") \
+  X("nereid.of_sort_key.default", KEY, "", "") \
   X("nereid.sort_key.default", KEY, "", "")
 /* clang-format on */
 

@@ -12,11 +12,11 @@ import argparse, os, pathlib, re, subprocess, sys, tempfile
 import numpy as np
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "graph_cases"))
-import scans, sorts  # noqa: E402
+import scans, scatters, sorts  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 NEREID = os.path.abspath(os.environ.get("NEREID", ROOT / "build" / "nereid"))
-MODULES = [scans, sorts]
+MODULES = [scans, scatters, sorts]
 GROUP = 6  # cases of a graph
 passed, failures = 0, []
 
@@ -35,8 +35,9 @@ KINDS = {"float16": "f16", "float32": "f32", "float64": "f64", "int8": "i8", "in
 
 
 def operands_of(call, arrays):
-    """The arrays that a call names, each once, in the order of their names."""
-    return sorted(set(re.findall(r"\b[a-z]\w*\b", call)) & arrays.keys())
+    """The arrays that a call names, each once, in its order."""
+    return [n for n in dict.fromkeys(re.findall(r"(?<![.\w'])[a-z]\w*\b(?!=)", call))
+            if n in arrays]
 
 
 def annotation(name, array):
@@ -139,7 +140,7 @@ def groups_of(cases, arrays):
     """Cases that share operands follow each other, a few a graph."""
     by_operands = {}
     for case in cases:
-        by_operands.setdefault(tuple(operands_of(case[0], arrays)), []).append(case)
+        by_operands.setdefault(tuple(sorted(operands_of(case[0], arrays))), []).append(case)
     for names, some in by_operands.items():
         for i in range(0, len(some), GROUP):
             yield list(names), some[i:i + GROUP]

@@ -1,0 +1,241 @@
+/* Writing whole slices: index_put and what it means along one axis.  The axes that are indexed come
+ * first, as rows; so an index names a row, and a row is written at once (graph/scatter.h). */
+#include <string.h>
+
+#include "graph/decompose.h"
+#include "graph/scatter.h"
+
+static Node *self_of(Build *b) { return build_input(b, "self"); }
+static Dims *dims_of(Build *b) { return b->in.g->dims; }
+
+/* ---- rows: slices along some axes ---- */
+
+/* x with the axes of `set` in front, as two: rows, and the elements of one. */
+typedef struct {
+  Node *x; /* [rows, elements] */
+  uint32_t axes[GRAPH_RANK_MAX], rank;
+  Dim permuted[GRAPH_RANK_MAX];
+} Rows;
+
+static Rows rows_of(Build *b, Node *x, uint32_t set) {
+  Rows r = {.rank = rank_of(x)};
+  uint32_t n = 0;
+  for (int inside = 1; inside >= 0; inside--)
+    for (uint32_t i = 0; i < r.rank; i++)
+      if ((int)(set >> i & 1) == inside) r.axes[n++] = i;
+  for (uint32_t i = 0; i < r.rank; i++) r.permuted[i] = x->type.shape[r.axes[i]];
+  Dim shape[] = {build_count(b, x, set), build_count(b, x, all_axes(x) & ~set)};
+  r.x = build_view(b, build_permute(b, x, r.axes), 2, shape);
+  return r;
+}
+
+static Node *from_rows(Build *b, const Rows *r, Node *x) {
+  uint32_t back[GRAPH_RANK_MAX];
+  for (uint32_t i = 0; i < r->rank; i++) back[r->axes[i]] = i;
+  return build_permute(b, build_view(b, x, r->rank, r->permuted), back);
+}
+
+/* `values` ([M, elements]) go to the rows that `row` ([M]) names. */
+static Node *put_rows(Build *b, const Rows *r, Node *row, Node *values, bool accumulate) {
+  if (scatter_empty(b, values)) return from_rows(b, r, r->x);
+  if (!accumulate) {
+    Node *writer = scatter_writers(b, r->x->type.shape[0], row);
+    return from_rows(b, r, scatter_take(b, r->x, writer, values));
+  }
+  Dim elements = r->x->type.shape[1];
+  Node *places = build_add(b, scatter_times(b, build_unsqueeze(b, row, 1), elements),
+                           build_arange(b, elements));
+  return from_rows(b, r, scatter_add_up(b, r->x, places, values));
+}
+
+/* Negative ones count from the end. */
+static Node *wrapped(Build *b, Node *index, Dim size) {
+  index = build_to(b, index, DT_I64);
+  Node *low = build_with(b, "aten.lt.Tensor", index, build_int(b, 0));
+  return build_where(b, low, arg_node(build_with(b, "aten.add.Tensor", index, arg_dim(size))),
+                     arg_node(index));
+}
+
+static Node *put_slices(Build *b, Node *source, bool accumulate) {
+  Node *x = self_of(b), *index = scatter_flat(b, build_input(b, "index"));
+  uint32_t axis = infer_axis_arg(&b->in, "dim", rank_of(x));
+  Dim one = build_const(b, 1);
+  if (!rank_of(x)) x = build_view(b, x, 1, &one), source = build_view(b, source, 1, &one);
+  Rows r = rows_of(b, x, 1u << axis), s = rows_of(b, source, 1u << axis);
+  return build_finished(b,
+                        put_rows(b, &r, wrapped(b, index, x->type.shape[axis]), s.x, accumulate));
+}
+
+Node *decompose_index_add(Build *b) {
+  Node *source = build_input(b, "source");
+  Arg alpha = build_arg(b, "alpha");
+  bool one = (alpha.kind == ARG_INT && dim_is(alpha.dim, 1)) ||
+             (alpha.kind == ARG_FLOAT && alpha.number == 1);
+  return put_slices(b, one ? source : build_with(b, "aten.mul.Tensor", source, alpha), true);
+}
+
+/* A few rows, as a cache of keys and values gets one: each is chosen where its index says so. */
+static Node *copy_few(Build *b, Node *x, Node *index, Node *source, uint32_t axis, int64_t count) {
+  Node *position = build_along(b, build_arange(b, x->type.shape[axis]), axis, rank_of(x));
+  for (int64_t i = 0; i < count; i++) {
+    Dim at = build_const(b, i);
+    Node *which = rank_of(index) ? build_select(b, index, 0, at) : index;
+    Node *row = build_slice(b, source, axis, at, build_const(b, i + 1), 1);
+    Node *here = build_op2(b, "aten.eq.Tensor", position, which);
+    x = build_where(b, here, arg_node(row), arg_node(x));
+  }
+  return x;
+}
+
+Node *decompose_index_copy(Build *b) {
+  enum { FEW = 8 };
+  Node *x = self_of(b), *index = build_input(b, "index"), *source = build_input(b, "source");
+  uint32_t axis = infer_axis_arg(&b->in, "dim", rank_of(x));
+  Dim count = value_numel(b->in.g, &index->type);
+  if (rank_of(x) && dim_is_int(count) && count->value <= FEW)
+    return copy_few(b, x, index, source, axis, count->value);
+  return put_slices(b, source, false);
+}
+
+/* ---- index_put ---- */
+
+/* What x[indices] chooses: its axes, and how the values lie. */
+typedef struct {
+  Node *x, *values;
+  Node *index[GRAPH_RANK_MAX]; /* by axis of x; NULL: all of it */
+  uint32_t set;                /* the axes that are indexed */
+  uint32_t place;              /* of the indices' axes among those of the values */
+  Dim shape[GRAPH_RANK_MAX];   /* of the indices, broadcast */
+  uint32_t rank;
+} Put;
+
+static bool is_mask(const Node *index) {
+  return index && (index->type.dtype == DT_I1 || index->type.dtype == DT_U8);
+}
+
+static Put survey(Build *b, Node **index, uint32_t n) {
+  Put p = {.x = self_of(b), .values = build_input(b, "values")};
+  Operand operands[GRAPH_RANK_MAX];
+  uint32_t count = 0, first = 0;
+  for (uint32_t i = 0; i < n; i++) {
+    if (!index[i]) continue;
+    if (!p.set) first = i;
+    p.index[i] = index[i];
+    p.set |= 1u << i;
+    operands[count++] = infer_tensor_operand(&index[i]->type);
+  }
+  p.rank = infer_broadcast(&b->in, operands, count, p.shape);
+  bool together = p.set >> first == (1u << count) - 1;
+  p.place = together ? first : 0;
+  return p;
+}
+
+/* The number of the row that each of the indices names. */
+static Node *rows_named(Build *b, const Put *p) {
+  Node *row = NULL;
+  Dim stride = build_const(b, 1);
+  for (uint32_t i = rank_of(p->x); i-- > 0;) {
+    if (!p->index[i]) continue;
+    Dim size = p->x->type.shape[i];
+    Node *at = scatter_times(b, wrapped(b, p->index[i], size), stride);
+    row = row ? build_add(b, at, row) : at;
+    stride = dim_mul(dims_of(b), stride, size);
+  }
+  return scatter_flat(b, build_expand(b, row, p->rank, p->shape));
+}
+
+/* The values as [M, elements of a row]; they have the axes of `index` behind `place` others. */
+static Node *rows_of_values(Build *b, const Put *p, const Dim *index, uint32_t nindex) {
+  Dim shape[2 * GRAPH_RANK_MAX];
+  uint32_t rank = 0, first = 0;
+  for (uint32_t i = 0, kept = 0; i <= rank_of(p->x); i++) {
+    if (kept == p->place && (i == 0 || !(p->set >> (i - 1) & 1))) {
+      first = rank;
+      memcpy(shape + rank, index, nindex * sizeof *shape);
+      rank += nindex;
+    }
+    if (i == rank_of(p->x) || p->set >> i & 1) continue;
+    shape[rank++] = p->x->type.shape[i];
+    kept++;
+  }
+  Node *values = build_expand(b, p->values, rank, shape);
+  return rows_of(b, values, ((1u << nindex) - 1) << first).x;
+}
+
+/* ---- where a mask holds ---- */
+
+/* How many values there are for the places of a mask: 1, for all of them, or some number. */
+static Dim value_count(Build *b, const Put *p) {
+  uint32_t behind = rank_of(p->x) - (uint32_t)__builtin_popcount(p->set) - p->place;
+  const Node *v = p->values;
+  return rank_of(v) > behind ? v->type.shape[rank_of(v) - 1 - behind] : build_const(b, 1);
+}
+
+/* The n-th place takes the n-th value. */
+static Node *put_masked(Build *b, const Put *p, Node *mask, bool accumulate) {
+  Rows r = rows_of(b, p->x, p->set);
+  Dim count = value_count(b, p);
+  Node *values = rows_of_values(b, p, &count, 1);
+  mask = build_to(b, scatter_flat(b, mask), DT_I1);
+  if (!dim_is(count, 1)) {
+    if (dim_is(count, 0)) return p->x;
+    values = build(b, "aten.index_select.default",
+                   ARGS(arg_node(values), build_int(b, 0), arg_node(scatter_number(b, mask))));
+  }
+  if (accumulate) values = build_add(b, r.x, values);
+  Node *y = build_where(b, build_unsqueeze(b, mask, 1), arg_node(values), arg_node(r.x));
+  return from_rows(b, &r, y);
+}
+
+static Node *put_by_mask(Build *b, Node **index, uint32_t n, bool accumulate) {
+  Put p = {.x = self_of(b), .values = build_input(b, "values")};
+  Node *mask = NULL;
+  for (uint32_t i = 0, axis = 0; i < n; i++, axis++) {
+    if (!index[i]) continue;
+    if (mask || !is_mask(index[i]) || !rank_of(index[i])) return NULL;
+    mask = index[i];
+    p.set = ((1u << rank_of(mask)) - 1) << axis;
+    p.place = axis;
+  }
+  return put_masked(b, &p, mask, accumulate);
+}
+
+Node *decompose_index_put(Build *b) {
+  uint32_t n;
+  Node **index = build_inputs(b, "indices", &n);
+  bool accumulate = infer_bool(&b->in, "accumulate");
+  for (uint32_t i = 0; i < n; i++)
+    if (is_mask(index[i])) return put_by_mask(b, index, n, accumulate);
+  Put p = survey(b, index, n);
+  Rows r = rows_of(b, p.x, p.set);
+  Node *values = rows_of_values(b, &p, p.shape, p.rank);
+  return put_rows(b, &r, rows_named(b, &p), values, accumulate);
+}
+
+/* Where the mask holds, the elements of source in their order. */
+Node *decompose_masked_scatter(Build *b) {
+  Put p = {.x = self_of(b), .values = scatter_flat(b, build_input(b, "source"))};
+  Node *mask = build_expand(b, build_input(b, "mask"), rank_of(p.x), p.x->type.shape);
+  p.set = all_axes(p.x);
+  if (dim_is(p.values->type.shape[0], 0)) return p.x;
+  Node *number = scatter_number(b, scatter_flat(b, mask));
+  Node *taken = build(b, "aten.index_select.default",
+                      ARGS(arg_node(p.values), build_int(b, 0), arg_node(number)));
+  taken = build_view(b, taken, rank_of(p.x), p.x->type.shape);
+  return build_where(b, mask, arg_node(taken), arg_node(p.x));
+}
+
+/* ---- views that are written to ---- */
+
+/* The places of a view are what it makes of the numbers of all elements. */
+Node *decompose_diagonal_scatter(Build *b) {
+  Node *x = self_of(b), *src = scatter_flat(b, build_input(b, "src"));
+  Dim all = value_numel(b->in.g, &x->type);
+  if (dim_is(src->type.shape[0], 0)) return x;
+  Node *number = build_view(b, build_arange(b, all), rank_of(x), x->type.shape);
+  Arg args[] = {arg_node(number), build_arg(b, "offset"), build_arg(b, "dim1"),
+                build_arg(b, "dim2")};
+  Node *places = scatter_flat(b, build(b, "aten.diagonal.default", 4, args));
+  Node *y = scatter_take(b, scatter_flat(b, x), scatter_writers(b, all, places), src);
+  return build_view(b, y, rank_of(x), x->type.shape);
+}
