@@ -170,7 +170,7 @@ static void add_arguments(Compiler *c, const Kernel *k, PlanStep *s) {
 
 static void add_step(Compiler *c, const Group *g) {
   Arena *a = c->g->arena;
-  Tiles tiles = {c->g, c->options->tune};
+  Tiles tiles = {c->g, c->options->tune, c->options->target == TARGET_GPU};
   PlanStep s = {.nodes = g->nodes.data, .nnodes = (uint32_t)g->nodes.len};
   s.cost = &c->costs[g->number];
   Kernel *k = kernel_new(c->fusion, g, a);
@@ -248,8 +248,10 @@ static void make_plan(Compiler *c) {
   c->plan->nbuffers = (uint32_t)c->buffers.len;
 }
 
-static bool run_passes(Graph *g, Stages *s) {
+static bool run_passes(Graph *g, const CompileOptions *o, Stages *s) {
+  bool gpu = o->target == TARGET_GPU && o->fuse;
   for (uint32_t i = 0; i < graph_passes_count; i++) {
+    if (graph_passes[i].gpu && !gpu) continue;
     double begin = stages_now();
     if (!graph_passes[i].run(g)) return false;
     stages_done(s, graph_passes[i].name, begin);
@@ -316,7 +318,7 @@ static bool place_temporaries(Graph *g, const CompileOptions *o, Plan *out) {
 }
 
 bool graph_compile(Graph *g, const CompileOptions *options, Plan *out) {
-  if (!run_passes(g, options->stages) || !all_primitive(g)) return false;
+  if (!run_passes(g, options, options->stages) || !all_primitive(g)) return false;
   separate_outputs(g);
   separate_memory(g);
   *out = (Plan){.graph = g};

@@ -27,6 +27,13 @@ static ValueType product(Infer *in, const ValueType *a, const ValueType *b, uint
   return infer_type(in, a->dtype, rank, shape);
 }
 
+/* The sums are f32, whatever the operands. */
+void infer_mm_dtype(Infer *in) {
+  const ValueType *a = infer_tensor(in, "self"), *b = infer_tensor(in, "mat2");
+  ValueType t = product(in, a, b, a->rank == 3 ? 3 : 2);
+  in->result = infer_type(in, infer_dtype(in, "out_dtype", t.dtype), t.rank, t.shape);
+}
+
 void infer_mm(Infer *in) {
   const ValueType *a = infer_tensor(in, "self"), *b = infer_tensor(in, "mat2");
   in->result = product(in, a, b, a->rank == 3 ? 3 : 2);

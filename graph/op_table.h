@@ -117,6 +117,7 @@
   X(bitwise, "aten.bitwise_xor.Scalar", "(Tensor self, Scalar other) -> Tensor") \
   X(bitwise, "aten.bitwise_xor.Tensor", "(Tensor self, Tensor other) -> Tensor") \
   X(mm, "aten.bmm.default", "(Tensor self, Tensor mat2) -> Tensor") \
+  X(mm_dtype, "aten.bmm.dtype", "(Tensor self, Tensor mat2, ScalarType out_dtype) -> Tensor") \
   X(broadcast_tensors, "aten.broadcast_tensors.default", "(Tensor[] tensors) -> Tensor[]") \
   X(expand, "aten.broadcast_to.default", "(Tensor(a) self, SymInt[] size) -> Tensor(a)") \
   X(cat, "aten.cat.default", "(Tensor[] tensors, int dim=0) -> Tensor") \

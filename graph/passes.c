@@ -4,10 +4,11 @@
 
 /* Decomposing leaves equal nodes and casts to the dtype that is there. */
 const GraphPass graph_passes[] = {
-    {"functionalize", pass_functionalize},
-    {"simplify", pass_simplify},
-    {"decompose", pass_decompose},
-    {"simplify", pass_simplify},
+    {"functionalize", pass_functionalize, false},
+    {"simplify", pass_simplify, false},
+    {"decompose", pass_decompose, false},
+    {"products", pass_products, true},
+    {"simplify", pass_simplify, false},
 };
 const uint32_t graph_passes_count = sizeof graph_passes / sizeof *graph_passes;
 

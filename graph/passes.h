@@ -7,6 +7,8 @@
  *                   same dtype, _assert_*, slices of everything ...), equal nodes become one,
  *                   unused ones go, symbolic sizes that are constants become constants
  *   decompose       composite ops become calls of primitives (graph/prims.h)
+ *   products        products with a vector become sums, long sums of few products are cut into
+ *                   parts; for GPUs
  *
  * Near linear: tens of thousands of nodes in well under a second. */
 #ifndef NEREID_GRAPH_PASSES_H
@@ -17,11 +19,13 @@
 typedef struct {
   const char *name;
   bool (*run)(Graph *g); /* false after errors, which are in g->diags */
+  bool gpu;              /* of fused code for a GPU only */
 } GraphPass;
 
 bool pass_functionalize(Graph *g);
 bool pass_simplify(Graph *g);
 bool pass_decompose(Graph *g);
+bool pass_products(Graph *g);
 /* The same, but for the ops in `keep` (targets, the last NULL), which have templates. */
 bool graph_decompose(Graph *g, const char *const *keep);
 

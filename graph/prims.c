@@ -40,6 +40,7 @@ static const struct {
     {"aten.max_pool3d.default", PRIM_POOL},
     {"aten.convolution.default", PRIM_CONVOLUTION},
     {"aten.bmm.default", PRIM_MATMUL},
+    {"aten.bmm.dtype", PRIM_MATMUL},
     {"aten.mm.default", PRIM_MATMUL},
     {"nereid.attention.default", PRIM_ATTENTION},
 };

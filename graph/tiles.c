@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "graph/tiling.h"
+
 /* ---- lists ---- */
 
 /* Of elements that are computed one by one: how many in a tile. */
@@ -17,19 +19,6 @@ static const FlatTile row_tiles[] = {{2048, 4}, {4096, 8}, {1024, 4}, {2048, 8},
 
 /* Of rows that are gone through in a loop: how many elements at a time. */
 static const FlatTile loop_tiles[] = {{2048, 4}, {4096, 8}, {1024, 4}, {8192, 16}, {2048, 8}};
-
-typedef struct {
-  int64_t m, n, k;
-  uint32_t warps, stages;
-} ProductTile;
-
-static const ProductTile half_tiles[] = {
-    {64, 128, 64, 4, 3}, {128, 128, 64, 8, 3}, {128, 128, 32, 4, 4},
-    {128, 64, 64, 4, 4}, {64, 64, 64, 4, 4},   {128, 256, 64, 8, 3},
-    {32, 64, 128, 4, 4}, {16, 64, 128, 4, 5},  {64, 32, 64, 4, 5}};
-static const ProductTile wide_tiles[] = {{64, 64, 32, 4, 3}, {128, 64, 32, 8, 3},
-                                         {64, 64, 16, 4, 4}, {32, 64, 32, 4, 4},
-                                         {32, 32, 64, 4, 3}, {16, 64, 64, 4, 4}};
 
 static const struct {
   uint32_t warps, stages;
@@ -129,24 +118,28 @@ static int64_t fitting(Dim n, int64_t block) {
   return p < 16 ? 16 : p;
 }
 
-static StepChoice product_choice(const Tiles *t, const Group *g, const ProductTile *tile) {
+static StepChoice product_choice(const Tiles *t, const Group *g, const Tile *tile) {
   StepChoice c = choice_new(t);
-  int64_t bm = fitting(g->extent[1], tile->m), bn = fitting(g->extent[2], tile->n);
+  int64_t bm = fitting(g->extent[1], tile->bm), bn = fitting(g->extent[2], tile->bn);
   add_constexpr(t, &c, "BM", bm);
   add_constexpr(t, &c, "BN", bn);
-  add_constexpr(t, &c, "BK", fitting(g->extent[3], tile->k));
+  add_constexpr(t, &c, "BK", fitting(g->extent[3], tile->bk));
   c.grid[0] = dim_mul(t->graph->dims, blocks(t, g->extent[1], bm), blocks(t, g->extent[2], bn));
   c.grid[1] = g->extent[0];
-  c.warps = tile->warps;
-  c.stages = tile->stages;
+  c.warps = (uint32_t)tile->warps;
+  c.stages = (uint32_t)tile->stages;
   return c;
 }
 
 void tiles_matmul(const Tiles *t, const Group *g, PlanStep *s) {
-  bool wide = dtype_bits(g->nodes.data[0]->type.dtype) >= 32;
-  const ProductTile *list = wide ? wide_tiles : half_tiles;
-  size_t n = wide ? COUNT(wide_tiles) : COUNT(half_tiles);
-  for (size_t i = 0; i < n; i++)
+  const Dim *e = g->extent;
+  DType dtype = g->nodes.data[0]->args[0].node->type.dtype;
+  bool known =
+      t->gpu && dim_is_int(e[0]) && dim_is_int(e[1]) && dim_is_int(e[2]) && dim_is_int(e[3]);
+  Product p = {dtype, e[0]->value, e[1]->value, e[2]->value, e[3]->value};
+  Tile list[TILING_MAX];
+  int n = tiling_list(dtype, known ? &p : NULL, list);
+  for (int i = 0; i < n; i++)
     if (!add_choice(t, s, product_choice(t, g, &list[i]))) return;
 }
 

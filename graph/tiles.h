@@ -13,6 +13,7 @@
 typedef struct {
   Graph *graph;
   bool all; /* the whole list, not the first alone */
+  bool gpu;
 } Tiles;
 
 /* Each fills s->choices and takes the first.  looped: rows are longer than a tile. */

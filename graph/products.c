@@ -1,0 +1,79 @@
+/* Products of few rows are limited by memory or by how few programs they have: a product with a
+ * vector becomes a sum, which reads the matrix once in order, and a long sum over k is cut into
+ * parts, a batch of products in f32 that a reduction adds.  For GPUs. */
+#include <string.h>
+
+#include "graph/build.h"
+#include "graph/passes.h"
+#include "graph/prims.h"
+#include "graph/tiling.h"
+
+/* How far apart elements are that are neighbours along an axis of a matrix; 0: unknown. */
+static int64_t stride_along(Graph *g, Node *n, uint32_t axis) {
+  Dim at[2][GRAPH_RANK_MAX], from[GRAPH_RANK_MAX];
+  for (uint32_t i = 0; i < 2; i++) {
+    at[0][i] = dim_int(g->dims, 0);
+    at[1][i] = dim_int(g->dims, i == axis);
+  }
+  while (n->kind == NODE_CALL && prim_kind(n->op) == PRIM_VIEW) {
+    for (int i = 0; i < 2; i++) {
+      view_place(g, n, at[i], from);
+      memcpy(at[i], from, sizeof from);
+    }
+    n = view_operand(n);
+  }
+  Dim a = linear_of_place(g->dims, at[0], n->type.shape, n->type.rank);
+  Dim b = linear_of_place(g->dims, at[1], n->type.shape, n->type.rank);
+  Dim stride = dim_sub(g->dims, b, a);
+  return dim_is_int(stride) ? stride->value : 0;
+}
+
+static Node *as_is(Build *b, Node *y) {
+  const ValueType *t = &b->in.n->type;
+  Arg args[] = {arg_node(build_to(b, y, t->dtype)), arg_dims(b->in.g, t->rank, t->shape)};
+  return build_become(b, "aten.view.default", 2, args);
+}
+
+/* x[1, k] by y[k, n], or x[m, k] by y[k, 1]: sums of rows of the matrix. */
+static Node *vector_product(Build *b, Node *x, Node *y, bool row) {
+  Node *v = build_to(b, row ? x : build_transpose(b, y, 0, 1), DT_F32);
+  Node *matrix = build_to(b, row ? build_transpose(b, y, 0, 1) : x, DT_F32);
+  return as_is(b, build_sum(b, build_mul(b, v, matrix), 2, false));
+}
+
+/* [m, k] as [parts, m, k / parts]. */
+static Node *cut(Build *b, Node *x, int parts) {
+  Dim k = dim_int(b->in.g->dims, x->type.shape[1]->value / parts);
+  Node *y = build_view(b, x, 3, (Dim[]){x->type.shape[0], build_const(b, parts), k});
+  return build_permute(b, y, (uint32_t[]){1, 0, 2});
+}
+
+static Node *in_parts(Build *b, Node *x, Node *y, int parts) {
+  Node *left = cut(b, x, parts);
+  Node *right = build_transpose(b, cut(b, build_transpose(b, y, 0, 1), parts), 1, 2);
+  Arg args[] = {arg_node(left), arg_node(right), arg_dtype(DT_F32)};
+  return as_is(b, build_sum(b, build(b, "aten.bmm.dtype", 3, args), 1, false));
+}
+
+static void improve(Graph *g, Node *n) {
+  Node *x = n->args[0].node, *y = n->args[1].node;
+  Dim m = n->type.shape[0], k = x->type.shape[1], cols = n->type.shape[1];
+  DType t = x->type.dtype;
+  if (!dim_is_int(m) || !dim_is_int(k) || !dim_is_int(cols) || build_wide(t) != DT_F32) return;
+  Build b = build_at(g, n);
+  if (setjmp(b.in.failed)) return;
+  if (dim_is(m, 1) && stride_along(g, y, 0) == 1) vector_product(&b, x, y, true);
+  else if (dim_is(cols, 1) && stride_along(g, x, 1) == 1) vector_product(&b, x, y, false);
+  else {
+    int parts = tiling_parts(&(Product){t, 1, m->value, cols->value, k->value});
+    if (parts > 1) in_parts(&b, x, y, parts);
+  }
+}
+
+bool pass_products(Graph *g) {
+  for (Node *n = g->first, *next; n; n = next) {
+    next = n->next;
+    if (n->kind == NODE_CALL && !strcmp(n->op->target, "aten.mm.default")) improve(g, n);
+  }
+  return diag_errors(g->diags) == 0;
+}

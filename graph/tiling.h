@@ -1,0 +1,29 @@
+/* The tiles by which a GPU computes products of matrices, ordered by a model of their time. */
+#ifndef NEREID_GRAPH_TILING_H
+#define NEREID_GRAPH_TILING_H
+
+#include <stdint.h>
+
+#include "lang/dtype.h"
+
+/* `batch` products of [m, k] by [k, n], operands of one dtype. */
+typedef struct {
+  DType dtype;
+  int64_t batch, m, n, k;
+} Product;
+
+typedef struct {
+  int bm, bn, bk, warps, stages;
+} Tile;
+
+enum { TILING_MAX = 16 };
+
+/* All tiles for operands of dtype t, the one with the least time first; p NULL: sizes are open, and
+ * the first is one for all of them.  Returns how many. */
+int tiling_list(DType t, const Product *p, Tile out[TILING_MAX]);
+
+/* Into how many parts to cut k, each of which a program of its own sums up, so that the whole takes
+ * least, adding the parts included: a divisor of k, 1 for none. */
+int tiling_parts(const Product *p);
+
+#endif

@@ -1,0 +1,39 @@
+/* The model that chooses tiles of products. */
+#include <stdio.h>
+
+#include "graph/tiling.h"
+
+static int passed, failed;
+
+static void check(bool good, const char *what) {
+  good ? passed++ : failed++;
+  if (!good) printf("FAIL %s\n", what);
+}
+
+static Product product(DType t, int64_t m, int64_t n, int64_t k) {
+  return (Product){.dtype = t, .batch = 1, .m = m, .n = n, .k = k};
+}
+
+static Tile first(const Product *p) {
+  Tile list[TILING_MAX];
+  int n = tiling_list(p->dtype, p, list);
+  check(n > 0 && n <= TILING_MAX, "there are tiles");
+  return list[0];
+}
+
+int main(void) {
+  Product large = product(DT_BF16, 8192, 8192, 8192), row = product(DT_BF16, 7, 2048, 8192);
+  Product narrow = product(DT_F32, 32, 1024, 4096), odd = product(DT_BF16, 7, 2048, 8191);
+  Product huge = product(DT_F16, INT64_MAX / 2, INT64_MAX / 2, INT64_MAX / 2);
+  Product nothing = product(DT_F16, 0, 0, 0);
+  Tile t = first(&large);
+  check(t.bm * t.bn >= 128 * 64, "much work has large tiles");
+  check(tiling_parts(&large) == 1, "much work is not cut");
+  check(first(&row).bm == 16, "few rows have low tiles");
+  check(tiling_parts(&row) > 1 && row.k % tiling_parts(&row) == 0, "a long sum is cut");
+  check(tiling_parts(&odd) == 1, "an odd sum cannot be cut");
+  check(tiling_parts(&narrow) > 1, "so is one in f32");
+  check(first(&huge).bm > 0 && first(&nothing).bm > 0, "any size has a tile");
+  printf("%d passed, %d failed\n", passed, failed);
+  return failed != 0;
+}
