@@ -122,6 +122,14 @@ static void test_tools(const TempFolder *t) {
   make_script(t, cc, sizeof cc,
               "#!/bin/sh\ncase \"$*\" in *-fopenmp*) exit 1;; esac\nexec gcc \"$@\"\n");
   check(!load_with(cc, "k"), "a compiler without OpenMP");
+  #ifdef __x86_64__
+  {
+    make_script(t, cc, sizeof cc,
+                "#!/bin/sh\ncase \"$*\" in *-mno-avx512f*) exec gcc \"$@\";; esac\n"
+                "echo unrecognizable insn >&2\nexit 1\n");
+    check(!load_with(cc, "k"), "a compiler that breaks down over wide vectors");
+  }
+#endif
   X(load_with("gcc -O1", "missing"), NEREID_E_TOOL,
     "the compiled kernel can't be loaded: missing_all");
   setenv("TMPDIR", "/tmp/no/such", 1);
