@@ -79,7 +79,7 @@ static const Candidate *best(const Product *p, double *time) {
   return found;
 }
 
-int tiling_list(DType t, const Product *p, Tile *out) {
+int tiling_list(DType t, const Product *p, Tile out[TILING_MAX]) {
   int n;
   double times[TILING_MAX];
   const Candidate *list = candidates(t, &n);
