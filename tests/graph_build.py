@@ -87,10 +87,33 @@ def check_without_gpu(project, model):
         raise Failure(f"no message about the driver: {done.stderr}")
 
 
+SANITIZE = "-O1 -g -fsanitize=address,undefined -fno-sanitize-recover=undefined"
+
+
+def link(program, source, project, cc, flags):
+    libraries = run("make", "-s", "-C", project, "libs").stdout.split()
+    run(cc, "-std=c11", "-Wall", "-Wextra", "-Werror", *flags.split(), "-I", project, source,
+        project / "npy.o", project / "libmodel.a", *libraries, "-o", program)
+
+
+def check_example(project, model, cc, flags):
+    """examples/aot: the cache is in the model, and can be reset."""
+    link(project / "decode", ROOT.parent / "examples" / "aot" / "decode.c", project, cc, flags)
+    run(project / "decode", project / "weights.bin")
+
+
+def check_library(project, model, cc, flags):
+    link(project / "library", ROOT / "aot" / "library.c", project, cc, flags)
+    files = project / "files"
+    files.mkdir()
+    run(project / "library", project / "weights.bin", model / "input_0.npy", model / "output_0.npy",
+        files)
+
+
 class Task:
-    def __init__(self, name, target="cpu", cc="cc", cflags="-O1", options=()):
+    def __init__(self, name, target="cpu", cc="cc", cflags="-O1", options=(), also=None):
         self.name, self.target, self.cc, self.cflags = name, target, cc, cflags
-        self.options = options
+        self.options, self.also = options, also
 
     def __str__(self):
         return " ".join([self.name, self.target, self.cc, *self.options])
@@ -116,6 +139,8 @@ def check_task(task, folder):
         return
     for i, case in enumerate(cases(model)):
         check_case(project, case, project / f"out{i}")
+    if task.also:
+        task.also(project, model, task.cc, task.cflags)
 
 
 def check(task, folder):
@@ -131,7 +156,8 @@ def some():
     """What `make check` does."""
     clang = "clang" if shutil.which("clang") else "cc"
     return [Task("chain", cc=clang), Task("mlp", options=["--embed-weights"]),
-            Task("dyn_gpt", cflags="-O0"), Task("kv_decode", cflags="-O0"),
+            Task("dyn_gpt", cflags="-O0"), Task("kv_decode", cflags="-O0", also=check_example),
+            Task("dyn_mlp", cflags=SANITIZE, also=check_library),
             Task("kv_decode", "sm_90a,sm_80", options=["--ptx-only"]), Task("mlp", "sm_90a")]
 
 
