@@ -21,9 +21,10 @@ class Failure(Exception):
     pass
 
 
-def run(*command, ok=(0,)):
+def run(*command, ok=(0,), **variables):
     command = [str(word) for word in command]
-    done = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL)
+    done = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL,
+                          env={**os.environ, **variables})
     if done.returncode not in ok:
         raise Failure(f"status {done.returncode}: {' '.join(command)}\n{done.stdout}{done.stderr}")
     return done
@@ -110,6 +111,52 @@ def check_library(project, model, cc, flags):
         files)
 
 
+# What the fake driver is told, and what the program says then.
+DRIVER_FAILURES = {
+    "init=100": "starting the NVIDIA driver: a fake error (CUDA_ERROR)",
+    "devices=0": "no NVIDIA GPU is visible",
+    "sm=75": "Fake GPU 0 is a GPU of sm_75, which the model was not built for",
+    "alloc=2": "Fake GPU 0 has no memory for",
+    "module=218": "loading kernel k0_",
+    "shared=16": "bytes of shared memory, Fake GPU 0 has 16",
+    "copy=700": "copying memory: an illegal memory access was encountered",
+    "launch=700": "starting a kernel: an illegal memory access was encountered",
+    "sync=700": "running the model: an illegal memory access was encountered"}
+
+
+def without_addresses(line):
+    head, arguments = line.split(":")
+    return head, ["address" if int(a, 16) >> 32 else a for a in arguments.split()]
+
+
+def launches(log):
+    """Grids, threads, shared memory, arguments; a run of a fake driver wrote them down."""
+    lines = log.read_text().splitlines()
+    log.unlink()
+    return [without_addresses(line) for line in lines if line.startswith("launch")]
+
+
+def check_driver(project, model, cc, flags):
+    """On a fake driver the program starts what `nereid graph` starts, and tells what fails."""
+    fake, log = project / "libcuda.so.1", project / "log"
+    run(cc, "-shared", "-fPIC", "-O1", "-o", fake, ROOT / "runtime" / "fake_cuda.c")
+    fakes = {"LD_LIBRARY_PATH": str(project), "FAKE_CUDA_LOG": str(log)}
+    for case in cases(model):
+        for sm in ("sm=90", "sm=87"):
+            inputs = numbered(case, "input")
+            run(NEREID, "graph", model / "model.pt2", *inputs, "--device", "cuda", "--out-dir",
+                project / "out", NEREID_LIBCUDA=str(fake), FAKE_CUDA=sm, **fakes)
+            expected = launches(log)
+            run(project / "model", *inputs, "--out-dir", project / "out", FAKE_CUDA=sm, **fakes)
+            if launches(log) != expected or not expected:
+                raise Failure(f"other launches than those of `nereid graph` on {sm}")
+    for setting, message in DRIVER_FAILURES.items():
+        inputs = numbered(model, "input")
+        done = run(project / "model", *inputs, ok=(1,), FAKE_CUDA=setting, **fakes)
+        if message not in done.stderr:
+            raise Failure(f"{setting}: no message '{message}' in\n{done.stderr}")
+
+
 class Task:
     def __init__(self, name, target="cpu", cc="cc", cflags="-O1", options=(), also=None):
         self.name, self.target, self.cc, self.cflags = name, target, cc, cflags
@@ -136,6 +183,8 @@ def check_task(task, folder):
         assemble(project, shutil.which("ptxas"))
     if gpu and not has_gpu():
         check_without_gpu(project, model)
+        if task.also:
+            task.also(project, model, task.cc, task.cflags)
         return
     for i, case in enumerate(cases(model)):
         check_case(project, case, project / f"out{i}")
@@ -158,7 +207,10 @@ def some():
     return [Task("chain", cc=clang), Task("mlp", options=["--embed-weights"]),
             Task("dyn_gpt", cflags="-O0"), Task("kv_decode", cflags="-O0", also=check_example),
             Task("dyn_mlp", cflags=SANITIZE, also=check_library),
-            Task("kv_decode", "sm_90a,sm_80", options=["--ptx-only"]), Task("mlp", "sm_90a")]
+            Task("dyn_gpt", "sm_90a,sm_86", cflags=SANITIZE, options=["--ptx-only"],
+                 also=check_driver),
+            Task("kv_decode", "sm_90a,sm_86", options=["--ptx-only"], also=check_driver),
+            Task("mlp", "sm_90a")]
 
 
 def chosen(args):
@@ -192,4 +244,5 @@ def main():
     return bool(failures)
 
 
-sys.exit(main())
+if __name__ == "__main__":
+    sys.exit(main())
