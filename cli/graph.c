@@ -36,7 +36,8 @@ static const Option options[] = {
     {OPT_OUT_DIR, "--out-dir", "DIR", "writes output_0.npy ... there instead of printing"},
     {OPT_DEVICE, "--device", "D", "cuda, cpu, nest or interp; cuda if there is a GPU, else cpu"},
     {OPT_MODE, "--mode", "M",
-     "default; eager: a kernel for each operator; reduce-overhead: CUDA graphs"},
+     "default; eager: a kernel for each operator; reduce-overhead: CUDA graphs; "
+     "max-autotune: tiles measured as well"},
     {OPT_EMIT, "--emit", "STAGE",
      "prints instead of running: graph, fused, kernels, plan, explain, or dot for Graphviz"},
     {OPT_OUTPUT, "-o", "FILE", "where --emit prints; standard output if there is none"},

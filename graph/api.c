@@ -5,6 +5,7 @@
 
 #include "graph/execute.h"
 #include "graph/model.h"
+#include "graph/tune.h"
 #include "graph/project.h"
 #include "runtime/array.h"
 #include "runtime/device.h"
@@ -90,10 +91,12 @@ static int find_mode(const char *mode) {
 
 static int read_options(ModeOptions *out, const nereid_graph_options *o, bool gpu) {
   int mode = find_mode(o->mode);
-  if (mode == MODE_TUNE) return error_set(NEREID_E_USAGE, E_GRAPH_MODE_LATER, o->mode);
-  bool fused = mode != MODE_EAGER;
-  *out = (ModeOptions){{.target = gpu ? TARGET_GPU : TARGET_CPU, .fuse = fused, .freeze = fused},
-                       {.replay = mode == MODE_REPLAY}};
+  bool fused = mode != MODE_EAGER, tuned = mode == MODE_TUNE && gpu;
+  *out = (ModeOptions){{.target = gpu ? TARGET_GPU : TARGET_CPU,
+                        .fuse = fused,
+                        .freeze = fused,
+                        .tune = tuned},
+                       {.replay = mode == MODE_REPLAY || mode == MODE_TUNE}};
   return mode < 0 ? NEREID_E_USAGE : 0;
 }
 
@@ -184,6 +187,7 @@ static int make(nereid_executable *e, nereid_graph *g, const nereid_graph_option
   e->mode = o->mode;
   if (!code) code = take_model(&e->model, g, o);
   if (!code) code = model_plan(e->model, &options.compile);
+  if (!code && options.compile.tune) code = tune_plan(e->model->plan, e->device);
   if (!code) options.execute.stages = e->model->stages;
   if (!code)
     code = executable_new(&e->e, e->model->plan, e->model->weights, e->device, &options.execute);

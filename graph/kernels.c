@@ -176,6 +176,15 @@ int kernels_find(PlanKernels *k, const PlanStep *s, const Sizes *sizes, PlanKern
   return code;
 }
 
+int kernels_request(PlanKernels *k, const PlanStep *s, const Sizes *sizes, nereid_request *out) {
+  Specialize spec = {.k = k, .arena = k->arena, .step = s, .sizes = sizes, .aligned = k->aligns};
+  int code = specialize(&spec);
+  if (code) return code;
+  *out = request_of(&spec);
+  out->symbol = s->kernel;
+  return 0;
+}
+
 /* ---- compiling ---- */
 
 typedef struct {

@@ -44,6 +44,9 @@ void kernels_close(PlanKernels *k);
  * compiled for the values that symbols have now (`sizes`).  Without `sizes`, NULL in *out for such
  * a step. */
 int kernels_find(PlanKernels *k, const PlanStep *s, const Sizes *sizes, PlanKernel **out);
+/* The step's kernel as a request, to be compiled by the caller: where rows begin at multiples of
+ * 16. */
+int kernels_request(PlanKernels *k, const PlanStep *s, const Sizes *sizes, nereid_request *out);
 /* Do constexprs of the step depend on symbols? */
 bool kernels_depend(const PlanStep *s);
 /* Compiles and loads all that wait, on all cores; after a failure they still wait. */

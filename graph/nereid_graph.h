@@ -71,7 +71,8 @@ typedef struct {
   const char *mode;       /* "default": fused.  "eager": a kernel for each operator.
                              "reduce-overhead": fused; on a GPU all launches of a run are started
                              at once, as a CUDA graph that is kept for each combination of sizes
-                             (the last 16) */
+                             (the last 16).  "max-autotune": the same, and on a GPU a few shapes
+                             of tiles are measured for each kernel, when the executable is made */
   const char *dtype;      /* "fp32", "bf16", "fp16": the floating dtype that weights, inputs and
                              the computation have.  NULL: as in the file */
   const nereid_graph_range *ranges;

@@ -204,3 +204,19 @@ int sizes_bind_some(Sizes *s, const nereid_tensor *inputs, int n) {
   }
   return code ? code : check_shapes(s, inputs, (uint32_t)n);
 }
+
+static int64_t large(DimRange r, int64_t most) {
+  int64_t size = r.hi < most ? r.hi : most, whole = size & ~(int64_t)15;
+  if (size < r.lo) return r.lo;
+  return whole >= r.lo && whole > 0 ? whole : size;
+}
+
+int sizes_bind_large(Sizes *s, int64_t most) {
+  Dims *d = s->plan->graph->dims;
+  int code = bind_given(s, NULL, 0);
+  for (uint32_t i = 0; i < s->nsymbols && !code; i++) {
+    s->values[i] = large(dim_range(d, dims_symbol_at(d, i)), most);
+    s->known[i] = true;
+  }
+  return code;
+}

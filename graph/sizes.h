@@ -29,6 +29,9 @@ int sizes_bind(Sizes *s, const nereid_tensor *inputs, int n);
 /* The same where inputs are missing (n of them are there): symbols that these leave open become
  * some number in their range, so that inputs of the right shapes can be made. */
 int sizes_bind_some(Sizes *s, const nereid_tensor *inputs, int n);
+/* The same without inputs, for measuring: symbols become as large as their ranges allow, up to
+ * `most`, and multiples of 16 if they can. */
+int sizes_bind_large(Sizes *s, int64_t most);
 
 /* False if x has a symbol that no input binds, is too large or divides by zero. */
 bool sizes_eval(const Sizes *s, Dim x, int64_t *out);

@@ -792,7 +792,6 @@
   "unknown mode %s%s; modes are default, eager, reduce-overhead and max-autotune"
 #define N_GRAPH_NO_REPLAY \
   "the driver has no CUDA graphs, so mode reduce-overhead runs as default; update it"
-#define E_GRAPH_MODE_LATER "mode %s is not supported yet; modes are default and eager"
 #define E_GRAPH_NUMBER "there is no %s %d; the model has %u, counted from 0"
 
 /* ---- cli ---- */

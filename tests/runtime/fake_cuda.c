@@ -3,6 +3,8 @@
  *
  * The variable FAKE_CUDA says what should happen, as key=number pairs separated by commas:
  *   init, alloc, link, launch, sync, graph, graph_launch   the result code of that call
+ *   cost   a launch of n programs along x takes n times as many ms (0); below 0, an n-th of -cost
+ *   wrong  launches of so many programs along x write nonsense
  *   devices (1), sm (90), shared (232448), fixed (0: static shared memory of a kernel)
  * FAKE_CUDA_LOG names the file to which calls are written. */
 #include <stdint.h>
@@ -202,10 +204,19 @@ static int params_of(const char *f) {
   return n;
 }
 
+/* Writes where each parameter of 64 bits, which is a pointer, points to. */
+static void spoil(const char *f, void **params) {
+  for (int i = 0, n = params_of(f); (f = strstr(f, ".param .")) && i < n; i++, f++)
+    if (!strncmp(f, ".param .u64", 11)) **(float **)params[i] = 1e30f;
+}
+
 #ifndef WITHOUT_LAUNCH
 API int cuLaunchKernel(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
                        unsigned bz, unsigned shared, void *stream, void **params, void **extra) {
   int r = need("launch");
+  int cost = setting("cost", 0);
+  clock_ms += cost < 0 ? -cost / (int)gx : cost * (int)gx;
+  if (r == 0 && setting("wrong", -1) == (int)gx) spoil(f, params);
   FILE *log = r ? NULL : open_log();
   if (!log) return r;
   fprintf(log, "launch %u %u %u block %u %u %u shared %u stream %d extra %d :", gx, gy, gz, bx, by,

@@ -264,13 +264,13 @@ static void messages(void) {
       "eger",
       "unknown mode eger (did you mean eager?); modes are default, eager, reduce-overhead and "
       "max-autotune");
-  mode_fails("max-autotune", "mode max-autotune is not supported yet; modes are default and eager");
 }
 
 int main(void) {
   running("interp", NULL);
   running("interp", "eager");
   running("interp", "reduce-overhead");
+  running("interp", "max-autotune");
   running("cpu", NULL);
   open_sizes();
   stages();
