@@ -277,6 +277,7 @@
   X(arguments, "nereid.scatter.default") \
   X(arguments, "nereid.search.default") \
   X(arguments, "nereid.sort.default") \
-  X(arguments, "nereid.sort_key.default")
+  X(arguments, "nereid.sort_key.default") \
+  X(cast, "prims.convert_element_type.default")
 
 #endif

@@ -15,6 +15,7 @@
 #include "graph/pt2.h"
 #include "graph/retype.h"
 #include "graph/text.h"
+#include "runtime/array.h"
 #include "runtime/files.h"
 
 /* ---- messages ---- */
@@ -76,9 +77,11 @@ static bool same_type(const Weight *w, const ValueType *t) {
 }
 
 static void bind_weight(Model *m, Node *n, const char *path) {
-  const Weight *w = weights_find_input(m->weights, n->input.target);
+  const Weight *w = n->input.tensor ? weights_find(m->weights, n->input.tensor) : NULL;
+  if (!w) w = weights_find_input(m->weights, n->input.target);
   if (!w) {
-    diag_error(m->diags, n->place, E_GRAPH_WEIGHTS_LACK, path, n->input.target);
+    const char *name = n->input.tensor ? n->input.tensor : n->input.target;
+    diag_error(m->diags, n->place, E_GRAPH_WEIGHTS_LACK, path, name);
     return;
   }
   if (!same_type(w, &n->type)) {
@@ -95,6 +98,42 @@ static void bind_weights(Model *m, const char *path) {
     if (n->kind != NODE_INPUT || n->input.kind == INPUT_USER) continue;
     if (m->weights) bind_weight(m, n, path);
     else n->input.kind = INPUT_USER;
+  }
+}
+
+/* ---- types that the text does not have ---- */
+
+static ValueType type_of_weight(Model *m, const Weight *w) {
+  Dim shape[GRAPH_RANK_MAX];
+  for (uint32_t i = 0; i < w->rank; i++) shape[i] = dim_int(m->graph->dims, w->shape[i]);
+  return value_tensor(m->graph, w->dtype, w->rank, shape);
+}
+
+static ValueType type_of_value(Model *m, const nereid_tensor *t) {
+  Dim shape[GRAPH_RANK_MAX];
+  DType dtype = array_dtype(t->dtype);
+  bool good = dtype != DT_NONE && t->ndim >= 0 && t->ndim <= GRAPH_RANK_MAX;
+  if (!good) return (ValueType){0};
+  for (int32_t i = 0; i < t->ndim; i++) {
+    if (t->shape[i] < 0) return (ValueType){0};
+    shape[i] = dim_int(m->graph->dims, t->shape[i]);
+  }
+  return value_tensor(m->graph, dtype, (uint32_t)t->ndim, shape);
+}
+
+/* Inputs without a type have that of what is given for them. */
+static void take_types(Model *m, const nereid_graph_source *s) {
+  int number = 0;
+  for (Node *n = m->graph->first; n; n = n->next) {
+    bool open = n->type.kind == VALUE_UNKNOWN;
+    if (n->kind != NODE_INPUT || !(open || n->type.kind == VALUE_TENSOR)) continue;
+    if (n->input.kind == INPUT_USER) {
+      if (open && number < s->ninputs) n->type = type_of_value(m, &s->inputs[number]);
+      number++;
+    } else if (open && m->weights) {
+      const Weight *w = weights_find(m->weights, n->input.tensor);
+      if (w && w->rank <= GRAPH_RANK_MAX) n->type = type_of_weight(m, w);
+    }
   }
 }
 
@@ -146,6 +185,7 @@ static int read_source(const Reading *r) {
   if (code) return code;
   if (!read_text(m, path, text, len)) return report(m);
   if (m->graph) bind_weights(m, s->weights);
+  if (m->graph) take_types(m, s);
   if (diag_errors(m->diags)) return report(m);
   if (m->graph && !ops_all_known(m->graph)) m->lacks = messages(m);
   return 0;

@@ -37,7 +37,7 @@ typedef struct nereid_executable nereid_executable;
 /* What a file is, its content tells:
  *   - an exported program of PyTorch (`torch.export.save`, usually NAME.pt2)
  *   - a model in ONNX's format (NAME.onnx)
- *   - a graph as text: the Python that FX's print_readable writes
+ *   - a graph as text: the Python that FX's print_readable writes, or what print(graph) does
  *   - a plan as text: what nereid_graph_emit wrote for NEREID_GRAPH_PLAN
  * A graph as text has no weights of its own: its parameters p_*, its buffers b_* and its constants
  * c_* are taken from `weights`, the exported program of the same model, or, where that is NULL,
@@ -49,7 +49,8 @@ typedef struct {
   const char *weights; /* a path; NULL: the file's own */
   /* Values of inputs, in the model's order and in host memory, which must outlive the graph.  A
    * model of ONNX's needs those that decide shapes, and is then for these values alone: a run
-   * with others fails.  The rest is not looked at. */
+   * with others fails.  Inputs of a graph as text that have no type there take that of their
+   * value.  The rest is not looked at. */
   const nereid_tensor *inputs;
   int ninputs;
 } nereid_graph_source;

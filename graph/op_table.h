@@ -524,6 +524,7 @@
   X(search, "nereid.search.default", "(Tensor sorted_sequence, Tensor self, bool right) -> Tensor") \
   X(same, "nereid.sort.default", "(Tensor self, int dim) -> Tensor") \
   X(sort_key, "nereid.sort_key.default", "(Tensor self) -> Tensor") \
+  X(to, "prims.convert_element_type.default", "(Tensor self, ScalarType dtype) -> Tensor") \
   X(sym_float, "torch.sym_float", "(Scalar a) -> Scalar") \
   X(sym_trunc, "torch.sym_int", "(Scalar a) -> Scalar") \
   X(sym_max, "torch.sym_max", "(Scalar a, Scalar b) -> Scalar") \

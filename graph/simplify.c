@@ -149,6 +149,7 @@ static const Identity identities[] = {
     {"aten.unflatten.int", same_shape},
     {"aten.view.default", same_shape},
     {"aten.view_as.default", same_shape},
+    {"prims.convert_element_type.default", same_dtype},
 };
 
 static int compare_target(const void *target, const void *row) {

@@ -15,7 +15,8 @@
 
 #include "graph/graph.h"
 
-/* Reads a graph from a source of `d`; NULL after errors.  Types are what annotations say,
+/* Reads a graph from a source of `d`, also one that print(graph) wrote (graph/text_forms.h); NULL
+ * after errors.  Types are what annotations say,
  * VALUE_UNKNOWN where there is none. */
 Graph *graph_read_text(Arena *a, Pool *names, Diags *d, uint32_t file);
 

@@ -187,7 +187,9 @@ static const char *infix_of(const Node *n) {
 }
 
 static void print_call(Text *out, const Node *n) {
-  bool overload = !strncmp(n->op->target, "aten.", 5) || strchr(n->op->target, ':');
+  const char *target = n->op->target;
+  bool overload =
+      !strncmp(target, "aten.", 5) || !strncmp(target, "prims.", 6) || strchr(target, ':');
   const char *place = overload ? "torch.ops." : "";
   text_printf(out, "%s%s(", place, n->op->target);
   for (uint32_t i = 0; i < n->nargs; i++) {

@@ -5,6 +5,7 @@
 
 #include "graph/ops.h"
 #include "graph/text.h"
+#include "graph/text_forms.h"
 #include "lang/messages.h"
 #include "parser/ast.h"
 
@@ -15,6 +16,8 @@ typedef struct {
   uint32_t line_number; /* all comments before it have been seen */
   Name origin;          /* of the nodes that follow */
   Node *output;
+  bool listing;     /* print(graph): see graph/text_forms.h */
+  Node *last_input; /* of a listing */
 } Reader;
 
 #define FAIL(r, span, ...) diag_error((r)->g->diags, (span), __VA_ARGS__)
@@ -156,13 +159,28 @@ static Arg read_size(Reader *r, const Expr *e) {
 
 static Arg read_float(double v) { return (Arg){.kind = ARG_FLOAT, .number = v}; }
 
+static Arg read_node(Reader *r, const Expr *e) {
+  Node *n = graph_find(r->g, e->name);
+  if (!n) FAIL(r, e->span, E_GRAPH_NAME, e->name);
+  return n ? arg_node(n) : arg_none();
+}
+
 static Arg read_minus(Reader *r, const Expr *e) {
   const Expr *x = e->a;
+  if (r->listing && e->op == OP_POS && x->kind == EX_NAME) return read_node(r, x);
   if (e->op != OP_NEG) return bad_arg(r, e);
   if (x->kind == EX_INT) return read_int(r, x, true);
   if (x->kind == EX_FLOAT) return read_float(-x->fval);
   if (x->kind == EX_NAME && !strcmp(x->name, "inf")) return read_float(-INFINITY);
   return read_size(r, e);
+}
+
+/* A string of a listing, where devices are strings too. */
+static Arg read_bare_word(Name word) {
+  static const char *const devices[] = {"cpu", "cuda", "meta"};
+  for (size_t i = 0; i < sizeof devices / sizeof *devices; i++)
+    if (!strcmp(word, devices[i])) return (Arg){.kind = ARG_DEVICE, .device = {word, -1}};
+  return (Arg){.kind = ARG_STRING, .name = word};
 }
 
 static Arg read_name(Reader *r, const Expr *e) {
@@ -172,6 +190,7 @@ static Arg read_name(Reader *r, const Expr *e) {
   if (symbol) return arg_dim(symbol);
   if (!strcmp(e->name, "inf")) return read_float(INFINITY);
   if (!strcmp(e->name, "nan")) return read_float(NAN);
+  if (r->listing) return read_bare_word(e->name);
   FAIL(r, e->span, E_GRAPH_NAME, e->name);
   return arg_none();
 }
@@ -304,12 +323,23 @@ static Node *read_infix(Reader *r, const Expr *e) {
 static const char *call_target(Reader *r, const Expr *e) {
   Name path = dotted(r, e->a);
   if (!path) return NULL;
+  if (r->listing && !strncmp(path, "operator.", 9)) return arena_printf(r->g->arena, "_%s", path);
   return strncmp(path, "torch.ops.", 10) ? path : path + 10;
+}
+
+/* operator.getitem(x, 1), as listings have it. */
+static Node *read_getitem_call(Reader *r, const Expr *e) {
+  Expr subscript = {.kind = EX_SUBSCRIPT, .span = e->span};
+  if (e->nargs != 2 || e->args[0].name || e->args[1].name) return bad_arg(r, e), NULL;
+  subscript.a = e->args[0].value;
+  subscript.b = e->args[1].value;
+  return read_getitem(r, &subscript);
 }
 
 static Node *read_call(Reader *r, const Expr *e) {
   const char *target = call_target(r, e);
   if (!target) return bad_arg(r, e), NULL;
+  if (!strcmp(target, "_operator.getitem")) return read_getitem_call(r, e);
   uint32_t named = 0;
   for (uint32_t i = 0; i < e->nargs; i++) {
     named += e->args[i].name != NULL;
@@ -356,6 +386,24 @@ static void rename_input(Reader *r, const Expr *target, const Expr *value) {
   name_node(r, n, target);
 }
 
+/* `x = placeholder | "x"`, `w = get_attr | "layer.weight"`.  Inputs come first. */
+static void read_listed_input(Reader *r, const Expr *target, const Expr *e) {
+  Node *before = r->last_input ? r->last_input->next : r->g->first;
+  Node *n = graph_node(r->g, NODE_INPUT, before, 0, 0);
+  bool attribute = !strcmp(e->a->name, "get_attr");
+  n->place = target->span;
+  n->input.kind = attribute ? INPUT_PARAMETER : INPUT_USER;
+  n->input.target = target->kind == EX_NAME ? target->name : e->b->name;
+  n->input.tensor = attribute ? e->b->name : NULL;
+  name_node(r, n, target);
+  r->last_input = n;
+}
+
+static bool is_listed_input(const Reader *r, const Expr *e) {
+  return r->listing && e->kind == EX_BINARY && e->op == OP_OR && e->a->kind == EX_NAME &&
+         e->b->kind == EX_STR;
+}
+
 static void read_assignment(Reader *r, const Stmt *s) {
   const Expr *target = s->targets.data[0];
   if (!s->value) {
@@ -365,6 +413,10 @@ static void read_assignment(Reader *r, const Stmt *s) {
   if (s->value->kind == EX_NONE) return; /* a deletion */
   if (s->targets.len != 1) {
     FAIL(r, s->span, E_GRAPH_STATEMENT);
+    return;
+  }
+  if (is_listed_input(r, s->value)) {
+    read_listed_input(r, target, s->value);
     return;
   }
   if (s->value->kind == EX_NAME) {
@@ -386,6 +438,7 @@ static void read_return(Reader *r, const Stmt *s) {
   if (e && e->kind == EX_CALL && e->nargs && e->a->kind == EX_ATTR &&
       !strcmp(e->a->name, "tree_unflatten"))
     e = e->args[0].value;
+  r->listing = false; /* its names are nodes */
   Arg a = e ? read_arg(r, e) : arg_none();
   Node *n = new_node(r, NODE_OUTPUT, s->span, 1, 0);
   n->args[0] = a;
@@ -433,28 +486,41 @@ static void read_forward(Reader *r, const FuncDef *f) {
   if (!r->output && diag_errors(r->g->diags) == 0) FAIL(r, f->span, E_GRAPH_NO_RETURN, f->name);
 }
 
-/* The function `forward`, in a class or alone. */
-static const FuncDef *find_forward(const StmtList *body, Name *owner) {
+/* The function of that name, in a class or alone. */
+static const FuncDef *find_function(const StmtList *body, const char *name, Name *owner) {
   for (uint32_t i = 0; i < body->len; i++) {
     const Stmt *s = body->data[i];
-    if (s->kind == ST_FUNC && !strcmp(s->func->name, "forward")) return s->func;
-    const FuncDef *f = s->kind == ST_CLASS ? find_forward(&s->body, owner) : NULL;
+    if (s->kind == ST_FUNC && !strcmp(s->func->name, name)) return s->func;
+    const FuncDef *f = s->kind == ST_CLASS ? find_function(&s->body, name, owner) : NULL;
     if (f && !*owner) *owner = s->name;
     if (f) return f;
   }
   return NULL;
 }
 
+/* The text is parsed as Python, and shown in messages as it is. */
+static const Module *parse_form(Arena *a, Pool *names, Diags *d, uint32_t file, TextForm *form) {
+  const Source source = *diag_file(d, file);
+  const char *text = text_as_python(a, source.text, source.len, form);
+  diag_set_text(d, file, text);
+  const Module *m = parse_all(a, names, d, file);
+  diag_set_text(d, file, source.text);
+  return m;
+}
+
 Graph *graph_read_text(Arena *a, Pool *names, Diags *d, uint32_t file) {
   size_t errors = diag_errors(d);
-  const Module *m = parse_all(a, names, d, file);
+  TextForm form;
+  const Module *m = parse_form(a, names, d, file, &form);
   if (diag_errors(d) > errors) return NULL;
   Graph *g = graph_new(a, names, d);
   const Source *source = diag_file(d, file);
   Reader r = {.g = g, .source = source, .line = source->text, .line_number = 1};
   Name owner = NULL;
-  const FuncDef *f = find_forward(&m->body, &owner);
-  if (owner) g->class_name = owner;
+  r.listing = form == FORM_LISTING;
+  const char *name = r.listing ? LISTING_FUNCTION : "forward";
+  const FuncDef *f = find_function(&m->body, name, &owner);
+  if (owner) g->class_name = form == FORM_LAMBDA ? intern(&r, "<lambda>") : owner;
   if (f) read_forward(&r, f);
   else diag_error(d, (Span){file, 1, 1, 1}, E_GRAPH_NO_FORWARD);
   return diag_errors(d) > errors ? NULL : g;

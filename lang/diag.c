@@ -34,6 +34,10 @@ const Source *diag_file(const Diags *d, uint32_t file) {
   return file && file <= d->files.len ? &d->files.data[file - 1] : NULL;
 }
 
+void diag_set_text(Diags *d, uint32_t file, const char *text) {
+  if (file && file <= d->files.len) d->files.data[file - 1].text = text;
+}
+
 uint32_t diag_file_count(const Diags *d) { return (uint32_t)d->files.len; }
 
 static void add(Diags *d, Severity severity, Span at, const char *fmt, va_list ap) {

@@ -45,6 +45,8 @@ Diags *diags_new(Arena *a);
 /* Registers a source and returns its file number (from 1).  `text` must outlive the Diags.
  * A name that is known already returns its number, and gives it the text if it had none. */
 uint32_t diag_source(Diags *d, Name name, const char *text, size_t len);
+/* Another text, as long as that of the source: what is read of it from now on. */
+void diag_set_text(Diags *d, uint32_t file, const char *text);
 const Source *diag_file(const Diags *d, uint32_t file); /* NULL for 0 or an unknown number */
 uint32_t diag_file_count(const Diags *d);
 

@@ -649,7 +649,9 @@
 
 /* types of results */
 #define E_GRAPH_INFER "%s = %s: %s"
-#define E_GRAPH_INPUT_TYPE "input %s has no type: annotate it, as in %s: 'f32[2, 3]'"
+#define E_GRAPH_INPUT_TYPE \
+  "nothing says what type input %s has: give INPUT.npy for it (--weights for a parameter), or " \
+  "annotate it, as in %s: 'f32[2, 3]'"
 #define E_GRAPH_TYPE_DIFFERS "%s is annotated %s, but is %s"
 #define E_GRAPH_GETITEM "only lists have items, and literals number them"
 #define E_GRAPH_ITEM "there is no item %lld among %u"
