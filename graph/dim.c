@@ -14,6 +14,22 @@ typedef struct {
   int64_t lo;
 } Assumed;
 
+/* The index of a name and size that kernels share. */
+typedef struct {
+  Name name;
+  Dim size, symbol;
+} SharedIndex;
+
+typedef enum { OP_ADD, OP_SUB, OP_MUL, OP_FLOORDIV, OP_MOD } BinaryOp;
+
+/* What a op b was when it was last asked for. */
+typedef struct {
+  Dim a, b, result;
+  BinaryOp op;
+} Result;
+
+enum { RESULTS = 1 << 12 };
+
 struct Dims {
   Arena *arena;
   Pool *names;
@@ -23,6 +39,9 @@ struct Dims {
   VEC(DimRange) ranges; /* of symbols */
   VEC(Dim) limits;      /* the sizes of indices; NULL for other symbols */
   VEC(Assumed) assumed;
+  SharedIndex *shared; /* open addressing */
+  uint32_t shared_mask, nshared;
+  Result *results; /* by a hash of the operands; valid while nothing is assumed */
   Dim huge;
 };
 
@@ -93,6 +112,7 @@ Dims *dims_new(Arena *a, Pool *names) {
   d->names = names;
   d->mask = 63;
   d->table = ARENA_ARRAY(a, Dim, d->mask + 1);
+  d->results = ARENA_ARRAY(a, Result, RESULTS);
   d->huge = intern(d, (DimExpr){.kind = DIM_HUGE});
   return d;
 }
@@ -125,6 +145,34 @@ Dim dim_index(Dims *d, const char *name, Dim size) {
   return x;
 }
 
+static SharedIndex *shared_slot(const Dims *d, Name name, Dim size) {
+  uint64_t h = mix(mix(0, (uint64_t)(uintptr_t)name), (uint64_t)(uintptr_t)size);
+  for (;; h++) {
+    SharedIndex *slot = &d->shared[h & d->shared_mask];
+    if (!slot->symbol || (slot->name == name && slot->size == size)) return slot;
+  }
+}
+
+static void grow_shared(Dims *d) {
+  SharedIndex *old = d->shared;
+  uint32_t n = old ? d->shared_mask + 1 : 0;
+  d->shared_mask = n ? 2 * n - 1 : 63;
+  d->shared = ARENA_ARRAY(d->arena, SharedIndex, d->shared_mask + 1);
+  for (uint32_t i = 0; i < n; i++)
+    if (old[i].symbol) *shared_slot(d, old[i].name, old[i].size) = old[i];
+}
+
+Dim dim_shared_index(Dims *d, const char *name, Dim size) {
+  Name base = pool_name(d->names, name);
+  if (d->nshared * 2 >= d->shared_mask) grow_shared(d);
+  SharedIndex *slot = shared_slot(d, base, size);
+  if (!slot->symbol) {
+    *slot = (SharedIndex){base, size, dim_index(d, name, size)};
+    d->nshared++;
+  }
+  return slot->symbol;
+}
+
 Dim dim_index_size(const Dims *d, Dim index) { return d->limits.data[index->symbol]; }
 
 Pool *dims_names(const Dims *d) { return d->names; }
@@ -133,9 +181,29 @@ Dim dims_symbol_at(const Dims *d, uint32_t i) { return d->symbols.data[i]; }
 
 bool dim_limit(Dims *d, Dim symbol, DimRange range) {
   DimRange *r = &d->ranges.data[symbol->symbol];
+  memset(d->results, 0, RESULTS * sizeof *d->results);
   if (range.lo > r->lo) r->lo = range.lo;
   if (range.hi < r->hi) r->hi = range.hi;
   return r->lo <= r->hi;
+}
+
+/* ---- results that are known ----
+ *
+ * Layers of one structure ask for the same sums, products and quotients again and again. */
+
+static Result *result_slot(const Dims *d, BinaryOp op, Dim a, Dim b) {
+  uint64_t h = mix(mix(op, (uint64_t)(uintptr_t)a), (uint64_t)(uintptr_t)b);
+  return &d->results[h % RESULTS];
+}
+
+/* compute(d, a, b), or what that gave before. */
+static Dim known(Dims *d, BinaryOp op, Dim a, Dim b, Dim (*compute)(Dims *, Dim, Dim)) {
+  if (d->assumed.len) return compute(d, a, b);
+  Result *r = result_slot(d, op, a, b);
+  if (r->result && r->op == op && r->a == a && r->b == b) return r->result;
+  Dim result = compute(d, a, b);
+  *r = (Result){a, b, result, op};
+  return result;
 }
 
 /* ---- order: one that does not depend on what was met first ---- */
@@ -263,8 +331,10 @@ static Dim linear(Dims *d, Dim a, int64_t times_a, Dim b, int64_t times_b) {
   return finish_sum(&s);
 }
 
-Dim dim_add(Dims *d, Dim a, Dim b) { return linear(d, a, 1, b, 1); }
-Dim dim_sub(Dims *d, Dim a, Dim b) { return linear(d, a, 1, b, -1); }
+static Dim sum_of(Dims *d, Dim a, Dim b) { return linear(d, a, 1, b, 1); }
+static Dim difference(Dims *d, Dim a, Dim b) { return linear(d, a, 1, b, -1); }
+Dim dim_add(Dims *d, Dim a, Dim b) { return known(d, OP_ADD, a, b, sum_of); }
+Dim dim_sub(Dims *d, Dim a, Dim b) { return known(d, OP_SUB, a, b, difference); }
 
 /* ---- multiplication ---- */
 
@@ -305,14 +375,18 @@ static void add_times_product(Sum *s, Product p, Dim x) {
   }
 }
 
-Dim dim_mul(Dims *d, Dim a, Dim b) {
-  if (a->kind == DIM_HUGE || b->kind == DIM_HUGE) return d->huge;
-  if (dim_is(a, 1)) return b;
-  if (dim_is(b, 1)) return a;
+static Dim product_of_two(Dims *d, Dim a, Dim b) {
   Sum s;
   sum_begin(&s, d);
   for (uint32_t i = 0; i < term_count(a); i++) add_times_product(&s, term_at(&a, i), b);
   return finish_sum(&s);
+}
+
+Dim dim_mul(Dims *d, Dim a, Dim b) {
+  if (a->kind == DIM_HUGE || b->kind == DIM_HUGE) return d->huge;
+  if (dim_is(a, 1)) return b;
+  if (dim_is(b, 1)) return a;
+  return known(d, OP_MUL, a, b, product_of_two);
 }
 
 /* ---- joining quotients and remainders ----
@@ -726,6 +800,9 @@ static Dim where_defined(Dims *d, Dim a, Dim b, Dim (*divide)(Dims *, Dim, Dim))
   return result;
 }
 
+static Dim defined_floordiv(Dims *d, Dim a, Dim b) { return where_defined(d, a, b, floordiv); }
+static Dim defined_mod(Dims *d, Dim a, Dim b) { return where_defined(d, a, b, mod); }
+
 Dim dim_floordiv(Dims *d, Dim a, Dim b) {
   if (a->kind == DIM_HUGE || b->kind == DIM_HUGE || dim_is(b, 0)) return d->huge;
   if (dim_is_int(a) && dim_is_int(b))
@@ -733,7 +810,7 @@ Dim dim_floordiv(Dims *d, Dim a, Dim b) {
                                                    : dim_int(d, floor_div(a->value, b->value));
   if (dim_is(b, 1) || dim_is(a, 0)) return a;
   if (a == b && never_zero(d, b)) return dim_int(d, 1);
-  return where_defined(d, a, b, floordiv);
+  return known(d, OP_FLOORDIV, a, b, defined_floordiv);
 }
 
 Dim dim_mod(Dims *d, Dim a, Dim b) {
@@ -741,7 +818,7 @@ Dim dim_mod(Dims *d, Dim a, Dim b) {
   if (dim_is_int(a) && dim_is_int(b))
     return dim_int(d, b->value == -1 ? 0 : floor_mod(a->value, b->value));
   if (dim_is(b, 1) || dim_is(a, 0) || (a == b && never_zero(d, b))) return dim_int(d, 0);
-  return where_defined(d, a, b, mod);
+  return known(d, OP_MOD, a, b, defined_mod);
 }
 
 /* ---- the larger and the smaller ---- */

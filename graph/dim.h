@@ -63,6 +63,9 @@ Dim dim_huge(Dims *d);
 Dim dim_symbol(Dims *d, Name name);
 /* A new symbol with values 0 <= it < size, named `name`, or something like it if that is taken. */
 Dim dim_index(Dims *d, const char *name, Dim size);
+/* The same, but one symbol for all who ask with that name and size: what is computed of it for one
+ * kernel is there for the next.  No two of a kernel's indices have both in common. */
+Dim dim_shared_index(Dims *d, const char *name, Dim size);
 Dim dim_add(Dims *d, Dim a, Dim b);
 Dim dim_sub(Dims *d, Dim a, Dim b);
 Dim dim_mul(Dims *d, Dim a, Dim b);

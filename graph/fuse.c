@@ -224,7 +224,7 @@ static void flat_domain(const Fusion *f, Group *to, const Node *n) {
   Dims *d = f->graph->dims;
   to->x = product(f->graph, n->type.shape, n->type.rank);
   to->r = dim_int(d, 1);
-  to->index[0] = dim_index(d, "x", to->x);
+  to->index[0] = dim_shared_index(d, "x", to->x);
   to->index[1] = dim_int(d, 0);
   to->rank = n->type.rank;
   to->shape = n->type.shape;
@@ -271,8 +271,8 @@ static void column_domain(const Fusion *f, Group *to, const Node *n) {
   }
   for (int r = 0; r < 2; r++) {
     total[r] = product(g, part[r], count[r]);
-    to->index[r] =
-        dim_is(total[r], 1) ? dim_int(g->dims, 0) : dim_index(g->dims, r ? "r" : "x", total[r]);
+    to->index[r] = dim_is(total[r], 1) ? dim_int(g->dims, 0)
+                                       : dim_shared_index(g->dims, r ? "r" : "x", total[r]);
     place_of_linear(g->dims, to->index[r], part[r], count[r], at[r]);
   }
   Dim *place = places_new(f, rank), *kept = places_new(f, rank);
@@ -332,7 +332,7 @@ static void product_domain(const Fusion *f, Group *to, const Node *n) {
   static const char *const names[] = {"b", "m", "n"};
   if (prim_kind(n->op) == PRIM_MATMUL) matmul_extents(to, n, d);
   else convolution_extents(f->graph, to, n);
-  for (uint32_t i = 0; i < 3; i++) to->index[i] = dim_index(d, names[i], to->extent[i]);
+  for (uint32_t i = 0; i < 3; i++) to->index[i] = dim_shared_index(d, names[i], to->extent[i]);
   to->x = product(f->graph, t->shape, t->rank);
   to->r = dim_int(d, 1);
   to->rank = t->rank;
@@ -346,10 +346,10 @@ static void attention_domain(const Fusion *f, Group *to, const Node *n) {
   Dims *d = g->dims;
   Attention x = attention_of(g, n);
   Dim splits = dim_int(d, x.splits), *place = places_new(f, n->type.rank);
-  to->index[0] = dim_index(d, "b", x.batches);
-  to->index[1] = dim_index(d, "m", x.rows);
-  to->index[2] = dim_index(d, "e", x.columns);
-  Dim split = x.splits > 1 ? dim_index(d, "split", splits) : NULL;
+  to->index[0] = dim_shared_index(d, "b", x.batches);
+  to->index[1] = dim_shared_index(d, "m", x.rows);
+  to->index[2] = dim_shared_index(d, "e", x.columns);
+  Dim split = x.splits > 1 ? dim_shared_index(d, "split", splits) : NULL;
   attention_result_place(g, &x, split, to->index[0], to->index[1], to->index[2], place);
   /* A share's last column counts for nothing: so no other node has its domain. */
   to->x = dim_mul(d, dim_mul(d, splits, x.batches), dim_mul(d, x.rows, x.columns));
@@ -534,8 +534,9 @@ static void attention_uses(const Fusion *f, const Node *n, UseAt *use, void *ctx
   use_in_memory(x.key, use, ctx);
   use_in_memory(x.value, use, ctx);
   if (!x.mask) return;
-  attention_operand_place(g, &x, dim_index(g->dims, "b", x.batches),
-                          dim_index(g->dims, "m", x.rows), dim_index(g->dims, "n", x.keys), at);
+  attention_operand_place(g, &x, dim_shared_index(g->dims, "b", x.batches),
+                          dim_shared_index(g->dims, "m", x.rows),
+                          dim_shared_index(g->dims, "n", x.keys), at);
   attention_mask_place(g, &x, at, place);
   reach(f, x.mask, place, use, ctx);
 }

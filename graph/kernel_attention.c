@@ -53,7 +53,7 @@ static const char *pointers(Writer *w, Node *operand, Dim row, Dim column, const
 }
 
 static Dim bind(Writer *w, const char *name, Dim size, unsigned axis) {
-  Dim symbol = dim_index(w->k->graph->dims, name, size);
+  Dim symbol = dim_shared_index(w->k->graph->dims, name, size);
   kernel_bind(w->k, symbol, name, axis);
   return symbol;
 }

@@ -98,7 +98,8 @@ void kernel_matmul(Text *out, Kernel *k) {
   Dims *d = k->graph->dims;
   Node *n = g->nodes.data[0], *left = n->args[0].node, *right = n->args[1].node;
   bool conv = prim_kind(n->op) == PRIM_CONVOLUTION;
-  Dim left_k = dim_index(d, "ka", g->extent[3]), right_k = dim_index(d, "kb", g->extent[3]);
+  Dim left_k = dim_shared_index(d, "ka", g->extent[3]),
+      right_k = dim_shared_index(d, "kb", g->extent[3]);
   bind_axes(k, left_k, right_k);
   Access a = conv ? patch(k, n, left_k) : matrix(k, left, g->index[0], g->index[1], left_k, true);
   Access b =

@@ -36,11 +36,11 @@ static bool listed(const char *types, DType t) {
 
 /* Does the helper's name, "vdiv_$t" or "vtruncate_$t_$q", fit? */
 static bool fits(const Helper *h, const char *name, size_t len, Use *use) {
-  size_t n = strlen(h->name), stem = 0, outer = 0;
-  if (!h->types) return n == len && !memcmp(h->name, name, n);
-  bool two = n > 6 && !strcmp(h->name + n - 6, "_$t_$q");
-  size_t head = n - (two ? 6 : 3);
-  if (len < head || memcmp(h->name, name, head)) return false;
+  size_t same = 0, stem = 0, outer = 0;
+  while (same < len && h->name[same] == name[same]) same++;
+  if (!h->types) return same == len && !h->name[len];
+  if (h->name[same] != '$') return false;
+  bool two = !strcmp(h->name + same, "$t_$q");
   use->t = suffix(name, len, &stem);
   outer = stem;
   if (!use->t) return false;
@@ -49,7 +49,7 @@ static bool fits(const Helper *h, const char *name, size_t len, Use *use) {
     use->t = suffix(name, stem, &outer);
     if (!use->t) return false;
   }
-  return outer == head && listed(h->types, use->t);
+  return outer + 1 == same && listed(h->types, use->t);
 }
 
 static bool find_helper(const char *name, size_t len, Use *use) {
@@ -114,9 +114,10 @@ static void need_all(Prelude *p, const char *text);
 /* Puts out the helper, behind all that it needs. */
 static void need(Prelude *p, const char *name, size_t len) {
   Use use;
-  if (len >= MAX_NAME || !find_helper(name, len, &use)) return;
-  use.name = pool_namen(p->names, name, len);
-  if (!ir_map_put(&p->done, use.name, p)) return;
+  if (len >= MAX_NAME) return;
+  Name word = pool_namen(p->names, name, len);
+  if (!ir_map_put(&p->done, word, p) || !find_helper(word, len, &use)) return;
+  use.name = word;
   Text body = text_new(p->arena);
   expand(&body, &use);
   need_all(p, body.data);

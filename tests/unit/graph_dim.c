@@ -297,6 +297,26 @@ static void names(void) {
   arena_free(w.arena);
 }
 
+/* Kernels share indices, and results are kept; what is learned later counts all the same. */
+static void shared(void) {
+  World w = open_world();
+  Dim four = dim_int(w.d, 4), s0 = parse(&w, "s0"), s9 = parse(&w, "s9");
+  Dim a = dim_shared_index(w.d, "x", four);
+  check(a == dim_shared_index(w.d, "x", four), "one index for a name and a size");
+  check(a != dim_shared_index(w.d, "y", four) && a != dim_shared_index(w.d, "x", s0) &&
+            a != dim_index(w.d, "x", four),
+        "others are others");
+  Dim first[200];
+  for (int64_t i = 0; i < 200; i++) first[i] = dim_shared_index(w.d, "x", dim_int(w.d, i));
+  bool same = true;
+  for (int64_t i = 0; i < 200; i++) same &= first[i] == dim_shared_index(w.d, "x", dim_int(w.d, i));
+  check(same && first[4] == a, "there may be many");
+  Dim before = dim_floordiv(w.d, s9, four);
+  dim_limit(w.d, s9, (DimRange){0, 3});
+  check(!dim_is(before, 0) && dim_is(dim_floordiv(w.d, s9, four), 0), "a limit is minded");
+  arena_free(w.arena);
+}
+
 /* An expression of 2^40 nodes, each level twice the one below it. */
 static void hostile(void) {
   World w = open_world();
@@ -315,6 +335,7 @@ int main(void) {
   nested();
   sizes();
   names();
+  shared();
   hostile();
   random_expressions(0, 150);
   random_expressions(1, 150);
