@@ -3,8 +3,8 @@
  *     graph_compile [--layers N] [--device cuda|cpu] [--runs N] [--text] [MODEL]
  *
  * MODEL is a file; without one the graph is an encoder as wide as BERT-base, of 12 layers, or N:
- * 1,250 of them are 30,000 nodes.  A stage's time is the least of all runs (5).  Code is made on all
- * cores; what its makers took together is the time of their processor.  --text prints the graph. */
+ * 1,250 of them are 30,000 nodes.  A stage's time is the least of all runs (5).  Code is made on
+ * all cores; `together` is what that took of their time.  --text prints the graph. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
