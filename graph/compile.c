@@ -81,6 +81,7 @@ static uint32_t buffer_of(Compiler *c, Node *n) {
            : n->input.kind == INPUT_USER ? BUFFER_INPUT
                                          : BUFFER_WEIGHT;
   if (b.kind == BUFFER_WEIGHT) b.tensor = n->input.tensor;
+  if (b.kind == BUFFER_INPUT) b.fixed = n->input.fixed;
   vec_push(c->g->arena, &c->buffers, b);
   *number = (uint32_t)c->buffers.len;
   return *number - 1;

@@ -1,7 +1,9 @@
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "graph/execute_state.h"
+#include "lang/interp.h"
 #include "runtime/array.h"
 
 enum { DL_CPU = 1, DL_CUDA = 2, DL_CUDA_HOST = 3, DL_CUDA_MANAGED = 13 };
@@ -74,6 +76,35 @@ static BufferState *state_of_input(const Executable *e, uint32_t i) {
   return b ? &e->buffers[b - e->plan->buffers] : NULL;
 }
 
+/* Does element i have the value that the plan is for? */
+static bool is_fixed(const InputValue *v, DType t, const char *element, uint32_t i) {
+  Scalar x = scalar_load(t, element);
+  if (dtype_is_float(t)) return x.f == v->floats[i] || (isnan(x.f) && isnan(v->floats[i]));
+  return (t == DT_I1 ? x.i != 0 : x.i) == v->ints[i];
+}
+
+/* An input that decided shapes when the model was read must have that value still. */
+static int check_value(const Executable *e, uint32_t i, const PlanBuffer *b,
+                       const nereid_tensor *t) {
+  const InputValue *v = b->fixed;
+  size_t size = dtype_bytes(b->dtype);
+  int64_t n = 1;
+  for (int32_t k = 0; k < t->ndim; k++) n *= t->shape[k];
+  if (n != v->n) return error_set(NEREID_E_USAGE, E_GRAPH_INPUT_VALUE, i, b->name);
+  char *elements = malloc((size_t)n * size + 1);
+  if (!elements) return error_out_of_memory();
+  int code = 0;
+  if (n && !on_host(t))
+    code = nereid_copy_out(e->device, elements, first_element(t), (size_t)n * size, NULL);
+  else if (n && is_compact(t)) memcpy(elements, first_element(t), (size_t)n * size);
+  else if (n) pack(elements, t, size);
+  for (uint32_t k = 0; k < v->n && !code; k++)
+    if (!is_fixed(v, b->dtype, elements + k * size, k))
+      code = error_set(NEREID_E_USAGE, E_GRAPH_INPUT_VALUE, i, b->name);
+  free(elements);
+  return code;
+}
+
 int execute_take_input(Executable *e, uint32_t i, const nereid_tensor *t, nereid_stream *s) {
   BufferState *b = state_of_input(e, i);
   if (!b) return 0;
@@ -83,6 +114,8 @@ int execute_take_input(Executable *e, uint32_t i, const nereid_tensor *t, nereid
   if (!here && !on_host(t)) return error_set(NEREID_E_USAGE, E_GRAPH_INPUT_DEVICE, i, name);
   if (!compact && b->written) return error_set(NEREID_E_USAGE, E_GRAPH_INPUT_WRITTEN, i, name);
   if (!compact && !on_host(t)) return error_set(NEREID_E_USAGE, E_GRAPH_INPUT_STRIDES, i, name);
+  int code = b->plan->fixed ? check_value(e, i, b->plan, t) : 0;
+  if (code) return code;
   bool in_place = here && compact && b->bytes && is_aligned(first_element(t));
   if (!in_place) return copy_input(e, b, t, s);
   b->data = first_element(t);

@@ -104,11 +104,11 @@ typedef enum {
   INPUT_CONSTANT /* a tensor that the model's code made once */
 } InputKind;
 
-/* The one value of an input that a graph is for: its elements, integers and booleans or floats. */
+/* The one value of an input that a graph is for: its elements, of floats or of what is none. */
 typedef struct {
   uint32_t n;
   int64_t *ints;
-  double *floats; /* NULL: they are integers */
+  double *floats;
 } InputValue;
 
 struct Node {

@@ -48,6 +48,17 @@ static void name_buffers(Printer *p, Arena *scratch) {
     p->names[i] = ir_namer_give(&namer, p->plan->buffers[i].name);
 }
 
+/* is (2, 3): the only value that the plan is for. */
+static void print_fixed(Text *out, const InputValue *v) {
+  text_puts(out, " is (");
+  for (uint32_t i = 0; i < v->n; i++) {
+    if (i) text_puts(out, ", ");
+    if (v->floats) ir_print_float(out, v->floats[i], false);
+    else text_printf(out, "%" PRId64, v->ints[i]);
+  }
+  text_puts(out, ")");
+}
+
 static void print_buffer(Printer *p, uint32_t i) {
   static const char *const kinds[] = {[BUFFER_INPUT] = "input",
                                       [BUFFER_WEIGHT] = "weight",
@@ -62,6 +73,7 @@ static void print_buffer(Printer *p, uint32_t i) {
     text_puts(p->out, " ");
   }
   print_type(p->out, b);
+  if (b->fixed) print_fixed(p->out, b->fixed);
   if (b->kind == BUFFER_TEMPORARY) {
     text_printf(p->out, " %u..%u", b->first, b->last);
     if (b->offset) {

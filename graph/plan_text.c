@@ -107,6 +107,37 @@ static void read_lifetime(Reader *p, PlanBuffer *b) {
   if (ir_accept(&p->r, "at")) b->offset = read_dim(p);
 }
 
+/* inf, nan and decimals, with or without a minus. */
+static bool read_float(Reader *p, double *out) {
+  IrReader r = p->r;
+  double sign = ir_accept(&r, "-") ? -1 : 1;
+  if (ir_at_kind(&r, IT_FLOAT)) *out = sign * r.token.f;
+  else if (ir_at(&r, "inf")) *out = sign * INFINITY;
+  else if (ir_at(&r, "nan")) *out = NAN;
+  else return false;
+  ir_next(&r);
+  p->r = r;
+  return true;
+}
+
+/* is (2, 3) */
+static void read_fixed(Reader *p, PlanBuffer *b) {
+  VEC(int64_t) ints = {0};
+  VEC(double) floats = {0};
+  InputValue *v = ARENA_NEW(p->r.arena, InputValue);
+  ir_expect(&p->r, "(");
+  while (!p->r.failed && !ir_accept(&p->r, ")")) {
+    double number;
+    if (v->n++ && !ir_expect(&p->r, ",")) return;
+    if (!dtype_is_float(b->dtype)) vec_push(p->r.arena, &ints, ir_int(&p->r));
+    else if (read_float(p, &number)) vec_push(p->r.arena, &floats, number);
+    else ir_expected(&p->r, "a number with a point");
+  }
+  v->ints = ints.data;
+  v->floats = floats.data;
+  b->fixed = v;
+}
+
 static void read_buffer(Reader *p, BufferKind kind) {
   PlanBuffer b = {.kind = kind};
   Span span = p->r.token.span;
@@ -115,6 +146,7 @@ static void read_buffer(Reader *p, BufferKind kind) {
   if (kind == BUFFER_WEIGHT) b.tensor = ir_string(&p->r);
   read_type(p, &b);
   if (kind == BUFFER_TEMPORARY) read_lifetime(p, &b);
+  if (kind == BUFFER_INPUT && ir_accept(&p->r, "is")) read_fixed(p, &b);
   if (p->r.failed) return;
   vec_push(p->r.arena, &p->list, b);
   vec_push(p->r.arena, &p->once, false);
@@ -160,19 +192,6 @@ static void read_update(Reader *p) {
 
 typedef VEC(StepArg) StepArgs;
 typedef VEC(StepConstexpr) StepConstexprs;
-
-/* inf, nan and decimals, with or without a minus. */
-static bool read_float(Reader *p, double *out) {
-  IrReader r = p->r;
-  double sign = ir_accept(&r, "-") ? -1 : 1;
-  if (ir_at_kind(&r, IT_FLOAT)) *out = sign * r.token.f;
-  else if (ir_at(&r, "inf")) *out = sign * INFINITY;
-  else if (ir_at(&r, "nan")) *out = NAN;
-  else return false;
-  ir_next(&r);
-  p->r = r;
-  return true;
-}
 
 static StepArg read_arg(Reader *p, Name name) {
   StepArg a = {.name = name};

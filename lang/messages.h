@@ -768,6 +768,8 @@
 #define E_GRAPH_TEMPORARIES "the temporaries are too large: more than 2^48 bytes at once"
 #define E_GRAPH_OUTPUT_COUNT "the model has %u outputs, not %d"
 #define E_GRAPH_OUTPUT_TENSOR "output %u (%s) is %s; the tensor for it has another dtype or shape"
+#define E_GRAPH_INPUT_VALUE \
+  "input %u (%s) decides shapes, and was another when the model was read: read it again"
 #define E_GRAPH_INPUT_DATA "input %u (%s) has no data"
 #define E_GRAPH_INPUT_DEVICE "input %u (%s) lies in the memory of another device"
 #define E_GRAPH_INPUT_STRIDES \

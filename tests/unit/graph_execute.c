@@ -380,6 +380,29 @@ static void input_messages(void) {
   close_plan(&c);
 }
 
+/* What decided a shape may be no other when the plan runs. */
+static void fixed_inputs(void) {
+  Case c = start_plan("interp",
+                      "plan P\ninput %x 0 \"f32[s0]\"\ninput %n 1 \"i64[2]\" is (3, -1)\n"
+                      "input %s 2 \"f32[s1]\" is (0.5)\nreturn %x\nsource\n");
+  float x[4] = {0}, scale[2] = {0.5f, 0.5f};
+  int64_t n[3] = {3, 0, -1}, one[] = {1}, two[] = {2}, step[] = {2};
+  nereid_tensor ints = tensor(n, 1, two), out = {0};
+  ints.dtype = array_dl_dtype(DT_I64);
+  ints.strides = step;
+  nereid_tensor in[] = {tensor(x, 1, two), ints, tensor(scale, 1, one)};
+  check(!executable_run(c.e, in, 3, &out, 1, NULL), "the same values", nereid_error_message());
+  const char *wanted = "decides shapes, and was another when the model was read: read it again";
+  in[2].shape = two;
+  check(executable_run(c.e, in, 3, &out, 1, NULL) && strstr(nereid_error_message(), wanted),
+        "another number of elements", nereid_error_message());
+  in[2].shape = one;
+  in[1].strides = NULL;
+  check(executable_run(c.e, in, 3, &out, 1, NULL) && strstr(nereid_error_message(), wanted),
+        "another value", nereid_error_message());
+  close_plan(&c);
+}
+
 /* Symbols that two inputs have, and one that stands in an expression alone. */
 static void symbol_messages(void) {
   static const char TEXT[] =
@@ -457,6 +480,7 @@ int main(void) {
   plan_messages();
   input_messages();
   symbol_messages();
+  fixed_inputs();
   too_large();
   strided_on_gpu();
   printf("%d passed, %d failed\n", passed, failed);

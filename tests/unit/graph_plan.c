@@ -18,7 +18,9 @@ static const char EXAMPLE[] =
     "symbol s0 2..1024\n"
     "symbol s1 0..\n"
     "input %x 0 \"f32[s0, 4]\"\n"
-    "input %mask 1 \"b8[]\"\n"
+    "input %mask 1 \"b8[]\" is (1)\n"
+    "input %to 2 \"i64[2]\" is (2, -1)\n"
+    "input %scales 3 \"f32[2]\" is (0.5, inf)\n"
     "weight %p_weight \"0.weight\" \"bf16[8, 4]\"\n"
     "constant %scaled \"f32[8]\"\n"
     "temporary %linear \"f32[s0, 8]\" 0..1\n"
@@ -64,7 +66,7 @@ static void round_trip(void) {
   Reading again = read_text(r.text.data);
   check(!strcmp(r.text.data, again.text.data), "a plan reads back", again.text.data);
   const Plan *p = again.plan;
-  check(p && p->nbuffers == 7 && p->nsteps == 4 && plan_once(p) == 1 && p->noutputs == 2, "counts",
+  check(p && p->nbuffers == 9 && p->nsteps == 4 && plan_once(p) == 1 && p->noutputs == 2, "counts",
         r.text.data);
   check(p && p->steps[1].nodes[0] == p->steps[2].nodes[0], "a node is one node", r.text.data);
   check(p && !strncmp(p->source, "import triton\n\n#", 16), "the source", p ? p->source : "");
@@ -101,12 +103,12 @@ static void errors(void) {
         "sizes are from 0 on");
   wrong("2..1024", "-2..1", "symbol s0 has no value in this range; sizes are from 0 on");
   wrong("%mask 1", "%x 1", "the name 'x' is taken");
-  wrong("x_ptr = %x", "x_ptr = %y", "p.plan:15:21: error: no line above has the buffer %y");
+  wrong("x_ptr = %x", "x_ptr = %y", "p.plan:17:21: error: no line above has the buffer %y");
   wrong("return %relu", "return %rel", "no line above has the buffer %rel");
   wrong("update %x = %x", "update %x = %mask",
-        "p.plan:13:8: error: %x cannot be updated from %mask, which is of another type");
+        "p.plan:15:8: error: %x cannot be updated from %mask, which is of another type");
   wrong("step empty()", "once empty()",
-        "p.plan:17:6: error: empty runs once, so it stands in front of what runs in each run");
+        "p.plan:19:6: error: empty runs once, so it stands in front of what runs in each run");
   wrong("w_ptr = %p_weight", "w_ptr = %x", "scale runs once, before there is a value of %x");
   wrong("t_ptr = %linear.1, n = 8", "n = \"s0\"", "scale runs once, so its sizes are numbers");
   wrong("relu(x_ptr = %linear,", "relu(x_ptr = %linear.1,",
