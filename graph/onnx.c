@@ -36,7 +36,7 @@ static bool report_lacks(Onnx *r) {
 
 /* ---- initializers and inputs ---- */
 
-static bool read_initializers(Onnx *r, OnnxScope *s, const Onnx__Graph *g) {
+bool onnx_initializers(Onnx *r, OnnxScope *s, const Onnx__Graph *g) {
   for (size_t i = 0; i < g->n_initializer; i++) {
     Name name = pool_name(r->names, onnx_text(g->initializer[i]->name));
     OnnxValue *v = onnx_value_of_tensor(r, g->initializer[i], name);
@@ -148,7 +148,7 @@ static bool read_model(void *reader) {
   if (!r->model) return false;
   const Onnx__Graph *g = r->model->graph;
   OnnxScope s = {.opsets = r->model->opset_import, .nopsets = r->model->n_opset_import};
-  bool ok = read_initializers(r, &s, g) && read_inputs(r, &s, g) &&
+  bool ok = onnx_initializers(r, &s, g) && read_inputs(r, &s, g) &&
             onnx_nodes(r, &s, g->node, g->n_node) && read_outputs(r, &s, g);
   return report_lacks(r) && ok;
 }

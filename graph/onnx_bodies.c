@@ -35,11 +35,7 @@ bool onnx_inline(Onnx *r, OnnxCall *c, const Onnx__Function *f) {
   for (uint32_t i = 0; i < c->nout && i < f->n_output; i++) {
     OnnxValue *v;
     if (!onnx_lookup(r, &s, f->output[i], where, &v)) return false;
-    if (c->out[i] && v) {
-      Name name = c->out[i]->name;
-      *c->out[i] = *v;
-      c->out[i]->name = name;
-    }
+    if (v) onnx_set_alias(c, i, v);
   }
   r->depth--;
   return true;

@@ -146,6 +146,13 @@ void onnx_set(OnnxCall *c, uint32_t i, Node *n) {
   rename_result(c, n, v->name);
 }
 
+void onnx_set_alias(OnnxCall *c, uint32_t i, const OnnxValue *v) {
+  if (!onnx_wants(c, i)) return;
+  Name name = c->out[i]->name;
+  *c->out[i] = *v;
+  c->out[i]->name = name;
+}
+
 OnnxKnown *onnx_known_new(OnnxCall *c, DType t, uint32_t rank, const int64_t *shape) {
   int64_t n = 1;
   if (rank > GRAPH_RANK_MAX) return NULL;

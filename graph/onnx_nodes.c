@@ -8,10 +8,14 @@ const char *onnx_domain(const char *domain) {
   return strcmp(domain, "ai.onnx") ? domain : "";
 }
 
-const char *onnx_where(Onnx *r, const Onnx__Node *n) {
+/* That of its first result, if it has none. */
+static const char *node_name(const Onnx__Node *n) {
   const char *name = onnx_text(n->name);
-  if (!*name && n->n_output) name = onnx_text(n->output[0]);
-  return arena_printf(r->arena, "node %s (%s)", name, onnx_text(n->op_type));
+  return *name || !n->n_output ? name : onnx_text(n->output[0]);
+}
+
+const char *onnx_where(Onnx *r, const Onnx__Node *n) {
+  return arena_printf(r->arena, "node %s (%s)", node_name(n), onnx_text(n->op_type));
 }
 
 int64_t onnx_opset(const OnnxScope *s, const char *domain) {
@@ -59,14 +63,23 @@ static bool define_outputs(Onnx *r, OnnxScope *s, const OnnxCall *c) {
   return true;
 }
 
+/* "ONNX: Conv /layer1/conv"; control characters could end the comment that it is printed in. */
+static Name origin_of(Onnx *r, const Onnx__Node *n) {
+  char *text = arena_printf(r->scratch, "ONNX: %s %s", onnx_text(n->op_type), node_name(n));
+  for (char *p = text; *p; p++)
+    if ((unsigned char)*p < ' ' || *p == 127) *p = ' ';
+  size_t len = strlen(text);
+  while (text[len - 1] == ' ') len--;
+  return pool_namen(r->names, text, len);
+}
+
 static OnnxCall *call_new(Onnx *r, OnnxScope *s, const Onnx__Node *n) {
   OnnxCall *c = ARENA_NEW(r->scratch, OnnxCall);
   const char *name = n->n_output && *n->output[0] ? n->output[0] : onnx_text(n->name);
   *c = (OnnxCall){.r = r, .scope = s, .proto = n, .first_id = r->graph->nids};
   c->stand.name = onnx_identifier(r, name, "value");
   c->stand.place = r->place;
-  c->stand.origin =
-      pool_name(r->names, arena_printf(r->scratch, "ONNX: %s", onnx_identifier(r, name, "value")));
+  c->stand.origin = origin_of(r, n);
   c->b = (Build){.in = {.g = r->graph, .n = &c->stand}};
   return c;
 }

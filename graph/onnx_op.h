@@ -123,7 +123,8 @@ uint32_t onnx_axis_set(OnnxCall *c, const int64_t *axes, uint32_t n, uint32_t ra
 /* Is result i asked for? */
 bool onnx_wants(const OnnxCall *c, uint32_t i);
 void onnx_set(OnnxCall *c, uint32_t i, Node *n);
-/* Elements that are known; false if there are too many. */
+/* Another value is the result. */
+void onnx_set_alias(OnnxCall *c, uint32_t i, const OnnxValue *v);
 void onnx_set_known(OnnxCall *c, uint32_t i, const OnnxKnown *k);
 /* Room for such elements, NULL if there are too many. */
 OnnxKnown *onnx_known_new(OnnxCall *c, DType t, uint32_t rank, const int64_t *shape);

@@ -8,7 +8,7 @@
 
 enum {
   ONNX_BODIES_MAX = 50,     /* of bodies and functions in each other */
-  ONNX_CALLS_MAX = 4000000, /* nodes after functions and loops are written out */
+  ONNX_CALLS_MAX = 300000,  /* nodes after functions and loops are written out */
   ONNX_DEMAND_MAX = 200     /* of values that depend on each other to decide a shape */
 };
 
@@ -57,6 +57,9 @@ bool onnx_error(Onnx *r, const char *where, const char *fmt, ...)
 void onnx_note_lack(Onnx *r, const char *what, const char *node);
 /* "node conv1 (Conv)" */
 const char *onnx_where(Onnx *r, const Onnx__Node *n);
+
+/* Defines the tensors that a graph or a body holds. */
+bool onnx_initializers(Onnx *r, OnnxScope *s, const Onnx__Graph *g);
 
 /* ---- onnx_names.c ---- */
 

@@ -59,6 +59,7 @@
   X(unary, none, "HardSwish", 14, "aten.hardswish.default") \
   X(hardmax, none, "Hardmax", 1, 0) \
   X(identity, identity, "Identity", 1, 0) \
+  X(if, none, "If", 1, 0) \
   X(instance_norm, none, "InstanceNormalization", 1, 0) \
   X(is_inf, none, "IsInf", 10, 0) \
   X(unary, none, "IsNaN", 9, "aten.isnan.default") \
@@ -68,6 +69,7 @@
   X(compare, comparison, "LessOrEqual", 12, "aten.le.Tensor") \
   X(unary, none, "Log", 1, "aten.log.default") \
   X(softmax, none, "LogSoftmax", 1, "aten.log_softmax.int") \
+  X(loop, none, "Loop", 1, 0) \
   X(matmul, none, "MatMul", 1, 0) \
   X(variadic, extreme, "Max", 1, "aten.maximum.default") \
   X(max_pool, none, "MaxPool", 1, 0) \
@@ -97,6 +99,7 @@
   X(unary, relu, "Relu", 1, "aten.relu.default") \
   X(reshape, reshape, "Reshape", 1, 0) \
   X(unary, rounded, "Round", 11, "aten.round.default") \
+  X(scan, none, "Scan", 8, 0) \
   X(selu, none, "Selu", 1, 0) \
   X(shape, shape, "Shape", 1, 0) \
   X(shrink, none, "Shrink", 9, 0) \

@@ -196,6 +196,7 @@ static Node *literal_node(Onnx *r, const OnnxValue *v) {
 static Node *known_node(Onnx *r, const OnnxValue *v) {
   const OnnxKnown *k = v->known;
   Node stand = {.name = onnx_identifier(r, v->name, "value"), .place = r->place};
+  if (v->maker) stand.origin = v->maker->stand.origin;
   Build b = {.in = {.g = r->graph, .n = &stand}};
   bool literal = true, equal = k->n > 0;
   for (uint32_t i = 0; i < k->n; i++) {

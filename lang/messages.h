@@ -622,6 +622,7 @@
 #define E_ONNX_BYTES "its elements take %zu bytes, the file has %zu"
 #define E_ONNX_CALLS "after functions and loops are written out the model has over %d nodes"
 #define E_ONNX_BODIES "more than %d functions and bodies call each other here"
+#define E_ONNX_BODY "the body's %zu inputs and %zu outputs do not fit those of the operator"
 #define E_ONNX_INPUT "input %u is missing"
 #define E_ONNX_NEEDS_VALUE \
   "`%s` decides a shape and depends on input %s: name a file with its value where the model is read"
