@@ -184,6 +184,7 @@ fuzz-programs: $(FUZZ)
 golden: all $B/tests/unit/graph_pt2
 	@$(TEST_ENV) $(need_python) tests/run.py --update
 	@$(TEST_ENV) $(need_python) tests/graph_pt2.py --update
+	@$(TEST_ENV) $(need_python) tests/onnx_read.py --update
 
 docs:
 	@$(need_python) tests/docs.py --update
