@@ -128,12 +128,8 @@ static bool has(const Group *g, PrimKind kind) {
   return false;
 }
 
-/* Rows that are gone through in loops.  A pool takes its window at once, of which it may count the
- * elements. */
-static bool is_long(const Group *g) {
-  if (has(g, PRIM_POOL)) return false;
-  return !dim_is_int(g->r) || g->r->value > PERSISTENT_MAX;
-}
+/* Rows that are gone through in loops. */
+static bool is_long(const Group *g) { return !dim_is_int(g->r) || g->r->value > PERSISTENT_MAX; }
 
 /* The kernel's text depends on the tile's shape. */
 static void attention_step(Compiler *c, const Tiles *t, const Group *g, Kernel *k, Text *text,
@@ -177,7 +173,8 @@ static void add_step(Compiler *c, const Group *g) {
   Kernel *k = kernel_new(c->fusion, g, a);
   Text text = text_new(a);
   if (g->kind == GROUP_MATMUL) {
-    kernel_matmul(&text, k);
+    if (prim_kind(g->nodes.data[0]->op) == PRIM_CONVOLUTION) kernel_conv(&text, k);
+    else kernel_matmul(&text, k);
     tiles_matmul(&tiles, g, &s);
   } else if (g->kind == GROUP_ATTENTION) {
     attention_step(c, &tiles, g, k, &text, &s);
@@ -249,10 +246,17 @@ static void make_plan(Compiler *c) {
   c->plan->nbuffers = (uint32_t)c->buffers.len;
 }
 
+static bool runs(const GraphPass *p, const CompileOptions *o) {
+  switch (p->when) {
+    case FUSED_ON_GPU: return o->target == TARGET_GPU && o->fuse;
+    case FROZEN: return o->freeze;
+    default: return true;
+  }
+}
+
 static bool run_passes(Graph *g, const CompileOptions *o, Stages *s) {
-  bool gpu = o->target == TARGET_GPU && o->fuse;
   for (uint32_t i = 0; i < graph_passes_count; i++) {
-    if (graph_passes[i].gpu && !gpu) continue;
+    if (!runs(&graph_passes[i], o)) continue;
     double begin = stages_now();
     if (!graph_passes[i].run(g)) return false;
     stages_done(s, graph_passes[i].name, begin);
@@ -275,11 +279,10 @@ static bool memory_has_kernel(Graph *g, const Node *n) {
   return whole || (sums && (t->dtype == DT_F32 || t->dtype == DT_F64));
 }
 
-/* The product template sums up in f32, and walks windows forward only. */
+/* The product templates sum up in f32. */
 static bool has_kernel(Graph *g, const Node *n) {
   PrimKind k = prim_kind(n->op);
   if (!memory_has_kernel(g, n)) return false;
-  if (k == PRIM_CONVOLUTION && graph_arg(g, n, "transposed").flag) return false;
   if (prim_is_product(k) && kernel_held(n->type.dtype) != DT_F32) return false;
   if (k == PRIM_ATTENTION) {
     Attention x = attention_of(g, n);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "graph/attention.h"
+#include "graph/window.h"
 
 /* What is read of a node: at these places, so many elements. */
 typedef struct {
@@ -112,13 +113,19 @@ static Dim attention_operations(Costs *c, const Node *n) {
   return mul(c, mul(c, x.batches, width), pairs_seen(c, &x));
 }
 
+static Dim window_operations(Costs *c, const Node *n) {
+  Window w = window_of(c->graph, n);
+  Dim all = mul(c, numel(c, n), window_count(c->graph, &w));
+  return w.weight ? mul(c, dim_int(c->graph->dims, 2), all) : all;
+}
+
 static Dim operations(Costs *c, const Node *n, Dim elements) {
   const Dim *e = c->group->extent;
   switch (prim_kind(n->op)) {
     case PRIM_POINTWISE: return elements;
     case PRIM_REDUCE:
     case PRIM_SCAN: return numel(c, n->args[0].node);
-    case PRIM_POOL: return mul(c, c->group->x, c->group->r);
+    case PRIM_WINDOW: return window_operations(c, n);
     case PRIM_MATMUL:
     case PRIM_CONVOLUTION:
       return mul(c, dim_int(c->graph->dims, 2), mul(c, mul(c, e[0], e[1]), mul(c, e[2], e[3])));
@@ -182,11 +189,15 @@ static void note_stop(Node *n, const Dim *place, void *ctx) {
 
 /* ---- all of a group ---- */
 
+/* How often n reads its operands. */
 static Dim domain_of(Costs *c, const Node *n) {
   PrimKind k = prim_kind(n->op);
   if (prim_has_template(k)) return NULL;
-  bool columns = k == PRIM_REDUCE || k == PRIM_SCAN || k == PRIM_POOL;
-  bool row = c->f->role[n->id] == ROLE_ROW && !columns;
+  if (k == PRIM_WINDOW) {
+    Window w = window_of(c->graph, n);
+    return mul(c, numel(c, n), window_count(c->graph, &w));
+  }
+  bool row = c->f->role[n->id] == ROLE_ROW && k != PRIM_REDUCE && k != PRIM_SCAN;
   return row ? c->group->x : mul(c, c->group->x, c->group->r);
 }
 

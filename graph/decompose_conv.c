@@ -1,19 +1,20 @@
-/* Convolutions become aten.convolution with all its arguments; pooling over one axis becomes
- * pooling over two, and adaptive pooling into equal windows plain pooling. */
+/* Convolutions become products of matrices where their windows are single elements or do not
+ * overlap, else the primitives of graph/window.h.  Those have the channels last: what they take
+ * and give is permuted here, and pass `layout` lets permutations meet and vanish. */
 #include <string.h>
 
 #include "graph/decompose.h"
-
-enum { SPATIAL_MAX = 3 };
-
-/* ---- convolution ---- */
+#include "graph/window.h"
 
 typedef struct {
-  Node *x, *weight, *bias;
-  uint32_t n; /* spatial axes */
-  Dim stride[SPATIAL_MAX], padding[SPATIAL_MAX], dilation[SPATIAL_MAX], more[SPATIAL_MAX];
-  bool transposed;
+  Node *x, *weight, *bias; /* weight: [O, C / groups, window], transposed [C, O / groups, window] */
+  uint32_t n;              /* spatial axes */
+  Dim stride[WINDOW_AXES], before[WINDOW_AXES], after[WINDOW_AXES], dilation[WINDOW_AXES];
+  Dim spread[WINDOW_AXES];
+  Dim groups;
 } Conv;
+
+/* ---- arguments ---- */
 
 static void read_axes(Build *b, const char *param, uint32_t n, Dim *out) {
   Dim given[GRAPH_RANK_MAX];
@@ -22,72 +23,231 @@ static void read_axes(Build *b, const char *param, uint32_t n, Dim *out) {
 }
 
 static Conv read_conv(Build *b) {
-  Conv c = {build_input(b, "input"),
-            build_input(b, "weight"),
-            build_input(b, "bias"),
-            0,
-            {0},
-            {0},
-            {0},
-            {0},
-            false};
+  Conv c = {.x = build_input(b, "input"), .weight = build_input(b, "weight")};
+  c.bias = build_input(b, "bias");
   c.n = rank_of(c.weight) - 2;
+  c.groups = infer_size(&b->in, "groups");
   read_axes(b, "stride", c.n, c.stride);
   read_axes(b, "dilation", c.n, c.dilation);
-  for (uint32_t i = 0; i < c.n; i++) c.padding[i] = c.more[i] = build_const(b, 0);
+  for (uint32_t i = 0; i < c.n; i++) {
+    c.before[i] = c.after[i] = build_const(b, 0);
+    c.spread[i] = build_const(b, 1);
+  }
   return c;
 }
 
-static Node *convolve(Build *b, const Conv *c) {
+/* ---- operands ---- */
+
+/* [N, C, sizes] as [N, sizes, C]. */
+static Node *channels_last(Build *b, Node *x) {
+  uint32_t axes[GRAPH_RANK_MAX], rank = rank_of(x);
+  for (uint32_t i = 0; i < rank; i++) axes[i] = i == 0 ? 0 : i + 1 < rank ? i + 1 : 1;
+  return build_permute(b, x, axes);
+}
+
+static Node *channels_first(Build *b, Node *x) {
+  uint32_t axes[GRAPH_RANK_MAX], rank = rank_of(x);
+  for (uint32_t i = 0; i < rank; i++) axes[i] = i == 0 ? 0 : i == 1 ? rank - 1 : i - 1;
+  return build_permute(b, x, axes);
+}
+
+/* [O, C, window] as [window, C, O]. */
+static Node *window_first(Build *b, Node *w) {
+  uint32_t axes[GRAPH_RANK_MAX], rank = rank_of(w);
+  for (uint32_t i = 0; i < rank; i++) axes[i] = i + 2 < rank ? i + 2 : i + 2 == rank ? 1 : 0;
+  return build_permute(b, w, axes);
+}
+
+/* The weight of a transposed convolution as that of the convolution that it is: the window
+ * backwards, the output channels of all groups in front. */
+static Node *turned(Build *b, const Conv *c) {
+  Node *w = c->weight;
+  Dims *d = b->in.g->dims;
+  uint32_t axes[GRAPH_RANK_MAX], window = ((1u << c->n) - 1) << 2;
+  Dim shape[GRAPH_RANK_MAX], groups = c->groups, of_group = w->type.shape[1];
+  Dim inputs = dim_floordiv(d, w->type.shape[0], groups);
+  w = build_with(b, "aten.flip.default", w, arg_axes(b->in.g, window));
+  shape[0] = groups;
+  shape[1] = inputs;
+  memcpy(shape + 2, w->type.shape + 1, (rank_of(w) - 1) * sizeof *shape);
+  w = build_view(b, w, rank_of(w) + 1, shape);
+  for (uint32_t i = 0; i < rank_of(w); i++) axes[i] = i == 1 ? 2 : i == 2 ? 1 : i;
+  w = build_permute(b, w, axes);
+  shape[1] = inputs;
+  shape[0] = dim_mul(d, groups, of_group);
+  memcpy(shape + 2, c->weight->type.shape + 2, c->n * sizeof *shape);
+  return build_view(b, w, c->n + 2, shape);
+}
+
+/* ---- ways to compute one ---- */
+
+static bool all_are(uint32_t n, const Dim *x, int64_t value) {
+  bool all = true;
+  for (uint32_t i = 0; i < n; i++) all &= dim_is(x[i], value);
+  return all;
+}
+
+static bool is_unpadded(const Conv *c) {
+  return all_are(c->n, c->before, 0) && all_are(c->n, c->after, 0) && all_are(c->n, c->spread, 1) &&
+         dim_is(c->groups, 1);
+}
+
+/* x[N, sizes, K] times w[K, O]. */
+static Node *product(Build *b, Node *x, Node *w) {
+  Dim shape[GRAPH_RANK_MAX];
+  uint32_t rank = rank_of(x);
+  memcpy(shape, x->type.shape, rank * sizeof *shape);
+  shape[rank - 1] = w->type.shape[1];
+  Dim rows[] = {infer_product(&b->in, x->type.shape, rank - 1), x->type.shape[rank - 1]};
+  Node *y = build_op2(b, "aten.mm.default", build_view(b, x, 2, rows), w);
+  return build_view(b, y, rank, shape);
+}
+
+/* Windows of one element: a product of the elements that are hit with one matrix. */
+static Node *of_elements(Build *b, const Conv *c) {
+  Node *x = channels_last(b, c->x), *w = c->weight;
+  for (uint32_t i = 0; i < c->n; i++)
+    if (!dim_is(c->stride[i], 1))
+      x = build_slice(b, x, i + 1, build_const(b, 0), x->type.shape[i + 1], c->stride[i]->value);
+  w = build_view(b, w, 2, (Dim[]){w->type.shape[0], w->type.shape[1]});
+  return product(b, x, build_transpose(b, w, 0, 1));
+}
+
+/* Windows that neither overlap nor leave gaps: a product of the patches with one matrix.  For few
+ * channels: of many, a window is better gone through element by element. */
+static Node *of_patches(Build *b, const Conv *c, const ValueType *result) {
+  Dims *d = b->in.g->dims;
+  Node *x = c->x, *w = c->weight;
+  uint32_t axes[GRAPH_RANK_MAX], rank = 2 * c->n + 2;
+  Dim cut[GRAPH_RANK_MAX], shape[GRAPH_RANK_MAX];
+  cut[0] = x->type.shape[0];
+  cut[1] = x->type.shape[1];
+  axes[0] = 0;
+  axes[c->n + 1] = 1;
+  for (uint32_t i = 0; i < c->n; i++) {
+    Dim places = result->shape[i + 2], used = dim_mul(d, places, c->stride[i]);
+    x = build_slice(b, x, i + 2, build_const(b, 0), used, 1);
+    cut[2 * i + 2] = places;
+    cut[2 * i + 3] = c->stride[i];
+    axes[i + 1] = 2 * i + 2;
+    axes[c->n + 2 + i] = 2 * i + 3;
+  }
+  x = build_permute(b, build_view(b, x, rank, cut), axes);
+  memcpy(shape, x->type.shape, (c->n + 1) * sizeof *shape);
+  shape[c->n + 1] = infer_product(&b->in, x->type.shape + c->n + 1, c->n + 1);
+  w = build_view(b, w, 2, (Dim[]){w->type.shape[0], shape[c->n + 1]});
+  return product(b, build_view(b, x, c->n + 2, shape), build_transpose(b, w, 0, 1));
+}
+
+static Arg pairs(Build *b, const Conv *c) {
+  Dim all[2 * WINDOW_AXES];
+  for (uint32_t i = 0; i < c->n; i++) {
+    all[2 * i] = c->before[i];
+    all[2 * i + 1] = c->after[i];
+  }
+  return arg_dims(b->in.g, 2 * c->n, all);
+}
+
+/* Each output channel sees one input channel. */
+static Node *depthwise(Build *b, const Conv *c) {
   Graph *g = b->in.g;
-  Arg args[] = {arg_node(c->x),
-                arg_node(c->weight),
-                c->bias ? arg_node(c->bias) : arg_none(),
-                arg_dims(g, c->n, c->stride),
-                arg_dims(g, c->n, c->padding),
-                arg_dims(g, c->n, c->dilation),
-                arg_bool(c->transposed),
-                arg_dims(g, c->n, c->more),
-                arg_dim(infer_size(&b->in, "groups"))};
-  enum { NARGS = sizeof args / sizeof *args };
-  if (rank_of(c->x) == c->n + 2 && c->x == build_input(b, "input"))
-    return build_become(b, "aten.convolution.default", NARGS, args);
+  Node *x = channels_last(b, c->x), *w = window_first(b, c->weight);
+  Dim shape[GRAPH_RANK_MAX], channels = w->type.shape[c->n + 1];
+  memcpy(shape, w->type.shape, c->n * sizeof *shape);
+  shape[c->n] = channels;
+  w = build_view(b, w, c->n + 1, shape);
+  if (channels != x->type.shape[c->n + 1]) {
+    Dim times = dim_floordiv(g->dims, channels, x->type.shape[c->n + 1]);
+    memcpy(shape, x->type.shape, (c->n + 2) * sizeof *shape);
+    shape[c->n + 2] = times;
+    x = build_expand(b, build_unsqueeze(b, x, c->n + 2), c->n + 3, shape);
+    shape[c->n + 1] = channels;
+    x = build_view(b, x, c->n + 2, shape);
+  }
+  return build(b, "nereid.conv_depthwise.default",
+               ARGS(arg_node(x), arg_node(w), arg_dims(g, c->n, c->stride), pairs(b, c),
+                    arg_dims(g, c->n, c->dilation), arg_dims(g, c->n, c->spread)));
+}
+
+static Node *of_windows(Build *b, const Conv *c) {
+  Graph *g = b->in.g;
+  return build(b, "nereid.conv.default",
+               ARGS(arg_node(channels_last(b, c->x)), arg_node(window_first(b, c->weight)),
+                    arg_dims(g, c->n, c->stride), pairs(b, c), arg_dims(g, c->n, c->dilation),
+                    arg_dims(g, c->n, c->spread), arg_dim(c->groups)));
+}
+
+enum { FEW_CHANNELS = 16 };
+
+static bool has_patches(const Conv *c) {
+  const ValueType *w = &c->weight->type;
+  Dim channels = w->shape[1];
+  bool few = dim_is_int(channels) && channels->value < FEW_CHANNELS;
+  for (uint32_t i = 0; i < c->n; i++) few &= c->stride[i] == w->shape[i + 2];
+  return few && is_unpadded(c) && all_are(c->n, c->dilation, 1);
+}
+
+static bool fixed_stride(const Conv *c) {
+  bool fixed = true;
+  for (uint32_t i = 0; i < c->n; i++) fixed &= dim_is_int(c->stride[i]);
+  return fixed;
+}
+
+static Node *convolve(Build *b, Conv *c) {
   bool batched = rank_of(c->x) == c->n + 2;
-  if (!batched) args[0] = arg_node(build_unsqueeze(b, c->x, 0));
-  Node *y = build(b, "aten.convolution.default", NARGS, args);
+  if (!batched) c->x = build_unsqueeze(b, c->x, 0);
+  const ValueType *w = &c->weight->type;
+  bool alone = dim_is(w->shape[1], 1) && c->groups == c->x->type.shape[1];
+  Node *y = NULL;
+  if (is_unpadded(c) && all_are(c->n, w->shape + 2, 1) && fixed_stride(c)) y = of_elements(b, c);
+  else if (batched && has_patches(c)) y = of_patches(b, c, &b->in.n->type);
+  else y = alone ? depthwise(b, c) : of_windows(b, c);
+  if (c->bias) y = build_add(b, y, c->bias);
+  y = channels_first(b, y);
   return batched ? y : build_squeeze(b, y, 1);
 }
 
+/* ---- the ops ---- */
+
 Node *decompose_conv(Build *b) {
   Conv c = read_conv(b);
-  read_axes(b, "padding", c.n, c.padding);
+  read_axes(b, "padding", c.n, c.before);
+  memcpy(c.after, c.before, sizeof c.after);
   return convolve(b, &c);
 }
 
+/* Elements of the input lie `stride` apart, and the window comes from dilation * (size - 1) before
+ * the first, less the padding. */
 Node *decompose_conv_transpose(Build *b) {
   Conv c = read_conv(b);
-  c.transposed = true;
-  read_axes(b, "padding", c.n, c.padding);
-  read_axes(b, "output_padding", c.n, c.more);
+  Dims *d = b->in.g->dims;
+  Dim padding[WINDOW_AXES], more[WINDOW_AXES], one = build_const(b, 1);
+  read_axes(b, "padding", c.n, padding);
+  read_axes(b, "output_padding", c.n, more);
+  for (uint32_t i = 0; i < c.n; i++) {
+    Dim reach = dim_mul(d, c.dilation[i], dim_sub(d, c.weight->type.shape[i + 2], one));
+    c.before[i] = dim_sub(d, reach, padding[i]);
+    c.after[i] = dim_add(d, c.before[i], more[i]);
+    c.spread[i] = c.stride[i];
+    c.stride[i] = one;
+  }
+  c.weight = turned(b, &c);
   return convolve(b, &c);
 }
 
-/* "same": dilation * (kernel - 1) in all; of an odd number the larger half is behind. */
+Node *decompose_convolution(Build *b) {
+  return infer_bool(&b->in, "transposed") ? decompose_conv_transpose(b) : decompose_conv(b);
+}
+
+/* "same": dilation * (size - 1) in all; of an odd number the larger half is behind. */
 static void pad_same(Build *b, Conv *c) {
   Dims *d = b->in.g->dims;
-  Arg pads = arg_list(b->in.g, 2 * c->n);
-  bool even = true;
   for (uint32_t i = 0; i < c->n; i++) {
     Dim less = dim_sub(d, c->weight->type.shape[i + 2], build_const(b, 1));
     Dim all = dim_mul(d, c->dilation[i], less);
-    c->padding[i] = dim_floordiv(d, all, build_const(b, 2));
-    Dim rest = dim_sub(d, all, dim_add(d, c->padding[i], c->padding[i]));
-    even &= dim_is(rest, 0);
-    Arg *at = &pads.items[2 * (c->n - 1 - i)]; /* from the last axis on */
-    at[0] = build_int(b, 0);
-    at[1] = arg_dim(rest);
+    c->before[i] = dim_floordiv(d, all, build_const(b, 2));
+    c->after[i] = dim_sub(d, all, c->before[i]);
   }
-  if (!even) c->x = build_with(b, "aten.constant_pad_nd.default", c->x, pads);
 }
 
 Node *decompose_conv_padding(Build *b) {
@@ -95,111 +255,3 @@ Node *decompose_conv_padding(Build *b) {
   if (!strcmp(infer_string(&b->in, "padding"), "same")) pad_same(b, &c);
   return convolve(b, &c);
 }
-
-/* ---- pooling ---- */
-
-static Arg list_of(Build *b, const char *param, uint32_t n, Arg otherwise) {
-  Dim dims[GRAPH_RANK_MAX];
-  Arg given = build_arg(b, param);
-  if (given.kind == ARG_LIST && !given.n) return otherwise;
-  read_axes(b, param, n, dims);
-  return arg_dims(b->in.g, n, dims);
-}
-
-/* The list of one axis as that of two, with `lead` for the axis of size 1. */
-static Arg with_axis(Build *b, Arg list, int64_t lead) {
-  Arg two = arg_list(b->in.g, 2);
-  two.items[0] = build_int(b, lead);
-  two.items[1] = list.items[0];
-  return two;
-}
-
-typedef struct {
-  Arg args[7];
-  uint32_t n;
-} PoolArgs;
-
-/* kernel, stride, padding, then what the op has beside. */
-static PoolArgs pool_args(Build *b, uint32_t axes, const char *const *more) {
-  PoolArgs p = {.n = 4};
-  Arg kernel = list_of(b, "kernel_size", axes, arg_none());
-  p.args[1] = kernel;
-  p.args[2] = list_of(b, "stride", axes, kernel);
-  p.args[3] = list_of(b, "padding", axes, kernel);
-  bool max = infer_takes(&b->in, "dilation");
-  if (max) p.args[p.n++] = list_of(b, "dilation", axes, kernel);
-  for (; *more; more++)
-    if (infer_takes(&b->in, *more)) p.args[p.n++] = build_arg(b, *more);
-  return p;
-}
-
-static const char *const pool_flags[] = {"ceil_mode", "count_include_pad", "divisor_override",
-                                         NULL};
-
-static Node *pool(Build *b, const char *target, uint32_t axes) {
-  PoolArgs p = pool_args(b, axes, pool_flags);
-  p.args[0] = arg_node(build_input(b, "self"));
-  return build_become(b, target, p.n, p.args);
-}
-
-static Node *pool_1d(Build *b, const char *target) {
-  PoolArgs p = pool_args(b, 1, pool_flags);
-  Node *x = build_input(b, "self");
-  p.args[0] = arg_node(build_unsqueeze(b, x, rank_of(x) - 1));
-  p.args[1] = with_axis(b, p.args[1], 1);
-  p.args[2] = with_axis(b, p.args[2], 1);
-  p.args[3] = with_axis(b, p.args[3], 0);
-  if (infer_takes(&b->in, "dilation")) p.args[4] = with_axis(b, p.args[4], 1);
-  Node *y = build(b, target, p.n, p.args);
-  return build_view(b, y, b->in.n->type.rank, b->in.n->type.shape);
-}
-
-Node *decompose_avg_pool1d(Build *b) { return pool_1d(b, "aten.avg_pool2d.default"); }
-Node *decompose_avg_pool2d(Build *b) { return pool(b, "aten.avg_pool2d.default", 2); }
-Node *decompose_avg_pool3d(Build *b) { return pool(b, "aten.avg_pool3d.default", 3); }
-Node *decompose_max_pool1d(Build *b) { return pool_1d(b, "aten.max_pool2d.default"); }
-Node *decompose_max_pool2d(Build *b) { return pool(b, "aten.max_pool2d.default", 2); }
-Node *decompose_max_pool3d(Build *b) { return pool(b, "aten.max_pool3d.default", 3); }
-
-/* ---- adaptive pooling ---- */
-
-/* A window of each output's own elements, if all have as many. */
-static bool equal_windows(Build *b, const Node *x, uint32_t n, Dim *window) {
-  Dims *d = b->in.g->dims;
-  for (uint32_t i = 0; i < n; i++) {
-    uint32_t back = n - i;
-    Dim size = x->type.shape[rank_of(x) - back];
-    Dim out = b->in.n->type.shape[b->in.n->type.rank - back];
-    if (!dim_is_int(out) || out->value <= 0 || !dim_divisible(size, out->value)) return false;
-    window[i] = dim_floordiv(d, size, out);
-  }
-  return true;
-}
-
-static bool is_whole(const Build *b, uint32_t n) {
-  const ValueType *t = &b->in.n->type;
-  for (uint32_t i = 0; i < n; i++)
-    if (!dim_is(t->shape[t->rank - 1 - i], 1)) return false;
-  return true;
-}
-
-/* Over all elements it is their mean. */
-static Node *mean_of_last(Build *b, Node *x, uint32_t n) {
-  uint32_t set = ((1u << n) - 1) << (rank_of(x) - n);
-  return build_to(b, build_mean(b, build_widen(b, x), set, true), x->type.dtype);
-}
-
-static Node *adaptive(Build *b, uint32_t n, const char *target) {
-  Node *x = build_input(b, "self");
-  Dim window[SPATIAL_MAX];
-  if (is_whole(b, n)) return mean_of_last(b, x, n);
-  if (!equal_windows(b, x, n, window)) return NULL;
-  Arg sizes = arg_dims(b->in.g, n, window);
-  return build(b, target, ARGS(arg_node(x), sizes, sizes));
-}
-
-Node *decompose_adaptive_avg_pool1d(Build *b) { return adaptive(b, 1, "aten.avg_pool1d.default"); }
-
-Node *decompose_adaptive_avg_pool2d(Build *b) { return adaptive(b, 2, "aten.avg_pool2d.default"); }
-
-Node *decompose_adaptive_avg_pool3d(Build *b) { return adaptive(b, 3, "aten.avg_pool3d.default"); }

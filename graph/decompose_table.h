@@ -25,6 +25,9 @@
   X(adaptive_avg_pool1d, "aten.adaptive_avg_pool1d.default") \
   X(adaptive_avg_pool2d, "aten.adaptive_avg_pool2d.default") \
   X(adaptive_avg_pool3d, "aten.adaptive_avg_pool3d.default") \
+  X(adaptive_max_pool1d, "aten.adaptive_max_pool1d.default") \
+  X(adaptive_max_pool2d, "aten.adaptive_max_pool2d.default") \
+  X(adaptive_max_pool3d, "aten.adaptive_max_pool3d.default") \
   X(addmm, "aten.addmm.default") \
   X(addmv, "aten.addmv.default") \
   X(same, "aten.alias.default") \
@@ -76,6 +79,7 @@
   X(conv_transpose, "aten.conv_transpose1d.default") \
   X(conv_transpose, "aten.conv_transpose2d.input") \
   X(conv_transpose, "aten.conv_transpose3d.input") \
+  X(convolution, "aten.convolution.default") \
   X(copy, "aten.copy.default") \
   X(count_nonzero, "aten.count_nonzero.dim_IntList") \
   X(cummax, "aten.cummax.default") \
@@ -141,8 +145,11 @@
   X(max_dim, "aten.max.dim") \
   RENAME("aten.max.other", "aten.maximum.default") \
   X(max_pool1d, "aten.max_pool1d.default") \
+  X(max_pool1d_places, "aten.max_pool1d_with_indices.default") \
   X(max_pool2d, "aten.max_pool2d.default") \
+  X(max_pool2d_places, "aten.max_pool2d_with_indices.default") \
   X(max_pool3d, "aten.max_pool3d.default") \
+  X(max_pool3d_places, "aten.max_pool3d_with_indices.default") \
   X(mean, "aten.mean.default") \
   X(mean, "aten.mean.dim") \
   X(median, "aten.median.default") \

@@ -20,6 +20,7 @@ typedef struct {
   bool apart;     /* by something that needs it in memory: a template, an output */
   uint32_t depth; /* nodes of no group below it, in a row */
   bool free;      /* needs no memory to compute */
+  bool repeated;  /* used at many places for one element, as windows do */
   bool varies;    /* used by what is computed in each run */
   int64_t bytes;  /* in memory that are read to compute it */
 } Info;
@@ -81,10 +82,18 @@ static void piece_uses(const Fusion *f, Node *n, const Dim *place, UseAt *use, v
   for (uint32_t i = 0; i < p.n; i++) reach(f, p.pieces[i].operand, p.pieces[i].place, use, ctx);
 }
 
-static void pool_uses(const Fusion *f, Node *n, const Dim *place, UseAt *use, void *ctx) {
+/* At a position that is any of the window's. */
+static void window_uses(const Fusion *f, Node *n, const Dim *place, UseAt *use, void *ctx) {
+  Window w = window_of(f->graph, n);
+  static const char *const names[WINDOW_AXES] = {"at0", "at1", "at2"};
+  Dim at[GRAPH_RANK_MAX];
   Piece p;
-  pool_piece(f->graph, n, place, &p);
+  for (uint32_t i = 0; i < w.n; i++) at[i] = dim_shared_index(f->graph->dims, names[i], w.size[i]);
+  window_piece(f->graph, &w, place, at, &p);
   reach(f, p.operand, p.place, use, ctx);
+  if (!w.weight) return;
+  at[w.n] = place[n->type.rank - 1];
+  reach(f, w.weight, at, use, ctx);
 }
 
 /* What is searched or scattered to is used in memory, at no place. */
@@ -111,7 +120,7 @@ void each_use_at(const Fusion *f, Node *n, const Dim *place, UseAt *use, void *c
       return;
     case PRIM_REDUCE: reach(f, n->args[0].node, place, use, ctx); return;
     case PRIM_GATHER: gather_uses(f, n, place, use, ctx); return;
-    case PRIM_POOL: pool_uses(f, n, place, use, ctx); return;
+    case PRIM_WINDOW: window_uses(f, n, place, use, ctx); return;
     case PRIM_PIECES: piece_uses(f, n, place, use, ctx); return;
     case PRIM_SEARCH:
     case PRIM_SCATTER: memory_uses(f, n, place, use, ctx); return;
@@ -132,8 +141,17 @@ static bool is_view(const Node *n) {
 }
 
 static bool loops(PrimKind k) {
-  return k == PRIM_POINTWISE || k == PRIM_REDUCE || k == PRIM_SCAN || k == PRIM_POOL ||
+  return k == PRIM_POINTWISE || k == PRIM_REDUCE || k == PRIM_SCAN || k == PRIM_WINDOW ||
          k == PRIM_GATHER || k == PRIM_PIECES || k == PRIM_CREATE;
+}
+
+static bool is_window(const Node *n) {
+  return n->kind == NODE_CALL && prim_kind(n->op) == PRIM_WINDOW;
+}
+
+/* Is it as cheap as loading its operand? */
+static bool is_cast(const Node *n) {
+  return n->kind == NODE_CALL && !strcmp(n->op->target, "aten.to.dtype");
 }
 
 typedef struct {
@@ -155,6 +173,8 @@ static void note_use(Node **operand, void *ctx) {
   Info *to = &u->s->info[(*operand)->id];
   const Info *from = &u->s->info[u->user->id];
   bool view = is_view(u->user);
+  bool passes = view || is_cast(u->user);
+  to->repeated |= passes ? from->repeated : is_window(u->user);
   to->varies |= view ? from->varies : !u->s->f->once[u->user->id];
   to->uses += view ? from->uses : 1;
   to->apart |= view ? from->apart : read_from_memory(u->s->f->graph, *operand, u->user);
@@ -192,7 +212,8 @@ static void survey_uses(Fuser *s) {
 static bool fits_inline(const Fuser *s, const Node *n, PrimKind k) {
   const Info *info = &s->info[n->id];
   bool small = info->depth < INLINE_DEPTH_MAX && !info->apart;
-  return small && (info->free || (k == PRIM_POINTWISE && info->uses <= 1));
+  bool once = info->uses <= 1 && (!info->repeated || is_cast(n));
+  return small && (info->free || (k == PRIM_POINTWISE && once));
 }
 
 /* Is it worth memory of its own, written once, to whoever reads it in each run? */
@@ -243,31 +264,23 @@ bool reduction_has_axis(Graph *g, const Node *n, uint32_t i) {
   return false;
 }
 
-/* The axes that a node goes through: those of its operand, or for pooling those of its result and
- * of the window.  Returns how many; *along: a bit for each that is reduced or scanned. */
-static uint32_t axes_of(Graph *g, const Node *n, Dim *shape, uint32_t *along) {
-  *along = 0;
-  if (prim_kind(n->op) == PRIM_POOL) {
-    uint32_t rank = pool_shape(g, n, shape);
-    for (uint32_t i = n->type.rank; i < rank; i++) *along |= 1u << i;
-    return rank;
-  }
-  const ValueType *t = &n->args[0].node->type;
-  for (uint32_t i = 0; i < t->rank; i++) {
-    shape[i] = t->shape[i];
-    if (reduction_has_axis(g, n, i)) *along |= 1u << i;
-  }
-  return t->rank;
+/* A bit for each axis of its operand that a node reduces or scans. */
+static uint32_t axes_along(Graph *g, const Node *n) {
+  uint32_t along = 0;
+  for (uint32_t i = 0; i < n->args[0].node->type.rank; i++)
+    if (reduction_has_axis(g, n, i)) along |= 1u << i;
+  return along;
 }
 
-/* The domain of what goes along axes: the others, and those, each in order. */
-static void column_domain(const Fusion *f, Group *to, const Node *n) {
+/* The domain of a tensor's elements with the axes of `along` as columns: the others, and those,
+ * each in order. */
+static void axes_domain(const Fusion *f, Group *to, const ValueType *t, uint32_t along) {
   Graph *g = f->graph;
-  Dim shape[GRAPH_RANK_MAX], part[2][GRAPH_RANK_MAX], at[2][GRAPH_RANK_MAX], total[2];
-  uint32_t along, rank = axes_of(g, n, shape, &along), count[2] = {0, 0}, next[2] = {0, 0};
-  for (uint32_t i = 0; i < rank; i++) {
+  Dim part[2][GRAPH_RANK_MAX], at[2][GRAPH_RANK_MAX], total[2];
+  uint32_t count[2] = {0, 0}, next[2] = {0, 0};
+  for (uint32_t i = 0; i < t->rank; i++) {
     uint32_t r = along >> i & 1;
-    part[r][count[r]++] = shape[i];
+    part[r][count[r]++] = t->shape[i];
   }
   for (int r = 0; r < 2; r++) {
     total[r] = product(g, part[r], count[r]);
@@ -275,19 +288,34 @@ static void column_domain(const Fusion *f, Group *to, const Node *n) {
                                        : dim_shared_index(g->dims, r ? "r" : "x", total[r]);
     place_of_linear(g->dims, to->index[r], part[r], count[r], at[r]);
   }
-  Dim *place = places_new(f, rank), *kept = places_new(f, rank);
+  Dim *place = places_new(f, t->rank);
   to->x = total[0];
   to->r = total[1];
-  to->rank = rank;
-  to->reduced = 0;
-  for (uint32_t i = 0; i < rank; i++) {
+  to->rank = t->rank;
+  to->shape = t->shape;
+  to->columns = 0;
+  for (uint32_t i = 0; i < t->rank; i++) {
     uint32_t r = along >> i & 1;
     place[i] = at[r][next[r]++];
-    kept[i] = shape[i];
-    if (r && !dim_is(shape[i], 1)) to->reduced |= 1u << i;
+    if (r && !dim_is(t->shape[i], 1)) to->columns |= 1u << i;
   }
   to->place = place;
-  to->shape = kept;
+}
+
+static void column_domain(const Fusion *f, Group *to, const Node *n) {
+  axes_domain(f, to, &n->args[0].node->type, axes_along(f->graph, n));
+}
+
+enum { COLUMNS_MIN = 16, COLUMNS_MAX = 4096 };
+
+/* The last axis of a window's result as columns: its neighbours are neighbours in memory, and what
+ * depends on the other axes, which is most of a place, is computed once for all of them. */
+static void window_domain(const Fusion *f, Group *to, const Node *n) {
+  const ValueType *t = &n->type;
+  Dim last = t->shape[t->rank - 1];
+  bool fits = dim_is_int(last) && last->value >= COLUMNS_MIN && last->value <= COLUMNS_MAX;
+  if (fits) axes_domain(f, to, t, 1u << (t->rank - 1));
+  else flat_domain(f, to, n);
 }
 
 static void matmul_extents(Group *to, const Node *n, Dims *d) {
@@ -303,9 +331,9 @@ static void matmul_extents(Group *to, const Node *n, Dims *d) {
 static void convolution_extents(Graph *g, Group *to, const Node *n) {
   const ValueType *t = &n->type, *weight = &n->args[1].node->type;
   to->extent[0] = graph_arg(g, n, "groups").dim;
-  to->extent[1] = dim_mul(g->dims, t->shape[0], product(g, t->shape + 2, t->rank - 2));
-  to->extent[2] = dim_floordiv(g->dims, t->shape[1], to->extent[0]);
-  to->extent[3] = product(g, weight->shape + 1, weight->rank - 1);
+  to->extent[1] = product(g, t->shape, t->rank - 1);
+  to->extent[2] = dim_floordiv(g->dims, t->shape[t->rank - 1], to->extent[0]);
+  to->extent[3] = product(g, weight->shape, weight->rank - 1);
 }
 
 /* The place in the result of a row and column of a batch. */
@@ -316,13 +344,8 @@ static void product_place(Graph *g, const Group *to, const Node *n, Dim *place) 
     for (uint32_t i = 0; i < t->rank; i++) place[i] = to->index[3 - t->rank + i];
     return;
   }
-  Dim positions[GRAPH_RANK_MAX], at[GRAPH_RANK_MAX];
-  positions[0] = t->shape[0];
-  memcpy(positions + 1, t->shape + 2, (t->rank - 2) * sizeof *at);
-  place_of_linear(d, to->index[1], positions, t->rank - 1, at);
-  place[0] = at[0];
-  place[1] = dim_add(d, dim_mul(d, to->index[0], to->extent[2]), to->index[2]);
-  memcpy(place + 2, at + 1, (t->rank - 2) * sizeof *at);
+  place_of_linear(d, to->index[1], t->shape, t->rank - 1, place);
+  place[t->rank - 1] = dim_add(d, dim_mul(d, to->index[0], to->extent[2]), to->index[2]);
 }
 
 static void product_domain(const Fusion *f, Group *to, const Node *n) {
@@ -332,7 +355,10 @@ static void product_domain(const Fusion *f, Group *to, const Node *n) {
   static const char *const names[] = {"b", "m", "n"};
   if (prim_kind(n->op) == PRIM_MATMUL) matmul_extents(to, n, d);
   else convolution_extents(f->graph, to, n);
-  for (uint32_t i = 0; i < 3; i++) to->index[i] = dim_shared_index(d, names[i], to->extent[i]);
+  for (uint32_t i = 0; i < 3; i++) {
+    bool one = i == 0 && dim_is(to->extent[0], 1);
+    to->index[i] = one ? dim_int(d, 0) : dim_shared_index(d, names[i], to->extent[i]);
+  }
   to->x = product(f->graph, t->shape, t->rank);
   to->r = dim_int(d, 1);
   to->rank = t->rank;
@@ -362,7 +388,7 @@ static void attention_domain(const Fusion *f, Group *to, const Node *n) {
 /* Does it go along an axis, so that its domain has columns? */
 static bool has_columns(const Node *n) {
   PrimKind k = prim_kind(n->op);
-  return k == PRIM_REDUCE || k == PRIM_SCAN || k == PRIM_POOL;
+  return k == PRIM_REDUCE || k == PRIM_SCAN;
 }
 
 /* The role in its own domain. */
@@ -375,6 +401,7 @@ static void set_domain(const Fusion *f, Group *to, const Node *n) {
   if (prim_is_product(k)) product_domain(f, to, n);
   else if (k == PRIM_ATTENTION) attention_domain(f, to, n);
   else if (has_columns(n)) column_domain(f, to, n);
+  else if (k == PRIM_WINDOW) window_domain(f, to, n);
   else flat_domain(f, to, k == PRIM_SCATTER ? n->args[1].node : n);
 }
 
@@ -457,7 +484,7 @@ static FuseStop try_domain(Fusion *f, Group *g, const Group *domain, Node *n) {
   g->rank = domain->rank;
   g->shape = domain->shape;
   g->place = domain->place;
-  g->reduced = domain->reduced;
+  g->columns = domain->columns;
   FuseStop stop = {0};
   for (size_t i = 0; i < g->nodes.len && !stop.kind; i++) {
     Node *m = g->nodes.data[i];
@@ -473,14 +500,23 @@ static FuseStop try_domain(Fusion *f, Group *g, const Group *domain, Node *n) {
   return stop;
 }
 
-/* What goes along an axis joins a group whose domain is its own, or that has no columns yet. */
+static bool has_window(const Group *g) {
+  for (size_t i = 0; i < g->nodes.len; i++)
+    if (is_window(g->nodes.data[i])) return true;
+  return false;
+}
+
+/* What goes along an axis joins a group whose domain is its own, or that has no columns yet.  Rows
+ * that do not fit a tile are gone through several times, which a window is too dear for. */
 static FuseStop columns_fit(Fusion *f, Group *g, Node *n) {
   Group own = *g;
   column_domain(f, &own, n);
+  if (has_window(g) && !(dim_is_int(own.r) && own.r->value <= COLUMNS_MAX))
+    return stopped(STOP_EXTENT, NULL);
   if (dim_is(g->r, 1)) return try_domain(f, g, &own, n);
   if (own.x != g->x || own.r != g->r) return stopped(STOP_EXTENT, NULL);
   f->role[n->id] = natural_role(n);
-  bool same = same_shape(g, own.rank, own.shape) && own.reduced == g->reduced;
+  bool same = same_shape(g, own.rank, own.shape) && own.columns == g->columns;
   return same ? uses_fit(f, g, n) : stopped(STOP_AXES, NULL);
 }
 
@@ -490,7 +526,8 @@ static FuseStop join(Fusion *f, Group *g, Node *n) {
   if (prim_has_template(prim_kind(n->op))) return stopped(STOP_PRODUCT, NULL);
   if (is_scatter(n) || is_scatter(g->nodes.data[0])) return stopped(STOP_SCATTER, NULL);
   if (g->nodes.len >= GROUP_NODES_MAX) return stopped(STOP_FULL, NULL);
-  if (has_columns(n) && g->kind != GROUP_LOOPS) return stopped(STOP_TILES, NULL);
+  bool loops = has_columns(n) || is_window(n);
+  if (loops && g->kind != GROUP_LOOPS) return stopped(STOP_TILES, NULL);
   if (has_columns(n)) return columns_fit(f, g, n);
   f->role[n->id] = role_in(f, g, n);
   return f->role[n->id] == ROLE_NONE ? stopped(STOP_EXTENT, NULL) : uses_fit(f, g, n);

@@ -1,10 +1,10 @@
 /* Fusion: which nodes share a kernel.
  *
  * Nodes that compute are put into groups, in the graph's order; a group becomes one kernel, and
- * groups run in the order of their numbers.  A group has a domain: x elements, for each of which
- * r are reduced (r is 1 where nothing is).  A node in it has a role: it is computed for each of
- * the x * r elements, or for each of the x rows.  Where a node's elements lie in the domain is its
- * *own place* there: subscripts in terms of the index symbols of x and r.
+ * groups run in the order of their numbers.  A group has a domain: x rows of r columns, along
+ * which reductions go (r is 1 where nothing has columns).  A node in it has a role: it is computed
+ * for each of the x * r elements, or for each of the x rows.  Where a node's elements lie in the
+ * domain is its *own place* there: subscripts in terms of the index symbols of x and r.
  *
  * A node joins the last group that it depends on, or one that reads what it reads, if its size
  * fits the domain, and it uses nodes of the group at their own places only: then a value that one
@@ -34,7 +34,7 @@ typedef struct Group {
   uint32_t rank;    /* of the tensor whose places the full role has: what is reduced, or the */
   const Dim *shape; /* product */
   const Dim *place;
-  uint32_t reduced; /* LOOPS: the axes of `shape` that are reduced, a bit each */
+  uint32_t columns; /* LOOPS: the axes of `shape` that r stands for, a bit each */
   VEC(Node *) nodes;
 } Group;
 

@@ -7,20 +7,20 @@
 
 #include "graph/gather.h"
 #include "graph/text.h"
-#include "graph/window.h"
 #include "lang/messages.h"
 
 /* Names that a kernel's variables may not have. */
 static const char *const reserved[] = {
-    "tl",          "triton",  "libdevice", "xindex", "rindex",  "xmask",     "rmask",
-    "XBLOCK",      "RBLOCK",  "False",     "True",   "None",    "and",       "as",
-    "def",         "for",     "if",        "in",     "is",      "lambda",    "not",
-    "or",          "range",   "float",     "int",    "max",     "min",       "abs",
-    "acc",         "m",       "n",         "k",      "b",       "x",         "r",
-    "maximum",     "minimum", "multiply",  "either", "both",    "pid",       "rows",
-    "columns",     "band",    "height",    "batch",  "mmask",   "nmask",     "start",
-    "ka",          "kb",      "left",      "right",  "log_add", "later_max", "later_min",
-    "sorted_rows", "search",  "merged"};
+    "tl",          "triton",  "libdevice", "xindex", "rindex",   "xmask",     "rmask",
+    "XBLOCK",      "RBLOCK",  "False",     "True",   "None",     "and",       "as",
+    "def",         "for",     "if",        "in",     "is",       "lambda",    "not",
+    "or",          "range",   "float",     "int",    "max",      "min",       "abs",
+    "acc",         "m",       "n",         "k",      "b",        "x",         "r",
+    "maximum",     "minimum", "multiply",  "either", "both",     "pid",       "rows",
+    "columns",     "band",    "height",    "batch",  "mmask",    "nmask",     "start",
+    "ka",          "kb",      "left",      "right",  "log_add",  "later_max", "later_min",
+    "sorted_rows", "search",  "merged",    "step",   "position", "BM",        "BN",
+    "BK"};
 
 Kernel *kernel_new(const Fusion *f, const Group *group, Arena *a) {
   Kernel *k = ARENA_NEW(a, Kernel);
@@ -238,8 +238,8 @@ static const Memo *recall(const Kernel *k, const Node *n, const Dim *place) {
   return NULL;
 }
 
-static Value name_value(Kernel *k, const Node *n, const Dim *place, DType dtype,
-                        const char *expression) {
+Value kernel_define(Kernel *k, const Node *n, const Dim *place, DType dtype,
+                    const char *expression) {
   Value v = {kernel_fresh_for(k, n), dtype};
   kernel_line(k, "%s = %s", v.text, expression);
   kernel_remember(k, n, place, v);
@@ -257,8 +257,6 @@ static Value load(Kernel *k, Node *n, const Dim *place) {
   unsigned axes = 0;
   Dim offset = linear_of_place(k->graph->dims, place, n->type.shape, n->type.rank);
   const char *index = kernel_index(k, offset, &axes);
-  /* Where the condition does not hold, the place may be any. */
-  if (k->condition) index = arena_printf(k->arena, "tl.where(%s, %s, 0)", k->condition, index);
   Value v = {kernel_fresh(k, buffer_name(k, n)), n->type.dtype};
   kernel_line(k, "%s = tl.load(%s + %s%s)", v.text, kernel_buffer(k, n), index,
               mask_argument(k, axes));
@@ -325,7 +323,7 @@ static Value pointwise(Kernel *k, Node *n, const Dim *place) {
   DType held = kernel_held(n->type.dtype);
   bool cast = held != p.compute && n->type.dtype != DT_I1;
   if (cast) text = arena_printf(k->arena, "(%s).to(tl.%s)", text, dtype_lang_name(held));
-  return name_value(k, n, place, held, text);
+  return kernel_define(k, n, place, held, text);
 }
 
 static Value gather(Kernel *k, Node *n, const Dim *place) {
@@ -353,9 +351,9 @@ static const char *arange(Kernel *k, const Node *n, const Dim *place, DType t) {
 static Value create(Kernel *k, Node *n, const Dim *place) {
   DType t = kernel_held(n->type.dtype);
   if (!strcmp(n->op->target, "aten.arange.start_step"))
-    return name_value(k, n, place, t, arange(k, n, place, t));
+    return kernel_define(k, n, place, t, arange(k, n, place, t));
   Arg fill = graph_arg(k->graph, n, "fill_value");
-  return name_value(k, n, place, t, tile_of(k, literal(k, &fill, t), t));
+  return kernel_define(k, n, place, t, tile_of(k, literal(k, &fill, t), t));
 }
 
 /* ---- pieces ---- */
@@ -402,29 +400,13 @@ static Value pieces(Kernel *k, Node *n, const Dim *place) {
     bool always = !condition || !text;
     text = always ? value : arena_printf(k->arena, "tl.where(%s, %s, %s)", condition, value, text);
   }
-  return name_value(k, n, place, t, text);
-}
-
-/* Windows of one element. */
-static Value pool_of_one(Kernel *k, Node *n, const Dim *place) {
-  Dim at[GRAPH_RANK_MAX], shape[GRAPH_RANK_MAX];
-  uint32_t rank = pool_shape(k->graph, n, shape);
-  for (uint32_t i = 0; i < rank; i++)
-    at[i] = i < n->type.rank ? place[i] : dim_int(k->graph->dims, 0);
-  Piece p;
-  pool_piece(k->graph, n, at, &p);
-  DType t = kernel_held(n->type.dtype);
-  const char *condition = kernel_piece_condition(k, &p);
-  const char *text = kernel_piece_value(k, &p, condition, t);
-  const char *none = strstr(n->op->target, "max") ? "float(\"-inf\")" : "0";
-  if (condition) text = arena_printf(k->arena, "tl.where(%s, %s, %s)", condition, text, none);
-  return name_value(k, n, place, t, text);
+  return kernel_define(k, n, place, t, text);
 }
 
 /* A scan along an axis of one element. */
 static Value scan_of_one(Kernel *k, Node *n, const Dim *place) {
   DType t = kernel_held(n->type.dtype);
-  if (kernel_scan_gives_places(n)) return name_value(k, n, place, t, tile_of(k, "0", t));
+  if (kernel_scan_gives_places(n)) return kernel_define(k, n, place, t, tile_of(k, "0", t));
   return kernel_value(k, n->args[0].node, place);
 }
 
@@ -459,13 +441,11 @@ Value kernel_value(Kernel *k, Node *n, const Dim *place) {
     case PRIM_GATHER: return gather(k, n, place);
     case PRIM_CREATE: return create(k, n, place);
     case PRIM_PIECES: return pieces(k, n, place);
-    case PRIM_SEARCH: return name_value(k, n, place, n->type.dtype, kernel_search(k, n, place));
+    case PRIM_SEARCH: return kernel_define(k, n, place, n->type.dtype, kernel_search(k, n, place));
     case PRIM_SCAN:
       if (dim_is(k->group->r, 1)) return scan_of_one(k, n, place);
       break;
-    case PRIM_POOL:
-      if (dim_is(k->group->r, 1)) return pool_of_one(k, n, place);
-      break;
+    case PRIM_WINDOW: return kernel_window(k, n, place);
     case PRIM_REDUCE:
       if (dim_is(k->group->r, 1)) return unreduced(k, n, place);
       break;

@@ -2,7 +2,8 @@
  * kernel language, around which a template (graph/templates) puts the program's frame.
  *
  * Axes of a tile have bits: AXIS_X and AXIS_R of loops, AXIS_M (= X), AXIS_N (= R) and AXIS_B of
- * products.  Values are tiles that broadcast together: one that depends on no axis is a scalar.
+ * products; AXIS_K is what is one number in a step of a product's loop.  Values are tiles that
+ * broadcast together: one that depends on no axis is a scalar.
  *
  * Values of 16-bit floating dtypes are kept in f32 between the nodes of a kernel and rounded when
  * they are stored, as Inductor does. */
@@ -17,7 +18,7 @@
 /* Stands in a kernel's text for its name, which depends on no more than the text does. */
 #define KERNEL_NAME "\1"
 
-enum { AXIS_X = 1, AXIS_R = 2, AXIS_M = 1, AXIS_N = 2, AXIS_B = 4 };
+enum { AXIS_X = 1, AXIS_R = 2, AXIS_M = 1, AXIS_N = 2, AXIS_B = 4, AXIS_K = 8 };
 
 typedef struct {
   const char *text; /* a name or a literal */
@@ -90,6 +91,9 @@ void kernel_line(Kernel *k, const char *fmt, ...) __attribute__((format(printf, 
 /* The element of n at `place`: computed before (kernel_remember), or loaded, or computed now. */
 Value kernel_value(Kernel *k, Node *n, const Dim *place);
 void kernel_remember(Kernel *k, const Node *n, const Dim *place, Value v);
+/* A statement that names an element's value, in dtype `dtype`. */
+Value kernel_define(Kernel *k, const Node *n, const Dim *place, DType dtype,
+                    const char *expression);
 /* Writes an element; its place is n's own. */
 void kernel_store(Kernel *k, Node *n, Value v);
 /* `v` in dtype t, as an expression. */
@@ -117,6 +121,10 @@ Access kernel_access(Kernel *k, Piece *p, const char *first, const char *second)
 
 /* The function's parameters so far. */
 const char *kernel_parameters(Kernel *k);
+
+/* The element of a PRIM_WINDOW. */
+Value kernel_window(Kernel *k, Node *n, const Dim *place);
+
 /* The whole function: the template, with name, parameters and body filled in, and `slots`. */
 void kernel_emit(Text *out, Kernel *k, const char *template, const Slot *slots, size_t n);
 
@@ -144,5 +152,6 @@ void kernel_scatter(Kernel *k, Node *n);
 void kernel_loops(Text *out, Kernel *k, bool looped);
 void kernel_matmul(Text *out, Kernel *k);
 void kernel_attention(Text *out, Kernel *k, const AttentionShape *shape);
+void kernel_conv(Text *out, Kernel *k);
 
 #endif

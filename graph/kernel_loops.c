@@ -1,6 +1,6 @@
 /* Kernels of GROUP_LOOPS: pointwise nodes and reductions over one domain.
  *
- * Without reductions a tile is a run of elements.  With them it is rows by columns, and a row is
+ * Without columns a tile is a run of elements.  With them it is rows by columns, and a row is
  * gone through in *stages*: stage s is what needs the results of reductions of stages before s.
  * A row that fits a tile (persistent) is loaded once, and what was computed for one stage is there
  * for the next.  A longer one is gone through in a loop for each stage, which computes anew what
@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "graph/kernel.h"
-#include "graph/window.h"
 
 typedef struct {
   Kernel *k;
@@ -30,7 +29,7 @@ static uint32_t position(const Group *g, const Node *n) {
 
 static bool is_reduction(const Kernel *k, const Node *n) {
   PrimKind p = prim_kind(n->op);
-  return (p == PRIM_REDUCE || p == PRIM_POOL) && !dim_is(k->group->r, 1);
+  return p == PRIM_REDUCE && !dim_is(k->group->r, 1);
 }
 
 static bool is_scan(const Kernel *k, const Node *n) {
@@ -73,7 +72,6 @@ typedef struct {
 
 /* combine: of two accumulators; whole: of a tile along its columns. */
 static const Reduction reductions[] = {
-    /* pooling takes the first and the third */
     {"aten.sum.dim_IntList", "0", "{0} + {1}", "tl.sum({0}, 1, keep_dims=True)"},
     {"aten.prod.dim_int", "1", "{0} * {1}", "tl.reduce({0}, 1, multiply, keep_dims=True)"},
     {"aten.amax.default", "least", "maximum({0}, {1})",
@@ -85,7 +83,6 @@ static const Reduction reductions[] = {
 };
 
 static const Reduction *reduction_of(const Node *n) {
-  if (prim_kind(n->op) == PRIM_POOL) return &reductions[strstr(n->op->target, "max") ? 2 : 0];
   for (size_t i = 0; i < sizeof reductions / sizeof *reductions; i++)
     if (!strcmp(reductions[i].target, n->op->target)) return &reductions[i];
   BUG("no reduction: %s", n->op->target);
@@ -112,67 +109,23 @@ static const char *with(Kernel *k, const char *text, const char *a, const char *
   return kernel_fill(k, text, operands);
 }
 
-static const char *both(Kernel *k, const char *a, const char *b) {
-  return a && b ? arena_printf(k->arena, "%s & %s", a, b) : a ? a : b;
-}
-
 static const char *whole_tile(Kernel *k, const char *v, const char *mask, const char *otherwise) {
   v = arena_printf(k->arena, "tl.broadcast_to(%s, [XBLOCK, RBLOCK])", v);
   return mask ? arena_printf(k->arena, "tl.where(%s, %s, %s)", mask, v, otherwise) : v;
 }
 
-/* The elements of windows; padding changes nothing. */
-static const char *pooled_tile(Kernel *k, Node *n, DType t) {
-  Piece p;
-  pool_piece(k->graph, n, k->group->place, &p);
-  const char *condition = kernel_piece_condition(k, &p);
-  const char *v = kernel_piece_value(k, &p, condition, t);
-  return whole_tile(k, v, both(k, k->masks[AXIS_R], condition), neutral(k, n, t));
-}
-
 /* The elements that n reduces, in the dtype in which it does, with the neutral number behind the
  * row's end. */
 static const char *reduced_tile(Kernel *k, Node *n, DType t) {
-  if (prim_kind(n->op) == PRIM_POOL) return pooled_tile(k, n, t);
   Dim place[GRAPH_RANK_MAX];
   group_read_place(k->f, k->group, n, place);
   const char *v = kernel_cast(k, kernel_value(k, n->args[0].node, place), t);
   return whole_tile(k, v, k->masks[AXIS_R], neutral(k, n, t));
 }
 
-static bool flag_of(Kernel *k, const Node *n, const char *param) {
-  return graph_arg(k->graph, n, param).flag;
-}
-
-/* How many elements of a window an average counts: without padding, or without what lies past it
- * on the right, where ceil_mode lets windows begin in it. */
-static const char *window_count(Kernel *k, const Node *n) {
-  bool padding = flag_of(k, n, "count_include_pad");
-  if (padding && !flag_of(k, n, "ceil_mode")) return kernel_index(k, k->group->r, NULL);
-  Window w = window_of(k->graph, n);
-  Piece p;
-  pool_piece(k->graph, n, k->group->place, &p);
-  for (uint32_t i = 0; padding && i < w.n; i++) {
-    Dim end = dim_add(k->graph->dims, w.input->type.shape[w.lead + i], w.padding[i]);
-    if (i == 0) p.nlimits = 0;
-    piece_limit(k->graph, &p, p.place[w.lead + i], NULL, end);
-  }
-  const char *mask = both(k, k->masks[AXIS_R], kernel_piece_condition(k, &p));
-  return arena_printf(k->arena, "tl.sum(%s, 1, keep_dims=True)", whole_tile(k, "1.0", mask, "0.0"));
-}
-
-static void divide_average(Kernel *k, const Node *n, const char *name) {
-  if (prim_kind(n->op) != PRIM_POOL || strstr(n->op->target, "max")) return;
-  bool overrides = ops_param(ops_schema(k->graph, n->op), "divisor_override") >= 0;
-  Arg override = overrides ? graph_arg(k->graph, n, "divisor_override") : arg_none();
-  kernel_line(k, "%s = %s / %s", name, name,
-              override.kind == ARG_INT ? kernel_index(k, override.dim, NULL) : window_count(k, n));
-}
-
 static void remember_row(Kernel *k, Node *n, const char *name, DType t) {
   Dim place[GRAPH_RANK_MAX];
   Value v = {name, t};
-  divide_average(k, n, name);
   group_place(k->f, k->group, n, place);
   DType held = kernel_held(n->type.dtype);
   if (held != t) {

@@ -516,10 +516,14 @@
   X(sym_floor, "math.floor", "(Scalar a) -> Scalar") \
   X(sym_trunc, "math.trunc", "(Scalar a) -> Scalar") \
   X(fused_attention, "nereid.attention.default", "(Tensor query, Tensor key, Tensor value, Tensor? mask=None, *, float scale, SymInt? low=None, SymInt? high=None, int splits=1) -> Tensor") \
+  X(window_conv, "nereid.conv.default", "(Tensor input, Tensor weight, SymInt[] stride, SymInt[] padding, SymInt[] dilation, SymInt[] spread, SymInt groups) -> Tensor") \
+  X(window_depthwise, "nereid.conv_depthwise.default", "(Tensor input, Tensor weight, SymInt[] stride, SymInt[] padding, SymInt[] dilation, SymInt[] spread) -> Tensor") \
   X(place_like, "nereid.cummax_place.default", "(Tensor self, int dim) -> Tensor") \
   X(place_like, "nereid.cummin_place.default", "(Tensor self, int dim) -> Tensor") \
   X(merge, "nereid.merge.default", "(Tensor self, int run) -> Tensor") \
   X(of_sort_key, "nereid.of_sort_key.default", "(Tensor self) -> Tensor") \
+  X(window_pool, "nereid.pool_max.default", "(Tensor input, SymInt[] kernel, SymInt[] stride, SymInt[] padding, SymInt[] dilation, int first) -> Tensor") \
+  X(window_pool, "nereid.pool_sum.default", "(Tensor input, SymInt[] kernel, SymInt[] stride, SymInt[] padding, SymInt[] dilation, int first) -> Tensor") \
   X(nereid_scatter, "nereid.scatter.default", "(Tensor self, Tensor index, Tensor src, str reduce) -> Tensor") \
   X(search, "nereid.search.default", "(Tensor sorted_sequence, Tensor self, bool right) -> Tensor") \
   X(same, "nereid.sort.default", "(Tensor self, int dim) -> Tensor") \

@@ -4,11 +4,13 @@
 
 /* Decomposing leaves equal nodes and casts to the dtype that is there. */
 const GraphPass graph_passes[] = {
-    {"functionalize", pass_functionalize, false},
-    {"simplify", pass_simplify, false},
-    {"decompose", pass_decompose, false},
-    {"products", pass_products, true},
-    {"simplify", pass_simplify, false},
+    {"functionalize", pass_functionalize, ALWAYS},
+    {"simplify", pass_simplify, ALWAYS},
+    {"decompose", pass_decompose, ALWAYS},
+    {"layout", pass_layout, ALWAYS},
+    {"products", pass_products, FUSED_ON_GPU},
+    {"simplify", pass_simplify, ALWAYS},
+    {"freeze", pass_freeze, FROZEN},
 };
 const uint32_t graph_passes_count = sizeof graph_passes / sizeof *graph_passes;
 

@@ -9,6 +9,9 @@
  *   decompose       composite ops become calls of primitives (graph/prims.h)
  *   products        products with a vector become sums, long sums of few products are cut into
  *                   parts; for GPUs
+ *   layout          images stay with their channels last between convolutions
+ *   freeze          scales of products go into their weights, which are put into the order in
+ *                   which they are read; not in mode eager
  *
  * Near linear: tens of thousands of nodes in well under a second. */
 #ifndef NEREID_GRAPH_PASSES_H
@@ -16,13 +19,21 @@
 
 #include "graph/ops.h"
 
+typedef enum {
+  ALWAYS,
+  FUSED_ON_GPU,
+  FROZEN /* where weights are constants */
+} PassWhen;
+
 typedef struct {
   const char *name;
   bool (*run)(Graph *g); /* false after errors, which are in g->diags */
-  bool gpu;              /* of fused code for a GPU only */
+  PassWhen when;
 } GraphPass;
 
 bool pass_functionalize(Graph *g);
+bool pass_freeze(Graph *g);
+bool pass_layout(Graph *g);
 bool pass_simplify(Graph *g);
 bool pass_decompose(Graph *g);
 bool pass_products(Graph *g);

@@ -25,9 +25,9 @@ typedef enum {
   PRIM_SEARCH,      /* from its first operand, which lies in memory, read at several places */
   PRIM_SCATTER,     /* nereid.scatter: writes to its first operand, which nothing else uses */
   PRIM_PIECES,      /* aten.cat, aten.constant_pad_nd */
-  PRIM_POOL,        /* a reduction over windows: aten.max_pool*d, aten.avg_pool*d */
+  PRIM_WINDOW,      /* from the elements of a window (graph/window.h): pooling, depthwise */
   PRIM_MATMUL,      /* aten.mm, aten.bmm */
-  PRIM_CONVOLUTION, /* aten.convolution, not transposed */
+  PRIM_CONVOLUTION, /* nereid.conv */
   PRIM_ATTENTION,   /* nereid.attention (graph/attention.h) */
 } PrimKind;
 

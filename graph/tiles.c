@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "graph/tiling.h"
+#include "graph/window.h"
 
 /* ---- lists ---- */
 
@@ -16,6 +17,9 @@ static const FlatTile flat_tiles[] = {{1024, 4}, {512, 4}, {2048, 8}, {256, 4}, 
 
 /* Of rows that stay on chip: how many elements of rows together, and warps. */
 static const FlatTile row_tiles[] = {{2048, 4}, {4096, 8}, {1024, 4}, {2048, 8}, {1024, 2}};
+
+/* Of elements that are made of many others each. */
+static const FlatTile window_tiles[] = {{512, 4}, {1024, 4}, {256, 4}, {256, 2}, {1024, 8}};
 
 /* Of rows that are gone through in a loop: how many elements at a time. */
 static const FlatTile loop_tiles[] = {{2048, 4}, {4096, 8}, {1024, 4}, {8192, 16}, {2048, 8}};
@@ -99,9 +103,27 @@ static StepChoice rows_choice(const Tiles *t, const Group *g, int64_t rblock,
   return c;
 }
 
+static bool has_window(const Group *g) {
+  for (size_t i = 0; i < g->nodes.len; i++)
+    if (prim_kind(g->nodes.data[i]->op) == PRIM_WINDOW) return true;
+  return false;
+}
+
+static void tiles_window(const Tiles *t, const Group *g, PlanStep *s) {
+  bool flat = dim_is(g->r, 1), more = true;
+  for (size_t i = 0; i < COUNT(window_tiles) && more; i++) {
+    const FlatTile *tile = &window_tiles[i];
+    more = add_choice(
+        t, s, flat ? flat_choice(t, g, tile) : rows_choice(t, g, power_of_2(g->r->value), tile));
+  }
+}
+
 void tiles_loops(const Tiles *t, const Group *g, bool looped, PlanStep *s) {
-  bool flat = dim_is(g->r, 1);
-  bool more = true;
+  bool flat = dim_is(g->r, 1), more = true;
+  if (has_window(g) && !looped) {
+    tiles_window(t, g, s);
+    return;
+  }
   for (size_t i = 0; i < COUNT(flat_tiles) && flat && more; i++)
     more = add_choice(t, s, flat_choice(t, g, &flat_tiles[i]));
   for (size_t i = 0; i < COUNT(row_tiles) && !flat && !looped && more; i++)
@@ -118,12 +140,20 @@ static int64_t fitting(Dim n, int64_t block) {
   return p < 16 ? 16 : p;
 }
 
+/* What is summed up in one step; of convolutions whole blocks of channels. */
+static int64_t depth(const Group *g, int64_t most_wanted) {
+  const Node *n = g->nodes.data[0];
+  int64_t block = prim_kind(n->op) == PRIM_CONVOLUTION ? window_block(n) : 0;
+  if (block) return block < most_wanted ? block : most_wanted;
+  return fitting(g->extent[3], most_wanted);
+}
+
 static StepChoice product_choice(const Tiles *t, const Group *g, const Tile *tile) {
   StepChoice c = choice_new(t);
   int64_t bm = fitting(g->extent[1], tile->bm), bn = fitting(g->extent[2], tile->bn);
   add_constexpr(t, &c, "BM", bm);
   add_constexpr(t, &c, "BN", bn);
-  add_constexpr(t, &c, "BK", fitting(g->extent[3], tile->bk));
+  add_constexpr(t, &c, "BK", depth(g, tile->bk));
   c.grid[0] = dim_mul(t->graph->dims, blocks(t, g->extent[1], bm), blocks(t, g->extent[2], bn));
   c.grid[1] = g->extent[0];
   c.warps = (uint32_t)tile->warps;

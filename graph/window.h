@@ -1,4 +1,14 @@
-/* Windows that slide over the last axes of a tensor: convolutions and pooling. */
+/* Windows that slide over axes of a tensor: convolutions and pooling.
+ *
+ *   nereid.conv            input [N, sizes, C] and weight [window, C / groups, O]: sums over the
+ *                          window and the channels of a group
+ *   nereid.conv_depthwise  weight [window, C]: sums over the window, each channel for itself
+ *   nereid.pool_max, _sum  over the axes from `first` on, of any tensor
+ *
+ * Position t of the window of output o is element o * stride + t * dilation - padding.  Padding is
+ * a pair for each axis, what is in front and what is behind.  With a `spread` of s, elements lie s
+ * apart, and zeros between them: so a transposed convolution is one with its weight flipped.
+ * Elements outside are zeros of a sum, and of a maximum nothing. */
 #ifndef NEREID_GRAPH_WINDOW_H
 #define NEREID_GRAPH_WINDOW_H
 
@@ -8,23 +18,21 @@ enum { WINDOW_AXES = 3 };
 
 typedef struct {
   Node *input;
-  uint32_t n;    /* axes over which it slides */
-  uint32_t lead; /* axes before those: batch and channels */
-  Dim size[WINDOW_AXES], stride[WINDOW_AXES], padding[WINDOW_AXES], dilation[WINDOW_AXES];
+  Node *weight;      /* NULL of pooling */
+  uint32_t n, first; /* it slides over the axes first .. first + n */
+  Dim size[WINDOW_AXES], stride[WINDOW_AXES], before[WINDOW_AXES], dilation[WINDOW_AXES];
+  Dim spread[WINDOW_AXES];
 } Window;
 
-/* The window of a PRIM_POOL or PRIM_CONVOLUTION. */
+/* The window of a PRIM_WINDOW or PRIM_CONVOLUTION. */
 Window window_of(Graph *g, const Node *n);
-/* Where position `in` of the window of output position `out` lies in the input (both have w->n
- * subscripts), behind `lead`, with the limits of what is no padding. */
-void window_piece(Graph *g, const Window *w, const Dim *lead, const Dim *out, const Dim *in,
-                  Piece *p);
-
-/* ---- pooling: a reduction over the elements of windows ---- */
-
-/* The axes of the result, then those of the window. */
-uint32_t pool_shape(Graph *g, const Node *n, Dim *shape);
-/* What is read for the element at `place`, of pool_shape's rank. */
-void pool_piece(Graph *g, const Node *n, const Dim *place, Piece *p);
+/* The positions of a window. */
+Dim window_count(Graph *g, const Window *w);
+/* The largest power of two of which a PRIM_CONVOLUTION has whole blocks of channels; 0: those would
+ * be small, and channels are taken together with the positions of the window. */
+int64_t window_block(const Node *n);
+/* What is read of the input for the element at `place` (of the input's rank) at position `at` of
+ * its window, with the limits of what is there. */
+void window_piece(Graph *g, const Window *w, const Dim *place, const Dim *at, Piece *p);
 
 #endif

@@ -1,5 +1,4 @@
 class GraphModule(torch.nn.Module):
-    def forward(self, x: "f32[1, 4, 5, 5]", w: "f32[4, 3, 3, 3]", i: "i64[4, 5]", j: "i64[5, 3]"):
-        a = torch.ops.aten.conv_transpose2d.input(x, w)
+    def forward(self, i: "i64[4, 5]", j: "i64[5, 3]"):
         b = torch.ops.aten.mm.default(i, j)
-        return (a, b)
+        return (b,)

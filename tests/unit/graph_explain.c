@@ -193,10 +193,15 @@ static void floors(void) {
         "    a = torch.ops.aten.addmm.default(b, x, w)\n"
         "    return (a,)\n",
         64 + 128 + 32, 256, 2 * 8 * 4 * 16 + 8 * 16);
+  /* with a copy that puts the channels where the caller wants them */
   costs("x: \"f32[2, 3, 8, 8]\", w: \"f32[5, 3, 3, 3]\"",
         "    a = torch.ops.aten.conv2d.default(x, w)\n"
         "    return (a,)\n",
-        4 * 384 + 4 * 135, 4 * 360, 2 * 360 * 27);
+        4 * 384 + 4 * 135 + 4 * 360, 4 * 360 + 4 * 360, 2 * 360 * 27 + 360);
+  costs("x: \"f32[2, 3, 9, 8]\"",
+        "    a = torch.ops.aten.max_pool2d.default(x, 3, 2)\n"
+        "    return (a,)\n",
+        4 * 432, 4 * 72, 72 * 9);
   /* Of three rows over five keys: all of them; up to the row's own number; and not below it. */
   static const char QKV[] =
       "q: \"f32[2, 1, 3, 16]\", k: \"f32[2, 1, 5, 16]\", v: \"f32[2, 1, 5, 8]\"";

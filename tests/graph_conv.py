@@ -1,0 +1,435 @@
+#!/usr/bin/env python3
+"""Convolutions and pooling of graphs against NumPy.
+
+    graph_conv.py [--device interp|cpu|nest] [--mode default|eager] [NAME...]
+
+A case is a call, the tensors that it takes, and what NumPy computes.  All cases of a run are one
+graph; NAMEs select cases whose call contains one.  Tensors named w are weights: what is computed
+from them alone runs once.
+"""
+import argparse, itertools, math, os, pathlib, re, subprocess, sys, tempfile
+
+import numpy as np
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+NEREID = os.environ.get("NEREID", str(ROOT / "build" / "nereid"))
+RNG = np.random.default_rng(7)
+
+
+def tensor(*shape, dtype=np.float32):
+    x = RNG.normal(size=shape)
+    return (x * 9).astype(dtype) if np.issubdtype(dtype, np.integer) else x.astype(dtype)
+
+
+# ---- windows ----
+
+
+def spread(x, axes, by):
+    """x with by - 1 zeros between its elements along each axis."""
+    for axis, s in zip(axes, by):
+        shape = list(x.shape)
+        shape[axis] = (shape[axis] - 1) * s + 1
+        y = np.zeros(shape, x.dtype)
+        y[(slice(None), ) * axis + (slice(None, None, s), )] = x
+        x = y
+    return x
+
+
+def windows(x, size, stride, pads, dilation, fill=0):
+    """[.., places, size] of x with n last axes; pads are pairs."""
+    n = len(size)
+    low = [(max(a, 0), max(b, 0)) for a, b in pads]
+    x = np.pad(x, [(0, 0)] * (x.ndim - n) + low, constant_values=fill)
+    for i, (a, b) in enumerate(pads):  # negative ones cut
+        axis = x.ndim - n + i
+        x = x.take(range(max(-a, 0), x.shape[axis] - max(-b, 0)), axis)
+    reach = [d * (k - 1) + 1 for k, d in zip(size, dilation)]
+    y = np.lib.stride_tricks.sliding_window_view(x, reach, tuple(range(x.ndim - n, x.ndim)))
+    places = tuple(slice(None, None, s) for s in stride)
+    inner = tuple(slice(None, None, d) for d in dilation)
+    return y[(slice(None), ) * (x.ndim - n) + places + inner]
+
+
+def conv(x, w, b=None, stride=1, pads=0, dilation=1, groups=1, by=1):
+    n = w.ndim - 2
+    each = lambda v: [v] * n if isinstance(v, int) else list(v)
+    stride, dilation, by = each(stride), each(dilation), each(by)
+    pads = [(p, p) if isinstance(p, int) else p for p in each(pads)]
+    lead = x.ndim == n + 1
+    x = spread(x[None] if lead else x, range(2, n + 2), by).astype(np.float64)
+    v = windows(x, w.shape[2:], stride, pads, dilation)
+    cg, og = x.shape[1] // groups, w.shape[0] // groups
+    out = []
+    for g in range(groups):
+        part = v[:, g * cg:(g + 1) * cg]
+        weight = w[g * og:(g + 1) * og].astype(np.float64)
+        axes = [1, *range(2 + n, 2 + 2 * n)]
+        y = np.tensordot(part, weight, (axes, [1, *range(2, 2 + n)]))
+        out.append(np.moveaxis(y, -1, 1))
+    y = np.concatenate(out, 1)
+    if b is not None:
+        y += b.reshape(-1, *[1] * n)
+    return y[0] if lead else y
+
+
+def conv_transposed(x, w, b=None, stride=1, padding=0, more=0, groups=1, dilation=1):
+    n = w.ndim - 2
+    each = lambda v: [v] * n if isinstance(v, int) else list(v)
+    stride, padding, more, dilation = map(each, (stride, padding, more, dilation))
+    cg = w.shape[0] // groups
+    flip = w[(slice(None), slice(None)) + (slice(None, None, -1), ) * n]
+    turned = np.concatenate([flip[g * cg:(g + 1) * cg].swapaxes(0, 1) for g in range(groups)])
+    reach = [d * (k - 1) for d, k in zip(dilation, w.shape[2:])]
+    pads = [(r - p, r - p + m) for r, p, m in zip(reach, padding, more)]
+    return conv(x, turned, b, 1, pads, dilation, groups, stride)
+
+
+def pool(x, size, stride, pads, dilation=None, fill=0):
+    n = len(size)
+    return windows(x, size, stride, pads, dilation or [1] * n, fill)
+
+
+def max_pool(x, size, stride, padding, dilation=None, more=0):
+    n = len(size)
+    pads = [(p, p + more) for p in padding]
+    v = pool(x.astype(np.float64), size, stride, pads, dilation, -np.inf)
+    return v.max(tuple(range(-n, 0)))
+
+
+def max_places(x, size, stride, padding, dilation=None):
+    n = len(size)
+    number = np.arange(math.prod(x.shape[-n:])).reshape(x.shape[-n:]).astype(np.float64)
+    number = np.broadcast_to(number, x.shape)
+    pads = [(p, p) for p in padding]
+    v = pool(x.astype(np.float64), size, stride, pads, dilation, -np.inf)
+    k = pool(number, size, stride, pads, dilation)
+    flat = v.reshape(*v.shape[:-n], -1).argmax(-1)
+    return np.take_along_axis(k.reshape(*v.shape[:-n], -1), flat[..., None], -1)[..., 0]
+
+
+def avg_pool(x, size, stride, padding, include=True, ceil=False, divisor=None):
+    n = len(size)
+    more = []
+    for i in range(n):
+        length, k, s, p = x.shape[x.ndim - n + i], size[i], stride[i], padding[i]
+        places = (length + 2 * p - k) // s + 1
+        if ceil:
+            places = -(-(length + 2 * p - k) // s) + 1
+            places -= (places - 1) * s >= length + p
+        more.append((p, (places - 1) * s + k - length - p))
+    sums = pool(x.astype(np.float64), size, stride, more).sum(tuple(range(-n, 0)))
+    ones = np.ones(x.shape[-n:])
+    if include:
+        ones = np.pad(ones, [(p, p) for p in padding], constant_values=1)
+        rest = [(0, b - p) for (_, b), p in zip(more, padding)]
+    else:
+        rest = more
+    count = pool(ones, size, stride, rest).sum(tuple(range(-n, 0)))
+    return sums / (divisor or count)
+
+
+def adaptive(x, sizes, f):
+    n = len(sizes)
+    out = np.zeros(x.shape[:-n] + tuple(sizes))
+    lead = (slice(None), ) * (x.ndim - n)
+    for place in itertools.product(*map(range, sizes)):
+        box = tuple(slice(o * s // p, -(-(o + 1) * s // p))
+                    for o, p, s in zip(place, sizes, x.shape[-n:]))
+        out[lead + place] = f(x[lead + box].reshape(*x.shape[:-n], -1).astype(np.float64))
+    return out
+
+
+# ---- between convolutions ----
+
+
+def shifted(a):
+    return a * a.sum(1, keepdims=True) + a.mean((2, 3), keepdims=True)
+
+
+def parts(c):
+    p = np.pad(c[:, 2:4], [(0, 0), (1, 0), (0, 2), (1, 0)], constant_values=0.5)
+    return np.concatenate([p[:, :, :7, 1:7], c[:, :3]], 1)
+
+
+def softmax(x, axis):
+    e = np.exp(x - x.max(axis, keepdims=True))
+    return e / e.sum(axis, keepdims=True)
+
+
+# ---- cases: the call, its tensors, and the same in NumPy ----
+
+X = tensor(2, 4, 9, 8)
+S = np.abs(tensor(6)) + 0.5
+IMAGE = tensor(1, 32, 7, 7)
+LINE = tensor(2, 6, 11)
+CUBE = tensor(1, 3, 5, 6, 4)
+CASES = [
+    ("conv2d.default(x, w)", [X, tensor(6, 4, 3, 3)], conv),
+    ("conv2d.default(x, w, b, [2, 1], [1, 2], [2, 1])", [X, tensor(6, 4, 3, 2), tensor(6)],
+     lambda x, w, b: conv(x, w, b, (2, 1), (1, 2), (2, 1))),
+    ("conv2d.default(x, w, b)", [X, tensor(5, 4, 1, 1), tensor(5)], conv),
+    ("conv2d.default(x, w, None, [2, 3])", [X, tensor(5, 4, 1, 1)],
+     lambda x, w: conv(x, w, None, (2, 3))),
+    ("conv2d.default(x, w, None, 1, 1)", [X, tensor(5, 4, 1, 1)],
+     lambda x, w: conv(x, w, None, 1, 1)),
+    ("conv2d.default(x, w, b, [3, 4])", [X, tensor(5, 4, 3, 4), tensor(5)],
+     lambda x, w, b: conv(x, w, b, (3, 4))),
+    ("conv2d.default(x, w, b, 1, 1)", [IMAGE, tensor(20, 32, 3, 3), tensor(20)],
+     lambda x, w, b: conv(x, w, b, 1, 1)),
+    ("conv2d.default(x, w, None, 2, 3, 1, 2)", [IMAGE, tensor(24, 16, 7, 7)],
+     lambda x, w: conv(x, w, None, 2, 3, 1, 2)),
+    ("conv2d.default(x, w, b, 1, 1, 1, 4)", [X, tensor(4, 1, 3, 3), tensor(4)],
+     lambda x, w, b: conv(x, w, b, 1, 1, 1, 4)),
+    ("conv2d.default(x, w, None, 2, 3, 2, 32)", [IMAGE, tensor(32, 1, 5, 7)],
+     lambda x, w: conv(x, w, None, 2, 3, 2, 32)),
+    ("conv2d.default(x, w, None, 1, 0, 1, 4)", [X, tensor(12, 1, 2, 2)],
+     lambda x, w: conv(x, w, None, 1, 0, 1, 4)),
+    ("conv2d.default(x, w, None, 1, 0, 1, 2)", [X, tensor(6, 2, 3, 3)],
+     lambda x, w: conv(x, w, None, 1, 0, 1, 2)),
+    ("conv2d.padding(x, w, b, 1, 'same', [1, 3])", [X, tensor(6, 4, 4, 3), tensor(6)],
+     lambda x, w, b: conv(x, w, b, 1, [(1, 2), (3, 3)], (1, 3))),
+    ("conv2d.padding(x, w, None, 2, 'valid')", [X, tensor(6, 4, 3, 3)],
+     lambda x, w: conv(x, w, None, 2)),
+    ("conv2d.default(x, w)", [tensor(4, 6, 5), tensor(3, 4, 2, 2)], conv),
+    ("conv1d.default(x, w, b, 2, 1)", [LINE, tensor(4, 6, 3), tensor(4)],
+     lambda x, w, b: conv(x, w, b, 2, 1)),
+    ("conv1d.default(x, w, None, 1, 2, 2, 6)", [LINE, tensor(6, 1, 3)],
+     lambda x, w: conv(x, w, None, 1, 2, 2, 6)),
+    ("conv1d.padding(x, w, None, 1, 'same')", [LINE, tensor(4, 6, 4)],
+     lambda x, w: conv(x, w, None, 1, [(1, 2)])),
+    ("conv1d.default(x, w)", [tensor(6, 11), tensor(4, 6, 1)], conv),
+    ("conv3d.default(x, w, b, [1, 2, 1], 1)", [CUBE, tensor(4, 3, 3, 2, 3), tensor(4)],
+     lambda x, w, b: conv(x, w, b, (1, 2, 1), 1)),
+    ("conv3d.default(x, w, None, 1, 1, 1, 3)", [CUBE, tensor(6, 1, 2, 3, 3)],
+     lambda x, w: conv(x, w, None, 1, 1, 1, 3)),
+    ("conv3d.padding(x, w, None, 1, 'same', [2, 1, 1])", [CUBE, tensor(4, 3, 2, 3, 2)],
+     lambda x, w: conv(x, w, None, 1, [(1, 1), (1, 1), (0, 1)], (2, 1, 1))),
+    ("convolution.default(x, w, b, [1, 1], [1, 0], [1, 1], False, [0, 0], 1)",
+     [X, tensor(6, 4, 3, 3), tensor(6)], lambda x, w, b: conv(x, w, b, 1, (1, 0))),
+    ("convolution.default(x, w, None, [2], [0], [1], True, [1], 1)", [LINE, tensor(6, 3, 3)],
+     lambda x, w: conv_transposed(x, w, None, 2, 0, 1)),
+    ("conv_transpose2d.input(x, w, b)", [X, tensor(4, 5, 3, 2), tensor(5)], conv_transposed),
+    ("conv_transpose2d.input(x, w, b, [2, 3], [1, 0], [1, 2], 2)",
+     [X, tensor(4, 3, 3, 4), tensor(6)],
+     lambda x, w, b: conv_transposed(x, w, b, (2, 3), (1, 0), (1, 2), 2)),
+    ("conv_transpose2d.input(x, w, None, 2, 3, 0, 1, 2)", [X, tensor(4, 3, 3, 2)],
+     lambda x, w: conv_transposed(x, w, None, 2, 3, 0, 1, 2)),
+    ("conv_transpose2d.input(x, w, None, 2, 0, 0, 4)", [X, tensor(4, 2, 3, 3)],
+     lambda x, w: conv_transposed(x, w, None, 2, 0, 0, 4)),
+    ("conv_transpose2d.input(x, w, None, 2)", [IMAGE, tensor(32, 8, 2, 2)],
+     lambda x, w: conv_transposed(x, w, None, 2)),
+    ("conv_transpose1d.default(x, w, None, 3, 1)", [LINE, tensor(6, 2, 4)],
+     lambda x, w: conv_transposed(x, w, None, 3, 1)),
+    ("conv_transpose3d.input(x, w, None, 2, 1)", [CUBE, tensor(3, 2, 3, 2, 3)],
+     lambda x, w: conv_transposed(x, w, None, 2, 1)),
+    # pooling
+    ("max_pool2d.default(x, 3, 2, 1)", [X], lambda x: max_pool(x, (3, 3), (2, 2), (1, 1))),
+    ("max_pool2d.default(x, [2, 3], 1, 1, [1, 2])", [X],
+     lambda x: max_pool(x, (2, 3), (1, 1), (1, 1), (1, 2))),
+    ("max_pool2d.default(x, 3, 2, 0, 1, True)", [tensor(2, 3, 10, 8)],
+     lambda x: max_pool(x, (3, 3), (2, 2), (0, 0), None, 1)),
+    ("max_pool2d.default(x, 7, 1, 3)", [IMAGE], lambda x: max_pool(x, (7, 7), (1, 1), (3, 3))),
+    ("max_pool1d.default(x, 2)", [LINE], lambda x: max_pool(x, (2, ), (2, ), (0, ))),
+    ("max_pool3d.default(x, 2, 1)", [CUBE], lambda x: max_pool(x, (2, ) * 3, (1, ) * 3, (0, ) * 3)),
+    ("max_pool2d.default(x, 2)", [tensor(3, 4, 6)], lambda x: max_pool(x, (2, 2), (2, 2), (0, 0))),
+    ("max_pool2d.default(x, 2)", [tensor(1, 2, 4, 6, dtype=np.int64)],
+     lambda x: max_pool(x, (2, 2), (2, 2), (0, 0))),
+    ("max_pool2d_with_indices.default(x, 3, 2, 1)[0]", [X],
+     lambda x: max_pool(x, (3, 3), (2, 2), (1, 1))),
+    ("max_pool2d_with_indices.default(x, 3, 2, 1)[1]", [X],
+     lambda x: max_places(x, (3, 3), (2, 2), (1, 1))),
+    ("max_pool1d_with_indices.default(x, 3, 1, 1, 2)[1]", [LINE],
+     lambda x: max_places(x, (3, ), (1, ), (1, ), (2, ))),
+    ("max_pool3d_with_indices.default(x, 2)[1]", [CUBE],
+     lambda x: max_places(x, (2, ) * 3, (2, ) * 3, (0, ) * 3)),
+    ("avg_pool2d.default(x, 3)", [X], lambda x: avg_pool(x, (3, 3), (3, 3), (0, 0))),
+    ("avg_pool2d.default(x, [3, 2], 2, 1)", [X], lambda x: avg_pool(x, (3, 2), (2, 2), (1, 1))),
+    ("avg_pool2d.default(x, 3, 2, 1, False, False)", [X],
+     lambda x: avg_pool(x, (3, 3), (2, 2), (1, 1), False)),
+    ("avg_pool2d.default(x, 3, 2, 1, True)", [X],
+     lambda x: avg_pool(x, (3, 3), (2, 2), (1, 1), True, True)),
+    ("avg_pool2d.default(x, 3, 2, 1, True, False)", [X],
+     lambda x: avg_pool(x, (3, 3), (2, 2), (1, 1), False, True)),
+    ("avg_pool2d.default(x, 3, 2, 1, False, True, 5)", [X],
+     lambda x: avg_pool(x, (3, 3), (2, 2), (1, 1), True, False, 5)),
+    ("avg_pool1d.default(x, 4, 3, 2)", [LINE], lambda x: avg_pool(x, (4, ), (3, ), (2, ))),
+    ("avg_pool3d.default(x, 2, 1, 1, False, False)", [CUBE],
+     lambda x: avg_pool(x, (2, ) * 3, (1, ) * 3, (1, ) * 3, False)),
+    ("avg_pool2d.default(x, 2, 1)", [X.astype(np.float16)],
+     lambda x: avg_pool(x, (2, 2), (1, 1), (0, 0))),
+    ("adaptive_avg_pool2d.default(x, [3, 4])", [X],
+     lambda x: adaptive(x, (3, 4), lambda v: v.mean(-1))),
+    ("adaptive_avg_pool2d.default(x, [5, 3])", [X],
+     lambda x: adaptive(x, (5, 3), lambda v: v.mean(-1))),
+    ("adaptive_avg_pool2d.default(x, [12, 1])", [X],
+     lambda x: adaptive(x, (12, 1), lambda v: v.mean(-1))),
+    ("adaptive_avg_pool1d.default(x, [4])", [LINE],
+     lambda x: adaptive(x, (4, ), lambda v: v.mean(-1))),
+    ("_adaptive_avg_pool3d.default(x, [2, 4, 3])", [CUBE],
+     lambda x: adaptive(x, (2, 4, 3), lambda v: v.mean(-1))),
+    ("adaptive_max_pool2d.default(x, [5, 3])[0]", [X],
+     lambda x: adaptive(x, (5, 3), lambda v: v.max(-1))),
+    ("adaptive_max_pool2d.default(x, [3, 2])[0]", [X],
+     lambda x: adaptive(x, (3, 2), lambda v: v.max(-1))),
+    ("adaptive_max_pool1d.default(x, [4])[1]", [LINE], lambda x: np.stack([
+        o * 11 // 4 + x[..., o * 11 // 4:-(-(o + 1) * 11 // 4)].argmax(-1) for o in range(4)], -1)),
+    # what stands between convolutions: the layout that they like goes through it
+    ("c = conv2d.default(x, w, v, 1, 1); m = max_pool2d.default(c, 2); r = relu.default(m); "
+     "conv2d.default(r, u)",
+     [X, tensor(16, 4, 3, 3), tensor(16), tensor(5, 16, 2, 2)],
+     lambda x, w, v, u: conv(np.maximum(max_pool(conv(x, w, v, 1, 1), (2, 2), (2, 2), (0, 0)), 0),
+                             u)),
+    ("c = conv2d.default(x, w); a = add.Tensor(c, v); m = mean.dim(a, [2, 3]); "
+     "s = sum.dim_IntList(a, [1], True); t = mul.Tensor(a, s); u = view.default(m, [2, 6, 1, 1]); "
+     "add.Tensor(t, u)", [X, tensor(6, 4, 3, 3), tensor(6, 1, 1)],
+     lambda x, w, v: shifted(conv(x, w) + v)),
+    ("c = conv2d.default(x, w); l = split.Tensor(c, 2, 1); s = l[1]; p = constant_pad_nd.default("
+     "s, [1, 0, 0, 2, 1, 0], 0.5); k = slice.Tensor(c, 1, 0, 3); q = slice.Tensor(p, 2, 0, 7); "
+     "o = slice.Tensor(q, 3, 1, 7); d = cat.default([o, k], 1); conv2d.default(d, v)",
+     [X, tensor(6, 4, 3, 3), tensor(3, 6, 2, 2)],
+     lambda x, w, v: conv(parts(conv(x, w)), v)),
+    ("c = conv2d.default(x, w); v = view.default(c, [2, 2, 3, 7, 6]); t = transpose.int(v, 1, 2); "
+     "y = reshape.default(t, [2, 6, 7, 6]); conv2d.default(y, u, None, 1, 0, 1, 3)",
+     [X, tensor(6, 4, 3, 3), tensor(6, 2, 3, 3)],
+     lambda x, w, u: conv(conv(x, w).reshape(2, 2, 3, 7, 6).swapaxes(1, 2).reshape(2, 6, 7, 6), u,
+                          groups=3)),
+    ("c = conv1d.default(x, w); t = transpose.int(c, 1, 2); s = softmax.int(t, -1); "
+     "transpose.int(s, 1, 2)", [LINE, tensor(4, 6, 3)],
+     lambda x, w: softmax(conv(x, w), 1)),
+]
+
+
+# ---- running ----
+
+KIND = {"float32": "f32", "float16": "f16", "int64": "i64", "float64": "f64"}
+TOLERANCE = {"float32": 2e-5, "float16": 2e-3, "float64": 1e-12}
+passed, failed = 0, 0
+
+
+def check(ok, text):
+    global passed, failed
+    passed, failed = passed + ok, failed + (not ok)
+    if not ok:
+        print("FAIL", text, flush=True)
+
+
+def statements(i, text, tensors):
+    """The lines of case i, whose names end in its number; the names of its tensors, in order."""
+    lines, made = [], set()
+    names = []
+    for part in text.split("; "):
+        target, equals, call = part.partition(" = ")
+        if not equals or "(" in target:
+            target, call = "result", part
+        head, paren, rest = call.partition("(")
+        for name in re.findall(r"(?<![\w.'])[a-z](?![\w.('])", rest):
+            if name not in made and name not in names:
+                names.append(name)
+        rest = re.sub(r"(?<![\w.'])([a-z])(?![\w.('])", rf"\1_{i}", rest)
+        call, item, number = (head + paren + rest).partition(")[")
+        if item:
+            lines.append(f"list_{i} = torch.ops.aten.{call})")
+            lines.append(f"{target}_{i} = list_{i}[{number}")
+        elif paren:
+            lines.append(f"{target}_{i} = torch.ops.aten.{call}")
+        else:  # an item: l[1]
+            lines.append(f"{target}_{i} = " + re.sub(r"([a-z])\[", rf"\1_{i}[", call))
+        made.add(target)
+    assert len(names) == len(tensors), (text, names)
+    return lines, names
+
+
+def graph_of(cases):
+    heads, body, arrays = [], [], []
+    for i, (text, tensors, _) in enumerate(cases):
+        lines, names = statements(i, text, tensors)
+        body += lines
+        for name, x in zip(names, tensors):
+            heads.append(f'{name}_{i}: "{KIND[str(x.dtype)]}[{", ".join(map(str, x.shape))}]"')
+            arrays.append(x)
+    results = ", ".join(f"result_{i}" for i in range(len(cases)))
+    text = "class G(torch.nn.Module):\n    def forward(self, " + ", ".join(heads) + "):\n"
+    text += "".join(f"        {line}\n" for line in body)
+    return text + f"        return ({results},)\n", arrays
+
+
+def run(folder, args, cases):
+    text, arrays = graph_of(cases)
+    pathlib.Path(folder, "g.py").write_text(text)
+    files = []
+    for i, x in enumerate(arrays):
+        np.save(f"{folder}/in{i}.npy", x)
+        files.append(f"{folder}/in{i}.npy")
+    done = subprocess.run([NEREID, "graph", f"{folder}/g.py", *files, "--device", args.device,
+                           "--mode", args.mode, "--out-dir", f"{folder}/out"],
+                          capture_output=True, text=True)
+    if done.returncode:
+        check(False, done.stderr[:4000])
+        return
+    for i, (text, tensors, numpy) in enumerate(cases):
+        got, want = np.load(f"{folder}/out/output_{i}.npy"), numpy(*tensors)
+        same = got.shape == want.shape
+        error = np.abs(got - want).max() / (np.abs(want).max() or 1) if same else math.inf
+        limit = TOLERANCE.get(str(got.dtype), 0)
+        check(same and error <= limit, f"{text}: {got.shape} {want.shape} error {error:.3g}")
+
+
+# Of weights of a model: frozen, and each op by itself.
+FROZEN = """class G(torch.nn.Module):
+    def forward(self, p_conv1_3_weight: "f32[16, 16, 3, 3]", p_fc_weight: "f32[1000, 96]",
+                p_fc_bias: "f32[1000]", p_conv1_4_weight: "f32[16]",
+                b_conv1_4_running_var: "f32[16]",
+                x: "f32[2, 16, 6, 5]", y: "f32[3, 96]"):
+        conv = torch.ops.aten.conv2d.default(x, p_conv1_3_weight, p_conv1_4_weight, 2)
+        scale = torch.ops.aten.view.default(b_conv1_4_running_var, [16, 1, 1])
+        a = torch.ops.aten.mul.Tensor(scale, conv)
+        both = torch.ops.aten.conv2d.default(x, p_conv1_3_weight)
+        b = torch.ops.aten.mul.Tensor(both, scale)
+        linear = torch.ops.aten.linear.default(y, p_fc_weight, p_fc_bias)
+        c = torch.ops.aten.mul.Tensor(linear, p_fc_bias)
+        rows = torch.ops.aten.sum.dim_IntList(p_fc_weight, [1])
+        column = torch.ops.aten.slice.Tensor(y, 1, 0, 1)
+        d = torch.ops.aten.add.Tensor(column, rows)
+        e = torch.ops.aten.sum.dim_IntList(p_fc_weight, [0])
+        return (a, b, both, c, d, e)
+"""
+
+
+def frozen(folder, device):
+    weights = ROOT / "tests/models/timm_test_resnet/model.pt2"
+    graph = pathlib.Path(folder, "frozen.py")
+    graph.write_text(FROZEN)
+    np.save(f"{folder}/x.npy", tensor(2, 16, 6, 5))
+    np.save(f"{folder}/y.npy", tensor(3, 96))
+    command = [NEREID, "graph", graph, "--weights", weights, "--device", device]
+    for mode in "eager", "default":
+        inputs = [f"{folder}/x.npy", f"{folder}/y.npy"]
+        done = subprocess.run([*command, *inputs, "--mode", mode, "--out-dir", f"{folder}/{mode}"],
+                              capture_output=True, text=True)
+        check(done.returncode == 0, done.stderr[:2000])
+    for i in range(6):
+        a, b = (np.load(f"{folder}/{mode}/output_{i}.npy") for mode in ("eager", "default"))
+        check(np.abs(a - b).max() <= 1e-5 * np.abs(a).max(), f"frozen: output {i}")
+    plan = subprocess.run([*command, "--emit", "plan"], capture_output=True, text=True).stdout
+    once = re.findall(r"^once k\d+_(\w+)\(", plan, re.M)
+    check(once == ["mul_clone", "mul", "mul_sum", "mul"], f"frozen: once {once}")
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--device", default="interp")
+    parser.add_argument("--mode", default="default")
+    parser.add_argument("names", nargs="*")
+    args = parser.parse_args()
+    chosen = [c for c in CASES if not args.names or any(n in c[0] for n in args.names)]
+    with tempfile.TemporaryDirectory() as folder:
+        for at in range(0, len(chosen), 20):
+            run(folder, args, chosen[at:at + 20])
+        if not args.names:
+            frozen(folder, args.device)
+    print(f"{passed} passed, {failed} failed")
+    return failed > 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
