@@ -1,6 +1,7 @@
 /* Printing plans (graph/plan_text.h says how they look). */
 #include "graph/plan.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 
 #include "graph/ops.h"
@@ -143,11 +144,20 @@ uint32_t plan_once(const Plan *p) {
   return n;
 }
 
+/* <lambda> is no word. */
+static void print_head(Text *out, const char *name) {
+  size_t begin = out->len;
+  text_puts(out, "plan ");
+  for (; *name; name++)
+    if (isalnum((unsigned char)*name) || *name == '_') text_putn(out, name, 1);
+  text_puts(out, out->len == begin + 5 ? "graph\n" : "\n");
+}
+
 void plan_print(Text *out, const Plan *plan) {
   Arena *scratch = arena_child(plan->graph->arena);
   Printer p = {.out = out, .plan = plan};
   name_buffers(&p, scratch);
-  text_printf(out, "plan %s\n", plan->graph->class_name);
+  print_head(out, plan->graph->class_name);
   print_symbols(out, plan->graph->dims);
   for (uint32_t i = 0; i < plan->nbuffers; i++) print_buffer(&p, i);
   if (plan->pool) {

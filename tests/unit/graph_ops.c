@@ -471,7 +471,7 @@ static const Case call_errors[] = {
 };
 
 static const Case type_errors[] = {
-    {"x", "relu.default(x)", "input x has no type: annotate it, as in x: 'f32[2, 3]'"},
+    {"x", "relu.default(x)", "nothing says what type input x has: give INPUT.npy for it"},
     {"x: \"f32[2]\"", "relu.default(2)", "r = aten.relu.default: 'self' must be a tensor"},
     {"x: \"f32[2]\"", "to.dtype(x, torch.complex64)", "dtype torch.complex64 is not supported"},
     {"x: \"f32[2]\", n: \"Sym(s0)\"", "cumsum.default(x, n)",
