@@ -68,16 +68,22 @@ static const char *buffer_name(Project *p, uint32_t i) {
   return arena_printf(p->arena, "B_%s", name);
 }
 
+static void use(Project *p, uint32_t buffer, bool kept) {
+  p->buffers[buffer].used = true;
+  p->buffers[buffer].kept |= kept;
+}
+
 static void find_used(Project *p) {
   const Plan *plan = p->plan;
   for (uint32_t i = 0; i < plan->nsteps; i++)
     for (uint32_t j = 0; j < plan->steps[i].nargs; j++) {
       const StepArg *a = &plan->steps[i].args[j];
-      if (a->kind == STEP_BUFFER) p->buffers[a->buffer].used = true;
+      if (a->kind == STEP_BUFFER) use(p, a->buffer, !plan->steps[i].once);
     }
-  for (uint32_t i = 0; i < plan->noutputs; i++) p->buffers[plan->outputs[i]].used = true;
+  for (uint32_t i = 0; i < plan->noutputs; i++) use(p, plan->outputs[i], true);
   for (uint32_t i = 0; i < plan->nupdates; i++) {
-    p->buffers[plan->updates[i].to].used = p->buffers[plan->updates[i].from].used = true;
+    use(p, plan->updates[i].to, true);
+    use(p, plan->updates[i].from, true);
     p->buffers[plan->updates[i].to].written = true;
   }
   for (uint32_t i = 0; i < plan->nbuffers; i++) p->buffers[i].name = buffer_name(p, i);
@@ -190,6 +196,12 @@ static const char *kernel_flags(const Project *p) {
          "- 2>/dev/null && echo -fopenmp)\n";
 }
 
+/* GCC 13 breaks down over some vectors of 512 bits. */
+static const char *retry(const Project *p) {
+  if (p->gpu) return "";
+  return " || \\\n\t  $(COMPILE) $(KERNEL_FLAGS) -mno-avx512f $(CFLAGS) $(OPENMP) -c -o $@ $<";
+}
+
 static uint32_t most_axes(const Project *p) {
   uint32_t most = 1;
   for (uint32_t i = 0; i < p->plan->nbuffers; i++)
@@ -213,7 +225,8 @@ static int write_makefile(Project *p) {
   const Slot slots[] = {{"summary", model},
                         {"flags", kernel_flags(p)},
                         {"embed", p->options->embed_weights ? " 1" : ""},
-                        {"kernels", p->kernel_files}};
+                        {"kernels", p->kernel_files},
+                        {"retry", retry(p)}};
   return write_filled(p, "Makefile", "Makefile", slots, sizeof slots / sizeof *slots);
 }
 

@@ -12,19 +12,8 @@
 
 static nereid_kind kind_of(const Project *p) { return p->gpu ? NEREID_PTX : NEREID_C; }
 
-static bool is_taken(const Project *p, const char *name) {
-  for (size_t i = 0; i < p->kernels.len; i++)
-    if (!strcmp(p->kernels.data[i].name, name)) return true;
-  return false;
-}
-
-/* The name becomes a symbol of the C text: kernels that are compiled twice are told apart. */
 static uint32_t add_kernel(Project *p, PlanKernel *of, const nereid_request *r) {
-  const char *name = r->kernel;
-  for (int i = 2; is_taken(p, name); i++) name = arena_printf(p->arena, "%s_%d", r->kernel, i);
-  ProjectKernel k = {.request = *r, .name = name, .of = of};
-  k.request.symbol = name;
-  vec_push(p->arena, &p->kernels, k);
+  vec_push(p->arena, &p->kernels, ((ProjectKernel){.request = *r, .name = r->symbol, .of = of}));
   return (uint32_t)p->kernels.len - 1;
 }
 

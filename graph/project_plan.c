@@ -332,6 +332,7 @@ static void put_plan(Project *p, Text *out) {
             "    .output_buffers = output_buffers,\n");
   text_printf(out, "    .pool = %s,\n    .state = %" PRId64 ",\n    .constants = %" PRId64 ",\n",
               plan->pool ? project_size(p, plan->pool) : "-1", p->state_bytes, p->constant_bytes);
+  text_printf(out, "    .weights_kept = %" PRId64 ",\n", p->weights_kept);
   text_printf(out, "    .weights_bytes = %" PRId64 ",\n    .weights_sum = 0x%016" PRIx64 ",\n",
               p->weights_bytes, p->weights_sum);
   text_puts(out,

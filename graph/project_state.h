@@ -41,6 +41,7 @@ typedef struct {
 
 typedef struct {
   bool used, written;
+  bool kept; /* used by steps that run more than once, or by what the plan returns and updates */
   int64_t at;        /* of a weight: its place in weights.bin; of a constant: among all of them */
   int64_t state;     /* of a weight that is written: where its copy is */
   const char *name;  /* in C */
@@ -83,6 +84,7 @@ typedef struct {
   uint32_t ninputs;
   const PlanBuffer **inputs; /* by number; NULL: not used */
   int64_t weights_bytes, state_bytes, constant_bytes;
+  int64_t weights_kept; /* behind it are those that the constant part alone reads */
   uint64_t weights_sum;
   const char *kernel_files; /* "kernels.o kernels_1.o", for the Makefile */
 } Project;

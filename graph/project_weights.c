@@ -26,10 +26,10 @@ int64_t project_bytes(const Project *p, uint32_t buffer) {
   return memory_bytes(p->plan->graph->dims, &p->plan->buffers[buffer])->value;
 }
 
-/* Tensors that several parameters share are there once. */
+/* Tensors that several parameters share are there once: the one that was placed before. */
 static const ProjectBuffer *same_tensor(const Project *p, uint32_t i) {
-  for (uint32_t j = 0; j < i; j++)
-    if (p->buffers[j].weight == p->buffers[i].weight &&
+  for (uint32_t j = 0; j < p->plan->nbuffers; j++)
+    if (p->buffers[j].at && p->buffers[j].weight == p->buffers[i].weight &&
         p->plan->buffers[j].dtype == p->plan->buffers[i].dtype)
       return &p->buffers[j];
   return NULL;
@@ -57,14 +57,24 @@ static int place_constant(Project *p, uint32_t i) {
   return 0;
 }
 
-int project_find_weights(Project *p) {
+/* Weights that every run reads come first: a GPU can drop the others after the first run. */
+static int place_weights(Project *p, bool kept) {
   int code = 0;
+  for (uint32_t i = 0; i < p->plan->nbuffers && !code; i++)
+    if (p->buffers[i].used && p->buffers[i].kept == kept &&
+        p->plan->buffers[i].kind == BUFFER_WEIGHT)
+      code = place_weight(p, i);
+  return code;
+}
+
+int project_find_weights(Project *p) {
   p->weights_bytes = FIRST;
-  for (uint32_t i = 0; i < p->plan->nbuffers && !code; i++) {
-    if (!p->buffers[i].used) continue;
-    if (p->plan->buffers[i].kind == BUFFER_WEIGHT) code = place_weight(p, i);
-    if (p->plan->buffers[i].kind == BUFFER_CONSTANT) code = place_constant(p, i);
-  }
+  int code = place_weights(p, true);
+  p->weights_kept = p->weights_bytes;
+  if (!code) code = place_weights(p, false);
+  for (uint32_t i = 0; i < p->plan->nbuffers && !code; i++)
+    if (p->buffers[i].used && p->plan->buffers[i].kind == BUFFER_CONSTANT)
+      code = place_constant(p, i);
   return code;
 }
 
@@ -118,15 +128,27 @@ static void put_head(Project *p, Writing *w) {
   fwrite(&head, sizeof head, 1, w->file);
 }
 
+/* Weights in the order of their places; each place once. */
+static int put_weights(Writing *w, const Project *p, bool kept, int64_t *at) {
+  int code = 0;
+  for (uint32_t i = 0; i < p->plan->nbuffers && !code; i++) {
+    if (!p->buffers[i].weight || p->buffers[i].kept != kept || p->buffers[i].at != *at) continue;
+    code = put_weight(w, p, i);
+    *at += rounded(project_bytes(p, i));
+  }
+  return code;
+}
+
 int project_write_weights(Project *p) {
   static const char zeros[FIRST];
   Writing w = {.a = 1};
+  int64_t at = FIRST;
   int code = project_file_open(&w.file, &p->folder, "weights.bin");
   if (code) return code;
   fwrite(zeros, 1, sizeof(Head), w.file);
   put(&w, zeros, sizeof zeros - sizeof(Head));
-  for (uint32_t i = 0; i < p->plan->nbuffers && !code; i++)
-    if (p->buffers[i].weight && !same_tensor(p, i)) code = put_weight(&w, p, i);
+  code = put_weights(&w, p, true, &at);
+  if (!code) code = put_weights(&w, p, false, &at);
   put_head(p, &w);
   int closed = project_file_close(&p->folder, w.file);
   return code ? code : closed;

@@ -58,16 +58,23 @@ static int allocate(model *m) {
   return all ? 0 : model_fail(MODEL_E_MEMORY, "out of memory");
 }
 
-/* A GPU has a copy of the file; on the host it is used where it is. */
+static int upload(model *m, char **out, int64_t from, int64_t to) {
+  if (from == to) return 0;
+  const int code = model_device_alloc(m->device, out, to - from, "weights");
+  return code ? code
+              : model_device_copy(m->device, *out, m->file.data + from, to - from, COPY_IN, NULL);
+}
+
+/* A GPU has copies of the file's parts; on the host it is used where it is. */
 static int place_weights(model *m) {
+  const int64_t kept = model_plan.weights_kept;
   if (model_device_is_host()) {
     m->weights = (char *)(uintptr_t)m->file.data;
+    m->first = m->weights + kept;
     return 0;
   }
-  const int64_t bytes = model_plan.weights_bytes;
-  int code = model_device_alloc(m->device, &m->weights, bytes, "weights");
-  if (!code) code = model_device_copy(m->device, m->weights, m->file.data, bytes, COPY_IN, NULL);
-  return code;
+  const int code = upload(m, &m->weights, 0, kept);
+  return code ? code : upload(m, &m->first, kept, model_plan.weights_bytes);
 }
 
 static int make(model *m, const model_options *o) {
@@ -99,7 +106,10 @@ void model_destroy(model *m) {
     model_device_free(m->device, m->pool);
     model_device_free(m->device, m->state);
     model_device_free(m->device, m->constants);
-    if (!model_device_is_host()) model_device_free(m->device, m->weights);
+    if (!model_device_is_host()) {
+      model_device_free(m->device, m->weights);
+      model_device_free(m->device, m->first);
+    }
     model_device_close(m->device);
   }
   model_weights_close(&m->file);
@@ -125,7 +135,7 @@ int model_sync(model *m, void *stream) { return model_device_sync(m->device, str
 
 void model_get_info(model_info *out, const model *m) {
   *out = (model_info){.target = model_device_target(m->device),
-                      .weights = model_plan.weights_bytes,
+                      .weights = m->settled ? model_plan.weights_kept : model_plan.weights_bytes,
                       .state = model_plan.state,
                       .constants = model_plan.constants,
                       .pool = m->pool_bytes,

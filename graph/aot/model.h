@@ -108,7 +108,7 @@ int model_reset(model *m);
 
 typedef struct {
   const char *target; /* "cpu:8", "sm_90a": of the code that runs */
-  int64_t weights;    /* bytes of the file, which a GPU has a copy of */
+  int64_t weights;    /* bytes of the file that are in use, of which a GPU has a copy */
   int64_t state;      /* of buffers that are updated */
   int64_t constants;  /* of what the first run computes from weights for all later ones */
   int64_t pool;       /* of memory for temporaries and copies, as much as runs needed so far */

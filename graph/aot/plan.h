@@ -72,6 +72,7 @@ typedef struct {
   int64_t pool;  /* bytes of all temporaries; -1: sizes decide */
   int64_t state, constants; /* bytes of all of that kind */
   int64_t weights_bytes;
+  int64_t weights_kept; /* behind it are weights that the first run alone reads */
   uint64_t weights_sum;
   /* What `symbol` is; those before it are in `size`. */
   int64_t (*bind)(int symbol, const model_tensor *inputs, int64_t *size);
@@ -127,6 +128,7 @@ struct model {
   Device *device;
   WeightsFile file;
   char *weights;  /* on the device; file.data where that is the host */
+  char *first;    /* those of the first run alone; NULL after it */
   char *state, *constants;
   bool settled; /* constants are computed */
   char *pool;

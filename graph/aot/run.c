@@ -70,11 +70,14 @@ static int grow_pool(model *m, int64_t bytes) {
   return code;
 }
 
+/* NULL for weights that are not there any more. */
 static char *place_of(const Call *c, int b) {
   const model *m = c->m;
   const Buffer *buffer = &model_plan.buffers[b];
   switch (buffer->kind) {
-    case WEIGHT: return m->weights + buffer->at;
+    case WEIGHT:
+      if (buffer->at < model_plan.weights_kept) return m->weights + buffer->at;
+      return m->first ? m->first + (buffer->at - model_plan.weights_kept) : NULL;
     case STATE: return m->state + buffer->state;
     case CONSTANT: return m->constants + buffer->at;
     case INPUT:
@@ -178,12 +181,19 @@ static int run_steps(const Call *c, int from, int to) {
   return code;
 }
 
-/* What depends on weights alone is computed once. */
+/* What depends on weights alone is computed once, and what only that reads leaves a GPU. */
 static int settle(const Call *c) {
-  if (c->m->settled) return 0;
-  const int code = run_steps(c, 0, model_plan.nonce);
-  c->m->settled = !code;
-  return code;
+  model *m = c->m;
+  if (m->settled) return 0;
+  int code = run_steps(c, 0, model_plan.nonce);
+  if (!code && model_plan.nonce) code = model_device_sync(m->device, c->stream);
+  if (code) return code;
+  m->settled = true;
+  if (!model_device_is_host()) {
+    model_device_free(m->device, m->first);
+    m->first = NULL;
+  }
+  return 0;
 }
 
 int model_run(model *m, const model_tensor *inputs, model_tensor *outputs, void *stream) {
