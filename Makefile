@@ -29,6 +29,7 @@ STATIC := -Wl,--as-needed -Wl,-Bstatic $(LIBS) -Wl,-Bdynamic $(SYSTEM_LIBS)
 # graph/aot holds text that `nereid build` writes.
 room_sources = $(filter-out graph/aot/%,$(wildcard $1/*.c $1/*/*.c))
 GENERATED := $B/lang/std_text.c $B/graph/templates_text.c $B/graph/project_text.c \
+  $B/graph/rewrites_text.c \
   $(patsubst %.re,$B/%.c,$(wildcard parser/*.re)) $(patsubst %.y,$B/%.c,$(wildcard parser/*.y)) \
   $(patsubst %.proto,$B/%.pb-c.c,$(wildcard graph/*.proto))
 GENERATED_H := $(patsubst %.y,$B/%.h,$(wildcard parser/*.y)) \
@@ -38,6 +39,7 @@ LIBRARY_OBJECTS := $(LIBRARY_SOURCES:%.c=$B/%.o) $(GENERATED:.c=.o)
 CLI_OBJECTS := $(patsubst %.c,$B/%.o,$(call room_sources,cli))
 STD_FILES := $(sort $(wildcard lang/std/*.py))
 GRAPH_TEMPLATES := $(sort $(wildcard graph/templates/*.py))
+GRAPH_REWRITES := $(sort $(wildcard graph/rewrites/*.py))
 PROJECT_FILES := $(sort $(wildcard graph/aot/*))
 UNIT_TESTS := $(patsubst %.c,$B/%,$(wildcard tests/unit/*.c))
 FUZZ_TARGETS := source tile schedule nest image npy cache value command pt2 onnx graph_text
@@ -128,6 +130,8 @@ $B/lang/std_text.c: $(STD_FILES) $(wildcard lang/std) Makefile
 	$(call embed,lang/std.h,NereidStdFile nereid_std_files,$(STD_FILES))
 $B/graph/templates_text.c: $(GRAPH_TEMPLATES) $(wildcard graph/templates) Makefile
 	$(call embed,graph/templates.h,GraphTemplate graph_templates,$(GRAPH_TEMPLATES))
+$B/graph/rewrites_text.c: $(GRAPH_REWRITES) $(wildcard graph/rewrites) Makefile
+	$(call embed,graph/rewrites.h,GraphTemplate graph_rewrites,$(GRAPH_REWRITES))
 $B/graph/project_text.c: $(PROJECT_FILES) $(wildcard graph/aot) Makefile
 	$(call embed,graph/project_files.h,ProjectFile project_files,$(PROJECT_FILES))
 

@@ -50,7 +50,7 @@ static const Option options[] = {
     {OPT_DTYPE, "--dtype", "T", "fp32, bf16 or fp16: casts weights and float inputs on load"},
     {OPT_RANGE, "--range", "SYMBOL=LO..HI",
      "a narrower range of a size that the model leaves open"},
-    {OPT_REWRITE, "--rewrite", "RULES.py", "not supported yet"},
+    {OPT_REWRITE, "--rewrite", "RULES.py", "rewrite rules of one's own; may be given often"},
     {OPT_EXPLAIN, "--explain", NULL,
      "says what each kernel does, and at least takes; with inputs or --time, what it took"},
     {OPT_TRACE, "--trace", "FILE",
@@ -68,6 +68,7 @@ typedef struct {
   double tolerance; /* negative: what fits the output's dtype */
   bool time, explain;
   Strings files;         /* of inputs */
+  Strings rules;         /* files of rewrite rules */
   nereid_value **values; /* what they hold; NULL: moved to `inputs` */
   nereid_tensor *given;  /* of these values */
   nereid_device *device;
@@ -87,10 +88,8 @@ static int read_tolerance(Graphs *g, const char *text) {
   return args_error(E_CLI_TOLERANCE, text);
 }
 
-static int take_later(int id) {
-  for (const Option *o = options; o->id; o++)
-    if (o->id == id) return args_error(E_CLI_LATER, o->name);
-  return STATUS_USAGE;
+static int take_rules(Graphs *g, const char *path) {
+  return strings_add(&g->rules, path, strlen(path)) ? STATUS_OK : STATUS_PROBLEM;
 }
 
 static int take_positional(Graphs *g, const char *value) {
@@ -119,13 +118,15 @@ static int take(Graphs *g, int id, const char *value) {
     case OPT_COMPARE: g->compare = value; return STATUS_OK;
     case OPT_RANGE: return ranges_add(&g->ranges, value);
     case OPT_TOL: return read_tolerance(g, value);
-    default: return take_later(id);
+    default: return take_rules(g, value);
   }
 }
 
 static int check_options(Graphs *g) {
   g->options.ranges = g->ranges.data;
   g->options.nranges = g->ranges.n;
+  g->options.rewrites = (const char *const *)g->rules.data;
+  g->options.nrewrites = g->rules.len;
   if (!g->source.path) return args_error(E_CLI_NO_MODEL);
   bool graph = g->emit && (!strcmp(g->emit, "graph") || !strcmp(g->emit, "dot"));
   if (g->options.run_passes && !graph)
@@ -417,6 +418,7 @@ static void free_all(Graphs *g) {
   free(g->in);
   free(g->out);
   strings_free(&g->files);
+  strings_free(&g->rules);
   ranges_free(&g->ranges);
 }
 

@@ -112,6 +112,7 @@ static int take_model(Model **out, nereid_graph *g, const nereid_graph_options *
   if (!code && o->dump_dir) code = stages_dump_to((*out)->stages, o->dump_dir);
   for (int i = 0; i < o->nranges && !code; i++) code = model_limit(*out, &o->ranges[i]);
   if (!code && dtype != DT_NONE) code = model_retype(*out, dtype);
+  for (int i = 0; i < o->nrewrites && !code; i++) code = model_add_rules(*out, o->rewrites[i]);
   return code;
 }
 

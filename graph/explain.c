@@ -244,6 +244,21 @@ static void print_details(Text *out, const PlanStep *s, uint32_t number) {
   }
 }
 
+/* Each rule once, with all nodes that it made. */
+static void print_rewrites(Text *out, const Graph *g) {
+  const GraphRewrite *r = g->rewrites.data;
+  for (size_t i = 0; i < g->rewrites.len; i++) {
+    bool told = false;
+    for (size_t k = 0; k < i && !told; k++) told = r[k].rule == r[i].rule;
+    if (told) continue;
+    text_printf(out, "\nrule %s\n", r[i].rule);
+    Words w = words_new(out, "made");
+    for (size_t k = i; k < g->rewrites.len; k++)
+      if (r[k].rule == r[i].rule) word(&w, r[k].node);
+    text_puts(out, "\n");
+  }
+}
+
 void explain_print(Text *out, const Explanation *x) {
   Arena *scratch = arena_child(out->arena);
   uint32_t n = x->plan->nsteps;
@@ -260,5 +275,6 @@ void explain_print(Text *out, const Explanation *x) {
   text_puts(out, "\n");
   print_table(out, &t);
   for (uint32_t i = 0; i < n; i++) print_details(out, &x->plan->steps[i], i);
+  print_rewrites(out, x->plan->graph);
   arena_free(scratch);
 }

@@ -694,5 +694,8 @@ static void print_group(Text *out, const Fusion *f, const Group *g) {
 }
 
 void fusion_print(Text *out, const Fusion *f) {
+  const Graph *g = f->graph;
   for (size_t i = 0; i < f->groups.len; i++) print_group(out, f, f->groups.data[i]);
+  for (size_t i = 0; i < g->rewrites.len; i++)
+    text_printf(out, "# rule %s made %s\n", g->rewrites.data[i].rule, g->rewrites.data[i].node);
 }

@@ -103,7 +103,7 @@ void each_operand(const Fusion *f, Node *n, UseAt *use, void *ctx);
  * broadcast. */
 void broadcast_place(Graph *g, const Node *n, const Dim *place, const Node *operand, Dim *out);
 
-/* One group a line, with what it stores: --emit fused. */
+/* One group a line, with what it stores, and which rules made what in comments: --emit fused. */
 void fusion_print(Text *out, const Fusion *f);
 
 #endif

@@ -144,6 +144,12 @@ typedef struct {
   Node *target; /* MUTATION: the input */
 } OutputSpec;
 
+/* A rewrite rule that was applied. */
+typedef struct {
+  Name rule;
+  Name node, origin; /* what it stands for now */
+} GraphRewrite;
+
 struct Graph {
   Arena *arena;
   Pool *names;
@@ -154,6 +160,8 @@ struct Graph {
   uint32_t nids;
   struct NodeTable *by_name;
   OutputSpec *outputs; /* one for each item of the output node's list; NULL: all are user's */
+  VEC(uint32_t) rules;        /* files of further rewrite rules, sources of `diags` */
+  VEC(GraphRewrite) rewrites; /* what pass rewrite did */
   const struct OpSchema **schemas; /* of the op table's rows, as far as they were parsed */
 };
 

@@ -225,6 +225,7 @@ void model_free(Model *m) {
 typedef struct {
   Model *m;
   const char *passes;
+  const char *path;
   const CompileOptions *options;
   DType dtype;
   const nereid_graph_range *range;
@@ -319,6 +320,24 @@ static int retype_body(void *arg) {
 int model_retype(Model *m, DType dtype) {
   Task t = {.m = m, .dtype = dtype};
   return error_guard(m->arena, retype_body, &t);
+}
+
+static int rules_body(void *arg) {
+  const Task *t = arg;
+  Model *m = t->m;
+  const char *text;
+  size_t len;
+  if (!m->graph) return error_set(NEREID_E_USAGE, E_GRAPH_PLAN_REWRITE);
+  int code = files_read(m->arena, t->path, &text, &len);
+  if (code) return code;
+  uint32_t file = diag_source(m->diags, pool_name(m->names, t->path), text, len);
+  vec_push(m->arena, &m->graph->rules, file);
+  return 0;
+}
+
+int model_add_rules(Model *m, const char *path) {
+  Task t = {.m = m, .path = path};
+  return error_guard(m->arena, rules_body, &t);
 }
 
 int model_run_passes(Model *m, const char *passes) {

@@ -83,6 +83,8 @@ typedef struct {
   const char *run_passes; /* of nereid_graph_emit with NEREID_GRAPH_TEXT or NEREID_GRAPH_DOT:
                              passes, comma-separated, to run before the graph is printed; "" is
                              none of them */
+  const char *const *rewrites; /* files of rewrite rules, beside the compiler's own */
+  int nrewrites;
   const char *dump_dir;   /* a folder, made if it is not there: what each stage leaves is written
                              there, as 00_imported.py, 01_imported.dot, 02_functionalize.py ... */
 } nereid_graph_options;

@@ -29,6 +29,7 @@ const char *ops_short_name(Arena *a, const char *target) {
 
 uint32_t ops_count(void) { return NROWS; }
 const GraphOp *ops_at(uint32_t i) { return &rows[i]; }
+uint32_t ops_number(const GraphOp *op) { return (uint32_t)(op - rows); }
 
 const OpSchema *ops_schema(Graph *g, const GraphOp *op) {
   if (!op->schema) BUG("%s is no row of the table", op->target);

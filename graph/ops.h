@@ -64,6 +64,7 @@ bool ops_all_known(Graph *g);
 const char *ops_short_name(Arena *a, const char *target);
 uint32_t ops_count(void);
 const GraphOp *ops_at(uint32_t i);
+uint32_t ops_number(const GraphOp *op); /* of a row of the table */
 
 /* The op's schema, parsed; kept in the graph. */
 const OpSchema *ops_schema(Graph *g, const GraphOp *op);

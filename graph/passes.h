@@ -6,6 +6,7 @@
  *   simplify        what changes nothing goes (dropout in inference, contiguous, alias, to the
  *                   same dtype, _assert_*, slices of everything ...), equal nodes become one,
  *                   unused ones go, symbolic sizes that are constants become constants
+ *   rewrite         what rules match becomes what they say (docs/rewrites.md)
  *   decompose       composite ops become calls of primitives (graph/prims.h)
  *   products        products with a vector become sums, long sums of few products are cut into
  *                   parts; for GPUs
@@ -35,6 +36,7 @@ bool pass_functionalize(Graph *g);
 bool pass_freeze(Graph *g);
 bool pass_layout(Graph *g);
 bool pass_simplify(Graph *g);
+bool pass_rewrite(Graph *g);
 bool pass_decompose(Graph *g);
 bool pass_products(Graph *g);
 /* The same, but for the ops in `keep` (targets, the last NULL), which have templates. */

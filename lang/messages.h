@@ -781,8 +781,29 @@
 #define E_GRAPH_WEIGHTS_FILE "%s has no weights: name the .pt2 file that the graph was printed from"
 #define E_GRAPH_WEIGHTS_LACK \
   "%s has no tensor for %s: name the .pt2 file that the graph was printed from"
+/* rewrite rules */
+#define E_REWRITE_EMPTY \
+  "the file has no rules: a rule is a class with functions pattern and replacement"
+#define E_REWRITE_RULE "rule %s lacks a function pattern or replacement"
+#define E_REWRITE_PARAMETERS "the functions of rule %s must have the same parameters"
+#define E_REWRITE_ANNOTATION \
+  "parameter %s is annotated by none of float, int, bool, list, any, and no type such as " \
+  "\"f32[..., D]\""
+#define E_REWRITE_EXPRESSION "this cannot be used here in a rule: %s"
+#define E_REWRITE_NAME "%s has no value here"
+#define E_REWRITE_OP "there is no op %s"
+#define E_REWRITE_BODY "%s may have assignments of one name and asserts, and then returns a value"
+#define E_REWRITE_ROOT "%s must return the result of a call"
+#define E_REWRITE_UNUSED "the pattern says nothing of its parameter %s"
+#define E_REWRITE_LARGE \
+  "rule %s is too large: 64 calls, parameters and sizes, 16 asserts and 500 terms are the most"
+#define N_REWRITE "in what rule %s makes"
+#define E_REWRITE_TYPE "rule %s makes of %s, which is %s, a value of type %s"
+#define E_REWRITE_ROUNDS "rule %s matches what rules have made, again and again"
+
 #define E_GRAPH_UNKNOWN_PASS "unknown pass %s%s"
 #define E_GRAPH_PLAN_ONLY "the file is a plan; the graph that it was made from is not in it"
+#define E_GRAPH_PLAN_REWRITE "a plan is made already: give the rules when it is made"
 #define E_GRAPH_PLAN_DTYPE \
   "the file is a plan, whose dtypes are fixed; give --dtype where the plan is made from the model"
 #define E_GRAPH_DTYPE "dtype `%s` is none to run a model in%s; choose fp32, bf16 or fp16"
@@ -823,7 +844,6 @@
 #define E_CLI_BUILD_ONE "one model is built at a time, not %s and %s"
 #define E_CLI_NO_MODEL "name a model file"
 #define E_CLI_RANGE "--range is written SYMBOL=LO..HI, as in s0=1..64, not `%s`"
-#define E_CLI_LATER "%s is not supported yet"
 #define E_CLI_NEEDS "%s is for %s only"
 #define E_CLI_GRAPH_EMIT \
   "unknown stage `%s`%s; stages are graph, kernels, plan, dot, fused, explain"
