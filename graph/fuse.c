@@ -231,6 +231,7 @@ static bool is_inlined(Fuser *s, Node *n) {
   if (is_view(n) || (s->together && fits_inline(s, n, k) && !wanted)) return true;
   s->f->once[n->id] = kept;
   info->bytes = bytes_of(s->f->graph, n);
+  info->depth = 0;
   return false;
 }
 
