@@ -1,5 +1,6 @@
 #include "graph/build.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "graph/text.h"
@@ -149,6 +150,19 @@ DType build_wide(DType t) { return dtype_is_float(t) && dtype_bits(t) <= 16 ? DT
 
 Node *build_to(Build *b, Node *x, DType t) {
   return x->type.dtype == t ? x : build_with(b, "aten.to.dtype", x, arg_dtype(t));
+}
+
+Node *build_limit(Build *b, DType t, bool least) {
+  Arg value;
+  if (dtype_is_float(t)) {
+    value = arg_float(least ? -INFINITY : INFINITY);
+  } else if (t == DT_I1) {
+    value = arg_bool(!least);
+  } else {
+    int64_t most = (int64_t)(UINT64_MAX >> (64 - dtype_bits(t) + dtype_is_signed(t)));
+    value = build_int(b, !least ? most : dtype_is_signed(t) ? -most - 1 : 0);
+  }
+  return build_full(b, 0, NULL, value, t);
 }
 
 /* ---- views ---- */

@@ -72,6 +72,9 @@ static inline Node *build_widen(Build *b, Node *x) {
   return build_to(b, x, build_wide(x->type.dtype));
 }
 
+/* The least or the largest number of a dtype, without axes. */
+Node *build_limit(Build *b, DType t, bool least);
+
 /* ---- views: x itself where nothing would change ---- */
 
 /* In the shape of the node that the Build stands at. */

@@ -1,4 +1,4 @@
-/* Writing whole slices: index_put and what it means along one axis.  The axes that are indexed come
+/* Writing whole slices: index_put and what it means along one axis; writing back through views.  The axes that are indexed come
  * first, as rows; so an index names a row, and a row is written at once (graph/scatter.h). */
 #include <string.h>
 
@@ -238,4 +238,23 @@ Node *decompose_diagonal_scatter(Build *b) {
   Node *places = scatter_flat(b, build(b, "aten.diagonal.default", 4, args));
   Node *y = scatter_take(b, scatter_flat(b, x), scatter_writers(b, all, places), src);
   return build_view(b, y, rank_of(x), x->type.shape);
+}
+
+/* ---- what max pooling took apart ---- */
+
+/* Each element goes to its place in its plane, where all others are 0. */
+Node *decompose_max_unpool(Build *b) {
+  Node *x = self_of(b), *index = build_input(b, "indices");
+  const ValueType *t = &b->in.n->type;
+  uint32_t lead = rank_of(x) - (infer_takes(&b->in, "stride") ? 3 : 2);
+  uint32_t inner = all_axes(x) & ~((1u << lead) - 1);
+  Dim planes = build_count(b, x, all_axes(x) & ~inner), size = build_const(b, 1);
+  for (uint32_t i = lead; i < t->rank; i++) size = dim_mul(dims_of(b), size, t->shape[i]);
+  Dim shape[] = {planes, build_count(b, x, inner)}, all = dim_mul(dims_of(b), planes, size);
+  Node *plane = scatter_times(b, build_along(b, build_arange(b, planes), 0, 2), size);
+  Node *places = build_add(b, plane, build_view(b, index, 2, shape));
+  Node *none = build_full(b, 1, &all, build_int(b, 0), t->dtype);
+  if (scatter_empty(b, x)) return build_finished(b, none);
+  Node *writer = scatter_writers(b, all, places);
+  return build_finished(b, scatter_take(b, none, writer, scatter_flat(b, x)));
 }

@@ -6,7 +6,6 @@
  *   a value   where several are written to one place, the last of them in row-major order stays:
  *             each place gets the largest number of those that are written there, its *writer*,
  *             and takes the value from there */
-#include <math.h>
 #include <string.h>
 
 #include "graph/decompose.h"
@@ -230,17 +229,10 @@ static Reduce reduce_of(Build *b) {
 
 static Node *neutral_like(Build *b, const Node *x, Reduce how) {
   DType t = x->type.dtype;
-  unsigned bits = dtype_bits(t);
-  bool is_signed = dtype_is_signed(t), least = how == SCATTER_AMAX;
-  Arg value = build_int(b, how == SCATTER_PROD);
-  if (how >= SCATTER_AMAX && dtype_is_float(t)) value = arg_float(least ? -INFINITY : INFINITY);
-  else if (how >= SCATTER_AMAX && t != DT_I1) {
-    int64_t most = (int64_t)(UINT64_MAX >> (64 - bits + is_signed));
-    value = build_int(b, !least ? most : is_signed ? -most - 1 : 0);
-  } else if (how >= SCATTER_AMAX) {
-    value = build_int(b, !least);
-  }
-  return build_full(b, rank_of(x), x->type.shape, value, t);
+  Node *one = how == SCATTER_AMAX || how == SCATTER_AMIN
+                  ? build_limit(b, t, how == SCATTER_AMAX)
+                  : build_full(b, 0, NULL, build_int(b, how == SCATTER_PROD), t);
+  return build_expand(b, one, rank_of(x), x->type.shape);
 }
 
 static Node *reduce_along(Build *b, const Along *a, Node *to, Node *places, Node *src, Reduce how) {

@@ -150,6 +150,8 @@
   X(max_pool2d_places, "aten.max_pool2d_with_indices.default") \
   X(max_pool3d, "aten.max_pool3d.default") \
   X(max_pool3d_places, "aten.max_pool3d_with_indices.default") \
+  X(max_unpool, "aten.max_unpool2d.default") \
+  X(max_unpool, "aten.max_unpool3d.default") \
   X(mean, "aten.mean.default") \
   X(mean, "aten.mean.dim") \
   X(median, "aten.median.default") \

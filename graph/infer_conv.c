@@ -245,6 +245,19 @@ void infer_pool_adaptive_max(Infer *in) {
   add_indices(in);
 }
 
+/* As max pooling gave them: indices count the elements of a plane of that size. */
+void infer_max_unpool(Infer *in) {
+  uint32_t n = infer_takes(in, "stride") ? 3 : 2;
+  const ValueType *x = image(in, n), *indices = infer_tensor(in, "indices");
+  Dim sizes[SPATIAL_MAX];
+  per_axis(in, "output_size", n, sizes);
+  if (indices->dtype != DT_I64) infer_fail(in, E_GRAPH_INDEX_DTYPE, dtype_name(indices->dtype));
+  infer_rank(in, indices, x->rank, x->rank);
+  for (uint32_t i = 0; i < x->rank; i++)
+    infer_same_size(in, x->shape[i], indices->shape[i], "self and indices");
+  set_last(in, x, n, sizes);
+}
+
 /* ---- resampling ---- */
 
 /* floor(size * scale).  Of a symbolic size only whole factors, and whole parts of it, are known

@@ -313,6 +313,8 @@
   X(pool_max_indices, "aten.max_pool2d_with_indices.default", "(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, int[2] dilation=1, bool ceil_mode=False) -> (Tensor, Tensor)") \
   X(pool_max, "aten.max_pool3d.default", "(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, int[3] dilation=1, bool ceil_mode=False) -> Tensor") \
   X(pool_max_indices, "aten.max_pool3d_with_indices.default", "(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, int[3] dilation=1, bool ceil_mode=False) -> (Tensor, Tensor)") \
+  X(max_unpool, "aten.max_unpool2d.default", "(Tensor self, Tensor indices, SymInt[2] output_size) -> Tensor") \
+  X(max_unpool, "aten.max_unpool3d.default", "(Tensor self, Tensor indices, SymInt[3] output_size, int[3] stride, int[3] padding) -> Tensor") \
   X(binary, "aten.maximum.default", "(Tensor self, Tensor other) -> Tensor") \
   X(mean, "aten.mean.default", "(Tensor self, *, ScalarType? dtype=None) -> Tensor") \
   X(mean, "aten.mean.dim", "(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor") \
