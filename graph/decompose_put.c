@@ -1,5 +1,6 @@
-/* Writing whole slices: index_put and what it means along one axis; writing back through views.  The axes that are indexed come
- * first, as rows; so an index names a row, and a row is written at once (graph/scatter.h). */
+/* Writing whole slices: index_put and what it means along one axis; writing back through views.
+ * The axes that are indexed come first, as rows; so an index names a row, and a row is written at
+ * once (graph/scatter.h). */
 #include <string.h>
 
 #include "graph/decompose.h"

@@ -15,6 +15,7 @@
   X(log_softmax, "aten._log_softmax.default") \
   X(native_batch_norm, "aten._native_batch_norm_legit.no_stats") \
   X(native_batch_norm, "aten._native_batch_norm_legit_no_training.default") \
+  X(pdist, "aten._pdist_forward.default") \
   X(safe_softmax, "aten._safe_softmax.default") \
   X(softmax, "aten._softmax.default") \
   X(cast, "aten._to_copy.default") \
@@ -30,6 +31,7 @@
   X(adaptive_max_pool3d, "aten.adaptive_max_pool3d.default") \
   X(addmm, "aten.addmm.default") \
   X(addmv, "aten.addmv.default") \
+  X(affine_grid, "aten.affine_grid_generator.default") \
   X(same, "aten.alias.default") \
   X(all, "aten.all.default") \
   X(all, "aten.all.dim") \
@@ -59,6 +61,8 @@
   RENAME("aten.bitwise_xor.Scalar", "aten.bitwise_xor.Tensor") \
   X(broadcast_tensors, "aten.broadcast_tensors.default") \
   X(expand, "aten.broadcast_to.default") \
+  X(bucketize, "aten.bucketize.Scalar") \
+  X(bucketize, "aten.bucketize.Tensor") \
   X(cat, "aten.cat.default") \
   X(cdist, "aten.cdist.default") \
   X(channel_shuffle, "aten.channel_shuffle.default") \
@@ -116,8 +120,12 @@
   X(gather, "aten.gather.default") \
   RENAME("aten.ge.Scalar", "aten.ge.Tensor") \
   X(glu, "aten.glu.default") \
+  X(grid_sampler, "aten.grid_sampler.default") \
+  X(grid_sampler, "aten.grid_sampler_2d.default") \
+  X(grid_sampler, "aten.grid_sampler_3d.default") \
   X(group_norm, "aten.group_norm.default") \
   RENAME("aten.gt.Scalar", "aten.gt.Tensor") \
+  X(histc, "aten.histc.default") \
   X(hstack, "aten.hstack.default") \
   X(index_add, "aten.index_add.default") \
   X(index_copy, "aten.index_copy.default") \
@@ -217,6 +225,8 @@
   X(scatter_reduce, "aten.scatter.value_reduce") \
   X(scatter_add, "aten.scatter_add.default") \
   X(scatter_reduce, "aten.scatter_reduce.two") \
+  X(searchsorted, "aten.searchsorted.Scalar") \
+  X(searchsorted, "aten.searchsorted.Tensor") \
   X(select, "aten.select.int") \
   X(select_scatter, "aten.select_scatter.default") \
   X(slice, "aten.slice.Tensor") \

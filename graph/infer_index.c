@@ -220,6 +220,29 @@ void infer_nereid_scatter(Infer *in) {
   in->result = *x;
 }
 
+static void set_places(Infer *in, const ValueType *rows) {
+  Operand x = infer_operand(in, "self");
+  infer_rank(in, rows, 1, GRAPH_RANK_MAX);
+  if (rows->rank > 1 && x.rank != rows->rank)
+    infer_rank(in, infer_tensor(in, "self"), rows->rank, rows->rank);
+  for (uint32_t i = 0; i + 1 < rows->rank; i++)
+    infer_same_size(in, rows->shape[i], x.shape[i], "the rows that are searched");
+  infer_set(in, infer_bool(in, "out_int32") ? DT_I32 : DT_I64, x.rank, x.shape);
+}
+
+void infer_searchsorted(Infer *in) {
+  const ValueType *rows = infer_tensor(in, "sorted_sequence");
+  const ValueType *sorter = infer_optional_tensor(in, "sorter");
+  if (sorter) infer_rank(in, sorter, rows->rank, rows->rank);
+  set_places(in, rows);
+}
+
+void infer_bucketize(Infer *in) {
+  const ValueType *boundaries = infer_tensor(in, "boundaries");
+  infer_rank(in, boundaries, 1, 1);
+  set_places(in, boundaries);
+}
+
 /* Each row of several is searched for the values of that row. */
 void infer_search(Infer *in) {
   const ValueType *rows = infer_tensor(in, "sorted_sequence"), *x = infer_tensor(in, "self");

@@ -120,6 +120,8 @@
   X(mm_dtype, "aten.bmm.dtype", "(Tensor self, Tensor mat2, ScalarType out_dtype) -> Tensor") \
   X(broadcast_tensors, "aten.broadcast_tensors.default", "(Tensor[] tensors) -> Tensor[]") \
   X(expand, "aten.broadcast_to.default", "(Tensor(a) self, SymInt[] size) -> Tensor(a)") \
+  X(bucketize, "aten.bucketize.Scalar", "(Scalar self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor") \
+  X(bucketize, "aten.bucketize.Tensor", "(Tensor self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor") \
   X(cat, "aten.cat.default", "(Tensor[] tensors, int dim=0) -> Tensor") \
   X(cdist, "aten.cdist.default", "(Tensor x1, Tensor x2, float p=2, int? compute_mode=None) -> Tensor") \
   X(same, "aten.ceil.default", "(Tensor self) -> Tensor") \
@@ -420,6 +422,8 @@
   X(scatter, "aten.scatter_add_.default", "(Tensor(a!) self, int dim, Tensor index, Tensor src) -> Tensor(a!)") \
   X(scatter, "aten.scatter_reduce.two", "(Tensor self, int dim, Tensor index, Tensor src, str reduce, *, bool include_self=True) -> Tensor") \
   X(scatter, "aten.scatter_reduce_.two", "(Tensor(a!) self, int dim, Tensor index, Tensor src, str reduce, *, bool include_self=True) -> Tensor(a!)") \
+  X(searchsorted, "aten.searchsorted.Scalar", "(Tensor sorted_sequence, Scalar self, *, bool out_int32=False, bool right=False, str? side=None, Tensor? sorter=None) -> Tensor") \
+  X(searchsorted, "aten.searchsorted.Tensor", "(Tensor sorted_sequence, Tensor self, *, bool out_int32=False, bool right=False, str? side=None, Tensor? sorter=None) -> Tensor") \
   X(select, "aten.select.int", "(Tensor(a) self, int dim, SymInt index) -> Tensor(a)") \
   X(select_scatter, "aten.select_scatter.default", "(Tensor self, Tensor src, int dim, SymInt index) -> Tensor") \
   X(same_float, "aten.selu.default", "(Tensor self) -> Tensor") \

@@ -4,7 +4,7 @@
 def search(row, offset, n, v, mask, RIGHT: tl.constexpr, STEPS: tl.constexpr):
     # How many of the n elements at row + offset, which are in order, come before v; with RIGHT
     # those that equal v count as well.
-    low = ((v != v) & mask).to(tl.int32) * 0 + offset * 0
+    low = ((v != v) & mask).to(tl.int32) * 0 + (offset + n) * 0
     high = low + n
     for _ in range(STEPS):
         searching = (low < high) & mask
