@@ -358,7 +358,7 @@ static int build(nereid_graph *g, const nereid_graph_options *o, const nereid_bu
   if (!code) code = read_options(&options, o, gpu);
   if (!code) code = take_model(&m, g, o);
   if (!code) code = model_plan(m, &options.compile);
-  ProjectOptions p = {b->dir, targets, base_name(g->source.path), b->embed_weights, b->ptx_only};
+  ProjectOptions p = {b->dir ? b->dir : "", targets, base_name(g->source.path), b->embed_weights, b->ptx_only};
   if (!code) code = project_write(m->plan, m->weights, &p);
   model_free(m);
   return code;
