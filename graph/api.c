@@ -5,8 +5,8 @@
 
 #include "graph/execute.h"
 #include "graph/model.h"
-#include "graph/tune.h"
 #include "graph/project.h"
+#include "graph/tune.h"
 #include "runtime/array.h"
 #include "runtime/device.h"
 #include "runtime/timing.h"
@@ -92,11 +92,9 @@ static int find_mode(const char *mode) {
 static int read_options(ModeOptions *out, const nereid_graph_options *o, bool gpu) {
   int mode = find_mode(o->mode);
   bool fused = mode != MODE_EAGER, tuned = mode == MODE_TUNE && gpu;
-  *out = (ModeOptions){{.target = gpu ? TARGET_GPU : TARGET_CPU,
-                        .fuse = fused,
-                        .freeze = fused,
-                        .tune = tuned},
-                       {.replay = mode == MODE_REPLAY || mode == MODE_TUNE}};
+  *out = (ModeOptions){
+      {.target = gpu ? TARGET_GPU : TARGET_CPU, .fuse = fused, .freeze = fused, .tune = tuned},
+      {.replay = mode == MODE_REPLAY || mode == MODE_TUNE}};
   return mode < 0 ? NEREID_E_USAGE : 0;
 }
 
@@ -353,12 +351,17 @@ static int build(nereid_graph *g, const nereid_graph_options *o, const nereid_bu
                  const char *targets) {
   Model *m = NULL;
   bool gpu;
-  ModeOptions options;
+  ModeOptions options = {0};
   int code = project_targets(targets, &gpu);
   if (!code) code = read_options(&options, o, gpu);
   if (!code) code = take_model(&m, g, o);
   if (!code) code = model_plan(m, &options.compile);
-  ProjectOptions p = {b->dir ? b->dir : "", targets, base_name(g->source.path), b->embed_weights, b->ptx_only};
+  ProjectOptions p = {.dir = b->dir ? b->dir : "",
+                      .targets = targets,
+                      .model = base_name(g->source.path),
+                      .replay = options.execute.replay,
+                      .embed_weights = b->embed_weights,
+                      .ptx_only = b->ptx_only};
   if (!code) code = project_write(m->plan, m->weights, &p);
   model_free(m);
   return code;

@@ -226,6 +226,7 @@ static int write_makefile(Project *p) {
                         {"flags", kernel_flags(p)},
                         {"embed", p->options->embed_weights ? " 1" : ""},
                         {"kernels", p->kernel_files},
+                        {"replay", p->gpu ? "replay.o " : ""},
                         {"retry", retry(p)}};
   return write_filled(p, "Makefile", "Makefile", slots, sizeof slots / sizeof *slots);
 }
@@ -249,7 +250,9 @@ static int write_fixed(Project *p) {
   for (size_t i = 0; i < sizeof both / sizeof *both && !code; i++)
     code = write_filled(p, both[i], both[i], NULL, 0);
   if (!code) code = write_filled(p, "device.c", p->gpu ? "device_cuda.c" : "device_cpu.c", NULL, 0);
+  if (!code && p->gpu) code = write_filled(p, "device.h", "device_cuda.h", NULL, 0);
   if (!code && p->gpu) code = write_filled(p, "cuda.h", "cuda.h", NULL, 0);
+  if (!code && p->gpu) code = write_filled(p, "replay.c", "replay.c", NULL, 0);
   return code;
 }
 

@@ -330,6 +330,7 @@ static void put_plan(Project *p, Text *out) {
             "    .outputs = outputs,\n"
             "    .input_buffers = input_buffers,\n"
             "    .output_buffers = output_buffers,\n");
+  text_printf(out, "    .replay = %s,\n", p->options->replay ? "true" : "false");
   text_printf(out, "    .pool = %s,\n    .state = %" PRId64 ",\n    .constants = %" PRId64 ",\n",
               plan->pool ? project_size(p, plan->pool) : "-1", p->state_bytes, p->constant_bytes);
   text_printf(out, "    .weights_kept = %" PRId64 ",\n", p->weights_kept);

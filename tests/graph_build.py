@@ -141,6 +141,23 @@ def launches(log):
     return [without_addresses(line) for line in lines if line.startswith("launch")]
 
 
+def check_graphs(project, inputs, fake, fakes):
+    """Runs after the second are a graph of the same launches."""
+    log = pathlib.Path(fakes["FAKE_CUDA_LOG"])
+    once = int(re.search(r"\.nonce = (\d+)", (project / "plan.c").read_text())[1])
+    command = [project / "model", *inputs, "--runs", 4, "--graphs", "--out-dir", project / "out"]
+    run(*command, **fakes)
+    lines = log.read_text().splitlines()
+    log.unlink()
+    expected = [line.split(" : ")[1] for line in lines if line.startswith("launch")][once:]
+    if [line.split(" : ")[1] for line in lines if line.startswith("replayed")] != 3 * expected:
+        raise Failure("a graph's launches are not those of a run")
+    run("cc", "-shared", "-fPIC", "-DWITHOUT_GRAPHS", "-o", fake, ROOT / "runtime/fake_cuda.c")
+    run(*command, **fakes)
+    if len(launches(log)) != once + 4 * len(expected):
+        raise Failure("a driver without graphs runs otherwise")
+
+
 def check_driver(project, model, cc, flags):
     """On a fake driver the program starts what `nereid graph` starts, and tells what fails."""
     fake, log = project / "libcuda.so.1", project / "log"
@@ -160,6 +177,8 @@ def check_driver(project, model, cc, flags):
         done = run(project / "model", *inputs, ok=(1,), FAKE_CUDA=setting, **fakes)
         if message not in done.stderr:
             raise Failure(f"{setting}: no message '{message}' in\n{done.stderr}")
+    if len(expected) < 64:
+        check_graphs(project, numbered(model, "input"), fake, fakes)
 
 
 class Task:
@@ -216,7 +235,8 @@ def some():
             Task("writes", cflags=SANITIZE, also=check_writes, source=ROOT / "aot" / "writes.py"),
             Task("dyn_gpt", "sm_90a,sm_86", cflags=SANITIZE, options=["--ptx-only"],
                  also=check_driver),
-            Task("kv_decode", "sm_90a,sm_86", options=["--ptx-only"], also=check_driver),
+            Task("kv_decode", "sm_90a,sm_86", options=["--ptx-only"], cflags=SANITIZE,
+                 also=check_driver),
             Task("tv_shufflenet_v2_x0_5", "sm_90a,sm_86", cflags=SANITIZE, options=["--ptx-only"],
                  also=check_driver),
             Task("mlp", "sm_90a")]

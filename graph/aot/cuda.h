@@ -12,6 +12,9 @@ typedef struct CuContext_ *CuContext;
 typedef struct CuModule_ *CuModule;
 typedef struct CuFunction_ *CuFunction;
 typedef struct CuStream_ *CuStream;
+typedef struct CuGraph_ *CuGraph;
+typedef struct CuGraphNode_ *CuGraphNode;
+typedef struct CuGraphExec_ *CuGraphExec;
 typedef uint64_t CuPointer;
 
 enum { CU_OK = 0, CU_OUT_OF_MEMORY = 2 };
@@ -61,5 +64,53 @@ typedef struct {
   CUDA_FUNCTIONS(X)
 #undef X
 } CudaApi;
+
+/* ---- graphs ---- */
+
+/* CUDA_KERNEL_NODE_PARAMS, version 1. */
+typedef struct {
+  CuFunction function;
+  unsigned grid[3], block[3], shared;
+  void **params, **extra;
+} CuKernelNode;
+
+enum { CU_MEMORY_DEVICE = 2 };
+
+/* CUDA_MEMCPY3D, version 2; a copy of bytes in a row has height and depth 1. */
+typedef struct {
+  size_t from_x, from_y, from_z, from_lod;
+  int from_type;
+  const void *from_host;
+  CuPointer from;
+  void *from_array, *reserved0;
+  size_t from_pitch, from_height;
+  size_t to_x, to_y, to_z, to_lod;
+  int to_type;
+  void *to_host;
+  CuPointer to;
+  void *to_array, *reserved1;
+  size_t to_pitch, to_height;
+  size_t width, height, depth;
+} CuCopyNode;
+
+#define CUDA_GRAPH_FUNCTIONS(X)                                                                \
+  X(graph_new, cuGraphCreate, (CuGraph * out, unsigned flags))                                 \
+  X(graph_free, cuGraphDestroy, (CuGraph g))                                                   \
+  X(add_kernel, cuGraphAddKernelNode,                                                          \
+    (CuGraphNode * out, CuGraph g, const CuGraphNode *before, size_t nbefore,                  \
+     const CuKernelNode *node))                                                                \
+  X(add_copy, cuGraphAddMemcpyNode,                                                            \
+    (CuGraphNode * out, CuGraph g, const CuGraphNode *before, size_t nbefore,                  \
+     const CuCopyNode *node, CuContext c))                                                     \
+  X(instantiate, cuGraphInstantiateWithFlags,                                                  \
+    (CuGraphExec * out, CuGraph g, unsigned long long flags))                                  \
+  X(exec_free, cuGraphExecDestroy, (CuGraphExec e))                                            \
+  X(graph_launch, cuGraphLaunch, (CuGraphExec e, CuStream s))
+
+typedef struct {
+#define X(name, symbol, params) CuResult(*name) params;
+  CUDA_GRAPH_FUNCTIONS(X)
+#undef X
+} CudaGraphApi;
 
 #endif

@@ -68,6 +68,26 @@ int model_device_sync(Device *d, void *stream) {
   return 0;
 }
 
+bool model_device_replays(const Device *d) {
+  (void)d;
+  return false;
+}
+
+int model_device_record(Device *d) {
+  (void)d;
+  return 0;
+}
+
+int model_device_record_end(Device *d, int code) {
+  (void)d;
+  return code;
+}
+
+int model_device_replay(Device *d, void *stream) {
+  (void)d, (void)stream;
+  return 0;
+}
+
 int model_launch(const Run *r, int kernel, const uint64_t *args, int nargs, int64_t x, int64_t y,
                  int64_t z) {
   (void)nargs;

@@ -8,30 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cuda.h"
-#include "kernels.h"
-#include "plan.h"
-
-typedef struct {
-  CuModule module;
-  CuFunction function;
-  unsigned threads, shared; /* to be asked for with a launch */
-} Loaded;
-
-struct Device {
-  CudaApi api;
-  void *library;
-  CuDevice device;
-  CuContext context;
-  char name[128];
-  int sm, max_shared, max_grid[3];
-  const Target *target;
-  Loaded *kernels;
-};
+#include "device.h"
 
 /* ---- errors ---- */
 
-static int failed(const Device *d, CuResult r, const char *what) {
+int model_cuda_failed(const Device *d, CuResult r, const char *what) {
   if (r == CU_OK) return 0;
   const char *name = NULL, *text = NULL;
   d->api.error_name(r, &name);
@@ -41,25 +22,33 @@ static int failed(const Device *d, CuResult r, const char *what) {
 
 /* ---- opening ---- */
 
+/* The functions of `symbols`, n of them, into `table`; the first that is missing, else NULL. */
+static const char *find_functions(const Device *d, const char *const *symbols, size_t n,
+                                  void *table) {
+  for (size_t i = 0; i < n; i++) {
+    void *f = dlsym(d->library, symbols[i]);
+    if (!f) return symbols[i];
+    memcpy((char *)table + i * sizeof f, &f, sizeof f);
+  }
+  return NULL;
+}
+
 static int load_library(Device *d) {
-  static const char *const symbols[] = {
 #define X(name, symbol, params) #symbol,
-      CUDA_FUNCTIONS(X)
+  static const char *const needed[] = {CUDA_FUNCTIONS(X)};
+  static const char *const graphs[] = {CUDA_GRAPH_FUNCTIONS(X)};
 #undef X
-  };
-  _Static_assert(sizeof symbols / sizeof *symbols * sizeof(void *) == sizeof(CudaApi),
+  _Static_assert(sizeof needed / sizeof *needed * sizeof(void *) == sizeof(CudaApi) &&
+                     sizeof graphs / sizeof *graphs * sizeof(void *) == sizeof(CudaGraphApi),
                  "functions only");
   d->library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
   if (!d->library)
     return model_fail(MODEL_E_DEVICE, "no NVIDIA driver here, which the model was built for: %s",
                       dlerror());
-  char *slot = (char *)&d->api;
-  for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++) {
-    void *f = dlsym(d->library, symbols[i]);
-    if (!f) return model_fail(MODEL_E_DEVICE, "the NVIDIA driver is too old: no %s", symbols[i]);
-    memcpy(slot + i * sizeof f, &f, sizeof f);
-  }
-  return failed(d, d->api.init(0), "starting the NVIDIA driver");
+  const char *missing = find_functions(d, needed, sizeof needed / sizeof *needed, &d->api);
+  if (missing) return model_fail(MODEL_E_DEVICE, "the NVIDIA driver is too old: no %s", missing);
+  d->has_graphs = !find_functions(d, graphs, sizeof graphs / sizeof *graphs, &d->graphs);
+  return model_cuda_failed(d, d->api.init(0), "starting the NVIDIA driver");
 }
 
 static int attribute(const Device *d, int which) {
@@ -69,17 +58,17 @@ static int attribute(const Device *d, int which) {
 
 static int find_device(Device *d, int ordinal) {
   int n = 0;
-  int code = failed(d, d->api.device_count(&n), "counting GPUs");
+  int code = model_cuda_failed(d, d->api.device_count(&n), "counting GPUs");
   if (!code && n == 0) return model_fail(MODEL_E_DEVICE, "no NVIDIA GPU is visible");
   if (!code && (ordinal < 0 || ordinal >= n))
     return model_fail(MODEL_E_DEVICE, "there is no GPU %d, only %d of them", ordinal, n);
-  if (!code) code = failed(d, d->api.device_get(&d->device, ordinal), "opening the GPU");
+  if (!code) code = model_cuda_failed(d, d->api.device_get(&d->device, ordinal), "opening the GPU");
   if (code) return code;
   d->api.device_name(d->name, sizeof d->name - 1, d->device);
   d->sm = attribute(d, CU_MAJOR) * 10 + attribute(d, CU_MINOR);
   d->max_shared = attribute(d, CU_MAX_SHARED_OPTIN);
   for (int i = 0; i < 3; i++) d->max_grid[i] = attribute(d, CU_MAX_GRID_X + i);
-  return failed(d, d->api.context_retain(&d->context, d->device), "making the context");
+  return model_cuda_failed(d, d->api.context_retain(&d->context, d->device), "making the context");
 }
 
 static bool runs_on(const Target *t, int sm) { return t->exact ? t->sm == sm : t->sm <= sm; }
@@ -93,8 +82,7 @@ static int find_target(Device *d) {
                     d->name, d->sm);
 }
 
-/* The driver keeps the context of each thread. */
-static const CudaApi *enter(const Device *d) {
+const CudaApi *model_cuda_enter(const Device *d) {
   CuContext now = NULL;
   if (d->api.context_current(&now) != CU_OK || now != d->context) d->api.context_set(d->context);
   return &d->api;
@@ -120,8 +108,9 @@ static int allow_shared(const Device *d, const Kernel *k, Loaded *l) {
   d->api.function_get(&fixed, CU_FUNC_SHARED, l->function);
   l->shared = k->shared > fixed ? (unsigned)(k->shared - fixed) : 0;
   if ((int)l->shared + fixed <= ALLOWED_ANYWAY) return 0;
-  return failed(d, d->api.function_set(l->function, CU_FUNC_MAX_DYNAMIC_SHARED, (int)l->shared),
-                "asking for shared memory");
+  return model_cuda_failed(
+      d, d->api.function_set(l->function, CU_FUNC_MAX_DYNAMIC_SHARED, (int)l->shared),
+      "asking for shared memory");
 }
 
 static int load_kernel(Device *d, int i) {
@@ -131,10 +120,10 @@ static int load_kernel(Device *d, int i) {
   const CuResult r = load_code(d, k, &l->module, log, sizeof log);
   log[strcspn(log, "\n")] = 0;
   snprintf(what, sizeof what, "loading kernel %s%s%s", k->entry, *log ? ": " : "", log);
-  int code = failed(d, r, what);
+  int code = model_cuda_failed(d, r, what);
   if (!code)
-    code = failed(d, d->api.module_function(&l->function, l->module, k->entry),
-                  "finding the kernel in its code");
+    code = model_cuda_failed(d, d->api.module_function(&l->function, l->module, k->entry),
+                             "finding the kernel in its code");
   l->threads = (unsigned)k->threads;
   return code ? code : allow_shared(d, k, l);
 }
@@ -146,7 +135,7 @@ static int open_device(Device *d, const model_options *o) {
   if (code) return code;
   d->kernels = calloc((size_t)model_plan.nkernels + 1, sizeof *d->kernels);
   if (!d->kernels) return model_fail(MODEL_E_MEMORY, "out of memory");
-  enter(d);
+  model_cuda_enter(d);
   for (int i = 0; i < model_plan.nkernels && !code; i++) code = load_kernel(d, i);
   return code;
 }
@@ -163,9 +152,10 @@ int model_device_open(Device **out, const model_options *o) {
 
 void model_device_close(Device *d) {
   if (!d) return;
-  if (d->context) enter(d);
+  if (d->context) model_cuda_enter(d);
   for (int i = 0; d->kernels && i < model_plan.nkernels; i++)
     if (d->kernels[i].module) d->api.module_unload(d->kernels[i].module);
+  if (d->context) model_forget_recording(d);
   if (d->context) d->api.context_release(d->device);
   if (d->library) dlclose(d->library);
   free(d->kernels);
@@ -179,7 +169,7 @@ const char *model_device_target(const Device *d) { return d->target->name; }
 bool model_device_is_host(void) { return false; }
 
 int model_device_alloc(Device *d, char **out, int64_t bytes, const char *what) {
-  const CudaApi *api = enter(d);
+  const CudaApi *api = model_cuda_enter(d);
   CuPointer p = 0;
   size_t left = 0, total = 0;
   const CuResult r = api->memory_alloc(&p, bytes ? (size_t)bytes : 1);
@@ -188,26 +178,27 @@ int model_device_alloc(Device *d, char **out, int64_t bytes, const char *what) {
     return model_fail(MODEL_E_MEMORY,
                       "%s has no memory for %lld MiB of %s: %zu MiB of %zu are free", d->name,
                       (long long)(bytes >> 20), what, left >> 20, total >> 20);
-  return failed(d, r, "allocating memory");
+  return model_cuda_failed(d, r, "allocating memory");
 }
 
 void model_device_free(Device *d, char *p) {
-  if (p) enter(d)->memory_free((uintptr_t)p);
+  if (p) model_cuda_enter(d)->memory_free((uintptr_t)p);
 }
 
 int model_device_copy(Device *d, void *to, const void *from, int64_t bytes, CopyWay way,
                       void *stream) {
-  const CudaApi *api = enter(d);
+  const CudaApi *api = model_cuda_enter(d);
   const size_t n = (size_t)bytes;
   if (n == 0) return 0;
-  const CuResult r = way == COPY_IN    ? api->copy_in((uintptr_t)to, from, n, stream)
+  const CuResult r = d->recording      ? model_record_copy(d, (uintptr_t)to, (uintptr_t)from, n)
+                     : way == COPY_IN  ? api->copy_in((uintptr_t)to, from, n, stream)
                      : way == COPY_OUT ? api->copy_out(to, (uintptr_t)from, n, stream)
                                        : api->copy((uintptr_t)to, (uintptr_t)from, n, stream);
-  return failed(d, r, "copying memory");
+  return model_cuda_failed(d, r, "copying memory");
 }
 
 int model_device_sync(Device *d, void *stream) {
-  return failed(d, enter(d)->stream_sync(stream), "running the model");
+  return model_cuda_failed(d, model_cuda_enter(d)->stream_sync(stream), "running the model");
 }
 
 /* ---- launching ---- */
@@ -215,8 +206,9 @@ int model_device_sync(Device *d, void *stream) {
 int model_launch(const Run *r, int kernel, const uint64_t *args, int nargs, int64_t x, int64_t y,
                  int64_t z) {
   enum { ARGS_MAX = 1024 }; /* kernels with more of them are not made */
-  const Device *d = r->device;
+  Device *d = r->device;
   const Loaded *k = &d->kernels[kernel];
+  const unsigned grid[3] = {(unsigned)x, (unsigned)y, (unsigned)z};
   void *params[ARGS_MAX];
   if (x == 0 || y == 0 || z == 0) return 0;
   if (x < 0 || y < 0 || z < 0 || x > d->max_grid[0] || y > d->max_grid[1] || z > d->max_grid[2])
@@ -224,8 +216,11 @@ int model_launch(const Run *r, int kernel, const uint64_t *args, int nargs, int6
                       model_plan.kernels[kernel], (long long)x, (long long)y, (long long)z,
                       d->name);
   for (int i = 0; i < nargs; i++) params[i] = (void *)(uintptr_t)&args[i];
-  return failed(d,
-                enter(d)->launch(k->function, (unsigned)x, (unsigned)y, (unsigned)z, k->threads, 1,
-                                 1, k->shared, r->stream, params, NULL),
-                "starting a kernel");
+  const CudaApi *api = model_cuda_enter(d);
+  if (d->recording)
+    return model_cuda_failed(d, model_record_kernel(d, k, grid, params), "recording a kernel");
+  return model_cuda_failed(d,
+                           api->launch(k->function, grid[0], grid[1], grid[2], k->threads, 1, 1,
+                                       k->shared, r->stream, params, NULL),
+                           "starting a kernel");
 }

@@ -43,6 +43,7 @@ static int help(const char *name) {
       "  --skip-checksum   does not sum up the weights\n"
       "  --device N        which GPU\n"
       "  --threads N       of a CPU; all its cores if not given\n"
+      "  --graphs          of a GPU: runs after the second are a CUDA graph\n"
       "  --runs N          runs N times; buffers that the model updates go on\n"
       "  --time            prints the median time of the runs (20 if not given)\n");
   return STATUS_OK;
@@ -80,6 +81,7 @@ static int read_option(Program *p, char **words, int *used) {
   }
   *used = 1;
   if (!strcmp(option, "--skip-checksum")) p->options.skip_checksum = 1;
+  else if (!strcmp(option, "--graphs")) p->options.graphs = 1;
   else if (!strcmp(option, "--time")) p->time = true;
   else return usage("there is no option %s", option);
   return STATUS_OK;

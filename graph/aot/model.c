@@ -54,7 +54,8 @@ static int allocate(model *m) {
   m->bytes = calloc(buffers + 1, sizeof *m->bytes);
   m->offset = calloc(buffers + 1, sizeof *m->offset);
   m->data = calloc(buffers + 1, sizeof *m->data);
-  const bool all = m->size && m->bytes && m->offset && m->data;
+  m->places = calloc(buffers + 1, sizeof *m->places);
+  const bool all = m->size && m->bytes && m->offset && m->data && m->places;
   return all ? 0 : model_fail(MODEL_E_MEMORY, "out of memory");
 }
 
@@ -80,6 +81,8 @@ static int place_weights(model *m) {
 static int make(model *m, const model_options *o) {
   int code = allocate(m);
   if (!code) code = model_device_open(&m->device, o);
+  if (!code && model_device_replays(m->device))
+    m->replays = o->graphs > 0 || (o->graphs == 0 && model_plan.replay);
   if (!code) code = model_weights_open(&m->file, o);
   if (!code) code = place_weights(m);
   if (!code && model_plan.state)
@@ -117,6 +120,7 @@ void model_destroy(model *m) {
   free(m->bytes);
   free(m->offset);
   free(m->data);
+  free(m->places);
   free(m);
 }
 

@@ -70,6 +70,8 @@ typedef struct {
   int skip_checksum;   /* of weights.bin; its size and its head are looked at in any case */
   int device;          /* which GPU */
   int threads;         /* of a CPU: 0 for all its cores */
+  int graphs;          /* of a GPU: 1: runs whose tensors stay where they are become a CUDA graph,
+                          which starts faster; -1: they do not; 0: as the model was built */
 } model_options;
 
 /* Loads the weights and the kernels.  o may be NULL. */

@@ -69,6 +69,7 @@ typedef struct {
   const model_value *inputs, *outputs;
   const int *input_buffers; /* -1: the model does not use it */
   const int *output_buffers;
+  bool replay;   /* graphs, unless the options say otherwise */
   int64_t pool;  /* bytes of all temporaries; -1: sizes decide */
   int64_t state, constants; /* bytes of all of that kind */
   int64_t weights_bytes;
@@ -98,6 +99,14 @@ void model_device_free(Device *d, char *p);
 int model_device_copy(Device *d, void *to, const void *from, int64_t bytes, CopyWay way,
                       void *stream);
 int model_device_sync(Device *d, void *stream);
+/* Can it record launches, to start them all at once? */
+bool model_device_replays(const Device *d);
+/* Launches and copies within the device from here on are recorded, and do not start. */
+int model_device_record(Device *d);
+/* Ends it; `code` is the first failure, which drops what was recorded. */
+int model_device_record_end(Device *d, int code);
+/* Starts what was recorded last. */
+int model_device_replay(Device *d, void *stream);
 
 /* A run of a model. */
 struct Run {
@@ -139,6 +148,9 @@ struct model {
   int64_t *offset;     /* of temporaries */
   char **data;         /* of buffers, in this run */
   bool prepared;       /* for `size` */
+  bool replays;        /* runs whose tensors stay where they are become a graph */
+  bool recorded;       /* such a run, of `places` */
+  char **places;       /* `data` of the run before */
 };
 
 /* ---- shapes.c ---- */

@@ -83,6 +83,7 @@ int model_prepare(model *m, const model_tensor *inputs) {
   if (code || m->prepared) return code;
   if (model_plan.nsymbols) memcpy(m->size, size, (size_t)model_plan.nsymbols * sizeof *size);
   model_plan.bytes(m->size, m->bytes);
+  m->recorded = false;
   code = check_bytes(m->bytes);
   if (!code) code = find_places(m);
   m->prepared = !code;

@@ -6,6 +6,7 @@ m=$OLDPWD/$m
 nereid build $m -o p --target cpu && ls p && cat p/nereid-build.txt | head -n 2
 touch p/model.o p/libmodel.a
 nereid build $m -o p/ --target sm_80 --ptx-only && ls p
+nereid build $m -o p --target sm_80 --ptx-only --mode reduce-overhead && grep replay p/plan.c
 touch p/notes.txt
 nereid build $m -o p --target cpu
 mkdir q r && echo x >r/x
