@@ -6,6 +6,7 @@
 #include "graph/functions.h"
 #include "graph/memory.h"
 #include "graph/passes.h"
+#include "graph/separate.h"
 #include "graph/tiles.h"
 #include "lang/messages.h"
 
@@ -22,51 +23,6 @@ typedef struct {
   VEC(PlanBuffer) buffers;
   VEC(PlanStep) once, steps;
 } Compiler;
-
-/* ---- outputs: each is a tensor of its own in memory ---- */
-
-static bool is_computed(const Node *n) {
-  if (n->kind != NODE_CALL) return false;
-  PrimKind k = prim_kind(n->op);
-  return k != PRIM_VIEW && k != PRIM_CREATE;
-}
-
-static Node *copy_of(Graph *g, Node *n, Node *before) {
-  Node *copy = graph_node(g, NODE_CALL, before, 1, 0);
-  copy->op = ops_row(g, "aten.clone.default");
-  copy->args[0] = arg_node(n);
-  copy->type = n->type;
-  copy->origin = n->origin;
-  graph_fresh_name(g, copy, "clone");
-  return copy;
-}
-
-static void separate_outputs(Graph *g) {
-  Arg *list = &g->last->args[0];
-  Arena *scratch = arena_child(g->arena);
-  bool *seen = ARENA_ARRAY(scratch, bool, g->nids);
-  for (uint32_t i = 0; i < list->n; i++) {
-    Arg *a = &list->items[i];
-    if (a->kind != ARG_NODE || a->node->type.kind != VALUE_TENSOR) continue;
-    bool good = is_computed(a->node) && !seen[a->node->id];
-    seen[a->node->id] = true;
-    if (!good) a->node = copy_of(g, a->node, g->last);
-  }
-  arena_free(scratch);
-}
-
-/* ---- what is searched or scattered to lies in memory ---- */
-
-/* A scatter writes to memory of its own; what is searched must be there as it is. */
-static void separate_memory(Graph *g) {
-  for (Node *n = g->first; n; n = n->next) {
-    PrimKind k = n->kind == NODE_CALL ? prim_kind(n->op) : PRIM_NONE;
-    if (k != PRIM_SCATTER && k != PRIM_SEARCH) continue;
-    Node *to = n->args[0].node;
-    bool good = k == PRIM_SEARCH && (to->kind == NODE_INPUT || is_computed(to));
-    if (!good) n->args[0].node = copy_of(g, to, n);
-  }
-}
 
 /* ---- buffers ---- */
 
@@ -323,8 +279,7 @@ static bool place_temporaries(Graph *g, const CompileOptions *o, Plan *out) {
 
 bool graph_compile(Graph *g, const CompileOptions *options, Plan *out) {
   if (!run_passes(g, options, options->stages) || !all_primitive(g)) return false;
-  separate_outputs(g);
-  separate_memory(g);
+  graph_separate(g);
   *out = (Plan){.graph = g};
   Compiler c = {.g = g, .options = options, .plan = out};
   c.fusion = run_fusion(g, options, out);

@@ -11,14 +11,16 @@
 
 enum {
   GROUP_NODES_MAX = 200, /* in a group */
-  INLINE_DEPTH_MAX = 32  /* nodes of no group in a row */
+  INLINE_DEPTH_MAX = 32, /* nodes of no group in a row */
+  INLINE_NODES_MAX = 256 /* nodes of no group below one, each as often as it is reached */
 };
 
 /* How a node's value is used, through views. */
 typedef struct {
   uint32_t uses;
   bool apart;     /* by something that needs it in memory: a template, an output */
-  uint32_t depth; /* nodes of no group below it, in a row */
+  uint32_t depth; /* nodes of no group below it, in a row; 0 for nodes of groups */
+  uint32_t below; /* how many there are, each as often as it is reached, to INLINE_NODES_MAX */
   bool free;      /* needs no memory to compute */
   bool repeated;  /* used at many places for one element, as windows do */
   bool varies;    /* used by what is computed in each run */
@@ -198,6 +200,8 @@ static void note_free(Node **operand, void *ctx) {
   u->s->f->once[u->user->id] &= u->s->f->once[(*operand)->id];
   if (__builtin_add_overflow(info->bytes, from->bytes, &info->bytes)) info->bytes = INT64_MAX;
   if (from->depth >= info->depth) info->depth = from->depth + 1;
+  info->below += from->below + 1;
+  if (info->below > INLINE_NODES_MAX) info->below = INLINE_NODES_MAX + 1;
 }
 
 static void survey_uses(Fuser *s) {
@@ -211,9 +215,9 @@ static void survey_uses(Fuser *s) {
 /* Is n computed where it is used?  Its operands have been decided. */
 static bool fits_inline(const Fuser *s, const Node *n, PrimKind k) {
   const Info *info = &s->info[n->id];
-  bool small = info->depth < INLINE_DEPTH_MAX && !info->apart;
+  bool small = info->depth < INLINE_DEPTH_MAX && info->below <= INLINE_NODES_MAX;
   bool once = info->uses <= 1 && (!info->repeated || is_cast(n));
-  return small && (info->free || (k == PRIM_POINTWISE && once));
+  return small && !info->apart && (info->free || (k == PRIM_POINTWISE && once));
 }
 
 /* Is it worth memory of its own, written once, to whoever reads it in each run? */
@@ -624,6 +628,7 @@ static void assign(Fuser *s, Node *n) {
   if (!g && s->together && later && !join(f, c.sibling, n).kind) g = c.sibling;
   if (!g) g = group_new(f, n);
   f->of[n->id] = g;
+  s->info[n->id].depth = s->info[n->id].below = 0;
   vec_push(f->arena, &g->nodes, n);
   c.latest = g;
   each_operand(f, n, note_reader, &c);

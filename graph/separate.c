@@ -1,0 +1,78 @@
+#include "graph/separate.h"
+
+#include "graph/prims.h"
+
+enum { VIEWS_MAX = 64 };
+
+static bool is_computed(const Node *n) {
+  if (n->kind != NODE_CALL) return false;
+  PrimKind k = prim_kind(n->op);
+  return k != PRIM_VIEW && k != PRIM_CREATE;
+}
+
+static Node *copy_of(Graph *g, Node *n, Node *before) {
+  Node *copy = graph_node(g, NODE_CALL, before, 1, 0);
+  copy->op = ops_row(g, "aten.clone.default");
+  copy->args[0] = arg_node(n);
+  copy->type = n->type;
+  copy->origin = n->origin;
+  graph_fresh_name(g, copy, "clone");
+  return copy;
+}
+
+/* ---- outputs: each is a tensor of its own in memory ---- */
+
+static void separate_outputs(Graph *g) {
+  Arg *list = &g->last->args[0];
+  Arena *scratch = arena_child(g->arena);
+  bool *seen = ARENA_ARRAY(scratch, bool, g->nids);
+  for (uint32_t i = 0; i < list->n; i++) {
+    Arg *a = &list->items[i];
+    if (a->kind != ARG_NODE || a->node->type.kind != VALUE_TENSOR) continue;
+    bool good = is_computed(a->node) && !seen[a->node->id];
+    seen[a->node->id] = true;
+    if (!good) a->node = copy_of(g, a->node, g->last);
+  }
+  arena_free(scratch);
+}
+
+/* ---- what is searched or scattered to lies in memory ---- */
+
+/* A scatter writes to memory of its own; what is searched must be there as it is. */
+static void separate_memory(Graph *g) {
+  for (Node *n = g->first; n; n = n->next) {
+    PrimKind k = n->kind == NODE_CALL ? prim_kind(n->op) : PRIM_NONE;
+    if (k != PRIM_SCATTER && k != PRIM_SEARCH) continue;
+    Node *to = n->args[0].node;
+    bool good = k == PRIM_SEARCH && (to->kind == NODE_INPUT || is_computed(to));
+    if (!good) n->args[0].node = copy_of(g, to, n);
+  }
+}
+
+/* ---- chains of views ---- */
+
+typedef struct {
+  uint32_t views; /* of which its value is one, in a row */
+  Node *copy;     /* NULL: none was needed yet */
+} Chain;
+
+static void cut_views(Graph *g) {
+  Arena *scratch = arena_child(g->arena);
+  Chain *chains = ARENA_ARRAY(scratch, Chain, g->nids);
+  for (Node *n = g->first; n; n = n->next) {
+    if (n->kind != NODE_CALL || prim_kind(n->op) != PRIM_VIEW) continue;
+    Node *of = view_operand(n);
+    Chain *chain = &chains[of->id];
+    chains[n->id].views = chain->views < VIEWS_MAX ? chain->views + 1 : 1;
+    if (chain->views < VIEWS_MAX) continue;
+    if (!chain->copy) chain->copy = copy_of(g, of, n);
+    n->args[0].node = chain->copy;
+  }
+  arena_free(scratch);
+}
+
+void graph_separate(Graph *g) {
+  cut_views(g);
+  separate_outputs(g);
+  separate_memory(g);
+}
