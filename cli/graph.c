@@ -7,6 +7,7 @@
 
 #include "cli/commands.h"
 #include "cli/compare.h"
+#include "cli/numbers.h"
 #include "cli/output.h"
 #include "cli/ranges.h"
 #include "cli/report.h"
@@ -69,6 +70,7 @@ typedef struct {
   bool time, explain;
   Strings files;         /* of inputs */
   Strings rules;         /* files of rewrite rules */
+  Strings numbers;       /* n=5: inputs that are no tensors */
   nereid_value **values; /* what they hold; NULL: moved to `inputs` */
   nereid_tensor *given;  /* of these values */
   nereid_device *device;
@@ -95,7 +97,9 @@ static int take_rules(Graphs *g, const char *path) {
 static int take_positional(Graphs *g, const char *value) {
   if (!*value) return args_error(E_CLI_NO_MODEL);
   if (g->source.path)
-    return strings_add(&g->files, value, strlen(value)) ? STATUS_OK : STATUS_PROBLEM;
+    return strings_add(number_is(value) ? &g->numbers : &g->files, value, strlen(value))
+               ? STATUS_OK
+               : STATUS_PROBLEM;
   g->source.path = value;
   return STATUS_OK;
 }
@@ -196,14 +200,14 @@ static int load_values(Graphs *g) {
   return status;
 }
 
-static int load_input(Graphs *g, int i, const nereid_graph_value *v) {
+static int load_input(Graphs *g, int i, int file, const nereid_graph_value *v) {
   char *text;
-  if (!is_cast(g, v, g->values[i])) {
-    g->inputs[i] = g->values[i];
-    g->values[i] = NULL;
+  if (!is_cast(g, v, g->values[file])) {
+    g->inputs[i] = g->values[file];
+    g->values[file] = NULL;
     return STATUS_OK;
   }
-  int n = asprintf(&text, "@%s:%s", g->files.data[i], v->dtype);
+  int n = asprintf(&text, "@%s:%s", g->files.data[file], v->dtype);
   return parse(&g->inputs[i], n < 0 ? NULL : text);
 }
 
@@ -223,23 +227,58 @@ static char *draw_text(const nereid_graph_value *v, const int64_t *shape, int se
 static int draw_input(Graphs *g, int i, const nereid_graph_value *v) {
   int64_t shape[64];
   if (!v->name) return parse(&g->inputs[i], strdup("zeros:f32[]"));
-  int code = nereid_executable_input_shape(shape, g->e, g->in, i, i);
+  int code = nereid_executable_input_shape(shape, g->e, g->in, g->ninputs, i);
   if (code) return args_failed(code);
+  if (v->is_number) return number_of(&g->inputs[i], shape[0]);
   return parse(&g->inputs[i], draw_text(v, shape, i));
+}
+
+static int take_number(Graphs *g, const char *text) {
+  nereid_graph_value v;
+  for (int i = 0; i < g->ninputs; i++) {
+    if (nereid_executable_input(&v, g->e, i) || !v.name || !number_is_for(text, v.name)) continue;
+    if (v.is_number && !g->inputs[i]) return number_make(&g->inputs[i], text);
+  }
+  return args_error(E_CLI_INPUT_NUMBER, text);
+}
+
+/* What is known of the inputs so far: those that are not have no dtype. */
+static void note_inputs(Graphs *g) {
+  for (int i = 0; i < g->ninputs; i++)
+    if (g->inputs[i]) nereid_value_tensor(&g->in[i], g->inputs[i]);
+}
+
+/* Files are inputs in the model's order, but for numbers that are named. */
+static int take_files(Graphs *g) {
+  int status = STATUS_OK, file = 0;
+  for (int i = 0; i < g->ninputs && file < g->files.len && !status; i++) {
+    nereid_graph_value v;
+    if (g->inputs[i]) continue;
+    int code = nereid_executable_input(&v, g->e, i);
+    status = code ? args_failed(code) : load_input(g, i, file++, &v);
+  }
+  if (status || file == g->files.len) return status;
+  return args_error(E_CLI_INPUTS, g->ninputs, g->files.len + g->numbers.len);
+}
+
+static int draw_rest(Graphs *g) {
+  int status = STATUS_OK;
+  for (int i = 0; i < g->ninputs && !status; i++) {
+    nereid_graph_value v;
+    if (g->inputs[i]) continue;
+    int code = nereid_executable_input(&v, g->e, i);
+    status = code ? args_failed(code) : draw_input(g, i, &v);
+    if (!status) nereid_value_tensor(&g->in[i], g->inputs[i]);
+  }
+  return status;
 }
 
 static int make_inputs(Graphs *g) {
   int status = STATUS_OK;
-  for (int i = 0; i < g->ninputs && !status; i++) {
-    nereid_graph_value v;
-    int code = nereid_executable_input(&v, g->e, i);
-    if (code) return args_failed(code);
-    status = i < g->files.len ? load_input(g, i, &v) : draw_input(g, i, &v);
-    if (!status) nereid_value_tensor(&g->in[i], g->inputs[i]);
-  }
-  if (!status && g->files.len > g->ninputs)
-    status = args_error(E_CLI_INPUTS, g->ninputs, g->files.len);
-  return status;
+  for (int i = 0; i < g->numbers.len && !status; i++) status = take_number(g, g->numbers.data[i]);
+  if (!status) status = take_files(g);
+  note_inputs(g);
+  return status ? status : draw_rest(g);
 }
 
 /* ---- outputs ---- */
@@ -419,6 +458,7 @@ static void free_all(Graphs *g) {
   free(g->out);
   strings_free(&g->files);
   strings_free(&g->rules);
+  strings_free(&g->numbers);
   ranges_free(&g->ranges);
 }
 
@@ -452,7 +492,7 @@ static int run(int argc, char **argv) {
 
 const Command command_graph = {
     "graph",
-    "MODEL [INPUT.npy]... [OPTION]...",
+    "MODEL [INPUT.npy | NAME=INTEGER]... [OPTION]...",
     "Compiles a model (.pt2, .onnx, a graph or plan as text), runs it, and prints its outputs.",
     options,
     run,

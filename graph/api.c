@@ -163,9 +163,11 @@ static nereid_graph_value value_of(Arena *a, const PlanBuffer *b) {
   if (!b) return (nereid_graph_value){0};
   ValueType t = {.kind = VALUE_TENSOR, .dtype = b->dtype, .rank = b->rank, .shape = b->shape};
   Text text = text_new(a);
+  if (b->value) t = (ValueType){.kind = VALUE_INT, .value = b->value};
   value_type_print(&text, &t);
-  return (nereid_graph_value){b->name, text.data, dtype_name(b->dtype), array_dl_dtype(b->dtype),
-                              (int)b->rank};
+  return (nereid_graph_value){
+      b->name,      text.data,       dtype_name(b->dtype), array_dl_dtype(b->dtype),
+      (int)b->rank, b->value != NULL};
 }
 
 static int describe_body(void *arg) {

@@ -43,13 +43,24 @@ static uint32_t buffer_of(Compiler *c, Node *n) {
   return *number - 1;
 }
 
+/* A number of the caller's. */
+static void add_number(Compiler *c, const Node *n, uint32_t number) {
+  PlanBuffer b = {.kind = BUFFER_INPUT, .name = n->name, .dtype = DT_I64, .number = number};
+  b.value = n->type.value;
+  vec_push(c->g->arena, &c->buffers, b);
+}
+
 /* The inputs come first, in the order in which the caller passes them. */
 static void add_inputs(Compiler *c) {
   uint32_t number = 0;
   for (Node *n = c->g->first; n; n = n->next) {
-    if (n->kind != NODE_INPUT || n->type.kind != VALUE_TENSOR) continue;
-    uint32_t b = buffer_of(c, n);
-    if (c->buffers.data[b].kind == BUFFER_INPUT) c->buffers.data[b].number = number++;
+    if (n->kind != NODE_INPUT || n->type.kind == VALUE_NONE) continue;
+    if (n->type.kind == VALUE_INT) {
+      add_number(c, n, number++);
+    } else {
+      uint32_t b = buffer_of(c, n);
+      if (c->buffers.data[b].kind == BUFFER_INPUT) c->buffers.data[b].number = number++;
+    }
   }
 }
 
@@ -247,6 +258,25 @@ static bool has_kernel(Graph *g, const Node *n) {
   return k != PRIM_NONE;
 }
 
+/* What a caller can pass and get. */
+static bool is_passed(Graph *g, const Node *n, const char *message) {
+  ValueKind k = n->type.kind;
+  if (k == VALUE_TENSOR || k == VALUE_NONE || (k == VALUE_INT && n->type.value)) return true;
+  diag_error(g->diags, n->place, message, n->name);
+  return false;
+}
+
+static bool all_passed(Graph *g) {
+  const Arg *list = &g->last->args[0];
+  bool good = true;
+  for (const Node *n = g->first; n; n = n->next)
+    if (n->kind == NODE_INPUT) good &= is_passed(g, n, E_GRAPH_INPUT_KIND);
+  for (uint32_t i = 0; i < list->n; i++)
+    if (list->items[i].kind == ARG_NODE)
+      good &= is_passed(g, list->items[i].node, E_GRAPH_OUTPUT_KIND);
+  return good;
+}
+
 /* After decompose all that is left is primitives, sizes, and checks that hold. */
 static bool all_primitive(Graph *g) {
   bool good = true;
@@ -278,7 +308,7 @@ static bool place_temporaries(Graph *g, const CompileOptions *o, Plan *out) {
 }
 
 bool graph_compile(Graph *g, const CompileOptions *options, Plan *out) {
-  if (!run_passes(g, options, options->stages) || !all_primitive(g)) return false;
+  if (!run_passes(g, options, options->stages) || !all_primitive(g) || !all_passed(g)) return false;
   graph_separate(g);
   *out = (Plan){.graph = g};
   Compiler c = {.g = g, .options = options, .plan = out};

@@ -296,8 +296,13 @@ typedef struct {
 
 static int choose_body(void *arg) {
   const Choice *c = arg;
+  const Sizes *sizes = c->e->sizes;
+  const PlanBuffer *b = sizes->inputs[c->i];
   int code = sizes_bind_some(c->e->sizes, c->given, c->n);
-  return code ? code : sizes_shape(c->e->sizes, c->e->sizes->inputs[c->i], c->shape);
+  if (code || !b->value) return code ? code : sizes_shape(sizes, b, c->shape);
+  return sizes_eval(sizes, b->value, c->shape)
+             ? 0
+             : error_set(NEREID_E_USAGE, E_GRAPH_NO_SIZE, b->name, 0, "a number");
 }
 
 int executable_input_shape(Executable *e, const nereid_tensor *given, int n, uint32_t i,

@@ -34,7 +34,8 @@ uint32_t executable_inputs(const Executable *e);
 uint32_t executable_outputs(const Executable *e);
 /* The buffer of an input, NULL if the plan does not use it. */
 const PlanBuffer *executable_input(const Executable *e, uint32_t i);
-/* The sizes of input i, where the first n inputs are as given; what these leave open is chosen. */
+/* The sizes of input i, or of a number the number, where the first n inputs are as given, if they
+ * have a dtype; what these leave open is chosen. */
 int executable_input_shape(Executable *e, const nereid_tensor *given, int n, uint32_t i,
                            int64_t *shape);
 const PlanBuffer *executable_output(const Executable *e, uint32_t i);

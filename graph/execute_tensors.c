@@ -107,7 +107,7 @@ static int check_value(const Executable *e, uint32_t i, const PlanBuffer *b,
 
 int execute_take_input(Executable *e, uint32_t i, const nereid_tensor *t, nereid_stream *s) {
   BufferState *b = state_of_input(e, i);
-  if (!b) return 0;
+  if (!b || (b->plan->value && !b->nuses)) return 0;
   const char *name = b->plan->name;
   bool compact = is_compact(t), here = is_here(e, t);
   if (b->bytes && !t->data) return error_set(NEREID_E_USAGE, E_GRAPH_INPUT_DATA, i, name);

@@ -122,6 +122,8 @@ typedef struct {
   const char *dtype;     /* "f32" */
   nereid_dl_dtype dl_dtype;
   int ndim;
+  int is_number; /* an integer in Python, which decides sizes: type "Sym(s1)".  It is passed as an
+                    i64 tensor without axes, in host memory */
 } nereid_graph_value;
 
 NEREID_API int nereid_executable_ninputs(const nereid_executable *e);
@@ -131,17 +133,18 @@ NEREID_API int nereid_executable_input(nereid_graph_value *out, const nereid_exe
 NEREID_API int nereid_executable_output(nereid_graph_value *out, const nereid_executable *e,
                                         int i);
 
-/* The sizes of input i into `shape`, as many as it has axes, where the first `ngiven` inputs are
- * as given (their data is not looked at).  Sizes that these leave open are chosen: small, and the
- * same in every call. */
+/* The sizes of input i into `shape`, as many as it has axes, or of a number the number, where the
+ * first `ngiven` inputs are as given; of these, one whose dtype is zeros is not given.  Data is not
+ * looked at but for numbers.  Sizes that are left open are chosen: small, and the same in every
+ * call. */
 NEREID_API int nereid_executable_input_shape(int64_t *shape, nereid_executable *e,
                                              const nereid_tensor *given, int ngiven, int i);
 
 /* ---- running ---- */
 
-/* Makes all ready for inputs of these shapes (their data is not looked at), and fills `outputs`:
- * dtypes, shapes, NULL for data.  The shapes are valid until the executable runs with others.
- * Calling it is optional: a run prepares what was not. */
+/* Makes all ready for inputs of these shapes (their data is not looked at but for numbers), and
+ * fills `outputs`: dtypes, shapes, NULL for data.  The shapes are valid until the executable runs
+ * with others.  Calling it is optional: a run prepares what was not. */
 NEREID_API int nereid_executable_prepare(nereid_executable *e, const nereid_tensor *inputs,
                                          int ninputs, nereid_tensor *outputs, int noutputs);
 

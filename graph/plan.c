@@ -75,6 +75,10 @@ static void print_buffer(Printer *p, uint32_t i) {
   }
   print_type(p->out, b);
   if (b->fixed) print_fixed(p->out, b->fixed);
+  if (b->value) {
+    text_puts(p->out, " gives ");
+    print_dim(p->out, b->value);
+  }
   if (b->kind == BUFFER_TEMPORARY) {
     text_printf(p->out, " %u..%u", b->first, b->last);
     if (b->offset) {

@@ -145,8 +145,11 @@ static void read_buffer(Reader *p, BufferKind kind) {
   if (kind == BUFFER_INPUT || kind == BUFFER_OUTPUT) b.number = read_number(p, NUMBER_MAX);
   if (kind == BUFFER_WEIGHT) b.tensor = ir_string(&p->r);
   read_type(p, &b);
+  if (kind == BUFFER_INPUT && ir_accept(&p->r, "gives")) b.value = read_dim(p);
   if (kind == BUFFER_TEMPORARY) read_lifetime(p, &b);
   if (kind == BUFFER_INPUT && ir_accept(&p->r, "is")) read_fixed(p, &b);
+  if (!p->r.failed && b.value && (b.dtype != DT_I64 || b.rank))
+    ir_error(&p->r, span, E_GRAPH_PLAN_NUMBER, b.name);
   if (p->r.failed) return;
   vec_push(p->r.arena, &p->list, b);
   vec_push(p->r.arena, &p->once, false);

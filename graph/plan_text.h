@@ -3,6 +3,7 @@
  *   plan GraphModule
  *   symbol s0 2..1024
  *   input %x 0 "f32[s0, 4]"                  what the caller passes as number 0
+ *   input %n 1 "i64[]" gives "s1"            a number, which says what the symbol is
  *   weight %p_weight "0.weight" "f32[8, 4]"  by its name in the file
  *   constant %mul "f32[8, 4]"                computed by steps that run once
  *   temporary %linear "f32[s0, 8]" 1..2      from the step that writes it to the last that reads

@@ -100,6 +100,14 @@ static void find_inputs(Project *p) {
       p->inputs[plan->buffers[i].number] = &plan->buffers[i];
 }
 
+/* The sizes of a project come from shapes. */
+static int check_inputs(const Project *p) {
+  for (uint32_t i = 0; i < p->ninputs; i++)
+    if (p->inputs[i] && p->inputs[i]->value)
+      return error_set(NEREID_E_FILE, E_BUILD_NUMBER, p->inputs[i]->name);
+  return 0;
+}
+
 /* Every input that the plan names decides sizes, and is checked. */
 static void use_inputs(Project *p) {
   for (uint32_t i = 0; i < p->ninputs; i++)
@@ -266,7 +274,8 @@ static int prepare(Project *p) {
   find_used(p);
   find_inputs(p);
   use_inputs(p);
-  int code = project_find_symbols(p);
+  int code = check_inputs(p);
+  if (!code) code = project_find_symbols(p);
   if (!code) code = project_compile(p);
   if (code) return code;
   find_written(p);

@@ -22,6 +22,29 @@ static Node *copy_of(Graph *g, Node *n, Node *before) {
 
 /* ---- outputs: each is a tensor of its own in memory ---- */
 
+/* A tensor of a number, for a copy of it. */
+static Node *tensor_of_number(Graph *g, Node *n) {
+  Node *full = graph_node(g, NODE_CALL, g->last, 2, 1);
+  full->op = ops_row(g, "aten.full.default");
+  full->args[0] = arg_list(g, 0);
+  full->args[1] = arg_node(n);
+  full->named[0] = (NamedArg){pool_name(g->names, "dtype"), {.kind = ARG_DTYPE, .dtype = DT_I64}};
+  full->type = value_tensor(g, DT_I64, 0, NULL);
+  full->origin = n->origin;
+  graph_fresh_name(g, full, "full");
+  return full;
+}
+
+/* Sizes that are returned. */
+static void make_tensors(Graph *g) {
+  Arg *list = &g->last->args[0];
+  for (uint32_t i = 0; i < list->n; i++) {
+    Arg *a = &list->items[i];
+    bool number = a->kind == ARG_NODE && a->node->type.kind == VALUE_INT && a->node->type.value;
+    if (number) a->node = tensor_of_number(g, a->node);
+  }
+}
+
 static void separate_outputs(Graph *g) {
   Arg *list = &g->last->args[0];
   Arena *scratch = arena_child(g->arena);
@@ -73,6 +96,7 @@ static void cut_views(Graph *g) {
 
 void graph_separate(Graph *g) {
   cut_views(g);
+  make_tensors(g);
   separate_outputs(g);
   separate_memory(g);
 }

@@ -1,6 +1,7 @@
 #include "graph/sizes.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "runtime/array.h"
 #include "runtime/error.h"
@@ -67,14 +68,47 @@ int sizes_shape(const Sizes *s, const PlanBuffer *b, int64_t *shape) {
   return 0;
 }
 
+/* ---- what inputs say ---- */
+
+static bool is_given(const nereid_tensor *t) { return t->dtype.bits != 0; }
+static uint32_t axes_of(const PlanBuffer *b) { return b->value ? 1 : b->rank; }
+static Dim size_at(const PlanBuffer *b, uint32_t axis) {
+  return b->value ? b->value : b->shape[axis];
+}
+
+static int64_t given_at(const PlanBuffer *b, const nereid_tensor *t, uint32_t axis) {
+  int64_t number;
+  if (!b->value) return t->shape[axis];
+  memcpy(&number, (const char *)t->data + t->byte_offset, sizeof number);
+  return number;
+}
+
+enum { PLACE_MAX = 192 };
+
+/* "input 0 (x): axis 1", or for a number "input 0 (n)". */
+static const char *place_text(const Sizes *s, char out[PLACE_MAX], SizePlace at) {
+  const PlanBuffer *b = s->inputs[at.input];
+  if (b->value) snprintf(out, PLACE_MAX, "input %u (%.128s)", at.input, b->name);
+  else snprintf(out, PLACE_MAX, "input %u (%.128s): axis %u", at.input, b->name, at.axis);
+  return out;
+}
+
+static const char *source_text(const Sizes *s, char out[PLACE_MAX], SizePlace at) {
+  const PlanBuffer *b = s->inputs[at.input];
+  if (b->value) return place_text(s, out, at);
+  snprintf(out, PLACE_MAX, "axis %u of input %u (%.128s)", at.axis, at.input, b->name);
+  return out;
+}
+
 /* ---- binding ---- */
 
 static int bind_symbol(Sizes *s, Dim symbol, int64_t value, SizePlace at) {
   DimRange r = dim_range(s->plan->graph->dims, symbol);
+  char place[PLACE_MAX];
   if (value < r.lo || value > r.hi)
     return error_set(NEREID_E_USAGE, r.hi == INT64_MAX ? E_GRAPH_INPUT_LEAST : E_GRAPH_INPUT_RANGE,
-                     at.input, s->inputs[at.input]->name, at.axis, (long long)value, symbol->name,
-                     (long long)r.lo, (long long)r.hi);
+                     place_text(s, place, at), (long long)value, symbol->name, (long long)r.lo,
+                     (long long)r.hi);
   s->values[symbol->symbol] = value;
   s->known[symbol->symbol] = true;
   s->from[symbol->symbol] = at;
@@ -107,12 +141,15 @@ static int bind_axis(Sizes *s, Dim x, int64_t value, SizePlace at, bool *progres
 static int bind_round(Sizes *s, const nereid_tensor *inputs, uint32_t n, bool bare,
                       bool *progress) {
   int code = 0;
-  for (uint32_t i = 0; i < n; i++)
-    for (uint32_t j = 0; s->inputs[i] && j < s->inputs[i]->rank && !code; j++) {
-      Dim x = s->inputs[i]->shape[j];
+  for (uint32_t i = 0; i < n; i++) {
+    const PlanBuffer *b = s->inputs[i];
+    if (!b || !is_given(&inputs[i])) continue;
+    for (uint32_t j = 0; j < axes_of(b) && !code; j++) {
+      Dim x = size_at(b, j);
       if (dim_is_int(x) || (x->kind == DIM_SYMBOL) != bare) continue;
-      code = bind_axis(s, x, inputs[i].shape[j], (SizePlace){i, j}, progress);
+      code = bind_axis(s, x, given_at(b, &inputs[i], j), (SizePlace){i, j}, progress);
     }
+  }
   return code;
 }
 
@@ -129,8 +166,16 @@ static int bind_all(Sizes *s, const nereid_tensor *inputs, uint32_t n) {
 
 /* ---- checking ---- */
 
+static bool is_number(const nereid_tensor *t) {
+  enum { DL_CPU = 1, DL_CUDA_HOST = 3 };
+  bool on_host = t->device.device_type == DL_CPU || t->device.device_type == DL_CUDA_HOST;
+  return array_dtype(t->dtype) == DT_I64 && t->ndim == 0 && t->data && on_host;
+}
+
 static int check_kind(const PlanBuffer *b, uint32_t i, const nereid_tensor *t) {
   DType got = array_dtype(t->dtype);
+  if (b->value)
+    return is_number(t) ? 0 : error_set(NEREID_E_USAGE, E_GRAPH_INPUT_NUMBER, i, b->name);
   if (got != b->dtype)
     return error_set(NEREID_E_USAGE, E_GRAPH_INPUT_DTYPE, i, b->name,
                      got == DT_NONE ? "unknown" : dtype_name(got), dtype_name(b->dtype));
@@ -140,22 +185,20 @@ static int check_kind(const PlanBuffer *b, uint32_t i, const nereid_tensor *t) {
 }
 
 static int wrong_size(const Sizes *s, SizePlace at, Dim x, int64_t got, int64_t want) {
-  const char *name = s->inputs[at.input]->name;
+  char text[128], place[PLACE_MAX], from[PLACE_MAX];
+  place_text(s, place, at);
   if (dim_is_int(x))
-    return error_set(NEREID_E_USAGE, E_GRAPH_INPUT_FIXED, at.input, name, at.axis, (long long)got,
-                     (long long)want);
-  char text[128];
+    return error_set(NEREID_E_USAGE, E_GRAPH_INPUT_FIXED, place, (long long)got, (long long)want);
   dim_text(s, text, sizeof text, x);
   if (x->kind != DIM_SYMBOL)
-    return error_set(NEREID_E_USAGE, E_GRAPH_INPUT_DERIVED, at.input, name, at.axis, (long long)got,
-                     text, (long long)want);
-  SizePlace from = s->from[x->symbol];
-  return error_set(NEREID_E_USAGE, E_GRAPH_INPUT_SIZE, at.input, name, at.axis, (long long)got,
-                   text, (long long)want, from.axis, from.input, s->inputs[from.input]->name);
+    return error_set(NEREID_E_USAGE, E_GRAPH_INPUT_DERIVED, place, (long long)got, text,
+                     (long long)want);
+  return error_set(NEREID_E_USAGE, E_GRAPH_INPUT_SIZE, place, (long long)got, text, (long long)want,
+                   source_text(s, from, s->from[x->symbol]));
 }
 
 static int check_axis(const Sizes *s, SizePlace at, int64_t got) {
-  Dim x = s->inputs[at.input]->shape[at.axis];
+  Dim x = size_at(s->inputs[at.input], at.axis);
   int64_t want;
   char text[128];
   if (!sizes_eval(s, x, &want))
@@ -166,15 +209,18 @@ static int check_axis(const Sizes *s, SizePlace at, int64_t got) {
 
 static int check_shapes(const Sizes *s, const nereid_tensor *inputs, uint32_t n) {
   int code = 0;
-  for (uint32_t i = 0; i < n; i++)
-    for (uint32_t j = 0; s->inputs[i] && j < s->inputs[i]->rank && !code; j++)
-      code = check_axis(s, (SizePlace){i, j}, inputs[i].shape[j]);
+  for (uint32_t i = 0; i < n; i++) {
+    const PlanBuffer *b = s->inputs[i];
+    if (!b || !is_given(&inputs[i])) continue;
+    for (uint32_t j = 0; j < axes_of(b) && !code; j++)
+      code = check_axis(s, (SizePlace){i, j}, given_at(b, &inputs[i], j));
+  }
   return code;
 }
 
 static int bind_given(Sizes *s, const nereid_tensor *inputs, uint32_t n) {
   for (uint32_t i = 0; i < n; i++) {
-    int code = s->inputs[i] ? check_kind(s->inputs[i], i, &inputs[i]) : 0;
+    int code = s->inputs[i] && is_given(&inputs[i]) ? check_kind(s->inputs[i], i, &inputs[i]) : 0;
     if (code) return code;
   }
   return bind_all(s, inputs, n);
@@ -183,6 +229,10 @@ static int bind_given(Sizes *s, const nereid_tensor *inputs, uint32_t n) {
 int sizes_bind(Sizes *s, const nereid_tensor *inputs, int n) {
   if (n < 0 || (uint32_t)n != s->ninputs)
     return error_set(NEREID_E_USAGE, E_GRAPH_INPUT_COUNT, s->ninputs, n);
+  for (uint32_t i = 0; i < s->ninputs; i++)
+    if (s->inputs[i] && !is_given(&inputs[i]))
+      return error_set(NEREID_E_USAGE, E_GRAPH_INPUT_DTYPE, i, s->inputs[i]->name, "unknown",
+                       dtype_name(s->inputs[i]->dtype));
   int code = bind_given(s, inputs, s->ninputs);
   return code ? code : check_shapes(s, inputs, s->ninputs);
 }

@@ -5,6 +5,7 @@
 #include "graph/plan.h"
 #include "runtime/nereid.h"
 
+/* Of an input that is a number, the one axis is the number itself. */
 typedef struct {
   uint32_t input, axis;
 } SizePlace;
@@ -26,7 +27,8 @@ Sizes *sizes_new(Arena *a, const Plan *p);
  * takes: its number of axes, its dtype, a size that is fixed, that another input contradicts, or
  * that is out of its symbol's range. */
 int sizes_bind(Sizes *s, const nereid_tensor *inputs, int n);
-/* The same where inputs are missing (n of them are there): symbols that these leave open become
+/* The same where inputs are missing (n of them are there, and of these, ones that have a dtype):
+ * symbols that these leave open become
  * some number in their range, so that inputs of the right shapes can be made. */
 int sizes_bind_some(Sizes *s, const nereid_tensor *inputs, int n);
 /* The same without inputs, for measuring: symbols become as large as their ranges allow, up to

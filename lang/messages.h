@@ -730,6 +730,7 @@
 #define E_GRAPH_PLAN_SIZE "a size in a plan: %s"
 #define E_GRAPH_PLAN_RANGE "symbol %s has no value in this range; sizes are from 0 on"
 #define E_GRAPH_PLAN_UPDATE "%%%s cannot be updated from %%%s, which is of another type"
+#define E_GRAPH_PLAN_NUMBER "%%%s is a number, so it is of type \"i64[]\""
 #define E_GRAPH_PLAN_ONCE_LATE \
   "%s runs once, so it stands in front of what runs in each run"
 #define E_GRAPH_PLAN_ONCE_USE "%s runs once, before there is a value of %%%s"
@@ -737,17 +738,22 @@
 #define E_GRAPH_PLAN_ONCE_GONE \
   "%%%s is written by a step that runs once and read by %s in each run: make it a constant"
 #define E_GRAPH_PLAN_BUFFER "no line above has the buffer %%%s"
+#define E_GRAPH_INPUT_KIND \
+  "input %s is neither a tensor nor an integer; export the model with a tensor in its place"
+#define E_GRAPH_OUTPUT_KIND \
+  "output %s is neither a tensor nor a size; return a tensor from the model in its place"
 #define E_GRAPH_INPUT_COUNT "the model takes %u inputs, not %d"
 #define E_GRAPH_INPUT_DTYPE "input %u (%s) is of dtype %s, not %s"
 #define E_GRAPH_INPUT_RANK "input %u (%s) has %d axes, not %u"
+#define E_GRAPH_INPUT_NUMBER \
+  "input %u (%s) is a number: pass an i64 tensor without axes, in host memory"
 #define E_GRAPH_INPUT_FIXED \
-  "input %u (%s): axis %u is %lld, not %lld, which is fixed in the file; " \
+  "%s is %lld, not %lld, which is fixed in the file; " \
   "export the model again with a dynamic size there"
-#define E_GRAPH_INPUT_SIZE \
-  "input %u (%s): axis %u is %lld, but %s is %lld as axis %u of input %u (%s) has it"
-#define E_GRAPH_INPUT_DERIVED "input %u (%s): axis %u is %lld, but %s is %lld"
-#define E_GRAPH_INPUT_RANGE "input %u (%s): axis %u is %lld, but %s is from %lld to %lld"
-#define E_GRAPH_INPUT_LEAST "input %u (%s): axis %u is %lld, but %s is at least %lld"
+#define E_GRAPH_INPUT_SIZE "%s is %lld, but %s is %lld as %s has it"
+#define E_GRAPH_INPUT_DERIVED "%s is %lld, but %s is %lld"
+#define E_GRAPH_INPUT_RANGE "%s is %lld, but %s is from %lld to %lld"
+#define E_GRAPH_INPUT_LEAST "%s is %lld, but %s is at least %lld"
 #define E_GRAPH_NO_SIZE "%s: axis %u is %s, which has no value for inputs of these shapes"
 #define E_GRAPH_STEP_VALUE "kernel %s: %s has no value for inputs of these shapes"
 #define E_GRAPH_STEP_GRID "kernel %s: the grid's axis %d is %lld for inputs of these shapes"
@@ -756,6 +762,8 @@
 #define E_BUILD_NO_FOLDER "%s is no folder"
 #define E_BUILD_DOT "can't build in %s: name a folder that can be made anew"
 #define E_BUILD_FOREIGN "%s has %s, which no build made: move it, or name another folder"
+#define E_BUILD_NUMBER \
+  "input %s is a number, and a project takes tensors: export the model with a tensor in its place"
 #define E_BUILD_SYMBOL "no input decides size %s: the plan cannot run"
 #define E_BUILD_SIZES "sizes of the model do not fit 64 bits, even if all that are open are small"
 #define E_BUILD_CONSTEXPR \
@@ -843,6 +851,7 @@
 #define E_CLI_BUILD_DIR "name the folder by -o DIR"
 #define E_CLI_BUILD_ONE "one model is built at a time, not %s and %s"
 #define E_CLI_NO_MODEL "name a model file"
+#define E_CLI_INPUT_NUMBER "%s: the model has no such input that is a number, or it is given twice"
 #define E_CLI_RANGE "--range is written SYMBOL=LO..HI, as in s0=1..64, not `%s`"
 #define E_CLI_NEEDS "%s is for %s only"
 #define E_CLI_GRAPH_EMIT \
