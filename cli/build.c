@@ -20,7 +20,7 @@ static const Option options[] = {
     {OPT_OUTPUT, "-o", "DIR", "the folder: a new one, an empty one, or one of an earlier build"},
     {OPT_TARGET, "--target", "T,...",
      "GPUs, as sm_90a,sm_80, or cpu; what this machine has if none"},
-    {OPT_WEIGHTS, "--weights", "MODEL.pt2", "where a graph as text has its parameters from"},
+    {OPT_WEIGHTS, "--weights", "MODEL", "where a graph as text has its parameters from"},
     {OPT_MODE, "--mode", "M",
      "default; eager: a kernel for each operator; reduce-overhead: CUDA graphs"},
     {OPT_DTYPE, "--dtype", "T", "fp32, bf16 or fp16: of weights, inputs and the computation"},

@@ -33,7 +33,7 @@ enum {
 };
 
 static const Option options[] = {
-    {OPT_WEIGHTS, "--weights", "MODEL.pt2", "where a graph as text has its parameters from"},
+    {OPT_WEIGHTS, "--weights", "MODEL", "where a graph as text has its parameters from"},
     {OPT_OUT_DIR, "--out-dir", "DIR", "writes output_0.npy ... there instead of printing"},
     {OPT_DEVICE, "--device", "D", "cuda, cpu, nest or interp; cuda if there is a GPU, else cpu"},
     {OPT_MODE, "--mode", "M",

@@ -47,11 +47,6 @@ static size_t file_start(const char *path, char start[START_BYTES]) {
   return n;
 }
 
-static bool file_is_zip(const char *path) {
-  char start[START_BYTES];
-  return is_zip(start, file_start(path, start));
-}
-
 static Graph *read_archive(Model *m, const char *path, const void *data, size_t size,
                            Archive **archive) {
   *archive = data ? archive_of_bytes(m->arena, m->names, m->diags, path, data, size)
@@ -139,14 +134,26 @@ static void take_types(Model *m, const nereid_graph_source *s) {
 
 /* ---- all of it ---- */
 
-static int read_weights(Model *m, const char *path) {
-  if (!file_is_zip(path)) {
-    FILE *f = fopen(path, "rb");
-    if (f) fclose(f);
-    return f ? error_set(NEREID_E_FILE, E_GRAPH_WEIGHTS_FILE, path)
-             : error_set(NEREID_E_FILE, E_RUN_FILE_OPEN, path, strerror(errno));
-  }
-  return read_archive(m, path, NULL, 0, &m->weights_file) ? 0 : report(m);
+static Graph *read_onnx(Model *m, const nereid_graph_source *s, const char *path, const void *data,
+                        OnnxFile **file) {
+  *file = data ? onnx_of_bytes(m->arena, m->names, m->diags, path, data, s->size)
+               : onnx_open(m->arena, m->names, m->diags, path);
+  m->weights = weights_new(m->arena);
+  OnnxGiven given = {s->inputs, s->ninputs > 0 ? (uint32_t)s->ninputs : 0};
+  return *file ? onnx_read(m->arena, m->names, m->diags, *file, given, m->weights) : NULL;
+}
+
+static int read_weights(Model *m, const nereid_graph_source *s) {
+  char start[START_BYTES];
+  size_t n = file_start(s->weights, start);
+  if (is_zip(start, n))
+    return read_archive(m, s->weights, NULL, 0, &m->weights_file) ? 0 : report(m);
+  if (n && onnx_is_model(s->weights, start, n))
+    return read_onnx(m, s, s->weights, NULL, &m->weights_onnx) ? 0 : report(m);
+  FILE *f = fopen(s->weights, "rb");
+  if (f) fclose(f);
+  return f ? error_set(NEREID_E_FILE, E_GRAPH_WEIGHTS_FILE, s->weights)
+           : error_set(NEREID_E_FILE, E_RUN_FILE_OPEN, s->weights, strerror(errno));
 }
 
 static int read_graph_of_archive(Model *m, const nereid_graph_source *s) {
@@ -155,15 +162,11 @@ static int read_graph_of_archive(Model *m, const nereid_graph_source *s) {
   if (!m->graph) return report(m);
   bool known = ops_all_known(m->graph);
   if (!known || diag_errors(m->diags)) m->lacks = messages(m);
-  return s->weights ? read_weights(m, s->weights) : 0;
+  return s->weights ? read_weights(m, s) : 0;
 }
 
 static int read_graph_of_onnx(Model *m, const nereid_graph_source *s, const char *path) {
-  m->onnx = s->data ? onnx_of_bytes(m->arena, m->names, m->diags, path, s->data, s->size)
-                    : onnx_open(m->arena, m->names, m->diags, path);
-  m->weights = weights_new(m->arena);
-  OnnxGiven given = {s->inputs, s->ninputs > 0 ? (uint32_t)s->ninputs : 0};
-  if (m->onnx) m->graph = onnx_read(m->arena, m->names, m->diags, m->onnx, given, m->weights);
+  m->graph = read_onnx(m, s, path, s->data, &m->onnx);
   return m->graph ? 0 : report(m);
 }
 
@@ -181,7 +184,7 @@ static int read_source(const Reading *r) {
   if (is_zip(first, nstart)) return read_graph_of_archive(m, s);
   if (onnx_is_model(path, first, nstart)) return read_graph_of_onnx(m, s, path);
   int code = text ? 0 : files_read(m->arena, path, &text, &len);
-  if (!code && s->weights) code = read_weights(m, s->weights);
+  if (!code && s->weights) code = read_weights(m, s);
   if (code) return code;
   if (!read_text(m, path, text, len)) return report(m);
   if (m->graph) bind_weights(m, s->weights);
@@ -216,6 +219,7 @@ void model_free(Model *m) {
   archive_close(m->file);
   archive_close(m->weights_file);
   onnx_close(m->onnx);
+  onnx_close(m->weights_onnx);
   arena_free(m->arena);
   free(m);
 }

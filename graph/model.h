@@ -13,7 +13,7 @@ typedef struct {
   Pool *names;
   Diags *diags;
   Archive *file, *weights_file; /* NULL: there is none */
-  OnnxFile *onnx;               /* the same for models of ONNX's */
+  OnnxFile *onnx, *weights_onnx; /* the same for models of ONNX's */
   Weights *weights;
   Graph *graph;   /* NULL: the file is a plan.  Planning changes it */
   Plan *plan;     /* NULL: not made yet */

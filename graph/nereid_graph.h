@@ -40,7 +40,7 @@ typedef struct nereid_executable nereid_executable;
  *   - a graph as text: the Python that FX's print_readable writes, or what print(graph) does
  *   - a plan as text: what nereid_graph_emit wrote for NEREID_GRAPH_PLAN
  * A graph as text has no weights of its own: its parameters p_*, its buffers b_* and its constants
- * c_* are taken from `weights`, the exported program of the same model, or, where that is NULL,
+ * c_* are taken from `weights`, the file of the same model (.pt2 or .onnx), or, where that is NULL,
  * are inputs as the others. */
 typedef struct {
   const char *path;    /* the file; with `data`, what messages call it */

@@ -21,7 +21,7 @@ void onnx_note_lack(Onnx *r, const char *what, const char *node) {
     r->lacks.data[i].nodes++;
     return;
   }
-  vec_push(r->scratch, &r->lacks, ((OnnxLack){what, node, 1}));
+  if (r->lacks.len < ONNX_LACKS_MAX) vec_push(r->scratch, &r->lacks, ((OnnxLack){what, node, 1}));
 }
 
 static bool report_lacks(Onnx *r) {
@@ -147,6 +147,7 @@ static bool read_model(void *reader) {
   r->model = onnx_unpack(r->file, r->scratch);
   if (!r->model) return false;
   const Onnx__Graph *g = r->model->graph;
+  onnx_find_functions(r);
   OnnxScope s = {.opsets = r->model->opset_import, .nopsets = r->model->n_opset_import};
   bool ok = onnx_initializers(r, &s, g) && read_inputs(r, &s, g) &&
             onnx_nodes(r, &s, g->node, g->n_node) && read_outputs(r, &s, g);

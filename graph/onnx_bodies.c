@@ -3,15 +3,23 @@
 
 #include "graph/onnx_read.h"
 
-const Onnx__Function *onnx_function(const Onnx *r, const Onnx__Node *n) {
+static Name key_of(const Onnx *r, const char *domain, const char *name, const char *overload) {
+  return pool_name(r->names, arena_printf(r->scratch, "%s:%s:%s", onnx_domain(domain),
+                                          onnx_text(name), onnx_text(overload)));
+}
+
+void onnx_find_functions(Onnx *r) {
   for (size_t i = 0; i < r->model->n_functions; i++) {
-    const Onnx__Function *f = r->model->functions[i];
-    if (!strcmp(onnx_text(f->name), onnx_text(n->op_type)) &&
-        !strcmp(onnx_domain(f->domain), onnx_domain(n->domain)) &&
-        !strcmp(onnx_text(f->overload), onnx_text(n->overload)))
-      return f;
+    Onnx__Function *f = r->model->functions[i];
+    void **slot =
+        namemap_put(r->scratch, &r->functions, key_of(r, f->domain, f->name, f->overload));
+    if (!*slot) *slot = f;
   }
-  return NULL;
+}
+
+const Onnx__Function *onnx_function(const Onnx *r, const Onnx__Node *n) {
+  if (!r->model->n_functions) return NULL;
+  return namemap_get(&r->functions, key_of(r, n->domain, n->op_type, n->overload));
 }
 
 /* Inputs that the call leaves out are left out in the body: their names stand for nothing. */

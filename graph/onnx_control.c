@@ -17,6 +17,7 @@ static void run_body(OnnxCall *c, const Onnx__Graph *g, OnnxValue **in, size_t n
   const char *where = onnx_where(r, c->proto);
   c->told = true;
   if (g->n_input > nin || g->n_output < nout) onnx_fail(c, E_ONNX_BODY, g->n_input, g->n_output);
+  if (++r->calls > ONNX_CALLS_MAX) onnx_fail(c, E_ONNX_CALLS, ONNX_CALLS_MAX);
   if (r->depth >= ONNX_BODIES_MAX) onnx_fail(c, E_ONNX_BODIES, ONNX_BODIES_MAX);
   r->depth++;
   bool ok = onnx_initializers(r, &s, g);

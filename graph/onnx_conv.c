@@ -33,7 +33,7 @@ void onnx_op_conv(OnnxCall *c) {
 
 /* The output's size is strides * (size - 1) + the window's span + output_padding - pads; where
  * the size is given, or `auto_pad` says that it is size * stride, the pads follow. */
-static void pads_for_size(OnnxCall *c, const Node *x, OnnxWindow *w, const int64_t *more) {
+static void pads_for_size(OnnxCall *c, const Node *x, OnnxWindow *w, int64_t *more) {
   Name how = onnx_string(c, "auto_pad", "NOTSET");
   uint32_t n;
   const int64_t *shape = onnx_ints(c, "output_shape", &n);
@@ -42,11 +42,15 @@ static void pads_for_size(OnnxCall *c, const Node *x, OnnxWindow *w, const int64
   if (shape && n == w->n + 2) shape += 2;
   else if (shape && n != w->n) onnx_fail(c, E_ONNX_ATTR_COUNT, "output_shape", n, w->n);
   for (uint32_t i = 0; i < w->n; i++) {
-    Dim size = x->type.shape[i + 2];
-    if (!dim_is_int(size)) onnx_fail(c, E_GRAPH_FIXED, i + 2, infer_type_text(&c->b.in, &x->type));
-    int64_t whole = w->stride[i] * (size->value - 1) + (w->kernel[i] - 1) * w->dilation[i] + 1;
-    int64_t total = whole + more[i] - (shape ? shape[i] : size->value * w->stride[i]);
-    if (total < 0) onnx_lack(c, "an output_shape above what windows cover");
+    int64_t size = onnx_window_size(c, x, i);
+    int64_t whole = w->stride[i] * (size - 1) + (w->kernel[i] - 1) * w->dilation[i] + 1;
+    int64_t wanted = shape ? shape[i] : size * w->stride[i];
+    if (wanted < 0 || wanted > INT32_MAX) onnx_lack(c, "an output_shape above 2^31");
+    int64_t total = whole + more[i] - wanted;
+    if (total < 0) { /* windows do not reach that far: zeros stand behind them */
+      more[i] -= total;
+      total = 0;
+    }
     w->before[i] = !strcmp(how, "SAME_UPPER") ? total / 2 : total - total / 2;
     w->after[i] = total - w->before[i];
   }
@@ -61,6 +65,8 @@ void onnx_op_conv_transpose(OnnxCall *c) {
     onnx_fail(c, E_GRAPH_AXES, 3, 5, infer_type_text(&c->b.in, &weight->type));
   OnnxWindow w = onnx_window(c, x, weight->type.shape + 2);
   onnx_ints_of(c, "output_padding", w.n, 0, more);
+  for (uint32_t i = 0; i < w.n; i++)
+    if (more[i] < 0 || more[i] > INT32_MAX) onnx_lack(c, "an output_padding above 2^31");
   pads_for_size(c, x, &w, more);
   OnnxWindow whole = w;
   memset(whole.before, 0, sizeof whole.before);

@@ -103,6 +103,10 @@ bool onnx_fold_reshape(OnnxCall *c) {
 
 /* ---- parts ---- */
 
+static int64_t *places_new(OnnxCall *c, uint32_t n) {
+  return ARENA_ARRAY(c->b.in.g->arena, int64_t, n);
+}
+
 /* The tensor as [outer, size of the axis, inner]. */
 typedef struct {
   uint32_t outer, size, inner;
@@ -132,10 +136,10 @@ static bool set_picked(OnnxCall *c, const OnnxKnown *x, uint32_t axis, const int
 
 bool onnx_fold_gather(OnnxCall *c) {
   const OnnxKnown *x = onnx_known(c, 0), *index = onnx_known(c, 1);
-  int64_t shape[GRAPH_RANK_MAX], places[ONNX_KNOWN_MAX];
+  int64_t shape[GRAPH_RANK_MAX];
   if (!x || !index || !x->rank || x->rank + index->rank > GRAPH_RANK_MAX) return false;
   uint32_t axis = onnx_axis_attr(c, "axis", 0, x->rank), rank = 0;
-  int64_t size = x->shape[axis];
+  int64_t size = x->shape[axis], *places = places_new(c, index->n);
   for (uint32_t i = 0; i < index->n; i++) {
     if (dtype_is_float(index->dtype) || !dim_is_int(index->at[i].dim)) return false;
     places[i] = index->at[i].dim->value;
@@ -167,7 +171,7 @@ static uint32_t slice_places(int64_t size, int64_t start, int64_t end, int64_t s
 /* Vectors only: what else is sliced is no shape. */
 bool onnx_fold_slice(OnnxCall *c) {
   const OnnxKnown *x = onnx_known(c, 0);
-  int64_t start, end, step = 1, places[ONNX_KNOWN_MAX];
+  int64_t start, end, step = 1;
   if (!x || x->rank != 1) return false;
   if (c->opset < 10) {
     uint32_t n;
@@ -184,6 +188,7 @@ bool onnx_fold_slice(OnnxCall *c) {
     if (onnx_has(c, 4)) step = onnx_need_int(c, 4);
   }
   if (step == 0 || step == INT64_MIN) return false;
+  int64_t *places = places_new(c, x->n);
   uint32_t n = slice_places(x->shape[0], start, end, step, places);
   return set_picked(c, x, 0, places, n, 1, (int64_t[]){n});
 }
@@ -264,7 +269,8 @@ bool onnx_fold_range(OnnxCall *c) {
   __int128 n = (distance + step + (step > 0 ? -1 : 1)) / step;
   if (n > ONNX_KNOWN_MAX) return false;
   OnnxKnown *out = onnx_known_new(c, x[0]->dtype, 1, (int64_t[]){n > 0 ? (int64_t)n : 0});
-  for (uint32_t i = 0; i < out->n; i++) out->at[i].dim = build_const(&c->b, v[0] + i * v[2]);
+  for (uint32_t i = 0; i < out->n; i++)
+    out->at[i].dim = build_const(&c->b, (int64_t)(v[0] + i * step));
   onnx_set_known(c, 0, out);
   return true;
 }

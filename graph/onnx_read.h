@@ -9,6 +9,7 @@
 enum {
   ONNX_BODIES_MAX = 50,     /* of bodies and functions in each other */
   ONNX_CALLS_MAX = 300000,  /* nodes after functions and loops are written out */
+  ONNX_LACKS_MAX = 1000,    /* kinds of what is not supported that are told */
   ONNX_DEMAND_MAX = 200     /* of values that depend on each other to decide a shape */
 };
 
@@ -38,6 +39,7 @@ struct Onnx {
   Onnx__Model *model;
   Graph *graph;
   Weights *weights;
+  NameMap functions; /* of the model, by "domain:name:overload" */
   Node *last_input;    /* after which inputs from the file are put */
   uint32_t depth;      /* of bodies */
   uint32_t calls;      /* translated so far */
@@ -112,6 +114,8 @@ bool onnx_lookup(Onnx *r, const OnnxScope *s, const char *name, const char *wher
 
 /* ---- onnx_bodies.c ---- */
 
+/* Sorts the model's functions by name. */
+void onnx_find_functions(Onnx *r);
 /* A call of a function of the model: its body takes the call's place. */
 bool onnx_inline(Onnx *r, OnnxCall *c, const Onnx__Function *f);
 /* The function of that name, NULL if the model has none. */

@@ -152,7 +152,7 @@ void onnx_op_tile(OnnxCall *c) {
 /* ---- joining and splitting ---- */
 
 void onnx_op_concat(OnnxCall *c) {
-  Node *x[c->nin + 1];
+  Node **x = ARENA_ARRAY(c->b.in.g->arena, Node *, c->nin);
   for (uint32_t i = 0; i < c->nin; i++) x[i] = onnx_in(c, i);
   if (!c->nin) onnx_fail(c, E_GRAPH_EMPTY_LIST);
   uint32_t axis = onnx_axis_attr(c, "axis", 1, rank_of(x[0]));

@@ -7,9 +7,10 @@ static int64_t span_of(const OnnxWindow *w, uint32_t i) {
   return (w->kernel[i] - 1) * w->dilation[i] + 1;
 }
 
-static int64_t literal_size(OnnxCall *c, const Node *x, uint32_t i) {
+int64_t onnx_window_size(OnnxCall *c, const Node *x, uint32_t i) {
   Dim size = x->type.shape[i + 2];
   if (!dim_is_int(size)) onnx_fail(c, E_GRAPH_FIXED, i + 2, infer_type_text(&c->b.in, &x->type));
+  if (size->value > INT32_MAX) onnx_lack(c, "windows along an axis of 2^31 elements");
   return size->value;
 }
 
@@ -18,7 +19,7 @@ static void pad_same(OnnxCall *c, const Node *x, OnnxWindow *w, bool lower) {
   for (uint32_t i = 0; i < w->n; i++) {
     int64_t rest = 0;
     if (w->stride[i] != 1) {
-      int64_t size = literal_size(c, x, i);
+      int64_t size = onnx_window_size(c, x, i);
       rest = size % w->stride[i] ? size % w->stride[i] : w->stride[i];
     } else {
       rest = 1;
@@ -33,7 +34,7 @@ static void pad_same(OnnxCall *c, const Node *x, OnnxWindow *w, bool lower) {
 /* What is missing behind for the last window to be whole. */
 static void extend(OnnxCall *c, const Node *x, OnnxWindow *w) {
   for (uint32_t i = 0; i < w->n; i++) {
-    int64_t room = literal_size(c, x, i) + w->before[i] + w->after[i] - span_of(w, i);
+    int64_t room = onnx_window_size(c, x, i) + w->before[i] + w->after[i] - span_of(w, i);
     int64_t rest = room >= 0 ? room % w->stride[i] : 0;
     if (rest) w->extra[i] = w->stride[i] - rest;
   }

@@ -625,7 +625,7 @@
 #define E_ONNX_BODY "the body's %zu inputs and %zu outputs do not fit those of the operator"
 #define E_ONNX_INPUT "input %u is missing"
 #define E_ONNX_NEEDS_VALUE \
-  "`%s` decides a shape and depends on input %s: name a file with its value where the model is read"
+  "`%s` decides a shape and depends on input %s: give its value with the model, as INPUT.npy"
 #define E_ONNX_UNKNOWN "`%s` decides a shape, but is known only when the model runs"
 #define E_ONNX_VECTOR "`%s` must be a vector of integers"
 #define E_ONNX_SYMBOLIC "`%s` must be literal numbers, not %s"
@@ -786,7 +786,7 @@
 #define E_GRAPH_INPUT_WRITTEN "input %u (%s) is written by the model; pass a contiguous tensor"
 #define E_GRAPH_OUTPUT_STRIDES "output %u (%s) is strided; pass a contiguous tensor"
 #define E_GRAPH_NO_SOURCE "the source of a graph has neither a path nor data"
-#define E_GRAPH_WEIGHTS_FILE "%s has no weights: name the .pt2 file that the graph was printed from"
+#define E_GRAPH_WEIGHTS_FILE "%s has no weights: name the .pt2 or .onnx file that the graph was printed from"
 #define E_GRAPH_WEIGHTS_LACK \
   "%s has no tensor for %s: name the .pt2 file that the graph was printed from"
 /* rewrite rules */

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """ONNX's own test data: each case gives what ONNX expects, on the CPU.
 
-    graph_onnx.py [-v] [--data DIR] [NAME...]     only cases whose FOLDER/NAME contains a NAME
+    graph_onnx.py [-v] [--update] [NAME...]     only cases whose FOLDER/NAME contains a NAME
 
 The data is Debian's libonnx-testdata.  A case is a model, inputs, and expected outputs as
 TensorProtos.  Cases that hold no tensors, or draw random numbers, are skipped, each kind with its
 reason.  tests/graph_onnx/failures.txt lists the cases that do not work yet: one that works is to
-be taken off the list.
+be taken off the list, as --update does.
 """
 import argparse, collections, concurrent.futures, itertools
 import os, pathlib, re, subprocess, sys, tempfile
@@ -196,6 +196,11 @@ def expected_failures():
     return {name: why for name, why in pairs}
 
 
+def take_off(names):
+    lines = FAILURES.read_text().splitlines(keepends=True)
+    FAILURES.write_text("".join(line for line in lines if line.split()[0] not in names))
+
+
 def table(rows):
     print(f"{'':20}{'passed':>8}{'failed':>8}{'skipped':>8}")
     for folder, counts in rows.items():
@@ -205,6 +210,7 @@ def table(rows):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("-v", action="store_true", help="all failures, also expected ones")
+    parser.add_argument("--update", action="store_true", help="takes cases that work off the list")
     parser.add_argument("--data", type=pathlib.Path, default=DATA)
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("names", nargs="*")
@@ -221,6 +227,8 @@ def main():
         quick_compiler(folder)
         with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
             results = dict(zip(tasks, pool.map(lambda name: check(chosen[name]), tasks)))
+    if args.update:
+        take_off({name for name in results if not results[name]})
     return report(chosen, reasons, results, args.v)
 
 

@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
 """Models of ONNX's, made from text, are read as they should be.
 
-tests/graph_onnx/NAME.model is an expression that makes a model (tests/onnx_text.py); beside it lies
-what `nereid graph NAME.onnx --emit graph` then prints, NAME.graph, or its error, NAME.err.
+tests/graph_onnx/NAME.model is an expression that makes a model (tests/onnx_text.py), or a tuple of
+that and its inputs' arrays; beside it lies what `nereid graph NAME.onnx INPUTS --emit graph` then
+prints, NAME.graph, or its error, NAME.err.
 --update writes these files.
 """
 import os, pathlib, subprocess, sys, tempfile
+
+import numpy
 
 import onnx_text
 
@@ -15,8 +18,13 @@ NEREID = os.path.abspath(os.environ.get("NEREID", ROOT.parent / "build" / "nerei
 
 def run(case, folder):
     """The suffix of the file that has the result, and the result."""
-    (folder / "model.onnx").write_bytes(eval(case.read_text(), vars(onnx_text).copy()))
-    done = subprocess.run([NEREID, "graph", "model.onnx", "--emit", "graph"], text=True,
+    model = eval(case.read_text(), {**vars(onnx_text), "array": numpy.array})
+    model, *inputs = model if isinstance(model, tuple) else (model,)
+    (folder / "model.onnx").write_bytes(model)
+    files = [f"input_{i}.npy" for i in range(len(inputs))]
+    for file, data in zip(files, inputs):
+        numpy.save(folder / file, data)
+    done = subprocess.run([NEREID, "graph", "model.onnx", *files, "--emit", "graph"], text=True,
                           capture_output=True, cwd=folder, stdin=subprocess.DEVNULL)
     if done.returncode not in (0, 1):
         return ".err", f"status {done.returncode}\n{done.stderr}"

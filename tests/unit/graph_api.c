@@ -250,8 +250,8 @@ static void messages(void) {
             strstr(nereid_error_message(), "no-such-file.pt2: No such file"),
         "no weights", nereid_error_message());
   check(!open_text(ADD, "/dev/null") && !strcmp(nereid_error_message(),
-                                                "/dev/null has no weights: name the .pt2 file that "
-                                                "the graph was printed from"),
+                                                "/dev/null has no weights: name the .pt2 "
+                                                "or .onnx file that the graph was printed from"),
         "weights of another kind", nereid_error_message());
   check(!open_text("def backward(): pass\n", NULL) &&
             strstr(nereid_error_message(), "g.py:1:1: error: the file defines no function"),
