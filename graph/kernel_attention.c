@@ -52,9 +52,10 @@ static const char *pointers(Writer *w, Node *operand, Dim row, Dim column, const
   return kernel_access(w->k, &p, first, second).pointers;
 }
 
-static Dim bind(Writer *w, const char *name, Dim size, unsigned axis) {
+/* An index of its own, for which `text` stands along that axis of its tile. */
+static Dim bind(Writer *w, const char *name, Dim size, const char *text, unsigned axis) {
   Dim symbol = dim_shared_index(w->k->graph->dims, name, size);
-  kernel_bind(w->k, symbol, name, axis);
+  kernel_bind(w->k, symbol, text, axis);
   return symbol;
 }
 
@@ -63,7 +64,7 @@ static void bind_axes(Writer *w) {
   const Group *g = k->group;
   w->row = g->index[1];
   w->column = g->index[2];
-  w->key = bind(w, "n", w->x.keys, AXIS_N);
+  w->key = bind(w, "n", w->x.keys, "n", AXIS_N);
   kernel_bind(k, g->index[0], "batch", AXIS_B);
   kernel_bind(k, w->row, "m", AXIS_M);
   kernel_bind(k, w->column, "e", AXIS_N);
@@ -238,8 +239,8 @@ void kernel_attention(Text *out, Kernel *k, const AttentionShape *shape) {
   Writer w = writer_new(k, shape);
   const Attention *x = &w.x;
   bind_axes(&w);
-  Dim dq = bind(&w, "d", x->width, AXIS_N), dk = bind(&w, "d", x->width, AXIS_M);
-  Dim s = bind(&w, "s", x->keys, AXIS_M);
+  Dim dq = bind(&w, "dq", x->width, "d", AXIS_N), dk = bind(&w, "dk", x->width, "d", AXIS_M);
+  Dim s = bind(&w, "s", x->keys, "s", AXIS_M);
   const char *width = below(k, "d", x->width, shape->bd);
   const char *columns = below(k, "e", x->columns, shape->be);
   const char *n_ends = w.ragged ? arena_printf(k->arena, "(n < %s)", w.keys) : NULL;
