@@ -7,6 +7,7 @@ const GraphPass graph_passes[] = {
     {"functionalize", pass_functionalize, ALWAYS},
     {"simplify", pass_simplify, ALWAYS},
     {"rewrite", pass_rewrite, ALWAYS},
+    {"merge", pass_merge, FUSED_ON_GPU},
     {"decompose", pass_decompose, ALWAYS},
     {"layout", pass_layout, ALWAYS},
     {"products", pass_products, FUSED_ON_GPU},

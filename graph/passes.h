@@ -7,6 +7,7 @@
  *                   same dtype, _assert_*, slices of everything ...), equal nodes become one,
  *                   unused ones go, symbolic sizes that are constants become constants
  *   rewrite         what rules match becomes what they say (docs/rewrites.md)
+ *   merge           linear layers of one input become one; for GPUs
  *   decompose       composite ops become calls of primitives (graph/prims.h)
  *   products        products with a vector become sums, long sums of few products are cut into
  *                   parts; for GPUs
@@ -37,6 +38,7 @@ bool pass_freeze(Graph *g);
 bool pass_layout(Graph *g);
 bool pass_simplify(Graph *g);
 bool pass_rewrite(Graph *g);
+bool pass_merge(Graph *g);
 bool pass_decompose(Graph *g);
 bool pass_products(Graph *g);
 /* The same, but for the ops in `keep` (targets, the last NULL), which have templates. */

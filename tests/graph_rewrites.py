@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Rewrite rules keep what a graph computes: each graph of graph/rewrite is run as it is, which
-rewrites it, and computed by NumPy from its text, op by op.
+"""Passes keep what a graph computes: each graph of graph/rewrite is run as it is, which rewrites
+it, and each of graph/merge as it is expected behind that pass, and computed by NumPy from its
+text, op by op.
 
     graph_rewrites.py [--devices interp,cpu] [NAME...]      only graphs whose name has a NAME
 """
@@ -32,6 +33,7 @@ OPS = {
     "amax": lambda x, d, k: x.max(tuple(d), keepdims=k),
     "matmul": np.matmul, "bmm": np.matmul, "transpose": np.swapaxes, "permute": permute,
     "softmax": softmax, "_softmax": softmax, "to": lambda x, dtype: x,
+    "linear": lambda x, w, b=0: x @ w.T + b,
     "where": np.where, "masked_fill": lambda x, m, v: np.where(m, v, x),
 }
 
@@ -73,7 +75,8 @@ def expected(text, values):
 
 def problem(path, devices):
     text = path.read_text()
-    values = dict(inputs(text.split("\n", 2)[1]))
+    values = dict(inputs(re.search("def .*", text)[0]))
+    runs = path if path.parent.name == "rewrite" else path.with_suffix(".expected")
     want = expected(text, values.values())
     with tempfile.TemporaryDirectory() as folder:
         files = []
@@ -81,7 +84,7 @@ def problem(path, devices):
             files.append(pathlib.Path(folder, f"{name}.npy"))
             np.save(files[-1], x)
         for device in devices:
-            command = [NEREID, "graph", path, *files, "--device", device, "--out-dir", folder]
+            command = [NEREID, "graph", runs, *files, "--device", device, "--out-dir", folder]
             done = subprocess.run(list(map(str, command)), capture_output=True, text=True)
             if done.returncode:
                 return f"{device}: {done.stderr}"
@@ -100,7 +103,8 @@ def main():
     parser.add_argument("names", nargs="*")
     args = parser.parse_args()
     passed = failed = 0
-    for path in sorted((ROOT / "tests" / "graph" / "rewrite").glob("*.py")):
+    graphs = ROOT / "tests" / "graph"
+    for path in sorted([*graphs.glob("rewrite/*.py"), *graphs.glob("merge/*.py")]):
         if args.names and not any(n in path.stem for n in args.names):
             continue
         text = problem(path, args.devices.split(","))
