@@ -2,6 +2,7 @@
 
 #include "graph/buffer_weight.h"
 #include "graph/execute_state.h"
+#include "graph/memory_use.h"
 
 enum { POINTER_ALIGNMENT = 16 }; /* what kernels are specialized on */
 
@@ -172,7 +173,7 @@ static int find_bytes(Executable *e, BufferState *b) {
   return 0;
 }
 
-int execute_place(Executable *e) {
+static int place_all(Executable *e) {
   int code = 0;
   for (uint32_t i = 0; i < e->plan->nbuffers && !code; i++) code = find_bytes(e, &e->buffers[i]);
   for (uint32_t i = 0; i < e->plan->nbuffers && !code; i++)
@@ -180,4 +181,18 @@ int execute_place(Executable *e) {
   if (!code) code = place_constants(e);
   if (code) return code;
   return e->interprets ? place_apart(e) : place_in_pool(e);
+}
+
+/* What did not fit is one piece; what the model takes is all of them. */
+static int explain_memory(const Executable *e, int code) {
+  MemoryUse m;
+  if (!memory_use(e->plan, e->sizes, &m)) return code;
+  long long weights = m.weights >> 20, pool = m.pool >> 20;
+  return error_set(code, E_GRAPH_DEVICE_MEMORY, nereid_error_message(), weights + pool,
+                   e->device->name, weights, pool, (long long)(m.inputs + m.outputs) >> 20);
+}
+
+int execute_place(Executable *e) {
+  int code = place_all(e);
+  return code == NEREID_E_MEMORY ? explain_memory(e, code) : code;
 }

@@ -3,6 +3,7 @@
 
 #include "graph/ops.h"
 #include "lang/messages.h"
+#include "runtime/error.h"
 
 const GraphOp *ops_row(Graph *g, const char *target) {
   const GraphOp *known = ops_find(target);
@@ -17,6 +18,29 @@ typedef struct {
   const Node *first;
   uint32_t nodes;
 } Missing;
+
+/* An operator of which only the name of the overload is missing. */
+static const char *overload_of(Arena *a, const char *target) {
+  static const char *const overloads[] = {"default", "Tensor"};
+  for (size_t i = 0; i < sizeof overloads / sizeof *overloads; i++) {
+    const GraphOp *op = ops_find(arena_printf(a, "%s.%s", target, overloads[i]));
+    if (op) return op->target;
+  }
+  return NULL;
+}
+
+/* What may have been meant, "" if nothing comes near. */
+static const char *advice(Graph *g, const char *target) {
+  if (!strncmp(target, "call_", 5)) return H_GRAPH_NO_ATEN;
+  uint32_t n = ops_count();
+  Arena *scratch = arena_child(g->arena);
+  const char **names = ARENA_ARRAY(scratch, const char *, n);
+  for (uint32_t i = 0; i < n; i++) names[i] = ops_at(i)->target;
+  const char *nearest = overload_of(scratch, target);
+  if (!nearest) nearest = error_nearest(target, names, n);
+  arena_free(scratch);
+  return nearest ? arena_printf(g->arena, H_GRAPH_OPERATOR, nearest) : "";
+}
 
 bool ops_all_known(Graph *g) {
   VEC(Missing) missing = {0};
@@ -37,7 +61,8 @@ bool ops_all_known(Graph *g) {
     const char *origin = m->first->origin;
     const char *where =
         origin ? arena_printf(g->arena, "%s (%s)", m->first->name, origin) : m->first->name;
-    diag_note(g->diags, m->first->place, N_GRAPH_UNSUPPORTED, m->target, m->nodes, where);
+    diag_note(g->diags, m->first->place, N_GRAPH_UNSUPPORTED, m->target, m->nodes, where,
+              advice(g, m->target));
   }
   return false;
 }

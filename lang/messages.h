@@ -552,7 +552,9 @@
 #define E_GRAPH_PLACE "the place of an element overflows 64 bits in the kernel of %s"
 #define E_GRAPH_MEMORY "the tensors between the kernels need more than 2^48 bytes"
 #define E_GRAPH_UNSUPPORTED "operators that are not supported: %u, in %u nodes"
-#define N_GRAPH_UNSUPPORTED "%s, in %u nodes, first %s"
+#define N_GRAPH_UNSUPPORTED "%s, in %u nodes, first %s%s"
+#define H_GRAPH_OPERATOR "; did you mean %s?"
+#define H_GRAPH_NO_ATEN "; torch.export gives graphs of ATen's operators"
 
 /* Archives and the tensors in them. */
 #define E_GRAPH_OPEN "the file can't be read: %s"
@@ -773,6 +775,9 @@
 #define E_GRAPH_NO_WEIGHT "the model needs tensor %s, which no file gives: name one by --weights"
 #define E_GRAPH_NOT_WRITTEN "no step of the plan writes %s"
 #define E_GRAPH_POOL "temporary %s does not lie in the plan's pool"
+#define E_GRAPH_DEVICE_MEMORY \
+  "%s; the model takes %lld MiB on %s: %lld of weights, %lld of temporaries, beside %lld of inputs " \
+  "and outputs"
 #define E_GRAPH_TOO_LARGE "%s is too large: its %u axes have more than 2^48 bytes"
 #define E_GRAPH_TEMPORARIES "the temporaries are too large: more than 2^48 bytes at once"
 #define E_GRAPH_OUTPUT_COUNT "the model has %u outputs, not %d"
