@@ -12,6 +12,7 @@ enum {
   OPT_MODE,
   OPT_DTYPE,
   OPT_RANGE,
+  OPT_NAME,
   OPT_EMBED,
   OPT_PTX
 };
@@ -26,6 +27,7 @@ static const Option options[] = {
     {OPT_DTYPE, "--dtype", "T", "fp32, bf16 or fp16: of weights, inputs and the computation"},
     {OPT_RANGE, "--range", "SYMBOL=LO..HI",
      "a narrower range of a size that the model leaves open"},
+    {OPT_NAME, "--name", "NAME", "functions are NAME_run() ...: for programs with several models"},
     {OPT_EMBED, "--embed-weights", NULL, "weights.bin becomes part of the program"},
     {OPT_PTX, "--ptx-only", NULL, "no machine code beside the PTX, even where there is ptxas"},
     {0},
@@ -53,6 +55,7 @@ static int take(Build *b, int id, const char *value) {
     case OPT_MODE: b->options.mode = value; return STATUS_OK;
     case OPT_DTYPE: b->options.dtype = value; return STATUS_OK;
     case OPT_RANGE: return ranges_add(&b->ranges, value);
+    case OPT_NAME: b->build.name = value; return STATUS_OK;
     case OPT_EMBED: b->build.embed_weights = 1; return STATUS_OK;
     case OPT_PTX: b->build.ptx_only = 1; return STATUS_OK;
     default: return take_model(b, value);

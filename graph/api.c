@@ -361,6 +361,7 @@ static int build(nereid_graph *g, const nereid_graph_options *o, const nereid_bu
   ProjectOptions p = {.dir = b->dir ? b->dir : "",
                       .targets = targets,
                       .model = base_name(g->source.path),
+                      .name = b->name,
                       .replay = options.execute.replay,
                       .embed_weights = b->embed_weights,
                       .ptx_only = b->ptx_only};

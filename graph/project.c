@@ -219,11 +219,12 @@ static uint32_t most_axes(const Project *p) {
 
 static int write_filled(Project *p, const char *name, const char *file, const Slot *slots,
                         size_t n) {
-  const char *text = project_file_text(file);
+  const char *dot = strrchr(name, '.'), *text = project_file_text(file);
   Text out = text_new(p->arena);
   if (n) template_fill_text(&out, text, slots, n);
   else text_puts(&out, text);
-  return project_file_write(&p->folder, name, out.data, out.len);
+  const char *named = dot ? project_rename(p, out.data, true) : out.data;
+  return project_file_write(&p->folder, name, named, strlen(named));
 }
 
 static int write_makefile(Project *p) {
@@ -296,7 +297,8 @@ static int write_all(Project *p) {
 
 static int write_body(void *arg) {
   Project *p = arg;
-  int code = project_folder_open(&p->folder, p->arena, p->options->dir);
+  int code = p->options->name ? project_check_name(p->options->name) : 0;
+  if (!code) code = project_folder_open(&p->folder, p->arena, p->options->dir);
   if (!code) code = prepare(p);
   return code ? code : write_all(p);
 }

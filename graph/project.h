@@ -16,6 +16,7 @@ typedef struct {
   const char *dir;
   const char *targets; /* "sm_90a,sm_80", or "cpu" */
   const char *model;   /* the file, for comments */
+  const char *name;    /* bert: functions are bert_run() ...; NULL: model_run() */
   bool replay;        /* mode reduce-overhead: runs become CUDA graphs */
   bool embed_weights;  /* `make` links them into the program, unless told otherwise */
   bool ptx_only;       /* no machine code, even if there is an assembler */

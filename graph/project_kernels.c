@@ -13,7 +13,10 @@
 static nereid_kind kind_of(const Project *p) { return p->gpu ? NEREID_PTX : NEREID_C; }
 
 static uint32_t add_kernel(Project *p, PlanKernel *of, const nereid_request *r) {
-  vec_push(p->arena, &p->kernels, ((ProjectKernel){.request = *r, .name = r->symbol, .of = of}));
+  ProjectKernel k = {.request = *r, .name = r->symbol, .of = of};
+  if (p->options->name)
+    k.request.symbol = arena_printf(p->arena, "%s_%s", p->options->name, k.name);
+  vec_push(p->arena, &p->kernels, k);
   return (uint32_t)p->kernels.len - 1;
 }
 
@@ -165,8 +168,8 @@ static void put_gpu_kernel(FILE *f, const ProjectTarget *t, size_t i) {
   fputs("\n};\n", f);
 }
 
-static void put_gpu_table(FILE *f, const ProjectTarget *t, size_t n) {
-  fprintf(f, "\nconst Kernel model_kernels_%s[] = {\n", t->name);
+static void put_gpu_table(FILE *f, const ProjectTarget *t, size_t n, const char *prefix) {
+  fprintf(f, "\nconst Kernel %s_kernels_%s[] = {\n", prefix, t->name);
   for (size_t i = 0; i < n; i++) {
     const ImageVariant *v = variant(t, i);
     fprintf(f, "    {\"%s\", k%zu_ptx, ", v->entry, i);
@@ -183,9 +186,9 @@ static int write_target(Project *p, const ProjectTarget *t) {
   int code = project_file_open(&f, &p->folder, arena_printf(p->arena, "kernels_%s.c", t->name));
   if (code) return code;
   fprintf(f, "/* Kernels of kernels.py for %s. */\n#include \"kernels.h\"\n\n", t->name);
-  fprintf(f, "extern const Kernel model_kernels_%s[];\n", t->name);
+  fprintf(f, "extern const Kernel %s_kernels_%s[];\n", project_prefix(p), t->name);
   for (size_t i = 0; i < n; i++) put_gpu_kernel(f, t, i);
-  put_gpu_table(f, t, n);
+  put_gpu_table(f, t, n, project_prefix(p));
   return project_file_close(&p->folder, f);
 }
 
@@ -203,7 +206,8 @@ static int write_targets(Project *p) {
                 name[strlen(name) - 1] == 'a', name);
   }
   text_puts(&t, "    {NULL, 0, 0, NULL},\n};\n");
-  return project_file_write(&p->folder, "kernels_targets.c", t.data, t.len);
+  const char *named = project_rename(p, t.data, false);
+  return project_file_write(&p->folder, "kernels_targets.c", named, strlen(named));
 }
 
 static int write_gpu(Project *p) {
@@ -252,7 +256,8 @@ static int write_table(Project *p) {
   for (size_t i = 0; i < n; i++)
     text_printf(&t, "    %s_all,\n", variant(&p->targets[0], i)->entry);
   text_puts(&t, "    NULL,\n};\n");
-  return project_file_write(&p->folder, "kernels_table.c", t.data, t.len);
+  const char *named = project_rename(p, t.data, false);
+  return project_file_write(&p->folder, "kernels_table.c", named, strlen(named));
 }
 
 static int write_cpu(Project *p) {

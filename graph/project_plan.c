@@ -358,5 +358,6 @@ int project_write_plan(Project *p) {
   put_bytes(p, &t);
   put_steps(p, &t);
   put_plan(p, &t);
-  return project_file_write(&p->folder, "plan.c", t.data, t.len);
+  const char *named = project_rename(p, t.data, false);
+  return project_file_write(&p->folder, "plan.c", named, strlen(named));
 }

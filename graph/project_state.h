@@ -94,6 +94,17 @@ const char *project_comment(Arena *a, const char *text);
 /* "f32[s0, 64]" */
 const char *project_type(Project *p, const PlanBuffer *b);
 
+/* ---- project_names.c ---- */
+
+/* Is it what exported names may begin with? */
+int project_check_name(const char *name);
+/* C with the names that the options want; everywhere: in its comments and strings too. */
+const char *project_rename(Project *p, const char *text, bool everywhere);
+/* What exported names begin with, in front of _. */
+static inline const char *project_prefix(const Project *p) {
+  return p->options->name ? p->options->name : "model";
+}
+
 /* ---- project_sizes.c ---- */
 
 /* The plan's symbols, where inputs decide them, and limits that keep sizes within 64 bits. */

@@ -761,6 +761,7 @@
 #define E_GRAPH_STEP_GRID "kernel %s: the grid's axis %d is %lld for inputs of these shapes"
 #define E_BUILD_TWICE "target %s is named twice"
 #define E_BUILD_MIXED "targets %s: a project is for GPUs, or for one CPU"
+#define E_BUILD_NAME "`%s` is no name: take a letter, then a-z, 0-9 and _, %d of them at most"
 #define E_BUILD_NO_FOLDER "%s is no folder"
 #define E_BUILD_DOT "can't build in %s: name a folder that can be made anew"
 #define E_BUILD_FOREIGN "%s has %s, which no build made: move it, or name another folder"

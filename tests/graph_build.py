@@ -124,6 +124,16 @@ DRIVER_FAILURES = {
     "sync=700": "running the model: an illegal memory access was encountered"}
 
 
+def check_names(project, model, cc, flags):
+    """Two models in one program."""
+    for name, other in ("one", "chain"), ("two", "dyn_mlp"):
+        build(Task(other, cc=cc, cflags="-O0", options=["--name", name]), project / name)
+    run(cc, "-Wall", "-Wextra", "-Werror", "-I", project, ROOT / "aot" / "two.c", "-o",
+        project / "both", project / "one" / "libmodel.a", project / "two" / "libmodel.a",
+        *run("make", "-s", "-C", project / "one", "libs").stdout.split())
+    run(project / "both", project / "one" / "weights.bin", project / "two" / "weights.bin")
+
+
 def check_writes(project, model, cc, flags):
     link(project / "writes", ROOT / "aot" / "writes.c", project, cc, flags)
     run(project / "writes", project / "weights.bin")
@@ -229,7 +239,8 @@ def check(task, folder):
 def some():
     """What `make check` does."""
     clang = "clang" if shutil.which("clang") else "cc"
-    return [Task("chain", cc=clang), Task("mlp", options=["--embed-weights"]),
+    return [Task("chain", cc=clang, options=["--name", "links"], also=check_names),
+            Task("mlp", options=["--embed-weights"]),
             Task("dyn_gpt", cflags="-O0"), Task("kv_decode", cflags="-O0", also=check_example),
             Task("dyn_mlp", cflags=SANITIZE, also=check_library),
             Task("writes", cflags=SANITIZE, also=check_writes, source=ROOT / "aot" / "writes.py"),
