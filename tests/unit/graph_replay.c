@@ -1,5 +1,7 @@
-/* Mode reduce-overhead against a fake driver: what is recorded, changed and forgotten. */
+/* Mode reduce-overhead against a fake driver: what is recorded, changed and forgotten; and on a
+ * GPU, if there is one, that runs give what they give in mode default. */
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -186,7 +188,53 @@ static void failures(void) {
   finish(&c);
 }
 
+/* ---- on a GPU ---- */
+
+/* Writes x, which lies `shift` bytes behind where it lay at first, and the cache; runs; reads what
+ * came of all. */
+static void run_real(const Case *c, int64_t rows, size_t shift, float *out) {
+  int64_t shape[] = {rows, 64};
+  size_t n = (size_t)rows * 64;
+  float *x = malloc(n * sizeof *x);
+  for (size_t i = 0; i < n; i++) x[i] = (float)((i * 7 + (size_t)rows) % 11) / 16;
+  check(!nereid_copy_in(c->device, c->memory + shift, x, n * 4, NULL) &&
+            !nereid_copy_in(c->device, c->memory + ROOM, x, n * 4, NULL),
+        "copying in");
+  nereid_tensor t = {
+      .data = c->memory + shift, .device = {2, 0}, .ndim = 2, .dtype = {2, 32, 1}, .shape = shape};
+  nereid_tensor in[] = {t, t}, results[] = {t, {0}};
+  in[1].data = c->memory + ROOM;
+  results[0].data = c->memory + 2 * ROOM;
+  check(!nereid_executable_run(c->e, in, 2, results, 2, NULL), "a run on the GPU");
+  check(!nereid_copy_out(c->device, out, c->memory + 2 * ROOM, n * 4, NULL) &&
+            !nereid_copy_out(c->device, out + n, c->memory + ROOM, n * 4, NULL),
+        "copying out");
+  free(x);
+}
+
+static void same_as_default(const char *mode) {
+  static const int64_t rows[] = {4, 4, 32, 4, 64, 32};
+  static const size_t shifts[] = {0, 256, 0, 256, 512, 0};
+  static float expected[2 * ROWS_MAX * 64], got[2 * ROWS_MAX * 64];
+  char message[256] = "";
+  Case plain_case = start("default", message), c = start(mode, message);
+  for (int i = 0; i < 6 && c.e && plain_case.e; i++) {
+    run_real(&plain_case, rows[i], shifts[i], expected);
+    run_real(&c, rows[i], shifts[i], got);
+    bool same = true;
+    for (int64_t j = 0; j < 2 * rows[i] * 64; j++)
+      same &= fabsf(expected[j] - got[j]) <= 1e-4f * fabsf(expected[j]);
+    check(same, mode);
+  }
+  finish(&plain_case);
+  finish(&c);
+}
+
 int main(void) {
+  if (nereid_device_count("cuda") > 0) {
+    same_as_default("reduce-overhead");
+    same_as_default("max-autotune");
+  }
   if (temp_new(&folder)) abort();
   temp_name(log_path, sizeof log_path, &folder, "log");
   setenv("FAKE_CUDA_LOG", log_path, 1);
