@@ -166,13 +166,3 @@ Node *decompose_cdist(Build *b) {
   return build(b, "aten.linalg_vector_norm.default",
                ARGS(arg_node(gap), arg_float(infer_number(&b->in, "p")), last));
 }
-
-Node *decompose_native_dropout(Build *b) {
-  if (infer_bool(&b->in, "train")) return NULL;
-  const ValueType *t = b->in.n->type.items;
-  b->nitems = 2;
-  b->items = ARENA_ARRAY(b->in.g->arena, Node *, 2);
-  b->items[0] = self_of(b);
-  b->items[1] = build_full(b, t[1].rank, t[1].shape, build_int(b, 1), DT_I1);
-  return NULL;
-}

@@ -67,4 +67,3 @@ Node *decompose_cast(Build *b) {
 
 Node *decompose_same(Build *b) { return self_of(b); }
 
-Node *decompose_dropout(Build *b) { return infer_bool(&b->in, "train") ? NULL : self_of(b); }

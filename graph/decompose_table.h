@@ -54,6 +54,8 @@
   X(avg_pool3d, "aten.avg_pool3d.default") \
   X(baddbmm, "aten.baddbmm.default") \
   X(batch_norm, "aten.batch_norm.default") \
+  X(bernoulli, "aten.bernoulli.default") \
+  X(bernoulli, "aten.bernoulli.p") \
   RENAME("aten.bitwise_and.Scalar", "aten.bitwise_and.Tensor") \
   RENAME("aten.bitwise_left_shift.Tensor_Scalar", "aten.bitwise_left_shift.Tensor") \
   RENAME("aten.bitwise_or.Scalar", "aten.bitwise_or.Tensor") \
@@ -173,6 +175,7 @@
   X(mse_loss, "aten.mse_loss.default") \
   X(msort, "aten.msort.default") \
   RENAME("aten.mul.Scalar", "aten.mul.Tensor") \
+  X(multinomial, "aten.multinomial.default") \
   X(mv, "aten.mv.default") \
   X(nanmedian, "aten.nanmedian.default") \
   X(nanmedian, "aten.nanmedian.dim") \
@@ -203,6 +206,13 @@
   X(prelu, "aten.prelu.default") \
   X(prod, "aten.prod.default") \
   X(prod, "aten.prod.dim_int") \
+  X(rand, "aten.rand.default") \
+  X(rand, "aten.rand_like.default") \
+  X(randint, "aten.randint.default") \
+  X(randint, "aten.randint.low") \
+  X(randn, "aten.randn.default") \
+  X(randn, "aten.randn_like.default") \
+  X(randperm, "aten.randperm.default") \
   X(reflection_pad, "aten.reflection_pad1d.default") \
   X(reflection_pad, "aten.reflection_pad2d.default") \
   X(reflection_pad, "aten.reflection_pad3d.default") \
@@ -293,6 +303,7 @@
   X(arguments, "nereid.cummin_place.default") \
   X(arguments, "nereid.merge.default") \
   X(arguments, "nereid.of_sort_key.default") \
+  X(arguments, "nereid.random.default") \
   X(arguments, "nereid.scatter.default") \
   X(arguments, "nereid.search.default") \
   X(arguments, "nereid.sort.default") \

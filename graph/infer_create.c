@@ -35,6 +35,18 @@ void infer_randint(Infer *in) {
   infer_set(in, infer_dtype(in, "dtype", NUMBER_DTYPE), n, size);
 }
 
+/* uniform: in [0, 1); normal: of mean 0 and deviation 1; bits: 32 of them. */
+void infer_random(Infer *in) {
+  Dim size[GRAPH_RANK_MAX];
+  uint32_t n = infer_sizes(in, "size", size);
+  Name kind = infer_string(in, "kind");
+  bool bits = !strcmp(kind, "bits");
+  if (!bits && strcmp(kind, "uniform") && strcmp(kind, "normal"))
+    infer_fail(in, E_GRAPH_RANDOM, kind);
+  infer_int(in, "seed");
+  infer_set(in, bits ? DT_I32 : DT_F32, n, size);
+}
+
 void infer_randperm(Infer *in) {
   Dim n = infer_size(in, "n");
   infer_set(in, infer_dtype(in, "dtype", NUMBER_DTYPE), 1, &n);

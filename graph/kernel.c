@@ -348,8 +348,22 @@ static const char *arange(Kernel *k, const Node *n, const Dim *place, DType t) {
   return arena_printf(k->arena, "%s * %s + %s", index, literal(k, &step, t), literal(k, &start, t));
 }
 
+/* A number for the seed and the place, whoever asks for it. */
+static const char *random_number(Kernel *k, const Node *n, const Dim *place) {
+  Name kind = graph_arg(k->graph, n, "kind").name;
+  const char *of = !strcmp(kind, "bits") ? "randint" : *kind == 'n' ? "randn" : "rand";
+  Dim linear = linear_of_place(k->graph->dims, place, n->type.shape, n->type.rank);
+  const char *at = kernel_index(k, linear, NULL);
+  if (dim_is_int(linear)) at = tile_of(k, at, DT_I32);
+  long long seed = graph_arg(k->graph, n, "seed").dim->value;
+  return arena_printf(k->arena, "tl.%s(%lld, %s)%s", of, seed, at,
+                      *kind == 'b' ? ".to(tl.int32, bitcast=True)" : "");
+}
+
 static Value create(Kernel *k, Node *n, const Dim *place) {
   DType t = kernel_held(n->type.dtype);
+  if (!strcmp(n->op->target, "nereid.random.default"))
+    return kernel_define(k, n, place, t, random_number(k, n, place));
   if (!strcmp(n->op->target, "aten.arange.start_step"))
     return kernel_define(k, n, place, t, arange(k, n, place, t));
   Arg fill = graph_arg(k->graph, n, "fill_value");

@@ -530,6 +530,7 @@
   X(of_sort_key, "nereid.of_sort_key.default", "(Tensor self) -> Tensor") \
   X(window_pool, "nereid.pool_max.default", "(Tensor input, SymInt[] kernel, SymInt[] stride, SymInt[] padding, SymInt[] dilation, int first) -> Tensor") \
   X(window_pool, "nereid.pool_sum.default", "(Tensor input, SymInt[] kernel, SymInt[] stride, SymInt[] padding, SymInt[] dilation, int first) -> Tensor") \
+  X(random, "nereid.random.default", "(SymInt[] size, int seed, str kind) -> Tensor") \
   X(nereid_scatter, "nereid.scatter.default", "(Tensor self, Tensor index, Tensor src, str reduce) -> Tensor") \
   X(search, "nereid.search.default", "(Tensor sorted_sequence, Tensor self, bool right) -> Tensor") \
   X(same, "nereid.sort.default", "(Tensor self, int dim) -> Tensor") \

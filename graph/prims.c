@@ -28,6 +28,7 @@ static const struct {
     {"aten.logcumsumexp.default", PRIM_SCAN},
     {"nereid.cummax_place.default", PRIM_SCAN},
     {"nereid.cummin_place.default", PRIM_SCAN},
+    {"nereid.random.default", PRIM_CREATE},
     {"nereid.sort.default", PRIM_SCAN},
     {"nereid.merge.default", PRIM_SEARCH},
     {"nereid.search.default", PRIM_SEARCH},

@@ -690,6 +690,7 @@
 #define E_GRAPH_INDEX "index %lld is outside of axis %u of %s"
 #define E_GRAPH_INDICES "%u indices do not fit %s, or are all None"
 #define E_GRAPH_REDUCE "'%s' is no reduction: sum, prod, mean, amax or amin"
+#define E_GRAPH_RANDOM "'%s' is no kind of random numbers: uniform, normal or bits"
 #define E_GRAPH_INDEX_DTYPE "indices must be of i64 or i32, not of %s"
 #define E_GRAPH_PARTS "the result has %lld parts: at most %d are supported"
 #define E_GRAPH_EMPTY_LIST "the list of tensors is empty"
