@@ -93,6 +93,10 @@ static char *place_of(const Call *c, int b) {
   return m->pool + m->offset[b];
 }
 
+static void find_data(const Call *c) {
+  for (int b = 0; b < model_plan.nbuffers; b++) c->m->data[b] = place_of(c, b);
+}
+
 static int place(Call *c) {
   int code = 0;
   c->pool = c->m->temporaries;
@@ -101,7 +105,7 @@ static int place(Call *c) {
   if (!code && c->pool > BYTES_MAX)
     code = model_fail(MODEL_E_MEMORY, "inputs and outputs would take more than 2^48 bytes");
   if (!code) code = grow_pool(c->m, c->pool);
-  for (int b = 0; b < model_plan.nbuffers && !code; b++) c->m->data[b] = place_of(c, b);
+  if (!code) find_data(c);
   return code;
 }
 
@@ -194,6 +198,7 @@ static int settle(const Call *c) {
   if (!model_device_is_host()) {
     model_device_free(m->device, m->first);
     m->first = NULL;
+    find_data(c);
   }
   return 0;
 }
