@@ -8,10 +8,11 @@
 
 enum {
   RANK = 4,
-  ROWS_FEW = 16,         /* rows for which programs share the keys */
+  ROWS_FEW = 64,         /* rows for which programs share the keys */
   PROGRAMS_WANTED = 264, /* two for each of a large GPU's processors */
-  KEYS_LEAST = 256,      /* of a share */
-  SPLITS_MAX = 64
+  KEYS_LEAST = 128,      /* of a share */
+  SPLITS_MAX = 64,
+  HEADS_MAX = 256
 };
 
 /* The leading axes B and H.  Three axes are batches of one head, so that the result's layout is
@@ -54,7 +55,7 @@ static int64_t splits_of(Build *b, const Node *q, const Node *k) {
   return splits > 1 ? splits : 1;
 }
 
-/* The shares weighed by the sums of their exponentials. */
+/* The shares, [P, .., E + 1], weighed by the sums of their exponentials. */
 static Node *join_shares(Build *b, Node *shares, DType t) {
   uint32_t last = RANK;
   Dim width = dim_sub(b->in.g->dims, shares->type.shape[last], build_const(b, 1));
@@ -96,10 +97,66 @@ static Node *call(Build *b, const Operands *x, int64_t splits) {
   return build_with_all(b, "nereid.attention.default", x->mask ? 4 : 3, args, n, more);
 }
 
-/* [B, T, H, E] as the result of the call that is replaced. */
-static Node *as_result(Build *b, Node *x) {
-  const ValueType *t = &b->in.n->type;
-  return build_view(b, build_transpose(b, x, 1, 2), t->rank, t->shape);
+/* ---- one row of several heads that share their keys ---- */
+
+static bool mentions(Dim x, Dim symbol) {
+  if (x == symbol) return true;
+  for (uint32_t i = 0; i < x->n; i++)
+    if (mentions(x->args[i], symbol)) return true;
+  return false;
+}
+
+/* Are each `times` heads of x, [B, H, S, D], the same place in memory? */
+static bool repeats(Build *b, Node *x, int64_t times) {
+  Graph *g = b->in.g;
+  Dim heads = x->type.shape[1], size = dim_int(g->dims, times);
+  Dim one = dim_index(g->dims, "one", size);
+  Dim all = dim_index(g->dims, "all", dim_floordiv(g->dims, heads, size));
+  Dim at[GRAPH_RANK_MAX], from[GRAPH_RANK_MAX];
+  for (uint32_t i = 0; i < RANK; i++) at[i] = dim_index(g->dims, "i", x->type.shape[i]);
+  at[1] = dim_add(g->dims, dim_mul(g->dims, all, size), one);
+  while (x->kind == NODE_CALL && prim_kind(x->op) == PRIM_VIEW) {
+    view_place(g, x, at, from);
+    x = view_operand(x);
+    memcpy(at, from, x->type.rank * sizeof *at);
+  }
+  for (uint32_t i = 0; i < x->type.rank; i++)
+    if (mentions(at[i], one)) return false;
+  return true;
+}
+
+/* How many heads share their keys and values. */
+static int64_t heads_sharing(Build *b, const Operands *x) {
+  Dim heads = x->q->type.shape[1];
+  bool one_row = dim_is(x->q->type.shape[2], 1) && !x->low && !x->high;
+  if (!one_row || !dim_is_int(heads) || heads->value > HEADS_MAX) return 1;
+  for (int64_t n = heads->value; n > 1; n--)
+    if (heads->value % n == 0 && repeats(b, x->k, n) && repeats(b, x->v, n)) return n;
+  return 1;
+}
+
+static Node *first_of_each(Build *b, Node *x, int64_t times) {
+  return build_slice(b, x, 1, build_const(b, 0), x->type.shape[1], times);
+}
+
+/* [B, H, 1, D] as [B, H / times, times, D]. */
+static Node *heads_as_rows(Build *b, Node *x, int64_t times) {
+  Dim shape[RANK];
+  memcpy(shape, x->type.shape, sizeof shape);
+  if (dim_is(shape[1], 1)) return x; /* a mask for all heads */
+  shape[1] = dim_floordiv(b->in.g->dims, shape[1], build_const(b, times));
+  shape[2] = build_const(b, times);
+  return build_view(b, x, RANK, shape);
+}
+
+/* The row of each such head becomes a row of one head: keys are read once for all of them. */
+static void share_keys(Build *b, Operands *x) {
+  int64_t times = heads_sharing(b, x);
+  if (times == 1) return;
+  x->q = heads_as_rows(b, x->q, times);
+  x->k = first_of_each(b, x->k, times);
+  x->v = first_of_each(b, x->v, times);
+  if (x->mask) x->mask = heads_as_rows(b, x->mask, times);
 }
 
 /* What the mask says about places alone becomes limits. */
@@ -120,8 +177,13 @@ Node *decompose_fused_attention(Build *b, Node *q, Node *k, Node *v, double scal
   x.v = operand(b, v, leading);
   if (x.mask) see(b, &x);
   if (infer_bool(&b->in, "is_causal")) x.high = build_const(b, 0);
+  bool one_row = dim_is(x.q->type.shape[2], 1);
+  share_keys(b, &x);
   int64_t splits = splits_of(b, x.q, x.k);
   Node *y = call(b, &x, splits);
-  if (splits > 1) y = join_shares(b, y, q->type.dtype);
-  return as_result(b, y);
+  /* Of one row shares are put together in the order of the heads, which is the result's. */
+  if (splits > 1 && one_row) y = join_shares(b, build_transpose(b, y, 2, 3), q->type.dtype);
+  else if (splits > 1) y = join_shares(b, y, q->type.dtype);
+  if (splits == 1 || !one_row) y = build_transpose(b, y, 1, 2);
+  return build_view(b, y, b->in.n->type.rank, b->in.n->type.shape);
 }

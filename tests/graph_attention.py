@@ -238,6 +238,14 @@ def shares():
           shapes={n: [1, 2, "s0", 16] for n in "kv"})
     mask = np.arange(600)[None, None, None] <= 70
     plain("decode from a cache", {**qkv(1, 2, 1, 600, 16), "mask": mask}, **more)
+    grouped = qkv(2, 8, 1, 600, 16, kv=2)
+    plain("decode grouped", grouped, ", enable_gqa=True", **more)
+    plain("decode for one key", {**grouped, **qkv(2, 8, 1, 600, 16, kv=1)}, ", enable_gqa=True",
+          **more)
+    some = {**grouped, "mask": np.random.default_rng(9).random((2, 8, 1, 600)) < 0.5}
+    plain("decode grouped with masks", some, ", enable_gqa=True", **more)
+    few = {**qkv(2, 8, 1, 30, 16, kv=2), "mask": some["mask"][..., :30]}
+    plain("decode grouped, few keys", few, ", enable_gqa=True", groups="attention loops")
     bias = normal(8, 1, 2, 1, 600)
     plain("decode with a bias", {**qkv(1, 2, 1, 600, 16), "mask": bias}, **more)
     plain("decode nothing", {**qkv(1, 2, 1, 600, 16), "mask": mask & False}, **more)
