@@ -172,6 +172,15 @@ void onnx_set_known(OnnxCall *c, uint32_t i, const OnnxKnown *k) {
   if (onnx_wants(c, i)) onnx_value_set_known(c->r, c->out[i], k);
 }
 
+Node *onnx_constant(OnnxCall *c, const OnnxKnown *k) {
+  OnnxValue *v = onnx_value_new(c->r, c->stand.name);
+  v->maker = c;
+  onnx_value_set_known(c->r, v, k);
+  Node *n = onnx_value_node(c->r, v);
+  if (!n) longjmp(c->b.in.failed, 1);
+  return n;
+}
+
 Node *onnx_scalar(OnnxCall *c, double value, DType t) {
   bool whole = !dtype_is_float(t) && value == floor(value) && fabs(value) < 9e15;
   Arg a = whole ? build_int(&c->b, (int64_t)value) : arg_float(value);

@@ -3,8 +3,7 @@
 
 #include "graph/onnx_op.h"
 
-/* Places along `axis` that count from the end if they are negative. */
-static Node *from_begin(OnnxCall *c, Node *index, Dim size) {
+Node *onnx_from_begin(OnnxCall *c, Node *index, Dim size) {
   Build *b = &c->b;
   index = build_to(b, index, DT_I64);
   Node *negative = build_with(b, "aten.lt.Scalar", index, build_int(b, 0));
@@ -21,7 +20,7 @@ void onnx_op_gather(OnnxCall *c) {
     onnx_set(c, 0, build_select(&c->b, x, axis, k->at[0].dim));
     return;
   }
-  Node *index = from_begin(c, onnx_in(c, 1), x->type.shape[axis]);
+  Node *index = onnx_from_begin(c, onnx_in(c, 1), x->type.shape[axis]);
   Arg indices = arg_list(c->b.in.g, axis + 1);
   for (uint32_t i = 0; i < axis; i++) indices.items[i] = arg_none();
   indices.items[axis] = arg_node(index);
@@ -31,7 +30,7 @@ void onnx_op_gather(OnnxCall *c) {
 void onnx_op_gather_elements(OnnxCall *c) {
   Node *x = onnx_in(c, 0);
   uint32_t axis = onnx_axis_attr(c, "axis", 0, rank_of(x));
-  Node *index = from_begin(c, onnx_in(c, 1), x->type.shape[axis]);
+  Node *index = onnx_from_begin(c, onnx_in(c, 1), x->type.shape[axis]);
   Arg args[] = {arg_node(x), build_int(&c->b, axis), arg_node(index)};
   onnx_set(c, 0, build(&c->b, "aten.gather.default", 3, args));
 }

@@ -118,6 +118,10 @@ uint32_t onnx_axis_attr(OnnxCall *c, const char *name, int64_t otherwise, uint32
 /* A bit for each axis of a list. */
 uint32_t onnx_axis_set(OnnxCall *c, const int64_t *axes, uint32_t n, uint32_t rank);
 
+/* Places along an axis of that size, which count from the end where they are negative, as places
+ * from the begin, in i64. */
+Node *onnx_from_begin(OnnxCall *c, Node *index, Dim size);
+
 /* ---- results ---- */
 
 /* Is result i asked for? */
@@ -128,6 +132,8 @@ void onnx_set_alias(OnnxCall *c, uint32_t i, const OnnxValue *v);
 void onnx_set_known(OnnxCall *c, uint32_t i, const OnnxKnown *k);
 /* Room for such elements, NULL if there are too many. */
 OnnxKnown *onnx_known_new(OnnxCall *c, DType t, uint32_t rank, const int64_t *shape);
+/* A tensor of elements that are known, as a node. */
+Node *onnx_constant(OnnxCall *c, const OnnxKnown *k);
 /* A number as a tensor without axes. */
 Node *onnx_scalar(OnnxCall *c, double value, DType t);
 

@@ -29,6 +29,7 @@
   X(unary, rounded, "Ceil", 1, "aten.ceil.default") \
   X(celu, none, "Celu", 12, 0) \
   X(clip, none, "Clip", 1, 0) \
+  X(compress, none, "Compress", 9, 0) \
   X(concat, concat, "Concat", 1, 0) \
   X(constant, none, "Constant", 1, 0) \
   X(constant_of_shape, constant_of_shape, "ConstantOfShape", 9, 0) \
@@ -40,21 +41,25 @@
   X(depth_to_space, none, "DepthToSpace", 1, 0) \
   X(div, arithmetic, "Div", 1, 0) \
   X(dropout, none, "Dropout", 1, 0) \
+  X(einsum, none, "Einsum", 12, 0) \
   X(elu, none, "Elu", 1, 0) \
   X(compare, comparison, "Equal", 1, "aten.eq.Tensor") \
   X(unary, none, "Erf", 9, "aten.erf.default") \
   X(unary, none, "Exp", 1, "aten.exp.default") \
   X(expand, expand, "Expand", 8, 0) \
+  X(eye_like, none, "EyeLike", 9, 0) \
   X(flatten, none, "Flatten", 1, 0) \
   X(unary, rounded, "Floor", 1, "aten.floor.default") \
   X(gather, gather, "Gather", 1, 0) \
   X(gather_elements, none, "GatherElements", 11, 0) \
+  X(gather_nd, none, "GatherND", 11, 0) \
   X(gelu, none, "Gelu", 20, 0) \
   X(gemm, none, "Gemm", 1, 0) \
   X(global_pool, none, "GlobalAveragePool", 1, "aten.mean.dim") \
   X(global_pool, none, "GlobalMaxPool", 1, "aten.amax.default") \
   X(compare, comparison, "Greater", 1, "aten.gt.Tensor") \
   X(compare, comparison, "GreaterOrEqual", 12, "aten.ge.Tensor") \
+  X(grid_sample, none, "GridSample", 16, 0) \
   X(hard_sigmoid, none, "HardSigmoid", 1, 0) \
   X(unary, none, "HardSwish", 14, "aten.hardswish.default") \
   X(hardmax, none, "Hardmax", 1, 0) \
@@ -79,7 +84,9 @@
   X(mod, arithmetic, "Mod", 10, 0) \
   X(binary, arithmetic, "Mul", 1, "aten.mul.Tensor") \
   X(unary, negative, "Neg", 1, "aten.neg.default") \
+  X(nll_loss, none, "NegativeLogLikelihoodLoss", 12, 0) \
   X(unary, logic, "Not", 1, "aten.logical_not.default") \
+  X(one_hot, none, "OneHot", 9, 0) \
   X(logical, logic, "Or", 1, "aten.logical_or.default") \
   X(prelu, none, "PRelu", 1, 0) \
   X(pad, none, "Pad", 2, 0) \
@@ -98,8 +105,13 @@
   X(reduce_sum_square, none, "ReduceSumSquare", 1, 0) \
   X(unary, relu, "Relu", 1, "aten.relu.default") \
   X(reshape, reshape, "Reshape", 1, 0) \
+  X(resize, none, "Resize", 10, 0) \
+  X(reverse_sequence, none, "ReverseSequence", 10, 0) \
   X(unary, rounded, "Round", 11, "aten.round.default") \
   X(scan, none, "Scan", 8, 0) \
+  X(scatter_elements, none, "Scatter", 9, 0) \
+  X(scatter_elements, none, "ScatterElements", 11, 0) \
+  X(scatter_nd, none, "ScatterND", 11, 0) \
   X(selu, none, "Selu", 1, 0) \
   X(shape, shape, "Shape", 1, 0) \
   X(shrink, none, "Shrink", 9, 0) \
@@ -110,6 +122,7 @@
   X(shape, size, "Size", 1, 0) \
   X(slice, slice, "Slice", 1, 0) \
   X(softmax, none, "Softmax", 1, "aten.softmax.int") \
+  X(cross_entropy, none, "SoftmaxCrossEntropyLoss", 12, 0) \
   X(softplus, none, "Softplus", 1, 0) \
   X(softsign, none, "Softsign", 1, 0) \
   X(space_to_depth, none, "SpaceToDepth", 1, 0) \
@@ -126,6 +139,7 @@
   X(transpose, none, "Transpose", 1, 0) \
   X(trilu, none, "Trilu", 14, 0) \
   X(unsqueeze, unsqueeze, "Unsqueeze", 1, 0) \
+  X(upsample, none, "Upsample", 7, 0) \
   X(where, where, "Where", 9, 0) \
   X(logical, logic, "Xor", 1, "aten.logical_xor.default")
 
