@@ -159,16 +159,24 @@ static void shuffle(Gen *g, const NestStmt *s) {
 
 /* ---- control ---- */
 
-/* So many copies of a body make a loop that the C compiler should expand at once. */
-enum { UNROLL_MOST = 32 };
+/* The C compiler should expand a loop at once whose copies index what can be in registers then.  One
+ * of more copies, or of more statements in all, takes longer to compile and runs no faster. */
+enum { COPIES_MOST = 16, STATEMENTS_MOST = 96 };
 
-static int64_t expansion(const NestStmt *s) {
+static int64_t copies(const NestStmt *s) {
   int64_t most = 1;
   for (const NestStmt *x = s->regions[0]->first; x; x = x->next) {
-    int64_t n = x->code == NEST_UNROLL ? expansion(x) : 1;
+    int64_t n = x->code == NEST_UNROLL ? copies(x) : 1;
     if (n > most) most = n;
   }
   return most * s->index->extent;
+}
+
+static int64_t statements(const NestStmt *s) {
+  int64_t n = 0;
+  for (uint32_t r = 0; r < s->nregions; r++)
+    for (const NestStmt *x = s->regions[r]->first; x; x = x->next) n += statements(x);
+  return s->code == NEST_UNROLL ? n * s->index->extent : n + 1;
 }
 
 static bool within(const Ref *r, int64_t lo, int64_t hi) {
@@ -188,7 +196,8 @@ static void counted(Gen *g, const NestStmt *s) {
   c_open_index(g, s->index);
   const char *i = g->indices[s->index->id];
   int n = s->index->extent;
-  bool expand = s->code == NEST_UNROLL && expansion(s) <= UNROLL_MOST;
+  bool expand =
+      s->code == NEST_UNROLL && copies(s) <= COPIES_MOST && statements(s) <= STATEMENTS_MOST;
   const char *how = expand ? c_text(g, "UNROLL(%d) ", n) : "";
   if (s->nsrcs) bounded_head(g, s, i);
   else c_line(g, "%sfor (int %s = 0; %s < %d; %s++) {", how, i, i, n, i);

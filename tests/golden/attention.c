@@ -435,7 +435,7 @@ static void attention_program(char *q_ptr, char *k_ptr, char *v_ptr, char *out_p
     char *t79 = t76 + t78;
     char *t84 = t81 + t78; /* ../../examples/kernels/attention.py:31 */
     for (int a_4 = 0; a_4 < 8; a_4++) { /* ../../examples/kernels/attention.py:30 */
-      UNROLL(32) for (int b_4 = 0; b_4 < 32; b_4++) {
+      for (int b_4 = 0; b_4 < 32; b_4++) {
         const vf32 k = vload_f16(t79 + 16*a_4 + 128*b_4);
         vscatter_f16((uint64_t)shared + vto_u64(vramp_i32(t85, 64)) + (uint64_t)(512*a_4 + 2*b_4 + 8192), k); /* ../../examples/kernels/attention.py:33 */
       }
@@ -610,7 +610,7 @@ static void attention_program(char *q_ptr, char *k_ptr, char *v_ptr, char *out_p
     int t121[256];
     vf32 scores_3[64];
     vf32 p_3[64];
-    UNROLL(32) for (int b_4 = 0; b_4 < 32; b_4++) { /* ../../examples/kernels/attention.py:27 */
+    for (int b_4 = 0; b_4 < 32; b_4++) { /* ../../examples/kernels/attention.py:27 */
       const int32_t t98 = start_1 + (b_4);
       t99[b_4] = t98 < seq_len;
     }
@@ -619,7 +619,7 @@ static void attention_program(char *q_ptr, char *k_ptr, char *v_ptr, char *out_p
     char *t104 = t76 + t103;
     char *t111 = t81 + t103; /* ../../examples/kernels/attention.py:28 */
     for (int a_4 = 0; a_4 < 8; a_4++) { /* ../../examples/kernels/attention.py:27 */
-      UNROLL(32) for (int b_4 = 0; b_4 < 32; b_4++) {
+      for (int b_4 = 0; b_4 < 32; b_4++) {
         k_1 = vsplat_f32(0.0f);
         if (t99[b_4]) k_1 = vload_f16(t104 + 16*a_4 + 128*b_4);
         vscatter_f16((uint64_t)shared + vto_u64(vramp_i32(t85, 64)) + (uint64_t)(512*a_4 + 2*b_4 + 8192), k_1); /* ../../examples/kernels/attention.py:33 */

@@ -329,7 +329,7 @@ static void cross_entropy_program(char *logits_ptr, char *target_ptr, char *loss
       x_2[a] = vsplat_f32(__builtin_nanf(""));
       t80[a] = vsplat_f32((-0.0f)); /* ../../examples/kernels/cross_entropy.py:28 */
     }
-    UNROLL(8) for (int a = 0; a < 8; a++) { /* ../../examples/kernels/cross_entropy.py:25 */
+    for (int a = 0; a < 8; a++) { /* ../../examples/kernels/cross_entropy.py:25 */
       UNROLL(4) for (int a_2 = 0; a_2 < 4; a_2++) {
         x[4*a + a_2] = vsplat_f32((-__builtin_inff()));
         const int32_t t67 = t66 + (32*a + 8*a_2);
@@ -354,7 +354,7 @@ static void cross_entropy_program(char *logits_ptr, char *target_ptr, char *loss
     const float t9 = largest - new_largest; /* ../../examples/kernels/cross_entropy.py:28 */
     const float t10 = t9 * 1.442695f;
     const float t11 = (vexp2_f32(vsplat_f32(t10)))[0];
-    UNROLL(8) for (int a = 0; a < 8; a++) {
+    for (int a = 0; a < 8; a++) {
       UNROLL(4) for (int a_2 = 0; a_2 < 4; a_2++) {
         const vf32 t78 = x[4*a + a_2] - new_largest;
         const vf32 t79 = t78 * 1.442695f;
@@ -424,7 +424,7 @@ static void cross_entropy_program(char *logits_ptr, char *target_ptr, char *loss
     const int64_t t92 = t91 * 4ll;
     char *t93 = t71 + t92;
     char *t111 = t108 + t92; /* ../../examples/kernels/cross_entropy.py:42 */
-    UNROLL(32) for (int a = 0; a < 32; a++) { /* ../../examples/kernels/cross_entropy.py:40 */
+    for (int a = 0; a < 32; a++) { /* ../../examples/kernels/cross_entropy.py:40 */
       x_1 = vsplat_f32(0.0f);
       const int32_t t87 = t86 + (8*a);
       const int t88 = lanes_below(t87, n_classes);

@@ -230,7 +230,7 @@ static void cumsum_program(char *x_ptr, char *out_ptr, int32_t n_cols,
     UNROLL(4) for (int a = 0; a < 4; a++) { /* ../../examples/kernels/cumsum.py:19 */
       x_2[a] = vsplat_f32((-0.0f));
     }
-    UNROLL(8) for (int a = 0; a < 8; a++) { /* ../../examples/kernels/cumsum.py:17 */
+    for (int a = 0; a < 8; a++) { /* ../../examples/kernels/cumsum.py:17 */
       UNROLL(4) for (int a_2 = 0; a_2 < 4; a_2++) {
         x = vsplat_f32(0.0f);
         const int32_t t15 = t14 + (32*a + 8*a_2);
@@ -241,11 +241,11 @@ static void cumsum_program(char *x_ptr, char *out_ptr, int32_t n_cols,
         x_2[a_2] = x_2[a_2] + x; /* ../../examples/kernels/cumsum.py:19 */
       }
     }
-    UNROLL(32) for (int a = 0; a < 32; a++) { /* ../../examples/kernels/cumsum.py:18 */
+    for (int a = 0; a < 32; a++) { /* ../../examples/kernels/cumsum.py:18 */
       x_1[a] = vgather_f32((uint64_t)shared + vto_u64(vramp_i32(t23, 128)) + (uint64_t)(4*a));
     }
     for (int r = 0; r < 32; r++) t7[0 + r] = x_1[0 + r];
-    UNROLL(31) for (int r = 0; r < 31; r++) {
+    for (int r = 0; r < 31; r++) {
       vf32 t24;
       t24 = t7[r];
       t24 = t24 + t7[r + 1];
@@ -265,14 +265,14 @@ static void cumsum_program(char *x_ptr, char *out_ptr, int32_t n_cols,
     t33 = t33 + total;
     total = vselect_f32(t31, t33, total);
     const vf32 t35 = __builtin_shufflevector(total, total, 0, 0, 1, 2, 3, 4, 5, 6);
-    UNROLL(32) for (int r = 0; r < 32; r++) {
+    for (int r = 0; r < 32; r++) {
       vf32 t36;
       t36 = t35;
       t36 = t36 + t7[r];
       t7[r] = vselect_f32(t25, t36, t7[r]);
       vscatter_f32((uint64_t)shared + vto_u64(vramp_i32(t23, 128)) + (uint64_t)(4*r + 1024), t7[r]);
     }
-    UNROLL(32) for (int a = 0; a < 32; a++) {
+    for (int a = 0; a < 32; a++) {
       const vf32 t8 = vload_f32(shared + t17 + 32*a + 1024);
       const vf32 t40 = carry + t8;
       if (t16[a] == LANES) vstream_f32(t45 + 32*a, t40, stream);

@@ -239,7 +239,7 @@ static void dropout_program(char *x_ptr, char *out_ptr, int32_t n, float p, int3
   const float t122 = 1.0f - p; /* ../../examples/kernels/dropout.py:18 */
   char *t231 = out_ptr + t139;
   char *t234 = t231 + t142;
-  UNROLL(32) for (int a = 0; a < 32; a++) { /* ../../examples/kernels/dropout.py:16 */
+  for (int a = 0; a < 32; a++) { /* ../../examples/kernels/dropout.py:16 */
     const int32_t t136 = t135 + (8*a);
     const int t137 = lanes_below(t136, n);
     x = vsplat_f32(0);

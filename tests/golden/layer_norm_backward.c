@@ -281,7 +281,7 @@ static void layer_norm_backward_program(char *dy_ptr, char *x_ptr, char *w_ptr, 
     wdy_1[a] = vsplat_f32((-0.0f)); /* ../../examples/kernels/layer_norm.py:48 */
   }
   char *t22 = dx_ptr + 4ll * t0; /* ../../examples/kernels/layer_norm.py:49 */
-  UNROLL(8) for (int a = 0; a < 8; a++) { /* ../../examples/kernels/layer_norm.py:39 */
+  for (int a = 0; a < 8; a++) { /* ../../examples/kernels/layer_norm.py:39 */
     UNROLL(4) for (int a_2 = 0; a_2 < 4; a_2++) {
       dy[4*a + a_2] = vsplat_f32(0.0f);
       const int32_t t51 = lane + (32*a + 8*a_2);
@@ -327,7 +327,7 @@ static void layer_norm_backward_program(char *dy_ptr, char *x_ptr, char *w_ptr, 
   const float t19 = wdy_2[0];
   const float mean = t19 / t18;
   char *t83 = t22 + t54; /* ../../examples/kernels/layer_norm.py:49 */
-  UNROLL(32) for (int a = 0; a < 32; a++) {
+  for (int a = 0; a < 32; a++) {
     const vf32 t79 = vfma_f32(t78[a], vsplat_f32(along), wdy[a]);
     const vf32 t80 = t79 - mean;
     const vf32 t81 = t80 * rstd;
@@ -348,7 +348,7 @@ static void layer_norm_backward_program(char *dy_ptr, char *x_ptr, char *w_ptr, 
     if (!cond) break;
   }
   char *t89 = t30 + t54; /* ../../examples/kernels/layer_norm.py:56 */
-  UNROLL(32) for (int a = 0; a < 32; a++) {
+  for (int a = 0; a < 32; a++) {
     t37 = vsplat_f32(0);
     if (t52[a] == LANES) t37 = vload_f32(t89 + 32*a);
     else t37 = vload_first_f32(t89 + 32*a, t52[a], t37);
@@ -357,7 +357,7 @@ static void layer_norm_backward_program(char *dy_ptr, char *x_ptr, char *w_ptr, 
     else vstore_first_f32(t89 + 32*a, t52[a], t92);
   }
   char *t98 = t32 + t54; /* ../../examples/kernels/layer_norm.py:57 */
-  UNROLL(32) for (int a = 0; a < 32; a++) {
+  for (int a = 0; a < 32; a++) {
     t43 = vsplat_f32(0);
     if (t52[a] == LANES) t43 = vload_f32(t98 + 32*a);
     else t43 = vload_first_f32(t98 + 32*a, t52[a], t43);

@@ -309,7 +309,7 @@ static void matmul_program(char *a_ptr, char *b_ptr, char *c_ptr, int32_t M, int
   const int64_t t70 = (int64_t)stride_bk;
   const int64_t t74 = (int64_t)t8;
   const int64_t t75 = t74 * 2ll;
-  UNROLL(32) for (int a_2 = 0; a_2 < 32; a_2++) {
+  for (int a_2 = 0; a_2 < 32; a_2++) {
     const int64_t t73 = t70 * (int64_t)(2*a_2);
     char *t71 = t69 + t73;
     t76[a_2] = t71 + t75;
@@ -350,7 +350,7 @@ static void matmul_program(char *a_ptr, char *b_ptr, char *c_ptr, int32_t M, int
       t62[a_2] = t60[a_2] + t61;
     }
     const int64_t t77 = b_ptrs * 2ll; /* ../../examples/kernels/matmul.py:54 */
-    UNROLL(32) for (int a_2 = 0; a_2 < 32; a_2++) {
+    for (int a_2 = 0; a_2 < 32; a_2++) {
       t63[a_2] = (a_2) < t9;
       t78[a_2] = t76[a_2] + t77;
     }

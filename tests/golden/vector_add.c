@@ -170,7 +170,7 @@ static void vector_add_program(char *x_ptr, char *y_ptr, char *out_ptr, int32_t 
   char *t28 = t25 + t19;
   char *t34 = out_ptr + t16; /* ../../examples/kernels/vector_add.py:15 */
   char *t37 = t34 + t19;
-  UNROLL(32) for (int a = 0; a < 32; a++) { /* ../../examples/kernels/vector_add.py:13 */
+  for (int a = 0; a < 32; a++) { /* ../../examples/kernels/vector_add.py:13 */
     const int32_t t13 = t12 + (8*a);
     const int t14 = lanes_below(t13, n);
     x = vsplat_f32(0);
