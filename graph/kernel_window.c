@@ -5,7 +5,9 @@
 #include "graph/kernel.h"
 #include "graph/window.h"
 
-enum { POSITIONS_MAX = 32 }; /* that are written out */
+/* That are written out.  Where each element of a tile has a row of its own, there are as many
+ * addresses and conditions as elements for each position. */
+enum { POSITIONS_MAX = 32, FLAT_POSITIONS_MAX = 9 };
 
 typedef struct {
   Kernel *k;
@@ -17,6 +19,17 @@ typedef struct {
   const char *acc;
 } Sliding;
 
+/* Is the piece's element loaded, so that outside of its limits it is 0 already? */
+static bool is_loaded(const Kernel *k, const Piece *p) {
+  const Node *n = p->operand;
+  while (!k->f->of[n->id] && n->kind == NODE_CALL) {
+    bool view = prim_kind(n->op) == PRIM_VIEW;
+    if (!view && strcmp(n->op->target, "aten.to.dtype")) return false;
+    n = view ? view_operand(n) : n->args[0].node;
+  }
+  return n->kind == NODE_INPUT || k->f->of[n->id];
+}
+
 /* What the window has at a position: an element, times a weight. */
 static const char *term(Sliding *s, const Dim *at) {
   Kernel *k = s->k;
@@ -25,7 +38,8 @@ static const char *term(Sliding *s, const Dim *at) {
   const char *condition = kernel_piece_condition(k, &p);
   const char *v = kernel_piece_value(k, &p, condition, s->dtype);
   const char *none = !s->max ? "0" : kernel_neutral(k, "least", s->dtype);
-  if (condition) v = arena_printf(k->arena, "tl.where(%s, %s, %s)", condition, v, none);
+  bool zero = !s->max && is_loaded(k, &p);
+  if (condition && !zero) v = arena_printf(k->arena, "tl.where(%s, %s, %s)", condition, v, none);
   if (!s->w.weight) return v;
   Dim of[GRAPH_RANK_MAX];
   memcpy(of, at, s->w.n * sizeof *of);
@@ -86,7 +100,8 @@ Value kernel_window(Kernel *k, Node *n, const Dim *place) {
   s.max = !strcmp(n->op->target, "nereid.pool_max.default");
   s.acc = kernel_fresh_for(k, n);
   Dim count = window_count(k->graph, &s.w);
-  if (dim_is_int(count) && count->value <= POSITIONS_MAX) write_out(&s, count->value);
+  int64_t most = dim_is(k->group->r, 1) ? FLAT_POSITIONS_MAX : POSITIONS_MAX;
+  if (dim_is_int(count) && count->value <= most) write_out(&s, count->value);
   else write_loop(&s, count);
   Value v = {s.acc, s.dtype};
   kernel_remember(k, n, place, v);
