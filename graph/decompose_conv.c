@@ -148,9 +148,18 @@ static Arg pairs(Build *b, const Conv *c) {
   return arg_dims(b->in.g, 2 * c->n, all);
 }
 
+/* Of x[N, sizes, C] and a weight [window, C]. */
+static Node *windows_of_channels(Build *b, const Conv *c) {
+  Graph *g = b->in.g;
+  return build(b, "nereid.conv_depthwise.default",
+               ARGS(arg_node(c->x), arg_node(c->weight), arg_dims(g, c->n, c->stride), pairs(b, c),
+                    arg_dims(g, c->n, c->dilation), arg_dims(g, c->n, c->spread)));
+}
+
 /* Each output channel sees one input channel. */
 static Node *depthwise(Build *b, const Conv *c) {
   Graph *g = b->in.g;
+  Conv each = *c;
   Node *x = channels_last(b, c->x), *w = window_first(b, c->weight);
   Dim shape[GRAPH_RANK_MAX], channels = w->type.shape[c->n + 1];
   memcpy(shape, w->type.shape, c->n * sizeof *shape);
@@ -164,13 +173,59 @@ static Node *depthwise(Build *b, const Conv *c) {
     shape[c->n + 1] = channels;
     x = build_view(b, x, c->n + 2, shape);
   }
-  return build(b, "nereid.conv_depthwise.default",
-               ARGS(arg_node(x), arg_node(w), arg_dims(g, c->n, c->stride), pairs(b, c),
-                    arg_dims(g, c->n, c->dilation), arg_dims(g, c->n, c->spread)));
+  each.x = x;
+  each.weight = w;
+  return windows_of_channels(b, &each);
+}
+
+/* x[N, sizes, C] as [N, sizes, groups, C / groups, O / groups], in order of its last axes one. */
+static Node *repeated(Build *b, const Conv *c, Node *x, Dim per_group, Dim of_group) {
+  uint32_t last = rank_of(x) - 1;
+  Dim shape[GRAPH_RANK_MAX];
+  memcpy(shape, x->type.shape, last * sizeof *shape);
+  shape[last] = c->groups;
+  shape[last + 1] = per_group;
+  shape[last + 2] = build_const(b, 1);
+  x = build_view(b, x, last + 3, shape);
+  shape[last + 2] = of_group;
+  x = build_expand(b, x, last + 3, shape);
+  shape[last] = infer_product(&b->in, shape + last, 3);
+  return build_view(b, x, last + 1, shape);
+}
+
+/* Integers and doubles, which the units that multiply matrices do not sum up: each product of an
+ * input and an output channel is a channel by itself, and those of an output channel are added. */
+static Node *in_full(Build *b, const Conv *c) {
+  Dims *d = b->in.g->dims;
+  Conv all = *c;
+  DType t = c->x->type.dtype;
+  Node *w = window_first(b, c->weight);
+  Dim shape[GRAPH_RANK_MAX], per_group = c->weight->type.shape[1];
+  Dim of_group = dim_floordiv(d, c->weight->type.shape[0], c->groups);
+  uint32_t axes[GRAPH_RANK_MAX];
+  memcpy(shape, w->type.shape, (c->n + 1) * sizeof *shape);
+  shape[c->n + 1] = c->groups;
+  shape[c->n + 2] = of_group;
+  w = build_view(b, w, c->n + 3, shape);
+  for (uint32_t i = 0; i < c->n + 3; i++) axes[i] = i == c->n ? c->n + 1 : i == c->n + 1 ? c->n : i;
+  w = build_permute(b, w, axes);
+  shape[c->n] = infer_product(&b->in, w->type.shape + c->n, 3);
+  all.weight = build_view(b, w, c->n + 1, shape);
+  all.x = repeated(b, c, channels_last(b, c->x), per_group, of_group);
+  Node *y = windows_of_channels(b, &all);
+  memcpy(shape, y->type.shape, (c->n + 1) * sizeof *shape);
+  shape[c->n + 1] = c->groups;
+  shape[c->n + 2] = per_group;
+  shape[c->n + 3] = of_group;
+  y = build_view(b, y, c->n + 4, shape);
+  y = build_to(b, build_sum(b, y, 1u << (c->n + 2), false), t);
+  shape[c->n + 1] = c->weight->type.shape[0];
+  return build_view(b, y, c->n + 2, shape);
 }
 
 static Node *of_windows(Build *b, const Conv *c) {
   Graph *g = b->in.g;
+  if (build_wide(c->x->type.dtype) != DT_F32) return in_full(b, c);
   return build(b, "nereid.conv.default",
                ARGS(arg_node(channels_last(b, c->x)), arg_node(window_first(b, c->weight)),
                     arg_dims(g, c->n, c->stride), pairs(b, c), arg_dims(g, c->n, c->dilation),

@@ -130,3 +130,20 @@ Node *decompose_matmul(Build *b) {
   if (rx == 1) x = build_lead(b, x, 2);
   return build_view(b, decompose_matmul_of(b, x, y), b->in.n->type.rank, b->in.n->type.shape);
 }
+
+/* ---- dtypes that the units which multiply matrices do not sum up ---- */
+
+/* Integers and doubles: the sum of what is multiplied element by element; [.., m, k] by [.., k, n]
+ * as [.., m, 1, k] by [.., 1, n, k]. */
+static Node *in_full(Build *b) {
+  Node *x = build_input(b, "self"), *y = build_input(b, "mat2");
+  uint32_t rank = rank_of(x);
+  DType t = x->type.dtype;
+  if (build_wide(t) == DT_F32) return NULL;
+  y = build_transpose(b, y, rank - 2, rank - 1);
+  Node *all = build_mul(b, build_unsqueeze(b, x, rank - 1), build_unsqueeze(b, y, rank - 2));
+  return build_to(b, build_sum(b, all, 1u << rank, false), t);
+}
+
+Node *decompose_mm(Build *b) { return in_full(b); }
+Node *decompose_bmm(Build *b) { return in_full(b); }

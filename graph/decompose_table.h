@@ -61,6 +61,7 @@
   RENAME("aten.bitwise_or.Scalar", "aten.bitwise_or.Tensor") \
   RENAME("aten.bitwise_right_shift.Tensor_Scalar", "aten.bitwise_right_shift.Tensor") \
   RENAME("aten.bitwise_xor.Scalar", "aten.bitwise_xor.Tensor") \
+  X(bmm, "aten.bmm.default") \
   X(broadcast_tensors, "aten.broadcast_tensors.default") \
   X(expand, "aten.broadcast_to.default") \
   X(bucketize, "aten.bucketize.Scalar") \
@@ -73,6 +74,7 @@
   RENAME("aten.clamp_min.Tensor", "aten.maximum.default") \
   RENAME("aten.clip.default", "aten.clamp.default") \
   X(same, "aten.clone.default") \
+  X(col2im, "aten.col2im.default") \
   X(cat, "aten.concat.default") \
   X(cat, "aten.concatenate.default") \
   X(same, "aten.contiguous.default") \
@@ -126,9 +128,11 @@
   X(grid_sampler, "aten.grid_sampler_2d.default") \
   X(grid_sampler, "aten.grid_sampler_3d.default") \
   X(group_norm, "aten.group_norm.default") \
+  X(gru, "aten.gru.input") \
   RENAME("aten.gt.Scalar", "aten.gt.Tensor") \
   X(histc, "aten.histc.default") \
   X(hstack, "aten.hstack.default") \
+  X(im2col, "aten.im2col.default") \
   X(index_add, "aten.index_add.default") \
   X(index_copy, "aten.index_copy.default") \
   X(index_fill, "aten.index_fill.int_Scalar") \
@@ -147,6 +151,7 @@
   X(log_softmax, "aten.log_softmax.int") \
   X(logcumsumexp, "aten.logcumsumexp.default") \
   X(logsumexp, "aten.logsumexp.default") \
+  X(lstm, "aten.lstm.input") \
   RENAME("aten.lt.Scalar", "aten.lt.Tensor") \
   X(swap_last, "aten.mT.default") \
   X(masked_scatter, "aten.masked_scatter.default") \
@@ -170,6 +175,7 @@
   X(amin, "aten.min.default") \
   X(min_dim, "aten.min.dim") \
   RENAME("aten.min.other", "aten.minimum.default") \
+  X(mm, "aten.mm.default") \
   X(movedim, "aten.movedim.int") \
   X(movedim, "aten.movedim.intlist") \
   X(mse_loss, "aten.mse_loss.default") \
@@ -226,6 +232,8 @@
   X(view, "aten.reshape.default") \
   X(view, "aten.reshape_as.default") \
   X(rms_norm, "aten.rms_norm.default") \
+  X(rnn_relu, "aten.rnn_relu.input") \
+  X(rnn_tanh, "aten.rnn_tanh.input") \
   X(roll, "aten.roll.default") \
   X(scalar_tensor, "aten.scalar_tensor.default") \
   X(attention, "aten.scaled_dot_product_attention.default") \

@@ -233,6 +233,7 @@
   X(grid_sampler, "aten.grid_sampler_2d.default", "(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor") \
   X(grid_sampler, "aten.grid_sampler_3d.default", "(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor") \
   X(group_norm, "aten.group_norm.default", "(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, float eps=1e-05, bool cudnn_enabled=True) -> Tensor") \
+  X(rnn, "aten.gru.input", "(Tensor input, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor, Tensor)") \
   X(compare, "aten.gt.Scalar", "(Tensor self, Scalar other) -> Tensor") \
   X(compare, "aten.gt.Tensor", "(Tensor self, Tensor other) -> Tensor") \
   X(same_float, "aten.hardshrink.default", "(Tensor self, Scalar lambd=0.5) -> Tensor") \
@@ -295,6 +296,7 @@
   X(compare, "aten.logical_or.default", "(Tensor self, Tensor other) -> Tensor") \
   X(compare, "aten.logical_xor.default", "(Tensor self, Tensor other) -> Tensor") \
   X(logsumexp, "aten.logsumexp.default", "(Tensor self, int[1] dim, bool keepdim=False) -> Tensor") \
+  X(lstm, "aten.lstm.input", "(Tensor input, Tensor[] hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor, Tensor, Tensor)") \
   X(compare, "aten.lt.Scalar", "(Tensor self, Scalar other) -> Tensor") \
   X(compare, "aten.lt.Tensor", "(Tensor self, Tensor other) -> Tensor") \
   X(swap_last, "aten.mT.default", "(Tensor(a) self) -> Tensor(a)") \
@@ -403,6 +405,8 @@
   X(view, "aten.reshape.default", "(Tensor(a) self, SymInt[] shape) -> Tensor(a)") \
   X(view_as, "aten.reshape_as.default", "(Tensor(a) self, Tensor other) -> Tensor(a)") \
   X(layer_norm, "aten.rms_norm.default", "(Tensor input, int[] normalized_shape, Tensor? weight=None, float? eps=None) -> Tensor") \
+  X(rnn, "aten.rnn_relu.input", "(Tensor input, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor, Tensor)") \
+  X(rnn, "aten.rnn_tanh.input", "(Tensor input, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor, Tensor)") \
   X(same, "aten.roll.default", "(Tensor self, SymInt[1] shifts, int[1] dims=[]) -> Tensor") \
   X(same, "aten.round.default", "(Tensor self) -> Tensor") \
   X(in_place, "aten.round_.default", "(Tensor(a!) self) -> Tensor(a!)") \

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Convolutions and pooling of graphs against NumPy.
+"""Convolutions, pooling, products and recurrent networks of graphs against NumPy.
 
     graph_conv.py [--device interp|cpu|nest] [--mode default|eager] [NAME...]
 
@@ -156,6 +156,66 @@ def softmax(x, axis):
     return e / e.sum(axis, keepdims=True)
 
 
+# ---- recurrent networks ----
+
+
+def sigmoid(x):
+    return 1 / (1 + np.exp(-x))
+
+
+def step(kind, x, h, c, u, bias):
+    n = h.shape[-1]
+    if kind == "lstm":
+        i, f, g, o = np.split(x + h @ u.T + bias, 4, -1)
+        c = sigmoid(f) * c + sigmoid(i) * np.tanh(g)
+        return sigmoid(o) * np.tanh(c), c
+    if kind == "gru":
+        y = h @ u.T + bias
+        r, z = np.split(sigmoid(x + y)[:, :2 * c.shape[-1]], 2, -1)
+        fresh = np.tanh(x[:, 2 * c.shape[-1]:] + r * y[:, 2 * c.shape[-1]:])
+        return (1 - z) * fresh + z * h, c
+    y = x + h @ u.T + bias
+    return (np.tanh(y) if kind == "tanh" else np.maximum(y, 0)), c
+
+
+def recurrent(kind, x, h, c, params, directions=1, biased=True, project=False):
+    """[all states, last states, last cells] of x[T, B, I]."""
+    each = 2 + 2 * biased + project
+    last, cells = [], []
+    for layer in range(len(params) // each // directions):
+        sides = []
+        for k in range(directions):
+            i = layer * directions + k
+            w, u, *rest = params[i * each:(i + 1) * each]
+            bias = rest[:2] if biased else [0, 0]
+            state, cell, states = h[i], c[i], []
+            for row in x[::-1] if k else x:
+                state, cell = step(kind, row @ w.T + bias[0], state, cell, u, bias[1])
+                state = state @ rest[-1].T if project else state
+                states.append(state)
+            sides.append(np.stack(states[::-1] if k else states))
+            last.append(state)
+            cells.append(cell)
+        x = np.concatenate(sides, -1)
+    return x, np.stack(last), np.stack(cells)
+
+
+def unfolded(x, kernel, dilation, padding, stride):
+    v = windows(x, kernel, stride, [(p, p) for p in padding], dilation)
+    return np.moveaxis(v, (-2, -1), (-4, -3)).reshape(*x.shape[:-3], -1, v.shape[-4] * v.shape[-3])
+
+
+def folded(cols, size, kernel, dilation, padding, stride):
+    """What unfolded takes where, added up: its transpose."""
+    channels = cols.shape[-2] // math.prod(kernel)
+    image = np.arange(channels * math.prod(size)).reshape(channels, *size) + 1.0
+    places = unfolded(image, kernel, dilation, padding, stride).astype(int).ravel()
+    out = np.zeros((len(cols), channels * math.prod(size) + 1))
+    for y, x in zip(out, cols):
+        np.add.at(y, places, x.ravel())
+    return out[:, 1:].reshape(-1, channels, *size)
+
+
 # ---- cases: the call, its tensors, and the same in NumPy ----
 
 X = tensor(2, 4, 9, 8)
@@ -163,6 +223,8 @@ S = np.abs(tensor(6)) + 0.5
 IMAGE = tensor(1, 32, 7, 7)
 LINE = tensor(2, 6, 11)
 CUBE = tensor(1, 3, 5, 6, 4)
+LSTM = [tensor(1, 2, 5), tensor(1, 2, 5), tensor(20, 4), tensor(20, 5), tensor(20), tensor(20)]
+GRU = [tensor(15, 3), tensor(15, 5), tensor(15), tensor(15)]
 CASES = [
     ("conv2d.default(x, w)", [X, tensor(6, 4, 3, 3)], conv),
     ("conv2d.default(x, w, b, [2, 1], [1, 2], [2, 1])", [X, tensor(6, 4, 3, 2), tensor(6)],
@@ -222,6 +284,45 @@ CASES = [
      lambda x, w: conv_transposed(x, w, None, 3, 1)),
     ("conv_transpose3d.input(x, w, None, 2, 1)", [CUBE, tensor(3, 2, 3, 2, 3)],
      lambda x, w: conv_transposed(x, w, None, 2, 1)),
+    # dtypes that are summed up without units for products
+    ("conv2d.default(x, w, b, 2, 1)", [v.astype(np.float64) for v in (X, tensor(6, 4, 3, 3),
+                                                                     tensor(6))],
+     lambda x, w, b: conv(x, w, b, 2, 1)),
+    ("conv1d.default(x, w, None, 1, 2, 1, 3)", [tensor(2, 6, 9, dtype=np.int64),
+                                               tensor(3, 2, 3, dtype=np.int64)],
+     lambda x, w: conv(x, w, None, 1, 2, 1, 3)),
+    ("mm.default(x, w)", [tensor(5, 7).astype(np.float64), tensor(7, 3).astype(np.float64)],
+     np.matmul),
+    ("bmm.default(x, w)", [tensor(2, 5, 7, dtype=np.int64), tensor(2, 7, 3, dtype=np.int64)],
+     np.matmul),
+    ("linear.default(x, w)", [tensor(2, 4, 7, dtype=np.int32), tensor(3, 7, dtype=np.int32)],
+     lambda x, w: x @ w.T),
+    # blocks
+    ("im2col.default(x, [3, 2], [1, 2], [1, 0], [2, 1])", [X],
+     lambda x: unfolded(x, (3, 2), (1, 2), (1, 0), (2, 1))),
+    ("im2col.default(x, [2, 2], [1, 1], [0, 0], [2, 2])", [tensor(3, 4, 6)],
+     lambda x: unfolded(x, (2, 2), (1, 1), (0, 0), (2, 2))),
+    ("col2im.default(x, [6, 5], [3, 2], [1, 2], [1, 0], [2, 1])", [tensor(2, 18, 9)],
+     lambda x: folded(x, (6, 5), (3, 2), (1, 2), (1, 0), (2, 1))),
+    # recurrent networks
+    ("lstm.input(x, [h, c], [w, u, a, b], True, 1, 0.0, False, False, False)[0]",
+     [tensor(5, 2, 4), *LSTM], lambda x, h, c, *p: recurrent("lstm", x, h, c, p)[0]),
+    ("lstm.input(x, [h, c], [w, u, a, b], True, 1, 0.0, False, False, False)[2]",
+     [tensor(5, 2, 4), *LSTM], lambda x, h, c, *p: recurrent("lstm", x, h, c, p)[2]),
+    ("lstm.input(x, [h, c], [w, u, p], False, 1, 0.0, False, False, True)[0]",
+     [tensor(2, 4, 3), tensor(1, 2, 2), tensor(1, 2, 5), tensor(20, 3), tensor(20, 2),
+      tensor(2, 5)],
+     lambda x, h, c, *p: recurrent("lstm", x.swapaxes(0, 1), h, c, p, 1, False, True)[0]
+     .swapaxes(0, 1)),
+    ("gru.input(x, h, [w, u, a, b, d, e, f, g], True, 1, 0.0, False, True, False)[0]",
+     [tensor(4, 2, 3), tensor(2, 2, 5), *GRU, *[v * 0.5 for v in GRU]],
+     lambda x, h, *p: recurrent("gru", x, h, h, p, 2)[0]),
+    ("rnn_tanh.input(x, h, [w, u, d, e], False, 2, 0.0, False, False, False)[1]",
+     [tensor(4, 2, 3), tensor(2, 2, 5), tensor(5, 3), tensor(5, 5), tensor(5, 5), tensor(5, 5)],
+     lambda x, h, *p: recurrent("tanh", x, h, h, p, 1, False)[1]),
+    ("rnn_relu.input(x, h, [w, u], False, 1, 0.0, False, False, True)[0]",
+     [tensor(2, 4, 3), tensor(1, 2, 5), tensor(5, 3), tensor(5, 5)],
+     lambda x, h, *p: recurrent("relu", x.swapaxes(0, 1), h, h, p, 1, False)[0].swapaxes(0, 1)),
     # pooling
     ("max_pool2d.default(x, 3, 2, 1)", [X], lambda x: max_pool(x, (3, 3), (2, 2), (1, 1))),
     ("max_pool2d.default(x, [2, 3], 1, 1, [1, 2])", [X],
@@ -301,7 +402,7 @@ CASES = [
 
 # ---- running ----
 
-KIND = {"float32": "f32", "float16": "f16", "int64": "i64", "float64": "f64"}
+KIND = {"float32": "f32", "float16": "f16", "int64": "i64", "int32": "i32", "float64": "f64"}
 TOLERANCE = {"float32": 2e-5, "float16": 2e-3, "float64": 1e-12}
 passed, failed = 0, 0
 
