@@ -253,13 +253,21 @@ static const char *mask_argument(Kernel *k, unsigned axes) {
                    : "";
 }
 
+/* One element of n, the same for all of a tile: it is there, whatever the condition. */
+static bool is_element(const Node *n, Dim offset) {
+  if (!dim_is(offset, 0)) return false;
+  for (uint32_t i = 0; i < n->type.rank; i++)
+    if (!dim_is_int(n->type.shape[i]) || n->type.shape[i]->value < 1) return false;
+  return true;
+}
+
 static Value load(Kernel *k, Node *n, const Dim *place) {
   unsigned axes = 0;
   Dim offset = linear_of_place(k->graph->dims, place, n->type.shape, n->type.rank);
   const char *index = kernel_index(k, offset, &axes);
   Value v = {kernel_fresh(k, buffer_name(k, n)), n->type.dtype};
-  kernel_line(k, "%s = tl.load(%s + %s%s)", v.text, kernel_buffer(k, n), index,
-              mask_argument(k, axes));
+  const char *mask = is_element(n, offset) ? "" : mask_argument(k, axes);
+  kernel_line(k, "%s = tl.load(%s + %s%s)", v.text, kernel_buffer(k, n), index, mask);
   if (kernel_held(v.dtype) != v.dtype) {
     const char *wide = kernel_cast(k, v, kernel_held(v.dtype));
     kernel_line(k, "%s = %s", v.text, wide);

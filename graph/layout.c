@@ -75,8 +75,9 @@ static uint32_t spatial_axes(const Permuted *p) {
   return 0;
 }
 
+/* Channels are last in memory too, or moving the permutation would gain nothing. */
 static bool is_image(Graph *g, const Node *n, Permuted *p) {
-  return permuted_of(g, n, p) && spatial_axes(p) > 0;
+  return permuted_of(g, n, p) && spatial_axes(p) > 0 && view_stride(g, p->of, p->rank - 1) == 1;
 }
 
 /* x, which is as the permuted tensor, as the tensor itself. */

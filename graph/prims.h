@@ -45,6 +45,9 @@ bool prim_has_template(PrimKind k);
 void view_place(Graph *g, const Node *n, const Dim *at, Dim *from);
 /* The tensor that a view is a view of. */
 Node *view_operand(const Node *n);
+/* How far apart in memory elements of n are that are neighbours along an axis; 0: that is not known.
+ * Views are gone through to what is stored, in row-major order. */
+int64_t view_stride(Graph *g, Node *n, uint32_t axis);
 
 /* The place of element number `linear` of a tensor of that shape in row-major order, and back. */
 void place_of_linear(Dims *d, Dim linear, const Dim *shape, uint32_t rank, Dim *place);

@@ -8,26 +8,6 @@
 #include "graph/prims.h"
 #include "graph/tiling.h"
 
-/* How far apart elements are that are neighbours along an axis of a matrix; 0: unknown. */
-static int64_t stride_along(Graph *g, Node *n, uint32_t axis) {
-  Dim at[2][GRAPH_RANK_MAX], from[GRAPH_RANK_MAX];
-  for (uint32_t i = 0; i < 2; i++) {
-    at[0][i] = dim_int(g->dims, 0);
-    at[1][i] = dim_int(g->dims, i == axis);
-  }
-  while (n->kind == NODE_CALL && prim_kind(n->op) == PRIM_VIEW) {
-    for (int i = 0; i < 2; i++) {
-      view_place(g, n, at[i], from);
-      memcpy(at[i], from, sizeof from);
-    }
-    n = view_operand(n);
-  }
-  Dim a = linear_of_place(g->dims, at[0], n->type.shape, n->type.rank);
-  Dim b = linear_of_place(g->dims, at[1], n->type.shape, n->type.rank);
-  Dim stride = dim_sub(g->dims, b, a);
-  return dim_is_int(stride) ? stride->value : 0;
-}
-
 static Node *as_is(Build *b, Node *y) {
   const ValueType *t = &b->in.n->type;
   Arg args[] = {arg_node(build_to(b, y, t->dtype)), arg_dims(b->in.g, t->rank, t->shape)};
@@ -62,8 +42,8 @@ static void improve(Graph *g, Node *n) {
   if (!dim_is_int(m) || !dim_is_int(k) || !dim_is_int(cols) || build_wide(t) != DT_F32) return;
   Build b = build_at(g, n);
   if (setjmp(b.in.failed)) return;
-  if (dim_is(m, 1) && stride_along(g, y, 0) == 1) vector_product(&b, x, y, true);
-  else if (dim_is(cols, 1) && stride_along(g, x, 1) == 1) vector_product(&b, x, y, false);
+  if (dim_is(m, 1) && view_stride(g, y, 0) == 1) vector_product(&b, x, y, true);
+  else if (dim_is(cols, 1) && view_stride(g, x, 1) == 1) vector_product(&b, x, y, false);
   else {
     int parts = tiling_parts(&(Product){t, 1, m->value, cols->value, k->value});
     if (parts > 1) in_parts(&b, x, y, parts);

@@ -329,3 +329,22 @@ void view_place(Graph *g, const Node *n, const Dim *at, Dim *from) {
   if (item) v.item = item_of(n);
   row->place(&v);
 }
+
+int64_t view_stride(Graph *g, Node *n, uint32_t axis) {
+  Dim at[2][GRAPH_RANK_MAX], from[GRAPH_RANK_MAX];
+  for (uint32_t i = 0; i < n->type.rank; i++) {
+    at[0][i] = dim_int(g->dims, 0);
+    at[1][i] = dim_int(g->dims, i == axis);
+  }
+  while (n->kind == NODE_CALL && prim_kind(n->op) == PRIM_VIEW) {
+    for (int i = 0; i < 2; i++) {
+      view_place(g, n, at[i], from);
+      memcpy(at[i], from, sizeof from);
+    }
+    n = view_operand(n);
+  }
+  Dim a = linear_of_place(g->dims, at[0], n->type.shape, n->type.rank);
+  Dim b = linear_of_place(g->dims, at[1], n->type.shape, n->type.rank);
+  Dim stride = dim_sub(g->dims, b, a);
+  return dim_is_int(stride) ? stride->value : 0;
+}
