@@ -405,6 +405,10 @@ void layer_norm_backward(const void *args, const uint32_t grid[3], uint32_t begi
 void layer_norm_backward_all(const void *args, const uint32_t grid[3], int threads) {
   const uint64_t n = (uint64_t)grid[0] * grid[1] * grid[2];
   const uint64_t part = n / (32 * (uint64_t)threads) + 1;
+  if (n == 1 || threads == 1) {
+    layer_norm_backward(args, grid, 0, n);
+    return;
+  }
 #pragma omp parallel num_threads(threads)
   {
     char *const shared = aligned_alloc(64, 64);

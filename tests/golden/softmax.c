@@ -436,6 +436,10 @@ void softmax_all(const void *args, const uint32_t grid[3], int threads) {
   const uint64_t n = (uint64_t)grid[0] * grid[1] * grid[2];
   const uint64_t part = n / (32 * (uint64_t)threads) + 1;
   const bool stream = n > 16256;
+  if (n == 1 || (threads == 1 && !stream)) {
+    softmax(args, grid, 0, n);
+    return;
+  }
 #pragma omp parallel num_threads(threads)
   {
     char *const shared = NULL;
