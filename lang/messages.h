@@ -779,8 +779,8 @@
 #define E_GRAPH_NOT_WRITTEN "no step of the plan writes %s"
 #define E_GRAPH_POOL "temporary %s does not lie in the plan's pool"
 #define E_GRAPH_DEVICE_MEMORY \
-  "%s; the model takes %lld MiB on %s: %lld of weights, %lld of temporaries, beside %lld of inputs " \
-  "and outputs"
+  "%s; the model takes %lld MiB on %s: %lld of weights, %lld of temporaries, " \
+  "beside %lld of inputs and outputs"
 #define E_GRAPH_TOO_LARGE "%s is too large: its %u axes have more than 2^48 bytes"
 #define E_GRAPH_TEMPORARIES "the temporaries are too large: more than 2^48 bytes at once"
 #define E_GRAPH_OUTPUT_COUNT "the model has %u outputs, not %d"
