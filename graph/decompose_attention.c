@@ -41,8 +41,13 @@ static Node *masked(Build *b, Node *scores, Node *mask) {
   return build_add(b, scores, build_to(b, mask, scores->type.dtype));
 }
 
+static Node *mask_of(Build *b) {
+  if (infer_takes(&b->in, "attn_mask")) return build_input(b, "attn_mask");
+  return infer_takes(&b->in, "attn_bias") ? build_input(b, "attn_bias") : NULL;
+}
+
 static Node *masked_scores(Build *b, Node *scores) {
-  Node *mask = build_input(b, "attn_mask");
+  Node *mask = mask_of(b);
   if (infer_bool(&b->in, "is_causal")) scores = masked(b, scores, causal_mask(b, scores));
   return mask ? masked(b, scores, mask) : scores;
 }
@@ -58,19 +63,23 @@ static Arg scale_of(Build *b, const Node *query) {
 /* Softmax in which a row that sees nothing is 0, as PyTorch has it. */
 static Node *weights(Build *b, Node *scores) {
   uint32_t axis = rank_of(scores) - 1;
-  bool may_be_empty = build_input(b, "attn_mask") != NULL;
+  bool may_be_empty = mask_of(b) != NULL;
   if (!may_be_empty) return decompose_softmax_of(b, scores, axis);
   Arg args[] = {arg_node(scores), build_int(b, axis)};
   return build(b, "aten._safe_softmax.default", 2, args);
 }
 
-/* In many ops, for what the kernel of attention does not compute. */
-static Node *spelled_out(Build *b, Node *q, Node *k, Node *v, Arg scale) {
+static Node *scores_of(Build *b, Node *q, Node *k, Arg scale) {
   q = build_widen(b, q);
   k = build_widen(b, k);
   k = build_transpose(b, k, rank_of(k) - 2, rank_of(k) - 1);
   Node *scores = build_with(b, "aten.mul.Tensor", decompose_matmul_of(b, q, k), scale);
-  Node *w = weights(b, masked_scores(b, scores));
+  return masked_scores(b, scores);
+}
+
+/* In many ops, for what the kernel of attention does not compute. */
+static Node *spelled_out(Build *b, Node *q, Node *k, Node *v, Arg scale) {
+  Node *w = weights(b, scores_of(b, q, k, scale));
   return build_to(b, decompose_matmul_of(b, w, build_widen(b, v)), b->in.n->type.dtype);
 }
 
@@ -83,4 +92,42 @@ Node *decompose_attention(Build *b) {
   Node *fused = NULL;
   if (scale.kind == ARG_FLOAT) fused = decompose_fused_attention(b, q, k, v, scale.number);
   return fused ? fused : spelled_out(b, q, k, v, scale);
+}
+
+/* ---- what PyTorch chooses for a device: several results, of which few are used ---- */
+
+static Node *result_of_parts(Build *b, Arg scale) {
+  Node *mask = mask_of(b);
+  Arg args[] = {arg_node(build_input(b, "query")), arg_node(build_input(b, "key")),
+                arg_node(build_input(b, "value")), mask ? arg_node(mask) : arg_none(),
+                build_arg(b, "dropout_p"),         arg_bool(infer_bool(&b->in, "is_causal"))};
+  return build_with_named(b, "aten.scaled_dot_product_attention.default", 6, args, "scale", scale);
+}
+
+/* What nobody asks for goes again. */
+static Node *sums_of_parts(Build *b, Arg scale, const ValueType *t) {
+  Node *q = build_input(b, "query");
+  if (dim_is(t->shape[t->rank - 1], 0))
+    return build_full(b, t->rank, t->shape, arg_float(0), DT_F32);
+  Node *scores = build_to(b, scores_of(b, q, build_input(b, "key"), scale), DT_F32);
+  Arg last = arg_list(b->in.g, 1);
+  last.items[0] = build_int(b, rank_of(scores) - 1);
+  return build_with(b, "aten.logsumexp.default", scores, last);
+}
+
+Node *decompose_attention_parts(Build *b) {
+  const ValueType *t = b->in.n->type.items;
+  Node *q = build_input(b, "query");
+  Arg scale = scale_of(b, q);
+  b->nitems = b->in.n->type.nitems;
+  b->items = ARENA_ARRAY(b->in.g->arena, Node *, b->nitems);
+  b->items[0] = result_of_parts(b, scale);
+  b->items[1] = sums_of_parts(b, scale, &t[1]);
+  for (uint32_t i = 2; i < b->nitems; i++) {
+    Arg of[] = {arg_node(i == 4 ? q : build_input(b, "key")), build_int(b, rank_of(q) - 2)};
+    bool size = t[i].kind == VALUE_INT;
+    b->items[i] = size ? build(b, "aten.sym_size.int", 2, of)
+                       : build_full(b, t[i].rank, t[i].shape, build_int(b, 0), t[i].dtype);
+  }
+  return NULL;
 }

@@ -17,6 +17,10 @@
   X(native_batch_norm, "aten._native_batch_norm_legit_no_training.default") \
   X(pdist, "aten._pdist_forward.default") \
   X(safe_softmax, "aten._safe_softmax.default") \
+  X(attention_parts, "aten._scaled_dot_product_cudnn_attention.default") \
+  X(attention_parts, "aten._scaled_dot_product_efficient_attention.default") \
+  X(attention_parts, "aten._scaled_dot_product_flash_attention.default") \
+  X(attention_parts, "aten._scaled_dot_product_flash_attention_for_cpu.default") \
   X(softmax, "aten._softmax.default") \
   X(cast, "aten._to_copy.default") \
   RENAME("aten._unsafe_index.Tensor", "aten.index.Tensor") \

@@ -261,9 +261,17 @@ static uint32_t attention_batch(Infer *in, const ValueType *q, const ValueType *
   return batch_axes(in, q, q->rank - 2, k, k->rank - 2, shape);
 }
 
+/* The parameter that has the mask; NULL: there is none. */
+static const char *mask_parameter(const Infer *in) {
+  if (infer_takes(in, "attn_mask")) return "attn_mask";
+  return infer_takes(in, "attn_bias") ? "attn_bias" : NULL;
+}
+
 void infer_attention(Infer *in) {
+  const char *param = mask_parameter(in);
   const ValueType *q = infer_tensor(in, "query"), *k = infer_tensor(in, "key");
-  const ValueType *v = infer_tensor(in, "value"), *mask = infer_optional_tensor(in, "attn_mask");
+  const ValueType *v = infer_tensor(in, "value");
+  const ValueType *mask = param ? infer_optional_tensor(in, param) : NULL;
   infer_rank(in, q, 2, GRAPH_RANK_MAX);
   infer_rank(in, k, 2, GRAPH_RANK_MAX);
   infer_rank(in, v, 2, GRAPH_RANK_MAX);
@@ -281,6 +289,31 @@ void infer_attention(Infer *in) {
   }
   shape[n - 1] = v->shape[v->rank - 1];
   infer_set(in, q->dtype, n, shape);
+}
+
+/* Behind the result the logarithms of the rows' sums, and where there are more, what only a run in
+ * training fills: ends of sequences, lengths, the state of random numbers, a mask for debugging. */
+void infer_attention_parts(Infer *in) {
+  infer_attention(in);
+  ValueType out = in->result, items[9];
+  Dim zero = infer_const(in, 0), two = infer_const(in, 2);
+  bool sums = !infer_takes(in, "compute_log_sumexp") || infer_bool(in, "compute_log_sumexp");
+  bool flash = in->schema->nresults == 9 && !infer_takes(in, "compute_log_sumexp");
+  Dim shape[GRAPH_RANK_MAX];
+  memcpy(shape, out.shape, out.rank * sizeof *shape);
+  if (!sums) shape[out.rank - 2] = zero;
+  items[0] = out;
+  items[1] = infer_type(in, DT_F32, out.rank - 1, shape);
+  for (uint32_t i = 2; i < 9; i++) items[i] = infer_type(in, DT_I64, 0, NULL);
+  if (in->schema->nresults == 9) {
+    const ValueType *q = infer_tensor(in, "query"), *k = infer_tensor(in, "key");
+    items[2] = items[3] = infer_type(in, DT_I32, 1, &zero);
+    items[4] = (ValueType){.kind = VALUE_INT, .value = q->shape[q->rank - 2]};
+    items[5] = (ValueType){.kind = VALUE_INT, .value = k->shape[k->rank - 2]};
+    items[8] = infer_type(in, out.dtype, 1, &zero);
+  }
+  if (flash) items[6] = infer_type(in, DT_U64, 1, &two), items[7] = infer_type(in, DT_U64, 0, NULL);
+  infer_set_list(in, in->schema->nresults, items);
 }
 
 void infer_cdist(Infer *in) {

@@ -45,6 +45,10 @@
   X(native_batch_norm, "aten._native_batch_norm_legit_no_training.default", "(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, Tensor running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor)") \
   X(pdist, "aten._pdist_forward.default", "(Tensor self, float p=2) -> Tensor") \
   X(softmax, "aten._safe_softmax.default", "(Tensor self, int dim, ScalarType? dtype=None) -> Tensor") \
+  X(attention_parts, "aten._scaled_dot_product_cudnn_attention.default", "(Tensor query, Tensor key, Tensor value, Tensor? attn_bias, bool compute_log_sumexp, float dropout_p=0.0, bool is_causal=False, bool return_debug_mask=False, *, float? scale=None) -> (Tensor, Tensor, Tensor, Tensor, SymInt, SymInt, Tensor, Tensor, Tensor)") \
+  X(attention_parts, "aten._scaled_dot_product_efficient_attention.default", "(Tensor query, Tensor key, Tensor value, Tensor? attn_bias, bool compute_log_sumexp, float dropout_p=0.0, bool is_causal=False, *, float? scale=None) -> (Tensor, Tensor, Tensor, Tensor)") \
+  X(attention_parts, "aten._scaled_dot_product_flash_attention.default", "(Tensor query, Tensor key, Tensor value, float dropout_p=0.0, bool is_causal=False, bool return_debug_mask=False, *, float? scale=None) -> (Tensor, Tensor, Tensor, Tensor, SymInt, SymInt, Tensor, Tensor, Tensor)") \
+  X(attention_parts, "aten._scaled_dot_product_flash_attention_for_cpu.default", "(Tensor query, Tensor key, Tensor value, float dropout_p=0.0, bool is_causal=False, *, Tensor? attn_mask=None, float? scale=None) -> (Tensor, Tensor)") \
   X(softmax, "aten._softmax.default", "(Tensor self, int dim, bool half_to_float) -> Tensor") \
   X(to, "aten._to_copy.default", "(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, bool non_blocking=False, MemoryFormat? memory_format=None) -> Tensor") \
   X(index, "aten._unsafe_index.Tensor", "(Tensor self, Tensor?[] indices) -> Tensor") \

@@ -109,6 +109,7 @@ def define():
     layouts()
     symbolic()
     shares()
+    parts()
 
 
 def rank(name, q, kv, groups="attention"):
@@ -226,6 +227,24 @@ def symbolic():
     plain("symbolic causal", qkv(2, 2, 70, 70, 16), ", None, 0.0, True", causal=True, shapes=same)
     mask = np.random.default_rng(7).random((2, 1, 1, 40)) < 0.7
     plain("symbolic mask", {**qkv(2, 2, 7, 40, 16), "mask": mask}, shapes=shapes)
+
+
+def parts():
+    """What PyTorch chooses for a device, as AOTAutograd's graphs have it."""
+    inputs = {**qkv(2, 2, 6, 40, 16), "mask": normal(5, 2, 1, 6, 40)}
+    op = "torch.ops.aten._scaled_dot_product_{}_attention{}.default"
+    calls = {"flash for cpu": (op.format("flash", "_for_cpu"), "attn_mask = mask"),
+             "efficient": (op.format("efficient", ""), "mask, True"),
+             "cudnn": (op.format("cudnn", ""), "mask, True"), "flash": (op.format("flash", ""), "")}
+    q, k, v, mask = inputs.values()
+    for name, (target, arguments) in calls.items():
+        own = {n: x for n, x in inputs.items() if n != "mask" or "mask" in arguments}
+        scores = q.astype(np.float64) @ np.swapaxes(k, 2, 3) / 4 + ("mask" in own) * mask
+        lines = [f"l = {target}(q, k, v{', ' * bool(arguments)}{arguments})"]
+        CASES[name] = transposed(own, lines + ["a = l[0]"],
+                                 attention(q, k, v, mask if "mask" in own else None))
+        CASES[f"{name}, sums"] = Case(own, lines + ["out = l[1]"], groups="matmul loops",
+                                      expected=np.log(np.exp(scores).sum(-1)))
 
 
 def shares():
