@@ -84,7 +84,7 @@ static Node *scaled_constant(Build *b, Node *x, Node *scale) {
   return build_to(b, build_mul(b, build_widen(b, x), scale), x->type.dtype);
 }
 
-/* n, for which can_scale holds, times the vector; what is made is called after n. */
+/* n, for which can_scale holds, times the vector; it takes n's name, since n goes. */
 static Node *scaled(Build *b, Node *n, Node *scale) {
   Arg args[8];
   memcpy(args, n->args, n->nargs * sizeof *args);
@@ -97,7 +97,11 @@ static Node *scaled(Build *b, Node *n, Node *scale) {
     if (is_call(n, "aten.add.Tensor"))
       args[1] = arg_node(scaled_constant(b, n->args[1].node, scale));
   }
-  return build(b, n->op->target, n->nargs, args);
+  Node *by = build(b, n->op->target, n->nargs, args);
+  graph_forget_name(b->in.g, by);
+  graph_forget_name(b->in.g, n);
+  graph_set_name(b->in.g, by, n->name);
+  return by;
 }
 
 static void fold_scale(Freeze *f, Node *n) {

@@ -92,14 +92,23 @@ static void position(Conv *c, uint32_t side, Dim *at) {
   place_of_linear(d, c->index[side], shape, c->w.n + 1, at);
 }
 
+/* One comparison for both limits where the lower one is 0: below it numbers wrap to large ones. */
+static void print_limit(Conv *c, Text *t, const char *x, Dim lo, Dim hi) {
+  Kernel *k = c->k;
+  if (lo && hi && dim_is(lo, 0)) {
+    text_printf(t, " & ((%s).to(tl.uint32) < %s)", x, kernel_index(k, hi, NULL));
+    return;
+  }
+  if (lo) text_printf(t, " & (%s >= %s)", x, kernel_index(k, lo, NULL));
+  if (hi) text_printf(t, " & (%s < %s)", x, kernel_index(k, hi, NULL));
+}
+
 static const char *left_condition(Conv *c, const Piece *p) {
   Kernel *k = c->k;
   Text t = text_new(k->arena);
   for (uint32_t i = 0; i < p->nlimits; i++) {
     const char *x = split_sum(c, p->limits[i].x, "edge", "at");
-    if (p->limits[i].lo)
-      text_printf(&t, " & (%s >= %s)", x, kernel_index(k, p->limits[i].lo, NULL));
-    if (p->limits[i].hi) text_printf(&t, " & (%s < %s)", x, kernel_index(k, p->limits[i].hi, NULL));
+    print_limit(c, &t, x, p->limits[i].lo, p->limits[i].hi);
   }
   if (!c->blocks) text_printf(&t, " & (ka < %s)", kernel_index(k, k->group->extent[3], NULL));
   return t.len ? t.data : "";
