@@ -277,13 +277,19 @@ static Value load(Kernel *k, Node *n, const Dim *place) {
   return v;
 }
 
+/* A size as it may stand beside any operator. */
+static const char *size_operand(Kernel *k, Dim x) {
+  const char *text = kernel_index(k, x, NULL);
+  return dim_is_int(x) ? text : arena_printf(k->arena, "(%s)", text);
+}
+
 /* A number as a literal of the dtype. */
 static const char *literal(Kernel *k, const Arg *a, DType t) {
   bool number = a->kind == ARG_FLOAT, whole = dtype_is_int(t) && t != DT_I1;
-  if (a->kind == ARG_NODE) return kernel_index(k, a->node->type.value, NULL);
+  if (a->kind == ARG_NODE) return size_operand(k, a->node->type.value);
   if (a->kind == ARG_INT && dim_is_int(a->dim) && dtype_is_float(t))
     return arena_printf(k->arena, "%lld.0", (long long)a->dim->value);
-  if (a->kind == ARG_INT) return kernel_index(k, a->dim, NULL);
+  if (a->kind == ARG_INT) return size_operand(k, a->dim);
   if (a->kind == ARG_BOOL && t != DT_I1) return a->flag ? "1" : "0";
   if (number && !isfinite(a->number))
     return isnan(a->number) ? "float(\"nan\")"

@@ -475,6 +475,44 @@ def run(folder, args, cases):
         check(same and error <= limit, f"{text}: {got.shape} {want.shape} error {error:.3g}")
 
 
+# Sizes that are open: of the batch and of images.
+SYMBOLIC = """class G(torch.nn.Module):
+    def forward(self, x: "f32[s0, 16, s1, s2]", w: "f32[8, 16, 3, 3]", v: "f32[8, 1, 3, 3]",
+                u: "f32[4, 8, 1, 1]", t: "f32[8, 4, 2, 2]"):
+        a = torch.ops.aten.conv2d.default(x, w, None, 2, 1)
+        b = torch.ops.aten.max_pool2d.default(a, 3, 2, 1)
+        c = torch.ops.aten.conv2d.default(b, v, None, 1, 1, 1, 8)
+        d = torch.ops.aten.relu.default(c)
+        e = torch.ops.aten.conv2d.default(d, u)
+        f = torch.ops.aten.avg_pool2d.default(e, 2, 1, 1, True, False)
+        g = torch.ops.aten.conv_transpose2d.input(d, t, None, 2)
+        h = torch.ops.aten.adaptive_avg_pool2d.default(d, [1, 1])
+        return (f, g, h)
+"""
+
+
+def symbolic(folder, args):
+    w, v, u, t = tensor(8, 16, 3, 3), tensor(8, 1, 3, 3), tensor(4, 8, 1, 1), tensor(8, 4, 2, 2)
+    pathlib.Path(folder, "s.py").write_text(SYMBOLIC)
+    for shape in (2, 16, 13, 10), (1, 16, 8, 9):
+        inputs = [tensor(*shape), w, v, u, t]
+        files = [f"{folder}/s{i}.npy" for i in range(len(inputs))]
+        for file, x in zip(files, inputs):
+            np.save(file, x)
+        done = subprocess.run([NEREID, "graph", f"{folder}/s.py", *files, "--device", args.device,
+                               "--mode", args.mode, "--out-dir", f"{folder}/symbolic"],
+                              capture_output=True, text=True)
+        check(done.returncode == 0, done.stderr[:4000])
+        b = max_pool(conv(inputs[0], w, None, 2, 1), (3, 3), (2, 2), (1, 1))
+        d = np.maximum(conv(b, v, None, 1, 1, 1, 8), 0)
+        results = [avg_pool(conv(d, u), (2, 2), (1, 1), (1, 1), False, True),
+                   conv_transposed(d, t, None, 2), d.mean((2, 3), keepdims=True)]
+        for i, want in enumerate(results):
+            got = np.load(f"{folder}/symbolic/output_{i}.npy")
+            same = got.shape == want.shape and np.allclose(got, want, 1e-4, 1e-3)
+            check(same, f"symbolic {shape}: output {i}")
+
+
 # Of weights of a model: frozen, and each op by itself.
 FROZEN = """class G(torch.nn.Module):
     def forward(self, p_conv1_3_weight: "f32[16, 16, 3, 3]", p_fc_weight: "f32[1000, 96]",
@@ -527,6 +565,7 @@ def main():
         for at in range(0, len(chosen), 20):
             run(folder, args, chosen[at:at + 20])
         if not args.names:
+            symbolic(folder, args)
             frozen(folder, args.device)
     print(f"{passed} passed, {failed} failed")
     return failed > 0
