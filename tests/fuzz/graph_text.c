@@ -6,6 +6,7 @@
 #include "graph/infer.h"
 #include "graph/passes.h"
 #include "graph/plan_text.h"
+#include "graph/retype.h"
 #include "graph/text.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/pipeline.h"
@@ -51,6 +52,8 @@ static const char *const words[] = {": \"f32[s0, 4]\"",
                                     "(args = (%x, 1), kwargs = {dim: 0})",
                                     "plan GraphModule\n",
                                     "step k0(x_ptr = %x) grid 1, 1, 1 warps 4 stages 1",
+                                    "input %n 1 \"i64[]\" gives \"s0\"",
+                                    "torch.ops.aten.to.dtype(x, torch.float32)",
                                     "temporary %t \"f32[4]\" 0..1 at 0",
                                     NULL};
 
@@ -103,14 +106,30 @@ static bool run_passes(Arena *a, Graph *g) {
   return true;
 }
 
-static void compile(Arena *a, Graph *g) {
+/* In another dtype, types are still those that inference gives. */
+static bool retype(Arena *a, Graph *g, DType dtype) {
+  if (dtype == DT_NONE) return true;
+  bool good = graph_retype(g, dtype);
+  if (good == (diag_errors(g->diags) > 0))
+    fuzz_fail("retype: %s", good ? "errors, but it goes on" : "no message");
+  if (!good) return false;
+  if (!infer_graph(g)) {
+    Text out = text_new(a);
+    diag_print(g->diags, &out);
+    fuzz_fail("types do not hold in %s: %s", dtype_name(dtype), out.data);
+  }
+  round_trip(a, g, "retype");
+  return true;
+}
+
+static void compile(Arena *a, Graph *g, DType dtype) {
   if (!ops_all_known(g)) return;
   if (!infer_graph(g)) {
     if (!diag_errors(g->diags)) fuzz_fail("no types, and no word about it");
     return;
   }
   round_trip(a, g, "inference");
-  if (!run_passes(a, g)) return;
+  if (!retype(a, g, dtype) || !run_passes(a, g)) return;
   Plan plan;
   CompileOptions options = {.target = TARGET_CPU, .fuse = true};
   bool planned = graph_compile(g, &options, &plan);
@@ -130,7 +149,8 @@ static void read_input(Arena *a, const uint8_t *data, size_t size) {
   if (!g && !p && !diag_errors(d)) fuzz_fail("nothing was read, and no word about it");
   if (p) round_trip_plan(a, p);
   if (g) round_trip(a, g, "reading");
-  if (g) compile(a, g);
+  static const DType dtypes[] = {DT_NONE, DT_BF16, DT_F16, DT_F32};
+  if (g) compile(a, g, dtypes[size % 4]);
   diag_print(d, &out);
 }
 
