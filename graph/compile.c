@@ -217,6 +217,7 @@ static bool runs(const GraphPass *p, const CompileOptions *o) {
   switch (p->when) {
     case FUSED_ON_GPU: return o->target == TARGET_GPU && o->fuse;
     case FROZEN: return o->freeze;
+    case FROZEN_ON_CPU: return o->freeze && o->target == TARGET_CPU;
     default: return true;
   }
 }

@@ -1,4 +1,4 @@
-/* Pass freeze: work moves from each run into what is computed from weights once (constants.h).
+/* Passes freeze and pack: work moves from each run into what is computed from weights once (constants.h).
  *
  *   scales  a product with constant weights, times a constant number for each output channel (batch
  *           norm in inference, layer scale), is the product with scaled weights
@@ -150,17 +150,35 @@ static void walk_weights(Freeze *f) {
       pack(f, n);
 }
 
-bool pass_freeze(Graph *g) {
-  if (!graph_functional(g, "freeze")) return false;
+/* Tensor cores take a transposed matrix as it is; a CPU would gather it anew for each tile. */
+static void walk_matrices(Freeze *f) {
+  for (Node *n = f->g->first; n; n = n->next)
+    if (is_call(n, "aten.mm.default")) pack(f, n);
+}
+
+typedef void Walk(Freeze *f);
+
+/* False after errors. */
+static bool walk_safely(Freeze *f, Walk *walk) {
+  if (setjmp(f->failed)) return false;
+  walk(f);
+  return true;
+}
+
+static bool run(Graph *g, const char *name, Walk *const *walks) {
+  if (!graph_functional(g, name)) return false;
   Arena *scratch = arena_child(g->arena);
   Freeze f = {.g = g, .stands = stands_new(g, scratch), .nids = g->nids};
   f.constant = constants_find(g, scratch);
   f.uses = graph_use_counts(g, scratch);
-  bool ok = !setjmp(f.failed);
-  if (ok) {
-    walk_scales(&f);
-    walk_weights(&f);
-  }
+  bool ok = true;
+  for (; ok && *walks; walks++) ok = walk_safely(&f, *walks);
   arena_free(scratch);
   return ok;
 }
+
+bool pass_freeze(Graph *g) {
+  return run(g, "freeze", (Walk *const[]){walk_scales, walk_weights, NULL});
+}
+
+bool pass_pack(Graph *g) { return run(g, "pack", (Walk *const[]){walk_matrices, NULL}); }

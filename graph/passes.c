@@ -13,6 +13,7 @@ const GraphPass graph_passes[] = {
     {"products", pass_products, FUSED_ON_GPU},
     {"simplify", pass_simplify, ALWAYS},
     {"freeze", pass_freeze, FROZEN},
+    {"pack", pass_pack, FROZEN_ON_CPU},
 };
 const uint32_t graph_passes_count = sizeof graph_passes / sizeof *graph_passes;
 

@@ -14,6 +14,7 @@
  *   layout          images stay with their channels last between convolutions
  *   freeze          scales of products go into their weights, which are put into the order in
  *                   which they are read; not in mode eager
+ *   pack            the same order for weights of products of matrices, for CPUs
  *
  * Near linear: tens of thousands of nodes in well under a second. */
 #ifndef NEREID_GRAPH_PASSES_H
@@ -24,7 +25,8 @@
 typedef enum {
   ALWAYS,
   FUSED_ON_GPU,
-  FROZEN /* where weights are constants */
+  FROZEN, /* where weights are constants */
+  FROZEN_ON_CPU
 } PassWhen;
 
 typedef struct {
@@ -35,6 +37,7 @@ typedef struct {
 
 bool pass_functionalize(Graph *g);
 bool pass_freeze(Graph *g);
+bool pass_pack(Graph *g);
 bool pass_layout(Graph *g);
 bool pass_simplify(Graph *g);
 bool pass_rewrite(Graph *g);

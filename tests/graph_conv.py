@@ -552,6 +552,10 @@ def frozen(folder, device):
     plan = subprocess.run([*command, "--emit", "plan"], capture_output=True, text=True).stdout
     once = re.findall(r"^once k\d+_(\w+)\(", plan, re.M)
     check(once == ["mul_clone", "mul", "mul_sum", "mul"], f"frozen: once {once}")
+    text = graph.read_text().replace("torch.ops.aten.mul.Tensor(linear, p_fc_bias)", "linear")
+    graph.write_text(text)
+    plan = subprocess.run([*command, "--emit", "plan"], capture_output=True, text=True).stdout
+    check("_mm_clone" in plan, "a matrix is packed for the CPU")
 
 
 def main():
