@@ -34,13 +34,16 @@
   X(constant, none, "Constant", 1, 0) \
   X(constant_of_shape, constant_of_shape, "ConstantOfShape", 9, 0) \
   X(conv, none, "Conv", 1, 0) \
+  X(conv_integer, none, "ConvInteger", 10, 0) \
   X(conv_transpose, none, "ConvTranspose", 1, 0) \
   X(unary, none, "Cos", 7, "aten.cos.default") \
   X(unary, none, "Cosh", 9, "aten.cosh.default") \
   X(cumsum, none, "CumSum", 11, 0) \
   X(depth_to_space, none, "DepthToSpace", 1, 0) \
+  X(dequantize, none, "DequantizeLinear", 10, 0) \
   X(div, arithmetic, "Div", 1, 0) \
   X(dropout, none, "Dropout", 1, 0) \
+  X(dynamic_quantize, none, "DynamicQuantizeLinear", 11, 0) \
   X(einsum, none, "Einsum", 12, 0) \
   X(elu, none, "Elu", 1, 0) \
   X(compare, comparison, "Equal", 1, "aten.eq.Tensor") \
@@ -76,6 +79,7 @@
   X(softmax, none, "LogSoftmax", 1, "aten.log_softmax.int") \
   X(loop, none, "Loop", 1, 0) \
   X(matmul, none, "MatMul", 1, 0) \
+  X(matmul_integer, none, "MatMulInteger", 10, 0) \
   X(variadic, extreme, "Max", 1, "aten.maximum.default") \
   X(max_pool, none, "MaxPool", 1, 0) \
   X(mean, none, "Mean", 1, 0) \
@@ -91,6 +95,9 @@
   X(prelu, none, "PRelu", 1, 0) \
   X(pad, none, "Pad", 2, 0) \
   X(pow, none, "Pow", 1, 0) \
+  X(qlinear_conv, none, "QLinearConv", 10, 0) \
+  X(qlinear_matmul, none, "QLinearMatMul", 10, 0) \
+  X(quantize, none, "QuantizeLinear", 10, 0) \
   X(range, range, "Range", 11, 0) \
   X(unary, none, "Reciprocal", 1, "aten.reciprocal.default") \
   X(reduce_l1, none, "ReduceL1", 1, 0) \

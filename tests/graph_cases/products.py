@@ -1,0 +1,17 @@
+"""Products of matrices whose sums need more than f32."""
+import numpy as np
+
+rng = np.random.default_rng(7)
+ARRAYS = {
+    "i": rng.integers(-2**40, 2**40, (4, 5)),
+    "j": rng.integers(-2**20, 2**20, (5, 3)),
+    "k": rng.integers(-2**30, 2**30, (2, 4, 5)).astype(np.int32),
+    "l": rng.integers(-2**10, 2**10, (2, 5, 3)).astype(np.int32),
+    "a": rng.normal(size=(4, 5)),
+    "b": rng.normal(size=(5, 3)),
+}
+CASES = [
+    ("mm.default(i, j)", lambda i, j: i @ j),
+    ("bmm.default(k, l)", lambda k, l: k @ l),
+    ("matmul.default(a, b)", lambda a, b: a @ b),
+]
