@@ -11,8 +11,8 @@ for f in *.py; do
 done
 nereid graph *_plan.txt --emit plan | cmp - *_plan.txt
 grep -c subgraph *.dot | sed 's/^.._//'
-nereid compile *_k0_mm_gelu.tile --emit nest -o $TMP/k0.nest && head -1 $TMP/k0.nest
-nereid compile *_k0_mm_gelu.thread --emit thread | cmp - *_k0_mm_gelu.thread
+nereid compile *_k1_mm_gelu.tile --emit nest -o $TMP/k0.nest && head -1 $TMP/k0.nest
+nereid compile *_k1_mm_gelu.thread --emit thread | cmp - *_k1_mm_gelu.thread
 cd - > $TMP/where
 nereid graph $m --emit fused --dump-dir /dev/null/x
 nereid graph $m --emit fused --dump-dir x/no/folder
