@@ -68,7 +68,11 @@ static bool settle(Graph *g, Node *n, const ValueType *inferred) {
   if (said == VALUE_UNKNOWN) n->type = *inferred;
   else if (number && said != inferred->kind && is_number(&n->type))
     n->type = as_kind(g, &n->type, inferred->kind);
-  if (agree(g, &n->type, inferred)) return true;
+  bool agrees = agree(g, &n->type, inferred);
+  /* A number that is known needs no symbol, which may stand nowhere else. */
+  bool known = inferred->kind == VALUE_INT && inferred->value && dim_is_int(inferred->value);
+  if (agrees && known && n->type.kind == VALUE_INT) n->type.value = inferred->value;
+  if (agrees) return true;
   diag_error(g->diags, n->place, E_GRAPH_TYPE_DIFFERS, n->name ? n->name : "?",
              text_of(g, &n->type), text_of(g, inferred));
   return false;
