@@ -1,8 +1,9 @@
 #include "graph/attention.h"
 
+/* At least n, but for what is beyond all tiles. */
 static int64_t power_of_2(int64_t n, int64_t least) {
   int64_t p = least;
-  while (p < n) p *= 2;
+  while (p < n && p < INT64_MAX / 2) p *= 2;
   return p;
 }
 

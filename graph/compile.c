@@ -132,6 +132,14 @@ static void add_arguments(Compiler *c, const Kernel *k, PlanStep *s) {
   }
 }
 
+/* So many programs that 64 bits do not count them. */
+static void check_grid(Compiler *c, const PlanStep *s) {
+  const Node *n = s->nodes[0];
+  for (int i = 0; i < 3; i++)
+    if (s->grid[i]->kind == DIM_HUGE)
+      diag_error(c->g->diags, n->place, E_GRAPH_TOO_LARGE, n->name, n->type.rank);
+}
+
 static void add_step(Compiler *c, const Group *g) {
   Arena *a = c->g->arena;
   Tiles tiles = {c->g, c->options->tune, c->options->target == TARGET_GPU};
@@ -150,6 +158,7 @@ static void add_step(Compiler *c, const Group *g) {
     tiles_loops(&tiles, g, is_long(g), &s);
   }
   add_arguments(c, k, &s);
+  check_grid(c, &s);
   s.kernel = functions_add(c->functions, k, text.data, s.cost, kernel_name(c, g));
   s.once = g->once;
   if (g->once) vec_push(a, &c->once, s);
