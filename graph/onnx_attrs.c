@@ -88,6 +88,17 @@ const float *onnx_floats(OnnxCall *c, const char *name, uint32_t *n) {
   return !a ? NULL : a->n_floats ? a->floats : none;
 }
 
+const char *const *onnx_strings(OnnxCall *c, const char *name, uint32_t *n) {
+  const Onnx__Attribute *a = typed(c, name, STRINGS);
+  *n = a ? (uint32_t)a->n_strings : 0;
+  const char **list = a ? ARENA_ARRAY(c->r->arena, const char *, *n + 1) : NULL;
+  for (uint32_t i = 0; i < *n; i++) {
+    ProtobufCBinaryData s = a->strings[i];
+    list[i] = pool_name(c->r->names, arena_strndup(c->r->arena, (const char *)s.data, s.len));
+  }
+  return list;
+}
+
 void onnx_ints_of(OnnxCall *c, const char *name, uint32_t n, int64_t otherwise, int64_t *out) {
   uint32_t count;
   const int64_t *given = onnx_ints(c, name, &count);

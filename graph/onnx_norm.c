@@ -105,3 +105,76 @@ void onnx_op_layer_norm(OnnxCall *c) {
   onnx_set(c, 1, mean);
   onnx_set(c, 2, inverse);
 }
+
+/* Divided by (bias + alpha / size * the sum of squares of `size` neighbouring channels)^beta. */
+void onnx_op_lrn(OnnxCall *c) {
+  Build *b = &c->b;
+  Node *x = onnx_in(c, 0), *sum = NULL;
+  int64_t size = onnx_int(c, "size", 0);
+  double alpha = onnx_float(c, "alpha", 1e-4), beta = onnx_float(c, "beta", 0.75);
+  double bias = onnx_float(c, "bias", 1);
+  if (rank_of(x) < 2 || size < 1 || size > 64) onnx_lack(c, "size %lld", (long long)size);
+  Dim pad[2 * GRAPH_RANK_MAX];
+  uint32_t behind = rank_of(x) - 2;
+  for (uint32_t i = 0; i < 2 * behind; i++) pad[i] = build_const(b, 0);
+  pad[2 * behind] = build_const(b, (size - 1) / 2);
+  pad[2 * behind + 1] = build_const(b, size / 2);
+  Arg args[] = {arg_node(build_mul(b, x, x)), arg_dims(b->in.g, 2 * behind + 2, pad)};
+  Node *squares = build(b, "aten.constant_pad_nd.default", 2, args);
+  for (int64_t i = 0; i < size; i++) {
+    Dim start = build_const(b, i), end = dim_add(onnx_dims(c), start, x->type.shape[1]);
+    Node *part = build_slice(b, squares, 1, start, end, 1);
+    sum = sum ? build_add(b, sum, part) : part;
+  }
+  sum = build_with(b, "aten.mul.Tensor", sum, arg_float(alpha / (double)size));
+  sum = build_with(b, "aten.add.Tensor", sum, arg_float(bias));
+  sum = build_with(b, "aten.pow.Tensor_Scalar", sum, arg_float(beta));
+  onnx_set(c, 0, build_div(b, x, sum));
+}
+
+/* (x - mean) / (deviation + 1e-9) over axes. */
+void onnx_op_mean_variance(OnnxCall *c) {
+  static const int64_t usual[] = {0, 2, 3};
+  Build *b = &c->b;
+  Node *x = onnx_in(c, 0);
+  uint32_t n;
+  const int64_t *axes = onnx_ints(c, "axes", &n);
+  uint32_t set = onnx_axis_set(c, axes ? axes : usual, axes ? n : 3, rank_of(x));
+  Node *centered = build_sub(b, x, build_mean(b, x, set, true));
+  Node *variance = build_mean(b, build_mul(b, centered, centered), set, true);
+  Node *deviation = build_op1(b, "aten.sqrt.default", variance);
+  onnx_set(c, 0,
+           build_div(b, centered, build_with(b, "aten.add.Tensor", deviation, arg_float(1e-9))));
+}
+
+/* Groups of channels; scale and bias are of groups before opset 21, of channels from then on. */
+void onnx_op_group_norm(OnnxCall *c) {
+  Build *b = &c->b;
+  Node *x = onnx_in(c, 0), *scale = onnx_in(c, 1), *bias = onnx_in(c, 2);
+  int64_t groups = onnx_int(c, "num_groups", 0);
+  double epsilon = onnx_float(c, "epsilon", 1e-5);
+  onnx_ignore(c, "stash_type");
+  if (rank_of(x) < 2 || groups < 1) onnx_fail(c, E_GRAPH_STEP, (long long)groups);
+  Dim channels = x->type.shape[1], part = infer_exact_div(&b->in, channels, groups);
+  if (c->opset < 21) {
+    Dim rows[] = {build_const(b, groups), part};
+    scale = build_view(b, build_expand(b, build_unsqueeze(b, scale, 1), 2, rows), 1, &channels);
+    bias = build_view(b, build_expand(b, build_unsqueeze(b, bias, 1), 2, rows), 1, &channels);
+  }
+  Arg args[] = {arg_node(x), build_int(b, groups), arg_node(scale), arg_node(bias),
+                arg_float(epsilon)};
+  onnx_set(c, 0, build(b, "aten.group_norm.default", 5, args));
+}
+
+/* x / its p-norm along an axis. */
+void onnx_op_lp_normalization(OnnxCall *c) {
+  Build *b = &c->b;
+  Node *x = onnx_in(c, 0);
+  uint32_t axis = onnx_axis_attr(c, "axis", -1, rank_of(x));
+  int64_t p = onnx_int(c, "p", 2);
+  if (p != 1 && p != 2) onnx_lack(c, "p = %lld", (long long)p);
+  Node *part = p == 1 ? build_op1(b, "aten.abs.default", x) : build_mul(b, x, x);
+  Node *norm = build_sum(b, part, 1u << axis, true);
+  if (p == 2) norm = build_op1(b, "aten.sqrt.default", norm);
+  onnx_set(c, 0, build_div(b, x, norm));
+}

@@ -101,6 +101,8 @@ Name onnx_string(OnnxCall *c, const char *name, const char *otherwise);
 /* NULL if it is not there. */
 const int64_t *onnx_ints(OnnxCall *c, const char *name, uint32_t *n);
 const float *onnx_floats(OnnxCall *c, const char *name, uint32_t *n);
+/* NUL-terminated. */
+const char *const *onnx_strings(OnnxCall *c, const char *name, uint32_t *n);
 /* Of an attribute that is a tensor, or one of the lists value_ints, value_floats, ... of Constant.
  * An error if it is not there. */
 OnnxValue *onnx_tensor(OnnxCall *c, const char *name);

@@ -24,6 +24,7 @@
   X(unary, none, "BitwiseNot", 18, "aten.bitwise_not.default") \
   X(binary, none, "BitwiseOr", 18, "aten.bitwise_or.Tensor") \
   X(binary, none, "BitwiseXor", 18, "aten.bitwise_xor.Tensor") \
+  X(blackman, none, "BlackmanWindow", 17, 0) \
   X(cast, cast, "Cast", 1, 0) \
   X(cast_like, none, "CastLike", 15, 0) \
   X(unary, rounded, "Ceil", 1, "aten.ceil.default") \
@@ -53,6 +54,7 @@
   X(eye_like, none, "EyeLike", 9, 0) \
   X(flatten, none, "Flatten", 1, 0) \
   X(unary, rounded, "Floor", 1, "aten.floor.default") \
+  X(gru, none, "GRU", 3, 0) \
   X(gather, gather, "Gather", 1, 0) \
   X(gather_elements, none, "GatherElements", 11, 0) \
   X(gather_nd, none, "GatherND", 11, 0) \
@@ -63,6 +65,9 @@
   X(compare, comparison, "Greater", 1, "aten.gt.Tensor") \
   X(compare, comparison, "GreaterOrEqual", 12, "aten.ge.Tensor") \
   X(grid_sample, none, "GridSample", 16, 0) \
+  X(group_norm, none, "GroupNormalization", 18, 0) \
+  X(hamming, none, "HammingWindow", 17, 0) \
+  X(hann, none, "HannWindow", 17, 0) \
   X(hard_sigmoid, none, "HardSigmoid", 1, 0) \
   X(unary, none, "HardSwish", 14, "aten.hardswish.default") \
   X(hardmax, none, "Hardmax", 1, 0) \
@@ -71,6 +76,8 @@
   X(instance_norm, none, "InstanceNormalization", 1, 0) \
   X(is_inf, none, "IsInf", 10, 0) \
   X(unary, none, "IsNaN", 9, "aten.isnan.default") \
+  X(lrn, none, "LRN", 1, 0) \
+  X(lstm, none, "LSTM", 1, 0) \
   X(layer_norm, none, "LayerNormalization", 17, 0) \
   X(leaky_relu, none, "LeakyRelu", 1, 0) \
   X(compare, comparison, "Less", 1, "aten.lt.Tensor") \
@@ -78,11 +85,13 @@
   X(unary, none, "Log", 1, "aten.log.default") \
   X(softmax, none, "LogSoftmax", 1, "aten.log_softmax.int") \
   X(loop, none, "Loop", 1, 0) \
+  X(lp_normalization, none, "LpNormalization", 1, 0) \
   X(matmul, none, "MatMul", 1, 0) \
   X(matmul_integer, none, "MatMulInteger", 10, 0) \
   X(variadic, extreme, "Max", 1, "aten.maximum.default") \
   X(max_pool, none, "MaxPool", 1, 0) \
   X(mean, none, "Mean", 1, 0) \
+  X(mean_variance, none, "MeanVarianceNormalization", 9, 0) \
   X(variadic, extreme, "Min", 1, "aten.minimum.default") \
   X(unary, none, "Mish", 18, "aten.mish.default") \
   X(mod, arithmetic, "Mod", 10, 0) \
@@ -98,6 +107,7 @@
   X(qlinear_conv, none, "QLinearConv", 10, 0) \
   X(qlinear_matmul, none, "QLinearMatMul", 10, 0) \
   X(quantize, none, "QuantizeLinear", 10, 0) \
+  X(rnn, none, "RNN", 1, 0) \
   X(range, range, "Range", 11, 0) \
   X(unary, none, "Reciprocal", 1, "aten.reciprocal.default") \
   X(reduce_l1, none, "ReduceL1", 1, 0) \
