@@ -22,6 +22,7 @@ typedef struct {
   uint32_t *buffer_of; /* by node id: 1 + the buffer's number */
   VEC(PlanBuffer) buffers;
   VEC(PlanStep) once, steps;
+  VEC(PlanRead) reads;
 } Compiler;
 
 /* ---- buffers ---- */
@@ -208,12 +209,55 @@ static const char *source_of(const Compiler *c) {
   return t.data;
 }
 
+/* ---- sizes that data decides ---- */
+
+static bool has_symbol(Dim x, Dim symbol) {
+  bool found = x == symbol;
+  for (uint32_t i = 0; i < x->n && !found; i++) found = has_symbol(x->args[i], symbol);
+  return found;
+}
+
+/* Does an input, or a read, say what it is? */
+static bool is_said(const Compiler *c, Dim symbol) {
+  for (size_t i = 0; i < c->reads.len; i++)
+    if (c->reads.data[i].symbol == symbol) return true;
+  for (const Node *n = c->g->first; n; n = n->next)
+    for (uint32_t i = 0; n->kind == NODE_INPUT && i < n->type.rank; i++)
+      if (has_symbol(n->type.shape[i], symbol)) return true;
+  return false;
+}
+
+/* Those whose count is there before the group of that number runs. */
+static void add_reads(Compiler *c, uint32_t number) {
+  for (size_t i = 0; i < c->fusion->reads.len; i++) {
+    const FusionRead *r = &c->fusion->reads.data[i];
+    Dim symbol = r->node->type.shape[0];
+    if (r->number != number || symbol->kind != DIM_SYMBOL || is_said(c, symbol)) continue;
+    PlanRead read = {.symbol = symbol, .step = (uint32_t)c->steps.len};
+    read.most = r->node->args[0].node->type.shape[0];
+    read.buffer = buffer_of(c, r->node->args[1].node);
+    vec_push(c->g->arena, &c->reads, read);
+  }
+}
+
+static void finish_reads(Compiler *c) {
+  for (size_t i = 0; i < c->reads.len; i++) c->reads.data[i].step += (uint32_t)c->once.len;
+  c->plan->reads = c->reads.data;
+  c->plan->nreads = (uint32_t)c->reads.len;
+}
+
 static void make_plan(Compiler *c) {
   c->buffer_of = ARENA_ARRAY(c->g->arena, uint32_t, c->g->nids);
   c->functions = functions_new(c->g->arena);
   c->costs = cost_of_groups(c->fusion);
   add_inputs(c);
-  for (size_t i = 0; i < c->fusion->groups.len; i++) add_step(c, c->fusion->groups.data[i]);
+  uint32_t ngroups = (uint32_t)c->fusion->groups.len;
+  for (uint32_t i = 0; i < ngroups; i++) {
+    add_reads(c, i);
+    add_step(c, c->fusion->groups.data[i]);
+  }
+  add_reads(c, ngroups);
+  finish_reads(c);
   add_outputs(c);
   join_steps(c);
   find_constants(c);
@@ -251,7 +295,9 @@ static bool memory_has_kernel(Graph *g, const Node *n) {
     return dim_is_int(row) && row->value <= PERSISTENT_MAX;
   }
   if (prim_kind(n->op) != PRIM_SCATTER) return true;
-  bool sums = !strcmp(graph_arg(g, n, "reduce").name, "sum");
+  Name reduce = graph_arg(g, n, "reduce").name;
+  bool sums = !strcmp(reduce, "sum");
+  if (!sums && strcmp(reduce, "amax") && strcmp(reduce, "amin")) return false;
   bool whole = dtype_is_int(t->dtype) && dtype_bits(t->dtype) >= 32 && dtype_is_signed(t->dtype);
   return whole || (sums && (t->dtype == DT_F32 || t->dtype == DT_F64));
 }

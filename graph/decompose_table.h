@@ -53,6 +53,7 @@
   X(argmin, "aten.argmin.default") \
   X(argsort, "aten.argsort.default") \
   X(argsort, "aten.argsort.stable") \
+  X(nonzero, "aten.argwhere.default") \
   X(avg_pool1d, "aten.avg_pool1d.default") \
   X(avg_pool2d, "aten.avg_pool2d.default") \
   X(avg_pool3d, "aten.avg_pool3d.default") \
@@ -137,6 +138,7 @@
   X(histc, "aten.histc.default") \
   X(hstack, "aten.hstack.default") \
   X(im2col, "aten.im2col.default") \
+  X(index, "aten.index.Tensor") \
   X(index_add, "aten.index_add.default") \
   X(index_copy, "aten.index_copy.default") \
   X(index_fill, "aten.index_fill.int_Scalar") \
@@ -159,6 +161,7 @@
   RENAME("aten.lt.Scalar", "aten.lt.Tensor") \
   X(swap_last, "aten.mT.default") \
   X(masked_scatter, "aten.masked_scatter.default") \
+  X(masked_select, "aten.masked_select.default") \
   X(matmul, "aten.matmul.default") \
   X(amax, "aten.max.default") \
   X(max_dim, "aten.max.dim") \
@@ -201,6 +204,7 @@
   X(full, "aten.new_full.default") \
   X(ones, "aten.new_ones.default") \
   X(zeros, "aten.new_zeros.default") \
+  X(nonzero, "aten.nonzero.default") \
   X(vector_norm, "aten.norm.Scalar") \
   X(vector_norm, "aten.norm.ScalarOpt_dim") \
   X(vector_norm, "aten.norm.ScalarOpt_dim_dtype") \
@@ -311,6 +315,7 @@
   RENAME("aten.where.ScalarSelf", "aten.where.self") \
   X(zeros, "aten.zeros.default") \
   X(zeros, "aten.zeros_like.default") \
+  X(arguments, "nereid.counted.default") \
   X(arguments, "nereid.cummax_place.default") \
   X(arguments, "nereid.cummin_place.default") \
   X(arguments, "nereid.merge.default") \

@@ -27,8 +27,9 @@ static void allocate(Executable *e) {
 
 /* Devices that take one launch as well as many run as in mode default. */
 static void choose_replay(Executable *e, const ExecuteOptions *o) {
-  e->replays = o->replay && replay_is_supported(e->device);
-  if (o->replay && !e->replays && !e->on_host) device_note(e->device, N_GRAPH_NO_REPLAY);
+  bool reads = e->plan->nreads > 0; /* on the host, between launches */
+  e->replays = o->replay && !reads && replay_is_supported(e->device);
+  if (o->replay && !reads && !e->replays && !e->on_host) device_note(e->device, N_GRAPH_NO_REPLAY);
   ReplayItem *items = ARENA_ARRAY(e->arena, ReplayItem, e->plan->nsteps + e->plan->nupdates);
   recordings_new(&e->recordings, e->device, e->sizes->nsymbols, items);
 }
@@ -170,8 +171,9 @@ static int prepare_step(Executable *e, uint32_t i) {
   return code;
 }
 
+/* Sizes that were read have changed since. */
 static bool same_sizes(const Executable *e) {
-  return e->ready &&
+  return e->ready && !e->plan->nreads &&
          !memcmp(e->prepared, e->sizes->values, e->sizes->nsymbols * sizeof *e->prepared);
 }
 
@@ -211,6 +213,13 @@ static int prepare(Executable *e, const nereid_tensor *inputs, int n) {
   e->ready = true;
   memcpy(e->prepared, e->sizes->values, e->sizes->nsymbols * sizeof *e->prepared);
   return 0;
+}
+
+int execute_resize(Executable *e, uint32_t first) {
+  int code = execute_measure_again(e);
+  if (!code) code = find_kernels(e, e->sizes);
+  for (uint32_t i = first; i < e->plan->nsteps && !code; i++) code = prepare_step(e, i);
+  return code ? code : execute_point_all(e);
 }
 
 /* ---- running ---- */

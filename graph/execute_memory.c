@@ -173,9 +173,14 @@ static int find_bytes(Executable *e, BufferState *b) {
   return 0;
 }
 
-static int place_all(Executable *e) {
+static int measure(Executable *e) {
   int code = 0;
   for (uint32_t i = 0; i < e->plan->nbuffers && !code; i++) code = find_bytes(e, &e->buffers[i]);
+  return code;
+}
+
+static int place_all(Executable *e) {
+  int code = measure(e);
   for (uint32_t i = 0; i < e->plan->nbuffers && !code; i++)
     if (e->buffers[i].weight) code = place_weight(e, &e->buffers[i]);
   if (!code) code = place_constants(e);
@@ -192,7 +197,20 @@ static int explain_memory(const Executable *e, int code) {
                    e->device->name, weights, pool, (long long)(m.inputs + m.outputs) >> 20);
 }
 
+int execute_measure_again(Executable *e) {
+  int code = measure(e);
+  for (uint32_t i = 0; i < e->plan->nbuffers && !code; i++) {
+    BufferState *b = &e->buffers[i];
+    if (b->bytes <= b->room) continue;
+    code = execute_own(e, b);
+    b->data = b->own;
+    b->room = b->bytes;
+  }
+  return code;
+}
+
 int execute_place(Executable *e) {
   int code = place_all(e);
+  for (uint32_t i = 0; i < e->plan->nbuffers; i++) e->buffers[i].room = e->buffers[i].bytes;
   return code == NEREID_E_MEMORY ? explain_memory(e, code) : code;
 }

@@ -105,11 +105,35 @@ static int start_recorded(Executable *e, nereid_stream *s) {
   return code;
 }
 
+/* ---- sizes that data decides ---- */
+
+static int read_size(Executable *e, const PlanRead *r, nereid_stream *s) {
+  int64_t value = 0;
+  const BufferState *b = &e->buffers[r->buffer];
+  int code = b->data ? nereid_copy_out(e->device, &value, b->data, sizeof value, s) : 0;
+  return code ? code : sizes_read(e->sizes, r, value);
+}
+
+/* The steps, with those that come behind a size made ready when it is read. */
+static int run_steps(Executable *e, nereid_stream *s) {
+  uint32_t from = plan_once(e->plan);
+  int code = 0;
+  for (uint32_t i = 0; i < e->plan->nreads && !code; i++) {
+    const PlanRead *r = &e->plan->reads[i];
+    uint32_t to = r->step < e->plan->nsteps ? r->step : e->plan->nsteps;
+    if (to > from) code = execute_steps(e, from, to, s);
+    if (to > from) from = to;
+    if (!code) code = read_size(e, r, s);
+    if (!code) code = execute_resize(e, from);
+  }
+  return code ? code : execute_steps(e, from, e->plan->nsteps, s);
+}
+
 int execute_start(Executable *e, nereid_stream *s) {
   int code = point_moved(e);
   if (code) return code;
   if (e->replays && !e->marks) return start_recorded(e, s);
-  code = execute_steps(e, plan_once(e->plan), e->plan->nsteps, s);
+  code = run_steps(e, s);
   if (!code) code = run_updates(e, s);
   return code ? code : mark(e, e->plan->nsteps + 1, s);
 }

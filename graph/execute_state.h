@@ -17,6 +17,7 @@ typedef struct {
   const PlanBuffer *plan;
   int64_t *shape;
   int64_t bytes;
+  int64_t room;      /* bytes that there are at `data` */
   char *data; /* where its elements are in this run */
   const char *pointed; /* where the launches have it; NULL: they have it nowhere */
   BufferUse *uses;
@@ -61,7 +62,16 @@ struct Executable {
   Recordings recordings;
 };
 
+/* ---- execute.c ---- */
+
+/* Makes the steps from `first` on ready for sizes that have changed; memory stays where it is. */
+int execute_resize(Executable *e, uint32_t first);
+
 /* ---- execute_memory.c: after sizes are bound ---- */
+
+/* Shapes and bytes of all buffers, and more memory for those that have grown since they were
+ * placed: sizes that are read may be taken off others. */
+int execute_measure_again(Executable *e);
 
 /* The weights that the plan names, of the right types. */
 int execute_find_weights(Executable *e);

@@ -140,12 +140,22 @@ static const char *tensor_type(Executable *e, const BufferState *b) {
   return t.data;
 }
 
+static int wrong_output(Executable *e, uint32_t i) {
+  const BufferState *b = execute_output(e, i);
+  return error_set(NEREID_E_USAGE, E_GRAPH_OUTPUT_TENSOR, i, b->plan->name, tensor_type(e, b));
+}
+
+static bool same_shape(const BufferState *b, const nereid_tensor *t) {
+  bool same = t->ndim == (int32_t)b->plan->rank;
+  for (uint32_t j = 0; j < b->plan->rank && same; j++) same = t->shape[j] == b->shape[j];
+  return same;
+}
+
+/* Where data decides sizes, whether there is room shows behind the run. */
 static int check_output(Executable *e, uint32_t i, const nereid_tensor *t) {
   const BufferState *b = execute_output(e, i);
-  bool same = array_dtype(t->dtype) == b->plan->dtype && t->ndim == (int32_t)b->plan->rank;
-  for (uint32_t j = 0; j < b->plan->rank && same; j++) same = t->shape[j] == b->shape[j];
-  if (!same)
-    return error_set(NEREID_E_USAGE, E_GRAPH_OUTPUT_TENSOR, i, b->plan->name, tensor_type(e, b));
+  bool fits = e->plan->nreads ? t->ndim == (int32_t)b->plan->rank : same_shape(b, t);
+  if (!fits || array_dtype(t->dtype) != b->plan->dtype) return wrong_output(e, i);
   if (!is_compact(t)) return error_set(NEREID_E_USAGE, E_GRAPH_OUTPUT_STRIDES, i, b->plan->name);
   return 0;
 }
@@ -155,13 +165,24 @@ int execute_aim_output(Executable *e, uint32_t i, const nereid_tensor *t) {
   int code = t->data ? check_output(e, i, t) : 0;
   if (code || b->aimed || b->plan->kind != BUFFER_OUTPUT) return code;
   b->aimed = true;
-  if (t->data && is_here(e, t) && b->bytes && is_aligned(first_element(t))) {
+  bool usable = t->data && is_here(e, t) && same_shape(b, t);
+  if (usable && b->bytes && is_aligned(first_element(t))) {
     b->data = first_element(t);
     return device_borrow(e->device, b->data, (size_t)b->bytes);
   }
   code = execute_own(e, b);
   b->data = b->own;
   return code;
+}
+
+/* The tensor has room for the elements that there are; its shape says how many that is. */
+static int fit_output(Executable *e, uint32_t i, nereid_tensor *t) {
+  const BufferState *b = execute_output(e, i);
+  int64_t room = dtype_bytes(b->plan->dtype);
+  for (uint32_t j = 0; j < b->plan->rank; j++) room *= t->shape[j];
+  if (b->bytes > room) return wrong_output(e, i);
+  for (uint32_t j = 0; j < b->plan->rank; j++) t->shape[j] = b->shape[j];
+  return 0;
 }
 
 int execute_give_output(Executable *e, uint32_t i, nereid_tensor *t, nereid_stream *s) {
@@ -171,7 +192,8 @@ int execute_give_output(Executable *e, uint32_t i, nereid_tensor *t, nereid_stre
     t->data = b->data;
     return 0;
   }
-  if (b->bytes == 0 || first_element(t) == b->data) return 0;
+  int code = e->plan->nreads ? fit_output(e, i, t) : 0;
+  if (code || b->bytes == 0 || first_element(t) == b->data) return code;
   if (is_here(e, t)) return nereid_copy(e->device, first_element(t), b->data, (size_t)b->bytes, s);
   return nereid_copy_out(e->device, first_element(t), b->data, (size_t)b->bytes, s);
 }

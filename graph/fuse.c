@@ -163,18 +163,23 @@ typedef struct {
 
 /* Does the user read it from memory, so that it must be there? */
 static bool read_from_memory(Graph *g, const Node *operand, const Node *user) {
-  if (user->kind == NODE_OUTPUT) return true;
+  if (user->kind == NODE_OUTPUT || prim_reads_size(user)) return true;
   PrimKind k = prim_kind(user->op);
   if (k == PRIM_SEARCH || k == PRIM_SCATTER) return user->args[0].node == operand;
   return k == PRIM_ATTENTION ? attention_reads(g, user, operand) : !loops(k);
 }
 
 /* Nodes are visited from the last to the first: a view's own uses are known by then. */
+/* The count that a node reads, which must lie in memory. */
+static bool is_count(const Node *user, const Node *operand) {
+  return prim_reads_size(user) && user->args[1].node == operand;
+}
+
 static void note_use(Node **operand, void *ctx) {
   const UseInfo *u = ctx;
   Info *to = &u->s->info[(*operand)->id];
   const Info *from = &u->s->info[u->user->id];
-  bool view = is_view(u->user);
+  bool view = is_view(u->user) && !is_count(u->user, *operand);
   bool passes = view || is_cast(u->user);
   to->repeated |= passes ? from->repeated : is_window(u->user);
   to->varies |= view ? from->varies : !u->s->f->once[u->user->id];
@@ -528,6 +533,7 @@ static FuseStop columns_fit(Fusion *f, Group *g, Node *n) {
 /* What keeps n from joining g; kind STOP_NONE: nothing does, and n has its role there. */
 static FuseStop join(Fusion *f, Group *g, Node *n) {
   if (g->once != f->once[n->id]) return stopped(STOP_ONCE, NULL);
+  if (f->reads.len && g->number < vec_last(&f->reads).number) return stopped(STOP_READ, NULL);
   if (prim_has_template(prim_kind(n->op))) return stopped(STOP_PRODUCT, NULL);
   if (is_scatter(n) || is_scatter(g->nodes.data[0])) return stopped(STOP_SCATTER, NULL);
   if (g->nodes.len >= GROUP_NODES_MAX) return stopped(STOP_FULL, NULL);
@@ -653,6 +659,8 @@ static void find_stored(Fusion *f) {
     for (size_t k = 0; k < c.group->nodes.len; k++)
       each_operand(f, c.group->nodes.data[k], note_stored, &c);
   }
+  for (size_t i = 0; i < f->reads.len; i++)
+    f->stored[f->reads.data[i].node->args[1].node->id] = true;
   graph_each_use(f->graph->last, note_output, f);
 }
 
@@ -676,6 +684,8 @@ Fusion *fuse(Graph *g, Arena *a, const FuseOptions *options) {
     if (n->kind == NODE_INPUT && is_tensor(n)) s.info[n->id].bytes = bytes_of(g, n);
     if (n->kind != NODE_CALL && n->kind != NODE_GETITEM) continue;
     if (!is_inlined(&s, n) && computes(n)) assign(&s, n);
+    if (prim_reads_size(n))
+      vec_push(a, &f->reads, ((FusionRead){n, (uint32_t)f->groups.len}));
   }
   find_stored(f);
   return f;

@@ -45,6 +45,7 @@ typedef struct Group {
   X(ONCE, "is computed in each run, what it reads only once")           \
   X(PRODUCT, "is a product, which reads its operands from memory")      \
   X(SCATTER, "writes to memory in any order, or reads what does")       \
+  X(READ, "comes after a size is read that data decides")               \
   X(TILES, "needs whole rows, which lie in several tiles of a product") \
   X(EXTENT, "goes through another number of elements")                  \
   X(AXES, "goes along other axes")                                      \
@@ -63,6 +64,11 @@ typedef struct {
 } FuseStop;
 
 typedef struct {
+  Node *node;
+  uint32_t number;
+} FusionRead;
+
+typedef struct {
   Graph *graph;
   Arena *arena;
   VEC(Group *) groups;
@@ -72,6 +78,9 @@ typedef struct {
   bool *once;       /* by node id: its value is the same in each run; all false without freezing */
   bool *stored;     /* by node id: it is written to memory */
   FuseStop *stop;   /* by node id: of nodes in groups */
+  /* Nodes that say sizes (prim_reads_size): what they count lies in memory before group `number`,
+   * and nodes behind them join no group before that. */
+  VEC(FusionRead) reads;
 } Fusion;
 
 typedef struct {

@@ -256,6 +256,15 @@ void infer_search(Infer *in) {
 
 /* ---- as many as the data says ---- */
 
+/* The first `size` rows of self, where `count` holds that number. */
+void infer_counted(Infer *in) {
+  const ValueType *x = infer_self(in), *count = infer_tensor(in, "count");
+  infer_rank(in, x, 1, GRAPH_RANK_MAX);
+  infer_rank(in, count, 0, 0);
+  if (count->dtype != DT_I64) infer_fail(in, E_GRAPH_INDEX_DTYPE, dtype_name(count->dtype));
+  infer_set_axis(in, x, 0, infer_size(in, "size"));
+}
+
 void infer_masked_select(Infer *in) {
   Operand x[] = {infer_operand(in, "self"), infer_operand(in, "mask")};
   Dim shape[GRAPH_RANK_MAX];

@@ -140,6 +140,10 @@ void memory_lifetimes(Plan *p) {
   uint32_t end = p->nsteps ? p->nsteps - 1 : 0;
   for (uint32_t i = 0; i < p->noutputs; i++) p->buffers[p->outputs[i]].last = end;
   for (uint32_t i = 0; i < p->nupdates; i++) p->buffers[p->updates[i].from].last = end;
+  for (uint32_t i = 0; i < p->nreads; i++) {
+    PlanBuffer *b = &p->buffers[p->reads[i].buffer];
+    if (b->last < p->reads[i].step) b->last = p->reads[i].step;
+  }
   arena_free(scratch);
 }
 

@@ -157,7 +157,9 @@ NEREID_API int nereid_executable_prepare(nereid_executable *e, const nereid_tens
  *
  * An output whose data is not NULL is written there; it must have the right dtype and shape and no
  * gaps.  One whose data is NULL is described by the call, and lies in memory of the executable,
- * on its device, until the next run.
+ * on its device, until the next run.  Where data decides a size (nonzero),
+ * nereid_executable_prepare() says the shape for the largest; the call writes the one that is to
+ * the tensor's shape.
  *
  * Buffers of the model that it updates (a cache, running means) keep their values from one run to
  * the next; each executable has its own. */

@@ -532,6 +532,7 @@
   X(fused_attention, "nereid.attention.default", "(Tensor query, Tensor key, Tensor value, Tensor? mask=None, *, float scale, SymInt? low=None, SymInt? high=None, int splits=1) -> Tensor") \
   X(window_conv, "nereid.conv.default", "(Tensor input, Tensor weight, SymInt[] stride, SymInt[] padding, SymInt[] dilation, SymInt[] spread, SymInt groups) -> Tensor") \
   X(window_depthwise, "nereid.conv_depthwise.default", "(Tensor input, Tensor weight, SymInt[] stride, SymInt[] padding, SymInt[] dilation, SymInt[] spread) -> Tensor") \
+  X(counted, "nereid.counted.default", "(Tensor self, Tensor count, SymInt size) -> Tensor") \
   X(place_like, "nereid.cummax_place.default", "(Tensor self, int dim) -> Tensor") \
   X(place_like, "nereid.cummin_place.default", "(Tensor self, int dim) -> Tensor") \
   X(merge, "nereid.merge.default", "(Tensor self, int run) -> Tensor") \

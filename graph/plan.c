@@ -103,6 +103,15 @@ static void print_updates(Printer *p) {
   }
 }
 
+static void print_reads(Printer *p) {
+  for (uint32_t i = 0; i < p->plan->nreads; i++) {
+    const PlanRead *r = &p->plan->reads[i];
+    text_printf(p->out, "read %s = %%%s at most ", r->symbol->name, p->names[r->buffer]);
+    print_dim(p->out, r->most);
+    text_printf(p->out, " before %u\n", r->step);
+  }
+}
+
 /* ---- steps ---- */
 
 static void print_arg(Printer *p, const StepArg *a) {
@@ -171,6 +180,7 @@ void plan_print(Text *out, const Plan *plan) {
   }
   print_return(&p);
   print_updates(&p);
+  print_reads(&p);
   for (uint32_t i = 0; i < plan->nsteps; i++) print_step(&p, &plan->steps[i]);
   text_printf(out, "source\n%s", plan->source);
   arena_free(scratch);

@@ -95,6 +95,14 @@ typedef struct {
   uint32_t to, from; /* buffers of one type */
 } PlanUpdate;
 
+/* A size that data decides: before step `step` runs, the number in a buffer is read, which is at
+ * most `most`; until then the symbol stands for that. */
+typedef struct {
+  Dim symbol, most;
+  uint32_t buffer; /* i64[] */
+  uint32_t step;
+} PlanRead;
+
 typedef struct {
   Graph *graph;
   Name source; /* the kernel file */
@@ -107,6 +115,8 @@ typedef struct {
   uint32_t noutputs;
   PlanUpdate *updates;
   uint32_t nupdates;
+  PlanRead *reads; /* in the order of their steps */
+  uint32_t nreads;
   Dim pool; /* bytes of all temporaries together; NULL: found when it runs */
 } Plan;
 

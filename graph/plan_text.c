@@ -18,6 +18,7 @@ typedef struct {
   VEC(PlanStep) steps;
   VEC(uint32_t) outputs;
   VEC(PlanUpdate) updates;
+  VEC(PlanRead) reads;
 } Reader;
 
 enum { WARPS_MAX = 32, STAGES_MAX = 64, NUMBER_MAX = 65535 };
@@ -191,6 +192,27 @@ static void read_update(Reader *p) {
   vec_push(p->r.arena, &p->updates, u);
 }
 
+/* read u0 = %count at most "s0" before 3 */
+static void read_size(Reader *p) {
+  Dims *d = p->plan->graph->dims;
+  Span span = p->r.token.span;
+  Name name = ir_word(&p->r, "a symbol");
+  PlanRead r = {0};
+  ir_expect(&p->r, "=");
+  r.buffer = read_buffer_name(p);
+  ir_expect(&p->r, "at");
+  ir_expect(&p->r, "most");
+  r.most = read_dim(p);
+  ir_expect(&p->r, "before");
+  r.step = read_number(p, UINT32_MAX);
+  if (p->r.failed) return;
+  r.symbol = dim_symbol(d, name);
+  const PlanBuffer *b = &p->list.data[r.buffer];
+  bool late = p->reads.len && r.step < vec_last(&p->reads).step;
+  if (b->dtype != DT_I64 || b->rank || late) ir_error(&p->r, span, E_GRAPH_PLAN_READ, name);
+  vec_push(p->r.arena, &p->reads, r);
+}
+
 /* ---- steps ---- */
 
 typedef VEC(StepArg) StepArgs;
@@ -326,6 +348,7 @@ static bool read_line(Reader *p) {
   if (ir_accept(&p->r, "symbol")) read_symbol(p);
   else if (ir_accept(&p->r, "return")) read_return(p);
   else if (ir_accept(&p->r, "update")) read_update(p);
+  else if (ir_accept(&p->r, "read")) read_size(p);
   else if (ir_accept(&p->r, "once")) read_step(p, true);
   else if (ir_accept(&p->r, "step")) read_step(p, false);
   else if (ir_accept(&p->r, "pool")) p->plan->pool = read_dim(p);
@@ -343,6 +366,8 @@ static void finish(Reader *p) {
   plan->noutputs = (uint32_t)p->outputs.len;
   plan->updates = p->updates.data;
   plan->nupdates = (uint32_t)p->updates.len;
+  plan->reads = p->reads.data;
+  plan->nreads = (uint32_t)p->reads.len;
 }
 
 Plan *plan_read(Arena *a, Pool *names, Diags *d, uint32_t file) {

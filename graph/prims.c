@@ -53,6 +53,10 @@ PrimKind prim_kind(const GraphOp *op) {
   return PRIM_NONE;
 }
 
+bool prim_reads_size(const Node *n) {
+  return n->kind == NODE_CALL && !strcmp(n->op->target, "nereid.counted.default");
+}
+
 bool prim_is_product(PrimKind k) { return k == PRIM_MATMUL || k == PRIM_CONVOLUTION; }
 
 bool prim_has_template(PrimKind k) { return prim_is_product(k) || k == PRIM_ATTENTION; }

@@ -32,6 +32,8 @@ typedef enum {
 } PrimKind;
 
 PrimKind prim_kind(const GraphOp *op);
+/* Does n say of a size what number it is: nereid.counted, a view of rows that were counted? */
+bool prim_reads_size(const Node *n);
 /* Products of matrices, also implicit ones. */
 bool prim_is_product(PrimKind k);
 /* Does it have a template of its own, which pointwise ops behind it join? */

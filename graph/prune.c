@@ -74,8 +74,26 @@ bool graph_op_random(const GraphOp *op) {
   return false;
 }
 
+static bool is_mask(const Node *x) {
+  return x->type.kind == VALUE_TENSOR && (x->type.dtype == DT_I1 || x->type.dtype == DT_U8);
+}
+
+/* Is there a size that its data decides?  Others may use that, and not its elements. */
+static bool decides_size(const Node *n) {
+  static const char *const targets[] = {"aten.argwhere.default", "aten.masked_select.default",
+                                        "aten.nonzero.default", "nereid.counted.default"};
+  for (size_t i = 0; i < sizeof targets / sizeof *targets; i++)
+    if (!strcmp(targets[i], n->op->target)) return true;
+  if (strcmp(n->op->target, "aten.index.Tensor") || n->nargs < 2) return false;
+  const Arg *list = &n->args[1];
+  for (uint32_t i = 0; list->kind == ARG_LIST && i < list->n; i++)
+    if (list->items[i].kind == ARG_NODE && is_mask(list->items[i].node)) return true;
+  return false;
+}
+
 static bool removable(const Node *n) {
-  return n->kind == NODE_GETITEM || (n->kind == NODE_CALL && !graph_op_asserts(n->op));
+  if (n->kind == NODE_GETITEM) return true;
+  return n->kind == NODE_CALL && !graph_op_asserts(n->op) && !decides_size(n);
 }
 
 static void forget_use(Node **use, void *ctx) {

@@ -61,10 +61,13 @@ static void separate_outputs(Graph *g) {
 
 /* ---- what is searched or scattered to lies in memory ---- */
 
-/* A scatter writes to memory of its own; what is searched must be there as it is. */
+/* A scatter writes to memory of its own; what is searched, or read as a size, must be there as it
+ * is. */
 static void separate_memory(Graph *g) {
   for (Node *n = g->first; n; n = n->next) {
     PrimKind k = n->kind == NODE_CALL ? prim_kind(n->op) : PRIM_NONE;
+    if (prim_reads_size(n) && !is_computed(n->args[1].node))
+      n->args[1].node = copy_of(g, n->args[1].node, n);
     if (k != PRIM_SCATTER && k != PRIM_SEARCH) continue;
     Node *to = n->args[0].node;
     bool good = k == PRIM_SEARCH && (to->kind == NODE_INPUT || is_computed(to));

@@ -226,6 +226,36 @@ static int bind_given(Sizes *s, const nereid_tensor *inputs, uint32_t n) {
   return bind_all(s, inputs, n);
 }
 
+/* ---- sizes that data decides ---- */
+
+static void set_size(Sizes *s, const PlanRead *r, int64_t value) {
+  s->values[r->symbol->symbol] = value;
+  s->known[r->symbol->symbol] = true;
+}
+
+int sizes_read(Sizes *s, const PlanRead *r, int64_t value) {
+  int64_t most = s->values[r->symbol->symbol];
+  if (value < 0 || value > most)
+    return error_set(NEREID_E_FILE, E_GRAPH_READ, r->symbol->name, (long long)value,
+                     (long long)most);
+  set_size(s, r, value);
+  return 0;
+}
+
+/* As large as they can be, until they are read. */
+static int bind_reads(Sizes *s) {
+  for (uint32_t i = 0; i < s->plan->nreads; i++) {
+    const PlanRead *r = &s->plan->reads[i];
+    int64_t most;
+    char text[128];
+    if (!sizes_eval(s, r->most, &most) || most < 0)
+      return error_set(NEREID_E_USAGE, E_GRAPH_NO_SIZE, r->symbol->name, 0u,
+                       dim_text(s, text, sizeof text, r->most));
+    set_size(s, r, most);
+  }
+  return 0;
+}
+
 int sizes_bind(Sizes *s, const nereid_tensor *inputs, int n) {
   if (n < 0 || (uint32_t)n != s->ninputs)
     return error_set(NEREID_E_USAGE, E_GRAPH_INPUT_COUNT, s->ninputs, n);
@@ -234,6 +264,7 @@ int sizes_bind(Sizes *s, const nereid_tensor *inputs, int n) {
       return error_set(NEREID_E_USAGE, E_GRAPH_INPUT_DTYPE, i, s->inputs[i]->name, "unknown",
                        dtype_name(s->inputs[i]->dtype));
   int code = bind_given(s, inputs, s->ninputs);
+  if (!code) code = bind_reads(s);
   return code ? code : check_shapes(s, inputs, s->ninputs);
 }
 

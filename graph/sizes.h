@@ -35,6 +35,9 @@ int sizes_bind_some(Sizes *s, const nereid_tensor *inputs, int n);
  * `most`, and multiples of 16 if they can. */
 int sizes_bind_large(Sizes *s, int64_t most);
 
+/* The symbol of that read is `value` from now on; fails if it cannot be so. */
+int sizes_read(Sizes *s, const PlanRead *r, int64_t value);
+
 /* False if x has a symbol that no input binds, is too large or divides by zero. */
 bool sizes_eval(const Sizes *s, Dim x, int64_t *out);
 /* The same for a shape, whose sizes are not negative; a message names `what`. */

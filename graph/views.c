@@ -276,6 +276,7 @@ static const ViewRow rows[] = {
     {"aten.unsqueeze.default", place_unsqueeze},
     {"aten.view.default", place_view},
     {"aten.view_as.default", place_view},
+    {"nereid.counted.default", place_same},
 };
 
 /* Lists whose items are views. */

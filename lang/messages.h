@@ -689,6 +689,9 @@
 #define E_GRAPH_STEP "it must be positive, not %lld: a step, a part, or a factor"
 #define E_GRAPH_INDEX "index %lld is outside of axis %u of %s"
 #define E_GRAPH_INDICES "%u indices do not fit %s, or are all None"
+#define E_GRAPH_PLAN_READ \
+  "size %s is read from an i64 without axes, and behind the sizes that are read before it"
+#define E_GRAPH_READ "%s is %lld, but data may make it 0 to %lld: the model counts wrong"
 #define E_GRAPH_REDUCE "'%s' is no reduction: sum, prod, mean, amax or amin"
 #define E_GRAPH_RANDOM "'%s' is no kind of random numbers: uniform, normal or bits"
 #define E_GRAPH_INDEX_DTYPE "indices must be of i64 or i32, not of %s"

@@ -12,11 +12,11 @@ import argparse, os, pathlib, re, subprocess, sys, tempfile
 import numpy as np
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "graph_cases"))
-import pads, pools, products, scans, scatters, searches, sorts  # noqa: E402
+import counted, pads, pools, products, scans, scatters, searches, sorts  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 NEREID = os.path.abspath(os.environ.get("NEREID", ROOT / "build" / "nereid"))
-MODULES = [pads, pools, products, scans, scatters, searches, sorts]
+MODULES = [counted, pads, pools, products, scans, scatters, searches, sorts]
 GROUP = 6  # cases of a graph
 passed, failures = 0, []
 

@@ -25,10 +25,12 @@ static const char EXAMPLE[] =
     "constant %scaled \"f32[8]\"\n"
     "temporary %linear \"f32[s0, 8]\" 0..1\n"
     "temporary %linear.1 \"f32[2, 8]\" 1..1 at 256\n"
+    "temporary %count \"i64[]\" 0..0\n"
     "output %relu 0 \"f32[2*s0 + s1, 8]\"\n"
     "pool 512\n"
     "return %relu, %x\n"
     "update %x = %x\n"
+    "read u0 = %count at most \"2*s0\" before 2\n"
     "once scale(w_ptr = %p_weight, out_ptr = %scaled, t_ptr = %linear.1, n = 8) grid 1, 1, 1"
     " warps 1 stages 1\n"
     "step linear(x_ptr = %x, n = \"8*s0\", k = -3, scale = 0.5, low = -inf, BLOCK: 128,"
@@ -66,8 +68,9 @@ static void round_trip(void) {
   Reading again = read_text(r.text.data);
   check(!strcmp(r.text.data, again.text.data), "a plan reads back", again.text.data);
   const Plan *p = again.plan;
-  check(p && p->nbuffers == 9 && p->nsteps == 4 && plan_once(p) == 1 && p->noutputs == 2, "counts",
-        r.text.data);
+  check(p && p->nbuffers == 10 && p->nsteps == 4 && plan_once(p) == 1 && p->noutputs == 2,
+        "counts", r.text.data);
+  check(p && p->nreads == 1 && p->reads[0].step == 2, "a size that is read", r.text.data);
   check(p && p->steps[1].nodes[0] == p->steps[2].nodes[0], "a node is one node", r.text.data);
   check(p && !strncmp(p->source, "import triton\n\n#", 16), "the source", p ? p->source : "");
   check(p && isinf(p->steps[1].args[4].number) && isnan(p->steps[2].args[2].number), "floats",
@@ -103,12 +106,14 @@ static void errors(void) {
         "sizes are from 0 on");
   wrong("2..1024", "-2..1", "symbol s0 has no value in this range; sizes are from 0 on");
   wrong("%mask 1", "%x 1", "the name 'x' is taken");
-  wrong("x_ptr = %x", "x_ptr = %y", "p.plan:17:21: error: no line above has the buffer %y");
+  wrong("x_ptr = %x", "x_ptr = %y", "p.plan:19:21: error: no line above has the buffer %y");
   wrong("return %relu", "return %rel", "no line above has the buffer %rel");
   wrong("update %x = %x", "update %x = %mask",
-        "p.plan:15:8: error: %x cannot be updated from %mask, which is of another type");
+        "p.plan:16:8: error: %x cannot be updated from %mask, which is of another type");
+  wrong("u0 = %count", "u0 = %scales",
+        "size u0 is read from an i64 without axes, and behind the sizes that are read before it");
   wrong("step empty()", "once empty()",
-        "p.plan:19:6: error: empty runs once, so it stands in front of what runs in each run");
+        "p.plan:21:6: error: empty runs once, so it stands in front of what runs in each run");
   wrong("w_ptr = %p_weight", "w_ptr = %x", "scale runs once, before there is a value of %x");
   wrong("t_ptr = %linear.1, n = 8", "n = \"s0\"", "scale runs once, so its sizes are numbers");
   wrong("relu(x_ptr = %linear,", "relu(x_ptr = %linear.1,",

@@ -1,0 +1,37 @@
+"""Sizes that data decides."""
+import numpy as np
+
+rng = np.random.default_rng(6)
+
+ARRAYS = {
+    "x": rng.integers(0, 3, (5, 7)).astype(np.float32),
+    "line": rng.integers(0, 2, 3000),
+    "cube": rng.normal(size=(3, 4, 5)).astype(np.float32),
+    "mask": rng.random((3, 4)) < 0.4,
+    "inner": rng.random(4) < 0.5,
+    "none": np.zeros((3, 4), bool),
+    "s_x": rng.integers(0, 2, (6, 9)),
+}
+
+CASES = [
+    ("nonzero.default(x)", lambda x: np.argwhere(x)),
+    ("argwhere.default(line)", lambda x: np.argwhere(x)),
+    ("nonzero.default(s_x)", lambda x: np.argwhere(x)),
+    ("nonzero.default(none)", lambda x: np.argwhere(x)),
+    ("masked_select.default(cube, full)", lambda x, m: x[m]),
+    ("index.Tensor(cube, [mask])", lambda x, m: x[m]),
+    ("index.Tensor(cube, [none])", lambda x, m: x[m]),
+    ("index.Tensor(cube, [None, inner])", lambda x, m: x[:, m]),
+    # what comes behind depends on the size; and one size on another
+    ("nonzero.default(x); sum.dim_IntList($0, [0]); sub.Tensor($0, $1); mul.Tensor($2, 2)",
+     lambda x: 2 * (np.argwhere(x) - np.argwhere(x).sum(0))),
+    ("index.Tensor(cube, [mask]); gt.Scalar($0, 0); masked_select.default($0, $1); "
+     "cumsum.default($2, 0)",
+     lambda x, m: np.cumsum(x[m][x[m] > 0])),
+]
+CASES += [
+    # less with every element that there is
+    ("nonzero.default(x); sym_size.int($0, 0); slice.Tensor(line, 0, $1); sum.default($2)",
+     lambda x, line: line[np.count_nonzero(x):].sum()),
+]
+ARRAYS["full"] = rng.random((3, 4, 5)) < 0.3
