@@ -296,11 +296,13 @@ typedef struct {
   uint32_t window;          /* the axes to reduce */
 } Uneven;
 
+enum { UNEVEN_MAX = 1 << 20 }; /* places along an axis, which are gone through */
+
 static bool fixed_sizes(const Pooling *p) {
   for (uint32_t i = 0; i < p->n; i++) {
     Dim size = p->x->type.shape[p->first + i];
     if (!dim_is_int(size) || !dim_is_int(p->places[i]) || p->places[i]->value <= 0) return false;
-    if (size->value > INT32_MAX || p->places[i]->value > INT32_MAX) return false;
+    if (size->value > UNEVEN_MAX || p->places[i]->value > UNEVEN_MAX) return false;
   }
   return true;
 }

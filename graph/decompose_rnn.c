@@ -43,17 +43,19 @@ static Node *run_layer(Network *n, uint32_t layer, Node *x) {
   return build_cat(n->b, n->directions, sides, 2);
 }
 
-/* With training's dropout between layers, or an open number of steps, the node stays. */
-static bool can_write_out(Build *b, const Node *x) {
+enum { ALL_STEPS_MAX = 8192 }; /* of all layers and directions together */
+
+/* With training's dropout between layers, or too many steps or an open number, the node stays. */
+static bool can_write_out(Build *b, const Node *x, uint32_t layers) {
   bool drops = infer_bool(&b->in, "train") && infer_number(&b->in, "dropout") > 0;
   Dim steps = x->type.shape[infer_bool(&b->in, "batch_first") ? 1 : 0];
-  return !drops && dim_is_int(steps) && steps->value > 0 && steps->value <= RNN_STEPS_MAX;
+  return !drops && dim_is_int(steps) && steps->value > 0 && steps->value <= RNN_STEPS_MAX &&
+         steps->value * layers <= ALL_STEPS_MAX;
 }
 
 static Node *run(Build *b, Network *n) {
   Node *x = build_input(b, "input");
   bool batch_first = infer_bool(&b->in, "batch_first");
-  if (!can_write_out(b, x)) return NULL;
   uint32_t nparams;
   n->b = b;
   n->params = build_inputs(b, "params", &nparams);
@@ -61,6 +63,7 @@ static Node *run(Build *b, Network *n) {
   n->layers = (uint32_t)infer_int(&b->in, "num_layers");
   n->directions = infer_bool(&b->in, "bidirectional") ? 2 : 1;
   uint32_t count = n->layers * n->directions;
+  if (!can_write_out(b, x, count)) return NULL;
   n->each = nparams / count;
   n->last_states = ARENA_ARRAY(b->in.g->arena, Node *, count);
   n->last_cells = ARENA_ARRAY(b->in.g->arena, Node *, count);
