@@ -100,18 +100,11 @@ static void find_inputs(Project *p) {
       p->inputs[plan->buffers[i].number] = &plan->buffers[i];
 }
 
-/* The sizes of a project come from shapes. */
-static int check_inputs(const Project *p) {
-  for (uint32_t i = 0; i < p->ninputs; i++)
-    if (p->inputs[i] && p->inputs[i]->value)
-      return error_set(NEREID_E_FILE, E_BUILD_NUMBER, p->inputs[i]->name);
-  return 0;
-}
-
-/* Every input that the plan names decides sizes, and is checked. */
+/* Every tensor that the plan names decides sizes, and is checked. */
 static void use_inputs(Project *p) {
   for (uint32_t i = 0; i < p->ninputs; i++)
-    if (p->inputs[i]) p->buffers[p->inputs[i] - p->plan->buffers].used = true;
+    if (p->inputs[i] && !p->inputs[i]->value)
+      p->buffers[p->inputs[i] - p->plan->buffers].used = true;
 }
 
 /* What kernels write, by their images. */
@@ -174,6 +167,7 @@ const char *project_comment(Arena *a, const char *text) {
 
 const char *project_type(Project *p, const PlanBuffer *b) {
   ValueType t = {.kind = VALUE_TENSOR, .dtype = b->dtype, .rank = b->rank, .shape = b->shape};
+  if (b->value) t = (ValueType){.kind = VALUE_INT, .value = b->value};
   Text text = text_new(p->arena);
   value_type_print(&text, &t);
   return text.data;
@@ -275,8 +269,7 @@ static int prepare(Project *p) {
   find_used(p);
   find_inputs(p);
   use_inputs(p);
-  int code = check_inputs(p);
-  if (!code) code = project_find_symbols(p);
+  int code = project_find_symbols(p);
   if (!code) code = project_compile(p);
   if (code) return code;
   find_written(p);

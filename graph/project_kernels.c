@@ -227,10 +227,11 @@ static int write_gpu(Project *p) {
 /* Of one file; the files are compiled side by side. */
 enum { KERNELS_A_FILE = 16 };
 
-/* What the kernels' text has on purpose: parameters that not every kernel needs, and values that
- * masks keep from being used. */
+/* What the kernels' text has on purpose: parameters and lanes that not every kernel needs, and
+ * values that masks keep from being used. */
 static const char WARNINGS[] =
     "#pragma GCC diagnostic ignored \"-Wunused-parameter\"\n"
+    "#pragma GCC diagnostic ignored \"-Wunused-variable\"\n"
     "#pragma GCC diagnostic ignored \"-Wuninitialized\"\n"
     "#pragma GCC diagnostic ignored \"-Wunknown-pragmas\"\n"
     "#ifndef __clang__\n"

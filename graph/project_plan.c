@@ -5,6 +5,7 @@
 #include "graph/memory.h"
 #include "graph/ops.h"
 #include "graph/project_state.h"
+#include "lang/interp.h"
 #include "runtime/image.h"
 
 typedef VEC(Dim) DimList;
@@ -83,26 +84,54 @@ static const char *dtype_constant(Arena *a, DType t) {
 
 static void put_value(Project *p, Text *out, const PlanBuffer *b) {
   if (!b) {
-    text_puts(out, "    {NULL, \"\", MODEL_F32, 0},\n");
+    text_puts(out, "    {NULL, \"\", MODEL_F32, 0, 0},\n");
     return;
   }
   text_puts(out, "    {");
   text_quote(out, b->name);
   text_puts(out, ", ");
   text_quote(out, project_type(p, b));
-  text_printf(out, ", %s, %u},\n", dtype_constant(p->arena, b->dtype), b->rank);
+  text_printf(out, ", %s, %u, %d},\n", dtype_constant(p->arena, b->dtype), b->rank,
+              b->value != NULL);
+}
+
+/* The bytes of the one value that the plan is for. */
+static void put_fixed_value(Project *p, Text *out, uint32_t i) {
+  const PlanBuffer *b = p->inputs[i];
+  if (!b || !b->fixed) return;
+  text_printf(out, "static const unsigned char input_%u[] = {", i);
+  for (uint32_t j = 0; j < b->fixed->n; j++) {
+    unsigned char bytes[8] = {0};
+    bool floats = dtype_is_float(b->dtype);
+    Scalar x = floats ? (Scalar){.f = b->fixed->floats[j]} : (Scalar){.i = b->fixed->ints[j]};
+    scalar_store(b->dtype, x, bytes);
+    for (unsigned k = 0; k < dtype_bytes(b->dtype); k++) text_printf(out, "%u, ", bytes[k]);
+  }
+  text_puts(out, "0};\n");
+}
+
+static void put_fixed(Project *p, Text *out) {
+  for (uint32_t i = 0; i < p->ninputs; i++) put_fixed_value(p, out, i);
+  text_puts(out, "static const unsigned char *const fixed[] = {");
+  for (uint32_t i = 0; i < p->ninputs; i++) {
+    if (p->inputs[i] && p->inputs[i]->fixed) text_printf(out, "input_%u, ", i);
+    else text_puts(out, "NULL, ");
+  }
+  text_puts(out, "NULL};\n\n");
 }
 
 static void put_values(Project *p, Text *out) {
   const Plan *plan = p->plan;
   text_puts(out, "static const model_value inputs[] = {\n");
   for (uint32_t i = 0; i < p->ninputs; i++) put_value(p, out, p->inputs[i]);
-  text_puts(out, "    {NULL, NULL, MODEL_F32, 0},\n};\nstatic const model_value outputs[] = {\n");
+  text_puts(out,
+            "    {NULL, NULL, MODEL_F32, 0, 0},\n};\nstatic const model_value outputs[] = {\n");
   for (uint32_t i = 0; i < plan->noutputs; i++) put_value(p, out, &plan->buffers[plan->outputs[i]]);
-  text_puts(out, "    {NULL, NULL, MODEL_F32, 0},\n};\nstatic const int input_buffers[] = {");
+  text_puts(out, "    {NULL, NULL, MODEL_F32, 0, 0},\n};\nstatic const int input_buffers[] = {");
   for (uint32_t i = 0; i < p->ninputs; i++) {
     const PlanBuffer *b = p->inputs[i];
-    text_printf(out, "%s, ", b ? p->buffers[b - plan->buffers].name : "-1");
+    bool used = b && p->buffers[b - plan->buffers].used;
+    text_printf(out, "%s, ", used ? p->buffers[b - plan->buffers].name : "-1");
   }
   text_puts(out, "-1};\nstatic const int output_buffers[] = {");
   for (uint32_t i = 0; i < plan->noutputs; i++)
@@ -113,11 +142,11 @@ static void put_values(Project *p, Text *out) {
 /* ---- functions of sizes ---- */
 
 static bool is_bare(const Project *p, const ProjectSymbol *s) {
-  return p->inputs[s->input]->shape[s->axis] == s->symbol;
+  return project_size_at(p->inputs[s->input], s->axis) == s->symbol;
 }
 
 static void put_axis_function(Project *p, Text *out, const ProjectSymbol *s) {
-  Dim x = p->inputs[s->input]->shape[s->axis];
+  Dim x = project_size_at(p->inputs[s->input], s->axis);
   if (is_bare(p, s)) return;
   text_printf(out, "static int64_t axis_%u_%u(const int64_t *size) {\n", s->input, s->axis);
   project_declare_symbols(p, out, "size", &x, 1);
@@ -142,11 +171,12 @@ static void put_bind(Project *p, Text *out) {
             "  switch (symbol) {\n");
   for (size_t i = 0; i < p->symbols.len; i++) {
     const ProjectSymbol *s = &p->symbols.data[i];
+    bool number = p->inputs[s->input]->value != NULL;
+    const char *given = number ? arena_printf(p->arena, "number_of(&inputs[%u])", s->input)
+                               : arena_printf(p->arena, "inputs[%u].shape[%u]", s->input, s->axis);
     text_printf(out, "    case %zu: return ", i);
-    if (is_bare(p, s)) text_printf(out, "inputs[%u].shape[%u];", s->input, s->axis);
-    else
-      text_printf(out, "solve(axis_%u_%u, size, %zu, inputs[%u].shape[%u]);", s->input, s->axis, i,
-                  s->input, s->axis);
+    if (is_bare(p, s)) text_printf(out, "%s;", given);
+    else text_printf(out, "solve(axis_%u_%u, size, %zu, %s);", s->input, s->axis, i, given);
     text_printf(out, " /* %s */\n", s->name);
   }
   text_puts(out, "    default: return -1;\n  }\n}\n\n");
@@ -167,9 +197,10 @@ static void put_shapes(Project *p, Text *out, const char *name, const PlanBuffer
   Text body = text_new(p->arena);
   DimList used = {0};
   for (uint32_t i = 0; i < n; i++)
-    for (uint32_t j = 0; values[i] && j < values[i]->rank; j++) {
-      vec_push(p->arena, &used, values[i]->shape[j]);
-      text_printf(&body, "  shape[%u][%u] = %s;\n", i, j, project_size(p, values[i]->shape[j]));
+    for (uint32_t j = 0; values[i] && j < project_axes(values[i]); j++) {
+      Dim x = project_size_at(values[i], j);
+      vec_push(p->arena, &used, x);
+      text_printf(&body, "  shape[%u][%u] = %s;\n", i, j, project_size(p, x));
     }
   put_body(p, out, &body, "shape", used.data, used.len);
 }
@@ -328,6 +359,7 @@ static void put_plan(Project *p, Text *out) {
   text_puts(out,
             "    .inputs = inputs,\n"
             "    .outputs = outputs,\n"
+            "    .fixed = fixed,\n"
             "    .input_buffers = input_buffers,\n"
             "    .output_buffers = output_buffers,\n");
   text_printf(out, "    .replay = %s,\n", p->options->replay ? "true" : "false");
@@ -348,10 +380,11 @@ int project_write_plan(Project *p) {
   Text t = text_new(p->arena);
   text_puts(&t,
             "/* The plan: buffers, and the kernels that run on them in order. */\n"
-            "#include \"plan.h\"\n\n");
+            "#include \"plan.h\"\n\n#include <stddef.h>\n\n");
   put_buffers(p, &t);
   put_updates(p, &t);
   put_values(p, &t);
+  put_fixed(p, &t);
   put_symbols(p, &t);
   put_bind(p, &t);
   put_all_shapes(p, &t);

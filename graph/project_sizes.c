@@ -12,6 +12,8 @@ typedef void Visit(Project *p, Dim x, void *context);
 
 static void each_size(Project *p, Visit *visit, void *context) {
   const Plan *plan = p->plan;
+  for (uint32_t i = 0; i < p->ninputs; i++)
+    if (p->inputs[i] && p->inputs[i]->value) visit(p, p->inputs[i]->value, context);
   for (uint32_t i = 0; i < plan->nbuffers; i++) {
     if (!p->buffers[i].used) continue;
     for (uint32_t j = 0; j < plan->buffers[i].rank; j++)
@@ -61,8 +63,14 @@ static Dim one_unbound(Project *p, Dim x, bool *several) {
   return found;
 }
 
+uint32_t project_axes(const PlanBuffer *b) { return b->value ? 1 : b->rank; }
+
+Dim project_size_at(const PlanBuffer *b, uint32_t axis) {
+  return b->value ? b->value : b->shape[axis];
+}
+
 static bool bind_axis(Project *p, uint32_t input, uint32_t axis, bool bare) {
-  Dim x = p->inputs[input]->shape[axis];
+  Dim x = project_size_at(p->inputs[input], axis);
   bool several = false;
   Dim symbol = (x->kind == DIM_SYMBOL) == bare ? one_unbound(p, x, &several) : NULL;
   if (!symbol || several) return false;
@@ -76,7 +84,7 @@ static bool bind_axis(Project *p, uint32_t input, uint32_t axis, bool bare) {
 static bool bind_round(Project *p, bool bare) {
   bool progress = false;
   for (uint32_t i = 0; i < p->ninputs; i++)
-    for (uint32_t j = 0; p->inputs[i] && j < p->inputs[i]->rank; j++)
+    for (uint32_t j = 0; p->inputs[i] && j < project_axes(p->inputs[i]); j++)
       progress |= bind_axis(p, i, j, bare);
   return progress;
 }

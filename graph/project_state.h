@@ -31,7 +31,7 @@ void project_folder_abandon(ProjectFolder *f);
 
 /* ---- the project ---- */
 
-/* A symbol of sizes, and the axis of an input that decides it. */
+/* A symbol of sizes, and the axis of an input that decides it; of a number, axis 0 is what it is. */
 typedef struct {
   Dim symbol;
   const char *name; /* in C */
@@ -109,6 +109,9 @@ static inline const char *project_prefix(const Project *p) {
 
 /* The plan's symbols, where inputs decide them, and limits that keep sizes within 64 bits. */
 int project_find_symbols(Project *p);
+/* How many sizes an input decides, and which. */
+uint32_t project_axes(const PlanBuffer *b);
+Dim project_size_at(const PlanBuffer *b, uint32_t axis);
 /* x as a C expression over the symbols' names. */
 const char *project_size(Project *p, Dim x);
 /* Declares the names that n expressions use; `from` is the array of symbols. */

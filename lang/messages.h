@@ -770,8 +770,6 @@
 #define E_BUILD_NO_FOLDER "%s is no folder"
 #define E_BUILD_DOT "can't build in %s: name a folder that can be made anew"
 #define E_BUILD_FOREIGN "%s has %s, which no build made: move it, or name another folder"
-#define E_BUILD_NUMBER \
-  "input %s is a number, and a project takes tensors: export the model with a tensor in its place"
 #define E_BUILD_SYMBOL "no input decides size %s: the plan cannot run"
 #define E_BUILD_SIZES "sizes of the model do not fit 64 bits, even if all that are open are small"
 #define E_BUILD_CONSTEXPR \

@@ -24,7 +24,7 @@ class Failure(Exception):
 def run(*command, ok=(0,), **variables):
     command = [str(word) for word in command]
     done = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL,
-                          env={**os.environ, **variables})
+                          env={"OMP_WAIT_POLICY": "passive", **os.environ, **variables})
     if done.returncode not in ok:
         raise Failure(f"status {done.returncode}: {' '.join(command)}\n{done.stdout}{done.stderr}")
     return done
@@ -132,6 +132,33 @@ def check_names(project, model, cc, flags):
         project / "both", project / "one" / "libmodel.a", project / "two" / "libmodel.a",
         *run("make", "-s", "-C", project / "one", "libs").stdout.split())
     run(project / "both", project / "one" / "weights.bin", project / "two" / "weights.bin")
+
+
+def check_numbers(project, model, cc, flags):
+    """Inputs that are numbers, here and in files."""
+    x = np.arange(8, dtype=np.float32).reshape(2, 4)
+    np.save(project / "x.npy", x)
+    np.save(project / "n.npy", np.int64(3))
+    program = project / "model"
+    for n in (3, project / "n.npy"):
+        run(program, project / "x.npy", n, 4, "--out-dir", project / "out")
+        got = [np.load(project / "out" / f"output_{i}.npy") for i in range(3)]
+        expected = np.concatenate([x * 3, np.full((3, 4), 2, np.float32)])
+        if not np.array_equal(got[0], expected) or got[1] != 3 or got[2] != 4:
+            raise Failure(f"wrong results of numbers: {got}")
+    done = run(program, project / "x.npy", 3, 5, ok=(1,))
+    if "input 2 (m) is 5, but must be 4 in Sym(2*s0)" not in done.stderr:
+        raise Failure(f"no message about a wrong number: {done.stderr}")
+
+
+def check_fixed(project, model, cc, flags):
+    """An input that decided shapes has the value that it had."""
+    np.save(project / "x.npy", np.arange(4, dtype=np.float32))
+    for shape, status in ((2, 2), 0), ((4, 1), 1):
+        np.save(project / "shape.npy", np.array(shape))
+        done = run(project / "model", project / "x.npy", project / "shape.npy", ok=(status,))
+        if status and "decides shapes, and was another" not in done.stderr:
+            raise Failure(f"no message about another value: {done.stderr}")
 
 
 def check_writes(project, model, cc, flags):
@@ -244,6 +271,9 @@ def some():
             Task("dyn_gpt", cflags="-O0"), Task("kv_decode", cflags="-O0", also=check_example),
             Task("dyn_mlp", cflags=SANITIZE, also=check_library),
             Task("writes", cflags=SANITIZE, also=check_writes, source=ROOT / "aot" / "writes.py"),
+            Task("numbers", cflags=SANITIZE, also=check_numbers,
+                 source=ROOT / "cli" / "graph_number.py"),
+            Task("fixed", cflags=SANITIZE, also=check_fixed, source=ROOT / "aot" / "fixed.plan"),
             Task("dyn_gpt", "sm_90a,sm_86", cflags=SANITIZE, options=["--ptx-only"],
                  also=check_driver),
             Task("kv_decode", "sm_90a,sm_86", options=["--ptx-only"], cflags=SANITIZE,

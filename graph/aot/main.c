@@ -115,9 +115,21 @@ static size_t bytes_of(const model_tensor *t) {
   return bytes;
 }
 
+/* A file, or the number itself. */
+static int read_input(model_tensor *out, const char *text, const model_value *v) {
+  char *end;
+  errno = 0;
+  const long long number = strtoll(text, &end, 10);
+  if (!v->is_number || end == text || *end || errno) return npy_read(out, text, v);
+  *out = (model_tensor){.data = malloc(sizeof(int64_t)), .dtype = v->dtype};
+  if (!out->data) return npy_read(out, text, v);
+  memcpy(out->data, &(int64_t){number}, sizeof(int64_t));
+  return 0;
+}
+
 static int prepare(Program *p) {
   for (int i = 0; i < MODEL_INPUTS; i++)
-    if (npy_read(&p->inputs[i], p->files[i], model_input(i))) return STATUS_PROBLEM;
+    if (read_input(&p->inputs[i], p->files[i], model_input(i))) return STATUS_PROBLEM;
   int status = told(model_create(&p->m, &p->options));
   if (!status) status = told(model_describe(p->m, p->inputs, p->outputs));
   for (int i = 0; i < MODEL_OUTPUTS && !status; i++) {

@@ -56,6 +56,7 @@ typedef struct {
   const char *type; /* "f32[s0, 64]": sizes that the model leaves open have names */
   model_dtype dtype;
   int ndim;
+  int is_number; /* an integer of Python's: an i64 without axes, in host memory */
 } model_value;
 
 /* In the model's order; NULL if there is no such one. */

@@ -7,6 +7,7 @@
 #define MODEL_PLAN_H
 
 #include <stdbool.h>
+#include <string.h>
 
 #include "model.h"
 
@@ -67,6 +68,7 @@ typedef struct {
   int nbuffers, nsymbols, nupdates, nsteps, nkernels;
   int nonce; /* steps before the others, for the first run alone */
   const model_value *inputs, *outputs;
+  const unsigned char *const *fixed; /* the one value that an input may have; NULL: any */
   const int *input_buffers; /* -1: the model does not use it */
   const int *output_buffers;
   bool replay;   /* graphs, unless the options say otherwise */
@@ -75,7 +77,7 @@ typedef struct {
   int64_t weights_bytes;
   int64_t weights_kept; /* behind it are weights that the first run alone reads */
   uint64_t weights_sum;
-  /* What `symbol` is; those before it are in `size`. */
+  /* What `symbol` is; those before it are in `size`.  Of a number, axis 0 is what it is. */
   int64_t (*bind)(int symbol, const model_tensor *inputs, int64_t *size);
   void (*input_shapes)(const int64_t *size, int64_t (*shape)[MODEL_RANK]);
   void (*output_shapes)(const int64_t *size, int64_t (*shape)[MODEL_RANK]);
@@ -175,6 +177,13 @@ static inline int64_t floor_div(int64_t a, int64_t b) {
   return b ? a / b - (a % b != 0 && (a < 0) != (b < 0)) : 0;
 }
 static inline int64_t floor_mod(int64_t a, int64_t b) { return b ? a - floor_div(a, b) * b : 0; }
+
+/* What an input that is a number is. */
+static inline int64_t number_of(const model_tensor *t) {
+  int64_t number;
+  memcpy(&number, t->data, sizeof number);
+  return number;
+}
 
 /* The symbol for which axis(size) is `value`, where axis is linear in it; -1 if there is none. */
 static inline int64_t solve(int64_t (*axis)(const int64_t *), int64_t *size, int symbol,

@@ -1,4 +1,5 @@
 /* A run: places for all buffers, the steps, and what goes to the caller. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "plan.h"
@@ -97,10 +98,30 @@ static void find_data(const Call *c) {
   for (int b = 0; b < model_plan.nbuffers; b++) c->m->data[b] = place_of(c, b);
 }
 
+/* An input that decided shapes when the model was built must have that value still. */
+static int check_value(const Call *c, int i) {
+  const model_tensor *t = &c->inputs[i];
+  const int b = model_plan.input_buffers[i];
+  const int64_t bytes = b < 0 ? 0 : c->m->bytes[b];
+  if (!model_plan.fixed[i] || bytes == 0) return 0;
+  char *copy = t->on_device ? malloc((size_t)bytes) : NULL;
+  int code = 0;
+  if (copy) code = model_device_copy(c->m->device, copy, t->data, bytes, COPY_OUT, c->stream);
+  if (copy && !code) code = model_device_sync(c->m->device, c->stream);
+  if (t->on_device && !copy) code = model_fail(MODEL_E_MEMORY, "out of memory");
+  if (!code && memcmp(copy ? copy : t->data, model_plan.fixed[i], (size_t)bytes) != 0)
+    code = model_fail(MODEL_E_USAGE,
+                      "input %d (%s) decides shapes, and was another when the model was built", i,
+                      model_plan.inputs[i].name);
+  free(copy);
+  return code;
+}
+
 static int place(Call *c) {
   int code = 0;
   c->pool = c->m->temporaries;
   for (int i = 0; i < MODEL_INPUTS && !code; i++) code = stage_input(c, i);
+  for (int i = 0; i < MODEL_INPUTS && !code; i++) code = check_value(c, i);
   for (int i = 0; i < MODEL_OUTPUTS && !code; i++) code = stage_output(c, i);
   if (!code && c->pool > BYTES_MAX)
     code = model_fail(MODEL_E_MEMORY, "inputs and outputs would take more than 2^48 bytes");

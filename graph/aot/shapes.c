@@ -1,5 +1,5 @@
 /* Sizes: what the inputs' shapes say, and whether they fit the model. */
-#include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "plan.h"
@@ -15,6 +15,9 @@ static int check_kind(const model_tensor *t, int i) {
   if (t->ndim != v->ndim)
     return model_fail(MODEL_E_USAGE, "input %d (%s) has %d axes, but is %s", i, v->name, t->ndim,
                       v->type);
+  if (v->is_number && (!t->data || t->on_device))
+    return model_fail(MODEL_E_USAGE, "input %d (%s) is a number, which must be in host memory", i,
+                      v->name);
   for (int j = 0; j < v->ndim; j++)
     if (t->shape[j] < 0 || t->shape[j] > BYTES_MAX)
       return model_fail(MODEL_E_USAGE, "input %d (%s): axis %d is %lld", i, v->name, j,
@@ -22,15 +25,35 @@ static int check_kind(const model_tensor *t, int i) {
   return 0;
 }
 
+/* What decides sizes: an axis, or the number that an input is. */
+static int64_t given_at(const model_tensor *t, int i, int axis) {
+  return model_plan.inputs[i].is_number ? number_of(t) : t->shape[axis];
+}
+
+static int axes_of(int i) {
+  const model_value *v = &model_plan.inputs[i];
+  return v->is_number ? 1 : v->ndim;
+}
+
+enum { PLACE_MAX = 256 };
+
+/* "input 0 (x): axis 1 is 5", or "input 1 (n) is 5". */
+static const char *what_is(char out[PLACE_MAX], const model_tensor *t, int i, int axis) {
+  const model_value *v = &model_plan.inputs[i];
+  const long long given = given_at(t, i, axis);
+  if (v->is_number) snprintf(out, PLACE_MAX, "input %d (%.200s) is %lld", i, v->name, given);
+  else snprintf(out, PLACE_MAX, "input %d (%.200s): axis %d is %lld", i, v->name, axis, given);
+  return out;
+}
+
 static int bind_symbols(model *m, const model_tensor *inputs, int64_t *size) {
+  char given[PLACE_MAX];
   for (int i = 0; i < model_plan.nsymbols; i++) {
     const Symbol *s = &model_plan.symbols[i];
     const int64_t value = model_plan.bind(i, inputs, size);
     if (value < s->least || value > s->most)
-      return model_fail(MODEL_E_USAGE,
-                        "input %d (%s): axis %d is %lld, but %s of %s is from %lld to %lld",
-                        s->input, model_plan.inputs[s->input].name, s->axis,
-                        (long long)inputs[s->input].shape[s->axis], s->name,
+      return model_fail(MODEL_E_USAGE, "%s, but %s of %s is from %lld to %lld",
+                        what_is(given, &inputs[s->input], s->input, s->axis), s->name,
                         model_plan.inputs[s->input].type, (long long)s->least, (long long)s->most);
     size[i] = value;
     m->prepared &= m->size[i] == value;
@@ -40,10 +63,11 @@ static int bind_symbols(model *m, const model_tensor *inputs, int64_t *size) {
 
 static int check_shape(const model_tensor *t, int i, const int64_t *shape) {
   const model_value *v = &model_plan.inputs[i];
-  for (int j = 0; v->name && j < v->ndim; j++)
-    if (t->shape[j] != shape[j])
-      return model_fail(MODEL_E_USAGE, "input %d (%s): axis %d is %lld, but must be %lld in %s", i,
-                        v->name, j, (long long)t->shape[j], (long long)shape[j], v->type);
+  char given[PLACE_MAX];
+  for (int j = 0; v->name && j < axes_of(i); j++)
+    if (given_at(t, i, j) != shape[j])
+      return model_fail(MODEL_E_USAGE, "%s, but must be %lld in %s", what_is(given, t, i, j),
+                        (long long)shape[j], v->type);
   return 0;
 }
 

@@ -19,4 +19,3 @@ nereid graph graph_number.py --range s1=2..4 n=5 --device interp
 nereid graph graph_number_kinds.py --device interp
 sed 's/"i64\[\]" gives/"f32[]" gives/' $TMP/n.plan > $TMP/bad.plan
 nereid graph $TMP/bad.plan --emit plan 2>&1 | sed "s#.*/bad.plan#bad.plan#" >&2
-nereid build graph_number.py -o $TMP/project
