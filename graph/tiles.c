@@ -24,9 +24,13 @@ static const FlatTile window_tiles[] = {{512, 4}, {1024, 4}, {256, 4}, {256, 2},
 /* Of rows that are gone through in a loop: how many elements at a time. */
 static const FlatTile loop_tiles[] = {{2048, 4}, {4096, 8}, {1024, 4}, {8192, 16}, {2048, 8}};
 
-static const struct {
-  uint32_t warps, stages;
-} attention_ways[] = {{4, 2}, {8, 2}, {4, 3}, {8, 3}, {4, 4}};
+/* Into how many blocks the rows of one are cut, warps and stages. */
+typedef struct {
+  uint32_t cuts, warps, stages;
+} AttentionWay;
+
+static const AttentionWay attention_ways[] = {{1, 4, 2}, {1, 8, 2}, {2, 4, 2}, {2, 4, 3},
+                                              {1, 4, 3}, {1, 8, 3}, {2, 2, 2}};
 
 #define COUNT(list) (sizeof(list) / sizeof *(list))
 enum { CHOICES_MAX = 9, CONSTEXPRS_MAX = 4 };
@@ -177,23 +181,25 @@ void tiles_matmul(const Tiles *t, const Group *g, PlanStep *s) {
 /* ---- attention ---- */
 
 static StepChoice attention_choice(const Tiles *t, const Attention *x, const AttentionShape *shape,
-                                   uint32_t warps, uint32_t stages) {
+                                   AttentionWay way) {
   Dims *d = t->graph->dims;
   StepChoice c = choice_new(t);
-  add_constexpr(t, &c, "BM", shape->bm);
+  int64_t bm = shape->bm / way.cuts;
+  add_constexpr(t, &c, "BM", bm);
   add_constexpr(t, &c, "BN", shape->bn);
   add_constexpr(t, &c, "BD", shape->bd);
   add_constexpr(t, &c, "BE", shape->be);
-  c.grid[0] = dim_mul(d, blocks(t, x->rows, shape->bm), x->batches);
+  c.grid[0] = dim_mul(d, blocks(t, x->rows, bm), x->batches);
   c.grid[1] = dim_int(d, x->splits);
-  c.warps = warps;
-  c.stages = stages;
+  c.warps = way.warps;
+  c.stages = way.stages;
   return c;
 }
 
 void tiles_attention(const Tiles *t, const Attention *x, const AttentionShape *shape, PlanStep *s) {
-  bool more = add_choice(t, s, attention_choice(t, x, shape, shape->warps, shape->stages));
+  AttentionWay first = {1, shape->warps, shape->stages};
+  bool more = add_choice(t, s, attention_choice(t, x, shape, first));
   for (size_t i = 0; i < COUNT(attention_ways) && more; i++)
-    more = add_choice(
-        t, s, attention_choice(t, x, shape, attention_ways[i].warps, attention_ways[i].stages));
+    if (shape->bm / attention_ways[i].cuts >= 16)
+      more = add_choice(t, s, attention_choice(t, x, shape, attention_ways[i]));
 }

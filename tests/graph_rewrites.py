@@ -30,6 +30,7 @@ OPS = {
     "rsqrt": lambda x: 1 / np.sqrt(x), "reciprocal": np.reciprocal,
     "mean": lambda x, d, k: x.mean(tuple(d), keepdims=k),
     "sum": lambda x, d, k: x.sum(tuple(d), keepdims=k),
+    "max": lambda x, d, k: (x.max(d, keepdims=k), None),
     "amax": lambda x, d, k: x.max(tuple(d), keepdims=k),
     "matmul": np.matmul, "bmm": np.matmul, "transpose": np.swapaxes, "permute": permute,
     "softmax": softmax, "_softmax": softmax, "to": lambda x, dtype: x,

@@ -146,6 +146,34 @@ class attention_divided_filled:
         return aten.scaled_dot_product_attention(q, k, v, mask, scale=1 / divisor)
 
 
+class attention_unscaled_seen:
+    def pattern(q: "float[..., T, D]", kt: "float[..., D, S]", v: "float[..., S, E]",
+                seen: "b8", hidden: float):
+        s = cast(aten.where(seen, aten.matmul(q, kt), hidden))
+        p = either(aten.softmax(s, -1, ...), aten._softmax(s, -1, ...))
+        assert hidden <= -1e9
+        return aten.matmul(cast(p), v)
+
+    def replacement(q, kt, v, seen, hidden):
+        k = aten.transpose(kt, -2, -1)
+        mask = aten.where.Scalar(seen, 0.0, hidden)
+        return aten.scaled_dot_product_attention(q, k, v, mask, scale=1.0)
+
+
+class attention_unscaled_filled:
+    def pattern(q: "float[..., T, D]", kt: "float[..., D, S]", v: "float[..., S, E]",
+                unseen: "b8", hidden: float):
+        s = cast(aten.masked_fill(aten.matmul(q, kt), unseen, hidden))
+        p = either(aten.softmax(s, -1, ...), aten._softmax(s, -1, ...))
+        assert hidden <= -1e9
+        return aten.matmul(cast(p), v)
+
+    def replacement(q, kt, v, unseen, hidden):
+        k = aten.transpose(kt, -2, -1)
+        mask = aten.where.Scalar(unseen, hidden, 0.0)
+        return aten.scaled_dot_product_attention(q, k, v, mask, scale=1.0)
+
+
 # ---- a factor of the query belongs to the scale ----
 
 

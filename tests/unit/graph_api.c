@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "graph/nereid_graph.h"
 
@@ -114,6 +115,35 @@ static void running(const char *device, const char *mode) {
   nereid_executable_free(e);
   nereid_executable_free(other);
   nereid_device_close(d);
+}
+
+static bool write_rules(char *path) {
+  static const char text[] =
+      "class minus:\n"
+      "    def pattern(x, y):\n"
+      "        return x + y\n"
+      "    def replacement(x, y):\n"
+      "        return x - -y\n";
+  int fd = mkstemp(path);
+  bool written = fd >= 0 && write(fd, text, sizeof text - 1) == sizeof text - 1;
+  if (fd >= 0) close(fd);
+  return written;
+}
+
+static void rules(void) {
+  char path[] = "/tmp/nereid-rules-XXXXXX", *text = NULL;
+  size_t size;
+  check(write_rules(path), "a file of rules", path);
+  const char *files[] = {path};
+  nereid_graph *g = open_text(ADD, NULL);
+  nereid_graph_options o = {
+      .rewrites = files, .nrewrites = 1, .run_passes = "functionalize,simplify,rewrite"};
+  int code = g ? nereid_graph_emit(&text, &size, g, &o, NEREID_GRAPH_TEXT) : -1;
+  check(!code && strstr(text, "aten.sub.Tensor(") && strstr(text, "aten.neg.default("),
+        "rules of the caller", code ? nereid_error_message() : text);
+  nereid_text_free(text);
+  nereid_graph_free(g);
+  unlink(path);
 }
 
 /* Of all sizes in the ranges, none compiles anything. */
@@ -273,6 +303,7 @@ int main(void) {
   running("interp", "max-autotune");
   running("cpu", NULL);
   open_sizes();
+  rules();
   stages();
   unsupported();
   messages();

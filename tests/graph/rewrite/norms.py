@@ -40,4 +40,10 @@ def forward(self, x: "f32[2, 3, 40]", w: "f32[40]", b: "f32[40]", y: "f16[2, 3, 
     v39 = torch.ops.aten.exp.default(v38)
     v40 = torch.ops.aten.sum.dim_IntList(v39, [-1], True)
     v41 = torch.ops.aten.div.Tensor(v39, v40)
-    return (v6, v12, v18, v27, v36, v41,)
+    m1 = torch.ops.aten.max.dim(x, 1, True)
+    m2 = m1[0]
+    m3 = torch.ops.aten.sub.Tensor(x, m2)
+    m4 = torch.ops.aten.exp.default(m3)
+    m5 = torch.ops.aten.sum.dim_IntList(m4, [1], True)
+    m6 = torch.ops.aten.div.Tensor(m4, m5)
+    return (m6, v6, v12, v18, v27, v36, v41,)
