@@ -35,6 +35,12 @@ void onnx_op_gather_elements(OnnxCall *c) {
   onnx_set(c, 0, build(&c->b, "aten.gather.default", 3, args));
 }
 
+/* A column for each element that is not 0. */
+void onnx_op_nonzero(OnnxCall *c) {
+  Node *places = build_op1(&c->b, "aten.nonzero.default", onnx_in(c, 0));
+  onnx_set(c, 0, build_transpose(&c->b, places, 0, 1));
+}
+
 /* The number of elements is an attribute before opset 10, an input from then on. */
 void onnx_op_topk(OnnxCall *c) {
   Build *b = &c->b;

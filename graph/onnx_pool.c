@@ -22,18 +22,96 @@ static Arg least_of(OnnxCall *c, DType t) {
   return build_int(&c->b, dtype_is_signed(t) ? -(INT64_C(1) << (bits - 1)) : 0);
 }
 
+static void pool_args(OnnxCall *c, const OnnxWindow *w, Node *x, Arg *out) {
+  out[0] = arg_node(x);
+  out[1] = onnx_window_arg(c, w, w->kernel);
+  out[2] = onnx_window_arg(c, w, w->stride);
+  out[3] = onnx_window_arg(c, w, w->before);
+  out[4] = onnx_window_arg(c, w, w->dilation);
+}
+
+/* ATen counts the elements of a plane, ONNX those of the tensor; with storage_order 1 it takes a
+ * plane column by column. */
+static Node *places_in_tensor(OnnxCall *c, Node *places, const Node *x) {
+  Build *b = &c->b;
+  Dims *d = b->in.g->dims;
+  uint32_t spatial = all_axes(x) & ~3u, rank = rank_of(x);
+  Dim size = build_count(b, x, spatial), planes = build_count(b, x, 3), shape[GRAPH_RANK_MAX];
+  if (onnx_flag(c, "storage_order", false)) {
+    if (rank != 4) onnx_lack(c, "storage_order 1 of %u axes", rank - 2);
+    Arg width = arg_dim(x->type.shape[3]), height = arg_dim(x->type.shape[2]);
+    Node *row = build_with(b, "aten.floor_divide.default", places, width);
+    Node *column = build_with(b, "aten.remainder.Tensor", places, width);
+    places = build_add(b, build_with(b, "aten.mul.Tensor", column, height), row);
+  }
+  for (uint32_t i = 0; i < rank; i++) shape[i] = i < 2 ? x->type.shape[i] : dim_int(d, 1);
+  Node *first = build_with(b, "aten.mul.Tensor", build_arange(b, planes), arg_dim(size));
+  return build_add(b, places, build_view(b, first, rank, shape));
+}
+
+static void pool_with_places(OnnxCall *c, const OnnxWindow *w, Node *x) {
+  static const char *const targets[] = {"aten.max_pool1d_with_indices.default",
+                                        "aten.max_pool2d_with_indices.default",
+                                        "aten.max_pool3d_with_indices.default"};
+  Arg args[5];
+  if (!aten_pads(w)) onnx_lack(c, "the result Indices with such padding");
+  pool_args(c, w, x, args);
+  Node *both = build(&c->b, targets[w->n - 1], 5, args);
+  onnx_set(c, 0, build_item(&c->b, both, 0));
+  onnx_set(c, 1, places_in_tensor(c, build_item(&c->b, both, 1), x));
+}
+
 void onnx_op_max_pool(OnnxCall *c) {
   Node *x = onnx_in(c, 0);
   OnnxWindow w = onnx_window(c, x, NULL);
+  if (onnx_wants(c, 1)) {
+    pool_with_places(c, &w, x);
+    return;
+  }
   onnx_ignore(c, "storage_order");
-  if (onnx_wants(c, 1)) onnx_lack(c, "the result Indices");
   if (!aten_pads(&w)) {
     x = onnx_window_pad(c, &w, x, least_of(c, x->type.dtype), true);
     memset(w.before, 0, sizeof w.before);
   }
-  Arg args[] = {arg_node(x), onnx_window_arg(c, &w, w.kernel), onnx_window_arg(c, &w, w.stride),
-                onnx_window_arg(c, &w, w.before), onnx_window_arg(c, &w, w.dilation)};
+  Arg args[5];
+  pool_args(c, &w, x, args);
   onnx_set(c, 0, build(&c->b, max_targets[w.n - 1], 5, args));
+}
+
+/* Elements go to their places in a tensor of the size that the windows covered; zeros fill it, and
+ * what output_shape has beyond it. */
+void onnx_op_max_unpool(OnnxCall *c) {
+  Build *b = &c->b;
+  Node *x = onnx_in(c, 0), *index = onnx_in(c, 1);
+  uint32_t n, rank = rank_of(x);
+  const int64_t *kernel = onnx_ints(c, "kernel_shape", &n);
+  int64_t stride[GRAPH_RANK_MAX], pads[2 * GRAPH_RANK_MAX];
+  if (!kernel || n + 2 != rank) onnx_lack(c, "kernel_shape of %u axes", kernel ? n : 0);
+  onnx_ints_of(c, "strides", n, 1, stride);
+  onnx_ints_of(c, "pads", 2 * n, 0, pads);
+  Dims *d = b->in.g->dims;
+  Dim shape[GRAPH_RANK_MAX], wanted[GRAPH_RANK_MAX], count = value_numel(b->in.g, &x->type);
+  for (uint32_t i = 0; i < rank; i++) {
+    Dim size = x->type.shape[i], one = build_const(b, 1);
+    if (i >= 2) {
+      size = dim_mul(d, dim_sub(d, size, one), build_const(b, stride[i - 2]));
+      size = dim_add(d, size, build_const(b, kernel[i - 2] - pads[i - 2] - pads[n + i - 2]));
+    }
+    shape[i] = wanted[i] = size;
+  }
+  if (onnx_has(c, 2) && onnx_need_dims(c, 2, wanted) != rank) onnx_lack(c, "such an output_shape");
+  Dim all = build_const(b, 1);
+  for (uint32_t i = 0; i < rank; i++) all = dim_mul(d, all, shape[i]);
+  Node *zeros = build_full(b, 1, &all, build_int(b, 0), x->type.dtype);
+  Arg args[] = {arg_node(zeros), build_int(b, 0), arg_node(build_view(b, index, 1, &count)),
+                arg_node(build_view(b, x, 1, &count))};
+  Node *y = build_view(b, build(b, "aten.scatter.src", 4, args), rank, shape);
+  Arg more = arg_list(b->in.g, 2 * rank);
+  for (uint32_t i = 0; i < rank; i++) {
+    more.items[2 * (rank - 1 - i)] = build_int(b, 0);
+    more.items[2 * (rank - 1 - i) + 1] = arg_dim(dim_sub(d, wanted[i], shape[i]));
+  }
+  onnx_set(c, 0, build_with(b, "aten.constant_pad_nd.default", y, more));
 }
 
 static Node *average(OnnxCall *c, const OnnxWindow *w, Node *x, const int64_t *pads, bool all) {

@@ -90,6 +90,7 @@
   X(matmul_integer, none, "MatMulInteger", 10, 0) \
   X(variadic, extreme, "Max", 1, "aten.maximum.default") \
   X(max_pool, none, "MaxPool", 1, 0) \
+  X(max_unpool, none, "MaxUnpool", 9, 0) \
   X(mean, none, "Mean", 1, 0) \
   X(mean_variance, none, "MeanVarianceNormalization", 9, 0) \
   X(variadic, extreme, "Min", 1, "aten.minimum.default") \
@@ -98,6 +99,7 @@
   X(binary, arithmetic, "Mul", 1, "aten.mul.Tensor") \
   X(unary, negative, "Neg", 1, "aten.neg.default") \
   X(nll_loss, none, "NegativeLogLikelihoodLoss", 12, 0) \
+  X(nonzero, none, "NonZero", 9, 0) \
   X(unary, logic, "Not", 1, "aten.logical_not.default") \
   X(one_hot, none, "OneHot", 9, 0) \
   X(logical, logic, "Or", 1, "aten.logical_or.default") \
