@@ -1,4 +1,5 @@
-/* Passes freeze and pack: work moves from each run into what is computed from weights once (constants.h).
+/* Passes freeze and pack: work moves from each run into what is computed from weights once
+ * (constants.h).
  *
  *   scales  a product with constant weights, times a constant number for each output channel (batch
  *           norm in inference, layer scale), is the product with scaled weights

@@ -159,8 +159,8 @@ static void shuffle(Gen *g, const NestStmt *s) {
 
 /* ---- control ---- */
 
-/* The C compiler should expand a loop at once whose copies index what can be in registers then.  One
- * of more copies, or of more statements in all, takes longer to compile and runs no faster. */
+/* The C compiler should expand a loop at once whose copies index what can be in registers then.
+ * One of more copies, or of more statements in all, takes longer to compile and runs no faster. */
 enum { COPIES_MOST = 16, STATEMENTS_MOST = 96 };
 
 static int64_t copies(const NestStmt *s) {
