@@ -339,7 +339,7 @@ static bool all_primitive(Graph *g) {
   for (const Node *n = g->first; n; n = n->next) {
     bool tensors = n->type.kind == VALUE_TENSOR || n->type.kind == VALUE_LIST;
     if (n->kind != NODE_CALL || !tensors || has_kernel(g, n)) continue;
-    diag_error(g->diags, n->place, E_GRAPH_NO_KERNEL, n->op->target, n->name);
+    diag_error(g->diags, n->place, E_GRAPH_NO_KERNEL, n->op->target, ops_where(g, n));
     good = false;
   }
   return good;

@@ -60,6 +60,8 @@ const GraphOp *ops_find(const char *target);
 const GraphOp *ops_row(Graph *g, const char *target);
 /* Reports all nodes without a schema in one message; true if there is none. */
 bool ops_all_known(Graph *g);
+/* A node as messages name it: with the line of the model's source, if the file carries it. */
+const char *ops_where(Graph *g, const Node *n);
 /* "add" of "aten.add.Tensor". */
 const char *ops_short_name(Arena *a, const char *target);
 uint32_t ops_count(void);

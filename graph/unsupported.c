@@ -19,6 +19,10 @@ typedef struct {
   uint32_t nodes;
 } Missing;
 
+const char *ops_where(Graph *g, const Node *n) {
+  return n->origin ? arena_printf(g->arena, "%s (%s)", n->name, n->origin) : n->name;
+}
+
 /* An operator of which only the name of the overload is missing. */
 static const char *overload_of(Arena *a, const char *target) {
   static const char *const overloads[] = {"default", "Tensor"};
@@ -58,9 +62,7 @@ bool ops_all_known(Graph *g) {
              nodes);
   for (size_t i = 0; i < missing.len; i++) {
     const Missing *m = &missing.data[i];
-    const char *origin = m->first->origin;
-    const char *where =
-        origin ? arena_printf(g->arena, "%s (%s)", m->first->name, origin) : m->first->name;
+    const char *where = ops_where(g, m->first);
     diag_note(g->diags, m->first->place, N_GRAPH_UNSUPPORTED, m->target, m->nodes, where,
               advice(g, m->target));
   }
