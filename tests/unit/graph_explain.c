@@ -21,13 +21,14 @@ static const Rates SLOW = {
 
 typedef struct {
   Arena *arena;
-  Plan plan;
+  Plan *plan;
   Sizes *sizes;
   Text text; /* of messages, or the table */
 } Planned;
 
 static Planned plan_text(const char *params, const char *body, bool together) {
   Planned p = {.arena = arena_new()};
+  p.plan = ARENA_NEW(p.arena, Plan);
   Pool *names = pool_new(p.arena);
   Diags *d = diags_new(p.arena);
   const char *text = arena_printf(p.arena, "def forward(self, %s):\n%s", params, body);
@@ -35,10 +36,10 @@ static Planned plan_text(const char *params, const char *body, bool together) {
   Graph *g = graph_read_text(p.arena, names, d, file);
   CompileOptions options = {.target = TARGET_CPU, .fuse = together, .freeze = true};
   p.text = text_new(p.arena);
-  if (g && infer_graph(g) && graph_compile(g, &options, &p.plan)) {
-    p.sizes = sizes_new(p.arena, &p.plan);
+  if (g && infer_graph(g) && graph_compile(g, &options, p.plan)) {
+    p.sizes = sizes_new(p.arena, p.plan);
     sizes_bind_some(p.sizes, NULL, 0);
-    Explanation x = {.plan = &p.plan, .sizes = p.sizes, .mode = "default", .rates = SLOW};
+    Explanation x = {.plan = p.plan, .sizes = p.sizes, .mode = "default", .rates = SLOW};
     explain_print(&p.text, &x);
   } else {
     diag_print(d, &p.text);
@@ -145,10 +146,10 @@ static void eager(void) {
 static void costs(const char *params, const char *body, int64_t read, int64_t written,
                   int64_t operations) {
   Planned p = plan_text(params, body, true);
-  Explanation x = {.plan = &p.plan, .sizes = p.sizes, .rates = SLOW};
+  Explanation x = {.plan = p.plan, .sizes = p.sizes, .rates = SLOW};
   StepFloor f, sum = {0};
-  for (uint32_t i = 0; i < p.plan.nsteps; i++) {
-    check(explain_floor(&x, &p.plan.steps[i], &f), "a floor", p.text.data);
+  for (uint32_t i = 0; i < p.plan->nsteps; i++) {
+    check(explain_floor(&x, &p.plan->steps[i], &f), "a floor", p.text.data);
     sum.read += f.read;
     sum.written += f.written;
     sum.operations += f.operations;
@@ -237,7 +238,7 @@ static void table(void) {
   nereid_tensor in[] = {{.ndim = 2, .dtype = {2, 32, 1}, .shape = shape},
                         {.ndim = 1, .dtype = {2, 32, 1}, .shape = shape + 1}};
   check(!sizes_bind(p.sizes, in, 2), "sizes", p.text.data);
-  Explanation x = {.plan = &p.plan, .sizes = p.sizes, .mode = "default", .rates = SLOW};
+  Explanation x = {.plan = p.plan, .sizes = p.sizes, .mode = "default", .rates = SLOW};
   double us[] = {32.0, 20.0};
   x.times = (StepTimes){us, 0, 64};
   p.text.len = 0;
