@@ -40,6 +40,55 @@ Node *decompose_nonzero(Build *b) {
   return build_cat(b, rank_of(x), columns, 1);
 }
 
+/* ---- each element once ---- */
+
+/* True where an element is another than the one before it. */
+static Node *begins(Build *b, Node *sorted) {
+  Dim n = sorted->type.shape[0], zero = build_const(b, 0), one = build_const(b, 1);
+  Node *next = build_slice(b, sorted, 0, one, n, 1);
+  Node *last = build_slice(b, sorted, 0, zero, dim_sub(b->in.g->dims, n, one), 1);
+  Node *parts[] = {build_full(b, 1, &one, build_int(b, 1), DT_I1),
+                   build_op2(b, "aten.ne.Tensor", next, last)};
+  return build_cat(b, 2, parts, 0);
+}
+
+static Node *scatter(Build *b, Node *places, Node *src, const char *reduce) {
+  Node *zeros = build_full(b, 1, &places->type.shape[0], build_int(b, 0), DT_I64);
+  Arg how = {.kind = ARG_STRING, .name = reduce};
+  return build(b, "nereid.scatter.default",
+               ARGS(arg_node(zeros), arg_node(places), arg_node(src), how));
+}
+
+/* Elements in order; those that are equal make a group, whose first stays. */
+Node *decompose_unique(Build *b) {
+  Node *x = scatter_flat(b, self_of(b));
+  const ValueType *t = b->in.n->type.items;
+  if (!dim_range(b->in.g->dims, x->type.shape[0]).lo) return NULL;
+  Node *list = build_op1(b, "aten.sort.default", x), *sorted = build_item(b, list, 0);
+  Node *order = build_item(b, list, 1), *first = begins(b, sorted);
+  Node *group = scatter_number(b, first), *place = places_of(b, first, t[0].shape[0]);
+  b->items = ARENA_ARRAY(b->in.g->arena, Node *, 3);
+  b->nitems = 3;
+  b->items[0] =
+      build(b, "aten.index_select.default",
+            ARGS(arg_node(sorted), build_int(b, 0), arg_node(build_to(b, place, DT_I64))));
+  if (infer_bool(&b->in, "return_inverse"))
+    b->items[1] = build_view(b, scatter(b, order, group, "amax"), t[1].rank, t[1].shape);
+  else b->items[1] = build_full(b, 1, t[1].shape, build_int(b, 0), DT_I64);
+  if (!infer_bool(&b->in, "return_counts")) {
+    b->items[2] = build_full(b, 1, t[2].shape, build_int(b, 0), DT_I64);
+  } else {
+    Node *one = build_full(b, 0, NULL, build_int(b, 1), DT_I64);
+    Node *counts = scatter(b, group, one, "sum");
+    Node *count = build_sum(b, build_to(b, first, DT_I64), 1, false);
+    b->items[2] = build(b, "nereid.counted.default",
+                        ARGS(arg_node(counts), arg_node(count), arg_dim(t[0].shape[0])));
+  }
+  return NULL;
+}
+
+/* ---- where a mask holds ---- */
+
 static Node *take_rows(Build *b, Node *rows, Node *mask, Dim size) {
   Node *place = build_to(b, places_of(b, mask, size), DT_I64);
   return build(b, "aten.index_select.default",

@@ -23,6 +23,7 @@
   X(attention_parts, "aten._scaled_dot_product_flash_attention_for_cpu.default") \
   X(softmax, "aten._softmax.default") \
   X(cast, "aten._to_copy.default") \
+  X(unique, "aten._unique2.default") \
   RENAME("aten._unsafe_index.Tensor", "aten.index.Tensor") \
   X(index_put, "aten._unsafe_index_put.default") \
   X(view, "aten._unsafe_view.default") \

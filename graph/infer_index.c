@@ -274,6 +274,18 @@ void infer_masked_select(Infer *in) {
   infer_set(in, x[0].dtype, 1, &n);
 }
 
+/* What is not asked for has no elements. */
+void infer_unique(Infer *in) {
+  const ValueType *x = infer_self(in);
+  Dim n = infer_unknown(in), none = infer_const(in, 0);
+  bool inverse = infer_bool(in, "return_inverse"), counts = infer_bool(in, "return_counts");
+  ValueType items[] = {infer_type(in, x->dtype, 1, &n),
+                       inverse ? infer_type(in, DT_I64, x->rank, x->shape)
+                               : infer_type(in, DT_I64, 1, &none),
+                       infer_type(in, DT_I64, 1, counts ? &n : &none)};
+  infer_set_list(in, 3, items);
+}
+
 void infer_nonzero(Infer *in) {
   Dim shape[] = {infer_unknown(in), infer_const(in, infer_self(in)->rank)};
   infer_set(in, DT_I64, 2, shape);

@@ -51,6 +51,7 @@
   X(attention_parts, "aten._scaled_dot_product_flash_attention_for_cpu.default", "(Tensor query, Tensor key, Tensor value, float dropout_p=0.0, bool is_causal=False, *, Tensor? attn_mask=None, float? scale=None) -> (Tensor, Tensor)") \
   X(softmax, "aten._softmax.default", "(Tensor self, int dim, bool half_to_float) -> Tensor") \
   X(to, "aten._to_copy.default", "(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, bool non_blocking=False, MemoryFormat? memory_format=None) -> Tensor") \
+  X(unique, "aten._unique2.default", "(Tensor self, bool sorted=True, bool return_inverse=False, bool return_counts=False) -> (Tensor, Tensor, Tensor)") \
   X(index, "aten._unsafe_index.Tensor", "(Tensor self, Tensor?[] indices) -> Tensor") \
   X(index_put, "aten._unsafe_index_put.default", "(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor") \
   X(view, "aten._unsafe_view.default", "(Tensor self, SymInt[] size) -> Tensor") \

@@ -81,7 +81,8 @@ static bool is_mask(const Node *x) {
 /* Is there a size that its data decides?  Others may use that, and not its elements. */
 static bool decides_size(const Node *n) {
   static const char *const targets[] = {"aten.argwhere.default", "aten.masked_select.default",
-                                        "aten.nonzero.default", "nereid.counted.default"};
+                                        "aten.nonzero.default", "aten._unique2.default",
+                                        "nereid.counted.default"};
   for (size_t i = 0; i < sizeof targets / sizeof *targets; i++)
     if (!strcmp(targets[i], n->op->target)) return true;
   if (strcmp(n->op->target, "aten.index.Tensor") || n->nargs < 2) return false;

@@ -34,4 +34,12 @@ CASES += [
     ("nonzero.default(x); sym_size.int($0, 0); slice.Tensor(line, 0, $1); sum.default($2)",
      lambda x, line: line[np.count_nonzero(x):].sum()),
 ]
+CASES += [
+    ("_unique2.default(x, True, True, True) -> 0,1,2",
+     lambda x: (lambda v, i, c: (v, i.reshape(x.shape), c))(
+         *np.unique(x, return_inverse=True, return_counts=True))),
+    ("_unique2.default(line) -> 0", np.unique),
+    ("_unique2.default(cube, return_counts=True) -> 0,2",
+     lambda x: np.unique(x, return_counts=True)),
+]
 ARRAYS["full"] = rng.random((3, 4, 5)) < 0.3
