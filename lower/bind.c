@@ -85,9 +85,7 @@ static void flatten_vars(Nest *n) {
   for (uint32_t i = 0; i < n->nvars; i++) {
     NestVar *v = n->vars[i];
     if (!v->tile.rank) continue;
-    int32_t regs = layout_span(&v->layout, PLACE_REG),
-            serial = layout_span(&v->layout, PLACE_SERIAL);
-    v->count = (uint32_t)(regs > serial ? regs : serial);
+    v->count = (uint32_t)layout_registers(&v->layout);
     v->tile = (Type){0};
     v->layout = (Layout){0};
   }

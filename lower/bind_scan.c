@@ -250,8 +250,7 @@ void bind_scan(Bind *s, const NestStmt *st) {
       affine_add(&x.kept_sub, &a);
     }
   }
-  int32_t span = layout_span(&l, PLACE_REG), serial = layout_span(&l, PLACE_SERIAL);
-  int64_t count = span > serial ? span : serial;
+  int64_t count = layout_registers(&l);
   for (int i = 0; i < x.n; i++) {
     x.v[i] = st->dsts[i].var;
     bind_mov_run(s, x.v[i], 0, st->srcs[i].var, 0, count);

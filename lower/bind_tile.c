@@ -550,9 +550,7 @@ void bind_reduce(Bind *s, const NestStmt *st) {
 
 /* The row-major position of every register's element, lanes and warps at 0. */
 static int64_t *positions(Arena *a, const Layout *l, int32_t *count) {
-  *count = layout_span(l, PLACE_REG);
-  int32_t serial = layout_span(l, PLACE_SERIAL);
-  if (serial > *count) *count = serial;
+  *count = layout_registers(l);
   int64_t *at = ARENA_ARRAY(a, int64_t, (size_t)*count), below = 1;
   for (int axis = l->rank - 1; axis >= 0; axis--) {
     for (int i = 0; i < l->ndigits; i++) {

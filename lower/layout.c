@@ -61,6 +61,10 @@ int64_t layout_weight(const Layout *l, int digit) {
   return w;
 }
 
+int32_t layout_registers(const Layout *l) {
+  return layout_span(l, PLACE_REG) + layout_span(l, PLACE_SERIAL) - 1;
+}
+
 bool layout_replicated(const Layout *l) {
   for (int i = 0; i < l->ndigits; i++)
     if (l->d[i].axis < 0 && (l->d[i].place == PLACE_WARP || l->d[i].place == PLACE_LANE))

@@ -62,6 +62,8 @@ bool layout_eq(const Layout *a, const Layout *b);
 int64_t layout_padded(const Layout *l, int axis);
 /* One more than the largest coordinate used in a place: how many registers, lanes, bytes... */
 int32_t layout_span(const Layout *l, Place place);
+/* The same of registers, whose number both unrolled and serial digits make up. */
+int32_t layout_registers(const Layout *l);
 /* What a digit counts along its axis: the product of the extents of the digits below it. */
 int64_t layout_weight(const Layout *l, int digit);
 /* True if some replication digit lies in lane or warp. */
