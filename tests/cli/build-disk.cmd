@@ -2,5 +2,5 @@
 m=$PWD/../models/mlp/model.pt2
 cd $TMP
 trap '' XFSZ
-(ulimit -f 64; nereid build $m -o p --target cpu)
+(ulimit -f 512; nereid build $m -o p --target cpu)
 echo "$? $(ls)"
