@@ -201,7 +201,8 @@ static const char *kernel_flags(const Project *p) {
 /* GCC 13 breaks down over some vectors of 512 bits. */
 static const char *retry(const Project *p) {
   if (p->gpu) return "";
-  return " || \\\n\t  $(COMPILE) $(KERNEL_FLAGS) -mno-avx512f $(CFLAGS) $(OPENMP) -c -o $@ $<";
+  return " || \\\n"
+         "\t  $(COMPILE) $(KERNEL_FLAGS) -mno-avx512f $(KERNEL_CFLAGS) $(OPENMP) -c -o $@ $<";
 }
 
 static uint32_t most_axes(const Project *p) {

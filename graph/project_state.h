@@ -31,7 +31,8 @@ void project_folder_abandon(ProjectFolder *f);
 
 /* ---- the project ---- */
 
-/* A symbol of sizes, and the axis of an input that decides it; of a number, axis 0 is what it is. */
+/* A symbol of sizes, and the axis of an input that decides it.  Of an input that is a number, axis
+ * 0 is what it is. */
 typedef struct {
   Dim symbol;
   const char *name; /* in C */

@@ -124,7 +124,8 @@ static int put_weight(Writing *w, const Project *p, uint32_t i) {
 static void put_head(Project *p, Writing *w) {
   Head head = {.magic = "nereid weights\n", .size = p->weights_bytes};
   p->weights_sum = head.sum = w->b ^ (w->a << 1);
-  rewind(w->file);
+  /* rewind would forget that something could not be written. */
+  fseek(w->file, 0, SEEK_SET);
   fwrite(&head, sizeof head, 1, w->file);
 }
 
