@@ -162,7 +162,7 @@ def check_fixed(project, model, cc, flags):
 
 
 def check_writes(project, model, cc, flags):
-    link(project / "writes", ROOT / "aot" / "writes.c", project, cc, flags)
+    link(project / "writes", ROOT / "aot" / "writer.c", project, cc, flags)
     run(project / "writes", project / "weights.bin")
 
 
