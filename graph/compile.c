@@ -148,6 +148,7 @@ static void add_step(Compiler *c, const Group *g) {
   s.cost = &c->costs[g->number];
   Kernel *k = kernel_new(c->fusion, g, a);
   Text text = text_new(a);
+  size_t errors = diag_errors(c->g->diags);
   if (g->kind == GROUP_MATMUL) {
     if (prim_kind(g->nodes.data[0]->op) == PRIM_CONVOLUTION) kernel_conv(&text, k);
     else kernel_matmul(&text, k);
@@ -159,7 +160,7 @@ static void add_step(Compiler *c, const Group *g) {
     tiles_loops(&tiles, g, is_long(g), &s);
   }
   add_arguments(c, k, &s);
-  check_grid(c, &s);
+  if (diag_errors(c->g->diags) == errors) check_grid(c, &s);
   s.kernel = functions_add(c->functions, k, text.data, s.cost, kernel_name(c, g));
   s.once = g->once;
   if (g->once) vec_push(a, &c->once, s);

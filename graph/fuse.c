@@ -10,9 +10,10 @@
 #include "graph/window.h"
 
 enum {
-  GROUP_NODES_MAX = 200, /* in a group */
-  INLINE_DEPTH_MAX = 32, /* nodes of no group in a row */
-  INLINE_NODES_MAX = 256 /* nodes of no group below one, each as often as it is reached */
+  GROUP_NODES_MAX = 200,    /* in a group */
+  KEPT_BYTES_MAX = 4 << 20, /* of a value that is computed once */
+  INLINE_DEPTH_MAX = 32,    /* nodes of no group in a row */
+  INLINE_NODES_MAX = 256    /* nodes of no group below one, each as often as it is reached */
 };
 
 /* How a node's value is used, through views. */
@@ -230,6 +231,11 @@ static bool is_kept(const Fuser *s, const Node *n) {
   return s->f->once[n->id] && bytes_of(s->f->graph, n) <= s->info[n->id].bytes;
 }
 
+/* What takes a kernel of its own each time is worth some memory, too: a table of rotations. */
+static bool is_worth_memory(const Fuser *s, const Node *n) {
+  return s->f->once[n->id] && bytes_of(s->f->graph, n) <= KEPT_BYTES_MAX;
+}
+
 static bool is_inlined(Fuser *s, Node *n) {
   Info *info = &s->info[n->id];
   UseInfo u = {s, n};
@@ -238,7 +244,7 @@ static bool is_inlined(Fuser *s, Node *n) {
   graph_each_use(n, note_free, &u);
   bool kept = is_kept(s, n), wanted = kept && info->varies && !info->free;
   if (is_view(n) || (s->together && fits_inline(s, n, k) && !wanted)) return true;
-  s->f->once[n->id] = kept;
+  s->f->once[n->id] = kept || is_worth_memory(s, n);
   info->bytes = bytes_of(s->f->graph, n);
   info->depth = 0;
   return false;
@@ -684,8 +690,7 @@ Fusion *fuse(Graph *g, Arena *a, const FuseOptions *options) {
     if (n->kind == NODE_INPUT && is_tensor(n)) s.info[n->id].bytes = bytes_of(g, n);
     if (n->kind != NODE_CALL && n->kind != NODE_GETITEM) continue;
     if (!is_inlined(&s, n) && computes(n)) assign(&s, n);
-    if (prim_reads_size(n))
-      vec_push(a, &f->reads, ((FusionRead){n, (uint32_t)f->groups.len}));
+    if (prim_reads_size(n)) vec_push(a, &f->reads, ((FusionRead){n, (uint32_t)f->groups.len}));
   }
   find_stored(f);
   return f;
