@@ -204,6 +204,7 @@ static const struct {
     {"preserve_format", ARG_FORMAT},  {"channels_last", ARG_FORMAT},
     {"channels_last_3d", ARG_FORMAT}, {"complex64", ARG_DTYPE},
     {"complex128", ARG_DTYPE},        {"complex32", ARG_DTYPE},
+    {"float8_e4m3fnuz", ARG_DTYPE},   {"float8_e5m2fnuz", ARG_DTYPE},
 };
 
 /* torch.float32, torch.strided, torch.contiguous_format. */
