@@ -63,7 +63,7 @@ static bool define_outputs(Onnx *r, OnnxScope *s, const OnnxCall *c) {
   return true;
 }
 
-/* "ONNX: Conv /layer1/conv"; control characters could end the comment that it is printed in. */
+/* "ONNX: Conv layer1.conv"; control characters could end the comment that it is printed in. */
 static Name origin_of(Onnx *r, const Onnx__Node *n) {
   char *text = arena_printf(r->scratch, "ONNX: %s %s", onnx_text(n->op_type), node_name(n));
   for (char *p = text; *p; p++)

@@ -40,8 +40,10 @@
   X(unary, none, "Cos", 7, "aten.cos.default") \
   X(unary, none, "Cosh", 9, "aten.cosh.default") \
   X(cumsum, none, "CumSum", 11, 0) \
+  X(dft, none, "DFT", 17, 0) \
   X(depth_to_space, none, "DepthToSpace", 1, 0) \
   X(dequantize, none, "DequantizeLinear", 10, 0) \
+  X(det, none, "Det", 11, 0) \
   X(div, arithmetic, "Div", 1, 0) \
   X(dropout, none, "Dropout", 1, 0) \
   X(dynamic_quantize, none, "DynamicQuantizeLinear", 11, 0) \
@@ -127,6 +129,7 @@
   X(resize, none, "Resize", 10, 0) \
   X(reverse_sequence, none, "ReverseSequence", 10, 0) \
   X(unary, rounded, "Round", 11, "aten.round.default") \
+  X(stft, none, "STFT", 17, 0) \
   X(scan, none, "Scan", 8, 0) \
   X(scatter_elements, none, "Scatter", 9, 0) \
   X(scatter_elements, none, "ScatterElements", 11, 0) \
@@ -152,11 +155,13 @@
   X(variadic, none, "Sum", 1, "aten.add.Tensor") \
   X(unary, none, "Tan", 7, "aten.tan.default") \
   X(unary, none, "Tanh", 1, "aten.tanh.default") \
+  X(tf_idf, none, "TfIdfVectorizer", 9, 0) \
   X(thresholded_relu, none, "ThresholdedRelu", 10, 0) \
   X(tile, none, "Tile", 6, 0) \
   X(topk, none, "TopK", 1, 0) \
   X(transpose, none, "Transpose", 1, 0) \
   X(trilu, none, "Trilu", 14, 0) \
+  X(unique, none, "Unique", 11, 0) \
   X(unsqueeze, unsqueeze, "Unsqueeze", 1, 0) \
   X(upsample, none, "Upsample", 7, 0) \
   X(where, where, "Where", 9, 0) \
