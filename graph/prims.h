@@ -47,7 +47,7 @@ bool prim_has_template(PrimKind k);
 void view_place(Graph *g, const Node *n, const Dim *at, Dim *from);
 /* The tensor that a view is a view of. */
 Node *view_operand(const Node *n);
-/* How far apart in memory elements of n are that are neighbours along an axis; 0: that is not known.
+/* How far apart in memory elements of n are that are neighbours along an axis; 0: it is not known.
  * Views are gone through to what is stored, in row-major order. */
 int64_t view_stride(Graph *g, Node *n, uint32_t axis);
 
