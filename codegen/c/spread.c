@@ -116,10 +116,12 @@ static Spread arithmetic(const Gen *g, const NestStmt *s, const Spread x[3]) {
   }
 }
 
-/* x + l < n, for lanes l: the first n - x of them. */
+/* x + l < n, for lanes l: the first n - x of them.  Unsigned ones may pass from the largest number
+ * to 0 in between, as in (i - 1).to(uint32) < n, which asks for both limits of i - 1. */
 static Spread compare(const NestStmt *s, const Spread x[3]) {
   if (!is_scalar(x[0]) || !is_scalar(x[1])) return vector;
   if (!dtype_is_int(s->type) || dtype_bits(s->type) < 32) return vector;
+  if (!dtype_is_signed(s->type) && !(x[0].known && x[1].known)) return vector;
   bool up = x[0].step == 1 && x[1].step == 0, down = x[0].step == 0 && x[1].step == 1;
   if (up && (s->op == TILE_LT || s->op == TILE_LE)) return first;
   if (down && (s->op == TILE_GT || s->op == TILE_GE)) return first;
