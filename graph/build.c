@@ -224,6 +224,7 @@ Node *build_squeeze(Build *b, Node *x, uint32_t set) {
 
 Node *build_along(Build *b, Node *v, uint32_t axis, uint32_t rank) {
   Dim shape[GRAPH_RANK_MAX];
+  infer_rank(&b->in, &v->type, 1, 1);
   for (uint32_t i = 0; i < rank - axis; i++) shape[i] = build_const(b, 1);
   shape[0] = v->type.shape[0];
   return build_view(b, v, rank - axis, shape);

@@ -16,7 +16,7 @@ void onnx_op_gather(OnnxCall *c) {
   Node *x = onnx_in(c, 0);
   uint32_t axis = onnx_axis_attr(c, "axis", 0, rank_of(x));
   const OnnxKnown *k = onnx_known(c, 1);
-  if (k && k->rank == 0 && dim_is_int(k->at[0].dim)) {
+  if (k && k->rank == 0 && k->at[0].dim && dim_is_int(k->at[0].dim)) {
     onnx_set(c, 0, build_select(&c->b, x, axis, k->at[0].dim));
     return;
   }
