@@ -35,8 +35,8 @@ typedef struct {
 
 /* ---- compiling ---- */
 
-/* What the kernels' text asks for, then what makes it a library, in which a kernel's name means that
- * kernel, though the program may have a function of that name. */
+/* What the kernels' text asks for, then what makes it a library, in which a kernel's name means
+ * that kernel, though the program may have a function of that name. */
 static const char FLAGS[] = C_FLAGS " -std=gnu11 -fPIC -shared -Wl,-Bsymbolic -w";
 
 static Cache *cache_of(nereid_device *d) {
