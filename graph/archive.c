@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
+#include "graph/map.h"
 #include "lang/messages.h"
 
 enum { NAME_MAX_BYTES = 1024, ENTRIES_MAX = 1 << 20 };
@@ -201,33 +201,12 @@ Archive *archive_of_bytes(Arena *a, Pool *names, Diags *d, const char *name, con
   return open_bytes(&o) ? f : NULL;
 }
 
-/* The file's bytes; NULL with errno set. */
-static const uint8_t *map_file(const char *path, size_t *size) {
-  int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (fd < 0) return NULL;
-  struct stat s;
-  void *bytes = MAP_FAILED;
-  if (fstat(fd, &s)) {
-    /* errno is set */
-  } else if (!S_ISREG(s.st_mode)) {
-    errno = S_ISDIR(s.st_mode) ? EISDIR : EINVAL;
-  } else {
-    /* One byte of an empty file can be mapped, though not read. */
-    *size = (size_t)s.st_size;
-    bytes = mmap(NULL, *size ? *size : 1, PROT_READ, MAP_PRIVATE, fd, 0);
-  }
-  int error = errno;
-  close(fd);
-  errno = error;
-  return bytes == MAP_FAILED ? NULL : bytes;
-}
-
 static void unmap(void *opening) { archive_close(((Opening *)opening)->file); }
 
 Archive *archive_open(Arena *a, Pool *names, Diags *d, const char *path) {
   Archive *f = ARENA_NEW(a, Archive);
   *f = (Archive){.diags = d, .names = names};
-  f->bytes = map_file(path, &f->size);
+  f->bytes = map_descriptor(open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), &f->size);
   f->mapped = f->bytes;
   if (!f->bytes) {
     const char *why = strerror(errno);

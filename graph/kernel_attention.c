@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "graph/kernel.h"
+#include "graph/kernel_product.h"
 
 typedef struct {
   Kernel *k;
@@ -171,19 +172,6 @@ static void walk_some(Writer *w) {
 
 /* ---- results ---- */
 
-static void store_nodes(Writer *w) {
-  Kernel *k = w->k;
-  const Group *g = k->group;
-  Dim place[GRAPH_RANK_MAX];
-  for (size_t i = 0; i < g->nodes.len; i++) {
-    Node *n = g->nodes.data[i];
-    group_place(k->f, g, n, place);
-    if (i == 0) kernel_remember(k, n, place, (Value){"acc", DT_F32});
-    Value v = kernel_value(k, n, place);
-    if (k->f->stored[n->id]) kernel_store(k, n, v);
-  }
-}
-
 /* A share's result, and behind it the logarithm of its sum. */
 static void store_share(Writer *w) {
   Kernel *k = w->k;
@@ -205,7 +193,7 @@ static const char *results(Writer *w) {
   if (w->may_see_nothing) kernel_line(k, "sum = tl.where(total == 0.0, 1.0, total)");
   kernel_line(k, "acc = acc / %s[:, None]", w->may_see_nothing ? "sum" : "total");
   if (w->x.splits > 1) store_share(w);
-  else store_nodes(w);
+  else product_epilogue(w->k);
   const char *text = k->body.data;
   k->body = text_new(k->arena);
   return text;

@@ -4,9 +4,9 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
+#include "graph/map.h"
 #include "graph/onnx.pb-c.h"
 #include "lang/messages.h"
 
@@ -29,25 +29,6 @@ struct OnnxFile {
 };
 
 /* ---- mapping ---- */
-
-/* NULL with errno set.  One byte of an empty file can be mapped, though not read. */
-static const uint8_t *map_descriptor(int fd, size_t *size) {
-  struct stat s;
-  void *bytes = MAP_FAILED;
-  if (fd < 0) return NULL;
-  if (fstat(fd, &s)) {
-    /* errno is set */
-  } else if (!S_ISREG(s.st_mode)) {
-    errno = S_ISDIR(s.st_mode) ? EISDIR : EINVAL;
-  } else {
-    *size = (size_t)s.st_size;
-    bytes = mmap(NULL, *size ? *size : 1, PROT_READ, MAP_PRIVATE, fd, 0);
-  }
-  int error = errno;
-  close(fd);
-  errno = error;
-  return bytes == MAP_FAILED ? NULL : bytes;
-}
 
 static OnnxFile *file_new(Arena *a, Pool *names, Diags *d, const char *name) {
   OnnxFile *f = ARENA_NEW(a, OnnxFile);
