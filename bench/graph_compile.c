@@ -1,10 +1,11 @@
 /* Times compiling graphs, from text to PTX or C, stage by stage.
  *
- *     graph_compile [--layers N] [--device cuda|cpu] [--runs N] [--text] [MODEL]
+ *     graph_compile [--layers N] [--device cuda|cpu] [--runs N] [--text] [--code DIR] [MODEL]
  *
  * MODEL is a file; without one the graph is an encoder as wide as BERT-base, of 12 layers, or N:
  * 1,250 of them are 30,000 nodes.  A stage's time is the least of all runs (5).  Code is made on
- * all cores; `together` is what that took of their time.  --text prints the graph. */
+ * all cores; `together` is what that took of their time, and `processor` what all took of it.
+ * --text prints the graph, --code writes each kernel's code to a file in DIR. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +19,7 @@ enum { STAGES_MAX = 32 };
 
 typedef struct {
   const char *model, *device;
+  const char *code; /* a folder */
   int layers, runs;
   bool text;
 } Options;
@@ -100,8 +102,16 @@ static void note(Table *t, const char *name, double us, bool first) {
 typedef struct {
   PlanKernels *k;
   nereid_kind kind;
-  size_t *bytes; /* of each kernel's code */
+  const char *folder; /* NULL: code is not written */
+  size_t *bytes;      /* of each kernel's code */
 } Work;
+
+static void write_code(const Work *w, const char *kernel, const nereid_variant *v) {
+  char path[512];
+  snprintf(path, sizeof path, "%s/%s.%s", w->folder, kernel, w->kind == NEREID_C ? "c" : "ptx");
+  FILE *f = fopen(path, "w");
+  if (!f || fwrite(v->code, 1, v->size, f) != v->size || fclose(f)) perror(path);
+}
 
 static void generate(void *context, size_t i) {
   const Work *w = context;
@@ -112,11 +122,12 @@ static void generate(void *context, size_t i) {
   if (nereid_compile(&image, &r, w->kind)) fail(r.kernel);
   nereid_image_get_variant(&v, image, 0);
   w->bytes[i] = v.size;
+  if (w->folder) write_code(w, r.symbol, &v);
   nereid_image_free(image);
 }
 
 /* The code of all distinct kernels. */
-static void make_code(Table *t, Model *m, nereid_kind kind) {
+static void make_code(Table *t, Model *m, nereid_kind kind, const char *folder) {
   PlanKernels k;
   double begin = stages_now();
   if (kernels_open(&k, m->arena, m->plan, NULL)) fail("kernels");
@@ -124,7 +135,7 @@ static void make_code(Table *t, Model *m, nereid_kind kind) {
   for (uint32_t i = 0; i < m->plan->nsteps; i++)
     if (kernels_find(&k, &m->plan->steps[i], NULL, &found)) fail(m->plan->steps[i].kernel);
   stages_done(m->stages, "find kernels", begin);
-  Work w = {&k, kind, ARENA_ARRAY(m->arena, size_t, k.list.len)};
+  Work w = {&k, kind, folder, ARENA_ARRAY(m->arena, size_t, k.list.len)};
   double processor = processor_us();
   begin = stages_now();
   parallel_for(k.list.len, generate, &w);
@@ -151,15 +162,16 @@ static void run(Table *t, const Options *o, const nereid_graph_source *source) {
   bool cpu = !strcmp(o->device, "cpu");
   CompileOptions options = {.target = cpu ? TARGET_CPU : TARGET_GPU, .fuse = true, .freeze = true};
   Model *m;
-  double begin = stages_now();
+  double begin = stages_now(), processor = processor_us();
   if (model_read(&m, source)) fail("read");
   t->nodes = 0;
   for (const Node *n = m->graph ? m->graph->first : NULL; n; n = n->next) t->nodes++;
   if (model_plan(m, &options)) fail("plan");
   t->steps = m->plan->nsteps;
-  make_code(t, m, cpu ? NEREID_C : NEREID_PTX);
+  make_code(t, m, cpu ? NEREID_C : NEREID_PTX, o->code);
   note_stages(t, m->stages);
   note(t, "all", stages_now() - begin, false);
+  note(t, "  processor", processor_us() - processor, false);
   model_free(m);
 }
 
@@ -174,6 +186,7 @@ static Options read_options(int argc, char **argv) {
     else if (++i && !strcmp(argv[i - 1], "--layers")) o.layers = atoi(value);
     else if (!strcmp(argv[i - 1], "--runs")) o.runs = atoi(value);
     else if (!strcmp(argv[i - 1], "--device")) o.device = value;
+    else if (!strcmp(argv[i - 1], "--code")) o.code = value;
   }
   return o;
 }

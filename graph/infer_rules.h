@@ -20,7 +20,7 @@ struct Infer {
   jmp_buf failed;
 };
 
-#define X(rule, target, schema) void infer_##rule(Infer *in);
+#define X(rule, prim, target, schema) void infer_##rule(Infer *in);
 GRAPH_OPS(X)
 #undef X
 

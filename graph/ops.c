@@ -7,7 +7,7 @@
 #include "graph/schema.h"
 
 static const GraphOp rows[] = {
-#define X(rule, target, schema) {target, schema, infer_##rule},
+#define X(rule, prim, target, schema) {target, schema, infer_##rule, PRIM_##prim},
     GRAPH_OPS(X)
 #undef X
 };

@@ -8,6 +8,24 @@
 
 #include "graph/graph.h"
 
+/* How an element of the result is made (graph/prims.h). */
+typedef enum {
+  PRIM_NONE, /* not a primitive: it must be decomposed */
+  PRIM_POINTWISE,
+  PRIM_VIEW,
+  PRIM_REDUCE,
+  PRIM_SCAN, /* each element from those before it along an axis; sorting (graph/kernel_scan.c) */
+  PRIM_CREATE,
+  PRIM_GATHER,
+  PRIM_SEARCH,      /* from its first operand, which lies in memory, read at several places */
+  PRIM_SCATTER,     /* nereid.scatter: writes to its first operand, which nothing else uses */
+  PRIM_PIECES,      /* aten.cat, aten.constant_pad_nd */
+  PRIM_WINDOW,      /* from the elements of a window (graph/window.h): pooling, depthwise */
+  PRIM_MATMUL,      /* aten.mm, aten.bmm */
+  PRIM_CONVOLUTION, /* nereid.conv */
+  PRIM_ATTENTION,   /* nereid.attention (graph/attention.h) */
+} PrimKind;
+
 typedef enum {
   PARAM_TENSOR,
   PARAM_TENSORS, /* a list */
@@ -32,9 +50,9 @@ typedef struct {
   bool optional;   /* `T?`: None may be given */
   bool named_only; /* behind the `*` */
   bool has_default;
-  bool written; /* `Tensor(a!)`: the op writes it in place */
-  bool viewed;  /* `Tensor(a)`: the result may be a view of it */
-  bool sparse;  /* `Tensor?[]`: items may be None */
+  bool written;    /* `Tensor(a!)`: the op writes it in place */
+  bool viewed;     /* `Tensor(a)`: the result may be a view of it */
+  bool sparse;     /* `Tensor?[]`: items may be None */
   uint32_t repeat; /* `int[2]`: one int stands for so many; 0: none does */
   Arg dflt;
 } OpParam;
@@ -52,6 +70,7 @@ struct GraphOp {
   const char *target; /* "aten.add.Tensor", "_operator.mul", "torch.sym_max" */
   const char *schema; /* "(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor" */
   void (*infer)(Infer *in);
+  PrimKind prim;
 };
 
 /* The row of that target, or NULL. */

@@ -1,4 +1,4 @@
-/* The rows of primitives by kind; prim_kind asks for them by target. */
+/* The rows of primitives that have tables of their own: pointwise ops and views. */
 #ifndef NEREID_GRAPH_PRIM_ROWS_H
 #define NEREID_GRAPH_PRIM_ROWS_H
 
@@ -8,13 +8,12 @@
 typedef struct ViewRow ViewRow;
 typedef struct PointwiseRow PointwiseRow;
 
-/* NULL: the op of that target is none. */
+/* NULL: the op of that target has none. */
 const ViewRow *view_row(const char *target);
 const PointwiseRow *pointwise_row(const char *target);
 /* How many there are. */
 uint32_t prim_rows_views(void);
 uint32_t prim_rows_pointwise(void);
-uint32_t prim_rows_others(void);
 
 /* To ask for the arguments of a node that was inferred, so that asking cannot fail. */
 static inline Infer prim_arguments(Graph *g, const Node *n) {

@@ -14,24 +14,7 @@
 
 #include "graph/ops.h"
 
-typedef enum {
-  PRIM_NONE, /* not a primitive: it must be decomposed */
-  PRIM_POINTWISE,
-  PRIM_VIEW,
-  PRIM_REDUCE,
-  PRIM_SCAN, /* each element from those before it along an axis; sorting (graph/kernel_scan.c) */
-  PRIM_CREATE,
-  PRIM_GATHER,
-  PRIM_SEARCH,      /* from its first operand, which lies in memory, read at several places */
-  PRIM_SCATTER,     /* nereid.scatter: writes to its first operand, which nothing else uses */
-  PRIM_PIECES,      /* aten.cat, aten.constant_pad_nd */
-  PRIM_WINDOW,      /* from the elements of a window (graph/window.h): pooling, depthwise */
-  PRIM_MATMUL,      /* aten.mm, aten.bmm */
-  PRIM_CONVOLUTION, /* nereid.conv */
-  PRIM_ATTENTION,   /* nereid.attention (graph/attention.h) */
-} PrimKind;
-
-PrimKind prim_kind(const GraphOp *op);
+static inline PrimKind prim_kind(const GraphOp *op) { return op->prim; }
 /* Does n say of a size what number it is: nereid.counted, a view of rows that were counted? */
 bool prim_reads_size(const Node *n);
 /* Products of matrices, also implicit ones. */

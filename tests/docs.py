@@ -82,8 +82,9 @@ def builtin_cells(row):
 
 
 def graph_cells(row):
-    rule, target, schema = row
-    return [code(target), code(schema), rule.replace("_", " ")]
+    rule, prim, target, schema = row
+    kind = "" if prim == "NONE" else prim.lower()
+    return [code(target), code(schema), rule.replace("_", " "), kind]
 
 
 def pages():
@@ -98,7 +99,7 @@ def pages():
     text = "# Builtins\n\n" + NOTE.format(builtins + "` and `lang/std/*.py")
     text += table(builtins, "BUILTINS", ["function", "of"], builtin_cells)
     yield "builtins.md", text + std_functions()
-    titles = ["operator", "schema", "type rule"]
+    titles = ["operator", "schema", "type rule", "primitive"]
     text = "# Operators of graphs\n\n" + NOTE.format(graph)
     yield "graph-ops.md", text + table(graph, "GRAPH_OPS", titles, graph_cells)
 

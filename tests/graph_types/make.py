@@ -23,7 +23,7 @@ NAMES = {v: k for k, v in DTYPES.items()}
 
 def rows():
     table = (ROOT / "graph/op_table.h").read_text()
-    return re.findall(r'X\(\w+, "(aten[^"]+)", "([^"]+)"\)', table)
+    return re.findall(r'X\(\w+, \w+, "(aten[^"]+)", "([^"]+)"\)', table)
 
 
 # ---- calls at random ----
