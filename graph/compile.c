@@ -203,11 +203,14 @@ static void add_helpers(const Compiler *c, Text *out) {
   }
 }
 
-static const char *source_of(const Compiler *c) {
+static void write_source(const Compiler *c) {
   Text t = text_new(c->g->arena);
+  size_t n = c->functions->list.len;
+  c->plan->functions = ARENA_ARRAY(c->g->arena, PlanFunction, n);
+  c->plan->nfunctions = (uint32_t)n;
   add_helpers(c, &t);
-  functions_print(&t, c->functions);
-  return t.data;
+  functions_print(&t, c->functions, c->plan->functions);
+  c->plan->source = t.data;
 }
 
 /* ---- sizes that data decides ---- */
@@ -262,7 +265,7 @@ static void make_plan(Compiler *c) {
   add_outputs(c);
   join_steps(c);
   find_constants(c);
-  c->plan->source = source_of(c);
+  write_source(c);
   c->plan->buffers = c->buffers.data;
   c->plan->nbuffers = (uint32_t)c->buffers.len;
 }

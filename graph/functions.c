@@ -117,11 +117,21 @@ static void put_named(Text *out, const char *text, Name name) {
   text_puts(out, text);
 }
 
-void functions_print(Text *out, const Functions *f) {
+static uint32_t count_lines(const char *s, const char *end) {
+  uint32_t n = 0;
+  for (; (s = memchr(s, '\n', (size_t)(end - s))); s++) n++;
+  return n;
+}
+
+void functions_print(Text *out, const Functions *f, PlanFunction *places) {
+  uint32_t line = count_lines(out->data, out->data + out->len);
   for (size_t i = 0; i < f->list.len; i++) {
     const Function *x = f->list.data[i];
+    places[i] = (PlanFunction){.kernel = x->name, .begin = out->len, .line = line};
     text_puts(out, "\n\n");
     text_putn(out, x->uses.data, x->uses.len);
     put_named(out, x->text, x->name);
+    places[i].end = out->len;
+    line += count_lines(out->data + places[i].begin, out->data + out->len);
   }
 }

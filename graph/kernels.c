@@ -132,8 +132,37 @@ static const char *symbol_for(PlanKernels *k, const char *kernel) {
   return n == 1 ? kernel : arena_printf(k->arena, "%s_v%zu", kernel, (size_t)n);
 }
 
+static const PlanFunction *function_of(const Plan *p, Name kernel) {
+  for (uint32_t i = 0; i < p->nfunctions; i++)
+    if (p->functions[i].kernel == kernel) return &p->functions[i];
+  return NULL;
+}
+
+/* What is before all functions, and f; empty lines stand for the others, so that places hold. */
+static char *part_of_source(PlanKernels *k, const PlanFunction *f) {
+  const PlanFunction *first = &k->plan->functions[0];
+  size_t head = first->begin, lines = f->line - first->line, own = f->end - f->begin;
+  char *part = ARENA_ARRAY(k->arena, char, head + lines + own + 1);
+  memcpy(part, k->plan->source, head);
+  memset(part + head, '\n', lines);
+  memcpy(part + head + lines, k->plan->source + f->begin, own);
+  return part;
+}
+
+/* A kernel of ours calls no other.  So the time that many take does not grow with the square. */
+static nereid_source source_of(PlanKernels *k, Name kernel) {
+  nereid_source s = k->source;
+  const PlanFunction *f = function_of(k->plan, kernel);
+  if (!f) return s;
+  void **part = namemap_put(k->arena, &k->sources, kernel);
+  if (!*part) *part = part_of_source(k, f);
+  s.text = *part;
+  s.size = strlen(s.text);
+  return s;
+}
+
 static nereid_request request_of(const Specialize *s) {
-  return (nereid_request){.source = s->k->source,
+  return (nereid_request){.source = source_of(s->k, s->step->kernel),
                           .kernel = s->step->kernel,
                           .args = s->args,
                           .nargs = s->nargs,

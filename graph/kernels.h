@@ -11,10 +11,10 @@ typedef struct {
   nereid_request request;
   nereid_request aligned; /* the same for rows that begin at multiples of 16; no kernel: there is
                              no difference */
-  nereid_kernel *kernel; /* NULL: not compiled yet */
-  double begin, end; /* of compiling: stages_now() */
-  int code;      /* of a failure */
-  char *message; /* its text, malloc'ed */
+  nereid_kernel *kernel;  /* NULL: not compiled yet */
+  double begin, end;      /* of compiling: stages_now() */
+  int code;               /* of a failure */
+  char *message;          /* its text, malloc'ed */
 } PlanKernel;
 
 typedef struct {
@@ -24,7 +24,8 @@ typedef struct {
   nereid_device *device;
   nereid_module *module; /* the source, for its parameters */
   nereid_source source;
-  bool aligns; /* rows that begin at multiples of 16 are worth a variant */
+  NameMap sources; /* by kernel: the part of the source that it needs */
+  bool aligns;     /* rows that begin at multiples of 16 are worth a variant */
   NameMap by_key;
   NameMap symbols; /* of each kernel's name: how many it has */
   VEC(PlanKernel *) list;

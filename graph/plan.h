@@ -24,13 +24,13 @@ typedef struct {
   Name name; /* the node's */
   DType dtype;
   uint32_t rank;
-  const Dim *shape;     /* row-major, without gaps */
-  Name tensor;          /* WEIGHT: its name in the file */
-  uint32_t number;      /* INPUT, OUTPUT: which of the caller's */
+  const Dim *shape;        /* row-major, without gaps */
+  Name tensor;             /* WEIGHT: its name in the file */
+  uint32_t number;         /* INPUT, OUTPUT: which of the caller's */
   const InputValue *fixed; /* INPUT: the plan is for this value alone; NULL: for all */
-  Dim value;            /* INPUT: a number in Python, a size: what it is.  NULL: a tensor */
-  Dim offset;           /* TEMPORARY: bytes from the pool's start; NULL: found when it runs */
-  uint32_t first, last; /* TEMPORARY: the steps that write it first and read it last */
+  Dim value;               /* INPUT: a number in Python, a size: what it is.  NULL: a tensor */
+  Dim offset;              /* TEMPORARY: bytes from the pool's start; NULL: found when it runs */
+  uint32_t first, last;    /* TEMPORARY: the steps that write it first and read it last */
 } PlanBuffer;
 
 typedef enum { STEP_BUFFER, STEP_INT, STEP_FLOAT } StepArgKind;
@@ -103,10 +103,19 @@ typedef struct {
   uint32_t step;
 } PlanRead;
 
+/* Where a kernel stands in the source.  What stands before the first is for all of them. */
+typedef struct {
+  Name kernel;
+  size_t begin, end;
+  uint32_t line; /* how many come before */
+} PlanFunction;
+
 typedef struct {
   Graph *graph;
-  Name source; /* the kernel file */
-  Name fused;  /* which nodes share a kernel, as text; NULL in a plan that was read */
+  Name source;             /* the kernel file */
+  PlanFunction *functions; /* in their order; none in a plan that was read */
+  uint32_t nfunctions;
+  Name fused; /* which nodes share a kernel, as text; NULL in a plan that was read */
   PlanBuffer *buffers;
   uint32_t nbuffers;
   PlanStep *steps;
