@@ -178,6 +178,10 @@ Dim dim_index_size(const Dims *d, Dim index) { return d->limits.data[index->symb
 Pool *dims_names(const Dims *d) { return d->names; }
 uint32_t dims_symbols(const Dims *d) { return (uint32_t)d->symbols.len; }
 Dim dims_symbol_at(const Dims *d, uint32_t i) { return d->symbols.data[i]; }
+Dim dims_symbol_named(const Dims *d, Name name) {
+  Dim x = *slot_of(d, &(DimExpr){.kind = DIM_SYMBOL, .name = name});
+  return x && !x->indexed ? x : NULL;
+}
 
 bool dim_limit(Dims *d, Dim symbol, DimRange range) {
   DimRange *r = &d->ranges.data[symbol->symbol];

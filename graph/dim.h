@@ -80,6 +80,8 @@ Dim dim_min(Dims *d, Dim a, Dim b);
 Pool *dims_names(const Dims *d);
 uint32_t dims_symbols(const Dims *d);
 Dim dims_symbol_at(const Dims *d, uint32_t i);
+/* The size of that name, NULL if there is none; indices are none. */
+Dim dims_symbol_named(const Dims *d, Name name);
 /* Further limits of a symbol; those it has stay.  False if nothing is left. */
 bool dim_limit(Dims *d, Dim symbol, DimRange range);
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "graph/dim.h"
+#include "graph/python_words.h"
 
 /* ---- printing, as sympy does, with torch's FloorDiv ---- */
 
@@ -152,7 +153,8 @@ static Dim read_name(Reader *r) {
   size_t len = (size_t)(r->at - from);
   if (len == 0) return NULL;
   if (accept(r, "(")) return read_call(r, from, len);
-  return dim_symbol(r->d, pool_namen(dims_names(r->d), from, len));
+  Name name = pool_namen(dims_names(r->d), from, len);
+  return python_is_keyword(name) ? NULL : dim_symbol(r->d, name);
 }
 
 static Dim read_atom(Reader *r) {

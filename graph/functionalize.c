@@ -413,6 +413,7 @@ static void return_mutations(Functionalize *f) {
 }
 
 bool pass_functionalize(Graph *g) {
+  graph_part_names(g);
   Functionalize f = {.g = g, .scratch = arena_child(g->arena), .n = g->nids};
   f.of = ARENA_ARRAY(f.scratch, Storage, f.n);
   bool ok = true;

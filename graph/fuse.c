@@ -20,7 +20,7 @@ enum {
 typedef struct {
   uint32_t uses;
   bool apart;     /* by something that needs it in memory: a template, an output */
-  uint32_t depth; /* nodes of no group below it, in a row; 0 for nodes of groups */
+  uint32_t depth; /* nodes of no group below it, in a row, by weight; 0 for nodes of groups */
   uint32_t below; /* how many there are, each as often as it is reached, to INLINE_NODES_MAX */
   bool free;      /* needs no memory to compute */
   bool repeated;  /* used at many places for one element, as windows do */
@@ -205,7 +205,8 @@ static void note_free(Node **operand, void *ctx) {
   info->free &= from->free;
   u->s->f->once[u->user->id] &= u->s->f->once[(*operand)->id];
   if (__builtin_add_overflow(info->bytes, from->bytes, &info->bytes)) info->bytes = INT64_MAX;
-  if (from->depth >= info->depth) info->depth = from->depth + 1;
+  uint32_t depth = from->depth + (is_view(u->user) ? view_weight(u->user) : 1);
+  if (depth > info->depth) info->depth = depth;
   info->below += from->below + 1;
   if (info->below > INLINE_NODES_MAX) info->below = INLINE_NODES_MAX + 1;
 }

@@ -99,6 +99,13 @@ Dim value_numel(Graph *g, const ValueType *t) {
   return n;
 }
 
+bool value_is_countable(Graph *g, const ValueType *t) {
+  Dim n = dim_int(g->dims, 1);
+  for (uint32_t i = 0; i < t->rank; i++)
+    if (!dim_is(t->shape[i], 0)) n = dim_mul(g->dims, n, t->shape[i]);
+  return n->kind != DIM_HUGE;
+}
+
 static bool same_shape(const ValueType *a, const ValueType *b) {
   if (a->rank != b->rank) return false;
   for (uint32_t i = 0; i < a->rank; i++)

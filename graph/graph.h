@@ -172,8 +172,11 @@ Node *graph_node(Graph *g, NodeKind kind, Node *before, uint32_t nargs, uint32_t
 void graph_remove(Graph *g, Node *n);
 /* Names n; false if another node has that name. */
 bool graph_set_name(Graph *g, Node *n, Name name);
-/* Names n `base`, or if that is taken, the first free one of base_1, base_2, ..., as FX does. */
+/* Names n `base`, or if a node or a symbol has that name, the first free one of base_1, base_2,
+ * ..., as FX does. */
 void graph_fresh_name(Graph *g, Node *n, const char *base);
+/* Renames nodes that have a symbol's name: in arguments that name is the symbol from now on. */
+void graph_part_names(Graph *g);
 /* n's name is free again. */
 void graph_forget_name(Graph *g, const Node *n);
 /* The node of that name, or NULL. */
@@ -200,6 +203,8 @@ void graph_replace_uses(Graph *g, const Node *from, Node *to);
 ValueType value_tensor(Graph *g, DType dtype, uint32_t rank, const Dim *shape);
 /* The number of elements. */
 Dim value_numel(Graph *g, const ValueType *t);
+/* Do 64 bits count the elements that a tensor's sizes make, those of 0 apart? */
+bool value_is_countable(Graph *g, const ValueType *t);
 bool value_type_eq(const ValueType *a, const ValueType *b);
 /* As in FX's annotations, without the quotes: "f32[2, s0]", "Sym(s0)"; "" where FX writes none. */
 void value_type_print(Text *out, const ValueType *t);

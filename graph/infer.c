@@ -14,16 +14,43 @@ static void infer_getitem(Infer *in) {
   in->result = list->items[i];
 }
 
+/* ---- sizes that are too large ---- */
+
+static bool is_huge(Dim x) { return x->kind == DIM_HUGE; }
+
+static bool is_countable(Graph *g, const ValueType *t) {
+  if (t->kind == VALUE_TENSOR) return value_is_countable(g, t);
+  for (uint32_t i = 0; t->kind == VALUE_LIST && i < t->nitems; i++)
+    if (!is_countable(g, &t->items[i])) return false;
+  return t->kind != VALUE_INT || !t->value || !is_huge(t->value);
+}
+
+static bool has_huge(const Arg *a) {
+  bool found = a->kind == ARG_INT && is_huge(a->dim);
+  for (uint32_t i = 0; a->kind == ARG_LIST && i < a->n && !found; i++)
+    found = has_huge(&a->items[i]);
+  return found;
+}
+
+static void check_args(Infer *in) {
+  bool huge = false;
+  for (uint32_t i = 0; i < in->n->nargs; i++) huge |= has_huge(&in->n->args[i]);
+  for (uint32_t i = 0; i < in->n->nnamed; i++) huge |= has_huge(&in->n->named[i].value);
+  if (huge) infer_fail(in, E_GRAPH_HUGE, "a size");
+}
+
 bool infer_node(Graph *g, Node *n, ValueType *out) {
   Infer in = {.g = g, .n = n};
   if (n->kind == NODE_CALL && !ops_check(g, n)) return false;
   if (setjmp(in.failed)) return false;
+  check_args(&in);
   if (n->kind == NODE_CALL) {
     in.schema = ops_schema(g, n->op);
     n->op->infer(&in);
   } else {
     infer_getitem(&in);
   }
+  if (!is_countable(g, &in.result)) infer_fail(&in, E_GRAPH_HUGE, "the number of elements");
   *out = in.result;
   return true;
 }
@@ -91,15 +118,28 @@ static bool infer_next(Graph *g, Node *n) {
   return infer_node(g, n, &inferred) && settle(g, n, &inferred);
 }
 
+static bool check_input(Graph *g, const Node *n) {
+  const char *name = n->name ? n->name : "?";
+  if (n->type.kind == VALUE_UNKNOWN) diag_error(g->diags, n->place, E_GRAPH_INPUT_TYPE, name, name);
+  return n->type.kind != VALUE_UNKNOWN;
+}
+
+/* Annotations too may have sizes whose product overflows. */
+static bool check_said(Graph *g, const Node *n) {
+  if (is_countable(g, &n->type)) return true;
+  const char *what =
+      arena_printf(g->arena, "the number of elements of %s", n->name ? n->name : "?");
+  diag_error(g->diags, n->place, E_GRAPH_HUGE, what);
+  return false;
+}
+
 bool infer_graph(Graph *g) {
   bool ok = true;
   for (Node *n = g->first; n; n = n->next) {
-    if (n->kind == NODE_INPUT && n->type.kind == VALUE_UNKNOWN) {
-      diag_error(g->diags, n->place, E_GRAPH_INPUT_TYPE, n->name ? n->name : "?",
-                 n->name ? n->name : "?");
-      ok = false;
-    }
-    if (n->kind == NODE_CALL || n->kind == NODE_GETITEM) ok &= infer_next(g, n);
+    bool good = true;
+    if (n->kind == NODE_INPUT) good = check_input(g, n);
+    if (n->kind == NODE_CALL || n->kind == NODE_GETITEM) good = infer_next(g, n);
+    ok &= good && check_said(g, n);
   }
   return ok;
 }

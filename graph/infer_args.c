@@ -159,9 +159,9 @@ void infer_rank(Infer *in, const ValueType *x, uint32_t least, uint32_t most) {
 
 Dim infer_unknown(Infer *in) {
   Dims *d = in->g->dims;
-  for (uint32_t before = dims_symbols(d), i = before;; i++) {
-    Dim x = dim_symbol(d, pool_name(in->g->names, arena_printf(in->g->arena, "u%u", i)));
-    if (dims_symbols(d) > before) return x;
+  for (uint32_t i = dims_symbols(d);; i++) {
+    Name name = pool_name(in->g->names, arena_printf(in->g->arena, "u%u", i));
+    if (!dims_symbol_named(d, name) && !graph_find(in->g, name)) return dim_symbol(d, name);
   }
 }
 

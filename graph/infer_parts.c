@@ -83,10 +83,30 @@ void infer_narrow(Infer *in) {
   infer_set_axis(in, x, axis, length);
 }
 
+/* All elements must lie in the operand, whatever its symbols are: nobody looks again. */
+static void check_strides(Infer *in, const ValueType *x, const Dim *sizes, uint32_t n) {
+  Dims *d = in->g->dims;
+  Dim strides[GRAPH_RANK_MAX], last = infer_const(in, 0);
+  uint32_t nstrides = infer_sizes(in, "stride", strides);
+  if (nstrides != n) infer_fail(in, E_GRAPH_STRIDES, nstrides, n);
+  if (infer_has(in, "storage_offset")) last = infer_size(in, "storage_offset");
+  bool inside = dim_range(d, last).lo >= 0;
+  for (uint32_t i = 0; i < n; i++) {
+    if (dim_is(sizes[i], 0)) return;
+    inside &= dim_range(d, strides[i]).lo >= 0;
+    last = dim_add(d, last, dim_mul(d, dim_sub(d, sizes[i], infer_const(in, 1)), strides[i]));
+  }
+  Dim behind = dim_sub(d, last, value_numel(in->g, x));
+  if (!inside || behind->kind == DIM_HUGE || dim_range(d, behind).hi >= 0)
+    infer_fail(in, E_GRAPH_OUTSIDE, infer_dim_text(in, last), infer_type_text(in, x));
+}
+
 void infer_as_strided(Infer *in) {
+  const ValueType *x = infer_self(in);
   Dim sizes[GRAPH_RANK_MAX];
   uint32_t n = infer_sizes(in, "size", sizes);
-  infer_set(in, infer_self(in)->dtype, n, sizes);
+  check_strides(in, x, sizes, n);
+  infer_set(in, x->dtype, n, sizes);
 }
 
 /* The length of a diagonal `offset` to the right of the main one. */

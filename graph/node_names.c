@@ -76,11 +76,25 @@ static size_t stem_length(const char *base) {
   return end < n && end > 1 && base[end - 1] == '_' ? end - 1 : n;
 }
 
+static bool set_free_name(Graph *g, Node *n, const char *text) {
+  Name name = pool_name(g->names, text);
+  return !dims_symbol_named(g->dims, name) && graph_set_name(g, n, name);
+}
+
 void graph_fresh_name(Graph *g, Node *n, const char *base) {
-  if (graph_set_name(g, n, pool_name(g->names, base))) return;
+  if (set_free_name(g, n, base)) return;
   Name stem = pool_namen(g->names, base, stem_length(base));
   char *text;
   do {
     text = arena_printf(g->arena, "%s_%u", stem, intern(g, stem)->next++);
-  } while (!graph_set_name(g, n, pool_name(g->names, text)));
+  } while (!set_free_name(g, n, text));
+}
+
+void graph_part_names(Graph *g) {
+  for (Node *n = g->first; n; n = n->next) {
+    if (!n->name || !dims_symbol_named(g->dims, n->name)) continue;
+    Name taken = n->name;
+    graph_forget_name(g, n);
+    graph_fresh_name(g, n, taken);
+  }
 }

@@ -49,13 +49,27 @@ bool onnx_initializers(Onnx *r, OnnxScope *s, const Onnx__Graph *g) {
   return true;
 }
 
+/* A new symbol, named `wish` or something like it. */
+static Dim new_symbol(Onnx *r, const char *wish) {
+  Name name = pool_name(r->names, wish);
+  for (unsigned i = 1; dims_symbol_named(r->graph->dims, name); i++)
+    name = pool_name(r->names, arena_printf(r->arena, "%s_%u", wish, i));
+  return dim_symbol(r->graph->dims, name);
+}
+
+/* Two names of the file may be one identifier, but stay two symbols. */
+static Dim symbol_of(Onnx *r, const char *param) {
+  void **slot = namemap_put(r->scratch, &r->symbols, pool_name(r->names, param));
+  if (!*slot) *slot = (void *)(uintptr_t)new_symbol(r, onnx_identifier(r, param, "size"));
+  return *slot;
+}
+
 /* A size that the file leaves open is a symbol: by its name there, or one of its own. */
 static Dim read_dimension(Onnx *r, const Onnx__Dimension *d, const char *input, size_t axis) {
   if (d->has_dim_value) return dim_int(r->graph->dims, d->dim_value);
-  const char *name = onnx_text(d->dim_param);
-  name =
-      *name ? onnx_identifier(r, name, "size") : arena_printf(r->arena, "%s_size%zu", input, axis);
-  return dim_symbol(r->graph->dims, pool_name(r->names, name));
+  const char *param = onnx_text(d->dim_param);
+  return *param ? symbol_of(r, param)
+                : new_symbol(r, arena_printf(r->arena, "%s_size%zu", input, axis));
 }
 
 static const char *kind_of(const Onnx__Type *t) {
@@ -86,7 +100,10 @@ static bool input_type(Onnx *r, const Onnx__ValueInfo *info, const char *input, 
       return onnx_error(r, where, E_ONNX_NEGATIVE, (long long)shape[i]->value);
   }
   DType dtype = onnx_dtype(t->elem_type);
-  if (dtype) *out = value_tensor(r->graph, dtype, (uint32_t)t->shape->n_dim, shape);
+  ValueType tensor = value_tensor(r->graph, dtype, (uint32_t)t->shape->n_dim, shape);
+  if (!value_is_countable(r->graph, &tensor))
+    return onnx_error(r, where, E_GRAPH_HUGE, "the number of elements");
+  if (dtype) *out = tensor;
   else
     onnx_note_lack(r, arena_printf(r->arena, "tensors of %s", onnx_dtype_name(r, t->elem_type)),
                    where);
@@ -151,6 +168,7 @@ static bool read_model(void *reader) {
   OnnxScope s = {.opsets = r->model->opset_import, .nopsets = r->model->n_opset_import};
   bool ok = onnx_initializers(r, &s, g) && read_inputs(r, &s, g) &&
             onnx_nodes(r, &s, g->node, g->n_node) && read_outputs(r, &s, g);
+  graph_part_names(r->graph);
   return report_lacks(r) && ok;
 }
 

@@ -40,6 +40,7 @@ struct Onnx {
   Graph *graph;
   Weights *weights;
   NameMap functions; /* of the model, by "domain:name:overload" */
+  NameMap symbols;   /* sizes, by their names in the file */
   Node *last_input;    /* after which inputs from the file are put */
   uint32_t depth;      /* of bodies */
   uint32_t calls;      /* translated so far */

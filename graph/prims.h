@@ -30,6 +30,9 @@ bool prim_has_template(PrimKind k);
 void view_place(Graph *g, const Node *n, const Dim *at, Dim *from);
 /* The tensor that a view is a view of. */
 Node *view_operand(const Node *n);
+/* 1, but more for a reshape that divides places by sizes that are open: what is behind it is
+ * written for each quotient and each rest, so that places of a few in a row have no end. */
+uint32_t view_weight(const Node *n);
 /* How far apart in memory elements of n are that are neighbours along an axis; 0: it is not known.
  * Views are gone through to what is stored, in row-major order. */
 int64_t view_stride(Graph *g, Node *n, uint32_t axis);

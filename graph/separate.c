@@ -15,6 +15,7 @@ static Node *copy_of(Graph *g, Node *n, Node *before) {
   copy->op = ops_row(g, "aten.clone.default");
   copy->args[0] = arg_node(n);
   copy->type = n->type;
+  copy->place = n->place;
   copy->origin = n->origin;
   graph_fresh_name(g, copy, "clone");
   return copy;
@@ -78,7 +79,7 @@ static void separate_memory(Graph *g) {
 /* ---- chains of views ---- */
 
 typedef struct {
-  uint32_t views; /* of which its value is one, in a row */
+  uint32_t views; /* of which its value is one, in a row, by weight */
   Node *copy;     /* NULL: none was needed yet */
 } Chain;
 
@@ -89,8 +90,9 @@ static void cut_views(Graph *g) {
     if (n->kind != NODE_CALL || prim_kind(n->op) != PRIM_VIEW) continue;
     Node *of = view_operand(n);
     Chain *chain = &chains[of->id];
-    chains[n->id].views = chain->views < VIEWS_MAX ? chain->views + 1 : 1;
-    if (chain->views < VIEWS_MAX) continue;
+    uint32_t weight = view_weight(n), views = chain->views + weight;
+    chains[n->id].views = views <= VIEWS_MAX ? views : weight;
+    if (views <= VIEWS_MAX) continue;
     if (!chain->copy) chain->copy = copy_of(g, of, n);
     n->args[0].node = chain->copy;
   }

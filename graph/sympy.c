@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "graph/python_words.h"
+
 enum { DEPTH_MAX = 200, ARGS_MAX = 4096, POWER_MAX = 64 };
 
 typedef struct {
@@ -228,7 +230,9 @@ static Value read_symbol(Reader *r) {
   /* Functions begin with a capital letter. */
   if (!n || !(islower((unsigned char)*r->at) || *r->at == '_') || r->at[n] != quote)
     return fail(r, "a symbol's name is no identifier of small letters");
-  Dim symbol = dim_symbol(r->dims, pool_namen(dims_names(r->dims), r->at, n));
+  Name name = pool_namen(dims_names(r->dims), r->at, n);
+  if (python_is_keyword(name)) return fail(r, "a symbol's name is a word of Python");
+  Dim symbol = dim_symbol(r->dims, name);
   r->at += n + 1;
   while (accept(r, ',')) {
     n = word(r);

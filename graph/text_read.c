@@ -81,6 +81,12 @@ static bool read_tensor_type(Reader *r, ValueType *t, const char *s, const char 
   return t->dtype != DT_NONE && read_shape(r, t, &at, end);
 }
 
+/* Can it stand between quotes as it is? */
+static bool is_plain(const char *s, const char *end) {
+  while (s < end && (unsigned char)*s >= ' ' && !strchr("\"'\\", *s)) s++;
+  return s == end;
+}
+
 static bool read_symbolic(Reader *r, ValueType *t, const char *s, const char *end) {
   const char *at = s;
   Dim d = dim_parse(r->g->dims, &at, end);
@@ -89,6 +95,7 @@ static bool read_symbolic(Reader *r, ValueType *t, const char *s, const char *en
     *t = (ValueType){.kind = VALUE_INT, .value = d};
     return true;
   }
+  if (!is_plain(s, end)) return false;
   bool compares = memchr(s, '<', (size_t)(end - s)) || memchr(s, '>', (size_t)(end - s)) ||
                   memchr(s, '=', (size_t)(end - s)) || !strncmp(s, "Eq", 2) || !strncmp(s, "Ne", 2);
   *t = (ValueType){.kind = compares ? VALUE_BOOL : VALUE_FLOAT,
@@ -138,13 +145,6 @@ static Arg read_int(Reader *r, const Expr *e, bool minus) {
   return arg_int(r->g, (int64_t)(minus ? 0 - e->ival : e->ival));
 }
 
-/* The symbol of that name, if an annotation has it. */
-static Dim find_symbol(Reader *r, Name name) {
-  for (uint32_t i = 0; i < dims_symbols(r->g->dims); i++)
-    if (dims_symbol_at(r->g->dims, i)->name == name) return dims_symbol_at(r->g->dims, i);
-  return NULL;
-}
-
 /* A size as an expression of symbols that annotations have, as passes write them: 2*s0 + 1. */
 static Arg read_size(Reader *r, const Expr *e) {
   Text t = text_new(r->g->arena);
@@ -186,7 +186,7 @@ static Arg read_bare_word(Name word) {
 static Arg read_name(Reader *r, const Expr *e) {
   Node *n = graph_find(r->g, e->name);
   if (n) return arg_node(n);
-  Dim symbol = find_symbol(r, e->name);
+  Dim symbol = dims_symbol_named(r->g->dims, e->name);
   if (symbol) return arg_dim(symbol);
   if (!strcmp(e->name, "inf")) return read_float(INFINITY);
   if (!strcmp(e->name, "nan")) return read_float(NAN);

@@ -310,6 +310,19 @@ Node *view_operand(const Node *n) {
   return n->kind == NODE_GETITEM ? first_argument(n->args[0].node) : first_argument(n);
 }
 
+static bool has_open_step(const Node *n) {
+  bool found = false;
+  for (uint32_t i = 1; i < n->type.rank; i++) found |= !dim_is_int(n->type.shape[i]);
+  return found;
+}
+
+uint32_t view_weight(const Node *n) {
+  enum { OPEN_RESHAPE = 16 };
+  bool reshape = n->kind == NODE_CALL && view_row(n->op->target)->place == place_view;
+  bool open = reshape && (has_open_step(n) || has_open_step(view_operand(n)));
+  return open ? OPEN_RESHAPE : 1;
+}
+
 static uint32_t item_of(const Node *n) {
   int64_t i = n->args[1].dim->value;
   return (uint32_t)(i < 0 ? i + n->args[0].node->type.nitems : i);

@@ -549,7 +549,9 @@
 #define E_GRAPH_ARGUMENT "'%s' cannot stand here: a graph's values are calls, x[0], or a + b"
 #define E_GRAPH_ANNOTATION "'%s' is no type: write \"f32[2, s0]\" or \"Sym(s0)\""
 #define E_GRAPH_NO_KERNEL "no kernel can be made yet for torch.ops.%s (node %s)"
-#define E_GRAPH_PLACE "the place of an element overflows 64 bits in the kernel of %s"
+#define E_GRAPH_PLACE                                                                       \
+  "the place of an element in the kernel of %s overflows 64 bits, or is an expression that" \
+  " is too long: export with smaller sizes, or fixed"
 #define E_GRAPH_MEMORY "the tensors between the kernels need more than 2^48 bytes"
 #define E_GRAPH_UNSUPPORTED "operators that are not supported: %u, in %u nodes"
 #define N_GRAPH_UNSUPPORTED "%s, in %u nodes, first %s%s"
@@ -657,6 +659,8 @@
   "annotate it, as in %s: 'f32[2, 3]'"
 #define E_GRAPH_TYPE_DIFFERS "%s is annotated %s, but is %s"
 #define E_GRAPH_GETITEM "only lists have items, and literals number them"
+#define E_GRAPH_HUGE \
+  "%s overflows 64 bits, or is an expression that is too long: export with smaller sizes, or fixed"
 #define E_GRAPH_ITEM "there is no item %lld among %u"
 #define E_GRAPH_NO_TENSOR "'%s' must be a tensor"
 #define E_GRAPH_NO_DTYPE "dtype torch.%s is not supported"
@@ -679,6 +683,8 @@
 #define E_GRAPH_IN_PLACE "a result of %s cannot be written to a tensor of %s"
 #define E_GRAPH_CONDITION "the condition must be of bools, not of %s"
 #define E_GRAPH_ROUNDING "rounding_mode is 'floor' or 'trunc', not '%s'"
+#define E_GRAPH_STRIDES "%u strides for %u sizes"
+#define E_GRAPH_OUTSIDE "element %s is not surely one of %s"
 #define E_GRAPH_NARROW "%lld elements from %lld on are not in axis %u of %s"
 #define E_GRAPH_CLAMP "one of min and max must be given"
 #define E_GRAPH_RESHAPE "%s does not have the elements of %s"

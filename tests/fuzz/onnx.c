@@ -184,7 +184,10 @@ static void read_model(Arena *a, const void *bytes, size_t size) {
   diag_print(d, &out);
   if (!g && !diag_errors(d)) fuzz_fail("no graph, and no word about it");
   if (!g) return;
-  if (!infer_graph(g)) fuzz_fail("types that inference does not give again");
+  if (!infer_graph(g)) {
+    diag_print(d, &out);
+    fuzz_fail("types that inference does not give again\n%s", out.data);
+  }
   check_text(a, g);
   check_weights(a, w);
 }
