@@ -41,7 +41,7 @@ class Info(ctypes.Structure):
 # DLPack's codes: 0 signed, 1 unsigned, 2 float, 4 bfloat, 6 bool.
 DTYPES = {"f32": (2, 32), "f64": (2, 64), "f16": (2, 16), "bf16": (4, 16), "i64": (0, 64),
           "i32": (0, 32), "i16": (0, 16), "i8": (0, 8), "u8": (1, 8), "b8": (6, 8)}
-GPU = 2  # DLPack's number of CUDA
+DEVICES = {"cpu": 1, "cuda": 2}  # DLPack's numbers
 
 for name, types in {
         "nereid_graph_open": [POINTER(c_void_p), POINTER(GraphSource), MESSAGE_FN, c_void_p],
@@ -58,14 +58,15 @@ for name in ("nereid_graph_free", "nereid_executable_free"):
 lib.nereid_executable_noutputs.argtypes = [c_void_p]
 
 
-def tensor(address, dtype, shape):
+def tensor(device, address, dtype, shape):
     code, bits = DTYPES[dtype]
-    return Tensor(address, DlDevice(GPU, 0), len(shape), DlDtype(code, bits, 1),
+    return Tensor(address, DlDevice(DEVICES[device], 0), len(shape), DlDtype(code, bits, 1),
                   (c_int64 * len(shape))(*shape), None, 0)
 
 
 class Model:
     def __init__(self, path, device, mode="default"):
+        self.device = device.name
         source = GraphSource(path=str(path).encode())
         self.graph = made(lib.nereid_graph_open, byref(source), MESSAGE_FN(0), None)
         options = GraphOptions(mode=mode.encode())
@@ -75,7 +76,7 @@ class Model:
     def bind(self, inputs, stream=None):
         """A function that runs the model on these (address, dtype, shape); it returns outputs as
         tensors of DLPack, which lie in the executable's memory."""
-        given = (Tensor * len(inputs))(*(tensor(*t) for t in inputs))
+        given = (Tensor * len(inputs))(*(tensor(self.device, *t) for t in inputs))
         outputs = (Tensor * self.n)()
 
         def run():

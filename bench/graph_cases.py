@@ -47,12 +47,16 @@ def resnet50():
     return torchvision.models.resnet50(weights=None), (torch.randn(32, 3, 224, 224),)
 
 
-@case(torch.bfloat16)
-def vit_b():
+def vit_b_of(images):
     import torchvision
     model = torchvision.models.vit_b_16(weights=None)
     torch.nn.init.normal_(model.heads.head.weight, std=0.02)  # zeros else, and so the output
-    return model, (torch.randn(32, 3, 224, 224),)
+    return model, (torch.randn(images, 3, 224, 224),)
+
+
+@case(torch.bfloat16)
+def vit_b():
+    return vit_b_of(32)
 
 
 @case(torch.bfloat16)

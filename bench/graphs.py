@@ -9,7 +9,8 @@ norm of the difference to the model in float32, by its norm, and PyTorch's own i
 memory is what a side adds to weights and inputs.  Models run in processes of their own.
 Needs PyTorch, transformers and torchvision.
 """
-import argparse, json, os, pathlib, subprocess, sys, tempfile, time
+import argparse, json, pathlib, sys, tempfile
+from graph_bench import bound, clock, error, export, first, median, run_all
 
 RUNS, WARM_UP = 30, 5
 MODES = ["default", "reduce-overhead"]
@@ -28,16 +29,6 @@ def parse():
 
 # ---- one model, in a process of its own ----
 
-def clock(function):
-    start = time.perf_counter()
-    result = function()
-    return time.perf_counter() - start, result
-
-
-def first(y):
-    return y[0] if isinstance(y, (tuple, list)) else y
-
-
 def medians(functions):
     import torch
     for f in functions.values():
@@ -53,12 +44,7 @@ def medians(functions):
             end.record()
             pairs[name].append((start, end))
     torch.cuda.synchronize()
-    return {name: sorted(a.elapsed_time(b) * 1e3 for a, b in p)[len(p) // 2]
-            for name, p in pairs.items()}
-
-
-def error(y, reference):
-    return ((y.double() - reference).norm() / reference.norm()).item()
+    return {name: median([a.elapsed_time(b) * 1e3 for a, b in p]) for name, p in pairs.items()}
 
 
 def peak_of(function):
@@ -82,14 +68,9 @@ def profile(function, file):
                             for e in rows))
 
 
-DTYPE_NAMES = {"torch.float32": "f32", "torch.bfloat16": "bf16", "torch.float16": "f16",
-               "torch.int64": "i64"}
-
-
 def from_dlpack(t, like):
     """A copy of an output as a tensor of PyTorch."""
     import torch
-    import binding
     y = torch.empty(tuple(t.shape[i] for i in range(t.ndim)), dtype=like.dtype, device="cuda")
     device.copy(y.data_ptr(), t.data, y.nbytes)
     device.sync()
@@ -116,7 +97,7 @@ def nereid(result, sides, file, args, y, reference, modes):
     import torch
     from graph_binding import Model
     stream = device.stream(torch.cuda.current_stream().cuda_stream or 1)
-    inputs = [(x.data_ptr(), DTYPE_NAMES[str(x.dtype)], tuple(x.shape)) for x in args]
+    inputs = bound(args)
     for mode in modes:
         def cold():
             model = Model(file, device, mode)
@@ -150,7 +131,7 @@ def run_case(options):
         module = module.to(dtype)
         args = tuple(a.to(dtype) if a.is_floating_point() else a for a in args)
         file = pathlib.Path(folder) / "model.pt2"
-        torch.export.save(torch.export.export(module, args, strict=False), file)
+        export(module, args, file)
         y = first(module(*args))
         result["error eager"] = error(y, reference)
         sides["eager"] = lambda: module(*args)
@@ -188,15 +169,6 @@ COLUMNS = {
 }
 
 
-def row(result):
-    def cell(f):
-        try:
-            return f(result)
-        except KeyError:
-            return "-"
-    return "| " + " | ".join(cell(f) for f in COLUMNS.values()) + " |"
-
-
 def main():
     options = parse()
     if options.case:
@@ -207,24 +179,7 @@ def main():
         print(f"graphs.py: skipped: {problem}")
         return
     from graph_cases import CASES
-    print("| " + " | ".join(COLUMNS) + " |\n|" + " --- |" * len(COLUMNS), flush=True)
-    results = []
-    for name in CASES:
-        if options.names and not any(n in name for n in options.names):
-            continue
-        try:
-            done = subprocess.run([sys.executable, __file__, *sys.argv[1:], "--case", name],
-                                  stdout=subprocess.PIPE, text=True, timeout=300)
-        except subprocess.TimeoutExpired:
-            print(f"{name}: over 300 s", flush=True)
-            continue
-        if done.returncode:
-            print(f"{name}: status {done.returncode}", flush=True)
-            continue
-        results.append(json.loads(done.stdout.splitlines()[-1]))
-        print(row(results[-1]), flush=True)
-    if options.json:
-        pathlib.Path(options.json).write_text(json.dumps(results, indent=1))
+    run_all(__file__, CASES, options, COLUMNS, 300)
 
 
 device = None
