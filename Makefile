@@ -19,7 +19,7 @@ COMPILE = $(CC) -std=c11 -D_GNU_SOURCE -I. -I$B -iquote runtime -Wall -Wextra -f
   -ffp-contract=off $(CPPFLAGS) $(CFLAGS) -MMD -MP -c
 LINK = $(CC) $(CFLAGS) $(LDFLAGS)
 # Libraries that are linked statically into the bundle, and those of the C library.
-LIBS := -lsqlite3 -lxxhash -ljansson -lminizip -lz -lprotobuf-c
+LIBS := -lsqlite3 -lxxhash -lminizip -lz -lprotobuf-c
 SYSTEM_LIBS := -lm -ldl -lpthread
 DYNAMIC := -Wl,--as-needed $(LIBS) $(SYSTEM_LIBS)
 STATIC := -Wl,--as-needed -Wl,-Bstatic $(LIBS) -Wl,-Bdynamic $(SYSTEM_LIBS)

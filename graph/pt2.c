@@ -70,20 +70,20 @@ static bool find_parts(Pt2 *r) {
 
 /* ---- the program ---- */
 
-static bool check_version(Pt2 *r, const json_t *program) {
+static bool check_version(Pt2 *r, const Json *program) {
   int64_t major, minor;
-  const json_t *version = pt2_object(r, program, "schema_version");
+  const Json *version = pt2_object(r, program, "schema_version");
   if (!version || !pt2_int(r, version, "major", &major) || !pt2_int(r, version, "minor", &minor))
     return false;
   if (major == PT2_SCHEMA_MAJOR) return true;
   return pt2_fail(r, E_GRAPH_PT2_VERSION, (long long)major, (long long)minor, PT2_SCHEMA_MAJOR);
 }
 
-static const json_t *find_types(Pt2 *r, const json_t *graph, const char *key) {
-  return pt2_has(graph, key) ? pt2_object(r, graph, key) : json_object_get(graph, key);
+static const Json *find_types(Pt2 *r, const Json *graph, const char *key) {
+  return pt2_has(graph, key) ? pt2_object(r, graph, key) : json_get(graph, key);
 }
 
-static bool read_graph(Pt2 *r, const json_t *graph, const json_t *signature) {
+static bool read_graph(Pt2 *r, const Json *graph, const Json *signature) {
   r->where = "graph";
   r->tensors = pt2_object(r, graph, "tensor_values");
   if (!r->tensors) return false;
@@ -97,13 +97,13 @@ static bool read_graph(Pt2 *r, const json_t *graph, const json_t *signature) {
 }
 
 static bool read_program(Pt2 *r) {
-  json_t *program;
+  const Json *program;
   if (!pt2_parse(r, r->program, &program)) return false;
   if (!check_version(r, program) || !pt2_ranges(r, program)) return false;
   r->where = "program";
-  const json_t *module = pt2_object(r, program, "graph_module");
-  const json_t *graph = module ? pt2_object(r, module, "graph") : NULL;
-  const json_t *signature = graph ? pt2_object(r, module, "signature") : NULL;
+  const Json *module = pt2_object(r, program, "graph_module");
+  const Json *graph = module ? pt2_object(r, module, "graph") : NULL;
+  const Json *signature = graph ? pt2_object(r, module, "signature") : NULL;
   if (!signature || !read_graph(r, graph, signature)) return false;
   pt2_close(r);
   return true;
@@ -115,20 +115,17 @@ static bool all_supported(Pt2 *r) {
   return !r->lacking;
 }
 
-static bool read_all(void *reader) {
-  Pt2 *r = reader;
+static bool read_all(Pt2 *r) {
   if (!find_parts(r) || !read_program(r) || !all_supported(r)) return false;
   return pt2_weights(r) && all_supported(r) && pt2_bind_weights(r);
 }
-
-static void close_json(void *reader) { pt2_close(reader); }
 
 Graph *pt2_read(Arena *a, Pool *names, Diags *d, const Archive *f, Weights *w) {
   Pt2 r = {.arena = a, .names = names, .diags = d, .file = f, .place = archive_place(f)};
   r.root = r.where = "";
   r.weights = w;
   r.graph = graph_new(a, names, d);
-  bool ok = arena_guard(a, read_all, close_json, &r);
+  bool ok = read_all(&r);
   pt2_close(&r);
   return ok ? r.graph : NULL;
 }

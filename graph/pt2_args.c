@@ -7,49 +7,48 @@
 
 /* ---- single values ---- */
 
-static bool read_none(Pt2 *r, const json_t *in, Arg *out) {
+static bool read_none(Pt2 *r, const Json *in, Arg *out) {
   (void)r, (void)in;
   *out = arg_none();
   return true;
 }
 
-static bool read_named(Pt2 *r, const json_t *in, const char *key, Arg *out) {
+static bool read_named(Pt2 *r, const Json *in, const char *key, Arg *out) {
   Name name = pt2_name(r, in, key);
   Node *n = name ? pt2_value(r, name) : NULL;
   if (n) *out = arg_node(n);
   return n;
 }
 
-static bool read_tensor(Pt2 *r, const json_t *in, Arg *out) {
-  return read_named(r, in, "name", out);
-}
+static bool read_tensor(Pt2 *r, const Json *in, Arg *out) { return read_named(r, in, "name", out); }
 
-static bool read_int(Pt2 *r, const json_t *in, Arg *out) {
-  if (!json_is_integer(in)) return pt2_fail(r, E_GRAPH_PT2_ARG, "an integer");
-  *out = arg_int(r->graph, json_integer_value(in));
+static bool read_int(Pt2 *r, const Json *in, Arg *out) {
+  if (!json_is(in, JSON_INTEGER)) return pt2_fail(r, E_GRAPH_PT2_ARG, "an integer");
+  *out = arg_int(r->graph, in->integer);
   return true;
 }
 
-static bool read_float(Pt2 *r, const json_t *in, Arg *out) {
+static bool read_float(Pt2 *r, const Json *in, Arg *out) {
   out->kind = ARG_FLOAT;
   return pt2_float(r, in, &out->number);
 }
 
-static bool read_bool(Pt2 *r, const json_t *in, Arg *out) {
-  if (!json_is_boolean(in)) return pt2_fail(r, E_GRAPH_PT2_ARG, "true or false");
-  *out = (Arg){.kind = ARG_BOOL, .flag = json_is_true(in)};
+static bool read_bool(Pt2 *r, const Json *in, Arg *out) {
+  if (!json_is(in, JSON_TRUE) && !json_is(in, JSON_FALSE))
+    return pt2_fail(r, E_GRAPH_PT2_ARG, "true or false");
+  *out = (Arg){.kind = ARG_BOOL, .flag = json_is(in, JSON_TRUE)};
   return true;
 }
 
-static bool read_string(Pt2 *r, const json_t *in, Arg *out) {
-  if (!json_is_string(in)) return pt2_fail(r, E_GRAPH_PT2_ARG, "a string");
-  *out = (Arg){.kind = ARG_STRING, .name = pool_name(r->names, json_string_value(in))};
+static bool read_string(Pt2 *r, const Json *in, Arg *out) {
+  if (!json_is(in, JSON_STRING)) return pt2_fail(r, E_GRAPH_PT2_ARG, "a string");
+  *out = (Arg){.kind = ARG_STRING, .name = pool_name(r->names, in->string)};
   return true;
 }
 
 /* What may be a node or a literal of one kind: {"as_name": ...} or {"as_int": ...}. */
-static bool read_symbolic(Pt2 *r, const json_t *in, Arg *out) {
-  json_t *value;
+static bool read_symbolic(Pt2 *r, const Json *in, Arg *out) {
+  const Json *value;
   const char *kind = pt2_union(r, in, &value);
   if (!kind) return false;
   if (!strcmp(kind, "as_name")) return read_named(r, in, "as_name", out);
@@ -59,8 +58,8 @@ static bool read_symbolic(Pt2 *r, const json_t *in, Arg *out) {
   return pt2_fail(r, E_GRAPH_PT2_ARG_KIND, kind);
 }
 
-static bool read_optional_tensor(Pt2 *r, const json_t *in, Arg *out) {
-  json_t *value;
+static bool read_optional_tensor(Pt2 *r, const Json *in, Arg *out) {
+  const Json *value;
   const char *kind = pt2_union(r, in, &value);
   if (!kind) return false;
   if (!strcmp(kind, "as_none")) return read_none(r, value, out);
@@ -70,25 +69,25 @@ static bool read_optional_tensor(Pt2 *r, const json_t *in, Arg *out) {
 
 /* ---- enumerations ---- */
 
-static bool read_scalar_type(Pt2 *r, const json_t *in, Arg *out) {
-  const char *name = json_is_integer(in) ? pt2_dtype_name(json_integer_value(in)) : NULL;
+static bool read_scalar_type(Pt2 *r, const Json *in, Arg *out) {
+  const char *name = json_is(in, JSON_INTEGER) ? pt2_dtype_name(in->integer) : NULL;
   if (!name) return pt2_fail(r, E_GRAPH_PT2_ARG, "the number of a dtype");
   *out = (Arg){.kind = ARG_DTYPE, .name = pool_name(r->names, name)};
   out->dtype = dtype_from_torch(name, strlen(name));
   return true;
 }
 
-static bool read_memory_format(Pt2 *r, const json_t *in, Arg *out) {
+static bool read_memory_format(Pt2 *r, const Json *in, Arg *out) {
   static const char *const words[] = {"contiguous_format", "channels_last", "channels_last_3d",
                                       "preserve_format"};
-  json_int_t i = json_is_integer(in) ? json_integer_value(in) : 0;
+  int64_t i = json_is(in, JSON_INTEGER) ? in->integer : 0;
   if (i < 1 || i > 4) return pt2_fail(r, E_GRAPH_PT2_ARG, "the number of a memory format");
   *out = (Arg){.kind = ARG_FORMAT, .name = pool_name(r->names, words[i - 1])};
   return true;
 }
 
-static bool read_layout(Pt2 *r, const json_t *in, Arg *out) {
-  if (!json_is_integer(in) || json_integer_value(in) != PT2_STRIDED)
+static bool read_layout(Pt2 *r, const Json *in, Arg *out) {
+  if (!json_is(in, JSON_INTEGER) || in->integer != PT2_STRIDED)
     return pt2_fail(r, E_GRAPH_PT2_ARG, "the strided layout");
   *out = (Arg){.kind = ARG_LAYOUT, .name = pool_name(r->names, "strided")};
   return true;
@@ -96,7 +95,7 @@ static bool read_layout(Pt2 *r, const json_t *in, Arg *out) {
 
 enum { DEVICES_MAX = 1024 }; /* as in the text form */
 
-static bool read_device(Pt2 *r, const json_t *in, Arg *out) {
+static bool read_device(Pt2 *r, const Json *in, Arg *out) {
   int64_t index = -1;
   Name type = pt2_name(r, in, "type");
   if (!type) return false;
@@ -111,7 +110,7 @@ static bool read_device(Pt2 *r, const json_t *in, Arg *out) {
 
 /* ---- the kinds ---- */
 
-typedef bool Read(Pt2 *r, const json_t *in, Arg *out);
+typedef bool Read(Pt2 *r, const Json *in, Arg *out);
 
 static const struct {
   const char *kind;
@@ -142,16 +141,16 @@ static const struct {
              {"as_sym_bools", read_symbolic, true}};
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
-static bool read_list(Pt2 *r, const json_t *in, Read *read, Arg *out) {
-  if (!json_is_array(in)) return pt2_fail(r, E_GRAPH_PT2_ARG, "an array");
-  *out = arg_list(r->graph, (uint32_t)json_array_size(in));
+static bool read_list(Pt2 *r, const Json *in, Read *read, Arg *out) {
+  if (!json_is(in, JSON_ARRAY)) return pt2_fail(r, E_GRAPH_PT2_ARG, "an array");
+  *out = arg_list(r->graph, (uint32_t)json_length(in));
   for (uint32_t i = 0; i < out->n; i++)
-    if (!read(r, json_array_get(in, i), &out->items[i])) return false;
+    if (!read(r, json_item(in, i), &out->items[i])) return false;
   return true;
 }
 
-bool pt2_arg(Pt2 *r, const json_t *argument, Arg *out) {
-  json_t *value;
+bool pt2_arg(Pt2 *r, const Json *argument, Arg *out) {
+  const Json *value;
   const char *kind = pt2_union(r, argument, &value);
   if (!kind) return false;
   for (int i = 0; i < KINDS; i++) {
@@ -173,7 +172,7 @@ bool pt2_names_value(const char *kind) {
          !strcmp(kind, "as_sym_float") || !strcmp(kind, "as_sym_bool");
 }
 
-Name pt2_value_name(Pt2 *r, const char *kind, const json_t *value) {
+Name pt2_value_name(Pt2 *r, const char *kind, const Json *value) {
   if (!strcmp(kind, "as_tensor")) return pt2_name(r, value, "name");
   return pt2_name(r, value, "as_name");
 }

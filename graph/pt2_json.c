@@ -27,66 +27,65 @@ bool pt2_lack(Pt2 *r, const char *fmt, ...) {
 
 /* ---- documents ---- */
 
-bool pt2_parse(Pt2 *r, const ArchiveEntry *e, json_t **out) {
-  json_error_t error;
+bool pt2_parse(Pt2 *r, const ArchiveEntry *e, const Json **out) {
+  JsonError error;
   r->where = e->name;
   if (e->size > PT2_JSON_MAX) return pt2_fail(r, E_GRAPH_PT2_JSON_SIZE, PT2_JSON_MAX >> 20);
-  *out = r->json = json_loadb((const char *)e->data, e->size, JSON_REJECT_DUPLICATES, &error);
-  if (!r->json && error.line < 1) arena_out_of_memory(r->arena);
-  if (!r->json) return pt2_fail(r, E_GRAPH_PT2_JSON, error.line, error.column, error.text);
-  if (!json_is_object(r->json)) return pt2_fail(r, E_GRAPH_PT2_ROOT);
-  return true;
+  r->json = arena_child(r->arena);
+  *out = json_read(r->json, (const char *)e->data, e->size, &error);
+  if (!*out) return pt2_fail(r, E_GRAPH_PT2_JSON, error.line, error.column, error.what);
+  return json_is(*out, JSON_OBJECT) || pt2_fail(r, E_GRAPH_PT2_ROOT);
 }
 
 void pt2_close(Pt2 *r) {
-  json_decref(r->json);
+  arena_free(r->json);
   r->json = NULL;
 }
 
 /* ---- values ---- */
 
-static const char *kind_name(const json_t *v) {
-  static const char *const names[] = {"an object", "an array", "a string", "an integer",
-                                      "a number",  "true",     "false",    "null"};
-  return v ? names[json_typeof(v)] : "missing";
+static const char *kind_name(const Json *v) {
+  static const char *const names[] = {"null",     "false",    "true",     "an integer",
+                                      "a number", "a string", "an array", "an object"};
+  return v ? names[v->kind] : "missing";
 }
 
-static bool wrong(Pt2 *r, const char *key, const json_t *v, const char *wanted) {
+static bool wrong(Pt2 *r, const char *key, const Json *v, const char *wanted) {
   return pt2_fail(r, E_GRAPH_PT2_KEY, key, kind_name(v), wanted);
 }
 
-json_t *pt2_object(Pt2 *r, const json_t *in, const char *key) {
-  json_t *v = json_object_get(in, key);
-  return json_is_object(v) ? v : (wrong(r, key, v, "an object"), NULL);
+const Json *pt2_object(Pt2 *r, const Json *in, const char *key) {
+  const Json *v = json_get(in, key);
+  return json_is(v, JSON_OBJECT) ? v : (wrong(r, key, v, "an object"), NULL);
 }
 
-json_t *pt2_array(Pt2 *r, const json_t *in, const char *key) {
-  json_t *v = json_object_get(in, key);
-  return json_is_array(v) ? v : (wrong(r, key, v, "an array"), NULL);
+const Json *pt2_array(Pt2 *r, const Json *in, const char *key) {
+  const Json *v = json_get(in, key);
+  return json_is(v, JSON_ARRAY) ? v : (wrong(r, key, v, "an array"), NULL);
 }
 
-const char *pt2_string(Pt2 *r, const json_t *in, const char *key) {
-  json_t *v = json_object_get(in, key);
-  return json_is_string(v) ? json_string_value(v) : (wrong(r, key, v, "a string"), NULL);
+const char *pt2_string(Pt2 *r, const Json *in, const char *key) {
+  const Json *v = json_get(in, key);
+  return json_is(v, JSON_STRING) ? v->string : (wrong(r, key, v, "a string"), NULL);
 }
 
-bool pt2_int(Pt2 *r, const json_t *in, const char *key, int64_t *out) {
-  json_t *v = json_object_get(in, key);
-  if (!json_is_integer(v)) return wrong(r, key, v, "an integer");
-  *out = json_integer_value(v);
+bool pt2_int(Pt2 *r, const Json *in, const char *key, int64_t *out) {
+  const Json *v = json_get(in, key);
+  if (!json_is(v, JSON_INTEGER)) return wrong(r, key, v, "an integer");
+  *out = v->integer;
   return true;
 }
 
-bool pt2_bool(Pt2 *r, const json_t *in, const char *key, bool *out) {
-  json_t *v = json_object_get(in, key);
-  if (!json_is_boolean(v)) return wrong(r, key, v, "true or false");
-  *out = json_boolean_value(v);
+bool pt2_bool(Pt2 *r, const Json *in, const char *key, bool *out) {
+  const Json *v = json_get(in, key);
+  if (!json_is(v, JSON_TRUE) && !json_is(v, JSON_FALSE)) return wrong(r, key, v, "true or false");
+  *out = v->kind == JSON_TRUE;
   return true;
 }
 
-bool pt2_has(const json_t *in, const char *key) {
-  const json_t *v = json_object_get(in, key);
-  return v && !json_is_null(v);
+bool pt2_has(const Json *in, const char *key) {
+  const Json *v = json_get(in, key);
+  return v && v->kind != JSON_NULL;
 }
 
 Name pt2_check_name(Pt2 *r, const char *key, const char *text) {
@@ -95,28 +94,29 @@ Name pt2_check_name(Pt2 *r, const char *key, const char *text) {
   return ok ? pool_name(r->names, text) : (pt2_fail(r, E_GRAPH_PT2_NAME, key, PT2_NAME_MAX), NULL);
 }
 
-Name pt2_name(Pt2 *r, const json_t *in, const char *key) {
+Name pt2_name(Pt2 *r, const Json *in, const char *key) {
   const char *s = pt2_string(r, in, key);
   return s ? pt2_check_name(r, key, s) : NULL;
 }
 
-const char *pt2_union(Pt2 *r, const json_t *in, json_t **value) {
-  if (!json_is_object(in) || json_object_size(in) != 1) {
+const char *pt2_union(Pt2 *r, const Json *in, const Json **value) {
+  if (!json_is(in, JSON_OBJECT) || in->n != 1) {
     pt2_fail(r, E_GRAPH_PT2_UNION);
     return NULL;
   }
-  void *first = json_object_iter((json_t *)in);
-  *value = json_object_iter_value(first);
-  return json_object_iter_key(first);
+  const JsonMember *first = json_member(in, 0);
+  *value = &first->value;
+  return first->key;
 }
 
-bool pt2_float(Pt2 *r, const json_t *value, double *out) {
+bool pt2_float(Pt2 *r, const Json *value, double *out) {
   static const struct {
     const char *text;
     double value;
   } words[] = {{"Infinity", INFINITY}, {"-Infinity", -INFINITY}, {"NaN", NAN}};
-  if (json_is_number(value)) return *out = json_number_value(value), true;
-  for (size_t i = 0; i < 3 && json_is_string(value); i++)
-    if (!strcmp(json_string_value(value), words[i].text)) return *out = words[i].value, true;
+  if (json_is(value, JSON_REAL)) return *out = value->real, true;
+  if (json_is(value, JSON_INTEGER)) return *out = (double)value->integer, true;
+  for (size_t i = 0; i < 3 && json_is(value, JSON_STRING); i++)
+    if (!strcmp(value->string, words[i].text)) return *out = words[i].value, true;
   return wrong(r, "as_float", value, "a number, \"Infinity\", \"-Infinity\" or \"NaN\"");
 }

@@ -63,10 +63,10 @@ static Name origin_of(Pt2 *r, const char *trace) {
   return origin ? pool_name(r->names, strip(origin)) : NULL;
 }
 
-static bool read_origin(Pt2 *r, const json_t *node, Name *out) {
+static bool read_origin(Pt2 *r, const Json *node, Name *out) {
   *out = NULL;
   if (!pt2_has(node, "metadata")) return true;
-  const json_t *metadata = pt2_object(r, node, "metadata");
+  const Json *metadata = pt2_object(r, node, "metadata");
   if (!metadata || !pt2_has(metadata, "stack_trace")) return metadata;
   const char *trace = pt2_string(r, metadata, "stack_trace");
   if (trace) *out = origin_of(r, trace);
@@ -76,7 +76,7 @@ static bool read_origin(Pt2 *r, const json_t *node, Name *out) {
 /* ---- operators ---- */
 
 /* "aten.add.Tensor" of "torch.ops.aten.add.Tensor"; others stay: "_operator.add". */
-static const char *read_target(Pt2 *r, const json_t *node) {
+static const char *read_target(Pt2 *r, const Json *node) {
   static const char prefix[] = "torch.ops.";
   const char *target = pt2_name(r, node, "target");
   if (!target) return NULL;
@@ -89,19 +89,19 @@ static const char *read_target(Pt2 *r, const json_t *node) {
 enum { POSITIONAL = 1, KEYWORD = 2 };
 
 /* Files of older minor versions don't say whether an argument was given by name. */
-static bool is_named(const OpSchema *s, const json_t *input, uint32_t positional) {
-  if (json_is_integer(json_object_get(input, "kind")))
-    return json_integer_value(json_object_get(input, "kind")) == KEYWORD;
-  int at = s && json_is_string(json_object_get(input, "name"))
-               ? ops_param(s, json_string_value(json_object_get(input, "name")))
+static bool is_named(const OpSchema *s, const Json *input, uint32_t positional) {
+  if (json_is(json_get(input, "kind"), JSON_INTEGER))
+    return json_get(input, "kind")->integer == KEYWORD;
+  int at = s && json_is(json_get(input, "name"), JSON_STRING)
+               ? ops_param(s, json_get(input, "name")->string)
                : -1;
   return at >= 0 && (s->params[at].named_only || (uint32_t)at != positional);
 }
 
-static bool read_input(Pt2 *r, Node *n, const OpSchema *s, const json_t *input, Arg *out) {
-  json_t *value;
+static bool read_input(Pt2 *r, Node *n, const OpSchema *s, const Json *input, Arg *out) {
+  const Json *value;
   const char *name = pt2_string(r, input, "name");
-  const json_t *argument = name ? pt2_object(r, input, "arg") : NULL;
+  const Json *argument = name ? pt2_object(r, input, "arg") : NULL;
   const char *kind = argument ? pt2_union(r, argument, &value) : NULL;
   if (!kind) return false;
   /* The operator is reported; what it takes need not be understood. */
@@ -113,11 +113,11 @@ static bool read_input(Pt2 *r, Node *n, const OpSchema *s, const json_t *input, 
   return pt2_arg(r, argument, out);
 }
 
-static bool read_inputs(Pt2 *r, Node *n, const json_t *inputs) {
+static bool read_inputs(Pt2 *r, Node *n, const Json *inputs) {
   const OpSchema *s = n->op->schema ? ops_schema(r->graph, n->op) : NULL;
   n->nargs = n->nnamed = 0; /* there is room for all of them in both */
-  for (size_t i = 0; i < json_array_size(inputs); i++) {
-    const json_t *input = json_array_get(inputs, i);
+  for (size_t i = 0; i < json_length(inputs); i++) {
+    const Json *input = json_item(inputs, i);
     Arg arg;
     if (!read_input(r, n, s, input, &arg)) return false;
     if (!is_named(s, input, n->nargs)) {
@@ -136,7 +136,7 @@ static bool read_inputs(Pt2 *r, Node *n, const json_t *inputs) {
 
 /* ---- results ---- */
 
-static bool read_item(Pt2 *r, Node *list, uint32_t i, const char *kind, const json_t *value,
+static bool read_item(Pt2 *r, Node *list, uint32_t i, const char *kind, const Json *value,
                       ValueType *type) {
   Name name = pt2_value_name(r, kind, value);
   if (!name || !pt2_value_type(r, kind, name, type)) return false;
@@ -156,16 +156,16 @@ static ValueType *make_list(Pt2 *r, Node *n, size_t count) {
 }
 
 /* as_tensors: [{"name": ...}, ...] */
-static bool read_tensors(Pt2 *r, Node *n, const json_t *tensors) {
-  if (!json_is_array(tensors)) return pt2_fail(r, E_GRAPH_PT2_ARG, "an array");
-  ValueType *items = make_list(r, n, json_array_size(tensors));
+static bool read_tensors(Pt2 *r, Node *n, const Json *tensors) {
+  if (!json_is(tensors, JSON_ARRAY)) return pt2_fail(r, E_GRAPH_PT2_ARG, "an array");
+  ValueType *items = make_list(r, n, json_length(tensors));
   for (uint32_t i = 0; i < n->type.nitems; i++)
-    if (!read_item(r, n, i, "as_tensor", json_array_get(tensors, i), &items[i])) return false;
+    if (!read_item(r, n, i, "as_tensor", json_item(tensors, i), &items[i])) return false;
   return true;
 }
 
 /* A list within a tuple: the getitem that takes it out has no name in the file. */
-static bool read_nested(Pt2 *r, Node *tuple, uint32_t i, const json_t *tensors, ValueType *type) {
+static bool read_nested(Pt2 *r, Node *tuple, uint32_t i, const Json *tensors, ValueType *type) {
   Node *n = graph_node(r->graph, NODE_GETITEM, NULL, 2, 0);
   n->args[0] = arg_node(tuple);
   n->args[1] = arg_int(r->graph, i);
@@ -177,8 +177,8 @@ static bool read_nested(Pt2 *r, Node *tuple, uint32_t i, const json_t *tensors, 
   return ok;
 }
 
-static bool read_part(Pt2 *r, Node *tuple, uint32_t i, const json_t *output, ValueType *type) {
-  json_t *value;
+static bool read_part(Pt2 *r, Node *tuple, uint32_t i, const Json *output, ValueType *type) {
+  const Json *value;
   const char *kind = pt2_union(r, output, &value);
   if (!kind) return false;
   if (!strcmp(kind, "as_none")) return type->kind = VALUE_NONE, true;
@@ -187,14 +187,14 @@ static bool read_part(Pt2 *r, Node *tuple, uint32_t i, const json_t *output, Val
   return pt2_fail(r, E_GRAPH_PT2_ARG_KIND, kind);
 }
 
-static bool read_tuple(Pt2 *r, Node *n, const json_t *outputs) {
-  ValueType *items = make_list(r, n, json_array_size(outputs));
+static bool read_tuple(Pt2 *r, Node *n, const Json *outputs) {
+  ValueType *items = make_list(r, n, json_length(outputs));
   for (uint32_t i = 0; i < n->type.nitems; i++)
-    if (!read_part(r, n, i, json_array_get(outputs, i), &items[i])) return false;
+    if (!read_part(r, n, i, json_item(outputs, i), &items[i])) return false;
   return true;
 }
 
-static bool read_single(Pt2 *r, Node *n, const char *kind, const json_t *value) {
+static bool read_single(Pt2 *r, Node *n, const char *kind, const Json *value) {
   if (!strcmp(kind, "as_tensors")) return read_tensors(r, n, value);
   if (!strcmp(kind, "as_none")) return n->type.kind = VALUE_NONE, true;
   if (!pt2_names_value(kind)) return pt2_fail(r, E_GRAPH_PT2_ARG_KIND, kind);
@@ -202,23 +202,23 @@ static bool read_single(Pt2 *r, Node *n, const char *kind, const json_t *value) 
   return name && pt2_value_type(r, kind, name, &n->type) && pt2_define(r, name, n);
 }
 
-static bool read_outputs(Pt2 *r, Node *n, const json_t *outputs) {
-  json_t *value;
-  if (json_array_size(outputs) == 0) return n->type.kind = VALUE_NONE, true;
-  if (json_array_size(outputs) > 1) return read_tuple(r, n, outputs);
-  const char *kind = pt2_union(r, json_array_get(outputs, 0), &value);
+static bool read_outputs(Pt2 *r, Node *n, const Json *outputs) {
+  const Json *value;
+  if (json_length(outputs) == 0) return n->type.kind = VALUE_NONE, true;
+  if (json_length(outputs) > 1) return read_tuple(r, n, outputs);
+  const char *kind = pt2_union(r, json_item(outputs, 0), &value);
   return kind && read_single(r, n, kind, value);
 }
 
 /* ---- nodes ---- */
 
 /* Files of older minor versions name values only, not nodes. */
-static Name read_node_name(Pt2 *r, const json_t *node, const char *target) {
-  json_t *value;
+static Name read_node_name(Pt2 *r, const Json *node, const char *target) {
+  const Json *value;
   if (pt2_has(node, "name")) return pt2_name(r, node, "name");
-  const json_t *outputs = json_object_get(node, "outputs");
-  if (json_array_size(outputs) == 1) {
-    const char *kind = pt2_union(r, json_array_get(outputs, 0), &value);
+  const Json *outputs = json_get(node, "outputs");
+  if (json_length(outputs) == 1) {
+    const char *kind = pt2_union(r, json_item(outputs, 0), &value);
     if (!kind) return NULL;
     if (pt2_names_value(kind)) return pt2_value_name(r, kind, value);
   }
@@ -226,15 +226,15 @@ static Name read_node_name(Pt2 *r, const json_t *node, const char *target) {
   return pool_namen(r->names, op, strcspn(op, "."));
 }
 
-static bool read_node(Pt2 *r, const json_t *node, size_t i) {
+static bool read_node(Pt2 *r, const Json *node, size_t i) {
   r->where = arena_printf(r->arena, "node %zu", i);
   const char *target = read_target(r, node);
   Name name = target ? read_node_name(r, node, target) : NULL;
   if (!name) return false;
   r->where = arena_printf(r->arena, "node %s", name);
-  const json_t *inputs = pt2_array(r, node, "inputs"), *outputs = pt2_array(r, node, "outputs");
+  const Json *inputs = pt2_array(r, node, "inputs"), *outputs = pt2_array(r, node, "outputs");
   if (!inputs || !outputs) return false;
-  uint32_t room = (uint32_t)json_array_size(inputs);
+  uint32_t room = (uint32_t)json_length(inputs);
   Node *n = graph_node(r->graph, NODE_CALL, NULL, room, room);
   n->op = ops_row(r->graph, target);
   n->place = r->place;
@@ -242,11 +242,11 @@ static bool read_node(Pt2 *r, const json_t *node, size_t i) {
          read_inputs(r, n, inputs) && read_outputs(r, n, outputs);
 }
 
-bool pt2_nodes(Pt2 *r, const json_t *graph) {
+bool pt2_nodes(Pt2 *r, const Json *graph) {
   r->where = "graph";
-  const json_t *nodes = pt2_array(r, graph, "nodes");
-  for (size_t i = 0; i < json_array_size(nodes); i++)
-    if (!read_node(r, json_array_get(nodes, i), i)) return false;
+  const Json *nodes = pt2_array(r, graph, "nodes");
+  for (size_t i = 0; i < json_length(nodes); i++)
+    if (!read_node(r, json_item(nodes, i), i)) return false;
   return nodes;
 }
 

@@ -6,13 +6,12 @@
 #ifndef NEREID_GRAPH_PT2_READ_H
 #define NEREID_GRAPH_PT2_READ_H
 
-#include <jansson.h>
-
+#include "graph/json.h"
 #include "graph/ops.h"
 #include "graph/pt2.h"
 
 /* Far above what files hold: a graph of 100,000 nodes takes 100 MiB of JSON. */
-enum { PT2_JSON_MAX = 1 << 30, PT2_NAME_MAX = 1000 };
+enum { PT2_JSON_MAX = JSON_SIZE_MAX, PT2_NAME_MAX = 1000 };
 enum { PT2_STRIDED = 7 }; /* of the schema's Layout */
 
 typedef struct {
@@ -24,15 +23,15 @@ typedef struct {
   const char *root;            /* "model/" */
   const ArchiveEntry *program; /* "model/models/model.json" */
   const char *model;           /* "model" */
-  json_t *json;                /* the document being read */
+  Arena *json;                 /* of the document being read */
   const char *where;           /* what messages name: "node linear_1" */
   bool lacking;                /* pt2_lack was called */
 
   Graph *graph;
   Weights *weights;
-  NameMap values;    /* from names in the file to nodes */
-  NameMap stored;    /* from names of parameters, buffers and constants to inputs */
-  const json_t *tensors, *ints, *floats, *bools; /* types by name */
+  NameMap values; /* from names in the file to nodes */
+  NameMap stored; /* from names of parameters, buffers and constants to inputs */
+  const Json *tensors, *ints, *floats, *bools; /* types by name */
 } Pt2;
 
 /* ---- pt2_json.c: values of a type, found by key ---- */
@@ -43,34 +42,34 @@ bool pt2_fail(Pt2 *r, const char *fmt, ...) __attribute__((format(printf, 2, 3))
 bool pt2_lack(Pt2 *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* The entry, an object in JSON; r->json holds it until pt2_close. */
-bool pt2_parse(Pt2 *r, const ArchiveEntry *e, json_t **out);
+bool pt2_parse(Pt2 *r, const ArchiveEntry *e, const Json **out);
 void pt2_close(Pt2 *r);
 
-json_t *pt2_object(Pt2 *r, const json_t *in, const char *key);
-json_t *pt2_array(Pt2 *r, const json_t *in, const char *key);
-const char *pt2_string(Pt2 *r, const json_t *in, const char *key);
-bool pt2_int(Pt2 *r, const json_t *in, const char *key, int64_t *out);
-bool pt2_bool(Pt2 *r, const json_t *in, const char *key, bool *out);
+const Json *pt2_object(Pt2 *r, const Json *in, const char *key);
+const Json *pt2_array(Pt2 *r, const Json *in, const char *key);
+const char *pt2_string(Pt2 *r, const Json *in, const char *key);
+bool pt2_int(Pt2 *r, const Json *in, const char *key, int64_t *out);
+bool pt2_bool(Pt2 *r, const Json *in, const char *key, bool *out);
 /* Is the key there, and not null? */
-bool pt2_has(const json_t *in, const char *key);
+bool pt2_has(const Json *in, const char *key);
 /* The name that stands under `key`, interned. */
-Name pt2_name(Pt2 *r, const json_t *in, const char *key);
+Name pt2_name(Pt2 *r, const Json *in, const char *key);
 /* The same for a text at hand: not empty, not too long, without control characters. */
 Name pt2_check_name(Pt2 *r, const char *key, const char *text);
 /* The one key of a union, and what stands under it. */
-const char *pt2_union(Pt2 *r, const json_t *in, json_t **value);
+const char *pt2_union(Pt2 *r, const Json *in, const Json **value);
 /* A number, or "Infinity", "-Infinity", "NaN". */
-bool pt2_float(Pt2 *r, const json_t *value, double *out);
+bool pt2_float(Pt2 *r, const Json *value, double *out);
 
 /* ---- pt2_types.c: dtypes, sizes, types of values ---- */
 
 /* torch's name of a dtype by the schema's number, "float32"; NULL if there is none. */
 const char *pt2_dtype_name(int64_t number);
 /* VALUE_UNKNOWN if it is not supported. */
-bool pt2_tensor_type(Pt2 *r, const json_t *meta, ValueType *out);
+bool pt2_tensor_type(Pt2 *r, const Json *meta, ValueType *out);
 /* The type of the value that an output or an input names: as_tensor, as_sym_int, ... */
 bool pt2_value_type(Pt2 *r, const char *kind, Name name, ValueType *out);
-bool pt2_ranges(Pt2 *r, const json_t *program);
+bool pt2_ranges(Pt2 *r, const Json *program);
 
 /* ---- pt2_names.c: nodes' names ---- */
 
@@ -87,23 +86,23 @@ Node *pt2_value(Pt2 *r, Name name);
 /* ---- pt2_args.c ---- */
 
 /* An Argument of the schema. */
-bool pt2_arg(Pt2 *r, const json_t *argument, Arg *out);
+bool pt2_arg(Pt2 *r, const Json *argument, Arg *out);
 /* Can arguments of that kind, "as_int", be expressed? */
 bool pt2_arg_is_known(const char *kind);
 /* as_tensor, as_sym_int, as_sym_float, as_sym_bool; and the name that then stands in `value`. */
 bool pt2_names_value(const char *kind);
-Name pt2_value_name(Pt2 *r, const char *kind, const json_t *value);
+Name pt2_value_name(Pt2 *r, const char *kind, const Json *value);
 
 /* ---- pt2_nodes.c ---- */
 
-bool pt2_nodes(Pt2 *r, const json_t *graph);
+bool pt2_nodes(Pt2 *r, const Json *graph);
 /* FX has no getitem for results that nothing takes; the file names them all. */
 void pt2_drop_unused(Pt2 *r);
 
 /* ---- pt2_signature.c: what the inputs and outputs are ---- */
 
-bool pt2_inputs(Pt2 *r, const json_t *graph, const json_t *signature);
-bool pt2_outputs(Pt2 *r, const json_t *graph, const json_t *signature);
+bool pt2_inputs(Pt2 *r, const Json *graph, const Json *signature);
+bool pt2_outputs(Pt2 *r, const Json *graph, const Json *signature);
 
 /* ---- pt2_weights.c ---- */
 

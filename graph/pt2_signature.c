@@ -19,8 +19,8 @@ static bool check_name(Pt2 *r, Name name, Name expected) {
   return name && (name == expected || pt2_fail(r, E_GRAPH_PT2_SPEC, name, expected));
 }
 
-static bool read_stored(Pt2 *r, Node *n, const json_t *spec, int row) {
-  const json_t *arg = pt2_object(r, spec, "arg");
+static bool read_stored(Pt2 *r, Node *n, const Json *spec, int row) {
+  const Json *arg = pt2_object(r, spec, "arg");
   if (!arg || !check_name(r, pt2_name(r, arg, "name"), n->input.target)) return false;
   n->input.kind = stored[row].input;
   n->input.tensor = pt2_name(r, spec, stored[row].key);
@@ -32,13 +32,13 @@ static bool read_stored(Pt2 *r, Node *n, const json_t *spec, int row) {
   return true;
 }
 
-static bool read_input_spec(Pt2 *r, Node *n, const char *kind, const json_t *spec) {
-  json_t *value;
+static bool read_input_spec(Pt2 *r, Node *n, const char *kind, const Json *spec) {
+  const Json *value;
   for (int i = 0; i < (int)(sizeof stored / sizeof *stored); i++)
     if (!strcmp(kind, stored[i].kind)) return read_stored(r, n, spec, i);
   if (!strcmp(kind, "constant_input")) return true;
   if (strcmp(kind, "user_input")) return pt2_lack(r, E_GRAPH_PT2_SPEC_KIND, kind);
-  const json_t *arg = pt2_object(r, spec, "arg");
+  const Json *arg = pt2_object(r, spec, "arg");
   const char *arg_kind = arg ? pt2_union(r, arg, &value) : NULL;
   if (!arg_kind) return false;
   return !pt2_names_value(arg_kind) ||
@@ -46,19 +46,19 @@ static bool read_input_spec(Pt2 *r, Node *n, const char *kind, const json_t *spe
 }
 
 /* The name of an input without a value in the graph: the exported program is for one value. */
-static Name constant_name(Pt2 *r, const char *kind, const json_t *spec, size_t i) {
+static Name constant_name(Pt2 *r, const char *kind, const Json *spec, size_t i) {
   if (!strcmp(kind, "constant_input")) return pt2_name(r, spec, "name");
   return pool_name(r->names, arena_printf(r->arena, "arg%zu", i));
 }
 
-static bool read_input(Pt2 *r, const json_t *input, const json_t *spec_union, size_t i) {
-  json_t *value, *spec;
+static bool read_input(Pt2 *r, const Json *input, const Json *spec_union, size_t i) {
+  const Json *value, *spec;
   r->where = arena_printf(r->arena, "input %zu", i);
   const char *kind = pt2_union(r, input, &value);
   const char *spec_kind = kind ? pt2_union(r, spec_union, &spec) : NULL;
   if (!spec_kind) return false;
   bool named = pt2_names_value(kind);
-  if (!named && (!pt2_arg_is_known(kind) || json_is_array(value)))
+  if (!named && (!pt2_arg_is_known(kind) || json_is(value, JSON_ARRAY)))
     return pt2_lack(r, E_GRAPH_PT2_SPEC_KIND, kind);
   Name name = named ? pt2_value_name(r, kind, value) : constant_name(r, spec_kind, spec, i);
   if (!name) return false;
@@ -73,18 +73,18 @@ static bool read_input(Pt2 *r, const json_t *input, const json_t *spec_union, si
          read_input_spec(r, n, spec_kind, spec);
 }
 
-static bool same_length(Pt2 *r, const json_t *a, const json_t *b, const char *what) {
+static bool same_length(Pt2 *r, const Json *a, const Json *b, const char *what) {
   if (!a || !b) return false;
-  if (json_array_size(a) == json_array_size(b)) return true;
-  return pt2_fail(r, E_GRAPH_PT2_SPECS, json_array_size(a), what, json_array_size(b));
+  if (json_length(a) == json_length(b)) return true;
+  return pt2_fail(r, E_GRAPH_PT2_SPECS, json_length(a), what, json_length(b));
 }
 
-bool pt2_inputs(Pt2 *r, const json_t *graph, const json_t *signature) {
-  const json_t *inputs = pt2_array(r, graph, "inputs");
-  const json_t *specs = inputs ? pt2_array(r, signature, "input_specs") : NULL;
+bool pt2_inputs(Pt2 *r, const Json *graph, const Json *signature) {
+  const Json *inputs = pt2_array(r, graph, "inputs");
+  const Json *specs = inputs ? pt2_array(r, signature, "input_specs") : NULL;
   if (!same_length(r, inputs, specs, "inputs")) return false;
-  for (size_t i = 0; i < json_array_size(inputs); i++)
-    if (!read_input(r, json_array_get(inputs, i), json_array_get(specs, i), i)) return false;
+  for (size_t i = 0; i < json_length(inputs); i++)
+    if (!read_input(r, json_item(inputs, i), json_item(specs, i), i)) return false;
   return true;
 }
 
@@ -97,8 +97,8 @@ static const struct {
                  {"parameter_mutation", "parameter_name"},
                  {"user_input_mutation", "user_input_name"}};
 
-static bool read_mutation(Pt2 *r, const json_t *spec, int row, const Node *value, OutputSpec *out) {
-  const json_t *arg = pt2_object(r, spec, "arg");
+static bool read_mutation(Pt2 *r, const Json *spec, int row, const Node *value, OutputSpec *out) {
+  const Json *arg = pt2_object(r, spec, "arg");
   Name name = arg ? pt2_name(r, arg, "name") : NULL;
   Name target = name ? pt2_name(r, spec, mutations[row].key) : NULL;
   if (!target) return false;
@@ -110,9 +110,9 @@ static bool read_mutation(Pt2 *r, const json_t *spec, int row, const Node *value
   return ok || pt2_fail(r, E_GRAPH_PT2_MUTATION, target);
 }
 
-static bool read_output(Pt2 *r, const json_t *output, const json_t *spec_union, Arg *arg,
+static bool read_output(Pt2 *r, const Json *output, const Json *spec_union, Arg *arg,
                         OutputSpec *out) {
-  json_t *spec;
+  const Json *spec;
   const char *kind = pt2_union(r, spec_union, &spec);
   if (!kind || !pt2_arg(r, output, arg)) return false;
   for (int i = 0; i < (int)(sizeof mutations / sizeof *mutations); i++)
@@ -122,18 +122,18 @@ static bool read_output(Pt2 *r, const json_t *output, const json_t *spec_union, 
   return pt2_lack(r, E_GRAPH_PT2_SPEC_KIND, kind);
 }
 
-bool pt2_outputs(Pt2 *r, const json_t *graph, const json_t *signature) {
+bool pt2_outputs(Pt2 *r, const Json *graph, const Json *signature) {
   r->where = "graph";
-  const json_t *outputs = pt2_array(r, graph, "outputs");
-  const json_t *specs = outputs ? pt2_array(r, signature, "output_specs") : NULL;
+  const Json *outputs = pt2_array(r, graph, "outputs");
+  const Json *specs = outputs ? pt2_array(r, signature, "output_specs") : NULL;
   if (!same_length(r, outputs, specs, "outputs")) return false;
-  uint32_t count = (uint32_t)json_array_size(outputs);
+  uint32_t count = (uint32_t)json_length(outputs);
   Arg list = arg_list(r->graph, count);
   list.tuple = true;
   r->graph->outputs = ARENA_ARRAY(r->arena, OutputSpec, count);
   for (uint32_t i = 0; i < count; i++) {
     r->where = arena_printf(r->arena, "output %u", i);
-    if (!read_output(r, json_array_get(outputs, i), json_array_get(specs, i), &list.items[i],
+    if (!read_output(r, json_item(outputs, i), json_item(specs, i), &list.items[i],
                      &r->graph->outputs[i]))
       return false;
   }

@@ -48,8 +48,8 @@ static DType find_dtype(Pt2 *r, int64_t number) {
 /* ---- sizes ---- */
 
 /* A SymInt: {"as_int": 3} or {"as_expr": {"expr_str": ...}}. */
-static bool read_size(Pt2 *r, const json_t *in, Dim *out) {
-  json_t *value;
+static bool read_size(Pt2 *r, const Json *in, Dim *out) {
+  const Json *value;
   const char *kind = pt2_union(r, in, &value), *why;
   if (!kind) return false;
   if (!strcmp(kind, "as_int")) {
@@ -66,20 +66,20 @@ static bool read_size(Pt2 *r, const json_t *in, Dim *out) {
   return !why || pt2_fail(r, E_GRAPH_PT2_SIZE, text, why);
 }
 
-bool pt2_tensor_type(Pt2 *r, const json_t *meta, ValueType *out) {
+bool pt2_tensor_type(Pt2 *r, const Json *meta, ValueType *out) {
   int64_t dtype, layout;
   *out = (ValueType){.kind = VALUE_UNKNOWN};
   if (!pt2_int(r, meta, "dtype", &dtype) || !pt2_int(r, meta, "layout", &layout)) return false;
   DType type = find_dtype(r, dtype);
   if (!type) return true;
   if (layout != PT2_STRIDED) return pt2_lack(r, E_GRAPH_PT2_LAYOUT);
-  const json_t *sizes = pt2_array(r, meta, "sizes");
+  const Json *sizes = pt2_array(r, meta, "sizes");
   if (!sizes) return false;
-  size_t rank = json_array_size(sizes);
+  size_t rank = json_length(sizes);
   if (rank > GRAPH_RANK_MAX) return pt2_fail(r, E_GRAPH_PT2_RANK, rank, GRAPH_RANK_MAX);
   Dim shape[GRAPH_RANK_MAX];
   for (size_t i = 0; i < rank; i++) {
-    if (!read_size(r, json_array_get(sizes, i), &shape[i])) return false;
+    if (!read_size(r, json_item(sizes, i), &shape[i])) return false;
     if (dim_range(r->graph->dims, shape[i]).hi < 0) return pt2_fail(r, E_GRAPH_PT2_NEGATIVE);
   }
   *out = value_tensor(r->graph, type, (uint32_t)rank, shape);
@@ -89,8 +89,8 @@ bool pt2_tensor_type(Pt2 *r, const json_t *meta, ValueType *out) {
 /* ---- types of values ---- */
 
 /* A SymBool that is no constant: sympy's text of it, where we know it. */
-static bool read_relation(Pt2 *r, const json_t *in, ValueType *out) {
-  json_t *value;
+static bool read_relation(Pt2 *r, const Json *in, ValueType *out) {
+  const Json *value;
   const char *kind = pt2_union(r, in, &value);
   if (!kind || strcmp(kind, "as_expr")) return kind;
   const char *text = pt2_string(r, value, "expr_str");
@@ -98,14 +98,14 @@ static bool read_relation(Pt2 *r, const json_t *in, ValueType *out) {
   return text;
 }
 
-static const json_t *type_of(Pt2 *r, const json_t *types, const char *table, Name name) {
-  const json_t *t = json_object_get(types, name);
-  if (!json_is_object(t)) pt2_fail(r, E_GRAPH_PT2_NO_TYPE, name, table);
-  return json_is_object(t) ? t : NULL;
+static const Json *type_of(Pt2 *r, const Json *types, const char *table, Name name) {
+  const Json *t = json_get(types, name);
+  if (!json_is(t, JSON_OBJECT)) pt2_fail(r, E_GRAPH_PT2_NO_TYPE, name, table);
+  return json_is(t, JSON_OBJECT) ? t : NULL;
 }
 
 bool pt2_value_type(Pt2 *r, const char *kind, Name name, ValueType *out) {
-  const json_t *t;
+  const Json *t;
   *out = (ValueType){.kind = VALUE_UNKNOWN};
   if (!strcmp(kind, "as_tensor"))
     return (t = type_of(r, r->tensors, "tensor_values", name)) && pt2_tensor_type(r, t, out);
@@ -124,20 +124,21 @@ bool pt2_value_type(Pt2 *r, const char *kind, Name name, ValueType *out) {
 /* ---- ranges of symbols ---- */
 
 /* A limit that may be null or absent. */
-static bool read_limit(Pt2 *r, const json_t *range, const char *key, int64_t *out) {
+static bool read_limit(Pt2 *r, const Json *range, const char *key, int64_t *out) {
   return !pt2_has(range, key) || pt2_int(r, range, key, out);
 }
 
-bool pt2_ranges(Pt2 *r, const json_t *program) {
-  json_t *ranges = pt2_object(r, program, "range_constraints"), *range;
-  const char *symbol;
+bool pt2_ranges(Pt2 *r, const Json *program) {
+  const Json *ranges = pt2_object(r, program, "range_constraints");
   if (!ranges) return false;
-  json_object_foreach(ranges, symbol, range) {
+  for (uint32_t i = 0; i < ranges->n; i++) {
+    const char *symbol = json_member(ranges, i)->key;
+    const Json *range = &json_member(ranges, i)->value;
     /* Ranges of expressions follow from those of their symbols. */
     if (!pt2_identifier(symbol) || strlen(symbol) > PT2_NAME_MAX) continue;
     r->where = arena_printf(r->arena, "range of %s", symbol);
     DimRange limit = {INT64_MIN, INT64_MAX};
-    if (!json_is_object(range)) return pt2_fail(r, E_GRAPH_PT2_ROOT);
+    if (!json_is(range, JSON_OBJECT)) return pt2_fail(r, E_GRAPH_PT2_ROOT);
     if (!read_limit(r, range, "min_val", &limit.lo)) return false;
     if (!read_limit(r, range, "max_val", &limit.hi)) return false;
     Dim d = dim_symbol(r->graph->dims, pool_name(r->names, symbol));

@@ -5,23 +5,23 @@
 
 /* ---- tensors of the file ---- */
 
-static bool whole_numbers(Pt2 *r, const json_t *meta, const char *key, int64_t *out, size_t rank) {
-  const json_t *list = pt2_array(r, meta, key);
+static bool whole_numbers(Pt2 *r, const Json *meta, const char *key, int64_t *out, size_t rank) {
+  const Json *list = pt2_array(r, meta, key);
   if (!list) return false;
-  if (json_array_size(list) != rank) return pt2_fail(r, E_GRAPH_PT2_STRIDES);
+  if (json_length(list) != rank) return pt2_fail(r, E_GRAPH_PT2_STRIDES);
   for (size_t i = 0; i < rank; i++)
-    if (!pt2_int(r, json_array_get(list, i), "as_int", &out[i])) return false;
+    if (!pt2_int(r, json_item(list, i), "as_int", &out[i])) return false;
   return true;
 }
 
-static bool read_tensor(Pt2 *r, Name name, const json_t *meta, WeightBytes bytes) {
+static bool read_tensor(Pt2 *r, Name name, const Json *meta, WeightBytes bytes) {
   ValueType type;
   int64_t shape[GRAPH_RANK_MAX], strides[GRAPH_RANK_MAX], offset;
   if (!pt2_tensor_type(r, meta, &type)) return false;
   if (type.kind != VALUE_TENSOR) return true;
   if (!whole_numbers(r, meta, "sizes", shape, type.rank)) return false;
   if (!whole_numbers(r, meta, "strides", strides, type.rank)) return false;
-  const json_t *start = pt2_object(r, meta, "storage_offset");
+  const Json *start = pt2_object(r, meta, "storage_offset");
   if (!start || !pt2_int(r, start, "as_int", &offset)) return false;
   Weight w = {.name = name, .dtype = type.dtype, .rank = type.rank};
   w.shape = shape;
@@ -30,12 +30,12 @@ static bool read_tensor(Pt2 *r, Name name, const json_t *meta, WeightBytes bytes
 }
 
 /* One PayloadMeta: where the bytes are, and how they are laid out. */
-static bool read_payload(Pt2 *r, const char *folder, Name name, const json_t *payload) {
+static bool read_payload(Pt2 *r, const char *folder, Name name, const Json *payload) {
   bool pickled;
   const char *path = pt2_name(r, payload, "path_name");
   if (!path || !pt2_bool(r, payload, "use_pickle", &pickled)) return false;
   if (pickled) return pt2_lack(r, E_GRAPH_PT2_PICKLE);
-  const json_t *meta = pt2_object(r, payload, "tensor_meta");
+  const Json *meta = pt2_object(r, payload, "tensor_meta");
   if (!meta) return false;
   const char *entry = arena_printf(r->arena, "%s%s%s", r->root, folder, path);
   const ArchiveEntry *e = archive_find(r->file, entry);
@@ -44,20 +44,20 @@ static bool read_payload(Pt2 *r, const char *folder, Name name, const json_t *pa
 }
 
 static bool read_config(Pt2 *r, const char *folder, const char *suffix) {
-  json_t *file, *payload;
-  const char *key;
+  const Json *file;
   const char *name = arena_printf(r->arena, "%s%s%s%s", r->root, folder, r->model, suffix);
   const ArchiveEntry *entry = archive_find(r->file, name);
   if (!entry) return true; /* tensors that are then missing are named */
   if (!pt2_parse(r, entry, &file)) return false;
-  json_t *config = pt2_object(r, file, "config");
+  const Json *config = pt2_object(r, file, "config");
   if (!config) return false;
-  json_object_foreach(config, key, payload) {
+  for (uint32_t i = 0; i < config->n; i++) {
+    const JsonMember *m = json_member(config, i);
     r->where = entry->name;
-    Name tensor = pt2_check_name(r, "config", key);
+    Name tensor = pt2_check_name(r, "config", m->key);
     if (!tensor) return false;
     r->where = arena_printf(r->arena, "tensor %s", tensor);
-    if (!read_payload(r, folder, tensor, payload)) return false;
+    if (!read_payload(r, folder, tensor, &m->value)) return false;
   }
   pt2_close(r);
   return true;

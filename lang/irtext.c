@@ -97,19 +97,6 @@ static void take_number(IrReader *r, bool *is_float) {
   }
 }
 
-/* strtod, whatever the decimal point of the program's locale.  All of s is the number. */
-static bool to_double(const char *s, size_t len, double *out) {
-  enum { LONGEST = 400 };
-  char buf[LONGEST + 1], *end;
-  if (!len || len > LONGEST) return false;
-  memcpy(buf, s, len);
-  buf[len] = 0;
-  char *dot = strchr(buf, '.');
-  if (dot) *dot = localeconv()->decimal_point[0];
-  *out = strtod(buf, &end);
-  return end == buf + len;
-}
-
 static bool to_uint(const char *s, size_t len, uint64_t *out) {
   unsigned base = len > 2 && s[0] == '0' && (s[1] | 32) == 'x' ? 16 : 10;
   uint64_t v = 0;
@@ -130,7 +117,7 @@ static void lex_number(IrReader *r, IrToken *t) {
   size_t len = r->at - begin;
   t->span.len = (uint32_t)len;
   t->kind = is_float ? IT_FLOAT : IT_INT;
-  bool good = is_float ? to_double(r->text + begin, len, &t->f) && isfinite(t->f)
+  bool good = is_float ? text_to_double(r->text + begin, len, &t->f) && isfinite(t->f)
                        : to_uint(r->text + begin, len, &t->i);
   if (!is_float) t->f = (double)t->i;
   if (!good) ir_error(r, t->span, E_TILE_NUMBER, (int)(len > 40 ? 40 : len), r->text + begin);
@@ -521,7 +508,8 @@ void ir_print_float(Text *out, double v, bool f32) {
     int n = snprintf(buf, sizeof buf, "%.*g", digits, v);
     char *point = strpbrk(buf, localeconv()->decimal_point);
     if (point) *point = '.';
-    if (to_double(buf, (size_t)n, &back) && (back == v || (f32 && (float)back == (float)v))) break;
+    if (text_to_double(buf, (size_t)n, &back) && (back == v || (f32 && (float)back == (float)v)))
+      break;
   }
   text_puts(out, buf);
   if (!strpbrk(buf, ".e")) text_puts(out, ".0");

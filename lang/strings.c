@@ -1,7 +1,9 @@
 #include "lang/strings.h"
 
+#include <locale.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 typedef struct Entry {
@@ -109,4 +111,16 @@ void text_quote(Text *t, const char *s) {
     else text_putn(t, s, 1);
   }
   text_puts(t, "\"");
+}
+
+bool text_to_double(const char *s, size_t len, double *out) {
+  enum { LONGEST = 400 };
+  char buf[LONGEST + 1], *end;
+  if (!len || len > LONGEST) return false;
+  memcpy(buf, s, len);
+  buf[len] = 0;
+  char *dot = strchr(buf, '.');
+  if (dot) *dot = localeconv()->decimal_point[0];
+  *out = strtod(buf, &end);
+  return end == buf + len;
 }

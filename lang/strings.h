@@ -26,5 +26,7 @@ void text_printf(Text *t, const char *fmt, ...) __attribute__((format(printf, 2,
 /* `s` in double quotes, with backslash escapes (\" \\ \n \t \r \xNN); UTF-8 bytes stand as they
  * are. */
 void text_quote(Text *t, const char *s);
+/* strtod, whatever the decimal point of the program's locale; false if not all of s is a number. */
+bool text_to_double(const char *s, size_t len, double *out);
 
 #endif

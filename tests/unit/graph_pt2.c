@@ -246,7 +246,7 @@ static void test_limits(void) {
   check(last_is(&c, "the file can't be read: Is a directory"), "and the message says so");
   Pt2 r = {.arena = c.arena, .diags = c.diags};
   ArchiveEntry large = {"large.json", NULL, (size_t)PT2_JSON_MAX + 1};
-  json_t *json;
+  const Json *json;
   check(!pt2_parse(&r, &large, &json), "JSON that no memory holds");
   check(last_is(&c, "the entry is larger than 1024 MiB"), "and the message says so");
   arena_free(c.arena);
