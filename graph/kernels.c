@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "graph/kernel_cache.h"
 #include "graph/stages.h"
 #include "runtime/device.h"
 #include "runtime/parallel.h"
@@ -23,6 +24,7 @@ void kernels_close(PlanKernels *k) {
     nereid_kernel_free(k->list.data[i]->kernel);
     free(k->list.data[i]->message);
   }
+  cache_close(k->cache);
   nereid_module_free(k->module);
   *k = (PlanKernels){0};
 }
@@ -185,6 +187,7 @@ static int make_kernel(PlanKernels *k, Specialize s, Name key, PlanKernel **out)
   PlanKernel *made = ARENA_NEW(k->arena, PlanKernel);
   made->key = key;
   made->request = request_of(&s);
+  made->whole = made->request.source.text != k->source.text;
   if (k->aligns) code = add_aligned(made, s);
   vec_push(k->arena, &k->list, made);
   *namemap_put(k->arena, &k->by_key, key) = *out = made;
@@ -239,7 +242,9 @@ static void compile_one(void *context, size_t i) {
   free(p->message);
   p->message = NULL;
   p->begin = stages_now();
-  p->code = compile_image(&w->images[i], w->k->device, p);
+  w->images[i] = kernel_cache_get(w->k, p);
+  p->from_cache = w->images[i] != NULL;
+  p->code = p->from_cache ? 0 : compile_image(&w->images[i], w->k->device, p);
   /* The message is this thread's, and shall be the caller's. */
   if (p->code) p->message = strdup(nereid_error_message());
   p->end = stages_now();
@@ -265,9 +270,11 @@ int kernels_compile(PlanKernels *k) {
   size_t n = k->list.len - k->compiled;
   Work w = {k, ARENA_ARRAY(k->arena, nereid_image *, n)};
   if (n == 0) return 0;
+  kernel_cache_open(k);
   parallel_for(n, compile_one, &w);
   int code = first_failure(k);
   if (!code) code = load_all(&w, n);
+  if (!code) kernel_cache_put(k, k->list.data + k->compiled, w.images, n);
   for (size_t i = 0; i < n; i++) nereid_image_free(w.images[i]);
   if (!code) k->compiled = k->list.len;
   return code;

@@ -4,6 +4,7 @@
 
 #include "graph/namemap.h"
 #include "graph/sizes.h"
+#include "runtime/cache.h"
 #include "runtime/nereid.h"
 
 typedef struct {
@@ -11,6 +12,8 @@ typedef struct {
   nereid_request request;
   nereid_request aligned; /* the same for rows that begin at multiples of 16; no kernel: there is
                              no difference */
+  bool whole;             /* the source is the kernel's own part, which needs nothing else */
+  bool from_cache;        /* its code was there */
   nereid_kernel *kernel;  /* NULL: not compiled yet */
   double begin, end;      /* of compiling: stages_now() */
   int code;               /* of a failure */
@@ -25,6 +28,7 @@ typedef struct {
   nereid_module *module; /* the source, for its parameters */
   nereid_source source;
   NameMap sources; /* by kernel: the part of the source that it needs */
+  Cache *cache;    /* opened when kernels are compiled */
   bool aligns;     /* rows that begin at multiples of 16 are worth a variant */
   NameMap by_key;
   NameMap symbols; /* of each kernel's name: how many it has */

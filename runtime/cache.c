@@ -239,23 +239,41 @@ static void evict(Cache *c) {
                NULL, NULL, NULL);
 }
 
-void cache_put(Cache *c, const CacheKey *key, const void *data, size_t size) {
-  if (!c || !c->db || size > (size_t)LIMIT / 4) return;
-  pthread_mutex_lock(&c->lock);
-  sqlite3_stmt *s =
-      c->db ? prepare(c, "INSERT OR REPLACE INTO code VALUES(?1, ?2, ?3, ?4, ?5)", key) : NULL;
-  int rc = SQLITE_ERROR;
-  if (s) {
-    sqlite3_bind_int64(s, 2, (sqlite3_int64)size);
-    sqlite3_bind_int64(s, 3, (sqlite3_int64)time(NULL));
-    sqlite3_bind_int64(s, 4, (sqlite3_int64)XXH64(data, size, 0));
-    sqlite3_bind_blob64(s, 5, data, size, SQLITE_STATIC);
-    rc = sqlite3_step(s);
-  }
+static int put(Cache *c, const CacheEntry *e) {
+  sqlite3_stmt *s = prepare(c, "INSERT OR REPLACE INTO code VALUES(?1, ?2, ?3, ?4, ?5)", &e->key);
+  if (!s) return SQLITE_ERROR;
+  sqlite3_bind_int64(s, 2, (sqlite3_int64)e->size);
+  sqlite3_bind_int64(s, 3, (sqlite3_int64)time(NULL));
+  sqlite3_bind_int64(s, 4, (sqlite3_int64)XXH64(e->data, e->size, 0));
+  sqlite3_bind_blob64(s, 5, e->data, e->size, SQLITE_STATIC);
+  int rc = sqlite3_step(s);
   sqlite3_finalize(s);
-  if (rc == SQLITE_DONE) evict(c);
-  if (c->db && rc != SQLITE_DONE) note_failure(c, sqlite3_errcode(c->db));
+  return rc == SQLITE_DONE ? SQLITE_OK : SQLITE_ERROR;
+}
+
+/* One transaction; what it has put goes again if something fails. */
+static int put_all(Cache *c, const CacheEntry *entries, size_t n) {
+  int rc = sqlite3_exec(c->db, "BEGIN IMMEDIATE", NULL, NULL, NULL);
+  for (size_t i = 0; i < n && rc == SQLITE_OK; i++)
+    if (entries[i].size <= (size_t)LIMIT / 4) rc = put(c, &entries[i]);
+  if (rc == SQLITE_OK) rc = sqlite3_exec(c->db, "COMMIT", NULL, NULL, NULL);
+  if (rc != SQLITE_OK) {
+    note_failure(c, sqlite3_errcode(c->db));
+    if (c->db) sqlite3_exec(c->db, "ROLLBACK", NULL, NULL, NULL);
+  }
+  return rc;
+}
+
+void cache_put_all(Cache *c, const CacheEntry *entries, size_t n) {
+  if (!c || !c->db) return;
+  pthread_mutex_lock(&c->lock);
+  if (c->db && put_all(c, entries, n) == SQLITE_OK) evict(c);
   pthread_mutex_unlock(&c->lock);
+}
+
+void cache_put(Cache *c, const CacheKey *key, const void *data, size_t size) {
+  CacheEntry e = {*key, data, size};
+  cache_put_all(c, &e, 1);
 }
 
 /* ---- the API ---- */

@@ -31,6 +31,15 @@ void cache_close(Cache *c);
 /* True if it is there; *data is malloc'ed. */
 bool cache_get(Cache *c, const CacheKey *key, char **data, size_t *size);
 void cache_put(Cache *c, const CacheKey *key, const void *data, size_t size);
+
+typedef struct {
+  CacheKey key;
+  const void *data;
+  size_t size;
+} CacheEntry;
+
+/* Many at once: the file is written to once. */
+void cache_put_all(Cache *c, const CacheEntry *entries, size_t n);
 /* Where the database lies, in `out`; false if it is turned off. */
 bool cache_path(char *out, size_t size);
 

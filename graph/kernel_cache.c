@@ -1,0 +1,71 @@
+#include "graph/kernel_cache.h"
+
+#include <stdlib.h>
+
+#include "runtime/cache.h"
+#include "runtime/device.h"
+
+static void add_text(KeyMaker *key, const char *text) { cache_key_text(key, text ? text : ""); }
+
+static void add_request(KeyMaker *key, const nereid_request *r) {
+  int numbers[] = {r->num_warps, r->num_stages, r->nargs};
+  add_text(key, r->kernel);
+  cache_key_add(key, numbers, sizeof numbers);
+  for (int i = 0; i < r->nargs; i++) {
+    add_text(key, r->args[i].name);
+    add_text(key, r->args[i].type);
+    add_text(key, r->args[i].value);
+  }
+}
+
+static CacheKey key_of(const nereid_device *d, const PlanKernel *p) {
+  KeyMaker *key = cache_key_start();
+  cache_key_text(key, "kernel of a graph");
+  cache_key_text(key, nereid_build_id());
+  add_text(key, nereid_kind_name(device_kind(d)));
+  add_text(key, device_target(d));
+  cache_key_add(key, p->request.source.text, p->request.source.size);
+  add_text(key, p->request.symbol);
+  add_request(key, &p->request);
+  if (p->aligned.kernel) {
+    add_text(key, p->aligned.symbol);
+    add_request(key, &p->aligned);
+  }
+  return cache_key_end(key);
+}
+
+void kernel_cache_open(PlanKernels *k) {
+  nereid_kind kind = device_kind(k->device);
+  if (!k->cache && (kind == NEREID_PTX || kind == NEREID_C))
+    k->cache = cache_open(k->device->on_message, k->device->context);
+}
+
+static bool is_kept(const PlanKernels *k, const PlanKernel *p) { return k->cache && p->whole; }
+
+nereid_image *kernel_cache_get(const PlanKernels *k, const PlanKernel *p) {
+  nereid_image *image = NULL;
+  char *data;
+  size_t size;
+  if (!is_kept(k, p)) return NULL;
+  CacheKey key = key_of(k->device, p);
+  if (!cache_get(k->cache, &key, &data, &size)) return NULL;
+  if (nereid_image_from_bytes(&image, data, size)) image = NULL;
+  free(data);
+  return image;
+}
+
+void kernel_cache_put(const PlanKernels *k, PlanKernel *const *p, nereid_image *const *images,
+                      size_t n) {
+  CacheEntry *entries = calloc(n + 1, sizeof *entries);
+  size_t used = 0;
+  for (size_t i = 0; entries && i < n; i++) {
+    char *data;
+    size_t size;
+    if (!is_kept(k, p[i]) || p[i]->from_cache) continue;
+    if (nereid_image_bytes(&data, &size, images[i])) continue;
+    entries[used++] = (CacheEntry){key_of(k->device, p[i]), data, size};
+  }
+  if (used) cache_put_all(k->cache, entries, used);
+  for (size_t i = 0; i < used; i++) nereid_text_free((char *)(uintptr_t)entries[i].data);
+  free(entries);
+}
