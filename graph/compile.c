@@ -10,8 +10,6 @@
 #include "graph/tiles.h"
 #include "lang/messages.h"
 
-enum { PERSISTENT_MAX = 8192 }; /* elements of a row that stays on chip */
-
 typedef struct {
   Graph *g;
   const CompileOptions *options;
@@ -96,9 +94,6 @@ static bool has(const Group *g, PrimKind kind) {
   return false;
 }
 
-/* Rows that are gone through in loops. */
-static bool is_long(const Group *g) { return !dim_is_int(g->r) || g->r->value > PERSISTENT_MAX; }
-
 /* The kernel's text depends on the tile's shape. */
 static void attention_step(Compiler *c, const Tiles *t, const Group *g, Kernel *k, Text *text,
                            PlanStep *s) {
@@ -156,8 +151,10 @@ static void add_step(Compiler *c, const Group *g) {
   } else if (g->kind == GROUP_ATTENTION) {
     attention_step(c, &tiles, g, k, &text, &s);
   } else {
-    kernel_loops(&text, k, is_long(g));
-    tiles_loops(&tiles, g, is_long(g), &s);
+    int64_t most = tiles_most(g, s.cost);
+    bool looped = !dim_is_int(g->r) || g->r->value > most;
+    kernel_loops(&text, k, looped);
+    tiles_loops(&tiles, g, looped, most, &s);
   }
   add_arguments(c, k, &s);
   if (diag_errors(c->g->diags) == errors) check_grid(c, &s);
@@ -296,7 +293,7 @@ static bool memory_has_kernel(Graph *g, const Node *n) {
   if (!strcmp(n->op->target, "nereid.sort.default")) {
     int64_t axis = graph_arg(g, n, "dim").dim->value;
     Dim row = t->rank ? t->shape[axis < 0 ? axis + t->rank : axis] : dim_int(g->dims, 1);
-    return dim_is_int(row) && row->value <= PERSISTENT_MAX;
+    return dim_is_int(row) && row->value <= TILES_ROW_MAX;
   }
   if (prim_kind(n->op) != PRIM_SCATTER) return true;
   Name reduce = graph_arg(g, n, "reduce").name;

@@ -328,11 +328,20 @@ const char *kernel_fill(Kernel *k, const char *text, const char *const *operands
   return out.data;
 }
 
+/* The operand of an expression with branches: 0 where no value is wanted. */
+static const char *wanted_only(Kernel *k, const Node *n, const Dim *place, const char *operand) {
+  const char *mask = k->masks[kernel_axes(k, place, n->type.rank)], *c = k->condition;
+  if (mask && c) mask = arena_printf(k->arena, "%s & %s", mask, c);
+  else if (c) mask = c;
+  return mask ? arena_printf(k->arena, "tl.where(%s, %s, 0.0)", mask, operand) : operand;
+}
+
 static Value pointwise(Kernel *k, Node *n, const Dim *place) {
   Pointwise p = pointwise_of(k->graph, n);
   const char *operands[8];
   for (uint32_t i = 0; i < p.noperands; i++)
     operands[i] = operand(k, n, place, &p.operands[i], p.dtypes[i]);
+  if (prim_branches(n)) operands[0] = wanted_only(k, n, place, operands[0]);
   const char *text = kernel_fill(k, p.text, operands);
   DType held = kernel_held(n->type.dtype);
   bool cast = held != p.compute && n->type.dtype != DT_I1;
@@ -349,7 +358,9 @@ static Value gather(Kernel *k, Node *n, const Dim *place) {
     kernel_line(k, "%s = tl.where(%s < 0, %s + %s, %s)", name, at.text, at.text, size, at.text);
     kernel_bind(k, x.by[i].symbol, name, kernel_axes(k, x.by[i].place, x.by[i].index->type.rank));
   }
-  return kernel_value(k, x.data, x.place);
+  Value v = kernel_value(k, x.data, x.place);
+  kernel_remember(k, n, place, v);
+  return v;
 }
 
 /* start + step * place. */

@@ -10,6 +10,7 @@
 
 typedef enum {
   ARITH,
+  BRANCH,
   BITS,
   TEST,
   LOGIC,
@@ -282,6 +283,12 @@ static const char *rounded(Context *c) {
 }
 
 /* ---- the interface ---- */
+
+bool prim_branches(const Node *n) {
+  const PointwiseRow *row =
+      prim_kind(n->op) == PRIM_POINTWISE ? pointwise_row(n->op->target) : NULL;
+  return row && row->rule == BRANCH;
+}
 
 static const char *choose(Context *c) {
   switch (c->row->rule) {

@@ -8,6 +8,7 @@
  * The rule says which dtype that is, and which expression, where arguments decide that:
  *
  *   ARITH     the result's dtype; 16-bit and 8-bit floats in f32; bool in i32, and != 0 behind it
+ *   BRANCH    as ARITH, for an expression that takes a branch if one of its elements needs it
  *   BITS      the result's dtype
  *   TEST      the operands' promoted dtype, widened as above; the result is a bool
  *   LOGIC     as TEST; the second expression is for bools, which stay what they are
@@ -67,7 +68,7 @@
   X("aten.copy.default", CAST, "{0}", "") \
   X("aten.copysign.Scalar", ARITH, "libdevice.copysign({0}, tl.cast({1}, tl.{t}))", "") \
   X("aten.copysign.Tensor", ARITH, "libdevice.copysign({0}, {1})", "") \
-  X("aten.cos.default", ARITH, "libdevice.cos({0})", "") \
+  X("aten.cos.default", BRANCH, "libdevice.cos({0})", "") \
   X("aten.cosh.default", ARITH, "libdevice.cosh({0})", "") \
   X("aten.div.Scalar", ARITH, "{0} / {1}", "") \
   X("aten.div.Scalar_mode", ROUNDED, "{0} / {1}", "") \
@@ -154,7 +155,7 @@
   X("aten.sign.default", ARITH, "({0} > 0).to(tl.{t}) - ({0} < 0).to(tl.{t})", "") \
   X("aten.signbit.default", TEST, "libdevice.signbit({0}) != 0", "{0} < 0") \
   X("aten.silu.default", ARITH, "{0} * tl.sigmoid({0})", "") \
-  X("aten.sin.default", ARITH, "libdevice.sin({0})", "") \
+  X("aten.sin.default", BRANCH, "libdevice.sin({0})", "") \
   X("aten.sinh.default", ARITH, "libdevice.sinh({0})", "") \
   X("aten.softplus.default", ARITH, "tl.where({0} * {1} > {2}, {0}, " LOG1P_EXP("{0} * {1}") " / {1})", "") \
   X("aten.softshrink.default", ARITH, "tl.where({0} > {1}, {0} - {1}, tl.where({0} < -{1}, {0} + {1}, {0} * 0.0))", "") \
@@ -162,7 +163,7 @@
   X("aten.square.default", ARITH, "{0} * {0}", "") \
   X("aten.sub.Scalar", ALPHA, "{0} - {1}", "") \
   X("aten.sub.Tensor", ALPHA, "{0} - {1}", "") \
-  X("aten.tan.default", ARITH, "libdevice.tan({0})", "") \
+  X("aten.tan.default", BRANCH, "libdevice.tan({0})", "") \
   X("aten.tanh.default", ARITH, "libdevice.tanh({0})", "") \
   X("aten.to.device", CAST, "{0}", "") \
   X("aten.to.dtype", CAST, "{0}", "") \

@@ -55,6 +55,10 @@ typedef struct {
   DType dtypes[8];
 } Pointwise;
 
+/* Does its expression take a branch if an element of the tile asks for it?  Elements that nobody
+ * wants should not, and a tile of many takes many registers. */
+bool prim_branches(const Node *n);
+
 /* n is PRIM_POINTWISE. */
 Pointwise pointwise_of(Graph *g, const Node *n);
 

@@ -83,13 +83,34 @@ static int64_t power_of_2(int64_t n) {
 
 /* ---- loops ---- */
 
-static int64_t most(Dim n, int64_t block) {
+enum {
+  VALUES_MAX = 1 << 18, /* of all nodes, for a tile */
+  BRANCHING_VALUES = 16 /* that a branch takes which is for few elements */
+};
+
+static int64_t values_of(const Node *n) { return prim_branches(n) ? BRANCHING_VALUES : 1; }
+
+int64_t tiles_most(const Group *g, const StepCost *cost) {
+  int64_t values = 0, most = TILES_ROW_MAX;
+  for (size_t i = 0; i < g->nodes.len; i++) {
+    const Node *n = g->nodes.data[i];
+    if (!strcmp(n->op->target, "nereid.sort.default")) return most;
+    values += values_of(n);
+  }
+  for (uint32_t i = 0; i < cost->ninlined; i++) values += values_of(cost->inlined[i]);
+  while (most * values > VALUES_MAX && most > 1) most /= 2;
+  return most;
+}
+
+static int64_t most_of(Dim n, int64_t block) {
   return dim_is_int(n) && power_of_2(n->value) < block ? power_of_2(n->value) : block;
 }
 
-static StepChoice flat_choice(const Tiles *t, const Group *g, const FlatTile *tile) {
+static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
+
+static StepChoice flat_choice(const Tiles *t, const Group *g, int64_t most, const FlatTile *tile) {
   StepChoice c = choice_new(t);
-  int64_t xblock = most(g->x, tile->elements);
+  int64_t xblock = most_of(g->x, least(tile->elements, most));
   add_constexpr(t, &c, "XBLOCK", xblock);
   c.grid[0] = blocks(t, g->x, xblock);
   c.warps = tile->warps;
@@ -97,10 +118,11 @@ static StepChoice flat_choice(const Tiles *t, const Group *g, const FlatTile *ti
 }
 
 /* Rows of rblock elements, or pieces of them. */
-static StepChoice rows_choice(const Tiles *t, const Group *g, int64_t rblock,
+static StepChoice rows_choice(const Tiles *t, const Group *g, int64_t rblock, int64_t most,
                               const FlatTile *tile) {
   StepChoice c = choice_new(t);
-  int64_t xblock = most(g->x, rblock >= tile->elements ? 1 : tile->elements / rblock);
+  int64_t elements = least(tile->elements, most);
+  int64_t xblock = most_of(g->x, rblock >= elements ? 1 : elements / rblock);
   add_constexpr(t, &c, "RBLOCK", rblock);
   add_constexpr(t, &c, "XBLOCK", xblock);
   c.grid[0] = blocks(t, g->x, xblock);
@@ -114,34 +136,36 @@ static bool has_window(const Group *g) {
   return false;
 }
 
-static void tiles_window(const Tiles *t, const Group *g, PlanStep *s) {
+static void tiles_window(const Tiles *t, const Group *g, int64_t most, PlanStep *s) {
   bool flat = dim_is(g->r, 1), more = true;
   for (size_t i = 0; i < COUNT(window_tiles) && more; i++) {
     const FlatTile *tile = &window_tiles[i];
-    more = add_choice(
-        t, s, flat ? flat_choice(t, g, tile) : rows_choice(t, g, power_of_2(g->r->value), tile));
+    more = add_choice(t, s,
+                      flat ? flat_choice(t, g, most, tile)
+                           : rows_choice(t, g, power_of_2(g->r->value), most, tile));
   }
 }
 
-void tiles_loops(const Tiles *t, const Group *g, bool looped, PlanStep *s) {
+void tiles_loops(const Tiles *t, const Group *g, bool looped, int64_t most, PlanStep *s) {
   bool flat = dim_is(g->r, 1), more = true;
   if (has_window(g) && !looped) {
-    tiles_window(t, g, s);
+    tiles_window(t, g, most, s);
     return;
   }
   for (size_t i = 0; i < COUNT(flat_tiles) && flat && more; i++)
-    more = add_choice(t, s, flat_choice(t, g, &flat_tiles[i]));
+    more = add_choice(t, s, flat_choice(t, g, most, &flat_tiles[i]));
   for (size_t i = 0; i < COUNT(row_tiles) && !flat && !looped && more; i++)
-    more = add_choice(t, s, rows_choice(t, g, power_of_2(g->r->value), &row_tiles[i]));
+    more = add_choice(t, s, rows_choice(t, g, power_of_2(g->r->value), most, &row_tiles[i]));
   for (size_t i = 0; i < COUNT(loop_tiles) && !flat && looped && more; i++)
-    more = add_choice(t, s, rows_choice(t, g, loop_tiles[i].elements, &loop_tiles[i]));
+    more = add_choice(t, s,
+                      rows_choice(t, g, least(loop_tiles[i].elements, most), most, &loop_tiles[i]));
 }
 
 /* ---- products ---- */
 
 /* No more than the extent takes; 16 at least, which the units that multiply want. */
 static int64_t fitting(Dim n, int64_t block) {
-  int64_t p = most(n, block);
+  int64_t p = most_of(n, block);
   return p < 16 ? 16 : p;
 }
 

@@ -16,8 +16,14 @@ typedef struct {
   bool gpu;
 } Tiles;
 
-/* Each fills s->choices and takes the first.  looped: rows are longer than a tile. */
-void tiles_loops(const Tiles *t, const Group *g, bool looped, PlanStep *s);
+enum { TILES_ROW_MAX = 8192 }; /* elements of a row that stays on chip */
+
+/* How many elements a tile may have: registers hold only so many values, and each node gives one
+ * for each element.  Rows that are sorted stay on chip whatever else is computed of them. */
+int64_t tiles_most(const Group *g, const StepCost *cost);
+
+/* Each fills s->choices and takes the first.  looped: rows are longer than a tile may be. */
+void tiles_loops(const Tiles *t, const Group *g, bool looped, int64_t most, PlanStep *s);
 void tiles_matmul(const Tiles *t, const Group *g, PlanStep *s);
 /* The kernel's text is for one shape; warps and stages are open. */
 void tiles_attention(const Tiles *t, const Attention *x, const AttentionShape *shape, PlanStep *s);

@@ -384,7 +384,7 @@
 #define E_NEST_EXTENT "index `%s` has %d values; the layout's axis has %d elements"
 #define E_NEST_LAYOUT "the layout of `%s` is not legal: %s"
 #define E_NEST_TILE_VAR "`%%%s` is a tile, which level thread does not have"
-#define E_NEST_ALL_REGISTERS "the variables have more than %d registers together"
+#define E_NEST_ALL_REGISTERS "the variables have more than %d registers together, of all threads"
 #define E_NEST_BUFFER \
   "buffer `@%s` does not lie within the %lld bytes of shared memory at a multiple of %lld"
 #define E_NEST_ROLES "the roles have %lld warps together, the program has %d"
@@ -430,6 +430,8 @@
 /* ---- codegen ---- */
 
 #define E_GEN_C_WARPS "as C a program has one warp, not %d: set num_warps 1"
+#define E_GEN_C_STACK \
+  "arrays of the kernel's variables take %lld bytes, more than the %d of a stack"
 #define E_GEN_C_STATEMENT "there is no C for `%s`"
 #define E_GEN_OP \
   "`%s` on %s has no instruction on %s; cast to float32, or use the function of libdevice"

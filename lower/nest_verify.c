@@ -8,7 +8,7 @@
 
 enum {
   MOST_EXPANDED = 1 << 20,  /* statements of the printed text */
-  MOST_REGISTERS = 1 << 16, /* of a thread; no machine has 300 */
+  MOST_REGISTERS = 1 << 24, /* of all threads; few are left of those that bind makes */
 };
 
 const char *nest_stmt_name(const NestStmt *s) {
@@ -313,7 +313,7 @@ static void check_vars(NestCheck *c) {
     check_var(c, c->n->vars[i]);
     registers += c->n->vars[i]->count;
   }
-  if (registers <= MOST_REGISTERS) return;
+  if (registers * c->n->lanes * c->n->warps <= MOST_REGISTERS) return;
   nest_fail(c, NULL, E_NEST_ALL_REGISTERS, MOST_REGISTERS);
   diag_hint(c->d, "%s", H_GEN_BUDGET);
 }

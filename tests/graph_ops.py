@@ -12,11 +12,11 @@ import argparse, os, pathlib, re, subprocess, sys, tempfile
 import numpy as np
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "graph_cases"))
-import counted, pads, pools, products, scans, scatters, searches, sorts  # noqa: E402
+import counted, pads, pools, products, rows, scans, scatters, searches, sorts  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 NEREID = os.path.abspath(os.environ.get("NEREID", ROOT / "build" / "nereid"))
-MODULES = [counted, pads, pools, products, scans, scatters, searches, sorts]
+MODULES = [counted, pads, pools, products, rows, scans, scatters, searches, sorts]
 GROUP = 6  # cases of a graph
 passed, failures = 0, []
 
@@ -52,11 +52,8 @@ def statements(number, call):
     call, _, items = call.partition(" -> ")
     *before, call = call.split("; ")
     lines = [f"v{number}_{i} = torch.ops.aten.{line}" for i, line in enumerate(before)]
-    rename = {f"${i}": f"v{number}_{i}" for i in range(len(before))}
-    for old, new in rename.items():
-        lines = [line.replace(old, new) for line in lines]
-        call = call.replace(old, new)
     lines.append(f"r{number} = torch.ops.aten.{call}")
+    lines = [re.sub(r"\$(\d+)", rf"v{number}_\1", line) for line in lines]
     if not items:
         return lines, [f"r{number}"]
     names = []

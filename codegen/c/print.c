@@ -144,6 +144,23 @@ static void print_unit(Text *out, Arena *a, const Text *kernels, int lanes) {
   text_putn(out, kernels->data, kernels->len);
 }
 
+/* Variables of more than one register are arrays on the stack of a thread, which may be small. */
+enum { STACK_BYTES = 1 << 20 };
+
+static bool check_stack(Gen *g) {
+  const Nest *n = g->nest;
+  int64_t bytes = 0;
+  for (uint32_t i = 0; i < n->nvars; i++) {
+    const NestVar *v = n->vars[i];
+    int64_t lanes = c_uniform(g->spread[v->id]) ? 1 : n->lanes;
+    if (v->count > 1) bytes += v->count * lanes * dtype_bytes(v->dtype);
+  }
+  if (bytes <= STACK_BYTES) return true;
+  diag_error(g->d, n->span, E_GEN_C_STACK, (long long)bytes, STACK_BYTES);
+  diag_hint(g->d, "%s", H_GEN_BUDGET);
+  return false;
+}
+
 static bool check(Gen *g, const Machine *m) {
   const Nest *n = g->nest;
   if (n->level != NEST_LEVEL_THREAD || m->kind != MACHINE_CPU)
@@ -159,6 +176,7 @@ bool c_print(Arena *a, const Nest *n, const Machine *m, Diags *d, Code *out) {
   Text body = text_new(a), unit = text_new(a);
   print_kernel_head(&g, &body);
   c_find_spreads(&g);
+  if (!check_stack(&g)) return false;
   c_find_streams(&g);
   c_find_places(&g);
   c_name_variables(&g);
