@@ -19,8 +19,8 @@ static int run_ptxas(const char *ptxas, const TempFolder *t, const char *target)
   return error_set(NEREID_E_TOOL, E_RUN_PTXAS, ptxas, output);
 }
 
-static int by_ptxas(char **out, size_t *size, const char *ptx, size_t len, const char *target,
-                    const char *ptxas) {
+int cubin_by_ptxas(char **out, size_t *size, const char *ptx, size_t len, const char *target,
+                   const char *ptxas) {
   TempFolder t;
   int code = temp_new(&t);
   if (!code) code = temp_write(&t, "kernel.ptx", ptx, len);
@@ -35,7 +35,7 @@ int cubin_assemble(char **out, size_t *size, const char *ptx, size_t len, const 
   char ptxas[TOOL_PATH];
   *out = NULL;
   *size = 0;
-  if (tool_find_ptxas(ptxas)) return by_ptxas(out, size, ptx, len, target, ptxas);
+  if (tool_find_ptxas(ptxas)) return cubin_by_ptxas(out, size, ptx, len, target, ptxas);
   nereid_device *d;
   if (nereid_device_open(&d, "cuda")) return error_set(NEREID_E_TOOL, E_RUN_NO_PTXAS);
   nereid_device_on_message(d, fn, context);

@@ -8,4 +8,8 @@
 int cubin_assemble(char **out, size_t *size, const char *ptx, size_t len, const char *target,
                    nereid_message_fn fn, void *context);
 
+/* The same by that ptxas. */
+int cubin_by_ptxas(char **out, size_t *size, const char *ptx, size_t len, const char *target,
+                   const char *ptxas);
+
 #endif

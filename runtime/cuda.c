@@ -376,9 +376,9 @@ static int set_up(nereid_device *d, const ImageVariant *v, Loaded *l) {
   return cuda_failed(api, set, "asking for shared memory");
 }
 
-/* The driver assembles PTX and keeps the result on disk, in a cache of its own.  Its linker, whose
- * result could be kept in ours, takes PTX for code to be linked, and gives it up to a third more
- * registers. */
+/* The driver assembles PTX and keeps the result on disk, in a cache of its own (of many
+ * kernels see cuda_load.c).  Its linker, whose result could be kept in ours, takes PTX for code to
+ * be linked, and gives it up to a third more registers. */
 static int load_module(nereid_device *d, const ImageVariant *v, Loaded *l) {
   const CudaApi *api = cuda_enter(d);
   char log[LOG_MAX] = "", what[LOG_MAX + 64] = "loading the kernel";
@@ -399,8 +399,7 @@ static int load_module(nereid_device *d, const ImageVariant *v, Loaded *l) {
   return code;
 }
 
-static int load_cuda(nereid_device *d, const nereid_image *image, const ImageVariant *v,
-                     Loaded *out) {
+int cuda_load(nereid_device *d, const nereid_image *image, const ImageVariant *v, Loaded *out) {
   int code = limit_shared(d, image, v);
   return code ? code : load_module(d, v, out);
 }
@@ -450,7 +449,8 @@ const DeviceOps device_cuda = {.name = "cuda",
                                .event_record = event_record_cuda,
                                .event_sync = event_sync_cuda,
                                .event_elapsed = event_elapsed_cuda,
-                               .load = load_cuda,
+                               .load = cuda_load,
+                               .load_all = cuda_load_all,
                                .unload = unload_cuda,
                                .check = check_cuda,
                                .launch = launch_cuda,

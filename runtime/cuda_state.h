@@ -1,4 +1,4 @@
-/* What device cuda is made of: shared by cuda.c and cuda_graph.c. */
+/* What device cuda is made of: shared by cuda.c, cuda_load.c and cuda_graph.c. */
 #ifndef NEREID_RUNTIME_CUDA_STATE_H
 #define NEREID_RUNTIME_CUDA_STATE_H
 
@@ -26,6 +26,14 @@ static inline const CudaApi *cuda_enter(const nereid_device *d) {
     c->api.context_set(c->context);
   return &c->api;
 }
+
+/* Takes PTX and machine code; the message is kept. */
+int cuda_load(nereid_device *d, const nereid_image *image, const ImageVariant *v, Loaded *out);
+
+/* ---- cuda_load.c ---- */
+
+/* Each item gets its code, and a failure its message. */
+int cuda_load_all(nereid_device *d, LoadItem *items, int n);
 
 /* ---- cuda_graph.c ---- */
 

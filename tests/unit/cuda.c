@@ -359,18 +359,66 @@ static void test_cubin(const Fake *f) {
     "*myptxas failed:\nno register left");
 }
 
+/* A ptxas that notes each call, and does `what` with files $in and $out. */
+static void write_ptxas(const Fake *f, const char *what) {
+  char script[TOOL_PATH + 512], path[TOOL_PATH + 64];
+  snprintf(script, sizeof script, "#!/bin/sh\necho ptxas $1 >>%s\nout=$4 in=$5\n%s\n", f->log,
+           what);
+  if (temp_write(&f->folder, "manyptxas", script, strlen(script))) abort();
+  temp_name(path, sizeof path, &f->folder, "manyptxas");
+  chmod(path, 0755);
+  setenv("NEREID_PTXAS", path, 1);
+  unlink(f->log);
+}
+
+/* Loads two kernels: are they there, and was their machine code in the cache? */
+static bool load_two(nereid_device *d, bool cached) {
+  nereid_image *image = make_image(32, 0);
+  const nereid_image *images[] = {image, image};
+  nereid_kernel *kernels[2];
+  nereid_kernel_resources r = {.from_cache = -1};
+  bool loaded = !nereid_kernel_load_all(kernels, d, images, 2);
+  for (int i = 0; i < 2 && loaded; i++) {
+    nereid_kernel_get_resources(&r, kernels[i]);
+    loaded &= !!r.from_cache == cached;
+    nereid_kernel_free(kernels[i]);
+  }
+  nereid_image_free(image);
+  return loaded;
+}
+
+static void test_many(const Fake *f) {
+  nereid_device *d;
+  use(f, "fake.so", "");
+  if (nereid_device_open(&d, "cuda")) abort();
+  write_ptxas(f, "cp $in $out");
+  check(load_two(d, false) && logged(f, "ptxas -arch=sm_90a"), "ptxas assembles what are many");
+  unlink(f->log);
+  check(load_two(d, true) && !logged(f, "ptxas"), "and is not asked again");
+  write_ptxas(f, "echo nonsense >$out");
+  check(load_two(d, false) && logged(f, "ptxas"), "code that the driver refuses");
+  write_ptxas(f, "exit 1 # it has no such target");
+  check(load_two(d, false) && logged(f, "ptxas"), "a ptxas that fails");
+  setenv("NEREID_PTXAS", "", 1);
+  unlink(f->log);
+  check(load_two(d, false) && !logged(f, "ptxas") && logged(f, "module"), "no ptxas");
+  nereid_device_close(d);
+}
+
 int main(void) {
   Fake f;
   if (temp_new(&f.folder)) abort();
   temp_name(f.log, sizeof f.log, &f.folder, "log");
   setenv("FAKE_CUDA_LOG", f.log, 1);
   setenv("NEREID_CACHE_DIR", f.folder.path, 1);
+  setenv("NEREID_PTXAS", "", 1);
   if (build(&f, "fake.so", "-DWITH_ALL") && build(&f, "old.so", "-DWITHOUT_LAUNCH")) {
     test_opening(&f);
     test_memory(&f);
     test_launch(&f);
     test_limits(&f);
     test_image(&f);
+    test_many(&f);
     test_cubin(&f);
     test_assembler(&f);
   } else {

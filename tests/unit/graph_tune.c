@@ -127,6 +127,7 @@ int main(void) {
   if (temp_new(&folder)) abort();
   temp_name(log_path, sizeof log_path, &folder, "log");
   setenv("FAKE_CUDA_LOG", log_path, 1);
+  setenv("NEREID_PTXAS", "", 1); /* the driver's machine code is PTX */
   if (build("fake.so")) {
     choosing();
     keeping();
