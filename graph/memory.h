@@ -17,9 +17,8 @@ typedef struct {
   int64_t offset;       /* what memory_place finds: a multiple of MEMORY_ALIGNMENT */
 } MemoryItem;
 
-/* Gives each item its offset, so that items that are alive at one step share no byte: in the order
- * of their first steps, each into the smallest gap that holds it.  Returns the bytes of the pool,
- * -1 if that exceeds MEMORY_LIMIT. */
+/* Gives each item its offset, so that items that are alive at one step share no byte.  Returns the
+ * bytes of the pool, -1 if that exceeds MEMORY_LIMIT (graph/memory_place.c). */
 int64_t memory_place(Arena *scratch, MemoryItem *items, uint32_t n);
 
 /* The first and last step of each temporary of the plan: those that name it.  One that the plan
