@@ -399,6 +399,10 @@
 #define E_NEST_CP_ASYNC "`cp.async` copies to a buffer (first) from global memory (second)"
 #define E_NEST_LDMATRIX \
   "`ldmatrix` reads 1, 2 or 4 matrices from a buffer into elements of 1 to 4 bytes; transposed, 2"
+#define E_NEST_WGMMA                                                                      \
+  "`wgmma` computes 8 to 256 columns, a multiple of 8, from buffers of f16 or bf16 whose " \
+  "layouts a matrix descriptor knows"
+#define E_NEST_ATOM_KIND "`%s` is no statement for the atom \"%s\""
 #define E_NEST_ATOM "there is no atom \"%s\""
 #define E_NEST_FOR_INDEX "the index of `for` is no integer"
 #define E_NEST_COMBINE "`%s` needs either attribute `combine` or a region"
@@ -425,6 +429,12 @@
   "race: %s accesses global memory, and no barrier orders that %s the atomic of %s"
 #define E_RACE_IN_FLIGHT "race: this %s %s, where an asynchronous copy has not ended"
 #define N_RACE_COPY "the copy, whose group was not waited for"
+#define E_RACE_PROXY \
+  "race: this reads %s through the asynchronous proxy, before a fence by its writer"
+#define H_RACE_PROXY \
+  "`fence {kind \"proxy\"}` by the threads that wrote, and then a `bar`, would order them"
+#define E_NEST_FLIGHT_WRITTEN \
+  "`%%%s` was written while a matrix instruction was computing it; wait for its group first"
 #define H_RACE "a `bar` that both pass, between the two, would order them"
 
 /* ---- codegen ---- */

@@ -11,7 +11,7 @@
 /* 16-bit elements, k = 16 */
 #define A_16X16 "[16 = 2@reg:2 8@lane:4, 16 = 2@reg:4 4@lane:1 2@reg:1]"
 #define B_16X8 "[16 = 2@reg:2 4@lane:1 2@reg:1, 8 = 8@lane:4]"
-#define MMA_K16 16, 8, 16, 80, 70, A_16X16, B_16X8, C_16X8
+#define MMA_K16 16, 8, 16, 80, 70, A_16X16, B_16X8, C_16X8, 1
 
 /* tf32, k = 8 */
 #define A_16X8 "[16 = 2@reg:1 8@lane:4, 8 = 2@reg:2 4@lane:1]"
@@ -20,10 +20,13 @@
 /* 8-bit elements, k = 32 */
 #define A_16X32 "[16 = 2@reg:4 8@lane:4, 32 = 2@reg:8 4@lane:1 4@reg:1]"
 #define B_32X8 "[32 = 2@reg:4 4@lane:1 4@reg:1, 8 = 8@lane:4]"
-#define MMA_K32(sm, ptx) 16, 8, 32, sm, ptx, A_16X32, B_32X8, C_16X8
+#define MMA_K32(sm, ptx) 16, 8, 32, sm, ptx, A_16X32, B_32X8, C_16X8, 1
 
 #define SHAPE_K16 "mma.sync.aligned.m16n8k16.row.col."
 #define SHAPE_K32 "mma.sync.aligned.m16n8k32.row.col."
+
+/* A warpgroup's, 16-bit elements */
+#define WGMMA_K16 64, 8, 16, 90, 80, A_16X16, NULL, C_16X8, WARPGROUP
 
 /* Operands of one type are named once. */
 static const Atom atoms[] = {
@@ -31,7 +34,7 @@ static const Atom atoms[] = {
     {"m16n8k16.f16.f16", SHAPE_K16 "f16.f16.f16.f16", DT_F16, DT_F16, DT_F16, false, MMA_K16},
     {"m16n8k16.bf16", SHAPE_K16 "f32.bf16.bf16.f32", DT_BF16, DT_BF16, DT_F32, false, MMA_K16},
     {"m16n8k8.tf32", "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32", DT_F32, DT_F32, DT_F32,
-     true, 16, 8, 8, 80, 70, A_16X8, B_8X8, C_16X8},
+     true, 16, 8, 8, 80, 70, A_16X8, B_8X8, C_16X8, 1},
     {"m16n8k32.i8", SHAPE_K32 "s32.s8.s8.s32", DT_I8, DT_I8, DT_I32, false, MMA_K32(80, 70)},
     {"m16n8k32.i8.u8", SHAPE_K32 "s32.s8.u8.s32", DT_I8, DT_U8, DT_I32, false, MMA_K32(80, 70)},
     {"m16n8k32.u8.i8", SHAPE_K32 "s32.u8.s8.s32", DT_U8, DT_I8, DT_I32, false, MMA_K32(80, 70)},
@@ -46,7 +49,9 @@ static const Atom atoms[] = {
      MMA_K32(89, 84)},
     {"m8n8k4.f64", "mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64", DT_F64, DT_F64, DT_F64, false,
      8, 8, 4, 80, 70, "[8 = 8@lane:4, 4 = 4@lane:1]", "[4 = 4@lane:1, 8 = 8@lane:4]",
-     "[8 = 8@lane:4, 8 = 4@lane:1 2@reg:1]"},
+     "[8 = 8@lane:4, 8 = 4@lane:1 2@reg:1]", 1},
+    {"wgmma.m64k16.f16", "f32.f16.f16", DT_F16, DT_F16, DT_F32, false, WGMMA_K16},
+    {"wgmma.m64k16.bf16", "f32.bf16.bf16", DT_BF16, DT_BF16, DT_F32, false, WGMMA_K16},
 };
 
 enum { COUNT = sizeof atoms / sizeof *atoms };
@@ -65,7 +70,16 @@ const Atom *atom_find(const char *name) {
 const Atom *atom_choose(DType a, DType b, DType c, bool tf32, int sm) {
   for (int i = 0; i < COUNT; i++) {
     const Atom *row = &atoms[i];
-    if (row->a == a && row->b == b && row->c == c && row->tf32 == tf32 && row->sm <= sm) return row;
+    bool same = row->a == a && row->b == b && row->c == c && row->tf32 == tf32;
+    if (same && row->warps == 1 && row->sm <= sm) return row;
+  }
+  return NULL;
+}
+
+const Atom *atom_choose_group(DType a, DType b, DType c, int sm) {
+  for (int i = 0; i < COUNT; i++) {
+    const Atom *row = &atoms[i];
+    if (row->a == a && row->b == b && row->c == c && row->warps > 1 && row->sm == sm) return row;
   }
   return NULL;
 }

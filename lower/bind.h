@@ -13,6 +13,7 @@
 #ifndef NEREID_LOWER_BIND_H
 #define NEREID_LOWER_BIND_H
 
+#include "lower/atoms.h"
 #include "lower/lower.h"
 
 enum { MAX_DIMS = 40, MAX_GROUPS = 6 };
@@ -160,5 +161,9 @@ void bind_scan(Bind *s, const NestStmt *st);
 
 /* ---- bind_dot.c ---- */
 void bind_dot(Bind *s, const NestStmt *st);
+
+/* ---- bind_group.c ---- */
+/* A dot by a warpgroup's atom. */
+void bind_group_dot(Bind *s, const NestStmt *st, const Atom *atom);
 
 #endif

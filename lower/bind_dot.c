@@ -157,7 +157,7 @@ static Mma plan_mma(Bind *s, const NestStmt *st) {
   int r = acc->rank;
   int64_t k = st->mems[0].buffer ? st->mems[0].buffer->tile.shape[r - 1]
                                  : st->srcs[0].var->tile.shape[r - 1];
-  schedule_warp_split(acc, &m.wm, &m.wn);
+  schedule_warp_split(m.atom, acc, &m.wm, &m.wn);
   m.reps_m = (int)(layout_padded(acc, r - 2) / (m.atom->m * m.wm));
   m.reps_n = (int)(layout_padded(acc, r - 1) / (m.atom->n * m.wn));
   m.reps_k = (int)((k + m.atom->k - 1) / m.atom->k);
@@ -388,6 +388,9 @@ static void dot_fma(Bind *s, const NestStmt *st) {
 }
 
 void bind_dot(Bind *s, const NestStmt *st) {
-  if (nest_str(st, NA_atom, NULL)) dot_mma(s, st);
-  else dot_fma(s, st);
+  const char *name = nest_str(st, NA_atom, NULL);
+  const Atom *atom = name ? atom_find(name) : NULL;
+  if (!atom) dot_fma(s, st);
+  else if (atom->warps > 1) bind_group_dot(s, st, atom);
+  else dot_mma(s, st);
 }

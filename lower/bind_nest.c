@@ -56,11 +56,31 @@ static void refine_ref(Bind *s, const NestStmt *nest, const Ref *r) {
     if (r->axes[a].n == 1) refine_axis(s, axis_of(nest, r->axes[a].t[0].index), &r->var->layout, a);
 }
 
+/* The two digits of a buffer's axis that is cut into panels, and of which `stride` is the lower's:
+ * the index of the upper one, or -1. */
+static int panel_digit(const NestBuffer *b, int64_t stride) {
+  for (int i = 0; b && i + 1 < b->layout.ndigits; i++)
+    if (b->layout.d[i].axis == b->layout.d[i + 1].axis && b->layout.d[i + 1].stride == stride)
+      return i;
+  return -1;
+}
+
+/* Splits dims where panels end. */
+static void refine_mem(Bind *s, const NestStmt *nest, const Mem *m) {
+  for (int k = 0; k < m->bytes.n; k++) {
+    int at = panel_digit(m->buffer, m->bytes.t[k].coef);
+    int axis = axis_of(nest, m->bytes.t[k].index);
+    if (at >= 0 && axis >= 0)
+      refine_axis(s, axis, &m->buffer->layout, m->buffer->layout.d[at].axis);
+  }
+}
+
 static void refine_body(Bind *s, const NestStmt *nest) {
   for (const NestStmt *st = nest->regions[0]->first; st; st = st->next) {
     for (uint32_t i = 0; i < st->ndsts; i++) refine_ref(s, nest, &st->dsts[i]);
     for (uint32_t i = 0; i < st->nsrcs; i++) refine_ref(s, nest, &st->srcs[i]);
     refine_ref(s, nest, &st->guard);
+    for (uint32_t i = 0; i < st->nmems; i++) refine_mem(s, nest, &st->mems[i]);
   }
 }
 
@@ -277,6 +297,32 @@ static Form affine_form(const Bind *s, const Affine *a) {
     if (axis < 0) bind_refuse(s, "a subscript names an index that is no axis of it");
     Form x = axis_form(s, axis);
     form_add(&f, &x, a->t[i].coef);
+  }
+  return f;
+}
+
+/* Bytes in a buffer: along an axis in panels, digits above a panel's end count panels. */
+static Form buffer_form(const Bind *s, const Mem *m) {
+  Form f = form_const(m->bytes.c);
+  for (int i = 0; i < m->bytes.n; i++) {
+    int axis = s->stmt ? axis_of(s->stmt, m->bytes.t[i].index) : -1;
+    int at = panel_digit(m->buffer, m->bytes.t[i].coef);
+    if (axis < 0) bind_refuse(s, "a subscript names an index that is no axis of it");
+    if (at < 0) {
+      Form x = axis_form(s, axis);
+      form_add(&f, &x, m->bytes.t[i].coef);
+      continue;
+    }
+    const Digit *panel = &m->buffer->layout.d[at], *within = panel + 1;
+    for (int d = 0; d < s->ndims; d++) {
+      const Dim *x = &s->dims[d];
+      if (x->axis != axis) continue;
+      bool above = x->weight >= within->extent;
+      if (above ? x->weight % within->extent : x->weight * x->extent > within->extent)
+        bind_refuse(s, "a digit lies across the end of a panel");
+      f.g[0].coef[d] +=
+          above ? x->weight / within->extent * panel->stride : x->weight * within->stride;
+    }
   }
   return f;
 }
@@ -603,7 +649,7 @@ static Value address_of(Bind *s, const Mem *m) {
   if (m->base.kind) v = eval(s, m->base, v.type, true);
   if (!v.is_form) return v;
   v.type = m->buffer ? DT_I32 : DT_PTR;
-  Form more = affine_form(s, &m->bytes);
+  Form more = m->buffer ? buffer_form(s, m) : affine_form(s, &m->bytes);
   if (!form_add(&v.form, &more, 1)) bind_refuse(s, "an address has too many terms");
   return v;
 }
@@ -631,7 +677,7 @@ static Address split_address(Bind *s, const NestStmt *st) {
   a.base_mask = a.mask = v.mask;
   a.bytes = affine_const(0);
   if (m->buffer || m->bytes.c || m->bytes.n) {
-    Form f = affine_form(s, &m->bytes);
+    Form f = m->buffer ? buffer_form(s, m) : affine_form(s, &m->bytes);
     DimMask mask;
     Ref part = form_base(s, &f, m->buffer ? DT_I32 : DT_I64, DT_NONE, &mask);
     a.bytes = form_immediate(s, &f);

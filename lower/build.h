@@ -30,11 +30,14 @@ typedef struct {
   NestBlock *nest;
 } BlockPair;
 
+/* How a dot's operand lies in shared memory: for multiply-add, for ldmatrix, for a descriptor. */
+typedef enum { OPERAND_PLAIN, OPERAND_ROWS, OPERAND_PANELS } OperandForm;
+
 /* A dot's operand in shared memory. */
 typedef struct {
   const TileValue *value;
   Type room;
-  bool plain;
+  OperandForm form;
   NestBuffer *buffer;
   NestBlock *block; /* in which it was stored */
 } Staged;

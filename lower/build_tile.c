@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "lower/build.h"
+#include "lower/matrix.h"
 
 static void move(Build *s, Ref dst, Ref src, DType t) {
   NestStmt *mov = nest_stmt(&s->b, NEST_MOV, 1, 1);
@@ -372,27 +373,36 @@ static int64_t spread_rows(const Build *s, int64_t row_bytes) {
   return cpu && row_bytes % (FEW * LINE) == 0 ? row_bytes + LINE : row_bytes;
 }
 
-/* A buffer for a dot's operand of type t, `fast` its contiguous axis. */
-static NestBuffer *operand_buffer(Build *s, const Type *t, int fast, bool plain) {
+static Layout rows_layout(const Build *s, const Type *t, int fast, bool plain, int64_t *total) {
   Layout l = layout_new(t);
   int64_t bytes = dtype_bytes((DType)t->dtype), row = t->shape[fast] * bytes;
   row = plain ? spread_rows(s, row) : swizzle(&l, row);
   int slow = t->rank - 1 == fast ? t->rank - 2 : t->rank - 1;
-  int64_t total = row * t->shape[slow];
-  if (t->rank == 3) layout_push(&l, 0, PLACE_BYTE, t->shape[0], (int32_t)total);
+  *total = row * t->shape[slow];
+  if (t->rank == 3) layout_push(&l, 0, PLACE_BYTE, t->shape[0], (int32_t)*total);
   for (int a = t->rank - 2; a < t->rank; a++)
     layout_push(&l, a, PLACE_BYTE, t->shape[a], (int32_t)(a == fast ? bytes : row));
-  if (t->rank == 3) total *= t->shape[0];
+  if (t->rank == 3) *total *= t->shape[0];
+  return l;
+}
+
+/* A buffer for a dot's operand of type t, `fast` its contiguous axis. */
+static NestBuffer *operand_buffer(Build *s, const Type *t, int fast, OperandForm form) {
   enum { ALIGN = 1024 };
+  int64_t total;
+  Layout l = form == OPERAND_PANELS ? matrix_layout(t, fast, &total)
+                                    : rows_layout(s, t, fast, form == OPERAND_PLAIN, &total);
   NestBuffer *buf = nest_buffer(s->nest, "operand", (DType)t->dtype, total, ALIGN);
   buf->tile = *t;
   buf->layout = l;
   return buf;
 }
 
+/* Of an axis in panels, as if it went on in the first: bind tells the panels apart. */
 static Affine buffer_bytes(const Layout *l, const Affine *axes) {
   Affine sum = affine_const(0);
   for (int i = 0; i < l->ndigits; i++) {
+    if (i + 1 < l->ndigits && l->d[i + 1].axis == l->d[i].axis) continue;
     Affine x = axes[l->d[i].axis];
     affine_scale(&x, l->d[i].stride);
     affine_add(&sum, &x);
@@ -402,12 +412,13 @@ static Affine buffer_bytes(const Layout *l, const Affine *axes) {
 
 /* Stores x, swapped or not, to a buffer of its own. */
 static NestBuffer *store_operand(Build *s, const TileValue *x, bool swapped, const Type *room,
-                                 bool plain) {
+                                 OperandForm form) {
   NestVar *held = build_own(s, x);
+  bool plain = form == OPERAND_PLAIN;
   int last = x->type.rank - 1, fast = plain ? last : fast_axis(&held->layout);
   if (swapped && !plain) fast = last - fast;
   if (fast < last - 1) fast = last;
-  NestBuffer *buf = operand_buffer(s, room, fast, plain);
+  NestBuffer *buf = operand_buffer(s, room, fast, form);
   Open o = build_open(s, &held->layout);
   Affine at[MAX_RANK];
   memcpy(at, o.axes, sizeof at);
@@ -415,6 +426,8 @@ static NestBuffer *store_operand(Build *s, const TileValue *x, bool swapped, con
   build_st_shared(s, build_tile_ref(s, held, o.axes), held->dtype, buf, ref_none(),
                   buffer_bytes(&buf->layout, at));
   build_close(s, &o);
+  if (form == OPERAND_PANELS) /* it is read through the asynchronous proxy */
+    nest_set_str(s->nest, nest_stmt(&s->b, NEST_FENCE, 0, 0), NA_kind, "proxy");
   return buf;
 }
 
@@ -428,7 +441,7 @@ static bool around(const Build *s, const NestBlock *b) {
 /* An operand in shared memory: a transposed tile is stored as it is held, and read across; one that
  * does not change in a loop is stored before it.  `room` is the operand's shape as the
  * accumulator's layout pads it. */
-static NestBuffer *stage_operand(Build *s, const TileValue *v, const Type *room, bool plain) {
+static NestBuffer *stage_operand(Build *s, const TileValue *v, const Type *room, OperandForm form) {
   const TileValue *x = v;
   bool swapped = false;
   while (x->def && x->def->code == TILE_TRANS && x->type.rank == 2 && !s->var[x->id]) {
@@ -437,11 +450,11 @@ static NestBuffer *stage_operand(Build *s, const TileValue *v, const Type *room,
   }
   for (size_t i = 0; i < s->staged.len; i++) {
     const Staged *g = &s->staged.data[i];
-    if (g->value == v && g->plain == plain && type_eq(g->room, *room) && around(s, g->block))
+    if (g->value == v && g->form == form && type_eq(g->room, *room) && around(s, g->block))
       return g->buffer;
   }
   NestBuilder was = build_at_definition(s, x);
-  Staged g = {v, *room, plain, store_operand(s, x, swapped, room, plain), s->b.block};
+  Staged g = {v, *room, form, store_operand(s, x, swapped, room, form), s->b.block};
   s->b = was;
   vec_push(s->scratch, &s->staged, g);
   return g.buffer;
@@ -498,13 +511,15 @@ static Operand dot_operand(Build *s, const TileValue *x, const Atom *atom, const
                            int which) {
   int wm = 1, wn = 1;
   Type room = padded_operand(x, acc, which, !atom);
-  if (!atom) return (Operand){NULL, stage_operand(s, x, &room, true)};
-  schedule_warp_split(acc, &wm, &wn);
+  if (!atom) return (Operand){NULL, stage_operand(s, x, &room, OPERAND_PLAIN)};
+  schedule_warp_split(atom, acc, &wm, &wn);
+  bool group = atom->warps > 1;
+  if (group && which) return (Operand){NULL, stage_operand(s, x, &room, OPERAND_PANELS)};
   Layout want = schedule_fragment(atom, which, &x->type, wm, wn, s->nest->warps);
   if (s->var[x->id] && build_same_threads(&s->var[x->id]->layout, &want))
     return (Operand){build_held(s, x, &want), NULL};
-  NestBuffer *buf = stage_operand(s, x, &room, false);
-  if (by_ldmatrix(atom, which, &x->type, wm, wn)) return (Operand){NULL, buf};
+  NestBuffer *buf = stage_operand(s, x, &room, group ? OPERAND_PANELS : OPERAND_ROWS);
+  if (group || by_ldmatrix(atom, which, &x->type, wm, wn)) return (Operand){NULL, buf};
   return (Operand){fragment_from(s, buf, &x->type, &want), NULL};
 }
 

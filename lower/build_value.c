@@ -181,6 +181,42 @@ NestBuffer *build_to_buffer(Build *s, NestVar *v, const Type *tile) {
 
 /* ---- conversions ---- */
 
+/* Bytes from a row to the next: with padding, for threads that hold eight elements of eight rows,
+ * as fragments have them, to reach different banks. */
+static int64_t row_pitch(const Build *s, const Type *tile) {
+  enum { FRAGMENT_ROW = 8, CHUNK = 16 };
+  int64_t size = tile->dtype == DT_PTR ? 8 : dtype_bytes((DType)tile->dtype);
+  int64_t row = tile->shape[tile->rank - 1] * size, pad = FRAGMENT_ROW * size;
+  bool narrow = tile->rank < 2 || tile->shape[tile->rank - 1] < FRAGMENT_ROW;
+  if (s->u->machine->kind != MACHINE_GPU || narrow) return row;
+  return row + (pad > CHUNK ? pad : CHUNK);
+}
+
+static Affine padded_rows(const Type *tile, const Affine *axes, int64_t size, int64_t pitch) {
+  Type rows = *tile;
+  Affine column = axes[tile->rank - 1];
+  rows.rank--;
+  Affine sum = build_linear(&rows, axes, pitch);
+  affine_scale(&column, size);
+  if (!affine_add(&sum, &column)) BUG("a tile of more axes than an affine form has terms");
+  return sum;
+}
+
+/* Through a buffer of rows: the same tile, other threads. */
+static void through_rows(Build *s, NestVar *from, NestVar *to, const Type *tile) {
+  int64_t size = dtype_bytes(from->dtype), pitch = row_pitch(s, tile);
+  NestBuffer *buf = build_tile_buffer(s, "tile", tile);
+  buf->bytes = buf->bytes / (tile->shape[tile->rank - 1] * size) * pitch;
+  Open o = build_open(s, &from->layout);
+  build_st_shared(s, build_tile_ref(s, from, o.axes), from->dtype, buf, ref_none(),
+                  padded_rows(tile, o.axes, size, pitch));
+  build_close(s, &o);
+  o = build_open(s, &to->layout);
+  build_ld_shared(s, build_tile_ref(s, to, o.axes), to->dtype, buf, ref_none(),
+                  padded_rows(tile, o.axes, size, pitch));
+  build_close(s, &o);
+}
+
 NestVar *build_relayout(Build *s, NestVar *from, const Type *tile, const Layout *to) {
   NestVar *v = nest_tile_var(s->nest, from->name, *tile, to);
   if (build_same_threads(&from->layout, to)) {
@@ -188,6 +224,10 @@ NestVar *build_relayout(Build *s, NestVar *from, const Type *tile, const Layout 
     st->dsts[0] = ref_var(v);
     st->srcs[0] = ref_var(from);
     st->type = v->dtype;
+    return v;
+  }
+  if (tile->rank > 1 && type_same_shape(from->tile, *tile)) {
+    through_rows(s, from, v, tile);
     return v;
   }
   NestBuffer *buf = build_to_buffer(s, from, &from->tile);

@@ -3,6 +3,7 @@
 
 #include "lang/messages.h"
 #include "lower/atoms.h"
+#include "lower/matrix.h"
 #include "lower/nest_verify.h"
 
 /* ---- attributes ---- */
@@ -23,6 +24,7 @@ static const AttrRule attr_rules[] = {
     {NA_scope, 0, 0, "cta gpu sys"},
     {NA_bytes, 4, 16, NULL},
     {NA_groups, 0, 64, NULL},
+    {NA_columns, 8, 256, NULL},
     {NA_mode, 0, 0, "xor up down idx"},
     {NA_by, 0, 31, NULL},
     {NA_id, 0, 15, NULL},
@@ -265,6 +267,7 @@ static bool check_shfl(NestCheck *c, const NestStmt *s) {
 static bool check_mma(NestCheck *c, const NestStmt *s) {
   const Atom *atom = atom_find(nest_str(s, NA_atom, ""));
   if (!atom) return nest_fail(c, s, E_NEST_ATOM, nest_str(s, NA_atom, ""));
+  if (atom->warps > 1) return nest_fail(c, s, E_NEST_ATOM_KIND, "mma", atom->name);
   const DType types[3] = {atom->a, atom->b, atom->c};
   int32_t registers[3];
   for (uint32_t i = 0; i < 3; i++) {
@@ -276,6 +279,37 @@ static bool check_mma(NestCheck *c, const NestStmt *s) {
   return check_dst(c, s, types[2], registers[2]);
 }
 
+/* A in registers or, as B, where a descriptor reaches it. */
+static bool check_wgmma_operand(NestCheck *c, const NestStmt *s, const Atom *atom, uint32_t i) {
+  const NestBuffer *b = s->mems[i].buffer;
+  MatrixForm form;
+  if (!b && i == 0) {
+    Layout l = atom_layout(atom, 0);
+    if (s->srcs[0].kind != REF_VAR) return nest_fail(c, s, E_NEST_EMPTY, "wgmma");
+    return check_src(c, s, 0, atom->a, layout_span(&l, PLACE_REG));
+  }
+  if (!b || s->srcs[i].kind || b->dtype != atom->a || !matrix_form(b, (int)i, &form))
+    return nest_fail(c, s, E_NEST_WGMMA);
+  return check_mem(c, s, i, 16, 16);
+}
+
+static bool check_wgmma(NestCheck *c, const NestStmt *s) {
+  enum { COLUMNS = 8 };
+  const Atom *atom = atom_find(nest_str(s, NA_atom, ""));
+  int64_t n = nest_int(s, NA_columns, 0);
+  if (!needs(c, s, NA_columns)) return false;
+  if (!atom) return nest_fail(c, s, E_NEST_ATOM, nest_str(s, NA_atom, ""));
+  if (atom->warps == 1) return nest_fail(c, s, E_NEST_ATOM_KIND, "wgmma", atom->name);
+  if (n % COLUMNS || c->role_warps % atom->warps) return nest_fail(c, s, E_NEST_WGMMA);
+  for (uint32_t i = 0; i < 2; i++)
+    if (!check_wgmma_operand(c, s, atom, i)) return false;
+  const Ref *acc = &s->srcs[2], *dst = &s->dsts[0];
+  if (acc->kind != REF_VAR || dst->kind != REF_VAR || acc->var != dst->var ||
+      !affine_eq(&acc->sub, &dst->sub))
+    return nest_fail(c, s, E_NEST_WGMMA);
+  return check_dst(c, s, atom->c, n / 2);
+}
+
 static bool check_bar(NestCheck *c, const NestStmt *s) {
   int64_t warps = nest_int(s, NA_warps, 0);
   return warps <= c->n->warps || nest_fail(c, s, E_NEST_ATTR_RANGE, "warps", "bar",
@@ -283,7 +317,7 @@ static bool check_bar(NestCheck *c, const NestStmt *s) {
 }
 
 static bool check_fence(NestCheck *c, const NestStmt *s) {
-  return needs(c, s, NA_kind) && check_word(c, s, NA_kind, "cta gpu sys proxy");
+  return needs(c, s, NA_kind) && check_word(c, s, NA_kind, "cta gpu sys proxy mma");
 }
 
 static bool check_condition(NestCheck *c, const NestStmt *s) {
@@ -438,6 +472,7 @@ static const Rule rules[NEST_OP_COUNT] = {
     [NEST_LDMATRIX] = {false, check_ldmatrix},
     [NEST_SHFL] = {true, check_shfl},
     [NEST_MMA] = {false, check_mma},
+    [NEST_WGMMA] = {false, check_wgmma},
     [NEST_BAR] = {false, check_bar},
     [NEST_FENCE] = {false, check_fence},
     [NEST_ASSERT] = {false, check_condition},

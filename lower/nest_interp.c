@@ -40,6 +40,7 @@ static void new_warp(Run *r, Warp *w) {
   w->x = ARENA_ARRAY(r->arena, Scalar, (size_t)r->registers * MOST_LANES);
   w->bad = ARENA_ARRAY(r->arena, uint32_t, r->registers);
   w->why = ARENA_ARRAY(r->arena, const Inst *, r->registers);
+  w->held = ARENA_ARRAY(r->arena, uint32_t, r->registers);
   w->index = ARENA_ARRAY(r->arena, int64_t, r->indices);
   w->loops = ARENA_ARRAY(r->arena, Loop, r->loops);
   w->clock = ARENA_ARRAY(r->arena, uint32_t, r->warps);
@@ -74,6 +75,9 @@ static void start_warp(Run *r, Prog *p, uint32_t id) {
   w->state = WARP_READY;
   w->copies.len = 0;
   w->groups = 0;
+  w->flights.len = 0;
+  w->mma_groups = 0;
+  w->fences = 0;
   w->iterations = 0;
   w->at = 0;
   w->accesses = (Accesses){0};

@@ -195,6 +195,7 @@ static void code_mma(Coder *c, Inst *in) {
   in->atom = atom_find(nest_str(in->stmt, NA_atom, ""));
   Fragment *f = ARENA_ARRAY(c->r->arena, Fragment, 3);
   for (int i = 0; i < 3; i++) {
+    if (i == 1 && in->atom->warps > 1) continue; /* it is never in registers */
     Layout l = atom_layout(in->atom, i);
     f[i] = fragment_of(c, &l);
   }
@@ -223,7 +224,10 @@ static Exec *const execs[NEST_OP_COUNT] = {
     [NEST_SHFL] = nest_exec_shfl,
     [NEST_MMA] = nest_exec_mma,
     [NEST_BAR] = nest_exec_bar,
-    [NEST_FENCE] = nest_exec_nothing,
+    [NEST_WGMMA] = nest_exec_wgmma,
+    [NEST_MMA_COMMIT] = nest_exec_mma_commit,
+    [NEST_MMA_WAIT] = nest_exec_mma_wait,
+    [NEST_FENCE] = nest_exec_fence,
     [NEST_ASSERT] = nest_exec_assert,
 };
 
@@ -257,7 +261,13 @@ static void code_numbers(Coder *c, Inst *in) {
       in->a = nest_int(s, NA_id, 0);
       in->b = nest_int(s, NA_warps, 0);
       break;
+    case NEST_MMA_WAIT: in->a = nest_int(s, NA_groups, 0); break;
     case NEST_MMA: code_mma(c, in); break;
+    case NEST_WGMMA:
+      code_mma(c, in);
+      in->n = (uint32_t)nest_int(s, NA_columns, 0);
+      in->bytes = 16;
+      break;
     default: break;
   }
   if (s->code == NEST_OP && s->op == TILE_PTR_ADD) in->a = dtype_bytes(s->elem);
@@ -388,6 +398,7 @@ static void find_granules(Run *r) {
     const Inst *in = &r->insts[i];
     if (!in->stmt) continue;
     for (uint32_t k = 0; k < in->stmt->nmems && in->places; k++) {
+      if (!in->places[k].buffer && !in->places[k].base.kind) continue;
       uint32_t *g = in->places[k].buffer ? &r->shared_granule : &r->global_granule;
       uint32_t bytes = in->type ? dtype_bytes(in->type) : 4;
       if (in->stmt->code == NEST_LDMATRIX) bytes = 4;

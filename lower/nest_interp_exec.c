@@ -56,6 +56,10 @@ void set_reg(Warp *w, const Inst *in, uint32_t k, const Scalar *x, uint32_t lane
   w->bad[reg] = (w->bad[reg] & ~lanes) | (bad & lanes);
 }
 
+void nest_exec_fence(Warp *w, const Inst *in) {
+  w->fences += !strcmp(nest_str(in->stmt, NA_kind, ""), "proxy");
+}
+
 /* ---- elementwise ops ---- */
 
 /* Lanes in which an operand that is no poison settles the result, whatever the other one is. */

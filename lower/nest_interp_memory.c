@@ -32,8 +32,7 @@ static uint64_t address_of(const Addresses *a, uint32_t lane) {
   return (uint64_t)a->base[lane].i + (uint64_t)a->bytes;
 }
 
-/* Is it an aligned place of the buffer? */
-static bool shared_ok(Warp *w, const Inst *in, const Spot *p, int64_t at, uint32_t bytes) {
+bool nest_shared_ok(Warp *w, const Inst *in, const Spot *p, int64_t at, uint32_t bytes) {
   Findings *f = w->prog->run->findings;
   int64_t off = at - p->offset;
   uint32_t align = w->prog->run->lockstep ? bytes / in->n : bytes;
@@ -47,6 +46,11 @@ static bool shared_ok(Warp *w, const Inst *in, const Spot *p, int64_t at, uint32
   if (nest_found(w, FOUND_SHARED_ALIGN, in->stmt->span, p->buffer))
     findings_text(f, E_NEST_SHARED_ALIGN, bytes, (long long)off, p->buffer->name, align);
   return false;
+}
+
+int64_t nest_shared_offset(Warp *w, const Inst *in, const Spot *p) {
+  Addresses a = addresses(w, in, p, 1);
+  return (int64_t)address_of(&a, 0) - p->offset;
 }
 
 static Access access_of(const Warp *w, const Inst *in, const Spot *p) {
@@ -96,7 +100,7 @@ static void load_global(Warp *w, const Inst *in, uint64_t addr, uint32_t lane, L
 static void load_shared(Warp *w, const Inst *in, int64_t at, uint32_t lane, Loaded *out) {
   Prog *p = w->prog;
   uint32_t size = dtype_bytes(in->type), racing = in->uniform ? ANY_LANE : lane;
-  if (!shared_ok(w, in, &in->places[0], at, in->bytes)) return;
+  if (!nest_shared_ok(w, in, &in->places[0], at, in->bytes)) return;
   race_shared(w, in, &in->places[0], RACE_READ, racing, at);
   for (uint32_t k = 0; k < in->n; k++, at += size) {
     out->x[k][lane] = scalar_load(in->type, p->shared + at);
@@ -140,7 +144,7 @@ static void store_global(Warp *w, const Inst *in, uint64_t addr, uint32_t lane,
 static void store_shared(Warp *w, const Inst *in, int64_t at, uint32_t lane, const uint8_t *raw,
                          const uint8_t *bad) {
   Prog *p = w->prog;
-  if (!shared_ok(w, in, &in->places[0], at, in->bytes)) return;
+  if (!nest_shared_ok(w, in, &in->places[0], at, in->bytes)) return;
   race_shared(w, in, &in->places[0], RACE_WRITE, lane, at);
   memcpy(p->shared + at, raw, in->bytes);
   memcpy(p->bad_bytes + at, bad, in->bytes);
@@ -193,7 +197,7 @@ static void *atomic_place(Warp *w, const Inst *in, uint64_t at, uint32_t lane) {
     if (place) race_global(w, in, p, RACE_ATOMIC, lane, at, false);
     return place;
   }
-  if (!shared_ok(w, in, p, (int64_t)at, in->bytes)) return NULL;
+  if (!nest_shared_ok(w, in, p, (int64_t)at, in->bytes)) return NULL;
   race_shared(w, in, p, RACE_ATOMIC, lane, (int64_t)at);
   return w->prog->shared + at;
 }
@@ -288,7 +292,7 @@ void nest_exec_cp_async(Warp *w, const Inst *in) {
   copy.reads = from.lanes;
   for (uint32_t lane = 0; lane < p->run->lanes; lane++) {
     int64_t at = (int64_t)address_of(&to, lane);
-    if (!(to.lanes >> lane & 1) || !shared_ok(w, in, &in->places[0], at, in->bytes)) continue;
+    if (!(to.lanes >> lane & 1) || !nest_shared_ok(w, in, &in->places[0], at, in->bytes)) continue;
     copy.lanes |= UINT32_C(1) << lane;
     copy.to[lane] = at;
     copy.from[lane] = address_of(&from, lane);
@@ -341,7 +345,7 @@ static void matrix_rows(Warp *w, const Inst *in, int64_t rows[MATRICES * ROWS]) 
   Addresses a = addresses(w, in, p, w->prog->run->full);
   for (uint32_t lane = 0; lane < in->n * ROWS; lane++) {
     int64_t at = (int64_t)address_of(&a, lane);
-    bool ok = (a.lanes >> lane & 1) && shared_ok(w, in, p, at, in->bytes);
+    bool ok = (a.lanes >> lane & 1) && nest_shared_ok(w, in, p, at, in->bytes);
     rows[lane] = ok ? at : -1;
     if (ok) race_shared(w, in, p, RACE_READ, ANY_LANE, at);
   }

@@ -77,7 +77,10 @@ static bool touch(Warp *w, Cell *c, RaceVerb verb, uint32_t lane, const Inst *in
     if (!c->atomics) c->atomics = new_group(w->prog);
     add_to_group(w->prog, c->atomics, m);
   } else {
-    *c = (Cell){.write = m, .read = {.thread = NO_THREAD}, .in_flight = verb == RACE_COPY};
+    *c = (Cell){.write = m,
+                .read = {.thread = NO_THREAD},
+                .in_flight = verb == RACE_COPY,
+                .fences = w->fences};
   }
   return conflict;
 }
@@ -98,6 +101,7 @@ static const char *const verbs[] = {[RACE_READ] = "reads",
 static const char *verb_of(const Inst *in) {
   switch (in->stmt->code) {
     case NEST_LD:
+    case NEST_WGMMA:
     case NEST_LDMATRIX: return verbs[RACE_READ];
     case NEST_ST: return verbs[RACE_WRITE];
     case NEST_CP_ASYNC: return verbs[RACE_COPY];
@@ -150,6 +154,24 @@ void race_copied(Warp *w, const Inst *in, uint32_t lane, int64_t at) {
   for (uint32_t done = 0; done < in->bytes; done += granule, c++) {
     c->write = mark_of(w, lane, in);
     c->in_flight = false;
+    c->fences = w->fences;
+  }
+}
+
+/* What a thread wrote since its last fence is not to be seen through the asynchronous proxy. */
+void race_proxy(Warp *w, const Inst *in, const Spot *p, int64_t at) {
+  Run *r = w->prog->run;
+  const Cell *c = &w->prog->cells[at / r->shared_granule];
+  for (uint32_t done = 0; done < in->bytes; done += r->shared_granule, c++) {
+    if (c->write.thread == NO_THREAD) continue;
+    const Warp *writer = &w->prog->warps[c->write.thread >> LANE_BITS];
+    if (c->fences < writer->fences) continue;
+    const Inst *by = &r->insts[c->write.inst];
+    if (!nest_found(w, FOUND_PROXY, in->stmt->span, by->stmt)) return;
+    findings_text(r->findings, E_RACE_PROXY, shared_text(r, p, at + done));
+    findings_note(r->findings, by->stmt->span, N_INTERP_OTHER);
+    findings_hint(r->findings, H_RACE_PROXY);
+    return;
   }
 }
 

@@ -105,7 +105,8 @@ typedef struct {
   Mark read;        /* the last one, if all others are ordered before it */
   uint32_t readers; /* else a mark for each warp: index into Prog.marks, 0 for none */
   uint32_t atomics; /* the same for atomics since the last write */
-  bool in_flight;   /* an asynchronous copy, `write`, has not ended */
+  uint32_t in_flight : 1; /* an asynchronous copy, `write`, has not ended */
+  uint32_t fences : 31;   /* the writer's, when it wrote */
 } Cell;
 
 /* A copy of all lanes of a warp that has not ended. */
@@ -116,6 +117,15 @@ typedef struct {
   int64_t to[MOST_LANES];
   uint64_t from[MOST_LANES];
 } Copy;
+
+/* A WGMMA that has not ended: its result's first register, that of a fragment of A, and where the
+ * operands begin in their buffers. */
+typedef struct {
+  const Inst *inst;
+  uint64_t group;
+  uint32_t acc, a;
+  int64_t at[2];
+} Flight;
 
 /* A warp's global accesses in its last epoch that had any, and its last atomics that release or
  * acquire.  `at` counts instructions: control is uniform, so the same count in two warps of a role
@@ -146,6 +156,10 @@ struct Warp {
   uint32_t *clock;   /* by warp */
   VEC(Copy) copies;
   uint64_t groups;   /* committed */
+  VEC(Flight) flights;
+  uint64_t mma_groups;
+  uint32_t *held;    /* by register: of those in flight, which lanes were poison before */
+  uint32_t fences;   /* of kind proxy, until now */
   uint64_t at, role_at; /* instructions until now, and until the role began */
   Accesses accesses;
   Sync release, acquire;
@@ -250,7 +264,8 @@ void set_reg(Warp *w, const Inst *in, uint32_t k, const Scalar *x, uint32_t lane
 /* ---- findings (nest_interp.c) ---- */
 typedef enum {
   FOUND_POISON = 2000, FOUND_RACE, FOUND_GLOBAL_RACE, FOUND_ORDER, FOUND_IN_FLIGHT,
-  FOUND_SHARED_BOUNDS, FOUND_SHARED_ALIGN, FOUND_FAILED_ASSERT, FOUND_ZERO_STEP, FOUND_BARRIER
+  FOUND_SHARED_BOUNDS, FOUND_SHARED_ALIGN, FOUND_FAILED_ASSERT, FOUND_ZERO_STEP, FOUND_BARRIER,
+  FOUND_PROXY, FOUND_FLIGHT_WRITTEN
 } NestFinding;
 bool nest_found(Warp *w, NestFinding kind, Span at, const void *subject);
 /* "the address is undefined here" */
@@ -263,6 +278,8 @@ void race_shared(Warp *w, const Inst *in, const Spot *p, RaceVerb verb, uint32_t
                  int64_t at);
 /* ... where a copy has ended, ... */
 void race_copied(Warp *w, const Inst *in, uint32_t lane, int64_t at);
+/* ... read through the asynchronous proxy, ... */
+void race_proxy(Warp *w, const Inst *in, const Spot *p, int64_t at);
 /* ... and to global memory.  `same`: a store of what is there already. */
 void race_global(Warp *w, const Inst *in, const Spot *p, RaceVerb verb, uint32_t lane,
                  uint64_t addr, bool same);
@@ -281,6 +298,13 @@ Exec nest_exec_op, nest_exec_select, nest_exec_ptr_add, nest_exec_undef, nest_ex
     nest_exec_role_end, nest_exec_bar, nest_exec_end;
 Exec nest_exec_ld, nest_exec_st, nest_exec_atom, nest_exec_atom_cas, nest_exec_cp_async,
     nest_exec_cp_commit, nest_exec_cp_wait, nest_exec_ldmatrix;
-Exec nest_exec_shfl, nest_exec_mma;
+Exec nest_exec_shfl, nest_exec_mma, nest_exec_wgmma, nest_exec_mma_commit, nest_exec_mma_wait,
+    nest_exec_fence;
+
+/* ---- shared memory (nest_interp_memory.c) ---- */
+/* Is it an aligned place of the buffer?  Reports. */
+bool nest_shared_ok(Warp *w, const Inst *in, const Spot *p, int64_t at, uint32_t bytes);
+/* An address that all lanes share, from the buffer's start. */
+int64_t nest_shared_offset(Warp *w, const Inst *in, const Spot *p);
 
 #endif

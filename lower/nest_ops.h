@@ -33,8 +33,11 @@ X(LDMATRIX, T,  1, 0, 1, 0, "n trans",                  "n (1 2 4) 8x8 matrices 
 /* -- threads together -- */ \
 X(SHFL,     T,  1, 1, 0, 0, "mode by same",             "from lane xor `by` (mode xor), lane-by (up), lane+by (down); outside the warp: own value.  Mode idx: from lane src 1; then srcs is 2.  `same`: all warps hold the same there") \
 X(MMA,      T,  1, 3, 0, 0, "atom",                     "dst = a*b + c, fragments by the atom's row (lower/atoms.h); srcs a, b, c") \
+X(WGMMA,    T,  1, 3, 2, 0, "atom columns",         "dst += a*b by the four warps of a warpgroup, so many columns; srcs a (a fragment, or `_` and then mem 0), `_`, c = dst; mem 1: b, both in layouts of lower/matrix.h.  Reads and writes until MMA_WAIT") \
+X(MMA_COMMIT, NT, 0, 0, 0, 0, "",                   "this warp's WGMMAs since the last one become a group") \
+X(MMA_WAIT, NT, 0, 0, 0, 0, "groups",               "until at most that many of its groups are open") \
 X(BAR,      NT, 0, 0, 0, 0, "id warps",                 "barrier of `warps` warps (0: of the role); orders their shared and global accesses") \
-X(FENCE,    NT, 0, 0, 0, 0, "kind",                     "memory fence: kind cta, gpu, sys, proxy") \
+X(FENCE,    NT, 0, 0, 0, 0, "kind",                     "memory fence: kind cta, gpu, sys; proxy: what this thread wrote to shared memory may be read by WGMMA; mma: the registers of WGMMA are as they shall be") \
 X(ASSERT,   NT, 0, 1, 0, 0, "message",                  "reported by the interpreter if the i1 is false; no code") \
 /* -- structure -- */ \
 X(UNROLL,   T,  0, 0, 0, 1, "",                         "`unroll a:4 { }`: index a = 0..3, expanded by the printer") \
@@ -48,7 +51,7 @@ X(NEST,     N,  0, 0, 0, 1, "",                         "for every element of a 
 X(REDUCE,   N, -1, -1, 0, 1, "axis combine",            "as the tile op; the region combines (params: accumulators, then elements)") \
 X(SCAN,     N, -1, -1, 0, 1, "axis reverse combine",    "as the tile op") \
 X(RELAYOUT, N,  1, 1, 0, 0, "",                         "the same tile in another layout, through registers and shuffles") \
-X(DOT,      N,  1, 3, 2, 0, "atom precision",           "dst = a*b + c (srcs a, b, c).  a and b are vars in the atom's layouts, or `_`, and then mems 0 and 1 say where the operand lies in shared memory, in the buffer's layout (else the mem is `[_]`).  No atom: multiply-add") \
+X(DOT,      N,  1, 3, 2, 0, "atom precision groups", "dst = a*b + c (srcs a, b, c).  a and b are vars in the atom's layouts, or `_`, and then mems 0 and 1 say where the operand lies in shared memory, in the buffer's layout (else the mem is `[_]`).  No atom: multiply-add.  A warpgroup's returns when at most `groups` (0) of its groups are open") \
 X(COPY,     N,  0, 0, 0, 1, "ring",                     "a NEST whose one LD from global and one ST to shared are asynchronous") \
 X(RING_COMMIT, N, 0, 0, 0, 0, "",                       "the COPYs since the last commit become a group") \
 X(RING_WAIT,   N, 0, 0, 0, 0, "groups",                 "until at most that many groups are in flight")
@@ -59,6 +62,6 @@ X(RING_WAIT,   N, 0, 0, 0, 0, "groups",                 "until at most that many
   X(scope, str) X(bytes, int) X(groups, int) X(trans, bool) X(mode, str) X(by, int)             \
   X(atom, str) X(id, int) X(warps, int) X(regs, int) X(message, str) X(stages, int)             \
   X(unroll, int) X(combine, str) X(reverse, bool) X(precision, str) X(ring, int) X(width, int)     \
-  X(same, bool)
+  X(same, bool) X(columns, int)
 
 #endif

@@ -119,6 +119,7 @@ static bool varies(const NestCheck *c, const NestStmt *s) {
     case NEST_ATOM:
     case NEST_ATOM_CAS:
     case NEST_MMA:
+    case NEST_WGMMA:
     case NEST_LDMATRIX: return true;
     case NEST_WARP: return c->role_warps > 1;
     case NEST_SHFL:
@@ -193,6 +194,7 @@ static bool check_place(NestCheck *c, const NestStmt *s) {
 /* All lanes execute these together: no guard (1), or a uniform one (2). */
 static const uint8_t together[NEST_OP_COUNT] = {
     [NEST_BAR] = 1,  [NEST_CP_COMMIT] = 1, [NEST_CP_WAIT] = 1,
+    [NEST_WGMMA] = 1, [NEST_MMA_COMMIT] = 1, [NEST_MMA_WAIT] = 1,
     [NEST_SHFL] = 2, [NEST_MMA] = 2,       [NEST_LDMATRIX] = 2,
 };
 

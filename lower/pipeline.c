@@ -7,10 +7,17 @@
  *   wait for all
  *
  * The barrier shows iteration i's operands to all threads, and tells that all are done with the
- * slot of iteration i-1, which is the one that the copy then fills. */
+ * slot of iteration i-1, which is the one that the copy then fills.
+ *
+ * A warpgroup's dot that alone makes up the rest of the body still runs in the next iteration, so
+ * that the matrix units have work while threads wait: it returns when only its own group is open.
+ * Then all are done with the slot of iteration i-1, which a second barrier tells, and the copies
+ * come behind it. */
 #include "lower/pipeline.h"
 
 #include <string.h>
+
+#include "lower/atoms.h"
 
 typedef struct {
   NestStmt *load, *store; /* NESTs: global to a variable, the variable to a buffer */
@@ -28,6 +35,8 @@ typedef struct {
   NestVar **ahead;       /* by var id: the variable that runs ahead */
   uint32_t nvars;        /* size of these two */
   int depth;
+  NestStmt *dot;      /* the one that runs on into the next iteration; NULL: none does */
+  bool through_proxy; /* some dot reads a ring through a descriptor */
 } Pipe;
 
 /* ---- what can be copied asynchronously ---- */
@@ -380,10 +389,20 @@ static void redirect_reads(Pipe *p, const Ahead *a, NestBlock *b) {
   }
 }
 
+/* The fence behind a store that has become a copy: the copies have their own. */
+static void remove_fence(const NestStmt *store) {
+  NestStmt *st = store->next;
+  if (st && st->code == NEST_FENCE && !strcmp(nest_str(st, NA_kind, ""), "proxy")) nest_remove(st);
+}
+
 static bool is_repeated(const NestStmt *st) {
   for (st = st->parent->owner; st; st = st->parent->owner)
     if (st->code == NEST_FOR || st->code == NEST_WHILE) return true;
   return false;
+}
+
+static void fence_proxy(Pipe *p, NestBuilder *b) {
+  nest_set_str(p->n, nest_stmt(b, NEST_FENCE, 0, 0), NA_kind, "proxy");
 }
 
 static void transform(Pipe *p) {
@@ -400,15 +419,22 @@ static void transform(Pipe *p) {
   NestStmt *first = body->first;
   NestBuilder head = {p->n, body, first, p->loop->span};
   ring_wait(p, &head, p->depth - 2);
+  if (p->through_proxy) fence_proxy(p, &head);
   nest_stmt(&head, NEST_BAR, 0, 0);
-  issue(p, &head, &a);
   NestBuilder tail = {p->n, body, NULL, p->loop->span};
+  if (p->dot) nest_stmt(&tail, NEST_BAR, 0, 0);
+  issue(p, p->dot ? &tail : &head, &a);
   advance_slot(p, &tail, a.slot_r);
   for (size_t i = 0; i < p->pairs.len; i++) {
+    remove_fence(p->pairs.data[i].store);
     nest_remove(p->pairs.data[i].load);
     nest_remove(p->pairs.data[i].store);
   }
   NestBuilder after = {p->n, p->loop->parent, p->loop->next, p->loop->span};
+  if (p->dot) {
+    nest_set_int(p->n, p->dot, NA_groups, 1);
+    nest_set_int(p->n, nest_stmt(&after, NEST_MMA_WAIT, 0, 0), NA_groups, 0);
+  }
   ring_wait(p, &after, 0);
   if (is_repeated(p->loop)) nest_stmt(&after, NEST_BAR, 0, 0); /* the slots are filled again */
 }
@@ -421,6 +447,92 @@ static int64_t pair_bytes(const Pipe *p) {
   return n;
 }
 
+static bool in_ring(const Pipe *p, const NestBuffer *b) {
+  for (size_t i = 0; b && i < p->pairs.len; i++)
+    if (p->pairs.data[i].st->mems[0].buffer == b) return true;
+  return false;
+}
+
+/* Where a buffer is used, seen from the loop. */
+enum { BEFORE = 1, INSIDE = 2, AFTER = 4 };
+
+typedef struct {
+  const Pipe *p;
+  uint8_t *where; /* by buffer id */
+  uint8_t now;
+  bool combines; /* a reduction inside: bind may give it a buffer */
+} Uses;
+
+static void note_uses(Uses *u, const NestBlock *b) {
+  for (const NestStmt *st = b->first; st; st = st->next) {
+    bool loop = st == u->p->loop;
+    if (loop) u->now = INSIDE;
+    if (u->now == INSIDE) u->combines |= st->code == NEST_REDUCE || st->code == NEST_SCAN;
+    for (uint32_t i = 0; i < st->nmems; i++)
+      if (st->mems[i].buffer) u->where[st->mems[i].buffer->id] |= u->now;
+    for (uint32_t r = 0; r < st->nregions; r++) note_uses(u, st->regions[r]);
+    if (loop) u->now = AFTER;
+  }
+}
+
+/* Shared memory that others than the rings need while the loop runs. */
+static int64_t other_bytes(const Pipe *p) {
+  enum { COMBINE_BYTES = 16384 };
+  Uses u = {p, ARENA_ARRAY(p->scratch, uint8_t, p->n->nbuffers + 1), BEFORE, false};
+  note_uses(&u, p->n->body);
+  int64_t sum = 0, most = p->u->machine->shared / 2;
+  for (uint32_t i = 0; i < p->n->nbuffers; i++) {
+    bool alive = u.where[i] & INSIDE || u.where[i] == (BEFORE | AFTER) ||
+                 (u.where[i] && is_repeated(p->loop));
+    if (alive && !in_ring(p, p->n->buffers[i])) sum += p->n->buffers[i]->bytes;
+  }
+  if (u.combines) sum += COMBINE_BYTES;
+  return sum < most ? sum : most;
+}
+
+static bool is_group_dot(const NestStmt *st) {
+  const Atom *atom = st->code == NEST_DOT ? atom_find(nest_str(st, NA_atom, "")) : NULL;
+  return atom && atom->warps > 1;
+}
+
+static bool is_pair(const Pipe *p, const NestStmt *st) {
+  for (size_t i = 0; i < p->pairs.len; i++)
+    if (p->pairs.data[i].load == st || p->pairs.data[i].store == st) return true;
+  return false;
+}
+
+static bool touches(const NestStmt *st, const NestVar *v) {
+  if (writes(st, v)) return true;
+  for (uint32_t i = 0; i < st->nsrcs; i++)
+    if (st->srcs[i].kind == REF_VAR && st->srcs[i].var == v) return true;
+  for (uint32_t r = 0; r < st->nregions; r++)
+    for (const NestStmt *x = st->regions[r]->first; x; x = x->next)
+      if (touches(x, v)) return true;
+  return false;
+}
+
+/* The body's one dot, if it reads rings alone and nothing else in the loop touches its result. */
+static NestStmt *lone_dot(const Pipe *p) {
+  NestStmt *dot = NULL;
+  const NestBlock *body = p->loop->regions[0];
+  for (NestStmt *st = body->first; st; st = st->next) {
+    if (st->code != NEST_DOT) continue;
+    if (dot || !is_group_dot(st)) return NULL;
+    dot = st;
+  }
+  if (!dot || !in_ring(p, dot->mems[0].buffer) || !in_ring(p, dot->mems[1].buffer)) return NULL;
+  for (const NestStmt *st = body->first; st; st = st->next)
+    if (st != dot && !is_pair(p, st) && touches(st, dot->dsts[0].var)) return NULL;
+  return dot;
+}
+
+static bool reads_by_proxy(const Pipe *p) {
+  for (const NestStmt *st = p->loop->regions[0]->first; st; st = st->next)
+    if (is_group_dot(st) && (in_ring(p, st->mems[0].buffer) || in_ring(p, st->mems[1].buffer)))
+      return true;
+  return false;
+}
+
 /* A loop that counts up by a constant; fewer stages where shared memory would not hold them. */
 static bool plan(Pipe *p) {
   const Ref *step = &p->loop->srcs[2];
@@ -428,11 +540,10 @@ static bool plan(Pipe *p) {
   p->depth = (int)nest_int(p->loop, NA_stages, p->n->options.num_stages);
   find_pairs(p);
   if (!p->pairs.len || !collect_slice(p) || !defs_are_on_top(p)) return false;
-  int64_t others = 0;
-  for (uint32_t i = 0; i < p->n->nbuffers; i++)
-    if (!p->n->buffers[i]->tile.rank) others += p->n->buffers[i]->bytes;
-  if (others > p->u->machine->shared / 2) others = p->u->machine->shared / 2;
+  int64_t others = other_bytes(p);
   while (p->depth > 1 && pair_bytes(p) * p->depth + others > p->u->machine->shared) p->depth--;
+  p->through_proxy = reads_by_proxy(p);
+  p->dot = p->depth >= 3 ? lone_dot(p) : NULL;
   return p->depth >= 2;
 }
 

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "lower/matrix.h"
+
 /* How sure an anchor is of its choice; the surest of a group wins. */
 enum { RANK_NONE, RANK_DERIVED, RANK_STORE, RANK_LOAD, RANK_DOT };
 
@@ -105,12 +107,38 @@ static bool held(const Plan *p, const TileValue *v) {
   return v && v->type.rank && !p->index_only[v->id];
 }
 
+static void split_warps(const Plan *p, const Atom *atom, const Type *t, int warps, int *wm,
+                        int *wn);
+
+bool schedule_group_fits(const Atom *atom, const TileOp *op, int wm, int wn, int warps) {
+  enum { MOST_COLUMNS = 256, PANEL_COLUMNS = 64, LEAST_COLUMNS = 16 };
+  const Type *a = &op->args[0]->type, *b = &op->args[1]->type, *t = &op->results[0]->type;
+  if (wm < 1 || wm * wn * atom->warps != warps || !matrix_fits(a) || !matrix_fits(b)) return false;
+  int columns = t->shape[1] / wn;
+  bool aligned = wn == 1 ? columns >= LEAST_COLUMNS : columns % PANEL_COLUMNS == 0;
+  return t->shape[0] % (atom->m * wm) == 0 && a->shape[1] % atom->k == 0 && aligned &&
+         columns <= MOST_COLUMNS;
+}
+
+static const Atom *group_atom(const Plan *p, const TileOp *op) {
+  const Type *t = &op->results[0]->type;
+  int warps = schedule_warps(p->u), wm, wn;
+  const Atom *atom =
+      atom_choose_group((DType)op->args[0]->type.dtype, (DType)op->args[1]->type.dtype,
+                        (DType)t->dtype, p->u->machine->sm);
+  if (!atom) return NULL;
+  split_warps(p, atom, t, warps, &wm, &wn);
+  return schedule_group_fits(atom, op, wm, wn, warps) ? atom : NULL;
+}
+
 static const Atom *dot_atom(const Plan *p, const TileOp *op) {
   if (p->u->machine->kind != MACHINE_GPU) return NULL;
   const char *prec = tile_str(op, TA_precision, "tf32");
   DType a = (DType)op->args[0]->type.dtype, b = (DType)op->args[1]->type.dtype;
   bool tf32 = a == DT_F32;
   if (tf32 && strcmp(prec, "tf32")) return NULL;
+  const Atom *group = group_atom(p, op);
+  if (group) return group;
   return atom_choose(a, b, (DType)op->results[0]->type.dtype, tf32, p->u->machine->sm);
 }
 
@@ -327,11 +355,8 @@ static Choice view_choice(const Plan *p, const TileOp *op, const Type *t, int ra
 
 /* ---- dots ---- */
 
-/* Pushes the digits of one matrix axis of a fragment: repetitions, warps, then the atom's own. */
-static void push_fragment_axis(Layout *l, const Layout *atom, int from, int to, int count,
-                               int warps, int warp_stride, int reg_stride) {
-  layout_push(l, to, PLACE_REG, count, reg_stride);
-  layout_push(l, to, PLACE_WARP, warps, warp_stride);
+/* Pushes the digits of an atom along one matrix axis. */
+static void push_atom_axis(Layout *l, const Layout *atom, int from, int to) {
   for (int i = 0; i < atom->ndigits; i++)
     if (atom->d[i].axis == from)
       layout_push(l, to, (Place)atom->d[i].place, atom->d[i].extent, atom->d[i].stride);
@@ -346,34 +371,44 @@ Layout schedule_fragment(const Atom *atom, int which, const Type *tile, int wm, 
   int row_warps = which == 1 ? 1 : wm, col_warps = which == 0 ? 1 : wn;
   int row_reps = repeats(tile->shape[rows], row_step * row_warps);
   int col_reps = repeats(tile->shape[cols], col_step * col_warps);
-  int regs = layout_span(&one, PLACE_REG);
+  int regs = layout_span(&one, PLACE_REG), group = atom->warps;
   if (rows) layout_push(&l, 0, PLACE_REG, tile->shape[0], regs * row_reps * col_reps);
-  push_fragment_axis(&l, &one, 0, rows, row_reps, row_warps, 1, regs * col_reps);
-  push_fragment_axis(&l, &one, 1, cols, col_reps, col_warps, wm, regs);
-  if (which == 1) layout_push(&l, -1, PLACE_WARP, wm, 1);
-  if (which == 0) layout_push(&l, -1, PLACE_WARP, wn, wm);
-  layout_push(&l, -1, PLACE_WARP, warps / (wm * wn), wm * wn);
+  layout_push(&l, rows, PLACE_REG, row_reps, regs * col_reps);
+  layout_push(&l, rows, PLACE_WARP, row_warps, group);
+  layout_push(&l, rows, PLACE_WARP, group, 1);
+  push_atom_axis(&l, &one, 0, rows);
+  /* A warpgroup's columns follow each other: one instruction computes them. */
+  if (group > 1) layout_push(&l, cols, PLACE_WARP, col_warps, wm * group);
+  layout_push(&l, cols, PLACE_REG, col_reps, regs);
+  if (group == 1) layout_push(&l, cols, PLACE_WARP, col_warps, wm);
+  push_atom_axis(&l, &one, 1, cols);
+  if (which == 1) layout_push(&l, -1, PLACE_WARP, wm, group);
+  if (which == 0) layout_push(&l, -1, PLACE_WARP, wn, wm * group);
+  layout_push(&l, -1, PLACE_WARP, warps / (wm * wn * group), wm * wn * group);
   return l;
 }
 
-void schedule_warp_split(const Layout *acc, int *wm, int *wn) {
+void schedule_warp_split(const Atom *atom, const Layout *acc, int *wm, int *wn) {
   *wm = *wn = 1;
   for (int i = 0; i < acc->ndigits; i++) {
     if (acc->d[i].place != PLACE_WARP) continue;
-    if (acc->d[i].axis == acc->rank - 2) *wm = acc->d[i].extent;
-    if (acc->d[i].axis == acc->rank - 1) *wn = acc->d[i].extent;
+    if (acc->d[i].axis == acc->rank - 2) *wm *= acc->d[i].extent;
+    if (acc->d[i].axis == acc->rank - 1) *wn *= acc->d[i].extent;
   }
+  *wm /= atom->warps;
 }
 
 static void split_warps(const Plan *p, const Atom *atom, const Type *t, int warps, int *wm,
                         int *wn) {
   int m = repeats(t->shape[t->rank - 2], atom->m), n = repeats(t->shape[t->rank - 1], atom->n);
   *wm = *wn = 1;
-  while (*wm * *wn < warps) {
+  while (*wm * *wn * atom->warps < warps) {
     bool can_m = *wm < m, can_n = *wn < n;
     if (!can_m && !can_n) break;
     int64_t per_m = (int64_t)atom->m * m / *wm, per_n = (int64_t)atom->n * n / *wn;
-    if (can_m && (p->chained || !can_n || per_m >= per_n)) *wm *= 2;
+    /* A warpgroup's instruction reads less of shared memory the more columns it has. */
+    bool rows_first = p->chained || atom->warps > 1;
+    if (can_m && (rows_first || !can_n || per_m >= per_n)) *wm *= 2;
     else *wn *= 2;
   }
 }

@@ -47,11 +47,15 @@ bool schedule_renames(const TileValue *v);
  * neighbours along order[0]; then come lanes, warps, and what is left. */
 Layout schedule_blocked(const Type *tile, const int *order, int vector, int warps, int lanes);
 
-/* Layouts of the accumulator and the operands of a dot: warps wm along M and wn along N.
- * which: 0 A [..,M,K], 1 B [..,K,N], 2 C [..,M,N]. */
+/* Layouts of the accumulator and the operands of a dot: wm times the atom's warps along M, and wn
+ * along N.  which: 0 A [..,M,K], 1 B [..,K,N] (not of a warpgroup's), 2 C [..,M,N]. */
 Layout schedule_fragment(const Atom *atom, int which, const Type *tile, int wm, int wn, int warps);
 /* How the warps of an accumulator's layout are split. */
-void schedule_warp_split(const Layout *acc, int *wm, int *wn);
+void schedule_warp_split(const Atom *atom, const Layout *acc, int *wm, int *wn);
+
+/* Whether a warpgroup's atom computes this dot: all warps have a part of the result, and a matrix
+ * descriptor knows the operands' layouts. */
+bool schedule_group_fits(const Atom *atom, const TileOp *op, int wm, int wn, int warps);
 
 /* Warps of a program: a CPU has one, whatever the kernel asks for. */
 int schedule_warps(const Unit *u);

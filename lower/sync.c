@@ -160,6 +160,7 @@ static bool overlap(const NestBuffer *a, const NestBuffer *b) {
 static uint8_t access_of(const NestStmt *st) {
   switch (st->code) {
     case NEST_LD:
+    case NEST_WGMMA:
     case NEST_LDMATRIX: return READ;
     case NEST_ATOM:
     case NEST_ATOM_CAS:
@@ -370,6 +371,36 @@ static void drop_last_barriers(const Nest *n) {
   }
 }
 
+static bool is_proxy_fence(const NestStmt *st) {
+  return st->code == NEST_FENCE && !strcmp(nest_str(st, NA_kind, ""), "proxy");
+}
+
+static bool has_wgmma(const NestStmt *st) {
+  if (st->code == NEST_WGMMA) return true;
+  for (uint32_t r = 0; r < st->nregions; r++)
+    for (const NestStmt *x = st->regions[r]->first; x; x = x->next)
+      if (has_wgmma(x)) return true;
+  return false;
+}
+
+/* A fence that another follows before anything reads through the proxy: the later one is for
+ * both. */
+static bool fenced_again(const NestStmt *fence) {
+  for (const NestStmt *st = fence->next; st; st = st->next) {
+    if (is_proxy_fence(st)) return true;
+    if ((st->nregions && st->code != NEST_UNROLL) || has_wgmma(st)) return false;
+  }
+  return false;
+}
+
+static void drop_early_fences(NestBlock *b) {
+  for (NestStmt *st = b->first, *next; st; st = next) {
+    next = st->next;
+    for (uint32_t r = 0; r < st->nregions; r++) drop_early_fences(st->regions[r]);
+    if (is_proxy_fence(st) && fenced_again(st)) nest_remove(st);
+  }
+}
+
 bool sync_run(Unit *u) {
   Sync s = {.u = u, .scratch = arena_child(u->arena)};
   s.since = ARENA_ARRAY(s.scratch, const Access *, u->nest->nbuffers + 1);
@@ -379,6 +410,7 @@ bool sync_run(Unit *u) {
   drop_last_waits(u->nest);
   walk(&s, u->nest->body);
   drop_last_barriers(u->nest);
+  drop_early_fences(u->nest->body);
   arena_free(s.scratch);
   return true;
 }

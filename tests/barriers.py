@@ -10,7 +10,7 @@ import hashlib, os, pathlib, re, subprocess, sys, tempfile
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 NEREID = os.environ.get("NEREID", str(ROOT / "build/nereid"))
 OURS, EXAMPLES = ROOT / "tests/barriers/kernels.py", ROOT / "examples/kernels"
-SYNC = re.compile(r"^ *(bar|cp\.commit|cp\.wait)\b")
+SYNC = re.compile(r"^ *(bar|cp\.commit|cp\.wait|mma\.commit|mma\.wait|fence \{kind \"proxy\"\})")
 # Each a target, warps, stages; the first ones are those of a quick run.
 VARIANTS = [(t, w, s) for s in (3, 2, 4, 1) for t, w in
             (("sm_90a", 4), ("sm_80", 8), ("sm_80", 4), ("sm_90a", 8))]
@@ -20,6 +20,7 @@ NEEDLESS = {
     ("rotary", "bar @26:5"): "stores to two halves of a row, apart as the mask keeps to a half",
     ("attention", "cp.commit @22:5"): "of a loop that runs once, over the keys that fill no block",
     ("attention", "bar @17"): "before a loop's first copies: the loop before it may have run",
+    ("attention", 'fence {kind "proxy"} @18'): "of the queries: each turn's fence is for them, too",
     ("products", "bar @9"): "between stores of two turns, if the loop inside of one does not run",
 }
 
@@ -75,6 +76,9 @@ CASES = dict([
             cos_ptr="rand:f32[2,32]:1", sin_ptr="rand:f32[2,32]:2", out_ptr="empty:f32[2,4,64]",
             n_heads=4, half=32),
     example("matmul", 1, "BLOCK_M=32 BLOCK_N=32 BLOCK_K=16 GROUP_M=2", **matmul("f16", 32, 32, 96)),
+    ("matmul group", (EXAMPLES / "matmul.py", 1,
+                      "BLOCK_M=64 BLOCK_N=32 BLOCK_K=32 GROUP_M=1".split(),
+                      matmul("bf16", 64, 32, 192))),
     ("matmul tf32", (EXAMPLES / "matmul.py", 1,
                      "BLOCK_M=32 BLOCK_N=32 BLOCK_K=16 GROUP_M=1".split(),
                      matmul("f32", 32, 32, 96))),
@@ -83,6 +87,9 @@ CASES = dict([
     ("attention full", (EXAMPLES / "attention.py", 1,
                         "HEAD_DIM=16 BLOCK_M=32 BLOCK_N=16 CAUSAL=False".split(),
                         attention("bf16", 72, 16))),
+    ("attention group", (EXAMPLES / "attention.py", 3,
+                         "HEAD_DIM=32 BLOCK_M=64 BLOCK_N=32 CAUSAL=True".split(),
+                         attention("bf16", 184, 32))),
     case(OURS, "sort_rows", 2, "N=256", x_ptr="randn:f32[512]", out_ptr="empty:f32[512]"),
     case(OURS, "recurrence", 1, "N=512", x_ptr="rand:f32[512]:1", y_ptr="rand:f32[512]:2",
          out_ptr="empty:f32[512]"),

@@ -44,7 +44,7 @@ static int count(const NestBlock *b, int limit) {
   int n = 0;
   for (const NestStmt *s = b->first; s && n <= limit; s = s->next) {
     int times = s->code == NEST_UNROLL ? s->index->extent : 1, inside = 0;
-    if (s->code == NEST_MMA) return limit + 1;
+    if (s->code == NEST_MMA || s->code == NEST_WGMMA) return limit + 1;
     for (uint32_t i = 0; i < s->nregions; i++) inside += count(s->regions[i], limit);
     n += inside > limit / times ? limit + 1 : 1 + inside * times;
   }
@@ -278,6 +278,9 @@ static void (*const by_code[NEST_OP_COUNT])(Ptx *p, const NestStmt *s) = {
     [NEST_LDMATRIX] = ptx_ldmatrix,
     [NEST_SHFL] = ptx_shfl,
     [NEST_MMA] = ptx_mma,
+    [NEST_WGMMA] = ptx_wgmma,
+    [NEST_MMA_COMMIT] = ptx_mma_commit,
+    [NEST_MMA_WAIT] = ptx_mma_wait,
     [NEST_BAR] = ptx_bar,
     [NEST_FENCE] = ptx_fence,
     [NEST_ASSERT] = nothing,

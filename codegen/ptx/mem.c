@@ -299,7 +299,7 @@ void ptx_ldmatrix(Ptx *p, const NestStmt *s) {
 
 int ptx_fragment_size(const Atom *atom, int which) {
   int rows = which == 1 ? atom->k : atom->m, columns = which == 0 ? atom->k : atom->n;
-  return rows * columns / WARP_LANES;
+  return rows * columns / (WARP_LANES * atom->warps);
 }
 
 /* The registers of a fragment: words, or 64-bit elements. */

@@ -245,6 +245,11 @@ Address ptx_address(Ptx *p, const Mem *m);
 void ptx_put_address(Ptx *p, const Address *a);
 Operand ptx_guard(Ptx *p, const NestStmt *s); /* PO_NONE: always */
 
+/* ---- group.c ---- */
+void ptx_wgmma(Ptx *p, const NestStmt *s);
+void ptx_mma_commit(Ptx *p, const NestStmt *s);
+void ptx_mma_wait(Ptx *p, const NestStmt *s);
+
 /* ---- atom.c ---- */
 void ptx_atom(Ptx *p, const NestStmt *s);
 void ptx_atom_cas(Ptx *p, const NestStmt *s);

@@ -104,7 +104,8 @@ void ptx_fence(Ptx *p, const NestStmt *s) {
   } rows[] = {{"cta", "fence.acq_rel.cta"},
               {"gpu", "fence.acq_rel.gpu"},
               {"sys", "fence.acq_rel.sys"},
-              {"proxy", "fence.proxy.async"}};
+              {"proxy", "fence.proxy.async.shared::cta"},
+              {"mma", "wgmma.fence.sync.aligned"}};
   const char *kind = nest_str(s, NA_kind, "gpu");
   if (!strcmp(kind, "proxy") && p->machine->sm < 90) return; /* there is one proxy */
   if (!strcmp(kind, "proxy")) ptx_needs(p, 80);

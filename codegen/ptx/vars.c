@@ -54,7 +54,8 @@ static void note_words(Ptx *p, const NestStmt *s) {
       want_words(p, &s->dsts[0], n * 4 / dtype_bytes(s->dsts[0].var->dtype));
       ptx_reg(p, s->dsts[0].var)->bits = true;
       break;
-    case NEST_MMA: note_mma(p, s); break;
+    case NEST_MMA:
+    case NEST_WGMMA: note_mma(p, s); break;
     default: break;
   }
 }

@@ -204,19 +204,25 @@ static void atoms(void) {
   for (int i = 0; i < n; i++) {
     const int shapes[3][2] = {
         {list[i].m, list[i].k}, {list[i].k, list[i].n}, {list[i].m, list[i].n}};
+    bool group = list[i].warps > 1;
     for (int w = 0; w < 3; w++) {
+      if (w == 1 && group) continue; /* it is never in registers */
       Layout l = atom_layout(&list[i], w);
       bool fits = l.rank == 2 && !*layout_check(&l, 1, 32);
-      for (int axis = 0; fits && axis < 2; axis++)
-        fits = l.shape[axis] == shapes[w][axis] && layout_padded(&l, axis) == shapes[w][axis];
-      int registers = shapes[w][0] * shapes[w][1] / 32;
+      for (int axis = 0; fits && axis < 2; axis++) {
+        int extent = shapes[w][axis] / (axis == 0 ? list[i].warps : 1);
+        fits = l.shape[axis] == extent && layout_padded(&l, axis) == extent;
+      }
+      int registers = shapes[w][0] * shapes[w][1] / (32 * list[i].warps);
       check(fits && layout_span(&l, PLACE_REG) == registers, list[i].name, "layout");
     }
     check(atom_find(list[i].name) == &list[i], list[i].name, "not found");
-    check(atom_choose(list[i].a, list[i].b, list[i].c, list[i].tf32, 90) == &list[i], list[i].name,
-          "not chosen");
+    const Atom *chosen = group ? atom_choose_group(list[i].a, list[i].b, list[i].c, 90)
+                               : atom_choose(list[i].a, list[i].b, list[i].c, list[i].tf32, 90);
+    check(chosen == &list[i], list[i].name, "not chosen");
   }
   check(!atom_choose(DT_F32, DT_F32, DT_F32, false, 90), "f32", "is no tf32");
+  check(!atom_choose_group(DT_F16, DT_F16, DT_F32, 100), "wgmma", "is of sm_90a alone");
   check(!atom_choose(DT_F8E5, DT_F8E5, DT_F32, false, 80), "f8", "needs sm_89");
 }
 

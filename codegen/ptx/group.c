@@ -1,0 +1,90 @@
+/* A warpgroup's matrix instructions.
+ *
+ * PTX ISA, "Matrix Descriptor Format": bits 0-13 the address, 16-29 the leading and 32-45 the
+ * stride byte offset, each in units of 16 bytes; 62-63 the swizzle (1: 128 bytes, 2: 64, 3: 32). */
+#include "codegen/ptx/ptx.h"
+#include "lang/messages.h"
+#include "lower/matrix.h"
+
+enum { UNIT_BITS = 4, LEADING_AT = 16, SWIZZLE_AT = 30 };
+
+static int64_t swizzle_code(int row) { return row == 128 ? 1 : row == 64 ? 2 : 3; }
+
+static Operand descriptor(Ptx *p, const Mem *m, const MatrixForm *f) {
+  Address a = ptx_address(p, m);
+  Operand base = a.base.kind ? a.base : ptx_smem(p);
+  Operand low = ptx_temp(p, RC_B32), both = ptx_temp(p, RC_B64);
+  int64_t leading = (f->leading >> UNIT_BITS) << LEADING_AT;
+  int64_t high = f->stride >> UNIT_BITS | swizzle_code(f->row) << SWIZZLE_AT;
+  ptx_emit(p, "shr.u32 $0r, $a, 4; add.s32 $d, $0r, $b", low, base,
+           ptx_int((a.bytes >> UNIT_BITS) + leading), base);
+  ptx_emit(p, "mov.b64 $d, {$a, $b}", both, low, ptx_int((int32_t)(uint32_t)high), low);
+  return both;
+}
+
+static void put_list(Ptx *p, const Operand *x, int n) {
+  for (int i = 0; i < n; i++) {
+    ptx_puts(p, i ? ", " : "{");
+    ptx_put_operand(p, &x[i]);
+  }
+  ptx_puts(p, "}");
+}
+
+static void put_accumulator(Ptx *p, const NestStmt *s, int n) {
+  for (int i = 0; i < n; i++) {
+    Operand x = ptx_dest(p, &s->dsts[0], i);
+    ptx_puts(p, i ? ", " : "{");
+    ptx_put_operand(p, &x);
+  }
+  ptx_puts(p, "}, ");
+}
+
+void ptx_wgmma(Ptx *p, const NestStmt *s) {
+  const Atom *atom = atom_find(nest_str(s, NA_atom, ""));
+  enum { MOST_WORDS = 8 };
+  Operand desc[2] = {{0}}, words[MOST_WORDS];
+  MatrixForm form[2] = {{0}};
+  int n = (int)nest_int(s, NA_columns, 0), count = 0;
+  if (p->machine->sm != atom->sm) {
+    ptx_fail(p, E_GEN_ATOM, atom->name, atom->sm, p->machine->name);
+    return;
+  }
+  ptx_needs(p, atom->ptx_version);
+  for (int i = 0; i < 2; i++) {
+    if (!s->mems[i].buffer) continue;
+    if (!matrix_form(s->mems[i].buffer, i, &form[i])) BUG("an operand of wgmma in another layout");
+    desc[i] = descriptor(p, &s->mems[i], &form[i]);
+  }
+  if (!desc[0].kind)
+    count = ptx_source_words(p, &s->srcs[0], atom->a, ptx_fragment_size(atom, 0), words);
+  Operand add = ptx_temp(p, RC_PRED);
+  ptx_emit2(p, "setp.eq.b32 $d, 0, 0", add, add);
+  ptx_begin(p);
+  ptx_puts(p, "wgmma.mma_async.sync.aligned.m64n");
+  ptx_put_int(p, n);
+  ptx_puts(p, "k");
+  ptx_put_int(p, atom->k);
+  ptx_puts(p, ".");
+  ptx_puts(p, atom->ptx);
+  ptx_puts(p, " ");
+  put_accumulator(p, s, n / 2);
+  if (desc[0].kind) ptx_put_operand(p, &desc[0]);
+  else put_list(p, words, count);
+  ptx_puts(p, ", ");
+  ptx_put_operand(p, &desc[1]);
+  ptx_puts(p, ", ");
+  ptx_put_operand(p, &add);
+  ptx_puts(p, ", 1, 1");
+  if (desc[0].kind) ptx_puts(p, form[0].transposed ? ", 1" : ", 0");
+  ptx_puts(p, form[1].transposed ? ", 1" : ", 0");
+  ptx_end(p);
+}
+
+void ptx_mma_commit(Ptx *p, const NestStmt *s) {
+  (void)s;
+  ptx_emit2(p, "wgmma.commit_group.sync.aligned", ptx_int(0), ptx_int(0));
+}
+
+void ptx_mma_wait(Ptx *p, const NestStmt *s) {
+  ptx_emit2(p, "wgmma.wait_group.sync.aligned $a", ptx_int(0), ptx_int(nest_int(s, NA_groups, 0)));
+}
