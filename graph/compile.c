@@ -88,9 +88,11 @@ static void add_outputs(Compiler *c) {
 
 /* ---- steps ---- */
 
-static bool has(const Group *g, PrimKind kind) {
-  for (size_t i = 0; i < g->nodes.len; i++)
-    if (prim_kind(g->nodes.data[i]->op) == kind) return true;
+static bool has(const Group *g, PrimKind kind, const char *target) {
+  for (size_t i = 0; i < g->nodes.len; i++) {
+    const GraphOp *op = g->nodes.data[i]->op;
+    if (prim_kind(op) == kind && (!target || !strcmp(op->target, target))) return true;
+  }
   return false;
 }
 
@@ -189,13 +191,16 @@ static void join_steps(Compiler *c) {
 static void add_helpers(const Compiler *c, Text *out) {
   static const struct {
     PrimKind kind;
+    const char *target; /* NULL: all of the kind */
     const char *file;
-  } helpers[] = {{PRIM_SCAN, "scans.py"}, {PRIM_SEARCH, "search.py"}};
+  } helpers[] = {{PRIM_SCAN, NULL, "scans.py"},
+                 {PRIM_SEARCH, NULL, "search.py"},
+                 {PRIM_SCATTER, "nereid.suppress.default", "suppress.py"}};
   template_fill(out, "header.py", NULL, 0);
   for (size_t h = 0; h < sizeof helpers / sizeof *helpers; h++) {
     bool used = false;
     for (size_t i = 0; i < c->fusion->groups.len; i++)
-      used |= has(c->fusion->groups.data[i], helpers[h].kind);
+      used |= has(c->fusion->groups.data[i], helpers[h].kind, helpers[h].target);
     if (used) template_fill(out, helpers[h].file, NULL, 0);
   }
 }
@@ -295,7 +300,7 @@ static bool memory_has_kernel(Graph *g, const Node *n) {
     Dim row = t->rank ? t->shape[axis < 0 ? axis + t->rank : axis] : dim_int(g->dims, 1);
     return dim_is_int(row) && row->value <= TILES_ROW_MAX;
   }
-  if (prim_kind(n->op) != PRIM_SCATTER) return true;
+  if (prim_kind(n->op) != PRIM_SCATTER || prim_suppresses(n)) return true;
   Name reduce = graph_arg(g, n, "reduce").name;
   bool sums = !strcmp(reduce, "sum");
   if (!sums && strcmp(reduce, "amax") && strcmp(reduce, "amin")) return false;

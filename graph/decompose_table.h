@@ -326,6 +326,7 @@
   X(arguments, "nereid.search.default") \
   X(arguments, "nereid.sort.default") \
   X(arguments, "nereid.sort_key.default") \
+  X(arguments, "nereid.suppress.default") \
   X(cast, "prims.convert_element_type.default")
 
 #endif

@@ -103,10 +103,14 @@ static void window_uses(const Fusion *f, Node *n, const Dim *place, UseAt *use, 
 static void memory_uses(const Fusion *f, Node *n, const Dim *place, UseAt *use, void *ctx) {
   Dim origin[GRAPH_RANK_MAX];
   for (uint32_t i = 0; i < GRAPH_RANK_MAX; i++) origin[i] = dim_int(f->graph->dims, 0);
-  use(n->args[0].node, origin, ctx);
   const Node *domain = prim_kind(n->op) == PRIM_SCATTER ? n->args[1].node : n;
-  for (uint32_t i = 1; i < n->nargs; i++) {
+  uint32_t in_memory = prim_in_memory(n);
+  for (uint32_t i = 0; i < n->nargs; i++) {
     if (n->args[i].kind != ARG_NODE || !is_tensor(n->args[i].node)) continue;
+    if (in_memory >> i & 1) {
+      use(n->args[i].node, origin, ctx);
+      continue;
+    }
     Dim at[GRAPH_RANK_MAX];
     broadcast_place(f->graph, domain, place, n->args[i].node, at);
     reach(f, n->args[i].node, at, use, ctx);
@@ -162,11 +166,20 @@ typedef struct {
   const Node *user;
 } UseInfo;
 
+static bool uses_in_memory(const Node *user, const Node *operand) {
+  uint32_t in_memory = prim_in_memory(user);
+  bool found = false;
+  for (uint32_t i = 0; i < user->nargs; i++)
+    found |=
+        (in_memory >> i & 1) && user->args[i].kind == ARG_NODE && user->args[i].node == operand;
+  return found;
+}
+
 /* Does the user read it from memory, so that it must be there? */
 static bool read_from_memory(Graph *g, const Node *operand, const Node *user) {
   if (user->kind == NODE_OUTPUT || prim_reads_size(user)) return true;
   PrimKind k = prim_kind(user->op);
-  if (k == PRIM_SEARCH || k == PRIM_SCATTER) return user->args[0].node == operand;
+  if (k == PRIM_SEARCH || k == PRIM_SCATTER) return uses_in_memory(user, operand);
   return k == PRIM_ATTENTION ? attention_reads(g, user, operand) : !loops(k);
 }
 

@@ -220,6 +220,25 @@ void infer_nereid_scatter(Infer *in) {
   in->result = *x;
 }
 
+/* For each row of scores, which boxes are chosen: those of batch row[i].  self says which may be, -1,
+ * and becomes the number of the choice. */
+void infer_suppress(Infer *in) {
+  const ValueType *x = infer_self(in), *row = infer_tensor(in, "row");
+  const ValueType *scores = infer_tensor(in, "scores"), *boxes = infer_tensor(in, "boxes");
+  need_index(in, row);
+  infer_rank(in, row, 1, 1);
+  infer_rank(in, x, 2, 2);
+  infer_rank(in, boxes, 3, 3);
+  infer_same_size(in, x->shape[0], row->shape[0], "rows");
+  infer_same_size(in, x->shape[1], boxes->shape[1], "boxes");
+  infer_same_size(in, boxes->shape[2], infer_const(in, 4), "the corners of a box");
+  Operand all = infer_operand(in, "scores");
+  infer_fits(in, &all, x->shape, 2);
+  infer_same_dtype(in, scores, boxes);
+  infer_same_dtype(in, scores, infer_tensor(in, "threshold"));
+  in->result = *x;
+}
+
 static void set_places(Infer *in, const ValueType *rows) {
   Operand x = infer_operand(in, "self");
   infer_rank(in, rows, 1, GRAPH_RANK_MAX);
@@ -279,10 +298,10 @@ void infer_unique(Infer *in) {
   const ValueType *x = infer_self(in);
   Dim n = infer_unknown(in), none = infer_const(in, 0);
   bool inverse = infer_bool(in, "return_inverse"), counts = infer_bool(in, "return_counts");
-  ValueType items[] = {infer_type(in, x->dtype, 1, &n),
-                       inverse ? infer_type(in, DT_I64, x->rank, x->shape)
-                               : infer_type(in, DT_I64, 1, &none),
-                       infer_type(in, DT_I64, 1, counts ? &n : &none)};
+  ValueType items[] = {
+      infer_type(in, x->dtype, 1, &n),
+      inverse ? infer_type(in, DT_I64, x->rank, x->shape) : infer_type(in, DT_I64, 1, &none),
+      infer_type(in, DT_I64, 1, counts ? &n : &none)};
   infer_set_list(in, 3, items);
 }
 

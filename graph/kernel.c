@@ -11,16 +11,16 @@
 
 /* Names that a kernel's variables may not have. */
 static const char *const reserved[] = {
-    "tl",          "triton",  "libdevice", "xindex", "rindex",   "xmask",     "rmask",
-    "XBLOCK",      "RBLOCK",  "False",     "True",   "None",     "and",       "as",
-    "def",         "for",     "if",        "in",     "is",       "lambda",    "not",
-    "or",          "range",   "float",     "int",    "max",      "min",       "abs",
-    "acc",         "m",       "n",         "k",      "b",        "x",         "r",
-    "maximum",     "minimum", "multiply",  "either", "both",     "pid",       "rows",
-    "columns",     "band",    "height",    "batch",  "mmask",    "nmask",     "start",
-    "ka",          "kb",      "left",      "right",  "log_add",  "later_max", "later_min",
-    "sorted_rows", "search",  "merged",    "step",   "position", "BM",        "BN",
-    "BK"};
+    "tl",          "triton",   "libdevice", "xindex", "rindex",   "xmask",     "rmask",
+    "XBLOCK",      "RBLOCK",   "False",     "True",   "None",     "and",       "as",
+    "def",         "for",      "if",        "in",     "is",       "lambda",    "not",
+    "or",          "range",    "float",     "int",    "max",      "min",       "abs",
+    "acc",         "m",        "n",         "k",      "b",        "x",         "r",
+    "maximum",     "minimum",  "multiply",  "either", "both",     "pid",       "rows",
+    "columns",     "band",     "height",    "batch",  "mmask",    "nmask",     "start",
+    "ka",          "kb",       "left",      "right",  "log_add",  "later_max", "later_min",
+    "sorted_rows", "search",   "merged",    "step",   "position", "BM",        "BN",
+    "BK",          "suppress", "overlaps",  "corners"};
 
 Kernel *kernel_new(const Fusion *f, const Group *group, Arena *a) {
   Kernel *k = ARENA_NEW(a, Kernel);
@@ -266,7 +266,11 @@ static Value load(Kernel *k, Node *n, const Dim *place) {
   Dim offset = linear_of_place(k->graph->dims, place, n->type.shape, n->type.rank);
   const char *index = kernel_index(k, offset, &axes);
   Value v = {kernel_fresh(k, buffer_name(k, n)), n->type.dtype};
-  const char *mask = is_element(n, offset) ? "" : mask_argument(k, axes);
+  bool always = is_element(n, offset);
+  const char *mask = always ? "" : mask_argument(k, axes);
+  /* A condition may be a tile, and then the pointer is one. */
+  if (!axes && k->condition && !always)
+    index = arena_printf(k->arena, "%s + (%s).to(tl.int32) * 0", index, k->condition);
   kernel_line(k, "%s = tl.load(%s + %s%s)", v.text, kernel_buffer(k, n), index, mask);
   if (kernel_held(v.dtype) != v.dtype) {
     const char *wide = kernel_cast(k, v, kernel_held(v.dtype));

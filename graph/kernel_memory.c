@@ -60,7 +60,29 @@ static const char *whole(Kernel *k, Value v, DType t) {
   return arena_printf(k->arena, "tl.broadcast_to(%s, [XBLOCK])", kernel_cast(k, v, t));
 }
 
-void kernel_scatter(Kernel *k, Node *n) {
+/* A program does the row of its number, of a tile of one element. */
+static void suppress(Kernel *k, Node *n) {
+  enum { BLOCK_MAX = 1024 };
+  Dims *d = k->graph->dims;
+  Dim row = n->type.shape[1];
+  Node *boxes = n->args[3].node;
+  const char *number = kernel_fresh(k, "number");
+  kernel_line(k, "%s = tl.sum(%s, 0)", number,
+              whole(k, kernel_value(k, n->args[1].node, k->group->place), DT_I64));
+  Dim which = dim_index(d, "number", boxes->type.shape[0]);
+  kernel_bind(k, which, number, 0);
+  const char *size = kernel_index(k, row, NULL);
+  const char *offset = arena_printf(k->arena, "tl.program_id(0) * (%s)", size);
+  const char *from = kernel_index(k, dim_mul(d, which, dim_mul(d, row, dim_int(d, 4))), NULL);
+  int64_t block = 1;
+  while (block < BLOCK_MAX && block < dim_range(d, row).hi) block *= 2;
+  kernel_line(k, "suppress(%s + %s, %s + %s, %s + %s, %s, %s, %s, %lld)",
+              kernel_buffer(k, n->args[0].node), offset, kernel_buffer(k, n->args[2].node), offset,
+              kernel_buffer(k, boxes), from, kernel_buffer(k, n->args[4].node), size,
+              kernel_index(k, graph_arg(k->graph, n, "most").dim, NULL), (long long)block);
+}
+
+static void scatter(Kernel *k, Node *n) {
   Node *to = n->args[0].node, *index = n->args[1].node, *src = n->args[2].node;
   const char *reduce = graph_arg(k->graph, n, "reduce").name;
   const char *how = !strcmp(reduce, "amax") ? "max" : !strcmp(reduce, "amin") ? "min" : "add";
@@ -71,3 +93,5 @@ void kernel_scatter(Kernel *k, Node *n) {
   kernel_line(k, "tl.atomic_%s(%s + %s, %s, mask=xmask & (%s >= 0), sem=\"relaxed\")", how,
               kernel_buffer(k, to), at, v, at);
 }
+
+void kernel_scatter(Kernel *k, Node *n) { (prim_suppresses(n) ? suppress : scatter)(k, n); }

@@ -95,12 +95,14 @@
   X(max_unpool, none, "MaxUnpool", 9, 0) \
   X(mean, none, "Mean", 1, 0) \
   X(mean_variance, none, "MeanVarianceNormalization", 9, 0) \
+  X(mel_weights, none, "MelWeightMatrix", 17, 0) \
   X(variadic, extreme, "Min", 1, "aten.minimum.default") \
   X(unary, none, "Mish", 18, "aten.mish.default") \
   X(mod, arithmetic, "Mod", 10, 0) \
   X(binary, arithmetic, "Mul", 1, "aten.mul.Tensor") \
   X(unary, negative, "Neg", 1, "aten.neg.default") \
   X(nll_loss, none, "NegativeLogLikelihoodLoss", 12, 0) \
+  X(non_max_suppression, none, "NonMaxSuppression", 10, 0) \
   X(nonzero, none, "NonZero", 9, 0) \
   X(unary, logic, "Not", 1, "aten.logical_not.default") \
   X(one_hot, none, "OneHot", 9, 0) \
@@ -128,6 +130,7 @@
   X(reshape, reshape, "Reshape", 1, 0) \
   X(resize, none, "Resize", 10, 0) \
   X(reverse_sequence, none, "ReverseSequence", 10, 0) \
+  X(roi_align, none, "RoiAlign", 10, 0) \
   X(unary, rounded, "Round", 11, "aten.round.default") \
   X(stft, none, "STFT", 17, 0) \
   X(scan, none, "Scan", 8, 0) \

@@ -546,6 +546,7 @@
   X(search, SEARCH, "nereid.search.default", "(Tensor sorted_sequence, Tensor self, bool right) -> Tensor") \
   X(same, SCAN, "nereid.sort.default", "(Tensor self, int dim) -> Tensor") \
   X(sort_key, POINTWISE, "nereid.sort_key.default", "(Tensor self) -> Tensor") \
+  X(suppress, SCATTER, "nereid.suppress.default", "(Tensor self, Tensor row, Tensor scores, Tensor boxes, Tensor threshold, SymInt most) -> Tensor") \
   X(to, NONE, "prims.convert_element_type.default", "(Tensor self, ScalarType dtype) -> Tensor") \
   X(sym_float, NONE, "torch.sym_float", "(Scalar a) -> Scalar") \
   X(sym_trunc, NONE, "torch.sym_int", "(Scalar a) -> Scalar") \

@@ -18,7 +18,7 @@ typedef enum {
   PRIM_CREATE,
   PRIM_GATHER,
   PRIM_SEARCH,      /* from its first operand, which lies in memory, read at several places */
-  PRIM_SCATTER,     /* nereid.scatter: writes to its first operand, which nothing else uses */
+  PRIM_SCATTER,     /* writes to its first operand, which nothing else uses */
   PRIM_PIECES,      /* aten.cat, aten.constant_pad_nd */
   PRIM_WINDOW,      /* from the elements of a window (graph/window.h): pooling, depthwise */
   PRIM_MATMUL,      /* aten.mm, aten.bmm */

@@ -6,6 +6,15 @@ bool prim_reads_size(const Node *n) {
   return n->kind == NODE_CALL && !strcmp(n->op->target, "nereid.counted.default");
 }
 
+bool prim_suppresses(const Node *n) {
+  return n->kind == NODE_CALL && !strcmp(n->op->target, "nereid.suppress.default");
+}
+
+uint32_t prim_in_memory(const Node *n) {
+  enum { STATE = 1, SCORES = 4, BOXES = 8, THRESHOLD = 16 };
+  return prim_suppresses(n) ? STATE | SCORES | BOXES | THRESHOLD : 1;
+}
+
 bool prim_is_product(PrimKind k) { return k == PRIM_MATMUL || k == PRIM_CONVOLUTION; }
 
 bool prim_has_template(PrimKind k) { return prim_is_product(k) || k == PRIM_ATTENTION; }

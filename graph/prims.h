@@ -17,6 +17,11 @@
 static inline PrimKind prim_kind(const GraphOp *op) { return op->prim; }
 /* Does n say of a size what number it is: nereid.counted, a view of rows that were counted? */
 bool prim_reads_size(const Node *n);
+/* The arguments that n, a PRIM_SEARCH or PRIM_SCATTER, uses in memory at any place: a bit each.
+ * Others are read element by element, those of a PRIM_SCATTER in the domain of its second. */
+uint32_t prim_in_memory(const Node *n);
+/* Is it nereid.suppress, of which a program does a row? */
+bool prim_suppresses(const Node *n);
 /* Products of matrices, also implicit ones. */
 bool prim_is_product(PrimKind k);
 /* Does it have a template of its own, which pointwise ops behind it join? */

@@ -70,9 +70,13 @@ static void separate_memory(Graph *g) {
     if (prim_reads_size(n) && !is_computed(n->args[1].node))
       n->args[1].node = copy_of(g, n->args[1].node, n);
     if (k != PRIM_SCATTER && k != PRIM_SEARCH) continue;
-    Node *to = n->args[0].node;
-    bool good = k == PRIM_SEARCH && (to->kind == NODE_INPUT || is_computed(to));
-    if (!good) n->args[0].node = copy_of(g, to, n);
+    uint32_t in_memory = prim_in_memory(n);
+    for (uint32_t i = 0; i < n->nargs; i++) {
+      if (!(in_memory >> i & 1)) continue;
+      Node *x = n->args[i].node;
+      bool written = k == PRIM_SCATTER && i == 0;
+      if (written || (x->kind != NODE_INPUT && !is_computed(x))) n->args[i].node = copy_of(g, x, n);
+    }
   }
 }
 

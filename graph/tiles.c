@@ -95,6 +95,7 @@ int64_t tiles_most(const Group *g, const StepCost *cost) {
   for (size_t i = 0; i < g->nodes.len; i++) {
     const Node *n = g->nodes.data[i];
     if (!strcmp(n->op->target, "nereid.sort.default")) return most;
+    if (prim_suppresses(n)) return 1;
     values += values_of(n);
   }
   for (uint32_t i = 0; i < cost->ninlined; i++) values += values_of(cost->inlined[i]);

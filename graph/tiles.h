@@ -19,7 +19,8 @@ typedef struct {
 enum { TILES_ROW_MAX = 8192 }; /* elements of a row that stays on chip */
 
 /* How many elements a tile may have: registers hold only so many values, and each node gives one
- * for each element.  Rows that are sorted stay on chip whatever else is computed of them. */
+ * for each element.  Rows that are sorted stay on chip whatever else is computed of them; nodes of
+ * which a program does a row have one element in a tile. */
 int64_t tiles_most(const Group *g, const StepCost *cost);
 
 /* Each fills s->choices and takes the first.  looped: rows are longer than a tile may be. */

@@ -12,11 +12,12 @@ import argparse, os, pathlib, re, subprocess, sys, tempfile
 import numpy as np
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "graph_cases"))
-import counted, pads, pools, products, rows, scans, scatters, searches, sorts  # noqa: E402
+import boxes, counted, pads, pools, products, rows  # noqa: E402
+import scans, scatters, searches, sorts  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 NEREID = os.path.abspath(os.environ.get("NEREID", ROOT / "build" / "nereid"))
-MODULES = [counted, pads, pools, products, rows, scans, scatters, searches, sorts]
+MODULES = [boxes, counted, pads, pools, products, rows, scans, scatters, searches, sorts]
 GROUP = 6  # cases of a graph
 passed, failures = 0, []
 
@@ -47,12 +48,16 @@ def annotation(name, array):
     return f'"{KINDS[array.dtype.name]}[{", ".join(sizes)}]"'
 
 
+def op(call):
+    return call if call.startswith("nereid.") else f"aten.{call}"
+
+
 def statements(number, call):
     """Statements, and the names of results."""
     call, _, items = call.partition(" -> ")
     *before, call = call.split("; ")
-    lines = [f"v{number}_{i} = torch.ops.aten.{line}" for i, line in enumerate(before)]
-    lines.append(f"r{number} = torch.ops.aten.{call}")
+    lines = [f"v{number}_{i} = torch.ops.{op(line)}" for i, line in enumerate(before)]
+    lines.append(f"r{number} = torch.ops.{op(call)}")
     lines = [re.sub(r"\$(\d+)", rf"v{number}_\1", line) for line in lines]
     if not items:
         return lines, [f"r{number}"]
