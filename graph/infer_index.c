@@ -220,8 +220,8 @@ void infer_nereid_scatter(Infer *in) {
   in->result = *x;
 }
 
-/* For each row of scores, which boxes of batch row[i] are chosen: self says which may be, by -1, and
- * becomes the number of the choice. */
+/* For each row of scores, which boxes of batch row[i] are chosen: self says which may be, by -1,
+ * and becomes the number of the choice. */
 void infer_suppress(Infer *in) {
   const ValueType *x = infer_self(in), *row = infer_tensor(in, "row");
   const ValueType *scores = infer_tensor(in, "scores"), *boxes = infer_tensor(in, "boxes");
