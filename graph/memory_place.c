@@ -1,8 +1,7 @@
 /* Places of items with sizes and lifetimes.
  *
- * Two ways are tried, and the smaller pool is taken: in the order of the steps, which leaves nothing
- * to be wished where sizes are alike, and the largest first, which is better where a few large ones
- * meet small ones in between. */
+ * Two ways are tried, and the smaller pool is taken: in the order of the steps, which is best where
+ * sizes are alike, and the largest first, where small ones would come to lie between them. */
 #include <stdlib.h>
 #include <string.h>
 
