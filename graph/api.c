@@ -77,6 +77,7 @@ enum { MODE_DEFAULT, MODE_EAGER, MODE_REPLAY, MODE_TUNE, MODES };
 typedef struct {
   CompileOptions compile;
   ExecuteOptions execute;
+  Rates gpu; /* that it is for; compile.gpu points here where it is known */
 } ModeOptions;
 
 /* NULL is the default; -1 after an error. */
@@ -92,9 +93,10 @@ static int find_mode(const char *mode) {
 static int read_options(ModeOptions *out, const nereid_graph_options *o, bool gpu) {
   int mode = find_mode(o->mode);
   bool fused = mode != MODE_EAGER, tuned = mode == MODE_TUNE && gpu;
-  *out = (ModeOptions){
-      {.target = gpu ? TARGET_GPU : TARGET_CPU, .fuse = fused, .freeze = fused, .tune = tuned},
-      {.replay = mode == MODE_REPLAY || mode == MODE_TUNE}};
+  *out = (ModeOptions){.execute.replay = mode == MODE_REPLAY || mode == MODE_TUNE};
+  out->compile = (CompileOptions){.target = gpu ? TARGET_GPU : TARGET_CPU};
+  out->compile.fuse = out->compile.freeze = fused;
+  out->compile.tune = tuned;
   return mode < 0 ? NEREID_E_USAGE : 0;
 }
 
@@ -184,8 +186,13 @@ static int describe_body(void *arg) {
 
 static int make(nereid_executable *e, nereid_graph *g, const nereid_graph_options *o) {
   ModeOptions options;
-  int code = read_options(&options, o, e->device->ops == &device_cuda);
+  bool gpu = e->device->ops == &device_cuda;
+  int code = read_options(&options, o, gpu);
   e->mode = o->mode;
+  if (gpu) {
+    rates_of_device(&options.gpu, e->device);
+    options.compile.gpu = &options.gpu;
+  }
   if (!code) code = take_model(&e->model, g, o);
   if (!code) code = model_plan(e->model, &options.compile);
   if (!code && options.compile.tune) code = tune_plan(e->model->plan, e->device);
@@ -349,6 +356,14 @@ static const char *base_name(const char *path) {
   return !path ? "a model" : slash ? slash + 1 : path;
 }
 
+/* The first of several is what tiles are chosen for. */
+static void choose_gpu(ModeOptions *options, const char *targets) {
+  char first[32];
+  snprintf(first, sizeof first, "%.*s", (int)strcspn(targets, ","), targets);
+  rates_of_target(&options->gpu, first);
+  options->compile.gpu = &options->gpu;
+}
+
 static int build(nereid_graph *g, const nereid_graph_options *o, const nereid_build_options *b,
                  const char *targets) {
   Model *m = NULL;
@@ -356,6 +371,7 @@ static int build(nereid_graph *g, const nereid_graph_options *o, const nereid_bu
   ModeOptions options = {0};
   int code = project_targets(targets, &gpu);
   if (!code) code = read_options(&options, o, gpu);
+  if (!code && gpu) choose_gpu(&options, targets);
   if (!code) code = take_model(&m, g, o);
   if (!code) code = model_plan(m, &options.compile);
   ProjectOptions p = {.dir = b->dir ? b->dir : "",

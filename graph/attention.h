@@ -54,6 +54,7 @@ typedef struct {
   uint32_t warps, stages;
 } AttentionShape;
 
-AttentionShape attention_shape(const Attention *x, bool gpu);
+/* For a GPU with so many multiprocessors; 0: a CPU. */
+AttentionShape attention_shape(const Attention *x, int processors);
 
 #endif

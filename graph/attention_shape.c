@@ -20,8 +20,7 @@ static int64_t programs(const Attention *x, int64_t bm) {
   return __builtin_mul_overflow(blocks, x->batches->value, &n) ? INT64_MAX : n;
 }
 
-AttentionShape attention_shape(const Attention *x, bool gpu) {
-  enum { PROCESSORS = 132 };
+AttentionShape attention_shape(const Attention *x, int processors) {
   bool wide = x->query->type.dtype == DT_F32;
   AttentionShape s = {.bd = power_of_2(x->width->value, 16),
                       .be = power_of_2(x->columns->value, 16),
@@ -30,7 +29,7 @@ AttentionShape attention_shape(const Attention *x, bool gpu) {
   int64_t width = s.bd > s.be ? s.bd : s.be;
   s.bn = wide || width > 128 ? 32 : 64;
   s.bm = rows_fitting(x->rows, wide || width > 128 ? 64 : 128);
-  while (gpu && s.bm > 64 && programs(x, s.bm) < PROCESSORS) s.bm /= 2;
+  while (s.bm > 64 && programs(x, s.bm) < processors) s.bm /= 2;
   if (s.bm <= 32) s.stages = 3;
   return s;
 }

@@ -100,7 +100,7 @@ static bool has(const Group *g, PrimKind kind, const char *target) {
 static void attention_step(Compiler *c, const Tiles *t, const Group *g, Kernel *k, Text *text,
                            PlanStep *s) {
   Attention x = attention_of(c->g, g->nodes.data[0]);
-  AttentionShape shape = attention_shape(&x, c->options->target == TARGET_GPU);
+  AttentionShape shape = attention_shape(&x, t->gpu ? c->g->gpu->processors : 0);
   kernel_attention(text, k, &shape);
   tiles_attention(t, &x, &shape, s);
 }
@@ -369,7 +369,15 @@ static bool place_temporaries(Graph *g, const CompileOptions *o, Plan *out) {
   return good;
 }
 
+static void set_gpu(Graph *g, const Rates *gpu) {
+  if (!gpu) return;
+  Rates *copy = ARENA_NEW(g->arena, Rates);
+  *copy = *gpu;
+  g->gpu = copy;
+}
+
 bool graph_compile(Graph *g, const CompileOptions *options, Plan *out) {
+  set_gpu(g, options->gpu);
   if (!run_passes(g, options, options->stages) || !all_primitive(g) || !all_passed(g)) return false;
   graph_separate(g);
   *out = (Plan){.graph = g};

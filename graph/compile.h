@@ -2,12 +2,14 @@
 #ifndef NEREID_GRAPH_COMPILE_H
 #define NEREID_GRAPH_COMPILE_H
 
+#include "graph/rates.h"
 #include "graph/stages.h"
 
 typedef enum { TARGET_GPU, TARGET_CPU } GraphTarget;
 
 typedef struct {
   GraphTarget target; /* for the shapes of tiles */
+  const Rates *gpu;   /* the GPU that it is for; NULL: an H200 */
   bool fuse;          /* false: each node a kernel of its own (mode eager) */
   bool freeze;        /* what depends on weights alone is computed once */
   Stages *stages;     /* told of what is done; NULL: nobody is */

@@ -5,12 +5,12 @@
 #include "graph/attention.h"
 #include "graph/attention_mask.h"
 #include "graph/decompose.h"
+#include "graph/rates.h"
 
 enum {
   RANK = 4,
-  ROWS_FEW = 64,         /* rows for which programs share the keys */
-  PROGRAMS_WANTED = 264, /* two for each of a large GPU's processors */
-  KEYS_LEAST = 128,      /* of a share */
+  ROWS_FEW = 64,    /* rows for which programs share the keys */
+  KEYS_LEAST = 128, /* of a share */
   SPLITS_MAX = 64,
   HEADS_MAX = 256
 };
@@ -44,12 +44,12 @@ static int64_t splits_of(Build *b, const Node *q, const Node *k) {
   const Dim *shape = q->type.shape;
   DimRange keys = dim_range(b->in.g->dims, k->type.shape[2]);
   if (!dim_is_int(shape[2]) || shape[2]->value > ROWS_FEW) return 1;
-  int64_t batches = 1, most = keys.hi / KEYS_LEAST;
+  int64_t batches = 1, most = keys.hi / KEYS_LEAST, wanted = 2 * b->in.g->gpu->processors;
   for (int i = 0; i < 2; i++) {
     int64_t n = dim_is_int(shape[i]) && shape[i]->value > 0 ? shape[i]->value : 1;
-    batches = n > PROGRAMS_WANTED ? PROGRAMS_WANTED : batches * n;
+    batches = n > wanted ? wanted : batches * n;
   }
-  int64_t splits = PROGRAMS_WANTED / batches;
+  int64_t splits = wanted / batches;
   if (splits > SPLITS_MAX) splits = SPLITS_MAX;
   if (splits > most) splits = most;
   return splits > 1 ? splits : 1;

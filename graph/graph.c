@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "graph/rates.h"
+
 Graph *graph_new(Arena *a, Pool *names, Diags *d) {
   Graph *g = ARENA_NEW(a, Graph);
   g->arena = a;
@@ -10,6 +12,9 @@ Graph *graph_new(Arena *a, Pool *names, Diags *d) {
   g->diags = d;
   g->dims = dims_new(a, names);
   g->class_name = pool_name(names, "GraphModule");
+  Rates *gpu = ARENA_NEW(a, Rates);
+  rates_of_target(gpu, "sm_90a");
+  g->gpu = gpu;
   return g;
 }
 

@@ -45,7 +45,7 @@ static void improve(Graph *g, Node *n) {
   if (dim_is(m, 1) && view_stride(g, y, 0) == 1) vector_product(&b, x, y, true);
   else if (dim_is(cols, 1) && view_stride(g, x, 1) == 1) vector_product(&b, x, y, false);
   else {
-    int parts = tiling_parts(&(Product){t, 1, m->value, cols->value, k->value});
+    int parts = tiling_parts(&(Product){g->gpu, t, 1, m->value, cols->value, k->value});
     if (parts > 1) in_parts(&b, x, y, parts);
   }
 }

@@ -196,7 +196,7 @@ void tiles_matmul(const Tiles *t, const Group *g, PlanStep *s) {
   DType dtype = g->nodes.data[0]->args[0].node->type.dtype;
   bool known =
       t->gpu && dim_is_int(e[0]) && dim_is_int(e[1]) && dim_is_int(e[2]) && dim_is_int(e[3]);
-  Product p = {dtype, e[0]->value, e[1]->value, e[2]->value, e[3]->value};
+  Product p = {t->graph->gpu, dtype, e[0]->value, e[1]->value, e[2]->value, e[3]->value};
   Tile list[TILING_MAX];
   int n = tiling_list(dtype, known ? &p : NULL, list);
   for (int i = 0; i < n; i++)

@@ -3,7 +3,8 @@
 #include <math.h>
 #include <stdbool.h>
 
-/* The model's figures, fitted to tiles of this list measured on an H200 (all times in us).  A
+/* The model's figures, fitted to tiles of this list measured on an H200 (all times in us); other
+ * GPUs have other numbers of multiprocessors, which do other shares of that in a clock.  A
  * multiprocessor holds several programs; a step of one, BK deep, takes at least its latency, and
  * all steps together no less than the multiprocessor's rate allows. */
 typedef struct {
@@ -12,7 +13,7 @@ typedef struct {
   int resident; /* programs that fit one multiprocessor */
 } Candidate;
 
-static const double PROCESSORS = 132, LAUNCH = 3, BANDWIDTH = 4.0e6 /* bytes a us */;
+static const double LAUNCH = 3, REACHED = 4.0 / 4.8 /* of the bandwidth */;
 static const double EPILOGUE = 1, STEP_LATENCY = 0.25 /* of 64 in k */, OVERLAP = 0.67;
 
 /* The first of each list is taken where sizes are open. */
@@ -38,9 +39,14 @@ static double ceil_div(double a, double b) { return ceil(a / b); }
 static double most(double a, double b) { return a > b ? a : b; }
 
 /* The time of a step of `n` programs on one multiprocessor. */
-static double step_time(const Candidate *c, double n) {
-  double work = 2.0 * c->tile.bm * c->tile.bn * c->tile.bk / c->rate;
+static double step_time(const Candidate *c, const Product *p, double n) {
+  double rate = c->rate * rates_of_processor(p->gpu, p->dtype);
+  double work = 2.0 * c->tile.bm * c->tile.bn * c->tile.bk / rate;
   return most(STEP_LATENCY * c->tile.bk / 64 + OVERLAP * work, n * work);
+}
+
+static double memory_time(const Product *p, double bytes) {
+  return bytes / (1e-6 * REACHED * p->gpu->bandwidth);
 }
 
 static double bytes_of(const Product *p) {
@@ -52,12 +58,12 @@ static double bytes_of(const Product *p) {
 static double time_of(const Candidate *c, const Product *p) {
   double programs =
       (double)p->batch * ceil_div((double)p->m, c->tile.bm) * ceil_div((double)p->n, c->tile.bn);
-  double steps = ceil_div((double)p->k, c->tile.bk), rest = ceil_div(programs, PROCESSORS);
+  double steps = ceil_div((double)p->k, c->tile.bk), rest = ceil_div(programs, p->gpu->processors);
   double full = floor(rest / c->resident), time = LAUNCH;
-  time += full * (steps * step_time(c, c->resident) + EPILOGUE);
+  time += full * (steps * step_time(c, p, c->resident) + EPILOGUE);
   rest -= full * c->resident;
-  if (rest > 0) time += steps * step_time(c, rest) + EPILOGUE;
-  return most(time, LAUNCH + bytes_of(p) / BANDWIDTH);
+  if (rest > 0) time += steps * step_time(c, p, rest) + EPILOGUE;
+  return most(time, LAUNCH + memory_time(p, bytes_of(p)));
 }
 
 static const Candidate *candidates(DType t, int *n) {
@@ -99,7 +105,7 @@ int tiling_list(DType t, const Product *p, Tile out[TILING_MAX]) {
 /* The parts are written in f32, and read by the kernel that adds them. */
 static double adding(const Product *p, int parts) {
   double elements = (double)p->batch * (double)p->m * (double)p->n;
-  return LAUNCH + elements * (8.0 * parts + 2) / BANDWIDTH;
+  return LAUNCH + memory_time(p, elements * (8.0 * parts + 2));
 }
 
 int tiling_parts(const Product *p) {

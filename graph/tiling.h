@@ -4,10 +4,11 @@
 
 #include <stdint.h>
 
-#include "lang/dtype.h"
+#include "graph/rates.h"
 
-/* `batch` products of [m, k] by [k, n], operands of one dtype. */
+/* `batch` products of [m, k] by [k, n], operands of one dtype, on that GPU. */
 typedef struct {
+  const Rates *gpu;
   DType dtype;
   int64_t batch, m, n, k;
 } Product;

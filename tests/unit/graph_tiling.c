@@ -10,8 +10,10 @@ static void check(bool good, const char *what) {
   if (!good) printf("FAIL %s\n", what);
 }
 
+static Rates gpu;
+
 static Product product(DType t, int64_t m, int64_t n, int64_t k) {
-  return (Product){.dtype = t, .batch = 1, .m = m, .n = n, .k = k};
+  return (Product){.gpu = &gpu, .dtype = t, .batch = 1, .m = m, .n = n, .k = k};
 }
 
 static Tile first(const Product *p) {
@@ -21,7 +23,25 @@ static Tile first(const Product *p) {
   return list[0];
 }
 
+/* What is chosen depends on how many multiprocessors there are, and what they do. */
+static void test_gpus(void) {
+  Product p = product(DT_BF16, 2048, 2048, 2048), cut = product(DT_BF16, 128, 1024, 4096);
+  rates_of_target(&gpu, "sm_80");
+  check(gpu.processors == 108 && rates_of_processor(&gpu, DT_BF16) == 0.5, "an A100");
+  rates_of_target(&gpu, "sm_90a");
+  check(gpu.processors == 132 && rates_of_processor(&gpu, DT_BF16) == 1, "an H200");
+  Tile many = first(&p);
+  int parts = tiling_parts(&cut);
+  gpu.processors = 8;
+  Tile few = first(&p);
+  check(few.bm * few.bn >= many.bm * many.bn && tiling_parts(&cut) < parts,
+        "few multiprocessors have work enough");
+  rates_of_target(&gpu, "sm_42");
+  check(gpu.sm == 90, "what is not known counts as an H200");
+}
+
 int main(void) {
+  rates_of_target(&gpu, "sm_90a");
   Product large = product(DT_BF16, 8192, 8192, 8192), row = product(DT_BF16, 7, 2048, 8192);
   Product narrow = product(DT_F32, 32, 1024, 4096), odd = product(DT_BF16, 7, 2048, 8191);
   Product huge = product(DT_F16, INT64_MAX / 2, INT64_MAX / 2, INT64_MAX / 2);
@@ -33,6 +53,7 @@ int main(void) {
   check(tiling_parts(&row) > 1 && row.k % tiling_parts(&row) == 0, "a long sum is cut");
   check(tiling_parts(&odd) == 1, "an odd sum cannot be cut");
   check(tiling_parts(&narrow) > 1, "so is one in f32");
+  test_gpus();
   check(first(&huge).bm > 0 && first(&nothing).bm > 0, "any size has a tile");
   printf("%d passed, %d failed\n", passed, failed);
   return failed != 0;
