@@ -11,6 +11,7 @@
 
 enum {
   GROUP_NODES_MAX = 200,    /* in a group */
+  GROUP_WORK_MAX = 400,     /* the same with the nodes that they compute inline */
   KEPT_BYTES_MAX = 4 << 20, /* of a value that is computed once */
   INLINE_DEPTH_MAX = 32,    /* nodes of no group in a row */
   INLINE_NODES_MAX = 256    /* nodes of no group below one, each as often as it is reached */
@@ -550,13 +551,17 @@ static FuseStop columns_fit(Fusion *f, Group *g, Node *n) {
   return same ? uses_fit(f, g, n) : stopped(STOP_AXES, NULL);
 }
 
+static uint32_t work_of(const Fuser *s, const Node *n) { return 1 + s->info[n->id].below; }
+
 /* What keeps n from joining g; kind STOP_NONE: nothing does, and n has its role there. */
-static FuseStop join(Fusion *f, Group *g, Node *n) {
+static FuseStop join(const Fuser *s, Group *g, Node *n) {
+  Fusion *f = s->f;
   if (g->once != f->once[n->id]) return stopped(STOP_ONCE, NULL);
   if (f->reads.len && g->number < vec_last(&f->reads).number) return stopped(STOP_READ, NULL);
   if (prim_has_template(prim_kind(n->op))) return stopped(STOP_PRODUCT, NULL);
   if (is_scatter(n) || is_scatter(g->nodes.data[0])) return stopped(STOP_SCATTER, NULL);
-  if (g->nodes.len >= GROUP_NODES_MAX) return stopped(STOP_FULL, NULL);
+  bool full = g->nodes.len >= GROUP_NODES_MAX || g->work + work_of(s, n) > GROUP_WORK_MAX;
+  if (full) return stopped(STOP_FULL, NULL);
   bool loops = has_columns(n) || is_window(n);
   if (loops && g->kind != GROUP_LOOPS) return stopped(STOP_TILES, NULL);
   if (has_columns(n)) return columns_fit(f, g, n);
@@ -649,11 +654,12 @@ static void assign(Fuser *s, Node *n) {
   bool later = c.sibling && (!c.latest || c.sibling->number > c.latest->number);
   Group *g = NULL;
   if (!s->together) *stop = stopped(STOP_EAGER, NULL);
-  else if (c.latest) *stop = join(f, c.latest, n);
+  else if (c.latest) *stop = join(s, c.latest, n);
   if (s->together && c.latest && !stop->kind) g = c.latest;
-  if (!g && s->together && later && !join(f, c.sibling, n).kind) g = c.sibling;
+  if (!g && s->together && later && !join(s, c.sibling, n).kind) g = c.sibling;
   if (!g) g = group_new(f, n);
   f->of[n->id] = g;
+  g->work += work_of(s, n);
   s->info[n->id].depth = s->info[n->id].below = 0;
   vec_push(f->arena, &g->nodes, n);
   c.latest = g;

@@ -36,6 +36,7 @@ typedef struct Group {
   const Dim *place;
   uint32_t columns; /* LOOPS: the axes of `shape` that r stands for, a bit each */
   VEC(Node *) nodes;
+  uint32_t work; /* nodes, with those that they compute inline */
 } Group;
 
 /* Why a node did not join the last group that it depends on, as what the node does. */

@@ -9,44 +9,15 @@
 #include "graph/text.h"
 #include "lang/messages.h"
 
-/* Names that a kernel's variables may not have. */
-static const char *const reserved[] = {
-    "tl",          "triton",   "libdevice", "xindex", "rindex",   "xmask",     "rmask",
-    "XBLOCK",      "RBLOCK",   "False",     "True",   "None",     "and",       "as",
-    "def",         "for",      "if",        "in",     "is",       "lambda",    "not",
-    "or",          "range",    "float",     "int",    "max",      "min",       "abs",
-    "acc",         "m",        "n",         "k",      "b",        "x",         "r",
-    "maximum",     "minimum",  "multiply",  "either", "both",     "pid",       "rows",
-    "columns",     "band",     "height",    "batch",  "mmask",    "nmask",     "start",
-    "ka",          "kb",       "left",      "right",  "log_add",  "later_max", "later_min",
-    "sorted_rows", "search",   "merged",    "step",   "position", "BM",        "BN",
-    "BK",          "suppress", "overlaps",  "corners"};
-
 Kernel *kernel_new(const Fusion *f, const Group *group, Arena *a) {
   Kernel *k = ARENA_NEW(a, Kernel);
   *k = (Kernel){.f = f, .graph = f->graph, .arena = a, .group = group, .indent = 4};
   k->body = text_new(a);
-  for (size_t i = 0; i < sizeof reserved / sizeof *reserved; i++)
-    vec_push(a, &k->taken, pool_name(k->graph->names, reserved[i]));
-  for (size_t i = 0; i < f->symbols.len; i++) vec_push(a, &k->taken, f->symbols.data[i]->name);
+  kernel_reserve_names(k);
   return k;
 }
 
-/* ---- names and lines ---- */
-
-static bool is_taken(const Kernel *k, Name name) {
-  for (size_t i = 0; i < k->taken.len; i++)
-    if (k->taken.data[i] == name) return true;
-  return false;
-}
-
-const char *kernel_fresh(Kernel *k, const char *base) {
-  Name name = pool_name(k->graph->names, base);
-  for (int i = 1; is_taken(k, name); i++)
-    name = pool_name(k->graph->names, arena_printf(k->arena, "%s_%d", base, i));
-  vec_push(k->arena, &k->taken, name);
-  return name;
-}
+/* ---- lines ---- */
 
 void kernel_line(Kernel *k, const char *fmt, ...) {
   va_list ap;
@@ -54,10 +25,6 @@ void kernel_line(Kernel *k, const char *fmt, ...) {
   const char *line = arena_vprintf(k->arena, fmt, ap);
   va_end(ap);
   text_printf(&k->body, "%*s%s\n", k->indent, "", line);
-}
-
-const char *kernel_fresh_for(Kernel *k, const Node *n) {
-  return kernel_fresh(k, ops_short_name(k->arena, n->op->target));
 }
 
 const char *kernel_carried(Kernel *k, const Node *n, const char *suffix) {

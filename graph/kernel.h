@@ -12,6 +12,7 @@
 
 #include "graph/attention.h"
 #include "graph/fuse.h"
+#include "graph/namemap.h"
 #include "graph/pieces.h"
 #include "graph/template_fill.h"
 
@@ -50,6 +51,14 @@ typedef struct {
   const char *name;
 } Carried;
 
+typedef struct KernelName KernelName;
+
+/* A name that a variable has, and what its base's suffix was before. */
+typedef struct {
+  KernelName *name, *base;
+  uint32_t before;
+} KernelTaken;
+
 typedef struct {
   const Fusion *f;
   Graph *graph;
@@ -61,7 +70,8 @@ typedef struct {
   VEC(Binding) bindings;
   VEC(Memo) memo;
   VEC(Carried) carried;
-  VEC(Name) taken;       /* names of variables */
+  NameMap names;           /* to KernelNames */
+  VEC(KernelTaken) taken;  /* names of variables */
   const char *masks[8];  /* by axes: "xmask & rmask"; NULL: none is needed */
   const char *condition; /* under which values are wanted now; NULL: always */
   bool huge;             /* an index overflows: reported */
@@ -79,8 +89,13 @@ const char *kernel_index(Kernel *k, Dim x, unsigned *axes);
 unsigned kernel_axes(Kernel *k, const Dim *place, uint32_t rank);
 /* The parameter through which n's elements are read or written. */
 const char *kernel_buffer(Kernel *k, Node *n);
+/* No variable gets the names that kernels and their templates use, or this one. */
+void kernel_reserve_names(Kernel *k);
+void kernel_take(Kernel *k, Name name);
 /* A name that is not taken: `base`, base_1, ... */
 const char *kernel_fresh(Kernel *k, const char *base);
+/* Names taken since k->taken.len was `taken` are free again. */
+void kernel_forget(Kernel *k, size_t taken);
 /* One for the value of n: by its op, "add". */
 const char *kernel_fresh_for(Kernel *k, const Node *n);
 /* The variable that a loop carries for n, always the same: add_SUFFIX. */

@@ -219,7 +219,7 @@ static void reserve_names(Kernel *k) {
       "sum",   "log",   "batch", "blocks", "d",    "e",     "s",     "mmask",
       "nmask", "emask", "BM",    "BN",     "BD",   "BE",    "EDGE"};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-    vec_push(k->arena, &k->taken, pool_name(k->graph->names, names[i]));
+    kernel_take(k, pool_name(k->graph->names, names[i]));
 }
 
 void kernel_attention(Text *out, Kernel *k, const AttentionShape *shape) {

@@ -204,7 +204,7 @@ static void end_accumulator(Kernel *k, Node *n) {
 /* Values that hang on columns are gone when their loop ends. */
 static void forget_columns(Kernel *k, size_t memo, size_t taken) {
   k->memo.len = memo;
-  k->taken.len = taken;
+  kernel_forget(k, taken);
 }
 
 static bool needs_loop(const Loops *l, uint32_t stage) {

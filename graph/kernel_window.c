@@ -91,7 +91,7 @@ static void write_loop(Sliding *s, Dim count) {
   place_of_linear(d, position, s->w.size, s->w.n, at);
   add_term(s, at, false);
   k->indent -= 4;
-  k->taken.len = taken;
+  kernel_forget(k, taken);
 }
 
 Value kernel_window(Kernel *k, Node *n, const Dim *place) {

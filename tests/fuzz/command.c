@@ -11,6 +11,7 @@ static const char *const words[] = {"compile\n",
                                     "run\n",
                                     "list\n",
                                     "info\n",
+                                    "graph\n",
                                     "\n",
                                     "--sig\n",
                                     "-D\n",
@@ -61,6 +62,22 @@ static const char *const words[] = {"compile\n",
                                     "examples/kernels/vector_add.py",
                                     ":add_kernel",
                                     "@3",
+                                    "tests/cli/graph_layers.py\n",
+                                    "tests/cli/graph_number.py\n",
+                                    "tests/models/chain/model.pt2\n",
+                                    "tests/models/chain/input_0.npy\n",
+                                    "tests/models/dyn_mlp/model.pt2\n",
+                                    "--mode\neager\n",
+                                    "--mode\nmax-autotune\n",
+                                    "--emit\nplan\n",
+                                    "--emit\ndot\n",
+                                    "--emit\nexplain\n",
+                                    "--range\ns0=1..8\n",
+                                    "--dtype\nbf16\n",
+                                    "--rewrite\n",
+                                    "--weights\n",
+                                    "--compare\ntests/models/chain\n",
+                                    "--explain\n",
                                     NULL};
 
 const FuzzTarget fuzz_target = {"command", corpus, words, 1000, 600};
@@ -72,6 +89,7 @@ static bool is_harmless(int argc, char **argv) {
   for (int i = 0; i < argc; i++) {
     const char *a = argv[i];
     if (!strncmp(a, "-o", 2) || !strncmp(a, "--o", 3) || strstr(a, "cubin")) return false;
+    if (!strncmp(a, "--tr", 4) || strstr(a, "dump-d")) return false;
     if (strstr(a, "/dev/") || strlen(a) > 200) return false;
     if (strchr(a, '[') && strspn(strchr(a, '[') + 1, "0123456789_") > 4) return false;
     if (strchr(a, '[') && strchr(strchr(a, '['), ',')) return false;
@@ -79,17 +97,17 @@ static bool is_harmless(int argc, char **argv) {
   return true;
 }
 
-/* A grid of thousands of programs is no fault. */
+/* A grid of a thousand programs is no fault. */
 static bool is_small_grid(int argc, char **argv) {
   for (int i = 0; i < argc; i++)
     for (const char *p = argv[i]; *p; p++)
-      if (strspn(p, "0123456789") > 4 && strspn(p, "0123456789") < 19) return false;
+      if (strspn(p, "0123456789") > 3 && strspn(p, "0123456789") < 19) return false;
   return true;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   static const Command *const commands[] = {&command_compile, &command_run, &command_list,
-                                            &command_info};
+                                            &command_info, &command_graph};
   char *text = malloc(size + 1), *words_of[MOST_WORDS + 1], *rest = NULL;
   int n = 0;
   if (!text) return 0;
