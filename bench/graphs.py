@@ -64,6 +64,7 @@ def profile(function, file):
         function()
         torch.cuda.synchronize()
     rows = sorted(p.key_averages(), key=lambda e: -e.self_device_time_total)
+    file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text("".join(f"{e.self_device_time_total:10.1f} us {e.count:5}x {e.key[:100]}\n"
                             for e in rows))
 

@@ -13,15 +13,16 @@ typedef struct {
   int resident; /* programs that fit one multiprocessor */
 } Candidate;
 
-static const double LAUNCH = 3, REACHED = 4.0 / 4.8 /* of the bandwidth */;
-static const double EPILOGUE = 1, STEP_LATENCY = 0.25 /* of 64 in k */, OVERLAP = 0.67;
+static const double LAUNCH = 4, REACHED = 4.0 / 4.8 /* of the bandwidth */;
+static const double EPILOGUE = 2 /* of 128x128 */, STEP_LATENCY = 0.21 /* of 64 in k */;
+static const double OVERLAP = 0.77;
 
 /* The first of each list is taken where sizes are open. */
 static const Candidate halves[] = {
-    {{64, 128, 64, 4, 3}, 2.65e6, 3},  {{128, 128, 64, 4, 3}, 3.05e6, 2},
-    {{128, 64, 64, 4, 4}, 2.6e6, 2},   {{64, 64, 64, 4, 3}, 2.1e6, 4},
-    {{128, 256, 64, 8, 3}, 2.95e6, 1}, {{128, 128, 32, 4, 4}, 3.0e6, 2},
-    {{64, 32, 128, 4, 4}, 1.4e6, 2},   {{32, 64, 64, 4, 4}, 1.4e6, 4},
+    {{64, 128, 64, 4, 3}, 4.16e6, 3},  {{128, 128, 64, 4, 3}, 5.69e6, 2},
+    {{128, 256, 64, 8, 3}, 7.79e6, 1}, {{128, 64, 64, 4, 4}, 3.84e6, 2},
+    {{64, 128, 128, 4, 3}, 8.1e6, 1},  {{64, 64, 64, 4, 4}, 2.81e6, 3},
+    {{64, 32, 128, 4, 4}, 2.6e6, 2},   {{32, 64, 64, 4, 4}, 1.62e6, 4},
     {{32, 32, 128, 4, 4}, 0.9e6, 3},   {{16, 64, 64, 4, 5}, 0.8e6, 4},
     {{16, 32, 128, 4, 4}, 0.5e6, 3},
 };
@@ -60,9 +61,10 @@ static double time_of(const Candidate *c, const Product *p) {
       (double)p->batch * ceil_div((double)p->m, c->tile.bm) * ceil_div((double)p->n, c->tile.bn);
   double steps = ceil_div((double)p->k, c->tile.bk), rest = ceil_div(programs, p->gpu->processors);
   double full = floor(rest / c->resident), time = LAUNCH;
-  time += full * (steps * step_time(c, p, c->resident) + EPILOGUE);
+  double end = EPILOGUE * c->tile.bm * c->tile.bn / (128 * 128);
+  time += full * (steps * step_time(c, p, c->resident) + end);
   rest -= full * c->resident;
-  if (rest > 0) time += steps * step_time(c, p, rest) + EPILOGUE;
+  if (rest > 0) time += steps * step_time(c, p, rest) + end;
   return most(time, LAUNCH + memory_time(p, bytes_of(p)));
 }
 
