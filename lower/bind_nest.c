@@ -361,6 +361,21 @@ static Value ref_value(Ref r, DimMask mask, DType t) {
 
 static bool integral(DType t) { return dtype_is_int(t) && t != DT_I1; }
 
+/* Form and bytes, of an address. */
+static bool has_bytes(const Value *v) { return v->is_form && v->ref.kind; }
+
+/* pointer + bytes, over the dims of both. */
+static Value add_bytes(Bind *s, Value pointer, Ref bytes, DimMask mask) {
+  Affine sub;
+  mask |= pointer.mask;
+  NestVar *v = bind_array(s, NULL, DT_PTR, pointer.ref.var->elem, mask, &sub);
+  NestBuilder outer = bind_open(s, mask);
+  nest_op(&s->b, TILE_PTR_ADD, DT_PTR, ref_sub(v, sub), pointer.ref, bytes, ref_none())->elem =
+      DT_U8;
+  bind_close(s, outer);
+  return ref_value(ref_sub(v, sub), mask, DT_PTR);
+}
+
 static Value materialized(Bind *s, Value v) {
   if (!v.is_form) return v;
   DType elem = DT_NONE;
@@ -369,7 +384,8 @@ static Value materialized(Bind *s, Value v) {
       if (v.form.g[i].var && v.form.g[i].var->dtype == DT_PTR) elem = v.form.g[i].var->elem;
   DimMask mask;
   Ref r = form_value(s, &v.form, v.type, elem, &mask);
-  return ref_value(r, mask, v.type);
+  Value whole = ref_value(r, mask, v.type);
+  return has_bytes(&v) ? add_bytes(s, whole, v.ref, v.mask) : whole;
 }
 
 /* ---- forms of ops ---- */
@@ -447,6 +463,53 @@ static Form without_dims(Form f, DimMask free) {
   return f;
 }
 
+/* An offset of a pointer to `elem` as bytes. */
+static Value offset_bytes(Bind *s, const Value *x, DType elem) {
+  unsigned size = dtype_bytes(elem);
+  Value v = *x;
+  for (int step = 0; step < 2; step++) {
+    bool cast = step == 0;
+    if (cast ? v.type == DT_I64 : size < 2) continue;
+    Affine sub;
+    NestVar *to = bind_array(s, NULL, DT_I64, DT_NONE, v.mask, &sub);
+    NestBuilder outer = bind_open(s, v.mask);
+    NestStmt *st = nest_op(&s->b, cast ? TILE_CAST : TILE_MUL, v.type, ref_sub(to, sub), v.ref,
+                           cast ? ref_none() : ref_int(size), ref_none());
+    if (cast) st->to = DT_I64;
+    bind_close(s, outer);
+    v = ref_value(ref_sub(to, sub), v.mask, DT_I64);
+  }
+  return v;
+}
+
+static Value sum_of_bytes(Bind *s, const Value *x, const Value *y) {
+  Affine sub;
+  DimMask mask = x->mask | y->mask;
+  NestVar *v = bind_array(s, NULL, DT_I64, DT_NONE, mask, &sub);
+  NestBuilder outer = bind_open(s, mask);
+  nest_op(&s->b, TILE_ADD, DT_I64, ref_sub(v, sub), x->ref, y->ref, ref_none());
+  bind_close(s, outer);
+  return ref_value(ref_sub(v, sub), mask, DT_I64);
+}
+
+/* pointer + offset where the pointer is a form, with bytes or not, and one of the two is not a form
+ * alone: forms are added to forms, bytes to bytes. */
+static bool add_to_pointer(Bind *s, const NestStmt *st, const Value *p, const Value *by,
+                           Value *out) {
+  bool offset_form = by->is_form, more = !offset_form && by->ref.kind == REF_VAR;
+  if (!p->is_form || (!more && !offset_form) || (!more && !has_bytes(p))) return false;
+  *out = *p;
+  if (offset_form) {
+    unsigned size = dtype_bytes(st->elem);
+    return form_add(&out->form, &by->form, size ? size : 1);
+  }
+  Value bytes = offset_bytes(s, by, st->elem);
+  if (has_bytes(p)) bytes = sum_of_bytes(s, &(Value){.ref = p->ref, .mask = p->mask}, &bytes);
+  out->ref = bytes.ref;
+  out->mask = bytes.mask;
+  return true;
+}
+
 static Value eval_op(Bind *s, const NestStmt *st, bool address) {
   Value x[3];
   bool forms = true, offset = st->op == TILE_PTR_ADD;
@@ -463,6 +526,12 @@ static Value eval_op(Bind *s, const NestStmt *st, bool address) {
   if (n && transparent_cast(st, address, &x[0])) {
     v.form = x[0].form;
     return v;
+  }
+  if (offset && n == 2 && add_to_pointer(s, st, &x[0], &x[1], &v)) return v;
+  for (uint32_t i = 0; i < n; i++) {
+    if (!has_bytes(&x[i])) continue;
+    x[i] = materialized(s, x[i]);
+    forms = false;
   }
   if (forms && n == 2 && (integral(st->type) || offset) &&
       linear(s, st, &x[0], &x[1], address, &v.form))
@@ -671,6 +740,12 @@ static Address split_address(Bind *s, const NestStmt *st) {
     a.base = form_base(s, &v.form, m->buffer ? DT_I32 : DT_PTR, elem, &a.base_mask);
     a.bytes = form_immediate(s, &v.form);
     a.mask = form_mask(s, &v.form, true);
+    if (has_bytes(&v)) {
+      Value base = add_bytes(s, ref_value(a.base, a.base_mask, DT_PTR), v.ref, v.mask);
+      a.base = base.ref;
+      a.base_mask = base.mask;
+      a.mask |= base.mask;
+    }
     return a;
   }
   a.base = v.ref;
@@ -716,6 +791,7 @@ static Affine without_index(Affine a, const NestIndex *i) {
 static int64_t alignment(Bind *s, const NestStmt *st, int d) {
   Value v = address_of(s, &st->mems[0]);
   if (!v.is_form) return dtype_bytes(st->type);
+  if (has_bytes(&v)) return nest_int(st, NA_width, 1) * dtype_bytes(st->type);
   int64_t n = form_divisor(&v.form, (DimMask)1 << d), power = n & -n;
   const NestBuffer *b = st->mems[0].buffer;
   return b && power > b->align ? b->align : power;

@@ -83,10 +83,11 @@ static void fill(Build *s, Ref dst, DType t, Ref with) {
   mov->type = t;
 }
 
-/* How many elements a thread can load at once, as far as the axis analysis proves it: passes plan
- * with it, bind finds the width anew. */
-static void note_width(Build *s, const TileOp *op, const Layout *l, NestStmt *ld) {
-  const TileValue *ptr = op->args[0], *mask = op->args[1];
+/* How many elements a thread can take at once, as far as the axis analysis proves it: passes plan
+ * with it, bind finds the width anew where it can. */
+static void note_width(Build *s, const TileOp *op, const TileValue *mask, const Layout *l,
+                       NestStmt *ld) {
+  const TileValue *ptr = op->args[0];
   if (mask && s->u->schedule->values[mask->id].held) return;
   int64_t n = 1;
   for (int i = 0; i < l->ndigits; i++)
@@ -174,7 +175,7 @@ static void load_tile(Build *s, const TileOp *op) {
   }
   NestStmt *ld = load_into(s, op, build_tile_ref(s, v, o.axes), (DType)r->type.dtype,
                            pointer_mem(ptr), guard, other);
-  note_width(s, op, &l, ld);
+  note_width(s, op, op->args[1], &l, ld);
   build_close(s, &o);
 }
 
@@ -205,6 +206,7 @@ static void store(Build *s, const TileOp *op) {
   st->mems[0] = pointer_mem(ptr);
   st->guard = guard;
   set_access(s, st, op);
+  if (op->code == TILE_STORE) note_width(s, op, op->args[2], &l, st);
   build_close(s, &o);
 }
 

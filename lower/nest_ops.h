@@ -21,7 +21,7 @@ X(LANE,     T,  1, 0, 0, 0, "",                     "the lane's number in its wa
 X(WARP,     T,  1, 0, 0, 0, "",                     "the warp's number in its role (i32)") \
 /* -- memory: `n` elements from consecutive registers to consecutive addresses -- */ \
 X(LD,       NT, 1, 0, 1, 0, "n cache evict volatile width", "load; registers whose guard is false keep their value.  Level nest: `width` elements a thread can take at once") \
-X(ST,       NT, 0, 1, 1, 0, "n cache evict",            "store") \
+X(ST,       NT, 0, 1, 1, 0, "n cache evict width",      "store; `width` as of a load") \
 X(PREFETCH, T,  0, 0, 1, 0, "",                         "asks for the global memory there, which is loaded soon, perhaps; no effect otherwise, wherever it is") \
 X(ATOM,     NT, 1, 1, 1, 0, "kind sem scope",           "read-modify-write; the value before") \
 X(ATOM_CAS, NT, 1, 2, 1, 0, "sem scope",                "compare (src 0) and swap (src 1); the value before") \
