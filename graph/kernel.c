@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "graph/gather.h"
+#include "graph/known.h"
 #include "graph/text.h"
 #include "lang/messages.h"
 
@@ -320,14 +321,33 @@ static Value pointwise(Kernel *k, Node *n, const Dim *place) {
   return kernel_define(k, n, place, held, text);
 }
 
+/* Is the index one of 0 ... size - 1, whatever the data is? */
+static bool is_surely_inside(Kernel *k, Node *index, const Dim *place, Dim size) {
+  Dims *d = k->graph->dims;
+  Dim known = known_element(k->graph, index, place);
+  return known && dim_range(d, known).lo >= 0 && dim_range(d, dim_sub(d, size, known)).lo > 0;
+}
+
+/* Negative indices count from the end.  What is outside nonetheless reads the element next to it: a
+ * wrong index in the data of an input is no access to the memory of others. */
+static const char *gather_index(Kernel *k, Node *index, const Dim *place, Dim size) {
+  Dims *d = k->graph->dims;
+  Value at = kernel_value(k, index, place);
+  if (is_surely_inside(k, index, place, size)) return at.text;
+  const char *name = kernel_fresh(k, "at"), *last;
+  kernel_line(k, "%s = tl.where(%s < 0, %s + %s, %s)", name, at.text, at.text,
+              kernel_index(k, size, NULL), at.text);
+  last = kernel_index(k, dim_sub(d, size, dim_int(d, 1)), NULL);
+  kernel_line(k, "%s = tl.maximum(tl.minimum(%s, %s), 0)", name, name, last);
+  return name;
+}
+
 static Value gather(Kernel *k, Node *n, const Dim *place) {
   Gather x;
   gather_of(k->graph, n, place, &x);
   for (uint32_t i = 0; i < x.n; i++) {
-    Value at = kernel_value(k, x.by[i].index, x.by[i].place);
-    const char *name = kernel_fresh(k, "at"), *size = kernel_index(k, x.by[i].size, NULL);
-    kernel_line(k, "%s = tl.where(%s < 0, %s + %s, %s)", name, at.text, at.text, size, at.text);
-    kernel_bind(k, x.by[i].symbol, name, kernel_axes(k, x.by[i].place, x.by[i].index->type.rank));
+    const char *at = gather_index(k, x.by[i].index, x.by[i].place, x.by[i].size);
+    kernel_bind(k, x.by[i].symbol, at, kernel_axes(k, x.by[i].place, x.by[i].index->type.rank));
   }
   Value v = kernel_value(k, x.data, x.place);
   kernel_remember(k, n, place, v);

@@ -90,8 +90,11 @@ static void scatter(Kernel *k, Node *n) {
   const char *at = kernel_fresh(k, "at");
   kernel_line(k, "%s = %s", at, whole(k, kernel_value(k, index, place), DT_I64));
   const char *v = whole(k, kernel_value(k, src, place), n->type.dtype);
-  kernel_line(k, "tl.atomic_%s(%s + %s, %s, mask=xmask & (%s >= 0), sem=\"relaxed\")", how,
-              kernel_buffer(k, to), at, v, at);
+  const char *end = kernel_index(k, value_numel(k->graph, &to->type), NULL);
+  const char *inside = kernel_fresh(k, "inside");
+  kernel_line(k, "%s = (%s >= 0) & (%s < %s)", inside, at, at, end);
+  kernel_line(k, "tl.atomic_%s(%s + %s, %s, mask=xmask & %s, sem=\"relaxed\")", how,
+              kernel_buffer(k, to), at, v, inside);
 }
 
 void kernel_scatter(Kernel *k, Node *n) { (prim_suppresses(n) ? suppress : scatter)(k, n); }
