@@ -20,16 +20,33 @@ static int64_t programs(const Attention *x, int64_t bm) {
   return __builtin_mul_overflow(blocks, x->batches->value, &n) ? INT64_MAX : n;
 }
 
+/* Keys of a block: more of them where there are many, so that a block's maximum costs less. */
+static int keys_of_block(const Attention *x) {
+  enum { MANY = 1024, FEW = 64 };
+  return !dim_is_int(x->keys) || x->keys->value >= MANY ? 2 * FEW : FEW;
+}
+
+/* Blocks that were best on an H200 of those with 64 and 128 rows: several programs with few rows
+ * each overlap, where a row's output fits their registers. */
+static void shape_of_halves(const Attention *x, int64_t width, int processors, AttentionShape *s) {
+  enum { NARROW = 64, WIDE = 128 };
+  s->bm = rows_fitting(x->rows, 64);
+  s->bn = 64;
+  if (s->bm < 64 || width > WIDE) return;
+  if (width <= NARROW) s->bn = keys_of_block(x);
+  else if (programs(x, 128) >= processors) s->bm = s->bn = 128, s->warps = 8;
+}
+
 AttentionShape attention_shape(const Attention *x, int processors) {
-  bool wide = x->query->type.dtype == DT_F32;
   AttentionShape s = {.bd = power_of_2(x->width->value, 16),
                       .be = power_of_2(x->columns->value, 16),
                       .warps = 4,
                       .stages = 2};
   int64_t width = s.bd > s.be ? s.bd : s.be;
-  s.bn = wide || width > 128 ? 32 : 64;
-  s.bm = rows_fitting(x->rows, wide || width > 128 ? 64 : 128);
-  while (s.bm > 64 && programs(x, s.bm) < processors) s.bm /= 2;
+  bool f32 = x->query->type.dtype == DT_F32;
+  s.bn = f32 || width > 128 ? 32 : 64;
+  s.bm = rows_fitting(x->rows, f32 || width > 128 ? 64 : 128);
+  if (processors && !f32) shape_of_halves(x, width, processors, &s);
   if (s.bm <= 32) s.stages = 3;
   return s;
 }

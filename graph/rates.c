@@ -6,8 +6,9 @@
 
 #include "runtime/device.h"
 
-/* One GPU of each architecture, by its data sheet and NVIDIA's white papers.  Operations are those of
- * a multiprocessor in a clock: a fused multiply-add is two, sums of 16-bit products are in f32. */
+/* One GPU of each architecture, by its data sheet and NVIDIA's white papers.  Operations are those
+ * of a multiprocessor in a clock: a fused multiply-add is two, sums of 16-bit products are in f32.
+ */
 typedef struct {
   int sm;
   const char *name;

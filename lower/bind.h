@@ -43,7 +43,7 @@ typedef uint64_t DimMask;
 
 /* A value in a nest: a form, or a reference whose subscript is affine in the indices of the dims in
  * `mask`.  An address may be both, a form and a number of bytes (i64) that is added to it: what is
- * not linear in it then depends on few dims, and the form still says along which it is contiguous. */
+ * not linear depends on few dims then, and the form still says along which neighbours lie. */
 typedef struct {
   bool is_form;
   Form form;

@@ -559,7 +559,8 @@ typedef struct {
   VEC(Layout) list;
 } Stores;
 
-/* A store keeps its value's layout unless that would cut what it moves at once below half. */
+/* A store keeps its value's layout, but for fragments: their rows are apart, and what a warp stores
+ * at once shall be in one. */
 static void choose_store(TileOp *op, void *ctx) {
   Stores *s = ctx;
   Plan *p = s->p;
@@ -571,7 +572,7 @@ static void choose_store(TileOp *op, void *ctx) {
   const Layout *held_in = layout_of(p, value);
   const Layout *ptr_in = op->code == TILE_STORE ? layout_of(p, op->args[0]) : NULL;
   if (ptr_in) l = *ptr_in;
-  else if (held_in && (p->u->machine->kind == MACHINE_CPU || own.weight <= 2 ||
+  else if (held_in && (p->u->machine->kind == MACHINE_CPU ||
                        p->choice[find(p, value->id)].rank != RANK_DOT))
     l = *held_in;
   vec_push(p->u->arena, &s->list, l);

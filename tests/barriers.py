@@ -19,6 +19,7 @@ QUICK, QUICK_REMOVALS = 2, 6
 NEEDLESS = {
     ("rotary", "bar @26:5"): "stores to two halves of a row, apart as the mask keeps to a half",
     ("attention", "cp.commit @22:5"): "of a loop that runs once, over the keys that fill no block",
+    ("attention", "cp.wait {groups 0} @5"): "for zeros that go to slots which nothing takes again",
     ("attention", "bar @17"): "before a loop's first copies: the loop before it may have run",
     ("attention", 'fence {kind "proxy"} @18'): "of the queries: each turn's fence is for them, too",
     ("products", "bar @9"): "between stores of two turns, if the loop inside of one does not run",
