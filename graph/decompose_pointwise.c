@@ -65,5 +65,13 @@ Node *decompose_cast(Build *b) {
   return build_become(b, "aten.to.dtype", ARGS(arg_node(x), arg_dtype(result_dtype(b))));
 }
 
-Node *decompose_same(Build *b) { return self_of(b); }
+/* The same bits as elements of another dtype, of one size. */
+Node *decompose_view_dtype(Build *b) {
+  Node *x = self_of(b);
+  DType from = x->type.dtype, to = result_dtype(b);
+  if (from == to) return x;
+  if (dtype_bits(from) != dtype_bits(to) || from == DT_I1 || to == DT_I1) return NULL;
+  return build_become(b, "nereid.bits.default", ARGS(arg_node(x), arg_dtype(to)));
+}
 
+Node *decompose_same(Build *b) { return self_of(b); }

@@ -309,6 +309,7 @@
   X(var_mean, "aten.var_mean.default") \
   X(var_mean, "aten.var_mean.dim") \
   X(view, "aten.view.default") \
+  X(view_dtype, "aten.view.dtype") \
   X(view, "aten.view_as.default") \
   X(vstack, "aten.vstack.default") \
   RENAME("aten.where.Scalar", "aten.where.self") \
@@ -316,6 +317,7 @@
   RENAME("aten.where.ScalarSelf", "aten.where.self") \
   X(zeros, "aten.zeros.default") \
   X(zeros, "aten.zeros_like.default") \
+  X(arguments, "nereid.bits.default") \
   X(arguments, "nereid.counted.default") \
   X(arguments, "nereid.cummax_place.default") \
   X(arguments, "nereid.cummin_place.default") \

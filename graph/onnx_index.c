@@ -55,16 +55,30 @@ void onnx_op_topk(OnnxCall *c) {
   if (onnx_wants(c, 1)) onnx_set(c, 1, build_item(b, list, 1));
 }
 
-void onnx_op_cumsum(OnnxCall *c) {
+/* x moved by one along the axis, behind an element that changes nothing. */
+static Node *moved(Build *b, Node *x, uint32_t axis, int64_t neutral) {
+  Dim shape[GRAPH_RANK_MAX], one = build_const(b, 1), zero = build_const(b, 0);
+  memcpy(shape, x->type.shape, rank_of(x) * sizeof *shape);
+  Dim rest = dim_sub(b->in.g->dims, shape[axis], one);
+  shape[axis] = one;
+  Node *first = build_full(b, rank_of(x), shape, build_int(b, neutral), x->type.dtype);
+  return build_cat(b, 2, (Node *[]){first, build_slice(b, x, axis, zero, rest, 1)}, axis);
+}
+
+static void cumulate(OnnxCall *c, const char *target, int64_t neutral) {
   Build *b = &c->b;
   Node *x = onnx_in(c, 0);
   uint32_t axis = onnx_axis(c, onnx_need_int(c, 1), rank_of(x));
   bool reverse = onnx_flag(c, "reverse", false);
   Arg axes = arg_axes(b->in.g, 1u << axis);
   if (reverse) x = build_with(b, "aten.flip.default", x, axes);
+  if (onnx_flag(c, "exclusive", false)) x = moved(b, x, axis, neutral);
   Arg args[] = {arg_node(x), build_int(b, axis)};
-  Node *y = build_with_named(b, "aten.cumsum.default", 2, args, "dtype", arg_dtype(x->type.dtype));
-  if (onnx_flag(c, "exclusive", false)) y = build_sub(b, y, x);
+  Node *y = build_with_named(b, target, 2, args, "dtype", arg_dtype(x->type.dtype));
   if (reverse) y = build_with(b, "aten.flip.default", y, axes);
   onnx_set(c, 0, y);
 }
+
+void onnx_op_cumsum(OnnxCall *c) { cumulate(c, "aten.cumsum.default", 0); }
+
+void onnx_op_cumprod(OnnxCall *c) { cumulate(c, "aten.cumprod.default", 1); }

@@ -106,6 +106,17 @@ void onnx_op_layer_norm(OnnxCall *c) {
   onnx_set(c, 2, inverse);
 }
 
+/* By the root of the mean of squares over the last axes. */
+void onnx_op_rms_norm(OnnxCall *c) {
+  Build *b = &c->b;
+  Node *x = onnx_in(c, 0);
+  uint32_t axis = onnx_axis_attr(c, "axis", -1, rank_of(x));
+  onnx_ignore(c, "stash_type"); /* f32 is what is computed in */
+  Arg args[] = {arg_node(x), arg_dims(b->in.g, rank_of(x) - axis, x->type.shape + axis), arg_none(),
+                arg_float(onnx_float(c, "epsilon", 1e-5))};
+  onnx_set(c, 0, build_mul(b, build(b, "aten.rms_norm.default", 4, args), onnx_in(c, 1)));
+}
+
 /* Divided by (bias + alpha / size * the sum of squares of `size` neighbouring channels)^beta. */
 void onnx_op_lrn(OnnxCall *c) {
   Build *b = &c->b;

@@ -250,3 +250,28 @@ void onnx_op_dropout(OnnxCall *c) {
   if (onnx_wants(c, 1))
     onnx_set(c, 1, build_full(&c->b, rank_of(x), x->type.shape, arg_bool(true), mask));
 }
+
+/* ---- gates ---- */
+
+static Node *swish(OnnxCall *c, Node *x) {
+  Build *b = &c->b;
+  double alpha = onnx_float(c, "alpha", 1);
+  if (alpha == 1) return build_op1(b, "aten.silu.default", x);
+  Node *scaled = build_with(b, "aten.mul.Tensor", x, arg_float(alpha));
+  return build_mul(b, x, build_op1(b, "aten.sigmoid.default", scaled));
+}
+
+void onnx_op_swish(OnnxCall *c) { onnx_set(c, 0, swish(c, onnx_in(c, 0))); }
+
+void onnx_op_swiglu(OnnxCall *c) {
+  onnx_set(c, 0, build_mul(&c->b, swish(c, onnx_in(c, 0)), onnx_in(c, 1)));
+}
+
+/* The same bits as another dtype of that size. */
+void onnx_op_bit_cast(OnnxCall *c) {
+  Node *x = onnx_in(c, 0);
+  DType t = onnx_dtype_attr(c, "to", DT_NONE);
+  if (!t) onnx_fail(c, E_ONNX_ATTR_MISSING, "to");
+  if (dtype_bits(t) != dtype_bits(x->type.dtype)) onnx_lack(c, "dtypes of different sizes");
+  onnx_set(c, 0, build_with(&c->b, "aten.view.dtype", x, arg_dtype(t)));
+}

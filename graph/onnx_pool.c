@@ -114,20 +114,35 @@ void onnx_op_max_unpool(OnnxCall *c) {
   onnx_set(c, 0, build_with(b, "aten.constant_pad_nd.default", y, more));
 }
 
-static Node *average(OnnxCall *c, const OnnxWindow *w, Node *x, const int64_t *pads, bool all) {
+static Node *average(OnnxCall *c, const OnnxWindow *w, Node *x, bool all) {
   Arg args[] = {arg_node(x),
                 onnx_window_arg(c, w, w->kernel),
                 onnx_window_arg(c, w, w->stride),
-                onnx_window_arg(c, w, pads),
+                onnx_window_arg(c, w, w->before),
                 arg_bool(false),
                 arg_bool(all)};
   return build(&c->b, average_targets[w->n - 1], 6, args);
 }
 
-/* The mean of what windows have of the tensor is their mean with zeros around it, divided by the
+/* The sums of windows of x, which has the padding. */
+static Node *window_sum(OnnxCall *c, const OnnxWindow *w, Node *x) {
+  static const int64_t none[ONNX_AXES_MAX];
+  Build *b = &c->b;
+  Dim shape[GRAPH_RANK_MAX] = {x->type.shape[1], build_const(b, 1)};
+  for (uint32_t i = 0; i < w->n; i++) shape[i + 2] = build_const(b, w->kernel[i]);
+  Node *ones = build_full(b, rank_of(x), shape, arg_float(1), x->type.dtype);
+  Arg padding = onnx_window_arg(c, w, none);
+  Arg args[] = {arg_node(x),      arg_node(ones),
+                arg_none(),       onnx_window_arg(c, w, w->stride),
+                padding,          onnx_window_arg(c, w, w->dilation),
+                arg_bool(false),  padding,
+                arg_dim(shape[0])};
+  return build(b, "aten.convolution.default", 9, args);
+}
+
+/* The mean of what windows have of the tensor is their sum with zeros around it, divided by the
  * same of ones; `all`: ones in the padding too, but not where only ceil_mode put it. */
 static Node *average_of_rest(OnnxCall *c, const OnnxWindow *w, Node *x, bool all) {
-  static const int64_t none[ONNX_AXES_MAX];
   Build *b = &c->b;
   OnnxWindow behind = {.n = w->n};
   memcpy(behind.after, w->extra, sizeof behind.after);
@@ -135,23 +150,61 @@ static Node *average_of_rest(OnnxCall *c, const OnnxWindow *w, Node *x, bool all
   Node *ones = build_full(b, rank_of(x), x->type.shape, arg_float(1), x->type.dtype);
   ones = onnx_window_pad(c, w, ones, arg_float(all), false);
   ones = onnx_window_pad(c, &behind, ones, arg_float(0), false);
-  return build_div(b, average(c, w, padded, none, true), average(c, w, ones, none, true));
+  return build_div(b, window_sum(c, w, padded), window_sum(c, w, ones));
+}
+
+static bool is_dilated(const OnnxWindow *w) {
+  for (uint32_t i = 0; i < w->n; i++)
+    if (w->dilation[i] != 1) return true;
+  return false;
 }
 
 void onnx_op_average_pool(OnnxCall *c) {
   Node *x = onnx_in(c, 0);
   OnnxWindow w = onnx_window(c, x, NULL);
   bool all = onnx_flag(c, "count_include_pad", false);
-  for (uint32_t i = 0; i < w.n; i++)
-    if (w.dilation[i] != 1) onnx_lack(c, "dilations");
-  if (aten_pads(&w)) onnx_set(c, 0, average(c, &w, x, w.before, all));
+  if (aten_pads(&w) && !is_dilated(&w)) onnx_set(c, 0, average(c, &w, x, all));
   else onnx_set(c, 0, average_of_rest(c, &w, x, all));
 }
 
-/* Over all axes behind the first two. */
-void onnx_op_global_pool(OnnxCall *c) {
+/* ---- norms: the p-th root of the sum of p-th powers ---- */
+
+static Node *powers(OnnxCall *c, Node *x, double p) {
+  x = build_op1(&c->b, "aten.abs.default", x);
+  return build_with(&c->b, "aten.pow.Tensor_Scalar", x, arg_float(p));
+}
+
+static double norm_of(OnnxCall *c) {
+  int64_t p = onnx_int(c, "p", 2);
+  if (p < 1) onnx_lack(c, "p %lld", (long long)p);
+  return (double)p;
+}
+
+void onnx_op_lp_pool(OnnxCall *c) {
+  Node *x = onnx_in(c, 0);
+  OnnxWindow w = onnx_window(c, x, NULL);
+  double p = norm_of(c);
+  Node *sum = window_sum(c, &w, onnx_window_pad(c, &w, powers(c, x, p), arg_float(0), true));
+  onnx_set(c, 0, build_with(&c->b, "aten.pow.Tensor_Scalar", sum, arg_float(1 / p)));
+}
+
+/* ---- over all axes behind the first two ---- */
+
+static Node *pooled_input(OnnxCall *c) {
   Node *x = onnx_in(c, 0);
   if (rank_of(x) < 3)
     onnx_fail(c, E_GRAPH_AXES, 3, GRAPH_RANK_MAX, infer_type_text(&c->b.in, &x->type));
+  return x;
+}
+
+void onnx_op_global_lp_pool(OnnxCall *c) {
+  Node *x = pooled_input(c);
+  double p = norm_of(c);
+  Node *sum = build_sum(&c->b, powers(c, x, p), all_axes(x) & ~3u, true);
+  onnx_set(c, 0, build_with(&c->b, "aten.pow.Tensor_Scalar", sum, arg_float(1 / p)));
+}
+
+void onnx_op_global_pool(OnnxCall *c) {
+  Node *x = pooled_input(c);
   onnx_set(c, 0, build_reduce(&c->b, c->op->target, x, all_axes(x) & ~3u, true));
 }

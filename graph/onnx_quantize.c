@@ -3,6 +3,8 @@
  * Sums of their products are exact.  Those of matrices are computed in i32; convolutions in f32,
  * which holds all integers up to 2^24: where their sums may be larger, the left factor is cut into
  * its digits of 4 bits. */
+#include <string.h>
+
 #include "graph/onnx_window.h"
 
 enum { INT8_SPAN = 255, EXACT = 1 << 24 };
@@ -25,38 +27,59 @@ static Node *as_integers(OnnxCall *c, Node *x, Node *zero) {
 /* x in units of `scale`, rounded to nearest even, from the zero point on, within dtype t. */
 static Node *quantized(OnnxCall *c, Node *x, Node *scale, Node *zero, DType t) {
   Build *b = &c->b;
-  if (t != DT_U8 && t != DT_I8) onnx_lack(c, "zero points of %s", dtype_name(t));
+  unsigned bits = dtype_bits(t);
+  if (!dtype_is_int(t) || bits < 8 || bits > 16) onnx_lack(c, "zero points of %s", dtype_name(t));
   x = build_op1(b, "aten.round.default", build_div(b, x, scale));
   if (zero) x = build_add(b, x, build_to(b, zero, DT_F32));
-  Arg low = arg_float(t == DT_U8 ? 0 : -128), high = arg_float(t == DT_U8 ? 255 : 127);
-  return build_to(b, build(b, "aten.clamp.default", ARGS(arg_node(x), low, high)), t);
+  double span = 1 << bits, low = dtype_is_signed(t) ? -span / 2 : 0;
+  Arg limits[] = {arg_node(x), arg_float(low), arg_float(low + span - 1)};
+  return build_to(b, build(b, "aten.clamp.default", 3, limits), t);
 }
 
-/* The axis of several scales, of an attribute from opset 13 on. */
-static uint32_t scale_axis(OnnxCall *c, const Node *x, const Node *scale) {
-  int64_t axis = onnx_int(c, "axis", 1);
-  bool single = rank_of(scale) == 0 || dim_is(scale->type.shape[0], 1);
-  return single ? 0 : onnx_axis(c, axis, rank_of(x));
+/* Each element of v stands for `size` of x along the axis. */
+static Node *blocks(OnnxCall *c, Node *v, uint32_t axis, int64_t size, const Node *x) {
+  Build *b = &c->b;
+  Dim shape[GRAPH_RANK_MAX + 1], times = build_const(b, size);
+  uint32_t rank = rank_of(v);
+  infer_rank(&b->in, &v->type, rank_of(x), rank_of(x));
+  memcpy(shape, v->type.shape, (axis + 1) * sizeof *shape);
+  memcpy(shape + axis + 2, v->type.shape + axis + 1, (rank - axis - 1) * sizeof *shape);
+  shape[axis + 1] = times;
+  v = build_expand(b, build_unsqueeze(b, v, axis + 1), rank + 1, shape);
+  shape[axis] = dim_mul(onnx_dims(c), shape[axis], times);
+  memmove(shape + axis + 1, shape + axis + 2, (rank - axis - 1) * sizeof *shape);
+  return build_slice(b, build_view(b, v, rank, shape), axis, build_const(b, 0), x->type.shape[axis],
+                     1);
+}
+
+/* Scales or zero points as they broadcast to x: one, one for each place of an axis (of an attribute
+ * from opset 13 on), or one for each block of it. */
+static Node *spread(OnnxCall *c, Node *v, const Node *x) {
+  int64_t size = onnx_int(c, "block_size", 0), axis = onnx_int(c, "axis", 1);
+  if (!v) return NULL;
+  bool single = rank_of(v) == 0 || (rank_of(v) == 1 && dim_is(v->type.shape[0], 1));
+  if (size < 0) onnx_lack(c, "block_size %lld", (long long)size);
+  uint32_t at = single ? 0 : onnx_axis(c, axis, rank_of(x));
+  return size && !single ? blocks(c, v, at, size, x) : along(c, v, at, x);
 }
 
 void onnx_op_quantize(OnnxCall *c) {
-  Node *x = onnx_in(c, 0), *scale = onnx_in(c, 1), *zero = onnx_optional(c, 2);
-  uint32_t axis = scale_axis(c, x, scale);
+  Node *x = onnx_in(c, 0), *zero = spread(c, onnx_optional(c, 2), x);
+  Node *scale = build_to(&c->b, spread(c, onnx_in(c, 1), x), DT_F32);
   onnx_ignore(c, "saturate"); /* of 8-bit floats */
+  onnx_ignore(c, "precision");
+  DType t = onnx_dtype_attr(c, "output_dtype", DT_U8);
   x = build_to(&c->b, x, DT_F32);
-  scale = build_to(&c->b, along(c, scale, axis, x), DT_F32);
-  if (zero) zero = along(c, zero, axis, x);
-  onnx_set(c, 0, quantized(c, x, scale, zero, zero ? zero->type.dtype : DT_U8));
+  onnx_set(c, 0, quantized(c, x, scale, zero, zero ? zero->type.dtype : t));
 }
 
 void onnx_op_dequantize(OnnxCall *c) {
   Build *b = &c->b;
-  Node *x = onnx_in(c, 0), *scale = onnx_in(c, 1), *zero = onnx_optional(c, 2);
-  uint32_t axis = scale_axis(c, x, scale);
-  DType t = scale->type.dtype;
-  if (zero) zero = along(c, zero, axis, x);
-  x = build_to(b, as_integers(c, x, zero), build_wide(t));
-  onnx_set(c, 0, build_to(b, build_mul(b, x, along(c, scale, axis, x)), t));
+  Node *x = onnx_in(c, 0), *zero = spread(c, onnx_optional(c, 2), x);
+  Node *scale = spread(c, onnx_in(c, 1), x);
+  DType t = onnx_dtype_attr(c, "output_dtype", scale->type.dtype), wide = build_wide(t);
+  x = build_to(b, as_integers(c, x, zero), wide);
+  onnx_set(c, 0, build_to(b, build_mul(b, x, build_to(b, scale, wide)), t));
 }
 
 /* The range of x with zero in it becomes 0 to 255; results 1 and 2 are scale and zero point. */

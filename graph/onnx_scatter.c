@@ -173,3 +173,37 @@ void onnx_op_compress(OnnxCall *c) {
   Arg args[] = {arg_node(x), build_int(b, axis), arg_node(onnx_constant(c, places))};
   onnx_set(c, 0, build(b, "aten.index_select.default", 3, args));
 }
+
+/* ---- TensorScatter: rows that go behind those of a cache ---- */
+
+/* Where each row of the cache lies in the update of its batch. */
+static Node *place_in_update(OnnxCall *c, const Node *cache, uint32_t axis) {
+  Build *b = &c->b;
+  Node *place = build_along(b, build_arange(b, cache->type.shape[axis]), axis, rank_of(cache));
+  if (!onnx_has(c, 2)) return place;
+  Node *first = build_to(b, onnx_in(c, 2), DT_I64);
+  place = build_sub(b, place, build_along(b, first, 0, rank_of(cache)));
+  Name mode = onnx_string(c, "mode", "linear");
+  if (!strcmp(mode, "circular"))
+    return build_with(b, "aten.remainder.Tensor", place, arg_dim(cache->type.shape[axis]));
+  if (strcmp(mode, "linear")) onnx_fail(c, E_ONNX_ATTR_VALUE, "mode", mode);
+  return place;
+}
+
+void onnx_op_tensor_scatter(OnnxCall *c) {
+  Build *b = &c->b;
+  Node *cache = onnx_in(c, 0), *update = onnx_in(c, 1);
+  uint32_t axis = onnx_axis_attr(c, "axis", -2, rank_of(cache));
+  infer_rank(&b->in, &update->type, rank_of(cache), rank_of(cache));
+  Node *place = place_in_update(c, cache, axis);
+  onnx_ignore(c, "mode");
+  Dim size = update->type.shape[axis], last = dim_sub(onnx_dims(c), size, build_const(b, 1));
+  Node *new = build_op2(b, "aten.logical_and.default",
+                        build_with(b, "aten.ge.Scalar", place, build_int(b, 0)),
+                        build_with(b, "aten.lt.Scalar", place, arg_dim(size)));
+  Node *at = build(b, "aten.clamp.default", ARGS(arg_node(place), build_int(b, 0), arg_dim(last)));
+  at = build_expand(b, at, rank_of(cache), cache->type.shape);
+  Node *rows =
+      build(b, "aten.gather.default", ARGS(arg_node(update), build_int(b, axis), arg_node(at)));
+  onnx_set(c, 0, build_where(b, new, arg_node(rows), arg_node(cache)));
+}

@@ -10,6 +10,7 @@
   X(unary, none, "Acos", 7, "aten.acos.default") \
   X(unary, none, "Acosh", 9, "aten.acosh.default") \
   X(binary, arithmetic, "Add", 1, "aten.add.Tensor") \
+  X(affine_grid, none, "AffineGrid", 20, 0) \
   X(logical, logic, "And", 1, "aten.logical_and.default") \
   X(arg, none, "ArgMax", 1, "aten.argmax.default") \
   X(arg, none, "ArgMin", 1, "aten.argmin.default") \
@@ -17,8 +18,10 @@
   X(unary, none, "Asinh", 9, "aten.asinh.default") \
   X(unary, none, "Atan", 7, "aten.atan.default") \
   X(unary, none, "Atanh", 9, "aten.atanh.default") \
+  X(attention, none, "Attention", 23, 0) \
   X(average_pool, none, "AveragePool", 1, 0) \
   X(batch_norm, none, "BatchNormalization", 1, 0) \
+  X(bit_cast, none, "BitCast", 26, 0) \
   X(bit_shift, none, "BitShift", 11, 0) \
   X(binary, none, "BitwiseAnd", 18, "aten.bitwise_and.Tensor") \
   X(unary, none, "BitwiseNot", 18, "aten.bitwise_not.default") \
@@ -29,7 +32,9 @@
   X(cast_like, none, "CastLike", 15, 0) \
   X(unary, rounded, "Ceil", 1, "aten.ceil.default") \
   X(celu, none, "Celu", 12, 0) \
+  X(center_crop_pad, none, "CenterCropPad", 18, 0) \
   X(clip, none, "Clip", 1, 0) \
+  X(col2im, none, "Col2Im", 18, 0) \
   X(compress, none, "Compress", 9, 0) \
   X(concat, concat, "Concat", 1, 0) \
   X(constant, none, "Constant", 1, 0) \
@@ -39,6 +44,7 @@
   X(conv_transpose, none, "ConvTranspose", 1, 0) \
   X(unary, none, "Cos", 7, "aten.cos.default") \
   X(unary, none, "Cosh", 9, "aten.cosh.default") \
+  X(cumprod, none, "CumProd", 26, 0) \
   X(cumsum, none, "CumSum", 11, 0) \
   X(dft, none, "DFT", 17, 0) \
   X(depth_to_space, none, "DepthToSpace", 1, 0) \
@@ -63,6 +69,7 @@
   X(gelu, none, "Gelu", 20, 0) \
   X(gemm, none, "Gemm", 1, 0) \
   X(global_pool, none, "GlobalAveragePool", 1, "aten.mean.dim") \
+  X(global_lp_pool, none, "GlobalLpPool", 2, 0) \
   X(global_pool, none, "GlobalMaxPool", 1, "aten.amax.default") \
   X(compare, comparison, "Greater", 1, "aten.gt.Tensor") \
   X(compare, comparison, "GreaterOrEqual", 12, "aten.ge.Tensor") \
@@ -88,6 +95,7 @@
   X(softmax, none, "LogSoftmax", 1, "aten.log_softmax.int") \
   X(loop, none, "Loop", 1, 0) \
   X(lp_normalization, none, "LpNormalization", 1, 0) \
+  X(lp_pool, none, "LpPool", 2, 0) \
   X(matmul, none, "MatMul", 1, 0) \
   X(matmul_integer, none, "MatMulInteger", 10, 0) \
   X(variadic, extreme, "Max", 1, "aten.maximum.default") \
@@ -113,6 +121,7 @@
   X(qlinear_conv, none, "QLinearConv", 10, 0) \
   X(qlinear_matmul, none, "QLinearMatMul", 10, 0) \
   X(quantize, none, "QuantizeLinear", 10, 0) \
+  X(rms_norm, none, "RMSNormalization", 23, 0) \
   X(rnn, none, "RNN", 1, 0) \
   X(range, range, "Range", 11, 0) \
   X(unary, none, "Reciprocal", 1, "aten.reciprocal.default") \
@@ -131,6 +140,7 @@
   X(resize, none, "Resize", 10, 0) \
   X(reverse_sequence, none, "ReverseSequence", 10, 0) \
   X(roi_align, none, "RoiAlign", 10, 0) \
+  X(rotary_embedding, none, "RotaryEmbedding", 23, 0) \
   X(unary, rounded, "Round", 11, "aten.round.default") \
   X(stft, none, "STFT", 17, 0) \
   X(scan, none, "Scan", 8, 0) \
@@ -156,8 +166,11 @@
   X(squeeze, squeeze, "Squeeze", 1, 0) \
   X(binary, arithmetic, "Sub", 1, "aten.sub.Tensor") \
   X(variadic, none, "Sum", 1, "aten.add.Tensor") \
+  X(swiglu, none, "SwiGLU", 28, 0) \
+  X(swish, none, "Swish", 24, 0) \
   X(unary, none, "Tan", 7, "aten.tan.default") \
   X(unary, none, "Tanh", 1, "aten.tanh.default") \
+  X(tensor_scatter, none, "TensorScatter", 24, 0) \
   X(tf_idf, none, "TfIdfVectorizer", 9, 0) \
   X(thresholded_relu, none, "ThresholdedRelu", 10, 0) \
   X(tile, none, "Tile", 6, 0) \

@@ -31,12 +31,13 @@ static void pad_same(OnnxCall *c, const Node *x, OnnxWindow *w, bool lower) {
   }
 }
 
-/* What is missing behind for the last window to be whole. */
+/* What is missing behind for the last window to be whole, if it begins before the padding there. */
 static void extend(OnnxCall *c, const Node *x, OnnxWindow *w) {
   for (uint32_t i = 0; i < w->n; i++) {
-    int64_t room = onnx_window_size(c, x, i) + w->before[i] + w->after[i] - span_of(w, i);
+    int64_t size = onnx_window_size(c, x, i) + w->before[i];
+    int64_t room = size + w->after[i] - span_of(w, i);
     int64_t rest = room >= 0 ? room % w->stride[i] : 0;
-    if (rest) w->extra[i] = w->stride[i] - rest;
+    if (rest && room - rest + w->stride[i] < size) w->extra[i] = w->stride[i] - rest;
   }
 }
 

@@ -23,6 +23,7 @@ typedef enum {
   LERP,
   NAN_TO_NUM,
   POWER,
+  REINTERPRET,
   REMAINDER,
   ROUNDED
 } Rule;
@@ -120,6 +121,7 @@ static DType compute_dtype(Context *c) {
     case LOGIC: t = promoted(c); return t == DT_I1 ? t : number_dtype(t);
     case TEST: return number_dtype(promoted(c));
     case ISCLOSE: t = promoted(c); return dtype_is_float(t) ? widened(t) : DT_F64;
+    case REINTERPRET: return infer_self(&c->in)->dtype;
     case KEY:
     case CAST: return number_dtype(infer_tensor(&c->in, cast_param(c->in.schema))->dtype);
     default: return number_dtype(t);
@@ -214,6 +216,11 @@ static const char *nan_to_num(Context *c) {
                       by[0], by[1], by[2]);
 }
 
+static const char *reinterpret(const Context *c) {
+  return arena_printf(c->in.g->arena, "{0}.to(tl.%s, bitcast=True)",
+                      dtype_lang_name(c->in.n->type.dtype));
+}
+
 /* ---- powers ---- */
 
 static const struct {
@@ -301,6 +308,7 @@ static const char *choose(Context *c) {
     case LOGIC: return logic(c);
     case NAN_TO_NUM: return nan_to_num(c);
     case POWER: return power(c);
+    case REINTERPRET: return reinterpret(c);
     case REMAINDER: return remainder_text(c);
     case ROUNDED: return rounded(c);
     default: return by_row(c);

@@ -14,6 +14,7 @@
  *   LOGIC     as TEST; the second expression is for bools, which stay what they are
  *   CAST      the dtype of what is cast, widened as above; the result is cast
  *   KEY       as CAST; the result is an integer (graph/pointwise.c)
+ *   REINTERPRET  the dtype of the operand, not widened; its bits are the result's
  *   others    as ARITH, with an expression of their own (graph/pointwise.c) */
 #ifndef NEREID_GRAPH_POINTWISE_TABLE_H
 #define NEREID_GRAPH_POINTWISE_TABLE_H
@@ -175,6 +176,7 @@
   X("aten.where.ScalarOther", ARITH, "tl.where({0}, {1}, {2})", "") \
   X("aten.where.ScalarSelf", ARITH, "tl.where({0}, {1}, {2})", "") \
   X("aten.where.self", ARITH, "tl.where({0}, {1}, {2})", "") \
+  X("nereid.bits.default", REINTERPRET, "", "") \
   X("nereid.of_sort_key.default", KEY, "", "") \
   X("nereid.sort_key.default", KEY, "", "")
 /* clang-format on */
