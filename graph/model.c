@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "graph/dot.h"
 #include "graph/dump.h"
@@ -35,7 +36,12 @@ typedef struct {
   const nereid_graph_source *source;
 } Reading;
 
-static bool is_zip(const char *text, size_t len) { return len >= 4 && !memcmp(text, "PK\3\4", 4); }
+/* By its name too, for one that was cut off in its first bytes. */
+static bool is_archive(const char *path, const char *start, size_t len) {
+  size_t n = strlen(path);
+  bool named = n > 4 && !strcmp(path + n - 4, ".pt2") && !access(path, F_OK);
+  return named || (len >= 4 && !memcmp(start, "PK\3\4", 4));
+}
 
 enum { START_BYTES = 4 };
 
@@ -146,7 +152,7 @@ static Graph *read_onnx(Model *m, const nereid_graph_source *s, const char *path
 static int read_weights(Model *m, const nereid_graph_source *s) {
   char start[START_BYTES];
   size_t n = file_start(s->weights, start);
-  if (is_zip(start, n))
+  if (is_archive(s->weights, start, n))
     return read_archive(m, s->weights, NULL, 0, &m->weights_file) ? 0 : report(m);
   if (n && onnx_is_model(s->weights, start, n))
     return read_onnx(m, s, s->weights, NULL, &m->weights_onnx) ? 0 : report(m);
@@ -181,7 +187,7 @@ static int read_source(const Reading *r) {
   char start[START_BYTES];
   size_t nstart = text ? (len < START_BYTES ? len : START_BYTES) : file_start(path, start);
   const char *first = text ? text : start;
-  if (is_zip(first, nstart)) return read_graph_of_archive(m, s);
+  if (is_archive(path, first, nstart)) return read_graph_of_archive(m, s);
   if (onnx_is_model(path, first, nstart)) return read_graph_of_onnx(m, s, path);
   int code = text ? 0 : files_read(m->arena, path, &text, &len);
   if (!code && s->weights) code = read_weights(m, s);

@@ -29,7 +29,8 @@ static bool report_lacks(Onnx *r) {
   diag_error(r->diags, r->place, E_ONNX_LACKS, r->lacks.len);
   for (size_t i = 0; i < r->lacks.len; i++) {
     const OnnxLack *l = &r->lacks.data[i];
-    diag_note(r->diags, r->place, N_GRAPH_UNSUPPORTED, l->what, l->nodes, l->first, "");
+    diag_note(r->diags, r->place, N_GRAPH_UNSUPPORTED, l->what, l->nodes, l->nodes == 1 ? "" : "s",
+              l->first, "");
   }
   return false;
 }

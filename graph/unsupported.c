@@ -59,12 +59,12 @@ bool ops_all_known(Graph *g) {
   }
   if (nodes == 0) return true;
   diag_error(g->diags, missing.data[0].first->place, E_GRAPH_UNSUPPORTED, (unsigned)missing.len,
-             nodes);
+             nodes, nodes == 1 ? "" : "s");
   for (size_t i = 0; i < missing.len; i++) {
     const Missing *m = &missing.data[i];
     const char *where = ops_where(g, m->first);
-    diag_note(g->diags, m->first->place, N_GRAPH_UNSUPPORTED, m->target, m->nodes, where,
-              advice(g, m->target));
+    diag_note(g->diags, m->first->place, N_GRAPH_UNSUPPORTED, m->target, m->nodes,
+              m->nodes == 1 ? "" : "s", where, advice(g, m->target));
   }
   return false;
 }

@@ -565,14 +565,15 @@
   "the place of an element in the kernel of %s overflows 64 bits, or is an expression that" \
   " is too long: export with smaller sizes, or fixed"
 #define E_GRAPH_MEMORY "the tensors between the kernels need more than 2^48 bytes"
-#define E_GRAPH_UNSUPPORTED "operators that are not supported: %u, in %u nodes"
-#define N_GRAPH_UNSUPPORTED "%s, in %u nodes, first %s%s"
+#define E_GRAPH_UNSUPPORTED "operators that are not supported: %u, in %u node%s"
+#define N_GRAPH_UNSUPPORTED "%s, in %u node%s, first %s%s"
 #define H_GRAPH_OPERATOR "; did you mean %s?"
 #define H_GRAPH_NO_ATEN "; torch.export gives graphs of ATen's operators"
 
 /* Archives and the tensors in them. */
 #define E_GRAPH_OPEN "the file can't be read: %s"
-#define E_GRAPH_ZIP "the file is no zip archive, or it is truncated"
+#define E_GRAPH_ZIP \
+  "the file is no zip archive, or it is truncated; copy it again, or save the model again"
 #define E_GRAPH_ZIP_ENTRY \
   "archive entry %s: %s; pack the files again with `zip -0`, or save the model again"
 #define E_GRAPH_WEIGHT_TWICE "tensor %s: the file has two of that name"
@@ -641,7 +642,7 @@
 #define E_GRAPH_PT2_NO_BYTES "the archive has no entry %s"
 
 /* ONNX models; "FILE: error: PLACE IN IT: " stands before most of them. */
-#define E_ONNX_FILE "the file is no ONNX model: %s"
+#define E_ONNX_FILE "the file is no ONNX model: %s; copy it again, or export it again"
 #define E_ONNX_EXTERNAL "tensor %s: its file %s can't be used: %s"
 #define E_ONNX_EXTERNAL_NUMBER "its external_data has no valid %s"
 #define E_ONNX_TWICE "there are two values of that name"

@@ -41,3 +41,8 @@ nereid graph args.py --device interp; echo $?
 for f in memory memory_out; do
   { nereid graph $f.py --device interp 2>&1 1>&3 | sed 's/[0-9]* MiB free/N MiB free/' >&2; } 3>&1
 done
+# Archives and models that were cut off, at any place.
+model=$OLDPWD/../models/chain/model.pt2
+for n in 0 2 4 100 4000; do head -c $n $model > cut.pt2; nereid graph cut.pt2; echo $?; done
+for n in 0 1 2; do head -c $n $model > cut.onnx; nereid graph cut.onnx; echo $?; done
+mkdir folder.pt2 && nereid graph folder.pt2; echo $?
