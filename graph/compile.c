@@ -4,16 +4,25 @@
 
 #include "graph/cost.h"
 #include "graph/functions.h"
+#include "graph/in_place.h"
 #include "graph/memory.h"
 #include "graph/passes.h"
 #include "graph/separate.h"
 #include "graph/tiles.h"
 #include "lang/messages.h"
 
+/* A group's step, but for its buffers, and its kernel. */
+typedef struct {
+  Kernel *kernel;
+  Text text;
+  PlanStep step;
+} Written;
+
 typedef struct {
   Graph *g;
   const CompileOptions *options;
   Fusion *fusion;
+  InPlace *in_place;
   const StepCost *costs; /* by group */
   Plan *plan;
   Functions *functions;
@@ -27,6 +36,7 @@ typedef struct {
 
 /* The value of a scatter lies where it was written to. */
 static uint32_t buffer_of(Compiler *c, Node *n) {
+  n = in_place_memory(c->in_place, n);
   while (n->kind == NODE_CALL && prim_kind(n->op) == PRIM_SCATTER) n = n->args[0].node;
   uint32_t *number = &c->buffer_of[n->id];
   if (*number) return *number - 1;
@@ -138,14 +148,13 @@ static void check_grid(Compiler *c, const PlanStep *s) {
       diag_error(c->g->diags, n->place, E_GRAPH_TOO_LARGE, n->name, n->type.rank);
 }
 
-static void add_step(Compiler *c, const Group *g) {
+static void write_kernel(Compiler *c, const Group *g, Written *out) {
   Arena *a = c->g->arena;
   Tiles tiles = {c->g, c->options->tune, c->options->target == TARGET_GPU};
   PlanStep s = {.nodes = g->nodes.data, .nnodes = (uint32_t)g->nodes.len};
   s.cost = &c->costs[g->number];
   Kernel *k = kernel_new(c->fusion, g, a);
   Text text = text_new(a);
-  size_t errors = diag_errors(c->g->diags);
   if (g->kind == GROUP_MATMUL) {
     if (prim_kind(g->nodes.data[0]->op) == PRIM_CONVOLUTION) kernel_conv(&text, k);
     else kernel_matmul(&text, k);
@@ -158,12 +167,32 @@ static void add_step(Compiler *c, const Group *g) {
     kernel_loops(&text, k, looped);
     tiles_loops(&tiles, g, looped, most, &s);
   }
-  add_arguments(c, k, &s);
-  if (diag_errors(c->g->diags) == errors) check_grid(c, &s);
-  s.kernel = functions_add(c->functions, k, text.data, s.cost, kernel_name(c, g));
   s.once = g->once;
-  if (g->once) vec_push(a, &c->once, s);
-  else vec_push(a, &c->steps, s);
+  *out = (Written){k, text, s};
+}
+
+static void add_step(Compiler *c, const Group *g, Written *w) {
+  Arena *a = c->g->arena;
+  PlanStep *s = &w->step;
+  in_place_choose(c->in_place, w->kernel, &w->text);
+  add_arguments(c, w->kernel, s);
+  if (diag_errors(c->g->diags) == 0) check_grid(c, s);
+  s->kernel = functions_add(c->functions, w->kernel, w->text.data, s->cost, kernel_name(c, g));
+  if (g->once) vec_push(a, &c->once, *s);
+  else vec_push(a, &c->steps, *s);
+}
+
+/* All kernels are written before buffers are chosen: who reads a value last is known then. */
+static Written *write_kernels(Compiler *c) {
+  uint32_t n = (uint32_t)c->fusion->groups.len;
+  Written *all = ARENA_ARRAY(c->g->arena, Written, n);
+  Kernel **kernels = ARENA_ARRAY(c->g->arena, Kernel *, n);
+  for (uint32_t i = 0; i < n; i++) {
+    write_kernel(c, c->fusion->groups.data[i], &all[i]);
+    kernels[i] = all[i].kernel;
+  }
+  c->in_place = in_place_new(c->fusion, kernels);
+  return all;
 }
 
 /* Temporaries that a step of the constant part and another step use are constants. */
@@ -256,11 +285,12 @@ static void make_plan(Compiler *c) {
   c->buffer_of = ARENA_ARRAY(c->g->arena, uint32_t, c->g->nids);
   c->functions = functions_new(c->g->arena);
   c->costs = cost_of_groups(c->fusion);
+  Written *written = write_kernels(c);
   add_inputs(c);
   uint32_t ngroups = (uint32_t)c->fusion->groups.len;
   for (uint32_t i = 0; i < ngroups; i++) {
     add_reads(c, i);
-    add_step(c, c->fusion->groups.data[i]);
+    add_step(c, c->fusion->groups.data[i], &written[i]);
   }
   add_reads(c, ngroups);
   finish_reads(c);

@@ -42,7 +42,8 @@ static void print_buffers(Text *out, const Kernel *k) {
   Words w = words(out, "with");
   for (size_t i = 0; i < k->buffers.len; i++) {
     const KernelBuffer *b = &k->buffers.data[i];
-    word(&w, arena_printf(k->arena, "%s: %s", b->name, b->node->name));
+    const char *names = arena_printf(k->arena, "%s: %s", b->name, b->node->name);
+    word(&w, b->then ? arena_printf(k->arena, "%s then %s", names, b->then->name) : names);
   }
   text_puts(out, "\n");
 }

@@ -37,22 +37,32 @@ const char *kernel_carried(Kernel *k, const Node *n, const char *suffix) {
   return name;
 }
 
-static Name add_buffer(Kernel *k, Node *n) {
+static KernelBuffer *add_buffer(Kernel *k, Node *n) {
   bool out = k->f->of[n->id] == k->group;
   uint32_t number = out ? k->outputs++ : k->inputs++;
   Name name = arena_printf(k->arena, "%s%u", out ? "out" : "in", number);
-  vec_push(k->arena, &k->buffers, ((KernelBuffer){n, name}));
-  return name;
+  vec_push(k->arena, &k->buffers, ((KernelBuffer){.node = n, .name = name}));
+  return &vec_last(&k->buffers);
 }
 
-static Name buffer_name(Kernel *k, Node *n) {
+static KernelBuffer *buffer_for(Kernel *k, Node *n) {
   for (size_t i = 0; i < k->buffers.len; i++)
-    if (k->buffers.data[i].node == n) return k->buffers.data[i].name;
+    if (k->buffers.data[i].node == n) return &k->buffers.data[i];
   return add_buffer(k, n);
 }
 
 const char *kernel_buffer(Kernel *k, Node *n) {
-  return arena_printf(k->arena, "%s_ptr", buffer_name(k, n));
+  KernelBuffer *b = buffer_for(k, n);
+  b->uses++;
+  return arena_printf(k->arena, "%s_ptr", b->name);
+}
+
+/* The same, for an access to an element of n for each of the tile. */
+static const char *element_buffer(Kernel *k, Node *n, const char *index) {
+  KernelBuffer *b = buffer_for(k, n);
+  b->index = index;
+  b->order = k->accesses++;
+  return kernel_buffer(k, n);
 }
 
 /* ---- index expressions ---- */
@@ -233,13 +243,13 @@ static Value load(Kernel *k, Node *n, const Dim *place) {
   unsigned axes = 0;
   Dim offset = linear_of_place(k->graph->dims, place, n->type.shape, n->type.rank);
   const char *index = kernel_index(k, offset, &axes);
-  Value v = {kernel_fresh(k, buffer_name(k, n)), n->type.dtype};
+  Value v = {kernel_fresh(k, buffer_for(k, n)->name), n->type.dtype};
   bool always = is_element(n, offset);
   const char *mask = always ? "" : mask_argument(k, axes);
   /* A condition may be a tile, and then the pointer is one. */
   if (!axes && k->condition && !always)
     index = arena_printf(k->arena, "%s + (%s).to(tl.int32) * 0", index, k->condition);
-  kernel_line(k, "%s = tl.load(%s + %s%s)", v.text, kernel_buffer(k, n), index, mask);
+  kernel_line(k, "%s = tl.load(%s + %s%s)", v.text, element_buffer(k, n, index), index, mask);
   if (kernel_held(v.dtype) != v.dtype) {
     const char *wide = kernel_cast(k, v, kernel_held(v.dtype));
     kernel_line(k, "%s = %s", v.text, wide);
@@ -503,7 +513,7 @@ void kernel_store(Kernel *k, Node *n, Value v) {
   const char *index = kernel_index(k, offset, &axes);
   index = with_axes(k, index, axes, wanted);
   axes |= wanted;
-  kernel_line(k, "tl.store(%s + %s, %s%s)", kernel_buffer(k, n), index,
+  kernel_line(k, "tl.store(%s + %s, %s%s)", element_buffer(k, n, index), index,
               kernel_cast(k, v, n->type.dtype), mask_argument(k, axes));
 }
 

@@ -43,6 +43,10 @@ typedef struct {
 typedef struct {
   Node *node;
   Name name;
+  uint32_t uses;     /* how often it stands in the text */
+  const char *index; /* at which it is loaded or stored, an element of it for one of the tile */
+  uint32_t order;    /* of that, among the kernel's loads and stores */
+  Node *then;        /* the result that is written over it (graph/in_place.h); NULL: none */
 } KernelBuffer;
 
 /* What a loop over a row hands from one tile to the next for a node. */
@@ -65,7 +69,8 @@ typedef struct {
   Arena *arena;
   const Group *group;
   VEC(KernelBuffer) buffers;
-  uint32_t inputs, outputs; /* of the buffers */
+  uint32_t inputs, outputs, inouts; /* of the buffers */
+  uint32_t accesses;                /* loads and stores so far */
   VEC(Dim) symbols;         /* parameters of the graph's symbolic sizes */
   VEC(Binding) bindings;
   VEC(Memo) memo;

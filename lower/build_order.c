@@ -4,6 +4,8 @@
  * least once for writing, gets a barrier before it.  Where control flow joins, what either side
  * left pending is; a loop's iteration meets what the one before it left, so that a loop which may
  * does starts every iteration with a barrier. */
+#include <string.h>
+
 #include "lower/build.h"
 
 /* The parameter that an address comes from; -1 if it can't be told. */
@@ -45,12 +47,40 @@ static bool replicated_in_warps(const Layout *l) {
   return false;
 }
 
+static bool same_attrs(const TileOp *x, const TileOp *y) {
+  if (x->nattrs != y->nattrs) return false;
+  for (uint32_t i = 0; i < x->nattrs; i++) {
+    const TileAttr *a = &x->attrs[i], *b = &y->attrs[i];
+    bool same = a->key == b->key && a->i == b->i && a->s == b->s && !a->len && !b->len;
+    if (!same || memcmp(&a->f, &b->f, sizeof a->f)) return false;
+  }
+  return true;
+}
+
+/* Is it the same value, or computed alike?  False too when *steps have been taken. */
+static bool same_value(const TileValue *a, const TileValue *b, int *steps) {
+  if (a == b) return true;
+  const TileOp *x = a->def, *y = b->def;
+  if (!x || !y || --*steps < 0 || x->code != y->code || a->index != b->index) return false;
+  if (!(tile_op_flags(x->code) & TILE_PURE) || x->nregions || x->nargs != y->nargs) return false;
+  if (!type_eq(a->type, b->type) || !same_attrs(x, y)) return false;
+  for (uint32_t i = 0; i < x->nargs; i++)
+    if (!x->args[i] || !y->args[i] || !same_value(x->args[i], y->args[i], steps)) return false;
+  return true;
+}
+
+/* An address that is written twice, as a kernel does that loads and stores an element, is one. */
+static bool same_address(const Pending *p, const Pending *q) {
+  int steps = 256;
+  return same_value(p->address, q->address, &steps);
+}
+
 /* True if an element may be touched by two threads, once for writing: at equal addresses in equal
  * layouts each thread meets only itself, but of replicas all read and one writes. */
 static bool conflict(const Pending *p, const Pending *q) {
   if (!p->write && !q->write) return false;
   if (p->base >= 0 && q->base >= 0 && p->base != q->base) return false;
-  if (p->address != q->address || !layout_eq(&p->layout, &q->layout)) return true;
+  if (!layout_eq(&p->layout, &q->layout) || !same_address(p, q)) return true;
   return p->write != q->write && replicated_in_warps(&p->layout);
 }
 
@@ -73,7 +103,7 @@ PendingList build_pending(Build *s) {
 }
 
 static bool same_access(const Pending *p, const Pending *q) {
-  return p->address == q->address && p->write == q->write && layout_eq(&p->layout, &q->layout);
+  return same_address(p, q) && p->write == q->write && layout_eq(&p->layout, &q->layout);
 }
 
 void build_join_pending(Build *s, const PendingList *other) {
@@ -116,7 +146,7 @@ static bool varies(const TileValue *v, const TileOp *loop) {
 /* The same, of p in one iteration and q in the next. */
 static bool meets_next(const Pending *p, const Pending *q, const TileOp *loop) {
   if (conflict(p, q)) return true;
-  bool both = p->write != q->write && p->address == q->address;
+  bool both = p->write != q->write && same_address(p, q);
   return both && varies(p->address, loop);
 }
 

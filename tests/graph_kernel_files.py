@@ -100,7 +100,7 @@ def run_step(line, source, buffers, folder, values):
             _, _, dtype, shape = buffers[value[1:]]
             new = f"empty:{dtype}[{','.join(map(str, shape))}]".replace("b8", "i1")
             command.append(f"{arg}=@{file}" if file.exists() else f"{arg}={new}")
-            if arg.startswith("out"):
+            if arg.startswith(("out", "inout")):
                 command += ["--out", f"{arg}={file}"]
         else:
             command.append(f"{arg}={sizes_of(value.strip(chr(34)), values)[0]}")
