@@ -10,13 +10,19 @@
 enum { STEPS_MAX = 1024, GATES_MAX = 4, ACTIVATIONS_MAX = 3 };
 
 typedef struct {
+  Name name;
+  double alpha, beta;
+} Activation;
+
+typedef struct {
   OnnxCall *c;
   Node *recurrent;         /* [hidden, gates * hidden] */
   Node *input_bias, *bias; /* of the gates, NULL: none */
   Node *peephole[3];       /* of an LSTM's gates i, o, f; NULL: none */
-  Name activation[ACTIVATIONS_MAX];
+  Activation activation[ACTIVATIONS_MAX];
   double clip;
   bool late_reset; /* of a GRU: linear_before_reset */
+  bool coupled;    /* of an LSTM: it forgets as much as comes in */
   Dim hidden;
 } Cell;
 
@@ -34,19 +40,47 @@ typedef struct {
 
 /* ---- parts of a step ---- */
 
-static Node *activate(const Cell *k, uint32_t i, Node *x) {
-  static const char *const names[][2] = {{"Sigmoid", "aten.sigmoid.default"},
-                                         {"Tanh", "aten.tanh.default"},
-                                         {"Relu", "aten.relu.default"},
-                                         {"Softplus", "aten.softplus.default"}};
+/* alpha * x + beta */
+static Node *affine(Build *b, Node *x, double alpha, double beta) {
+  x = build_with(b, "aten.mul.Tensor", x, arg_float(alpha));
+  return build_with(b, "aten.add.Tensor", x, arg_float(beta));
+}
+
+static Node *activated(const Cell *k, uint32_t i, Node *x) {
+  static const char *const names[][2] = {
+      {"Sigmoid", "aten.sigmoid.default"},
+      {"Tanh", "aten.tanh.default"},
+      {"Relu", "aten.relu.default"},
+      {"Softplus", "aten.softplus.default"},
+  };
   Build *b = &k->c->b;
+  Activation a = k->activation[i];
+  for (size_t n = 0; n < sizeof names / sizeof *names; n++)
+    if (!strcmp(a.name, names[n][0])) return build_op1(b, names[n][1], x);
+  Arg alpha = arg_float(a.alpha);
+  if (!strcmp(a.name, "LeakyRelu")) return build_with(b, "aten.leaky_relu.default", x, alpha);
+  if (!strcmp(a.name, "Elu")) return build_with(b, "aten.elu.default", x, alpha);
+  if (!strcmp(a.name, "Affine")) return affine(b, x, a.alpha, a.beta);
+  if (!strcmp(a.name, "ThresholdedRelu"))
+    return build_where(b, build_with(b, "aten.gt.Scalar", x, alpha), arg_node(x), arg_float(0));
+  if (!strcmp(a.name, "Softsign"))
+    return build_div(b, x, affine(b, build_op1(b, "aten.abs.default", x), 1, 1));
+  if (!strcmp(a.name, "HardSigmoid"))
+    return build(b, "aten.clamp.default",
+                 ARGS(arg_node(affine(b, x, a.alpha, a.beta)), arg_float(0), arg_float(1)));
+  if (!strcmp(a.name, "ScaledTanh"))
+    return build_with(b, "aten.mul.Tensor",
+                      build_op1(b, "aten.tanh.default", affine(b, x, a.beta, 0)), alpha);
+  onnx_lack(k->c, "activation %s", a.name);
+}
+
+/* Of what comes into a gate. */
+static Node *activate(const Cell *k, uint32_t i, Node *x) {
   if (isfinite(k->clip)) {
     Arg args[] = {arg_node(x), arg_float(-k->clip), arg_float(k->clip)};
-    x = build(b, "aten.clamp.default", 3, args);
+    x = build(&k->c->b, "aten.clamp.default", 3, args);
   }
-  for (size_t n = 0; n < sizeof names / sizeof *names; n++)
-    if (!strcmp(k->activation[i], names[n][0])) return build_op1(b, names[n][1], x);
-  onnx_lack(k->c, "activation %s", k->activation[i]);
+  return activated(k, i, x);
 }
 
 /* Columns of gate i. */
@@ -78,11 +112,12 @@ static State lstm_step(const Cell *k, Node *x, State s) {
   Build *b = &k->c->b;
   Node *sum = build_add(b, x, product(k, s.h, k->recurrent, k->bias));
   Node *i = activate(k, 0, peep(k, gate(k, sum, 0), 0, s.c));
-  Node *f = activate(k, 0, peep(k, gate(k, sum, 2), 2, s.c));
+  Node *f = k->coupled ? build_with(b, "aten.rsub.Scalar", i, arg_float(1))
+                       : activate(k, 0, peep(k, gate(k, sum, 2), 2, s.c));
   Node *update = activate(k, 1, gate(k, sum, 3));
   Node *c = build_add(b, build_mul(b, f, s.c), build_mul(b, i, update));
   Node *o = activate(k, 0, peep(k, gate(k, sum, 1), 1, c));
-  return (State){build_mul(b, o, activate(k, 2, c)), c};
+  return (State){build_mul(b, o, activated(k, 2, c)), c};
 }
 
 /* Gates are z, r, h: new is (1 - z) * h + z * old. */
@@ -110,16 +145,42 @@ static Node *part_of(OnnxCall *c, uint32_t input, uint32_t direction) {
   return x ? build_select(&c->b, x, 0, build_const(&c->b, direction)) : NULL;
 }
 
+/* Activations with parameters, and what these are where they are left out. */
+static const struct {
+  const char *name;
+  bool alpha, beta;
+  Activation usual;
+} parametric[] = {
+    {"LeakyRelu", true, false, {NULL, 0.01, 0}},    {"Elu", true, false, {NULL, 1, 0}},
+    {"ThresholdedRelu", true, false, {NULL, 1, 0}}, {"Affine", true, true, {NULL, 1, 0}},
+    {"HardSigmoid", true, true, {NULL, 0.2, 0.5}},  {"ScaledTanh", true, true, {NULL, 1, 1}}};
+
+/* Lists of parameters have an element for each activation that has that parameter, in order. */
+static void read_activations(OnnxCall *c, Cell *k, const Network *net, uint32_t direction) {
+  uint32_t n, nalpha, nbeta, alpha = 0, beta = 0, first = direction * net->nactivations;
+  const char *const *given = onnx_strings(c, "activations", &n);
+  const float *alphas = onnx_floats(c, "activation_alpha", &nalpha);
+  const float *betas = onnx_floats(c, "activation_beta", &nbeta);
+  for (uint32_t i = 0; i < first + net->nactivations; i++) {
+    const char *name = given && i < n ? given[i] : net->activations[i % net->nactivations];
+    Activation a = {0};
+    for (size_t p = 0; p < sizeof parametric / sizeof *parametric; p++) {
+      if (strcmp(name, parametric[p].name) != 0) continue;
+      a = parametric[p].usual;
+      if (parametric[p].alpha && alpha < nalpha) a.alpha = (double)alphas[alpha++];
+      if (parametric[p].beta && beta < nbeta) a.beta = (double)betas[beta++];
+    }
+    a.name = name;
+    if (i >= first) k->activation[i - first] = a;
+  }
+}
+
 static Cell cell_of(OnnxCall *c, const Network *net, uint32_t direction) {
   Build *b = &c->b;
-  uint32_t n;
-  const char *const *given = onnx_strings(c, "activations", &n);
   Cell k = {.c = c, .late_reset = onnx_flag(c, "linear_before_reset", false)};
   k.clip = onnx_float(c, "clip", INFINITY);
-  for (uint32_t i = 0; i < net->nactivations; i++) {
-    uint32_t at = direction * net->nactivations + i;
-    k.activation[i] = given && at < n ? given[at] : net->activations[i];
-  }
+  k.coupled = onnx_flag(c, "input_forget", false);
+  read_activations(c, &k, net, direction);
   k.recurrent = build_transpose(b, part_of(c, 2, direction), 0, 1);
   k.hidden = k.recurrent->type.shape[0];
   Node *bias = part_of(c, 3, direction);
@@ -136,7 +197,9 @@ static Cell cell_of(OnnxCall *c, const Network *net, uint32_t direction) {
 
 /* State `input`, zeros if it is left out. */
 static Node *initial(OnnxCall *c, uint32_t input, uint32_t direction, const Node *x, Dim hidden) {
-  Node *s = part_of(c, input, direction);
+  Node *s = onnx_optional(c, input);
+  uint32_t axis = onnx_flag(c, "layout", false);
+  if (s) s = build_select(&c->b, s, axis, build_const(&c->b, direction));
   Dim shape[] = {x->type.shape[1], hidden};
   return s ? s : build_full(&c->b, 2, shape, arg_float(0), x->type.dtype);
 }
@@ -201,10 +264,6 @@ static void recurrent(OnnxCall *c, const Network *net) {
   uint32_t directions = directions_of(c, &back);
   onnx_ignore(c, "hidden_size");
   onnx_ignore(c, "output_sequence"); /* of opset 6 and before */
-  if (onnx_flag(c, "input_forget", false)) onnx_lack(c, "input_forget");
-  if (onnx_has_attr(c, "activation_alpha") || onnx_has_attr(c, "activation_beta"))
-    onnx_lack(c, "activation_alpha or activation_beta");
-  if (batch_first && (onnx_has(c, 5) || onnx_has(c, 6))) onnx_lack(c, "states in layout 1");
   Node *x = with_layout(c, onnx_in(c, 0), batch_first, (uint32_t[]){1, 0, 2});
   infer_rank(&b->in, &x->type, 3, 3);
   infer_rank(&b->in, onnx_type(c, 1), 3, 3);

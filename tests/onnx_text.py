@@ -77,6 +77,8 @@ def attribute(name, value):
         return first + field(2 if kind == FLOAT else 3, value) + field(20, kind)
     if isinstance(value, str):
         return first + field(4, value) + field(20, STRING)
+    if value and isinstance(value[0], str):
+        return first + fields(9, value) + field(20, STRINGS)
     kind = FLOATS if value and isinstance(value[0], float) else INTS
     return first + fields(7 if kind == FLOATS else 8, value) + field(20, kind)
 
