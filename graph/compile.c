@@ -4,6 +4,7 @@
 
 #include "graph/cost.h"
 #include "graph/functions.h"
+#include "graph/helpers.h"
 #include "graph/in_place.h"
 #include "graph/memory.h"
 #include "graph/passes.h"
@@ -97,14 +98,6 @@ static void add_outputs(Compiler *c) {
 }
 
 /* ---- steps ---- */
-
-static bool has(const Group *g, PrimKind kind, const char *target) {
-  for (size_t i = 0; i < g->nodes.len; i++) {
-    const GraphOp *op = g->nodes.data[i]->op;
-    if (prim_kind(op) == kind && (!target || !strcmp(op->target, target))) return true;
-  }
-  return false;
-}
 
 /* The kernel's text depends on the tile's shape. */
 static void attention_step(Compiler *c, const Tiles *t, const Group *g, Kernel *k, Text *text,
@@ -216,30 +209,12 @@ static void join_steps(Compiler *c) {
   c->plan->nsteps = n + (uint32_t)c->steps.len;
 }
 
-/* The functions that kernels call. */
-static void add_helpers(const Compiler *c, Text *out) {
-  static const struct {
-    PrimKind kind;
-    const char *target; /* NULL: all of the kind */
-    const char *file;
-  } helpers[] = {{PRIM_SCAN, NULL, "scans.py"},
-                 {PRIM_SEARCH, NULL, "search.py"},
-                 {PRIM_SCATTER, "nereid.suppress.default", "suppress.py"}};
-  template_fill(out, "header.py", NULL, 0);
-  for (size_t h = 0; h < sizeof helpers / sizeof *helpers; h++) {
-    bool used = false;
-    for (size_t i = 0; i < c->fusion->groups.len; i++)
-      used |= has(c->fusion->groups.data[i], helpers[h].kind, helpers[h].target);
-    if (used) template_fill(out, helpers[h].file, NULL, 0);
-  }
-}
-
 static void write_source(const Compiler *c) {
   Text t = text_new(c->g->arena);
   size_t n = c->functions->list.len;
   c->plan->functions = ARENA_ARRAY(c->g->arena, PlanFunction, n);
   c->plan->nfunctions = (uint32_t)n;
-  add_helpers(c, &t);
+  helpers_print(&t, c->functions);
   functions_print(&t, c->functions, c->plan->functions);
   c->plan->source = t.data;
 }

@@ -151,11 +151,12 @@ static const char *clamp(Context *c) {
   return infer_has(&c->in, "min") ? MAXIMUM : MINIMUM;
 }
 
+/* The tanh form is 0.5 x (1 + tanh u), u = sqrt(2 / pi) (x + 0.044715 x^3), and that is x times the
+ * logistic function of 2 u. */
 static const char *gelu(Context *c) {
   if (!strcmp(infer_string(&c->in, "approximate"), "tanh"))
-    return "0.5 * {0} * (1.0 + libdevice.tanh(0.7978845608028654 * "
-           "({0} + 0.044715 * {0} * {0} * {0})))";
-  return "{0} * 0.5 * (1.0 + libdevice.erf({0} * 0.7071067811865476))";
+    return "{0} * tl.sigmoid({0} * (1.5957691216057308 + 0.07135481627260025 * {0} * {0}))";
+  return "exact_gelu({0})";
 }
 
 #define CLOSE                                               \
