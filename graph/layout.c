@@ -7,7 +7,8 @@
  * moved through reads the permuted tensor, which costs an index expression.
  *
  * The permutations that are moved are those of channels-last images: [N, sizes, C] read as
- * [N, C, sizes], where C may be several axes, in any order. */
+ * [N, C, sizes], where C may be several axes, in any order.  Where nothing is convolved, tensors
+ * stay as they are. */
 #include <setjmp.h>
 #include <string.h>
 
@@ -398,8 +399,15 @@ static void walk(Layout *l) {
   }
 }
 
+static bool has_convolution(const Graph *g) {
+  for (const Node *n = g->first; n; n = n->next)
+    if (n->kind == NODE_CALL && !strncmp(n->op->target, "nereid.conv", 11)) return true;
+  return false;
+}
+
 bool pass_layout(Graph *g) {
   if (!graph_functional(g, "layout")) return false;
+  if (!has_convolution(g)) return true; /* no permutation would meet another */
   Arena *scratch = arena_child(g->arena);
   Layout l = {.g = g, .stands = stands_new(g, scratch), .nlists = g->nids};
   l.list = ARENA_ARRAY(scratch, Node *, g->nids);
