@@ -155,6 +155,7 @@ typedef struct {
 typedef struct NestStmt NestStmt;
 typedef struct NestBlock NestBlock;
 enum {
+  NEST_REGISTERS_MAX = MAX_TILE, /* of a variable: its type is read again */
   NEST_MAX_REGIONS = 2,
   NEST_MAX_RUN = 128 /* registers that one statement takes */
 };

@@ -6,8 +6,7 @@
 #include "lower/nest_text.h"
 
 enum {
-  MOST_REGISTERS = 1 << 16, /* of a variable */
-  MOST_SHARED = 1 << 28,    /* bytes of a buffer */
+  MOST_SHARED = 1 << 28, /* bytes of a buffer */
   MOST_WARPS = 64,
 };
 
@@ -504,8 +503,7 @@ static void read_var_decl(Reader *p) {
   if (!v) return;
   if (p->n->level == NEST_LEVEL_THREAD && type.rank) {
     v->count = (uint32_t)type_numel(type);
-    if (type.rank > 1 || type_numel(type) > MOST_REGISTERS)
-      ir_error(&p->r, span, E_NEST_REGISTERS, MOST_REGISTERS);
+    if (type.rank > 1) ir_error(&p->r, span, E_NEST_REGISTERS, NEST_REGISTERS_MAX);
   } else if (type.rank) {
     layout_parse(&p->r, &v->layout);
   }

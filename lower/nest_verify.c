@@ -193,9 +193,9 @@ static bool check_place(NestCheck *c, const NestStmt *s) {
 
 /* All lanes execute these together: no guard (1), or a uniform one (2). */
 static const uint8_t together[NEST_OP_COUNT] = {
-    [NEST_BAR] = 1,  [NEST_CP_COMMIT] = 1, [NEST_CP_WAIT] = 1,
+    [NEST_BAR] = 1,   [NEST_CP_COMMIT] = 1,  [NEST_CP_WAIT] = 1,
     [NEST_WGMMA] = 1, [NEST_MMA_COMMIT] = 1, [NEST_MMA_WAIT] = 1,
-    [NEST_SHFL] = 2, [NEST_MMA] = 2,       [NEST_LDMATRIX] = 2,
+    [NEST_SHFL] = 2,  [NEST_MMA] = 2,        [NEST_LDMATRIX] = 2,
 };
 
 static bool check_guard(NestCheck *c, const NestStmt *s) {
@@ -299,6 +299,7 @@ static void check_block(NestCheck *c, const NestBlock *b) {
 /* ---- declarations ---- */
 
 static void check_var(NestCheck *c, const NestVar *v) {
+  if (v->count > NEST_REGISTERS_MAX) nest_fail(c, NULL, E_NEST_REGISTERS, NEST_REGISTERS_MAX);
   if (v->tile.rank && c->n->level == NEST_LEVEL_THREAD)
     nest_fail(c, NULL, E_NEST_TILE_VAR, v->name);
   if (!v->tile.rank) return;
