@@ -20,12 +20,12 @@ enum { MAX_DIMS = 40, MAX_GROUPS = 6 };
 
 /* A digit of the nest at hand. */
 typedef struct {
-  int axis;          /* -1: replication */
-  int64_t weight;    /* along the axis */
+  int axis;       /* -1: replication */
+  int64_t weight; /* along the axis */
   int32_t extent;
   Place place;
-  int32_t stride;    /* within the place */
-  NestIndex *index;  /* REG and SERIAL */
+  int32_t stride;   /* within the place */
+  NestIndex *index; /* REG and SERIAL */
 } Dim;
 
 typedef struct {
@@ -84,11 +84,11 @@ typedef struct Bind {
   uint32_t var_room; /* size of the arrays below */
   NestStmt **def;    /* by var id: the OP that defines a temp of this nest */
   uint32_t *def_nest;
-  Known *known;      /* by var id */
-  NestVar **array;   /* by var id: the register array of a temp that is loaded or moved */
+  Known *known;    /* by var id */
+  NestVar **array; /* by var id: the register array of a temp that is loaded or moved */
   uint32_t *array_nest;
-  uint8_t *depth;    /* by var id: loops around its deepest definition */
-  uint8_t loops;     /* around the builder */
+  uint8_t *depth; /* by var id: loops around its deepest definition */
+  uint8_t loops;  /* around the builder */
   jmp_buf *refused;
 } Bind;
 
@@ -122,6 +122,8 @@ Ref form_value(Bind *s, const Form *f, DType t, DType elem, DimMask *mask);
 void bind_nest(Bind *s, const NestStmt *st);
 /* A nest whose load from global and store to shared memory are one asynchronous copy. */
 void bind_copy(Bind *s, const NestStmt *st);
+
+/* ---- bind_dims.c ---- */
 void bind_start(Bind *s, const NestStmt *st, const Layout *l); /* dims of a layout, with indices */
 /* Cuts register dim d in two, of which the inner one, d + 1, has the extent `low`; leaves it as it
  * is where that does not divide its extent, or is all of it. */
@@ -135,12 +137,15 @@ DimMask bind_reg_dims(const Bind *s);
 NestVar *bind_array(Bind *s, const char *name, DType t, DType elem, DimMask mask, Affine *sub);
 /* A value linear in lane and warp digits, computed once at the kernel's entry (i32). */
 Ref bind_thread_const(Bind *s, const Dim *dims, const int64_t *coef, int n);
-/* A byte offset in a buffer of this layout, its xor applied: base plus an affine immediate. */
-Ref bind_add_scalar(Bind *s, Ref sum, Ref x, DimMask mask); /* i32 */
-Ref bind_swizzle(Bind *s, const Form *at, const Layout *l, Affine *bytes, DimMask *base_mask);
 /* i1: all replication digits in lanes and warps are 0; REF_NONE if there are none. */
 Ref bind_first_replica(Bind *s);
 Ref bind_op(Bind *s, TileCode op, DType t, Ref x, Ref y); /* at the builder, into a new scalar */
+
+/* ---- bind_address.c ---- */
+/* sum + x for every element over a mask (i32). */
+Ref bind_add_scalar(Bind *s, Ref sum, Ref x, DimMask mask);
+/* A byte offset in a buffer of this layout, its xor applied: base plus an affine immediate. */
+Ref bind_swizzle(Bind *s, const Form *at, const Layout *l, Affine *bytes, DimMask *base_mask);
 
 /* ---- bind_tile.c ---- */
 void bind_reduce(Bind *s, const NestStmt *st);

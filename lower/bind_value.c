@@ -1,0 +1,413 @@
+/* Values of a nest's body: forms as long as they are linear, else registers.  See lower/bind.h. */
+#include <string.h>
+
+#include "lower/bind_nest.h"
+
+/* ---- values ---- */
+
+static Form axis_form(const Bind *s, int axis) {
+  Form f = form_const(0);
+  for (int d = 0; d < s->ndims; d++)
+    if (s->dims[d].axis == axis) f.g[0].coef[d] = s->dims[d].weight;
+  return f;
+}
+
+/* A form of nest axes as a form of digits. */
+Form bind_affine_form(const Bind *s, const Affine *a) {
+  Form f = form_const(a->c);
+  for (int i = 0; i < a->n; i++) {
+    int axis = s->stmt ? bind_axis_of(s->stmt, a->t[i].index) : -1;
+    if (axis < 0) bind_refuse(s, "a subscript names an index that is no axis of it");
+    Form x = axis_form(s, axis);
+    form_add(&f, &x, a->t[i].coef);
+  }
+  return f;
+}
+
+/* Bytes in a buffer: along an axis in panels, digits above a panel's end count panels. */
+Form bind_buffer_form(const Bind *s, const Mem *m) {
+  Form f = form_const(m->bytes.c);
+  for (int i = 0; i < m->bytes.n; i++) {
+    int axis = s->stmt ? bind_axis_of(s->stmt, m->bytes.t[i].index) : -1;
+    int at = bind_panel_digit(m->buffer, m->bytes.t[i].coef);
+    if (axis < 0) bind_refuse(s, "a subscript names an index that is no axis of it");
+    if (at < 0) {
+      Form x = axis_form(s, axis);
+      form_add(&f, &x, m->bytes.t[i].coef);
+      continue;
+    }
+    const Digit *panel = &m->buffer->layout.d[at], *within = panel + 1;
+    for (int d = 0; d < s->ndims; d++) {
+      const Dim *x = &s->dims[d];
+      if (x->axis != axis) continue;
+      bool above = x->weight >= within->extent;
+      if (above ? x->weight % within->extent : x->weight * x->extent > within->extent)
+        bind_refuse(s, "a digit lies across the end of a panel");
+      f.g[0].coef[d] +=
+          above ? x->weight / within->extent * panel->stride : x->weight * within->stride;
+    }
+  }
+  return f;
+}
+
+/* The register of a tile variable that holds the element at a reference's axes. */
+static Affine locate(const Bind *s, const Ref *r, DimMask *mask) {
+  const Layout *l = &r->var->layout;
+  Affine sub = affine_const(0);
+  *mask = 0;
+  for (int a = 0; a < r->var->tile.rank; a++) {
+    const Affine *x = &r->axes[a];
+    for (int i = 0; i < l->ndigits; i++) {
+      const Digit *v = &l->d[i];
+      if (v->axis != a || (v->place != PLACE_REG && v->place != PLACE_SERIAL)) continue;
+      int64_t w = layout_weight(l, i);
+      sub.c += x->c / w % v->extent * v->stride;
+      if (!x->n) continue;
+      int axis = bind_axis_of(s->stmt, x->t[0].index);
+      for (int d = 0; d < s->ndims; d++) {
+        const Dim *dim = &s->dims[d];
+        if (dim->axis != axis || dim->weight < w || dim->weight >= w * v->extent) continue;
+        if (!bind_unrolled(dim))
+          bind_refuse(s, arena_printf(s->scratch, "its threads do not hold `%%%s`", r->var->name));
+        Affine t = affine_index(dim->index, v->stride * (dim->weight / w));
+        if (!affine_add(&sub, &t)) bind_refuse(s, bind_too_many_digits);
+        *mask |= (DimMask)1 << d;
+      }
+    }
+  }
+  return sub;
+}
+
+Value bind_ref_value(Ref r, DimMask mask, DType t) {
+  return (Value){.ref = r, .mask = mask, .type = t};
+}
+
+static bool integral(DType t) { return dtype_is_int(t) && t != DT_I1; }
+
+/* Form and bytes, of an address. */
+bool bind_has_bytes(const Value *v) { return v->is_form && v->ref.kind; }
+
+/* pointer + bytes, over the dims of both. */
+Value bind_add_bytes(Bind *s, Value pointer, Ref bytes, DimMask mask) {
+  Affine sub;
+  mask |= pointer.mask;
+  NestVar *v = bind_array(s, NULL, DT_PTR, pointer.ref.var->elem, mask, &sub);
+  NestBuilder outer = bind_open(s, mask);
+  nest_op(&s->b, TILE_PTR_ADD, DT_PTR, ref_sub(v, sub), pointer.ref, bytes, ref_none())->elem =
+      DT_U8;
+  bind_close(s, outer);
+  return bind_ref_value(ref_sub(v, sub), mask, DT_PTR);
+}
+
+Value bind_materialized(Bind *s, Value v) {
+  if (!v.is_form) return v;
+  DType elem = DT_NONE;
+  if (v.type == DT_PTR)
+    for (int i = 0; i < v.form.n; i++)
+      if (v.form.g[i].var && v.form.g[i].var->dtype == DT_PTR) elem = v.form.g[i].var->elem;
+  DimMask mask;
+  Ref r = form_value(s, &v.form, v.type, elem, &mask);
+  Value whole = bind_ref_value(r, mask, v.type);
+  return bind_has_bytes(&v) ? bind_add_bytes(s, whole, v.ref, v.mask) : whole;
+}
+
+/* ---- forms of ops ---- */
+
+static bool linear(Bind *s, const NestStmt *st, const Value *x, const Value *y, bool address,
+                   Form *out) {
+  int64_t c;
+  switch (st->op) {
+    case TILE_ADD: *out = x->form; return form_add(out, &y->form, 1);
+    case TILE_SUB: *out = x->form; return form_add(out, &y->form, -1);
+    case TILE_MUL:
+      return form_mul(&x->form, &y->form, out) ||
+             form_scale_by(s, &x->form, &y->form, address ? DT_I64 : st->type, out);
+    case TILE_SHL:
+      *out = form_const(0);
+      return form_is_const(&y->form, &c) && c >= 0 && c < 31 &&
+             form_add(out, &x->form, INT64_C(1) << c);
+    case TILE_DIV: return form_is_const(&y->form, &c) && form_divide(s, &x->form, c, false, out);
+    case TILE_REM: return form_is_const(&y->form, &c) && form_divide(s, &x->form, c, true, out);
+    case TILE_SHR:
+      return form_is_const(&y->form, &c) && c >= 0 && c < 31 &&
+             form_divide(s, &x->form, INT64_C(1) << c, false, out);
+    case TILE_AND:
+      return form_is_const(&y->form, &c) && c >= 0 && !((c + 1) & c) &&
+             form_divide(s, &x->form, c + 1, true, out);
+    case TILE_PTR_ADD: {
+      int64_t bytes = dtype_bytes(st->elem);
+      *out = x->form;
+      return form_add(out, &y->form, bytes ? bytes : 1);
+    }
+    default: return false;
+  }
+}
+
+/* Signed offsets are taken as if in 64 bits (lang/tile_ops.h), so a widening cast of one that only
+ * feeds an address keeps its form. */
+static bool transparent_cast(const NestStmt *st, bool address, const Value *x) {
+  int64_t c;
+  if (st->op != TILE_CAST || !x->is_form || !integral(st->type) || !integral(st->to)) return false;
+  if (form_is_const(&x->form, &c)) return dtype_bits(st->to) >= dtype_bits(st->type);
+  return address && dtype_is_signed(st->type) && dtype_bits(st->to) == 64;
+}
+
+/* The result of a comparison with a bound does not depend on a digit inside whose range all that is
+ * compared is divisible. */
+static DimMask constant_dims(const Bind *s, const NestStmt *st, const Value *x, const Value *y) {
+  bool less = st->op == TILE_LT || st->op == TILE_GE, more = st->op == TILE_GT || st->op == TILE_LE;
+  if ((!less && !more) || !x->is_form || !y->is_form) return 0;
+  Form diff = less ? x->form : y->form;
+  if (!form_add(&diff, less ? &y->form : &x->form, -1)) return 0;
+  DimMask free = 0;
+  for (bool again = true; again;) {
+    again = false;
+    for (int d = 0; d < s->ndims; d++) {
+      int64_t k = diff.g[0].coef[d];
+      if (diff.g[0].var || k <= 0 || free >> d & 1 || !bind_unrolled(&s->dims[d])) continue;
+      /* digits already found free lie below this one */
+      int64_t span = k * s->dims[d].extent;
+      bool lowest = true;
+      for (int e = 0; e < s->ndims; e++)
+        if (free >> e & 1 && diff.g[0].coef[e] * s->dims[e].extent > k) lowest = false;
+      DimMask skip = free | (DimMask)1 << d;
+      if (!lowest || form_divisor(&diff, skip) % span) continue;
+      free = skip;
+      again = true;
+    }
+  }
+  return free;
+}
+
+static Form without_dims(Form f, DimMask free) {
+  for (int i = 0; i < f.n; i++)
+    for (int d = 0; d < MAX_DIMS; d++)
+      if (free >> d & 1) f.g[i].coef[d] = 0;
+  return f;
+}
+
+/* An offset of a pointer to `elem` as bytes. */
+static Value offset_bytes(Bind *s, const Value *x, DType elem) {
+  unsigned size = dtype_bytes(elem);
+  Value v = *x;
+  for (int step = 0; step < 2; step++) {
+    bool cast = step == 0;
+    if (cast ? v.type == DT_I64 : size < 2) continue;
+    Affine sub;
+    NestVar *to = bind_array(s, NULL, DT_I64, DT_NONE, v.mask, &sub);
+    NestBuilder outer = bind_open(s, v.mask);
+    NestStmt *st = nest_op(&s->b, cast ? TILE_CAST : TILE_MUL, v.type, ref_sub(to, sub), v.ref,
+                           cast ? ref_none() : ref_int(size), ref_none());
+    if (cast) st->to = DT_I64;
+    bind_close(s, outer);
+    v = bind_ref_value(ref_sub(to, sub), v.mask, DT_I64);
+  }
+  return v;
+}
+
+static Value sum_of_bytes(Bind *s, const Value *x, const Value *y) {
+  Affine sub;
+  DimMask mask = x->mask | y->mask;
+  NestVar *v = bind_array(s, NULL, DT_I64, DT_NONE, mask, &sub);
+  NestBuilder outer = bind_open(s, mask);
+  nest_op(&s->b, TILE_ADD, DT_I64, ref_sub(v, sub), x->ref, y->ref, ref_none());
+  bind_close(s, outer);
+  return bind_ref_value(ref_sub(v, sub), mask, DT_I64);
+}
+
+/* pointer + offset where the pointer is a form, with bytes or not, and one of the two is not a form
+ * alone: forms are added to forms, bytes to bytes. */
+static bool add_to_pointer(Bind *s, const NestStmt *st, const Value *p, const Value *by,
+                           Value *out) {
+  bool offset_form = by->is_form, more = !offset_form && by->ref.kind == REF_VAR;
+  if (!p->is_form || (!more && !offset_form) || (!more && !bind_has_bytes(p))) return false;
+  *out = *p;
+  if (offset_form) {
+    unsigned size = dtype_bytes(st->elem);
+    return form_add(&out->form, &by->form, size ? size : 1);
+  }
+  Value bytes = offset_bytes(s, by, st->elem);
+  if (bind_has_bytes(p)) bytes = sum_of_bytes(s, &(Value){.ref = p->ref, .mask = p->mask}, &bytes);
+  out->ref = bytes.ref;
+  out->mask = bytes.mask;
+  return true;
+}
+
+Value bind_eval_op(Bind *s, const NestStmt *st, bool address) {
+  Value x[3];
+  bool forms = true, offset = st->op == TILE_PTR_ADD;
+  DType result = st->op == TILE_CAST || st->op == TILE_BITCAST ? st->to
+                 : st->op >= TILE_LT && st->op <= TILE_NE      ? DT_I1
+                                                               : st->type;
+  uint32_t n = 0;
+  for (; n < st->nsrcs && st->srcs[n].kind; n++) {
+    DType t = st->op == TILE_SELECT && n == 0 ? DT_I1 : offset && n == 1 ? DT_I64 : st->type;
+    x[n] = bind_eval(s, st->srcs[n], t, offset ? n == 1 : address);
+    forms &= x[n].is_form;
+  }
+  Value v = {.is_form = true, .type = result};
+  if (n && transparent_cast(st, address, &x[0])) {
+    v.form = x[0].form;
+    return v;
+  }
+  if (offset && n == 2 && add_to_pointer(s, st, &x[0], &x[1], &v)) return v;
+  for (uint32_t i = 0; i < n; i++) {
+    if (!bind_has_bytes(&x[i])) continue;
+    x[i] = bind_materialized(s, x[i]);
+    forms = false;
+  }
+  if (forms && n == 2 && (integral(st->type) || offset) &&
+      linear(s, st, &x[0], &x[1], address, &v.form))
+    return v;
+  DimMask free = n == 2 ? constant_dims(s, st, &x[0], &x[1]) : 0, mask = 0;
+  Ref refs[3] = {ref_none(), ref_none(), ref_none()};
+  for (uint32_t i = 0; i < n; i++) {
+    if (x[i].is_form) x[i].form = without_dims(x[i].form, free);
+    if (offset && i == 1 && x[i].is_form) x[i].type = DT_I64;
+    x[i] = bind_materialized(s, x[i]);
+    if (offset && i == 1 && x[i].type != DT_I64 && x[i].ref.kind == REF_VAR) {
+      Affine sub;
+      NestVar *wide = bind_array(s, NULL, DT_I64, DT_NONE, x[i].mask, &sub);
+      NestBuilder outer = bind_open(s, x[i].mask);
+      nest_op(&s->b, TILE_CAST, x[i].type, ref_sub(wide, sub), x[i].ref, ref_none(), ref_none())
+          ->to = DT_I64;
+      bind_close(s, outer);
+      x[i].ref = ref_sub(wide, sub);
+    }
+    refs[i] = x[i].ref;
+    mask |= x[i].mask;
+  }
+  Affine sub;
+  NestVar *dst = bind_array(s, NULL, result, st->dsts[0].var->elem, mask, &sub);
+  NestBuilder outer = bind_open(s, mask);
+  NestStmt *op = nest_op(&s->b, st->op, st->type, ref_sub(dst, sub), refs[0], refs[1], refs[2]);
+  op->to = st->to;
+  op->elem = st->elem;
+  op->rtz = st->rtz;
+  bind_close(s, outer);
+  return bind_ref_value(ref_sub(dst, sub), mask, result);
+}
+
+static Value eval_temp(Bind *s, NestVar *v, bool address) {
+  Known *k = &s->known[v->id];
+  if (k->nest == s->id && !k->value) bind_refuse(s, "a value depends on itself");
+  if (k->nest == s->id && k->address == address) return *k->value;
+  *k = (Known){s->id, address, NULL};
+  Value *out = ARENA_NEW(s->scratch, Value);
+  *out = bind_eval_op(s, s->def[v->id], address);
+  s->known[v->id] = (Known){s->id, address, out};
+  return *out;
+}
+
+Value bind_eval(Bind *s, Ref r, DType type, bool address) {
+  Value v = {.is_form = true, .type = type};
+  if (r.kind == REF_FLOAT) return bind_ref_value(r, 0, type);
+  if (r.kind == REF_AFFINE) {
+    v.form = bind_affine_form(s, &r.sub);
+    if (!integral(type) && type != DT_PTR) return bind_ref_value(ref_int(r.sub.c), 0, type);
+    return v;
+  }
+  NestVar *x = r.var;
+  if (x->tile.rank) {
+    DimMask mask;
+    Ref at = ref_sub(x, locate(s, &r, &mask));
+    return bind_ref_value(at, mask, x->dtype);
+  }
+  if (s->array_nest[x->id] == s->id) {
+    DimMask mask = bind_reg_dims(s);
+    Affine sub;
+    sub = affine_const(0);
+    int32_t count = 1;
+    for (int d = s->ndims - 1; d >= 0; d--) {
+      if (!(mask >> d & 1)) continue;
+      Affine t = affine_index(s->dims[d].index, count);
+      affine_add(&sub, &t);
+      count *= s->dims[d].extent;
+    }
+    return bind_ref_value(ref_sub(s->array[x->id], sub), mask, x->dtype);
+  }
+  if (s->def_nest[x->id] == s->id) return eval_temp(s, x, address);
+  if (x->uniform && (integral(x->dtype) || x->dtype == DT_PTR)) {
+    v.form = form_var(x);
+    v.type = x->dtype;
+    return v;
+  }
+  return bind_ref_value(r, 0, x->dtype);
+}
+
+/* ---- as statements need them ---- */
+
+/* Where a destination's registers are: a tile variable, or a temp that becomes an array. */
+Ref bind_destination(Bind *s, Ref r, DimMask *mask) {
+  if (r.var->tile.rank) {
+    Affine sub = locate(s, &r, mask);
+    return ref_sub(r.var, sub);
+  }
+  *mask = bind_reg_dims(s);
+  Affine sub;
+  if (s->array_nest[r.var->id] != s->id) {
+    NestVar *a = bind_array(s, NULL, r.var->dtype, r.var->elem, *mask, &sub);
+    s->array[r.var->id] = a;
+    s->array_nest[r.var->id] = s->id;
+    return ref_sub(a, sub);
+  }
+  return bind_eval(s, r, r.var->dtype, false).ref;
+}
+
+Value bind_value_of(Bind *s, Ref r, DType t) {
+  return bind_materialized(s, bind_eval(s, r, t, false));
+}
+
+/* ---- guards ---- */
+
+static Value and_guards(Bind *s, Value a, Value b) {
+  if (!a.ref.kind) return b;
+  if (!b.ref.kind) return a;
+  Affine sub;
+  DimMask mask = a.mask | b.mask;
+  NestVar *v = bind_array(s, NULL, DT_I1, DT_NONE, mask, &sub);
+  NestBuilder outer = bind_open(s, mask);
+  nest_op(&s->b, TILE_AND, DT_I1, ref_sub(v, sub), a.ref, b.ref, ref_none());
+  bind_close(s, outer);
+  return bind_ref_value(ref_sub(v, sub), mask, DT_I1);
+}
+
+/* Positions of a padded axis that lie past its extent hold nothing. */
+static Value padding_guard(Bind *s, int axis) {
+  NestStmt lt = {.code = NEST_OP, .op = TILE_LT, .type = DT_I32};
+  Value x = {.is_form = true, .type = DT_I32, .form = axis_form(s, axis)};
+  Value y = {.is_form = true, .type = DT_I32, .form = form_const(s->stmt->layout.shape[axis])};
+  DimMask free = constant_dims(s, &lt, &x, &y);
+  x.form = without_dims(x.form, free);
+  x = bind_materialized(s, x);
+  Affine sub;
+  NestVar *v = bind_array(s, NULL, DT_I1, DT_NONE, x.mask, &sub);
+  NestBuilder outer = bind_open(s, x.mask);
+  nest_op(&s->b, TILE_LT, DT_I32, ref_sub(v, sub), x.ref, ref_int(s->stmt->layout.shape[axis]),
+          ref_none());
+  bind_close(s, outer);
+  return bind_ref_value(ref_sub(v, sub), x.mask, DT_I1);
+}
+
+Value bind_and_padding(Bind *s, Value g) {
+  for (int a = 0; a < s->stmt->layout.rank; a++)
+    if (layout_padded(&s->stmt->layout, a) > s->stmt->layout.shape[a])
+      g = and_guards(s, g, padding_guard(s, a));
+  return g;
+}
+
+Value bind_and_first_replica(Bind *s, Value g) {
+  return and_guards(s, g, bind_ref_value(bind_first_replica(s), 0, DT_I1));
+}
+
+/* REF_NONE if there is no guard. */
+Value bind_own_guard(Bind *s, const NestStmt *st) {
+  return st->guard.kind ? bind_value_of(s, st->guard, DT_I1) : (Value){.ref = ref_none()};
+}
+
+Value bind_guard_of(Bind *s, const NestStmt *st) {
+  Value g = bind_and_padding(s, bind_own_guard(s, st));
+  bool writes = st->code == NEST_ST || st->code == NEST_RED || st->code == NEST_ATOM ||
+                st->code == NEST_ATOM_CAS || st->code == NEST_ASSERT;
+  return writes ? bind_and_first_replica(s, g) : g;
+}
