@@ -143,7 +143,7 @@ static void check_grid(Compiler *c, const PlanStep *s) {
 
 static void write_kernel(Compiler *c, const Group *g, Written *out) {
   Arena *a = c->g->arena;
-  Tiles tiles = {c->g, c->options->tune, c->options->target == TARGET_GPU};
+  Tiles tiles = {c->g, c->fusion, c->options->tune, c->options->target == TARGET_GPU};
   PlanStep s = {.nodes = g->nodes.data, .nnodes = (uint32_t)g->nodes.len};
   s.cost = &c->costs[g->number];
   Kernel *k = kernel_new(c->fusion, g, a);
@@ -279,6 +279,7 @@ static void make_plan(Compiler *c) {
 
 static bool runs(const GraphPass *p, const CompileOptions *o) {
   switch (p->when) {
+    case FUSED: return o->fuse;
     case FUSED_ON_GPU: return o->target == TARGET_GPU && o->fuse;
     case FROZEN: return o->freeze;
     case FROZEN_ON_CPU: return o->freeze && o->target == TARGET_CPU;

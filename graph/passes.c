@@ -10,6 +10,7 @@ const GraphPass graph_passes[] = {
     {"merge", pass_merge, FUSED_ON_GPU},
     {"decompose", pass_decompose, ALWAYS},
     {"layout", pass_layout, ALWAYS},
+    {"vectors", pass_vectors, FUSED},
     {"products", pass_products, FUSED_ON_GPU},
     {"simplify", pass_simplify, ALWAYS},
     {"freeze", pass_freeze, FROZEN},

@@ -9,8 +9,8 @@
  *   rewrite         what rules match becomes what they say (docs/rewrites.md)
  *   merge           linear layers of one input become one; for GPUs
  *   decompose       composite ops become calls of primitives (graph/prims.h)
- *   products        products with a vector become sums, long sums of few products are cut into
- *                   parts; for GPUs
+ *   vectors         products with a vector become sums
+ *   products        long sums of few products are cut into parts; for GPUs
  *   layout          images stay with their channels last between convolutions
  *   freeze          scales of products go into their weights, which are put into the order in
  *                   which they are read; not in mode eager
@@ -24,6 +24,7 @@
 
 typedef enum {
   ALWAYS,
+  FUSED,
   FUSED_ON_GPU,
   FROZEN, /* where weights are constants */
   FROZEN_ON_CPU
@@ -43,6 +44,7 @@ bool pass_simplify(Graph *g);
 bool pass_rewrite(Graph *g);
 bool pass_merge(Graph *g);
 bool pass_decompose(Graph *g);
+bool pass_vectors(Graph *g);
 bool pass_products(Graph *g);
 /* The same, but for the ops in `keep` (targets, the last NULL), which have templates. */
 bool graph_decompose(Graph *g, const char *const *keep);

@@ -1,6 +1,7 @@
-/* Products of few rows are limited by memory or by how few programs they have: a product with a
- * vector becomes a sum, which reads the matrix once in order, and a long sum over k is cut into
- * parts, a batch of products in f32 that a reduction adds.  For GPUs. */
+/* Products of few rows are limited by memory or by how few programs they have.
+ *   vectors   a product with a vector becomes a sum, which reads the matrix once in order
+ *   products  a long sum over k is cut into parts, a batch of products in f32 that a reduction
+ *             adds; for GPUs, which want many programs */
 #include <string.h>
 
 #include "graph/build.h"
@@ -35,25 +36,39 @@ static Node *in_parts(Build *b, Node *x, Node *y, int parts) {
   return as_is(b, build_sum(b, build(b, "aten.bmm.dtype", 3, args), 1, false));
 }
 
-static void improve(Graph *g, Node *n) {
-  Node *x = n->args[0].node, *y = n->args[1].node;
-  Dim m = n->type.shape[0], k = x->type.shape[1], cols = n->type.shape[1];
-  DType t = x->type.dtype;
-  if (!dim_is_int(m) || !dim_is_int(k) || !dim_is_int(cols) || build_wide(t) != DT_F32) return;
-  Build b = build_at(g, n);
-  if (setjmp(b.in.failed)) return;
-  if (dim_is(m, 1) && view_stride(g, y, 0) == 1) vector_product(&b, x, y, true);
-  else if (dim_is(cols, 1) && view_stride(g, x, 1) == 1) vector_product(&b, x, y, false);
-  else {
-    int parts = tiling_parts(&(Product){g->gpu, t, 1, m->value, cols->value, k->value});
-    if (parts > 1) in_parts(&b, x, y, parts);
-  }
+/* Products of floats up to 32 bits, of known sizes. */
+static bool is_product(const Node *n) {
+  if (n->kind != NODE_CALL || strcmp(n->op->target, "aten.mm.default") != 0) return false;
+  const ValueType *x = &n->args[0].node->type;
+  return dim_is_int(n->type.shape[0]) && dim_is_int(n->type.shape[1]) && dim_is_int(x->shape[1]) &&
+         build_wide(x->dtype) == DT_F32;
 }
 
-bool pass_products(Graph *g) {
+static void find_vector(Build *b, Node *n) {
+  Node *x = n->args[0].node, *y = n->args[1].node;
+  bool row = dim_is(n->type.shape[0], 1) && view_stride(b->in.g, y, 0) == 1;
+  bool column = dim_is(n->type.shape[1], 1) && view_stride(b->in.g, x, 1) == 1;
+  if (row || column) vector_product(b, x, y, row);
+}
+
+static void find_parts(Build *b, Node *n) {
+  Node *x = n->args[0].node, *y = n->args[1].node;
+  int64_t k = x->type.shape[1]->value;
+  int parts = tiling_parts(&(Product){b->in.g->gpu, x->type.dtype, 1, n->type.shape[0]->value,
+                                      n->type.shape[1]->value, k});
+  if (parts > 1) in_parts(b, x, y, parts);
+}
+
+static bool each_product(Graph *g, void (*improve)(Build *b, Node *n)) {
   for (Node *n = g->first, *next; n; n = next) {
     next = n->next;
-    if (n->kind == NODE_CALL && !strcmp(n->op->target, "aten.mm.default")) improve(g, n);
+    if (!is_product(n)) continue;
+    Build b = build_at(g, n);
+    if (!setjmp(b.in.failed)) improve(&b, n);
   }
   return diag_errors(g->diags) == 0;
 }
+
+bool pass_vectors(Graph *g) { return each_product(g, find_vector); }
+
+bool pass_products(Graph *g) { return each_product(g, find_parts); }

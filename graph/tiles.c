@@ -21,6 +21,9 @@ static const FlatTile row_tiles[] = {{2048, 4}, {4096, 8}, {1024, 4}, {2048, 8},
 /* Of elements that are made of many others each. */
 static const FlatTile window_tiles[] = {{512, 4}, {1024, 4}, {256, 4}, {256, 2}, {1024, 8}};
 
+/* How many rows are summed up together on a CPU: they share what is computed of columns alone. */
+enum { SUM_ROWS = 16 };
+
 /* Of rows that are gone through in a loop: how many elements at a time. */
 static const FlatTile loop_tiles[] = {{2048, 4}, {4096, 8}, {1024, 4}, {8192, 16}, {2048, 8}};
 
@@ -147,8 +150,24 @@ static void tiles_window(const Tiles *t, const Group *g, int64_t most, PlanStep 
   }
 }
 
+/* Does it do nothing with a row but to load and to reduce it? */
+static bool is_sum(const Tiles *t, const Group *g) {
+  bool reduces = false;
+  for (size_t i = 0; i < g->nodes.len; i++) {
+    const Node *n = g->nodes.data[i];
+    if (t->fusion->role[n->id] == ROLE_FULL && t->fusion->stored[n->id]) return false;
+    reduces |= prim_kind(n->op) == PRIM_REDUCE;
+  }
+  return reduces;
+}
+
 void tiles_loops(const Tiles *t, const Group *g, bool looped, int64_t most, PlanStep *s) {
   bool flat = dim_is(g->r, 1), more = true;
+  if (!t->gpu && !flat && !looped && is_sum(t, g)) {
+    FlatTile tile = {SUM_ROWS * power_of_2(g->r->value), 1};
+    add_choice(t, s, rows_choice(t, g, power_of_2(g->r->value), &tile));
+    return;
+  }
   if (has_window(g) && !looped) {
     tiles_window(t, g, most, s);
     return;
@@ -180,7 +199,8 @@ static int64_t depth(const Group *g, int64_t most_wanted) {
 
 static StepChoice product_choice(const Tiles *t, const Group *g, const Tile *tile) {
   StepChoice c = choice_new(t);
-  int64_t bm = fitting(g->extent[1], tile->bm), bn = fitting(g->extent[2], tile->bn);
+  int64_t bm = t->gpu ? fitting(g->extent[1], tile->bm) : tile->bm;
+  int64_t bn = fitting(g->extent[2], tile->bn);
   add_constexpr(t, &c, "BM", bm);
   add_constexpr(t, &c, "BN", bn);
   add_constexpr(t, &c, "BK", depth(g, tile->bk));
@@ -191,14 +211,25 @@ static StepChoice product_choice(const Tiles *t, const Group *g, const Tile *til
   return c;
 }
 
-void tiles_matmul(const Tiles *t, const Group *g, PlanStep *s) {
+/* False: sizes are open. */
+static bool product_of(const Tiles *t, const Group *g, Product *p) {
   const Dim *e = g->extent;
-  DType dtype = g->nodes.data[0]->args[0].node->type.dtype;
-  bool known =
-      t->gpu && dim_is_int(e[0]) && dim_is_int(e[1]) && dim_is_int(e[2]) && dim_is_int(e[3]);
-  Product p = {t->graph->gpu, dtype, e[0]->value, e[1]->value, e[2]->value, e[3]->value};
+  *p = (Product){t->graph->gpu, g->nodes.data[0]->args[0].node->type.dtype,
+                 e[0]->value,   e[1]->value,
+                 e[2]->value,   e[3]->value};
+  return dim_is_int(e[0]) && dim_is_int(e[1]) && dim_is_int(e[2]) && dim_is_int(e[3]);
+}
+
+void tiles_matmul(const Tiles *t, const Group *g, PlanStep *s) {
+  Product p;
+  bool known = product_of(t, g, &p);
+  if (!t->gpu) {
+    Tile tile = tiling_cpu(known ? &p : NULL);
+    add_choice(t, s, product_choice(t, g, &tile));
+    return;
+  }
   Tile list[TILING_MAX];
-  int n = tiling_list(dtype, known ? &p : NULL, list);
+  int n = tiling_list(p.dtype, known ? &p : NULL, list);
   for (int i = 0; i < n; i++)
     if (!add_choice(t, s, product_choice(t, g, &list[i]))) return;
 }

@@ -12,6 +12,7 @@
 
 typedef struct {
   Graph *graph;
+  const Fusion *fusion;
   bool all; /* the whole list, not the first alone */
   bool gpu;
 } Tiles;

@@ -1,4 +1,4 @@
-/* The tiles by which a GPU computes products of matrices, ordered by a model of their time. */
+/* The tiles by which products of matrices are computed, chosen by models of their time. */
 #ifndef NEREID_GRAPH_TILING_H
 #define NEREID_GRAPH_TILING_H
 
@@ -19,12 +19,15 @@ typedef struct {
 
 enum { TILING_MAX = 16 };
 
-/* All tiles for operands of dtype t, the one with the least time first; p NULL: sizes are open, and
- * the first is one for all of them.  Returns how many. */
+/* For a GPU: all tiles for operands of dtype t, the one with the least time first; p NULL: sizes
+ * are open, and the first is one for all of them.  Returns how many. */
 int tiling_list(DType t, const Product *p, Tile out[TILING_MAX]);
 
 /* Into how many parts to cut k, each of which a program of its own sums up, so that the whole takes
  * least, adding the parts included: a divisor of k, 1 for none. */
 int tiling_parts(const Product *p);
+
+/* For a CPU: the tile with the least time; p NULL: sizes are open. */
+Tile tiling_cpu(const Product *p);
 
 #endif

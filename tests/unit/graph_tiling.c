@@ -55,6 +55,13 @@ int main(void) {
   check(tiling_parts(&narrow) > 1, "so is one in f32");
   test_gpus();
   check(first(&huge).bm > 0 && first(&nothing).bm > 0, "any size has a tile");
+  Product even = product(DT_F32, 256, 512, 512), many = product(DT_F32, 197, 4096, 512);
+  t = tiling_cpu(&even);
+  check(256 % t.bm == 0 && 512 % t.bn == 0, "on a CPU, tiles divide what they can");
+  t = tiling_cpu(&many);
+  check((197 + t.bm - 1) / t.bm * t.bm < 197 + 16, "few rows are computed in vain");
+  check(tiling_cpu(&huge).bm > 0 && tiling_cpu(&nothing).bm > 0 && tiling_cpu(NULL).bm > 0,
+        "any size has a tile there");
   printf("%d passed, %d failed\n", passed, failed);
   return failed != 0;
 }
