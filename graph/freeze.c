@@ -10,6 +10,7 @@
 
 #include "graph/build.h"
 #include "graph/constants.h"
+#include "graph/panels.h"
 #include "graph/passes.h"
 #include "graph/prims.h"
 #include "graph/prune.h"
@@ -151,10 +152,18 @@ static void walk_weights(Freeze *f) {
       pack(f, n);
 }
 
+static bool pack_panels(Freeze *f, Node *n) {
+  if (!is_constant(f, &n->args[1])) return false;
+  Build b = build_before(f, n);
+  Node *panels = panels_pack(&b, n->args[1].node);
+  if (panels) n->args[1] = arg_node(panels);
+  return panels != NULL;
+}
+
 /* Tensor cores take a transposed matrix as it is; a CPU would gather it anew for each tile. */
 static void walk_matrices(Freeze *f) {
   for (Node *n = f->g->first; n; n = n->next)
-    if (is_call(n, "aten.mm.default")) pack(f, n);
+    if (is_call(n, "aten.mm.default") && !pack_panels(f, n)) pack(f, n);
 }
 
 typedef void Walk(Freeze *f);

@@ -13,6 +13,7 @@ enum {
   GROUP_NODES_MAX = 200,    /* in a group */
   GROUP_WORK_MAX = 400,     /* the same with the nodes that they compute inline */
   KEPT_BYTES_MAX = 4 << 20, /* of a value that is computed once */
+  ROUNDING = 32,            /* weights may grow by such a part, to whole vectors */
   INLINE_DEPTH_MAX = 32,    /* nodes of no group in a row */
   INLINE_NODES_MAX = 256    /* nodes of no group below one, each as often as it is reached */
 };
@@ -243,7 +244,8 @@ static bool fits_inline(const Fuser *s, const Node *n, PrimKind k) {
 
 /* Is it worth memory of its own, written once, to whoever reads it in each run? */
 static bool is_kept(const Fuser *s, const Node *n) {
-  return s->f->once[n->id] && bytes_of(s->f->graph, n) <= s->info[n->id].bytes;
+  int64_t made_from = s->info[n->id].bytes;
+  return s->f->once[n->id] && bytes_of(s->f->graph, n) <= made_from + made_from / ROUNDING;
 }
 
 /* What takes a kernel of its own each time is worth some memory, too: a table of rotations. */

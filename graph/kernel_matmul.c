@@ -1,6 +1,7 @@
 /* Kernels of GROUP_MATMUL: one product of matrices, with the pointwise nodes behind it computed on
  * its tiles.  Operands are read through views, whatever their strides. */
 #include "graph/kernel_product.h"
+#include "graph/panels.h"
 
 void product_source(Kernel *k, Piece *p) {
   Dim from[GRAPH_RANK_MAX];
@@ -69,6 +70,10 @@ void kernel_matmul(Text *out, Kernel *k) {
   const Group *g = k->group;
   Dims *d = k->graph->dims;
   Node *n = g->nodes.data[0], *left = n->args[0].node, *right = n->args[1].node;
+  if (panels_are(right)) {
+    kernel_panels(out, k);
+    return;
+  }
   Dim left_k = dim_shared_index(d, "ka", g->extent[3]);
   Dim right_k = dim_shared_index(d, "kb", g->extent[3]);
   product_bind(k);

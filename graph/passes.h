@@ -14,7 +14,7 @@
  *   layout          images stay with their channels last between convolutions
  *   freeze          scales of products go into their weights, which are put into the order in
  *                   which they are read; not in mode eager
- *   pack            the same order for weights of products of matrices, for CPUs
+ *   pack            weights of products of matrices as CPUs read them
  *
  * Near linear: tens of thousands of nodes in well under a second. */
 #ifndef NEREID_GRAPH_PASSES_H

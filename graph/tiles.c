@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "graph/panels.h"
 #include "graph/tiling.h"
 #include "graph/window.h"
 
@@ -164,7 +165,7 @@ static bool is_sum(const Tiles *t, const Group *g) {
 void tiles_loops(const Tiles *t, const Group *g, bool looped, int64_t most, PlanStep *s) {
   bool flat = dim_is(g->r, 1), more = true;
   if (!t->gpu && !flat && !looped && is_sum(t, g)) {
-    FlatTile tile = {SUM_ROWS * power_of_2(g->r->value), 1};
+    FlatTile tile = {SUM_ROWS * power_of_2(g->r->value), 4};
     add_choice(t, s, rows_choice(t, g, power_of_2(g->r->value), &tile));
     return;
   }
@@ -211,6 +212,27 @@ static StepChoice product_choice(const Tiles *t, const Group *g, const Tile *til
   return c;
 }
 
+/* Of a convolution's rows several numbers are kept. */
+enum { ROWS_MAX = 128, CONVOLUTION_ROWS_MAX = 64 };
+
+static StepChoice cpu_choice(const Tiles *t, const Group *g, const Product *p) {
+  bool convolution = prim_kind(g->nodes.data[0]->op) == PRIM_CONVOLUTION;
+  Tile tile = tiling_cpu(p, convolution ? CONVOLUTION_ROWS_MAX : ROWS_MAX);
+  return product_choice(t, g, &tile);
+}
+
+static StepChoice panels_choice(const Tiles *t, const Group *g) {
+  const Dim *e = g->extent;
+  Tile tile =
+      tiling_panels(dim_is_int(e[1]) ? e[1]->value : 0, e[2]->value, e[3]->value, panels_width());
+  StepChoice c = choice_new(t);
+  add_constexpr(t, &c, "BM", tile.bm);
+  add_constexpr(t, &c, "BN", tile.bn);
+  add_constexpr(t, &c, "BK", tile.bk);
+  c.grid[0] = dim_mul(t->graph->dims, blocks(t, e[1], tile.bm), blocks(t, e[2], tile.bn));
+  return c;
+}
+
 /* False: sizes are open. */
 static bool product_of(const Tiles *t, const Group *g, Product *p) {
   const Dim *e = g->extent;
@@ -224,8 +246,9 @@ void tiles_matmul(const Tiles *t, const Group *g, PlanStep *s) {
   Product p;
   bool known = product_of(t, g, &p);
   if (!t->gpu) {
-    Tile tile = tiling_cpu(known ? &p : NULL);
-    add_choice(t, s, product_choice(t, g, &tile));
+    const Node *right = g->nodes.data[0]->args[1].node;
+    bool panels = prim_kind(g->nodes.data[0]->op) == PRIM_MATMUL && panels_are(right);
+    add_choice(t, s, panels ? panels_choice(t, g) : cpu_choice(t, g, known ? &p : NULL));
     return;
   }
   Tile list[TILING_MAX];

@@ -27,7 +27,10 @@ int tiling_list(DType t, const Product *p, Tile out[TILING_MAX]);
  * least, adding the parts included: a divisor of k, 1 for none. */
 int tiling_parts(const Product *p);
 
-/* For a CPU: the tile with the least time; p NULL: sizes are open. */
-Tile tiling_cpu(const Product *p);
+/* For a CPU: the tile with the least time, of no more than so many rows; p NULL: sizes are open. */
+Tile tiling_cpu(const Product *p, int most_rows);
+/* The same where the right operand lies in panels of so many columns: `bn` is that, and `bk`
+ * divides k, which is known; m 0: open. */
+Tile tiling_panels(int64_t m, int64_t n, int64_t k, int width);
 
 #endif

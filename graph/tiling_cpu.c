@@ -1,7 +1,8 @@
 /* The tiles by which a CPU computes products of matrices.
  *
  * A program copies its tiles of both operands into its nearest cache, step by step along k, and
- * multiplies there, a few rows at a time: as many as divide BM, up to six. */
+ * multiplies there, a few rows at a time: as many as divide BM, up to six.  With panels it reads
+ * both where they lie. */
 #include <math.h>
 
 #include "graph/tiling.h"
@@ -34,16 +35,48 @@ static double time_of(const Tile *t, const Product *p) {
   return rounds * (ceil((double)p->k / depth) * step + acc * FINISH);
 }
 
-Tile tiling_cpu(const Product *p) {
-  Tile best = {64, 64, DEPTH, 1, 1};
+Tile tiling_cpu(const Product *p, int most_rows) {
+  Tile best = {64, 64, DEPTH / 2, 1, 1};
   double least = INFINITY;
   for (size_t i = 0; p && i < sizeof row_counts / sizeof *row_counts; i++)
     for (size_t j = 0; j < sizeof column_counts / sizeof *column_counts; j++) {
       Tile t = {row_counts[i], column_counts[j], DEPTH, 1, 1};
       double time = time_of(&t, p);
-      if (t.bm * t.bn > 128 * 64 || time >= least) continue;
+      if (t.bm > most_rows || t.bm * t.bn > most_rows * 64 || time >= least) continue;
       best = t;
       least = time;
     }
+  return best;
+}
+
+/* ---- panels ---- */
+
+/* Rows of a program stay in the second cache for all panels; a panel comes from there or beyond. */
+enum { PANEL_ROWS_MAX = 64, PANEL_ROWS = 48, PANEL_DEPTH = 1024 };
+static const double PANEL_LOAD = 2;
+
+static int depth_of_panels(int64_t k) {
+  int64_t depth = k < PANEL_DEPTH ? k : PANEL_DEPTH;
+  while (k % depth) depth--;
+  return (int)depth;
+}
+
+static double panel_time(int bm, int64_t m, int64_t n, int64_t k, int width) {
+  double vectors = width / (double)LANES;
+  double rows = bm * vectors * MULTIPLY_ADD * WAITS[rows_in_block(bm)];
+  double programs = ceil((double)m / bm) * ceil((double)n / width);
+  return ceil(programs / PROCESSORS) *
+         ((double)k * (rows + vectors * PANEL_LOAD) + bm * vectors * FINISH);
+}
+
+Tile tiling_panels(int64_t m, int64_t n, int64_t k, int width) {
+  Tile best = {PANEL_ROWS, width, depth_of_panels(k), 1, 1};
+  double least = INFINITY;
+  for (size_t i = 0; m && i < sizeof row_counts / sizeof *row_counts; i++) {
+    double time = panel_time(row_counts[i], m, n, k, width);
+    if (row_counts[i] > PANEL_ROWS_MAX || time >= least) continue;
+    best.bm = row_counts[i];
+    least = time;
+  }
   return best;
 }

@@ -7,6 +7,7 @@
 #include "lower/bind.h"
 #include "lower/build.h"
 #include "lower/clean.h"
+#include "lower/direct.h"
 #include "lower/fuse.h"
 #include "lower/join.h"
 #include "lower/nest_text.h"
@@ -39,6 +40,8 @@
   "loops over the same registers become one, so that elements stay in registers"}
 #define JOIN {"join", STAGE_THREAD, STAGE_THREAD, join_run, \
   "joins unrolled loops that follow each other"}
+#define DIRECT {"direct", STAGE_THREAD, STAGE_THREAD, direct_run, \
+  "what is copied only to be read again is read where it lies"}
 #define AHEAD {"ahead", STAGE_THREAD, STAGE_THREAD, ahead_run, \
   "what the next program loads is prefetched"}
 #define SPLIT {"split", STAGE_THREAD, STAGE_THREAD, split_run, \
@@ -53,8 +56,8 @@
 
 static const Pass gpu_passes[] = {RECOGNIZE, SCHEDULE, BUILD, HOIST, PIPELINE, BIND,
                                   LICM,      CLEAN,    JOIN,  PLACE, SYNC};
-static const Pass cpu_passes[] = {RECOGNIZE, SCHEDULE, BUILD, HOIST, PIPELINE, BIND, LICM,
-                                  CLEAN,     FUSE,     AHEAD, SPLIT, PLACE,    SYNC};
+static const Pass cpu_passes[] = {RECOGNIZE, SCHEDULE, BUILD,  HOIST, PIPELINE, BIND,  LICM,
+                                  CLEAN,     FUSE,     DIRECT, AHEAD, SPLIT,    PLACE, SYNC};
 
 #define COUNT(list) ((int)(sizeof(list) / sizeof *(list)))
 

@@ -562,6 +562,20 @@ def frozen(folder, device):
     plan = subprocess.run([*command, "--emit", "plan"], capture_output=True, text=True).stdout
     packed = "constant %linear_mm_clone" in plan
     check(packed == (device != "cuda"), "matrices are packed for CPUs")
+    for rows in 3, 8, 67:
+        packed_products(folder, command, rows)
+
+
+def packed_products(folder, command, rows):
+    np.save(f"{folder}/y.npy", tensor(rows, 96))
+    graph = pathlib.Path(folder, "frozen.py")
+    graph.write_text(PACKED.replace("f32[3, 96]", f"f32[{rows}, 96]"))
+    for mode in "eager", "default":
+        done = subprocess.run([*command, f"{folder}/y.npy", "--mode", mode, "--out-dir",
+                               f"{folder}/{mode}"], capture_output=True, text=True)
+        check(done.returncode == 0, done.stderr[:2000])
+    a, b = (np.load(f"{folder}/{mode}/output_0.npy") for mode in ("eager", "default"))
+    check(np.abs(a - b).max() <= 1e-5 * np.abs(a).max(), f"packed: {rows} rows")
 
 
 def main():

@@ -104,10 +104,13 @@ static void load_same(Gen *g, const NestStmt *s, const Ref *dst, const Access *a
   c_line(g, "if (%s) %s = vselect_%s(%s, %s, %s);", any_of(g, a), v, name, mask_of(g, a), text, v);
 }
 
+enum { OPERAND_VECTORS = 4 };
+
 /* An operand of many multiply-adds, which should load it once. */
 static bool is_kept(const NestStmt *s, const Ref *dst) {
   bool number = s->type == DT_F32 || s->type == DT_I32 || s->type == DT_U32;
-  return number && s->mems[0].buffer && dst->var->count > 1;
+  bool few = s->mems[0].buffer || dst->var->count <= OPERAND_VECTORS;
+  return number && few && dst->var->count > 1;
 }
 
 static void load_elements(Gen *g, const NestStmt *s, const Ref *dst, const Access *a) {

@@ -56,12 +56,17 @@ int main(void) {
   test_gpus();
   check(first(&huge).bm > 0 && first(&nothing).bm > 0, "any size has a tile");
   Product even = product(DT_F32, 256, 512, 512), many = product(DT_F32, 197, 4096, 512);
-  t = tiling_cpu(&even);
+  t = tiling_cpu(&even, 128);
   check(256 % t.bm == 0 && 512 % t.bn == 0, "on a CPU, tiles divide what they can");
-  t = tiling_cpu(&many);
+  t = tiling_cpu(&many, 128);
   check((197 + t.bm - 1) / t.bm * t.bm < 197 + 16, "few rows are computed in vain");
-  check(tiling_cpu(&huge).bm > 0 && tiling_cpu(&nothing).bm > 0 && tiling_cpu(NULL).bm > 0,
+  check(tiling_cpu(&huge, 64).bm > 0 && tiling_cpu(&nothing, 64).bm > 0 &&
+            tiling_cpu(NULL, 64).bm > 0,
         "any size has a tile there");
+  t = tiling_panels(197, 768, 3072, 16);
+  check(t.bn == 16 && 3072 % t.bk == 0 && t.bm <= 64, "a tile of panels");
+  check(tiling_panels(1 << 20, 16, 1031, 16).bk == 1 && tiling_panels(0, 16, 8, 16).bm > 0,
+        "and of any sizes");
   printf("%d passed, %d failed\n", passed, failed);
   return failed != 0;
 }

@@ -1,6 +1,6 @@
 # The weight of a linear layer is copied into rows; one that lies so, one that is computed in each
 # run, and an input stay.
-def forward(self, p_w: "f32[16, 8]", p_r: "f32[8, 16]", x: "f32[4, 8]", y: "f32[16, 8]"):
+def forward(self, p_w: "bf16[16, 8]", p_r: "bf16[8, 16]", x: "bf16[4, 8]", y: "bf16[16, 8]"):
     t = torch.ops.aten.permute.default(p_w, [1, 0])
     a = torch.ops.aten.mm.default(x, t)
     b = torch.ops.aten.mm.default(x, p_r)
