@@ -239,7 +239,8 @@ static bool fits_inline(const Fuser *s, const Node *n, PrimKind k) {
   const Info *info = &s->info[n->id];
   bool small = info->depth < INLINE_DEPTH_MAX && info->below <= INLINE_NODES_MAX;
   bool once = info->uses <= 1 && (!info->repeated || is_cast(n));
-  return small && !info->apart && (info->free || (k == PRIM_POINTWISE && once));
+  bool padded = k == PRIM_PIECES && s->f->once[n->id]; /* a weight that is laid out anew */
+  return small && !info->apart && (info->free || ((k == PRIM_POINTWISE || padded) && once));
 }
 
 /* Is it worth memory of its own, written once, to whoever reads it in each run? */

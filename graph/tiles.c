@@ -94,8 +94,9 @@ enum {
 
 static int64_t values_of(const Node *n) { return prim_branches(n) ? BRANCHING_VALUES : 1; }
 
-int64_t tiles_most(const Group *g, const StepCost *cost) {
-  int64_t values = 0, most = TILES_ROW_MAX;
+/* Elements of a tile, `most` or so few that all values fit. */
+static int64_t elements_within(const Group *g, const StepCost *cost, int64_t most) {
+  int64_t values = 0;
   for (size_t i = 0; i < g->nodes.len; i++) {
     const Node *n = g->nodes.data[i];
     if (!strcmp(n->op->target, "nereid.sort.default")) return most;
@@ -105,6 +106,10 @@ int64_t tiles_most(const Group *g, const StepCost *cost) {
   for (uint32_t i = 0; i < cost->ninlined; i++) values += values_of(cost->inlined[i]);
   while (most * values > VALUES_MAX && most > 1) most /= 2;
   return most;
+}
+
+int64_t tiles_most(const Group *g, const StepCost *cost) {
+  return elements_within(g, cost, TILES_ROW_MAX);
 }
 
 static int64_t most_of(Dim n, int64_t block) {
@@ -165,8 +170,9 @@ static bool is_sum(const Tiles *t, const Group *g) {
 void tiles_loops(const Tiles *t, const Group *g, bool looped, int64_t most, PlanStep *s) {
   bool flat = dim_is(g->r, 1), more = true;
   if (!t->gpu && !flat && !looped && is_sum(t, g)) {
-    FlatTile tile = {SUM_ROWS * power_of_2(g->r->value), 4};
-    add_choice(t, s, rows_choice(t, g, power_of_2(g->r->value), &tile));
+    int64_t row = power_of_2(g->r->value), rows = SUM_ROWS * row;
+    FlatTile tile = {rows, 4};
+    add_choice(t, s, rows_choice(t, g, row, elements_within(g, s->cost, rows), &tile));
     return;
   }
   if (has_window(g) && !looped) {
