@@ -1,8 +1,10 @@
-/* Unique: how many results it has depends on values, which must be known when the model is read. */
+/* Unique.  How many results it has depends on values: of known ones they are made when the model is
+ * read, and rows along an axis must be known. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "graph/onnx_op.h"
+#include "graph/scatter.h"
 
 /* Rows along an axis: the elements of each are `width`, in `outer` runs of `inner`. */
 typedef struct {
@@ -82,9 +84,69 @@ static void set_rows(OnnxCall *c, const Rows *r, uint32_t axis, const uint32_t *
   onnx_set_known(c, 0, out);
 }
 
+/* ---- of elements that only data decides ---- */
+
+static Node *gathered(Build *b, Node *x, Node *index) {
+  return build(b, "aten.index_select.default", ARGS(arg_node(x), build_int(b, 0), arg_node(index)));
+}
+
+/* For each of as many numbers as `of` has elements, what `how` makes of those of src at its places. */
+static Node *by_number(Build *b, Node *of, Node *src, const char *how, Dim otherwise) {
+  Node *none = build_full(b, 1, of->type.shape, arg_dim(otherwise), DT_I64);
+  Arg reduce = {.kind = ARG_STRING, .name = how};
+  return build(b, "nereid.scatter.default",
+               ARGS(arg_node(none), arg_node(of), arg_node(src), reduce));
+}
+
+static Node *first_rows(Build *b, Node *x, Dim n) {
+  return build_slice(b, x, 0, build_const(b, 0), n, 1);
+}
+
+/* Elements in order, each once: the results are as of onnx_op_unique. */
+static void set_sorted(OnnxCall *c, Node *list, Node *first) {
+  Build *b = &c->b;
+  Node *found = build_item(b, list, 0);
+  onnx_set(c, 0, found);
+  onnx_set(c, 1, first_rows(b, first, found->type.shape[0]));
+  onnx_set(c, 2, build_item(b, list, 1));
+  onnx_set(c, 3, build_item(b, list, 2));
+}
+
+/* The same in the order in which elements are met: a number counts those that are met before. */
+static void set_as_met(OnnxCall *c, Node *x, Node *of, Node *first) {
+  Build *b = &c->b;
+  Node *at = build_arange(b, x->type.shape[0]), *first_of = gathered(b, first, of);
+  Node *is_first = build_op2(b, "aten.eq.Tensor", first_of, at);
+  Node *place =
+      build_select(b, build_op1(b, "aten.nonzero.default", is_first), 1, build_const(b, 0));
+  Node *number = gathered(b, scatter_number(b, is_first), first_of);
+  Node *one = build_full(b, 0, NULL, build_int(b, 1), DT_I64);
+  Node *counts = by_number(b, number, one, "sum", build_const(b, 0));
+  onnx_set(c, 0, gathered(b, x, place));
+  onnx_set(c, 1, place);
+  onnx_set(c, 2, number);
+  onnx_set(c, 3, first_rows(b, counts, place->type.shape[0]));
+}
+
+static void unique_at_run_time(OnnxCall *c) {
+  Build *b = &c->b;
+  Node *x = scatter_flat(b, onnx_in(c, 0));
+  Arg args[] = {arg_node(x), arg_bool(true), arg_bool(true), arg_bool(true)};
+  Node *list = build(b, "aten._unique2.default", 4, args), *of = build_item(b, list, 1);
+  Dim n = x->type.shape[0];
+  Node *first = by_number(b, of, build_arange(b, n), "amin", n);
+  if (onnx_flag(c, "sorted", true)) set_sorted(c, list, first);
+  else set_as_met(c, x, of, first);
+}
+
 /* Results are the rows, where each is met first, which one each row is, and how often it is met. */
 void onnx_op_unique(OnnxCall *c) {
-  const OnnxKnown *k = onnx_need(c, 0);
+  const OnnxKnown *k = onnx_known(c, 0);
+  if (!k && !onnx_has_attr(c, "axis")) {
+    unique_at_run_time(c);
+    return;
+  }
+  k = onnx_need(c, 0);
   uint32_t axis;
   Rows r = rows_of(c, k, &axis);
   for (uint32_t i = 0; i < k->n && !dtype_is_float(k->dtype); i++)

@@ -17,9 +17,9 @@ from graph_ops import compare, failures, quick_compiler
 ROOT = pathlib.Path(__file__).resolve().parent
 NEREID = os.path.abspath(os.environ.get("NEREID", ROOT.parent / "build" / "nereid"))
 sys.path.insert(0, str(ROOT / "onnx_cases"))
-import detectors, recurrent, transformers, windows  # noqa: E402
+import detectors, elements, recurrent, transformers, windows  # noqa: E402
 
-MODULES = [detectors, recurrent, transformers, windows]
+MODULES = [detectors, elements, recurrent, transformers, windows]
 
 
 def type_of(array):
