@@ -84,15 +84,21 @@ static const char *kind_of(const Onnx__Type *t) {
                                   : NULL;
 }
 
+/* An optional input is one that is given. */
+static const Onnx__Type *given_type(const Onnx__Type *t) {
+  return t && t->optional_type && t->optional_type->elem_type ? t->optional_type->elem_type : t;
+}
+
 static bool input_type(Onnx *r, const Onnx__ValueInfo *info, const char *input, ValueType *out) {
   Dim shape[GRAPH_RANK_MAX];
-  const char *kind = kind_of(info->type), *where = arena_printf(r->arena, "input %s", input);
+  const Onnx__Type *type = given_type(info->type);
+  const char *kind = kind_of(type), *where = arena_printf(r->arena, "input %s", input);
   *out = (ValueType){.kind = VALUE_UNKNOWN};
   if (kind) {
     onnx_note_lack(r, arena_printf(r->arena, "inputs of %s", kind), where);
     return true;
   }
-  const Onnx__TensorType *t = info->type->tensor_type;
+  const Onnx__TensorType *t = type->tensor_type;
   if (t->shape->n_dim > GRAPH_RANK_MAX)
     return onnx_error(r, where, E_ONNX_RANK, t->shape->n_dim, GRAPH_RANK_MAX);
   for (size_t i = 0; i < t->shape->n_dim; i++) {
@@ -147,6 +153,7 @@ static bool read_outputs(Onnx *r, const OnnxScope *s, const Onnx__Graph *g) {
     const char *name = onnx_text(g->output[i]->name);
     if (!onnx_lookup(r, s, name, "outputs", &v)) return false;
     if (!v) return onnx_error(r, "outputs", E_ONNX_UNDEFINED, name);
+    if (v->type.kind == VALUE_LIST) onnx_note_lack(r, "outputs of type sequence", name);
     Node *n = v->type.kind == VALUE_TENSOR ? onnx_value_node(r, v) : NULL;
     if (!n && !r->lacks.len) return onnx_error(r, "outputs", E_ONNX_UNDEFINED, name);
     list.items[i] = n ? arg_node(n) : arg_none();

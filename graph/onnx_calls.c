@@ -33,14 +33,18 @@ bool onnx_has(const OnnxCall *c, uint32_t i) { return i < c->nin && c->in[i]; }
 
 static OnnxValue *need_value(OnnxCall *c, uint32_t i) {
   if (!onnx_has(c, i)) onnx_fail(c, E_ONNX_INPUT, i + 1);
+  if (c->in[i]->type.kind == VALUE_LIST) onnx_lack(c, "a sequence");
   return c->in[i];
 }
 
-Node *onnx_in(OnnxCall *c, uint32_t i) {
-  Node *n = onnx_value_node(c->r, need_value(c, i));
+Node *onnx_node_of(OnnxCall *c, OnnxValue *v) {
+  if (v->type.kind == VALUE_LIST) onnx_lack(c, "a sequence");
+  Node *n = onnx_value_node(c->r, v);
   if (!n) longjmp(c->b.in.failed, 1);
   return n;
 }
+
+Node *onnx_in(OnnxCall *c, uint32_t i) { return onnx_node_of(c, need_value(c, i)); }
 
 Node *onnx_optional(OnnxCall *c, uint32_t i) { return onnx_has(c, i) ? onnx_in(c, i) : NULL; }
 

@@ -29,7 +29,8 @@ static void run_body(OnnxCall *c, const Onnx__Graph *g, OnnxValue **in, size_t n
     if (ok && !out[i]) ok = onnx_error(r, where, E_ONNX_UNDEFINED, onnx_text(g->output[i]->name));
   }
   r->depth--;
-  for (size_t i = 0; i < nout && ok; i++) ok = out[i]->type.kind == VALUE_TENSOR;
+  for (size_t i = 0; i < nout && ok; i++)
+    ok = out[i]->type.kind == VALUE_TENSOR || out[i]->type.kind == VALUE_LIST;
   if (!ok) longjmp(c->b.in.failed, 1);
   c->told = false;
 }
@@ -53,17 +54,11 @@ static OnnxValue *value_of_int(OnnxCall *c, int64_t value, DType t) {
   return v;
 }
 
-static Node *node_of(OnnxCall *c, OnnxValue *v) {
-  Node *n = onnx_value_node(c->r, v);
-  if (!n) longjmp(c->b.in.failed, 1);
-  return n;
-}
-
 /* Tensors of one shape along a new axis. */
 static Node *stacked(OnnxCall *c, OnnxValue **items, size_t n, uint32_t axis, bool reverse) {
   Arg list = arg_list(c->b.in.g, (uint32_t)n);
   for (size_t i = 0; i < n; i++)
-    list.items[i] = arg_node(node_of(c, items[reverse ? n - 1 - i : i]));
+    list.items[i] = arg_node(onnx_node_of(c, items[reverse ? n - 1 - i : i]));
   return build(&c->b, "aten.stack.default", ARGS(list, build_int(&c->b, axis)));
 }
 
@@ -87,7 +82,7 @@ static void choose(OnnxCall *c, const Onnx__Graph *yes, const Onnx__Graph *no) {
   Node *condition = onnx_in(c, 0);
   if (rank_of(condition)) condition = build_view(&c->b, condition, 0, NULL);
   for (uint32_t i = 0; i < c->nout; i++) {
-    Arg a = arg_node(node_of(c, x[i])), b = arg_node(node_of(c, y[i]));
+    Arg a = arg_node(onnx_node_of(c, x[i])), b = arg_node(onnx_node_of(c, y[i]));
     onnx_set(c, i, build_where(&c->b, condition, a, b));
   }
 }
@@ -250,7 +245,7 @@ static void scan_batches(OnnxCall *c, const Scan *s, OnnxValue *const *states, N
     Node **part = ARENA_ARRAY(c->r->scratch, Node *, s->nscanned);
     Dim at = build_const(&c->b, b);
     for (uint32_t i = 0; i < s->nstates; i++)
-      in[i] = value_of_node(c, build_select(&c->b, node_of(c, states[i]), 0, at));
+      in[i] = value_of_node(c, build_select(&c->b, onnx_node_of(c, states[i]), 0, at));
     for (uint32_t i = 0; i < s->nscanned; i++) part[i] = build_select(&c->b, x[i], 0, at);
     run_scan(c, s, in, part, results);
     keep_scanned(c, all, results, nout);

@@ -87,7 +87,8 @@ static OnnxCall *call_new(Onnx *r, OnnxScope *s, const Onnx__Node *n) {
 /* Does it depend on what is not supported, which was reported? */
 static bool is_behind_lack(const OnnxCall *c) {
   for (uint32_t i = 0; i < c->nin; i++)
-    if (c->in[i] && c->in[i]->type.kind != VALUE_TENSOR) return true;
+    if (c->in[i] && c->in[i]->type.kind != VALUE_TENSOR && c->in[i]->type.kind != VALUE_LIST)
+      return true;
   return false;
 }
 

@@ -233,7 +233,10 @@ void onnx_op_cast_like(OnnxCall *c) {
   onnx_set(c, 0, build_to(&c->b, onnx_in(c, 0), onnx_type(c, 1)->dtype));
 }
 
-void onnx_op_identity(OnnxCall *c) { onnx_set(c, 0, onnx_in(c, 0)); }
+void onnx_op_identity(OnnxCall *c) {
+  if (onnx_has(c, 0) && c->in[0]->type.kind == VALUE_LIST) onnx_set_alias(c, 0, c->in[0]);
+  else onnx_set(c, 0, onnx_in(c, 0));
+}
 
 /* Without training it changes nothing.  The ratio is an attribute before opset 12, training a mode
  * of the exporter before opset 7 and an input from 12 on. */

@@ -7,10 +7,10 @@
 #include "graph/onnx_op.h"
 
 enum {
-  ONNX_BODIES_MAX = 50,     /* of bodies and functions in each other */
-  ONNX_CALLS_MAX = 300000,  /* nodes after functions and loops are written out */
-  ONNX_LACKS_MAX = 1000,    /* kinds of what is not supported that are told */
-  ONNX_DEMAND_MAX = 200     /* of values that depend on each other to decide a shape */
+  ONNX_BODIES_MAX = 50,    /* of bodies and functions in each other */
+  ONNX_CALLS_MAX = 300000, /* nodes after functions and loops are written out */
+  ONNX_LACKS_MAX = 1000,   /* kinds of what is not supported that are told */
+  ONNX_DEMAND_MAX = 200    /* of values that depend on each other to decide a shape */
 };
 
 /* Names of values: those of a graph, of a body within it, or of a function's body. */
@@ -39,11 +39,12 @@ struct Onnx {
   Onnx__Model *model;
   Graph *graph;
   Weights *weights;
-  NameMap functions; /* of the model, by "domain:name:overload" */
-  NameMap symbols;   /* sizes, by their names in the file */
+  NameMap functions;   /* of the model, by "domain:name:overload" */
+  NameMap symbols;     /* sizes, by their names in the file */
   Node *last_input;    /* after which inputs from the file are put */
   uint32_t depth;      /* of bodies */
   uint32_t calls;      /* translated so far */
+  uint64_t items;      /* of all sequences together */
   uint32_t demands;    /* that are open */
   VEC(OnnxLack) lacks; /* what is not supported */
 };
@@ -110,8 +111,7 @@ bool onnx_nodes(Onnx *r, OnnxScope *s, Onnx__Node **nodes, size_t n);
 /* The version of a domain in that scope, 0 if it is not imported. */
 int64_t onnx_opset(const OnnxScope *s, const char *domain);
 /* What a name in an input list stands for: *out NULL for an empty one; false after an error. */
-bool onnx_lookup(Onnx *r, const OnnxScope *s, const char *name, const char *where,
-                 OnnxValue **out);
+bool onnx_lookup(Onnx *r, const OnnxScope *s, const char *name, const char *where, OnnxValue **out);
 
 /* ---- onnx_bodies.c ---- */
 

@@ -37,6 +37,7 @@
   X(col2im, none, "Col2Im", 18, 0) \
   X(compress, none, "Compress", 9, 0) \
   X(concat, concat, "Concat", 1, 0) \
+  X(concat_from_sequence, none, "ConcatFromSequence", 11, 0) \
   X(constant, none, "Constant", 1, 0) \
   X(constant_of_shape, constant_of_shape, "ConstantOfShape", 9, 0) \
   X(conv, none, "Conv", 1, 0) \
@@ -114,6 +115,9 @@
   X(nonzero, none, "NonZero", 9, 0) \
   X(unary, logic, "Not", 1, "aten.logical_not.default") \
   X(one_hot, none, "OneHot", 9, 0) \
+  X(optional, none, "Optional", 15, 0) \
+  X(optional, none, "OptionalGetElement", 15, 0) \
+  X(has_element, none, "OptionalHasElement", 15, 0) \
   X(logical, logic, "Or", 1, "aten.logical_or.default") \
   X(prelu, none, "PRelu", 1, 0) \
   X(pad, none, "Pad", 2, 0) \
@@ -148,6 +152,12 @@
   X(scatter_elements, none, "ScatterElements", 11, 0) \
   X(scatter_nd, none, "ScatterND", 11, 0) \
   X(selu, none, "Selu", 1, 0) \
+  X(sequence_at, none, "SequenceAt", 11, 0) \
+  X(sequence_construct, none, "SequenceConstruct", 11, 0) \
+  X(sequence_construct, none, "SequenceEmpty", 11, 0) \
+  X(sequence_erase, none, "SequenceErase", 11, 0) \
+  X(sequence_insert, none, "SequenceInsert", 11, 0) \
+  X(sequence_length, none, "SequenceLength", 11, 0) \
   X(shape, shape, "Shape", 1, 0) \
   X(shrink, none, "Shrink", 9, 0) \
   X(unary, none, "Sigmoid", 1, "aten.sigmoid.default") \
@@ -162,6 +172,7 @@
   X(softsign, none, "Softsign", 1, 0) \
   X(space_to_depth, none, "SpaceToDepth", 1, 0) \
   X(split, none, "Split", 2, 0) \
+  X(split_to_sequence, none, "SplitToSequence", 11, 0) \
   X(unary, none, "Sqrt", 1, "aten.sqrt.default") \
   X(squeeze, squeeze, "Squeeze", 1, 0) \
   X(binary, arithmetic, "Sub", 1, "aten.sub.Tensor") \

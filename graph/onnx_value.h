@@ -2,7 +2,7 @@
  *
  * A value is a tensor that a name stands for: an input, an initializer, or a node's result.  It
  * has a node of the graph, or elements that are known, or both: a node is made of known elements
- * when something needs it. */
+ * when something needs it.  A sequence is a list of such values. */
 #ifndef NEREID_GRAPH_ONNX_VALUE_H
 #define NEREID_GRAPH_ONNX_VALUE_H
 
@@ -28,7 +28,8 @@ typedef struct {
   OnnxElement *at;
 } OnnxKnown;
 
-typedef struct {
+typedef struct OnnxValue OnnxValue;
+struct OnnxValue {
   Name name;
   ValueType type; /* VALUE_UNKNOWN: behind something that is not supported */
   Node *node;     /* NULL: not made yet */
@@ -39,6 +40,8 @@ typedef struct {
   uint32_t number;                   /* which of the maker's results, or of the user's inputs */
   bool absent;                       /* an input that a function's call leaves out */
   bool evaluated;                    /* whether `known` can be found was tried, in vain */
-} OnnxValue;
+  OnnxValue **items;                 /* VALUE_LIST: a sequence */
+  uint32_t nitems;
+};
 
 #endif

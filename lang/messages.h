@@ -654,6 +654,7 @@
 #define E_ONNX_CALLS "after functions and loops are written out the model has over %d nodes"
 #define E_ONNX_BODIES "more than %d functions and bodies call each other here"
 #define E_ONNX_BODY "the body's %zu inputs and %zu outputs do not fit those of the operator"
+#define E_ONNX_ITEM "there is no item %lld in a sequence of %u"
 #define E_ONNX_INPUT "input %u is missing"
 #define E_ONNX_NEEDS_VALUE \
   "`%s` decides a shape and depends on input %s: give its value with the model, as INPUT.npy"
