@@ -90,7 +90,7 @@ static Node *gathered(Build *b, Node *x, Node *index) {
   return build(b, "aten.index_select.default", ARGS(arg_node(x), build_int(b, 0), arg_node(index)));
 }
 
-/* For each of as many numbers as `of` has elements, what `how` makes of those of src at its places. */
+/* For each number what `how` makes of the elements of src where `of` is that number. */
 static Node *by_number(Build *b, Node *of, Node *src, const char *how, Dim otherwise) {
   Node *none = build_full(b, 1, of->type.shape, arg_dim(otherwise), DT_I64);
   Arg reduce = {.kind = ARG_STRING, .name = how};
