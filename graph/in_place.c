@@ -34,8 +34,8 @@ InPlace *in_place_new(const Fusion *f, Kernel *const *kernels) {
 }
 
 Node *in_place_memory(const InPlace *p, Node *n) {
-  while (p->under[n->id]) n = p->under[n->id];
-  return n;
+  Node *under = p->under[n->id];
+  return under ? under : n;
 }
 
 /* ---- one kernel ---- */
@@ -88,7 +88,7 @@ static void merge(InPlace *p, Kernel *k, Text *text, KernelBuffer *in, size_t ou
   s = renamed(a, renamed(a, s, old, by), arena_printf(a, "%s_ptr", in->name), by);
   *text = text_new(a);
   text_puts(text, s);
-  p->under[written.node->id] = in->node;
+  p->under[written.node->id] = in_place_memory(p, in->node);
   in->name = name;
   in->then = written.node;
   memmove(&k->buffers.data[out], &k->buffers.data[out + 1],

@@ -13,7 +13,7 @@ typedef struct {
   const Fusion *f;
   uint32_t *last; /* by node id: 1 + the number of the last group that takes it; 0: none does */
   bool *kept;     /* by node id: its memory is wanted for more than kernels, or written to */
-  Node **under;   /* by node id: in whose memory it is written; NULL: in its own */
+  Node **under;   /* by node id: the first whose memory it takes; NULL: its own */
 } InPlace;
 
 /* kernels[i] is that of group i. */
