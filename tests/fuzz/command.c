@@ -97,11 +97,13 @@ static bool is_harmless(int argc, char **argv) {
   return true;
 }
 
-/* A grid of a thousand programs is no fault. */
+/* A grid of hundreds of programs, and thousands of elements for each, are no fault. */
 static bool is_small_grid(int argc, char **argv) {
-  for (int i = 0; i < argc; i++)
+  for (int i = 0; i < argc; i++) {
+    size_t most = i && !strcmp(argv[i - 1], "--grid") ? 2 : 3;
     for (const char *p = argv[i]; *p; p++)
-      if (strspn(p, "0123456789") > 3 && strspn(p, "0123456789") < 19) return false;
+      if (strspn(p, "0123456789") > most && strspn(p, "0123456789") < 19) return false;
+  }
   return true;
 }
 
