@@ -1,6 +1,7 @@
 #include "cli/compare.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 static bool same_shape(const nereid_tensor *a, const nereid_tensor *b) {
@@ -36,4 +37,13 @@ bool compare_arrays(Difference *out, const nereid_value *got, const nereid_value
   out->norm = error == 0 ? 0 : whole > 0 ? sqrt(error / whole) : INFINITY;
   if (isnan(out->norm)) out->norm = INFINITY;
   return true;
+}
+
+void compare_shape(char out[COMPARE_SHAPE_SIZE], const nereid_value *v) {
+  nereid_tensor t = {0};
+  int n = 0;
+  if (nereid_value_tensor(&t, v)) t.ndim = 0;
+  for (int32_t i = 0; i < t.ndim && n < COMPARE_SHAPE_SIZE - 30; i++)
+    n += snprintf(out + n, 30, i ? ", %lld" : "[%lld", (long long)t.shape[i]);
+  snprintf(out + n, 30, n ? "]" : "[]");
 }

@@ -17,4 +17,8 @@ typedef struct {
  * alone is an infinite error. */
 bool compare_arrays(Difference *out, const nereid_value *got, const nereid_value *expected);
 
+enum { COMPARE_SHAPE_SIZE = 400 };
+/* "[2, 3]", for messages. */
+void compare_shape(char out[COMPARE_SHAPE_SIZE], const nereid_value *v);
+
 #endif

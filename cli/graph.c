@@ -351,11 +351,18 @@ static double tolerance_of(const Graphs *g, const nereid_value *v) {
   return own > computed ? own : computed;
 }
 
+static int other_shape(const nereid_value *output, int i, const nereid_value *expected) {
+  char a[COMPARE_SHAPE_SIZE], b[COMPARE_SHAPE_SIZE];
+  compare_shape(a, output);
+  compare_shape(b, expected);
+  args_error(E_CLI_COMPARE_SHAPE, i, a, b);
+  return STATUS_PROBLEM;
+}
+
 static int compare_output(const Graphs *g, int i, const nereid_value *expected) {
   Difference d;
   double tolerance = tolerance_of(g, g->outputs[i]);
-  if (!compare_arrays(&d, g->outputs[i], expected))
-    return args_error(E_CLI_COMPARE_SHAPE, i), STATUS_PROBLEM;
+  if (!compare_arrays(&d, g->outputs[i], expected)) return other_shape(g->outputs[i], i, expected);
   printf("output_%d: largest error %.3g, relative %.3g, of the norm %.3g\n", i, d.absolute,
          d.relative, d.norm);
   if (is_integer(g->outputs[i]) ? d.exact : d.norm <= tolerance) return STATUS_OK;

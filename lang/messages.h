@@ -902,7 +902,7 @@
   "unknown stage `%s`%s; stages are graph, kernels, plan, dot, fused, explain"
 #define E_CLI_TOLERANCE "--tol must be a number from 0 on, not `%s`"
 #define E_CLI_INPUTS "the model takes %d inputs, %d files are given"
-#define E_CLI_COMPARE_SHAPE "output %d has another shape than the file to compare it with"
+#define E_CLI_COMPARE_SHAPE "output %d has shape %s, the file to compare it with has %s"
 #define E_CLI_COMPARE_EXACT "output %d is not what is expected; integers must be equal"
 #define E_CLI_COMPARE "output %d is not what is expected: past the tolerance, %g of the norm"
 
