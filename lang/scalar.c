@@ -128,6 +128,7 @@ PICK(max_d, double, 0)
   BINARY(P##_eq, T, f, i, a == b)                                                           \
   BINARY(P##_ne, T, f, i, a != b)                                                           \
   LOOP(P##_fma, { o[i].f = F(fma)((T)x[i].f, (T)y[i].f, (T)z[i].f); })                   \
+  UNARY(P##_rcp, T, f, f, 1 / a)                                                            \
   UNARY(P##_sqrt, T, f, f, F(sqrt)(a))                                                      \
   UNARY(P##_rsqrt, T, f, f, 1 / F(sqrt)(a))                                                 \
   UNARY(P##_exp2, T, f, f, F(exp2)(a))                                                      \
@@ -184,6 +185,7 @@ static const Row rows[TILE_OP_COUNT] = {
     [TILE_NOT] = {INTS(not), NULL, NULL, .wraps = true},
     [TILE_SHL] = {INTS(shl), NULL, NULL, .wraps = true},
     [TILE_SHR] = {s_shr, u_shr, NULL, NULL},
+    [TILE_RCP] = FLOAT_ROW(rcp),
     [TILE_SQRT] = FLOAT_ROW(sqrt),
     [TILE_SQRT_RN] = FLOAT_ROW(sqrt),
     [TILE_RSQRT] = FLOAT_ROW(rsqrt),

@@ -67,10 +67,11 @@ X(NOT,         "v",     "1", int,     PURE|ELEM,        "",            "bitwise 
 X(SHL,         "vv",    "1", int,     PURE|ELEM,        "",            "shift left; 0 for amounts of the width and more") \
 X(SHR,         "vv",    "1", int,     PURE|ELEM,        "",            "shift right, arithmetic for signed; amounts past the width give the sign or 0") \
 /* -- elementwise: functions with an instruction of their own; the rest is in lang/std -- */ \
+X(RCP,         "v",     "1", float,   PURE|ELEM|APPROX, "",            "1/x (1 ulp); f32: may be 0 for |x| > 2^126, infinite for |x| < 2^-126") \
 X(SQRT,        "v",     "1", float,   PURE|ELEM|APPROX, "",            "square root; f32 approximate (1 ulp)") \
 X(SQRT_RN,     "v",     "1", float,   PURE|ELEM,        "",            "square root, correctly rounded") \
 X(RSQRT,       "v",     "1", float,   PURE|ELEM|APPROX, "",            "1/sqrt(x) (2 ulp)") \
-X(EXP2,        "v",     "1", float,   PURE|ELEM|APPROX, "",            "2^x, f32 (2 ulp)") \
+X(EXP2,        "v",     "1", float,   PURE|ELEM|APPROX, "",            "2^x, f32 (2 ulp); may be 0 for x < -126") \
 X(LOG2,        "v",     "1", float,   PURE|ELEM|APPROX, "",            "lg2.approx: base-2 logarithm, f32, absolute error 2^-22 near 1") \
 X(SIN,         "v",     "1", float,   PURE|ELEM|APPROX, "",            "sin.approx, f32, for |x| <= pi") \
 X(COS,         "v",     "1", float,   PURE|ELEM|APPROX, "",            "cos.approx, f32, for |x| <= pi") \

@@ -50,6 +50,7 @@ static const Row rows[] = {
     {TILE_SHL, "B", "$a & !$b", "$a & ~$b", false},
     {TILE_SHR, "SU", "shr_$t($a, $b)", "vshr_$t($a, $b)", false},
     {TILE_SHR, "B", "$a & !$b", "$a & ~$b", false},
+    {TILE_RCP, "FD", "1 / $a", NULL, true},
     {TILE_SQRT, "FD", "sqrt_$t($a)", "vsqrt_$t($a)", true},
     {TILE_SQRT_RN, "FD", "sqrt_$t($a)", "vsqrt_$t($a)", true},
     {TILE_RSQRT, "FD", "1 / sqrt_$t($a)", "1 / vsqrt_$t($a)", true},

@@ -151,7 +151,10 @@ def normcdf(x):
 
 @triton.jit
 def _exp2_32(x):
-    return core.exp2(x)
+    # core.exp2 may give 0 for what is no normal number: the root of that, squared.
+    tiny = x < -126.0
+    r = core.exp2(tl.where(tiny, 0.5 * x, x))
+    return tl.where(tiny, r * r, r)
 
 
 @triton.jit
@@ -680,7 +683,7 @@ def fast_cosf(x):
 def fast_tanf(x):
     x = tl.to_tensor(x)
     operands.only(x, tl.float32)
-    return core.div(core.sin(x), core.cos(x))
+    return core.sin(x) * core.rcp(core.cos(x))
 
 
 @triton.jit
@@ -736,4 +739,4 @@ def fast_powf(x, y):
 def fast_dividef(x, y):
     x, y = operands.common(x, y)
     operands.only(x, tl.float32)
-    return core.div(x, y)
+    return x * core.rcp(y)

@@ -44,7 +44,8 @@ def _ceil(x):
 
 @triton.jit
 def exp(x):
-    """f32: 2^(x log2 e) by the hardware, a relative error of 2^-22 + |x| 2^-24."""
+    """f32: 2^(x log2 e) by the hardware, a relative error of 2^-22 + |x| 2^-24; below 2^-126 it may
+    be 0."""
     return operands.one(x, _exp32, real64.exp)
 
 

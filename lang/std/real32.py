@@ -102,7 +102,7 @@ def sinh(x):
     near = core.fma(basic.poly(z, (2.7889303e-06, 0.0001984199, 0.008333313, 0.16666667)) * z, x, x)
     p, _, n = _expm1_parts(core.min_nan(a, 90.0))
     half = scale(1.0 + p, n - 1)
-    far = half - core.div(0.25, half)
+    far = core.fma(core.rcp(half), -0.25, half)
     return tl.where(a < 1.0, near, _with_sign(far, _sign(x)))
 
 
@@ -111,7 +111,7 @@ def cosh(x):
     """1.4 ulp."""
     p, _, n = _expm1_parts(core.min_nan(core.abs(x), 90.0))
     half = scale(1.0 + p, n - 1)
-    return half + core.div(0.25, half)
+    return core.fma(core.rcp(half), 0.25, half)
 
 
 @triton.jit
@@ -123,7 +123,7 @@ def tanh(x):
         basic.poly(z, (-0.0058979667, 0.020798625, -0.053784717, 0.13331936, -0.333333)),
         basic.cube(z, x), x)
     e = core.exp2(core.min_nan(a, 20.0) * 2.88539)
-    far = core.fma(core.div(1.0, e + 1.0), -2.0, 1.0)
+    far = core.fma(core.rcp(e + 1.0), -2.0, 1.0)
     return tl.where(a < 0.6, near, _with_sign(far, _sign(x)))
 
 
@@ -637,7 +637,7 @@ def _erfcx_near(a):
     w = a + 0.5
     q = core.div_rn(p, w)
     rest = core.fma(-q, w, p) - q * tl.where(a < 1.0, 0.5 - (w - a), a - (w - 0.5))
-    return q, tl.where(a < 1e9, core.div(rest, w), 0.0)
+    return q, tl.where(a < 1e9, rest * core.rcp(w), 0.0)
 
 
 @triton.jit

@@ -13,7 +13,7 @@ def cdiv(x, div):
 
 @triton.jit
 def sigmoid(x):
-    return 1 / (1 + tl.exp(-x))
+    return core.rcp(1.0 + tl.exp(-x))
 
 
 @triton.jit

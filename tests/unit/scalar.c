@@ -257,6 +257,7 @@ static long double ref_float(TileCode op, DType t, long double a, long double b)
     case TILE_MAX: return -ref_min(-a, -b);
     case TILE_MIN_NAN: return nan ? NAN : ref_min(a, b);
     case TILE_MAX_NAN: return nan ? NAN : -ref_min(-a, -b);
+    case TILE_RCP: return 1 / a;
     case TILE_SQRT:
     case TILE_SQRT_RN: return sqrtl(a);
     case TILE_RSQRT: return 1 / sqrtl(a);
@@ -280,6 +281,7 @@ static double ref_f64(TileCode op, double a, double b) {
     case TILE_MUL: return a * b;
     case TILE_DIV:
     case TILE_DIV_RN: return a / b;
+    case TILE_RCP: return 1 / a;
     case TILE_SQRT:
     case TILE_SQRT_RN: return sqrt(a);
     default: return (double)ref_float(op, DT_F64, a, b);
@@ -359,10 +361,10 @@ static void check_float_compare(TileCode op, DType t) {
 
 static bool takes(TileCode op, DType t) {
   const char *doc = tile_op_doc(op);
-  static const TileCode floats[] = {TILE_DIV_RN,  TILE_MIN_NAN, TILE_MAX_NAN, TILE_SQRT,
-                                    TILE_SQRT_RN, TILE_RSQRT,   TILE_EXP2,    TILE_LOG2,
-                                    TILE_SIN,     TILE_COS,     TILE_TANH,    TILE_FLOOR,
-                                    TILE_CEIL,    TILE_TRUNC,   TILE_RINT};
+  static const TileCode floats[] = {TILE_DIV_RN, TILE_MIN_NAN, TILE_MAX_NAN, TILE_RCP,
+                                    TILE_SQRT,   TILE_SQRT_RN, TILE_RSQRT,   TILE_EXP2,
+                                    TILE_LOG2,   TILE_SIN,     TILE_COS,     TILE_TANH,
+                                    TILE_FLOOR,  TILE_CEIL,    TILE_TRUNC,   TILE_RINT};
   static const TileCode ints[] = {TILE_MULHI, TILE_AND, TILE_OR,   TILE_XOR, TILE_NOT,
                                   TILE_SHL,   TILE_SHR, TILE_POPC, TILE_CLZ, TILE_BREV};
   for (size_t i = 0; i < sizeof floats / sizeof *floats; i++)
