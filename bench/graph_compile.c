@@ -4,7 +4,7 @@
  *
  * MODEL is a file; without one the graph is an encoder as wide as BERT-base, of 12 layers, or N:
  * 1,250 of them are 30,000 nodes.  A stage's time is the least of all runs (5).  Code is made on
- * all cores; `together` is what that took of their time, and `processor` what all took of it.
+ * all cores; `together` is what that took of their time, and `processor` what all took.
  * --text prints the graph, --code writes each kernel's code to a file in DIR. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -162,16 +162,20 @@ static void run(Table *t, const Options *o, const nereid_graph_source *source) {
   bool cpu = !strcmp(o->device, "cpu");
   CompileOptions options = {.target = cpu ? TARGET_CPU : TARGET_GPU, .fuse = true, .freeze = true};
   Model *m;
-  double begin = stages_now(), processor = processor_us();
+  double begin = stages_now(), start = processor_us();
   if (model_read(&m, source)) fail("read");
+  double read = processor_us();
   t->nodes = 0;
   for (const Node *n = m->graph ? m->graph->first : NULL; n; n = n->next) t->nodes++;
   if (model_plan(m, &options)) fail("plan");
+  double planned = processor_us();
   t->steps = m->plan->nsteps;
   make_code(t, m, cpu ? NEREID_C : NEREID_PTX, o->code);
   note_stages(t, m->stages);
   note(t, "all", stages_now() - begin, false);
-  note(t, "  processor", processor_us() - processor, false);
+  note(t, "  processor", processor_us() - start, false);
+  note(t, "  ... to read", read - start, false);
+  note(t, "  ... to plan", planned - read, false);
   model_free(m);
 }
 
