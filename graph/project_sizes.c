@@ -89,8 +89,18 @@ static bool bind_round(Project *p, bool bare) {
   return progress;
 }
 
+/* A size that a step counts in data: a built project finds all sizes before it runs. */
+static int check_reads(const Project *p) {
+  if (!p->plan->nreads) return 0;
+  const PlanRead *r = &p->plan->reads[0];
+  const char *count = p->plan->buffers[r->buffer].name;
+  return error_set(NEREID_E_FILE, E_BUILD_READ, r->symbol->name, count);
+}
+
 static int check_bound(Project *p) {
   DimList found = {0};
+  int code = check_reads(p);
+  if (code) return code;
   each_size(p, collect, &found);
   for (size_t i = 0; i < found.len; i++)
     if (!find_symbol(p, found.data[i]))

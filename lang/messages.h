@@ -805,6 +805,9 @@
 #define E_BUILD_DOT "can't build in %s: name a folder that can be made anew"
 #define E_BUILD_FOREIGN "%s has %s, which no build made: move it, or name another folder"
 #define E_BUILD_SYMBOL "no input decides size %s: the plan cannot run"
+#define E_BUILD_READ                                                                \
+  "size %s is counted in data (%%%s) while the model runs, which a built project " \
+  "cannot do: run it by `nereid graph`, or export a model whose sizes follow from its inputs"
 #define E_BUILD_SIZES "sizes of the model do not fit 64 bits, even if all that are open are small"
 #define E_BUILD_CONSTEXPR \
   "kernel %s has a constexpr that depends on sizes: it is compiled as it runs"

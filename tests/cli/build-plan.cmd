@@ -25,6 +25,7 @@ build() {
 }
 build 's/input %x 0 "f32\[s0\]"/input %x 0 "f32[8]"/'
 build 's/temporary %t "f32\[s0\]"/temporary %t "f32[s0**8]"/'
+build 's/return %y/temporary %n "i64[]" 0..1\n&\nread u0 = %n at most "s0" before 1/'
 build 's/B: 16/B: "s0"/'
 build 's/y_ptr = %t/y_ptr = %y/'
 build 's/return %y/output %z 1 "f32[s0]"\n&/; s/y_ptr = %t/y_ptr = %z/; s/x_ptr = %t/x_ptr = %z/'
