@@ -1,6 +1,8 @@
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -69,20 +71,54 @@ static const char *trimmed(Arena *a, const char *dir) {
   return arena_strndup(a, dir, n);
 }
 
+/* The folder's lock, which its process holds as long as it lives; -1 if another does, or where the
+ * file system has none. */
+static int lock_folder(const char *path) {
+  int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  if (fd < 0 || !flock(fd, LOCK_EX | LOCK_NB)) return fd;
+  close(fd);
+  return -1;
+}
+
+/* Removes what builds of the same folder left that were killed: `place` is the folder that it is
+ * in, `stem` what names of temporary folders begin with. */
+static void remove_abandoned(Arena *a, const char *place, const char *stem) {
+  DIR *d = opendir(*place ? place : ".");
+  for (struct dirent *e; d && (e = readdir(d));) {
+    if (strncmp(e->d_name, stem, strlen(stem)) != 0) continue;
+    const char *path = arena_printf(a, "%s%s", place, e->d_name);
+    int lock = lock_folder(path);
+    if (lock >= 0) remove_folder(a, path), close(lock);
+  }
+  if (d) closedir(d);
+}
+
+/* Another build may take a new folder for one that was left, until it is locked. */
+static bool make_temporary(ProjectFolder *f, const char *path) {
+  struct stat st;
+  if (mkdir(path, 0777)) return false;
+  f->lock = lock_folder(path);
+  if (!stat(path, &st)) f->temporary = path;
+  else if (f->lock >= 0) close(f->lock);
+  return true;
+}
+
 int project_folder_open(ProjectFolder *f, Arena *a, const char *dir) {
-  *f = (ProjectFolder){.arena = a, .dir = trimmed(a, dir)};
-  const char *last = strrchr(f->dir, '/');
-  last = last ? last + 1 : f->dir;
+  *f = (ProjectFolder){.arena = a, .dir = trimmed(a, dir), .lock = -1};
+  const char *slash = strrchr(f->dir, '/'), *last = slash ? slash + 1 : f->dir;
   if (!*last || !strcmp(last, ".") || !strcmp(last, ".."))
     return error_set(NEREID_E_USAGE, E_BUILD_DOT, dir);
   int code = check_target(f);
-  for (int i = 0; i < 1000 && !code && !f->temporary; i++) {
-    const char *path = arena_printf(a, "%s.%ld-%d", f->dir, (long)getpid(), i);
-    if (!mkdir(path, 0777)) f->temporary = path;
-    else if (errno == ENOENT) return error_set(NEREID_E_FILE, E_RUN_FILE_NO_FOLDER, f->dir);
-    else if (errno != EEXIST) break;
+  if (code) return code;
+  const char *place = arena_strndup(a, f->dir, (size_t)(last - f->dir));
+  const char *stem = arena_printf(a, ".%s.nereid-", last);
+  remove_abandoned(a, place, stem);
+  for (int i = 0; i < 1000 && !f->temporary; i++) {
+    if (make_temporary(f, arena_printf(a, "%s%s%ld-%d", place, stem, (long)getpid(), i))) continue;
+    if (errno == ENOENT) return error_set(NEREID_E_FILE, E_RUN_FILE_NO_FOLDER, f->dir);
+    if (errno != EEXIST) break;
   }
-  return code || f->temporary ? code : cannot(f->dir);
+  return f->temporary ? 0 : cannot(f->dir);
 }
 
 int project_file_open(FILE **out, ProjectFolder *f, const char *name) {
@@ -144,4 +180,6 @@ int project_folder_commit(ProjectFolder *f, const char *const *products) {
 void project_folder_abandon(ProjectFolder *f) {
   if (f->temporary) remove_folder(f->arena, f->temporary);
   f->temporary = NULL;
+  if (f->dir && f->lock >= 0) close(f->lock);
+  f->lock = -1;
 }

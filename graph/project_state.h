@@ -15,6 +15,7 @@ enum { PROJECT_TARGETS_MAX = 8, PROJECT_FILES_MAX = 512 };
 typedef struct {
   Arena *arena;
   const char *dir, *temporary;
+  int lock; /* of the temporary folder, while there is one */
   const char *names[PROJECT_FILES_MAX];
   uint32_t n;
 } ProjectFolder;

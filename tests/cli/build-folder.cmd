@@ -13,4 +13,8 @@ mkdir q r && echo x >r/x
 nereid build $m -o q --target cpu && ls q | wc -l
 nereid build $m -o r --target cpu
 nereid build $m -o r/x --target cpu
-ls . r
+ls -A . r
+# What a build that was killed left goes with the next one, unless it is still at work.
+mkdir .p.nereid-1-0 .q.nereid-1-0 .q.nereid-2-0 && touch .p.nereid-1-0/plan.c .q.nereid-1-0/run.c
+( flock 9; nereid build $m -o q --target cpu ) 9<.q.nereid-2-0
+ls -A
