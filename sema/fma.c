@@ -1,5 +1,6 @@
-/* Products that feed one sum become fused multiply-adds.  It happens here, once, so that the tile
- * IR says it and all executors round alike. */
+/* Products that feed one sum become fused multiply-adds, and products of matrices add to that sum
+ * themselves, as the matrix units do.  It happens here, once, so that the tile IR says it and all
+ * executors round alike. */
 #include "sema/context.h"
 
 typedef struct {
@@ -14,10 +15,38 @@ static bool fusible(const TileOp *op) {
   return t == DT_F32 || t == DT_F64;
 }
 
-/* The product v that nothing else uses and that is made in the same block; NULL. */
-static TileOp *product(const Fusing *s, const TileOp *op, const TileValue *v) {
-  if (v->id >= s->known || s->uses[v->id] != 1 || !v->def || v->def->code != TILE_MUL) return NULL;
+/* The op of this code that makes v, which nothing else uses, in the same block; NULL. */
+static TileOp *made_for(const Fusing *s, const TileOp *op, const TileValue *v, TileCode code) {
+  if (v->id >= s->known || s->uses[v->id] != 1 || !v->def || v->def->code != code) return NULL;
   return v->def->parent == op->parent ? v->def : NULL;
+}
+
+static bool is_zero(const TileValue *v) {
+  const TileOp *op = v->def;
+  while (op && (op->code == TILE_SPLAT || op->code == TILE_BROADCAST)) op = op->args[0]->def;
+  if (!op || op->code != TILE_CONST) return false;
+  const TileAttr *c = tile_attr(op, TA_value);
+  if (!c) return true;
+  return dtype_is_float((DType)v->type.dtype) ? c->f == 0 : c->i == 0;
+}
+
+/* op adds `which`, a product of matrices with nothing added yet, to its other operand. */
+static bool add_to_dot(Fusing *s, TileOp *op, int which) {
+  TileOp *dot = made_for(s, op, op->args[which], TILE_DOT);
+  DType t = (DType)op->results[0]->type.dtype;
+  if (!dot || op->code != TILE_ADD || dtype_bits(t) < 32 || !is_zero(dot->args[2])) return false;
+  TileValue **args = ARENA_ARRAY(s->f->arena, TileValue *, 3);
+  args[0] = dot->args[0];
+  args[1] = dot->args[1];
+  args[2] = op->args[1 - which];
+  op->code = TILE_DOT;
+  op->span = dot->span;
+  op->args = args;
+  op->nargs = 3;
+  op->attrs = dot->attrs;
+  op->nattrs = dot->nattrs;
+  tile_remove(dot);
+  return true;
 }
 
 static TileValue *negated(Fusing *s, TileOp *op, TileValue *v) {
@@ -42,9 +71,12 @@ static void fuse(Fusing *s, TileOp *op, TileOp *mul, int which) {
 
 static void visit(TileOp *op, void *ctx) {
   Fusing *s = ctx;
-  if ((op->code != TILE_ADD && op->code != TILE_SUB) || !fusible(op)) return;
+  if (op->code != TILE_ADD && op->code != TILE_SUB) return;
+  for (int which = 0; which < 2; which++)
+    if (add_to_dot(s, op, which)) return;
+  if (!fusible(op)) return;
   for (int which = 0; which < 2; which++) {
-    TileOp *mul = product(s, op, op->args[which]);
+    TileOp *mul = made_for(s, op, op->args[which], TILE_MUL);
     if (!mul) continue;
     fuse(s, op, mul, which);
     return;

@@ -26,6 +26,13 @@ def operands(rng, dtype, a_shape, b_shape):
 @case(FILE, tol=1e-3, dtype="f8e4nv", trans_b=True)
 @case(FILE, tol=1e-3, shape=(1, 1, 1, 1))
 @case(FILE, tol=1e-3, acc="tl.float16")
+@case(FILE, tol=1e-3, shape=(1, 100, 90, 200), tile=(64, 64, 64))
+@case(FILE, tol=1e-2, dtype="bf16", trans_a=True, shape=(2, 130, 48, 96), tile=(128, 32, 32))
+@case(FILE, tol=1e-3, trans_b=True, shape=(1, 64, 200, 160), tile=(64, 128, 128))
+@case(FILE, tol=1e-3, trans_a=True, trans_b=True, shape=(1, 256, 16, 64), tile=(256, 16, 16))
+@case(FILE, tol=1e-3, shape=(1, 60, 130, 70), tile=(64, 128, 16), options=("--num-warps", "8"))
+@case(FILE, tol=1e-2, dtype="bf16", shape=(1, 128, 256, 64), tile=(128, 256, 64),
+      options=("--num-warps", "8", "--num-stages", "2"))
 def batched_matmul(rng, shape=(3, 50, 37, 70), tile=(32, 32, 32), dtype="f16", out=None,
                    acc="tl.float32", precision="tf32", trans_a=False, trans_b=False):
     B, M, N, K = shape
