@@ -359,7 +359,9 @@ static bool all_primitive(Graph *g) {
 
 static Fusion *run_fusion(Graph *g, const CompileOptions *o, Plan *out) {
   double begin = stages_now();
-  Fusion *f = fuse(g, g->arena, &(FuseOptions){o->fuse, o->freeze});
+  Fusion *f = fuse(
+      g, g->arena,
+      &(FuseOptions){.together = o->fuse, .columns = o->target == TARGET_CPU, .freeze = o->freeze});
   Text fused = text_new(g->arena);
   fusion_print(&fused, f);
   out->fused = fused.data ? fused.data : "";

@@ -86,6 +86,7 @@ typedef struct {
 
 typedef struct {
   bool together; /* nodes share kernels; else each node that computes is a group of its own */
+  bool columns;  /* pointwise groups that share channels go along them, as is best for a CPU */
   bool freeze;   /* what depends on weights alone is in groups of its own, which run once */
 } FuseOptions;
 
