@@ -129,7 +129,7 @@ static void add_arguments(Compiler *c, const Kernel *k, PlanStep *s) {
   }
   for (size_t i = 0; i < k->symbols.len; i++) {
     Dim d = k->symbols.data[i];
-    s->args[s->nargs++] = (StepArg){.name = d->name, .kind = STEP_INT, .value = d};
+    s->args[s->nargs++] = (StepArg){.name = kernel_symbol_name(k, d), .kind = STEP_INT, .value = d};
   }
 }
 

@@ -85,7 +85,7 @@ static void print_symbol(Kernel *k, Text *out, Dim x, unsigned *axes) {
   size_t i = 0;
   while (i < k->symbols.len && k->symbols.data[i] != x) i++;
   if (i == k->symbols.len) vec_push(k->arena, &k->symbols, x);
-  text_puts(out, x->name);
+  text_puts(out, kernel_symbol_name(k, x));
 }
 
 static void print_operand(Kernel *k, Text *out, Dim x, unsigned *axes) {
@@ -523,7 +523,8 @@ const char *kernel_parameters(Kernel *k) {
   Text t = text_new(k->arena);
   for (size_t i = 0; i < k->buffers.len; i++)
     text_printf(&t, "%s%s_ptr", i ? ", " : "", k->buffers.data[i].name);
-  for (size_t i = 0; i < k->symbols.len; i++) text_printf(&t, ", %s", k->symbols.data[i]->name);
+  for (size_t i = 0; i < k->symbols.len; i++)
+    text_printf(&t, ", %s", kernel_symbol_name(k, k->symbols.data[i]));
   return t.data;
 }
 

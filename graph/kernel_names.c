@@ -1,4 +1,6 @@
 /* Names of a kernel's variables.  Those of a loop's body are free again behind it. */
+#include <string.h>
+
 #include "graph/kernel.h"
 #include "graph/ops.h"
 
@@ -10,17 +12,16 @@ struct KernelName {
 
 /* Names that a kernel's variables may not have. */
 static const char *const reserved[] = {
-    "tl",          "triton",   "libdevice", "xindex", "rindex",   "xmask",     "rmask",
-    "XBLOCK",      "RBLOCK",   "False",     "True",   "None",     "and",       "as",
-    "def",         "for",      "if",        "in",     "is",       "lambda",    "not",
-    "or",          "range",    "float",     "int",    "max",      "min",       "abs",
-    "acc",         "m",        "n",         "k",      "b",        "x",         "r",
-    "maximum",     "minimum",  "multiply",  "either", "both",     "pid",       "rows",
-    "columns",     "band",     "height",    "batch",  "mmask",    "nmask",     "start",
-    "ka",          "kb",       "left",      "right",  "log_add",  "later_max", "later_min",
-    "sorted_rows", "search",   "merged",    "step",   "position", "BM",        "BN",
-    "BK",          "suppress", "overlaps",  "corners",
-    "exact_gelu"};
+    "tl",          "triton",   "libdevice", "xindex",  "rindex",    "xmask",     "rmask",
+    "XBLOCK",      "RBLOCK",   "False",     "True",    "None",      "and",       "as",
+    "def",         "for",      "if",        "in",      "is",        "lambda",    "not",
+    "or",          "range",    "float",     "int",     "max",       "min",       "abs",
+    "acc",         "m",        "n",         "k",       "b",         "x",         "r",
+    "maximum",     "minimum",  "multiply",  "either",  "both",      "pid",       "rows",
+    "columns",     "band",     "height",    "batch",   "mmask",     "nmask",     "start",
+    "ka",          "kb",       "left",      "right",   "log_add",   "later_max", "later_min",
+    "sorted_rows", "search",   "merged",    "step",    "position",  "BM",        "BN",
+    "BK",          "suppress", "overlaps",  "corners", "exact_gelu"};
 
 static KernelName *entry_of(Kernel *k, Name name) {
   void **slot = namemap_put(k->arena, &k->names, name);
@@ -44,11 +45,25 @@ void kernel_take(Kernel *k, Name name) {
   if (!e->taken) take(k, e, e, e->next);
 }
 
+/* A few letters and a number, as torch.export calls sizes. */
+static bool is_numbered(const char *s) {
+  size_t letters = strspn(s, "abcdefghijklmnopqrstuvwxyz");
+  size_t digits = strspn(s + letters, "0123456789");
+  return letters && letters < 5 && digits && !s[letters + digits];
+}
+
+Name kernel_symbol_name(const Kernel *k, Dim symbol) {
+  Pool *names = k->graph->names;
+  if (is_numbered(symbol->name)) return symbol->name;
+  return pool_name(names, arena_printf(k->arena, "%s_size", symbol->name));
+}
+
 void kernel_reserve_names(Kernel *k) {
   const Fusion *f = k->f;
   for (size_t i = 0; i < sizeof reserved / sizeof *reserved; i++)
     kernel_take(k, pool_name(k->graph->names, reserved[i]));
-  for (size_t i = 0; i < f->symbols.len; i++) kernel_take(k, f->symbols.data[i]->name);
+  for (size_t i = 0; i < f->symbols.len; i++)
+    kernel_take(k, kernel_symbol_name(k, f->symbols.data[i]));
 }
 
 const char *kernel_fresh(Kernel *k, const char *base) {

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "graph/dot.h"
@@ -176,12 +177,17 @@ static int read_graph_of_onnx(Model *m, const nereid_graph_source *s, const char
   return m->graph ? 0 : report(m);
 }
 
-static int read_source(const Reading *r) {
-  const nereid_graph_source *s = r->source;
-  Model *m = r->m;
-  m->names = pool_new(m->arena);
-  m->diags = diags_new(m->arena);
-  m->stages = stages_new(m->arena);
+/* What a pipe gives can be read once. */
+static int read_stream(Model *m, nereid_graph_source *s) {
+  struct stat st;
+  const char *text;
+  bool stream = !s->data && s->path && !stat(s->path, &st) && S_ISFIFO(st.st_mode);
+  int code = stream ? files_read(m->arena, s->path, &text, &s->size) : 0;
+  if (stream && !code) s->data = text;
+  return code;
+}
+
+static int read_kind(Model *m, const nereid_graph_source *s) {
   const char *path = s->path ? s->path : "<model>", *text = s->data;
   size_t len = s->size;
   char start[START_BYTES];
@@ -198,6 +204,16 @@ static int read_source(const Reading *r) {
   if (diag_errors(m->diags)) return report(m);
   if (m->graph && !ops_all_known(m->graph)) m->lacks = messages(m);
   return 0;
+}
+
+static int read_source(const Reading *r) {
+  Model *m = r->m;
+  nereid_graph_source s = *r->source;
+  m->names = pool_new(m->arena);
+  m->diags = diags_new(m->arena);
+  m->stages = stages_new(m->arena);
+  int code = read_stream(m, &s);
+  return code ? code : read_kind(m, &s);
 }
 
 static int read_body(void *arg) {
