@@ -97,7 +97,7 @@ const char *kernel_buffer(Kernel *k, Node *n);
 /* No variable gets the names that kernels and their templates use, or this one. */
 void kernel_reserve_names(Kernel *k);
 void kernel_take(Kernel *k, Name name);
-/* The parameter of a size: s0, but batch_size for `batch`, which templates may have for their own. */
+/* The parameter of a size: s0, but batch_size for `batch`, which is a variable of templates. */
 Name kernel_symbol_name(const Kernel *k, Dim symbol);
 /* A name that is not taken: `base`, base_1, ... */
 const char *kernel_fresh(Kernel *k, const char *base);
