@@ -4,10 +4,8 @@
 
 #include "graph/attention.h"
 #include "graph/constants.h"
-#include "graph/gather.h"
-#include "graph/pieces.h"
+#include "graph/fuse_state.h"
 #include "graph/text.h"
-#include "graph/window.h"
 
 enum {
   GROUP_NODES_MAX = 200,    /* in a group */
@@ -37,105 +35,7 @@ typedef struct {
   bool together;       /* nodes share kernels */
 } Fuser;
 
-/* ---- operands ---- */
-
-static Dim product(Graph *g, const Dim *shape, uint32_t rank) {
-  Dim n = dim_int(g->dims, 1);
-  for (uint32_t i = 0; i < rank; i++) n = dim_mul(g->dims, n, shape[i]);
-  return n;
-}
-
-void broadcast_place(Graph *g, const Node *n, const Dim *place, const Node *operand, Dim *out) {
-  const ValueType *t = &operand->type;
-  uint32_t skip = n->type.rank - t->rank;
-  for (uint32_t i = 0; i < t->rank; i++)
-    out[i] = dim_is(t->shape[i], 1) ? dim_int(g->dims, 0) : place[skip + i];
-}
-
 static bool is_tensor(const Node *n) { return n->type.kind == VALUE_TENSOR; }
-
-typedef struct {
-  const Fusion *f;
-  UseAt *use;
-  void *ctx;
-  const Node *user;
-  const Dim *place; /* of the user */
-} Walk;
-
-static void reach(const Fusion *f, Node *n, const Dim *place, UseAt *use, void *ctx) {
-  if (f->of[n->id] || n->kind == NODE_INPUT) use(n, place, ctx);
-  else each_use_at(f, n, place, use, ctx);
-}
-
-static void reach_operand(Node **operand, void *ctx) {
-  const Walk *w = ctx;
-  if (!is_tensor(*operand)) return;
-  Dim place[GRAPH_RANK_MAX];
-  broadcast_place(w->f->graph, w->user, w->place, *operand, place);
-  reach(w->f, *operand, place, w->use, w->ctx);
-}
-
-static void gather_uses(const Fusion *f, Node *n, const Dim *place, UseAt *use, void *ctx) {
-  Gather x;
-  gather_of(f->graph, n, place, &x);
-  for (uint32_t i = 0; i < x.n; i++) reach(f, x.by[i].index, x.by[i].place, use, ctx);
-  reach(f, x.data, x.place, use, ctx);
-}
-
-static void piece_uses(const Fusion *f, Node *n, const Dim *place, UseAt *use, void *ctx) {
-  Pieces p = pieces_of(f->graph, n, place);
-  for (uint32_t i = 0; i < p.n; i++) reach(f, p.pieces[i].operand, p.pieces[i].place, use, ctx);
-}
-
-/* At a position that is any of the window's. */
-static void window_uses(const Fusion *f, Node *n, const Dim *place, UseAt *use, void *ctx) {
-  Window w = window_of(f->graph, n);
-  static const char *const names[WINDOW_AXES] = {"at0", "at1", "at2"};
-  Dim at[GRAPH_RANK_MAX];
-  Piece p;
-  for (uint32_t i = 0; i < w.n; i++) at[i] = dim_shared_index(f->graph->dims, names[i], w.size[i]);
-  window_piece(f->graph, &w, place, at, &p);
-  reach(f, p.operand, p.place, use, ctx);
-  if (!w.weight) return;
-  at[w.n] = place[n->type.rank - 1];
-  reach(f, w.weight, at, use, ctx);
-}
-
-/* What is searched or scattered to is used in memory, at no place. */
-static void memory_uses(const Fusion *f, Node *n, const Dim *place, UseAt *use, void *ctx) {
-  Dim origin[GRAPH_RANK_MAX];
-  for (uint32_t i = 0; i < GRAPH_RANK_MAX; i++) origin[i] = dim_int(f->graph->dims, 0);
-  const Node *domain = prim_kind(n->op) == PRIM_SCATTER ? n->args[1].node : n;
-  uint32_t in_memory = prim_in_memory(n);
-  for (uint32_t i = 0; i < n->nargs; i++) {
-    if (n->args[i].kind != ARG_NODE || !is_tensor(n->args[i].node)) continue;
-    if (in_memory >> i & 1) {
-      use(n->args[i].node, origin, ctx);
-      continue;
-    }
-    Dim at[GRAPH_RANK_MAX];
-    broadcast_place(f->graph, domain, place, n->args[i].node, at);
-    reach(f, n->args[i].node, at, use, ctx);
-  }
-}
-
-void each_use_at(const Fusion *f, Node *n, const Dim *place, UseAt *use, void *ctx) {
-  Dim from[GRAPH_RANK_MAX];
-  Walk w = {f, use, ctx, n, place};
-  switch (prim_kind(n->op)) {
-    case PRIM_VIEW:
-      view_place(f->graph, n, place, from);
-      reach(f, view_operand(n), from, use, ctx);
-      return;
-    case PRIM_REDUCE: reach(f, n->args[0].node, place, use, ctx); return;
-    case PRIM_GATHER: gather_uses(f, n, place, use, ctx); return;
-    case PRIM_WINDOW: window_uses(f, n, place, use, ctx); return;
-    case PRIM_PIECES: piece_uses(f, n, place, use, ctx); return;
-    case PRIM_SEARCH:
-    case PRIM_SCATTER: memory_uses(f, n, place, use, ctx); return;
-    default: graph_each_use(n, reach_operand, &w);
-  }
-}
 
 /* ---- what is put into groups ---- */
 
@@ -143,10 +43,6 @@ static bool computes(const Node *n) {
   if (n->kind != NODE_CALL || !is_tensor(n)) return false;
   PrimKind k = prim_kind(n->op);
   return k != PRIM_VIEW && k != PRIM_NONE;
-}
-
-static bool is_view(const Node *n) {
-  return n->kind == NODE_GETITEM || (n->kind == NODE_CALL && prim_kind(n->op) == PRIM_VIEW);
 }
 
 static bool loops(PrimKind k) {
@@ -195,7 +91,7 @@ static void note_use(Node **operand, void *ctx) {
   const UseInfo *u = ctx;
   Info *to = &u->s->info[(*operand)->id];
   const Info *from = &u->s->info[u->user->id];
-  bool view = is_view(u->user) && !is_count(u->user, *operand);
+  bool view = fuse_is_view(u->user) && !is_count(u->user, *operand);
   bool passes = view || is_cast(u->user);
   to->repeated |= passes ? from->repeated : is_window(u->user);
   to->varies |= view ? from->varies : !u->s->f->once[u->user->id];
@@ -205,7 +101,7 @@ static void note_use(Node **operand, void *ctx) {
 
 /* INT64_MAX if it is not known, or too much. */
 static int64_t bytes_of(Graph *g, const Node *n) {
-  Dim elements = product(g, n->type.shape, n->type.rank);
+  Dim elements = value_numel(g, &n->type);
   int64_t bytes;
   bool known = dim_is_int(elements) &&
                !__builtin_mul_overflow(elements->value, dtype_bytes(n->type.dtype), &bytes);
@@ -220,7 +116,7 @@ static void note_free(Node **operand, void *ctx) {
   info->free &= from->free;
   u->s->f->once[u->user->id] &= u->s->f->once[(*operand)->id];
   if (__builtin_add_overflow(info->bytes, from->bytes, &info->bytes)) info->bytes = INT64_MAX;
-  uint32_t depth = from->depth + (is_view(u->user) ? view_weight(u->user) : 1);
+  uint32_t depth = from->depth + (fuse_is_view(u->user) ? view_weight(u->user) : 1);
   if (depth > info->depth) info->depth = depth;
   info->below += from->below + 1;
   if (info->below > INLINE_NODES_MAX) info->below = INLINE_NODES_MAX + 1;
@@ -258,215 +154,24 @@ static bool is_inlined(Fuser *s, Node *n) {
   Info *info = &s->info[n->id];
   UseInfo u = {s, n};
   PrimKind k = n->kind == NODE_CALL ? prim_kind(n->op) : PRIM_NONE;
-  info->free = n->kind != NODE_INPUT && (k == PRIM_CREATE || k == PRIM_POINTWISE || is_view(n));
+  info->free =
+      n->kind != NODE_INPUT && (k == PRIM_CREATE || k == PRIM_POINTWISE || fuse_is_view(n));
   graph_each_use(n, note_free, &u);
   bool kept = is_kept(s, n), wanted = kept && info->varies && !info->free;
-  if (is_view(n) || (s->together && fits_inline(s, n, k) && !wanted)) return true;
+  if (fuse_is_view(n) || (s->together && fits_inline(s, n, k) && !wanted)) return true;
   s->f->once[n->id] = kept || is_worth_memory(s, n);
   info->bytes = bytes_of(s->f->graph, n);
   info->depth = 0;
   return false;
 }
 
-/* ---- domains ---- */
-
-static Dim *places_new(const Fusion *f, uint32_t rank) {
-  return ARENA_ARRAY(f->arena, Dim, rank + 1);
-}
-
-/* The domain of a node that has an element for each of n. */
-static void flat_domain(const Fusion *f, Group *to, const Node *n) {
-  Dims *d = f->graph->dims;
-  to->x = product(f->graph, n->type.shape, n->type.rank);
-  to->r = dim_int(d, 1);
-  to->index[0] = dim_shared_index(d, "x", to->x);
-  to->index[1] = dim_int(d, 0);
-  to->rank = n->type.rank;
-  to->shape = n->type.shape;
-  Dim *place = places_new(f, n->type.rank);
-  place_of_linear(d, to->index[0], n->type.shape, n->type.rank, place);
-  to->place = place;
-}
-
-bool reduction_has_axis(Graph *g, const Node *n, uint32_t i) {
-  Arg dim = graph_arg(g, n, "dim");
-  int64_t rank = n->args[0].node->type.rank;
-  if (dim.kind == ARG_NONE || (dim.kind == ARG_LIST && dim.n == 0)) return true;
-  const Arg *list = dim.kind == ARG_LIST ? dim.items : &dim;
-  for (uint32_t k = 0; k < (dim.kind == ARG_LIST ? dim.n : 1); k++)
-    if ((list[k].dim->value + rank) % rank == i) return true;
-  return false;
-}
-
-/* A bit for each axis of its operand that a node reduces or scans. */
-static uint32_t axes_along(Graph *g, const Node *n) {
-  uint32_t along = 0;
-  for (uint32_t i = 0; i < n->args[0].node->type.rank; i++)
-    if (reduction_has_axis(g, n, i)) along |= 1u << i;
-  return along;
-}
-
-/* The domain of a tensor's elements with the axes of `along` as columns: the others, and those,
- * each in order. */
-static void axes_domain(const Fusion *f, Group *to, const ValueType *t, uint32_t along) {
-  Graph *g = f->graph;
-  Dim part[2][GRAPH_RANK_MAX], at[2][GRAPH_RANK_MAX], total[2];
-  uint32_t count[2] = {0, 0}, next[2] = {0, 0};
-  for (uint32_t i = 0; i < t->rank; i++) {
-    uint32_t r = along >> i & 1;
-    part[r][count[r]++] = t->shape[i];
-  }
-  for (int r = 0; r < 2; r++) {
-    total[r] = product(g, part[r], count[r]);
-    to->index[r] = dim_is(total[r], 1) ? dim_int(g->dims, 0)
-                                       : dim_shared_index(g->dims, r ? "r" : "x", total[r]);
-    place_of_linear(g->dims, to->index[r], part[r], count[r], at[r]);
-  }
-  Dim *place = places_new(f, t->rank);
-  to->x = total[0];
-  to->r = total[1];
-  to->rank = t->rank;
-  to->shape = t->shape;
-  to->columns = 0;
-  for (uint32_t i = 0; i < t->rank; i++) {
-    uint32_t r = along >> i & 1;
-    place[i] = at[r][next[r]++];
-    if (r && !dim_is(t->shape[i], 1)) to->columns |= 1u << i;
-  }
-  to->place = place;
-}
-
-static void column_domain(const Fusion *f, Group *to, const Node *n) {
-  axes_domain(f, to, &n->args[0].node->type, axes_along(f->graph, n));
-}
-
-enum { COLUMNS_MIN = 16, COLUMNS_MAX = 4096 };
-
-/* The last axis of a window's result as columns: its neighbours are neighbours in memory, and what
- * depends on the other axes, which is most of a place, is computed once for all of them. */
-static void window_domain(const Fusion *f, Group *to, const Node *n) {
-  const ValueType *t = &n->type;
-  Dim last = t->shape[t->rank - 1];
-  bool fits = dim_is_int(last) && last->value >= COLUMNS_MIN && last->value <= COLUMNS_MAX;
-  if (fits) axes_domain(f, to, t, 1u << (t->rank - 1));
-  else flat_domain(f, to, n);
-}
-
-static void matmul_extents(Group *to, const Node *n, Dims *d) {
-  const ValueType *t = &n->type;
-  bool batched = t->rank == 3;
-  to->extent[0] = batched ? t->shape[0] : dim_int(d, 1);
-  to->extent[1] = t->shape[t->rank - 2];
-  to->extent[2] = t->shape[t->rank - 1];
-  to->extent[3] = n->args[0].node->type.shape[t->rank - 1];
-}
-
-/* The positions of all images are rows, the channels of one group columns, groups batches. */
-static void convolution_extents(Graph *g, Group *to, const Node *n) {
-  const ValueType *t = &n->type, *weight = &n->args[1].node->type;
-  to->extent[0] = graph_arg(g, n, "groups").dim;
-  to->extent[1] = product(g, t->shape, t->rank - 1);
-  to->extent[2] = dim_floordiv(g->dims, t->shape[t->rank - 1], to->extent[0]);
-  to->extent[3] = product(g, weight->shape, weight->rank - 1);
-}
-
-/* The place in the result of a row and column of a batch. */
-static void product_place(Graph *g, const Group *to, const Node *n, Dim *place) {
-  const ValueType *t = &n->type;
-  Dims *d = g->dims;
-  if (prim_kind(n->op) == PRIM_MATMUL) {
-    for (uint32_t i = 0; i < t->rank; i++) place[i] = to->index[3 - t->rank + i];
-    return;
-  }
-  place_of_linear(d, to->index[1], t->shape, t->rank - 1, place);
-  place[t->rank - 1] = dim_add(d, dim_mul(d, to->index[0], to->extent[2]), to->index[2]);
-}
-
-static void product_domain(const Fusion *f, Group *to, const Node *n) {
-  Dims *d = f->graph->dims;
-  const ValueType *t = &n->type;
-  Dim *place = places_new(f, t->rank);
-  static const char *const names[] = {"b", "m", "n"};
-  if (prim_kind(n->op) == PRIM_MATMUL) matmul_extents(to, n, d);
-  else convolution_extents(f->graph, to, n);
-  for (uint32_t i = 0; i < 3; i++) {
-    bool one = i == 0 && dim_is(to->extent[0], 1);
-    to->index[i] = one ? dim_int(d, 0) : dim_shared_index(d, names[i], to->extent[i]);
-  }
-  to->x = product(f->graph, t->shape, t->rank);
-  to->r = dim_int(d, 1);
-  to->rank = t->rank;
-  to->shape = t->shape;
-  product_place(f->graph, to, n, place);
-  to->place = place;
-}
-
-static void attention_domain(const Fusion *f, Group *to, const Node *n) {
-  Graph *g = f->graph;
-  Dims *d = g->dims;
-  Attention x = attention_of(g, n);
-  Dim splits = dim_int(d, x.splits), *place = places_new(f, n->type.rank);
-  to->index[0] = dim_shared_index(d, "b", x.batches);
-  to->index[1] = dim_shared_index(d, "m", x.rows);
-  to->index[2] = dim_shared_index(d, "e", x.columns);
-  Dim split = x.splits > 1 ? dim_shared_index(d, "split", splits) : NULL;
-  attention_result_place(g, &x, split, to->index[0], to->index[1], to->index[2], place);
-  /* A share's last column counts for nothing: so no other node has its domain. */
-  to->x = dim_mul(d, dim_mul(d, splits, x.batches), dim_mul(d, x.rows, x.columns));
-  to->r = dim_int(d, 1);
-  to->rank = n->type.rank;
-  to->shape = n->type.shape;
-  to->place = place;
-}
-
-/* Does it go along an axis, so that its domain has columns? */
-static bool has_columns(const Node *n) {
-  PrimKind k = prim_kind(n->op);
-  return k == PRIM_REDUCE || k == PRIM_SCAN;
-}
-
-/* The role in its own domain. */
-static Role natural_role(const Node *n) {
-  return has_columns(n) && prim_kind(n->op) != PRIM_SCAN ? ROLE_ROW : ROLE_FULL;
-}
-
-static void set_domain(const Fusion *f, Group *to, const Node *n) {
-  PrimKind k = prim_kind(n->op);
-  if (prim_is_product(k)) product_domain(f, to, n);
-  else if (k == PRIM_ATTENTION) attention_domain(f, to, n);
-  else if (has_columns(n)) column_domain(f, to, n);
-  else if (k == PRIM_WINDOW) window_domain(f, to, n);
-  else flat_domain(f, to, k == PRIM_SCATTER ? n->args[1].node : n);
-}
-
-static bool same_shape(const Group *g, uint32_t rank, const Dim *shape) {
-  if (g->rank != rank) return false;
-  for (uint32_t i = 0; i < rank; i++)
-    if (g->shape[i] != shape[i]) return false;
-  return true;
-}
-
-void group_place(const Fusion *f, const Group *group, const Node *n, Dim *place) {
-  Dims *d = f->graph->dims;
-  const ValueType *t = &n->type;
-  if (f->role[n->id] == ROLE_ROW) {
-    place_of_linear(d, group->index[0], t->shape, t->rank, place);
-    return;
-  }
-  if (same_shape(group, t->rank, t->shape)) {
-    if (t->rank) memcpy(place, group->place, t->rank * sizeof *place);
-    return;
-  }
-  Dim linear = linear_of_place(d, group->place, group->shape, group->rank);
-  place_of_linear(d, linear, t->shape, t->rank, place);
-}
-
 /* ---- joining ---- */
 
 /* The role that a node has in a domain; ROLE_NONE: it doesn't fit. */
 static Role role_in(const Fusion *f, const Group *g, const Node *n) {
-  Dim elements = product(f->graph, n->type.shape, n->type.rank);
-  if (has_columns(n) && natural_role(n) == ROLE_ROW) return elements == g->x ? ROLE_ROW : ROLE_NONE;
+  Dim elements = value_numel(f->graph, &n->type);
+  if (fuse_has_columns(n) && fuse_natural_role(n) == ROLE_ROW)
+    return elements == g->x ? ROLE_ROW : ROLE_NONE;
   if (prim_kind(n->op) == PRIM_SCAN && dim_is(g->r, 1)) return ROLE_NONE;
   if (elements == dim_mul(f->graph->dims, g->x, g->r)) return ROLE_FULL;
   return elements == g->x && g->kind == GROUP_LOOPS ? ROLE_ROW : ROLE_NONE;
@@ -490,7 +195,7 @@ static void check_use(Node *operand, const Dim *place, void *ctx) {
 static bool is_scatter(const Node *n) { return prim_kind(n->op) == PRIM_SCATTER; }
 
 void group_read_place(const Fusion *f, const Group *g, const Node *n, Dim *place) {
-  if (has_columns(n) || is_scatter(n)) memcpy(place, g->place, g->rank * sizeof *place);
+  if (fuse_has_columns(n) || is_scatter(n)) memcpy(place, g->place, g->rank * sizeof *place);
   else group_place(f, g, n, place);
 }
 
@@ -526,7 +231,7 @@ static FuseStop try_domain(Fusion *f, Group *g, const Group *domain, Node *n) {
     if (f->role[m->id] == ROLE_NONE) stop = stopped(STOP_ROWS, m);
   }
   for (size_t i = 0; i < g->nodes.len && !stop.kind; i++) stop = uses_fit(f, g, g->nodes.data[i]);
-  f->role[n->id] = natural_role(n);
+  f->role[n->id] = fuse_natural_role(n);
   if (!stop.kind) stop = uses_fit(f, g, n);
   if (!stop.kind) return stop;
   *g = old;
@@ -544,13 +249,13 @@ static bool has_window(const Group *g) {
  * that do not fit a tile are gone through several times, which a window is too dear for. */
 static FuseStop columns_fit(Fusion *f, Group *g, Node *n) {
   Group own = *g;
-  column_domain(f, &own, n);
-  if (has_window(g) && !(dim_is_int(own.r) && own.r->value <= COLUMNS_MAX))
+  fuse_set_domain(f, &own, n);
+  if (has_window(g) && !(dim_is_int(own.r) && own.r->value <= FUSE_COLUMNS_MAX))
     return stopped(STOP_EXTENT, NULL);
   if (dim_is(g->r, 1)) return try_domain(f, g, &own, n);
   if (own.x != g->x || own.r != g->r) return stopped(STOP_EXTENT, NULL);
-  f->role[n->id] = natural_role(n);
-  bool same = same_shape(g, own.rank, own.shape) && own.columns == g->columns;
+  f->role[n->id] = fuse_natural_role(n);
+  bool same = fuse_same_shape(g, own.rank, own.shape) && own.columns == g->columns;
   return same ? uses_fit(f, g, n) : stopped(STOP_AXES, NULL);
 }
 
@@ -565,9 +270,9 @@ static FuseStop join(const Fuser *s, Group *g, Node *n) {
   if (is_scatter(n) || is_scatter(g->nodes.data[0])) return stopped(STOP_SCATTER, NULL);
   bool full = g->nodes.len >= GROUP_NODES_MAX || g->work + work_of(s, n) > GROUP_WORK_MAX;
   if (full) return stopped(STOP_FULL, NULL);
-  bool loops = has_columns(n) || is_window(n);
+  bool loops = fuse_has_columns(n) || is_window(n);
   if (loops && g->kind != GROUP_LOOPS) return stopped(STOP_TILES, NULL);
-  if (has_columns(n)) return columns_fit(f, g, n);
+  if (fuse_has_columns(n)) return columns_fit(f, g, n);
   f->role[n->id] = role_in(f, g, n);
   return f->role[n->id] == ROLE_NONE ? stopped(STOP_EXTENT, NULL) : uses_fit(f, g, n);
 }
@@ -597,41 +302,6 @@ static void note_reader(Node *operand, const Dim *place, void *ctx) {
   c->s->last_reader[operand->id] = c->latest;
 }
 
-static void use_in_memory(Node *operand, UseAt *use, void *ctx) {
-  while (is_view(operand)) operand = view_operand(operand);
-  use(operand, NULL, ctx);
-}
-
-static void attention_uses(const Fusion *f, const Node *n, UseAt *use, void *ctx) {
-  Graph *g = f->graph;
-  Attention x = attention_of(g, n);
-  Dim at[4], place[4];
-  use_in_memory(x.query, use, ctx);
-  use_in_memory(x.key, use, ctx);
-  use_in_memory(x.value, use, ctx);
-  if (!x.mask) return;
-  attention_operand_place(g, &x, dim_shared_index(g->dims, "b", x.batches),
-                          dim_shared_index(g->dims, "m", x.rows),
-                          dim_shared_index(g->dims, "n", x.keys), at);
-  attention_mask_place(g, &x, at, place);
-  reach(f, x.mask, place, use, ctx);
-}
-
-void each_operand(const Fusion *f, Node *n, UseAt *use, void *ctx) {
-  PrimKind k = prim_kind(n->op);
-  if (k == PRIM_ATTENTION) {
-    attention_uses(f, n, use, ctx);
-  } else if (prim_is_product(k)) {
-    for (uint32_t i = 0; i < n->nargs; i++)
-      if (n->args[i].kind == ARG_NODE && is_tensor(n->args[i].node))
-        use_in_memory(n->args[i].node, use, ctx);
-  } else {
-    Group own = {0};
-    set_domain(f, &own, n);
-    each_use_at(f, n, own.place, use, ctx);
-  }
-}
-
 static GroupKind group_kind(const Node *n) {
   PrimKind k = prim_kind(n->op);
   if (k == PRIM_ATTENTION) return GROUP_ATTENTION;
@@ -643,8 +313,8 @@ static Group *group_new(Fusion *f, Node *n) {
   g->kind = group_kind(n);
   g->number = (uint32_t)f->groups.len;
   g->once = f->once[n->id];
-  set_domain(f, g, n);
-  f->role[n->id] = natural_role(n);
+  fuse_set_domain(f, g, n);
+  f->role[n->id] = fuse_natural_role(n);
   vec_push(f->arena, &f->groups, g);
   return g;
 }

@@ -1,0 +1,21 @@
+/* What fuse.c asks of domains (fuse_domain.c) and of uses (fuse_uses.c). */
+#ifndef NEREID_GRAPH_FUSE_STATE_H
+#define NEREID_GRAPH_FUSE_STATE_H
+
+#include "graph/fuse.h"
+
+/* Its value is that of its operand, at other places. */
+bool fuse_is_view(const Node *n);
+
+enum { FUSE_COLUMNS_MAX = 4096 }; /* of windows */
+
+/* Does n go along an axis, so that its domain has columns? */
+bool fuse_has_columns(const Node *n);
+/* The role of n in its own domain. */
+Role fuse_natural_role(const Node *n);
+/* Makes n's own domain that of the group. */
+void fuse_set_domain(const Fusion *f, Group *to, const Node *n);
+/* Is that the shape of the group's domain? */
+bool fuse_same_shape(const Group *g, uint32_t rank, const Dim *shape);
+
+#endif
