@@ -363,35 +363,6 @@ static void find_stored(Fusion *f) {
   graph_each_use(f->graph->last, note_output, f);
 }
 
-/* ---- columns ---- */
-
-/* Is there a number for each of the last axis's places, which all the others share? */
-static bool uses_channels(const Fusion *f, const Node *n, Dim last) {
-  for (uint32_t i = 0; i < n->nargs; i++) {
-    if (n->args[i].kind != ARG_NODE || !is_tensor(n->args[i].node)) continue;
-    const ValueType *t = &n->args[i].node->type;
-    if (product(f->graph, t->shape, t->rank) == last) return true;
-  }
-  return false;
-}
-
-/* A group that goes through elements one by one, some of whose operands have only channels, gets
- * the channels as columns: in vectors, x % channels is dear, and no address that counts up. */
-static void find_channels(const Fusion *f, Group *g) {
-  const ValueType *t = &g->nodes.data[0]->type;
-  if (g->kind != GROUP_LOOPS || !dim_is(g->r, 1) || t->rank < 2) return;
-  if (!same_shape(g, t->rank, t->shape) || !dim_is_int(g->x)) return;
-  Dim last = t->shape[t->rank - 1];
-  if (last->value < COLUMNS_MIN || last->value > COLUMNS_MAX || last == g->x) return;
-  bool uses = false;
-  for (size_t i = 0; i < g->nodes.len; i++) {
-    const Node *n = g->nodes.data[i];
-    if (prim_kind(n->op) != PRIM_POINTWISE) return;
-    uses |= uses_channels(f, n, last);
-  }
-  if (uses) axes_domain(f, g, t, 1u << (t->rank - 1));
-}
-
 Fusion *fuse(Graph *g, Arena *a, const FuseOptions *options) {
   Fusion *f = ARENA_NEW(a, Fusion);
   *f = (Fusion){.graph = g, .arena = a};
@@ -416,7 +387,7 @@ Fusion *fuse(Graph *g, Arena *a, const FuseOptions *options) {
   }
   find_stored(f);
   for (size_t i = 0; i < f->groups.len && options->columns; i++)
-    find_channels(f, f->groups.data[i]);
+    fuse_find_channels(f, f->groups.data[i]);
   return f;
 }
 

@@ -198,3 +198,30 @@ void group_place(const Fusion *f, const Group *group, const Node *n, Dim *place)
   Dim linear = linear_of_place(d, group->place, group->shape, group->rank);
   place_of_linear(d, linear, t->shape, t->rank, place);
 }
+
+/* ---- columns ---- */
+
+/* Is there a number for each of the last axis's places, which all the others share? */
+static bool uses_channels(const Fusion *f, const Node *n, Dim last) {
+  for (uint32_t i = 0; i < n->nargs; i++) {
+    if (n->args[i].kind != ARG_NODE || n->args[i].node->type.kind != VALUE_TENSOR) continue;
+    const ValueType *t = &n->args[i].node->type;
+    if (value_numel(f->graph, t) == last) return true;
+  }
+  return false;
+}
+
+void fuse_find_channels(const Fusion *f, Group *g) {
+  const ValueType *t = &g->nodes.data[0]->type;
+  if (g->kind != GROUP_LOOPS || !dim_is(g->r, 1) || t->rank < 2) return;
+  if (!fuse_same_shape(g, t->rank, t->shape) || !dim_is_int(g->x)) return;
+  Dim last = t->shape[t->rank - 1];
+  if (last->value < COLUMNS_MIN || last->value > FUSE_COLUMNS_MAX || last == g->x) return;
+  bool uses = false;
+  for (size_t i = 0; i < g->nodes.len; i++) {
+    const Node *n = g->nodes.data[i];
+    if (prim_kind(n->op) != PRIM_POINTWISE) return;
+    uses |= uses_channels(f, n, last);
+  }
+  if (uses) axes_domain(f, g, t, 1u << (t->rank - 1));
+}

@@ -17,5 +17,8 @@ Role fuse_natural_role(const Node *n);
 void fuse_set_domain(const Fusion *f, Group *to, const Node *n);
 /* Is that the shape of the group's domain? */
 bool fuse_same_shape(const Group *g, uint32_t rank, const Dim *shape);
+/* A group that goes through elements one by one, some of whose operands have only channels, gets
+ * the channels as columns: in vectors, x % channels is dear, and no address that counts up. */
+void fuse_find_channels(const Fusion *f, Group *g);
 
 #endif
