@@ -253,3 +253,36 @@ static Node *median(Build *b, bool skip_nan) {
 
 Node *decompose_median(Build *b) { return median(b, false); }
 Node *decompose_nanmedian(Build *b) { return median(b, true); }
+
+/* ---- what is met most often ---- */
+
+/* True where an element along the axis is another than the one before it. */
+static Node *begins(Build *b, Node *sorted, uint32_t axis) {
+  Dim shape[GRAPH_RANK_MAX], one = build_const(b, 1), zero = build_const(b, 0);
+  Dim n = sorted->type.shape[axis];
+  memcpy(shape, sorted->type.shape, rank_of(sorted) * sizeof *shape);
+  shape[axis] = one;
+  Node *next = build_slice(b, sorted, axis, one, n, 1);
+  Node *last = build_slice(b, sorted, axis, zero, dim_sub(b->in.g->dims, n, one), 1);
+  Node *parts[] = {build_full(b, rank_of(sorted), shape, arg_bool(true), DT_I1),
+                   build_op2(b, "aten.ne.Tensor", next, last)};
+  return build_cat(b, 2, parts, axis);
+}
+
+/* In order, equal elements stand together: the end of the first of the longest such runs, which is
+ * where the smallest of those values is met last. */
+Node *decompose_mode(Build *b) {
+  Node *x = self_of(b);
+  uint32_t axis = infer_axis_arg(&b->in, "dim", rank_of(x));
+  Node *order = order_along(b, x, axis, false, NULL);
+  if (rank_of(x)) {
+    Node *first = begins(b, take(b, x, axis, order), axis);
+    Node *at = build_along(b, build_arange(b, x->type.shape[axis]), axis, rank_of(x));
+    Node *start = build_where(b, first, arg_node(at), build_int(b, 0));
+    start = build_item(b, build_with(b, "aten.cummax.default", start, build_int(b, axis)), 0);
+    Arg args[] = {arg_node(build_sub(b, at, start)), build_int(b, axis), arg_bool(true)};
+    order = take(b, order, axis, build(b, "aten.argmax.default", 3, args));
+  }
+  set_chosen(b, x, axis, order);
+  return NULL;
+}

@@ -109,6 +109,8 @@
   X(dropout, "aten.dropout.default") \
   X(einsum, "aten.einsum.default") \
   X(embedding, "aten.embedding.default") \
+  X(embedding_bag, "aten.embedding_bag.default") \
+  X(embedding_bag, "aten.embedding_bag.padding_idx") \
   X(zeros, "aten.empty.memory_format") \
   X(zeros, "aten.empty_like.default") \
   X(zeros, "aten.empty_permuted.default") \
@@ -184,6 +186,7 @@
   X(min_dim, "aten.min.dim") \
   RENAME("aten.min.other", "aten.minimum.default") \
   X(mm, "aten.mm.default") \
+  X(mode, "aten.mode.default") \
   X(movedim, "aten.movedim.int") \
   X(movedim, "aten.movedim.intlist") \
   X(mse_loss, "aten.mse_loss.default") \

@@ -220,6 +220,28 @@ void infer_nereid_scatter(Infer *in) {
   in->result = *x;
 }
 
+/* A bag for each offset; the last one may only say where the others end. */
+void infer_embedding_bag(Infer *in) {
+  const ValueType *table = infer_tensor(in, "weight"), *index = infer_tensor(in, "indices");
+  const ValueType *offsets = infer_tensor(in, "offsets");
+  const ValueType *weights = infer_optional_tensor(in, "per_sample_weights");
+  need_index(in, index);
+  need_index(in, offsets);
+  infer_rank(in, table, 2, 2);
+  infer_rank(in, index, 1, 1);
+  infer_rank(in, offsets, 1, 1);
+  if (weights) infer_same_dtype(in, table, weights);
+  if (weights) infer_same_size(in, index->shape[0], weights->shape[0], "the weights of indices");
+  Dim one = infer_const(in, 1), bags = offsets->shape[0];
+  if (infer_bool(in, "include_last_offset")) bags = dim_sub(in->g->dims, bags, one);
+  Dim shape[] = {bags, table->shape[1]};
+  bool max = infer_int(in, "mode") == 2;
+  ValueType items[] = {infer_type(in, table->dtype, 2, shape),
+                       infer_type(in, DT_I64, 1, index->shape), infer_type(in, DT_I64, 1, &bags),
+                       infer_type(in, DT_I64, max ? 2 : 1, shape)};
+  infer_set_list(in, 4, items);
+}
+
 /* For each row of scores, which boxes of batch row[i] are chosen: self says which may be, by -1,
  * and becomes the number of the choice. */
 void infer_suppress(Infer *in) {

@@ -195,6 +195,8 @@
   X(same_float, POINTWISE, "aten.elu.default", "(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> Tensor") \
   X(in_place, NONE, "aten.elu_.default", "(Tensor(a!) self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> Tensor(a!)") \
   X(embedding, GATHER, "aten.embedding.default", "(Tensor weight, Tensor indices, SymInt padding_idx=-1, bool scale_grad_by_freq=False, bool sparse=False) -> Tensor") \
+  X(embedding_bag, NONE, "aten.embedding_bag.default", "(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq=False, int mode=0, bool sparse=False, Tensor? per_sample_weights=None, bool include_last_offset=False) -> (Tensor, Tensor, Tensor, Tensor)") \
+  X(embedding_bag, NONE, "aten.embedding_bag.padding_idx", "(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq, int mode, bool sparse, Tensor? per_sample_weights, bool include_last_offset, int? padding_idx) -> (Tensor, Tensor, Tensor, Tensor)") \
   X(filled, NONE, "aten.empty.memory_format", "(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor") \
   X(like, NONE, "aten.empty_like.default", "(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor") \
   X(filled, NONE, "aten.empty_permuted.default", "(SymInt[] size, int[] physical_layout, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor") \
@@ -337,6 +339,7 @@
   X(binary, POINTWISE, "aten.minimum.default", "(Tensor self, Tensor other) -> Tensor") \
   X(same_float, POINTWISE, "aten.mish.default", "(Tensor self) -> Tensor") \
   X(mm, MATMUL, "aten.mm.default", "(Tensor self, Tensor mat2) -> Tensor") \
+  X(max_dim, NONE, "aten.mode.default", "(Tensor self, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)") \
   X(movedim, VIEW, "aten.movedim.int", "(Tensor(a) self, int source, int destination) -> Tensor(a)") \
   X(movedim, VIEW, "aten.movedim.intlist", "(Tensor(a) self, int[] source, int[] destination) -> Tensor(a)") \
   X(loss, NONE, "aten.mse_loss.default", "(Tensor self, Tensor target, int reduction=Mean) -> Tensor") \

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
-"""ONNX's own test data: each case gives what ONNX expects, on the CPU.
+"""ONNX's own test data: each case gives what ONNX expects, on the CPU, or where --device says.
 
-    graph_onnx.py [-v] [--update] [NAME...]     only cases whose FOLDER/NAME contains a NAME
+    graph_onnx.py [-v] [--update] [--device D] [NAME...]
+
+NAMEs select cases whose FOLDER/NAME contains one.
 
 The data is Debian's libonnx-testdata.  A case is a model, inputs, and expected outputs as
 TensorProtos.  Cases that hold no tensors, or draw random numbers, are skipped, each kind with its
@@ -153,14 +155,14 @@ def same(actual, expected):
     return ""
 
 
-def run(case, data, folder):
+def run(case, data, folder, device):
     """Runs one data set of a case; a Failure if its outputs are not as expected."""
     files = []
     for i, array in enumerate(arrays(case, data, "input")):
         files.append(folder / f"input_{i}.npy")
         np.save(files[-1], array)
     out = folder / "out"
-    command = [NEREID, "graph", case / "model.onnx", *files, "--device", "cpu", "--out-dir", out]
+    command = [NEREID, "graph", case / "model.onnx", *files, "--device", device, "--out-dir", out]
     try:
         done = subprocess.run([str(c) for c in command], capture_output=True, text=True,
                               stdin=subprocess.DEVNULL, timeout=TIMEOUT)
@@ -174,12 +176,12 @@ def run(case, data, folder):
             raise Failure(f"output {i}: {difference}")
 
 
-def check(case):
+def check(case, device):
     """What is wrong with a case, empty if it passes."""
     try:
         for data in sorted(case.glob("test_data_set_*")):
             with tempfile.TemporaryDirectory() as folder:
-                run(case, data, pathlib.Path(folder))
+                run(case, data, pathlib.Path(folder), device)
     except Failure as failure:
         return str(failure)
     return ""
@@ -219,6 +221,7 @@ def main():
     parser.add_argument("-v", action="store_true", help="all failures, also expected ones")
     parser.add_argument("--update", action="store_true", help="takes cases that work off the list")
     parser.add_argument("--data", type=pathlib.Path, default=DATA)
+    parser.add_argument("--device", default="cpu")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("names", nargs="*")
     args = parser.parse_args()
@@ -233,7 +236,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         quick_compiler(folder)
         with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
-            results = dict(zip(tasks, pool.map(lambda name: check(chosen[name]), tasks)))
+            results = dict(zip(tasks, pool.map(lambda n: check(chosen[n], args.device), tasks)))
     if args.update:
         take_off({name for name in results if not results[name]})
     return report(chosen, reasons, results, args.v)
