@@ -321,9 +321,12 @@ static const char *wanted_only(Kernel *k, const Node *n, const Dim *place, const
 static Value pointwise(Kernel *k, Node *n, const Dim *place) {
   Pointwise p = pointwise_of(k->graph, n);
   const char *operands[8];
-  for (uint32_t i = 0; i < p.noperands; i++)
+  bool branches = prim_branches(n);
+  for (uint32_t i = 0; i < p.noperands; i++) {
     operands[i] = operand(k, n, place, &p.operands[i], p.dtypes[i]);
-  if (prim_branches(n)) operands[0] = wanted_only(k, n, place, operands[0]);
+    if (branches && p.operands[i].kind == ARG_NODE)
+      operands[i] = wanted_only(k, n, place, operands[i]);
+  }
   const char *text = kernel_fill(k, p.text, operands);
   DType held = kernel_held(n->type.dtype);
   bool cast = held != p.compute && n->type.dtype != DT_I1;

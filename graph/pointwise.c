@@ -293,9 +293,10 @@ static const char *rounded(Context *c) {
 /* ---- the interface ---- */
 
 bool prim_branches(const Node *n) {
-  const PointwiseRow *row =
-      prim_kind(n->op) == PRIM_POINTWISE ? pointwise_row(n->op->target) : NULL;
-  return row && row->rule == BRANCH;
+  if (prim_kind(n->op) != PRIM_POINTWISE) return false;
+  Rule rule = pointwise_row(n->op->target)->rule;
+  bool may = rule == BRANCH || rule == REMAINDER || rule == ROUNDED;
+  return may && dtype_is_float(n->type.dtype);
 }
 
 static const char *choose(Context *c) {

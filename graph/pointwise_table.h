@@ -8,7 +8,8 @@
  * The rule says which dtype that is, and which expression, where arguments decide that:
  *
  *   ARITH     the result's dtype; 16-bit and 8-bit floats in f32; bool in i32, and != 0 behind it
- *   BRANCH    as ARITH, for an expression that takes a branch if one of its elements needs it
+ *   BRANCH    as ARITH; of floats the expression takes a branch if one of its elements needs it, as
+ *             REMAINDER and ROUNDED do
  *   BITS      the result's dtype
  *   TEST      the operands' promoted dtype, widened as above; the result is a bool
  *   LOGIC     as TEST; the second expression is for bools, which stay what they are
@@ -90,8 +91,8 @@
   X("aten.floor_divide.default", ROUNDED, "", "") \
   X("aten.fmax.default", ARITH, "tl.maximum({0}, {1})", "") \
   X("aten.fmin.default", ARITH, "tl.minimum({0}, {1})", "") \
-  X("aten.fmod.Scalar", ARITH, "libdevice.fmod({0}, {1})", "{0} % {1}") \
-  X("aten.fmod.Tensor", ARITH, "libdevice.fmod({0}, {1})", "{0} % {1}") \
+  X("aten.fmod.Scalar", BRANCH, "libdevice.fmod({0}, {1})", "{0} % {1}") \
+  X("aten.fmod.Tensor", BRANCH, "libdevice.fmod({0}, {1})", "{0} % {1}") \
   X("aten.ge.Scalar", TEST, "{0} >= {1}", "") \
   X("aten.ge.Tensor", TEST, "{0} >= {1}", "") \
   X("aten.gelu.default", GELU, "", "") \

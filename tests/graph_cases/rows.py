@@ -24,6 +24,9 @@ def chain(op, name, n):
 
 
 CASES = [
+    ("fmod.Scalar(x, 0.7); remainder.Scalar($0, 0.3)",
+     lambda x: np.mod(np.fmod(x, np.float32(0.7)), np.float32(0.3))),
+    ("fmod.Scalar(i, 3)", lambda i: np.fmod(i, 3)),
     chain("sqrt", "x", 4),
     chain("sqrt", "x", 34),
     chain("sin", "x", 4),
