@@ -246,7 +246,7 @@ static Node *shifted(Build *b, Node *x, uint32_t set) {
 Node *decompose_softmax_of(Build *b, Node *x, uint32_t axis) {
   uint32_t set = rank_of(x) ? 1u << axis : 0;
   Node *e = build_op1(b, "aten.exp.default", shifted(b, x, set));
-  return build_div(b, e, build_sum(b, e, set, true));
+  return build_mul(b, e, build_op1(b, "aten.reciprocal.default", build_sum(b, e, set, true)));
 }
 
 static Node *softmax_operand(Build *b, uint32_t *axis) {

@@ -17,6 +17,7 @@ typedef enum {
   CAST,
   ALPHA,
   CLAMP,
+  EXP,
   GELU,
   ISCLOSE,
   KEY,
@@ -149,6 +150,19 @@ static const char *alpha(const Context *c) {
 static const char *clamp(Context *c) {
   if (c->p->noperands == 3) return c->row->floats;
   return infer_has(&c->in, "min") ? MAXIMUM : MINIMUM;
+}
+
+/* Is it a row less its maximum, as in softmax? */
+static bool is_below_maximum(const Node *n) {
+  if (n->kind != NODE_CALL || strcmp(n->op->target, "aten.sub.Tensor")) return false;
+  const Node *most = n->args[1].kind == ARG_NODE ? n->args[1].node : NULL;
+  return most && most->kind == NODE_CALL && !strcmp(most->op->target, "aten.amax.default") &&
+         n->args[0].kind == ARG_NODE && most->args[0].node == n->args[0].node;
+}
+
+/* Of what is not above 0 the short form's error, some ulps of x e^x, is none beside the largest. */
+static const char *exponential(const Context *c) {
+  return is_below_maximum(c->p->operands[0].node) ? "tl.exp({0})" : c->row->floats;
 }
 
 /* The tanh form is 0.5 x (1 + tanh u), u = sqrt(2 / pi) (x + 0.044715 x^3), and that is x times the
@@ -303,6 +317,7 @@ static const char *choose(Context *c) {
   switch (c->row->rule) {
     case ALPHA: return alpha(c);
     case CLAMP: return clamp(c);
+    case EXP: return exponential(c);
     case GELU: return gelu(c);
     case ISCLOSE: return isclose(c);
     case KEY: return key(c);

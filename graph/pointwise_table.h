@@ -15,6 +15,7 @@
  *   LOGIC     as TEST; the second expression is for bools, which stay what they are
  *   CAST      the dtype of what is cast, widened as above; the result is cast
  *   KEY       as CAST; the result is an integer (graph/pointwise.c)
+ *   EXP       as ARITH; the short form where that is as good (graph/pointwise.c)
  *   REINTERPRET  the dtype of the operand, not widened; its bits are the result's
  *   others    as ARITH, with an expression of their own (graph/pointwise.c) */
 #ifndef NEREID_GRAPH_POINTWISE_TABLE_H
@@ -81,7 +82,7 @@
   X("aten.eq.Tensor", TEST, "{0} == {1}", "") \
   X("aten.erf.default", ARITH, "libdevice.erf({0})", "") \
   X("aten.erfc.default", ARITH, "libdevice.erfc({0})", "") \
-  X("aten.exp.default", ARITH, "libdevice.exp({0})", "") \
+  X("aten.exp.default", EXP, "libdevice.exp({0})", "") \
   X("aten.exp2.default", ARITH, "libdevice.exp2({0})", "") \
   X("aten.expm1.default", ARITH, "libdevice.expm1({0})", "") \
   X("aten.fill.Tensor", CAST, "{0}", "") \
@@ -99,8 +100,8 @@
   X("aten.gt.Scalar", TEST, "{0} > {1}", "") \
   X("aten.gt.Tensor", TEST, "{0} > {1}", "") \
   X("aten.hardshrink.default", ARITH, "tl.where(({0} >= -{1}) & ({0} <= {1}), 0.0, {0})", "") \
-  X("aten.hardsigmoid.default", ARITH, BETWEEN("{0} + 3.0", "0.0", "6.0") " / 6.0", "") \
-  X("aten.hardswish.default", ARITH, "{0} * " BETWEEN("{0} + 3.0", "0.0", "6.0") " / 6.0", "") \
+  X("aten.hardsigmoid.default", ARITH, BETWEEN("{0} + 3.0", "0.0", "6.0") " * 0.16666666666666666", "") \
+  X("aten.hardswish.default", ARITH, "{0} * " BETWEEN("{0} + 3.0", "0.0", "6.0") " * 0.16666666666666666", "") \
   X("aten.hardtanh.default", ARITH, BETWEEN("{0}", "{1}", "{2}"), "") \
   X("aten.hypot.default", ARITH, "libdevice.hypot({0}, {1})", "") \
   X("aten.isclose.default", ISCLOSE, "", "") \
@@ -132,7 +133,7 @@
   X("aten.maximum.default", ARITH, MAXIMUM, "") \
   X("aten.min.other", ARITH, MINIMUM, "") \
   X("aten.minimum.default", ARITH, MINIMUM, "") \
-  X("aten.mish.default", ARITH, "{0} * libdevice.tanh(tl.where({0} > 20.0, {0}, " LOG1P_EXP("{0}") "))", "") \
+  X("aten.mish.default", ARITH, "mish_of({0})", "") \
   X("aten.mul.Scalar", ARITH, "{0} * {1}", "") \
   X("aten.mul.Tensor", ARITH, "{0} * {1}", "") \
   X("aten.nan_to_num.default", NAN_TO_NUM, "", "{0}") \

@@ -1,3 +1,5 @@
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "lang/messages.h"
@@ -150,6 +152,17 @@ static bool is_identity(TileCode code, const Value *args, Value *out) {
   return zero || one;
 }
 
+/* x / 2^k as x * 2^-k: the same number by one instruction. */
+static void divide_by_power(TileCode *code, Value *divisor) {
+  if (*code != TILE_DIV || divisor->kind != V_CONST) return;
+  DType t = divisor->u.c.dtype;
+  int exponent;
+  if (t != DT_F32 && t != DT_F64) return;
+  if (fabs(frexp(divisor->u.c.v.f, &exponent)) != 0.5 || abs(exponent) > 126) return;
+  *code = TILE_MUL;
+  divisor->u.c.v.f = 1 / divisor->u.c.v.f;
+}
+
 Value emit_elementwise(Sema *S, TileCode code, const Value *args, uint32_t n, DType result,
                        Span at) {
   Value v[3] = {{0}}, same;
@@ -158,6 +171,7 @@ Value emit_elementwise(Sema *S, TileCode code, const Value *args, uint32_t n, DT
     if (v[i].kind == V_ERROR) return v[i];
   }
   if (foldable(code, v, n)) return fold(code, v, n, result);
+  if (n == 2) divide_by_power(&code, &v[1]);
   if (n == 2 && is_identity(code, v, &same)) return same;
   if (n == 2 && (code == TILE_ADD || code == TILE_MUL)) {
     Value swapped[] = {v[1], v[0]};

@@ -493,7 +493,7 @@ def helpers(*names):
     return "".join((ROOT / "graph/templates" / name).read_text() for name in names)
 
 
-HEADER = helpers("header.py", "gelu.py") + """
+HEADER = helpers("header.py", "gelu.py", "mish.py") + """
 
 @triton.jit
 def kernel({parameters}):
