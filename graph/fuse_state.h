@@ -7,7 +7,7 @@
 /* Its value is that of its operand, at other places. */
 bool fuse_is_view(const Node *n);
 
-enum { FUSE_COLUMNS_MAX = 4096 }; /* of windows */
+enum { FUSE_COLUMNS_MAX = 4096 }; /* of a row that a tile holds whole: windows, channels */
 
 /* Does n go along an axis, so that its domain has columns? */
 bool fuse_has_columns(const Node *n);
