@@ -350,12 +350,44 @@ void bind_shuffle(Bind *s, Ref dst, Ref src, const char *mode, int by, DType t) 
   nest_set_int(s->nest, st, NA_by, by);
 }
 
+/* The number of the lane whose digits along the axis are 0. */
+static Ref first_lane(Bind *s, const Reduction *r) {
+  Dim dims[MAX_DIMS];
+  int64_t coef[MAX_DIMS];
+  int n = 0;
+  for (int d = 0; d < s->ndims; d++) {
+    const Dim *x = &s->dims[d];
+    if (x->place != PLACE_LANE || x->axis == r->axis) continue;
+    coef[n] = x->stride;
+    dims[n++] = *x;
+  }
+  return n ? bind_thread_const(s, dims, coef, n) : ref_int(0);
+}
+
+/* What a function of the user's makes of two operands may depend on their order, and so on the
+ * lane: all take the result of the first. */
+static void share_first(Bind *s, const Reduction *r) {
+  Affine sub = packed(s, r->kept);
+  Ref from = first_lane(s, r);
+  NestBuilder outer = bind_open_loops(s, r->kept);
+  for (int i = 0; i < r->n; i++) {
+    NestStmt *st = nest_stmt(&s->b, NEST_SHFL, 1, 2);
+    st->dsts[0] = st->srcs[0] = ref_sub(r->acc[i], sub);
+    st->srcs[1] = from;
+    st->type = r->acc[i]->dtype;
+    nest_set_str(s->nest, st, NA_mode, "idx");
+  }
+  bind_close(s, outer);
+}
+
 /* A butterfly over the axis's lane digits leaves the result in all of them. */
 static void fold_lanes(Bind *s, Reduction *r) {
   Affine sub = packed(s, r->kept);
+  bool any = false;
   for (int d = 0; d < s->ndims; d++) {
     const Dim *x = &s->dims[d];
     if (x->axis != r->axis || x->place != PLACE_LANE) continue;
+    any = true;
     for (int by = x->stride * x->extent / 2; by >= x->stride; by /= 2) {
       NestBuilder outer = bind_open_loops(s, r->kept);
       Ref acc[MAX_OPERANDS], other[MAX_OPERANDS];
@@ -368,6 +400,8 @@ static void fold_lanes(Bind *s, Reduction *r) {
       bind_close(s, outer);
     }
   }
+  bool tile = r->st->dsts[0].var->tile.rank > 0;
+  if (any && tile && !nest_str(r->st, NA_combine, NULL)) share_first(s, r);
 }
 
 /* ---- across warps ---- */

@@ -305,6 +305,7 @@ static Choice memory_choice(const Plan *p, const Type *t, int axis, int64_t vect
   for (int a = t->rank - 1; a >= 0; a--)
     if (a != axis) order[n++] = a;
   if (m->kind == MACHINE_CPU) vector = 1;
+  if (vector > t->shape[axis]) vector = t->shape[axis];
   int64_t share = type_numel(*t) / ((int64_t)warps * m->lanes);
   vector = floor_pow2(vector < share ? vector : share > 1 ? share : 1);
   Choice c = {.rank = rank, .weight = vector};

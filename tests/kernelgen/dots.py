@@ -6,7 +6,7 @@ DOT_TYPES = ("f16", "bf16", "f32", "i8", "f8e5", "f8e4nv")
 
 class Dots:
     def dot_extent(self):
-        return self.one_of(16, 16, 32, 32, 64, 8, 48, self.extent())
+        return self.one_of(16, 16, 32, 32, 64, 64, 8, 48, self.extent())
 
     def op_dot(self):
         a = self.pick(lambda v: len(v.shape) in (2, 3) and v.mag < 1e4 and
