@@ -13,9 +13,15 @@ typedef struct {
   int resident; /* programs that fit one multiprocessor */
 } Candidate;
 
-static const double LAUNCH = 4, REACHED = 4.0 / 4.8 /* of the bandwidth */;
-static const double EPILOGUE = 2 /* of 128x128 */, STEP_LATENCY = 0.21 /* of 64 in k */;
-static const double OVERLAP = 0.77;
+static const double REACHED = 4.0 / 4.8; /* of the bandwidth */
+
+/* What the tiles of an operand type have in common. */
+typedef struct {
+  const Candidate *tiles;
+  int count;
+  double launch, epilogue, epilogue_area; /* us: of a kernel; of a program, and of its 128x128 */
+  double latency, overlap;                /* of a step: us of 64 in k; the share of its work */
+} Family;
 
 /* The first of each list is taken where sizes are open. */
 static const Candidate halves[] = {
@@ -33,6 +39,13 @@ static const Candidate singles[] = {
     {{32, 32, 32, 4, 3}, 0.085e6, 4},  {{16, 64, 32, 4, 3}, 0.085e6, 4},
 };
 
+#define COUNT(list) ((int)(sizeof(list) / sizeof *(list)))
+
+static const Family half_tiles = {halves, COUNT(halves), 4, 0, 2, 0.21, 0.77};
+static const Family single_tiles = {singles, COUNT(singles), 3, 1, 0, 0.25, 0.67};
+
+static const Family *family(DType t) { return dtype_bits(t) <= 16 ? &half_tiles : &single_tiles; }
+
 enum { MAX_PARTS = 16, LEAST_STEPS = 4 };
 
 static double ceil_div(double a, double b) { return ceil(a / b); }
@@ -43,7 +56,8 @@ static double most(double a, double b) { return a > b ? a : b; }
 static double step_time(const Candidate *c, const Product *p, double n) {
   double rate = c->rate * rates_of_processor(p->gpu, p->dtype);
   double work = 2.0 * c->tile.bm * c->tile.bn * c->tile.bk / rate;
-  return most(STEP_LATENCY * c->tile.bk / 64 + OVERLAP * work, n * work);
+  const Family *f = family(p->dtype);
+  return most(f->latency * c->tile.bk / 64 + f->overlap * work, n * work);
 }
 
 static double memory_time(const Product *p, double bytes) {
@@ -60,25 +74,20 @@ static double time_of(const Candidate *c, const Product *p) {
   double programs =
       (double)p->batch * ceil_div((double)p->m, c->tile.bm) * ceil_div((double)p->n, c->tile.bn);
   double steps = ceil_div((double)p->k, c->tile.bk), rest = ceil_div(programs, p->gpu->processors);
-  double full = floor(rest / c->resident), time = LAUNCH;
-  double end = EPILOGUE * c->tile.bm * c->tile.bn / (128 * 128);
+  const Family *f = family(p->dtype);
+  double full = floor(rest / c->resident), time = f->launch;
+  double end = f->epilogue + f->epilogue_area * c->tile.bm * c->tile.bn / (128 * 128);
   time += full * (steps * step_time(c, p, c->resident) + end);
   rest -= full * c->resident;
   if (rest > 0) time += steps * step_time(c, p, rest) + end;
-  return most(time, LAUNCH + memory_time(p, bytes_of(p)));
-}
-
-static const Candidate *candidates(DType t, int *n) {
-  bool half = dtype_bits(t) <= 16;
-  *n = half ? sizeof halves / sizeof *halves : sizeof singles / sizeof *singles;
-  return half ? halves : singles;
+  return most(time, f->launch + memory_time(p, bytes_of(p)));
 }
 
 static const Candidate *best(const Product *p, double *time) {
-  int n;
-  const Candidate *list = candidates(p->dtype, &n), *found = list;
+  const Family *f = family(p->dtype);
+  const Candidate *list = f->tiles, *found = list;
   *time = time_of(list, p);
-  for (int i = 1; i < n; i++) {
+  for (int i = 1; i < f->count; i++) {
     double t = time_of(&list[i], p);
     if (t >= *time) continue;
     *time = t;
@@ -88,10 +97,10 @@ static const Candidate *best(const Product *p, double *time) {
 }
 
 int tiling_list(DType t, const Product *p, Tile out[TILING_MAX]) {
-  int n;
   double times[TILING_MAX];
-  const Candidate *list = candidates(t, &n);
-  for (int i = 0; i < n; i++) {
+  const Family *f = family(t);
+  const Candidate *list = f->tiles;
+  for (int i = 0; i < f->count; i++) {
     int at = i;
     double time = p ? time_of(&list[i], p) : i;
     for (; at > 0 && times[at - 1] > time; at--) {
@@ -101,13 +110,13 @@ int tiling_list(DType t, const Product *p, Tile out[TILING_MAX]) {
     times[at] = time;
     out[at] = list[i].tile;
   }
-  return n;
+  return f->count;
 }
 
 /* The parts are written in f32, and read by the kernel that adds them. */
 static double adding(const Product *p, int parts) {
   double elements = (double)p->batch * (double)p->m * (double)p->n;
-  return LAUNCH + memory_time(p, elements * (8.0 * parts + 2));
+  return family(p->dtype)->launch + memory_time(p, elements * (8.0 * parts + 2));
 }
 
 int tiling_parts(const Product *p) {
