@@ -308,6 +308,8 @@ static void check_var(NestCheck *c, const NestVar *v) {
               !memcmp(v->layout.shape, v->tile.shape, sizeof *v->tile.shape * v->tile.rank);
   if (!same) bad = "its shape is not the tile's";
   if (*bad) nest_fail(c, NULL, E_NEST_LAYOUT, v->name, bad);
+  else if (layout_registers(&v->layout) > NEST_REGISTERS_MAX)
+    nest_fail(c, NULL, E_NEST_REGISTERS, NEST_REGISTERS_MAX);
 }
 
 static void check_vars(NestCheck *c) {
