@@ -90,3 +90,9 @@ Layout atom_layout(const Atom *atom, int which) {
   if (!layout_scan(text, strlen(text), &l, &bad)) BUG("atom %s: bad layout at %s", atom->name, bad);
   return l;
 }
+
+int atom_registers(const Atom *atom, int which) {
+  enum { LANES = 32 };
+  int rows = which == 1 ? atom->k : atom->m, columns = which == 0 ? atom->k : atom->n;
+  return rows * columns / (LANES * atom->warps);
+}

@@ -41,6 +41,8 @@ const Atom *atom_list(int *n);
 const Atom *atom_choose(DType a, DType b, DType c, bool tf32, int sm);
 /* The same of a warpgroup's rows, which one machine has and later ones do not. */
 const Atom *atom_choose_group(DType a, DType b, DType c, int sm);
+/* Elements of an operand, or of the result, that a lane holds; which as below. */
+int atom_registers(const Atom *atom, int which);
 /* An operand's layout as digits; which: 0 A, 1 B, 2 C. */
 Layout atom_layout(const Atom *atom, int which);
 

@@ -132,6 +132,10 @@ NestVar *bind_var(Bind *s, const char *name, DType t, DType elem, uint32_t count
 /* Opens unroll loops over the dims of a mask; what is emitted until bind_close lies inside. */
 NestBuilder bind_open(Bind *s, DimMask mask);
 void bind_close(Bind *s, NestBuilder outer);
+/* Opens one over an index, for what is emitted from here on; NULL: nothing happens. */
+void bind_unroll(Bind *s, NestIndex *index);
+/* a += coef * index; NULL: nothing. */
+void bind_add_index(Affine *a, NestIndex *index, int64_t coef);
 DimMask bind_reg_dims(const Bind *s);
 /* A register array over the dims of a mask, and its subscript. */
 NestVar *bind_array(Bind *s, const char *name, DType t, DType elem, DimMask mask, Affine *sub);

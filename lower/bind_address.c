@@ -116,12 +116,7 @@ NestBuilder bind_open_vector(Bind *s, DimMask mask, int d, int64_t n, Affine *su
     affine_add(subs[i], &x);
   }
   NestBuilder outer = bind_open(s, mask & ~((DimMask)1 << d));
-  if (step) {
-    NestStmt *u = nest_stmt(&s->b, NEST_UNROLL, 0, 0);
-    u->index = step;
-    s->b.block = nest_block(s->nest, u);
-    s->b.before = NULL;
-  }
+  bind_unroll(s, step);
   return outer;
 }
 

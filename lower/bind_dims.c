@@ -125,12 +125,7 @@ static void room(Bind *s) {
 
 void bind_split_dim(Bind *s, int d, int32_t low) {
   if (low <= 1 || s->dims[d].extent <= low || s->dims[d].extent % low) return;
-  memmove(&s->dims[d + 1], &s->dims[d], sizeof s->dims[0] * (size_t)(s->ndims - d));
-  s->ndims++;
-  s->dims[d].extent /= low;
-  s->dims[d].weight *= low;
-  s->dims[d].stride *= low;
-  s->dims[d + 1].extent = low;
+  split_dim(s, d, low);
   s->dims[d].index = nest_index(s->nest, s->dims[d].index->name, s->dims[d].extent);
   s->dims[d + 1].index = nest_index(s->nest, s->dims[d + 1].index->name, low);
 }
@@ -142,16 +137,25 @@ NestVar *bind_var(Bind *s, const char *name, DType t, DType elem, uint32_t count
   return v;
 }
 
+void bind_unroll(Bind *s, NestIndex *index) {
+  if (!index) return;
+  NestStmt *u = nest_stmt(&s->b, NEST_UNROLL, 0, 0);
+  u->index = index;
+  s->b.block = nest_block(s->nest, u);
+  s->b.before = NULL;
+}
+
 NestBuilder bind_open(Bind *s, DimMask mask) {
   NestBuilder outer = s->b;
-  for (int d = 0; d < s->ndims; d++) {
-    if (!(mask >> d & 1) || s->dims[d].place != PLACE_REG) continue;
-    NestStmt *u = nest_stmt(&s->b, NEST_UNROLL, 0, 0);
-    u->index = s->dims[d].index;
-    s->b.block = nest_block(s->nest, u);
-    s->b.before = NULL;
-  }
+  for (int d = 0; d < s->ndims; d++)
+    if (mask >> d & 1 && s->dims[d].place == PLACE_REG) bind_unroll(s, s->dims[d].index);
   return outer;
+}
+
+void bind_add_index(Affine *a, NestIndex *index, int64_t coef) {
+  if (!index) return;
+  Affine x = affine_index(index, coef);
+  if (!affine_add(a, &x)) BUG("a subscript of more than %d terms", MAX_TERMS);
 }
 
 void bind_close(Bind *s, NestBuilder outer) { s->b = outer; }

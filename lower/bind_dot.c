@@ -15,11 +15,6 @@ typedef struct {
   NestIndex *im, *in, *ik, *ib;
 } Mma;
 
-static int registers(const Atom *atom, int which) {
-  Layout l = atom_layout(atom, which);
-  return layout_span(&l, PLACE_REG);
-}
-
 static void push_dim(Bind *s, Place place, int32_t extent, int32_t stride, NestIndex *index) {
   if (s->ndims == MAX_DIMS) bind_refuse(s, bind_too_many_digits);
   s->dims[s->ndims++] = (Dim){0, 0, extent, place, stride, index};
@@ -36,20 +31,6 @@ static int64_t batch_stride(const NestBuffer *b) {
   for (int i = 0; b->tile.rank == 3 && i < b->layout.ndigits; i++)
     if (b->layout.d[i].axis == 0) return b->layout.d[i].stride;
   return 0;
-}
-
-static void open_index(Bind *s, NestIndex *ix) {
-  if (!ix) return;
-  NestStmt *u = nest_stmt(&s->b, NEST_UNROLL, 0, 0);
-  u->index = ix;
-  s->b.block = nest_block(s->nest, u);
-  s->b.before = NULL;
-}
-
-static void add_index(Affine *a, NestIndex *ix, int64_t coef) {
-  if (!ix) return;
-  Affine x = affine_index(ix, coef);
-  if (!affine_add(a, &x)) BUG("a subscript of more than %d terms", MAX_TERMS);
 }
 
 /* An operand in a ring of buffers lies at the offset of its slot. */
@@ -135,9 +116,9 @@ static Loader load_b(Bind *s, const Mma *m) {
 
 static void emit_loads(Bind *s, const Mma *m, const Loader *x, int which) {
   NestBuilder outer = s->b;
-  open_index(s, x->outer);
+  bind_unroll(s, x->outer);
   Affine sub = affine_const(0);
-  add_index(&sub, x->outer, x->regs);
+  bind_add_index(&sub, x->outer, x->regs);
   NestStmt *ld = nest_stmt(&s->b, NEST_LDMATRIX, 1, 0);
   ld->dsts[0] = ref_sub(x->frag, sub);
   ld->type = m->st->type;
@@ -162,9 +143,9 @@ static Mma plan_mma(Bind *s, const NestStmt *st) {
   m.reps_n = (int)(layout_padded(acc, r - 1) / (m.atom->n * m.wn));
   m.reps_k = (int)((k + m.atom->k - 1) / m.atom->k);
   m.batch = r == 3 ? acc->shape[0] : 1;
-  m.ra = registers(m.atom, 0);
-  m.rb = registers(m.atom, 1);
-  m.rc = registers(m.atom, 2);
+  m.ra = atom_registers(m.atom, 0);
+  m.rb = atom_registers(m.atom, 1);
+  m.rc = atom_registers(m.atom, 2);
   m.im = index_of(s, "m", m.reps_m);
   m.in = index_of(s, "n", m.reps_n);
   m.ik = index_of(s, "k", m.reps_k);
@@ -177,25 +158,25 @@ static Mma plan_mma(Bind *s, const NestStmt *st) {
 static Ref operand(const Mma *m, int which, const Loader *x) {
   Affine sub = affine_const(0);
   if (x->frag) {
-    add_index(&sub, which ? m->in : m->im, which ? m->rb : m->ra);
+    bind_add_index(&sub, which ? m->in : m->im, which ? m->rb : m->ra);
     return ref_sub(x->frag, sub);
   }
   int64_t regs = which ? m->rb : m->ra;
   int cols = which ? m->reps_n : m->reps_k, rows = which ? m->reps_k : m->reps_m;
-  add_index(&sub, which ? m->ik : m->im, regs * cols);
-  add_index(&sub, which ? m->in : m->ik, regs);
-  add_index(&sub, m->ib, regs * rows * cols);
+  bind_add_index(&sub, which ? m->ik : m->im, regs * cols);
+  bind_add_index(&sub, which ? m->in : m->ik, regs);
+  bind_add_index(&sub, m->ib, regs * rows * cols);
   return ref_sub(m->st->srcs[which].var, sub);
 }
 
 static void emit_mma(Bind *s, const Mma *m, const Loader *a, const Loader *b) {
   NestBuilder outer = s->b;
-  open_index(s, m->im);
-  open_index(s, m->in);
+  bind_unroll(s, m->im);
+  bind_unroll(s, m->in);
   Affine sub = affine_const(0);
-  add_index(&sub, m->im, (int64_t)m->rc * m->reps_n);
-  add_index(&sub, m->in, m->rc);
-  add_index(&sub, m->ib, (int64_t)m->rc * m->reps_n * m->reps_m);
+  bind_add_index(&sub, m->im, (int64_t)m->rc * m->reps_n);
+  bind_add_index(&sub, m->in, m->rc);
+  bind_add_index(&sub, m->ib, (int64_t)m->rc * m->reps_n * m->reps_m);
   NestStmt *st = nest_stmt(&s->b, NEST_MMA, 1, 3);
   st->dsts[0] = ref_sub(m->st->dsts[0].var, sub);
   st->srcs[0] = operand(m, 0, a);
@@ -212,8 +193,8 @@ static void dot_mma(Bind *s, const NestStmt *st) {
   if (st->mems[0].buffer) a = load_a(s, &m);
   if (st->mems[1].buffer) b = load_b(s, &m);
   NestBuilder outer = s->b;
-  open_index(s, m.ib);
-  open_index(s, m.ik);
+  bind_unroll(s, m.ib);
+  bind_unroll(s, m.ik);
   if (a.frag) emit_loads(s, &m, &a, 0);
   if (b.frag) emit_loads(s, &m, &b, 1);
   emit_mma(s, &m, &a, &b);
@@ -304,7 +285,7 @@ static Feed source_of(Bind *s, const NestStmt *st, int which, NestIndex *k, DimM
   DimMask base_mask;
   x.base = form_base(s, &f, DT_I32, DT_NONE, &base_mask);
   x.bytes = form_immediate(s, &f);
-  add_index(&x.bytes, k, byte_stride(b, 1 - which));
+  bind_add_index(&x.bytes, k, byte_stride(b, 1 - which));
   x.uniform = !x.base.kind;
   return x;
 }
@@ -336,7 +317,7 @@ static void multiply_add(Bind *s, DType t, Ref acc, Ref a, Ref b) {
 static Affine register_subscript(const Bind *s, DimMask mask) {
   Affine sub = affine_const(0);
   for (int d = 0; d < s->ndims; d++)
-    if (mask >> d & 1) add_index(&sub, s->dims[d].index, s->dims[d].stride);
+    if (mask >> d & 1) bind_add_index(&sub, s->dims[d].index, s->dims[d].stride);
   return sub;
 }
 

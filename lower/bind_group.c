@@ -23,11 +23,6 @@ static NestIndex *index_of(Bind *s, const char *name, int extent) {
   return extent > 1 ? nest_index(s->nest, name, extent) : NULL;
 }
 
-static int registers(const Atom *atom, int which) {
-  Layout l = atom_layout(atom, which);
-  return layout_span(&l, PLACE_REG);
-}
-
 /* K's part within a panel of the operand, in steps; `all` if it has one panel or no buffer. */
 static int steps_in_panel(const NestBuffer *b, int axis, int step, int all) {
   int n = all;
@@ -47,7 +42,7 @@ static GroupDot plan_group(Bind *s, const NestStmt *st, const Atom *atom) {
   g.reps_m = acc->shape[0] / (atom->m * g.wm);
   g.reps_k = k / atom->k;
   g.columns = acc->shape[1] / g.wn;
-  g.acc_regs = registers(atom, 2) * (g.columns / atom->n);
+  g.acc_regs = atom_registers(atom, 2) * (g.columns / atom->n);
   g.per_panel = g.reps_k;
   for (int i = 0; i < 2; i++) {
     int n = steps_in_panel(st->mems[i].buffer, 1 - i, atom->k, g.reps_k);
@@ -57,12 +52,6 @@ static GroupDot plan_group(Bind *s, const NestStmt *st, const Atom *atom) {
   g.ip = index_of(s, "p", g.reps_k / g.per_panel);
   g.ik = index_of(s, "k", g.per_panel);
   return g;
-}
-
-static void add(Affine *a, NestIndex *ix, int64_t coef) {
-  if (!ix) return;
-  Affine x = affine_index(ix, coef);
-  if (!affine_add(a, &x)) BUG("a subscript of more than %d terms", MAX_TERMS);
 }
 
 /* Where the warpgroup's part of an operand begins: its slot, the group's place along M or N, and
@@ -82,37 +71,30 @@ static Mem operand_mem(Bind *s, const GroupDot *g, int which) {
     base = base.kind ? bind_add_scalar(s, part, base, 0) : part;
   }
   Affine bytes = m->bytes;
-  if (!which) add(&bytes, g->im, matrix_step(m->buffer, 0, (int64_t)g->atom->m * g->wm));
-  add(&bytes, g->ip, matrix_step(m->buffer, 1 - which, (int64_t)g->atom->k * g->per_panel));
-  add(&bytes, g->ik, matrix_step(m->buffer, 1 - which, g->atom->k));
+  if (!which) bind_add_index(&bytes, g->im, matrix_step(m->buffer, 0, (int64_t)g->atom->m * g->wm));
+  bind_add_index(&bytes, g->ip,
+                 matrix_step(m->buffer, 1 - which, (int64_t)g->atom->k * g->per_panel));
+  bind_add_index(&bytes, g->ik, matrix_step(m->buffer, 1 - which, g->atom->k));
   return (Mem){m->buffer, base, bytes};
 }
 
 /* A's fragment of these rows and this step, as schedule_fragment lays them out. */
 static Ref fragment(const GroupDot *g) {
-  int64_t regs = registers(g->atom, 0);
+  int64_t regs = atom_registers(g->atom, 0);
   Affine sub = affine_const(0);
-  add(&sub, g->im, regs * g->reps_k);
-  add(&sub, g->ip, regs * g->per_panel);
-  add(&sub, g->ik, regs);
+  bind_add_index(&sub, g->im, regs * g->reps_k);
+  bind_add_index(&sub, g->ip, regs * g->per_panel);
+  bind_add_index(&sub, g->ik, regs);
   return ref_sub(g->st->srcs[0].var, sub);
-}
-
-static void open_index(Bind *s, NestIndex *ix) {
-  if (!ix) return;
-  NestStmt *u = nest_stmt(&s->b, NEST_UNROLL, 0, 0);
-  u->index = ix;
-  s->b.block = nest_block(s->nest, u);
-  s->b.before = NULL;
 }
 
 static void emit(Bind *s, const GroupDot *g, const Mem mems[2]) {
   NestBuilder outer = s->b;
-  open_index(s, g->im);
-  open_index(s, g->ip);
-  open_index(s, g->ik);
+  bind_unroll(s, g->im);
+  bind_unroll(s, g->ip);
+  bind_unroll(s, g->ik);
   Affine sub = affine_const(0);
-  add(&sub, g->im, g->acc_regs);
+  bind_add_index(&sub, g->im, g->acc_regs);
   NestStmt *st = nest_stmt(&s->b, NEST_WGMMA, 1, 3);
   st->nmems = 2;
   st->mems[0] = mems[0];

@@ -183,12 +183,10 @@ NestBuffer *build_to_buffer(Build *s, NestVar *v, const Type *tile) {
 
 /* Bytes from a row to the next: with padding, for threads that hold eight elements of eight rows,
  * as fragments have them, to reach different banks. */
-static int64_t row_pitch(const Build *s, const Type *tile) {
+static int64_t row_pitch(const Build *s, int64_t columns, int64_t size) {
   enum { FRAGMENT_ROW = 8, CHUNK = 16 };
-  int64_t size = tile->dtype == DT_PTR ? 8 : dtype_bytes((DType)tile->dtype);
-  int64_t row = tile->shape[tile->rank - 1] * size, pad = FRAGMENT_ROW * size;
-  bool narrow = tile->rank < 2 || tile->shape[tile->rank - 1] < FRAGMENT_ROW;
-  if (s->u->machine->kind != MACHINE_GPU || narrow) return row;
+  int64_t row = columns * size, pad = FRAGMENT_ROW * size;
+  if (s->u->machine->kind != MACHINE_GPU || columns < FRAGMENT_ROW) return row;
   return row + (pad > CHUNK ? pad : CHUNK);
 }
 
@@ -204,9 +202,10 @@ static Affine padded_rows(const Type *tile, const Affine *axes, int64_t size, in
 
 /* Through a buffer of rows: the same tile, other threads. */
 static void through_rows(Build *s, NestVar *from, NestVar *to, const Type *tile) {
-  int64_t size = dtype_bytes(from->dtype), pitch = row_pitch(s, tile);
+  int64_t size = dtype_bytes(from->dtype), columns = tile->shape[tile->rank - 1];
+  int64_t pitch = row_pitch(s, columns, size);
   NestBuffer *buf = build_tile_buffer(s, "tile", tile);
-  buf->bytes = buf->bytes / (tile->shape[tile->rank - 1] * size) * pitch;
+  buf->bytes = type_numel(*tile) / columns * pitch;
   Open o = build_open(s, &from->layout);
   build_st_shared(s, build_tile_ref(s, from, o.axes), from->dtype, buf, ref_none(),
                   padded_rows(tile, o.axes, size, pitch));

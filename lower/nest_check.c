@@ -269,14 +269,11 @@ static bool check_mma(NestCheck *c, const NestStmt *s) {
   if (!atom) return nest_fail(c, s, E_NEST_ATOM, nest_str(s, NA_atom, ""));
   if (atom->warps > 1) return nest_fail(c, s, E_NEST_ATOM_KIND, "mma", atom->name);
   const DType types[3] = {atom->a, atom->b, atom->c};
-  int32_t registers[3];
   for (uint32_t i = 0; i < 3; i++) {
-    Layout l = atom_layout(atom, (int)i);
-    registers[i] = layout_span(&l, PLACE_REG);
     if (s->srcs[i].kind != REF_VAR) return nest_fail(c, s, E_NEST_EMPTY, "mma");
-    if (!check_src(c, s, i, types[i], registers[i])) return false;
+    if (!check_src(c, s, i, types[i], atom_registers(atom, (int)i))) return false;
   }
-  return check_dst(c, s, types[2], registers[2]);
+  return check_dst(c, s, types[2], atom_registers(atom, 2));
 }
 
 /* A in registers or, as B, where a descriptor reaches it. */
@@ -284,9 +281,8 @@ static bool check_wgmma_operand(NestCheck *c, const NestStmt *s, const Atom *ato
   const NestBuffer *b = s->mems[i].buffer;
   MatrixForm form;
   if (!b && i == 0) {
-    Layout l = atom_layout(atom, 0);
     if (s->srcs[0].kind != REF_VAR) return nest_fail(c, s, E_NEST_EMPTY, "wgmma");
-    return check_src(c, s, 0, atom->a, layout_span(&l, PLACE_REG));
+    return check_src(c, s, 0, atom->a, atom_registers(atom, 0));
   }
   if (!b || s->srcs[i].kind || b->dtype != atom->a || !matrix_form(b, (int)i, &form))
     return nest_fail(c, s, E_NEST_WGMMA);

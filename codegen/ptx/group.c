@@ -22,27 +22,10 @@ static Operand descriptor(Ptx *p, const Mem *m, const MatrixForm *f) {
   return both;
 }
 
-static void put_list(Ptx *p, const Operand *x, int n) {
-  for (int i = 0; i < n; i++) {
-    ptx_puts(p, i ? ", " : "{");
-    ptx_put_operand(p, &x[i]);
-  }
-  ptx_puts(p, "}");
-}
-
-static void put_accumulator(Ptx *p, const NestStmt *s, int n) {
-  for (int i = 0; i < n; i++) {
-    Operand x = ptx_dest(p, &s->dsts[0], i);
-    ptx_puts(p, i ? ", " : "{");
-    ptx_put_operand(p, &x);
-  }
-  ptx_puts(p, "}, ");
-}
-
 void ptx_wgmma(Ptx *p, const NestStmt *s) {
   const Atom *atom = atom_find(nest_str(s, NA_atom, ""));
-  enum { MOST_WORDS = 8 };
-  Operand desc[2] = {{0}}, words[MOST_WORDS];
+  enum { MOST_WORDS = 8, MOST_RESULTS = 128 };
+  Operand desc[2] = {{0}}, words[MOST_WORDS], result[MOST_RESULTS];
   MatrixForm form[2] = {{0}};
   int n = (int)nest_int(s, NA_columns, 0), count = 0;
   if (p->machine->sm != atom->sm) {
@@ -56,9 +39,10 @@ void ptx_wgmma(Ptx *p, const NestStmt *s) {
     desc[i] = descriptor(p, &s->mems[i], &form[i]);
   }
   if (!desc[0].kind)
-    count = ptx_source_words(p, &s->srcs[0], atom->a, ptx_fragment_size(atom, 0), words);
+    count = ptx_source_words(p, &s->srcs[0], atom->a, atom_registers(atom, 0), words);
   Operand add = ptx_temp(p, RC_PRED);
   ptx_emit2(p, "setp.eq.b32 $d, 0, 0", add, add);
+  for (int i = 0; i < n / 2; i++) result[i] = ptx_dest(p, &s->dsts[0], i);
   ptx_begin(p);
   ptx_puts(p, "wgmma.mma_async.sync.aligned.m64n");
   ptx_put_int(p, n);
@@ -67,9 +51,10 @@ void ptx_wgmma(Ptx *p, const NestStmt *s) {
   ptx_puts(p, ".");
   ptx_puts(p, atom->ptx);
   ptx_puts(p, " ");
-  put_accumulator(p, s, n / 2);
+  ptx_put_vector(p, result, n / 2);
+  ptx_puts(p, ", ");
   if (desc[0].kind) ptx_put_operand(p, &desc[0]);
-  else put_list(p, words, count);
+  else ptx_put_vector(p, words, count);
   ptx_puts(p, ", ");
   ptx_put_operand(p, &desc[1]);
   ptx_puts(p, ", ");

@@ -297,11 +297,6 @@ void ptx_ldmatrix(Ptx *p, const NestStmt *s) {
   p->guard.kind = PO_NONE;
 }
 
-int ptx_fragment_size(const Atom *atom, int which) {
-  int rows = which == 1 ? atom->k : atom->m, columns = which == 0 ? atom->k : atom->n;
-  return rows * columns / (WARP_LANES * atom->warps);
-}
-
 /* The registers of a fragment: words, or 64-bit elements. */
 static int fragment(Ptx *p, const Ref *r, DType t, int n, bool dest, Operand *out) {
   if (dtype_bytes(t) < 8)
@@ -327,9 +322,9 @@ void ptx_mma(Ptx *p, const NestStmt *s) {
   ptx_needs(p, atom->ptx_version);
   const DType types[3] = {atom->a, atom->b, atom->c};
   Operand x[4][MAX_VECTOR];
-  int n[4], elements = ptx_fragment_size(atom, 2);
+  int n[4], elements = atom_registers(atom, 2);
   for (int i = 0; i < 3; i++)
-    n[i] = fragment(p, &s->srcs[i], types[i], ptx_fragment_size(atom, i), false, x[i]);
+    n[i] = fragment(p, &s->srcs[i], types[i], atom_registers(atom, i), false, x[i]);
   n[3] = fragment(p, &s->dsts[0], types[2], elements, true, x[3]);
   ptx_begin(p);
   ptx_puts(p, atom->ptx);

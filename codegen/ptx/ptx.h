@@ -233,8 +233,6 @@ void ptx_cp_commit(Ptx *p, const NestStmt *s);
 void ptx_cp_wait(Ptx *p, const NestStmt *s);
 void ptx_ldmatrix(Ptx *p, const NestStmt *s);
 void ptx_mma(Ptx *p, const NestStmt *s);
-/* Elements a lane holds of A (0), B (1) or C (2). */
-int ptx_fragment_size(const Atom *atom, int which);
 /* `[base+bytes]`; base PO_NONE: the start of shared memory, by its name. */
 typedef struct {
   Operand base;

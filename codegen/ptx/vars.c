@@ -40,7 +40,7 @@ static void note_mma(Ptx *p, const NestStmt *s) {
   const Atom *atom = atom_find(nest_str(s, NA_atom, ""));
   const Ref *refs[4] = {&s->srcs[0], &s->srcs[1], &s->srcs[2], &s->dsts[0]};
   for (int i = 0; atom && i < 4; i++) {
-    want_words(p, refs[i], ptx_fragment_size(atom, i < 2 ? i : 2));
+    want_words(p, refs[i], atom_registers(atom, i < 2 ? i : 2));
     if (atom->tf32 && i < 2 && refs[i]->kind == REF_VAR) ptx_reg(p, refs[i]->var)->bits = true;
   }
 }
