@@ -104,7 +104,7 @@ static bool set_value(Parser *p, TileOp *op, const IrAttr *a) {
   DType t = (DType)op->results[0]->type.dtype;
   tile_set_num(p->fn, op, a->i, a->f);
   if (dtype_is_float(t)) return true;
-  bool is_unsigned = dtype_kind(t) == DK_UINT || t == DT_PTR;
+  bool is_unsigned = !dtype_is_signed(t);
   if (a->kind == IA_NUM || (a->wide && !is_unsigned)) return false;
   return tile_int(op, TA_value, 0) == a->i && !(is_unsigned && !a->wide && a->i < 0);
 }

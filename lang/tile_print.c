@@ -88,8 +88,8 @@ static IrAttr shared_attr(const TileOp *op, const TileAttr *a) {
   if (a->key == TA_value && op->nresults) {
     DType t = (DType)op->results[0]->type.dtype;
     if (dtype_is_float(t)) out.kind = IA_NUM;
+    else out.wide = !dtype_is_signed(t) && a->i < 0;
     out.f32 = t != DT_F64;
-    out.wide = dtype_kind(t) == DK_UINT && a->i < 0;
   }
   return out;
 }

@@ -311,6 +311,8 @@ static bool slice_indices(Sema *S, const Value *slice, int64_t n, Span at, int64
     sema_error(S, at, E_SEMA_SLICE_STEP);
     return false;
   }
+  /* A longer step takes no other elements, and sums with this one cannot overflow. */
+  st = st > n + 1 ? n + 1 : st < -(n + 1) ? -(n + 1) : st;
   lo = st > 0 ? 0 : n - 1;
   hi = st > 0 ? n : -1;
   for (int i = 0; i < 2; i++) {
