@@ -1,0 +1,101 @@
+/* Nereid's C API: finding the fastest configuration of a kernel on a device, and remembering it.
+ *
+ * A configuration gives values to constexprs of a kernel (its block sizes) and to the options
+ * num_warps, num_stages, num_ctas and maxnreg.  nereid_tune() takes a kernel with its arguments and
+ * a space of configurations, compiles them on all cores, measures them one at a time in a process
+ * of their own, and keeps every time that it took, so that it is taken once:
+ *
+ *     nereid_tuning *t;
+ *     nereid_setting args[] = {{"x", "randn:f32[4096]"}, {"n", "4096"}};
+ *     const char *blocks[] = {"256", "512", "1024"};
+ *     nereid_tune_axis space[] = {{"BLOCK", blocks, 3}};
+ *     nereid_tune_request r = {.kernel = {.source.path = "scale.py"}, .args = args, .nargs = 2,
+ *                              .grid = "cdiv(n, BLOCK)", .axes = space, .naxes = 1};
+ *     if (!nereid_tune(&t, &r)) print(nereid_tuning_candidate(t, 0));
+ *
+ * The rules of nereid.h hold here too. */
+#ifndef NEREID_TUNE_H
+#define NEREID_TUNE_H
+
+#include "runtime/nereid.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct nereid_tuning nereid_tuning;
+
+typedef struct {
+  const char *name, *value;
+} nereid_setting;
+
+/* What a constexpr or an option may be: values as those of nereid_arg. */
+typedef struct {
+  const char *name;
+  const char *const *values;
+  int n;
+} nereid_tune_axis;
+
+typedef enum {
+  NEREID_TUNE_OK,        /* ran, and gave the right results */
+  NEREID_TUNE_COMPILE,   /* cannot be compiled */
+  NEREID_TUNE_RESOURCES, /* wants more than the device has: shared memory, registers, threads */
+  NEREID_TUNE_TIMEOUT,   /* did not end in time */
+  NEREID_TUNE_FAULT,     /* broke the device's context or the process */
+  NEREID_TUNE_WRONG,     /* gave other results than the rest */
+  NEREID_TUNE_PRUNED     /* was not measured: it cannot win, or time was up */
+} nereid_tune_status;
+
+NEREID_API const char *nereid_tune_status_name(nereid_tune_status s); /* "ok", "compile", ... */
+
+typedef struct {
+  const nereid_setting *settings; /* constexprs in the kernel's order, then options */
+  int nsettings;
+  nereid_tune_status status;
+  const char *reason;  /* one line; "" where the status says all */
+  double predicted_us; /* 0: the model says nothing */
+  double predicted_low_us, predicted_high_us;
+  double median_us, spread_us; /* spread: between the quartiles; 0: not measured */
+  int runs;
+  int recorded; /* the time was known from an earlier run */
+} nereid_candidate;
+
+typedef struct {
+  int candidates, done; /* done: measured, failed or pruned */
+  int measured;
+  const nereid_candidate *best; /* NULL: none yet */
+  double seconds, budget_s;
+} nereid_tune_progress;
+
+typedef struct {
+  nereid_request kernel;      /* with fixed constexprs in `args`; types follow from the values */
+  const nereid_setting *args; /* run-time arguments, as nereid_value_parse() reads them */
+  int nargs;
+  const char *grid;   /* expressions over integers among arguments and constexprs */
+  const char *device; /* NULL: "cuda" if there is a GPU, else "cpu" */
+  const nereid_tune_axis
+      *axes; /* none: the configurations of the kernel's decorators, or derived */
+  int naxes;
+  double budget_s; /* 0: no limit.  It is overrun by one candidate at most */
+  int model_only;  /* nothing is measured: the model chooses */
+  uint64_t seed;   /* of what is left to chance */
+  void (*on_progress)(void *context, const nereid_tune_progress *p);
+  void *context; /* of on_progress */
+} nereid_tune_request;
+
+/* Fails if nothing can win: then the message has each reason once, with counts. */
+NEREID_API int nereid_tune(nereid_tuning **out, const nereid_tune_request *r);
+NEREID_API void nereid_tuning_free(nereid_tuning *t);
+NEREID_API int nereid_tuning_count(const nereid_tuning *t);
+/* The best first: those that ran by their time, then the others.  NULL past the end. */
+NEREID_API const nereid_candidate *nereid_tuning_candidate(const nereid_tuning *t, int i);
+/* "measured", "records" (nothing had to be measured) or "model". */
+NEREID_API const char *nereid_tuning_source(const nereid_tuning *t);
+NEREID_API const char *nereid_tuning_kernel(const nereid_tuning *t); /* NAME */
+NEREID_API const char *nereid_tuning_device(const nereid_tuning *t); /* "NVIDIA H200" */
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
