@@ -128,6 +128,23 @@ int strings_add_folder(Strings *s, const char *path) {
   return strings_add(s, path, strlen(path)) ? STATUS_OK : STATUS_PROBLEM;
 }
 
+int settings_add(Settings *s, const char *pair, const char *what) {
+  nereid_setting *data = realloc(s->data, sizeof *data * (size_t)(s->len + 1));
+  if (data) s->data = data;
+  char *copy = data ? strdup(pair) : NULL;
+  if (!copy) return args_out_of_memory();
+  const char *value = args_value(copy, what);
+  if (value) data[s->len++] = (nereid_setting){copy, value};
+  else free(copy);
+  return value ? STATUS_OK : STATUS_USAGE;
+}
+
+void settings_free(Settings *s) {
+  for (int i = 0; i < s->len; i++) free((char *)(uintptr_t)s->data[i].name);
+  free(s->data);
+  *s = (Settings){0};
+}
+
 bool args_split(Strings *out, const char *text) {
   int depth = 0;
   const char *start = text;

@@ -7,7 +7,7 @@
 
 #include "lang/messages.h"
 #include "runtime/error.h"
-#include "runtime/nereid.h"
+#include "runtime/nereid_tune.h"
 
 enum { STATUS_OK, STATUS_PROBLEM, STATUS_USAGE };
 
@@ -57,6 +57,16 @@ bool strings_add(Strings *s, const char *text, size_t len); /* false (printed): 
 void strings_free(Strings *s);
 /* Adds a folder of imports, which must be there.  Returns a status. */
 int strings_add_folder(Strings *s, const char *path);
+
+/* A growing list of NAME=VALUE texts that it owns. */
+typedef struct {
+  nereid_setting *data;
+  int len;
+} Settings;
+
+/* `what` stands for the value in messages.  Returns a status. */
+int settings_add(Settings *s, const char *pair, const char *what);
+void settings_free(Settings *s);
 
 /* Splits at commas outside brackets and parentheses. */
 bool args_split(Strings *out, const char *text);
