@@ -521,9 +521,11 @@
 #define E_RUN_VALUE_CAST "the value is no number that could become %s"
 #define E_RUN_NO_ARRAY "the value is no array"
 #define E_RUN_VALUE_TYPE "a value that names another argument has that one's type"
-#define N_RUN_CACHE_DAMAGED "the cache %s is damaged; it was set aside as %s and begun anew"
-#define N_RUN_CACHE_UNUSABLE \
-  "the cache %s can't be used (%s): kernels are compiled each time; see NEREID_CACHE_DIR"
+#define N_RUN_DATABASE_DAMAGED "%s %s is damaged; it was set aside as %s and begun anew"
+#define N_RUN_DATABASE_UNUSABLE "%s %s can't be used (%s): %s; see NEREID_CACHE_DIR"
+#define N_RUN_DATABASE_NEWER \
+  "%s %s was written by a newer version of Nereid (its format is %d, this one reads %d): it is" \
+  " left as it is; update Nereid, or name another folder by NEREID_CACHE_DIR"
 #define N_RUN_NO_OPENMP "%s has no OpenMP: the kernel runs on one thread"
 #define E_RUN_TEMP "can't make a folder in %s: %s; TMPDIR names another place"
 #define E_RUN_NO_CC \

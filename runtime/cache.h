@@ -1,9 +1,7 @@
-/* The cache of compiled code on disk: one SQLite database that many processes share.
+/* The cache of compiled code on disk: a database that many processes share (runtime/database.h).
  *
- * It lies in $NEREID_CACHE_DIR, else $XDG_CACHE_HOME/nereid, else ~/.cache/nereid; NEREID_CACHE_DIR
- * set to nothing turns it off.  It is never needed: whatever goes wrong is told once, as a note,
- * and the caller compiles.  A damaged database is set aside under another name.  Entries are
- * checked by a hash when they are read; the oldest go when there is too much. */
+ * It is never needed: whatever goes wrong is told once, as a note, and the caller compiles.
+ * Entries are checked by a hash when they are read; the oldest go when there is too much. */
 #ifndef NEREID_RUNTIME_CACHE_H
 #define NEREID_RUNTIME_CACHE_H
 

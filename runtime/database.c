@@ -1,0 +1,195 @@
+#include "runtime/database.h"
+
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+/* ---- the folder ---- */
+
+static bool find_folder(char *out, size_t size) {
+  const char *own = getenv("NEREID_CACHE_DIR"), *xdg = getenv("XDG_CACHE_HOME");
+  const char *home = getenv("HOME");
+  int n;
+  if (own) n = snprintf(out, size, "%s", own);
+  else if (xdg && *xdg == '/') n = snprintf(out, size, "%s/nereid", xdg);
+  else n = home && *home ? snprintf(out, size, "%s/.cache/nereid", home) : 0;
+  return n > 0 && (size_t)n < size;
+}
+
+bool database_path(char *out, size_t size, const DatabaseKind *kind) {
+  enum { SUFFIX = 48 }; /* SQLite's, and that of a damaged one */
+  char folder[DATABASE_PATH];
+  out[0] = 0;
+  if (!find_folder(folder, sizeof folder)) return false;
+  if (strlen(folder) + strlen(kind->file) + SUFFIX > size) return false;
+  snprintf(out, size, "%s/%s", folder, kind->file);
+  return true;
+}
+
+/* Every folder on the way.  What fails shows when the database is opened. */
+static void make_folders(const char *path) {
+  char part[DATABASE_PATH];
+  snprintf(part, sizeof part, "%s", path);
+  for (char *p = part + 1; *p; p++) {
+    if (*p != '/') continue;
+    *p = 0;
+    mkdir(part, 0700);
+    *p = '/';
+  }
+}
+
+/* ---- notes ---- */
+
+__attribute__((format(printf, 2, 3))) static void tell(Database *d, const char *fmt, ...) {
+  char text[3 * DATABASE_PATH];
+  if (!d->note) return;
+  va_list ap;
+  va_start(ap, fmt);
+  vsnprintf(text, sizeof text, fmt, ap);
+  va_end(ap);
+  d->note(d->context, text);
+}
+
+static void tell_unusable(Database *d, const char *why) {
+  if (!d->noted) tell(d, N_RUN_DATABASE_UNUSABLE, d->kind->what, d->path, why, d->kind->without);
+  d->noted = true;
+}
+
+/* ---- opening ---- */
+
+static void disconnect(Database *d) {
+  sqlite3_close(d->db);
+  d->db = NULL;
+}
+
+static bool is_damage(int rc) { return rc == SQLITE_CORRUPT || rc == SQLITE_NOTADB; }
+
+static int read_version(sqlite3 *db, int *version) {
+  sqlite3_stmt *s = NULL;
+  int rc = sqlite3_prepare_v2(db, "PRAGMA user_version", -1, &s, NULL);
+  if (rc == SQLITE_OK) rc = sqlite3_step(s);
+  if (rc == SQLITE_ROW) *version = sqlite3_column_int(s, 0);
+  sqlite3_finalize(s);
+  return rc == SQLITE_ROW ? SQLITE_OK : rc;
+}
+
+/* SQLITE_MISMATCH: it is of a newer version. */
+static int connect_once(Database *d, bool create, int *version) {
+  struct stat st;
+  int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_FULLMUTEX | (create ? SQLITE_OPEN_CREATE : 0);
+  bool there = stat(d->path, &st) == 0;
+  int rc = sqlite3_open_v2(d->path, &d->db, flags, NULL);
+  d->inode = there || !stat(d->path, &st) ? st.st_ino : 0;
+  if (rc != SQLITE_OK) return rc;
+  sqlite3_busy_timeout(d->db, d->kind->busy_ms);
+  rc = sqlite3_exec(d->db, d->kind->settings, NULL, NULL, NULL);
+  if (rc == SQLITE_OK) rc = read_version(d->db, version);
+  if (rc == SQLITE_OK && *version > d->kind->version) return SQLITE_MISMATCH;
+  if (rc == SQLITE_OK && !*version) rc = sqlite3_exec(d->db, d->kind->schema, NULL, NULL, NULL);
+  if (rc == SQLITE_OK) rc = sqlite3_exec(d->db, d->kind->probe, NULL, NULL, NULL);
+  return rc;
+}
+
+/* The journal goes first and by the same name: left behind, it would be taken for one of the
+ * database that comes next. */
+static bool rename_all(const Database *d, const char *aside) {
+  char from[DATABASE_PATH + 16], to[DATABASE_PATH + 80];
+  snprintf(from, sizeof from, "%s-journal", d->path);
+  snprintf(to, sizeof to, "%s-journal", aside);
+  rename(from, to);
+  return rename(d->path, aside) == 0;
+}
+
+/* Renames the database, unless another process has replaced it already: one at a time looks, where
+ * folders can be locked. */
+static void set_aside(Database *d) {
+  char aside[DATABASE_PATH + 64], folder[DATABASE_PATH];
+  struct stat now;
+  snprintf(folder, sizeof folder, "%.*s", (int)(strrchr(d->path, '/') - d->path), d->path);
+  int fd = open(*folder ? folder : "/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd >= 0) flock(fd, LOCK_EX);
+  snprintf(aside, sizeof aside, "%s.damaged-%ld-%ld", d->path, (long)time(NULL), (long)getpid());
+  bool ours = stat(d->path, &now) == 0 && now.st_ino == d->inode;
+  if (ours && rename_all(d, aside)) tell(d, N_RUN_DATABASE_DAMAGED, d->kind->what, d->path, aside);
+  if (fd >= 0) close(fd);
+}
+
+static int connect_anew(Database *d, bool create, int *version) {
+  if (create) make_folders(d->path);
+  int rc = connect_once(d, create, version);
+  if (!is_damage(rc)) return rc;
+  disconnect(d);
+  set_aside(d);
+  return create ? connect_once(d, create, version) : SQLITE_CORRUPT;
+}
+
+DatabaseState database_use(Database *d, bool create) {
+  int version = 0;
+  if (d->db) return DATABASE_READY;
+  if (!*d->path || (!create && access(d->path, F_OK))) return DATABASE_ABSENT;
+  int rc = connect_anew(d, create, &version);
+  if (rc == SQLITE_OK) return DATABASE_READY;
+  if (rc == SQLITE_MISMATCH && !d->noted)
+    tell(d, N_RUN_DATABASE_NEWER, d->kind->what, d->path, version, d->kind->version);
+  else if (d->db || !is_damage(rc))
+    tell_unusable(d, d->db ? sqlite3_errmsg(d->db) : sqlite3_errstr(rc));
+  d->noted |= rc == SQLITE_MISMATCH;
+  disconnect(d);
+  return DATABASE_FAILED;
+}
+
+void database_init(Database *d, const DatabaseKind *kind, nereid_message_fn note, void *context) {
+  *d = (Database){.kind = kind, .note = note, .context = context};
+  pthread_mutex_init(&d->lock, NULL);
+  database_path(d->path, sizeof d->path, kind);
+}
+
+void database_close(Database *d) {
+  disconnect(d);
+  pthread_mutex_destroy(&d->lock);
+}
+
+/* ---- using ---- */
+
+void database_failed(Database *d) {
+  if (!d->db) return;
+  int rc = sqlite3_errcode(d->db);
+  bool moved = sqlite3_extended_errcode(d->db) == SQLITE_READONLY_DBMOVED;
+  if (!is_damage(rc) && !moved) tell_unusable(d, sqlite3_errmsg(d->db));
+  if (!is_damage(rc) && !moved) return;
+  disconnect(d);
+  if (!moved) set_aside(d);
+}
+
+sqlite3_stmt *database_prepare(Database *d, const char *sql) {
+  sqlite3_stmt *s = NULL;
+  return sqlite3_prepare_v2(d->db, sql, -1, &s, NULL) == SQLITE_OK ? s : NULL;
+}
+
+int database_transact(Database *d, int (*body)(void *context), void *context) {
+  int rc = sqlite3_exec(d->db, "BEGIN IMMEDIATE", NULL, NULL, NULL);
+  if (rc == SQLITE_OK) rc = body(context);
+  if (rc == SQLITE_OK) rc = sqlite3_exec(d->db, "COMMIT", NULL, NULL, NULL);
+  if (rc == SQLITE_OK) return rc;
+  database_failed(d);
+  if (d->db) sqlite3_exec(d->db, "ROLLBACK", NULL, NULL, NULL);
+  return rc;
+}
+
+void database_describe(char *out, size_t size, const DatabaseKind *kind) {
+  Database d;
+  database_init(&d, kind, NULL, NULL);
+  DatabaseState state = database_use(&d, true);
+  const char *about = state == DATABASE_FAILED ? " (can't be used)"
+                      : state == DATABASE_READY && sqlite3_db_readonly(d.db, "main")
+                          ? " (can only be read)"
+                          : "";
+  snprintf(out, size, "%s%s", *d.path ? d.path : "off", about);
+  database_close(&d);
+}

@@ -1,0 +1,62 @@
+/* SQLite databases that many processes share, all in one folder: $NEREID_CACHE_DIR, else
+ * $XDG_CACHE_HOME/nereid, else ~/.cache/nereid.  NEREID_CACHE_DIR set to nothing turns them off.
+ *
+ * Whatever goes wrong is told once, as a note, and the program goes on without.  A damaged
+ * database is set aside under another name, never deleted; one of a newer version of the program
+ * is left as it is.  They have rollback journals, not write-ahead logs: those need shared memory,
+ * which folders on a network do not have, and files that a folder without write access lacks. */
+#ifndef NEREID_RUNTIME_DATABASE_H
+#define NEREID_RUNTIME_DATABASE_H
+
+#include <pthread.h>
+#include <sqlite3.h>
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "runtime/error.h"
+
+enum { DATABASE_PATH = 4096 };
+
+typedef struct {
+  const char *file;
+  const char *what;              /* in notes: "the cache" */
+  const char *without;           /* what holds without it: "kernels are compiled each time" */
+  int version;                   /* the greatest user_version that this program knows */
+  int busy_ms;                   /* how long one process waits for others */
+  const char *settings, *schema; /* SQL for each connection, and where user_version is 0 */
+  const char *probe;             /* a query that shows whether it can be used */
+} DatabaseKind;
+
+typedef struct {
+  const DatabaseKind *kind;
+  sqlite3 *db;              /* NULL: not open */
+  char path[DATABASE_PATH]; /* "": turned off */
+  ino_t inode;              /* of what is open, or was last */
+  nereid_message_fn note;   /* may be NULL */
+  void *context;
+  bool noted;           /* that it cannot be used */
+  pthread_mutex_t lock; /* held by the caller while it uses `db` */
+} Database;
+
+typedef enum { DATABASE_READY, DATABASE_ABSENT, DATABASE_FAILED } DatabaseState;
+
+/* Nothing is opened or made yet. */
+void database_init(Database *d, const DatabaseKind *kind, nereid_message_fn note, void *context);
+void database_close(Database *d);
+/* Opens it if it is not open.  ABSENT: it is turned off, or not there and not to be made. */
+DatabaseState database_use(Database *d, bool create);
+/* After a call that failed, before another one: tells why, and closes what is damaged or was
+ * replaced under its name, so that database_use() opens the one that is there then. */
+void database_failed(Database *d);
+/* body(context) between BEGIN and COMMIT, or ROLLBACK and database_failed().  All of them give
+ * codes of SQLite. */
+int database_transact(Database *d, int (*body)(void *context), void *context);
+/* NULL on failure. */
+sqlite3_stmt *database_prepare(Database *d, const char *sql);
+
+/* Where it lies; false if it is turned off. */
+bool database_path(char *out, size_t size, const DatabaseKind *kind);
+/* "PATH", "PATH (can't be used)", "off" ... */
+void database_describe(char *out, size_t size, const DatabaseKind *kind);
+
+#endif
