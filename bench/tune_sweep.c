@@ -1,0 +1,483 @@
+/* Measures every configuration of many problems on one device: what a model of their times is
+ * fitted to, and judged by.
+ *
+ *     tune_sweep PROBLEMS [--device cuda] [--from N] [--only TEXT]
+ *
+ * PROBLEMS is what bench/tune_problems.py prints.  A line for each candidate, as soon as it is
+ * known, in columns parted by tabs: problem, configuration, median in us (or "fail"), fastest run,
+ * registers, spilled bytes, shared bytes, runs (or the reason).  A candidate that is far behind the
+ * best of its problem has few runs.  When one breaks the device's context, the program starts anew
+ * with the next problem. */
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "runtime/nereid.h"
+#include "runtime/parallel.h"
+
+enum { PAIRS_MAX = 32, CONFIGS_MAX = 256, BATCH_CONFIGS = 192, TEXT_MAX = 64 };
+static const double FAR_BEHIND = 1.4;
+static const size_t PATTERN_BYTES = (size_t)32 << 20;
+
+typedef struct {
+  const char *name, *value;
+} Pair;
+
+typedef struct {
+  Pair pairs[PAIRS_MAX];
+  int n;
+} Pairs;
+
+typedef struct {
+  char text[256];
+  Pairs pairs;
+  nereid_image *image;
+  nereid_kernel *kernel;
+  char *why; /* it has no kernel */
+} Config;
+
+typedef struct {
+  const char *name, *grid;
+  char *file, *kernel;
+  Pairs args, fixed;
+  Config *configs;
+  int nconfigs;
+} Problem;
+
+typedef struct {
+  nereid_device *device;
+  nereid_device_info info;
+  Problem *problems;
+  int nproblems;
+  void *patterns[2]; /* normal numbers in 32 and in 16 bits, on the device */
+} Sweep;
+
+static void fail(const char *what, const char *why) {
+  fprintf(stderr, "tune_sweep: %s: %s\n", what, why);
+  exit(1);
+}
+
+static void must(int code, const char *what) {
+  if (code) fail(what, nereid_error_message());
+}
+
+static void *must_have(void *p) {
+  if (!p) fail("memory", "there is no more");
+  return p;
+}
+
+/* ---- problems ---- */
+
+static char *read_file(const char *path) {
+  FILE *f = fopen(path, "rb");
+  if (!f) fail(path, "can't be read");
+  fseek(f, 0, SEEK_END);
+  long n = ftell(f);
+  rewind(f);
+  char *text = must_have(calloc((size_t)n + 1, 1));
+  if (fread(text, 1, (size_t)n, f) != (size_t)n) fail(path, "can't be read");
+  fclose(f);
+  return text;
+}
+
+/* "NAME=VALUE NAME=VALUE", cut in place. */
+static void read_pairs(Pairs *out, char *text) {
+  char *rest = NULL;
+  for (char *w = strtok_r(text, " ", &rest); w; w = strtok_r(NULL, " ", &rest)) {
+    char *eq = strchr(w, '=');
+    if (!eq || out->n == PAIRS_MAX) fail(w, "no NAME=VALUE, or too many");
+    *eq = 0;
+    out->pairs[out->n++] = (Pair){w, eq + 1};
+  }
+}
+
+static void add_config(Problem *p, char *text) {
+  if (p->nconfigs == CONFIGS_MAX) fail(p->name, "too many configurations");
+  if (!p->configs) p->configs = must_have(calloc(CONFIGS_MAX, sizeof *p->configs));
+  Config *c = &p->configs[p->nconfigs++];
+  snprintf(c->text, sizeof c->text, "%s", text);
+  read_pairs(&c->pairs, text);
+}
+
+static void read_line(Sweep *s, char *line) {
+  char *rest = strchr(line, ' ');
+  if (!rest) return; /* end */
+  *rest++ = 0;
+  if (!strcmp(line, "problem")) {
+    s->problems = must_have(realloc(s->problems, (size_t)++s->nproblems * sizeof *s->problems));
+    s->problems[s->nproblems - 1] = (Problem){.name = rest};
+  }
+  if (!s->nproblems) fail(line, "stands before any problem");
+  Problem *p = &s->problems[s->nproblems - 1];
+  if (!strcmp(line, "kernel")) {
+    p->file = rest;
+    p->kernel = strrchr(rest, ':');
+    if (!p->kernel) fail(rest, "no FILE:KERNEL");
+    *p->kernel++ = 0;
+  }
+  if (!strcmp(line, "grid")) p->grid = rest;
+  if (!strcmp(line, "args")) read_pairs(&p->args, rest);
+  if (!strcmp(line, "fixed")) read_pairs(&p->fixed, rest);
+  if (!strcmp(line, "config")) add_config(p, rest);
+}
+
+static void read_problems(Sweep *s, const char *path) {
+  char *rest = NULL, *text = read_file(path);
+  for (char *l = strtok_r(text, "\n", &rest); l; l = strtok_r(NULL, "\n", &rest)) read_line(s, l);
+}
+
+/* ---- compiling ---- */
+
+/* An array's text: "randn:bf16[4,8]". */
+static bool is_array(const char *value) { return strchr(value, '[') && strchr(value, ':'); }
+
+/* The dtype of an array, its bytes, and how it is filled. */
+typedef struct {
+  char dtype[16];
+  size_t bytes;
+  bool drawn;
+} Array;
+
+static size_t element_bytes(const char *dtype) {
+  size_t n = strlen(dtype);
+  if (n > 1 && !strcmp(dtype + n - 2, "64")) return 8;
+  if (n > 1 && !strcmp(dtype + n - 2, "32")) return 4;
+  return n > 1 && !strcmp(dtype + n - 2, "16") ? 2 : 1;
+}
+
+static Array read_array(const char *value) {
+  Array a = {.drawn = !strncmp(value, "rand", 4)};
+  const char *dtype = strchr(value, ':') + 1, *dims = strchr(value, '[') + 1;
+  snprintf(a.dtype, sizeof a.dtype, "%.*s", (int)(dims - 1 - dtype), dtype);
+  a.bytes = element_bytes(a.dtype);
+  for (char *end; *dims && *dims != ']'; dims = *end == ',' ? end + 1 : end)
+    a.bytes *= (size_t)strtoll(dims, &end, 10);
+  return a;
+}
+
+/* The type that a value gives its parameter; of an array, of one that lies as ours will. */
+static void type_of(char out[TEXT_MAX], const char *value) {
+  char text[TEXT_MAX];
+  nereid_value *v;
+  snprintf(text, sizeof text, "empty:%s[1]", is_array(value) ? read_array(value).dtype : "");
+  must(nereid_value_parse(&v, is_array(value) ? text : value), value);
+  must(nereid_value_type(out, TEXT_MAX, v, 1), value);
+  nereid_value_free(v);
+}
+
+static bool take_option(nereid_request *r, const Pair *p) {
+  int *option = !strcmp(p->name, "num_warps")    ? &r->num_warps
+                : !strcmp(p->name, "num_stages") ? &r->num_stages
+                                                 : NULL;
+  if (option) *option = atoi(p->value);
+  return option != NULL;
+}
+
+static void add_constexprs(nereid_request *r, nereid_arg *args, const Pairs *pairs) {
+  for (int i = 0; i < pairs->n; i++)
+    if (!take_option(r, &pairs->pairs[i]))
+      args[r->nargs++] = (nereid_arg){.name = pairs->pairs[i].name, .value = pairs->pairs[i].value};
+}
+
+typedef struct {
+  const Sweep *sweep;
+  const Problem **problems; /* of the configuration in the same place */
+  Config **configs;
+  int n;
+} Batch;
+
+static void compile(void *context, size_t i) {
+  const Batch *b = context;
+  const Problem *p = b->problems[i];
+  Config *c = b->configs[i];
+  char types[PAIRS_MAX][TEXT_MAX];
+  nereid_arg args[3 * PAIRS_MAX];
+  nereid_request r = {.source.path = p->file, .kernel = p->kernel, .args = args};
+  for (int k = 0; k < p->args.n; k++) {
+    type_of(types[k], p->args.pairs[k].value);
+    args[r.nargs++] = (nereid_arg){.name = p->args.pairs[k].name, .type = types[k]};
+  }
+  add_constexprs(&r, args, &p->fixed);
+  add_constexprs(&r, args, &c->pairs);
+  if (nereid_compile_for(&c->image, b->sweep->device, &r)) c->why = strdup(nereid_error_message());
+}
+
+static bool fits(const Sweep *s, const Config *c) {
+  nereid_variant v;
+  if (!c->image || nereid_image_get_variant(&v, c->image, 0)) return false;
+  return v.kind != NEREID_PTX || v.shared_bytes <= s->info.shared_bytes;
+}
+
+static void load_alone(const Batch *b, Config *c) {
+  if (nereid_kernel_load(&c->kernel, b->sweep->device, c->image))
+    c->why = strdup(nereid_error_message());
+}
+
+static void load(const Batch *b) {
+  const nereid_image **images = must_have(calloc((size_t)b->n + 1, sizeof *images));
+  nereid_kernel **kernels = must_have(calloc((size_t)b->n + 1, sizeof *kernels));
+  Config **of = must_have(calloc((size_t)b->n + 1, sizeof *of));
+  int n = 0;
+  for (int i = 0; i < b->n; i++) {
+    Config *c = b->configs[i];
+    if (!fits(b->sweep, c)) {
+      if (!c->why) c->why = strdup("too much shared memory");
+      continue;
+    }
+    of[n] = c;
+    images[n++] = c->image;
+  }
+  int code = n ? nereid_kernel_load_all(kernels, b->sweep->device, images, n) : 0;
+  for (int i = 0; i < n; i++) {
+    of[i]->kernel = kernels[i];
+    if (code) load_alone(b, of[i]);
+  }
+  free(images);
+  free(kernels);
+  free(of);
+}
+
+/* ---- measuring ---- */
+
+/* Sums of four numbers of a simple generator: the bits of products matter to a GPU's clock. */
+static void make_patterns(Sweep *s) {
+  size_t n = PATTERN_BYTES / 4;
+  float *f = must_have(malloc(PATTERN_BYTES));
+  uint16_t *h = must_have(malloc(PATTERN_BYTES));
+  uint64_t state = 1;
+  for (size_t i = 0; i < n; i++) {
+    float sum = 0;
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    for (int k = 0; k < 4; k++) sum += (float)(state >> (16 * k) & 0xffff) / 65536.0f - 0.5f;
+    f[i] = sum * 1.7f;
+    uint32_t bits;
+    memcpy(&bits, &f[i], sizeof bits);
+    h[i] = h[n + i] = (uint16_t)(bits >> 16);
+  }
+  const void *from[2] = {f, h};
+  for (int i = 0; i < 2; i++) {
+    must(nereid_alloc(&s->patterns[i], s->device, PATTERN_BYTES), "memory");
+    must(nereid_copy_in(s->device, s->patterns[i], from[i], PATTERN_BYTES, NULL), "copying");
+  }
+  free(f);
+  free(h);
+}
+
+/* Numbers of 16 bits are bfloat16s: as float16s the same bits are small numbers, and as random. */
+static void *make_array(const Sweep *s, const Array *a) {
+  void *p;
+  must(nereid_alloc(&p, s->device, a->bytes), "memory");
+  must(nereid_fill(s->device, p, 0, a->bytes, NULL), "filling");
+  for (size_t at = 0; a->drawn && at < a->bytes; at += PATTERN_BYTES) {
+    size_t left = a->bytes - at;
+    must(nereid_copy(s->device, (char *)p + at, s->patterns[element_bytes(a->dtype) == 2],
+                     left < PATTERN_BYTES ? left : PATTERN_BYTES, NULL),
+         "copying");
+  }
+  return p;
+}
+
+static int bind(nereid_binding *out, const Pairs *pairs) {
+  int n = 0;
+  for (int i = 0; i < pairs->n; i++) {
+    char *end;
+    long long v = strtoll(pairs->pairs[i].value, &end, 10);
+    if (!*end) out[n++] = (nereid_binding){pairs->pairs[i].name, v};
+  }
+  return n;
+}
+
+/* "X, Y, Z": commas in parentheses part arguments. */
+static void eval_grid(uint32_t grid[3], const Problem *p, const Config *c) {
+  nereid_binding names[3 * PAIRS_MAX];
+  int n = bind(names, &p->args);
+  n += bind(names + n, &p->fixed);
+  n += bind(names + n, &c->pairs);
+  char text[256], *start = text;
+  int axis = 0, depth = 0;
+  snprintf(text, sizeof text, "%s", p->grid);
+  grid[0] = grid[1] = grid[2] = 1;
+  for (char *q = text;; q++) {
+    bool end = !*q;
+    depth += (*q == '(') - (*q == ')');
+    if (!end && (*q != ',' || depth)) continue;
+    int64_t v;
+    *q = 0;
+    must(nereid_expr_eval(&v, start, names, n), p->name);
+    grid[axis++] = (uint32_t)v;
+    if (end || axis == 3) return;
+    start = q + 1;
+  }
+}
+
+static int set_args(nereid_launch *l, const Problem *p, const nereid_image *image, void **data) {
+  int code = 0;
+  for (int i = 0; i < p->args.n && !code; i++) {
+    int at = nereid_image_find_param(image, p->args.pairs[i].name);
+    nereid_value *v;
+    if (at < 0) continue;
+    if (data[i]) {
+      code = nereid_launch_set_pointer(l, at, data[i]);
+      continue;
+    }
+    code = nereid_value_parse(&v, p->args.pairs[i].value);
+    if (code) break;
+    code = nereid_launch_set_value(l, at, v, NULL);
+    nereid_value_free(v);
+  }
+  return code;
+}
+
+static int time_launch(nereid_timing *t, nereid_launch *l, double best) {
+  nereid_time_options few = {.warm_up = 1, .runs = 3};
+  int code = nereid_launch_time(t, l, NULL, &few);
+  if (code || (best > 0 && t->median_us > FAR_BEHIND * best)) return code;
+  nereid_time_options many = {.warm_up = 2, .runs = t->median_us < 50 ? 30 : 12};
+  return nereid_launch_time(t, l, NULL, &many);
+}
+
+/* With the first line of the reason. */
+static void print_failure(const Problem *p, const Config *c, const char *why) {
+  if (!why) why = "?";
+  printf("%s\t%s\tfail\t0\t0\t0\t0\t%.*s\n", p->name, c->text, (int)strcspn(why, "\n"), why);
+}
+
+/* Returns the time, 0 if there is none; *lost: the device's context is broken. */
+static double measure(const Problem *p, Config *c, void **data, double best, bool *lost) {
+  nereid_launch *l = NULL;
+  nereid_timing t = {0};
+  nereid_kernel_resources r = {0};
+  uint32_t grid[3];
+  eval_grid(grid, p, c);
+  int code = nereid_launch_new(&l, c->kernel, grid);
+  if (!code) code = set_args(l, p, c->image, data);
+  if (!code) code = time_launch(&t, l, best);
+  nereid_launch_free(l);
+  nereid_kernel_get_resources(&r, c->kernel);
+  if (code) print_failure(p, c, nereid_error_message());
+  else
+    printf("%s\t%s\t%.2f\t%.2f\t%d\t%d\t%lld\t%d\n", p->name, c->text, t.median_us, t.min_us,
+           r.registers, r.spill_bytes, (long long)r.shared_bytes, t.runs);
+  *lost = code == NEREID_E_LOST;
+  return code ? 0 : t.median_us;
+}
+
+/* False: the device's context is broken. */
+static bool measure_problem(const Sweep *s, Problem *p) {
+  void *data[PAIRS_MAX] = {0};
+  double best = 0;
+  bool lost = false;
+  for (int i = 0; i < p->args.n; i++) {
+    if (!is_array(p->args.pairs[i].value)) continue;
+    Array a = read_array(p->args.pairs[i].value);
+    data[i] = make_array(s, &a);
+  }
+  for (int i = 0; i < p->nconfigs && !lost; i++) {
+    Config *c = &p->configs[i];
+    double us = 0;
+    if (c->kernel) us = measure(p, c, data, best, &lost);
+    else print_failure(p, c, c->why);
+    if (us > 0 && (best <= 0 || us < best)) best = us;
+  }
+  fflush(stdout);
+  for (int i = 0; i < p->args.n && !lost; i++) nereid_free(s->device, data[i]);
+  return !lost;
+}
+
+static void forget(Problem *p) {
+  for (int i = 0; i < p->nconfigs; i++) {
+    Config *c = &p->configs[i];
+    nereid_kernel_free(c->kernel);
+    nereid_image_free(c->image);
+    free(c->why);
+    c->kernel = NULL;
+    c->image = NULL;
+    c->why = NULL;
+  }
+}
+
+/* ---- all of them ---- */
+
+/* Compiles the problems from `at` on that make up a batch; returns the first one behind them. */
+static int compile_batch(Sweep *s, int at) {
+  int end = at, n = 0;
+  do n += s->problems[end++].nconfigs;
+  while (end < s->nproblems && n + s->problems[end].nconfigs <= BATCH_CONFIGS);
+  Batch b = {.sweep = s};
+  b.problems = must_have(calloc((size_t)n + 1, sizeof *b.problems));
+  b.configs = must_have(calloc((size_t)n + 1, sizeof *b.configs));
+  for (int i = at; i < end; i++)
+    for (int k = 0; k < s->problems[i].nconfigs; k++) {
+      b.problems[b.n] = &s->problems[i];
+      b.configs[b.n++] = &s->problems[i].configs[k];
+    }
+  parallel_for((size_t)b.n, compile, &b);
+  load(&b);
+  free(b.problems);
+  free(b.configs);
+  return end;
+}
+
+static double now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static void start_anew(char **argv, int from) {
+  char number[16];
+  char *args[] = {argv[0], argv[1], "--from", number, NULL};
+  snprintf(number, sizeof number, "%d", from);
+  fprintf(stderr, "tune_sweep: the device's context is lost; starting anew\n");
+  execv("/proc/self/exe", args);
+  fail("/proc/self/exe", "can't be started");
+}
+
+static void sweep(Sweep *s, int from, char **argv) {
+  double start = now(), measuring = 0;
+  for (int at = from, end; at < s->nproblems; at = end) {
+    end = compile_batch(s, at);
+    double begin = now();
+    for (int i = at; i < end; i++) {
+      if (!measure_problem(s, &s->problems[i])) start_anew(argv, i + 1);
+      forget(&s->problems[i]);
+    }
+    measuring += now() - begin;
+    fprintf(stderr, "%d of %d problems, %.1f s, %.1f of it measuring\n", end, s->nproblems,
+            now() - start, measuring);
+  }
+}
+
+static void keep_only(Sweep *s, const char *only) {
+  int n = 0;
+  for (int i = 0; i < s->nproblems; i++)
+    if (strstr(s->problems[i].name, only)) s->problems[n++] = s->problems[i];
+  s->nproblems = n;
+}
+
+int main(int argc, char **argv) {
+  const char *device = "cuda", *only = NULL;
+  int from = 0;
+  Sweep s = {0};
+  for (int i = 2; i + 1 < argc; i += 2) {
+    if (!strcmp(argv[i], "--device")) device = argv[i + 1];
+    else if (!strcmp(argv[i], "--from")) from = atoi(argv[i + 1]);
+    else if (!strcmp(argv[i], "--only")) only = argv[i + 1];
+    else fail(argv[i], "unknown option");
+  }
+  if (argc < 2 || !nereid_device_count(device)) {
+    printf("skipped: %s\n", argc < 2 ? "no file of problems" : nereid_error_message());
+    return 0;
+  }
+  read_problems(&s, argv[1]);
+  if (only) keep_only(&s, only);
+  must(nereid_device_open(&s.device, device), device);
+  must(nereid_device_get_info(&s.info, s.device), device);
+  make_patterns(&s);
+  if (!from) printf("# %s, driver %d\n", s.info.description, s.info.driver_version);
+  sweep(&s, from, argv);
+  return 0;
+}
