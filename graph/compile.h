@@ -2,7 +2,7 @@
 #ifndef NEREID_GRAPH_COMPILE_H
 #define NEREID_GRAPH_COMPILE_H
 
-#include "graph/rates.h"
+#include "runtime/rates.h"
 #include "graph/stages.h"
 
 typedef enum { TARGET_GPU, TARGET_CPU } GraphTarget;

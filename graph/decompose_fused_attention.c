@@ -5,7 +5,7 @@
 #include "graph/attention.h"
 #include "graph/attention_mask.h"
 #include "graph/decompose.h"
-#include "graph/rates.h"
+#include "runtime/rates.h"
 
 enum {
   RANK = 4,

@@ -5,7 +5,7 @@
 #define NEREID_GRAPH_EXPLAIN_H
 
 #include "graph/plan.h"
-#include "graph/rates.h"
+#include "runtime/rates.h"
 #include "graph/sizes.h"
 
 /* How long steps took, in microseconds. */

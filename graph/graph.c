@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "graph/rates.h"
+#include "runtime/rates.h"
 
 Graph *graph_new(Arena *a, Pool *names, Diags *d) {
   Graph *g = ARENA_NEW(a, Graph);

@@ -162,7 +162,7 @@ struct Graph {
   OutputSpec *outputs; /* one for each item of the output node's list; NULL: all are user's */
   VEC(uint32_t) rules;        /* files of further rewrite rules, sources of `diags` */
   VEC(GraphRewrite) rewrites; /* what pass rewrite did */
-  const struct Rates *gpu; /* by which kernels are chosen (graph/rates.h); an H200's at first */
+  const struct Rates *gpu; /* by which kernels are chosen (runtime/rates.h); an H200's at first */
   const struct OpSchema **schemas; /* of the op table's rows, as far as they were parsed */
 };
 

@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#include "graph/rates.h"
+#include "runtime/rates.h"
 
 /* `batch` products of [m, k] by [k, n], operands of one dtype, on that GPU. */
 typedef struct {

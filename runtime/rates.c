@@ -1,4 +1,4 @@
-#include "graph/rates.h"
+#include "runtime/rates.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,16 +15,19 @@ typedef struct {
   int processors;
   double clock, bandwidth;
   double f32, f16, f8;
+  int64_t cache; /* the L2 cache, in bytes */
+  int shared;    /* KiB of a multiprocessor's shared memory */
+  int threads;   /* that a multiprocessor holds */
 } Architecture;
 
 static const Architecture architectures[] = {
-    {80, "A100", 108, 1.41e9, 1.555e12, 128, 2048, 2048},
-    {86, "A10", 72, 1.695e9, 6e11, 256, 512, 512},
-    {89, "L40S", 142, 2.52e9, 8.64e11, 256, 1024, 2048},
-    {90, "H200", 132, 1.83e9, 4.8e12, 256, 4096, 8192},
-    {100, "B200", 148, 1.85e9, 8e12, 256, 8192, 16384},
-    {103, "B300", 148, 1.85e9, 8e12, 256, 8192, 16384},
-    {120, "GeForce RTX 5090", 170, 2.41e9, 1.79e12, 256, 1024, 2048},
+    {80, "A100", 108, 1.41e9, 1.555e12, 128, 2048, 2048, 40 << 20, 164, 2048},
+    {86, "A10", 72, 1.695e9, 6e11, 256, 512, 512, 6 << 20, 100, 1536},
+    {89, "L40S", 142, 2.52e9, 8.64e11, 256, 1024, 2048, 96 << 20, 100, 1536},
+    {90, "H200", 132, 1.83e9, 4.8e12, 256, 4096, 8192, 50 << 20, 228, 2048},
+    {100, "B200", 148, 1.85e9, 8e12, 256, 8192, 16384, 126 << 20, 228, 2048},
+    {103, "B300", 148, 1.85e9, 8e12, 256, 8192, 16384, 126 << 20, 228, 2048},
+    {120, "GeForce RTX 5090", 170, 2.41e9, 1.79e12, 256, 1024, 2048, 96 << 20, 100, 1536},
 };
 enum { ARCHITECTURES = sizeof architectures / sizeof *architectures };
 
@@ -45,9 +48,18 @@ static const Architecture *architecture_of(int sm) {
 }
 
 static double operations_a_clock(const Rates *r, DType t) {
+  return dtype_bits(t) == 16 ? r->f16 : dtype_bits(t) == 8 ? r->f8 : r->f32;
+}
+
+static void add_architecture(Rates *r) {
   const Architecture *a = architecture_of(r->sm);
-  if (!a) return 0;
-  return dtype_bits(t) == 16 ? a->f16 : dtype_bits(t) == 8 ? a->f8 : a->f32;
+  if (!a) return;
+  r->f32 = a->f32;
+  r->f16 = a->f16;
+  r->f8 = a->f8;
+  r->shared = (int64_t)a->shared << 10;
+  r->threads = a->threads;
+  if (r->cache <= 0) r->cache = a->cache;
 }
 
 static double bandwidth_by_name(const char *name) {
@@ -80,6 +92,8 @@ static void rates_of_gpu(Rates *r, const nereid_device_info *info) {
   r->sm = sm_of(info->target);
   r->processors = info->processors > 0 ? info->processors : 1;
   r->clock = 1e3 * info->clock_khz;
+  r->cache = info->l2_bytes;
+  add_architecture(r);
   find_bandwidth(r);
   r->operations = rates_of_product(r, DT_F32);
 }
@@ -91,6 +105,7 @@ void rates_of_target(Rates *out, const char *target) {
   snprintf(out->device, sizeof out->device, "%s (there is no GPU here)", a->name);
   out->processors = a->processors;
   out->clock = a->clock;
+  add_architecture(out);
   out->operations = rates_of_product(out, DT_F32);
 }
 

@@ -4,10 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
-#include "graph/rates.h"
 #include "lower/machine.h"
 #include "runtime/device.h"
+#include "runtime/rates.h"
 
 enum { COPY_BYTES = 32 << 20, COPY_TIMES = 3, CORES_MAX = 64 };
 
@@ -72,5 +73,8 @@ void rates_of_cpu(Rates *r) {
   snprintf(r->device, sizeof r->device, "cpu, %d core%s", cores, cores == 1 ? "" : "s");
   r->from = "measured by copying";
   r->bandwidth = copy_bandwidth(cores);
-  r->operations = cpu_clock() * cores * machine_find("cpu")->lanes * UNITS * FMA;
+  r->processors = cores;
+  r->clock = cpu_clock();
+  r->cache = sysconf(_SC_LEVEL3_CACHE_SIZE) > 0 ? sysconf(_SC_LEVEL3_CACHE_SIZE) : 0;
+  r->operations = r->clock * cores * machine_find("cpu")->lanes * UNITS * FMA;
 }
