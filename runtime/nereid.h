@@ -375,6 +375,7 @@ typedef struct {
 typedef struct {
   double median_us, min_us, max_us;
   int runs;
+  double low_us, high_us; /* the quartiles */
 } nereid_timing;
 
 /* Times a launch: events on a GPU, wall-clock elsewhere.  `o` may be NULL. */

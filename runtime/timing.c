@@ -61,6 +61,14 @@ static int compare(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
+/* Between the two values that are nearest. */
+static double quantile(const double *sorted, int n, double share) {
+  double at = share * (n - 1);
+  int below = (int)at;
+  int above = below + 1 < n ? below + 1 : below;
+  return sorted[below] + (at - below) * (sorted[above] - sorted[below]);
+}
+
 static int measure(Timer *t, const nereid_time_options *o, nereid_timing *out) {
   double us[RUNS_MOST];
   int warm = o->warm_up > 0 ? o->warm_up : 3;
@@ -76,8 +84,12 @@ static int measure(Timer *t, const nereid_time_options *o, nereid_timing *out) {
   code = run_timed(t, runs, us);
   if (code) return code;
   qsort(us, (size_t)runs, sizeof *us, compare);
-  double middle = runs % 2 ? us[runs / 2] : (us[runs / 2 - 1] + us[runs / 2]) / 2;
-  *out = (nereid_timing){middle, us[0], us[runs - 1], runs};
+  *out = (nereid_timing){.median_us = quantile(us, runs, 0.5),
+                         .min_us = us[0],
+                         .max_us = us[runs - 1],
+                         .runs = runs,
+                         .low_us = quantile(us, runs, 0.25),
+                         .high_us = quantile(us, runs, 0.75)};
   return 0;
 }
 

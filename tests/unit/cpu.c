@@ -97,7 +97,9 @@ static void test_running(void) {
   check(!nereid_launch_run(l, NULL) && out[0] == 1002 && out[599] == 1601, "the right numbers");
   nereid_timing t;
   nereid_time_options o = {.runs = 7};
-  check(!nereid_launch_time(&t, l, NULL, &o) && t.runs == 7 && t.min_us <= t.median_us, "timing");
+  check(!nereid_launch_time(&t, l, NULL, &o) && t.runs == 7 && t.min_us <= t.low_us &&
+            t.low_us <= t.median_us && t.median_us <= t.high_us && t.high_us <= t.max_us,
+        "timing");
   nereid_launch_set_grid(l, (uint32_t[]){65536, 65536, 1});
   X(nereid_launch_run(l, NULL), NEREID_E_RESOURCES,
     "the grid 65536 x 65536 x 1 has more programs than this device can count (2147483647)");
@@ -122,7 +124,7 @@ static void test_tools(const TempFolder *t) {
   make_script(t, cc, sizeof cc,
               "#!/bin/sh\ncase \"$*\" in *-fopenmp*) exit 1;; esac\nexec gcc \"$@\"\n");
   check(!load_with(cc, "k"), "a compiler without OpenMP");
-  #ifdef __x86_64__
+#ifdef __x86_64__
   {
     make_script(t, cc, sizeof cc,
                 "#!/bin/sh\ncase \"$*\" in *-mno-avx512f*) exec gcc \"$@\";; esac\n"
