@@ -1,7 +1,8 @@
-/* nereid info: devices, targets, tools, cache. */
+/* nereid info: devices, targets, tools, cache and records. */
 #include <stdio.h>
 
 #include "cli/commands.h"
+#include "runtime/nereid_tune.h"
 
 static const Option options[] = {{0}};
 
@@ -40,7 +41,7 @@ static void print_tool(const char *tool) {
 
 static int run(int argc, char **argv) {
   if (argc) return args_error(E_CLI_EXTRA_FILE, argv[0], "");
-  char cache[8192];
+  char place[8192];
   printf("nereid %s (%s)\ndevices\n", nereid_version(), nereid_build_id());
   print_gpus();
   print_device("cpu");
@@ -51,10 +52,12 @@ static int run(int argc, char **argv) {
   fputs("\ntools\n", stdout);
   print_tool("cc");
   print_tool("ptxas");
-  nereid_cache_describe(cache, sizeof cache);
-  printf("cache\n  %s\n", cache);
+  nereid_cache_describe(place, sizeof place);
+  printf("cache\n  %s\n", place);
+  nereid_records_describe(place, sizeof place);
+  printf("records\n  %s\n", place);
   return STATUS_OK;
 }
 
-const Command command_info = {"info", "", "Lists devices, targets, tools found and the cache.",
-                              options, run};
+const Command command_info = {
+    "info", "", "Lists devices, targets, tools found, the cache and the records.", options, run};

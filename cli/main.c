@@ -13,6 +13,7 @@ static const Command *const commands[] = {
     &command_graph,
     &command_build,
     &command_list,
+    &command_records,
     &command_info,
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };

@@ -9,6 +9,7 @@
 #include "graph/tune.h"
 #include "runtime/array.h"
 #include "runtime/device.h"
+#include "runtime/owned.h"
 #include "runtime/timing.h"
 
 struct nereid_graph {
@@ -118,14 +119,6 @@ static int take_model(Model **out, nereid_graph *g, const nereid_graph_options *
 
 /* ---- stages ---- */
 
-static int copy_text(char **text, size_t *size, const Text *t) {
-  *text = malloc(t->len + 1);
-  if (!*text) return error_out_of_memory();
-  memcpy(*text, t->data, t->len + 1);
-  *size = t->len;
-  return 0;
-}
-
 static int emit(Model *m, const nereid_graph_options *o, nereid_graph_kind kind, Text *out) {
   ModeOptions options;
   bool cpu = o->device && strncmp(o->device, "cuda", 4) != 0;
@@ -154,7 +147,7 @@ int nereid_graph_emit(char **text, size_t *size, nereid_graph *g, const nereid_g
   if (!o) o = &defaults;
   int code = take_model(&m, g, o);
   if (!code) code = emit(m, o, kind, &out);
-  if (!code) code = copy_text(text, size, &out);
+  if (!code) code = owned_copy(text, size, out.data, out.len);
   model_free(m);
   return code;
 }
@@ -301,7 +294,7 @@ static int print_run(char **text, size_t *size, PrintRun *print, nereid_executab
   if (!a) return error_out_of_memory();
   Text out = text_new(a);
   int code = print(e, &c, &out);
-  if (!code) code = copy_text(text, size, &out);
+  if (!code) code = owned_copy(text, size, out.data, out.len);
   arena_free(a);
   return code;
 }

@@ -464,7 +464,7 @@
 #define E_RUN_FILE_WRITE "can't write %s: %s"
 #define E_RUN_FILE_FOLDER "%s is a folder, not a file"
 #define E_RUN_FILE_NO_FOLDER "can't write %s: there is no such folder"
-#define E_RUN_FILE_LARGE "%s is too large for a kernel file (more than 64 MiB)"
+#define E_RUN_FILE_LARGE "%s is too large for %s (more than %d MiB)"
 #define E_RUN_UNKNOWN_TARGET "unknown target `%s`; `nereid info` lists them"
 #define E_RUN_UNKNOWN_PASS "unknown pass `%.*s`; passes are %s"
 #define E_RUN_UNKNOWN_KIND "%d is no kind of code"
@@ -526,6 +526,17 @@
 #define N_RUN_DATABASE_NEWER \
   "%s %s was written by a newer version of Nereid (its format is %d, this one reads %d): it is" \
   " left as it is; update Nereid, or name another folder by NEREID_CACHE_DIR"
+#define E_RUN_RECORDS_OFF \
+  "records are turned off: NEREID_CACHE_DIR is set to nothing; let it name a folder"
+#define E_RUN_RECORDS_HEAD \
+  "this is no file of records: those begin with `nereid records 1`, as `nereid records export`" \
+  " writes it"
+#define E_RUN_RECORDS_FORMAT \
+  "the records are in format %d of a newer version of Nereid, this one reads format %d: update it"
+#define E_RUN_RECORDS_STATUS "`%s` is none of ok, compile, resources, timeout, fault and wrong"
+#define E_RUN_RECORDS_OK "what is ok ran at least once, and took some time"
+#define E_RUN_RECORDS_HASH "a hash has %d digits from 0 to f"
+#define E_RUN_RECORDS_TIME "a time is written as in \"2026-01-31T23:59:59Z\""
 #define N_RUN_NO_OPENMP "%s has no OpenMP: the kernel runs on one thread"
 #define E_RUN_TEMP "can't make a folder in %s: %s; TMPDIR names another place"
 #define E_RUN_NO_CC \
@@ -899,6 +910,8 @@
 #define E_CLI_MISSING_ARG "kernel %s needs argument %s: give %s=VALUE"
 #define E_CLI_BUILD_DIR "name the folder by -o DIR"
 #define E_CLI_BUILD_ONE "one model is built at a time, not %s and %s"
+#define E_CLI_RECORDS_VERB "records can be exported, imported or merged, not `%s`%s"
+#define E_CLI_RECORDS_FILES "`nereid records %s` takes %s, not %d"
 #define E_CLI_NO_MODEL "name a model file"
 #define E_CLI_INPUT_NUMBER "%s: the model has no such input that is a number, or it is given twice"
 #define E_CLI_RANGE "--range is written SYMBOL=LO..HI, as in s0=1..64, not `%s`"

@@ -1,26 +1,13 @@
 /* The text of any stage. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "runtime/compile.h"
 #include "runtime/cubin.h"
+#include "runtime/owned.h"
 
 static const char *const kind_names[] = {"ast", "tile", "nest", "thread", "ptx", "c", "cubin"};
 _Static_assert(sizeof kind_names / sizeof *kind_names == NEREID_KIND_COUNT, "one name a kind");
 
 const char *nereid_kind_name(nereid_kind k) {
   return (unsigned)k < NEREID_KIND_COUNT ? kind_names[k] : "?";
-}
-
-void nereid_text_free(char *text) { free(text); }
-
-static int copy_out(char **text, size_t *size, const char *from, size_t len) {
-  *text = malloc(len + 1);
-  if (!*text) return error_out_of_memory();
-  memcpy(*text, from, len);
-  (*text)[len] = 0;
-  *size = len;
-  return 0;
 }
 
 typedef struct {
@@ -45,7 +32,7 @@ static int print_unit(void *arg) {
 static int print_with(Compilation *c, int (*body)(void *), char **text, size_t *size) {
   Printing p = {.c = c};
   int code = error_guard(c->arena, body, &p);
-  return code ? code : copy_out(text, size, p.text.data, p.text.len);
+  return code ? code : owned_copy(text, size, p.text.data, p.text.len);
 }
 
 static int emit_code(Compilation *c, const nereid_request *r, nereid_kind kind, char **text,
@@ -54,7 +41,7 @@ static int emit_code(Compilation *c, const nereid_request *r, nereid_kind kind, 
   int code = compile_lower(c, r, STAGE_THREAD);
   if (!code) code = compile_generate(c, kind == NEREID_CUBIN ? NEREID_PTX : kind, &out);
   if (code) return code;
-  if (kind != NEREID_CUBIN) return copy_out(text, size, out.text, out.len);
+  if (kind != NEREID_CUBIN) return owned_copy(text, size, out.text, out.len);
   return cubin_assemble(text, size, out.text, out.len, c->unit->machine->name, r->on_message,
                         r->context);
 }

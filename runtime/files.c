@@ -9,40 +9,41 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* More is no kernel file; it keeps a device or a data file from being read to the end. */
-static const long long LARGEST = 64LL << 20;
-
-static int read_all(Arena *a, FILE *f, const char *path, const char **text, size_t *len) {
-  size_t cap = 1 << 16, n = 0, got;
-  char *data = arena_alloc(a, cap);
-  while ((got = fread(data + n, 1, cap - n - 1, f)) > 0) {
-    n += got;
-    if ((long long)n > LARGEST) return error_set(NEREID_E_FILE, E_RUN_FILE_LARGE, path);
-    if (n + 1 == cap) {
-      data = arena_grow(a, data, n, cap * 2);
-      cap *= 2;
-    }
-  }
-  if (ferror(f)) return error_set(NEREID_E_FILE, E_RUN_FILE_READ, path, strerror(errno));
-  data[n] = 0;
-  *text = data;
-  *len = n;
-  return 0;
-}
-
 typedef struct {
   Arena *arena;
   FILE *file;
-  const char *path, **text;
+  const char *path, *what;
+  int mib;
+  const char **text;
   size_t *len;
 } Reading;
 
 static int read_body(void *arg) {
-  Reading *r = arg;
-  return read_all(r->arena, r->file, r->path, r->text, r->len);
+  const Reading *r = arg;
+  size_t cap = 1 << 16, n = 0, got;
+  char *data = arena_alloc(r->arena, cap);
+  while ((got = fread(data + n, 1, cap - n - 1, r->file)) > 0) {
+    n += got;
+    if (n >> 20 >= (size_t)r->mib)
+      return error_set(NEREID_E_FILE, E_RUN_FILE_LARGE, r->path, r->what, r->mib);
+    if (n + 1 == cap) {
+      data = arena_grow(r->arena, data, n, cap * 2);
+      cap *= 2;
+    }
+  }
+  if (ferror(r->file)) return error_set(NEREID_E_FILE, E_RUN_FILE_READ, r->path, strerror(errno));
+  data[n] = 0;
+  *r->text = data;
+  *r->len = n;
+  return 0;
 }
 
 int files_read(Arena *a, const char *path, const char **text, size_t *len) {
+  return files_read_most(a, path, "a kernel file", 64, text, len);
+}
+
+int files_read_most(Arena *a, const char *path, const char *what, int mib, const char **text,
+                    size_t *len) {
   struct stat st;
   FILE *f = fopen(path, "rb");
   if (!f) return error_set(NEREID_E_FILE, E_RUN_FILE_OPEN, path, strerror(errno));
@@ -50,7 +51,7 @@ int files_read(Arena *a, const char *path, const char **text, size_t *len) {
     fclose(f);
     return error_set(NEREID_E_FILE, E_RUN_FILE_FOLDER, path);
   }
-  Reading r = {a, f, path, text, len};
+  Reading r = {a, f, path, what, mib, text, len};
   int code = error_guard(a, read_body, &r);
   fclose(f);
   return code;

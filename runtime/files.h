@@ -6,8 +6,12 @@
 
 #include "runtime/error.h"
 
-/* The file's bytes in the arena, with a NUL after them. */
+/* The bytes of a kernel file in the arena, with a NUL after them. */
 int files_read(Arena *a, const char *path, const char **text, size_t *len);
+/* The same for "a file of others".  What has `mib` MiB is none: so no device or file of data is
+ * read to its end. */
+int files_read_most(Arena *a, const char *path, const char *what, int mib, const char **text,
+                    size_t *len);
 
 /* A file that appears under `path` when it is complete. */
 typedef struct {

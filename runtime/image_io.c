@@ -23,6 +23,7 @@
 #include "lang/strings.h"
 #include "runtime/files.h"
 #include "runtime/image.h"
+#include "runtime/owned.h"
 
 static const char *const slot_words[] = {"arg", "value", "scratch", "zeroed"};
 
@@ -105,14 +106,7 @@ int nereid_image_bytes(char **out, size_t *size, const nereid_image *image) {
   Writing w = {.arena = arena_new(), .image = image};
   if (!w.arena) return error_out_of_memory();
   int code = error_guard(w.arena, write_body, &w);
-  char *copy = code ? NULL : malloc(w.text.len + 1);
-  if (copy) {
-    memcpy(copy, w.text.data, w.text.len + 1);
-    *out = copy;
-    *size = w.text.len;
-  } else if (!code) {
-    code = error_out_of_memory();
-  }
+  if (!code) code = owned_copy(out, size, w.text.data, w.text.len);
   arena_free(w.arena);
   return code;
 }

@@ -94,6 +94,30 @@ NEREID_API const char *nereid_tuning_source(const nereid_tuning *t);
 NEREID_API const char *nereid_tuning_kernel(const nereid_tuning *t); /* NAME */
 NEREID_API const char *nereid_tuning_device(const nereid_tuning *t); /* "NVIDIA H200" */
 
+/* ---- records: what was measured, from run to run and from machine to machine ----
+ *
+ * They lie in a database, records.db, beside the cache of compiled code; NEREID_CACHE_DIR names its
+ * folder, and set to nothing turns it off.  Their text is sorted, so that the same records are the
+ * same bytes everywhere, and two versions of it compare line by line. */
+
+/* Where the database lies, "off", and whether it can be used. */
+NEREID_API int nereid_records_describe(char *out, size_t size);
+/* For people: each problem, with the best that is known.  Freed with nereid_text_free(). */
+NEREID_API int nereid_records_list(char **text, size_t *size);
+/* All records as a file has them; freed with nereid_text_free(). */
+NEREID_API int nereid_records_export(char **text, size_t *size);
+
+typedef struct {
+  size_t read, added, replaced; /* replaced: measured less, or earlier, than in the file */
+} nereid_records_change;
+
+/* Adds what a file of records says: all of it or, with a place for each mistake, nothing.
+ * `change` and `on_message` may be NULL. */
+NEREID_API int nereid_records_import(nereid_records_change *change, const char *path,
+                                     nereid_message_fn on_message, void *context);
+/* The records of n files as one text, whatever their order; freed with nereid_text_free(). */
+NEREID_API int nereid_records_merge(char **text, size_t *size, const char *const *paths, int n);
+
 #ifdef __cplusplus
 }
 #endif
