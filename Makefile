@@ -74,6 +74,8 @@ $B/libnereid.a: $B/nereid-public.o
 $B/libnereid.so: $B/nereid-internal.o
 	$(LINK) -shared -Wl,-soname,libnereid.so.0 -o $@ $< $(DYNAMIC)
 
+# This one is about the program.
+$B/tests/unit/tune_report: $(filter-out $B/cli/main.o,$(CLI_OBJECTS))
 $B/tests/unit/%: $B/tests/unit/%.o $B/nereid-internal.o
 	$(LINK) -o $@ $^ $(DYNAMIC)
 
@@ -185,10 +187,11 @@ fuzz:
 	  build-fuzz/$$t -seconds $(FUZZ_SECONDS) -out build-fuzz/found || failed=1; done; exit $$failed
 fuzz-programs: $(FUZZ)
 
-golden: all $B/tests/unit/graph_pt2
+golden: all $B/tests/unit/graph_pt2 $B/tests/unit/tune_report
 	@$(TEST_ENV) $(need_python) tests/run.py --update
 	@$(TEST_ENV) $(need_python) tests/graph_pt2.py --update
 	@$(TEST_ENV) $(need_python) tests/onnx_read.py --update
+	@$(TEST_ENV) $(need_python) tests/tune_report.py --update
 
 docs:
 	@$(need_python) tests/docs.py --update

@@ -1,0 +1,19 @@
+/* A tuning as JSON:
+ *
+ *   {"kernel", "device", "source": "measured|records|model", "best": {...}, "candidates":
+ *    [{"config": {...}, "status", "reason", "predicted_us", "median_us", "spread_us", "runs"}]}
+ *
+ * Values of configurations are numbers, true, false and null where the text is one in the kernel
+ * language, else strings.  What was not measured or predicted is null; "best" is a configuration,
+ * null if there is none. */
+#ifndef NEREID_CLI_TUNE_JSON_H
+#define NEREID_CLI_TUNE_JSON_H
+
+#include "cli/tune_view.h"
+
+void tune_json(Text *out, const TuneView *v);
+/* To a file, which appears when it is complete; "-" is standard output.  Returns a status, after
+ * a message. */
+int tune_json_write(const char *path, const TuneView *v);
+
+#endif

@@ -1,0 +1,33 @@
+/* What a tuning found, as its table, its JSON and its report take it. */
+#ifndef NEREID_CLI_TUNE_VIEW_H
+#define NEREID_CLI_TUNE_VIEW_H
+
+#include "lang/strings.h"
+#include "runtime/nereid_tune.h"
+
+/* What a candidate must do, and so where it stands below the device's roof. */
+typedef struct {
+  double bytes, flops; /* 0: not known */
+} TuneWork;
+
+typedef struct {
+  const char *kernel, *device;
+  const char *source; /* "measured", "records" or "model" */
+  const nereid_setting *args;
+  int nargs;
+  const nereid_candidate *const *candidates; /* the best first, as nereid_tuning_candidate has it */
+  int n;
+  const TuneWork *work;    /* of each candidate; NULL: not known */
+  double bandwidth, flops; /* of the device, a second; 0: not known */
+} TuneView;
+
+bool tune_is_measured(const nereid_candidate *c); /* it ran, and its time is known */
+bool tune_is_predicted(const nereid_candidate *c);
+/* The one that wins: the first, if it ran or the model chose it; else NULL. */
+const nereid_candidate *tune_best(const TuneView *v);
+/* The value of a setting, NULL if the candidate has none of that name. */
+const char *tune_value(const nereid_candidate *c, const char *name);
+/* "BLOCK=128 num_warps=4" */
+void tune_config_text(Text *out, const nereid_candidate *c);
+
+#endif
