@@ -1,4 +1,4 @@
-/* The database of compiled code, damaged in any way. */
+/* The databases of compiled code and of records, damaged in any way. */
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "runtime/cache.h"
+#include "runtime/records.h"
 #include "tests/fuzz/fuzz.h"
 
 static const char *const corpus[] = {"tests/fuzz/cache/*", NULL};
@@ -19,6 +20,11 @@ static const char *const words[] = {"SQLite format 3",
                                     "BLOB",
                                     "INTEGER",
                                     "sqlite_autoindex_code_1",
+                                    "sqlite_autoindex_problem_1",
+                                    "CREATE TABLE record(problem, config, ir, version",
+                                    "a device",
+                                    "B=fuzz",
+                                    "timeout",
                                     NULL};
 
 const FuzzTarget fuzz_target = {"cache", corpus, words, 1 << 15, 120};
@@ -36,11 +42,9 @@ static void empty_folder(const char *folder) {
   if (d) closedir(d);
 }
 
-static void put_database(const char *folder, const uint8_t *data, size_t size) {
+static void put_database(const char *folder, const char *name, const uint8_t *data, size_t size) {
   char path[PATH_SIZE];
-  mkdir(folder, 0700);
-  setenv("NEREID_CACHE_DIR", folder, 1);
-  if (!cache_path(path, sizeof path)) fuzz_fail("no path");
+  snprintf(path, sizeof path, "%s/%s", folder, name);
   FILE *f = fopen(path, "wb");
   if (f) fwrite(data, 1, size, f);
   if (f) fclose(f);
@@ -68,14 +72,40 @@ static void use(Cache *c) {
   }
 }
 
+static const RecordProblem problem = {"add", "*f32", "n=1", "a device", "1"};
+
+/* What is put of records is there then, or nothing is, and all that is read is valid. */
+static void use_records(Records *r) {
+  Arena *a = arena_new();
+  RecordList all = {0}, own = {0};
+  Record record = {.problem = &problem, .config = "B=fuzz", .version = "1", .reason = ""};
+  record.status = NEREID_TUNE_TIMEOUT;
+  records_get(r, a, NULL, &all);
+  for (size_t i = 0; i < all.len; i++)
+    if (!record_is_valid(&all.data[i])) fuzz_fail("a record that is none");
+  bool put = records_put(r, &record, 1, NULL);
+  RecordsResult got = records_get(r, a, &problem, &own);
+  bool there = records_find(&own, "B=fuzz", &record.ir, "1", NULL) != NULL;
+  if (put && got == RECORDS_OK && !there) fuzz_fail("what was put is not there");
+  Text out = text_new(a);
+  records_print(&out, &all);
+  arena_free(a);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   char folder[FILE_SIZE];
   snprintf(folder, sizeof folder, "%s-cache", fuzz_file());
-  put_database(folder, data, size);
+  mkdir(folder, 0700);
+  setenv("NEREID_CACHE_DIR", folder, 1);
+  put_database(folder, "code-1.db", data, size);
+  put_database(folder, "records.db", data, size);
   for (int i = 0; i < 2; i++) {
     Cache *c = cache_open(NULL, NULL);
     if (c) use(c);
     cache_close(c);
+    Records *r = records_open(NULL, NULL);
+    if (r) use_records(r);
+    records_close(r);
   }
   empty_folder(folder);
   rmdir(folder);
