@@ -3,11 +3,13 @@
 #include <string.h>
 
 #include "cli/commands.h"
+#include "cli/list_configs.h"
 
-enum { OPT_IMPORT_PATH = 1 };
+enum { OPT_CONFIGS = REQUEST_OPTIONS_END };
 
 static const Option options[] = {
-    {OPT_IMPORT_PATH, "--import-path", "DIR", "a folder in which imports are looked for"},
+    {OPT_CONFIGS, "--configs", NULL, "lists what a tuner would choose from, for these arguments"},
+    REQUEST_OPTIONS,
     {0},
 };
 
@@ -40,27 +42,43 @@ static int list(const nereid_source *source) {
   return STATUS_OK;
 }
 
+typedef struct {
+  Request request;
+  Settings values;
+  bool configs;
+} List;
+
+static int take(List *l, int id, const char *value) {
+  switch (id) {
+    case OPT_CONFIGS: l->configs = true; return STATUS_OK;
+    case ARGS_POSITIONAL:
+      if (!*value) return args_error(E_CLI_NO_FILE);
+      if (!l->request.file) return request_file(&l->request, value);
+      if (!l->configs) return args_error(E_CLI_EXTRA_FILE, value, "");
+      return settings_add(&l->values, value, "VALUE");
+    default: return request_option(&l->request, id, value);
+  }
+}
+
 static int run(int argc, char **argv) {
   Args args = {.options = options, .argv = argv, .argc = argc};
-  Strings folders = {0};
-  nereid_source source = {0};
+  List l = {0};
   const char *value;
   int id, status = STATUS_OK;
-  while (status == STATUS_OK && (id = args_next(&args, &value)) != ARGS_END) {
-    if (id == ARGS_ERROR) status = STATUS_USAGE;
-    else if (id == OPT_IMPORT_PATH) status = strings_add_folder(&folders, value);
-    else if (!*value) status = args_error(E_CLI_NO_FILE);
-    else if (source.path) status = args_error(E_CLI_EXTRA_FILE, value, "");
-    else source.path = value;
-  }
-  if (status == STATUS_OK && !source.path) status = args_error(E_CLI_NO_FILE);
-  source.import_path = (const char *const *)folders.data;
-  source.n_import_path = folders.len;
-  if (status == STATUS_OK) status = list(&source);
-  strings_free(&folders);
+  while (status == STATUS_OK && (id = args_next(&args, &value)) != ARGS_END)
+    status = id == ARGS_ERROR ? STATUS_USAGE : take(&l, id, value);
+  if (status == STATUS_OK) status = request_finish(&l.request);
+  if (status == STATUS_OK)
+    status = l.configs ? list_configs(&l.request, &l.values) : list(&l.request.api.source);
+  settings_free(&l.values);
+  request_free(&l.request);
   return status;
 }
 
 const Command command_list = {
-    "list", "FILE [--import-path DIR]...", "Lists the kernels of a file, one a line.", options, run,
+    "list",
+    "FILE [--configs [NAME=VALUE]... [-D NAME=VALUE]...] [OPTION]...",
+    "Lists the kernels of a file, one a line.",
+    options,
+    run,
 };

@@ -67,6 +67,12 @@ void diag_hint(Diags *d, const char *fmt, ...) {
   FORWARD(DIAG_HINT, nowhere);
 }
 
+void diag_forget(Diags *d) {
+  d->list.len = 0;
+  d->errors = 0;
+  d->dropping = false;
+}
+
 size_t diag_errors(const Diags *d) { return d->errors; }
 
 size_t diag_count(const Diags *d) { return d->list.len; }

@@ -248,6 +248,27 @@
 #define E_SEMA_HINT_VALUE "%s must be positive, not %lld"
 #define E_SEMA_UNSUPPORTED "%s is not supported yet"
 
+/* decorators and what they choose */
+#define E_SEMA_HOST_EXTERN "'%s' is known to Python only"
+#define E_SEMA_HOST_STATEMENT "'%s' can be run by Python only"
+#define E_SEMA_TUNED "the configurations of '%s' can't be evaluated without Python"
+#define N_SEMA_TUNED_WHY "here: %s"
+#define H_SEMA_TUNED "give the values to choose from:%s"
+#define E_SEMA_TUNED_EMPTY "the list of configurations of '%s' is empty"
+#define E_SEMA_TUNED_KIND "configurations are made by triton.Config, this is %s"
+#define E_SEMA_TUNED_MAX "'%s' has more than %d configurations"
+#define E_SEMA_TUNED_VALUE "'%s' can't have the value %s in a configuration"
+#define E_SEMA_TUNED_OPTION "%s must be a positive integer, not %s"
+#define W_SEMA_TUNED_NAME "the kernel has no parameter '%s': it is left out of its configurations"
+#define W_SEMA_TUNED_PRUNE \
+  "the function that prunes the configurations of '%s' can't be evaluated: all are kept"
+#define W_SEMA_TUNED_PRUNED_ALL \
+  "the function that prunes the configurations of '%s' leaves none: all are kept"
+#define W_SEMA_TUNED_HOOK "what pre_hook does before '%s' runs is not known: it is left out"
+#define E_SEMA_HEURISTIC "the heuristic for '%s' can't be evaluated"
+#define E_SEMA_HEURISTICS "the heuristics of '%s' can't be evaluated without Python"
+#define H_SEMA_HEURISTIC "give its value: -D %s=..."
+
 /* ---- tile IR (reader, verifier, interpreter) ---- */
 
 /* the text of both IRs */
@@ -477,6 +498,7 @@
 #define E_RUN_DIVISOR_OF "only integers and pointers have a divisor: %s=%s"
 #define E_RUN_CONSTEXPR_BIG "%s=%s does not fit 64 bits with a sign"
 #define E_RUN_ARG_TWICE "argument %s is given twice"
+#define E_RUN_DECORATORS_IR "IR text has its configuration fixed: there is nothing to tune"
 #define E_RUN_UNKNOWN_PARAM "kernel %s has no parameter %s%s"
 #define E_RUN_IR_ARGS "the arguments of IR text are fixed: leave out %s"
 #define E_RUN_IR_OPTIONS \

@@ -4,6 +4,7 @@
 #include "lang/messages.h"
 #include "sema/builtins.h"
 #include "sema/context.h"
+#include "sema/host.h"
 
 /* ---- tiles ---- */
 
@@ -165,12 +166,21 @@ static bool dtype_attribute(Sema *S, Value v, Name name, Value *out) {
 
 /* ---- classes and tuples ---- */
 
+static bool is_classmethod(const FuncDef *f) {
+  for (uint32_t i = 0; i < f->decorators.len; i++) {
+    const Expr *e = f->decorators.data[i];
+    if (e->kind == EX_NAME && !strcmp(e->name, "classmethod")) return true;
+  }
+  return false;
+}
+
 static bool class_attribute(Sema *S, Value v, Name name, Value *out) {
   const StmtList *body = &v.u.cls.def->body;
   for (uint32_t i = body->len; i-- > 0;) {
     const Stmt *s = body->data[i];
     if (s->kind == ST_FUNC && s->func->name == name) {
       *out = func_of(S, s->func, v.u.cls.module);
+      if (is_classmethod(s->func)) *out = bind_self(S, *out, v);
       return true;
     }
     bool assigns = (s->kind == ST_ASSIGN || (s->kind == ST_ANNASSIGN && s->value)) &&
@@ -218,7 +228,7 @@ static bool block_attribute(Sema *S, Value v, Name name, Value *out) {
 
 /* ---- anything ---- */
 
-static bool host_method(Value v, Name name) {
+static bool text_or_dict_method(Value v, Name name) {
   static const char *const str[] = {"startswith", "endswith", "lower",  "upper", "strip",
                                     "split",      "replace",  "format", "join"};
   static const char *const dict[] = {"get", "keys", "values", "items", "pop", "update"};
@@ -245,7 +255,7 @@ bool find_attribute(Sema *S, Value v, Name name, Span at, Value *out) {
     *out = v;
     return true;
   }
-  if (host_method(v, name)) {
+  if (text_or_dict_method(v, name) || (S->host && host_method_known(S, v, name))) {
     *out = method_value(S, v, name);
     return true;
   }
@@ -490,8 +500,10 @@ Value eval_subscript(Sema *S, Value v, Value index, Span at) {
       sema_error(S, at, E_SEMA_KEY, value_text(S->arena, index));
       return value_error();
     }
-    case V_BUILTIN:
     case V_CLASS:
+      if (S->host && index.kind == V_STR) return host_class_item(S, v, index, at);
+      return v;
+    case V_BUILTIN:
     case V_EXTERN: return v; /* tuple[int, ...] in annotations */
     default: break;
   }

@@ -16,6 +16,7 @@
 #include "sema/value.h"
 
 struct Sema;
+struct CallArgs;
 
 typedef struct {
   Value *args;  /* by parameter */
@@ -23,6 +24,7 @@ typedef struct {
   Span at;      /* the call */
   Span *spans;  /* of each argument; the call's where it was left out */
   const Builtin *fn;
+  const struct CallArgs *given; /* as they stood in the call */
 } Call;
 
 typedef Value (*BuiltinFn)(struct Sema *S, Call *c);
@@ -161,7 +163,7 @@ X(constexpr_function, "T", "fn", builtin_jit, 1) \
 X(must_use_result, "T", "fn=None, **kwargs", builtin_jit, 0) \
 X(autotune,      "T", "*args, **kwargs", builtin_decorator, 0) \
 X(heuristics,    "T", "*args, **kwargs", builtin_decorator, 0) \
-X(Config,        "T", "*args, **kwargs", builtin_decorator, 0) \
+X(Config,        "T", "kwargs=None, num_warps=None, num_stages=None, num_ctas=None, maxnreg=None, pre_hook=None, **others", builtin_config, 0) \
 X(next_power_of_2, "T", "n", builtin_next_power_of_2, 0) \
 /* -- target_info -- */ \
 X(is_cuda,       "I", "", builtin_is_target, 1) \
@@ -187,7 +189,11 @@ X(pow,           "P", "x, y", builtin_pow, 0) \
 X(divmod,        "P", "x, y", builtin_divmod, 0) \
 X(round,         "P", "x, digits=None", builtin_round, 0) \
 X(type,          "P", "x", builtin_type_of, 0) \
-X(dict,          "P", "**kwargs", builtin_dict, 0)
+X(dict,          "P", "*values, **kwargs", builtin_dict, 0) \
+X(sorted,        "P", "values, key=None, reverse=False", builtin_sorted, 0) \
+X(filter,        "P", "function, values", builtin_filter, 0) \
+X(map,           "P", "function, values", builtin_map, 0) \
+X(set,           "P", "values=()", builtin_set, 0)
 /* clang-format on */
 
 /* Rows that a name of another table than the above leads to. */
@@ -199,6 +205,7 @@ X(dict,          "P", "**kwargs", builtin_dict, 0)
   X(cdiv, "", "x, y", builtin_cdiv, 0) \
   X(core_op, "", "*args", builtin_core, 0) \
   X(math_fn, "", "*args", builtin_math, 0) \
+  X(partial, "", "*args, **kwargs", builtin_partial, 0) \
   X(method, "", "*args", builtin_method, 0)
 
 #define X(name, where, params, handler, code) Value handler(struct Sema *S, Call *c);

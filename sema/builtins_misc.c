@@ -247,12 +247,18 @@ Value builtin_jit(Sema *S, Call *c) {
   return (Value){.kind = V_FUNC, .u.func = f};
 }
 
-/* autotune(...)(f) and heuristics(...)(f) are f. */
+/* autotune(...)(f) and heuristics(...)(f) are f; autotune(...) keeps what it is given, for who
+ * evaluates decorators: its positional arguments and a dict of the named ones. */
 Value builtin_decorator(Sema *S, Call *c) {
   const Tuple *t = c->rest.u.tuple;
-  if (t->len == 1 && t->data[0].kind == V_FUNC) return t->data[0];
-  (void)S;
-  return (Value){.kind = V_BUILTIN, .u.builtin = {c->fn, NULL}};
+  if (t->len && t->data[t->len - 1].kind == V_FUNC) return t->data[t->len - 1];
+  Dict *named = ARENA_NEW(S->arena, Dict);
+  for (uint32_t i = 0; i < c->given->nnamed; i++)
+    value_dict_set(S->arena, named, value_str(c->given->names[i]), c->given->named[i]);
+  Value parts[] = {c->rest, {.kind = V_DICT, .u.dict = named}};
+  Value *self = ARENA_NEW(S->arena, Value);
+  *self = value_tuple(S->arena, parts, 2);
+  return (Value){.kind = V_BUILTIN, .u.builtin = {c->fn, self}};
 }
 
 Value builtin_next_power_of_2(Sema *S, Call *c) {

@@ -7,6 +7,7 @@
 #include "lang/messages.h"
 #include "sema/builtins.h"
 #include "sema/context.h"
+#include "sema/host.h"
 
 static Value wanted(Sema *S, const char *what, const char *kind, Value v, Span at) {
   if (v.kind == V_TILE) sema_error(S, at, E_SEMA_NOT_CONSTEXPR, what, value_describe(S->arena, v));
@@ -227,11 +228,6 @@ Value builtin_round(Sema *S, Call *c) {
   return value_float(rint(f * scale) / scale);
 }
 
-Value builtin_dict(Sema *S, Call *c) {
-  (void)c;
-  return (Value){.kind = V_DICT, .u.dict = ARENA_NEW(S->arena, Dict)};
-}
-
 /* ---- math.NAME ---- */
 
 static const struct {
@@ -261,6 +257,9 @@ static Value math_two(Sema *S, const char *name, const Tuple *args, Span at) {
     }
     return value_int(i < 0 ? -i : i);
   }
+  if (!strcmp(name, "log") && value_as_float(args->data[1], &f) &&
+      value_as_float(args->data[2], &g))
+    return value_float(log(f) / log(g));
   if (!strcmp(name, "pow") && args->len == 3 && value_as_float(args->data[1], &f) &&
       value_as_float(args->data[2], &g))
     return value_float(pow(f, g));
@@ -280,6 +279,7 @@ Value builtin_math(Sema *S, Call *c) {
   double f;
   for (size_t i = 0; i < sizeof unary_math / sizeof *unary_math; i++) {
     if (strcmp(unary_math[i].name, name)) continue;
+    if (!strcmp(name, "log") && args->len == 3) break;
     if (args->len != 2 || !value_as_float(args->data[1], &f))
       return wanted(S, name, "a compile-time number", args->len > 1 ? args->data[1] : value_none(),
                     c->at);
@@ -403,7 +403,8 @@ Value builtin_method(Sema *S, Call *c) {
   const char *name = t->data[0].u.tuple->data[1].u.s;
   const Value *a = t->data + 1;
   uint32_t n = t->len - 1;
-  Value v = value_of(V_ABSENT);
+  Value v = S->host ? host_method(S, self, name, a, n, c->at) : value_of(V_ABSENT);
+  if (v.kind != V_ABSENT) return v;
   if (self.kind == V_STR) v = str_method(S, self.u.s, name, a, n);
   else if (self.kind == V_DICT) v = dict_method(S, self.u.dict, name, a, n);
   else if (self.kind == V_TUPLE) v = tuple_method(S, self.u.tuple, name, a, n, c->at);

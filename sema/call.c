@@ -3,6 +3,7 @@
 #include "lang/messages.h"
 #include "sema/builtins.h"
 #include "sema/context.h"
+#include "sema/host.h"
 
 /* ---- functions as values ---- */
 
@@ -196,7 +197,7 @@ static Value run_body(Sema *S, const Func *fn) {
 Value call_func(Sema *S, const Func *fn, const CallArgs *args) {
   Name name = fn->def ? fn->def->name : pool_name(S->names, "lambda");
   if (fn->def && fn->def->skipped) {
-    sema_error(S, args->at, E_SEMA_HOST_CODE, name);
+    sema_error(S, args->at, S->host ? E_SEMA_HOST_EXTERN : E_SEMA_HOST_CODE, name);
     sema_note(S, fn->def->span, N_SEMA_DEFINED);
     return value_error();
   }
@@ -243,7 +244,7 @@ static Value construct(Sema *S, Value cls, const CallArgs *args) {
                                         .span = s->span};
   }
   if (!params.len) {
-    sema_error(S, args->at, E_SEMA_CLASS, def->name);
+    sema_error(S, args->at, S->host ? E_SEMA_HOST_EXTERN : E_SEMA_CLASS, def->name);
     return value_error();
   }
   Func *maker = ARENA_NEW(S->arena, Func);
@@ -368,6 +369,7 @@ static Value call_builtin(Sema *S, Value fn, const CallArgs *args) {
   Value values[SIGNATURE_MAX];
   Span spans[SIGNATURE_MAX];
   Call c = {.args = values, .at = args->at, .spans = spans, .fn = fn.u.builtin.fn};
+  c.given = args;
   for (uint32_t i = 0; i < sig->n; i++) {
     values[i] = value_of(V_ABSENT);
     spans[i] = args->at;
@@ -416,14 +418,16 @@ Value call_value(Sema *S, Value fn, const CallArgs *args) {
     case V_CLASS: return construct(S, fn, args);
     case V_DTYPE: return typed_number(S, fn, args);
     case V_EXTERN: {
+      Value answer;
+      if (S->host && host_call(S, fn.u.s, args, &answer)) return answer;
       size_t n = strlen(fn.u.s);
       bool finfo =
           n > 6 && (!strcmp(fn.u.s + n - 6, ".finfo") || !strcmp(fn.u.s + n - 6, ".iinfo"));
       if (finfo && args->npos == 1 && args->pos[0].kind == V_DTYPE) return args->pos[0];
-      if (!strncmp(fn.u.s, "triton.", 7)) {
+      if (!S->host && !strncmp(fn.u.s, "triton.", 7)) {
         sema_error(S, args->at, E_SEMA_UNSUPPORTED, fn.u.s);
       } else {
-        sema_error(S, args->at, E_SEMA_EXTERN, fn.u.s);
+        sema_error(S, args->at, S->host ? E_SEMA_HOST_EXTERN : E_SEMA_EXTERN, fn.u.s);
         sema_hint(S, H_SEMA_EXTERN);
       }
       return value_error();

@@ -128,6 +128,11 @@ static const StmtList *scope_around(const StmtList *list, const FuncDef *def) {
   return NULL;
 }
 
+const StmtList *kernel_scope(Program *p, const Kernel *k) {
+  const StmtList *scope = scope_around(&p->main->ast->body, k->def);
+  return scope != &p->main->ast->body ? scope : NULL;
+}
+
 TileFunc *sema_compile(Program *p, const Kernel *k, const KernelArg *args, uint32_t nargs,
                        Options options) {
   size_t before = diag_errors(p->diags);
@@ -137,8 +142,7 @@ TileFunc *sema_compile(Program *p, const Kernel *k, const KernelArg *args, uint3
   S->b = (TileBuilder){.fn = S->fn, .block = S->fn->body, .span = k->span};
   Func *fn = func_of(S, k->def, p->main).u.func;
   fn->jit = true;
-  const StmtList *scope = scope_around(&p->main->ast->body, k->def);
-  if (scope != &p->main->ast->body) fn->scope = scope;
+  fn->scope = kernel_scope(p, k);
   S->frame = frame_new(S, fn, (Span){0});
   check_names(S, k, args, nargs);
   bind_args(S, k, args, nargs);

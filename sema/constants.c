@@ -86,8 +86,12 @@ static Value float_binary(Sema *S, AstOp op, double a, double b, Span at) {
   }
 }
 
-static Value concat_tuples(Sema *S, const Tuple *a, const Tuple *b) {
+static Value concat_tuples(Sema *S, const Tuple *a, const Tuple *b, Span at) {
   uint32_t n = a->len + b->len;
+  if (n > TUPLE_MAX) {
+    sema_error(S, at, E_SEMA_TUPLE_MAX, TUPLE_MAX);
+    return value_error();
+  }
   Value *items = ARENA_ARRAY(S->arena, Value, n);
   for (uint32_t i = 0; i < a->len; i++) items[i] = a->data[i];
   for (uint32_t i = 0; i < b->len; i++) items[a->len + i] = b->data[i];
@@ -121,13 +125,19 @@ static Value repeat_str(Sema *S, Name s, BigInt times, Span at) {
   return value_str(pool_name(S->names, t.data));
 }
 
+static Value concat_strs(Sema *S, Name a, Name b, Span at) {
+  if (strlen(a) + strlen(b) <= STR_MAX)
+    return value_str(pool_name(S->names, arena_printf(S->arena, "%s%s", a, b)));
+  sema_error(S, at, E_SEMA_STR_MAX, STR_MAX);
+  return value_error();
+}
+
 /* Containers; V_ABSENT if the operands are none. */
 static Value container_binary(Sema *S, AstOp op, Value a, Value b, Span at) {
   BigInt i;
   if (op == OP_ADD && a.kind == V_TUPLE && b.kind == V_TUPLE)
-    return concat_tuples(S, a.u.tuple, b.u.tuple);
-  if (op == OP_ADD && a.kind == V_STR && b.kind == V_STR)
-    return value_str(pool_name(S->names, arena_printf(S->arena, "%s%s", a.u.s, b.u.s)));
+    return concat_tuples(S, a.u.tuple, b.u.tuple, at);
+  if (op == OP_ADD && a.kind == V_STR && b.kind == V_STR) return concat_strs(S, a.u.s, b.u.s, at);
   if (op == OP_MUL && a.kind == V_TUPLE && value_as_int(b, &i))
     return repeat_tuple(S, a.u.tuple, i, at);
   if (op == OP_MUL && b.kind == V_TUPLE && value_as_int(a, &i))

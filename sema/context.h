@@ -14,6 +14,7 @@
  *   types.c      promotion and casts              ops.c        operators on run-time values
  *   attributes.c x.dtype, x.shape, methods        builtins*.c  the functions of the language
  *   report.c     errors and what led to them
+ *   host*.c      host code, for decorators        tuned*.c     what decorators say
  */
 #ifndef NEREID_SEMA_CONTEXT_H
 #define NEREID_SEMA_CONTEXT_H
@@ -92,6 +93,7 @@ struct Program {
   bool listed;
   NameMap builtins;  /* name -> first row of that name in the table */
   const void **signatures; /* of builtins, by row, once parsed */
+  const Name *config_fields, *tensor_fields; /* by which objects are told: see host.h */
   StdIndex *std;
 };
 
@@ -175,6 +177,7 @@ struct Sema {
   bool muted;       /* the last error was not new: its notes and hints go too */
   VEC(Replacement) replaced;
   VEC(Span) reported;
+  struct Host *host; /* NULL: a kernel is compiled; else decorators are evaluated: see host.h */
 };
 typedef struct Sema Sema;
 
@@ -265,7 +268,7 @@ void assigned_names(Sema *S, const StmtList *body, const Expr *test, Assigned *o
 bool always_leaves(const StmtList *body); /* every path ends in return, break or continue */
 
 /* ---- call.c ---- */
-typedef struct {
+typedef struct CallArgs {
   Value *pos;
   uint32_t npos;
   Name *names;
@@ -347,6 +350,10 @@ bool dtype_question(DTypeValue d, const char *name, bool *yes);
 Value get_attribute(Sema *S, Value v, Name name, Span at);
 /* The same, quietly: false if there is none. */
 bool find_attribute(Sema *S, Value v, Name name, Span at, Value *out);
+
+/* ---- compile.c ---- */
+/* The statements of the host function around a kernel, or NULL. */
+const StmtList *kernel_scope(Program *p, const Kernel *k);
 
 /* ---- fma.c ---- */
 /* Products that feed one sum become fused multiply-adds. */

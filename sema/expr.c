@@ -69,7 +69,8 @@ static bool scope_name(Sema *S, Frame *f, Name name, Value *out) {
 
 Value eval_name(Sema *S, Name name, Span at) {
   Value v;
-  for (Frame *f = S->frame; f && f->func; f = f->closure) {
+  /* A module's frame has the variables of its comprehensions alone. */
+  for (Frame *f = S->frame; f; f = f->closure) {
     Var *var = frame_var(f, name);
     if (var && var->state == VAR_SET) return var->value;
     if (var && var->state != VAR_UNSET) {
@@ -332,7 +333,7 @@ static Value eval_lambda(Sema *S, const Expr *e) {
   Func *f = ARENA_NEW(S->arena, Func);
   f->lambda = e;
   f->module = S->frame->module;
-  f->closure = S->frame->func ? S->frame : NULL;
+  f->closure = S->frame;
   return (Value){.kind = V_FUNC, .u.func = f};
 }
 
@@ -384,7 +385,8 @@ static Value eval_kind(Sema *S, const Expr *e) {
     case EX_WALRUS: return eval_walrus(S, e);
     default: break;
   }
-  sema_error(S, e->span, E_SEMA_NOT_EXPRESSION);
+  if (S->host) sema_error(S, e->span, E_SEMA_HOST_STATEMENT, e->name ? e->name : "...");
+  else sema_error(S, e->span, E_SEMA_NOT_EXPRESSION);
   return value_error();
 }
 

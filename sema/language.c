@@ -7,6 +7,7 @@
 #include "lang/messages.h"
 #include "sema/builtins.h"
 #include "sema/context.h"
+#include "sema/host.h"
 #include "sema/stdlib.h"
 
 /* ---- the table ---- */
@@ -41,6 +42,8 @@ static Value bound_extra(Sema *S, const char *row, Value self) {
   *first = self;
   return (Value){.kind = V_BUILTIN, .u.builtin = {extra_row(row), first}};
 }
+
+Value host_bound(Sema *S, const char *row, Value self) { return bound_extra(S, row, self); }
 
 Value method_value(Sema *S, Value self, Name name) {
   Value both[] = {self, value_str(name)};
@@ -87,6 +90,7 @@ static Space classify(const char *path) {
       {"triton.language.PropagateNan", SP_NAN},
       {"triton.runtime", SP_HOST},
       {"triton.runtime.jit", SP_TRITON},
+      {"triton.runtime.autotuner", SP_TRITON},
       {"nereid", SP_NEREID},
       {"nereid.core", SP_CORE},
   };
@@ -198,7 +202,10 @@ bool language_get(Sema *S, Name space, Name name, Value *out) {
       if (fn) *out = builtin_value(fn);
       return fn || std_get(S, target_files, name, out);
     case SP_NAN: *out = value_str(name); return !strcmp(name, "ALL") || !strcmp(name, "NONE");
-    case SP_HOST: return sub_space(S, space, name, out);
+    case SP_HOST:
+      if (sub_space(S, space, name, out) || triton_name(S, space, name, out)) return true;
+      if (S->host) *out = extern_attribute(S, space, name);
+      return S->host != NULL;
     case SP_NEREID: return nereid_name(S, name, out);
     case SP_CORE: return core_name(S, name, out);
     default: return false;
@@ -292,5 +299,7 @@ Value extern_attribute(Sema *S, Name path, Name name) {
   if ((!strcmp(path, "math") || numpy) && math_function_known(name))
     return bound_extra(S, "math_fn", value_str(name));
   Name whole = pool_name(S->names, *path ? arena_printf(S->arena, "%s.%s", path, name) : name);
+  Value known;
+  if (S->host && host_attribute(S, whole, &known)) return known;
   return (Value){.kind = V_EXTERN, .u.s = whole};
 }

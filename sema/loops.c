@@ -610,6 +610,7 @@ void exec_for(Sema *S, const Stmt *s) {
     unrolled_loop(S, s, items, n);
     return;
   }
+  S->failed = true;
   Value unknown = value_error(); /* one visit of the body, for its own errors */
   unrolled_loop(S, s, &unknown, 1);
 }

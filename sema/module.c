@@ -10,6 +10,7 @@
 
 #include "lang/messages.h"
 #include "sema/context.h"
+#include "sema/host.h"
 #include "sema/stdlib.h"
 
 /* ---- the index ---- */
@@ -154,7 +155,7 @@ static Value binding_value(Sema *S, ModuleInfo *m, const Binding *b, Name name) 
 static Value resolve(Sema *S, ModuleInfo *m, Name name, Binding *b, const Stmt **unknown) {
   Value fallback = value_error();
   for (; b; b = b->next) {
-    if (b->busy) continue;
+    if (b->busy || !host_sees(S, m, b->stmt)) continue;
     b->busy = true;
     Value v = ruled_out(S, m, b->guard) ? value_error() : binding_value(S, m, b, name);
     b->busy = false;
@@ -209,8 +210,10 @@ bool module_get(Sema *S, ModuleInfo *m, Name name, Span at, Value *out) {
     return true;
   }
   if (!cyclic) {
+    if (S->host) *out = host_settle(S, m, name, *out);
+    g = &m->globals.data[i];
     g->value = *out;
-    g->done = true;
+    g->done = !S->host || !g->first->next; /* of several, which one counts depends on the place */
   }
   return true;
 }

@@ -2,6 +2,7 @@
 
 #include "lang/messages.h"
 #include "sema/context.h"
+#include "sema/host.h"
 
 Span sema_place(const Sema *S, Span at) {
   for (const Frame *f = S->frame; f && f->is_std; f = f->caller)
@@ -36,14 +37,30 @@ static void note_calls(Sema *S) {
   }
 }
 
+/* What host code fails at is told by who asked for it. */
+static void remember(Sema *S, Span at, const char *fmt, const char *text) {
+  static const char *const exceptions[] = {E_SEMA_KEY, E_SEMA_INDEX, E_SEMA_RAISE, E_SEMA_ASSERT,
+                                           E_SEMA_DIVISION_BY_ZERO};
+  S->host->raised = false;
+  for (size_t i = 0; i < sizeof exceptions / sizeof *exceptions; i++)
+    S->host->raised |= !strcmp(fmt, exceptions[i]);
+  if (S->host->why) return;
+  S->host->why = text;
+  S->host->why_at = sema_place(S, at);
+}
+
 void sema_error(Sema *S, Span at, const char *fmt, ...) {
   S->failed = true;
   S->muted = true;
-  if (S->quiet) return;
+  if (S->quiet && !S->host) return;
   va_list ap;
   va_start(ap, fmt);
   const char *text = arena_vprintf(S->arena, fmt, ap);
   va_end(ap);
+  if (S->quiet) { /* and so there is a host */
+    remember(S, at, fmt, text);
+    return;
+  }
   const Frame *std = NULL;
   for (const Frame *f = S->frame; f && f->is_std; f = f->caller)
     if (f->func && f->func->def) std = f;

@@ -10,6 +10,7 @@
 
 #include "lang/messages.h"
 #include "sema/context.h"
+#include "sema/host.h"
 
 int state_now(const Sema *S) {
   BigInt i;
@@ -95,6 +96,20 @@ static void assign_item(Sema *S, const Expr *target, Value v, Span at) {
   }
 }
 
+/* config.num_warps = 8 */
+static void assign_field(Sema *S, const Expr *target, Value v) {
+  Value into = eval(S, target->a);
+  const Tuple *t = into.kind == V_TUPLE ? into.u.tuple : NULL;
+  for (uint32_t i = 0; t && t->fields && i < t->len; i++)
+    if (t->fields[i] == target->name) {
+      t->data[i] = v;
+      return;
+    }
+  Text text = text_new(S->arena);
+  ast_print_expr(&text, target);
+  sema_error(S, target->span, E_SEMA_HOST_STATEMENT, arena_printf(S->arena, "%s = ...", text.data));
+}
+
 void assign(Sema *S, const Expr *target, Value v, Span at) {
   switch (target->kind) {
     case EX_NAME:
@@ -105,12 +120,20 @@ void assign(Sema *S, const Expr *target, Value v, Span at) {
     case EX_TUPLE:
     case EX_LIST: assign_tuple(S, target, v, at); break;
     case EX_SUBSCRIPT: assign_item(S, target, v, target->span); break;
+    case EX_ATTR:
+      if (S->host) assign_field(S, target, v);
+      else sema_error(S, target->span, E_SEMA_ASSIGN_TARGET);
+      break;
     default: sema_error(S, target->span, E_SEMA_ASSIGN_TARGET); break;
   }
 }
 
+/* Host code may compute what no list of configurations needs: a name that gets an erroneous value
+ * fails where it is used. */
 static void exec_assign(Sema *S, const Stmt *s) {
+  bool failed = S->failed;
   Value v = eval(S, s->value);
+  if (S->host) S->failed = failed;
   for (uint32_t i = 0; i < s->targets.len; i++) assign(S, s->targets.data[i], v, s->value->span);
 }
 
@@ -249,6 +272,7 @@ static bool exec_if(Sema *S, const Stmt *s, const Rest *rest) {
     return moves;
   }
   if (cond.kind == V_ERROR) {
+    S->failed = true;
     visit_sides(S, s);
     return false;
   }
@@ -279,6 +303,7 @@ static void unsupported(Sema *S, const Stmt *s, const char *what) {
     sema_error(S, s->span, E_SEMA_NO_STATEMENT, what);
     return;
   }
+  if (S->host) sema_error(S, s->span, E_SEMA_HOST_STATEMENT, what);
   S->frame = f->caller;
   sema_error(S, f->call, E_SEMA_HOST_CODE, f->name);
   sema_note(S, s->span, N_SEMA_HOST_CODE, what);
@@ -308,10 +333,26 @@ static void exec_skipped(Sema *S, const Stmt *s) {
   leave(S, STATE_RETURN, s->span);
 }
 
+/* What host code calls of modules that are not at hand, for an effect alone, has none here. */
+static void exec_expr(Sema *S, const Expr *e) {
+  if (!S->host) {
+    eval(S, e);
+    return;
+  }
+  const char *why = S->host->why;
+  if (e->kind == EX_CALL) {
+    Value fn = eval_quietly(S, e->a);
+    bool other = fn.kind == V_EXTERN || (fn.kind == V_ERROR && e->a->kind == EX_ATTR);
+    if (other) S->host->why = why;
+    if (other) return;
+  }
+  if (eval(S, e).kind == V_ERROR) S->failed = true;
+}
+
 static void exec(Sema *S, const Stmt *s) {
   switch (s->kind) {
     case ST_EXPR:
-      if (s->value->kind != EX_STR) eval(S, s->value);
+      if (s->value->kind != EX_STR) exec_expr(S, s->value);
       break;
     case ST_ASSIGN: exec_assign(S, s); break;
     case ST_AUGASSIGN: exec_augassign(S, s); break;
@@ -326,11 +367,19 @@ static void exec(Sema *S, const Stmt *s) {
     case ST_IMPORT:
     case ST_FROM: exec_import(S, s); break;
     case ST_FUNC: exec_def(S, s); break;
-    case ST_WITH: unsupported(S, s, "with"); break;
-    case ST_TRY: unsupported(S, s, "try"); break;
+    case ST_WITH:
+      if (S->host) exec_body(S, &s->body, STATE_RUN);
+      else unsupported(S, s, "with");
+      break;
+    case ST_TRY:
+      if (S->host) host_try(S, s);
+      else unsupported(S, s, "try");
+      break;
     case ST_CLASS: unsupported(S, s, "class"); break;
     case ST_GLOBAL: unsupported(S, s, "global"); break;
-    case ST_DEL: unsupported(S, s, "del"); break;
+    case ST_DEL:
+      if (!S->host) unsupported(S, s, "del");
+      break;
     case ST_SKIPPED: exec_skipped(S, s); break;
     default: break;
   }

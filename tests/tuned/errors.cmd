@@ -1,0 +1,1 @@
+nereid list --configs errors.py

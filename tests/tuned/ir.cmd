@@ -1,0 +1,1 @@
+nereid list --configs ../golden/vector_add.tile
