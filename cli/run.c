@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "cli/commands.h"
+#include "cli/heuristics.h"
 #include "cli/launch.h"
 #include "cli/report.h"
 #include "runtime/files.h"
@@ -104,6 +105,7 @@ static int run_all(Run *r) {
   if (!status) status = launch_module(&r->module, &r->info, &r->request);
   if (!status) status = arguments_read(&r->args, r->info, &r->values);
   if (!status) status = check_outs(r);
+  if (!status) status = heuristics_add(&r->request, &r->args, r->device);
   if (!status) status = arguments_grid(grid, r->grid, &r->args, &r->request);
   if (!status) status = arguments_check(&r->args, &r->request);
   if (!status) status = arguments_add_types(&r->args, &r->request, r->module);

@@ -4,6 +4,7 @@
 
 #include "runtime/files.h"
 #include "runtime/spec.h"
+#include "sema/tuned.h"
 
 bool compile_is_ir(const char *text, size_t len) {
   size_t i = 0;
@@ -159,6 +160,32 @@ static int check_name(const Kernel *k, Name name) {
                    error_suggest(hint, sizeof hint, name, names, n));
 }
 
+static bool is_given(const Compilation *c, Name name) {
+  for (uint32_t i = 0; i < c->nargs; i++)
+    if (c->args[i].name == name) return true;
+  return false;
+}
+
+static bool is_open(const Compilation *c) {
+  for (uint32_t i = 0; i < c->kernel->nparams; i++)
+    if (c->kernel->params[i].tuned && !is_given(c, c->kernel->params[i].name)) return true;
+  return false;
+}
+
+/* Constexprs that the file's heuristics give for these arguments, as far as types tell. */
+static void add_heuristics(Compilation *c, const char *target) {
+  TunedArg *given = ARENA_ARRAY(c->arena, TunedArg, c->nargs);
+  TunedQuery query = {.device.target = target, .args = given, .nargs = c->nargs};
+  TunedConfig more;
+  for (uint32_t i = 0; i < c->nargs; i++) given[i].arg = c->args[i];
+  tuned_known(c->program, c->kernel, &query, &more);
+  KernelArg *all = ARENA_ARRAY(c->arena, KernelArg, c->nargs + more.len);
+  for (uint32_t i = 0; i < c->nargs; i++) all[i] = c->args[i];
+  for (size_t i = 0; i < more.len; i++)
+    if (!tuned_is_option(more.data[i].name)) all[c->nargs++] = more.data[i];
+  c->args = all;
+}
+
 static int specialize_source(Compilation *c, const nereid_request *r) {
   Options options = options_of(r, options_default(), c->preferred);
   int code = check_options(r, options.target);
@@ -169,6 +196,7 @@ static int specialize_source(Compilation *c, const nereid_request *r) {
   code = read_args(c, r);
   for (uint32_t i = 0; !code && i < c->nargs; i++) code = check_name(c->kernel, c->args[i].name);
   if (code) return code;
+  if (is_open(c)) add_heuristics(c, options.target);
   TileFunc *f = sema_compile(c->program, c->kernel, c->args, c->nargs, options);
   if (!f || diag_errors(c->diags)) return NEREID_E_KERNEL;
   if (r->symbol) f->name = pool_name(c->names, r->symbol);

@@ -40,6 +40,7 @@ typedef struct {
 /* Values of constexprs in the kernel's order, then the options num_warps, num_stages, num_ctas and
  * maxnreg.  On a CPU there are no options, unless the kernel has a constexpr of that name. */
 typedef VEC(KernelArg) TunedConfig;
+bool tuned_is_option(Name name);
 /* As spec_constexpr reads it: "128", "True", "tl.float16", "fn:NAME". */
 const char *tuned_text(Arena *a, const KernelArg *value);
 
@@ -56,8 +57,8 @@ typedef struct {
  * configurations, and configurations that are equal then are one. */
 bool tuned_space(Program *p, const Kernel *k, const TunedQuery *q, TunedSpace *out);
 
-/* What heuristics add to `config` (NULL: none), constexprs that have no value yet, in the kernel's
- * order.  False after errors. */
+/* What heuristics add to `config` (NULL: none): constexprs and options that have no value yet, in
+ * the decorators' order.  False after errors. */
 bool tuned_heuristics(Program *p, const Kernel *k, const TunedQuery *q, const TunedConfig *config,
                       TunedConfig *out);
 /* The same as far as it can be computed, without errors: for compiling. */

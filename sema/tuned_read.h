@@ -50,7 +50,6 @@ bool tuned_arg(TunedReader *r, Name name, Value v, KernelArg *out);
 bool tuned_for_gpu(const TunedQuery *q);
 
 /* tuned_configs.c */
-bool tuned_is_option(Name name);
 bool tuned_add_configs(TunedReader *r, const Decorator *d, TunedSpace *out);
 
 #endif
