@@ -1,13 +1,16 @@
 /* Measures every configuration of many problems on one device: what a model of their times is
  * fitted to, and judged by.
  *
- *     tune_sweep PROBLEMS [--device cuda] [--from N] [--only TEXT]
+ *     tune_sweep PROBLEMS [--device cuda] [--from N] [--only TEXT] [--predict TARGET]
  *
  * PROBLEMS is what bench/tune_problems.py prints.  A line for each candidate, as soon as it is
  * known, in columns parted by tabs: problem, configuration, median in us (or "fail"), fastest run,
  * registers, spilled bytes, shared bytes, runs (or the reason).  A candidate that is far behind the
  * best of its problem has few runs.  When one breaks the device's context, the program starts anew
- * with the next problem. */
+ * with the next problem.
+ *
+ * --predict needs no device: it prints the model's predictions for a target, and what they are made
+ * from, as problem, configuration, NAME=VALUE... */
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "runtime/nereid.h"
+#include "runtime/estimate.h"
 #include "runtime/parallel.h"
 
 enum { PAIRS_MAX = 32, CONFIGS_MAX = 256, BATCH_CONFIGS = 192, TEXT_MAX = 64 };
@@ -37,6 +40,8 @@ typedef struct {
   nereid_image *image;
   nereid_kernel *kernel;
   char *why; /* it has no kernel */
+  Estimate estimate;
+  Facts facts;
 } Config;
 
 typedef struct {
@@ -52,7 +57,9 @@ typedef struct {
   nereid_device_info info;
   Problem *problems;
   int nproblems;
-  void *patterns[2]; /* normal numbers in 32 and in 16 bits, on the device */
+  void *patterns[2];   /* normal numbers in 32 and in 16 bits, on the device */
+  const char *predict; /* the target to predict for; NULL: measure */
+  Rates rates;
 } Sweep;
 
 static void fail(const char *what, const char *why) {
@@ -189,20 +196,31 @@ typedef struct {
   int n;
 } Batch;
 
+/* What to compile a configuration by; the request points into the words. */
+typedef struct {
+  nereid_request request;
+  nereid_arg args[3 * PAIRS_MAX];
+  char types[PAIRS_MAX][TEXT_MAX];
+} Words;
+
+static void make_request(Words *w, const Problem *p, const Config *c) {
+  nereid_request *r = &w->request;
+  *r = (nereid_request){.source.path = p->file, .kernel = p->kernel, .args = w->args};
+  for (int k = 0; k < p->args.n; k++) {
+    type_of(w->types[k], p->args.pairs[k].value);
+    w->args[r->nargs++] = (nereid_arg){.name = p->args.pairs[k].name, .type = w->types[k]};
+  }
+  add_constexprs(r, w->args, &p->fixed);
+  add_constexprs(r, w->args, &c->pairs);
+}
+
 static void compile(void *context, size_t i) {
   const Batch *b = context;
-  const Problem *p = b->problems[i];
   Config *c = b->configs[i];
-  char types[PAIRS_MAX][TEXT_MAX];
-  nereid_arg args[3 * PAIRS_MAX];
-  nereid_request r = {.source.path = p->file, .kernel = p->kernel, .args = args};
-  for (int k = 0; k < p->args.n; k++) {
-    type_of(types[k], p->args.pairs[k].value);
-    args[r.nargs++] = (nereid_arg){.name = p->args.pairs[k].name, .type = types[k]};
-  }
-  add_constexprs(&r, args, &p->fixed);
-  add_constexprs(&r, args, &c->pairs);
-  if (nereid_compile_for(&c->image, b->sweep->device, &r)) c->why = strdup(nereid_error_message());
+  Words w;
+  make_request(&w, b->problems[i], c);
+  if (nereid_compile_for(&c->image, b->sweep->device, &w.request))
+    c->why = strdup(nereid_error_message());
 }
 
 static bool fits(const Sweep *s, const Config *c) {
@@ -387,6 +405,44 @@ static bool measure_problem(const Sweep *s, Problem *p) {
   return !lost;
 }
 
+/* ---- predicting ---- */
+
+static void predict(void *context, size_t i) {
+  const Batch *b = context;
+  const Problem *p = b->problems[i];
+  Config *c = b->configs[i];
+  Words w;
+  nereid_binding names[PAIRS_MAX];
+  make_request(&w, p, c);
+  w.request.target = b->sweep->predict;
+  EstimateLaunch l = {.request = &w.request, .rates = &b->sweep->rates, .ints = names};
+  l.nints = bind(names, &p->args);
+  eval_grid(l.grid, p, c);
+  if (estimate_explain(&c->estimate, &c->facts, &l)) c->why = strdup(nereid_error_message());
+}
+
+static void print_prediction(const Problem *p, const Config *c) {
+  const Estimate *e = &c->estimate;
+  const Facts *f = &c->facts;
+  const WalkCounts *n = &f->counts;
+  if (c->why) {
+    print_failure(p, c, c->why);
+    return;
+  }
+  printf("%s\t%s\tus=%.3f low=%.3f high=%.3f bound=%s", p->name, c->text, e->us, e->low_us,
+         e->high_us, estimate_bound_name(e->bound));
+  printf(" programs=%.0f warps=%d registers=%d spilled=%d shared=%lld occupancy=%d stages=%d",
+         f->programs, f->warps, f->registers, f->spilled, (long long)f->shared, f->occupancy,
+         f->stages);
+  printf(" clocks=%.1f loaded=%.0f stored=%.0f read=%.0f written=%.0f", f->clocks, f->loaded,
+         f->stored, f->read, f->written);
+  printf(" issued=%.1f f32=%.1f alu=%.1f special=%.1f convert=%.1f shuffle=%.1f", n->issued, n->f32,
+         n->alu, n->special, n->convert, n->shuffle);
+  printf(" banks=%.1f banks_least=%.1f lines=%.1f lines_least=%.1f tensor=%.1f operands=%.1f",
+         n->shared, n->shared_least, n->lines, n->lines_least, n->tensor, n->operands);
+  printf(" barriers=%.1f atomics=%.1f rounds=%.1f\n", n->barriers, n->atomics, n->rounds);
+}
+
 static void forget(Problem *p) {
   for (int i = 0; i < p->nconfigs; i++) {
     Config *c = &p->configs[i];
@@ -414,8 +470,9 @@ static int compile_batch(Sweep *s, int at) {
       b.problems[b.n] = &s->problems[i];
       b.configs[b.n++] = &s->problems[i].configs[k];
     }
-  parallel_for((size_t)b.n, compile, &b);
-  load(&b);
+  parallel_for((size_t)b.n, s->predict ? predict : compile, &b);
+  if (!s->predict) load(&b);
+  for (int i = 0; i < b.n && s->predict; i++) print_prediction(b.problems[i], b.configs[i]);
   free(b.problems);
   free(b.configs);
   return end;
@@ -442,7 +499,7 @@ static void sweep(Sweep *s, int from, char **argv) {
     end = compile_batch(s, at);
     double begin = now();
     for (int i = at; i < end; i++) {
-      if (!measure_problem(s, &s->problems[i])) start_anew(argv, i + 1);
+      if (!s->predict && !measure_problem(s, &s->problems[i])) start_anew(argv, i + 1);
       forget(&s->problems[i]);
     }
     measuring += now() - begin;
@@ -466,14 +523,20 @@ int main(int argc, char **argv) {
     if (!strcmp(argv[i], "--device")) device = argv[i + 1];
     else if (!strcmp(argv[i], "--from")) from = atoi(argv[i + 1]);
     else if (!strcmp(argv[i], "--only")) only = argv[i + 1];
+    else if (!strcmp(argv[i], "--predict")) s.predict = argv[i + 1];
     else fail(argv[i], "unknown option");
   }
-  if (argc < 2 || !nereid_device_count(device)) {
+  if (argc < 2 || (!s.predict && !nereid_device_count(device))) {
     printf("skipped: %s\n", argc < 2 ? "no file of problems" : nereid_error_message());
     return 0;
   }
   read_problems(&s, argv[1]);
   if (only) keep_only(&s, only);
+  if (s.predict) {
+    rates_of_target(&s.rates, s.predict);
+    sweep(&s, from, argv);
+    return 0;
+  }
   must(nereid_device_open(&s.device, device), device);
   must(nereid_device_get_info(&s.info, s.device), device);
   make_patterns(&s);

@@ -1,0 +1,178 @@
+#include "lower/estimate.h"
+
+#include <math.h>
+
+#include "lower/facts.h"
+
+/* What a launch takes besides its work; and what of a device can be had, as shares of what its data
+ * sheet says or in clocks.  Fitted to 35 of the 70 problems of bench/tune on one H200; the other
+ * half is predicted as well (bench/tune.md). */
+static const double LAUNCH_US = 5.0;
+static const double PROGRAM_NS = 0.47;    /* to hand out a program, of the whole device */
+static const double PROGRAM_CLOCKS = 120; /* until its first instruction */
+static const double MEMORY_SHARE = 0.95;
+static const double CACHE_CLOCK_BYTES = 68; /* a processor gets from the second cache */
+static const double DIRTY_SHARE = 0.62;     /* of that cache, to be written back for what comes */
+static const double CLOCK_SHARE = 1.0;
+static const double ADDRESS_SHARE = 0.6; /* of integer instructions that the assembler keeps */
+static const double TURNS = 0.5;         /* clocks of a turn of shared memory */
+static const double SHUFFLES = 2.5;      /* ... of a shuffle */
+static const double LINES = 1.4;         /* ... of a line of global memory */
+static const double OPERANDS = 1.0;      /* ... of 128 bytes that matrix units read */
+static const double TENSOR = 0.91;
+static const double HOT = 0.06;         /* matrix units at work lower the clock */
+static const double SPILL_FREE = 2;     /* registers that are spilled outside of loops */
+static const double SPILL_TURNS = 4.5;  /* clocks for each other one, in each round of a loop */
+static const double SPILL_CLOCKS = 9.9; /* ... that its warp waits */
+static const double CLOCKS = 1.0;       /* of the walk's clock */
+
+/* Parts that overlap take as long as the longest, and a little more the more they are alike: the
+ * p-norm of their times. */
+static const double UNITS_NORM = 2.2, ALONE_NORM = 6, DEVICE_NORM = 4;
+
+static double norm(const double *x, int n, double p) {
+  double most = 0, sum = 0;
+  for (int i = 0; i < n; i++) most = fmax(most, x[i]);
+  if (most <= 0) return 0;
+  for (int i = 0; i < n; i++) sum += pow(x[i] / most, p);
+  return most * pow(sum, 1 / p);
+}
+
+static double norm2(double x, double y, double p) { return norm((double[]){x, y}, 2, p); }
+
+/* ---- one multiprocessor ---- */
+
+/* Clocks of its units for one program. */
+typedef struct {
+  double issue, alu, special, f32, shared, tensor;
+  double all;   /* of all units together, as they overlap */
+  double alone; /* that a program takes if no other one runs */
+} Program;
+
+static Program program_of(const Facts *f) {
+  const WalkCounts *c = &f->counts;
+  double spills = fmax(0, f->spilled - SPILL_FREE) * c->rounds;
+  double alu = ADDRESS_SHARE * c->alu;
+  Program p = {
+      .issue = (c->issued - c->alu + alu) / 4,
+      .alu = (alu + c->convert) / 2,
+      .special = 2 * c->special,
+      .f32 = c->f32 / 4,
+      .shared = TURNS * c->shared + SHUFFLES * c->shuffle + LINES * c->lines +
+                OPERANDS * c->operands / 128 + SPILL_TURNS * spills,
+      .tensor = TENSOR * c->tensor,
+  };
+  double units[] = {fmax(p.issue, 1), p.alu, p.special, p.shared, p.tensor, p.f32};
+  p.all = norm(units, 6, UNITS_NORM);
+  double waits = CLOCKS * f->clocks + PROGRAM_CLOCKS + SPILL_CLOCKS * spills / f->warps;
+  p.alone = norm2(waits, p.all, ALONE_NORM);
+  return p;
+}
+
+/* Clocks until the processor that has the most programs is done with them: rounds of as many as it
+ * holds, and one of the rest. */
+static double processor_clocks(const Facts *f, const Program *p, double programs) {
+  double held = fmin(f->occupancy, programs), rounds = floor(programs / held);
+  double rest = programs - rounds * held;
+  double clocks = rounds * fmax(p->alone, held * p->all);
+  return clocks + (rest > 0 ? fmax(p->alone, rest * p->all) : 0);
+}
+
+/* ---- the device ---- */
+
+/* What the launch before has left in the cache has to be written back first. */
+static double memory_bytes(const Facts *f, const Rates *r) {
+  double dirty = DIRTY_SHARE * (double)r->cache;
+  return f->read + fmax(fmin(dirty, f->read + f->written), f->written);
+}
+
+static void bound_gpu(Estimate *e, const Facts *f, const Rates *r) {
+  double mhz = CLOCK_SHARE * r->clock / 1e6, programs = ceil(f->programs / r->processors);
+  Program p = program_of(f);
+  double clocks = processor_clocks(f, &p, programs);
+  double share = fmin(1, p.tensor * programs / clocks), slower = 1 + HOT * share * share;
+  double *us = e->bound_us;
+  double moved = (f->loaded + f->stored) * f->programs;
+  us[BOUND_MEMORY] = memory_bytes(f, r) / (MEMORY_SHARE * r->bandwidth) * 1e6;
+  us[BOUND_CACHE] = moved / (CACHE_CLOCK_BYTES * r->processors * mhz);
+  us[BOUND_TENSOR] = p.tensor * programs / mhz;
+  us[BOUND_ISSUE] = fmax(p.all, p.issue) * programs / mhz;
+  us[BOUND_LATENCY] = clocks / mhz;
+  double parts[] = {us[BOUND_MEMORY], us[BOUND_CACHE], clocks * slower / mhz,
+                    f->programs * PROGRAM_NS / 1e3};
+  e->us = LAUNCH_US + norm(parts, 4, DEVICE_NORM);
+}
+
+/* A core's own vectors are a warp of its own: what is counted are vector instructions.  Little is
+ * known of its caches, and nothing of what the C compiler makes of it. */
+static void bound_cpu(Estimate *e, const Facts *f, const Rates *r) {
+  static const double INSTRUCTIONS = 2, MULTIPLIES = 2, CALL_US = 4;
+  const WalkCounts *c = &f->counts;
+  double mhz = r->clock > 0 ? r->clock / 1e6 : 2500, programs = ceil(f->programs / r->processors);
+  double *us = e->bound_us;
+  us[BOUND_MEMORY] = r->bandwidth > 0 ? (f->read + f->written) / r->bandwidth * 1e6 : 0;
+  us[BOUND_ISSUE] = programs * c->issued / (INSTRUCTIONS * mhz);
+  us[BOUND_LATENCY] = programs * (c->f32 + 8 * c->special) / (MULTIPLIES * mhz);
+  e->us = CALL_US + norm(us, BOUND_LATENCY + 1, DEVICE_NORM);
+}
+
+/* ---- all ---- */
+
+static Bound largest(const double *us) {
+  Bound b = BOUND_MEMORY;
+  for (Bound i = BOUND_MEMORY; i <= BOUND_LATENCY; i++)
+    if (us[i] > us[b]) b = i;
+  return b;
+}
+
+/* Units that are busy for as long as the processor runs bound it, not that warps wait. */
+static Bound bound_of(const Estimate *e) {
+  Bound b = largest(e->bound_us);
+  if (b != BOUND_LATENCY) return b;
+  static const double BUSY = 0.8;
+  const double *us = e->bound_us;
+  if (us[BOUND_TENSOR] > BUSY * us[BOUND_LATENCY]) return BOUND_TENSOR;
+  return us[BOUND_ISSUE] > BUSY * us[BOUND_LATENCY] ? BOUND_ISSUE : BOUND_LATENCY;
+}
+
+/* Nine of ten launches of the problems that the constants were not fitted to lie between. */
+static void add_error(Estimate *e, const Facts *f, const Rates *r) {
+  static const double errors[] = {0.25, 0.35, 0.35, 0.4, 0.5}, OF_CPU = 2, OF_SPILLS = 0.5;
+  double error = r->sm ? errors[e->bound] + (f->spilled ? OF_SPILLS : 0) : OF_CPU;
+  e->low_us = e->us / (1 + error);
+  e->high_us = e->us * (1 + error);
+}
+
+Estimate estimate_facts(const struct Facts *f, const Rates *r) {
+  const WalkCounts *c = &f->counts;
+  Estimate e = {
+      .memory_bytes = f->read + f->written,
+      .l2_bytes = (f->loaded + f->stored) * f->programs,
+      .tensor_flops = c->tensor_flops * f->programs,
+      .f32_flops = c->f32_flops * f->programs,
+      .specials = c->specials * f->programs,
+      .conflicts = c->shared_least > 0 ? c->shared / c->shared_least : 1,
+      .lines = c->lines_least > 0 ? c->lines / c->lines_least : 1,
+      .registers = f->registers,
+      .spilled = f->spilled,
+      .shared = f->shared,
+      .occupancy = f->occupancy,
+      .stages = f->stages,
+      .programs = f->programs,
+      .waves = f->programs / ((double)f->occupancy * r->processors),
+  };
+  if (r->sm) bound_gpu(&e, f, r);
+  else bound_cpu(&e, f, r);
+  e.bound = bound_of(&e);
+  add_error(&e, f, r);
+  return e;
+}
+
+bool estimate_nest(Estimate *out, Arena *a, const Nest *n, const EstimateInput *in) {
+  *out = (Estimate){0};
+  if (n->level != NEST_LEVEL_THREAD || in->rates->processors <= 0) return false;
+  if (in->rates->sm && in->rates->clock <= 0) return false;
+  Facts f = facts_gather(a, n, in);
+  *out = estimate_facts(&f, in->rates);
+  return true;
+}

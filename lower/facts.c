@@ -1,0 +1,295 @@
+#include "lower/facts.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lower/live.h"
+#include "lower/machine.h"
+
+enum {
+  SAMPLES = 4,     /* programs that are walked through in full */
+  WARPS = 3,       /* of each */
+  SPREAD = 24,     /* programs all over the grid, for the extent of arrays */
+  WAVE_MOST = 264, /* programs that run together, for what they share */
+  SECTOR = 32,
+  BLOCKS_MOST = 32, /* programs of a multiprocessor */
+  REGISTERS = 65536,
+  SHARED_OWN = 1024 /* bytes that a program takes beside its own */
+};
+static const double CACHE_SHARE = 0.7; /* of the cache that can be counted on */
+
+/* What is known of a site, over all samples. */
+typedef struct {
+  double bytes;           /* of a program, between cache and processor */
+  double span;            /* bytes from the first to the last one that a program touches */
+  int64_t before, behind; /* where these lie, from the first address on */
+  int64_t lo, hi;         /* first addresses in the grid */
+  bool placed;
+  double fresh; /* of programs that run together: share that begin at a place of their own */
+} Reach;
+
+typedef struct {
+  const EstimateInput *in;
+  Walk *walk;
+  Facts *facts;
+  Reach reaches[WALK_SITES];
+  int samples;
+} Gathering;
+
+/* ---- programs ---- */
+
+static void program_of(int64_t pid[3], const int64_t grid[3], int64_t linear) {
+  pid[0] = linear % grid[0];
+  pid[1] = linear / grid[0] % grid[1];
+  pid[2] = linear / grid[0] / grid[1];
+}
+
+/* Programs in the middle of equal parts of each axis; along axes other than the first in another
+ * order, so that not only the diagonal is seen. */
+static void spread_program(int64_t pid[3], const int64_t grid[3], int i, int n) {
+  for (int d = 0; d < 3; d++) {
+    int k = d == 0 ? i : (i * (d == 1 ? 5 : 7) + n / 2) % n;
+    pid[d] = grid[d] * (2 * k + 1) / (2 * n);
+  }
+}
+
+/* ---- samples in full ---- */
+
+static void add_counts(WalkCounts *sum, const WalkCounts *c, double times) {
+  double *to = (double *)sum;
+  const double *from = (const double *)c;
+  for (size_t i = 0; i < sizeof *c / sizeof(double); i++) to[i] += times * from[i];
+}
+_Static_assert(sizeof(WalkCounts) % sizeof(double) == 0, "numbers only");
+
+/* Of a program's new sectors, where some of its warps were walked through: all share them, or each
+ * has its own, or something between. */
+static double sectors_of(const WalkSite *s, int walked, int warps) {
+  if (s->program_sectors <= 0) return 0;
+  double shared = s->warp_sectors / s->program_sectors; /* 1 to walked */
+  double owners = walked / shared, most = (double)warps / walked;
+  double times = walked > 1 ? 1 + (owners - 1) / (walked - 1) * (most - 1) : most;
+  return s->program_sectors * times;
+}
+
+static void take_sites(Gathering *g, int walked, int warps) {
+  for (int i = 0; i < g->walk->nsites; i++) {
+    const WalkSite *s = &g->walk->sites[i];
+    Reach *p = &g->reaches[i];
+    double bytes = SECTOR * sectors_of(s, walked, warps);
+    p->bytes += bytes;
+    /* Stores pass the first cache as they come. */
+    if (s->store) g->facts->stored += SECTOR * s->touched_sectors * warps / walked;
+    else g->facts->loaded += bytes;
+    if (!s->touched) continue;
+    p->span = fmax(p->span, (double)(s->hi - s->lo));
+    if (s->lo - s->first < p->before) p->before = s->lo - s->first;
+    if (s->hi - s->first > p->behind) p->behind = s->hi - s->first;
+  }
+}
+
+static void sample(Gathering *g, const int64_t pid[3]) {
+  Walk *w = g->walk;
+  int warps = w->nest->warps, n = warps < WARPS ? warps : WARPS;
+  double longest = 0;
+  walk_program(w, pid);
+  for (int i = 0; i < n; i++) {
+    memset(&w->counts, 0, sizeof w->counts);
+    w->timing = i == 0;
+    walk_warp(w, n > 1 ? i * (warps - 1) / (n - 1) : 0);
+    add_counts(&g->facts->counts, &w->counts, (double)warps / n);
+    if (w->timing) longest = w->time;
+  }
+  g->facts->clocks += longest;
+  take_sites(g, n, warps);
+  g->samples++;
+}
+
+static void sample_all(Gathering *g) {
+  const int64_t *grid = g->in->grid;
+  int n = g->facts->programs < SAMPLES ? (int)g->facts->programs : SAMPLES;
+  for (int i = 0; i < n; i++) {
+    int64_t pid[3];
+    if (g->facts->programs <= SAMPLES) program_of(pid, grid, i);
+    else spread_program(pid, grid, i, n);
+    sample(g, pid);
+  }
+  Facts *f = g->facts;
+  WalkCounts sum = f->counts;
+  memset(&f->counts, 0, sizeof f->counts);
+  add_counts(&f->counts, &sum, 1.0 / n);
+  f->clocks /= n;
+  f->loaded /= n;
+  f->stored /= n;
+  for (int i = 0; i < g->walk->nsites; i++) g->reaches[i].bytes /= n;
+}
+
+/* ---- where programs begin ---- */
+
+static void survey(Gathering *g, const int64_t pid[3]) {
+  walk_program(g->walk, pid);
+  walk_warp(g->walk, 0);
+}
+
+static void take_firsts(Gathering *g) {
+  for (int i = 0; i < g->walk->nsites; i++) {
+    const WalkSite *s = &g->walk->sites[i];
+    Reach *p = &g->reaches[i];
+    if (!s->walked) continue;
+    if (!p->placed || s->first < p->lo) p->lo = s->first;
+    if (!p->placed || s->first > p->hi) p->hi = s->first;
+    p->placed = true;
+  }
+}
+
+static void survey_grid(Gathering *g) {
+  const int64_t *grid = g->in->grid;
+  int64_t first[3] = {0, 0, 0}, last[3] = {grid[0] - 1, grid[1] - 1, grid[2] - 1};
+  survey(g, first);
+  take_firsts(g);
+  survey(g, last);
+  take_firsts(g);
+  for (int i = 0; i < SPREAD && i < g->facts->programs; i++) {
+    int64_t pid[3];
+    spread_program(pid, grid, i, SPREAD);
+    survey(g, pid);
+    take_firsts(g);
+  }
+}
+
+static int by_value(const void *a, const void *b) {
+  int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+  return (x > y) - (x < y);
+}
+
+static double distinct(int64_t *v, int n) {
+  int found = 0;
+  qsort(v, (size_t)n, sizeof *v, by_value);
+  for (int i = 0; i < n; i++) found += i == 0 || v[i] != v[i - 1];
+  return found;
+}
+
+/* The first programs, as many as run at a time. */
+static void survey_wave(Gathering *g) {
+  Walk *w = g->walk;
+  double wave = (double)g->facts->occupancy * g->in->rates->processors;
+  int n = (int)fmin(fmin(wave, g->facts->programs), WAVE_MOST);
+  int64_t *firsts = ARENA_ARRAY(w->arena, int64_t, (size_t)(w->nsites * n + 1));
+  for (int i = 0; i < n; i++) {
+    int64_t pid[3];
+    program_of(pid, g->in->grid, i);
+    survey(g, pid);
+    for (int k = 0; k < w->nsites; k++) firsts[k * n + i] = w->sites[k].first;
+  }
+  for (int k = 0; k < w->nsites; k++) g->reaches[k].fresh = distinct(firsts + k * n, n) / n;
+}
+
+/* ---- memory ---- */
+
+/* What all sites of one array, loads or stores, ask for. */
+typedef struct {
+  double asked;    /* of the cache by all programs */
+  double together; /* of memory, if only programs that run at a time shared */
+  double unique;   /* different bytes */
+  double again;    /* asked by a program for each of its different bytes */
+} Traffic;
+
+static Traffic traffic_of(const Gathering *g, int array, bool store) {
+  Traffic t = {0};
+  double programs = g->facts->programs, own_span = 0, own = 0;
+  int64_t lo = INT64_MAX, hi = INT64_MIN;
+  for (int i = 0; i < g->walk->nsites; i++) {
+    const WalkSite *s = &g->walk->sites[i];
+    const Reach *p = &g->reaches[i];
+    if (s->array != array || s->store != store) continue;
+    t.asked += p->bytes * programs;
+    t.together += p->bytes * programs * p->fresh;
+    own += p->bytes;
+    own_span = fmax(own_span, p->span);
+    if (p->placed && p->lo + p->before < lo) lo = p->lo + p->before;
+    if (p->placed && p->hi + p->behind > hi) hi = p->hi + p->behind;
+  }
+  t.unique = array >= 0 && hi > lo ? fmin((double)(hi - lo), t.asked) : t.asked;
+  t.again = own_span > 0 && own > own_span ? own / own_span : 1;
+  return t;
+}
+
+/* Bytes from or to memory.  What fits into the cache with all the rest comes once; else programs
+ * that run at a time share, and a program keeps what it reads again if the cache holds it. */
+static void sum_memory(Gathering *g) {
+  Facts *f = g->facts;
+  double cache = CACHE_SHARE * (double)g->in->rates->cache, all = 0;
+  for (int pass = 0; pass < 2; pass++) {
+    double running = fmin(f->programs, (double)f->occupancy * g->in->rates->processors);
+    double hit = all > 0 ? fmin(1, cache / all) : 1;
+    bool keeps = running / f->programs * all <= cache;
+    for (int i = -1; i < g->walk->narrays; i++)
+      for (int store = 0; store < 2; store++) {
+        Traffic t = traffic_of(g, i, store);
+        if (pass == 0) all += t.unique;
+        if (pass == 0) continue;
+        double missed = fmax(t.unique, t.together / (keeps ? t.again : 1));
+        *(store ? &f->written : &f->read) += t.unique + (missed - t.unique) * (1 - hit);
+      }
+    if (pass == 0 && all > cache) survey_wave(g);
+  }
+}
+
+/* ---- resources ---- */
+
+/* Registers are given to a warp in units of 256. */
+static int occupancy_of(const Facts *f, const Rates *r) {
+  int registers = (f->registers + 7) / 8 * 8, most = BLOCKS_MOST;
+  int by_threads = r->threads / (f->warps * WALK_LANES);
+  int by_registers = REGISTERS / (registers * f->warps * WALK_LANES);
+  if (by_threads < most) most = by_threads;
+  if (by_registers < most) most = by_registers;
+  if (r->shared / (f->shared + SHARED_OWN) < most)
+    most = (int)(r->shared / (f->shared + SHARED_OWN));
+  return most > 1 ? most : 1;
+}
+
+static void find_resources(Arena *a, Facts *f, const Nest *n, const Rates *r) {
+  const Machine *m = machine_find(n->options.target);
+  int limit = m && m->regs > 0 ? m->regs : 255, needed = live_registers(a, n);
+  if (n->options.maxnreg && n->options.maxnreg < limit) limit = n->options.maxnreg;
+  int given = REGISTERS / (n->warps * WALK_LANES) / 8 * 8;
+  if (given < limit) limit = given;
+  f->warps = n->warps;
+  f->registers = needed < limit ? needed : limit;
+  f->spilled = needed - f->registers;
+  f->shared = n->shared_bytes;
+  f->stages = 1;
+  for (uint32_t i = 0; i < n->nbuffers; i++)
+    if (n->buffers[i]->slots > f->stages) f->stages = n->buffers[i]->slots;
+  f->occupancy = r->sm ? occupancy_of(f, r) : 1;
+}
+
+/* ---- all ---- */
+
+static void set_params(Walk *w, const EstimateInput *in) {
+  for (uint32_t i = 0; i < w->nest->nparams; i++)
+    for (int k = 0; k < in->nvalues; k++)
+      if (w->nest->params[i]->dtype != DT_PTR &&
+          !strcmp(w->nest->params[i]->name, in->values[k].name))
+        walk_set(w, i, in->values[k].value);
+}
+
+Facts facts_gather(Arena *a, const Nest *n, const EstimateInput *in) {
+  Facts f = {.programs = (double)in->grid[0] * (double)in->grid[1] * (double)in->grid[2]};
+  Gathering *g = ARENA_NEW(a, Gathering);
+  memset(g, 0, sizeof *g);
+  g->in = in;
+  g->facts = &f;
+  g->walk = walk_new(a, n, in->rates, in->grid);
+  set_params(g->walk, in);
+  find_resources(a, &f, n, in->rates);
+  sample_all(g);
+  g->walk->counting = g->walk->timing = false;
+  g->walk->lanes = 1;
+  for (int i = 0; i < WALK_SITES; i++) g->reaches[i].fresh = 1;
+  survey_grid(g);
+  sum_memory(g);
+  return f;
+}

@@ -1,0 +1,24 @@
+/* What a launch does, as far as the model of times (lower/estimate.h) needs to know: gathered by
+ * walking through a few warps of a few programs, and once more quickly through many programs for
+ * the places that they begin at. */
+#ifndef NEREID_LOWER_FACTS_H
+#define NEREID_LOWER_FACTS_H
+
+#include "lower/estimate.h"
+#include "lower/walk.h"
+
+typedef struct Facts {
+  double programs;
+  int warps;
+  int registers, spilled; /* a thread (lower/live.h) */
+  int64_t shared;         /* bytes a program */
+  int occupancy, stages;
+  WalkCounts counts;      /* of all warps of a program, on average */
+  double clocks;          /* that a program takes if it has a processor for itself, on average */
+  double loaded, stored;  /* bytes between cache and processors, of a program */
+  double read, written;   /* bytes between memory and the cache, of the launch */
+} Facts;
+
+Facts facts_gather(Arena *a, const Nest *n, const EstimateInput *in);
+
+#endif
