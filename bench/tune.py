@@ -2,7 +2,7 @@
 
     python3 bench/tune.py MEASURED [--matmuls] [--target sm_90a] [--worst N]
 
-MEASURED is what build/bench/tune_sweep has printed on a device of that target, for the problems of
+MEASURED is what the bench tune_sweep has printed on a device of that target, for the problems of
 bench/tune_problems.py (--matmuls: for its 200 shapes).  For each problem the model orders the
 candidates; `first` is how often its first choice is within 5% of the fastest one, `best of 4` the
 same for the fastest of its first four, `kept` the geometric mean of fastest by chosen.  `inside`:
@@ -30,7 +30,8 @@ def predict(options):
         f.write(subprocess.run(command + ["--matmuls"] * options.matmuls, check=True,
                                capture_output=True, text=True).stdout)
         f.flush()
-        program = os.environ.get("NEREID_BUILD", str(ROOT / "build")) + "/bench/tune_sweep"
+        build = os.environ.get("NEREID_BUILD", str(ROOT / "build"))
+        program = os.path.join(build, "bench", "tune_sweep")
         text = subprocess.run([program, f.name, "--predict", options.target], check=True, cwd=ROOT,
                               stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True).stdout
     found = {}
@@ -83,7 +84,8 @@ def row(name, problems):
     near = [abs(math.log(c["us"] / c["measured"])) for p in problems for c in p.candidates
             if c["measured"] < 1.5 * p.best]
     print(f"| {name} | {len(problems)} | {len(all_of)} | "
-          f"{share(p.first >= 0.95 for p in problems)} | {share(p.four >= 0.95 for p in problems)} | "
+          f"{share(p.first >= 0.95 for p in problems)} | "
+          f"{share(p.four >= 0.95 for p in problems)} | "
           f"{mean([p.first for p in problems]):.3f} | {mean([p.four for p in problems]):.3f} | "
           f"{100 * sorted(near)[len(near) // 2]:.0f}% | "
           f"{share(c['low'] <= c['measured'] <= c['high'] for c in all_of)} |")
@@ -97,8 +99,8 @@ def main():
     parser.add_argument("--worst", type=int, default=0)
     options = parser.parse_args()
     problems = collect(read_measured(options.measured), predict(options))
-    print("| problems | number | candidates | first | best of 4 | kept | kept of 4 | error | inside |\n"
-          "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
+    print("| problems | number | candidates | first | best of 4 | kept | kept of 4 | error | "
+          "inside |\n| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
     row("all", problems)
     for family in sorted({p.family for p in problems}):
         row(family, [p for p in problems if p.family == family])

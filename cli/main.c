@@ -12,6 +12,7 @@ static const Command *const commands[] = {
     &command_run,
     &command_graph,
     &command_build,
+    &command_estimate,
     &command_list,
     &command_records,
     &command_info,

@@ -44,7 +44,7 @@ typedef struct Estimate {
   double tensor_flops, f32_flops; /* of the launch */
   double specials;                /* exp2, rcp, sqrt, ... */
   double conflicts;               /* turns of shared memory for each that would do; 1: none */
-  double lines;                   /* 128-byte lines a warp's access touches for each that would do */
+  double lines;                   /* the same of 128-byte lines of global memory */
   int registers, spilled;         /* a thread; 32-bit registers that do not fit */
   int64_t shared;                 /* bytes a program */
   int occupancy;                  /* programs a processor holds at a time */

@@ -10,7 +10,7 @@ static void number(Text *out, const char *name, double v, const char *unit) {
   static const char *const scales[] = {"", "k", "M", "G", "T", "P"};
   int scale = 0;
   while (v >= 10000 && scale < 5) v /= 1000, scale++;
-  text_printf(out, "%-16s %.4g %s%s\n", name, v, scales[scale], unit);
+  text_printf(out, "%-16s %.4g%s%s%s\n", name, v, scale || *unit ? " " : "", scales[scale], unit);
 }
 
 static void count(Text *out, const char *name, double v, const char *unit) {

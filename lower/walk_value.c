@@ -1,4 +1,4 @@
-/* Integers and pointers of the model's walk, for all lanes at once, or for one that stands for all. */
+/* Integers and pointers of the walk, for all lanes at once or for one that stands for all. */
 #include <string.h>
 
 #include "lower/walk.h"
