@@ -163,18 +163,23 @@ static int eval_extent(const nereid_binding *names, int n, const char *text, uin
   return STATUS_OK;
 }
 
-int arguments_grid(uint32_t out[3], const char *grid, const Arguments *a, const Request *r) {
+int arguments_extents(uint32_t out[3], const char *grid, const nereid_binding *names, int n) {
   Strings parts = {0};
-  nereid_binding *names;
-  int n;
   if (!grid) return args_error(E_CLI_NO_GRID);
-  int status = arguments_bind(&names, &n, a, r);
-  if (!status && !args_split(&parts, grid)) status = STATUS_PROBLEM;
+  int status = args_split(&parts, grid) ? STATUS_OK : STATUS_PROBLEM;
   if (!status && parts.len > 3) status = args_error(E_CLI_GRID_AXES, grid);
   for (int i = 0; i < 3; i++) out[i] = 1;
   for (int i = 0; i < parts.len && !status; i++)
     status = eval_extent(names, n, parts.data[i], &out[i]);
   strings_free(&parts);
+  return status;
+}
+
+int arguments_grid(uint32_t out[3], const char *grid, const Arguments *a, const Request *r) {
+  nereid_binding *names;
+  int n;
+  int status = arguments_bind(&names, &n, a, r);
+  if (!status) status = arguments_extents(out, grid, names, n);
   free(names);
   return status;
 }

@@ -32,6 +32,8 @@ int arguments_add_types(const Arguments *a, Request *r, const nereid_module *m);
 
 /* The integers among arguments and constexprs; the caller frees *out. */
 int arguments_bind(nereid_binding **out, int *n, const Arguments *a, const Request *r);
+/* A grid over names that have these values. */
+int arguments_extents(uint32_t out[3], const char *grid, const nereid_binding *names, int n);
 int arguments_grid(uint32_t out[3], const char *grid, const Arguments *a, const Request *r);
 
 #endif

@@ -6,6 +6,7 @@
 #define LIGHT(n, colour) ".s" #n "{stroke:" colour ";fill:" colour "}"
 const char chart_style[] =
     ".chart text{font:12px system-ui,sans-serif;fill:#24292f;stroke:none}"
+    ".chart .title{font-size:14px;font-weight:600}"
     ".chart .muted{fill:#5b6570}"
     ".chart .grid{stroke:#dfe3e8;fill:none}"
     ".chart .axis{stroke:#8a939d;fill:none}"
@@ -63,7 +64,7 @@ static void y_axis(const Chart *c, const char *title) {
   }
   /* Above the axis, where it can be read without turning the head. */
   text_printf(c->out, "<text class=\"muted\" x=\"%g\" y=\"%g\">", c->left - 42, c->top - 10);
-  markup_text(c->out, title);
+  markup_short(c->out, title, (int)((c->right - c->left) / chart_text_width(1)));
   text_puts(c->out, "</text>\n");
 }
 

@@ -1,7 +1,6 @@
 /* Pictures of points over two axes, as SVG: what a report and a plot of a sweep have in common.
  *
- * Colours are classes of chart_style, which has a light and a dark set; all else is attributes, so
- * that programs without style sheets draw lines and text in black. */
+ * Colours are classes of chart_style, which has a light and a dark set; places are attributes. */
 #ifndef NEREID_CLI_CHART_H
 #define NEREID_CLI_CHART_H
 

@@ -10,6 +10,7 @@
 static const Command *const commands[] = {
     &command_compile,
     &command_run,
+    &command_bench,
     &command_graph,
     &command_build,
     &command_estimate,

@@ -46,6 +46,11 @@ int request_file(Request *r, const char *value) {
   return STATUS_OK;
 }
 
+void request_clear(Request *r) {
+  strings_free(&r->names);
+  strings_free(&r->texts);
+}
+
 int request_finish(Request *r) {
   if (!r->file) return args_error(E_CLI_NO_FILE);
   int n = r->names.len;

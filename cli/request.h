@@ -30,6 +30,8 @@ int request_option(Request *r, int id, const char *value);
 int request_file(Request *r, const char *value);
 /* One of type and value is NULL. */
 int request_add(Request *r, const char *name, const char *type, const char *value);
+/* Forgets what was added, for another set of values. */
+void request_clear(Request *r);
 /* Completes `api`; to be called again if something was added. */
 int request_finish(Request *r);
 void request_free(Request *r);

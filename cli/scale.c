@@ -14,16 +14,22 @@ static double round_step(double least) {
   return power * (digit <= 1 + 1e-9 ? 1 : digit <= 2 + 1e-9 ? 2 : digit <= 5 + 1e-9 ? 5 : 10);
 }
 
-static Scale linear_around(double lo, double hi) {
+static Scale linear_around(ScaleKind kind, double lo, double hi) {
   enum { STEPS = 6 };
-  if (lo >= 0) lo = 0;
-  if (hi <= lo) hi = lo + 1;
+  if (kind == SCALE_FROM_ZERO && lo > 0) lo = 0;
+  if (hi <= lo) {
+    double half = lo == 0 ? 1 : fabs(lo) / 2;
+    lo -= kind == SCALE_FROM_ZERO ? 0 : half;
+    hi += half;
+  }
   double step = round_step((hi - lo) / STEPS);
-  return (Scale){SCALE_LINEAR, floor(lo / step) * step, ceil(hi / step - 1e-9) * step, 0, 0};
+  return (Scale){kind, floor(lo / step + 1e-9) * step, ceil(hi / step - 1e-9) * step, 0, 0};
 }
 
+static bool is_linear(ScaleKind kind) { return kind == SCALE_LINEAR || kind == SCALE_FROM_ZERO; }
+
 Scale scale_around(ScaleKind kind, double lo, double hi) {
-  if (kind == SCALE_LINEAR) return linear_around(lo, hi);
+  if (is_linear(kind)) return linear_around(kind, lo, hi);
   double room = kind == SCALE_BINARY ? 0.04 : 0.06;
   double share = hi > lo ? pow(hi / lo, room) : 1.2;
   return (Scale){kind, lo / share, hi * share, 0, 0};
@@ -31,7 +37,7 @@ Scale scale_around(ScaleKind kind, double lo, double hi) {
 
 double scale_place(const Scale *s, double v) {
   double share =
-      s->kind == SCALE_LINEAR ? (v - s->lo) / (s->hi - s->lo) : log(v / s->lo) / log(s->hi / s->lo);
+      is_linear(s->kind) ? (v - s->lo) / (s->hi - s->lo) : log(v / s->lo) / log(s->hi / s->lo);
   return s->from + share * (s->to - s->from);
 }
 
@@ -118,8 +124,8 @@ static int binary_ticks(Tick out[], const Scale *s, int most) {
 int scale_ticks(Tick out[TICKS_MOST], const Scale *s, int most) {
   if (most > TICKS_MOST) most = TICKS_MOST;
   switch (s->kind) {
-    case SCALE_LINEAR: return even_ticks(out, s, most);
     case SCALE_BINARY: return binary_ticks(out, s, most);
-    default: return log_ticks(out, s, most);
+    case SCALE_LOG: return log_ticks(out, s, most);
+    default: return even_ticks(out, s, most);
   }
 }

@@ -4,6 +4,7 @@
 
 typedef enum {
   SCALE_LINEAR,
+  SCALE_FROM_ZERO, /* linear, from 0 on */
   SCALE_LOG,   /* ticks at round decimal numbers */
   SCALE_BINARY /* logarithmic, ticks at powers of two */
 } ScaleKind;
@@ -14,8 +15,7 @@ typedef struct {
   double from, to; /* where these stand in the picture */
 } Scale;
 
-/* A scale with some room around values from lo to hi.  A linear one begins at 0 if nothing is below
- * it, and ends at a tick. */
+/* A scale around values from lo to hi: a linear one ends at ticks, others have some room. */
 Scale scale_around(ScaleKind kind, double lo, double hi);
 double scale_place(const Scale *s, double value);
 

@@ -10,6 +10,12 @@ static const char *const corpus[] = {"tests/fuzz/command/*", NULL};
 static const char *const words[] = {"compile\n",
                                     "run\n",
                                     "list\n",
+                                    "bench\n",
+                                    "--x\nn=64,128\n",
+                                    "--peer\n",
+                                    "--bytes\n",
+                                    "{n}",
+                                    "[n]",
                                     "info\n",
                                     "graph\n",
                                     "\n",
@@ -89,10 +95,10 @@ static bool is_harmless(int argc, char **argv) {
   for (int i = 0; i < argc; i++) {
     const char *a = argv[i];
     if (!strncmp(a, "-o", 2) || !strncmp(a, "--o", 3) || strstr(a, "cubin")) return false;
-    if (!strncmp(a, "--tr", 4) || strstr(a, "dump-d")) return false;
+    if (!strncmp(a, "--tr", 4) || !strncmp(a, "--j", 3) || strstr(a, "dump-d")) return false;
     if (strstr(a, "/dev/") || strlen(a) > 200) return false;
     if (strchr(a, '[') && strspn(strchr(a, '[') + 1, "0123456789_") > 4) return false;
-    if (strchr(a, '[') && strchr(strchr(a, '['), ',')) return false;
+    if (strchr(a, '[') && strpbrk(strchr(a, '['), ",*")) return false;
   }
   return true;
 }
@@ -108,8 +114,8 @@ static bool is_small_grid(int argc, char **argv) {
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-  static const Command *const commands[] = {&command_compile, &command_run, &command_list,
-                                            &command_info, &command_graph};
+  static const Command *const commands[] = {&command_compile, &command_run,   &command_list,
+                                            &command_info,    &command_graph, &command_bench};
   char *text = malloc(size + 1), *words_of[MOST_WORDS + 1], *rest = NULL;
   int n = 0;
   if (!text) return 0;

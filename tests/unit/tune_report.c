@@ -219,10 +219,13 @@ static const char *labels(Arena *a, ScaleKind kind, double lo, double hi, int mo
 }
 
 static void test_scales(Arena *a) {
-  same(labels(a, SCALE_LINEAR, 3, 97, 8), "0 20 40 60 80 100", "ticks from 0");
-  same(labels(a, SCALE_LINEAR, 0, 2.9, 8), "0 0.5 1 1.5 2 2.5 3", "ticks by halves");
-  same(labels(a, SCALE_LINEAR, 0, 0, 8), "0 0.2 0.4 0.6 0.8 1", "no extent");
-  same(labels(a, SCALE_LINEAR, 0, 123456, 8), "0 50k 100k 150k", "thousands");
+  same(labels(a, SCALE_FROM_ZERO, 3, 97, 8), "0 20 40 60 80 100", "ticks from 0");
+  same(labels(a, SCALE_FROM_ZERO, 0, 2.9, 8), "0 0.5 1 1.5 2 2.5 3", "ticks by halves");
+  same(labels(a, SCALE_FROM_ZERO, 0, 0, 8), "0 0.2 0.4 0.6 0.8 1", "no extent");
+  same(labels(a, SCALE_FROM_ZERO, 0, 123456, 8), "0 50k 100k 150k", "thousands");
+  same(labels(a, SCALE_LINEAR, 1010, 1090, 8), "1000 1020 1040 1060 1080 1100", "not from 0");
+  same(labels(a, SCALE_LINEAR, 100, 100, 8), "40 60 80 100 120 140 160", "one value");
+  same(labels(a, SCALE_LINEAR, -2, 1, 8), "-2 -1.5 -1 -0.5 0 0.5 1", "below 0");
   same(labels(a, SCALE_LOG, 1, 500, 12), "1 2 5 10 20 50 100 200 500", "1, 2, 5");
   same(labels(a, SCALE_LOG, 1e-3, 1e9, 7), "0.001 0.1 10 1000 100k 10M 1G", "every second power");
   same(labels(a, SCALE_LOG, 80, 130, 8), "80 90 100 110 120 130", "less than a decade");
