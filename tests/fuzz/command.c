@@ -84,6 +84,11 @@ static const char *const words[] = {"compile\n",
                                     "--weights\n",
                                     "--compare\ntests/models/chain\n",
                                     "--explain\n",
+                                    "records\n",
+                                    "import\n",
+                                    "export\n",
+                                    "merge\n",
+                                    "tests/records/one.records\n",
                                     NULL};
 
 const FuzzTarget fuzz_target = {"command", corpus, words, 1000, 600};
@@ -115,7 +120,8 @@ static bool is_small_grid(int argc, char **argv) {
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   static const Command *const commands[] = {&command_compile, &command_run,   &command_list,
-                                            &command_info,    &command_graph, &command_bench};
+                                            &command_info,    &command_graph, &command_bench,
+                                            &command_records};
   char *text = malloc(size + 1), *words_of[MOST_WORDS + 1], *rest = NULL;
   int n = 0;
   if (!text) return 0;
