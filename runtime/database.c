@@ -107,8 +107,8 @@ static bool rename_all(const Database *d, const char *aside) {
 }
 
 /* Renames the database, unless another process has replaced it already: one at a time looks, where
- * folders can be locked. */
-static void set_aside(Database *d) {
+ * folders can be locked.  False: it was another process. */
+static bool set_aside(Database *d) {
   char aside[DATABASE_PATH + 64], folder[DATABASE_PATH];
   struct stat now;
   snprintf(folder, sizeof folder, "%.*s", (int)(strrchr(d->path, '/') - d->path), d->path);
@@ -116,8 +116,10 @@ static void set_aside(Database *d) {
   if (fd >= 0) flock(fd, LOCK_EX);
   snprintf(aside, sizeof aside, "%s.damaged-%ld-%ld", d->path, (long)time(NULL), (long)getpid());
   bool ours = stat(d->path, &now) == 0 && now.st_ino == d->inode;
-  if (ours && rename_all(d, aside)) tell(d, N_RUN_DATABASE_DAMAGED, d->kind->what, d->path, aside);
+  if (ours && !rename_all(d, aside)) tell_unusable(d, "it is damaged");
+  else if (ours) tell(d, N_RUN_DATABASE_DAMAGED, d->kind->what, d->path, aside);
   if (fd >= 0) close(fd);
+  return ours;
 }
 
 static int connect_anew(Database *d, bool create, int *version) {
@@ -125,8 +127,7 @@ static int connect_anew(Database *d, bool create, int *version) {
   int rc = connect_once(d, create, version);
   if (!is_damage(rc)) return rc;
   disconnect(d);
-  set_aside(d);
-  return create ? connect_once(d, create, version) : SQLITE_CORRUPT;
+  return set_aside(d) && !create ? SQLITE_CORRUPT : connect_once(d, create, version);
 }
 
 DatabaseState database_use(Database *d, bool create) {

@@ -18,8 +18,8 @@ static const DatabaseKind kind = {
     .busy_ms = 60000,
     .settings = "PRAGMA synchronous = FULL; PRAGMA cell_size_check = ON",
     .schema =
-        "CREATE TABLE IF NOT EXISTS problem(id INTEGER PRIMARY KEY, kernel TEXT NOT NULL,"
-        " signature TEXT NOT NULL, sizes TEXT NOT NULL, device TEXT NOT NULL,"
+        "CREATE TABLE IF NOT EXISTS problem(id INTEGER PRIMARY KEY NOT NULL,"
+        " kernel TEXT NOT NULL, signature TEXT NOT NULL, sizes TEXT NOT NULL, device TEXT NOT NULL,"
         " driver TEXT NOT NULL, UNIQUE(kernel, signature, sizes, device, driver));"
         "CREATE TABLE IF NOT EXISTS record(problem INTEGER NOT NULL REFERENCES problem,"
         " config TEXT NOT NULL, ir BLOB NOT NULL, version TEXT NOT NULL,"

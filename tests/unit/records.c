@@ -564,6 +564,18 @@ static int read_only_empty(void) {
   return 0;
 }
 
+static int read_only_damaged(void) {
+  REQUIRE(!be_nobody());
+  Records *r = records_open(on_note, NULL);
+  REQUIRE(count(r, &add) == 0 && noted("can't be used (it is damaged)"));
+  REQUIRE(!put(r, "B=2", 10, 5) && notes == 0);
+  records_close(r);
+  r = records_open(on_note, NULL);
+  REQUIRE(!put(r, "B=2", 10, 5) && noted("can't be used (it is damaged)"));
+  records_close(r);
+  return 0;
+}
+
 static void test_limits(void) {
   use_folder("full");
   in_child(full_disk, "a full disk loses nothing that was there");
@@ -577,6 +589,8 @@ static void test_limits(void) {
   in_child(read_only, "a database that can only be read");
   chmod(path, 0666);
   in_child(read_only, "a database in a folder that can only be read");
+  write_file("this is no database");
+  in_child(read_only_damaged, "a damaged database that cannot be renamed");
   unlink(path);
   in_child(read_only_empty, "a folder that can only be read");
   chmod(getenv("NEREID_CACHE_DIR"), 0755);
