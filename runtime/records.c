@@ -46,7 +46,7 @@ void records_close(Records *r) {
   free(r);
 }
 
-bool records_are_off(const Records *r) { return !*r->database.path; }
+bool records_are_off(const Records *r) { return !r || !*r->database.path; }
 
 int nereid_records_describe(char *out, size_t size) {
   database_describe(out, size, &kind);
@@ -195,6 +195,7 @@ typedef struct {
   Database *database;
   const Record *list;
   size_t n;
+  bool anew; /* what is there is not asked for */
   sqlite3_stmt *statements[STATEMENTS];
   sqlite3_int64 problem; /* of the record before */
   RecordsChange change;
@@ -230,14 +231,14 @@ static void bind_record(const Putting *p, sqlite3_stmt *s, const Record *r) {
   bind_text(s, 4, r->version);
 }
 
-/* Is there a record that is as good?  Its problem must be found. */
+/* Is there a record that stays?  Its problem must be found. */
 static int find_better(Putting *p, const Record *r, bool *there, bool *better) {
   sqlite3_stmt *s = p->statements[FIND_RECORD];
   Record old = {0};
   bind_record(p, s, r);
   int rc = step(s);
   *there = rc == SQLITE_ROW;
-  *better = *there && take_values(s, 0, &old) && record_compare(&old, r) <= 0;
+  *better = *there && !p->anew && take_values(s, 0, &old) && record_compare(&old, r) <= 0;
   if (*there) sqlite3_reset(s);
   return rc == SQLITE_ROW || rc == SQLITE_DONE ? SQLITE_OK : rc;
 }
@@ -298,14 +299,25 @@ static bool put_once(Putting *p) {
          database_transact(p->database, put_list, p) == SQLITE_OK;
 }
 
-bool records_put(Records *r, const Record *list, size_t n, RecordsChange *change) {
-  if (change) *change = (RecordsChange){0};
-  if (!r || !n) return !n;
-  Putting p = {.database = &r->database, .list = list, .n = n};
-  pthread_mutex_lock(&p.database->lock);
+static bool put(Records *r, Putting *p) {
+  if (!r || !p->n) return !p->n;
+  p->database = &r->database;
+  pthread_mutex_lock(&p->database->lock);
   /* Again, if the database was damaged, or replaced under its name: then it is not open. */
-  bool good = put_once(&p) || (!p.database->db && put_once(&p));
-  pthread_mutex_unlock(&p.database->lock);
-  if (good && change) *change = p.change;
+  bool good = put_once(p) || (!p->database->db && put_once(p));
+  pthread_mutex_unlock(&p->database->lock);
+  if (!good) p->change = (RecordsChange){0};
   return good;
+}
+
+bool records_put(Records *r, const Record *list, size_t n, RecordsChange *change) {
+  Putting p = {.list = list, .n = n};
+  bool good = put(r, &p);
+  if (change) *change = p.change;
+  return good;
+}
+
+bool records_replace(Records *r, const Record *list, size_t n) {
+  Putting p = {.list = list, .n = n, .anew = true};
+  return put(r, &p);
 }

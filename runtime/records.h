@@ -72,7 +72,7 @@ typedef struct Records Records;
 /* Many threads may share it. */
 Records *records_open(nereid_message_fn note, void *context);
 void records_close(Records *r);
-bool records_are_off(const Records *r);
+bool records_are_off(const Records *r); /* or out of memory */
 
 typedef enum { RECORDS_OK, RECORDS_NONE, RECORDS_FAILED } RecordsResult;
 
@@ -87,6 +87,8 @@ typedef struct {
 /* All of them or, with a note, none.  Those that are not valid, or no better than what is there,
  * change nothing.  `change` may be NULL. */
 bool records_put(Records *r, const Record *list, size_t n, RecordsChange *change);
+/* The same for what was measured anew because the user doubts what is there, which goes. */
+bool records_replace(Records *r, const Record *list, size_t n);
 
 /* ---- text: sorted, so that the same records are the same bytes ---- */
 

@@ -243,6 +243,11 @@ static void test_database(Arena *a) {
   check(records_put(r, list, 4, &change) && !change.added && !change.replaced, "known");
   list[0].runs = 4, list[1].runs = 6;
   check(records_put(r, list, 2, &change) && change.replaced == 1, "the better one stays");
+  list[1].runs = 1;
+  check(records_replace(r, &list[1], 1), "measured anew");
+  records_get(r, a, &copy, &l);
+  check(l.len == 1 && l.data[0].runs == 1, "what was there goes");
+  l.len = 0;
   records_close(r);
   r = records_open(on_note, NULL);
   check(records_get(r, a, &add, &l) == RECORDS_OK && l.len == 2, "those of one problem");
