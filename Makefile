@@ -47,7 +47,7 @@ FUZZ_TARGETS := source tile schedule nest image npy cache value command pt2 onnx
 FUZZ := $(FUZZ_TARGETS:%=$B/tests/fuzz/%)
 BENCHES := $(patsubst %.c,$B/%,$(wildcard bench/*.c))
 C_EXAMPLES := $(patsubst %.c,$B/%,$(wildcard examples/c/*.c))
-PUBLIC_HEADERS := $(wildcard runtime/nereid.h graph/nereid_graph.h)
+PUBLIC_HEADERS := $(wildcard runtime/nereid.h runtime/nereid_tune.h graph/nereid_graph.h)
 
 .PHONY: all demo check check-gpu bench stress fuzz fuzz-programs golden docs lint fmt install \
   bundle clean

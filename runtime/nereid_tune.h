@@ -17,7 +17,7 @@
 #ifndef NEREID_TUNE_H
 #define NEREID_TUNE_H
 
-#include "runtime/nereid.h"
+#include "nereid.h"
 
 #ifdef __cplusplus
 extern "C" {
