@@ -18,7 +18,7 @@ static void print_names(const char *what, const char **names, int n) {
 }
 
 static void print_head(const char *kernel, const DecoratorSpace *s) {
-  static const char *const sources[] = {"nothing to choose", "autotune", "derived"};
+  static const char *const sources[] = {"nothing declared", "autotune", "derived"};
   printf("%s: %s, %d configuration%s", kernel, sources[s->source], (int)s->configs.len,
          s->configs.len == 1 ? "" : "s");
   print_names("; key ", s->key, s->nkey);
@@ -33,10 +33,11 @@ static void print_config(const Config *c) {
   putchar('\n');
 }
 
-/* Heuristics look at arguments: without any there is nothing to compute. */
+/* Heuristics look at arguments, and spaces are derived for them: without any, what decorators give
+ * is all. */
 static int print_space(Decorators *d, const char *kernel, bool complete) {
   DecoratorSpace s;
-  int code = decorators_space(&s, d);
+  int code = complete ? decorators_space(&s, d) : decorators_declared(&s, d);
   if (code) return args_failed(code);
   print_head(kernel, &s);
   for (size_t i = 0; i < s.configs.len; i++) {

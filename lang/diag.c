@@ -67,9 +67,10 @@ void diag_hint(Diags *d, const char *fmt, ...) {
   FORWARD(DIAG_HINT, nowhere);
 }
 
-void diag_forget(Diags *d) {
-  d->list.len = 0;
+void diag_rewind(Diags *d, size_t count) {
+  d->list.len = count < d->list.len ? count : d->list.len;
   d->errors = 0;
+  for (size_t i = 0; i < d->list.len; i++) d->errors += d->list.data[i].severity == DIAG_ERROR;
   d->dropping = false;
 }
 

@@ -62,8 +62,9 @@ size_t diag_errors(const Diags *d);
 size_t diag_count(const Diags *d);
 const Diag *diag_get(const Diags *d, size_t i);
 
-/* Drops all messages, for who goes on after having shown them; sources stay. */
-void diag_forget(Diags *d);
+/* Drops all messages but the first `count`, for who tries something or goes on after having shown
+ * them; sources stay. */
+void diag_rewind(Diags *d, size_t count);
 
 /* All messages in order, in the form above. */
 void diag_print(const Diags *d, Text *out);

@@ -102,7 +102,7 @@ static int open_body(void *arg) {
 /* One candidate's errors are not the next one's. */
 static int report(Decorators *d, int code) {
   code = compile_report(&d->c, code, d->kernel->on_message, d->kernel->context);
-  if (d->c.diags) diag_forget(d->c.diags);
+  if (d->c.diags) diag_rewind(d->c.diags, 0);
   return code;
 }
 
@@ -151,6 +151,7 @@ static const char **names_text(Decorators *d, const TunedNames *names, int *n) {
 typedef struct {
   Decorators *d;
   DecoratorSpace *out;
+  bool derive; /* a space where no decorator gives one */
   const Config *config;
   Config *completed;
 } Asking;
@@ -161,8 +162,8 @@ static int space_body(void *arg) {
   TunedSpace s;
   DecoratorSpace *out = a->out;
   if (!tuned_space(d->c.program, d->c.kernel, &d->query, &s)) return NEREID_E_KERNEL;
-  out->source = s.decorated ? SPACE_AUTOTUNE : SPACE_AUTOMATIC;
-  if (!s.decorated && !tuned_automatic(d->c.program, d->c.kernel, &d->query, &s))
+  out->source = s.decorated ? SPACE_AUTOTUNE : a->derive ? SPACE_AUTOMATIC : SPACE_NONE;
+  if (!s.decorated && a->derive && !tuned_automatic(d->c.program, d->c.kernel, &d->query, &s))
     return NEREID_E_KERNEL;
   for (size_t i = 0; i < s.configs.len; i++)
     vec_push(d->c.arena, &out->configs, config_text(d, &s.configs.data[i]));
@@ -173,11 +174,14 @@ static int space_body(void *arg) {
   return 0;
 }
 
-int decorators_space(DecoratorSpace *out, Decorators *d) {
+static int ask(DecoratorSpace *out, Decorators *d, bool derive) {
   *out = (DecoratorSpace){0};
-  Asking a = {.d = d, .out = out};
+  Asking a = {.d = d, .out = out, .derive = derive};
   return report(d, error_guard(d->c.arena, space_body, &a));
 }
+
+int decorators_declared(DecoratorSpace *out, Decorators *d) { return ask(out, d, false); }
+int decorators_space(DecoratorSpace *out, Decorators *d) { return ask(out, d, true); }
 
 /* ---- heuristics ---- */
 

@@ -34,6 +34,8 @@ int decorators_open(Decorators **out, const nereid_request *kernel, const Decora
                     int nargs, const nereid_device_info *device);
 void decorators_free(Decorators *d);
 
+/* What decorators give alone: no configurations (SPACE_NONE) if there is no autotune. */
+int decorators_declared(DecoratorSpace *out, Decorators *d);
 /* Fails where a list can't be evaluated or constexprs can't be guessed: the message says what to
  * give by --space or -D. */
 int decorators_space(DecoratorSpace *out, Decorators *d);

@@ -246,7 +246,7 @@ const char *tuned_text(Arena *a, const KernelArg *v) {
   }
 }
 
-static bool is_heuristic(const TunedReader *h, Name name) {
+bool tuned_is_heuristic(const TunedReader *h, Name name) {
   for (size_t i = 0; i < h->list.len; i++) {
     Value v = h->list.data[i].values;
     if (v.kind == V_DICT && value_dict_get(v.u.dict, value_str(name))) return true;
@@ -261,7 +261,7 @@ const char *tuned_space_hint(TunedReader *r) {
   for (uint32_t i = 0; i < r->k->nparams; i++) {
     const KernelParam *param = &r->k->params[i];
     bool open = (param->kind == KP_CONSTEXPR && !param->has_default) || param->tuned;
-    if (open && !tuned_given(r->q, param->name) && !is_heuristic(h, param->name))
+    if (open && !tuned_given(r->q, param->name) && !tuned_is_heuristic(h, param->name))
       text_printf(&t, " --space %s=V1,V2,...", param->name);
   }
   return t.len ? t.data : " --num-warps 1,2,4,8";

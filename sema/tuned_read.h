@@ -40,6 +40,9 @@ const KernelArg *tuned_find(const TunedConfig *c, Name name);
 /* " --space BLOCK=V1,V2,..." for each constexpr that has no value. */
 const char *tuned_space_hint(TunedReader *r);
 
+/* Does one of a list of heuristics set it? */
+bool tuned_is_heuristic(const TunedReader *heuristics, Name name);
+
 /* What functions get: run-time arguments and constexprs by name. */
 Value tuned_arguments(TunedReader *r, const TunedConfig *config);
 Value tuned_value(TunedReader *r, const KernelArg *arg);
