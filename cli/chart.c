@@ -55,7 +55,7 @@ static void x_axis(const Chart *c, const char *title) {
 
 static void y_axis(const Chart *c, const char *title) {
   Tick ticks[TICKS_MOST];
-  int n = scale_ticks(ticks, &c->y, 8);
+  int n = scale_ticks(ticks, &c->y, 10);
   for (int i = 0; i < n; i++) {
     double y = scale_place(&c->y, ticks[i].value);
     text_printf(c->out, "<path class=\"grid\" d=\"M%g %.1fH%g\"/>", c->left, y, c->right);

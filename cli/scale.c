@@ -108,7 +108,7 @@ static int digit_ticks(Tick out[], const Scale *s, int most) {
 static int log_ticks(Tick out[], const Scale *s, int most) {
   double decades = log10(s->hi / s->lo);
   if (decades < 1) return even_ticks(out, s, most);
-  return 3 * decades <= most - 1 ? digit_ticks(out, s, most) : decade_ticks(out, s, most);
+  return 3 * decades < most ? digit_ticks(out, s, most) : decade_ticks(out, s, most);
 }
 
 static int binary_ticks(Tick out[], const Scale *s, int most) {

@@ -116,8 +116,8 @@ static void put_marks(const Chart *c, const Series *s, int class) {
 /* ---- the picture ---- */
 
 static void put_title(const Chart *c, const char *title) {
-  text_printf(c->out, "<text x=\"%g\" y=\"24\" font-weight=\"bold\">", c->left);
-  markup_short(c->out, title, (int)((c->right - c->left) / chart_text_width(1)));
+  text_printf(c->out, "<text x=\"%g\" y=\"24\" class=\"title\">", c->left);
+  markup_short(c->out, title, (int)((c->right - c->left) / (1.2 * chart_text_width(1))));
   text_puts(c->out, "</text>\n");
 }
 
