@@ -7,20 +7,14 @@
 #include <string.h>
 
 #include "runtime/compile.h"
+#include "runtime/decorators.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/pipeline.h"
 
-static const char *const corpus[] = {"tests/fuzz/source/*",
-                                     "examples/kernels/*.py",
-                                     "tests/golden/*.py",
-                                     "tests/sema/*.py",
-                                     "tests/parser/*.py",
-                                     "tests/errors/*.py",
-                                     "tests/passes/*/*.py",
-                                     "lang/std/*.py",
-                                     "bench/kernels/*.py",
-                                     "tests/std/*.py",
-                                     NULL};
+static const char *const corpus[] = {
+    "tests/fuzz/source/*", "examples/kernels/*.py", "tests/golden/*.py",   "tests/sema/*.py",
+    "tests/parser/*.py",   "tests/errors/*.py",     "tests/passes/*/*.py", "lang/std/*.py",
+    "bench/kernels/*.py",  "tests/std/*.py",        "tests/tuned/*.py",    NULL};
 static const char *const words[] = {"def f(x):\n",
                                     "return ",
                                     "if ",
@@ -122,6 +116,11 @@ static const char *const words[] = {"def f(x):\n",
                                     "\f",
                                     "--sig x=*fp16,n=i64",
                                     "-D BLOCK=64",
+                                    "triton.Config({",
+                                    "@triton.autotune([",
+                                    "@triton.heuristics({",
+                                    "lambda args: ",
+                                    ".append(",
                                     NULL};
 
 const FuzzTarget fuzz_target = {"source", corpus, words, 10000, 150};
@@ -176,6 +175,24 @@ static int arguments_of(nereid_arg *out, const Signature *s, const Kernel *k) {
   return n;
 }
 
+/* What the file says of configurations, and what is derived where it says nothing. */
+static void list_configs(const nereid_request *of) {
+  Decorators *d;
+  DecoratorSpace space;
+  Config c;
+  nereid_arg args[MOST_ARGS];
+  nereid_request r = *of;
+  r.args = args;
+  r.nargs = 0;
+  for (int i = 0; i < of->nargs; i++) /* constexprs are to be chosen */
+    if (of->args[i].type) args[r.nargs++] = of->args[i];
+  if (decorators_open(&d, &r, NULL, 0, NULL)) return;
+  if (!decorators_space(&space, d))
+    for (size_t i = 0; i < space.configs.len && i < 4; i++)
+      decorators_complete(&c, d, &space.configs.data[i]);
+  decorators_free(d);
+}
+
 static void compile_one(const nereid_source *source, const Signature *s, uint32_t which) {
   Compilation c;
   nereid_arg args[MOST_ARGS];
@@ -186,6 +203,7 @@ static void compile_one(const nereid_source *source, const Signature *s, uint32_
     if (which < n) {
       r.kernel = kernels[which].name;
       r.nargs = arguments_of(args, s, &kernels[which]);
+      list_configs(&r);
       int code = compile_specialize(&c, &r);
       if (code) compile_report(&c, code, NULL, NULL);
       else fuzz_unit(c.unit);
