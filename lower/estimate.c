@@ -7,28 +7,28 @@
 /* What a launch takes besides its work; and what of a device can be had, as shares of what its data
  * sheet says or in clocks.  Fitted to 35 of the 70 problems of bench/tune on one H200; the other
  * half is predicted as well (bench/tune.md). */
-static const double LAUNCH_US = 5.0;
-static const double PROGRAM_NS = 0.47;    /* to hand out a program, of the whole device */
-static const double PROGRAM_CLOCKS = 120; /* until its first instruction */
-static const double MEMORY_SHARE = 0.95;
-static const double CACHE_CLOCK_BYTES = 68; /* a processor gets from the second cache */
-static const double DIRTY_SHARE = 0.62;     /* of that cache, to be written back for what comes */
+static const double LAUNCH_US = 4.9;
+static const double PROGRAM_NS = 0.39;    /* to hand out a program, of the whole device */
+static const double PROGRAM_CLOCKS = 190; /* until its first instruction */
+static const double MEMORY_SHARE = 0.945;
+static const double CACHE_CLOCK_BYTES = 74; /* a processor gets from the second cache */
+static const double DIRTY_SHARE = 0.44;     /* of that cache, to be written back for what comes */
 static const double CLOCK_SHARE = 1.0;
-static const double ADDRESS_SHARE = 0.6; /* of integer instructions that the assembler keeps */
-static const double TURNS = 0.5;         /* clocks of a turn of shared memory */
-static const double SHUFFLES = 2.5;      /* ... of a shuffle */
-static const double LINES = 1.4;         /* ... of a line of global memory */
-static const double OPERANDS = 1.0;      /* ... of 128 bytes that matrix units read */
-static const double TENSOR = 0.91;
-static const double HOT = 0.06;         /* matrix units at work lower the clock */
-static const double SPILL_FREE = 2;     /* registers that are spilled outside of loops */
-static const double SPILL_TURNS = 4.5;  /* clocks for each other one, in each round of a loop */
-static const double SPILL_CLOCKS = 9.9; /* ... that its warp waits */
-static const double CLOCKS = 1.0;       /* of the walk's clock */
+static const double ADDRESS_SHARE = 0.8; /* of integer instructions that the assembler keeps */
+static const double TURNS = 0.42;        /* clocks of a turn of shared memory */
+static const double SHUFFLES = 2.8;      /* ... of a shuffle */
+static const double LINES = 1.44;        /* ... of a line of global memory */
+static const double OPERANDS = 0.95;     /* ... of 128 bytes that matrix units read */
+static const double TENSOR = 0.76;
+static const double SPILL_FREE = 15;   /* registers that are spilled outside of loops */
+static const double SPILL_TURNS = 2.2; /* clocks for each other one, in each round of a loop */
+static const double SPILL_CLOCKS = 25; /* ... that its warp waits */
+static const double TOGETHER = 0.7;    /* programs of a round end at the same time, or not */
+static const double CLOCKS = 1.06;     /* of the walk's clock */
 
 /* Parts that overlap take as long as the longest, and a little more the more they are alike: the
  * p-norm of their times. */
-static const double UNITS_NORM = 2.2, ALONE_NORM = 6, DEVICE_NORM = 4;
+static const double UNITS_NORM = 3.4, ALONE_NORM = 6, DEVICE_NORM = 2.6;
 
 static double norm(const double *x, int n, double p) {
   double most = 0, sum = 0;
@@ -70,12 +70,16 @@ static Program program_of(const Facts *f) {
 }
 
 /* Clocks until the processor that has the most programs is done with them: rounds of as many as it
- * holds, and one of the rest. */
-static double processor_clocks(const Facts *f, const Program *p, double programs) {
-  double held = fmin(f->occupancy, programs), rounds = floor(programs / held);
+ * holds, and one of the rest.  Where it holds several, each that ends makes room for the next, and
+ * rounds lose their edges. */
+static double processor_clocks(const Facts *f, const Program *p, double mean) {
+  double programs = ceil(mean), held = fmin(f->occupancy, programs);
+  double round = fmax(p->alone, held * p->all), rounds = floor(programs / held);
   double rest = programs - rounds * held;
-  double clocks = rounds * fmax(p->alone, held * p->all);
-  return clocks + (rest > 0 ? fmax(p->alone, rest * p->all) : 0);
+  double clocks = rounds * round + (rest > 0 ? fmax(p->alone, rest * p->all) : 0);
+  if (held < 2 || programs <= held) return clocks;
+  double even = fmax(p->alone, mean / held * round);
+  return TOGETHER * clocks + (1 - TOGETHER) * even;
 }
 
 /* ---- the device ---- */
@@ -87,10 +91,9 @@ static double memory_bytes(const Facts *f, const Rates *r) {
 }
 
 static void bound_gpu(Estimate *e, const Facts *f, const Rates *r) {
-  double mhz = CLOCK_SHARE * r->clock / 1e6, programs = ceil(f->programs / r->processors);
+  double mhz = CLOCK_SHARE * r->clock / 1e6, mean = f->programs / r->processors;
   Program p = program_of(f);
-  double clocks = processor_clocks(f, &p, programs);
-  double share = fmin(1, p.tensor * programs / clocks), slower = 1 + HOT * share * share;
+  double clocks = processor_clocks(f, &p, mean), programs = ceil(mean);
   double *us = e->bound_us;
   double moved = (f->loaded + f->stored) * f->programs;
   us[BOUND_MEMORY] = memory_bytes(f, r) / (MEMORY_SHARE * r->bandwidth) * 1e6;
@@ -98,7 +101,7 @@ static void bound_gpu(Estimate *e, const Facts *f, const Rates *r) {
   us[BOUND_TENSOR] = p.tensor * programs / mhz;
   us[BOUND_ISSUE] = fmax(p.all, p.issue) * programs / mhz;
   us[BOUND_LATENCY] = clocks / mhz;
-  double parts[] = {us[BOUND_MEMORY], us[BOUND_CACHE], clocks * slower / mhz,
+  double parts[] = {us[BOUND_MEMORY], us[BOUND_CACHE], us[BOUND_LATENCY],
                     f->programs * PROGRAM_NS / 1e3};
   e->us = LAUNCH_US + norm(parts, 4, DEVICE_NORM);
 }

@@ -11,7 +11,7 @@ enum {
   SAMPLES = 4,     /* programs that are walked through in full */
   WARPS = 3,       /* of each */
   SPREAD = 24,     /* programs all over the grid, for the extent of arrays */
-  WAVE_MOST = 264, /* programs that run together, for what they share */
+  WAVE_MOST = 160, /* programs that run together, for what they share */
   SECTOR = 32,
   BLOCKS_MOST = 32, /* programs of a multiprocessor */
   REGISTERS = 65536,
@@ -22,6 +22,7 @@ static const double CACHE_SHARE = 0.7; /* of the cache that can be counted on */
 /* What is known of a site, over all samples. */
 typedef struct {
   double bytes;           /* of a program, between cache and processor */
+  double owners;          /* warps of a program that share nothing there */
   double span;            /* bytes from the first to the last one that a program touches */
   int64_t before, behind; /* where these lie, from the first address on */
   int64_t lo, hi;         /* first addresses in the grid */
@@ -63,21 +64,20 @@ static void add_counts(WalkCounts *sum, const WalkCounts *c, double times) {
 }
 _Static_assert(sizeof(WalkCounts) % sizeof(double) == 0, "numbers only");
 
-/* Of a program's new sectors, where some of its warps were walked through: all share them, or each
- * has its own, or something between. */
-static double sectors_of(const WalkSite *s, int walked, int warps) {
-  if (s->program_sectors <= 0) return 0;
-  double shared = s->warp_sectors / s->program_sectors; /* 1 to walked */
-  double owners = walked / shared, most = (double)warps / walked;
-  double times = walked > 1 ? 1 + (owners - 1) / (walked - 1) * (most - 1) : most;
-  return s->program_sectors * times;
+/* How many times a warp's new sectors are new to its program: all warps share them, or each has its
+ * own, or something between. */
+static double owners_of(const WalkSite *s, int walked, int warps) {
+  if (s->program_sectors <= 0) return 1;
+  double owners = walked * s->program_sectors / s->warp_sectors; /* 1 to walked */
+  return walked > 1 ? 1 + (owners - 1) / (walked - 1) * (warps - 1) : warps;
 }
 
 static void take_sites(Gathering *g, int walked, int warps) {
   for (int i = 0; i < g->walk->nsites; i++) {
     const WalkSite *s = &g->walk->sites[i];
     Reach *p = &g->reaches[i];
-    double bytes = SECTOR * sectors_of(s, walked, warps);
+    if (walked > 1 || p->owners <= 0) p->owners = owners_of(s, walked, warps);
+    double bytes = SECTOR * s->warp_sectors / walked * p->owners;
     p->bytes += bytes;
     /* Stores pass the first cache as they come. */
     if (s->store) g->facts->stored += SECTOR * s->touched_sectors * warps / walked;
@@ -89,19 +89,18 @@ static void take_sites(Gathering *g, int walked, int warps) {
   }
 }
 
+/* Of the first program two warps: that says what warps share. */
 static void sample(Gathering *g, const int64_t pid[3]) {
   Walk *w = g->walk;
-  int warps = w->nest->warps, n = warps < WARPS ? warps : WARPS;
-  double longest = 0;
+  int warps = w->nest->warps, n = warps > 1 && g->samples == 0 ? 2 : 1;
   walk_program(w, pid);
   for (int i = 0; i < n; i++) {
     memset(&w->counts, 0, sizeof w->counts);
     w->timing = i == 0;
-    walk_warp(w, n > 1 ? i * (warps - 1) / (n - 1) : 0);
+    walk_warp(w, i * (warps - 1));
     add_counts(&g->facts->counts, &w->counts, (double)warps / n);
-    if (w->timing) longest = w->time;
+    if (w->timing) g->facts->clocks += w->time;
   }
-  g->facts->clocks += longest;
   take_sites(g, n, warps);
   g->samples++;
 }

@@ -15,21 +15,42 @@ typedef struct {
   bool *live;
   int64_t *index;
   double now, most;
+  bool products; /* there are some: their operands leave the assembler less choice */
   int steps;
 } Live;
 
-enum { OWN = 13, STEPS_MAX = 1 << 17 }; /* OWN: what the assembler needs beside */
+enum { OWN = 14, STEPS_MAX = 1 << 17 }; /* OWN: what the assembler needs beside */
 
 /* Addresses have parts in common, which the assembler finds; results that wait for others take a
  * little more. */
-static const float INTEGERS = 0.93f, FLOATS = 1.28f;
+static const float INTEGERS = 0.93f, FLOATS = 1.05f, OF_PRODUCTS = 1.28f, READ_LATE = 0.5f;
 
 /* A predicate costs nothing, uniform integers lie in registers of their own kind. */
-static float width_of(const NestVar *x) {
+static float width_of(const Live *v, const NestVar *x) {
   unsigned bits = dtype_bits(x->dtype);
   if (x->dtype == DT_I1 || x->is_param || (x->uniform && !dtype_is_float(x->dtype))) return 0;
-  if (dtype_is_float(x->dtype)) return FLOATS * (bits < 32 ? (float)bits / 32 : bits > 32 ? 2 : 1);
+  float floats = v->products ? OF_PRODUCTS : FLOATS;
+  if (dtype_is_float(x->dtype)) return floats * (bits < 32 ? (float)bits / 32 : bits > 32 ? 2 : 1);
   return INTEGERS * (bits > 32 ? 2 : 1);
+}
+
+static bool has_products(const NestBlock *b) {
+  bool found = false;
+  for (const NestStmt *s = b ? b->first : NULL; s && !found; s = s->next) {
+    found = s->code == NEST_MMA || s->code == NEST_WGMMA;
+    for (uint32_t i = 0; i < s->nregions; i++) found |= has_products(s->regions[i]);
+  }
+  return found;
+}
+
+/* Operands of products are read from shared memory shortly before, whatever the order says. */
+static void lighten(Live *v, const NestBlock *b) {
+  for (const NestStmt *s = b ? b->first : NULL; s; s = s->next) {
+    bool fragment = s->code == NEST_LDMATRIX || (s->code == NEST_LD && s->mems[0].buffer);
+    const NestVar *x = fragment && s->dsts[0].kind == REF_VAR ? s->dsts[0].var : NULL;
+    for (uint32_t k = 0; x && k < x->count; k++) v->width[v->offset[x->id] + k] *= READ_LATE;
+    for (uint32_t i = 0; i < s->nregions; i++) lighten(v, s->regions[i]);
+  }
 }
 
 static void number(Live *v, Arena *a) {
@@ -44,7 +65,7 @@ static void number(Live *v, Arena *a) {
   memset(v->live, 0, v->n + 1);
   for (uint32_t i = 0; i < n->nvars; i++)
     for (uint32_t k = 0; k < (n->vars[i]->count ? n->vars[i]->count : 1); k++)
-      v->width[v->offset[n->vars[i]->id] + k] = width_of(n->vars[i]);
+      v->width[v->offset[n->vars[i]->id] + k] = width_of(v, n->vars[i]);
   v->index = ARENA_ARRAY(a, int64_t, n->nindices + 1);
   memset(v->index, 0, (n->nindices + 1) * sizeof *v->index);
 }
@@ -156,8 +177,9 @@ static void back(Live *v, const NestBlock *b) {
 }
 
 int live_registers(Arena *a, const Nest *n) {
-  Live v = {.nest = n};
+  Live v = {.nest = n, .products = has_products(n->body)};
   number(&v, a);
+  lighten(&v, n->body);
   back(&v, n->body);
   return (int)v.most + OWN;
 }

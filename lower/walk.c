@@ -5,10 +5,10 @@
 /* Iterations of a loop that are walked through: at its start, until it runs steadily, and at its
  * end, where copies that run ahead have come to theirs. */
 enum {
-  LOOP_START = 6,  /* where time counts; ... */
-  LOOP_STEADY = 3, /* ... of these the average is the middle's */
+  LOOP_START = 5,  /* where time counts; ... */
+  LOOP_STEADY = 2, /* ... of these the average is the middle's */
   LOOP_SHORT = 2,  /* where it does not */
-  LOOP_END = 4,
+  LOOP_END = 6,
   WHILE_TRIPS = 4,
   UNKNOWN_LOOP = 16
 };
@@ -16,25 +16,33 @@ static const double LOOP_CLOCKS = 4; /* of an iteration's own: compare and jump 
 
 /* ---- a walk ---- */
 
-static bool is_integer(const NestVar *v) { return !dtype_is_float(v->dtype); }
+static bool is_integer(const Walk *w, const NestVar *v) { return w->offset[v->id] < w->integers; }
 
 /* Integers come first among the registers: those alone have values. */
 static void number_registers(Walk *w) {
   const Nest *n = w->nest;
   w->offset = ARENA_ARRAY(w->arena, uint32_t, n->nvars + 1);
-  for (int floats = 0; floats < 2; floats++)
+  for (int floats = 0; floats < 2; floats++) {
     for (uint32_t i = 0; i < n->nvars; i++) {
-      if (is_integer(n->vars[i]) == (floats == 1)) continue;
+      if (dtype_is_float(n->vars[i]->dtype) != (floats == 1)) continue;
       w->offset[n->vars[i]->id] = w->registers;
       w->registers += n->vars[i]->count ? n->vars[i]->count : 1;
     }
+    if (!floats) w->integers = w->registers;
+  }
 }
 
-static uint32_t count_integers(const Nest *n) {
-  uint32_t sum = 0;
-  for (uint32_t i = 0; i < n->nvars; i++)
-    if (is_integer(n->vars[i])) sum += n->vars[i]->count ? n->vars[i]->count : 1;
-  return sum;
+/* Does a walk through the block do more than to count?  Notes it of all loops in it. */
+static bool find_what_matters(Walk *w, const NestBlock *b) {
+  bool found = false;
+  for (const NestStmt *s = b ? b->first : NULL; s; s = s->next) {
+    bool counted = s->code == NEST_OP || s->code == NEST_MOV, inside = false;
+    for (uint32_t i = 0; i < s->nregions; i++) inside |= find_what_matters(w, s->regions[i]);
+    if (s->code == NEST_UNROLL) w->matters[s->index->id] = inside;
+    if (s->code == NEST_UNROLL ? inside : !counted) found = true;
+    if (counted && s->dsts[0].kind == REF_VAR && is_integer(w, s->dsts[0].var)) found = true;
+  }
+  return found;
 }
 
 static void add_params(Walk *w) {
@@ -47,7 +55,7 @@ static void add_params(Walk *w) {
 
 void walk_set(Walk *w, uint32_t param, int64_t value) {
   const NestVar *p = w->nest->params[param];
-  if (!is_integer(p)) return;
+  if (!is_integer(w, p)) return;
   for (int l = 0; l < WALK_LANES; l++) w->values[w->offset[p->id]][l] = value;
   w->given[param] = true;
 }
@@ -58,9 +66,8 @@ Walk *walk_new(Arena *a, const Nest *n, const Rates *r, const int64_t grid[3]) {
   w->lanes = n->lanes < WALK_LANES ? n->lanes : WALK_LANES;
   memcpy(w->grid, grid, sizeof w->grid);
   number_registers(w);
-  uint32_t integers = count_integers(n);
-  w->values = arena_array(a, integers + 1, sizeof *w->values);
-  memset(w->values, 0, (integers + 1) * sizeof *w->values);
+  w->values = arena_array(a, w->integers + 1, sizeof *w->values);
+  memset(w->values, 0, (w->integers + 1) * sizeof *w->values);
   w->known = ARENA_ARRAY(a, uint8_t, w->registers + 1);
   memset(w->known, 0, w->registers + 1);
   w->given = ARENA_ARRAY(a, uint8_t, n->nparams + 1);
@@ -68,6 +75,8 @@ Walk *walk_new(Arena *a, const Nest *n, const Rates *r, const int64_t grid[3]) {
   w->ready = ARENA_ARRAY(a, float, w->registers + 1);
   w->index = ARENA_ARRAY(a, int64_t, n->nindices + 1);
   memset(w->index, 0, (n->nindices + 1) * sizeof *w->index);
+  w->matters = ARENA_ARRAY(a, uint8_t, n->nindices + 1);
+  find_what_matters(w, n->body);
   w->seen = walk_seen_new(a);
   add_params(w);
   return w;
@@ -100,7 +109,7 @@ bool walk_operand(const Walk *w, const Ref *r, int n, int64_t out[WALK_LANES]) {
     for (int l = 0; l < n; l++) out[l] = v;
     return true;
   }
-  if (r->kind != REF_VAR || !is_integer(r->var)) return false;
+  if (r->kind != REF_VAR || !is_integer(w, r->var)) return false;
   uint32_t at = walk_register(w, r);
   if (!w->known[at]) return false;
   memcpy(out, w->values[at], (size_t)n * sizeof *out);
@@ -117,7 +126,7 @@ static bool scalar(const Walk *w, const Ref *r, int64_t *out) {
 
 static void set_result(Walk *w, const NestStmt *s, uint32_t i, const int64_t *v) {
   const Ref *d = &s->dsts[0];
-  if (d->kind != REF_VAR || !is_integer(d->var)) return;
+  if (d->kind != REF_VAR || !is_integer(w, d->var)) return;
   uint32_t at = walk_register(w, d) + i;
   w->known[at] = v != NULL;
   if (v) memcpy(w->values[at], v, (size_t)w->lanes * sizeof *v);
@@ -138,18 +147,8 @@ static void set_unknown(Walk *w, const NestStmt *s) {
 
 static void walk_block(Walk *w, const NestBlock *b);
 
-/* Does a walk through the block do more than to count? */
-static bool matters(const NestBlock *b) {
-  for (const NestStmt *s = b->first; s; s = s->next) {
-    bool counted = s->code == NEST_OP || s->code == NEST_MOV;
-    if (s->code == NEST_UNROLL ? matters(s->regions[0]) : !counted) return true;
-    if (counted && s->dsts[0].kind == REF_VAR && is_integer(s->dsts[0].var)) return true;
-  }
-  return false;
-}
-
 static void walk_unroll(Walk *w, const NestStmt *s) {
-  if (!w->counting && !matters(s->regions[0])) return;
+  if (!w->counting && !w->matters[s->index->id]) return;
   int32_t n = w->counting ? s->index->extent : 1;
   for (int32_t i = 0; i < n; i++) {
     w->index[s->index->id] = i;
@@ -165,7 +164,7 @@ typedef struct {
 } Snapshot;
 
 static Snapshot take_snapshot(Walk *w) {
-  Snapshot s = {.n = count_integers(w->nest)};
+  Snapshot s = {.n = w->integers};
   s.before = arena_array(w->arena, s.n + 1, sizeof *s.before);
   memcpy(s.before, w->values, s.n * sizeof *s.before);
   return s;
@@ -296,7 +295,7 @@ static void walk_lane(Walk *w, const NestStmt *s) {
 
 static void walk_elementwise(Walk *w, const NestStmt *s) {
   int64_t v[WALK_LANES];
-  if (s->dsts[0].kind == REF_VAR && is_integer(s->dsts[0].var)) {
+  if (s->dsts[0].kind == REF_VAR && is_integer(w, s->dsts[0].var)) {
     int n = s->dsts[0].var->uniform ? 1 : w->lanes;
     bool known = walk_value(w, s, n, v);
     for (int l = n; l < w->lanes && known; l++) v[l] = v[0];

@@ -48,7 +48,8 @@ typedef struct {
   const Rates *rates;
   Arena *arena;
   uint32_t *offset; /* of a variable's first register, by its id */
-  uint32_t registers;
+  uint32_t registers, integers; /* integers come first: those alone have values */
+  uint8_t *matters; /* of unrolled loops, by their index: there is more in it than to count */
   int64_t (*values)[WALK_LANES]; /* of integer registers */
   uint8_t *known;
   uint8_t *given;    /* which of the nest's parameters have a value */
@@ -99,6 +100,7 @@ void walk_product(Walk *w, const NestStmt *s);
 void walk_together(Walk *w, const NestStmt *s); /* shuffles, barriers, waits, commits */
 /* When all that a statement reads is there; then its results are `later`. */
 double walk_start(const Walk *w, const NestStmt *s);
+double walk_sharers(const Walk *w); /* warps of the program that take turns with this one */
 void walk_results(Walk *w, const NestStmt *s, uint32_t n, double when);
 
 #endif

@@ -43,6 +43,13 @@ void walk_results(Walk *w, const NestStmt *s, uint32_t n, double when) {
   for (uint32_t i = 0; i < n; i++) w->ready[at + i] = (float)when;
 }
 
+/* Warps of the program that take turns at the units of one of them, and at issuing: they do the same
+ * at the same time. */
+double walk_sharers(const Walk *w) {
+  double n = w->nest->warps / (double)WARPGROUP;
+  return n > 1 ? n : 1;
+}
+
 /* ---- elementwise ---- */
 
 /* Instructions of one element. */
@@ -125,14 +132,15 @@ void walk_op(Walk *w, const NestStmt *s) {
   n->convert += c.convert * w->weight;
   n->f32_flops += WALK_LANES * c.flops * w->weight;
   n->specials += WALK_LANES * c.special * w->weight;
+  double turns = walk_sharers(w);
   if (c.special > 0) {
     start = fmax(start, w->free_special);
-    w->free_special = start + SPECIAL_BUSY * c.special;
+    w->free_special = start + SPECIAL_BUSY * c.special * turns;
   } else if (c.alu + c.convert > 0) {
     start = fmax(start, w->free_alu);
-    w->free_alu = start + ALU_BUSY * (c.alu + c.convert);
+    w->free_alu = start + ALU_BUSY * (c.alu + c.convert) * turns;
   }
-  if (issued > 0) w->time = start + issued;
+  if (issued > 0) w->time = start + issued * turns;
   walk_results(w, s, 1, start + latency);
 }
 
@@ -148,12 +156,6 @@ static double rate_of(const Walk *w, const Atom *a) {
   return rate > 0 ? rate : 1;
 }
 
-/* Warps of the program that take turns at the matrix units of one of them. */
-static double sharers(const Walk *w) {
-  double n = w->nest->warps / (double)WARPGROUP;
-  return n > 1 ? n : 1;
-}
-
 static void walk_mma(Walk *w, const NestStmt *s, const Atom *a) {
   double flops = 2.0 * a->m * a->n * a->k, busy = flops / (rate_of(w, a) / WARPGROUP);
   double start = fmax(walk_start(w, s), w->free_tensor);
@@ -161,7 +163,7 @@ static void walk_mma(Walk *w, const NestStmt *s, const Atom *a) {
   w->counts.tensor += w->weight * busy / WARPGROUP;
   w->counts.tensor_flops += w->weight * flops;
   w->time = start + 1;
-  w->free_tensor = start + busy * sharers(w);
+  w->free_tensor = start + busy * walk_sharers(w);
   walk_results(w, s, (uint32_t)atom_registers(a, 2), start + PRODUCT_LATENCY);
 }
 
@@ -177,7 +179,7 @@ static void walk_wgmma(Walk *w, const NestStmt *s, const Atom *a) {
   w->counts.tensor_flops += w->weight * flops / WARPGROUP;
   w->counts.operands += w->weight * read / WARPGROUP;
   w->time += 2;
-  w->free_tensor = fmax(start, w->free_tensor) + fmax(busy, read / SHARED_BYTES) * sharers(w);
+  w->free_tensor = fmax(start, w->free_tensor) + fmax(busy, read / SHARED_BYTES) * walk_sharers(w);
   w->products = w->free_tensor + GROUP_LATENCY;
 }
 
@@ -208,7 +210,7 @@ static void walk_shuffle(Walk *w, const NestStmt *s) {
   double start = walk_start(w, s);
   w->counts.issued += w->weight;
   w->counts.shuffle += w->weight;
-  w->time = start + 1;
+  w->time = start + walk_sharers(w);
   walk_results(w, s, 1, start + SHUFFLE_LATENCY);
 }
 

@@ -12,7 +12,8 @@ enum {
   WIDEST = 16,
   SEEN_BITS = 15,
   SEEN_MAX = 1 << SEEN_BITS,
-  MEMORY_LATENCY = 1000, /* clocks, with others under way */
+  MEMORY_LATENCY = 700, /* clocks */
+  COPY_LATENCY = 1000,  /* of what runs ahead, where memory is busy all the time */
   SHARED_LATENCY = 28,
   ATOMIC_LATENCY = 900
 };
@@ -214,7 +215,7 @@ static void issue(Walk *w, const NestStmt *s, double start, double turns, double
   uint32_t n = s->code == NEST_LDMATRIX ? 2 * (uint32_t)nest_int(s, NA_n, 1)
                                         : (uint32_t)nest_int(s, NA_n, 1);
   w->counts.issued += w->weight;
-  w->time = start + fmax(1, turns);
+  w->time = start + fmax(1, turns) * walk_sharers(w);
   walk_results(w, s, n, start + latency + turns);
 }
 
@@ -226,8 +227,8 @@ static void walk_copy(Walk *w, const NestStmt *s) {
   if (!w->counting) return;
   double start = walk_start(w, s);
   w->counts.issued += w->weight;
-  w->time = start + fmax(1, fmax(turns, lines));
-  if (lines > 0) w->copies = fmax(w->copies, start + MEMORY_LATENCY);
+  w->time = start + fmax(1, fmax(turns, lines)) * walk_sharers(w);
+  if (lines > 0) w->copies = fmax(w->copies, start + COPY_LATENCY);
 }
 
 static double latency_of(const NestStmt *s, bool shared) {
