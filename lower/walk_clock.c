@@ -43,8 +43,8 @@ void walk_results(Walk *w, const NestStmt *s, uint32_t n, double when) {
   for (uint32_t i = 0; i < n; i++) w->ready[at + i] = (float)when;
 }
 
-/* Warps of the program that take turns at the units of one of them, and at issuing: they do the same
- * at the same time. */
+/* Warps of the program that take turns at the units of one of them, and at issuing: they do the
+ * same at the same time. */
 double walk_sharers(const Walk *w) {
   double n = w->nest->warps / (double)WARPGROUP;
   return n > 1 ? n : 1;
