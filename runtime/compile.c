@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "runtime/config.h"
 #include "runtime/files.h"
 #include "runtime/spec.h"
 #include "sema/tuned.h"
@@ -166,6 +167,22 @@ static bool is_given(const Compilation *c, Name name) {
   return false;
 }
 
+/* A constexpr with the name of an option has the option's value. */
+static void add_options(Compilation *c, const nereid_request *of) {
+  nereid_request r = *of;
+  KernelArg *all = ARENA_ARRAY(c->arena, KernelArg, c->nargs + c->kernel->nparams);
+  uint32_t n = c->nargs;
+  for (uint32_t i = 0; i < n; i++) all[i] = c->args[i];
+  for (uint32_t i = 0; i < c->kernel->nparams; i++) {
+    const KernelParam *p = &c->kernel->params[i];
+    const int *option = p->kind == KP_CONSTEXPR ? config_option(&r, p->name) : NULL;
+    if (option && *option && !is_given(c, p->name))
+      all[n++] = (KernelArg){.name = p->name, .kind = ARG_INT, .i = *option, .div = 1};
+  }
+  c->args = all;
+  c->nargs = n;
+}
+
 static bool is_open(const Compilation *c) {
   for (uint32_t i = 0; i < c->kernel->nparams; i++)
     if (c->kernel->params[i].tuned && !is_given(c, c->kernel->params[i].name)) return true;
@@ -196,6 +213,7 @@ static int specialize_source(Compilation *c, const nereid_request *r) {
   code = read_args(c, r);
   for (uint32_t i = 0; !code && i < c->nargs; i++) code = check_name(c->kernel, c->args[i].name);
   if (code) return code;
+  add_options(c, r);
   if (is_open(c)) add_heuristics(c, options.target);
   TileFunc *f = sema_compile(c->program, c->kernel, c->args, c->nargs, options);
   if (!f || diag_errors(c->diags)) return NEREID_E_KERNEL;

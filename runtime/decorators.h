@@ -40,7 +40,8 @@ int decorators_declared(DecoratorSpace *out, Decorators *d);
  * give by --space or -D. */
 int decorators_space(DecoratorSpace *out, Decorators *d);
 /* *out: `c` with the constexprs that heuristics give for it, in the kernel's order, then options.
- * A name of an option that is a constexpr of the kernel as well is to be set as both. */
+ * An option that is a constexpr of the kernel as well is set as the option alone: compiling gives
+ * the constexpr its value. */
 int decorators_complete(Config *out, Decorators *d, const Config *c);
 /* What heuristics give as far as they can be computed; never fails for a kernel's sake. */
 int decorators_known(Config *out, Decorators *d);

@@ -147,6 +147,7 @@ static Value capability_pair(Sema *S) {
 /* ---- names and calls of other modules ---- */
 
 bool host_attribute(Sema *S, Name path, Value *out) {
+  if (!strncmp(path, "builtins.", 9)) return python_builtin(S, pool_name(S->names, path + 9), out);
   static const struct {
     const char *path, *text; /* text NULL: None */
   } rows[] = {{"torch.version.hip", NULL},

@@ -1,3 +1,5 @@
+import builtins
+
 import torch
 import triton
 import triton.language as tl
@@ -14,7 +16,7 @@ def even(args):
     "EVEN": even,
     "TWICE": lambda args: args["BLOCK"] * 2 if args["EVEN"] else args["num_warps"],
     "DTYPE": lambda args: tl.float32 if args["x"].dtype == torch.float16 else tl.float64,
-    "ROWS": lambda args: max(triton.next_power_of_2(args["x"].shape[0]), args["x"].numel() // 16),
+    "ROWS": lambda args: builtins.max(triton.next_power_of_2(args["x"].shape[0]), args["x"].numel() // 16),
     "STRIDE": lambda args: args["x"].stride(0) * args["x"].element_size(),
     "SCALE": lambda args: 1 / args["n"],
     "NAME": lambda args: "wide" if args["x"].stride(-1) == 1 and args["x"].dim() == 2 else "narrow",
