@@ -9,23 +9,31 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* What is no regular file may have no end. */
+enum { STREAM_MIB = 64 };
+
 typedef struct {
   Arena *arena;
   FILE *file;
   const char *path, *what;
   int mib;
+  size_t size; /* that it is said to have */
   const char **text;
   size_t *len;
 } Reading;
 
+static int too_large(const Reading *r) {
+  return error_set(NEREID_E_FILE, E_RUN_FILE_LARGE, r->path, r->what, r->mib);
+}
+
 static int read_body(void *arg) {
   const Reading *r = arg;
-  size_t cap = 1 << 16, n = 0, got;
+  if (r->size >> 20 >= (size_t)r->mib) return too_large(r);
+  size_t cap = r->size + 2, n = 0, got;
   char *data = arena_alloc(r->arena, cap);
   while ((got = fread(data + n, 1, cap - n - 1, r->file)) > 0) {
     n += got;
-    if (n >> 20 >= (size_t)r->mib)
-      return error_set(NEREID_E_FILE, E_RUN_FILE_LARGE, r->path, r->what, r->mib);
+    if (n >> 20 >= (size_t)r->mib) return too_large(r);
     if (n + 1 == cap) {
       data = arena_grow(r->arena, data, n, cap * 2);
       cap *= 2;
@@ -44,14 +52,17 @@ int files_read(Arena *a, const char *path, const char **text, size_t *len) {
 
 int files_read_most(Arena *a, const char *path, const char *what, int mib, const char **text,
                     size_t *len) {
-  struct stat st;
+  struct stat st = {0};
   FILE *f = fopen(path, "rb");
   if (!f) return error_set(NEREID_E_FILE, E_RUN_FILE_OPEN, path, strerror(errno));
   if (!fstat(fileno(f), &st) && S_ISDIR(st.st_mode)) {
     fclose(f);
     return error_set(NEREID_E_FILE, E_RUN_FILE_FOLDER, path);
   }
-  Reading r = {a, f, path, what, mib, text, len};
+  bool regular = S_ISREG(st.st_mode);
+  Reading r = {.arena = a, .file = f, .path = path, .what = what, .text = text, .len = len};
+  r.mib = regular || mib < STREAM_MIB ? mib : STREAM_MIB;
+  r.size = regular ? (size_t)st.st_size : (size_t)1 << 16;
   int code = error_guard(a, read_body, &r);
   fclose(f);
   return code;

@@ -8,8 +8,8 @@
 
 /* The bytes of a kernel file in the arena, with a NUL after them. */
 int files_read(Arena *a, const char *path, const char **text, size_t *len);
-/* The same for "a file of others".  What has `mib` MiB is none: so no device or file of data is
- * read to its end. */
+/* The same for "a file of others", which has less than `mib` MiB, or 64 if it is a device or a
+ * pipe: these may have no end. */
 int files_read_most(Arena *a, const char *path, const char *what, int mib, const char **text,
                     size_t *len);
 

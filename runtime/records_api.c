@@ -33,7 +33,7 @@ static void on_note(void *context, const char *text) {
 /* ---- files ---- */
 
 static int read_file(Work *w, const char *path) {
-  enum { MOST_MIB = 1024 };
+  enum { MOST_MIB = 4095 };
   const char *text;
   size_t len;
   int code = files_read_most(w->arena, path, "a file of records", MOST_MIB, &text, &len);
