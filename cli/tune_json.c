@@ -45,7 +45,7 @@ static void put_candidate(Text *out, const nereid_candidate *c) {
   markup_json(out, c->reason);
   put_us(out, "predicted_us", tune_is_predicted(c), c->predicted_us);
   put_us(out, "median_us", c->median_us > 0, c->median_us);
-  put_us(out, "spread_us", c->median_us > 0, c->spread_us);
+  put_us(out, "spread_us", tune_has_spread(c), c->spread_us);
   text_printf(out, ", \"runs\": %d}", c->runs);
 }
 

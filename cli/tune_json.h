@@ -4,8 +4,8 @@
  *    [{"config": {...}, "status", "reason", "predicted_us", "median_us", "spread_us", "runs"}]}
  *
  * Values of configurations are numbers, true, false and null where the text is one in the kernel
- * language, else strings.  What was not measured or predicted is null; "best" is a configuration,
- * null if there is none. */
+ * language, else strings.  What was not measured or predicted is null, and so is the spread of a
+ * single run; "best" is a configuration, null if there is none. */
 #ifndef NEREID_CLI_TUNE_JSON_H
 #define NEREID_CLI_TUNE_JSON_H
 

@@ -107,7 +107,7 @@ static void put_row(Text *out, const TuneView *v, const Columns *k, int i) {
     text_puts(out, "</td>");
   }
   text_printf(out, "<td><span class=\"st %s\">%s</span></td>", status, status);
-  if (k->measured) number_cell(out, c->median_us > 0, c->spread_us);
+  if (k->measured) number_cell(out, tune_has_spread(c), c->spread_us);
   if (k->predicted) number_cell(out, tune_is_predicted(c), c->predicted_us);
   if (k->predicted) bar_cell(out, c);
   if (k->reasons) {

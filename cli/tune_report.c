@@ -11,7 +11,7 @@
 static const char style[] =
     ":root{color-scheme:light dark;--back:#fff;--text:#24292f;--muted:#5b6570;--line:#dfe3e8;"
     "--soft:#f4f6f8;--good:#1a7f45;--warn:#a3590a;--stop:#b3263c}"
-    "body{margin:0 auto;padding:1.2rem 1rem 3rem;max-width:1100px;background:var(--back);"
+    "body{margin:0 auto;padding:1.2rem 1rem 3rem;max-width:1200px;background:var(--back);"
     "color:var(--text);font:15px/1.5 system-ui,sans-serif}"
     "h1{font-size:1.5rem;margin:0 0 .6rem;overflow-wrap:anywhere}"
     "h2{font-size:1.1rem;margin:2rem 0 .5rem}"

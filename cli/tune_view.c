@@ -8,6 +8,8 @@ bool tune_is_measured(const nereid_candidate *c) {
   return c->status == NEREID_TUNE_OK && c->median_us > 0;
 }
 
+bool tune_has_spread(const nereid_candidate *c) { return c->median_us > 0 && c->runs > 1; }
+
 bool tune_is_predicted(const nereid_candidate *c) { return c->predicted_us > 0; }
 
 /* What only the model chose was not measured, as nothing else was. */

@@ -22,6 +22,7 @@ typedef struct {
 } TuneView;
 
 bool tune_is_measured(const nereid_candidate *c); /* it ran, and its time is known */
+bool tune_has_spread(const nereid_candidate *c); /* it ran more than once */
 bool tune_is_predicted(const nereid_candidate *c);
 /* The one that wins: the first, if it ran or the model chose it; else NULL. */
 const nereid_candidate *tune_best(const TuneView *v);

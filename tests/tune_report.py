@@ -50,6 +50,7 @@ def check_json(case, data):
     for c in t["candidates"]:
         check(list(c) == KEYS and c["status"] in STATUSES, f"{case}: {c}")
         check((c["median_us"] is None) == (c["runs"] == 0), f"{case}: times and runs of {c}")
+        check((c["spread_us"] is None) == (c["runs"] < 2), f"{case}: spread and runs of {c}")
     first = t["candidates"][0]
     wins = first["status"] == "ok" or t["source"] == "model"
     check(t["best"] == (first["config"] if wins else None), f"{case}: best {t['best']}")

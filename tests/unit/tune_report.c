@@ -51,8 +51,8 @@ static nereid_candidate product(Arena *a, int m, int n, int warps, int stages) {
     c.reason = "cannot win";
   } else {
     c.median_us = c.predicted_us * (1 + ((m / 32 + 3 * n / 32 + warps) % 7 - 2) / 11.0);
-    c.spread_us = c.median_us / 64;
-    c.runs = 25;
+    c.runs = stages == 3 && warps == 8 ? 1 : 25;
+    c.spread_us = c.runs > 1 ? c.median_us / 64 : 0;
   }
   return c;
 }
