@@ -147,6 +147,7 @@ TileFunc *sema_compile(Program *p, const Kernel *k, const KernelArg *args, uint3
   check_names(S, k, args, nargs);
   bind_args(S, k, args, nargs);
   exec_body(S, &k->def->body, STATE_RETURN);
+  p->steps = S->unrolled;
   if (diag_errors(p->diags) > before) return NULL;
   emit(S, TILE_RETURN, NULL, 0, NULL, 0, k->span);
   replace_values(S);

@@ -93,6 +93,7 @@ struct Program {
   bool listed;
   NameMap builtins;  /* name -> first row of that name in the table */
   const void **signatures; /* of builtins, by row, once parsed */
+  uint64_t steps; /* of unrolled loops in the last compilation */
   const Name *config_fields, *tensor_fields; /* by which objects are told: see host.h */
   StdIndex *std;
 };

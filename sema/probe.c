@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "lang/messages.h"
 #include "sema/tuned_read.h"
 
 /* ---- compiling ---- */
@@ -54,8 +55,16 @@ void probe_compile(Program *p, const Kernel *k, const TunedQuery *q, const Tuned
   Options options = options_default();
   if (q->device.target) options.target = q->device.target;
   out->fn = sema_compile(p, k, args, n, options);
-  if (out->fn) tile_walk(out->fn->body, collect, out);
-  else first_error(p->diags, before, out);
+  out->heavy = values->len && p->steps > PROBE_STEPS_MAX;
+  if (out->heavy) {
+    out->fn = NULL;
+    out->why = arena_printf(p->arena, E_SEMA_UNROLL_MAX, PROBE_STEPS_MAX);
+    out->why_at = k->span;
+  } else if (out->fn) {
+    tile_walk(out->fn->body, collect, out);
+  } else {
+    first_error(p->diags, before, out);
+  }
   diag_rewind(p->diags, before);
 }
 

@@ -9,11 +9,14 @@
 #include "sema/context.h"
 #include "sema/tuned.h"
 
+enum { PROBE_STEPS_MAX = 1 << 14 }; /* of unrolled loops */
+
 typedef VEC(TileOp *) ProbeOps;
 
 typedef struct {
   TileFunc *fn;    /* NULL: it does not compile */
   ProbeOps ops;    /* in program order */
+  bool heavy;      /* it takes too long to be compiled again and again */
   const char *why; /* the first error, if it does not compile */
   Span why_at;
 } Probe;

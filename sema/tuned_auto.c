@@ -62,11 +62,12 @@ static bool find_base(AutoSpace *s) {
   static const int64_t same[] = {64, 32, 16, 128, 256, 1, 1024};
   for (int i = 0; i < s->nopen; i++) s->axes[i].base = different[i];
   probe_with(s, NULL, &s->base);
-  for (size_t k = 0; !s->base.fn && k < sizeof same / sizeof *same; k++) {
+  size_t tries = s->nopen ? sizeof same / sizeof *same : 0;
+  for (size_t k = 0; !s->base.fn && !s->base.heavy && k < tries; k++) {
     for (int i = 0; i < s->nopen; i++) s->axes[i].base = same[k];
     Probe p;
     probe_with(s, NULL, &p);
-    if (p.fn || !s->base.why) s->base = p;
+    if (p.fn || p.heavy || !s->base.why) s->base = p;
   }
   return s->base.fn != NULL;
 }
@@ -87,7 +88,7 @@ static bool refuse_all(AutoSpace *s) {
   Diags *d = s->r->p->diags;
   TunedConfig values = guesses(s, NULL), more;
   if (!tuned_heuristics(s->r->p, s->r->k, s->r->q, &values, &more)) return false;
-  for (int i = 0; i < s->nopen; i++) {
+  for (int i = 0; i < s->nopen && !s->base.heavy; i++) {
     KernelArg dtype = {.name = s->axes[i].name, .kind = ARG_DTYPE, .type = type_scalar(DT_F32)};
     if (compiles_with(s, &dtype)) return auto_refuse(s, dtype.name, N_SEMA_AUTO_DTYPE);
   }

@@ -11,5 +11,6 @@ list product a=zeros:f16[4] b=zeros:f16[4] c=zeros:f16[4] M=512 N=512 K=512 --ta
 list blocks x=zeros:f32[4] y='&x' n=1000 --num-warps 4
 list halves x=zeros:f32[4] n=1000 --num-warps 4
 for kernel in unused flag dtype width stride unrolled never; do list $kernel x=zeros:f32[4] n=64; done
+list too_large x=zeros:f32[4]
 list many x=zeros:f32[4]
 list row x=zeros:f32[4] y='&x' n=9000000

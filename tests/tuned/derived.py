@@ -113,3 +113,12 @@ def never(x, n, BLOCK: tl.constexpr):
 def many(x, A: tl.constexpr, B: tl.constexpr, C: tl.constexpr, D: tl.constexpr, E: tl.constexpr,
          F: tl.constexpr, G: tl.constexpr, H: tl.constexpr, I: tl.constexpr):
     tl.store(x, A + B + C + D + E + F + G + H + I)
+
+
+@triton.jit
+def too_large(x, A: tl.constexpr, B: tl.constexpr):
+    s = 0
+    for i in tl.static_range(2000):
+        for j in tl.static_range(2000):
+            s += 1
+    tl.store(x, s)
