@@ -533,7 +533,8 @@ int main(int argc, char **argv) {
   read_problems(&s, argv[1]);
   if (only) keep_only(&s, only);
   if (s.predict) {
-    rates_of_target(&s.rates, s.predict);
+    if (!strncmp(s.predict, "cpu", 3)) rates_of_cpu(&s.rates);
+    else rates_of_target(&s.rates, s.predict);
     sweep(&s, from, argv);
     return 0;
   }

@@ -52,7 +52,7 @@ typedef struct Estimate {
   double programs, waves;         /* waves: programs by those that run at a time */
 } Estimate;
 
-enum { UNKNOWN_TRIPS = 16 };
+
 
 const char *estimate_bound_name(Bound b); /* "memory" */
 /* Of a nest at level thread.  False: there is nothing to go by (no such device, no clock). */

@@ -21,11 +21,11 @@ static const double CACHE_SHARE = 0.7; /* of the cache that can be counted on */
 
 /* What is known of a site, over all samples. */
 typedef struct {
-  double bytes;           /* of a program, between cache and processor */
-  double owners;          /* warps of a program that share nothing there */
-  double span;            /* bytes from the first to the last one that a program touches */
-  int64_t before, behind; /* where these lie, from the first address on */
-  int64_t lo, hi;         /* first addresses in the grid */
+  double bytes;          /* of a program, between cache and processor */
+  double owners;         /* warps of a program that share nothing there */
+  double span;           /* bytes from the first to the last one that a program touches */
+  double before, behind; /* where these lie, from the first address on */
+  double lo, hi;         /* first addresses in the grid */
   bool placed;
   double fresh; /* of programs that run together: share that begin at a place of their own */
 } Reach;
@@ -83,9 +83,9 @@ static void take_sites(Gathering *g, int walked, int warps) {
     if (s->store) g->facts->stored += SECTOR * s->touched_sectors * warps / walked;
     else g->facts->loaded += bytes;
     if (!s->touched) continue;
-    p->span = fmax(p->span, (double)(s->hi - s->lo));
-    if (s->lo - s->first < p->before) p->before = s->lo - s->first;
-    if (s->hi - s->first > p->behind) p->behind = s->hi - s->first;
+    p->span = fmax(p->span, (double)s->hi - (double)s->lo);
+    p->before = fmin(p->before, (double)s->lo - (double)s->first);
+    p->behind = fmax(p->behind, (double)s->hi - (double)s->first);
   }
 }
 
@@ -136,8 +136,8 @@ static void take_firsts(Gathering *g) {
     const WalkSite *s = &g->walk->sites[i];
     Reach *p = &g->reaches[i];
     if (!s->walked) continue;
-    if (!p->placed || s->first < p->lo) p->lo = s->first;
-    if (!p->placed || s->first > p->hi) p->hi = s->first;
+    p->lo = p->placed ? fmin(p->lo, (double)s->first) : (double)s->first;
+    p->hi = p->placed ? fmax(p->hi, (double)s->first) : (double)s->first;
     p->placed = true;
   }
 }
@@ -197,7 +197,7 @@ typedef struct {
 static Traffic traffic_of(const Gathering *g, int array, bool store) {
   Traffic t = {0};
   double programs = g->facts->programs, own_span = 0, own = 0;
-  int64_t lo = INT64_MAX, hi = INT64_MIN;
+  double lo = INFINITY, hi = -INFINITY;
   for (int i = 0; i < g->walk->nsites; i++) {
     const WalkSite *s = &g->walk->sites[i];
     const Reach *p = &g->reaches[i];
@@ -206,10 +206,10 @@ static Traffic traffic_of(const Gathering *g, int array, bool store) {
     t.together += p->bytes * programs * p->fresh;
     own += p->bytes;
     own_span = fmax(own_span, p->span);
-    if (p->placed && p->lo + p->before < lo) lo = p->lo + p->before;
-    if (p->placed && p->hi + p->behind > hi) hi = p->hi + p->behind;
+    if (p->placed) lo = fmin(lo, p->lo + p->before);
+    if (p->placed) hi = fmax(hi, p->hi + p->behind);
   }
-  t.unique = array >= 0 && hi > lo ? fmin((double)(hi - lo), t.asked) : t.asked;
+  t.unique = array >= 0 && hi > lo ? fmin(hi - lo, t.asked) : t.asked;
   t.again = own_span > 0 && own > own_span ? own / own_span : 1;
   return t;
 }

@@ -166,7 +166,7 @@ static const NestStmt *back_loops(Live *v, const NestStmt *s) {
 
 static void back(Live *v, const NestBlock *b) {
   const NestStmt *s = b ? b->last : NULL;
-  while (s) {
+  while (s && v->steps < STEPS_MAX) {
     if (s->code == NEST_UNROLL && is_pure(s->regions[0])) {
       s = back_loops(v, s);
       continue;

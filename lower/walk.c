@@ -10,7 +10,8 @@ enum {
   LOOP_SHORT = 2,  /* where it does not */
   LOOP_END = 6,
   WHILE_TRIPS = 4,
-  UNKNOWN_LOOP = 16
+  STEPS_MAX = 1 << 18, /* statements of a warp */
+  VALUES_MAX = 1 << 12,
 };
 static const double LOOP_CLOCKS = 4; /* of an iteration's own: compare and jump */
 
@@ -18,17 +19,23 @@ static const double LOOP_CLOCKS = 4; /* of an iteration's own: compare and jump 
 
 static bool is_integer(const Walk *w, const NestVar *v) { return w->offset[v->id] < w->integers; }
 
-/* Integers come first among the registers: those alone have values. */
+/* Integers come first among the registers: those alone have values, up to a number that no kernel
+ * of a sane size has. */
 static void number_registers(Walk *w) {
   const Nest *n = w->nest;
   w->offset = ARENA_ARRAY(w->arena, uint32_t, n->nvars + 1);
-  for (int floats = 0; floats < 2; floats++) {
+  for (int rest = 0; rest < 2; rest++) {
     for (uint32_t i = 0; i < n->nvars; i++) {
-      if (dtype_is_float(n->vars[i]->dtype) != (floats == 1)) continue;
-      w->offset[n->vars[i]->id] = w->registers;
-      w->registers += n->vars[i]->count ? n->vars[i]->count : 1;
+      const NestVar *v = n->vars[i];
+      uint32_t count = v->count ? v->count : 1;
+      bool valued = !dtype_is_float(v->dtype) && count <= VALUES_MAX;
+      if (rest == 0 && valued && w->registers + count > VALUES_MAX) valued = false;
+      if (rest == 0) w->offset[v->id] = valued ? w->registers : UINT32_MAX;
+      if (rest == 0 ? !valued : w->offset[v->id] != UINT32_MAX) continue;
+      w->offset[v->id] = w->registers;
+      w->registers += count;
     }
-    if (!floats) w->integers = w->registers;
+    if (!rest) w->integers = w->registers;
   }
 }
 
@@ -94,9 +101,10 @@ void walk_program(Walk *w, const int64_t pid[3]) {
 /* ---- operands ---- */
 
 int64_t walk_affine(const Walk *w, const Affine *a) {
-  int64_t v = a->c;
-  for (int i = 0; i < a->n; i++) v += a->t[i].coef * w->index[a->t[i].index->id];
-  return v;
+  uint64_t v = (uint64_t)a->c;
+  for (int i = 0; i < a->n; i++)
+    v += (uint64_t)a->t[i].coef * (uint64_t)w->index[a->t[i].index->id];
+  return (int64_t)v;
 }
 
 uint32_t walk_register(const Walk *w, const Ref *r) {
@@ -157,26 +165,22 @@ static void walk_unroll(Walk *w, const NestStmt *s) {
   /* Without counting, what later iterations would have set stays unknown. */
 }
 
-/* Each known value goes on as it went from one iteration to the next. */
-typedef struct {
-  int64_t (*before)[WALK_LANES];
-  uint32_t n;
-} Snapshot;
-
-static Snapshot take_snapshot(Walk *w) {
-  Snapshot s = {.n = w->integers};
-  s.before = arena_array(w->arena, s.n + 1, sizeof *s.before);
-  memcpy(s.before, w->values, s.n * sizeof *s.before);
-  return s;
+/* Values before an iteration, for a loop of each depth. */
+static void take_snapshot(Walk *w) {
+  int64_t(**to)[WALK_LANES] = &w->before[w->depth];
+  if (!*to) *to = arena_array(w->arena, w->integers + 1, sizeof **to);
+  memcpy(*to, w->values, w->integers * sizeof **to);
 }
 
-static void jump_values(Walk *w, const Snapshot *s, int64_t iterations) {
-  for (uint32_t i = 0; i < s->n; i++) {
-    const int64_t *from = s->before[i];
+/* Each value goes on as it went from one iteration to the next. */
+static void jump_values(Walk *w, int64_t iterations) {
+  for (uint32_t i = 0; i < w->integers; i++) {
+    const int64_t *from = w->before[w->depth][i];
     int64_t *to = w->values[i];
     if (!memcmp(from, to, sizeof *w->values)) continue;
     for (int l = 0; l < WALK_LANES; l++)
-      to[l] += (int64_t)((uint64_t)(to[l] - from[l]) * (uint64_t)iterations);
+      to[l] =
+          (int64_t)((uint64_t)to[l] + ((uint64_t)to[l] - (uint64_t)from[l]) * (uint64_t)iterations);
   }
 }
 
@@ -199,8 +203,9 @@ typedef struct {
 static void iterate(Walk *w, const Loop *l, int64_t i, double weight) {
   double outer = w->weight;
   w->weight *= weight;
-  if (l->stmt->code == NEST_FOR) set_same(w, l->stmt, l->lower + i * l->step);
-  else w->index[l->stmt->index->id] = l->lower + i * l->step;
+  int64_t at = (int64_t)((uint64_t)l->lower + (uint64_t)i * (uint64_t)l->step);
+  if (l->stmt->code == NEST_FOR) set_same(w, l->stmt, at);
+  else w->index[l->stmt->index->id] = at;
   walk_block(w, l->stmt->regions[0]);
   w->time += LOOP_CLOCKS;
   w->counts.rounds += w->weight;
@@ -214,21 +219,28 @@ static void walk_loop(Walk *w, const Loop *l) {
   int64_t left = l->trips > most ? l->trips - most : 0;
   int64_t steady_from = start - (w->timing ? LOOP_STEADY : 1);
   double steady = w->time;
-  Snapshot before = {0};
-  if (!w->counting) {
-    if (l->trips > 0) iterate(w, l, 0, 1);
+  if (!w->counting || w->depth + 1 == WALK_DEPTH) {
+    if (l->trips > 0) iterate(w, l, 0, (double)l->trips);
     return;
   }
+  w->depth++;
   for (int64_t i = 0; i < l->trips; i++) {
     bool middle = left && i == start - 1;
     if (left && i == steady_from) steady = w->time;
-    if (middle) before = take_snapshot(w);
+    if (middle) take_snapshot(w);
     iterate(w, l, i, middle ? 1 + (double)left : 1);
     if (!middle) continue;
-    jump_values(w, &before, left);
+    jump_values(w, left);
     jump_time(w, (w->time - steady) / (double)(start - steady_from) * (double)left);
     i += left;
   }
+  w->depth--;
+}
+
+static int64_t trips_of(int64_t from, int64_t to, uint64_t step) {
+  if (to <= from || step == 0) return 0;
+  uint64_t trips = ((uint64_t)to - (uint64_t)from - 1) / step + 1;
+  return trips < INT32_MAX ? (int64_t)trips : INT32_MAX;
 }
 
 static void walk_for(Walk *w, const NestStmt *s) {
@@ -236,9 +248,9 @@ static void walk_for(Walk *w, const NestStmt *s) {
   bool known = scalar(w, &s->srcs[0], &lower);
   known &= scalar(w, &s->srcs[1], &upper);
   known &= scalar(w, &s->srcs[2], &step);
-  Loop l = {s, lower, step, UNKNOWN_LOOP};
-  if (known && step > 0) l.trips = upper > lower ? (upper - lower - 1) / step + 1 : 0;
-  else if (known && step < 0) l.trips = upper < lower ? (lower - upper - 1) / -step + 1 : 0;
+  Loop l = {s, lower, step, UNKNOWN_TRIPS};
+  if (known && step > 0) l.trips = trips_of(lower, upper, (uint64_t)step);
+  else if (known) l.trips = trips_of(upper, lower, 0 - (uint64_t)step);
   walk_loop(w, &l);
 }
 
@@ -338,13 +350,18 @@ static void walk_stmt(Walk *w, const NestStmt *s) {
   }
 }
 
+/* A walk that takes too long ends early: what it has counted has to do. */
 static void walk_block(Walk *w, const NestBlock *b) {
-  for (const NestStmt *s = b->first; s; s = s->next) walk_stmt(w, s);
+  for (const NestStmt *s = b->first; s && w->steps < STEPS_MAX; s = s->next) {
+    w->steps++;
+    walk_stmt(w, s);
+  }
 }
 
 void walk_warp(Walk *w, int warp) {
   w->warp = warp;
   w->weight = 1;
+  w->steps = w->depth = 0;
   w->time = w->free_tensor = w->free_special = w->free_alu = 0;
   w->copies = w->products = 0;
   w->ngroups = w->nproducts = 0;

@@ -10,7 +10,14 @@
 #include "lower/nest.h"
 #include "lower/rates.h"
 
-enum { WALK_LANES = 32, WALK_GROUPS = 64, WALK_ARRAYS = 32, WALK_SITES = 256 };
+enum {
+  WALK_LANES = 32,
+  WALK_GROUPS = 64,
+  WALK_ARRAYS = 32,
+  WALK_SITES = 256,
+  WALK_DEPTH = 16, /* of loops; those that are deeper have one iteration stand for all */
+  UNKNOWN_TRIPS = 16 /* of loops whose bounds are not known */
+};
 
 /* What a warp has to do; units are warp instructions unless said. */
 typedef struct {
@@ -51,6 +58,8 @@ typedef struct {
   uint32_t registers, integers; /* integers come first: those alone have values */
   uint8_t *matters; /* of unrolled loops, by their index: there is more in it than to count */
   int64_t (*values)[WALK_LANES]; /* of integer registers */
+  int64_t (*before[WALK_DEPTH])[WALK_LANES]; /* a loop's values before an iteration */
+  int depth;
   uint8_t *known;
   uint8_t *given;    /* which of the nest's parameters have a value */
   float *ready;      /* when a register has its value, on this warp's clock */
@@ -60,6 +69,7 @@ typedef struct {
   bool timing;       /* the clock matters: loops are followed until they run steadily */
   int warp;
   int64_t pid[3], grid[3];
+  int steps;         /* statements that this warp has walked through */
   double weight;     /* for how many executions the present one stands */
   WalkCounts counts;
   WalkSite sites[WALK_SITES];

@@ -10,7 +10,7 @@ enum {
   BANKS = 32,
   BANK = 4,
   WIDEST = 16,
-  SEEN_BITS = 15,
+  SEEN_BITS = 14,
   SEEN_MAX = 1 << SEEN_BITS,
   MEMORY_LATENCY = 700, /* clocks */
   COPY_LATENCY = 1000,  /* of what runs ahead, where memory is busy all the time */
@@ -78,13 +78,15 @@ static uint32_t guarded(const Walk *w, const Ref *guard) {
   return lanes;
 }
 
+static int64_t sum(int64_t a, int64_t b) { return (int64_t)((uint64_t)a + (uint64_t)b); }
+
 static Access access_of(const Walk *w, const Mem *m, const Ref *guard, int64_t bytes) {
   Access a = {.lanes = guarded(w, guard), .known = true, .bytes = bytes};
   int64_t more = walk_affine(w, &m->bytes);
   if (m->buffer && m->buffer->offset > 0) more += m->buffer->offset;
   if (m->base.kind == REF_NONE) memset(a.at, 0, sizeof a.at);
   else a.known = walk_operand(w, &m->base, w->lanes, a.at);
-  for (int l = 0; l < w->lanes && a.known; l++) a.at[l] += more;
+  for (int l = 0; l < w->lanes && a.known; l++) a.at[l] = sum(a.at[l], more);
   return a;
 }
 
@@ -105,7 +107,8 @@ static void extend(WalkSite *site, const Access *a) {
   for (int l = 0; l < WALK_LANES; l++) {
     if (!(a->lanes >> l & 1)) continue;
     if (!site->touched || a->at[l] < site->lo) site->lo = a->at[l];
-    if (!site->touched || a->at[l] + a->bytes > site->hi) site->hi = a->at[l] + a->bytes;
+    int64_t end = sum(a->at[l], a->bytes);
+    if (!site->touched || end > site->hi) site->hi = end;
     site->touched = true;
   }
 }
@@ -142,7 +145,7 @@ static double touch_all(Walk *w, WalkSite *site, int which, const Access *a) {
   Touched t = {.n = 0};
   for (int l = 0; l < WALK_LANES; l++) {
     if (!(a->lanes >> l & 1)) continue;
-    int64_t end = (a->at[l] + a->bytes - 1) / SECTOR;
+    int64_t end = sum(a->at[l], a->bytes - 1) / SECTOR;
     for (int64_t s = a->at[l] / SECTOR; s <= end; s++)
       if (add_sector(&t, s)) touch(w, site, which, s);
   }
@@ -184,7 +187,7 @@ static int turns_of(const Access *a, int from, int to) {
   for (int l = from; l < to; l++) {
     if (!(a->lanes >> l & 1)) continue;
     for (int64_t b = 0; b < a->bytes; b += BANK) {
-      int64_t word = (a->at[l] + b) / BANK;
+      int64_t word = sum(a->at[l], b) / BANK;
       int bank = (int)((uint64_t)word % BANKS), k = 0;
       while (k < n[bank] && words[bank][k] != word) k++;
       if (k < n[bank] || k == WALK_LANES) continue;
