@@ -43,7 +43,7 @@ GRAPH_REWRITES := $(sort $(wildcard graph/rewrites/*.py))
 PROJECT_FILES := $(sort $(wildcard graph/aot/*))
 UNIT_TESTS := $(patsubst %.c,$B/%,$(wildcard tests/unit/*.c))
 FUZZ_TARGETS := source tile schedule nest image npy cache value command pt2 onnx graph_text rules \
-  records
+  records series
 FUZZ := $(FUZZ_TARGETS:%=$B/tests/fuzz/%)
 BENCHES := $(patsubst %.c,$B/%,$(wildcard bench/*.c))
 C_EXAMPLES := $(patsubst %.c,$B/%,$(wildcard examples/c/*.c))

@@ -17,8 +17,8 @@ static double round_step(double least) {
 static Scale linear_around(ScaleKind kind, double lo, double hi) {
   enum { STEPS = 6 };
   if (kind == SCALE_FROM_ZERO && lo > 0) lo = 0;
-  if (hi <= lo) {
-    double half = lo == 0 ? 1 : fabs(lo) / 2;
+  if (hi - lo <= 1e-9 * fmax(fabs(lo), fabs(hi)) || hi - lo < 1e-100) {
+    double half = fabs(lo) < 1e-9 ? 1 : fabs(lo) / 2;
     lo -= kind == SCALE_FROM_ZERO ? 0 : half;
     hi += half;
   }
@@ -30,6 +30,7 @@ static bool is_linear(ScaleKind kind) { return kind == SCALE_LINEAR || kind == S
 
 Scale scale_around(ScaleKind kind, double lo, double hi) {
   if (is_linear(kind)) return linear_around(kind, lo, hi);
+  lo = fmin(fmax(lo, 1e-30), 1e30), hi = fmin(fmax(hi, 1e-30), 1e30);
   double room = kind == SCALE_BINARY ? 0.04 : 0.06;
   double share = hi > lo ? pow(hi / lo, room) : 1.2;
   return (Scale){kind, lo / share, hi * share, 0, 0};

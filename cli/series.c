@@ -35,13 +35,13 @@ static bool read_number(double *out, const Json *v) {
   if (json_is(v, JSON_INTEGER)) *out = (double)v->integer;
   else if (json_is(v, JSON_REAL)) *out = v->real;
   else return false;
-  return isfinite(*out);
+  return fabs(*out) <= 1e18;
 }
 
 static bool read_point(SeriesPoint *p, const Json *v) {
   return json_length(v) == 4 && read_number(&p->x, json_item(v, 0)) &&
          read_number(&p->median, json_item(v, 1)) && read_number(&p->low, json_item(v, 2)) &&
-         read_number(&p->high, json_item(v, 3)) && p->low > 0 && p->low <= p->median &&
+         read_number(&p->high, json_item(v, 3)) && p->low >= 1e-9 && p->low <= p->median &&
          p->median <= p->high;
 }
 
@@ -53,7 +53,8 @@ static int read_points(const Reading *r, const Json *points) {
     SeriesPoint p;
     const char *place = arena_printf(r->arena, "points[%zu]", i);
     if (!read_point(&p, json_item(points, i)))
-      return wrong_form(r, place, "[x, median, low, high] with 0 < low <= median <= high");
+      return wrong_form(r, place,
+                        "[x, median, low, high], from 1e-9 to 1e18 with low <= median <= high");
     if (i && p.x <= vec_last(&r->out->points).x)
       return wrong_form(r, place, "at a larger x than the point before it");
     vec_push(r->arena, &r->out->points, p);

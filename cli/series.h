@@ -10,7 +10,7 @@
 #include "lang/strings.h"
 
 typedef struct {
-  double x, median, low, high; /* finite; low <= median <= high, above 0 */
+  double x, median, low, high; /* at most 1e18; 1e-9 <= low <= median <= high */
 } SeriesPoint;
 
 typedef struct {

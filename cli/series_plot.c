@@ -41,7 +41,7 @@ static const double WIDE = 20;
 static Scale x_scale(const double *sizes, size_t n) {
   Range r = range_of_sizes(sizes, n);
   if (are_powers_of_two(sizes, n)) return scale_around(SCALE_BINARY, r.lo, r.hi);
-  return scale_around(r.lo > 0 && r.hi > WIDE * r.lo ? SCALE_LOG : SCALE_LINEAR, r.lo, r.hi);
+  return scale_around(r.lo >= 1e-9 && r.hi > WIDE * r.lo ? SCALE_LOG : SCALE_LINEAR, r.lo, r.hi);
 }
 
 /* Rates grow to a level, which is what one looks at: they are drawn from 0. */

@@ -1,5 +1,6 @@
 #include "cli/tune_view.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "runtime/config.h"
@@ -10,7 +11,9 @@ bool tune_is_measured(const nereid_candidate *c) {
 
 bool tune_has_spread(const nereid_candidate *c) { return c->median_us > 0 && c->runs > 1; }
 
-bool tune_is_predicted(const nereid_candidate *c) { return c->predicted_us > 0; }
+bool tune_is_predicted(const nereid_candidate *c) {
+  return c->predicted_us > 0 && isfinite(c->predicted_us);
+}
 
 /* What only the model chose was not measured, as nothing else was. */
 const nereid_candidate *tune_best(const TuneView *v) {

@@ -225,6 +225,8 @@ static void test_scales(Arena *a) {
   same(labels(a, SCALE_FROM_ZERO, 0, 123456, 8), "0 50k 100k 150k", "thousands");
   same(labels(a, SCALE_LINEAR, 1010, 1090, 8), "1000 1020 1040 1060 1080 1100", "not from 0");
   same(labels(a, SCALE_LINEAR, 100, 100, 8), "40 60 80 100 120 140 160", "one value");
+  same(labels(a, SCALE_LINEAR, 1e-320, 2e-320, 8), "-1 -0.5 0 0.5 1", "too near to tell apart");
+  same(labels(a, SCALE_LOG, 1e-320, 1e308, 4), "1e-33 1e-16 10 1E", "too far apart");
   same(labels(a, SCALE_LINEAR, -2, 1, 8), "-2 -1.5 -1 -0.5 0 0.5 1", "below 0");
   same(labels(a, SCALE_LOG, 1, 500, 12), "1 2 5 10 20 50 100 200 500", "1, 2, 5");
   same(labels(a, SCALE_LOG, 1e-3, 1e9, 7), "0.001 0.1 10 1000 100k 10M 1G", "every second power");
