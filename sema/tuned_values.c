@@ -55,10 +55,20 @@ static bool group_values(AutoSpace *s, AutoAxis *a) {
   return true;
 }
 
+/* Of an option; 0 if it is none that is searched. */
+static int option_values(Name name, int64_t *out) {
+  static const int64_t warps[] = {4, 8, 2, 1}, stages[] = {3, 4, 2, 5, 1};
+  if (!strcmp(name, "num_warps")) memcpy(out, warps, sizeof warps);
+  else if (!strcmp(name, "num_stages")) memcpy(out, stages, sizeof stages);
+  else return 0;
+  return name[4] == 'w' ? 4 : 5;
+}
+
 bool auto_values(AutoSpace *s, AutoAxis *a) {
   const ProbeFacts *f = &a->facts;
-  if (!f->differs) {
-    a->values[a->n++] = 1; /* the kernel does not use it */
+  if (!f->differs) { /* a loop is told by it how deep to run ahead, or the kernel does not use it */
+    a->n = tuned_for_gpu(s->r->q) ? option_values(a->name, a->values) : 0;
+    if (!a->n) a->values[a->n++] = 1;
     return true;
   }
   if (f->groups) return group_values(s, a);
@@ -73,21 +83,20 @@ bool auto_values(AutoSpace *s, AutoAxis *a) {
   return true;
 }
 
-static void add_option(AutoSpace *s, const char *name, const int64_t *values, int n) {
+static void add_option(AutoSpace *s, const char *name) {
   Name interned = pool_name(s->r->p->names, name);
   if (tuned_given(s->r->q, interned) || tuned_param(s->r->k, interned) ||
       tuned_is_heuristic(s->r, interned))
     return;
   AutoAxis *a = &s->axes[s->n++];
-  *a = (AutoAxis){.name = interned, .n = n};
-  memcpy(a->values, values, (size_t)n * sizeof *values);
+  *a = (AutoAxis){.name = interned};
+  a->n = option_values(interned, a->values);
 }
 
 void auto_options(AutoSpace *s) {
-  static const int64_t warps[] = {4, 8, 2, 1}, stages[] = {3, 4, 2, 5, 1};
   if (!tuned_for_gpu(s->r->q)) return;
-  add_option(s, "num_warps", warps, 4);
-  if (probe_pipelines(&s->base)) add_option(s, "num_stages", stages, 5);
+  add_option(s, "num_warps");
+  if (probe_pipelines(&s->base)) add_option(s, "num_stages");
 }
 
 /* ---- what can run ---- */
@@ -95,7 +104,7 @@ void auto_options(AutoSpace *s) {
 enum { WARP = 32, REGISTERS = 255, SHARED = 232448, WARPS = 4, STAGES = 3, DOT_ELEMENTS = 4 };
 
 static int64_t option(const AutoSpace *s, const int *at, const char *name, int64_t otherwise) {
-  for (int i = s->nopen; i < s->n; i++)
+  for (int i = 0; i < s->n; i++)
     if (!strcmp(s->axes[i].name, name)) return s->axes[i].values[at[i]];
   const TunedArg *given = tuned_given(s->r->q, pool_name(s->r->p->names, name));
   return given ? given->arg.i : otherwise;
@@ -177,13 +186,21 @@ static bool drop_one(AutoSpace *s) {
   return longest != NULL;
 }
 
+static void add_value(const AutoSpace *s, const int *at, int i, TunedConfig *out) {
+  KernelArg arg = {.name = s->axes[i].name, .kind = ARG_INT, .div = 1};
+  arg.i = s->axes[i].values[at[i]];
+  vec_push(s->r->p->arena, out, arg);
+}
+
+/* Constexprs first, then options, of which the kernel may have one as a constexpr. */
 static TunedConfig config_at(const AutoSpace *s, const int *at) {
+  static const char *const options[] = {"num_warps", "num_stages"};
   TunedConfig c = {0};
-  for (int i = 0; i < s->n; i++) {
-    KernelArg arg = {.name = s->axes[i].name, .kind = ARG_INT, .div = 1};
-    arg.i = s->axes[i].values[at[i]];
-    vec_push(s->r->p->arena, &c, arg);
-  }
+  for (int i = 0; i < s->n; i++)
+    if (!tuned_is_option(s->axes[i].name)) add_value(s, at, i, &c);
+  for (int k = 0; k < 2; k++)
+    for (int i = 0; i < s->n; i++)
+      if (!strcmp(s->axes[i].name, options[k])) add_value(s, at, i, &c);
   return c;
 }
 

@@ -72,6 +72,13 @@ def unused(x, n, BLOCK: tl.constexpr, OTHER: tl.constexpr):
 
 
 @triton.jit
+def staged(x, y, rows, n, BLOCK: tl.constexpr, num_stages: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    for r in tl.range(tl.program_id(0), rows, tl.num_programs(0), num_stages=num_stages):
+        tl.store(y + r * n + i, tl.load(x + r * n + i, mask=i < n), mask=i < n)
+
+
+@triton.jit
 def flag(x, n, BLOCK: tl.constexpr, NEGATE: tl.constexpr):
     i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     v = tl.load(x + i, mask=i < n)
