@@ -5,8 +5,8 @@
         [--label TEXT] --json OUT.json
 
 Needs PyTorch and Triton, and a GPU.  Values are numbers, true, none, and zeros:, ones:, empty:,
-rand:, randn:, randint: arrays; -D takes numbers, True, False, None, tl.DTYPE and fn:NAME.  Times are
-do_bench's: medians and quartiles, the L2 cache flushed before each run.
+rand:, randn:, randint: arrays; -D takes numbers, True, False, None, tl.DTYPE and fn:NAME.  Times
+are do_bench's: medians and quartiles, the L2 cache flushed before each run.
 """
 import argparse, importlib.util, json, pathlib, re
 
@@ -122,7 +122,8 @@ def main():
     while hasattr(kernel, "fn") and not hasattr(kernel, "arg_names"):
         kernel = kernel.fn
     x_name, sizes = options.x.split("=")
-    points = [measure(kernel, module, options, x_name, x) for x in sorted(map(int, sizes.split(",")))]
+    sizes = sorted(map(int, sizes.split(",")))
+    points = [measure(kernel, module, options, x_name, x) for x in sizes]
     unit = "GB/s" if options.bytes else "TFLOP/s" if options.flops else "us"
     series = dict(label=options.label or "triton", x_name=x_name, unit=unit, points=points)
     pathlib.Path(options.json).write_text(json.dumps(series) + "\n")
