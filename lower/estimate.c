@@ -109,7 +109,7 @@ static void bound_gpu(Estimate *e, const Facts *f, const Rates *r) {
 /* A core's own vectors are a warp of its own: what is counted are vector instructions.  Little is
  * known of its caches, and nothing of what the C compiler makes of it. */
 static void bound_cpu(Estimate *e, const Facts *f, const Rates *r) {
-  static const double INSTRUCTIONS = 2, MULTIPLIES = 2, CALL_US = 4;
+  static const double INSTRUCTIONS = 2, MULTIPLIES = 2, CALL_US = 0.4;
   const WalkCounts *c = &f->counts;
   double mhz = r->clock > 0 ? r->clock / 1e6 : 2500, programs = ceil(f->programs / r->processors);
   double *us = e->bound_us;

@@ -1,0 +1,218 @@
+/* The model of times: what it counts of small kernels, where the right numbers are known. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "runtime/estimate.h"
+
+static int passed, failed;
+
+static void check(bool good, const char *what) {
+  good ? passed++ : failed++;
+  if (!good) printf("FAIL %s\n", what);
+}
+
+/* What follows from a few of the programs is right within this. */
+static const double SAMPLED = 0.05;
+
+static void check_within(double got, double want, double share, const char *what) {
+  bool same = fabs(got - want) <= share * fabs(want);
+  check(same, what);
+  if (!same) printf("  %.10g, not %.10g\n", got, want);
+}
+
+static void check_number(double got, double want, const char *what) {
+  check_within(got, want, 1e-6, what);
+}
+
+/* ---- a kernel, and what the model says of it ---- */
+
+enum { ARGS_MAX = 16 };
+
+typedef struct {
+  const char *body, *params;
+  nereid_arg args[ARGS_MAX];
+  nereid_binding ints[ARGS_MAX];
+  uint32_t grid[3];
+  int warps;
+} Case;
+
+typedef struct {
+  int code;
+  Estimate estimate;
+  Facts facts;
+} Found;
+
+static Rates rates;
+
+static Found estimate(const Case *c) {
+  static char text[4096];
+  snprintf(text, sizeof text,
+           "import triton\nimport triton.language as tl\n\n@triton.jit\ndef f(%s):\n%s", c->params,
+           c->body);
+  nereid_request r = {.source.text = text, .args = c->args, .num_warps = c->warps};
+  r.source.size = strlen(text);
+  r.source.path = "f.py";
+  EstimateLaunch l = {.request = &r, .rates = &rates, .ints = c->ints};
+  while (r.nargs < ARGS_MAX && c->args[r.nargs].name) r.nargs++;
+  while (l.nints < ARGS_MAX && c->ints[l.nints].name) l.nints++;
+  memcpy(l.grid, c->grid, sizeof l.grid);
+  Found f = {0};
+  f.code = estimate_explain(&f.estimate, &f.facts, &l);
+  check(f.code == 0, "it can be compiled");
+  if (f.code) printf("  %s\n", nereid_error_message());
+  return f;
+}
+
+#define FLAT_PARAMS "x, y, n, B: tl.constexpr"
+#define FLAT_ARGS                                                                                  \
+  {                                                                                                \
+    {"x", "*fp32:16", NULL}, {"y", "*fp32:16", NULL}, {"n", "i32:16", NULL}, { "B", NULL, "1024" } \
+  }
+#define FLAT_START                                    \
+  "    at = tl.program_id(0) * B + tl.arange(0, B)\n" \
+  "    mask = at < n\n"
+
+/* ---- memory ---- */
+
+static void test_copy(void) {
+  Case c = {FLAT_START "    tl.store(y + at, tl.load(x + at, mask=mask) + 1, mask=mask)\n",
+            FLAT_PARAMS,
+            FLAT_ARGS,
+            {{"n", 1 << 20}},
+            {1024},
+            4};
+  Found f = estimate(&c);
+  check_number(f.facts.read, 4 << 20, "a copy reads each byte once");
+  check_number(f.facts.written, 4 << 20, "and writes each byte once");
+  check_number(f.estimate.lines, 1, "in whole lines");
+  check_number(f.estimate.f32_flops, 1 << 20, "with an addition for each");
+  check(f.estimate.low_us < f.estimate.us && f.estimate.us < f.estimate.high_us, "an error bar");
+  c.ints[0].value = 1 << 19;
+  check_within(estimate(&c).facts.read, 2 << 20, SAMPLED, "what the mask leaves out is not read");
+  c.ints[0].name = NULL;
+  check_number(estimate(&c).facts.read, 4 << 20, "without a value, the mask holds");
+}
+
+static void test_strides(void) {
+  Case c = {FLAT_START "    tl.store(y + at, tl.load(x + 8 * at, mask=mask), mask=mask)\n",
+            FLAT_PARAMS,
+            FLAT_ARGS,
+            {{"n", 1 << 16}},
+            {64},
+            4};
+  Found f = estimate(&c);
+  check_within(f.facts.read, 32 << 16, SAMPLED, "every eighth word is a sector each");
+  check(f.estimate.lines > 4, "a warp's access touches many lines");
+}
+
+static void test_scattered(void) {
+  Case c = {FLAT_START
+            "    i = tl.load(x + at, mask=mask).to(tl.int32)\n"
+            "    tl.store(y + at, tl.load(y + i, mask=mask), mask=mask)\n",
+            FLAT_PARAMS,
+            FLAT_ARGS,
+            {{"n", 1 << 16}},
+            {64},
+            4};
+  c.args[0].type = "*i32:16";
+  check(estimate(&c).facts.loaded > 32 * 1024, "places that are loaded are scattered");
+}
+
+/* What many programs read comes from memory once, if the cache holds it. */
+static void test_shared(void) {
+  Case c = {
+      "    k = tl.arange(0, B)\n"
+      "    v = tl.load(x + k)\n"
+      "    tl.store(y + tl.program_id(0) * B + k, v + n)\n",
+      FLAT_PARAMS,
+      FLAT_ARGS,
+      {{"n", 16}},
+      {500},
+      4};
+  Found f = estimate(&c);
+  check_number(f.facts.read, 4096, "a row that all read comes once from memory");
+  check_number(f.facts.loaded, 4096, "and for each program from the cache");
+}
+
+/* ---- loops ---- */
+
+static void test_loop(void) {
+  Case c = {
+      "    total = 0.0\n"
+      "    for start in range(0, n, B):\n"
+      "        at = start + tl.arange(0, B)\n"
+      "        total += tl.sum(tl.load(x + tl.program_id(0) * n + at, mask=at < n), 0)\n"
+      "    tl.store(y + tl.program_id(0), total)\n",
+      FLAT_PARAMS,
+      FLAT_ARGS,
+      {{"n", 100 * 1024}},
+      {8},
+      4};
+  Found f = estimate(&c);
+  check_number(f.facts.read, 8 * 4 * 100 * 1024, "the middle of a loop counts");
+  double once = f.facts.clocks;
+  c.ints[0].value *= 10;
+  f = estimate(&c);
+  check_number(f.facts.read, 10 * 8 * 4 * 100 * 1024, "so does that of a longer one");
+  check(f.facts.clocks > 9 * once && f.facts.clocks < 11 * once, "which takes longer");
+}
+
+/* Loops in loops, of bounds that nobody knows. */
+static void test_deep(void) {
+  char body[2048] = "    total = 0.0\n    k = n\n", indent[64] = "    ";
+  for (int i = 0; i < 12; i++) {
+    size_t n = strlen(body);
+    snprintf(body + n, sizeof body - n, "%sfor i%d in range(0, n):\n", indent, i);
+    strcat(indent, "  ");
+  }
+  size_t n = strlen(body);
+  snprintf(body + n, sizeof body - n, "%stotal += tl.load(x + i11)\n    tl.store(y, total)\n",
+           indent);
+  Case c = {body, FLAT_PARAMS, FLAT_ARGS, {{NULL, 0}}, {4}, 4};
+  check(estimate(&c).estimate.us > 0, "twelve loops deep");
+}
+
+/* ---- products ---- */
+
+static void test_product(void) {
+  Case c = {
+      "    m = tl.program_id(0) * 64 + tl.arange(0, 64)\n"
+      "    k = tl.arange(0, 64)\n"
+      "    acc = tl.zeros((64, 64), tl.float32)\n"
+      "    for start in range(0, n, 64):\n"
+      "        a = tl.load(x + m[:, None] * n + start + k[None, :])\n"
+      "        b = tl.load(y + (start + k[:, None]) * 64 + k[None, :])\n"
+      "        acc = tl.dot(a, b, acc)\n"
+      "    tl.store(out + m[:, None] * 64 + k[None, :], acc)\n",
+      "x, y, out, n",
+      {{"x", "*bf16:16", NULL},
+       {"y", "*bf16:16", NULL},
+       {"out", "*fp32:16", NULL},
+       {"n", "i32:16", NULL}},
+      {{"n", 4096}},
+      {32},
+      4};
+  Found f = estimate(&c);
+  check_number(f.estimate.tensor_flops, 2.0 * 32 * 64 * 64 * 4096, "operations of a product");
+  check_number(f.facts.read, 2.0 * (32 * 64 * 4096 + 4096 * 64), "each operand is read once");
+  check(f.estimate.stages > 1 && f.estimate.shared > 0, "operands go through a ring");
+  double slow = f.estimate.us;
+  rates_of_target(&rates, "sm_90a");
+  rates.clock /= 2;
+  check(estimate(&c).estimate.us > 1.5 * slow, "half the clock takes longer");
+  rates_of_target(&rates, "sm_90a");
+}
+
+int main(void) {
+  rates_of_target(&rates, "sm_90a");
+  test_copy();
+  test_strides();
+  test_scattered();
+  test_shared();
+  test_loop();
+  test_deep();
+  test_product();
+  printf("%d passed, %d failed\n", passed, failed);
+  return failed != 0;
+}
