@@ -75,6 +75,7 @@ static AxisInfo meet(const AxisInfo *a, const AxisInfo *b) {
   x.lo = min64(a->lo, b->lo);
   x.hi = max64(a->hi, b->hi);
   x.known = a->known && b->known && a->lo == b->lo;
+  x.assumed = a->assumed || b->assumed;
   return x;
 }
 
@@ -144,6 +145,16 @@ static AxisInfo mul_rule(const TileValue *v, const AxisInfo *a, const AxisInfo *
   return x;
 }
 
+/* a % b, of which a may be negative: groups that divide b survive unless they hold a negative
+ * multiple of it.  A run-time b wraps at multiples of what divides it. */
+static void rem_groups(AxisInfo *x, const TileValue *v, const AxisInfo *a, const AxisInfo *b) {
+  for (unsigned i = 0; i < axes_of(v); i++) {
+    x->contig[i] = gcd(gcd(a->contig[i], b->div[i]), a->contig[i] > 1 ? a->div[i] : 1);
+    x->div[i] = gcd(a->div[i], b->div[i]);
+  }
+  x->assumed = a->lo < 0;
+}
+
 /* a / c and a % c for a known c > 0 and a >= 0: groups survive where they divide c. */
 static AxisInfo div_rule(const TileValue *v, const AxisInfo *a, const AxisInfo *b, bool rem) {
   AxisInfo x = unknown(v);
@@ -152,12 +163,7 @@ static AxisInfo div_rule(const TileValue *v, const AxisInfo *a, const AxisInfo *
       x.constancy[i] = gcd(a->constancy[i], b->constancy[i]);
     if (rem && a->lo >= 0 && b->lo > 0) x.lo = 0, x.hi = min64(a->hi, b->hi - 1);
     else if (!rem && a->lo >= 0 && b->lo > 0) x.lo = 0, x.hi = a->hi / b->lo;
-    /* A run-time divisor of a contiguous dividend still wraps at multiples of its divisibility. */
-    if (rem && a->lo >= 0)
-      for (unsigned i = 0; i < axes_of(v); i++) {
-        x.contig[i] = gcd(gcd(a->contig[i], b->div[i]), a->contig[i] > 1 ? a->div[i] : 1);
-        x.div[i] = gcd(a->div[i], b->div[i]);
-      }
+    if (rem) rem_groups(&x, v, a, b);
     return x;
   }
   int64_t c = b->lo;
@@ -202,8 +208,9 @@ static AxisInfo and_rule(const TileValue *v, const AxisInfo *a, const AxisInfo *
 static AxisInfo compare_rule(const TileValue *v, TileCode code, const AxisInfo *a,
                              const AxisInfo *b) {
   AxisInfo x = unknown(v);
-  bool ordered = code == TILE_LT || code == TILE_GE;
-  bool swapped = code == TILE_GT || code == TILE_LE;
+  bool sure = !a->assumed && !b->assumed;
+  bool ordered = sure && (code == TILE_LT || code == TILE_GE);
+  bool swapped = sure && (code == TILE_GT || code == TILE_LE);
   for (unsigned i = 0; i < axes_of(v); i++) {
     int64_t both = gcd(a->constancy[i], b->constancy[i]);
     int64_t up = ordered && b->constancy[i] > 1
@@ -463,6 +470,12 @@ static void branch(Axis *s, const TileOp *op) {
   }
 }
 
+/* What is made from an assumption holds as far as it does. */
+static void pass_on(Axis *s, const TileOp *op) {
+  for (uint32_t i = 0; i < op->nargs; i++)
+    if (op->args[i] && s->info[op->args[i]->id].assumed) s->info[op->results[0]->id].assumed = true;
+}
+
 static void visit(Axis *s, const TileOp *op) {
   if (op->code == TILE_FOR || op->code == TILE_WHILE) {
     loop(s, op);
@@ -485,6 +498,7 @@ static void visit(Axis *s, const TileOp *op) {
   else if (op->code == TILE_SPLAT || op->code == TILE_EXPAND_DIMS || op->code == TILE_BROADCAST ||
            op->code == TILE_TRANS || op->code == TILE_RESHAPE)
     put(s, v, shape_rule(op, s->info));
+  pass_on(s, op);
 }
 
 static void block(Axis *s, const TileBlock *b) {

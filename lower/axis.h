@@ -9,6 +9,10 @@
  * A scalar has one axis.  All three are at least 1; div is a power of two up to 2^30, or the value
  * itself where the value is a known constant.
  *
+ * `assumed`: contig and div hold unless a remainder was taken of a negative number, or the value
+ * was made from one of which that is true.  Then an address is before its tensor, as a rule, so
+ * accesses go by it; masks don't.
+ *
  * The interval [lo, hi] bounds the value as a mathematical integer; lo > hi never holds.
  */
 #ifndef NEREID_LOWER_AXIS_H
@@ -21,6 +25,7 @@ typedef struct {
   int64_t div[MAX_RANK];
   int64_t constancy[MAX_RANK];
   int64_t lo, hi;
+  bool assumed;
   bool known; /* one constant everywhere: lo == hi */
 } AxisInfo;
 

@@ -42,8 +42,9 @@ typedef struct {
 typedef uint64_t DimMask;
 
 /* A value in a nest: a form, or a reference whose subscript is affine in the indices of the dims in
- * `mask`.  An address may be both, a form and a number of bytes (i64) that is added to it: what is
- * not linear depends on few dims then, and the form still says along which neighbours lie. */
+ * `mask`.  An address, and an offset that feeds one, may be both, a form and a reference that is
+ * added to it (of an address in bytes, i64; of an offset in its type): what is not linear depends
+ * on few dims then, and the form still says along which neighbours lie. */
 typedef struct {
   bool is_form;
   Form form;

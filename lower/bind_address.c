@@ -7,6 +7,7 @@
 static Value address_of(Bind *s, const Mem *m) {
   Value v = {.is_form = true, .type = m->buffer ? DT_I32 : DT_PTR, .form = form_const(0)};
   if (m->base.kind) v = bind_eval(s, m->base, v.type, true);
+  if (m->buffer && bind_has_rest(&v)) v = bind_materialized(s, v);
   if (!v.is_form) return v;
   v.type = m->buffer ? DT_I32 : DT_PTR;
   Form more = m->buffer ? bind_buffer_form(s, m) : bind_affine_form(s, &m->bytes);
@@ -23,7 +24,7 @@ Address bind_split_address(Bind *s, const NestStmt *st) {
     a.base = form_base(s, &v.form, m->buffer ? DT_I32 : DT_PTR, elem, &a.base_mask);
     a.bytes = form_immediate(s, &v.form);
     a.mask = form_mask(s, &v.form, true);
-    if (bind_has_bytes(&v)) {
+    if (bind_has_rest(&v)) {
       Value base = bind_add_bytes(s, bind_ref_value(a.base, a.base_mask, DT_PTR), v.ref, v.mask);
       a.base = base.ref;
       a.base_mask = base.mask;
@@ -74,7 +75,7 @@ static Affine without_index(Affine a, const NestIndex *i) {
 static int64_t alignment(Bind *s, const NestStmt *st, int d) {
   Value v = address_of(s, &st->mems[0]);
   if (!v.is_form) return dtype_bytes(st->type);
-  if (bind_has_bytes(&v)) return nest_int(st, NA_width, 1) * dtype_bytes(st->type);
+  if (bind_has_rest(&v)) return nest_int(st, NA_width, 1) * dtype_bytes(st->type);
   int64_t n = form_divisor(&v.form, (DimMask)1 << d), power = n & -n;
   const NestBuffer *b = st->mems[0].buffer;
   return b && power > b->align ? b->align : power;

@@ -28,7 +28,7 @@ Ref bind_destination(Bind *s, Ref r, DimMask *mask);
 Form bind_affine_form(const Bind *s, const Affine *a);
 Form bind_buffer_form(const Bind *s, const Mem *m);
 /* Is it a form and bytes?  pointer + bytes, over the dims of both. */
-bool bind_has_bytes(const Value *v);
+bool bind_has_rest(const Value *v);
 Value bind_add_bytes(Bind *s, Value pointer, Ref bytes, DimMask mask);
 /* The statement's own guard; REF_NONE if there is none.  With that of padding and, if it writes,
  * of replicas: */

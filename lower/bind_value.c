@@ -84,8 +84,7 @@ Value bind_ref_value(Ref r, DimMask mask, DType t) {
 
 static bool integral(DType t) { return dtype_is_int(t) && t != DT_I1; }
 
-/* Form and bytes, of an address. */
-bool bind_has_bytes(const Value *v) { return v->is_form && v->ref.kind; }
+bool bind_has_rest(const Value *v) { return v->is_form && v->ref.kind; }
 
 /* pointer + bytes, over the dims of both. */
 Value bind_add_bytes(Bind *s, Value pointer, Ref bytes, DimMask mask) {
@@ -99,6 +98,17 @@ Value bind_add_bytes(Bind *s, Value pointer, Ref bytes, DimMask mask) {
   return bind_ref_value(ref_sub(v, sub), mask, DT_PTR);
 }
 
+/* x op y for every element over the dims of both. */
+static Value combine(Bind *s, TileCode op, DType t, const Value *x, Ref y, DimMask mask) {
+  Affine sub;
+  mask |= x->mask;
+  NestVar *v = bind_array(s, NULL, t, DT_NONE, mask, &sub);
+  NestBuilder outer = bind_open(s, mask);
+  nest_op(&s->b, op, t, ref_sub(v, sub), x->ref, y, ref_none());
+  bind_close(s, outer);
+  return bind_ref_value(ref_sub(v, sub), mask, t);
+}
+
 Value bind_materialized(Bind *s, Value v) {
   if (!v.is_form) return v;
   DType elem = DT_NONE;
@@ -108,7 +118,9 @@ Value bind_materialized(Bind *s, Value v) {
   DimMask mask;
   Ref r = form_value(s, &v.form, v.type, elem, &mask);
   Value whole = bind_ref_value(r, mask, v.type);
-  return bind_has_bytes(&v) ? bind_add_bytes(s, whole, v.ref, v.mask) : whole;
+  if (!bind_has_rest(&v)) return whole;
+  if (v.type == DT_PTR) return bind_add_bytes(s, whole, v.ref, v.mask);
+  return combine(s, TILE_ADD, v.type, &whole, v.ref, v.mask);
 }
 
 /* ---- forms of ops ---- */
@@ -147,9 +159,32 @@ static bool linear(Bind *s, const NestStmt *st, const Value *x, const Value *y, 
  * feeds an address keeps its form. */
 static bool transparent_cast(const NestStmt *st, bool address, const Value *x) {
   int64_t c;
-  if (st->op != TILE_CAST || !x->is_form || !integral(st->type) || !integral(st->to)) return false;
+  if (st->op != TILE_CAST || !integral(st->type) || !integral(st->to)) return false;
+  if (!x->is_form || bind_has_rest(x)) return false;
   if (form_is_const(&x->form, &c)) return dtype_bits(st->to) >= dtype_bits(st->type);
   return address && dtype_is_signed(st->type) && dtype_bits(st->to) == 64;
+}
+
+/* The unrolled dims that are the lowest digits of a form: all else in it is divisible by what they
+ * span together, and so is `bound`. */
+static DimMask lowest_dims(const Bind *s, const Form *f, int64_t bound) {
+  DimMask low = 0;
+  for (bool again = true; again;) {
+    again = false;
+    for (int d = 0; d < s->ndims; d++) {
+      int64_t k = f->g[0].coef[d];
+      if (f->g[0].var || k <= 0 || low >> d & 1 || !bind_unrolled(&s->dims[d])) continue;
+      int64_t span = k * s->dims[d].extent;
+      bool lowest = bound % span == 0;
+      for (int e = 0; e < s->ndims; e++)
+        if (low >> e & 1 && f->g[0].coef[e] * s->dims[e].extent > k) lowest = false;
+      DimMask skip = low | (DimMask)1 << d;
+      if (!lowest || form_divisor(f, skip) % span) continue;
+      low = skip;
+      again = true;
+    }
+  }
+  return low;
 }
 
 /* The result of a comparison with a bound does not depend on a digit inside whose range all that is
@@ -158,25 +193,7 @@ static DimMask constant_dims(const Bind *s, const NestStmt *st, const Value *x, 
   bool less = st->op == TILE_LT || st->op == TILE_GE, more = st->op == TILE_GT || st->op == TILE_LE;
   if ((!less && !more) || !x->is_form || !y->is_form) return 0;
   Form diff = less ? x->form : y->form;
-  if (!form_add(&diff, less ? &y->form : &x->form, -1)) return 0;
-  DimMask free = 0;
-  for (bool again = true; again;) {
-    again = false;
-    for (int d = 0; d < s->ndims; d++) {
-      int64_t k = diff.g[0].coef[d];
-      if (diff.g[0].var || k <= 0 || free >> d & 1 || !bind_unrolled(&s->dims[d])) continue;
-      /* digits already found free lie below this one */
-      int64_t span = k * s->dims[d].extent;
-      bool lowest = true;
-      for (int e = 0; e < s->ndims; e++)
-        if (free >> e & 1 && diff.g[0].coef[e] * s->dims[e].extent > k) lowest = false;
-      DimMask skip = free | (DimMask)1 << d;
-      if (!lowest || form_divisor(&diff, skip) % span) continue;
-      free = skip;
-      again = true;
-    }
-  }
-  return free;
+  return form_add(&diff, less ? &y->form : &x->form, -1) ? lowest_dims(s, &diff, 0) : 0;
 }
 
 static Form without_dims(Form f, DimMask free) {
@@ -205,32 +222,81 @@ static Value offset_bytes(Bind *s, const Value *x, DType elem) {
   return v;
 }
 
-static Value sum_of_bytes(Bind *s, const Value *x, const Value *y) {
-  Affine sub;
-  DimMask mask = x->mask | y->mask;
-  NestVar *v = bind_array(s, NULL, DT_I64, DT_NONE, mask, &sub);
-  NestBuilder outer = bind_open(s, mask);
-  nest_op(&s->b, TILE_ADD, DT_I64, ref_sub(v, sub), x->ref, y->ref, ref_none());
-  bind_close(s, outer);
-  return bind_ref_value(ref_sub(v, sub), mask, DT_I64);
-}
-
-/* pointer + offset where the pointer is a form, with bytes or not, and one of the two is not a form
- * alone: forms are added to forms, bytes to bytes. */
+/* pointer + offset where the pointer is a form, with a rest or not, and one of the two is not a
+ * form alone: forms are added to forms, bytes to bytes. */
 static bool add_to_pointer(Bind *s, const NestStmt *st, const Value *p, const Value *by,
                            Value *out) {
-  bool offset_form = by->is_form, more = !offset_form && by->ref.kind == REF_VAR;
-  if (!p->is_form || (!more && !offset_form) || (!more && !bind_has_bytes(p))) return false;
+  bool more = by->ref.kind == REF_VAR;
+  if (!p->is_form || (!more && !(by->is_form && bind_has_rest(p)))) return false;
+  unsigned size = dtype_bytes(st->elem);
   *out = *p;
-  if (offset_form) {
-    unsigned size = dtype_bytes(st->elem);
-    return form_add(&out->form, &by->form, size ? size : 1);
-  }
-  Value bytes = offset_bytes(s, by, st->elem);
-  if (bind_has_bytes(p)) bytes = sum_of_bytes(s, &(Value){.ref = p->ref, .mask = p->mask}, &bytes);
+  if (by->is_form && !form_add(&out->form, &by->form, size ? size : 1)) return false;
+  if (!more) return true;
+  Value bytes =
+      offset_bytes(s, &(Value){.ref = by->ref, .mask = by->mask, .type = by->type}, st->elem);
+  if (bind_has_rest(p)) bytes = combine(s, TILE_ADD, DT_I64, &bytes, p->ref, p->mask);
   out->ref = bytes.ref;
   out->mask = bytes.mask;
   return true;
+}
+
+/* ---- offsets that are a form and a rest ---- */
+
+/* The rest of an offset; of what is no form all of it. */
+static Value rest_of(const Value *v) { return bind_ref_value(v->ref, v->mask, v->type); }
+
+static Value with_rest(Form form, const Value *rest) {
+  return (Value){
+      .is_form = true, .form = form, .ref = rest->ref, .mask = rest->mask, .type = rest->type};
+}
+
+/* Forms are added to forms, rests to rests. */
+static bool add_offsets(Bind *s, const Value *x, const Value *y, Value *out) {
+  bool rest_x = x->ref.kind == REF_VAR, rest_y = y->ref.kind == REF_VAR;
+  if ((!x->is_form && !rest_x) || (!y->is_form && !rest_y) || !(x->is_form || y->is_form))
+    return false;
+  Form form = x->is_form ? x->form : form_const(0);
+  if (y->is_form && !form_add(&form, &y->form, 1)) return false;
+  Value rest = rest_of(rest_x ? x : y);
+  if (rest_x && rest_y) rest = combine(s, TILE_ADD, x->type, &rest, y->ref, y->mask);
+  *out = with_rest(form, &rest);
+  return true;
+}
+
+/* x % y is (x - low) % y + low where `low` counts through what y and all else in x is divisible by;
+ * of a negative x it may not be, whose address is before its tensor (AxisInfo's `assumed`). */
+static bool split_remainder(Bind *s, const Value *x, const Value *y, DType t, Value *out) {
+  if (!x->is_form || bind_has_rest(x) || !y->is_form || bind_has_rest(y)) return false;
+  DimMask low = lowest_dims(s, &x->form, form_divisor(&y->form, 0));
+  if (!low) return false;
+  Value high = *x, by = bind_materialized(s, *y);
+  Form form = form_const(0);
+  high.form = without_dims(x->form, low);
+  for (int d = 0; d < s->ndims; d++)
+    if (low >> d & 1) form.g[0].coef[d] = x->form.g[0].coef[d];
+  high = bind_materialized(s, high);
+  Value rest = combine(s, TILE_REM, t, &high, by.ref, by.mask);
+  *out = with_rest(form, &rest);
+  return true;
+}
+
+/* A cast to i64 keeps the form (transparent_cast). */
+static bool widen_offset(Bind *s, const NestStmt *st, const Value *x, Value *out) {
+  if (!bind_has_rest(x) || !dtype_is_signed(st->type) || dtype_bits(st->to) != 64) return false;
+  Value rest = rest_of(x), wide = offset_bytes(s, &rest, DT_U8);
+  *out = with_rest(x->form, &wide);
+  return true;
+}
+
+/* An op on offsets that stays a form with a rest. */
+static bool split_offset(Bind *s, const NestStmt *st, const Value x[2], uint32_t n, Value *out) {
+  if (!integral(st->type)) return false;
+  if (st->op == TILE_CAST && n == 1) return widen_offset(s, st, &x[0], out);
+  bool whole = n == 2 && x[0].is_form && x[1].is_form && !x[0].ref.kind && !x[1].ref.kind;
+  if (st->op == TILE_ADD && n == 2 && !whole) return add_offsets(s, &x[0], &x[1], out);
+  int64_t c;
+  if (st->op != TILE_REM || n != 2 || !whole || form_is_const(&x[1].form, &c)) return false;
+  return split_remainder(s, &x[0], &x[1], st->type, out);
 }
 
 Value bind_eval_op(Bind *s, const NestStmt *st, bool address) {
@@ -251,8 +317,9 @@ Value bind_eval_op(Bind *s, const NestStmt *st, bool address) {
     return v;
   }
   if (offset && n == 2 && add_to_pointer(s, st, &x[0], &x[1], &v)) return v;
+  if (address && !offset && split_offset(s, st, x, n, &v)) return v;
   for (uint32_t i = 0; i < n; i++) {
-    if (!bind_has_bytes(&x[i])) continue;
+    if (!bind_has_rest(&x[i])) continue;
     x[i] = bind_materialized(s, x[i]);
     forms = false;
   }
