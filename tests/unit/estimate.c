@@ -160,15 +160,14 @@ static void test_loop(void) {
 
 /* Loops in loops, of bounds that nobody knows. */
 static void test_deep(void) {
-  char body[2048] = "    total = 0.0\n    k = n\n", indent[64] = "    ";
-  for (int i = 0; i < 12; i++) {
-    size_t n = strlen(body);
-    snprintf(body + n, sizeof body - n, "%sfor i%d in range(0, n):\n", indent, i);
-    strcat(indent, "  ");
-  }
+  enum { DEPTH = 12 };
+  char body[2048] = "    total = 0.0\n";
   size_t n = strlen(body);
-  snprintf(body + n, sizeof body - n, "%stotal += tl.load(x + i11)\n    tl.store(y, total)\n",
-           indent);
+  for (int i = 0; i < DEPTH; i++)
+    n += (size_t)snprintf(body + n, sizeof body - n, "%*sfor i%d in range(0, n):\n", 4 + 2 * i, "",
+                          i);
+  snprintf(body + n, sizeof body - n, "%*stotal += tl.load(x + i11)\n    tl.store(y, total)\n",
+           4 + 2 * DEPTH, "");
   Case c = {body, FLAT_PARAMS, FLAT_ARGS, {{NULL, 0}}, {4}, 4};
   check(estimate(&c).estimate.us > 0, "twelve loops deep");
 }
