@@ -44,6 +44,21 @@ static void wrapped(TunedReader *r, const Expr *e, Exprs *out) {
   }
 }
 
+/* `tuned = autotune(...)(kernel)`: the first name that the file gives to the kernel with more around
+ * it is how its programs are launched. */
+static void wrapped_elsewhere(TunedReader *r, Name kernel, Exprs *out) {
+  const StmtList *body = &r->p->main->ast->body;
+  for (uint32_t i = 0; i < body->len; i++) {
+    const Stmt *s = body->data[i];
+    const Expr *e = s->kind == ST_ASSIGN ? s->value : NULL;
+    bool other = e && s->targets.data[0]->kind == EX_NAME && s->targets.data[0]->name != kernel;
+    while (e && e->kind == EX_CALL && e->a->kind == EX_CALL && e->nargs == 1) e = e->args[0].value;
+    if (!other || e == s->value || e->kind != EX_NAME || e->name != kernel) continue;
+    wrapped(r, s->value, out);
+    return;
+  }
+}
+
 static void collect(TunedReader *r, Exprs *out) {
   uint32_t at;
   const ModuleInfo *m = r->p->main;
@@ -51,6 +66,7 @@ static void collect(TunedReader *r, Exprs *out) {
   const Binding *b = map_get(&m->index, name, &at) ? m->globals.data[at].first : NULL;
   for (; b; b = b->next)
     if (b->stmt->kind == ST_ASSIGN) wrapped(r, b->stmt->value, out);
+  if (!out->len) wrapped_elsewhere(r, name, out);
   const ExprList *own = &r->k->def->decorators;
   for (uint32_t i = 0; i < own->len; i++) vec_push(r->p->arena, out, own->data[i]);
 }

@@ -95,18 +95,17 @@ static bool takes_keywords(const Func *f) {
   return false;
 }
 
-/* early_config_prune(configs, named_args, **constexprs). */
+/* early_config_prune(configs, named_args, **kwargs): which arguments stand in which of the two is up
+ * to the launch, so all stand in both. */
 static Value call_prune(TunedReader *r, Span at, Value fn, Value configs) {
   Value pos[] = {configs, tuned_arguments(r, NULL)};
+  const Dict *known = pos[1].u.dict;
   CallArgs args = {.pos = pos, .npos = 2, .at = at};
-  args.names = ARENA_ARRAY(r->p->arena, Name, r->q->nargs);
-  args.named = ARENA_ARRAY(r->p->arena, Value, r->q->nargs);
-  for (uint32_t i = 0; i < r->q->nargs && takes_keywords(fn.u.func); i++) {
-    const KernelArg *given = &r->q->args[i].arg;
-    const KernelParam *param = tuned_param(r->k, given->name);
-    if (!param || param->kind != KP_CONSTEXPR) continue;
-    args.names[args.nnamed] = param->name;
-    args.named[args.nnamed++] = tuned_value(r, given);
+  args.names = ARENA_ARRAY(r->p->arena, Name, known->len);
+  args.named = ARENA_ARRAY(r->p->arena, Value, known->len);
+  for (uint32_t i = 0; i < known->len && takes_keywords(fn.u.func); i++) {
+    args.names[args.nnamed] = known->data[2 * i].u.s;
+    args.named[args.nnamed++] = known->data[2 * i + 1];
   }
   return call_value(&r->S, fn, &args);
 }

@@ -130,4 +130,13 @@ renamed = triton.jit(renamed)
 renamed = triton.autotune([triton.Config({"A": 1.5})], key=["m"])(renamed)
 wrapped = triton.autotune([triton.Config({"A": "relu"}), triton.Config({"A": None})], key=[])(triton.jit(plain))
 
+
+
+@triton.jit
+def inner(x, m, A: tl.constexpr):
+    tl.store(x, m)
+
+
+outer = triton.autotune(configs=[triton.Config({"A": 7})], key=["m"])(inner)
+
 SHARED = []  # not what by_comprehension was decorated with

@@ -15,7 +15,7 @@ def small_enough(configs, named_args, **kwargs):
     for config in configs:
         kw = config.kwargs
         block, stages = kw["BLOCK"], config.num_stages
-        if block * block * size * stages > limit or block > named_args["n"]:
+        if block * block * size * stages > limit or block > kwargs["n"]:
             continue
         if kwargs["WIDE"] and config.all_kwargs()["num_warps"] < 8:
             continue
