@@ -95,8 +95,8 @@ static bool takes_keywords(const Func *f) {
   return false;
 }
 
-/* early_config_prune(configs, named_args, **kwargs): which arguments stand in which of the two is up
- * to the launch, so all stand in both. */
+/* early_config_prune(configs, named_args, **kwargs): the launch decides which argument stands in
+ * which of the two, so all stand in both. */
 static Value call_prune(TunedReader *r, Span at, Value fn, Value configs) {
   Value pos[] = {configs, tuned_arguments(r, NULL)};
   const Dict *known = pos[1].u.dict;
