@@ -44,8 +44,8 @@ static void wrapped(TunedReader *r, const Expr *e, Exprs *out) {
   }
 }
 
-/* `tuned = autotune(...)(kernel)`: programs are launched by the first name that the file gives to the
- * kernel with more around it. */
+/* `tuned = autotune(...)(kernel)`: the first name of the file that has the kernel with more around it
+ * is what programs launch. */
 static void wrapped_elsewhere(TunedReader *r, Name kernel, Exprs *out) {
   const StmtList *body = &r->p->main->ast->body;
   for (uint32_t i = 0; i < body->len; i++) {
