@@ -4,7 +4,7 @@
 
 #include "cli/args.h"
 
-extern const Command command_compile, command_run, command_bench, command_list, command_info,
-    command_graph, command_build, command_records, command_estimate;
+extern const Command command_compile, command_run, command_tune, command_bench, command_list,
+    command_info, command_graph, command_build, command_records, command_estimate, command_worker;
 
 #endif

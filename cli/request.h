@@ -5,19 +5,24 @@
 #include "cli/args.h"
 
 enum {
-  OPT_DEFINE = 1, OPT_NUM_WARPS, OPT_NUM_STAGES, OPT_TARGET, OPT_IMPORT_PATH,
+  OPT_DEFINE = 1,
+  OPT_NUM_WARPS,
+  OPT_NUM_STAGES,
+  OPT_TARGET,
+  OPT_IMPORT_PATH,
   REQUEST_OPTIONS_END
 };
 
-#define REQUEST_OPTIONS                                                                         \
-  {OPT_DEFINE, "-D", "NAME=VALUE", "a constexpr: a number, True, tl.float16, fn:NAME, text"},     \
-  {OPT_NUM_WARPS, "--num-warps", "N", "warps a program: 1, 2, 4 (the default) ... 32"},         \
-  {OPT_NUM_STAGES, "--num-stages", "N", "depth of pipelined loops; 3 is the default"},          \
-  {OPT_TARGET, "--target", "T", "what to compile for; `nereid info` lists targets"},            \
-  {OPT_IMPORT_PATH, "--import-path", "DIR", "a folder in which imports are looked for"}
+#define REQUEST_OPTIONS                                                                       \
+  {OPT_DEFINE, "-D", "NAME=VALUE", "a constexpr: a number, True, tl.float16, fn:NAME, text"}, \
+      {OPT_NUM_WARPS, "--num-warps", "N", "warps a program: 1, 2, 4 (the default) ... 32"},   \
+      {OPT_NUM_STAGES, "--num-stages", "N", "depth of pipelined loops; 3 is the default"},    \
+      {OPT_TARGET, "--target", "T", "what to compile for; `nereid info` lists targets"}, {    \
+    OPT_IMPORT_PATH, "--import-path", "DIR", "a folder in which imports are looked for"       \
+  }
 
 typedef struct {
-  nereid_request api;  /* complete after request_finish */
+  nereid_request api; /* complete after request_finish */
   char *file;
   Strings folders;
   Strings names, texts; /* of arguments, in order */

@@ -281,7 +281,7 @@ int nereid_executable_time(nereid_timing *out, nereid_executable *e, const nerei
                            int ninputs, nereid_tensor *outputs, int noutputs, nereid_stream *s,
                            const nereid_time_options *o) {
   Run r = {e, inputs, ninputs, outputs, noutputs, s};
-  return timing_measure(out, &(TimedRun){run_once, &r, e->device, s}, o);
+  return timing_measure(out, &(TimedRun){run_once, &r, e->device, s, NULL}, o);
 }
 
 typedef int PrintRun(nereid_executable *e, const ExecutableCall *c, Text *out);

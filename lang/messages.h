@@ -595,6 +595,31 @@
 #define E_RUN_GRID_LIMIT "the grid's %c extent %u is past the limit of %s, %d"
 #define E_RUN_THREADS "kernel %s needs %d threads a program, %s has at most %d: use fewer warps"
 
+/* ---- tuner ---- */
+
+#define E_TUNE_WORKER_BUILD "the program that measures is of another version than %s"
+#define E_TUNE_WORKER_START "the process that measures could not be started: %s"
+#define E_TUNE_WORKER_SIGNAL "the process that measured it was ended: %s"
+#define E_TUNE_WORKER_EXIT "the process that measured it ended with status %d"
+#define E_TUNE_TIMEOUT "it did not end in time"
+#define E_TUNE_WRONG "its results are not those of most others"
+#define E_TUNE_TIME_UP "time was up"
+#define E_TUNE_UNMEASURED "not measured"
+#define E_TUNE_UNPREDICTED "the model says nothing of it"
+#define E_TUNE_SLOW "it cannot win: it takes %.2f us at least, the best %.2f"
+#define E_TUNE_HANG "a kernel hangs in this process, which can't go on: end it"
+#define E_TUNE_DEVICE "there is nothing to tune on device %s: take cuda or cpu"
+#define E_TUNE_SPACE "kernel %s has nothing to tune: name a constexpr by --space NAME=V1,V2,..."
+#define E_TUNE_SPACE_EMPTY "the space of %s has no values"
+#define E_TUNE_SPACE_NAME "%s is no constexpr of kernel %s%s"
+#define E_TUNE_SPACE_OPTION "%s takes whole numbers, not `%s`"
+#define E_TUNE_SPACE_FIXED "%s is fixed by -D and has a space as well: drop one"
+#define E_TUNE_SPACE_TWICE "%s has a space already"
+#define E_TUNE_SPACE_LARGE "the space has more than %d configurations: narrow it"
+#define E_TUNE_NONE "no configuration of kernel %s runs:%s"
+#define N_TUNE_ALONE "kernels are measured in this process, where one that hangs or faults ends all: " \
+  "the program nereid is neither beside the library nor on the path"
+
 /* ---- graphs ---- */
 
 #define E_GRAPH_NO_FORWARD "the file defines no function 'forward': it is no graph that FX printed"
@@ -942,6 +967,8 @@
 #define E_CLI_GRID_AXES "a grid has at most three axes: `%s`"
 #define E_CLI_GRID_EXTENT "the grid entry `%s` is %lld: it must be from 1 to 4294967295"
 #define E_CLI_MISSING_ARG "kernel %s needs argument %s: give %s=VALUE"
+#define E_CLI_AXIS_RANGE "`%s` should be a range LO..HI of at most %d whole numbers"
+#define E_CLI_BUDGET "--budget takes seconds, as in 10s, not `%s`"
 #define E_CLI_BUILD_DIR "name the folder by -o DIR"
 #define E_CLI_BUILD_ONE "one model is built at a time, not %s and %s"
 #define E_CLI_RECORDS_VERB "records can be exported, imported or merged, not `%s`%s"

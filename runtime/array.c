@@ -8,7 +8,7 @@
 #include "lang/interp.h"
 #include "runtime/device.h"
 
-int array_new(Array *a) {
+int array_measure(Array *a) {
   int64_t count = 1;
   size_t bytes;
   bool overflow = false;
@@ -18,7 +18,12 @@ int array_new(Array *a) {
   if (overflow || bytes > (size_t)1 << 48) return error_set(NEREID_E_MEMORY, E_RUN_ARRAY_LARGE);
   a->count = count;
   a->bytes = bytes;
-  return host_alloc(NULL, &a->data, bytes);
+  return 0;
+}
+
+int array_new(Array *a) {
+  int code = array_measure(a);
+  return code ? code : host_alloc(NULL, &a->data, a->bytes);
 }
 
 double array_get(const Array *a, int64_t i) {

@@ -19,7 +19,9 @@ typedef struct {
   void *data;
 } Array;
 
-/* Sets count and bytes from the shape and allocates; the contents are unset. */
+/* Sets count and bytes from the shape. */
+int array_measure(Array *a);
+/* The same, and allocates; the contents are unset. */
 int array_new(Array *a);
 /* The dtype changes, numbers stay: floats are rounded, integers must fit. */
 int array_convert(Array *a, DType to);

@@ -1,26 +1,19 @@
 #include "runtime/config.h"
 
-#include <stddef.h>
 #include <string.h>
 
-static const struct {
-  const char *name;
-  size_t offset;
-} options[] = {
-    {"num_warps", offsetof(nereid_request, num_warps)},
-    {"num_stages", offsetof(nereid_request, num_stages)},
-    {"num_ctas", offsetof(nereid_request, num_ctas)},
-    {"maxnreg", offsetof(nereid_request, maxnreg)},
-};
+const char *const config_options[CONFIG_OPTIONS] = {"num_warps", "num_stages", "num_ctas",
+                                                    "maxnreg"};
 
 int *config_option(nereid_request *r, const char *name) {
-  for (size_t i = 0; i < sizeof options / sizeof *options; i++)
-    if (!strcmp(options[i].name, name)) return (int *)((char *)r + options[i].offset);
+  int *const places[] = {&r->num_warps, &r->num_stages, &r->num_ctas, &r->maxnreg};
+  for (int i = 0; i < CONFIG_OPTIONS; i++)
+    if (!strcmp(config_options[i], name)) return places[i];
   return NULL;
 }
 
 bool config_is_option(const char *name) {
-  nereid_request r;
+  nereid_request r = {0};
   return config_option(&r, name) != NULL;
 }
 

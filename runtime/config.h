@@ -21,6 +21,9 @@ typedef struct {
   size_t len, cap;
 } Configs;
 
+enum { CONFIG_OPTIONS = 4 };
+extern const char *const config_options[CONFIG_OPTIONS];
+
 /* The option's place in a request; NULL if the name is none of an option. */
 int *config_option(nereid_request *r, const char *name);
 bool config_is_option(const char *name);

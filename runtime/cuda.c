@@ -184,7 +184,7 @@ static int open_ordinal(nereid_device *d, Cuda *c, int ordinal) {
   snprintf(d->name, sizeof d->name, "cuda:%d", ordinal);
   read_info(c, d);
   code = find_target(c, d);
-  if (!code)
+  if (!code && !d->described)
     code =
         cuda_failed(&c->api, c->api.context_retain(&c->context, c->device), "making the context");
   return code;
@@ -205,7 +205,7 @@ static int open_cuda(nereid_device *d, int ordinal) {
 
 static void close_cuda(nereid_device *d) {
   Cuda *c = d->state;
-  c->api.context_release(c->device);
+  if (!d->described) c->api.context_release(c->device);
   dlclose(c->library);
   free(c);
 }

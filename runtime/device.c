@@ -35,7 +35,7 @@ static const DeviceOps *find_ops(const char *name, int *ordinal) {
   return NULL;
 }
 
-int nereid_device_open(nereid_device **out, const char *name) {
+static int open_device(nereid_device **out, const char *name, bool described) {
   *out = NULL;
   int ordinal;
   const DeviceOps *ops = find_ops(name, &ordinal);
@@ -44,6 +44,7 @@ int nereid_device_open(nereid_device **out, const char *name) {
   nereid_device *d = calloc(1, sizeof *d);
   if (!d) return error_out_of_memory();
   d->ops = ops;
+  d->described = described;
   snprintf(d->name, sizeof d->name, "%s", ops->name);
   pthread_mutex_init(&d->lock, NULL);
   int code = ops->open(d, ordinal);
@@ -59,6 +60,12 @@ int nereid_device_open(nereid_device **out, const char *name) {
   *out = d;
   return 0;
 }
+
+int nereid_device_open(nereid_device **out, const char *name) {
+  return open_device(out, name, false);
+}
+
+int device_describe(nereid_device **out, const char *name) { return open_device(out, name, true); }
 
 void nereid_device_close(nereid_device *d) {
   if (!d) return;

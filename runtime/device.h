@@ -25,6 +25,7 @@ typedef struct Allocation {
 
 struct nereid_device {
   const DeviceOps *ops;
+  bool described; /* its information is all that there is of it */
   char name[32], description[128], target[32];
   nereid_device_info info;
   nereid_message_fn on_message;
@@ -112,6 +113,8 @@ struct DeviceOps {
 
 extern const DeviceOps device_cuda, device_cpu, device_interp, device_nest;
 
+/* A device to be looked at, which runs nothing: far quicker, where a driver makes a context. */
+int device_describe(nereid_device **out, const char *name);
 nereid_kind device_kind(const nereid_device *d);
 const char *device_target(const nereid_device *d); /* NULL: any */
 void device_note(nereid_device *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

@@ -55,6 +55,7 @@ typedef struct {
   const char *reason;  /* one line; "" where the status says all */
   double predicted_us; /* 0: the model says nothing */
   double predicted_low_us, predicted_high_us;
+  double bytes, flops; /* that a launch moves and computes, as the model reads it; 0: unknown */
   double median_us, spread_us; /* spread: between the quartiles; 0: not measured */
   int runs;
   int recorded; /* the time was known from an earlier run */
@@ -76,6 +77,7 @@ typedef struct {
   const nereid_tune_axis
       *axes; /* none: the configurations of the kernel's decorators, or derived */
   int naxes;
+  int remeasure;   /* what is known from earlier runs is measured again */
   double budget_s; /* 0: no limit.  It is overrun by one candidate at most */
   int model_only;  /* nothing is measured: the model chooses */
   uint64_t seed;   /* of what is left to chance */
@@ -92,6 +94,8 @@ NEREID_API const nereid_candidate *nereid_tuning_candidate(const nereid_tuning *
 /* "measured", "records" (nothing had to be measured) or "model". */
 NEREID_API const char *nereid_tuning_source(const nereid_tuning *t);
 NEREID_API const char *nereid_tuning_kernel(const nereid_tuning *t); /* NAME */
+/* What the device can do at best, a second; 0: not known.  flops: of the products of the best. */
+NEREID_API void nereid_tuning_roof(double *bandwidth, double *flops, const nereid_tuning *t);
 NEREID_API const char *nereid_tuning_device(const nereid_tuning *t); /* "NVIDIA H200" */
 
 /* ---- records: what was measured, from run to run and from machine to machine ----

@@ -1,56 +1,51 @@
 #include "runtime/timing.h"
 
 #include <stdlib.h>
-#include <string.h>
+#include <time.h>
 
 #include "runtime/device.h"
 
-enum { RUNS_LEAST = 5, RUNS_MOST = 200 };
+enum { RUNS_LEAST = 5 };
 static const double WANTED_US = 3e5;
 static const size_t FLUSH_LEAST = (size_t)64 << 20;
 
-typedef struct {
-  int (*run)(void *context);
-  void *context;
-  nereid_stream *stream;
-  nereid_device *device;
-  void *flush; /* memory twice as large as the L2 cache; NULL: nothing to flush */
-  size_t flush_size;
-  nereid_event *from[RUNS_MOST], *to[RUNS_MOST];
-} Timer;
+/* ---- run by run ---- */
 
-static int start_timer(Timer *t, const nereid_time_options *o) {
-  nereid_device *d = t->device;
+int timer_open(Timer *t, nereid_device *d, bool flush) {
+  *t = (Timer){.device = d};
   int code = 0;
-  if (d->info.l2_bytes > 0 && !o->keep_l2) {
+  if (d->info.l2_bytes > 0 && flush) {
     t->flush_size = 2 * (size_t)d->info.l2_bytes;
     if (t->flush_size < FLUSH_LEAST) t->flush_size = FLUSH_LEAST;
     code = nereid_alloc(&t->flush, d, t->flush_size);
   }
-  for (int i = 0; i < RUNS_MOST && !code; i++) {
+  for (int i = 0; i < TIMER_RUNS_MOST && !code; i++) {
     code = nereid_event_new(&t->from[i], d);
     if (!code) code = nereid_event_new(&t->to[i], d);
   }
   return code;
 }
 
-static void end_timer(Timer *t) {
-  for (int i = 0; i < RUNS_MOST; i++) {
+void timer_close(Timer *t) {
+  for (int i = 0; i < TIMER_RUNS_MOST; i++) {
     nereid_event_free(t->from[i]);
     nereid_event_free(t->to[i]);
   }
-  nereid_free(t->device, t->flush);
+  if (t->flush) nereid_free(t->device, t->flush);
+  *t = (Timer){0};
 }
 
-/* Starts n runs and reads their times. */
-static int run_timed(Timer *t, int n, double *us) {
+static int start(const Timer *t, const TimedRun *r, int i) {
+  int code = r->before ? r->before(r->context) : 0;
+  if (!code && t->flush) code = nereid_fill(t->device, t->flush, i, t->flush_size, r->stream);
+  if (!code) code = nereid_event_record(t->from[i], r->stream);
+  if (!code) code = r->run(r->context);
+  return code ? code : nereid_event_record(t->to[i], r->stream);
+}
+
+int timer_run(Timer *t, const TimedRun *r, int n, double *us) {
   int code = 0;
-  for (int i = 0; i < n && !code; i++) {
-    if (t->flush) code = nereid_fill(t->device, t->flush, i, t->flush_size, t->stream);
-    if (!code) code = nereid_event_record(t->from[i], t->stream);
-    if (!code) code = t->run(t->context);
-    if (!code) code = nereid_event_record(t->to[i], t->stream);
-  }
+  for (int i = 0; i < n && !code; i++) code = start(t, r, i);
   if (!code) code = nereid_event_sync(t->to[n - 1]);
   for (int i = 0; i < n && !code; i++) code = nereid_event_elapsed_us(&us[i], t->from[i], t->to[i]);
   return code;
@@ -61,46 +56,53 @@ static int compare(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-/* Between the two values that are nearest. */
-static double quantile(const double *sorted, int n, double share) {
-  double at = share * (n - 1);
-  int below = (int)at;
-  int above = below + 1 < n ? below + 1 : below;
-  return sorted[below] + (at - below) * (sorted[above] - sorted[below]);
+double timing_now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-static int measure(Timer *t, const nereid_time_options *o, nereid_timing *out) {
-  double us[RUNS_MOST];
+double timing_quantile(double *us, int n, double share) {
+  qsort(us, (size_t)n, sizeof *us, compare);
+  double at = share * (n - 1);
+  int below = (int)at;
+  double rest = at - below;
+  return below + 1 < n ? us[below] + rest * (us[below + 1] - us[below]) : us[below];
+}
+
+/* ---- one thing ---- */
+
+static int measure(Timer *t, const TimedRun *r, const nereid_time_options *o, nereid_timing *out) {
+  double us[TIMER_RUNS_MOST];
   int warm = o->warm_up > 0 ? o->warm_up : 3;
-  if (warm > RUNS_MOST) warm = RUNS_MOST;
+  if (warm > TIMER_RUNS_MOST) warm = TIMER_RUNS_MOST;
   /* A slow kernel is warm after one run. */
-  int code = run_timed(t, 1, us);
-  if (!code && warm > 1 && us[0] < WANTED_US) code = run_timed(t, warm - 1, us);
+  int code = timer_run(t, r, 1, us);
+  if (!code && warm > 1 && us[0] < WANTED_US) code = timer_run(t, r, warm - 1, us);
   if (code) return code;
   double wanted = WANTED_US / (us[0] > 1 ? us[0] : 1);
-  int runs = o->runs > 0 ? o->runs : wanted > RUNS_MOST ? RUNS_MOST : (int)wanted;
+  int runs = o->runs > 0 ? o->runs : wanted > TIMER_RUNS_MOST ? TIMER_RUNS_MOST : (int)wanted;
   if (o->runs <= 0 && runs < RUNS_LEAST) runs = RUNS_LEAST;
-  if (runs > RUNS_MOST) runs = RUNS_MOST;
-  code = run_timed(t, runs, us);
+  if (runs > TIMER_RUNS_MOST) runs = TIMER_RUNS_MOST;
+  code = timer_run(t, r, runs, us);
   if (code) return code;
-  qsort(us, (size_t)runs, sizeof *us, compare);
-  *out = (nereid_timing){.median_us = quantile(us, runs, 0.5),
-                         .min_us = us[0],
-                         .max_us = us[runs - 1],
+  *out = (nereid_timing){.median_us = timing_quantile(us, runs, 0.5),
                          .runs = runs,
-                         .low_us = quantile(us, runs, 0.25),
-                         .high_us = quantile(us, runs, 0.75)};
+                         .low_us = timing_quantile(us, runs, 0.25),
+                         .high_us = timing_quantile(us, runs, 0.75)};
+  out->min_us = us[0];
+  out->max_us = us[runs - 1];
   return 0;
 }
 
 int timing_measure(nereid_timing *out, const TimedRun *r, const nereid_time_options *o) {
   static const nereid_time_options defaults = {0};
+  Timer t;
   *out = (nereid_timing){0};
-  Timer t = {.run = r->run, .context = r->context, .stream = r->stream, .device = r->device};
   if (!o) o = &defaults;
-  int code = start_timer(&t, o);
-  if (!code) code = measure(&t, o, out);
-  end_timer(&t);
+  int code = timer_open(&t, r->device, !o->keep_l2);
+  if (!code) code = measure(&t, r, o, out);
+  timer_close(&t);
   return code;
 }
 
@@ -117,5 +119,5 @@ static int run_launch(void *context) {
 int nereid_launch_time(nereid_timing *out, nereid_launch *l, nereid_stream *s,
                        const nereid_time_options *o) {
   LaunchRun run = {l, s};
-  return timing_measure(out, &(TimedRun){run_launch, &run, l->kernel->device, s}, o);
+  return timing_measure(out, &(TimedRun){run_launch, &run, l->kernel->device, s, NULL}, o);
 }

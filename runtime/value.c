@@ -169,16 +169,16 @@ static int check_draw(const Fill *f, const char *text) {
   return 0;
 }
 
-static int read_made(nereid_value *v, const char *text, Make make, const char *rest) {
+static int read_made(nereid_value *v, const char *text, Make make, const char *rest, bool outline) {
   Fill f = {.array = &v->array, .make = make};
   int code = read_shape(&v->array, text, &rest);
   if (!code) code = read_numbers(&f, text, rest);
   if (!code) code = check_draw(&f, text);
-  if (!code) code = array_new(&v->array);
+  if (!code) code = outline ? array_measure(&v->array) : array_new(&v->array);
   if (code) return code;
   v->kind = NEREID_VALUE_ARRAY;
   v->empty = make == MAKE_EMPTY;
-  fill(&f);
+  if (!outline) fill(&f);
   return 0;
 }
 
@@ -195,11 +195,11 @@ static int read_npy(nereid_value *v, const char *text) {
   return code;
 }
 
-static int read_value(nereid_value *v, const char *text) {
+static int read_value(nereid_value *v, const char *text, bool outline) {
   static const char *const makers[] = {"zeros:", "ones:", "empty:", "rand:", "randn:", "randint:"};
   for (int i = MAKE_ZEROS; i <= MAKE_RANDINT; i++) {
     size_t n = strlen(makers[i]);
-    if (!strncmp(text, makers[i], n)) return read_made(v, text, (Make)i, text + n);
+    if (!strncmp(text, makers[i], n)) return read_made(v, text, (Make)i, text + n, outline);
   }
   if (text[0] == '@') return read_npy(v, text);
   if (text[0] == '&') {
@@ -221,15 +221,21 @@ static int read_value(nereid_value *v, const char *text) {
 
 /* ---- the API ---- */
 
-int nereid_value_parse(nereid_value **out, const char *text) {
+static int parse_value(nereid_value **out, const char *text, bool outline) {
   *out = NULL;
   nereid_value *v = calloc(1, sizeof *v);
   if (!v) return error_out_of_memory();
-  int code = read_value(v, text);
+  int code = read_value(v, text, outline);
   if (code) nereid_value_free(v);
   else *out = v;
   return code;
 }
+
+int nereid_value_parse(nereid_value **out, const char *text) {
+  return parse_value(out, text, false);
+}
+
+int value_outline(nereid_value **out, const char *text) { return parse_value(out, text, true); }
 
 void nereid_value_free(nereid_value *v) {
   if (!v) return;

@@ -12,7 +12,10 @@ struct nereid_value {
   int64_t i;    /* of INT and BOOL; u64 by its bits */
   double f;     /* of all numbers */
   char *alias;
-  Array array;
+  Array array;  /* of an outline: without data */
 };
+
+/* Reads a value whose array is not made: its dtype and shape are known, not its elements. */
+int value_outline(nereid_value **out, const char *text);
 
 #endif

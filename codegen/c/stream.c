@@ -13,6 +13,7 @@ typedef struct {
   Gen *g;
   const NestStmt **def; /* by variable id: what defines it; of several the last */
   uint32_t *ndefs;
+  uint32_t nvars;
   bool *loaded; /* by variable id, of parameters */
   bool ordered, unknown;
 } Search;
@@ -27,9 +28,10 @@ static void find_defs(Search *s, const NestBlock *b) {
   }
 }
 
-/* The parameter that an address is made from; NULL if that can't be told. */
+/* The parameter that an address is made from; NULL if that can't be told.  What is made from itself
+ * is followed no further than there are variables. */
 static const NestVar *parameter(const Search *s, const Ref *r) {
-  for (;;) {
+  for (uint32_t left = s->nvars; left; left--) {
     if (r->kind != REF_VAR) return NULL;
     if (r->var->is_param) return r->var;
     const NestStmt *st = s->def[r->var->id];
@@ -38,6 +40,7 @@ static const NestVar *parameter(const Search *s, const Ref *r) {
     if (!moves) return NULL;
     r = &st->srcs[0];
   }
+  return NULL;
 }
 
 static void look(Search *s, const NestBlock *b) {
@@ -94,6 +97,7 @@ void c_find_streams(Gen *g) {
   Search s = {.g = g,
               .def = ARENA_ARRAY(g->arena, const NestStmt *, n),
               .ndefs = ARENA_ARRAY(g->arena, uint32_t, n),
+              .nvars = n,
               .loaded = ARENA_ARRAY(g->arena, bool, n)};
   g->streams = ARENA_ARRAY(g->arena, bool, n);
   g->roots = ARENA_ARRAY(g->arena, const NestVar *, n);

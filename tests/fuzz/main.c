@@ -14,7 +14,7 @@
 
 #include "tests/fuzz/fuzz.h"
 
-enum { SECONDS_AN_INPUT = 10, MOST_FAILURES = 20, PATH_SIZE = 512 };
+enum { SECONDS_AN_INPUT = 60, MOST_FAILURES = 20, PATH_SIZE = 512 };
 
 typedef struct {
   double seconds; /* 0: as many inputs as the target says */

@@ -115,7 +115,7 @@ FUNCTIONS = {
 FAST = {
     'fast_sinf': (np.sin, [(-3.14, 3.14)], 0, 2**-20.5),
     'fast_cosf': (np.cos, [(-3.14, 3.14)], 0, 2**-20.5),
-    'fast_tanf': (np.tan, [(-1.5, 1.5)], 2**-15, 0),
+    'fast_tanf': (np.tan, [(-1.5, 1.5)], 2**-15, 2**-20.5),
     'fast_tanhf': (np.tanh, [(-20, 20)], 2**-10.9, 0),
     'fast_expf': (np.exp, [(-80, 80)], 2**-17, 0),
     'fast_exp10f': (lambda x: np.power(LD(10), x), [(-37, 37)], 2**-16, 0),

@@ -1,0 +1,252 @@
+#include "runtime/measurer.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "runtime/program.h"
+#include "runtime/wire.h"
+
+/* Opening a device, and making the arguments. */
+static const double OPEN_SECONDS = 120;
+
+/* The first trial that gave an answer gives it again where a new process has to know it. */
+typedef struct {
+  char *code;
+  size_t size;
+  uint32_t grid[3];
+} Witness;
+
+struct Measurer {
+  const char *device;
+  const MeasuredArg *args;
+  int nargs;
+  char program[TOOL_PATH]; /* "": a thread */
+  pid_t pid;               /* 0: none */
+  pthread_t thread;
+  int fd;           /* of the socket; -1: nobody listens */
+  bool opened;      /* it has answered to WORKER_OPEN */
+  unsigned started; /* how many were started */
+  Witness *witnesses;
+  int nwitnesses;
+  Message in, out;
+};
+
+/* ---- starting and ending ---- */
+
+static void *serve(void *fd) {
+  worker_serve(*(int *)fd);
+  close(*(int *)fd);
+  free(fd);
+  return NULL;
+}
+
+static int start_thread(Measurer *m, int fd) {
+  int *copy = malloc(sizeof *copy);
+  if (!copy) return error_out_of_memory();
+  *copy = fd;
+  int failed = pthread_create(&m->thread, NULL, serve, copy);
+  if (!failed) return 0;
+  free(copy);
+  return error_set(NEREID_E_MEMORY, E_TUNE_WORKER_START, strerror(failed));
+}
+
+static int send_open(Measurer *m) {
+  message_start(&m->out, WORKER_OPEN);
+  message_put_text(&m->out, nereid_build_id());
+  message_put_text(&m->out, m->device);
+  message_put_int(&m->out, m->nargs);
+  for (int i = 0; i < m->nargs; i++) {
+    message_put_text(&m->out, m->args[i].name);
+    message_put_text(&m->out, m->args[i].text);
+    message_put_text(&m->out, m->args[i].dtype);
+    message_put_int(&m->out, m->args[i].reset);
+  }
+  if (wire_send(m->fd, &m->out)) return 0;
+  return error_set(NEREID_E_DEVICE, E_TUNE_WORKER_START, strerror(errno));
+}
+
+static int start(Measurer *m) {
+  int pair[2];
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair))
+    return error_set(NEREID_E_MEMORY, E_TUNE_WORKER_START, strerror(errno));
+  int code = *m->program ? program_start(&m->pid, m->program, pair[1]) : start_thread(m, pair[1]);
+  if (*m->program || code) close(pair[1]);
+  m->fd = pair[0];
+  m->started++;
+  m->opened = false;
+  if (!code) code = send_open(m);
+  if (code) {
+    close(m->fd);
+    m->fd = -1;
+  }
+  return code;
+}
+
+/* How a process ended that should not have: the message of the last failure. */
+static int tell_end(pid_t pid) {
+  int status = 0;
+  while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+  }
+  if (WIFSIGNALED(status))
+    return error_set(NEREID_E_LOST, E_TUNE_WORKER_SIGNAL, strsignal(WTERMSIG(status)));
+  return error_set(NEREID_E_LOST, E_TUNE_WORKER_EXIT, WEXITSTATUS(status));
+}
+
+static int end(Measurer *m, bool kill_it) {
+  int code = 0;
+  if (m->fd < 0) return 0;
+  close(m->fd);
+  m->fd = -1;
+  if (*m->program) {
+    if (kill_it) kill(m->pid, SIGKILL);
+    code = tell_end(m->pid);
+  } else if (kill_it) {
+    pthread_detach(m->thread);
+    code = error_set(NEREID_E_LOST, E_TUNE_HANG);
+  } else {
+    pthread_join(m->thread, NULL);
+  }
+  return code;
+}
+
+int measurer_open(Measurer **out, const char *device, const MeasuredArg *args, int nargs,
+                  nereid_message_fn note, void *context) {
+  Measurer *m = *out = calloc(1, sizeof *m);
+  if (!m) return error_out_of_memory();
+  *m = (Measurer){.device = device, .args = args, .nargs = nargs, .fd = -1};
+  if (!program_find(m->program) && note) note(context, N_TUNE_ALONE);
+  int code = start(m);
+  if (!code) return 0;
+  measurer_close(m);
+  *out = NULL;
+  return code;
+}
+
+void measurer_close(Measurer *m) {
+  if (!m) return;
+  end(m, false);
+  for (int i = 0; i < m->nwitnesses; i++) free(m->witnesses[i].code);
+  free(m->witnesses);
+  message_free(&m->in);
+  message_free(&m->out);
+  free(m);
+}
+
+/* ---- asking ---- */
+
+static void read_answer(Measurer *m, Measured *out) {
+  out->code = (int)message_int(&m->in);
+  const char *text = message_text(&m->in);
+  if (out->code) error_set(out->code, "%s", text);
+  out->answer = (int)message_int(&m->in);
+  out->resources.registers = (int)message_int(&m->in);
+  out->resources.spill_bytes = (int)message_int(&m->in);
+  out->resources.shared_bytes = message_int(&m->in);
+  int64_t n = message_int(&m->in);
+  out->n = n < 0 || n > TIMER_RUNS_MOST ? 0 : (int)n;
+  for (int i = 0; i < out->n; i++) out->us[i] = message_double(&m->in);
+  out->end = out->code == NEREID_E_LOST ? MEASURED_DIED : out->code ? MEASURED_FAILED : MEASURED;
+}
+
+/* The answer to what was sent; a process that gives none is gone afterwards. */
+static int receive(Measurer *m, double seconds, Measured *out) {
+  WireResult r = wire_receive(m->fd, &m->in, seconds);
+  *out = (Measured){.answer = -1};
+  if (r == WIRE_OK) read_answer(m, out);
+  if (r == WIRE_OK && !m->in.failed && out->end != MEASURED_DIED) return 0;
+  char *told = r == WIRE_OK ? strdup(nereid_error_message()) : NULL;
+  out->code = NEREID_E_LOST;
+  out->end = r == WIRE_TIMEOUT ? MEASURED_TIMEOUT : MEASURED_DIED;
+  int code = end(m, r == WIRE_TIMEOUT);
+  if (told && *told) error_set(NEREID_E_LOST, "%s", told);
+  free(told);
+  /* A thread can't be ended; what it does goes on. */
+  return r == WIRE_TIMEOUT && !*m->program ? code : 0;
+}
+
+static void send_try(Measurer *m, int id, const void *code, size_t size, const uint32_t grid[3],
+                     int runs, double limit_us) {
+  message_start(&m->out, WORKER_TRY);
+  message_put_int(&m->out, id);
+  message_put_bytes(&m->out, code, size);
+  for (int i = 0; i < 3; i++) message_put_int(&m->out, grid[i]);
+  message_put_int(&m->out, runs);
+  message_put_double(&m->out, limit_us);
+}
+
+/* A place that no trial has, for what is only asked for its results. */
+enum { WITNESS_ID = 0 };
+
+static int show_witnesses(Measurer *m) {
+  Measured seen;
+  int code = 0;
+  for (int i = 0; i < m->nwitnesses && !code; i++) {
+    const Witness *w = &m->witnesses[i];
+    send_try(m, WITNESS_ID, w->code, w->size, w->grid, 0, 0);
+    if (!wire_send(m->fd, &m->out)) return NEREID_E_LOST;
+    code = receive(m, OPEN_SECONDS, &seen);
+    if (!code && seen.end != MEASURED) code = seen.code;
+    message_start(&m->out, WORKER_DROP);
+    message_put_int(&m->out, WITNESS_ID);
+    if (!code && !wire_send(m->fd, &m->out)) code = NEREID_E_LOST;
+    if (!code) code = receive(m, OPEN_SECONDS, &seen);
+  }
+  return code;
+}
+
+/* A process that has opened the device and knows the answers of those before it. */
+static int get_ready(Measurer *m) {
+  Measured opened;
+  int code = m->fd < 0 ? start(m) : 0;
+  if (code || m->opened) return code;
+  code = receive(m, OPEN_SECONDS, &opened);
+  if (!code && opened.end != MEASURED) code = opened.code;
+  m->opened = !code;
+  return code ? code : show_witnesses(m);
+}
+
+static int add_witness(Measurer *m, const Trial *t, int answer) {
+  if (answer != m->nwitnesses) return 0;
+  Witness *list = realloc(m->witnesses, (size_t)(m->nwitnesses + 1) * sizeof *list);
+  if (!list) return error_out_of_memory();
+  m->witnesses = list;
+  Witness w = {malloc(t->size + 1), t->size, {t->grid[0], t->grid[1], t->grid[2]}};
+  if (!w.code) return error_out_of_memory();
+  memcpy(w.code, t->code, t->size);
+  list[m->nwitnesses++] = w;
+  return 0;
+}
+
+int measurer_run(Measurer *m, Trial *t, int runs, double limit_us, double seconds, Measured *out) {
+  int code = get_ready(m);
+  if (code) return code;
+  bool loaded = t->loaded == m->started;
+  if (loaded) {
+    message_start(&m->out, WORKER_TIME);
+    message_put_int(&m->out, t->id + 1);
+    message_put_int(&m->out, runs);
+  } else {
+    send_try(m, t->id + 1, t->code, t->size, t->grid, runs, limit_us);
+  }
+  if (m->out.failed) return error_out_of_memory();
+  wire_send(m->fd, &m->out); /* if it is gone, there is no answer either */
+  code = receive(m, seconds, out);
+  if (code || out->end != MEASURED) return code;
+  t->loaded = m->started;
+  return loaded ? 0 : add_witness(m, t, out->answer);
+}
+
+void measurer_drop(Measurer *m, Trial *t) {
+  Measured done;
+  if (m->fd < 0 || t->loaded != m->started) return;
+  message_start(&m->out, WORKER_DROP);
+  message_put_int(&m->out, t->id + 1);
+  if (wire_send(m->fd, &m->out)) receive(m, OPEN_SECONDS, &done);
+  t->loaded = 0;
+}

@@ -1,0 +1,28 @@
+/* Compiling a search's candidates on all cores, ahead of their being measured. */
+#ifndef NEREID_RUNTIME_SEARCH_COMPILE_H
+#define NEREID_RUNTIME_SEARCH_COMPILE_H
+
+#include "runtime/search.h"
+
+typedef struct SearchCompiler SearchCompiler;
+
+typedef struct {
+  size_t candidate;
+  bool pruned; /* the model says that it is slower than the limit; it was not compiled */
+  char *code;  /* the bytes of an image, for nereid_text_free(); NULL: it can't be compiled */
+  size_t size;
+  int failure;   /* nereid_code */
+  char *message; /* malloc'ed */
+} CompiledCandidate;
+
+/* Starts with the candidates that are not known. */
+int search_compiler_start(SearchCompiler **out, const Search *s);
+/* Waits for the next one that is ready; false: there are no more. */
+bool search_compiler_next(SearchCompiler *c, CompiledCandidate *out);
+/* Candidates that take longer, whatever the model's error, are not compiled any more. */
+void search_compiler_limit(SearchCompiler *c, double us);
+/* No further candidate is begun. */
+void search_compiler_stop(SearchCompiler *c);
+void search_compiler_free(SearchCompiler *c);
+
+#endif

@@ -1,0 +1,13 @@
+/* The configurations that lists of values span. */
+#ifndef NEREID_RUNTIME_SPACE_H
+#define NEREID_RUNTIME_SPACE_H
+
+#include "runtime/problem.h"
+
+enum { SPACE_MOST = 100000 }; /* configurations; more are refused */
+
+/* All combinations of the axes' values, the last axis changing fastest: constexprs in the kernel's
+ * order, then options.  Names and values are checked. */
+int space_of_axes(Configs *out, const Problem *p, const nereid_tune_axis *axes, int n);
+
+#endif

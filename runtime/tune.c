@@ -1,0 +1,281 @@
+/* The tuner's API: from a request to candidates, and back. */
+#include "runtime/nereid_tune.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/tuning.h"
+
+struct nereid_tuning {
+  Arena *arena;
+  const char *kernel, *device, *source;
+  nereid_candidate *candidates; /* the best first */
+  double bandwidth, flops;
+  size_t n;
+};
+
+/* ---- the device ---- */
+
+static int find_device(Tuning *t) {
+  const char *name = t->request->device;
+  if (!name) name = nereid_device_count("cuda") > 0 ? "cuda" : "cpu";
+  if (strncmp(name, "cuda", 4) && strcmp(name, "cpu"))
+    return error_set(NEREID_E_USAGE, E_TUNE_DEVICE, name);
+  t->device_name = arena_strndup(t->arena, name, strlen(name));
+  return device_describe(&t->device, name);
+}
+
+/* ---- candidates ---- */
+
+static void fail(Tuning *t, Candidate *c, nereid_tune_status status) {
+  const char *text = nereid_error_message();
+  c->known = true;
+  c->status = status;
+  c->reason = arena_strndup(t->arena, text, strcspn(text, "\n"));
+}
+
+/* What can't be completed, and a grid that is none, make a candidate that fails. */
+static int make_candidate(Tuning *t, const Config *config, Candidate *c) {
+  int code = tune_complete(t, config, &c->request);
+  if (code == NEREID_E_KERNEL) fail(t, c, NEREID_TUNE_COMPILE);
+  if (code) return code == NEREID_E_KERNEL ? 0 : code;
+  code = problem_grid(&t->problem, &c->request, c->grid);
+  if (code == NEREID_E_RESOURCES) fail(t, c, NEREID_TUNE_RESOURCES);
+  return code == NEREID_E_RESOURCES ? 0 : code;
+}
+
+static int make_candidates(Tuning *t) {
+  int code = 0;
+  t->candidates = ARENA_ARRAY(t->arena, Candidate, t->configs.len);
+  for (size_t i = 0; i < t->configs.len && !code; i++)
+    code = make_candidate(t, &t->configs.data[i], &t->candidates[i]);
+  return code;
+}
+
+static bool is_among(const char *name, const char *const *names, int n) {
+  for (int i = 0; i < n; i++)
+    if (!strcmp(names[i], name)) return true;
+  return false;
+}
+
+static WorkerReset reset_of(const Tuning *t, const char *name) {
+  const DecoratorSpace *s = &t->space;
+  if (is_among(name, s->reset_to_zero, s->nreset_to_zero)) return WORKER_ZERO;
+  return is_among(name, s->restore_value, s->nrestore_value) ? WORKER_RESTORE : WORKER_KEEP;
+}
+
+static const MeasuredArg *measured_args(const Tuning *t) {
+  MeasuredArg *args = ARENA_ARRAY(t->arena, MeasuredArg, (size_t)t->problem.nargs);
+  for (int i = 0; i < t->problem.nargs; i++) {
+    const ProblemArg *a = &t->problem.args[i];
+    args[i] = (MeasuredArg){a->name, a->text, problem_cast(a), reset_of(t, a->name)};
+  }
+  return args;
+}
+
+/* ---- results ---- */
+
+/* Nothing is measured: what the model knows nothing of can't be chosen. */
+static void leave_to_model(Tuning *t) {
+  for (size_t i = 0; i < t->configs.len; i++) {
+    Candidate *c = &t->candidates[i];
+    if (c->status != NEREID_TUNE_OK) continue;
+    c->status = c->predicted.us > 0 ? NEREID_TUNE_PRUNED : NEREID_TUNE_COMPILE;
+    c->reason = c->predicted.us > 0 ? E_TUNE_UNMEASURED : E_TUNE_UNPREDICTED;
+  }
+}
+
+static void describe(const Tuning *t, size_t i, nereid_candidate *out) {
+  const Candidate *c = &t->candidates[i];
+  const Config *config = &t->configs.data[i];
+  *out = (nereid_candidate){.settings = config->settings,
+                            .nsettings = config->n,
+                            .status = c->status,
+                            .reason = c->reason ? c->reason : "",
+                            .predicted_us = c->predicted.us,
+                            .predicted_low_us = c->predicted.low_us,
+                            .predicted_high_us = c->predicted.high_us,
+                            .bytes = c->predicted.memory_bytes,
+                            .flops = c->predicted.tensor_flops + c->predicted.f32_flops,
+                            .median_us = c->median_us,
+                            .spread_us = c->spread_us,
+                            .runs = c->runs,
+                            .recorded = c->recorded};
+}
+
+static const char *keep_text(Arena *a, const char *text) {
+  return arena_strndup(a, text, strlen(text));
+}
+
+/* Its texts are the decorators' and the caller's. */
+static void keep_texts(Arena *a, nereid_candidate *c) {
+  nereid_setting *settings = ARENA_ARRAY(a, nereid_setting, (size_t)c->nsettings);
+  for (int i = 0; i < c->nsettings; i++)
+    settings[i] =
+        (nereid_setting){keep_text(a, c->settings[i].name), keep_text(a, c->settings[i].value)};
+  c->settings = settings;
+}
+
+/* A candidate's place: what ran by its time, what the model alone knows by that, then the rest. */
+static double rank_of(const nereid_candidate *c) {
+  return c->median_us > 0 ? c->median_us : c->predicted_us > 0 ? c->predicted_us : 1e300;
+}
+
+static int faster_first(const void *a, const void *b) {
+  const nereid_candidate *x = a, *y = b;
+  if (x->status != y->status) return x->status < y->status ? -1 : 1;
+  double fx = rank_of(x), fy = rank_of(y);
+  return fx != fy ? (fx < fy ? -1 : 1) : x->recorded - y->recorded;
+}
+
+static const char *source_of(const Tuning *t) {
+  bool measured = false;
+  for (size_t i = 0; i < t->configs.len; i++) measured |= !t->candidates[i].recorded;
+  return !measured ? "records" : t->request->model_only ? "model" : "measured";
+}
+
+/* Of matrix units where any candidate uses them. */
+static double roof_of(const Tuning *t) {
+  const Rates *r = &t->rates;
+  for (size_t i = 0; i < t->configs.len; i++)
+    if (t->candidates[i].predicted.tensor_flops > 0) return r->f16 * r->processors * r->clock;
+  return r->operations;
+}
+
+static void make_results(const Tuning *t, nereid_tuning *out) {
+  out->n = t->configs.len;
+  out->candidates = ARENA_ARRAY(out->arena, nereid_candidate, out->n);
+  for (size_t i = 0; i < out->n; i++) {
+    describe(t, i, &out->candidates[i]);
+    keep_texts(out->arena, &out->candidates[i]);
+  }
+  qsort(out->candidates, out->n, sizeof *out->candidates, faster_first);
+  out->source = source_of(t);
+  out->bandwidth = t->rates.bandwidth;
+  out->flops = roof_of(t);
+  out->kernel = keep_text(out->arena, t->problem.info->name);
+  out->device = keep_text(out->arena, t->device->description);
+}
+
+/* Each reason once, with the number of candidates that it ended. */
+static int none_runs(const nereid_tuning *o) {
+  Text text = text_new(o->arena);
+  bool *told = ARENA_ARRAY(o->arena, bool, o->n);
+  for (size_t i = 0; i < o->n; i++) {
+    const nereid_candidate *c = &o->candidates[i];
+    int count = 0;
+    for (size_t j = i; j < o->n && !told[i]; j++) {
+      const nereid_candidate *other = &o->candidates[j];
+      if (other->status != c->status || strcmp(other->reason, c->reason)) continue;
+      if (j != i) told[j] = true;
+      count++;
+    }
+    if (count)
+      text_printf(&text, "\n  %d %s: %s", count, nereid_tune_status_name(c->status), c->reason);
+  }
+  return error_set(NEREID_E_KERNEL, E_TUNE_NONE, o->kernel, text.data);
+}
+
+/* ---- all ---- */
+
+static void on_progress(void *context, size_t done, size_t measured, const Candidate *best) {
+  const Tuning *t = context;
+  nereid_candidate c;
+  if (best) describe(t, (size_t)(best - t->candidates), &c);
+  nereid_tune_progress p = {.candidates = (int)t->configs.len,
+                            .done = (int)done,
+                            .measured = (int)measured,
+                            .best = best ? &c : NULL,
+                            .seconds = timing_now() - t->begin,
+                            .budget_s = t->request->budget_s};
+  t->request->on_progress(t->request->context, &p);
+}
+
+static void on_note(void *context, const char *text) {
+  const nereid_request *r = &((const Tuning *)context)->request->kernel;
+  if (r->on_message) r->on_message(r->context, text);
+}
+
+static int search(Tuning *t) {
+  const nereid_tune_request *r = t->request;
+  Search s = {.arena = t->arena,
+              .device = t->device_name,
+              .target = device_target(t->device),
+              .args = measured_args(t),
+              .nargs = t->problem.nargs,
+              .candidates = t->candidates,
+              .n = t->configs.len,
+              .order = t->order,
+              .end = r->budget_s > 0 ? t->begin + r->budget_s : 0,
+              .on_progress = r->on_progress ? on_progress : NULL,
+              .note = on_note,
+              .context = t};
+  return search_run(&s);
+}
+
+static int tune_body(void *arg) {
+  Tuning *t = arg;
+  Memory memory = {0};
+  bool model = t->request->model_only;
+  int code = find_device(t);
+  if (!code) code = problem_open(&t->problem, t->arena, t->request);
+  if (!code) code = tune_space(t);
+  if (!code) code = make_candidates(t);
+  if (!code && !model) code = tune_recall(t, &memory);
+  if (!code) tune_predict(t);
+  if (!code && model) leave_to_model(t);
+  if (!code && !model) code = search(t);
+  if (!code && !model) tune_remember(t, &memory);
+  tune_forget(&memory);
+  return code;
+}
+
+typedef struct {
+  const Tuning *tuning;
+  nereid_tuning *out;
+} Finish;
+
+static int finish_body(void *arg) {
+  const Finish *f = arg;
+  make_results(f->tuning, f->out);
+  const nereid_candidate *best = f->out->n ? f->out->candidates : NULL;
+  bool chosen = best && f->tuning->request->model_only && best->status == NEREID_TUNE_PRUNED;
+  return chosen || (best && best->status == NEREID_TUNE_OK) ? 0 : none_runs(f->out);
+}
+
+int nereid_tune(nereid_tuning **out, const nereid_tune_request *r) {
+  nereid_tuning *made = *out = calloc(1, sizeof *made);
+  if (!made) return error_out_of_memory();
+  made->arena = arena_new();
+  Tuning t = {.request = r, .arena = made->arena, .begin = timing_now()};
+  int code = made->arena ? error_guard(made->arena, tune_body, &t) : error_out_of_memory();
+  if (!code) code = error_guard(made->arena, finish_body, &(Finish){&t, made});
+  if (t.arena) problem_close(&t.problem);
+  decorators_free(t.decorators);
+  nereid_device_close(t.device);
+  if (!code) return 0;
+  nereid_tuning_free(made);
+  *out = NULL;
+  return code;
+}
+
+void nereid_tuning_free(nereid_tuning *t) {
+  if (!t) return;
+  arena_free(t->arena);
+  free(t);
+}
+
+int nereid_tuning_count(const nereid_tuning *t) { return (int)t->n; }
+
+const nereid_candidate *nereid_tuning_candidate(const nereid_tuning *t, int i) {
+  return i < 0 || (size_t)i >= t->n ? NULL : &t->candidates[i];
+}
+
+const char *nereid_tuning_source(const nereid_tuning *t) { return t->source; }
+const char *nereid_tuning_kernel(const nereid_tuning *t) { return t->kernel; }
+const char *nereid_tuning_device(const nereid_tuning *t) { return t->device; }
+
+void nereid_tuning_roof(double *bandwidth, double *flops, const nereid_tuning *t) {
+  *bandwidth = t->bandwidth;
+  *flops = t->flops;
+}

@@ -1,0 +1,164 @@
+/* What a tuner knows from earlier runs, and keeps for later ones. */
+#include <inttypes.h>
+#include <string.h>
+#include <time.h>
+
+#include "runtime/compile.h"
+#include "runtime/parallel.h"
+#include "runtime/tool.h"
+#include "runtime/tuning.h"
+
+/* ---- the problem's names ---- */
+
+static const char *signature_of(const Tuning *t) {
+  Text text = text_new(t->arena);
+  for (int i = 0; i < t->problem.nargs; i++)
+    text_printf(&text, "%s%s=%s", i ? ", " : "", t->problem.args[i].name, t->problem.args[i].type);
+  return text.data;
+}
+
+/* Sizes are classes of at most an eighth of their number: rounded up to three bits behind the
+ * first.  What is fastest of one is fastest of its neighbours. */
+static int64_t size_class(int64_t v) {
+  uint64_t n = v < 0 ? 0 - (uint64_t)v : (uint64_t)v, step = 1;
+  while (n / step >= 16) step *= 2;
+  uint64_t up = n > UINT64_MAX - step ? n : (n + step - 1) / step * step;
+  return up > INT64_MAX ? v : v < 0 ? -(int64_t)up : (int64_t)up;
+}
+
+static void print_sizes(Text *out, const ProblemArg *a) {
+  nereid_value_kind k = nereid_value_get_kind(a->value);
+  if (k == NEREID_VALUE_INT || k == NEREID_VALUE_BOOL)
+    text_printf(out, "%s%s=%" PRId64, out->len ? " " : "", a->name,
+                size_class(nereid_value_int(a->value)));
+  nereid_tensor tensor;
+  if (k != NEREID_VALUE_ARRAY || nereid_value_tensor(&tensor, a->value)) return;
+  text_printf(out, "%s%s=[", out->len ? " " : "", a->name);
+  for (int i = 0; i < tensor.ndim; i++)
+    text_printf(out, "%s%" PRId64, i ? "," : "", size_class(tensor.shape[i]));
+  text_puts(out, "]");
+}
+
+static const char *sizes_of(const Tuning *t) {
+  Text text = text_new(t->arena);
+  for (int i = 0; i < t->problem.nargs; i++) print_sizes(&text, &t->problem.args[i]);
+  return text.data ? text.data : "";
+}
+
+/* The driver's version, or the C compiler. */
+static const char *driver_of(const Tuning *t) {
+  char cc[TOOL_PATH], options[TOOL_PATH];
+  Text text = text_new(t->arena);
+  if (device_kind(t->device) == NEREID_PTX)
+    text_printf(&text, "%d", t->device->info.driver_version);
+  else if (tool_find_cc(cc, options))
+    text_printf(&text, "%s%s%s", cc, *options ? " " : "", options);
+  return text.data ? text.data : "";
+}
+
+/* ---- the kernel as it is for a candidate ---- */
+
+typedef struct {
+  const Tuning *tuning;
+  CacheKey *keys;
+} Hashing;
+
+typedef struct {
+  Compilation compilation;
+  CacheKey *key;
+} Hash;
+
+static int hash_body(void *arg) {
+  Hash *h = arg;
+  const Compilation *c = &h->compilation;
+  Text text = text_new(c->arena);
+  /* Without places in the file, which comments move. */
+  tile_print(&text, c->unit->tile, diags_new(c->arena));
+  KeyMaker *k = cache_key_start();
+  cache_key_add(k, text.data, text.len);
+  *h->key = cache_key_end(k);
+  return 0;
+}
+
+/* What can't be elaborated has no key, and fails when it is compiled. */
+static void hash_one(void *context, size_t i) {
+  const Hashing *all = context;
+  const Candidate *candidate = &all->tuning->candidates[i];
+  Hash h = {.key = &all->keys[i]};
+  nereid_request r = candidate->request;
+  if (candidate->known) return;
+  r.target = device_target(all->tuning->device);
+  int code = compile_open(&h.compilation, &r.source, false);
+  if (!code) code = compile_specialize(&h.compilation, &r);
+  if (!code && h.compilation.unit->tile) error_guard(h.compilation.arena, hash_body, &h);
+  compile_close(&h.compilation);
+}
+
+/* ---- recalling ---- */
+
+static const char *config_text(const Tuning *t, size_t i) {
+  Text text = text_new(t->arena);
+  config_print(&text, &t->configs.data[i]);
+  return text.data ? text.data : "";
+}
+
+static bool has_key(const CacheKey *k) {
+  static const CacheKey none;
+  return memcmp(k, &none, sizeof none) != 0;
+}
+
+static void recall_one(const Tuning *t, const Memory *m, const RecordList *list, size_t i) {
+  Candidate *c = &t->candidates[i];
+  if (c->known || !has_key(&m->ir[i])) return;
+  const Record *r = records_find(list, config_text(t, i), &m->ir[i], nereid_build_id(), NULL);
+  if (!r) return;
+  c->known = c->recorded = true;
+  c->status = r->status;
+  c->reason = r->reason;
+  c->median_us = r->median_us;
+  c->spread_us = r->spread_us;
+  c->runs = r->runs;
+}
+
+int tune_recall(Tuning *t, Memory *m) {
+  RecordList list = {0};
+  *m = (Memory){.records = records_open(t->request->kernel.on_message, t->request->kernel.context)};
+  m->problem = (RecordProblem){t->problem.info->name, signature_of(t), sizes_of(t),
+                               t->device->description, driver_of(t)};
+  m->ir = ARENA_ARRAY(t->arena, CacheKey, t->configs.len);
+  if (records_are_off(m->records)) return 0;
+  Hashing h = {t, m->ir};
+  parallel_for(t->configs.len, hash_one, &h);
+  if (t->request->remeasure) return 0;
+  records_get(m->records, t->arena, &m->problem, &list);
+  for (size_t i = 0; i < t->configs.len; i++) recall_one(t, m, &list, i);
+  return 0;
+}
+
+/* ---- remembering ---- */
+
+void tune_remember(Tuning *t, Memory *m) {
+  RecordList list = {0};
+  for (size_t i = 0; i < t->configs.len; i++) {
+    const Candidate *c = &t->candidates[i];
+    if (c->known || c->status == NEREID_TUNE_PRUNED || !has_key(&m->ir[i])) continue;
+    Record r = {.problem = &m->problem,
+                .config = config_text(t, i),
+                .ir = m->ir[i],
+                .version = nereid_build_id(),
+                .code = c->code,
+                .status = c->status,
+                .reason = c->reason ? c->reason : "",
+                .median_us = c->median_us,
+                .spread_us = c->spread_us,
+                .runs = c->runs,
+                .taken = time(NULL)};
+    vec_push(t->arena, &list, r);
+  }
+  if (list.len) records_put(m->records, list.data, list.len, NULL);
+}
+
+void tune_forget(Memory *m) {
+  records_close(m->records);
+  m->records = NULL;
+}

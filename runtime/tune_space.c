@@ -1,0 +1,86 @@
+/* Where a tuner's configurations come from. */
+#include <string.h>
+
+#include "runtime/space.h"
+#include "runtime/tuning.h"
+
+static int open_decorators(Tuning *t) {
+  DecoratorArg *args = ARENA_ARRAY(t->arena, DecoratorArg, (size_t)t->problem.nargs);
+  for (int i = 0; i < t->problem.nargs; i++) {
+    const ProblemArg *a = &t->problem.args[i];
+    nereid_value *outline;
+    args[i] = (DecoratorArg){a->name, a->value};
+    if (nereid_value_get_kind(a->value) != NEREID_VALUE_ALIAS) continue;
+    for (int j = 0; j < t->problem.nargs; j++) {
+      outline = t->problem.args[j].value;
+      if (a->array == outline) args[i].value = outline;
+    }
+  }
+  return decorators_open(&t->decorators, &t->problem.request, args, t->problem.nargs,
+                         &t->device->info);
+}
+
+/* ---- options that are asked for, in place of those that a configuration has ---- */
+
+static bool sets(const nereid_tune_axis *axes, int n, const char *name) {
+  for (int i = 0; i < n; i++)
+    if (!strcmp(axes[i].name, name)) return true;
+  return false;
+}
+
+static Config with_options(const Tuning *t, const Config *c, const Config *options) {
+  const nereid_tune_request *r = t->request;
+  Config out = {ARENA_ARRAY(t->arena, nereid_setting, (size_t)(c->n + options->n)), 0};
+  for (int i = 0; i < c->n; i++)
+    if (!sets(r->axes, r->naxes, c->settings[i].name)) out.settings[out.n++] = c->settings[i];
+  for (int i = 0; i < options->n; i++) out.settings[out.n++] = options->settings[i];
+  return out;
+}
+
+static bool is_in(const Configs *list, const Config *c) {
+  for (size_t i = 0; i < list->len; i++)
+    if (config_equal(&list->data[i], c)) return true;
+  return false;
+}
+
+static int combine(Tuning *t) {
+  const nereid_tune_request *r = t->request;
+  Configs options = {0};
+  int code = space_of_axes(&options, &t->problem, r->axes, r->naxes);
+  for (size_t i = 0; i < t->space.configs.len && !code; i++) {
+    for (size_t j = 0; j < options.len; j++) {
+      Config c = with_options(t, &t->space.configs.data[i], &options.data[j]);
+      if (!is_in(&t->configs, &c)) vec_push(t->arena, &t->configs, c);
+      if (t->configs.len > SPACE_MOST)
+        return error_set(NEREID_E_USAGE, E_TUNE_SPACE_LARGE, SPACE_MOST);
+    }
+  }
+  return code;
+}
+
+/* ---- all of it ---- */
+
+static bool names_constexprs(const nereid_tune_request *r) {
+  for (int i = 0; i < r->naxes; i++)
+    if (!config_is_option(r->axes[i].name)) return true;
+  return false;
+}
+
+int tune_space(Tuning *t) {
+  const nereid_tune_request *r = t->request;
+  int code = open_decorators(t);
+  if (code) return code;
+  if (names_constexprs(r)) return space_of_axes(&t->configs, &t->problem, r->axes, r->naxes);
+  code = decorators_space(&t->space, t->decorators);
+  if (code) return code;
+  if (t->space.source == SPACE_NONE && !r->naxes)
+    return error_set(NEREID_E_USAGE, E_TUNE_SPACE, t->problem.info->name);
+  return combine(t);
+}
+
+int tune_complete(Tuning *t, const Config *c, nereid_request *out) {
+  Config full;
+  int code = decorators_complete(&full, t->decorators, c);
+  if (!code) *out = problem_request(&t->problem, &full);
+  return code;
+}
