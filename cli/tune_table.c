@@ -58,8 +58,8 @@ static void print_failures(Text *text, const TuneView *v) {
       if (j < first) first = j;
     }
     if (first == i)
-      printf("%s: %d, as %s%s%s\n          ", nereid_tune_status_name(c->status), count,
-             config_text(text, c), *c->reason ? ": " : "", c->reason);
+      printf("%s: %d, as %s%s%s\n", nereid_tune_status_name(c->status), count, config_text(text, c),
+             *c->reason ? ": " : "", c->reason);
   }
 }
 
@@ -79,7 +79,7 @@ static void print_use(const nereid_candidate *best) {
 void tune_table_print(Text *text, const TuneView *v, double seconds) {
   int ran = 0;
   for (int i = 0; i < v->n; i++) ran += tune_is_measured(v->candidates[i]);
-  printf("%s on %s: %d configuration%s, %d ran, in %.1f s (%s)\n      ", v->kernel, v->device, v->n,
+  printf("%s on %s: %d configuration%s, %d ran, in %.1f s (%s)\n", v->kernel, v->device, v->n,
          v->n == 1 ? "" : "s", ran, seconds, v->source);
   print_ranking(text, v);
   print_failures(text, v);
