@@ -597,10 +597,11 @@
 
 /* ---- tuner ---- */
 
-#define E_TUNE_WORKER_BUILD "the program that measures is of another version than %s"
+#define E_TUNE_WORKER_BUILD "the program that measures is of another version than %s: " \
+  "let NEREID_PROGRAM name one of this version"
 #define E_TUNE_WORKER_START "the process that measures could not be started: %s"
-#define E_TUNE_WORKER_SIGNAL "the process that measured it was ended: %s"
-#define E_TUNE_WORKER_EXIT "the process that measured it ended with status %d"
+#define E_TUNE_WORKER_SIGNAL "the process that measures was ended: %s"
+#define E_TUNE_WORKER_EXIT "the process that measures ended with status %d"
 #define E_TUNE_TIMEOUT "it did not end in time"
 #define E_TUNE_WRONG "its results are not those of most others"
 #define E_TUNE_TIME_UP "time was up"
@@ -612,13 +613,13 @@
 #define E_TUNE_SPACE "kernel %s has nothing to tune: name a constexpr by --space NAME=V1,V2,..."
 #define E_TUNE_SPACE_EMPTY "the space of %s has no values"
 #define E_TUNE_SPACE_NAME "%s is no constexpr of kernel %s%s"
-#define E_TUNE_SPACE_OPTION "%s takes whole numbers, not `%s`"
+#define E_TUNE_SPACE_OPTION "%s takes whole numbers from 1 to %d, not `%s`"
 #define E_TUNE_SPACE_FIXED "%s is fixed by -D and has a space as well: drop one"
 #define E_TUNE_SPACE_TWICE "%s has a space already"
 #define E_TUNE_SPACE_LARGE "the space has more than %d configurations: narrow it"
 #define E_TUNE_NONE "no configuration of kernel %s runs:%s"
-#define N_TUNE_ALONE "kernels are measured in this process, where one that hangs or faults ends all: " \
-  "the program nereid is neither beside the library nor on the path"
+#define N_TUNE_ALONE "kernels are measured in this process, where one that hangs or faults ends " \
+  "all: the program nereid was not found; NEREID_PROGRAM can name it"
 
 /* ---- graphs ---- */
 

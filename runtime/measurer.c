@@ -67,8 +67,9 @@ static int send_open(Measurer *m) {
     message_put_text(&m->out, m->args[i].dtype);
     message_put_int(&m->out, m->args[i].reset);
   }
-  if (wire_send(m->fd, &m->out)) return 0;
-  return error_set(NEREID_E_DEVICE, E_TUNE_WORKER_START, strerror(errno));
+  if (m->out.failed) return error_out_of_memory();
+  wire_send(m->fd, &m->out); /* if it is gone, there is no answer either */
+  return 0;
 }
 
 static int start(Measurer *m) {
@@ -80,11 +81,9 @@ static int start(Measurer *m) {
   m->fd = pair[0];
   m->started++;
   m->opened = false;
-  if (!code) code = send_open(m);
-  if (code) {
-    close(m->fd);
-    m->fd = -1;
-  }
+  if (!code) return send_open(m);
+  close(m->fd);
+  m->fd = -1;
   return code;
 }
 
@@ -235,7 +234,7 @@ int measurer_run(Measurer *m, Trial *t, int runs, double limit_us, double second
     send_try(m, t->id + 1, t->code, t->size, t->grid, runs, limit_us);
   }
   if (m->out.failed) return error_out_of_memory();
-  wire_send(m->fd, &m->out); /* if it is gone, there is no answer either */
+  wire_send(m->fd, &m->out);
   code = receive(m, seconds, out);
   if (code || out->end != MEASURED) return code;
   t->loaded = m->started;

@@ -37,10 +37,10 @@ static bool beside_library(char out[TOOL_PATH]) {
 
 bool program_find(char out[TOOL_PATH]) {
   const char *own = getenv("NEREID_PROGRAM");
-  if (own && *own) return tool_find(out, own);
-  if (this_program(out) || beside_library(out) || tool_find(out, "nereid")) return true;
-  out[0] = 0;
-  return false;
+  bool found = own && *own ? tool_find(out, own)
+                           : this_program(out) || beside_library(out) || tool_find(out, "nereid");
+  if (!found) out[0] = 0;
+  return found;
 }
 
 int program_start(pid_t *pid, const char *program, int fd) {

@@ -19,6 +19,7 @@ struct SearchCompiler {
   CompiledCandidate *done; /* a queue: none is taken before it is there */
   size_t next, ndone, taken;
   bool stopped;
+  double end;      /* of timing_now(): nothing is begun later, but for the first; 0: none */
   double limit_us; /* 0: none */
   int running;
 };
@@ -39,10 +40,15 @@ static int compile(SearchCompiler *c, const nereid_request *r, CompiledCandidate
   return code;
 }
 
+static bool is_over(const SearchCompiler *c) {
+  bool late = c->next && c->end > 0 && timing_now() >= c->end;
+  return c->stopped || late || c->next == c->search->n;
+}
+
 static void *work(void *arg) {
   SearchCompiler *c = arg;
   pthread_mutex_lock(&c->lock);
-  while (!c->stopped && c->next < c->search->n) {
+  while (!is_over(c)) {
     const Search *s = c->search;
     size_t i = s->order ? s->order[c->next] : c->next;
     CompiledCandidate out = {.candidate = i};
@@ -74,7 +80,12 @@ static int choose_kind(SearchCompiler *c) {
   return cpu ? nereid_device_open(&c->host, c->search->device) : 0;
 }
 
-/* Processes that are measured on the CPU have it for themselves. */
+/* What is measured on the CPU has it for itself, after compiling; each gets half of the time. */
+static double end_of(const SearchCompiler *c) {
+  double end = c->search->end;
+  return end > 0 && c->host ? (timing_now() + end) / 2 : end;
+}
+
 static void join(SearchCompiler *c) {
   for (int i = 0; i < c->nthreads; i++) pthread_join(c->threads[i], NULL);
   c->nthreads = 0;
@@ -88,6 +99,7 @@ int search_compiler_start(SearchCompiler **out, const Search *s) {
   pthread_mutex_init(&c->lock, NULL);
   pthread_cond_init(&c->ready, NULL);
   int code = c->done ? choose_kind(c) : error_out_of_memory();
+  c->end = end_of(c);
   int most = host_cores() < THREADS_MOST ? host_cores() : THREADS_MOST;
   for (int i = 0; i < most && (size_t)i < s->n && !code; i++) {
     c->running++;

@@ -28,14 +28,15 @@ static bool is_constexpr(const Problem *p, const char *name) {
 }
 
 static int check_option(const nereid_tune_axis *x) {
+  enum { MOST = 1024 };
   for (int i = 0; i < x->n; i++) {
     int64_t v;
     double f;
     bool is_u64;
     const char *text = x->values[i];
     int kind = spec_number(text, strlen(text), &v, &f, &is_u64);
-    if (kind != 1 || v < 1 || v > 1024)
-      return error_set(NEREID_E_USAGE, E_TUNE_SPACE_OPTION, x->name, text);
+    if (kind != 1 || v < 1 || v > MOST)
+      return error_set(NEREID_E_USAGE, E_TUNE_SPACE_OPTION, x->name, MOST, text);
   }
   return 0;
 }

@@ -128,10 +128,12 @@ static int faster_first(const void *a, const void *b) {
   return fx != fy ? (fx < fy ? -1 : 1) : x->recorded - y->recorded;
 }
 
+/* What failed before there was anything to run was not measured either. */
 static const char *source_of(const Tuning *t) {
-  bool measured = false;
-  for (size_t i = 0; i < t->configs.len; i++) measured |= !t->candidates[i].recorded;
-  return !measured ? "records" : t->request->model_only ? "model" : "measured";
+  if (t->request->model_only) return "model";
+  for (size_t i = 0; i < t->configs.len; i++)
+    if (!t->candidates[i].known) return "measured";
+  return "records";
 }
 
 /* Of matrix units where any candidate uses them. */

@@ -1,5 +1,6 @@
 /* What a tuner knows from earlier runs, and keeps for later ones. */
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -61,6 +62,7 @@ static const char *driver_of(const Tuning *t) {
 typedef struct {
   const Tuning *tuning;
   CacheKey *keys;
+  char **failures; /* why a candidate can't be elaborated, malloc'ed; NULL: it can */
 } Hashing;
 
 typedef struct {
@@ -80,7 +82,7 @@ static int hash_body(void *arg) {
   return 0;
 }
 
-/* What can't be elaborated has no key, and fails when it is compiled. */
+/* What can't be elaborated has no key. */
 static void hash_one(void *context, size_t i) {
   const Hashing *all = context;
   const Candidate *candidate = &all->tuning->candidates[i];
@@ -91,7 +93,24 @@ static void hash_one(void *context, size_t i) {
   int code = compile_open(&h.compilation, &r.source, false);
   if (!code) code = compile_specialize(&h.compilation, &r);
   if (!code && h.compilation.unit->tile) error_guard(h.compilation.arena, hash_body, &h);
+  code = compile_report(&h.compilation, code, NULL, NULL);
+  if (code == NEREID_E_KERNEL) all->failures[i] = strdup(nereid_error_message());
   compile_close(&h.compilation);
+}
+
+/* Such candidates have failed, without any process that measures. */
+static void hash_all(Tuning *t, CacheKey *keys) {
+  size_t n = t->configs.len;
+  Hashing h = {t, keys, ARENA_ARRAY(t->arena, char *, n)};
+  parallel_for(n, hash_one, &h);
+  for (size_t i = 0; i < n; i++) {
+    Candidate *c = &t->candidates[i];
+    if (!h.failures[i]) continue;
+    c->known = true;
+    c->status = NEREID_TUNE_COMPILE;
+    c->reason = arena_strndup(t->arena, h.failures[i], strcspn(h.failures[i], "\n"));
+    free(h.failures[i]);
+  }
 }
 
 /* ---- recalling ---- */
@@ -127,8 +146,7 @@ int tune_recall(Tuning *t, Memory *m) {
                                t->device->description, driver_of(t)};
   m->ir = ARENA_ARRAY(t->arena, CacheKey, t->configs.len);
   if (records_are_off(m->records)) return 0;
-  Hashing h = {t, m->ir};
-  parallel_for(t->configs.len, hash_one, &h);
+  hash_all(t, m->ir);
   if (t->request->remeasure) return 0;
   records_get(m->records, t->arena, &m->problem, &list);
   for (size_t i = 0; i < t->configs.len; i++) recall_one(t, m, &list, i);

@@ -1,0 +1,23 @@
+"""Kernels that tests tune: `scale` has a MODE for each way in which a candidate may fail."""
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def scale(x, y, n, BLOCK: tl.constexpr, MODE: tl.constexpr = 0):
+    tl.static_assert(MODE != 3, "no such mode")
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    v = tl.load(x + i, i < n)
+    if MODE == 1:  # hangs
+        while tl.load(x, volatile=True) < 2:
+            tl.debug_barrier()
+    if MODE == 2:  # writes where nothing is
+        tl.store(y + i + (1 << 50), v)
+    if MODE == 4:  # is wrong
+        v += 1
+    tl.store(y + i, 2 * v, i < n)
+
+
+@triton.jit
+def plain(x):
+    tl.store(x, 1)

@@ -1,0 +1,243 @@
+#!/usr/bin/env python3
+"""`nereid tune` on the CPU: no candidate ends or wins a run that it should not, what was measured
+is not measured again, many processes share one database, and none is left behind."""
+import json, os, pathlib, signal, subprocess, sys, tempfile, time
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+NEREID = os.path.abspath(os.environ.get("NEREID", ROOT / "build" / "nereid"))
+FILE = ROOT / "tests/cli/tuning.py"
+SCALE = [f"{FILE}:scale", "x=rand:f32[65536]", "y=zeros:f32[65536]", "n=65536", "--grid",
+         "cdiv(n, BLOCK)", "--device", "cpu"]
+OK, HANGS, FAULTS, FAILS, WRONG = range(5)  # the kernel's MODE
+passed, failures = 0, []
+
+
+def check(ok, what):
+    global passed
+    passed += bool(ok)
+    if not ok:
+        failures.append(what)
+
+
+class Machine:
+    """A home with a database of its own."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.env = dict(os.environ, NEREID_CACHE_DIR=str(folder))
+
+    def start(self, *args, command="tune", **how):
+        how = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "env": self.env, **how}
+        return subprocess.Popen([NEREID, command, *map(str, args)], text=True, **how)
+
+    def run(self, *args, **how):
+        """The status, output and messages."""
+        process = self.start(*args, **how)
+        out, err = process.communicate()
+        return process.returncode, out, err
+
+    def tune(self, *args, kernel=SCALE, **how):
+        """What --json says, and no message."""
+        status, out, err = self.run(*kernel, *args, "--json", "-", **how)
+        check(status == 0 and not err, f"tune {args}: status {status}: {err}")
+        return json.loads(out) if status == 0 else {"candidates": [], "best": {}, "source": ""}
+
+
+def space(blocks, modes=(OK,)):
+    join = lambda values: ",".join(map(str, values))
+    return "--space", "BLOCK=" + join(blocks), "--space", "MODE=" + join(modes)
+
+
+def by_config(tuning):
+    return {tuple(c["config"].values()): c for c in tuning["candidates"]}
+
+
+def test_ranking(machine):
+    tuning = machine.tune(*space((256, 1024, 4096)))
+    times = [c["median_us"] for c in tuning["candidates"]]
+    check(tuning["kernel"] == "scale" and tuning["source"] == "measured", "what was tuned")
+    check(len(times) == 3 and times == sorted(times) and times[0] > 0, f"a ranking: {times}")
+    check(tuning["best"] == tuning["candidates"][0]["config"], "the best is the first")
+    for c in tuning["candidates"]:
+        check(c["status"] == "ok" and not c["reason"] and c["runs"] >= 1, f"a candidate: {c}")
+        spread = c["runs"] == 1 or c["spread_us"] >= 0
+        check(c["predicted_us"] > 0 and spread, f"what is said of it: {c}")
+    again = machine.tune(*space((256, 1024, 4096)))
+    check(again["source"] == "records", f"a second run measures: {again}")
+    same = {k: (c["median_us"], c["runs"]) for k, c in by_config(tuning).items()}
+    check(same == {k: (c["median_us"], c["runs"]) for k, c in by_config(again).items()},
+          "records have other times")
+    more = machine.tune(*space((256, 1024, 4096, 512)))
+    check(more["source"] == "measured", "a new candidate is measured")
+    check({k: (c["median_us"], c["runs"]) for k, c in by_config(more).items() if k in same} == same,
+          "and others are not")
+    check(by_config(more)[512, OK]["status"] == "ok", f"the new one: {more}")
+    wrong = machine.tune(*space((256, 1024, 4096, 512), (OK, WRONG)))
+    ends = {k: c["status"] for k, c in by_config(wrong).items()}
+    check(all(s == ("wrong" if k[1] else "ok") for k, s in ends.items()), f"wrong ones: {ends}")
+    fresh = machine.tune(*space((256, 1024, 4096)), "--fresh")
+    check(fresh["source"] == "measured", "--fresh measures")
+    check([c["median_us"] for c in fresh["candidates"]] != times, "--fresh takes no new times")
+
+
+REASONS = {OK: ("ok", ""), HANGS: ("timeout", "it did not end in time"),
+           FAULTS: ("fault", "the process that measures was ended: Segmentation fault"),
+           FAILS: ("compile", "static_assert failed: no such mode"),
+           WRONG: ("wrong", "its results are not those of most others")}
+
+
+def check_planted(tuning):
+    for (block, mode), c in by_config(tuning).items():
+        status, reason = REASONS[mode]
+        check(c["status"] == status and reason in c["reason"], f"BLOCK={block} MODE={mode}: {c}")
+    check(tuning["best"].get("MODE") == OK, f"won by {tuning['best']}")
+
+
+def test_planted(machine):
+    """Candidates that fail in each way, beside two good ones."""
+    what = space((1024, 4096), REASONS)
+    tuning = machine.tune(*what)
+    check(len(tuning["candidates"]) == 10, "all candidates are told")
+    check_planted(tuning)
+    # Nobody could measure.
+    again = machine.tune(*what, env=dict(machine.env, NEREID_PROGRAM="/bin/false"))
+    check(again["source"] == "records", "failures are not recorded")
+    check_planted(again)
+    status, out, err = machine.run(*SCALE, *what)
+    lines = out.splitlines()
+    check(status == 0 and not err and "(records)" in lines[0], f"a table: {out}{err}")
+    for mode, (name, reason) in REASONS.items():
+        check(mode == OK or any(l.startswith(f"{name}: 2, as BLOCK=") and reason in l
+                                for l in lines), f"no line of {name} in {out}")
+    check(lines[-1].startswith("take it by: -D BLOCK="), f"how to use it: {lines[-1]}")
+
+
+def test_budget(machine):
+    start = time.monotonic()
+    tuning = machine.tune(*space((256, 512)), "--budget", "0")
+    check(tuning["source"] == "model" and tuning["best"], f"the model's choice: {tuning}")
+    check(all(c["runs"] == 0 and c["predicted_us"] > 0 and c["median_us"] is None
+              for c in tuning["candidates"]), f"something was measured: {tuning}")
+    blocks = [2**i for i in range(6, 12)]
+    machine.tune(*space((4096,)))
+    start = time.monotonic()
+    tuning = machine.tune(*space([4096, *blocks], (OK, HANGS)), "--budget", "1s")
+    took = time.monotonic() - start
+    # What hangs is given two seconds.
+    check(took < 10, f"a budget of one second took {took:.1f}")
+    check(tuning["best"] and tuning["best"]["MODE"] == OK, f"the best of them: {tuning['best']}")
+    late = [c for c in tuning["candidates"] if c["status"] == "pruned"]
+    check(all(c["reason"] == "time was up" for c in late) and len(late) >= 4, f"late: {late}")
+
+
+DECORATED = """
+import triton
+import triton.language as tl
+
+def configs():
+    return [triton.Config({'BM': m, 'BN': n}, num_warps=4) for m in (16, 32) for n in (16, 32)]
+
+@triton.autotune(configs=configs(), key=['n'], reset_to_zero=['y'])
+@triton.heuristics({'EVEN': lambda args: args['n'] % (args['BM'] * args['BN']) == 0})
+@triton.jit
+def total(x, y, n, BM: tl.constexpr, BN: tl.constexpr, EVEN: tl.constexpr):
+    i = (tl.program_id(0) * BM + tl.arange(0, BM))[:, None] * BN + tl.arange(0, BN)
+    v = tl.load(x + i) if EVEN else tl.load(x + i, i < n, 0)
+    tl.atomic_add(y, tl.sum(v))
+"""
+
+
+def test_decorators(machine, tmp):
+    path = tmp / "decorated.py"
+    path.write_text(DECORATED)
+    kernel = [f"{path}:total", "x=ones:f32[4000]", "y=zeros:f32[1]", "n=4000", "--grid",
+              "cdiv(n, BM * BN)", "--device", "cpu"]
+    tuning = machine.tune(kernel=kernel)
+    sizes = {(c["config"]["BM"], c["config"]["BN"]) for c in tuning["candidates"]}
+    check(sizes == {(m, n) for m in (16, 32) for n in (16, 32)}, f"configurations: {sizes}")
+    check(all(c["status"] == "ok" for c in tuning["candidates"]), f"decorated: {tuning}")
+
+
+def test_processes(machine):
+    running = [machine.start(*SCALE, *space((256, 1024)), "--json", "-") for _ in range(8)]
+    for process in running:
+        out, err = process.communicate()
+        check(process.returncode == 0 and not err, f"one of eight: {err}")
+        check(process.returncode or json.loads(out)["best"], "one of eight chooses nothing")
+    check(machine.tune(*space((256, 1024)))["source"] == "records", "records of eight at once")
+    status, out, _ = machine.run("export", "-", command="records")
+    check(status == 0 and out.count(" config ") == 2, f"they hold {out}")
+
+
+def workers(machine):
+    """Processes that were started with this machine's environment."""
+    wanted, found = f"NEREID_CACHE_DIR={machine.folder}\0".encode(), []
+    for path in pathlib.Path("/proc").glob("[0-9]*/environ"):
+        try:
+            words = (path.parent / "cmdline").read_bytes().split(b"\0")
+            if words[1:2] == [b"worker"] and wanted in path.read_bytes():
+                found.append(int(path.parent.name))
+        except OSError:
+            pass  # it has ended, or is another user's
+    return found
+
+
+def wait_for(what, seconds):
+    end = time.monotonic() + seconds
+    while not what() and time.monotonic() < end:
+        time.sleep(0.02)
+    return what()
+
+
+def test_kill(machine):
+    """The one that waits is killed while a kernel hangs."""
+    machine.tune(*space((256,)))
+    for sent in (signal.SIGKILL, signal.SIGINT):
+        process = machine.start(*SCALE, *space((512,), (HANGS,)))
+        check(wait_for(lambda: workers(machine), 20), "no process measures")
+        time.sleep(0.5)
+        process.send_signal(sent)
+        process.communicate()
+        check(process.returncode == -sent, f"it ends by {process.returncode}")
+        check(wait_for(lambda: not workers(machine), 10), f"after {sent!r} a process is left")
+    check(machine.tune(*space((256,)))["source"] == "records", "a kill loses records")
+
+
+def test_output(machine, tmp):
+    what = [*SCALE, *space((256, 512))]
+    report, plain = tmp / "report.html", tmp / "tuning.json"
+    status, out, err = machine.run(*what, "--json", plain, "--report", report)
+    check(status == 0 and not err and out.startswith("scale on "), f"a table: {out}{err}")
+    check(len(json.loads(plain.read_text())["candidates"]) == 2, "--json FILE")
+    page = report.read_text()
+    check(page.lower().startswith("<!doctype html>") and "BLOCK" in page, "--report")
+    with open("/dev/full", "w") as full:
+        process = machine.start(*what, "--json", "-", stdout=full)
+        err = process.communicate()[1]
+    check(process.returncode == 1 and "No space left" in err, f"on a full disk: {err}")
+    read, write = os.pipe()
+    os.close(read)
+    process = machine.start(*what, stdout=write)
+    os.close(write)
+    err = process.communicate()[1]
+    check(process.returncode != 0 and "internal" not in err, f"to nobody: {err}")
+
+
+def main():
+    with tempfile.TemporaryDirectory() as name:
+        tmp = pathlib.Path(name)
+        machine = lambda test: Machine(tmp / test)
+        test_ranking(machine("ranking"))
+        test_planted(machine("planted"))
+        test_budget(machine("budget"))
+        test_decorators(machine("decorators"), tmp)
+        test_processes(machine("processes"))
+        test_kill(machine("kill"))
+        test_output(machine("output"), tmp)
+    for text in failures:
+        print("FAIL", text)
+    print(f"{passed} passed, {len(failures)} failed")
+    return bool(failures)
+
+
+sys.exit(main())

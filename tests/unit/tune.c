@@ -1,0 +1,391 @@
+/* The tuner's parts: messages between its processes, when results are the same, and what a search
+ * makes of candidates that are slow, wrong, alike or late. */
+#include <math.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "runtime/results.h"
+#include "runtime/search.h"
+#include "runtime/wire.h"
+
+static int passed, failed;
+
+static void check(bool ok, const char *what) {
+  if (ok) passed++;
+  else failed++, printf("FAIL %s\n", what);
+}
+
+static void check_text(const char *got, const char *wanted, const char *what) {
+  if (!got) got = "(none)";
+  check(!strcmp(got, wanted), what);
+  if (strcmp(got, wanted)) printf("  got    %s\n  wanted %s\n", got, wanted);
+}
+
+/* ---- messages ---- */
+
+static void test_fields(void) {
+  Message m = {0};
+  size_t size;
+  message_start(&m, 7);
+  message_put_int(&m, -5);
+  message_put_double(&m, 0.25);
+  message_put_text(&m, "");
+  message_put_text(&m, "text");
+  message_put_bytes(&m, "a\0b", 3);
+  check(message_int(&m) == -5 && message_double(&m) == 0.25, "numbers of a message");
+  check(!*message_text(&m) && !strcmp(message_text(&m), "text"), "texts of a message");
+  const void *bytes = message_bytes(&m, &size);
+  check(bytes && size == 3 && !memcmp(bytes, "a\0b", 3), "bytes of a message");
+  check(!m.failed && m.at == m.size, "the whole message was read");
+  check(!message_int(&m) && m.failed, "a number past the end");
+  check(!message_double(&m) && !*message_text(&m), "what follows a failure is nothing");
+  message_start(&m, 8);
+  check(!m.failed && !m.size, "a message is used again");
+  message_free(&m);
+}
+
+/* A text of that length, and these bytes. */
+static bool reads_text(int64_t length, const char *bytes, size_t size) {
+  Message m = {0};
+  message_start(&m, 1);
+  message_put_int(&m, length);
+  for (size_t i = 0; i + 8 <= size; i += 8) {
+    int64_t word;
+    memcpy(&word, bytes + i, 8);
+    message_put_int(&m, word);
+  }
+  message_text(&m);
+  bool good = !m.failed;
+  message_free(&m);
+  return good;
+}
+
+static void test_lengths(void) {
+  static const char bytes[16] = "abcdefg\0ijklmno";
+  check(reads_text(8, bytes, 8), "a text");
+  check(!reads_text(7, bytes, 8), "a text without its end");
+  check(!reads_text(0, bytes, 8), "a text of no bytes");
+  check(!reads_text(9, bytes, 8), "a text that is longer than the message");
+  check(!reads_text(-1, bytes, 16) && !reads_text(INT64_MIN, bytes, 16), "a length below 0");
+  check(!reads_text(INT64_MAX, bytes, 16), "a length past all memory");
+}
+
+static void test_wire(void) {
+  int pair[2];
+  Message out = {0}, in = {0};
+  if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair)) abort();
+  message_start(&out, 3);
+  message_put_text(&out, "over the wire");
+  check(wire_send(pair[0], &out) && wire_receive(pair[1], &in, 5) == WIRE_OK, "a message arrives");
+  check(in.kind == 3 && !strcmp(message_text(&in), "over the wire"), "as it was sent");
+  check(wire_receive(pair[1], &in, 0.01) == WIRE_TIMEOUT, "nothing was sent");
+  uint32_t head[] = {3, 100};
+  check(write(pair[0], head, sizeof head) == sizeof head, "a head without fields");
+  check(wire_receive(pair[1], &in, 0.01) == WIRE_TIMEOUT, "the rest does not come in time");
+  uint32_t large[] = {3, UINT32_MAX};
+  check(write(pair[0], large, sizeof large) == sizeof large, "a head of an impossible size");
+  check(wire_receive(pair[1], &in, 5) == WIRE_CLOSED, "such a message is the last one");
+  check(write(pair[0], head, sizeof *head) == sizeof *head, "half a head");
+  close(pair[0]);
+  check(wire_receive(pair[1], &in, 5) == WIRE_CLOSED, "a message that was cut off");
+  check(!wire_send(pair[1], &out), "nobody listens");
+  close(pair[1]);
+  message_free(&in);
+  message_free(&out);
+}
+
+/* ---- the process that measures, as a thread ---- */
+
+static void *serve(void *fd) {
+  worker_serve(*(int *)fd);
+  close(*(int *)fd);
+  return NULL;
+}
+
+/* What it answers to the message: a code, and nereid_error_message()'s text. */
+static int64_t ask(const Message *m, char *text, size_t size) {
+  int pair[2];
+  pthread_t thread;
+  Message in = {0};
+  if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair)) abort();
+  if (pthread_create(&thread, NULL, serve, &pair[1])) abort();
+  bool answered = wire_send(pair[0], m) && wire_receive(pair[0], &in, 60) == WIRE_OK;
+  check(answered && in.kind == WORKER_ANSWER, "an answer to each message");
+  int64_t code = message_int(&in);
+  snprintf(text, size, "%s", message_text(&in));
+  close(pair[0]);
+  pthread_join(thread, NULL);
+  message_free(&in);
+  return code;
+}
+
+static void test_worker(void) {
+  char text[512], wanted[512];
+  Message m = {0};
+  message_start(&m, WORKER_OPEN);
+  message_put_text(&m, "another build");
+  check(ask(&m, text, sizeof text) == NEREID_E_USAGE, "a program of another version");
+  snprintf(wanted, sizeof wanted,
+           "the program that measures is of another version than %s: "
+           "let NEREID_PROGRAM name one of this version",
+           nereid_build_id());
+  check_text(text, wanted, "why it does not measure");
+  for (uint32_t kind = 0; kind < 8; kind++) {
+    message_start(&m, kind);
+    bool none = kind == WORKER_OPEN;
+    check(ask(&m, text, sizeof text) != 0 || none, "a message before the device is open");
+    message_put_int(&m, INT64_MAX);
+    check(ask(&m, text, sizeof text) != 0, "an id that no trial has");
+  }
+  message_start(&m, WORKER_OPEN);
+  message_put_text(&m, nereid_build_id());
+  message_put_text(&m, "cpu");
+  message_put_int(&m, INT64_MAX);
+  check(ask(&m, text, sizeof text) != 0, "more arguments than the message has");
+  message_free(&m);
+}
+
+/* ---- results ---- */
+
+static bool same(const char *dtype, double x, double y) {
+  unsigned char a[64 * 8], b[64 * 8];
+  DType t = dtype_parse(dtype, strlen(dtype));
+  for (int i = 0; i < 64; i++) {
+    float fx = i == 63 ? (float)x : 1, fy = i == 63 ? (float)y : 1;
+    double dx = i == 63 ? x : 1, dy = i == 63 ? y : 1;
+    if (t == DT_F64) memcpy(a + 8 * i, &dx, 8), memcpy(b + 8 * i, &dy, 8);
+    else memcpy(a + 4 * i, &fx, 4), memcpy(b + 4 * i, &fy, 4);
+  }
+  return results_same(t, a, b, 64);
+}
+
+static void test_results(void) {
+  check(same("f32", 1, 1) && same("f32", 1.0015, 1), "f32 that was rounded otherwise");
+  check(!same("f32", 1.01, 1) && !same("f32", -1, 1), "f32 that differs");
+  check(same("f32", 1e-5, 0), "nearly nothing, beside the rest");
+  check(same("f64", 1 + 1e-10, 1) && !same("f64", 1 + 1e-7, 1), "f64 is nearer");
+  check(same("f32", NAN, NAN) && !same("f32", NAN, 1) && !same("f32", 1, NAN), "no number");
+  check(same("f32", INFINITY, INFINITY) && !same("f32", INFINITY, -INFINITY), "infinite");
+  check(!same("f32", INFINITY, 1) && !same("f32", 1, INFINITY), "infinite and finite");
+  check(!same("f32", INFINITY, NAN) && !same("f32", NAN, INFINITY), "infinite and no number");
+  const uint16_t one = 0x3c00, near = 0x3c04, far = 0x3c20; /* in f16 */
+  check(results_same(DT_F16, &one, &near, 1) && !results_same(DT_F16, &one, &far, 1), "f16");
+  const uint16_t bone = 0x3f80, bnear = 0x3f83, bfar = 0x3f90;
+  check(results_same(DT_BF16, &bone, &bnear, 1) && !results_same(DT_BF16, &bone, &bfar, 1), "bf16");
+  const int32_t i = 1000000, j = 1000001;
+  check(results_same(DT_I32, &i, &i, 1) && !results_same(DT_I32, &i, &j, 1), "integers");
+  check(results_same(DT_F32, NULL, NULL, 0), "nothing at all");
+}
+
+/* ---- searching, with candidates made by hand ---- */
+
+static const char source[] =
+    "import triton\n"
+    "import triton.language as tl\n"
+    "@triton.jit\n"
+    "def scale(x, y, n, BLOCK: tl.constexpr, MODE: tl.constexpr):\n"
+    "    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)\n"
+    "    v = tl.load(x + i, i < n)\n"
+    "    if MODE == 1:\n"
+    "        while tl.load(x, volatile=True) < 2:\n"
+    "            tl.debug_barrier()\n"
+    "    if MODE == 2:\n"
+    "        v += 1\n"
+    "    tl.store(y + i, 2 * v, i < n)\n";
+
+enum { MOST = 8, ARGS = 5 };
+
+typedef struct {
+  Arena *arena;
+  Candidate candidates[MOST];
+  size_t n, measured;
+} Case;
+
+static const MeasuredArg measured_args[] = {{"x", "rand:f32[4096]", "", WORKER_KEEP},
+                                            {"y", "zeros:f32[4096]", "", WORKER_KEEP},
+                                            {"n", "4096", "i32", WORKER_KEEP}};
+
+static Candidate *add(Case *c, const char *block, const char *mode) {
+  nereid_arg *args = ARENA_ARRAY(c->arena, nereid_arg, ARGS);
+  args[0] = (nereid_arg){.name = "x", .type = "*f32"};
+  args[1] = (nereid_arg){.name = "y", .type = "*f32"};
+  args[2] = (nereid_arg){.name = "n", .type = "i32"};
+  args[3] = (nereid_arg){.name = "BLOCK", .value = block};
+  args[4] = (nereid_arg){.name = "MODE", .value = mode};
+  Candidate *made = &c->candidates[c->n++];
+  *made = (Candidate){.grid = {(uint32_t)(4096 / atoi(block)), 1, 1}};
+  made->request.source =
+      (nereid_source){.path = "scale.py", .text = source, .size = strlen(source)};
+  made->request.args = args;
+  made->request.nargs = ARGS;
+  return made;
+}
+
+static void count(void *context, size_t done, size_t measured, const Candidate *best) {
+  Case *c = context;
+  (void)best;
+  check(done <= c->n, "no more is done than there is");
+  c->measured = measured;
+}
+
+static int run(Case *c, double seconds) {
+  nereid_device *d;
+  if (device_describe(&d, "cpu")) abort();
+  Search s = {.arena = c->arena,
+              .device = "cpu",
+              .target = device_target(d),
+              .args = measured_args,
+              .nargs = 3,
+              .candidates = c->candidates,
+              .n = c->n,
+              .end = seconds > 0 ? timing_now() + seconds : 0,
+              .on_progress = count,
+              .context = c};
+  int code = search_run(&s);
+  nereid_device_close(d);
+  return code;
+}
+
+static bool ran(const Candidate *c) { return c->status == NEREID_TUNE_OK && c->median_us > 0; }
+
+static void test_slow(Arena *a) {
+  Case c = {.arena = a};
+  Candidate *first = add(&c, "256", "0"), *slow = add(&c, "512", "0");
+  first->known = true;
+  first->median_us = 1000;
+  slow->predicted.low_us = 1e6;
+  check(!run(&c, 0) && ran(first), "a search with a known best");
+  check(slow->status == NEREID_TUNE_PRUNED && !slow->runs, "one that cannot win is not measured");
+  check_text(slow->reason, "it cannot win: it takes 1000000.00 us at least, the best 1000.00",
+             "why it was not measured");
+}
+
+/* A model that puts all too high does not drop what it puts as high as the best. */
+static void test_high(Arena *a) {
+  Case c = {.arena = a};
+  for (int i = 0; i < 3; i++) {
+    Candidate *one = add(&c, i == 0 ? "128" : i == 1 ? "256" : "512", "0");
+    one->predicted = (Estimate){.us = 2e9, .low_us = 1e9, .high_us = 3e9};
+  }
+  check(!run(&c, 0), "a model that is far off");
+  check(ran(&c.candidates[0]) && ran(&c.candidates[1]) && ran(&c.candidates[2]), "drops nothing");
+}
+
+static void test_late(Arena *a) {
+  Case c = {.arena = a};
+  Candidate *first = add(&c, "256", "0"), *late = add(&c, "512", "0");
+  check(!run(&c, 1e-6) && ran(first), "there is time for one");
+  check(late->status == NEREID_TUNE_PRUNED && !late->runs, "and for no more");
+  check_text(late->reason, "time was up", "why it was not measured");
+  Case known = {.arena = a};
+  first = add(&known, "256", "0"), late = add(&known, "512", "0");
+  first->known = true;
+  first->median_us = 1000;
+  check(!run(&known, 1e-6) && ran(first) && first->median_us == 1000, "what is known stays known");
+  check(late->status == NEREID_TUNE_PRUNED, "nothing else is measured");
+}
+
+static void test_alike(Arena *a) {
+  Case c = {.arena = a};
+  Candidate *one = add(&c, "256", "0"), *two = add(&c, "256", "0"), *other = add(&c, "64", "0");
+  check(!run(&c, 0) && ran(one) && ran(two) && ran(other), "candidates of the same code");
+  check(c.measured == 2, "are measured once");
+  check(one->median_us == two->median_us && one->runs == two->runs, "and have the same time");
+}
+
+static void check_wrong(const Candidate *c, const char *what) {
+  check(c->status == NEREID_TUNE_WRONG, what);
+  check_text(c->reason, "its results are not those of most others", what);
+}
+
+static void test_answers(Arena *a) {
+  Case most = {.arena = a};
+  Candidate *bad = add(&most, "256", "2"), *good = add(&most, "256", "0");
+  add(&most, "512", "0");
+  check(!run(&most, 0) && ran(good) && ran(&most.candidates[2]), "what most compute is right");
+  check_wrong(bad, "the first one is wrong");
+  Case tie = {.arena = a};
+  good = add(&tie, "256", "0"), bad = add(&tie, "512", "2");
+  check(!run(&tie, 0) && ran(good), "of two, the first is right");
+  check_wrong(bad, "the second one is wrong");
+}
+
+/* What earlier runs found to be right outvotes all others, and keeps its time. */
+static void test_witness(Arena *a) {
+  Case c = {.arena = a};
+  Candidate *known = add(&c, "256", "0"), *failed_before = add(&c, "64", "1");
+  known->known = known->recorded = failed_before->known = failed_before->recorded = true;
+  known->median_us = 1e6;
+  known->runs = 9;
+  failed_before->status = NEREID_TUNE_TIMEOUT;
+  add(&c, "512", "2");
+  add(&c, "128", "2");
+  check(!run(&c, 0) && known->median_us == 1e6 && known->runs == 9, "a recorded time stays");
+  check(failed_before->status == NEREID_TUNE_TIMEOUT, "so does a recorded failure");
+  check_wrong(&c.candidates[2], "a new one is wrong");
+  check_wrong(&c.candidates[3], "though most of the new ones agree");
+  Case all = {.arena = a};
+  add(&all, "256", "1")->known = true;
+  check(!run(&all, 0) && !all.measured, "nothing is left to measure");
+}
+
+/* In a thread, which goes on: this is the last test. */
+static void test_hang(Arena *a) {
+  Case c = {.arena = a};
+  add(&c, "4096", "0");
+  add(&c, "2048", "1");
+  check(run(&c, 0) == NEREID_E_LOST, "a kernel that hangs in this process");
+  check_text(nereid_error_message(), "a kernel hangs in this process, which can't go on: end it",
+             "what to do about it");
+}
+
+/* ---- the API ---- */
+
+static void test_model_only(void) {
+  const char *blocks[] = {"128", "256"}, *modes[] = {"0"};
+  nereid_tune_axis axes[] = {{"BLOCK", blocks, 2}, {"MODE", modes, 1}};
+  nereid_setting args[] = {{"x", "rand:f32[4096]"}, {"y", "zeros:f32[4096]"}, {"n", "4096"}};
+  nereid_tune_request r = {.args = args, .nargs = 3, .grid = "cdiv(n, BLOCK)", .device = "cpu"};
+  r.kernel.source = (nereid_source){.path = "scale.py", .text = source, .size = strlen(source)};
+  r.axes = axes;
+  r.naxes = 2;
+  r.model_only = 1;
+  nereid_tuning *t;
+  if (nereid_tune(&t, &r)) {
+    check(false, nereid_error_message());
+    return;
+  }
+  const nereid_candidate *best = nereid_tuning_candidate(t, 0);
+  check_text(nereid_tuning_source(t), "model", "where a choice without measuring comes from");
+  check(nereid_tuning_count(t) == 2 && best->predicted_us > 0 && !best->runs, "it is predicted");
+  check_text(best->reason, "not measured", "and not measured");
+  check(!nereid_tuning_candidate(t, -1) && !nereid_tuning_candidate(t, 2), "no such candidate");
+  nereid_tuning_free(t);
+}
+
+int main(void) {
+  Arena *a = arena_new();
+  if (!a) abort();
+  /* All is measured in a thread of this process. */
+  setenv("NEREID_PROGRAM", "/dev/null/no-program", 1);
+  test_fields();
+  test_lengths();
+  test_wire();
+  test_worker();
+  test_results();
+  test_slow(a);
+  test_high(a);
+  test_late(a);
+  test_alike(a);
+  test_answers(a);
+  test_witness(a);
+  test_model_only();
+  test_hang(a);
+  printf("%d passed, %d failed\n", passed, failed);
+  fflush(stdout);
+  _exit(failed != 0); /* beside the thread that hangs */
+}
