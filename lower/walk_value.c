@@ -86,7 +86,7 @@ bool walk_value(const Walk *w, const NestStmt *s, int n, int64_t out[WALK_LANES]
   for (uint32_t i = 0; i < 3; i++)
     if (i < s->nsrcs && s->srcs[i].kind != REF_NONE)
       all &= known[i] = walk_operand(w, &s->srcs[i], n, x[i]);
-    else memset(x[i], 0, (size_t)n * sizeof *x[i]);
+    else x[i][0] = 0; /* no op reads what it does not have */
   if (!all) return one_decides(s, known, x, out);
   DType result = s->op == TILE_CAST || s->op == TILE_BITCAST ? s->to : s->type;
   if (dtype_is_float(result)) return false;
