@@ -44,8 +44,8 @@ static void wrapped(TunedReader *r, const Expr *e, Exprs *out) {
   }
 }
 
-/* `tuned = autotune(...)(kernel)`: the first name of the file that has the kernel with more around it
- * is what programs launch. */
+/* `tuned = autotune(...)(kernel)`: the first name that has the kernel with more around it is what
+ * programs launch. */
 static void wrapped_elsewhere(TunedReader *r, Name kernel, Exprs *out) {
   const StmtList *body = &r->p->main->ast->body;
   for (uint32_t i = 0; i < body->len; i++) {
