@@ -5,6 +5,8 @@
 #include "graph/onnx_op.h"
 #include "lang/interp.h"
 
+static bool is_op(const OnnxCall *c, const char *name) { return !strcmp(c->op->name, name); }
+
 /* ---- broadcasting ---- */
 
 /* The element of k at place `i` of a tensor of that shape. */
@@ -39,12 +41,22 @@ static OnnxKnown *broadcast_new(OnnxCall *c, const OnnxKnown *const *x, uint32_t
 
 enum { OPERANDS_MAX = 8 };
 
-/* All inputs known? */
+/* Files may mix integers and floats, whose elements are kept in other members.  A condition is of
+ * bools. */
+static bool of_one_dtype(const OnnxCall *c, const OnnxKnown *const *x) {
+  for (uint32_t i = 0; i < c->nin; i++) {
+    bool condition = i == 0 && is_op(c, "Where");
+    if (x[i]->dtype != (condition ? DT_I1 : x[c->nin - 1]->dtype)) return false;
+  }
+  return true;
+}
+
+/* All inputs known, and fit for a rule? */
 static bool operands(OnnxCall *c, const OnnxKnown **x) {
   if (!c->nin || c->nin > OPERANDS_MAX) return false;
   for (uint32_t i = 0; i < c->nin; i++)
     if (!(x[i] = onnx_known(c, i))) return false;
-  return true;
+  return of_one_dtype(c, x);
 }
 
 /* An element of the result from those of the operands; false if it is not known. */
@@ -64,8 +76,6 @@ static bool fold(OnnxCall *c, ElementRule *rule, DType result) {
   onnx_set_known(c, 0, out);
   return true;
 }
-
-static bool is_op(const OnnxCall *c, const char *name) { return !strcmp(c->op->name, name); }
 
 /* ---- arithmetic ---- */
 
