@@ -128,6 +128,12 @@ void infer_argsort(Infer *in) {
   infer_set_like(in, DT_I64, with_axis(in, &axis));
 }
 
+/* The same elements in another order along an axis. */
+void infer_sorted(Infer *in) {
+  uint32_t axis;
+  in->result = *with_axis(in, &axis);
+}
+
 /* A place along an axis for each element. */
 void infer_place_like(Infer *in) {
   uint32_t axis;

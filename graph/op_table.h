@@ -548,7 +548,7 @@
   X(random, CREATE, "nereid.random.default", "(SymInt[] size, int seed, str kind) -> Tensor") \
   X(nereid_scatter, SCATTER, "nereid.scatter.default", "(Tensor self, Tensor index, Tensor src, str reduce) -> Tensor") \
   X(search, SEARCH, "nereid.search.default", "(Tensor sorted_sequence, Tensor self, bool right) -> Tensor") \
-  X(same, SCAN, "nereid.sort.default", "(Tensor self, int dim) -> Tensor") \
+  X(sorted, SCAN, "nereid.sort.default", "(Tensor self, int dim) -> Tensor") \
   X(sort_key, POINTWISE, "nereid.sort_key.default", "(Tensor self) -> Tensor") \
   X(suppress, SCATTER, "nereid.suppress.default", "(Tensor self, Tensor row, Tensor scores, Tensor boxes, Tensor threshold, SymInt most) -> Tensor") \
   X(to, NONE, "prims.convert_element_type.default", "(Tensor self, ScalarType dtype) -> Tensor") \

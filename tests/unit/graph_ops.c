@@ -495,6 +495,7 @@ static const Case type_errors[] = {
      "'dim' must be a literal number, not s0"},
     {"x: \"f32[2]\"", "view.default(x, [1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1])", "more than 16 axes"},
     {"x: \"f32[2]\"", "softmax.int(x, 1)", "there is no axis 1 among 1"},
+    {"x: \"f32[2]\"", "nereid.sort.default(x, 65535)", "there is no axis 65535 among 1"},
     {"x: \"f32[2]\"", "sum.dim_IntList(x, [0, -1])", "axis -1 is given twice"},
     {"x: \"f32[2]\"", "mT.default(x)", "a tensor of 2 to 16 axes is expected, not f32[2]"},
     {"x: \"f32[2]\"", "constant_pad_nd.default(x, [0, -3])",
