@@ -31,10 +31,12 @@ static int read_string(const Reading *r, const char **out, const Json *doc, cons
   return STATUS_OK;
 }
 
+/* -0 becomes 0: written without a point, as series_json does, it is an integer. */
 static bool read_number(double *out, const Json *v) {
   if (json_is(v, JSON_INTEGER)) *out = (double)v->integer;
   else if (json_is(v, JSON_REAL)) *out = v->real;
   else return false;
+  if (*out == 0) *out = 0;
   return fabs(*out) <= 1e18;
 }
 

@@ -19,3 +19,6 @@ sed -n '/<text/s/<[^>]*>/ /gp' $TMP/c.svg
 echo '{"label": "d", "x_name": "rows", "unit": "us", "points": [[100, 5, 5, 5]]}' > $TMP/d.json
 nereid bench --peer $TMP/d.json -o $TMP/d.svg
 sed -n '/<text/s/<[^>]*>/ /gp' $TMP/d.svg
+# A zero has no sign.
+echo '{"label": "e", "x_name": "rows", "unit": "us", "points": [[-0.0, 5, 5, 5]]}' > $TMP/e.json
+nereid bench --peer $TMP/e.json
