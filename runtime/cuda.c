@@ -9,6 +9,7 @@
 
 #include "lower/machine.h"
 #include "runtime/cuda.h"
+#include "runtime/cuda_known.h"
 #include "runtime/cuda_state.h"
 
 enum { LOG_MAX = 8192 };
@@ -191,6 +192,7 @@ static int open_ordinal(nereid_device *d, Cuda *c, int ordinal) {
 }
 
 static int open_cuda(nereid_device *d, int ordinal) {
+  if (d->described && cuda_known(d, ordinal)) return 0;
   Cuda *c = calloc(1, sizeof *c);
   if (!c) return error_out_of_memory();
   int code = open_ordinal(d, c, ordinal);
@@ -200,11 +202,13 @@ static int open_cuda(nereid_device *d, int ordinal) {
     return code;
   }
   d->state = c;
+  if (d->described) cuda_know(d, ordinal);
   return 0;
 }
 
 static void close_cuda(nereid_device *d) {
   Cuda *c = d->state;
+  if (!c) return; /* it was known, and never opened */
   if (!d->described) c->api.context_release(c->device);
   dlclose(c->library);
   free(c);

@@ -54,7 +54,7 @@ static void assemble(void *context, size_t i) {
   job->key = key_of(l, v);
   job->from_cache = cache_get(l->cache, &job->key, &job->cubin, &job->size);
   if (job->from_cache) return;
-  if (cubin_by_ptxas(&job->cubin, &job->size, v->code, v->size, l->device->target, l->ptxas))
+  if (cubin_by_ptxas(&job->cubin, &job->size, v->code, v->size, l->device->target, l->ptxas, NULL))
     job->cubin = NULL;
 }
 

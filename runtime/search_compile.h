@@ -17,11 +17,11 @@ typedef struct {
 
 /* Starts with the candidates that are not known. */
 int search_compiler_start(SearchCompiler **out, const Search *s);
-/* Waits for the next one that is ready; false: there are no more. */
+/* Waits for the next one that is ready; false: there are no more.  At the search's end it stops. */
 bool search_compiler_next(SearchCompiler *c, CompiledCandidate *out);
 /* Candidates that take longer, whatever the model's error, are not compiled any more. */
 void search_compiler_limit(SearchCompiler *c, double us);
-/* No further candidate is begun. */
+/* No further candidate is begun; those that were are given up. */
 void search_compiler_stop(SearchCompiler *c);
 void search_compiler_free(SearchCompiler *c);
 

@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -72,12 +73,24 @@ int nereid_find_tool(char *out, size_t size, const char *tool) {
 
 /* ---- running ---- */
 
-/* All that comes out of the pipe; what is too much is read and dropped. */
-static void read_output(int fd, char *output, size_t size) {
+static bool is_stopped(const bool *stop) { return stop && __atomic_load_n(stop, __ATOMIC_RELAXED); }
+
+/* There is something to read, or the other end is closed.  False: it was stopped before. */
+static bool wait_for_output(int fd, const bool *stop) {
+  enum { LOOK_AGAIN_MS = 20 };
+  struct pollfd p = {.fd = fd, .events = POLLIN};
+  while (!is_stopped(stop))
+    if (poll(&p, 1, stop ? LOOK_AGAIN_MS : -1) > 0) return true;
+  return false;
+}
+
+/* All that comes out of the pipe, unless it is stopped; what is too much is read and dropped. */
+static void read_output(int fd, char *output, size_t size, const bool *stop) {
   char buffer[4096];
   size_t n = 0;
   ssize_t got;
-  while ((got = read(fd, buffer, sizeof buffer)) > 0 || (got < 0 && errno == EINTR)) {
+  while (wait_for_output(fd, stop) &&
+         ((got = read(fd, buffer, sizeof buffer)) > 0 || (got < 0 && errno == EINTR))) {
     if (got < 0) continue;
     size_t take = (size_t)got < size - 1 - n ? (size_t)got : size - 1 - n;
     memcpy(output + n, buffer, take);
@@ -107,14 +120,15 @@ static int spawn(pid_t *pid, const char *const *argv, int out) {
   return rc;
 }
 
-int tool_run(const char *const *argv, char *output, size_t size) {
+int tool_run_until(const char *const *argv, char *output, size_t size, const bool *stop) {
   int pipes[2], status;
   pid_t pid;
   output[0] = 0;
   if (pipe2(pipes, O_CLOEXEC)) return -1;
   int rc = spawn(&pid, argv, pipes[1]);
   close(pipes[1]);
-  if (rc == 0) read_output(pipes[0], output, size);
+  if (rc == 0) read_output(pipes[0], output, size, stop);
+  if (rc == 0 && is_stopped(stop)) kill(pid, SIGKILL);
   close(pipes[0]);
   if (rc) {
     snprintf(output, size, "%s: %s", argv[0], strerror(rc));
@@ -123,6 +137,10 @@ int tool_run(const char *const *argv, char *output, size_t size) {
   while (waitpid(pid, &status, 0) < 0)
     if (errno != EINTR) return -1;
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+int tool_run(const char *const *argv, char *output, size_t size) {
+  return tool_run_until(argv, output, size, NULL);
 }
 
 /* ---- temporary folders ---- */

@@ -16,13 +16,18 @@ struct nereid_tuning {
 
 /* ---- the device ---- */
 
-static int find_device(Tuning *t) {
-  const char *name = t->request->device;
-  if (!name) name = nereid_device_count("cuda") > 0 ? "cuda" : "cpu";
-  if (strncmp(name, "cuda", 4) && strcmp(name, "cpu"))
-    return error_set(NEREID_E_USAGE, E_TUNE_DEVICE, name);
+static int describe(Tuning *t, const char *name) {
   t->device_name = arena_strndup(t->arena, name, strlen(name));
   return device_describe(&t->device, name);
+}
+
+static int find_device(Tuning *t) {
+  const char *name = t->request->device;
+  if (name && strncmp(name, "cuda", 4) && strcmp(name, "cpu"))
+    return error_set(NEREID_E_USAGE, E_TUNE_DEVICE, name);
+  if (name) return describe(t, name);
+  int code = describe(t, "cuda");
+  return code && nereid_device_count("cuda") == 0 ? describe(t, "cpu") : code;
 }
 
 /* ---- candidates ---- */
@@ -40,8 +45,8 @@ static int make_candidate(Tuning *t, const Config *config, Candidate *c) {
   if (code == NEREID_E_KERNEL) fail(t, c, NEREID_TUNE_COMPILE);
   if (code) return code == NEREID_E_KERNEL ? 0 : code;
   code = problem_grid(&t->problem, &c->request, c->grid);
-  if (code == NEREID_E_RESOURCES) fail(t, c, NEREID_TUNE_RESOURCES);
-  return code == NEREID_E_RESOURCES ? 0 : code;
+  if (code) fail(t, c, code == NEREID_E_RESOURCES ? NEREID_TUNE_RESOURCES : NEREID_TUNE_COMPILE);
+  return code == NEREID_E_MEMORY ? code : 0;
 }
 
 static int make_candidates(Tuning *t) {
@@ -85,7 +90,7 @@ static void leave_to_model(Tuning *t) {
   }
 }
 
-static void describe(const Tuning *t, size_t i, nereid_candidate *out) {
+static void candidate_of(const Tuning *t, size_t i, nereid_candidate *out) {
   const Candidate *c = &t->candidates[i];
   const Config *config = &t->configs.data[i];
   *out = (nereid_candidate){.settings = config->settings,
@@ -148,7 +153,7 @@ static void make_results(const Tuning *t, nereid_tuning *out) {
   out->n = t->configs.len;
   out->candidates = ARENA_ARRAY(out->arena, nereid_candidate, out->n);
   for (size_t i = 0; i < out->n; i++) {
-    describe(t, i, &out->candidates[i]);
+    candidate_of(t, i, &out->candidates[i]);
     keep_texts(out->arena, &out->candidates[i]);
   }
   qsort(out->candidates, out->n, sizeof *out->candidates, faster_first);
@@ -183,7 +188,7 @@ static int none_runs(const nereid_tuning *o) {
 static void on_progress(void *context, size_t done, size_t measured, const Candidate *best) {
   const Tuning *t = context;
   nereid_candidate c;
-  if (best) describe(t, (size_t)(best - t->candidates), &c);
+  if (best) candidate_of(t, (size_t)(best - t->candidates), &c);
   nereid_tune_progress p = {.candidates = (int)t->configs.len,
                             .done = (int)done,
                             .measured = (int)measured,

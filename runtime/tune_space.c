@@ -29,10 +29,9 @@ static bool sets(const nereid_tune_axis *axes, int n, const char *name) {
 }
 
 static Config with_options(const Tuning *t, const Config *c, const Config *options) {
-  const nereid_tune_request *r = t->request;
   Config out = {ARENA_ARRAY(t->arena, nereid_setting, (size_t)(c->n + options->n)), 0};
   for (int i = 0; i < c->n; i++)
-    if (!sets(r->axes, r->naxes, c->settings[i].name)) out.settings[out.n++] = c->settings[i];
+    if (!sets(t->axes, t->naxes, c->settings[i].name)) out.settings[out.n++] = c->settings[i];
   for (int i = 0; i < options->n; i++) out.settings[out.n++] = options->settings[i];
   return out;
 }
@@ -44,9 +43,8 @@ static bool is_in(const Configs *list, const Config *c) {
 }
 
 static int combine(Tuning *t) {
-  const nereid_tune_request *r = t->request;
   Configs options = {0};
-  int code = space_of_axes(&options, &t->problem, r->axes, r->naxes);
+  int code = space_of_axes(&options, &t->problem, t->axes, t->naxes);
   for (size_t i = 0; i < t->space.configs.len && !code; i++) {
     for (size_t j = 0; j < options.len; j++) {
       Config c = with_options(t, &t->space.configs.data[i], &options.data[j]);
@@ -60,20 +58,30 @@ static int combine(Tuning *t) {
 
 /* ---- all of it ---- */
 
-static bool names_constexprs(const nereid_tune_request *r) {
+/* On a CPU, what only a GPU's code depends on is not searched. */
+static void choose_axes(Tuning *t) {
+  const nereid_tune_request *r = t->request;
+  nereid_tune_axis *axes = ARENA_ARRAY(t->arena, nereid_tune_axis, (size_t)r->naxes);
+  bool gpu = device_kind(t->device) == NEREID_PTX;
+  t->axes = axes;
   for (int i = 0; i < r->naxes; i++)
-    if (!config_is_option(r->axes[i].name)) return true;
+    if (gpu || !config_is_option(r->axes[i].name)) axes[t->naxes++] = r->axes[i];
+}
+
+static bool names_constexprs(const Tuning *t) {
+  for (int i = 0; i < t->naxes; i++)
+    if (!config_is_option(t->axes[i].name)) return true;
   return false;
 }
 
 int tune_space(Tuning *t) {
-  const nereid_tune_request *r = t->request;
   int code = open_decorators(t);
   if (code) return code;
-  if (names_constexprs(r)) return space_of_axes(&t->configs, &t->problem, r->axes, r->naxes);
+  choose_axes(t);
+  if (names_constexprs(t)) return space_of_axes(&t->configs, &t->problem, t->axes, t->naxes);
   code = decorators_space(&t->space, t->decorators);
   if (code) return code;
-  if (t->space.source == SPACE_NONE && !r->naxes)
+  if (t->space.source == SPACE_NONE && !t->naxes)
     return error_set(NEREID_E_USAGE, E_TUNE_SPACE, t->problem.info->name);
   return combine(t);
 }

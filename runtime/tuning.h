@@ -14,6 +14,8 @@ typedef struct {
   Problem problem;
   const char *device_name; /* "cuda", "cpu" */
   nereid_device *device;   /* described: it runs nothing */
+  nereid_tune_axis *axes;  /* of the request, those that count on the device */
+  int naxes;
   Decorators *decorators;
   DecoratorSpace space; /* of the kernel's decorators; empty unless it was asked for */
   Configs configs;
