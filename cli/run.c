@@ -6,9 +6,10 @@
 #include "cli/heuristics.h"
 #include "cli/launch.h"
 #include "cli/report.h"
+#include "cli/tuned.h"
 #include "runtime/files.h"
 
-enum { OPT_GRID = REQUEST_OPTIONS_END, OPT_DEVICE, OPT_OUT, OPT_TIME };
+enum { OPT_GRID = REQUEST_OPTIONS_END, OPT_DEVICE, OPT_OUT, OPT_TIME, OPT_TUNE };
 
 static const Option options[] = {
     {OPT_GRID, "--grid", "X[,Y[,Z]]", "programs on each axis: expressions such as cdiv(n, BLOCK)"},
@@ -16,6 +17,7 @@ static const Option options[] = {
     {OPT_DEVICE, "--device", "D", "cuda, cpu, nest or interp; cuda if there is a GPU, else cpu"},
     {OPT_OUT, "--out", "NAME=FILE.npy", "writes an array to a file instead of printing"},
     {OPT_TIME, "--time", NULL, "measures the kernel"},
+    {OPT_TUNE, "--tune", NULL, "finds the best constexprs first, unless that is known"},
     {0},
 };
 
@@ -23,7 +25,7 @@ typedef struct {
   Request request;
   const char *device_name, *grid;
   Settings values, outs;
-  bool time;
+  bool time, tune;
   nereid_device *device;
   nereid_module *module;
   const nereid_kernel_info *info;
@@ -38,6 +40,7 @@ static int take(Run *r, int id, const char *value) {
     case OPT_GRID: r->grid = value; return STATUS_OK;
     case OPT_DEVICE: r->device_name = value; return STATUS_OK;
     case OPT_TIME: r->time = true; return STATUS_OK;
+    case OPT_TUNE: r->tune = true; return STATUS_OK;
     case OPT_OUT: return settings_add(&r->outs, value, "FILE.npy");
     case ARGS_POSITIONAL:
       if (!r->request.file) return request_file(&r->request, value);
@@ -98,6 +101,20 @@ static int launch(Run *r) {
 
 /* ---- all of it ---- */
 
+/* What is left open is chosen by what was measured; interpreters measure nothing. */
+static int add_tuned(Run *r) {
+  nereid_device_info info;
+  nereid_device_get_info(&info, r->device);
+  bool measures = info.kind == NEREID_PTX || info.kind == NEREID_C;
+  if (!measures || nereid_module_is_ir(r->module)) return STATUS_OK;
+  return tuned_add(&(Tuned){.request = &r->request,
+                            .values = &r->values,
+                            .kernel = r->info,
+                            .grid = r->grid,
+                            .device = info.name,
+                            .tune = r->tune});
+}
+
 static int run_all(Run *r) {
   uint32_t grid[3];
   int status = request_finish(&r->request);
@@ -106,6 +123,7 @@ static int run_all(Run *r) {
   if (!status) status = arguments_read(&r->args, r->info, &r->values);
   if (!status) status = check_outs(r);
   if (!status) status = heuristics_add(&r->request, &r->args, r->device);
+  if (!status) status = add_tuned(r);
   if (!status) status = arguments_grid(grid, r->grid, &r->args, &r->request);
   if (!status) status = arguments_check(&r->args, &r->request);
   if (!status) status = arguments_add_types(&r->args, &r->request, r->module);

@@ -969,6 +969,9 @@
 #define E_CLI_GRID_EXTENT "the grid entry `%s` is %lld: it must be from 1 to 4294967295"
 #define E_CLI_MISSING_ARG "kernel %s needs argument %s: give %s=VALUE"
 #define E_CLI_AXIS_RANGE "`%s` should be a range LO..HI of at most %d whole numbers"
+#define E_CLI_UNTUNED \
+  "constexpr %s of kernel %s has no value, and no run has measured which is best for these " \
+  "arguments: give it by -D %s=VALUE, or let --tune find it"
 #define E_CLI_BUDGET "--budget takes seconds, as in 10s, not `%s`"
 #define E_CLI_BUILD_DIR "name the folder by -o DIR"
 #define E_CLI_BUILD_ONE "one model is built at a time, not %s and %s"

@@ -79,6 +79,7 @@ typedef struct {
   int naxes;
   int remeasure;   /* what is known from earlier runs is measured again */
   double budget_s; /* 0: no limit.  It is overrun by one candidate at most */
+  int records_only; /* nothing is measured: what earlier runs have measured chooses */
   int model_only;  /* nothing is measured: the model chooses */
   uint64_t seed;   /* of what is left to chance */
   void (*on_progress)(void *context, const nereid_tune_progress *p);

@@ -80,6 +80,16 @@ static const MeasuredArg *measured_args(const Tuning *t) {
 
 /* ---- results ---- */
 
+/* Nothing is measured: what is not recorded can't be chosen. */
+static void leave_to_records(Tuning *t) {
+  for (size_t i = 0; i < t->configs.len; i++) {
+    Candidate *c = &t->candidates[i];
+    if (c->known) continue;
+    c->status = NEREID_TUNE_PRUNED;
+    c->reason = E_TUNE_UNMEASURED;
+  }
+}
+
 /* Nothing is measured: what the model knows nothing of can't be chosen. */
 static void leave_to_model(Tuning *t) {
   for (size_t i = 0; i < t->configs.len; i++) {
@@ -223,16 +233,17 @@ static int search(Tuning *t) {
 static int tune_body(void *arg) {
   Tuning *t = arg;
   Memory memory = {0};
-  bool model = t->request->model_only;
+  bool model = t->request->model_only, records = t->request->records_only;
   int code = find_device(t);
   if (!code) code = problem_open(&t->problem, t->arena, t->request);
   if (!code) code = tune_space(t);
   if (!code) code = make_candidates(t);
   if (!code && !model) code = tune_recall(t, &memory);
-  if (!code) tune_predict(t);
+  if (!code && !records) tune_predict(t);
   if (!code && model) leave_to_model(t);
-  if (!code && !model) code = search(t);
-  if (!code && !model) tune_remember(t, &memory);
+  if (!code && records) leave_to_records(t);
+  if (!code && !model && !records) code = search(t);
+  if (!code && !model && !records) tune_remember(t, &memory);
   tune_forget(&memory);
   return code;
 }
