@@ -607,7 +607,7 @@
 #define E_TUNE_TIME_UP "time was up"
 #define E_TUNE_UNMEASURED "not measured"
 #define E_TUNE_UNPREDICTED "the model says nothing of it"
-#define E_TUNE_SLOW "it cannot win: it takes %.2f us at least, the best %.2f"
+#define E_TUNE_SLOW "the model says that it cannot win"
 #define E_TUNE_HANG "a kernel hangs in this process, which can't go on: end it"
 #define E_TUNE_DEVICE "there is nothing to tune on device %s: take cuda or cpu"
 #define E_TUNE_SPACE "kernel %s has nothing to tune: name a constexpr by --space NAME=V1,V2,..."

@@ -147,12 +147,6 @@ static bool is_slow(const State *s, const Candidate *c) {
   return !c->witness && limit > 0 && c->predicted.low_us > limit;
 }
 
-static void prune(State *s, Item *item) {
-  Text text = text_new(s->search->arena);
-  text_printf(&text, E_TUNE_SLOW, item->candidate->predicted.low_us, s->best_us);
-  fail(s, item, NEREID_TUNE_PRUNED, text.data);
-}
-
 static int try_compiled(State *s, CompiledCandidate *c) {
   Item *item = &s->items[c->candidate];
   bool witness = item->candidate->witness;
@@ -160,7 +154,7 @@ static int try_compiled(State *s, CompiledCandidate *c) {
   if (c->failure) {
     fail(s, item, status_of(c->failure), c->message ? c->message : "");
   } else if (c->pruned || is_slow(s, item->candidate)) {
-    prune(s, item);
+    fail(s, item, NEREID_TUNE_PRUNED, E_TUNE_SLOW);
     nereid_text_free(c->code);
   } else {
     item->candidate->code = key_of(c);

@@ -86,7 +86,7 @@ static Config combination(Arena *a, const nereid_tune_axis **axes, int n, size_t
   return c;
 }
 
-int space_of_axes(Configs *out, const Problem *p, const nereid_tune_axis *axes, int n) {
+int space_check(const Problem *p, const nereid_tune_axis *axes, int n) {
   size_t count = 1;
   for (int i = 0; i < n; i++) {
     int code = check_axis(p, axes, i);
@@ -94,6 +94,14 @@ int space_of_axes(Configs *out, const Problem *p, const nereid_tune_axis *axes, 
     count *= (size_t)axes[i].n;
     if (count > SPACE_MOST) return error_set(NEREID_E_USAGE, E_TUNE_SPACE_LARGE, SPACE_MOST);
   }
+  return 0;
+}
+
+int space_of_axes(Configs *out, const Problem *p, const nereid_tune_axis *axes, int n) {
+  size_t count = 1;
+  int code = space_check(p, axes, n);
+  if (code) return code;
+  for (int i = 0; i < n; i++) count *= (size_t)axes[i].n;
   const nereid_tune_axis **order = in_order(p, axes, n);
   for (size_t i = 0; i < count; i++) vec_push(p->arena, out, combination(p->arena, order, n, i));
   return 0;

@@ -6,8 +6,10 @@
 
 enum { SPACE_MOST = 100000 }; /* configurations; more are refused */
 
+/* Names, values and their number. */
+int space_check(const Problem *p, const nereid_tune_axis *axes, int n);
 /* All combinations of the axes' values, the last axis changing fastest: constexprs in the kernel's
- * order, then options.  Names and values are checked. */
+ * order, then options.  They are checked. */
 int space_of_axes(Configs *out, const Problem *p, const nereid_tune_axis *axes, int n);
 
 #endif

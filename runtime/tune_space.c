@@ -76,6 +76,7 @@ static bool names_constexprs(const Tuning *t) {
 
 int tune_space(Tuning *t) {
   int code = open_decorators(t);
+  if (!code) code = space_check(&t->problem, t->request->axes, t->request->naxes);
   if (code) return code;
   choose_axes(t);
   if (names_constexprs(t)) return space_of_axes(&t->configs, &t->problem, t->axes, t->naxes);
