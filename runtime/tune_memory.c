@@ -43,6 +43,7 @@ static void print_sizes(Text *out, const ProblemArg *a) {
 static const char *sizes_of(const Tuning *t) {
   Text text = text_new(t->arena);
   for (int i = 0; i < t->problem.nargs; i++) print_sizes(&text, &t->problem.args[i]);
+  text_printf(&text, "%sgrid=%s", text.len ? " " : "", t->problem.grid);
   return text.data ? text.data : "";
 }
 
@@ -173,7 +174,9 @@ void tune_remember(Tuning *t, Memory *m) {
                 .taken = time(NULL)};
     vec_push(t->arena, &list, r);
   }
-  if (list.len) records_put(m->records, list.data, list.len, NULL);
+  if (!list.len) return;
+  if (t->request->remeasure) records_replace(m->records, list.data, list.len);
+  else records_put(m->records, list.data, list.len, NULL);
 }
 
 void tune_forget(Memory *m) {

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """`nereid records` on many machines: the same bytes whatever the order, and nothing lost or half
 done with many processes, after kills, on a full disk and on one that can only be read."""
-import itertools, os, pathlib, random, shutil, signal, subprocess, sys, tempfile, time
+import itertools, json, os, pathlib, random, shutil, signal, subprocess, sys, tempfile, time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 NEREID = os.path.abspath(os.environ.get("NEREID", ROOT / "build" / "nereid"))
@@ -151,6 +151,40 @@ def test_kills(tmp):
     check(done + cut == 24, f"{24 - done - cut} killed imports left something in between")
 
 
+KERNEL = """
+import triton
+import triton.language as tl
+
+@triton.jit
+def scale(x, n, K: tl.constexpr, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(x + i, tl.load(x + i, mask=i < n) * K, mask=i < n)
+"""
+
+
+def test_tuning(tmp):
+    """Sixteen tuners of one kernel, each with a constant of its own, and one database."""
+    if not any(map(shutil.which, ("cc", "gcc", "clang"))):
+        skipped.append("no cc")
+        return
+    home, kernel = Machine(tmp / "tuned"), tmp / "scale.py"
+    kernel.write_text(KERNEL)
+    command = [NEREID, "tune", kernel, "x=ones:f32[256]", "n=256", "--grid", "cdiv(n, BLOCK)",
+               "--space", "BLOCK=64,128", "--device", "cpu", "--json", "-", "-D"]
+    tune = lambda i: subprocess.Popen(command + [f"K={i}"], env=home.env, stdout=subprocess.PIPE,
+                                      stderr=subprocess.PIPE, text=True)
+    first = []
+    for process in [tune(i) for i in range(16)]:
+        out, err = process.communicate()
+        check(process.returncode == 0, f"a tuner among many: {err}")
+        first.append(out)
+    check(home.export().count(b"\n  config") == 32, "many tuners lose records")
+    for i, out in enumerate(first):
+        before, again = json.loads(out), json.loads(tune(i).communicate()[0])
+        check(again["source"] == "records", "what was tuned is tuned again")
+        check(again["best"] == before["best"], "records choose another configuration")
+
+
 MOUNT = """
 set -e
 mount -t tmpfs -o size=256k tmpfs "$1"
@@ -222,7 +256,7 @@ def main():
         tmp = pathlib.Path(name)
         files, everything = test_merging(tmp)
         test_machines(tmp, files, everything)
-        for test in (test_processes, test_kills, test_disk, test_hostile, test_many):
+        for test in (test_processes, test_tuning, test_kills, test_disk, test_hostile, test_many):
             test(tmp)
     for text in failures:
         print("FAIL", text)
