@@ -99,17 +99,11 @@ void arguments_free(Arguments *a) {
 
 /* ---- what is compiled ---- */
 
-static bool is_defined(const Request *r, const char *name) {
-  for (int i = 0; i < r->names.len; i++)
-    if (!strcmp(r->names.data[i], name)) return true;
-  return false;
-}
-
 int arguments_check(const Arguments *a, const Request *r) {
   for (int i = 0; i < a->kernel->nparams; i++) {
     const nereid_param *p = &a->kernel->params[i];
     if (p->kind == NEREID_PARAM_CONSTEXPR || p->has_default || p->tuned) continue;
-    if (!arguments_find(a, p->name) && !is_defined(r, p->name))
+    if (!arguments_find(a, p->name) && !request_has(r, p->name))
       return args_error(E_CLI_MISSING_ARG, a->kernel->name, p->name, p->name);
   }
   return STATUS_OK;

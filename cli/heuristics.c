@@ -5,17 +5,11 @@
 
 #include "runtime/decorators.h"
 
-static bool is_defined(const Request *r, const char *name) {
-  for (int i = 0; i < r->names.len; i++)
-    if (!strcmp(r->names.data[i], name)) return true;
-  return false;
-}
-
 /* Is there anything that a decorator sets, and nobody has set? */
 static bool is_open(const Request *r, const Arguments *args) {
   for (int i = 0; i < args->kernel->nparams; i++) {
     const nereid_param *p = &args->kernel->params[i];
-    if (p->tuned && !is_defined(r, p->name) && !arguments_find(args, p->name)) return true;
+    if (p->tuned && !request_has(r, p->name) && !arguments_find(args, p->name)) return true;
   }
   return false;
 }

@@ -3,6 +3,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+bool request_has(const Request *r, const char *name) {
+  for (int i = 0; i < r->names.len; i++)
+    if (!strcmp(r->names.data[i], name)) return true;
+  return false;
+}
+
 int request_add(Request *r, const char *name, const char *type, const char *value) {
   int n = r->names.len;
   const char *text = type ? type : value;

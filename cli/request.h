@@ -33,6 +33,8 @@ typedef struct {
 int request_option(Request *r, int id, const char *value);
 /* The FILE[:KERNEL] argument. */
 int request_file(Request *r, const char *value);
+/* Has it a value or a type for that argument? */
+bool request_has(const Request *r, const char *name);
 /* One of type and value is NULL. */
 int request_add(Request *r, const char *name, const char *type, const char *value);
 /* Forgets what was added, for another set of values. */

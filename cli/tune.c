@@ -106,19 +106,14 @@ static int check_files(const Tune *t) {
 static TuneView view_of(const Tune *t, Arena *a, const nereid_tuning *tuning) {
   int n = nereid_tuning_count(tuning);
   const nereid_candidate **list = ARENA_ARRAY(a, const nereid_candidate *, (size_t)n);
-  TuneWork *work = ARENA_ARRAY(a, TuneWork, (size_t)n);
   TuneView v = {.kernel = nereid_tuning_kernel(tuning),
                 .device = nereid_tuning_device(tuning),
                 .source = nereid_tuning_source(tuning),
                 .args = t->values.data,
                 .nargs = t->values.len,
                 .candidates = list,
-                .n = n,
-                .work = work};
-  for (int i = 0; i < n; i++) {
-    list[i] = nereid_tuning_candidate(tuning, i);
-    work[i] = (TuneWork){list[i]->bytes, list[i]->flops};
-  }
+                .n = n};
+  for (int i = 0; i < n; i++) list[i] = nereid_tuning_candidate(tuning, i);
   nereid_tuning_roof(&v.bandwidth, &v.flops, tuning);
   return v;
 }

@@ -12,14 +12,12 @@ typedef struct {
   int points;
 } Roofline;
 
-static bool is_point(const TuneView *v, int i) {
-  return tune_is_measured(v->candidates[i]) && v->work[i].bytes > 0 && v->work[i].flops > 0;
+static bool is_point(const nereid_candidate *c) {
+  return tune_is_measured(c) && c->bytes > 0 && c->flops > 0;
 }
 
-static double intensity(const TuneWork *w) { return w->flops / w->bytes; }
-static double rate(const TuneWork *w, const nereid_candidate *c) {
-  return 1e6 * w->flops / c->median_us;
-}
+static double intensity(const nereid_candidate *c) { return c->flops / c->bytes; }
+static double rate(const nereid_candidate *c) { return 1e6 * c->flops / c->median_us; }
 
 /* The picture holds the ridge, where the roof turns, and a decade around the points. */
 static void cover_points(Roofline *r) {
@@ -29,8 +27,8 @@ static void cover_points(Roofline *r) {
   r->y_hi = v->flops;
   r->y_lo = v->flops / 10;
   for (int i = 0; i < v->n; i++) {
-    if (!is_point(v, i)) continue;
-    double x = intensity(&v->work[i]), y = rate(&v->work[i], v->candidates[i]);
+    if (!is_point(v->candidates[i])) continue;
+    double x = intensity(v->candidates[i]), y = rate(v->candidates[i]);
     r->x_lo = fmin(r->x_lo, x), r->x_hi = fmax(r->x_hi, x);
     r->y_lo = fmin(r->y_lo, y), r->y_hi = fmax(r->y_hi, y);
     r->points++;
@@ -50,21 +48,20 @@ static void put_roof(const Chart *c, const TuneView *v) {
 
 static void put_points(const Chart *c, const TuneView *v) {
   for (int i = v->n; i-- > 0;) {
-    if (!is_point(v, i)) continue;
-    double x = scale_place(&c->x, intensity(&v->work[i]));
-    double y = scale_place(&c->y, rate(&v->work[i], v->candidates[i]));
+    const nereid_candidate *at = v->candidates[i];
+    if (!is_point(at)) continue;
+    double x = scale_place(&c->x, intensity(at)), y = scale_place(&c->y, rate(at));
     chart_mark(c, 0, x, y, 3.2);
-    tune_point_title(c->out, v->candidates[i]);
+    tune_point_title(c->out, at);
     text_puts(c->out, "</path>\n");
-    if (v->candidates[i] == tune_best(v))
+    if (at == tune_best(v))
       text_printf(c->out, "<circle class=\"best\" cx=\"%.1f\" cy=\"%.1f\" r=\"6.5\"/>\n", x, y);
   }
 }
 
-static void put_note(Text *out, const TuneView *v) {
-  const nereid_candidate *best = v->candidates[0];
+static void put_note(Text *out, const TuneView *v, const nereid_candidate *best) {
   char bytes[TUNE_NUMBER], flops[TUNE_NUMBER];
-  double b = 1e6 * v->work[0].bytes / best->median_us, f = rate(&v->work[0], best);
+  double b = 1e6 * best->bytes / best->median_us, f = rate(best);
   tune_quantity(bytes, b);
   tune_quantity(flops, f);
   text_printf(out, "<p>The best moves %sB/s", bytes);
@@ -92,9 +89,9 @@ static void put_picture(Text *out, const TuneView *v) {
 
 void tune_roofline(Text *out, const TuneView *v) {
   const nereid_candidate *best = tune_best(v);
-  if (!v->work || !best || !tune_is_measured(best) || v->work[0].bytes <= 0) return;
+  if (!best || !tune_is_measured(best) || best->bytes <= 0) return;
   text_puts(out, "<section><h2>Roofline</h2>\n");
-  put_note(out, v);
+  put_note(out, v, best);
   if (v->bandwidth > 0 && v->flops > 0) put_picture(out, v);
   text_puts(out, "</section>\n");
 }

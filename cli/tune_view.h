@@ -5,11 +5,6 @@
 #include "lang/strings.h"
 #include "runtime/nereid_tune.h"
 
-/* What a candidate must do, and so where it stands below the device's roof. */
-typedef struct {
-  double bytes, flops; /* 0: not known */
-} TuneWork;
-
 typedef struct {
   const char *kernel, *device;
   const char *source; /* "measured", "records" or "model" */
@@ -17,12 +12,11 @@ typedef struct {
   int nargs;
   const nereid_candidate *const *candidates; /* the best first, as nereid_tuning_candidate has it */
   int n;
-  const TuneWork *work;    /* of each candidate; NULL: not known */
   double bandwidth, flops; /* of the device, a second; 0: not known */
 } TuneView;
 
 bool tune_is_measured(const nereid_candidate *c); /* it ran, and its time is known */
-bool tune_has_spread(const nereid_candidate *c); /* it ran more than once */
+bool tune_has_spread(const nereid_candidate *c);  /* it ran more than once */
 bool tune_is_predicted(const nereid_candidate *c);
 /* The one that wins: the first, if it ran or the model chose it; else NULL. */
 const nereid_candidate *tune_best(const TuneView *v);

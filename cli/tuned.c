@@ -5,18 +5,12 @@
 #include "runtime/config.h"
 #include "runtime/nereid_tune.h"
 
-static bool is_given(const Request *r, const char *name) {
-  for (int i = 0; i < r->names.len; i++)
-    if (!strcmp(r->names.data[i], name)) return true;
-  return false;
-}
-
 /* A constexpr without a value that the file does not give either; NULL: there is none. */
 static const char *open_constexpr(const Tuned *t) {
   for (int i = 0; i < t->kernel->nparams; i++) {
     const nereid_param *p = &t->kernel->params[i];
     bool constexpr = p->kind == NEREID_PARAM_CONSTEXPR || p->tuned;
-    if (constexpr && !p->has_default && !is_given(t->request, p->name)) return p->name;
+    if (constexpr && !p->has_default && !request_has(t->request, p->name)) return p->name;
   }
   return NULL;
 }
@@ -24,7 +18,7 @@ static const char *open_constexpr(const Tuned *t) {
 static int add_setting(Request *r, const nereid_setting *s) {
   int *option = config_option(&r->api, s->name);
   if (option) return args_number(option, s->name, s->value, 1, 1024) ? 0 : STATUS_USAGE;
-  return is_given(r, s->name) ? STATUS_OK : request_add(r, s->name, NULL, s->value);
+  return request_has(r, s->name) ? STATUS_OK : request_add(r, s->name, NULL, s->value);
 }
 
 static int add_best(const Tuned *t, const nereid_tuning *tuning) {

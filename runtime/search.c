@@ -1,10 +1,8 @@
 #include "runtime/search.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/cache.h"
 #include "runtime/search_compile.h"
 
 /* Launches that hang: nothing is waited for longer, and less where better ones are known. */
@@ -192,16 +190,6 @@ static int first_round(State *s) {
 
 /* ---- which results are right ---- */
 
-static double best_known(const State *s) {
-  double best = 0;
-  for (size_t i = 0; i < s->search->n; i++) {
-    const Candidate *c = &s->search->candidates[i];
-    bool ran = c->known && c->status == NEREID_TUNE_OK && c->median_us > 0;
-    if (ran && (best <= 0 || c->median_us < best)) best = c->median_us;
-  }
-  return best;
-}
-
 /* The answer of a witness; else the one that most candidates gave, of several such that of the
  * first candidate, whichever was measured first. */
 static int right_answer(const State *s) {
@@ -220,14 +208,13 @@ static int right_answer(const State *s) {
 
 static void mark_wrong(State *s) {
   int right = right_answer(s);
-  s->best_us = best_known(s);
   for (size_t i = 0; i < s->search->n; i++) {
     Item *item = &s->items[i];
-    if (!item->n || item->candidate->status != NEREID_TUNE_OK) continue;
-    if (item->answer != right) fail(s, item, NEREID_TUNE_WRONG, E_TUNE_WRONG);
-    else if (s->best_us <= 0 || item->candidate->median_us < s->best_us)
-      s->best_us = item->candidate->median_us;
+    if (item->n && item->candidate->status == NEREID_TUNE_OK && item->answer != right)
+      fail(s, item, NEREID_TUNE_WRONG, E_TUNE_WRONG);
   }
+  const Candidate *best = search_best(s->search->candidates, s->search->n);
+  s->best_us = best ? best->median_us : 0;
 }
 
 /* ---- further rounds ---- */
@@ -307,7 +294,7 @@ static int search_all(State *s) {
   if (!open) return 0;
   const Candidate *known = search_best(q->candidates, q->n);
   if (known) q->candidates[known - q->candidates].witness = true;
-  s->best_us = best_known(s);
+  s->best_us = known ? known->median_us : 0;
   s->best_predicted_us = known ? known->predicted.us : 0;
   int code = measurer_open(&s->measurer, q->device, q->args, q->nargs, q->note, q->context);
   if (!code) code = first_round(s);

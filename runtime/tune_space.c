@@ -8,13 +8,7 @@ static int open_decorators(Tuning *t) {
   DecoratorArg *args = ARENA_ARRAY(t->arena, DecoratorArg, (size_t)t->problem.nargs);
   for (int i = 0; i < t->problem.nargs; i++) {
     const ProblemArg *a = &t->problem.args[i];
-    nereid_value *outline;
-    args[i] = (DecoratorArg){a->name, a->value};
-    if (nereid_value_get_kind(a->value) != NEREID_VALUE_ALIAS) continue;
-    for (int j = 0; j < t->problem.nargs; j++) {
-      outline = t->problem.args[j].value;
-      if (a->array == outline) args[i].value = outline;
-    }
+    args[i] = (DecoratorArg){a->name, a->array ? a->array : a->value};
   }
   return decorators_open(&t->decorators, &t->problem.request, args, t->problem.nargs,
                          &t->device->info);
