@@ -5,9 +5,10 @@
  *
  * PROBLEMS is what bench/tune_problems.py prints.  A line for each candidate, as soon as it is
  * known, in columns parted by tabs: problem, configuration, median in us (or "fail"), fastest run,
- * registers, spilled bytes, shared bytes, runs (or the reason).  A candidate that is far behind the
- * best of its problem has few runs.  When one breaks the device's context, the program starts anew
- * with the next problem.
+ * registers, spilled bytes, shared bytes, runs (or the reason).  Candidates that have the same
+ * code are measured once.  A candidate that is far behind the best of
+ * its problem has few runs.  When one breaks the device's context, the program starts anew with the
+ * next problem.
  *
  * --predict needs no device: it prints the model's predictions for a target, and what they are made
  * from, as problem, configuration, NAME=VALUE... */
@@ -18,6 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "runtime/cache.h"
 #include "runtime/estimate.h"
 #include "runtime/parallel.h"
 
@@ -40,7 +42,10 @@ typedef struct {
   nereid_image *image;
   nereid_kernel *kernel;
   char *why; /* it has no kernel */
+  uint32_t grid[3];
+  nereid_timing timing; /* runs: 0 if it was not measured */
   Estimate estimate;
+  CacheKey code; /* of a prediction */
   Facts facts;
 } Config;
 
@@ -363,24 +368,58 @@ static void print_failure(const Problem *p, const Config *c, const char *why) {
   printf("%s\t%s\tfail\t0\t0\t0\t0\t%.*s\n", p->name, c->text, (int)strcspn(why, "\n"), why);
 }
 
-/* Returns the time, 0 if there is none; *lost: the device's context is broken. */
-static double measure(const Problem *p, Config *c, void **data, double best, bool *lost) {
-  nereid_launch *l = NULL;
-  nereid_timing t = {0};
+static void print_times(const Problem *p, const Config *c, const nereid_timing *t) {
   nereid_kernel_resources r = {0};
-  uint32_t grid[3];
-  eval_grid(grid, p, c);
-  int code = nereid_launch_new(&l, c->kernel, grid);
-  if (!code) code = set_args(l, p, c->image, data);
-  if (!code) code = time_launch(&t, l, best);
-  nereid_launch_free(l);
   nereid_kernel_get_resources(&r, c->kernel);
-  if (code) print_failure(p, c, nereid_error_message());
-  else
-    printf("%s\t%s\t%.2f\t%.2f\t%d\t%d\t%lld\t%d\n", p->name, c->text, t.median_us, t.min_us,
-           r.registers, r.spill_bytes, (long long)r.shared_bytes, t.runs);
-  *lost = code == NEREID_E_LOST;
-  return code ? 0 : t.median_us;
+  printf("%s\t%s\t%.2f\t%.2f\t%d\t%d\t%lld\t%d\n", p->name, c->text, t->median_us, t->min_us,
+         r.registers, r.spill_bytes, (long long)r.shared_bytes, t->runs);
+}
+
+static bool is_same(const Config *a, const Config *b) {
+  nereid_variant v = {0}, w = {0};
+  bool both =
+      !nereid_image_get_variant(&v, a->image, 0) && !nereid_image_get_variant(&w, b->image, 0);
+  return both && v.size == w.size && !memcmp(v.code, w.code, v.size) &&
+         !memcmp(a->grid, b->grid, sizeof a->grid);
+}
+
+/* One before it that has the same code and was measured; else NULL. */
+static const Config *find_same(const Problem *p, const Config *c) {
+  for (const Config *d = p->configs; d < c; d++)
+    if (d->timing.runs && is_same(d, c)) return d;
+  return NULL;
+}
+
+static int measure(const Problem *p, Config *c, void **data, double best) {
+  nereid_launch *l = NULL;
+  eval_grid(c->grid, p, c);
+  const Config *same = find_same(p, c);
+  if (same) {
+    c->timing = same->timing;
+    return 0;
+  }
+  int code = nereid_launch_new(&l, c->kernel, c->grid);
+  if (!code) code = set_args(l, p, c->image, data);
+  if (!code) code = time_launch(&c->timing, l, best);
+  nereid_launch_free(l);
+  return code;
+}
+
+/* False: the device's context is broken. */
+static bool measure_config(const Problem *p, Config *c, void **data, double *best) {
+  if (!c->kernel) {
+    print_failure(p, c, c->why);
+    return true;
+  }
+  int code = measure(p, c, data, *best);
+  if (code) {
+    c->timing.runs = 0;
+    print_failure(p, c, nereid_error_message());
+    return code != NEREID_E_LOST;
+  }
+  if (*best <= 0 || c->timing.median_us < *best) *best = c->timing.median_us;
+  print_times(p, c, &c->timing);
+  return true;
 }
 
 /* False: the device's context is broken. */
@@ -393,19 +432,25 @@ static bool measure_problem(const Sweep *s, Problem *p) {
     Array a = read_array(p->args.pairs[i].value);
     data[i] = make_array(s, &a);
   }
-  for (int i = 0; i < p->nconfigs && !lost; i++) {
-    Config *c = &p->configs[i];
-    double us = 0;
-    if (c->kernel) us = measure(p, c, data, best, &lost);
-    else print_failure(p, c, c->why);
-    if (us > 0 && (best <= 0 || us < best)) best = us;
-  }
+  for (int i = 0; i < p->nconfigs && !lost; i++)
+    lost = !measure_config(p, &p->configs[i], data, &best);
   fflush(stdout);
   for (int i = 0; i < p->args.n && !lost; i++) nereid_free(s->device, data[i]);
   return !lost;
 }
 
 /* ---- predicting ---- */
+
+/* Candidates of one code are one candidate to the tuner. */
+static CacheKey code_of(const nereid_request *r) {
+  char *text;
+  size_t size;
+  KeyMaker *k = cache_key_start();
+  must(nereid_emit(&text, &size, r, NEREID_PTX), "code");
+  cache_key_add(k, text, size);
+  nereid_text_free(text);
+  return cache_key_end(k);
+}
 
 static void predict(void *context, size_t i) {
   const Batch *b = context;
@@ -419,6 +464,7 @@ static void predict(void *context, size_t i) {
   l.nints = bind(names, &p->args);
   eval_grid(l.grid, p, c);
   if (estimate_explain(&c->estimate, &c->facts, &l)) c->why = strdup(nereid_error_message());
+  else c->code = code_of(&w.request);
 }
 
 static void print_prediction(const Problem *p, const Config *c) {
@@ -440,7 +486,9 @@ static void print_prediction(const Problem *p, const Config *c) {
          n->alu, n->special, n->convert, n->shuffle);
   printf(" banks=%.1f banks_least=%.1f lines=%.1f lines_least=%.1f tensor=%.1f operands=%.1f",
          n->shared, n->shared_least, n->lines, n->lines_least, n->tensor, n->operands);
-  printf(" barriers=%.1f atomics=%.1f rounds=%.1f\n", n->barriers, n->atomics, n->rounds);
+  printf(" barriers=%.1f atomics=%.1f rounds=%.1f code=", n->barriers, n->atomics, n->rounds);
+  for (size_t i = 0; i < sizeof c->code.bytes; i++) printf("%02x", c->code.bytes[i]);
+  printf("\n");
 }
 
 static void forget(Problem *p) {
