@@ -8,7 +8,7 @@ struct Diags {
   Arena *arena;
   VEC(Source) files;
   VEC(Diag) list;
-  size_t errors;
+  size_t errors, excesses;
   bool dropping; /* the last error was past the limit: its notes go too */
 };
 
@@ -40,41 +40,54 @@ void diag_set_text(Diags *d, uint32_t file, const char *text) {
 
 uint32_t diag_file_count(const Diags *d) { return (uint32_t)d->files.len; }
 
-static void add(Diags *d, Severity severity, Span at, const char *fmt, va_list ap) {
-  if (severity == DIAG_ERROR) d->dropping = d->errors++ >= DIAG_LIMIT;
-  else if (severity == DIAG_WARNING) d->dropping = false;
+static void add(Diags *d, Diag m, const char *fmt, va_list ap) {
+  if (m.severity == DIAG_ERROR) d->dropping = d->errors++ >= DIAG_LIMIT;
+  else if (m.severity == DIAG_WARNING) d->dropping = false;
+  d->excesses += m.excess;
   if (d->dropping) return;
-  Diag m = {severity, at, arena_vprintf(d->arena, fmt, ap)};
+  m.text = arena_vprintf(d->arena, fmt, ap);
   vec_push(d->arena, &d->list, m);
 }
 
-#define FORWARD(severity, at)          \
-  do {                                 \
-    va_list ap;                        \
-    va_start(ap, fmt);                 \
-    add(d, (severity), (at), fmt, ap); \
-    va_end(ap);                        \
+#define FORWARD(...)                      \
+  do {                                    \
+    va_list ap;                           \
+    va_start(ap, fmt);                    \
+    add(d, (Diag){__VA_ARGS__}, fmt, ap); \
+    va_end(ap);                           \
   } while (0)
 
-void diag_error(Diags *d, Span at, const char *fmt, ...) { FORWARD(DIAG_ERROR, at); }
-
-void diag_warning(Diags *d, Span at, const char *fmt, ...) { FORWARD(DIAG_WARNING, at); }
-
-void diag_note(Diags *d, Span at, const char *fmt, ...) { FORWARD(DIAG_NOTE, at); }
-
-void diag_hint(Diags *d, const char *fmt, ...) {
-  Span nowhere = {0};
-  FORWARD(DIAG_HINT, nowhere);
+void diag_error(Diags *d, Span at, const char *fmt, ...) {
+  FORWARD(.severity = DIAG_ERROR, .span = at);
 }
+
+void diag_excess(Diags *d, Span at, const char *fmt, ...) {
+  FORWARD(.severity = DIAG_ERROR, .excess = true, .span = at);
+}
+
+void diag_warning(Diags *d, Span at, const char *fmt, ...) {
+  FORWARD(.severity = DIAG_WARNING, .span = at);
+}
+
+void diag_note(Diags *d, Span at, const char *fmt, ...) {
+  FORWARD(.severity = DIAG_NOTE, .span = at);
+}
+
+void diag_hint(Diags *d, const char *fmt, ...) { FORWARD(.severity = DIAG_HINT); }
 
 void diag_rewind(Diags *d, size_t count) {
   d->list.len = count < d->list.len ? count : d->list.len;
-  d->errors = 0;
-  for (size_t i = 0; i < d->list.len; i++) d->errors += d->list.data[i].severity == DIAG_ERROR;
+  d->errors = d->excesses = 0;
+  for (size_t i = 0; i < d->list.len; i++) {
+    d->errors += d->list.data[i].severity == DIAG_ERROR;
+    d->excesses += d->list.data[i].excess;
+  }
   d->dropping = false;
 }
 
 size_t diag_errors(const Diags *d) { return d->errors; }
+
+bool diag_only_excess(const Diags *d) { return d->errors && d->excesses == d->errors; }
 
 size_t diag_count(const Diags *d) { return d->list.len; }
 

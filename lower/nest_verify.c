@@ -319,7 +319,7 @@ static void check_vars(NestCheck *c) {
     registers += c->n->vars[i]->count;
   }
   if (registers * c->n->lanes * c->n->warps <= MOST_REGISTERS) return;
-  nest_fail(c, NULL, E_NEST_ALL_REGISTERS, MOST_REGISTERS);
+  diag_excess(c->d, c->n->span, E_NEST_ALL_REGISTERS, MOST_REGISTERS);
   diag_hint(c->d, "%s", H_GEN_BUDGET);
 }
 

@@ -87,6 +87,7 @@ static int report_body(void *arg) {
   Report *r = arg;
   Text text = text_new(r->c->arena);
   diag_print(r->c->diags, &text);
+  if (diag_only_excess(r->c->diags)) return error_set(NEREID_E_RESOURCES, "%s", text.data);
   if (diag_errors(r->c->diags))
     return error_set(r->code ? r->code : NEREID_E_KERNEL, "%s", text.data);
   if (r->fn) r->fn(r->context, text.data);

@@ -38,8 +38,9 @@ int compile_specialize(Compilation *c, const nereid_request *r);
 int compile_lower(Compilation *c, const nereid_request *r, Stage until);
 /* PTX or C. */
 int compile_generate(Compilation *c, nereid_kind kind, Code *out);
-/* After errors: keeps all messages and returns `code` (NEREID_E_KERNEL if it is 0).  Without: hands
- * warnings to the callback and returns `code`. */
+/* After errors: keeps all messages and returns `code` (NEREID_E_KERNEL if it is 0), or
+ * NEREID_E_RESOURCES if the device is too small for the kernel and nothing else is wrong.  Without:
+ * hands warnings to the callback and returns `code`. */
 int compile_report(Compilation *c, int code, nereid_message_fn fn, void *context);
 /* True if the text is IR: its first word, after comments, is `kernel @` or `nest @`. */
 bool compile_is_ir(const char *text, size_t len);

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """`nereid tune` on the CPU: no candidate ends or wins a run that it should not, what was measured
 is not measured again, many processes share one database, and none is left behind."""
-import json, os, pathlib, signal, subprocess, sys, tempfile, time
+import json, os, pathlib, shlex, signal, subprocess, sys, tempfile, time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 NEREID = os.path.abspath(os.environ.get("NEREID", ROOT / "build" / "nereid"))
@@ -130,6 +130,47 @@ def test_budget(machine):
     check(all(c["reason"] == "time was up" for c in late) and len(late) >= 4, f"late: {late}")
 
 
+LARGE = '''
+import triton
+import triton.language as tl
+
+@triton.jit
+def turn(x, y, n, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    for j in range(0, n, BLOCK):
+        at = i[:, None] * n + (j + tl.arange(0, BLOCK))[None, :]
+        to = (j + tl.arange(0, BLOCK))[:, None] * n + i[None, :]
+        tl.store(y + to, tl.trans(tl.load(x + at)))
+'''
+
+
+def fake_gpu(tmp, folder, settings=""):
+    """A machine whose driver is a fake one, with the driver's compiler instead of ptxas."""
+    driver, machine = tmp / "libcuda.so", Machine(tmp / folder)
+    cc = shlex.split(os.environ.get("CC", "cc"))
+    subprocess.run([*cc, "-shared", "-fPIC", "-o", driver, ROOT / "tests/runtime/fake_cuda.c"],
+                   check=True)
+    machine.env.update(NEREID_LIBCUDA=str(driver), NEREID_PTXAS="", FAKE_CUDA=settings)
+    return machine
+
+
+def test_resources(machine, tmp):
+    """What the device is too small for, whether the compiler finds out or who loads the kernel."""
+    path = tmp / "large.py"
+    path.write_text(LARGE)
+    kernel = [f"{path}:turn", "x=rand:f32[1024,1024]", "y=zeros:f32[1024,1024]", "n=1024", "--grid",
+              "cdiv(n, BLOCK)", "--space", "BLOCK=32,512"]
+    for device, on, reason in (("cpu", machine, "bytes, more than the 1048576 of a stack"),
+                               ("cuda", fake_gpu(tmp, "large"), "but sm_90a has 232448")):
+        ends = by_config(on.tune("--device", device, kernel=kernel))
+        check(ends[32,]["status"] == "ok", f"a small one on {device}: {ends}")
+        check(ends[512,]["status"] == "resources" and reason in ends[512,]["reason"],
+              f"a large one on {device}: {ends}")
+    status, out, err = fake_gpu(tmp, "small", "shared=1024").run(*kernel, "--device", "cuda")
+    check(status == 1 and err.count("resources: ") == 2 and "Fake GPU 0 has 1024" in err,
+          f"on a small device: {err}")
+
+
 DECORATED = """
 import triton
 import triton.language as tl
@@ -230,6 +271,7 @@ def main():
         test_ranking(machine("ranking"))
         test_planted(machine("planted"))
         test_budget(machine("budget"))
+        test_resources(machine("resources"), tmp)
         test_decorators(machine("decorators"), tmp)
         test_processes(machine("processes"))
         test_kill(machine("kill"))

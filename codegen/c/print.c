@@ -156,7 +156,7 @@ static bool check_stack(Gen *g) {
     if (v->count > 1) bytes += v->count * lanes * dtype_bytes(v->dtype);
   }
   if (bytes <= STACK_BYTES) return true;
-  diag_error(g->d, n->span, E_GEN_C_STACK, (long long)bytes, STACK_BYTES);
+  diag_excess(g->d, n->span, E_GEN_C_STACK, (long long)bytes, STACK_BYTES);
   diag_hint(g->d, "%s", H_GEN_BUDGET);
   return false;
 }

@@ -98,10 +98,10 @@ static bool check_nest(Ptx *p) {
   p->span = n->span;
   if (n->level != NEST_LEVEL_THREAD) BUG("PTX is printed from level thread");
   if (n->lanes != WARP_LANES) ptx_fail(p, E_GEN_LANES, p->machine->name, n->lanes);
-  if (n->shared_bytes > p->machine->shared)
-    ptx_fail(p, E_GEN_SHARED, (long long)n->shared_bytes, p->machine->name,
-             (long long)p->machine->shared);
-  return !p->failed;
+  if (p->failed || n->shared_bytes <= p->machine->shared) return !p->failed;
+  diag_excess(p->diags, n->span, E_GEN_SHARED, (long long)n->shared_bytes, p->machine->name,
+              (long long)p->machine->shared);
+  return false;
 }
 
 static void put_body(Ptx *p) {

@@ -211,6 +211,54 @@ static void test_requests(void) {
   nereid_device_close(d);
 }
 
+/* What a device is too small for is told apart from what no device could run. */
+static void test_excess(void) {
+  static const char source[] =
+      "import triton\n"
+      "import triton.language as tl\n"
+      "@triton.jit\n"
+      "def turn(x, y, n, BLOCK: tl.constexpr):\n"
+      "    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)\n"
+      "    for j in range(0, n, BLOCK):\n"
+      "        at = i[:, None] * n + (j + tl.arange(0, BLOCK))[None, :]\n"
+      "        to = (j + tl.arange(0, BLOCK))[:, None] * n + i[None, :]\n"
+      "        tl.store(y + to, tl.trans(tl.load(x + at)))\n";
+  nereid_arg args[] = {
+      {"x", "*fp32:16", 0}, {"y", "*fp32:16", 0}, {"n", "i32", 0}, {"BLOCK", 0, "512"}};
+  nereid_request r = {
+      .source = {.path = "turn.py", .text = source, .size = sizeof source - 1},
+      .args = args,
+      .nargs = 4,
+  };
+  nereid_image *image;
+  r.target = "sm_90a";
+  X(nereid_compile(&image, &r, NEREID_PTX), NEREID_E_RESOURCES,
+    "turn.py:4:5: error: `turn` needs * bytes of shared memory, but sm_90a has 232448 *");
+  r.target = "cpu";
+  X(nereid_compile(&image, &r, NEREID_C), NEREID_E_RESOURCES,
+    "turn.py:4:5: error: arrays of the kernel's variables take * of a stack\n*");
+  args[3].value = "0";
+  X(nereid_compile(&image, &r, NEREID_C), NEREID_E_KERNEL, "turn.py:5:*");
+}
+
+static void test_diagnostics(void) {
+  Arena *a = arena_new();
+  Diags *d = diags_new(a);
+  check(!diag_only_excess(d), "no errors");
+  diag_excess(d, (Span){0}, "too large");
+  check(diag_only_excess(d), "an excess");
+  for (int i = 0; i < DIAG_LIMIT; i++) diag_excess(d, (Span){0}, "too large");
+  check(diag_only_excess(d), "more of them than are kept");
+  diag_error(d, (Span){0}, "wrong");
+  check(!diag_only_excess(d), "and an error");
+  diag_rewind(d, 1);
+  check(diag_errors(d) == 1 && diag_only_excess(d), "rewound");
+  diag_rewind(d, 0);
+  diag_error(d, (Span){0}, "wrong");
+  check(!diag_only_excess(d), "an error alone");
+  arena_free(a);
+}
+
 static void test_joining(void) {
   nereid_image *a = make_image(), *b;
   ImageParam params[1] = {{"x", type_ptr(DT_F32), false}};
@@ -490,6 +538,8 @@ int main(void) {
   test_expressions_more();
   test_images();
   test_joining();
+  test_excess();
+  test_diagnostics();
   test_requests();
   test_numbers();
   test_random();
