@@ -24,7 +24,7 @@ typedef struct {
   const char *signature; /* types of its arguments */
   const char *sizes;     /* the size class: "M=4096 N=4096" */
   const char *device;    /* "NVIDIA H200" */
-  const char *driver;    /* what else runs the code: the driver, or the C compiler */
+  const char *driver;    /* what else makes the code run: driver and assembler, or C compiler */
 } RecordProblem;
 
 typedef struct {

@@ -84,9 +84,10 @@ static int add_times(Item *item, const Measured *m) {
 static void summarize(State *s, Item *item) {
   Candidate *c = item->candidate;
   if (!item->n) return;
-  c->median_us = timing_quantile(item->us, item->n, 0.5);
-  c->spread_us =
-      timing_quantile(item->us, item->n, 0.75) - timing_quantile(item->us, item->n, 0.25);
+  double low = timing_quantile(item->us, item->n, 0.25);
+  double high = timing_quantile(item->us, item->n, 0.75);
+  c->median_us = timing_rounded(timing_quantile(item->us, item->n, 0.5));
+  c->spread_us = high > low ? timing_rounded(high - low) : 0;
   c->runs = item->n;
   if (s->best_us > 0 && c->median_us >= s->best_us) return;
   s->best_us = c->median_us;

@@ -1,5 +1,6 @@
 #include "runtime/timing.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -69,6 +70,8 @@ double timing_quantile(double *us, int n, double share) {
   double rest = at - below;
   return below + 1 < n ? us[below] + rest * (us[below + 1] - us[below]) : us[below];
 }
+
+double timing_rounded(double us) { return fmax(round(us * 1e3), 1) / 1e3; }
 
 /* ---- one thing ---- */
 

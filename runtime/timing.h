@@ -37,5 +37,7 @@ int timer_run(Timer *t, const TimedRun *r, int n, double *us);
 double timing_now(void);
 /* The value below which that share of n times lies, which it sorts. */
 double timing_quantile(double *us, int n, double share);
+/* To a nanosecond, and one at least: what is more exact is noise, and reads badly as text. */
+double timing_rounded(double us);
 
 #endif

@@ -9,7 +9,7 @@
 struct nereid_tuning {
   Arena *arena;
   const char *kernel, *device, *source;
-  nereid_candidate *candidates; /* the best first */
+  const nereid_candidate **candidates; /* the best first */
   double bandwidth, flops;
   size_t n;
 };
@@ -136,11 +136,13 @@ static double rank_of(const nereid_candidate *c) {
   return c->median_us > 0 ? c->median_us : c->predicted_us > 0 ? c->predicted_us : 1e300;
 }
 
+/* Equals stay in the space's order, so that all runs choose alike. */
 static int faster_first(const void *a, const void *b) {
-  const nereid_candidate *x = a, *y = b;
+  const nereid_candidate *x = *(nereid_candidate *const *)a, *y = *(nereid_candidate *const *)b;
   if (x->status != y->status) return x->status < y->status ? -1 : 1;
   double fx = rank_of(x), fy = rank_of(y);
-  return fx != fy ? (fx < fy ? -1 : 1) : x->recorded - y->recorded;
+  if (fx != fy) return fx < fy ? -1 : 1;
+  return x < y ? -1 : 1;
 }
 
 /* What failed before there was anything to run was not measured either. */
@@ -161,10 +163,12 @@ static double roof_of(const Tuning *t) {
 
 static void make_results(const Tuning *t, nereid_tuning *out) {
   out->n = t->configs.len;
-  out->candidates = ARENA_ARRAY(out->arena, nereid_candidate, out->n);
+  nereid_candidate *all = ARENA_ARRAY(out->arena, nereid_candidate, out->n);
+  out->candidates = ARENA_ARRAY(out->arena, const nereid_candidate *, out->n);
   for (size_t i = 0; i < out->n; i++) {
-    candidate_of(t, i, &out->candidates[i]);
-    keep_texts(out->arena, &out->candidates[i]);
+    candidate_of(t, i, &all[i]);
+    keep_texts(out->arena, &all[i]);
+    out->candidates[i] = &all[i];
   }
   qsort(out->candidates, out->n, sizeof *out->candidates, faster_first);
   out->source = source_of(t);
@@ -179,10 +183,10 @@ static int none_runs(const nereid_tuning *o) {
   Text text = text_new(o->arena);
   bool *told = ARENA_ARRAY(o->arena, bool, o->n);
   for (size_t i = 0; i < o->n; i++) {
-    const nereid_candidate *c = &o->candidates[i];
+    const nereid_candidate *c = o->candidates[i];
     int count = 0;
     for (size_t j = i; j < o->n && !told[i]; j++) {
-      const nereid_candidate *other = &o->candidates[j];
+      const nereid_candidate *other = o->candidates[j];
       if (other->status != c->status || strcmp(other->reason, c->reason)) continue;
       if (j != i) told[j] = true;
       count++;
@@ -256,7 +260,7 @@ typedef struct {
 static int finish_body(void *arg) {
   const Finish *f = arg;
   make_results(f->tuning, f->out);
-  const nereid_candidate *best = f->out->n ? f->out->candidates : NULL;
+  const nereid_candidate *best = nereid_tuning_candidate(f->out, 0);
   bool chosen = best && f->tuning->request->model_only && best->status == NEREID_TUNE_PRUNED;
   return chosen || (best && best->status == NEREID_TUNE_OK) ? 0 : none_runs(f->out);
 }
@@ -286,7 +290,7 @@ void nereid_tuning_free(nereid_tuning *t) {
 int nereid_tuning_count(const nereid_tuning *t) { return (int)t->n; }
 
 const nereid_candidate *nereid_tuning_candidate(const nereid_tuning *t, int i) {
-  return i < 0 || (size_t)i >= t->n ? NULL : &t->candidates[i];
+  return i < 0 || (size_t)i >= t->n ? NULL : t->candidates[i];
 }
 
 const char *nereid_tuning_source(const nereid_tuning *t) { return t->source; }

@@ -6,7 +6,7 @@
 
 #include "runtime/compile.h"
 #include "runtime/parallel.h"
-#include "runtime/tool.h"
+#include "runtime/tool_version.h"
 #include "runtime/tuning.h"
 
 /* ---- the problem's names ---- */
@@ -47,14 +47,20 @@ static const char *sizes_of(const Tuning *t) {
   return text.data ? text.data : "";
 }
 
-/* The driver's version, or the C compiler. */
+/* What makes code of ours run: the driver, and ptxas where that is used; or the C compiler.  Paths
+ * differ from machine to machine, and say nothing of the code. */
 static const char *driver_of(const Tuning *t) {
-  char cc[TOOL_PATH], options[TOOL_PATH];
+  char tool[TOOL_PATH], options[TOOL_PATH], version[TOOL_VERSION];
   Text text = text_new(t->arena);
-  if (device_kind(t->device) == NEREID_PTX)
+  if (device_kind(t->device) == NEREID_PTX) {
     text_printf(&text, "%d", t->device->info.driver_version);
-  else if (tool_find_cc(cc, options))
-    text_printf(&text, "%s%s%s", cc, *options ? " " : "", options);
+    if (!tool_find_ptxas(tool)) return text.data;
+    tool_version(version, tool, "", "release");
+    text_printf(&text, ", %s", version);
+  } else if (tool_find_cc(tool, options)) {
+    tool_version(version, tool, options, NULL);
+    text_printf(&text, "%s%s", version, options);
+  }
   return text.data ? text.data : "";
 }
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """`nereid tune` on the CPU: no candidate ends or wins a run that it should not, what was measured
 is not measured again, many processes share one database, and none is left behind."""
-import json, os, pathlib, shlex, signal, subprocess, sys, tempfile, time
+import json, os, pathlib, re, shlex, signal, subprocess, sys, tempfile, time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 NEREID = os.path.abspath(os.environ.get("NEREID", ROOT / "build" / "nereid"))
@@ -128,6 +128,23 @@ def test_budget(machine):
     check(tuning["best"] and tuning["best"]["MODE"] == OK, f"the best of them: {tuning['best']}")
     late = [c for c in tuning["candidates"] if c["status"] == "pruned"]
     check(all(c["reason"] == "time was up" for c in late) and len(late) >= 4, f"late: {late}")
+
+
+def test_tools(machine, tmp):
+    """Times belong to the C compiler that made the code, whatever its path."""
+    def install(path, version):
+        path.write_text(f'#!/bin/sh\nfor a; do [ "$a" = --version ] && echo "{version}" && exit\n'
+                        f'done\nexec {os.environ.get("CC", "cc")} "$@"\n')
+        path.chmod(0o755)
+        return machine.tune(*space((256,)), env=dict(machine.env, CC=f"{path} -O1"))["source"]
+    check(install(tmp / "cc1", "cc 1.0") == "measured", "with a compiler")
+    check(install(tmp / "cc2", "cc 1.0") == "records", "the same one elsewhere")
+    check(install(tmp / "cc1", "cc 1.1") == "measured", "a newer one")
+    text = machine.run("export", "-", command="records")[1]
+    check(re.findall('driver "(.*)"', text) == ["cc 1.0 -O1", "cc 1.1 -O1"], f"drivers in {text}")
+    times = re.findall(r"(?:median|spread) (\S+)", text)
+    check(len(times) == 4 and all(re.fullmatch(r"\d+(\.\d{1,3})?", t) for t in times),
+          f"times of a nanosecond: {times}")
 
 
 LARGE = '''
@@ -271,6 +288,7 @@ def main():
         test_ranking(machine("ranking"))
         test_planted(machine("planted"))
         test_budget(machine("budget"))
+        test_tools(machine("tools"), tmp)
         test_resources(machine("resources"), tmp)
         test_decorators(machine("decorators"), tmp)
         test_processes(machine("processes"))
