@@ -114,12 +114,6 @@ static int measure(State *s, Item *item, int runs) {
 
 /* ---- the first round: all, as they are compiled ---- */
 
-static CacheKey key_of(const CompiledCandidate *c) {
-  KeyMaker *k = cache_key_start();
-  cache_key_add(k, c->code, c->size);
-  return cache_key_end(k);
-}
-
 static bool is_same(const Candidate *a, const Candidate *b) {
   return !memcmp(&a->code, &b->code, sizeof a->code) && !memcmp(a->grid, b->grid, sizeof a->grid);
 }
@@ -156,7 +150,7 @@ static int try_compiled(State *s, CompiledCandidate *c) {
     fail(s, item, NEREID_TUNE_PRUNED, E_TUNE_SLOW);
     nereid_text_free(c->code);
   } else {
-    item->candidate->code = key_of(c);
+    item->candidate->code = c->key;
     item->same_as = witness ? -1 : find_same(s, item);
     item->trial.code = c->code;
     item->trial.size = c->size;

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "runtime/code_key.h"
 #include "runtime/cubin.h"
 #include "runtime/parallel.h"
 #include "runtime/tool.h"
@@ -54,6 +55,7 @@ static int compile(SearchCompiler *c, const nereid_request *r, CompiledCandidate
   request.on_message = NULL;
   request.target = c->search->target;
   int code = nereid_compile(&image, &request, c->host ? NEREID_C : NEREID_PTX);
+  if (!code) out->key = code_key(image);
   if (!code && c->host) code = nereid_kernel_load(&kernel, c->host, image);
   if (!code && *c->ptxas) code = assemble(c, &image);
   if (!code) code = nereid_image_bytes(&out->code, &out->size, image);

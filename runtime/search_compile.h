@@ -11,6 +11,7 @@ typedef struct {
   bool pruned; /* the model says that it is slower than the limit; it was not compiled */
   char *code;  /* the bytes of an image, for nereid_text_free(); NULL: it can't be compiled */
   size_t size;
+  CacheKey key; /* of the code, as the compiler wrote it */
   int failure;   /* nereid_code */
   char *message; /* malloc'ed */
 } CompiledCandidate;

@@ -247,7 +247,7 @@ static int tune_body(void *arg) {
   if (!code && model) leave_to_model(t);
   if (!code && records) leave_to_records(t);
   if (!code && !model && !records) code = search(t);
-  if (!code && !model && !records) tune_remember(t, &memory);
+  if (!code && !model) tune_remember(t, &memory);
   tune_forget(&memory);
   return code;
 }

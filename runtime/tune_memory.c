@@ -4,6 +4,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "runtime/code_key.h"
 #include "runtime/compile.h"
 #include "runtime/parallel.h"
 #include "runtime/tool_version.h"
@@ -133,11 +134,7 @@ static bool has_key(const CacheKey *k) {
   return memcmp(k, &none, sizeof none) != 0;
 }
 
-static void recall_one(const Tuning *t, const Memory *m, const RecordList *list, size_t i) {
-  Candidate *c = &t->candidates[i];
-  if (c->known || !has_key(&m->ir[i])) return;
-  const Record *r = records_find(list, config_text(t, i), &m->ir[i], nereid_build_id(), NULL);
-  if (!r) return;
+static void take_record(Candidate *c, const Record *r) {
   c->known = c->recorded = true;
   c->status = r->status;
   c->reason = r->reason;
@@ -146,38 +143,106 @@ static void recall_one(const Tuning *t, const Memory *m, const RecordList *list,
   c->runs = r->runs;
 }
 
+static void recall_by_ir(Tuning *t, const Memory *m, const RecordList *list) {
+  for (size_t i = 0; i < t->configs.len; i++) {
+    Candidate *c = &t->candidates[i];
+    if (c->known || !has_key(&m->ir[i])) continue;
+    const Record *r = records_find(list, config_text(t, i), &m->ir[i], nereid_build_id(), NULL);
+    if (r) take_record(c, r);
+  }
+}
+
+typedef struct {
+  const Tuning *tuning;
+  const Memory *memory;
+  const RecordList *list;
+  const char **configs; /* of candidates whose code may be known; NULL: the others */
+} ByCode;
+
+/* What can't be compiled is found out again where it is reported. */
+static void find_by_code(void *context, size_t i) {
+  const ByCode *b = context;
+  nereid_request r = b->tuning->candidates[i].request;
+  nereid_image *image;
+  if (!b->configs[i]) return;
+  r.target = device_target(b->tuning->device);
+  r.on_message = NULL;
+  if (nereid_compile(&image, &r, device_kind(b->tuning->device))) return;
+  CacheKey code = code_key(image);
+  b->memory->by_code[i] =
+      records_find(b->list, b->configs[i], &b->memory->ir[i], nereid_build_id(), &code);
+  nereid_image_free(image);
+}
+
+static bool has_config(const RecordList *list, const char *config) {
+  for (size_t i = 0; i < list->len; i++)
+    if (has_key(&list->data[i].code) && !strcmp(list->data[i].config, config)) return true;
+  return false;
+}
+
+/* Another version of the compiler, or of the kernel, may have made the same code.  Compiling to
+ * PTX or C tells, in milliseconds, before anything is assembled or measured. */
+static void recall_by_code(Tuning *t, const Memory *m, const RecordList *list) {
+  size_t n = t->configs.len;
+  ByCode b = {t, m, list, ARENA_ARRAY(t->arena, const char *, n)};
+  for (size_t i = 0; i < n; i++) {
+    if (t->candidates[i].known || !has_key(&m->ir[i])) continue;
+    const char *config = config_text(t, i);
+    if (has_config(list, config)) b.configs[i] = config;
+  }
+  parallel_for(n, find_by_code, &b);
+  for (size_t i = 0; i < n; i++)
+    if (m->by_code[i]) take_record(&t->candidates[i], m->by_code[i]);
+}
+
 int tune_recall(Tuning *t, Memory *m) {
   RecordList list = {0};
   *m = (Memory){.records = records_open(t->request->kernel.on_message, t->request->kernel.context)};
   m->problem = (RecordProblem){t->problem.info->name, signature_of(t), sizes_of(t),
                                t->device->description, driver_of(t)};
   m->ir = ARENA_ARRAY(t->arena, CacheKey, t->configs.len);
+  m->by_code = ARENA_ARRAY(t->arena, const Record *, t->configs.len);
   if (records_are_off(m->records)) return 0;
   hash_all(t, m->ir);
   if (t->request->remeasure) return 0;
   records_get(m->records, t->arena, &m->problem, &list);
-  for (size_t i = 0; i < t->configs.len; i++) recall_one(t, m, &list, i);
+  recall_by_ir(t, m, &list);
+  recall_by_code(t, m, &list);
   return 0;
 }
 
 /* ---- remembering ---- */
 
+static Record record_of(const Tuning *t, const Memory *m, size_t i) {
+  const Candidate *c = &t->candidates[i];
+  return (Record){.problem = &m->problem,
+                  .config = config_text(t, i),
+                  .ir = m->ir[i],
+                  .version = nereid_build_id(),
+                  .code = c->code,
+                  .status = c->status,
+                  .reason = c->reason ? c->reason : "",
+                  .median_us = c->median_us,
+                  .spread_us = c->spread_us,
+                  .runs = c->runs,
+                  .taken = time(NULL)};
+}
+
+/* What holds for this version as well, so that the next run need not compile. */
+static Record copy_for_version(const Memory *m, size_t i) {
+  Record r = *m->by_code[i];
+  r.ir = m->ir[i];
+  r.version = nereid_build_id();
+  return r;
+}
+
 void tune_remember(Tuning *t, Memory *m) {
   RecordList list = {0};
   for (size_t i = 0; i < t->configs.len; i++) {
     const Candidate *c = &t->candidates[i];
-    if (c->known || c->status == NEREID_TUNE_PRUNED || !has_key(&m->ir[i])) continue;
-    Record r = {.problem = &m->problem,
-                .config = config_text(t, i),
-                .ir = m->ir[i],
-                .version = nereid_build_id(),
-                .code = c->code,
-                .status = c->status,
-                .reason = c->reason ? c->reason : "",
-                .median_us = c->median_us,
-                .spread_us = c->spread_us,
-                .runs = c->runs,
-                .taken = time(NULL)};
+    bool measured = !c->known && c->status != NEREID_TUNE_PRUNED && has_key(&m->ir[i]);
+    if (!measured && !m->by_code[i]) continue;
+    Record r = measured ? record_of(t, m, i) : copy_for_version(m, i);
     vec_push(t->arena, &list, r);
   }
   if (!list.len) return;

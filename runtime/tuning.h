@@ -37,12 +37,13 @@ void tune_predict(Tuning *t);
 typedef struct {
   Records *records;
   RecordProblem problem;
-  CacheKey *ir; /* of each candidate's tile IR; zeros: there is none */
+  CacheKey *ir;           /* of each candidate's tile IR; zeros: there is none */
+  const Record **by_code; /* of each: of other IR or of another version, but of the same code */
 } Memory;
 
 /* Marks candidates that were measured before as known. */
 int tune_recall(Tuning *t, Memory *m);
-/* Keeps what was measured since. */
+/* Keeps what was measured since, and what holds for this version as well. */
 void tune_remember(Tuning *t, Memory *m);
 void tune_forget(Memory *m);
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """`nereid tune` on the CPU: no candidate ends or wins a run that it should not, what was measured
 is not measured again, many processes share one database, and none is left behind."""
-import json, os, pathlib, re, shlex, signal, subprocess, sys, tempfile, time
+import json, os, pathlib, re, shlex, shutil, signal, subprocess, sys, tempfile, time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 NEREID = os.path.abspath(os.environ.get("NEREID", ROOT / "build" / "nereid"))
@@ -147,6 +147,33 @@ def test_tools(machine, tmp):
           f"times of a nanosecond: {times}")
 
 
+def test_version(machine, tmp, kernel=SCALE):
+    """What another version of the compiler has measured holds where it has made the same code."""
+    blocks = (256, 1024)
+    before = by_config(machine.tune(*space(blocks), kernel=kernel))
+    text = machine.run("export", "-", command="records")[1]
+    other, file = Machine(machine.folder / "other"), tmp / "old.records"
+    other.env = dict(machine.env, NEREID_CACHE_DIR=str(other.folder))
+    version = re.search('version "(.*?)"', text)[1]
+    lines = text.replace(f'version "{version}"', 'version "old"').splitlines()
+    changed = [re.sub('code "....', 'code "0000', l) if "BLOCK=1024" in l else l for l in lines]
+    for old, source in ((changed, "measured"), (lines, "records")):
+        file.write_text("\n".join(old) + "\n")
+        other.run("import", file, command="records")
+        again = other.tune(*space(blocks), kernel=kernel)
+        times = {k: c["median_us"] for k, c in by_config(again).items()}
+        check(again["source"] == source, f"{source} of another version: {again}")
+        same = {k for k in before if times[k] == before[k]["median_us"]}
+        check(same >= {(256, OK)} if old is changed else same == set(before), f"times: {again}")
+        shutil.rmtree(other.folder)
+    other.run("import", file, command="records")
+    nobody = dict(other.env, NEREID_PROGRAM="/bin/false")
+    again = other.tune(*space(blocks), kernel=kernel, env=nobody)
+    check(by_config(again).keys() == before.keys(), f"with nobody who measures: {again}")
+    text = other.run("export", "-", command="records")[1]
+    check(text.count(version) == 2 and text.count('version "old"') == 2, f"both versions: {text}")
+
+
 LARGE = '''
 import triton
 import triton.language as tl
@@ -289,6 +316,8 @@ def main():
         test_planted(machine("planted"))
         test_budget(machine("budget"))
         test_tools(machine("tools"), tmp)
+        test_version(machine("version"), tmp)
+        test_version(fake_gpu(tmp, "version-gpu"), tmp, [*SCALE[:-1], "cuda"])
         test_resources(machine("resources"), tmp)
         test_decorators(machine("decorators"), tmp)
         test_processes(machine("processes"))

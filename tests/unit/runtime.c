@@ -11,6 +11,7 @@
 
 #include "lang/interp.h"
 #include "runtime/cache.h"
+#include "runtime/code_key.h"
 #include "runtime/image.h"
 #include "runtime/random.h"
 #include "runtime/tool.h"
@@ -239,6 +240,38 @@ static void test_excess(void) {
     "turn.py:4:5: error: arrays of the kernel's variables take * of a stack\n*");
   args[3].value = "0";
   X(nereid_compile(&image, &r, NEREID_C), NEREID_E_KERNEL, "turn.py:5:*");
+}
+
+static CacheKey code_of(const char *path, const char *body, const char *block, nereid_kind kind) {
+  char text[512];
+  int n = snprintf(text, sizeof text,
+                   "import triton\nimport triton.language as tl\n@triton.jit\n"
+                   "def fill(x, BLOCK: tl.constexpr):\n%s",
+                   body);
+  nereid_arg args[] = {{"x", "*fp32:16", 0}, {"BLOCK", 0, block}};
+  nereid_request r = {
+      .source = {.path = path, .text = text, .size = (size_t)n}, .args = args, .nargs = 2};
+  r.target = kind == NEREID_C ? "cpu" : "sm_90a";
+  nereid_image *image;
+  if (nereid_compile(&image, &r, kind)) abort();
+  CacheKey key = code_key(image);
+  nereid_image_free(image);
+  return key;
+}
+
+/* Places are no code. */
+static void test_code_key(void) {
+  const char *one = "    tl.store(x + tl.arange(0, BLOCK), 1.0)\n";
+  const char *moved =
+      "    # a comment\n    tl.store(\n        x + tl.arange(0, BLOCK),\n        1.0)\n";
+  const char *two = "    tl.store(x + tl.arange(0, BLOCK), 2.0)\n";
+  for (int i = 0; i < 2; i++) {
+    nereid_kind kind = i ? NEREID_C : NEREID_PTX;
+    CacheKey key = code_of("a.py", one, "256", kind), same = code_of("b/c.py", moved, "256", kind);
+    check(!memcmp(&key, &same, sizeof key), "the same code elsewhere");
+    CacheKey other = code_of("a.py", two, "256", kind), wide = code_of("a.py", one, "512", kind);
+    check(memcmp(&key, &other, sizeof key) && memcmp(&key, &wide, sizeof key), "other code");
+  }
 }
 
 static void test_diagnostics(void) {
@@ -539,6 +572,7 @@ int main(void) {
   test_images();
   test_joining();
   test_excess();
+  test_code_key();
   test_diagnostics();
   test_requests();
   test_numbers();
