@@ -16,6 +16,11 @@ int execute_own(Executable *e, BufferState *b) {
   return code;
 }
 
+static void drop(Executable *e, BufferState *b) {
+  nereid_free(e->device, b->own);
+  b->own = b->data = NULL;
+}
+
 void execute_free_memory(Executable *e) {
   for (uint32_t i = 0; e->buffers && i < e->plan->nbuffers; i++)
     nereid_free(e->device, e->buffers[i].own);
@@ -34,37 +39,65 @@ int execute_find_weights(Executable *e) {
   return code;
 }
 
-static int upload(Executable *e, BufferState *b) {
-  int code = execute_own(e, b);
-  if (code || b->bytes == 0) return code;
-  bool same = b->weight->dtype == b->plan->dtype;
-  if (same && weight_is_dense(b->weight))
-    return nereid_copy_in(e->device, b->own, b->weight->data, (size_t)b->bytes, NULL);
+static bool goes_as_it_is(const BufferState *b) {
+  return b->weight->dtype == b->plan->dtype && weight_is_dense(b->weight);
+}
+
+static int upload_changed(Executable *e, BufferState *b) {
   void *packed = malloc((size_t)b->bytes);
   if (!packed || !weight_convert(packed, b->plan->dtype, b->weight)) {
     free(packed);
     return error_out_of_memory();
   }
-  code = nereid_copy_in(e->device, b->own, packed, (size_t)b->bytes, NULL);
+  int code = nereid_copy_in(e->device, b->own, packed, (size_t)b->bytes, NULL);
   free(packed);
   return code;
 }
 
 /* The mapping is read-only and lies where the file has it. */
 static bool usable_in_place(const Executable *e, const BufferState *b) {
-  return e->on_host && !b->written && b->bytes && b->weight->dtype == b->plan->dtype &&
-         weight_is_dense(b->weight) && (uintptr_t)b->weight->data % POINTER_ALIGNMENT == 0;
+  return e->on_host && !b->written && b->bytes && goes_as_it_is(b) &&
+         (uintptr_t)b->weight->data % POINTER_ALIGNMENT == 0;
 }
 
-static int place_weight(Executable *e, BufferState *b) {
+typedef VEC(BufferState *) BufferStates;
+
+/* What can go with others, in one upload, is left to them. */
+static int place_weight(Executable *e, BufferState *b, BufferStates *later) {
   if (b->own || b->released) return 0;
-  int code;
   if (usable_in_place(e, b)) {
     b->data = (char *)(uintptr_t)b->weight->data;
     return device_borrow(e->device, b->data, (size_t)b->bytes);
   }
-  code = upload(e, b);
+  int code = execute_own(e, b);
   b->data = b->own;
+  if (code || b->bytes == 0) return code;
+  if (!goes_as_it_is(b)) {
+    code = upload_changed(e, b);
+    if (code) drop(e, b);
+    return code;
+  }
+  vec_push(e->arena, later, b);
+  return 0;
+}
+
+static int upload_all(Executable *e, const BufferStates *of) {
+  Upload *uploads = ARENA_ARRAY(e->arena, Upload, of->len);
+  for (size_t i = 0; i < of->len; i++) {
+    const BufferState *b = of->data[i];
+    uploads[i] = (Upload){b->own, b->weight->data, (size_t)b->bytes};
+  }
+  return device_upload(e->device, uploads, (int)of->len);
+}
+
+/* After a failure no weight has memory without its elements. */
+static int place_weights(Executable *e) {
+  BufferStates later = {0};
+  int code = 0;
+  for (uint32_t i = 0; i < e->plan->nbuffers && !code; i++)
+    if (e->buffers[i].weight) code = place_weight(e, &e->buffers[i], &later);
+  if (!code) code = upload_all(e, &later);
+  for (size_t i = 0; i < later.len && code; i++) drop(e, later.data[i]);
   return code;
 }
 
@@ -80,9 +113,7 @@ void execute_release(Executable *e) {
   for (uint32_t i = 0; i < p->nbuffers; i++) {
     BufferState *b = &e->buffers[i];
     b->released = b->plan->kind == BUFFER_WEIGHT && !needed[i];
-    if (!b->released) continue;
-    nereid_free(e->device, b->own);
-    b->own = b->data = NULL;
+    if (b->released) drop(e, b);
   }
 }
 
@@ -181,8 +212,7 @@ static int measure(Executable *e) {
 
 static int place_all(Executable *e) {
   int code = measure(e);
-  for (uint32_t i = 0; i < e->plan->nbuffers && !code; i++)
-    if (e->buffers[i].weight) code = place_weight(e, &e->buffers[i]);
+  if (!code) code = place_weights(e);
   if (!code) code = place_constants(e);
   if (code) return code;
   return e->interprets ? place_apart(e) : place_in_pool(e);

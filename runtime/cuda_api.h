@@ -55,6 +55,8 @@ enum { /* device attributes */
   CU_MAJOR = 75, CU_MINOR = 76, CU_MAX_SHARED_OPTIN = 97
 };
 
+enum { CU_EVENT_NO_TIMING = 2 };
+
 enum { /* function attributes */
   CU_FUNC_MAX_THREADS = 0, CU_FUNC_SHARED = 1, CU_FUNC_LOCAL = 3, CU_FUNC_REGS = 4,
   CU_FUNC_MAX_DYNAMIC_SHARED = 8
@@ -86,6 +88,8 @@ enum { CU_TARGET_EXACT = 0x10000 };
   X(memory_info, cuMemGetInfo_v2, (size_t *free, size_t *total))                                  \
   X(memory_alloc, cuMemAlloc_v2, (CuPointer *out, size_t size))                                   \
   X(memory_free, cuMemFree_v2, (CuPointer p))                                                     \
+  X(pinned_alloc, cuMemHostAlloc, (void **out, size_t size, unsigned flags))                      \
+  X(pinned_free, cuMemFreeHost, (void *p))                                                        \
   X(copy_in, cuMemcpyHtoDAsync_v2, (CuPointer to, const void *from, size_t n, CuStream s))        \
   X(copy_out, cuMemcpyDtoHAsync_v2, (void *to, CuPointer from, size_t n, CuStream s))             \
   X(copy, cuMemcpyDtoDAsync_v2, (CuPointer to, CuPointer from, size_t n, CuStream s))             \

@@ -35,6 +35,10 @@ int cuda_load(nereid_device *d, const nereid_image *image, const ImageVariant *v
 /* Each item gets its code, and a failure its message. */
 int cuda_load_all(nereid_device *d, LoadItem *items, int n);
 
+/* ---- cuda_upload.c ---- */
+
+int cuda_upload(nereid_device *d, const Upload *uploads, int n);
+
 /* ---- cuda_graph.c ---- */
 
 bool cuda_replay_supported(const nereid_device *d);

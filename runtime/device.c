@@ -203,8 +203,22 @@ static int copy(nereid_device *d, void *to, const void *from, size_t size, int w
   return code || s ? code : d->ops->sync(d, NULL, false);
 }
 
+static int copy_each(nereid_device *d, const Upload *uploads, int n) {
+  int code = 0;
+  for (int i = 0; i < n && !code; i++)
+    code = d->ops->copy(d, uploads[i].to, uploads[i].from, uploads[i].size, COPY_IN, NULL);
+  return code;
+}
+
+int device_upload(nereid_device *d, const Upload *uploads, int n) {
+  int code = d->ops->upload ? d->ops->upload(d, uploads, n) : copy_each(d, uploads, n);
+  for (int i = 0; i < n && !code; i++) mark_written(d, uploads[i].to);
+  return code ? code : d->ops->sync(d, NULL, false);
+}
+
 int nereid_copy_in(nereid_device *d, void *to, const void *from, size_t size, nereid_stream *s) {
-  return copy(d, to, from, size, COPY_IN, s);
+  const Upload one = {to, from, size};
+  return s ? copy(d, to, from, size, COPY_IN, s) : device_upload(d, &one, 1);
 }
 
 int nereid_copy_out(nereid_device *d, void *to, const void *from, size_t size, nereid_stream *s) {

@@ -77,6 +77,13 @@ struct nereid_launch {
 
 enum { COPY_IN, COPY_OUT, COPY_WITHIN };
 
+/* Memory of the host that goes into the device's. */
+typedef struct {
+  void *to;
+  const void *from;
+  size_t size; /* bytes */
+} Upload;
+
 struct DeviceOps {
   const char *name;
   nereid_kind kind; /* the code it runs */
@@ -86,6 +93,9 @@ struct DeviceOps {
   int (*alloc)(nereid_device *d, void **out, size_t size);
   void (*free)(nereid_device *d, void *p);
   int (*copy)(nereid_device *d, void *to, const void *from, size_t size, int way, void *stream);
+  /* All of these, begun behind what the default stream has; the sources are read when it returns.
+   * NULL: copies do. */
+  int (*upload)(nereid_device *d, const Upload *uploads, int n);
   int (*fill)(nereid_device *d, void *to, int byte, size_t size, void *stream);
   int (*sync)(nereid_device *d, void *stream, bool all);
   int (*stream_new)(nereid_device *d, void **out);
@@ -123,6 +133,8 @@ void *device_stream(const nereid_stream *s); /* the handle; NULL for NULL */
 Allocation *device_find(nereid_device *d, const void *p);
 /* A copy within the device's memory, in the stream's order: not waited for, whatever the stream. */
 int device_copy(nereid_device *d, void *to, const void *from, size_t size, nereid_stream *s);
+/* Copies in, all together, and waits: faster than one by one where a bus lies between. */
+int device_upload(nereid_device *d, const Upload *uploads, int n);
 /* Makes memory of the caller's known: tensors. */
 int device_borrow(nereid_device *d, const void *p, size_t size);
 

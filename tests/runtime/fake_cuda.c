@@ -4,9 +4,12 @@
  * The variable FAKE_CUDA says what should happen, as key=number pairs separated by commas:
  *   init, alloc, link, launch, sync, graph, graph_launch   the result code of that call
  *   cost   a launch of n programs along x takes n times as many ms (0); below 0, an n-th of -cost
+ *   copy, pinned  the result codes of copies and of pinned memory
  *   wrong  launches of so many programs along x write nonsense
  *   devices (1), sm (90), shared (232448), fixed (0: static shared memory of a kernel)
  * FAKE_CUDA_LOG names the file to which calls are written. */
+#include <pthread.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,7 +40,9 @@ static void write_log(const char *what, long long value) {
 /* ---- errors and devices ---- */
 
 API int cuGetErrorName(int r, const char **out) {
-  *out = r == 2 ? "CUDA_ERROR_OUT_OF_MEMORY" : r == 700 ? "CUDA_ERROR_ILLEGAL_ADDRESS" : "CUDA_ERROR";
+  *out = r == 2     ? "CUDA_ERROR_OUT_OF_MEMORY"
+         : r == 700 ? "CUDA_ERROR_ILLEGAL_ADDRESS"
+                    : "CUDA_ERROR";
   return 0;
 }
 
@@ -92,7 +97,9 @@ static int need(const char *call) { return current == &context ? setting(call, 0
 
 /* ---- memory ---- */
 
-API int cuMemGetInfo_v2(size_t *left, size_t *total) { return *left = 3 << 20, *total = 1 << 30, 0; }
+API int cuMemGetInfo_v2(size_t *left, size_t *total) {
+  return *left = 3 << 20, *total = 1 << 30, 0;
+}
 
 API int cuMemAlloc_v2(uint64_t *out, size_t size) {
   int r = need("alloc");
@@ -102,11 +109,51 @@ API int cuMemAlloc_v2(uint64_t *out, size_t size) {
 
 API int cuMemFree_v2(uint64_t p) { return free((void *)(uintptr_t)p), 0; }
 
+/* Copies from pinned memory are done when somebody waits for them, and not before. */
+typedef struct {
+  void *to;
+  const void *from;
+  size_t n;
+} Copy;
+
+enum { COPIES_MAX = 4096 };
+static Copy copies[COPIES_MAX];
+static int ncopies, copied, copies_at_once;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static char *pinned, *pinned_end;
+
+static void finish_copies(int until) {
+  pthread_mutex_lock(&lock);
+  if (ncopies - copied > copies_at_once) copies_at_once = ncopies - copied;
+  for (; copied < until; copied++) memcpy(copies[copied].to, copies[copied].from, copies[copied].n);
+  pthread_mutex_unlock(&lock);
+}
+
+API int cuMemHostAlloc(void **out, size_t size, unsigned flags) {
+  int r = flags ? 1 : need("pinned");
+  *out = pinned = r ? NULL : malloc(size);
+  pinned_end = r ? NULL : pinned + size;
+  return r;
+}
+
+API int cuMemFreeHost(void *p) {
+  write_log("copies", ncopies);
+  write_log("copies at once", copies_at_once);
+  return free(p), pinned = pinned_end = NULL, 0;
+}
+
 API int cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t n, void *s) {
-  return (void)s, memcpy((void *)(uintptr_t)to, from, n), need("copy");
+  const char *source = from;
+  bool later = source >= pinned && source < pinned_end;
+  pthread_mutex_lock(&lock);
+  if (later && ncopies < COPIES_MAX) copies[ncopies++] = (Copy){(void *)(uintptr_t)to, from, n};
+  pthread_mutex_unlock(&lock);
+  if (!later) memcpy((void *)(uintptr_t)to, from, n);
+  return (void)s, need("copy");
 }
 
 API int cuMemcpyDtoHAsync_v2(void *to, uint64_t from, size_t n, void *s) {
+  finish_copies(ncopies);
   return (void)s, memcpy(to, (void *)(uintptr_t)from, n), need("copy");
 }
 
@@ -122,20 +169,36 @@ API int cuMemsetD8Async(uint64_t to, unsigned char byte, size_t n, void *s) {
 
 API int cuStreamCreate(void **out, unsigned flags) { return (void)flags, *out = malloc(1), 0; }
 API int cuStreamDestroy_v2(void *s) { return free(s), 0; }
-API int cuStreamSynchronize(void *s) { return (void)s, setting("sync", 0); }
+API int cuStreamSynchronize(void *s) {
+  finish_copies(ncopies);
+  return (void)s, setting("sync", 0);
+}
+
+typedef struct {
+  int ms, copies;
+} Event;
 
 static int clock_ms;
 
 API int cuEventCreate(void **out, unsigned flags) {
-  return (void)flags, *out = calloc(1, sizeof(int)), 0;
+  return (void)flags, *out = calloc(1, sizeof(Event)), 0;
 }
 
 API int cuEventDestroy_v2(void *e) { return free(e), 0; }
-API int cuEventRecord(void *e, void *s) { return (void)s, *(int *)e = ++clock_ms, 0; }
-API int cuEventSynchronize(void *e) { return (void)e, setting("sync", 0); }
+API int cuEventRecord(void *e, void *s) {
+  pthread_mutex_lock(&lock);
+  *(Event *)e = (Event){++clock_ms, ncopies};
+  pthread_mutex_unlock(&lock);
+  return (void)s, 0;
+}
+
+API int cuEventSynchronize(void *e) {
+  finish_copies(((Event *)e)->copies);
+  return setting("sync", 0);
+}
 
 API int cuEventElapsedTime(float *ms, void *from, void *to) {
-  return *ms = (float)(*(int *)to - *(int *)from), 0;
+  return *ms = (float)(((Event *)to)->ms - ((Event *)from)->ms), 0;
 }
 
 /* ---- code ---- */

@@ -166,6 +166,75 @@ static void test_memory(const Fake *f) {
   nereid_device_close(d);
 }
 
+enum { UPLOADS = 201 };
+
+static size_t upload_size(int i) {
+  return i == 0 ? (20 << 20) + 5 : i % 3 ? 1000 : i == 3 ? 0 : 65537;
+}
+
+static void free_uploads(nereid_device *d, Upload *uploads) {
+  for (int i = 0; i < UPLOADS; i++) {
+    nereid_free(d, uploads[i].to);
+    free((void *)(uintptr_t)uploads[i].from);
+  }
+}
+
+static void make_uploads(nereid_device *d, Upload *uploads) {
+  uint32_t noise = 1;
+  for (int i = 0; i < UPLOADS; i++) {
+    size_t size = upload_size(i);
+    unsigned char *from = malloc(size + 1);
+    for (size_t j = 0; j < size; j++) from[j] = (noise = noise * 1664525 + 1013904223) >> 24;
+    uploads[i] = (Upload){NULL, from, size};
+    if (nereid_alloc(&uploads[i].to, d, size)) abort();
+  }
+}
+
+static bool arrived(nereid_device *d, const Upload *u) {
+  char *out = malloc(u->size + 1);
+  bool same = !nereid_copy_out(d, out, u->to, u->size, NULL) && !memcmp(out, u->from, u->size);
+  free(out);
+  return same;
+}
+
+static bool all_arrived(nereid_device *d, const Upload *uploads) {
+  bool all = true;
+  for (int i = 0; i < UPLOADS; i++) all &= arrived(d, &uploads[i]);
+  return all;
+}
+
+static bool upload_arrives(const Fake *f, const char *settings) {
+  nereid_device *d;
+  Upload uploads[UPLOADS];
+  use(f, "fake.so", settings);
+  if (nereid_device_open(&d, "cuda")) abort();
+  make_uploads(d, uploads);
+  bool good = !device_upload(d, uploads, UPLOADS) && all_arrived(d, uploads);
+  free_uploads(d, uploads);
+  nereid_device_close(d);
+  return good;
+}
+
+/* The fake driver copies from pinned memory as late as it may. */
+static void test_upload(const Fake *f) {
+  check(upload_arrives(f, "") && logged(f, "copies") && !logged(f, "copies at once 1\n"),
+        "uploads through pinned memory, more than one at a time");
+  check(upload_arrives(f, "pinned=2") && !logged(f, "copies"), "uploads without pinned memory");
+  nereid_device *d;
+  void *p;
+  char *from = calloc(32, 1 << 20);
+  use(f, "fake.so", "");
+  if (nereid_device_open(&d, "cuda") || nereid_alloc(&p, d, 32 << 20)) abort();
+  check(!nereid_copy_in(d, p, from, 1 << 20, NULL) && !logged(f, "copies"),
+        "small ones go as they are");
+  setenv("FAKE_CUDA", "copy=700", 1);
+  X(nereid_copy_in(d, p, from, 32 << 20, NULL), NEREID_E_LOST, "copying memory: *");
+  check(logged(f, "copies"), "and no pinned memory is left behind");
+  nereid_free(d, p);
+  nereid_device_close(d);
+  free(from);
+}
+
 static void set_all(nereid_launch *l, uintptr_t x, int64_t n) {
   nereid_launch_set_pointer(l, 0, (void *)x);
   nereid_launch_set_int(l, 1, n);
@@ -415,6 +484,7 @@ int main(void) {
   if (build(&f, "fake.so", "-DWITH_ALL") && build(&f, "old.so", "-DWITHOUT_LAUNCH")) {
     test_opening(&f);
     test_memory(&f);
+    test_upload(&f);
     test_launch(&f);
     test_limits(&f);
     test_image(&f);
