@@ -7,8 +7,7 @@
 
 /* ---- opening ---- */
 
-/* A hash of the lines that tell processors apart. */
-static void identify_processor(Cpu *cpu, char *description, size_t size) {
+void cpu_identify(unsigned char processor[CPU_IDENTITY], char *description, size_t size) {
   char line[8192];
   FILE *f = fopen("/proc/cpuinfo", "r");
   KeyMaker *k = cache_key_start();
@@ -23,7 +22,7 @@ static void identify_processor(Cpu *cpu, char *description, size_t size) {
   }
   if (f) fclose(f);
   CacheKey key = cache_key_end(k);
-  memcpy(cpu->processor, key.bytes, sizeof cpu->processor);
+  memcpy(processor, key.bytes, CPU_IDENTITY);
 }
 
 static int threads_wanted(void) {
@@ -38,7 +37,7 @@ static int open_cpu(nereid_device *d, int ordinal) {
   if (!cpu) return error_out_of_memory();
   cpu->found = tool_find_cc(cpu->cc, cpu->options);
   cpu->threads = threads_wanted();
-  identify_processor(cpu, d->description, sizeof d->description);
+  cpu_identify(cpu->processor, d->description, sizeof d->description);
   snprintf(d->target, sizeof d->target, "cpu");
   d->info.processors = host_cores();
   d->state = cpu;

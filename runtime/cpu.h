@@ -6,13 +6,19 @@
 #include "runtime/device.h"
 #include "runtime/tool.h"
 
+enum { CPU_IDENTITY = 16 };
+
 typedef struct {
   Cache *cache; /* under the device's lock: NULL until the first load */
   int threads;
   bool found; /* a compiler */
   char cc[TOOL_PATH], options[TOOL_PATH];
-  unsigned char processor[16]; /* a hash of what -march=native depends on */
+  unsigned char processor[CPU_IDENTITY];
 } Cpu;
+
+/* A hash of the lines that tell processors apart, which -march=native depends on; and the
+ * processor's name, as people know it. */
+void cpu_identify(unsigned char processor[CPU_IDENTITY], char *description, size_t size);
 
 /* The device's load_all and unload. */
 int cpu_load(nereid_device *d, LoadItem *items, int n);

@@ -7,8 +7,8 @@
 #include "lower/rates.h"
 #include "runtime/nereid.h"
 
-/* Of an open device.  On a CPU this takes some tens of milliseconds, for it is measured.  The
- * interpreters have no rates. */
+/* Of a device.  A CPU's take some tens of milliseconds, for they are measured, and then kept in the
+ * cache.  The interpreters have no rates. */
 void rates_of_device(Rates *out, nereid_device *d);
 /* Of a device by its name.  Where there is no GPU, those of "cuda" are an H200's. */
 void rates_of_name(Rates *out, const char *device);

@@ -277,20 +277,29 @@ static void mark_rest(State *s) {
   }
 }
 
-static int search_all(State *s) {
+/* What is known, and what can't win against it, is done.  How many are left? */
+static size_t set_out(State *s) {
   Search *q = s->search;
-  bool open = false;
-  for (size_t i = 0; i < q->n; i++) {
-    s->items[i] = (Item){.candidate = &q->candidates[i], .answer = -1, .same_as = -1};
-    s->items[i].trial.id = (int)i;
-    if (q->candidates[i].known) s->done++;
-    else open = true;
-  }
-  if (!open) return 0;
   const Candidate *known = search_best(q->candidates, q->n);
   if (known) q->candidates[known - q->candidates].witness = true;
   s->best_us = known ? known->median_us : 0;
   s->best_predicted_us = known ? known->predicted.us : 0;
+  for (size_t i = 0; i < q->n; i++) {
+    Candidate *c = &q->candidates[i];
+    s->items[i] = (Item){.candidate = c, .answer = -1, .same_as = -1};
+    s->items[i].trial.id = (int)i;
+    if (!c->known && is_slow(s, c)) {
+      fail(s, &s->items[i], NEREID_TUNE_PRUNED, E_TUNE_SLOW);
+      c->known = true;
+    }
+    s->done += c->known;
+  }
+  return q->n - s->done;
+}
+
+static int search_all(State *s) {
+  Search *q = s->search;
+  if (!set_out(s)) return 0;
   int code = measurer_open(&s->measurer, q->device, q->args, q->nargs, q->note, q->context);
   if (!code) code = first_round(s);
   if (!code) mark_wrong(s);

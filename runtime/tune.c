@@ -145,11 +145,16 @@ static int faster_first(const void *a, const void *b) {
   return x < y ? -1 : 1;
 }
 
-/* What failed before there was anything to run was not measured either. */
+/* What fails before there is anything to run, and what is pruned, is not measured. */
+static bool has_run(const Candidate *c) {
+  return !c->recorded &&
+         (c->runs || c->status == NEREID_TUNE_TIMEOUT || c->status == NEREID_TUNE_FAULT);
+}
+
 static const char *source_of(const Tuning *t) {
   if (t->request->model_only) return "model";
   for (size_t i = 0; i < t->configs.len; i++)
-    if (!t->candidates[i].known) return "measured";
+    if (has_run(&t->candidates[i])) return "measured";
   return "records";
 }
 

@@ -14,7 +14,7 @@ typedef struct {
 static void predict_one(void *context, size_t i) {
   const Prediction *p = context;
   Candidate *c = &p->tuning->candidates[i];
-  if (c->status != NEREID_TUNE_OK) return;
+  if (c->status == NEREID_TUNE_COMPILE || c->status == NEREID_TUNE_RESOURCES) return;
   nereid_request r = c->request;
   r.target = device_target(p->tuning->device);
   r.on_message = NULL;
@@ -24,14 +24,6 @@ static void predict_one(void *context, size_t i) {
                            .ints = p->ints[i],
                            .nints = p->nints[i]};
   if (estimate_launch(&c->predicted, &launch)) c->predicted = (Estimate){0};
-}
-
-/* A CPU's rates are measured, which is not worth it where nothing else is. */
-static bool is_worth_it(const Tuning *t) {
-  if (device_kind(t->device) == NEREID_PTX || t->request->model_only) return true;
-  for (size_t i = 0; i < t->configs.len; i++)
-    if (!t->candidates[i].known) return true;
-  return false;
 }
 
 static void predict_all(Tuning *t) {
@@ -71,6 +63,6 @@ static void put_in_order(Tuning *t) {
 }
 
 void tune_predict(Tuning *t) {
-  if (is_worth_it(t)) predict_all(t);
+  predict_all(t);
   put_in_order(t);
 }

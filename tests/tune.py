@@ -64,6 +64,7 @@ def test_ranking(machine):
         check(c["predicted_us"] > 0 and spread, f"what is said of it: {c}")
     again = machine.tune(*space((256, 1024, 4096)))
     check(again["source"] == "records", f"a second run measures: {again}")
+    check(all(c["predicted_us"] > 0 for c in again["candidates"]), f"predictions: {again}")
     same = {k: (c["median_us"], c["runs"]) for k, c in by_config(tuning).items()}
     check(same == {k: (c["median_us"], c["runs"]) for k, c in by_config(again).items()},
           "records have other times")

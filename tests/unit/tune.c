@@ -260,8 +260,9 @@ static void test_slow(Arena *a) {
   slow->predicted.low_us = 1e6;
   check(!run(&c, 0) && ran(first), "a search with a known best");
   check(slow->status == NEREID_TUNE_PRUNED && !slow->runs, "one that cannot win is not measured");
-  check_text(slow->reason, "the model says that it cannot win",
-             "why it was not measured");
+  check_text(slow->reason, "the model says that it cannot win", "why it was not measured");
+  check(!first->code.bytes[0] && !memcmp(&first->code, &slow->code, sizeof slow->code),
+        "nothing is compiled for it");
 }
 
 /* A model that puts all too high does not drop what it puts as high as the best. */
