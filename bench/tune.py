@@ -7,8 +7,8 @@ bench/tune_problems.py (--matmuls: for its 200 shapes).  For each problem the mo
 candidates as the tuner's search does, where those of one code are one candidate; `first` is how
 often its first choice is within 5% of the fastest one, `best of 4` the same for the fastest of its
 first four, `kept` the geometric mean of fastest by chosen.  `inside`: how often a measured time
-lies between the ends of the error bar.  A third of the problems, by a hash of their names, was never
-looked at while the model was worked on.
+lies between the ends of the error bar.  A third of the problems, by a hash of their names, was
+never looked at while the model was worked on.
 """
 import argparse, hashlib, math, os, subprocess, tempfile
 from pathlib import Path
