@@ -24,13 +24,15 @@ typedef struct {
 
 struct Measurer {
   const char *device;
+  bool keep_l2;
   const MeasuredArg *args;
   int nargs;
   char program[TOOL_PATH]; /* "": a thread */
   pid_t pid;               /* 0: none */
   pthread_t thread;
   int fd;           /* of the socket; -1: nobody listens */
-  bool opened;      /* it has answered to WORKER_OPEN */
+  int unanswered;   /* messages that open the device and make arguments */
+  bool ready;       /* these were answered, and the process knows the witnesses */
   unsigned started; /* how many were started */
   Witness *witnesses;
   int nwitnesses;
@@ -56,10 +58,25 @@ static int start_thread(Measurer *m, int fd) {
   return error_set(NEREID_E_MEMORY, E_TUNE_WORKER_START, strerror(failed));
 }
 
+/* If nobody listens, there is no answer either. */
+static int send_first(Measurer *m) {
+  if (m->out.failed) return error_out_of_memory();
+  wire_send(m->fd, &m->out);
+  m->unanswered++;
+  m->ready = false;
+  return 0;
+}
+
 static int send_open(Measurer *m) {
   message_start(&m->out, WORKER_OPEN);
   message_put_text(&m->out, nereid_build_id());
   message_put_text(&m->out, m->device);
+  message_put_int(&m->out, m->keep_l2);
+  return send_first(m);
+}
+
+static int send_args(Measurer *m) {
+  message_start(&m->out, WORKER_ARGS);
   message_put_int(&m->out, m->nargs);
   for (int i = 0; i < m->nargs; i++) {
     message_put_text(&m->out, m->args[i].name);
@@ -67,9 +84,7 @@ static int send_open(Measurer *m) {
     message_put_text(&m->out, m->args[i].dtype);
     message_put_int(&m->out, m->args[i].reset);
   }
-  if (m->out.failed) return error_out_of_memory();
-  wire_send(m->fd, &m->out); /* if it is gone, there is no answer either */
-  return 0;
+  return send_first(m);
 }
 
 static int start(Measurer *m) {
@@ -80,7 +95,7 @@ static int start(Measurer *m) {
   if (*m->program || code) close(pair[1]);
   m->fd = pair[0];
   m->started++;
-  m->opened = false;
+  m->unanswered = 0;
   if (!code) return send_open(m);
   close(m->fd);
   m->fd = -1;
@@ -114,11 +129,11 @@ static int end(Measurer *m, bool kill_it) {
   return code;
 }
 
-int measurer_open(Measurer **out, const char *device, const MeasuredArg *args, int nargs,
-                  nereid_message_fn note, void *context) {
+int measurer_open(Measurer **out, const char *device, bool keep_l2, nereid_message_fn note,
+                  void *context) {
   Measurer *m = *out = calloc(1, sizeof *m);
   if (!m) return error_out_of_memory();
-  *m = (Measurer){.device = device, .args = args, .nargs = nargs, .fd = -1};
+  *m = (Measurer){.device = device, .keep_l2 = keep_l2, .fd = -1};
   if (!program_find(m->program) && note) note(context, N_TUNE_ALONE);
   int code = start(m);
   if (!code) return 0;
@@ -127,10 +142,22 @@ int measurer_open(Measurer **out, const char *device, const MeasuredArg *args, i
   return code;
 }
 
+static void forget_witnesses(Measurer *m) {
+  for (int i = 0; i < m->nwitnesses; i++) free(m->witnesses[i].code);
+  m->nwitnesses = 0;
+}
+
+int measurer_take(Measurer *m, const MeasuredArg *args, int nargs) {
+  m->args = args;
+  m->nargs = nargs;
+  forget_witnesses(m);
+  return m->fd < 0 ? 0 : send_args(m);
+}
+
 void measurer_close(Measurer *m) {
   if (!m) return;
   end(m, false);
-  for (int i = 0; i < m->nwitnesses; i++) free(m->witnesses[i].code);
+  forget_witnesses(m);
   free(m->witnesses);
   message_free(&m->in);
   message_free(&m->out);
@@ -153,6 +180,13 @@ static void read_answer(Measurer *m, Measured *out) {
   out->end = out->code == NEREID_E_LOST ? MEASURED_DIED : out->code ? MEASURED_FAILED : MEASURED;
 }
 
+/* What was told before other messages came; it is freed. */
+static int tell_again(int code, char *told) {
+  if (told && *told) error_set(code, "%s", told);
+  free(told);
+  return code;
+}
+
 /* The answer to what was sent; a process that gives none is gone afterwards. */
 static int receive(Measurer *m, double seconds, Measured *out) {
   WireResult r = wire_receive(m->fd, &m->in, seconds);
@@ -163,8 +197,7 @@ static int receive(Measurer *m, double seconds, Measured *out) {
   out->code = NEREID_E_LOST;
   out->end = r == WIRE_TIMEOUT ? MEASURED_TIMEOUT : MEASURED_DIED;
   int code = end(m, r == WIRE_TIMEOUT);
-  if (told && *told) error_set(NEREID_E_LOST, "%s", told);
-  free(told);
+  tell_again(NEREID_E_LOST, told);
   /* A thread can't be ended; what it does goes on. */
   return r == WIRE_TIMEOUT && !*m->program ? code : 0;
 }
@@ -199,15 +232,27 @@ static int show_witnesses(Measurer *m) {
   return code;
 }
 
-/* A process that has opened the device and knows the answers of those before it. */
+/* A process that has opened the device, made the arguments, and knows the answers of those before
+ * it. */
 static int get_ready(Measurer *m) {
   Measured opened;
-  int code = m->fd < 0 ? start(m) : 0;
-  if (code || m->opened) return code;
-  code = receive(m, OPEN_SECONDS, &opened);
-  if (!code && opened.end != MEASURED) code = opened.code;
-  m->opened = !code;
-  return code ? code : show_witnesses(m);
+  int code = 0;
+  if (m->fd < 0) {
+    code = start(m);
+    if (!code) code = send_args(m);
+  }
+  if (code || m->ready) return code;
+  while (m->unanswered && !code) {
+    code = receive(m, OPEN_SECONDS, &opened);
+    if (!code && opened.end != MEASURED) code = opened.code;
+    m->unanswered--;
+  }
+  if (!code) code = show_witnesses(m);
+  m->ready = !code;
+  if (!code || m->fd < 0) return code;
+  char *told = strdup(nereid_error_message());
+  end(m, true); /* further answers are of no use */
+  return tell_again(code, told);
 }
 
 static int add_witness(Measurer *m, const Trial *t, int answer) {

@@ -20,7 +20,7 @@ typedef struct {
 
 /* A compiled kernel, and where it is in its measuring. */
 typedef struct {
-  int id; /* differs from all others' */
+  int id;           /* differs from all others' */
   const char *code; /* the bytes of an image, as long as the trial is measured */
   size_t size;
   uint32_t grid[3];
@@ -43,10 +43,13 @@ typedef struct {
   int n;
 } Measured;
 
-/* Starts the process, and does not wait for it.  The arguments are used as long as the measurer. */
-int measurer_open(Measurer **out, const char *device, const MeasuredArg *args, int nargs,
-                  nereid_message_fn note, void *context);
+/* Starts the process, and does not wait for it.  keep_l2: a GPU's cache is not flushed. */
+int measurer_open(Measurer **out, const char *device, bool keep_l2, nereid_message_fn note,
+                  void *context);
 void measurer_close(Measurer *m);
+/* From now on trials are of a kernel with these arguments, which are used until there are others;
+ * earlier trials are gone.  Does not wait for them to be made. */
+int measurer_take(Measurer *m, const MeasuredArg *args, int nargs);
 
 /* Measures a trial `runs` times.  What was not loaded yet is compared with the others' results, and
  * timed only once if that takes longer than `limit_us`.  A trial that does not end within `seconds`

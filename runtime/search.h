@@ -1,10 +1,11 @@
-/* The search of a tuner: of several kernels that compute the same, the fastest on a device.
+/* The search of a tuner: of several kernels that compute the same, the fastest on a device; of one
+ * such problem, or one after the other of many.
  *
  * Candidates compile on all cores, in the order in which they are given, while those that are ready
  * are measured one at a time (runtime/measurer.h).  Each runs once, and its results are compared;
  * what is far behind the best so far is not run again.  Then the rest is measured more often, the
  * fewer are left the more (successive halving), until those that can't be told apart from the best
- * have been run some hundred times.
+ * have been run some hundred times.  Meanwhile candidates of later problems compile.
  *
  * Candidates whose code is the same are measured once, and those that the model knows to be slower
  * than what was measured, not at all. */
@@ -19,6 +20,9 @@
 typedef struct {
   nereid_request request; /* complete */
   uint32_t grid[3];
+  const char *config;         /* what records call it: "BLOCK=128 num_warps=4" */
+  const nereid_binding *ints; /* integers among its arguments and constexprs, for the model */
+  int nints;
   Estimate predicted; /* zeros: unknown */
 
   /* A status other than NEREID_TUNE_OK, or a time: known before, so it is not measured again. */
@@ -29,25 +33,36 @@ typedef struct {
   bool known;    /* a time known before is not measured again */
   bool recorded; /* known from records */
   bool witness;  /* it is known, and run once more for its results */
+  CacheKey ir;   /* of its tile IR; zeros: there is none */
   CacheKey code; /* of what it was compiled to; zeros: nothing */
 } Candidate;
 
+/* A kernel with its arguments, and its candidates. */
 typedef struct {
-  Arena *arena;
-  const char *device; /* "cuda", "cpu" */
-  const char *target; /* that it is compiled for */
+  const char *kernel, *signature, *sizes; /* what records call it (runtime/records.h) */
   const MeasuredArg *args;
   int nargs;
   Candidate *candidates;
   size_t n;
   const size_t *order; /* in which they are tried; NULL: as they are given */
-  double end;          /* of timing_now(); 0: there is time enough */
+  const char *failure; /* why nothing could be measured: no memory for the arguments; else NULL */
+} SearchProblem;
+
+typedef struct {
+  Arena *arena;
+  nereid_device *device; /* may be described alone */
+  SearchProblem *problems;
+  size_t nproblems;
+  bool keep_l2;   /* a GPU's cache is not flushed before each run */
+  bool remeasure; /* what records know is measured again */
+  double end;     /* of timing_now(); 0: there is time enough */
   void (*on_progress)(void *context, size_t done, size_t measured, const Candidate *best);
   nereid_message_fn note;
   void *context; /* for both */
 } Search;
 
-/* Fills in what it found out about each candidate; that none of them runs is no failure. */
+/* Fills in what it found out about each candidate; that none of them runs is no failure.  Fails
+ * where nothing can be measured at all. */
 int search_run(Search *s);
 /* The fastest; NULL: none runs.  Of equals the first. */
 const Candidate *search_best(const Candidate *candidates, size_t n);

@@ -14,20 +14,46 @@ struct nereid_tuning {
   size_t n;
 };
 
-/* ---- the device ---- */
+/* ---- the problem's names ---- */
 
-static int describe(Tuning *t, const char *name) {
-  t->device_name = arena_strndup(t->arena, name, strlen(name));
-  return device_describe(&t->device, name);
+static const char *signature_of(const Tuning *t) {
+  Text text = text_new(t->arena);
+  for (int i = 0; i < t->problem.nargs; i++)
+    text_printf(&text, "%s%s=%s", i ? ", " : "", t->problem.args[i].name, t->problem.args[i].type);
+  return text.data;
 }
+
+static void print_sizes(Text *out, const ProblemArg *a) {
+  nereid_value_kind k = nereid_value_get_kind(a->value);
+  nereid_tensor tensor;
+  if (k == NEREID_VALUE_INT || k == NEREID_VALUE_BOOL)
+    tuner_print_size(out, a->name, nereid_value_int(a->value));
+  else if (k == NEREID_VALUE_ARRAY && !nereid_value_tensor(&tensor, a->value))
+    tuner_print_shape(out, a->name, tensor.shape, tensor.ndim);
+}
+
+static const char *sizes_of(const Tuning *t) {
+  Text text = text_new(t->arena);
+  for (int i = 0; i < t->problem.nargs; i++) print_sizes(&text, &t->problem.args[i]);
+  text_printf(&text, "%sgrid=%s", text.len ? " " : "", t->problem.grid);
+  return text.data;
+}
+
+static const char *config_text(const Tuning *t, const Config *c) {
+  Text text = text_new(t->arena);
+  config_print(&text, c);
+  return text.data ? text.data : "";
+}
+
+/* ---- the device ---- */
 
 static int find_device(Tuning *t) {
   const char *name = t->request->device;
   if (name && strncmp(name, "cuda", 4) && strcmp(name, "cpu"))
     return error_set(NEREID_E_USAGE, E_TUNE_DEVICE, name);
-  if (name) return describe(t, name);
-  int code = describe(t, "cuda");
-  return code && nereid_device_count("cuda") == 0 ? describe(t, "cpu") : code;
+  int code = device_describe(&t->device, name ? name : "cuda");
+  bool none = code && !name && nereid_device_count("cuda") == 0;
+  return none ? device_describe(&t->device, "cpu") : code;
 }
 
 /* ---- candidates ---- */
@@ -42,8 +68,10 @@ static void fail(Tuning *t, Candidate *c, nereid_tune_status status) {
 /* What can't be completed, and a grid that is none, make a candidate that fails. */
 static int make_candidate(Tuning *t, const Config *config, Candidate *c) {
   int code = tune_complete(t, config, &c->request);
+  c->config = config_text(t, config);
   if (code == NEREID_E_KERNEL) fail(t, c, NEREID_TUNE_COMPILE);
   if (code) return code == NEREID_E_KERNEL ? 0 : code;
+  c->ints = problem_bindings(&t->problem, &c->request, &c->nints);
   code = problem_grid(&t->problem, &c->request, c->grid);
   if (code) fail(t, c, code == NEREID_E_RESOURCES ? NEREID_TUNE_RESOURCES : NEREID_TUNE_COMPILE);
   return code == NEREID_E_MEMORY ? code : 0;
@@ -222,21 +250,31 @@ static void on_note(void *context, const char *text) {
   if (r->on_message) r->on_message(r->context, text);
 }
 
-static int search(Tuning *t) {
+/* The candidates as a search. */
+static void make_search(Tuning *t) {
   const nereid_tune_request *r = t->request;
-  Search s = {.arena = t->arena,
-              .device = t->device_name,
-              .target = device_target(t->device),
-              .args = measured_args(t),
-              .nargs = t->problem.nargs,
-              .candidates = t->candidates,
-              .n = t->configs.len,
-              .order = t->order,
-              .end = r->budget_s > 0 ? t->begin + r->budget_s : 0,
-              .on_progress = r->on_progress ? on_progress : NULL,
-              .note = on_note,
-              .context = t};
-  return search_run(&s);
+  t->found = (SearchProblem){.kernel = t->problem.info->name,
+                             .signature = signature_of(t),
+                             .sizes = sizes_of(t),
+                             .args = measured_args(t),
+                             .nargs = t->problem.nargs,
+                             .candidates = t->candidates,
+                             .n = t->configs.len};
+  t->search = (Search){.arena = t->arena,
+                       .device = t->device,
+                       .problems = &t->found,
+                       .nproblems = 1,
+                       .remeasure = r->remeasure,
+                       .end = r->budget_s > 0 ? t->begin + r->budget_s : 0,
+                       .on_progress = r->on_progress ? on_progress : NULL,
+                       .note = on_note,
+                       .context = t};
+}
+
+static int search(Tuning *t) {
+  int code = search_run(&t->search);
+  const char *failure = t->found.failure;
+  return code || !failure ? code : error_set(NEREID_E_MEMORY, "%s", failure);
 }
 
 static int tune_body(void *arg) {
@@ -247,13 +285,14 @@ static int tune_body(void *arg) {
   if (!code) code = problem_open(&t->problem, t->arena, t->request);
   if (!code) code = tune_space(t);
   if (!code) code = make_candidates(t);
-  if (!code && !model) code = tune_recall(t, &memory);
-  if (!code && !records) tune_predict(t);
+  if (!code) make_search(t);
+  if (!code && !model) tuner_recall(&t->search, &memory);
+  if (!code && !records) tuner_predict(&t->search, &t->rates, true);
   if (!code && model) leave_to_model(t);
   if (!code && records) leave_to_records(t);
   if (!code && !model && !records) code = search(t);
-  if (!code && !model) tune_remember(t, &memory);
-  tune_forget(&memory);
+  if (!code && !model) tuner_remember(&t->search, &memory);
+  tuner_forget(&memory);
   return code;
 }
 

@@ -91,20 +91,48 @@ static int place(Worker *w, int i) {
   return code ? code : nereid_copy_in(w->device, a->data, array->data, array->bytes, NULL);
 }
 
-static int open_all(Worker *w) {
+static int open_device(Worker *w) {
   const char *build = message_text(&w->in);
   if (strcmp(build, nereid_build_id()))
     return error_set(NEREID_E_USAGE, E_TUNE_WORKER_BUILD, nereid_build_id());
+  if (w->device) return NEREID_E_USAGE;
   int code = nereid_device_open(&w->device, message_text(&w->in));
+  bool keep_l2 = message_int(&w->in) != 0;
+  if (!code && w->in.failed) code = NEREID_E_USAGE;
+  if (!code) code = nereid_stream_new(&w->stream, w->device);
+  return code ? code : timer_open(&w->timer, w->device, !keep_l2);
+}
+
+static int make_args(Worker *w) {
   int64_t n = message_int(&w->in);
-  if (code) return code;
-  if (w->in.failed || n < 0 || (size_t)n > w->in.size || w->args) return NEREID_E_USAGE;
+  if (w->in.failed || n < 0 || (size_t)n > w->in.size) return NEREID_E_USAGE;
   w->args = calloc((size_t)n + 1, sizeof *w->args);
   if (!w->args) return error_out_of_memory();
+  int code = 0;
   for (; w->nargs < n && !code; w->nargs++) code = read_arg(w, &w->args[w->nargs]);
   for (int i = 0; i < w->nargs && !code; i++) code = place(w, i);
-  if (!code) code = nereid_stream_new(&w->stream, w->device);
-  return code ? code : timer_open(&w->timer, w->device, true);
+  return code;
+}
+
+static void drop(Trial *t) {
+  nereid_launch_free(t->launch);
+  nereid_kernel_free(t->kernel);
+  *t = (Trial){0};
+}
+
+static void drop_args(Worker *w) {
+  for (size_t i = 0; i < w->ntrials; i++) drop(&w->trials[i]);
+  for (int i = 0; i < w->nargs; i++) {
+    Arg *a = &w->args[i];
+    nereid_free(w->device, a->fresh);
+    nereid_free(w->device, a->data);
+    nereid_value_free(a->value);
+    free(a->name);
+    for (int k = 0; k < ANSWERS_MOST; k++) free(a->answers[k]);
+  }
+  free(w->args);
+  w->args = NULL;
+  w->nargs = w->nanswers = 0;
 }
 
 /* ---- arrays ---- */
@@ -261,12 +289,6 @@ static int try_kernel(Worker *w, Trial *t, Answer *a) {
   return code;
 }
 
-static void drop(Trial *t) {
-  nereid_launch_free(t->launch);
-  nereid_kernel_free(t->kernel);
-  *t = (Trial){0};
-}
-
 /* The place of a trial; NULL without memory. */
 static Trial *trial_at(Worker *w, int64_t id) {
   enum { IDS_MOST = 1 << 20 };
@@ -285,9 +307,15 @@ static Trial *trial_at(Worker *w, int64_t id) {
 /* ---- messages ---- */
 
 static int obey(Worker *w, Answer *a) {
-  if (w->in.kind == WORKER_OPEN) return open_all(w);
-  Trial *t = trial_at(w, message_int(&w->in));
-  if (!t || !w->device) return error_out_of_memory();
+  if (w->in.kind == WORKER_OPEN) return open_device(w);
+  if (!w->device) return NEREID_E_USAGE;
+  if (w->in.kind == WORKER_ARGS) {
+    drop_args(w);
+    return make_args(w);
+  }
+  int64_t id = message_int(&w->in);
+  Trial *t = w->in.failed ? NULL : trial_at(w, id);
+  if (!t) return error_out_of_memory();
   int code = 0;
   if (w->in.kind == WORKER_TRY) code = try_kernel(w, t, a);
   else if (w->in.kind == WORKER_TIME && t->launch) code = time_trial(w, t, message_int(&w->in), a);
@@ -296,16 +324,10 @@ static int obey(Worker *w, Answer *a) {
 }
 
 static void close_all(Worker *w) {
-  for (size_t i = 0; i < w->ntrials; i++) drop(&w->trials[i]);
+  if (w->device) drop_args(w);
   if (w->timer.device) timer_close(&w->timer);
   nereid_stream_free(w->stream);
-  nereid_device_close(w->device); /* and the arrays there */
-  for (int i = 0; i < w->nargs; i++) {
-    nereid_value_free(w->args[i].value);
-    free(w->args[i].name);
-    for (int k = 0; k < ANSWERS_MOST; k++) free(w->args[i].answers[k]);
-  }
-  free(w->args);
+  nereid_device_close(w->device);
   free(w->trials);
   message_free(&w->in);
   message_free(&w->out);

@@ -4,8 +4,9 @@
  * they run in a process that holds nothing else, and that the tuner replaces (runtime/measurer.h).
  * It reads messages from a socket and answers each:
  *
- *   WORKER_OPEN  build id, device, number of arguments, then for each its name, its VALUE text, the
- *                dtype that a number is cast to ("": none) and a WorkerReset
+ *   WORKER_OPEN  build id, device, whether a GPU's cache is kept between runs
+ *   WORKER_ARGS  number of arguments, then for each its name, its VALUE text, the dtype that a
+ *                number is cast to ("": none) and a WorkerReset.  Trials of others are dropped
  *   WORKER_TRY   id (numbers from 0), the image's bytes, 3 extents of the grid, runs, limit in us.
  *                Loads the kernel, runs it once on fresh arguments, and compares what it wrote with
  *                what others wrote.  Then it is timed: once, and if that took no longer than the
@@ -23,6 +24,7 @@
 
 typedef enum {
   WORKER_OPEN = 1,
+  WORKER_ARGS,
   WORKER_TRY,
   WORKER_TIME,
   WORKER_DROP,

@@ -106,13 +106,27 @@ static void *serve(void *fd) {
   return NULL;
 }
 
-/* What it answers to the message: a code, and nereid_error_message()'s text. */
-static int64_t ask(const Message *m, char *text, size_t size) {
+/* Opens a device, if it shall. */
+static bool open_worker(int fd) {
+  Message m = {0};
+  message_start(&m, WORKER_OPEN);
+  message_put_text(&m, nereid_build_id());
+  message_put_text(&m, "cpu");
+  message_put_int(&m, 0);
+  bool good = wire_send(fd, &m) && wire_receive(fd, &m, 60) == WIRE_OK && !message_int(&m);
+  message_free(&m);
+  return good;
+}
+
+/* What it answers to the message, as the first one or with a device: a code, and
+ * nereid_error_message()'s text. */
+static int64_t ask(const Message *m, bool opened, char *text, size_t size) {
   int pair[2];
   pthread_t thread;
   Message in = {0};
   if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair)) abort();
   if (pthread_create(&thread, NULL, serve, &pair[1])) abort();
+  check(!opened || open_worker(pair[0]), "a device is opened");
   bool answered = wire_send(pair[0], m) && wire_receive(pair[0], &in, 60) == WIRE_OK;
   check(answered && in.kind == WORKER_ANSWER, "an answer to each message");
   int64_t code = message_int(&in);
@@ -128,7 +142,7 @@ static void test_worker(void) {
   Message m = {0};
   message_start(&m, WORKER_OPEN);
   message_put_text(&m, "another build");
-  check(ask(&m, text, sizeof text) == NEREID_E_USAGE, "a program of another version");
+  check(ask(&m, false, text, sizeof text) == NEREID_E_USAGE, "a program of another version");
   snprintf(wanted, sizeof wanted,
            "the program that measures is of another version than %s: "
            "let NEREID_PROGRAM name one of this version",
@@ -136,16 +150,16 @@ static void test_worker(void) {
   check_text(text, wanted, "why it does not measure");
   for (uint32_t kind = 0; kind < 8; kind++) {
     message_start(&m, kind);
-    bool none = kind == WORKER_OPEN;
-    check(ask(&m, text, sizeof text) != 0 || none, "a message before the device is open");
+    check(ask(&m, false, text, sizeof text) != 0, "a message before the device is open");
     message_put_int(&m, INT64_MAX);
-    check(ask(&m, text, sizeof text) != 0, "an id that no trial has");
+    check(ask(&m, false, text, sizeof text) != 0, "with a number, too");
   }
-  message_start(&m, WORKER_OPEN);
-  message_put_text(&m, nereid_build_id());
-  message_put_text(&m, "cpu");
-  message_put_int(&m, INT64_MAX);
-  check(ask(&m, text, sizeof text) != 0, "more arguments than the message has");
+  for (uint32_t kind = WORKER_OPEN; kind <= WORKER_DROP; kind++) {
+    message_start(&m, kind);
+    check(ask(&m, true, text, sizeof text) != 0, "a message without its fields");
+    message_put_int(&m, INT64_MAX);
+    check(ask(&m, true, text, sizeof text) != 0, "an id that no trial has, and too many arguments");
+  }
   message_free(&m);
 }
 
@@ -232,22 +246,28 @@ static void count(void *context, size_t done, size_t measured, const Candidate *
   c->measured = measured;
 }
 
-static int run(Case *c, double seconds) {
+static SearchProblem problem_of(Case *c, const MeasuredArg *args) {
+  return (SearchProblem){.args = args, .nargs = 3, .candidates = c->candidates, .n = c->n};
+}
+
+static int run_all(Case *c, SearchProblem *problems, size_t n, double seconds) {
   nereid_device *d;
   if (device_describe(&d, "cpu")) abort();
   Search s = {.arena = c->arena,
-              .device = "cpu",
-              .target = device_target(d),
-              .args = measured_args,
-              .nargs = 3,
-              .candidates = c->candidates,
-              .n = c->n,
+              .device = d,
+              .problems = problems,
+              .nproblems = n,
               .end = seconds > 0 ? timing_now() + seconds : 0,
               .on_progress = count,
               .context = c};
   int code = search_run(&s);
   nereid_device_close(d);
   return code;
+}
+
+static int run(Case *c, double seconds) {
+  SearchProblem p = problem_of(c, measured_args);
+  return run_all(c, &p, 1, seconds);
 }
 
 static bool ran(const Candidate *c) { return c->status == NEREID_TUNE_OK && c->median_us > 0; }
@@ -334,6 +354,29 @@ static void test_witness(Arena *a) {
   check(!run(&all, 0) && !all.measured, "nothing is left to measure");
 }
 
+/* Each has its arguments: what is right of one says nothing of another. */
+static void test_problems(Arena *a) {
+  static const MeasuredArg others[] = {{"x", "randn:f32[4096]:3", "", WORKER_KEEP},
+                                       {"y", "zeros:f32[4096]", "", WORKER_KEEP},
+                                       {"n", "4096", "i32", WORKER_KEEP}},
+                           large[] = {{"x", "zeros:f32[70368744177664]", "", WORKER_KEEP},
+                                      {"y", "zeros:f32[4096]", "", WORKER_KEEP},
+                                      {"n", "4096", "i32", WORKER_KEEP}};
+  Case all = {.arena = a, .n = 7}, one = {.arena = a}, none = {.arena = a}, two = {.arena = a};
+  add(&one, "256", "0"), add(&one, "512", "2"), add(&one, "128", "0");
+  add(&none, "256", "0");
+  add(&two, "256", "2"), add(&two, "512", "0"), add(&two, "128", "2");
+  SearchProblem list[] = {problem_of(&one, measured_args), problem_of(&none, large),
+                          problem_of(&two, others)};
+  check(!run_all(&all, list, 3, 0) , "a search of three problems");
+  check(ran(&one.candidates[0]) && ran(&one.candidates[2]), "right ones of the first");
+  check_wrong(&one.candidates[1], "a wrong one of the first");
+  check(list[1].failure && !list[0].failure && !list[2].failure, "no memory for the second");
+  check(none.candidates[0].status == NEREID_TUNE_PRUNED, "which is not measured");
+  check(ran(&two.candidates[0]) && ran(&two.candidates[2]), "what is right of the third");
+  check_wrong(&two.candidates[1], "a wrong one of the third");
+}
+
 /* In a thread, which goes on: this is the last test. */
 static void test_hang(Arena *a) {
   Case c = {.arena = a};
@@ -384,6 +427,7 @@ int main(void) {
   test_alike(a);
   test_answers(a);
   test_witness(a);
+  test_problems(a);
   test_model_only();
   test_hang(a);
   printf("%d passed, %d failed\n", passed, failed);

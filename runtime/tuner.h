@@ -1,0 +1,52 @@
+/* The tuner: problems with their candidates (runtime/search.h), with what is known of them from
+ * earlier runs and from the model.
+ *
+ * `nereid tune` has one problem, a graph's mode max-autotune (graph/tune.h) all of its kernels'. */
+#ifndef NEREID_RUNTIME_TUNER_H
+#define NEREID_RUNTIME_TUNER_H
+
+#include "runtime/rates.h"
+#include "runtime/records.h"
+#include "runtime/search.h"
+
+/* All of what follows: records, the model for what is not in them, measuring, records of that. */
+int tuner_run(Search *s);
+
+/* ---- what is known from earlier runs ---- */
+
+/* A candidate that nothing was known of. */
+typedef struct {
+  size_t problem;
+  Candidate *candidate;
+  const Record *by_code; /* of other IR or of another version, but of the same code; NULL: none */
+  char *failure;         /* why it can't be elaborated, malloc'ed; NULL: it can */
+} MemoryEntry;
+
+typedef struct {
+  Records *records;
+  const char *target;
+  nereid_kind kind;        /* of code */
+  RecordProblem *problems; /* of each of the search's */
+  RecordList *lists;       /* what is known of each */
+  VEC(MemoryEntry) entries;
+} Memory;
+
+/* Marks candidates that were measured before, and those that can't be elaborated, as known. */
+void tuner_recall(Search *s, Memory *m);
+/* Keeps what was measured since, and what holds for this version as well, all at once. */
+void tuner_remember(Search *s, Memory *m);
+void tuner_forget(Memory *m);
+
+/* ---- the model ---- */
+
+/* What it says of each candidate, and the order in which that puts them, of problems where
+ * something is open; all: of all of them. */
+void tuner_predict(Search *s, Rates *rates, bool all);
+
+/* ---- how records call sizes ---- */
+
+/* As classes: "n=4096 x=[1024,64]". */
+void tuner_print_size(Text *out, const char *name, int64_t v);
+void tuner_print_shape(Text *out, const char *name, const int64_t *shape, int rank);
+
+#endif

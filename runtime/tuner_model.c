@@ -1,0 +1,75 @@
+/* What the model says of candidates. */
+#include <stdlib.h>
+
+#include "runtime/estimate.h"
+#include "runtime/parallel.h"
+#include "runtime/tuner.h"
+
+typedef struct {
+  const char *target;
+  const Rates *rates;
+  VEC(Candidate *) list; /* of all problems */
+} Prediction;
+
+static void predict_one(void *context, size_t i) {
+  const Prediction *p = context;
+  Candidate *c = p->list.data[i];
+  nereid_request r = c->request;
+  r.target = p->target;
+  r.on_message = NULL;
+  EstimateLaunch launch = {.request = &r,
+                           .rates = p->rates,
+                           .grid = {c->grid[0], c->grid[1], c->grid[2]},
+                           .ints = c->ints,
+                           .nints = c->nints};
+  if (estimate_launch(&c->predicted, &launch)) c->predicted = (Estimate){0};
+}
+
+static bool is_open(const SearchProblem *p) {
+  for (size_t i = 0; i < p->n; i++)
+    if (!p->candidates[i].known) return true;
+  return false;
+}
+
+static void add_candidates(const Search *s, const SearchProblem *p, Prediction *out) {
+  for (size_t i = 0; i < p->n; i++)
+    if (p->candidates[i].status != NEREID_TUNE_COMPILE &&
+        p->candidates[i].status != NEREID_TUNE_RESOURCES)
+      vec_push(s->arena, &out->list, &p->candidates[i]);
+}
+
+/* ---- the order ---- */
+
+typedef struct {
+  double us;
+  size_t candidate;
+} Ranked;
+
+static int promising_first(const void *a, const void *b) {
+  const Ranked *x = a, *y = b;
+  if (x->us != y->us) return x->us < y->us ? -1 : 1;
+  return x->candidate < y->candidate ? -1 : 1;
+}
+
+/* What the model says nothing of comes last. */
+static void put_in_order(const Search *s, SearchProblem *p) {
+  Ranked *places = ARENA_ARRAY(s->arena, Ranked, p->n);
+  size_t *order = ARENA_ARRAY(s->arena, size_t, p->n);
+  for (size_t i = 0; i < p->n; i++) {
+    double us = p->candidates[i].predicted.us;
+    places[i] = (Ranked){us > 0 ? us : 1e300, i};
+  }
+  qsort(places, p->n, sizeof *places, promising_first);
+  for (size_t i = 0; i < p->n; i++) order[i] = places[i].candidate;
+  p->order = order;
+}
+
+void tuner_predict(Search *s, Rates *rates, bool all) {
+  Prediction p = {.target = device_target(s->device), .rates = rates};
+  for (size_t i = 0; i < s->nproblems; i++)
+    if (all || is_open(&s->problems[i])) add_candidates(s, &s->problems[i], &p);
+  if (!p.list.len) return;
+  rates_of_device(rates, s->device);
+  parallel_for(p.list.len, predict_one, &p);
+  for (size_t i = 0; i < s->nproblems; i++) put_in_order(s, &s->problems[i]);
+}
