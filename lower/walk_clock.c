@@ -130,8 +130,8 @@ void walk_op(Walk *w, const NestStmt *s) {
   n->alu += c.alu * w->weight;
   n->special += c.special * w->weight;
   n->convert += c.convert * w->weight;
-  n->f32_flops += WALK_LANES * c.flops * w->weight;
-  n->specials += WALK_LANES * c.special * w->weight;
+  n->f32_flops += w->nest->lanes * c.flops * w->weight;
+  n->specials += w->nest->lanes * c.special * w->weight;
   double turns = walk_sharers(w);
   if (c.special > 0) {
     start = fmax(start, w->free_special);

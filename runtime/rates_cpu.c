@@ -108,9 +108,8 @@ void rates_of_cpu(Rates *r) {
   enum { UNITS = 2, FMA = 2 };
   int cores = host_cores();
   Measured m = measured(cores);
+  *r = (Rates){.from = "measured by copying", .bandwidth = m.bandwidth};
   snprintf(r->device, sizeof r->device, "cpu, %d core%s", cores, cores == 1 ? "" : "s");
-  r->from = "measured by copying";
-  r->bandwidth = m.bandwidth;
   r->processors = cores;
   r->clock = m.clock;
   r->cache = sysconf(_SC_LEVEL3_CACHE_SIZE) > 0 ? sysconf(_SC_LEVEL3_CACHE_SIZE) : 0;

@@ -44,6 +44,7 @@ typedef struct {
 } Found;
 
 static Rates rates;
+static const char *target; /* NULL: a GPU's */
 
 static Found estimate(const Case *c) {
   static char text[4096];
@@ -51,6 +52,7 @@ static Found estimate(const Case *c) {
            "import triton\nimport triton.language as tl\n\n@triton.jit\ndef f(%s):\n%s", c->params,
            c->body);
   nereid_request r = {.source.text = text, .args = c->args, .num_warps = c->warps};
+  r.target = target;
   r.source.size = strlen(text);
   r.source.path = "f.py";
   EstimateLaunch l = {.request = &r, .rates = &rates, .ints = c->ints};
@@ -73,7 +75,50 @@ static Found estimate(const Case *c) {
   "    at = tl.program_id(0) * B + tl.arange(0, B)\n" \
   "    mask = at < n\n"
 
+/* A CPU of four cores; its own are measured, and not two times alike. */
+static void take_cpu(const char *name) {
+  target = name;
+  rates = (Rates){.processors = 4, .clock = 3e9, .bandwidth = 4e10, .cache = 32 << 20};
+}
+
+static void take_gpu(void) {
+  target = NULL;
+  rates_of_target(&rates, "sm_90a");
+}
+
 /* ---- memory ---- */
+
+/* x + y: two words in, one out, one addition for each element, whatever runs it. */
+static void check_add(Case *c, double n) {
+  Found f = estimate(c);
+  check_number(f.estimate.memory_bytes, 12 * n, "a sum of vectors moves 12 bytes an element");
+  check_number(f.estimate.f32_flops, n, "and adds once");
+  check_number(f.estimate.tensor_flops, 0, "without products");
+}
+
+static void test_add(void) {
+  Case c = {FLAT_START
+            "    v = tl.load(x + at, mask=mask) + tl.load(z + at, mask=mask)\n"
+            "    tl.store(y + at, v, mask=mask)\n",
+            "x, y, z, n, B: tl.constexpr",
+            {{"x", "*fp32:16", NULL},
+             {"y", "*fp32:16", NULL},
+             {"z", "*fp32:16", NULL},
+             {"n", "i32:16", NULL},
+             {"B", NULL, "1024"}},
+            {{"n", 1 << 20}},
+            {1024},
+            4};
+  check_add(&c, 1 << 20);
+  c.warps = 8;
+  check_add(&c, 1 << 20);
+  c.warps = 0;
+  take_cpu("cpu:8");
+  check_add(&c, 1 << 20);
+  take_cpu("cpu:4");
+  check_add(&c, 1 << 20);
+  take_gpu();
+}
 
 static void test_copy(void) {
   Case c = {FLAT_START "    tl.store(y + at, tl.load(x + at, mask=mask) + 1, mask=mask)\n",
@@ -197,14 +242,45 @@ static void test_product(void) {
   check_number(f.facts.read, 2.0 * (32 * 64 * 4096 + 4096 * 64), "each operand is read once");
   check(f.estimate.stages > 1 && f.estimate.shared > 0, "operands go through a ring");
   double slow = f.estimate.us;
-  rates_of_target(&rates, "sm_90a");
   rates.clock /= 2;
   check(estimate(&c).estimate.us > 1.5 * slow, "half the clock takes longer");
-  rates_of_target(&rates, "sm_90a");
+  take_gpu();
+}
+
+/* m, n, k = 32, 64, 128 for each of 16 programs: on a CPU, products are multiply-adds of vectors. */
+static void test_small_products(void) {
+  static const char *const types[] = {"*fp32:16", "*bf16:16", "*fp16:16"};
+  double flops = 16 * 2.0 * 32 * 64 * 128;
+  Case c = {
+      "    i = tl.arange(0, 32)\n"
+      "    j = tl.arange(0, 64)\n"
+      "    k = tl.arange(0, 128)\n"
+      "    a = tl.load(x + tl.program_id(0) * 32 * 128 + i[:, None] * 128 + k[None, :])\n"
+      "    b = tl.load(y + k[:, None] * 64 + j[None, :])\n"
+      "    acc = tl.dot(a, b)\n"
+      "    tl.store(out + tl.program_id(0) * 32 * 64 + i[:, None] * 64 + j[None, :], acc)\n",
+      "x, y, out",
+      {{"x", NULL, NULL}, {"y", NULL, NULL}, {"out", "*fp32:16", NULL}},
+      {{NULL, 0}},
+      {16},
+      4};
+  for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+    c.args[0].type = c.args[1].type = types[i];
+    c.warps = 4;
+    take_gpu();
+    check_number(estimate(&c).estimate.tensor_flops, flops, "a product's operations are 2mnk");
+    c.warps = 0;
+    take_cpu("cpu:8");
+    Found f = estimate(&c);
+    check_number(f.estimate.f32_flops, flops, "and as many on a CPU");
+    check(f.estimate.us > 0 && f.estimate.low_us > 0, "which has a time there as well");
+  }
+  take_gpu();
 }
 
 int main(void) {
-  rates_of_target(&rates, "sm_90a");
+  take_gpu();
+  test_add();
   test_copy();
   test_strides();
   test_scattered();
@@ -212,6 +288,7 @@ int main(void) {
   test_loop();
   test_deep();
   test_product();
+  test_small_products();
   printf("%d passed, %d failed\n", passed, failed);
   return failed != 0;
 }
