@@ -84,6 +84,24 @@ static const char *all_of(Gen *g, const Access *a) {
 
 static const char *as_pointer(Gen *g, const char *text) { return c_text(g, "(char *)(%s)", text); }
 
+/* ---- what is masked off ----
+ *
+ * It keeps its value, or, where nothing else gives it one, is zero as on a GPU: kernels count on
+ * that. */
+
+static bool is_filled(const Gen *g, const Ref *dst) { return g->filled[dst->var->id]; }
+
+static void fill(Gen *g, const NestStmt *s, const Ref *dst) {
+  NestStmt always = *s;
+  always.guard = ref_none();
+  c_assign(g, &always, dst, s->type, s->type == DT_PTR ? "NULL" : "0", same);
+}
+
+/* As an operand, for all lanes. */
+static const char *masked_off(Gen *g, const NestStmt *s, const Ref *dst) {
+  return is_filled(g, dst) ? c_convert(g, "0", s->type, same, vector) : c_ref_name(g, dst);
+}
+
 /* ---- loads ---- */
 
 /* Wraps a number from memory as a pointer's. */
@@ -94,6 +112,7 @@ static const char *loaded(Gen *g, const NestStmt *s, const char *text) {
 static void load_same(Gen *g, const NestStmt *s, const Ref *dst, const Access *a) {
   const char *fresh = nest_int(s, NA_volatile, 0) ? "_volatile" : "";
   const char *text = loaded(g, s, c_text(g, "load%s_%s(%s)", fresh, a->name, a->at));
+  if (is_filled(g, dst)) fill(g, s, dst);
   if (a->guard <= GUARD_SAME || c_ref_spread(g, dst).kind != SPREAD_VECTOR) {
     c_assign(g, s, dst, s->type, text, same);
     return;
@@ -117,21 +136,23 @@ static void load_elements(Gen *g, const NestStmt *s, const Ref *dst, const Acces
   const char *kept = a->guard == GUARD_NONE && is_kept(s, dst) ? "kept_" : "";
   const char *text = c_text(g, "vload_%s%s(%s)", kept, a->name, a->at), *v = c_ref_name(g, dst);
   if (a->guard <= GUARD_SAME) {
+    if (is_filled(g, dst)) fill(g, s, dst);
     c_assign(g, s, dst, s->type, text, vector);
     return;
   }
   c_line(g, "if (%s) %s = %s;", all_of(g, a), v, text);
   c_line(g, "else %s = vload_%s_%s(%s, %s, %s);", v, a->guard == GUARD_FIRST ? "first" : "mask",
-         a->name, a->at, a->when, v);
+         a->name, a->at, a->when, masked_off(g, s, dst));
 }
 
 static void load_lanes(Gen *g, const NestStmt *s, const Ref *dst, const Access *a) {
-  const char *v = c_ref_name(g, dst);
   if (a->guard <= GUARD_SAME) {
+    if (is_filled(g, dst)) fill(g, s, dst);
     c_assign(g, s, dst, s->type, c_text(g, "vgather_%s(%s)", a->name, a->at), vector);
     return;
   }
-  c_line(g, "%s = vgather_mask_%s(%s, %s, %s);", v, a->name, a->at, mask_of(g, a), v);
+  c_line(g, "%s = vgather_mask_%s(%s, %s, %s);", c_ref_name(g, dst), a->name, a->at, mask_of(g, a),
+         masked_off(g, s, dst));
 }
 
 static void load_one(Gen *g, const NestStmt *s, const Ref *dst) {

@@ -85,9 +85,14 @@ static const NestBlock *out_of_loops(const NestBlock *b) {
   return r;
 }
 
+static bool is_filled(const Seen *s) {
+  return s->defs == 1 && s->partial && s->def->code == NEST_LD;
+}
+
 /* Is the first thing that happens to the variable in its block that all of it is computed? */
 static bool starts_whole(const Seen *s, const NestVar *v) {
-  if (!s->def || s->partial || (s->first_use && s->first_use < s->first_def)) return false;
+  bool part = s->partial && !is_filled(s);
+  if (!s->def || part || (s->first_use && s->first_use < s->first_def)) return false;
   if (s->def->code == NEST_FOR) return true;
   int64_t covered = s->def->code == NEST_OP ? 1 : nest_int(s->def, NA_n, 1);
   for (const NestBlock *b = s->def->parent; b != s->around; b = outer(b)) {
@@ -99,7 +104,7 @@ static bool starts_whole(const Seen *s, const NestVar *v) {
 }
 
 static bool at_definition(const Seen *s, const NestVar *v) {
-  bool once = s->defs == 1 && v->count == 1 && starts_whole(s, v);
+  bool once = s->defs == 1 && v->count == 1 && !s->partial && starts_whole(s, v);
   if (once && s->def->code == NEST_FOR) return s->around == s->def->regions[0];
   return once && s->def->parent == s->around && nest_int(s->def, NA_n, 1) == 1;
 }
@@ -143,6 +148,7 @@ void c_find_places(Gen *g) {
   uint32_t blocks = count_blocks(n->body);
   const NestBlock **by_number = ARENA_ARRAY(g->arena, const NestBlock *, blocks);
   g->at_definition = ARENA_ARRAY(g->arena, bool, n->nvars);
+  g->filled = ARENA_ARRAY(g->arena, bool, n->nvars);
   g->heads = ARENA_ARRAY(g->arena, Declared *, blocks);
   walk(&w, n->body);
   number(&h, n->body, by_number);
@@ -151,6 +157,7 @@ void c_find_places(Gen *g) {
     const Seen *s = &w.seen[i];
     if (v->is_param || !s->around) continue;
     g->at_definition[i] = at_definition(s, v);
+    g->filled[i] = is_filled(s);
     if (g->at_definition[i]) continue;
     const NestBlock *b = starts_whole(s, v) ? s->around : out_of_loops(s->around);
     declare(g, by_number, blocks, b, v);

@@ -66,6 +66,14 @@ INLINE vf32 vload_first_f32(const char *p, int n, vf32 v) {
   return n > 0 ? vload_some_f32(p, n, v) : v;
 }
 #endif
+#ifndef NEREID_vsplat_f32
+#define NEREID_vsplat_f32
+INLINE vf32 vsplat_f32(float x) {
+  vf32 v;
+  EACH_LANE(i) v[i] = x;
+  return v;
+}
+#endif
 #ifndef NEREID_min_i32
 #define NEREID_min_i32
 INLINE int32_t min_i32(int32_t a, int32_t b) { return a < b ? a : b; }
@@ -188,13 +196,13 @@ static void rotary_program(char *x_ptr, char *cos_ptr, char *sin_ptr, char *out_
     const int32_t t54 = lane + (8*a_2);
     t55[a_2] = lanes_below(t54, half);
     if (t55[a_2] == LANES) cos[a_2] = vload_f32(t58 + 32*a_2);
-    else cos[a_2] = vload_first_f32(t58 + 32*a_2, t55[a_2], cos[a_2]);
+    else cos[a_2] = vload_first_f32(t58 + 32*a_2, t55[a_2], vsplat_f32(0));
   }
   char *t7 = sin_ptr + 4ll * t2; /* ../../examples/kernels/rotary.py:19 */
   char *t62 = t7 + t57;
   UNROLL(4) for (int a_2 = 0; a_2 < 4; a_2++) {
     if (t55[a_2] == LANES) sin[a_2] = vload_f32(t62 + 32*a_2);
-    else sin[a_2] = vload_first_f32(t62 + 32*a_2, t55[a_2], sin[a_2]);
+    else sin[a_2] = vload_first_f32(t62 + 32*a_2, t55[a_2], vsplat_f32(0));
   }
   const int32_t t10 = token * n_heads; /* ../../examples/kernels/rotary.py:21 */
   const int64_t t68 = (int64_t)t10; /* ../../examples/kernels/rotary.py:23 */
@@ -233,9 +241,9 @@ static void rotary_program(char *x_ptr, char *cos_ptr, char *sin_ptr, char *out_
     UNROLL(4) for (int b_2 = 0; b_2 < 4; b_2++) {
       t67[b_2 + 4*a_2] = min_i32(((t64[a_2]) ? LANES : 0), t55[b_2]);
       if (t67[b_2 + 4*a_2] == LANES) a[4*a_2 + b_2] = vload_f32(t83[a_2] + 32*b_2);
-      else a[4*a_2 + b_2] = vload_first_f32(t83[a_2] + 32*b_2, t67[b_2 + 4*a_2], a[4*a_2 + b_2]);
+      else a[4*a_2 + b_2] = vload_first_f32(t83[a_2] + 32*b_2, t67[b_2 + 4*a_2], vsplat_f32(0));
       if (t67[b_2 + 4*a_2] == LANES) b[4*a_2 + b_2] = vload_f32(t106[a_2] + 32*b_2); /* ../../examples/kernels/rotary.py:24 */
-      else b[4*a_2 + b_2] = vload_first_f32(t106[a_2] + 32*b_2, t67[b_2 + 4*a_2], b[4*a_2 + b_2]);
+      else b[4*a_2 + b_2] = vload_first_f32(t106[a_2] + 32*b_2, t67[b_2 + 4*a_2], vsplat_f32(0));
       const vf32 t112 = b[4*a_2 + b_2] * sin[b_2]; /* ../../examples/kernels/rotary.py:25 */
       const vf32 t113 = -t112;
       t114[b_2 + 4*a_2] = vfma_f32(a[4*a_2 + b_2], cos[b_2], t113);
