@@ -163,6 +163,11 @@ static Value eval_items(Sema *S, const ExprList *list, bool is_list) {
   return bad ? value_error() : v;
 }
 
+static Value as_set(Sema *S, Value list) {
+  if (list.kind != V_TUPLE) return list;
+  return value_set(S->arena, list.u.tuple->data, list.u.tuple->len);
+}
+
 static Value eval_dict(Sema *S, const Expr *e) {
   Dict *d = ARENA_NEW(S->arena, Dict);
   for (uint32_t i = 0; i + 1 < e->items.len; i += 2) {
@@ -216,7 +221,8 @@ static Value eval_comp(Sema *S, const Expr *e) {
   S->frame->host = true;
   bool ok = comprehend(S, e, 0, out);
   S->frame->host = host;
-  return ok ? out : value_error();
+  if (!ok) return value_error();
+  return e->bracket == '{' ? as_set(S, out) : out;
 }
 
 /* ---- operators ---- */
@@ -361,8 +367,8 @@ static Value eval_kind(Sema *S, const Expr *e) {
     case EX_NONE: return value_none();
     case EX_ELLIPSIS: return value_of(V_ELLIPSIS);
     case EX_TUPLE: return eval_items(S, &e->items, false);
-    case EX_LIST:
-    case EX_SET: return eval_items(S, &e->items, true);
+    case EX_LIST: return eval_items(S, &e->items, true);
+    case EX_SET: return as_set(S, eval_items(S, &e->items, true));
     case EX_DICT: return eval_dict(S, e);
     case EX_COMP: return eval_comp(S, e);
     case EX_UNARY: return unary(S, e->op, eval(S, e->a), e->span);

@@ -26,6 +26,7 @@ bool host_call(Sema *S, Name path, const CallArgs *args, Value *out);
 bool host_library(Sema *S, Name path, const CallArgs *args, Value *out);
 /* A row of the table of builtins, bound to its first argument. */
 Value host_bound(Sema *S, const char *row, Value self);
+Value host_function(Value f);       /* what functools.partial() was given; else f */
 Value value_copy(Sema *S, Value v); /* of lists, dicts, configurations */
 Value host_sorted(Sema *S, Value list, Value key, bool reverse, Span at);
 /* Into a dict: dicts and pairs, then named arguments (NULL: none). */

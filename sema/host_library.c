@@ -122,6 +122,12 @@ static Value partial(Sema *S, const CallArgs *args) {
   return host_bound(S, "partial", value_tuple(S->arena, parts, 2));
 }
 
+Value host_function(Value f) {
+  while (f.kind == V_BUILTIN && f.u.builtin.self && !strcmp(f.u.builtin.fn->name, "partial"))
+    f = f.u.builtin.self->u.tuple->data[0].u.tuple->data[0];
+  return f;
+}
+
 /* A call of what partial() made. */
 Value builtin_partial(Sema *S, Call *c) {
   const Tuple *given = c->rest.u.tuple->data[0].u.tuple;
@@ -147,6 +153,16 @@ Value builtin_partial(Sema *S, Call *c) {
   return call_value(S, first->data[0], &all);
 }
 
+/* heapq.nsmallest(n, items, key=None): the first of what sorted() gives. */
+static Value extremes(Sema *S, const CallArgs *args, bool largest) {
+  Value key = args->npos > 2 ? args->pos[2] : args->nnamed ? args->named[0] : value_none();
+  int64_t n;
+  if (args->npos < 2 || !want_int(S, args->pos[0], "n", args->at, &n)) return value_error();
+  Value out = host_sorted(S, args->pos[1], key, largest, args->at);
+  if (out.kind != V_ERROR && n < out.u.tuple->len) out.u.tuple->len = n > 0 ? (uint32_t)n : 0;
+  return out;
+}
+
 bool host_library(Sema *S, Name path, const CallArgs *args, Value *out) {
   bool one = args->npos == 1 && !args->nnamed;
   if (!strcmp(path, "itertools.product")) *out = product(S, args);
@@ -154,6 +170,8 @@ bool host_library(Sema *S, Name path, const CallArgs *args, Value *out) {
   else if (!strcmp(path, "itertools.chain.from_iterable")) *out = chain_items(S, args);
   else if (one && !strcmp(path, "copy.copy")) *out = value_copy(S, args->pos[0]);
   else if (one && !strcmp(path, "copy.deepcopy")) *out = deep_copy(S, args->pos[0], 0);
+  else if (!strcmp(path, "heapq.nsmallest")) *out = extremes(S, args, false);
+  else if (!strcmp(path, "heapq.nlargest")) *out = extremes(S, args, true);
   else if (args->npos && !strcmp(path, "functools.partial")) *out = partial(S, args);
   else if (!strcmp(path, "os.getenv")) *out = args->npos > 1 ? args->pos[1] : value_none();
   else if (one && args->pos[0].kind == V_STR && !strncmp(path, "packaging.version.", 18))
@@ -243,16 +261,11 @@ Value builtin_map(Sema *S, Call *c) {
   return out;
 }
 
-/* A set is a list without repetitions, in the order of first appearance. */
 Value builtin_set(Sema *S, Call *c) {
   const Value *items;
   uint32_t n;
   if (!iterate(S, c->args[0], c->spans[0], &items, &n)) return value_error();
-  Dict *seen = ARENA_NEW(S->arena, Dict);
-  for (uint32_t i = 0; i < n; i++) value_dict_set(S->arena, seen, items[i], value_none());
-  Value out = value_list(S->arena, NULL, 0);
-  for (uint32_t i = 0; i < seen->len; i++) value_append(S->arena, out.u.tuple, seen->data[2 * i]);
-  return out;
+  return value_set(S->arena, items, n);
 }
 
 static bool add_pairs(Sema *S, Dict *d, Value from, Span at) {

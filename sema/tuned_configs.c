@@ -88,7 +88,10 @@ static bool read_config(TunedReader *r, const Decorator *d, Value v, TunedConfig
 
 /* ---- pruning ---- */
 
-static bool takes_keywords(const Func *f) {
+static bool takes_keywords(Value fn) {
+  fn = host_function(fn);
+  if (fn.kind != V_FUNC) return false;
+  const Func *f = fn.u.func;
   const ParamList *params = f->def ? &f->def->params : &f->lambda->params;
   for (uint32_t i = 0; i < params->len; i++)
     if (params->data[i].kind == PARAM_STARSTAR) return true;
@@ -103,7 +106,7 @@ static Value call_prune(TunedReader *r, Span at, Value fn, Value configs) {
   CallArgs args = {.pos = pos, .npos = 2, .at = at};
   args.names = ARENA_ARRAY(r->p->arena, Name, known->len);
   args.named = ARENA_ARRAY(r->p->arena, Value, known->len);
-  for (uint32_t i = 0; i < known->len && takes_keywords(fn.u.func); i++) {
+  for (uint32_t i = 0; i < known->len && takes_keywords(fn); i++) {
     args.names[args.nnamed] = known->data[2 * i].u.s;
     args.named[args.nnamed++] = known->data[2 * i + 1];
   }
@@ -124,8 +127,7 @@ static Value pruned(TunedReader *r, const Decorator *d, Value configs) {
     return configs;
   }
   tuned_forget(r);
-  bool called = fn && fn->kind == V_FUNC;
-  Value kept = called ? call_prune(r, d->at, *fn, value_copy(&r->S, configs)) : value_error();
+  Value kept = fn ? call_prune(r, d->at, *fn, value_copy(&r->S, configs)) : value_error();
   if (r->S.failed || kept.kind != V_TUPLE) {
     not_pruned(r, d->at, W_SEMA_TUNED_PRUNE);
     return configs;

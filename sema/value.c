@@ -56,6 +56,14 @@ void value_dict_set(Arena *a, Dict *d, Value key, Value v) {
   d->len++;
 }
 
+Value value_set(Arena *a, const Value *items, uint32_t n) {
+  Dict seen = {0};
+  for (uint32_t i = 0; i < n; i++) value_dict_set(a, &seen, items[i], value_none());
+  Value out = value_list(a, NULL, 0);
+  for (uint32_t i = 0; i < seen.len; i++) value_append(a, out.u.tuple, seen.data[2 * i]);
+  return out;
+}
+
 /* ---- questions ---- */
 
 Type value_type(Value v) { return v.kind == V_TILE ? v.u.tile->type : type_scalar(v.u.c.dtype); }

@@ -149,6 +149,8 @@ Value value_list(Arena *a, const Value *items, uint32_t n);
 void value_append(Arena *a, Tuple *t, Value v);
 const Value *value_dict_get(const Dict *d, Value key);
 void value_dict_set(Arena *a, Dict *d, Value key, Value v);
+/* A set is a list without repetitions, in the order of first appearance. */
+Value value_set(Arena *a, const Value *items, uint32_t n);
 
 static inline bool value_is(Value v, ValueKind k) { return v.kind == k; }
 /* A Python number: int, bool or float. */

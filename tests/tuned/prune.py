@@ -1,4 +1,5 @@
 # What prunes a list of configurations, and what runs before each of them.
+import functools
 import heapq
 
 import torch
@@ -27,8 +28,13 @@ def nothing(configs, named_args, **kwargs):
     return [c for c in configs if c.num_warps > 100]
 
 
+def extremes(configs, named_args, **kwargs):
+    few = heapq.nsmallest(2, configs, key=lambda c: (-c.kwargs["BLOCK"], c.num_stages))
+    return few + heapq.nlargest(kwargs["n"], configs[:3], key=lambda c: c.num_warps)[:1]
+
+
 def unknown(configs, named_args, **kwargs):
-    return heapq.nsmallest(2, configs, key=lambda c: c.num_warps)
+    return list(heapq.merge(configs, configs))
 
 
 def init_to_zero(names):
@@ -56,9 +62,22 @@ def none_left(x, n, BLOCK: tl.constexpr):
     tl.store(x, n)
 
 
+@triton.autotune(CONFIGS, key=["n"], prune_configs_by={
+    "early_config_prune": functools.partial(extremes)})
+@triton.jit
+def few(x, n, BLOCK: tl.constexpr):
+    tl.store(x, n)
+
+
 @triton.autotune(CONFIGS[:2], key=["n"], prune_configs_by={"early_config_prune": unknown})
 @triton.jit
 def not_pruned(x, n, BLOCK: tl.constexpr):
+    tl.store(x, n)
+
+
+@triton.autotune(CONFIGS[:2], key=["n"], prune_configs_by={"early_config_prune": heapq.heapify})
+@triton.jit
+def not_here(x, n, BLOCK: tl.constexpr):
     tl.store(x, n)
 
 
