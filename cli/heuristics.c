@@ -30,6 +30,8 @@ int heuristics_add(Request *r, const Arguments *args, const nereid_device *d) {
   Decorators *decorators;
   Config known;
   if (!is_open(r, args)) return STATUS_OK;
+  int status = request_finish(r);
+  if (status) return status;
   DecoratorArg *given = calloc((size_t)args->len + 1, sizeof *given);
   if (!given) return args_out_of_memory();
   for (int i = 0; i < args->len; i++) {
@@ -39,7 +41,7 @@ int heuristics_add(Request *r, const Arguments *args, const nereid_device *d) {
   nereid_device_get_info(&info, d);
   int code = decorators_open(&decorators, &r->api, given, args->len, &info);
   if (!code) code = decorators_known(&known, decorators);
-  int status = code ? args_failed(code) : add_config(r, &known);
+  status = code ? args_failed(code) : add_config(r, &known);
   decorators_free(code ? NULL : decorators);
   free(given);
   return status;

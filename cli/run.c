@@ -124,6 +124,8 @@ static int run_all(Run *r) {
   if (!status) status = check_outs(r);
   if (!status) status = heuristics_add(&r->request, &r->args, r->device);
   if (!status) status = add_tuned(r);
+  /* Some of them are of what was tuned. */
+  if (!status) status = heuristics_add(&r->request, &r->args, r->device);
   if (!status) status = arguments_grid(grid, r->grid, &r->args, &r->request);
   if (!status) status = arguments_check(&r->args, &r->request);
   if (!status) status = arguments_add_types(&r->args, &r->request, r->module);

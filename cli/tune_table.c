@@ -65,7 +65,7 @@ static void print_failures(Text *text, const TuneView *v) {
 
 /* "-D BLOCK=128 --num-warps 8" */
 static void print_use(const nereid_candidate *best) {
-  if (!best) return;
+  if (!best || !best->nsettings) return;
   printf("take it by:");
   for (int i = 0; i < best->nsettings; i++) {
     const nereid_setting *s = &best->settings[i];

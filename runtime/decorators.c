@@ -167,7 +167,7 @@ static int space_body(void *arg) {
     return NEREID_E_KERNEL;
   for (size_t i = 0; i < s.configs.len; i++)
     vec_push(d->c.arena, &out->configs, config_text(d, &s.configs.data[i]));
-  if (s.configs.len == 1 && !s.configs.data[0].len) out->source = SPACE_NONE;
+  if (!s.decorated && s.configs.len == 1 && !s.configs.data[0].len) out->source = SPACE_NONE;
   out->key = names_text(d, &s.key, &out->nkey);
   out->reset_to_zero = names_text(d, &s.reset_to_zero, &out->nreset_to_zero);
   out->restore_value = names_text(d, &s.restore_value, &out->nrestore_value);

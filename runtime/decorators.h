@@ -17,7 +17,7 @@ typedef struct {
 
 typedef enum {
   SPACE_NONE,     /* nothing is left to choose: one configuration, perhaps an empty one */
-  SPACE_AUTOTUNE, /* a decorator gives the configurations */
+  SPACE_AUTOTUNE, /* a decorator gives the configurations: one at least, perhaps an empty one */
   SPACE_AUTOMATIC /* derived from the kernel */
 } SpaceSource;
 

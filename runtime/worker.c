@@ -277,6 +277,7 @@ static int try_kernel(Worker *w, Trial *t, Answer *a) {
   int64_t runs = message_int(&w->in);
   double limit = message_double(&w->in);
   if (!code) code = restore_written(w, t->kernel->image);
+  if (!code) code = reset_args(w);
   if (!code) code = nereid_kernel_get_resources(&a->resources, t->kernel);
   if (!code) code = run_once(&run);
   if (!code) code = nereid_device_sync(w->device);
