@@ -20,7 +20,8 @@ static const char *config_text(Text *text, const nereid_candidate *c) {
 
 /* Measured, or chosen by the model where nothing is measured. */
 static bool is_ranked(const TuneView *v, const nereid_candidate *c) {
-  return tune_is_measured(c) || (!strcmp(v->source, "model") && tune_is_predicted(c));
+  bool chosen_from = !strcmp(v->source, "model") && c->status == NEREID_TUNE_PRUNED;
+  return tune_is_measured(c) || (chosen_from && tune_is_predicted(c));
 }
 
 static void print_us(double us) {

@@ -33,6 +33,7 @@ typedef struct {
   bool known;    /* a time known before is not measured again */
   bool recorded; /* known from records */
   bool witness;  /* it is known, and run once more for its results */
+  bool passing;  /* it failed for the machine's sake, and may not the next time */
   CacheKey ir;   /* of its tile IR; zeros: there is none */
   CacheKey code; /* of what it was compiled to; zeros: nothing */
 } Candidate;

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/refusal.h"
+
 /* Launches that hang: nothing is waited for longer, and less where better ones are known. */
 static const double SECONDS_MOST = 20, SECONDS_LEAST = 2;
 
@@ -44,10 +46,9 @@ static void fail(State *s, Item *item, nereid_tune_status status, const char *re
   item->candidate->reason = arena_strndup(s->work->search->arena, reason, n);
 }
 
-static nereid_tune_status status_of(int code) {
-  return code == NEREID_E_RESOURCES || code == NEREID_E_MEMORY ? NEREID_TUNE_RESOURCES
-         : code == NEREID_E_LOST || code == NEREID_E_FINDINGS  ? NEREID_TUNE_FAULT
-                                                               : NEREID_TUNE_COMPILE;
+static void refuse(State *s, Item *item, int code, const char *message) {
+  fail(s, item, refusal_status(code), message);
+  item->candidate->passing = !refusal_lasts(code);
 }
 
 static void report(State *s, bool done) {
@@ -106,7 +107,7 @@ static int measure(State *s, Item *item, int runs) {
       break;
     case MEASURED_TIMEOUT: fail(s, item, NEREID_TUNE_TIMEOUT, E_TUNE_TIMEOUT); break;
     case MEASURED_DIED: fail(s, item, NEREID_TUNE_FAULT, nereid_error_message()); break;
-    case MEASURED_FAILED: fail(s, item, status_of(m.code), nereid_error_message()); break;
+    case MEASURED_FAILED: refuse(s, item, m.code, nereid_error_message()); break;
   }
   return code;
 }
@@ -154,7 +155,7 @@ static int try_compiled(State *s, CompiledCandidate *c) {
   Item *item = &s->items[c->candidate];
   int code = 0;
   if (c->failure) {
-    fail(s, item, status_of(c->failure), c->message ? c->message : "");
+    refuse(s, item, c->failure, c->message ? c->message : "");
   } else if (c->pruned || is_slow(s, item->candidate)) {
     fail(s, item, NEREID_TUNE_PRUNED, E_TUNE_SLOW);
     nereid_text_free(c->code);

@@ -58,23 +58,18 @@ static int find_device(Tuning *t) {
 
 /* ---- candidates ---- */
 
-static void fail(Tuning *t, Candidate *c, nereid_tune_status status) {
-  const char *text = nereid_error_message();
-  c->known = true;
-  c->status = status;
-  c->reason = arena_strndup(t->arena, text, strcspn(text, "\n"));
-}
-
 /* What can't be completed, and a grid that is none, make a candidate that fails. */
 static int make_candidate(Tuning *t, const Config *config, Candidate *c) {
   int code = tune_complete(t, config, &c->request);
+  Refusal refusal = {0};
   c->config = config_text(t, config);
-  if (code == NEREID_E_KERNEL) fail(t, c, NEREID_TUNE_COMPILE);
-  if (code) return code == NEREID_E_KERNEL ? 0 : code;
-  c->ints = problem_bindings(&t->problem, &c->request, &c->nints);
-  code = problem_grid(&t->problem, &c->request, c->grid);
-  if (code) fail(t, c, code == NEREID_E_RESOURCES ? NEREID_TUNE_RESOURCES : NEREID_TUNE_COMPILE);
-  return code == NEREID_E_MEMORY ? code : 0;
+  if (!code) {
+    c->ints = problem_bindings(&t->problem, &c->request, &c->nints);
+    code = problem_grid(&t->problem, &c->request, c->grid);
+  }
+  refusal_keep(&refusal, code);
+  refusal_apply(&refusal, t->arena, c);
+  return c->known ? 0 : code;
 }
 
 static int make_candidates(Tuning *t) {
@@ -159,7 +154,12 @@ static void keep_texts(Arena *a, nereid_candidate *c) {
   c->settings = settings;
 }
 
-/* A candidate's place: what ran by its time, what the model alone knows by that, then the rest. */
+/* What ran comes first, then what might have, then what can't. */
+static int group_of(const nereid_candidate *c) {
+  return c->status == NEREID_TUNE_OK ? 0 : c->status == NEREID_TUNE_PRUNED ? 1 : 1 + (int)c->status;
+}
+
+/* What ran by its time, what the model alone knows by that. */
 static double rank_of(const nereid_candidate *c) {
   return c->median_us > 0 ? c->median_us : c->predicted_us > 0 ? c->predicted_us : 1e300;
 }
@@ -167,7 +167,7 @@ static double rank_of(const nereid_candidate *c) {
 /* Equals stay in the space's order, so that all runs choose alike. */
 static int faster_first(const void *a, const void *b) {
   const nereid_candidate *x = *(nereid_candidate *const *)a, *y = *(nereid_candidate *const *)b;
-  if (x->status != y->status) return x->status < y->status ? -1 : 1;
+  if (x->status != y->status) return group_of(x) < group_of(y) ? -1 : 1;
   double fx = rank_of(x), fy = rank_of(y);
   if (fx != fy) return fx < fy ? -1 : 1;
   return x < y ? -1 : 1;
@@ -288,6 +288,7 @@ static int tune_body(void *arg) {
   if (!code) make_search(t);
   if (!code && !model) tuner_recall(&t->search, &memory);
   if (!code && !records) tuner_predict(&t->search, &t->rates, true);
+  if (!code && model) code = tuner_choose(&t->search);
   if (!code && model) leave_to_model(t);
   if (!code && records) leave_to_records(t);
   if (!code && !model && !records) code = search(t);

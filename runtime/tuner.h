@@ -7,6 +7,7 @@
 
 #include "runtime/rates.h"
 #include "runtime/records.h"
+#include "runtime/refusal.h"
 #include "runtime/search.h"
 
 /* All of what follows: records, the model for what is not in them, measuring, records of that. */
@@ -19,7 +20,7 @@ typedef struct {
   size_t problem;
   Candidate *candidate;
   const Record *by_code; /* of other IR or of another version, but of the same code; NULL: none */
-  char *failure;         /* why it can't be elaborated, malloc'ed; NULL: it can */
+  Refusal refusal;       /* why it can't be elaborated */
 } MemoryEntry;
 
 typedef struct {
@@ -42,6 +43,9 @@ void tuner_forget(Memory *m);
 /* What it says of each candidate, and the order in which that puts them, of problems where
  * something is open; all: of all of them. */
 void tuner_predict(Search *s, Rates *rates, bool all);
+/* Nothing is measured: of each problem the most promising candidate is made sure to compile; one
+ * that does not has failed, and the next takes its place. */
+int tuner_choose(Search *s);
 
 /* ---- how records call sizes ---- */
 

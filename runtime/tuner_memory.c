@@ -79,21 +79,15 @@ static void hash_one(void *context, size_t i) {
   if (!code) code = compile_specialize(&h.compilation, &r);
   if (!code && h.compilation.unit->tile) error_guard(h.compilation.arena, hash_body, &h);
   code = compile_report(&h.compilation, code, NULL, NULL);
-  if (code == NEREID_E_KERNEL) e->failure = strdup(nereid_error_message());
+  refusal_keep(&e->refusal, code);
   compile_close(&h.compilation);
 }
 
 /* Those that can't be elaborated have failed, without any process that measures. */
 static void hash_all(const Search *s, Memory *m) {
   parallel_for(m->entries.len, hash_one, m);
-  for (size_t i = 0; i < m->entries.len; i++) {
-    MemoryEntry *e = &m->entries.data[i];
-    if (!e->failure) continue;
-    e->candidate->known = true;
-    e->candidate->status = NEREID_TUNE_COMPILE;
-    e->candidate->reason = arena_strndup(s->arena, e->failure, strcspn(e->failure, "\n"));
-    free(e->failure);
-  }
+  for (size_t i = 0; i < m->entries.len; i++)
+    refusal_apply(&m->entries.data[i].refusal, s->arena, m->entries.data[i].candidate);
 }
 
 /* ---- recalling ---- */
@@ -173,7 +167,7 @@ static void open_memory(Search *s, Memory *m) {
         (RecordProblem){p->kernel, p->signature, p->sizes, s->device->description, driver};
     for (size_t j = 0; j < p->n; j++)
       if (!p->candidates[j].known)
-        vec_push(s->arena, &m->entries, ((MemoryEntry){i, &p->candidates[j], NULL, NULL}));
+        vec_push(s->arena, &m->entries, ((MemoryEntry){i, &p->candidates[j], NULL, {0}}));
   }
 }
 
@@ -217,9 +211,10 @@ void tuner_remember(Search *s, Memory *m) {
   RecordList list = {0};
   for (size_t i = 0; i < m->entries.len; i++) {
     const MemoryEntry *e = &m->entries.data[i];
-    bool measured = is_asked(e) && e->candidate->status != NEREID_TUNE_PRUNED;
-    if (!measured && !e->by_code) continue;
-    Record r = measured ? record_of(m, e) : copy_for_version(e);
+    const Candidate *c = e->candidate;
+    bool found_out = !c->recorded && !c->passing && c->status != NEREID_TUNE_PRUNED;
+    if (!has_key(&c->ir) || !(found_out || e->by_code)) continue;
+    Record r = found_out ? record_of(m, e) : copy_for_version(e);
     vec_push(s->arena, &list, r);
   }
   if (!list.len) return;

@@ -6,14 +6,19 @@
 #include "runtime/tuner.h"
 
 typedef struct {
+  Candidate *candidate;
+  Refusal refusal;
+} Predicted;
+
+typedef struct {
   const char *target;
   const Rates *rates;
-  VEC(Candidate *) list; /* of all problems */
+  VEC(Predicted) list; /* of all problems */
 } Prediction;
 
 static void predict_one(void *context, size_t i) {
   const Prediction *p = context;
-  Candidate *c = p->list.data[i];
+  Candidate *c = p->list.data[i].candidate;
   nereid_request r = c->request;
   r.target = p->target;
   r.on_message = NULL;
@@ -22,7 +27,10 @@ static void predict_one(void *context, size_t i) {
                            .grid = {c->grid[0], c->grid[1], c->grid[2]},
                            .ints = c->ints,
                            .nints = c->nints};
-  if (estimate_launch(&c->predicted, &launch)) c->predicted = (Estimate){0};
+  int code = estimate_launch(&c->predicted, &launch);
+  if (!code) return;
+  c->predicted = (Estimate){0};
+  refusal_keep(&p->list.data[i].refusal, code);
 }
 
 static bool is_open(const SearchProblem *p) {
@@ -35,7 +43,7 @@ static void add_candidates(const Search *s, const SearchProblem *p, Prediction *
   for (size_t i = 0; i < p->n; i++)
     if (p->candidates[i].status != NEREID_TUNE_COMPILE &&
         p->candidates[i].status != NEREID_TUNE_RESOURCES)
-      vec_push(s->arena, &out->list, &p->candidates[i]);
+      vec_push(s->arena, &out->list, ((Predicted){&p->candidates[i], {0}}));
 }
 
 /* ---- the order ---- */
@@ -71,5 +79,39 @@ void tuner_predict(Search *s, Rates *rates, bool all) {
   if (!p.list.len) return;
   rates_of_device(rates, s->device);
   parallel_for(p.list.len, predict_one, &p);
+  for (size_t i = 0; i < p.list.len; i++)
+    refusal_apply(&p.list.data[i].refusal, s->arena, p.list.data[i].candidate);
   for (size_t i = 0; i < s->nproblems; i++) put_in_order(s, &s->problems[i]);
+}
+
+/* ---- choosing by it alone ---- */
+
+/* The model has seen the kernel at level thread; code may yet be refused. */
+static int compile(const Search *s, const Candidate *c) {
+  nereid_request r = c->request;
+  nereid_image *image;
+  r.target = device_target(s->device);
+  r.on_message = NULL;
+  int code = nereid_compile(&image, &r, device_kind(s->device));
+  nereid_image_free(image);
+  return code;
+}
+
+static int choose(const Search *s, const SearchProblem *p) {
+  for (size_t i = 0; i < p->n; i++) {
+    Candidate *c = &p->candidates[p->order ? p->order[i] : i];
+    if (c->status != NEREID_TUNE_OK || c->predicted.us <= 0) continue;
+    Refusal refusal = {0};
+    int code = compile(s, c);
+    refusal_keep(&refusal, code);
+    if (!refusal.code) return code;
+    refusal_apply(&refusal, s->arena, c);
+  }
+  return 0;
+}
+
+int tuner_choose(Search *s) {
+  int code = 0;
+  for (size_t i = 0; i < s->nproblems && !code; i++) code = choose(s, &s->problems[i]);
+  return code;
 }

@@ -133,14 +133,17 @@ def test_budget(machine):
 
 def test_tools(machine, tmp):
     """Times belong to the C compiler that made the code, whatever its path."""
-    def install(path, version):
+    def install(path, version, compile=os.environ.get("CC", "cc") + ' "$@"'):
         path.write_text(f'#!/bin/sh\nfor a; do [ "$a" = --version ] && echo "{version}" && exit\n'
-                        f'done\nexec {os.environ.get("CC", "cc")} "$@"\n')
+                        f'done\nexec {compile}\n')
         path.chmod(0o755)
-        return machine.tune(*space((256,)), env=dict(machine.env, CC=f"{path} -O1"))["source"]
-    check(install(tmp / "cc1", "cc 1.0") == "measured", "with a compiler")
-    check(install(tmp / "cc2", "cc 1.0") == "records", "the same one elsewhere")
-    check(install(tmp / "cc1", "cc 1.1") == "measured", "a newer one")
+        return dict(machine.env, CC=f"{path} -O1")
+    tune = lambda *what: machine.tune(*space((256,)), env=install(*what))["source"]
+    status, _, err = machine.run(*SCALE, *space((256,)), env=install(tmp / "cc1", "cc 1.0", "false"))
+    check(status == 1 and "compile: " in err, f"with a broken compiler: {err}")
+    check(tune(tmp / "cc1", "cc 1.0") == "measured", "what it failed at is not recorded")
+    check(tune(tmp / "cc2", "cc 1.0") == "records", "the same one elsewhere")
+    check(tune(tmp / "cc1", "cc 1.1") == "measured", "a newer one")
     text = machine.run("export", "-", command="records")[1]
     check(re.findall('driver "(.*)"', text) == ["cc 1.0 -O1", "cc 1.1 -O1"], f"drivers in {text}")
     times = re.findall(r"(?:median|spread) (\S+)", text)
@@ -173,6 +176,27 @@ def test_version(machine, tmp, kernel=SCALE):
     check(by_config(again).keys() == before.keys(), f"with nobody who measures: {again}")
     text = other.run("export", "-", command="records")[1]
     check(text.count(version) == 2 and text.count('version "old"') == 2, f"both versions: {text}")
+
+
+def test_model_only(machine, tmp):
+    """The model chooses what can be compiled, and tells why the rest can't."""
+    path = tmp / "large.py"
+    path.write_text(LARGE)
+    kernel = [f"{path}:turn", "x=rand:f32[4096,4096]", "y=zeros:f32[4096,4096]", "n=4096", "--grid",
+              "cdiv(n, BLOCK)", "--device", "cpu", "--budget", "0"]
+    tuning = machine.tune("--space", "BLOCK=4,512", kernel=kernel)
+    ends = by_config(tuning)
+    check(ends[512,]["predicted_us"] < ends[4,]["predicted_us"], f"a test of nothing: {ends}")
+    check(tuning["best"] == {"BLOCK": 4} and ends[512,]["status"] == "resources"
+          and "of a stack" in ends[512,]["reason"], f"the second choice: {tuning}")
+    out = machine.run(*kernel, "--space", "BLOCK=4,512")[1]
+    check("resources: 1, as BLOCK=512: " in out and out.endswith("take it by: -D BLOCK=4\n"),
+          f"a table: {out}")
+    status, _, err = machine.run(*kernel, "--space", "BLOCK=512")
+    check(status == 1 and "1 resources: " in err and "of a stack" in err, f"none: {err}")
+    tuning = machine.tune(*space((256,), (FAILS, OK)), "--budget", "0")
+    check(tuning["best"].get("MODE") == OK and "no such mode" in
+          by_config(tuning)[256, FAILS]["reason"], f"one that can't be elaborated: {tuning}")
 
 
 LARGE = '''
@@ -320,6 +344,7 @@ def main():
         test_version(machine("version"), tmp)
         test_version(fake_gpu(tmp, "version-gpu"), tmp, [*SCALE[:-1], "cuda"])
         test_resources(machine("resources"), tmp)
+        test_model_only(machine("model"), tmp)
         test_decorators(machine("decorators"), tmp)
         test_processes(machine("processes"))
         test_kill(machine("kill"))
