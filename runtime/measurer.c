@@ -15,6 +15,10 @@
 /* Opening a device, and making the arguments. */
 static const double OPEN_SECONDS = 120;
 
+/* What copying the arguments back, and comparing them with others' results, takes at most, as a
+ * multiple of making them. */
+static const double FRESH = 4;
+
 /* The first trial that gave an answer gives it again where a new process has to know it. */
 typedef struct {
   char *code;
@@ -33,6 +37,7 @@ struct Measurer {
   int fd;           /* of the socket; -1: nobody listens */
   int unanswered;   /* messages that open the device and make arguments */
   bool ready;       /* these were answered, and the process knows the witnesses */
+  double args_us;   /* that making the arguments took */
   unsigned started; /* how many were started */
   Witness *witnesses;
   int nwitnesses;
@@ -245,6 +250,7 @@ static int get_ready(Measurer *m) {
   while (m->unanswered && !code) {
     code = receive(m, OPEN_SECONDS, &opened);
     if (!code && opened.end != MEASURED) code = opened.code;
+    if (opened.n) m->args_us = opened.us[0];
     m->unanswered--;
   }
   if (!code) code = show_witnesses(m);
@@ -280,7 +286,7 @@ int measurer_run(Measurer *m, Trial *t, int runs, double limit_us, double second
   }
   if (m->out.failed) return error_out_of_memory();
   wire_send(m->fd, &m->out);
-  code = receive(m, seconds, out);
+  code = receive(m, loaded ? seconds : seconds + FRESH * 1e-6 * m->args_us, out);
   if (code || out->end != MEASURED) return code;
   t->loaded = m->started;
   return loaded ? 0 : add_witness(m, t, out->answer);

@@ -5,8 +5,9 @@
 
 #include "runtime/refusal.h"
 
-/* Launches that hang: nothing is waited for longer, and less where better ones are known. */
-static const double SECONDS_MOST = 20, SECONDS_LEAST = 2;
+/* What takes longer hangs.  LEAST is for loading a kernel and looking at its results, and MOST for
+ * one of which nobody knows how long it takes. */
+static const double SECONDS_LEAST = 2, SECONDS_MOST = 20;
 
 /* What the model puts past that many times the best is not tried. */
 static const double SLOWER = 1.5;
@@ -28,6 +29,7 @@ typedef struct {
   SearchProblem *problem;
   Item *items;
   bool any;                 /* one was measured */
+  bool patient;             /* the model is not believed about how long one takes */
   double best_us;           /* so far; 0: none */
   double best_predicted_us; /* what the model says of that one; 0: nothing */
 } State;
@@ -59,8 +61,17 @@ static void report(State *s, bool done) {
                    search_best(s->problem->candidates, s->problem->n));
 }
 
-static double time_limit(const State *s) {
-  double limit = s->best_us > 0 ? SECONDS_LEAST + 1e-3 * s->best_us : SECONDS_MOST;
+/* A thousand times the best.  Without one a hundred times what the model says at worst, unless that
+ * is long anyway: no kernel that the model understands is that far off. */
+static double patience(const State *s, const Candidate *c, int runs) {
+  if (s->best_us > 0) return SECONDS_LEAST + 1e-3 * s->best_us;
+  double predicted = 1e-6 * c->predicted.high_us * (2 + runs), most = SECONDS_MOST + 10 * predicted;
+  if (predicted <= 0 || s->patient) return most;
+  return SECONDS_LEAST + 100 * predicted < most ? SECONDS_LEAST + 100 * predicted : most;
+}
+
+static double time_limit(const State *s, const Candidate *c, int runs) {
+  double limit = patience(s, c, runs);
   double end = s->work->search->end, left = end > 0 ? end - timing_now() : limit;
   if (left < SECONDS_LEAST) left = SECONDS_LEAST;
   return left < limit ? left : limit;
@@ -97,7 +108,8 @@ static void summarize(State *s, Item *item) {
 static int measure(State *s, Item *item, int runs) {
   Measured m;
   double limit_us = s->best_us > 0 ? 3 * s->best_us : 1e18;
-  int code = measurer_run(s->work->measurer, &item->trial, runs, limit_us, time_limit(s), &m);
+  double seconds = time_limit(s, item->candidate, runs);
+  int code = measurer_run(s->work->measurer, &item->trial, runs, limit_us, seconds, &m);
   if (code) return code;
   switch (m.end) {
     case MEASURED:
@@ -185,6 +197,23 @@ static int first_round(State *s) {
       search_compiler_limit(compiler, s->problem, slow_us(s->best_us, s->best_predicted_us));
     }
     free(c.message);
+  }
+  return code;
+}
+
+/* Where none has run, the model may be at fault, as with loops whose length is in memory.  The most
+ * promising of those that were given up gets all the time there is; if it ends, so do others. */
+static int try_again(State *s) {
+  const SearchProblem *p = s->problem;
+  int code = 0;
+  s->patient = true;
+  for (size_t i = 0; i < p->n && !code && !time_is_up(s); i++) {
+    Item *item = &s->items[p->order ? p->order[i] : i];
+    if (item->candidate->status != NEREID_TUNE_TIMEOUT || !item->trial.code) continue;
+    item->candidate->status = NEREID_TUNE_OK;
+    item->candidate->reason = NULL;
+    code = measure(s, item, FIRST_RUNS);
+    if (s->best_us <= 0) break;
   }
   return code;
 }
@@ -287,6 +316,7 @@ static int run_rounds(State *s) {
   open_items(s);
   int code = measurer_take(s->work->measurer, s->problem->args, s->problem->nargs);
   if (!code) code = first_round(s);
+  if (!code && s->best_us <= 0) code = try_again(s);
   if (!code) mark_wrong(s);
   if (!code) code = further_rounds(s);
   if (!code) copy_same(s);

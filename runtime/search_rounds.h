@@ -14,8 +14,8 @@ typedef struct {
 
 /* Measures the problem's candidates that are not known, as they are compiled. */
 int search_rounds(SearchWork *w, SearchProblem *p);
-/* Is the candidate slower for the model than what can win against one with these times?  0: there is
- * none, or the model says nothing of it. */
+/* Is the candidate slower for the model than what can win against one with these times?  0: there
+ * is none, or the model says nothing of it. */
 bool search_is_slow(const Candidate *c, double best_us, double best_predicted_us);
 
 #endif

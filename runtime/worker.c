@@ -311,8 +311,11 @@ static int obey(Worker *w, Answer *a) {
   if (w->in.kind == WORKER_OPEN) return open_device(w);
   if (!w->device) return NEREID_E_USAGE;
   if (w->in.kind == WORKER_ARGS) {
+    double begin = timing_now();
     drop_args(w);
-    return make_args(w);
+    int code = make_args(w);
+    a->us[a->n++] = 1e6 * (timing_now() - begin);
+    return code;
   }
   int64_t id = message_int(&w->in);
   Trial *t = w->in.failed ? NULL : trial_at(w, id);

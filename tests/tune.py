@@ -139,7 +139,8 @@ def test_tools(machine, tmp):
         path.chmod(0o755)
         return dict(machine.env, CC=f"{path} -O1")
     tune = lambda *what: machine.tune(*space((256,)), env=install(*what))["source"]
-    status, _, err = machine.run(*SCALE, *space((256,)), env=install(tmp / "cc1", "cc 1.0", "false"))
+    broken = install(tmp / "cc1", "cc 1.0", "false")
+    status, _, err = machine.run(*SCALE, *space((256,)), env=broken)
     check(status == 1 and "compile: " in err, f"with a broken compiler: {err}")
     check(tune(tmp / "cc1", "cc 1.0") == "measured", "what it failed at is not recorded")
     check(tune(tmp / "cc2", "cc 1.0") == "records", "the same one elsewhere")
@@ -238,6 +239,39 @@ def test_resources(machine, tmp):
     status, out, err = fake_gpu(tmp, "small", "shared=1024").run(*kernel, "--device", "cuda")
     check(status == 1 and err.count("resources: ") == 2 and "Fake GPU 0 has 1024" in err,
           f"on a small device: {err}")
+
+
+LONG = '''
+import triton
+import triton.language as tl
+
+@triton.jit
+def long(x, y, times, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    v = tl.load(x + i)
+    for j in range(tl.load(times)):
+        v = v * 0.999 + 1
+    tl.store(y + i, v)
+'''
+
+
+def test_hangs(machine, tmp):
+    """What hangs is known by what the model says; what only seems to is given time, if it must be."""
+    start = time.monotonic()
+    tuning = machine.tune(*space((16, 2048), (OK, HANGS)))
+    took = time.monotonic() - start
+    ends = {k: c["status"] for k, c in by_config(tuning).items()}
+    check(all(s == ("timeout" if k[1] else "ok") for k, s in ends.items()), f"two hang: {ends}")
+    check(took < 15, f"two that hang took {took:.1f} s")
+    path = tmp / "long.py"
+    path.write_text(LONG)
+    tuning = machine.tune(
+        "--space", "BLOCK=64", "--budget", "15", kernel=[
+            f"{path}:long", "x=rand:f32[64]", "y=zeros:f32[64]",
+            "times=randint:i32[1]:200000000:200000001", "--grid", "1", "--device", "cpu"])
+    check(tuning["candidates"][0]["status"] == "ok", f"a long one: {tuning}")
+    check(tuning["candidates"][0]["predicted_us"] * 1e3 < tuning["candidates"][0]["median_us"],
+          f"which the model understands: {tuning}")
 
 
 DECORATED = """
@@ -345,6 +379,7 @@ def main():
         test_version(fake_gpu(tmp, "version-gpu"), tmp, [*SCALE[:-1], "cuda"])
         test_resources(machine("resources"), tmp)
         test_model_only(machine("model"), tmp)
+        test_hangs(machine("hangs"), tmp)
         test_decorators(machine("decorators"), tmp)
         test_processes(machine("processes"))
         test_kill(machine("kill"))
