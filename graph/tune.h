@@ -1,9 +1,8 @@
-/* Mode max-autotune: each step's choices (graph/tiles.h) are compiled, run and measured on the
- * device, and the fastest is kept, in the plan and in the cache on disk.
+/* Mode max-autotune: of each step's choices (graph/tiles.h), the tuner (runtime/tuner.h) finds the
+ * fastest, by records or by measuring, and the plan takes it.
  *
- * A choice counts if it gives what the first one gives.  One that cannot be compiled or launched
- * is infinitely slow, and no failure.  Steps that run one kernel at the same sizes are measured
- * once; the cache knows it by its text, its sizes, its choices, the device and the version. */
+ * Steps that run one kernel at the same sizes are one problem; all problems are one search.  Data
+ * stays in the device's cache, as it does from one kernel of a model to the next. */
 #ifndef NEREID_GRAPH_TUNE_H
 #define NEREID_GRAPH_TUNE_H
 
@@ -11,7 +10,7 @@
 #include "runtime/nereid.h"
 
 /* Sizes that the plan leaves open are large ones of their ranges.  Does nothing on devices other
- * than GPUs.  Fails where the device does. */
+ * than GPUs.  Where nothing can be measured, a note says so, and the first choices stay. */
 int tune_plan(Plan *p, nereid_device *d);
 
 #endif

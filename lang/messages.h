@@ -946,6 +946,8 @@
   "unknown mode %s%s; modes are default, eager, reduce-overhead and max-autotune"
 #define N_GRAPH_NO_REPLAY \
   "the driver has no CUDA graphs, so mode reduce-overhead runs as default; update it"
+#define N_GRAPH_UNMEASURED \
+  "some kernels could not be measured, and run in the shapes of mode default: %s"
 #define E_GRAPH_NUMBER "there is no %s %d; the model has %u, counted from 0"
 
 /* ---- cli ---- */

@@ -63,7 +63,6 @@ static int start_thread(Measurer *m, int fd) {
   return error_set(NEREID_E_MEMORY, E_TUNE_WORKER_START, strerror(failed));
 }
 
-/* If nobody listens, there is no answer either. */
 static int send_first(Measurer *m) {
   if (m->out.failed) return error_out_of_memory();
   wire_send(m->fd, &m->out);
@@ -88,6 +87,7 @@ static int send_args(Measurer *m) {
     message_put_text(&m->out, m->args[i].text);
     message_put_text(&m->out, m->args[i].dtype);
     message_put_int(&m->out, m->args[i].reset);
+    message_put_int(&m->out, m->args[i].period);
   }
   return send_first(m);
 }
@@ -220,19 +220,27 @@ static void send_try(Measurer *m, int id, const void *code, size_t size, const u
 /* A place that no trial has, for what is only asked for its results. */
 enum { WITNESS_ID = 0 };
 
+/* The answer to what makes a process ready; one that ends instead can't measure anything. */
+static int receive_ready(Measurer *m, Measured *answer) {
+  int code = receive(m, OPEN_SECONDS, answer);
+  if (code || answer->end == MEASURED) return code;
+  return answer->end == MEASURED_FAILED ? answer->code : NEREID_E_TOOL;
+}
+
+/* If nobody listens, there is no answer either. */
 static int show_witnesses(Measurer *m) {
-  Measured seen;
+  Measured answer;
   int code = 0;
   for (int i = 0; i < m->nwitnesses && !code; i++) {
     const Witness *w = &m->witnesses[i];
     send_try(m, WITNESS_ID, w->code, w->size, w->grid, 0, 0);
-    if (!wire_send(m->fd, &m->out)) return NEREID_E_LOST;
-    code = receive(m, OPEN_SECONDS, &seen);
-    if (!code && seen.end != MEASURED) code = seen.code;
+    wire_send(m->fd, &m->out);
+    code = receive_ready(m, &answer);
+    if (code) break;
     message_start(&m->out, WORKER_DROP);
     message_put_int(&m->out, WITNESS_ID);
-    if (!code && !wire_send(m->fd, &m->out)) code = NEREID_E_LOST;
-    if (!code) code = receive(m, OPEN_SECONDS, &seen);
+    wire_send(m->fd, &m->out);
+    code = receive_ready(m, &answer);
   }
   return code;
 }
@@ -240,18 +248,16 @@ static int show_witnesses(Measurer *m) {
 /* A process that has opened the device, made the arguments, and knows the answers of those before
  * it. */
 static int get_ready(Measurer *m) {
-  Measured opened;
+  Measured answer;
   int code = 0;
   if (m->fd < 0) {
     code = start(m);
     if (!code) code = send_args(m);
   }
   if (code || m->ready) return code;
-  while (m->unanswered && !code) {
-    code = receive(m, OPEN_SECONDS, &opened);
-    if (!code && opened.end != MEASURED) code = opened.code;
-    if (opened.n) m->args_us = opened.us[0];
-    m->unanswered--;
+  for (; m->unanswered && !code; m->unanswered--) {
+    code = receive_ready(m, &answer);
+    if (answer.n) m->args_us = answer.us[0];
   }
   if (!code) code = show_witnesses(m);
   m->ready = !code;

@@ -16,6 +16,7 @@ typedef struct {
   const char *name, *text;
   const char *dtype; /* that a number is cast to; "": its own */
   WorkerReset reset;
+  int64_t period; /* after which drawn elements repeat (value_repeat); 0: they don't */
 } MeasuredArg;
 
 /* A compiled kernel, and where it is in its measuring. */

@@ -96,7 +96,7 @@ static const MeasuredArg *measured_args(const Tuning *t) {
   MeasuredArg *args = ARENA_ARRAY(t->arena, MeasuredArg, (size_t)t->problem.nargs);
   for (int i = 0; i < t->problem.nargs; i++) {
     const ProblemArg *a = &t->problem.args[i];
-    args[i] = (MeasuredArg){a->name, a->text, problem_cast(a), reset_of(t, a->name)};
+    args[i] = (MeasuredArg){a->name, a->text, problem_cast(a), reset_of(t, a->name), 0};
   }
   return args;
 }

@@ -58,12 +58,19 @@ static int read_scalar(nereid_value *v, const char *text) {
 
 /* ---- arrays ---- */
 
+/* How an array's text is read. */
+typedef struct {
+  bool outline;
+  int64_t period;
+} Reading;
+
 typedef enum { MAKE_ZEROS, MAKE_ONES, MAKE_EMPTY, MAKE_RAND, MAKE_RANDN, MAKE_RANDINT } Make;
 
 typedef struct {
   Array *array;
   Make make;
   int64_t lo, hi, seed;
+  int64_t period; /* of drawn elements; 0: none */
 } Fill;
 
 static double cut(DType t, double u) {
@@ -110,12 +117,25 @@ static void fill_ones(void *context, int64_t begin, int64_t end) {
     scalar_store(t, one, (char *)f->array->data + (size_t)i * size);
 }
 
+/* What is there is copied behind itself, twice as much each time. */
+static void fill_drawn(Fill *f) {
+  const Array *a = f->array;
+  bool repeats = f->period > 0 && f->period < a->count;
+  size_t have = (size_t)(repeats ? f->period : a->count) * dtype_bytes(a->dtype);
+  array_for(repeats ? f->period : a->count, fill_range, f);
+  for (size_t n; have < a->bytes; have += n) {
+    n = a->bytes - have < have ? a->bytes - have : have;
+    memcpy((char *)a->data + have, a->data, n);
+  }
+}
+
 static void fill(Fill *f) {
   /* What is in an empty array is not told apart from numbers: a kernel that reads it should not
    * look right by chance. */
   if (f->make == MAKE_EMPTY) memset(f->array->data, 0xFF, f->array->bytes);
   else if (f->make == MAKE_ZEROS) memset(f->array->data, 0, f->array->bytes);
-  else array_for(f->array->count, f->make == MAKE_ONES ? fill_ones : fill_range, f);
+  else if (f->make == MAKE_ONES) array_for(f->array->count, fill_ones, f);
+  else fill_drawn(f);
   if (f->make == MAKE_EMPTY && f->array->dtype == DT_I1) memset(f->array->data, 1, f->array->bytes);
 }
 
@@ -169,16 +189,17 @@ static int check_draw(const Fill *f, const char *text) {
   return 0;
 }
 
-static int read_made(nereid_value *v, const char *text, Make make, const char *rest, bool outline) {
-  Fill f = {.array = &v->array, .make = make};
+static int read_made(nereid_value *v, const char *text, Make make, const char *rest,
+                     const Reading *how) {
+  Fill f = {.array = &v->array, .make = make, .period = how->period};
   int code = read_shape(&v->array, text, &rest);
   if (!code) code = read_numbers(&f, text, rest);
   if (!code) code = check_draw(&f, text);
-  if (!code) code = outline ? array_measure(&v->array) : array_new(&v->array);
+  if (!code) code = how->outline ? array_measure(&v->array) : array_new(&v->array);
   if (code) return code;
   v->kind = NEREID_VALUE_ARRAY;
   v->empty = make == MAKE_EMPTY;
-  if (!outline) fill(&f);
+  if (!how->outline) fill(&f);
   return 0;
 }
 
@@ -195,11 +216,11 @@ static int read_npy(nereid_value *v, const char *text) {
   return code;
 }
 
-static int read_value(nereid_value *v, const char *text, bool outline) {
+static int read_value(nereid_value *v, const char *text, const Reading *how) {
   static const char *const makers[] = {"zeros:", "ones:", "empty:", "rand:", "randn:", "randint:"};
   for (int i = MAKE_ZEROS; i <= MAKE_RANDINT; i++) {
     size_t n = strlen(makers[i]);
-    if (!strncmp(text, makers[i], n)) return read_made(v, text, (Make)i, text + n, outline);
+    if (!strncmp(text, makers[i], n)) return read_made(v, text, (Make)i, text + n, how);
   }
   if (text[0] == '@') return read_npy(v, text);
   if (text[0] == '&') {
@@ -221,21 +242,27 @@ static int read_value(nereid_value *v, const char *text, bool outline) {
 
 /* ---- the API ---- */
 
-static int parse_value(nereid_value **out, const char *text, bool outline) {
+static int parse_value(nereid_value **out, const char *text, Reading how) {
   *out = NULL;
   nereid_value *v = calloc(1, sizeof *v);
   if (!v) return error_out_of_memory();
-  int code = read_value(v, text, outline);
+  int code = read_value(v, text, &how);
   if (code) nereid_value_free(v);
   else *out = v;
   return code;
 }
 
 int nereid_value_parse(nereid_value **out, const char *text) {
-  return parse_value(out, text, false);
+  return parse_value(out, text, (Reading){0});
 }
 
-int value_outline(nereid_value **out, const char *text) { return parse_value(out, text, true); }
+int value_outline(nereid_value **out, const char *text) {
+  return parse_value(out, text, (Reading){.outline = true});
+}
+
+int value_repeat(nereid_value **out, const char *text, int64_t period) {
+  return parse_value(out, text, (Reading){.period = period});
+}
 
 void nereid_value_free(nereid_value *v) {
   if (!v) return;

@@ -6,16 +6,19 @@
 
 struct nereid_value {
   nereid_value_kind kind;
-  DType dtype;  /* of a number */
-  bool typed;   /* the text says so */
-  bool empty;   /* made by empty: */
-  int64_t i;    /* of INT and BOOL; u64 by its bits */
-  double f;     /* of all numbers */
+  DType dtype; /* of a number */
+  bool typed;  /* the text says so */
+  bool empty;  /* made by empty: */
+  int64_t i;   /* of INT and BOOL; u64 by its bits */
+  double f;    /* of all numbers */
   char *alias;
-  Array array;  /* of an outline: without data */
+  Array array; /* of an outline: without data */
 };
 
 /* Reads a value whose array is not made: its dtype and shape are known, not its elements. */
 int value_outline(nereid_value **out, const char *text);
+/* Reads a value whose drawn elements repeat after so many, which large arrays are made of quickly;
+ * 0: they don't. */
+int value_repeat(nereid_value **out, const char *text, int64_t period);
 
 #endif

@@ -66,11 +66,10 @@ static bool answer(Worker *w, const Answer *a) {
 static int read_arg(Worker *w, Arg *a) {
   a->name = strdup(message_text(&w->in));
   if (!a->name) return error_out_of_memory();
-  int code = nereid_value_parse(&a->value, message_text(&w->in));
-  const char *dtype = message_text(&w->in);
-  if (!code && *dtype) code = nereid_value_cast(a->value, dtype);
+  const char *text = message_text(&w->in), *dtype = message_text(&w->in);
   a->reset = (WorkerReset)message_int(&w->in);
-  return code;
+  int code = value_repeat(&a->value, text, message_int(&w->in));
+  return !code && *dtype ? nereid_value_cast(a->value, dtype) : code;
 }
 
 static int find_arg(const Worker *w, const char *name) {

@@ -6,8 +6,9 @@
  *
  *   WORKER_OPEN  build id, device, whether a GPU's cache is kept between runs
  *   WORKER_ARGS  number of arguments, then for each its name, its VALUE text, the dtype that a
- *                number is cast to ("": none) and a WorkerReset.  Trials of others are dropped.
- *                The answer has one time: how long that took
+ *                number is cast to ("": none), a WorkerReset, and after how many elements what is
+ *                drawn repeats (0: never).  Trials of other arguments are dropped.  The answer has
+ *                one time: how long that took
  *   WORKER_TRY   id (numbers from 0), the image's bytes, 3 extents of the grid, runs, limit in us.
  *                Loads the kernel, runs it once on fresh arguments, and compares what it wrote with
  *                what others wrote.  Then it is timed: once, and if that took no longer than the

@@ -6,6 +6,7 @@
  *   cost   a launch of n programs along x takes n times as many ms (0); below 0, an n-th of -cost
  *   copy, pinned  the result codes of copies and of pinned memory
  *   wrong  launches of so many programs along x write nonsense
+ *   fault, hang, crash  such launches break the context, never end, or end the process
  *   devices (1), sm (90), shared (232448), fixed (0: static shared memory of a kernel)
  * FAKE_CUDA_LOG names the file to which calls are written. */
 #include <pthread.h>
@@ -14,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define API __attribute__((visibility("default")))
 
@@ -90,10 +92,22 @@ API int cuDevicePrimaryCtxRetain(void **out, int d) { return (void)d, *out = &co
 API int cuDevicePrimaryCtxRelease_v2(int d) { return (void)d, 0; }
 API int cuCtxGetCurrent(void **out) { return *out = current, 0; }
 API int cuCtxSetCurrent(void *c) { return current = c, 0; }
-API int cuCtxSynchronize(void) { return setting("sync", 0); }
+
+/* What launches have done to it. */
+static int broken; /* the result of all that follows; 0: nothing */
+static bool hanging;
+
+static int wait_for_all(void) {
+  while (hanging) pause();
+  return broken ? broken : setting("sync", 0);
+}
+
+API int cuCtxSynchronize(void) { return wait_for_all(); }
 
 /* What needs a context fails without. */
-static int need(const char *call) { return current == &context ? setting(call, 0) : 201; }
+static int need(const char *call) {
+  return current != &context ? 201 : broken ? broken : setting(call, 0);
+}
 
 /* ---- memory ---- */
 
@@ -171,7 +185,7 @@ API int cuStreamCreate(void **out, unsigned flags) { return (void)flags, *out = 
 API int cuStreamDestroy_v2(void *s) { return free(s), 0; }
 API int cuStreamSynchronize(void *s) {
   finish_copies(ncopies);
-  return (void)s, setting("sync", 0);
+  return (void)s, wait_for_all();
 }
 
 typedef struct {
@@ -194,7 +208,7 @@ API int cuEventRecord(void *e, void *s) {
 
 API int cuEventSynchronize(void *e) {
   finish_copies(((Event *)e)->copies);
-  return setting("sync", 0);
+  return wait_for_all();
 }
 
 API int cuEventElapsedTime(float *ms, void *from, void *to) {
@@ -274,6 +288,12 @@ static void spoil(const char *f, void **params) {
 }
 
 #ifndef WITHOUT_LAUNCH
+static void misbehave(int programs) {
+  if (setting("fault", -1) == programs) broken = 700;
+  if (setting("hang", -1) == programs) hanging = true;
+  if (setting("crash", -1) == programs) abort();
+}
+
 API int cuLaunchKernel(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
                        unsigned bz, unsigned shared, void *stream, void **params, void **extra) {
   int r = need("launch");
@@ -281,14 +301,16 @@ API int cuLaunchKernel(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned 
   clock_ms += cost < 0 ? -cost / (int)gx : cost * (int)gx;
   if (r == 0 && setting("wrong", -1) == (int)gx) spoil(f, params);
   FILE *log = r ? NULL : open_log();
-  if (!log) return r;
-  fprintf(log, "launch %u %u %u block %u %u %u shared %u stream %d extra %d :", gx, gy, gz, bx, by,
-          bz, shared, stream != NULL, extra != NULL);
-  for (int i = 0, n = params_of(f); i < n; i++)
-    fprintf(log, " %llx", (unsigned long long)*(uint64_t *)params[i]);
-  fputc('\n', log);
-  fclose(log);
-  return 0;
+  if (log) {
+    fprintf(log, "launch %u %u %u block %u %u %u shared %u stream %d extra %d :", gx, gy, gz, bx, by,
+            bz, shared, stream != NULL, extra != NULL);
+    for (int i = 0, n = params_of(f); i < n; i++)
+      fprintf(log, " %llx", (unsigned long long)*(uint64_t *)params[i]);
+    fputc('\n', log);
+    fclose(log);
+  }
+  if (r == 0) misbehave((int)gx);
+  return r;
 }
 #endif
 

@@ -17,7 +17,8 @@ static void check(bool ok, const char *what) {
 /* ---- the fake driver ---- */
 
 static TempFolder folder;
-static char log_path[TOOL_PATH + 64];
+static char log_path[TOOL_PATH + 64], program[TOOL_PATH];
+static char note[512]; /* the last one */
 
 static bool build(const char *name) {
   char cc[TOOL_PATH], options[TOOL_PATH], out[TOOL_PATH + 64], output[4096];
@@ -31,9 +32,9 @@ static bool build(const char *name) {
   return false;
 }
 
-/* How many kernels were loaded and launched, and the grid of the last replay. */
+/* How many kernels were loaded, were launched, and had 32 programs; the grid of the last replay. */
 typedef struct {
-  int loaded, launched, grid;
+  int loaded, launched, tried, grid;
 } Log;
 
 static Log take_log(void) {
@@ -43,6 +44,7 @@ static Log take_log(void) {
   while (f && fgets(line, sizeof line, f)) {
     l.loaded += !strncmp(line, "module", 6);
     l.launched += !strncmp(line, "launch ", 7);
+    l.tried += !strncmp(line, "launch 32 ", 10);
     if (!strncmp(line, "replayed ", 9)) l.grid = atoi(line + 9);
   }
   if (f) fclose(f);
@@ -61,6 +63,11 @@ static Log take_log(void) {
   ")\n"                                                           \
   "        return (" y ",)\n"
 
+static void take_note(void *context, const char *text) {
+  (void)context;
+  snprintf(note, sizeof note, "%s", text);
+}
+
 /* Makes the executable, which is measured then, and runs it: the log of both. */
 static Log tune(const char *settings, const char *text, Log *running) {
   nereid_device *d;
@@ -72,6 +79,8 @@ static Log tune(const char *settings, const char *text, Log *running) {
   void *data;
   setenv("FAKE_CUDA", settings, 1);
   if (nereid_device_open(&d, "cuda")) abort();
+  nereid_device_on_message(d, take_note, NULL);
+  note[0] = 0;
   take_log();
   check(!nereid_graph_open(&g, &s, NULL, NULL), "reading");
   check(!nereid_executable_new(&e, g, d, &o), "compiling");
@@ -110,8 +119,31 @@ static void choosing(void) {
   check(run.grid == 64, "not one that gives something else");
   tune("cost=-65536", MODEL("x", "y"), &run);
   check(run.grid == 256, "the fastest, of more programs");
-  make = tune("alloc=0,launch=701", MODEL("x", "y"), &run);
-  check(run.grid == 64, "where none can be launched, the first");
+  tune("launch=701", MODEL("x", "y"), &run);
+  check(run.grid == 64 && !*note, "where none can be launched, the first");
+}
+
+/* The fastest of all would be the one of 32 programs. */
+static void planting(void) {
+  static const char *const bad[] = {"cost=1,wrong=32", "cost=1,fault=32", "cost=1,crash=32",
+                                    "hang=32"};
+  Log run;
+  forget();
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    Log make = tune(bad[i], MODEL("x", "y"), &run);
+    check(make.tried && run.grid == 64 && !*note, bad[i]);
+  }
+}
+
+/* What keeps all from being measured, and what it leaves. */
+static void measuring_none(void) {
+  Log run;
+  forget();
+  setenv("NEREID_PROGRAM", "/bin/false", 1);
+  tune("cost=1", MODEL("x", "y"), &run);
+  check(run.grid == 64, "without a process that measures, the first");
+  check(strstr(note, "could not be measured") != NULL, "and a note");
+  setenv("NEREID_PROGRAM", program, 1);
 }
 
 static void keeping(void) {
@@ -121,6 +153,10 @@ static void keeping(void) {
   check(run.grid == 32 && make.launched, "measured");
   make = tune("cost=-65536", MODEL("a", "b"), &run);
   check(run.grid == 32 && !make.launched && make.loaded == 1, "and kept, for other names as well");
+  setenv("NEREID_PROGRAM", "/bin/false", 1);
+  tune("cost=1", MODEL("x", "y"), &run);
+  check(run.grid == 32 && !*note, "no process is started for what is known");
+  setenv("NEREID_PROGRAM", program, 1);
 }
 
 int main(void) {
@@ -128,8 +164,13 @@ int main(void) {
   temp_name(log_path, sizeof log_path, &folder, "log");
   setenv("FAKE_CUDA_LOG", log_path, 1);
   setenv("NEREID_PTXAS", "", 1); /* the driver's machine code is PTX */
+  const char *nereid = getenv("NEREID");
+  snprintf(program, sizeof program, "%s", nereid && *nereid ? nereid : "build/nereid");
+  setenv("NEREID_PROGRAM", program, 1);
   if (build("fake.so")) {
     choosing();
+    planting();
+    measuring_none();
     keeping();
   } else {
     printf("1 skipped: no C compiler for tests/runtime/fake_cuda.c\n");

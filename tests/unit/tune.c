@@ -219,9 +219,9 @@ typedef struct {
   size_t n, measured;
 } Case;
 
-static const MeasuredArg measured_args[] = {{"x", "rand:f32[4096]", "", WORKER_KEEP},
-                                            {"y", "zeros:f32[4096]", "", WORKER_KEEP},
-                                            {"n", "4096", "i32", WORKER_KEEP}};
+static const MeasuredArg measured_args[] = {{"x", "rand:f32[4096]", "", WORKER_KEEP, 0},
+                                            {"y", "zeros:f32[4096]", "", WORKER_KEEP, 0},
+                                            {"n", "4096", "i32", WORKER_KEEP, 0}};
 
 static Candidate *add(Case *c, const char *block, const char *mode) {
   nereid_arg *args = ARENA_ARRAY(c->arena, nereid_arg, ARGS);
@@ -356,19 +356,19 @@ static void test_witness(Arena *a) {
 
 /* Each has its arguments: what is right of one says nothing of another. */
 static void test_problems(Arena *a) {
-  static const MeasuredArg others[] = {{"x", "randn:f32[4096]:3", "", WORKER_KEEP},
-                                       {"y", "zeros:f32[4096]", "", WORKER_KEEP},
-                                       {"n", "4096", "i32", WORKER_KEEP}},
-                           large[] = {{"x", "zeros:f32[70368744177664]", "", WORKER_KEEP},
-                                      {"y", "zeros:f32[4096]", "", WORKER_KEEP},
-                                      {"n", "4096", "i32", WORKER_KEEP}};
+  static const MeasuredArg others[] = {{"x", "randn:f32[4096]:3", "", WORKER_KEEP, 0},
+                                       {"y", "zeros:f32[4096]", "", WORKER_KEEP, 0},
+                                       {"n", "4096", "i32", WORKER_KEEP, 0}},
+                           large[] = {{"x", "zeros:f32[70368744177664]", "", WORKER_KEEP, 0},
+                                      {"y", "zeros:f32[4096]", "", WORKER_KEEP, 0},
+                                      {"n", "4096", "i32", WORKER_KEEP, 0}};
   Case all = {.arena = a, .n = 7}, one = {.arena = a}, none = {.arena = a}, two = {.arena = a};
   add(&one, "256", "0"), add(&one, "512", "2"), add(&one, "128", "0");
   add(&none, "256", "0");
   add(&two, "256", "2"), add(&two, "512", "0"), add(&two, "128", "2");
   SearchProblem list[] = {problem_of(&one, measured_args), problem_of(&none, large),
                           problem_of(&two, others)};
-  check(!run_all(&all, list, 3, 0) , "a search of three problems");
+  check(!run_all(&all, list, 3, 0), "a search of three problems");
   check(ran(&one.candidates[0]) && ran(&one.candidates[2]), "right ones of the first");
   check_wrong(&one.candidates[1], "a wrong one of the first");
   check(list[1].failure && !list[0].failure && !list[2].failure, "no memory for the second");
