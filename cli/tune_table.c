@@ -94,12 +94,17 @@ static int columns(void) {
   return ioctl(STDERR_FILENO, TIOCGWINSZ, &w) || w.ws_col < 20 ? 80 : w.ws_col;
 }
 
+/* As the candidates so far took, at most until the budget is spent; 0: nobody knows. */
+static double seconds_left(const nereid_tune_progress *p) {
+  double left = p->done ? p->seconds / p->done * (p->candidates - p->done) : 0;
+  bool bounded = p->budget_s > 0 && (!p->done || p->seconds + left > p->budget_s);
+  return bounded ? p->budget_s - p->seconds : left;
+}
+
 void tune_progress_show(Text *text, const nereid_tune_progress *p) {
   text->len = 0;
   text_printf(text, "%d of %d", p->done, p->candidates);
-  double rest = p->budget_s > 0 ? p->budget_s - p->seconds
-                : p->done       ? p->seconds / p->done * (p->candidates - p->done)
-                                : 0;
+  double rest = seconds_left(p);
   if (rest > 0) text_printf(text, "  %.0f s left", rest);
   if (p->best) {
     text_printf(text, "  best %.2f us  ", p->best->median_us);

@@ -618,6 +618,9 @@
 #define E_TUNE_SPACE_TWICE "%s has a space already"
 #define E_TUNE_SPACE_LARGE "the space has more than %d configurations: narrow it"
 #define E_TUNE_NONE "no configuration of kernel %s runs:%s"
+#define H_TUNE_CHECK "`nereid run` with --device interp finds accesses out of bounds and conflicts"
+#define N_TUNE_DISAGREE "%d of %d configurations of kernel %s gave other results than the best: " \
+  "it may depend on them, or race; " H_TUNE_CHECK
 #define N_TUNE_ALONE "kernels are measured in this process, where one that hangs or faults ends " \
   "all: the program nereid was not found; NEREID_PROGRAM can name it"
 

@@ -4,6 +4,7 @@
  * weights mapped from a file came at 6 GB/s.  Here several threads fill pinned slots, each while
  * the one before it is on its way. */
 #include <pthread.h>
+#include <string.h>
 
 #include "runtime/cuda_state.h"
 #include "runtime/parallel.h"

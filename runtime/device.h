@@ -144,6 +144,9 @@ int launch_ready(nereid_launch *l);
 /* ---- host.c: host memory and clocks, shared by all devices but cuda ---- */
 int host_alloc(nereid_device *d, void **out, size_t size);
 void host_free(nereid_device *d, void *p);
+/* Memory that ends at a page which nobody may touch, so that running past it ends the process. */
+int host_alloc_fenced(void **out, size_t size);
+void host_free_fenced(void *p, size_t size);
 int host_copy(nereid_device *d, void *to, const void *from, size_t size, int way, void *stream);
 int host_fill(nereid_device *d, void *to, int byte, size_t size, void *stream);
 int host_sync(nereid_device *d, void *stream, bool all);

@@ -1,6 +1,7 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -19,12 +20,17 @@ static size_t available(void) {
   return kib ? (size_t)kib << 10 : SIZE_MAX / 4;
 }
 
-int host_alloc(nereid_device *d, void **out, size_t size) {
+static int check_room(size_t size) {
   enum { WORTH_A_LOOK = 1 << 28 };
+  size_t most = size > WORTH_A_LOOK ? available() : SIZE_MAX;
+  return size <= most ? 0 : error_set(NEREID_E_MEMORY, E_RUN_HOST_MEMORY, size >> 20, most >> 20);
+}
+
+int host_alloc(nereid_device *d, void **out, size_t size) {
   (void)d;
   *out = NULL;
-  size_t most = size > WORTH_A_LOOK ? available() : SIZE_MAX;
-  if (size > most) return error_set(NEREID_E_MEMORY, E_RUN_HOST_MEMORY, size >> 20, most >> 20);
+  int code = check_room(size);
+  if (code) return code;
   size_t room = size > SIZE_MAX - ALIGNMENT ? 0 : (size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
   *out = size && !room ? NULL : aligned_alloc(ALIGNMENT, room ? room : ALIGNMENT);
   return *out ? 0 : error_out_of_memory();
@@ -33,6 +39,34 @@ int host_alloc(nereid_device *d, void **out, size_t size) {
 void host_free(nereid_device *d, void *p) {
   (void)d;
   free(p);
+}
+
+enum { FENCE = 1 << 16 }; /* a multiple of any page */
+
+static size_t fenced_size(size_t size) { return (size + FENCE - 1) / FENCE * FENCE + FENCE; }
+
+static size_t fenced_offset(size_t size) {
+  return fenced_size(size) - FENCE - (size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+}
+
+int host_alloc_fenced(void **out, size_t size) {
+  *out = NULL;
+  int code = check_room(size);
+  if (code) return code;
+  if (size > SIZE_MAX / 2) return error_out_of_memory();
+  size_t all = fenced_size(size);
+  char *p = mmap(NULL, all, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (p == MAP_FAILED) return error_out_of_memory();
+  if (mprotect(p + all - FENCE, FENCE, PROT_NONE)) {
+    munmap(p, all);
+    return error_out_of_memory();
+  }
+  *out = p + fenced_offset(size);
+  return 0;
+}
+
+void host_free_fenced(void *p, size_t size) {
+  if (p) munmap((char *)p - fenced_offset(size), fenced_size(size));
 }
 
 int host_copy(nereid_device *d, void *to, const void *from, size_t size, int way, void *stream) {

@@ -211,6 +211,17 @@ static void make_results(const Tuning *t, nereid_tuning *out) {
   out->device = keep_text(out->arena, t->device->description);
 }
 
+static void on_note(void *context, const char *text) {
+  const nereid_request *r = &((const Tuning *)context)->request->kernel;
+  if (r->on_message) r->on_message(r->context, text);
+}
+
+static int count_of(const nereid_tuning *o, nereid_tune_status status) {
+  int n = 0;
+  for (size_t i = 0; i < o->n; i++) n += o->candidates[i]->status == status;
+  return n;
+}
+
 /* Each reason once, with the number of candidates that it ended. */
 static int none_runs(const nereid_tuning *o) {
   Text text = text_new(o->arena);
@@ -227,7 +238,15 @@ static int none_runs(const nereid_tuning *o) {
     if (count)
       text_printf(&text, "\n  %d %s: %s", count, nereid_tune_status_name(c->status), c->reason);
   }
+  if (count_of(o, NEREID_TUNE_FAULT)) text_printf(&text, "\n  hint: %s", H_TUNE_CHECK);
   return error_set(NEREID_E_KERNEL, E_TUNE_NONE, o->kernel, text.data);
+}
+
+/* Where no answer has a majority, the best is right by chance. */
+static void tell_disagreement(const nereid_tuning *o, Tuning *t) {
+  int right = count_of(o, NEREID_TUNE_OK), wrong = count_of(o, NEREID_TUNE_WRONG);
+  if (wrong < right || !wrong) return;
+  on_note(t, arena_printf(o->arena, N_TUNE_DISAGREE, wrong, right + wrong, o->kernel));
 }
 
 /* ---- all ---- */
@@ -243,11 +262,6 @@ static void on_progress(void *context, size_t done, size_t measured, const Candi
                             .seconds = timing_now() - t->begin,
                             .budget_s = t->request->budget_s};
   t->request->on_progress(t->request->context, &p);
-}
-
-static void on_note(void *context, const char *text) {
-  const nereid_request *r = &((const Tuning *)context)->request->kernel;
-  if (r->on_message) r->on_message(r->context, text);
 }
 
 /* The candidates as a search. */
@@ -298,7 +312,7 @@ static int tune_body(void *arg) {
 }
 
 typedef struct {
-  const Tuning *tuning;
+  Tuning *tuning;
   nereid_tuning *out;
 } Finish;
 
@@ -306,6 +320,7 @@ static int finish_body(void *arg) {
   const Finish *f = arg;
   make_results(f->tuning, f->out);
   const nereid_candidate *best = nereid_tuning_candidate(f->out, 0);
+  tell_disagreement(f->out, f->tuning);
   bool chosen = best && f->tuning->request->model_only && best->status == NEREID_TUNE_PRUNED;
   return chosen || (best && best->status == NEREID_TUNE_OK) ? 0 : none_runs(f->out);
 }

@@ -78,6 +78,18 @@ static int find_arg(const Worker *w, const char *name) {
   return -1;
 }
 
+/* A CPU's arrays are fenced: what runs past one faults itself, and harms no later kernel. */
+static bool is_fenced(const Worker *w) { return device_kind(w->device) == NEREID_C; }
+
+static int alloc_array(Worker *w, void **out, size_t bytes) {
+  return is_fenced(w) ? host_alloc_fenced(out, bytes) : nereid_alloc(out, w->device, bytes);
+}
+
+static void free_array(Worker *w, void *data, size_t bytes) {
+  if (is_fenced(w)) host_free_fenced(data, bytes);
+  else nereid_free(w->device, data);
+}
+
 static int place(Worker *w, int i) {
   Arg *a = &w->args[i];
   nereid_value_kind kind = nereid_value_get_kind(a->value);
@@ -86,7 +98,7 @@ static int place(Worker *w, int i) {
                                           : -1;
   if (a->array != i) return 0;
   const Array *array = &a->value->array;
-  int code = nereid_alloc(&a->data, w->device, array->bytes);
+  int code = alloc_array(w, &a->data, array->bytes);
   return code ? code : nereid_copy_in(w->device, a->data, array->data, array->bytes, NULL);
 }
 
@@ -124,7 +136,7 @@ static void drop_args(Worker *w) {
   for (int i = 0; i < w->nargs; i++) {
     Arg *a = &w->args[i];
     nereid_free(w->device, a->fresh);
-    nereid_free(w->device, a->data);
+    if (a->data) free_array(w, a->data, a->value->array.bytes);
     nereid_value_free(a->value);
     free(a->name);
     for (int k = 0; k < ANSWERS_MOST; k++) free(a->answers[k]);
@@ -270,6 +282,22 @@ static int load(Worker *w, Trial *t) {
   return code ? code : set_args(w, t);
 }
 
+/* On a CPU another process may have had the core: the fastest of a few short runs counts. */
+static int try_again(Worker *w, const Trial *t, double limit_us, Answer *a) {
+  enum { CHANCES = 5, MOST_US = 100000 };
+  double best = a->us[0], spent = best;
+  int code = 0;
+  if (device_kind(w->device) != NEREID_C) return 0;
+  for (int i = 1; i < CHANCES && best > limit_us && spent < MOST_US && !code; i++) {
+    a->n = 0;
+    code = time_trial(w, t, 1, a);
+    spent += a->us[0];
+    if (a->us[0] < best) best = a->us[0];
+  }
+  a->us[0] = best;
+  return code;
+}
+
 static int try_kernel(Worker *w, Trial *t, Answer *a) {
   Run run = {w, t};
   int code = load(w, t);
@@ -282,6 +310,7 @@ static int try_kernel(Worker *w, Trial *t, Answer *a) {
   if (!code) code = nereid_device_sync(w->device);
   if (!code) code = judge(w, t->kernel->image, &a->number);
   if (!code) code = time_trial(w, t, 1, a);
+  if (!code && a->us[0] > limit) code = try_again(w, t, limit, a);
   if (!code && a->us[0] <= limit) {
     a->n = 0; /* the first one warmed it up */
     code = time_trial(w, t, runs, a);

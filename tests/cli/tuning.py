@@ -19,5 +19,11 @@ def scale(x, y, n, BLOCK: tl.constexpr, MODE: tl.constexpr = 0):
 
 
 @triton.jit
+def unmasked(x, y, n, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(y + i, tl.load(x + i, i < n, 0))
+
+
+@triton.jit
 def plain(x):
     tl.store(x, 1)
