@@ -6,6 +6,10 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+/* GCC else makes two halves of what it does by lane, and puts them together in memory. */
+#if LANES == 16 && defined(__AVX512F__) && !defined(__clang__)
+#pragma GCC target("prefer-vector-width=512")
+#endif
 #define VECTOR(T) __attribute__((vector_size(LANES * sizeof(T))))
 typedef int8_t vi8 VECTOR(int8_t);
 typedef int16_t vi16 VECTOR(int16_t);
