@@ -6,7 +6,7 @@
 #include "sema/probe.h"
 #include "sema/tuned_read.h"
 
-enum { AUTO_OPEN_MAX = 8, AUTO_VALUES_MAX = 8, AUTO_CONFIGS_MAX = 320 };
+enum { AUTO_OPEN_MAX = 8, AUTO_VALUES_MAX = 8, AUTO_CONFIGS_GPU = 320, AUTO_CONFIGS_CPU = 48 };
 
 /* One constexpr or option with the values to choose from, the likeliest first: when there are too
  * many configurations, values are dropped from the end. */
@@ -42,7 +42,8 @@ typedef struct {
 bool auto_values(AutoSpace *s, AutoAxis *a);
 bool auto_refuse(AutoSpace *s, Name name, const char *what);
 void auto_options(AutoSpace *s);
-/* The configurations that can run, at most AUTO_CONFIGS_MAX of them. */
+/* The configurations that can run: at most AUTO_CONFIGS_GPU of them, or AUTO_CONFIGS_CPU, since each
+ * takes the C compiler a second or more, and CPUs care less. */
 void auto_configs(AutoSpace *s, TunedConfigs *out);
 
 #endif

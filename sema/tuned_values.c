@@ -48,10 +48,11 @@ static void tile_values(AutoSpace *s, AutoAxis *a) {
   }
 }
 
+/* Programs of a CPU share no cache that is small enough for their order to matter. */
 static bool group_values(AutoSpace *s, AutoAxis *a) {
-  (void)s;
   static const int64_t groups[] = {8, 4, 1};
-  for (int i = 0; i < 3; i++) a->values[a->n++] = groups[i];
+  int n = tuned_for_gpu(s->r->q) ? 3 : 1;
+  for (int i = 0; i < n; i++) a->values[a->n++] = groups[i];
   return true;
 }
 
@@ -206,7 +207,8 @@ static TunedConfig config_at(const AutoSpace *s, const int *at) {
 
 void auto_configs(AutoSpace *s, TunedConfigs *out) {
   enum { COUNTED_MAX = 20000 };
-  while ((combinations(s) > COUNTED_MAX || count_configs(s) > AUTO_CONFIGS_MAX) && drop_one(s)) {
+  int most = tuned_for_gpu(s->r->q) ? AUTO_CONFIGS_GPU : AUTO_CONFIGS_CPU;
+  while ((combinations(s) > COUNTED_MAX || count_configs(s) > most) && drop_one(s)) {
   }
   int at[AUTO_OPEN_MAX + 2] = {0};
   do
