@@ -79,17 +79,9 @@ static bool check_version(Pt2 *r, const Json *program) {
   return pt2_fail(r, E_GRAPH_PT2_VERSION, (long long)major, (long long)minor, PT2_SCHEMA_MAJOR);
 }
 
-static const Json *find_types(Pt2 *r, const Json *graph, const char *key) {
-  return pt2_has(graph, key) ? pt2_object(r, graph, key) : json_get(graph, key);
-}
-
 static bool read_graph(Pt2 *r, const Json *graph, const Json *signature) {
   r->where = "graph";
-  r->tensors = pt2_object(r, graph, "tensor_values");
-  if (!r->tensors) return false;
-  r->ints = find_types(r, graph, "sym_int_values");
-  r->floats = find_types(r, graph, "sym_float_values");
-  r->bools = find_types(r, graph, "sym_bool_values");
+  if (!pt2_types(r, graph)) return false;
   if (!pt2_inputs(r, graph, signature) || !pt2_nodes(r, graph)) return false;
   if (!pt2_outputs(r, graph, signature)) return false;
   pt2_drop_unused(r);

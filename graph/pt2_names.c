@@ -26,14 +26,14 @@ bool pt2_name_node(Pt2 *r, Node *n, Name name) {
 }
 
 bool pt2_define(Pt2 *r, Name name, Node *n) {
-  void **slot = namemap_put(r->arena, &r->values, name);
+  void **slot = namemap_put(r->arena, &r->scope.values, name);
   if (*slot) return pt2_fail(r, E_GRAPH_PT2_TWICE, name);
   *slot = n;
   return true;
 }
 
 Node *pt2_value(Pt2 *r, Name name) {
-  Node *n = namemap_get(&r->values, name);
+  Node *n = namemap_get(&r->scope.values, name);
   if (!n) pt2_fail(r, E_GRAPH_PT2_UNDEFINED, name);
   return n;
 }

@@ -234,6 +234,8 @@ static bool read_node(Pt2 *r, const Json *node, size_t i) {
   r->where = arena_printf(r->arena, "node %s", name);
   const Json *inputs = pt2_array(r, node, "inputs"), *outputs = pt2_array(r, node, "outputs");
   if (!inputs || !outputs) return false;
+  int region = pt2_region(target, inputs);
+  if (region >= 0) return pt2_inline(r, node, region);
   uint32_t room = (uint32_t)json_length(inputs);
   Node *n = graph_node(r->graph, NODE_CALL, NULL, room, room);
   n->op = ops_row(r->graph, target);

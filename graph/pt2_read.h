@@ -14,6 +14,12 @@
 enum { PT2_JSON_MAX = JSON_SIZE_MAX, PT2_NAME_MAX = 1000 };
 enum { PT2_STRIDED = 7 }; /* of the schema's Layout */
 
+/* What names mean within a graph: the program's, or that of a region. */
+typedef struct {
+  NameMap values; /* from names in the file to nodes */
+  const Json *tensors, *ints, *floats, *bools; /* types by name */
+} Pt2Scope;
+
 typedef struct {
   Arena *arena;
   Pool *names;
@@ -29,9 +35,8 @@ typedef struct {
 
   Graph *graph;
   Weights *weights;
-  NameMap values; /* from names in the file to nodes */
+  Pt2Scope scope;
   NameMap stored; /* from names of parameters, buffers and constants to inputs */
-  const Json *tensors, *ints, *floats, *bools; /* types by name */
 } Pt2;
 
 /* ---- pt2_json.c: values of a type, found by key ---- */
@@ -69,6 +74,8 @@ const char *pt2_dtype_name(int64_t number);
 bool pt2_tensor_type(Pt2 *r, const Json *meta, ValueType *out);
 /* The type of the value that an output or an input names: as_tensor, as_sym_int, ... */
 bool pt2_value_type(Pt2 *r, const char *kind, Name name, ValueType *out);
+/* The types that a graph has for its values. */
+bool pt2_types(Pt2 *r, const Json *graph);
 bool pt2_ranges(Pt2 *r, const Json *program);
 
 /* ---- pt2_names.c: nodes' names ---- */
@@ -98,6 +105,13 @@ Name pt2_value_name(Pt2 *r, const char *kind, const Json *value);
 bool pt2_nodes(Pt2 *r, const Json *graph);
 /* FX has no getitem for results that nothing takes; the file names them all. */
 void pt2_drop_unused(Pt2 *r);
+
+/* ---- pt2_region.c ---- */
+
+/* Of a call of an operator that only runs a graph: which of its inputs that is.  -1: of another. */
+int pt2_region(const char *target, const Json *inputs);
+/* Its nodes, in place of the call. */
+bool pt2_inline(Pt2 *r, const Json *node, int graph);
 
 /* ---- pt2_signature.c: what the inputs and outputs are ---- */
 

@@ -88,6 +88,19 @@ bool pt2_tensor_type(Pt2 *r, const Json *meta, ValueType *out) {
 
 /* ---- types of values ---- */
 
+static const Json *find_types(Pt2 *r, const Json *graph, const char *key) {
+  return pt2_has(graph, key) ? pt2_object(r, graph, key) : json_get(graph, key);
+}
+
+bool pt2_types(Pt2 *r, const Json *graph) {
+  r->scope.tensors = pt2_object(r, graph, "tensor_values");
+  if (!r->scope.tensors) return false;
+  r->scope.ints = find_types(r, graph, "sym_int_values");
+  r->scope.floats = find_types(r, graph, "sym_float_values");
+  r->scope.bools = find_types(r, graph, "sym_bool_values");
+  return true;
+}
+
 /* A SymBool that is no constant: sympy's text of it, where we know it. */
 static bool read_relation(Pt2 *r, const Json *in, ValueType *out) {
   const Json *value;
@@ -108,17 +121,17 @@ bool pt2_value_type(Pt2 *r, const char *kind, Name name, ValueType *out) {
   const Json *t;
   *out = (ValueType){.kind = VALUE_UNKNOWN};
   if (!strcmp(kind, "as_tensor"))
-    return (t = type_of(r, r->tensors, "tensor_values", name)) && pt2_tensor_type(r, t, out);
+    return (t = type_of(r, r->scope.tensors, "tensor_values", name)) && pt2_tensor_type(r, t, out);
   if (!strcmp(kind, "as_sym_int")) {
     out->kind = VALUE_INT;
-    return (t = type_of(r, r->ints, "sym_int_values", name)) && read_size(r, t, &out->value);
+    return (t = type_of(r, r->scope.ints, "sym_int_values", name)) && read_size(r, t, &out->value);
   }
   if (!strcmp(kind, "as_sym_float")) {
     out->kind = VALUE_FLOAT;
-    return type_of(r, r->floats, "sym_float_values", name);
+    return type_of(r, r->scope.floats, "sym_float_values", name);
   }
   out->kind = VALUE_BOOL; /* as_sym_bool */
-  return (t = type_of(r, r->bools, "sym_bool_values", name)) && read_relation(r, t, out);
+  return (t = type_of(r, r->scope.bools, "sym_bool_values", name)) && read_relation(r, t, out);
 }
 
 /* ---- ranges of symbols ---- */

@@ -712,6 +712,7 @@
   "inputs and outputs of kind `%s` are not supported; export a model of tensors, for inference"
 #define E_GRAPH_PT2_SPEC_VALUE "the signature has `%s` where the graph has another value"
 #define E_GRAPH_PT2_NO_TENSOR "what the file has a value for must be a tensor"
+#define E_GRAPH_PT2_REGION "%zu %s, but %zu of them in the graph that it runs"
 #define E_GRAPH_PT2_MUTATION "no input is called `%s`"
 #define E_GRAPH_PT2_PICKLE \
   "it is pickled, as tensor subclasses are; unwrap it in the model, and save it again"

@@ -243,6 +243,79 @@ def constant_inputs(m):
         {"user_input": {"arg": {"as_none": True}}}]
 
 
+def higher_order(name, op, inputs, results):
+    return {**node(name, "", [arg("", a) for a in inputs], results),
+            "target": "torch.ops.higher_order." + op}
+
+
+def as_graph(name, body):
+    return {"as_graph": {"name": name + "_body", "graph": body}}
+
+
+def grad_mode(name, body, operands, results):
+    return higher_order(name, "wrap_with_set_grad_enabled", [
+        {"as_bool": False}, as_graph(name, body), *operands], results)
+
+
+def autocast(name, enabled, body, operands, results):
+    return higher_order(name, "wrap_with_autocast", [
+        {"as_string": "cuda"}, {"as_scalar_type": 13}, {"as_bool": enabled}, {"as_none": True},
+        as_graph(name, body), *operands], results)
+
+
+def body_of(inputs, nodes, outputs, **shapes):
+    return {"inputs": [tensor(n) for n in inputs], "nodes": nodes,
+            "outputs": [tensor(n) for n in outputs],
+            "tensor_values": {k: meta(v) for k, v in shapes.items()}}
+
+
+def exp_of(x):
+    return node("exp", "exp.default", [arg("self", tensor(x))], [tensor("exp")])
+
+
+@case
+def regions(m):
+    """Graphs under no_grad() and autocast(enabled=False), one in the other: their names are their
+    own, and what goes in may come out as it is."""
+    inner = body_of(["relu"], [exp_of("relu")], ["exp"], relu=[S0, 8], exp=[S0, 8])
+    outer = body_of(["a", "linear"], [
+        node("relu", "neg.default", [arg("self", tensor("a"))], [tensor("relu")]),
+        autocast("cast", False, inner, [tensor("relu")], [tensor("x")])], ["x", "linear"],
+        a=[S0, 8], linear=[S0, 8], relu=[S0, 8], x=[S0, 8])
+    m.add_node(grad_mode("no_grad", outer, [tensor("relu"), tensor("linear")],
+                         [tensor("exp"), tensor("same")]), exp=[S0, 8], same=[S0, 8])
+    m.add_node(node("sum_1", "add.Tensor", [arg("self", tensor("exp")), arg(
+        "other", tensor("same"))], [tensor("sum_1")]), sum_1=[S0, 8])
+
+
+@case
+def region_that_casts(m):
+    body = body_of(["x"], [exp_of("x")], ["exp"], x=[S0, 4], exp=[S0, 4])
+    m.add_node(autocast("cast", True, body, [tensor("x")], [tensor("exp")]), exp=[S0, 4])
+
+
+@case
+def region_operands(m):
+    m.add_node(grad_mode("no_grad", body_of([], [], []), [tensor("x")], []))
+
+
+@case
+def region_results(m):
+    m.add_node(grad_mode("no_grad", body_of(["x"], [], ["x"], x=[S0, 4]), [tensor("x")], []))
+
+
+@case
+def region_of_a_number(m):
+    m.add_node(grad_mode("no_grad", body_of(["x"], [], []), [{"as_int": 3}], []))
+
+
+@case
+def region_takes_more(m):
+    """A region knows only what it is given."""
+    m.add_node(grad_mode("no_grad", body_of([], [exp_of("x")], ["exp"], exp=[S0, 4]), [],
+                         [tensor("exp")]), exp=[S0, 4])
+
+
 @case
 def symbolic_input(m):
     m.graph["inputs"].append({"as_sym_int": {"as_name": "n"}})
