@@ -20,7 +20,8 @@ enum {
   OPT_LABEL,
   OPT_JSON,
   OPT_PLOT,
-  OPT_DEVICE
+  OPT_DEVICE,
+  OPT_TUNE
 };
 
 static const Option options[] = {
@@ -28,6 +29,8 @@ static const Option options[] = {
     {OPT_GRID, "--grid", "X[,Y[,Z]]", "programs on each axis: expressions such as cdiv(n, BLOCK)"},
     REQUEST_OPTIONS,
     {OPT_DEVICE, "--device", "D", "cuda, cpu, nest or interp; cuda if there is a GPU, else cpu"},
+    {OPT_TUNE, "--tune", NULL,
+     "finds the best constexprs of each size first, unless that is known"},
     {OPT_BYTES, "--bytes", "EXPR", "what is moved: GB/s instead of us"},
     {OPT_FLOPS, "--flops", "EXPR", "what is computed: TFLOP/s instead of us"},
     {OPT_PEER, "--peer", "FILE.json", "shows what --json wrote, here or elsewhere, beside"},
@@ -63,6 +66,7 @@ static int take(Bench *b, int id, const char *value) {
       return settings_add(&b->x, value, "V1,V2,...");
     case OPT_GRID: b->sweep.grid = value; return STATUS_OK;
     case OPT_DEVICE: b->device_name = value; return STATUS_OK;
+    case OPT_TUNE: b->sweep.tune = true; return STATUS_OK;
     case OPT_BYTES: b->sweep.bytes = value; return STATUS_OK;
     case OPT_FLOPS: b->sweep.flops = value; return STATUS_OK;
     case OPT_LABEL: b->label = value; return STATUS_OK;

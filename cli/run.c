@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "cli/commands.h"
-#include "cli/heuristics.h"
 #include "cli/launch.h"
 #include "cli/report.h"
 #include "cli/tuned.h"
@@ -101,17 +100,13 @@ static int launch(Run *r) {
 
 /* ---- all of it ---- */
 
-/* What is left open is chosen by what was measured; interpreters measure nothing. */
 static int add_tuned(Run *r) {
-  nereid_device_info info;
-  nereid_device_get_info(&info, r->device);
-  bool measures = info.kind == NEREID_PTX || info.kind == NEREID_C;
-  if (!measures || nereid_module_is_ir(r->module)) return STATUS_OK;
   return tuned_add(&(Tuned){.request = &r->request,
                             .values = &r->values,
-                            .kernel = r->info,
+                            .args = &r->args,
+                            .module = r->module,
+                            .device = r->device,
                             .grid = r->grid,
-                            .device = info.name,
                             .tune = r->tune});
 }
 
@@ -122,10 +117,7 @@ static int run_all(Run *r) {
   if (!status) status = launch_module(&r->module, &r->info, &r->request);
   if (!status) status = arguments_read(&r->args, r->info, &r->values);
   if (!status) status = check_outs(r);
-  if (!status) status = heuristics_add(&r->request, &r->args, r->device);
   if (!status) status = add_tuned(r);
-  /* Some of them are of what was tuned. */
-  if (!status) status = heuristics_add(&r->request, &r->args, r->device);
   if (!status) status = arguments_grid(grid, r->grid, &r->args, &r->request);
   if (!status) status = arguments_check(&r->args, &r->request);
   if (!status) status = arguments_add_types(&r->args, &r->request, r->module);

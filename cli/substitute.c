@@ -77,9 +77,23 @@ int substitute_shape(Arena *a, const char **out, const char *name, const char *t
 
 static bool is_word(char c) { return isalnum((unsigned char)c) || c == '_'; }
 
-bool substitute_mentions(const char *text, const char *name) {
+/* Where the name begins as a word, from `at` on; NULL: nowhere. */
+static const char *find_word(const char *text, const char *at, const char *name) {
   size_t n = strlen(name);
-  for (const char *at = text; (at = strstr(at, name)); at++)
-    if ((at == text || !is_word(at[-1])) && !is_word(at[n])) return true;
-  return false;
+  for (; (at = strstr(at, name)); at++)
+    if ((at == text || !is_word(at[-1])) && !is_word(at[n])) return at;
+  return NULL;
 }
+
+const char *substitute_word(Arena *a, const char *text, const char *name, int64_t value) {
+  Text out = text_new(a);
+  const char *from = text, *at;
+  for (; (at = find_word(text, from, name)); from = at + strlen(name)) {
+    text_putn(&out, from, (size_t)(at - from));
+    text_printf(&out, "%lld", (long long)value);
+  }
+  text_puts(&out, from);
+  return out.data;
+}
+
+bool substitute_mentions(const char *text, const char *name) { return find_word(text, text, name); }

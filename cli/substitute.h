@@ -20,6 +20,8 @@ int substitute_braces(Arena *a, const char **out, const char *name, const char *
 /* The same for entries of shapes.  Names of files are left as they are. */
 int substitute_shape(Arena *a, const char **out, const char *name, const char *text,
                      const Bindings *b);
+/* The text with the value for each word that is the name. */
+const char *substitute_word(Arena *a, const char *text, const char *name, int64_t value);
 /* Does the name stand in the text, as a word? */
 bool substitute_mentions(const char *text, const char *name);
 

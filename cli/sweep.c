@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/heuristics.h"
 #include "cli/launch.h"
 #include "cli/substitute.h"
+#include "cli/tuned.h"
 
 bool sweep_integer(const char *text, int64_t *out) {
   char *end;
@@ -93,7 +93,7 @@ static int settle(Sweep *s, Point *p) {
 
 /* ---- measuring ---- */
 
-/* All integers: of arguments, of constexprs that a heuristic may have set, and x. */
+/* All integers: of arguments, of constexprs that a heuristic or a tuner may have set, and x. */
 static int bind_all(Sweep *s, Point *p) {
   nereid_binding *known;
   int n;
@@ -105,12 +105,26 @@ static int bind_all(Sweep *s, Point *p) {
   return status;
 }
 
+/* A name that is no argument's is unknown to the tuner. */
+static int add_tuned(Sweep *s, const Point *p) {
+  bool own = s->grid && !x_param(s);
+  return tuned_add(&(Tuned){
+      .request = s->request,
+      .values = &p->values,
+      .args = &p->args,
+      .module = s->module,
+      .device = s->device,
+      .grid = own ? substitute_word(s->arena, s->grid, s->x_name, p->x) : s->grid,
+      .tune = s->tune,
+  });
+}
+
 static int prepare(Sweep *s, Point *p) {
   uint32_t grid[3];
   request_clear(s->request);
   int status = settle(s, p);
   if (!status) status = arguments_read(&p->args, s->kernel, &p->values);
-  if (!status) status = heuristics_add(s->request, &p->args, s->device);
+  if (!status) status = add_tuned(s, p);
   if (!status) status = bind_all(s, p);
   if (!status) status = arguments_extents(grid, s->grid, p->names.data, (int)p->names.len);
   if (!status) status = arguments_check(&p->args, s->request);

@@ -20,6 +20,7 @@ typedef struct {
   nereid_device *device;
   nereid_module *module;
   const nereid_kernel_info *kernel;
+  bool tune; /* measure what no run has measured of constexprs without a value */
 } Sweep;
 
 /* Does anything depend on the name? */

@@ -1,4 +1,4 @@
-/* Constexprs that a tuner chooses for the arguments at hand. */
+/* Constexprs that heuristics and a tuner choose for the arguments at hand. */
 #ifndef NEREID_CLI_TUNED_H
 #define NEREID_CLI_TUNED_H
 
@@ -7,13 +7,15 @@
 typedef struct {
   Request *request; /* to be completed */
   const Settings *values;
-  const nereid_kernel_info *kernel;
-  const char *grid, *device;
+  const Arguments *args; /* as they were read of the values */
+  const nereid_module *module;
+  const nereid_device *device;
+  const char *grid;
   bool tune; /* measure what no run has measured */
 } Tuned;
 
-/* Adds the recorded best, or finds it, where a constexpr has no value yet.  Returns a status, after
- * a message. */
+/* Where a constexpr has no value yet, adds what the file's heuristics give, and then the recorded
+ * best, or finds it.  Returns a status, after a message. */
 int tuned_add(const Tuned *t);
 
 #endif

@@ -77,11 +77,12 @@ typedef struct {
   const nereid_tune_axis
       *axes; /* none: the configurations of the kernel's decorators, or derived */
   int naxes;
-  int remeasure;   /* what is known from earlier runs is measured again */
-  double budget_s; /* 0: no limit.  It is overrun by one candidate at most */
-  int records_only; /* nothing is measured: what earlier runs have measured chooses */
-  int model_only;  /* nothing is measured: the model chooses */
-  uint64_t seed;   /* of what is left to chance */
+  int remeasure;    /* what is known from earlier runs is measured again */
+  double budget_s;  /* 0: no limit.  It is overrun by one candidate at most */
+  int records_only; /* nothing is measured: what earlier runs have measured chooses; if they have
+                       measured none of what can be compiled, the first candidate is pruned */
+  int model_only;   /* nothing is measured: the model chooses */
+  uint64_t seed;    /* of what is left to chance */
   void (*on_progress)(void *context, const nereid_tune_progress *p);
   void *context; /* of on_progress */
 } nereid_tune_request;

@@ -88,10 +88,17 @@ static int check_complete(const Problem *p) {
   return 0;
 }
 
+static int in_kernel_order(const void *a, const void *b) {
+  const ProblemArg *x = a, *y = b;
+  return x->param < y->param ? -1 : x->param > y->param;
+}
+
+/* In one order however they are given, for records call a problem by them. */
 static int read_args(Problem *p, const nereid_tune_request *r) {
   int code = 0;
   p->args = ARENA_ARRAY(p->arena, ProblemArg, (size_t)r->nargs);
   for (int i = 0; i < r->nargs && !code; i++) code = add_arg(p, &r->args[i]);
+  if (p->nargs) qsort(p->args, (size_t)p->nargs, sizeof *p->args, in_kernel_order);
   for (int i = 0; i < p->nargs && !code; i++) code = resolve_alias(p, &p->args[i]);
   for (int i = 0; i < p->nargs && !code; i++) code = find_type(p, &p->args[i]);
   return code ? code : check_complete(p);

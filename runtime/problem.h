@@ -18,7 +18,7 @@ typedef struct {
   nereid_request request;     /* as it was asked for */
   nereid_module *module;
   const nereid_kernel_info *info;
-  ProblemArg *args;
+  ProblemArg *args; /* in the kernel's order */
   int nargs;
   const char *grid;
 } Problem;

@@ -321,7 +321,8 @@ static int finish_body(void *arg) {
   make_results(f->tuning, f->out);
   const nereid_candidate *best = nereid_tuning_candidate(f->out, 0);
   tell_disagreement(f->out, f->tuning);
-  bool chosen = best && f->tuning->request->model_only && best->status == NEREID_TUNE_PRUNED;
+  bool measures = !f->tuning->request->model_only && !f->tuning->request->records_only;
+  bool chosen = best && !measures && best->status == NEREID_TUNE_PRUNED;
   return chosen || (best && best->status == NEREID_TUNE_OK) ? 0 : none_runs(f->out);
 }
 

@@ -4,3 +4,9 @@ try() { nereid run add.py:add x_ptr=ones:f32[64] y_ptr=ones:f32[64] out_ptr=zero
 try
 try --tune
 try
+# Why nothing can be found.
+why() { nereid run tuning.py:$1 x=ones:f32[64] y=zeros:f32[64] --device cpu $2; echo $?; }
+why flagged 'n=64 --grid cdiv(n,BLOCK)'
+why listed 'n=64 --grid cdiv(n,BLOCK) --tune'
+why listed '--grid 1'
+why listed 'n=64'

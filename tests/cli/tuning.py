@@ -27,3 +27,16 @@ def unmasked(x, y, n, BLOCK: tl.constexpr):
 @triton.jit
 def plain(x):
     tl.store(x, 1)
+
+
+@triton.jit
+def flagged(x, y, n, BLOCK: tl.constexpr, KIND: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(y + i, tl.load(x + i, i < n) if KIND == "copy" else 0, i < n)
+
+
+@triton.autotune(configs=read_them("a file"), key=["n"])
+@triton.jit
+def listed(x, y, n, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(y + i, tl.load(x + i, i < n), i < n)
