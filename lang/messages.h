@@ -606,7 +606,6 @@
 #define E_TUNE_WRONG "its results are not those of most others"
 #define E_TUNE_TIME_UP "time was up"
 #define E_TUNE_UNMEASURED "not measured"
-#define E_TUNE_UNPREDICTED "the model says nothing of it"
 #define E_TUNE_SLOW "the model says that it cannot win"
 #define E_TUNE_HANG "a kernel hangs in this process, which can't go on: end it"
 #define E_TUNE_DEVICE "there is nothing to tune on device %s: take cuda or cpu"

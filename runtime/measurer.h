@@ -53,8 +53,9 @@ void measurer_close(Measurer *m);
 int measurer_take(Measurer *m, const MeasuredArg *args, int nargs);
 
 /* Measures a trial `runs` times.  What was not loaded yet is compared with the others' results, and
- * timed only once if that takes longer than `limit_us`.  A trial that does not end within `seconds`,
- * besides what its arguments take, is given up.  Fails only where measuring itself is impossible. */
+ * timed only once if that takes longer than `limit_us`.  A trial that does not end within
+ * `seconds`, besides what its arguments take, is given up.  Fails only where measuring itself is
+ * impossible. */
 int measurer_run(Measurer *m, Trial *t, int runs, double limit_us, double seconds, Measured *out);
 /* The trial will not be measured again. */
 void measurer_drop(Measurer *m, Trial *t);

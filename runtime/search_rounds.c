@@ -7,7 +7,7 @@
 
 /* What takes longer hangs.  LEAST is for loading a kernel and looking at its results, and MOST for
  * one of which nobody knows how long it takes. */
-static const double SECONDS_LEAST = 2, SECONDS_MOST = 20;
+static const double SECONDS_LEAST = 2, SECONDS_MOST = 20, FAR = 100;
 
 /* What the model puts past that many times the best is not tried. */
 static const double SLOWER = 1.5;
@@ -61,13 +61,13 @@ static void report(State *s, bool done) {
                    search_best(s->problem->candidates, s->problem->n));
 }
 
-/* A thousand times the best.  Without one a hundred times what the model says at worst, unless that
- * is long anyway: no kernel that the model understands is that far off. */
+/* A hundred times the best is hopeless.  Without one it is a hundred times what the model says at
+ * worst, unless that is long anyway: no kernel that the model understands is that far off. */
 static double patience(const State *s, const Candidate *c, int runs) {
-  if (s->best_us > 0) return SECONDS_LEAST + 1e-3 * s->best_us;
+  if (s->best_us > 0) return SECONDS_LEAST + FAR * 1e-6 * s->best_us;
   double predicted = 1e-6 * c->predicted.high_us * (2 + runs), most = SECONDS_MOST + 10 * predicted;
   if (predicted <= 0 || s->patient) return most;
-  return SECONDS_LEAST + 100 * predicted < most ? SECONDS_LEAST + 100 * predicted : most;
+  return SECONDS_LEAST + FAR * predicted < most ? SECONDS_LEAST + FAR * predicted : most;
 }
 
 static double time_limit(const State *s, const Candidate *c, int runs) {

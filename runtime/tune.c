@@ -103,23 +103,13 @@ static const MeasuredArg *measured_args(const Tuning *t) {
 
 /* ---- results ---- */
 
-/* Nothing is measured: what is not recorded can't be chosen. */
-static void leave_to_records(Tuning *t) {
+/* Nothing is measured: records or the model choose. */
+static void leave_rest(Tuning *t) {
   for (size_t i = 0; i < t->configs.len; i++) {
     Candidate *c = &t->candidates[i];
     if (c->known) continue;
     c->status = NEREID_TUNE_PRUNED;
     c->reason = E_TUNE_UNMEASURED;
-  }
-}
-
-/* Nothing is measured: what the model knows nothing of can't be chosen. */
-static void leave_to_model(Tuning *t) {
-  for (size_t i = 0; i < t->configs.len; i++) {
-    Candidate *c = &t->candidates[i];
-    if (c->status != NEREID_TUNE_OK) continue;
-    c->status = c->predicted.us > 0 ? NEREID_TUNE_PRUNED : NEREID_TUNE_COMPILE;
-    c->reason = c->predicted.us > 0 ? E_TUNE_UNMEASURED : E_TUNE_UNPREDICTED;
   }
 }
 
@@ -303,8 +293,7 @@ static int tune_body(void *arg) {
   if (!code && !model) tuner_recall(&t->search, &memory);
   if (!code && !records) tuner_predict(&t->search, &t->rates, true);
   if (!code && model) code = tuner_choose(&t->search);
-  if (!code && model) leave_to_model(t);
-  if (!code && records) leave_to_records(t);
+  if (!code && (model || records)) leave_rest(t);
   if (!code && !model && !records) code = search(t);
   if (!code && !model) tuner_remember(&t->search, &memory);
   tuner_forget(&memory);

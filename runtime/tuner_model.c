@@ -100,7 +100,7 @@ static int compile(const Search *s, const Candidate *c) {
 static int choose(const Search *s, const SearchProblem *p) {
   for (size_t i = 0; i < p->n; i++) {
     Candidate *c = &p->candidates[p->order ? p->order[i] : i];
-    if (c->status != NEREID_TUNE_OK || c->predicted.us <= 0) continue;
+    if (c->status != NEREID_TUNE_OK) continue;
     Refusal refusal = {0};
     int code = compile(s, c);
     refusal_keep(&refusal, code);

@@ -277,7 +277,7 @@ def long(x, y, times, BLOCK: tl.constexpr):
 
 
 def test_hangs(machine, tmp):
-    """What hangs is known by what the model says; what only seems to is given time, if it must be."""
+    """What hangs is known by what the model says; what only seems to is given time, if need be."""
     start = time.monotonic()
     tuning = machine.tune(*space((16, 2048), (OK, HANGS)))
     took = time.monotonic() - start
