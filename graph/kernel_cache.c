@@ -4,19 +4,9 @@
 
 #include "runtime/cache.h"
 #include "runtime/device.h"
+#include "runtime/request_key.h"
 
 static void add_text(KeyMaker *key, const char *text) { cache_key_text(key, text ? text : ""); }
-
-static void add_request(KeyMaker *key, const nereid_request *r) {
-  int numbers[] = {r->num_warps, r->num_stages, r->nargs};
-  add_text(key, r->kernel);
-  cache_key_add(key, numbers, sizeof numbers);
-  for (int i = 0; i < r->nargs; i++) {
-    add_text(key, r->args[i].name);
-    add_text(key, r->args[i].type);
-    add_text(key, r->args[i].value);
-  }
-}
 
 static CacheKey key_of(const nereid_device *d, const PlanKernel *p) {
   KeyMaker *key = cache_key_start();
@@ -25,12 +15,8 @@ static CacheKey key_of(const nereid_device *d, const PlanKernel *p) {
   add_text(key, nereid_kind_name(device_kind(d)));
   add_text(key, device_target(d));
   cache_key_add(key, p->request.source.text, p->request.source.size);
-  add_text(key, p->request.symbol);
-  add_request(key, &p->request);
-  if (p->aligned.kernel) {
-    add_text(key, p->aligned.symbol);
-    add_request(key, &p->aligned);
-  }
+  request_key_add(key, &p->request);
+  if (p->aligned.kernel) request_key_add(key, &p->aligned);
   return cache_key_end(key);
 }
 

@@ -153,6 +153,7 @@ int tune_problem(SearchProblem *out, PlanKernels *k, const Sizes *sizes, const P
                          .args = measured_args(&m),
                          .nargs = (int)s->nargs,
                          .candidates = candidates,
-                         .n = s->nchoices};
+                         .n = s->nchoices,
+                         .whole = candidates[0].request.source.text != k->source.text};
   return 0;
 }

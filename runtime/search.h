@@ -46,6 +46,7 @@ typedef struct {
   Candidate *candidates;
   size_t n;
   const size_t *order; /* in which they are tried; NULL: as they are given */
+  bool whole;          /* their sources are texts that import no other file */
   const char *failure; /* why nothing could be measured: no memory for the arguments; else NULL */
 } SearchProblem;
 

@@ -38,10 +38,27 @@ void tuner_recall(Search *s, Memory *m);
 void tuner_remember(Search *s, Memory *m);
 void tuner_forget(Memory *m);
 
+/* ---- what compiling has told of problems whose sources are whole ---- */
+
+typedef struct {
+  CacheKey key;
+  void *found; /* of each candidate; NULL: nothing */
+} MemoEntry;
+
+typedef struct {
+  Cache *cache;
+  MemoEntry *entries; /* of each of the search's problems */
+} Memo;
+
+/* Candidates get the key of their tile IR and what the model said of them. */
+void tuner_look_up(const Search *s, Memo *m);
+/* Keeps what is new, and closes. */
+void tuner_keep(const Search *s, Memo *m);
+
 /* ---- the model ---- */
 
-/* What it says of each candidate, and the order in which that puts them, of problems where
- * something is open; all: of all of them. */
+/* What it says of each candidate of which it has said nothing, and the order in which that puts
+ * them, of problems where something is open; all: of all of them. */
 void tuner_predict(Search *s, Rates *rates, bool all);
 /* Nothing is measured: of each problem the most promising candidate is made sure to compile; one
  * that does not has failed, and the next takes its place. */

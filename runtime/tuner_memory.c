@@ -67,12 +67,18 @@ static int hash_body(void *arg) {
   return 0;
 }
 
+static bool has_key(const CacheKey *k) {
+  static const CacheKey none;
+  return memcmp(k, &none, sizeof none) != 0;
+}
+
 /* What can't be elaborated has no key. */
 static void hash_one(void *context, size_t i) {
   const Memory *m = context;
   MemoryEntry *e = &m->entries.data[i];
   Hash h = {.key = &e->candidate->ir};
   nereid_request r = e->candidate->request;
+  if (has_key(&e->candidate->ir)) return;
   r.target = m->target;
   r.symbol = "kernel"; /* its own name is the problem's */
   int code = compile_open(&h.compilation, &r.source, false);
@@ -91,11 +97,6 @@ static void hash_all(const Search *s, Memory *m) {
 }
 
 /* ---- recalling ---- */
-
-static bool has_key(const CacheKey *k) {
-  static const CacheKey none;
-  return memcmp(k, &none, sizeof none) != 0;
-}
 
 static bool is_asked(const MemoryEntry *e) {
   return !e->candidate->known && has_key(&e->candidate->ir);

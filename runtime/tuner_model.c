@@ -40,10 +40,11 @@ static bool is_open(const SearchProblem *p) {
 }
 
 static void add_candidates(const Search *s, const SearchProblem *p, Prediction *out) {
-  for (size_t i = 0; i < p->n; i++)
-    if (p->candidates[i].status != NEREID_TUNE_COMPILE &&
-        p->candidates[i].status != NEREID_TUNE_RESOURCES)
-      vec_push(s->arena, &out->list, ((Predicted){&p->candidates[i], {0}}));
+  for (size_t i = 0; i < p->n; i++) {
+    Candidate *c = &p->candidates[i];
+    bool runs = c->status != NEREID_TUNE_COMPILE && c->status != NEREID_TUNE_RESOURCES;
+    if (runs && c->predicted.us <= 0) vec_push(s->arena, &out->list, ((Predicted){c, {0}}));
+  }
 }
 
 /* ---- the order ---- */
@@ -76,8 +77,7 @@ void tuner_predict(Search *s, Rates *rates, bool all) {
   Prediction p = {.target = device_target(s->device), .rates = rates};
   for (size_t i = 0; i < s->nproblems; i++)
     if (all || is_open(&s->problems[i])) add_candidates(s, &s->problems[i], &p);
-  if (!p.list.len) return;
-  rates_of_device(rates, s->device);
+  if (p.list.len) rates_of_device(rates, s->device);
   parallel_for(p.list.len, predict_one, &p);
   for (size_t i = 0; i < p.list.len; i++)
     refusal_apply(&p.list.data[i].refusal, s->arena, p.list.data[i].candidate);

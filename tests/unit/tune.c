@@ -9,7 +9,8 @@
 #include <unistd.h>
 
 #include "runtime/results.h"
-#include "runtime/search.h"
+#include "runtime/tool.h"
+#include "runtime/tuner.h"
 #include "runtime/wire.h"
 
 static int passed, failed;
@@ -387,6 +388,55 @@ static void test_hang(Arena *a) {
              "what to do about it");
 }
 
+/* ---- what compiling has told ---- */
+
+/* Compiles what is not kept, if it may be; how many candidates were known before? */
+static size_t look_up(Case *c, bool whole) {
+  nereid_device *d;
+  if (device_describe(&d, "cpu")) abort();
+  SearchProblem p = problem_of(c, measured_args);
+  Search s = {.arena = c->arena, .device = d, .problems = &p, .nproblems = 1};
+  Memo memo;
+  Rates rates;
+  size_t known = 0;
+  p.whole = whole;
+  p.kernel = p.signature = p.sizes = "";
+  tuner_look_up(&s, &memo);
+  for (size_t i = 0; i < c->n; i++) known += c->candidates[i].predicted.us > 0;
+  tuner_predict(&s, &rates, true);
+  tuner_keep(&s, &memo);
+  nereid_device_close(d);
+  return known;
+}
+
+static void test_memo(Arena *a) {
+  TempFolder folder;
+  if (temp_new(&folder)) abort();
+  setenv("NEREID_CACHE_DIR", folder.path, 1);
+  Case first = {.arena = a}, again = {.arena = a}, other = {.arena = a}, fewer = {.arena = a};
+  Case files = {.arena = a}, more = {.arena = a};
+  add(&first, "256", "0"), add(&first, "512", "0");
+  check(look_up(&first, true) == 0 && first.candidates[1].predicted.us > 0, "nothing is kept");
+  add(&again, "256", "0"), add(&again, "512", "0");
+  check(look_up(&again, true) == 2, "what the model said is kept");
+  check(again.candidates[1].predicted.us == first.candidates[1].predicted.us, "as it was said");
+  add(&other, "256", "0"), add(&other, "512", "2");
+  check(look_up(&other, true) == 0, "of these values of constexprs");
+  add(&fewer, "256", "0"), add(&fewer, "512", "0");
+  fewer.candidates[0].grid[0]++;
+  check(look_up(&fewer, true) == 0, "of these grids");
+  add(&more, "256", "0"), add(&more, "512", "0");
+  more.candidates[1].request.num_warps = 8;
+  check(look_up(&more, true) == 0, "of these options");
+  add(&files, "256", "0"), add(&files, "512", "0");
+  check(look_up(&files, false) == 0, "sources that import files may have changed");
+  Case none = {.arena = a};
+  setenv("NEREID_CACHE_DIR", "", 1);
+  add(&none, "256", "0"), add(&none, "512", "0");
+  check(look_up(&none, true) == 0, "and without a cache nothing is kept");
+  temp_free(&folder);
+}
+
 /* ---- the API ---- */
 
 static void test_model_only(void) {
@@ -428,6 +478,7 @@ int main(void) {
   test_answers(a);
   test_witness(a);
   test_problems(a);
+  test_memo(a);
   test_model_only();
   test_hang(a);
   printf("%d passed, %d failed\n", passed, failed);
