@@ -158,6 +158,8 @@ int host_event_record(nereid_device *d, void *event, void *stream);
 int host_event_sync(nereid_device *d, void *event);
 int host_event_elapsed(nereid_device *d, double *us, void *from, void *to);
 int host_cores(void);
+/* How long threads of this process have waited for a core, together; 0: not known. */
+int64_t host_waited_ns(void);
 
 #define HOST_EVENTS_AND_COPIES                                                              \
   .free = host_free, .copy = host_copy, .fill = host_fill, .sync = host_sync,               \

@@ -1,4 +1,6 @@
+#include <dirent.h>
 #include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -122,6 +124,25 @@ int host_event_elapsed(nereid_device *d, double *us, void *from, void *to) {
   const struct timespec *a = from, *b = to;
   *us = (double)(b->tv_sec - a->tv_sec) * 1e6 + (double)(b->tv_nsec - a->tv_nsec) * 1e-3;
   return 0;
+}
+
+static int64_t waited_ns(const char *thread) {
+  char path[64];
+  long long ran, waited = 0;
+  snprintf(path, sizeof path, "/proc/self/task/%.16s/schedstat", thread);
+  FILE *f = fopen(path, "r");
+  if (f && fscanf(f, "%lld %lld", &ran, &waited) != 2) waited = 0;
+  if (f) fclose(f);
+  return waited;
+}
+
+int64_t host_waited_ns(void) {
+  int64_t sum = 0;
+  DIR *threads = opendir("/proc/self/task");
+  for (const struct dirent *e; threads && (e = readdir(threads));)
+    if (e->d_name[0] != '.') sum += waited_ns(e->d_name);
+  if (threads) closedir(threads);
+  return sum;
 }
 
 int host_cores(void) {

@@ -44,10 +44,31 @@ static int start(const Timer *t, const TimedRun *r, int i) {
   return code ? code : nereid_event_record(t->to[i], r->stream);
 }
 
+/* On a CPU other processes may have the cores: a run during which a thread waited for one is made
+ * again, as long as `spent_us` allows, and the fastest counts. */
+static int run_alone(const Timer *t, const TimedRun *r, double *spent_us, double *fastest) {
+  static const double SHARE = 0.02, SPENT_MOST = 3e5;
+  *fastest = INFINITY;
+  for (;;) {
+    int64_t waited = host_waited_ns();
+    double us = 0;
+    int code = start(t, r, 0);
+    if (!code) code = nereid_event_elapsed_us(&us, t->from[0], t->to[0]);
+    waited = host_waited_ns() - waited;
+    *fastest = fmin(*fastest, us);
+    if (code || (double)waited <= SHARE * us * 1e3 || *spent_us > SPENT_MOST) return code;
+    *spent_us += us;
+  }
+}
+
 int timer_run(Timer *t, const TimedRun *r, int n, double *us) {
+  bool cpu = device_kind(t->device) == NEREID_C;
+  double spent_us = 0;
   int code = 0;
-  for (int i = 0; i < n && !code; i++) code = start(t, r, i);
-  if (!code) code = nereid_event_sync(t->to[n - 1]);
+  for (int i = 0; i < n && !code; i++)
+    code = cpu ? run_alone(t, r, &spent_us, &us[i]) : start(t, r, i);
+  if (cpu || code) return code;
+  code = nereid_event_sync(t->to[n - 1]);
   for (int i = 0; i < n && !code; i++) code = nereid_event_elapsed_us(&us[i], t->from[i], t->to[i]);
   return code;
 }

@@ -282,22 +282,6 @@ static int load(Worker *w, Trial *t) {
   return code ? code : set_args(w, t);
 }
 
-/* On a CPU another process may have had the core: the fastest of a few short runs counts. */
-static int try_again(Worker *w, const Trial *t, double limit_us, Answer *a) {
-  enum { CHANCES = 5, MOST_US = 100000 };
-  double best = a->us[0], spent = best;
-  int code = 0;
-  if (device_kind(w->device) != NEREID_C) return 0;
-  for (int i = 1; i < CHANCES && best > limit_us && spent < MOST_US && !code; i++) {
-    a->n = 0;
-    code = time_trial(w, t, 1, a);
-    spent += a->us[0];
-    if (a->us[0] < best) best = a->us[0];
-  }
-  a->us[0] = best;
-  return code;
-}
-
 static int try_kernel(Worker *w, Trial *t, Answer *a) {
   Run run = {w, t};
   int code = load(w, t);
@@ -310,7 +294,6 @@ static int try_kernel(Worker *w, Trial *t, Answer *a) {
   if (!code) code = nereid_device_sync(w->device);
   if (!code) code = judge(w, t->kernel->image, &a->number);
   if (!code) code = time_trial(w, t, 1, a);
-  if (!code && a->us[0] > limit) code = try_again(w, t, limit, a);
   if (!code && a->us[0] <= limit) {
     a->n = 0; /* the first one warmed it up */
     code = time_trial(w, t, runs, a);
