@@ -55,7 +55,7 @@ static int estimate(Estimation *e, const uint32_t grid[3]) {
   Estimate found;
   nereid_binding *names;
   EstimateLaunch l = {.request = &e->request.api, .rates = &rates};
-  int status = arguments_bind(&names, &l.nints, &e->args, &e->request);
+  int status = request_bind(&names, &l.nints, &e->request, &e->args);
   if (status) return status;
   memcpy(l.grid, grid, sizeof l.grid);
   l.ints = names;
@@ -69,10 +69,10 @@ static int estimate_all(Estimation *e) {
   uint32_t grid[3];
   int status = request_finish(&e->request);
   if (!status) status = launch_module(&e->module, &e->kernel, &e->request);
-  if (!status) status = arguments_read(&e->args, e->kernel, &e->values);
-  if (!status) status = arguments_grid(grid, e->grid, &e->args, &e->request);
-  if (!status) status = arguments_check(&e->args, &e->request);
-  if (!status) status = arguments_add_types(&e->args, &e->request, e->module);
+  if (!status) status = request_args(&e->args, e->kernel, &e->values);
+  if (!status) status = request_grid(grid, e->grid, &e->request, &e->args);
+  if (!status) status = request_check_args(&e->request, &e->args);
+  if (!status) status = request_add_types(&e->request, &e->args, e->module);
   if (!status) status = request_finish(&e->request);
   return status ? status : estimate(e, grid);
 }

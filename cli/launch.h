@@ -4,7 +4,7 @@
 #ifndef NEREID_CLI_LAUNCH_H
 #define NEREID_CLI_LAUNCH_H
 
-#include "cli/arguments.h"
+#include "cli/request_args.h"
 
 /* NULL: a GPU if there is one, else the CPU. */
 int launch_device(nereid_device **out, const char *name);

@@ -60,7 +60,7 @@ static int list_kernel(Listing *l, const char *kernel) {
 }
 
 static int give_arguments(Listing *l, const Settings *values, const nereid_kernel_info *k) {
-  int status = arguments_read(&l->args, k, values);
+  int status = request_args(&l->args, k, values);
   l->given = status ? NULL : calloc((size_t)l->args.len + 1, sizeof *l->given);
   if (!status && !l->given) return args_out_of_memory();
   for (int i = 0; i < l->args.len && !status; i++) {

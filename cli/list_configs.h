@@ -2,7 +2,7 @@
 #ifndef NEREID_CLI_LIST_CONFIGS_H
 #define NEREID_CLI_LIST_CONFIGS_H
 
-#include "cli/arguments.h"
+#include "cli/request_args.h"
 
 /* Prints, for the kernel (or each entry kernel of the file), the configurations that decorators
  * give or that follow from the kernel, with what heuristics add where arguments are given. */

@@ -115,12 +115,12 @@ static int run_all(Run *r) {
   int status = request_finish(&r->request);
   if (!status) status = launch_device(&r->device, r->device_name);
   if (!status) status = launch_module(&r->module, &r->info, &r->request);
-  if (!status) status = arguments_read(&r->args, r->info, &r->values);
+  if (!status) status = request_args(&r->args, r->info, &r->values);
   if (!status) status = check_outs(r);
   if (!status) status = add_tuned(r);
-  if (!status) status = arguments_grid(grid, r->grid, &r->args, &r->request);
-  if (!status) status = arguments_check(&r->args, &r->request);
-  if (!status) status = arguments_add_types(&r->args, &r->request, r->module);
+  if (!status) status = request_grid(grid, r->grid, &r->request, &r->args);
+  if (!status) status = request_check_args(&r->request, &r->args);
+  if (!status) status = request_add_types(&r->request, &r->args, r->module);
   if (!status) status = request_finish(&r->request);
   if (!status) status = launch_open(&r->launch, r->device, &r->request.api, grid);
   if (!status) status = launch_place(&r->launch, &r->args);

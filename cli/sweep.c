@@ -25,11 +25,7 @@ typedef struct {
   VEC(nereid_binding) names; /* integers among the settings, and x */
 } Point;
 
-static const nereid_param *x_param(const Sweep *s) {
-  for (int i = 0; i < s->kernel->nparams; i++)
-    if (!strcmp(s->kernel->params[i].name, s->x_name)) return &s->kernel->params[i];
-  return NULL;
-}
+static const nereid_param *x_param(const Sweep *s) { return arguments_param(s->kernel, s->x_name); }
 
 static void bind_integer(Sweep *s, Point *p, const char *name, const char *text) {
   int64_t v;
@@ -97,7 +93,7 @@ static int settle(Sweep *s, Point *p) {
 static int bind_all(Sweep *s, Point *p) {
   nereid_binding *known;
   int n;
-  int status = arguments_bind(&known, &n, &p->args, s->request);
+  int status = request_bind(&known, &n, s->request, &p->args);
   p->names.len = 0;
   for (int i = 0; i < n; i++) vec_push(s->arena, &p->names, known[i]);
   if (!x_param(s)) vec_push(s->arena, &p->names, ((nereid_binding){s->x_name, p->x}));
@@ -123,12 +119,12 @@ static int prepare(Sweep *s, Point *p) {
   uint32_t grid[3];
   request_clear(s->request);
   int status = settle(s, p);
-  if (!status) status = arguments_read(&p->args, s->kernel, &p->values);
+  if (!status) status = request_args(&p->args, s->kernel, &p->values);
   if (!status) status = add_tuned(s, p);
   if (!status) status = bind_all(s, p);
-  if (!status) status = arguments_extents(grid, s->grid, p->names.data, (int)p->names.len);
-  if (!status) status = arguments_check(&p->args, s->request);
-  if (!status) status = arguments_add_types(&p->args, s->request, s->module);
+  if (!status) status = request_extents(grid, s->grid, p->names.data, (int)p->names.len);
+  if (!status) status = request_check_args(s->request, &p->args);
+  if (!status) status = request_add_types(s->request, &p->args, s->module);
   if (!status) status = request_finish(s->request);
   if (!status) status = launch_open(&p->launch, s->device, &s->request->api, grid);
   return status ? status : launch_place(&p->launch, &p->args);

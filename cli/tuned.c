@@ -55,8 +55,7 @@ static int add_tuned(const Tuned *t) {
   nereid_device_info info;
   const char *name = open_constexpr(t);
   if (!can_tune(t, &info) || (!name && !t->tune)) return STATUS_OK;
-  int status = t->grid ? arguments_check(t->args, t->request) : args_error(E_CLI_NO_GRID);
-  if (!status) status = request_finish(t->request);
+  int status = t->grid ? request_check_args(t->request, t->args) : args_error(E_RUN_GRID_NONE);
   if (status) return status;
   nereid_tune_request r = {.kernel = t->request->api,
                            .args = t->values->data,

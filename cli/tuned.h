@@ -2,7 +2,7 @@
 #ifndef NEREID_CLI_TUNED_H
 #define NEREID_CLI_TUNED_H
 
-#include "cli/arguments.h"
+#include "cli/request_args.h"
 
 typedef struct {
   Request *request; /* to be completed */

@@ -535,6 +535,13 @@
 #define E_RUN_ARG_KIND "argument %s is of type %s, not %s"
 #define E_RUN_ARG_RANGE "argument %s: %lld does not fit %s"
 #define E_RUN_ARG_MISSING "argument %s of kernel %s has no value"
+#define E_RUN_ARG_TYPE "argument %s is of type %s, the value of type %s"
+#define E_RUN_ARG_CONSTEXPR "%s is a constexpr: give it by -D %s=%s"
+#define E_RUN_ARG_ALIAS "argument %s names &%s, which is no argument with an array"
+#define E_RUN_GRID_NONE "give the number of programs by --grid X[,Y[,Z]]"
+#define E_RUN_GRID_AXES "a grid has at most three axes: `%s`"
+#define E_RUN_GRID_EXTENT "the grid entry `%s` is %lld: it must be from 1 to 4294967295"
+#define E_RUN_ARG_NEEDED "kernel %s needs argument %s: give %s=VALUE"
 #define E_RUN_TENSOR_DEVICE "the tensor for %s does not lie in the memory of %s"
 #define E_RUN_TENSOR_DTYPE "the tensor for %s is not of dtype %s"
 #define E_RUN_GUARD \
@@ -965,14 +972,7 @@
 #define E_CLI_NAME_VALUE "`%s` is not of the form NAME=%s"
 #define E_CLI_NUMBER "%s must be a whole number from %d to %d, not `%s`"
 #define E_CLI_EMIT "unknown stage `%s`%s; stages are ast, tile, nest, thread, ptx, c, cubin"
-#define E_CLI_ARG_TYPE "argument %s is of type %s, the value of type %s"
-#define E_CLI_CONSTEXPR_ARG "%s is a constexpr: give it by -D %s=%s"
-#define E_CLI_ALIAS "argument %s names &%s, which is no argument with an array"
 #define E_CLI_OUT "--out %s: there is no argument of that name with an array"
-#define E_CLI_NO_GRID "give the number of programs by --grid X[,Y[,Z]]"
-#define E_CLI_GRID_AXES "a grid has at most three axes: `%s`"
-#define E_CLI_GRID_EXTENT "the grid entry `%s` is %lld: it must be from 1 to 4294967295"
-#define E_CLI_MISSING_ARG "kernel %s needs argument %s: give %s=VALUE"
 #define E_CLI_AXIS_RANGE "`%s` should be a range LO..HI of at most %d whole numbers"
 #define E_CLI_UNTUNED \
   "constexpr %s of kernel %s has no value, and no run has measured which is best for these " \

@@ -18,12 +18,12 @@ struct nereid_tuning {
 
 static const char *signature_of(const Tuning *t) {
   Text text = text_new(t->arena);
-  for (int i = 0; i < t->problem.nargs; i++)
-    text_printf(&text, "%s%s=%s", i ? ", " : "", t->problem.args[i].name, t->problem.args[i].type);
+  for (int i = 0; i < t->problem.args.len; i++)
+    text_printf(&text, "%s%s=%s", i ? ", " : "", t->problem.args.data[i].name, t->problem.types[i]);
   return text.data;
 }
 
-static void print_sizes(Text *out, const ProblemArg *a) {
+static void print_sizes(Text *out, const Argument *a) {
   nereid_value_kind k = nereid_value_get_kind(a->value);
   nereid_tensor tensor;
   if (k == NEREID_VALUE_INT || k == NEREID_VALUE_BOOL)
@@ -34,7 +34,7 @@ static void print_sizes(Text *out, const ProblemArg *a) {
 
 static const char *sizes_of(const Tuning *t) {
   Text text = text_new(t->arena);
-  for (int i = 0; i < t->problem.nargs; i++) print_sizes(&text, &t->problem.args[i]);
+  for (int i = 0; i < t->problem.args.len; i++) print_sizes(&text, &t->problem.args.data[i]);
   text_printf(&text, "%sgrid=%s", text.len ? " " : "", t->problem.grid);
   return text.data;
 }
@@ -65,7 +65,7 @@ static int make_candidate(Tuning *t, const Config *config, Candidate *c) {
   c->config = config_text(t, config);
   if (!code) {
     c->ints = problem_bindings(&t->problem, &c->request, &c->nints);
-    code = problem_grid(&t->problem, &c->request, c->grid);
+    code = arguments_grid(c->grid, t->problem.grid, c->ints, c->nints);
   }
   refusal_keep(&refusal, code);
   refusal_apply(&refusal, t->arena, c);
@@ -93,10 +93,10 @@ static WorkerReset reset_of(const Tuning *t, const char *name) {
 }
 
 static const MeasuredArg *measured_args(const Tuning *t) {
-  MeasuredArg *args = ARENA_ARRAY(t->arena, MeasuredArg, (size_t)t->problem.nargs);
-  for (int i = 0; i < t->problem.nargs; i++) {
-    const ProblemArg *a = &t->problem.args[i];
-    args[i] = (MeasuredArg){a->name, a->text, problem_cast(a), reset_of(t, a->name), 0};
+  MeasuredArg *args = ARENA_ARRAY(t->arena, MeasuredArg, (size_t)t->problem.args.len);
+  for (int i = 0; i < t->problem.args.len; i++) {
+    const Argument *a = &t->problem.args.data[i];
+    args[i] = (MeasuredArg){a->name, a->text, argument_cast(a), reset_of(t, a->name), 0};
   }
   return args;
 }
@@ -261,7 +261,7 @@ static void make_search(Tuning *t) {
                              .signature = signature_of(t),
                              .sizes = sizes_of(t),
                              .args = measured_args(t),
-                             .nargs = t->problem.nargs,
+                             .nargs = t->problem.args.len,
                              .candidates = t->candidates,
                              .n = t->configs.len};
   t->search = (Search){.arena = t->arena,

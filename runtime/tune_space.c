@@ -5,12 +5,12 @@
 #include "runtime/tuning.h"
 
 static int open_decorators(Tuning *t) {
-  DecoratorArg *args = ARENA_ARRAY(t->arena, DecoratorArg, (size_t)t->problem.nargs);
-  for (int i = 0; i < t->problem.nargs; i++) {
-    const ProblemArg *a = &t->problem.args[i];
+  DecoratorArg *args = ARENA_ARRAY(t->arena, DecoratorArg, (size_t)t->problem.args.len);
+  for (int i = 0; i < t->problem.args.len; i++) {
+    const Argument *a = &t->problem.args.data[i];
     args[i] = (DecoratorArg){a->name, a->array ? a->array : a->value};
   }
-  return decorators_open(&t->decorators, &t->problem.request, args, t->problem.nargs,
+  return decorators_open(&t->decorators, &t->problem.request, args, t->problem.args.len,
                          &t->device->info);
 }
 
