@@ -57,13 +57,23 @@ static Value shape_of(Sema *S, const TunedArg *arg) {
   return shape;
 }
 
+/* torch.device("cuda:0") */
+static Value device_of_tensors(Sema *S) {
+  static const char *const names[] = {"type", "index"};
+  Value fields[] = {value_str(pool_name(S->names, "cuda")), value_int(0)};
+  return object(S, NULL, names, fields, 2);
+}
+
 Value host_tensor(Sema *S, const TunedArg *arg) {
-  static const char *const names[] = {"name", "dtype", "is_cuda", "ndim", "shape"};
-  Value fields[] = {value_str(arg->arg.name), value_dtype(type_scalar((DType)arg->arg.type.elem)),
-                    value_bool(true), value_int(arg->rank), shape_of(S, arg)};
-  uint32_t n = arg->shape ? 5 : 3;
-  Value v = object(S, &S->p->tensor_fields, names, fields, 5);
-  v.u.tuple->len = n; /* an unknown shape is an attribute that is not there */
+  enum { ALWAYS = 4, ALL = 6 };
+  static const char *const names[ALL] = {"name", "dtype", "is_cuda", "device", "ndim", "shape"};
+  Value fields[ALL] = {
+      value_str(arg->arg.name), value_dtype(type_scalar((DType)arg->arg.type.elem)),
+      value_bool(true),         device_of_tensors(S),
+      value_int(arg->rank),     shape_of(S, arg)};
+  Value v = object(S, &S->p->tensor_fields, names, fields, ALL);
+  v.u.tuple->len =
+      arg->shape ? ALL : ALWAYS; /* an unknown shape is an attribute that is not there */
   return v;
 }
 

@@ -9,7 +9,7 @@ from triton.runtime import driver
 
 
 def small_enough(configs, named_args, **kwargs):
-    device = torch.cuda.current_device()
+    device = named_args["x"].device.index or torch.cuda.current_device()
     limit = driver.active.utils.get_device_properties(device)["max_shared_mem"]
     size = named_args["x"].element_size()
     kept = []
