@@ -37,6 +37,8 @@ int request_option(Request *r, int id, const char *value) {
       return args_number(&r->api.num_warps, "--num-warps", value, 1, 32) ? 0 : STATUS_USAGE;
     case OPT_NUM_STAGES:
       return args_number(&r->api.num_stages, "--num-stages", value, 1, 64) ? 0 : STATUS_USAGE;
+    case OPT_MAXNREG:
+      return args_number(&r->api.maxnreg, "--maxnreg", value, 1, 1024) ? 0 : STATUS_USAGE;
     case OPT_TARGET: r->api.target = value; return STATUS_OK;
     case OPT_IMPORT_PATH: return strings_add_folder(&r->folders, value);
     default: return STATUS_USAGE;

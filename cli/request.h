@@ -8,6 +8,7 @@ enum {
   OPT_DEFINE = 1,
   OPT_NUM_WARPS,
   OPT_NUM_STAGES,
+  OPT_MAXNREG,
   OPT_TARGET,
   OPT_IMPORT_PATH,
   REQUEST_OPTIONS_END
@@ -17,6 +18,7 @@ enum {
   {OPT_DEFINE, "-D", "NAME=VALUE", "a constexpr: a number, True, tl.float16, fn:NAME, text"}, \
       {OPT_NUM_WARPS, "--num-warps", "N", "warps a program: 1, 2, 4 (the default) ... 32"},   \
       {OPT_NUM_STAGES, "--num-stages", "N", "depth of pipelined loops; 3 is the default"},    \
+      {OPT_MAXNREG, "--maxnreg", "N", "registers a thread at most; no limit is the default"}, \
       {OPT_TARGET, "--target", "T", "what to compile for; `nereid info` lists targets"}, {    \
     OPT_IMPORT_PATH, "--import-path", "DIR", "a folder in which imports are looked for"       \
   }

@@ -72,6 +72,7 @@ static void print_use(const nereid_candidate *best) {
     const nereid_setting *s = &best->settings[i];
     if (!strcmp(s->name, "num_warps")) printf(" --num-warps %s", s->value);
     else if (!strcmp(s->name, "num_stages")) printf(" --num-stages %s", s->value);
+    else if (!strcmp(s->name, "maxnreg")) printf(" --maxnreg %s", s->value);
     else if (!config_is_option(s->name)) printf(" -D %s=%s", s->name, s->value);
   }
   putchar('\n');

@@ -110,6 +110,8 @@ typedef struct {
   Stage until;
 } Step;
 
+enum { MACHINE_REGISTERS = 255, MAXNREG_MOST = 1024 };
+
 static int check_options(const nereid_request *r, const char *target) {
   if (!machine_find(target)) return error_set(NEREID_E_USAGE, E_RUN_UNKNOWN_TARGET, target);
   if (r->num_warps && (r->num_warps < 1 || r->num_warps > 32 || r->num_warps & (r->num_warps - 1)))
@@ -118,7 +120,7 @@ static int check_options(const nereid_request *r, const char *target) {
     return error_set(NEREID_E_USAGE, E_RUN_NUM_STAGES, r->num_stages);
   if (r->num_ctas < 0 || r->num_ctas > 1)
     return error_set(NEREID_E_USAGE, E_RUN_NUM_CTAS, r->num_ctas);
-  if (r->maxnreg < 0 || r->maxnreg > 255)
+  if (r->maxnreg < 0 || r->maxnreg > MAXNREG_MOST)
     return error_set(NEREID_E_USAGE, E_RUN_MAXNREG, r->maxnreg);
   return 0;
 }
@@ -129,7 +131,8 @@ static Options options_of(const nereid_request *r, Options base, const char *pre
   if (r->num_warps) base.num_warps = r->num_warps;
   if (r->num_stages) base.num_stages = r->num_stages;
   if (r->num_ctas) base.num_ctas = r->num_ctas;
-  if (r->maxnreg) base.maxnreg = r->maxnreg;
+  /* More than a thread can have is no limit, as for ptxas: public lists of configurations have it. */
+  if (r->maxnreg) base.maxnreg = r->maxnreg <= MACHINE_REGISTERS ? r->maxnreg : 0;
   if (r->no_fp_fusion) base.enable_fp_fusion = false;
   return base;
 }

@@ -197,9 +197,9 @@ static void test_requests(void) {
   r.num_ctas = 2;
   X(nereid_emit(&text, &size, &r, NEREID_TILE), NEREID_E_USAGE,
     "clusters of 2 programs are not supported yet");
-  r.num_ctas = 0, r.maxnreg = 256;
+  r.num_ctas = 0, r.maxnreg = 1025;
   X(nereid_emit(&text, &size, &r, NEREID_TILE), NEREID_E_USAGE,
-    "the number of registers a thread must be between 1 and 255, not 256");
+    "the number of registers a thread must be between 1 and 1024, not 1025");
   r.maxnreg = 0, r.num_stages = 65;
   X(nereid_emit(&text, &size, &r, NEREID_TILE), NEREID_E_USAGE,
     "the number of stages must be between 1 and 64, not 65");
