@@ -131,7 +131,7 @@ static Options options_of(const nereid_request *r, Options base, const char *pre
   if (r->num_warps) base.num_warps = r->num_warps;
   if (r->num_stages) base.num_stages = r->num_stages;
   if (r->num_ctas) base.num_ctas = r->num_ctas;
-  /* More than a thread can have is no limit, as for ptxas: public lists of configurations have it. */
+  /* More than a thread can have is no limit, as for ptxas: lists of configurations have it. */
   if (r->maxnreg) base.maxnreg = r->maxnreg <= MACHINE_REGISTERS ? r->maxnreg : 0;
   if (r->no_fp_fusion) base.enable_fp_fusion = false;
   return base;

@@ -42,8 +42,8 @@ typedef struct {
 bool auto_values(AutoSpace *s, AutoAxis *a);
 bool auto_refuse(AutoSpace *s, Name name, const char *what);
 void auto_options(AutoSpace *s);
-/* The configurations that can run: at most AUTO_CONFIGS_GPU of them, or AUTO_CONFIGS_CPU, since the C
- * compiler takes a second or more for each, and CPUs care less. */
+/* The configurations that can run: at most AUTO_CONFIGS_GPU of them, or AUTO_CONFIGS_CPU, since the
+ * C compiler takes a second or more for each, and CPUs care less. */
 void auto_configs(AutoSpace *s, TunedConfigs *out);
 
 #endif
