@@ -480,8 +480,8 @@ static void print_prediction(const Problem *p, const Config *c) {
   printf(" programs=%.0f warps=%d registers=%d spilled=%d shared=%lld occupancy=%d stages=%d",
          f->programs, f->warps, f->registers, f->spilled, (long long)f->shared, f->occupancy,
          f->stages);
-  printf(" clocks=%.1f loaded=%.0f stored=%.0f read=%.0f written=%.0f", f->clocks, f->loaded,
-         f->stored, f->read, f->written);
+  printf(" clocks=%.1f most=%.1f loaded=%.0f stored=%.0f read=%.0f written=%.0f", f->clocks,
+         f->clocks_most, f->loaded, f->stored, f->read, f->written);
   printf(" issued=%.1f f32=%.1f alu=%.1f special=%.1f convert=%.1f shuffle=%.1f", n->issued, n->f32,
          n->alu, n->special, n->convert, n->shuffle);
   printf(" banks=%.1f banks_least=%.1f lines=%.1f lines_least=%.1f tensor=%.1f operands=%.1f",

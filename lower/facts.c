@@ -17,7 +17,8 @@ enum {
   REGISTERS = 65536,
   SHARED_OWN = 1024 /* bytes that a program takes beside its own */
 };
-static const double CACHE_SHARE = 0.7; /* of the cache that can be counted on */
+static const double CACHE_SHARE = 0.7;     /* of the cache that can be counted on */
+static const double REGISTERS_SAVED = 0.9; /* of those needed, at the least */
 
 /* What is known of a site, over all samples. */
 typedef struct {
@@ -99,7 +100,9 @@ static void sample(Gathering *g, const int64_t pid[3]) {
     w->timing = i == 0;
     walk_warp(w, i * (warps - 1));
     add_counts(&g->facts->counts, &w->counts, (double)warps / n);
-    if (w->timing) g->facts->clocks += w->time;
+    if (!w->timing) continue;
+    g->facts->clocks += w->time;
+    g->facts->clocks_most = fmax(g->facts->clocks_most, w->time);
   }
   take_sites(g, n, warps);
   g->samples++;
@@ -215,20 +218,22 @@ static Traffic traffic_of(const Gathering *g, int array, bool store) {
 }
 
 /* Bytes from or to memory.  What fits into the cache with all the rest comes once; else programs
- * that run at a time share, and a program keeps what it reads again if the cache holds it. */
+ * that run at a time share, and what a program reads again is there still by some chance: the cache
+ * drops lines at random for those that come. */
 static void sum_memory(Gathering *g) {
   Facts *f = g->facts;
   double cache = CACHE_SHARE * (double)g->in->rates->cache, all = 0;
   for (int pass = 0; pass < 2; pass++) {
     double running = fmin(f->programs, (double)f->occupancy * g->in->rates->processors);
     double hit = all > 0 ? fmin(1, cache / all) : 1;
-    bool keeps = running / f->programs * all <= cache;
+    double kept = cache > 0 ? exp(-running / f->programs * all / cache) : 0;
     for (int i = -1; i < g->walk->narrays; i++)
       for (int store = 0; store < 2; store++) {
         Traffic t = traffic_of(g, i, store);
         if (pass == 0) all += t.unique;
         if (pass == 0) continue;
-        double missed = fmax(t.unique, t.together / (keeps ? t.again : 1));
+        double again = kept / t.again + 1 - kept;
+        double missed = fmax(t.unique, t.together * again);
         *(store ? &f->written : &f->read) += t.unique + (missed - t.unique) * (1 - hit);
       }
     if (pass == 0 && all > cache) survey_wave(g);
@@ -249,15 +254,28 @@ static int occupancy_of(const Facts *f, const Rates *r) {
   return most > 1 ? most : 1;
 }
 
+/* Of a thread, if a processor shall hold that many programs. */
+static int registers_for(int programs, int warps) {
+  return REGISTERS / (programs * warps * WALK_LANES) / 8 * 8;
+}
+
+/* The assembler does with a few registers less where a processor then holds a program more. */
+static int assigned_registers(int needed, int warps) {
+  int most = BLOCKS_MOST;
+  while (most > 1 && registers_for(most, warps) < REGISTERS_SAVED * needed) most--;
+  int enough = registers_for(most, warps);
+  return needed < enough ? needed : enough;
+}
+
 static void find_resources(Arena *a, Facts *f, const Nest *n, const Rates *r) {
   const Machine *m = machine_find(n->options.target);
   int limit = m && m->regs > 0 ? m->regs : 255, needed = live_registers(a, n);
   if (n->options.maxnreg && n->options.maxnreg < limit) limit = n->options.maxnreg;
-  int given = REGISTERS / (n->warps * WALK_LANES) / 8 * 8;
+  int given = registers_for(1, n->warps);
   if (given < limit) limit = given;
   f->warps = n->warps;
-  f->registers = needed < limit ? needed : limit;
-  f->spilled = needed - f->registers;
+  f->registers = assigned_registers(needed < limit ? needed : limit, n->warps);
+  f->spilled = needed > limit ? needed - limit : 0;
   f->shared = n->shared_bytes;
   f->stages = 1;
   for (uint32_t i = 0; i < n->nbuffers; i++)

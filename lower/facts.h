@@ -13,10 +13,11 @@ typedef struct Facts {
   int registers, spilled; /* a thread (lower/live.h) */
   int64_t shared;         /* bytes a program */
   int occupancy, stages;
-  WalkCounts counts;      /* of all warps of a program, on average */
-  double clocks;          /* that a program takes if it has a processor for itself, on average */
-  double loaded, stored;  /* bytes between cache and processors, of a program */
-  double read, written;   /* bytes between memory and the cache, of the launch */
+  WalkCounts counts;     /* of all warps of a program, on average */
+  double clocks;         /* that a program takes if it has a processor for itself, on average */
+  double clocks_most;    /* ... the longest one */
+  double loaded, stored; /* bytes between cache and processors, of a program */
+  double read, written;  /* bytes between memory and the cache, of the launch */
 } Facts;
 
 Facts facts_gather(Arena *a, const Nest *n, const EstimateInput *in);

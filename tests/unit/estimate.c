@@ -247,7 +247,7 @@ static void test_product(void) {
   take_gpu();
 }
 
-/* m, n, k = 32, 64, 128 for each of 16 programs: on a CPU, products are multiply-adds of vectors. */
+/* m, n, k = 32, 64, 128 for each of 16 programs: on a CPU, products are multiply-adds. */
 static void test_small_products(void) {
   static const char *const types[] = {"*fp32:16", "*bf16:16", "*fp16:16"};
   double flops = 16 * 2.0 * 32 * 64 * 128;
