@@ -49,6 +49,7 @@ typedef struct Declared {
 typedef struct {
   Arena *arena;
   const Nest *nest;
+  int regs; /* vector registers of the processor */
   Diags *d;
   Spread *spread;         /* by variable id */
   bool *address_only;     /* by variable id: it feeds nothing but addresses */

@@ -171,7 +171,7 @@ static bool check(Gen *g, const Machine *m) {
 }
 
 bool c_print(Arena *a, const Nest *n, const Machine *m, Diags *d, Code *out) {
-  Gen g = {.arena = a, .nest = n, .d = d, .out = text_new(a)};
+  Gen g = {.arena = a, .nest = n, .regs = m->regs, .d = d, .out = text_new(a)};
   if (!check(&g, m)) return false;
   Text body = text_new(a), unit = text_new(a);
   print_kernel_head(&g, &body);

@@ -160,8 +160,9 @@ static void shuffle(Gen *g, const NestStmt *s) {
 /* ---- control ---- */
 
 /* The C compiler should expand a loop at once whose copies index what can be in registers then.
- * One of more copies, or of more statements in all, takes longer to compile and runs no faster. */
-enum { COPIES_MOST = 16, STATEMENTS_MOST = 96 };
+ * One of more copies than registers, or of more statements in all, takes longer to compile and runs
+ * no faster. */
+enum { STATEMENTS_MOST = 96 };
 
 static int64_t copies(const NestStmt *s) {
   int64_t most = 1;
@@ -196,8 +197,7 @@ static void counted(Gen *g, const NestStmt *s) {
   c_open_index(g, s->index);
   const char *i = g->indices[s->index->id];
   int n = s->index->extent;
-  bool expand =
-      s->code == NEST_UNROLL && copies(s) <= COPIES_MOST && statements(s) <= STATEMENTS_MOST;
+  bool expand = s->code == NEST_UNROLL && copies(s) <= g->regs && statements(s) <= STATEMENTS_MOST;
   const char *how = expand ? c_text(g, "UNROLL(%d) ", n) : "";
   if (s->nsrcs) bounded_head(g, s, i);
   else c_line(g, "%sfor (int %s = 0; %s < %d; %s++) {", how, i, i, n, i);
