@@ -1,7 +1,10 @@
 #!/usr/bin/env python3
-"""`nereid tune` on the CPU with the decorators that public files have (tune_decorators/): all
-configurations that they give run, and agree, and the best one is right."""
-import json, os, pathlib, subprocess, sys, tempfile
+"""`nereid tune` with the decorators that public files have (tune_decorators/): all configurations
+that they give run, and agree, and the best one is right.
+
+    tune_decorators.py [--device cpu|cuda]
+"""
+import argparse, json, os, pathlib, subprocess, sys, tempfile
 
 import numpy as np
 
@@ -48,12 +51,12 @@ def run(tmp, *args):
     return subprocess.run([NEREID, *map(str, args)], text=True, capture_output=True, env=env)
 
 
-def settings(config):
-    return " ".join(f"{k}={v}" for k, v in config.items())
+def constexprs(config):
+    return " ".join(f"{k}={v}" for k, v in config.items() if not k.startswith("num_"))
 
 
-def test(tmp, name, arrays, numbers, grid, out, expected, configs):
-    args = [f"{FILE}:{name}", "--grid", grid, "--device", "cpu"]
+def test(tmp, device, name, arrays, numbers, grid, out, expected, configs):
+    args = [f"{FILE}:{name}", "--grid", grid, "--device", device]
     for arg, value in arrays.items():
         np.save(tmp / f"{name}.{arg}.npy", value)
         args.append(f"{arg}=@{tmp}/{name}.{arg}.npy")
@@ -63,8 +66,10 @@ def test(tmp, name, arrays, numbers, grid, out, expected, configs):
     if r.returncode:
         return
     tuning = json.loads(r.stdout)
-    got = sorted(settings(c["config"]) for c in tuning["candidates"])
-    check(got == sorted(configs), f"{name}: configurations {got}")
+    got = {constexprs(c["config"]) for c in tuning["candidates"]}
+    check(got == set(configs), f"{name}: configurations {got}")
+    warps = {c["config"].get("num_warps") for c in tuning["candidates"]}
+    check(warps == ({None} if device == "cpu" else {2, 4}), f"{name}: num_warps {warps}")
     bad = [c for c in tuning["candidates"] if c["status"] != "ok"]
     check(not bad, f"{name}: {bad}")
     # What was found is what `run` takes.
@@ -75,9 +80,12 @@ def test(tmp, name, arrays, numbers, grid, out, expected, configs):
 
 
 def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--device", default="cpu")
+    device = parser.parse_args().device
     with tempfile.TemporaryDirectory() as folder:
         for name, case in CASES.items():
-            test(pathlib.Path(folder), name, *case)
+            test(pathlib.Path(folder), device, name, *case)
     for text in failures:
         print("FAIL", text)
     print(f"{passed} passed, {len(failures)} failed")
