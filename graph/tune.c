@@ -8,6 +8,7 @@
 #include "runtime/tuner.h"
 
 enum { SIZE_MOST = 1024 };
+static const double WORTH = 0.98; /* of an earlier choice's time: what is hardly faster is noise */
 
 typedef struct {
   Plan *plan;
@@ -105,7 +106,12 @@ static void choose(Tuner *t, uint32_t step) {
   if (!t->of[step]) return;
   const SearchProblem *p = &t->problems.data[t->of[step] - 1];
   const Candidate *best = search_best(p->candidates, p->n);
-  if (best) plan_choose(&t->plan->steps[step], (uint32_t)(best - p->candidates));
+  for (uint32_t i = 0; best && i < p->n; i++) {
+    const Candidate *c = &p->candidates[i];
+    if (c->status != NEREID_TUNE_OK || c->median_us * WORTH > best->median_us) continue;
+    plan_choose(&t->plan->steps[step], i);
+    return;
+  }
 }
 
 /* No measuring is no failure: the first choices are those of mode default.  But a kernel that hangs

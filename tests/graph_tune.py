@@ -1,0 +1,109 @@
+#!/usr/bin/env python3
+"""Mode max-autotune of whole models on a fake driver, where each kernel is as slow as it has
+programs: the fastest shapes are taken; those that fault, hang, crash or compute something else are
+neither taken nor the end; and what was found out is not found out again.
+
+    graph_tune.py [NAME...]     only models whose name contains a NAME
+"""
+import collections, os, pathlib, shlex, subprocess, sys, tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parent
+NEREID = os.path.abspath(os.environ.get("NEREID", ROOT.parent / "build" / "nereid"))
+MODELS = "chain", "dyn_mlp", "hf_bert", "hfv_vit", "kv_decode", "mlp"
+# What a launch of so many programs does, and what records say of it.
+PLANTED = {"wrong": "wrong", "fault": "fault", "crash": "fault", "hang": "timeout"}
+passed, failures = 0, []
+
+Run = collections.namedtuple("Run", "launched grids messages")
+
+
+def check(ok, what):
+    global passed
+    passed += bool(ok)
+    if not ok:
+        failures.append(what)
+
+
+class Machine:
+    """A home with a fake GPU."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        folder.mkdir()
+        self.log = folder / "log"
+        driver = folder / "fake.so"
+        compiler = shlex.split(os.environ.get("CC", "cc"))
+        subprocess.run([*compiler, "-shared", "-fPIC", "-O1", "-o", driver,
+                        ROOT / "runtime/fake_cuda.c"], check=True)
+        # Without ptxas the driver gets PTX, which is all that this one takes.
+        self.env = dict(os.environ, NEREID_LIBCUDA=str(driver), NEREID_PTXAS="",
+                        NEREID_PROGRAM=NEREID, FAKE_CUDA_LOG=str(self.log))
+
+    def nereid(self, *args, **env):
+        return subprocess.run([NEREID, *map(str, args)], capture_output=True, text=True,
+                              stdin=subprocess.DEVNULL, env={**self.env, **env})
+
+    def run(self, model, mode, cache, settings="cost=1", **env):
+        """The grids of single launches, those of the model's kernels, and all messages."""
+        self.log.unlink(missing_ok=True)
+        inputs = sorted(model.glob("input_*.npy"), key=lambda p: int(p.stem.split("_")[1]))
+        done = self.nereid("graph", model / "model.pt2", *inputs, "--device", "cuda",
+                           "--mode", mode, "--out-dir", self.folder / "out", FAKE_CUDA=settings,
+                           NEREID_CACHE_DIR=str(self.folder / cache), **env)
+        check(done.returncode == 0, f"{model.name} {mode} {settings}: {done.stderr}")
+        lines = [line.split() for line in self.log.read_text().splitlines()]
+        grids = lambda word: [int(line[1]) for line in lines if line[0] == word]
+        return Run(grids("launch"), grids("replayed"), done.stderr)
+
+    def records(self, cache):
+        return self.nereid("records", "export", "-",
+                           NEREID_CACHE_DIR=str(self.folder / cache)).stdout
+
+
+def check_found(machine, model):
+    """The grids that are taken by default and when measured, and that this is remembered."""
+    default = machine.run(model, "reduce-overhead", "default")
+    tuned = machine.run(model, "max-autotune", "tuned")
+    again = machine.run(model, "max-autotune", "tuned", NEREID_PROGRAM="/bin/false")
+    pairs = list(zip(tuned.grids, default.grids, strict=True))
+    check(all(t <= d for t, d in pairs), f"{model.name}: slower than by default: {pairs}")
+    check(again.grids == tuned.grids, f"{model.name}: other choices from records")
+    check(again.launched == default.launched, f"{model.name}: measured again")
+    check(not tuned.messages + again.messages, f"{model.name}: {tuned.messages}{again.messages}")
+    return default, tuned
+
+
+def grid_to_plant(default, tuned):
+    """One that wins, and that nothing but a choice has: what is planted there shows nowhere else.
+    Of several, that of the fewest kernels."""
+    others = set(default.grids) | set(default.launched)
+    return min(set(tuned.grids) - others, key=lambda g: (tuned.grids.count(g), g), default=None)
+
+
+def check_planted(machine, model, grid, what):
+    run = machine.run(model, "max-autotune", what, f"cost=1,{what}={grid}")
+    check(grid not in run.grids, f"{model.name}: a grid of {grid} with {what} is taken")
+    check(not run.messages, f"{model.name}, {what}: {run.messages}")
+    check(f'" {PLANTED[what]} median' in machine.records(what),
+          f"{model.name}: no record of {what}")
+
+
+def main():
+    planted = 0
+    with tempfile.TemporaryDirectory() as tmp:
+        for name in MODELS:
+            if not any(part in name for part in sys.argv[1:] or [""]):
+                continue
+            machine = Machine(pathlib.Path(tmp) / name)
+            default, tuned = check_found(machine, ROOT / "models" / name)
+            grid = grid_to_plant(default, tuned)
+            planted += grid is not None
+            for what in PLANTED if grid else ():
+                check_planted(machine, ROOT / "models" / name, grid, what)
+    check(planted or sys.argv[1:], "nothing was planted")
+    print("".join(f"FAIL {f}\n" for f in failures), end="")
+    print(f"{passed} passed, {len(failures)} failed")
+    return bool(failures)
+
+
+sys.exit(main())
