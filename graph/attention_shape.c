@@ -37,6 +37,16 @@ static void shape_of_halves(const Attention *x, int64_t width, int processors, A
   else if (programs(x, 128) >= processors) s->bm = s->bn = 128, s->warps = 8;
 }
 
+/* On a CPU blocks may have any number of rows: as few blocks as with `most`, and as equal as those
+ * can be that are cut into register blocks of several rows. */
+static int64_t even_rows(Dim rows, int64_t most) {
+  enum { LEAST = 16 };
+  if (!dim_is_int(rows) || rows->value <= LEAST) return rows_fitting(rows, most);
+  int64_t blocks = (rows->value + most - 1) / most, bm = (rows->value + blocks - 1) / blocks;
+  while (bm % 4 && bm % 5 && bm % 6) bm++;
+  return bm;
+}
+
 AttentionShape attention_shape(const Attention *x, int processors) {
   AttentionShape s = {.bd = power_of_2(x->width->value, 16),
                       .be = power_of_2(x->columns->value, 16),
@@ -45,7 +55,8 @@ AttentionShape attention_shape(const Attention *x, int processors) {
   int64_t width = s.bd > s.be ? s.bd : s.be;
   bool f32 = x->query->type.dtype == DT_F32;
   s.bn = f32 || width > 128 ? 32 : 64;
-  s.bm = rows_fitting(x->rows, f32 || width > 128 ? 64 : 128);
+  int64_t most = f32 || width > 128 ? 64 : 128;
+  s.bm = processors ? rows_fitting(x->rows, most) : even_rows(x->rows, most);
   if (processors && !f32) shape_of_halves(x, width, processors, &s);
   if (s.bm <= 32) s.stages = 3;
   return s;

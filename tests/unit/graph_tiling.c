@@ -1,6 +1,7 @@
-/* The model that chooses tiles of products. */
+/* The model that chooses tiles of products, and the blocks of attention. */
 #include <stdio.h>
 
+#include "graph/attention.h"
 #include "graph/tiling.h"
 
 static int passed, failed;
@@ -40,6 +41,27 @@ static void test_gpus(void) {
   check(gpu.sm == 90, "what is not known counts as an H200");
 }
 
+static int64_t block_of(Dims *d, int64_t rows, int processors) {
+  Node query = {.type = {.kind = VALUE_TENSOR, .dtype = DT_F32}};
+  Attention x = {.query = &query,
+                 .batches = dim_int(d, 12),
+                 .rows = dim_int(d, rows),
+                 .keys = dim_int(d, rows),
+                 .width = dim_int(d, 64),
+                 .columns = dim_int(d, 64)};
+  return attention_shape(&x, processors).bm;
+}
+
+static void test_attention(void) {
+  Arena *a = arena_new();
+  Dims *d = dims_new(a, pool_new(a));
+  check(block_of(d, 197, 132) == 64 && block_of(d, 7, 132) == 16, "a GPU's blocks are powers of 2");
+  check(block_of(d, 197, 0) == 50 && block_of(d, 128, 0) == 64, "a CPU's are as equal as can be");
+  check(block_of(d, 65, 0) == 35 && block_of(d, 43, 0) == 44, "and have register blocks");
+  check(block_of(d, 7, 0) == 16 && block_of(d, 1, 0) == 16, "few rows");
+  arena_free(a);
+}
+
 int main(void) {
   rates_of_target(&gpu, "sm_90a");
   Product large = product(DT_BF16, 8192, 8192, 8192), row = product(DT_BF16, 7, 2048, 8192);
@@ -67,6 +89,7 @@ int main(void) {
   check(t.bn == 16 && 3072 % t.bk == 0 && t.bm <= 64, "a tile of panels");
   check(tiling_panels(1 << 20, 16, 1031, 16).bk == 1 && tiling_panels(0, 16, 8, 16).bm > 0,
         "and of any sizes");
+  test_attention();
   printf("%d passed, %d failed\n", passed, failed);
   return failed != 0;
 }
