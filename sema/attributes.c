@@ -8,7 +8,7 @@
 
 /* ---- tiles ---- */
 
-static Value shape_value(Sema *S, Type t) {
+Value shape_value(Sema *S, Type t) {
   Value items[MAX_RANK];
   for (int i = 0; i < t.rank; i++) items[i] = value_int(t.shape[i]);
   Value v = value_tuple(S->arena, items, t.rank);
@@ -214,6 +214,7 @@ static bool tuple_attribute(Sema *S, Value v, Name name, Value *out) {
 }
 
 static bool block_attribute(Sema *S, Value v, Name name, Value *out) {
+  if (v.u.block->descriptor) return descriptor_attribute(S, v, name, out);
   Type t = v.u.block->type;
   if (!strcmp(name, "dtype")) *out = value_dtype(type_element(t));
   else if (!strcmp(name, "block_shape") || !strcmp(name, "shape")) *out = shape_value(S, t);
@@ -300,7 +301,7 @@ Value get_attribute(Sema *S, Value v, Name name, Span at) {
   if (v.kind == V_ERROR || find_attribute(S, v, name, at, &out)) return v.kind == V_ERROR ? v : out;
   if (descriptor_method(v, name))
     sema_error(S, at, E_SEMA_UNSUPPORTED,
-               arena_printf(S->arena, "the method %s of tensor descriptors", name));
+               arena_printf(S->arena, "the method %s of tensor descriptors from the host", name));
   else if (v.kind == V_SPACE) language_unknown(S, v.u.s, name, at);
   else if (v.kind == V_MODULE)
     sema_error(S, at, E_SEMA_NO_ATTRIBUTE, arena_printf(S->arena, "module %s", v.u.module->path),

@@ -88,6 +88,10 @@ X(dot,           "L", "input, other, acc=None, input_precision=None, allow_tf32=
 X(load,          "L", "pointer, mask=None, other=None, boundary_check=(), padding_option='', cache_modifier='', eviction_policy='', volatile=False", builtin_load, 0) \
 X(store,         "L", "pointer, value, mask=None, boundary_check=(), cache_modifier='', eviction_policy=''", builtin_store, 0) \
 X(make_block_ptr, "L", "base, shape, strides, offsets, block_shape, order=None", builtin_make_block_ptr, 0) \
+X(make_tensor_descriptor, "L", "base, shape, strides, block_shape, padding_option='zero'", builtin_make_descriptor, 0) \
+X(_experimental_make_tensor_descriptor, "L", "base, shape, strides, block_shape, padding_option='zero'", builtin_make_descriptor, 0) \
+X(load_tensor_descriptor, "L", "desc, offsets", builtin_descriptor_load, 0) \
+X(store_tensor_descriptor, "L", "desc, offsets, value", builtin_descriptor_store, 0) \
 X(advance,       "LM", "base, offsets", builtin_advance, 0) \
 X(atomic_add,    "LM", "pointer, val, mask=None, sem=None, scope=None", builtin_atomic, 0) \
 X(atomic_max,    "LM", "pointer, val, mask=None, sem=None, scope=None", builtin_atomic, 1) \
@@ -143,10 +147,6 @@ X(device_print,  "L", "*args, hex=False", builtin_unsupported, 0) \
 X(inline_asm_elementwise, "L", "*args, **kwargs", builtin_unsupported, 0) \
 X(extern_elementwise, "L", "*args, **kwargs", builtin_unsupported, 0) \
 X(dot_scaled,    "L", "*args, **kwargs", builtin_unsupported, 0) \
-X(make_tensor_descriptor, "L", "*args, **kwargs", builtin_unsupported, 0) \
-X(load_tensor_descriptor, "L", "*args, **kwargs", builtin_unsupported, 0) \
-X(store_tensor_descriptor, "L", "*args, **kwargs", builtin_unsupported, 0) \
-X(_experimental_make_tensor_descriptor, "L", "*args, **kwargs", builtin_unsupported, 0) \
 X(_experimental_descriptor_load, "L", "*args, **kwargs", builtin_unsupported, 0) \
 X(_experimental_descriptor_store, "L", "*args, **kwargs", builtin_unsupported, 0) \
 X(atomic_poll,   "LM", "*args, **kwargs", builtin_unsupported, 0) \
@@ -215,5 +215,8 @@ BUILTIN_EXTRAS(X)
 
 extern const Builtin builtin_table[];
 extern const uint32_t builtin_count;
+
+/* Offsets of a block from an argument, a list with one for each axis. */
+bool block_offsets(struct Sema *S, const Call *c, uint32_t arg, BlockPtr *b);
 
 #endif

@@ -220,6 +220,12 @@ static bool index_list(Sema *S, const Call *c, uint32_t arg, int rank, Value *ou
   return true;
 }
 
+bool block_offsets(Sema *S, const Call *c, uint32_t arg, BlockPtr *b) {
+  return index_list(S, c, arg, b->type.rank, b->offsets);
+}
+
+static bool is_block(Value v) { return v.kind == V_BLOCKPTR && !v.u.block->descriptor; }
+
 Value builtin_make_block_ptr(Sema *S, Call *c) {
   Value base;
   Type shape;
@@ -242,7 +248,7 @@ Value builtin_make_block_ptr(Sema *S, Call *c) {
 }
 
 Value builtin_advance(Sema *S, Call *c) {
-  if (c->args[0].kind != V_BLOCKPTR) {
+  if (!is_block(c->args[0])) {
     sema_error(S, c->spans[0], E_SEMA_WANTED, "advance", "a block pointer",
                value_describe(S->arena, c->args[0]));
     return value_error();
@@ -259,7 +265,7 @@ Value builtin_advance(Sema *S, Call *c) {
 /* ---- load and store ---- */
 
 Value builtin_load(Sema *S, Call *c) {
-  if (c->args[0].kind == V_BLOCKPTR) return load_block(S, c, c->args[0].u.block);
+  if (is_block(c->args[0])) return load_block(S, c, c->args[0].u.block);
   Value ptr, parts[2];
   if (!pointer_arg(S, c, &ptr) || !mask_arg(S, c, 1, &parts[0]) || !can_emit(S))
     return value_error();
@@ -289,7 +295,7 @@ Value builtin_load(Sema *S, Call *c) {
 }
 
 Value builtin_store(Sema *S, Call *c) {
-  if (c->args[0].kind == V_BLOCKPTR) return store_block(S, c, c->args[0].u.block);
+  if (is_block(c->args[0])) return store_block(S, c, c->args[0].u.block);
   Value ptr, parts[2];
   if (!pointer_arg(S, c, &ptr) || !tile_arg(S, c, 1, &parts[0]) || !mask_arg(S, c, 2, &parts[1]) ||
       !can_emit(S))

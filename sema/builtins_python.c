@@ -104,7 +104,7 @@ static bool instance_of(Sema *S, Value v, Value type, Span at, bool *yes) {
   else if (is_row(type, "dtype")) *yes = v.kind == V_DTYPE;
   else if (is_row(type, "pointer_type")) *yes = v.kind == V_DTYPE && v.u.dtype.type.dtype == DT_PTR;
   else if (is_row(type, "block_type")) *yes = v.kind == V_DTYPE && v.u.dtype.type.rank > 0;
-  else if (is_row(type, "tensor_descriptor")) *yes = false;
+  else if (is_row(type, "tensor_descriptor")) *yes = v.kind == V_BLOCKPTR && v.u.block->descriptor;
   else if (is_row(type, "constexpr"))
     *yes = value_is_number(v) || v.kind == V_STR || v.kind == V_NONE;
   else if (type.kind != V_EXTERN && type.kind != V_CLASS) {

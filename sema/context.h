@@ -347,7 +347,11 @@ DType python_dtype(Value v); /* of int, float, bool; else DT_NONE */
 bool math_function_known(const char *name);
 bool dtype_question(DTypeValue d, const char *name, bool *yes);
 
+/* ---- descriptor.c ---- */
+bool descriptor_attribute(Sema *S, Value v, Name name, Value *out);
+
 /* ---- attributes.c ---- */
+Value shape_value(Sema *S, Type t);
 Value get_attribute(Sema *S, Value v, Name name, Span at);
 /* The same, quietly: false if there is none. */
 bool find_attribute(Sema *S, Value v, Name name, Span at, Value *out);

@@ -84,7 +84,7 @@ static bool same_leaves(Sema *S, Value like, Value v, Values *out) {
     return true;
   }
   if (like.kind == V_BLOCKPTR) {
-    if (v.kind != V_BLOCKPTR || !type_eq(v.u.block->type, like.u.block->type)) return false;
+    if (v.kind != V_BLOCKPTR || !blocks_alike(v.u.block, like.u.block)) return false;
     const BlockPtr *b = v.u.block;
     vec_push(S->arena, out, b->base);
     for (int i = 0; i < b->type.rank; i++) {

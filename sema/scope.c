@@ -150,7 +150,7 @@ static void join_tuples(Sema *S, Join *j, Value a, Value b, Value *into) {
 
 static void join_blocks(Sema *S, Join *j, Value a, Value b, Value *into) {
   const BlockPtr *x = a.u.block, *y = b.u.block;
-  if (!type_eq(x->type, y->type)) {
+  if (!blocks_alike(x, y)) {
     conflict(S, j, a, b);
     return;
   }

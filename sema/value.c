@@ -161,8 +161,13 @@ bool value_equal(Value a, Value b, bool *known) {
   }
 }
 
+bool blocks_alike(const BlockPtr *a, const BlockPtr *b) {
+  return type_eq(a->type, b->type) && a->descriptor == b->descriptor &&
+         (!a->descriptor || !strcmp(a->padding, b->padding));
+}
+
 static bool same_blocks(const BlockPtr *a, const BlockPtr *b) {
-  if (!value_same(a->base, b->base) || !type_eq(a->type, b->type)) return false;
+  if (!value_same(a->base, b->base) || !blocks_alike(a, b)) return false;
   for (int i = 0; i < a->type.rank; i++)
     if (!value_same(a->sizes[i], b->sizes[i]) || !value_same(a->strides[i], b->strides[i]) ||
         !value_same(a->offsets[i], b->offsets[i]))
@@ -296,7 +301,10 @@ const char *value_describe(Arena *a, Value v) {
     case V_DTYPE: return arena_printf(a, "the type %s", value_text(a, v));
     case V_CONST:
     case V_TILE: return type_text(a, value_type(v));
-    case V_BLOCKPTR: return arena_printf(a, "a block pointer to %s", type_text(a, v.u.block->type));
+    case V_BLOCKPTR:
+      return arena_printf(a, "a %s %s",
+                          v.u.block->descriptor ? "tensor descriptor of" : "block pointer to",
+                          type_text(a, v.u.block->type));
     case V_FUNC:
     case V_BUILTIN: return arena_printf(a, "the function '%s'", value_text(a, v));
     case V_RANGE: return "a range";

@@ -120,6 +120,8 @@ struct BlockPtr {
   Value base;                    /* a scalar pointer: V_TILE */
   Type type;                     /* of what a load gives: element type and block shape */
   Value sizes[MAX_RANK], strides[MAX_RANK], offsets[MAX_RANK]; /* i64: V_TILE or V_CONST */
+  bool descriptor;     /* a tensor descriptor: accesses say where, and are checked */
+  const char *padding; /* of its loads: "zero", "nan", "" */
 };
 
 struct Range {
@@ -151,6 +153,7 @@ const Value *value_dict_get(const Dict *d, Value key);
 void value_dict_set(Arena *a, Dict *d, Value key, Value v);
 /* A set is a list without repetitions, in the order of first appearance. */
 Value value_set(Arena *a, const Value *items, uint32_t n);
+bool blocks_alike(const BlockPtr *a, const BlockPtr *b); /* of one type, with other values */
 
 static inline bool value_is(Value v, ValueKind k) { return v.kind == k; }
 /* A Python number: int, bool or float. */

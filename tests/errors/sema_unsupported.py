@@ -6,6 +6,5 @@ import triton.language as tl
 @triton.jit
 def kernel(x, n):
     tl.device_print("n", n)
-    d = tl.make_tensor_descriptor(x, [n], [1], [64])
     y = x.load([0])
     x.store([0], y + 1)
