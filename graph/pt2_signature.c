@@ -102,7 +102,8 @@ static bool read_mutation(Pt2 *r, const Json *spec, int row, const Node *value, 
   Name name = arg ? pt2_name(r, arg, "name") : NULL;
   Name target = name ? pt2_name(r, spec, mutations[row].key) : NULL;
   if (!target) return false;
-  if (namemap_get(&r->scope.values, name) != value) return pt2_fail(r, E_GRAPH_PT2_SPEC_VALUE, name);
+  if (namemap_get(&r->scope.values, name) != value)
+    return pt2_fail(r, E_GRAPH_PT2_SPEC_VALUE, name);
   bool user = row == 2;
   out->kind = OUTPUT_MUTATION;
   out->target = namemap_get(user ? &r->scope.values : &r->stored, target);
