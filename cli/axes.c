@@ -42,7 +42,9 @@ static int add_axis(Axes *a, const char *name, const Strings *values) {
 int axes_add(Axes *a, const char *name, const char *values) {
   Strings items = {0}, all = {0};
   int status = args_split(&items, values) ? STATUS_OK : STATUS_PROBLEM;
-  for (int i = 0; i < items.len && !status; i++) status = add_item(&all, items.data[i]);
+  for (int i = 0; i < items.len && !status; i++)
+    status = items.len > 1 && !*items.data[i] ? args_error(E_CLI_AXIS_VALUE, values)
+                                              : add_item(&all, items.data[i]);
   if (!status) status = add_axis(a, name, &all);
   if (status) strings_free(&all);
   strings_free(&items);

@@ -523,7 +523,7 @@
 #define E_RUN_IMAGE_PARAMS "images of %s and %s can't be joined: their parameters differ"
 #define E_RUN_IMAGE_FILE "%s is no image, or is damaged: compile it anew"
 #define E_RUN_EXPR "expression `%.*s%s`: %s at column %d"
-#define E_RUN_EXPR_NAME "expression `%.*s`: unknown name %s%s"
+#define E_RUN_EXPR_NAME "expression `%.*s`: there is no integer %s%s"
 #define E_RUN_EXPR_VALUE "expression `%.*s` divides by zero or does not fit 64 bits"
 #define E_RUN_UNKNOWN_DEVICE "unknown device `%s`; devices are cuda, cuda:1 ..., cpu, nest, interp"
 #define E_RUN_HOST_MEMORY "out of memory: %zu MiB asked for, %zu MiB free"
@@ -973,6 +973,7 @@
 #define E_CLI_NUMBER "%s must be a whole number from %d to %d, not `%s`"
 #define E_CLI_EMIT "unknown stage `%s`%s; stages are ast, tile, nest, thread, ptx, c, cubin"
 #define E_CLI_OUT "--out %s: there is no argument of that name with an array"
+#define E_CLI_AXIS_VALUE "`%s` has an empty value: write V1,V2,..."
 #define E_CLI_AXIS_RANGE "`%s` should be a range LO..HI of at most %d whole numbers"
 #define E_CLI_UNTUNED \
   "constexpr %s of kernel %s has no value, and no run has measured which is best for these " \

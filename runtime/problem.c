@@ -12,9 +12,17 @@ const char *problem_fixed(const Problem *p, const char *name) {
   return NULL;
 }
 
+static int check_fixed(const Problem *p) {
+  int code = 0;
+  for (int i = 0; i < p->request.nargs && !code; i++)
+    code = arguments_check_name(p->info, p->request.args[i].name);
+  return code;
+}
+
 static int read_args(Problem *p, const nereid_tune_request *r) {
   char type[ARGUMENT_TYPE];
-  int code = arguments_read(&p->args, p->info, r->args, r->nargs, true);
+  int code = check_fixed(p);
+  if (!code) code = arguments_read(&p->args, p->info, r->args, r->nargs, true);
   p->types = ARENA_ARRAY(p->arena, const char *, (size_t)r->nargs);
   for (int i = 0; i < p->args.len && !code; i++) {
     code = argument_type(type, &p->args.data[i]);

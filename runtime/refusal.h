@@ -11,9 +11,13 @@ nereid_tune_status refusal_status(int code);
  * a full disk. */
 bool refusal_lasts(int code);
 
+/* A message as one line: its first, and where that ends in a colon what a tool printed of an error.
+ * malloc'ed; NULL: out of memory. */
+char *refusal_line(const char *message);
+
 typedef struct {
   int code;      /* 0: none */
-  char *message; /* its first line, malloc'ed; NULL: out of memory */
+  char *message; /* one line, malloc'ed; NULL: out of memory */
 } Refusal;
 
 /* Keeps this thread's last failure, if it lasts. */

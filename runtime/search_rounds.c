@@ -43,13 +43,14 @@ static bool time_is_up(const State *s) {
 }
 
 static void fail(State *s, Item *item, nereid_tune_status status, const char *reason) {
-  size_t n = strcspn(reason, "\n");
   item->candidate->status = status;
-  item->candidate->reason = arena_strndup(s->work->search->arena, reason, n);
+  item->candidate->reason = arena_strndup(s->work->search->arena, reason, strlen(reason));
 }
 
 static void refuse(State *s, Item *item, int code, const char *message) {
-  fail(s, item, refusal_status(code), message);
+  char *line = refusal_line(message);
+  fail(s, item, refusal_status(code), line ? line : E_RUN_OUT_OF_MEMORY);
+  free(line);
   item->candidate->passing = !refusal_lasts(code);
 }
 
@@ -220,8 +221,8 @@ static int try_again(State *s) {
 
 /* ---- which results are right ---- */
 
-/* The answer of a witness; else the one that most candidates gave, of several such that of the
- * first candidate, whichever was measured first. */
+/* The answer of a witness; else the one that most codes gave, of several such that of the first
+ * candidate, whichever was measured first. */
 static int right_answer(const State *s) {
   int count[ANSWERS_MOST] = {0}, best = -1;
   for (size_t i = 0; i < s->problem->n; i++) {
@@ -230,7 +231,8 @@ static int right_answer(const State *s) {
     if (a >= 0 && a < ANSWERS_MOST) count[a]++;
   }
   for (size_t i = 0; i < s->problem->n; i++) {
-    int a = s->items[i].answer;
+    const Item *item = &s->items[i];
+    int a = item->same_as < 0 ? item->answer : s->items[item->same_as].answer;
     if (a >= 0 && a < ANSWERS_MOST && (best < 0 || count[a] > count[best])) best = a;
   }
   return best;

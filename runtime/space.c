@@ -61,26 +61,38 @@ static const nereid_tune_axis *axis_of(const nereid_tune_axis *axes, int n, cons
   return NULL;
 }
 
+/* What is given twice is tried once. */
+static nereid_tune_axis without_repeats(Arena *a, const nereid_tune_axis *x) {
+  const char **values = ARENA_ARRAY(a, const char *, (size_t)x->n);
+  int n = 0;
+  for (int i = 0; i < x->n; i++) {
+    int j = 0;
+    while (j < n && strcmp(values[j], x->values[i])) j++;
+    if (j == n) values[n++] = x->values[i];
+  }
+  return (nereid_tune_axis){x->name, values, n};
+}
+
 /* The axes as configurations name them. */
-static const nereid_tune_axis **in_order(const Problem *p, const nereid_tune_axis *axes, int n) {
-  const nereid_tune_axis **out = ARENA_ARRAY(p->arena, const nereid_tune_axis *, (size_t)n);
+static nereid_tune_axis *in_order(const Problem *p, const nereid_tune_axis *axes, int n) {
+  nereid_tune_axis *out = ARENA_ARRAY(p->arena, nereid_tune_axis, (size_t)n);
   int used = 0;
   for (int i = 0; i < p->info->nparams; i++) {
     const nereid_tune_axis *x = axis_of(axes, n, p->info->params[i].name);
-    if (x) out[used++] = x;
+    if (x) out[used++] = without_repeats(p->arena, x);
   }
   for (int i = 0; i < CONFIG_OPTIONS; i++) {
     const nereid_tune_axis *x = axis_of(axes, n, config_options[i]);
-    if (x) out[used++] = x;
+    if (x) out[used++] = without_repeats(p->arena, x);
   }
   return out;
 }
 
-static Config combination(Arena *a, const nereid_tune_axis **axes, int n, size_t number) {
+static Config combination(Arena *a, const nereid_tune_axis *axes, int n, size_t number) {
   Config c = {ARENA_ARRAY(a, nereid_setting, (size_t)n), n};
   for (int i = n - 1; i >= 0; i--) {
-    size_t size = (size_t)axes[i]->n;
-    c.settings[i] = (nereid_setting){axes[i]->name, axes[i]->values[number % size]};
+    size_t size = (size_t)axes[i].n;
+    c.settings[i] = (nereid_setting){axes[i].name, axes[i].values[number % size]};
     number /= size;
   }
   return c;
@@ -101,8 +113,8 @@ int space_of_axes(Configs *out, const Problem *p, const nereid_tune_axis *axes, 
   size_t count = 1;
   int code = space_check(p, axes, n);
   if (code) return code;
-  for (int i = 0; i < n; i++) count *= (size_t)axes[i].n;
-  const nereid_tune_axis **order = in_order(p, axes, n);
+  const nereid_tune_axis *order = in_order(p, axes, n);
+  for (int i = 0; i < n; i++) count *= (size_t)order[i].n;
   for (size_t i = 0; i < count; i++) vec_push(p->arena, out, combination(p->arena, order, n, i));
   return 0;
 }

@@ -8,9 +8,12 @@ try --space n=64
 try --space BLOCK
 try --space BLOCK=
 try --space BLOCK=,
+try --space BLOCK=64,,32
 try --space BLOCK=64 --space BLOCK=32
 try --space BLOCK=64 --num-warps 4 --num-warps 8
 try --space BLOCK=64 -D BLOCK=32
+try --space BLOCK=64 -D BLOK=32
+try --space BLOCK=abc,2.5 --grid 'cdiv(n, BLOCK)'
 try --space BLOCK=64 --num-warps x
 try --space BLOCK=64 --num-stages 0
 try --space BLOCK=5..1

@@ -69,7 +69,7 @@ static void test_expressions_more(void) {
   expect("n != 1000", 0);
   refuse("n + ", "a number or a name is missing at column 5");
   refuse("n / 2", "write // for whole division");
-  refuse("nn", "unknown name nn (did you mean n?)");
+  refuse("nn", "there is no integer nn (did you mean n?)");
   refuse("(n", "a closing parenthesis is missing");
   refuse("cdiv(n)", "a comma is missing");
   refuse("n n", "it should end there");

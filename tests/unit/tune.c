@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "runtime/refusal.h"
 #include "runtime/results.h"
 #include "runtime/tool.h"
 #include "runtime/tuner.h"
@@ -218,6 +219,7 @@ typedef struct {
   Arena *arena;
   Candidate candidates[MOST];
   size_t n, measured;
+  const size_t *order; /* in which they are tried; NULL: as they are added */
 } Case;
 
 static const MeasuredArg measured_args[] = {{"x", "rand:f32[4096]", "", WORKER_KEEP, 0},
@@ -248,7 +250,8 @@ static void count(void *context, size_t done, size_t measured, const Candidate *
 }
 
 static SearchProblem problem_of(Case *c, const MeasuredArg *args) {
-  return (SearchProblem){.args = args, .nargs = 3, .candidates = c->candidates, .n = c->n};
+  return (SearchProblem){
+      .args = args, .nargs = 3, .candidates = c->candidates, .n = c->n, .order = c->order};
 }
 
 static int run_all(Case *c, SearchProblem *problems, size_t n, double seconds) {
@@ -334,6 +337,11 @@ static void test_answers(Arena *a) {
   good = add(&tie, "256", "0"), bad = add(&tie, "512", "2");
   check(!run(&tie, 0) && ran(good), "of two, the first is right");
   check_wrong(bad, "the second one is wrong");
+  static const size_t order[] = {2, 1, 0};
+  Case twice = {.arena = a, .order = order};
+  good = add(&twice, "256", "0"), bad = add(&twice, "512", "2"), add(&twice, "256", "0");
+  check(!run(&twice, 0) && ran(good), "so it is where its code is measured as that of a later one");
+  check_wrong(bad, "and counts once");
 }
 
 /* What earlier runs found to be right outvotes all others, and keeps its time. */
@@ -437,11 +445,29 @@ static void test_memo(Arena *a) {
   temp_free(&folder);
 }
 
+/* ---- reasons ---- */
+
+static void check_line(const char *message, const char *wanted) {
+  char *line = refusal_line(message);
+  check_text(line, wanted, "a reason in one line");
+  free(line);
+}
+
+static void test_lines(void) {
+  check_line("", "");
+  check_line("x.py:1:1: error: no\n    x\n    ^\n", "x.py:1:1: error: no");
+  check_line("cc could not compile k:\nk.c: In function 'k':\nk.c:1: error: no\n  1 | x\n",
+             "cc could not compile k: k.c:1: error: no");
+  check_line("cc could not compile k:\nterminated\n", "cc could not compile k: terminated");
+  check_line("cc could not compile k:", "cc could not compile k:");
+  check_line("cc could not compile k:\n", "cc could not compile k:");
+}
+
 /* ---- the API ---- */
 
 static void test_model_only(void) {
-  const char *blocks[] = {"128", "256"}, *modes[] = {"0"};
-  nereid_tune_axis axes[] = {{"BLOCK", blocks, 2}, {"MODE", modes, 1}};
+  const char *blocks[] = {"128", "256", "128"}, *modes[] = {"0"}; /* one of them twice */
+  nereid_tune_axis axes[] = {{"BLOCK", blocks, 3}, {"MODE", modes, 1}};
   nereid_setting args[] = {{"x", "rand:f32[4096]"}, {"y", "zeros:f32[4096]"}, {"n", "4096"}};
   nereid_tune_request r = {.args = args, .nargs = 3, .grid = "cdiv(n, BLOCK)", .device = "cpu"};
   r.kernel.source = (nereid_source){.path = "scale.py", .text = source, .size = strlen(source)};
@@ -479,6 +505,7 @@ int main(void) {
   test_witness(a);
   test_problems(a);
   test_memo(a);
+  test_lines();
   test_model_only();
   test_hang(a);
   printf("%d passed, %d failed\n", passed, failed);
