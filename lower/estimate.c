@@ -139,9 +139,9 @@ static Bound bound_of(const Estimate *e) {
   return us[BOUND_ISSUE] > BUSY * us[BOUND_LATENCY] ? BOUND_ISSUE : BOUND_LATENCY;
 }
 
-/* Nine of ten launches of bench/tune.md lie between, of each family.  Least is known of what ends up
- * in scattered lines, and of warps that wait where there are few: how many loads are under way at a
- * time is the assembler's choice. */
+/* Nine of ten launches of bench/tune.md lie between.  Least is known of what ends up in scattered
+ * lines, and of warps that wait where there are few: how many loads are under way at a time is the
+ * assembler's choice. */
 static void add_error(Estimate *e, const Facts *f, const Rates *r) {
   static const double errors[] = {0.18, 0.28, 0.28, 0.28, 0.36}, OF_CPU = 2, OF_SPILLS = 0.08;
   static const double OF_LINES = 0.4, OF_LINES_MOST = 4, OF_FEW = 0.5;

@@ -8,16 +8,16 @@
 #include "lower/machine.h"
 
 enum {
-  SAMPLES = 4,     /* programs that are walked through in full */
-  WARPS = 3,       /* of each */
-  SPREAD = 24,     /* programs all over the grid, for the extent of arrays */
-  WAVE_MOST = 160, /* programs that run together, for what they share */
+  SAMPLES = 4,    /* programs that are walked through in full */
+  SPREAD = 24,    /* programs all over the grid, for the extent of arrays */
+  WAVE_MOST = 64, /* programs that run together, for what they share */
   SECTOR = 32,
   BLOCKS_MOST = 32, /* programs of a multiprocessor */
   REGISTERS = 65536,
   SHARED_OWN = 1024 /* bytes that a program takes beside its own */
 };
 static const double CACHE_SHARE = 0.7;     /* of the cache that can be counted on */
+static const double UNEVEN = 0.01;         /* by which programs differ that are alike */
 static const double REGISTERS_SAVED = 0.9; /* of those needed, at the least */
 
 /* What is known of a site, over all samples. */
@@ -37,6 +37,7 @@ typedef struct {
   Facts *facts;
   Reach reaches[WALK_SITES];
   int samples;
+  double bytes_most; /* between cache and processor, of one of the samples */
 } Gathering;
 
 /* ---- programs ---- */
@@ -93,38 +94,54 @@ static void take_sites(Gathering *g, int walked, int warps) {
 /* Of the first program two warps: that says what warps share. */
 static void sample(Gathering *g, const int64_t pid[3]) {
   Walk *w = g->walk;
+  Facts *f = g->facts;
   int warps = w->nest->warps, n = warps > 1 && g->samples == 0 ? 2 : 1;
+  double before = f->loaded + f->stored;
   walk_program(w, pid);
   for (int i = 0; i < n; i++) {
     memset(&w->counts, 0, sizeof w->counts);
     w->timing = i == 0;
     walk_warp(w, i * (warps - 1));
-    add_counts(&g->facts->counts, &w->counts, (double)warps / n);
+    add_counts(&f->counts, &w->counts, (double)warps / n);
     if (!w->timing) continue;
-    g->facts->clocks += w->time;
-    g->facts->clocks_most = fmax(g->facts->clocks_most, w->time);
+    f->clocks += w->time;
+    f->clocks_most = fmax(f->clocks_most, w->time);
   }
   take_sites(g, n, warps);
+  g->bytes_most = fmax(g->bytes_most, f->loaded + f->stored - before);
   g->samples++;
 }
 
-static void sample_all(Gathering *g) {
+/* Do the programs that were walked through so far take equally long, and move as much? */
+static bool is_even(const Gathering *g) {
+  const Facts *f = g->facts;
+  double clocks = f->clocks / g->samples, bytes = (f->loaded + f->stored) / g->samples;
+  return f->clocks_most <= (1 + UNEVEN) * clocks && g->bytes_most <= (1 + UNEVEN) * bytes;
+}
+
+/* Where the first and the last one are alike, those between are as well. */
+static void sample_programs(Gathering *g) {
+  static const int order[SAMPLES] = {0, SAMPLES - 1, 1, 2};
   const int64_t *grid = g->in->grid;
   int n = g->facts->programs < SAMPLES ? (int)g->facts->programs : SAMPLES;
-  for (int i = 0; i < n; i++) {
+  for (int i = 0; i < n && (g->samples < 2 || !is_even(g)); i++) {
     int64_t pid[3];
     if (g->facts->programs <= SAMPLES) program_of(pid, grid, i);
-    else spread_program(pid, grid, i, n);
+    else spread_program(pid, grid, order[i], n);
     sample(g, pid);
   }
+}
+
+static void sample_all(Gathering *g) {
   Facts *f = g->facts;
+  sample_programs(g);
   WalkCounts sum = f->counts;
   memset(&f->counts, 0, sizeof f->counts);
-  add_counts(&f->counts, &sum, 1.0 / n);
-  f->clocks /= n;
-  f->loaded /= n;
-  f->stored /= n;
-  for (int i = 0; i < g->walk->nsites; i++) g->reaches[i].bytes /= n;
+  add_counts(&f->counts, &sum, 1.0 / g->samples);
+  f->clocks /= g->samples;
+  f->loaded /= g->samples;
+  f->stored /= g->samples;
+  for (int i = 0; i < g->walk->nsites; i++) g->reaches[i].bytes /= g->samples;
 }
 
 /* ---- where programs begin ---- */
@@ -267,7 +284,8 @@ static int assigned_registers(int needed, int warps) {
   return needed < enough ? needed : enough;
 }
 
-static void find_resources(Arena *a, Facts *f, const Nest *n, const Rates *r) {
+static void find_resources(Arena *a, Facts *f, const Walk *w, const Rates *r) {
+  const Nest *n = w->nest;
   const Machine *m = machine_find(n->options.target);
   int limit = m && m->regs > 0 ? m->regs : 255, needed = live_registers(a, n);
   if (n->options.maxnreg && n->options.maxnreg < limit) limit = n->options.maxnreg;
@@ -277,9 +295,7 @@ static void find_resources(Arena *a, Facts *f, const Nest *n, const Rates *r) {
   f->registers = assigned_registers(needed < limit ? needed : limit, n->warps);
   f->spilled = needed > limit ? needed - limit : 0;
   f->shared = n->shared_bytes;
-  f->stages = 1;
-  for (uint32_t i = 0; i < n->nbuffers; i++)
-    if (n->buffers[i]->slots > f->stages) f->stages = n->buffers[i]->slots;
+  f->stages = w->ring;
   f->occupancy = r->sm ? occupancy_of(f, r) : 1;
 }
 
@@ -301,7 +317,7 @@ Facts facts_gather(Arena *a, const Nest *n, const EstimateInput *in) {
   g->facts = &f;
   g->walk = walk_new(a, n, in->rates, in->grid);
   set_params(g->walk, in);
-  find_resources(a, &f, n, in->rates);
+  find_resources(a, &f, g->walk, in->rates);
   sample_all(g);
   g->walk->counting = g->walk->timing = false;
   g->walk->lanes = 1;

@@ -8,7 +8,7 @@ enum {
   LOOP_START = 5,  /* where time counts; ... */
   LOOP_STEADY = 2, /* ... of these the average is the middle's */
   LOOP_SHORT = 2,  /* where it does not */
-  LOOP_END = 6,
+  LOOP_END = 2,    /* beside the depth of rings */
   WHILE_TRIPS = 4,
   STEPS_MAX = 1 << 18, /* statements of a warp */
   VALUES_MAX = 1 << 12,
@@ -52,6 +52,14 @@ static bool find_what_matters(Walk *w, const NestBlock *b) {
   return found;
 }
 
+/* Slots of the deepest one. */
+static int deepest_ring(const Nest *n) {
+  int most = 1;
+  for (uint32_t i = 0; i < n->nbuffers; i++)
+    if (n->buffers[i]->slots > most) most = n->buffers[i]->slots;
+  return most;
+}
+
 static void add_params(Walk *w) {
   for (uint32_t i = 0; i < w->nest->nparams; i++) {
     const NestVar *p = w->nest->params[i];
@@ -84,6 +92,7 @@ Walk *walk_new(Arena *a, const Nest *n, const Rates *r, const int64_t grid[3]) {
   memset(w->index, 0, (n->nindices + 1) * sizeof *w->index);
   w->matters = ARENA_ARRAY(a, uint8_t, n->nindices + 1);
   find_what_matters(w, n->body);
+  w->ring = deepest_ring(n);
   w->seen = walk_seen_new(a);
   add_params(w);
   return w;
@@ -108,7 +117,8 @@ int64_t walk_affine(const Walk *w, const Affine *a) {
 }
 
 uint32_t walk_register(const Walk *w, const Ref *r) {
-  return w->offset[r->var->id] + (uint32_t)walk_affine(w, &r->sub);
+  uint32_t at = w->offset[r->var->id];
+  return r->sub.n ? at + (uint32_t)walk_affine(w, &r->sub) : at + (uint32_t)r->sub.c;
 }
 
 bool walk_operand(const Walk *w, const Ref *r, int n, int64_t out[WALK_LANES]) {
@@ -215,7 +225,7 @@ static void iterate(Walk *w, const Loop *l, int64_t i, double weight) {
 /* A loop of few iterations is walked through as it is.  In the middle of a longer one, one
  * iteration stands for all those that are left out. */
 static void walk_loop(Walk *w, const Loop *l) {
-  int64_t start = w->timing ? LOOP_START : LOOP_SHORT, most = start + LOOP_END;
+  int64_t start = w->timing ? LOOP_START : LOOP_SHORT, most = start + w->ring + LOOP_END - 1;
   int64_t left = l->trips > most ? l->trips - most : 0;
   int64_t steady_from = start - (w->timing ? LOOP_STEADY : 1);
   double steady = w->time;

@@ -15,7 +15,7 @@ enum {
   WALK_GROUPS = 64,
   WALK_ARRAYS = 32,
   WALK_SITES = 256,
-  WALK_DEPTH = 16, /* of loops; those that are deeper have one iteration stand for all */
+  WALK_DEPTH = 16,   /* of loops; those that are deeper have one iteration stand for all */
   UNKNOWN_TRIPS = 16 /* of loops whose bounds are not known */
 };
 
@@ -28,7 +28,7 @@ typedef struct {
   double tensor;               /* clocks of a processor's matrix units */
   double operands;             /* bytes of shared memory that matrix units read */
   double barriers, atomics;
-  double rounds;               /* of loops, and 1 */
+  double rounds; /* of loops, and 1 */
   double f32_flops, tensor_flops, specials;
 } WalkCounts;
 
@@ -54,23 +54,24 @@ typedef struct {
   const Nest *nest;
   const Rates *rates;
   Arena *arena;
-  uint32_t *offset; /* of a variable's first register, by its id */
+  uint32_t *offset;             /* of a variable's first register, by its id */
   uint32_t registers, integers; /* integers come first: those alone have values */
   uint8_t *matters; /* of unrolled loops, by their index: there is more in it than to count */
-  int64_t (*values)[WALK_LANES]; /* of integer registers */
+  int64_t (*values)[WALK_LANES];             /* of integer registers */
   int64_t (*before[WALK_DEPTH])[WALK_LANES]; /* a loop's values before an iteration */
   int depth;
   uint8_t *known;
-  uint8_t *given;    /* which of the nest's parameters have a value */
-  float *ready;      /* when a register has its value, on this warp's clock */
-  int64_t *index;    /* of the loops' indices, by id */
-  int lanes;         /* that are computed: all, or 1 */
-  bool counting;     /* false: only each site's first address is wanted */
-  bool timing;       /* the clock matters: loops are followed until they run steadily */
+  uint8_t *given; /* which of the nest's parameters have a value */
+  float *ready;   /* when a register has its value, on this warp's clock */
+  int64_t *index; /* of the loops' indices, by id */
+  int lanes;      /* that are computed: all, or 1 */
+  bool counting;  /* false: only each site's first address is wanted */
+  bool timing;    /* the clock matters: loops are followed until they run steadily */
+  int ring;       /* slots of the deepest ring; 1: there is none */
   int warp;
   int64_t pid[3], grid[3];
-  int steps;         /* statements that this warp has walked through */
-  double weight;     /* for how many executions the present one stands */
+  int steps;     /* statements that this warp has walked through */
+  double weight; /* for how many executions the present one stands */
   WalkCounts counts;
   WalkSite sites[WALK_SITES];
   int nsites;
@@ -94,6 +95,7 @@ void walk_program(Walk *w, const int64_t pid[3]);
 void walk_warp(Walk *w, int warp);
 
 /* ---- between walk.c and its parts ---- */
+static inline double walk_later(double x, double y) { return x > y ? x : y; }
 int64_t walk_affine(const Walk *w, const Affine *a);
 uint32_t walk_register(const Walk *w, const Ref *r);
 /* Values of the first n lanes; false: unknown. */

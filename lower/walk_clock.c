@@ -1,7 +1,5 @@
 /* What statements cost in the model's walk: instructions for the units of a processor, and time on
  * the clock of one warp that has the processor for itself. */
-#include <math.h>
-
 #include "lower/atoms.h"
 #include "lower/walk.h"
 
@@ -25,16 +23,17 @@ static double ready_of(const Walk *w, const Ref *r, uint32_t n) {
   double latest = 0;
   if (r->kind != REF_VAR) return 0;
   uint32_t at = walk_register(w, r);
-  for (uint32_t i = 0; i < n; i++) latest = fmax(latest, w->ready[at + i]);
+  for (uint32_t i = 0; i < n; i++) latest = walk_later(latest, w->ready[at + i]);
   return latest;
 }
 
 double walk_start(const Walk *w, const NestStmt *s) {
   double start = w->time;
   uint32_t n = s->code == NEST_ST || s->code == NEST_MOV ? (uint32_t)nest_int(s, NA_n, 1) : 1;
-  for (uint32_t i = 0; i < s->nsrcs; i++) start = fmax(start, ready_of(w, &s->srcs[i], n));
-  for (uint32_t i = 0; i < s->nmems; i++) start = fmax(start, ready_of(w, &s->mems[i].base, 1));
-  return fmax(start, ready_of(w, &s->guard, 1));
+  for (uint32_t i = 0; i < s->nsrcs; i++) start = walk_later(start, ready_of(w, &s->srcs[i], n));
+  for (uint32_t i = 0; i < s->nmems; i++)
+    start = walk_later(start, ready_of(w, &s->mems[i].base, 1));
+  return walk_later(start, ready_of(w, &s->guard, 1));
 }
 
 void walk_results(Walk *w, const NestStmt *s, uint32_t n, double when) {
@@ -134,10 +133,10 @@ void walk_op(Walk *w, const NestStmt *s) {
   n->specials += w->nest->lanes * c.special * w->weight;
   double turns = walk_sharers(w);
   if (c.special > 0) {
-    start = fmax(start, w->free_special);
+    start = walk_later(start, w->free_special);
     w->free_special = start + SPECIAL_BUSY * c.special * turns;
   } else if (c.alu + c.convert > 0) {
-    start = fmax(start, w->free_alu);
+    start = walk_later(start, w->free_alu);
     w->free_alu = start + ALU_BUSY * (c.alu + c.convert) * turns;
   }
   if (issued > 0) w->time = start + issued * turns;
@@ -158,7 +157,7 @@ static double rate_of(const Walk *w, const Atom *a) {
 
 static void walk_mma(Walk *w, const NestStmt *s, const Atom *a) {
   double flops = 2.0 * a->m * a->n * a->k, busy = flops / (rate_of(w, a) / WARPGROUP);
-  double start = fmax(walk_start(w, s), w->free_tensor);
+  double start = walk_later(walk_start(w, s), w->free_tensor);
   w->counts.issued += w->weight;
   w->counts.tensor += w->weight * busy / WARPGROUP;
   w->counts.tensor_flops += w->weight * flops;
@@ -172,14 +171,15 @@ static void walk_wgmma(Walk *w, const NestStmt *s, const Atom *a) {
   double columns = (double)nest_int(s, NA_columns, a->n), bytes = dtype_bytes(a->a);
   double flops = 2.0 * a->m * columns * a->k, busy = flops / rate_of(w, a);
   double read = columns * a->k * bytes + (s->srcs[0].kind == REF_NONE ? a->m * a->k * bytes : 0);
-  double start = fmax(walk_start(w, s), w->free_tensor);
+  double start = walk_later(walk_start(w, s), w->free_tensor);
   enum { SHARED_BYTES = 128 };
   w->counts.issued += w->weight;
   w->counts.tensor += w->weight * busy / WARPGROUP;
   w->counts.tensor_flops += w->weight * flops / WARPGROUP;
   w->counts.operands += w->weight * read / WARPGROUP;
   w->time += 2;
-  w->free_tensor = fmax(start, w->free_tensor) + fmax(busy, read / SHARED_BYTES) * walk_sharers(w);
+  w->free_tensor =
+      walk_later(start, w->free_tensor) + walk_later(busy, read / SHARED_BYTES) * walk_sharers(w);
   w->products = w->free_tensor + GROUP_LATENCY;
 }
 
@@ -203,7 +203,7 @@ static void commit(double *groups, int *n, double when) {
 /* Until at most `open` of the groups are not done. */
 static void wait(Walk *w, const double *groups, int *n, int64_t open) {
   int done = *n - (int)open;
-  for (int i = 0; i < done; i++) w->time = fmax(w->time, groups[i]);
+  for (int i = 0; i < done; i++) w->time = walk_later(w->time, groups[i]);
 }
 
 static void walk_shuffle(Walk *w, const NestStmt *s) {

@@ -218,7 +218,7 @@ static void issue(Walk *w, const NestStmt *s, double start, double turns, double
   uint32_t n = s->code == NEST_LDMATRIX ? 2 * (uint32_t)nest_int(s, NA_n, 1)
                                         : (uint32_t)nest_int(s, NA_n, 1);
   w->counts.issued += w->weight;
-  w->time = start + fmax(1, turns) * walk_sharers(w);
+  w->time = start + walk_later(1, turns) * walk_sharers(w);
   walk_results(w, s, n, start + latency + turns);
 }
 
@@ -230,8 +230,8 @@ static void walk_copy(Walk *w, const NestStmt *s) {
   if (!w->counting) return;
   double start = walk_start(w, s);
   w->counts.issued += w->weight;
-  w->time = start + fmax(1, fmax(turns, lines)) * walk_sharers(w);
-  if (lines > 0) w->copies = fmax(w->copies, start + COPY_LATENCY);
+  w->time = start + walk_later(1, walk_later(turns, lines)) * walk_sharers(w);
+  if (lines > 0) w->copies = walk_later(w->copies, start + COPY_LATENCY);
 }
 
 static double latency_of(const NestStmt *s, bool shared) {
