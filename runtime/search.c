@@ -68,6 +68,7 @@ int search_run(Search *s) {
   int code = measurer_open(&w.measurer, s->device->name, s->keep_l2, s->note, s->context);
   if (!code) code = search_compiler_start(&w.compiler, s);
   if (!code) code = run_all(&w);
+  if (!code) search_compiler_keep(w.compiler);
   search_compiler_free(w.compiler);
   measurer_close(w.measurer);
   for (size_t i = 0; i < s->nproblems; i++) {

@@ -5,10 +5,9 @@
 #include <string.h>
 #include <time.h>
 
+#include "runtime/assembler.h"
 #include "runtime/code_key.h"
-#include "runtime/cubin.h"
 #include "runtime/parallel.h"
-#include "runtime/tool.h"
 
 enum { THREADS_MOST = 64 };
 
@@ -16,6 +15,7 @@ enum { THREADS_MOST = 64 };
 typedef struct {
   const SearchProblem *problem;
   CompiledCandidate *done; /* a queue: none is taken before it is there */
+  Assembled *assembled;    /* of each candidate */
   size_t next;             /* place of the order that is tried next */
   size_t ndone, taken;
   int running;     /* that are being compiled */
@@ -24,8 +24,9 @@ typedef struct {
 
 struct SearchCompiler {
   const Search *search;
-  nereid_device *host;   /* a CPU's kernels are loaded here, which leaves their code in the cache */
-  char ptxas[TOOL_PATH]; /* "": none */
+  nereid_device *host; /* a CPU's kernels are loaded here, which leaves their code in the cache */
+  bool assembles;      /* there is ptxas */
+  Assembler assembler;
   pthread_t threads[THREADS_MOST];
   int nthreads;
   pthread_mutex_t lock; /* of what follows */
@@ -38,34 +39,32 @@ struct SearchCompiler {
 
 /* ---- one candidate ---- */
 
-/* The same image with machine code. */
-static int assemble(SearchCompiler *c, nereid_image **image) {
+/* The same image with machine code, which is kept. */
+static int assemble(SearchCompiler *c, Assembled *kept, nereid_image **image) {
   const ImageVariant *ptx = (*image)->variants[0];
   nereid_image *out = NULL;
-  char *code = NULL;
   ImageVariant v = *ptx;
+  int failed = assembler_run(&c->assembler, kept, ptx, ptx->target, &c->stopped);
   v.kind = NEREID_CUBIN;
-  int failed =
-      cubin_by_ptxas(&code, &v.size, ptx->code, ptx->size, ptx->target, c->ptxas, &c->stopped);
-  v.code = code;
+  v.code = kept->code;
+  v.size = kept->size;
   if (!failed) failed = image_like(&out, *image);
   if (!failed) failed = image_add_variant(out, &v, true);
-  free(code);
   nereid_image_free(failed ? out : *image);
   if (!failed) *image = out;
   return failed;
 }
 
-static int compile(SearchCompiler *c, const nereid_request *r, CompiledCandidate *out) {
+static int compile(SearchCompiler *c, Share *s, CompiledCandidate *out) {
   nereid_image *image = NULL;
   nereid_kernel *kernel = NULL;
-  nereid_request request = *r;
+  nereid_request request = s->problem->candidates[out->candidate].request;
   request.on_message = NULL;
   request.target = device_target(c->search->device);
   int code = nereid_compile(&image, &request, c->host ? NEREID_C : NEREID_PTX);
   if (!code) out->key = code_key(image);
   if (!code && c->host) code = nereid_kernel_load(&kernel, c->host, image);
-  if (!code && *c->ptxas) code = assemble(c, &image);
+  if (!code && c->assembles) code = assemble(c, &s->assembled[out->candidate], &image);
   if (!code) code = nereid_image_bytes(&out->code, &out->size, image);
   nereid_kernel_free(kernel);
   nereid_image_free(image);
@@ -107,9 +106,8 @@ static Share *take(SearchCompiler *c, CompiledCandidate *out) {
 
 /* Compiles one; the lock is held, but not meanwhile. */
 static void compile_one(SearchCompiler *c, Share *s, CompiledCandidate *one) {
-  const nereid_request *r = &s->problem->candidates[one->candidate].request;
   pthread_mutex_unlock(&c->lock);
-  if (!one->pruned) one->failure = compile(c, r, one);
+  if (!one->pruned) one->failure = compile(c, s, one);
   if (one->failure) one->message = strdup(nereid_error_message());
   pthread_mutex_lock(&c->lock);
   s->done[s->ndone++] = *one;
@@ -145,7 +143,7 @@ static void compile_some(void *arg, size_t i) {
 static int choose_way(SearchCompiler *c) {
   nereid_device *d = c->search->device;
   if (device_kind(d) == NEREID_C) return nereid_device_open(&c->host, d->name);
-  if (!tool_find_ptxas(c->ptxas)) c->ptxas[0] = 0;
+  c->assembles = assembler_open(&c->assembler, c->search->note, c->search->context);
   return 0;
 }
 
@@ -171,8 +169,10 @@ static int open_shares(SearchCompiler *c) {
   bool good = c->shares;
   for (size_t i = 0; i < s->nproblems && good; i++) {
     const SearchProblem *p = &s->problems[i];
-    c->shares[i] = (Share){.problem = p, .done = calloc(p->n + 1, sizeof(CompiledCandidate))};
-    good = c->shares[i].done;
+    c->shares[i] = (Share){.problem = p,
+                           .done = calloc(p->n + 1, sizeof(CompiledCandidate)),
+                           .assembled = calloc(p->n + 1, sizeof(Assembled))};
+    good = c->shares[i].done && c->shares[i].assembled;
   }
   return good ? 0 : error_out_of_memory();
 }
@@ -250,11 +250,30 @@ void search_compiler_stop(SearchCompiler *c) {
   pthread_mutex_unlock(&c->lock);
 }
 
+/* The one that will be loaded again, most likely. */
+static const Assembled *best_of(const Share *s) {
+  const Candidate *best = search_best(s->problem->candidates, s->problem->n);
+  return best ? &s->assembled[best - s->problem->candidates] : NULL;
+}
+
+void search_compiler_keep(SearchCompiler *c) {
+  Assembled *list = calloc(c->search->nproblems + 1, sizeof *list);
+  size_t n = 0;
+  for (size_t i = 0; list && c->assembles && i < c->search->nproblems; i++) {
+    const Assembled *best = best_of(&c->shares[i]);
+    if (best) list[n++] = *best;
+  }
+  if (n) assembler_keep(&c->assembler, list, n);
+  free(list);
+}
+
 static void free_share(Share *s) {
   for (; s->taken < s->ndone; s->taken++) {
     nereid_text_free(s->done[s->taken].code);
     free(s->done[s->taken].message);
   }
+  for (size_t i = 0; s->assembled && i < s->problem->n; i++) free(s->assembled[i].code);
+  free(s->assembled);
   free(s->done);
 }
 
@@ -262,6 +281,7 @@ void search_compiler_free(SearchCompiler *c) {
   if (!c) return;
   search_compiler_stop(c);
   join(c);
+  if (c->assembles) assembler_close(&c->assembler);
   for (size_t i = 0; c->shares && i < c->search->nproblems; i++) free_share(&c->shares[i]);
   free(c->shares);
   nereid_device_close(c->host);

@@ -26,6 +26,8 @@ bool search_compiler_next(SearchCompiler *c, const SearchProblem *p, CompiledCan
 void search_compiler_limit(SearchCompiler *c, const SearchProblem *p, double us);
 /* No further candidate is begun; those that were are given up. */
 void search_compiler_stop(SearchCompiler *c);
+/* The machine code of each problem's best goes to the cache. */
+void search_compiler_keep(SearchCompiler *c);
 void search_compiler_free(SearchCompiler *c);
 
 #endif

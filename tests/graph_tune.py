@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Mode max-autotune of whole models on a fake driver, where each kernel is as slow as it has
 programs: the fastest shapes are taken; those that fault, hang, crash or compute something else are
-neither taken nor the end; and what was found out is not found out again.
+neither taken nor the end; what was found out is not found out again, and no code is assembled
+twice.
 
     graph_tune.py [NAME...]     only models whose name contains a NAME
 """
@@ -35,8 +36,15 @@ class Machine:
         compiler = shlex.split(os.environ.get("CC", "cc"))
         subprocess.run([*compiler, "-shared", "-fPIC", "-O1", "-o", driver,
                         ROOT / "runtime/fake_cuda.c"], check=True)
-        # Without ptxas the driver gets PTX, which is all that this one takes.
-        self.env = dict(os.environ, NEREID_LIBCUDA=str(driver), NEREID_PTXAS="",
+        # This driver takes PTX for machine code.
+        self.assembled = folder / "assembled"
+        assembler = folder / "ptxas"
+        assembler.write_text(f"""#!/bin/sh
+[ $# = 5 ] || exec echo release 1
+cp "$5" "$4" && cksum <"$5" >>{shlex.quote(str(self.assembled))}
+""")
+        assembler.chmod(0o755)
+        self.env = dict(os.environ, NEREID_LIBCUDA=str(driver), NEREID_PTXAS=str(assembler),
                         NEREID_PROGRAM=NEREID, FAKE_CUDA_LOG=str(self.log))
 
     def nereid(self, *args, **env):
@@ -63,7 +71,10 @@ class Machine:
 def check_found(machine, model):
     """The grids that are taken by default and when measured, and that this is remembered."""
     default = machine.run(model, "reduce-overhead", "default")
+    machine.assembled.unlink(missing_ok=True)
     tuned = machine.run(model, "max-autotune", "tuned")
+    codes = machine.assembled.read_text().splitlines()
+    check(len(codes) == len(set(codes)), f"{model.name}: code is assembled twice")
     again = machine.run(model, "max-autotune", "tuned", NEREID_PROGRAM="/bin/false")
     pairs = list(zip(tuned.grids, default.grids, strict=True))
     check(all(t <= d for t, d in pairs), f"{model.name}: slower than by default: {pairs}")
