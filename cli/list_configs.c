@@ -49,12 +49,13 @@ static int print_space(Decorators *d, const char *kernel, bool complete) {
   return STATUS_OK;
 }
 
-static int list_kernel(Listing *l, const char *kernel) {
+/* `which`: how the kernel is asked for; `name`: its own. */
+static int list_kernel(Listing *l, const char *which, const char *name) {
   Decorators *d;
-  l->request->api.kernel = kernel;
+  l->request->api.kernel = which;
   int code = decorators_open(&d, &l->request->api, l->given, l->ngiven, NULL);
   if (code) return args_failed(code);
-  int status = print_space(d, kernel, l->ngiven > 0);
+  int status = print_space(d, name, l->ngiven > 0);
   decorators_free(d);
   return status;
 }
@@ -76,7 +77,7 @@ static int list_all(Listing *l, const nereid_module *m) {
   for (int i = 0; i < nereid_module_count(m); i++) {
     const nereid_kernel_info *k = nereid_module_kernel(m, i);
     if (k->is_helper || k->is_shadowed) continue;
-    int one = list_kernel(l, k->name);
+    int one = list_kernel(l, k->name, k->name);
     if (!status) status = one;
   }
   return status;
@@ -85,10 +86,11 @@ static int list_all(Listing *l, const nereid_module *m) {
 static int list_module(Listing *l, nereid_module *m, const Settings *values) {
   const nereid_kernel_info *k;
   if (!l->request->api.kernel && !values->len) return list_all(l, m);
-  int code = nereid_module_find(&k, m, l->request->api.kernel);
+  const char *which = l->request->api.kernel;
+  int code = nereid_module_find(&k, m, which);
   if (code) return args_failed(code);
   int status = give_arguments(l, values, k);
-  return status ? status : list_kernel(l, k->name);
+  return status ? status : list_kernel(l, which ? which : k->name, k->name);
 }
 
 int list_configs(Request *r, const Settings *values) {

@@ -131,14 +131,20 @@ typedef struct {
   const nereid_kernel_info *found;
 } Finding;
 
+/* Also of one that was found by the name of what is put around it. */
+static const nereid_kernel_info *info_of_kernel(const nereid_module *m, const Kernel *k) {
+  for (int i = 0; k && i < m->n; i++)
+    if (m->kernels[i].def == k->def && m->kernels[i].name == k->name) return &m->infos[i];
+  return NULL;
+}
+
 static int find_body(void *arg) {
   Finding *f = arg;
   nereid_module *m = f->m;
   if (m->c.from_ir) {
     f->found = info_of_unit(m, units_find(&m->c.units, m->c.diags, f->which));
   } else {
-    const Kernel *k = sema_find(m->c.program, f->which);
-    f->found = k ? &m->infos[k - m->kernels] : NULL;
+    f->found = info_of_kernel(m, sema_find(m->c.program, f->which));
   }
   return f->found ? 0 : NEREID_E_USAGE;
 }

@@ -276,21 +276,49 @@ static const Kernel *only_kernel(Program *p) {
   return NULL;
 }
 
-const Kernel *sema_find(Program *p, const char *which) {
-  const Kernel *list;
-  uint32_t n = sema_kernels(p, &list);
-  if (!which || !*which) return only_kernel(p);
+/* NAME, Class.NAME or NAME@LINE */
+static const Kernel *find_named(Program *p, const char *which) {
   const char *at = strchr(which, '@');
   size_t len = at ? (size_t)(at - which) : strlen(which);
   unsigned long line = at ? strtoul(at + 1, NULL, 10) : 0;
   const Kernel *found = NULL;
-  for (uint32_t i = 0; i < n; i++) {
-    const Kernel *k = &list[i];
+  for (uint32_t i = 0; i < p->nkernels; i++) {
+    const Kernel *k = &p->kernels[i];
     const Name bare = last_part_of(p, k->name);
     bool named = (strlen(k->name) == len && !memcmp(k->name, which, len)) ||
                  (strlen(bare) == len && !memcmp(bare, which, len));
     if (named && (!at || k->span.line == line) && (!found || !k->shadowed)) found = k;
   }
+  return found;
+}
+
+/* The kernel that `which = autotune(...)(kernel)` puts decorators around: that is what programs
+ * launch. */
+static const Kernel *find_wrapped(Program *p, const char *which) {
+  const StmtList *body = &p->main->ast->body;
+  for (uint32_t i = 0; i < body->len; i++) {
+    const Stmt *s = body->data[i];
+    if (s->kind != ST_ASSIGN || !s->value || s->targets.data[0]->kind != EX_NAME ||
+        strcmp(s->targets.data[0]->name, which))
+      continue;
+    const Expr *e = s->value;
+    while (e->kind == EX_CALL && e->a->kind == EX_CALL && e->nargs == 1) e = e->args[0].value;
+    const Kernel *k = e != s->value && e->kind == EX_NAME ? find_named(p, e->name) : NULL;
+    if (!k) continue;
+    Kernel *out = ARENA_NEW(p->arena, Kernel);
+    *out = *k;
+    out->alias = s->value;
+    return out;
+  }
+  return NULL;
+}
+
+const Kernel *sema_find(Program *p, const char *which) {
+  const Kernel *list;
+  uint32_t n = sema_kernels(p, &list);
+  if (!which || !*which) return only_kernel(p);
+  const Kernel *found = find_named(p, which);
+  if (!found) found = find_wrapped(p, which);
   if (found) return found;
   diag_error(p->diags, (Span){0}, E_SEMA_NO_KERNEL, p->main->path, which);
   Nearest near = {0};

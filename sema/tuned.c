@@ -66,7 +66,8 @@ static void collect(TunedReader *r, Exprs *out) {
   const Binding *b = map_get(&m->index, name, &at) ? m->globals.data[at].first : NULL;
   for (; b; b = b->next)
     if (b->stmt->kind == ST_ASSIGN) wrapped(r, b->stmt->value, out);
-  if (!out->len) wrapped_elsewhere(r, name, out);
+  if (r->k->alias) wrapped(r, r->k->alias, out);
+  else if (!out->len) wrapped_elsewhere(r, name, out);
   const ExprList *own = &r->k->def->decorators;
   for (uint32_t i = 0; i < own->len; i++) vec_push(r->p->arena, out, own->data[i]);
 }

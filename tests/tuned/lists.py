@@ -138,5 +138,6 @@ def inner(x, m, A: tl.constexpr):
 
 
 outer = triton.autotune(configs=[triton.Config({"A": 7})], key=["m"])(inner)
+other = triton.heuristics({"B": lambda args: 1})(triton.autotune([triton.Config({"A": 8})], ["m"])(inner))
 
 SHARED = []  # not what by_comprehension was decorated with
