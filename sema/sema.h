@@ -52,7 +52,7 @@ typedef struct {
   bool helper;   /* called by another jit function of the file, or returning a value: listed after
                     the entry kernels */
   bool shadowed; /* a later definition has the same name */
-  const Expr *alias; /* found by another name, `tuned = autotune(...)(kernel)`: the value; or NULL */
+  const Expr *alias; /* found as `tuned = autotune(...)(kernel)`: the value; else NULL */
 } Kernel;
 
 /* The kernels of the file, in order.  Returns their number. */
