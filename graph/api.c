@@ -177,6 +177,13 @@ static int describe_body(void *arg) {
   return 0;
 }
 
+static int tune(nereid_executable *e) {
+  double begin = stages_now();
+  int code = tune_plan(e->model->plan, e->device);
+  if (!code) stages_done(e->model->stages, "tune", begin);
+  return code;
+}
+
 static int make(nereid_executable *e, nereid_graph *g, const nereid_graph_options *o) {
   ModeOptions options;
   bool gpu = e->device->ops == &device_cuda;
@@ -188,7 +195,7 @@ static int make(nereid_executable *e, nereid_graph *g, const nereid_graph_option
   }
   if (!code) code = take_model(&e->model, g, o);
   if (!code) code = model_plan(e->model, &options.compile);
-  if (!code && options.compile.tune) code = tune_plan(e->model->plan, e->device);
+  if (!code && options.compile.tune) code = tune(e);
   if (!code) options.execute.stages = e->model->stages;
   if (!code)
     code = executable_new(&e->e, e->model->plan, e->model->weights, e->device, &options.execute);

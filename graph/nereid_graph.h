@@ -73,7 +73,8 @@ typedef struct {
                              "reduce-overhead": fused; on a GPU all launches of a run are started
                              at once, as a CUDA graph that is kept for each combination of sizes
                              (the last 16).  "max-autotune": the same, and on a GPU a few shapes
-                             of tiles are measured for each kernel, when the executable is made */
+                             of tiles are tuned for each kernel when the executable is made: by
+                             records (nereid_tune.h), and by measuring what they do not know */
   const char *dtype;      /* "fp32", "bf16", "fp16": the floating dtype that weights, inputs and
                              the computation have.  NULL: as in the file */
   const nereid_graph_range *ranges;

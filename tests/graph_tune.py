@@ -6,7 +6,7 @@ twice.
 
     graph_tune.py [NAME...]     only models whose name contains a NAME
 """
-import collections, os, pathlib, shlex, subprocess, sys, tempfile
+import collections, json, os, pathlib, shlex, subprocess, sys, tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent
 NEREID = os.path.abspath(os.environ.get("NEREID", ROOT.parent / "build" / "nereid"))
@@ -84,6 +84,15 @@ def check_found(machine, model):
     return default, tuned
 
 
+def check_trace(machine, model):
+    """The timeline shows how long tuning took."""
+    trace = machine.folder / "trace.json"
+    done = machine.nereid("graph", model / "model.pt2", "--device", "cuda", "--mode",
+                          "max-autotune", "--trace", trace, NEREID_CACHE_DIR=str(machine.folder / "tuned"))
+    names = [e["name"] for e in json.loads(trace.read_text())["traceEvents"]]
+    check(done.returncode == 0 and "tune" in names, f"{model.name}: stages {names}{done.stderr}")
+
+
 def grid_to_plant(default, tuned):
     """One that wins, and that nothing but a choice has: what is planted there shows nowhere else.
     Of several, that of the fewest kernels."""
@@ -107,6 +116,7 @@ def main():
                 continue
             machine = Machine(pathlib.Path(tmp) / name)
             default, tuned = check_found(machine, ROOT / "models" / name)
+            check_trace(machine, ROOT / "models" / name)
             grid = grid_to_plant(default, tuned)
             planted += grid is not None
             for what in PLANTED if grid else ():
