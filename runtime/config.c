@@ -22,6 +22,18 @@ void config_print(Text *out, const Config *c) {
     text_printf(out, "%s%s=%s", i ? " " : "", c->settings[i].name, c->settings[i].value);
 }
 
+bool config_read(Config *out, Arena *a, const char *text) {
+  *out = (Config){ARENA_ARRAY(a, nereid_setting, strlen(text) + 1), 0};
+  for (const char *at = text; *at;) {
+    size_t n = strcspn(at, " "), name = strcspn(at, "= ");
+    if (!name || at[name] != '=') return false;
+    out->settings[out->n++] =
+        (nereid_setting){arena_strndup(a, at, name), arena_strndup(a, at + name + 1, n - name - 1)};
+    at += n + (at[n] == ' ');
+  }
+  return true;
+}
+
 bool config_equal(const Config *a, const Config *b) {
   if (a->n != b->n) return false;
   for (int i = 0; i < a->n; i++)

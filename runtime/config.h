@@ -28,6 +28,9 @@ extern const char *const config_options[CONFIG_OPTIONS];
 int *config_option(nereid_request *r, const char *name);
 bool config_is_option(const char *name);
 void config_print(Text *out, const Config *c);
+/* Reads what config_print has written; false if it is none of that, as with a value that has a
+ * space. */
+bool config_read(Config *out, Arena *a, const char *text);
 bool config_equal(const Config *a, const Config *b);
 
 #endif

@@ -254,16 +254,13 @@ static void on_progress(void *context, size_t done, size_t measured, const Candi
   t->request->on_progress(t->request->context, &p);
 }
 
-/* The candidates as a search. */
+/* A search without candidates. */
 static void make_search(Tuning *t) {
   const nereid_tune_request *r = t->request;
   t->found = (SearchProblem){.kernel = t->problem.info->name,
                              .signature = signature_of(t),
                              .sizes = sizes_of(t),
-                             .args = measured_args(t),
-                             .nargs = t->problem.args.len,
-                             .candidates = t->candidates,
-                             .n = t->configs.len};
+                             .nargs = t->problem.args.len};
   t->search = (Search){.arena = t->arena,
                        .device = t->device,
                        .problems = &t->found,
@@ -273,6 +270,19 @@ static void make_search(Tuning *t) {
                        .on_progress = r->on_progress ? on_progress : NULL,
                        .note = on_note,
                        .context = t};
+}
+
+/* Where records alone choose, the space matters only if they are silent: then it may tell why. */
+static int find_candidates(Tuning *t) {
+  int code = tune_open(t);
+  if (!code && t->request->records_only) tune_recorded(t);
+  if (!code && !t->configs.len) code = tune_space(t);
+  if (!code) code = make_candidates(t);
+  if (code) return code;
+  t->found.args = measured_args(t);
+  t->found.candidates = t->candidates;
+  t->found.n = t->configs.len;
+  return 0;
 }
 
 static int search(Tuning *t) {
@@ -287,9 +297,8 @@ static int tune_body(void *arg) {
   bool model = t->request->model_only, records = t->request->records_only;
   int code = find_device(t);
   if (!code) code = problem_open(&t->problem, t->arena, t->request);
-  if (!code) code = tune_space(t);
-  if (!code) code = make_candidates(t);
   if (!code) make_search(t);
+  if (!code) code = find_candidates(t);
   if (!code && !model) tuner_recall(&t->search, &memory);
   if (!code && !records) tuner_predict(&t->search, &t->rates, true);
   if (!code && model) code = tuner_choose(&t->search);

@@ -4,7 +4,7 @@
 #include "runtime/space.h"
 #include "runtime/tuning.h"
 
-static int open_decorators(Tuning *t) {
+int tune_open(Tuning *t) {
   DecoratorArg *args = ARENA_ARRAY(t->arena, DecoratorArg, (size_t)t->problem.args.len);
   for (int i = 0; i < t->problem.args.len; i++) {
     const Argument *a = &t->problem.args.data[i];
@@ -69,8 +69,7 @@ static bool names_constexprs(const Tuning *t) {
 }
 
 int tune_space(Tuning *t) {
-  int code = open_decorators(t);
-  if (!code) code = space_check(&t->problem, t->request->axes, t->request->naxes);
+  int code = space_check(&t->problem, t->request->axes, t->request->naxes);
   if (code) return code;
   choose_axes(t);
   if (names_constexprs(t)) return space_of_axes(&t->configs, &t->problem, t->axes, t->naxes);

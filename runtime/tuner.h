@@ -37,6 +37,8 @@ void tuner_recall(Search *s, Memory *m);
 /* Keeps what was measured since, and what holds for this version as well, all at once. */
 void tuner_remember(Search *s, Memory *m);
 void tuner_forget(Memory *m);
+/* All that is recorded of a problem on the search's device, whatever it was measured of. */
+void tuner_recorded(const Search *s, const SearchProblem *p, RecordList *out);
 
 /* ---- what compiling has told of problems whose sources are whole ---- */
 

@@ -155,6 +155,17 @@ static void recall_by_code(Memory *m) {
   }
 }
 
+static RecordProblem problem_of(const Search *s, const SearchProblem *p, const char *driver) {
+  return (RecordProblem){p->kernel, p->signature, p->sizes, s->device->description, driver};
+}
+
+void tuner_recorded(const Search *s, const SearchProblem *p, RecordList *out) {
+  RecordProblem problem = problem_of(s, p, driver_of(s));
+  Records *records = records_open(s->note, s->context);
+  records_get(records, s->arena, &problem, out);
+  records_close(records);
+}
+
 static void open_memory(Search *s, Memory *m) {
   const char *driver = driver_of(s);
   *m = (Memory){.records = records_open(s->note, s->context),
@@ -164,8 +175,7 @@ static void open_memory(Search *s, Memory *m) {
                 .lists = ARENA_ARRAY(s->arena, RecordList, s->nproblems)};
   for (size_t i = 0; i < s->nproblems; i++) {
     const SearchProblem *p = &s->problems[i];
-    m->problems[i] =
-        (RecordProblem){p->kernel, p->signature, p->sizes, s->device->description, driver};
+    m->problems[i] = problem_of(s, p, driver);
     for (size_t j = 0; j < p->n; j++)
       if (!p->candidates[j].known)
         vec_push(s->arena, &m->entries, ((MemoryEntry){i, &p->candidates[j], NULL, {0}}));

@@ -10,3 +10,10 @@ why flagged 'n=64 --grid cdiv(n,BLOCK)'
 why listed 'n=64 --grid cdiv(n,BLOCK) --tune'
 why listed '--grid 1'
 why listed 'n=64'
+# Values of any space that was tuned are taken, unless one of them is fixed.
+other() { nereid "$@" --grid 'cdiv(n, BLOCK)' --device cpu; }
+other tune tuning.py:listed x=ones:f32[64] y=zeros:f32[64] n=64 --space BLOCK=24,48 > $TMP/out || cat $TMP/out
+other run tuning.py:listed x=rand:f32[64] y=zeros:f32[64] n=64 && echo found
+other tune tuning.py:flagged x=ones:f32[64] y=zeros:f32[64] n=64 --space BLOCK=64 --space KIND=copy > $TMP/out
+other run tuning.py:flagged x=ones:f32[64] y=zeros:f32[64] n=64
+other run tuning.py:flagged x=ones:f32[64] y=zeros:f32[64] n=64 -D KIND=copy
