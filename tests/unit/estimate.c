@@ -203,6 +203,48 @@ static void test_loop(void) {
   check(f.facts.clocks > 9 * once && f.facts.clocks < 11 * once, "which takes longer");
 }
 
+/* Programs of a triangle: the last one has twice as much to do as the mean. */
+static void test_uneven(void) {
+  Case c = {
+      "    total = 0.0\n"
+      "    for start in range(0, (tl.program_id(0) + 1) * n, B):\n"
+      "        total += tl.sum(tl.load(x + start + tl.arange(0, B)), 0)\n"
+      "    tl.store(y + tl.program_id(0), total)\n",
+      FLAT_PARAMS,
+      FLAT_ARGS,
+      {{"n", 1024}},
+      {64},
+      4};
+  Found f = estimate(&c);
+  double share = f.facts.clocks_most / f.facts.clocks;
+  check(share > 1.5 && share < 2, "the longest program of a triangle");
+  check_within(f.facts.loaded, 4 * 1024 * 32.5, SAMPLED, "the mean one loads half a row");
+  check_within(f.facts.read, 4 * 1024 * 64, 0.15, "and the array comes about once");
+}
+
+/* Each row is read twice: some of it is in the cache still, which is smaller than all rows. */
+static void test_twice(void) {
+  enum { ROWS = 2048, COLUMNS = 65536 };
+  double bytes = 4.0 * ROWS * COLUMNS;
+  Case c = {
+      "    row = x + tl.program_id(0) * n\n"
+      "    total = 0.0\n"
+      "    for start in range(0, n, B):\n"
+      "        total += tl.sum(tl.load(row + start + tl.arange(0, B)), 0)\n"
+      "    for start in range(0, n, B):\n"
+      "        v = tl.load(row + start + tl.arange(0, B))\n"
+      "        tl.store(y + tl.program_id(0) * n + start + tl.arange(0, B), v / total)\n",
+      FLAT_PARAMS,
+      FLAT_ARGS,
+      {{"n", COLUMNS}},
+      {ROWS},
+      4};
+  Found f = estimate(&c);
+  check_number(f.facts.loaded, 2.0 * 4 * COLUMNS, "a row comes twice from the cache");
+  check_number(f.facts.written, bytes, "it is written once");
+  check(f.facts.read > bytes && f.facts.read < 2 * bytes, "between once and twice from memory");
+}
+
 /* Loops in loops, of bounds that nobody knows. */
 static void test_deep(void) {
   enum { DEPTH = 12 };
@@ -286,6 +328,8 @@ int main(void) {
   test_scattered();
   test_shared();
   test_loop();
+  test_uneven();
+  test_twice();
   test_deep();
   test_product();
   test_small_products();
