@@ -12,6 +12,7 @@
 #include "runtime/results.h"
 #include "runtime/tool.h"
 #include "runtime/tuner.h"
+#include "runtime/value.h"
 #include "runtime/wire.h"
 
 static int passed, failed;
@@ -396,6 +397,33 @@ static void test_hang(Arena *a) {
              "what to do about it");
 }
 
+/* ---- arrays that repeat ---- */
+
+static bool same_element(const nereid_value *a, int64_t i, const nereid_value *b, int64_t j) {
+  return nereid_value_element(a, i) == nereid_value_element(b, j);
+}
+
+static void test_repeat(void) {
+  nereid_value *whole, *parts, *zeros;
+  if (nereid_value_parse(&whole, "randn:f16[10,10]:7")) abort();
+  if (value_repeat(&parts, "randn:f16[10,10]:7", 7) || value_repeat(&zeros, "zeros:f32[9]", 2))
+    abort();
+  bool begins = true, repeats = true;
+  for (int64_t i = 0; i < 100; i++) {
+    begins &= same_element(parts, i % 7, whole, i % 7);
+    repeats &= same_element(parts, i, parts, i % 7);
+  }
+  check(begins && repeats, "drawn elements repeat");
+  check(!same_element(whole, 0, whole, 7) && !same_element(parts, 0, parts, 1), "and only these");
+  check(nereid_value_element(zeros, 8) == 0, "nothing is drawn of zeros");
+  nereid_value_free(parts);
+  if (value_repeat(&parts, "randn:f16[10,10]:7", 0)) abort();
+  check(same_element(parts, 99, whole, 99), "without a period nothing repeats");
+  nereid_value_free(whole);
+  nereid_value_free(parts);
+  nereid_value_free(zeros);
+}
+
 /* ---- what compiling has told ---- */
 
 /* Compiles what is not kept, if it may be; how many candidates were known before? */
@@ -504,6 +532,7 @@ int main(void) {
   test_answers(a);
   test_witness(a);
   test_problems(a);
+  test_repeat();
   test_memo(a);
   test_lines();
   test_model_only();
