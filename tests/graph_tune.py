@@ -87,8 +87,9 @@ def check_found(machine, model):
 def check_trace(machine, model):
     """The timeline shows how long tuning took."""
     trace = machine.folder / "trace.json"
-    done = machine.nereid("graph", model / "model.pt2", "--device", "cuda", "--mode",
-                          "max-autotune", "--trace", trace, NEREID_CACHE_DIR=str(machine.folder / "tuned"))
+    done = machine.nereid("graph", model / "model.pt2", "--device", "cuda",
+                          "--mode", "max-autotune", "--trace", trace,
+                          NEREID_CACHE_DIR=str(machine.folder / "tuned"))
     names = [e["name"] for e in json.loads(trace.read_text())["traceEvents"]]
     check(done.returncode == 0 and "tune" in names, f"{model.name}: stages {names}{done.stderr}")
 
