@@ -46,6 +46,7 @@ typedef struct {
   nereid_timing timing; /* runs: 0 if it was not measured */
   Estimate estimate;
   CacheKey code; /* of a prediction */
+  int place;     /* in the order in which the tuner tries them */
   Facts facts;
 } Config;
 
@@ -467,6 +468,14 @@ static void predict(void *context, size_t i) {
   else c->code = code_of(&w.request);
 }
 
+static void put_in_order(Problem *p) {
+  const Estimate *estimates[CONFIGS_MAX];
+  size_t order[CONFIGS_MAX];
+  for (int i = 0; i < p->nconfigs; i++) estimates[i] = &p->configs[i].estimate;
+  estimate_order(order, estimates, (size_t)p->nconfigs);
+  for (int i = 0; i < p->nconfigs; i++) p->configs[order[i]].place = i;
+}
+
 static void print_prediction(const Problem *p, const Config *c) {
   const Estimate *e = &c->estimate;
   const Facts *f = &c->facts;
@@ -475,8 +484,8 @@ static void print_prediction(const Problem *p, const Config *c) {
     print_failure(p, c, c->why);
     return;
   }
-  printf("%s\t%s\tus=%.3f low=%.3f high=%.3f bound=%s", p->name, c->text, e->us, e->low_us,
-         e->high_us, estimate_bound_name(e->bound));
+  printf("%s\t%s\tplace=%d us=%.3f low=%.3f high=%.3f bound=%s", p->name, c->text, c->place, e->us,
+         e->low_us, e->high_us, estimate_bound_name(e->bound));
   printf(" programs=%.0f warps=%d registers=%d spilled=%d shared=%lld occupancy=%d stages=%d",
          f->programs, f->warps, f->registers, f->spilled, (long long)f->shared, f->occupancy,
          f->stages);
@@ -520,6 +529,7 @@ static int compile_batch(Sweep *s, int at) {
     }
   parallel_for((size_t)b.n, s->predict ? predict : compile, &b);
   if (!s->predict) load(&b);
+  for (int i = at; i < end && s->predict; i++) put_in_order(&s->problems[i]);
   for (int i = 0; i < b.n && s->predict; i++) print_prediction(b.problems[i], b.configs[i]);
   free(b.problems);
   free(b.configs);

@@ -163,6 +163,7 @@ Estimate estimate_facts(const struct Facts *f, const Rates *r) {
       .specials = c->specials * f->programs,
       .conflicts = c->shared_least > 0 ? c->shared / c->shared_least : 1,
       .lines = c->lines_least > 0 ? c->lines / c->lines_least : 1,
+      .warps = f->warps,
       .registers = f->registers,
       .spilled = f->spilled,
       .shared = f->shared,

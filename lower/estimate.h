@@ -45,6 +45,7 @@ typedef struct Estimate {
   double specials;                /* exp2, rcp, sqrt, ... */
   double conflicts;               /* turns of shared memory for each that would do; 1: none */
   double lines;                   /* the same of 128-byte lines of global memory */
+  int warps;                      /* of a program */
   int registers, spilled;         /* a thread; 32-bit registers that do not fit */
   int64_t shared;                 /* bytes a program */
   int occupancy;                  /* programs a processor holds at a time */

@@ -20,5 +20,9 @@ typedef struct {
 int estimate_launch(Estimate *out, const EstimateLaunch *l);
 /* The same with what the estimate is made from (`facts` may be NULL). */
 int estimate_explain(Estimate *out, Facts *facts, const EstimateLaunch *l);
+/* In which to try candidates: the fastest first, then what is fast and unlike what comes before it,
+ * since where the model errs, it errs for what is alike.  What it knows nothing of (us is 0) comes
+ * last. */
+void estimate_order(size_t *order, const Estimate *const *e, size_t n);
 
 #endif

@@ -1,5 +1,4 @@
 /* What the model says of candidates. */
-#include <stdlib.h>
 
 #include "runtime/estimate.h"
 #include "runtime/parallel.h"
@@ -49,27 +48,11 @@ static void add_candidates(const Search *s, const SearchProblem *p, Prediction *
 
 /* ---- the order ---- */
 
-typedef struct {
-  double us;
-  size_t candidate;
-} Ranked;
-
-static int promising_first(const void *a, const void *b) {
-  const Ranked *x = a, *y = b;
-  if (x->us != y->us) return x->us < y->us ? -1 : 1;
-  return x->candidate < y->candidate ? -1 : 1;
-}
-
-/* What the model says nothing of comes last. */
 static void put_in_order(const Search *s, SearchProblem *p) {
-  Ranked *places = ARENA_ARRAY(s->arena, Ranked, p->n);
+  const Estimate **predicted = ARENA_ARRAY(s->arena, const Estimate *, p->n);
   size_t *order = ARENA_ARRAY(s->arena, size_t, p->n);
-  for (size_t i = 0; i < p->n; i++) {
-    double us = p->candidates[i].predicted.us;
-    places[i] = (Ranked){us > 0 ? us : 1e300, i};
-  }
-  qsort(places, p->n, sizeof *places, promising_first);
-  for (size_t i = 0; i < p->n; i++) order[i] = places[i].candidate;
+  for (size_t i = 0; i < p->n; i++) predicted[i] = &p->candidates[i].predicted;
+  estimate_order(order, predicted, p->n);
   p->order = order;
 }
 

@@ -320,6 +320,29 @@ static void test_small_products(void) {
   take_gpu();
 }
 
+/* ---- the order of candidates ---- */
+
+/* Times of candidates of which 0 and 1 are one kernel but for their rings, and 2 is another. */
+static void test_order(void) {
+  enum { N = 4 };
+  static const Estimate big = {.programs = 64, .warps = 8, .occupancy = 1, .registers = 200},
+                        small = {.programs = 1024, .warps = 2, .occupancy = 8, .registers = 64};
+  Estimate e[N] = {big, big, small, {0}};
+  const Estimate *all[N] = {&e[0], &e[1], &e[2], &e[3]};
+  size_t order[N];
+  e[0].us = 100;
+  e[1].us = 101;
+  e[2].us = 105;
+  estimate_order(order, all, N);
+  check(order[0] == 0, "the fastest is tried first");
+  check(order[1] == 2 && order[2] == 1, "then one that is unlike it");
+  check(order[3] == 3, "and what nothing is known of at last");
+  e[2].us = 120;
+  estimate_order(order, all, N);
+  check(order[1] == 1, "but not one that is much slower");
+  estimate_order(order, all, 0);
+}
+
 int main(void) {
   take_gpu();
   test_add();
@@ -333,6 +356,7 @@ int main(void) {
   test_deep();
   test_product();
   test_small_products();
+  test_order();
   printf("%d passed, %d failed\n", passed, failed);
   return failed != 0;
 }
