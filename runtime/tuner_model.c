@@ -1,5 +1,4 @@
 /* What the model says of candidates. */
-
 #include "runtime/estimate.h"
 #include "runtime/parallel.h"
 #include "runtime/tuner.h"

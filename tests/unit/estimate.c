@@ -322,12 +322,12 @@ static void test_small_products(void) {
 
 /* ---- the order of candidates ---- */
 
-/* Times of candidates of which 0 and 1 are one kernel but for their rings, and 2 is another. */
+/* Candidates 0 and 1 have all but their times in common, 2 is another kind, 3 is not known. */
 static void test_order(void) {
   enum { N = 4 };
   static const Estimate big = {.programs = 64, .warps = 8, .occupancy = 1, .registers = 200},
                         small = {.programs = 1024, .warps = 2, .occupancy = 8, .registers = 64};
-  Estimate e[N] = {big, big, small, {0}};
+  Estimate e[N] = {big, big, small};
   const Estimate *all[N] = {&e[0], &e[1], &e[2], &e[3]};
   size_t order[N];
   e[0].us = 100;
