@@ -81,6 +81,12 @@ static int signature(Tuner *t, const PlanStep *s, Name *out) {
 
 /* ---- problems ---- */
 
+/* Of tensors without elements nothing is launched. */
+static bool is_launched(const SearchProblem *p) {
+  const uint32_t *grid = p->candidates[0].grid;
+  return grid[0] && grid[1] && grid[2];
+}
+
 /* Steps of the constant part run once.  Steps that are the same share a problem. */
 static int add_problem(Tuner *t, uint32_t step) {
   const PlanStep *s = &t->plan->steps[step];
@@ -92,7 +98,7 @@ static int add_problem(Tuner *t, uint32_t step) {
   void **number = namemap_put(t->arena, &t->by_signature, name);
   if (!*number) {
     code = tune_problem(&problem, &t->kernels, t->sizes, s);
-    if (code) return code;
+    if (code || !is_launched(&problem)) return code;
     vec_push(t->arena, &t->problems, problem);
     *number = (void *)(uintptr_t)t->problems.len;
   }

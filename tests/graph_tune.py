@@ -94,6 +94,25 @@ def check_trace(machine, model):
     check(done.returncode == 0 and "tune" in names, f"{model.name}: stages {names}{done.stderr}")
 
 
+EMPTY = """class GraphModule(torch.nn.Module):
+    def forward(self, x: "f32[0, 4096]", y: "f32[65536]"):
+        exp: "f32[0, 4096]" = torch.ops.aten.exp.default(x)
+        neg: "f32[65536]" = torch.ops.aten.neg.default(y)
+        return (exp, neg)
+"""
+
+
+def check_empty(machine):
+    """A kernel that is never launched has nothing to choose."""
+    model = machine.folder / "empty.py"
+    model.write_text(EMPTY)
+    done = machine.nereid("graph", model, "--device", "cuda", "--mode", "max-autotune", "--time",
+                          NEREID_CACHE_DIR=str(machine.folder / "empty"))
+    records = machine.records("empty")
+    check(done.returncode == 0 and not done.stderr, f"no elements: {done.stderr}")
+    check('kernel "neg"' in records and 'kernel "exp"' not in records, f"no elements: {records}")
+
+
 def grid_to_plant(default, tuned):
     """One that wins, and that nothing but a choice has: what is planted there shows nowhere else.
     Of several, that of the fewest kernels."""
@@ -122,6 +141,7 @@ def main():
             planted += grid is not None
             for what in PLANTED if grid else ():
                 check_planted(machine, ROOT / "models" / name, grid, what)
+        check_empty(Machine(pathlib.Path(tmp) / "empty"))
     check(planted or sys.argv[1:], "nothing was planted")
     print("".join(f"FAIL {f}\n" for f in failures), end="")
     print(f"{passed} passed, {len(failures)} failed")
