@@ -81,25 +81,31 @@ static void command_line(const char **argv, char *words, const Cpu *cpu, const c
   argv[n] = NULL;
 }
 
-/* GCC 13 breaks down over some conversions between vectors of 512 bits and of 256. */
 static bool broke_down(const char *output) {
   return strstr(output, "unrecognizable insn") || strstr(output, "internal compiler error");
 }
 
+/* Options to try in turn.  GCC breaks down over some code: version 13 over conversions between
+ * vectors of 512 bits and of 256, version 12 over masks of vectors of few lanes. */
+static const struct {
+  const char *more;
+  bool when_broken;
+} attempts[] = {
+    {"-fopenmp", false}, {"-fopenmp -mno-avx512f", true}, {"-fopenmp -O1", true}, {"", false}};
+enum { ATTEMPTS = sizeof attempts / sizeof *attempts };
+
 static int run_compiler(nereid_device *d, const TempFolder *t, const char *name) {
   const Cpu *cpu = d->state;
-  char in[TOOL_PATH + 64], out[TOOL_PATH + 64], words[WORDS_MAX], output[OUTPUT_MAX];
+  char in[TOOL_PATH + 64], out[TOOL_PATH + 64], words[WORDS_MAX];
+  char output[OUTPUT_MAX] = "", ignored[OUTPUT_MAX];
   const char *argv[OPTIONS_MAX];
   temp_name(in, sizeof in, t, "kernel.c");
   temp_name(out, sizeof out, t, "kernel.so");
-  command_line(argv, words, cpu, "-fopenmp", in, out);
-  if (tool_run(argv, output, sizeof output) == 0) return 0;
-  char ignored[OUTPUT_MAX];
-  command_line(argv, words, cpu, "-fopenmp -mno-avx512f", in, out);
-  if (broke_down(output) && tool_run(argv, ignored, sizeof ignored) == 0) return 0;
-  command_line(argv, words, cpu, "", in, out);
-  if (tool_run(argv, ignored, sizeof ignored) == 0) {
-    device_note(d, N_RUN_NO_OPENMP, cpu->cc);
+  for (int i = 0; i < ATTEMPTS; i++) {
+    if (attempts[i].when_broken && !broke_down(output)) continue;
+    command_line(argv, words, cpu, attempts[i].more, in, out);
+    if (tool_run(argv, i ? ignored : output, OUTPUT_MAX)) continue;
+    if (!*attempts[i].more) device_note(d, N_RUN_NO_OPENMP, cpu->cc);
     return 0;
   }
   return error_set(NEREID_E_TOOL, E_RUN_CC_FAILED, cpu->cc, name, output);
