@@ -61,7 +61,7 @@ static void add_architecture(Rates *r) {
   r->threads = a->threads;
   if (r->cache <= 0) r->cache = a->cache;
   /* Drivers tell the highest clock; under load it is the one that peak rates are stated for. */
-  if (r->clock > a->clock) r->clock = a->clock;
+  if (r->clock <= 0 || r->clock > a->clock) r->clock = a->clock;
 }
 
 static double bandwidth_by_name(const char *name) {

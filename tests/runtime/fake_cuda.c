@@ -3,7 +3,7 @@
  *
  * The variable FAKE_CUDA says what should happen, as key=number pairs separated by commas:
  *   init, alloc, link, launch, sync, graph, graph_launch   the result code of that call
- *   cost   a launch of n programs along x takes n times as many ms (0); below 0, an n-th of -cost
+ *   cost   a launch of n programs along x takes n times as many us (0); below 0, an n-th of -cost
  *   copy, pinned  the result codes of copies and of pinned memory
  *   wrong  launches of so many programs along x write nonsense
  *   fault, hang, crash  such launches break the context, never end, or end the process
@@ -179,7 +179,7 @@ API int cuMemsetD8Async(uint64_t to, unsigned char byte, size_t n, void *s) {
   return (void)s, memset((void *)(uintptr_t)to, byte, n), need("copy");
 }
 
-/* ---- streams and events: an event is a count, 1 ms apart ---- */
+/* ---- streams and events: an event is a count, 1 us apart ---- */
 
 API int cuStreamCreate(void **out, unsigned flags) { return (void)flags, *out = malloc(1), 0; }
 API int cuStreamDestroy_v2(void *s) { return free(s), 0; }
@@ -189,10 +189,10 @@ API int cuStreamSynchronize(void *s) {
 }
 
 typedef struct {
-  int ms, copies;
+  int us, copies;
 } Event;
 
-static int clock_ms;
+static int clock_us;
 
 API int cuEventCreate(void **out, unsigned flags) {
   return (void)flags, *out = calloc(1, sizeof(Event)), 0;
@@ -201,7 +201,7 @@ API int cuEventCreate(void **out, unsigned flags) {
 API int cuEventDestroy_v2(void *e) { return free(e), 0; }
 API int cuEventRecord(void *e, void *s) {
   pthread_mutex_lock(&lock);
-  *(Event *)e = (Event){++clock_ms, ncopies};
+  *(Event *)e = (Event){++clock_us, ncopies};
   pthread_mutex_unlock(&lock);
   return (void)s, 0;
 }
@@ -212,7 +212,7 @@ API int cuEventSynchronize(void *e) {
 }
 
 API int cuEventElapsedTime(float *ms, void *from, void *to) {
-  return *ms = (float)(((Event *)to)->ms - ((Event *)from)->ms), 0;
+  return *ms = (float)(((Event *)to)->us - ((Event *)from)->us) / 1000, 0;
 }
 
 /* ---- code ---- */
@@ -298,12 +298,12 @@ API int cuLaunchKernel(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned 
                        unsigned bz, unsigned shared, void *stream, void **params, void **extra) {
   int r = need("launch");
   int cost = setting("cost", 0);
-  clock_ms += cost < 0 ? -cost / (int)gx : cost * (int)gx;
+  clock_us += cost < 0 ? -cost / (int)gx : cost * (int)gx;
   if (r == 0 && setting("wrong", -1) == (int)gx) spoil(f, params);
   FILE *log = r ? NULL : open_log();
   if (log) {
-    fprintf(log, "launch %u %u %u block %u %u %u shared %u stream %d extra %d :", gx, gy, gz, bx, by,
-            bz, shared, stream != NULL, extra != NULL);
+    fprintf(log, "launch %u %u %u block %u %u %u shared %u stream %d extra %d :", gx, gy, gz, bx,
+            by, bz, shared, stream != NULL, extra != NULL);
     for (int i = 0, n = params_of(f); i < n; i++)
       fprintf(log, " %llx", (unsigned long long)*(uint64_t *)params[i]);
     fputc('\n', log);

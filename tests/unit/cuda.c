@@ -1,5 +1,6 @@
 /* Device cuda against a fake driver: errors, what a launch hands over, and the cache. */
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +10,7 @@
 #include "runtime/cubin.h"
 #include "runtime/cuda.h"
 #include "runtime/device.h"
+#include "runtime/rates.h"
 #include "runtime/tool.h"
 
 static int passed, failed;
@@ -159,10 +161,14 @@ static void test_memory(const Fake *f) {
   nereid_event *a, *b;
   double us = 0;
   check(!nereid_event_new(&a, d) && !nereid_event_new(&b, d) && !nereid_event_record(a, NULL) &&
-            !nereid_event_record(b, NULL) && !nereid_event_elapsed_us(&us, a, b) && us == 1000,
+            !nereid_event_record(b, NULL) && !nereid_event_elapsed_us(&us, a, b) &&
+            fabs(us - 1) < 1e-6,
         "events");
   nereid_event_free(a);
   nereid_event_free(b);
+  Rates r;
+  rates_of_device(&r, d);
+  check(r.clock > 0 && r.bandwidth > 0, "what a driver does not tell is its architecture's");
   nereid_device_close(d);
 }
 
@@ -295,7 +301,9 @@ static void test_launch(const Fake *f) {
                    " 2000 6 4000 d\n"),
         "arguments from a table");
   nereid_timing t;
+  setenv("FAKE_CUDA", "cost=999", 1);
   check(!nereid_launch_time(&t, l, NULL, NULL) && t.median_us == 1000 && t.runs >= 5, "timing");
+  setenv("FAKE_CUDA", "", 1);
   use(f, "fake.so", "launch=701");
   X(nereid_launch_run(l, NULL), NEREID_E_RESOURCES,
     "launching the kernel: CUDA_ERROR (a fake error); too many registers or threads; use fewer "
