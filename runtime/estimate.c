@@ -1,5 +1,7 @@
 #include "runtime/estimate.h"
 
+#include <math.h>
+
 #include "runtime/compile.h"
 
 typedef struct {
@@ -21,6 +23,8 @@ static int estimate(void *arg) {
   Facts f = facts_gather(a, n, &in);
   if (e->facts) *e->facts = f;
   *e->out = estimate_facts(&f, l->rates);
+  /* What is no number, as where rates are missing, is no prediction. */
+  if (!isfinite(e->out->us) || !isfinite(e->out->high_us)) *e->out = (Estimate){0};
   return 0;
 }
 

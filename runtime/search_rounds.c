@@ -1,6 +1,5 @@
 #include "runtime/search_rounds.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -68,7 +67,6 @@ static void report(State *s, bool done) {
 static double patience(const State *s, const Candidate *c, int runs) {
   if (s->best_us > 0) return SECONDS_LEAST + FAR * 1e-6 * s->best_us;
   double predicted = 1e-6 * c->predicted.high_us * (2 + runs), most = SECONDS_MOST + 10 * predicted;
-  if (!isfinite(most)) return SECONDS_MOST;
   if (predicted <= 0 || s->patient) return most;
   return SECONDS_LEAST + FAR * predicted < most ? SECONDS_LEAST + FAR * predicted : most;
 }

@@ -7,22 +7,15 @@ twice.
     graph_tune.py [NAME...]     only models whose name contains a NAME
 """
 import collections, json, os, pathlib, shlex, subprocess, sys, tempfile
+from tally import check, report
 
 ROOT = pathlib.Path(__file__).resolve().parent
 NEREID = os.path.abspath(os.environ.get("NEREID", ROOT.parent / "build" / "nereid"))
 MODELS = "chain", "dyn_mlp", "hf_bert", "hfv_vit", "kv_decode", "mlp"
 # What a launch of so many programs does, and what records say of it.
 PLANTED = {"wrong": "wrong", "fault": "fault", "crash": "fault", "hang": "timeout"}
-passed, failures = 0, []
 
 Run = collections.namedtuple("Run", "launched grids messages")
-
-
-def check(ok, what):
-    global passed
-    passed += bool(ok)
-    if not ok:
-        failures.append(what)
 
 
 class Machine:
@@ -143,9 +136,7 @@ def main():
                 check_planted(machine, ROOT / "models" / name, grid, what)
         check_empty(Machine(pathlib.Path(tmp) / "empty"))
     check(planted or sys.argv[1:], "nothing was planted")
-    print("".join(f"FAIL {f}\n" for f in failures), end="")
-    print(f"{passed} passed, {len(failures)} failed")
-    return bool(failures)
+    return report()
 
 
 sys.exit(main())

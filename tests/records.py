@@ -2,18 +2,12 @@
 """`nereid records` on many machines: the same bytes whatever the order, and nothing lost or half
 done with many processes, after kills, on a full disk and on one that can only be read."""
 import itertools, json, os, pathlib, random, shutil, signal, subprocess, sys, tempfile, time
+from tally import check, report
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 NEREID = os.path.abspath(os.environ.get("NEREID", ROOT / "build" / "nereid"))
 STATUSES = ("ok", "compile", "resources", "timeout", "fault", "wrong")
-passed, failures, skipped = 0, [], []
-
-
-def check(ok, what):
-    global passed
-    passed += bool(ok)
-    if not ok:
-        failures.append(what)
+skipped = []
 
 
 class Machine:
@@ -258,12 +252,9 @@ def main():
         test_machines(tmp, files, everything)
         for test in (test_processes, test_tuning, test_kills, test_disk, test_hostile, test_many):
             test(tmp)
-    for text in failures:
-        print("FAIL", text)
     for text in skipped:
         print("1 skipped:", text)
-    print(f"{passed} passed, {len(failures)} failed")
-    return bool(failures)
+    return report()
 
 
 sys.exit(main())

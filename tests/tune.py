@@ -2,6 +2,7 @@
 """`nereid tune` on the CPU: no candidate ends or wins a run that it should not, what was measured
 is not measured again, many processes share one database, and none is left behind."""
 import json, os, pathlib, re, shlex, shutil, signal, subprocess, sys, tempfile, time
+from tally import check, report
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 NEREID = os.path.abspath(os.environ.get("NEREID", ROOT / "build" / "nereid"))
@@ -9,14 +10,6 @@ FILE = ROOT / "tests/cli/tuning.py"
 SCALE = [f"{FILE}:scale", "x=rand:f32[65536]", "y=zeros:f32[65536]", "n=65536", "--grid",
          "cdiv(n, BLOCK)", "--device", "cpu"]
 OK, HANGS, FAULTS, FAILS, WRONG = range(5)  # the kernel's MODE
-passed, failures = 0, []
-
-
-def check(ok, what):
-    global passed
-    passed += bool(ok)
-    if not ok:
-        failures.append(what)
 
 
 class Machine:
@@ -409,10 +402,7 @@ def main():
         test_processes(machine("processes"))
         test_kill(machine("kill"))
         test_output(machine("output"), tmp)
-    for text in failures:
-        print("FAIL", text)
-    print(f"{passed} passed, {len(failures)} failed")
-    return bool(failures)
+    return report()
 
 
 sys.exit(main())

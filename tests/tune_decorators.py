@@ -7,20 +7,13 @@ that they give run, and agree, and the best one is right.
 import argparse, json, os, pathlib, subprocess, sys, tempfile
 
 import numpy as np
+from tally import check, report
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 NEREID = os.path.abspath(os.environ.get("NEREID", ROOT / "build" / "nereid"))
 FILE = ROOT / "tests/tune_decorators/kernels.py"
 N, ROWS = 1000, 7
 rng = np.random.default_rng(1)
-passed, failures = 0, []
-
-
-def check(ok, what):
-    global passed
-    passed += bool(ok)
-    if not ok:
-        failures.append(what)
 
 
 def floats(*shape, dtype=np.float32):
@@ -86,10 +79,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         for name, case in CASES.items():
             test(pathlib.Path(folder), device, name, *case)
-    for text in failures:
-        print("FAIL", text)
-    print(f"{passed} passed, {len(failures)} failed")
-    return bool(failures)
+    return report()
 
 
 sys.exit(main())
