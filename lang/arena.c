@@ -36,7 +36,7 @@ typedef struct Chunk {
 struct Arena {
   Chunk *chunks;
   char *at;
-  size_t left;
+  size_t left, size;
   jmp_buf *oom;
   Arena *parent, *children;
   Arena *sibling, *before; /* among the children of the parent */
@@ -78,6 +78,8 @@ void arena_free(Arena *a) {
   free(a);
 }
 
+size_t arena_size(const Arena *a) { return a->size; }
+
 jmp_buf *arena_on_oom(Arena *a, jmp_buf *place) {
   jmp_buf *old = a->oom;
   a->oom = place;
@@ -111,6 +113,7 @@ static void add_chunk(Arena *a, size_t need) {
   c->next = a->chunks;
   c->size = size;
   a->chunks = c;
+  a->size += size;
   a->at = (char *)c + head;
   a->left = size;
   ASAN_POISON_MEMORY_REGION(a->at, size);

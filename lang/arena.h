@@ -24,6 +24,8 @@ Arena *arena_new(void);
 /* An arena for scratch, which lives as long as `parent` at most; memory is the parent's matter. */
 Arena *arena_child(Arena *parent);
 void arena_free(Arena *a);
+/* The bytes that it has of the system, without those of its children. */
+size_t arena_size(const Arena *a);
 
 /* Where to jump (longjmp with 1) when an allocation fails.  Returns the place set before. */
 jmp_buf *arena_on_oom(Arena *a, jmp_buf *place);

@@ -120,6 +120,7 @@
 #define E_SEMA_CALL_DEPTH "the calls of '%s' are nested more than %d deep: a kernel can't recurse"
 #define E_SEMA_DEPTH "the kernel is nested too deep: more than %d levels"
 #define E_SEMA_UNROLL_MAX "unrolled loops take more than %d steps"
+#define E_SEMA_UNROLL_MEMORY "unrolled loops take more than %d MB of memory"
 #define E_SEMA_RETURN_TYPES "the values that '%s' returns have no common type: %s"
 #define N_SEMA_OTHER_RETURN "the other return"
 #define E_SEMA_RETURN_IN_LOOP \

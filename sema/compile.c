@@ -136,7 +136,12 @@ const StmtList *kernel_scope(Program *p, const Kernel *k) {
 TileFunc *sema_compile(Program *p, const Kernel *k, const KernelArg *args, uint32_t nargs,
                        Options options) {
   size_t before = diag_errors(p->diags);
-  Sema state = {.p = p, .arena = p->arena, .names = p->names, .diags = p->diags}, *S = &state;
+  Sema state = {.p = p,
+                .arena = p->arena,
+                .names = p->names,
+                .diags = p->diags,
+                .memory = arena_size(p->arena)},
+       *S = &state;
   Name name = last_part_of(p, k->name);
   S->fn = tile_func_new(p->arena, p->names, name, k->span, options);
   S->b = (TileBuilder){.fn = S->fn, .block = S->fn->body, .span = k->span};

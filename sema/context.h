@@ -27,6 +27,7 @@ enum {
   EVAL_DEPTH_MAX = 2000,   /* nested expressions, statements and calls together */
   CALL_DEPTH_MAX = 100,    /* inlined calls */
   UNROLL_MAX = 1 << 18,    /* statements executed in unrolled and compile-time loops */
+  UNROLL_MB_MAX = 512,     /* what they may take of memory */
   TUPLE_MAX = 1 << 16,     /* elements of a tuple made by repetition */
   STR_MAX = 1 << 20
 };
@@ -171,6 +172,7 @@ struct Sema {
   Frame *frame;
   uint32_t depth, calls;
   uint64_t unrolled;
+  size_t memory;    /* the arena's size when counting began */
   int quiet;        /* > 0: a trial; errors set `failed`, nothing is emitted */
   bool failed;
   int elementwise;  /* > 0: `if` on a tile becomes a choice by element */
@@ -195,7 +197,8 @@ void nearest_offer(Nearest *n, const char *name, const char *candidate);
 /* Where ops made now come from: the innermost place that is the user's. */
 Span sema_place(const Sema *S, Span at);
 
-/* Counts a step of an unrolled loop; true (and, once, an error) after UNROLL_MAX of them. */
+/* Counts a step of an unrolled loop; true (and, once, an error) after UNROLL_MAX of them, or when
+ * they have taken UNROLL_MB_MAX. */
 bool unrolled_too_much(Sema *S, Span at);
 
 /* ---- scope.c ---- */

@@ -90,8 +90,16 @@ void sema_hint(Sema *S, const char *fmt, ...) {
 }
 
 bool unrolled_too_much(Sema *S, Span at) {
-  if (++S->unrolled == UNROLL_MAX) sema_error(S, at, E_SEMA_UNROLL_MAX, UNROLL_MAX);
-  S->failed = S->failed || S->unrolled >= UNROLL_MAX;
+  if (S->unrolled >= UNROLL_MAX) { /* said before */
+    S->failed = true;
+    return true;
+  }
+  if (++S->unrolled == UNROLL_MAX) {
+    sema_error(S, at, E_SEMA_UNROLL_MAX, UNROLL_MAX);
+  } else if (arena_size(S->arena) - S->memory > (size_t)UNROLL_MB_MAX << 20) {
+    S->unrolled = UNROLL_MAX;
+    sema_error(S, at, E_SEMA_UNROLL_MEMORY, UNROLL_MB_MAX);
+  }
   return S->unrolled >= UNROLL_MAX;
 }
 

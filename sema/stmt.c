@@ -430,13 +430,21 @@ static bool too_deep(Sema *S, Span at) {
   return true;
 }
 
+/* An error of host code is an exception: what follows it, up to a `try`, does not run. */
+static bool raised(Sema *S, Span at) {
+  if (!S->host || !S->failed) return false;
+  frame_set_slot(S, VAR_RETURN, value_error(), at);
+  leave(S, STATE_RETURN, at);
+  return true;
+}
+
 static void exec_rest(Sema *S, Rest r) {
   if (too_deep(S, rest_place(&r))) return;
   S->depth++;
   for (;;) {
     int state = state_now(S);
     Span at = rest_place(&r);
-    if (state > STATE_RUN) break;
+    if (state > STATE_RUN || raised(S, at)) break;
     if (state < 0) {
       if (nothing_follows(S, &r)) break;
       Value running = compare(S, OP_EQ, frame_value(S, VAR_STATE), value_int(STATE_RUN), at);

@@ -16,6 +16,7 @@ void tuned_forget(TunedReader *r) {
   r->S.failed = false;
   r->S.out_of_depth = false;
   r->S.unrolled = 0;
+  r->S.memory = arena_size(r->S.arena);
 }
 
 /* Quietly: who asked says what it was for.  V_ABSENT without an expression. */

@@ -149,3 +149,31 @@ def by_zero(x, A: tl.constexpr):
 @triton.jit
 def not_there(x, A: tl.constexpr):
     tl.store(x, A)
+
+
+def grows():
+    out = []
+    for i in range(10):
+        for j in range(10000):
+            out = out + [i]
+    return [triton.Config({"A": len(out)})]
+
+
+def after_an_error():
+    out = [triton.Config({"A": 1})]
+    while True:
+        missing += 1
+        out.append(triton.Config({"A": 2}))
+    return out
+
+
+@triton.autotune(grows(), key=[])
+@triton.jit
+def too_large(x, A: tl.constexpr):
+    tl.store(x, A)
+
+
+@triton.autotune(after_an_error(), key=[])
+@triton.jit
+def ends_at_once(x, A: tl.constexpr):
+    tl.store(x, A)
