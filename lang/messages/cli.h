@@ -1,0 +1,50 @@
+/* Command lines and what commands print: E_CLI_. */
+#ifndef NEREID_LANG_MESSAGES_CLI_H
+#define NEREID_LANG_MESSAGES_CLI_H
+
+#define E_CLI_UNKNOWN_COMMAND "unknown command `%s`%s"
+#define E_CLI_UNKNOWN_OPTION "unknown option %s%s"
+#define E_CLI_OPTION_VALUE "option %s needs a value: %s %s"
+#define E_CLI_OPTION_NO_VALUE "option %s takes no value"
+#define E_CLI_FOLDER "--import-path %s: there is no such folder"
+#define E_CLI_NO_FILE "name a kernel file"
+#define E_CLI_EXTRA_FILE "unexpected argument `%s`%s"
+#define E_CLI_NAME_VALUE "`%s` is not of the form NAME=%s"
+#define E_CLI_NUMBER "%s must be a whole number from %d to %d, not `%s`"
+#define E_CLI_EMIT "unknown stage `%s`%s; stages are ast, tile, nest, thread, ptx, c, cubin"
+#define E_CLI_OUT "--out %s: there is no argument of that name with an array"
+#define E_CLI_AXIS_VALUE "`%s` has an empty value: write V1,V2,..."
+#define E_CLI_AXIS_RANGE "`%s` should be a range LO..HI of at most %d whole numbers"
+#define E_CLI_UNTUNED \
+  "constexpr %s of kernel %s has no value, and no run has measured which is best for these " \
+  "arguments: give it by -D %s=VALUE, or let --tune find it"
+#define N_CLI_OPEN "nereid: note: constexpr %s of kernel %s has no value; -D %s=VALUE gives it one"
+#define E_CLI_BUDGET "--budget takes seconds, as in 10s, not `%s`"
+#define E_CLI_BUILD_DIR "name the folder by -o DIR"
+#define E_CLI_BUILD_ONE "one model is built at a time, not %s and %s"
+#define E_CLI_RECORDS_VERB "records can be exported, imported or merged, not `%s`%s"
+#define E_CLI_RECORDS_FILES "`nereid records %s` takes %s, not %d"
+#define E_CLI_SERIES_JSON "%s:%d:%d: %s"
+#define E_CLI_SERIES "%s: %s must be %s"
+#define E_CLI_PEERS "at most %d files can be drawn beside each other"
+#define E_CLI_PEER_OTHER "%s is in %s over %s, what it is drawn beside in %s over %s"
+#define E_CLI_BENCH_SIZES "give the sizes to measure by --x NAME=V1,V2,..."
+#define E_CLI_BENCH_SIZE "--x takes 1 to %d whole numbers, each once, as in N=1024,2048, not `%s`"
+#define E_CLI_BENCH_UNUSED "--x %s: %s has no such parameter, and no value or grid uses the name"
+#define E_CLI_BENCH_UNITS "give --bytes or --flops, not both"
+#define E_CLI_BENCH_WORK "%s `%s` is %lld for %s=%lld: it must be above 0"
+#define E_CLI_BENCH_POINT "%s=%lld is left out"
+#define E_CLI_SUBSTITUTE "%s: `%s` has no `%c` that ends it"
+#define E_CLI_NO_MODEL "name a model file"
+#define E_CLI_INPUT_NUMBER "%s: the model has no such input that is a number, or it is given twice"
+#define E_CLI_RANGE "--range is written SYMBOL=LO..HI, as in s0=1..64, not `%s`"
+#define E_CLI_NEEDS "%s is for %s only"
+#define E_CLI_GRAPH_EMIT \
+  "unknown stage `%s`%s; stages are graph, kernels, plan, dot, fused, explain"
+#define E_CLI_TOLERANCE "--tol must be a number from 0 on, not `%s`"
+#define E_CLI_INPUTS "the model takes %d inputs, %d files are given"
+#define E_CLI_COMPARE_SHAPE "output %d has shape %s, the file to compare it with has %s"
+#define E_CLI_COMPARE_EXACT "output %d is not what is expected; integers must be equal"
+#define E_CLI_COMPARE "output %d is not what is expected: past the tolerance, %g of the norm"
+
+#endif
