@@ -7,7 +7,8 @@
  *
  *   program.c    opening files, imports           module.c     names of a module, on demand
  *   language.c   names of the language and std    kernels.c    the kernels of a file
- *   compile.c    one specialization               scope.c      variables, branches, merging
+ *   compile.c    one specialization               scope.c      variables
+ *   branch.c     branches                         join.c       merging the values of their sides
  *   expr.c       expressions                      stmt.c       statements and early exits
  *   loops.c      for and while                    carried.c    which names a loop carries
  *   call.c       binding arguments, inlining      constants.c  Python's arithmetic
@@ -207,17 +208,30 @@ Var *frame_var(Frame *f, Name name); /* NULL: never mentioned */
 Var *frame_slot(Sema *S, Frame *f, Name name);
 void frame_set(Sema *S, Name name, Value v, Span at);
 void frame_set_slot(Sema *S, uint32_t var, Value v, Span at);
+void frame_change(Sema *S, uint32_t var, Var now);
 void frame_forget(Sema *S, uint32_t var, VarState state, Span at);
 static inline Value frame_value(const Sema *S, uint32_t var) {
   return S->frame->vars.data[var].value;
 }
+/* What changed since frame->trail had `mark` entries, once a variable and in order; then all is
+ * undone. */
+typedef struct {
+  uint32_t var;
+  Var after;
+} Change;
+typedef VEC(Change) Changes;
+Changes frame_undo(Sema *S, size_t mark);
+const Var *changed_var(const Changes *changes, uint32_t var); /* after them; NULL: unchanged */
+
+/* ---- branch.c ---- */
 /* The error that a tile can't be a condition; an error value. */
 Value refuse_tile_condition(Sema *S, Span at, Value cond);
 /* Evaluates both sides of a run-time condition and joins what they changed.  A side may be NULL.
  * A condition that is known runs one side in place. */
 typedef void (*BranchSide)(Sema *S, void *ctx);
 void branch(Sema *S, Span at, Value cond, BranchSide then_side, BranchSide else_side, void *ctx);
-/* The values that two values become where control flow joins; see scope.c. */
+
+/* ---- join.c ---- */
 typedef struct {
   Type type;
   Value sides[2];  /* V_ABSENT: undefined on this side */
@@ -230,14 +244,6 @@ typedef struct {
 void join_values(Sema *S, Join *j, Value a, Value b, Value *into);
 /* Every run-time leaf of `v`, with a slot in a copy of it. */
 void join_leaves(Sema *S, Join *j, Value v, Value *into);
-/* What changed since frame->trail had `mark` entries, once a variable and in order; then all is
- * undone. */
-typedef struct {
-  uint32_t var;
-  Var after;
-} Change;
-typedef VEC(Change) Changes;
-Changes frame_undo(Sema *S, size_t mark);
 
 /* ---- expr.c ---- */
 Value eval(Sema *S, const Expr *e);

@@ -155,6 +155,15 @@ void value_dict_set(Arena *a, Dict *d, Value key, Value v);
 Value value_set(Arena *a, const Value *items, uint32_t n);
 bool blocks_alike(const BlockPtr *a, const BlockPtr *b); /* of one type, with other values */
 
+/* The leaves of a value, in order: those of a tuple's items, a block pointer's parts, or the value
+ * itself. */
+typedef VEC(Value *) ValueLeaves;
+void value_leaves(Arena *a, Value *v, ValueLeaves *out);
+/* A copy whose leaves can be replaced: tuples and block pointers in it are its own. */
+Value value_clone(Arena *a, Value v);
+/* Do both have the same leaves, whatever these are? */
+bool value_alike(Value a, Value b);
+
 static inline bool value_is(Value v, ValueKind k) { return v.kind == k; }
 /* A Python number: int, bool or float. */
 static inline bool value_is_number(Value v) {
