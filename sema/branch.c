@@ -3,7 +3,6 @@
  * Each side is evaluated from the same variables, and what both changed is joined: into results of
  * an `if`, or, where neither side has statements, into values that are chosen.
  */
-
 #include "lang/messages.h"
 #include "sema/context.h"
 

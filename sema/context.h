@@ -10,7 +10,8 @@
  *   compile.c    one specialization               scope.c      variables
  *   branch.c     branches                         join.c       merging the values of their sides
  *   expr.c       expressions                      stmt.c       statements and early exits
- *   loops.c      for and while                    carried.c    which names a loop carries
+ *   loops.c      for and while                    loop_values.c what a loop carries: see loop.h
+ *   unroll.c     unrolled loops                   carried.c    which names a loop assigns
  *   call.c       binding arguments, inlining      constants.c  Python's arithmetic
  *   types.c      promotion and casts              ops.c        operators on run-time values
  *   attributes.c x.dtype, x.shape, methods        builtins*.c  the functions of the language
@@ -264,7 +265,7 @@ Value decay(Sema *S, Value v, Span at); /* what plain assignment makes of a cons
 bool is_constexpr_annotation(const Expr *e);
 int state_now(const Sema *S);  /* STATE_..., or -1 if only the run decides */
 
-/* ---- loops.c, carried.c ---- */
+/* ---- loops.c, carried.c; see loop.h ---- */
 void exec_for(Sema *S, const Stmt *s);
 void exec_while(Sema *S, const Stmt *s);
 typedef VEC(Name) NameList;

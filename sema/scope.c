@@ -1,5 +1,4 @@
 /* The variables of the functions that run: frames, and the trail of what changed in them. */
-
 #include <stdlib.h>
 #include <string.h>
 

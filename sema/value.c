@@ -1,5 +1,4 @@
 /* Containers of values, and what values are asked. */
-
 #include "sema/value.h"
 
 #include <string.h>

@@ -1,5 +1,4 @@
 /* Values as text: as Python's str() and repr() write them, and what messages call them. */
-
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
