@@ -38,7 +38,9 @@ static void print_ranking(Text *text, const TuneView *v) {
     print_us(c->median_us);
     print_us(c->spread_us);
     print_us(c->predicted_us);
-    printf(" %s\n", config_text(text, c));
+    printf(" %s", config_text(text, c));
+    if (c->status == NEREID_TUNE_OK && *c->reason) printf("  (%s)", c->reason);
+    putchar('\n');
   }
   if (shown > SHOWN) printf("  ... and %d slower ones\n", shown - SHOWN);
 }

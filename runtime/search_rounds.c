@@ -106,6 +106,13 @@ static void summarize(State *s, Item *item) {
   s->best_predicted_us = c->predicted.us;
 }
 
+/* What spills runs, and may even win. */
+static void tell_spills(State *s, Item *item, const Measured *m) {
+  int bytes = m->resources.spill_bytes;
+  if (bytes > 0 && !item->candidate->witness)
+    item->candidate->reason = arena_printf(s->work->search->arena, N_TUNE_SPILLS, bytes);
+}
+
 static int measure(State *s, Item *item, int runs) {
   Measured m;
   double limit_us = s->best_us > 0 ? 3 * s->best_us : 1e18;
@@ -115,6 +122,7 @@ static int measure(State *s, Item *item, int runs) {
   switch (m.end) {
     case MEASURED:
       if (item->answer < 0) item->answer = m.answer;
+      tell_spills(s, item, &m);
       code = item->candidate->witness ? 0 : add_times(item, &m);
       summarize(s, item);
       break;

@@ -1,49 +1,11 @@
 #!/usr/bin/env python3
-"""`nereid tune` on the CPU: no candidate ends or wins a run that it should not, what was measured
-is not measured again, many processes share one database, and none is left behind."""
-import json, os, pathlib, re, shlex, shutil, signal, subprocess, sys, tempfile, time
+"""`nereid tune` on the CPU: what was measured is not measured again, budgets are kept, and what the
+model says is used for what it is good for.  Candidates that fail are tune_planted.py's."""
+import json, os, pathlib, re, shutil, sys, tempfile, time
 from tally import check, report
+from tuner import (FAILS, FILE, HANGS, OK, WRONG, Machine, by_config, fake_gpu, scale, space)
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
-NEREID = os.path.abspath(os.environ.get("NEREID", ROOT / "build" / "nereid"))
-FILE = ROOT / "tests/cli/tuning.py"
-SCALE = [f"{FILE}:scale", "x=rand:f32[65536]", "y=zeros:f32[65536]", "n=65536", "--grid",
-         "cdiv(n, BLOCK)", "--device", "cpu"]
-OK, HANGS, FAULTS, FAILS, WRONG = range(5)  # the kernel's MODE
-
-
-class Machine:
-    """A home with a database of its own."""
-
-    def __init__(self, folder):
-        self.folder = folder
-        self.env = dict(os.environ, NEREID_CACHE_DIR=str(folder))
-
-    def start(self, *args, command="tune", **how):
-        how = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "env": self.env, **how}
-        return subprocess.Popen([NEREID, command, *map(str, args)], text=True, **how)
-
-    def run(self, *args, **how):
-        """The status, output and messages."""
-        process = self.start(*args, **how)
-        out, err = process.communicate()
-        return process.returncode, out, err
-
-    def tune(self, *args, kernel=SCALE, disagree=False, **how):
-        """What --json says, and no message but the note where half of the results differ."""
-        status, out, err = self.run(*kernel, *args, "--json", "-", **how)
-        told = err.count("note: ") == 1 and "gave other results than the best" in err
-        check(status == 0 and (told if disagree else not err), f"tune {args}: {status}: {err}")
-        return json.loads(out) if status == 0 else {"candidates": [], "best": {}, "source": ""}
-
-
-def space(blocks, modes=(OK,)):
-    join = lambda values: ",".join(map(str, values))
-    return "--space", "BLOCK=" + join(blocks), "--space", "MODE=" + join(modes)
-
-
-def by_config(tuning):
-    return {tuple(c["config"].values()): c for c in tuning["candidates"]}
+SCALE = scale("cpu")
 
 
 def test_ranking(machine):
@@ -73,39 +35,6 @@ def test_ranking(machine):
     fresh = machine.tune(*space((256, 1024, 4096)), "--fresh")
     check(fresh["source"] == "measured", "--fresh measures")
     check([c["median_us"] for c in fresh["candidates"]] != times, "--fresh takes no new times")
-
-
-REASONS = {OK: ("ok", ""), HANGS: ("timeout", "it did not end in time"),
-           FAULTS: ("fault", "the process that measures was ended: Segmentation fault"),
-           FAILS: ("compile", "static_assert failed: no such mode"),
-           WRONG: ("wrong", "its results are not those of most others")}
-
-
-def check_planted(tuning):
-    for (block, mode), c in by_config(tuning).items():
-        status, reason = REASONS[mode]
-        check(c["status"] == status and reason in c["reason"], f"BLOCK={block} MODE={mode}: {c}")
-    check(tuning["best"].get("MODE") == OK, f"won by {tuning['best']}")
-
-
-def test_planted(machine):
-    """Candidates that fail in each way, beside two good ones."""
-    what = space((1024, 4096), REASONS)
-    tuning = machine.tune(*what, disagree=True)
-    check(len(tuning["candidates"]) == 10, "all candidates are told")
-    check_planted(tuning)
-    # Nobody could measure.
-    nobody = dict(machine.env, NEREID_PROGRAM="/bin/false")
-    again = machine.tune(*what, disagree=True, env=nobody)
-    check(again["source"] == "records", "failures are not recorded")
-    check_planted(again)
-    status, out, err = machine.run(*SCALE, *what)
-    lines = out.splitlines()
-    check(status == 0 and "(records)" in lines[0], f"a table: {out}{err}")
-    for mode, (name, reason) in REASONS.items():
-        check(mode == OK or any(l.startswith(f"{name}: 2, as BLOCK=") and reason in l
-                                for l in lines), f"no line of {name} in {out}")
-    check(lines[-1].startswith("take it by: -D BLOCK="), f"how to use it: {lines[-1]}")
 
 
 def test_bounds(machine):
@@ -159,19 +88,19 @@ def test_tools(machine, tmp):
     check(tune(tmp / "cc1", "cc 1.0") == "measured", "what it failed at is not recorded")
     check(tune(tmp / "cc2", "cc 1.0") == "records", "the same one elsewhere")
     check(tune(tmp / "cc1", "cc 1.1") == "measured", "a newer one")
-    text = machine.run("export", "-", command="records")[1]
+    text = machine.records()
     check(re.findall('driver "(.*)"', text) == ["cc 1.0 -O1", "cc 1.1 -O1"], f"drivers in {text}")
     times = re.findall(r"(?:median|spread) (\S+)", text)
     check(len(times) == 4 and all(re.fullmatch(r"\d+(\.\d{1,3})?", t) for t in times),
           f"times of a nanosecond: {times}")
 
 
-def test_version(machine, tmp, kernel=SCALE):
+def test_version(machine, tmp):
     """What another version of the compiler has measured holds where it has made the same code."""
     blocks = (256, 1024)
-    before = by_config(machine.tune(*space(blocks), kernel=kernel))
-    text = machine.run("export", "-", command="records")[1]
-    other, file = Machine(machine.folder / "other"), tmp / "old.records"
+    before = by_config(machine.tune(*space(blocks)))
+    text = machine.records()
+    other, file = Machine(machine.folder / "other", machine.device), tmp / "old.records"
     other.env = dict(machine.env, NEREID_CACHE_DIR=str(other.folder))
     version = re.search('version "(.*?)"', text)[1]
     lines = text.replace(f'version "{version}"', 'version "old"').splitlines()
@@ -179,7 +108,7 @@ def test_version(machine, tmp, kernel=SCALE):
     for old, source in ((changed, "measured"), (lines, "records")):
         file.write_text("\n".join(old) + "\n")
         other.run("import", file, command="records")
-        again = other.tune(*space(blocks), kernel=kernel)
+        again = other.tune(*space(blocks))
         times = {k: c["median_us"] for k, c in by_config(again).items()}
         check(again["source"] == source, f"{source} of another version: {again}")
         same = {k for k in before if times[k] == before[k]["median_us"]}
@@ -187,9 +116,9 @@ def test_version(machine, tmp, kernel=SCALE):
         shutil.rmtree(other.folder)
     other.run("import", file, command="records")
     nobody = dict(other.env, NEREID_PROGRAM="/bin/false")
-    again = other.tune(*space(blocks), kernel=kernel, env=nobody)
+    again = other.tune(*space(blocks), env=nobody)
     check(by_config(again).keys() == before.keys(), f"with nobody who measures: {again}")
-    text = other.run("export", "-", command="records")[1]
+    text = other.records()
     check(text.count(version) == 2 and text.count('version "old"') == 2, f"both versions: {text}")
 
 
@@ -226,16 +155,6 @@ def turn(x, y, n, BLOCK: tl.constexpr):
         to = (j + tl.arange(0, BLOCK))[:, None] * n + i[None, :]
         tl.store(y + to, tl.trans(tl.load(x + at)))
 '''
-
-
-def fake_gpu(tmp, folder, settings=""):
-    """A machine whose driver is a fake one, with the driver's compiler instead of ptxas."""
-    driver, machine = tmp / "libcuda.so", Machine(tmp / folder)
-    cc = shlex.split(os.environ.get("CC", "cc"))
-    subprocess.run([*cc, "-shared", "-fPIC", "-o", driver, ROOT / "tests/runtime/fake_cuda.c"],
-                   check=True)
-    machine.env.update(NEREID_LIBCUDA=str(driver), NEREID_PTXAS="", FAKE_CUDA=settings)
-    return machine
 
 
 def test_resources(machine, tmp):
@@ -316,53 +235,6 @@ def test_decorators(machine, tmp):
     check(all(c["status"] == "ok" for c in tuning["candidates"]), f"decorated: {tuning}")
 
 
-def test_processes(machine):
-    running = [machine.start(*SCALE, *space((256, 1024)), "--json", "-") for _ in range(8)]
-    for process in running:
-        out, err = process.communicate()
-        check(process.returncode == 0 and not err, f"one of eight: {err}")
-        check(process.returncode or json.loads(out)["best"], "one of eight chooses nothing")
-    check(machine.tune(*space((256, 1024)))["source"] == "records", "records of eight at once")
-    status, out, _ = machine.run("export", "-", command="records")
-    check(status == 0 and out.count(" config ") == 2, f"they hold {out}")
-
-
-def workers(machine):
-    """Processes that were started with this machine's environment."""
-    wanted, found = f"NEREID_CACHE_DIR={machine.folder}\0".encode(), []
-    for path in pathlib.Path("/proc").glob("[0-9]*/environ"):
-        try:
-            words = (path.parent / "cmdline").read_bytes().split(b"\0")
-            if words[1:2] == [b"worker"] and wanted in path.read_bytes():
-                found.append(int(path.parent.name))
-        except OSError:
-            pass  # it has ended, or is another user's
-    return found
-
-
-def wait_for(what, seconds):
-    end = time.monotonic() + seconds
-    while not what() and time.monotonic() < end:
-        time.sleep(0.02)
-    return what()
-
-
-def test_kill(machine):
-    """The one that waits is killed while a kernel hangs."""
-    machine.tune(*space((256,)))
-    for sent in (signal.SIGKILL, signal.SIGINT):
-        # What a shell starts in the background ignores Ctrl-C, and so do its children.
-        process = machine.start(*SCALE, *space((512,), (HANGS,)),
-                                preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
-        check(wait_for(lambda: workers(machine), 20), "no process measures")
-        time.sleep(0.5)
-        process.send_signal(sent)
-        process.communicate()
-        check(process.returncode == -sent, f"it ends by {process.returncode}")
-        check(wait_for(lambda: not workers(machine), 10), f"after {sent!r} a process is left")
-    check(machine.tune(*space((256,)))["source"] == "records", "a kill loses records")
-
-
 def test_output(machine, tmp):
     what = [*SCALE, *space((256, 512))]
     report, plain = tmp / "report.html", tmp / "tuning.json"
@@ -388,19 +260,16 @@ def main():
         tmp = pathlib.Path(name)
         machine = lambda test: Machine(tmp / test)
         test_ranking(machine("ranking"))
-        test_planted(machine("planted"))
         test_bounds(machine("bounds"))
         test_disagreement(machine("disagreement"))
         test_budget(machine("budget"))
         test_tools(machine("tools"), tmp)
         test_version(machine("version"), tmp)
-        test_version(fake_gpu(tmp, "version-gpu"), tmp, [*SCALE[:-1], "cuda"])
+        test_version(fake_gpu(tmp, "version-gpu"), tmp)
         test_resources(machine("resources"), tmp)
         test_model_only(machine("model"), tmp)
         test_hangs(machine("hangs"), tmp)
         test_decorators(machine("decorators"), tmp)
-        test_processes(machine("processes"))
-        test_kill(machine("kill"))
         test_output(machine("output"), tmp)
     return report()
 

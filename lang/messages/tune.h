@@ -8,6 +8,7 @@
 #define E_TUNE_WORKER_SIGNAL "the process that measures was ended: %s"
 #define E_TUNE_WORKER_EXIT "the process that measures ended with status %d"
 #define E_TUNE_TIMEOUT "it did not end in time"
+#define N_TUNE_SPILLS "%d bytes a thread do not fit the registers"
 #define E_TUNE_WRONG "its results are not those of most others"
 #define E_TUNE_TIME_UP "time was up"
 #define E_TUNE_UNMEASURED "not measured"

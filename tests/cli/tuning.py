@@ -15,6 +15,10 @@ def scale(x, y, n, BLOCK: tl.constexpr, MODE: tl.constexpr = 0):
         tl.store(y + i + (1 << 50), v)
     if MODE == 4:  # is wrong
         v += 1
+    if MODE == 5:  # turns more than fits into shared memory
+        side = tl.arange(0, 512)
+        at = side[:, None] * 512 + side
+        tl.store(y + at, tl.trans(tl.load(x + at, at < n)), at < n)
     tl.store(y + i, 2 * v, i < n)
 
 

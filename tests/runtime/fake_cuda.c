@@ -5,8 +5,9 @@
  *   init, alloc, link, launch, sync, graph, graph_launch   the result code of that call
  *   cost   a launch of n programs along x takes n times as many us (0); below 0, an n-th of -cost
  *   copy, pinned  the result codes of copies and of pinned memory
- *   wrong  launches of so many programs along x write nonsense
+ *   wrong  launches of so many programs write nonsense
  *   fault, hang, crash  such launches break the context, never end, or end the process
+ *   axis   along which programs are counted for these four: x (0), y (1) or z (2)
  *   devices (1), sm (90), shared (232448), fixed (0: static shared memory of a kernel)
  * FAKE_CUDA_LOG names the file to which calls are written. */
 #include <pthread.h>
@@ -261,9 +262,17 @@ API int cuModuleGetFunction(void **out, void *m, const char *name) {
   return strstr(m, name) ? 0 : 500;
 }
 
+/* With few registers, 64 bytes are kept elsewhere. */
+static int local_bytes(const char *f) {
+  const char *most = strstr(f, ".maxnreg ");
+  return most && atoi(most + 9) < 64 ? 64 : 0;
+}
+
 API int cuFuncGetAttribute(int *out, int attribute, void *f) {
-  (void)f;
-  *out = attribute == 1 ? setting("fixed", 0) : attribute == 4 ? 32 : 0;
+  *out = attribute == 1   ? setting("fixed", 0)
+         : attribute == 3 ? local_bytes(f)
+         : attribute == 4 ? 32
+                          : 0;
   return 0;
 }
 
@@ -299,7 +308,8 @@ API int cuLaunchKernel(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned 
   int r = need("launch");
   int cost = setting("cost", 0);
   clock_us += cost < 0 ? -cost / (int)gx : cost * (int)gx;
-  if (r == 0 && setting("wrong", -1) == (int)gx) spoil(f, params);
+  int programs = (int)(const unsigned[]){gx, gy, gz}[setting("axis", 0)];
+  if (r == 0 && setting("wrong", -1) == programs) spoil(f, params);
   FILE *log = r ? NULL : open_log();
   if (log) {
     fprintf(log, "launch %u %u %u block %u %u %u shared %u stream %d extra %d :", gx, gy, gz, bx,
@@ -309,7 +319,7 @@ API int cuLaunchKernel(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned 
     fputc('\n', log);
     fclose(log);
   }
-  if (r == 0) misbehave((int)gx);
+  if (r == 0) misbehave(programs);
   return r;
 }
 #endif
