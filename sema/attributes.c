@@ -216,14 +216,9 @@ static bool tuple_attribute(Sema *S, Value v, Name name, Value *out) {
 static bool block_attribute(Sema *S, Value v, Name name, Value *out) {
   if (v.u.block->descriptor) return descriptor_attribute(S, v, name, out);
   Type t = v.u.block->type;
-  if (!strcmp(name, "dtype")) *out = value_dtype(type_element(t));
+  if (!strcmp(name, "dtype") || !strcmp(name, "type")) *out = value_dtype(type_ptr((DType)t.dtype));
   else if (!strcmp(name, "block_shape") || !strcmp(name, "shape")) *out = shape_value(S, t);
-  else if (!strcmp(name, "type")) {
-    Type p = type_ptr((DType)t.dtype);
-    *out = value_dtype(p);
-  } else {
-    return tile_method(S, v, name, out);
-  }
+  else return tile_method(S, v, name, out);
   return true;
 }
 

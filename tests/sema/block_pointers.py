@@ -14,4 +14,5 @@ def kernel(x, y, M, K, BM: tl.constexpr, BK: tl.constexpr):
         acc += tl.sum(v.to(tl.float32), 1)
         a = tl.advance(a, (0, BK))
     out = tl.make_block_ptr(y, (M,), (1,), (0,), (BM,), (0,)).advance((tl.program_id(0) * BM,))
-    tl.store(out, acc, boundary_check=(0,))
+    tl.static_assert(out.dtype.is_ptr() and out.type.element_ty == y.dtype.element_ty)
+    tl.store(out, acc.to(out.dtype.element_ty), boundary_check=(0,))
