@@ -62,7 +62,7 @@ Value builtin_full(Sema *S, Call *c) {
   if (value_is_number(c->args[1]) && dtype.type.dtype != DT_PTR) {
     v = cast_dtype(S, c->args[1], (DType)dtype.type.dtype, c->spans[1]);
   } else {
-    if (!tile_arg(S, c, 1, &v)) return v;
+    if (!tile_arg(S, c, 1, &v)) return value_error();
     if (type_numel(value_type(v)) != 1) {
       sema_error(S, c->spans[1], E_SEMA_SCALAR, "full", type_text(S->arena, value_type(v)));
       return value_error();
