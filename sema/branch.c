@@ -124,12 +124,6 @@ static void build_if(Sema *S, Join *j, Side sides[2], Value cond, Span at) {
   for (uint32_t i = 0; i < n; i++) *j->slots.data[i].into = value_tile(op->results[i]);
 }
 
-/* A value without a name is called after the first variable of the user that has it. */
-static void name_value(const Sema *S, const Var *v) {
-  bool unnamed = v->state == VAR_SET && v->value.kind == V_TILE && !v->value.u.tile->name;
-  if (unnamed && v->name[0] != '<' && !S->frame->is_std) v->value.u.tile->name = v->name;
-}
-
 /* The values that a function returns must have one type. */
 static void check_return(Sema *S, Span at) {
   Var *ret = &S->frame->vars.data[VAR_RETURN];
@@ -154,7 +148,8 @@ static void join_sides(Sema *S, Side sides[2], Value cond, bool select, Span at)
   else build_if(S, &j, sides, cond, at);
   for (size_t i = 0; i < vars.len; i++) {
     frame_change(S, vars.data[i], results[i]);
-    name_value(S, &S->frame->vars.data[vars.data[i]]);
+    const Var *v = &S->frame->vars.data[vars.data[i]];
+    if (v->state == VAR_SET && v->name[0] != '<') give_name(S, v->value, v->name);
   }
   check_return(S, at);
 }

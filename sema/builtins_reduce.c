@@ -1,6 +1,4 @@
 /* Reductions, scans, histogram and gather. */
-#include <string.h>
-
 #include "lang/messages.h"
 #include "sema/builtins.h"
 #include "sema/context.h"

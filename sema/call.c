@@ -1,32 +1,9 @@
+/* Calls: their arguments are gathered, then bound by what is called. */
 #include <string.h>
 
 #include "lang/messages.h"
-#include "sema/builtins.h"
 #include "sema/context.h"
 #include "sema/host.h"
-
-/* ---- functions as values ---- */
-
-Value func_of(Sema *S, const FuncDef *def, ModuleInfo *m) {
-  Func *f = ARENA_NEW(S->arena, Func);
-  f->def = def;
-  f->module = m;
-  f->jit = ast_is_jit(def);
-  return (Value){.kind = V_FUNC, .u.func = f};
-}
-
-Value eval_in_module(Sema *S, ModuleInfo *m, const Expr *e) {
-  Frame *outer = S->frame;
-  Span nowhere = {0};
-  S->frame = frame_new(S, NULL, nowhere);
-  S->frame->module = m;
-  S->frame->host = true;
-  S->frame->is_std = m && m->is_std;
-  S->frame->call = outer ? outer->call : nowhere;
-  Value v = eval(S, e);
-  S->frame = outer;
-  return v;
-}
 
 /* ---- arguments at the call ---- */
 
@@ -91,302 +68,6 @@ Value eval_call(Sema *S, const Expr *e) {
   return call_value(S, fn, &args);
 }
 
-/* ---- the user's functions ---- */
-
-/* A compile-time value again, where a parameter asks for one. */
-Value undecay(Value v) {
-  BigInt i;
-  if (v.kind != V_CONST) return v;
-  if (v.u.c.dtype == DT_I1) return value_bool(v.u.c.v.i != 0);
-  if (value_as_int(v, &i)) return value_int(i);
-  return value_float(v.u.c.v.f);
-}
-
-static void bind_param(Sema *S, const Param *p, Value v, Span at) {
-  if (is_constexpr_annotation(p->annotation)) v = undecay(v);
-  if (v.kind == V_TILE && !v.u.tile->name && !S->frame->is_std) v.u.tile->name = p->name;
-  frame_set(S, p->name, v, at);
-}
-
-typedef struct {
-  const CallArgs *args;
-  const ParamList *params;
-  Name name;     /* of the function */
-  uint32_t next; /* positional argument */
-  bool *used;    /* keyword arguments */
-} Binder;
-
-static bool take_named(Binder *b, Name name, Value *v) {
-  for (uint32_t i = 0; i < b->args->nnamed; i++)
-    if (b->args->names[i] == name && !b->used[i]) {
-      b->used[i] = true;
-      *v = b->args->named[i];
-      return true;
-    }
-  return false;
-}
-
-static Value take_default(Sema *S, const Frame *callee, Binder *b, const Param *p) {
-  if (p->dflt) return eval_in_module(S, callee->module, p->dflt);
-  sema_error(S, b->args->at, E_SEMA_ARG_MISSING, b->name, p->name);
-  return value_error();
-}
-
-static void bind_rest(Sema *S, Binder *b, const Param *p) {
-  Value rest = value_tuple(S->arena, NULL, 0);
-  while (b->next < b->args->npos) value_append(S->arena, rest.u.tuple, b->args->pos[b->next++]);
-  frame_set(S, p->name, rest, p->span);
-}
-
-static void bind_keywords(Sema *S, Binder *b, const Param *p) {
-  Dict *d = ARENA_NEW(S->arena, Dict);
-  for (uint32_t i = 0; i < b->args->nnamed; i++)
-    if (!b->used[i]) {
-      b->used[i] = true;
-      value_dict_set(S->arena, d, value_str(b->args->names[i]), b->args->named[i]);
-    }
-  frame_set(S, p->name, (Value){.kind = V_DICT, .u.dict = d}, p->span);
-}
-
-/* Arguments into the frame of the callee, which is S->frame; errors are the caller's. */
-static bool bind_params(Sema *S, Binder *b) {
-  Frame *callee = S->frame;
-  bool ok = true;
-  for (uint32_t i = 0; i < b->params->len; i++) {
-    const Param *p = &b->params->data[i];
-    Value v;
-    if (p->kind == PARAM_STAR) bind_rest(S, b, p);
-    else if (p->kind == PARAM_STARSTAR) bind_keywords(S, b, p);
-    else {
-      if (!p->keyword_only && b->next < b->args->npos) v = b->args->pos[b->next++];
-      else if (!take_named(b, p->name, &v)) {
-        S->frame = callee->caller;
-        v = take_default(S, callee, b, p);
-        S->frame = callee;
-        ok &= v.kind != V_ERROR;
-      }
-      bind_param(S, p, v, p->span);
-    }
-  }
-  S->frame = callee->caller;
-  if (b->next < b->args->npos) {
-    sema_error(S, b->args->spans ? b->args->spans[b->next] : b->args->at, E_SEMA_ARG_COUNT, b->name,
-               b->params->len, b->args->npos);
-    ok = false;
-  }
-  for (uint32_t i = 0; i < b->args->nnamed; i++) {
-    if (b->used[i]) continue;
-    sema_error(S, b->args->at, E_SEMA_ARG_UNKNOWN, b->name, b->args->names[i]);
-    Nearest n = {0};
-    for (uint32_t k = 0; k < b->params->len; k++)
-      nearest_offer(&n, b->args->names[i], b->params->data[k].name);
-    if (n.best) sema_hint(S, H_SEMA_NEAREST, n.best);
-    ok = false;
-  }
-  S->frame = callee;
-  return ok;
-}
-
-static Value run_body(Sema *S, const Func *fn) {
-  if (fn->lambda) return eval(S, fn->lambda->a);
-  exec_body(S, &fn->def->body, STATE_RETURN);
-  const Var *v = &S->frame->vars.data[VAR_RETURN];
-  return v->state == VAR_SET ? v->value : value_none();
-}
-
-Value call_func(Sema *S, const Func *fn, const CallArgs *args) {
-  Name name = fn->def ? fn->def->name : pool_name(S->names, "lambda");
-  if (fn->def && fn->def->skipped) {
-    sema_error(S, args->at, S->host ? E_SEMA_HOST_EXTERN : E_SEMA_HOST_CODE, name);
-    sema_note(S, fn->def->span, N_SEMA_DEFINED);
-    return value_error();
-  }
-  /* Once too deep, all calls on the way back end at once: a function that calls itself twice would
-   * else be followed through every one of its ways. */
-  if (S->calls >= CALL_DEPTH_MAX || S->out_of_depth) {
-    if (!S->out_of_depth) sema_error(S, args->at, E_SEMA_CALL_DEPTH, name, CALL_DEPTH_MAX);
-    S->failed = true;
-    S->out_of_depth = S->out_of_depth || !S->quiet;
-    return value_error();
-  }
-  Frame *outer = S->frame;
-  S->frame = frame_new(S, fn, args->at);
-  S->calls++;
-  Binder b = {.args = args,
-              .params = fn->def ? &fn->def->params : &fn->lambda->params,
-              .name = name,
-              .used = ARENA_ARRAY(S->arena, bool, args->nnamed)};
-  bool failed = S->failed;
-  S->failed = false;
-  Value v = bind_params(S, &b) ? run_body(S, fn) : value_error();
-  if (S->failed && v.kind == V_NONE) v = value_error(); /* it might have returned something */
-  S->failed = S->failed || failed;
-  S->calls--;
-  S->frame = outer;
-  return v;
-}
-
-/* ---- classes: named tuples ---- */
-
-static bool is_field(const Stmt *s) {
-  return s->kind == ST_ANNASSIGN && s->targets.data[0]->kind == EX_NAME;
-}
-
-static Value construct(Sema *S, Value cls, const CallArgs *args) {
-  const Stmt *def = cls.u.cls.def;
-  ParamList params = {ARENA_ARRAY(S->arena, Param, def->body.len), 0};
-  for (uint32_t i = 0; i < def->body.len; i++) {
-    const Stmt *s = def->body.data[i];
-    if (!is_field(s)) continue;
-    params.data[params.len++] = (Param){.name = s->targets.data[0]->name,
-                                        .annotation = s->annotation,
-                                        .dflt = s->value,
-                                        .span = s->span};
-  }
-  if (!params.len) {
-    sema_error(S, args->at, S->host ? E_SEMA_HOST_EXTERN : E_SEMA_CLASS, def->name);
-    return value_error();
-  }
-  Func *maker = ARENA_NEW(S->arena, Func);
-  maker->module = cls.u.cls.module;
-  Frame *outer = S->frame;
-  S->frame = frame_new(S, maker, args->at);
-  S->frame->name = def->name;
-  Binder b = {.args = args,
-              .params = &params,
-              .name = def->name,
-              .used = ARENA_ARRAY(S->arena, bool, args->nnamed)};
-  bool ok = bind_params(S, &b);
-  Value v = value_tuple(S->arena, NULL, 0);
-  Name *fields = ARENA_ARRAY(S->arena, Name, params.len);
-  for (uint32_t i = 0; i < params.len; i++) {
-    fields[i] = params.data[i].name;
-    value_append(S->arena, v.u.tuple, frame_var(S->frame, fields[i])->value);
-  }
-  v.u.tuple->fields = fields;
-  S->frame = outer;
-  return ok ? v : value_error();
-}
-
-/* ---- builtins ---- */
-
-typedef struct {
-  Name names[12];
-  Value defaults[12];
-  uint32_t n;
-  int rest;      /* the index at which *name stands, or -1 */
-  bool keywords; /* **kwargs: others are let through */
-} Signature;
-
-enum { SIGNATURE_MAX = 12 };
-
-static Value parse_default(Sema *S, const char *s, size_t n) {
-  if (n == 4 && !memcmp(s, "None", n)) return value_none();
-  if (n == 4 && !memcmp(s, "True", n)) return value_bool(true);
-  if (n == 5 && !memcmp(s, "False", n)) return value_bool(false);
-  if (n == 2 && !memcmp(s, "()", n)) return value_tuple(S->arena, NULL, 0);
-  if (s[0] == '\'') return value_str(pool_namen(S->names, s + 1, n - 2));
-  if (memchr(s, '.', n)) return value_float(0);
-  return value_int(s[0] - '0');
-}
-
-static const Signature *signature_of(Sema *S, const Builtin *fn) {
-  const void **slot = &S->p->signatures[fn - builtin_table];
-  if (*slot) return *slot;
-  Signature *sig = ARENA_NEW(S->arena, Signature);
-  sig->rest = -1;
-  for (const char *p = fn->params; *p;) {
-    size_t len = strcspn(p, ","), name = strcspn(p, "=,");
-    if (p[0] == '*' && p[1] == '*') {
-      sig->keywords = true;
-    } else {
-      if (sig->n == SIGNATURE_MAX) BUG("builtin %s has too many parameters", fn->name);
-      bool star = p[0] == '*';
-      if (star) sig->rest = (int)sig->n;
-      sig->names[sig->n] = pool_namen(S->names, p + star, name - star);
-      sig->defaults[sig->n++] =
-          name < len ? parse_default(S, p + name + 1, len - name - 1) : value_of(V_ABSENT);
-    }
-    p += len;
-    p += strspn(p, ", ");
-  }
-  *slot = sig;
-  return sig;
-}
-
-static bool bind_positional(Sema *S, const Signature *sig, const CallArgs *args, const Value *self,
-                            Call *c) {
-  uint32_t given = args->npos + (self != NULL);
-  Value *rest = NULL;
-  if (sig->rest >= 0) {
-    c->rest = value_tuple(S->arena, NULL, 0);
-    rest = &c->rest;
-  }
-  uint32_t limit = rest ? (uint32_t)sig->rest : sig->n;
-  for (uint32_t i = 0; i < given; i++) {
-    Value v = self ? (i ? args->pos[i - 1] : *self) : args->pos[i];
-    Span at = args->at;
-    if (args->spans && (!self || i)) at = args->spans[i - (self != NULL)];
-    if (i < limit) {
-      c->args[i] = v;
-      c->spans[i] = at;
-    } else if (rest) {
-      value_append(S->arena, rest->u.tuple, v);
-    } else {
-      sema_error(S, at, E_SEMA_ARG_COUNT, c->fn->name, sig->n - (self != NULL),
-                 given - (self != NULL));
-      return false;
-    }
-  }
-  return true;
-}
-
-static bool bind_named(Sema *S, const Signature *sig, const CallArgs *args, Call *c) {
-  for (uint32_t i = 0; i < args->nnamed; i++) {
-    uint32_t k = 0;
-    while (k < sig->n && sig->names[k] != args->names[i]) k++;
-    if (k < sig->n && (int)k == sig->rest) {
-      c->rest = value_tuple(S->arena, &args->named[i], 1);
-    } else if (k < sig->n && c->args[k].kind == V_ABSENT) {
-      c->args[k] = args->named[i];
-      if (args->named_spans) c->spans[k] = args->named_spans[i];
-    } else if (k < sig->n) {
-      sema_error(S, args->at, E_SEMA_ARG_TWICE, c->fn->name, args->names[i]);
-      return false;
-    } else if (!sig->keywords && args->names[i][0] != '_') {
-      sema_error(S, args->at, E_SEMA_ARG_UNKNOWN, c->fn->name, args->names[i]);
-      Nearest n = {0};
-      for (uint32_t j = 0; j < sig->n; j++) nearest_offer(&n, args->names[i], sig->names[j]);
-      if (n.best) sema_hint(S, H_SEMA_NEAREST, n.best);
-      return false;
-    }
-  }
-  return true;
-}
-
-static Value call_builtin(Sema *S, Value fn, const CallArgs *args) {
-  const Signature *sig = signature_of(S, fn.u.builtin.fn);
-  Value values[SIGNATURE_MAX];
-  Span spans[SIGNATURE_MAX];
-  Call c = {.args = values, .at = args->at, .spans = spans, .fn = fn.u.builtin.fn};
-  c.given = args;
-  for (uint32_t i = 0; i < sig->n; i++) {
-    values[i] = value_of(V_ABSENT);
-    spans[i] = args->at;
-  }
-  if (!bind_positional(S, sig, args, fn.u.builtin.self, &c) || !bind_named(S, sig, args, &c))
-    return value_error();
-  for (uint32_t i = 0; i < sig->n; i++) {
-    if (values[i].kind != V_ABSENT || (int)i == sig->rest) continue;
-    values[i] = sig->defaults[i];
-    if (values[i].kind == V_ABSENT && strcmp(fn.u.builtin.fn->name, "getattr")) {
-      sema_error(S, args->at, E_SEMA_ARG_MISSING, fn.u.builtin.fn->name, sig->names[i]);
-      return value_error();
-    }
-  }
-  return fn.u.builtin.fn->run(S, &c);
-}
-
 /* ---- calling anything ---- */
 
 static Value call_bound(Sema *S, const Func *fn, const CallArgs *args) {
@@ -409,6 +90,22 @@ static Value typed_number(Sema *S, Value dtype, const CallArgs *args) {
   return value_error();
 }
 
+/* A name of the host, called: what decorators may call, torch.finfo(dtype), else an error. */
+static Value call_extern(Sema *S, Name path, const CallArgs *args) {
+  Value answer;
+  if (S->host && host_call(S, path, args, &answer)) return answer;
+  size_t n = strlen(path);
+  bool finfo = n > 6 && (!strcmp(path + n - 6, ".finfo") || !strcmp(path + n - 6, ".iinfo"));
+  if (finfo && args->npos == 1 && args->pos[0].kind == V_DTYPE) return args->pos[0];
+  if (!S->host && !strncmp(path, "triton.", 7)) {
+    sema_error(S, args->at, E_SEMA_UNSUPPORTED, path);
+  } else {
+    sema_error(S, args->at, S->host ? E_SEMA_HOST_EXTERN : E_SEMA_EXTERN, path);
+    sema_hint(S, H_SEMA_EXTERN);
+  }
+  return value_error();
+}
+
 Value call_value(Sema *S, Value fn, const CallArgs *args) {
   switch (fn.kind) {
     case V_ERROR: return fn;
@@ -417,21 +114,7 @@ Value call_value(Sema *S, Value fn, const CallArgs *args) {
     case V_BUILTIN: return call_builtin(S, fn, args);
     case V_CLASS: return construct(S, fn, args);
     case V_DTYPE: return typed_number(S, fn, args);
-    case V_EXTERN: {
-      Value answer;
-      if (S->host && host_call(S, fn.u.s, args, &answer)) return answer;
-      size_t n = strlen(fn.u.s);
-      bool finfo =
-          n > 6 && (!strcmp(fn.u.s + n - 6, ".finfo") || !strcmp(fn.u.s + n - 6, ".iinfo"));
-      if (finfo && args->npos == 1 && args->pos[0].kind == V_DTYPE) return args->pos[0];
-      if (!S->host && !strncmp(fn.u.s, "triton.", 7)) {
-        sema_error(S, args->at, E_SEMA_UNSUPPORTED, fn.u.s);
-      } else {
-        sema_error(S, args->at, S->host ? E_SEMA_HOST_EXTERN : E_SEMA_EXTERN, fn.u.s);
-        sema_hint(S, H_SEMA_EXTERN);
-      }
-      return value_error();
-    }
+    case V_EXTERN: return call_extern(S, fn.u.s, args);
     default:
       sema_error(S, args->at, E_SEMA_NOT_CALLABLE, value_describe(S->arena, fn));
       return value_error();

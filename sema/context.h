@@ -9,13 +9,15 @@
  *   language.c   names of the language and std    kernels.c    the kernels of a file
  *   compile.c    one specialization               scope.c      variables
  *   branch.c     branches                         join.c       merging the values of their sides
- *   expr.c       expressions                      stmt.c       statements and early exits
+ *   expr.c       expressions                      subscripts.c x[index]
+ *   stmt.c       statements and early exits       assign.c     assignments
  *   loops.c      for and while                    loop_values.c what a loop carries: see loop.h
  *   unroll.c     unrolled loops                   carried.c    which names a loop assigns
- *   call.c       binding arguments, inlining      constants.c  Python's arithmetic
- *   types.c      promotion and casts              ops.c        operators on run-time values
- *   attributes.c x.dtype, x.shape, methods        builtins*.c  the functions of the language
- *   report.c     errors and what led to them
+ *   call.c       calls                            functions.c  of functions, which are inlined
+ *   builtin_call.c of builtins                    builtins*.c  the functions of the language
+ *   constants.c  Python's arithmetic              types.c      promotion and casts
+ *   ops.c        operators on run-time values     report.c     errors and what led to them
+ *   attributes.c x.dtype, x.shape, methods        dtype_attributes.c of dtypes
  *   host*.c      host code, for decorators        tuned*.c     what decorators say
  */
 #ifndef NEREID_SEMA_CONTEXT_H
@@ -250,20 +252,29 @@ void join_leaves(Sema *S, Join *j, Value v, Value *into);
 Value eval(Sema *S, const Expr *e);
 Value eval_name(Sema *S, Name name, Span at);
 Value eval_quietly(Sema *S, const Expr *e); /* V_ERROR if it is no compile-time value */
-Value eval_subscript(Sema *S, Value v, Value index, Span at);
 /* The truth of `e` as a compile-time value, or as a run-time scalar i1 in *cond. */
 bool eval_condition(Sema *S, const Expr *e, Value *cond, bool *truth);
 Value eval_slice(Sema *S, const Expr *e);
-Value tuple_slice(Sema *S, const Tuple *t, const Value *slice, Span at);
 /* Items of anything that can be iterated at compile time; false if it can't. */
 bool iterate(Sema *S, Value v, Span at, const Value **items, uint32_t *n);
 
+/* ---- subscripts.c ---- */
+Value eval_subscript(Sema *S, Value v, Value index, Span at);
+Value tuple_slice(Sema *S, const Tuple *t, const Value *slice, Span at);
+
 /* ---- stmt.c ---- */
 void exec_body(Sema *S, const StmtList *body, int tail_state);
-void assign(Sema *S, const Expr *target, Value v, Span at);
-Value decay(Sema *S, Value v, Span at); /* what plain assignment makes of a constexpr */
-bool is_constexpr_annotation(const Expr *e);
 int state_now(const Sema *S);  /* STATE_..., or -1 if only the run decides */
+
+/* ---- assign.c ---- */
+void assign(Sema *S, const Expr *target, Value v, Span at);
+void exec_assign(Sema *S, const Stmt *s);
+void exec_augassign(Sema *S, const Stmt *s);
+void exec_annassign(Sema *S, const Stmt *s);
+Value decay(Sema *S, Value v, Span at); /* what plain assignment makes of a constexpr */
+/* Calls a value after the first of the user's variables that has it. */
+void give_name(const Sema *S, Value v, Name name);
+bool is_constexpr_annotation(const Expr *e);
 
 /* ---- loops.c, carried.c; see loop.h ---- */
 void exec_for(Sema *S, const Stmt *s);
@@ -291,12 +302,18 @@ typedef struct CallArgs {
 } CallArgs;
 Value eval_call(Sema *S, const Expr *e);
 Value call_value(Sema *S, Value fn, const CallArgs *args);
-Value call_func(Sema *S, const Func *fn, const CallArgs *args);
 /* Calls a function of the user with these arguments. */
 Value call_with(Sema *S, Value fn, const Value *args, uint32_t n, Span at);
+
+/* ---- functions.c ---- */
 Value func_of(Sema *S, const FuncDef *def, ModuleInfo *m);
 Value eval_in_module(Sema *S, ModuleInfo *m, const Expr *e);
+Value call_func(Sema *S, const Func *fn, const CallArgs *args);
+Value construct(Sema *S, Value cls, const CallArgs *args); /* a named tuple */
 Value undecay(Value v); /* a V_CONST as the constexpr that it equals */
+
+/* ---- builtin_call.c ---- */
+Value call_builtin(Sema *S, Value fn, const CallArgs *args);
 
 /* ---- constants.c ---- */
 Value const_binary(Sema *S, AstOp op, Value a, Value b, Span at);
@@ -355,10 +372,14 @@ Value extern_attribute(Sema *S, Name path, Name name);
 Value method_value(Sema *S, Value self, Name name);
 DType python_dtype(Value v); /* of int, float, bool; else DT_NONE */
 bool math_function_known(const char *name);
-bool dtype_question(DTypeValue d, const char *name, bool *yes);
 
 /* ---- descriptor.c ---- */
 bool descriptor_attribute(Sema *S, Value v, Name name, Value *out);
+
+/* ---- dtype_attributes.c ---- */
+/* The questions that a dtype answers, as is_fp8(); false if `name` is none of them. */
+bool dtype_question(DTypeValue d, const char *name, bool *yes);
+bool dtype_attribute(Sema *S, Value v, Name name, Value *out);
 
 /* ---- attributes.c ---- */
 Value shape_value(Sema *S, Type t);

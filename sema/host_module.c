@@ -1,7 +1,5 @@
 /* Statements of host code: at the top of a module, where lists grow after they were bound, and
  * `try`. */
-#include <string.h>
-
 #include "sema/host.h"
 
 /* ---- what changes a list ---- */

@@ -2,7 +2,6 @@
  *
  * Their leaves that are not the same become slots of the join: results of the op that branches.
  */
-#include "lang/messages.h"
 #include "sema/context.h"
 
 static void conflict(Sema *S, Join *j, Value a, Value b) {

@@ -1,6 +1,4 @@
 /* The values that run-time loops carry: see loop.h. */
-#include <string.h>
-
 #include "lang/messages.h"
 #include "sema/loop.h"
 

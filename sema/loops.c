@@ -4,8 +4,6 @@
  * ops: a `for` that runs to its end a FOR; whatever can be left early, by `break` or `return`, a
  * WHILE that carries <state>, and the index of a `for`, as leaves of their own.
  */
-#include <string.h>
-
 #include "lang/messages.h"
 #include "sema/loop.h"
 

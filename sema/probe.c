@@ -1,7 +1,5 @@
 #include "sema/probe.h"
 
-#include <string.h>
-
 #include "lang/messages.h"
 #include "sema/tuned_read.h"
 

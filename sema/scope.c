@@ -1,6 +1,5 @@
 /* The variables of the functions that run: frames, and the trail of what changed in them. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "sema/context.h"
 
