@@ -59,29 +59,28 @@ static Value missing_arg(Sema *S, const Kernel *k, uint32_t index) {
   return value_error();
 }
 
-/* A default of a run-time parameter is a run-time value that happens to be known. */
-static Value default_arg(Sema *S, const Kernel *k, uint32_t index) {
+/* A default of a run-time parameter is a run-time value that happens to be known.  One that has no
+ * value at compile time matters where the parameter is used. */
+static void bind_default(Sema *S, const Kernel *k, uint32_t index) {
   const Param *p = &k->def->params.data[index];
-  Value v = eval_in_module(S, S->p->main, p->dflt);
+  Value v = eval_in_module_quietly(S, S->frame->module, p->dflt);
   bool constexpr_param = k->params[index].kind == KP_CONSTEXPR;
-  return constexpr_param || !value_is_number(v) ? v : typed(S, v, p->span);
+  if (v.kind == V_ERROR) frame_slot(S, S->frame, p->name)->state = VAR_DEFAULT;
+  else if (constexpr_param || !value_is_number(v)) frame_set(S, p->name, v, p->span);
+  else frame_set(S, p->name, typed(S, v, p->span), p->span);
 }
 
 static void bind_args(Sema *S, const Kernel *k, const KernelArg *args, uint32_t nargs) {
   for (uint32_t i = 0; i < k->nparams; i++) {
     const Param *p = &k->def->params.data[i];
     const KernelArg *arg = arg_named(args, nargs, p->name);
-    Value v;
-    if (p->kind != PARAM_PLAIN) {
-      sema_error(S, p->span, E_SEMA_KERNEL_STAR, p->name);
-      v = value_error();
-    } else if (arg) {
-      v = arg_value(S, k, i, arg);
-    } else if (p->dflt) {
-      v = default_arg(S, k, i);
-    } else {
-      v = missing_arg(S, k, i);
+    if (p->kind == PARAM_PLAIN && !arg && p->dflt) {
+      bind_default(S, k, i);
+      continue;
     }
+    Value v = value_error();
+    if (p->kind != PARAM_PLAIN) sema_error(S, p->span, E_SEMA_KERNEL_STAR, p->name);
+    else v = arg ? arg_value(S, k, i, arg) : missing_arg(S, k, i);
     frame_set(S, p->name, v, p->span);
   }
 }
@@ -110,29 +109,6 @@ static void replace_values(Sema *S) {
   tile_substitute(S->fn, map);
 }
 
-static const StmtList *scope_around(const StmtList *list, const FuncDef *def);
-
-static const StmtList *scope_in(const Stmt *s, const FuncDef *def, const StmtList *here) {
-  if (s->kind == ST_FUNC && s->func == def) return here;
-  const StmtList *found = s->kind == ST_FUNC ? scope_around(&s->func->body, def) : NULL;
-  if (!found && s->kind != ST_FUNC) found = scope_around(&s->body, def);
-  return found ? found : s->kind == ST_FUNC ? NULL : scope_around(&s->orelse, def);
-}
-
-/* The statements among which a function stands. */
-static const StmtList *scope_around(const StmtList *list, const FuncDef *def) {
-  for (uint32_t i = 0; i < list->len; i++) {
-    const StmtList *found = scope_in(list->data[i], def, list);
-    if (found) return found;
-  }
-  return NULL;
-}
-
-const StmtList *kernel_scope(Program *p, const Kernel *k) {
-  const StmtList *scope = scope_around(&p->main->ast->body, k->def);
-  return scope != &p->main->ast->body ? scope : NULL;
-}
-
 TileFunc *sema_compile(Program *p, const Kernel *k, const KernelArg *args, uint32_t nargs,
                        Options options) {
   size_t before = diag_errors(p->diags);
@@ -145,9 +121,8 @@ TileFunc *sema_compile(Program *p, const Kernel *k, const KernelArg *args, uint3
   Name name = last_part_of(p, k->name);
   S->fn = tile_func_new(p->arena, p->names, name, k->span, options);
   S->b = (TileBuilder){.fn = S->fn, .block = S->fn->body, .span = k->span};
-  Func *fn = func_of(S, k->def, p->main).u.func;
+  Func *fn = func_of(S, k->def, kernel_module(p, k)).u.func;
   fn->jit = true;
-  fn->scope = kernel_scope(p, k);
   S->frame = frame_new(S, fn, (Span){0});
   check_names(S, k, args, nargs);
   bind_args(S, k, args, nargs);

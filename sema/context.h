@@ -8,6 +8,7 @@
  *   program.c    opening files, imports           module.c     names of a module, on demand
  *   language.c   names of the language and std    kernels.c    the kernels of a file
  *   compile.c    one specialization               scope.c      variables
+ *   enclosing.c  host functions around kernels
  *   branch.c     branches                         join.c       merging the values of their sides
  *   expr.c       expressions                      subscripts.c x[index]
  *   stmt.c       statements and early exits       assign.c     assignments
@@ -81,6 +82,7 @@ struct ModuleInfo {
   VEC(Global) globals;
   VEC(const Stmt *) stars; /* from x import * */
   bool busy;        /* a star import is looking here */
+  ModuleInfo *outer; /* of a host function's body: where names that it doesn't bind are looked up */
 };
 
 typedef struct StdIndex StdIndex;
@@ -121,7 +123,8 @@ typedef enum {
   VAR_SET,
   VAR_PARTIAL,  /* set on some paths only */
   VAR_CONFLICT, /* set to values that have no common type */
-  VAR_LOOP      /* set in a loop that may not run */
+  VAR_LOOP,     /* set in a loop that may not run */
+  VAR_DEFAULT   /* a parameter whose default has no value here */
 } VarState;
 
 typedef struct {
@@ -150,7 +153,6 @@ struct Frame {
   Span call;             /* where it was called */
   ModuleInfo *module;
   Frame *closure;
-  const StmtList *scope;
   bool host;             /* Python's own semantics: assignments keep constexprs */
   bool is_std;           /* errors and places are those of the caller */
   uint32_t loops;        /* run-time loops around this place, in this function */
@@ -308,6 +310,8 @@ Value call_with(Sema *S, Value fn, const Value *args, uint32_t n, Span at);
 /* ---- functions.c ---- */
 Value func_of(Sema *S, const FuncDef *def, ModuleInfo *m);
 Value eval_in_module(Sema *S, ModuleInfo *m, const Expr *e);
+/* The same without messages: an error if it can't be evaluated. */
+Value eval_in_module_quietly(Sema *S, ModuleInfo *m, const Expr *e);
 Value call_func(Sema *S, const Func *fn, const CallArgs *args);
 Value construct(Sema *S, Value cls, const CallArgs *args); /* a named tuple */
 Value undecay(Value v); /* a V_CONST as the constexpr that it equals */
@@ -387,9 +391,9 @@ Value get_attribute(Sema *S, Value v, Name name, Span at);
 /* The same, quietly: false if there is none. */
 bool find_attribute(Sema *S, Value v, Name name, Span at, Value *out);
 
-/* ---- compile.c ---- */
-/* The statements of the host function around a kernel, or NULL. */
-const StmtList *kernel_scope(Program *p, const Kernel *k);
+/* ---- enclosing.c ---- */
+/* Where a kernel's free names are looked up: its file, or the host function around it. */
+ModuleInfo *kernel_module(Program *p, const Kernel *k);
 
 /* ---- fma.c ---- */
 /* Products that feed one sum become fused multiply-adds. */

@@ -7,8 +7,20 @@
 
 /* ---- names ---- */
 
-static void unset_variable(Sema *S, const Var *v, Span at) {
+/* Says why the default of a parameter has no value; once. */
+static void unknown_default(Sema *S, Frame *f, Var *v) {
+  const Param *p = f->func->def->params.data;
+  while (p->name != v->name) p++;
+  eval_in_module(S, f->module, p->dflt);
+  if (is_constexpr_annotation(p->annotation)) sema_hint(S, H_SEMA_MISSING_CONSTEXPR, p->name);
+  else sema_hint(S, H_SEMA_MISSING_ARG, p->name, p->name);
+  v->state = VAR_SET;
+  v->value = value_error();
+}
+
+static void unset_variable(Sema *S, Frame *f, Var *v, Span at) {
   switch (v->state) {
+    case VAR_DEFAULT: unknown_default(S, f, v); break;
     case VAR_CONFLICT:
       sema_error(S, at, E_SEMA_CONFLICT, v->name, v->types);
       sema_note(S, v->at, N_SEMA_SET_HERE, v->name);
@@ -44,29 +56,6 @@ static void undefined_name(Sema *S, Name name, Span at) {
   if (n.best) sema_hint(S, H_SEMA_NEAREST, n.best);
 }
 
-/* A name of the host function around a nested one: its assignments count as a module's do. */
-static bool scope_name(Sema *S, Frame *f, Name name, Value *out) {
-  for (uint32_t i = f->scope ? f->scope->len : 0; i-- > 0;) {
-    const Stmt *s = f->scope->data[i];
-    if (s->kind == ST_FUNC && s->func->name == name) {
-      *out = func_of(S, s->func, f->module);
-      out->u.func->scope = f->scope;
-      return true;
-    }
-    if (s->kind == ST_ASSIGN && s->targets.len == 1 && s->targets.data[0]->kind == EX_NAME &&
-        s->targets.data[0]->name == name) {
-      *out = eval_quietly(S, s->value);
-      return out->kind != V_ERROR;
-    }
-    for (uint32_t k = 0; s->kind == ST_FROM && k < s->nimports; k++)
-      if (s->imports[k].as == name) {
-        *out = module_import(S, f->module, s, &s->imports[k]);
-        return true;
-      }
-  }
-  return false;
-}
-
 Value eval_name(Sema *S, Name name, Span at) {
   Value v;
   /* A module's frame has the variables of its comprehensions alone. */
@@ -74,10 +63,9 @@ Value eval_name(Sema *S, Name name, Span at) {
     Var *var = frame_var(f, name);
     if (var && var->state == VAR_SET) return var->value;
     if (var && var->state != VAR_UNSET) {
-      unset_variable(S, var, at);
+      unset_variable(S, f, var, at);
       return value_error();
     }
-    if (scope_name(S, f, name, &v)) return v;
   }
   if (S->frame->module && module_get(S, S->frame->module, name, at, &v)) return v;
   if (python_builtin(S, name, &v)) return v;

@@ -13,7 +13,7 @@ Value func_of(Sema *S, const FuncDef *def, ModuleInfo *m) {
   return (Value){.kind = V_FUNC, .u.func = f};
 }
 
-Value eval_in_module(Sema *S, ModuleInfo *m, const Expr *e) {
+static Value in_module(Sema *S, ModuleInfo *m, const Expr *e, Value (*how)(Sema *, const Expr *)) {
   Frame *outer = S->frame;
   Span nowhere = {0};
   S->frame = frame_new(S, NULL, nowhere);
@@ -21,9 +21,15 @@ Value eval_in_module(Sema *S, ModuleInfo *m, const Expr *e) {
   S->frame->host = true;
   S->frame->is_std = m && m->is_std;
   S->frame->call = outer ? outer->call : nowhere;
-  Value v = eval(S, e);
+  Value v = how(S, e);
   S->frame = outer;
   return v;
+}
+
+Value eval_in_module(Sema *S, ModuleInfo *m, const Expr *e) { return in_module(S, m, e, eval); }
+
+Value eval_in_module_quietly(Sema *S, ModuleInfo *m, const Expr *e) {
+  return in_module(S, m, e, eval_quietly);
 }
 
 /* ---- parameters ---- */

@@ -3,8 +3,9 @@
  * Every statement that binds a name is a candidate for it.  They are kept in the order in which
  * they count: the last in the file first, but of a `try` its body before its handlers.  A candidate
  * under an `if` whose condition is known to be otherwise is passed over; so is one that can't be
- * evaluated while another is left.  While a candidate is being evaluated, its own name means the
- * next one, so that `f = triton.jit(f)` and `X = X + 1` read as they do in Python.
+ * evaluated, or only stands in for a value, while another is left.  While a candidate is being
+ * evaluated, its own name means the next one, so that `f = triton.jit(f)` and `X = X + 1` read as
+ * they do in Python.
  */
 #include <string.h>
 
@@ -89,25 +90,16 @@ void module_index(Program *p, ModuleInfo *m, const StmtList *body) { index_list(
 
 /* ---- evaluating ---- */
 
-static Value quietly_in_module(Sema *S, ModuleInfo *m, const Expr *e) {
-  bool failed = S->failed, muted = S->muted;
-  S->quiet++;
-  S->failed = false;
-  Value v = eval_in_module(S, m, e);
-  if (S->failed) v = value_error();
-  S->quiet--;
-  S->failed = failed;
-  S->muted = muted;
-  return v;
-}
+typedef enum { TAKEN, UNKNOWN, RULED_OUT } Outcome;
 
-static bool ruled_out(Sema *S, ModuleInfo *m, const Guard *g) {
+static Outcome outcome(Sema *S, ModuleInfo *m, const Guard *g) {
+  Outcome all = TAKEN;
   for (; g; g = g->outer) {
     bool truth;
-    if (value_truth(quietly_in_module(S, m, g->stmt->value), &truth) && truth == g->orelse)
-      return true;
+    if (!value_truth(eval_in_module_quietly(S, m, g->stmt->value), &truth)) all = UNKNOWN;
+    else if (truth == g->orelse) return RULED_OUT;
   }
-  return false;
+  return all;
 }
 
 /* The item of an unpacked value that goes to `name`. */
@@ -125,10 +117,10 @@ static bool unpack(const Expr *target, Value v, Name name, Value *out) {
 }
 
 static Value assigned_value(Sema *S, ModuleInfo *m, const Stmt *s, Name name) {
-  Value v = quietly_in_module(S, m, s->value), out = value_error();
+  Value v = eval_in_module_quietly(S, m, s->value), out = value_error();
   if (v.kind == V_ERROR) return v;
   if (s->kind == ST_AUGASSIGN) {
-    Value old = quietly_in_module(S, m, s->targets.data[0]);
+    Value old = eval_in_module_quietly(S, m, s->targets.data[0]);
     if (old.kind == V_ERROR) return old;
     S->quiet++;
     v = const_binary(S, s->op, old, v, s->span);
@@ -151,16 +143,30 @@ static Value binding_value(Sema *S, ModuleInfo *m, const Binding *b, Name name) 
   }
 }
 
-/* The first candidate that has a value; else one that is at least a host name; else an error. */
+/* `def f(): raise ...`, as host code has it for machines without Triton. */
+static bool is_stub(const Stmt *s) {
+  const StmtList *body = s->kind == ST_FUNC ? &s->func->body : NULL;
+  return body && body->len && body->data[body->len - 1]->kind == ST_RAISE &&
+         (body->len == 1 || (body->len == 2 && body->data[0]->kind == ST_EXPR));
+}
+
+/* What stands in for a value: a host name, or, under a condition that is not known, None or a
+ * function that raises. */
+static bool is_placeholder(const Binding *b, Value v, Outcome guard) {
+  return v.kind == V_EXTERN || (guard == UNKNOWN && (v.kind == V_NONE || is_stub(b->stmt)));
+}
+
+/* The first candidate that has a value; else the first placeholder; else an error. */
 static Value resolve(Sema *S, ModuleInfo *m, Name name, Binding *b, const Stmt **unknown) {
   Value fallback = value_error();
   for (; b; b = b->next) {
     if (b->busy || !host_sees(S, m, b->stmt)) continue;
     b->busy = true;
-    Value v = ruled_out(S, m, b->guard) ? value_error() : binding_value(S, m, b, name);
+    Outcome guard = outcome(S, m, b->guard);
+    Value v = guard == RULED_OUT ? value_error() : binding_value(S, m, b, name);
     b->busy = false;
-    if (v.kind != V_ERROR && v.kind != V_EXTERN) return v;
-    if (v.kind == V_EXTERN && fallback.kind == V_ERROR) fallback = v;
+    if (v.kind != V_ERROR && !is_placeholder(b, v, guard)) return v;
+    if (fallback.kind == V_ERROR) fallback = v;
     if (!*unknown) *unknown = b->stmt;
   }
   return fallback;
@@ -190,10 +196,15 @@ static bool star_get(Sema *S, ModuleInfo *m, Name name, Span at, Value *out) {
   return false;
 }
 
+/* A name that no statement of `m` binds. */
+static bool get_elsewhere(Sema *S, ModuleInfo *m, Name name, Span at, Value *out) {
+  return star_get(S, m, name, at, out) || (m->outer && module_get(S, m->outer, name, at, out));
+}
+
 bool module_get(Sema *S, ModuleInfo *m, Name name, Span at, Value *out) {
   uint32_t i;
   if (m->is_std) std_need(S->p, m, name);
-  if (!map_get(&m->index, name, &i)) return star_get(S, m, name, at, out);
+  if (!map_get(&m->index, name, &i)) return get_elsewhere(S, m, name, at, out);
   Global *g = &m->globals.data[i];
   if (g->done) {
     *out = g->value;
@@ -204,7 +215,7 @@ bool module_get(Sema *S, ModuleInfo *m, Name name, Span at, Value *out) {
   *out = resolve(S, m, name, g->first, &unknown);
   g = &m->globals.data[i];
   if (out->kind == V_ERROR) {
-    if (cyclic) return false;
+    if (cyclic) return m->outer && module_get(S, m->outer, name, at, out);
     sema_error(S, at, E_SEMA_GLOBAL, name);
     if (unknown) sema_note(S, unknown->span, N_SEMA_GLOBAL);
     return true;

@@ -53,7 +53,6 @@ Frame *frame_new(Sema *S, const Func *func, Span call) {
     f->name = func->def ? func->def->name : pool_name(S->names, "lambda");
     f->module = func->module;
     f->closure = func->closure;
-    f->scope = func->scope;
     f->host = !func->jit;
     f->is_std = func->module && func->module->is_std;
   }

@@ -155,8 +155,7 @@ void tuned_read(TunedReader *r, Program *p, const Kernel *k, const TunedQuery *q
   r->S = (Sema){.p = p, .arena = p->arena, .names = p->names, .diags = p->diags, .quiet = 1};
   r->S.host = &r->host;
   Func *top = ARENA_NEW(p->arena, Func);
-  top->module = p->main;
-  top->scope = kernel_scope(p, k);
+  top->module = kernel_module(p, k);
   r->S.frame = frame_new(&r->S, top, (Span){0});
   r->S.frame->name = k->name;
   Exprs decorators = {0};

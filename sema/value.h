@@ -73,8 +73,7 @@ typedef struct {
   const FuncDef *def;    /* NULL: a lambda */
   const Expr *lambda;
   ModuleInfo *module;    /* where its free names are looked up ... */
-  Frame *closure;        /* ... after the running function around it, or NULL ... */
-  const StmtList *scope; /* ... or the body of the host function that holds it, or NULL */
+  Frame *closure;        /* ... after the running function around it, or NULL */
   bool jit;              /* assignments give run-time values */
   bool bound;            /* `self` is the first argument */
   Value *self;
