@@ -1,15 +1,20 @@
-/* What builtins ask of their compile-time arguments. */
+/* What builtins ask of their arguments. */
 #include "lang/messages.h"
+#include "sema/builtins.h"
 #include "sema/context.h"
 
-static bool wanted(Sema *S, Value v, const char *what, const char *kind, Span at) {
-  if (v.kind == V_ERROR) return false;
-  if (v.kind != V_TILE) {
+/* ---- compile-time arguments ---- */
+
+Value refuse_argument(Sema *S, Value v, const char *what, const char *kind, Span at) {
+  if (v.kind == V_TILE) sema_error(S, at, E_SEMA_NOT_CONSTEXPR, what, value_describe(S->arena, v));
+  else if (v.kind != V_ERROR)
     sema_error(S, at, E_SEMA_WANTED, what, kind, value_describe(S->arena, v));
-    return false;
-  }
-  sema_error(S, at, E_SEMA_NOT_CONSTEXPR, what, value_describe(S->arena, v));
-  sema_hint(S, H_SEMA_CONSTEXPR);
+  return value_error();
+}
+
+static bool wanted(Sema *S, Value v, const char *what, const char *kind, Span at) {
+  refuse_argument(S, v, what, kind, at);
+  if (v.kind == V_TILE) sema_hint(S, H_SEMA_CONSTEXPR);
   return false;
 }
 
@@ -79,4 +84,31 @@ bool want_dtype(Sema *S, Value v, Span at, DTypeValue *out) {
   if (v.kind != V_DTYPE) return wanted(S, v, "a dtype", "a dtype such as tl.float32", at);
   *out = v.u.dtype;
   return true;
+}
+
+bool axis_arg(Sema *S, Value v, int rank, Span at, int *out) {
+  int64_t axis;
+  if (!want_int(S, v, "the axis", at, &axis)) return false;
+  if (axis < -rank || axis >= rank) {
+    sema_error(S, at, E_SEMA_AXIS, (long long)axis, rank);
+    return false;
+  }
+  *out = (int)(axis < 0 ? axis + rank : axis);
+  return true;
+}
+
+/* ---- operands ---- */
+
+bool operand_arg(Sema *S, const Call *c, uint32_t i) {
+  if (value_is_operand(c->args[i])) return true;
+  if (c->args[i].kind != V_ERROR)
+    sema_error(S, c->spans[i], E_SEMA_WANTED, c->fn->name, "a tile or a scalar",
+               value_describe(S->arena, c->args[i]));
+  return false;
+}
+
+bool tile_arg(Sema *S, const Call *c, uint32_t i, Value *out) {
+  if (!operand_arg(S, c, i)) return false;
+  *out = typed(S, c->args[i], c->spans[i]);
+  return out->kind != V_ERROR;
 }

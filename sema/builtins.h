@@ -216,7 +216,15 @@ BUILTIN_EXTRAS(X)
 extern const Builtin builtin_table[];
 extern const uint32_t builtin_count;
 
-/* Offsets of a block from an argument, a list with one for each axis. */
-bool block_offsets(struct Sema *S, const Call *c, uint32_t arg, BlockPtr *b);
+/* ---- arguments.c; each reports what it finds instead ---- */
+
+/* A tile or a number. */
+bool operand_arg(struct Sema *S, const Call *c, uint32_t i);
+/* The same; a number becomes a scalar. */
+bool tile_arg(struct Sema *S, const Call *c, uint32_t i, Value *out);
+/* An axis of `rank`; negative ones count from the end. */
+bool axis_arg(struct Sema *S, Value v, int rank, Span at, int *out);
+/* The error that `v` is not `kind`, which `what` takes at compile time; an error value. */
+Value refuse_argument(struct Sema *S, Value v, const char *what, const char *kind, Span at);
 
 #endif

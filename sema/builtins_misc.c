@@ -6,8 +6,6 @@
 #include "sema/builtins.h"
 #include "sema/context.h"
 
-bool tile_arg(Sema *S, const Call *c, uint32_t i, Value *out);
-
 /* ---- hints ---- */
 
 Value builtin_hint(Sema *S, Call *c) {

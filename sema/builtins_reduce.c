@@ -1,187 +1,6 @@
 /* Reductions, scans, histogram and gather. */
 #include "lang/messages.h"
-#include "sema/builtins.h"
-#include "sema/context.h"
-
-bool tile_arg(Sema *S, const Call *c, uint32_t i, Value *out);
-bool axis_arg(Sema *S, Value v, int rank, Span at, int *out);
-
-enum { OPERANDS_MAX = 16 };
-
-typedef struct {
-  Value v[OPERANDS_MAX];
-  uint32_t n;
-  bool tuple;
-  Type shape;
-} Operands;
-
-/* A tile, or a tuple of tiles of one shape. */
-static bool operands(Sema *S, const Call *c, Operands *o) {
-  Value one[] = {c->args[0]};
-  const Value *items = one;
-  o->n = 1;
-  o->tuple = c->args[0].kind == V_TUPLE;
-  if (o->tuple) {
-    items = c->args[0].u.tuple->data;
-    o->n = c->args[0].u.tuple->len;
-  }
-  if (!o->n || o->n > OPERANDS_MAX) {
-    sema_error(S, c->spans[0], E_SEMA_TOO_MANY, "operands", OPERANDS_MAX, o->n);
-    return false;
-  }
-  for (uint32_t i = 0; i < o->n; i++) {
-    if (!value_is_operand(items[i])) {
-      sema_error(S, c->spans[0], E_SEMA_WANTED, c->fn->name, "a tile or a tuple of tiles",
-                 value_describe(S->arena, items[i]));
-      return false;
-    }
-    o->v[i] = typed(S, items[i], c->spans[0]);
-    if (o->v[i].kind == V_ERROR) return false;
-    if (i && !type_same_shape(value_type(o->v[0]), value_type(o->v[i]))) {
-      sema_error(S, c->spans[0], E_SEMA_SAME_SHAPE, c->fn->name,
-                 type_text(S->arena, value_type(o->v[0])),
-                 type_text(S->arena, value_type(o->v[i])));
-      return false;
-    }
-  }
-  o->shape = value_type(o->v[0]);
-  return true;
-}
-
-/* ---- the combining function ---- */
-
-/* A region that is one op on the two elements is named by it. */
-static const char *single_op(const TileBlock *b, const TileValue *result) {
-  static const TileCode codes[] = {TILE_ADD,     TILE_MUL, TILE_MIN, TILE_MAX, TILE_MIN_NAN,
-                                   TILE_MAX_NAN, TILE_AND, TILE_OR,  TILE_XOR};
-  const TileOp *op = b->first;
-  if (b->nparams != 2 || !op || op->next || result->def != op || op->nargs != 2) return NULL;
-  bool forth = op->args[0] == b->params[0] && op->args[1] == b->params[1];
-  bool back = op->args[0] == b->params[1] && op->args[1] == b->params[0];
-  for (size_t i = 0; (forth || back) && i < sizeof codes / sizeof *codes; i++)
-    if (op->code == codes[i]) return tile_op_name(op->code);
-  return NULL;
-}
-
-static bool used_below(const TileOp *op) {
-  for (const TileOp *user = op->next; user; user = user->next)
-    for (uint32_t i = 0; i < user->nargs; i++)
-      if (user->args[i] && user->args[i]->def == op) return true;
-  return false;
-}
-
-/* What the function computes only to ask for its type, perhaps as a tile, is no part of it. */
-static void drop_unused(TileBlock *b, TileValue *const *results, uint32_t n) {
-  for (TileOp *op = b->last, *before; op; op = before) {
-    before = op->prev;
-    bool used = (tile_op_flags(op->code) & (TILE_READ | TILE_WRITE)) || op->nregions;
-    for (uint32_t i = 0; i < n; i++) used |= results[i]->def == op;
-    if (!used && !used_below(op)) tile_remove(op);
-  }
-}
-
-/* Calls `fn` on scalars in a block of its own.  NULL after an error. */
-static TileBlock *combine_block(Sema *S, const Call *c, Value fn, const Operands *o,
-                                const char **name) {
-  TileBlock *b = tile_block_new(S->fn, NULL);
-  Value args[2 * OPERANDS_MAX];
-  for (uint32_t i = 0; i < 2 * o->n; i++)
-    args[i] =
-        value_tile(tile_block_param(S->fn, b, type_element(value_type(o->v[i % o->n])), NULL));
-  TileBuilder outer = S->b;
-  S->b.block = b;
-  S->b.before = NULL;
-  Value v = call_with(S, fn, args, 2 * o->n, c->at);
-  TileValue *results[OPERANDS_MAX];
-  bool ok = v.kind != V_ERROR;
-  uint32_t n = v.kind == V_TUPLE ? v.u.tuple->len : 1;
-  if (ok && n != o->n) {
-    sema_error(S, c->at, E_SEMA_COMBINE_COUNT, n, o->n);
-    ok = false;
-  }
-  for (uint32_t i = 0; i < n && ok; i++) {
-    Value item = v.kind == V_TUPLE ? v.u.tuple->data[i] : v;
-    Type want = type_element(value_type(o->v[i]));
-    if (value_is_number(item)) item = cast_to(S, item, want, false, c->at);
-    ok = value_is_typed(item) && type_eq(value_type(item), want);
-    if (ok) results[i] = materialize(S, item, c->at);
-    else if (item.kind != V_ERROR)
-      sema_error(S, c->at, E_SEMA_COMBINE_TYPE, value_describe(S->arena, item),
-                 type_text(S->arena, want));
-  }
-  if (ok) drop_unused(b, results, n);
-  *name = ok ? single_op(b, results[0]) : NULL;
-  if (ok && !*name) emit(S, TILE_YIELD, results, n, NULL, 0, c->at);
-  S->b = outer;
-  return ok ? b : NULL;
-}
-
-/* What combines: an op of one word, or a function, or the search for the first extreme. */
-typedef struct {
-  const char *name;
-  Value fn;
-  bool arg, is_max, left; /* of (value, index) pairs */
-} Combine;
-
-/* Of two (value, index) pairs the one to keep: of equal values the smaller index (left), or the
- * second pair. */
-static TileBlock *extreme_block(Sema *S, const Call *c, const Operands *o, const Combine *how) {
-  TileBlock *b = tile_block_new(S->fn, NULL);
-  Value p[4];
-  for (int i = 0; i < 4; i++)
-    p[i] = value_tile(tile_block_param(S->fn, b, type_element(value_type(o->v[i % 2])), NULL));
-  TileBuilder outer = S->b;
-  S->b.block = b;
-  S->b.before = NULL;
-  Value first = compare(S, how->is_max ? OP_GT : OP_LT, p[0], p[2], c->at);
-  if (how->left) {
-    Value equal = compare(S, OP_EQ, p[0], p[2], c->at);
-    Value tie = logical(S, true, equal, compare(S, OP_LT, p[1], p[3], c->at), c->at);
-    first = logical(S, false, first, tie, c->at);
-  }
-  TileValue *results[2];
-  for (int i = 0; i < 2; i++) {
-    Value args[] = {first, p[i], p[i + 2]};
-    results[i] =
-        emit_elementwise(S, TILE_SELECT, args, 3, (DType)value_type(p[i]).dtype, c->at).u.tile;
-  }
-  emit(S, TILE_YIELD, results, 2, NULL, 0, c->at);
-  S->b = outer;
-  return b;
-}
-
-/* REDUCE or SCAN over `axis`, with results of the given shape. */
-static bool combine_op(Sema *S, const Call *c, TileCode code, const Combine *how, Operands *o,
-                       int axis, bool reverse, Type result) {
-  const char *name = how->name;
-  if (!can_emit(S)) return false;
-  TileBlock *b = NULL;
-  if (how->arg) b = extreme_block(S, c, o, how);
-  else if (!name && !(b = combine_block(S, c, how->fn, o, &name))) return false;
-  TileValue *args[OPERANDS_MAX];
-  Type types[OPERANDS_MAX];
-  for (uint32_t i = 0; i < o->n; i++) {
-    args[i] = materialize(S, o->v[i], c->at);
-    types[i] = type_like(value_type(o->v[i]), result);
-  }
-  TileOp *op = emit(S, code, args, o->n, types, o->n, c->at);
-  tile_set_int(S->fn, op, TA_axis, axis);
-  if (code == TILE_SCAN) tile_set_int(S->fn, op, TA_reverse, reverse);
-  if (name) {
-    tile_set_str(S->fn, op, TA_combine, name);
-  } else {
-    op->regions = ARENA_ARRAY(S->arena, TileBlock *, 1);
-    op->regions[0] = b;
-    op->nregions = 1;
-    b->owner = op;
-  }
-  for (uint32_t i = 0; i < o->n; i++) o->v[i] = value_tile(op->results[i]);
-  return true;
-}
-
-static Value results_of(Sema *S, const Operands *o) {
-  return o->tuple ? value_tuple(S->arena, o->v, o->n) : o->v[0];
-}
+#include "sema/combine.h"
 
 static void flatten(Sema *S, const Call *c, Operands *o) {
   Type flat = {.rank = 1, .shape = {(int32_t)type_numel(o->shape)}};
@@ -220,10 +39,10 @@ Value builtin_reduce(Sema *S, Call *c) {
   Operands o;
   bool keep;
   Combine how = {.fn = c->args[2]};
-  if (!operands(S, c, &o) || !want_bool(S, c->args[3], "keep_dims", c->spans[3], &keep) ||
+  if (!combine_operands(S, c, &o) || !want_bool(S, c->args[3], "keep_dims", c->spans[3], &keep) ||
       !reduce(S, c, &how, &o, c->args[1], 1, keep))
     return value_error();
-  return results_of(S, &o);
+  return combine_results(S, &o);
 }
 
 /* ---- sums and extremes ---- */
@@ -248,7 +67,7 @@ Value builtin_sum(Sema *S, Call *c) {
   Operands o;
   bool keep;
   Combine how = {.name = names[c->fn->code]};
-  if (!operands(S, c, &o) || !want_bool(S, c->args[2], "keep_dims", c->spans[2], &keep))
+  if (!combine_operands(S, c, &o) || !want_bool(S, c->args[2], "keep_dims", c->spans[2], &keep))
     return value_error();
   DType t = (DType)value_type(o.v[0]).dtype;
   if (c->fn->code && !dtype_is_int(t)) {
@@ -259,7 +78,7 @@ Value builtin_sum(Sema *S, Call *c) {
   if ((c->fn->code == 0 && !sum_dtype(S, c, &o, c->args[3], c->spans[3])) ||
       !reduce(S, c, &how, &o, c->args[1], 1, keep))
     return value_error();
-  return results_of(S, &o);
+  return combine_results(S, &o);
 }
 
 /* 0, 1, ... along the axis, in the shape of the operand. */
@@ -290,7 +109,7 @@ static Value extreme(Sema *S, const Call *c, Value axis, bool indices, Value lef
   Operands o;
   Combine how = {.is_max = c->fn->code, .arg = indices};
   bool keep;
-  if (!operands(S, c, &o) || !want_bool(S, left, "the tie break", c->at, &how.left) ||
+  if (!combine_operands(S, c, &o) || !want_bool(S, left, "the tie break", c->at, &how.left) ||
       !want_bool(S, keep_dims, "keep_dims", c->at, &keep))
     return value_error();
   DType t = (DType)value_type(o.v[0]).dtype;
@@ -302,12 +121,12 @@ static Value extreme(Sema *S, const Call *c, Value axis, bool indices, Value lef
       return value_error();
     for (int i = 0; i < whole.rank; i++) whole.shape[i] = 1;
     for (uint32_t i = 0; i < 2 && keep && all; i++) o.v[i] = broadcast_to(S, o.v[i], whole, c->at);
-    return results_of(S, &o);
+    return combine_results(S, &o);
   }
   how.name = how.is_max ? "max" : "min";
   if (dtype_bits(t) < 32 && !cast_operand(S, c, &o, dtype_is_float(t) ? DT_F32 : DT_I32))
     return value_error();
-  return reduce(S, c, &how, &o, axis, 1, keep) ? results_of(S, &o) : value_error();
+  return reduce(S, c, &how, &o, axis, 1, keep) ? combine_results(S, &o) : value_error();
 }
 
 Value builtin_max(Sema *S, Call *c) {
@@ -334,19 +153,19 @@ static Value scan(Sema *S, const Call *c, const Combine *how, Operands *o, Value
   if (!axis_arg(S, c->args[1], o->shape.rank, c->spans[1], &axis) ||
       !combine_op(S, c, TILE_SCAN, how, o, axis, reverse, o->shape))
     return value_error();
-  return results_of(S, o);
+  return combine_results(S, o);
 }
 
 Value builtin_scan(Sema *S, Call *c) {
   Operands o;
   Combine how = {.fn = c->args[2]};
-  return operands(S, c, &o) ? scan(S, c, &how, &o, c->args[3]) : value_error();
+  return combine_operands(S, c, &o) ? scan(S, c, &how, &o, c->args[3]) : value_error();
 }
 
 Value builtin_cumulate(Sema *S, Call *c) {
   Operands o;
   Combine how = {.name = c->fn->code ? "mul" : "add"};
-  if (!operands(S, c, &o)) return value_error();
+  if (!combine_operands(S, c, &o)) return value_error();
   if (value_type(o.v[0]).dtype == DT_BF16 && !cast_operand(S, c, &o, DT_F32)) return value_error();
   if (c->fn->code == 0 && !sum_dtype(S, c, &o, c->args[3], c->spans[3])) return value_error();
   return scan(S, c, &how, &o, c->args[2]);

@@ -5,30 +5,6 @@
 #include "sema/builtins.h"
 #include "sema/context.h"
 
-/* A tile argument: numbers become scalars; false after an error. */
-bool tile_arg(Sema *S, const Call *c, uint32_t i, Value *out) {
-  Value v = c->args[i];
-  if (!value_is_operand(v)) {
-    if (v.kind != V_ERROR)
-      sema_error(S, c->spans[i], E_SEMA_WANTED, c->fn->name, "a tile or a scalar",
-                 value_describe(S->arena, v));
-    return false;
-  }
-  *out = typed(S, v, c->spans[i]);
-  return out->kind != V_ERROR;
-}
-
-bool axis_arg(Sema *S, Value v, int rank, Span at, int *out) {
-  int64_t axis;
-  if (!want_int(S, v, "the axis", at, &axis)) return false;
-  if (axis < -rank || axis >= rank) {
-    sema_error(S, at, E_SEMA_AXIS, (long long)axis, rank);
-    return false;
-  }
-  *out = (int)(axis < 0 ? axis + rank : axis);
-  return true;
-}
-
 /* f(x, 2, 3) and f(x, (2, 3)) mean the same. */
 static Value unwrap_rest(const Call *c) {
   const Tuple *t = c->rest.u.tuple;

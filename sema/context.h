@@ -11,7 +11,8 @@
  *   enclosing.c  host functions around kernels
  *   branch.c     branches                         join.c       merging the values of their sides
  *   expr.c       expressions                      subscripts.c x[index]
- *   stmt.c       statements and early exits       assign.c     assignments
+ *   containers.c [x, y], {k: v}, comprehensions   assign.c     assignments
+ *   stmt.c       statements and early exits       arguments.c  what builtins ask for
  *   loops.c      for and while                    loop_values.c what a loop carries: see loop.h
  *   unroll.c     unrolled loops                   carried.c    which names a loop assigns
  *   call.c       calls                            functions.c  of functions, which are inlined
@@ -257,8 +258,14 @@ Value eval_quietly(Sema *S, const Expr *e); /* V_ERROR if it is no compile-time 
 /* The truth of `e` as a compile-time value, or as a run-time scalar i1 in *cond. */
 bool eval_condition(Sema *S, const Expr *e, Value *cond, bool *truth);
 Value eval_slice(Sema *S, const Expr *e);
+
+/* ---- containers.c ---- */
 /* Items of anything that can be iterated at compile time; false if it can't. */
 bool iterate(Sema *S, Value v, Span at, const Value **items, uint32_t *n);
+Value eval_items(Sema *S, const ExprList *list, bool is_list);
+Value eval_dict(Sema *S, const Expr *e);
+Value eval_comp(Sema *S, const Expr *e); /* a comprehension */
+Value as_set(Sema *S, Value list);
 
 /* ---- subscripts.c ---- */
 Value eval_subscript(Sema *S, Value v, Value index, Span at);
@@ -372,7 +379,7 @@ bool python_builtin(Sema *S, Name name, Value *out);
 bool language_method(Sema *S, Name name, Value *out);
 Value extern_attribute(Sema *S, Name path, Name name);
 
-/* A method of a compile-time value, bound to it: see builtins_python.c. */
+/* A method of a compile-time value, bound to it: see builtins_methods.c. */
 Value method_value(Sema *S, Value self, Name name);
 DType python_dtype(Value v); /* of int, float, bool; else DT_NONE */
 bool math_function_known(const char *name);

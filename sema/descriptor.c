@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "lang/messages.h"
-#include "sema/builtins.h"
+#include "sema/access.h"
 #include "sema/host.h"
 
 /* Another builtin with other arguments, all of them told by the place of this call. */

@@ -3,7 +3,6 @@
  */
 #include "lang/messages.h"
 #include "sema/context.h"
-#include "sema/host.h"
 
 Value func_of(Sema *S, const FuncDef *def, ModuleInfo *m) {
   Func *f = ARENA_NEW(S->arena, Func);
