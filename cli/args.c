@@ -8,6 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cli/progress.h"
+
 /* ---- messages ---- */
 
 int args_error(const char *fmt, ...) {
@@ -37,6 +39,7 @@ int args_out_of_memory(void) {
 void args_on_message(void *context, const char *text) {
   (void)context;
   size_t n = strlen(text);
+  progress_end(); /* the note takes its line */
   if (n && text[n - 1] == '\n') fputs(text, stderr);
   else fprintf(stderr, "nereid: note: %s\n", text);
 }

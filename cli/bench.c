@@ -1,12 +1,12 @@
 /* nereid bench: times a kernel over sizes, and draws that beside what was measured elsewhere. */
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "cli/chart.h"
 #include "cli/commands.h"
 #include "cli/launch.h"
 #include "cli/output.h"
+#include "cli/progress.h"
 #include "cli/series.h"
 #include "cli/sweep.h"
 #include "runtime/files.h"
@@ -156,11 +156,10 @@ static int read_peers(Bench *b) {
 /* ---- measuring ---- */
 
 static void show_progress(const Bench *b, int i) {
-  if (!isatty(STDERR_FILENO)) return;
-  if (i < b->nsizes)
-    fprintf(stderr, "%d of %d: %s=%lld\x1b[K\r", i + 1, b->nsizes, b->sweep.x_name,
-            (long long)b->sizes[i]);
-  else fputs("\x1b[K", stderr);
+  char line[128];
+  snprintf(line, sizeof line, "%d of %d  %s=%lld", i + 1, b->nsizes, b->sweep.x_name,
+           (long long)b->sizes[i]);
+  progress_show(line);
 }
 
 /* A size that fails is told and left out; others may do better. */
@@ -180,7 +179,7 @@ static int measure(Bench *b) {
     show_progress(b, i);
     status = measure_size(b, b->sizes[i]);
   }
-  show_progress(b, b->nsizes);
+  progress_end();
   return status || b->series[0].points.len ? status : STATUS_PROBLEM;
 }
 

@@ -9,6 +9,7 @@
 #include "cli/compare.h"
 #include "cli/numbers.h"
 #include "cli/output.h"
+#include "cli/progress.h"
 #include "cli/ranges.h"
 #include "cli/report.h"
 #include "graph/nereid_graph.h"
@@ -435,7 +436,9 @@ static int run_model(Graphs *g) {
   int code = nereid_device_open(&g->device, g->device_name);
   if (code) return args_failed(code);
   nereid_device_on_message(g->device, args_on_message, NULL);
+  g->options.on_progress = progress_of_tuner();
   code = nereid_executable_new(&g->e, g->graph, g->device, &g->options);
+  progress_end();
   int status = code ? args_failed(code) : allocate(g);
   if (!status) status = make_inputs(g);
   if (!status) status = make_outputs(g);

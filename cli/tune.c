@@ -1,10 +1,10 @@
 /* nereid tune: finds the fastest configuration of a kernel. */
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "cli/axes.h"
 #include "cli/commands.h"
+#include "cli/progress.h"
 #include "cli/request.h"
 #include "cli/tune_json.h"
 #include "cli/tune_report.h"
@@ -91,11 +91,6 @@ static int take(Tune *t, int id, const char *value) {
 
 /* ---- all of it ---- */
 
-static void show(void *context, const nereid_tune_progress *p) {
-  Tune *t = context;
-  tune_progress_show(&t->text, p);
-}
-
 /* Before any work whose result could not be written. */
 static int check_files(const Tune *t) {
   int code = t->json && strcmp(t->json, "-") ? files_check(t->json) : 0;
@@ -129,7 +124,6 @@ static int write_results(Tune *t, const TuneView *v, double spent) {
 
 static int tune(Tune *t, Arena *a) {
   nereid_tuning *tuning;
-  bool terminal = isatty(STDERR_FILENO);
   double begin = timing_now();
   t->text = text_new(a);
   t->api.kernel = t->request.api;
@@ -137,10 +131,9 @@ static int tune(Tune *t, Arena *a) {
   t->api.nargs = t->values.len;
   t->api.axes = t->axes.data;
   t->api.naxes = t->axes.len;
-  t->api.context = t;
-  if (terminal) t->api.on_progress = show;
+  t->api.on_progress = progress_of_tuner();
   int code = nereid_tune(&tuning, &t->api);
-  if (terminal) tune_progress_end();
+  progress_end();
   if (code) return args_failed(code);
   TuneView v = view_of(t, a, tuning);
   int status = write_results(t, &v, timing_now() - begin);

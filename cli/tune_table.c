@@ -2,15 +2,11 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 #include "runtime/config.h"
 
 /* A long ranking shows its head; --json and --report have all of it. */
 enum { SHOWN = 20 };
-
-/* ---- the table ---- */
 
 static const char *config_text(Text *text, const nereid_candidate *c) {
   text->len = 0;
@@ -88,36 +84,4 @@ void tune_table_print(Text *text, const TuneView *v, double seconds) {
   print_ranking(text, v);
   print_failures(text, v);
   print_use(tune_best(v));
-}
-
-/* ---- progress ---- */
-
-static int columns(void) {
-  struct winsize w;
-  return ioctl(STDERR_FILENO, TIOCGWINSZ, &w) || w.ws_col < 20 ? 80 : w.ws_col;
-}
-
-/* As the candidates so far took, at most until the budget is spent; 0: nobody knows. */
-static double seconds_left(const nereid_tune_progress *p) {
-  double left = p->done ? p->seconds / p->done * (p->candidates - p->done) : 0;
-  bool bounded = p->budget_s > 0 && (!p->done || p->seconds + left > p->budget_s);
-  return bounded ? p->budget_s - p->seconds : left;
-}
-
-void tune_progress_show(Text *text, const nereid_tune_progress *p) {
-  text->len = 0;
-  text_printf(text, "%d of %d", p->done, p->candidates);
-  double rest = seconds_left(p);
-  if (rest > 0) text_printf(text, "  %.0f s left", rest);
-  if (p->best) {
-    text_printf(text, "  best %.2f us  ", p->best->median_us);
-    tune_config_text(text, p->best);
-  }
-  fprintf(stderr, "\r\033[K%.*s", columns() - 1, text->data);
-  fflush(stderr);
-}
-
-void tune_progress_end(void) {
-  fputs("\r\033[K", stderr);
-  fflush(stderr);
 }

@@ -7,8 +7,4 @@
 /* The ranking, what failed and why, and the options that choose the best.  `text` is room. */
 void tune_table_print(Text *text, const TuneView *v, double seconds);
 
-/* One line on a terminal that is written over, and taken away at the end. */
-void tune_progress_show(Text *text, const nereid_tune_progress *p);
-void tune_progress_end(void);
-
 #endif

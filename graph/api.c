@@ -177,9 +177,10 @@ static int describe_body(void *arg) {
   return 0;
 }
 
-static int tune(nereid_executable *e) {
+static int tune(nereid_executable *e, const nereid_graph_options *o) {
   double begin = stages_now();
-  int code = tune_plan(e->model->plan, e->device);
+  TuneProgress progress = {o->on_progress, o->context};
+  int code = tune_plan(e->model->plan, e->device, &progress);
   if (!code) stages_done(e->model->stages, "tune", begin);
   return code;
 }
@@ -195,7 +196,7 @@ static int make(nereid_executable *e, nereid_graph *g, const nereid_graph_option
   }
   if (!code) code = take_model(&e->model, g, o);
   if (!code) code = model_plan(e->model, &options.compile);
-  if (!code && options.compile.tune) code = tune(e);
+  if (!code && options.compile.tune) code = tune(e, o);
   if (!code) options.execute.stages = e->model->stages;
   if (!code)
     code = executable_new(&e->e, e->model->plan, e->model->weights, e->device, &options.execute);

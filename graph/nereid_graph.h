@@ -23,7 +23,7 @@
 #ifndef NEREID_GRAPH_H
 #define NEREID_GRAPH_H
 
-#include "nereid.h"
+#include "nereid_tune.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -88,6 +88,8 @@ typedef struct {
   int nrewrites;
   const char *dump_dir;   /* a folder, made if it is not there: what each stage leaves is written
                              there, as 00_imported.py, 01_imported.dot, 02_functionalize.py ... */
+  nereid_tune_progress_fn on_progress; /* of max-autotune, while it measures; NULL: nobody looks */
+  void *context;                       /* of on_progress */
 } nereid_graph_options;
 
 /* Stages of a model.  Graph, kernels and plan read back as what they are. */

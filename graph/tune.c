@@ -13,6 +13,7 @@ static const double WORTH = 0.98; /* of an earlier choice's time: what is hardly
 typedef struct {
   Plan *plan;
   nereid_device *device;
+  const TuneProgress *progress;
   Arena *arena;
   Pool *names;
   Sizes *sizes;
@@ -128,6 +129,9 @@ static int measure(Tuner *t) {
               .problems = t->problems.data,
               .nproblems = t->problems.len,
               .keep_l2 = true,
+              .begin = timing_now(),
+              .on_progress = t->progress->on_progress,
+              .on_progress_context = t->progress->context,
               .note = t->device->on_message,
               .context = t->device->context};
   int code = tuner_run(&s);
@@ -153,9 +157,9 @@ static int tune_body(void *arg) {
   return code;
 }
 
-int tune_plan(Plan *p, nereid_device *d) {
+int tune_plan(Plan *p, nereid_device *d, const TuneProgress *progress) {
   if (device_kind(d) != NEREID_PTX) return 0;
-  Tuner t = {.plan = p, .device = d, .arena = arena_new()};
+  Tuner t = {.plan = p, .device = d, .progress = progress, .arena = arena_new()};
   if (!t.arena) return error_out_of_memory();
   int code = error_guard(t.arena, tune_body, &t);
   kernels_close(&t.kernels);

@@ -7,10 +7,16 @@
 #define NEREID_GRAPH_TUNE_H
 
 #include "graph/plan.h"
-#include "runtime/nereid.h"
+#include "runtime/nereid_tune.h"
+
+/* Who is told how far it is. */
+typedef struct {
+  nereid_tune_progress_fn on_progress; /* NULL: nobody */
+  void *context;
+} TuneProgress;
 
 /* Sizes that the plan leaves open are large ones of their ranges.  Does nothing on devices other
  * than GPUs.  Where nothing can be measured, a note says so, and the first choices stay. */
-int tune_plan(Plan *p, nereid_device *d);
+int tune_plan(Plan *p, nereid_device *d, const TuneProgress *progress);
 
 #endif

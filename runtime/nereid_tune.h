@@ -62,11 +62,15 @@ typedef struct {
 } nereid_candidate;
 
 typedef struct {
-  int candidates, done; /* done: measured, failed or pruned */
+  int candidates, done; /* of all kernels; done: measured, failed or pruned */
   int measured;
-  const nereid_candidate *best; /* NULL: none yet */
+  int kernels, kernels_done;    /* a model has many */
+  const char *kernel;           /* that is searched now */
+  const nereid_candidate *best; /* of this kernel; NULL: none yet */
   double seconds, budget_s;
 } nereid_tune_progress;
+
+typedef void (*nereid_tune_progress_fn)(void *context, const nereid_tune_progress *p);
 
 typedef struct {
   nereid_request kernel;      /* with fixed constexprs in `args`; types follow from the values */
@@ -83,7 +87,7 @@ typedef struct {
                        measured none of what can be compiled, the first candidate is pruned */
   int model_only;   /* nothing is measured: the model chooses */
   uint64_t seed;    /* of what is left to chance */
-  void (*on_progress)(void *context, const nereid_tune_progress *p);
+  nereid_tune_progress_fn on_progress;
   void *context; /* of on_progress */
 } nereid_tune_request;
 

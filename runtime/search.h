@@ -55,12 +55,14 @@ typedef struct {
   nereid_device *device; /* may be described alone */
   SearchProblem *problems;
   size_t nproblems;
-  bool keep_l2;   /* a GPU's cache is not flushed before each run */
-  bool remeasure; /* what records know is measured again */
-  double end;     /* of timing_now(); 0: there is time enough */
-  void (*on_progress)(void *context, size_t done, size_t measured, const Candidate *best);
+  bool keep_l2;                        /* a GPU's cache is not flushed before each run */
+  bool remeasure;                      /* what records know is measured again */
+  double begin;                        /* of timing_now() */
+  double end;                          /* likewise; 0: there is time enough */
+  nereid_tune_progress_fn on_progress; /* NULL: nobody looks */
+  void *on_progress_context;
   nereid_message_fn note;
-  void *context; /* for both */
+  void *context; /* of note */
 } Search;
 
 /* Fills in what it found out about each candidate; that none of them runs is no failure.  Fails

@@ -55,11 +55,9 @@ static void refuse(State *s, Item *item, int code, const char *message) {
 }
 
 static void report(State *s, bool done) {
-  const Search *q = s->work->search;
-  s->work->done += done;
-  if (q->on_progress)
-    q->on_progress(q->context, s->work->done, s->work->measured,
-                   search_best(s->problem->candidates, s->problem->n));
+  SearchWork *w = s->work;
+  w->done += done;
+  progress_tell(w->search, s->problem, w->done, w->measured, &w->told);
 }
 
 /* A hundred times the best is hopeless.  Without one it is a hundred times what the model says at
@@ -324,6 +322,7 @@ static void open_items(State *s) {
 
 static int run_rounds(State *s) {
   open_items(s);
+  report(s, false);
   int code = measurer_take(s->work->measurer, s->problem->args, s->problem->nargs);
   if (!code) code = first_round(s);
   if (!code && s->best_us <= 0) code = try_again(s);

@@ -2,6 +2,7 @@
 #ifndef NEREID_RUNTIME_SEARCH_ROUNDS_H
 #define NEREID_RUNTIME_SEARCH_ROUNDS_H
 
+#include "runtime/progress.h"
 #include "runtime/search_compile.h"
 
 /* What the problems of a search share. */
@@ -10,6 +11,7 @@ typedef struct {
   Measurer *measurer;
   SearchCompiler *compiler;
   size_t done, measured; /* candidates of all problems */
+  Told told;
 } SearchWork;
 
 /* Measures the problem's candidates that are not known, as they are compiled. */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/progress.h"
 #include "runtime/tuning.h"
 
 struct nereid_tuning {
@@ -35,24 +36,6 @@ static void leave_rest(Tuning *t) {
     c->status = NEREID_TUNE_PRUNED;
     c->reason = E_TUNE_UNMEASURED;
   }
-}
-
-static void candidate_of(const Tuning *t, size_t i, nereid_candidate *out) {
-  const Candidate *c = &t->candidates[i];
-  const Config *config = &t->configs.data[i];
-  *out = (nereid_candidate){.settings = config->settings,
-                            .nsettings = config->n,
-                            .status = c->status,
-                            .reason = c->reason ? c->reason : "",
-                            .predicted_us = c->predicted.us,
-                            .predicted_low_us = c->predicted.low_us,
-                            .predicted_high_us = c->predicted.high_us,
-                            .bytes = c->predicted.memory_bytes,
-                            .flops = c->predicted.tensor_flops + c->predicted.f32_flops,
-                            .median_us = c->median_us,
-                            .spread_us = c->spread_us,
-                            .runs = c->runs,
-                            .recorded = c->recorded};
 }
 
 static const char *keep_text(Arena *a, const char *text) {
@@ -113,7 +96,7 @@ static void make_results(const Tuning *t, nereid_tuning *out) {
   nereid_candidate *all = ARENA_ARRAY(out->arena, nereid_candidate, out->n);
   out->candidates = ARENA_ARRAY(out->arena, const nereid_candidate *, out->n);
   for (size_t i = 0; i < out->n; i++) {
-    candidate_of(t, i, &all[i]);
+    candidate_show(&all[i], &t->candidates[i], &t->configs.data[i]);
     keep_texts(out->arena, &all[i]);
     out->candidates[i] = &all[i];
   }
@@ -165,19 +148,6 @@ static void tell_disagreement(const nereid_tuning *o, Tuning *t) {
 
 /* ---- all ---- */
 
-static void on_progress(void *context, size_t done, size_t measured, const Candidate *best) {
-  const Tuning *t = context;
-  nereid_candidate c;
-  if (best) candidate_of(t, (size_t)(best - t->candidates), &c);
-  nereid_tune_progress p = {.candidates = (int)t->configs.len,
-                            .done = (int)done,
-                            .measured = (int)measured,
-                            .best = best ? &c : NULL,
-                            .seconds = timing_now() - t->begin,
-                            .budget_s = t->request->budget_s};
-  t->request->on_progress(t->request->context, &p);
-}
-
 /* A search without candidates. */
 static void make_search(Tuning *t) {
   const nereid_tune_request *r = t->request;
@@ -187,8 +157,10 @@ static void make_search(Tuning *t) {
                        .problems = &t->found,
                        .nproblems = 1,
                        .remeasure = r->remeasure,
+                       .begin = t->begin,
                        .end = r->budget_s > 0 ? t->begin + r->budget_s : 0,
-                       .on_progress = r->on_progress ? on_progress : NULL,
+                       .on_progress = r->on_progress,
+                       .on_progress_context = r->context,
                        .note = on_note,
                        .context = t};
 }

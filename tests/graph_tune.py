@@ -6,11 +6,11 @@ twice.
 
     graph_tune.py [NAME...]     only models whose name contains a NAME
 """
-import collections, json, os, pathlib, shlex, subprocess, sys, tempfile
+import collections, json, os, pathlib, re, shlex, subprocess, sys, tempfile
 from tally import check, report
+from tuner import NEREID, on_terminal
 
 ROOT = pathlib.Path(__file__).resolve().parent
-NEREID = os.path.abspath(os.environ.get("NEREID", ROOT.parent / "build" / "nereid"))
 MODELS = "chain", "dyn_mlp", "hf_bert", "hfv_vit", "kv_decode", "mlp"
 # What a launch of so many programs does, and what records say of it.
 PLANTED = {"wrong": "wrong", "fault": "fault", "crash": "fault", "hang": "timeout"}
@@ -87,6 +87,17 @@ def check_trace(machine, model):
     check(done.returncode == 0 and "tune" in names, f"{model.name}: stages {names}{done.stderr}")
 
 
+def check_progress(machine, model):
+    """A terminal shows how many kernels are done; from records there is nothing to wait for."""
+    env = {**machine.env, "NEREID_CACHE_DIR": str(machine.folder / "progress")}
+    args = ["graph", model / "model.pt2", "--device", "cuda", "--mode", "max-autotune", "--time"]
+    lines = on_terminal(args, env)
+    counts = [re.match(r"(?:kernel (\d+) of (\d+)  )?(\d+) of (\d+)", l) for l in lines[1:-1]]
+    check(counts and all(counts) and counts[-1][1] == counts[-1][2]
+          and counts[-1][3] == counts[-1][4] and not lines[-1], f"{model.name}: {lines}")
+    check(not "".join(on_terminal(args, env)), f"{model.name}: shows what it need not measure")
+
+
 EMPTY = """class GraphModule(torch.nn.Module):
     def forward(self, x: "f32[0, 4096]", y: "f32[65536]"):
         exp: "f32[0, 4096]" = torch.ops.aten.exp.default(x)
@@ -130,6 +141,7 @@ def main():
             machine = Machine(pathlib.Path(tmp) / name)
             default, tuned = check_found(machine, ROOT / "models" / name)
             check_trace(machine, ROOT / "models" / name)
+            check_progress(machine, ROOT / "models" / name)
             grid = grid_to_plant(default, tuned)
             planted += grid is not None
             for what in PLANTED if grid else ():

@@ -3,7 +3,8 @@
 model says is used for what it is good for.  Candidates that fail are tune_planted.py's."""
 import json, os, pathlib, re, shutil, sys, tempfile, time
 from tally import check, report
-from tuner import (FAILS, FILE, HANGS, OK, WRONG, Machine, by_config, fake_gpu, scale, space)
+from tuner import (FAILS, FILE, HANGS, OK, WRONG, Machine, by_config, fake_gpu,
+                   on_terminal, scale, space)
 
 SCALE = scale("cpu")
 
@@ -199,7 +200,7 @@ def test_hangs(machine, tmp):
     path = tmp / "long.py"
     path.write_text(LONG)
     tuning = machine.tune(
-        "--space", "BLOCK=64", "--budget", "15", kernel=[
+        "--space", "BLOCK=64", "--budget", "60", kernel=[
             f"{path}:long", "x=rand:f32[64]", "y=zeros:f32[64]",
             "times=randint:i32[1]:200000000:200000001", "--grid", "1", "--device", "cpu"])
     check(tuning["candidates"][0]["status"] == "ok", f"a long one: {tuning}")
@@ -247,6 +248,10 @@ def test_output(machine, tmp):
         process = machine.start(*what, "--json", "-", stdout=full)
         err = process.communicate()[1]
     check(process.returncode == 1 and "No space left" in err, f"on a full disk: {err}")
+    lines = on_terminal(["tune", *what, "--fresh"], machine.env)
+    check(lines[1].startswith("0 of 2") and any(re.match(
+        r"2 of 2  best \d+\.\d\d us  BLOCK=(256|512) MODE=0$", l) for l in lines), f"{lines}")
+    check(all(len(l) < 80 for l in lines) and not lines[-1], f"what is left there: {lines}")
     read, write = os.pipe()
     os.close(read)
     process = machine.start(*what, stdout=write)

@@ -1,6 +1,6 @@
 """What the tests of `nereid tune` share: machines of their own, real ones and a fake GPU, and the
 kernels of cli/tuning.py."""
-import json, os, pathlib, shlex, subprocess
+import json, os, pathlib, pty, shlex, subprocess
 from tally import check
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -21,6 +21,23 @@ def space(blocks, modes=(OK,)):
 
 def by_config(tuning):
     return {tuple(c["config"].values()): c for c in tuning["candidates"]}
+
+
+def on_terminal(args, env):
+    """What it writes on a terminal, line by line as they are written over."""
+    controller, terminal = pty.openpty()
+    process = subprocess.Popen([NEREID, *map(str, args)], env=env, stdin=subprocess.DEVNULL,
+                               stdout=subprocess.DEVNULL, stderr=terminal)
+    os.close(terminal)
+    written = b""
+    try:
+        while part := os.read(controller, 4096):
+            written += part
+    except OSError:
+        pass  # nobody holds the terminal any more
+    os.close(controller)
+    check(process.wait() == 0, f"on a terminal: {written}")
+    return written.decode().split("\r\x1b[K")
 
 
 class Machine:

@@ -240,14 +240,15 @@ static Candidate *add(Case *c, const char *block, const char *mode) {
       (nereid_source){.path = "scale.py", .text = source, .size = strlen(source)};
   made->request.args = args;
   made->request.nargs = ARGS;
+  made->config = arena_printf(c->arena, "BLOCK=%s MODE=%s", block, mode);
   return made;
 }
 
-static void count(void *context, size_t done, size_t measured, const Candidate *best) {
+static void count(void *context, const nereid_tune_progress *p) {
   Case *c = context;
-  (void)best;
-  check(done <= c->n, "no more is done than there is");
-  c->measured = measured;
+  check(p->done <= p->candidates && p->kernels_done < p->kernels, "no more is done than there is");
+  check(!p->best || p->best->median_us > 0, "the best has run");
+  c->measured = (size_t)p->measured;
 }
 
 static SearchProblem problem_of(Case *c, const MeasuredArg *args) {
@@ -263,8 +264,9 @@ static int run_all(Case *c, SearchProblem *problems, size_t n, double seconds) {
               .problems = problems,
               .nproblems = n,
               .end = seconds > 0 ? timing_now() + seconds : 0,
+              .begin = timing_now(),
               .on_progress = count,
-              .context = c};
+              .on_progress_context = c};
   int code = search_run(&s);
   nereid_device_close(d);
   return code;
