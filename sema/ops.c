@@ -1,3 +1,4 @@
+/* Operators on run-time values, and the ops of the tile IR that they become. */
 #include <math.h>
 #include <stdlib.h>
 

@@ -1,3 +1,4 @@
+/* The files of a program, and what imports name. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

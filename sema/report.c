@@ -1,3 +1,4 @@
+/* Errors, and the calls that led to them. */
 #include <string.h>
 
 #include "lang/messages.h"

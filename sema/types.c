@@ -1,3 +1,4 @@
+/* The types of numbers: promotion and casts. */
 #include <math.h>
 
 #include "lang/messages.h"
