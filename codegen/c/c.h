@@ -144,6 +144,7 @@ typedef struct {
   const char *types; /* for which $t; NULL: no $t */
   const char *text;
 } Helper;
-extern const Helper c_helpers_core[], c_helpers_math[], c_helpers_memory[]; /* ended by NULL */
+/* Ended by NULL. */
+extern const Helper c_helpers_core[], c_helpers_math[], c_helpers_memory[], c_helpers_threads[];
 
 #endif

@@ -92,29 +92,29 @@ static void print_entry(Gen *g, Text *out, const char *name) {
 /* What the caches hold, at most: launches that write more send it around them. */
 enum { CACHES_BYTES = 32 << 20 };
 
-/* Programs are handed out in order, a few at a time: what waits for one before it always finds that
- * begun, and threads that are late get less.  Where one thread runs all, none is asked for: that
- * takes about a microsecond. */
+/* Threads share the programs; see Share.  Where one thread runs all, none is asked for: that takes
+ * about a microsecond. */
 static void print_entry_all(Gen *g, Text *out, const char *name) {
   bool streams = g->stream_bytes > 0;
   const char *decide = c_text(g, "  const bool stream = n > %lld;\n",
                               (long long)(CACHES_BYTES / (streams ? g->stream_bytes : 1)));
   text_printf(out,
-              "/* All programs, begun in order. */\n"
+              "/* All programs. */\n"
               "void %s_all(const void *args, const uint32_t grid[3], int threads) {\n"
               "  const uint64_t n = (uint64_t)grid[0] * grid[1] * grid[2];\n"
-              "  const uint64_t part = n / (32 * (uint64_t)threads) + 1;\n"
               "%s"
               "  if (n == 1 || %s) {\n"
               "    %s(args, grid, 0, n);\n"
               "    return;\n"
               "  }\n"
+              "  Part parts[threads];\n"
+              "  memset(parts, 0, sizeof parts);\n"
               "#pragma omp parallel num_threads(threads)\n"
               "  {\n"
               "%s"
-              "#pragma omp for schedule(dynamic)\n"
-              "    for (uint64_t i = 0; i < n; i += part)\n"
-              "      %s_range(args, grid, i, i + part < n ? i + part : n, shared%s);\n"
+              "    Share share = share_of(parts, n);\n"
+              "    for (uint64_t i, end; share_next(&share, &i, &end);)\n"
+              "      %s_range(args, grid, i, end, shared%s);\n"
               "%s"
               "%s"
               "  }\n"

@@ -193,6 +193,59 @@ INLINE int32_t load_i32(const char *p) {
   return x;
 }
 #endif
+#ifndef NEREID_Part
+#define NEREID_Part
+/* How many programs of a part of a launch have been begun; in a cache line of its own. */
+typedef struct { _Alignas(64) uint64_t begun; } Part;
+#endif
+#ifndef NEREID_Share
+#define NEREID_Share
+/* A thread's view of a launch of n programs, which fall into as many parts as there are
+ * threads.  The thread begins with its own part, the same in every launch of as many: so
+ * it often reads what it wrote, and few caches hold the same lines, which makes writing
+ * them anew cheap.  Then it helps the threads behind it.  Programs of a part are begun in
+ * order, and its thread leaves it when all have been begun: so of programs that wait for
+ * ones before them, the first that has not ended runs, or is its thread's next one. */
+typedef struct {
+  Part *parts;
+  uint64_t n, step;
+  int threads, self, helped;
+} Share;
+#ifdef _OPENMP
+int omp_get_num_threads(void);
+int omp_get_thread_num(void);
+#endif
+#endif
+#ifndef NEREID_share_of
+#define NEREID_share_of
+INLINE Share share_of(Part *parts, uint64_t n) {
+#ifdef _OPENMP
+  const int threads = omp_get_num_threads(), self = omp_get_thread_num();
+#else
+  const int threads = 1, self = 0;
+#endif
+  return (Share){parts, n, n / (32 * (uint64_t)threads) + 1, threads, self, 0};
+}
+#endif
+#ifndef NEREID_share_next
+#define NEREID_share_next
+/* The programs that the thread is to run next; false: there are none left. */
+INLINE bool share_next(Share *s, uint64_t *begin, uint64_t *end) {
+  const uint64_t each = s->n / s->threads, more = s->n % s->threads;
+  for (; s->helped < s->threads; s->helped++) {
+    const uint64_t i = (uint64_t)(s->self + s->helped) % s->threads;
+    const uint64_t first = each * i + (i < more ? i : more), size = each + (i < more);
+    uint64_t *begun = &s->parts[i].begun;
+    if (__atomic_load_n(begun, __ATOMIC_RELAXED) >= size) continue;
+    const uint64_t at = __atomic_fetch_add(begun, s->step, __ATOMIC_RELAXED);
+    if (at >= size) continue;
+    *begin = first + at;
+    *end = first + (size - at < s->step ? size : at + s->step);
+    return true;
+  }
+  return false;
+}
+#endif
 #ifndef NEREID_stream_end
 #define NEREID_stream_end
 /* Streamed stores come before all that follows. */
@@ -362,21 +415,22 @@ void dropout(const void *args, const uint32_t grid[3], uint32_t begin, uint32_t 
   dropout_range(args, grid, begin, end, shared, false);
 }
 
-/* All programs, begun in order. */
+/* All programs. */
 void dropout_all(const void *args, const uint32_t grid[3], int threads) {
   const uint64_t n = (uint64_t)grid[0] * grid[1] * grid[2];
-  const uint64_t part = n / (32 * (uint64_t)threads) + 1;
   const bool stream = n > 32768;
   if (n == 1 || (threads == 1 && !stream)) {
     dropout(args, grid, 0, n);
     return;
   }
+  Part parts[threads];
+  memset(parts, 0, sizeof parts);
 #pragma omp parallel num_threads(threads)
   {
     char *const shared = NULL;
-#pragma omp for schedule(dynamic)
-    for (uint64_t i = 0; i < n; i += part)
-      dropout_range(args, grid, i, i + part < n ? i + part : n, shared, stream);
+    Share share = share_of(parts, n);
+    for (uint64_t i, end; share_next(&share, &i, &end);)
+      dropout_range(args, grid, i, end, shared, stream);
     stream_end();
   }
 }

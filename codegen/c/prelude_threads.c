@@ -1,0 +1,51 @@
+/* Helpers: how threads share the programs of a launch.  They are C text, see Helper. */
+#include "codegen/c/c.h"
+
+const Helper c_helpers_threads[] = {
+    {"Part", NULL,
+     "/* How many programs of a part of a launch have been begun; in a cache line of its own. */\n"
+     "typedef struct { _Alignas(64) uint64_t begun; } Part;\n"},
+    {"Share", NULL,
+     "/* A thread's view of a launch of n programs, which fall into as many parts as there are\n"
+     " * threads.  The thread begins with its own part, the same in every launch of as many: so\n"
+     " * it often reads what it wrote, and few caches hold the same lines, which makes writing\n"
+     " * them anew cheap.  Then it helps the threads behind it.  Programs of a part are begun in\n"
+     " * order, and its thread leaves it when all have been begun: so of programs that wait for\n"
+     " * ones before them, the first that has not ended runs, or is its thread's next one. */\n"
+     "typedef struct {\n"
+     "  Part *parts;\n"
+     "  uint64_t n, step;\n"
+     "  int threads, self, helped;\n"
+     "} Share;\n"
+     "#ifdef _OPENMP\n"
+     "int omp_get_num_threads(void);\n"
+     "int omp_get_thread_num(void);\n"
+     "#endif\n"},
+    {"share_of", NULL,
+     "INLINE Share share_of(Part *parts, uint64_t n) {\n"
+     "#ifdef _OPENMP\n"
+     "  const int threads = omp_get_num_threads(), self = omp_get_thread_num();\n"
+     "#else\n"
+     "  const int threads = 1, self = 0;\n"
+     "#endif\n"
+     "  return (Share){parts, n, n / (32 * (uint64_t)threads) + 1, threads, self, 0};\n"
+     "}\n"},
+    {"share_next", NULL,
+     "/* The programs that the thread is to run next; false: there are none left. */\n"
+     "INLINE bool share_next(Share *s, uint64_t *begin, uint64_t *end) {\n"
+     "  const uint64_t each = s->n / s->threads, more = s->n % s->threads;\n"
+     "  for (; s->helped < s->threads; s->helped++) {\n"
+     "    const uint64_t i = (uint64_t)(s->self + s->helped) % s->threads;\n"
+     "    const uint64_t first = each * i + (i < more ? i : more), size = each + (i < more);\n"
+     "    uint64_t *begun = &s->parts[i].begun;\n"
+     "    if (__atomic_load_n(begun, __ATOMIC_RELAXED) >= size) continue;\n"
+     "    const uint64_t at = __atomic_fetch_add(begun, s->step, __ATOMIC_RELAXED);\n"
+     "    if (at >= size) continue;\n"
+     "    *begin = first + at;\n"
+     "    *end = first + (size - at < s->step ? size : at + s->step);\n"
+     "    return true;\n"
+     "  }\n"
+     "  return false;\n"
+     "}\n"},
+    {0},
+};
