@@ -3,6 +3,7 @@
  *   step 0                 one scalar access
  *   step of an element     a vector access; under a count of lanes or a mask that not all lanes
  *                          satisfy, one of the first lanes, or lane by lane
+ *   another step           lane by lane, from lane 0's address, where all lanes have one guard
  *   anything else          lane by lane, from a vector of addresses
  */
 #include <string.h>
@@ -45,16 +46,21 @@ static bool by_element(const Access *a) {
   return a->spread.kind == SPREAD_LINEAR && a->spread.step == a->bytes;
 }
 
+static bool by_step(const Access *a) {
+  return a->spread.kind == SPREAD_LINEAR && a->guard <= GUARD_SAME;
+}
+
 static Access access_of(Gen *g, const NestStmt *s) {
   Access a = {.name = dtype_name(s->type == DT_PTR ? DT_U64 : s->type)};
+  if (s->guard.kind) {
+    Spread guard = c_ref_spread(g, &s->guard);
+    a.guard = c_uniform(guard) ? GUARD_SAME : guard.kind == SPREAD_FIRST ? GUARD_FIRST : GUARD_MASK;
+    a.when = c_scalar(g, &s->guard, DT_I1);
+  }
   a.spread = c_mem_spread(g, &s->mems[0]);
   a.bytes = dtype_bytes(s->type);
-  a.lanes = !c_uniform(a.spread) && !by_element(&a);
+  a.lanes = !c_uniform(a.spread) && !by_element(&a) && !by_step(&a);
   a.at = address(g, &s->mems[0], a.lanes);
-  if (!s->guard.kind) return a;
-  Spread guard = c_ref_spread(g, &s->guard);
-  a.guard = c_uniform(guard) ? GUARD_SAME : guard.kind == SPREAD_FIRST ? GUARD_FIRST : GUARD_MASK;
-  a.when = c_scalar(g, &s->guard, DT_I1);
   return a;
 }
 
@@ -147,8 +153,11 @@ static void load_elements(Gen *g, const NestStmt *s, const Ref *dst, const Acces
 
 static void load_lanes(Gen *g, const NestStmt *s, const Ref *dst, const Access *a) {
   if (a->guard <= GUARD_SAME) {
+    const char *text = a->lanes ? c_text(g, "vgather_%s(%s)", a->name, a->at)
+                                : c_text(g, "vgather_step_%s(%s, %lld)", a->name, a->at,
+                                         (long long)a->spread.step);
     if (is_filled(g, dst)) fill(g, s, dst);
-    c_assign(g, s, dst, s->type, c_text(g, "vgather_%s(%s)", a->name, a->at), vector);
+    c_assign(g, s, dst, s->type, text, vector);
     return;
   }
   c_line(g, "%s = vgather_mask_%s(%s, %s, %s);", c_ref_name(g, dst), a->name, a->at, mask_of(g, a),
@@ -199,6 +208,12 @@ static const char *stored(Gen *g, const NestStmt *s, bool lanes) {
   return s->type == DT_PTR ? c_text(g, "(uint64_t)(%s)", text) : text;
 }
 
+static void store_steps(Gen *g, const NestStmt *s, const Access *a) {
+  const char *when = a->guard == GUARD_SAME ? c_text(g, "if (%s) ", a->when) : "";
+  c_line(g, "%svscatter_step_%s(%s, %lld, %s);", when, a->name, a->at, (long long)a->spread.step,
+         stored(g, s, true));
+}
+
 static void store_lanes(Gen *g, const NestStmt *s, const Access *a) {
   const char *at = c_uniform(a->spread) ? c_text(g, "vsplat_u64((uint64_t)(%s))", a->at) : a->at;
   const char *v = stored(g, s, true);
@@ -233,6 +248,8 @@ static void store_one(Gen *g, const NestStmt *s) {
     else c_line(g, "store_%s(%s, %s);", a.name, a.at, v);
   } else if (by_element(&a)) {
     store_elements(g, s, &a);
+  } else if (by_step(&a) && !c_uniform(a.spread)) {
+    store_steps(g, s, &a);
   } else {
     store_lanes(g, s, &a);
   }

@@ -143,6 +143,26 @@ const Helper c_helpers_memory[] = {
      "  EACH_LANE(i) if (m[i]) store_$t(p + i * sizeof($S), v[i]);\n"
      "}\n"},
 
+    /* ---- lanes that lie `step` bytes apart ---- */
+    {"vgather_step_$t", PLAIN " i1",
+     "INLINE $V vgather_step_$t(const char *p, int64_t step) {\n"
+     "  $V v;\n"
+     "  EACH_LANE(i) v[i] = VALUE_$t(load_$t(p + i * step));\n"
+     "  return v;\n"
+     "}\n"},
+    {"vgather_step_$t", NARROW,
+     "INLINE vf32 vgather_step_$t(const char *p, int64_t step) {\n"
+     "  return vdecode_$t(vgather_step_$u(p, step));\n"
+     "}\n"},
+    {"vscatter_step_$t", PLAIN " i1",
+     "INLINE void vscatter_step_$t(char *p, int64_t step, $V v) {\n"
+     "  EACH_LANE(i) store_$t(p + i * step, v[i]);\n"
+     "}\n"},
+    {"vscatter_step_$t", NARROW,
+     "INLINE void vscatter_step_$t(char *p, int64_t step, vf32 v) {\n"
+     "  vscatter_step_$u(p, step, vencode_$t(v));\n"
+     "}\n"},
+
     /* ---- any addresses ---- */
     {"vgather_$t", PLAIN " i1",
      "INLINE $V vgather_$t(vu64 p) {\n"

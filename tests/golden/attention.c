@@ -122,25 +122,16 @@ INLINE void vstore_f16(char *p, vf32 v) { vstore_u16(p, vencode_f16(v)); }
 #define NEREID_store_u16
 INLINE void store_u16(char *p, uint16_t x) { memcpy(p, &x, sizeof x); }
 #endif
-#ifndef NEREID_vscatter_u16
-#define NEREID_vscatter_u16
-INLINE void vscatter_u16(vu64 p, vu16 v) { EACH_LANE(i) store_u16((char *)p[i], v[i]); }
+#ifndef NEREID_vscatter_step_u16
+#define NEREID_vscatter_step_u16
+INLINE void vscatter_step_u16(char *p, int64_t step, vu16 v) {
+  EACH_LANE(i) store_u16(p + i * step, v[i]);
+}
 #endif
-#ifndef NEREID_vscatter_f16
-#define NEREID_vscatter_f16
-INLINE void vscatter_f16(vu64 p, vf32 v) { vscatter_u16(p, vencode_f16(v)); }
-#endif
-#ifndef NEREID_vto_u64
-#define NEREID_vto_u64
-#define vto_u64(v) __builtin_convertvector(v, vu64)
-#endif
-#ifndef NEREID_vramp_i32
-#define NEREID_vramp_i32
-/* x, x + step, ... */
-INLINE vi32 vramp_i32(int32_t x, int32_t step) {
-  vi32 v;
-  EACH_LANE(i) v[i] = x + i * step;
-  return v;
+#ifndef NEREID_vscatter_step_f16
+#define NEREID_vscatter_step_f16
+INLINE void vscatter_step_f16(char *p, int64_t step, vf32 v) {
+  vscatter_step_u16(p, step, vencode_f16(v));
 }
 #endif
 #ifndef NEREID_vsplat_u16
@@ -278,6 +269,15 @@ INLINE int lanes_below(int64_t x, int64_t n) {
 /* In how many of the first lanes does x + lane <= n hold? */
 INLINE int lanes_below_or_at(int64_t x, int64_t n) {
   return n < x ? 0 : n - x < LANES - 1 ? (int)(n - x) + 1 : LANES;
+}
+#endif
+#ifndef NEREID_vramp_i32
+#define NEREID_vramp_i32
+/* x, x + step, ... */
+INLINE vi32 vramp_i32(int32_t x, int32_t step) {
+  vi32 v;
+  EACH_LANE(i) v[i] = x + i * step;
+  return v;
 }
 #endif
 #ifndef NEREID_vsplat_i32
@@ -494,7 +494,7 @@ static void attention_program(char *q_ptr, char *k_ptr, char *v_ptr, char *out_p
     for (int a_4 = 0; a_4 < 8; a_4++) { /* ../../examples/kernels/attention.py:30 */
       for (int b_4 = 0; b_4 < 32; b_4++) {
         const vf32 k = vload_f16(t79 + 16*a_4 + 128*b_4);
-        vscatter_f16((uint64_t)shared + vto_u64(vramp_i32(t85, 64)) + (uint64_t)(512*a_4 + 2*b_4 + 8192), k); /* ../../examples/kernels/attention.py:33 */
+        vscatter_step_f16(shared + t85 + 512*a_4 + 2*b_4 + 8192, 64, k); /* ../../examples/kernels/attention.py:33 */
       }
     }
     for (int a_4 = 0; a_4 < 64; a_4++) {
@@ -679,7 +679,7 @@ static void attention_program(char *q_ptr, char *k_ptr, char *v_ptr, char *out_p
       for (int b_4 = 0; b_4 < 32; b_4++) {
         k_1 = vsplat_f32(0.0f);
         if (t99[b_4]) k_1 = vload_f16(t104 + 16*a_4 + 128*b_4);
-        vscatter_f16((uint64_t)shared + vto_u64(vramp_i32(t85, 64)) + (uint64_t)(512*a_4 + 2*b_4 + 8192), k_1); /* ../../examples/kernels/attention.py:33 */
+        vscatter_step_f16(shared + t85 + 512*a_4 + 2*b_4 + 8192, 64, k_1); /* ../../examples/kernels/attention.py:33 */
       }
     }
     const int32_t t114 = lane + start_1; /* ../../examples/kernels/attention.py:38 */

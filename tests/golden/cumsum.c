@@ -95,17 +95,13 @@ INLINE void vstore_f32(char *p, vf32 v) { memcpy(p, &v, sizeof v); }
 #define NEREID_VALUE_f32
 #define VALUE_f32(x) (x)
 #endif
-#ifndef NEREID_vgather_f32
-#define NEREID_vgather_f32
-INLINE vf32 vgather_f32(vu64 p) {
+#ifndef NEREID_vgather_step_f32
+#define NEREID_vgather_step_f32
+INLINE vf32 vgather_step_f32(const char *p, int64_t step) {
   vf32 v;
-  EACH_LANE(i) v[i] = VALUE_f32(load_f32((const char *)p[i]));
+  EACH_LANE(i) v[i] = VALUE_f32(load_f32(p + i * step));
   return v;
 }
-#endif
-#ifndef NEREID_vto_u64
-#define NEREID_vto_u64
-#define vto_u64(v) __builtin_convertvector(v, vu64)
 #endif
 #ifndef NEREID_vselect_f32
 #define NEREID_vselect_f32
@@ -119,9 +115,11 @@ INLINE vf32 vselect_f32(vi32 m, vf32 a, vf32 b) {
 #define NEREID_store_f32
 INLINE void store_f32(char *p, float x) { memcpy(p, &x, sizeof x); }
 #endif
-#ifndef NEREID_vscatter_f32
-#define NEREID_vscatter_f32
-INLINE void vscatter_f32(vu64 p, vf32 v) { EACH_LANE(i) store_f32((char *)p[i], v[i]); }
+#ifndef NEREID_vscatter_step_f32
+#define NEREID_vscatter_step_f32
+INLINE void vscatter_step_f32(char *p, int64_t step, vf32 v) {
+  EACH_LANE(i) store_f32(p + i * step, v[i]);
+}
 #endif
 #ifndef NEREID_stream_bytes
 #define NEREID_stream_bytes
@@ -299,7 +297,7 @@ static void cumsum_program(char *x_ptr, char *out_ptr, int32_t n_cols,
       }
     }
     for (int a = 0; a < 32; a++) { /* ../../examples/kernels/cumsum.py:18 */
-      x_1[a] = vgather_f32((uint64_t)shared + vto_u64(vramp_i32(t23, 128)) + (uint64_t)(4*a));
+      x_1[a] = vgather_step_f32(shared + t23 + 4*a, 128);
     }
     for (int r = 0; r < 32; r++) t7[0 + r] = x_1[0 + r];
     for (int r = 0; r < 31; r++) {
@@ -327,7 +325,7 @@ static void cumsum_program(char *x_ptr, char *out_ptr, int32_t n_cols,
       t36 = t35;
       t36 = t36 + t7[r];
       t7[r] = vselect_f32(t25, t36, t7[r]);
-      vscatter_f32((uint64_t)shared + vto_u64(vramp_i32(t23, 128)) + (uint64_t)(4*r + 1024), t7[r]);
+      vscatter_step_f32(shared + t23 + 4*r + 1024, 128, t7[r]);
     }
     for (int a = 0; a < 32; a++) {
       const vf32 t8 = vload_f32(shared + t17 + 32*a + 1024);
