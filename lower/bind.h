@@ -158,7 +158,6 @@ void bind_relayout(Bind *s, const NestStmt *st);
 
 /* acc[i] := combine(acc[i], x[i]) for all operands of a reduction or scan, at the builder. */
 void bind_combine(Bind *s, const NestStmt *st, const Ref *acc, const Ref *x);
-NestStmt *bind_mov(Bind *s, Ref dst, Ref src, DType t);
 /* Registers to[at..at+n) := from[first..first+n). */
 void bind_mov_run(Bind *s, NestVar *to, int64_t at, NestVar *from, int64_t first, int64_t n);
 void bind_shuffle(Bind *s, Ref dst, Ref src, const char *mode, int by, DType t);

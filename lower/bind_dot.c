@@ -211,8 +211,6 @@ typedef struct {
 
 enum { BLOCK_ROWS = 6, BLOCK_COLS_SMALL = 2, BLOCK_COLS_LARGE = 4, MANY_REGISTERS = 32 };
 
-static bool in_registers(const Dim *d) { return d->place == PLACE_REG || d->place == PLACE_SERIAL; }
-
 static int32_t largest_divisor(int32_t n, int32_t most) {
   while (n % most) most--;
   return most;
@@ -221,7 +219,7 @@ static int32_t largest_divisor(int32_t n, int32_t most) {
 /* On a CPU the block is cut from an axis's innermost register digit; on a GPU all is unrolled. */
 static DimMask block_axis(Bind *s, int axis, int32_t want) {
   for (int d = s->ndims - 1; d >= 0; d--) {
-    if (s->dims[d].axis != axis || !in_registers(&s->dims[d])) continue;
+    if (s->dims[d].axis != axis || !place_in_thread(s->dims[d].place)) continue;
     int before = s->ndims;
     bind_split_dim(s, d, largest_divisor(s->dims[d].extent, want));
     return (DimMask)1 << (s->ndims > before ? d + 1 : d);
@@ -238,16 +236,15 @@ static Block plan_block(Bind *s, int rank) {
   Block b = {0, 0, 0};
   bool cpu = s->u->machine->kind == MACHINE_CPU;
   if (cpu) {
-    int before = s->ndims;
     b.cols = block_axis(
         s, rank - 1, s->u->machine->regs >= MANY_REGISTERS ? BLOCK_COLS_LARGE : BLOCK_COLS_SMALL);
-    before = s->ndims;
+    int before = s->ndims;
     b.rows = block_axis(s, rank - 2, BLOCK_ROWS);
     if (s->ndims > before) b.cols = shifted(b.cols, __builtin_ctzll(b.rows));
   }
   for (int d = 0; d < s->ndims; d++) {
     DimMask bit = (DimMask)1 << d;
-    if (!in_registers(&s->dims[d]) || (b.rows | b.cols) & bit) continue;
+    if (!place_in_thread(s->dims[d].place) || (b.rows | b.cols) & bit) continue;
     if (cpu) b.outer |= bit;
     else if (s->dims[d].axis == rank - 2) b.rows |= bit;
     else if (s->dims[d].axis == rank - 1) b.cols |= bit;
@@ -354,7 +351,7 @@ static void dot_fma(Bind *s, const NestStmt *st) {
   NestVar *acc = bind_array(s, "acc", t, DT_NONE, both, &sub);
   Affine whole = register_subscript(s, both | blk.outer);
   NestBuilder at = bind_open(s, both);
-  bind_mov(s, ref_sub(acc, sub), ref_sub(d, whole), t);
+  nest_mov(&s->b, ref_sub(acc, sub), ref_sub(d, whole), t);
   bind_close(s, at);
   open_serial(s, k);
   Affine sa, sb;
@@ -364,7 +361,7 @@ static void dot_fma(Bind *s, const NestStmt *st) {
   bind_close(s, inner);
   s->b = at;
   at = bind_open(s, both);
-  bind_mov(s, ref_sub(d, whole), ref_sub(acc, sub), t);
+  nest_mov(&s->b, ref_sub(d, whole), ref_sub(acc, sub), t);
   s->b = outer;
 }
 

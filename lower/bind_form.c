@@ -181,7 +181,7 @@ int64_t form_divisor(const Form *f, DimMask skip) {
 }
 
 static bool unrolled(const Bind *s, int d) {
-  return d < s->ndims && (s->dims[d].place == PLACE_REG || s->dims[d].place == PLACE_SERIAL);
+  return d < s->ndims && place_in_thread(s->dims[d].place);
 }
 
 DimMask form_mask(const Bind *s, const Form *f, bool all) {
@@ -315,10 +315,7 @@ static Ref add_register_part(Bind *s, Ref sum, const Group *g, DType t, DType el
   nest_op(&s->b, TILE_MUL, t, ref_var(step), u, ref_affine(digits), ref_none());
   Ref dst = ref_sub(v, sub);
   if (!sum.kind) {
-    NestStmt *mov = nest_stmt(&s->b, NEST_MOV, 1, 1);
-    mov->dsts[0] = dst;
-    mov->srcs[0] = ref_var(step);
-    mov->type = t;
+    nest_mov(&s->b, dst, ref_var(step), t);
   } else {
     NestStmt *st = nest_op(&s->b, pointer ? TILE_PTR_ADD : TILE_ADD, pointer ? DT_PTR : t, dst, sum,
                            ref_var(step), ref_none());

@@ -104,7 +104,7 @@ void bind_copy(Bind *s, const NestStmt *nest) {
   int64_t n = copy_width(s, ld, st, &from, &to, guard.mask | inside.mask, &d);
   int64_t bytes = dtype_bytes(ld->type);
   if (n * bytes < ASYNC_MIN) { /* too narrow: loaded and stored at once */
-    Ref zero = dtype_is_float(ld->type) ? ref_float(0) : ref_int(0);
+    Ref zero = ref_zero(ld->type);
     NestStmt fill = {.code = NEST_MOV,
                      .type = ld->type,
                      .span = ld->span,

@@ -5,7 +5,7 @@
 #include "lower/bind.h"
 
 static inline bool bind_unrolled(const Dim *d) {
-  return d->place == PLACE_REG || d->place == PLACE_SERIAL;
+  return place_in_thread(d->place);
 }
 
 /* ---- bind_dims.c ---- */

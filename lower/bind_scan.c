@@ -49,10 +49,10 @@ static void put_before(Bind *s, const Scan *x, const Ref *before, const Ref *to,
   for (int i = 0; i < x->n; i++) {
     NestVar *v = to[i].var;
     t[i] = ref_var(bind_var(s, NULL, v->dtype, v->elem, 1, false));
-    bind_mov(s, t[i], before[i], v->dtype);
+    nest_mov(&s->b, t[i], before[i], v->dtype);
   }
   bind_combine(s, x->st, t, to);
-  for (int i = 0; i < x->n; i++) bind_mov(s, to[i], t[i], to[i].var->dtype)->guard = guard;
+  for (int i = 0; i < x->n; i++) nest_mov(&s->b, to[i], t[i], to[i].var->dtype)->guard = guard;
 }
 
 static void scan_runs(Bind *s, Scan *x) {
@@ -80,7 +80,7 @@ static void take_totals(Bind *s, Scan *x) {
   NestBuilder outer = bind_open_loops(s, x->kept);
   for (int i = 0; i < x->n; i++) {
     x->total[i] = bind_var(s, "total", x->v[i]->dtype, x->v[i]->elem, count, false);
-    bind_mov(s, ref_sub(x->total[i], x->total_sub),
+    nest_mov(&s->b, ref_sub(x->total[i], x->total_sub),
              at(x, i, run_position(s, x, NULL, extent(s, x->reg) - 1)), x->v[i]->dtype);
   }
   bind_close(s, outer);
@@ -207,7 +207,7 @@ static void scan_warps(Bind *s, Scan *x) {
     }
     sum[i] = bind_var(s, NULL, t->dtype, t->elem, 1, false);
     sums[i] = ref_var(sum[i]);
-    bind_mov(s, sums[i], ref_sub(part[i], affine_const(x->reverse ? warps - 1 : 0)), t->dtype);
+    nest_mov(&s->b, sums[i], ref_sub(part[i], affine_const(x->reverse ? warps - 1 : 0)), t->dtype);
   }
   for (int32_t k = 1; k + 1 < warps; k++) {
     int32_t w = x->reverse ? warps - 1 - k : k;
@@ -215,12 +215,12 @@ static void scan_warps(Bind *s, Scan *x) {
     for (int i = 0; i < x->n; i++) {
       NestVar *t = x->total[i];
       before[i] = ref_var(bind_var(s, NULL, t->dtype, t->elem, 1, false));
-      bind_mov(s, before[i], sums[i], t->dtype);
+      nest_mov(&s->b, before[i], sums[i], t->dtype);
       next[i] = ref_sub(part[i], affine_const(w));
     }
     bind_combine(s, x->st, before, next);
     for (int i = 0; i < x->n; i++)
-      bind_mov(s, sums[i], before[i], sum[i]->dtype)->guard = is_before;
+      nest_mov(&s->b, sums[i], before[i], sum[i]->dtype)->guard = is_before;
   }
   put_before_run(s, x, sums, has_before(s, x, x->warp, 1));
   bind_close(s, outer);

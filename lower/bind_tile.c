@@ -64,17 +64,9 @@ void bind_combine(Bind *s, const NestStmt *st, const Ref *acc, const Ref *x) {
   }
 }
 
-NestStmt *bind_mov(Bind *s, Ref dst, Ref src, DType t) {
-  NestStmt *m = nest_stmt(&s->b, NEST_MOV, 1, 1);
-  m->dsts[0] = dst;
-  m->srcs[0] = src;
-  m->type = t;
-  return m;
-}
-
 void bind_mov_run(Bind *s, NestVar *to, int64_t at, NestVar *from, int64_t first, int64_t n) {
   for (int64_t i = 0; i < n; i += NEST_MAX_RUN) {
-    NestStmt *m = bind_mov(s, ref_sub(to, affine_const(at + i)),
+    NestStmt *m = nest_mov(&s->b, ref_sub(to, affine_const(at + i)),
                            ref_sub(from, affine_const(first + i)), to->dtype);
     int64_t run = n - i < NEST_MAX_RUN ? n - i : NEST_MAX_RUN;
     if (run > 1) nest_set_int(s->nest, m, NA_n, run);
@@ -105,8 +97,6 @@ static Ref identity(const char *name, DType t) {
 
 enum { MAX_OPERANDS = 8 };
 
-static bool in_register(const Dim *d) { return d->place == PLACE_REG || d->place == PLACE_SERIAL; }
-
 static Affine subscript(const Bind *s, DimMask mask) {
   Affine sub = affine_const(0);
   for (int d = 0; d < s->ndims; d++)
@@ -120,14 +110,15 @@ static Affine subscript(const Bind *s, DimMask mask) {
 static DimMask axis_dims(const Bind *s, int axis, bool registers) {
   DimMask m = 0;
   for (int d = 0; d < s->ndims; d++)
-    if (s->dims[d].axis == axis && in_register(&s->dims[d]) == registers) m |= (DimMask)1 << d;
+    if (s->dims[d].axis == axis && place_in_thread(s->dims[d].place) == registers)
+      m |= (DimMask)1 << d;
   return m;
 }
 
 static DimMask register_dims(const Bind *s) {
   DimMask m = 0;
   for (int d = 0; d < s->ndims; d++)
-    if (in_register(&s->dims[d])) m |= (DimMask)1 << d;
+    if (place_in_thread(s->dims[d].place)) m |= (DimMask)1 << d;
   return m;
 }
 
@@ -186,7 +177,7 @@ static void mask_padding(Bind *s, Reduction *r, const Layout *l) {
   Affine imm = affine_const(0);
   for (int d = 0; d < s->ndims; d++) {
     if (s->dims[d].axis != r->axis) continue;
-    if (in_register(&s->dims[d])) {
+    if (place_in_thread(s->dims[d].place)) {
       Affine x = affine_index(s->dims[d].index, s->dims[d].weight);
       affine_add(&imm, &x);
     } else {
@@ -267,7 +258,7 @@ static bool fold_all(Bind *s, const Reduction *r, const Ref *acc, NestVar *const
   NestBuilder outer = bind_open_loops(s, rest & ~inner);
   bind_open_loops(s, inner);
   DType t = acc[0].var->dtype;
-  bind_mov(s, acc[0], identity(name, t), t);
+  nest_mov(&s->b, acc[0], identity(name, t), t);
   bind_close(s, outer);
   bind_open_loops(s, rest & ~inner);
   bind_open_loops(s, (DimMask)1 << d);
@@ -287,7 +278,7 @@ static void fold_rest(Bind *s, const Reduction *r, const Ref *acc, NestVar *cons
   if (d >= 0) first = drop_index(first, s->dims[d].index, &stride);
   DimMask inner = accumulators(s, r, rest);
   NestBuilder outer = bind_open_loops(s, rest & ~inner), at = bind_open_loops(s, inner);
-  for (int i = 0; i < r->n; i++) bind_mov(s, acc[i], ref_sub(from[i], first), from[i]->dtype);
+  for (int i = 0; i < r->n; i++) nest_mov(&s->b, acc[i], ref_sub(from[i], first), from[i]->dtype);
   bind_close(s, at);
   if (d >= 0) {
     bool serial = s->dims[d].place == PLACE_SERIAL;
@@ -324,7 +315,7 @@ enum { ACCUMULATORS = 4 };
 static void split_axis(Bind *s, int axis) {
   if (s->u->machine->kind != MACHINE_CPU) return;
   for (int d = 0; d < s->ndims; d++)
-    if (s->dims[d].axis == axis && in_register(&s->dims[d])) {
+    if (s->dims[d].axis == axis && place_in_thread(s->dims[d].place)) {
       bind_split_dim(s, d, ACCUMULATORS);
       return;
     }
@@ -423,7 +414,7 @@ static Slot slot_of(Bind *s, const Reduction *r, int64_t bytes) {
   for (int d = 0; d < s->ndims; d++) {
     const Dim *x = &s->dims[d];
     if (x->axis == r->axis || x->axis < 0) continue;
-    if (in_register(x)) {
+    if (place_in_thread(x->place)) {
       Affine a = affine_index(x->index, count * bytes);
       affine_add(&slot.bytes, &a);
     } else {
@@ -451,7 +442,7 @@ static Ref writer_guard(Bind *s, const Reduction *r, bool with_warps) {
   int n = 0;
   for (int d = 0; d < s->ndims; d++) {
     const Dim *x = &s->dims[d];
-    if (in_register(x)) continue;
+    if (place_in_thread(x->place)) continue;
     if (x->axis >= 0 && x->axis != r->axis) continue;
     if (x->axis == r->axis && x->place == PLACE_WARP && !with_warps) continue;
     dims[n] = *x;
@@ -536,7 +527,7 @@ static bool fold_warps(Bind *s, Reduction *r) {
   }
   combine_tree(s, r, parts, warps);
   for (int i = 0; i < r->n; i++)
-    bind_mov(s, ref_sub(r->acc[i], sub), ref_sub(parts[i], affine_const(0)), r->acc[i]->dtype);
+    nest_mov(&s->b, ref_sub(r->acc[i], sub), ref_sub(parts[i], affine_const(0)), r->acc[i]->dtype);
   bind_close(s, outer);
   return uniform;
 }
@@ -545,7 +536,7 @@ static bool fold_warps(Bind *s, Reduction *r) {
  * has reduced a replica of all elements, in the same order. */
 static void to_scalar(Bind *s, NestVar *dst, NestVar *acc, bool uniform) {
   if (uniform) {
-    bind_mov(s, ref_var(dst), ref_sub(acc, affine_const(0)), dst->dtype);
+    nest_mov(&s->b, ref_var(dst), ref_sub(acc, affine_const(0)), dst->dtype);
     return;
   }
   NestStmt *st = nest_stmt(&s->b, NEST_SHFL, 1, 2);
@@ -589,7 +580,7 @@ static int64_t *positions(Arena *a, const Layout *l, int32_t *count) {
   for (int axis = l->rank - 1; axis >= 0; axis--) {
     for (int i = 0; i < l->ndigits; i++) {
       const Digit *d = &l->d[i];
-      if (d->axis != axis || (d->place != PLACE_REG && d->place != PLACE_SERIAL)) continue;
+      if (d->axis != axis || !place_in_thread((Place)d->place)) continue;
       int64_t w = layout_weight(l, i) * below;
       for (int32_t r = 0; r < *count; r++) at[r] += r / d->stride % d->extent * w;
     }

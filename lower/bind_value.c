@@ -59,7 +59,7 @@ static Affine locate(const Bind *s, const Ref *r, DimMask *mask) {
     const Affine *x = &r->axes[a];
     for (int i = 0; i < l->ndigits; i++) {
       const Digit *v = &l->d[i];
-      if (v->axis != a || (v->place != PLACE_REG && v->place != PLACE_SERIAL)) continue;
+      if (v->axis != a || !place_in_thread((Place)v->place)) continue;
       int64_t w = layout_weight(l, i);
       sub.c += x->c / w % v->extent * v->stride;
       if (!x->n) continue;

@@ -99,13 +99,6 @@ static void scalar_op_stmt(Build *s, const TileOp *op) {
 
 /* ---- control flow ---- */
 
-static void move_scalar(Build *s, NestVar *to, Ref from) {
-  NestStmt *mov = nest_stmt(&s->b, NEST_MOV, 1, 1);
-  mov->dsts[0] = ref_var(to);
-  mov->srcs[0] = from;
-  mov->type = to->dtype;
-}
-
 /* v := from, whichever of scalar or tile they are. */
 static void assign(Build *s, const TileValue *v, const TileValue *from) {
   if (v->type.rank) {
@@ -115,7 +108,7 @@ static void assign(Build *s, const TileValue *v, const TileValue *from) {
   }
   Ref r = s->scalar[from->id], to = s->scalar[v->id];
   if (r.kind == REF_VAR && r.var == to.var) return;
-  move_scalar(s, to.var, r);
+  nest_mov(&s->b, to, r, to.var->dtype);
 }
 
 static bool held_in(const Build *s, const TileValue *v, const TileValue *carried) {
@@ -137,7 +130,7 @@ static void assign_all(Build *s, TileValue *const *carried, TileValue *const *fr
         build_copy_tile(s, tile[i], v);
       } else {
         NestVar *t = nest_var(s->nest, v->name, (DType)v->type.dtype, (DType)v->type.elem, 1, true);
-        move_scalar(s, t, s->scalar[v->id]);
+        nest_mov(&s->b, ref_var(t), s->scalar[v->id], t->dtype);
         scalar[i] = ref_var(t);
       }
       break;
@@ -239,7 +232,7 @@ static void while_loop(Build *s, const TileOp *op) {
   before = build_pending(s);
   NestBuilder outer = at_end(s, st, 0);
   assign_all(s, body->params, head->last->args + 1, body->nparams);
-  move_scalar(s, cond, build_scalar(s, head->last->args[0]));
+  nest_mov(&s->b, ref_var(cond), build_scalar(s, head->last->args[0]), cond->dtype);
   s->b = outer;
   region(s, st, body, NULL);
   build_join_pending(s, &before);

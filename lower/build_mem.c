@@ -76,13 +76,6 @@ static Ref view_at(Build *s, const TileOp *op, const Affine *axes, Ref *guard) {
 
 /* ---- loads ---- */
 
-static void fill(Build *s, Ref dst, DType t, Ref with) {
-  NestStmt *mov = nest_stmt(&s->b, NEST_MOV, 1, 1);
-  mov->dsts[0] = dst;
-  mov->srcs[0] = with;
-  mov->type = t;
-}
-
 /* How many elements a thread can take at once, as far as the axis analysis proves it: passes plan
  * with it, bind finds the width anew where it can. */
 static void note_width(Build *s, const TileOp *op, const TileValue *mask, const Layout *l,
@@ -108,7 +101,7 @@ static NestStmt *load_into(Build *s, const TileOp *op, Ref dst, DType t, Mem mem
       NestStmt *st = nest_op(&s->b, TILE_CAST, DT_I1, to, other, ref_none(), ref_none());
       st->to = DT_I8;
     } else {
-      fill(s, to, t == DT_I1 ? DT_I8 : t, other);
+      nest_mov(&s->b, to, other, t == DT_I1 ? DT_I8 : t);
     }
   }
   NestStmt *ld = nest_stmt(&s->b, NEST_LD, 1, 0);
@@ -127,21 +120,19 @@ static Ref pad_value(const TileOp *op) {
   return ref_float(nan ? __builtin_nan("") : 0);
 }
 
-static Ref zero(DType t) { return dtype_is_float(t) ? ref_float(0) : ref_int(0); }
-
 /* What a load or an atomic gives that accesses nothing: `other`, or zeros. */
 static void fill_result(Build *s, const TileOp *op, const TileValue *other) {
   const TileValue *r = op->results[0];
   DType t = (DType)r->type.dtype;
   NestVar *v = build_result(s, r);
   if (!r->type.rank) {
-    fill(s, ref_var(v), t, other ? build_scalar(s, other) : zero(t));
+    nest_mov(&s->b, ref_var(v), other ? build_scalar(s, other) : ref_zero(t), t);
     return;
   }
   Layout l = build_layout_of(s, r);
   Open o = build_open(s, &l);
-  Ref with = other ? build_value_at(s, other, o.axes, &l) : zero(t);
-  fill(s, build_tile_ref(s, v, o.axes), t, with);
+  Ref with = other ? build_value_at(s, other, o.axes, &l) : ref_zero(t);
+  nest_mov(&s->b, build_tile_ref(s, v, o.axes), with, t);
   build_close(s, &o);
 }
 
@@ -152,7 +143,7 @@ static void load_scalar(Build *s, const TileOp *op) {
   NestVar *v = build_result(s, r);
   Ref guard = build_guard_at(s, op->args[1], NULL, &none);
   Ref other = op->args[2]  ? build_scalar(s, op->args[2])
-              : guard.kind ? zero((DType)r->type.dtype)
+              : guard.kind ? ref_zero((DType)r->type.dtype)
                            : ref_none();
   load_into(s, op, ref_var(v), (DType)r->type.dtype, pointer_mem(build_scalar(s, op->args[0])),
             guard, other);

@@ -4,17 +4,10 @@
 #include "lower/build.h"
 #include "lower/matrix.h"
 
-static void move(Build *s, Ref dst, Ref src, DType t) {
-  NestStmt *mov = nest_stmt(&s->b, NEST_MOV, 1, 1);
-  mov->dsts[0] = dst;
-  mov->srcs[0] = src;
-  mov->type = t;
-}
-
 void build_copy_tile(Build *s, NestVar *to, const TileValue *from) {
   Open o = build_open(s, &to->layout);
   Ref x = build_value_at(s, from, o.axes, &to->layout);
-  move(s, build_tile_ref(s, to, o.axes), x, to->dtype);
+  nest_mov(&s->b, build_tile_ref(s, to, o.axes), x, to->dtype);
   build_close(s, &o);
 }
 
@@ -76,11 +69,11 @@ static void combine_region(Build *s, NestStmt *st, const TileBlock *from) {
     /* A result that is an accumulator itself may be overwritten by the move before its own. */
     if (out[i].kind != REF_VAR || n == 1) continue;
     NestVar *t = build_temp(s, block->params[i]->dtype, block->params[i]->elem);
-    move(s, ref_var(t), out[i], t->dtype);
+    nest_mov(&s->b, ref_var(t), out[i], t->dtype);
     out[i] = ref_var(t);
   }
   for (uint32_t i = 0; i < n; i++)
-    move(s, ref_var(block->params[i]), out[i], block->params[i]->dtype);
+    nest_mov(&s->b, ref_var(block->params[i]), out[i], block->params[i]->dtype);
   s->b = outer;
 }
 
@@ -178,7 +171,7 @@ static void reshape(Build *s, const TileOp *op) {
     } else {
       NestVar *v = build_result(s, r);
       Open o = build_open(s, &v->layout);
-      move(s, build_tile_ref(s, v, o.axes), build_scalar(s, x), v->dtype);
+      nest_mov(&s->b, build_tile_ref(s, v, o.axes), build_scalar(s, x), v->dtype);
       build_close(s, &o);
     }
     return;
@@ -215,7 +208,7 @@ static Layout with_pair(const Layout *l) {
   Layout r = *l;
   r.shape[r.rank++] = 2;
   for (int i = 0; i < r.ndigits; i++)
-    if (r.d[i].place == PLACE_REG || r.d[i].place == PLACE_SERIAL) r.d[i].stride *= 2;
+    if (place_in_thread((Place)r.d[i].place)) r.d[i].stride *= 2;
   layout_push(&r, r.rank - 1, PLACE_REG, 2, 1);
   return r;
 }
@@ -235,7 +228,7 @@ static void join(Build *s, const TileOp *op) {
     memcpy(at, o.axes, sizeof at);
     at[l.rank] = affine_const(i);
     Ref x = build_value_at(s, op->args[i], o.axes, &l);
-    move(s, build_tile_ref(s, v, at), x, v->dtype);
+    nest_mov(&s->b, build_tile_ref(s, v, at), x, v->dtype);
     build_close(s, &o);
   }
   s->var[r->id] = layout_eq(&pair, &want) ? v : build_relayout(s, v, &r->type, &want);
@@ -265,7 +258,7 @@ static void split(Build *s, const TileOp *op) {
     Affine at[MAX_RANK];
     memcpy(at, o.axes, sizeof at);
     at[half.rank] = affine_const(i);
-    move(s, build_tile_ref(s, to, o.axes), build_tile_ref(s, v, at), v->dtype);
+    nest_mov(&s->b, build_tile_ref(s, to, o.axes), build_tile_ref(s, v, at), v->dtype);
     build_close(s, &o);
     Layout want = build_layout_of(s, op->results[i]);
     s->var[op->results[i]->id] =
@@ -487,7 +480,7 @@ static NestVar *fragment_from(Build *s, NestBuffer *buf, const Type *t, const La
   Ref at = ref_var(v); /* build_tile_ref would leave out the padding of an axis of extent 1 */
   at.axes = ARENA_ARRAY(s->nest->arena, Affine, t->rank);
   memcpy(at.axes, o.axes, sizeof *at.axes * t->rank);
-  if (is_padded) move(s, at, dtype_is_float(v->dtype) ? ref_float(0) : ref_int(0), v->dtype);
+  if (is_padded) nest_mov(&s->b, at, ref_zero(v->dtype), v->dtype);
   build_ld_shared(s, at, v->dtype, buf, ref_none(), buffer_bytes(&buf->layout, o.axes));
   build_close(s, &o);
   return v;

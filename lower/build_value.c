@@ -384,7 +384,7 @@ static Ref compute_at(Build *s, const TileValue *v, const Affine *axes, const La
   const TileOp *op = v->def;
   switch (op->code) {
     case TILE_CONST: return constant(v);
-    case TILE_UNDEF: return dtype_is_float((DType)v->type.dtype) ? ref_float(0) : ref_int(0);
+    case TILE_UNDEF: return ref_zero((DType)v->type.dtype);
     case TILE_ARANGE: {
       Affine x = axes[0], start = affine_const(tile_int(op, TA_start, 0));
       affine_add(&x, &start);
@@ -420,9 +420,7 @@ Ref build_guard_at(Build *s, const TileValue *mask, const Affine *axes, const La
   Ref r = mask ? build_value_at(s, mask, axes, l) : ref_none();
   if (!r.kind || r.kind == REF_VAR) return r;
   if (r.sub.c) return ref_none();
-  NestStmt *st = nest_stmt(&s->b, NEST_MOV, 1, 1);
-  st->dsts[0] = ref_var(nest_var(s->nest, NULL, DT_I1, DT_NONE, 1, true));
-  st->srcs[0] = r;
-  st->type = DT_I1;
-  return st->dsts[0];
+  Ref guard = ref_var(nest_var(s->nest, NULL, DT_I1, DT_NONE, 1, true));
+  nest_mov(&s->b, guard, r, DT_I1);
+  return guard;
 }

@@ -72,17 +72,13 @@ bool layout_replicated(const Layout *l) {
   return false;
 }
 
-static bool in_registers(const Digit *d) {
-  return d->place == PLACE_REG || d->place == PLACE_SERIAL;
-}
-
 Layout layout_drop_axis(const Layout *l, int axis) {
   Layout r = {.rank = (uint8_t)(l->rank - 1)};
   for (int i = 0, k = 0; i < l->rank; i++)
     if (i != axis) r.shape[k++] = l->shape[i];
   for (int i = 0; i < l->ndigits; i++) {
     Digit d = l->d[i];
-    if (d.axis == axis && in_registers(&d)) continue;
+    if (d.axis == axis && place_in_thread((Place)d.place)) continue;
     int to = d.axis == axis ? -1 : d.axis > axis ? d.axis - 1 : d.axis;
     layout_push(&r, to, d.place, d.extent, d.stride);
   }
@@ -156,7 +152,8 @@ Layout layout_permute(const Layout *l, const int64_t *perm) {
 static int next_register_digit(const Layout *l, const bool *done) {
   int best = -1;
   for (int i = 0; i < l->ndigits; i++)
-    if (!done[i] && in_registers(&l->d[i]) && (best < 0 || l->d[i].stride < l->d[best].stride))
+    if (!done[i] && place_in_thread((Place)l->d[i].place) &&
+        (best < 0 || l->d[i].stride < l->d[best].stride))
       best = i;
   return best;
 }

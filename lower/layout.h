@@ -53,6 +53,8 @@ typedef struct {
 } Layout;
 
 const char *place_name(Place p);
+/* Does one thread hold all values of a digit there? */
+static inline bool place_in_thread(Place p) { return p == PLACE_REG || p == PLACE_SERIAL; }
 Layout layout_new(const Type *tile);
 /* Appends a digit below the others of its axis (axis -1: a replication digit).  Extent 1 is
  * dropped. */

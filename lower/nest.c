@@ -218,6 +218,14 @@ NestStmt *nest_op(NestBuilder *b, TileCode op, DType type, Ref dst, Ref x, Ref y
   return s;
 }
 
+NestStmt *nest_mov(NestBuilder *b, Ref dst, Ref src, DType type) {
+  NestStmt *s = nest_stmt(b, NEST_MOV, 1, 1);
+  s->dsts[0] = dst;
+  s->srcs[0] = src;
+  s->type = type;
+  return s;
+}
+
 void nest_remove(NestStmt *s) {
   NestBlock *b = s->parent;
   *(s->prev ? &s->prev->next : &b->first) = s->next;
@@ -293,6 +301,8 @@ Ref ref_sub(NestVar *v, Affine sub) { return (Ref){.kind = REF_VAR, .var = v, .s
 Ref ref_int(int64_t i) { return ref_affine(affine_const(i)); }
 Ref ref_affine(Affine a) { return (Ref){.kind = REF_AFFINE, .sub = a}; }
 Ref ref_float(double f) { return (Ref){.kind = REF_FLOAT, .f = f}; }
+
+Ref ref_zero(DType t) { return dtype_is_float(t) ? ref_float(0) : ref_int(0); }
 
 /* ---- affine forms ---- */
 

@@ -250,6 +250,7 @@ NestStmt *nest_stmt(NestBuilder *b, NestCode code, uint32_t ndsts, uint32_t nsrc
 /* An elementwise op on `type`; trailing absent operands are ref_none().  CAST and BITCAST: set `to`
  * (and rtz) afterwards. */
 NestStmt *nest_op(NestBuilder *b, TileCode op, DType type, Ref dst, Ref x, Ref y, Ref z);
+NestStmt *nest_mov(NestBuilder *b, Ref dst, Ref src, DType type);
 void nest_remove(NestStmt *s);
 void nest_move_before(NestStmt *s, NestStmt *place);
 void nest_move_into(NestStmt *s, NestBlock *b); /* to its end */
@@ -265,6 +266,7 @@ Ref ref_sub(NestVar *v, Affine sub);
 Ref ref_int(int64_t i);
 Ref ref_affine(Affine a);
 Ref ref_float(double f);
+Ref ref_zero(DType t);
 Affine affine_const(int64_t c);
 Affine affine_index(NestIndex *i, int64_t coef);
 /* a + b; false if it would take more than MAX_TERMS terms. */

@@ -325,13 +325,6 @@ static void issue(Pipe *p, NestBuilder *b, const Ahead *a) {
   advance_slot(p, b, a->slot_w);
 }
 
-static void set_to(NestBuilder *b, NestVar *v, Ref x) {
-  NestStmt *m = nest_stmt(b, NEST_MOV, 1, 1);
-  m->dsts[0] = ref_var(v);
-  m->srcs[0] = x;
-  m->type = v->dtype;
-}
-
 /* Variables that run ahead start from what their originals have before the loop. */
 static Ahead make_ahead(Pipe *p, NestBuilder *b) {
   Ahead a;
@@ -341,9 +334,9 @@ static Ahead make_ahead(Pipe *p, NestBuilder *b) {
   a.slot_w = nest_var(p->n, "fill", DT_I32, DT_NONE, 1, true);
   a.slot_r = nest_var(p->n, "slot", DT_I32, DT_NONE, 1, true);
   a.in_range = nest_var(p->n, "more", DT_I1, DT_NONE, 1, true);
-  set_to(b, a.index, p->loop->srcs[0]);
-  set_to(b, a.slot_w, ref_int(0));
-  set_to(b, a.slot_r, ref_int(0));
+  nest_mov(b, ref_var(a.index), p->loop->srcs[0], a.index->dtype);
+  nest_mov(b, ref_var(a.slot_w), ref_int(0), a.slot_w->dtype);
+  nest_mov(b, ref_var(a.slot_r), ref_int(0), a.slot_r->dtype);
   p->ahead[ix->id] = a.index;
   for (size_t i = 0; i < p->slice.len; i++) {
     const NestStmt *st = p->slice.data[i];
@@ -356,8 +349,9 @@ static Ahead make_ahead(Pipe *p, NestBuilder *b) {
   /* Carried ones: read in the body before they are set there, so they have a value now. */
   for (size_t i = 0; i < p->slice.len; i++) {
     const NestStmt *st = p->slice.data[i];
-    if (st->code == NEST_MOV && st->dsts[0].var != ix)
-      set_to(b, p->ahead[st->dsts[0].var->id], ref_var(st->dsts[0].var));
+    if (st->code != NEST_MOV || st->dsts[0].var == ix) continue;
+    NestVar *v = st->dsts[0].var;
+    nest_mov(b, ref_var(p->ahead[v->id]), ref_var(v), v->dtype);
   }
   return a;
 }

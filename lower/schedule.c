@@ -488,7 +488,7 @@ static Layout unbroadcast(const Layout *l, const Type *from) {
   for (int i = 0; i < l->ndigits; i++) {
     const Digit *d = &l->d[i];
     bool gone = d->axis >= 0 && from->shape[d->axis] == 1;
-    if (gone && (d->place == PLACE_REG || d->place == PLACE_SERIAL)) continue;
+    if (gone && place_in_thread((Place)d->place)) continue;
     layout_push(&r, gone ? -1 : d->axis, (Place)d->place, d->extent, d->stride);
   }
   layout_pack_registers(&r);
@@ -573,8 +573,8 @@ static void choose_store(TileOp *op, void *ctx) {
   const Layout *held_in = layout_of(p, value);
   const Layout *ptr_in = op->code == TILE_STORE ? layout_of(p, op->args[0]) : NULL;
   if (ptr_in) l = *ptr_in;
-  else if (held_in && (p->u->machine->kind == MACHINE_CPU ||
-                       p->choice[find(p, value->id)].rank != RANK_DOT))
+  else if (held_in &&
+           (p->u->machine->kind == MACHINE_CPU || p->choice[find(p, value->id)].rank != RANK_DOT))
     l = *held_in;
   vec_push(p->u->arena, &s->list, l);
 }

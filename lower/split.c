@@ -261,8 +261,6 @@ static void full_loop(const Row *r, const RowPart *p, Ref to) {
 
 /* ---- sums behind the row ---- */
 
-static Ref zero(DType t) { return dtype_is_float(t) ? ref_float(0) : ref_int(0); }
-
 /* The loop st has ended, its last iteration behind the row: what it added there is added as often
  * as the row has more iterations, unless it is zero. */
 static void add_rest(const Row *r, const RowPart *p, NestStmt *fold, Ref end) {
@@ -274,17 +272,15 @@ static void add_rest(const Row *r, const RowPart *p, NestStmt *fold, Ref end) {
   Ref extent = ref_int(p->chain.index[0]->extent);
 
   NestBuilder b = {r->nest, p->st->parent, p->st, fold->span};
-  NestStmt *mov = nest_stmt(&b, NEST_MOV, 1, 1);
-  *mov->dsts = last, *mov->srcs = zero(t), mov->type = t;
+  nest_mov(&b, last, ref_zero(t), t);
   b = (NestBuilder){r->nest, fold->parent, fold->next, fold->span};
-  mov = nest_stmt(&b, NEST_MOV, 1, 1);
-  *mov->dsts = last, *mov->srcs = fold->srcs[1], mov->type = t;
+  nest_mov(&b, last, fold->srcs[1], t);
 
   b = (NestBuilder){r->nest, p->st->parent, p->st->next, fold->span};
   NestStmt *shfl = nest_stmt(&b, NEST_SHFL, 1, 2);
   shfl->dsts[0] = x, shfl->srcs[0] = last, shfl->srcs[1] = ref_int(0), shfl->type = t;
   nest_set_str(r->nest, shfl, NA_mode, "idx");
-  nest_op(&b, TILE_NE, t, more, x, zero(t), ref_none());
+  nest_op(&b, TILE_NE, t, more, x, ref_zero(t), ref_none());
   nest_op(&b, TILE_SELECT, DT_I32, from, more, end, extent);
   copy_loops(&b, p, from, extent);
   copy_stmt(&b, fold)->srcs[1] = last;
