@@ -133,15 +133,25 @@ NestVar *bind_var(Bind *s, const char *name, DType t, DType elem, uint32_t count
 /* Opens unroll loops over the dims of a mask; what is emitted until bind_close lies inside. */
 NestBuilder bind_open(Bind *s, DimMask mask);
 void bind_close(Bind *s, NestBuilder outer);
-/* Opens one over an index, for what is emitted from here on; NULL: nothing happens. */
-void bind_unroll(Bind *s, NestIndex *index);
+/* Opens an UNROLL or SERIAL loop over an index, for what is emitted from here on. */
+void bind_loop(Bind *s, NestCode code, NestIndex *index);
+void bind_unroll(Bind *s, NestIndex *index); /* NULL: nothing happens */
+/* Loops over register (unroll) and serial dims alike. */
+NestBuilder bind_open_loops(Bind *s, DimMask mask);
 /* a += coef * index; NULL: nothing. */
 void bind_add_index(Affine *a, NestIndex *index, int64_t coef);
 DimMask bind_reg_dims(const Bind *s);
 /* A register array over the dims of a mask, and its subscript. */
 NestVar *bind_array(Bind *s, const char *name, DType t, DType elem, DimMask mask, Affine *sub);
-/* A value linear in lane and warp digits, computed once at the kernel's entry (i32). */
-Ref bind_thread_const(Bind *s, const Dim *dims, const int64_t *coef, int n);
+/* A value linear in digits of lanes and warps. */
+typedef struct {
+  Dim dims[MAX_DIMS];
+  int64_t coef[MAX_DIMS];
+  int n;
+} ThreadForm;
+void thread_form_add(ThreadForm *f, const Dim *dim, int64_t coef);
+/* The same as an i32, computed once at the kernel's entry; REF_NONE if it has no digits. */
+Ref bind_thread_const(Bind *s, const ThreadForm *f);
 /* i1: all replication digits in lanes and warps are 0; REF_NONE if there are none. */
 Ref bind_first_replica(Bind *s);
 Ref bind_op(Bind *s, TileCode op, DType t, Ref x, Ref y); /* at the builder, into a new scalar */
@@ -152,19 +162,18 @@ Ref bind_add_scalar(Bind *s, Ref sum, Ref x, DimMask mask);
 /* A byte offset in a buffer of this layout, its xor applied: base plus an affine immediate. */
 Ref bind_swizzle(Bind *s, const Form *at, const Layout *l, Affine *bytes, DimMask *base_mask);
 
-/* ---- bind_tile.c ---- */
-void bind_reduce(Bind *s, const NestStmt *st);
-void bind_relayout(Bind *s, const NestStmt *st);
-
-/* acc[i] := combine(acc[i], x[i]) for all operands of a reduction or scan, at the builder. */
-void bind_combine(Bind *s, const NestStmt *st, const Ref *acc, const Ref *x);
-/* Registers to[at..at+n) := from[first..first+n). */
-void bind_mov_run(Bind *s, NestVar *to, int64_t at, NestVar *from, int64_t first, int64_t n);
-void bind_shuffle(Bind *s, Ref dst, Ref src, const char *mode, int by, DType t);
+/* How a type lies in shared memory: pointers as i64. */
+DType bind_stored(DType t);
 void bind_st_shared(Bind *s, Ref src, DType t, NestBuffer *buf, Ref base, Affine bytes, Ref guard);
 void bind_ld_shared(Bind *s, Ref dst, DType t, NestBuffer *buf, Ref base, Affine bytes, int64_t n);
-/* Loops over register (unroll) and serial dims alike. */
-NestBuilder bind_open_loops(Bind *s, DimMask mask);
+
+/* ---- bind_reduce.c ---- */
+void bind_reduce(Bind *s, const NestStmt *st);
+
+/* ---- bind_relayout.c ---- */
+void bind_relayout(Bind *s, const NestStmt *st);
+/* Registers to[at..at+n) := from[first..first+n). */
+void bind_mov_run(Bind *s, NestVar *to, int64_t at, NestVar *from, int64_t first, int64_t n);
 
 /* ---- bind_scan.c ---- */
 void bind_scan(Bind *s, const NestStmt *st);

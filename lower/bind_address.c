@@ -171,3 +171,23 @@ void bind_swizzle_address(Bind *s, const NestStmt *st, Address *a) {
   if (!v.is_form) bind_refuse(s, "a swizzled buffer is addressed by computed offsets");
   a->base = bind_swizzle(s, &v.form, &st->mems[0].buffer->layout, &a->bytes, &a->base_mask);
 }
+
+/* ---- shared memory ---- */
+
+DType bind_stored(DType t) { return t == DT_PTR ? DT_I64 : t; }
+
+void bind_st_shared(Bind *s, Ref src, DType t, NestBuffer *buf, Ref base, Affine bytes, Ref guard) {
+  NestStmt *st = nest_stmt(&s->b, NEST_ST, 0, 1);
+  st->srcs[0] = src;
+  st->type = bind_stored(t);
+  st->mems[0] = (Mem){buf, base, bytes};
+  st->guard = guard;
+}
+
+void bind_ld_shared(Bind *s, Ref dst, DType t, NestBuffer *buf, Ref base, Affine bytes, int64_t n) {
+  NestStmt *st = nest_stmt(&s->b, NEST_LD, 1, 0);
+  st->dsts[0] = dst;
+  st->type = bind_stored(t);
+  st->mems[0] = (Mem){buf, base, bytes};
+  if (n > 1) nest_set_int(s->nest, st, NA_n, n);
+}

@@ -137,18 +137,31 @@ NestVar *bind_var(Bind *s, const char *name, DType t, DType elem, uint32_t count
   return v;
 }
 
-void bind_unroll(Bind *s, NestIndex *index) {
-  if (!index) return;
-  NestStmt *u = nest_stmt(&s->b, NEST_UNROLL, 0, 0);
-  u->index = index;
-  s->b.block = nest_block(s->nest, u);
+void bind_loop(Bind *s, NestCode code, NestIndex *index) {
+  NestStmt *loop = nest_stmt(&s->b, code, 0, 0);
+  loop->index = index;
+  s->b.block = nest_block(s->nest, loop);
   s->b.before = NULL;
+}
+
+void bind_unroll(Bind *s, NestIndex *index) {
+  if (index) bind_loop(s, NEST_UNROLL, index);
 }
 
 NestBuilder bind_open(Bind *s, DimMask mask) {
   NestBuilder outer = s->b;
   for (int d = 0; d < s->ndims; d++)
     if (mask >> d & 1 && s->dims[d].place == PLACE_REG) bind_unroll(s, s->dims[d].index);
+  return outer;
+}
+
+NestBuilder bind_open_loops(Bind *s, DimMask mask) {
+  NestBuilder outer = s->b;
+  for (int d = 0; d < s->ndims; d++) {
+    const Dim *dim = &s->dims[d];
+    if (mask >> d & 1)
+      bind_loop(s, dim->place == PLACE_REG ? NEST_UNROLL : NEST_SERIAL, dim->index);
+  }
   return outer;
 }
 
@@ -203,38 +216,39 @@ static Ref digit(Bind *s, const Dim *d) {
   return r;
 }
 
-/* Joins digits that count on from each other with matching coefficients; returns how many stay. */
-static int join_digits(Dim *dims, int64_t *coef, int n) {
-  for (bool again = true; again;) {
-    again = false;
-    for (int i = 0; i < n; i++)
-      for (int j = 0; j < n; j++) {
-        if (i == j || dims[i].place != dims[j].place ||
-            dims[j].stride != dims[i].stride * dims[i].extent ||
-            coef[j] != coef[i] * dims[i].extent)
-          continue;
-        dims[i].extent *= dims[j].extent;
-        dims[j] = dims[n - 1];
-        coef[j] = coef[n - 1];
-        n--;
-        again = true;
-        i = n;
-        break;
-      }
-  }
-  return n;
+/* Joins digit j to digit i, if j counts on from i with a matching coefficient. */
+static bool join_digit(ThreadForm *f, int i, int j) {
+  Dim *a = &f->dims[i], *b = &f->dims[j];
+  if (i == j || a->place != b->place || b->stride != a->stride * a->extent ||
+      f->coef[j] != f->coef[i] * a->extent)
+    return false;
+  a->extent *= b->extent;
+  *b = f->dims[--f->n];
+  f->coef[j] = f->coef[f->n];
+  return true;
 }
 
-Ref bind_thread_const(Bind *s, const Dim *given, const int64_t *coefs, int n) {
-  Dim dims[MAX_DIMS];
-  int64_t coef[MAX_DIMS];
-  memcpy(dims, given, sizeof *dims * (size_t)n);
-  memcpy(coef, coefs, sizeof *coef * (size_t)n);
-  n = join_digits(dims, coef, n);
+static bool join_digits(ThreadForm *f) {
+  for (int i = 0; i < f->n; i++)
+    for (int j = 0; j < f->n; j++)
+      if (join_digit(f, i, j)) return true;
+  return false;
+}
+
+void thread_form_add(ThreadForm *f, const Dim *dim, int64_t coef) {
+  f->dims[f->n] = *dim;
+  f->coef[f->n++] = coef;
+}
+
+Ref bind_thread_const(Bind *s, const ThreadForm *given) {
+  ThreadForm f = *given;
+  if (!f.n) return ref_none();
+  while (join_digits(&f)) {
+  }
   Text key = text_new(s->scratch);
-  for (int i = 0; i < n; i++)
-    text_printf(&key, "%d:%d:%d:%lld ", dims[i].place, dims[i].stride, dims[i].extent,
-                (long long)coef[i]);
+  for (int i = 0; i < f.n; i++)
+    text_printf(&key, "%d:%d:%d:%lld ", f.dims[i].place, f.dims[i].stride, f.dims[i].extent,
+                (long long)f.coef[i]);
   for (size_t i = 0; i < s->consts.len; i++)
     if (!strcmp(s->consts.data[i].key.data, key.data)) return ref_var(s->consts.data[i].var);
   NestBuilder outer = s->b;
@@ -242,9 +256,9 @@ Ref bind_thread_const(Bind *s, const Dim *given, const int64_t *coefs, int n) {
   s->b = s->entry;
   s->loops = 0;
   Ref sum = ref_none();
-  for (int i = 0; i < n; i++) {
-    Ref x = digit(s, &dims[i]);
-    if (coef[i] != 1) x = bind_op(s, TILE_MUL, DT_I32, x, ref_int(coef[i]));
+  for (int i = 0; i < f.n; i++) {
+    Ref x = digit(s, &f.dims[i]);
+    if (f.coef[i] != 1) x = bind_op(s, TILE_MUL, DT_I32, x, ref_int(f.coef[i]));
     sum = sum.kind ? bind_op(s, TILE_ADD, DT_I32, sum, x) : x;
   }
   s->b = outer;
@@ -256,17 +270,15 @@ Ref bind_thread_const(Bind *s, const Dim *given, const int64_t *coefs, int n) {
 
 /* The test is done on a copy in the entry: replication digits are the same all through a kernel. */
 Ref bind_first_replica(Bind *s) {
-  Dim dims[MAX_DIMS];
-  int64_t coef[MAX_DIMS];
-  int n = 0;
-  for (int d = 0; d < s->ndims; d++)
-    if (s->dims[d].axis < 0 && !bind_unrolled(&s->dims[d])) {
-      dims[n] = s->dims[d];
-      coef[n] = n ? coef[n - 1] * dims[n - 1].extent : 1;
-      n++;
-    }
-  if (!n) return ref_none();
-  Ref id = bind_thread_const(s, dims, coef, n);
+  ThreadForm f = {.n = 0};
+  int64_t below = 1;
+  for (int d = 0; d < s->ndims; d++) {
+    if (s->dims[d].axis >= 0 || bind_unrolled(&s->dims[d])) continue;
+    thread_form_add(&f, &s->dims[d], below);
+    below *= s->dims[d].extent;
+  }
+  Ref id = bind_thread_const(s, &f);
+  if (!id.kind) return id;
   Text key = text_new(s->scratch);
   text_printf(&key, "first %u", id.var->id);
   for (size_t i = 0; i < s->consts.len; i++)

@@ -218,15 +218,10 @@ static Ref cast_to(Bind *s, Ref r, DType from, DType to, bool uniform, int64_t d
 
 /* The part of a group that is linear in lanes and warps, as an i32; REF_NONE if there is none. */
 static Ref thread_part(Bind *s, const Group *g) {
-  Dim dims[MAX_DIMS];
-  int64_t coef[MAX_DIMS];
-  int n = 0;
+  ThreadForm f = {.n = 0};
   for (int d = 0; d < s->ndims; d++)
-    if (g->coef[d] && !unrolled(s, d)) {
-      dims[n] = s->dims[d];
-      coef[n++] = g->coef[d];
-    }
-  return n ? bind_thread_const(s, dims, coef, n) : ref_none();
+    if (g->coef[d] && !unrolled(s, d)) thread_form_add(&f, &s->dims[d], g->coef[d]);
+  return bind_thread_const(s, &f);
 }
 
 static bool is_uniform(Ref r) { return r.kind != REF_VAR || r.var->uniform; }

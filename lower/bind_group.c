@@ -67,7 +67,9 @@ static Mem operand_mem(Bind *s, const GroupDot *g, int which) {
              .stride = which ? g->atom->warps * g->wm : g->atom->warps};
   Ref base = m->base;
   if (dim.extent > 1) {
-    Ref part = bind_thread_const(s, &dim, &across, 1);
+    ThreadForm f = {.n = 0};
+    thread_form_add(&f, &dim, across);
+    Ref part = bind_thread_const(s, &f);
     base = base.kind ? bind_add_scalar(s, part, base, 0) : part;
   }
   Affine bytes = m->bytes;

@@ -1,11 +1,7 @@
 /* Scans.  Build gives them a layout in which the axis is spelled by warps, then lanes, then one
  * register digit, so that a thread holds a run of neighbours: first each thread scans its run, then
  * lanes add what lies before their run, then warps. */
-#include <string.h>
-
-#include "lower/bind.h"
-
-enum { MAX_OPERANDS = 8 };
+#include "lower/bind_fold.h"
 
 typedef struct {
   const NestStmt *st;
@@ -36,11 +32,9 @@ static Affine run_position(const Bind *s, const Scan *x, const NestIndex *ix, in
 }
 
 static NestIndex *open_run(Bind *s, int32_t n) {
-  NestStmt *u = nest_stmt(&s->b, NEST_UNROLL, 0, 0);
-  u->index = nest_index(s->nest, "r", n);
-  s->b.block = nest_block(s->nest, u);
-  s->b.before = NULL;
-  return u->index;
+  NestIndex *index = nest_index(s->nest, "r", n);
+  bind_unroll(s, index);
+  return index;
 }
 
 /* x[i] := combine(before[i], x[i]), where the guard holds. */
@@ -87,9 +81,9 @@ static void take_totals(Bind *s, Scan *x) {
 }
 
 static Ref digit_of(Bind *s, int dim) {
-  Dim d = s->dims[dim];
-  int64_t one = 1;
-  return bind_thread_const(s, &d, &one, 1);
+  ThreadForm f = {.n = 0};
+  thread_form_add(&f, &s->dims[dim], 1);
+  return bind_thread_const(s, &f);
 }
 
 /* The digit lies at least `by` behind the start, in scan order. */
@@ -138,35 +132,6 @@ static void scan_lanes(Bind *s, Scan *x) {
 
 /* ---- across warps ---- */
 
-typedef struct {
-  Ref base;
-  Affine bytes;
-  int64_t slots;
-} Slot;
-
-/* A slot for every position of the other axes, the axis's warps fastest. */
-static Slot slot_of(Bind *s, const Scan *x, int64_t bytes) {
-  Dim dims[MAX_DIMS];
-  int64_t coef[MAX_DIMS], count = 1;
-  int n = 0;
-  Slot slot = {ref_none(), affine_const(0), 0};
-  for (int d = 0; d < s->ndims; d++) {
-    const Dim *dim = &s->dims[d];
-    if (dim->axis == x->axis || dim->axis < 0) continue;
-    if (dim->index) {
-      Affine a = affine_index(dim->index, count * bytes);
-      affine_add(&slot.bytes, &a);
-    } else {
-      dims[n] = *dim;
-      coef[n++] = count * bytes;
-    }
-    count *= dim->extent;
-  }
-  if (n) slot.base = bind_thread_const(s, dims, coef, n);
-  slot.slots = count;
-  return slot;
-}
-
 /* The last lane of a run of lanes, first replica: it knows its warp's total. */
 static Ref writer_guard(Bind *s, const Scan *x) {
   Ref g = bind_first_replica(s);
@@ -176,53 +141,74 @@ static Ref writer_guard(Bind *s, const Scan *x) {
   return g.kind ? bind_op(s, TILE_AND, DT_I1, g, is_last) : is_last;
 }
 
-static void scan_warps(Bind *s, Scan *x) {
-  int32_t warps = extent(s, x->warp);
-  if (warps == 1) return;
+/* The totals of all warps, as every warp reads them. */
+typedef struct {
+  int32_t warps;
+  Ref number; /* of this warp */
   NestBuffer *buf[MAX_OPERANDS];
   Slot slot[MAX_OPERANDS];
-  NestVar *part[MAX_OPERANDS], *sum[MAX_OPERANDS];
-  Ref number = digit_of(s, x->warp), guard = writer_guard(s, x);
+  NestVar *part[MAX_OPERANDS]; /* by warp */
+  Ref sum[MAX_OPERANDS];       /* of the warps before this one */
+} Warps;
+
+static void store_totals(Bind *s, const Scan *x, Warps *w) {
+  Ref guard = writer_guard(s, x);
   for (int i = 0; i < x->n; i++) {
     NestVar *t = x->total[i];
     int64_t bytes = dtype_bytes(t->dtype);
-    slot[i] = slot_of(s, x, bytes * warps);
-    buf[i] = nest_buffer(s->nest, "scan", t->dtype, slot[i].slots * warps * bytes, 16);
-    Ref at_warp = bind_op(s, TILE_MUL, DT_I32, number, ref_int(bytes));
-    if (slot[i].base.kind) at_warp = bind_op(s, TILE_ADD, DT_I32, slot[i].base, at_warp);
+    w->slot[i] = bind_slot(s, x->axis, bytes * w->warps);
+    w->buf[i] = nest_buffer(s->nest, "scan", t->dtype, w->slot[i].slots * w->warps * bytes, 16);
+    Ref at_warp = bind_op(s, TILE_MUL, DT_I32, w->number, ref_int(bytes));
+    at_warp = bind_sum(s, w->slot[i].base, at_warp);
     NestBuilder outer = bind_open_loops(s, x->kept);
-    bind_st_shared(s, ref_sub(t, x->total_sub), t->dtype, buf[i], at_warp, slot[i].bytes, guard);
+    bind_st_shared(s, ref_sub(t, x->total_sub), t->dtype, w->buf[i], at_warp, w->slot[i].bytes,
+                   guard);
     bind_close(s, outer);
   }
-  NestBuilder outer = bind_open_loops(s, x->kept);
-  Ref before[MAX_OPERANDS], next[MAX_OPERANDS], sums[MAX_OPERANDS];
+}
+
+/* Loads all totals; the sums begin with that of the first warp. */
+static void load_totals(Bind *s, const Scan *x, Warps *w) {
   for (int i = 0; i < x->n; i++) {
     NestVar *t = x->total[i];
     int64_t bytes = dtype_bytes(t->dtype);
-    part[i] = bind_var(s, NULL, t->dtype, t->elem, (uint32_t)warps, false);
-    for (int32_t w = 0; w < warps; w++) {
-      Affine from = affine_const(w * bytes);
-      affine_add(&from, &slot[i].bytes);
-      bind_ld_shared(s, ref_sub(part[i], affine_const(w)), t->dtype, buf[i], slot[i].base, from, 1);
+    w->part[i] = bind_var(s, NULL, t->dtype, t->elem, (uint32_t)w->warps, false);
+    for (int32_t k = 0; k < w->warps; k++) {
+      Affine from = affine_const(k * bytes);
+      affine_add(&from, &w->slot[i].bytes);
+      bind_ld_shared(s, ref_sub(w->part[i], affine_const(k)), t->dtype, w->buf[i], w->slot[i].base,
+                     from, 1);
     }
-    sum[i] = bind_var(s, NULL, t->dtype, t->elem, 1, false);
-    sums[i] = ref_var(sum[i]);
-    nest_mov(&s->b, sums[i], ref_sub(part[i], affine_const(x->reverse ? warps - 1 : 0)), t->dtype);
+    w->sum[i] = ref_var(bind_var(s, NULL, t->dtype, t->elem, 1, false));
+    Affine first = affine_const(x->reverse ? w->warps - 1 : 0);
+    nest_mov(&s->b, w->sum[i], ref_sub(w->part[i], first), t->dtype);
   }
-  for (int32_t k = 1; k + 1 < warps; k++) {
-    int32_t w = x->reverse ? warps - 1 - k : k;
-    Ref is_before = bind_op(s, x->reverse ? TILE_LT : TILE_GT, DT_I32, number, ref_int(w));
-    for (int i = 0; i < x->n; i++) {
-      NestVar *t = x->total[i];
-      before[i] = ref_var(bind_var(s, NULL, t->dtype, t->elem, 1, false));
-      nest_mov(&s->b, before[i], sums[i], t->dtype);
-      next[i] = ref_sub(part[i], affine_const(w));
-    }
-    bind_combine(s, x->st, before, next);
-    for (int i = 0; i < x->n; i++)
-      nest_mov(&s->b, sums[i], before[i], sum[i]->dtype)->guard = is_before;
+}
+
+/* sum := combine(sum, total of warp k), in the warps behind it. */
+static void add_total(Bind *s, const Scan *x, const Warps *w, int32_t k) {
+  Ref before[MAX_OPERANDS], next[MAX_OPERANDS];
+  Ref is_before = bind_op(s, x->reverse ? TILE_LT : TILE_GT, DT_I32, w->number, ref_int(k));
+  for (int i = 0; i < x->n; i++) {
+    NestVar *t = x->total[i];
+    before[i] = ref_var(bind_var(s, NULL, t->dtype, t->elem, 1, false));
+    nest_mov(&s->b, before[i], w->sum[i], t->dtype);
+    next[i] = ref_sub(w->part[i], affine_const(k));
   }
-  put_before_run(s, x, sums, has_before(s, x, x->warp, 1));
+  bind_combine(s, x->st, before, next);
+  for (int i = 0; i < x->n; i++)
+    nest_mov(&s->b, w->sum[i], before[i], x->total[i]->dtype)->guard = is_before;
+}
+
+static void scan_warps(Bind *s, Scan *x) {
+  Warps w = {.warps = extent(s, x->warp)};
+  if (w.warps == 1) return;
+  w.number = digit_of(s, x->warp);
+  store_totals(s, x, &w);
+  NestBuilder outer = bind_open_loops(s, x->kept);
+  load_totals(s, x, &w);
+  for (int32_t k = 1; k + 1 < w.warps; k++) add_total(s, x, &w, x->reverse ? w.warps - 1 - k : k);
+  put_before_run(s, x, w.sum, has_before(s, x, x->warp, 1));
   bind_close(s, outer);
 }
 
@@ -230,13 +216,12 @@ void bind_scan(Bind *s, const NestStmt *st) {
   const Layout l = st->srcs[0].var->layout;
   bind_start(s, NULL, &l);
   Scan x = {.st = st,
-            .n = (int)st->nsrcs,
+            .n = bind_operands(s, st),
             .axis = (int)nest_int(st, NA_axis, 0),
             .reg = -1,
             .lane = -1,
             .warp = -1,
             .reverse = nest_int(st, NA_reverse, 0) != 0};
-  if (x.n > MAX_OPERANDS) bind_refuse(s, "it has more than 8 operands");
   x.kept_sub = affine_const(0);
   for (int d = 0; d < s->ndims; d++) {
     const Dim *dim = &s->dims[d];
