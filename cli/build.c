@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "cli/commands.h"
+#include "cli/progress.h"
 #include "cli/ranges.h"
 #include "graph/nereid_graph.h"
 
@@ -23,7 +24,8 @@ static const Option options[] = {
      "GPUs, as sm_90a,sm_80, or cpu; what this machine has if none"},
     {OPT_WEIGHTS, "--weights", "MODEL", "where a graph as text has its parameters from"},
     {OPT_MODE, "--mode", "M",
-     "default; eager: a kernel for each operator; reduce-overhead: CUDA graphs"},
+     "default; eager: a kernel for each operator; reduce-overhead: CUDA graphs; "
+     "max-autotune: tiles measured as well, on the GPU that is here"},
     {OPT_DTYPE, "--dtype", "T", "fp32, bf16 or fp16: of weights, inputs and the computation"},
     {OPT_RANGE, "--range", "SYMBOL=LO..HI",
      "a narrower range of a size that the model leaves open"},
@@ -68,8 +70,11 @@ static int build(Build *b) {
   if (!b->build.dir || !*b->build.dir) return args_error(E_CLI_BUILD_DIR);
   b->options.ranges = b->ranges.data;
   b->options.nranges = b->ranges.n;
+  b->options.on_progress = progress_of_tuner();
+  b->build.on_message = args_on_message;
   int code = nereid_graph_open(&graph, &b->source, NULL, NULL);
   if (!code) code = nereid_graph_build(graph, &b->options, &b->build);
+  progress_end();
   nereid_graph_free(graph);
   return code ? args_failed(code) : STATUS_OK;
 }

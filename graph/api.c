@@ -3,19 +3,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "graph/execute.h"
-#include "graph/model.h"
-#include "graph/project.h"
+#include "graph/api.h"
 #include "graph/tune.h"
 #include "runtime/array.h"
 #include "runtime/device.h"
 #include "runtime/owned.h"
 #include "runtime/timing.h"
-
-struct nereid_graph {
-  nereid_graph_source source; /* its strings are copies */
-  Model *model; /* as read; NULL: taken by who changed it, to be read again when it is needed */
-};
 
 struct nereid_executable {
   Model *model;
@@ -60,63 +53,6 @@ void nereid_graph_free(nereid_graph *g) {
   free(g);
 }
 
-/* ---- options ---- */
-
-/* DT_NONE in *out: the model's own. */
-static int read_dtype(DType *out, const char *dtype) {
-  static const char *const known[] = {"fp32", "bf16", "fp16"};
-  *out = dtype ? dtype_parse(dtype, strlen(dtype)) : DT_NONE;
-  if (!dtype || *out == DT_F32 || *out == DT_BF16 || *out == DT_F16) return 0;
-  char hint[96];
-  return error_set(NEREID_E_USAGE, E_GRAPH_DTYPE, dtype,
-                   error_suggest(hint, sizeof hint, dtype, known, sizeof known / sizeof *known));
-}
-
-static const char *const modes[] = {"default", "eager", "reduce-overhead", "max-autotune"};
-enum { MODE_DEFAULT, MODE_EAGER, MODE_REPLAY, MODE_TUNE, MODES };
-
-typedef struct {
-  CompileOptions compile;
-  ExecuteOptions execute;
-  Rates gpu; /* that it is for; compile.gpu points here where it is known */
-} ModeOptions;
-
-/* NULL is the default; -1 after an error. */
-static int find_mode(const char *mode) {
-  for (int i = 0; i < MODES; i++)
-    if (!strcmp(mode ? mode : modes[0], modes[i])) return i;
-  char hint[96];
-  error_set(NEREID_E_USAGE, E_GRAPH_MODE, mode,
-            error_suggest(hint, sizeof hint, mode, modes, MODES));
-  return -1;
-}
-
-static int read_options(ModeOptions *out, const nereid_graph_options *o, bool gpu) {
-  int mode = find_mode(o->mode);
-  bool fused = mode != MODE_EAGER, tuned = mode == MODE_TUNE && gpu;
-  *out = (ModeOptions){.execute.replay = mode == MODE_REPLAY || mode == MODE_TUNE};
-  out->compile = (CompileOptions){.target = gpu ? TARGET_GPU : TARGET_CPU};
-  out->compile.fuse = out->compile.freeze = fused;
-  out->compile.tune = tuned;
-  return mode < 0 ? NEREID_E_USAGE : 0;
-}
-
-/* The model as the options want it, to be changed further and freed by the caller. */
-static int take_model(Model **out, nereid_graph *g, const nereid_graph_options *o) {
-  DType dtype;
-  *out = NULL;
-  int code = read_dtype(&dtype, o->dtype);
-  if (code) return code;
-  *out = g->model;
-  g->model = NULL;
-  if (!*out) code = model_read(out, &g->source);
-  if (!code && o->dump_dir) code = stages_dump_to((*out)->stages, o->dump_dir);
-  for (int i = 0; i < o->nranges && !code; i++) code = model_limit(*out, &o->ranges[i]);
-  if (!code && dtype != DT_NONE) code = model_retype(*out, dtype);
-  for (int i = 0; i < o->nrewrites && !code; i++) code = model_add_rules(*out, o->rewrites[i]);
-  return code;
-}
-
 /* ---- stages ---- */
 
 static int emit(Model *m, const nereid_graph_options *o, nereid_graph_kind kind, Text *out) {
@@ -127,7 +63,7 @@ static int emit(Model *m, const nereid_graph_options *o, nereid_graph_kind kind,
   if (!planned) {
     if (o->run_passes) code = model_run_passes(m, o->run_passes);
   } else {
-    code = read_options(&options, o, !cpu);
+    code = api_options(&options, o, !cpu);
     if (!code) code = model_plan(m, &options.compile);
   }
   if (code) return code;
@@ -145,7 +81,7 @@ int nereid_graph_emit(char **text, size_t *size, nereid_graph *g, const nereid_g
   Model *m;
   Text out;
   if (!o) o = &defaults;
-  int code = take_model(&m, g, o);
+  int code = api_take_model(&m, g, o);
   if (!code) code = emit(m, o, kind, &out);
   if (!code) code = owned_copy(text, size, out.data, out.len);
   model_free(m);
@@ -188,13 +124,13 @@ static int tune(nereid_executable *e, const nereid_graph_options *o) {
 static int make(nereid_executable *e, nereid_graph *g, const nereid_graph_options *o) {
   ModeOptions options;
   bool gpu = e->device->ops == &device_cuda;
-  int code = read_options(&options, o, gpu);
+  int code = api_options(&options, o, gpu);
   e->mode = o->mode;
   if (gpu) {
     rates_of_device(&options.gpu, e->device);
     options.compile.gpu = &options.gpu;
   }
-  if (!code) code = take_model(&e->model, g, o);
+  if (!code) code = api_take_model(&e->model, g, o);
   if (!code) code = model_plan(e->model, &options.compile);
   if (!code && options.compile.tune) code = tune(e, o);
   if (!code) options.execute.stages = e->model->stages;
@@ -334,63 +270,4 @@ int nereid_executable_get_info(nereid_executable_info *out, const nereid_executa
   *out = (nereid_executable_info){s.pool,   s.temporaries, s.weights,      s.mapped,
                                   s.inputs, s.outputs,     (int)s.kernels, (int)s.launches};
   return 0;
-}
-
-/* ---- ahead of time ---- */
-
-/* The target of the GPU that is here, else the CPU. */
-static int choose_target(char *out, size_t size) {
-  nereid_device *d;
-  nereid_device_info info;
-  snprintf(out, size, "cpu");
-  if (nereid_device_count("cuda") <= 0) return 0;
-  int code = nereid_device_open(&d, "cuda");
-  if (code) return code;
-  if (!nereid_device_get_info(&info, d)) snprintf(out, size, "%s", info.target);
-  nereid_device_close(d);
-  return 0;
-}
-
-/* What the file is called in its folder. */
-static const char *base_name(const char *path) {
-  const char *slash = path ? strrchr(path, '/') : NULL;
-  return !path ? "a model" : slash ? slash + 1 : path;
-}
-
-/* The first of several is what tiles are chosen for. */
-static void choose_gpu(ModeOptions *options, const char *targets) {
-  char first[32];
-  snprintf(first, sizeof first, "%.*s", (int)strcspn(targets, ","), targets);
-  rates_of_target(&options->gpu, first);
-  options->compile.gpu = &options->gpu;
-}
-
-static int build(nereid_graph *g, const nereid_graph_options *o, const nereid_build_options *b,
-                 const char *targets) {
-  Model *m = NULL;
-  bool gpu;
-  ModeOptions options = {0};
-  int code = project_targets(targets, &gpu);
-  if (!code) code = read_options(&options, o, gpu);
-  if (!code && gpu) choose_gpu(&options, targets);
-  if (!code) code = take_model(&m, g, o);
-  if (!code) code = model_plan(m, &options.compile);
-  ProjectOptions p = {.dir = b->dir ? b->dir : "",
-                      .targets = targets,
-                      .model = base_name(g->source.path),
-                      .name = b->name,
-                      .replay = options.execute.replay,
-                      .embed_weights = b->embed_weights,
-                      .ptx_only = b->ptx_only};
-  if (!code) code = project_write(m->plan, m->weights, &p);
-  model_free(m);
-  return code;
-}
-
-int nereid_graph_build(nereid_graph *g, const nereid_graph_options *o,
-                       const nereid_build_options *b) {
-  static const nereid_graph_options defaults = {0};
-  char here[32];
-  int code = b->targets ? 0 : choose_target(here, sizeof here);
-  return code ? code : build(g, o ? o : &defaults, b, b->targets ? b->targets : here);
 }

@@ -209,6 +209,8 @@ typedef struct {
   const char *name;    /* "bert": the project exports bert_run() and so on; NULL: model_run() */
   int embed_weights;   /* the project's Makefile links weights.bin into the program */
   int ptx_only;        /* of a GPU: no machine code beside the PTX, even where there is ptxas */
+  nereid_message_fn on_message; /* notes; may be NULL */
+  void *context;                /* of on_message */
 } nereid_build_options;
 
 /* Writes a C project that needs no Nereid: `make -C DIR` builds libmodel.a, whose functions model.h

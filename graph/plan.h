@@ -88,6 +88,7 @@ typedef struct {
   const StepCost *cost; /* NULL in a plan that was read */
   StepChoice *choices;  /* ways that are worth a trial; none in a plan that was read */
   uint32_t nchoices;
+  const char *measured; /* how it was found that this way is the fastest; NULL: it is a guess */
 } PlanStep;
 
 /* What the graph writes to inputs and weights: behind the last step, `from` is copied to `to`. */

@@ -179,6 +179,15 @@ static void summarize_value(Project *p, Text *out, const char *what, uint32_t i,
   else text_printf(out, "\n *   %s %u  (not used)", what, i);
 }
 
+static void summarize_measured(const Project *p, Text *out) {
+  uint32_t measured = 0;
+  for (uint32_t i = 0; i < p->plan->nsteps; i++) measured += p->plan->steps[i].measured != NULL;
+  if (measured)
+    text_printf(
+        out, "\n *\n * Tiles of %u of %u launches are the fastest that were measured: see plan.c.",
+        measured, p->plan->nsteps);
+}
+
 static const char *summary(Project *p) {
   Text out = text_new(p->arena);
   text_printf(&out, "%s, as a C library: written by `nereid build` for %s.\n *",
@@ -186,6 +195,7 @@ static const char *summary(Project *p) {
   for (uint32_t i = 0; i < p->ninputs; i++) summarize_value(p, &out, "input", i, p->inputs[i]);
   for (uint32_t i = 0; i < p->plan->noutputs; i++)
     summarize_value(p, &out, "output", i, &p->plan->buffers[p->plan->outputs[i]]);
+  summarize_measured(p, &out);
   return out.data;
 }
 

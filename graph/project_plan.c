@@ -321,6 +321,7 @@ static void put_step(Project *p, Text *out, uint32_t number) {
   for (int i = 0; i < 3; i++) vec_push(p->arena, &used, s->grid[i]);
   text_printf(out, "/* %s%s", project_comment(p->arena, s->kernel), s->once ? ", once" : "");
   put_covered(p, out, s);
+  if (s->measured) text_printf(out, "\n * fastest: %s", project_comment(p->arena, s->measured));
   text_printf(out, " */\nstatic int step_%u(Run *r) {\n", number);
   project_declare_symbols(p, out, "r->size", used.data, (uint32_t)used.len);
   text_printf(out, "%s  return model_launch(r, kernel, args, %d", body.data, nargs);

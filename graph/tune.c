@@ -13,7 +13,7 @@ static const double WORTH = 0.98; /* of an earlier choice's time: what is hardly
 typedef struct {
   Plan *plan;
   nereid_device *device;
-  const TuneProgress *progress;
+  const TuneProgress *progress; /* NULL: nothing is measured */
   Arena *arena;
   Pool *names;
   Sizes *sizes;
@@ -116,29 +116,38 @@ static void choose(Tuner *t, uint32_t step) {
   for (uint32_t i = 0; best && i < p->n; i++) {
     const Candidate *c = &p->candidates[i];
     if (c->status != NEREID_TUNE_OK || c->median_us * WORTH > best->median_us) continue;
-    plan_choose(&t->plan->steps[step], i);
+    PlanStep *s = &t->plan->steps[step];
+    plan_choose(s, i);
+    s->measured = arena_printf(t->plan->graph->arena, "%.2f us on %s with %s", c->median_us,
+                               t->device->description, c->config);
     return;
   }
 }
 
 /* No measuring is no failure: the first choices are those of mode default.  But a kernel that hangs
  * in this process ends it. */
-static int measure(Tuner *t) {
+static int measure(Tuner *t, Search *s) {
+  s->begin = timing_now();
+  s->on_progress = t->progress->on_progress;
+  s->on_progress_context = t->progress->context;
+  int code = tuner_run(s);
+  if (code == NEREID_E_LOST) return code;
+  const char *failure = code ? nereid_error_message() : NULL;
+  for (size_t i = 0; i < t->problems.len && !failure; i++) failure = t->problems.data[i].failure;
+  if (failure) device_note(t->device, N_GRAPH_UNMEASURED, failure);
+  return 0;
+}
+
+static int find_best(Tuner *t) {
   Search s = {.arena = t->arena,
               .device = t->device,
               .problems = t->problems.data,
               .nproblems = t->problems.len,
               .keep_l2 = true,
-              .begin = timing_now(),
-              .on_progress = t->progress->on_progress,
-              .on_progress_context = t->progress->context,
               .note = t->device->on_message,
               .context = t->device->context};
-  int code = tuner_run(&s);
-  if (code == NEREID_E_LOST) return code;
-  const char *failure = code ? nereid_error_message() : NULL;
-  for (size_t i = 0; i < t->problems.len && !failure; i++) failure = t->problems.data[i].failure;
-  if (failure) device_note(t->device, N_GRAPH_UNMEASURED, failure);
+  if (t->progress) return measure(t, &s);
+  tuner_recall_elsewhere(&s);
   return 0;
 }
 
@@ -152,17 +161,30 @@ static int tune_body(void *arg) {
   int code = kernels_open(&t->kernels, t->arena, t->plan, t->device);
   if (!code) code = sizes_bind_large(t->sizes, SIZE_MOST);
   for (uint32_t i = 0; i < t->plan->nsteps && !code; i++) code = add_problem(t, i);
-  if (!code && t->problems.len) code = measure(t);
+  if (!code && t->problems.len) code = find_best(t);
   for (uint32_t i = 0; i < t->plan->nsteps && !code; i++) choose(t, i);
   return code;
 }
 
-int tune_plan(Plan *p, nereid_device *d, const TuneProgress *progress) {
-  if (device_kind(d) != NEREID_PTX) return 0;
+static int tune(Plan *p, nereid_device *d, const TuneProgress *progress) {
   Tuner t = {.plan = p, .device = d, .progress = progress, .arena = arena_new()};
   if (!t.arena) return error_out_of_memory();
   int code = error_guard(t.arena, tune_body, &t);
   kernels_close(&t.kernels);
   arena_free(t.arena);
+  return code;
+}
+
+int tune_plan(Plan *p, nereid_device *d, const TuneProgress *progress) {
+  return device_kind(d) == NEREID_PTX ? tune(p, d, progress) : 0;
+}
+
+int tune_plan_recorded(Plan *p, const char *target, nereid_message_fn note, void *context) {
+  nereid_device *d;
+  int code = device_of_target(&d, target);
+  if (code) return code;
+  nereid_device_on_message(d, note, context);
+  code = tune(p, d, NULL);
+  nereid_device_close(d);
   return code;
 }

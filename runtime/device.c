@@ -35,28 +35,38 @@ static const DeviceOps *find_ops(const char *name, int *ordinal) {
   return NULL;
 }
 
+static nereid_device *new_device(const DeviceOps *ops, bool described) {
+  nereid_device *d = calloc(1, sizeof *d);
+  if (!d) return NULL;
+  d->ops = ops;
+  d->described = described;
+  snprintf(d->name, sizeof d->name, "%s", ops->name);
+  pthread_mutex_init(&d->lock, NULL);
+  return d;
+}
+
+static void point_info(nereid_device *d) {
+  d->info.name = d->name;
+  d->info.description = d->description;
+  d->info.target = d->target;
+  d->info.kind = d->ops->kind;
+}
+
 static int open_device(nereid_device **out, const char *name, bool described) {
   *out = NULL;
   int ordinal;
   const DeviceOps *ops = find_ops(name, &ordinal);
   if (!ops || (ordinal && ops != &device_cuda))
     return error_set(NEREID_E_USAGE, E_RUN_UNKNOWN_DEVICE, name);
-  nereid_device *d = calloc(1, sizeof *d);
+  nereid_device *d = new_device(ops, described);
   if (!d) return error_out_of_memory();
-  d->ops = ops;
-  d->described = described;
-  snprintf(d->name, sizeof d->name, "%s", ops->name);
-  pthread_mutex_init(&d->lock, NULL);
   int code = ops->open(d, ordinal);
   if (code) {
     pthread_mutex_destroy(&d->lock);
     free(d);
     return code;
   }
-  d->info.name = d->name;
-  d->info.description = d->description;
-  d->info.target = d->target;
-  d->info.kind = ops->kind;
+  point_info(d);
   *out = d;
   return 0;
 }
@@ -66,6 +76,14 @@ int nereid_device_open(nereid_device **out, const char *name) {
 }
 
 int device_describe(nereid_device **out, const char *name) { return open_device(out, name, true); }
+
+int device_of_target(nereid_device **out, const char *target) {
+  nereid_device *d = *out = new_device(&device_cuda, true);
+  if (!d) return error_out_of_memory();
+  snprintf(d->target, sizeof d->target, "%s", target);
+  point_info(d);
+  return 0;
+}
 
 void nereid_device_close(nereid_device *d) {
   if (!d) return;

@@ -125,6 +125,8 @@ extern const DeviceOps device_cuda, device_cpu, device_interp, device_nest;
 
 /* A device to be looked at, which runs nothing: far quicker, where a driver makes a context. */
 int device_describe(nereid_device **out, const char *name);
+/* A GPU that need not be here, likewise: nothing is known of it but its target. */
+int device_of_target(nereid_device **out, const char *target);
 nereid_kind device_kind(const nereid_device *d);
 const char *device_target(const nereid_device *d); /* NULL: any */
 void device_note(nereid_device *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

@@ -53,6 +53,7 @@ typedef struct {
 typedef struct {
   Arena *arena;
   nereid_device *device; /* may be described alone */
+  const char *driver;    /* of records; NULL: what is here */
   SearchProblem *problems;
   size_t nproblems;
   bool keep_l2;                        /* a GPU's cache is not flushed before each run */

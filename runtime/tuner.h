@@ -37,6 +37,9 @@ void tuner_recall(Search *s, Memory *m);
 /* Keeps what was measured since, and what holds for this version as well, all at once. */
 void tuner_remember(Search *s, Memory *m);
 void tuner_forget(Memory *m);
+/* Marks the same of one device of the search's target, wherever it is: of several, that of which
+ * most is known.  The search's device is described as that one; it runs nothing. */
+void tuner_recall_elsewhere(Search *s);
 /* All that is recorded of a problem on the search's device, whatever it was measured of. */
 void tuner_recorded(const Search *s, const SearchProblem *p, RecordList *out);
 

@@ -34,6 +34,7 @@ void tuner_print_shape(Text *out, const char *name, const int64_t *shape, int ra
 /* What makes code of ours run: the driver, and ptxas where that is used; or the C compiler.  Paths
  * differ from machine to machine, and say nothing of the code. */
 static const char *driver_of(const Search *s) {
+  if (s->driver) return s->driver;
   char tool[TOOL_PATH], options[TOOL_PATH], version[TOOL_VERSION];
   Text text = text_new(s->arena);
   if (device_kind(s->device) == NEREID_PTX) {

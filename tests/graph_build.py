@@ -309,6 +309,7 @@ def main():
     with tempfile.TemporaryDirectory() as temporary:
         folder = pathlib.Path(args.keep or temporary)
         folder.mkdir(exist_ok=True)
+        os.environ["NEREID_CACHE_DIR"] = str(folder / "cache")  # and no records
         with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
             results = list(pool.map(lambda task: check(task, folder), tasks))
     failures = [text for text in results if text]

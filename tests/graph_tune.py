@@ -98,6 +98,58 @@ def check_progress(machine, model):
     check(not "".join(on_terminal(args, env)), f"{model.name}: shows what it need not measure")
 
 
+def built(machine, model, target, cache, **env):
+    """The plan of a project, its grids along x where sizes are fixed, and messages."""
+    project = machine.folder / "project"
+    done = machine.nereid("build", model / "model.pt2", "-o", project, "--target", target,
+                          "--ptx-only", "--mode", env.pop("mode", "default"),
+                          NEREID_CACHE_DIR=str(machine.folder / cache), **env)
+    check(done.returncode == 0, f"{model.name}: build: {done.stderr}")
+    plan = (project / "plan.c").read_text()
+    grids = re.findall(r"return model_launch\(r, kernel, args, \d+, (.*?), ", plan)
+    once = int(re.search(r"\.nonce = (\d+)", plan)[1])
+    return plan, [int(g) if g.isdigit() else g for g in grids[once:]], done.stderr
+
+
+def check_built(machine, model, default, tuned):
+    """A project takes what records know of its GPU, which need not be here, and says so."""
+    for target, cache, run in ("sm_90a", "tuned", tuned), ("sm_90a,sm_80", "tuned", tuned), \
+                              ("sm_90a", "default", default), ("sm_80", "tuned", None):
+        plan, grids, messages = built(machine, model, target, cache, NEREID_LIBCUDA="/none")
+        what = f"{model.name} for {target} with {cache} records"
+        check(not messages, f"{what}: {messages}")
+        check(("* fastest: " in plan and " us on Fake GPU 0 with " in plan) == (run is tuned),
+              f"{what}: where the choices are from")
+        if run and all(isinstance(g, int) for g in grids):
+            check(grids == run.grids, f"{what}: {grids}, not {run.grids}")
+
+
+def check_devices(machine, model):
+    """Of several devices the one of which most is known decides."""
+    text = machine.records("tuned").replace("Fake GPU 0", "Other GPU")
+    head, *problems = re.split(r"(?m)^(?=problem )", text)
+    whole, part = machine.folder / "whole.records", machine.folder / "part.records"
+    whole.write_text(text)
+    part.write_text(head + problems[0].replace("Other GPU", "A third GPU"))
+    for files, device in ((part,), "A third GPU"), ((part, whole), "Other GPU"):
+        cache = machine.folder / f"with-{device}"
+        for file in files:
+            machine.nereid("records", "import", file, NEREID_CACHE_DIR=str(cache))
+        plan, _, _ = built(machine, model, "sm_90a", cache.name, NEREID_LIBCUDA="/none")
+        told = set(re.findall(r"\* fastest: \S+ us on (.*?) with", plan))
+        check(told == {device}, f"{model.name}: {device} shall decide, not {told}")
+
+
+def check_measured(machine, model):
+    """Mode max-autotune of a project measures on the GPU that is here, if it is of the target."""
+    found = [built(machine, model, target, "measured", mode="max-autotune", FAKE_CUDA="cost=1")
+             for target in ("sm_90a", "sm_80")]
+    counts = [plan.count("* fastest: ") for plan, _, _ in found]
+    notes = [messages for _, _, messages in found]
+    check(counts[0] and not counts[1], f"{model.name}: measured for each target: {counts}")
+    check(not notes[0] and "no GPU of sm_80 is here" in notes[1], f"{model.name}: notes {notes}")
+
+
 EMPTY = """class GraphModule(torch.nn.Module):
     def forward(self, x: "f32[0, 4096]", y: "f32[65536]"):
         exp: "f32[0, 4096]" = torch.ops.aten.exp.default(x)
@@ -142,6 +194,10 @@ def main():
             default, tuned = check_found(machine, ROOT / "models" / name)
             check_trace(machine, ROOT / "models" / name)
             check_progress(machine, ROOT / "models" / name)
+            check_built(machine, ROOT / "models" / name, default, tuned)
+            if name == "hf_bert":
+                check_devices(machine, ROOT / "models" / name)
+                check_measured(machine, ROOT / "models" / name)
             grid = grid_to_plant(default, tuned)
             planted += grid is not None
             for what in PLANTED if grid else ():

@@ -252,6 +252,8 @@
 #define E_GRAPH_NO_SIZE "%s: axis %u is %s, which has no value for inputs of these shapes"
 #define E_GRAPH_STEP_VALUE "kernel %s: %s has no value for inputs of these shapes"
 #define E_GRAPH_STEP_GRID "kernel %s: the grid's axis %d is %lld for inputs of these shapes"
+#define N_BUILD_ELSEWHERE \
+  "no GPU of %s is here to measure on: tiles are those of records, or guesses where there are none"
 #define E_BUILD_TWICE "target %s is named twice"
 #define E_BUILD_MIXED "targets %s: a project is for GPUs, or for one CPU"
 #define E_BUILD_NAME "`%s` is no name: take a letter, then a-z, 0-9 and _, %d of them at most"
