@@ -350,6 +350,7 @@ bool build_run(Unit *u) {
   s.var = ARENA_ARRAY(s.scratch, NestVar *, f->nvalues);
   s.memo = ARENA_ARRAY(s.scratch, Memo, f->nvalues);
   plan_inlining(&s);
+  build_plan_order(&s);
   parameters(&s);
   block(&s, f->body);
   u->nest = s.nest;

@@ -66,6 +66,8 @@ typedef struct Build {
   uint32_t depth;
   VEC(Converted) converted;
   PendingList pending;
+  bool *written;         /* by value id: a parameter that something is written to ... */
+  bool written_anywhere; /* ... or any may be, since an address can't be told */
   VEC(BlockPair) blocks;
   VEC(Staged) staged;
   uint32_t next_store;
@@ -127,6 +129,8 @@ void build_barrier(Build *s);
 void build_order(Build *s, const TileValue *ptr, const Layout *l, bool write);
 /* At the start of a loop's body: a barrier if an iteration may meet the one before it. */
 void build_loop_barrier(Build *s, const TileOp *loop);
+/* Before all others: finds what is written to. */
+void build_plan_order(Build *s);
 /* What is pending now, and what is where control flow joins. */
 PendingList build_pending(Build *s);
 void build_join_pending(Build *s, const PendingList *other);

@@ -28,6 +28,29 @@ static int64_t base_of(const TileValue *v) {
   return base_of(loop->args[v->index + 2]);
 }
 
+/* ---- what is read only ---- */
+
+static void mark_written(TileOp *op, void *ctx) {
+  Build *s = ctx;
+  bool writes = tile_op_flags(op->code) & TILE_WRITE;
+  if (!writes || !op->nargs || op->args[0]->type.dtype != DT_PTR) return;
+  int64_t base = base_of(op->args[0]);
+  if (base < 0) s->written_anywhere = true;
+  else s->written[base] = true;
+}
+
+void build_plan_order(Build *s) {
+  s->written = ARENA_ARRAY(s->scratch, bool, s->u->tile->nvalues);
+  tile_walk(s->u->tile->body, mark_written, s);
+}
+
+/* A read that meets no write is not kept: most accesses of unrolled code are such. */
+static bool unordered(const Build *s, int64_t base, bool write) {
+  return !write && base >= 0 && !s->written[base] && !s->written_anywhere;
+}
+
+/* ---- pairs of accesses ---- */
+
 void build_barrier(Build *s) {
   nest_stmt(&s->b, NEST_BAR, 0, 0);
   s->pending.len = 0;
@@ -86,6 +109,7 @@ static bool conflict(const Pending *p, const Pending *q) {
 
 void build_order(Build *s, const TileValue *ptr, const Layout *l, bool write) {
   Pending now = {base_of(ptr), ptr, *l, write};
+  if (unordered(s, now.base, write)) return;
   for (size_t i = 0; i < s->pending.len; i++)
     if (conflict(&s->pending.data[i], &now)) {
       build_barrier(s);
@@ -131,6 +155,7 @@ static void collect(TileOp *op, void *ctx) {
   if (!load && !store) return;
   const TileValue *v = load ? op->results[0] : op->args[1];
   Pending p = {.base = base_of(op->args[0]), .address = op->args[0], .write = store};
+  if (unordered(s, p.base, store)) return;
   if (store)
     p.layout = v->type.rank ? s->u->schedule->stores[u->next_store++] : build_whole_program(s);
   else if (v->type.rank) p.layout = build_layout_of(s, v);
