@@ -7,6 +7,18 @@
 static const char *const places[PLACE_COUNT] = {"program", "cluster", "warp", "lane",
                                                 "reg",     "serial",  "byte"};
 
+int64_t pow2_at_least(int64_t n) {
+  int64_t p = 1;
+  while (p < n) p *= 2;
+  return p;
+}
+
+int64_t pow2_at_most(int64_t n) {
+  int64_t p = 1;
+  while (p * 2 <= n) p *= 2;
+  return p;
+}
+
 const char *place_name(Place p) { return places[p]; }
 
 Layout layout_new(const Type *tile) {

@@ -52,6 +52,10 @@ typedef struct {
   Digit d[MAX_DIGITS];
 } Layout;
 
+/* The least power of two that is at least n, and the greatest that is at most n (n > 0). */
+int64_t pow2_at_least(int64_t n);
+int64_t pow2_at_most(int64_t n);
+
 const char *place_name(Place p);
 /* Does one thread hold all values of a digit there? */
 static inline bool place_in_thread(Place p) { return p == PLACE_REG || p == PLACE_SERIAL; }

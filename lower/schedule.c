@@ -220,12 +220,6 @@ static void offer(Plan *p, const TileValue *v, Choice c) {
 
 /* ---- plain layouts ---- */
 
-static int pow2_at_least(int64_t n) {
-  int p = 1;
-  while (p < n) p *= 2;
-  return p;
-}
-
 static int smaller(int a, int b) { return a < b ? a : b; }
 
 Layout schedule_blocked(const Type *tile, const int *order, int vector, int warps, int lanes) {
@@ -235,7 +229,7 @@ Layout schedule_blocked(const Type *tile, const int *order, int vector, int warp
   for (int i = 0; i < tile->rank; i++) {
     int a = order[i], vec = i ? 1 : vector;
     int64_t groups = (tile->shape[a] + vec - 1) / vec;
-    nl[a] = smaller(lane_left, pow2_at_least(groups));
+    nl[a] = smaller(lane_left, (int)pow2_at_least(groups));
     lane_left /= nl[a];
     groups = (groups + nl[a] - 1) / nl[a];
     left[a] = (int)groups;
@@ -244,7 +238,7 @@ Layout schedule_blocked(const Type *tile, const int *order, int vector, int warp
   /* Warps go to the slowest axis first, so that a warp's own rows stay whole. */
   for (int i = tile->rank - 1; i >= 0; i--) {
     int a = order[i];
-    nw[a] = smaller(warp_left, pow2_at_least(left[a]));
+    nw[a] = smaller(warp_left, (int)pow2_at_least(left[a]));
     warp_left /= nw[a];
     left[a] = (left[a] + nw[a] - 1) / nw[a];
   }
@@ -282,12 +276,6 @@ static Layout plain(const Plan *p, const Type *t) {
 
 /* ---- memory anchors ---- */
 
-static int64_t floor_pow2(int64_t n) {
-  int64_t p = 1;
-  while (p * 2 <= n) p *= 2;
-  return p;
-}
-
 /* The axis along which neighbours lie in memory: the one with the longest runs, the last if all
  * are alike. */
 static int memory_axis(const Plan *p, const TileValue *ptr) {
@@ -307,7 +295,7 @@ static Choice memory_choice(const Plan *p, const Type *t, int axis, int64_t vect
   if (m->kind == MACHINE_CPU) vector = 1;
   if (vector > t->shape[axis]) vector = t->shape[axis];
   int64_t share = type_numel(*t) / ((int64_t)warps * m->lanes);
-  vector = floor_pow2(vector < share ? vector : share > 1 ? share : 1);
+  vector = pow2_at_most(vector < share ? vector : share > 1 ? share : 1);
   Choice c = {.rank = rank, .weight = vector};
   c.layout = schedule_blocked(t, order, (int)vector, warps, m->lanes);
   return c;
