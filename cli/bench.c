@@ -240,7 +240,7 @@ static int bench_body(void *bench) {
 }
 
 static void free_all(Bench *b) {
-  nereid_device_close(b->sweep.device);
+  launch_device_close(b->sweep.device);
   nereid_module_free(b->sweep.module);
   settings_free(&b->values);
   settings_free(&b->defines);

@@ -7,6 +7,7 @@
 
 #include "cli/commands.h"
 #include "cli/compare.h"
+#include "cli/launch.h"
 #include "cli/numbers.h"
 #include "cli/output.h"
 #include "cli/progress.h"
@@ -433,13 +434,12 @@ static int allocate(Graphs *g) {
 }
 
 static int run_model(Graphs *g) {
-  int code = nereid_device_open(&g->device, g->device_name);
-  if (code) return args_failed(code);
-  nereid_device_on_message(g->device, args_on_message, NULL);
+  int status = launch_device(&g->device, g->device_name);
+  if (status) return status;
   g->options.on_progress = progress_of_tuner();
-  code = nereid_executable_new(&g->e, g->graph, g->device, &g->options);
+  int code = nereid_executable_new(&g->e, g->graph, g->device, &g->options);
   progress_end();
-  int status = code ? args_failed(code) : allocate(g);
+  status = code ? args_failed(code) : allocate(g);
   if (!status) status = make_inputs(g);
   if (!status) status = make_outputs(g);
   if (!status) status = run_once(g);
@@ -455,7 +455,7 @@ static int run_model(Graphs *g) {
 
 static void free_all(Graphs *g) {
   nereid_executable_free(g->e);
-  nereid_device_close(g->device);
+  launch_device_close(g->device);
   nereid_graph_free(g->graph);
   for (int i = 0; g->inputs && i < g->ninputs; i++) nereid_value_free(g->inputs[i]);
   for (int i = 0; g->values && i < g->files.len; i++) nereid_value_free(g->values[i]);

@@ -1,11 +1,19 @@
 #include "cli/launch.h"
 
+#include "cli/fault.h"
+
 int launch_device(nereid_device **out, const char *name) {
   if (!name) name = nereid_device_count("cuda") > 0 ? "cuda" : "cpu";
   int code = nereid_device_open(out, name);
   if (code) return args_failed(code);
   nereid_device_on_message(*out, args_on_message, NULL);
+  fault_watch(*out);
   return STATUS_OK;
+}
+
+void launch_device_close(nereid_device *d) {
+  fault_watch(NULL);
+  nereid_device_close(d);
 }
 
 int launch_module(nereid_module **out, const nereid_kernel_info **kernel, const Request *r) {

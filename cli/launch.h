@@ -6,8 +6,9 @@
 
 #include "cli/request_args.h"
 
-/* NULL: a GPU if there is one, else the CPU. */
+/* NULL: a GPU if there is one, else the CPU.  Notes are printed, and faults of kernels told. */
 int launch_device(nereid_device **out, const char *name);
+void launch_device_close(nereid_device *d);
 /* The kernel of a completed request. */
 int launch_module(nereid_module **out, const nereid_kernel_info **kernel, const Request *r);
 

@@ -129,7 +129,7 @@ static int run_all(Run *r) {
 
 static void free_all(Run *r) {
   launch_free(&r->launch, &r->args);
-  nereid_device_close(r->device);
+  launch_device_close(r->device);
   nereid_module_free(r->module);
   arguments_free(&r->args);
   settings_free(&r->values);

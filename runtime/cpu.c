@@ -67,10 +67,13 @@ static int check(const nereid_launch *l) {
 
 static int launch(const nereid_launch *l, void *stream) {
   (void)stream;
-  const Cpu *cpu = l->kernel->device->state;
+  nereid_device *d = l->kernel->device;
+  const Cpu *cpu = d->state;
   void (*run)(const void *args, const uint32_t grid[3], int threads);
   memcpy(&run, &l->chosen->entry, sizeof run);
+  __atomic_store_n(&d->running, l->kernel->image->name, __ATOMIC_RELAXED);
   run(l->slots, l->launched, cpu->threads);
+  __atomic_store_n(&d->running, NULL, __ATOMIC_RELAXED);
   return 0;
 }
 

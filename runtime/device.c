@@ -111,6 +111,10 @@ void nereid_device_on_message(nereid_device *d, nereid_message_fn fn, void *cont
 int nereid_device_sync(nereid_device *d) { return d->ops->sync(d, NULL, true); }
 
 nereid_kind device_kind(const nereid_device *d) { return d->ops->kind; }
+const char *device_running(const nereid_device *d) {
+  return __atomic_load_n(&d->running, __ATOMIC_RELAXED);
+}
+
 const char *device_target(const nereid_device *d) { return d->target[0] ? d->target : NULL; }
 
 void device_note(nereid_device *d, const char *fmt, ...) {

@@ -33,6 +33,8 @@ struct nereid_device {
   pthread_mutex_t lock; /* of the allocations and of `state` where it says so */
   Allocation *allocations;
   void *state; /* the device's own */
+  /* Atomic: the kernel that runs in this process; NULL: none does. */
+  const char *running;
 };
 
 /* A variant that is ready to be launched. */
@@ -129,6 +131,9 @@ int device_describe(nereid_device **out, const char *name);
 int device_of_target(nereid_device **out, const char *target);
 nereid_kind device_kind(const nereid_device *d);
 const char *device_target(const nereid_device *d); /* NULL: any */
+/* The kernel that this process is running, by its name; NULL: none, as always on a GPU.  A signal's
+ * handler may ask. */
+const char *device_running(const nereid_device *d);
 void device_note(nereid_device *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void *device_stream(const nereid_stream *s); /* the handle; NULL for NULL */
 /* The known memory that holds `p`, NULL if none does.  Call with the lock held. */
