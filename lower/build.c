@@ -90,11 +90,7 @@ static void scalar_op_stmt(Build *s, const TileOp *op) {
   Ref x[3] = {ref_none(), ref_none(), ref_none()};
   for (uint32_t i = 0; i < op->nargs; i++) x[i] = build_scalar(s, op->args[i]);
   NestVar *v = build_result(s, r);
-  const Type *t = &op->args[op->code == TILE_SELECT ? 1 : 0]->type;
-  NestStmt *st = nest_op(&s->b, op->code, (DType)t->dtype, ref_var(v), x[0], x[1], x[2]);
-  st->elem = (DType)t->elem;
-  st->to = v->dtype;
-  st->rtz = !strcmp(tile_str(op, TA_rounding, "rtne"), "rtz");
+  build_elementwise(s, op, ref_var(v), x);
 }
 
 /* ---- control flow ---- */

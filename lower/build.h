@@ -114,6 +114,8 @@ NestVar *build_temp(Build *s, DType t, DType elem);
 Ref build_op(Build *s, TileCode code, DType type, Ref x, Ref y, Ref z); /* a new temp */
 /* Row-major byte offset of `axes` in a buffer of `shape`, as a form in the open nest. */
 Affine build_linear(const Type *tile, const Affine *axes, int64_t elem_bytes);
+/* dst := op(x), an elementwise op with the types and the rounding of `op`. */
+void build_elementwise(Build *s, const TileOp *op, Ref dst, const Ref *x);
 NestBuffer *build_tile_buffer(Build *s, const char *name, const Type *tile);
 NestStmt *build_ld_shared(Build *s, Ref dst, DType t, NestBuffer *buf, Ref base, Affine bytes);
 NestStmt *build_st_shared(Build *s, Ref src, DType t, NestBuffer *buf, Ref base, Affine bytes);

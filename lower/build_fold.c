@@ -11,10 +11,7 @@ static void region_op(Build *s, const TileOp *op) {
   Ref x[3] = {ref_none(), ref_none(), ref_none()};
   for (uint32_t i = 0; i < op->nargs; i++) x[i] = build_scalar(s, op->args[i]);
   NestVar *t = build_temp(s, (DType)r->type.dtype, (DType)r->type.elem);
-  DType type = (DType)op->args[op->code == TILE_SELECT ? 1 : 0]->type.dtype;
-  NestStmt *st = nest_op(&s->b, op->code, type, ref_var(t), x[0], x[1], x[2]);
-  st->to = (DType)r->type.dtype;
-  st->elem = (DType)r->type.elem;
+  build_elementwise(s, op, ref_var(t), x);
   s->scalar[r->id] = ref_var(t);
 }
 

@@ -1,6 +1,4 @@
 /* Ops on whole tiles: elementwise ones, and which file builds the others. */
-#include <string.h>
-
 #include "lower/build.h"
 
 void build_copy_tile(Build *s, NestVar *to, const TileValue *from) {
@@ -18,11 +16,7 @@ static void elementwise(Build *s, const TileOp *op) {
   Ref x[3] = {ref_none(), ref_none(), ref_none()};
   for (uint32_t i = 0; i < op->nargs; i++) x[i] = build_value_at(s, op->args[i], o.axes, &l);
   NestVar *v = build_result(s, r);
-  DType t = (DType)op->args[op->code == TILE_SELECT ? 1 : 0]->type.dtype;
-  NestStmt *st = nest_op(&s->b, op->code, t, build_tile_ref(s, v, o.axes), x[0], x[1], x[2]);
-  st->elem = (DType)op->args[op->code == TILE_SELECT ? 1 : 0]->type.elem;
-  st->to = v->dtype;
-  st->rtz = !strcmp(tile_str(op, TA_rounding, "rtne"), "rtz");
+  build_elementwise(s, op, build_tile_ref(s, v, o.axes), x);
   build_close(s, &o);
 }
 

@@ -353,6 +353,14 @@ static Ref shape_at(Build *s, const TileValue *v, const Affine *axes, const Layo
   return x->type.rank ? build_value_at(s, x, in, layout) : build_scalar(s, x);
 }
 
+void build_elementwise(Build *s, const TileOp *op, Ref dst, const Ref *x) {
+  const Type *t = &op->args[op->code == TILE_SELECT ? 1 : 0]->type;
+  NestStmt *st = nest_op(&s->b, op->code, (DType)t->dtype, dst, x[0], x[1], x[2]);
+  st->elem = (DType)t->elem;
+  st->to = (DType)op->results[0]->type.dtype;
+  st->rtz = !strcmp(tile_str(op, TA_rounding, "rtne"), "rtz");
+}
+
 static Ref element_op(Build *s, const TileValue *v, const Affine *axes, const Layout *layout) {
   const TileOp *op = v->def;
   Ref x[3] = {ref_none(), ref_none(), ref_none()};
@@ -361,15 +369,10 @@ static Ref element_op(Build *s, const TileValue *v, const Affine *axes, const La
     x[i] = a->type.rank ? build_value_at(s, a, axes, layout) : build_scalar(s, a);
   }
   if (op->code == TILE_HINT) return x[0];
-  DType t = (DType)op->args[0]->type.dtype, to = (DType)v->type.dtype;
-  if (op->code == TILE_SELECT) t = to;
   Span outer = s->b.span;
   s->b.span = op->span;
-  NestVar *temp = build_temp(s, to, (DType)v->type.elem);
-  NestStmt *st = nest_op(&s->b, op->code, t, ref_var(temp), x[0], x[1], x[2]);
-  st->elem = (DType)op->args[op->code == TILE_SELECT ? 1 : 0]->type.elem;
-  st->to = to;
-  st->rtz = !strcmp(tile_str(op, TA_rounding, "rtne"), "rtz");
+  NestVar *temp = build_temp(s, (DType)v->type.dtype, (DType)v->type.elem);
+  build_elementwise(s, op, ref_var(temp), x);
   s->b.span = outer;
   return ref_var(temp);
 }
