@@ -1,165 +1,12 @@
-/* Reading loop nests; nest_text.c writes them.  docs/nest-text.md has the grammar. */
-#include <math.h>
+/* Reading the statements of loop nests; nest_text.c writes them.  docs/nest-text.md has the
+ * grammar.
+ */
 #include <string.h>
 
 #include "lang/messages.h"
-#include "lower/nest_text.h"
+#include "lower/nest_read.h"
 
-enum {
-  MOST_SHARED = 1 << 28, /* bytes of a buffer */
-  MOST_WARPS = 64,
-};
-
-typedef struct {
-  IrReader r;
-  Nest *n;
-  IrMap vars, buffers;
-  VEC(NestIndex *) open; /* indices of the loops around, outermost first */
-  int depth;
-} Reader;
-
-static void read_block(Reader *p, NestBlock *b);
-
-static bool is_word(const IrToken *t, const char *s) {
-  return t->len == strlen(s) && !memcmp(t->text, s, t->len);
-}
-
-/* ---- affine forms ---- */
-
-static NestIndex *find_index(Reader *p, const IrToken *t) {
-  for (size_t i = p->open.len; i-- > 0;)
-    if (is_word(t, p->open.data[i]->name)) return p->open.data[i];
-  ir_error(&p->r, t->span, E_NEST_NO_INDEX, (int)t->len, t->text);
-  return NULL;
-}
-
-/* `4`, `a` or `4*a`. */
-static Affine read_term(Reader *p, bool minus) {
-  IrReader *r = &p->r;
-  Affine none = {0};
-  int64_t k = minus ? -1 : 1;
-  if (ir_at_kind(r, IT_INT)) {
-    IrToken t = ir_next(r);
-    if (t.i > (uint64_t)INT64_MAX + minus) {
-      ir_error(r, t.span, E_TILE_INT_RANGE, (long long)INT64_MIN, (long long)INT64_MAX);
-      return none;
-    }
-    k = (int64_t)(minus ? -t.i : t.i);
-    if (!ir_accept(r, "*")) return affine_const(k);
-  }
-  if (!ir_at_kind(r, IT_WORD)) {
-    ir_expected(r, "an integer or an index");
-    return none;
-  }
-  IrToken t = ir_next(r);
-  NestIndex *index = find_index(p, &t);
-  return index ? affine_index(index, k) : none;
-}
-
-static void add_term(Reader *p, Affine *sum, bool minus) {
-  Span span = p->r.token.span;
-  Affine term = read_term(p, minus);
-  if (!affine_add(sum, &term)) ir_error(&p->r, span, E_NEST_TERMS, MAX_TERMS);
-}
-
-/* The sign in front of a further term; false if there is none. */
-static bool accept_sign(Reader *p, bool *minus) {
-  *minus = ir_accept(&p->r, "-");
-  return *minus || ir_accept(&p->r, "+");
-}
-
-static Affine read_affine(Reader *p) {
-  Affine sum = {0};
-  bool minus = ir_accept(&p->r, "-");
-  do add_term(p, &sum, minus);
-  while (accept_sign(p, &minus));
-  return sum;
-}
-
-/* ---- references ---- */
-
-static NestVar *read_var_name(Reader *p) {
-  Span span = p->r.token.span;
-  Name name = ir_value(&p->r);
-  NestVar *v = name ? ir_map_get(&p->vars, name) : NULL;
-  if (name && !v) ir_error(&p->r, span, E_NEST_UNKNOWN, arena_printf(p->r.arena, "%%%s", name));
-  return v;
-}
-
-static void read_axes(Reader *p, Ref *ref) {
-  Affine axes[MAX_RANK];
-  int n = 0, rank = ref->var->tile.rank;
-  do {
-    Affine a = read_affine(p);
-    if (n < rank) axes[n] = a;
-    n++;
-  } while (ir_accept(&p->r, ","));
-  if (n != rank && !p->r.failed)
-    ir_error(&p->r, p->r.token.span, E_NEST_RANK, ref->var->name, rank, n);
-  if (p->r.failed) return;
-  ref->axes = ARENA_ARRAY(p->n->arena, Affine, (size_t)rank);
-  memcpy(ref->axes, axes, sizeof *axes * (size_t)rank);
-}
-
-static Ref read_var(Reader *p) {
-  NestVar *v = read_var_name(p);
-  if (!v) return ref_none();
-  Ref ref = ref_var(v);
-  if (!ir_accept(&p->r, "[")) return ref;
-  if (v->tile.rank) read_axes(p, &ref);
-  else ref.sub = read_affine(p);
-  ir_expect(&p->r, "]");
-  return ref;
-}
-
-static Ref read_number(Reader *p) {
-  IrReader *r = &p->r;
-  IrReader bookmark = *r;
-  bool minus = ir_accept(r, "-");
-  double sign = minus ? -1 : 1;
-  if (ir_accept(r, "inf")) return ref_float(sign * INFINITY);
-  if (ir_accept(r, "nan")) return ref_float(NAN);
-  if (ir_at_kind(r, IT_FLOAT)) return ref_float(sign * ir_next(r).f);
-  if (!ir_at_kind(r, IT_INT)) {
-    ir_expected(r, "a variable, a number or an affine form in parentheses");
-    return ref_none();
-  }
-  *r = bookmark;
-  return ref_int(ir_int(r));
-}
-
-static Ref read_ref(Reader *p) {
-  if (ir_accept(&p->r, "_")) return ref_none();
-  if (ir_at_kind(&p->r, IT_VALUE)) return read_var(p);
-  if (!ir_accept(&p->r, "(")) return read_number(p);
-  Ref ref = ref_affine(read_affine(p));
-  ir_expect(&p->r, ")");
-  return ref;
-}
-
-/* [@buffer + %base + affine], [%pointer + affine] */
-static Mem read_mem(Reader *p) {
-  IrReader *r = &p->r;
-  Mem m = {0};
-  bool minus = false;
-  ir_expect(r, "[");
-  Span span = r->token.span;
-  if (ir_at_kind(r, IT_SYMBOL)) {
-    Name name = ir_symbol(r);
-    m.buffer = name ? ir_map_get(&p->buffers, name) : NULL;
-    if (!m.buffer) ir_error(r, span, E_NEST_UNKNOWN, arena_printf(r->arena, "@%s", name));
-  } else if (!ir_accept(r, "_")) {
-    m.base = read_var(p);
-  }
-  while (!r->failed && accept_sign(p, &minus)) {
-    if (m.buffer && !m.base.kind && !minus && ir_at_kind(r, IT_VALUE)) m.base = read_var(p);
-    else add_term(p, &m.bytes, minus);
-  }
-  ir_expect(r, "]");
-  return m;
-}
-
-/* ---- pieces of statements ---- */
+/* ---- pieces ---- */
 
 static bool in_list(const char *list, const char *name) {
   size_t n = strlen(name);
@@ -178,7 +25,7 @@ static int attr_key(const NestStmt *s, Name name) {
   return -1;
 }
 
-static void set_attr(Reader *p, NestStmt *s, const IrAttr *a) {
+static void set_attr(NestReader *p, NestStmt *s, const IrAttr *a) {
   static const char *const whats[] = {
       [NAK_int] = "an integer", [NAK_bool] = "true or false", [NAK_str] = "a string"};
   static const IrAttrKind kinds[] = {[NAK_int] = IA_INT, [NAK_bool] = IA_FLAG, [NAK_str] = IA_STR};
@@ -195,13 +42,13 @@ static void set_attr(Reader *p, NestStmt *s, const IrAttr *a) {
   else nest_set_int(p->n, s, (NestAttrKey)key, a->i);
 }
 
-static void read_attrs(Reader *p, NestStmt *s) {
+static void read_attrs(NestReader *p, NestStmt *s) {
   uint32_t n;
   IrAttr *attrs = ir_attrs(&p->r, &n);
   for (uint32_t i = 0; i < n && !p->r.failed; i++) set_attr(p, s, &attrs[i]);
 }
 
-static DType read_scalar_type(Reader *p, DType *elem) {
+static DType read_scalar_type(NestReader *p, DType *elem) {
   Span span = p->r.token.span;
   Type t = ir_type(&p->r);
   if (t.rank) ir_error(&p->r, span, E_NEST_SCALAR_TYPE);
@@ -215,7 +62,7 @@ static void round_constants(NestStmt *s) {
     if (s->srcs[i].kind == REF_FLOAT && s->type == DT_F32) s->srcs[i].f = (float)s->srcs[i].f;
 }
 
-static void read_types(Reader *p, NestStmt *s) {
+static void read_types(NestReader *p, NestStmt *s) {
   if (!ir_accept(&p->r, ":")) return;
   s->type = s->to = read_scalar_type(p, &s->elem);
   if (ir_accept(&p->r, "to")) s->to = read_scalar_type(p, &s->elem);
@@ -224,27 +71,28 @@ static void read_types(Reader *p, NestStmt *s) {
 }
 
 /* `if %g`, unless it begins a line: then it is the next statement. */
-static void read_guard(Reader *p, NestStmt *s) {
-  if (ir_at(&p->r, "if") && !p->r.token.first && ir_accept(&p->r, "if")) s->guard = read_ref(p);
+static void read_guard(NestReader *p, NestStmt *s) {
+  if (ir_at(&p->r, "if") && !p->r.token.first && ir_accept(&p->r, "if"))
+    s->guard = nest_read_ref(p);
 }
 
-static void read_tail(Reader *p, NestStmt *s) {
+static void read_tail(NestReader *p, NestStmt *s) {
   read_guard(p, s);
   read_types(p, s);
   ir_place(&p->r, &s->span);
 }
 
-static void read_region(Reader *p, NestStmt *s) {
+static void read_region(NestReader *p, NestStmt *s) {
   NestBlock *b = nest_block(p->n, s);
   if (++p->depth > NEST_MAX_DEPTH) ir_error(&p->r, p->r.token.span, E_NEST_DEPTH, NEST_MAX_DEPTH);
   if (ir_expect(&p->r, "{")) {
-    read_block(p, b);
+    nest_read_block(p, b);
     ir_expect(&p->r, "}");
   }
   p->depth--;
 }
 
-static NestIndex *read_index(Reader *p) {
+static NestIndex *read_index(NestReader *p) {
   Name name = ir_word(&p->r, "an index");
   ir_expect(&p->r, ":");
   int32_t extent = (int32_t)ir_int_in(&p->r, 1, MAX_TILE);
@@ -259,14 +107,14 @@ typedef struct {
   VEC(Mem) mems;
 } Operands;
 
-static void read_operands(Reader *p, Operands *o) {
+static void read_operands(NestReader *p, Operands *o) {
   do {
-    if (ir_at(&p->r, "[") && !o->srcs.len) vec_push(p->r.arena, &o->mems, read_mem(p));
-    else vec_push(p->r.arena, &o->srcs, read_ref(p));
+    if (ir_at(&p->r, "[") && !o->srcs.len) vec_push(p->r.arena, &o->mems, nest_read_mem(p));
+    else vec_push(p->r.arena, &o->srcs, nest_read_ref(p));
   } while (!p->r.failed && ir_accept(&p->r, ","));
 }
 
-static void set_operands(Reader *p, NestStmt *s, const Operands *o) {
+static void set_operands(NestReader *p, NestStmt *s, const Operands *o) {
   if (o->mems.len > 2) ir_error(&p->r, s->span, E_NEST_MEMS, nest_op_name(s->code), 2);
   uint32_t n = o->mems.len > 2 ? 2 : (uint32_t)o->mems.len;
   if (n) memcpy(s->mems, o->mems.data, sizeof *s->mems * n);
@@ -284,73 +132,73 @@ static bool has_operands(const NestStmt *s) {
   return info->srcs || info->mems;
 }
 
-static void read_plain(Reader *p, NestStmt *s) {
+static void read_plain(NestReader *p, NestStmt *s) {
   Operands o = {0};
   if (has_operands(s)) read_operands(p, &o);
   set_operands(p, s, &o);
   read_attrs(p, s);
 }
 
-static void read_plain_stmt(Reader *p, NestStmt *s) {
+static void read_plain_stmt(NestReader *p, NestStmt *s) {
   read_plain(p, s);
   read_tail(p, s);
 }
 
-static void read_loop(Reader *p, NestStmt *s) {
+static void read_loop(NestReader *p, NestStmt *s) {
   size_t outer = p->open.len;
   s->index = read_index(p);
   if (s->code == NEST_SERIAL && ir_accept(&p->r, "from")) {
     s->nsrcs = 2;
     s->srcs = ARENA_ARRAY(p->n->arena, Ref, 2);
-    s->srcs[0] = read_ref(p);
-    if (ir_expect(&p->r, "to")) s->srcs[1] = read_ref(p);
+    s->srcs[0] = nest_read_ref(p);
+    if (ir_expect(&p->r, "to")) s->srcs[1] = nest_read_ref(p);
   }
   read_tail(p, s);
   read_region(p, s);
   p->open.len = outer;
 }
 
-static void read_for(Reader *p, NestStmt *s) {
+static void read_for(NestReader *p, NestStmt *s) {
   static const char *const words[] = {"=", "to", "step"};
   s->ndsts = 1;
   s->dsts = ARENA_NEW(p->n->arena, Ref);
   s->nsrcs = 3;
   s->srcs = ARENA_ARRAY(p->n->arena, Ref, 3);
-  s->dsts[0] = read_var(p);
+  s->dsts[0] = nest_read_var(p);
   for (int i = 0; i < 3 && !p->r.failed; i++)
-    if (ir_expect(&p->r, words[i])) s->srcs[i] = read_ref(p);
+    if (ir_expect(&p->r, words[i])) s->srcs[i] = nest_read_ref(p);
   read_attrs(p, s);
   read_tail(p, s);
   read_region(p, s);
 }
 
-static void read_condition(Reader *p, NestStmt *s) {
+static void read_condition(NestReader *p, NestStmt *s) {
   s->nsrcs = 1;
   s->srcs = ARENA_NEW(p->n->arena, Ref);
-  s->srcs[0] = read_ref(p);
+  s->srcs[0] = nest_read_ref(p);
   read_tail(p, s);
   read_region(p, s);
 }
 
-static void read_while(Reader *p, NestStmt *s) {
+static void read_while(NestReader *p, NestStmt *s) {
   read_condition(p, s);
   ir_expect(&p->r, "do");
   read_region(p, s);
 }
 
-static void read_if(Reader *p, NestStmt *s) {
+static void read_if(NestReader *p, NestStmt *s) {
   read_condition(p, s);
   if (ir_accept(&p->r, "else")) read_region(p, s);
   else nest_block(p->n, s);
 }
 
-static void read_with_region(Reader *p, NestStmt *s) {
+static void read_with_region(NestReader *p, NestStmt *s) {
   read_attrs(p, s);
   read_tail(p, s);
   read_region(p, s);
 }
 
-static void read_nest(Reader *p, NestStmt *s) {
+static void read_nest(NestReader *p, NestStmt *s) {
   size_t outer = p->open.len;
   Span span = p->r.token.span;
   read_attrs(p, s);
@@ -371,10 +219,10 @@ static void read_nest(Reader *p, NestStmt *s) {
   p->open.len = outer;
 }
 
-static void read_region_params(Reader *p, NestBlock *b) {
+static void read_region_params(NestReader *p, NestBlock *b) {
   VEC(NestVar *) params = {0};
   while (!p->r.failed && !ir_at(&p->r, ")")) {
-    vec_push(p->n->arena, &params, read_var_name(p));
+    vec_push(p->n->arena, &params, nest_read_var_name(p));
     if (!ir_accept(&p->r, ",")) break;
   }
   ir_expect(&p->r, ")");
@@ -382,7 +230,7 @@ static void read_region_params(Reader *p, NestBlock *b) {
   b->nparams = (uint32_t)params.len;
 }
 
-static void read_combine(Reader *p, NestStmt *s) {
+static void read_combine(NestReader *p, NestStmt *s) {
   read_plain(p, s);
   NestBlock params = {0};
   bool region = ir_accept(&p->r, "(");
@@ -397,7 +245,7 @@ static void read_combine(Reader *p, NestStmt *s) {
 /* ---- statements ---- */
 
 /* The statement's code from its name. */
-static bool read_code(Reader *p, NestCode *code, TileCode *op) {
+static bool read_code(NestReader *p, NestCode *code, TileCode *op) {
   IrToken t = p->r.token;
   if (t.kind != IT_WORD) {
     ir_expected(&p->r, "a statement");
@@ -417,17 +265,17 @@ static bool read_code(Reader *p, NestCode *code, TileCode *op) {
 
 typedef VEC(Ref) Refs;
 
-static Refs read_dsts(Reader *p) {
+static Refs read_dsts(NestReader *p) {
   Refs refs = {0};
   if (!ir_at_kind(&p->r, IT_VALUE)) return refs;
-  do vec_push(p->n->arena, &refs, read_var(p));
+  do vec_push(p->n->arena, &refs, nest_read_var(p));
   while (!p->r.failed && ir_accept(&p->r, ","));
   ir_expect(&p->r, "=");
   return refs;
 }
 
-static void read_stmt(Reader *p, NestBuilder *b) {
-  static void (*const by_form[])(Reader *, NestStmt *) = {
+static void read_stmt(NestReader *p, NestBuilder *b) {
+  static void (*const by_form[])(NestReader *, NestStmt *) = {
       [FORM_PLAIN] = read_plain_stmt,
       [FORM_LOOP] = read_loop,
       [FORM_FOR] = read_for,
@@ -449,207 +297,9 @@ static void read_stmt(Reader *p, NestBuilder *b) {
   by_form[nest_form(code)](p, s);
 }
 
-static void read_block(Reader *p, NestBlock *block) {
+void nest_read_block(NestReader *p, NestBlock *block) {
   NestBuilder b = {.nest = p->n, .block = block};
   while (!p->r.failed && !ir_at(&p->r, "}") && !ir_at_kind(&p->r, IT_END)) {
     if (!ir_accept(&p->r, ";")) read_stmt(p, &b);
   }
-}
-
-/* ---- declarations ---- */
-
-static void twice(Reader *p, Span span, char sigil, Name name) {
-  ir_error(&p->r, span, E_NEST_TWICE, arena_printf(p->r.arena, "%c%s", sigil, name));
-}
-
-static NestVar *declare_var(Reader *p, Type *type) {
-  Span span = p->r.token.span;
-  Name name = ir_value(&p->r);
-  ir_expect(&p->r, ":");
-  *type = ir_type(&p->r);
-  if (p->r.failed) return NULL;
-  bool registers = p->n->level == NEST_LEVEL_THREAD && type->rank;
-  NestVar *v = nest_var_named(p->n, name, registers ? type_element(*type) : *type);
-  if (v) ir_map_put(&p->vars, name, v);
-  else twice(p, span, '%', name);
-  return v;
-}
-
-static void read_param(Reader *p) {
-  uint32_t n;
-  Type type;
-  Span span = p->r.token.span;
-  NestVar *v = declare_var(p, &type);
-  IrAttr *attrs = ir_attrs(&p->r, &n);
-  if (p->r.failed) return;
-  if (type.rank) ir_error(&p->r, span, E_NEST_SCALAR_TYPE);
-  int64_t arg = 0, div = 1;
-  for (uint32_t i = 0; i < n; i++) {
-    bool is_arg = !strcmp(attrs[i].key, "arg"), is_div = !strcmp(attrs[i].key, "div");
-    bool fits = attrs[i].i >= is_div && attrs[i].i <= (is_arg ? 100000 : INT64_MAX);
-    if (!is_arg && !is_div)
-      ir_error(&p->r, attrs[i].span, E_NEST_ATTR, "param", attrs[i].key, "; it has: ", "arg div");
-    else if (attrs[i].kind != IA_INT || attrs[i].wide || !fits)
-      ir_attr_wrong(&p->r, &attrs[i], "a positive integer");
-    else *(is_arg ? &arg : &div) = attrs[i].i;
-  }
-  nest_make_param(p->n, v, (uint32_t)arg, div);
-}
-
-static void read_var_decl(Reader *p) {
-  Type type;
-  Span span = p->r.token.span;
-  NestVar *v = declare_var(p, &type);
-  if (!v) return;
-  if (p->n->level == NEST_LEVEL_THREAD && type.rank) {
-    v->count = (uint32_t)type_numel(type);
-    if (type.rank > 1) ir_error(&p->r, span, E_NEST_REGISTERS, NEST_REGISTERS_MAX);
-  } else if (type.rank) {
-    layout_parse(&p->r, &v->layout);
-  }
-  v->uniform = ir_accept(&p->r, "uniform");
-  uint32_t n;
-  IrAttr *attrs = ir_attrs(&p->r, &n);
-  for (uint32_t i = 0; i < n; i++) {
-    if (strcmp(attrs[i].key, "div"))
-      ir_error(&p->r, attrs[i].span, E_NEST_ATTR, "var", attrs[i].key, "; it has: ", "div");
-    else if (attrs[i].kind != IA_INT || attrs[i].wide || attrs[i].i < 1)
-      ir_attr_wrong(&p->r, &attrs[i], "a positive integer");
-    else v->div = attrs[i].i;
-  }
-}
-
-static bool buffer_attr(Reader *p, NestBuffer *b, const IrAttr *a) {
-  bool small = a->kind == IA_INT && a->i >= 0 && a->i <= MOST_SHARED;
-  if (!strcmp(a->key, "align")) {
-    b->align = a->i;
-    return small && a->i > 0 && a->i <= 4096 && !(a->i & (a->i - 1));
-  }
-  if (!strcmp(a->key, "offset")) {
-    b->offset = a->i;
-    return small;
-  }
-  if (!strcmp(a->key, "slots")) {
-    b->slots = (int)a->i;
-    return small && a->i > 0 && a->i <= 64 && b->bytes % a->i == 0;
-  }
-  ir_error(&p->r, a->span, E_NEST_ATTR, "buffer", a->key, "; it has: ", "align offset slots");
-  return false;
-}
-
-static void read_contents(Reader *p, NestBuffer *b) {
-  if (ir_accept(&p->r, "ptr")) { /* pointers, to whatever */
-    b->dtype = DT_PTR;
-    return;
-  }
-  b->tile = ir_type(&p->r);
-  b->dtype = (DType)b->tile.dtype;
-  if (b->tile.rank) layout_parse(&p->r, &b->layout);
-  else b->tile = (Type){0};
-}
-
-static void read_buffer(Reader *p) {
-  uint32_t n;
-  Span span = p->r.token.span;
-  Name name = ir_symbol(&p->r);
-  ir_expect(&p->r, ":");
-  ir_expect(&p->r, "shared");
-  int64_t bytes = ir_int_in(&p->r, 0, MOST_SHARED);
-  IrAttr *attrs = ir_attrs(&p->r, &n);
-  if (p->r.failed) return;
-  NestBuffer *b = nest_buffer_named(p->n, name);
-  if (!b) {
-    twice(p, span, '@', name);
-    return;
-  }
-  b->bytes = bytes;
-  ir_map_put(&p->buffers, name, b);
-  for (uint32_t i = 0; i < n && !p->r.failed; i++)
-    if (!buffer_attr(p, b, &attrs[i])) ir_attr_wrong(&p->r, &attrs[i], "another value");
-  if (ir_accept(&p->r, "holds")) read_contents(p, b);
-}
-
-/* ---- the header ---- */
-
-typedef struct {
-  const char *name;
-  int *to;
-  int lo, hi;
-} IntOption;
-
-static bool read_int_option(Reader *p, const IrAttr *a, const IntOption *list, size_t n) {
-  for (size_t i = 0; i < n; i++) {
-    if (strcmp(list[i].name, a->key)) continue;
-    if (a->kind != IA_INT || a->i < list[i].lo || a->i > list[i].hi)
-      ir_attr_wrong(&p->r, a,
-                    arena_printf(p->r.arena, "an integer from %d to %d", list[i].lo, list[i].hi));
-    else *list[i].to = (int)a->i;
-    return true;
-  }
-  return false;
-}
-
-static void read_option(Reader *p, const IrAttr *a, int *shared) {
-  Nest *n = p->n;
-  Options *o = &n->options;
-  const IntOption ints[] = {
-      {"num_warps", &o->num_warps, 1, MOST_WARPS},
-      {"num_stages", &o->num_stages, 0, 64},
-      {"num_ctas", &o->num_ctas, 1, 64},
-      {"maxnreg", &o->maxnreg, 0, 1024},
-      {"lanes", &n->lanes, 1, 32},
-      {"warps", &n->warps, 1, MOST_WARPS},
-      {"shared", shared, 0, MOST_SHARED},
-  };
-  bool flag = a->kind == IA_FLAG;
-  if (read_int_option(p, a, ints, sizeof ints / sizeof *ints)) return;
-  if (!strcmp(a->key, "target") && a->kind == IA_STR) o->target = a->s;
-  else if (!strcmp(a->key, "enable_fp_fusion") && flag) o->enable_fp_fusion = a->i;
-  else if (!strcmp(a->key, "bounds_check") && flag) o->bounds_check = a->i;
-  else ir_error(&p->r, a->span, E_NEST_ATTR, "nest", a->key, "", "");
-}
-
-static void read_header(Reader *p) {
-  uint32_t count;
-  int shared = 0;
-  Nest *n = p->n;
-  if (ir_accept(&p->r, "level"))
-    n->level = ir_accept(&p->r, "nest") ? NEST_LEVEL_NEST : NEST_LEVEL_THREAD;
-  if (n->level == NEST_LEVEL_THREAD) ir_expect(&p->r, "thread");
-  Span span = p->r.token.span;
-  IrAttr *attrs = ir_attrs(&p->r, &count);
-  n->warps = 0;
-  for (uint32_t i = 0; i < count && !p->r.failed; i++) read_option(p, &attrs[i], &shared);
-  if (!n->warps) n->warps = n->options.num_warps;
-  if (n->lanes & (n->lanes - 1)) ir_error(&p->r, span, E_NEST_LANES);
-  n->shared_bytes = shared;
-  ir_place(&p->r, &n->span);
-}
-
-static void read_declarations(Reader *p) {
-  for (;;) {
-    if (ir_accept(&p->r, "param")) read_param(p);
-    else if (ir_accept(&p->r, "buffer")) read_buffer(p);
-    else if (ir_accept(&p->r, "var")) read_var_decl(p);
-    else if (!ir_accept(&p->r, ";")) return;
-  }
-}
-
-Nest *nest_parse(Arena *a, Pool *names, Diags *d, uint32_t file, size_t *at) {
-  Reader p = {.r = ir_open(a, names, d, file, *at), .vars = ir_map_new(a)};
-  p.buffers = ir_map_new(a);
-  Span span = p.r.token.span;
-  if (!ir_accept(&p.r, "nest")) return NULL;
-  Name name = ir_symbol(&p.r);
-  p.n = nest_new(a, names, name, options_default(), NEST_LEVEL_THREAD);
-  p.n->span = span;
-  p.n->ir_file = file;
-  read_header(&p);
-  if (ir_expect(&p.r, "{")) {
-    read_declarations(&p);
-    read_block(&p, p.n->body);
-    ir_expect(&p.r, "}");
-  }
-  *at = ir_offset(&p.r);
-  return p.r.failed ? NULL : p.n;
 }

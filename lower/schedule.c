@@ -1,268 +1,11 @@
-/* Choosing layouts: see lower/schedule.h. */
+/* Choosing layouts: see lower/schedule.h.  Groups of values get those of their anchors, others what
+ * follows from their neighbours.
+ */
 #include "lower/schedule.h"
 
 #include <string.h>
 
-#include "lower/matrix.h"
-
-/* How sure an anchor is of its choice; the surest of a group wins. */
-enum { RANK_NONE, RANK_DERIVED, RANK_STORE, RANK_LOAD, RANK_DOT };
-
-typedef struct {
-  int rank;
-  int64_t weight; /* among equals: elements a thread moves at once */
-  Layout layout;
-  const Atom *atom;
-} Choice;
-
-typedef struct {
-  Unit *u;
-  Arena *scratch;
-  const TileFunc *f;
-  AxisInfo *axis;
-  bool *index_only;
-  uint32_t *parent;   /* union-find over value ids */
-  Choice *choice;     /* by group root */
-  const TileOp **dot; /* by group root: a dot whose result is in the group, or NULL */
-  bool chained;       /* a dot's result feeds a reduction or another dot: warps go along M */
-} Plan;
-
-/* ---- index-only values ---- */
-
-static bool cheap(TileCode c) {
-  switch (c) {
-    case TILE_CONST:
-    case TILE_UNDEF:
-    case TILE_ADD:
-    case TILE_SUB:
-    case TILE_MUL:
-    case TILE_DIV:
-    case TILE_REM:
-    case TILE_NEG:
-    case TILE_ABS:
-    case TILE_MIN:
-    case TILE_MAX:
-    case TILE_AND:
-    case TILE_OR:
-    case TILE_XOR:
-    case TILE_NOT:
-    case TILE_SHL:
-    case TILE_SHR:
-    case TILE_LT:
-    case TILE_LE:
-    case TILE_GT:
-    case TILE_GE:
-    case TILE_EQ:
-    case TILE_NE:
-    case TILE_SELECT:
-    case TILE_CAST:
-    case TILE_BITCAST:
-    case TILE_PTR_ADD:
-    case TILE_HINT:
-    case TILE_ARANGE:
-    case TILE_SPLAT:
-    case TILE_EXPAND_DIMS:
-    case TILE_BROADCAST:
-    case TILE_TRANS:
-    case TILE_RESHAPE: return true;
-    default: return false;
-  }
-}
-
-typedef struct {
-  bool *only;
-} IndexOnly;
-
-static void mark_index_only(TileOp *op, void *ctx) {
-  bool *only = ((IndexOnly *)ctx)->only;
-  if (op->nresults != 1 || !op->results[0]->type.rank || !cheap(op->code)) return;
-  bool floats = dtype_is_float((DType)op->results[0]->type.dtype);
-  if (op->code == TILE_RESHAPE && op->args[0]->type.rank > 1) return;
-  if (floats && (op->code == TILE_DIV || op->code == TILE_REM)) return;
-  for (uint32_t i = 0; i < op->nargs; i++)
-    if (op->args[i]->type.rank && !only[op->args[i]->id]) return;
-  only[op->results[0]->id] = true;
-}
-
-bool *schedule_index_only(const TileFunc *f, Arena *a) {
-  IndexOnly x = {ARENA_ARRAY(a, bool, f->nvalues)};
-  tile_walk(f->body, mark_index_only, &x);
-  return x.only;
-}
-
-bool schedule_renames(const TileValue *v) {
-  return v->def && (v->def->code == TILE_SPLAT || v->def->code == TILE_EXPAND_DIMS ||
-                    v->def->code == TILE_BROADCAST || v->def->code == TILE_TRANS ||
-                    v->def->code == TILE_HINT);
-}
-
-/* ---- groups ---- */
-
-static uint32_t find(Plan *p, uint32_t v) {
-  while (p->parent[v] != v) v = p->parent[v] = p->parent[p->parent[v]];
-  return v;
-}
-
-static bool held(const Plan *p, const TileValue *v) {
-  return v && v->type.rank && !p->index_only[v->id];
-}
-
-static void split_warps(const Plan *p, const Atom *atom, const Type *t, int warps, int *wm,
-                        int *wn);
-
-bool schedule_group_fits(const Atom *atom, const TileOp *op, int wm, int wn, int warps) {
-  enum { MOST_COLUMNS = 256, PANEL_COLUMNS = 64, LEAST_COLUMNS = 16 };
-  const Type *a = &op->args[0]->type, *b = &op->args[1]->type, *t = &op->results[0]->type;
-  if (wm < 1 || wm * wn * atom->warps != warps || !matrix_fits(a) || !matrix_fits(b)) return false;
-  int columns = t->shape[1] / wn;
-  bool aligned = wn == 1 ? columns >= LEAST_COLUMNS : columns % PANEL_COLUMNS == 0;
-  return t->shape[0] % (atom->m * wm) == 0 && a->shape[1] % atom->k == 0 && aligned &&
-         columns <= MOST_COLUMNS;
-}
-
-static const Atom *group_atom(const Plan *p, const TileOp *op) {
-  const Type *t = &op->results[0]->type;
-  int warps = schedule_warps(p->u), wm, wn;
-  const Atom *atom =
-      atom_choose_group((DType)op->args[0]->type.dtype, (DType)op->args[1]->type.dtype,
-                        (DType)t->dtype, p->u->machine->sm);
-  if (!atom) return NULL;
-  split_warps(p, atom, t, warps, &wm, &wn);
-  return schedule_group_fits(atom, op, wm, wn, warps) ? atom : NULL;
-}
-
-static const Atom *dot_atom(const Plan *p, const TileOp *op) {
-  if (p->u->machine->kind != MACHINE_GPU) return NULL;
-  const char *prec = tile_str(op, TA_precision, "tf32");
-  DType a = (DType)op->args[0]->type.dtype, b = (DType)op->args[1]->type.dtype;
-  bool tf32 = a == DT_F32;
-  if (tf32 && strcmp(prec, "tf32")) return NULL;
-  const Atom *group = group_atom(p, op);
-  if (group) return group;
-  return atom_choose(a, b, (DType)op->results[0]->type.dtype, tf32, p->u->machine->sm);
-}
-
-/* Dots of one group have one layout, so they are computed by one atom. */
-static bool may_join(const Plan *p, const TileOp *a, const TileOp *b) {
-  return !a || !b || dot_atom(p, a) == dot_atom(p, b);
-}
-
-static void tie(Plan *p, const TileValue *a, const TileValue *b) {
-  if (!held(p, a) || !held(p, b) || !type_same_shape(a->type, b->type)) return;
-  uint32_t from = find(p, a->id), to = find(p, b->id);
-  if (!may_join(p, p->dot[from], p->dot[to])) return;
-  p->parent[from] = to;
-  if (!p->dot[to]) p->dot[to] = p->dot[from];
-}
-
-static void note_dot(TileOp *op, void *ctx) {
-  Plan *p = ctx;
-  if (op->code == TILE_DOT) p->dot[op->results[0]->id] = op;
-}
-
-static void tie_loop(Plan *p, const TileOp *op) {
-  bool is_for = op->code == TILE_FOR;
-  uint32_t first = is_for ? 3 : 0, skip = is_for ? 1 : 0;
-  const TileBlock *head = op->regions[0], *body = op->regions[is_for ? 0 : 1];
-  for (uint32_t i = 0; i + first < op->nargs; i++) {
-    tie(p, head->params[i + skip], op->args[i + first]);
-    tie(p, head->params[i + skip], body->last->args[i]);
-  }
-  for (uint32_t i = 0; i < op->nresults; i++) {
-    if (is_for) {
-      tie(p, op->results[i], head->params[i + 1]);
-      continue;
-    }
-    tie(p, op->results[i], head->last->args[i + 1]);
-    tie(p, body->params[i], head->last->args[i + 1]);
-  }
-}
-
-static void tie_op(TileOp *op, void *ctx) {
-  Plan *p = ctx;
-  switch (op->code) {
-    case TILE_FOR:
-    case TILE_WHILE: tie_loop(p, op); return;
-    case TILE_IF:
-      for (uint32_t i = 0; i < op->nresults; i++)
-        for (int r = 0; r < 2; r++) tie(p, op->results[i], op->regions[r]->last->args[i]);
-      return;
-    case TILE_DOT: tie(p, op->args[2], op->results[0]); return;
-    case TILE_LOAD:
-    case TILE_ATOMIC_RMW:
-    case TILE_ATOMIC_CAS:
-    case TILE_VIEW_LOAD:
-      for (uint32_t i = 0; i < op->nargs; i++) tie(p, op->args[i], op->results[0]);
-      return;
-    case TILE_STORE:
-      tie(p, op->args[0], op->args[1]);
-      tie(p, op->args[2], op->args[1]);
-      return;
-    case TILE_SCAN:
-      for (uint32_t i = 0; i < op->nargs; i++) tie(p, op->args[i], op->results[i]);
-      for (uint32_t i = 1; i < op->nargs; i++) tie(p, op->args[i], op->args[0]);
-      return;
-    case TILE_REDUCE:
-      for (uint32_t i = 1; i < op->nargs; i++) tie(p, op->args[i], op->args[0]);
-      for (uint32_t i = 1; i < op->nresults; i++) tie(p, op->results[i], op->results[0]);
-      return;
-    default:
-      if (tile_op_flags(op->code) & TILE_ELEM)
-        for (uint32_t i = 0; i < op->nargs; i++) tie(p, op->args[i], op->results[0]);
-      return;
-  }
-}
-
-static void offer(Plan *p, const TileValue *v, Choice c) {
-  Choice *best = &p->choice[find(p, v->id)];
-  if (c.rank > best->rank || (c.rank == best->rank && c.weight > best->weight)) *best = c;
-}
-
-/* ---- plain layouts ---- */
-
-static int smaller(int a, int b) { return a < b ? a : b; }
-
-Layout schedule_blocked(const Type *tile, const int *order, int vector, int warps, int lanes) {
-  Layout l = layout_new(tile);
-  int nl[MAX_RANK], nw[MAX_RANK], left[MAX_RANK];
-  int lane_left = lanes, warp_left = warps;
-  for (int i = 0; i < tile->rank; i++) {
-    int a = order[i], vec = i ? 1 : vector;
-    int64_t groups = (tile->shape[a] + vec - 1) / vec;
-    nl[a] = smaller(lane_left, (int)pow2_at_least(groups));
-    lane_left /= nl[a];
-    groups = (groups + nl[a] - 1) / nl[a];
-    left[a] = (int)groups;
-  }
-  for (int i = 0; i < tile->rank; i++) nw[i] = 1;
-  /* Warps go to the slowest axis first, so that a warp's own rows stay whole. */
-  for (int i = tile->rank - 1; i >= 0; i--) {
-    int a = order[i];
-    nw[a] = smaller(warp_left, (int)pow2_at_least(left[a]));
-    warp_left /= nw[a];
-    left[a] = (left[a] + nw[a] - 1) / nw[a];
-  }
-  int32_t lane_stride[MAX_RANK], warp_stride[MAX_RANK], s = 1, w = 1;
-  for (int i = 0; i < tile->rank; i++) {
-    lane_stride[order[i]] = s, s *= nl[order[i]];
-    warp_stride[order[i]] = w, w *= nw[order[i]];
-  }
-  int32_t reg_stride[MAX_RANK], r = vector;
-  for (int i = 0; i < tile->rank; i++) reg_stride[order[i]] = r, r *= left[order[i]];
-  for (int a = 0; a < tile->rank; a++) {
-    layout_push(&l, a, PLACE_REG, left[a], reg_stride[a]);
-    layout_push(&l, a, PLACE_WARP, nw[a], warp_stride[a]);
-    layout_push(&l, a, PLACE_LANE, nl[a], lane_stride[a]);
-    if (a == order[0]) layout_push(&l, a, PLACE_REG, vector, 1);
-  }
-  layout_push(&l, -1, PLACE_WARP, warp_left, w);
-  layout_push(&l, -1, PLACE_LANE, lane_left, s);
-  return l;
-}
-
-static void default_order(const Type *t, int *order) {
-  for (int i = 0; i < t->rank; i++) order[i] = t->rank - 1 - i;
-}
+#include "lower/schedule_plan.h"
 
 int schedule_warps(const Unit *u) {
   return u->machine->kind == MACHINE_CPU ? 1 : u->tile->options.num_warps;
@@ -270,202 +13,21 @@ int schedule_warps(const Unit *u) {
 
 static Layout plain(const Plan *p, const Type *t) {
   int order[MAX_RANK];
-  default_order(t, order);
+  schedule_order(t, order);
   return schedule_blocked(t, order, 1, schedule_warps(p->u), p->u->machine->lanes);
-}
-
-/* ---- memory anchors ---- */
-
-/* The axis along which neighbours lie in memory: the one with the longest runs, the last if all
- * are alike. */
-static int memory_axis(const Plan *p, const TileValue *ptr) {
-  const AxisInfo *x = &p->axis[ptr->id];
-  int best = ptr->type.rank - 1;
-  for (int a = ptr->type.rank - 2; a >= 0; a--)
-    if (x->contig[a] > x->contig[best]) best = a;
-  return best;
-}
-
-static Choice memory_choice(const Plan *p, const Type *t, int axis, int64_t vector, int rank) {
-  const Machine *m = p->u->machine;
-  int warps = schedule_warps(p->u), order[MAX_RANK], n = 0;
-  order[n++] = axis;
-  for (int a = t->rank - 1; a >= 0; a--)
-    if (a != axis) order[n++] = a;
-  if (m->kind == MACHINE_CPU) vector = 1;
-  if (vector > t->shape[axis]) vector = t->shape[axis];
-  int64_t share = type_numel(*t) / ((int64_t)warps * m->lanes);
-  vector = pow2_at_most(vector < share ? vector : share > 1 ? share : 1);
-  Choice c = {.rank = rank, .weight = vector};
-  c.layout = schedule_blocked(t, order, (int)vector, warps, m->lanes);
-  return c;
-}
-
-static unsigned elem_bytes(const TileValue *ptr) {
-  unsigned n = dtype_bytes((DType)ptr->type.elem);
-  return n ? n : 1;
-}
-
-static Choice pointer_choice(const Plan *p, const TileValue *ptr, const TileValue *mask, int rank) {
-  int axis = memory_axis(p, ptr);
-  unsigned bytes = elem_bytes(ptr);
-  if (mask && !p->index_only[mask->id]) mask = NULL;
-  int64_t n = axis_vector(p->axis, ptr, mask, axis, bytes, p->u->machine->vector_bytes / bytes);
-  return memory_choice(p, &ptr->type, axis, n, rank);
-}
-
-/* A view is contiguous along an axis of stride 1; alignment follows from the other strides, the
- * offsets and the base. */
-static Choice view_choice(const Plan *p, const TileOp *op, const Type *t, int rank) {
-  uint32_t r = tile_view_rank(op);
-  unsigned bytes = elem_bytes(op->args[0]);
-  int axis = (int)r - 1;
-  int64_t n = 1;
-  for (int a = (int)r - 1; a >= 0; a--) {
-    const AxisInfo *s = &p->axis[tile_view_stride(op, (uint32_t)a)->id];
-    if (!s->known || s->lo != 1) continue;
-    axis = a;
-    n = p->u->machine->vector_bytes / bytes;
-    int64_t div = p->axis[op->args[0]->id].div[0] / bytes;
-    for (uint32_t k = 0; k < r; k++) {
-      int64_t d = (int)k == a ? p->axis[tile_view_offset(op, k)->id].div[0]
-                              : p->axis[tile_view_stride(op, k)->id].div[0];
-      if (d < div) div = d;
-    }
-    if (tile_view_checked(op, (uint32_t)a)) {
-      int64_t size = p->axis[tile_view_size(op, (uint32_t)a)->id].div[0];
-      if (size < div) div = size;
-    }
-    if (div < n) n = div < 1 ? 1 : div;
-    break;
-  }
-  return memory_choice(p, t, axis, n, rank);
-}
-
-/* ---- dots ---- */
-
-/* Pushes the digits of an atom along one matrix axis. */
-static void push_atom_axis(Layout *l, const Layout *atom, int from, int to) {
-  for (int i = 0; i < atom->ndigits; i++)
-    if (atom->d[i].axis == from)
-      layout_push(l, to, (Place)atom->d[i].place, atom->d[i].extent, atom->d[i].stride);
-}
-
-static int repeats(int extent, int step) { return (extent + step - 1) / step; }
-
-Layout schedule_fragment(const Atom *atom, int which, const Type *tile, int wm, int wn, int warps) {
-  Layout one = atom_layout(atom, which), l = layout_new(tile);
-  int rows = tile->rank - 2, cols = tile->rank - 1;
-  int row_step = which == 1 ? atom->k : atom->m, col_step = which == 0 ? atom->k : atom->n;
-  int row_warps = which == 1 ? 1 : wm, col_warps = which == 0 ? 1 : wn;
-  int row_reps = repeats(tile->shape[rows], row_step * row_warps);
-  int col_reps = repeats(tile->shape[cols], col_step * col_warps);
-  int regs = layout_span(&one, PLACE_REG), group = atom->warps;
-  if (rows) layout_push(&l, 0, PLACE_REG, tile->shape[0], regs * row_reps * col_reps);
-  layout_push(&l, rows, PLACE_REG, row_reps, regs * col_reps);
-  layout_push(&l, rows, PLACE_WARP, row_warps, group);
-  layout_push(&l, rows, PLACE_WARP, group, 1);
-  push_atom_axis(&l, &one, 0, rows);
-  /* A warpgroup's columns follow each other: one instruction computes them. */
-  if (group > 1) layout_push(&l, cols, PLACE_WARP, col_warps, wm * group);
-  layout_push(&l, cols, PLACE_REG, col_reps, regs);
-  if (group == 1) layout_push(&l, cols, PLACE_WARP, col_warps, wm);
-  push_atom_axis(&l, &one, 1, cols);
-  if (which == 1) layout_push(&l, -1, PLACE_WARP, wm, group);
-  if (which == 0) layout_push(&l, -1, PLACE_WARP, wn, wm * group);
-  layout_push(&l, -1, PLACE_WARP, warps / (wm * wn * group), wm * wn * group);
-  return l;
-}
-
-void schedule_warp_split(const Atom *atom, const Layout *acc, int *wm, int *wn) {
-  *wm = *wn = 1;
-  for (int i = 0; i < acc->ndigits; i++) {
-    if (acc->d[i].place != PLACE_WARP) continue;
-    if (acc->d[i].axis == acc->rank - 2) *wm *= acc->d[i].extent;
-    if (acc->d[i].axis == acc->rank - 1) *wn *= acc->d[i].extent;
-  }
-  *wm /= atom->warps;
-}
-
-static void split_warps(const Plan *p, const Atom *atom, const Type *t, int warps, int *wm,
-                        int *wn) {
-  int m = repeats(t->shape[t->rank - 2], atom->m), n = repeats(t->shape[t->rank - 1], atom->n);
-  *wm = *wn = 1;
-  while (*wm * *wn * atom->warps < warps) {
-    bool can_m = *wm < m, can_n = *wn < n;
-    if (!can_m && !can_n) break;
-    int64_t per_m = (int64_t)atom->m * m / *wm, per_n = (int64_t)atom->n * n / *wn;
-    /* A warpgroup's instruction reads less of shared memory the more columns it has. */
-    bool rows_first = p->chained || atom->warps > 1;
-    if (can_m && (rows_first || !can_n || per_m >= per_n)) *wm *= 2;
-    else *wn *= 2;
-  }
-}
-
-/* Without a matrix instruction: threads over M and N, a small square of outputs each. */
-static Layout fma_layout(const Plan *p, const Type *t) {
-  const Machine *m = p->u->machine;
-  int order[MAX_RANK], warps = schedule_warps(p->u);
-  default_order(t, order);
-  if (m->kind == MACHINE_CPU) return schedule_blocked(t, order, 1, warps, m->lanes);
-  int64_t share = type_numel(*t) / ((int64_t)warps * m->lanes);
-  int vec = share >= 16 && t->shape[t->rank - 1] % 4 == 0 ? 4 : 1;
-  return schedule_blocked(t, order, vec, warps, m->lanes);
-}
-
-static void anchor_dot(Plan *p, const TileOp *op) {
-  const Type *t = &op->results[0]->type;
-  Choice c = {.rank = RANK_DOT, .atom = dot_atom(p, op)};
-  if (c.atom) {
-    int wm, wn, warps = schedule_warps(p->u);
-    split_warps(p, c.atom, t, warps, &wm, &wn);
-    c.layout = schedule_fragment(c.atom, 2, t, wm, wn, warps);
-    c.weight = 1;
-  } else {
-    c.layout = fma_layout(p, t);
-  }
-  offer(p, op->results[0], c);
-}
-
-static void anchor_op(TileOp *op, void *ctx) {
-  Plan *p = ctx;
-  switch (op->code) {
-    case TILE_DOT: anchor_dot(p, op); return;
-    case TILE_LOAD:
-      if (op->results[0]->type.rank)
-        offer(p, op->results[0], pointer_choice(p, op->args[0], op->args[1], RANK_LOAD));
-      return;
-    case TILE_ATOMIC_RMW:
-      if (op->results[0]->type.rank)
-        offer(p, op->results[0], pointer_choice(p, op->args[0], op->args[2], RANK_STORE));
-      return;
-    case TILE_VIEW_LOAD:
-      if (op->results[0]->type.rank)
-        offer(p, op->results[0], view_choice(p, op, &op->results[0]->type, RANK_LOAD));
-      return;
-    case TILE_STORE:
-      if (held(p, op->args[1]))
-        offer(p, op->args[1], pointer_choice(p, op->args[0], op->args[2], RANK_STORE));
-      return;
-    case TILE_VIEW_STORE:
-      if (held(p, op->args[1]))
-        offer(p, op->args[1], view_choice(p, op, &op->args[1]->type, RANK_STORE));
-      return;
-    default: return;
-  }
 }
 
 /* ---- neighbours ---- */
 
 static const Layout *layout_of(Plan *p, const TileValue *v) {
-  if (!held(p, v)) return NULL;
-  Choice *c = &p->choice[find(p, v->id)];
+  if (!plan_held(p, v)) return NULL;
+  Choice *c = &p->choice[plan_find(p, v->id)];
   return c->rank ? &c->layout : NULL;
 }
 
 static void derive(Plan *p, const TileValue *v, Layout l, bool *changed) {
-  if (!held(p, v) || p->choice[find(p, v->id)].rank) return;
-  offer(p, v, (Choice){.rank = RANK_DERIVED, .layout = l});
+  if (!plan_held(p, v) || p->choice[plan_find(p, v->id)].rank) return;
+  plan_offer(p, v, (Choice){.rank = RANK_DERIVED, .layout = l});
   *changed = true;
 }
 
@@ -528,17 +90,6 @@ static void visit_derive(TileOp *op, void *ctx) {
 
 /* ---- the pass ---- */
 
-static void note_chain(TileOp *op, void *ctx) {
-  Plan *p = ctx;
-  /* A reduction over a dot's shape, or a dot whose A operand was computed, as in attention. */
-  if (op->code != TILE_DOT) return;
-  const TileValue *a = op->args[0];
-  while (a->def && (tile_op_flags(a->def->code) & TILE_ELEM) && a->def->nargs) a = a->def->args[0];
-  if (!a->def ||
-      (a->def->code != TILE_LOAD && a->def->code != TILE_VIEW_LOAD && a->def->code != TILE_TRANS))
-    p->chained = true;
-}
-
 static bool tile_store(const TileOp *op) {
   return (op->code == TILE_STORE || op->code == TILE_VIEW_STORE) && op->args[1]->type.rank;
 }
@@ -555,14 +106,14 @@ static void choose_store(TileOp *op, void *ctx) {
   Plan *p = s->p;
   if (!tile_store(op)) return;
   const TileValue *value = op->args[1];
-  Choice own = op->code == TILE_STORE ? pointer_choice(p, op->args[0], op->args[2], RANK_STORE)
-                                      : view_choice(p, op, &value->type, RANK_STORE);
+  Choice own = op->code == TILE_STORE ? plan_pointer_choice(p, op->args[0], op->args[2], RANK_STORE)
+                                      : plan_view_choice(p, op, &value->type, RANK_STORE);
   Layout l = own.layout;
   const Layout *held_in = layout_of(p, value);
   const Layout *ptr_in = op->code == TILE_STORE ? layout_of(p, op->args[0]) : NULL;
   if (ptr_in) l = *ptr_in;
-  else if (held_in &&
-           (p->u->machine->kind == MACHINE_CPU || p->choice[find(p, value->id)].rank != RANK_DOT))
+  else if (held_in && (p->u->machine->kind == MACHINE_CPU ||
+                       p->choice[plan_find(p, value->id)].rank != RANK_DOT))
     l = *held_in;
   vec_push(p->u->arena, &s->list, l);
 }
@@ -574,8 +125,8 @@ typedef struct {
 
 static void fill_value(Fill *x, const TileValue *v) {
   ValuePlan *out = &x->s->values[v->id];
-  if (!held(x->p, v) || schedule_renames(v)) return;
-  Choice *c = &x->p->choice[find(x->p, v->id)];
+  if (!plan_held(x->p, v) || schedule_renames(v)) return;
+  Choice *c = &x->p->choice[plan_find(x->p, v->id)];
   if (!c->rank) *c = (Choice){.rank = RANK_DERIVED, .layout = plain(x->p, &v->type)};
   out->held = true;
   out->layout = c->layout;
@@ -600,11 +151,8 @@ bool schedule_run(Unit *u) {
   p.parent = ARENA_ARRAY(scratch, uint32_t, u->tile->nvalues);
   p.choice = ARENA_ARRAY(scratch, Choice, u->tile->nvalues);
   p.dot = ARENA_ARRAY(scratch, const TileOp *, u->tile->nvalues);
-  for (uint32_t i = 0; i < u->tile->nvalues; i++) p.parent[i] = i;
-  tile_walk(u->tile->body, note_dot, &p);
-  tile_walk(u->tile->body, tie_op, &p);
-  tile_walk(u->tile->body, note_chain, &p);
-  tile_walk(u->tile->body, anchor_op, &p);
+  plan_groups(&p);
+  plan_anchors(&p);
   Derive d = {&p, true};
   while (d.changed) {
     d.changed = false;

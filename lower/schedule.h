@@ -47,6 +47,11 @@ bool schedule_renames(const TileValue *v);
  * neighbours along order[0]; then come lanes, warps, and what is left. */
 Layout schedule_blocked(const Type *tile, const int *order, int vector, int warps, int lanes);
 
+/* The axes of a tile, the last one first. */
+void schedule_order(const Type *t, int *order);
+/* How often an atom of `step` is repeated along an axis. */
+int schedule_repeats(int extent, int step);
+
 /* Layouts of the accumulator and the operands of a dot: wm times the atom's warps along M, and wn
  * along N.  which: 0 A [..,M,K], 1 B [..,K,N] (not of a warpgroup's), 2 C [..,M,N]. */
 Layout schedule_fragment(const Atom *atom, int which, const Type *tile, int wm, int wn, int warps);
