@@ -21,16 +21,34 @@ static const char *telling_line(const char *lines) {
   return at ? at : lines;
 }
 
+/* The hint that the first error of a message ends in; "": it has none. */
+static const char *hint_of(const char *message) {
+  static const char mark[] = "hint: ";
+  const char *line = strchr(message, '\n'), *end = line ? strstr(line, ": error: ") : NULL;
+  while (line && (!end || line < end)) {
+    const char *text = line + 1 + strspn(line + 1, " ");
+    if (!strncmp(text, mark, sizeof mark - 1)) return text + sizeof mark - 1;
+    line = strchr(text, '\n');
+  }
+  return "";
+}
+
+/* Adds a text's first line, behind a separator; nothing if it is empty. */
+static char *add_line(char *end, const char *separator, const char *text) {
+  size_t n = strcspn(text, "\n");
+  if (!n) return end;
+  return mempcpy(mempcpy(end, separator, strlen(separator)), text, n);
+}
+
 char *refusal_line(const char *message) {
   size_t n = strcspn(message, "\n");
-  const char *more = message[n] && n && message[n - 1] == ':' ? telling_line(message + n + 1) : "";
-  size_t rest = strcspn(more, "\n");
-  char *line = malloc(n + 1 + rest + 1);
+  bool tool = message[n] && n && message[n - 1] == ':';
+  char *line = malloc(strlen(message) + 1); /* separators are shorter than what is left out */
   if (!line) return NULL;
   memcpy(line, message, n);
-  if (rest) line[n++] = ' ';
-  memcpy(line + n, more, rest);
-  line[n + rest] = 0;
+  char *end = tool ? add_line(line + n, " ", telling_line(message + n + 1))
+                   : add_line(line + n, "; ", hint_of(message));
+  *end = 0;
   return line;
 }
 

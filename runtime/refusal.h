@@ -11,8 +11,8 @@ nereid_tune_status refusal_status(int code);
  * a full disk. */
 bool refusal_lasts(int code);
 
-/* A message as one line: its first, and where that ends in a colon what a tool printed of an error.
- * malloc'ed; NULL: out of memory. */
+/* A message as one line: its first, with what a tool printed of an error where that ends in a
+ * colon, and else the hint of the first error.  malloc'ed; NULL: out of memory. */
 char *refusal_line(const char *message);
 
 typedef struct {

@@ -491,6 +491,10 @@ static void test_lines(void) {
   check_line("cc could not compile k:\nterminated\n", "cc could not compile k: terminated");
   check_line("cc could not compile k:", "cc could not compile k:");
   check_line("cc could not compile k:\n", "cc could not compile k:");
+  check_line("x.py:1:1: error: no\n    x\n    ^\nx.py:2:1: note: here\n    y\n    ^\n   hint: do\n",
+             "x.py:1:1: error: no; do");
+  check_line("x.py:1:1: error: no\nx.py:2:1: error: nor this\n   hint: do\n",
+             "x.py:1:1: error: no");
 }
 
 /* ---- the API ---- */
