@@ -317,7 +317,8 @@ Value call_with(Sema *S, Value fn, const Value *args, uint32_t n, Span at);
 /* ---- functions.c ---- */
 Value func_of(Sema *S, const FuncDef *def, ModuleInfo *m);
 Value eval_in_module(Sema *S, ModuleInfo *m, const Expr *e);
-/* The same without messages: an error if it can't be evaluated. */
+/* The same without messages: an error if it can't be evaluated, not even as host code that may ask
+ * for the device compiled for. */
 Value eval_in_module_quietly(Sema *S, ModuleInfo *m, const Expr *e);
 Value call_func(Sema *S, const Func *fn, const CallArgs *args);
 Value construct(Sema *S, Value cls, const CallArgs *args); /* a named tuple */

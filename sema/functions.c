@@ -3,6 +3,7 @@
  */
 #include "lang/messages.h"
 #include "sema/context.h"
+#include "sema/host.h"
 
 Value func_of(Sema *S, const FuncDef *def, ModuleInfo *m) {
   Func *f = ARENA_NEW(S->arena, Func);
@@ -28,7 +29,14 @@ static Value in_module(Sema *S, ModuleInfo *m, const Expr *e, Value (*how)(Sema 
 Value eval_in_module(Sema *S, ModuleInfo *m, const Expr *e) { return in_module(S, m, e, eval); }
 
 Value eval_in_module_quietly(Sema *S, ModuleInfo *m, const Expr *e) {
-  return in_module(S, m, e, eval_quietly);
+  Value v = in_module(S, m, e, eval_quietly);
+  if (v.kind != V_ERROR || S->host) return v;
+  TunedQuery query = {.device.target = S->fn->options.target};
+  Host host = {.query = &query};
+  S->host = &host;
+  v = in_module(S, m, e, eval_quietly);
+  S->host = NULL;
+  return v;
 }
 
 /* ---- parameters ---- */

@@ -1,4 +1,4 @@
-/* Host code: what decorators need of Python beyond what kernels do.
+/* Host code: what decorators and values of modules need of Python beyond what kernels do.
  *
  * A Sema with a Host evaluates host code of the file.  Names of modules that are not at hand
  * (torch, os, itertools, triton's runtime) are answered here, for the device tuned for, as far as

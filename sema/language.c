@@ -300,6 +300,6 @@ Value extern_attribute(Sema *S, Name path, Name name) {
     return bound_extra(S, "math_fn", value_str(name));
   Name whole = pool_name(S->names, *path ? arena_printf(S->arena, "%s.%s", path, name) : name);
   Value known;
-  if (S->host && host_attribute(S, whole, &known)) return known;
+  if (host_attribute(S, whole, &known)) return known;
   return (Value){.kind = V_EXTERN, .u.s = whole};
 }
