@@ -67,6 +67,29 @@ static void plain_keys(char *from, char *to) {
     if (*s == ':' && s[1] == ' ') *s = '=';
 }
 
+/* Does Python read it as one value?  Other text is a string with spaces or punctuation. */
+static bool is_value(const char *from, const char *to) {
+  if (strchr("+[({-", *from) || isdigit((unsigned char)*from)) return true;
+  while (from < to && (is_word(*from) || *from == '.' || *from == ':')) from++;
+  return from == to;
+}
+
+/* `(ij,jk->ik, [+x])` becomes `"ij,jk->ik",[+x])`: quotes stand where a comma, a space and what
+ * surrounds the arguments were. */
+static void quote_strings(char *from, char *close) {
+  int depth = 0;
+  for (char *s = from; s <= close; s++) {
+    if (s < close && strchr("([{", *s)) depth++;
+    if (s < close && strchr(")]}", *s)) depth--;
+    if (s < close && (depth || s[0] != ',' || s[1] != ' ')) continue;
+    if (from < s && !is_blank(from, s) && !is_value(from, s)) {
+      from[-1] = *s = '"';
+      if (s < close) s[1] = ',';
+    }
+    from = s + 2;
+  }
+}
+
 /* (args = (A), kwargs = {K}) becomes (A, K). */
 static void plain_call(Line *l) {
   static const char ARGS[] = "(args = (", KWARGS[] = "), kwargs = {";
@@ -84,6 +107,7 @@ static void plain_call(Line *l) {
   drop_comma(first, close);
   bool both = !is_blank(first, close) && !is_blank(keys, last);
   blank(close, keys);
+  quote_strings(first, close);
   if (both) close[1] = ',';
   *last = ' ';
 }

@@ -186,12 +186,16 @@ static const char *infix_of(const Node *n) {
   return NULL;
 }
 
+/* library.name.overload, or an operator of a model in ONNX's format; not math.ceil. */
+static bool is_library_op(const char *target) {
+  const char *dot = strchr(target, '.');
+  bool overload = dot && strchr(dot + 1, '.') && strncmp(target, "nereid.", 7);
+  return overload || strchr(target, ':');
+}
+
 static void print_call(Text *out, const Node *n) {
   const char *target = n->op->target;
-  bool overload =
-      !strncmp(target, "aten.", 5) || !strncmp(target, "prims.", 6) || strchr(target, ':');
-  const char *place = overload ? "torch.ops." : "";
-  text_printf(out, "%s%s(", place, n->op->target);
+  text_printf(out, "%s%s(", is_library_op(target) ? "torch.ops." : "", target);
   for (uint32_t i = 0; i < n->nargs; i++) {
     if (i) text_puts(out, ", ");
     arg_print(out, &n->args[i]);
@@ -204,7 +208,16 @@ static void print_call(Text *out, const Node *n) {
   text_puts(out, ")");
 }
 
+static bool is_negation(const Node *n) {
+  return n->kind == NODE_CALL && n->nargs == 1 && !strcmp(n->op->target, "_operator.neg");
+}
+
 static void print_value(Text *out, const Node *n) {
+  if (is_negation(n)) {
+    text_puts(out, "-");
+    arg_print(out, &n->args[0]);
+    return;
+  }
   const char *infix = n->kind == NODE_CALL ? infix_of(n) : NULL;
   bool getitem = n->kind == NODE_GETITEM;
   if (!infix && !getitem) {

@@ -183,8 +183,9 @@ static Arg read_bare_word(Name word) {
   return (Arg){.kind = ARG_STRING, .name = word};
 }
 
+/* Nodes have a sign in a listing, so that a string may have a node's name. */
 static Arg read_name(Reader *r, const Expr *e) {
-  Node *n = graph_find(r->g, e->name);
+  Node *n = r->listing ? NULL : graph_find(r->g, e->name);
   if (n) return arg_node(n);
   Dim symbol = dims_symbol_named(r->g->dims, e->name);
   if (symbol) return arg_dim(symbol);
@@ -321,6 +322,15 @@ static Node *read_infix(Reader *r, const Expr *e) {
   return n;
 }
 
+/* -x. */
+static Node *read_negation(Reader *r, const Expr *e) {
+  if (e->op != OP_NEG || e->a->kind != EX_NAME) return bad_arg(r, e), NULL;
+  Arg x = read_arg(r, e->a);
+  Node *n = new_call(r, e, "_operator.neg", 1, 0);
+  n->args[0] = x;
+  return n;
+}
+
 static const char *call_target(Reader *r, const Expr *e) {
   Name path = dotted(r, e->a);
   if (!path) return NULL;
@@ -364,6 +374,7 @@ static Node *read_value(Reader *r, const Expr *e) {
     case EX_SUBSCRIPT: return read_getitem(r, e);
     case EX_BINARY:
     case EX_COMPARE: return read_infix(r, e);
+    case EX_UNARY: return read_negation(r, e);
     default: bad_arg(r, e); return NULL;
   }
 }
@@ -387,15 +398,26 @@ static void rename_input(Reader *r, const Expr *target, const Expr *value) {
   name_node(r, n, target);
 }
 
+static InputKind kind_of_name(const char *name) {
+  if (!strncmp(name, "p_", 2)) return INPUT_PARAMETER;
+  if (!strncmp(name, "b_", 2)) return INPUT_BUFFER;
+  return strncmp(name, "c_", 2) ? INPUT_USER : INPUT_CONSTANT;
+}
+
+/* The tensor that is meant by an input's name alone. */
+static Name tensor_of_input(const Node *n) {
+  return n->input.kind == INPUT_USER ? NULL : n->input.target;
+}
+
 /* `x = placeholder | "x"`, `w = get_attr | "layer.weight"`.  Inputs come first. */
 static void read_listed_input(Reader *r, const Expr *target, const Expr *e) {
   Node *before = r->last_input ? r->last_input->next : r->g->first;
   Node *n = graph_node(r->g, NODE_INPUT, before, 0, 0);
   bool attribute = !strcmp(e->a->name, "get_attr");
   n->place = target->span;
-  n->input.kind = attribute ? INPUT_PARAMETER : INPUT_USER;
   n->input.target = target->kind == EX_NAME ? target->name : e->b->name;
-  n->input.tensor = attribute ? e->b->name : NULL;
+  n->input.kind = attribute ? INPUT_PARAMETER : kind_of_name(n->input.target);
+  n->input.tensor = attribute ? e->b->name : tensor_of_input(n);
   name_node(r, n, target);
   r->last_input = n;
 }
@@ -458,12 +480,6 @@ static void read_statement(Reader *r, const Stmt *s) {
 
 /* ---- forward ---- */
 
-static InputKind kind_of_name(const char *name) {
-  if (!strncmp(name, "p_", 2)) return INPUT_PARAMETER;
-  if (!strncmp(name, "b_", 2)) return INPUT_BUFFER;
-  return strncmp(name, "c_", 2) ? INPUT_USER : INPUT_CONSTANT;
-}
-
 static void read_parameter(Reader *r, const Param *p) {
   if (p->kind != PARAM_PLAIN) {
     FAIL(r, p->span, E_GRAPH_PARAMETER);
@@ -472,7 +488,7 @@ static void read_parameter(Reader *r, const Param *p) {
   Node *n = new_node(r, NODE_INPUT, p->span, 0, 0);
   n->input.target = p->name;
   n->input.kind = kind_of_name(p->name);
-  if (n->input.kind != INPUT_USER) n->input.tensor = p->name;
+  n->input.tensor = tensor_of_input(n);
   n->type = read_annotation(r, p->annotation);
   if (!graph_set_name(r->g, n, p->name)) FAIL(r, p->span, E_GRAPH_TWICE, p->name);
 }

@@ -30,3 +30,13 @@ np.save('$TMP/v.npy', np.ones((2, 256), np.float32))"
 nereid graph $TMP/weights.txt $TMP/v.npy --weights ../models/mlp/model.pt2 --device interp | cut -c1-22
 sed 's/0.bias/0.bios/' $TMP/weights.txt > $TMP/lacks.txt
 cd $TMP; nereid graph lacks.txt v.npy --weights $OLDPWD/../models/mlp/model.pt2 2>&1 | sed 's/error: .*model.pt2/error: model.pt2/'
+cat > of_program.txt <<'END'
+graph():
+    %unused : [num_users=0] = placeholder[target=unused]
+    %p_0_bias : [num_users=1] = placeholder[target=p_0_bias]
+    %tanh : [num_users=2] = placeholder[target=tanh]
+    %einsum : [num_users=1] = call_function[target=torch.ops.aten.einsum.default](args = (ij,kj->ik, [%tanh, %tanh]), kwargs = {})
+    %gelu : [num_users=1] = call_function[target=torch.ops.aten.gelu.default](args = (%p_0_bias,), kwargs = {approximate: tanh})
+    return (einsum, gelu)
+END
+nereid graph of_program.txt v.npy v.npy --weights $OLDPWD/../models/mlp/model.pt2 --emit graph
