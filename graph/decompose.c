@@ -100,7 +100,7 @@ static bool visit(Decompose *d, Node *n) {
   write_sizes(n);
   if (n->kind != NODE_CALL || is_kept(d, n)) return true;
   const Decomposition *row = decomposition_find(n->op->target);
-  if (row && row->to) {
+  while (row && row->to) {
     n->op = ops_find(row->to);
     row = decomposition_find(row->to);
   }

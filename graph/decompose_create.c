@@ -83,3 +83,37 @@ Node *decompose_linspace(Build *b) {
   Node *first = build_with(b, "aten.lt.Tensor", i, build_int(b, steps / 2));
   return build_to(b, build_where(b, first, arg_node(low), arg_node(high)), t);
 }
+
+/* base to the power of what linspace gives. */
+Node *decompose_logspace(Build *b) {
+  DType t = b->in.n->type.dtype, compute = t == DT_F64 ? DT_F64 : DT_F32;
+  Node *x =
+      build_with_named(b, "aten.linspace.default",
+                       ARGS(build_arg(b, "start"), build_arg(b, "end"), build_arg(b, "steps")),
+                       "dtype", arg_dtype(compute));
+  Arg base = arg_float(infer_number(&b->in, "base"));
+  return build_to(b, build(b, "aten.pow.Scalar", ARGS(base, arg_node(x))), t);
+}
+
+/* Row and column of each place of a matrix that lies below a diagonal, or above it, row by row. */
+Node *decompose_triangle_places(Build *b) {
+  bool lower = !strcmp(b->in.n->op->target, "aten.tril_indices.default");
+  int64_t rows = infer_int(&b->in, "row"), columns = infer_int(&b->in, "col");
+  int64_t offset = infer_int(&b->in, "offset");
+  Node **parts = ARENA_ARRAY(b->in.g->arena, Node *, (size_t)rows + 1);
+  uint32_t n = 0;
+  for (int64_t i = 0; i < rows; i++) {
+    int64_t first = lower ? 0 : i + offset, end = lower ? i + offset + 1 : columns;
+    if (first < 0) first = 0;
+    if (end > columns) end = columns;
+    if (first >= end) continue;
+    Dim size = build_const(b, end - first);
+    Node *row = build_full(b, 1, &size, build_int(b, i), DT_I64);
+    Node *column = build_with(b, "aten.add.Tensor", build_arange(b, size), build_int(b, first));
+    Node *both[] = {build_unsqueeze(b, row, 0), build_unsqueeze(b, column, 0)};
+    parts[n++] = build_cat(b, 2, both, 0);
+  }
+  const ValueType *t = &b->in.n->type;
+  if (!n) return build_full(b, 2, t->shape, build_int(b, 0), t->dtype);
+  return build_to(b, build_cat(b, n, parts, 1), t->dtype);
+}

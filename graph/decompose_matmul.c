@@ -131,6 +131,67 @@ Node *decompose_matmul(Build *b) {
   return build_view(b, decompose_matmul_of(b, x, y), b->in.n->type.rank, b->in.n->type.shape);
 }
 
+/* ---- axes by their numbers ---- */
+
+/* The axes that are not in `axes`, in front of those or behind them. */
+static Node *gather_axes(Build *b, Node *x, const int64_t *dims, uint32_t n, bool behind) {
+  uint32_t order[GRAPH_RANK_MAX], set = 0, at = behind ? 0 : n;
+  for (uint32_t i = 0; i < n; i++) {
+    uint32_t axis = infer_axis(&b->in, dims[i], rank_of(x));
+    order[behind ? rank_of(x) - n + i : i] = axis;
+    set |= 1u << axis;
+  }
+  for (uint32_t i = 0; i < rank_of(x); i++)
+    if (!(set >> i & 1)) order[at++] = i;
+  return build_permute(b, x, order);
+}
+
+Node *decompose_tensordot(Build *b) {
+  Node *x = build_input(b, "self"), *y = build_input(b, "other");
+  int64_t dx[GRAPH_RANK_MAX], dy[GRAPH_RANK_MAX];
+  uint32_t n = infer_ints(&b->in, "dims_self", dx);
+  infer_ints(&b->in, "dims_other", dy);
+  x = gather_axes(b, x, dx, n, true);
+  y = gather_axes(b, y, dy, n, false);
+  Dim k = infer_product(&b->in, y->type.shape, n);
+  x = build_view(b, x, 2, (Dim[]){rows_of(b, x, n), k});
+  y = build_view(b, y, 2, (Dim[]){k, infer_product(&b->in, y->type.shape + n, rank_of(y) - n)});
+  return build_finished(b, mm(b, x, y));
+}
+
+/* ---- groups of rows ---- */
+
+/* The number of groups that end before each row, or at it: its group, or how many there are. */
+static Node *group_of_rows(Build *b, Node *ends, Dim rows) {
+  Node *row = build_to(b, build_arange(b, rows), ends->type.dtype);
+  Node *before = build_op2(b, "aten.le.Tensor", ends, build_unsqueeze(b, row, 1));
+  return build_sum(b, build_to(b, before, DT_I64), 1u << 1, false);
+}
+
+/* Each row is multiplied by the matrix of its group; rows behind the last group are zeros. */
+static Node *rows_by_group(Build *b, Node *x, Node *matrices, Node *ends) {
+  Dim rows = x->type.shape[0], groups = matrices->type.shape[0];
+  Node *group = group_of_rows(b, ends, rows);
+  Dim last = dim_sub(b->in.g->dims, groups, build_const(b, 1));
+  Node *some = build_with(b, "aten.clamp_max.default", group, arg_dim(last));
+  Node *own = build(b, "aten.index_select.default",
+                    ARGS(arg_node(matrices), build_int(b, 0), arg_node(some)));
+  Node *y = build_op2(b, "aten.bmm.default", build_unsqueeze(b, x, 1), own);
+  y = build_squeeze(b, y, 1u << 1);
+  Node *in = build_with(b, "aten.lt.Tensor", group, arg_dim(groups));
+  return build_where(b, build_unsqueeze(b, in, 1), arg_node(y), build_int(b, 0));
+}
+
+/* Groups of columns, or of what is summed up, have no kernel. */
+Node *decompose_grouped_mm(Build *b) {
+  Node *x = build_input(b, b->in.schema->params[0].name);
+  Node *y = build_input(b, b->in.schema->params[1].name), *ends = build_input(b, "offs"), *z;
+  if (rank_of(x) == 2 && rank_of(y) == 3 && ends) z = rows_by_group(b, x, y, ends);
+  else if (rank_of(x) == 3 && rank_of(y) == 3 && !ends) z = build_op2(b, "aten.bmm.default", x, y);
+  else return NULL;
+  return build_to(b, z, b->in.n->type.dtype);
+}
+
 /* ---- dtypes that the units which multiply matrices do not sum up ---- */
 
 /* Integers and doubles: the sum of what is multiplied element by element; [.., m, k] by [.., k, n]

@@ -194,3 +194,13 @@ Node *decompose_native_batch_norm(Build *b) {
 Node *decompose_instance_norm(Build *b) {
   return rounded(b, from_batch(b) ? instance_norm(b) : with_running(b));
 }
+
+/* v as long as g says, for each place along the axis. */
+Node *decompose_weight_norm(Build *b) {
+  Node *v = build_input(b, "v"), *x = build_widen(b, v);
+  uint32_t axis = infer_axis_arg(&b->in, "dim", rank_of(v));
+  Node *square = build_sum(b, build_mul(b, x, x), all_axes(v) & ~(1u << axis), true);
+  Node *length = build_op1(b, "aten.sqrt.default", square);
+  Node *factor = build_div(b, build_widen(b, build_input(b, "g")), length);
+  return build_to(b, build_mul(b, x, factor), b->in.n->type.dtype);
+}

@@ -33,30 +33,6 @@ Node *decompose_glu(Build *b) {
   return rounded(b, build_mul(b, left, build_op1(b, "aten.sigmoid.default", right)));
 }
 
-/* ---- losses ---- */
-
-static Node *reduced(Build *b, Node *x) {
-  enum { NONE, MEAN };
-  int64_t how = infer_int(&b->in, "reduction");
-  if (how == NONE) return rounded(b, x);
-  uint32_t set = all_axes(x);
-  return rounded(b, how == MEAN ? build_mean(b, x, set, false) : build_sum(b, x, set, false));
-}
-
-static Node *difference(Build *b) {
-  Node *x = build_widen(b, self_of(b)), *y = build_widen(b, build_input(b, "target"));
-  return build_sub(b, x, y);
-}
-
-Node *decompose_mse_loss(Build *b) {
-  Node *gap = difference(b);
-  return reduced(b, build_mul(b, gap, gap));
-}
-
-Node *decompose_l1_loss(Build *b) {
-  return reduced(b, build_op1(b, "aten.abs.default", difference(b)));
-}
-
 /* ---- casts, and what changes nothing ---- */
 
 Node *decompose_cast(Build *b) {

@@ -1,4 +1,5 @@
-/* Recurrent networks of PyTorch: layers one above the other, each in one or two directions. */
+/* Recurrent networks of PyTorch: layers one above the other, each in one or two directions; and
+ * cells, which are one step. */
 #include "graph/build_rnn.h"
 #include "graph/decompose.h"
 
@@ -90,3 +91,33 @@ static Node *without_cell(Build *b, RnnKind kind) {
 Node *decompose_gru(Build *b) { return without_cell(b, RNN_GRU); }
 Node *decompose_rnn_tanh(Build *b) { return without_cell(b, RNN_TANH); }
 Node *decompose_rnn_relu(Build *b) { return without_cell(b, RNN_RELU); }
+
+/* ---- cells ---- */
+
+static RnnResult step(Build *b, RnnKind kind, Node *state, Node *cell) {
+  RnnLayer l = {.kind = kind,
+                .input_weight = build_input(b, "w_ih"),
+                .state_weight = build_input(b, "w_hh"),
+                .input_bias = build_input(b, "b_ih"),
+                .state_bias = build_input(b, "b_hh")};
+  return build_rnn(b, &l, build_unsqueeze(b, build_input(b, "input"), 0), state, cell);
+}
+
+Node *decompose_lstm_cell(Build *b) {
+  uint32_t n;
+  Node **hx = build_inputs(b, "hx", &n);
+  RnnResult r = step(b, RNN_LSTM, hx[0], hx[1]);
+  b->nitems = 2;
+  b->items = ARENA_ARRAY(b->in.g->arena, Node *, 2);
+  b->items[0] = r.state;
+  b->items[1] = r.cell;
+  return NULL;
+}
+
+static Node *plain_cell(Build *b, RnnKind kind) {
+  return step(b, kind, build_input(b, "hx"), NULL).state;
+}
+
+Node *decompose_gru_cell(Build *b) { return plain_cell(b, RNN_GRU); }
+Node *decompose_rnn_tanh_cell(Build *b) { return plain_cell(b, RNN_TANH); }
+Node *decompose_rnn_relu_cell(Build *b) { return plain_cell(b, RNN_RELU); }

@@ -6,12 +6,17 @@
 
 #define DECOMPOSITIONS(X, RENAME) \
   RENAME("aten.__and__.Tensor", "aten.bitwise_and.Tensor") \
+  RENAME("aten.__lshift__.Scalar", "aten.bitwise_left_shift.Tensor_Scalar") \
+  RENAME("aten.__lshift__.Tensor", "aten.bitwise_left_shift.Tensor") \
   RENAME("aten.__or__.Tensor", "aten.bitwise_or.Tensor") \
+  RENAME("aten.__rshift__.Scalar", "aten.bitwise_right_shift.Tensor_Scalar") \
+  RENAME("aten.__rshift__.Tensor", "aten.bitwise_right_shift.Tensor") \
   RENAME("aten.__xor__.Tensor", "aten.bitwise_xor.Tensor") \
   X(adaptive_avg_pool2d, "aten._adaptive_avg_pool2d.default") \
   X(adaptive_avg_pool3d, "aten._adaptive_avg_pool3d.default") \
   X(cdist, "aten._cdist_forward.default") \
   X(rms_norm, "aten._fused_rms_norm.default") \
+  X(grouped_mm, "aten._grouped_mm.default") \
   X(log_softmax, "aten._log_softmax.default") \
   X(native_batch_norm, "aten._native_batch_norm_legit.no_stats") \
   X(native_batch_norm, "aten._native_batch_norm_legit_no_training.default") \
@@ -27,7 +32,11 @@
   RENAME("aten._unsafe_index.Tensor", "aten.index.Tensor") \
   X(index_put, "aten._unsafe_index_put.default") \
   X(view, "aten._unsafe_view.default") \
+  X(upsample_cubic_smooth, "aten._upsample_bicubic2d_aa.vec") \
+  X(upsample_linear_smooth, "aten._upsample_bilinear2d_aa.vec") \
   X(upsample_nearest_exact, "aten._upsample_nearest_exact2d.vec") \
+  X(weight_norm, "aten._weight_norm.default") \
+  RENAME("aten.absolute.default", "aten.abs.default") \
   X(adaptive_avg_pool1d, "aten.adaptive_avg_pool1d.default") \
   X(adaptive_avg_pool2d, "aten.adaptive_avg_pool2d.default") \
   X(adaptive_avg_pool3d, "aten.adaptive_avg_pool3d.default") \
@@ -36,6 +45,7 @@
   X(adaptive_max_pool3d, "aten.adaptive_max_pool3d.default") \
   X(addmm, "aten.addmm.default") \
   X(addmv, "aten.addmv.default") \
+  RENAME("aten.adjoint.default", "aten.mT.default") \
   X(affine_grid, "aten.affine_grid_generator.default") \
   X(same, "aten.alias.default") \
   X(all, "aten.all.default") \
@@ -50,11 +60,21 @@
   X(arange, "aten.arange.default") \
   X(arange, "aten.arange.start") \
   X(arange, "aten.arange.start_step") \
+  RENAME("aten.arccos.default", "aten.acos.default") \
+  RENAME("aten.arccosh.default", "aten.acosh.default") \
+  RENAME("aten.arcsin.default", "aten.asin.default") \
+  RENAME("aten.arcsinh.default", "aten.asinh.default") \
+  RENAME("aten.arctan.default", "aten.atan.default") \
+  RENAME("aten.arctan2.default", "aten.atan2.default") \
+  RENAME("aten.arctanh.default", "aten.atanh.default") \
   X(argmax, "aten.argmax.default") \
   X(argmin, "aten.argmin.default") \
   X(argsort, "aten.argsort.default") \
   X(argsort, "aten.argsort.stable") \
   X(nonzero, "aten.argwhere.default") \
+  X(view, "aten.atleast_1d.default") \
+  X(view, "aten.atleast_2d.default") \
+  X(view, "aten.atleast_3d.default") \
   X(avg_pool1d, "aten.avg_pool1d.default") \
   X(avg_pool2d, "aten.avg_pool2d.default") \
   X(avg_pool3d, "aten.avg_pool3d.default") \
@@ -96,6 +116,7 @@
   X(convolution, "aten.convolution.default") \
   X(copy, "aten.copy.default") \
   X(count_nonzero, "aten.count_nonzero.dim_IntList") \
+  X(cross_entropy, "aten.cross_entropy_loss.default") \
   X(cummax, "aten.cummax.default") \
   X(cummin, "aten.cummin.default") \
   X(cumprod, "aten.cumprod.default") \
@@ -105,6 +126,10 @@
   X(diagonal_scatter, "aten.diagonal_scatter.default") \
   X(diff, "aten.diff.default") \
   RENAME("aten.div.Scalar", "aten.div.Tensor") \
+  RENAME("aten.divide.Scalar", "aten.div.Scalar") \
+  RENAME("aten.divide.Scalar_mode", "aten.div.Scalar_mode") \
+  RENAME("aten.divide.Tensor", "aten.div.Tensor") \
+  RENAME("aten.divide.Tensor_mode", "aten.div.Tensor_mode") \
   X(dot, "aten.dot.default") \
   X(dropout, "aten.dropout.default") \
   X(einsum, "aten.einsum.default") \
@@ -120,6 +145,9 @@
   X(expand, "aten.expand_as.default") \
   X(eye, "aten.eye.default") \
   X(eye, "aten.eye.m") \
+  X(fake_quantize, "aten.fake_quantize_per_channel_affine.default") \
+  X(fake_quantize, "aten.fake_quantize_per_tensor_affine.default") \
+  X(fake_quantize, "aten.fake_quantize_per_tensor_affine.tensor_qparams") \
   X(dropout, "aten.feature_dropout.default") \
   X(fill, "aten.fill.Scalar") \
   X(fill_tensor, "aten.fill.Tensor") \
@@ -131,12 +159,18 @@
   X(full, "aten.full_like.default") \
   X(gather, "aten.gather.default") \
   RENAME("aten.ge.Scalar", "aten.ge.Tensor") \
+  RENAME("aten.ger.default", "aten.outer.default") \
   X(glu, "aten.glu.default") \
+  RENAME("aten.greater.Scalar", "aten.gt.Scalar") \
+  RENAME("aten.greater.Tensor", "aten.gt.Tensor") \
+  RENAME("aten.greater_equal.Scalar", "aten.ge.Scalar") \
+  RENAME("aten.greater_equal.Tensor", "aten.ge.Tensor") \
   X(grid_sampler, "aten.grid_sampler.default") \
   X(grid_sampler, "aten.grid_sampler_2d.default") \
   X(grid_sampler, "aten.grid_sampler_3d.default") \
   X(group_norm, "aten.group_norm.default") \
   X(gru, "aten.gru.input") \
+  X(gru_cell, "aten.gru_cell.default") \
   RENAME("aten.gt.Scalar", "aten.gt.Tensor") \
   X(histc, "aten.histc.default") \
   X(hstack, "aten.hstack.default") \
@@ -153,15 +187,23 @@
   X(l1_loss, "aten.l1_loss.default") \
   X(layer_norm, "aten.layer_norm.default") \
   RENAME("aten.le.Scalar", "aten.le.Tensor") \
+  RENAME("aten.less.Scalar", "aten.lt.Scalar") \
+  RENAME("aten.less.Tensor", "aten.lt.Tensor") \
+  RENAME("aten.less_equal.Scalar", "aten.le.Scalar") \
+  RENAME("aten.less_equal.Tensor", "aten.le.Tensor") \
   X(same, "aten.lift_fresh_copy.default") \
+  RENAME("aten.linalg_matmul.default", "aten.matmul.default") \
   X(vector_norm, "aten.linalg_vector_norm.default") \
   X(linear, "aten.linear.default") \
   X(linspace, "aten.linspace.default") \
   X(log_softmax, "aten.log_softmax.int") \
   X(logcumsumexp, "aten.logcumsumexp.default") \
+  X(logspace, "aten.logspace.default") \
   X(logsumexp, "aten.logsumexp.default") \
   X(lstm, "aten.lstm.input") \
+  X(lstm_cell, "aten.lstm_cell.default") \
   RENAME("aten.lt.Scalar", "aten.lt.Tensor") \
+  RENAME("aten.mH.default", "aten.mT.default") \
   X(swap_last, "aten.mT.default") \
   X(masked_scatter, "aten.masked_scatter.default") \
   X(masked_select, "aten.masked_select.default") \
@@ -187,12 +229,16 @@
   RENAME("aten.min.other", "aten.minimum.default") \
   X(mm, "aten.mm.default") \
   X(mode, "aten.mode.default") \
+  RENAME("aten.moveaxis.int", "aten.movedim.int") \
+  RENAME("aten.moveaxis.intlist", "aten.movedim.intlist") \
   X(movedim, "aten.movedim.int") \
   X(movedim, "aten.movedim.intlist") \
   X(mse_loss, "aten.mse_loss.default") \
   X(msort, "aten.msort.default") \
   RENAME("aten.mul.Scalar", "aten.mul.Tensor") \
   X(multinomial, "aten.multinomial.default") \
+  RENAME("aten.multiply.Scalar", "aten.mul.Scalar") \
+  RENAME("aten.multiply.Tensor", "aten.mul.Tensor") \
   X(mv, "aten.mv.default") \
   X(nanmedian, "aten.nanmedian.default") \
   X(nanmedian, "aten.nanmedian.dim") \
@@ -203,24 +249,32 @@
   X(native_group_norm, "aten.native_group_norm.default") \
   X(layer_norm, "aten.native_layer_norm.default") \
   RENAME("aten.ne.Scalar", "aten.ne.Tensor") \
+  RENAME("aten.negative.default", "aten.neg.default") \
   X(zeros, "aten.new_empty.default") \
   X(zeros, "aten.new_empty_strided.default") \
   X(full, "aten.new_full.default") \
   X(ones, "aten.new_ones.default") \
   X(zeros, "aten.new_zeros.default") \
+  X(nll_loss, "aten.nll_loss.default") \
+  X(nll_loss, "aten.nll_loss2d.default") \
+  X(nll_loss, "aten.nll_loss_nd.default") \
   X(nonzero, "aten.nonzero.default") \
   X(vector_norm, "aten.norm.Scalar") \
   X(vector_norm, "aten.norm.ScalarOpt_dim") \
   X(vector_norm, "aten.norm.ScalarOpt_dim_dtype") \
+  RENAME("aten.not_equal.Scalar", "aten.ne.Scalar") \
+  RENAME("aten.not_equal.Tensor", "aten.ne.Tensor") \
   X(reverse, "aten.numpy_T.default") \
   X(one_hot, "aten.one_hot.default") \
   X(ones, "aten.ones.default") \
   X(ones, "aten.ones_like.default") \
   X(outer, "aten.outer.default") \
   X(pad, "aten.pad.default") \
+  RENAME("aten.pdist.default", "aten._pdist_forward.default") \
   X(permute, "aten.permute.default") \
   X(pixel_shuffle, "aten.pixel_shuffle.default") \
   X(pixel_unshuffle, "aten.pixel_unshuffle.default") \
+  X(same, "aten.positive.default") \
   X(prelu, "aten.prelu.default") \
   X(prod, "aten.prod.default") \
   X(prod, "aten.prod.dim_int") \
@@ -231,6 +285,7 @@
   X(randn, "aten.randn.default") \
   X(randn, "aten.randn_like.default") \
   X(randperm, "aten.randperm.default") \
+  X(view, "aten.ravel.default") \
   X(reflection_pad, "aten.reflection_pad1d.default") \
   X(reflection_pad, "aten.reflection_pad2d.default") \
   X(reflection_pad, "aten.reflection_pad3d.default") \
@@ -245,8 +300,11 @@
   X(view, "aten.reshape_as.default") \
   X(rms_norm, "aten.rms_norm.default") \
   X(rnn_relu, "aten.rnn_relu.input") \
+  X(rnn_relu_cell, "aten.rnn_relu_cell.default") \
   X(rnn_tanh, "aten.rnn_tanh.input") \
+  X(rnn_tanh_cell, "aten.rnn_tanh_cell.default") \
   X(roll, "aten.roll.default") \
+  RENAME("aten.row_stack.default", "aten.vstack.default") \
   X(scalar_tensor, "aten.scalar_tensor.default") \
   X(attention, "aten.scaled_dot_product_attention.default") \
   X(scatter_reduce, "aten.scatter.reduce") \
@@ -259,11 +317,24 @@
   X(searchsorted, "aten.searchsorted.Tensor") \
   X(select, "aten.select.int") \
   X(select_scatter, "aten.select_scatter.default") \
+  RENAME("aten.sgn.default", "aten.sign.default") \
   X(slice, "aten.slice.Tensor") \
   X(slice_scatter, "aten.slice_scatter.default") \
   X(softmax, "aten.softmax.int") \
   X(sort, "aten.sort.default") \
   X(sort, "aten.sort.stable") \
+  RENAME("aten.special_erf.default", "aten.erf.default") \
+  RENAME("aten.special_erfc.default", "aten.erfc.default") \
+  RENAME("aten.special_erfinv.default", "aten.erfinv.default") \
+  RENAME("aten.special_exp2.default", "aten.exp2.default") \
+  RENAME("aten.special_expit.default", "aten.sigmoid.default") \
+  RENAME("aten.special_expm1.default", "aten.expm1.default") \
+  RENAME("aten.special_gammaln.default", "aten.lgamma.default") \
+  RENAME("aten.special_i0.default", "aten.i0.default") \
+  RENAME("aten.special_log1p.default", "aten.log1p.default") \
+  RENAME("aten.special_logit.default", "aten.logit.default") \
+  RENAME("aten.special_sinc.default", "aten.sinc.default") \
+  RENAME("aten.special_xlogy.default", "aten.xlogy.Tensor") \
   X(split, "aten.split.Tensor") \
   X(split, "aten.split.sizes") \
   X(split, "aten.split_with_sizes.default") \
@@ -277,11 +348,15 @@
   X(std_mean, "aten.std_mean.correction") \
   X(std_mean, "aten.std_mean.default") \
   X(std_mean, "aten.std_mean.dim") \
+  RENAME("aten.subtract.Scalar", "aten.sub.Scalar") \
+  RENAME("aten.subtract.Tensor", "aten.sub.Tensor") \
   X(sum, "aten.sum.default") \
   X(sum, "aten.sum.dim_IntList") \
   X(transpose, "aten.swapaxes.default") \
+  RENAME("aten.swapdims.default", "aten.swapaxes.default") \
   X(t, "aten.t.default") \
   X(take_along_dim, "aten.take_along_dim.default") \
+  X(tensordot, "aten.tensordot.default") \
   X(repeat, "aten.tile.default") \
   X(cast, "aten.to.device") \
   X(cast, "aten.to.dtype") \
@@ -290,7 +365,11 @@
   X(topk, "aten.topk.default") \
   X(transpose, "aten.transpose.int") \
   X(tril, "aten.tril.default") \
+  X(triangle_places, "aten.tril_indices.default") \
   X(triu, "aten.triu.default") \
+  X(triangle_places, "aten.triu_indices.default") \
+  RENAME("aten.true_divide.Scalar", "aten.div.Scalar") \
+  RENAME("aten.true_divide.Tensor", "aten.div.Tensor") \
   X(cast, "aten.type_as.default") \
   X(unbind, "aten.unbind.int") \
   X(view, "aten.unflatten.int") \
@@ -311,6 +390,7 @@
   X(var_mean, "aten.var_mean.correction") \
   X(var_mean, "aten.var_mean.default") \
   X(var_mean, "aten.var_mean.dim") \
+  RENAME("aten.vdot.default", "aten.dot.default") \
   X(view, "aten.view.default") \
   X(view_dtype, "aten.view.dtype") \
   X(view, "aten.view_as.default") \
@@ -318,6 +398,8 @@
   RENAME("aten.where.Scalar", "aten.where.self") \
   RENAME("aten.where.ScalarOther", "aten.where.self") \
   RENAME("aten.where.ScalarSelf", "aten.where.self") \
+  RENAME("aten.xlogy.Scalar_Other", "aten.xlogy.Tensor") \
+  RENAME("aten.xlogy.Scalar_Self", "aten.xlogy.Tensor") \
   X(zeros, "aten.zeros.default") \
   X(zeros, "aten.zeros_like.default") \
   X(arguments, "nereid.bits.default") \
@@ -327,11 +409,17 @@
   X(arguments, "nereid.merge.default") \
   X(arguments, "nereid.of_sort_key.default") \
   X(arguments, "nereid.random.default") \
+  X(reduced, "nereid.reduced.default") \
   X(arguments, "nereid.scatter.default") \
   X(arguments, "nereid.search.default") \
   X(arguments, "nereid.sort.default") \
   X(arguments, "nereid.sort_key.default") \
   X(arguments, "nereid.suppress.default") \
-  X(cast, "prims.convert_element_type.default")
+  X(cast, "prims.convert_element_type.default") \
+  X(dequantize, "quantized_decomposed.dequantize_per_channel.default") \
+  X(dequantize, "quantized_decomposed.dequantize_per_tensor.default") \
+  X(quantize, "quantized_decomposed.quantize_per_channel.default") \
+  X(quantize, "quantized_decomposed.quantize_per_tensor.default") \
+  X(grouped_mm, "transformers.grouped_mm_fallback.default")
 
 #endif

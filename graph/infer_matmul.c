@@ -52,7 +52,7 @@ void infer_mv(Infer *in) {
 }
 
 void infer_dot(Infer *in) {
-  const ValueType *a = infer_tensor(in, "self"), *b = infer_tensor(in, "tensor");
+  const ValueType *a = infer_self(in), *b = infer_tensor(in, in->schema->params[1].name);
   infer_rank(in, a, 1, 1);
   infer_rank(in, b, 1, 1);
   infer_same_dtype(in, a, b);
@@ -114,7 +114,7 @@ void infer_outer(Infer *in) {
 
 /* Groups of rows or of columns, whose ends are in offs, each by a matrix of its own. */
 void infer_grouped_mm(Infer *in) {
-  const ValueType *a = infer_tensor(in, "self"), *b = infer_tensor(in, "mat2");
+  const ValueType *a = infer_self(in), *b = infer_tensor(in, in->schema->params[1].name);
   const ValueType *offs = infer_optional_tensor(in, "offs");
   infer_rank(in, a, 2, 3);
   infer_rank(in, b, 2, 3);

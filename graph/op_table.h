@@ -28,7 +28,11 @@
   X(bitwise, POINTWISE, "aten.__and__.Tensor", "(Tensor self, Tensor other) -> Tensor") \
   X(binary_in_place, NONE, "aten.__iand__.Tensor", "(Tensor(a!) self, Tensor other) -> Tensor(a!)") \
   X(binary_in_place, NONE, "aten.__ior__.Tensor", "(Tensor(a!) self, Tensor other) -> Tensor(a!)") \
+  X(bitwise, NONE, "aten.__lshift__.Scalar", "(Tensor self, Scalar other) -> Tensor") \
+  X(bitwise, NONE, "aten.__lshift__.Tensor", "(Tensor self, Tensor other) -> Tensor") \
   X(bitwise, POINTWISE, "aten.__or__.Tensor", "(Tensor self, Tensor other) -> Tensor") \
+  X(bitwise, NONE, "aten.__rshift__.Scalar", "(Tensor self, Scalar other) -> Tensor") \
+  X(bitwise, NONE, "aten.__rshift__.Tensor", "(Tensor self, Tensor other) -> Tensor") \
   X(bitwise, POINTWISE, "aten.__xor__.Tensor", "(Tensor self, Tensor other) -> Tensor") \
   X(pool_adaptive, NONE, "aten._adaptive_avg_pool2d.default", "(Tensor self, SymInt[2] output_size) -> Tensor") \
   X(pool_adaptive, NONE, "aten._adaptive_avg_pool3d.default", "(Tensor self, SymInt[3] output_size) -> Tensor") \
@@ -59,9 +63,13 @@
   X(upsample_2d, NONE, "aten._upsample_bicubic2d_aa.vec", "(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor") \
   X(upsample_2d, NONE, "aten._upsample_bilinear2d_aa.vec", "(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor") \
   X(upsample_2d, NONE, "aten._upsample_nearest_exact2d.vec", "(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor") \
+  X(same_float, NONE, "aten._weight_norm.default", "(Tensor v, Tensor g, int dim=0) -> Tensor") \
   X(same, POINTWISE, "aten.abs.default", "(Tensor self) -> Tensor") \
   X(in_place, NONE, "aten.abs_.default", "(Tensor(a!) self) -> Tensor(a!)") \
+  X(same, NONE, "aten.absolute.default", "(Tensor self) -> Tensor") \
+  X(in_place, NONE, "aten.absolute_.default", "(Tensor(a!) self) -> Tensor(a!)") \
   X(float_of, POINTWISE, "aten.acos.default", "(Tensor self) -> Tensor") \
+  X(in_place_float, NONE, "aten.acos_.default", "(Tensor(a!) self) -> Tensor(a!)") \
   X(float_of, POINTWISE, "aten.acosh.default", "(Tensor self) -> Tensor") \
   X(pool_adaptive, NONE, "aten.adaptive_avg_pool1d.default", "(Tensor self, int[1] output_size) -> Tensor") \
   X(pool_adaptive, NONE, "aten.adaptive_avg_pool2d.default", "(Tensor self, SymInt[2] output_size) -> Tensor") \
@@ -74,9 +82,12 @@
   X(binary_in_place, NONE, "aten.add_.Scalar", "(Tensor(a!) self, Scalar other, Scalar alpha=1) -> Tensor(a!)") \
   X(binary_in_place, NONE, "aten.add_.Tensor", "(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)") \
   X(ternary, POINTWISE, "aten.addcdiv.default", "(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor") \
+  X(in_place, NONE, "aten.addcdiv_.default", "(Tensor(a!) self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor(a!)") \
   X(ternary, POINTWISE, "aten.addcmul.default", "(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor") \
+  X(in_place, NONE, "aten.addcmul_.default", "(Tensor(a!) self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor(a!)") \
   X(addmm, NONE, "aten.addmm.default", "(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor") \
   X(addmm, NONE, "aten.addmv.default", "(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor") \
+  X(swap_last, VIEW, "aten.adjoint.default", "(Tensor(a) self) -> Tensor(a)") \
   X(affine_grid, NONE, "aten.affine_grid_generator.default", "(Tensor theta, SymInt[] size, bool align_corners) -> Tensor") \
   X(same, VIEW, "aten.alias.default", "(Tensor(a) self) -> Tensor(a)") \
   X(any, NONE, "aten.all.default", "(Tensor self) -> Tensor") \
@@ -85,12 +96,20 @@
   X(extreme, REDUCE, "aten.amax.default", "(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor") \
   X(extreme, REDUCE, "aten.amin.default", "(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor") \
   X(aminmax, NONE, "aten.aminmax.default", "(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor max)") \
+  X(float_of, POINTWISE, "aten.angle.default", "(Tensor self) -> Tensor") \
   X(any, NONE, "aten.any.default", "(Tensor self) -> Tensor") \
   X(any, REDUCE, "aten.any.dim", "(Tensor self, int dim, bool keepdim=False) -> Tensor") \
   X(any, NONE, "aten.any.dims", "(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor") \
   X(arange, NONE, "aten.arange.default", "(Scalar end, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor") \
   X(arange, NONE, "aten.arange.start", "(Scalar start, Scalar end, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor") \
   X(arange, CREATE, "aten.arange.start_step", "(Scalar start, Scalar end, Scalar step=1, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor") \
+  X(float_of, NONE, "aten.arccos.default", "(Tensor self) -> Tensor") \
+  X(float_of, NONE, "aten.arccosh.default", "(Tensor self) -> Tensor") \
+  X(float_of, NONE, "aten.arcsin.default", "(Tensor self) -> Tensor") \
+  X(float_of, NONE, "aten.arcsinh.default", "(Tensor self) -> Tensor") \
+  X(float_of, NONE, "aten.arctan.default", "(Tensor self) -> Tensor") \
+  X(binary_float, NONE, "aten.arctan2.default", "(Tensor self, Tensor other) -> Tensor") \
+  X(float_of, NONE, "aten.arctanh.default", "(Tensor self) -> Tensor") \
   X(arg, NONE, "aten.argmax.default", "(Tensor self, int? dim=None, bool keepdim=False) -> Tensor") \
   X(arg, NONE, "aten.argmin.default", "(Tensor self, int? dim=None, bool keepdim=False) -> Tensor") \
   X(argsort, NONE, "aten.argsort.default", "(Tensor self, int dim=-1, bool descending=False) -> Tensor") \
@@ -98,10 +117,16 @@
   X(nonzero, NONE, "aten.argwhere.default", "(Tensor self) -> Tensor") \
   X(as_strided, VIEW, "aten.as_strided.default", "(Tensor(a) self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor(a)") \
   X(float_of, POINTWISE, "aten.asin.default", "(Tensor self) -> Tensor") \
+  X(in_place_float, NONE, "aten.asin_.default", "(Tensor(a!) self) -> Tensor(a!)") \
   X(float_of, POINTWISE, "aten.asinh.default", "(Tensor self) -> Tensor") \
   X(float_of, POINTWISE, "aten.atan.default", "(Tensor self) -> Tensor") \
   X(binary_float, POINTWISE, "aten.atan2.default", "(Tensor self, Tensor other) -> Tensor") \
+  X(in_place_float, NONE, "aten.atan2_.default", "(Tensor(a!) self, Tensor other) -> Tensor(a!)") \
+  X(in_place_float, NONE, "aten.atan_.default", "(Tensor(a!) self) -> Tensor(a!)") \
   X(float_of, POINTWISE, "aten.atanh.default", "(Tensor self) -> Tensor") \
+  X(atleast, VIEW, "aten.atleast_1d.default", "(Tensor self) -> Tensor") \
+  X(atleast, VIEW, "aten.atleast_2d.default", "(Tensor self) -> Tensor") \
+  X(atleast, VIEW, "aten.atleast_3d.default", "(Tensor self) -> Tensor") \
   X(pool_average, NONE, "aten.avg_pool1d.default", "(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] padding=0, bool ceil_mode=False, bool count_include_pad=True) -> Tensor") \
   X(pool_average, NONE, "aten.avg_pool2d.default", "(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, bool ceil_mode=False, bool count_include_pad=True, int? divisor_override=None) -> Tensor") \
   X(pool_average, NONE, "aten.avg_pool3d.default", "(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, bool ceil_mode=False, bool count_include_pad=True, int? divisor_override=None) -> Tensor") \
@@ -109,19 +134,27 @@
   X(batch_norm, NONE, "aten.batch_norm.default", "(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float momentum, float eps, bool cudnn_enabled) -> Tensor") \
   X(same, NONE, "aten.bernoulli.default", "(Tensor self, *, Generator? generator=None) -> Tensor") \
   X(same, NONE, "aten.bernoulli.p", "(Tensor self, float p, *, Generator? generator=None) -> Tensor") \
+  X(bilinear, NONE, "aten.bilinear.default", "(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None) -> Tensor") \
+  X(loss, NONE, "aten.binary_cross_entropy.default", "(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean) -> Tensor") \
+  X(loss, NONE, "aten.binary_cross_entropy_with_logits.default", "(Tensor self, Tensor target, Tensor? weight=None, Tensor? pos_weight=None, int reduction=Mean) -> Tensor") \
   X(bitwise, POINTWISE, "aten.bitwise_and.Scalar", "(Tensor self, Scalar other) -> Tensor") \
   X(bitwise, POINTWISE, "aten.bitwise_and.Tensor", "(Tensor self, Tensor other) -> Tensor") \
+  X(binary_in_place, NONE, "aten.bitwise_and_.Scalar", "(Tensor(a!) self, Scalar other) -> Tensor(a!)") \
   X(binary_in_place, NONE, "aten.bitwise_and_.Tensor", "(Tensor(a!) self, Tensor other) -> Tensor(a!)") \
   X(bitwise, POINTWISE, "aten.bitwise_left_shift.Tensor", "(Tensor self, Tensor other) -> Tensor") \
   X(bitwise, POINTWISE, "aten.bitwise_left_shift.Tensor_Scalar", "(Tensor self, Scalar other) -> Tensor") \
   X(bitwise_not, POINTWISE, "aten.bitwise_not.default", "(Tensor self) -> Tensor") \
+  X(in_place, NONE, "aten.bitwise_not_.default", "(Tensor(a!) self) -> Tensor(a!)") \
   X(bitwise, POINTWISE, "aten.bitwise_or.Scalar", "(Tensor self, Scalar other) -> Tensor") \
   X(bitwise, POINTWISE, "aten.bitwise_or.Tensor", "(Tensor self, Tensor other) -> Tensor") \
+  X(binary_in_place, NONE, "aten.bitwise_or_.Scalar", "(Tensor(a!) self, Scalar other) -> Tensor(a!)") \
   X(binary_in_place, NONE, "aten.bitwise_or_.Tensor", "(Tensor(a!) self, Tensor other) -> Tensor(a!)") \
   X(bitwise, POINTWISE, "aten.bitwise_right_shift.Tensor", "(Tensor self, Tensor other) -> Tensor") \
   X(bitwise, POINTWISE, "aten.bitwise_right_shift.Tensor_Scalar", "(Tensor self, Scalar other) -> Tensor") \
   X(bitwise, POINTWISE, "aten.bitwise_xor.Scalar", "(Tensor self, Scalar other) -> Tensor") \
   X(bitwise, POINTWISE, "aten.bitwise_xor.Tensor", "(Tensor self, Tensor other) -> Tensor") \
+  X(binary_in_place, NONE, "aten.bitwise_xor_.Scalar", "(Tensor(a!) self, Scalar other) -> Tensor(a!)") \
+  X(binary_in_place, NONE, "aten.bitwise_xor_.Tensor", "(Tensor(a!) self, Tensor other) -> Tensor(a!)") \
   X(mm, MATMUL, "aten.bmm.default", "(Tensor self, Tensor mat2) -> Tensor") \
   X(mm_dtype, MATMUL, "aten.bmm.dtype", "(Tensor self, Tensor mat2, ScalarType out_dtype) -> Tensor") \
   X(broadcast_tensors, NONE, "aten.broadcast_tensors.default", "(Tensor[] tensors) -> Tensor[]") \
@@ -133,6 +166,7 @@
   X(same, POINTWISE, "aten.ceil.default", "(Tensor self) -> Tensor") \
   X(in_place, NONE, "aten.ceil_.default", "(Tensor(a!) self) -> Tensor(a!)") \
   X(same_float, POINTWISE, "aten.celu.default", "(Tensor self, Scalar alpha=1.0) -> Tensor") \
+  X(in_place, NONE, "aten.celu_.default", "(Tensor(a!) self, Scalar alpha=1.0) -> Tensor(a!)") \
   X(same, NONE, "aten.channel_shuffle.default", "(Tensor self, SymInt groups) -> Tensor") \
   X(chunk, NONE, "aten.chunk.default", "(Tensor(a -> *) self, int chunks, int dim=0) -> Tensor(a)[]") \
   X(clamp, POINTWISE, "aten.clamp.Tensor", "(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor") \
@@ -141,9 +175,11 @@
   X(clamp_in_place, NONE, "aten.clamp_.default", "(Tensor(a!) self, Scalar? min=None, Scalar? max=None) -> Tensor(a!)") \
   X(binary, POINTWISE, "aten.clamp_max.Tensor", "(Tensor self, Tensor max) -> Tensor") \
   X(clamp, POINTWISE, "aten.clamp_max.default", "(Tensor self, Scalar max) -> Tensor") \
+  X(in_place, NONE, "aten.clamp_max_.Tensor", "(Tensor(a!) self, Tensor max) -> Tensor(a!)") \
   X(clamp_in_place, NONE, "aten.clamp_max_.default", "(Tensor(a!) self, Scalar max) -> Tensor(a!)") \
   X(binary, POINTWISE, "aten.clamp_min.Tensor", "(Tensor self, Tensor min) -> Tensor") \
   X(clamp, POINTWISE, "aten.clamp_min.default", "(Tensor self, Scalar min) -> Tensor") \
+  X(in_place, NONE, "aten.clamp_min_.Tensor", "(Tensor(a!) self, Tensor min) -> Tensor(a!)") \
   X(clamp_in_place, NONE, "aten.clamp_min_.default", "(Tensor(a!) self, Scalar min) -> Tensor(a!)") \
   X(clamp, POINTWISE, "aten.clip.Tensor", "(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor") \
   X(clamp, POINTWISE, "aten.clip.default", "(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor") \
@@ -170,11 +206,16 @@
   X(float_of, POINTWISE, "aten.cos.default", "(Tensor self) -> Tensor") \
   X(in_place_float, NONE, "aten.cos_.default", "(Tensor(a!) self) -> Tensor(a!)") \
   X(float_of, POINTWISE, "aten.cosh.default", "(Tensor self) -> Tensor") \
+  X(in_place_float, NONE, "aten.cosh_.default", "(Tensor(a!) self) -> Tensor(a!)") \
+  X(cosine_similarity, NONE, "aten.cosine_similarity.default", "(Tensor x1, Tensor x2, int dim=1, float eps=1e-08) -> Tensor") \
   X(count_nonzero, NONE, "aten.count_nonzero.dim_IntList", "(Tensor self, int[] dim) -> Tensor") \
+  X(cross_entropy, NONE, "aten.cross_entropy_loss.default", "(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean, SymInt ignore_index=-100, float label_smoothing=0.0) -> Tensor") \
   X(scan_indices, NONE, "aten.cummax.default", "(Tensor self, int dim) -> (Tensor values, Tensor indices)") \
   X(scan_indices, NONE, "aten.cummin.default", "(Tensor self, int dim) -> (Tensor values, Tensor indices)") \
   X(scan, SCAN, "aten.cumprod.default", "(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor") \
   X(scan, SCAN, "aten.cumsum.default", "(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor") \
+  X(in_place, NONE, "aten.cumsum_.default", "(Tensor(a!) self, int dim, *, ScalarType? dtype=None) -> Tensor(a!)") \
+  X(float_of, POINTWISE, "aten.deg2rad.default", "(Tensor self) -> Tensor") \
   X(same, VIEW, "aten.detach.default", "(Tensor(a) self) -> Tensor(a)") \
   X(in_place, NONE, "aten.detach_.default", "(Tensor(a!) self) -> Tensor(a!)") \
   X(diag_embed, NONE, "aten.diag_embed.default", "(Tensor self, int offset=0, int dim1=-2, int dim2=-1) -> Tensor") \
@@ -186,8 +227,16 @@
   X(divide, POINTWISE, "aten.div.Tensor", "(Tensor self, Tensor other) -> Tensor") \
   X(divide, POINTWISE, "aten.div.Tensor_mode", "(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor") \
   X(divide_in_place, NONE, "aten.div_.Scalar", "(Tensor(a!) self, Scalar other) -> Tensor(a!)") \
+  X(divide_in_place, NONE, "aten.div_.Scalar_mode", "(Tensor(a!) self, Scalar other, *, str? rounding_mode) -> Tensor(a!)") \
   X(divide_in_place, NONE, "aten.div_.Tensor", "(Tensor(a!) self, Tensor other) -> Tensor(a!)") \
   X(divide_in_place, NONE, "aten.div_.Tensor_mode", "(Tensor(a!) self, Tensor other, *, str? rounding_mode) -> Tensor(a!)") \
+  X(divide, NONE, "aten.divide.Scalar", "(Tensor self, Scalar other) -> Tensor") \
+  X(divide, NONE, "aten.divide.Scalar_mode", "(Tensor self, Scalar other, *, str? rounding_mode) -> Tensor") \
+  X(divide, NONE, "aten.divide.Tensor", "(Tensor self, Tensor other) -> Tensor") \
+  X(divide, NONE, "aten.divide.Tensor_mode", "(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor") \
+  X(divide_in_place, NONE, "aten.divide_.Scalar", "(Tensor(a!) self, Scalar other) -> Tensor(a!)") \
+  X(divide_in_place, NONE, "aten.divide_.Tensor", "(Tensor(a!) self, Tensor other) -> Tensor(a!)") \
+  X(divide_in_place, NONE, "aten.divide_.Tensor_mode", "(Tensor(a!) self, Tensor other, *, str? rounding_mode) -> Tensor(a!)") \
   X(dot, NONE, "aten.dot.default", "(Tensor self, Tensor tensor) -> Tensor") \
   X(same, NONE, "aten.dropout.default", "(Tensor input, float p, bool train) -> Tensor") \
   X(in_place, NONE, "aten.dropout_.default", "(Tensor(a!) self, float p, bool train) -> Tensor(a!)") \
@@ -204,15 +253,23 @@
   X(compare, POINTWISE, "aten.eq.Scalar", "(Tensor self, Scalar other) -> Tensor") \
   X(compare, POINTWISE, "aten.eq.Tensor", "(Tensor self, Tensor other) -> Tensor") \
   X(float_of, POINTWISE, "aten.erf.default", "(Tensor self) -> Tensor") \
+  X(in_place_float, NONE, "aten.erf_.default", "(Tensor(a!) self) -> Tensor(a!)") \
   X(float_of, POINTWISE, "aten.erfc.default", "(Tensor self) -> Tensor") \
+  X(in_place_float, NONE, "aten.erfc_.default", "(Tensor(a!) self) -> Tensor(a!)") \
+  X(float_of, POINTWISE, "aten.erfinv.default", "(Tensor self) -> Tensor") \
   X(float_of, POINTWISE, "aten.exp.default", "(Tensor self) -> Tensor") \
   X(float_of, POINTWISE, "aten.exp2.default", "(Tensor self) -> Tensor") \
+  X(in_place_float, NONE, "aten.exp2_.default", "(Tensor(a!) self) -> Tensor(a!)") \
   X(in_place_float, NONE, "aten.exp_.default", "(Tensor(a!) self) -> Tensor(a!)") \
   X(expand, VIEW, "aten.expand.default", "(Tensor(a) self, SymInt[] size, *, bool implicit=False) -> Tensor(a)") \
   X(expand_as, VIEW, "aten.expand_as.default", "(Tensor(a) self, Tensor other) -> Tensor(a)") \
   X(float_of, POINTWISE, "aten.expm1.default", "(Tensor self) -> Tensor") \
+  X(in_place_float, NONE, "aten.expm1_.default", "(Tensor(a!) self) -> Tensor(a!)") \
   X(eye, NONE, "aten.eye.default", "(SymInt n, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor") \
   X(eye, NONE, "aten.eye.m", "(SymInt n, SymInt m, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor") \
+  X(same_float, NONE, "aten.fake_quantize_per_channel_affine.default", "(Tensor self, Tensor scale, Tensor zero_point, int axis, int quant_min, int quant_max) -> Tensor") \
+  X(same_float, NONE, "aten.fake_quantize_per_tensor_affine.default", "(Tensor self, float scale, int zero_point, int quant_min, int quant_max) -> Tensor") \
+  X(same_float, NONE, "aten.fake_quantize_per_tensor_affine.tensor_qparams", "(Tensor self, Tensor scale, Tensor zero_point, int quant_min, int quant_max) -> Tensor") \
   X(same, NONE, "aten.feature_dropout.default", "(Tensor input, float p, bool train) -> Tensor") \
   X(same, NONE, "aten.fill.Scalar", "(Tensor self, Scalar value) -> Tensor") \
   X(in_place, POINTWISE, "aten.fill.Tensor", "(Tensor self, Tensor value) -> Tensor") \
@@ -221,14 +278,22 @@
   X(same, POINTWISE, "aten.fix.default", "(Tensor self) -> Tensor") \
   X(flatten, VIEW, "aten.flatten.using_ints", "(Tensor(a) self, int start_dim=0, int end_dim=-1) -> Tensor(a)") \
   X(flip, VIEW, "aten.flip.default", "(Tensor self, int[] dims) -> Tensor") \
+  X(same, NONE, "aten.fliplr.default", "(Tensor self) -> Tensor") \
+  X(same, NONE, "aten.flipud.default", "(Tensor self) -> Tensor") \
   X(same, POINTWISE, "aten.floor.default", "(Tensor self) -> Tensor") \
   X(in_place, NONE, "aten.floor_.default", "(Tensor(a!) self) -> Tensor(a!)") \
   X(binary, POINTWISE, "aten.floor_divide.Scalar", "(Tensor self, Scalar other) -> Tensor") \
   X(binary, POINTWISE, "aten.floor_divide.default", "(Tensor self, Tensor other) -> Tensor") \
+  X(binary_in_place, NONE, "aten.floor_divide_.Scalar", "(Tensor(a!) self, Scalar other) -> Tensor(a!)") \
+  X(binary_in_place, NONE, "aten.floor_divide_.Tensor", "(Tensor(a!) self, Tensor other) -> Tensor(a!)") \
   X(binary, POINTWISE, "aten.fmax.default", "(Tensor self, Tensor other) -> Tensor") \
   X(binary, POINTWISE, "aten.fmin.default", "(Tensor self, Tensor other) -> Tensor") \
   X(binary, POINTWISE, "aten.fmod.Scalar", "(Tensor self, Scalar other) -> Tensor") \
   X(binary, POINTWISE, "aten.fmod.Tensor", "(Tensor self, Tensor other) -> Tensor") \
+  X(binary_in_place, NONE, "aten.fmod_.Scalar", "(Tensor(a!) self, Scalar other) -> Tensor(a!)") \
+  X(binary_in_place, NONE, "aten.fmod_.Tensor", "(Tensor(a!) self, Tensor other) -> Tensor(a!)") \
+  X(same_float, POINTWISE, "aten.frac.default", "(Tensor self) -> Tensor") \
+  X(in_place, NONE, "aten.frac_.default", "(Tensor(a!) self) -> Tensor(a!)") \
   X(filled, CREATE, "aten.full.default", "(SymInt[] size, Scalar fill_value, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor") \
   X(like, NONE, "aten.full_like.default", "(Tensor self, Scalar fill_value, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor") \
   X(gather, GATHER, "aten.gather.default", "(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor") \
@@ -236,12 +301,18 @@
   X(compare, POINTWISE, "aten.ge.Tensor", "(Tensor self, Tensor other) -> Tensor") \
   X(same_float, POINTWISE, "aten.gelu.default", "(Tensor self, *, str approximate='none') -> Tensor") \
   X(in_place, NONE, "aten.gelu_.default", "(Tensor(a!) self, *, str approximate='none') -> Tensor(a!)") \
+  X(outer, NONE, "aten.ger.default", "(Tensor self, Tensor vec2) -> Tensor") \
   X(glu, NONE, "aten.glu.default", "(Tensor self, int dim=-1) -> Tensor") \
+  X(compare, NONE, "aten.greater.Scalar", "(Tensor self, Scalar other) -> Tensor") \
+  X(compare, NONE, "aten.greater.Tensor", "(Tensor self, Tensor other) -> Tensor") \
+  X(compare, NONE, "aten.greater_equal.Scalar", "(Tensor self, Scalar other) -> Tensor") \
+  X(compare, NONE, "aten.greater_equal.Tensor", "(Tensor self, Tensor other) -> Tensor") \
   X(grid_sampler, NONE, "aten.grid_sampler.default", "(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor") \
   X(grid_sampler, NONE, "aten.grid_sampler_2d.default", "(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor") \
   X(grid_sampler, NONE, "aten.grid_sampler_3d.default", "(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor") \
   X(group_norm, NONE, "aten.group_norm.default", "(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, float eps=1e-05, bool cudnn_enabled=True) -> Tensor") \
   X(rnn, NONE, "aten.gru.input", "(Tensor input, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor, Tensor)") \
+  X(cell, NONE, "aten.gru_cell.default", "(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None) -> Tensor") \
   X(compare, POINTWISE, "aten.gt.Scalar", "(Tensor self, Scalar other) -> Tensor") \
   X(compare, POINTWISE, "aten.gt.Tensor", "(Tensor self, Tensor other) -> Tensor") \
   X(same_float, POINTWISE, "aten.hardshrink.default", "(Tensor self, Scalar lambd=0.5) -> Tensor") \
@@ -251,9 +322,12 @@
   X(in_place, NONE, "aten.hardswish_.default", "(Tensor(a!) self) -> Tensor(a!)") \
   X(same, POINTWISE, "aten.hardtanh.default", "(Tensor self, Scalar min_val=-1, Scalar max_val=1) -> Tensor") \
   X(in_place, NONE, "aten.hardtanh_.default", "(Tensor(a!) self, Scalar min_val=-1, Scalar max_val=1) -> Tensor(a!)") \
+  X(binary, POINTWISE, "aten.heaviside.default", "(Tensor self, Tensor values) -> Tensor") \
   X(histc, NONE, "aten.histc.default", "(Tensor self, int bins=100, Scalar min=0, Scalar max=0) -> Tensor") \
   X(hstack, NONE, "aten.hstack.default", "(Tensor[] tensors) -> Tensor") \
+  X(loss, NONE, "aten.huber_loss.default", "(Tensor self, Tensor target, int reduction=Mean, float delta=1.0) -> Tensor") \
   X(binary, POINTWISE, "aten.hypot.default", "(Tensor self, Tensor other) -> Tensor") \
+  X(float_of, POINTWISE, "aten.i0.default", "(Tensor self) -> Tensor") \
   X(im2col, NONE, "aten.im2col.default", "(Tensor self, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) -> Tensor") \
   X(index, GATHER, "aten.index.Tensor", "(Tensor self, Tensor?[] indices) -> Tensor") \
   X(index_add, NONE, "aten.index_add.default", "(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor") \
@@ -275,9 +349,11 @@
   X(to_bool, POINTWISE, "aten.isneginf.default", "(Tensor self) -> Tensor") \
   X(to_bool, POINTWISE, "aten.isposinf.default", "(Tensor self) -> Tensor") \
   X(item, NONE, "aten.item.default", "(Tensor self) -> Scalar") \
+  X(loss, NONE, "aten.kl_div.default", "(Tensor self, Tensor target, int reduction=Mean, *, bool log_target=False) -> Tensor") \
   X(kthvalue, NONE, "aten.kthvalue.default", "(Tensor self, SymInt k, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)") \
   X(loss, NONE, "aten.l1_loss.default", "(Tensor self, Tensor target, int reduction=Mean) -> Tensor") \
   X(layer_norm, NONE, "aten.layer_norm.default", "(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, Tensor? bias=None, float eps=1e-05, bool cudnn_enable=True) -> Tensor") \
+  X(binary_float, NONE, "aten.ldexp.Tensor", "(Tensor self, Tensor other) -> Tensor") \
   X(compare, POINTWISE, "aten.le.Scalar", "(Tensor self, Scalar other) -> Tensor") \
   X(compare, POINTWISE, "aten.le.Tensor", "(Tensor self, Tensor other) -> Tensor") \
   X(same, POINTWISE, "aten.leaky_relu.default", "(Tensor self, Scalar negative_slope=0.01) -> Tensor") \
@@ -286,27 +362,45 @@
   X(lerp, POINTWISE, "aten.lerp.Tensor", "(Tensor self, Tensor end, Tensor weight) -> Tensor") \
   X(in_place, NONE, "aten.lerp_.Scalar", "(Tensor(a!) self, Tensor end, Scalar weight) -> Tensor(a!)") \
   X(in_place, NONE, "aten.lerp_.Tensor", "(Tensor(a!) self, Tensor end, Tensor weight) -> Tensor(a!)") \
+  X(compare, NONE, "aten.less.Scalar", "(Tensor self, Scalar other) -> Tensor") \
+  X(compare, NONE, "aten.less.Tensor", "(Tensor self, Tensor other) -> Tensor") \
+  X(compare, NONE, "aten.less_equal.Scalar", "(Tensor self, Scalar other) -> Tensor") \
+  X(compare, NONE, "aten.less_equal.Tensor", "(Tensor self, Tensor other) -> Tensor") \
+  X(float_of, POINTWISE, "aten.lgamma.default", "(Tensor self) -> Tensor") \
   X(same, VIEW, "aten.lift_fresh_copy.default", "(Tensor self) -> Tensor") \
+  X(matmul, NONE, "aten.linalg_matmul.default", "(Tensor self, Tensor other) -> Tensor") \
   X(moment, NONE, "aten.linalg_vector_norm.default", "(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor") \
   X(linear, NONE, "aten.linear.default", "(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor") \
   X(linspace, NONE, "aten.linspace.default", "(Scalar start, Scalar end, int steps, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor") \
   X(float_of, POINTWISE, "aten.log.default", "(Tensor self) -> Tensor") \
   X(float_of, POINTWISE, "aten.log10.default", "(Tensor self) -> Tensor") \
+  X(in_place_float, NONE, "aten.log10_.default", "(Tensor(a!) self) -> Tensor(a!)") \
   X(float_of, POINTWISE, "aten.log1p.default", "(Tensor self) -> Tensor") \
+  X(in_place_float, NONE, "aten.log1p_.default", "(Tensor(a!) self) -> Tensor(a!)") \
   X(float_of, POINTWISE, "aten.log2.default", "(Tensor self) -> Tensor") \
+  X(in_place_float, NONE, "aten.log2_.default", "(Tensor(a!) self) -> Tensor(a!)") \
   X(in_place_float, NONE, "aten.log_.default", "(Tensor(a!) self) -> Tensor(a!)") \
   X(same_float, POINTWISE, "aten.log_sigmoid.default", "(Tensor self) -> Tensor") \
   X(softmax, NONE, "aten.log_softmax.int", "(Tensor self, int dim, ScalarType? dtype=None) -> Tensor") \
   X(binary_float, POINTWISE, "aten.logaddexp.default", "(Tensor self, Tensor other) -> Tensor") \
+  X(binary_float, POINTWISE, "aten.logaddexp2.default", "(Tensor self, Tensor other) -> Tensor") \
   X(scan_float, SCAN, "aten.logcumsumexp.default", "(Tensor self, int dim) -> Tensor") \
   X(compare, POINTWISE, "aten.logical_and.default", "(Tensor self, Tensor other) -> Tensor") \
+  X(in_place, NONE, "aten.logical_and_.default", "(Tensor(a!) self, Tensor other) -> Tensor(a!)") \
   X(to_bool, POINTWISE, "aten.logical_not.default", "(Tensor self) -> Tensor") \
+  X(in_place, NONE, "aten.logical_not_.default", "(Tensor(a!) self) -> Tensor(a!)") \
   X(compare, POINTWISE, "aten.logical_or.default", "(Tensor self, Tensor other) -> Tensor") \
+  X(in_place, NONE, "aten.logical_or_.default", "(Tensor(a!) self, Tensor other) -> Tensor(a!)") \
   X(compare, POINTWISE, "aten.logical_xor.default", "(Tensor self, Tensor other) -> Tensor") \
+  X(in_place, NONE, "aten.logical_xor_.default", "(Tensor(a!) self, Tensor other) -> Tensor(a!)") \
+  X(float_of, NONE, "aten.logit.default", "(Tensor self, float? eps=None) -> Tensor") \
+  X(linspace, NONE, "aten.logspace.default", "(Scalar start, Scalar end, int steps, float base=10.0, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor") \
   X(logsumexp, NONE, "aten.logsumexp.default", "(Tensor self, int[1] dim, bool keepdim=False) -> Tensor") \
   X(lstm, NONE, "aten.lstm.input", "(Tensor input, Tensor[] hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor, Tensor, Tensor)") \
+  X(lstm_cell, NONE, "aten.lstm_cell.default", "(Tensor input, Tensor[] hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None) -> (Tensor, Tensor)") \
   X(compare, POINTWISE, "aten.lt.Scalar", "(Tensor self, Scalar other) -> Tensor") \
   X(compare, POINTWISE, "aten.lt.Tensor", "(Tensor self, Tensor other) -> Tensor") \
+  X(swap_last, VIEW, "aten.mH.default", "(Tensor(a) self) -> Tensor(a)") \
   X(swap_last, VIEW, "aten.mT.default", "(Tensor(a) self) -> Tensor(a)") \
   X(masked_fill, POINTWISE, "aten.masked_fill.Scalar", "(Tensor self, Tensor mask, Scalar value) -> Tensor") \
   X(masked_fill, POINTWISE, "aten.masked_fill.Tensor", "(Tensor self, Tensor mask, Tensor value) -> Tensor") \
@@ -338,8 +432,11 @@
   X(binary, POINTWISE, "aten.min.other", "(Tensor self, Tensor other) -> Tensor") \
   X(binary, POINTWISE, "aten.minimum.default", "(Tensor self, Tensor other) -> Tensor") \
   X(same_float, POINTWISE, "aten.mish.default", "(Tensor self) -> Tensor") \
+  X(in_place, NONE, "aten.mish_.default", "(Tensor(a!) self) -> Tensor(a!)") \
   X(mm, MATMUL, "aten.mm.default", "(Tensor self, Tensor mat2) -> Tensor") \
   X(max_dim, NONE, "aten.mode.default", "(Tensor self, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)") \
+  X(movedim, VIEW, "aten.moveaxis.int", "(Tensor(a) self, int source, int destination) -> Tensor(a)") \
+  X(movedim, VIEW, "aten.moveaxis.intlist", "(Tensor(a) self, int[] source, int[] destination) -> Tensor(a)") \
   X(movedim, VIEW, "aten.movedim.int", "(Tensor(a) self, int source, int destination) -> Tensor(a)") \
   X(movedim, VIEW, "aten.movedim.intlist", "(Tensor(a) self, int[] source, int[] destination) -> Tensor(a)") \
   X(loss, NONE, "aten.mse_loss.default", "(Tensor self, Tensor target, int reduction=Mean) -> Tensor") \
@@ -349,8 +446,13 @@
   X(binary_in_place, NONE, "aten.mul_.Scalar", "(Tensor(a!) self, Scalar other) -> Tensor(a!)") \
   X(binary_in_place, NONE, "aten.mul_.Tensor", "(Tensor(a!) self, Tensor other) -> Tensor(a!)") \
   X(multinomial, NONE, "aten.multinomial.default", "(Tensor self, int num_samples, bool replacement=False, *, Generator? generator=None) -> Tensor") \
+  X(binary, NONE, "aten.multiply.Scalar", "(Tensor self, Scalar other) -> Tensor") \
+  X(binary, NONE, "aten.multiply.Tensor", "(Tensor self, Tensor other) -> Tensor") \
+  X(binary_in_place, NONE, "aten.multiply_.Scalar", "(Tensor(a!) self, Scalar other) -> Tensor(a!)") \
+  X(binary_in_place, NONE, "aten.multiply_.Tensor", "(Tensor(a!) self, Tensor other) -> Tensor(a!)") \
   X(mv, NONE, "aten.mv.default", "(Tensor self, Tensor vec) -> Tensor") \
   X(same, POINTWISE, "aten.nan_to_num.default", "(Tensor self, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor") \
+  X(in_place, NONE, "aten.nan_to_num_.default", "(Tensor(a!) self, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor(a!)") \
   X(max_all, NONE, "aten.nanmedian.default", "(Tensor self) -> Tensor") \
   X(max_dim, NONE, "aten.nanmedian.dim", "(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)") \
   X(sum, NONE, "aten.nansum.default", "(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor") \
@@ -363,30 +465,44 @@
   X(compare, POINTWISE, "aten.ne.Tensor", "(Tensor self, Tensor other) -> Tensor") \
   X(neg, POINTWISE, "aten.neg.default", "(Tensor self) -> Tensor") \
   X(neg_in_place, NONE, "aten.neg_.default", "(Tensor(a!) self) -> Tensor(a!)") \
+  X(neg, NONE, "aten.negative.default", "(Tensor self) -> Tensor") \
+  X(in_place, NONE, "aten.negative_.default", "(Tensor(a!) self) -> Tensor(a!)") \
   X(new, NONE, "aten.new_empty.default", "(Tensor self, SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor") \
   X(new, NONE, "aten.new_empty_strided.default", "(Tensor self, SymInt[] size, SymInt[] stride, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor") \
   X(new, NONE, "aten.new_full.default", "(Tensor self, SymInt[] size, Scalar fill_value, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor") \
   X(new, NONE, "aten.new_ones.default", "(Tensor self, SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor") \
   X(new, NONE, "aten.new_zeros.default", "(Tensor self, SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor") \
+  X(cross_entropy, NONE, "aten.nll_loss.default", "(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean, SymInt ignore_index=-100) -> Tensor") \
+  X(cross_entropy, NONE, "aten.nll_loss2d.default", "(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean, SymInt ignore_index=-100) -> Tensor") \
+  X(cross_entropy, NONE, "aten.nll_loss_nd.default", "(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean, SymInt ignore_index=-100) -> Tensor") \
   X(nonzero, NONE, "aten.nonzero.default", "(Tensor self) -> Tensor") \
   X(moment, NONE, "aten.norm.Scalar", "(Tensor self, Scalar p=2) -> Tensor") \
   X(moment, NONE, "aten.norm.ScalarOpt_dim", "(Tensor self, Scalar? p, int[1] dim, bool keepdim=False) -> Tensor") \
   X(moment, NONE, "aten.norm.ScalarOpt_dim_dtype", "(Tensor self, Scalar? p, int[1] dim, bool keepdim, *, ScalarType dtype) -> Tensor") \
+  X(filled, NONE, "aten.normal.float_float", "(float mean, float std, SymInt[] size, *, Generator? generator=None, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor") \
+  X(compare, NONE, "aten.not_equal.Scalar", "(Tensor self, Scalar other) -> Tensor") \
+  X(compare, NONE, "aten.not_equal.Tensor", "(Tensor self, Tensor other) -> Tensor") \
   X(reverse, VIEW, "aten.numpy_T.default", "(Tensor(a) self) -> Tensor(a)") \
   X(one_hot, NONE, "aten.one_hot.default", "(Tensor self, int num_classes=-1) -> Tensor") \
   X(filled, NONE, "aten.ones.default", "(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor") \
   X(like, NONE, "aten.ones_like.default", "(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor") \
   X(outer, NONE, "aten.outer.default", "(Tensor self, Tensor vec2) -> Tensor") \
   X(pad, NONE, "aten.pad.default", "(Tensor self, SymInt[] pad, str mode='constant', float? value=None) -> Tensor") \
+  X(pairwise_distance, NONE, "aten.pairwise_distance.default", "(Tensor x1, Tensor x2, float p=2.0, float eps=1e-06, bool keepdim=False) -> Tensor") \
+  X(pdist, NONE, "aten.pdist.default", "(Tensor self, float p=2.0) -> Tensor") \
   X(permute, VIEW, "aten.permute.default", "(Tensor(a) self, int[] dims) -> Tensor(a)") \
   X(pixel_shuffle, NONE, "aten.pixel_shuffle.default", "(Tensor self, int upscale_factor) -> Tensor") \
   X(pixel_unshuffle, NONE, "aten.pixel_unshuffle.default", "(Tensor self, int downscale_factor) -> Tensor") \
+  X(same, VIEW, "aten.positive.default", "(Tensor(a) self) -> Tensor(a)") \
   X(binary, POINTWISE, "aten.pow.Scalar", "(Scalar self, Tensor exponent) -> Tensor") \
   X(binary, POINTWISE, "aten.pow.Tensor_Scalar", "(Tensor self, Scalar exponent) -> Tensor") \
   X(binary, POINTWISE, "aten.pow.Tensor_Tensor", "(Tensor self, Tensor exponent) -> Tensor") \
+  X(binary_in_place, NONE, "aten.pow_.Scalar", "(Tensor(a!) self, Scalar exponent) -> Tensor(a!)") \
+  X(binary_in_place, NONE, "aten.pow_.Tensor", "(Tensor(a!) self, Tensor exponent) -> Tensor(a!)") \
   X(same, NONE, "aten.prelu.default", "(Tensor self, Tensor weight) -> Tensor") \
   X(sum, NONE, "aten.prod.default", "(Tensor self, *, ScalarType? dtype=None) -> Tensor") \
   X(sum, REDUCE, "aten.prod.dim_int", "(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor") \
+  X(float_of, POINTWISE, "aten.rad2deg.default", "(Tensor self) -> Tensor") \
   X(filled, NONE, "aten.rand.default", "(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor") \
   X(like, NONE, "aten.rand_like.default", "(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor") \
   X(randint, NONE, "aten.randint.default", "(SymInt high, SymInt[] size, *, ScalarType? dtype=long, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor") \
@@ -394,6 +510,7 @@
   X(filled, NONE, "aten.randn.default", "(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor") \
   X(like, NONE, "aten.randn_like.default", "(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor") \
   X(randperm, NONE, "aten.randperm.default", "(SymInt n, *, ScalarType? dtype=long, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor") \
+  X(ravel, VIEW, "aten.ravel.default", "(Tensor(a) self) -> Tensor(a)") \
   X(float_of, POINTWISE, "aten.reciprocal.default", "(Tensor self) -> Tensor") \
   X(in_place_float, NONE, "aten.reciprocal_.default", "(Tensor(a!) self) -> Tensor(a!)") \
   X(reflect, NONE, "aten.reflection_pad1d.default", "(Tensor self, SymInt[2] padding) -> Tensor") \
@@ -406,6 +523,8 @@
   X(binary, POINTWISE, "aten.remainder.Scalar", "(Tensor self, Scalar other) -> Tensor") \
   X(binary, POINTWISE, "aten.remainder.Scalar_Tensor", "(Scalar self, Tensor other) -> Tensor") \
   X(binary, POINTWISE, "aten.remainder.Tensor", "(Tensor self, Tensor other) -> Tensor") \
+  X(binary_in_place, NONE, "aten.remainder_.Scalar", "(Tensor(a!) self, Scalar other) -> Tensor(a!)") \
+  X(binary_in_place, NONE, "aten.remainder_.Tensor", "(Tensor(a!) self, Tensor other) -> Tensor(a!)") \
   X(repeat, NONE, "aten.repeat.default", "(Tensor self, SymInt[] repeats) -> Tensor") \
   X(repeat_interleave, NONE, "aten.repeat_interleave.self_int", "(Tensor self, SymInt repeats, int? dim=None, *, SymInt? output_size=None) -> Tensor") \
   X(pad_nd, NONE, "aten.replication_pad1d.default", "(Tensor self, SymInt[2] padding) -> Tensor") \
@@ -415,10 +534,15 @@
   X(view_as, NONE, "aten.reshape_as.default", "(Tensor(a) self, Tensor other) -> Tensor(a)") \
   X(layer_norm, NONE, "aten.rms_norm.default", "(Tensor input, int[] normalized_shape, Tensor? weight=None, float? eps=None) -> Tensor") \
   X(rnn, NONE, "aten.rnn_relu.input", "(Tensor input, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor, Tensor)") \
+  X(cell, NONE, "aten.rnn_relu_cell.default", "(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None) -> Tensor") \
   X(rnn, NONE, "aten.rnn_tanh.input", "(Tensor input, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor, Tensor)") \
+  X(cell, NONE, "aten.rnn_tanh_cell.default", "(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None) -> Tensor") \
   X(same, NONE, "aten.roll.default", "(Tensor self, SymInt[1] shifts, int[1] dims=[]) -> Tensor") \
+  X(same, NONE, "aten.round.decimals", "(Tensor self, *, int decimals) -> Tensor") \
   X(same, POINTWISE, "aten.round.default", "(Tensor self) -> Tensor") \
   X(in_place, NONE, "aten.round_.default", "(Tensor(a!) self) -> Tensor(a!)") \
+  X(vstack, NONE, "aten.row_stack.default", "(Tensor[] tensors) -> Tensor") \
+  X(same_float, NONE, "aten.rrelu.default", "(Tensor self, Scalar lower=0.125, Scalar upper=0.3333333333333333, bool training=False, Generator? generator=None) -> Tensor") \
   X(float_of, POINTWISE, "aten.rsqrt.default", "(Tensor self) -> Tensor") \
   X(in_place_float, NONE, "aten.rsqrt_.default", "(Tensor(a!) self) -> Tensor(a!)") \
   X(subtract, POINTWISE, "aten.rsub.Scalar", "(Tensor self, Scalar other, Scalar alpha=1) -> Tensor") \
@@ -440,31 +564,60 @@
   X(select, VIEW, "aten.select.int", "(Tensor(a) self, int dim, SymInt index) -> Tensor(a)") \
   X(select_scatter, NONE, "aten.select_scatter.default", "(Tensor self, Tensor src, int dim, SymInt index) -> Tensor") \
   X(same_float, POINTWISE, "aten.selu.default", "(Tensor self) -> Tensor") \
+  X(in_place, NONE, "aten.selu_.default", "(Tensor(a!) self) -> Tensor(a!)") \
+  X(same, NONE, "aten.sgn.default", "(Tensor self) -> Tensor") \
   X(float_of, POINTWISE, "aten.sigmoid.default", "(Tensor self) -> Tensor") \
   X(in_place_float, NONE, "aten.sigmoid_.default", "(Tensor(a!) self) -> Tensor(a!)") \
   X(same, POINTWISE, "aten.sign.default", "(Tensor self) -> Tensor") \
+  X(in_place, NONE, "aten.sign_.default", "(Tensor(a!) self) -> Tensor(a!)") \
   X(to_bool, POINTWISE, "aten.signbit.default", "(Tensor self) -> Tensor") \
   X(same_float, POINTWISE, "aten.silu.default", "(Tensor self) -> Tensor") \
   X(in_place, NONE, "aten.silu_.default", "(Tensor(a!) self) -> Tensor(a!)") \
   X(float_of, POINTWISE, "aten.sin.default", "(Tensor self) -> Tensor") \
   X(in_place_float, NONE, "aten.sin_.default", "(Tensor(a!) self) -> Tensor(a!)") \
+  X(float_of, POINTWISE, "aten.sinc.default", "(Tensor self) -> Tensor") \
   X(float_of, POINTWISE, "aten.sinh.default", "(Tensor self) -> Tensor") \
+  X(in_place_float, NONE, "aten.sinh_.default", "(Tensor(a!) self) -> Tensor(a!)") \
   X(slice, VIEW, "aten.slice.Tensor", "(Tensor(a) self, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor(a)") \
   X(slice_scatter, NONE, "aten.slice_scatter.default", "(Tensor self, Tensor src, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor") \
+  X(loss, NONE, "aten.smooth_l1_loss.default", "(Tensor self, Tensor target, int reduction=Mean, float beta=1.0) -> Tensor") \
   X(softmax, NONE, "aten.softmax.int", "(Tensor self, int dim, ScalarType? dtype=None) -> Tensor") \
   X(same_float, POINTWISE, "aten.softplus.default", "(Tensor self, Scalar beta=1, Scalar threshold=20) -> Tensor") \
   X(same_float, POINTWISE, "aten.softshrink.default", "(Tensor self, Scalar lambd=0.5) -> Tensor") \
   X(sort, NONE, "aten.sort.default", "(Tensor self, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)") \
   X(sort, NONE, "aten.sort.stable", "(Tensor self, *, bool? stable, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)") \
+  X(float_of, POINTWISE, "aten.special_entr.default", "(Tensor self) -> Tensor") \
+  X(float_of, NONE, "aten.special_erf.default", "(Tensor self) -> Tensor") \
+  X(float_of, NONE, "aten.special_erfc.default", "(Tensor self) -> Tensor") \
+  X(float_of, POINTWISE, "aten.special_erfcx.default", "(Tensor self) -> Tensor") \
+  X(float_of, NONE, "aten.special_erfinv.default", "(Tensor self) -> Tensor") \
+  X(float_of, NONE, "aten.special_exp2.default", "(Tensor self) -> Tensor") \
+  X(float_of, NONE, "aten.special_expit.default", "(Tensor self) -> Tensor") \
+  X(float_of, NONE, "aten.special_expm1.default", "(Tensor self) -> Tensor") \
+  X(float_of, NONE, "aten.special_gammaln.default", "(Tensor self) -> Tensor") \
+  X(float_of, NONE, "aten.special_i0.default", "(Tensor self) -> Tensor") \
+  X(float_of, POINTWISE, "aten.special_i1.default", "(Tensor self) -> Tensor") \
+  X(float_of, NONE, "aten.special_log1p.default", "(Tensor self) -> Tensor") \
+  X(float_of, POINTWISE, "aten.special_log_ndtr.default", "(Tensor self) -> Tensor") \
+  X(float_of, NONE, "aten.special_logit.default", "(Tensor self, float? eps=None) -> Tensor") \
+  X(float_of, POINTWISE, "aten.special_ndtr.default", "(Tensor self) -> Tensor") \
+  X(float_of, POINTWISE, "aten.special_ndtri.default", "(Tensor self) -> Tensor") \
+  X(float_of, NONE, "aten.special_sinc.default", "(Tensor self) -> Tensor") \
+  X(binary_float, POINTWISE, "aten.special_xlog1py.default", "(Tensor self, Tensor other) -> Tensor") \
+  X(binary_float, NONE, "aten.special_xlogy.default", "(Tensor self, Tensor other) -> Tensor") \
   X(split, NONE, "aten.split.Tensor", "(Tensor(a -> *) self, SymInt split_size, int dim=0) -> Tensor(a)[]") \
   X(split_sizes, NONE, "aten.split.sizes", "(Tensor(a -> *) self, SymInt[] split_size, int dim=0) -> Tensor(a)[]") \
   X(split_sizes, NONE, "aten.split_with_sizes.default", "(Tensor(a -> *) self, SymInt[] split_sizes, int dim=0) -> Tensor(a)[]") \
   X(float_of, POINTWISE, "aten.sqrt.default", "(Tensor self) -> Tensor") \
   X(in_place_float, NONE, "aten.sqrt_.default", "(Tensor(a!) self) -> Tensor(a!)") \
   X(square, POINTWISE, "aten.square.default", "(Tensor self) -> Tensor") \
+  X(in_place, NONE, "aten.square_.default", "(Tensor(a!) self) -> Tensor(a!)") \
   X(squeeze, VIEW, "aten.squeeze.default", "(Tensor(a) self) -> Tensor(a)") \
   X(squeeze, VIEW, "aten.squeeze.dim", "(Tensor(a) self, int dim) -> Tensor(a)") \
   X(squeeze, VIEW, "aten.squeeze.dims", "(Tensor(a) self, int[] dim) -> Tensor(a)") \
+  X(squeeze, NONE, "aten.squeeze_.default", "(Tensor(a!) self) -> Tensor(a!)") \
+  X(squeeze, NONE, "aten.squeeze_.dim", "(Tensor(a!) self, int dim) -> Tensor(a!)") \
+  X(squeeze, NONE, "aten.squeeze_.dims", "(Tensor(a!) self, int[] dim) -> Tensor(a!)") \
   X(stack, NONE, "aten.stack.default", "(Tensor[] tensors, int dim=0) -> Tensor") \
   X(moment, NONE, "aten.std.correction", "(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> Tensor") \
   X(moment, NONE, "aten.std.default", "(Tensor self, bool unbiased=True) -> Tensor") \
@@ -476,18 +629,29 @@
   X(subtract, POINTWISE, "aten.sub.Tensor", "(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor") \
   X(subtract_in_place, NONE, "aten.sub_.Scalar", "(Tensor(a!) self, Scalar other, Scalar alpha=1) -> Tensor(a!)") \
   X(subtract_in_place, NONE, "aten.sub_.Tensor", "(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)") \
+  X(subtract, NONE, "aten.subtract.Scalar", "(Tensor self, Scalar other, Scalar alpha=1) -> Tensor") \
+  X(subtract, NONE, "aten.subtract.Tensor", "(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor") \
+  X(subtract_in_place, NONE, "aten.subtract_.Scalar", "(Tensor(a!) self, Scalar other, Scalar alpha=1) -> Tensor(a!)") \
+  X(subtract_in_place, NONE, "aten.subtract_.Tensor", "(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)") \
   X(sum, NONE, "aten.sum.default", "(Tensor self, *, ScalarType? dtype=None) -> Tensor") \
   X(sum, REDUCE, "aten.sum.dim_IntList", "(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor") \
   X(transpose, VIEW, "aten.swapaxes.default", "(Tensor(a) self, int axis0, int axis1) -> Tensor(a)") \
+  X(transpose, VIEW, "aten.swapdims.default", "(Tensor(a) self, int dim0, int dim1) -> Tensor(a)") \
   X(nothing, NONE, "aten.sym_constrain_range.default", "(Scalar size, *, int? min=None, int? max=None) -> ()") \
   X(nothing, NONE, "aten.sym_constrain_range_for_size.default", "(Scalar size, *, int? min=None, int? max=None) -> ()") \
   X(sym_numel, NONE, "aten.sym_numel.default", "(Tensor self) -> SymInt") \
   X(sym_size, NONE, "aten.sym_size.int", "(Tensor self, int dim) -> SymInt") \
   X(t, VIEW, "aten.t.default", "(Tensor(a) self) -> Tensor(a)") \
+  X(t, NONE, "aten.t_.default", "(Tensor(a!) self) -> Tensor(a!)") \
+  X(take, NONE, "aten.take.default", "(Tensor self, Tensor index) -> Tensor") \
   X(take_along_dim, NONE, "aten.take_along_dim.default", "(Tensor self, Tensor indices, int? dim=None) -> Tensor") \
   X(float_of, POINTWISE, "aten.tan.default", "(Tensor self) -> Tensor") \
+  X(in_place_float, NONE, "aten.tan_.default", "(Tensor(a!) self) -> Tensor(a!)") \
   X(float_of, POINTWISE, "aten.tanh.default", "(Tensor self) -> Tensor") \
   X(in_place_float, NONE, "aten.tanh_.default", "(Tensor(a!) self) -> Tensor(a!)") \
+  X(tensordot, NONE, "aten.tensordot.default", "(Tensor self, Tensor other, int[] dims_self, int[] dims_other) -> Tensor") \
+  X(same, POINTWISE, "aten.threshold.default", "(Tensor self, Scalar threshold, Scalar value) -> Tensor") \
+  X(in_place, NONE, "aten.threshold_.default", "(Tensor(a!) self, Scalar threshold, Scalar value) -> Tensor(a!)") \
   X(repeat, NONE, "aten.tile.default", "(Tensor self, SymInt[] dims) -> Tensor") \
   X(to, POINTWISE, "aten.to.device", "(Tensor(a) self, Device device, ScalarType dtype, bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None) -> Tensor(a)") \
   X(to, POINTWISE, "aten.to.dtype", "(Tensor(a) self, ScalarType dtype, bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None) -> Tensor(a)") \
@@ -496,7 +660,13 @@
   X(topk, NONE, "aten.topk.default", "(Tensor self, SymInt k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, Tensor indices)") \
   X(transpose, VIEW, "aten.transpose.int", "(Tensor(a) self, int dim0, int dim1) -> Tensor(a)") \
   X(triangle, NONE, "aten.tril.default", "(Tensor self, int diagonal=0) -> Tensor") \
+  X(in_place, NONE, "aten.tril_.default", "(Tensor(a!) self, SymInt diagonal=0) -> Tensor(a!)") \
+  X(triangle_places, NONE, "aten.tril_indices.default", "(int row, int col, int offset=0, *, ScalarType? dtype=long, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor") \
   X(triangle, NONE, "aten.triu.default", "(Tensor self, int diagonal=0) -> Tensor") \
+  X(in_place, NONE, "aten.triu_.default", "(Tensor(a!) self, SymInt diagonal=0) -> Tensor(a!)") \
+  X(triangle_places, NONE, "aten.triu_indices.default", "(int row, int col, int offset=0, *, ScalarType? dtype=long, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor") \
+  X(divide, NONE, "aten.true_divide.Scalar", "(Tensor self, Scalar other) -> Tensor") \
+  X(divide, NONE, "aten.true_divide.Tensor", "(Tensor self, Tensor other) -> Tensor") \
   X(same, POINTWISE, "aten.trunc.default", "(Tensor self) -> Tensor") \
   X(in_place, NONE, "aten.trunc_.default", "(Tensor(a!) self) -> Tensor(a!)") \
   X(to_other, POINTWISE, "aten.type_as.default", "(Tensor self, Tensor other) -> Tensor") \
@@ -504,6 +674,7 @@
   X(unflatten, VIEW, "aten.unflatten.int", "(Tensor(a) self, int dim, SymInt[] sizes) -> Tensor(a)") \
   X(unfold, VIEW, "aten.unfold.default", "(Tensor(a) self, int dimension, int size, int step) -> Tensor(a)") \
   X(unsqueeze, VIEW, "aten.unsqueeze.default", "(Tensor(a) self, int dim) -> Tensor(a)") \
+  X(unsqueeze, NONE, "aten.unsqueeze_.default", "(Tensor(a!) self, int dim) -> Tensor(a!)") \
   X(upsample_2d, NONE, "aten.upsample_bicubic2d.default", "(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor") \
   X(upsample_2d, NONE, "aten.upsample_bicubic2d.vec", "(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor") \
   X(upsample_2d, NONE, "aten.upsample_bilinear2d.default", "(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor") \
@@ -520,6 +691,7 @@
   X(moment_mean, NONE, "aten.var_mean.correction", "(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> (Tensor, Tensor)") \
   X(moment_mean, NONE, "aten.var_mean.default", "(Tensor self, bool unbiased=True) -> (Tensor, Tensor)") \
   X(moment_mean, NONE, "aten.var_mean.dim", "(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> (Tensor, Tensor)") \
+  X(dot, NONE, "aten.vdot.default", "(Tensor self, Tensor other) -> Tensor") \
   X(view, VIEW, "aten.view.default", "(Tensor(a) self, SymInt[] size) -> Tensor(a)") \
   X(view_dtype, NONE, "aten.view.dtype", "(Tensor(a) self, ScalarType dtype) -> Tensor(a)") \
   X(view_as, VIEW, "aten.view_as.default", "(Tensor(a) self, Tensor other) -> Tensor(a)") \
@@ -528,6 +700,9 @@
   X(where, POINTWISE, "aten.where.ScalarOther", "(Tensor condition, Tensor self, Scalar other) -> Tensor") \
   X(where, POINTWISE, "aten.where.ScalarSelf", "(Tensor condition, Scalar self, Tensor other) -> Tensor") \
   X(where, POINTWISE, "aten.where.self", "(Tensor condition, Tensor self, Tensor other) -> Tensor") \
+  X(binary_float, NONE, "aten.xlogy.Scalar_Other", "(Tensor self, Scalar other) -> Tensor") \
+  X(binary_float, NONE, "aten.xlogy.Scalar_Self", "(Scalar self, Tensor other) -> Tensor") \
+  X(binary_float, POINTWISE, "aten.xlogy.Tensor", "(Tensor self, Tensor other) -> Tensor") \
   X(in_place, NONE, "aten.zero_.default", "(Tensor(a!) self) -> Tensor(a!)") \
   X(filled, NONE, "aten.zeros.default", "(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor") \
   X(like, NONE, "aten.zeros_like.default", "(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor") \
@@ -546,17 +721,23 @@
   X(window_pool, WINDOW, "nereid.pool_max.default", "(Tensor input, SymInt[] kernel, SymInt[] stride, SymInt[] padding, SymInt[] dilation, int first) -> Tensor") \
   X(window_pool, WINDOW, "nereid.pool_sum.default", "(Tensor input, SymInt[] kernel, SymInt[] stride, SymInt[] padding, SymInt[] dilation, int first) -> Tensor") \
   X(random, CREATE, "nereid.random.default", "(SymInt[] size, int seed, str kind) -> Tensor") \
+  X(loss, NONE, "nereid.reduced.default", "(Tensor self, int reduction) -> Tensor") \
   X(nereid_scatter, SCATTER, "nereid.scatter.default", "(Tensor self, Tensor index, Tensor src, str reduce) -> Tensor") \
   X(search, SEARCH, "nereid.search.default", "(Tensor sorted_sequence, Tensor self, bool right) -> Tensor") \
   X(sorted, SCAN, "nereid.sort.default", "(Tensor self, int dim) -> Tensor") \
   X(sort_key, POINTWISE, "nereid.sort_key.default", "(Tensor self) -> Tensor") \
   X(suppress, SCATTER, "nereid.suppress.default", "(Tensor self, Tensor row, Tensor scores, Tensor boxes, Tensor threshold, SymInt most) -> Tensor") \
   X(to, NONE, "prims.convert_element_type.default", "(Tensor self, ScalarType dtype) -> Tensor") \
+  X(dequantize, NONE, "quantized_decomposed.dequantize_per_channel.default", "(Tensor input, Tensor scales, Tensor? zero_points, int axis, int quant_min, int quant_max, ScalarType dtype, *, ScalarType? out_dtype=None) -> Tensor") \
+  X(dequantize, NONE, "quantized_decomposed.dequantize_per_tensor.default", "(Tensor input, float scale, int zero_point, int quant_min, int quant_max, ScalarType dtype, *, ScalarType? out_dtype=None) -> Tensor") \
+  X(quantize, NONE, "quantized_decomposed.quantize_per_channel.default", "(Tensor input, Tensor scales, Tensor zero_points, int axis, int quant_min, int quant_max, ScalarType dtype) -> Tensor") \
+  X(quantize, NONE, "quantized_decomposed.quantize_per_tensor.default", "(Tensor input, float scale, int zero_point, int quant_min, int quant_max, ScalarType dtype) -> Tensor") \
   X(sym_float, NONE, "torch.sym_float", "(Scalar a) -> Scalar") \
   X(sym_trunc, NONE, "torch.sym_int", "(Scalar a) -> Scalar") \
   X(sym_max, NONE, "torch.sym_max", "(Scalar a, Scalar b) -> Scalar") \
   X(sym_min, NONE, "torch.sym_min", "(Scalar a, Scalar b) -> Scalar") \
   X(sym_compare, NONE, "torch.sym_not", "(bool a) -> bool") \
-  X(sym_sum, NONE, "torch.sym_sum", "(SymInt[] args) -> SymInt")
+  X(sym_sum, NONE, "torch.sym_sum", "(SymInt[] args) -> SymInt") \
+  X(grouped_mm, NONE, "transformers.grouped_mm_fallback.default", "(Tensor input, Tensor weight, Tensor offs) -> Tensor")
 
 #endif

@@ -26,6 +26,8 @@
 #define BETWEEN(x, lo, hi) "tl.minimum(tl.maximum(" x ", " lo ", " NAN_ALL "), " hi ", " NAN_ALL ")"
 #define MAXIMUM "tl.maximum({0}, {1}, " NAN_ALL ")"
 #define MINIMUM "tl.minimum({0}, {1}, " NAN_ALL ")"
+/* 0 for a first operand of 0, but NaN for a second one of NaN. */
+#define XLOGY(log) "tl.where(({0} == 0.0) & ({1} == {1}), 0.0, {0} * " log ")"
 #define LOG1P_EXP(x) "libdevice.log1p(libdevice.exp(" x "))"
 
 /* clang-format off */
@@ -41,6 +43,7 @@
   X("aten.add.Tensor", ALPHA, "{0} + {1}", "") \
   X("aten.addcdiv.default", ARITH, "{0} + {3} * {1} / {2}", "") \
   X("aten.addcmul.default", ARITH, "{0} + {3} * {1} * {2}", "") \
+  X("aten.angle.default", ARITH, "tl.where({0} != {0}, {0}, tl.where({0} < 0.0, 3.141592653589793, 0.0))", "") \
   X("aten.asin.default", ARITH, "libdevice.asin({0})", "") \
   X("aten.asinh.default", ARITH, "libdevice.asinh({0})", "") \
   X("aten.atan.default", ARITH, "libdevice.atan({0})", "") \
@@ -73,6 +76,7 @@
   X("aten.copysign.Tensor", ARITH, "libdevice.copysign({0}, {1})", "") \
   X("aten.cos.default", BRANCH, "libdevice.cos({0})", "") \
   X("aten.cosh.default", ARITH, "libdevice.cosh({0})", "") \
+  X("aten.deg2rad.default", ARITH, "{0} * 0.017453292519943295", "") \
   X("aten.div.Scalar", ARITH, "{0} / {1}", "") \
   X("aten.div.Scalar_mode", ROUNDED, "{0} / {1}", "") \
   X("aten.div.Tensor", ARITH, "{0} / {1}", "") \
@@ -82,6 +86,7 @@
   X("aten.eq.Tensor", TEST, "{0} == {1}", "") \
   X("aten.erf.default", ARITH, "libdevice.erf({0})", "") \
   X("aten.erfc.default", ARITH, "libdevice.erfc({0})", "") \
+  X("aten.erfinv.default", ARITH, "libdevice.erfinv({0})", "") \
   X("aten.exp.default", EXP, "libdevice.exp({0})", "") \
   X("aten.exp2.default", ARITH, "libdevice.exp2({0})", "") \
   X("aten.expm1.default", ARITH, "libdevice.expm1({0})", "") \
@@ -94,6 +99,7 @@
   X("aten.fmin.default", ARITH, "tl.minimum({0}, {1})", "") \
   X("aten.fmod.Scalar", BRANCH, "libdevice.fmod({0}, {1})", "{0} % {1}") \
   X("aten.fmod.Tensor", BRANCH, "libdevice.fmod({0}, {1})", "{0} % {1}") \
+  X("aten.frac.default", ARITH, "{0} - libdevice.trunc({0})", "") \
   X("aten.ge.Scalar", TEST, "{0} >= {1}", "") \
   X("aten.ge.Tensor", TEST, "{0} >= {1}", "") \
   X("aten.gelu.default", GELU, "", "") \
@@ -103,7 +109,9 @@
   X("aten.hardsigmoid.default", ARITH, BETWEEN("{0} + 3.0", "0.0", "6.0") " * 0.16666666666666666", "") \
   X("aten.hardswish.default", ARITH, "{0} * " BETWEEN("{0} + 3.0", "0.0", "6.0") " * 0.16666666666666666", "") \
   X("aten.hardtanh.default", ARITH, BETWEEN("{0}", "{1}", "{2}"), "") \
+  X("aten.heaviside.default", ARITH, "tl.where({0} == 0, {1}, ({0} > 0).to(tl.{t}))", "") \
   X("aten.hypot.default", ARITH, "libdevice.hypot({0}, {1})", "") \
+  X("aten.i0.default", ARITH, "libdevice.cyl_bessel_i0({0})", "") \
   X("aten.isclose.default", ISCLOSE, "", "") \
   X("aten.isfinite.default", TEST, "tl.abs({0}) < float(\"inf\")", "{0} == {0}") \
   X("aten.isinf.default", TEST, "tl.abs({0}) == float(\"inf\")", "{0} != {0}") \
@@ -115,12 +123,14 @@
   X("aten.leaky_relu.default", ARITH, "tl.where({0} > 0.0, {0}, {0} * {1})", "") \
   X("aten.lerp.Scalar", LERP, "", "") \
   X("aten.lerp.Tensor", LERP, "", "") \
+  X("aten.lgamma.default", ARITH, "libdevice.lgamma({0})", "") \
   X("aten.log.default", ARITH, "libdevice.log({0})", "") \
   X("aten.log10.default", ARITH, "libdevice.log10({0})", "") \
   X("aten.log1p.default", ARITH, "libdevice.log1p({0})", "") \
   X("aten.log2.default", ARITH, "libdevice.log2({0})", "") \
   X("aten.log_sigmoid.default", ARITH, "tl.minimum({0}, 0.0, " NAN_ALL ") - " LOG1P_EXP("-tl.abs({0})"), "") \
   X("aten.logaddexp.default", ARITH, "tl.where({0} == {1}, {0} + 0.6931471805599453, " MAXIMUM " + " LOG1P_EXP("-tl.abs({0} - {1})") ")", "") \
+  X("aten.logaddexp2.default", ARITH, "tl.where({0} == {1}, {0} + 1.0, " MAXIMUM " + libdevice.log1p(libdevice.exp2(-tl.abs({0} - {1}))) * 1.4426950408889634)", "") \
   X("aten.logical_and.default", LOGIC, "({0} != 0) & ({1} != 0)", "{0} & {1}") \
   X("aten.logical_not.default", LOGIC, "{0} == 0", "~{0}") \
   X("aten.logical_or.default", LOGIC, "({0} != 0) | ({1} != 0)", "{0} | {1}") \
@@ -143,6 +153,7 @@
   X("aten.pow.Scalar", POWER, "", "") \
   X("aten.pow.Tensor_Scalar", POWER, "", "") \
   X("aten.pow.Tensor_Tensor", POWER, "", "") \
+  X("aten.rad2deg.default", ARITH, "{0} * 57.29577951308232", "") \
   X("aten.reciprocal.default", ARITH, "1.0 / {0}", "") \
   X("aten.relu.default", ARITH, "tl.maximum({0}, 0.0, " NAN_ALL ")", "tl.maximum({0}, 0)") \
   X("aten.relu6.default", ARITH, BETWEEN("{0}", "0.0", "6.0"), "tl.minimum(tl.maximum({0}, 0), 6)") \
@@ -159,15 +170,24 @@
   X("aten.signbit.default", TEST, "libdevice.signbit({0}) != 0", "{0} < 0") \
   X("aten.silu.default", ARITH, "{0} * tl.sigmoid({0})", "") \
   X("aten.sin.default", BRANCH, "libdevice.sin({0})", "") \
+  X("aten.sinc.default", BRANCH, "tl.where({0} == 0.0, 1.0, libdevice.sinpi({0}) / ({0} * 3.141592653589793))", "") \
   X("aten.sinh.default", ARITH, "libdevice.sinh({0})", "") \
   X("aten.softplus.default", ARITH, "tl.where({0} * {1} > {2}, {0}, " LOG1P_EXP("{0} * {1}") " / {1})", "") \
   X("aten.softshrink.default", ARITH, "tl.where({0} > {1}, {0} - {1}, tl.where({0} < -{1}, {0} + {1}, {0} * 0.0))", "") \
+  X("aten.special_entr.default", ARITH, "tl.where({0} > 0.0, -{0} * libdevice.log({0}), tl.where({0} == 0.0, 0.0, {0} + float(\"-inf\")))", "") \
+  X("aten.special_erfcx.default", ARITH, "libdevice.erfcx({0})", "") \
+  X("aten.special_i1.default", ARITH, "libdevice.cyl_bessel_i1({0})", "") \
+  X("aten.special_log_ndtr.default", ARITH, "tl.where({0} < -1.0, libdevice.log(libdevice.erfcx({0} * -0.7071067811865476) * 0.5) - {0} * {0} * 0.5, libdevice.log1p(libdevice.erfc({0} * 0.7071067811865476) * -0.5))", "") \
+  X("aten.special_ndtr.default", ARITH, "libdevice.normcdf({0})", "") \
+  X("aten.special_ndtri.default", ARITH, "libdevice.normcdfinv({0})", "") \
+  X("aten.special_xlog1py.default", ARITH, XLOGY("libdevice.log1p({1})"), "") \
   X("aten.sqrt.default", ARITH, "libdevice.sqrt_rn({0})", "") \
   X("aten.square.default", ARITH, "{0} * {0}", "") \
   X("aten.sub.Scalar", ALPHA, "{0} - {1}", "") \
   X("aten.sub.Tensor", ALPHA, "{0} - {1}", "") \
   X("aten.tan.default", BRANCH, "libdevice.tan({0})", "") \
   X("aten.tanh.default", ARITH, "libdevice.tanh({0})", "") \
+  X("aten.threshold.default", ARITH, "tl.where({0} <= {1}, {2}, {0})", "") \
   X("aten.to.device", CAST, "{0}", "") \
   X("aten.to.dtype", CAST, "{0}", "") \
   X("aten.to.dtype_layout", CAST, "{0}", "") \
@@ -178,6 +198,7 @@
   X("aten.where.ScalarOther", ARITH, "tl.where({0}, {1}, {2})", "") \
   X("aten.where.ScalarSelf", ARITH, "tl.where({0}, {1}, {2})", "") \
   X("aten.where.self", ARITH, "tl.where({0}, {1}, {2})", "") \
+  X("aten.xlogy.Tensor", ARITH, XLOGY("libdevice.log({1})"), "") \
   X("nereid.bits.default", REINTERPRET, "", "") \
   X("nereid.of_sort_key.default", KEY, "", "") \
   X("nereid.sort_key.default", KEY, "", "")

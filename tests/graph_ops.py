@@ -12,12 +12,13 @@ import argparse, os, pathlib, re, subprocess, sys, tempfile
 import numpy as np
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "graph_cases"))
-import bags, boxes, counted, pads, pools, products, rows  # noqa: E402
+import bags, boxes, composites, counted, pads, pools, products, rows  # noqa: E402
 import scans, scatters, searches, sorts  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 NEREID = os.path.abspath(os.environ.get("NEREID", ROOT / "build" / "nereid"))
-MODULES = [bags, boxes, counted, pads, pools, products, rows, scans, scatters, searches, sorts]
+MODULES = [bags, boxes, composites, counted, pads, pools, products, rows, scans, scatters, searches,
+           sorts]
 GROUP = 6  # cases of a graph
 passed, failures = 0, []
 
@@ -48,8 +49,11 @@ def annotation(name, array):
     return f'"{KINDS[array.dtype.name]}[{", ".join(sizes)}]"'
 
 
+LIBRARIES = ("nereid.", "quantized_decomposed.", "transformers.")
+
+
 def op(call):
-    return call if call.startswith("nereid.") else f"aten.{call}"
+    return call if call.startswith(LIBRARIES) else f"aten.{call}"
 
 
 def statements(number, call):
