@@ -8,8 +8,8 @@
  *
  * reshape, contiguous and flatten are views or copies, depending on strides, which the IR does not
  * have.  Of a tensor in row-major order, as inputs and results of computations are taken to be,
- * they are views; of a view of one they may be either, and it is an error if a write makes that
- * matter. */
+ * they are views; of a view of one they may be either.  That is all the same if nothing else that
+ * shares the storage is used later; else it is an error if a write makes it matter. */
 #include <string.h>
 
 #include "graph/build.h"
@@ -26,6 +26,8 @@ typedef struct {
   bool strided;   /* not known to be in row-major order */
   bool maybe;     /* a view or a copy: not known */
   bool returned;  /* of an input: an output has its new value already */
+  uint32_t place; /* in the graph's order */
+  uint32_t last;  /* the place of the last use; of a root: of all that shares its storage */
 } Storage;
 
 typedef struct {
@@ -98,9 +100,25 @@ static Node *viewed_node(Functionalize *f, Node *n) {
   return a.kind == ARG_NODE ? unalias(f, a.node) : NULL;
 }
 
+/* A storage is used as late as `n`, which shares it, is. */
+static void note_last(Functionalize *f, Node *root, const Node *n) {
+  uint32_t *last = &storage_of(f, root)->last, own = storage_of(f, n)->last;
+  if (own > *last) *last = own;
+}
+
+/* Nothing tells whether n, a view or a copy of `of`, is the one or the other. */
+static bool may_be_copy(Functionalize *f, const Node *n, Node *of) {
+  const Storage *p = storage_of(f, of), *root = storage_of(f, p->root);
+  return !p->maybe && p->root->kind != NODE_INPUT && root->last <= storage_of(f, n)->place;
+}
+
 static void note_view(Functionalize *f, Node *n, Node *of) {
   Storage *s = storage_of(f, n), *p = storage_of(f, of);
   bool reshape = is_any(n, reshapes);
+  if (reshape && p->strided && may_be_copy(f, n, of)) {
+    s->strided = !is(n, "contiguous");
+    return;
+  }
   s->maybe = p->maybe || (reshape && p->strided);
   s->strided = p->strided || !(reshape || is_any(n, regroupings));
   s->parent = of;
@@ -114,6 +132,7 @@ static void note(Functionalize *f, Node *n) {
   s->value = n;
   s->root = n;
   if (of) note_view(f, n, of);
+  note_last(f, s->root, n);
 }
 
 /* ---- values ---- */
@@ -246,13 +265,19 @@ static const char *const swaps[] = {"transpose", "t", "mT", "numpy_T", "swapaxes
 static const char *const views[] = {"view",      "reshape", "flatten",      "unflatten", "squeeze",
                                     "unsqueeze", "view_as", "_unsafe_view", NULL};
 
+static Node *swap_back(Functionalize *f, Node *n, Node *part, const Node *into) {
+  Node *back = view_again(f, n, part);
+  back->type = into->type;
+  return back;
+}
+
 /* `into`, a value of n's parent, with the value `part` in the place of its view n. */
 static Node *write_view(Functionalize *f, Node *n, Node *part, Node *into) {
   if (n->kind == NODE_GETITEM) return write_item(f, n, part, into);
   bool bits = !strcmp(n->op->target, "aten.view.dtype"); /* the same bytes, read otherwise */
   if (is_any(n, same_elements) || is_any(n, casts) || is_any(n, dropouts) || is(n, "contiguous"))
     return part;
-  if (is_any(n, swaps)) return view_again(f, n, part);
+  if (is_any(n, swaps)) return swap_back(f, n, part, into);
   if (is(n, "permute")) return write_permuted(f, n, part);
   if (is(n, "slice") || is(n, "narrow")) return write_slice(f, n, part, into);
   if (is(n, "select"))
@@ -287,13 +312,16 @@ static void write(Functionalize *f, Node *n, Node *value) {
 
 /* ---- ops that write ---- */
 
-/* aten.add.Tensor for aten.add_.Tensor. */
+/* aten.add.Tensor for aten.add_.Tensor; some have one overload where their counterparts in place
+ * have several. */
 static const GraphOp *functional_op(Functionalize *f, const Node *n) {
   const char *target = n->op->target, *dot = strrchr(target, '.');
   if (!strncmp(target, "aten.__i", strlen("aten.__i")))
     return ops_find(arena_printf(f->scratch, "aten.__%s", target + strlen("aten.__i")));
   if (dot[-1] != '_') return NULL;
-  return ops_find(arena_printf(f->scratch, "%.*s%s", (int)(dot - 1 - target), target, dot));
+  int name = (int)(dot - 1 - target);
+  const GraphOp *same = ops_find(arena_printf(f->scratch, "%.*s%s", name, target, dot));
+  return same ? same : ops_find(arena_printf(f->scratch, "%.*s.default", name, target));
 }
 
 /* aten.zero_ has no counterpart. */
@@ -338,6 +366,7 @@ static void make_write(Functionalize *f, Node *n) {
   make_functional(f, n);
   write(f, to, as_written(f, n));
   storage_of(f, n)->same = to;
+  note_last(f, storage_of(f, to)->root, n);
 }
 
 /* ---- ops that write nothing in inference ---- */
@@ -347,10 +376,13 @@ static void drop_arg(Node *n, uint32_t i) {
   memmove(n->args + i, n->args + i + 1, (n->nargs - i) * sizeof *n->args);
 }
 
+/* Their results are views, which PyTorch uses in their operand's place from then on. */
+static const char *const turned[] = {"detach_", "squeeze_", "t_", "unsqueeze_", NULL};
+
 static void make_harmless(Functionalize *f, Node *n) {
   enum { TRAINING = 5 };
   Infer *in = &f->build->in;
-  if (is(n, "detach_") || (is(n, "dropout_") && !infer_bool(in, "train"))) {
+  if (is_any(n, turned) || (is(n, "dropout_") && !infer_bool(in, "train"))) {
     make_functional(f, n);
   } else if (!strcmp(n->op->target, "aten._native_batch_norm_legit.default") &&
              n->nargs > TRAINING && !infer_bool(in, "training")) {
@@ -412,10 +444,29 @@ static void return_mutations(Functionalize *f) {
   g->outputs = specs;
 }
 
+typedef struct {
+  Functionalize *f;
+  uint32_t place;
+} Use;
+
+static void note_use(Node **of, void *ctx) {
+  const Use *use = ctx;
+  storage_of(use->f, *of)->last = use->place;
+}
+
+static void note_places(Functionalize *f) {
+  Use use = {f, 0};
+  for (Node *n = f->g->first; n; n = n->next) {
+    storage_of(f, n)->place = ++use.place;
+    graph_each_use(n, note_use, &use);
+  }
+}
+
 bool pass_functionalize(Graph *g) {
   graph_part_names(g);
   Functionalize f = {.g = g, .scratch = arena_child(g->arena), .n = g->nids};
   f.of = ARENA_ARRAY(f.scratch, Storage, f.n);
+  note_places(&f);
   bool ok = true;
   for (Node *n = g->first, *next; n && ok; n = next) {
     next = n->next;
