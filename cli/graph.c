@@ -1,19 +1,14 @@
 /* nereid graph: compiles a model, runs it, and writes or compares what it gives. */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "cli/commands.h"
-#include "cli/compare.h"
+#include "cli/graphs.h"
 #include "cli/launch.h"
 #include "cli/numbers.h"
 #include "cli/output.h"
 #include "cli/progress.h"
-#include "cli/ranges.h"
-#include "cli/report.h"
-#include "graph/nereid_graph.h"
 
 enum {
   OPT_WEIGHTS = 1,
@@ -62,26 +57,6 @@ static const Option options[] = {
      "writes what each stage of compiling leaves there, numbered"},
     {0},
 };
-
-typedef struct {
-  nereid_graph_source source;
-  nereid_graph_options options;
-  Ranges ranges;
-  const char *device_name, *emit, *output, *out_dir, *compare, *trace;
-  double tolerance; /* negative: what fits the output's dtype */
-  bool time, explain;
-  Strings files;         /* of inputs */
-  Strings rules;         /* files of rewrite rules */
-  Strings numbers;       /* n=5: inputs that are no tensors */
-  nereid_value **values; /* what they hold; NULL: moved to `inputs` */
-  nereid_tensor *given;  /* of these values */
-  nereid_device *device;
-  nereid_graph *graph;
-  nereid_executable *e;
-  int ninputs, noutputs;
-  nereid_value **inputs, **outputs;
-  nereid_tensor *in, *out; /* of these values */
-} Graphs;
 
 /* ---- the command line ---- */
 
@@ -162,231 +137,6 @@ static int emit(Graphs *g) {
   return status;
 }
 
-/* ---- inputs ---- */
-
-/* NumPy has no such dtypes: their numbers come as others. */
-static bool numpy_has(const nereid_graph_value *v) {
-  return strcmp(v->dtype, "bf16") != 0 && strncmp(v->dtype, "f8", 2) != 0;
-}
-
-static int parse(nereid_value **out, char *text) {
-  if (!text) return args_out_of_memory();
-  int code = nereid_value_parse(out, text);
-  free(text);
-  return code ? args_failed(code) : STATUS_OK;
-}
-
-static bool is_float(nereid_dl_dtype t) { return t.code == 2 || t.code == 4 || t.code >= 10; }
-
-/* Floats of a file become what the model takes: where NumPy lacks it, and with --dtype. */
-static bool is_cast(const Graphs *g, const nereid_graph_value *v, const nereid_value *file) {
-  nereid_tensor t;
-  if (!v->name || nereid_value_tensor(&t, file)) return false;
-  return is_float(t.dtype) && is_float(v->dl_dtype) && (g->options.dtype || !numpy_has(v));
-}
-
-/* The files' arrays: the model may need their values when it is read. */
-static int load_values(Graphs *g) {
-  int status = STATUS_OK;
-  g->values = calloc((size_t)g->files.len + 1, sizeof *g->values);
-  g->given = calloc((size_t)g->files.len + 1, sizeof *g->given);
-  if (!g->values || !g->given) return args_out_of_memory();
-  for (int i = 0; i < g->files.len && !status; i++) {
-    char *text;
-    int n = asprintf(&text, "@%s", g->files.data[i]);
-    status = parse(&g->values[i], n < 0 ? NULL : text);
-    if (!status) nereid_value_tensor(&g->given[i], g->values[i]);
-  }
-  g->source.inputs = g->given;
-  g->source.ninputs = g->files.len;
-  return status;
-}
-
-static int load_input(Graphs *g, int i, int file, const nereid_graph_value *v) {
-  char *text;
-  if (!is_cast(g, v, g->values[file])) {
-    g->inputs[i] = g->values[file];
-    g->values[file] = NULL;
-    return STATUS_OK;
-  }
-  int n = asprintf(&text, "@%s:%s", g->files.data[file], v->dtype);
-  return parse(&g->inputs[i], n < 0 ? NULL : text);
-}
-
-static char *draw_text(const nereid_graph_value *v, const int64_t *shape, int seed) {
-  char sizes[1024] = "";
-  size_t at = 0;
-  for (int j = 0; j < v->ndim && at < sizeof sizes - 32; j++)
-    at += (size_t)snprintf(sizes + at, sizeof sizes - at, "%s%lld", j ? "," : "",
-                           (long long)shape[j]);
-  char *text;
-  int n = is_float(v->dl_dtype) ? asprintf(&text, "randn:%s[%s]:%d", v->dtype, sizes, seed)
-                                : asprintf(&text, "zeros:%s[%s]", v->dtype, sizes);
-  return n < 0 ? NULL : text;
-}
-
-/* Floats are normal, integers zeros: any of them is an index that a table has. */
-static int draw_input(Graphs *g, int i, const nereid_graph_value *v) {
-  int64_t shape[64];
-  if (!v->name) return parse(&g->inputs[i], strdup("zeros:f32[]"));
-  int code = nereid_executable_input_shape(shape, g->e, g->in, g->ninputs, i);
-  if (code) return args_failed(code);
-  if (v->is_number) return number_of(&g->inputs[i], shape[0]);
-  return parse(&g->inputs[i], draw_text(v, shape, i));
-}
-
-static int take_number(Graphs *g, const char *text) {
-  nereid_graph_value v;
-  for (int i = 0; i < g->ninputs; i++) {
-    if (nereid_executable_input(&v, g->e, i) || !v.name || !number_is_for(text, v.name)) continue;
-    if (v.is_number && !g->inputs[i]) return number_make(&g->inputs[i], text);
-  }
-  return args_error(E_CLI_INPUT_NUMBER, text);
-}
-
-/* What is known of the inputs so far: those that are not have no dtype. */
-static void note_inputs(Graphs *g) {
-  for (int i = 0; i < g->ninputs; i++)
-    if (g->inputs[i]) nereid_value_tensor(&g->in[i], g->inputs[i]);
-}
-
-/* Files are inputs in the model's order, but for numbers that are named. */
-static int take_files(Graphs *g) {
-  int status = STATUS_OK, file = 0;
-  for (int i = 0; i < g->ninputs && file < g->files.len && !status; i++) {
-    nereid_graph_value v;
-    if (g->inputs[i]) continue;
-    int code = nereid_executable_input(&v, g->e, i);
-    status = code ? args_failed(code) : load_input(g, i, file++, &v);
-  }
-  if (status || file == g->files.len) return status;
-  return args_error(E_CLI_INPUTS, g->ninputs, g->files.len + g->numbers.len);
-}
-
-static int draw_rest(Graphs *g) {
-  int status = STATUS_OK;
-  for (int i = 0; i < g->ninputs && !status; i++) {
-    nereid_graph_value v;
-    if (g->inputs[i]) continue;
-    int code = nereid_executable_input(&v, g->e, i);
-    status = code ? args_failed(code) : draw_input(g, i, &v);
-    if (!status) nereid_value_tensor(&g->in[i], g->inputs[i]);
-  }
-  return status;
-}
-
-static int make_inputs(Graphs *g) {
-  int status = STATUS_OK;
-  for (int i = 0; i < g->numbers.len && !status; i++) status = take_number(g, g->numbers.data[i]);
-  if (!status) status = take_files(g);
-  note_inputs(g);
-  return status ? status : draw_rest(g);
-}
-
-/* ---- outputs ---- */
-
-static int make_output(Graphs *g, int i) {
-  nereid_graph_value v;
-  int code = nereid_executable_output(&v, g->e, i);
-  if (code) return args_failed(code);
-  char sizes[1024] = "", *text;
-  size_t at = 0;
-  for (int j = 0; j < g->out[i].ndim && at < sizeof sizes - 32; j++)
-    at += (size_t)snprintf(sizes + at, sizeof sizes - at, "%s%lld", j ? "," : "",
-                           (long long)g->out[i].shape[j]);
-  int n = asprintf(&text, "empty:%s[%s]", v.dtype, sizes);
-  int status = parse(&g->outputs[i], n < 0 ? NULL : text);
-  if (!status) nereid_value_tensor(&g->out[i], g->outputs[i]);
-  return status;
-}
-
-static int make_outputs(Graphs *g) {
-  int code = nereid_executable_prepare(g->e, g->in, g->ninputs, g->out, g->noutputs);
-  int status = code ? args_failed(code) : STATUS_OK;
-  for (int i = 0; i < g->noutputs && !status; i++) status = make_output(g, i);
-  return status;
-}
-
-static char *output_path(const char *dir, int i) {
-  char *path;
-  return asprintf(&path, "%s/output_%d.npy", dir, i) < 0 ? NULL : path;
-}
-
-static int write_outputs(const Graphs *g) {
-  if (mkdir(g->out_dir, 0777) && errno != EEXIST)
-    return args_error(E_RUN_FILE_WRITE, g->out_dir, strerror(errno)), STATUS_PROBLEM;
-  for (int i = 0; i < g->noutputs; i++) {
-    char *path = output_path(g->out_dir, i);
-    if (!path) return args_out_of_memory();
-    int code = nereid_value_save(g->outputs[i], path);
-    free(path);
-    if (code) return args_failed(code);
-  }
-  return STATUS_OK;
-}
-
-static void print_outputs(const Graphs *g) {
-  for (int i = 0; i < g->noutputs; i++) {
-    char name[32];
-    snprintf(name, sizeof name, "output_%d", i);
-    report_array(name, g->outputs[i]);
-  }
-}
-
-/* ---- --compare ---- */
-
-static bool is_integer(const nereid_value *v) {
-  nereid_tensor t;
-  return !nereid_value_tensor(&t, v) && (t.dtype.code <= 1 || t.dtype.code == 6);
-}
-
-static double tolerance_for(const char *dtype) {
-  if (!strcmp(dtype, "bf16")) return 2e-2;
-  return !strcmp(dtype, "f16") || !strcmp(dtype, "fp16") ? 4e-3 : 1e-4;
-}
-
-/* An output in f32 was computed in what --dtype says. */
-static double tolerance_of(const Graphs *g, const nereid_value *v) {
-  if (g->tolerance >= 0) return g->tolerance;
-  double own = tolerance_for(nereid_value_dtype(v));
-  double computed = g->options.dtype ? tolerance_for(g->options.dtype) : 0;
-  return own > computed ? own : computed;
-}
-
-static int other_shape(const nereid_value *output, int i, const nereid_value *expected) {
-  char a[COMPARE_SHAPE_SIZE], b[COMPARE_SHAPE_SIZE];
-  compare_shape(a, output);
-  compare_shape(b, expected);
-  args_error(E_CLI_COMPARE_SHAPE, i, a, b);
-  return STATUS_PROBLEM;
-}
-
-static int compare_output(const Graphs *g, int i, const nereid_value *expected) {
-  Difference d;
-  double tolerance = tolerance_of(g, g->outputs[i]);
-  if (!compare_arrays(&d, g->outputs[i], expected)) return other_shape(g->outputs[i], i, expected);
-  printf("output_%d: largest error %.3g, relative %.3g, of the norm %.3g\n", i, d.absolute,
-         d.relative, d.norm);
-  if (is_integer(g->outputs[i]) ? d.exact : d.norm <= tolerance) return STATUS_OK;
-  if (is_integer(g->outputs[i])) args_error(E_CLI_COMPARE_EXACT, i);
-  else args_error(E_CLI_COMPARE, i, tolerance);
-  return STATUS_PROBLEM;
-}
-
-static int compare_outputs(const Graphs *g) {
-  int worst = STATUS_OK;
-  for (int i = 0; i < g->noutputs; i++) {
-    char *text;
-    nereid_value *expected = NULL;
-    int n = asprintf(&text, "@%s/output_%d.npy", g->compare, i);
-    int status = parse(&expected, n < 0 ? NULL : text);
-    if (!status) status = compare_output(g, i, expected);
-    nereid_value_free(expected);
-    if (status) worst = status;
-  }
-  return worst;
-}
-
 /* ---- running ---- */
 
 static int time_runs(const Graphs *g) {
@@ -440,16 +190,16 @@ static int run_model(Graphs *g) {
   int code = nereid_executable_new(&g->e, g->graph, g->device, &g->options);
   progress_end();
   status = code ? args_failed(code) : allocate(g);
-  if (!status) status = make_inputs(g);
-  if (!status) status = make_outputs(g);
+  if (!status) status = graphs_make_inputs(g);
+  if (!status) status = graphs_make_outputs(g);
   if (!status) status = run_once(g);
-  if (!status && g->out_dir) status = write_outputs(g);
-  if (!status && g->compare) status = compare_outputs(g);
+  if (!status && g->out_dir) status = graphs_write_outputs(g);
+  if (!status && g->compare) status = graphs_compare_outputs(g);
   if (!status && g->time) status = time_runs(g);
   if (!status && g->explain) status = print_run(g, nereid_executable_explain, NULL);
   if (!status && g->trace) status = print_run(g, nereid_executable_trace, g->trace);
   bool quiet = g->out_dir || g->compare || g->time || g->explain || g->trace;
-  if (!status && !quiet) print_outputs(g);
+  if (!status && !quiet) graphs_print_outputs(g);
   return status;
 }
 
@@ -474,7 +224,7 @@ static void free_all(Graphs *g) {
 
 /* What is not supported is told once: here where the graph is only printed, else by compiling. */
 static int open_and_run(Graphs *g) {
-  int status = load_values(g);
+  int status = graphs_load(g);
   if (status) return status;
   int code = nereid_graph_open(&g->graph, &g->source, NULL, NULL);
   if (code) return args_failed(code);

@@ -1,0 +1,128 @@
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/graphs.h"
+#include "cli/numbers.h"
+
+/* NumPy has no such dtypes: their numbers come as others. */
+static bool numpy_has(const nereid_graph_value *v) {
+  return strcmp(v->dtype, "bf16") != 0 && strncmp(v->dtype, "f8", 2) != 0;
+}
+
+int graphs_parse(nereid_value **out, char *text) {
+  if (!text) return args_out_of_memory();
+  int code = nereid_value_parse(out, text);
+  free(text);
+  return code ? args_failed(code) : STATUS_OK;
+}
+
+static bool is_float(nereid_dl_dtype t) { return t.code == 2 || t.code == 4 || t.code >= 10; }
+
+/* Floats of a file become what the model takes: where NumPy lacks it, and with --dtype. */
+static bool is_cast(const Graphs *g, const nereid_graph_value *v, const nereid_value *file) {
+  nereid_tensor t;
+  if (!v->name || nereid_value_tensor(&t, file)) return false;
+  return is_float(t.dtype) && is_float(v->dl_dtype) && (g->options.dtype || !numpy_has(v));
+}
+
+int graphs_load(Graphs *g) {
+  int status = STATUS_OK;
+  g->values = calloc((size_t)g->files.len + 1, sizeof *g->values);
+  g->given = calloc((size_t)g->files.len + 1, sizeof *g->given);
+  if (!g->values || !g->given) return args_out_of_memory();
+  for (int i = 0; i < g->files.len && !status; i++) {
+    char *text;
+    int n = asprintf(&text, "@%s", g->files.data[i]);
+    status = graphs_parse(&g->values[i], n < 0 ? NULL : text);
+    if (!status) nereid_value_tensor(&g->given[i], g->values[i]);
+  }
+  g->source.inputs = g->given;
+  g->source.ninputs = g->files.len;
+  return status;
+}
+
+static int load_input(Graphs *g, int i, int file, const nereid_graph_value *v) {
+  char *text;
+  if (!is_cast(g, v, g->values[file])) {
+    g->inputs[i] = g->values[file];
+    g->values[file] = NULL;
+    return STATUS_OK;
+  }
+  int n = asprintf(&text, "@%s:%s", g->files.data[file], v->dtype);
+  return graphs_parse(&g->inputs[i], n < 0 ? NULL : text);
+}
+
+void graphs_print_sizes(char out[GRAPHS_SIZES], const int64_t *shape, int ndim) {
+  size_t at = 0;
+  out[0] = 0;
+  for (int i = 0; i < ndim && at < GRAPHS_SIZES - 32; i++)
+    at +=
+        (size_t)snprintf(out + at, GRAPHS_SIZES - at, "%s%lld", i ? "," : "", (long long)shape[i]);
+}
+
+static char *draw_text(const nereid_graph_value *v, const int64_t *shape, int seed) {
+  char sizes[GRAPHS_SIZES], *text;
+  graphs_print_sizes(sizes, shape, v->ndim);
+  int n = is_float(v->dl_dtype) ? asprintf(&text, "randn:%s[%s]:%d", v->dtype, sizes, seed)
+                                : asprintf(&text, "zeros:%s[%s]", v->dtype, sizes);
+  return n < 0 ? NULL : text;
+}
+
+/* Floats are normal, integers zeros: any of them is an index that a table has. */
+static int draw_input(Graphs *g, int i, const nereid_graph_value *v) {
+  int64_t shape[64];
+  if (!v->name) return graphs_parse(&g->inputs[i], strdup("zeros:f32[]"));
+  int code = nereid_executable_input_shape(shape, g->e, g->in, g->ninputs, i);
+  if (code) return args_failed(code);
+  if (v->is_number) return number_of(&g->inputs[i], shape[0]);
+  return graphs_parse(&g->inputs[i], draw_text(v, shape, i));
+}
+
+static int take_number(Graphs *g, const char *text) {
+  nereid_graph_value v;
+  for (int i = 0; i < g->ninputs; i++) {
+    if (nereid_executable_input(&v, g->e, i) || !v.name || !number_is_for(text, v.name)) continue;
+    if (v.is_number && !g->inputs[i]) return number_make(&g->inputs[i], text);
+  }
+  return args_error(E_CLI_INPUT_NUMBER, text);
+}
+
+/* What is known of the inputs so far: those that are not have no dtype. */
+static void note_inputs(Graphs *g) {
+  for (int i = 0; i < g->ninputs; i++)
+    if (g->inputs[i]) nereid_value_tensor(&g->in[i], g->inputs[i]);
+}
+
+/* Files are inputs in the model's order, but for numbers that are named. */
+static int take_files(Graphs *g) {
+  int status = STATUS_OK, file = 0;
+  for (int i = 0; i < g->ninputs && file < g->files.len && !status; i++) {
+    nereid_graph_value v;
+    if (g->inputs[i]) continue;
+    int code = nereid_executable_input(&v, g->e, i);
+    status = code ? args_failed(code) : load_input(g, i, file++, &v);
+  }
+  if (status || file == g->files.len) return status;
+  return args_error(E_CLI_INPUTS, g->ninputs, g->files.len + g->numbers.len);
+}
+
+static int draw_rest(Graphs *g) {
+  int status = STATUS_OK;
+  for (int i = 0; i < g->ninputs && !status; i++) {
+    nereid_graph_value v;
+    if (g->inputs[i]) continue;
+    int code = nereid_executable_input(&v, g->e, i);
+    status = code ? args_failed(code) : draw_input(g, i, &v);
+    if (!status) nereid_value_tensor(&g->in[i], g->inputs[i]);
+  }
+  return status;
+}
+
+int graphs_make_inputs(Graphs *g) {
+  int status = STATUS_OK;
+  for (int i = 0; i < g->numbers.len && !status; i++) status = take_number(g, g->numbers.data[i]);
+  if (!status) status = take_files(g);
+  note_inputs(g);
+  return status ? status : draw_rest(g);
+}

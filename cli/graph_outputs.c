@@ -1,0 +1,108 @@
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "cli/compare.h"
+#include "cli/graphs.h"
+#include "cli/report.h"
+
+static int make_output(Graphs *g, int i) {
+  nereid_graph_value v;
+  int code = nereid_executable_output(&v, g->e, i);
+  if (code) return args_failed(code);
+  char sizes[GRAPHS_SIZES], *text;
+  graphs_print_sizes(sizes, g->out[i].shape, g->out[i].ndim);
+  int n = asprintf(&text, "empty:%s[%s]", v.dtype, sizes);
+  int status = graphs_parse(&g->outputs[i], n < 0 ? NULL : text);
+  if (!status) nereid_value_tensor(&g->out[i], g->outputs[i]);
+  return status;
+}
+
+int graphs_make_outputs(Graphs *g) {
+  int code = nereid_executable_prepare(g->e, g->in, g->ninputs, g->out, g->noutputs);
+  int status = code ? args_failed(code) : STATUS_OK;
+  for (int i = 0; i < g->noutputs && !status; i++) status = make_output(g, i);
+  return status;
+}
+
+static char *output_path(const char *dir, int i) {
+  char *path;
+  return asprintf(&path, "%s/output_%d.npy", dir, i) < 0 ? NULL : path;
+}
+
+int graphs_write_outputs(const Graphs *g) {
+  if (mkdir(g->out_dir, 0777) && errno != EEXIST)
+    return args_error(E_RUN_FILE_WRITE, g->out_dir, strerror(errno)), STATUS_PROBLEM;
+  for (int i = 0; i < g->noutputs; i++) {
+    char *path = output_path(g->out_dir, i);
+    if (!path) return args_out_of_memory();
+    int code = nereid_value_save(g->outputs[i], path);
+    free(path);
+    if (code) return args_failed(code);
+  }
+  return STATUS_OK;
+}
+
+void graphs_print_outputs(const Graphs *g) {
+  for (int i = 0; i < g->noutputs; i++) {
+    char name[32];
+    snprintf(name, sizeof name, "output_%d", i);
+    report_array(name, g->outputs[i]);
+  }
+}
+
+/* ---- --compare ---- */
+
+static bool is_integer(const nereid_value *v) {
+  nereid_tensor t;
+  return !nereid_value_tensor(&t, v) && (t.dtype.code <= 1 || t.dtype.code == 6);
+}
+
+static double tolerance_for(const char *dtype) {
+  if (!strcmp(dtype, "bf16")) return 2e-2;
+  return !strcmp(dtype, "f16") || !strcmp(dtype, "fp16") ? 4e-3 : 1e-4;
+}
+
+/* An output in f32 was computed in what --dtype says. */
+static double tolerance_of(const Graphs *g, const nereid_value *v) {
+  if (g->tolerance >= 0) return g->tolerance;
+  double own = tolerance_for(nereid_value_dtype(v));
+  double computed = g->options.dtype ? tolerance_for(g->options.dtype) : 0;
+  return own > computed ? own : computed;
+}
+
+static int other_shape(const nereid_value *output, int i, const nereid_value *expected) {
+  char a[COMPARE_SHAPE_SIZE], b[COMPARE_SHAPE_SIZE];
+  compare_shape(a, output);
+  compare_shape(b, expected);
+  args_error(E_CLI_COMPARE_SHAPE, i, a, b);
+  return STATUS_PROBLEM;
+}
+
+static int compare_output(const Graphs *g, int i, const nereid_value *expected) {
+  Difference d;
+  double tolerance = tolerance_of(g, g->outputs[i]);
+  if (!compare_arrays(&d, g->outputs[i], expected)) return other_shape(g->outputs[i], i, expected);
+  printf("output_%d: largest error %.3g, relative %.3g, of the norm %.3g\n", i, d.absolute,
+         d.relative, d.norm);
+  if (is_integer(g->outputs[i]) ? d.exact : d.norm <= tolerance) return STATUS_OK;
+  if (is_integer(g->outputs[i])) args_error(E_CLI_COMPARE_EXACT, i);
+  else args_error(E_CLI_COMPARE, i, tolerance);
+  return STATUS_PROBLEM;
+}
+
+int graphs_compare_outputs(const Graphs *g) {
+  int worst = STATUS_OK;
+  for (int i = 0; i < g->noutputs; i++) {
+    char *text;
+    nereid_value *expected = NULL;
+    int n = asprintf(&text, "@%s/output_%d.npy", g->compare, i);
+    int status = graphs_parse(&expected, n < 0 ? NULL : text);
+    if (!status) status = compare_output(g, i, expected);
+    nereid_value_free(expected);
+    if (status) worst = status;
+  }
+  return worst;
+}
