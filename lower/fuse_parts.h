@@ -1,0 +1,61 @@
+/* What the files of pass fuse share: fuse.c, fuse_effects.c, fuse_agree.c, fuse_contract.c. */
+#ifndef NEREID_LOWER_FUSE_PARTS_H
+#define NEREID_LOWER_FUSE_PARTS_H
+
+#include "lower/chain.h"
+
+enum {
+  READS_GLOBAL = 1,
+  WRITES_GLOBAL = 2,
+  ORDERED = 4 /* keeps its place among all accesses of memory */
+};
+
+/* What a statement does, with all that is inside. */
+typedef struct {
+  uint64_t *reads, *writes; /* variables, by id */
+  uint64_t *loads, *stores; /* shared buffers, by id */
+  unsigned memory;
+} Effects;
+
+typedef struct {
+  NestStmt *st;
+  Effects e;
+  Chain chain;
+} Item;
+
+typedef struct {
+  Nest *nest;
+  Arena *scratch;
+  uint32_t words, buffer_words;
+  NestStmt **def;  /* by variable id: the statement that defines it, if there is one only */
+  uint32_t *ndefs; /* by variable id */
+  VEC(Item) items; /* the block's statements, in order */
+} Fuse;
+
+/* ---- fuse_effects.c: what statements read and write ---- */
+bool sets_meet(const uint64_t *a, const uint64_t *b, uint32_t words);
+Effects effects_new(const Fuse *f);
+void effects_join(const Fuse *f, Effects *to, const Effects *from);
+void effects_add(Effects *e, const NestStmt *st); /* and of all that is inside */
+/* Must the two keep their order? */
+bool effects_conflict(const Fuse *f, const Effects *a, const Effects *b);
+/* The same of accesses to memory alone. */
+bool effects_meet_in_memory(const Fuse *f, const Effects *a, const Effects *b);
+
+/* ---- fuse_agree.c: chains that can become one, iteration by iteration ---- */
+bool chains_alike(const Chain *a, const Chain *b); /* loops of the same extents */
+/* Cuts the loops of g and l, from the innermost on, until they have the same extents; false if no
+ * cuts do that. */
+bool chains_refine(const Fuse *f, const Chain *g, const Chain *l, Chain *fine);
+/* An affine form of indices of `from` in those of its cut loops; false if it is none. */
+bool chain_map_affine(Affine *x, const Chain *from, const Chain *fine);
+/* The conditions on registers and on memory in fuse.c's header. */
+bool chains_agree_in_registers(const Fuse *f, const Item *g, const Item *l, const Chain *fine);
+bool chains_agree_in_memory(const Fuse *f, const Item *g, const Item *l, const Chain *fine);
+bool is_global_access(const NestStmt *st, NestCode code);
+
+/* ---- fuse_contract.c ---- */
+/* Arrays that live in one loop only, an element in each iteration, become scalars. */
+void fuse_contract(const Fuse *f);
+
+#endif
