@@ -7,7 +7,6 @@
 
 /* ---- all expressions of a plan ---- */
 
-typedef VEC(Dim) DimList;
 typedef void Visit(Project *p, Dim x, void *context);
 
 static void each_size(Project *p, Visit *visit, void *context) {

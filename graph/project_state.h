@@ -135,8 +135,15 @@ void project_free_kernels(Project *p);
 /* The first target's image of a kernel. */
 const nereid_image *project_image(const Project *p, uint32_t kernel);
 
+typedef VEC(Dim) DimList;
+
 /* ---- project_plan.c ---- */
 
 int project_write_plan(Project *p);
+
+/* ---- project_steps.c ---- */
+
+/* A function for each step, which launches its kernel, and the lists of all. */
+void project_put_steps(Project *p, Text *out);
 
 #endif
