@@ -107,6 +107,17 @@ static int add_problem(Tuner *t, uint32_t step) {
   return 0;
 }
 
+/* The sizes that were chosen may make no sense for a step, as where one is subtracted from another:
+ * it keeps its first choice. */
+static int add_problems(Tuner *t) {
+  int code = 0;
+  for (uint32_t i = 0; i < t->plan->nsteps && !code; i++) {
+    code = add_problem(t, i);
+    if (code == NEREID_E_USAGE) code = 0;
+  }
+  return code;
+}
+
 /* ---- choosing ---- */
 
 static void choose(Tuner *t, uint32_t step) {
@@ -160,7 +171,7 @@ static int tune_body(void *arg) {
   t->of = ARENA_ARRAY(t->arena, uintptr_t, t->plan->nsteps);
   int code = kernels_open(&t->kernels, t->arena, t->plan, t->device);
   if (!code) code = sizes_bind_large(t->sizes, SIZE_MOST);
-  for (uint32_t i = 0; i < t->plan->nsteps && !code; i++) code = add_problem(t, i);
+  if (!code) code = add_problems(t);
   if (!code && t->problems.len) code = find_best(t);
   for (uint32_t i = 0; i < t->plan->nsteps && !code; i++) choose(t, i);
   return code;

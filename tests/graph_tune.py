@@ -169,6 +169,29 @@ def check_empty(machine):
     check('kernel "neg"' in records and 'kernel "exp"' not in records, f"no elements: {records}")
 
 
+SHORTER = """class GraphModule(torch.nn.Module):
+    def forward(self, x: "f32[s0, 4096]", y: "f32[s1, 4096]"):
+        n: "Sym(s1)" = torch.ops.aten.sym_size.int(y, 0)
+        rest: "f32[s0 - s1, 4096]" = torch.ops.aten.slice.Tensor(x, 0, n, 9223372036854775807)
+        exp: "f32[s0 - s1, 4096]" = torch.ops.aten.exp.default(rest)
+        neg: "f32[s0, 4096]" = torch.ops.aten.neg.default(x)
+        return (exp, neg)
+"""
+
+
+def check_shorter(machine):
+    """Sizes that are left open are chosen one by one: what they give for a step may be below 0."""
+    model = machine.folder / "shorter.py"
+    model.write_text(SHORTER)
+    for command in ("graph", "--device", "cuda", "--time"), \
+                   ("build", "--target", "sm_90a", "-o", machine.folder / "shorter"):
+        done = machine.nereid(*command, model, "--mode", "max-autotune", "--range", "s0=1..64",
+                              NEREID_CACHE_DIR=str(machine.folder / "empty"))
+        check(done.returncode == 0 and not done.stderr, f"{command}: {done.stderr}")
+    records = machine.records("empty")
+    check('kernel "neg"' in records and 'kernel "exp"' not in records, f"shorter: {records}")
+
+
 def grid_to_plant(default, tuned):
     """One that wins, and that nothing but a choice has: what is planted there shows nowhere else.
     Of several, that of the fewest kernels."""
@@ -203,6 +226,7 @@ def main():
             for what in PLANTED if grid else ():
                 check_planted(machine, ROOT / "models" / name, grid, what)
         check_empty(Machine(pathlib.Path(tmp) / "empty"))
+        check_shorter(Machine(pathlib.Path(tmp) / "shorter"))
     check(planted or sys.argv[1:], "nothing was planted")
     return report()
 
