@@ -89,6 +89,13 @@ static ValueType as_kind(Graph *g, const ValueType *said, ValueKind kind) {
   return (ValueType){.kind = kind, .symbolic = symbolic};
 }
 
+/* What PyTorch says of one of several results may be said of another kernel's: its LSTM for CPUs
+ * has states with an axis more, and sums of bags leave other results out. */
+static bool is_other_kernels(const Node *n, const ValueType *inferred) {
+  return n->kind == NODE_GETITEM && n->type.kind == VALUE_TENSOR &&
+         inferred->kind == VALUE_TENSOR && n->type.dtype == inferred->dtype;
+}
+
 static bool settle(Graph *g, Node *n, const ValueType *inferred) {
   ValueKind said = n->type.kind;
   bool number = inferred->kind == VALUE_FLOAT || inferred->kind == VALUE_BOOL;
@@ -96,6 +103,10 @@ static bool settle(Graph *g, Node *n, const ValueType *inferred) {
   else if (number && said != inferred->kind && is_number(&n->type))
     n->type = as_kind(g, &n->type, inferred->kind);
   bool agrees = agree(g, &n->type, inferred);
+  if (!agrees && is_other_kernels(n, inferred)) {
+    n->type = *inferred;
+    agrees = true;
+  }
   /* A number that is known needs no symbol, which may stand nowhere else. */
   bool known = inferred->kind == VALUE_INT && inferred->value && dim_is_int(inferred->value);
   if (agrees && known && n->type.kind == VALUE_INT) n->type.value = inferred->value;

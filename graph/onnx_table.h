@@ -186,7 +186,7 @@
   X(thresholded_relu, none, "ThresholdedRelu", 10, 0) \
   X(tile, none, "Tile", 6, 0) \
   X(topk, none, "TopK", 1, 0) \
-  X(transpose, none, "Transpose", 1, 0) \
+  X(transpose, transpose, "Transpose", 1, 0) \
   X(trilu, none, "Trilu", 14, 0) \
   X(unique, none, "Unique", 11, 0) \
   X(unsqueeze, unsqueeze, "Unsqueeze", 1, 0) \
