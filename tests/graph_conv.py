@@ -11,6 +11,8 @@ import argparse, itertools, math, os, pathlib, re, subprocess, sys, tempfile
 
 import numpy as np
 
+from tally import check, report
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 NEREID = os.environ.get("NEREID", str(ROOT / "build" / "nereid"))
 RNG = np.random.default_rng(7)
@@ -404,14 +406,6 @@ CASES = [
 
 KIND = {"float32": "f32", "float16": "f16", "int64": "i64", "int32": "i32", "float64": "f64"}
 TOLERANCE = {"float32": 2e-5, "float16": 2e-3, "float64": 1e-12}
-passed, failed = 0, 0
-
-
-def check(ok, text):
-    global passed, failed
-    passed, failed = passed + ok, failed + (not ok)
-    if not ok:
-        print("FAIL", text, flush=True)
 
 
 def statements(i, text, tensors):
@@ -592,8 +586,7 @@ def main():
         if not args.names:
             symbolic(folder, args)
             frozen(folder, args.device)
-    print(f"{passed} passed, {failed} failed")
-    return failed > 0
+    return report()
 
 
 if __name__ == "__main__":

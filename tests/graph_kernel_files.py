@@ -6,6 +6,8 @@ import ast, os, pathlib, re, subprocess, sys, tempfile
 
 import numpy as np
 
+from tally import check, report
+
 ROOT = pathlib.Path(__file__).resolve().parent
 NEREID = os.path.abspath(os.environ.get("NEREID", ROOT.parent / "build" / "nereid"))
 MODELS = sorted(ROOT.glob("models/*/readable.txt"))
@@ -29,17 +31,6 @@ LIBDEVICE = set("""abs acos acosh asin asinh atan atan2 atanh cbrt ceil copysign
     log10 log1p log2 logb nearbyint nextafter norm4d normcdf normcdfinv pow rcbrt remainder rhypot
     rint round rsqrt
     signbit sin sinh sinpi sqrt sqrt_rn tan tanh tgamma trunc y0 y1 yn""".split())
-
-passed, failed = 0, 0
-
-
-def check(ok, what):
-    global passed, failed
-    if ok:
-        passed += 1
-    else:
-        failed += 1
-        print("FAIL", what)
 
 
 def nereid(*args):
@@ -141,5 +132,4 @@ check_kernels(ROOT / "models/chain/readable.txt", {})
 check_kernels(ROOT / "models/dyn_mlp/readable.txt", {"s31": 5})
 check_kernels(ROOT / "models/kv_decode/readable.txt", {})
 check_kernels(ROOT / "cli/graph_kernel_files.py", {})
-print(f"{passed} passed, {failed} failed")
-sys.exit(failed > 0)
+sys.exit(report())

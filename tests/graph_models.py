@@ -11,6 +11,8 @@ printed and read back: all three give the same bytes.
 """
 import argparse, concurrent.futures, itertools, os, pathlib, subprocess, sys, tempfile
 
+from quick_cc import quick_compiler
+
 ROOT = pathlib.Path(__file__).resolve().parent
 NEREID = os.path.abspath(os.environ.get("NEREID", ROOT.parent / "build" / "nereid"))
 MODELS = ROOT / "models"
@@ -111,14 +113,6 @@ def check(task):
             return ""
         return f"FAIL {model.name} {device}: {failure}"
     return f"FAIL {model.name} runs: take it off the list NOT_YET" if reason else ""
-
-
-def quick_compiler(folder):
-    """The C compiler with -O1 in the last place: most of the time would go into -O2."""
-    path = pathlib.Path(folder) / "cc"
-    path.write_text(f'#!/bin/sh\nexec {os.environ.get("CC", "cc")} "$@" -O1\n')
-    path.chmod(0o700)
-    os.environ.update(CC=str(path), NEREID_CACHE_DIR=folder)
 
 
 def main():

@@ -15,6 +15,8 @@ import os, pathlib, re, subprocess, sys, tempfile
 
 import numpy as np
 
+from quick_cc import quick_compiler
+
 ROOT = pathlib.Path(__file__).resolve().parent
 NEREID = os.path.abspath(os.environ.get("NEREID", ROOT.parent / "build" / "nereid"))
 DATA = pathlib.Path("/usr/share/libonnx-testdata/data")
@@ -191,14 +193,6 @@ def skip_reason(name):
     return next((why for pattern, why in SKIPPED if re.search(pattern, name)), None)
 
 
-def quick_compiler(folder):
-    """The C compiler with -O0 in the last place: most of the time would go into -O2."""
-    path = pathlib.Path(folder) / "cc"
-    path.write_text(f'#!/bin/sh\nexec {os.environ.get("CC", "cc")} "$@" -O0\n')
-    path.chmod(0o700)
-    os.environ.update(CC=str(path), NEREID_CACHE_DIR=folder)
-
-
 def expected_failures():
     lines = FAILURES.read_text().splitlines() if FAILURES.exists() else []
     pairs = (line.split(None, 1) for line in lines if line and not line.startswith("#"))
@@ -234,7 +228,7 @@ def main():
     reasons = {name: skip_reason(name) for name in chosen}
     tasks = [name for name in chosen if not reasons[name]]
     with tempfile.TemporaryDirectory() as folder:
-        quick_compiler(folder)
+        quick_compiler(folder, "-O0")
         with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
             results = dict(zip(tasks, pool.map(lambda n: check(chosen[n], args.device), tasks)))
     if args.update:

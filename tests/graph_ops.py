@@ -11,6 +11,9 @@ import argparse, os, pathlib, re, subprocess, sys, tempfile
 
 import numpy as np
 
+from quick_cc import quick_compiler
+from tally import check, report
+
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "graph_cases"))
 import bags, boxes, composites, counted, pads, pools, products, rows  # noqa: E402
 import scans, scatters, searches, sorts  # noqa: E402
@@ -20,16 +23,6 @@ NEREID = os.path.abspath(os.environ.get("NEREID", ROOT / "build" / "nereid"))
 MODULES = [bags, boxes, composites, counted, pads, pools, products, rows, scans, scatters, searches,
            sorts]
 GROUP = 6  # cases of a graph
-passed, failures = 0, []
-
-
-def check(ok, text):
-    global passed
-    if ok:
-        passed += 1
-    else:
-        failures.append(text)
-        print("FAIL", text, flush=True)
 
 
 KINDS = {"float16": "f16", "float32": "f32", "float64": "f64", "int8": "i8", "int16": "i16",
@@ -152,14 +145,6 @@ def groups_of(cases, arrays):
             yield list(names), some[i:i + GROUP]
 
 
-def quick_compiler(folder):
-    """The C compiler with -O1 in the last place: most of the time would go into -O2."""
-    path = pathlib.Path(folder) / "cc"
-    path.write_text(f'#!/bin/sh\nexec {os.environ.get("CC", "cc")} "$@" -O1\n')
-    path.chmod(0o700)
-    os.environ.update(CC=str(path), NEREID_CACHE_DIR=folder)
-
-
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--devices", default="interp,cpu")
@@ -174,8 +159,7 @@ def main():
                 for device in args.devices.split(","):
                     for mode in ("default", "eager") if device == "interp" else ("default",):
                         run_cases(folder, group, names, module.ARRAYS, device, mode)
-    print(f"{passed} passed, {len(failures)} failed")
-    return bool(failures)
+    return report()
 
 
 if __name__ == "__main__":

@@ -10,19 +10,11 @@ import argparse, math, os, pathlib, re, subprocess, sys, tempfile
 
 import numpy as np
 
+from tally import check, report
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 NEREID = os.environ.get("NEREID", str(ROOT / "build" / "nereid"))
 PROGRAM = pathlib.Path(os.environ.get("NEREID_BUILD", ROOT / "build"), "tests/unit/graph_prims")
-passed, failures = 0, []
-
-
-def check(ok, text):
-    global passed
-    if ok:
-        passed += 1
-    else:
-        failures.append(text)
-        print("FAIL", text, flush=True)
 
 
 def describe(folder, parameters, lines, symbols=()):
@@ -650,8 +642,7 @@ def main():
         views(folder, wanted)
         pointwise(folder, args.device, wanted)
         if wanted("gelu"): gelu_errors(folder, args.device)
-    print(f"{passed} passed, {len(failures)} failed")
-    return bool(failures)
+    return report()
 
 
 if __name__ == "__main__":

@@ -7,6 +7,8 @@ import argparse, math, os, pathlib, subprocess, sys, tempfile
 
 import numpy as np
 
+from tally import check, report
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 NEREID = os.path.abspath(os.environ.get("NEREID", ROOT / "build" / "nereid"))
 GRAPH = """class G(torch.nn.Module):
@@ -28,16 +30,6 @@ GRAPH = """class G(torch.nn.Module):
         return (a, b, c, d, e, f, g, h, i0, i1, j, k, l)
 """
 NAMES = "a b c d e f g h i0 i1 j k l".split()
-passed, failures = 0, []
-
-
-def check(ok, text):
-    global passed
-    if ok:
-        passed += 1
-    else:
-        failures.append(text)
-        print("FAIL", text, flush=True)
 
 
 def near(values, mean, deviation, text):
@@ -101,8 +93,7 @@ def main():
             first = first or outputs
             same = all(np.array_equal(first[n], outputs[n]) for n in "abdefg")
             check(same, f"{device} draws what the first device drew")
-    print(f"{passed} passed, {len(failures)} failed")
-    return bool(failures)
+    return report()
 
 
 if __name__ == "__main__":

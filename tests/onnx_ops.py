@@ -12,7 +12,8 @@ import argparse, inspect, os, pathlib, subprocess, sys, tempfile
 import numpy as np
 
 import onnx_text
-from graph_ops import compare, failures, quick_compiler
+from graph_ops import compare, quick_compiler
+from tally import check, report
 
 ROOT = pathlib.Path(__file__).resolve().parent
 NEREID = os.path.abspath(os.environ.get("NEREID", ROOT.parent / "build" / "nereid"))
@@ -50,14 +51,12 @@ def run(case, device, folder):
                            "--out-dir", folder], capture_output=True, text=True)
     for i, want in enumerate(wanted):
         if done.returncode:
-            failures.append(text)
-            print("FAIL", text, done.stderr.strip(), flush=True)
+            check(False, f"{text} {done.stderr.strip()}")
         else:
             compare(text, np.load(f"{folder}/output_{i}.npy"), want)
 
 
 def main():
-    import graph_ops
     parser = argparse.ArgumentParser()
     parser.add_argument("--devices", default="interp,cpu")
     parser.add_argument("names", nargs="*")
@@ -69,8 +68,7 @@ def main():
                 continue
             for device in args.devices.split(","):
                 run(case, device, folder)
-    print(f"{graph_ops.passed} passed, {len(failures)} failed")
-    return bool(failures)
+    return report()
 
 
 sys.exit(main())

@@ -8,12 +8,13 @@ Kernel i is a function of i alone (kernelgen/).  Processes of their own run them
 a crash or an endless loop is a failure like others.  A kernel that fails is made smaller and
 printed; with --keep DIR it is also written there, with its inputs and a command that runs it.
 """
-import argparse, itertools, json, os, pathlib, re, select, shlex, stat, subprocess, sys, tempfile
+import argparse, itertools, json, os, pathlib, re, select, shlex, subprocess, sys, tempfile
 import threading, time
 
 from kernelgen import generate
 from kernelgen.found import describe, read
 from kernelgen.shrink import apply, shrink
+from quick_cc import quick_compiler
 
 TIMEOUT_S = 60
 # Kernels that failed once; they run first.
@@ -187,15 +188,6 @@ def keep(kernel, folder):
     return to
 
 
-def quick_compiler(folder, option):
-    """The C compiler with an option in the last place: most of the time would go into -O2."""
-    path = os.path.join(folder, "cc")
-    with open(path, "w") as file:
-        file.write(f'#!/bin/sh\nexec {os.environ.get("CC", "cc")} "$@" {option}\n')
-    os.chmod(path, stat.S_IRWXU)
-    os.environ.update(CC=path, NEREID_CACHE_DIR="")
-
-
 def parse():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("count", nargs="?", type=int, default=120)
@@ -222,7 +214,7 @@ def main():
     if options.show is not None:
         return print(describe(generate(options.show)))
     with tempfile.TemporaryDirectory() as folder:
-        quick_compiler(folder, options.cc)
+        quick_compiler(folder, options.cc, cached=False)
         return Campaign(options, folder).run()
 
 

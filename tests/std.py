@@ -11,25 +11,17 @@ import argparse, concurrent.futures, os, pathlib, subprocess, sys, tempfile
 
 import numpy as np
 
+from tally import check, report
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tests" / "std"))
 import emulator, exact, functions  # noqa: E402
 from emulator import Tile  # noqa: E402
 
 NEREID = os.path.abspath(os.environ.get("NEREID", ROOT / "build" / "nereid"))
-passed, failures = 0, []
 F32, F64 = np.float32, np.float64
 SHORT = {"float32": "f32", "float64": "f64", "int32": "i32", "int64": "i64", "uint32": "u32",
          "uint64": "u64", "bool": "i32"}
-
-
-def check(ok, text):
-    global passed
-    if ok:
-        passed += 1
-    else:
-        failures.append(text)
-        print("FAIL", text, flush=True)
 
 
 # ---- two ways to run libdevice.NAME on columns of operands ----
@@ -395,8 +387,7 @@ def main():
             try: future.result()
             except (RuntimeError, OSError, ValueError) as problem:
                 check(False, f"{args[1]} {args[2]}: {problem}")
-    print(f"{passed} passed, {len(failures)} failed")
-    return bool(failures)
+    return report()
 
 
 if __name__ == "__main__":

@@ -14,20 +14,14 @@ import subprocess
 import sys
 import xml.etree.ElementTree as xml
 
+from tally import check, report
+
 HERE = pathlib.Path(__file__).resolve().parent
 BUILD = pathlib.Path(os.environ.get("NEREID_BUILD", HERE.parent / "build"))
 PROGRAM = BUILD / "tests/unit/tune_report"
 CASES = ("matmul", "hostile", "model", "nothing")
 STATUSES = ("ok", "compile", "resources", "timeout", "fault", "wrong", "pruned")
 KEYS = ["config", "status", "reason", "predicted_us", "median_us", "spread_us", "runs"]
-failures, passed = [], 0
-
-
-def check(ok, text):
-    global passed
-    passed += bool(ok)
-    if not ok:
-        failures.append(text)
 
 
 def made(form, case):
@@ -86,10 +80,7 @@ def main():
         check_golden("json", case, text)
         check_golden("html", case, page)
         check_page(case, page, check_json(case, text))
-    for text in failures:
-        print("FAIL", text)
-    print(f"{passed} passed, {len(failures)} failed")
-    return bool(failures)
+    return report()
 
 
 sys.exit(main())
