@@ -3,11 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/patience.h"
 #include "runtime/refusal.h"
-
-/* What takes longer hangs.  LEAST is for loading a kernel and looking at its results, and MOST for
- * one of which nobody knows how long it takes. */
-static const double SECONDS_LEAST = 2, SECONDS_MOST = 20, FAR = 100;
 
 /* What the model puts past that many times the best is not tried. */
 static const double SLOWER = 1.5;
@@ -60,22 +57,6 @@ static void report(State *s, bool done) {
   progress_tell(w->search, s->problem, w->done, w->measured, &w->told);
 }
 
-/* A hundred times the best is hopeless.  Without one it is a hundred times what the model says at
- * worst, unless that is long anyway: no kernel that the model understands is that far off. */
-static double patience(const State *s, const Candidate *c, int runs) {
-  if (s->best_us > 0) return SECONDS_LEAST + FAR * 1e-6 * s->best_us;
-  double predicted = 1e-6 * c->predicted.high_us * (2 + runs), most = SECONDS_MOST + 10 * predicted;
-  if (predicted <= 0 || s->patient) return most;
-  return SECONDS_LEAST + FAR * predicted < most ? SECONDS_LEAST + FAR * predicted : most;
-}
-
-static double time_limit(const State *s, const Candidate *c, int runs) {
-  double limit = patience(s, c, runs);
-  double end = s->work->search->end, left = end > 0 ? end - timing_now() : limit;
-  if (left < SECONDS_LEAST) left = SECONDS_LEAST;
-  return left < limit ? left : limit;
-}
-
 /* ---- times ---- */
 
 static int add_times(Item *item, const Measured *m) {
@@ -111,10 +92,17 @@ static void tell_spills(State *s, Item *item, const Measured *m) {
     item->candidate->reason = arena_printf(s->work->search->arena, N_TUNE_SPILLS, bytes);
 }
 
+/* Time that the budget cut short says nothing of the kernel; what was measured before holds. */
+static void time_out(State *s, Item *item, bool cut) {
+  if (!cut) fail(s, item, NEREID_TUNE_TIMEOUT, E_TUNE_TIMEOUT);
+  else if (!item->n && !item->candidate->witness) fail(s, item, NEREID_TUNE_PRUNED, E_TUNE_TIME_UP);
+}
+
 static int measure(State *s, Item *item, int runs) {
   Measured m;
   double limit_us = s->best_us > 0 ? 3 * s->best_us : 1e18;
-  double seconds = time_limit(s, item->candidate, runs);
+  double wanted = patience_wanted(item->candidate, runs, s->best_us, s->patient);
+  double seconds = patience_left(s->work->search, wanted);
   int code = measurer_run(s->work->measurer, &item->trial, runs, limit_us, seconds, &m);
   if (code) return code;
   switch (m.end) {
@@ -124,7 +112,7 @@ static int measure(State *s, Item *item, int runs) {
       code = item->candidate->witness ? 0 : add_times(item, &m);
       summarize(s, item);
       break;
-    case MEASURED_TIMEOUT: fail(s, item, NEREID_TUNE_TIMEOUT, E_TUNE_TIMEOUT); break;
+    case MEASURED_TIMEOUT: time_out(s, item, seconds < wanted / 2); break;
     case MEASURED_DIED: fail(s, item, NEREID_TUNE_FAULT, nereid_error_message()); break;
     case MEASURED_FAILED: refuse(s, item, m.code, nereid_error_message()); break;
   }
@@ -277,7 +265,7 @@ static int run_round(State *s, double within, int runs) {
       measurer_drop(s->work->measurer, &item->trial);
       continue;
     }
-    code = measure(s, item, runs);
+    code = measure(s, item, patience_runs(s->work->search, item->candidate, runs));
     if (!code) report(s, false);
   }
   return code;

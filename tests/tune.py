@@ -208,6 +208,13 @@ def test_hangs(machine, tmp):
           f"which the model understands: {tuning}")
 
 
+def test_cut(machine):
+    """What runs while the budget ends is as good as it was before."""
+    tuning = machine.tune(*space((64, 128)), "--budget", "4.5", kernel=scale("cuda", "10"))
+    ends = [c["status"] for c in tuning["candidates"]]
+    check(ends == ["ok", "ok"], f"launches of 0.3 s with a budget of 4.5: {tuning}")
+
+
 DECORATED = """
 import triton
 import triton.language as tl
@@ -274,6 +281,7 @@ def main():
         test_resources(machine("resources"), tmp)
         test_model_only(machine("model"), tmp)
         test_hangs(machine("hangs"), tmp)
+        test_cut(fake_gpu(tmp, "cut", "sleep=300,cost=30000"))
         test_decorators(machine("decorators"), tmp)
         test_output(machine("output"), tmp)
     return report()

@@ -4,6 +4,7 @@
  * The variable FAKE_CUDA says what should happen, as key=number pairs separated by commas:
  *   init, alloc, link, launch, sync, graph, graph_launch   the result code of that call
  *   cost   a launch of n programs along x takes n times as many us (0); below 0, an n-th of -cost
+ *   sleep  a launch takes so many ms indeed (0)
  *   copy, pinned  the result codes of copies and of pinned memory
  *   wrong  launches of so many programs write nonsense
  *   fault, hang, crash  such launches break the context, never end, or end the process
@@ -307,6 +308,7 @@ API int cuLaunchKernel(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned 
                        unsigned bz, unsigned shared, void *stream, void **params, void **extra) {
   int r = need("launch");
   int cost = setting("cost", 0);
+  usleep(1000 * (useconds_t)setting("sleep", 0));
   clock_us += cost < 0 ? -cost / (int)gx : cost * (int)gx;
   int programs = (int)(const unsigned[]){gx, gy, gz}[setting("axis", 0)];
   if (r == 0 && setting("wrong", -1) == programs) spoil(f, params);
