@@ -194,6 +194,11 @@ static int64_t there(const Copy *c, int64_t bytes) {
   return steps_of(c, bytes, 0) * c->global[0] + steps_of(c, bytes, 1) * c->global[1];
 }
 
+/* By how much %p's subscript grows meanwhile. */
+static int64_t pointers_there(const Copy *c, int64_t bytes) {
+  return steps_of(c, bytes, 0) * c->pointers[0] + steps_of(c, bytes, 1) * c->pointers[1];
+}
+
 /* Notes that `bytes` in the buffer, steps along one axis, are `global` bytes and `pointers`
  * elements of %p. */
 static bool learn(Copy *c, bool known[2], int64_t bytes, int64_t global, int64_t pointers) {
@@ -316,6 +321,8 @@ static bool reader_known(const Direct *s, const Copy *c, const NestStmt *st) {
   if (!base_is_lanes(s, &m->base, &lane) || lane < 0 || m->bytes.c < 0) return false;
   for (int k = 0; k < m->bytes.n; k++)
     if (m->bytes.t[k].coef < 0) return false;
+  /* Lanes that go from row to row would need an element of %p each. */
+  if (pointers_there(c, lane)) return false;
   return (there(c, lane) == c->lane || there(c, lane) == 0) && stays_near(c, st);
 }
 
@@ -364,7 +371,7 @@ static Affine pointer_of(const Copy *c, const Affine *bytes) {
   Affine sub = affine_const(0);
   for (int k = -1; k < bytes->n; k++) {
     int64_t by = k < 0 ? bytes->c : bytes->t[k].coef;
-    int64_t n = steps_of(c, by, 0) * c->pointers[0] + steps_of(c, by, 1) * c->pointers[1];
+    int64_t n = pointers_there(c, by);
     Affine term = k < 0 ? affine_const(n) : affine_index(bytes->t[k].index, n);
     if (n && !affine_add(&sub, &term)) BUG("a subscript of more than %d terms", MAX_TERMS);
   }

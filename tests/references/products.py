@@ -49,6 +49,21 @@ def batched_matmul(rng, shape=(3, 50, 37, 70), tile=(32, 32, 32), dtype="f16", o
 
 
 @case(FILE, tol=1e-5)
+@case(FILE, tol=1e-5, trans_b=True)
+@case(FILE, tol=1e-5, trans_a=True)
+@case(FILE, tol=1e-5, trans_a=True, trans_b=True, shape=(16, 64, 32))
+@case(FILE, tol=1e-5, trans_b=True, dtype="f16", shape=(64, 16, 64))
+def whole_product(rng, shape=(32, 32, 32), dtype="f32", trans_a=False, trans_b=False):
+    M, N, K = shape
+    a, b = operands(rng, dtype, (M, K), (K, N))
+    lies = lambda x, trans: np.ascontiguousarray(x.T) if trans else x
+    args = dict(a_ptr=lies(a[0], trans_a), b_ptr=lies(b[0], trans_b), c_ptr=new("empty", "f32", M, N),
+                stride_am=1 if trans_a else K, stride_ak=M if trans_a else 1,
+                stride_bk=1 if trans_b else N, stride_bn=K if trans_b else 1)
+    return args, dict(M=M, N=N, K=K), "1", dict(c_ptr=a[1].astype(np.float64) @ b[1])
+
+
+@case(FILE, tol=1e-5)
 @case(FILE, tol=1e-5, shape=(2, 32, 16, 32), dtype="bf16")
 @case(FILE, tol=1e-5, shape=(4, 16, 16, 16), dtype="f32")
 def dot_3d(rng, shape=(4, 16, 32, 16), dtype="f16"):
