@@ -9,12 +9,11 @@
 
 #include "codegen/codegen.h"
 #include "lang/interp.h"
+#include "tests/unit/tally.h"
 
 enum { LANES = 8, ELEMENTS = 320, SLOT = ELEMENTS * 8 };
 
-static int passed, failed;
-
-static void check(bool ok, const char *kernel, const char *what) {
+static void check_kernel(bool ok, const char *kernel, const char *what) {
   if (ok) passed++;
   else if (failed++ < 50) printf("FAIL %s: %s\n", kernel, what);
 }
@@ -165,7 +164,7 @@ static bool print_kernel(Arena *a, Text *unit, const Kernel *k) {
   bool ok = n && nest_verify(n, d) && c_print(a, n, machine_find("cpu:8"), d, &code);
   Text messages = text_new(a);
   diag_print(d, &messages);
-  check(ok, k->name, messages.data);
+  check_kernel(ok, k->name, messages.data);
   if (ok) text_putn(unit, code.text, code.len);
   return ok;
 }
@@ -237,10 +236,10 @@ static void check_case(const Kernel *k, int at) {
              in ? x[0].f : (double)x[0].i, in ? x[1].f : (double)x[1].i,
              in ? x[2].f : (double)x[2].i, out ? got.f : (double)got.i,
              out ? want.f : (double)want.i);
-    check(false, k->name, what);
+    check_kernel(false, k->name, what);
     return;
   }
-  check(true, k->name, "");
+  check_kernel(true, k->name, "");
 }
 
 /* ---- running ---- */
@@ -258,7 +257,7 @@ static void run(const Kernel *k, void *library) {
   void *symbol = dlsym(library, k->name);
   memcpy(&entry, &symbol, sizeof entry);
   if (!entry) {
-    check(false, k->name, "its entry is missing");
+    check_kernel(false, k->name, "its entry is missing");
     return;
   }
   uint64_t args[4] = {(uintptr_t)k->inputs[0], (uintptr_t)k->inputs[1], (uintptr_t)k->inputs[2],
@@ -305,9 +304,8 @@ int main(void) {
     n += print_kernel(a, &unit, k);
   }
   void *library = compile(&unit);
-  check(library != NULL, "unit", "it does not compile");
+  check_kernel(library != NULL, "unit", "it does not compile");
   for (int i = 0; i < n && library; i++) run(&kernels[i], library);
   arena_free(a);
-  printf("%d passed, %d failed\n", passed, failed);
-  return failed != 0;
+  return report();
 }

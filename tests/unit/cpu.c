@@ -6,25 +6,7 @@
 
 #include "runtime/device.h"
 #include "runtime/tool.h"
-
-static int passed, failed;
-
-static void check(bool ok, const char *name) {
-  if (ok) passed++;
-  else failed++, printf("FAIL %s (last message: %s)\n", name, nereid_error_message());
-}
-
-/* The call failed so, and its message is this; * stands for any text. */
-static bool matches(const char *pattern, const char *text) {
-  while (*pattern && *pattern != '*' && *pattern == *text) pattern++, text++;
-  if (*pattern != '*') return *pattern == *text;
-  for (; *text; text++)
-    if (matches(pattern + 1, text)) return true;
-  return matches(pattern + 1, text);
-}
-
-#define X(call, code, message) \
-  check((call) == (code) && matches(message, nereid_error_message()), #call)
+#include "tests/unit/calls.h"
 
 static const char SOURCE[] =
     "#include <stdint.h>\n"
@@ -85,28 +67,29 @@ static void test_running(void) {
   nereid_launch *l;
   nereid_kernel_resources r;
   if (nereid_device_open(&d, "cpu")) abort();
-  check(!load(d, "k", &k) && !nereid_kernel_get_resources(&r, k) && !r.from_cache, "compiled");
-  check(!load(d, "k", &again) && !nereid_kernel_get_resources(&r, again) && r.from_cache,
-        "from the cache");
+  check_call(!load(d, "k", &k) && !nereid_kernel_get_resources(&r, k) && !r.from_cache, "compiled");
+  check_call(!load(d, "k", &again) && !nereid_kernel_get_resources(&r, again) && r.from_cache,
+             "from the cache");
   nereid_kernel_free(k);
   int *out;
   if (nereid_alloc((void **)&out, d, 600 * sizeof *out)) abort();
   if (nereid_launch_new(&l, again, (uint32_t[]){300, 2, 1})) abort();
   nereid_launch_set_pointer(l, 0, out);
   nereid_launch_set_int(l, 1, 1000);
-  check(!nereid_launch_run(l, NULL) && out[0] == 1002 && out[599] == 1601, "the right numbers");
+  check_call(!nereid_launch_run(l, NULL) && out[0] == 1002 && out[599] == 1601,
+             "the right numbers");
   nereid_timing t;
   nereid_time_options o = {.runs = 7};
-  check(!nereid_launch_time(&t, l, NULL, &o) && t.runs == 7 && t.min_us <= t.low_us &&
-            t.low_us <= t.median_us && t.median_us <= t.high_us && t.high_us <= t.max_us,
-        "timing");
+  check_call(!nereid_launch_time(&t, l, NULL, &o) && t.runs == 7 && t.min_us <= t.low_us &&
+                 t.low_us <= t.median_us && t.median_us <= t.high_us && t.high_us <= t.max_us,
+             "timing");
   nereid_launch_set_grid(l, (uint32_t[]){65536, 65536, 1});
   X(nereid_launch_run(l, NULL), NEREID_E_RESOURCES,
     "the grid 65536 x 65536 x 1 has more programs than this device can count (2147483647)");
   int64_t shape[] = {600};
   nereid_tensor tensor = {
       .data = out, .device = {1, 0}, .ndim = 1, .dtype = {0, 32, 1}, .shape = shape};
-  check(!nereid_launch_set_tensor(l, 0, &tensor), "a tensor on the host");
+  check_call(!nereid_launch_set_tensor(l, 0, &tensor), "a tensor on the host");
   nereid_launch_free(l);
   nereid_kernel_free(again);
   nereid_device_close(d);
@@ -123,13 +106,13 @@ static void test_tools(const TempFolder *t) {
   X(load_with(cc, "k"), NEREID_E_TOOL, "the compiled kernel can't be loaded: *");
   make_script(t, cc, sizeof cc,
               "#!/bin/sh\ncase \"$*\" in *-fopenmp*) exit 1;; esac\nexec gcc \"$@\"\n");
-  check(!load_with(cc, "k"), "a compiler without OpenMP");
+  check_call(!load_with(cc, "k"), "a compiler without OpenMP");
 #ifdef __x86_64__
   {
     make_script(t, cc, sizeof cc,
                 "#!/bin/sh\ncase \"$*\" in *-mno-avx512f*) exec gcc \"$@\";; esac\n"
                 "echo unrecognizable insn >&2\nexit 1\n");
-    check(!load_with(cc, "k"), "a compiler that breaks down over wide vectors");
+    check_call(!load_with(cc, "k"), "a compiler that breaks down over wide vectors");
   }
 #endif
   X(load_with("gcc -O1", "missing"), NEREID_E_TOOL,
@@ -182,13 +165,13 @@ static size_t load_many(const TempFolder *t, nereid_device *d, nereid_image **im
   size_t size = 0;
   if (temp_write(t, "log", "", 0)) abort();
   int code = nereid_kernel_load_all(kernels, d, (const nereid_image *const *)images, n);
-  check(!code, "many kernels load");
+  check_call(!code, "many kernels load");
   bool right = !code;
   for (int i = 0; i < n && !code; i++) {
     if (!strcmp(nereid_image_name(images[i]), "put")) right &= value_of(d, kernels[i]) == i;
     nereid_kernel_free(kernels[i]);
   }
-  check(right, "each is the right one");
+  check_call(right, "each is the right one");
   for (int i = 0; i < n; i++) nereid_image_free(images[i]);
   if (temp_read(t, "log", &log, &size)) abort();
   free(log);
@@ -209,9 +192,10 @@ static void test_together(const TempFolder *t) {
     snprintf(symbol, sizeof symbol, "put_%d", i);
     images[i] = put_image(d, i, symbol);
   }
-  check(load_many(t, d, images, n) == (size_t)(cores < n ? cores : n), "a library for each core");
+  check_call(load_many(t, d, images, n) == (size_t)(cores < n ? cores : n),
+             "a library for each core");
   for (int i = 0; i < 3; i++) images[i] = put_image(d, i, NULL);
-  check(load_many(t, d, images, 3) == 3, "kernels of one name are apart");
+  check_call(load_many(t, d, images, 3) == 3, "kernels of one name are apart");
   for (int i = 0; i < n; i++) {
     snprintf(symbol, sizeof symbol, "put_%d", i);
     images[i] = i ? put_image(d, i, symbol) : make_image("k");
@@ -222,7 +206,7 @@ static void test_together(const TempFolder *t) {
   images[1] = make_image("missing");
   X(nereid_kernel_load_all(kernels, d, (const nereid_image *const *)images, 2), NEREID_E_TOOL,
     "the compiled kernel can't be loaded: missing_all");
-  check(!kernels[0] && !kernels[1], "all or none");
+  check_call(!kernels[0] && !kernels[1], "all or none");
   for (int i = 0; i < 2; i++) nereid_image_free(images[i]);
   nereid_device_close(d);
 }
@@ -240,6 +224,5 @@ int main(void) {
     printf("1 skipped: no gcc\n");
   }
   temp_free(&t);
-  printf("%d passed, %d failed\n", passed, failed);
-  return failed != 0;
+  return report();
 }

@@ -12,25 +12,7 @@
 #include "runtime/device.h"
 #include "runtime/rates.h"
 #include "runtime/tool.h"
-
-static int passed, failed;
-
-static void check(bool ok, const char *name) {
-  if (ok) passed++;
-  else failed++, printf("FAIL %s (last message: %s)\n", name, nereid_error_message());
-}
-
-/* The call failed so, and its message is this; * stands for any text. */
-static bool matches(const char *pattern, const char *text) {
-  while (*pattern && *pattern != '*' && *pattern == *text) pattern++, text++;
-  if (*pattern != '*') return *pattern == *text;
-  for (; *text; text++)
-    if (matches(pattern + 1, text)) return true;
-  return matches(pattern + 1, text);
-}
-
-#define X(call, code, message) \
-  check((call) == (code) && matches(message, nereid_error_message()), #call)
+#include "tests/unit/calls.h"
 
 /* ---- the fake driver ---- */
 
@@ -107,7 +89,7 @@ static void test_opening(const Fake *f) {
   use(f, "missing.so", "");
   X(nereid_device_open(&d, "cuda"), NEREID_E_DEVICE,
     "no GPU driver: * can't be loaded (*); install NVIDIA's driver, or use device cpu");
-  check(nereid_device_count("cuda") == 0, "count without a library");
+  check_call(nereid_device_count("cuda") == 0, "count without a library");
   use(f, "old.so", "");
   X(nereid_device_open(&d, "cuda"), NEREID_E_DEVICE,
     "the GPU driver is too old: * lacks cuLaunchKernel; update it");
@@ -120,7 +102,7 @@ static void test_opening(const Fake *f) {
     "opening the device: CUDA_ERROR (a fake error); no NVIDIA GPU is visible (CUDA_VISIBLE_DEVICES "
     "may hide it)");
   use(f, "fake.so", "devices=2");
-  check(nereid_device_count("cuda") == 2, "count");
+  check_call(nereid_device_count("cuda") == 2, "count");
   X(nereid_device_open(&d, "cuda:2"), NEREID_E_DEVICE,
     "there is no device cuda:2; this machine has 2, counted from 0");
   X(nereid_device_open(&d, "cuda:x"), NEREID_E_USAGE,
@@ -135,9 +117,9 @@ static void test_opening(const Fake *f) {
   } targets[] = {{"sm=80", "sm_80"}, {"sm=87", "sm_86"}, {"sm=89", "sm_89"}, {"sm=90", "sm_90a"}};
   for (int i = 0; i < 4; i++) {
     use(f, "fake.so", targets[i].settings);
-    check(!nereid_device_open(&d, "cuda") && !nereid_device_get_info(&info, d) &&
-              !strcmp(info.target, targets[i].target),
-          targets[i].target);
+    check_call(!nereid_device_open(&d, "cuda") && !nereid_device_get_info(&info, d) &&
+                   !strcmp(info.target, targets[i].target),
+               targets[i].target);
     nereid_device_close(d);
   }
 }
@@ -148,10 +130,10 @@ static void test_memory(const Fake *f) {
   use(f, "fake.so", "");
   if (nereid_device_open(&d, "cuda")) abort();
   int in = 7, out = 0;
-  check(!nereid_alloc(&p, d, 4) && !nereid_copy_in(d, p, &in, 4, NULL) &&
-            !nereid_copy_out(d, &out, p, 4, NULL) && out == 7,
-        "copies");
-  check(
+  check_call(!nereid_alloc(&p, d, 4) && !nereid_copy_in(d, p, &in, 4, NULL) &&
+                 !nereid_copy_out(d, &out, p, 4, NULL) && out == 7,
+             "copies");
+  check_call(
       !nereid_fill(d, p, 1, 4, NULL) && !nereid_copy_out(d, &out, p, 4, NULL) && out == 0x01010101,
       "fill");
   nereid_free(d, p);
@@ -160,15 +142,15 @@ static void test_memory(const Fake *f) {
     "out of memory on cuda:0: 64 MiB asked for, 3 MiB of 1024 MiB free");
   nereid_event *a, *b;
   double us = 0;
-  check(!nereid_event_new(&a, d) && !nereid_event_new(&b, d) && !nereid_event_record(a, NULL) &&
-            !nereid_event_record(b, NULL) && !nereid_event_elapsed_us(&us, a, b) &&
-            fabs(us - 1) < 1e-6,
-        "events");
+  check_call(!nereid_event_new(&a, d) && !nereid_event_new(&b, d) &&
+                 !nereid_event_record(a, NULL) && !nereid_event_record(b, NULL) &&
+                 !nereid_event_elapsed_us(&us, a, b) && fabs(us - 1) < 1e-6,
+             "events");
   nereid_event_free(a);
   nereid_event_free(b);
   Rates r;
   rates_of_device(&r, d);
-  check(r.clock > 0 && r.bandwidth > 0, "what a driver does not tell is its architecture's");
+  check_call(r.clock > 0 && r.bandwidth > 0, "what a driver does not tell is its architecture's");
   nereid_device_close(d);
 }
 
@@ -223,19 +205,20 @@ static bool upload_arrives(const Fake *f, const char *settings) {
 
 /* The fake driver copies from pinned memory as late as it may. */
 static void test_upload(const Fake *f) {
-  check(upload_arrives(f, "") && logged(f, "copies") && !logged(f, "copies at once 1\n"),
-        "uploads through pinned memory, more than one at a time");
-  check(upload_arrives(f, "pinned=2") && !logged(f, "copies"), "uploads without pinned memory");
+  check_call(upload_arrives(f, "") && logged(f, "copies") && !logged(f, "copies at once 1\n"),
+             "uploads through pinned memory, more than one at a time");
+  check_call(upload_arrives(f, "pinned=2") && !logged(f, "copies"),
+             "uploads without pinned memory");
   nereid_device *d;
   void *p;
   char *from = calloc(32, 1 << 20);
   use(f, "fake.so", "");
   if (nereid_device_open(&d, "cuda") || nereid_alloc(&p, d, 32 << 20)) abort();
-  check(!nereid_copy_in(d, p, from, 1 << 20, NULL) && !logged(f, "copies"),
-        "small ones go as they are");
+  check_call(!nereid_copy_in(d, p, from, 1 << 20, NULL) && !logged(f, "copies"),
+             "small ones go as they are");
   setenv("FAKE_CUDA", "copy=700", 1);
   X(nereid_copy_in(d, p, from, 32 << 20, NULL), NEREID_E_LOST, "copying memory: *");
-  check(logged(f, "copies"), "and no pinned memory is left behind");
+  check_call(logged(f, "copies"), "and no pinned memory is left behind");
   nereid_free(d, p);
   nereid_device_close(d);
   free(from);
@@ -279,30 +262,32 @@ static void test_launch(const Fake *f) {
   uint32_t grid[3] = {7, 2, 3};
   use(f, "fake.so", "");
   if (nereid_device_open(&d, "cuda")) abort();
-  check(!nereid_kernel_load(&k, d, image) && logged(f, "module") && logged(f, "dynamic 100000"),
-        "load");
+  check_call(
+      !nereid_kernel_load(&k, d, image) && logged(f, "module") && logged(f, "dynamic 100000"),
+      "load");
   nereid_image_free(image);
-  check(!nereid_launch_new(&l, k, grid), "new launch");
+  check_call(!nereid_launch_new(&l, k, grid), "new launch");
   test_arguments(l);
   nereid_launch_set_grid(l, grid);
   set_all(l, 0x1000, -3);
   X(nereid_launch_run(l, NULL), NEREID_E_USAGE,
     "kernel k was compiled for arguments with n > 1, which does not hold: compile it for these");
   set_all(l, 0x1000, 5);
-  check(!nereid_launch_run(l, NULL) &&
-            logged(f,
-                   "launch 7 2 3 block 128 1 1 shared 100000 stream 0 extra 0 :"
-                   " 1000 5 3f80 11\n"),
-        "what a launch hands over");
+  check_call(!nereid_launch_run(l, NULL) &&
+                 logged(f,
+                        "launch 7 2 3 block 128 1 1 shared 100000 stream 0 extra 0 :"
+                        " 1000 5 3f80 11\n"),
+             "what a launch hands over");
   uint64_t args[] = {0x2000, 6, 0x4000};
-  check(!nereid_launch_run_with(l, NULL, args, (uint32_t[]){1, 1, 1}) &&
-            logged(f,
-                   "launch 1 1 1 block 128 1 1 shared 100000 stream 0 extra 0 :"
-                   " 2000 6 4000 d\n"),
-        "arguments from a table");
+  check_call(!nereid_launch_run_with(l, NULL, args, (uint32_t[]){1, 1, 1}) &&
+                 logged(f,
+                        "launch 1 1 1 block 128 1 1 shared 100000 stream 0 extra 0 :"
+                        " 2000 6 4000 d\n"),
+             "arguments from a table");
   nereid_timing t;
   setenv("FAKE_CUDA", "cost=999", 1);
-  check(!nereid_launch_time(&t, l, NULL, NULL) && t.median_us == 1000 && t.runs >= 5, "timing");
+  check_call(!nereid_launch_time(&t, l, NULL, NULL) && t.median_us == 1000 && t.runs >= 5,
+             "timing");
   setenv("FAKE_CUDA", "", 1);
   use(f, "fake.so", "launch=701");
   X(nereid_launch_run(l, NULL), NEREID_E_RESOURCES,
@@ -327,9 +312,10 @@ static void test_limits(const Fake *f) {
   X(nereid_kernel_load(&k, d, shared), NEREID_E_RESOURCES,
     "kernel k needs 1001 bytes of shared memory, Fake GPU 0 has 1000: use smaller blocks or fewer "
     "stages");
-  check(!nereid_kernel_load(&k, d, image), "load what fits");
+  check_call(!nereid_kernel_load(&k, d, image), "load what fits");
   nereid_kernel_resources r;
-  check(!nereid_kernel_get_resources(&r, k) && r.threads == 2048 && r.registers == 32, "resources");
+  check_call(!nereid_kernel_get_resources(&r, k) && r.threads == 2048 && r.registers == 32,
+             "resources");
   nereid_launch_new(&l, k, (uint32_t[]){1, 1, 1});
   set_all(l, 0, 5);
   X(nereid_launch_run(l, NULL), NEREID_E_RESOURCES,
@@ -360,9 +346,9 @@ static void test_assembler(const Fake *f) {
   char *cubin;
   size_t size;
   use(f, "fake.so", "");
-  check(!cuda_assemble(d, &cubin, &size, ptx, sizeof ptx - 1, "sm_90a") && logged(f, "link") &&
-            !strcmp(cubin, ptx),
-        "a cubin by the driver's linker");
+  check_call(!cuda_assemble(d, &cubin, &size, ptx, sizeof ptx - 1, "sm_90a") && logged(f, "link") &&
+                 !strcmp(cubin, ptx),
+             "a cubin by the driver's linker");
   free(cubin);
   use(f, "fake.so", "link=218");
   X(cuda_assemble(d, &cubin, &size, ptx, sizeof ptx - 1, "sm_90a"), NEREID_E_TOOL,
@@ -403,7 +389,8 @@ static void test_image(const Fake *f) {
   nereid_launch_set_int(l, 0, 4);
   X(nereid_launch_run(l, NULL), NEREID_E_USAGE, "-4 bytes of scratch memory can't be had");
   nereid_launch_set_int(l, 0, 40);
-  check(!nereid_launch_run(l, NULL) && logged(f, "launch 20 1 1 block 32"), "scratch, grid map");
+  check_call(!nereid_launch_run(l, NULL) && logged(f, "launch 20 1 1 block 32"),
+             "scratch, grid map");
   nereid_launch_free(l);
   nereid_kernel_free(k);
   nereid_image_free(image);
@@ -418,9 +405,9 @@ static void test_cubin(const Fake *f) {
   const char *script = "#!/bin/sh\necho no register left\nexit 1\n";
   use(f, "fake.so", "");
   setenv("NEREID_PTXAS", "", 1);
-  check(!cubin_assemble(&out, &size, PTX, sizeof PTX - 1, "sm_90a", NULL, NULL) &&
-            size == sizeof PTX && !strcmp(out, PTX),
-        "machine code by the driver");
+  check_call(!cubin_assemble(&out, &size, PTX, sizeof PTX - 1, "sm_90a", NULL, NULL) &&
+                 size == sizeof PTX && !strcmp(out, PTX),
+             "machine code by the driver");
   free(out);
   X(cubin_assemble(&out, &size, PTX, sizeof PTX - 1, "sm_80", NULL, NULL), NEREID_E_TOOL,
     "the driver can't assemble for sm_80, only for its own sm_90a: install NVIDIA's ptxas");
@@ -469,16 +456,17 @@ static void test_many(const Fake *f) {
   use(f, "fake.so", "");
   if (nereid_device_open(&d, "cuda")) abort();
   write_ptxas(f, "cp $in $out");
-  check(load_two(d, false) && logged(f, "ptxas -arch=sm_90a"), "ptxas assembles what are many");
+  check_call(load_two(d, false) && logged(f, "ptxas -arch=sm_90a"),
+             "ptxas assembles what are many");
   unlink(f->log);
-  check(load_two(d, true) && !logged(f, "ptxas"), "and is not asked again");
+  check_call(load_two(d, true) && !logged(f, "ptxas"), "and is not asked again");
   write_ptxas(f, "echo nonsense >$out");
-  check(load_two(d, false) && logged(f, "ptxas"), "code that the driver refuses");
+  check_call(load_two(d, false) && logged(f, "ptxas"), "code that the driver refuses");
   write_ptxas(f, "exit 1 # it has no such target");
-  check(load_two(d, false) && logged(f, "ptxas"), "a ptxas that fails");
+  check_call(load_two(d, false) && logged(f, "ptxas"), "a ptxas that fails");
   setenv("NEREID_PTXAS", "", 1);
   unlink(f->log);
-  check(load_two(d, false) && !logged(f, "ptxas") && logged(f, "module"), "no ptxas");
+  check_call(load_two(d, false) && !logged(f, "ptxas") && logged(f, "module"), "no ptxas");
   nereid_device_close(d);
 }
 
@@ -503,6 +491,5 @@ int main(void) {
     printf("1 skipped: no C compiler for tests/runtime/fake_cuda.c\n");
   }
   temp_free(&f.folder);
-  printf("%d passed, %d failed\n", passed, failed);
-  return failed != 0;
+  return report();
 }

@@ -4,13 +4,7 @@
 #include <string.h>
 
 #include "runtime/estimate.h"
-
-static int passed, failed;
-
-static void check(bool good, const char *what) {
-  good ? passed++ : failed++;
-  if (!good) printf("FAIL %s\n", what);
-}
+#include "tests/unit/tally.h"
 
 /* What follows from a few of the programs is right within this. */
 static const double SAMPLED = 0.05;
@@ -357,6 +351,5 @@ int main(void) {
   test_product();
   test_small_products();
   test_order();
-  printf("%d passed, %d failed\n", passed, failed);
-  return failed != 0;
+  return report();
 }

@@ -7,13 +7,7 @@
 #include <unistd.h>
 
 #include "graph/nereid_graph.h"
-
-static int passed, failed;
-
-static void check(bool ok, const char *what, const char *got) {
-  if (ok) passed++;
-  else failed++, printf("FAIL %s: %s\n", what, got);
-}
+#include "tests/unit/tally.h"
 
 static const char ADD[] =
     "class GraphModule(torch.nn.Module):\n"
@@ -31,7 +25,7 @@ static nereid_graph *open_text(const char *text, const char *weights) {
 
 static nereid_device *open_device(const char *name) {
   nereid_device *d;
-  check(!nereid_device_open(&d, name), name, nereid_error_message());
+  check_got(!nereid_device_open(&d, name), name, nereid_error_message());
   return d;
 }
 
@@ -44,17 +38,18 @@ static nereid_tensor floats(float *data, int ndim, int64_t *shape) {
 
 static void examine(nereid_executable *e) {
   nereid_graph_value v;
-  check(nereid_executable_ninputs(e) == 2 && nereid_executable_noutputs(e) == 2, "counts", "");
-  check(!nereid_executable_input(&v, e, 1) && !strcmp(v.type, "f32[s0, 4]") && v.ndim == 2,
-        "an input's type", v.type ? v.type : "");
-  check(!strcmp(v.name, "x") && v.dl_dtype.code == 2 && v.dl_dtype.bits == 32, "its name", v.name);
-  check(
+  check_got(nereid_executable_ninputs(e) == 2 && nereid_executable_noutputs(e) == 2, "counts", "");
+  check_got(!nereid_executable_input(&v, e, 1) && !strcmp(v.type, "f32[s0, 4]") && v.ndim == 2,
+            "an input's type", v.type ? v.type : "");
+  check_got(!strcmp(v.name, "x") && v.dl_dtype.code == 2 && v.dl_dtype.bits == 32, "its name",
+            v.name);
+  check_got(
       nereid_executable_output(&v, e, 2) == NEREID_E_USAGE && !v.name &&
           !strcmp(nereid_error_message(), "there is no output 2; the model has 2, counted from 0"),
       "no such output", nereid_error_message());
   int64_t shape[2] = {0, 0};
-  check(!nereid_executable_input_shape(shape, e, NULL, 0, 1) && shape[0] == 16 && shape[1] == 4,
-        "a chosen shape", nereid_error_message());
+  check_got(!nereid_executable_input_shape(shape, e, NULL, 0, 1) && shape[0] == 16 && shape[1] == 4,
+            "a chosen shape", nereid_error_message());
 }
 
 static void run_rows(nereid_executable *e, int64_t rows) {
@@ -62,18 +57,18 @@ static void run_rows(nereid_executable *e, int64_t rows) {
   for (int i = 0; i < 64; i++) x[i] = (float)i;
   int64_t ws[] = {4}, xs[] = {rows, 4};
   nereid_tensor in[] = {floats(w, 1, ws), floats(x, 2, xs)}, results[2];
-  check(!nereid_executable_prepare(e, in, 2, results, 2) && results[0].shape[0] == rows &&
-            !results[0].data,
-        "shapes of outputs", nereid_error_message());
+  check_got(!nereid_executable_prepare(e, in, 2, results, 2) && results[0].shape[0] == rows &&
+                !results[0].data,
+            "shapes of outputs", nereid_error_message());
   results[0].data = out;
-  check(!nereid_executable_run(e, in, 2, results, 2, NULL), "a run", nereid_error_message());
+  check_got(!nereid_executable_run(e, in, 2, results, 2, NULL), "a run", nereid_error_message());
   const float *second = results[1].data;
   bool right = second != NULL;
   for (int i = 0; i < rows * 4 && right; i++) {
     float sum = (float)i + w[i % 4];
     right = x[i] == sum && out[i] == 2 * sum && second[i] == sum;
   }
-  check(right, "outputs, and the input that the model writes to", "");
+  check_got(right, "outputs, and the input that the model writes to", "");
 }
 
 static void explain(nereid_executable *e, const char *mode) {
@@ -82,14 +77,16 @@ static void explain(nereid_executable *e, const char *mode) {
   nereid_tensor in[] = {floats(w, 1, ws), floats(x, 2, xs)}, out[2] = {0};
   char *text = NULL, want[64];
   size_t size;
-  check(!nereid_executable_explain(&text, &size, e, in, 2, out, 2, NULL) && strlen(text) == size,
-        "a table", nereid_error_message());
+  check_got(
+      !nereid_executable_explain(&text, &size, e, in, 2, out, 2, NULL) && strlen(text) == size,
+      "a table", nereid_error_message());
   snprintf(want, sizeof want, "mode %s", mode ? mode : "default");
-  check(text && strstr(text, want) && strstr(text, "time us") && strstr(text, "sizes     s0 = 2"),
-        "what the table has", text ? text : "");
+  check_got(
+      text && strstr(text, want) && strstr(text, "time us") && strstr(text, "sizes     s0 = 2"),
+      "what the table has", text ? text : "");
   nereid_text_free(text);
-  check(nereid_executable_explain(&text, &size, e, in, 1, out, 2, NULL) && !text,
-        "an input is missing", "");
+  check_got(nereid_executable_explain(&text, &size, e, in, 1, out, 2, NULL) && !text,
+            "an input is missing", "");
 }
 
 static void running(const char *device, const char *mode) {
@@ -97,8 +94,8 @@ static void running(const char *device, const char *mode) {
   nereid_graph *g = open_text(ADD, NULL);
   nereid_graph_options o = {.mode = mode};
   nereid_executable *e = NULL, *other = NULL;
-  check(g && !nereid_executable_new(&e, g, d, &o), "compiling", nereid_error_message());
-  check(g && !nereid_executable_new(&other, g, d, NULL), "again", nereid_error_message());
+  check_got(g && !nereid_executable_new(&e, g, d, &o), "compiling", nereid_error_message());
+  check_got(g && !nereid_executable_new(&other, g, d, NULL), "again", nereid_error_message());
   nereid_graph_free(g);
   if (e && other) {
     examine(e);
@@ -109,8 +106,8 @@ static void running(const char *device, const char *mode) {
     explain(e, mode);
     nereid_executable_info info;
     nereid_executable_get_info(&info, e);
-    check(info.inputs == 16 + 32 && info.outputs == 64, "what it takes", "");
-    check(info.kernels > 0 && info.launches >= info.kernels, "kernels", "");
+    check_got(info.inputs == 16 + 32 && info.outputs == 64, "what it takes", "");
+    check_got(info.kernels > 0 && info.launches >= info.kernels, "kernels", "");
   }
   nereid_executable_free(e);
   nereid_executable_free(other);
@@ -133,14 +130,14 @@ static bool write_rules(char *path) {
 static void rules(void) {
   char path[] = "/tmp/nereid-rules-XXXXXX", *text = NULL;
   size_t size;
-  check(write_rules(path), "a file of rules", path);
+  check_got(write_rules(path), "a file of rules", path);
   const char *files[] = {path};
   nereid_graph *g = open_text(ADD, NULL);
   nereid_graph_options o = {
       .rewrites = files, .nrewrites = 1, .run_passes = "functionalize,simplify,rewrite"};
   int code = g ? nereid_graph_emit(&text, &size, g, &o, NEREID_GRAPH_TEXT) : -1;
-  check(!code && strstr(text, "aten.sub.Tensor(") && strstr(text, "aten.neg.default("),
-        "rules of the caller", code ? nereid_error_message() : text);
+  check_got(!code && strstr(text, "aten.sub.Tensor(") && strstr(text, "aten.neg.default("),
+            "rules of the caller", code ? nereid_error_message() : text);
   nereid_text_free(text);
   nereid_graph_free(g);
   unlink(path);
@@ -167,15 +164,16 @@ static void open_sizes(void) {
       code = nereid_executable_prepare(e, &in, 1, &out, 1);
       if (!code) code = nereid_executable_get_info(&info, e);
       if (!kernels) kernels = info.kernels;
-      check(!code && info.kernels == kernels && info.launches >= kernels, "kernels of a size",
-            nereid_error_message());
+      check_got(!code && info.kernels == kernels && info.launches >= kernels, "kernels of a size",
+                nereid_error_message());
     }
   int64_t shape[] = {1, 41};
   nereid_tensor in = floats((float *)ids, 2, shape), out;
   in.dtype = (nereid_dl_dtype){0, 64, 1};
-  check(!code && nereid_executable_prepare(e, &in, 1, &out, 1) == NEREID_E_USAGE &&
-            !strcmp(nereid_error_message(), "input 0 (ids): axis 1 is 41, but s27 is from 2 to 40"),
-        "a size out of the range", nereid_error_message());
+  check_got(
+      !code && nereid_executable_prepare(e, &in, 1, &out, 1) == NEREID_E_USAGE &&
+          !strcmp(nereid_error_message(), "input 0 (ids): axis 1 is 41, but s27 is from 2 to 40"),
+      "a size out of the range", nereid_error_message());
   nereid_executable_free(e);
   nereid_graph_free(g);
   nereid_device_close(d);
@@ -189,7 +187,7 @@ static char *emit(const char *text, nereid_graph_kind kind, const char *passes) 
   char *out = NULL;
   size_t size;
   if (g && !nereid_graph_emit(&out, &size, g, &o, kind))
-    check(strlen(out) == size, "the size of a text", out);
+    check_got(strlen(out) == size, "the size of a text", out);
   nereid_graph_free(g);
   return out;
 }
@@ -203,27 +201,28 @@ static bool reads_back(const char *text, nereid_graph_kind kind) {
 }
 
 static void stages(void) {
-  check(reads_back(ADD, NEREID_GRAPH_TEXT), "the graph reads back", nereid_error_message());
-  check(reads_back(ADD, NEREID_GRAPH_PLAN), "the plan reads back", nereid_error_message());
+  check_got(reads_back(ADD, NEREID_GRAPH_TEXT), "the graph reads back", nereid_error_message());
+  check_got(reads_back(ADD, NEREID_GRAPH_PLAN), "the plan reads back", nereid_error_message());
   char *kernels = emit(ADD, NEREID_GRAPH_KERNELS, NULL);
-  check(kernels && strstr(kernels, "@triton.jit"), "kernels", nereid_error_message());
+  check_got(kernels && strstr(kernels, "@triton.jit"), "kernels", nereid_error_message());
   char *table = emit(ADD, NEREID_GRAPH_EXPLAIN, NULL);
-  check(table && strstr(table, "floor us") && !strstr(table, "time us"), "floors",
-        table ? table : nereid_error_message());
+  check_got(table && strstr(table, "floor us") && !strstr(table, "time us"), "floors",
+            table ? table : nereid_error_message());
   nereid_text_free(table);
   char *functional = emit(ADD, NEREID_GRAPH_TEXT, "functionalize");
-  check(functional && strstr(functional, "aten.add.Tensor"), "a pass",
-        functional ? functional : nereid_error_message());
-  check(!emit(ADD, NEREID_GRAPH_TEXT, "functionalise") &&
-            !strcmp(nereid_error_message(),
-                    "unknown pass functionalise (did you mean functionalize?)"),
-        "an unknown pass", nereid_error_message());
+  check_got(functional && strstr(functional, "aten.add.Tensor"), "a pass",
+            functional ? functional : nereid_error_message());
+  check_got(!emit(ADD, NEREID_GRAPH_TEXT, "functionalise") &&
+                !strcmp(nereid_error_message(),
+                        "unknown pass functionalise (did you mean functionalize?)"),
+            "an unknown pass", nereid_error_message());
   char *plan = emit(ADD, NEREID_GRAPH_PLAN, NULL);
   static const char ONLY[] = "the file is a plan; the graph that it was made from is not in it";
-  check(plan && !emit(plan, NEREID_GRAPH_TEXT, NULL) && !strcmp(nereid_error_message(), ONLY),
-        "no graph", nereid_error_message());
-  check(plan && !emit(plan, NEREID_GRAPH_TEXT, "simplify") && !strcmp(nereid_error_message(), ONLY),
-        "no graph for passes", nereid_error_message());
+  check_got(plan && !emit(plan, NEREID_GRAPH_TEXT, NULL) && !strcmp(nereid_error_message(), ONLY),
+            "no graph", nereid_error_message());
+  check_got(
+      plan && !emit(plan, NEREID_GRAPH_TEXT, "simplify") && !strcmp(nereid_error_message(), ONLY),
+      "no graph for passes", nereid_error_message());
   nereid_text_free(kernels);
   nereid_text_free(functional);
   nereid_text_free(plan);
@@ -237,8 +236,8 @@ static void mode_fails(const char *mode, const char *message) {
   nereid_graph_options o = {.mode = mode};
   nereid_executable *e;
   int code = nereid_executable_new(&e, g, d, &o);
-  check(code == NEREID_E_USAGE && !e && !strcmp(nereid_error_message(), message), message,
-        nereid_error_message());
+  check_got(code == NEREID_E_USAGE && !e && !strcmp(nereid_error_message(), message), message,
+            nereid_error_message());
   nereid_graph_free(g);
   nereid_device_close(d);
 }
@@ -254,15 +253,15 @@ static void unsupported(void) {
   size_t size;
   nereid_graph_source s = {.path = "g.py", .data = TEXT, .size = sizeof TEXT - 1};
   nereid_graph *g;
-  check(!nereid_graph_open(&g, &s, on_message, &text), "it is read", nereid_error_message());
-  check(text && strstr(text, "operators that are not supported: 1, in 1 node"), "it is told",
-        text ? text : "");
-  check(!nereid_graph_emit(&printed, &size, g, NULL, NEREID_GRAPH_TEXT), "it is printed",
-        nereid_error_message());
+  check_got(!nereid_graph_open(&g, &s, on_message, &text), "it is read", nereid_error_message());
+  check_got(text && strstr(text, "operators that are not supported: 1, in 1 node"), "it is told",
+            text ? text : "");
+  check_got(!nereid_graph_emit(&printed, &size, g, NULL, NEREID_GRAPH_TEXT), "it is printed",
+            nereid_error_message());
   nereid_text_free(printed);
-  check(nereid_graph_emit(&printed, &size, g, NULL, NEREID_GRAPH_PLAN) == NEREID_E_FILE && text &&
-            !strcmp(text, nereid_error_message()),
-        "it is not compiled", nereid_error_message());
+  check_got(nereid_graph_emit(&printed, &size, g, NULL, NEREID_GRAPH_PLAN) == NEREID_E_FILE &&
+                text && !strcmp(text, nereid_error_message()),
+            "it is not compiled", nereid_error_message());
   nereid_graph_free(g);
   free(text);
 }
@@ -270,26 +269,29 @@ static void unsupported(void) {
 static void messages(void) {
   nereid_graph *g;
   nereid_graph_source none = {0}, gone = {.path = "no-such-file.pt2"};
-  check(nereid_graph_open(&g, &none, NULL, NULL) == NEREID_E_USAGE && !g &&
-            !strcmp(nereid_error_message(), "the source of a graph has neither a path nor data"),
-        "no source", nereid_error_message());
-  check(nereid_graph_open(&g, &gone, NULL, NULL) == NEREID_E_FILE &&
-            strstr(nereid_error_message(), "no-such-file.pt2: No such file"),
-        "no file", nereid_error_message());
-  check(!open_text(ADD, "no-such-file.pt2") &&
-            strstr(nereid_error_message(), "no-such-file.pt2: No such file"),
-        "no weights", nereid_error_message());
-  check(!open_text(ADD, "/dev/null") && !strcmp(nereid_error_message(),
-                                                "/dev/null has no weights: name the .pt2 "
-                                                "or .onnx file that the graph was printed from"),
-        "weights of another kind", nereid_error_message());
-  check(!open_text("def backward(): pass\n", NULL) &&
-            strstr(nereid_error_message(), "g.py:1:1: error: the file defines no function"),
-        "no graph", nereid_error_message());
-  check(!open_text("", NULL), "nothing", nereid_error_message());
-  check(!open_text("plan P\n", NULL) && strstr(nereid_error_message(), "expected a line of a plan"),
-        "no plan", nereid_error_message());
-  check(!open_text("PK\3\4", NULL), "no archive", nereid_error_message());
+  check_got(
+      nereid_graph_open(&g, &none, NULL, NULL) == NEREID_E_USAGE && !g &&
+          !strcmp(nereid_error_message(), "the source of a graph has neither a path nor data"),
+      "no source", nereid_error_message());
+  check_got(nereid_graph_open(&g, &gone, NULL, NULL) == NEREID_E_FILE &&
+                strstr(nereid_error_message(), "no-such-file.pt2: No such file"),
+            "no file", nereid_error_message());
+  check_got(!open_text(ADD, "no-such-file.pt2") &&
+                strstr(nereid_error_message(), "no-such-file.pt2: No such file"),
+            "no weights", nereid_error_message());
+  check_got(
+      !open_text(ADD, "/dev/null") && !strcmp(nereid_error_message(),
+                                              "/dev/null has no weights: name the .pt2 "
+                                              "or .onnx file that the graph was printed from"),
+      "weights of another kind", nereid_error_message());
+  check_got(!open_text("def backward(): pass\n", NULL) &&
+                strstr(nereid_error_message(), "g.py:1:1: error: the file defines no function"),
+            "no graph", nereid_error_message());
+  check_got(!open_text("", NULL), "nothing", nereid_error_message());
+  check_got(
+      !open_text("plan P\n", NULL) && strstr(nereid_error_message(), "expected a line of a plan"),
+      "no plan", nereid_error_message());
+  check_got(!open_text("PK\3\4", NULL), "no archive", nereid_error_message());
   mode_fails(
       "eger",
       "unknown mode eger (did you mean eager?); modes are default, eager, reduce-overhead and "
@@ -307,6 +309,5 @@ int main(void) {
   stages();
   unsupported();
   messages();
-  printf("%d passed, %d failed\n", passed, failed);
-  return failed > 0;
+  return report();
 }

@@ -8,10 +8,9 @@
 #include "graph/execute.h"
 #include "graph/model.h"
 #include "runtime/array.h"
+#include "tests/unit/tally.h"
 
-static int passed, failed;
-
-static void check(bool ok, const char *what, uint32_t choice, const char *got) {
+static void check_choice(bool ok, const char *what, uint32_t choice, const char *got) {
   if (ok) passed++;
   else failed++, printf("FAIL %s, choice %u: %s\n", what, choice, got);
 }
@@ -51,8 +50,8 @@ static void run(const Case *c, const Model *m, uint32_t choice) {
   for (int i = 0; i < c->ninputs; i++) nereid_value_tensor(&in[i], c->inputs[i]);
   int code = executable_new(&e, m->plan, m->weights, c->device, &options);
   if (!code) code = executable_run(e, in, c->ninputs, out, 1, NULL);
-  check(!code && is_close(&out[0], c->expected), c->folder, choice,
-        code ? nereid_error_message() : "other outputs");
+  check_choice(!code && is_close(&out[0], c->expected), c->folder, choice,
+               code ? nereid_error_message() : "other outputs");
   executable_free(e);
 }
 
@@ -76,10 +75,10 @@ static void all_choices(const char *folder, int ninputs) {
   snprintf(path, sizeof path, "%s/model.pt2", folder);
   nereid_graph_source source = {.path = path};
   if (nereid_device_open(&c.device, "interp") || model_read(&m, &source)) abort();
-  check(!model_plan(m, &options), folder, 0, nereid_error_message());
+  check_choice(!model_plan(m, &options), folder, 0, nereid_error_message());
   uint32_t n = 0;
   for (; m->plan && choose(m->plan, n); n++) run(&c, m, n);
-  check(n > 2, folder, n, "so many choices");
+  check_choice(n > 2, folder, n, "so many choices");
   model_free(m);
   nereid_device_close(c.device);
   nereid_value_free(c.expected);
@@ -91,6 +90,5 @@ int main(void) {
   all_choices("tests/models/kv_decode", 2);
   all_choices("tests/models/dyn_mlp", 1);
   all_choices("tests/models/hf_llama", 1);
-  printf("%d passed, %d failed\n", passed, failed);
-  return failed > 0;
+  return report();
 }

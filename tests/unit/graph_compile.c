@@ -1,18 +1,11 @@
 /* What a caller can pass to a model and get from it, where text can't say it. */
 #include "graph/compile.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "graph/infer.h"
 #include "graph/text.h"
-
-static int passed, failed;
-
-static void check(bool ok, const char *what, const char *got) {
-  if (ok) passed++;
-  else failed++, printf("FAIL %s:\n%s\n", what, got);
-}
+#include "tests/unit/tally.h"
 
 static const char MODEL[] =
     "def forward(self, x: \"f32[4]\", n: \"Sym(s0)\"):\n"
@@ -32,8 +25,8 @@ static void refused(ValueKind kind, const char *message) {
   bool good = infer_graph(g) && graph_compile(g, &options, &plan);
   Text text = text_new(a);
   diag_print(d, &text);
-  check(good == !message && (good || strstr(text.data, message)), message ? message : "compiles",
-        text.data ? text.data : "");
+  check_got(good == !message && (good || strstr(text.data, message)),
+            message ? message : "compiles", text.data ? text.data : "");
   arena_free(a);
 }
 
@@ -44,6 +37,5 @@ int main(void) {
   refused(VALUE_INT,
           "input n is neither a tensor nor an integer; export the model with a tensor "
           "in its place");
-  printf("%d passed, %d failed\n", passed, failed);
-  return failed > 0;
+  return report();
 }

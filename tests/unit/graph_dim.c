@@ -5,13 +5,7 @@
 #include <string.h>
 
 #include "graph/dim.h"
-
-static int passed, failed;
-
-static void check(bool ok, const char *what) {
-  if (ok) passed++;
-  else failed++, printf("FAIL %s\n", what);
-}
+#include "tests/unit/tally.h"
 
 static uint64_t state = 88172645463325252u;
 
@@ -339,6 +333,5 @@ int main(void) {
   hostile();
   random_expressions(0, 150);
   random_expressions(1, 150);
-  printf("%d passed, %d failed\n", passed, failed);
-  return failed != 0;
+  return report();
 }

@@ -7,13 +7,7 @@
 #include "graph/execute_state.h"
 #include "graph/plan_text.h"
 #include "runtime/array.h"
-
-static int passed, failed;
-
-static void check(bool ok, const char *what, const char *got) {
-  if (ok) passed++;
-  else failed++, printf("FAIL %s: %s\n", what, got);
-}
+#include "tests/unit/tally.h"
 
 #define KERNELS                                               \
   "source\n"                                                  \
@@ -111,7 +105,7 @@ static Case open_plan(const char *device, const char *text) {
   c.weights = weights_new(c.arena);
   uint32_t file = diag_source(c.diags, pool_name(c.names, "p.plan"), text, strlen(text));
   c.plan = plan_read(c.arena, c.names, c.diags, file);
-  if (nereid_device_open(&c.device, device)) check(false, device, nereid_error_message());
+  if (nereid_device_open(&c.device, device)) check_got(false, device, nereid_error_message());
   return c;
 }
 
@@ -125,7 +119,7 @@ static void start(Case *c) {
 static Case start_plan(const char *device, const char *text) {
   Case c = open_plan(device, text);
   start(&c);
-  check(c.code == 0, "the plan is compiled", nereid_error_message());
+  check_got(c.code == 0, "the plan is compiled", nereid_error_message());
   return c;
 }
 
@@ -158,11 +152,11 @@ static void run_sizes(Case *c, int64_t rows) {
   nereid_tensor in[] = {tensor(x, 2, xs), tensor(y, 1, ys)};
   nereid_tensor results[] = {tensor(out, 1, ys), {0}};
   int code = executable_run(c->e, in, 2, results, 2, NULL);
-  check(code == 0, "a run", nereid_error_message());
+  check_got(code == 0, "a run", nereid_error_message());
   bool right = true;
   for (int i = 0; i < n; i++) right &= out[i] == (float)(3 * i + 2) && y[i] == out[i];
-  check(right, "outputs and the updated input", "");
-  check(results[1].data == y && results[1].shape[0] == n, "an input that is returned", "");
+  check_got(right, "outputs and the updated input", "");
+  check_got(results[1].data == y && results[1].shape[0] == n, "an input that is returned", "");
 }
 
 static void symbols(const char *device) {
@@ -173,10 +167,11 @@ static void symbols(const char *device) {
     run_sizes(&c, 2);
     run_sizes(&c, 2);
     ExecutableStatistics s = executable_statistics(c.e);
-    check(s.kernels == 1 && s.launches == 2, "one kernel for all sizes", "");
-    check(s.pool == (strcmp(device, "cpu") ? 0 : 256) && s.temporaries == 16, "the pool", "");
+    check_got(s.kernels == 1 && s.launches == 2, "one kernel for all sizes", "");
+    check_got(s.pool == (strcmp(device, "cpu") ? 0 : 256) && s.temporaries == 16, "the pool", "");
     int64_t shape[2];
-    check(!executable_input_shape(c.e, NULL, 0, 1, shape) && shape[0] == 32, "a chosen size", "");
+    check_got(!executable_input_shape(c.e, NULL, 0, 1, shape) && shape[0] == 32, "a chosen size",
+              "");
   }
   close_plan(&c);
 }
@@ -192,15 +187,15 @@ static void variants(const char *device) {
     count(x, (int)n * 2, 0);
     nereid_tensor in = tensor(x, 2, shape), result = tensor(out, 2, shape);
     c.code = executable_run(c.e, &in, 1, &result, 1, NULL);
-    check(!c.code, "a run of a variant", nereid_error_message());
+    check_got(!c.code, "a run of a variant", nereid_error_message());
     const nereid_launch *l = c.e->steps[0].launch;
     chosen &= c.code || l->chosen == &l->kernel->loaded[two && n * 2 % 16 != 0];
     for (int i = 0; i < 2 * n; i++) right &= out[i] == (float)(2 * i);
   }
-  check(chosen, "the variant that is chosen", device);
-  check(right, "what variants give", device);
-  if (c.e) check(executable_statistics(c.e).kernels == 1, "one kernel for all rows", device);
-  if (c.e) check(c.e->steps[0].kernel->kernel->nloaded == two + 1, "two variants", device);
+  check_got(chosen, "the variant that is chosen", device);
+  check_got(right, "what variants give", device);
+  if (c.e) check_got(executable_statistics(c.e).kernels == 1, "one kernel for all rows", device);
+  if (c.e) check_got(c.e->steps[0].kernel->kernel->nloaded == two + 1, "two variants", device);
   close_plan(&c);
 }
 
@@ -217,22 +212,22 @@ static void odd_tensors(void) {
   in[0].strides = strides;
   float first = *(float *)odd;
   int code = c.code ? c.code : executable_run(c.e, in, 2, results, 2, NULL);
-  check(code == 0, "odd tensors", nereid_error_message());
+  check_got(code == 0, "odd tensors", nereid_error_message());
   const float *got = results[0].data;
   bool right = code == 0;
   for (int i = 0; i < 8 && right; i++) right = got[i] == (float)(4 * i) + 2 * (first + (float)i);
-  check(right, "a strided input", "");
-  check(code == 0 && *(float *)odd == 2 * first, "an update written back", "");
+  check_got(right, "a strided input", "");
+  check_got(code == 0 && *(float *)odd == 2 * first, "an update written back", "");
   results[0] = tensor((char *)out + ((uintptr_t)out % 16 ? 0 : 4), 1, ys);
   code = code ? code : executable_run(c.e, in, 2, results, 2, NULL);
-  check(code == 0 && *(float *)results[0].data == 4 * first, "an output off its alignment", "");
+  check_got(code == 0 && *(float *)results[0].data == 4 * first, "an output off its alignment", "");
   in[0].strides = NULL;
   in[1].strides = (int64_t[]){2};
   code = executable_run(c.e, in, 2, results, 2, NULL);
-  check(code == NEREID_E_USAGE &&
-            strstr(nereid_error_message(),
-                   "input 1 (y) is written by the model; pass a contiguous tensor"),
-        "a strided input that is written", nereid_error_message());
+  check_got(code == NEREID_E_USAGE &&
+                strstr(nereid_error_message(),
+                       "input 1 (y) is written by the model; pass a contiguous tensor"),
+            "a strided input that is written", nereid_error_message());
   close_plan(&c);
 }
 
@@ -243,7 +238,7 @@ static void add_weight(Case *c, const char *name, void *data, int64_t n) {
   w.shape = &n;
   w.strides = (int64_t[]){1};
   WeightBytes bytes = {data, (size_t)n * 4, w.name};
-  check(weights_add(c->weights, c->diags, (Span){0}, w, 0, bytes) != NULL, "a weight", name);
+  check_got(weights_add(c->weights, c->diags, (Span){0}, w, 0, bytes) != NULL, "a weight", name);
 }
 
 static void weights(const char *device) {
@@ -260,14 +255,14 @@ static void weights(const char *device) {
   for (int run = 1; run <= 2; run++) {
     out.data = NULL;
     int code = c.code ? c.code : executable_run(c.e, &in, 1, &out, 1, NULL);
-    check(code == 0, "a run with weights", nereid_error_message());
+    check_got(code == 0, "a run with weights", nereid_error_message());
     const float *got = out.data;
-    check(!code && got[4] == 4 + 104 + 4.0F / (float)(1 << run), "weights keep what was written",
-          "");
+    check_got(!code && got[4] == 4 + 104 + 4.0F / (float)(1 << run),
+              "weights keep what was written", "");
   }
-  check(v[4] == 4, "the file stays as it is", "");
+  check_got(v[4] == 4, "the file stays as it is", "");
   ExecutableStatistics s = executable_statistics(c.e);
-  check(s.mapped == 80 && s.weights == 80, "what is mapped and what copied", "");
+  check_got(s.mapped == 80 && s.weights == 80, "what is mapped and what copied", "");
   close_plan(&c);
 }
 
@@ -284,13 +279,13 @@ static void constants(const char *device) {
   for (int run = 0; run < 2; run++) {
     out.data = NULL;
     int code = c.code ? c.code : executable_run(c.e, &in, 1, &out, 1, NULL);
-    check(code == 0, "a run with constants", nereid_error_message());
-    check(!code && ((float *)out.data)[4] == 4 + 2 * 104, "constants", device);
+    check_got(code == 0, "a run with constants", nereid_error_message());
+    check_got(!code && ((float *)out.data)[4] == 4 + 2 * 104, "constants", device);
     count(w, 20, 0);
   }
   ExecutableStatistics s = executable_statistics(c.e);
-  check(s.launches == 1, "one step a run", device);
-  check(s.mapped == 0 && s.weights == 80, "the constant stays, the weight goes", device);
+  check_got(s.launches == 1, "one step a run", device);
+  check_got(s.mapped == 0 && s.weights == 80, "the constant stays, the weight goes", device);
   close_plan(&c);
 }
 
@@ -309,7 +304,8 @@ static void fails_on(const char *device, const char *text, const char *part, con
   int64_t xs[] = {20};
   nereid_tensor in[] = {tensor(x, 1, xs), tensor(x, 1, xs)}, out = {0};
   if (!c.code) c.code = executable_run(c.e, in, 1, &out, 1, NULL);
-  check(c.code != 0 && strstr(nereid_error_message(), message), message, nereid_error_message());
+  check_got(c.code != 0 && strstr(nereid_error_message(), message), message,
+            nereid_error_message());
   close_plan(&c);
   arena_free(a);
 }
@@ -343,8 +339,8 @@ static void plan_messages(void) {
 static void message(Executable *e, nereid_tensor a, nereid_tensor b, int n, const char *wanted) {
   nereid_tensor in[] = {a, b}, out[2] = {{0}, {0}};
   int code = executable_run(e, in, n, out, 2, NULL);
-  check(code == NEREID_E_USAGE && !strcmp(nereid_error_message(), wanted), wanted,
-        nereid_error_message());
+  check_got(code == NEREID_E_USAGE && !strcmp(nereid_error_message(), wanted), wanted,
+            nereid_error_message());
 }
 
 static void input_messages(void) {
@@ -369,14 +365,14 @@ static void input_messages(void) {
   message(c.e, a, tensor(NULL, 1, eight), 2, "input 1 (y) has no data");
   nereid_tensor in[] = {a, b}, out[] = {tensor(x, 2, four), {0}};
   executable_run(c.e, in, 2, out, 2, NULL);
-  check(!strcmp(nereid_error_message(),
-                "output 0 (out) is f32[8]; the tensor for it has another dtype or shape"),
-        "an output of another shape", nereid_error_message());
+  check_got(!strcmp(nereid_error_message(),
+                    "output 0 (out) is f32[8]; the tensor for it has another dtype or shape"),
+            "an output of another shape", nereid_error_message());
   out[0] = tensor(x, 1, eight);
   out[0].strides = (int64_t[]){2};
   executable_run(c.e, in, 2, out, 2, NULL);
-  check(!strcmp(nereid_error_message(), "output 0 (out) is strided; pass a contiguous tensor"),
-        "a strided output", nereid_error_message());
+  check_got(!strcmp(nereid_error_message(), "output 0 (out) is strided; pass a contiguous tensor"),
+            "a strided output", nereid_error_message());
   close_plan(&c);
 }
 
@@ -391,18 +387,19 @@ static void fixed_inputs(void) {
   ints.dtype = array_dl_dtype(DT_I64);
   ints.strides = step;
   nereid_tensor in[] = {tensor(x, 1, two), ints, tensor(scale, 1, one)};
-  check(!executable_run(c.e, in, 3, &out, 1, NULL), "the same values", nereid_error_message());
+  check_got(!executable_run(c.e, in, 3, &out, 1, NULL), "the same values", nereid_error_message());
   const char *scale_wanted =
       "input 2 (s) decides shapes, and was another when the model was read: read it again";
   const char *wanted =
       "input 1 (n) decides shapes, and was another when the model was read: read it again";
   in[2].shape = two;
-  check(executable_run(c.e, in, 3, &out, 1, NULL) && !strcmp(nereid_error_message(), scale_wanted),
-        "another number of elements", nereid_error_message());
+  check_got(
+      executable_run(c.e, in, 3, &out, 1, NULL) && !strcmp(nereid_error_message(), scale_wanted),
+      "another number of elements", nereid_error_message());
   in[2].shape = one;
   in[1].strides = NULL;
-  check(executable_run(c.e, in, 3, &out, 1, NULL) && !strcmp(nereid_error_message(), wanted),
-        "another value", nereid_error_message());
+  check_got(executable_run(c.e, in, 3, &out, 1, NULL) && !strcmp(nereid_error_message(), wanted),
+            "another value", nereid_error_message());
   close_plan(&c);
 }
 
@@ -417,20 +414,20 @@ static void symbol_messages(void) {
   nereid_tensor out = {0};
   nereid_tensor in[] = {tensor(x, 1, five), tensor(x, 1, four), tensor(x, 1, seven)};
   executable_run(c.e, in, 3, &out, 1, NULL);
-  check(!strcmp(nereid_error_message(),
-                "input 1 (y): axis 0 is 4, but s0 is 5 as axis 0 of input 0 (x) has it"),
-        "two sizes of one symbol", nereid_error_message());
+  check_got(!strcmp(nereid_error_message(),
+                    "input 1 (y): axis 0 is 4, but s0 is 5 as axis 0 of input 0 (x) has it"),
+            "two sizes of one symbol", nereid_error_message());
   in[1].shape = five;
-  check(!executable_run(c.e, in, 3, &out, 1, NULL) && out.data == x, "3*s1 + 1 is 7",
-        nereid_error_message());
+  check_got(!executable_run(c.e, in, 3, &out, 1, NULL) && out.data == x, "3*s1 + 1 is 7",
+            nereid_error_message());
   in[2].shape = five;
   executable_run(c.e, in, 3, &out, 1, NULL);
-  check(!strcmp(nereid_error_message(), "input 2 (z): axis 0 is 5, but 3*s1 + 1 is 4"),
-        "3*s1 + 1 is 5", nereid_error_message());
+  check_got(!strcmp(nereid_error_message(), "input 2 (z): axis 0 is 5, but 3*s1 + 1 is 4"),
+            "3*s1 + 1 is 5", nereid_error_message());
   in[0].shape = (int64_t[]){3};
   executable_run(c.e, in, 3, &out, 1, NULL);
-  check(!strcmp(nereid_error_message(), "input 0 (x): axis 0 is 3, but s0 is at least 4"),
-        "below the range", nereid_error_message());
+  check_got(!strcmp(nereid_error_message(), "input 0 (x): axis 0 is 3, but s0 is at least 4"),
+            "below the range", nereid_error_message());
   close_plan(&c);
 }
 
@@ -444,10 +441,10 @@ static void too_large(void) {
   int64_t one[] = {1};
   nereid_tensor in = tensor(x, 1, one), out = {0};
   int code = executable_run(c.e, &in, 1, &out, 1, NULL);
-  check(code == NEREID_E_MEMORY &&
-            strstr(nereid_error_message(),
-                   "the temporaries are too large: more than 2^48 bytes at once"),
-        "temporaries past the limit", nereid_error_message());
+  check_got(code == NEREID_E_MEMORY &&
+                strstr(nereid_error_message(),
+                       "the temporaries are too large: more than 2^48 bytes at once"),
+            "temporaries past the limit", nereid_error_message());
   close_plan(&c);
 }
 
@@ -462,11 +459,11 @@ static void strided_on_gpu(void) {
   in.device.device_type = 2;
   in.strides = strides;
   int code = executable_run(c.e, &in, 1, &out, 1, NULL);
-  check(code == NEREID_E_USAGE &&
-            strstr(nereid_error_message(),
-                   "input 0 (x) is strided, which is read from host memory only; "
-                   "pass a contiguous tensor"),
-        "a strided input on a GPU", nereid_error_message());
+  check_got(code == NEREID_E_USAGE &&
+                strstr(nereid_error_message(),
+                       "input 0 (x) is strided, which is read from host memory only; "
+                       "pass a contiguous tensor"),
+            "a strided input on a GPU", nereid_error_message());
   close_plan(&c);
 }
 
@@ -486,6 +483,5 @@ int main(void) {
   fixed_inputs();
   too_large();
   strided_on_gpu();
-  printf("%d passed, %d failed\n", passed, failed);
-  return failed > 0;
+  return report();
 }

@@ -7,13 +7,7 @@
 #include "graph/explain.h"
 #include "graph/infer.h"
 #include "graph/text.h"
-
-static int passed, failed;
-
-static void check(bool ok, const char *what, const char *got) {
-  if (ok) passed++;
-  else failed++, printf("FAIL %s:\n%s\n", what, got);
-}
+#include "tests/unit/tally.h"
 
 /* A device that moves a byte and computes an operation each nanosecond. */
 static const Rates SLOW = {
@@ -51,7 +45,7 @@ static Planned plan_text(const char *params, const char *body, bool together) {
 
 static void stops(const char *params, const char *body, const char *why) {
   Planned p = plan_text(params, body, true);
-  check(strstr(p.text.data, why) != NULL, why, p.text.data);
+  check_got(strstr(p.text.data, why) != NULL, why, p.text.data);
   arena_free(p.arena);
 }
 
@@ -111,10 +105,10 @@ static void once(void) {
                         "    c = torch.ops.aten.sum.dim_IntList(b, [1])\n"
                         "    return (b, c)\n",
                         true);
-  check(strstr(p.text.data, "b is computed in each run, what it reads only once"), "once",
-        p.text.data);
-  check(strstr(p.text.data, "k0_sum (once, before the first run)\n"), "a kernel that runs once",
-        p.text.data);
+  check_got(strstr(p.text.data, "b is computed in each run, what it reads only once"), "once",
+            p.text.data);
+  check_got(strstr(p.text.data, "k0_sum (once, before the first run)\n"), "a kernel that runs once",
+            p.text.data);
   arena_free(p.arena);
 }
 
@@ -137,7 +131,7 @@ static void eager(void) {
                         "    b = torch.ops.aten.sin.default(a)\n"
                         "    return (b,)\n",
                         false);
-  check(strstr(p.text.data, "b has a kernel of its own in mode eager"), "eager", p.text.data);
+  check_got(strstr(p.text.data, "b has a kernel of its own in mode eager"), "eager", p.text.data);
   arena_free(p.arena);
 }
 
@@ -149,7 +143,7 @@ static void costs(const char *params, const char *body, int64_t read, int64_t wr
   Explanation x = {.plan = p.plan, .sizes = p.sizes, .rates = SLOW};
   StepFloor f, sum = {0};
   for (uint32_t i = 0; i < p.plan->nsteps; i++) {
-    check(explain_floor(&x, &p.plan->steps[i], &f), "a floor", p.text.data);
+    check_got(explain_floor(&x, &p.plan->steps[i], &f), "a floor", p.text.data);
     sum.read += f.read;
     sum.written += f.written;
     sum.operations += f.operations;
@@ -157,7 +151,7 @@ static void costs(const char *params, const char *body, int64_t read, int64_t wr
   char got[128];
   snprintf(got, sizeof got, "read %lld written %lld operations %lld", (long long)sum.read,
            (long long)sum.written, (long long)sum.operations);
-  check(sum.read == read && sum.written == written && sum.operations == operations, body, got);
+  check_got(sum.read == read && sum.written == written && sum.operations == operations, body, got);
   arena_free(p.arena);
 }
 
@@ -237,7 +231,7 @@ static void table(void) {
   int64_t shape[] = {3, 1000};
   nereid_tensor in[] = {{.ndim = 2, .dtype = {2, 32, 1}, .shape = shape},
                         {.ndim = 1, .dtype = {2, 32, 1}, .shape = shape + 1}};
-  check(!sizes_bind(p.sizes, in, 2), "sizes", p.text.data);
+  check_got(!sizes_bind(p.sizes, in, 2), "sizes", p.text.data);
   Explanation x = {.plan = p.plan, .sizes = p.sizes, .mode = "default", .rates = SLOW};
   double us[] = {32.0, 20.0};
   x.times = (StepTimes){us, 0, 64};
@@ -263,7 +257,7 @@ static void table(void) {
       "\n"
       "step 1: k1_exp\n"
       "  covers   d\n";
-  check(!strcmp(p.text.data, expected), "the table", p.text.data);
+  check_got(!strcmp(p.text.data, expected), "the table", p.text.data);
   arena_free(p.arena);
 }
 
@@ -274,6 +268,5 @@ int main(void) {
   eager();
   floors();
   table();
-  printf("%d passed, %d failed\n", passed, failed);
-  return failed > 0;
+  return report();
 }

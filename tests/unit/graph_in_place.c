@@ -3,8 +3,7 @@
 #include <string.h>
 
 #include "graph/model.h"
-
-static int passed, failed;
+#include "tests/unit/tally.h"
 
 /* How many steps of a graph write over an operand; body: its lines behind x, y [8, 8] and w [8, 8],
  * of which a product ends a kernel. */
@@ -26,7 +25,7 @@ static int count(const char *body) {
   return n;
 }
 
-static void check(const char *what, int wanted, const char *body) {
+static void check_count(const char *what, int wanted, const char *body) {
   int got = count(body);
   if (got == wanted) passed++;
   else failed++, printf("FAIL %s: %d\n", what, got);
@@ -38,26 +37,27 @@ static void check(const char *what, int wanted, const char *body) {
 #define RETURN(a) "        return (" a ",)\n"
 
 int main(void) {
-  check("the sum of two products", 1,
-        MM("a", "x") MM("b", "y") ADD("c", "a", "b") MM("d", "c") RETURN("d"));
-  check("an operand that is read again", 0,
-        MM("a", "x") MM("b", "y") ADD("c", "a", "b") MM("d", "c") ADD("e", "d", "a") RETURN("e"));
-  check("an operand that is returned", 0,
-        MM("a", "x") MM("b", "y") ADD("c", "a", "b") MM("d", "c") "        return (d, a)\n");
-  check("a result that is returned", 0, MM("a", "x") MM("b", "y") ADD("c", "a", "b") RETURN("c"));
-  check("an input", 0, MM("b", "y") ADD("c", "x", "b") MM("d", "c") RETURN("d"));
-  check("an operand that is read at other places", 0,
-        MM("a", "x") MM("b", "y") T("at", "a") ADD("c", "at", "b") MM("d", "c") RETURN("d"));
-  check("an operand that is read at its own and at other places", 0,
-        MM("a", "x") MM("b", "y") T("at", "a") ADD("s", "at", "a") ADD("c", "s", "b") MM("d", "c")
-            RETURN("d"));
-  check("an operand of the product itself", 0,
-        MM("a", "x") MM("b", "a") ADD("c", "a", "b") MM("d", "c") RETURN("d"));
-  check("an operand of another dtype", 0,
-        "        h = torch.ops.aten.to.dtype(w, torch.float16)\n"
-        "        g = torch.ops.aten.to.dtype(x, torch.float16)\n"
-        "        a = torch.ops.aten.mm.default(g, h)\n" MM("b", "y") ADD("c", "a", "b") MM("d", "c")
-            RETURN("d"));
-  printf("%d passed, %d failed\n", passed, failed);
-  return failed != 0;
+  check_count("the sum of two products", 1,
+              MM("a", "x") MM("b", "y") ADD("c", "a", "b") MM("d", "c") RETURN("d"));
+  check_count("an operand that is read again", 0,
+              MM("a", "x") MM("b", "y") ADD("c", "a", "b") MM("d", "c") ADD("e", "d", "a")
+                  RETURN("e"));
+  check_count("an operand that is returned", 0,
+              MM("a", "x") MM("b", "y") ADD("c", "a", "b") MM("d", "c") "        return (d, a)\n");
+  check_count("a result that is returned", 0,
+              MM("a", "x") MM("b", "y") ADD("c", "a", "b") RETURN("c"));
+  check_count("an input", 0, MM("b", "y") ADD("c", "x", "b") MM("d", "c") RETURN("d"));
+  check_count("an operand that is read at other places", 0,
+              MM("a", "x") MM("b", "y") T("at", "a") ADD("c", "at", "b") MM("d", "c") RETURN("d"));
+  check_count("an operand that is read at its own and at other places", 0,
+              MM("a", "x") MM("b", "y") T("at", "a") ADD("s", "at", "a") ADD("c", "s", "b")
+                  MM("d", "c") RETURN("d"));
+  check_count("an operand of the product itself", 0,
+              MM("a", "x") MM("b", "a") ADD("c", "a", "b") MM("d", "c") RETURN("d"));
+  check_count("an operand of another dtype", 0,
+              "        h = torch.ops.aten.to.dtype(w, torch.float16)\n"
+              "        g = torch.ops.aten.to.dtype(x, torch.float16)\n"
+              "        a = torch.ops.aten.mm.default(g, h)\n" MM("b", "y") ADD("c", "a", "b")
+                  MM("d", "c") RETURN("d"));
+  return report();
 }

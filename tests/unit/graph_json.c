@@ -6,13 +6,7 @@
 
 #include "graph/json.h"
 #include "lang/strings.h"
-
-static int passed, failed;
-
-static void check(bool ok, const char *what) {
-  if (ok) passed++;
-  else failed++, printf("FAIL %s\n", what);
-}
+#include "tests/unit/tally.h"
 
 static const Json *read(Arena *a, const char *text) {
   JsonError e;
@@ -154,6 +148,5 @@ int main(void) {
   test_errors(a);
   test_depth(a);
   arena_free(a);
-  printf("%d passed, %d failed\n", passed, failed);
-  return failed > 0;
+  return report();
 }

@@ -1,5 +1,4 @@
 /* Kernels of plans that are compiled again: their code is in the cache, and is the same. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,14 +6,9 @@
 #include "graph/model.h"
 #include "runtime/device.h"
 #include "runtime/tool.h"
+#include "tests/unit/tally.h"
 
-static int passed, failed;
 static TempFolder folder;
-
-static void check(bool ok, const char *what) {
-  if (ok) passed++;
-  else failed++, printf("FAIL %s\n", what);
-}
 
 #define MODEL(x, n)                                           \
   "class M(torch.nn.Module):\n"                               \
@@ -70,6 +64,5 @@ int main(void) {
   setenv("NEREID_CACHE_DIR", folder.path, 1);
   cached();
   temp_free(&folder);
-  printf("%d passed, %d failed\n", passed, failed);
-  return failed != 0;
+  return report();
 }

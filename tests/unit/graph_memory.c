@@ -4,10 +4,9 @@
 #include <string.h>
 
 #include "graph/memory.h"
+#include "tests/unit/tally.h"
 
-static int passed, failed;
-
-static void check(bool ok, const char *what, long long got) {
+static void check_number(bool ok, const char *what, long long got) {
   if (ok) passed++;
   else failed++, printf("FAIL %s: %lld\n", what, got);
 }
@@ -61,28 +60,28 @@ static void random_lifetimes(Arena *a) {
       items[i] = (MemoryItem){draw(8) ? draw(100000) : 0, first, last, -1};
     }
     int64_t least = 0, pool = memory_place(a, items, n), end = examine(items, n, STEPS, &least);
-    if (end < 0) check(false, "two items overlap in round", r);
-    else if (pool != end) check(false, "the pool is not the end of its items in round", r);
+    if (end < 0) check_number(false, "two items overlap in round", r);
+    else if (pool != end) check_number(false, "the pool is not the end of its items in round", r);
     else passed++;
     waste += least ? (double)pool / (double)least - 1 : 0;
   }
-  check(waste / rounds < 0.07, "average percent above what is alive",
-        (long long)(100 * waste / rounds));
+  check_number(waste / rounds < 0.07, "average percent above what is alive",
+               (long long)(100 * waste / rounds));
 }
 
 /* A chain x -> t0 -> t1 -> ...: two buffers take turns. */
 static void chain(Arena *a) {
   MemoryItem items[10];
   for (uint32_t i = 0; i < 10; i++) items[i] = (MemoryItem){1000, i, i + 1, 0};
-  check(memory_place(a, items, 10) == 2048, "a chain takes two buffers", items[9].offset);
+  check_number(memory_place(a, items, 10) == 2048, "a chain takes two buffers", items[9].offset);
   MemoryItem none;
-  check(memory_place(a, &none, 0) == 0, "an empty pool", 0);
+  check_number(memory_place(a, &none, 0) == 0, "an empty pool", 0);
 }
 
 static void gaps_join(Arena *a) {
   MemoryItem items[] = {{256, 0, 1, 0}, {256, 0, 1, 0}, {256, 0, 9, 0}, {512, 2, 3, 0}};
-  check(memory_place(a, items, 4) == 768 || items[3].offset == 0, "neighbouring gaps join",
-        items[3].offset);
+  check_number(memory_place(a, items, 4) == 768 || items[3].offset == 0, "neighbouring gaps join",
+               items[3].offset);
 }
 
 /* Blocks of a network with a large sum each, which the next block reads at its end: a small buffer
@@ -93,13 +92,14 @@ static void blocks(Arena *a) {
                         {1024, 6, 7, 0}, {1024, 7, 8, 0}, {4096, 8, 11, 0}};
   uint32_t n = sizeof items / sizeof *items;
   int64_t least, pool = memory_place(a, items, n);
-  check(examine(items, n, 12, &least) == pool && pool == least, "no more than what is alive", pool);
+  check_number(examine(items, n, 12, &least) == pool && pool == least, "no more than what is alive",
+               pool);
 }
 
 static void too_large(Arena *a) {
   MemoryItem items[] = {{MEMORY_LIMIT, 0, 1, 0}, {256, 0, 1, 0}};
-  check(memory_place(a, items, 2) == -1, "a pool past the limit", items[1].offset);
-  check(memory_place(a, items, 1) == MEMORY_LIMIT, "a pool at the limit", items[0].offset);
+  check_number(memory_place(a, items, 2) == -1, "a pool past the limit", items[1].offset);
+  check_number(memory_place(a, items, 1) == MEMORY_LIMIT, "a pool at the limit", items[0].offset);
 }
 
 /* ---- plans ---- */
@@ -142,13 +142,13 @@ static void plans(Arena *a) {
   Graph *g = graph_new(a, names, diags_new(a));
   Example e;
   Plan *p = example(&e, g, dim_int(g->dims, 2));
-  check(memory_plan(p) && dim_is(p->pool, 2048), "the pool of a plan", 0);
-  check(e.buffers[1].first == 0 && e.buffers[1].last == 1, "a lifetime", e.buffers[1].last);
-  check(e.buffers[1].offset != e.buffers[2].offset, "what is alive together lies apart", 0);
+  check_number(memory_plan(p) && dim_is(p->pool, 2048), "the pool of a plan", 0);
+  check_number(e.buffers[1].first == 0 && e.buffers[1].last == 1, "a lifetime", e.buffers[1].last);
+  check_number(e.buffers[1].offset != e.buffers[2].offset, "what is alive together lies apart", 0);
   p = example(&e, g, dim_symbol(g->dims, pool_name(names, "s0")));
-  check(memory_plan(p) && !p->pool && !e.buffers[1].offset, "symbolic sizes wait", 0);
+  check_number(memory_plan(p) && !p->pool && !e.buffers[1].offset, "symbolic sizes wait", 0);
   p = example(&e, g, dim_int(g->dims, INT64_MAX / 2));
-  check(!memory_plan(p), "a plan that is too large", 0);
+  check_number(!memory_plan(p), "a plan that is too large", 0);
 }
 
 int main(void) {
@@ -160,6 +160,5 @@ int main(void) {
   too_large(a);
   plans(a);
   arena_free(a);
-  printf("%d passed, %d failed\n", passed, failed);
-  return failed > 0;
+  return report();
 }

@@ -10,13 +10,7 @@
 
 #include "graph/infer.h"
 #include "graph/text.h"
-
-static int passed, failed;
-
-static void check(bool ok, const char *what) {
-  if (ok) passed++;
-  else failed++, printf("FAIL %s\n", what);
-}
+#include "tests/unit/tally.h"
 
 typedef struct {
   Arena *arena;
@@ -910,6 +904,5 @@ int main(int argc, char **argv) {
   test_models();
   test_recorded_calls();
   test_random_calls();
-  printf("%d passed, %d failed\n", passed, failed);
-  return failed != 0;
+  return report();
 }

@@ -15,13 +15,7 @@
 #include "graph/passes.h"
 #include "graph/prims.h"
 #include "graph/text.h"
-
-static int passed, failed;
-
-static void check(bool ok, const char *what) {
-  if (ok) passed++;
-  else failed++, printf("FAIL %s\n", what);
-}
+#include "tests/unit/tally.h"
 
 typedef struct {
   Arena *arena;
@@ -215,6 +209,5 @@ int main(int argc, char **argv) {
   test_table();
   test_models("tests/models/*/readable.txt");
   test_large();
-  printf("%d passed, %d failed\n", passed, failed);
-  return failed != 0;
+  return report();
 }

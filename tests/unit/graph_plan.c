@@ -5,13 +5,7 @@
 #include <string.h>
 
 #include "graph/plan_text.h"
-
-static int passed, failed;
-
-static void check(bool ok, const char *what, const char *got) {
-  if (ok) passed++;
-  else failed++, printf("FAIL %s:\n%s\n", what, got);
-}
+#include "tests/unit/tally.h"
 
 static const char EXAMPLE[] =
     "plan GraphModule\n"
@@ -64,17 +58,17 @@ static Reading read_text(const char *text) {
 static void round_trip(void) {
   Reading r = read_text(EXAMPLE);
   const char *dims = strstr(r.text.data, "ROWS: \"(s0//2)\"");
-  check(dims != NULL, "a quotient in its normal form", r.text.data);
+  check_got(dims != NULL, "a quotient in its normal form", r.text.data);
   Reading again = read_text(r.text.data);
-  check(!strcmp(r.text.data, again.text.data), "a plan reads back", again.text.data);
+  check_got(!strcmp(r.text.data, again.text.data), "a plan reads back", again.text.data);
   const Plan *p = again.plan;
-  check(p && p->nbuffers == 10 && p->nsteps == 4 && plan_once(p) == 1 && p->noutputs == 2,
-        "counts", r.text.data);
-  check(p && p->nreads == 1 && p->reads[0].step == 2, "a size that is read", r.text.data);
-  check(p && p->steps[1].nodes[0] == p->steps[2].nodes[0], "a node is one node", r.text.data);
-  check(p && !strncmp(p->source, "import triton\n\n#", 16), "the source", p ? p->source : "");
-  check(p && isinf(p->steps[1].args[4].number) && isnan(p->steps[2].args[2].number), "floats",
-        r.text.data);
+  check_got(p && p->nbuffers == 10 && p->nsteps == 4 && plan_once(p) == 1 && p->noutputs == 2,
+            "counts", r.text.data);
+  check_got(p && p->nreads == 1 && p->reads[0].step == 2, "a size that is read", r.text.data);
+  check_got(p && p->steps[1].nodes[0] == p->steps[2].nodes[0], "a node is one node", r.text.data);
+  check_got(p && !strncmp(p->source, "import triton\n\n#", 16), "the source", p ? p->source : "");
+  check_got(p && isinf(p->steps[1].args[4].number) && isnan(p->steps[2].args[2].number), "floats",
+            r.text.data);
   arena_free(r.arena);
   arena_free(again.arena);
 }
@@ -86,7 +80,7 @@ static void wrong(const char *part, const char *by, const char *message) {
   const char *text =
       arena_printf(a, "%.*s%s%s", (int)(at - EXAMPLE), EXAMPLE, by, at + strlen(part));
   Reading r = read_text(text);
-  check(!r.plan && strstr(r.text.data, message), message, r.text.data);
+  check_got(!r.plan && strstr(r.text.data, message), message, r.text.data);
   arena_free(r.arena);
   arena_free(a);
 }
@@ -135,16 +129,15 @@ static void truncated(void) {
     arena_free(a);
   }
   size_t complete = n - (size_t)(strstr(EXAMPLE, "\nsource") + 7 - EXAMPLE);
-  check(read == (int)complete, "only what has a source is a plan", "");
+  check_got(read == (int)complete, "only what has a source is a plan", "");
 }
 
 int main(void) {
-  check(plan_is_text(EXAMPLE, sizeof EXAMPLE - 1), "a plan is told", EXAMPLE);
-  check(plan_is_text("# x\n  plan y\n", 13), "behind a comment", "");
-  check(!plan_is_text("planet = 1", 10) && !plan_is_text("plan ", 4), "what is none", "");
+  check_got(plan_is_text(EXAMPLE, sizeof EXAMPLE - 1), "a plan is told", EXAMPLE);
+  check_got(plan_is_text("# x\n  plan y\n", 13), "behind a comment", "");
+  check_got(!plan_is_text("planet = 1", 10) && !plan_is_text("plan ", 4), "what is none", "");
   round_trip();
   errors();
   truncated();
-  printf("%d passed, %d failed\n", passed, failed);
-  return failed > 0;
+  return report();
 }

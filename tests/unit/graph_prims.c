@@ -13,13 +13,7 @@
 #include "graph/infer.h"
 #include "graph/prim_rows.h"
 #include "graph/text.h"
-
-static int passed, failed;
-
-static void check(bool ok, const char *what) {
-  if (ok) passed++;
-  else failed++, printf("FAIL %s\n", what);
-}
+#include "tests/unit/tally.h"
 
 typedef struct {
   Arena *arena;
@@ -259,6 +253,5 @@ int main(int argc, char **argv) {
   test_rows();
   test_round_trips();
   test_chains();
-  printf("%d passed, %d failed\n", passed, failed);
-  return failed != 0;
+  return report();
 }

@@ -14,13 +14,7 @@
 #include "graph/pt2_read.h"
 #include "graph/sympy.h"
 #include "graph/text.h"
-
-static int passed, failed;
-
-static void check(bool ok, const char *what) {
-  if (ok) passed++;
-  else failed++, printf("FAIL %s\n", what);
-}
+#include "tests/unit/tally.h"
 
 typedef struct {
   Arena *arena;
@@ -261,6 +255,5 @@ int main(int argc, char **argv) {
   test_weights();
   test_limits();
   test_models("tests/models/*/model.pt2");
-  printf("%d passed, %d failed\n", passed, failed);
-  return failed > 0;
+  return report();
 }

@@ -9,13 +9,7 @@
 
 #include "graph/nereid_graph.h"
 #include "runtime/tool.h"
-
-static int passed, failed;
-
-static void check(bool ok, const char *what) {
-  if (ok) passed++;
-  else failed++, printf("FAIL %s (last message: %s)\n", what, nereid_error_message());
-}
+#include "tests/unit/calls.h"
 
 /* ---- the fake driver ---- */
 
@@ -94,8 +88,8 @@ static Case start(const char *mode, char message[256]) {
   void *memory;
   if (nereid_device_open(&c.device, "cuda")) abort();
   nereid_device_on_message(c.device, on_message, message);
-  check(!nereid_graph_open(&g, &s, NULL, NULL), "reading");
-  check(!nereid_executable_new(&c.e, g, c.device, &o), "compiling");
+  check_call(!nereid_graph_open(&g, &s, NULL, NULL), "reading");
+  check_call(!nereid_executable_new(&c.e, g, c.device, &o), "compiling");
   nereid_graph_free(g);
   if (nereid_alloc(&memory, c.device, 4 * ROOM)) abort();
   c.memory = memory;
@@ -116,7 +110,7 @@ static Log run(const Case *c, int64_t rows, size_t shift) {
   nereid_tensor in[] = {t, t}, out[] = {t, {0}};
   in[1].data = c->memory + ROOM;
   out[0].data = c->memory + 2 * ROOM;
-  check(!nereid_executable_run(c->e, in, 2, out, 2, NULL), "a run");
+  check_call(!nereid_executable_run(c->e, in, 2, out, 2, NULL), "a run");
   return take_log();
 }
 
@@ -130,28 +124,28 @@ static void replaying(void) {
   if (!c.e) return;
   Log l = run(&c, 4, 0);
   int kernels = l.replayed;
-  check(l.recorded == 1 && kernels >= 2 && l.copied == 1 && !l.launched, "it is recorded");
+  check_call(l.recorded == 1 && kernels >= 2 && l.copied == 1 && !l.launched, "it is recorded");
   l = run(&c, 4, 0);
-  check(!l.recorded && !l.set && l.replayed == kernels && l.copied == 1, "it is replayed");
+  check_call(!l.recorded && !l.set && l.replayed == kernels && l.copied == 1, "it is replayed");
   l = run(&c, 4, 256);
   snprintf(pointer, sizeof pointer, " %" PRIx64, (uint64_t)(uintptr_t)(c.memory + 256));
-  check(!l.recorded && l.set >= 1 && l.set <= kernels && strstr(l.last, pointer),
-        "an input elsewhere changes its nodes");
+  check_call(!l.recorded && l.set >= 1 && l.set <= kernels && strstr(l.last, pointer),
+             "an input elsewhere changes its nodes");
   l = run(&c, 5, 256);
-  check(l.recorded == 1 && !l.forgotten, "other sizes are another recording");
+  check_call(l.recorded == 1 && !l.forgotten, "other sizes are another recording");
   l = run(&c, 4, 256);
-  check(!l.recorded && l.replayed == kernels, "which does not replace the first");
+  check_call(!l.recorded && l.replayed == kernels, "which does not replace the first");
   for (int rows = 6; rows < 20; rows++) l = run(&c, rows, 256);
-  check(l.recorded == 1 && !l.forgotten, "as many as are kept");
+  check_call(l.recorded == 1 && !l.forgotten, "as many as are kept");
   l = run(&c, 20, 256);
-  check(l.recorded == 1 && l.forgotten == 1, "one more makes one go");
+  check_call(l.recorded == 1 && l.forgotten == 1, "one more makes one go");
   l = run(&c, 4, 256);
-  check(!l.recorded, "not the one that was used since");
+  check_call(!l.recorded, "not the one that was used since");
   l = run(&c, 5, 256);
-  check(l.recorded == 1 && l.forgotten == 1, "but the oldest");
-  check(!message[0], "without a message");
+  check_call(l.recorded == 1 && l.forgotten == 1, "but the oldest");
+  check_call(!message[0], "without a message");
   finish(&c);
-  check(take_log().forgotten == 16, "all go with the executable");
+  check_call(take_log().forgotten == 16, "all go with the executable");
 }
 
 static void plain(const char *library, const char *mode, const char *wanted) {
@@ -161,8 +155,8 @@ static void plain(const char *library, const char *mode, const char *wanted) {
   take_log();
   if (!c.e) return;
   Log l = run(&c, 4, 0);
-  check(l.launched >= 2 && !l.recorded && !l.replayed, "launches one by one");
-  check(!strcmp(message, wanted), message[0] ? message : "no message");
+  check_call(l.launched >= 2 && !l.recorded && !l.replayed, "launches one by one");
+  check_call(!strcmp(message, wanted), message[0] ? message : "no message");
   finish(&c);
 }
 
@@ -174,17 +168,17 @@ static void failures(void) {
   nereid_tensor t = {
       .data = c.memory, .device = {2, 0}, .ndim = 2, .dtype = {2, 32, 1}, .shape = shape};
   nereid_tensor in[] = {t, t}, out[2] = {{0}};
-  check(nereid_executable_run(c.e, in, 2, out, 2, NULL) == NEREID_E_MEMORY &&
-            strstr(nereid_error_message(), "recording a CUDA graph: "),
-        "recording fails");
+  check_call(nereid_executable_run(c.e, in, 2, out, 2, NULL) == NEREID_E_MEMORY &&
+                 strstr(nereid_error_message(), "recording a CUDA graph: "),
+             "recording fails");
   use("fake.so", "graph_launch=701");
   memset(out, 0, sizeof out);
-  check(nereid_executable_run(c.e, in, 2, out, 2, NULL) == NEREID_E_RESOURCES &&
-            strstr(nereid_error_message(), "launching a CUDA graph: "),
-        "launching fails");
+  check_call(nereid_executable_run(c.e, in, 2, out, 2, NULL) == NEREID_E_RESOURCES &&
+                 strstr(nereid_error_message(), "launching a CUDA graph: "),
+             "launching fails");
   use("fake.so", "");
   memset(out, 0, sizeof out);
-  check(!nereid_executable_run(c.e, in, 2, out, 2, NULL), "and goes on");
+  check_call(!nereid_executable_run(c.e, in, 2, out, 2, NULL), "and goes on");
   finish(&c);
 }
 
@@ -197,18 +191,18 @@ static void run_real(const Case *c, int64_t rows, size_t shift, float *out) {
   size_t n = (size_t)rows * 64;
   float *x = malloc(n * sizeof *x);
   for (size_t i = 0; i < n; i++) x[i] = (float)((i * 7 + (size_t)rows) % 11) / 16;
-  check(!nereid_copy_in(c->device, c->memory + shift, x, n * 4, NULL) &&
-            !nereid_copy_in(c->device, c->memory + ROOM, x, n * 4, NULL),
-        "copying in");
+  check_call(!nereid_copy_in(c->device, c->memory + shift, x, n * 4, NULL) &&
+                 !nereid_copy_in(c->device, c->memory + ROOM, x, n * 4, NULL),
+             "copying in");
   nereid_tensor t = {
       .data = c->memory + shift, .device = {2, 0}, .ndim = 2, .dtype = {2, 32, 1}, .shape = shape};
   nereid_tensor in[] = {t, t}, results[] = {t, {0}};
   in[1].data = c->memory + ROOM;
   results[0].data = c->memory + 2 * ROOM;
-  check(!nereid_executable_run(c->e, in, 2, results, 2, NULL), "a run on the GPU");
-  check(!nereid_copy_out(c->device, out, c->memory + 2 * ROOM, n * 4, NULL) &&
-            !nereid_copy_out(c->device, out + n, c->memory + ROOM, n * 4, NULL),
-        "copying out");
+  check_call(!nereid_executable_run(c->e, in, 2, results, 2, NULL), "a run on the GPU");
+  check_call(!nereid_copy_out(c->device, out, c->memory + 2 * ROOM, n * 4, NULL) &&
+                 !nereid_copy_out(c->device, out + n, c->memory + ROOM, n * 4, NULL),
+             "copying out");
   free(x);
 }
 
@@ -224,7 +218,7 @@ static void same_as_default(const char *mode) {
     bool same = true;
     for (int64_t j = 0; j < 2 * rows[i] * 64; j++)
       same &= fabsf(expected[j] - got[j]) <= 1e-4f * fabsf(expected[j]);
-    check(same, mode);
+    check_call(same, mode);
   }
   finish(&plain_case);
   finish(&c);
@@ -251,6 +245,5 @@ int main(void) {
     printf("1 skipped: no C compiler for tests/runtime/fake_cuda.c\n");
   }
   temp_free(&folder);
-  printf("%d passed, %d failed\n", passed, failed);
-  return failed != 0;
+  return report();
 }

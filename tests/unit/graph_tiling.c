@@ -1,15 +1,8 @@
 /* The model that chooses tiles of products, and the blocks of attention. */
-#include <stdio.h>
 
 #include "graph/attention.h"
 #include "graph/tiling.h"
-
-static int passed, failed;
-
-static void check(bool good, const char *what) {
-  good ? passed++ : failed++;
-  if (!good) printf("FAIL %s\n", what);
-}
+#include "tests/unit/tally.h"
 
 static Rates gpu;
 
@@ -90,6 +83,5 @@ int main(void) {
   check(tiling_panels(1 << 20, 16, 1031, 16).bk == 1 && tiling_panels(0, 16, 8, 16).bm > 0,
         "and of any sizes");
   test_attention();
-  printf("%d passed, %d failed\n", passed, failed);
-  return failed != 0;
+  return report();
 }

@@ -6,13 +6,7 @@
 
 #include "graph/nereid_graph.h"
 #include "runtime/tool.h"
-
-static int passed, failed;
-
-static void check(bool ok, const char *what) {
-  if (ok) passed++;
-  else failed++, printf("FAIL %s (last message: %s)\n", what, nereid_error_message());
-}
+#include "tests/unit/calls.h"
 
 /* ---- the fake driver ---- */
 
@@ -82,14 +76,14 @@ static Log tune(const char *settings, const char *text, Log *running) {
   nereid_device_on_message(d, take_note, NULL);
   note[0] = 0;
   take_log();
-  check(!nereid_graph_open(&g, &s, NULL, NULL), "reading");
-  check(!nereid_executable_new(&e, g, d, &o), "compiling");
+  check_call(!nereid_graph_open(&g, &s, NULL, NULL), "reading");
+  check_call(!nereid_executable_new(&e, g, d, &o), "compiling");
   Log making = take_log();
   if (nereid_alloc(&data, d, 65536 * 4)) abort();
   nereid_tensor in = {
       .data = data, .device = {2, 0}, .ndim = 1, .dtype = {2, 32, 1}, .shape = shape};
   nereid_tensor out = {0};
-  check(e && !nereid_executable_run(e, &in, 1, &out, 1, NULL), "running");
+  check_call(e && !nereid_executable_run(e, &in, 1, &out, 1, NULL), "running");
   *running = take_log();
   nereid_free(d, data);
   nereid_executable_free(e);
@@ -111,16 +105,17 @@ static void choosing(void) {
   Log run, make;
   forget();
   make = tune("", MODEL("x", "y"), &run);
-  check(make.loaded == 6 && make.launched >= 5 * 18, "five choices, and the one that is taken");
-  check(run.grid == 64 && !run.launched, "the first, where all are alike");
+  check_call(make.loaded == 6 && make.launched >= 5 * 18,
+             "five choices, and the one that is taken");
+  check_call(run.grid == 64 && !run.launched, "the first, where all are alike");
   tune("cost=1", MODEL("x", "y"), &run);
-  check(run.grid == 32, "the fastest");
+  check_call(run.grid == 32, "the fastest");
   tune("cost=1,wrong=32", MODEL("x", "y"), &run);
-  check(run.grid == 64, "not one that gives something else");
+  check_call(run.grid == 64, "not one that gives something else");
   tune("cost=-65536", MODEL("x", "y"), &run);
-  check(run.grid == 256, "the fastest, of more programs");
+  check_call(run.grid == 256, "the fastest, of more programs");
   tune("launch=701", MODEL("x", "y"), &run);
-  check(run.grid == 64 && !*note, "where none can be launched, the first");
+  check_call(run.grid == 64 && !*note, "where none can be launched, the first");
 }
 
 /* The fastest of all would be the one of 32 programs. */
@@ -131,7 +126,7 @@ static void planting(void) {
   forget();
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
     Log make = tune(bad[i], MODEL("x", "y"), &run);
-    check(make.tried && run.grid == 64 && !*note, bad[i]);
+    check_call(make.tried && run.grid == 64 && !*note, bad[i]);
   }
 }
 
@@ -141,8 +136,8 @@ static void measuring_none(void) {
   forget();
   setenv("NEREID_PROGRAM", "/bin/false", 1);
   tune("cost=1", MODEL("x", "y"), &run);
-  check(run.grid == 64, "without a process that measures, the first");
-  check(strstr(note, "could not be measured") != NULL, "and a note");
+  check_call(run.grid == 64, "without a process that measures, the first");
+  check_call(strstr(note, "could not be measured") != NULL, "and a note");
   setenv("NEREID_PROGRAM", program, 1);
 }
 
@@ -150,12 +145,13 @@ static void keeping(void) {
   Log run, make;
   remember();
   make = tune("cost=1", MODEL("x", "y"), &run);
-  check(run.grid == 32 && make.launched, "measured");
+  check_call(run.grid == 32 && make.launched, "measured");
   make = tune("cost=-65536", MODEL("a", "b"), &run);
-  check(run.grid == 32 && !make.launched && make.loaded == 1, "and kept, for other names as well");
+  check_call(run.grid == 32 && !make.launched && make.loaded == 1,
+             "and kept, for other names as well");
   setenv("NEREID_PROGRAM", "/bin/false", 1);
   tune("cost=1", MODEL("x", "y"), &run);
-  check(run.grid == 32 && !*note, "no process is started for what is known");
+  check_call(run.grid == 32 && !*note, "no process is started for what is known");
   setenv("NEREID_PROGRAM", program, 1);
 }
 
@@ -176,6 +172,5 @@ int main(void) {
     printf("1 skipped: no C compiler for tests/runtime/fake_cuda.c\n");
   }
   temp_free(&folder);
-  printf("%d passed, %d failed\n", passed, failed);
-  return failed != 0;
+  return report();
 }

@@ -4,13 +4,7 @@
 #include <string.h>
 
 #include "lang/interp.h"
-
-static int passed, failed;
-
-static void check(bool ok, const char *name) {
-  if (ok) passed++;
-  else failed++, printf("FAIL %s\n", name);
-}
+#include "tests/unit/tally.h"
 
 /* ---- launches ---- */
 
@@ -750,6 +744,5 @@ int main(void) {
   test_claims();
   test_bounds();
   test_storage();
-  printf("%d passed, %d failed\n", passed, failed);
-  return failed != 0;
+  return report();
 }

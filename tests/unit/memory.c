@@ -3,8 +3,7 @@
 #include <string.h>
 
 #include "lang/memory.h"
-
-static int passed, failed;
+#include "tests/unit/tally.h"
 
 typedef struct {
   Arena *arena;
@@ -56,11 +55,6 @@ static void close_case(Case *c, const char *name, size_t count, const char *want
   if (ok) passed++;
   else failed++, printf("FAIL %s: %zu findings\n%s\n", name, found, out.data ? out.data : "");
   arena_free(c->arena);
-}
-
-static void check(bool ok, const char *name) {
-  if (ok) passed++;
-  else failed++, printf("FAIL %s\n", name);
 }
 
 /* ---- places ---- */
@@ -311,6 +305,5 @@ int main(void) {
   test_order();
   test_lock();
   test_alias();
-  printf("%d passed, %d failed\n", passed, failed);
-  return failed != 0;
+  return report();
 }

@@ -9,13 +9,7 @@
 
 #include "lower/atoms.h"
 #include "lower/nest.h"
-
-static int passed, failed;
-
-static void check(bool ok, const char *name, const char *what) {
-  if (ok) passed++;
-  else failed++, printf("FAIL %s: %s\n", name, what);
-}
+#include "tests/unit/tally.h"
 
 static const char *read_file(Arena *a, const char *path, size_t *len) {
   FILE *f = fopen(path, "rb");
@@ -90,7 +84,7 @@ static void round_trip(const char *path, const char *name) {
     Context c2 = context_new();
     Nest *again = parse(&c2, "again", once, strlen(once));
     if (again) check_text(name, once, print(&c2, again));
-    else check(false, name, messages(&c2));
+    else check_got(false, name, messages(&c2));
     arena_free(c2.arena);
   }
   arena_free(c.arena);
@@ -109,7 +103,7 @@ static void error_case(const char *path, const char *name, bool update) {
     fputs(got, f);
     fclose(f);
   }
-  check(diag_errors(c.diags) > 0, name, "no error");
+  check_got(diag_errors(c.diags) > 0, name, "no error");
   check_text(name, read_file(c.arena, expected, &len), got);
   arena_free(c.arena);
 }
@@ -133,7 +127,7 @@ static void each_file(const char *folder, bool errors, bool update) {
     free(list[i]);
   }
   if (n >= 0) free(list);
-  else check(false, folder, "cannot be read");
+  else check_got(false, folder, "cannot be read");
 }
 
 /* Statements that a program built, not a file. */
@@ -143,8 +137,8 @@ static void building(void) {
   NestVar *a = nest_var(n, "acc", DT_F32, DT_NONE, 4, false);
   NestVar *b = nest_var(n, "acc", DT_F32, DT_NONE, 4, false);
   NestVar *unnamed = nest_var(n, NULL, DT_I32, DT_NONE, 1, true);
-  check(!strcmp(a->name, "acc") && !strcmp(b->name, "acc.1"), "names", "not unique");
-  check(!strcmp(unnamed->name, "0"), "names", "no number");
+  check_got(!strcmp(a->name, "acc") && !strcmp(b->name, "acc.1"), "names", "not unique");
+  check_got(!strcmp(unnamed->name, "0"), "names", "no number");
   NestBuilder outer = {.nest = n, .block = n->body};
   NestStmt *loops[2];
   for (int i = 0; i < 2; i++) { /* two loops, one in the other, whose indices have one name */
@@ -153,21 +147,22 @@ static void building(void) {
     outer.block = nest_block(n, loops[i]);
   }
   Affine sub = affine_index(loops[0]->index, 2), inner = affine_index(loops[1]->index, 1);
-  check(affine_add(&sub, &inner), "affine", "add");
+  check_got(affine_add(&sub, &inner), "affine", "add");
   nest_op(&outer, TILE_ADD, DT_F32, ref_sub(a, sub), ref_sub(b, sub), ref_float(1), ref_none());
   Context c2 = context_new();
   const char *once = print(&c, n);
-  check(strstr(once, "%acc[2*i + i_1] = add %acc.1[2*i + i_1], 1.0 : f32") != NULL, "built", once);
+  check_got(strstr(once, "%acc[2*i + i_1] = add %acc.1[2*i + i_1], 1.0 : f32") != NULL, "built",
+            once);
   Nest *again = parse(&c2, "built", once, strlen(once));
-  check(again && !strcmp(once, print(&c2, again)), "built", "round trip");
+  check_got(again && !strcmp(once, print(&c2, again)), "built", "round trip");
   affine_scale(&sub, -1);
   inner = affine_index(loops[1]->index, 1);
-  check(affine_add(&sub, &inner) && sub.n == 1 && sub.t[0].coef == -2, "affine", "cancel");
+  check_got(affine_add(&sub, &inner) && sub.n == 1 && sub.t[0].coef == -2, "affine", "cancel");
   affine_scale(&sub, 0);
-  check(sub.n == 0 && sub.c == 0, "affine", "scale by 0");
+  check_got(sub.n == 0 && sub.c == 0, "affine", "scale by 0");
   nest_move_before(loops[1], loops[0]);
   nest_remove(loops[0]);
-  check(n->body->first == loops[1] && n->body->last == loops[1], "built", "move and remove");
+  check_got(n->body->first == loops[1] && n->body->last == loops[1], "built", "move and remove");
   arena_free(c.arena);
   arena_free(c2.arena);
 }
@@ -175,7 +170,7 @@ static void building(void) {
 static void expect_error(Nest *n, const char *want) {
   Diags *d = diags_new(n->arena);
   nest_verify(n, d);
-  check(diag_errors(d) == 1 && !strcmp(diag_get(d, 0)->text, want), "verify", want);
+  check_got(diag_errors(d) == 1 && !strcmp(diag_get(d, 0)->text, want), "verify", want);
 }
 
 /* What only a program can get wrong: the reader refuses it. */
@@ -214,16 +209,16 @@ static void atoms(void) {
         fits = l.shape[axis] == extent && layout_padded(&l, axis) == extent;
       }
       int registers = shapes[w][0] * shapes[w][1] / (32 * list[i].warps);
-      check(fits && layout_span(&l, PLACE_REG) == registers, list[i].name, "layout");
+      check_got(fits && layout_span(&l, PLACE_REG) == registers, list[i].name, "layout");
     }
-    check(atom_find(list[i].name) == &list[i], list[i].name, "not found");
+    check_got(atom_find(list[i].name) == &list[i], list[i].name, "not found");
     const Atom *chosen = group ? atom_choose_group(list[i].a, list[i].b, list[i].c, 90)
                                : atom_choose(list[i].a, list[i].b, list[i].c, list[i].tf32, 90);
-    check(chosen == &list[i], list[i].name, "not chosen");
+    check_got(chosen == &list[i], list[i].name, "not chosen");
   }
-  check(!atom_choose(DT_F32, DT_F32, DT_F32, false, 90), "f32", "is no tf32");
-  check(!atom_choose_group(DT_F16, DT_F16, DT_F32, 100), "wgmma", "is of sm_90a alone");
-  check(!atom_choose(DT_F8E5, DT_F8E5, DT_F32, false, 80), "f8", "needs sm_89");
+  check_got(!atom_choose(DT_F32, DT_F32, DT_F32, false, 90), "f32", "is no tf32");
+  check_got(!atom_choose_group(DT_F16, DT_F16, DT_F32, 100), "wgmma", "is of sm_90a alone");
+  check_got(!atom_choose(DT_F8E5, DT_F8E5, DT_F32, false, 80), "f8", "needs sm_89");
 }
 
 int main(int argc, char **argv) {
@@ -233,6 +228,5 @@ int main(int argc, char **argv) {
   atoms();
   each_file("tests/nest", false, update);
   each_file("tests/nest/errors", true, update);
-  printf("%d passed, %d failed\n", passed, failed);
-  return failed != 0;
+  return report();
 }

@@ -6,13 +6,7 @@
 
 #include "lower/atoms.h"
 #include "lower/nest_interp.h"
-
-static int passed, failed;
-
-static void check(bool ok, const char *name, const char *what) {
-  if (ok) passed++;
-  else failed++, printf("FAIL %s: %s\n", name, what);
-}
+#include "tests/unit/tally.h"
 
 /* ---- a launch ---- */
 
@@ -49,7 +43,7 @@ static Launch launch_text(const char *name, const char *text) {
   uint32_t file = diag_source(l.diags, pool_name(l.names, name), text, strlen(text));
   l.nest = nest_parse(l.arena, l.names, l.diags, file, &at);
   if (l.nest && !nest_verify(l.nest, l.diags)) l.nest = NULL;
-  if (!l.nest) check(false, name, messages(&l));
+  if (!l.nest) check_got(false, name, messages(&l));
   return l;
 }
 
@@ -81,13 +75,14 @@ static void run(Launch *l, uint32_t programs) {
 static bool clean(const Launch *l) { return l->nest && !l->status && !diag_count(l->diags); }
 
 static void check_clean(const Launch *l, const char *name) {
-  check(clean(l), name, l->nest ? messages(l) : "no nest");
+  check_got(clean(l), name, l->nest ? messages(l) : "no nest");
 }
 
 /* The first message is this error. */
 static void check_error(const Launch *l, const char *name, const char *want) {
   const char *got = diag_count(l->diags) ? diag_get(l->diags, 0)->text : "nothing";
-  check(l->nest && !strcmp(got, want), name, arena_printf(l->arena, "%s\n  want %s", got, want));
+  const char *both = arena_printf(l->arena, "%s\n  want %s", got, want);
+  check_got(l->nest && !strcmp(got, want), name, both);
 }
 
 /* ---- kernels, which run again without each of their barriers ---- */
@@ -124,10 +119,10 @@ static bool take_away(Launch *l, int without) {
 static void finish(Launch *l, const char *name, int without, bool good) {
   if (without < 0) {
     check_clean(l, name);
-    check(good, name, "wrong result");
+    check_got(good, name, "wrong result");
   } else {
     char *what = arena_printf(l->arena, "without barrier %d", without);
-    check(diag_errors(l->diags) > 0, name, what);
+    check_got(diag_errors(l->diags) > 0, name, what);
   }
   arena_free(l->arena);
 }
@@ -383,7 +378,7 @@ static void check_atom(const Atom *atom) {
   uint8_t a[4096], b[4096], c[4096], d[4096];
   int m = atom->m, n = atom->n, k = atom->k;
   l.nest = atom_nest(&l, atom);
-  check(nest_verify(l.nest, l.diags), atom->name, messages(&l));
+  check_got(nest_verify(l.nest, l.diags), atom->name, messages(&l));
   fill(atom->a, 0, m * k, a);
   fill(atom->b, 1, k * n, b);
   fill(atom->c, 2, m * n, c);
@@ -400,7 +395,7 @@ static void check_atom(const Atom *atom) {
       sum += at(atom->a, a, i / n * k + j) * at(atom->b, b, j * n + i % n);
     good &= at(atom->c, d, i) == sum;
   }
-  check(good, atom->name, "wrong product");
+  check_got(good, atom->name, "wrong product");
   arena_free(l.arena);
 }
 
@@ -477,6 +472,5 @@ int main(void) {
   for (int i = 0; i < n; i++)
     if (atoms[i].warps == 1) check_atom(&atoms[i]);
   findings();
-  printf("%d passed, %d failed\n", passed, failed);
-  return failed != 0;
+  return report();
 }

@@ -8,19 +8,9 @@
 #include <string.h>
 
 #include "parser/ast.h"
+#include "tests/unit/tally.h"
 
 enum { LONGEST = 40000, MUTATIONS = 4, REPEAT = 50000 };
-
-static int passed, failed;
-
-static void check(bool ok, const char *what) {
-  if (ok) {
-    passed++;
-    return;
-  }
-  failed++;
-  printf("FAIL %s\n", what);
-}
 
 /* What parsing `text` prints: messages, or "" if there are none.  The tree is printed too. */
 static char *messages(Arena *a, const char *text, size_t len) {
@@ -277,6 +267,5 @@ int main(int argc, char **argv) {
   test_blocks();
   test_size();
   fuzz(argc > 3 ? argv[3] : "tests/parser", rounds);
-  printf("%d passed, %d failed\n", passed, failed);
-  return failed != 0;
+  return report();
 }

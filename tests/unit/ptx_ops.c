@@ -7,8 +7,7 @@
 #include <unistd.h>
 
 #include "codegen/codegen.h"
-
-static int passed, failed;
+#include "tests/unit/tally.h"
 
 typedef struct {
   Arena *arena;
@@ -304,6 +303,5 @@ int main(void) {
     finish(&w, "pointers", assembled);
   }
   if (!ptxas) printf("1 skipped: no ptxas\n");
-  printf("%d passed, %d failed\n", passed, failed);
-  return failed != 0;
+  return report();
 }

@@ -15,15 +15,10 @@
 
 #include "runtime/records.h"
 #include "runtime/tool.h"
+#include "tests/unit/tally.h"
 
-static int passed, failed;
 static TempFolder folder;
 static char path[TOOL_PATH + 64]; /* of the database */
-
-static void check(bool ok, const char *what) {
-  if (ok) passed++;
-  else failed++, printf("FAIL %s\n", what);
-}
 
 /* ---- records to play with ---- */
 
@@ -627,6 +622,5 @@ int main(void) {
   char output[256];
   tool_run(argv, output, sizeof output);
   temp_free(&folder);
-  printf("%d passed, %d failed\n", passed, failed);
-  return failed != 0;
+  return report();
 }

@@ -16,40 +16,22 @@
 #include "runtime/random.h"
 #include "runtime/tool.h"
 #include "runtime/value.h"
-
-static int passed, failed;
-
-static void check(bool ok, const char *name) {
-  if (ok) passed++;
-  else failed++, printf("FAIL %s (last message: %s)\n", name, nereid_error_message());
-}
-
-/* The call failed so, and its message is this; * stands for any text. */
-static bool matches(const char *pattern, const char *text) {
-  while (*pattern && *pattern != '*' && *pattern == *text) pattern++, text++;
-  if (*pattern != '*') return *pattern == *text;
-  for (; *text; text++)
-    if (matches(pattern + 1, text)) return true;
-  return matches(pattern + 1, text);
-}
-
-#define X(call, code, message) \
-  check((call) == (code) && matches(message, nereid_error_message()), #call)
+#include "tests/unit/calls.h"
 
 /* ---- expressions ---- */
 
 static void expect(const char *text, int64_t want) {
   nereid_binding names[] = {{"n", 1000}, {"BLOCK", 128}, {"m", -7}};
   int64_t got;
-  check(!nereid_expr_eval(&got, text, names, 3) && got == want, text);
+  check_call(!nereid_expr_eval(&got, text, names, 3) && got == want, text);
 }
 
 static void refuse(const char *text, const char *words) {
   nereid_binding names[] = {{"n", 1000}, {"BLOCK", 128}};
   int64_t got;
-  check(nereid_expr_eval(&got, text, names, 2) == NEREID_E_USAGE &&
-            strstr(nereid_error_message(), words),
-        text);
+  check_call(nereid_expr_eval(&got, text, names, 2) == NEREID_E_USAGE &&
+                 strstr(nereid_error_message(), words),
+             text);
 }
 
 static void test_expressions(void) {
@@ -119,8 +101,8 @@ static void test_damage(const char *data, size_t size) {
     refused += nereid_image_from_bytes(&image, copy, size) == NEREID_E_FILE;
     cuts += nereid_image_from_bytes(&image, data, i) == NEREID_E_FILE;
   }
-  check(refused == (int)size, "a flipped bit is noticed");
-  check(cuts == (int)size, "a truncated image is noticed");
+  check_call(refused == (int)size, "a flipped bit is noticed");
+  check_call(cuts == (int)size, "a truncated image is noticed");
   free(copy);
 }
 
@@ -142,7 +124,7 @@ static void test_hostile(const char *data, size_t size) {
     outcomes[code == 0]++;
     nereid_image_free(image);
   }
-  check(outcomes[0] && outcomes[1], "hostile images");
+  check_call(outcomes[0] && outcomes[1], "hostile images");
   free(copy);
 }
 
@@ -150,23 +132,25 @@ static void test_images(void) {
   nereid_image *image = make_image(), *again, *other = make_image();
   char *data, *data2;
   size_t size, size2;
-  check(!nereid_image_bytes(&data, &size, image), "image to bytes");
-  check(!nereid_image_from_bytes(&again, data, size), "bytes to image");
-  check(!nereid_image_bytes(&data2, &size2, again) && size == size2 && !memcmp(data, data2, size),
-        "the same bytes again");
-  check(!nereid_image_add(again, other) && nereid_image_nvariants(again) == 2, "joined images");
+  check_call(!nereid_image_bytes(&data, &size, image), "image to bytes");
+  check_call(!nereid_image_from_bytes(&again, data, size), "bytes to image");
+  check_call(
+      !nereid_image_bytes(&data2, &size2, again) && size == size2 && !memcmp(data, data2, size),
+      "the same bytes again");
+  check_call(!nereid_image_add(again, other) && nereid_image_nvariants(again) == 2,
+             "joined images");
   test_damage(data, size);
   test_hostile(data, size);
   nereid_image_param p;
   nereid_variant v;
-  check(!nereid_image_get_param(&p, again, 0) && p.is_pointer && p.written &&
-            !strcmp(p.type, "*bf16") && nereid_image_find_param(again, "n") == 1 &&
-            nereid_image_find_param(again, "m") == -1,
-        "parameters");
-  check(!nereid_image_get_variant(&v, again, 1) && v.size == 5 && v.shared_bytes == 99 &&
-            !memcmp(v.code, "a\nb\0c", 5) &&
-            !strcmp(nereid_image_guard(again, 1, 0), "n % 16 == 0"),
-        "variants");
+  check_call(!nereid_image_get_param(&p, again, 0) && p.is_pointer && p.written &&
+                 !strcmp(p.type, "*bf16") && nereid_image_find_param(again, "n") == 1 &&
+                 nereid_image_find_param(again, "m") == -1,
+             "parameters");
+  check_call(!nereid_image_get_variant(&v, again, 1) && v.size == 5 && v.shared_bytes == 99 &&
+                 !memcmp(v.code, "a\nb\0c", 5) &&
+                 !strcmp(nereid_image_guard(again, 1, 0), "n % 16 == 0"),
+             "variants");
   X(nereid_image_get_variant(&v, again, 2), NEREID_E_USAGE,
     "there is no variant number 2 of kernel k");
   nereid_image_free(other);
@@ -268,27 +252,27 @@ static void test_code_key(void) {
   for (int i = 0; i < 2; i++) {
     nereid_kind kind = i ? NEREID_C : NEREID_PTX;
     CacheKey key = code_of("a.py", one, "256", kind), same = code_of("b/c.py", moved, "256", kind);
-    check(!memcmp(&key, &same, sizeof key), "the same code elsewhere");
+    check_call(!memcmp(&key, &same, sizeof key), "the same code elsewhere");
     CacheKey other = code_of("a.py", two, "256", kind), wide = code_of("a.py", one, "512", kind);
-    check(memcmp(&key, &other, sizeof key) && memcmp(&key, &wide, sizeof key), "other code");
+    check_call(memcmp(&key, &other, sizeof key) && memcmp(&key, &wide, sizeof key), "other code");
   }
 }
 
 static void test_diagnostics(void) {
   Arena *a = arena_new();
   Diags *d = diags_new(a);
-  check(!diag_only_excess(d), "no errors");
+  check_call(!diag_only_excess(d), "no errors");
   diag_excess(d, (Span){0}, "too large");
-  check(diag_only_excess(d), "an excess");
+  check_call(diag_only_excess(d), "an excess");
   for (int i = 0; i < DIAG_LIMIT; i++) diag_excess(d, (Span){0}, "too large");
-  check(diag_only_excess(d), "more of them than are kept");
+  check_call(diag_only_excess(d), "more of them than are kept");
   diag_error(d, (Span){0}, "wrong");
-  check(!diag_only_excess(d), "and an error");
+  check_call(!diag_only_excess(d), "and an error");
   diag_rewind(d, 1);
-  check(diag_errors(d) == 1 && diag_only_excess(d), "rewound");
+  check_call(diag_errors(d) == 1 && diag_only_excess(d), "rewound");
   diag_rewind(d, 0);
   diag_error(d, (Span){0}, "wrong");
-  check(!diag_only_excess(d), "an error alone");
+  check_call(!diag_only_excess(d), "an error alone");
   arena_free(a);
 }
 
@@ -313,7 +297,7 @@ static void expect_type(const char *text, const char *want) {
   char type[64] = "";
   bool ok = !nereid_value_parse(&v, text) && !nereid_value_type(type, sizeof type, v, 1) &&
             !strcmp(type, want);
-  check(ok, text);
+  check_call(ok, text);
   nereid_value_free(v);
 }
 
@@ -360,7 +344,7 @@ static void test_numbers(void) {
   nereid_tensor t;
   if (nereid_value_parse(&v, "5")) abort();
   X(nereid_value_tensor(&t, v), NEREID_E_USAGE, "the value is no array");
-  check(!nereid_value_cast(v, "i64") && !strcmp(nereid_value_dtype(v), "i64"), "cast");
+  check_call(!nereid_value_cast(v, "i64") && !strcmp(nereid_value_dtype(v), "i64"), "cast");
   X(nereid_value_cast(v, "foo"), NEREID_E_USAGE, "the value is no number that could become foo");
   nereid_value_free(v);
   char type[8];
@@ -374,8 +358,8 @@ static void test_numbers(void) {
 static void test_random(void) {
   uint32_t w[4];
   random_philox(w, 0, 0);
-  check(w[0] == 0x6627e8d5 && w[1] == 0xe169c58d && w[2] == 0xbc57ac4c && w[3] == 0x9b00dbd8,
-        "philox of zeros");
+  check_call(w[0] == 0x6627e8d5 && w[1] == 0xe169c58d && w[2] == 0xbc57ac4c && w[3] == 0x9b00dbd8,
+             "philox of zeros");
   nereid_value *a, *b;
   if (nereid_value_parse(&a, "randn:f32[300000]:7") || nereid_value_parse(&b, "randn:f64[10]:7"))
     abort();
@@ -384,8 +368,9 @@ static void test_random(void) {
     double x = nereid_value_element(a, i);
     sum += x, squares += x * x;
   }
-  check(fabs(sum / 3e5) < 0.01 && fabs(squares / 3e5 - 1) < 0.01, "randn's moments");
-  check((float)nereid_value_element(b, 9) == nereid_value_element(a, 9), "randn by index and seed");
+  check_call(fabs(sum / 3e5) < 0.01 && fabs(squares / 3e5 - 1) < 0.01, "randn's moments");
+  check_call((float)nereid_value_element(b, 9) == nereid_value_element(a, 9),
+             "randn by index and seed");
   nereid_value_free(a);
   nereid_value_free(b);
   if (nereid_value_parse(&a, "rand:bf16[100000]") ||
@@ -396,7 +381,7 @@ static void test_random(void) {
     double x = nereid_value_element(a, i), y = nereid_value_element(b, i);
     inside &= x >= 0 && x < 1 && y >= -3 && y < 4 && y == rint(y);
   }
-  check(inside, "rand and randint stay in their range");
+  check_call(inside, "rand and randint stay in their range");
   nereid_value_free(a);
   nereid_value_free(b);
 }
@@ -452,15 +437,15 @@ static void test_numpy(void) {
   npy_file(2, "{'shape': (3,), 'fortran_order': True, 'descr': '<i8'}", 24);
   char text[TOOL_PATH + 80];
   snprintf(text, sizeof text, "@%s:fp16", numpy_path);
-  check(!nereid_value_parse(&v, text) && !strcmp(nereid_value_dtype(v), "f16"), "converted");
+  check_call(!nereid_value_parse(&v, text) && !strcmp(nereid_value_dtype(v), "f16"), "converted");
   nereid_value_free(v);
   if (nereid_value_parse(&v, "randn:bf16[3,5]:1")) abort();
-  check(!nereid_value_save(v, numpy_path), "save");
+  check_call(!nereid_value_save(v, numpy_path), "save");
   text[strlen(text) - 5] = 0;
-  check(!nereid_value_parse(&w, text) && !strcmp(nereid_value_dtype(w), "f32") &&
-            !nereid_value_tensor(&t, w) && t.ndim == 2 && t.shape[1] == 5 &&
-            nereid_value_element(w, 14) == nereid_value_element(v, 14),
-        "bf16 is widened");
+  check_call(!nereid_value_parse(&w, text) && !strcmp(nereid_value_dtype(w), "f32") &&
+                 !nereid_value_tensor(&t, w) && t.ndim == 2 && t.shape[1] == 5 &&
+                 nereid_value_element(w, 14) == nereid_value_element(v, 14),
+             "bf16 is widened");
   nereid_value_free(v);
   nereid_value_free(w);
   if (nereid_value_parse(&v, "ones:f32[2]")) abort();
@@ -512,19 +497,19 @@ static void test_cache(const TempFolder *t) {
   setenv("NEREID_CACHE_DIR", folder, 1);
   Cache *c = cache_open(on_note, NULL);
   put(c, 1, "one");
-  check(holds(c, 1, "one") && !holds(c, 2, "two"), "the cache keeps what it is given");
+  check_call(holds(c, 1, "one") && !holds(c, 2, "two"), "the cache keeps what it is given");
   cache_close(c);
   cache_path(path, sizeof path);
   FILE *f = fopen(path, "r+b");
   fputs("this is no database", f);
   fclose(f);
   c = cache_open(on_note, NULL);
-  check(notes == 1 && strstr(last_note, "is damaged; it was set aside as"), "a damaged cache");
+  check_call(notes == 1 && strstr(last_note, "is damaged; it was set aside as"), "a damaged cache");
   put(c, 3, "three");
-  check(holds(c, 3, "three") && !holds(c, 1, "one"), "goes on with a new one");
+  check_call(holds(c, 3, "three") && !holds(c, 1, "one"), "goes on with a new one");
   cache_close(c);
   nereid_cache_describe(about, sizeof about);
-  check(!strcmp(about, path), "where the cache is");
+  check_call(!strcmp(about, path), "where the cache is");
 }
 
 /* Eight processes write and read one database. */
@@ -542,7 +527,7 @@ static void test_cache_shared(void) {
       _exit(ok ? 0 : 1);
     }
   while (wait(&status) > 0) good += status == 0;
-  check(good == PROCESSES, "many processes share the cache");
+  check_call(good == PROCESSES, "many processes share the cache");
 }
 
 static void test_cache_unusable(const TempFolder *t) {
@@ -552,13 +537,13 @@ static void test_cache_unusable(const TempFolder *t) {
   notes = 0;
   Cache *c = cache_open(on_note, NULL);
   put(c, 1, "one");
-  check(!holds(c, 1, "one") && notes == 1 && strstr(last_note, "can't be used"),
-        "a cache that can't be made");
+  check_call(!holds(c, 1, "one") && notes == 1 && strstr(last_note, "can't be used"),
+             "a cache that can't be made");
   cache_close(c);
   setenv("NEREID_CACHE_DIR", "", 1);
   c = cache_open(on_note, NULL);
   put(c, 1, "one");
-  check(!holds(c, 1, "one") && notes == 1, "a cache that is turned off");
+  check_call(!holds(c, 1, "one") && notes == 1, "a cache that is turned off");
   cache_close(c);
 }
 
@@ -587,6 +572,5 @@ int main(void) {
   char output[256];
   tool_run(argv, output, sizeof output);
   temp_free(&t);
-  printf("%d passed, %d failed\n", passed, failed);
-  return failed != 0;
+  return report();
 }

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "lang/interp.h"
+#include "tests/unit/tally.h"
 
-static int passed, failed;
 typedef __int128 Wide;
 
 /* One check is one op on one dtype; the first wrong element is shown. */
@@ -535,6 +535,5 @@ int main(void) {
   check_ops();
   check_conversions();
   check_by_hand();
-  printf("%d passed, %d failed\n", passed, failed);
-  return failed != 0;
+  return report();
 }

@@ -6,13 +6,7 @@
 
 #include "lang/irtext.h"
 #include "lang/tile.h"
-
-static int passed, failed;
-
-static void check(bool ok, const char *what) {
-  if (ok) passed++;
-  else failed++, printf("FAIL %s\n", what);
-}
+#include "tests/unit/tally.h"
 
 static void check_text(const char *got, const char *want, const char *what) {
   check(!strcmp(got, want), what);
@@ -258,6 +252,5 @@ int main(void) {
   test_floats();
   test_namer();
   test_tokens();
-  printf("%d passed, %d failed\n", passed, failed);
-  return failed > 0;
+  return report();
 }

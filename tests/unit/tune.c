@@ -14,13 +14,7 @@
 #include "runtime/tuner.h"
 #include "runtime/value.h"
 #include "runtime/wire.h"
-
-static int passed, failed;
-
-static void check(bool ok, const char *what) {
-  if (ok) passed++;
-  else failed++, printf("FAIL %s\n", what);
-}
+#include "tests/unit/tally.h"
 
 static void check_text(const char *got, const char *wanted, const char *what) {
   if (!got) got = "(none)";
@@ -543,7 +537,7 @@ int main(void) {
   test_lines();
   test_model_only();
   test_hang(a);
-  printf("%d passed, %d failed\n", passed, failed);
+  int status = report();
   fflush(stdout);
-  _exit(failed != 0); /* beside the thread that hangs */
+  _exit(status); /* beside the thread that hangs */
 }

@@ -11,6 +11,7 @@
 #include "cli/scale.h"
 #include "cli/tune_json.h"
 #include "cli/tune_report.h"
+#include "tests/unit/tally.h"
 
 /* ---- cases ---- */
 
@@ -167,8 +168,6 @@ static int print_case(const char *form, const char *name) {
 
 /* ---- parts ---- */
 
-static int passed, failed;
-
 static void same(const char *got, const char *want, const char *what) {
   if (!strcmp(got, want)) passed++;
   else failed++, printf("FAIL %s: got %s, expected %s\n", what, got, want);
@@ -241,6 +240,5 @@ int main(int argc, char **argv) {
   test_numbers(a);
   test_scales(a);
   arena_free(a);
-  printf("%d passed, %d failed\n", passed, failed);
-  return failed > 0;
+  return report();
 }
