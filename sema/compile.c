@@ -18,6 +18,19 @@ static Value runtime_param(Sema *S, const KernelParam *p, const KernelArg *arg, 
   return value_tile(v);
 }
 
+Value constant_arg(Sema *S, const KernelArg *arg) {
+  switch (arg->kind) {
+    case ARG_ONE: return value_int(1);
+    case ARG_NONE: return value_none();
+    case ARG_INT: return value_int(arg->i);
+    case ARG_BOOL: return value_bool(arg->i != 0);
+    case ARG_FLOAT: return value_float(arg->f);
+    case ARG_STR: return value_str(pool_name(S->names, arg->s));
+    case ARG_DTYPE: return value_dtype(arg->type);
+    default: return value_of(V_ABSENT);
+  }
+}
+
 static Value function_arg(Sema *S, const char *name, Span at) {
   Value v;
   Name n = pool_name(S->names, name);
@@ -29,22 +42,10 @@ static Value function_arg(Sema *S, const char *name, Span at) {
 static Value arg_value(Sema *S, const Kernel *k, uint32_t index, const KernelArg *arg) {
   const KernelParam *p = &k->params[index];
   Span at = k->def->params.data[index].span;
-  switch (arg->kind) {
-    case ARG_TYPE:
-      if (p->kind == KP_CONSTEXPR) {
-        sema_error(S, at, E_SEMA_ARG_CONSTEXPR, p->name, p->name);
-        return value_error();
-      }
-      return runtime_param(S, p, arg, index);
-    case ARG_ONE: return value_int(1);
-    case ARG_NONE: return value_none();
-    case ARG_INT: return value_int(arg->i);
-    case ARG_BOOL: return value_bool(arg->i != 0);
-    case ARG_FLOAT: return value_float(arg->f);
-    case ARG_STR: return value_str(pool_name(S->names, arg->s));
-    case ARG_DTYPE: return value_dtype(arg->type);
-    case ARG_FUNC: return function_arg(S, arg->s, at);
-  }
+  if (arg->kind == ARG_FUNC) return function_arg(S, arg->s, at);
+  if (arg->kind != ARG_TYPE) return constant_arg(S, arg);
+  if (p->kind != KP_CONSTEXPR) return runtime_param(S, p, arg, index);
+  sema_error(S, at, E_SEMA_ARG_CONSTEXPR, p->name, p->name);
   return value_error();
 }
 

@@ -194,8 +194,10 @@ static void exec_expr(Sema *S, const Expr *e) {
   if (e->kind == EX_CALL) {
     Value fn = eval_quietly(S, e->a);
     bool other = fn.kind == V_EXTERN || (fn.kind == V_ERROR && e->a->kind == EX_ATTR);
-    if (other) S->host->why = why;
-    if (other) return;
+    if (other) {
+      S->host->why = why;
+      return;
+    }
   }
   if (eval(S, e).kind == V_ERROR) S->failed = true;
 }

@@ -191,19 +191,9 @@ const KernelArg *tuned_find(const TunedConfig *c, Name name) {
 Value tuned_value(TunedReader *r, const KernelArg *arg) {
   Sema *S = &r->S;
   Value v;
-  switch (arg->kind) {
-    case ARG_ONE: return value_int(1);
-    case ARG_NONE: return value_none();
-    case ARG_INT: return value_int(arg->i);
-    case ARG_BOOL: return value_bool(arg->i != 0);
-    case ARG_FLOAT: return value_float(arg->f);
-    case ARG_STR: return value_str(pool_name(S->names, arg->s));
-    case ARG_DTYPE: return value_dtype(arg->type);
-    case ARG_FUNC:
-      return module_get(S, S->p->main, pool_name(S->names, arg->s), r->k->span, &v) ? v
-                                                                                    : value_error();
-    default: return value_of(V_ABSENT);
-  }
+  if (arg->kind != ARG_FUNC) return constant_arg(S, arg);
+  bool known = module_get(S, S->p->main, pool_name(S->names, arg->s), r->k->span, &v);
+  return known ? v : value_error();
 }
 
 Value tuned_arguments(TunedReader *r, const TunedConfig *config) {
