@@ -489,13 +489,14 @@ static void print_prediction(const Problem *p, const Config *c) {
   printf(" programs=%.0f warps=%d registers=%d spilled=%d shared=%lld occupancy=%d stages=%d",
          f->programs, f->warps, f->registers, f->spilled, (long long)f->shared, f->occupancy,
          f->stages);
-  printf(" clocks=%.1f most=%.1f loaded=%.0f stored=%.0f read=%.0f written=%.0f", f->clocks,
-         f->clocks_most, f->loaded, f->stored, f->read, f->written);
+  printf(" clocks=%.1f most=%.1f loaded=%.0f stored=%.0f read=%.0f written=%.0f busy=%.0f",
+         f->clocks, f->clocks_most, f->loaded, f->stored, f->read, f->written, f->busy);
   printf(" issued=%.1f f32=%.1f alu=%.1f special=%.1f convert=%.1f shuffle=%.1f", n->issued, n->f32,
          n->alu, n->special, n->convert, n->shuffle);
   printf(" banks=%.1f banks_least=%.1f lines=%.1f lines_least=%.1f tensor=%.1f operands=%.1f",
          n->shared, n->shared_least, n->lines, n->lines_least, n->tensor, n->operands);
-  printf(" barriers=%.1f atomics=%.1f rounds=%.1f code=", n->barriers, n->atomics, n->rounds);
+  printf(" sent=%.1f barriers=%.1f atomics=%.1f rounds=%.1f code=", n->sent, n->barriers,
+         n->atomics, n->rounds);
   for (size_t i = 0; i < sizeof c->code.bytes; i++) printf("%02x", c->code.bytes[i]);
   printf("\n");
 }

@@ -7,26 +7,26 @@
 /* What a launch takes besides its work; and what of a device can be had, as shares of what its data
  * sheet says or in clocks.  Fitted to problems of bench/tune.md on one H200; a third of them, which
  * played no part, is predicted as well. */
-static const double LAUNCH_US = 4.9;
-static const double PROGRAM_NS = 0.39;    /* to hand out a program, of the whole device */
+static const double LAUNCH_US = 5;
+static const double PROGRAM_NS = 0.6;     /* to hand out a program, of the whole device */
 static const double PROGRAM_CLOCKS = 200; /* until its first instruction */
-static const double MEMORY_SHARE = 0.88;
-static const double CACHE_CLOCK_BYTES = 150; /* a processor gets from the second cache, at best */
-static const double ADDRESS_SHARE = 0.83;    /* of integer instructions that the assembler keeps */
-static const double ISSUE = 0.15;    /* clocks of an instruction: four warps issue at once */
-static const double INTEGERS = 0.25; /* ... of one on integers, ... */
-static const double SPECIALS = 1.0;  /* ... of exp2 and its like */
-static const double SHUFFLES = 3.6;  /* ... of a shuffle */
-static const double LINES = 0.73;    /* ... of a line of global memory */
-static const double SHARED_CLOCK_BYTES = 128; /* that matrix units read */
-static const double BARRIER_CLOCKS = 85;      /* until the last warp has come */
-static const double SPILL_FREE = 5;           /* registers that are spilled outside of loops */
-static const double SPILL_TURNS = 0.7; /* clocks for each other one, in each round of a loop */
-static const double SPILL_CLOCKS = 21; /* ... that its warp waits */
+static const double MEMORY_SHARE = 0.91;
+static const double CACHE_CLOCK_BYTES = 64; /* a processor gets from the second cache */
+static const double ADDRESS_SHARE = 0.83;   /* of integer instructions that the assembler keeps */
+static const double ISSUE = 0.15;           /* clocks of an instruction: four warps issue at once */
+static const double INTEGERS = 0.25;        /* ... of one on integers, ... */
+static const double SPECIALS = 1.0;         /* ... of exp2 and its like */
+static const double SHUFFLES = 3.3;         /* ... of a shuffle */
+static const double SENT = 4.5;             /* ... of a line that is stored, in part or all of it */
+static const double TURN_BYTES = 128;       /* of shared memory, that matrix units read; ... */
+static const double TURNS = 1.25;           /* ... clocks of such a turn, or of a warp's */
+static const double BARRIER_CLOCKS = 70;    /* until the last warp has come */
+static const double SPILL_TURNS = 0.5;      /* clocks of a spilled register in a round of a loop */
+static const double SPILL_CLOCKS = 19;      /* ... that its warp waits */
 
 /* Parts that overlap take as long as the longest, and a little more the more they are alike: the
  * p-norm of their times. */
-static const double UNITS_NORM = 10, DEVICE_NORM = 2.5;
+static const double UNITS_NORM = 10, WARPS_NORM = 4, DEVICE_NORM = 2.5;
 
 static double norm(const double *x, int n, double p) {
   double most = 0, sum = 0;
@@ -42,34 +42,34 @@ static double norm2(double x, double y, double p) { return norm((double[]){x, y}
 
 /* Clocks of its units for one program. */
 typedef struct {
-  double issue, alu, special, f32, shared, tensor;
+  double issue; /* of what takes instructions one by one */
+  double cache, tensor;
   double all;   /* of all units together, as they overlap */
-  double alone; /* that a program takes if no other one runs */
+  double alone; /* that its warps take, each for itself */
 } Program;
 
 static Program program_of(const Facts *f) {
   const WalkCounts *c = &f->counts;
-  double spills = fmax(0, f->spilled - SPILL_FREE) * c->rounds;
+  double spills = f->spilled * c->rounds;
   double alu = ADDRESS_SHARE * c->alu;
+  double shared =
+      TURNS * (c->shared + c->operands / TURN_BYTES) + SHUFFLES * c->shuffle + SPILL_TURNS * spills;
+  double units[] = {fmax(1, ISSUE * (c->issued - c->alu + alu)), INTEGERS * (alu + c->convert),
+                    SPECIALS * c->special, c->f32 / 4, shared};
   Program p = {
-      .issue = ISSUE * (c->issued - c->alu + alu),
-      .alu = INTEGERS * (alu + c->convert),
-      .special = SPECIALS * c->special,
-      .f32 = c->f32 / 4,
-      .shared = c->shared + SHUFFLES * c->shuffle + LINES * c->lines +
-                c->operands / SHARED_CLOCK_BYTES + SPILL_TURNS * spills,
+      .issue = norm(units, 5, UNITS_NORM),
+      .cache = f->loaded / CACHE_CLOCK_BYTES + SENT * c->sent,
       .tensor = c->tensor,
   };
-  double units[] = {fmax(p.issue, 1), p.alu, p.special, p.shared, p.tensor, p.f32};
-  p.all = norm(units, 6, UNITS_NORM);
+  p.all = norm((double[]){p.issue, p.cache, p.tensor}, 3, UNITS_NORM);
   double waits = (BARRIER_CLOCKS * c->barriers + SPILL_CLOCKS * spills) / f->warps;
-  p.alone = norm2(f->clocks + PROGRAM_CLOCKS + waits, p.all, UNITS_NORM);
+  p.alone = f->clocks + PROGRAM_CLOCKS + waits;
   return p;
 }
 
 /* Of n programs that begin together. */
 static double together_clocks(const Program *p, double n) {
-  return norm2(p->alone, n * p->all, UNITS_NORM);
+  return norm2(p->alone, n * p->all, WARPS_NORM);
 }
 
 /* Clocks until the processor that has the most programs is done with them: rounds of as many as it
@@ -96,15 +96,13 @@ static void bound_gpu(Estimate *e, const Facts *f, const Rates *r) {
   Program p = program_of(f);
   double clocks = processor_clocks(f, &p, mean), programs = ceil(mean);
   double *us = e->bound_us;
-  double moved = (f->loaded + f->stored) * f->programs;
-  us[BOUND_MEMORY] = (f->read + f->written) / (MEMORY_SHARE * r->bandwidth) * 1e6;
-  us[BOUND_CACHE] = moved / (CACHE_CLOCK_BYTES * r->processors * mhz);
+  us[BOUND_MEMORY] = f->busy / (MEMORY_SHARE * r->bandwidth) * 1e6;
+  us[BOUND_CACHE] = p.cache * programs / mhz;
   us[BOUND_TENSOR] = p.tensor * programs / mhz;
-  us[BOUND_ISSUE] = fmax(p.all, p.issue) * programs / mhz;
+  us[BOUND_ISSUE] = p.issue * programs / mhz;
   us[BOUND_LATENCY] = clocks / mhz;
-  double parts[] = {us[BOUND_MEMORY], us[BOUND_CACHE], us[BOUND_LATENCY],
-                    f->programs * PROGRAM_NS / 1e3};
-  e->us = LAUNCH_US + norm(parts, 4, DEVICE_NORM);
+  double together = norm2(us[BOUND_MEMORY], us[BOUND_LATENCY], DEVICE_NORM);
+  e->us = LAUNCH_US + fmax(together, f->programs * PROGRAM_NS / 1e3);
 }
 
 /* A core's own vectors are a warp of its own: what is counted are vector instructions.  Little is
@@ -122,21 +120,14 @@ static void bound_cpu(Estimate *e, const Facts *f, const Rates *r) {
 
 /* ---- all ---- */
 
-static Bound largest(const double *us) {
-  Bound b = BOUND_MEMORY;
-  for (Bound i = BOUND_MEMORY; i <= BOUND_LATENCY; i++)
-    if (us[i] > us[b]) b = i;
-  return b;
-}
-
-/* Units that are busy for as long as the processor runs bound it, not that warps wait. */
+/* What is busy for about as long as the processor runs bounds it, not that warps wait. */
 static Bound bound_of(const Estimate *e) {
-  Bound b = largest(e->bound_us);
-  if (b != BOUND_LATENCY) return b;
   static const double BUSY = 0.8;
   const double *us = e->bound_us;
-  if (us[BOUND_TENSOR] > BUSY * us[BOUND_LATENCY]) return BOUND_TENSOR;
-  return us[BOUND_ISSUE] > BUSY * us[BOUND_LATENCY] ? BOUND_ISSUE : BOUND_LATENCY;
+  Bound b = BOUND_MEMORY;
+  for (Bound i = BOUND_MEMORY; i < BOUND_LATENCY; i++)
+    if (us[i] > us[b]) b = i;
+  return us[b] > BUSY * us[BOUND_LATENCY] ? b : BOUND_LATENCY;
 }
 
 /* Nine of ten launches of bench/tune.md lie between.  Least is known of what ends up in scattered

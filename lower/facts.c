@@ -9,9 +9,11 @@
 
 enum {
   SAMPLES = 4,    /* programs that are walked through in full */
-  SPREAD = 24,    /* programs all over the grid, for the extent of arrays */
+  SPREAD = 20,    /* programs all over the grid, for the extent of arrays */
   WAVE_MOST = 64, /* programs that run together, for what they share */
   SECTOR = 32,
+  PIECE = 256,      /* bytes that memory reads as fast as more */
+  SOON = 8,         /* programs that follow */
   BLOCKS_MOST = 32, /* programs of a multiprocessor */
   REGISTERS = 65536,
   SHARED_OWN = 1024 /* bytes that a program takes beside its own */
@@ -22,11 +24,13 @@ static const double REGISTERS_SAVED = 0.9; /* of those needed, at the least */
 
 /* What is known of a site, over all samples. */
 typedef struct {
-  double bytes;          /* of a program, between cache and processor */
-  double owners;         /* warps of a program that share nothing there */
-  double span;           /* bytes from the first to the last one that a program touches */
-  double before, behind; /* where these lie, from the first address on */
-  double lo, hi;         /* first addresses in the grid */
+  double bytes;           /* of a program, between cache and processor */
+  double owners;          /* warps of a program that share nothing there */
+  double span;            /* bytes from the first to the last one that a program touches */
+  double before, behind;  /* where these lie, from the first address on */
+  double touched, pieces; /* sectors, and aligned blocks of 256 bytes, of warps' accesses */
+  double step;            /* from the first address of the first program to that of the second */
+  double lo, hi;          /* first addresses in the grid */
   bool placed;
   double fresh; /* of programs that run together: share that begin at a place of their own */
 } Reach;
@@ -81,6 +85,8 @@ static void take_sites(Gathering *g, int walked, int warps) {
     if (walked > 1 || p->owners <= 0) p->owners = owners_of(s, walked, warps);
     double bytes = SECTOR * s->warp_sectors / walked * p->owners;
     p->bytes += bytes;
+    p->touched += s->touched_sectors;
+    p->pieces += s->pieces;
     /* Stores pass the first cache as they come. */
     if (s->store) g->facts->stored += SECTOR * s->touched_sectors * warps / walked;
     else g->facts->loaded += bytes;
@@ -162,11 +168,28 @@ static void take_firsts(Gathering *g) {
   }
 }
 
+/* From the program that was surveyed, the first one, to the nearest of those that follow soon,
+ * which run at the same time. */
+static void find_steps(Gathering *g) {
+  int64_t first[WALK_SITES], pid[3];
+  for (int i = 0; i < g->walk->nsites; i++) first[i] = g->walk->sites[i].first;
+  for (int n = 1; n <= SOON && n < g->facts->programs; n *= 2) {
+    program_of(pid, g->in->grid, n);
+    survey(g, pid);
+    for (int i = 0; i < g->walk->nsites; i++) {
+      double step = fabs((double)g->walk->sites[i].first - (double)first[i]);
+      if (step > 0 && (g->reaches[i].step <= 0 || step < g->reaches[i].step))
+        g->reaches[i].step = step;
+    }
+  }
+}
+
 static void survey_grid(Gathering *g) {
   const int64_t *grid = g->in->grid;
   int64_t first[3] = {0, 0, 0}, last[3] = {grid[0] - 1, grid[1] - 1, grid[2] - 1};
   survey(g, first);
   take_firsts(g);
+  find_steps(g);
   survey(g, last);
   take_firsts(g);
   for (int i = 0; i < SPREAD && i < g->facts->programs; i++) {
@@ -212,7 +235,19 @@ typedef struct {
   double together; /* of memory, if only programs that run at a time shared */
   double unique;   /* different bytes */
   double again;    /* asked by a program for each of its different bytes */
+  double slow;     /* run_cost, on average */
 } Traffic;
+
+/* How long memory takes for a byte that a program reads in runs so short, by what it takes for one
+ * of long runs: it is opened in pages.  What the next program, which runs at the same time, goes on
+ * with belongs to the same run. */
+static double run_cost(const Reach *p) {
+  static const double COSTS[] = {1.75, 1.5, 1.1, 1}; /* of 32, 64, 128, 256 bytes */
+  if (p->pieces <= 0 || (p->step > 0 && p->step < PIECE)) return 1;
+  double at = log2(fmax(1, p->touched / p->pieces));
+  int below = at < 2 ? (int)at : 2;
+  return COSTS[below] + (at - below) * (COSTS[below + 1] - COSTS[below]);
+}
 
 static Traffic traffic_of(const Gathering *g, int array, bool store) {
   Traffic t = {0};
@@ -224,12 +259,16 @@ static Traffic traffic_of(const Gathering *g, int array, bool store) {
     if (s->array != array || s->store != store) continue;
     t.asked += p->bytes * programs;
     t.together += p->bytes * programs * p->fresh;
+    t.slow += p->bytes * programs * run_cost(p);
     own += p->bytes;
     own_span = fmax(own_span, p->span);
     if (p->placed) lo = fmin(lo, p->lo + p->before);
     if (p->placed) hi = fmax(hi, p->hi + p->behind);
   }
   t.unique = array >= 0 && hi > lo ? fmin(hi - lo, t.asked) : t.asked;
+  /* What a program reads densely is one run; what it writes gathers in the cache. */
+  static const double DENSE = 0.9;
+  t.slow = store || own >= DENSE * own_span ? 1 : t.slow / t.asked;
   t.again = own_span > 0 && own > own_span ? own / own_span : 1;
   return t;
 }
@@ -251,7 +290,9 @@ static void sum_memory(Gathering *g) {
         if (pass == 0) continue;
         double again = kept / t.again + 1 - kept;
         double missed = fmax(t.unique, t.together * again);
-        *(store ? &f->written : &f->read) += t.unique + (missed - t.unique) * (1 - hit);
+        double bytes = t.unique + (missed - t.unique) * (1 - hit);
+        *(store ? &f->written : &f->read) += bytes;
+        f->busy += bytes * t.slow;
       }
     if (pass == 0 && all > cache) survey_wave(g);
   }

@@ -18,6 +18,7 @@ typedef struct Facts {
   double clocks_most;    /* ... the longest one */
   double loaded, stored; /* bytes between cache and processors, of a program */
   double read, written;  /* bytes between memory and the cache, of the launch */
+  double busy;           /* the same, where short runs count as the bytes that take as long */
 } Facts;
 
 Facts facts_gather(Arena *a, const Nest *n, const EstimateInput *in);

@@ -15,26 +15,31 @@ typedef struct {
   bool *live;
   int64_t *index;
   double now, most;
+  int guards;    /* live ones */
   bool products; /* there are some */
   int steps;
 } Live;
 
-enum { STEPS_MAX = 1 << 17 };
+enum { STEPS_MAX = 1 << 17, PREDICATES = 7 };
 
 /* What the assembler makes of live values, in registers for each; fitted to what it assigned to two
  * thousand kernels.  Where nothing is multiplied, it moves loads towards what reads them; products
  * are done with many addresses at hand, of which each has parts of its own. */
 typedef struct {
   float floats, pointers, integers;
-  int own; /* beside them */
+  float guards; /* those that no predicate is left for */
+  int own;      /* beside them */
 } Weights;
 
-static const Weights OF_PRODUCTS = {1.19f, 1.27f, 0.86f, 10}, OF_OTHERS = {0.68f, 0.9f, 0.65f, 15};
+static const Weights OF_PRODUCTS = {1.19f, 1.27f, 0.86f, 0, 10},
+                     OF_OTHERS = {0.68f, 0.8f, 0.65f, 1, 15};
 static const float READ_LATE = 0.5f;
+
+static const Weights *weights_of(const Live *v) { return v->products ? &OF_PRODUCTS : &OF_OTHERS; }
 
 /* A predicate costs nothing, uniform integers lie in registers of their own kind. */
 static float width_of(const Live *v, const NestVar *x) {
-  const Weights *w = v->products ? &OF_PRODUCTS : &OF_OTHERS;
+  const Weights *w = weights_of(v);
   unsigned bits = dtype_bits(x->dtype);
   if (x->dtype == DT_I1 || x->is_param || (x->uniform && !dtype_is_float(x->dtype))) return 0;
   if (dtype_is_float(x->dtype)) return w->floats * (bits > 32 ? 2 : (float)bits / 32);
@@ -85,6 +90,7 @@ static void mark(Live *v, const Ref *r, uint32_t n, bool live) {
     if (v->live[i] == live) continue;
     v->live[i] = live;
     v->now += live ? v->width[i] : -v->width[i];
+    if (r->var->dtype == DT_I1) v->guards += live ? 1 : -1;
   }
 }
 
@@ -122,7 +128,9 @@ static void back_stmt(Live *v, const NestStmt *s) {
   for (uint32_t i = 0; i < s->nsrcs; i++) mark(v, &s->srcs[i], run_of(s, false, i), true);
   for (uint32_t i = 0; i < s->nmems; i++) mark(v, &s->mems[i].base, 1, true);
   mark(v, &s->guard, 1, true);
-  if (v->now > v->most) v->most = v->now;
+  double now = v->now;
+  if (v->guards > PREDICATES) now += weights_of(v)->guards * (float)(v->guards - PREDICATES);
+  if (now > v->most) v->most = now;
 }
 
 /* ---- unrolled loops that follow each other ---- */

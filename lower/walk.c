@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "lower/streamed.h"
+
 /* Iterations of a loop that are walked through: at its start, until it runs steadily, and at its
  * end, where copies that run ahead have come to theirs. */
 enum {
@@ -92,6 +94,7 @@ Walk *walk_new(Arena *a, const Nest *n, const Rates *r, const int64_t grid[3]) {
   memset(w->index, 0, (n->nindices + 1) * sizeof *w->index);
   w->matters = ARENA_ARRAY(a, uint8_t, n->nindices + 1);
   find_what_matters(w, n->body);
+  w->streamed = streamed_find(a, n);
   w->ring = deepest_ring(n);
   w->seen = walk_seen_new(a);
   add_params(w);
@@ -104,6 +107,7 @@ void walk_program(Walk *w, const int64_t pid[3]) {
   for (int i = 0; i < w->nsites; i++) {
     w->sites[i].walked = w->sites[i].touched = false;
     w->sites[i].touched_sectors = w->sites[i].warp_sectors = w->sites[i].program_sectors = 0;
+    w->sites[i].pieces = 0;
   }
 }
 
@@ -375,6 +379,7 @@ void walk_warp(Walk *w, int warp) {
   w->time = w->free_tensor = w->free_special = w->free_alu = 0;
   w->copies = w->products = 0;
   w->ngroups = w->nproducts = 0;
+  w->loaded = 0;
   memset(w->ready, 0, w->registers * sizeof *w->ready);
   for (uint32_t i = 0; i < w->registers; i++) w->known[i] = false;
   for (uint32_t i = 0; i < w->nest->nparams; i++) {

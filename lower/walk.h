@@ -13,6 +13,7 @@
 enum {
   WALK_LANES = 32,
   WALK_GROUPS = 64,
+  WALK_FLYING = 128, /* registers */
   WALK_ARRAYS = 32,
   WALK_SITES = 256,
   WALK_DEPTH = 16,   /* of loops; those that are deeper have one iteration stand for all */
@@ -24,7 +25,8 @@ typedef struct {
   double issued;
   double f32, alu, special, convert, shuffle;
   double shared, shared_least; /* turns of shared memory */
-  double lines, lines_least;   /* 128-byte lines of global memory */
+  double lines, lines_least;   /* 128-byte lines of global memory, ... */
+  double sent;                 /* ... and those of stores */
   double tensor;               /* clocks of a processor's matrix units */
   double operands;             /* bytes of shared memory that matrix units read */
   double barriers, atomics;
@@ -40,6 +42,7 @@ typedef struct {
   double touched_sectors; /* of 32 bytes, each time that a warp's access touches one */
   double warp_sectors;    /* new ones for each warp of this program, ... */
   double program_sectors; /* ... and new ones for all of its warps that were walked through */
+  double pieces;          /* of 256 aligned bytes, each time that a warp loads from one */
   int64_t first;          /* the first lane's first address in this program */
   int64_t lo, hi;         /* bytes that this program touches, lo to hi - 1 */
   bool walked, touched;   /* it has a first address; it has lo and hi */
@@ -61,13 +64,14 @@ typedef struct {
   int64_t (*before[WALK_DEPTH])[WALK_LANES]; /* a loop's values before an iteration */
   int depth;
   uint8_t *known;
-  uint8_t *given; /* which of the nest's parameters have a value */
-  float *ready;   /* when a register has its value, on this warp's clock */
-  int64_t *index; /* of the loops' indices, by id */
-  int lanes;      /* that are computed: all, or 1 */
-  bool counting;  /* false: only each site's first address is wanted */
-  bool timing;    /* the clock matters: loops are followed until they run steadily */
-  int ring;       /* slots of the deepest ring; 1: there is none */
+  const bool *streamed; /* variables (lower/streamed.h) */
+  uint8_t *given;       /* which of the nest's parameters have a value */
+  float *ready;         /* when a register has its value, on this warp's clock */
+  int64_t *index;       /* of the loops' indices, by id */
+  int lanes;            /* that are computed: all, or 1 */
+  bool counting;        /* false: only each site's first address is wanted */
+  bool timing;          /* the clock matters: loops are followed until they run steadily */
+  int ring;             /* slots of the deepest ring; 1: there is none */
   int warp;
   int64_t pid[3], grid[3];
   int steps;     /* statements that this warp has walked through */
@@ -79,6 +83,8 @@ typedef struct {
   WalkSeen *seen;
   /* this warp's clock */
   double time, free_tensor, free_special, free_alu;
+  double flying[WALK_FLYING]; /* when registers of the last streamed loads have their values */
+  uint32_t loaded;            /* registers of these, so far */
   double copies, groups[WALK_GROUPS]; /* when asynchronous copies are done: open ones, groups */
   int ngroups;
   double products, product_groups[WALK_GROUPS];

@@ -7,13 +7,14 @@
 enum {
   SECTOR = 32,
   LINE = 128,
+  PIECE = 256, /* memory is slower for less */
   BANKS = 32,
   BANK = 4,
   WIDEST = 16,
   SEEN_BITS = 14,
   SEEN_MAX = 1 << SEEN_BITS,
   MEMORY_LATENCY = 700, /* clocks */
-  COPY_LATENCY = 1000,  /* of what runs ahead, where memory is busy all the time */
+  COPY_LATENCY = 1200,  /* of what runs ahead, where memory is busy all the time */
   SHARED_LATENCY = 28,
   ATOMIC_LATENCY = 900
 };
@@ -129,15 +130,16 @@ static bool add_sector(Touched *t, int64_t sector) {
   return true;
 }
 
-static int lines_of(const Touched *t) {
-  int lines = 0;
+/* How many aligned blocks of so many bytes. */
+static int blocks_of(const Touched *t, int bytes) {
+  int blocks = 0, sectors = bytes / SECTOR;
   for (int i = 0; i < t->n; i++) {
-    int64_t line = t->sectors[i] / (LINE / SECTOR);
+    int64_t block = t->sectors[i] / sectors;
     int k = i;
-    while (k > 0 && t->sectors[k - 1] / (LINE / SECTOR) != line) k--;
-    lines += k == 0;
+    while (k > 0 && t->sectors[k - 1] / sectors != block) k--;
+    blocks += k == 0;
   }
-  return lines;
+  return blocks;
 }
 
 /* Lines of a warp's access; its sectors are counted where they are new. */
@@ -149,7 +151,8 @@ static double touch_all(Walk *w, WalkSite *site, int which, const Access *a) {
     for (int64_t s = a->at[l] / SECTOR; s <= end; s++)
       if (add_sector(&t, s)) touch(w, site, which, s);
   }
-  return lines_of(&t);
+  if (!site->store) site->pieces += blocks_of(&t, PIECE) * w->weight;
+  return blocks_of(&t, LINE);
 }
 
 /* Returns the lines. */
@@ -172,8 +175,10 @@ static double walk_global(Walk *w, const NestStmt *s, const Mem *m, const Ref *g
     site->touched_sectors += active * w->weight;
     site->warp_sectors += active * w->weight;
     site->program_sectors += active * w->weight;
+    site->pieces += active * w->weight * SECTOR / PIECE;
   }
   w->counts.lines += lines * w->weight;
+  if (store) w->counts.sent += lines * w->weight;
   w->counts.lines_least += least * w->weight;
   return lines;
 }
@@ -222,6 +227,21 @@ static void issue(Walk *w, const NestStmt *s, double start, double turns, double
   walk_results(w, s, n, start + latency + turns);
 }
 
+/* Of values that are used up one by one the assembler has half under way at a time, if there are
+ * many: the others wait for the first. */
+static double after_flying(Walk *w, const NestStmt *s, double start) {
+  enum { FEW = 16 };
+  const NestVar *v = s->dsts[0].var;
+  uint32_t bytes = (uint32_t)dtype_bytes(s->type), all = (v->count * bytes + 3) / 4;
+  uint32_t window = all / 2 < FEW ? FEW : all / 2,
+           n = ((uint32_t)nest_int(s, NA_n, 1) * bytes + 3) / 4;
+  if (window > WALK_FLYING) window = WALK_FLYING;
+  for (uint32_t i = 0; i < n && w->loaded + i >= window; i++)
+    start = walk_later(start, w->flying[(w->loaded + i - window) % WALK_FLYING]);
+  for (uint32_t i = 0; i < n; i++) w->flying[w->loaded++ % WALK_FLYING] = start + MEMORY_LATENCY;
+  return start;
+}
+
 static void walk_copy(Walk *w, const NestStmt *s) {
   static const Ref always = {0};
   int64_t bytes = nest_int(s, NA_bytes, WIDEST);
@@ -253,5 +273,9 @@ void walk_memory(Walk *w, const NestStmt *s) {
   if (!w->counting) return;
   bool atomic = s->code != NEST_LD && s->code != NEST_ST && !matrix;
   if (atomic) w->counts.atomics += w->weight;
-  issue(w, s, walk_start(w, s), turns, latency_of(s, m->buffer != NULL));
+  double start = walk_start(w, s);
+  bool streamed = s->code == NEST_LD && !m->buffer && s->dsts[0].kind == REF_VAR &&
+                  w->streamed[s->dsts[0].var->id];
+  if (streamed) start = after_flying(w, s, start);
+  issue(w, s, start, turns, latency_of(s, m->buffer != NULL));
 }

@@ -1,6 +1,7 @@
 /* The model of times: what it counts of small kernels, where the right numbers are known. */
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "runtime/estimate.h"
@@ -197,6 +198,58 @@ static void test_loop(void) {
   check(f.facts.clocks > 9 * once && f.facts.clocks < 11 * once, "which takes longer");
 }
 
+#define PLANE(row, column)                       \
+  "    rows = tl.program_id(" row                \
+  ") * 16 + tl.arange(0, 16)\n"                  \
+  "    cols = tl.program_id(" column             \
+  ") * B + tl.arange(0, B)\n"                    \
+  "    at = rows[:, None] * n + cols[None, :]\n" \
+  "    tl.store(y + at, tl.load(x + at))\n"
+
+/* A plane of 1024 by 4096 in blocks of 16 rows. */
+static Found estimate_plane(const char *columns, bool down) {
+  uint32_t blocks = 4096 / (uint32_t)atoi(columns);
+  Case c = {PLANE("1", "0"), FLAT_PARAMS, FLAT_ARGS, {{"n", 4096}}, {blocks, 64}, 4};
+  if (down) c = (Case){PLANE("0", "1"), FLAT_PARAMS, FLAT_ARGS, {{"n", 4096}}, {64, blocks}, 4};
+  c.args[3].value = columns;
+  return estimate(&c);
+}
+
+static void test_runs(void) {
+  double bytes = 2 * 4.0 * 1024 * 4096;
+  Found f = estimate_plane("64", true);
+  check_number(f.facts.busy, bytes, "memory reads runs of 256 bytes as fast as longer ones");
+  f = estimate_plane("16", true);
+  check(f.facts.busy > 1.2 * bytes, "it takes longer for runs of 64");
+  check_number(f.facts.read + f.facts.written, bytes, "but moves as much");
+  f = estimate_plane("16", false);
+  check_number(f.facts.busy, bytes, "not where the next programs read on");
+}
+
+/* 32 registers of values a thread: a sum uses them up one by one, what needs their largest one
+ * first has to keep them all. */
+static void test_streamed(void) {
+  Case sum = {
+      "    v = tl.load(x + tl.arange(0, B))\n"
+      "    tl.store(y, tl.sum(v, 0))\n",
+      FLAT_PARAMS,
+      FLAT_ARGS,
+      {{"n", 1}},
+      {1},
+      1};
+  double few = estimate(&sum).facts.clocks;
+  sum.warps = 4;
+  double fewer = estimate(&sum).facts.clocks;
+  check(few > fewer + 500, "the second half of many values waits for the first");
+  Case both = sum;
+  both.body =
+      "    v = tl.load(x + tl.arange(0, B))\n"
+      "    tl.store(y, tl.sum(tl.exp(v - tl.max(v, 0)), 0))\n";
+  double four = estimate(&both).facts.clocks;
+  both.warps = 1;
+  check(estimate(&both).facts.clocks < four + 500, "values that are kept are loaded together");
+}
+
 /* Programs of a triangle: the last one has twice as much to do as the mean. */
 static void test_uneven(void) {
   Case c = {
@@ -345,6 +398,8 @@ int main(void) {
   test_scattered();
   test_shared();
   test_loop();
+  test_runs();
+  test_streamed();
   test_uneven();
   test_twice();
   test_deep();
