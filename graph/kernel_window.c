@@ -19,7 +19,8 @@ typedef struct {
   const char *acc;
 } Sliding;
 
-/* Is the piece's element loaded, so that outside of its limits it is 0 already? */
+/* Is the piece's element loaded, so that outside of its limits it is 0 already?  What this kernel
+ * computes itself is not. */
 static bool is_loaded(const Kernel *k, const Piece *p) {
   const Node *n = p->operand;
   while (!k->f->of[n->id] && n->kind == NODE_CALL) {
@@ -27,7 +28,7 @@ static bool is_loaded(const Kernel *k, const Piece *p) {
     if (!view && strcmp(n->op->target, "aten.to.dtype")) return false;
     n = view ? view_operand(n) : n->args[0].node;
   }
-  return n->kind == NODE_INPUT || k->f->of[n->id];
+  return n->kind == NODE_INPUT || (k->f->of[n->id] && k->f->of[n->id] != k->group);
 }
 
 /* What the window has at a position: an element, times a weight. */

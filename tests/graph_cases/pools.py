@@ -22,6 +22,8 @@ ARRAYS = {
     "q": rng.integers(-9, 9, (2, 6, 6)),
     "pooled": rng.normal(size=(2, 3, 2, 2)).astype(np.float32),
     "places": np.stack([rng.permutation(20)[:4] for _ in range(6)]).reshape(2, 3, 2, 2),
+    "dot": rng.normal(size=(1, 4, 1, 1)).astype(np.float32),
+    "taps": rng.normal(size=(4, 1, 3, 3)).astype(np.float32),
     "s_x": rng.normal(size=(2, 3, 9, 8)).astype(np.float32),
 }
 
@@ -96,5 +98,10 @@ CASES = [
     ("adaptive_max_pool2d.default(x, [3, 5]) -> 0,1", adaptive(2, 3, 5)),
     ("adaptive_max_pool2d.default(q, [1, 1]) -> 0,1", adaptive(2, 1, 1)),
     ("adaptive_max_pool3d.default(cube, [2, 2, 4]) -> 0,1", adaptive(3, 2, 2, 4)),
+    # Outside of an operand that the same kernel computes.
+    ("relu.default(dot); avg_pool2d.default($0, [3, 3], [1, 1], [1, 1])",
+     lambda dot: np.maximum(dot, 0) / np.float32(9)),
+    ("relu.default(dot); conv2d.default($0, taps, None, [1, 1], [1, 1], [1, 1], 4)",
+     lambda dot, taps: np.maximum(dot, 0) * taps[:, :, 1:2, 1:2].reshape(1, 4, 1, 1)),
     ("max_unpool2d.default(pooled, places, [4, 5])", unpool(4, 5)),
 ]
