@@ -71,12 +71,20 @@ static const char *renamed(Arena *a, const char *text, const char *old, const ch
   return out.data;
 }
 
-/* Without the parameter: its first place in the text is the list of them, where it isn't alone. */
+/* Without the parameter, in the lists of the kernel and of functions that it is handed on to.
+ * Where it comes first it stands in the kernel's list alone. */
 static const char *without(Arena *a, const char *text, const char *name) {
-  const char *at = strstr(text, arena_printf(a, ", %s", name));
-  size_t n = strlen(name) + 2;
-  if (!at || strstr(text, arena_printf(a, "(%s, ", name))) at = strstr(text, name);
-  return arena_printf(a, "%.*s%s", (int)(at - text), text, at + n);
+  const char *item = arena_printf(a, ", %s", name), *at = strstr(text, name);
+  size_t n = strlen(item);
+  if (!strstr(text, item) || strstr(text, arena_printf(a, "(%s, ", name)))
+    return arena_printf(a, "%.*s%s", (int)(at - text), text, at + n);
+  Text out = text_new(a);
+  for (; (at = strstr(text, item)); text = at + n) {
+    text_putn(&out, text, (size_t)(at - text));
+    if (!strchr(",)", at[n])) text_puts(&out, item);
+  }
+  text_puts(&out, text);
+  return out.data;
 }
 
 static void merge(InPlace *p, Kernel *k, Text *text, KernelBuffer *in, size_t out) {

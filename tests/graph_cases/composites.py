@@ -21,6 +21,9 @@ ARRAYS = {
     "scale": np.array([.1, .2, .3, .4, .5, .6], np.float32),
     "wb": f32(3, 6, 6), "wt": f32(6, 3), "n0": np.array(1), "f0": np.array(1, np.float32),
     "zero": np.array([0, 1, -2, 3, 0, 5], np.int32), "n": rng.integers(-9, 9, (5, 6)),
+    "query": f32(1, 4, 8, 16), "key": f32(1, 4, 16, 16), "value": f32(1, 4, 16, 64),
+    "mask": f32(4, 8, 16), "image": f32(1, 256, 4, 2), "taps": f32(256, 1, 3, 3),
+    "last": f32(8, 256, 1, 1),
     "n8": rng.integers(-9, 9, (5, 6)).astype(np.int8),
 }
 
@@ -101,6 +104,16 @@ def bilinear(x, y, wb):
 erf = np.vectorize(math.erf, otypes=[np.float32])
 lgamma = np.vectorize(math.lgamma, otypes=[np.float32])
 
+def convolved_attention(image, taps, query, key, mask, value, last):
+    padded = np.pad(image, ((0, 0), (0, 0), (1, 1), (1, 1)))
+    conv = sum(padded[:, :, i:i + 4, j:j + 2] * taps[:, 0, i, j].reshape(256, 1, 1)
+               for i in range(3) for j in range(3))
+    scores = (query + conv.max()) @ key.swapaxes(2, 3) / np.float32(4) + mask
+    y = (softmax(scores) @ value).swapaxes(2, 3).reshape(1, 256, 4, 2) + conv
+    y = y * (1 + erf(y / math.sqrt(2))) / 2
+    return np.einsum("bchw,oc->bohw", y, last[:, :, 0, 0])
+
+
 CASES = [
     ("smooth_l1_loss.default(x, y, 0, 0.5)",
      lambda x, y: np.where(abs(x - y) < .5, (x - y)**2, abs(x - y) - np.float32(.25))),
@@ -160,6 +173,12 @@ CASES = [
     ("quantized_decomposed.dequantize_per_channel.default(n8, scale, None, 1, -9, 9, torch.int8)",
      lambda n8, scale: n8 * scale),
     ("transformers.grouped_mm_fallback.default(rows, mats, ends)", grouped),
+    # Attention that is written over what is added to it.
+    ("conv2d.default(image, taps, None, [1, 1], [1, 1], [1, 1], 256); amax.default($0, []); "
+     "add.Tensor(query, $1); transpose.int(key, 2, 3); matmul.default($2, $3); "
+     "mul.Tensor($4, 0.25); add.Tensor($5, mask); softmax.int($6, -1); matmul.default($7, value); "
+     "transpose.int($8, 2, 3); reshape.default($9, [1, 256, 4, 2]); add.Tensor($10, $0); "
+     "gelu.default($11); conv2d.default($12, last)", convolved_attention),
     ("take.default(x, i)", lambda x, i: x.ravel()[i]),
     ("tril_indices.default(4, 3, -1); mul.Tensor($0, n0)",
      lambda n0: np.array(np.tril_indices(4, -1, 3)) * n0),
