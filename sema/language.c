@@ -226,6 +226,11 @@ Nearest language_nearest(Sema *S, Name space, Name name) {
 }
 
 void language_unknown(Sema *S, Name space, Name name, Span at) {
+  if (strstr(name, "experimental_")) {
+    const char *path = arena_printf(S->arena, "%s.%s", space, name);
+    sema_error(S, at, E_SEMA_UNSUPPORTED, path);
+    return;
+  }
   sema_error(S, at, E_SEMA_UNKNOWN_NAME, space, name);
   if (diag_errors(S->diags) > DIAG_LIMIT) return; /* no one will read the hint */
   Nearest n = language_nearest(S, space, name);

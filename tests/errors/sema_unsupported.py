@@ -8,3 +8,4 @@ def kernel(x, n):
     tl.device_print("n", n)
     y = x.load([0])
     x.store([0], y + 1)
+    tl.extra.cuda.experimental_tensormap_fenceproxy_acquire(x)
