@@ -12,7 +12,6 @@ static const double PROGRAM_NS = 0.6;     /* to hand out a program, of the whole
 static const double PROGRAM_CLOCKS = 200; /* until its first instruction */
 static const double MEMORY_SHARE = 0.91;
 static const double CACHE_CLOCK_BYTES = 64; /* a processor gets from the second cache */
-static const double ADDRESS_SHARE = 0.83;   /* of integer instructions that the assembler keeps */
 static const double ISSUE = 0.15;           /* clocks of an instruction: four warps issue at once */
 static const double INTEGERS = 0.25;        /* ... of one on integers, ... */
 static const double SPECIALS = 1.0;         /* ... of exp2 and its like */
@@ -51,10 +50,9 @@ typedef struct {
 static Program program_of(const Facts *f) {
   const WalkCounts *c = &f->counts;
   double spills = f->spilled * c->rounds;
-  double alu = ADDRESS_SHARE * c->alu;
   double shared =
       TURNS * (c->shared + c->operands / TURN_BYTES) + SHUFFLES * c->shuffle + SPILL_TURNS * spills;
-  double units[] = {fmax(1, ISSUE * (c->issued - c->alu + alu)), INTEGERS * (alu + c->convert),
+  double units[] = {fmax(1, ISSUE * c->issued), INTEGERS * (c->alu + c->convert),
                     SPECIALS * c->special, c->f32 / 4, shared};
   Program p = {
       .issue = norm(units, 5, UNITS_NORM),
