@@ -302,8 +302,10 @@ static Node *scan(Build *b, const char *target) {
   if (!rank_of(x)) return rounded(b, x);
   uint32_t axis = infer_axis_arg(&b->in, "dim", rank_of(x));
   Arg args[] = {arg_node(x), build_int(b, axis)};
-  if (x->type.dtype == result_dtype(b)) return build_become(b, target, 2, args);
-  return rounded(b, build(b, target, 2, args));
+  DType t = result_dtype(b);
+  if (x->type.dtype != t) return rounded(b, build(b, target, 2, args));
+  bool said = !dtype_is_float(t) && t != DT_I64; /* else it is what integers give anyway */
+  return said ? build_become_typed(b, target, 2, args, t) : build_become(b, target, 2, args);
 }
 
 Node *decompose_cumsum(Build *b) { return scan(b, "aten.cumsum.default"); }
