@@ -43,7 +43,7 @@
   X("aten.add.Tensor", ALPHA, "{0} + {1}", "") \
   X("aten.addcdiv.default", ARITH, "{0} + {3} * {1} / {2}", "") \
   X("aten.addcmul.default", ARITH, "{0} + {3} * {1} * {2}", "") \
-  X("aten.angle.default", ARITH, "tl.where({0} != {0}, {0}, tl.where({0} < 0.0, 3.141592653589793, 0.0))", "") \
+  X("aten.angle.default", ARITH, "tl.where({0} != {0}, {0}, ({0} < 0.0).to(tl.{t}) * 3.141592653589793)", "") \
   X("aten.asin.default", ARITH, "libdevice.asin({0})", "") \
   X("aten.asinh.default", ARITH, "libdevice.asinh({0})", "") \
   X("aten.atan.default", ARITH, "libdevice.atan({0})", "") \

@@ -6,7 +6,7 @@ expressions of pointwise ops compute, in a kernel made of them.
 
 NAMEs select cases by the op's name.
 """
-import argparse, math, os, pathlib, re, subprocess, sys, tempfile
+import argparse, math, os, pathlib, re, statistics, subprocess, sys, tempfile
 
 import numpy as np
 
@@ -66,6 +66,12 @@ VIEWS = {
         ("lift_fresh_copy.default(x)", lambda x: x),
         ("t.default(x)", lambda x: x.T),
         ("mT.default(x)", lambda x: x.T),
+        ("adjoint.default(x)", lambda x: x.T),
+        ("mH.default(x)", lambda x: x.T),
+        ("positive.default(x)", lambda x: x),
+        ("ravel.default(x)", lambda x: x),
+        ("atleast_1d.default(x)", lambda x: x),
+        ("atleast_3d.default(x)", lambda x: x[..., None]),
         ("numpy_T.default(x)", lambda x: x.T),
         ("transpose.int(x, 0, -1)", lambda x: x.T),
         ("expand.default(x, [3, -1, 6])", lambda x: np.broadcast_to(x, (3, 4, 6))),
@@ -107,6 +113,9 @@ VIEWS = {
         ("permute.default(x, [3, 0, -2, 1])", lambda x: x.transpose(3, 0, 2, 1)),
         ("transpose.int(x, 1, 3)", lambda x: x.swapaxes(1, 3)),
         ("swapaxes.default(x, -4, 2)", lambda x: x.swapaxes(0, 2)),
+        ("swapdims.default(x, -4, 2)", lambda x: x.swapaxes(0, 2)),
+        ("moveaxis.int(x, 3, 0)", lambda x: np.moveaxis(x, 3, 0)),
+        ("moveaxis.intlist(x, [0, 3], [2, 0])", lambda x: np.moveaxis(x, [0, 3], [2, 0])),
         ("movedim.int(x, 3, 0)", lambda x: np.moveaxis(x, 3, 0)),
         ("movedim.intlist(x, [0, 3], [2, 0])", lambda x: np.moveaxis(x, [0, 3], [2, 0])),
         ("numpy_T.default(x)", lambda x: x.T),
@@ -129,6 +138,8 @@ VIEWS = {
         ("unsqueeze.default(x, 0)", lambda x: x[None]),
         ("expand.default(x, [2, 2])", lambda x: np.broadcast_to(x, (2, 2))),
         ("flatten.using_ints(x)", lambda x: x.reshape(1)),
+        ("atleast_1d.default(x)", lambda x: x.reshape(1)),
+        ("atleast_2d.default(x)", lambda x: x.reshape(1, 1)),
     ],
 }
 
@@ -219,6 +230,7 @@ def inputs():
     env["x_b8"], env["y_b8"] = rng.random((2, POINTS)) < 0.5
     env["small_f32"] = rng.uniform(-0.99, 0.99, POINTS).astype(np.float32)
     env["n_f32"], env["n_i64"] = (np.full(POINTS, env[f"x_{k}"][5]) for k in ("f32", "i64"))
+    env["share_f32"] = rng.uniform(0.01, 0.99, POINTS).astype(np.float32)
     env["positive_f32"] = np.exp(rng.normal(0, 3, POINTS)).astype(np.float32)
     return env
 
@@ -255,6 +267,29 @@ def truncated(x, y):
     return (np.abs(x.astype(np.int64)) // np.abs(y)) * np.sign(x) * np.sign(y)
 
 
+def each(f):
+    return np.vectorize(f, otypes=[np.float64])
+
+
+def erfcx(x):
+    """exp(x**2) * erfc(x)."""
+    return np.exp(x * x) * each(math.erfc)(x)
+
+
+def normal(x):
+    return each(math.erfc)(x / -math.sqrt(2)) / 2
+
+
+def i1(x):
+    """By the integral over an angle, whose middle sum converges fast."""
+    angles = np.cos((np.arange(400) + 0.5) * math.pi / 400)
+    return np.mean(np.exp(np.multiply.outer(x, angles)) * angles, axis=-1)
+
+
+def times_log(x, log):
+    return np.where(x == 0, 0, x * log)
+
+
 UNARY = {  # of floats; the operand is x unless there is another
     "abs": np.abs, "ceil": np.ceil, "cos": np.cos, "erf": erf, "erfc": lambda x: 1 - erf(x),
     "exp": np.exp, "exp2": np.exp2, "expm1": np.expm1, "fix": np.trunc, "floor": np.floor,
@@ -274,6 +309,14 @@ UNARY = {  # of floats; the operand is x unless there is another
     "sinh": np.sinh, "cosh": np.cosh, "asinh": np.arcsinh, "atan": np.arctan,
     "acos(small": np.arccos, "asin(small": np.arcsin, "atanh(small": np.arctanh,
     "acosh(positive": np.arccosh,
+    "angle": lambda x: np.where(np.isnan(x), x, np.where(x < 0, math.pi, 0)),
+    "deg2rad": np.deg2rad, "rad2deg": np.rad2deg, "frac(small": lambda x: x - np.trunc(x),
+    "erfinv(small": each(lambda x: statistics.NormalDist().inv_cdf((x + 1) / 2) / math.sqrt(2)),
+    "i0(small": np.i0, "special_i1(small": i1, "lgamma(positive": each(math.lgamma),
+    "sinc(small": np.sinc, "special_entr(small": each(
+        lambda x: -x * math.log(x) if x > 0 else 0.0 if x == 0 else -math.inf),
+    "special_erfcx(small": erfcx, "special_ndtr(small": normal,
+    "special_log_ndtr(small": lambda x: np.log(normal(x)),
     "gelu": gelu,
     "hardtanh": lambda x: np.clip(x, -1, 1), "elu": lambda x: np.where(x > 0, x, np.expm1(x)),
     "celu": lambda x: np.where(x > 0, x, np.expm1(x)),
@@ -460,6 +503,12 @@ OTHERS = [  # a name that ends in _KIND is a tensor
     ("to.dtype_layout(x_i64, dtype=torch.float64)", lambda x: x.astype(np.float64)),
     ("copy.default(x_f32, y_i64)", lambda x, y: y.astype(np.float32)),
     ("copy.default(x_b8, y_f32)", lambda x, y: y != 0),
+    ("heaviside.default(small_f32, y_f32)", np.heaviside),
+    ("threshold.default(x_f32, 0.5, -3)", lambda x: np.where(x <= 0.5, -3, x)),
+    ("logaddexp2.default(small_f32, positive_f32)", np.logaddexp2),
+    ("xlogy.Tensor(x_f32, positive_f32)", lambda x, y: times_log(x, np.log(y))),
+    ("special_xlog1py.default(x_f32, small_f32)", lambda x, y: times_log(x, np.log1p(y))),
+    ("special_ndtri.default(share_f32)", each(statistics.NormalDist().inv_cdf)),
 ]
 
 
@@ -494,7 +543,7 @@ def kernel({parameters}):
 
 
 def tensors_of(call):
-    names = re.findall(r"\b(?:n|x|y|small|positive)_(?:f16|f32|f64|i32|i64|u8|b8)\b", call)
+    names = re.findall(r"\b(?:n|x|y|small|share|positive)_(?:f16|f32|f64|i32|i64|u8|b8)\b", call)
     return sorted(set(names)), names
 
 
@@ -505,7 +554,7 @@ def statement(number, line):
     values = []
     for operand in operands[0].split(" ") if operands else []:
         name, _, dtype = operand.rpartition(":")
-        tensor = re.fullmatch(r"(n|x|y|small|positive)_\w+", name)
+        tensor = re.fullmatch(r"(n|x|y|small|share|positive)_\w+", name)
         name = re.sub(r"^(-?)inf$|^nan$", lambda m: f'float("{m[0]}")', name)
         values.append(f"{name}.to(tl.{dtype})" if tensor else name)
     text = re.sub(r"\{(\d)\}", lambda m: values[int(m[1])], text)
