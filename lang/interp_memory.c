@@ -59,18 +59,31 @@ static void read_places(Prog *p, const Places *pl, Scalar *out) {
   if (pl->who.atomic) p->yields = true; /* it polls: the others get a turn */
 }
 
+/* Two elements of a store at one address: the one that was written over is reported. */
+static void check_stored(Prog *p, const Places *pl, const uint8_t *raw) {
+  for (uint32_t i = 0; i < pl->n; i++)
+    if (pl->on[i] == ON)
+      memory_stored(p->run->memory, (uint64_t)pl->at[i].i, pl->bytes, raw + (size_t)i * pl->bytes,
+                    pl->who);
+}
+
 static void write_places(Prog *p, const Inst *in, const Places *pl, const Val *value) {
   uint8_t *raw = interp_alloc(p->run, (size_t)pl->n * pl->bytes);
+  uint64_t end = 0;
+  bool ascend = true; /* elements that ascend do not meet */
   scalar_store_all(pl->type, pl->n, value->x, raw);
   for (uint32_t i = 0, k; i < pl->n; i += k) {
     k = 1;
     if (pl->on[i] != ON) continue;
     k = run_length(pl, i);
+    ascend = ascend && (uint64_t)pl->at[i].i >= end;
+    end = (uint64_t)pl->at[i].i + (uint64_t)k * pl->bytes;
     memory_write_run(p->run->memory, (uint64_t)pl->at[i].i, pl->bytes, k,
                      raw + (size_t)i * pl->bytes, pl->who);
     for (uint32_t e = i; value->flags && e < i + k; e++)
       interp_is_undef(p, in, value, e, "the stored value");
   }
+  if (!ascend && !pl->who.atomic) check_stored(p, pl, raw);
   interp_drop(p->run, raw);
 }
 

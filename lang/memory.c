@@ -8,7 +8,7 @@
 
 typedef unsigned long long Big; /* for printf */
 
-typedef enum { F_BOUNDS, F_NULL, F_ALIGN, F_UNWRITTEN, F_CONFLICT, F_ALIAS } Kind;
+typedef enum { F_BOUNDS, F_NULL, F_ALIGN, F_UNWRITTEN, F_CONFLICT, F_TWICE, F_ALIAS } Kind;
 typedef enum { LOAD, STORE, ATOMIC } Verb;
 
 static const char *const nouns[] = {"load", "store", "atomic"};
@@ -368,6 +368,16 @@ void memory_write_run(Memory *m, uint64_t addr, unsigned bytes, uint32_t n, cons
     addr += (uint64_t)st.nelems * bytes;
     from += (size_t)st.nelems * bytes;
   }
+}
+
+void memory_stored(Memory *m, uint64_t addr, unsigned bytes, const void *value, Access who) {
+  Touch t = {addr, bytes, STORE, &who, buffer_of_arg(m, who.arg), value};
+  if (!t.buffer) t.buffer = buffer_at(m, addr, bytes);
+  if (!t.buffer || !holds(t.buffer, addr, bytes) || addr % (bytes & -bytes)) return;
+  if (!memcmp((const void *)(uintptr_t)addr, value, bytes)) return;
+  if (!is_new(m, F_TWICE, &t, t.buffer->name)) return;
+  findings_text(m->findings, E_INTERP_TWICE, place_text(m, t.buffer, addr, bytes));
+  findings_hint(m->findings, H_INTERP_TWICE);
 }
 
 void *memory_atomic(Memory *m, uint64_t addr, unsigned bytes, Access who) {

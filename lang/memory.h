@@ -6,6 +6,7 @@
  *   - two programs that access one byte, at least one writing, without an atomic between,
  *   - one byte reached through two arguments that begin at different addresses, once by a write
  *     (arguments with equal bases are one array under two names, which is in order),
+ *   - one store that writes a byte twice, with different values,
  *   - a misaligned access.
  * Each finding is reported once a source line and buffer, with a count at the end.
  *
@@ -54,6 +55,10 @@ void memory_read_run(Memory *m, uint64_t addr, unsigned bytes, uint32_t n, void 
                      Access who);
 void memory_write_run(Memory *m, uint64_t addr, unsigned bytes, uint32_t n, const void *values,
                       Access who);
+/* After all elements of one store are written: reports an element that does not hold what was
+ * stored in it, since another element of the store wrote there.  What one store may write in any
+ * order has no value of its own; equal values are in order. */
+void memory_stored(Memory *m, uint64_t addr, unsigned bytes, const void *value, Access who);
 /* Checks an atomic's place as a read and write, and returns where it lies in host memory (NULL if
  * bad).  Acquire and release order the programs: see memory_sync.  The caller says with
  * memory_changed whether it stored another value. */

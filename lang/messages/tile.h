@@ -57,6 +57,7 @@
 #define E_INTERP_UNWRITTEN "this %s reads %s, which nothing has written"
 #define E_INTERP_CONFLICT \
   "conflict: program %llu %s %s, which program %llu %s, and nothing orders the two"
+#define E_INTERP_TWICE "this store writes %s more than once, with different values"
 #define N_INTERP_OTHER "the other access"
 #define E_INTERP_ALIAS \
   "overlapping arguments: this %s reaches %s, which is a part of '%s' too"
@@ -79,6 +80,7 @@
 #define H_INTERP_UNWRITTEN "an array made by `empty:` has no contents before the kernel writes it"
 #define H_INTERP_CONFLICT \
   "give each program its own elements, or use atomics: acquire and release order programs"
+#define H_INTERP_TWICE "nothing says which value stays: do two indices meet in the strides?"
 #define H_INTERP_ALIAS "arguments may share memory only if they begin at the same address"
 #define H_INTERP_WRAP "cast one operand to int64 before it is multiplied by a stride"
 

@@ -533,6 +533,45 @@ static void test_lock(void) {
   arena_free(l.arena);
 }
 
+/* Four rows of four elements, `step` elements apart: at a step of 3 each row meets the next. */
+#define ROWS(step)                                                            \
+  "%i = arange {start 0, end 16} : i32[16]\n%4 = const {value 4} : i32[16]\n" \
+  "%step = const {value " step                                                \
+  "} : i32[16]\n%row = div %i, %4 : i32[16]\n"                                \
+  "%col = rem %i, %4 : i32[16]\n%at = mul %row, %step : i32[16]\n"            \
+  "%o = add %at, %col : i32[16]\n%b = splat %x : *i32[16]\n"                  \
+  "%a = ptr_add %b, %o : *i32[16]\n"
+
+static void test_rows_that_meet(void) {
+  int x[16] = {0};
+  Launch l = launch("a store that writes elements twice", 1);
+  INPUT(&l, x);
+  run(&l, "%x: *i32", ROWS("3") "store %a, %i\n");
+  finds(&l, "this store writes x[3] more than once, with different values");
+
+  l = launch("rows apart", 1);
+  INPUT(&l, x);
+  run(&l, "%x: *i32", ROWS("4") "store %a, %i\n");
+  clean(&l);
+
+  l = launch("twice, but one value", 1);
+  INPUT(&l, x);
+  run(&l, "%x: *i32", ROWS("3") "store %a, %4\n");
+  clean(&l);
+
+  l = launch("the first of a row is masked off", 1);
+  INPUT(&l, x);
+  run(&l, "%x: *i32", ROWS("3") "%0 = const {value 0} : i32[16]\n%m = gt %col, %0 : i1[16]\n"
+                                "store %a, %i mask %m\n");
+  clean(&l);
+
+  l = launch("rows in descending order", 1);
+  INPUT(&l, x);
+  run(&l, "%x: *i32", ROWS("4") "%15 = const {value 15} : i32[16]\n%d = sub %15, %o : i32[16]\n"
+                                "%e = ptr_add %b, %d : *i32[16]\nstore %e, %i\n");
+  clean(&l);
+}
+
 static void test_ticket(void) {
   int part[100], ticket[1] = {0}, sum[1];
   Launch l = launch("the last program adds up", 100);
@@ -736,6 +775,7 @@ int main(void) {
   test_views();
   test_atomics();
   test_lock();
+  test_rows_that_meet();
   test_ticket();
   test_waiting();
   test_steps();
