@@ -258,16 +258,22 @@ static Node *with_layout(OnnxCall *c, Node *x, bool batch_first, const uint32_t 
   return batch_first ? build_permute(&c->b, x, axes) : x;
 }
 
+/* X, W, R, B, the lengths, both initial states, P: the rules above count on their axes. */
+static void check_ranks(OnnxCall *c) {
+  enum { REQUIRED = 3 };
+  static const uint32_t ranks[] = {3, 3, 3, 2, 1, 3, 3, 2};
+  for (uint32_t i = 0; i < sizeof ranks / sizeof *ranks; i++)
+    if (i < REQUIRED || onnx_has(c, i)) infer_rank(&c->b.in, onnx_type(c, i), ranks[i], ranks[i]);
+}
+
 static void recurrent(OnnxCall *c, const Network *net) {
   Build *b = &c->b;
   bool back, batch_first = onnx_flag(c, "layout", false);
   uint32_t directions = directions_of(c, &back);
   onnx_ignore(c, "hidden_size");
   onnx_ignore(c, "output_sequence"); /* of opset 6 and before */
+  check_ranks(c);
   Node *x = with_layout(c, onnx_in(c, 0), batch_first, (uint32_t[]){1, 0, 2});
-  infer_rank(&b->in, &x->type, 3, 3);
-  infer_rank(&b->in, onnx_type(c, 1), 3, 3);
-  infer_rank(&b->in, onnx_type(c, 2), 3, 3);
   int64_t steps = steps_of(c, x);
   Node *all[2], *h[2], *cells[2];
   for (uint32_t i = 0; i < directions; i++) {
