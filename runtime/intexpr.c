@@ -216,6 +216,12 @@ int intexpr_parse(Arena *a, IntExpr *out, const char *text, const char *const *n
 
 static int64_t floor_div(int64_t x, int64_t y) { return x / y - (x % y && (x < 0) != (y < 0)); }
 
+/* Of y's sign; floor_div(x, y) * y may be more than 64 bits hold. */
+static int64_t floor_mod(int64_t x, int64_t y) {
+  int64_t r = x % y;
+  return r && (r < 0) != (y < 0) ? r + y : r;
+}
+
 /* False if it can't be done. */
 static bool apply(IntCode op, int64_t x, int64_t y, int64_t *out) {
   bool divides = op == I_DIV || op == I_MOD || op == I_CDIV;
@@ -225,7 +231,7 @@ static bool apply(IntCode op, int64_t x, int64_t y, int64_t *out) {
     case I_SUB: return !__builtin_sub_overflow(x, y, out);
     case I_MUL: return !__builtin_mul_overflow(x, y, out);
     case I_DIV: *out = floor_div(x, y); return true;
-    case I_MOD: *out = x - floor_div(x, y) * y; return true;
+    case I_MOD: *out = floor_mod(x, y); return true;
     case I_CDIV: *out = floor_div(x, y) + (x % y != 0); return true;
     case I_MIN: *out = x < y ? x : y; return true;
     case I_MAX: *out = x > y ? x : y; return true;

@@ -40,6 +40,8 @@ static void test_expressions(void) {
   expect("(2+3)*4", 20);
   expect("m // 2", -4);
   expect("m % 3", 2);
+  expect("9223372036854775807 % -4294967296", -1);
+  expect("9223372036854775807 % -9223372036854775806", -9223372036854775805);
   expect("cdiv(m, 2)", -3);
   expect("-m - -2", 9);
   expect("min(n, 10, 3) + 0", 0 + 3);
