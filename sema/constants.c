@@ -21,9 +21,19 @@ static Value by_zero(Sema *S, Span at) {
   return value_error();
 }
 
-static BigInt floor_div(BigInt a, BigInt b) {
-  BigInt q = a / b;
-  return q - (a % b != 0 && (a < 0) != (b < 0));
+/* C rounds a quotient to zero, Python down: is that not the same? */
+static bool rounds_apart(BigInt a, BigInt b) { return a % b != 0 && (a < 0) != (b < 0); }
+
+/* b is not 0.  By -1 is apart: C does not divide the least integer by it. */
+static bool floor_div_overflow(BigInt a, BigInt b, BigInt *q) {
+  if (b == -1) return __builtin_sub_overflow((BigInt)0, a, q);
+  *q = a / b - rounds_apart(a, b);
+  return false;
+}
+
+/* floor_div(a, b) * b may be more than the bits hold, what it leaves never is. */
+static BigInt floor_mod(BigInt a, BigInt b) {
+  return b == -1 ? 0 : a % b + (rounds_apart(a, b) ? b : 0);
 }
 
 static Value int_power(Sema *S, BigInt a, BigInt b, Span at) {
@@ -56,8 +66,11 @@ static Value int_binary(Sema *S, AstOp op, BigInt a, BigInt b, Span at) {
     case OP_SUB: lost = __builtin_sub_overflow(a, b, &r); break;
     case OP_MUL: lost = __builtin_mul_overflow(a, b, &r); break;
     case OP_DIV: return b ? value_float((double)a / (double)b) : by_zero(S, at);
-    case OP_FLOORDIV: return b ? value_int(floor_div(a, b)) : by_zero(S, at);
-    case OP_MOD: return b ? value_int(a - floor_div(a, b) * b) : by_zero(S, at);
+    case OP_FLOORDIV:
+      if (!b) return by_zero(S, at);
+      lost = floor_div_overflow(a, b, &r);
+      break;
+    case OP_MOD: return b ? value_int(floor_mod(a, b)) : by_zero(S, at);
     case OP_POW: return int_power(S, a, b, at);
     case OP_AND: r = a & b; break;
     case OP_OR: r = a | b; break;
