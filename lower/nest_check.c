@@ -33,6 +33,7 @@ static const AttrRule attr_rules[] = {
     {NA_stages, 0, 64, NULL},
     {NA_unroll, 0, 1024, NULL},
     {NA_ring, 0, 64, NULL},
+    {NA_width, 1, MAX_TILE, NULL},
 };
 
 static bool in_words(const char *words, const char *s) {
