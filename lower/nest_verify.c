@@ -288,7 +288,9 @@ static void check_regions(NestCheck *c, const NestStmt *s) {
   c->expand = outer.expand;
 }
 
+/* An empty block is walked as often as one with a statement. */
 static void check_block(NestCheck *c, const NestBlock *b) {
+  if (!b->first) c->expanded += c->expand;
   for (const NestStmt *s = b->first; s; s = s->next) {
     c->expanded += c->expand;
     if (c->expanded > MOST_EXPANDED) return;
