@@ -112,19 +112,33 @@ static bool is_small(const Affine *a) {
   return most < 2147483647.0;
 }
 
+/* C has no literal of the least integer. */
+static const char *literal(Gen *g, int64_t v, const char *wide) {
+  if (v == INT64_MIN) return "(-9223372036854775807ll - 1)";
+  return c_text(g, "%lld%s", (long long)v, wide);
+}
+
+/* What stands before a term, which is *v then: positive where that can be. */
+static const char *take_sign(int64_t *v, bool first) {
+  bool minus = *v < 0 && *v != INT64_MIN;
+  if (minus) *v = -*v;
+  if (first) return minus ? "-" : "";
+  return minus ? " - " : " + ";
+}
+
 const char *c_affine(Gen *g, const Affine *a) {
   Text t = text_new(g->arena);
   const char *wide = is_small(a) ? "" : "ll";
   for (int i = 0; i < a->n; i++) {
-    long long k = (long long)a->t[i].coef;
-    const char *name = g->indices[a->t[i].index->id];
-    const char *sign = !i ? k < 0 ? "-" : "" : k < 0 ? " - " : " + ";
-    if (k < 0) k = -k;
+    int64_t k = a->t[i].coef;
+    const char *name = g->indices[a->t[i].index->id], *sign = take_sign(&k, !i);
     if (k == 1 && !*wide) text_printf(&t, "%s%s", sign, name);
-    else text_printf(&t, "%s%lld%s*%s", sign, k, wide, name);
+    else text_printf(&t, "%s%s*%s", sign, literal(g, k, wide), name);
   }
-  if (!a->n) return c_text(g, "%lld%s", (long long)a->c, wide);
-  if (a->c) text_printf(&t, " %c %lld%s", a->c < 0 ? '-' : '+', llabs((long long)a->c), wide);
+  int64_t c = a->c;
+  if (!a->n) return literal(g, c, wide);
+  const char *sign = take_sign(&c, false);
+  if (c) text_printf(&t, "%s%s", sign, literal(g, c, wide));
   return t.data;
 }
 
