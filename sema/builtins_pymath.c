@@ -26,7 +26,7 @@ static Value math_two(Sema *S, const char *name, const Tuple *args, Span at) {
   if (!strcmp(name, "gcd") && args->len == 3 && value_as_int(args->data[1], &i) &&
       value_as_int(args->data[2], &j)) {
     while (j) {
-      BigInt r = i % j;
+      BigInt r = j == -1 ? 0 : i % j;
       i = j;
       j = r;
     }

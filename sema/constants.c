@@ -115,7 +115,7 @@ static Value concat_tuples(Sema *S, const Tuple *a, const Tuple *b, Span at) {
 
 static Value repeat_tuple(Sema *S, const Tuple *t, BigInt times, Span at) {
   if (times < 0) times = 0;
-  if (times * t->len > TUPLE_MAX) {
+  if (t->len && times > TUPLE_MAX / t->len) {
     sema_error(S, at, E_SEMA_TUPLE_MAX, TUPLE_MAX);
     return value_error();
   }
@@ -130,11 +130,11 @@ static Value repeat_tuple(Sema *S, const Tuple *t, BigInt times, Span at) {
 static Value repeat_str(Sema *S, Name s, BigInt times, Span at) {
   Text t = text_new(S->arena);
   size_t n = strlen(s);
-  if (times > 0 && (BigInt)n * times > STR_MAX) {
+  if (n && times > (BigInt)(STR_MAX / n)) {
     sema_error(S, at, E_SEMA_STR_MAX, STR_MAX);
     return value_error();
   }
-  for (; times > 0; times--) text_putn(&t, s, n);
+  for (; n && times > 0; times--) text_putn(&t, s, n);
   return value_str(pool_name(S->names, t.data));
 }
 
