@@ -42,7 +42,7 @@ static void unset_variable(Sema *S, Frame *f, Var *v, Span at) {
 
 static void undefined_name(Sema *S, Name name, Span at) {
   sema_error(S, at, E_SEMA_UNDEFINED, name);
-  if (diag_errors(S->diags) > DIAG_LIMIT) return; /* no one will read the hint */
+  if (S->muted || diag_errors(S->diags) > DIAG_LIMIT) return; /* no one will read the hint */
   Nearest n = language_nearest(S, "triton.language", name);
   if (n.best && !n.distance) {
     sema_hint(S, H_SEMA_LANGUAGE, name);

@@ -39,6 +39,10 @@
 #define H_SEMA_LOOP_LOCAL "set '%s' before the loop as well"
 #define E_SEMA_UNKNOWN_NAME "%s has no '%s'"
 #define E_SEMA_GLOBAL "'%s' has no value at compile time"
+#define E_SEMA_GLOBAL_MAX                                                                       \
+  "'%s' has no value found at compile time: names of the module lead to each other in over %d " \
+  "ways"
+#define H_SEMA_GLOBAL_MAX "bind the names of the module in order, each by means of those before it"
 #define E_SEMA_EXTERN "'%s' is not available in a kernel"
 #define H_SEMA_EXTERN "for a function of another file, give the file's folder by --import-path"
 #define E_SEMA_HOST_CODE "'%s' is host code, which can't be evaluated in a kernel"
@@ -173,8 +177,7 @@
 #define E_SEMA_DOT_BF16 "dot can't give bf16: take f32 and cast with .to(tl.bfloat16)"
 #define E_SEMA_DOT_OUT "dot of %s gives f32, or f16 where out_dtype says so, not %s"
 #define E_SEMA_DOT_ACC "the accumulator is %s, expected %s"
-#define E_SEMA_DOT_PRECISION \
-  "input_precision '%s' is unknown: ieee, tf32, tf32x3, bf16x3, bf16x6"
+#define E_SEMA_DOT_PRECISION "input_precision '%s' is unknown: ieee, tf32, tf32x3, bf16x3, bf16x6"
 #define E_SEMA_SAME_SHAPE "%s: the tiles must have one shape, not %s and %s"
 #define E_SEMA_REDUCE_SCALAR "%s needs a tile, not the scalar %s"
 #define E_SEMA_COMBINE_COUNT "the combining function returns %u values, expected %u"
