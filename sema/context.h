@@ -30,12 +30,12 @@
 
 /* Bounds on what one compilation may take; each is an error, never a crash. */
 enum {
-  EVAL_DEPTH_MAX = 2000, /* nested expressions, statements and calls together */
-  CALL_DEPTH_MAX = 100,  /* inlined calls */
-  UNROLL_MAX = 1 << 18,  /* statements executed in unrolled and compile-time loops */
-  UNKNOWN_MAX = 1 << 12, /* names of modules without a value */
-  UNROLL_MB_MAX = 512,   /* what they may take of memory */
-  TUPLE_MAX = 1 << 16,   /* elements of a tuple made by repetition */
+  EVAL_DEPTH_MAX = 2000,   /* nested expressions, statements and calls together */
+  CALL_DEPTH_MAX = 100,    /* inlined calls */
+  UNROLL_MAX = 1 << 18,    /* statements executed in unrolled and compile-time loops */
+  UNKNOWN_MAX = 1 << 12,   /* names of modules without a value */
+  UNROLL_MB_MAX = 512,     /* what they may take of memory */
+  TUPLE_MAX = 1 << 16,     /* elements of a tuple made by repetition */
   STR_MAX = 1 << 20
 };
 
@@ -51,9 +51,9 @@ typedef struct Guard {
 typedef struct Binding {
   struct Binding *next; /* what counts if this one does not: see module.c */
   const Stmt *stmt;
-  uint32_t index; /* which import, or which target */
+  uint32_t index;       /* which import, or which target */
   const Guard *guard;
-  bool busy; /* being evaluated */
+  bool busy;            /* being evaluated */
 } Binding;
 
 typedef struct {
@@ -68,22 +68,22 @@ typedef struct {
   struct {
     Name key;
     uint32_t value;
-  } * slots;
+  } *slots;
   uint32_t nslots, count;
 } NameMap;
 bool map_get(const NameMap *m, Name key, uint32_t *value);
 void map_set(Arena *a, NameMap *m, Name key, uint32_t value);
 
 struct ModuleInfo {
-  Name path; /* of the file, as diagnostics call it */
+  Name path;        /* of the file, as diagnostics call it */
   const Module *ast;
-  bool is_package; /* __init__.py */
+  bool is_package;  /* __init__.py */
   bool is_std;
   uint32_t std_file;
-  NameMap index; /* into globals */
+  NameMap index;    /* into globals */
   VEC(Global) globals;
   VEC(const Stmt *) stars; /* from x import * */
-  bool busy;               /* a star import is looking here */
+  bool busy;        /* a star import is looking here */
   ModuleInfo *outer; /* of a host function's body: where names that it doesn't bind are looked up */
 };
 
@@ -100,9 +100,9 @@ struct Program {
   Kernel *kernels;
   uint32_t nkernels;
   bool listed;
-  NameMap builtins;                          /* name -> first row of that name in the table */
-  const void **signatures;                   /* of builtins, by row, once parsed */
-  uint64_t steps;                            /* of unrolled loops in the last compilation */
+  NameMap builtins;  /* name -> first row of that name in the table */
+  const void **signatures; /* of builtins, by row, once parsed */
+  uint64_t steps; /* of unrolled loops in the last compilation */
   const Name *config_fields, *tensor_fields; /* by which objects are told: see host.h */
   StdIndex *std;
 };
@@ -132,10 +132,10 @@ typedef enum {
 typedef struct {
   Name name;
   Value value;
-  Span at;           /* where it was set */
-  Span other;        /* PARTIAL, CONFLICT: the other place */
-  const char *types; /* CONFLICT: what the two are */
-  uint8_t state;     /* VarState */
+  Span at;            /* where it was set */
+  Span other;         /* PARTIAL, CONFLICT: the other place */
+  const char *types;  /* CONFLICT: what the two are */
+  uint8_t state;      /* VarState */
 } Var;
 
 typedef struct {
@@ -150,20 +150,20 @@ enum { VAR_STATE, VAR_RETURN, VAR_RESULT, VAR_FIRST_NAMED };
 
 struct Frame {
   Frame *caller;
-  const Func *func; /* NULL: a module */
-  Name name;        /* of the function */
-  Span call;        /* where it was called */
+  const Func *func;      /* NULL: a module */
+  Name name;             /* of the function */
+  Span call;             /* where it was called */
   ModuleInfo *module;
   Frame *closure;
-  bool host;      /* Python's own semantics: assignments keep constexprs */
-  bool is_std;    /* errors and places are those of the caller */
-  uint32_t loops; /* run-time loops around this place, in this function */
+  bool host;             /* Python's own semantics: assignments keep constexprs */
+  bool is_std;           /* errors and places are those of the caller */
+  uint32_t loops;        /* run-time loops around this place, in this function */
   NameMap index;
   VEC(Var) vars;
   VEC(TrailEntry) trail;
-  VEC(uint32_t) stamps; /* by variable: the last capture that met it */
+  VEC(uint32_t) stamps;  /* by variable: the last capture that met it */
   uint32_t captures;
-  VEC(Name) constexprs; /* `x: tl.constexpr` without a value */
+  VEC(Name) constexprs;  /* `x: tl.constexpr` without a value */
 };
 
 typedef struct {
@@ -179,14 +179,14 @@ struct Sema {
   TileBuilder b;
   Frame *frame;
   uint32_t depth, calls;
+  uint32_t unknown; /* how often a name of a module had no value */
   uint64_t unrolled;
-  uint32_t unknown; /* names of modules without a value, each time */
   size_t memory;    /* the arena's size when counting began */
   int quiet;        /* > 0: a trial; errors set `failed`, nothing is emitted */
   bool failed;
-  int elementwise; /* > 0: `if` on a tile becomes a choice by element */
+  int elementwise;  /* > 0: `if` on a tile becomes a choice by element */
   bool out_of_depth;
-  bool muted; /* the last error was not new: its notes and hints go too */
+  bool muted;       /* the last error was not new: its notes and hints go too */
   VEC(Replacement) replaced;
   VEC(Span) reported;
   struct Host *host; /* NULL: a kernel is compiled; else decorators are evaluated: see host.h */
@@ -242,7 +242,7 @@ void branch(Sema *S, Span at, Value cond, BranchSide then_side, BranchSide else_
 /* ---- join.c ---- */
 typedef struct {
   Type type;
-  Value sides[2]; /* V_ABSENT: undefined on this side */
+  Value sides[2];  /* V_ABSENT: undefined on this side */
   Value *into;
 } JoinSlot;
 typedef struct {
@@ -275,7 +275,7 @@ Value tuple_slice(Sema *S, const Tuple *t, const Value *slice, Span at);
 
 /* ---- stmt.c ---- */
 void exec_body(Sema *S, const StmtList *body, int tail_state);
-int state_now(const Sema *S); /* STATE_..., or -1 if only the run decides */
+int state_now(const Sema *S);  /* STATE_..., or -1 if only the run decides */
 
 /* ---- assign.c ---- */
 void assign(Sema *S, const Expr *target, Value v, Span at);
@@ -292,7 +292,7 @@ void exec_for(Sema *S, const Stmt *s);
 void exec_while(Sema *S, const Stmt *s);
 typedef VEC(Name) NameList;
 typedef struct {
-  NameList names;             /* assigned somewhere inside, other than only as a constexpr */
+  NameList names;  /* assigned somewhere inside, other than only as a constexpr */
   bool has_break, has_return; /* that leave this loop */
   const NameMap *assigned;
 } Assigned;
@@ -307,8 +307,8 @@ typedef struct CallArgs {
   Name *names;
   Value *named;
   uint32_t nnamed;
-  Span at;                 /* the call */
-  const Span *spans;       /* of the positional arguments, or NULL */
+  Span at;         /* the call */
+  const Span *spans; /* of the positional arguments, or NULL */
   const Span *named_spans; /* of the named ones, or NULL */
 } CallArgs;
 Value eval_call(Sema *S, const Expr *e);
