@@ -179,8 +179,8 @@ struct Sema {
   TileBuilder b;
   Frame *frame;
   uint32_t depth, calls;
-  uint32_t unknown; /* how often a name of a module had no value */
   uint64_t unrolled;
+  uint32_t unknown; /* names of modules without a value, each time */
   size_t memory;    /* the arena's size when counting began */
   int quiet;        /* > 0: a trial; errors set `failed`, nothing is emitted */
   bool failed;
