@@ -1,7 +1,5 @@
 #include "lower/streamed.h"
 
-#include <string.h>
-
 enum { CHAIN_MOST = 8 }; /* ops from a value to its sum */
 
 /* What reads a variable, but for moves, which begin sums. */
@@ -44,7 +42,6 @@ static bool is_streamed(const Reader *r, const NestVar *v) {
 bool *streamed_find(Arena *a, const Nest *n) {
   Reader *r = ARENA_ARRAY(a, Reader, n->nvars + 1);
   bool *found = ARENA_ARRAY(a, bool, n->nvars + 1);
-  memset(r, 0, (n->nvars + 1) * sizeof *r);
   find_readers(r, n->body);
   for (uint32_t i = 0; i < n->nvars; i++) found[n->vars[i]->id] = is_streamed(r, n->vars[i]);
   return found;
