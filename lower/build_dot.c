@@ -159,15 +159,6 @@ static NestVar *fragment_from(Build *s, NestBuffer *buf, const Type *t, const La
   return v;
 }
 
-/* By multiply-add every thread reads the rows and columns of its outputs, the padding's too. */
-static Type padded_operand(const TileValue *x, const Layout *acc, int which, bool plain) {
-  Type t = x->type;
-  int axis = t.rank - 2 + which;
-  if (plain) t.shape[axis] = (int32_t)layout_padded(acc, axis);
-  if (plain && t.rank == 3) t.shape[0] = (int32_t)layout_padded(acc, 0);
-  return t;
-}
-
 typedef struct {
   NestVar *var;
   NestBuffer *buffer;
@@ -176,7 +167,7 @@ typedef struct {
 static Operand dot_operand(Build *s, const TileValue *x, const Atom *atom, const Layout *acc,
                            int which) {
   int wm = 1, wn = 1;
-  Type room = padded_operand(x, acc, which, !atom);
+  Type room = atom ? x->type : schedule_operand_room(x, acc, which);
   if (!atom) return (Operand){NULL, stage_operand(s, x, &room, OPERAND_PLAIN)};
   schedule_warp_split(atom, acc, &wm, &wn);
   bool group = atom->warps > 1;

@@ -55,6 +55,9 @@ int schedule_repeats(int extent, int step);
 /* Layouts of the accumulator and the operands of a dot: wm times the atom's warps along M, and wn
  * along N.  which: 0 A [..,M,K], 1 B [..,K,N] (not of a warpgroup's), 2 C [..,M,N]. */
 Layout schedule_fragment(const Atom *atom, int which, const Type *tile, int wm, int wn, int warps);
+/* The shape in which operand `which` (0 A, 1 B) of a dot by multiply-add is stored: every thread
+ * reads the rows and columns of its outputs, those of the accumulator's padding too. */
+Type schedule_operand_room(const TileValue *x, const Layout *acc, int which);
 /* How the warps of an accumulator's layout are split. */
 void schedule_warp_split(const Atom *atom, const Layout *acc, int *wm, int *wn);
 

@@ -58,6 +58,14 @@ static void push_atom_axis(Layout *l, const Layout *atom, int from, int to) {
 
 int schedule_repeats(int extent, int step) { return (extent + step - 1) / step; }
 
+Type schedule_operand_room(const TileValue *x, const Layout *acc, int which) {
+  Type t = x->type;
+  int axis = t.rank - 2 + which;
+  t.shape[axis] = (int32_t)layout_padded(acc, axis);
+  if (t.rank == 3) t.shape[0] = (int32_t)layout_padded(acc, 0);
+  return t;
+}
+
 Layout schedule_fragment(const Atom *atom, int which, const Type *tile, int wm, int wn, int warps) {
   Layout one = atom_layout(atom, which), l = layout_new(tile);
   int rows = tile->rank - 2, cols = tile->rank - 1;

@@ -17,9 +17,10 @@ static const char *name_of(Check *c, const TileValue *v) {
 }
 
 static void check_value(Check *c, const TileValue *v, Span at) {
-  bool needs = v->type.rank && !c->index_only[v->id] && !schedule_renames(v);
-  if (!needs || c->u->schedule->values[v->id].held) return;
-  diag_error(c->u->diags, at, E_LOWER_SCHEDULE_NONE, name_of(c, v));
+  bool held = c->u->schedule->values[v->id].held, index_only = c->index_only[v->id];
+  if (index_only ? !held : held || !v->type.rank || schedule_renames(v)) return;
+  diag_error(c->u->diags, at, held ? E_LOWER_SCHEDULE_INDEX : E_LOWER_SCHEDULE_NONE,
+             name_of(c, v));
   c->failed = true;
 }
 
@@ -42,6 +43,25 @@ static void check_atom(Check *c, const TileOp *op, const TileValue *v) {
   c->failed = true;
 }
 
+/* An operand as it is padded is a tile as well. */
+static bool room_fits(const Type *room) {
+  int64_t n = 1;
+  for (int i = 0; i < room->rank && n <= MAX_TILE; i++) n *= room->shape[i];
+  return n <= MAX_TILE;
+}
+
+static void check_room(Check *c, const TileOp *op) {
+  const ValuePlan *p = &c->u->schedule->values[op->results[0]->id];
+  if (!p->held || p->atom) return;
+  for (int i = 0; i < 2; i++) {
+    Type room = schedule_operand_room(op->args[i], &p->layout, i);
+    if (room_fits(&room)) continue;
+    diag_error(c->u->diags, op->span, E_LOWER_SCHEDULE_ROOM, name_of(c, op->results[0]),
+               name_of(c, op->args[i]), MAX_TILE);
+    c->failed = true;
+  }
+}
+
 static void check_store(Check *c, const TileOp *op) {
   bool store = op->code == TILE_STORE || op->code == TILE_VIEW_STORE;
   if (!store || !op->args[1]->type.rank) return;
@@ -60,6 +80,7 @@ static void check_op(TileOp *op, void *ctx) {
   for (uint32_t r = 0; r < op->nregions; r++)
     for (uint32_t i = 0; i < op->regions[r]->nparams; i++)
       check_value(c, op->regions[r]->params[i], op->span);
+  if (op->code == TILE_DOT) check_room(c, op);
   check_store(c, op);
 }
 

@@ -9,7 +9,10 @@
 #define E_LOWER_LAYOUT "this layout does not fit: %s"
 #define E_LOWER_SCHEDULE_VALUE "`%%%s` is no tile of the kernel"
 #define E_LOWER_SCHEDULE_NONE "the schedule has no layout for `%%%s`"
+#define E_LOWER_SCHEDULE_INDEX "`%%%s` is computed where it is used, so it has no layout"
 #define E_LOWER_SCHEDULE_STORE "the schedule has no layout for store %u"
+#define E_LOWER_SCHEDULE_ROOM \
+  "the layout of `%%%s` pads the dot's operand `%%%s` to over %d elements"
 #define E_LOWER_SCHEDULE_ATOM "atom %s does not fit `%%%s`: its types, or its layout, are others"
 #define E_LOWER_BIND "this cannot be spread over threads: %s"
 #define E_LOWER_ATOM "there is no atom `%s`"
