@@ -19,8 +19,7 @@ static const char *name_of(Check *c, const TileValue *v) {
 static void check_value(Check *c, const TileValue *v, Span at) {
   bool held = c->u->schedule->values[v->id].held, index_only = c->index_only[v->id];
   if (index_only ? !held : held || !v->type.rank || schedule_renames(v)) return;
-  diag_error(c->u->diags, at, held ? E_LOWER_SCHEDULE_INDEX : E_LOWER_SCHEDULE_NONE,
-             name_of(c, v));
+  diag_error(c->u->diags, at, held ? E_LOWER_SCHEDULE_INDEX : E_LOWER_SCHEDULE_NONE, name_of(c, v));
   c->failed = true;
 }
 

@@ -11,15 +11,16 @@
 
 /* A new version of the table gets a new file, so that versions of the program don't disturb each
  * other. */
+static const char *const tables[] = {
+    "code(key BLOB PRIMARY KEY, size INTEGER, used INTEGER, hash INTEGER, data BLOB)", NULL};
+
 static const DatabaseKind kind = {
     .file = "code-1.db",
     .what = "the cache",
     .without = "kernels are compiled each time",
     .busy_ms = 5000,
     .settings = "PRAGMA synchronous = NORMAL",
-    .schema =
-        "CREATE TABLE IF NOT EXISTS code(key BLOB PRIMARY KEY, size INTEGER,"
-        " used INTEGER, hash INTEGER, data BLOB)",
+    .tables = tables,
     .probe = "SELECT count(*) FROM code WHERE key = x'00'",
 };
 static const sqlite3_int64 LIMIT = 1LL << 30;

@@ -79,6 +79,35 @@ static int read_version(sqlite3 *db, int *version) {
   return rc == SQLITE_ROW ? SQLITE_OK : rc;
 }
 
+static int make_tables(sqlite3 *db, const DatabaseKind *kind) {
+  int rc = SQLITE_OK;
+  for (const char *const *t = kind->tables; *t && rc == SQLITE_OK; t++) {
+    char *sql = sqlite3_mprintf("CREATE TABLE IF NOT EXISTS %s", *t);
+    rc = sql ? sqlite3_exec(db, sql, NULL, NULL, NULL) : SQLITE_NOMEM;
+    sqlite3_free(sql);
+  }
+  if (rc != SQLITE_OK || !kind->version) return rc;
+  char *sql = sqlite3_mprintf("PRAGMA user_version = %d", kind->version);
+  rc = sql ? sqlite3_exec(db, sql, NULL, NULL, NULL) : SQLITE_NOMEM;
+  sqlite3_free(sql);
+  return rc;
+}
+
+/* SQLITE_CORRUPT: there is a table of another text, or none. */
+static int check_tables(sqlite3 *db, const DatabaseKind *kind) {
+  static const char query[] = "SELECT 1 FROM sqlite_master WHERE sql = 'CREATE TABLE ' || ?1";
+  sqlite3_stmt *s = NULL;
+  int rc = sqlite3_prepare_v2(db, query, -1, &s, NULL);
+  for (const char *const *t = kind->tables; *t && rc == SQLITE_OK; t++) {
+    sqlite3_bind_text(s, 1, *t, -1, SQLITE_STATIC);
+    rc = sqlite3_step(s);
+    sqlite3_reset(s);
+    rc = rc == SQLITE_ROW ? SQLITE_OK : rc == SQLITE_DONE ? SQLITE_CORRUPT : rc;
+  }
+  sqlite3_finalize(s);
+  return rc;
+}
+
 /* SQLITE_MISMATCH: it is of a newer version. */
 static int connect_once(Database *d, bool create, int *version) {
   struct stat st;
@@ -91,7 +120,8 @@ static int connect_once(Database *d, bool create, int *version) {
   rc = sqlite3_exec(d->db, d->kind->settings, NULL, NULL, NULL);
   if (rc == SQLITE_OK) rc = read_version(d->db, version);
   if (rc == SQLITE_OK && *version > d->kind->version) return SQLITE_MISMATCH;
-  if (rc == SQLITE_OK && !*version) rc = sqlite3_exec(d->db, d->kind->schema, NULL, NULL, NULL);
+  if (rc == SQLITE_OK && !*version) rc = make_tables(d->db, d->kind);
+  if (rc == SQLITE_OK) rc = check_tables(d->db, d->kind);
   if (rc == SQLITE_OK) rc = sqlite3_exec(d->db, d->kind->probe, NULL, NULL, NULL);
   return rc;
 }

@@ -23,7 +23,9 @@ typedef struct {
   const char *without;           /* what holds without it: "kernels are compiled each time" */
   int version;                   /* the greatest user_version that this program knows */
   int busy_ms;                   /* how long one process waits for others */
-  const char *settings, *schema; /* SQL for each connection, and where user_version is 0 */
+  const char *settings;          /* SQL for each connection */
+  const char *const *tables;     /* what follows CREATE TABLE; NULL ends.  Another text of one of
+                                    these tables is damage: its columns would mean other things */
   const char *probe;             /* a query that shows whether it can be used */
 } DatabaseKind;
 

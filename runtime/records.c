@@ -7,6 +7,17 @@
 #include "runtime/database.h"
 #include "runtime/tune_status.h"
 
+static const char *const tables[] = {
+    "problem(id INTEGER PRIMARY KEY NOT NULL,"
+    " kernel TEXT NOT NULL, signature TEXT NOT NULL, sizes TEXT NOT NULL, device TEXT NOT NULL,"
+    " driver TEXT NOT NULL, UNIQUE(kernel, signature, sizes, device, driver))",
+    "record(problem INTEGER NOT NULL REFERENCES problem,"
+    " config TEXT NOT NULL, ir BLOB NOT NULL, version TEXT NOT NULL,"
+    " code BLOB NOT NULL, status TEXT NOT NULL, median_us REAL NOT NULL,"
+    " spread_us REAL NOT NULL, runs INTEGER NOT NULL, taken INTEGER NOT NULL,"
+    " reason TEXT NOT NULL, PRIMARY KEY(problem, config, ir, version)) WITHOUT ROWID",
+    NULL};
+
 /* The file has no number: what a version of the program finds there it reads, or brings into its
  * own form, and raises user_version; an older one then leaves it alone.  A minute is what sixteen
  * processes with a slow disk may need. */
@@ -17,16 +28,7 @@ static const DatabaseKind kind = {
     .version = 1,
     .busy_ms = 60000,
     .settings = "PRAGMA synchronous = FULL; PRAGMA cell_size_check = ON",
-    .schema =
-        "CREATE TABLE IF NOT EXISTS problem(id INTEGER PRIMARY KEY NOT NULL,"
-        " kernel TEXT NOT NULL, signature TEXT NOT NULL, sizes TEXT NOT NULL, device TEXT NOT NULL,"
-        " driver TEXT NOT NULL, UNIQUE(kernel, signature, sizes, device, driver));"
-        "CREATE TABLE IF NOT EXISTS record(problem INTEGER NOT NULL REFERENCES problem,"
-        " config TEXT NOT NULL, ir BLOB NOT NULL, version TEXT NOT NULL,"
-        " code BLOB NOT NULL, status TEXT NOT NULL, median_us REAL NOT NULL,"
-        " spread_us REAL NOT NULL, runs INTEGER NOT NULL, taken INTEGER NOT NULL,"
-        " reason TEXT NOT NULL, PRIMARY KEY(problem, config, ir, version)) WITHOUT ROWID;"
-        "PRAGMA user_version = 1",
+    .tables = tables,
     .probe = "SELECT count(*) FROM record JOIN problem ON problem = id WHERE problem = 0",
 };
 
