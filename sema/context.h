@@ -33,7 +33,7 @@ enum {
   EVAL_DEPTH_MAX = 2000,   /* nested expressions, statements and calls together */
   CALL_DEPTH_MAX = 100,    /* inlined calls */
   UNROLL_MAX = 1 << 18,    /* statements executed in unrolled and compile-time loops */
-  UNKNOWN_MAX = 1 << 12,   /* names of modules without a value */
+  UNSETTLED_MAX = 1 << 12, /* values of names of modules that are not kept */
   UNROLL_MB_MAX = 512,     /* what they may take of memory */
   TUPLE_MAX = 1 << 16,     /* elements of a tuple made by repetition */
   STR_MAX = 1 << 20
@@ -180,13 +180,13 @@ struct Sema {
   Frame *frame;
   uint32_t depth, calls;
   uint64_t unrolled;
-  uint32_t unknown; /* names of modules without a value, each time */
-  size_t memory;    /* the arena's size when counting began */
-  int quiet;        /* > 0: a trial; errors set `failed`, nothing is emitted */
+  uint32_t unsettled; /* values of names of modules that could not be kept */
+  size_t memory;      /* the arena's size when counting began */
+  int quiet;          /* > 0: a trial; errors set `failed`, nothing is emitted */
   bool failed;
-  int elementwise;  /* > 0: `if` on a tile becomes a choice by element */
+  int elementwise;    /* > 0: `if` on a tile becomes a choice by element */
   bool out_of_depth;
-  bool muted;       /* the last error was not new: its notes and hints go too */
+  bool muted;         /* the last error was not new: its notes and hints go too */
   VEC(Replacement) replaced;
   VEC(Span) reported;
   struct Host *host; /* NULL: a kernel is compiled; else decorators are evaluated: see host.h */

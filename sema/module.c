@@ -201,19 +201,19 @@ static bool get_elsewhere(Sema *S, ModuleInfo *m, Name name, Span at, Value *out
   return star_get(S, m, name, at, out) || (m->outer && module_get(S, m->outer, name, at, out));
 }
 
-/* What has no value is not kept, as it may have one where less is being evaluated already; and so
- * names that lead to each other are limited, by all ways from one to another there are. */
 static void no_value(Sema *S, Name name, const Stmt *unknown, Span at) {
-  if (S->unknown >= UNKNOWN_MAX) {
-    sema_error(S, at, E_SEMA_GLOBAL_MAX, name, UNKNOWN_MAX);
+  if (S->unsettled >= UNSETTLED_MAX) {
+    sema_error(S, at, E_SEMA_GLOBAL_MAX, name, UNSETTLED_MAX);
     sema_hint(S, H_SEMA_GLOBAL_MAX);
     return;
   }
-  S->unknown++;
   sema_error(S, at, E_SEMA_GLOBAL, name);
   if (unknown) sema_note(S, unknown->span, N_SEMA_GLOBAL);
 }
 
+/* What has no value, or another one while its name is being evaluated, is not kept: there may be
+ * one where less is being evaluated.  So names that lead to each other would be evaluated by all
+ * ways from one to another, which are limited. */
 bool module_get(Sema *S, ModuleInfo *m, Name name, Span at, Value *out) {
   uint32_t i;
   if (m->is_std) std_need(S->p, m, name);
@@ -225,8 +225,9 @@ bool module_get(Sema *S, ModuleInfo *m, Name name, Span at, Value *out) {
   }
   const Stmt *unknown = NULL;
   bool cyclic = any_busy(g->first);
-  bool spent = S->unknown >= UNKNOWN_MAX;
+  bool spent = S->unsettled >= UNSETTLED_MAX;
   *out = spent ? value_error() : resolve(S, m, name, g->first, &unknown);
+  S->unsettled += cyclic || out->kind == V_ERROR;
   g = &m->globals.data[i];
   if (out->kind == V_ERROR) {
     if (cyclic && !spent) return m->outer && module_get(S, m->outer, name, at, out);
