@@ -168,14 +168,20 @@ static int64_t gcd(int64_t a, int64_t b) {
   return a;
 }
 
+/* What divides k * v: the product, or v where that is not to be had. */
+static int64_t multiple(int64_t k, int64_t v) {
+  int64_t product;
+  return __builtin_mul_overflow(k, v, &product) || product == INT64_MIN ? v : product;
+}
+
 int64_t form_divisor(const Form *f, DimMask skip) {
   int64_t all = 0;
   for (int i = 0; i < f->n; i++) {
     const Group *g = &f->g[i];
     int64_t v = g->var ? (g->var->div ? g->var->div : 1) : 1;
-    all = gcd(all, g->c * v);
+    all = gcd(all, multiple(g->c, v));
     for (int d = 0; d < MAX_DIMS; d++)
-      if (g->coef[d] && !(skip >> d & 1)) all = gcd(all, g->coef[d] * v);
+      if (g->coef[d] && !(skip >> d & 1)) all = gcd(all, multiple(g->coef[d], v));
   }
   return all ? all : INT64_C(1) << 30;
 }

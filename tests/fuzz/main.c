@@ -39,6 +39,10 @@ const char *__asan_default_options(void) {
          "detect_stack_use_after_return=0:quarantine_size_mb=32";
 }
 
+/* What the driver of a GPU allocates when it starts is its own. */
+const char *__lsan_default_suppressions(void);
+const char *__lsan_default_suppressions(void) { return "leak:libcuda.so"; }
+
 static double now(void) {
   struct timespec t;
   clock_gettime(CLOCK_MONOTONIC, &t);
