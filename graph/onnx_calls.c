@@ -70,14 +70,14 @@ const OnnxKnown *onnx_need(OnnxCall *c, uint32_t i) {
   onnx_fail(c, E_ONNX_UNKNOWN, v->name);
 }
 
-static const OnnxKnown *need_integers(OnnxCall *c, uint32_t i) {
+const OnnxKnown *onnx_need_list(OnnxCall *c, uint32_t i) {
   const OnnxKnown *k = onnx_need(c, i);
   if (k->rank > 1 || dtype_is_float(k->dtype)) onnx_fail(c, E_ONNX_VECTOR, c->in[i]->name);
   return k;
 }
 
 uint32_t onnx_need_dims(OnnxCall *c, uint32_t i, Dim *out) {
-  const OnnxKnown *k = need_integers(c, i);
+  const OnnxKnown *k = onnx_need_list(c, i);
   if (k->n > GRAPH_RANK_MAX) onnx_fail(c, E_ONNX_RANK, (size_t)k->n, GRAPH_RANK_MAX);
   for (uint32_t j = 0; j < k->n; j++) out[j] = k->at[j].dim;
   return k->n;
@@ -96,7 +96,7 @@ uint32_t onnx_need_ints(OnnxCall *c, uint32_t i, int64_t *out) {
 }
 
 Dim onnx_need_dim(OnnxCall *c, uint32_t i) {
-  const OnnxKnown *k = need_integers(c, i);
+  const OnnxKnown *k = onnx_need_list(c, i);
   if (k->n != 1) onnx_fail(c, E_ONNX_SINGLE, c->in[i]->name);
   return k->at[0].dim;
 }

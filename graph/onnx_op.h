@@ -89,6 +89,8 @@ Node *onnx_node_of(OnnxCall *c, OnnxValue *v);
 const OnnxKnown *onnx_known(OnnxCall *c, uint32_t i);
 /* The same for what must be known: a shape, axes, a repetition.  Not returning otherwise. */
 const OnnxKnown *onnx_need(OnnxCall *c, uint32_t i);
+/* One integer or a vector of them, of any length. */
+const OnnxKnown *onnx_need_list(OnnxCall *c, uint32_t i);
 /* A vector of sizes, a vector of integers (GRAPH_RANK_MAX at most), one integer, one number. */
 uint32_t onnx_need_dims(OnnxCall *c, uint32_t i, Dim *out);
 uint32_t onnx_need_ints(OnnxCall *c, uint32_t i, int64_t *out);

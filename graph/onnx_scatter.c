@@ -158,6 +158,7 @@ void onnx_op_compress(OnnxCall *c) {
   Build *b = &c->b;
   Node *x = onnx_in(c, 0);
   const OnnxKnown *mask = onnx_need(c, 1);
+  if (mask->dtype != DT_I1) onnx_fail(c, E_ONNX_FLAGS, c->in[1]->name);
   uint32_t axis = 0;
   if (onnx_has_attr(c, "axis")) {
     axis = onnx_axis_attr(c, "axis", 0, rank_of(x));

@@ -169,7 +169,7 @@ static void part_sizes(OnnxCall *c, Dim size, Dim *parts) {
   if (c->opset < 13) ints = onnx_ints(c, "split", &n);
   if (ints && n != c->nout) onnx_fail(c, E_ONNX_ATTR_COUNT, "split", n, c->nout);
   if (c->opset >= 13 && onnx_has(c, 1)) {
-    const OnnxKnown *k = onnx_need(c, 1);
+    const OnnxKnown *k = onnx_need_list(c, 1);
     if (k->n != c->nout) onnx_fail(c, E_ONNX_ATTR_COUNT, "split", k->n, c->nout);
     for (uint32_t i = 0; i < c->nout; i++) parts[i] = k->at[i].dim;
     return;

@@ -113,6 +113,7 @@
 #define E_ONNX_NEEDS_VALUE \
   "`%s` decides a shape and depends on input %s: give its value with the model, as INPUT.npy"
 #define E_ONNX_UNKNOWN "`%s` decides a shape, but is known only when the model runs"
+#define E_ONNX_FLAGS "`%s` must be a vector of booleans"
 #define E_ONNX_VECTOR "`%s` must be a vector of integers"
 #define E_ONNX_SYMBOLIC "`%s` must be literal numbers, not %s"
 #define E_ONNX_SINGLE "`%s` must have one element"
