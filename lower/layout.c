@@ -200,6 +200,16 @@ static const char *check_overlap(const Layout *l, Place p, int32_t limit) {
   return span != limit ? covers : "";
 }
 
+static const char *check_registers(const Layout *l) {
+  bool done[MAX_DIGITS] = {0};
+  int64_t stride = 1;
+  for (int i; (i = next_register_digit(l, done)) >= 0; stride *= l->d[i].extent) {
+    done[i] = true;
+    if (l->d[i].stride != stride) return "its registers overlap, or some between them are not used";
+  }
+  return "";
+}
+
 const char *layout_check(const Layout *l, int warps, int lanes) {
   for (int a = 0; a < l->rank; a++)
     if (layout_padded(l, a) < l->shape[a]) return "an axis has more elements than its digits spell";
@@ -207,6 +217,11 @@ const char *layout_check(const Layout *l, int warps, int lanes) {
     if (l->d[i].extent < 1 || l->d[i].stride < 1) return "extents and strides are positive";
   const char *bad = check_overlap(l, PLACE_WARP, warps);
   return *bad ? bad : check_overlap(l, PLACE_LANE, lanes);
+}
+
+const char *layout_check_held(const Layout *l, int warps, int lanes) {
+  const char *bad = layout_check(l, warps, lanes);
+  return *bad ? bad : check_registers(l);
 }
 
 void layout_print(Text *out, const Layout *l) {

@@ -87,6 +87,8 @@ bool layout_reshape(const Layout *l, const Type *to, Layout *out);
 void layout_pack_registers(Layout *l);
 /* "" or what is wrong: sizes, overlapping digits of one place, lane extents. */
 const char *layout_check(const Layout *l, int warps, int lanes);
+/* The same of one that a tile is held in: a thread's registers are counted from 0, each once. */
+const char *layout_check_held(const Layout *l, int warps, int lanes);
 /* [128 = 2@warp:4 8@lane:4 8@reg:1, 64 = 4@lane:1 16@reg:8] * 2@warp:1 xor 3,4,3 */
 void layout_print(Text *out, const Layout *l);
 

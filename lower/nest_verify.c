@@ -305,7 +305,7 @@ static void check_var(NestCheck *c, const NestVar *v) {
   if (v->tile.rank && c->n->level == NEST_LEVEL_THREAD)
     nest_fail(c, NULL, E_NEST_TILE_VAR, v->name);
   if (!v->tile.rank) return;
-  const char *bad = layout_check(&v->layout, c->n->warps, c->n->lanes);
+  const char *bad = layout_check_held(&v->layout, c->n->warps, c->n->lanes);
   bool same = v->layout.rank == v->tile.rank &&
               !memcmp(v->layout.shape, v->tile.shape, sizeof *v->tile.shape * v->tile.rank);
   if (!same) bad = "its shape is not the tile's";

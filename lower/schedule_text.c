@@ -77,7 +77,7 @@ static bool read_layout(Reader *x, const Type *tile, Layout *l) {
   if (!layout_parse(&x->r, l)) return false;
   bool shape = l->rank == tile->rank;
   for (int a = 0; shape && a < l->rank; a++) shape = l->shape[a] == tile->shape[a];
-  const char *bad = shape ? layout_check(l, schedule_warps(x->u), x->u->machine->lanes)
+  const char *bad = shape ? layout_check_held(l, schedule_warps(x->u), x->u->machine->lanes)
                           : "its shape is not the tile's";
   if (*bad) ir_error(&x->r, at, E_LOWER_LAYOUT, bad);
   return !*bad;
