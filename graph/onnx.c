@@ -53,8 +53,11 @@ bool onnx_initializers(Onnx *r, OnnxScope *s, const Onnx__Graph *g) {
 /* A new symbol, named `wish` or something like it. */
 static Dim new_symbol(Onnx *r, const char *wish) {
   Name name = pool_name(r->names, wish);
-  for (unsigned i = 1; dims_symbol_named(r->graph->dims, name); i++)
-    name = pool_name(r->names, arena_printf(r->arena, "%s_%u", wish, i));
+  void **slot = namemap_put(r->scratch, &r->wishes, name);
+  uintptr_t tried = (uintptr_t)*slot;
+  while (dims_symbol_named(r->graph->dims, name))
+    name = pool_name(r->names, arena_printf(r->arena, "%s_%u", wish, (unsigned)++tried));
+  *slot = (void *)tried;
   return dim_symbol(r->graph->dims, name);
 }
 

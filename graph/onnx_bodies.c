@@ -39,6 +39,7 @@ bool onnx_inline(Onnx *r, OnnxCall *c, const Onnx__Function *f) {
   OnnxScope s = {.opsets = f->opset_import, .nopsets = f->n_opset_import, .caller = c};
   s.function = f;
   if (++r->depth > ONNX_BODIES_MAX) return onnx_error(r, where, E_ONNX_BODIES, ONNX_BODIES_MAX);
+  if (!onnx_spell(r, f->input, f->n_input) || !onnx_spell(r, f->output, f->n_output)) return false;
   if (!bind_inputs(r, &s, c) || !onnx_nodes(r, &s, f->node, f->n_node)) return false;
   for (uint32_t i = 0; i < c->nout && i < f->n_output; i++) {
     OnnxValue *v;

@@ -8,6 +8,15 @@ enum { TURNS_MAX = 2048 };
 
 /* ---- bodies ---- */
 
+static bool spell_body(Onnx *r, const Onnx__Graph *g) {
+  bool ok = true;
+  for (size_t i = 0; i < g->n_initializer && ok; i++)
+    ok = onnx_spell(r, &g->initializer[i]->name, 1);
+  for (size_t i = 0; i < g->n_input && ok; i++) ok = onnx_spell(r, &g->input[i]->name, 1);
+  for (size_t i = 0; i < g->n_output && ok; i++) ok = onnx_spell(r, &g->output[i]->name, 1);
+  return ok;
+}
+
 /* The body with these values as its inputs; its outputs go to `out`.  Does not return after an
  * error, nor where a result is not supported. */
 static void run_body(OnnxCall *c, const Onnx__Graph *g, OnnxValue **in, size_t nin, OnnxValue **out,
@@ -20,7 +29,7 @@ static void run_body(OnnxCall *c, const Onnx__Graph *g, OnnxValue **in, size_t n
   if (++r->calls > ONNX_CALLS_MAX) onnx_fail(c, E_ONNX_CALLS, ONNX_CALLS_MAX);
   if (r->depth >= ONNX_BODIES_MAX) onnx_fail(c, E_ONNX_BODIES, ONNX_BODIES_MAX);
   r->depth++;
-  bool ok = onnx_initializers(r, &s, g);
+  bool ok = spell_body(r, g) && onnx_initializers(r, &s, g);
   for (size_t i = 0; i < g->n_input && ok; i++)
     *namemap_put(r->scratch, &s.values, pool_name(r->names, onnx_text(g->input[i]->name))) = in[i];
   ok = ok && onnx_nodes(r, &s, g->node, g->n_node);
@@ -121,6 +130,7 @@ static void keep_scanned(OnnxCall *c, Values *scanned, OnnxValue **out, uint32_t
 /* What no turn made has no elements; its type is that of a turn. */
 static Node *no_turns(OnnxCall *c, const OnnxValue *item) {
   Dim shape[GRAPH_RANK_MAX];
+  if (item->type.kind == VALUE_LIST) onnx_lack(c, "a sequence");
   if (item->type.rank == GRAPH_RANK_MAX) onnx_fail(c, E_GRAPH_RANK, GRAPH_RANK_MAX);
   shape[0] = build_const(&c->b, 0);
   for (uint32_t i = 0; i < item->type.rank; i++) shape[i + 1] = item->type.shape[i];
@@ -236,6 +246,7 @@ static void read_axes(OnnxCall *c, Scan *s, Node *const *x) {
 static void scan_batches(OnnxCall *c, const Scan *s, OnnxValue *const *states, Node *const *x,
                          OnnxValue **out) {
   uint32_t nout = s->nstates + s->nkept;
+  for (uint32_t i = 0; i < s->nscanned; i++) infer_rank(&c->b.in, &x[i]->type, 2, GRAPH_RANK_MAX);
   Dim size = x[0]->type.shape[0];
   if (!dim_is_int(size) || size->value > TURNS_MAX || size->value < 1)
     onnx_lack(c, "a batch of symbolic size, or of more than %d", TURNS_MAX);

@@ -35,6 +35,20 @@ bool onnx_lookup(Onnx *r, const OnnxScope *s, const char *name, const char *wher
   return true;
 }
 
+bool onnx_spell(Onnx *r, char *const *names, size_t n) {
+  enum { LONG = 64 };
+  for (size_t i = 0; i < n && r->spelled <= ONNX_NAMES_MAX; i++)
+    r->spelled += 1 + strlen(onnx_text(names[i])) / LONG;
+  if (r->spelled <= ONNX_NAMES_MAX) return true;
+  return onnx_error(r, "functions and bodies", E_ONNX_NAMES, ONNX_NAMES_MAX);
+}
+
+static bool spell_node(Onnx *r, const Onnx__Node *n) {
+  r->spelled += n->n_attribute;
+  return onnx_spell(r, (char *const[]){n->name, n->op_type}, 2) &&
+         onnx_spell(r, n->input, n->n_input) && onnx_spell(r, n->output, n->n_output);
+}
+
 /* ---- a call ---- */
 
 static bool find_inputs(Onnx *r, OnnxScope *s, OnnxCall *c, const char *where) {
@@ -120,8 +134,10 @@ static bool translate(OnnxCall *c) {
 }
 
 static bool run_node(Onnx *r, OnnxScope *s, const Onnx__Node *n) {
+  if (r->depth && !spell_node(r, n)) return false;
   const char *where = onnx_where(r, n);
   if (++r->calls > ONNX_CALLS_MAX) return onnx_error(r, where, E_ONNX_CALLS, ONNX_CALLS_MAX);
+  if (r->graph->nids > ONNX_NODES_MAX) return onnx_error(r, where, E_ONNX_CALLS, ONNX_NODES_MAX);
   OnnxCall *c = call_new(r, s, n);
   if (!find_inputs(r, s, c, where)) return false;
   make_outputs(r, c);

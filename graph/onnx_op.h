@@ -142,6 +142,8 @@ void onnx_set_items(OnnxCall *c, uint32_t i, OnnxValue **items, uint32_t n);
 void onnx_set_known(OnnxCall *c, uint32_t i, const OnnxKnown *k);
 /* Room for such elements, NULL if there are too many. */
 OnnxKnown *onnx_known_new(OnnxCall *c, DType t, uint32_t rank, const int64_t *shape);
+/* Counts elements that a rule computes for itself; does not return where they are too many. */
+void onnx_evaluates(OnnxCall *c, uint32_t n);
 /* A tensor of elements that are known, as a node. */
 Node *onnx_constant(OnnxCall *c, const OnnxKnown *k);
 /* A number as a tensor without axes. */

@@ -7,10 +7,13 @@
 #include "graph/onnx_op.h"
 
 enum {
-  ONNX_BODIES_MAX = 50,    /* of bodies and functions in each other */
-  ONNX_CALLS_MAX = 300000, /* nodes after functions and loops are written out */
-  ONNX_LACKS_MAX = 1000,   /* kinds of what is not supported that are told */
-  ONNX_DEMAND_MAX = 200    /* of values that depend on each other to decide a shape */
+  ONNX_BODIES_MAX = 50,        /* of bodies and functions in each other */
+  ONNX_CALLS_MAX = 300000,     /* nodes after functions and loops are written out */
+  ONNX_NAMES_MAX = 1 << 22,    /* names in bodies and functions that are written out */
+  ONNX_NODES_MAX = 1 << 20,    /* of the graph */
+  ONNX_ELEMENTS_MAX = 1 << 24, /* of all tensors that are evaluated */
+  ONNX_LACKS_MAX = 1000,       /* kinds of what is not supported that are told */
+  ONNX_DEMAND_MAX = 200        /* of values that depend on each other to decide a shape */
 };
 
 /* Names of values: those of a graph, of a body within it, or of a function's body. */
@@ -41,10 +44,14 @@ struct Onnx {
   Weights *weights;
   NameMap functions;   /* of the model, by "domain:name:overload" */
   NameMap symbols;     /* sizes, by their names in the file */
+  NameMap wishes;      /* names that symbols wished for: the numbers that are taken */
+  NameMap stored;      /* nodes of the file's tensors, by the tensors' addresses */
   Node *last_input;    /* after which inputs from the file are put */
   uint32_t depth;      /* of bodies */
   uint32_t calls;      /* translated so far */
+  uint64_t spelled;    /* names in bodies and functions */
   uint64_t items;      /* of all sequences together */
+  uint64_t elements;   /* of all tensors that were evaluated */
   uint32_t demands;    /* that are open */
   VEC(OnnxLack) lacks; /* what is not supported */
 };
@@ -81,6 +88,10 @@ const char *onnx_dtype_name(Onnx *r, int64_t number);
 bool onnx_tensor_type(Onnx *r, const Onnx__Tensor *t, const char *where, ValueType *type);
 /* Its elements, NULL if there are too many, or after an error. */
 const OnnxKnown *onnx_tensor_known(Onnx *r, const Onnx__Tensor *t, const char *where);
+/* Is a tensor of that shape small enough?  Of its parts the same holds, whatever axis is 0. */
+bool onnx_can_know(uint32_t rank, const int64_t *shape);
+/* Counts elements that are evaluated; false after an error: they are too many. */
+bool onnx_count_elements(Onnx *r, const char *where, uint32_t n);
 /* Its elements in memory; false after an error. */
 bool onnx_tensor_bytes(Onnx *r, const Onnx__Tensor *t, const char *where, const ValueType *type,
                        WeightBytes *out);
@@ -108,6 +119,9 @@ const Node *onnx_value_source(const OnnxValue *v);
 
 /* Translates nodes in order; false after an error. */
 bool onnx_nodes(Onnx *r, OnnxScope *s, Onnx__Node **nodes, size_t n);
+/* Names of a body or a function that is written out; long ones count more.  False after an error:
+ * they are too many. */
+bool onnx_spell(Onnx *r, char *const *names, size_t n);
 /* The version of a domain in that scope, 0 if it is not imported. */
 int64_t onnx_opset(const OnnxScope *s, const char *domain);
 /* What a name in an input list stands for: *out NULL for an empty one; false after an error. */

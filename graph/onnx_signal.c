@@ -13,6 +13,7 @@ static Node *table(OnnxCall *c, double (*f)(double), Dim rows, Dim columns) {
   int64_t n = rows->value, m = columns->value;
   if (n < 1 || n > TABLE_MAX || m > TABLE_MAX / n) onnx_lack(c, "a table above 2^22 elements");
   OnnxKnown k = {.dtype = DT_F64, .rank = 2, .shape = (int64_t[]){n, m}, .n = (uint32_t)(n * m)};
+  onnx_evaluates(c, k.n);
   k.at = ARENA_ARRAY(c->b.in.g->arena, OnnxElement, k.n);
   for (int64_t t = 0; t < n; t++)
     for (int64_t i = 0; i < m; i++)
@@ -91,6 +92,7 @@ void onnx_op_stft(OnnxCall *c) {
   Node *x = onnx_in(c, 0), *window = onnx_optional(c, 2);
   bool half = onnx_flag(c, "onesided", true);
   infer_rank(&b->in, &x->type, 2, 3);
+  if (window) infer_rank(&b->in, &window->type, 1, 1);
   if (!window && !onnx_has(c, 3)) onnx_fail(c, E_ONNX_INPUT, 4);
   Dims *d = onnx_dims(c);
   Dim step = onnx_need_dim(c, 1), n = onnx_has(c, 3) ? onnx_need_dim(c, 3) : window->type.shape[0];

@@ -162,16 +162,33 @@ void onnx_element_store(DType t, OnnxElement e, uint8_t *to) {
   else scalar_store(t, (Scalar){.i = e.dim->value}, to);
 }
 
+bool onnx_can_know(uint32_t rank, const int64_t *shape) {
+  int64_t n = 1;
+  for (uint32_t i = 0; i < rank; i++) {
+    if (shape[i] < 0 || shape[i] > ONNX_KNOWN_MAX) return false;
+    if (shape[i]) n *= shape[i];
+    if (n > ONNX_KNOWN_MAX) return false;
+  }
+  return true;
+}
+
+bool onnx_count_elements(Onnx *r, const char *where, uint32_t n) {
+  r->elements += n;
+  if (r->elements <= ONNX_ELEMENTS_MAX) return true;
+  return onnx_error(r, where, E_ONNX_ELEMENTS, ONNX_ELEMENTS_MAX);
+}
+
 const OnnxKnown *onnx_tensor_known(Onnx *r, const Onnx__Tensor *t, const char *where) {
   ValueType type;
   WeightBytes bytes;
   if (!onnx_tensor_type(r, t, where, &type) || type.kind != VALUE_TENSOR) return NULL;
-  uint64_t n = numel(&type);
-  if (n > ONNX_KNOWN_MAX || !onnx_tensor_bytes(r, t, where, &type, &bytes)) return NULL;
+  if (!onnx_can_know(type.rank, t->dims)) return NULL;
+  if (!onnx_tensor_bytes(r, t, where, &type, &bytes)) return NULL;
   OnnxKnown *k = ARENA_NEW(r->arena, OnnxKnown);
   int64_t *shape = ARENA_ARRAY(r->arena, int64_t, type.rank);
   for (uint32_t i = 0; i < type.rank; i++) shape[i] = t->dims[i];
-  *k = (OnnxKnown){type.dtype, type.rank, shape, (uint32_t)n, NULL};
-  k->at = ARENA_ARRAY(r->arena, OnnxElement, n);
+  *k = (OnnxKnown){type.dtype, type.rank, shape, (uint32_t)numel(&type), NULL};
+  if (!onnx_count_elements(r, where, k->n)) return NULL;
+  k->at = ARENA_ARRAY(r->arena, OnnxElement, k->n);
   return onnx_elements(r, type.dtype, bytes.data, k->n, k->at) ? k : NULL;
 }

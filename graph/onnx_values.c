@@ -158,10 +158,13 @@ static Node *bind(Onnx *r, const OnnxValue *v, Node *n, WeightBytes bytes) {
   return added ? n : NULL;
 }
 
+/* A body's tensor is one for all its turns. */
 static Node *tensor_node(Onnx *r, const OnnxValue *v) {
   WeightBytes bytes;
+  void **slot = namemap_put(r->scratch, &r->stored, (const char *)v->tensor);
+  if (*slot) return *slot;
   if (!onnx_tensor_bytes(r, v->tensor, v->name, &v->type, &bytes)) return NULL;
-  return bind(r, v, stored_node(r, v, "p", INPUT_PARAMETER), bytes);
+  return *slot = bind(r, v, stored_node(r, v, "p", INPUT_PARAMETER), bytes);
 }
 
 static Arg element_arg(const OnnxKnown *k, uint32_t i) {

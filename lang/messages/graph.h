@@ -106,6 +106,8 @@
 #define E_ONNX_TOO_LARGE "its elements are more than 2^60"
 #define E_ONNX_BYTES "its elements take %zu bytes, the file has %zu"
 #define E_ONNX_CALLS "after functions and loops are written out the model has over %d nodes"
+#define E_ONNX_NAMES "written out they have over %d names"
+#define E_ONNX_ELEMENTS "what is computed while the model is read has over %d elements"
 #define E_ONNX_BODIES "more than %d functions and bodies call each other here"
 #define E_ONNX_BODY "the body's %zu inputs and %zu outputs do not fit those of the operator"
 #define E_ONNX_ITEM "there is no item %lld in a sequence of %u"
