@@ -191,6 +191,10 @@ void onnx_op_roi_align(OnnxCall *c) {
   int64_t count = onnx_int(c, "sampling_ratio", 0);
   if (count <= 0) onnx_lack(c, "as many samples as a box is large (sampling_ratio 0)");
   int64_t height = onnx_int(c, "output_height", 1), width = onnx_int(c, "output_width", 1);
+  if (count > INT32_MAX || height > INT32_MAX || width > INT32_MAX)
+    onnx_lack(c, "more than 2^31 samples");
+  if (height < 0 || width < 0)
+    onnx_fail(c, E_ONNX_NEGATIVE, (long long)(height < width ? height : width));
   Samples rows = samples_of(c, rois, 1, x->type.shape[2], height, count);
   Samples columns = samples_of(c, rois, 0, x->type.shape[3], width, count);
   Node *corners[4];

@@ -3,6 +3,8 @@
 
 #include "graph/onnx_op.h"
 
+enum { LENGTH_MAX = 16, SKIPS_MAX = 256 };
+
 typedef struct {
   const int64_t *pool, *starts, *places;
   uint32_t npool, nstarts, ngrams;
@@ -21,8 +23,8 @@ static Node *items_of(OnnxCall *c, const Ngrams *g, uint32_t length, uint32_t j)
   return n ? onnx_constant(c, k) : NULL;
 }
 
-/* Occurrences with so many items between those that count: [rows, n-grams]. */
-static Node *count(OnnxCall *c, const Ngrams *g, Node *x, uint32_t length, int64_t step) {
+/* Occurrences of n-grams with so many items between those that count: [rows, n-grams]. */
+static Node *count(OnnxCall *c, Node *const *items, Node *x, uint32_t length, int64_t step) {
   Build *b = &c->b;
   int64_t span = step * (length - 1) + 1, size = x->type.shape[1]->value;
   Node *all = NULL;
@@ -30,7 +32,7 @@ static Node *count(OnnxCall *c, const Ngrams *g, Node *x, uint32_t length, int64
   for (uint32_t j = 0; j < length; j++) {
     Dim from = build_const(b, j * step), to = build_const(b, j * step + size - span + 1);
     Node *part = build_unsqueeze(b, build_slice(b, x, 1, from, to, 1), 2);
-    Node *same = build_op2(b, "aten.eq.Tensor", part, items_of(c, g, length, j));
+    Node *same = build_op2(b, "aten.eq.Tensor", part, items[j]);
     all = all ? build_op2(b, "aten.logical_and.default", all, same) : same;
   }
   return build_sum(b, build_to(b, all, DT_F32), 2, false);
@@ -42,14 +44,15 @@ static Node *count_all(OnnxCall *c, const Ngrams *g, Node *x) {
   Node **parts = ARENA_ARRAY(b->in.g->arena, Node *, g->nstarts);
   uint32_t n = 0;
   for (uint32_t length = 1; length <= g->nstarts; length++) {
-    Node *items = items_of(c, g, length, 0), *sum = NULL;
-    if (!items) continue;
+    Node *items[LENGTH_MAX], *sum = NULL;
+    for (uint32_t j = 0; j < length; j++) items[j] = items_of(c, g, length, j);
+    if (!*items) continue;
     bool counts = length >= g->shortest && length <= g->longest;
     for (int64_t skip = 0; skip <= (length == 1 ? 0 : g->skips) && counts; skip++) {
-      Node *more = count(c, g, x, length, skip + 1);
+      Node *more = count(c, items, x, length, skip + 1);
       if (more) sum = sum ? build_add(b, sum, more) : more;
     }
-    Dim shape[] = {x->type.shape[0], items->type.shape[0]};
+    Dim shape[] = {x->type.shape[0], items[0]->type.shape[0]};
     parts[n++] = sum ? sum : build_full(b, 2, shape, arg_float(0), DT_F32);
   }
   if (!n) onnx_fail(c, E_ONNX_ATTR_MISSING, "pool_int64s");
@@ -88,6 +91,7 @@ static Node *weighted(OnnxCall *c, const Ngrams *g, Node *counts) {
     counts = build_to(b, build_with(b, "aten.gt.Scalar", counts, arg_float(0)), DT_F32);
   if (!weights) return counts;
   if (n != g->ngrams) onnx_fail(c, E_ONNX_ATTR_COUNT, "weights", n, g->ngrams);
+  if (n > ONNX_KNOWN_MAX) onnx_lack(c, "more than %d n-grams", ONNX_KNOWN_MAX);
   OnnxKnown *k = onnx_known_new(c, DT_F32, 1, (int64_t[]){n});
   for (uint32_t i = 0; i < n; i++) k->at[i].number = (double)weights[i];
   return build_mul(b, counts, onnx_constant(c, k));
@@ -108,7 +112,7 @@ void onnx_op_tf_idf(OnnxCall *c) {
   infer_rank(&b->in, &x->type, 1, 2);
   bool row = rank_of(x) == 1;
   if (row) x = build_unsqueeze(b, x, 0);
-  if (!dim_is_int(x->type.shape[1]) || g.skips < 0 || g.skips > ONNX_KNOWN_MAX || g.nstarts > 16)
+  if (!dim_is_int(x->type.shape[1]) || g.skips < 0 || g.skips > SKIPS_MAX || g.nstarts > LENGTH_MAX)
     onnx_lack(c, "rows of symbolic length, or n-grams that are too long");
   x = build_to(b, x, DT_I64);
   Node *y = arranged(c, &g, weighted(c, &g, count_all(c, &g, x)));

@@ -83,19 +83,16 @@ void onnx_op_max_pool(OnnxCall *c) {
 void onnx_op_max_unpool(OnnxCall *c) {
   Build *b = &c->b;
   Node *x = onnx_in(c, 0), *index = onnx_in(c, 1);
-  uint32_t n, rank = rank_of(x);
-  const int64_t *kernel = onnx_ints(c, "kernel_shape", &n);
-  int64_t stride[GRAPH_RANK_MAX], pads[2 * GRAPH_RANK_MAX];
-  if (!kernel || n + 2 != rank) onnx_lack(c, "kernel_shape of %u axes", kernel ? n : 0);
-  onnx_ints_of(c, "strides", n, 1, stride);
-  onnx_ints_of(c, "pads", 2 * n, 0, pads);
+  uint32_t rank = rank_of(x);
+  OnnxWindow w = onnx_window(c, x, NULL);
   Dims *d = b->in.g->dims;
   Dim shape[GRAPH_RANK_MAX], wanted[GRAPH_RANK_MAX], count = value_numel(b->in.g, &x->type);
   for (uint32_t i = 0; i < rank; i++) {
     Dim size = x->type.shape[i], one = build_const(b, 1);
     if (i >= 2) {
-      size = dim_mul(d, dim_sub(d, size, one), build_const(b, stride[i - 2]));
-      size = dim_add(d, size, build_const(b, kernel[i - 2] - pads[i - 2] - pads[n + i - 2]));
+      size = dim_mul(d, dim_sub(d, size, one), build_const(b, w.stride[i - 2]));
+      int64_t more = w.kernel[i - 2] - w.before[i - 2] - w.after[i - 2];
+      size = dim_add(d, size, build_const(b, more));
     }
     shape[i] = wanted[i] = size;
   }

@@ -220,6 +220,8 @@ static void size_axes(OnnxCall *c, const Node *x, uint32_t input, const uint32_t
     if (!dim_is_int(from) || !dim_is_int(sizes[i])) onnx_lack(c, "an axis of symbolic size");
     if (sizes[i]->value < 1 || from->value < 1)
       onnx_fail(c, E_GRAPH_STEP, (long long)sizes[i]->value);
+    if (sizes[i]->value > INT32_MAX || from->value > INT32_MAX)
+      onnx_lack(c, "an axis of 2^31 elements");
     out[axes[i]] = (Axis){.from = from->value, .to = sizes[i]->value, .end = 1};
     out[axes[i]].scale = (double)sizes[i]->value / (double)from->value;
   }
@@ -258,6 +260,9 @@ static void read_region(OnnxCall *c, uint32_t n, const uint32_t *axes, const Nod
     Dim size = x->type.shape[axes[i]];
     if (a->from < 0 && !dim_is_int(size)) continue; /* not resized */
     if (a->from < 0) a->from = a->to = size->value;
+    if (a->from > INT32_MAX) onnx_lack(c, "an axis of 2^31 elements");
+    if (!(fabs(roi[i]) <= 1e6) || !(fabs(roi[n + i]) <= 1e6))
+      onnx_lack(c, "a region from %g to %g", roi[i], roi[n + i]);
     a->start = roi[i];
     a->end = roi[n + i];
   }

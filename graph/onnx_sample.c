@@ -45,6 +45,7 @@ static Node *centered(OnnxCall *c, Node *x, uint32_t axis, Dim wanted) {
   Build *b = &c->b;
   Dim size = x->type.shape[axis];
   if (!dim_is_int(size) || !dim_is_int(wanted)) onnx_lack(c, "symbolic sizes");
+  if (wanted->value < 0) onnx_fail(c, E_ONNX_NEGATIVE, (long long)wanted->value);
   int64_t more = wanted->value - size->value;
   if (more <= 0) {
     Dim first = build_const(b, -more / 2);

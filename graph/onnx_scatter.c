@@ -1,4 +1,5 @@
 /* Elements at places that tensors of several coordinates say, and writing there. */
+#include <math.h>
 #include <string.h>
 
 #include "graph/onnx_op.h"
@@ -105,13 +106,18 @@ void onnx_op_scatter_nd(OnnxCall *c) {
 
 /* ---- tensors of zeros and ones, or of two values ---- */
 
+static Dim depth_of(OnnxCall *c) {
+  if (!dtype_is_float(onnx_need(c, 1)->dtype)) return onnx_need_dim(c, 1);
+  double depth = onnx_need_number(c, 1);
+  if (!(fabs(depth) < 9e15)) onnx_lack(c, "a depth of %g", depth);
+  return build_const(&c->b, (int64_t)depth);
+}
+
 /* values[1] where an index is met along the new axis, else values[0]. */
 void onnx_op_one_hot(OnnxCall *c) {
   Build *b = &c->b;
   Node *indices = onnx_in(c, 0), *values = onnx_in(c, 2);
-  const OnnxKnown *k = onnx_need(c, 1);
-  Dim depth = dtype_is_float(k->dtype) ? build_const(b, (int64_t)onnx_need_number(c, 1))
-                                       : onnx_need_dim(c, 1);
+  Dim depth = depth_of(c);
   uint32_t rank = rank_of(indices) + 1, axis = onnx_axis_attr(c, "axis", -1, rank);
   indices = onnx_from_begin(c, indices, depth);
   Node *all = build_along(b, build_arange(b, depth), axis, rank);

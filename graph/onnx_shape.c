@@ -92,6 +92,11 @@ void onnx_op_unsqueeze(OnnxCall *c) {
   onnx_set(c, 0, build_view(&c->b, x, rank, shape));
 }
 
+static void check_block(OnnxCall *c, int64_t size) {
+  if (size < 1) onnx_fail(c, E_GRAPH_STEP, (long long)size);
+  if (size > INT32_MAX) onnx_lack(c, "blocksize %lld", (long long)size);
+}
+
 /* [n, (c, b, b), h, w] in mode CRD, [n, (b, b, c), h, w] in mode DCR, becomes [n, c, hb, wb]. */
 void onnx_op_depth_to_space(OnnxCall *c) {
   Build *b = &c->b;
@@ -101,7 +106,7 @@ void onnx_op_depth_to_space(OnnxCall *c) {
   bool crd = !strcmp(mode, "CRD");
   if (!crd && strcmp(mode, "DCR")) onnx_fail(c, E_ONNX_ATTR_VALUE, "mode", mode);
   infer_rank(&b->in, &x->type, 4, 4);
-  if (size < 1) onnx_fail(c, E_GRAPH_STEP, (long long)size);
+  check_block(c, size);
   const Dim *s = x->type.shape;
   Dim k = build_const(b, size), channels = infer_exact_div(&b->in, s[1], size * size);
   Dim split[6] = {s[0], crd ? channels : k, k, crd ? k : channels, s[2], s[3]};
@@ -118,7 +123,7 @@ void onnx_op_space_to_depth(OnnxCall *c) {
   Node *x = onnx_in(c, 0);
   int64_t size = onnx_int(c, "blocksize", 0);
   infer_rank(&b->in, &x->type, 4, 4);
-  if (size < 1) onnx_fail(c, E_GRAPH_STEP, (long long)size);
+  check_block(c, size);
   const Dim *s = x->type.shape;
   Dim k = build_const(b, size);
   Dim h = infer_exact_div(&b->in, s[2], size), w = infer_exact_div(&b->in, s[3], size);

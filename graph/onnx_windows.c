@@ -58,6 +58,7 @@ void onnx_op_mel_weights(OnnxCall *c) {
   Build *b = &c->b;
   int64_t bands = onnx_need_int(c, 0), bins = onnx_need_int(c, 1) / 2 + 1;
   DType t = onnx_dtype_attr(c, "output_datatype", DT_F32);
+  if (bands > ONNX_KNOWN_MAX) onnx_lack(c, "more than %d bands", ONNX_KNOWN_MAX);
   if (bands < 1 || bins < 1) onnx_lack(c, "a matrix without elements");
   Node *places = onnx_constant(c, mel_places(c, bands)), *at[3];
   for (int64_t i = 0; i < 3; i++)
