@@ -334,6 +334,11 @@ bool tile_view_checked(const TileOp *op, uint32_t axis) {
   return false;
 }
 
+bool tile_is_same_scalar(const TileOp *op) {
+  bool shapes = op->code == TILE_RESHAPE || op->code == TILE_BROADCAST || op->code == TILE_TRANS;
+  return shapes && !op->args[0]->type.rank && !op->results[0]->type.rank;
+}
+
 bool tile_const_value(const TileValue *v, int64_t *out) {
   if (!v->def || v->def->code != TILE_CONST || !dtype_is_int((DType)v->type.dtype)) return false;
   *out = tile_int(v->def, TA_value, 0);

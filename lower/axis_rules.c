@@ -258,6 +258,7 @@ AxisInfo axis_shape_rule(const TileOp *op, const AxisInfo *info) {
   const TileValue *v = op->results[0];
   const AxisInfo *a = op->nargs ? &info[op->args[0]->id] : NULL;
   AxisInfo x = axis_unknown(v);
+  if (tile_is_same_scalar(op)) return *a;
   if (a && dtype_is_int((DType)v->type.dtype)) x.lo = a->lo, x.hi = a->hi, x.known = a->known;
   unsigned n = axes_of(v);
   switch (op->code) {

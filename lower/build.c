@@ -67,12 +67,6 @@ static void plan_inlining(Build *s) {
 
 /* ---- scalars ---- */
 
-/* Of a scalar, which has no axes, these are the value itself. */
-static bool is_same_value(const TileOp *op) {
-  return op->code == TILE_HINT || op->code == TILE_RESHAPE || op->code == TILE_BROADCAST ||
-         op->code == TILE_TRANS;
-}
-
 static void scalar_op_stmt(Build *s, const TileOp *op) {
   const TileValue *r = op->results[0];
   if (op->code == TILE_CONST || op->code == TILE_UNDEF) {
@@ -81,7 +75,7 @@ static void scalar_op_stmt(Build *s, const TileOp *op) {
     s->scalar[r->id] = floats ? ref_float(c ? c->f : 0) : ref_int(c ? c->i : 0);
     return;
   }
-  if (is_same_value(op)) {
+  if (op->code == TILE_HINT || tile_is_same_scalar(op)) {
     s->scalar[r->id] = s->scalar[op->args[0]->id];
     return;
   }
