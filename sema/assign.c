@@ -5,16 +5,20 @@
 #include "sema/context.h"
 #include "sema/host.h"
 
-Value decay(Sema *S, Value v, Span at) {
-  if (S->frame->host) return v;
+static Value decay_leaves(Sema *S, Value v, Span at) {
   if (value_is_number(v)) return typed(S, v, at);
   if (v.kind != V_TUPLE) return v;
   Value copy = value_tuple(S->arena, v.u.tuple->data, v.u.tuple->len);
   copy.u.tuple->is_list = v.u.tuple->is_list;
   copy.u.tuple->fields = v.u.tuple->fields;
   for (uint32_t i = 0; i < copy.u.tuple->len; i++)
-    copy.u.tuple->data[i] = decay(S, copy.u.tuple->data[i], at);
+    copy.u.tuple->data[i] = decay_leaves(S, copy.u.tuple->data[i], at);
   return copy;
+}
+
+Value decay(Sema *S, Value v, Span at) {
+  if (S->frame->host) return v;
+  return has_leaves(S, v, at) ? decay_leaves(S, v, at) : value_error();
 }
 
 /* The user's name for a value; the library's are none. */
@@ -77,12 +81,18 @@ static void assign_item(Sema *S, const Expr *target, Value v, Span at) {
   }
 }
 
+/* Tensors are what they are, and the constexprs of a configuration are a dict. */
+static bool can_be(const Sema *S, Value of, uint32_t field, Value v) {
+  if (value_is_tensor(S, of)) return false;
+  return field != CONFIG_KWARGS || v.kind == V_DICT || !value_is_config(S, of);
+}
+
 /* config.num_warps = 8 */
 static void assign_field(Sema *S, const Expr *target, Value v) {
   Value into = eval(S, target->a);
   const Tuple *t = into.kind == V_TUPLE ? into.u.tuple : NULL;
   for (uint32_t i = 0; t && t->fields && i < t->len; i++)
-    if (t->fields[i] == target->name) {
+    if (t->fields[i] == target->name && can_be(S, into, i, v)) {
       t->data[i] = v;
       return;
     }

@@ -22,7 +22,8 @@ static const Var *changed(const Side *side, uint32_t var) {
 static void only_side(Sema *S, Join *j, int side, const Var *v, Var *out) {
   size_t first = j->slots.len;
   *out = *v;
-  join_leaves(S, j, v->value, &out->value);
+  if (has_leaves(S, v->value, v->at)) join_leaves(S, j, v->value, &out->value);
+  else out->value = value_error();
   for (size_t i = first; side == 1 && i < j->slots.len; i++) {
     JoinSlot *slot = &j->slots.data[i];
     slot->sides[1] = slot->sides[0];

@@ -18,15 +18,15 @@ static Value split_str(Sema *S, const char *s, const char *sep) {
   return out;
 }
 
-static Value replace_str(Sema *S, const char *s, const char *from, const char *to) {
+static Value replace_str(Sema *S, const char *s, const char *from, const char *to, Span at) {
   Text t = text_new(S->arena);
   size_t n = strlen(from);
-  for (const char *end; n && (end = strstr(s, from)); s = end + n) {
+  for (const char *end; n && t.len <= STR_MAX && (end = strstr(s, from)); s = end + n) {
     text_putn(&t, s, (size_t)(end - s));
     text_puts(&t, to);
   }
   text_puts(&t, s);
-  return str_of(S, t.data);
+  return text_value(S, &t, at);
 }
 
 static Value change_case(Sema *S, const char *s, bool upper) {
@@ -37,7 +37,8 @@ static Value change_case(Sema *S, const char *s, bool upper) {
 }
 
 /* V_ABSENT if there is no such method for these arguments. */
-static Value str_method(Sema *S, const char *s, const char *name, const Value *a, uint32_t n) {
+static Value str_method(Sema *S, const char *s, const char *name, const Value *a, uint32_t n,
+                        Span at) {
   size_t len = strlen(s);
   bool one = n == 1 && a[0].kind == V_STR;
   size_t k = one ? strlen(a[0].u.s) : 0;
@@ -48,7 +49,7 @@ static Value str_method(Sema *S, const char *s, const char *name, const Value *a
   if (!strcmp(name, "upper")) return change_case(S, s, true);
   if (!strcmp(name, "split") && one && k) return split_str(S, s, a[0].u.s);
   if (!strcmp(name, "replace") && n == 2 && a[0].kind == V_STR && a[1].kind == V_STR)
-    return replace_str(S, s, a[0].u.s, a[1].u.s);
+    return replace_str(S, s, a[0].u.s, a[1].u.s, at);
   if (!strcmp(name, "strip") && n == 0) {
     while (isspace((unsigned char)*s)) s++;
     len = strlen(s);
@@ -112,6 +113,14 @@ static Value dtype_method(Sema *S, Value self, const char *name, const Value *a,
   return value_of(V_ABSENT);
 }
 
+/* Without the sign, which the least integer cannot lose. */
+static int bit_length(BigInt i) {
+  unsigned __int128 left = i < 0 ? -(unsigned __int128)i : (unsigned __int128)i;
+  int bits = 0;
+  for (; left; left >>= 1) bits++;
+  return bits;
+}
+
 Value builtin_method(Sema *S, Call *c) {
   const Tuple *t = c->rest.u.tuple;
   Value self = t->data[0].u.tuple->data[0];
@@ -120,14 +129,12 @@ Value builtin_method(Sema *S, Call *c) {
   uint32_t n = t->len - 1;
   Value v = S->host ? host_method(S, self, name, a, n, c->at) : value_of(V_ABSENT);
   if (v.kind != V_ABSENT) return v;
-  if (self.kind == V_STR) v = str_method(S, self.u.s, name, a, n);
+  if (self.kind == V_STR) v = str_method(S, self.u.s, name, a, n, c->at);
   else if (self.kind == V_DICT) v = dict_method(S, self.u.dict, name, a, n);
   else if (self.kind == V_TUPLE) v = tuple_method(S, self.u.tuple, name, a, n, c->at);
   else if (self.kind == V_DTYPE) v = dtype_method(S, self, name, a, n);
   else if (self.kind == V_INT && !n) {
-    int bits = 0;
-    for (BigInt i = self.u.i < 0 ? -self.u.i : self.u.i; i; i >>= 1) bits++;
-    v = value_int(bits);
+    v = value_int(bit_length(self.u.i));
   }
   if (v.kind != V_ABSENT) return v;
   sema_error(S, c->at, E_SEMA_METHOD, name, value_describe(S->arena, self));

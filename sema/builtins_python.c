@@ -1,11 +1,16 @@
 /* Python's own functions, on compile-time values. */
 #include <ctype.h>
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "lang/messages.h"
 #include "sema/builtins.h"
 #include "sema/context.h"
+
+/* Floats below it are integers of ours when they are rounded; a NaN is not below it. */
+#define WHOLE_MAX 0x1p120
 
 Value builtin_len(Sema *S, Call *c) {
   Value v = c->args[0];
@@ -21,11 +26,12 @@ Value builtin_int(Sema *S, Call *c) {
   double f;
   Value v = c->args[0];
   if (value_as_int(v, &i)) return value_int(i);
-  if (value_as_float(v, &f) && isfinite(f) && fabs(f) < 0x1p120) return value_int((BigInt)f);
+  if (value_as_float(v, &f) && fabs(f) < WHOLE_MAX) return value_int((BigInt)f);
   if (v.kind == V_STR && v.u.s[0]) {
     char *end;
+    errno = 0;
     long long n = strtoll(v.u.s, &end, 10);
-    if (!*end) return value_int(n);
+    if (!*end && !errno) return value_int(n);
   }
   return refuse_argument(S, v, "int()", "a number", c->spans[0]);
 }
@@ -62,7 +68,7 @@ Value builtin_bool(Sema *S, Call *c) {
 Value builtin_str(Sema *S, Call *c) {
   Text t = text_new(S->arena);
   value_print(&t, c->args[0], c->fn->code == 1);
-  return value_str(pool_name(S->names, t.data));
+  return text_value(S, &t, c->at);
 }
 
 /* ---- types ---- */
@@ -107,6 +113,7 @@ static bool instance_of(Sema *S, Value v, Value type, Span at, bool *yes) {
 
 Value builtin_isinstance(Sema *S, Call *c) {
   bool yes;
+  if (!has_leaves(S, c->args[1], c->spans[1])) return value_error();
   return instance_of(S, c->args[0], c->args[1], c->spans[1], &yes) ? value_bool(yes)
                                                                    : value_error();
 }
@@ -144,6 +151,10 @@ Value builtin_zip(Sema *S, Call *c) {
     if (!iterate(S, t->data[i], c->at, &items[i], &n)) return value_error();
     if (n < shortest) shortest = n;
   }
+  if ((uint64_t)shortest * t->len > ROWS_MAX) {
+    sema_error(S, c->at, E_SEMA_TUPLE_MAX, ROWS_MAX);
+    return value_error();
+  }
   for (uint32_t k = 0; k < shortest; k++) {
     Value row = value_tuple(S->arena, NULL, 0);
     for (uint32_t i = 0; i < t->len; i++) value_append(S->arena, row.u.tuple, items[i][k]);
@@ -161,7 +172,7 @@ Value builtin_enumerate(Sema *S, Call *c) {
     return value_error();
   Value out = value_list(S->arena, NULL, 0);
   for (uint32_t i = 0; i < n; i++) {
-    Value pair[] = {value_int(start + i), items[i]};
+    Value pair[] = {value_int((BigInt)start + i), items[i]};
     value_append(S->arena, out.u.tuple, value_tuple(S->arena, pair, 2));
   }
   return out;
@@ -194,7 +205,8 @@ Value builtin_py_sum(Sema *S, Call *c) {
   uint32_t n;
   if (!iterate(S, c->args[0], c->spans[0], &items, &n)) return value_error();
   Value total = c->args[1];
-  for (uint32_t i = 0; i < n; i++) total = binary(S, OP_ADD, total, items[i], c->at);
+  for (uint32_t i = 0; i < n && !memory_spent(S, c->at); i++)
+    total = binary(S, OP_ADD, total, items[i], c->at);
   return total;
 }
 
@@ -213,7 +225,8 @@ Value builtin_round(Sema *S, Call *c) {
   if (value_as_int(c->args[0], &i)) return value_int(i);
   if (!value_as_float(c->args[0], &f) || !isfinite(f))
     return refuse_argument(S, c->args[0], "round()", "a number", c->spans[0]);
-  if (c->args[1].kind == V_NONE) return value_int((BigInt)rint(f));
+  if (c->args[1].kind == V_NONE && fabs(f) < WHOLE_MAX) return value_int((BigInt)rint(f));
+  if (c->args[1].kind == V_NONE) return value_float(f);
   int64_t digits;
   if (!want_int(S, c->args[1], "digits", c->spans[1], &digits)) return value_error();
   double scale = pow(10, (double)digits);

@@ -107,6 +107,7 @@ static Value call_extern(Sema *S, Name path, const CallArgs *args) {
 }
 
 Value call_value(Sema *S, Value fn, const CallArgs *args) {
+  if (memory_spent(S, args->at)) return value_error();
   switch (fn.kind) {
     case V_ERROR: return fn;
     case V_FUNC:

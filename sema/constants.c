@@ -127,22 +127,24 @@ static Value repeat_tuple(Sema *S, const Tuple *t, BigInt times, Span at) {
   return v;
 }
 
+Value text_value(Sema *S, const Text *t, Span at) {
+  if (t->len <= STR_MAX) return value_str(pool_name(S->names, t->data));
+  sema_error(S, at, E_SEMA_STR_MAX, STR_MAX);
+  return value_error();
+}
+
 static Value repeat_str(Sema *S, Name s, BigInt times, Span at) {
   Text t = text_new(S->arena);
   size_t n = strlen(s);
-  if (n && times > (BigInt)(STR_MAX / n)) {
-    sema_error(S, at, E_SEMA_STR_MAX, STR_MAX);
-    return value_error();
-  }
-  for (; n && times > 0; times--) text_putn(&t, s, n);
-  return value_str(pool_name(S->names, t.data));
+  for (; n && times > 0 && t.len <= STR_MAX; times--) text_putn(&t, s, n);
+  return text_value(S, &t, at);
 }
 
 static Value concat_strs(Sema *S, Name a, Name b, Span at) {
-  if (strlen(a) + strlen(b) <= STR_MAX)
-    return value_str(pool_name(S->names, arena_printf(S->arena, "%s%s", a, b)));
-  sema_error(S, at, E_SEMA_STR_MAX, STR_MAX);
-  return value_error();
+  Text t = text_new(S->arena);
+  text_puts(&t, a);
+  text_puts(&t, b);
+  return text_value(S, &t, at);
 }
 
 /* Containers; V_ABSENT if the operands are none. */
@@ -186,7 +188,19 @@ Value const_unary(Sema *S, AstOp op, Value a, Span at) {
 }
 
 /* -1, 0, 1; 2 if the two have no order (a NaN), 3 if they are not comparable at all. */
-static int order(Value a, Value b) {
+static int order(Value a, Value b, Walk *w);
+
+static int order_tuples(const Tuple *x, const Tuple *y, Walk *w) {
+  if (!walk_enter(w, x->len)) return 3;
+  for (uint32_t k = 0; k < x->len && k < y->len; k++) {
+    int c = order(x->data[k], y->data[k], w);
+    if (c) return c;
+  }
+  walk_leave(w);
+  return (x->len > y->len) - (x->len < y->len);
+}
+
+static int order(Value a, Value b, Walk *w) {
   BigInt i, j;
   double f, g;
   if (value_as_int(a, &i) && value_as_int(b, &j)) return (i > j) - (i < j);
@@ -196,13 +210,7 @@ static int order(Value a, Value b) {
     int c = strcmp(a.u.s, b.u.s);
     return (c > 0) - (c < 0);
   }
-  if (a.kind != V_TUPLE || b.kind != V_TUPLE) return 3;
-  const Tuple *x = a.u.tuple, *y = b.u.tuple;
-  for (uint32_t k = 0; k < x->len && k < y->len; k++) {
-    int c = order(x->data[k], y->data[k]);
-    if (c) return c;
-  }
-  return (x->len > y->len) - (x->len < y->len);
+  return a.kind == V_TUPLE && b.kind == V_TUPLE ? order_tuples(a.u.tuple, b.u.tuple, w) : 3;
 }
 
 static bool contains(Sema *S, Value item, Value in, Span at, bool *found) {
@@ -237,7 +245,8 @@ Value const_compare(Sema *S, AstOp op, Value a, Value b, Span at) {
     if (!contains(S, a, b, at, &yes)) return value_error();
     return value_bool(yes == (op == OP_IN));
   }
-  int c = order(a, b);
+  Walk w = {0};
+  int c = order(a, b, &w);
   switch (c == 3 ? OP_ADD : op) {
     case OP_LT: return value_bool(c == -1);
     case OP_LE: return value_bool(c == -1 || c == 0);

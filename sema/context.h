@@ -34,9 +34,11 @@ enum {
   CALL_DEPTH_MAX = 100,    /* inlined calls */
   UNROLL_MAX = 1 << 18,    /* statements executed in unrolled and compile-time loops */
   UNSETTLED_MAX = 1 << 12, /* values of names of modules that are not kept */
-  UNROLL_MB_MAX = 512,     /* what they may take of memory */
+  EVAL_MB_MAX = 512,       /* what one evaluation may take of memory */
+  EVAL_SPENT_MAX = 4,      /* evaluations of a program that have taken so much */
   TUPLE_MAX = 1 << 16,     /* elements of a tuple made by repetition */
-  STR_MAX = 1 << 20
+  ROWS_MAX = 1 << 20,      /* elements of all tuples that zip() and product() make */
+  STR_MAX = VALUE_TEXT_MAX
 };
 
 /* ---- programs and modules ---- */
@@ -103,6 +105,7 @@ struct Program {
   NameMap builtins;  /* name -> first row of that name in the table */
   const void **signatures; /* of builtins, by row, once parsed */
   uint64_t steps; /* of unrolled loops in the last compilation */
+  uint32_t spent; /* evaluations that have taken EVAL_MB_MAX */
   const Name *config_fields, *tensor_fields; /* by which objects are told: see host.h */
   StdIndex *std;
 };
@@ -186,6 +189,7 @@ struct Sema {
   bool failed;
   int elementwise;    /* > 0: `if` on a tile becomes a choice by element */
   bool out_of_depth;
+  bool spent;         /* EVAL_MB_MAX is taken: nothing more is evaluated */
   bool muted;         /* the last error was not new: its notes and hints go too */
   VEC(Replacement) replaced;
   VEC(Span) reported;
@@ -206,8 +210,13 @@ void nearest_offer(Nearest *n, const char *name, const char *candidate);
 /* Where ops made now come from: the innermost place that is the user's. */
 Span sema_place(const Sema *S, Span at);
 
+/* True (and, once, an error) when the evaluation has taken EVAL_MB_MAX: asked before whatever may
+ * be evaluated again and again. */
+bool memory_spent(Sema *S, Span at);
+/* False, and an error, if a value is past the bounds of value.h. */
+bool has_leaves(Sema *S, Value v, Span at);
 /* Counts a step of an unrolled loop; true (and, once, an error) after UNROLL_MAX of them, or when
- * they have taken UNROLL_MB_MAX. */
+ * memory is spent. */
 bool unrolled_too_much(Sema *S, Span at);
 
 /* ---- scope.c ---- */
@@ -268,6 +277,8 @@ Value eval_items(Sema *S, const ExprList *list, bool is_list);
 Value eval_dict(Sema *S, const Expr *e);
 Value eval_comp(Sema *S, const Expr *e); /* a comprehension */
 Value as_set(Sema *S, Value list);
+/* A text as a value; an error if it has more than STR_MAX characters. */
+Value text_value(Sema *S, const Text *t, Span at);
 
 /* ---- subscripts.c ---- */
 Value eval_subscript(Sema *S, Value v, Value index, Span at);

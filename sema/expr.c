@@ -165,14 +165,15 @@ static Value eval_ifexp(Sema *S, const Expr *e) {
 
 /* A format specification of an f-string: precision and width of numbers, as messages need. */
 static void print_formatted(Sema *S, Text *out, Value v, const char *spec, bool repr) {
+  enum { SPEC_MAX = 6 }; /* no text of more than 99999 characters */
   double f;
   BigInt i;
   size_t n = strlen(spec);
-  char last = n ? spec[n - 1] : 0;
-  if (last && strchr("efgEFG", last) && value_as_float(v, &f) && n < 12 &&
+  char last = n && n <= SPEC_MAX ? spec[n - 1] : 0;
+  if (last && strchr("efgEFG", last) && value_as_float(v, &f) &&
       strspn(spec, "0123456789.+- ") == n - 1)
     text_puts(out, arena_printf(S->arena, arena_printf(S->arena, "%%%s", spec), f));
-  else if (last && strchr("xXd", last) && value_as_int(v, &i) && n < 12 &&
+  else if (last && strchr("xXd", last) && value_as_int(v, &i) && i == (long long)i &&
            strspn(spec, "0123456789") == n - 1)
     text_puts(out,
               arena_printf(S->arena, arena_printf(S->arena, "%%%.*sll%c", (int)n - 1, spec, last),
@@ -182,7 +183,7 @@ static void print_formatted(Sema *S, Text *out, Value v, const char *spec, bool 
 
 static Value eval_fstring(Sema *S, const Expr *e) {
   Text t = text_new(S->arena);
-  for (uint32_t i = 0; i < e->items.len; i++) {
+  for (uint32_t i = 0; i < e->items.len && t.len <= STR_MAX; i++) {
     const Expr *part = e->items.data[i];
     if (part->kind != EX_FORMAT) {
       text_puts(&t, part->name);
@@ -193,7 +194,7 @@ static Value eval_fstring(Sema *S, const Expr *e) {
     if (v.kind == V_ERROR || spec.kind != V_STR) return value_error();
     print_formatted(S, &t, v, spec.u.s, part->bracket == 'r');
   }
-  return value_str(pool_name(S->names, t.data));
+  return text_value(S, &t, e->span);
 }
 
 /* ---- subscripts ---- */
@@ -277,6 +278,7 @@ Value eval(Sema *S, const Expr *e) {
     S->failed = true;
     return value_error();
   }
+  if (memory_spent(S, e->span)) return value_error();
   S->depth++;
   Value v = eval_kind(S, e);
   S->depth--;

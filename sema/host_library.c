@@ -6,8 +6,8 @@
 #include "sema/builtins.h"
 #include "sema/host.h"
 
-static Value too_long(Sema *S, Span at) {
-  sema_error(S, at, E_SEMA_TUPLE_MAX, TUPLE_MAX);
+static Value too_long(Sema *S, int most, Span at) {
+  sema_error(S, at, E_SEMA_TUPLE_MAX, most);
   return value_error();
 }
 
@@ -52,8 +52,9 @@ static Value product(Sema *S, const CallArgs *args) {
     if (!iterate(S, args->pos[i % args->npos], args->at, &lists[i].items, &lists[i].n))
       return value_error();
     total *= lists[i].n;
-    if (total > TUPLE_MAX) return too_long(S, args->at);
+    if (total > TUPLE_MAX) return too_long(S, TUPLE_MAX, args->at);
   }
+  if (total * n > ROWS_MAX) return too_long(S, ROWS_MAX, args->at);
   return product_of(S, lists, n);
 }
 
@@ -63,7 +64,7 @@ static Value chain(Sema *S, const Value *lists, uint32_t n, Span at) {
     const Value *items;
     uint32_t count;
     if (!iterate(S, lists[i], at, &items, &count)) return value_error();
-    if (out.u.tuple->len + count > TUPLE_MAX) return too_long(S, at);
+    if (out.u.tuple->len + count > TUPLE_MAX) return too_long(S, TUPLE_MAX, at);
     for (uint32_t k = 0; k < count; k++) value_append(S->arena, out.u.tuple, items[k]);
   }
   return out;
@@ -92,13 +93,14 @@ Value value_copy(Sema *S, Value v) {
   return out;
 }
 
-static Value deep_copy(Sema *S, Value v, int depth) {
-  enum { DEPTH_MAX = 32 };
+/* Past the bounds of what can be gone through the copy shares what it holds. */
+static Value deep_copy(Sema *S, Value v, Walk *w) {
   v = value_copy(S, v);
-  if (depth >= DEPTH_MAX) return v;
   uint32_t n = v.kind == V_TUPLE ? v.u.tuple->len : v.kind == V_DICT ? 2 * v.u.dict->len : 0;
   Value *items = v.kind == V_TUPLE ? v.u.tuple->data : v.kind == V_DICT ? v.u.dict->data : NULL;
-  for (uint32_t i = 0; i < n; i++) items[i] = deep_copy(S, items[i], depth + 1);
+  if (!items || !walk_enter(w, n)) return v;
+  for (uint32_t i = 0; i < n; i++) items[i] = deep_copy(S, items[i], w);
+  walk_leave(w);
   return v;
 }
 
@@ -165,11 +167,12 @@ static Value extremes(Sema *S, const CallArgs *args, bool largest) {
 
 bool host_library(Sema *S, Name path, const CallArgs *args, Value *out) {
   bool one = args->npos == 1 && !args->nnamed;
+  Walk w = {0};
   if (!strcmp(path, "itertools.product")) *out = product(S, args);
   else if (!strcmp(path, "itertools.chain")) *out = chain(S, args->pos, args->npos, args->at);
   else if (!strcmp(path, "itertools.chain.from_iterable")) *out = chain_items(S, args);
   else if (one && !strcmp(path, "copy.copy")) *out = value_copy(S, args->pos[0]);
-  else if (one && !strcmp(path, "copy.deepcopy")) *out = deep_copy(S, args->pos[0], 0);
+  else if (one && !strcmp(path, "copy.deepcopy")) *out = deep_copy(S, args->pos[0], &w);
   else if (!strcmp(path, "heapq.nsmallest")) *out = extremes(S, args, false);
   else if (!strcmp(path, "heapq.nlargest")) *out = extremes(S, args, true);
   else if (args->npos && !strcmp(path, "functools.partial")) *out = partial(S, args);

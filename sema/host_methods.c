@@ -152,21 +152,21 @@ static bool field(Sema *S, Value self, const char *name, Value *out) {
 }
 
 /* The product of the extents from axis `from` on. */
-static Value extents(const Tuple *shape, uint32_t from) {
-  BigInt n = 1;
-  for (uint32_t i = from; i < shape->len; i++) n *= shape->data[i].u.i;
-  return value_int(n);
+static Value extents(Sema *S, const Tuple *shape, uint32_t from, Span at) {
+  Value n = value_int(1);
+  for (uint32_t i = from; i < shape->len; i++) n = const_binary(S, OP_MUL, n, shape->data[i], at);
+  return n;
 }
 
 static Value shaped_method(Sema *S, const Tuple *shape, Name name, const Value *a, uint32_t n,
                            Span at) {
   int64_t axis = 0;
-  if (!strcmp(name, "numel")) return extents(shape, 0);
+  if (!strcmp(name, "numel")) return extents(S, shape, 0, at);
   if (!strcmp(name, "dim")) return value_int(shape->len);
   if (!n || !want_int(S, a[0], name, at, &axis)) return value_of(V_ABSENT);
   if (axis < 0) axis += shape->len;
   if (axis < 0 || axis >= shape->len) return value_of(V_ABSENT);
-  return name[1] == 't' ? extents(shape, (uint32_t)axis + 1) : shape->data[axis];
+  return name[1] == 't' ? extents(S, shape, (uint32_t)axis + 1, at) : shape->data[axis];
 }
 
 static Value tensor_method(Sema *S, Value self, Name name, const Value *a, uint32_t n, Span at) {
@@ -194,9 +194,11 @@ static Value text_method(Sema *S, Value self, Name name, const Value *a, uint32_
     return value_bool(*self.u.s && !self.u.s[strspn(self.u.s, "0123456789")]);
   if (n != 1 || !iterate(S, a[0], at, &items, &count)) return value_of(V_ABSENT);
   Text t = text_new(S->arena);
-  for (uint32_t i = 0; i < count; i++)
-    text_printf(&t, "%s%s", i ? self.u.s : "", value_text(S->arena, items[i]));
-  return value_str(pool_name(S->names, t.data));
+  for (uint32_t i = 0; i < count && t.len <= STR_MAX; i++) {
+    text_puts(&t, i ? self.u.s : "");
+    value_print(&t, items[i], false);
+  }
+  return text_value(S, &t, at);
 }
 
 Value host_method(Sema *S, Value self, Name name, const Value *a, uint32_t n, Span at) {

@@ -34,6 +34,10 @@ void loop_carry(Sema *S, LoopValues *l, Name name) {
   uint32_t var = (uint32_t)(v - S->frame->vars.data);
   Carried c = {.var = var, .before = *v, .first = (uint32_t)l->leaves.len};
   ValueLeaves leaves = {0};
+  if (!has_leaves(S, v->value, l->at)) {
+    v->value = value_error();
+    return;
+  }
   c.before.value = value_clone(S->arena, v->value);
   value_leaves(S->arena, &c.before.value, &leaves);
   if (!type_leaves(S, &leaves, l->at)) {

@@ -90,18 +90,32 @@ void sema_hint(Sema *S, const char *fmt, ...) {
   va_end(ap);
 }
 
+/* A program that has many decorators to evaluate would else take as much for each of them. */
+bool memory_spent(Sema *S, Span at) {
+  bool said = S->spent && S->out_of_depth;
+  bool many = S->p->spent >= EVAL_SPENT_MAX;
+  if (!S->spent && !many && arena_size(S->arena) - S->memory <= (size_t)EVAL_MB_MAX << 20)
+    return false;
+  if (!S->spent) S->p->spent++;
+  S->spent = S->failed = true;
+  S->unrolled = UNROLL_MAX;
+  if (!said) sema_error(S, at, E_SEMA_MEMORY, EVAL_MB_MAX);
+  S->out_of_depth = S->out_of_depth || !S->quiet;
+  return true;
+}
+
 bool unrolled_too_much(Sema *S, Span at) {
-  if (S->unrolled >= UNROLL_MAX) { /* said before */
-    S->failed = true;
-    return true;
-  }
-  if (++S->unrolled == UNROLL_MAX) {
+  if (memory_spent(S, at)) return true;
+  if (S->unrolled < UNROLL_MAX && ++S->unrolled == UNROLL_MAX)
     sema_error(S, at, E_SEMA_UNROLL_MAX, UNROLL_MAX);
-  } else if (arena_size(S->arena) - S->memory > (size_t)UNROLL_MB_MAX << 20) {
-    S->unrolled = UNROLL_MAX;
-    sema_error(S, at, E_SEMA_UNROLL_MEMORY, UNROLL_MB_MAX);
-  }
+  S->failed = S->failed || S->unrolled == UNROLL_MAX; /* it may have been said before */
   return S->unrolled >= UNROLL_MAX;
+}
+
+bool has_leaves(Sema *S, Value v, Span at) {
+  bool yes = value_fits(v);
+  if (!yes) sema_error(S, at, E_SEMA_VALUE_MAX, VALUE_ITEMS_MAX, VALUE_DEPTH_MAX);
+  return yes;
 }
 
 /* The number of letters to add, drop, change or swap; names that are far apart give a large one. */

@@ -14,7 +14,7 @@ void tuned_forget(TunedReader *r) {
   r->host.why = NULL;
   r->host.why_at = (Span){0};
   r->S.failed = false;
-  r->S.out_of_depth = false;
+  r->S.out_of_depth = r->S.spent = false;
   r->S.unrolled = 0;
   r->S.memory = arena_size(r->S.arena);
 }

@@ -31,12 +31,19 @@ void value_append(Arena *a, Tuple *t, Value v) {
   t->data[t->len++] = v;
 }
 
-const Value *value_dict_get(const Dict *d, Value key) {
+static bool equal(Value a, Value b, bool *known, Walk *w);
+
+static const Value *find_key(const Dict *d, Value key, Walk *w) {
   for (uint32_t i = 0; i < d->len; i++) {
     bool known;
-    if (value_equal(d->data[2 * i], key, &known) && known) return &d->data[2 * i + 1];
+    if (equal(d->data[2 * i], key, &known, w) && known) return &d->data[2 * i + 1];
   }
   return NULL;
+}
+
+const Value *value_dict_get(const Dict *d, Value key) {
+  Walk w = {0};
+  return find_key(d, key, &w);
 }
 
 void value_dict_set(Arena *a, Dict *d, Value key, Value v) {
@@ -112,27 +119,36 @@ static bool equal_dtypes(DTypeValue a, DTypeValue b) {
   return type_eq(a.type, b.type) && a.is_const == b.is_const;
 }
 
-static bool equal_tuples(const Tuple *a, const Tuple *b, bool *known) {
+static bool equal_tuples(const Tuple *a, const Tuple *b, bool *known, Walk *w) {
   if (a->len != b->len) return false;
   for (uint32_t i = 0; i < a->len; i++)
-    if (!value_equal(a->data[i], b->data[i], known)) return false;
+    if (!equal(a->data[i], b->data[i], known, w)) return false;
   return true;
 }
 
-static bool equal_dicts(const Dict *a, const Dict *b, bool *known) {
+static bool equal_dicts(const Dict *a, const Dict *b, bool *known, Walk *w) {
   if (a->len != b->len) return false;
   for (uint32_t i = 0; i < a->len; i++) {
-    const Value *v = value_dict_get(b, a->data[2 * i]);
-    if (!v || !value_equal(a->data[2 * i + 1], *v, known)) return false;
+    const Value *v = find_key(b, a->data[2 * i], w);
+    if (!v || !equal(a->data[2 * i + 1], *v, known, w)) return false;
   }
   return true;
+}
+
+static bool equal_containers(Value a, Value b, bool *known, Walk *w) {
+  *known = walk_enter(w, a.kind == V_TUPLE ? a.u.tuple->len : a.u.dict->len);
+  if (!*known) return false;
+  bool yes = a.kind == V_TUPLE ? equal_tuples(a.u.tuple, b.u.tuple, known, w)
+                               : equal_dicts(a.u.dict, b.u.dict, known, w);
+  walk_leave(w);
+  return yes;
 }
 
 static bool equal_functions(const Func *a, const Func *b) {
   return a->def == b->def && a->lambda == b->lambda;
 }
 
-bool value_equal(Value a, Value b, bool *known) {
+static bool equal(Value a, Value b, bool *known, Walk *w) {
   *known = true;
   BigInt i, j;
   double f, g;
@@ -149,8 +165,8 @@ bool value_equal(Value a, Value b, bool *known) {
     case V_STR: return !strcmp(a.u.s, b.u.s);
     case V_SPACE:
     case V_EXTERN: return a.u.s == b.u.s;
-    case V_TUPLE: return equal_tuples(a.u.tuple, b.u.tuple, known);
-    case V_DICT: return equal_dicts(a.u.dict, b.u.dict, known);
+    case V_TUPLE:
+    case V_DICT: return equal_containers(a, b, known, w);
     case V_DTYPE: return equal_dtypes(a.u.dtype, b.u.dtype);
     case V_FUNC: return equal_functions(a.u.func, b.u.func);
     case V_BUILTIN: return a.u.builtin.fn == b.u.builtin.fn;
@@ -160,7 +176,26 @@ bool value_equal(Value a, Value b, bool *known) {
   }
 }
 
+bool value_equal(Value a, Value b, bool *known) {
+  Walk w = {0};
+  return equal(a, b, known, &w);
+}
+
 /* ---- leaves ---- */
+
+static bool fits(Value v, Walk *w) {
+  if (v.kind != V_TUPLE) return true;
+  if (!walk_enter(w, v.u.tuple->len)) return false;
+  for (uint32_t i = 0; i < v.u.tuple->len; i++)
+    if (!fits(v.u.tuple->data[i], w)) return false;
+  walk_leave(w);
+  return true;
+}
+
+bool value_fits(Value v) {
+  Walk w = {0};
+  return fits(v, &w);
+}
 
 bool blocks_alike(const BlockPtr *a, const BlockPtr *b) {
   return type_eq(a->type, b->type) && a->descriptor == b->descriptor &&
@@ -217,7 +252,17 @@ static bool same_blocks(BlockPtr *a, BlockPtr *b) {
   return true;
 }
 
-bool value_same(Value a, Value b) {
+static bool same(Value a, Value b, Walk *w);
+
+static bool same_tuples(const Tuple *a, const Tuple *b, Walk *w) {
+  if (a->len != b->len || !walk_enter(w, a->len)) return false;
+  for (uint32_t i = 0; i < a->len; i++)
+    if (!same(a->data[i], b->data[i], w)) return false;
+  walk_leave(w);
+  return true;
+}
+
+static bool same(Value a, Value b, Walk *w) {
   if (a.kind != b.kind) return false;
   bool known;
   switch (a.kind) {
@@ -226,11 +271,12 @@ bool value_same(Value a, Value b) {
     case V_FLOAT: return !memcmp(&a.u.f, &b.u.f, sizeof(double));
     case V_CONST: return a.u.c.dtype == b.u.c.dtype && a.u.c.v.i == b.u.c.v.i;
     case V_BLOCKPTR: return a.u.block == b.u.block || same_blocks(a.u.block, b.u.block);
-    case V_TUPLE:
-      if (a.u.tuple->len != b.u.tuple->len) return false;
-      for (uint32_t i = 0; i < a.u.tuple->len; i++)
-        if (!value_same(a.u.tuple->data[i], b.u.tuple->data[i])) return false;
-      return true;
-    default: return value_equal(a, b, &known) && known;
+    case V_TUPLE: return same_tuples(a.u.tuple, b.u.tuple, w);
+    default: return equal(a, b, &known, w) && known;
   }
+}
+
+bool value_same(Value a, Value b) {
+  Walk w = {0};
+  return same(a, b, &w);
 }

@@ -131,6 +131,25 @@ struct Range {
   bool flatten, warp_specialize, disallow_acc_multi_buffer, disable_licm;
 };
 
+/* Lists may hold themselves, and tuples each other more often than anyone can count: what goes
+ * through a value ends at these bounds. */
+enum {
+  VALUE_DEPTH_MAX = 100,     /* containers in each other */
+  VALUE_ITEMS_MAX = 1 << 20, /* items of all of them, where one stands twice counted twice */
+  VALUE_TEXT_MAX = 1 << 20   /* of value_print: the rest of a longer text is left out */
+};
+typedef struct {
+  uint32_t depth, items; /* so far */
+} Walk;
+/* Enters a container of `items`; false if that is past the bounds.  Leave what was entered. */
+static inline bool walk_enter(Walk *w, uint32_t items) {
+  if (w->depth == VALUE_DEPTH_MAX || items > VALUE_ITEMS_MAX - w->items) return false;
+  w->depth++;
+  w->items += items;
+  return true;
+}
+static inline void walk_leave(Walk *w) { w->depth--; }
+
 static inline Value value_of(ValueKind k) { return (Value){.kind = (uint8_t)k}; }
 static inline Value value_error(void) { return value_of(V_ERROR); }
 static inline Value value_none(void) { return value_of(V_NONE); }
@@ -153,6 +172,9 @@ void value_dict_set(Arena *a, Dict *d, Value key, Value v);
 /* A set is a list without repetitions, in the order of first appearance. */
 Value value_set(Arena *a, const Value *items, uint32_t n);
 bool blocks_alike(const BlockPtr *a, const BlockPtr *b); /* of one type, with other values */
+
+/* Are its tuples within the bounds?  Only of such values there are leaves and clones. */
+bool value_fits(Value v);
 
 /* The leaves of a value, in order: those of a tuple's items, a block pointer's parts, or the value
  * itself. */
@@ -183,7 +205,8 @@ bool value_as_int(Value v, BigInt *out);
 bool value_as_float(Value v, double *out);
 /* The truth of a compile-time value; false if it has none (a run-time value). */
 bool value_truth(Value v, bool *out);
-/* Python's == on compile-time values; `*known` false if a run-time value takes part. */
+/* Python's == on compile-time values; `*known` false if a run-time value takes part, or more than
+ * can be compared. */
 bool value_equal(Value a, Value b, bool *known);
 /* The very same value: the same SSA value, or equal constants of one kind. */
 bool value_same(Value a, Value b);

@@ -48,27 +48,37 @@ static void print_dtype(Text *out, DTypeValue d) {
   if (t.rank) text_puts(out, "]");
 }
 
-static void print_tuple(Text *out, const Tuple *t) {
+static void print_value(Text *out, Value v, bool repr, int depth);
+
+static bool is_long(const Text *out) { return out->len > VALUE_TEXT_MAX; }
+
+static void print_tuple(Text *out, const Tuple *t, int depth) {
   text_puts(out, t->is_list ? "[" : "(");
-  for (uint32_t i = 0; i < t->len; i++) {
+  for (uint32_t i = 0; i < t->len && !is_long(out); i++) {
     if (i) text_puts(out, ", ");
-    value_print(out, t->data[i], true);
+    print_value(out, t->data[i], true, depth);
   }
   text_puts(out, t->is_list ? "]" : t->len == 1 ? ",)" : ")");
 }
 
-static void print_dict(Text *out, const Dict *d) {
+static void print_dict(Text *out, const Dict *d, int depth) {
   text_puts(out, "{");
-  for (uint32_t i = 0; i < d->len; i++) {
+  for (uint32_t i = 0; i < d->len && !is_long(out); i++) {
     if (i) text_puts(out, ", ");
-    value_print(out, d->data[2 * i], true);
+    print_value(out, d->data[2 * i], true, depth);
     text_puts(out, ": ");
-    value_print(out, d->data[2 * i + 1], true);
+    print_value(out, d->data[2 * i + 1], true, depth);
   }
   text_puts(out, "}");
 }
 
-void value_print(Text *out, Value v, bool repr) {
+static void print_container(Text *out, Value v, int depth) {
+  if (depth == VALUE_DEPTH_MAX) text_puts(out, "...");
+  else if (v.kind == V_TUPLE) print_tuple(out, v.u.tuple, depth + 1);
+  else print_dict(out, v.u.dict, depth + 1);
+}
+
+static void print_value(Text *out, Value v, bool repr, int depth) {
   switch (v.kind) {
     case V_NONE: text_puts(out, "None"); break;
     case V_INT: print_int(out, v.u.i); break;
@@ -76,8 +86,8 @@ void value_print(Text *out, Value v, bool repr) {
     case V_FLOAT: print_float(out, v.u.f); break;
     case V_STR: text_printf(out, repr ? "'%s'" : "%s", v.u.s); break;
     case V_ELLIPSIS: text_puts(out, "Ellipsis"); break;
-    case V_TUPLE: print_tuple(out, v.u.tuple); break;
-    case V_DICT: print_dict(out, v.u.dict); break;
+    case V_TUPLE:
+    case V_DICT: print_container(out, v, depth); break;
     case V_DTYPE: print_dtype(out, v.u.dtype); break;
     case V_CONST:
     case V_TILE: type_print(out, value_type(v)); break;
@@ -89,6 +99,8 @@ void value_print(Text *out, Value v, bool repr) {
     default: text_puts(out, value_describe(out->arena, v)); break;
   }
 }
+
+void value_print(Text *out, Value v, bool repr) { print_value(out, v, repr, 0); }
 
 const char *value_text(Arena *a, Value v) {
   Text t = text_new(a);

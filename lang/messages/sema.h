@@ -60,7 +60,7 @@
 #define E_SEMA_CALL_DEPTH "the calls of '%s' are nested more than %d deep: a kernel can't recurse"
 #define E_SEMA_DEPTH "the kernel is nested too deep: more than %d levels"
 #define E_SEMA_UNROLL_MAX "unrolled loops take more than %d steps"
-#define E_SEMA_UNROLL_MEMORY "unrolled loops take more than %d MB of memory"
+#define E_SEMA_MEMORY "what is evaluated at compile time takes more than %d MB of memory"
 #define E_SEMA_RETURN_TYPES "the values that '%s' returns have no common type: %s"
 #define N_SEMA_OTHER_RETURN "the other return"
 #define E_SEMA_RETURN_IN_LOOP \
@@ -77,6 +77,7 @@
 #define E_SEMA_DIVISION_BY_ZERO "division by zero"
 #define E_SEMA_NEGATIVE_SHIFT "a shift by a negative amount"
 #define E_SEMA_TUPLE_MAX "the sequence has more than %d items"
+#define E_SEMA_VALUE_MAX "the sequence holds more than %d items, or is nested more than %d deep"
 #define E_SEMA_STR_MAX "the string has more than %d characters"
 #define E_SEMA_NOT_ITERABLE "%s can't be iterated over"
 #define E_SEMA_EMPTY "%s() of nothing"

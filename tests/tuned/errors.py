@@ -177,3 +177,15 @@ def too_large(x, A: tl.constexpr):
 @triton.jit
 def ends_at_once(x, A: tl.constexpr):
     tl.store(x, A)
+
+
+def other_kwargs():
+    c = triton.Config({"A": 1})
+    c.kwargs = 5
+    return [c]
+
+
+@triton.autotune(other_kwargs(), key=[])
+@triton.jit
+def no_constexprs(x, A: tl.constexpr):
+    tl.store(x, A)

@@ -1,0 +1,1 @@
+nereid list --configs fields.py 'x=zeros:f32[4]'
