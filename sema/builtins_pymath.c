@@ -30,7 +30,7 @@ static Value math_two(Sema *S, const char *name, const Tuple *args, Span at) {
       i = j;
       j = r;
     }
-    return value_int(i < 0 ? -i : i);
+    return i < 0 ? const_unary(S, OP_NEG, value_int(i), at) : value_int(i);
   }
   if (!strcmp(name, "log") && value_as_float(args->data[1], &f) &&
       value_as_float(args->data[2], &g))

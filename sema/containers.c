@@ -18,12 +18,13 @@ bool iterate(Sema *S, Value v, Span at, const Value **items, uint32_t *n) {
       value_append(S->arena, list.u.tuple, value_str(pool_namen(S->names, s, 1)));
   } else if (v.kind == V_RANGE && value_as_int(v.u.range->start, &lo) &&
              value_as_int(v.u.range->stop, &hi) && value_as_int(v.u.range->step, &step) && step) {
-    for (BigInt i = lo; step > 0 ? i < hi : i > hi; i += step) {
+    for (BigInt i = lo; step > 0 ? i < hi : i > hi;) {
       if (list.u.tuple->len == TUPLE_MAX) {
         sema_error(S, at, E_SEMA_TUPLE_MAX, TUPLE_MAX);
         return false;
       }
       value_append(S->arena, list.u.tuple, value_int(i));
+      if (__builtin_add_overflow(i, step, &i)) break;
     }
   } else {
     if (v.kind != V_ERROR) sema_error(S, at, E_SEMA_NOT_ITERABLE, value_describe(S->arena, v));

@@ -48,7 +48,8 @@ static bool loop_bounds(Sema *S, Loop *l, const Range *r) {
   BigInt step;
   for (int i = 0; i < 3; i++) {
     Value v = parts[i];
-    if (i == 2 && value_is_number(v) && value_as_int(v, &step) && step < 0) v = value_int(-step);
+    if (i == 2 && value_is_number(v) && value_as_int(v, &step) && step < 0)
+      v = const_unary(S, OP_NEG, v, at);
     v = typed(S, v, at);
     if (v.kind == V_ERROR) return false;
     Type t = value_type(v);
