@@ -69,7 +69,7 @@ static void assign_item(Sema *S, const Expr *target, Value v, Span at) {
   Value index = eval(S, target->b);
   BigInt i;
   if (S->frame->host && into.kind == V_DICT) {
-    value_dict_set(S->arena, into.u.dict, index, v);
+    dict_put(S, into.u.dict, index, v, at);
   } else if (S->frame->host && into.kind == V_TUPLE && into.u.tuple->is_list &&
              value_as_int(index, &i) && i >= -(BigInt)into.u.tuple->len &&
              i < (BigInt)into.u.tuple->len) {

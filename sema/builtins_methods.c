@@ -59,9 +59,9 @@ static Value str_method(Sema *S, const char *s, const char *name, const Value *a
   return value_of(V_ABSENT);
 }
 
-static Value dict_method(Sema *S, Dict *d, const char *name, const Value *a, uint32_t n) {
+static Value dict_method(Sema *S, Dict *d, const char *name, const Value *a, uint32_t n, Span at) {
   if (!strcmp(name, "get") && (n == 1 || n == 2)) {
-    const Value *v = value_dict_get(d, a[0]);
+    const Value *v = dict_find(S, d, a[0], at);
     return v ? *v : n == 2 ? a[1] : value_none();
   }
   int part = !strcmp(name, "keys")     ? 0
@@ -85,6 +85,7 @@ static Value tuple_method(Sema *S, Tuple *t, const char *name, const Value *a, u
   }
   if (n != 1 || !strcmp(name, "append")) return value_of(V_ABSENT);
   int64_t count = 0, first = -1;
+  if (!count_items(S, t->len, at)) return value_error();
   for (uint32_t i = 0; i < t->len; i++) {
     bool known;
     if (!value_equal(t->data[i], a[0], &known) || !known) continue;
@@ -130,7 +131,7 @@ Value builtin_method(Sema *S, Call *c) {
   Value v = S->host ? host_method(S, self, name, a, n, c->at) : value_of(V_ABSENT);
   if (v.kind != V_ABSENT) return v;
   if (self.kind == V_STR) v = str_method(S, self.u.s, name, a, n, c->at);
-  else if (self.kind == V_DICT) v = dict_method(S, self.u.dict, name, a, n);
+  else if (self.kind == V_DICT) v = dict_method(S, self.u.dict, name, a, n, c->at);
   else if (self.kind == V_TUPLE) v = tuple_method(S, self.u.tuple, name, a, n, c->at);
   else if (self.kind == V_DTYPE) v = dtype_method(S, self, name, a, n);
   else if (self.kind == V_INT && !n) {

@@ -220,24 +220,28 @@ static bool contains(Sema *S, Value item, Value in, Span at, bool *found) {
     return true;
   }
   if (in.kind == V_DICT) {
-    *found = value_dict_get(in.u.dict, item) != NULL;
+    *found = dict_find(S, in.u.dict, item, at) != NULL;
     return true;
   }
   const Value *items;
   uint32_t n;
   if (!iterate(S, in, at, &items, &n)) return false;
   for (uint32_t i = 0; i < n && !*found; i++) {
+    Walk w = {0};
     bool known;
-    *found = value_equal(items[i], item, &known) && known;
+    *found = value_equal_in(items[i], item, &known, &w) && known;
+    if (!count_items(S, w.items, at)) return false;
   }
   return true;
 }
 
 Value const_compare(Sema *S, AstOp op, Value a, Value b, Span at) {
   if (a.kind == V_ERROR || b.kind == V_ERROR) return value_error();
+  Walk w = {0};
   bool known, yes;
   if (op == OP_EQ || op == OP_NE) {
-    yes = value_equal(a, b, &known);
+    yes = value_equal_in(a, b, &known, &w);
+    if (!count_items(S, w.items, at)) return value_error();
     if (!known) return bad_operands(S, op, a, b, at);
     return value_bool(yes == (op == OP_EQ));
   }
@@ -245,8 +249,8 @@ Value const_compare(Sema *S, AstOp op, Value a, Value b, Span at) {
     if (!contains(S, a, b, at, &yes)) return value_error();
     return value_bool(yes == (op == OP_IN));
   }
-  Walk w = {0};
   int c = order(a, b, &w);
+  if (!count_items(S, w.items, at)) return value_error();
   switch (c == 3 ? OP_ADD : op) {
     case OP_LT: return value_bool(c == -1);
     case OP_LE: return value_bool(c == -1 || c == 0);

@@ -6,7 +6,7 @@ bool iterate(Sema *S, Value v, Span at, const Value **items, uint32_t *n) {
   if (v.kind == V_TUPLE) {
     *items = v.u.tuple->data;
     *n = v.u.tuple->len;
-    return true;
+    return count_items(S, *n, at);
   }
   Value list = value_list(S->arena, NULL, 0);
   BigInt lo, hi, step;
@@ -32,7 +32,15 @@ bool iterate(Sema *S, Value v, Span at, const Value **items, uint32_t *n) {
   }
   *items = list.u.tuple->data;
   *n = list.u.tuple->len;
-  return true;
+  return count_items(S, *n, at);
+}
+
+const Value *dict_find(Sema *S, const Dict *d, Value key, Span at) {
+  return count_items(S, d->len, at) ? value_dict_get(d, key) : NULL;
+}
+
+void dict_put(Sema *S, Dict *d, Value key, Value v, Span at) {
+  if (count_items(S, d->len, at)) value_dict_set(S->arena, d, key, v);
 }
 
 Value eval_items(Sema *S, const ExprList *list, bool is_list) {
@@ -54,9 +62,14 @@ Value eval_items(Sema *S, const ExprList *list, bool is_list) {
   return bad ? value_error() : v;
 }
 
-Value as_set(Sema *S, Value list) {
+Value as_set(Sema *S, Value list, Span at) {
   if (list.kind != V_TUPLE) return list;
-  return value_set(S->arena, list.u.tuple->data, list.u.tuple->len);
+  Dict seen = {0};
+  for (uint32_t i = 0; i < list.u.tuple->len; i++)
+    dict_put(S, &seen, list.u.tuple->data[i], value_none(), at);
+  Value out = value_list(S->arena, NULL, 0);
+  for (uint32_t i = 0; i < seen.len; i++) value_append(S->arena, out.u.tuple, seen.data[2 * i]);
+  return out;
 }
 
 Value eval_dict(Sema *S, const Expr *e) {
@@ -64,10 +77,10 @@ Value eval_dict(Sema *S, const Expr *e) {
   for (uint32_t i = 0; i + 1 < e->items.len; i += 2) {
     Value v = eval(S, e->items.data[i + 1]);
     if (e->items.data[i]) {
-      value_dict_set(S->arena, d, eval(S, e->items.data[i]), v);
+      dict_put(S, d, eval(S, e->items.data[i]), v, e->span);
     } else if (v.kind == V_DICT) {
       for (uint32_t k = 0; k < v.u.dict->len; k++)
-        value_dict_set(S->arena, d, v.u.dict->data[2 * k], v.u.dict->data[2 * k + 1]);
+        dict_put(S, d, v.u.dict->data[2 * k], v.u.dict->data[2 * k + 1], e->span);
     }
     if (v.kind == V_ERROR) return v;
   }
@@ -78,7 +91,7 @@ static bool comprehend(Sema *S, const Expr *e, uint32_t level, Value out) {
   if (level == e->nfors) {
     Value item = eval(S, e->a);
     if (item.kind == V_ERROR) return false;
-    if (out.kind == V_DICT) value_dict_set(S->arena, out.u.dict, item, eval(S, e->b));
+    if (out.kind == V_DICT) dict_put(S, out.u.dict, item, eval(S, e->b), e->span);
     else value_append(S->arena, out.u.tuple, item);
     return true;
   }
@@ -111,5 +124,5 @@ Value eval_comp(Sema *S, const Expr *e) {
   bool ok = comprehend(S, e, 0, out);
   S->frame->host = host;
   if (!ok) return value_error();
-  return e->bracket == '{' ? as_set(S, out) : out;
+  return e->bracket == '{' ? as_set(S, out, e->span) : out;
 }

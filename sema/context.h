@@ -36,6 +36,7 @@ enum {
   UNSETTLED_MAX = 1 << 12, /* values of names of modules that are not kept */
   EVAL_MB_MAX = 512,       /* what one evaluation may take of memory */
   EVAL_SPENT_MAX = 4,      /* evaluations of a program that have taken so much */
+  ITEMS_MAX = 1 << 28,     /* items of containers that a program goes through */
   TUPLE_MAX = 1 << 16,     /* elements of a tuple made by repetition */
   ROWS_MAX = 1 << 20,      /* elements of all tuples that zip() and product() make */
   STR_MAX = VALUE_TEXT_MAX
@@ -106,6 +107,7 @@ struct Program {
   const void **signatures; /* of builtins, by row, once parsed */
   uint64_t steps; /* of unrolled loops in the last compilation */
   uint32_t spent; /* evaluations that have taken EVAL_MB_MAX */
+  uint64_t items; /* of containers that were gone through, to look one up for example */
   const Name *config_fields, *tensor_fields; /* by which objects are told: see host.h */
   StdIndex *std;
 };
@@ -213,6 +215,8 @@ Span sema_place(const Sema *S, Span at);
 /* True (and, once, an error) when the evaluation has taken EVAL_MB_MAX: asked before whatever may
  * be evaluated again and again. */
 bool memory_spent(Sema *S, Span at);
+/* Counts items of a container that are gone through; false, and an error, past ITEMS_MAX. */
+bool count_items(Sema *S, uint64_t n, Span at);
 /* False, and an error, if a value is past the bounds of value.h. */
 bool has_leaves(Sema *S, Value v, Span at);
 /* Counts a step of an unrolled loop; true (and, once, an error) after UNROLL_MAX of them, or when
@@ -276,7 +280,10 @@ bool iterate(Sema *S, Value v, Span at, const Value **items, uint32_t *n);
 Value eval_items(Sema *S, const ExprList *list, bool is_list);
 Value eval_dict(Sema *S, const Expr *e);
 Value eval_comp(Sema *S, const Expr *e); /* a comprehension */
-Value as_set(Sema *S, Value list);
+Value as_set(Sema *S, Value list, Span at);
+/* value_dict_get and value_dict_set, counted. */
+const Value *dict_find(Sema *S, const Dict *d, Value key, Span at);
+void dict_put(Sema *S, Dict *d, Value key, Value v, Span at);
 /* A text as a value; an error if it has more than STR_MAX characters. */
 Value text_value(Sema *S, const Text *t, Span at);
 

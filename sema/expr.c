@@ -243,7 +243,7 @@ static Value eval_kind(Sema *S, const Expr *e) {
     case EX_ELLIPSIS: return value_of(V_ELLIPSIS);
     case EX_TUPLE: return eval_items(S, &e->items, false);
     case EX_LIST: return eval_items(S, &e->items, true);
-    case EX_SET: return as_set(S, eval_items(S, &e->items, true));
+    case EX_SET: return as_set(S, eval_items(S, &e->items, true), e->span);
     case EX_DICT: return eval_dict(S, e);
     case EX_COMP: return eval_comp(S, e);
     case EX_UNARY: return unary(S, e->op, eval(S, e->a), e->span);

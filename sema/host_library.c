@@ -268,13 +268,13 @@ Value builtin_set(Sema *S, Call *c) {
   const Value *items;
   uint32_t n;
   if (!iterate(S, c->args[0], c->spans[0], &items, &n)) return value_error();
-  return value_set(S->arena, items, n);
+  return as_set(S, value_list(S->arena, items, n), c->at);
 }
 
 static bool add_pairs(Sema *S, Dict *d, Value from, Span at) {
   if (from.kind == V_DICT) {
     for (uint32_t i = 0; i < from.u.dict->len; i++)
-      value_dict_set(S->arena, d, from.u.dict->data[2 * i], from.u.dict->data[2 * i + 1]);
+      dict_put(S, d, from.u.dict->data[2 * i], from.u.dict->data[2 * i + 1], at);
     return true;
   }
   const Value *items;
@@ -285,7 +285,7 @@ static bool add_pairs(Sema *S, Dict *d, Value from, Span at) {
       sema_error(S, at, E_SEMA_WANTED, "dict", "pairs", value_describe(S->arena, items[i]));
       return false;
     }
-    value_dict_set(S->arena, d, items[i].u.tuple->data[0], items[i].u.tuple->data[1]);
+    dict_put(S, d, items[i].u.tuple->data[0], items[i].u.tuple->data[1], at);
   }
   return true;
 }

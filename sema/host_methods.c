@@ -88,6 +88,7 @@ static Value list_reverse(Tuple *t) {
 
 static Value list_method(Sema *S, Value self, Name name, const Value *a, uint32_t n, Span at) {
   Tuple *t = self.u.tuple;
+  if (!count_items(S, t->len, at)) return value_error();
   if (!strcmp(name, "extend") && n == 1) return list_extend(S, t, a[0], at);
   if (!strcmp(name, "insert") && n == 2) return list_insert(S, t, a[0], a[1], at);
   if (!strcmp(name, "pop") && n <= 1) return list_pop(S, t, a, n, at);
@@ -123,6 +124,7 @@ static Value dict_pop(Sema *S, Dict *d, const Value *a, uint32_t n, Span at) {
 
 static Value dict_method(Sema *S, Value self, Name name, const Value *a, uint32_t n, Span at) {
   Dict *d = self.u.dict;
+  if (!count_items(S, d->len, at)) return value_error();
   if (!strcmp(name, "pop") && (n == 1 || n == 2)) return dict_pop(S, d, a, n, at);
   if (!strcmp(name, "copy") && !n) return value_copy(S, self);
   if (!strcmp(name, "update"))

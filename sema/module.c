@@ -161,6 +161,7 @@ static Value resolve(Sema *S, ModuleInfo *m, Name name, Binding *b, const Stmt *
   Value fallback = value_error();
   for (; b; b = b->next) {
     if (b->busy || !host_sees(S, m, b->stmt)) continue;
+    if (memory_spent(S, b->stmt->span)) break;
     b->busy = true;
     Outcome guard = outcome(S, m, b->guard);
     Value v = guard == RULED_OUT ? value_error() : binding_value(S, m, b, name);

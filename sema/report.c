@@ -112,6 +112,13 @@ bool unrolled_too_much(Sema *S, Span at) {
   return S->unrolled >= UNROLL_MAX;
 }
 
+bool count_items(Sema *S, uint64_t n, Span at) {
+  S->p->items += n;
+  if (S->p->items <= ITEMS_MAX) return true;
+  sema_error(S, at, E_SEMA_ITEMS_MAX, ITEMS_MAX);
+  return false;
+}
+
 bool has_leaves(Sema *S, Value v, Span at) {
   bool yes = value_fits(v);
   if (!yes) sema_error(S, at, E_SEMA_VALUE_MAX, VALUE_ITEMS_MAX, VALUE_DEPTH_MAX);

@@ -198,7 +198,7 @@ Value eval_subscript(Sema *S, Value v, Value index, Span at) {
     case V_TUPLE: return tuple_item(S, v, index, at);
     case V_STR: return str_item(S, v, index, at);
     case V_DICT: {
-      const Value *item = value_dict_get(v.u.dict, index);
+      const Value *item = dict_find(S, v.u.dict, index, at);
       if (item) return *item;
       sema_error(S, at, E_SEMA_KEY, value_text(S->arena, index));
       return value_error();

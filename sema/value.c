@@ -31,14 +31,15 @@ void value_append(Arena *a, Tuple *t, Value v) {
   t->data[t->len++] = v;
 }
 
-static bool equal(Value a, Value b, bool *known, Walk *w);
-
 static const Value *find_key(const Dict *d, Value key, Walk *w) {
-  for (uint32_t i = 0; i < d->len; i++) {
+  const Value *found = NULL;
+  if (!walk_enter(w, d->len)) return NULL;
+  for (uint32_t i = 0; i < d->len && !found; i++) {
     bool known;
-    if (equal(d->data[2 * i], key, &known, w) && known) return &d->data[2 * i + 1];
+    if (value_equal_in(d->data[2 * i], key, &known, w) && known) found = &d->data[2 * i + 1];
   }
-  return NULL;
+  walk_leave(w);
+  return found;
 }
 
 const Value *value_dict_get(const Dict *d, Value key) {
@@ -60,14 +61,6 @@ void value_dict_set(Arena *a, Dict *d, Value key, Value v) {
   d->data[2 * d->len] = key;
   d->data[2 * d->len + 1] = v;
   d->len++;
-}
-
-Value value_set(Arena *a, const Value *items, uint32_t n) {
-  Dict seen = {0};
-  for (uint32_t i = 0; i < n; i++) value_dict_set(a, &seen, items[i], value_none());
-  Value out = value_list(a, NULL, 0);
-  for (uint32_t i = 0; i < seen.len; i++) value_append(a, out.u.tuple, seen.data[2 * i]);
-  return out;
 }
 
 /* ---- questions ---- */
@@ -122,7 +115,7 @@ static bool equal_dtypes(DTypeValue a, DTypeValue b) {
 static bool equal_tuples(const Tuple *a, const Tuple *b, bool *known, Walk *w) {
   if (a->len != b->len) return false;
   for (uint32_t i = 0; i < a->len; i++)
-    if (!equal(a->data[i], b->data[i], known, w)) return false;
+    if (!value_equal_in(a->data[i], b->data[i], known, w)) return false;
   return true;
 }
 
@@ -130,7 +123,7 @@ static bool equal_dicts(const Dict *a, const Dict *b, bool *known, Walk *w) {
   if (a->len != b->len) return false;
   for (uint32_t i = 0; i < a->len; i++) {
     const Value *v = find_key(b, a->data[2 * i], w);
-    if (!v || !equal(a->data[2 * i + 1], *v, known, w)) return false;
+    if (!v || !value_equal_in(a->data[2 * i + 1], *v, known, w)) return false;
   }
   return true;
 }
@@ -148,7 +141,7 @@ static bool equal_functions(const Func *a, const Func *b) {
   return a->def == b->def && a->lambda == b->lambda;
 }
 
-static bool equal(Value a, Value b, bool *known, Walk *w) {
+bool value_equal_in(Value a, Value b, bool *known, Walk *w) {
   *known = true;
   BigInt i, j;
   double f, g;
@@ -178,7 +171,7 @@ static bool equal(Value a, Value b, bool *known, Walk *w) {
 
 bool value_equal(Value a, Value b, bool *known) {
   Walk w = {0};
-  return equal(a, b, known, &w);
+  return value_equal_in(a, b, known, &w);
 }
 
 /* ---- leaves ---- */
@@ -272,7 +265,7 @@ static bool same(Value a, Value b, Walk *w) {
     case V_CONST: return a.u.c.dtype == b.u.c.dtype && a.u.c.v.i == b.u.c.v.i;
     case V_BLOCKPTR: return a.u.block == b.u.block || same_blocks(a.u.block, b.u.block);
     case V_TUPLE: return same_tuples(a.u.tuple, b.u.tuple, w);
-    default: return equal(a, b, &known, w) && known;
+    default: return value_equal_in(a, b, &known, w) && known;
   }
 }
 

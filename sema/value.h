@@ -169,8 +169,6 @@ Value value_list(Arena *a, const Value *items, uint32_t n);
 void value_append(Arena *a, Tuple *t, Value v);
 const Value *value_dict_get(const Dict *d, Value key);
 void value_dict_set(Arena *a, Dict *d, Value key, Value v);
-/* A set is a list without repetitions, in the order of first appearance. */
-Value value_set(Arena *a, const Value *items, uint32_t n);
 bool blocks_alike(const BlockPtr *a, const BlockPtr *b); /* of one type, with other values */
 
 /* Are its tuples within the bounds?  Only of such values there are leaves and clones. */
@@ -208,6 +206,7 @@ bool value_truth(Value v, bool *out);
 /* Python's == on compile-time values; `*known` false if a run-time value takes part, or more than
  * can be compared. */
 bool value_equal(Value a, Value b, bool *known);
+bool value_equal_in(Value a, Value b, bool *known, Walk *w); /* as a part of a longer walk */
 /* The very same value: the same SSA value, or equal constants of one kind. */
 bool value_same(Value a, Value b);
 

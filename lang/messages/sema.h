@@ -61,6 +61,7 @@
 #define E_SEMA_DEPTH "the kernel is nested too deep: more than %d levels"
 #define E_SEMA_UNROLL_MAX "unrolled loops take more than %d steps"
 #define E_SEMA_MEMORY "what is evaluated at compile time takes more than %d MB of memory"
+#define E_SEMA_ITEMS_MAX "compile-time code goes through more than %d items of lists and dicts"
 #define E_SEMA_RETURN_TYPES "the values that '%s' returns have no common type: %s"
 #define N_SEMA_OTHER_RETURN "the other return"
 #define E_SEMA_RETURN_IN_LOOP \
