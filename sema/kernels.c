@@ -220,23 +220,61 @@ static int helpers_last(const void *a, const void *b) {
   return (x->span.line > y->span.line) - (x->span.line < y->span.line);
 }
 
+/* Whose bodies mention a name: one kernel, or several of different names. */
+typedef struct {
+  Name by;
+  bool several;
+} Mention;
+typedef struct {
+  NameMap index; /* of the name in `all` */
+  VEC(Mention) all;
+} Mentions;
+
+static void mention(Arena *a, Mentions *m, Name name, Name by) {
+  uint32_t i;
+  if (map_get(&m->index, name, &i)) {
+    m->all.data[i].several |= m->all.data[i].by != by;
+    return;
+  }
+  map_set(a, &m->index, name, (uint32_t)m->all.len);
+  vec_push(a, &m->all, ((Mention){by, false}));
+}
+
+static void mark_shadowed(Finder *f) {
+  NameMap last = {0};
+  for (uint32_t i = 0, before; i < f->list.len; i++) {
+    Name name = f->list.data[i].name;
+    if (map_get(&last, name, &before)) f->list.data[before].shadowed = true;
+    map_set(f->p->arena, &last, name, i);
+  }
+}
+
+/* What returns something, and what kernels of other names call. */
+static void mark_helpers(Finder *f) {
+  Arena *a = f->p->arena;
+  Mentions all = {0};
+  for (size_t i = 0; i < f->list.len; i++) {
+    const Kernel *k = &f->list.data[i];
+    NameMap used = {0};
+    mark_body(&used, a, &k->def->body);
+    for (uint32_t s = 0; s < used.nslots; s++)
+      if (used.slots[s].key) mention(a, &all, used.slots[s].key, k->name);
+  }
+  for (size_t i = 0; i < f->list.len; i++) {
+    Kernel *k = &f->list.data[i];
+    uint32_t at;
+    if (map_get(&all.index, last_part_of(f->p, k->name), &at))
+      k->helper |= all.all.data[at].several || all.all.data[at].by != k->name;
+    k->helper |= returns_value(&k->def->body);
+  }
+}
+
 uint32_t sema_kernels(Program *p, const Kernel **out) {
   if (!p->listed) {
     Finder f = {.p = p};
     find_in(&f, &p->main->ast->body);
-    for (size_t i = 0; i < f.list.len; i++) {
-      Kernel *k = &f.list.data[i];
-      NameMap used = {0};
-      k->helper = k->helper || returns_value(&k->def->body);
-      mark_body(&used, p->arena, &k->def->body);
-      for (size_t j = 0; j < f.list.len; j++) {
-        uint32_t one;
-        Kernel *other = &f.list.data[j];
-        if (j != i && other->name != k->name && map_get(&used, last_part_of(p, other->name), &one))
-          other->helper = true;
-        if (j > i && other->name == k->name) k->shadowed = true;
-      }
-    }
+    mark_shadowed(&f);
+    mark_helpers(&f);
     if (f.list.len) qsort(f.list.data, f.list.len, sizeof(Kernel), helpers_last);
     p->kernels = f.list.data;
     p->nkernels = (uint32_t)f.list.len;
