@@ -160,6 +160,20 @@ static int set_number(Executable *e, const PlanStep *step, StepState *s, uint32_
   return nereid_launch_set_int(s->launch, s->at[i], value);
 }
 
+/* A kernel's indices have 64 bits only where a tensor has more elements than others count whatever
+ * its symbols are. */
+static int check_places(const Executable *e, const PlanStep *step, const StepState *s, uint32_t i) {
+  double least = 1;
+  if (step->args[i].kind != STEP_BUFFER || s->at[i] < 0) return 0;
+  const BufferState *b = &e->buffers[step->args[i].buffer];
+  int64_t n = b->bytes / (int64_t)dtype_bytes(b->plan->dtype);
+  if (n <= INT32_MAX || !image_of(s)->params[s->at[i]].written) return 0;
+  for (uint32_t axis = 0; axis < b->plan->rank; axis++)
+    least *= (double)dim_range(e->plan->graph->dims, b->plan->shape[axis]).lo;
+  if (least > INT32_MAX) return 0;
+  return error_set(NEREID_E_USAGE, E_GRAPH_STEP_LARGE, step->kernel, b->plan->name, (long long)n);
+}
+
 static int prepare_step(Executable *e, uint32_t i) {
   const PlanStep *step = &e->plan->steps[i];
   StepState *s = &e->steps[i];
@@ -167,7 +181,10 @@ static int prepare_step(Executable *e, uint32_t i) {
   int code = find_grid(e, step, s, grid);
   if (code || s->empty) return code;
   code = make_launch(step, s, grid);
-  for (uint32_t j = 0; j < step->nargs && !code; j++) code = set_number(e, step, s, j);
+  for (uint32_t j = 0; j < step->nargs && !code; j++) {
+    code = check_places(e, step, s, j);
+    if (!code) code = set_number(e, step, s, j);
+  }
   return code;
 }
 

@@ -531,11 +531,34 @@ const char *kernel_parameters(Kernel *k) {
   return t.data;
 }
 
+typedef struct {
+  Graph *g;
+  bool found;
+} Large;
+
+static void note_large(Node **use, void *ctx) {
+  Large *l = ctx;
+  const ValueType *t = &(*use)->type;
+  if (t->kind == VALUE_TENSOR)
+    l->found |= dim_range(l->g->dims, value_numel(l->g, t)).lo > INT32_MAX;
+}
+
+const char *kernel_wide(const Kernel *k) {
+  Large l = {.g = k->graph};
+  for (size_t i = 0; i < k->group->nodes.len; i++) {
+    Node *n = k->group->nodes.data[i];
+    note_large(&n, &l);
+    graph_each_use(n, note_large, &l);
+  }
+  return l.found ? ".to(tl.int64)" : "";
+}
+
 void kernel_emit(Text *out, Kernel *k, const char *template, const Slot *slots, size_t n) {
-  Slot *all = ARENA_ARRAY(k->arena, Slot, n + 3);
+  Slot *all = ARENA_ARRAY(k->arena, Slot, n + 4);
   memcpy(all, slots, n * sizeof *slots);
   all[n] = (Slot){"name", KERNEL_NAME};
   all[n + 1] = (Slot){"parameters", kernel_parameters(k)};
   all[n + 2] = (Slot){"body", k->body.data};
-  template_fill(out, template, all, n + 3);
+  all[n + 3] = (Slot){"wide", kernel_wide(k)};
+  template_fill(out, template, all, n + 4);
 }

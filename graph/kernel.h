@@ -147,6 +147,10 @@ const char *kernel_parameters(Kernel *k);
 /* The element of a PRIM_WINDOW. */
 Value kernel_window(Kernel *k, Node *n, const Dim *place);
 
+/* What makes an index one of 64 bits, where a tensor has more than 2^31 elements whatever its
+ * symbols are; else "". */
+const char *kernel_wide(const Kernel *k);
+
 /* The whole function: the template, with name, parameters and body filled in, and `slots`. */
 void kernel_emit(Text *out, Kernel *k, const char *template, const Slot *slots, size_t n);
 

@@ -170,13 +170,13 @@ static void compute(Kernel *k, Node *n) {
 }
 
 static void open_columns(Kernel *k, bool looped) {
-  const char *r = kernel_index(k, k->group->r, NULL);
+  const char *r = kernel_index(k, k->group->r, NULL), *wide = kernel_wide(k);
   if (looped) {
     kernel_line(k, "for start in range(0, %s, RBLOCK):", r);
     k->indent += 4;
-    kernel_line(k, "rindex = start + tl.arange(0, RBLOCK)[None, :]");
+    kernel_line(k, "rindex = start + tl.arange(0, RBLOCK)[None, :]%s", wide);
   } else {
-    kernel_line(k, "rindex = tl.arange(0, RBLOCK)[None, :]");
+    kernel_line(k, "rindex = tl.arange(0, RBLOCK)[None, :]%s", wide);
   }
   kernel_line(k, "rmask = rindex < %s", r);
 }

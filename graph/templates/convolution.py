@@ -2,14 +2,14 @@
 def {{name}}({{parameters}}, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
     # A product of matrices: rows are the positions of all images, columns the output channels.
     # Programs next to each other share rows of the left operand and columns of the right one.
-    pid = tl.program_id(0)
+    pid = tl.program_id(0){{wide}}
     rows = tl.cdiv({{m}}, BM)
     columns = tl.cdiv({{n}}, BN)
     band = pid // (8 * columns) * 8
     height = tl.minimum(rows - band, 8)
     m = (band + pid % (8 * columns) % height) * BM + tl.arange(0, BM)[:, None]
     n = pid % (8 * columns) // height * BN + tl.arange(0, BN)[None, :]
-    batch = tl.program_id(1)
+    batch = tl.program_id(1){{wide}}
     mmask = m < {{m}}
     nmask = n < {{n}}
 {{rows}}

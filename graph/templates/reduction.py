@@ -1,5 +1,5 @@
 @triton.jit
 def {{name}}({{parameters}}, XBLOCK: tl.constexpr, RBLOCK: tl.constexpr):
-    xindex = tl.program_id(0) * XBLOCK + tl.arange(0, XBLOCK)[:, None]
+    xindex = tl.program_id(0){{wide}} * XBLOCK + tl.arange(0, XBLOCK)[:, None]
     xmask = xindex < {{x}}
 {{body}}
