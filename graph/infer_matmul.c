@@ -60,6 +60,13 @@ void infer_dot(Infer *in) {
   infer_set(in, a->dtype, 0, NULL);
 }
 
+/* Integers times a float would be floats. */
+static void check_factor(Infer *in, const char *param, DType t) {
+  Arg a = graph_arg(in->g, in->n, param);
+  bool number = a.kind == ARG_FLOAT || (a.kind == ARG_NODE && a.node->type.kind == VALUE_FLOAT);
+  if (number && !dtype_is_float(t)) infer_fail(in, E_GRAPH_NEEDS_INTEGER, "a float");
+}
+
 /* addmm, baddbmm, addmv: the factors are parameters 1 and 2; self is expanded to the product. */
 void infer_addmm(Infer *in) {
   const ValueType *self = infer_self(in);
@@ -67,6 +74,8 @@ void infer_addmm(Infer *in) {
   const ValueType *b = infer_tensor(in, in->schema->params[2].name);
   in->result = b->rank == 1 ? times_vector(in, a, b) : product(in, a, b, a->rank == 3 ? 3 : 2);
   infer_same_dtype(in, self, a);
+  check_factor(in, "alpha", a->dtype);
+  check_factor(in, "beta", a->dtype);
   Operand added = infer_tensor_operand(self);
   infer_fits(in, &added, in->result.shape, in->result.rank);
 }

@@ -142,6 +142,11 @@ static void set_broadcast(Infer *in, const Operand *x, uint32_t n, DType dtype) 
 
 void infer_same(Infer *in) { in->result = *infer_self(in); }
 
+void infer_prelu(Infer *in) {
+  infer_same_dtype(in, infer_self(in), infer_tensor(in, "weight"));
+  infer_same(in);
+}
+
 void infer_same_float(Infer *in) {
   infer_need_float(in, infer_self(in)->dtype);
   infer_same(in);

@@ -499,7 +499,7 @@
   X(binary, POINTWISE, "aten.pow.Tensor_Tensor", "(Tensor self, Tensor exponent) -> Tensor") \
   X(binary_in_place, NONE, "aten.pow_.Scalar", "(Tensor(a!) self, Scalar exponent) -> Tensor(a!)") \
   X(binary_in_place, NONE, "aten.pow_.Tensor", "(Tensor(a!) self, Tensor exponent) -> Tensor(a!)") \
-  X(same, NONE, "aten.prelu.default", "(Tensor self, Tensor weight) -> Tensor") \
+  X(prelu, NONE, "aten.prelu.default", "(Tensor self, Tensor weight) -> Tensor") \
   X(sum, NONE, "aten.prod.default", "(Tensor self, *, ScalarType? dtype=None) -> Tensor") \
   X(sum, REDUCE, "aten.prod.dim_int", "(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor") \
   X(float_of, POINTWISE, "aten.rad2deg.default", "(Tensor self) -> Tensor") \
