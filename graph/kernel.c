@@ -180,6 +180,10 @@ const char *kernel_index(Kernel *k, Dim x, unsigned *axes) {
   return t.data;
 }
 
+const char *kernel_extent(Kernel *k, Dim size) {
+  return dim_is(size, 0) ? "1" : kernel_index(k, size, NULL);
+}
+
 unsigned kernel_axes(Kernel *k, const Dim *place, uint32_t rank) {
   unsigned axes = 0;
   for (uint32_t i = 0; i < rank; i++) kernel_index(k, place[i], &axes);
@@ -239,8 +243,25 @@ static bool is_element(const Node *n, Dim offset) {
   return true;
 }
 
+static const char *tile_of(Kernel *k, const char *text, DType t);
+
+static bool is_empty(const Node *n) {
+  for (uint32_t i = 0; i < n->type.rank; i++)
+    if (dim_is(n->type.shape[i], 0)) return true;
+  return false;
+}
+
+/* What stands for an element of a tensor that has none; nothing is made of it. */
+static Value no_element(Kernel *k, const Node *n, const Dim *place) {
+  DType t = kernel_held(n->type.dtype);
+  Value v = {tile_of(k, t == DT_I1 ? "False" : "0", t), t};
+  kernel_remember(k, n, place, v);
+  return v;
+}
+
 static Value load(Kernel *k, Node *n, const Dim *place) {
   unsigned axes = 0;
+  if (is_empty(n)) return no_element(k, n, place);
   Dim offset = linear_of_place(k->graph->dims, place, n->type.shape, n->type.rank);
   const char *index = kernel_index(k, offset, &axes);
   Value v = {kernel_fresh(k, buffer_for(k, n)->name), n->type.dtype};

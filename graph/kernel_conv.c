@@ -192,8 +192,8 @@ void kernel_conv(Text *out, Kernel *k) {
   const char *conditions[2], *steps = begin_step(&c);
   const char *a = left(&c, &conditions[0]), *b = right(&c, &conditions[1]);
   product_epilogue(k);
-  Slot slots[] = {{"m", kernel_index(k, g->extent[1], NULL)},
-                  {"n", kernel_index(k, g->extent[2], NULL)},
+  Slot slots[] = {{"m", kernel_extent(k, g->extent[1])},
+                  {"n", kernel_extent(k, g->extent[2])},
                   {"rows", c.rows.len ? c.rows.data : ""},
                   {"steps", steps},
                   {"step", c.step.data},

@@ -81,8 +81,8 @@ void kernel_matmul(Text *out, Kernel *k) {
   kernel_bind(k, right_k, "kb", AXIS_M);
   Access a = matrix(k, left, g->index[0], g->index[1], left_k, true);
   Access b = matrix(k, right, g->index[0], right_k, g->index[2], false);
-  Slot slots[] = {{"m", kernel_index(k, g->extent[1], NULL)},
-                  {"n", kernel_index(k, g->extent[2], NULL)},
+  Slot slots[] = {{"m", kernel_extent(k, g->extent[1])},
+                  {"n", kernel_extent(k, g->extent[2])},
                   {"k", kernel_index(k, g->extent[3], NULL)},
                   {"left", a.pointers},
                   {"left_condition", a.condition},

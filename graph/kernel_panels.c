@@ -59,8 +59,8 @@ void kernel_panels(Text *out, Kernel *k) {
   kernel_bind(k, right_k, "kb", AXIS_M);
   kernel_bind(k, panel, "panel", 0);
   kernel_bind(k, column, "column", AXIS_N);
-  Slot slots[] = {{"m", kernel_index(k, g->extent[1], NULL)},
-                  {"n", kernel_index(k, g->extent[2], NULL)},
+  Slot slots[] = {{"m", kernel_extent(k, g->extent[1])},
+                  {"n", kernel_extent(k, g->extent[2])},
                   {"k", kernel_index(k, g->extent[3], NULL)},
                   {"row", row_lines(k)},
                   {"left", left_pointers(k, n->args[0].node, row, left_k)},
