@@ -1,18 +1,21 @@
 #include "cli/axes.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { RANGE_MOST = 1024 };
 
-/* 1..5 */
+/* 1..5; numbers that are no long make an empty one. */
 static bool is_range(const char *text, long *lo, long *hi) {
   char *end;
+  errno = 0;
   *lo = strtol(text, &end, 10);
   if (end == text || strncmp(end, "..", 2)) return false;
   const char *from = end + 2;
   *hi = strtol(from, &end, 10);
+  if (errno) *lo = 1, *hi = 0;
   return end != from && !*end;
 }
 
@@ -20,10 +23,11 @@ static int add_item(Strings *out, const char *item) {
   long lo, hi;
   if (!*item) return STATUS_OK;
   if (!is_range(item, &lo, &hi)) return strings_add(out, item, strlen(item)) ? 0 : STATUS_PROBLEM;
-  if (lo > hi || hi - lo >= RANGE_MOST) return args_error(E_CLI_AXIS_RANGE, item, RANGE_MOST);
-  for (long v = lo; v <= hi; v++) {
+  unsigned long more = (unsigned long)hi - (unsigned long)lo;
+  if (lo > hi || more >= RANGE_MOST) return args_error(E_CLI_AXIS_RANGE, item, RANGE_MOST);
+  for (unsigned long i = 0; i <= more; i++) {
     char text[32];
-    int n = snprintf(text, sizeof text, "%ld", v);
+    int n = snprintf(text, sizeof text, "%ld", lo + (long)i);
     if (!strings_add(out, text, (size_t)n)) return STATUS_PROBLEM;
   }
   return STATUS_OK;
