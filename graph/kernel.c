@@ -286,12 +286,30 @@ static const char *size_operand(Kernel *k, Dim x) {
   return dim_is_int(x) ? text : arena_printf(k->arena, "(%s)", text);
 }
 
+/* An integer that the dtype does not have; NULL if it has it.  As in PyTorch negative ones stand for
+ * large ones where there are no others. */
+static const char *foreign(Kernel *k, const Arg *a, DType t) {
+  const Node *n = k->group->nodes.data[0];
+  if (a->kind != ARG_INT || !dim_is_int(a->dim) || !dtype_is_int(t) || t == DT_I1) return NULL;
+  int64_t value = a->dim->value, most = (int64_t)(UINT64_MAX >> (64 - dtype_bits(t)));
+  if (dtype_bits(t) == 64) return NULL;
+  if (dtype_is_signed(t) && value >= -(most / 2) - 1 && value <= most / 2) return NULL;
+  if (!dtype_is_signed(t) && value >= 0 && value <= most) return NULL;
+  if (!dtype_is_signed(t) && value < 0 && value >= -most)
+    return arena_printf(k->arena, "%lld", (long long)(value + most + 1));
+  diag_error(k->graph->diags, n->place, E_GRAPH_OUT_OF_DTYPE, n->name, (long long)value,
+             dtype_name(t));
+  return "0";
+}
+
 /* A number as a literal of the dtype. */
 static const char *literal(Kernel *k, const Arg *a, DType t) {
   bool number = a->kind == ARG_FLOAT, whole = dtype_is_int(t) && t != DT_I1;
   if (a->kind == ARG_NODE) return size_operand(k, a->node->type.value);
   if (a->kind == ARG_INT && dim_is_int(a->dim) && dtype_is_float(t))
     return arena_printf(k->arena, "%lld.0", (long long)a->dim->value);
+  const char *text = foreign(k, a, t);
+  if (text) return text;
   if (a->kind == ARG_INT) return size_operand(k, a->dim);
   if (a->kind == ARG_BOOL && t != DT_I1) return a->flag ? "1" : "0";
   if (number && !isfinite(a->number))

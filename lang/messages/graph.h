@@ -163,6 +163,7 @@
 #define E_GRAPH_PROMOTE "%s and %s have no common dtype: cast one of them"
 #define E_GRAPH_SAME_DTYPE "both must be of one dtype, not %s and %s"
 #define E_GRAPH_NEEDS_FLOAT "floats are needed, not %s"
+#define E_GRAPH_OUT_OF_DTYPE "%s: %lld is no number of %s"
 #define E_GRAPH_NEEDS_INTEGER "integers are needed, not %s"
 #define E_GRAPH_NO_BOOL "it is not defined on bools: use logical_not or logical_xor"
 #define E_GRAPH_IN_PLACE "a result of %s cannot be written to a tensor of %s"
