@@ -286,8 +286,8 @@ static const char *size_operand(Kernel *k, Dim x) {
   return dim_is_int(x) ? text : arena_printf(k->arena, "(%s)", text);
 }
 
-/* An integer that the dtype does not have; NULL if it has it.  As in PyTorch negative ones stand for
- * large ones where there are no others. */
+/* What stands for an integer that the dtype does not have; NULL if it has it.  As in PyTorch
+ * negative ones are large ones where there are no others. */
 static const char *foreign(Kernel *k, const Arg *a, DType t) {
   const Node *n = k->group->nodes.data[0];
   if (a->kind != ARG_INT || !dim_is_int(a->dim) || !dtype_is_int(t) || t == DT_I1) return NULL;
