@@ -408,6 +408,7 @@ static bool transparent(const Build *s, const TileValue *v) {
 }
 
 Ref build_value_at(Build *s, const TileValue *v, const Affine *axes, const Layout *layout) {
+  while (v->type.rank && transparent(s, v) && v->def->code == TILE_HINT) v = v->def->args[0];
   if (!v->type.rank) return build_scalar(s, v);
   if (!transparent(s, v)) return held_at(s, v, axes, layout);
   Memo *m = &s->memo[v->id];

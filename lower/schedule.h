@@ -2,7 +2,8 @@
  *
  * A tile value is either held in registers in a layout, or is *index-only*: a cheap expression of
  * positions and scalars (arange, masks, pointers to a block, constants), recomputed where it is
- * used and never stored.  Stores have a layout of their own.
+ * used and never stored; of a chain of more than some hundred such ops the end is held.  Stores
+ * have a layout of their own.
  *
  * The pass `schedule` chooses it.  Values that elementwise ops tie together form a group with one
  * layout.  Groups with an anchor choose first: matrix instructions, then the widest global access;

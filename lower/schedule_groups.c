@@ -43,23 +43,48 @@ static bool cheap(TileCode c) {
   }
 }
 
+/* Index-only values are computed at each use, by recursion over what they are made of, so a longer
+ * chain of them is held in registers from there on.  The two axes orders of x + trans(x) are
+ * computed apart, which doubles the work with every such level. */
+enum { INDEX_DEPTH = 128, INDEX_TURNS = 4 };
+
 typedef struct {
   bool *only;
+  uint8_t *depth; /* of an index-only value: ops on its longest way down */
+  uint8_t *turns; /* and the most that turn axes on one */
 } IndexOnly;
 
+/* False: too deep. */
+static bool count_levels(IndexOnly *x, const TileOp *op) {
+  int depth = 0, turns = 0;
+  for (uint32_t i = 0; i < op->nargs; i++) {
+    if (!op->args[i]->type.rank) continue;
+    uint32_t arg = op->args[i]->id;
+    if (x->depth[arg] > depth) depth = x->depth[arg];
+    if (x->turns[arg] > turns) turns = x->turns[arg];
+  }
+  depth += op->nargs > 0;
+  turns += op->code == TILE_TRANS;
+  if (depth > INDEX_DEPTH || turns > INDEX_TURNS) return false;
+  x->depth[op->results[0]->id] = (uint8_t)depth;
+  x->turns[op->results[0]->id] = (uint8_t)turns;
+  return true;
+}
+
 static void mark_index_only(TileOp *op, void *ctx) {
-  bool *only = ((IndexOnly *)ctx)->only;
+  IndexOnly *x = ctx;
   if (op->nresults != 1 || !op->results[0]->type.rank || !cheap(op->code)) return;
   bool floats = dtype_is_float((DType)op->results[0]->type.dtype);
   if (op->code == TILE_RESHAPE && op->args[0]->type.rank > 1) return;
   if (floats && (op->code == TILE_DIV || op->code == TILE_REM)) return;
   for (uint32_t i = 0; i < op->nargs; i++)
-    if (op->args[i]->type.rank && !only[op->args[i]->id]) return;
-  only[op->results[0]->id] = true;
+    if (op->args[i]->type.rank && !x->only[op->args[i]->id]) return;
+  x->only[op->results[0]->id] = count_levels(x, op);
 }
 
 bool *schedule_index_only(const TileFunc *f, Arena *a) {
-  IndexOnly x = {ARENA_ARRAY(a, bool, f->nvalues)};
+  IndexOnly x = {ARENA_ARRAY(a, bool, f->nvalues), ARENA_ARRAY(a, uint8_t, f->nvalues),
+                 ARENA_ARRAY(a, uint8_t, f->nvalues)};
   tile_walk(f->body, mark_index_only, &x);
   return x.only;
 }

@@ -181,6 +181,29 @@ def nothing(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
 
 
 @triton.jit
+def long_chain(out_ptr, STEPS: tl.constexpr, BLOCK: tl.constexpr):
+    """Positions through more ops than any recursion has room for."""
+    i = tl.arange(0, BLOCK)
+    x, masked = i, i >= 0
+    for k in tl.static_range(STEPS):
+        x = x * x + (tl.program_id(0) ^ k)
+        masked = masked & (i != k * 2)
+    for _ in tl.static_range(STEPS):
+        x = tl.multiple_of(x, 1)
+    tl.store(out_ptr + tl.program_id(0) * BLOCK + i, x, mask=masked)
+
+
+@triton.jit
+def turned_chain(out_ptr, STEPS: tl.constexpr, BLOCK: tl.constexpr):
+    """Each step wants the one before it in both orders of its axes."""
+    i = tl.arange(0, BLOCK)
+    x = i[:, None] * 3 + i[None, :]
+    for _ in tl.static_range(STEPS):
+        x = x * 2 + tl.trans(x)
+    tl.store(out_ptr + i[:, None] * BLOCK + i[None, :], x)
+
+
+@triton.jit
 def single(x_ptr, out_ptr):
     """Tiles of one element through every kind of op."""
     one = tl.arange(0, 1)

@@ -169,6 +169,26 @@ def nothing(rng, n=0):
 
 
 @case(FILE, tol=0)
+def long_chain(rng, steps=1000, block=64):
+    x = np.tile(np.arange(block, dtype=np.int32), (2, 1))
+    for k in range(steps):
+        x = x * x + np.array([[k], [1 ^ k]], np.int32)
+    x[:, ::2] = 0
+    args = dict(out_ptr=new("zeros", "i32", 2, block))
+    return args, dict(STEPS=steps, BLOCK=block), "2", dict(out_ptr=x)
+
+
+@case(FILE, tol=0)
+def turned_chain(rng, steps=40, size=16):
+    i = np.arange(size, dtype=np.int32)
+    x = i[:, None] * np.int32(3) + i
+    for _ in range(steps):
+        x = x * np.int32(2) + x.T
+    args = dict(out_ptr=new("empty", "i32", size, size))
+    return args, dict(STEPS=steps, BLOCK=size), "1", dict(out_ptr=x)
+
+
+@case(FILE, tol=0)
 def single(rng):
     x = normal(rng, 1)
     return dict(x_ptr=x, out_ptr=new("empty", "f32", 1)), {}, "1", dict(out_ptr=4 * x)
