@@ -230,7 +230,7 @@ static bool forbid(Gen *g, const Ref *r) {
 
 static bool address_block(Gen *g, const NestBlock *b) {
   bool changed = false;
-  for (const NestStmt *s = b->first; s; s = s->next) {
+  for (const NestStmt *s = b->last; s; s = s->prev) { /* uses first */
     bool good = s->ndsts && carries(s) && g->address_only[s->dsts[0].var->id];
     if (s->ndsts && s->dsts[0].var->dtype == DT_PTR && carries(s)) good = true;
     for (uint32_t i = 0; i < s->nsrcs && !good; i++) changed |= forbid(g, &s->srcs[i]);
