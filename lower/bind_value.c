@@ -125,6 +125,26 @@ Value bind_materialized(Bind *s, Value v) {
 
 /* ---- forms of ops ---- */
 
+/* A form whose digits may overflow is computed in registers, where its type's bits are all that
+ * counts; constants wrap as well as those do. */
+static bool in_range(const Bind *s, const Form *f) {
+  int64_t c;
+  if (form_is_const(f, &c)) return true;
+  for (int i = 0; i < f->n; i++) {
+    const Group *g = &f->g[i];
+    int64_t reach = g->c < 0 ? ~g->c : g->c, last;
+    for (int d = 0; d < s->ndims; d++) {
+      int64_t k = g->coef[d] < 0 ? ~g->coef[d] : g->coef[d];
+      if (!g->coef[d]) continue;
+      if (__builtin_add_overflow(k, 1, &last) ||
+          __builtin_mul_overflow(last, s->dims[d].extent, &last) ||
+          __builtin_add_overflow(reach, last, &reach))
+        return false;
+    }
+  }
+  return true;
+}
+
 static bool linear(Bind *s, const NestStmt *st, const Value *x, const Value *y, bool address,
                    Form *out) {
   int64_t c;
@@ -324,7 +344,7 @@ Value bind_eval_op(Bind *s, const NestStmt *st, bool address) {
     forms = false;
   }
   if (forms && n == 2 && (integral(st->type) || offset) &&
-      linear(s, st, &x[0], &x[1], address, &v.form))
+      linear(s, st, &x[0], &x[1], address, &v.form) && (offset || in_range(s, &v.form)))
     return v;
   DimMask free = n == 2 ? constant_dims(s, st, &x[0], &x[1]) : 0, mask = 0;
   Ref refs[3] = {ref_none(), ref_none(), ref_none()};

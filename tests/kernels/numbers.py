@@ -194,6 +194,16 @@ def long_chain(out_ptr, STEPS: tl.constexpr, BLOCK: tl.constexpr):
 
 
 @triton.jit
+def wrapping_chain(out_ptr, STEPS: tl.constexpr, BLOCK: tl.constexpr):
+    """A sum of digits whose factors outgrow 64 bits."""
+    i = tl.arange(0, BLOCK)
+    x = i
+    for k in tl.static_range(STEPS):
+        x = x * 3 + k
+    tl.store(out_ptr + i, x)
+
+
+@triton.jit
 def turned_chain(out_ptr, STEPS: tl.constexpr, BLOCK: tl.constexpr):
     """Each step wants the one before it in both orders of its axes."""
     i = tl.arange(0, BLOCK)

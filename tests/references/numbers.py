@@ -179,6 +179,15 @@ def long_chain(rng, steps=1000, block=64):
 
 
 @case(FILE, tol=0)
+def wrapping_chain(rng, steps=50, block=64):
+    x = np.arange(block, dtype=np.int32)
+    for k in range(steps):
+        x = x * np.int32(3) + np.int32(k)
+    args = dict(out_ptr=new("empty", "i32", block))
+    return args, dict(STEPS=steps, BLOCK=block), "1", dict(out_ptr=x)
+
+
+@case(FILE, tol=0)
 def turned_chain(rng, steps=40, size=16):
     i = np.arange(size, dtype=np.int32)
     x = i[:, None] * np.int32(3) + i
