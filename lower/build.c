@@ -195,7 +195,7 @@ static void for_loop(Build *s, const TileOp *op) {
   s->b.block = nest_block(s->nest, st);
   s->b.before = NULL;
   size_t known = s->converted.len;
-  PendingList before = build_pending(s);
+  PendingMark before = build_pending(s);
   s->depth++;
   build_loop_barrier(s, op);
   block(s, body);
@@ -203,7 +203,7 @@ static void for_loop(Build *s, const TileOp *op) {
   s->depth--;
   s->converted.len = known;
   s->b = outer;
-  build_join_pending(s, &before);
+  build_join_pending(s, before);
   forget_conversions(s, body->params + 1, n);
   for (uint32_t i = 0; i < n; i++) {
     s->var[op->results[i]->id] = s->var[body->params[i + 1]->id];
@@ -222,16 +222,16 @@ static void while_loop(Build *s, const TileOp *op) {
   NestStmt *st = nest_stmt(&s->b, NEST_WHILE, 0, 1);
   st->srcs[0] = ref_var(cond);
   st->type = DT_I1;
-  PendingList before = build_pending(s);
+  PendingMark before = build_pending(s);
   region(s, st, head, op);
-  build_join_pending(s, &before);
+  build_join_pending(s, before);
   before = build_pending(s);
   NestBuilder outer = at_end(s, st, 0);
   assign_all(s, body->params, head->last->args + 1, body->nparams);
   nest_mov(&s->b, ref_var(cond), build_scalar(s, head->last->args[0]), cond->dtype);
   s->b = outer;
   region(s, st, body, NULL);
-  build_join_pending(s, &before);
+  build_join_pending(s, before);
   outer = at_end(s, st, 1);
   assign_all(s, head->params, body->last->args, op->nargs);
   s->b = outer;
@@ -246,18 +246,16 @@ static void branch(Build *s, const TileOp *op) {
   NestStmt *st = nest_stmt(&s->b, NEST_IF, 0, 1);
   st->srcs[0] = build_scalar(s, op->args[0]);
   st->type = DT_I1;
-  PendingList before = build_pending(s), after = {0};
+  PendingMark before = build_pending(s);
+  PendingSide then = {0};
   for (int r = 0; r < 2; r++) {
-    if (r) {
-      after = build_pending(s);
-      s->pending = before;
-    }
+    if (r) then = build_pending_else(s, before);
     region(s, st, op->regions[r], NULL);
     NestBuilder outer = at_end(s, st, r);
     assign_all(s, op->results, op->regions[r]->last->args, op->nresults);
     s->b = outer;
   }
-  build_join_pending(s, &after);
+  build_join_sides(s, &then);
 }
 
 /* ---- the walk ---- */

@@ -49,7 +49,18 @@ typedef struct {
   Layout layout;
   bool write;
 } Pending;
-typedef VEC(Pending) PendingList;
+/* What was pending at a time, as a range of Build.pending.  While a mark may be joined yet, nothing
+ * before its end changes there. */
+typedef struct {
+  size_t from, to;
+} PendingMark;
+/* What one side of a branch leaves pending. */
+typedef struct {
+  PendingMark before; /* the branch ... */
+  bool keeps_before;  /* ... of which all is pending still, or (after a barrier) nothing */
+  Pending *made;      /* on this side */
+  size_t n;
+} PendingSide;
 
 typedef struct Build {
   Unit *u;
@@ -65,7 +76,8 @@ typedef struct Build {
   uint32_t nests, current; /* numbers of the last nest, and of the open one */
   uint32_t depth;
   VEC(Converted) converted;
-  PendingList pending;
+  VEC(Pending) pending; /* from pending_from on; those before are only of marks */
+  size_t pending_from;
   bool *written;         /* by value id: a parameter that something is written to ... */
   bool written_anywhere; /* ... or any may be, since an address can't be told */
   VEC(BlockPair) blocks;
@@ -134,8 +146,11 @@ void build_loop_barrier(Build *s, const TileOp *loop);
 /* Before all others: finds what is written to. */
 void build_plan_order(Build *s);
 /* What is pending now, and what is where control flow joins. */
-PendingList build_pending(Build *s);
-void build_join_pending(Build *s, const PendingList *other);
+PendingMark build_pending(const Build *s);
+void build_join_pending(Build *s, PendingMark before); /* a loop: as before it, too */
+/* Between the sides of a branch: what was pending before it is again. */
+PendingSide build_pending_else(Build *s, PendingMark before);
+void build_join_sides(Build *s, const PendingSide *then);
 Layout build_whole_program(const Build *s); /* of a scalar: in all threads */
 
 /* ---- build_tile.c: ops on whole tiles ---- */

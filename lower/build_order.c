@@ -53,7 +53,7 @@ static bool unordered(const Build *s, int64_t base, bool write) {
 
 void build_barrier(Build *s) {
   nest_stmt(&s->b, NEST_BAR, 0, 0);
-  s->pending.len = 0;
+  s->pending_from = s->pending.len;
 }
 
 Layout build_whole_program(const Build *s) {
@@ -110,7 +110,7 @@ static bool conflict(const Pending *p, const Pending *q) {
 void build_order(Build *s, const TileValue *ptr, const Layout *l, bool write) {
   Pending now = {base_of(ptr), ptr, *l, write};
   if (unordered(s, now.base, write)) return;
-  for (size_t i = 0; i < s->pending.len; i++)
+  for (size_t i = s->pending_from; i < s->pending.len; i++)
     if (conflict(&s->pending.data[i], &now)) {
       build_barrier(s);
       break;
@@ -120,30 +120,42 @@ void build_order(Build *s, const TileValue *ptr, const Layout *l, bool write) {
 
 /* ---- control flow ---- */
 
-PendingList build_pending(Build *s) {
-  PendingList copy = {0};
-  for (size_t i = 0; i < s->pending.len; i++) vec_push(s->scratch, &copy, s->pending.data[i]);
-  return copy;
+PendingMark build_pending(const Build *s) { return (PendingMark){s->pending_from, s->pending.len}; }
+
+/* The first access that is pending and was made after the mark.  Those before the mark are pending
+ * still, all or (after a barrier) none. */
+static size_t made_since(const Build *s, PendingMark mark) {
+  return s->pending_from > mark.to ? s->pending_from : mark.to;
 }
 
-static bool same_access(const Pending *p, const Pending *q) {
-  return same_address(p, q) && p->write == q->write && layout_eq(&p->layout, &q->layout);
+void build_join_pending(Build *s, PendingMark before) {
+  size_t from = made_since(s, before), n = s->pending.len - from;
+  Pending *p = s->pending.data;
+  if (n && from > before.to) memmove(p + before.to, p + from, n * sizeof *p);
+  s->pending.len = before.to + n;
+  s->pending_from = before.from;
 }
 
-void build_join_pending(Build *s, const PendingList *other) {
-  for (size_t i = 0; i < other->len; i++) {
-    bool known = false;
-    for (size_t k = 0; k < s->pending.len && !known; k++)
-      known = same_access(&other->data[i], &s->pending.data[k]);
-    if (!known) vec_push(s->scratch, &s->pending, other->data[i]);
-  }
+PendingSide build_pending_else(Build *s, PendingMark before) {
+  size_t from = made_since(s, before), n = s->pending.len - from;
+  PendingSide side = {before, s->pending_from == before.from, NULL, n};
+  side.made = ARENA_ARRAY(s->scratch, Pending, n);
+  if (n) memcpy(side.made, s->pending.data + from, n * sizeof *side.made);
+  s->pending.len = before.to;
+  s->pending_from = before.from;
+  return side;
+}
+
+void build_join_sides(Build *s, const PendingSide *then) {
+  if (then->keeps_before) build_join_pending(s, then->before);
+  for (size_t i = 0; i < then->n; i++) vec_push(s->scratch, &s->pending, then->made[i]);
 }
 
 /* ---- loops ---- */
 
 typedef struct {
   Build *s;
-  PendingList all;
+  VEC(Pending) all;
   uint32_t next_store;
 } Uses;
 
