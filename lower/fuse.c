@@ -96,14 +96,26 @@ static void join(Fuse *f, Item *g, size_t at, const Chain *fine) {
   f->items.len--;
 }
 
-/* Which of the items behind g must stay behind it; false if item `at` is among them. */
-static bool plan_moves(const Fuse *f, size_t g, size_t at, bool *stay) {
+static void clear_effects(const Fuse *f, Effects *e) {
+  memset(e->reads, 0, f->words * sizeof *e->reads);
+  memset(e->writes, 0, f->words * sizeof *e->writes);
+  memset(e->loads, 0, f->buffer_words * sizeof *e->loads);
+  memset(e->stores, 0, f->buffer_words * sizeof *e->stores);
+  e->memory = 0;
+}
+
+/* Which of the items behind g must stay behind it; false if item `at` is among them.  What must
+ * keep its order with any of several items must with their joined effects, and the reverse. */
+static bool plan_moves(Fuse *f, size_t g, size_t at, bool *stay) {
   const Item *x = f->items.data;
+  Effects *before = &f->before;
+  clear_effects(f, before);
+  effects_join(f, before, &x[g].e);
   for (size_t i = g + 1; i < at; i++) {
-    stay[i - g] = effects_conflict(f, &x[i].e, &x[g].e);
-    for (size_t k = g + 1; k < i && !stay[i - g]; k++)
-      stay[i - g] = stay[k - g] && effects_conflict(f, &x[i].e, &x[k].e);
-    if (stay[i - g] && effects_conflict(f, &x[at].e, &x[i].e)) return false;
+    stay[i - g] = effects_conflict(f, &x[i].e, before);
+    if (!stay[i - g]) continue;
+    if (effects_conflict(f, &x[at].e, &x[i].e)) return false;
+    effects_join(f, before, &x[i].e);
   }
   return true;
 }
@@ -208,6 +220,7 @@ bool fuse_run(Unit *u) {
             .buffer_words = n->nbuffers / 64 + 1,
             .def = ARENA_ARRAY(scratch, NestStmt *, n->nvars),
             .ndefs = ARENA_ARRAY(scratch, uint32_t, n->nvars)};
+  f.before = effects_new(&f);
   find_defs(&f, n->body);
   fuse_block(&f, n->body);
   fuse_contract(&f);

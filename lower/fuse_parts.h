@@ -30,6 +30,7 @@ typedef struct {
   NestStmt **def;  /* by variable id: the statement that defines it, if there is one only */
   uint32_t *ndefs; /* by variable id */
   VEC(Item) items; /* the block's statements, in order */
+  Effects before;  /* scratch, of fuse.c */
 } Fuse;
 
 /* ---- fuse_effects.c: what statements read and write ---- */
