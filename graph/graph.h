@@ -150,6 +150,12 @@ typedef struct {
   Name node, origin; /* what it stands for now */
 } GraphRewrite;
 
+/* Sizes that a node takes to be equal, as nothing says otherwise: every run is held to it. */
+typedef struct {
+  Dim a, b;
+  Name node;
+} SizesEqual;
+
 struct Graph {
   Arena *arena;
   Pool *names;
@@ -162,6 +168,8 @@ struct Graph {
   OutputSpec *outputs; /* one for each item of the output node's list; NULL: all are user's */
   VEC(uint32_t) rules;        /* files of further rewrite rules, sources of `diags` */
   VEC(GraphRewrite) rewrites; /* what pass rewrite did */
+  VEC(SizesEqual) equal;      /* of the graph as it was read */
+  bool notes_equal;           /* while they are looked for */
   const struct Rates *gpu; /* by which kernels are chosen (runtime/rates.h); an H200's at first */
   const struct OpSchema **schemas; /* of the op table's rows, as far as they were parsed */
 };

@@ -144,6 +144,13 @@ static bool check_said(Graph *g, const Node *n) {
   return false;
 }
 
+bool infer_model(Graph *g) {
+  g->notes_equal = true;
+  bool ok = infer_graph(g);
+  g->notes_equal = false;
+  return ok;
+}
+
 bool infer_graph(Graph *g) {
   bool ok = true;
   for (Node *n = g->first; n; n = n->next) {

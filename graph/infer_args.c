@@ -171,8 +171,22 @@ bool infer_may_equal(Graph *g, Dim a, Dim b) {
   return r.lo <= 0 && r.hi >= 0;
 }
 
+static void note_equal(Graph *g, Dim a, Dim b, Name node) {
+  enum { MOST = 256 }; /* of models, a few are different */
+  for (size_t i = 0; i < g->equal.len; i++)
+    if (g->equal.data[i].a == a && g->equal.data[i].b == b) return;
+  SizesEqual e = {a, b, node ? node : "?"};
+  if (g->equal.len < MOST) vec_push(g->arena, &g->equal, e);
+}
+
+bool infer_equal(Infer *in, Dim a, Dim b) {
+  if (!infer_may_equal(in->g, a, b)) return false;
+  if (a != b && in->g->notes_equal) note_equal(in->g, a, b, in->n->name);
+  return true;
+}
+
 Dim infer_same_size(Infer *in, Dim a, Dim b, const char *what) {
-  if (!infer_may_equal(in->g, a, b))
+  if (!infer_equal(in, a, b))
     infer_fail(in, E_GRAPH_SIZES, what, infer_dim_text(in, a), infer_dim_text(in, b));
   return dim_is_int(b) ? b : a;
 }

@@ -273,7 +273,7 @@ static void add_part(Infer *in, Dim *shape, uint32_t rank, const ValueType *x, u
     infer_fail(in, E_GRAPH_CAT, infer_shape_text(in, shape, rank), infer_type_text(in, x), axis);
   for (uint32_t i = 0; i < rank; i++) {
     if (i == axis) continue;
-    if (!infer_may_equal(in->g, shape[i], x->shape[i]))
+    if (!infer_equal(in, shape[i], x->shape[i]))
       infer_fail(in, E_GRAPH_CAT, infer_shape_text(in, shape, rank), infer_type_text(in, x), axis);
     if (dim_is_int(x->shape[i])) shape[i] = x->shape[i];
   }

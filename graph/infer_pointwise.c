@@ -98,7 +98,7 @@ static uint32_t operands(Infer *in, uint32_t most, Operand *out) {
 
 static bool join(Infer *in, Dim *size, Dim other) {
   if (dim_is(other, 1)) return true;
-  if (!dim_is(*size, 1) && !infer_may_equal(in->g, *size, other)) return false;
+  if (!dim_is(*size, 1) && !infer_equal(in, *size, other)) return false;
   if (dim_is(*size, 1) || dim_is_int(other)) *size = other;
   return true;
 }
@@ -127,7 +127,7 @@ uint32_t infer_broadcast(Infer *in, const Operand *x, uint32_t n, Dim *shape) {
 void infer_fits(Infer *in, const Operand *x, const Dim *shape, uint32_t rank) {
   bool ok = x->rank <= rank;
   for (uint32_t k = 0; ok && k < x->rank; k++)
-    ok = dim_is(x->shape[k], 1) || infer_may_equal(in->g, x->shape[k], shape[rank - x->rank + k]);
+    ok = dim_is(x->shape[k], 1) || infer_equal(in, x->shape[k], shape[rank - x->rank + k]);
   if (!ok)
     infer_fail(in, E_GRAPH_FITS, infer_shape_text(in, x->shape, x->rank),
                infer_shape_text(in, shape, rank));

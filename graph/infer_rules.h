@@ -71,6 +71,8 @@ static inline Dim infer_const(Infer *in, int64_t value) { return dim_int(in->g->
 Dim infer_unknown(Infer *in);
 /* Is there a value of the symbols that makes them equal? */
 bool infer_may_equal(Graph *g, Dim a, Dim b);
+/* The same of sizes that a rule takes to be equal from then on: every run is held to it. */
+bool infer_equal(Infer *in, Dim a, Dim b);
 /* The one that says more of two sizes that should be equal; `what` names them in the error. */
 Dim infer_same_size(Infer *in, Dim a, Dim b, const char *what);
 Dim infer_product(Infer *in, const Dim *sizes, uint32_t n);

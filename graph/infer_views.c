@@ -36,7 +36,7 @@ void infer_fill_size(Infer *in, const Dim *from, uint32_t nfrom, Dim *sizes, uin
   if (holes > 1) infer_fail(in, E_GRAPH_HOLES, infer_shape_text(in, sizes, n));
   if (holes) {
     fill_one(in, from, nfrom, sizes, n, hole);
-  } else if (!infer_may_equal(in->g, infer_product(in, from, nfrom), infer_product(in, sizes, n))) {
+  } else if (!infer_equal(in, infer_product(in, from, nfrom), infer_product(in, sizes, n))) {
     infer_fail(in, E_GRAPH_RESHAPE, infer_shape_text(in, from, nfrom),
                infer_shape_text(in, sizes, n));
   }

@@ -377,7 +377,7 @@ static int plan_body(void *arg) {
   Plan *plan = ARENA_NEW(m->arena, Plan);
   double begin = stages_now();
   int code = check_complete(m);
-  if (!code && !infer_graph(m->graph)) code = report(m);
+  if (!code && !infer_model(m->graph)) code = report(m);
   if (code) return code;
   stages_done(m->stages, "infer", begin);
   dump_import(m->stages, m->graph);

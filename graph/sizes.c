@@ -226,6 +226,21 @@ static int bind_given(Sizes *s, const nereid_tensor *inputs, uint32_t n) {
   return bind_all(s, inputs, n);
 }
 
+/* What nodes take to be equal, as far as inputs decide it. */
+static int check_equal(const Sizes *s) {
+  const Graph *g = s->plan->graph;
+  for (size_t i = 0; i < g->equal.len; i++) {
+    const SizesEqual *e = &g->equal.data[i];
+    int64_t a, b;
+    char one[128], other[128];
+    if (!sizes_eval(s, e->a, &a) || !sizes_eval(s, e->b, &b) || a == b) continue;
+    return error_set(NEREID_E_USAGE, E_GRAPH_INPUT_EQUAL, e->node,
+                     dim_text(s, one, sizeof one, e->a), dim_text(s, other, sizeof other, e->b),
+                     (long long)a, (long long)b);
+  }
+  return 0;
+}
+
 /* ---- sizes that data decides ---- */
 
 static void set_size(Sizes *s, const PlanRead *r, int64_t value) {
@@ -264,6 +279,7 @@ int sizes_bind(Sizes *s, const nereid_tensor *inputs, int n) {
       return error_set(NEREID_E_USAGE, E_GRAPH_INPUT_DTYPE, i, s->inputs[i]->name, "unknown",
                        dtype_name(s->inputs[i]->dtype));
   int code = bind_given(s, inputs, s->ninputs);
+  if (!code) code = check_equal(s);
   if (!code) code = bind_reads(s);
   return code ? code : check_shapes(s, inputs, s->ninputs);
 }
