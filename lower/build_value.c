@@ -341,11 +341,6 @@ static Ref shape_at(Build *s, const TileValue *v, const Affine *axes, const Layo
       for (int i = 0; i < v->type.rank; i++)
         in[i] = x->type.shape[i] == 1 ? affine_const(0) : axes[i];
       break;
-    case TILE_TRANS: {
-      const TileAttr *perm = tile_attr(op, TA_perm);
-      for (int i = 0; i < v->type.rank; i++) in[perm->list[i]] = axes[i];
-      break;
-    }
     default: /* a reshape of positions of rank 1: schedule_index_only */
       in[0] = build_linear(&v->type, axes, 1);
       break;
@@ -396,7 +391,6 @@ static Ref compute_at(Build *s, const TileValue *v, const Affine *axes, const La
     case TILE_SPLAT:
     case TILE_EXPAND_DIMS:
     case TILE_BROADCAST:
-    case TILE_TRANS:
     case TILE_RESHAPE: return shape_at(s, v, axes, layout);
     default: return element_op(s, v, axes, layout);
   }
@@ -407,8 +401,28 @@ static bool transparent(const Build *s, const TileValue *v) {
   return v->def && !s->var[v->id] && (s->inlined[v->id] || !s->u->schedule->values[v->id].held);
 }
 
-Ref build_value_at(Build *s, const TileValue *v, const Affine *axes, const Layout *layout) {
-  while (v->type.rank && transparent(s, v) && v->def->code == TILE_HINT) v = v->def->args[0];
+static void turn_axes(const TileOp *op, const Affine *axes, Affine *in) {
+  const TileAttr *perm = tile_attr(op, TA_perm);
+  for (uint32_t i = 0; i < perm->len; i++) in[perm->list[i]] = axes[i];
+}
+
+/* Passes hints and turned axes, of which there may be many in a row; the axes of what is behind
+ * them are left in `turned`. */
+static const TileValue *pass_renames(const Build *s, const TileValue *v, Affine *turned) {
+  Affine in[MAX_RANK];
+  for (; v->type.rank && transparent(s, v); v = v->def->args[0]) {
+    if (v->def->code == TILE_HINT) continue;
+    if (v->def->code != TILE_TRANS) break;
+    turn_axes(v->def, turned, in);
+    memcpy(turned, in, sizeof *in * v->type.rank);
+  }
+  return v;
+}
+
+Ref build_value_at(Build *s, const TileValue *of, const Affine *at, const Layout *layout) {
+  Affine axes[MAX_RANK];
+  if (of->type.rank) memcpy(axes, at, sizeof *at * of->type.rank);
+  const TileValue *v = pass_renames(s, of, axes);
   if (!v->type.rank) return build_scalar(s, v);
   if (!transparent(s, v)) return held_at(s, v, axes, layout);
   Memo *m = &s->memo[v->id];
