@@ -86,9 +86,12 @@ static int make_tables(sqlite3 *db, const DatabaseKind *kind) {
     rc = sql ? sqlite3_exec(db, sql, NULL, NULL, NULL) : SQLITE_NOMEM;
     sqlite3_free(sql);
   }
-  if (rc != SQLITE_OK || !kind->version) return rc;
+  return rc;
+}
+
+static int set_version(sqlite3 *db, const DatabaseKind *kind) {
   char *sql = sqlite3_mprintf("PRAGMA user_version = %d", kind->version);
-  rc = sql ? sqlite3_exec(db, sql, NULL, NULL, NULL) : SQLITE_NOMEM;
+  int rc = sql ? sqlite3_exec(db, sql, NULL, NULL, NULL) : SQLITE_NOMEM;
   sqlite3_free(sql);
   return rc;
 }
@@ -121,8 +124,9 @@ static int connect_once(Database *d, bool create, int *version) {
   if (rc == SQLITE_OK) rc = read_version(d->db, version);
   if (rc == SQLITE_OK && *version > d->kind->version) return SQLITE_MISMATCH;
   if (rc == SQLITE_OK && !*version) rc = make_tables(d->db, d->kind);
-  if (rc == SQLITE_OK) rc = check_tables(d->db, d->kind);
+  if (rc == SQLITE_OK && *version) rc = check_tables(d->db, d->kind); /* else it may be another's */
   if (rc == SQLITE_OK) rc = sqlite3_exec(d->db, d->kind->probe, NULL, NULL, NULL);
+  if (rc == SQLITE_OK && *version != d->kind->version) rc = set_version(d->db, d->kind);
   return rc;
 }
 

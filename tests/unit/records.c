@@ -420,21 +420,6 @@ static void test_damaged(Arena *a) {
   records_close(r);
 }
 
-/* A table whose columns mean other things: here `id` would not be what a new row is found by. */
-static void test_damaged_tables(Arena *a) {
-  RecordList l = {0};
-  use_folder("tables");
-  sql("CREATE TABLE problem(id INT PRIMARY KEY NOT NULL,"
-      " kernel TEXT NOT NULL, signature TEXT NOT NULL, sizes TEXT NOT NULL, device TEXT NOT NULL,"
-      " driver TEXT NOT NULL, UNIQUE(kernel, signature, sizes, device, driver));"
-      "CREATE TABLE record(problem, config, ir, version, code, status, median_us, spread_us, runs,"
-      " taken, reason); PRAGMA user_version = 1");
-  Records *r = records_open(on_note, NULL);
-  check(records_get(r, a, NULL, &l) == RECORDS_FAILED && noted("was set aside as"), "other tables");
-  check(put(r, "B=1", 10, 5) && count(r, NULL) == 1, "then what is put is there");
-  records_close(r);
-}
-
 static int write_one(int process) {
   char name[32];
   snprintf(name, sizeof name, "P=%d", process);
@@ -442,6 +427,22 @@ static int write_one(int process) {
   bool good = put(r, name, 10, 5);
   records_close(r);
   return good ? 0 : 1;
+}
+
+/* A table whose columns mean other things: here `id` would not be what a new row is found by. */
+static void test_damaged_tables(Arena *a) {
+  RecordList l = {0};
+  use_folder("tables");
+  check(!write_one(0) && !unlink(path), "a folder");
+  sql("CREATE TABLE problem(id INT PRIMARY KEY NOT NULL,"
+      " kernel TEXT NOT NULL, signature TEXT NOT NULL, sizes TEXT NOT NULL, device TEXT NOT NULL,"
+      " driver TEXT NOT NULL, UNIQUE(kernel, signature, sizes, device, driver));"
+      "CREATE TABLE record(problem, config, ir, version, code, status, median_us, spread_us, runs,"
+      " taken, reason); PRAGMA user_version = 1");
+  Records *r = records_open(on_note, NULL);
+  check(records_get(r, a, NULL, &l) == RECORDS_FAILED && noted("was set aside as"), "damaged");
+  check(put(r, "B=1", 10, 5) && count(r, NULL) == 1, "then what is put is there");
+  records_close(r);
 }
 
 /* All find the damage, one sets it aside. */
