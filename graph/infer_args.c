@@ -171,8 +171,14 @@ bool infer_may_equal(Graph *g, Dim a, Dim b) {
   return r.lo <= 0 && r.hi >= 0;
 }
 
+void infer_some(Infer *in, const ValueType *x, uint32_t n, const Dim *sizes) {
+  for (uint32_t i = 0; i < n; i++)
+    if (dim_is(x->shape[x->rank - n + i], 0) && !dim_is(sizes[i], 0))
+      infer_fail(in, E_GRAPH_NOTHING, x->rank - n + i, infer_type_text(in, x));
+}
+
 static void note_equal(Graph *g, Dim a, Dim b, Name node) {
-  enum { MOST = 256 }; /* of models, a few are different */
+  enum { MOST = 256 }; /* models have a few; what a hostile one has beyond is not held to it */
   for (size_t i = 0; i < g->equal.len; i++)
     if (g->equal.data[i].a == a && g->equal.data[i].b == b) return;
   SizesEqual e = {a, b, node ? node : "?"};

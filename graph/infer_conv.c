@@ -233,18 +233,11 @@ void infer_pool_max_indices(Infer *in) {
 
 void infer_pool_average(Infer *in) { pool(in); }
 
-/* Elements of the last n axes are made of elements that must be there. */
-static void check_some(Infer *in, const ValueType *x, uint32_t n, const Dim *sizes) {
-  for (uint32_t i = 0; i < n; i++)
-    if (dim_is(x->shape[x->rank - n + i], 0) && !dim_is(sizes[i], 0))
-      infer_fail(in, E_GRAPH_NOTHING, x->rank - n + i, infer_type_text(in, x));
-}
-
 void infer_pool_adaptive(Infer *in) {
   uint32_t n = spatial(in);
   Dim sizes[SPATIAL_MAX];
   per_axis(in, "output_size", n, sizes);
-  check_some(in, image(in, n), n, sizes);
+  infer_some(in, image(in, n), n, sizes);
   set_last(in, image(in, n), n, sizes);
 }
 
@@ -304,7 +297,7 @@ static void upsample(Infer *in, uint32_t n) {
   if (infer_has(in, "output_size") == scales) infer_fail(in, E_GRAPH_RESIZE);
   if (!scales) per_axis(in, "output_size", n, sizes);
   else scale_sizes(in, x, n, sizes);
-  check_some(in, x, n, sizes);
+  infer_some(in, x, n, sizes);
   set_last(in, x, n, sizes);
 }
 

@@ -341,13 +341,6 @@ void infer_stack(Infer *in) {
 
 /* ---- padding and pixels ---- */
 
-/* What is put around x is made of its elements. */
-static void check_some(Infer *in, const ValueType *x, const Dim *shape) {
-  for (uint32_t i = 0; i < x->rank; i++)
-    if (dim_is(x->shape[i], 0) && !dim_is(shape[i], 0))
-      infer_fail(in, E_GRAPH_NOTHING, i, infer_type_text(in, x));
-}
-
 /* `pad` has pairs of sizes before and after, of the last axis first. */
 static void pad(Infer *in, const char *param, uint32_t pairs) {
   const ValueType *x = infer_self(in);
@@ -361,7 +354,7 @@ static void pad(Infer *in, const char *param, uint32_t pairs) {
     *size = dim_add(in->g->dims, *size, infer_dim_of(in, &list.items[i]));
   }
   if (pairs || (infer_takes(in, "mode") && strcmp(infer_string(in, "mode"), "constant") != 0))
-    check_some(in, x, shape);
+    infer_some(in, x, x->rank, shape); /* it is made of x's elements */
   infer_set(in, x->dtype, x->rank, shape);
 }
 

@@ -73,6 +73,8 @@ Dim infer_unknown(Infer *in);
 bool infer_may_equal(Graph *g, Dim a, Dim b);
 /* The same of sizes that a rule takes to be equal from then on: every run is held to it. */
 bool infer_equal(Infer *in, Dim a, Dim b);
+/* Fails if the last n axes get `sizes` elements that are made of those of x, and x has none. */
+void infer_some(Infer *in, const ValueType *x, uint32_t n, const Dim *sizes);
 /* The one that says more of two sizes that should be equal; `what` names them in the error. */
 Dim infer_same_size(Infer *in, Dim a, Dim b, const char *what);
 Dim infer_product(Infer *in, const Dim *sizes, uint32_t n);

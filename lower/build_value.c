@@ -363,7 +363,6 @@ static Ref element_op(Build *s, const TileValue *v, const Affine *axes, const La
     const TileValue *a = op->args[i];
     x[i] = a->type.rank ? build_value_at(s, a, axes, layout) : build_scalar(s, a);
   }
-  if (op->code == TILE_HINT) return x[0];
   Span outer = s->b.span;
   s->b.span = op->span;
   NestVar *temp = build_temp(s, (DType)v->type.dtype, (DType)v->type.elem);

@@ -79,20 +79,17 @@ static int read_version(sqlite3 *db, int *version) {
   return rc == SQLITE_ROW ? SQLITE_OK : rc;
 }
 
-static int make_tables(sqlite3 *db, const DatabaseKind *kind) {
-  int rc = SQLITE_OK;
-  for (const char *const *t = kind->tables; *t && rc == SQLITE_OK; t++) {
-    char *sql = sqlite3_mprintf("CREATE TABLE IF NOT EXISTS %s", *t);
-    rc = sql ? sqlite3_exec(db, sql, NULL, NULL, NULL) : SQLITE_NOMEM;
-    sqlite3_free(sql);
-  }
+/* Runs text of sqlite3_mprintf, and frees it. */
+static int run_text(sqlite3 *db, char *sql) {
+  int rc = sql ? sqlite3_exec(db, sql, NULL, NULL, NULL) : SQLITE_NOMEM;
+  sqlite3_free(sql);
   return rc;
 }
 
-static int set_version(sqlite3 *db, const DatabaseKind *kind) {
-  char *sql = sqlite3_mprintf("PRAGMA user_version = %d", kind->version);
-  int rc = sql ? sqlite3_exec(db, sql, NULL, NULL, NULL) : SQLITE_NOMEM;
-  sqlite3_free(sql);
+static int make_tables(sqlite3 *db, const DatabaseKind *kind) {
+  int rc = SQLITE_OK;
+  for (const char *const *t = kind->tables; *t && rc == SQLITE_OK; t++)
+    rc = run_text(db, sqlite3_mprintf("CREATE TABLE IF NOT EXISTS %s", *t));
   return rc;
 }
 
@@ -126,7 +123,8 @@ static int connect_once(Database *d, bool create, int *version) {
   if (rc == SQLITE_OK && !*version) rc = make_tables(d->db, d->kind);
   if (rc == SQLITE_OK && *version) rc = check_tables(d->db, d->kind); /* else it may be another's */
   if (rc == SQLITE_OK) rc = sqlite3_exec(d->db, d->kind->probe, NULL, NULL, NULL);
-  if (rc == SQLITE_OK && *version != d->kind->version) rc = set_version(d->db, d->kind);
+  if (rc == SQLITE_OK && *version != d->kind->version)
+    rc = run_text(d->db, sqlite3_mprintf("PRAGMA user_version = %d", d->kind->version));
   return rc;
 }
 

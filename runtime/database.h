@@ -24,8 +24,8 @@ typedef struct {
   int version;                   /* the greatest user_version that this program knows */
   int busy_ms;                   /* how long one process waits for others */
   const char *settings;          /* SQL for each connection */
-  const char *const *tables;     /* what follows CREATE TABLE; NULL ends.  Another text of one of
-                                    these tables is damage: its columns would mean other things */
+  const char *const *tables;     /* what follows CREATE TABLE; NULL ends.  In a database that says
+                                    by its user_version that it is ours, another text is damage */
   const char *probe;             /* a query that shows whether it can be used */
 } DatabaseKind;
 
