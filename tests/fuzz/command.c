@@ -128,7 +128,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   memcpy(text, data, size);
   text[size] = 0;
   setenv("NEREID_CACHE_DIR", "", 1);
-  setenv("CC", "none", 1); /* a kernel on the CPU may write anywhere */
+  /* A kernel on a CPU may write anywhere, and one on a GPU go on for ever. */
+  setenv("CC", "none", 1);
+  setenv("CUDA_VISIBLE_DEVICES", "", 1);
   for (char *w = strtok_r(text, "\n", &rest); w && n < MOST_WORDS; w = strtok_r(NULL, "\n", &rest))
     words_of[n++] = w;
   words_of[n] = NULL;

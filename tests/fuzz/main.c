@@ -14,7 +14,7 @@
 
 #include "tests/fuzz/fuzz.h"
 
-enum { SECONDS_AN_INPUT = 60, MOST_FAILURES = 20, PATH_SIZE = 512 };
+enum { SECONDS_AN_INPUT = 60, SECONDS_WAITED = 600, MOST_FAILURES = 20, PATH_SIZE = 512 };
 
 typedef struct {
   double seconds; /* 0: as many inputs as the target says */
@@ -72,20 +72,22 @@ void fuzz_write(const void *data, size_t size) {
 
 /* ---- the child ---- */
 
-/* An input counts the time of the processor, so that a busy machine changes nothing. */
-static void limit_time(int seconds) {
-  struct itimerval t = {.it_value = {.tv_sec = seconds}};
+/* An input counts the time of the processor, so that a busy machine changes nothing; one that
+ * waits for what never comes is ended too. */
+static void limit_time(int seconds, int waited) {
+  struct itimerval t = {.it_value = {.tv_sec = seconds}}, wait = {.it_value = {.tv_sec = waited}};
   setitimer(ITIMER_PROF, &t, NULL);
+  setitimer(ITIMER_REAL, &wait, NULL);
 }
 
 static void run_input(Shared *s, const uint8_t *data, size_t len) {
   memcpy(s->data, data, len);
   s->len = len;
   if (ftruncate(STDERR_FILENO, 0)) die("stderr");
-  limit_time(SECONDS_AN_INPUT);
+  limit_time(SECONDS_AN_INPUT, SECONDS_WAITED);
   cover_start();
   LLVMFuzzerTestOneInput(s->data, len);
-  limit_time(0);
+  limit_time(0, 0);
   s->runs++;
 }
 
@@ -158,6 +160,8 @@ static void report(const Options *o, const Shared *s, int status, int err, int n
   if (f) fclose(f);
   if (WIFSIGNALED(status) && WTERMSIG(status) == SIGPROF)
     printf("FAIL %s: over %d s of processor time\n", path, SECONDS_AN_INPUT);
+  else if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM)
+    printf("FAIL %s: waits for over %d s\n", path, SECONDS_WAITED);
   else if (WIFSIGNALED(status)) printf("FAIL %s: %s\n", path, strsignal(WTERMSIG(status)));
   else printf("FAIL %s: status %d\n", path, WEXITSTATUS(status));
   print_end(err);
