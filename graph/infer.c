@@ -1,6 +1,7 @@
 #include "graph/infer.h"
 
 #include "graph/infer_rules.h"
+#include "graph/infer_symbols.h"
 
 /* args[0][args[1]] */
 static void infer_getitem(Infer *in) {
@@ -96,12 +97,13 @@ static bool is_other_kernels(const Node *n, const ValueType *inferred) {
          inferred->kind == VALUE_TENSOR && n->type.dtype == inferred->dtype;
 }
 
-static bool settle(Graph *g, Node *n, const ValueType *inferred) {
+static bool settle(Graph *g, Node *n, const ValueType *inferred, const Symbols *symbols) {
   ValueKind said = n->type.kind;
   bool number = inferred->kind == VALUE_FLOAT || inferred->kind == VALUE_BOOL;
   if (said == VALUE_UNKNOWN) n->type = *inferred;
   else if (number && said != inferred->kind && is_number(&n->type))
     n->type = as_kind(g, &n->type, inferred->kind);
+  symbols_settle(symbols, g, &n->type, inferred);
   bool agrees = agree(g, &n->type, inferred);
   if (!agrees && is_other_kernels(n, inferred)) {
     n->type = *inferred;
@@ -121,12 +123,22 @@ static void find_unknown(Node **use, void *ctx) {
   *found |= (*use)->type.kind == VALUE_UNKNOWN;
 }
 
-static bool infer_next(Graph *g, Node *n) {
+/* Arguments may be sizes whose symbols stand in the node's annotation only. */
+static bool check_symbols(Graph *g, const Node *n, const Symbols *symbols) {
+  Dim open = symbols_open(symbols, n);
+  if (!open) return true;
+  Text text = text_new(g->arena);
+  dim_print(&text, open);
+  diag_error(g->diags, n->place, E_GRAPH_OPEN_SIZE, text.data);
+  return false;
+}
+
+static bool infer_next(Graph *g, Node *n, const Symbols *symbols) {
   ValueType inferred = {0};
   bool unknown = n->kind == NODE_CALL && !n->op->schema;
   graph_each_use(n, find_unknown, &unknown);
   if (unknown) return false;
-  return infer_node(g, n, &inferred) && settle(g, n, &inferred);
+  return infer_node(g, n, &inferred) && settle(g, n, &inferred, symbols);
 }
 
 static bool check_input(Graph *g, const Node *n) {
@@ -153,11 +165,13 @@ bool infer_model(Graph *g) {
 
 bool infer_graph(Graph *g) {
   bool ok = true;
+  Symbols symbols = {.arena = g->arena};
   for (Node *n = g->first; n; n = n->next) {
     bool good = true;
     if (n->kind == NODE_INPUT) good = check_input(g, n);
-    if (n->kind == NODE_CALL || n->kind == NODE_GETITEM) good = infer_next(g, n);
-    ok &= good && check_said(g, n);
+    if (n->kind == NODE_CALL || n->kind == NODE_GETITEM) good = infer_next(g, n, &symbols);
+    symbols_meet(&symbols, &n->type);
+    ok &= good && check_symbols(g, n, &symbols) && check_said(g, n);
   }
   return ok;
 }

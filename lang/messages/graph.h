@@ -143,6 +143,8 @@
   "nothing says what type input %s has: give INPUT.npy for it (--weights for a parameter), or " \
   "annotate it, as in %s: 'f32[2, 3]'"
 #define E_GRAPH_TYPE_DIFFERS "%s is annotated %s, but is %s"
+#define E_GRAPH_OPEN_SIZE \
+  "the size %s cannot be known: no input and no value before this has its symbols"
 #define E_GRAPH_GETITEM "only lists have items, and literals number them"
 #define E_GRAPH_HUGE \
   "%s overflows 64 bits, or is an expression that is too long: export with smaller sizes, or fixed"

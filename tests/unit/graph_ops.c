@@ -628,6 +628,29 @@ static void test_list_items(void) {
   arena_free(c.arena);
 }
 
+/* What an annotation alone names is what inference knows; an argument cannot be known. */
+static void test_open_symbols(void) {
+  Context c = context_new();
+  Graph *g = read_graph(&c, "symbols",
+                        "def forward(self, x: \"f32[s0]\"):\n"
+                        "    y: \"f32[s9]\" = torch.ops.aten.relu.default(x)\n"
+                        "    n: \"Sym(s9)\" = torch.ops.aten.sym_size.int(y, 0)\n"
+                        "    z = torch.ops.aten.full.default([n], 2*s0)\n"
+                        "    w = torch.ops.aten.full.default([], 2*s9 - 1)\n"
+                        "    return (z, w)\n");
+  check(g && !infer_graph(g), "a size without a meaning");
+  check(strstr(messages(&c),
+               "5:5: error: the size 2*s9 - 1 cannot be known: no input and no value "
+               "before this has its symbols"),
+        "it is named");
+  check(diag_errors(c.diags) == 1, "others have one");
+  for (Node *n = g->first->next; n->kind != NODE_OUTPUT && n->id < 4; n = n->next)
+    check(n->type.kind == VALUE_INT ? n->type.value == g->first->type.shape[0]
+                                    : n->type.shape[0] == g->first->type.shape[0],
+          n->name);
+  arena_free(c.arena);
+}
+
 static void test_unknown_op(void) {
   Context c = context_new();
   Graph *g = read_graph(&c, "unknown",
@@ -911,6 +934,7 @@ int main(int argc, char **argv) {
   test_errors(call_errors, COUNT(call_errors));
   test_errors(type_errors, COUNT(type_errors));
   test_list_items();
+  test_open_symbols();
   test_unknown_op();
   test_models();
   test_recorded_calls();
