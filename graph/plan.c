@@ -40,6 +40,19 @@ static void print_symbols(Text *out, const Dims *d) {
   }
 }
 
+static void print_equal(Text *out, const Graph *g) {
+  for (size_t i = 0; i < g->equal.len; i++) {
+    const SizesEqual *e = &g->equal.data[i];
+    text_puts(out, "equal ");
+    print_dim(out, e->a);
+    text_puts(out, " ");
+    print_dim(out, e->b);
+    text_puts(out, " in ");
+    text_quote(out, e->node);
+    text_puts(out, "\n");
+  }
+}
+
 /* ---- buffers ---- */
 
 static void name_buffers(Printer *p, Arena *scratch) {
@@ -172,6 +185,7 @@ void plan_print(Text *out, const Plan *plan) {
   name_buffers(&p, scratch);
   print_head(out, plan->graph->class_name);
   print_symbols(out, plan->graph->dims);
+  print_equal(out, plan->graph);
   for (uint32_t i = 0; i < plan->nbuffers; i++) print_buffer(&p, i);
   if (plan->pool) {
     text_puts(out, "pool ");

@@ -2,6 +2,7 @@
  *
  *   plan GraphModule
  *   symbol s0 2..1024
+ *   equal "s0" "s1" in "add"                 what a node takes to be equal: runs are held to it
  *   input %x 0 "f32[s0, 4]"                  what the caller passes as number 0
  *   input %n 1 "i64[]" gives "s1"            a number, which says what the symbol is
  *   weight %p_weight "0.weight" "f32[8, 4]"  by its name in the file

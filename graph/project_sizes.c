@@ -25,6 +25,10 @@ static void each_size(Project *p, Visit *visit, void *context) {
       if (s->args[j].kind == STEP_INT) visit(p, s->args[j].value, context);
     for (int j = 0; j < 3; j++) visit(p, s->grid[j], context);
   }
+  for (size_t i = 0; i < p->equal.len; i++) {
+    visit(p, p->equal.data[i].a, context);
+    visit(p, p->equal.data[i].b, context);
+  }
 }
 
 /* ---- symbols ---- */
@@ -86,6 +90,18 @@ static bool bind_round(Project *p, bool bare) {
     for (uint32_t j = 0; p->inputs[i] && j < project_axes(p->inputs[i]); j++)
       progress |= bind_axis(p, i, j, bare);
   return progress;
+}
+
+static bool is_bound(Project *p, Dim x) {
+  bool several = false;
+  return !one_unbound(p, x, &several);
+}
+
+static void find_equal(Project *p) {
+  const Graph *g = p->plan->graph;
+  for (size_t i = 0; i < g->equal.len; i++)
+    if (is_bound(p, g->equal.data[i].a) && is_bound(p, g->equal.data[i].b))
+      vec_push(p->arena, &p->equal, g->equal.data[i]);
 }
 
 /* A size that a step counts in data: a built project finds all sizes before it runs. */
@@ -155,6 +171,7 @@ int project_find_symbols(Project *p) {
   bind_round(p, true);
   while (bind_round(p, false)) {
   }
+  find_equal(p);
   int code = check_bound(p);
   return code ? code : limit_symbols(p);
 }

@@ -83,6 +83,7 @@ typedef struct {
   ProjectChoice *of_step;
   ProjectBuffer *buffers; /* by number in the plan */
   VEC(ProjectSymbol) symbols;
+  VEC(SizesEqual) equal; /* what nodes take to be equal, as far as inputs decide it */
   uint32_t ninputs;
   const PlanBuffer **inputs; /* by number; NULL: not used */
   int64_t weights_bytes, state_bytes, constant_bytes;

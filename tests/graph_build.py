@@ -161,6 +161,15 @@ def check_fixed(project, model, cc, flags):
             raise Failure(f"no message about another value: {done.stderr}")
 
 
+def check_equal(project, model, cc, flags):
+    """Sizes that a node takes to be equal are so in every run."""
+    small, large = MODELS / "mlp" / "input_0.npy", MODELS / "chain" / "input_0.npy"
+    run(project / "model", small, small)
+    done = run(project / "model", small, large, ok=(1,))
+    if "c takes s0 and s2 to be equal; for these inputs they are 32 and 128" not in done.stderr:
+        raise Failure(f"no message about sizes that differ: {done.stderr}")
+
+
 def check_writes(project, model, cc, flags):
     link(project / "writes", ROOT / "aot" / "writer.c", project, cc, flags)
     run(project / "writes", project / "weights.bin")
@@ -276,6 +285,8 @@ def some():
             Task("writes", cflags=SANITIZE, also=check_writes, source=ROOT / "aot" / "writes.py"),
             Task("numbers", cflags=SANITIZE, also=check_numbers,
                  source=ROOT / "cli" / "graph_number.py"),
+            Task("equal", cflags=SANITIZE, also=check_equal,
+                 source=ROOT / "cli" / "graph_equal.py"),
             Task("fixed", cflags=SANITIZE, also=check_fixed, source=ROOT / "aot" / "fixed.plan"),
             Task("dyn_gpt", "sm_90a,sm_86", cflags=SANITIZE, options=["--ptx-only"],
                  also=check_driver),

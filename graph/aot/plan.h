@@ -52,6 +52,11 @@ typedef struct {
   int input, axis; /* which decides it */
 } Symbol;
 
+/* What a node takes to be equal, as expressions of symbols. */
+typedef struct {
+  const char *node, *a, *b;
+} Equal;
+
 typedef struct Run Run;
 
 /* Behind the last step, `from` is copied to `to`. */
@@ -63,9 +68,10 @@ typedef struct {
   const Buffer *buffers;
   const Symbol *symbols;
   const Update *updates;
+  const Equal *equal;
   int (*const *steps)(Run *r);
   const char *const *kernels; /* their names */
-  int nbuffers, nsymbols, nupdates, nsteps, nkernels;
+  int nbuffers, nsymbols, nupdates, nequal, nsteps, nkernels;
   int nonce; /* steps before the others, for the first run alone */
   const model_value *inputs, *outputs;
   const unsigned char *const *fixed; /* the one value that an input may have; NULL: any */
@@ -82,6 +88,7 @@ typedef struct {
   void (*input_shapes)(const int64_t *size, int64_t (*shape)[MODEL_RANK]);
   void (*output_shapes)(const int64_t *size, int64_t (*shape)[MODEL_RANK]);
   void (*bytes)(const int64_t *size, int64_t *bytes); /* of buffers */
+  void (*equal_pair)(int i, const int64_t *size, int64_t *pair);
 } Plan;
 
 extern const Plan model_plan;
