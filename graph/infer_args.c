@@ -9,7 +9,7 @@ _Noreturn void infer_fail(Infer *in, const char *fmt, ...) {
   const char *text = arena_vprintf(in->g->arena, fmt, ap);
   va_end(ap);
   const char *name = in->n->name ? in->n->name : "?";
-  const char *op = in->n->op ? in->n->op->target : "getitem";
+  const char *op = in->foreign ? in->foreign : in->n->op ? in->n->op->target : "getitem";
   diag_error(in->g->diags, in->n->place, E_GRAPH_INFER, name, op, text);
   longjmp(in->failed, 1);
 }
@@ -151,8 +151,9 @@ uint32_t infer_axes_arg(Infer *in, const char *param, uint32_t rank) {
 }
 
 void infer_rank(Infer *in, const ValueType *x, uint32_t least, uint32_t most) {
-  if (x->rank < least || x->rank > most)
-    infer_fail(in, E_GRAPH_AXES, least, most, infer_type_text(in, x));
+  if (x->rank >= least && x->rank <= most) return;
+  if (least == most) infer_fail(in, E_GRAPH_AXES_EXACT, least, infer_type_text(in, x));
+  infer_fail(in, E_GRAPH_AXES, least, most, infer_type_text(in, x));
 }
 
 /* ---- sizes ---- */

@@ -16,6 +16,7 @@ struct Infer {
   Graph *g;
   Node *n;
   const OpSchema *schema; /* NULL for a getitem */
+  const char *foreign;    /* another format's op, in whose place n stands */
   ValueType result;       /* what the rule sets */
   jmp_buf failed;
 };

@@ -94,7 +94,7 @@ static OnnxCall *call_new(Onnx *r, OnnxScope *s, const Onnx__Node *n) {
   c->stand.name = onnx_identifier(r, name, "value");
   c->stand.place = r->place;
   c->stand.origin = origin_of(r, n);
-  c->b = (Build){.in = {.g = r->graph, .n = &c->stand}};
+  c->b = (Build){.in = {.g = r->graph, .n = &c->stand, .foreign = onnx_text(n->op_type)}};
   return c;
 }
 

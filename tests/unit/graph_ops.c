@@ -577,7 +577,7 @@ static const Case type_errors[] = {
     {"q: \"f32[2, 4, 3, 8]\"", "nereid.attention.default(q, q, q, scale = 1.0, splits = 0)",
      "it must be positive, not 0"},
     {"q: \"f32[4, 3, 8]\"", "nereid.attention.default(q, q, q, scale = 1.0)",
-     "a tensor of 4 to 4 axes is expected, not f32[4, 3, 8]"},
+     "a tensor of rank 4 is expected, not f32[4, 3, 8]"},
     {"x: \"f32[2, 2]\"", "_grouped_mm.default(x, x)",
      "two matrices need 'offs', the ends of the groups"},
     {"x: \"f32[1, 1, 4, 4]\"", "avg_pool2d.default(x, [1, 2, 3])",
