@@ -79,6 +79,17 @@ static bool update_of(const Executable *e, uint32_t i, ReplayItem *out) {
   return from->bytes && to->data != from->data;
 }
 
+static int check_updates(const Executable *e) {
+  for (uint32_t i = 0; i < e->plan->nupdates; i++) {
+    const BufferState *to = &e->buffers[e->plan->updates[i].to];
+    const BufferState *from = &e->buffers[e->plan->updates[i].from];
+    if (to->bytes != from->bytes)
+      return error_set(NEREID_E_USAGE, E_GRAPH_UPDATE_SIZE, to->plan->name, (long long)to->bytes,
+                       from->plan->name, (long long)from->bytes);
+  }
+  return 0;
+}
+
 static int run_updates(const Executable *e, nereid_stream *s) {
   ReplayItem copy;
   int code = 0;
@@ -130,10 +141,13 @@ static int run_steps(Executable *e, nereid_stream *s) {
 }
 
 int execute_start(Executable *e, nereid_stream *s) {
+  bool open = e->plan->nreads > 0; /* sizes are known behind the steps */
   int code = point_moved(e);
+  if (!code && !open) code = check_updates(e);
   if (code) return code;
   if (e->replays && !e->marks) return start_recorded(e, s);
   code = run_steps(e, s);
+  if (!code && open) code = check_updates(e);
   if (!code) code = run_updates(e, s);
   return code ? code : mark(e, e->plan->nsteps + 1, s);
 }

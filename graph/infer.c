@@ -76,6 +76,15 @@ static bool agree(Graph *g, const ValueType *said, const ValueType *inferred) {
   return true;
 }
 
+/* Of types that agree. */
+static void note_sizes(Graph *g, const Node *n, const ValueType *inferred) {
+  const ValueType *said = &n->type;
+  if (said->kind == VALUE_INT && inferred->kind == VALUE_INT && said->value && inferred->value)
+    infer_note_equal(g, said->value, inferred->value, n->name);
+  for (uint32_t i = 0; said->kind == VALUE_TENSOR && i < said->rank; i++)
+    infer_note_equal(g, said->shape[i], inferred->shape[i], n->name);
+}
+
 static const char *text_of(Graph *g, const ValueType *t) {
   Text text = text_new(g->arena);
   value_type_print(&text, t);
@@ -112,6 +121,7 @@ static bool settle(Graph *g, Node *n, const ValueType *inferred, const Symbols *
   /* A number that is known needs no symbol, which may stand nowhere else. */
   bool known = inferred->kind == VALUE_INT && inferred->value && dim_is_int(inferred->value);
   if (agrees && known && n->type.kind == VALUE_INT) n->type.value = inferred->value;
+  if (agrees) note_sizes(g, n, inferred);
   if (agrees) return true;
   diag_error(g->diags, n->place, E_GRAPH_TYPE_DIFFERS, n->name ? n->name : "?",
              text_of(g, &n->type), text_of(g, inferred));

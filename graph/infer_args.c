@@ -178,8 +178,9 @@ void infer_some(Infer *in, const ValueType *x, uint32_t n, const Dim *sizes) {
       infer_fail(in, E_GRAPH_NOTHING, x->rank - n + i, infer_type_text(in, x));
 }
 
-static void note_equal(Graph *g, Dim a, Dim b, Name node) {
+void infer_note_equal(Graph *g, Dim a, Dim b, Name node) {
   enum { MOST = 256 }; /* models have a few; what a hostile one has beyond is not held to it */
+  if (a == b || !g->notes_equal) return;
   for (size_t i = 0; i < g->equal.len; i++)
     if (g->equal.data[i].a == a && g->equal.data[i].b == b) return;
   SizesEqual e = {a, b, node ? node : "?"};
@@ -188,7 +189,7 @@ static void note_equal(Graph *g, Dim a, Dim b, Name node) {
 
 bool infer_equal(Infer *in, Dim a, Dim b) {
   if (!infer_may_equal(in->g, a, b)) return false;
-  if (a != b && in->g->notes_equal) note_equal(in->g, a, b, in->n->name);
+  infer_note_equal(in->g, a, b, in->n->name);
   return true;
 }
 

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "graph/infer_rules.h"
 #include "graph/ops.h"
 #include "graph/text.h"
 #include "lang/irtext.h"
@@ -174,9 +175,11 @@ static void read_return(Reader *p) {
   }
 }
 
-static bool same_type(const PlanBuffer *a, const PlanBuffer *b) {
+/* A run sees whether the sizes are equal. */
+static bool may_be_same_type(Graph *g, const PlanBuffer *a, const PlanBuffer *b) {
   bool same = a->dtype == b->dtype && a->rank == b->rank;
-  for (uint32_t i = 0; i < a->rank && same; i++) same = a->shape[i] == b->shape[i];
+  for (uint32_t i = 0; i < a->rank && same; i++)
+    same = infer_may_equal(g, a->shape[i], b->shape[i]);
   return same;
 }
 
@@ -187,7 +190,7 @@ static void read_update(Reader *p) {
   ir_expect(&p->r, "=");
   u.from = read_buffer_name(p);
   if (p->r.failed) return;
-  if (!same_type(&p->list.data[u.to], &p->list.data[u.from]))
+  if (!may_be_same_type(p->plan->graph, &p->list.data[u.to], &p->list.data[u.from]))
     ir_error(&p->r, span, E_GRAPH_PLAN_UPDATE, p->list.data[u.to].name, p->list.data[u.from].name);
   vec_push(p->r.arena, &p->updates, u);
 }

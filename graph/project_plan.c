@@ -37,10 +37,8 @@ static void put_buffer(Project *p, Text *out, uint32_t i) {
     case BUFFER_CONSTANT: text_printf(out, ", .at = %" PRId64, own->at); break;
     case BUFFER_OUTPUT: text_printf(out, ", .number = %u", output_number(p, i)); break;
     case BUFFER_WEIGHT:
-      text_printf(out, ", .at = %" PRId64, own->at);
-      if (own->written)
-        text_printf(out, ", .state = %" PRId64 ", .bytes = %" PRId64, own->state,
-                    project_bytes(p, i));
+      text_printf(out, ", .at = %" PRId64 ", .bytes = %" PRId64, own->at, project_bytes(p, i));
+      if (own->written) text_printf(out, ", .state = %" PRId64, own->state);
       break;
     case BUFFER_TEMPORARY:
       text_printf(out, ", .first = %u, .last = %u", b->first, b->last);

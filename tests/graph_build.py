@@ -170,6 +170,15 @@ def check_equal(project, model, cc, flags):
         raise Failure(f"no message about sizes that differ: {done.stderr}")
 
 
+def check_update(project, model, cc, flags):
+    """What is written to an input is as large as the input."""
+    for n, status in (4, 0), (3, 1):
+        np.save(project / "x.npy", np.arange(n, dtype=np.float32))
+        done = run(project / "model", project / "x.npy", ok=(status,))
+        if status and "x has 12 bytes, and y, which it is updated from, 16" not in done.stderr:
+            raise Failure(f"no message about an update: {done.stderr}")
+
+
 def check_writes(project, model, cc, flags):
     link(project / "writes", ROOT / "aot" / "writer.c", project, cc, flags)
     run(project / "writes", project / "weights.bin")
@@ -287,6 +296,7 @@ def some():
                  source=ROOT / "cli" / "graph_number.py"),
             Task("equal", cflags=SANITIZE, also=check_equal,
                  source=ROOT / "cli" / "graph_equal.py"),
+            Task("update", cflags=SANITIZE, also=check_update, source=ROOT / "aot" / "update.plan"),
             Task("fixed", cflags=SANITIZE, also=check_fixed, source=ROOT / "aot" / "fixed.plan"),
             Task("dyn_gpt", "sm_90a,sm_86", cflags=SANITIZE, options=["--ptx-only"],
                  also=check_driver),

@@ -40,7 +40,7 @@ typedef struct {
   int64_t at;      /* WEIGHT, STATE: in weights.bin; CONSTANT: among these; TEMPORARY of a plan with
                       fixed sizes: in the pool */
   int64_t state;   /* STATE: where its copy is among all of these */
-  int64_t bytes;   /* STATE */
+  int64_t bytes;   /* WEIGHT, STATE */
   int first, last; /* TEMPORARY: the steps that write it first and use it last */
   bool written;    /* INPUT: by the model */
 } Buffer;
@@ -166,6 +166,8 @@ struct model {
 
 /* Finds all sizes from the inputs' shapes, which must fit the model. */
 int model_prepare(model *m, const model_tensor *inputs);
+/* Of a buffer of any kind. */
+int64_t model_bytes(const int64_t *bytes, int buffer);
 /* Is t of the type that output i has now? */
 int model_check_output(const model *m, int i, const model_tensor *t);
 

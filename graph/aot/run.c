@@ -152,8 +152,8 @@ static int update(const Call *c) {
   int code = 0;
   for (int i = 0; i < model_plan.nupdates && !code; i++) {
     const Update *u = &model_plan.updates[i];
-    code = model_device_copy(m->device, m->data[u->to], m->data[u->from], m->bytes[u->from],
-                             COPY_WITHIN, c->stream);
+    code = model_device_copy(m->device, m->data[u->to], m->data[u->from],
+                             model_bytes(m->bytes, u->from), COPY_WITHIN, c->stream);
   }
   return code;
 }

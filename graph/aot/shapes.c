@@ -103,6 +103,25 @@ static int check_bytes(const int64_t *bytes) {
   return 0;
 }
 
+int64_t model_bytes(const int64_t *bytes, int buffer) {
+  const Buffer *b = &model_plan.buffers[buffer];
+  return b->kind == WEIGHT || b->kind == STATE ? b->bytes : bytes[buffer];
+}
+
+static int check_updates(const int64_t *bytes) {
+  for (int i = 0; i < model_plan.nupdates; i++) {
+    const Update *u = &model_plan.updates[i];
+    const int64_t to = model_bytes(bytes, u->to), from = model_bytes(bytes, u->from);
+    if (to != from)
+      return model_fail(MODEL_E_USAGE,
+                        "%s has %lld bytes, and %s, which it is updated from, %lld for inputs of "
+                        "these shapes",
+                        model_plan.buffers[u->to].name, (long long)to,
+                        model_plan.buffers[u->from].name, (long long)from);
+  }
+  return 0;
+}
+
 static int find_places(model *m) {
   m->temporaries = model_plan.pool >= 0 ? model_plan.pool : model_place(m->bytes, m->offset);
   if (m->temporaries < 0)
@@ -124,6 +143,7 @@ int model_prepare(model *m, const model_tensor *inputs) {
   model_plan.bytes(m->size, m->bytes);
   m->recorded = false;
   code = check_bytes(m->bytes);
+  if (!code) code = check_updates(m->bytes);
   if (!code) code = find_places(m);
   m->prepared = !code;
   return code;

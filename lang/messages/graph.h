@@ -263,6 +263,8 @@
 #define E_GRAPH_STEP_LARGE \
   "kernel %s: %s has %lld elements, 2^31 or more, and its sizes may be smaller: " \
   "give them a range (--range SYMBOL=LO..HI) in which it always has as many"
+#define E_GRAPH_UPDATE_SIZE \
+  "%s has %lld bytes, and %s, which it is updated from, %lld for inputs of these shapes"
 #define E_GRAPH_STEP_GRID "kernel %s: the grid's axis %d is %lld for inputs of these shapes"
 #define N_BUILD_ELSEWHERE \
   "no GPU of %s is here to measure on: tiles are those of records, or guesses where there are none"

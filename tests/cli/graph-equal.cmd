@@ -7,3 +7,5 @@ nereid graph graph_equal.py --emit plan > $TMP/equal.plan
 nereid graph $TMP/equal.plan --emit plan | cmp - $TMP/equal.plan
 nereid graph $TMP/equal.plan $m/mlp/input_0.npy $m/chain/input_0.npy --device interp 2>&1
 nereid graph graph_equal.py $m/mlp/input_0.npy $m/chain/input_0.npy --device interp
+# An annotation says it as well.
+nereid graph graph_annotated.py $m/mlp/input_0.npy $m/chain/input_0.npy --device interp
