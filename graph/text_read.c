@@ -16,6 +16,8 @@ typedef struct {
   uint32_t line_number; /* all comments before it have been seen */
   Name origin;          /* of the nodes that follow */
   Node *output;
+  ValueType *types; /* that annotations say, by statement */
+  uint32_t at;      /* the statement */
   bool listing;     /* print(graph): see graph/text_forms.h */
   Node *last_input; /* of a listing */
 } Reader;
@@ -446,13 +448,11 @@ static void read_assignment(Reader *r, const Stmt *s) {
     rename_input(r, target, s->value);
     return;
   }
-  /* Arguments may be sizes whose symbols stand in the annotation only. */
-  ValueType type = read_annotation(r, s->annotation);
   Node *n = read_value(r, s->value);
   if (!n) return;
   name_node(r, n, target);
   n->place = target->span;
-  n->type = type;
+  n->type = r->types[r->at];
 }
 
 /* (a, b), or pytree.tree_unflatten((a, b), self._out_spec). */
@@ -493,13 +493,22 @@ static void read_parameter(Reader *r, const Param *p) {
   if (!graph_set_name(r->g, n, p->name)) FAIL(r, p->span, E_GRAPH_TWICE, p->name);
 }
 
+/* All before the statements, whose arguments may be sizes of symbols that stand further below. */
+static void read_annotations(Reader *r, const StmtList *body) {
+  r->types = ARENA_ARRAY(r->g->arena, ValueType, body->len);
+  for (uint32_t i = 0; i < body->len; i++)
+    if (body->data[i]->kind == ST_ANNASSIGN)
+      r->types[i] = read_annotation(r, body->data[i]->annotation);
+}
+
 static void read_forward(Reader *r, const FuncDef *f) {
   uint32_t first = f->params.len && !strcmp(f->params.data[0].name, "self");
   for (uint32_t i = first; i < f->params.len; i++) read_parameter(r, &f->params.data[i]);
   /* Comments above the first statement belong to the body. */
   read_comments(r, f->span.line);
   r->origin = NULL;
-  for (uint32_t i = 0; i < f->body.len; i++) read_statement(r, f->body.data[i]);
+  read_annotations(r, &f->body);
+  for (r->at = 0; r->at < f->body.len; r->at++) read_statement(r, f->body.data[r->at]);
   if (!r->output && diag_errors(r->g->diags) == 0) FAIL(r, f->span, E_GRAPH_NO_RETURN, f->name);
 }
 
