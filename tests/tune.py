@@ -127,18 +127,18 @@ def test_model_only(machine, tmp):
     """The model chooses what can be compiled, and tells why the rest can't."""
     path = tmp / "large.py"
     path.write_text(LARGE)
-    kernel = [f"{path}:turn", "x=rand:f32[4096,4096]", "y=zeros:f32[4096,4096]", "n=4096", "--grid",
+    kernel = [f"{path}:turn", "x=rand:f64[2048,2048]", "y=zeros:f64[2048,2048]", "n=2048", "--grid",
               "cdiv(n, BLOCK)", "--device", "cpu", "--budget", "0"]
-    tuning = machine.tune("--space", "BLOCK=4,512", kernel=kernel)
+    tuning = machine.tune("--space", "BLOCK=4,1024", kernel=kernel)
     ends = by_config(tuning)
-    check(ends[512,]["predicted_us"] < ends[4,]["predicted_us"], f"a test of nothing: {ends}")
-    check(tuning["best"] == {"BLOCK": 4} and ends[512,]["status"] == "resources"
-          and "of a stack" in ends[512,]["reason"], f"the second choice: {tuning}")
-    out = machine.run(*kernel, "--space", "BLOCK=4,512")[1]
-    check("resources: 1, as BLOCK=512: " in out and out.endswith("take it by: -D BLOCK=4\n"),
+    check(ends[1024,]["predicted_us"] < ends[4,]["predicted_us"], f"a test of nothing: {ends}")
+    check(tuning["best"] == {"BLOCK": 4} and ends[1024,]["status"] == "resources"
+          and "that a thread has" in ends[1024,]["reason"], f"the second choice: {tuning}")
+    out = machine.run(*kernel, "--space", "BLOCK=4,1024")[1]
+    check("resources: 1, as BLOCK=1024: " in out and out.endswith("take it by: -D BLOCK=4\n"),
           f"a table: {out}")
-    status, _, err = machine.run(*kernel, "--space", "BLOCK=512")
-    check(status == 1 and "1 resources: " in err and "of a stack" in err, f"none: {err}")
+    status, _, err = machine.run(*kernel, "--space", "BLOCK=1024")
+    check(status == 1 and "1 resources: " in err and "that a thread has" in err, f"none: {err}")
     tuning = machine.tune(*space((256,), (FAILS, OK)), "--budget", "0")
     check(tuning["best"].get("MODE") == OK and "no such mode" in
           by_config(tuning)[256, FAILS]["reason"], f"one that can't be elaborated: {tuning}")
@@ -154,7 +154,8 @@ def turn(x, y, n, BLOCK: tl.constexpr):
     for j in range(0, n, BLOCK):
         at = i[:, None] * n + (j + tl.arange(0, BLOCK))[None, :]
         to = (j + tl.arange(0, BLOCK))[:, None] * n + i[None, :]
-        tl.store(y + to, tl.trans(tl.load(x + at)))
+        a, b = tl.load(x + at), tl.load(y + at)
+        tl.store(y + to, tl.trans((a + b).to(tl.float32)) + b + a * b)
 '''
 
 
@@ -162,13 +163,13 @@ def test_resources(machine, tmp):
     """What the device is too small for, whether the compiler finds out or who loads the kernel."""
     path = tmp / "large.py"
     path.write_text(LARGE)
-    kernel = [f"{path}:turn", "x=rand:f32[1024,1024]", "y=zeros:f32[1024,1024]", "n=1024", "--grid",
-              "cdiv(n, BLOCK)", "--space", "BLOCK=32,512"]
-    for device, on, reason in (("cpu", machine, "bytes, more than the 1048576 of a stack"),
+    kernel = [f"{path}:turn", "x=rand:f64[1024,1024]", "y=zeros:f64[1024,1024]", "n=1024", "--grid",
+              "cdiv(n, BLOCK)", "--space", "BLOCK=32,1024"]
+    for device, on, reason in (("cpu", machine, "bytes, more than the 16777216 that a thread has"),
                                ("cuda", fake_gpu(tmp, "large"), "but sm_90a has 232448")):
         ends = by_config(on.tune("--device", device, kernel=kernel))
         check(ends[32,]["status"] == "ok", f"a small one on {device}: {ends}")
-        check(ends[512,]["status"] == "resources" and reason in ends[512,]["reason"],
+        check(ends[1024,]["status"] == "resources" and reason in ends[1024,]["reason"],
               f"a large one on {device}: {ends}")
     status, out, err = fake_gpu(tmp, "small", "shared=1024").run(*kernel, "--device", "cuda")
     check(status == 1 and err.count("resources: ") == 2 and "Fake GPU 0 has 1024" in err,

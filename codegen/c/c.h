@@ -55,6 +55,7 @@ typedef struct {
   bool *address_only;     /* by variable id: it feeds nothing but addresses */
   bool *at_definition;    /* by variable id: declared where it is computed */
   bool *filled;           /* by variable id: a guarded load alone writes it, else it is zero */
+  bool *large;            /* by variable id: an array that is too large for a thread's stack */
   Declared **heads;       /* by block, numbered in the order of printing */
   uint32_t block;         /* the next one */
   const char **names;     /* by variable id */

@@ -144,20 +144,26 @@ static void print_unit(Text *out, Arena *a, const Text *kernels, int lanes) {
   text_putn(out, kernels->data, kernels->len);
 }
 
-/* Variables of more than one register are arrays on the stack of a thread, which may be small. */
-enum { STACK_BYTES = 1 << 20 };
+/* Variables of more than one register are arrays on the stack of a thread, which may be small.  If
+ * they are too much for it, the large ones are a thread's own for good: four tiles of the most
+ * elements that there are, in float32. */
+enum { STACK_BYTES = 1 << 20, LARGE_BYTES = 1 << 14, ARRAYS_BYTES = 1 << 24 };
 
-static bool check_stack(Gen *g) {
+static int64_t array_bytes(const Gen *g, const NestVar *v) {
+  int64_t lanes = c_uniform(g->spread[v->id]) ? 1 : g->nest->lanes;
+  return v->count > 1 ? v->count * lanes * (int64_t)dtype_bytes(v->dtype) : 0;
+}
+
+static bool find_large(Gen *g) {
   const Nest *n = g->nest;
   int64_t bytes = 0;
-  for (uint32_t i = 0; i < n->nvars; i++) {
-    const NestVar *v = n->vars[i];
-    int64_t lanes = c_uniform(g->spread[v->id]) ? 1 : n->lanes;
-    if (v->count > 1) bytes += v->count * lanes * dtype_bytes(v->dtype);
-  }
-  if (bytes <= STACK_BYTES) return true;
-  diag_excess(g->d, n->span, E_GEN_C_STACK, (long long)bytes, STACK_BYTES);
-  diag_hint(g->d, "%s", H_GEN_BUDGET);
+  for (uint32_t i = 0; i < n->nvars; i++) bytes += array_bytes(g, n->vars[i]);
+  g->large = ARENA_ARRAY(g->arena, bool, n->nvars);
+  for (uint32_t i = 0; i < n->nvars; i++)
+    g->large[n->vars[i]->id] = bytes > STACK_BYTES && array_bytes(g, n->vars[i]) >= LARGE_BYTES;
+  if (bytes <= ARRAYS_BYTES) return true;
+  diag_excess(g->d, n->span, E_GEN_C_ARRAYS, (long long)bytes, ARRAYS_BYTES);
+  diag_hint(g->d, "%s", H_GEN_C_ARRAYS);
   return false;
 }
 
@@ -176,7 +182,7 @@ bool c_print(Arena *a, const Nest *n, const Machine *m, Diags *d, Code *out) {
   Text body = text_new(a), unit = text_new(a);
   print_kernel_head(&g, &body);
   c_find_spreads(&g);
-  if (!check_stack(&g)) return false;
+  if (!find_large(&g)) return false;
   c_find_streams(&g);
   c_find_places(&g);
   c_name_variables(&g);

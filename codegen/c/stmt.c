@@ -292,7 +292,8 @@ static void refuse(Gen *g, const NestStmt *s) {
 
 void c_block(Gen *g, const NestBlock *b) {
   for (const Declared *d = g->heads[g->block++]; d; d = d->next)
-    plain_line(g, c_text(g, "%s;", c_declaration(g, d->var)));
+    plain_line(g, c_text(g, "%s%s;", g->large[d->var->id] ? "static _Thread_local " : "",
+                         c_declaration(g, d->var)));
   for (const NestStmt *s = b->first; s; s = s->next) {
     g->span = s->span;
     if (printers[s->code]) printers[s->code](g, s);

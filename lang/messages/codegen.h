@@ -3,8 +3,9 @@
 #define NEREID_LANG_MESSAGES_CODEGEN_H
 
 #define E_GEN_C_WARPS "as C a program has one warp, not %d: set num_warps 1"
-#define E_GEN_C_STACK \
-  "arrays of the kernel's variables take %lld bytes, more than the %d of a stack"
+#define E_GEN_C_ARRAYS \
+  "arrays of the kernel's variables take %lld bytes, more than the %d that a thread has for them"
+#define H_GEN_C_ARRAYS "smaller blocks make smaller arrays"
 #define E_GEN_C_STATEMENT "there is no C for `%s`"
 #define E_GEN_OP \
   "`%s` on %s has no instruction on %s; cast to float32, or use the function of libdevice"

@@ -66,6 +66,8 @@ INLINE vu32 vselect_u32(vi32 m, vu32 a, vu32 b) {
 INLINE vf32 vdecode_f16(vu16 x) {
 #if LANES == 8 && defined(__F16C__)
   return __builtin_ia32_vcvtph2ps256((vi16)x);
+#elif LANES == 16 && defined(__AVX512F__)
+  return __builtin_ia32_vcvtph2ps512_mask((vi16)x, (vf32){0}, -1, 4);
 #else
   const vu32 u = vto_u32(x), size = u & 0x7fff;
   vu32 r = (vu32)((vf32)(size << 13) * 0x1p112f);
@@ -103,6 +105,8 @@ INLINE void vstore_u16(char *p, vu16 v) { memcpy(p, &v, sizeof v); }
 INLINE vu16 vencode_f16(vf32 x) {
 #if LANES == 8 && defined(__F16C__)
   return (vu16)__builtin_ia32_vcvtps2ph256(x, 0);
+#elif LANES == 16 && defined(__AVX512F__)
+  return (vu16)__builtin_ia32_vcvtps2ph512_mask(x, 0, (vi16){0}, -1);
 #else
   const vu32 u = (vu32)x, size = u & 0x7fffffff;
   vu32 r = (size - 0x38000000) >> 13;
@@ -245,7 +249,7 @@ INLINE vu32 vsplat_u32(uint32_t x) {
 #define NEREID_vround_f16
 /* To nearest, ties to even.  Adding 0.75 rounds to multiples of 2^-24. */
 INLINE vf32 vround_f16(vf32 x) {
-#if LANES == 8 && defined(__F16C__)
+#if (LANES == 8 && defined(__F16C__)) || (LANES == 16 && defined(__AVX512F__))
   return vdecode_f16(vencode_f16(x));
 #else
   const vu32 u = (vu32)x, sign = u & 0x80000000, size = u & 0x7fffffff;

@@ -10,11 +10,13 @@ FILE = "movement.py"
 @case(FILE, tol=0, rows=64, cols=32)
 @case(FILE, tol=0, rows=37, cols=50, dtype="f16")
 @case(FILE, tol=0, rows=37, cols=50, dtype="i8")
-def transpose(rng, rows=37, cols=50, dtype="f32"):
+# A tile that a thread's stack does not hold.
+@case(FILE, tol=0, devices=("cpu",), rows=600, cols=1100, block=(512, 512))
+def transpose(rng, rows=37, cols=50, dtype="f32", block=(32, 16)):
     x, _ = typed(normal(rng, rows, cols) * 8, dtype)
     args = dict(x_ptr=x, out_ptr=new("empty", dtype, cols, rows), rows=rows, cols=cols)
     grid = "cdiv(rows, BLOCK_R), cdiv(cols, BLOCK_C)"
-    return args, dict(BLOCK_R=32, BLOCK_C=16), grid, dict(out_ptr=x.T)
+    return args, dict(BLOCK_R=block[0], BLOCK_C=block[1]), grid, dict(out_ptr=x.T)
 
 
 @case(FILE, tol=0)

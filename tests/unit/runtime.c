@@ -209,9 +209,10 @@ static void test_excess(void) {
       "    for j in range(0, n, BLOCK):\n"
       "        at = i[:, None] * n + (j + tl.arange(0, BLOCK))[None, :]\n"
       "        to = (j + tl.arange(0, BLOCK))[:, None] * n + i[None, :]\n"
-      "        tl.store(y + to, tl.trans(tl.load(x + at)))\n";
+      "        a, b = tl.load(x + at), tl.load(y + at)\n"
+      "        tl.store(y + to, tl.trans((a + b).to(tl.float32)) + b + a * b)\n";
   nereid_arg args[] = {
-      {"x", "*fp32:16", 0}, {"y", "*fp32:16", 0}, {"n", "i32", 0}, {"BLOCK", 0, "512"}};
+      {"x", "*fp64:16", 0}, {"y", "*fp64:16", 0}, {"n", "i32", 0}, {"BLOCK", 0, "1024"}};
   nereid_request r = {
       .source = {.path = "turn.py", .text = source, .size = sizeof source - 1},
       .args = args,
@@ -223,7 +224,7 @@ static void test_excess(void) {
     "turn.py:4:5: error: `turn` needs * bytes of shared memory, but sm_90a has 232448 *");
   r.target = "cpu";
   X(nereid_compile(&image, &r, NEREID_C), NEREID_E_RESOURCES,
-    "turn.py:4:5: error: arrays of the kernel's variables take * of a stack\n*");
+    "turn.py:4:5: error: arrays of the kernel's variables take * that a thread has for them\n*");
   args[3].value = "0";
   X(nereid_compile(&image, &r, NEREID_C), NEREID_E_KERNEL, "turn.py:5:*");
 }
