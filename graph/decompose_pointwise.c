@@ -18,6 +18,7 @@ Node *decompose_prelu(Build *b) {
     shape[1] = weight->type.shape[0];
     weight = build_view(b, weight, rank_of(x), shape);
   }
+  if (!rank_of(x)) weight = build_view(b, weight, 0, NULL);
   Node *positive = build_with(b, "aten.gt.Tensor", x, build_int(b, 0));
   return build_where(b, positive, arg_node(x), arg_node(build_mul(b, weight, x)));
 }

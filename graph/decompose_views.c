@@ -291,6 +291,7 @@ Node *decompose_vstack(Build *b) {
 
 static Node *roll_axis(Build *b, Node *x, uint32_t axis, Dim shift) {
   Dims *d = b->in.g->dims;
+  if (!rank_of(x)) return x;
   Dim size = x->type.shape[axis];
   if (dim_is(size, 0)) return x;
   Dim at = dim_mod(d, dim_sub(d, build_const(b, 0), shift), size);

@@ -51,11 +51,18 @@ static void measure(DimExpr *x) {
   }
 }
 
+/* The one number that has no negative, so that texts do not have it. */
+static bool has_least(const DimExpr *x) {
+  bool found = x->n && x->value == INT64_MIN;
+  for (uint32_t i = 0; i < x->n; i++) found |= dim_is(x->args[i], INT64_MIN);
+  return found;
+}
+
 Dim dim_intern(Dims *d, DimExpr x) {
   Dim *slot = slot_of(d, &x);
   if (*slot) return *slot;
   measure(&x);
-  if (x.depth > DEPTH_MAX || x.size > SIZE_LIMIT) return d->huge;
+  if (x.depth > DEPTH_MAX || x.size > SIZE_LIMIT || has_least(&x)) return d->huge;
   DimExpr *new = ARENA_NEW(d->arena, DimExpr);
   *new = x;
   new->id = d->used;

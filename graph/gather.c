@@ -33,7 +33,8 @@ static void index_select(Graph *g, const Node *n, const Dim *place, Gather *out)
 static void gather(Graph *g, const Node *n, const Dim *place, Gather *out) {
   out->data = graph_arg(g, n, "self").node;
   uint32_t rank = out->data->type.rank;
-  if (rank) memcpy(out->place, place, rank * sizeof *place);
+  /* The place in a scalar has no axis, even if it is of an axis of x. */
+  if (n->type.rank) memcpy(out->place, place, rank * sizeof *place);
   if (rank) add_index(g, out, graph_arg(g, n, "index").node, axis_of(g, n, rank), place);
 }
 

@@ -166,6 +166,26 @@ static bool check_said(Graph *g, const Node *n) {
   return false;
 }
 
+typedef struct {
+  Graph *g;
+  bool good;
+} Returned;
+
+static void check_returned(Node **use, void *ctx) {
+  Returned *r = ctx;
+  const Node *n = *use;
+  if (n->kind != NODE_CALL || n->type.kind != VALUE_NONE) return;
+  diag_error(r->g->diags, n->place, E_GRAPH_OUTPUT_KIND, n->name);
+  r->good = false;
+}
+
+/* What a check gives is nothing that can be returned. */
+static bool check_output(Graph *g, Node *n) {
+  Returned r = {g, true};
+  graph_each_use(n, check_returned, &r);
+  return r.good;
+}
+
 bool infer_model(Graph *g) {
   g->notes_equal = true;
   bool ok = infer_graph(g);
@@ -180,6 +200,7 @@ bool infer_graph(Graph *g) {
     bool good = true;
     if (n->kind == NODE_INPUT) good = check_input(g, n);
     if (n->kind == NODE_CALL || n->kind == NODE_GETITEM) good = infer_next(g, n, &symbols);
+    if (n->kind == NODE_OUTPUT) good = check_output(g, n);
     symbols_meet(&symbols, &n->type);
     ok &= good && check_symbols(g, n, &symbols) && check_said(g, n);
   }

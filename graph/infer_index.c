@@ -94,10 +94,16 @@ void infer_index_select(Infer *in) {
   infer_set_axis(in, x, axis, infer_axis_size(in, index, 0));
 }
 
+/* A scalar passes for a tensor of one element. */
+static void need_rank_of(Infer *in, const ValueType *x, const ValueType *like) {
+  uint32_t rank = x->rank ? x->rank : 1, wanted = like->rank ? like->rank : 1;
+  if (rank != wanted) infer_rank(in, x, like->rank, like->rank);
+}
+
 static const ValueType *index_of_rank(Infer *in, const ValueType *x) {
   const ValueType *index = infer_tensor(in, "index");
   need_index(in, index);
-  if (x->rank && index->rank) infer_rank(in, index, x->rank, x->rank);
+  need_rank_of(in, index, x);
   return index;
 }
 
@@ -113,7 +119,7 @@ static bool may_be_at_most(Dim a, Dim b) {
 
 /* The sizes of an index are no larger than those of what it goes along with, but for `axis`. */
 static void check_inside(Infer *in, const ValueType *index, const ValueType *x, uint32_t axis) {
-  if (index->rank && x->rank) infer_rank(in, x, index->rank, index->rank);
+  need_rank_of(in, x, index);
   for (uint32_t i = 0; i < x->rank && i < index->rank; i++)
     if (i != axis && !may_be_at_most(index->shape[i], x->shape[i]))
       infer_fail(in, E_GRAPH_FITS, infer_type_text(in, index), infer_type_text(in, x));

@@ -330,7 +330,7 @@ void infer_cdist(Infer *in) {
   infer_rank(in, a, 2, GRAPH_RANK_MAX);
   infer_rank(in, b, 2, GRAPH_RANK_MAX);
   infer_need_float(in, a->dtype);
-  infer_need_float(in, b->dtype);
+  infer_same_dtype(in, a, b);
   infer_same_size(in, a->shape[a->rank - 1], b->shape[b->rank - 1], INNER);
   Dim shape[GRAPH_RANK_MAX];
   uint32_t n = batch_axes(in, a, a->rank - 2, b, b->rank - 2, shape);

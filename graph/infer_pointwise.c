@@ -142,8 +142,14 @@ static void set_broadcast(Infer *in, const Operand *x, uint32_t n, DType dtype) 
 
 void infer_same(Infer *in) { in->result = *infer_self(in); }
 
+/* One weight for all, or one for each channel. */
 void infer_prelu(Infer *in) {
-  infer_same_dtype(in, infer_self(in), infer_tensor(in, "weight"));
+  const ValueType *x = infer_self(in), *w = infer_tensor(in, "weight");
+  Dim one = infer_const(in, 1), channels = x->rank > 1 ? x->shape[1] : one;
+  infer_same_dtype(in, x, w);
+  infer_rank(in, w, 0, 1);
+  if (w->rank && !dim_is(w->shape[0], 1))
+    infer_same_size(in, channels, w->shape[0], "the channels and weights");
   infer_same(in);
 }
 

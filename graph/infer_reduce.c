@@ -295,13 +295,16 @@ void infer_instance_norm(Infer *in) {
   in->result = *x;
 }
 
-void infer_group_norm(Infer *in) {
-  const ValueType *x = infer_self(in);
-  int64_t groups = infer_int(in, "num_groups");
+static void check_groups(Infer *in, const ValueType *x, int64_t groups) {
   check_channels(in, x);
   infer_need_float(in, x->dtype);
   if (groups <= 0) infer_fail(in, E_GRAPH_STEP, (long long)groups);
   infer_exact_div(in, x->shape[1], groups);
+}
+
+void infer_group_norm(Infer *in) {
+  const ValueType *x = infer_self(in);
+  check_groups(in, x, infer_int(in, "num_groups"));
   in->result = *x;
 }
 
@@ -317,8 +320,24 @@ void infer_native_batch_norm(Infer *in) {
 void infer_native_group_norm(Infer *in) {
   const ValueType *x = infer_self(in);
   Dim shape[] = {infer_size(in, "N"), infer_size(in, "group")};
+  check_groups(in, x, infer_int(in, "group"));
+  infer_same_size(in, x->shape[0], shape[0], "the first axis and N");
   ValueType s = infer_type(in, statistic_dtype(in, x), 2, shape);
   infer_set_list(in, 3, (ValueType[]){*x, s, s});
+}
+
+/* The lengths broadcast to v. */
+void infer_weight_norm(Infer *in) {
+  const ValueType *v = infer_tensor(in, "v"), *g = infer_tensor(in, "g");
+  infer_need_float(in, v->dtype);
+  infer_axis_arg(in, "dim", v->rank);
+  bool fits = g->rank <= v->rank;
+  for (uint32_t i = 0; i < g->rank && fits; i++) {
+    Dim size = g->shape[g->rank - 1 - i];
+    fits = dim_is(size, 1) || infer_equal(in, size, v->shape[v->rank - 1 - i]);
+  }
+  if (!fits) infer_fail(in, E_GRAPH_FITS, infer_type_text(in, g), infer_type_text(in, v));
+  in->result = *v;
 }
 
 void infer_native_dropout(Infer *in) {

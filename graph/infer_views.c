@@ -285,3 +285,12 @@ void infer_squeeze(Infer *in) {
     if (!dim_is(x->shape[i], 1)) set &= ~(1u << i);
   infer_remove_axes(in, x, set);
 }
+
+void infer_channel_shuffle(Infer *in) {
+  const ValueType *x = infer_self(in);
+  int64_t groups = infer_int(in, "groups");
+  infer_rank(in, x, 3, GRAPH_RANK_MAX - 1);
+  if (groups <= 0) infer_fail(in, E_GRAPH_STEP, (long long)groups);
+  infer_exact_div(in, x->shape[1], groups);
+  in->result = *x;
+}

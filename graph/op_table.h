@@ -63,7 +63,7 @@
   X(upsample_2d, NONE, "aten._upsample_bicubic2d_aa.vec", "(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor") \
   X(upsample_2d, NONE, "aten._upsample_bilinear2d_aa.vec", "(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor") \
   X(upsample_2d, NONE, "aten._upsample_nearest_exact2d.vec", "(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor") \
-  X(same_float, NONE, "aten._weight_norm.default", "(Tensor v, Tensor g, int dim=0) -> Tensor") \
+  X(weight_norm, NONE, "aten._weight_norm.default", "(Tensor v, Tensor g, int dim=0) -> Tensor") \
   X(same, POINTWISE, "aten.abs.default", "(Tensor self) -> Tensor") \
   X(in_place, NONE, "aten.abs_.default", "(Tensor(a!) self) -> Tensor(a!)") \
   X(same, NONE, "aten.absolute.default", "(Tensor self) -> Tensor") \
@@ -167,7 +167,7 @@
   X(in_place, NONE, "aten.ceil_.default", "(Tensor(a!) self) -> Tensor(a!)") \
   X(same_float, POINTWISE, "aten.celu.default", "(Tensor self, Scalar alpha=1.0) -> Tensor") \
   X(in_place, NONE, "aten.celu_.default", "(Tensor(a!) self, Scalar alpha=1.0) -> Tensor(a!)") \
-  X(same, NONE, "aten.channel_shuffle.default", "(Tensor self, SymInt groups) -> Tensor") \
+  X(channel_shuffle, NONE, "aten.channel_shuffle.default", "(Tensor self, SymInt groups) -> Tensor") \
   X(chunk, NONE, "aten.chunk.default", "(Tensor(a -> *) self, int chunks, int dim=0) -> Tensor(a)[]") \
   X(clamp, POINTWISE, "aten.clamp.Tensor", "(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor") \
   X(clamp, POINTWISE, "aten.clamp.default", "(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor") \

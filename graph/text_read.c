@@ -41,9 +41,11 @@ static void read_comments(Reader *r, uint32_t before_line) {
   for (; r->line_number < before_line && r->line < end; r->line_number++) {
     const char *stop = memchr(r->line, '\n', (size_t)(end - r->line));
     if (!stop) stop = end;
+    const char *text_end = memchr(r->line, '\r', (size_t)(stop - r->line));
+    if (!text_end) text_end = stop;
     const char *s = r->line;
-    while (s < stop && *s == ' ') s++;
-    if (s < stop && *s == '#') read_comment(r, s, stop);
+    while (s < text_end && *s == ' ') s++;
+    if (s < text_end && *s == '#') read_comment(r, s, text_end);
     r->line = stop < end ? stop + 1 : end;
   }
 }

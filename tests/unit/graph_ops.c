@@ -94,7 +94,7 @@ static const char *call_text(Context *c, const char *params, const char *call) {
       !strncmp(call, "nereid.", 7))
     prefix = "";
   if (!strncmp(call, "aten.", 5)) prefix = "torch.ops.";
-  return arena_printf(c->arena, "def forward(self, %s):\n    r = %s%s\n    return (r,)\n", params,
+  return arena_printf(c->arena, "def forward(self, %s):\n    r = %s%s\n    return ()\n", params,
                       prefix, call);
 }
 
@@ -602,6 +602,20 @@ static const Case type_errors[] = {
     {"x: \"f32[1, 4, 2]\"", "upsample_nearest1d.vec(x, None, [-1.0])",
      "a scale must be positive and below 2^24, not -1"},
     {"x: \"f32[1]\"", "arange.start(3.5, 1)", "the range would have -2 items"},
+    {"x: \"f32[]\"", "native_group_norm.default(x, None, None, 2, 4, 8, 2, 1e-05)",
+     "a tensor of 2 to 16 axes is expected, not f32[]"},
+    {"x: \"f32[2, 4, 8]\"", "native_group_norm.default(x, None, None, 2, 4, 8, 3, 1e-05)",
+     "4 is no multiple of 3"},
+    {"x: \"f32[4, 5]\"", "channel_shuffle.default(x, 2)",
+     "a tensor of 3 to 15 axes is expected, not f32[4, 5]"},
+    {"x: \"f32[]\", g: \"f32[4]\"", "_weight_norm.default(x, g)",
+     "f32[4] cannot be expanded to f32[]"},
+    {"a: \"Sym(s0)\"", "_operator.mod(a, -9223372036854775808)", "overflows 64 bits"},
+    {"x: \"f32[4, 5]\", i: \"i64[]\"", "gather.default(x, 1, i)",
+     "a tensor of rank 2 is expected, not i64[]"},
+    {"x: \"f32[2, 3]\", w: \"f32[2]\"", "prelu.default(x, w)",
+     "the channels and weights must be equal, not 3 and 2"},
+    {"x: \"f32[2, 4]\", y: \"f64[2, 4]\"", "cdist.default(x, y)", "f64"},
     {"x: \"f32[2]\"", "item.default(x)", "item() of f32[2], which has not one element"},
     {"a: \"Sym(s0)\"", "_operator.floordiv(a, 0)", "division by zero"},
 };
