@@ -34,6 +34,7 @@ typedef struct {
   Graph *g;
   Stands stands;
   const char *const *keep;
+  bool stays; /* the node that was visited: its rule has nothing for it */
 } Decompose;
 
 static bool is_kept(const Decompose *d, const Node *n) {
@@ -89,6 +90,7 @@ static bool apply(Decompose *d, Node *n, DecomposeRule *rule) {
   Build b = build_at(d->g, n);
   if (setjmp(b.in.failed)) return false;
   Node *by = rule(&b);
+  d->stays = !by && !b.items;
   if (by) replace(d, n, by, first_new);
   else if (b.items) replace_list(d, n, b.items, b.nitems);
   return true;
@@ -116,10 +118,10 @@ bool graph_decompose(Graph *g, const char *const *keep) {
   bool ok = true;
   for (Node *n = g->first, *next; n && ok; n = next) {
     Node *before = n->prev, *after = n->next;
+    d.stays = true;
     ok = visit(&d, n);
-    /* What was built for n stands before it, and comes next. */
-    next = before ? before->next : g->first;
-    if (next == n) next = after;
+    /* What was built for n stands before it, and comes next; behind n, if it still stands there. */
+    next = d.stays ? after : before ? before->next : g->first;
   }
   if (ok) graph_prune(g);
   arena_free(scratch);

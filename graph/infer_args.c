@@ -150,6 +150,13 @@ uint32_t infer_axes_arg(Infer *in, const char *param, uint32_t rank) {
   return n ? set : all;
 }
 
+bool infer_reduces(Infer *in) {
+  enum { NONE, MEAN, SUM };
+  int64_t reduction = infer_int(in, "reduction");
+  if (reduction < NONE || reduction > SUM) infer_fail(in, E_GRAPH_REDUCTION, (long long)reduction);
+  return reduction != NONE;
+}
+
 void infer_rank(Infer *in, const ValueType *x, uint32_t least, uint32_t most) {
   if (x->rank >= least && x->rank <= most) return;
   if (least == most) infer_fail(in, E_GRAPH_AXES_EXACT, least, infer_type_text(in, x));

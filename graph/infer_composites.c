@@ -123,7 +123,6 @@ void infer_pairwise_distance(Infer *in) {
 /* Classes stand along axis 1 of self, of a vector along its axis; the target has the others, or is
  * as self with a number for each class. */
 void infer_cross_entropy(Infer *in) {
-  enum { NONE };
   const ValueType *x = infer_self(in), *target = infer_tensor(in, "target");
   infer_rank(in, x, 1, GRAPH_RANK_MAX);
   infer_need_float(in, x->dtype);
@@ -133,7 +132,7 @@ void infer_cross_entropy(Infer *in) {
   infer_rank(in, target, expected->rank, expected->rank);
   for (uint32_t i = 0; i < target->rank; i++)
     infer_same_size(in, target->shape[i], expected->shape[i], "sizes of self and target");
-  if (infer_int(in, "reduction") != NONE) infer_set(in, x->dtype, 0, NULL);
+  if (infer_reduces(in)) infer_set(in, x->dtype, 0, NULL);
 }
 
 /* ---- recurrent cells ---- */

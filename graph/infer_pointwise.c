@@ -280,9 +280,8 @@ void infer_masked_fill(Infer *in) {
 }
 
 void infer_loss(Infer *in) {
-  enum { NONE };
   infer_binary(in);
-  if (infer_int(in, "reduction") != NONE) infer_set(in, in->result.dtype, 0, NULL);
+  if (infer_reduces(in)) infer_set(in, in->result.dtype, 0, NULL);
 }
 
 void infer_glu(Infer *in) {

@@ -108,6 +108,8 @@ void infer_fits(Infer *in, const Operand *x, const Dim *shape, uint32_t rank);
 DType infer_to_float(DType t); /* integers become f32 */
 void infer_need_float(Infer *in, DType t);
 /* One dtype, as PyTorch's matrix products and convolutions need. */
+/* Is a loss the mean or the sum of all, as `reduction` says? */
+bool infer_reduces(Infer *in);
 void infer_same_dtype(Infer *in, const ValueType *a, const ValueType *b);
 
 /* ---- results ---- */

@@ -157,6 +157,7 @@
 #define E_GRAPH_AXIS_TWICE "axis %lld is given twice"
 #define E_GRAPH_AXES "a tensor of %u to %u axes is expected, not %s"
 #define E_GRAPH_AXES_EXACT "a tensor of rank %u is expected, not %s"
+#define E_GRAPH_REDUCTION "reduction must be 0 (none), 1 (mean) or 2 (sum), not %lld"
 #define E_GRAPH_NEGATIVE "the result would have a negative size: %s"
 #define E_GRAPH_SIZES "%s must be equal, not %s and %s"
 #define E_GRAPH_DIVIDE "%s is no multiple of %lld"

@@ -215,6 +215,7 @@ static int run_files(char **files, int n) {
     if (!c.n) die(files[i]);
     LLVMFuzzerTestOneInput(c.items[0].data, c.items[0].len);
     printf("%s: done\n", files[i]);
+    fflush(stdout);
     free(c.items[0].data);
     free(c.items);
   }

@@ -611,6 +611,8 @@ static const Case type_errors[] = {
     {"x: \"f32[]\", g: \"f32[4]\"", "_weight_norm.default(x, g)",
      "f32[4] cannot be expanded to f32[]"},
     {"a: \"Sym(s0)\"", "_operator.mod(a, -9223372036854775808)", "overflows 64 bits"},
+    {"x: \"f32[4]\", y: \"f32[4]\"", "mse_loss.default(x, y, 3)",
+     "reduction must be 0 (none), 1 (mean) or 2 (sum), not 3"},
     {"x: \"f32[4, 5]\", i: \"i64[]\"", "gather.default(x, 1, i)",
      "a tensor of rank 2 is expected, not i64[]"},
     {"x: \"f32[2, 3]\", w: \"f32[2]\"", "prelu.default(x, w)",

@@ -1,0 +1,119 @@
+#!/usr/bin/env python3
+"""Calls of operators with types and literals that they do not expect.
+
+    graph_calls.py [COUNT] [--seed S] [--program PATH]
+
+Call i is one of graph_types/calls.txt in which one or two things are changed: a parameter's dtype,
+an axis, its sizes, or a literal.  Each is read, inferred, decomposed and planned by the fuzzer of
+graphs as text, which holds all its checks: a signal, an assertion or a text that reads back as
+another is a failure; a message is none.  --program names a fuzzer built with sanitizers
+(build-fuzz/tests/fuzz/graph_text of `make fuzz-programs`).
+"""
+import argparse, os, pathlib, random, re, subprocess, sys, tempfile
+
+from tally import check, report
+
+ROOT = pathlib.Path(__file__).resolve().parent
+BUILD = pathlib.Path(os.environ.get("NEREID_BUILD", ROOT.parent / "build"))
+BATCH, TIMEOUT_S = 200, 300
+
+DTYPES = ["f32", "f64", "f16", "bf16", "i64", "i32", "i16", "i8", "u8", "b8", "f8e4m3fn"]
+SIZES = ["0", "1", "2", "7", "64", "s0", "s1", "s0 + 1", "2*s0", "1000000007", "4294967296"]
+LITERALS = ["0", "1", "-1", "2", "3", "-2", "100", "0.5", "-0.0", "1e30", "inf", "nan", "None",
+            "True", "'x'", "s0", "x0", "[]", "[0]", "[-1]", "[0, 0]", "[1, 1]", "[2, 2]",
+            "torch.float16", "torch.int64", "torch.bool", "-9223372036854775808",
+            "9223372036854775807"]
+LITERAL = re.compile(r"(?<![\w.])(-?\d+(?:\.\d+)?|True|False|None|\[[^\[\]]*\])(?![\w.(])")
+
+
+def calls():
+    lines = (ROOT / "graph_types" / "calls.txt").read_text().splitlines()
+    return [line.split("\t")[:2] for line in lines if "\t" in line]
+
+
+def change_sizes(r, sizes):
+    how = r.randrange(5)
+    if how == 0:
+        sizes.insert(r.randrange(len(sizes) + 1), r.choice(["0", "1", "2", "s0"]))
+    elif how == 1 or not sizes:
+        sizes.clear()
+    elif how == 2:
+        sizes.pop(r.randrange(len(sizes)))
+    elif how == 3:
+        sizes[r.randrange(len(sizes))] = r.choice(SIZES)
+    else:
+        r.shuffle(sizes)
+
+
+def change_parameter(r, parameter):
+    """x: "f32[2, s0]" with another dtype or other sizes."""
+    parts = re.match(r'(.*?)(\w+)\[(.*?)\](.*)$', parameter)
+    if not parts:
+        return parameter
+    before, dtype, sizes, behind = parts.groups()
+    sizes = sizes.split(", ") if sizes else []
+    if r.random() < 0.3:
+        dtype = r.choice(DTYPES)
+    else:
+        change_sizes(r, sizes)
+    return f"{before}{dtype}[{', '.join(sizes)}]{behind}"
+
+
+def change_literal(r, call):
+    found = list(LITERAL.finditer(call, call.index("(")))
+    if not found:
+        return call
+    at = r.choice(found)
+    return call[:at.start()] + r.choice(LITERALS) + call[at.end():]
+
+
+def changed(r, parameters, call):
+    parameters = re.findall(r'\w+: "[^"]*"', parameters)
+    for _ in range(r.choice([1, 1, 1, 2])):
+        if parameters and r.random() < 0.7:
+            i = r.randrange(len(parameters))
+            parameters[i] = change_parameter(r, parameters[i])
+        else:
+            call = change_literal(r, call)
+    return f"def forward(self, {', '.join(parameters)}):\n    r = {call}\n    return (r,)\n"
+
+
+def run(program, texts, folder):
+    """Checks a batch; one that fails ends the process, which goes on behind it."""
+    files = []
+    for i, text in enumerate(texts):
+        files.append(folder / f"{i}.py")
+        files[-1].write_text(text)
+    at = 0
+    while at < len(files):
+        done = subprocess.run([program, *files[at:]], cwd=ROOT.parent, capture_output=True,
+                              text=True, errors="replace", timeout=TIMEOUT_S)
+        good = done.stdout.count(": done\n")
+        for _ in range(good):
+            check(True, "")
+        at += good
+        if done.returncode == 0:
+            return
+        last = done.stderr.strip().splitlines()[-8:] or [f"status {done.returncode}"]
+        check(False, "\n".join(["", texts[min(at, len(texts) - 1)], *last]))
+        at += 1
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("count", type=int, nargs="?", default=1000)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--program", type=os.path.abspath,
+                        default=BUILD.resolve() / "tests" / "fuzz" / "graph_text")
+    args = parser.parse_args()
+    r, known = random.Random(args.seed), calls()
+    with tempfile.TemporaryDirectory() as folder:
+        for begin in range(0, args.count, BATCH):
+            n = min(BATCH, args.count - begin)
+            run(args.program, [changed(r, *r.choice(known)) for _ in range(n)],
+                pathlib.Path(folder))
+    return report()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
