@@ -22,6 +22,9 @@ typedef struct {
   Node *last_input; /* of a listing */
 } Reader;
 
+/* The first parameter of a method; `self.weight` is an attribute, never a part of a value. */
+#define MODULE "self"
+
 #define FAIL(r, span, ...) diag_error((r)->g->diags, (span), __VA_ARGS__)
 
 static Name intern(Reader *r, const char *s) { return pool_name(r->g->names, s); }
@@ -385,10 +388,14 @@ static Node *read_value(Reader *r, const Expr *e) {
 
 /* ---- statements ---- */
 
-static void name_node(Reader *r, Node *n, const Expr *target) {
-  if (target->kind != EX_NAME) FAIL(r, target->span, E_GRAPH_STATEMENT);
-  else if (!graph_set_name(r->g, n, target->name))
-    FAIL(r, target->span, E_GRAPH_TWICE, target->name);
+static void name_node(Reader *r, Node *n, Name name, Span place) {
+  if (!graph_set_name(r->g, n, name)) FAIL(r, place, E_GRAPH_TWICE, name);
+  else if (!strcmp(name, MODULE)) FAIL(r, place, E_GRAPH_SELF);
+}
+
+static void name_target(Reader *r, Node *n, const Expr *target) {
+  if (target->kind == EX_NAME) name_node(r, n, target->name, target->span);
+  else FAIL(r, target->span, E_GRAPH_STATEMENT);
 }
 
 /* `input_1 = input`: the parameter's node gets another name. */
@@ -399,7 +406,7 @@ static void rename_input(Reader *r, const Expr *target, const Expr *value) {
     return;
   }
   graph_forget_name(r->g, n);
-  name_node(r, n, target);
+  name_target(r, n, target);
 }
 
 static InputKind kind_of_name(const char *name) {
@@ -422,7 +429,7 @@ static void read_listed_input(Reader *r, const Expr *target, const Expr *e) {
   n->input.target = target->kind == EX_NAME ? target->name : e->b->name;
   n->input.kind = attribute ? INPUT_PARAMETER : kind_of_name(n->input.target);
   n->input.tensor = attribute ? e->b->name : tensor_of_input(n);
-  name_node(r, n, target);
+  name_target(r, n, target);
   r->last_input = n;
 }
 
@@ -452,7 +459,7 @@ static void read_assignment(Reader *r, const Stmt *s) {
   }
   Node *n = read_value(r, s->value);
   if (!n) return;
-  name_node(r, n, target);
+  name_target(r, n, target);
   n->place = target->span;
   n->type = r->types[r->at];
 }
@@ -492,7 +499,7 @@ static void read_parameter(Reader *r, const Param *p) {
   n->input.kind = kind_of_name(p->name);
   n->input.tensor = tensor_of_input(n);
   n->type = read_annotation(r, p->annotation);
-  if (!graph_set_name(r->g, n, p->name)) FAIL(r, p->span, E_GRAPH_TWICE, p->name);
+  name_node(r, n, p->name, p->span);
 }
 
 /* All before the statements, whose arguments may be sizes of symbols that stand further below. */
@@ -504,7 +511,7 @@ static void read_annotations(Reader *r, const StmtList *body) {
 }
 
 static void read_forward(Reader *r, const FuncDef *f) {
-  uint32_t first = f->params.len && !strcmp(f->params.data[0].name, "self");
+  uint32_t first = f->params.len && !strcmp(f->params.data[0].name, MODULE);
   for (uint32_t i = first; i < f->params.len; i++) read_parameter(r, &f->params.data[i]);
   /* Comments above the first statement belong to the body. */
   read_comments(r, f->span.line);

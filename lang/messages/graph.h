@@ -10,6 +10,7 @@
   "a graph consists of assignments of one call to one name, and a return at its end"
 #define E_GRAPH_PARAMETER "'forward' of a graph has plain parameters only, no * or **"
 #define E_GRAPH_TWICE "the name '%s' is taken: each name of a graph is assigned once"
+#define E_GRAPH_SELF "in a graph, 'self' is the module: give this value another name"
 #define E_GRAPH_NAME "no node above has the name '%s'"
 #define E_GRAPH_ARGUMENT "'%s' cannot stand here: a graph's values are calls, x[0], or a + b"
 #define E_GRAPH_ANNOTATION "'%s' is no type: write \"f32[2, s0]\" or \"Sym(s0)\""

@@ -3,7 +3,8 @@ class GraphModule(torch.nn.Module):
         a: "f99[2]" = torch.ops.aten.relu.default(y)
         b = torch.ops.aten.relu.default(x if x else x)
         b = torch.ops.aten.relu.default(x)
+        self = torch.ops.aten.relu.default(b)
         for i in x:
             pass
-        return (b,)
-        c = torch.ops.aten.relu.default(b)
+        return (self,)
+        c = torch.ops.aten.relu.default(self)
