@@ -142,6 +142,10 @@ int settings_add(Settings *s, const char *pair, const char *what) {
   return value ? STATUS_OK : STATUS_USAGE;
 }
 
+static int add_value(void *s, const char *pair) { return settings_add(s, pair, "VALUE"); }
+
+int settings_add_value(Settings *s, const char *pair) { return args_each_item(pair, add_value, s); }
+
 void settings_free(Settings *s) {
   for (int i = 0; i < s->len; i++) free((char *)(uintptr_t)s->data[i].name);
   free(s->data);
@@ -160,6 +164,42 @@ bool args_split(Strings *out, const char *text) {
     if (!*p) return true;
     start = p + 1;
   }
+}
+
+typedef int (*EachPair)(void *context, const char *pair);
+
+/* `NAME=(A,B)` at text `(A,B)`. */
+static int each_item(const char *pair, const char *text, EachPair each, void *context) {
+  Strings items = {0};
+  char *inside = strndup(text + 1, strlen(text) - 2);
+  int status = inside && args_split(&items, inside) ? STATUS_OK : STATUS_PROBLEM;
+  /* (A,) is a tuple of one. */
+  bool open = items.len > 1 && !*items.data[items.len - 1];
+  for (int i = 0; i < items.len - open && !status; i++) {
+    char *item;
+    if (asprintf(&item, "%.*s.%d=%s", (int)(text - pair - 1), pair, i, items.data[i]) < 0)
+      status = args_out_of_memory();
+    else status = args_each_item(item, each, context);
+    if (item) free(item);
+  }
+  free(inside);
+  strings_free(&items);
+  return status;
+}
+
+/* Of a name that is an item of an item ...; deeper text is left for others to refuse. */
+static int depth_of(const char *pair) {
+  int dots = 0;
+  for (; *pair != '='; pair++) dots += *pair == '.';
+  return dots;
+}
+
+int args_each_item(const char *pair, EachPair each, void *context) {
+  enum { DEPTH_MAX = 8 };
+  const char *eq = strchr(pair, '=');
+  size_t n = eq ? strlen(eq + 1) : 0;
+  bool tuple = n > 2 && eq[1] == '(' && eq[n] == ')' && depth_of(pair) < DEPTH_MAX;
+  return tuple ? each_item(pair, eq + 1, each, context) : each(context, pair);
 }
 
 char *args_value(char *pair, const char *what) {

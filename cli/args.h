@@ -66,10 +66,14 @@ typedef struct {
 
 /* `what` stands for the value in messages.  Returns a status. */
 int settings_add(Settings *s, const char *pair, const char *what);
+/* NAME=VALUE; of NAME=(VALUE,VALUE) each item, as NAME.0 and NAME.1. */
+int settings_add_value(Settings *s, const char *pair);
 void settings_free(Settings *s);
 
 /* Splits at commas outside brackets and parentheses. */
 bool args_split(Strings *out, const char *text);
+/* Calls `each` with NAME=TEXT, or, of NAME=(A,B), with NAME.0=A and NAME.1=B.  Returns a status. */
+int args_each_item(const char *pair, int (*each)(void *context, const char *pair), void *context);
 /* Splits NAME=VALUE in place: returns VALUE, or NULL (printed). */
 char *args_value(char *pair, const char *what);
 /* Splits FILE[:KERNEL] in place: returns KERNEL or NULL. */

@@ -76,7 +76,7 @@ static int take(Bench *b, int id, const char *value) {
     case OPT_DEFINE: return settings_add(&b->defines, value, "VALUE");
     case ARGS_POSITIONAL:
       if (!b->request.file) return request_file(&b->request, value);
-      return settings_add(&b->values, value, "VALUE");
+      return settings_add_value(&b->values, value);
     default: return request_option(&b->request, id, value);
   }
 }

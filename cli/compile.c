@@ -10,7 +10,8 @@
 enum { OPT_EMIT = REQUEST_OPTIONS_END, OPT_SIG, OPT_DUMP, OPT_PASSES, OPT_OUTPUT };
 
 static const Option options[] = {
-    {OPT_SIG, "--sig", "NAME=TYPE,...", "types of arguments: *fp32, *bf16:16, i32:16, none"},
+    {OPT_SIG, "--sig", "NAME=TYPE,...",
+     "types of arguments: *fp32, *bf16:16, i32:16, none, (i32,*u8)"},
     REQUEST_OPTIONS,
     {OPT_EMIT, "--emit", "STAGE", "ast, tile, nest, thread, ptx (the default), c or cubin"},
     {OPT_DUMP, "--dump-after", "PASS", "prints the IR after a pass, or after all, to stderr"},
@@ -24,14 +25,20 @@ typedef struct {
   const char *emit, *output;
 } Compile;
 
+static int add_type(void *request, const char *pair) {
+  char *name = strdup(pair);
+  if (!name) return args_out_of_memory();
+  char *type = args_value(name, "TYPE");
+  int status = type ? request_add(request, name, type, NULL) : STATUS_USAGE;
+  free(name);
+  return status;
+}
+
 static int add_signature(Request *r, const char *text) {
   Strings parts = {0};
   int status = args_split(&parts, text) ? STATUS_OK : STATUS_PROBLEM;
-  for (int i = 0; i < parts.len && status == STATUS_OK; i++) {
-    if (!*parts.data[i]) continue;
-    char *type = args_value(parts.data[i], "TYPE");
-    status = type ? request_add(r, parts.data[i], type, NULL) : STATUS_USAGE;
-  }
+  for (int i = 0; i < parts.len && status == STATUS_OK; i++)
+    if (*parts.data[i]) status = args_each_item(parts.data[i], add_type, r);
   strings_free(&parts);
   return status;
 }

@@ -29,7 +29,7 @@ static int take(Estimation *e, int id, const char *value) {
     case OPT_GRID: e->grid = value; return STATUS_OK;
     case ARGS_POSITIONAL:
       if (!e->request.file) return request_file(&e->request, value);
-      return settings_add(&e->values, value, "VALUE");
+      return settings_add_value(&e->values, value);
     default: return request_option(&e->request, id, value);
   }
 }

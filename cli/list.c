@@ -55,7 +55,7 @@ static int take(List *l, int id, const char *value) {
       if (!*value) return args_error(E_CLI_NO_FILE);
       if (!l->request.file) return request_file(&l->request, value);
       if (!l->configs) return args_error(E_CLI_EXTRA_FILE, value, "");
-      return settings_add(&l->values, value, "VALUE");
+      return settings_add_value(&l->values, value);
     default: return request_option(&l->request, id, value);
   }
 }

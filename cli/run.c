@@ -43,7 +43,7 @@ static int take(Run *r, int id, const char *value) {
     case OPT_OUT: return settings_add(&r->outs, value, "FILE.npy");
     case ARGS_POSITIONAL:
       if (!r->request.file) return request_file(&r->request, value);
-      return settings_add(&r->values, value, "VALUE");
+      return settings_add_value(&r->values, value);
     default: return request_option(&r->request, id, value);
   }
 }
@@ -67,10 +67,10 @@ static int write_results(Run *r) {
     int code = nereid_value_save(arguments_find(&r->args, out->name)->array, out->value);
     if (code) status = args_failed(code);
   }
-  for (int i = 0; i < r->info->nparams && !r->outs.len; i++) {
+  for (int i = 0; i < r->args.len && !r->outs.len; i++) {
     const nereid_image *image = r->launch.image;
-    const Argument *a = arguments_find(&r->args, r->info->params[i].name);
-    int at = a && a->array ? nereid_image_find_param(image, a->name) : -1;
+    const Argument *a = &r->args.data[i];
+    int at = a->array ? nereid_image_find_param(image, a->name) : -1;
     nereid_image_param p;
     if (at < 0 || nereid_image_get_param(&p, image, at) || !p.written) continue;
     report_array(a->name, a->array);

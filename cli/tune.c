@@ -84,7 +84,7 @@ static int take(Tune *t, int id, const char *value) {
     case OPT_SEED: return take_seed(t, value);
     case ARGS_POSITIONAL:
       if (!t->request.file) return request_file(&t->request, value);
-      return settings_add(&t->values, value, "VALUE");
+      return settings_add_value(&t->values, value);
     default: return request_option(&t->request, id, value);
   }
 }

@@ -5,12 +5,13 @@
 
 #include "lang/strings.h"
 #include "runtime/value.h"
+#include "sema/sema.h"
 
 /* ---- values ---- */
 
 const nereid_param *arguments_param(const nereid_kernel_info *k, const char *name) {
   for (int i = 0; i < k->nparams; i++)
-    if (!strcmp(k->params[i].name, name)) return &k->params[i];
+    if (sema_is_item(name, k->params[i].name)) return &k->params[i];
   return NULL;
 }
 
@@ -88,9 +89,18 @@ static int resolve_alias(const Arguments *all, Argument *a) {
   return 0;
 }
 
+/* xs.2 before xs.10. */
+static int by_item(const char *x, const char *y) {
+  while (*x && *x == *y) x++, y++;
+  size_t m = strspn(x, "0123456789"), n = strspn(y, "0123456789");
+  if (m != n) return m < n ? -1 : 1;
+  return (*x > *y) - (*x < *y);
+}
+
 static int in_kernel_order(const void *a, const void *b) {
   const Argument *x = a, *y = b;
-  return x->param < y->param ? -1 : x->param > y->param;
+  if (x->param == y->param) return by_item(x->name, y->name);
+  return x->param < y->param ? -1 : 1;
 }
 
 int arguments_read(Arguments *out, const nereid_kernel_info *kernel, const nereid_setting *settings,
@@ -113,9 +123,12 @@ void arguments_free(Arguments *a) {
 
 /* ---- what is compiled ---- */
 
-static bool is_in(const nereid_request *r, const char *name) {
+/* By itself, or by its items. */
+static bool is_given(const Arguments *a, const nereid_request *r, const char *name) {
+  for (int i = 0; i < a->len; i++)
+    if (sema_is_item(a->data[i].name, name)) return true;
   for (int i = 0; i < r->nargs; i++)
-    if (!strcmp(r->args[i].name, name)) return true;
+    if (sema_is_item(r->args[i].name, name)) return true;
   return false;
 }
 
@@ -123,7 +136,7 @@ int arguments_check(const Arguments *a, const nereid_request *r) {
   for (int i = 0; i < a->kernel->nparams; i++) {
     const nereid_param *p = &a->kernel->params[i];
     bool open = p->kind == NEREID_PARAM_CONSTEXPR || p->has_default || p->tuned;
-    if (!open && !arguments_find(a, p->name) && !is_in(r, p->name))
+    if (!open && !is_given(a, r, p->name))
       return error_set(NEREID_E_USAGE, E_RUN_ARG_NEEDED, a->kernel->name, p->name, p->name);
   }
   return 0;

@@ -156,10 +156,8 @@ static int read_args(Compilation *c, const nereid_request *r) {
 static int check_name(const Kernel *k, Name name) {
   const char *names[256];
   size_t n = 0;
-  for (uint32_t i = 0; i < k->nparams; i++) {
-    if (k->params[i].name == name) return 0;
-    if (n < 256) names[n++] = k->params[i].name;
-  }
+  if (sema_param_of(k, name)) return 0;
+  for (uint32_t i = 0; i < k->nparams && n < 256; i++) names[n++] = k->params[i].name;
   char hint[128];
   return error_set(NEREID_E_USAGE, E_RUN_UNKNOWN_PARAM, k->name, name,
                    error_suggest(hint, sizeof hint, name, names, n));
@@ -167,7 +165,7 @@ static int check_name(const Kernel *k, Name name) {
 
 static bool is_given(const Compilation *c, Name name) {
   for (uint32_t i = 0; i < c->nargs; i++)
-    if (c->args[i].name == name) return true;
+    if (sema_is_item(c->args[i].name, name)) return true;
   return false;
 }
 

@@ -57,12 +57,6 @@ static uint32_t taken_of_arg(const Maker *m, uint32_t arg) {
   return i;
 }
 
-static const KernelArg *arg_named(const Compilation *c, Name name) {
-  for (uint32_t i = 0; i < c->nargs; i++)
-    if (c->args[i].name == name) return &c->args[i];
-  return NULL;
-}
-
 static void add_param(Maker *m, const char *name, Type type) {
   m->params[m->nparams++] = (ImageParam){.name = name, .type = type};
 }
@@ -70,24 +64,21 @@ static void add_param(Maker *m, const char *name, Type type) {
 /* The run-time parameters: of source, those that were given a type, or that the kernel takes
  * nevertheless; of IR text, what it takes. */
 static void find_params(Maker *m) {
-  const Kernel *k = m->c->kernel;
-  uint32_t most = k ? k->nparams : m->ntaken;
-  m->params = ARENA_ARRAY(m->c->arena, ImageParam, most);
-  m->from = ARENA_ARRAY(m->c->arena, uint32_t, m->ntaken);
-  if (!k) {
-    for (uint32_t i = 0; i < m->ntaken; i++) {
-      m->from[i] = i;
-      add_param(m, m->taken[i].name, m->taken[i].type);
-    }
-    return;
+  const Compilation *c = m->c;
+  const KernelInput *in = NULL;
+  uint32_t n = c->kernel ? sema_inputs(c->arena, c->kernel, c->args, c->nargs, &in) : 0;
+  m->params = ARENA_ARRAY(c->arena, ImageParam, (size_t)n + m->ntaken);
+  m->from = ARENA_ARRAY(c->arena, uint32_t, m->ntaken);
+  for (uint32_t i = 0; !c->kernel && i < m->ntaken; i++) {
+    m->from[i] = i;
+    add_param(m, m->taken[i].name, m->taken[i].type);
   }
-  for (uint32_t i = 0; i < k->nparams; i++) {
-    const KernelArg *a = arg_named(m->c, k->params[i].name);
+  for (uint32_t i = 0; i < n; i++) {
+    const KernelArg *a = in[i].arg;
     uint32_t t = taken_of_arg(m, i);
     if (t < m->ntaken) m->from[t] = m->nparams;
-    if (t < m->ntaken) add_param(m, k->params[i].name, m->taken[t].type);
-    else if (a && (a->kind == ARG_TYPE || a->kind == ARG_ONE))
-      add_param(m, k->params[i].name, a->type);
+    if (t < m->ntaken) add_param(m, in[i].name, m->taken[t].type);
+    else if (a && (a->kind == ARG_TYPE || a->kind == ARG_ONE)) add_param(m, in[i].name, a->type);
   }
 }
 

@@ -133,7 +133,8 @@ NEREID_API int nereid_module_is_ir(const nereid_module *m);
 
 /* ---- compiling ---- */
 
-/* An argument by name; one of `type` and `value` is given.
+/* An argument by name, or an item of a tuple as "shape.0" (in a tuple in it "shape.0.1"): each is a
+ * parameter of the image.  One of `type` and `value` is given.
  *   type    of a run-time argument: "*fp32", "*bf16:16" (divisible by 16), "i32", "i32:16",
  *           "i32:1" (known to be 1), "fp32", "i1", "*u8", "none"
  *   value   of a constexpr: a number, "True", "False", "None", "tl.float16", "fn:NAME" for a jit

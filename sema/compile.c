@@ -6,14 +6,16 @@
 
 /* ---- arguments ---- */
 
-static const KernelArg *arg_named(const KernelArg *args, uint32_t n, Name name) {
-  for (uint32_t i = 0; i < n; i++)
-    if (args[i].name == name || !strcmp(args[i].name, name)) return &args[i];
-  return NULL;
-}
+/* The inputs that are not bound yet. */
+typedef struct {
+  const Kernel *k;
+  const KernelInput *all;
+  uint32_t n, at;
+} Bound;
 
 static Value runtime_param(Sema *S, const KernelParam *p, const KernelArg *arg, uint32_t index) {
-  TileValue *v = tile_add_param(S->fn, p->name, arg->type, index, arg->div > 0 ? arg->div : 1);
+  Name name = pool_name(S->names, arg->name);
+  TileValue *v = tile_add_param(S->fn, name, arg->type, index, arg->div > 0 ? arg->div : 1);
   S->fn->params[S->fn->nparams - 1].is_const = p->is_const;
   return value_tile(v);
 }
@@ -39,9 +41,10 @@ static Value function_arg(Sema *S, const char *name, Span at) {
   return value_error();
 }
 
-static Value arg_value(Sema *S, const Kernel *k, uint32_t index, const KernelArg *arg) {
-  const KernelParam *p = &k->params[index];
-  Span at = k->def->params.data[index].span;
+static Value arg_value(Sema *S, const Kernel *k, const KernelInput *in, uint32_t index) {
+  const KernelParam *p = &k->params[in->param];
+  const KernelArg *arg = in->arg;
+  Span at = k->def->params.data[in->param].span;
   if (arg->kind == ARG_FUNC) return function_arg(S, arg->s, at);
   if (arg->kind != ARG_TYPE) return constant_arg(S, arg);
   if (p->kind != KP_CONSTEXPR) return runtime_param(S, p, arg, index);
@@ -71,30 +74,60 @@ static void bind_default(Sema *S, const Kernel *k, uint32_t index) {
   else frame_set(S, p->name, typed(S, v, p->span), p->span);
 }
 
-static void bind_args(Sema *S, const Kernel *k, const KernelArg *args, uint32_t nargs) {
-  for (uint32_t i = 0; i < k->nparams; i++) {
-    const Param *p = &k->def->params.data[i];
-    const KernelArg *arg = arg_named(args, nargs, p->name);
-    if (p->kind == PARAM_PLAIN && !arg && p->dflt) {
-      bind_default(S, k, i);
-      continue;
-    }
-    Value v = value_error();
-    if (p->kind != PARAM_PLAIN) sema_error(S, p->span, E_SEMA_KERNEL_STAR, p->name);
-    else v = arg ? arg_value(S, k, i, arg) : missing_arg(S, k, i);
-    frame_set(S, p->name, v, p->span);
+/* Of the next input, or of the tuple whose items come next. */
+static Value bound_value(Sema *S, Bound *b, const char *name) {
+  const KernelInput *in = &b->all[b->at];
+  if (!strcmp(in->name, name)) {
+    uint32_t index = b->at++;
+    return in->arg ? arg_value(S, b->k, in, index) : missing_arg(S, b->k, in->param);
+  }
+  VEC(Value) items = {0};
+  for (;;) {
+    const char *item = arena_printf(S->arena, "%s.%u", name, (unsigned)items.len);
+    if (b->at == b->n || !sema_is_item(b->all[b->at].name, item)) break;
+    Value v = bound_value(S, b, item);
+    vec_push(S->arena, &items, v);
+  }
+  return value_tuple(S->arena, items.data, (uint32_t)items.len);
+}
+
+static void bind_param(Sema *S, Bound *b, const Param *p) {
+  const KernelInput *in = &b->all[b->at];
+  if (p->kind == PARAM_PLAIN && !in->arg && p->dflt) {
+    bind_default(S, b->k, in->param);
+    return;
+  }
+  Value v = value_error();
+  if (p->kind != PARAM_PLAIN) sema_error(S, p->span, E_SEMA_KERNEL_STAR, p->name);
+  else v = bound_value(S, b, p->name);
+  frame_set(S, p->name, v, p->span);
+}
+
+static void bind_args(Sema *S, Bound *b) {
+  while (b->at < b->n) {
+    uint32_t param = b->all[b->at].param;
+    bind_param(S, b, &b->k->def->params.data[param]);
+    while (b->at < b->n && b->all[b->at].param == param) b->at++;
   }
 }
 
-static void check_names(Sema *S, const Kernel *k, const KernelArg *args, uint32_t nargs) {
+/* Items behind one that is missing, or of what is given as a whole. */
+static void check_items(Sema *S, const Bound *b, const KernelArg *arg) {
+  for (uint32_t i = 0; i < b->n; i++)
+    if (!strcmp(b->all[i].name, arg->name)) return;
+  Name tuple = sema_param_of(b->k, arg->name)->name;
+  sema_error(S, b->k->span, E_SEMA_ARG_ITEM, arg->name, tuple, tuple);
+}
+
+static void check_names(Sema *S, const Bound *b, const KernelArg *args, uint32_t nargs) {
+  const Kernel *k = b->k;
   for (uint32_t i = 0; i < nargs; i++) {
-    bool known = false;
-    Nearest near = {0};
-    for (uint32_t j = 0; j < k->nparams; j++) {
-      known |= !strcmp(k->params[j].name, args[i].name);
-      nearest_offer(&near, args[i].name, k->params[j].name);
+    if (sema_param_of(k, args[i].name)) {
+      check_items(S, b, &args[i]);
+      continue;
     }
-    if (known) continue;
+    Nearest near = {0};
+    for (uint32_t j = 0; j < k->nparams; j++) nearest_offer(&near, args[i].name, k->params[j].name);
     sema_error(S, k->span, E_SEMA_ARG_UNKNOWN, k->name, args[i].name);
     if (near.best) sema_hint(S, H_SEMA_NEAREST, near.best);
   }
@@ -125,8 +158,10 @@ TileFunc *sema_compile(Program *p, const Kernel *k, const KernelArg *args, uint3
   Func *fn = func_of(S, k->def, kernel_module(p, k)).u.func;
   fn->jit = true;
   S->frame = frame_new(S, fn, (Span){0});
-  check_names(S, k, args, nargs);
-  bind_args(S, k, args, nargs);
+  Bound b = {.k = k};
+  b.n = sema_inputs(S->arena, k, args, nargs, &b.all);
+  check_names(S, &b, args, nargs);
+  bind_args(S, &b);
   exec_body(S, &k->def->body, STATE_RETURN);
   p->steps = S->unrolled;
   if (diag_errors(p->diags) > before) return NULL;

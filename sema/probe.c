@@ -18,7 +18,7 @@ static KernelArg number_arg(const KernelArg *a, const KernelParam *param) {
 }
 
 static KernelArg compile_arg(const Kernel *k, const TunedArg *t) {
-  const KernelParam *param = tuned_param(k, t->arg.name);
+  const KernelParam *param = sema_param_of(k, t->arg.name);
   const KernelArg *a = &t->arg;
   bool number = a->kind == ARG_INT || a->kind == ARG_FLOAT || a->kind == ARG_BOOL;
   if (param && param->kind == KP_RUNTIME && !param->tuned && number) return number_arg(a, param);
@@ -48,7 +48,7 @@ void probe_compile(Program *p, const Kernel *k, const TunedQuery *q, const Tuned
   KernelArg *args = ARENA_ARRAY(p->arena, KernelArg, q->nargs + values->len);
   uint32_t n = 0;
   for (uint32_t i = 0; i < q->nargs; i++)
-    if (tuned_param(k, q->args[i].arg.name)) args[n++] = compile_arg(k, &q->args[i]);
+    if (sema_param_of(k, q->args[i].arg.name)) args[n++] = compile_arg(k, &q->args[i]);
   for (size_t i = 0; i < values->len; i++) args[n++] = values->data[i];
   Options options = options_default();
   if (q->device.target) options.target = q->device.target;

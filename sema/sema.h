@@ -73,6 +73,7 @@ typedef enum {
   ARG_FUNC       /* `s` names a jit function of the file */
 } ArgKind;
 
+/* Of a tuple each item is an argument: `shape.0`, `shape.1`, and `shape.1.0` of a tuple in it. */
 typedef struct {
   Name name;
   ArgKind kind;
@@ -82,6 +83,22 @@ typedef struct {
   double f;    /* ARG_FLOAT */
   const char *s; /* ARG_STR, ARG_FUNC */
 } KernelArg;
+
+/* Is the argument `name` the parameter `param`, or an item of it? */
+bool sema_is_item(const char *name, const char *param);
+/* The parameter that an argument of this name belongs to; NULL if there is none. */
+const KernelParam *sema_param_of(const Kernel *k, const char *name);
+
+typedef struct {
+  const char *name;     /* of the parameter, or of an item */
+  uint32_t param;       /* which one of the kernel */
+  const KernelArg *arg; /* NULL if it is left out */
+} KernelInput;
+
+/* What the parameters are bound to, in their order, with all items of tuples.  A TileParam's `arg`
+ * is an index into this list.  Returns its length. */
+uint32_t sema_inputs(Arena *a, const Kernel *k, const KernelArg *args, uint32_t nargs,
+                     const KernelInput **out);
 
 /* Compiles `k` with these arguments (any order; parameters left out take their defaults).
  * Launch options given as parameters of the options struct.  NULL after errors. */

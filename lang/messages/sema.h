@@ -53,6 +53,8 @@
 #define E_SEMA_NOT_CALLABLE "%s can't be called"
 #define E_SEMA_ARG_MISSING "'%s' lacks its argument '%s'"
 #define E_SEMA_ARG_COUNT "'%s' takes %u positional arguments, not %u"
+#define E_SEMA_ARG_ITEM \
+  "'%s' is no item here: a tuple is given as %s.0, %s.1 and so on, none missing"
 #define E_SEMA_ARG_UNKNOWN "'%s' has no parameter '%s'"
 #define E_SEMA_ARG_TWICE "'%s' is given its argument '%s' twice"
 #define E_SEMA_KWARGS "** takes a dict, not %s"

@@ -130,3 +130,16 @@ def far_offsets(x_ptr, out_ptr, at_ptr, distance, n, BLOCK: tl.constexpr):
     near = x_ptr + far + (pid * n - pid.to(tl.int64) * distance)
     tl.store(out_ptr + pid * n + i, tl.load(near, mask=i < n), mask=i < n)
     tl.store(at_ptr + pid * n + i, far, mask=i < n)
+
+
+@triton.jit
+def concat(xs, sizes, out, BLOCK: tl.constexpr):
+    """A tuple of vectors end to end; `out` is the place for them, and one for where each begins."""
+    begin = 0
+    for k in tl.static_range(len(xs)):
+        i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+        x = tl.load(xs[k] + i, mask=i < sizes[k])
+        tl.store(out[0] + begin + i, x.to(out[0].dtype.element_ty), mask=i < sizes[k])
+        if tl.program_id(0) == 0:
+            tl.store(out[1][0] + k, begin)
+        begin += sizes[k]

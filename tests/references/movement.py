@@ -141,3 +141,17 @@ def far_offsets(rng, n=20, distance=(1 << 31) + 12345, programs=3):
     args = dict(x_ptr=x, out_ptr=new("empty", "f32", programs, n),
                 at_ptr=new("empty", "i64", programs, n), distance=distance, n=n)
     return args, dict(BLOCK=32), str(programs), dict(out_ptr=x, at_ptr=at)
+
+
+@case(FILE, tol=0)
+@case(FILE, tol=0, sizes=(5, ))
+@case(FILE, tol=0, sizes=(16, 1, 0, 33))
+def concat(rng, sizes=(7, 130, 64)):
+    dtypes = ("f32", "i32", "f16")
+    parts = [typed(rng.integers(-99, 99, n), dtypes[k % 3])[0] for k, n in enumerate(sizes)]
+    begins = np.cumsum((0, *sizes[:-1])).astype(np.int32)
+    args = {f"xs.{k}": x for k, x in enumerate(parts)}
+    args.update({f"sizes.{k}": n for k, n in enumerate(sizes)})
+    args.update({"out.0": new("empty", "f32", sum(sizes)), "out.1.0": new("empty", "i32", len(sizes))})
+    y = np.concatenate([x.astype(np.float32) for x in parts])
+    return args, dict(BLOCK=64), f"cdiv({max(sizes)}, BLOCK)", {"out.0": y, "out.1.0": begins}
