@@ -12,6 +12,7 @@
 #include "lower/join.h"
 #include "lower/nest_text.h"
 #include "lower/pipeline.h"
+#include "lower/prune.h"
 #include "lower/recognize.h"
 #include "lower/schedule.h"
 #include "lower/split.h"
@@ -22,6 +23,8 @@
 /* clang-format off */
 #define RECOGNIZE {"recognize", STAGE_TILE, STAGE_TILE, recognize_run, \
   "tiles that a loop moves by a scalar become a fixed tile and a carried scalar"}
+#define PRUNE {"prune", STAGE_TILE, STAGE_TILE, prune_run, \
+  "removes what no one reads"}
 #define SCHEDULE {"schedule", STAGE_TILE, STAGE_SCHEDULED, schedule_run, \
   "chooses a layout for every tile that is held in registers"}
 #define BUILD {"build", STAGE_SCHEDULED, STAGE_NEST, build_run, \
@@ -54,10 +57,10 @@
 
 /* ---- the lists ---- */
 
-static const Pass gpu_passes[] = {RECOGNIZE, SCHEDULE, BUILD, HOIST, PIPELINE, BIND,
-                                  LICM,      CLEAN,    JOIN,  PLACE, SYNC};
-static const Pass cpu_passes[] = {RECOGNIZE, SCHEDULE, BUILD,  HOIST, PIPELINE, BIND,  LICM,
-                                  CLEAN,     FUSE,     DIRECT, AHEAD, SPLIT,    PLACE, SYNC};
+static const Pass gpu_passes[] = {RECOGNIZE, PRUNE, SCHEDULE, BUILD, HOIST, PIPELINE,
+                                  BIND,      LICM,  CLEAN,    JOIN,  PLACE, SYNC};
+static const Pass cpu_passes[] = {RECOGNIZE, PRUNE, SCHEDULE, BUILD, HOIST, PIPELINE, BIND, LICM,
+                                  CLEAN,     FUSE,  DIRECT,   AHEAD, SPLIT, PLACE,    SYNC};
 
 #define COUNT(list) ((int)(sizeof(list) / sizeof *(list)))
 

@@ -123,7 +123,9 @@ class Elementwise:
         if v.dtype == "i1":
             return self.value(f"~{v}", "i1", v.shape)
         if not is_float(v.dtype):
-            op = "~" if v.dtype[0] == "u" else self.one_of("-", "~", "abs")
+            if v.dtype[0] == "u":
+                return self.value(f"~{v}", v.dtype, v.shape)
+            op = self.one_of("-", "~", "abs")
             text = f"tl.abs({v})" if op == "abs" else f"{op}{v}"
             return self.value(text, v.dtype, v.shape, v.mag + 1)
         op = self.one_of("-", "abs", "floor", "ceil", "function", "function", "function")
