@@ -5,12 +5,14 @@
 Each part of the language has a file here, a class of `op_` methods that emit statements; a step of
 the generator calls one of them, by the weights below.  model.py says what is known of values.
 """
+import collections
+
 from .base import Base
 from .control import Control
 from .dots import Dots
 from .elementwise import Elementwise
 from .memory import Memory
-from .model import Stmt, Unsuitable, decode, storage
+from .model import NAME, Stmt, Unsuitable, block_text, decode, storage
 from .reductions import Reductions
 from .shapes import Shapes
 
@@ -44,9 +46,18 @@ class Generator(Base, Memory, Elementwise, Shapes, Reductions, Dots, Control):
             self.emit([f"if tl.program_id(0) * 4 >= {n}:", "    return"])
         self.steps(self.one_of(3, 6, 10, 15))
         good = [v for v in self.scope if v.err == 0 or v.finite]
-        for v in good[-self.r.randint(1, 4):]:
-            self.store(v)
+        last = good[-self.r.randint(1, 4):]
+        for v in [v for v in self.unread(good) if v not in last][:8] + last:
+            try:
+                self.store(v)
+            except Unsuitable:
+                pass
         return k
+
+    def unread(self, values):
+        """Those that no statement uses: compilers leave out what made them."""
+        names = collections.Counter(NAME.findall(block_text(self.block, "")))
+        return [v for v in values if names[v.name] == 1]
 
 
 def generate(seed):

@@ -21,6 +21,7 @@ TL = {"i1": "tl.int1", "bf16": "tl.bfloat16", "f16": "tl.float16", "f32": "tl.fl
 DIGITS = {"f16": 11, "bf16": 8, "f32": 24, "f64": 53, "f8e5": 3, "f8e4nv": 4}
 TOP = {"f16": 60000.0, "bf16": 1e38, "f32": 1e38, "f64": 1e300, "f8e5": 57344.0, "f8e4nv": 448.0}
 INF = math.inf
+NAME = re.compile(r"\b[a-z]{1,2}\d+\b")  # of a value, an array or a scalar
 
 
 def bits(t):

@@ -5,7 +5,7 @@ value).  Edits are applied to the kernel that the seed makes, so that they trave
 """
 import re
 
-from .model import TL, Stmt, dims
+from .model import NAME, TL, Stmt, dims
 
 
 def walk(stmts):
@@ -44,9 +44,6 @@ def edited(stmts, what):
         else:
             out.append(Stmt(s.lines, s.outs, bodies, s.fixed))
     return out
-
-
-NAME = re.compile(r"\b[a-z]{1,2}\d+\b")
 
 
 def defined(stmts, known):
