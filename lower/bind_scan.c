@@ -1,12 +1,18 @@
 /* Scans.  Build gives them a layout in which the axis is spelled by warps, then lanes, then one
  * register digit, so that a thread holds a run of neighbours: first each thread scans its run, then
- * lanes add what lies before their run, then warps. */
+ * lanes add what lies before their run, then warps.
+ *
+ * Padding is at an axis's end: nothing comes behind it but, in a reverse scan, everything.  There
+ * what is before an element is taken for nothing where it is padding. */
 #include "lower/bind_fold.h"
 
 typedef struct {
   const NestStmt *st;
   int n, axis, reg, lane, warp; /* dims of the axis; -1: none */
   bool reverse;
+  int32_t threads;              /* with elements of their own: the other ones hold padding alone */
+  int32_t warps;                /* likewise */
+  int32_t padding;              /* registers of the last of these threads */
   NestVar *v[MAX_OPERANDS];     /* results */
   NestVar *total[MAX_OPERANDS]; /* of a thread's run, later of all runs up to it */
   DimMask kept;
@@ -49,16 +55,17 @@ static void put_before(Bind *s, const Scan *x, const Ref *before, const Ref *to,
   for (int i = 0; i < x->n; i++) nest_mov(&s->b, to[i], t[i], to[i].var->dtype)->guard = guard;
 }
 
-static void scan_runs(Bind *s, Scan *x) {
-  if (extent(s, x->reg) == 1) return;
+/* Steps from register `from` of a run on, `n` of them. */
+static void scan_steps(Bind *s, const Scan *x, int32_t from, int32_t n, Ref guard) {
+  if (n <= 0) return;
   NestBuilder outer = bind_open_loops(s, x->kept);
-  NestIndex *ix = open_run(s, extent(s, x->reg) - 1);
+  NestIndex *ix = open_run(s, n);
   Ref before[MAX_OPERANDS], to[MAX_OPERANDS];
   for (int i = 0; i < x->n; i++) {
-    before[i] = at(x, i, run_position(s, x, ix, 0));
-    to[i] = at(x, i, run_position(s, x, ix, 1));
+    before[i] = at(x, i, run_position(s, x, ix, from));
+    to[i] = at(x, i, run_position(s, x, ix, from + 1));
   }
-  put_before(s, x, before, to, ref_none());
+  put_before(s, x, before, to, guard);
   bind_close(s, outer);
 }
 
@@ -86,11 +93,36 @@ static Ref digit_of(Bind *s, int dim) {
   return bind_thread_const(s, &f);
 }
 
-/* The digit lies at least `by` behind the start, in scan order. */
-static Ref has_before(Bind *s, const Scan *x, int dim, int32_t by) {
-  Ref d = digit_of(s, dim);
-  return x->reverse ? bind_op(s, TILE_LT, DT_I32, d, ref_int(extent(s, dim) - by))
-                    : bind_op(s, TILE_GE, DT_I32, d, ref_int(by));
+static bool is_padded(const Bind *s, const Scan *x) {
+  return x->threads < extent(s, x->lane) * extent(s, x->warp);
+}
+
+/* Are there elements, not only padding, `by` threads further up the axis? */
+static Ref has_further(Bind *s, const Scan *x, int32_t by) {
+  ThreadForm f = {.n = 0};
+  if (x->lane >= 0) thread_form_add(&f, &s->dims[x->lane], 1);
+  if (x->warp >= 0) thread_form_add(&f, &s->dims[x->warp], extent(s, x->lane));
+  return bind_op(s, TILE_LT, DT_I32, bind_thread_const(s, &f), ref_int(x->threads - by));
+}
+
+/* The lane lies at least `by` behind the start of its warp, in scan order. */
+static Ref has_lane_before(Bind *s, const Scan *x, int32_t by) {
+  Ref d = digit_of(s, x->lane);
+  if (!x->reverse) return bind_op(s, TILE_GE, DT_I32, d, ref_int(by));
+  Ref inside = bind_op(s, TILE_LT, DT_I32, d, ref_int(extent(s, x->lane) - by));
+  return is_padded(s, x) ? bind_op(s, TILE_AND, DT_I1, inside, has_further(s, x, by)) : inside;
+}
+
+static Ref has_warp_before(Bind *s, const Scan *x) {
+  Ref d = digit_of(s, x->warp);
+  return x->reverse ? bind_op(s, TILE_LT, DT_I32, d, ref_int(x->warps - 1))
+                    : bind_op(s, TILE_GE, DT_I32, d, ref_int(1));
+}
+
+static void scan_runs(Bind *s, const Scan *x) {
+  int32_t guarded = x->reverse ? x->padding : 0;
+  if (guarded && x->threads > 1) scan_steps(s, x, 0, guarded, has_further(s, x, 1));
+  scan_steps(s, x, guarded, extent(s, x->reg) - 1 - guarded, ref_none());
 }
 
 /* Adds `before` to all of a run. */
@@ -116,14 +148,14 @@ static void scan_lanes(Bind *s, Scan *x) {
   const Dim *lane = &s->dims[x->lane];
   Ref before[MAX_OPERANDS], total[MAX_OPERANDS];
   for (int32_t by = 1; by < lane->extent; by *= 2) {
-    Ref guard = has_before(s, x, x->lane, by);
+    Ref guard = has_lane_before(s, x, by);
     NestBuilder outer = bind_open_loops(s, x->kept);
     from_neighbour(s, x, by * lane->stride, before);
     for (int i = 0; i < x->n; i++) total[i] = ref_sub(x->total[i], x->total_sub);
     put_before(s, x, before, total, guard);
     bind_close(s, outer);
   }
-  Ref guard = has_before(s, x, x->lane, 1);
+  Ref guard = has_lane_before(s, x, 1);
   NestBuilder outer = bind_open_loops(s, x->kept);
   from_neighbour(s, x, lane->stride, before);
   put_before_run(s, x, before, guard);
@@ -180,7 +212,7 @@ static void load_totals(Bind *s, const Scan *x, Warps *w) {
                      from, 1);
     }
     w->sum[i] = ref_var(bind_var(s, NULL, t->dtype, t->elem, 1, false));
-    Affine first = affine_const(x->reverse ? w->warps - 1 : 0);
+    Affine first = affine_const(x->reverse ? x->warps - 1 : 0);
     nest_mov(&s->b, w->sum[i], ref_sub(w->part[i], first), t->dtype);
   }
 }
@@ -202,14 +234,21 @@ static void add_total(Bind *s, const Scan *x, const Warps *w, int32_t k) {
 
 static void scan_warps(Bind *s, Scan *x) {
   Warps w = {.warps = extent(s, x->warp)};
-  if (w.warps == 1) return;
+  if (x->warps == 1) return;
   w.number = digit_of(s, x->warp);
   store_totals(s, x, &w);
   NestBuilder outer = bind_open_loops(s, x->kept);
   load_totals(s, x, &w);
-  for (int32_t k = 1; k + 1 < w.warps; k++) add_total(s, x, &w, x->reverse ? w.warps - 1 - k : k);
-  put_before_run(s, x, w.sum, has_before(s, x, x->warp, 1));
+  for (int32_t k = 1; k + 1 < x->warps; k++) add_total(s, x, &w, x->reverse ? x->warps - 1 - k : k);
+  put_before_run(s, x, w.sum, has_warp_before(s, x));
   bind_close(s, outer);
+}
+
+static void count_padding(const Bind *s, Scan *x, int32_t elements) {
+  int32_t run = extent(s, x->reg), lanes = extent(s, x->lane);
+  x->threads = (elements + run - 1) / run;
+  x->warps = (x->threads + lanes - 1) / lanes;
+  x->padding = x->threads * run - elements;
 }
 
 void bind_scan(Bind *s, const NestStmt *st) {
@@ -235,6 +274,7 @@ void bind_scan(Bind *s, const NestStmt *st) {
       affine_add(&x.kept_sub, &a);
     }
   }
+  count_padding(s, &x, l.shape[x.axis]);
   int64_t count = layout_registers(&l);
   for (int i = 0; i < x.n; i++) {
     x.v[i] = st->dsts[i].var;

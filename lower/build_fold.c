@@ -66,12 +66,13 @@ static bool axis_padded(const Layout *l, int axis) {
   return layout_padded(l, axis) != l->shape[axis];
 }
 
-/* Padding has no neutral element for a user's function: such an axis is laid out without. */
+/* Padding has no neutral element for a user's function: an axis that is reduced by one is laid out
+ * without. */
 static Layout combine_layout(Build *s, const TileOp *op, NestCode code) {
   Layout l = build_layout_of(s, op->args[0]);
   int axis = (int)tile_int(op, TA_axis, 0);
-  bool named = tile_str(op, TA_combine, NULL) != NULL, reverse = tile_int(op, TA_reverse, 0) != 0;
-  if (code == NEST_SCAN) return run_layout(s, &op->args[0]->type, axis, reverse);
+  bool named = tile_str(op, TA_combine, NULL) != NULL;
+  if (code == NEST_SCAN) return run_layout(s, &op->args[0]->type, axis, false);
   return !named && axis_padded(&l, axis) ? run_layout(s, &op->args[0]->type, axis, true) : l;
 }
 
