@@ -252,22 +252,37 @@ void infer_einsum(Infer *in) {
 
 /* ---- attention and distances ---- */
 
-/* Heads of keys divide those of queries if they are shared by groups. */
-static void check_heads(Infer *in, const ValueType *q, const ValueType *kv) {
-  uint32_t axis = q->rank - 3;
-  if (q->rank < 3 || q->rank != kv->rank || !infer_bool(in, "enable_gqa")) return;
-  Dim a = q->shape[axis], b = kv->shape[axis];
-  if (dim_is_int(a) && dim_is_int(b) && (b->value <= 0 || a->value % b->value))
-    infer_fail(in, E_GRAPH_HEADS, infer_type_text(in, q), infer_type_text(in, kv));
+static bool is_multiple(Infer *in, Dim a, Dim b) {
+  if (a == b) return true;
+  if (dim_is_int(b) && b->value <= 0) return false;
+  if (dim_is_int(a) && dim_is_int(b)) return a->value % b->value == 0;
+  Dims *d = in->g->dims;
+  return infer_equal(in, a, dim_mul(d, dim_floordiv(d, a, b), b));
 }
 
-static uint32_t attention_batch(Infer *in, const ValueType *q, const ValueType *k, Dim *shape) {
-  if (infer_bool(in, "enable_gqa")) {
-    check_heads(in, q, k);
-    memcpy(shape, q->shape, (q->rank - 2) * sizeof *shape);
-    return q->rank - 2;
+/* The axes of keys or values before the last two, with as many heads as the query has: groups of
+ * those share one. */
+static const Dim *repeated_heads(Infer *in, const ValueType *q, const ValueType *kv) {
+  Dim a = q->shape[q->rank - 3], b = kv->shape[kv->rank - 3];
+  if (!is_multiple(in, a, b))
+    infer_fail(in, E_GRAPH_HEADS, infer_type_text(in, q), infer_type_text(in, kv));
+  Dim *shape = ARENA_ARRAY(in->g->arena, Dim, kv->rank);
+  memcpy(shape, kv->shape, kv->rank * sizeof *shape);
+  shape[kv->rank - 3] = a;
+  return shape;
+}
+
+static uint32_t attention_batch(Infer *in, const ValueType *q, const ValueType *k,
+                                const ValueType *v, Dim *shape) {
+  const ValueType *all[] = {q, k, v};
+  bool groups = infer_bool(in, "enable_gqa");
+  Operand x[3];
+  for (int i = 0; i < 3; i++) {
+    if (groups) infer_rank(in, all[i], 3, GRAPH_RANK_MAX);
+    const Dim *own = groups && i ? repeated_heads(in, q, all[i]) : all[i]->shape;
+    x[i] = (Operand){.dtype = q->dtype, .rank = all[i]->rank - 2, .shape = own};
   }
-  return batch_axes(in, q, q->rank - 2, k, k->rank - 2, shape);
+  return infer_broadcast(in, x, 3, shape);
 }
 
 /* The parameter that has the mask; NULL: there is none. */
@@ -289,7 +304,7 @@ void infer_attention(Infer *in) {
   infer_same_size(in, q->shape[q->rank - 1], k->shape[k->rank - 1], "the axes of query and key");
   infer_same_size(in, k->shape[k->rank - 2], v->shape[v->rank - 2], "the lengths of key and value");
   Dim shape[GRAPH_RANK_MAX];
-  uint32_t n = attention_batch(in, q, k, shape);
+  uint32_t n = attention_batch(in, q, k, v, shape);
   shape[n++] = q->shape[q->rank - 2];
   shape[n++] = k->shape[k->rank - 2];
   if (mask) {

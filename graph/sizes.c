@@ -44,10 +44,14 @@ static uint32_t unknown_in(const Sizes *s, Dim x, Dim *which) {
   return n;
 }
 
-bool sizes_eval(const Sizes *s, Dim x, int64_t *out) {
+static bool is_known(const Sizes *s, Dim x) {
   Dim open = NULL;
+  return x->kind != DIM_HUGE && !unknown_in(s, x, &open);
+}
+
+bool sizes_eval(const Sizes *s, Dim x, int64_t *out) {
   *out = 0;
-  return x->kind != DIM_HUGE && !unknown_in(s, x, &open) && dim_eval(x, s->values, out);
+  return is_known(s, x) && dim_eval(x, s->values, out);
 }
 
 static const char *dim_text(const Sizes *s, char *out, size_t size, Dim x) {
@@ -233,10 +237,14 @@ static int check_equal(const Sizes *s) {
     const SizesEqual *e = &g->equal.data[i];
     int64_t a, b;
     char one[128], other[128];
-    if (!sizes_eval(s, e->a, &a) || !sizes_eval(s, e->b, &b) || a == b) continue;
-    return error_set(NEREID_E_USAGE, E_GRAPH_INPUT_EQUAL, e->node,
-                     dim_text(s, one, sizeof one, e->a), dim_text(s, other, sizeof other, e->b),
-                     (long long)a, (long long)b);
+    if (!is_known(s, e->a) || !is_known(s, e->b)) continue;
+    dim_text(s, one, sizeof one, e->a);
+    dim_text(s, other, sizeof other, e->b);
+    if (!sizes_eval(s, e->a, &a) || !sizes_eval(s, e->b, &b))
+      return error_set(NEREID_E_USAGE, E_GRAPH_INPUT_UNDEFINED, e->node, one, other);
+    if (a != b)
+      return error_set(NEREID_E_USAGE, E_GRAPH_INPUT_EQUAL, e->node, one, other, (long long)a,
+                       (long long)b);
   }
   return 0;
 }

@@ -103,6 +103,8 @@ def define():
     rank("rank 3", (2, ), (2, ))
     rank("rank 2", (), ())
     rank("leading axes broadcast", (3, 1), (3, ), "attention loops")
+    rank("more values than keys", (1, 2), (1, 2), "attention loops", v=(3, 2))
+    rank("values of more axes", (2, ), (2, ), "attention loops", v=(3, 1))
     masks()
     places()
     heads()
@@ -112,8 +114,9 @@ def define():
     parts()
 
 
-def rank(name, q, kv, groups="attention"):
-    inputs = {"q": normal(1, *q, 5, 16), "k": normal(2, *kv, 9, 16), "v": normal(3, *kv, 9, 16)}
+def rank(name, q, kv, groups="attention", v=None):
+    v = kv if v is None else v
+    inputs = {"q": normal(1, *q, 5, 16), "k": normal(2, *kv, 9, 16), "v": normal(3, *v, 9, 16)}
     scores = inputs["q"].astype(np.float64) @ np.swapaxes(inputs["k"], -1, -2) / 4
     p = np.exp(scores - scores.max(-1, keepdims=True))
     expected = p / p.sum(-1, keepdims=True) @ inputs["v"]
@@ -200,6 +203,13 @@ def heads():
         lines += [f"{x}1 = torch.ops.aten.unsqueeze.default({x}, 2)",
                   f"{x}2 = torch.ops.aten.expand.default({x}1, [2, 2, 3, 9, 16])",
                   f"{x}3 = torch.ops.aten.reshape.default({x}2, [2, 6, 9, 16])"]
+    gqa = f"out = {SDPA}(q, k, v, enable_gqa=True)"
+    open_heads = {"q": [2, "h", 5, 16], "k": [2, "g", 9, 16], "v": [2, "g", 9, 16]}
+    CASES["grouped heads of any number"] = Case(inputs, [gqa], attention(*inputs.values()),
+                                                "attention loops", shapes=open_heads)
+    fewer = {"q": inputs["q"][0], "k": inputs["k"], "v": inputs["v"][:1]}
+    CASES["grouped heads, fewer axes"] = Case(fewer, [gqa], attention(*fewer.values()),
+                                              "attention loops")
     CASES["repeated heads"] = transposed(inputs, lines + [f"a = {SDPA}(q, k3, v3)"],
                                          attention(*inputs.values()))
 

@@ -257,6 +257,8 @@
 #define E_GRAPH_INPUT_SIZE "%s is %lld, but %s is %lld as %s has it"
 #define E_GRAPH_INPUT_EQUAL \
   "node %s takes %s and %s to be equal; for these inputs they are %lld and %lld"
+#define E_GRAPH_INPUT_UNDEFINED \
+  "node %s takes %s and %s to be equal; for these inputs one of them has no value"
 #define E_GRAPH_INPUT_DERIVED "%s is %lld, but %s is %lld"
 #define E_GRAPH_INPUT_RANGE "%s is %lld, but %s is from %lld to %lld"
 #define E_GRAPH_INPUT_LEAST "%s is %lld, but %s is at least %lld"

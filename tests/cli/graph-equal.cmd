@@ -9,3 +9,9 @@ nereid graph $TMP/equal.plan $m/mlp/input_0.npy $m/chain/input_0.npy --device in
 nereid graph graph_equal.py $m/mlp/input_0.npy $m/chain/input_0.npy --device interp
 # An annotation says it as well.
 nereid graph graph_annotated.py $m/mlp/input_0.npy $m/chain/input_0.npy --device interp
+# Heads that are shared by groups divide the query's.
+python=$(command -v /usr/bin/python3 || command -v python3)
+$python -c "import numpy; [numpy.save(f'$TMP/{n}.npy', numpy.ones((n, 32), 'f4')) for n in (0, 3, 4, 6)]"
+for k in 3 4 0; do
+  nereid graph graph_heads.py $TMP/6.npy $TMP/$k.npy --device interp
+done
