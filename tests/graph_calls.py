@@ -3,8 +3,8 @@
 
     graph_calls.py [COUNT] [--seed S] [--program PATH]
 
-Call i is one of graph_types/calls.txt in which one or two things are changed: a parameter's dtype,
-an axis, its sizes, or a literal.  Each is read, inferred, decomposed and planned by the fuzzer of
+Call i is one of graph_types/calls.txt in which one to three things are changed: a parameter's dtype,
+an axis, its sizes, a literal, or an optional argument that it has now.  Each is read, inferred, decomposed and planned by the fuzzer of
 graphs as text, which holds all its checks: a signal, an assertion or a text that reads back as
 another is a failure; a message is none.  --program names a fuzzer built with sanitizers
 (build-fuzz/tests/fuzz/graph_text of `make fuzz-programs`).
@@ -45,6 +45,26 @@ def change_sizes(r, sizes):
         r.shuffle(sizes)
 
 
+def optional_arguments():
+    """By operator: (name, type) of those that have a default."""
+    text = (ROOT.parent / "graph" / "op_table.h").read_text()
+    rows = re.findall(r'"((?:aten|torchvision)\.[\w.]+)", *"\((.*?)\) ->', text)
+    return {target: re.findall(r"([\w?\[\]]+) (\w+)=", schema) for target, schema in rows}
+
+
+OPTIONAL = optional_arguments()
+
+
+def add_argument(r, call):
+    found = OPTIONAL.get(call[:call.index("(")])
+    if not found:
+        return call
+    kind, name = r.choice(found)
+    value = r.choice(["True", "True", "False"] if kind == "bool" else
+                     ["x0", "x1"] if kind == "Tensor?" else LITERALS)
+    return f"{call[:-1]}, {name} = {value})"
+
+
 def change_parameter(r, parameter):
     """x: "f32[2, s0]" with another dtype or other sizes."""
     parts = re.match(r'(.*?)(\w+)\[(.*?)\](.*)$', parameter)
@@ -69,12 +89,12 @@ def change_literal(r, call):
 
 def changed(r, parameters, call):
     parameters = re.findall(r'\w+: "[^"]*"', parameters)
-    for _ in range(r.choice([1, 1, 1, 2])):
+    for _ in range(r.choice([1, 1, 1, 2, 2, 3])):
         if parameters and r.random() < 0.7:
             i = r.randrange(len(parameters))
             parameters[i] = change_parameter(r, parameters[i])
         else:
-            call = change_literal(r, call)
+            call = r.choice([change_literal, change_literal, add_argument])(r, call)
     return f"def forward(self, {', '.join(parameters)}):\n    r = {call}\n    return (r,)\n"
 
 
