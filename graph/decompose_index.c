@@ -29,10 +29,15 @@ Node *decompose_gather(Build *b) {
 }
 
 Node *decompose_index_select(Build *b) {
-  Node *x = self_of(b);
+  Node *x = self_of(b), *index = build_input(b, "index");
   Arg axis = build_int(b, infer_axis_arg(&b->in, "dim", rank_of(x)));
-  return build_become(b, "aten.index_select.default",
-                      ARGS(arg_node(x), axis, build_arg(b, "index")));
+  Arg args[] = {arg_node(x), axis, arg_node(index)};
+  if (rank_of(x)) return build_become(b, "aten.index_select.default", 3, args);
+  /* A scalar passes for a tensor of one element. */
+  Dim one = build_const(b, 1);
+  args[0] = arg_node(build_view(b, x, 1, &one));
+  args[2] = arg_node(build_view(b, index, 1, &one));
+  return build_view(b, build(b, "aten.index_select.default", 3, args), 0, NULL);
 }
 
 /* Both broadcast along all axes but the one. */
@@ -50,7 +55,7 @@ Node *decompose_take_along_dim(Build *b) {
   uint32_t rank = b->in.n->type.rank;
   memcpy(shape, b->in.n->type.shape, rank * sizeof *shape);
   memcpy(own, shape, rank * sizeof *own);
-  own[axis] = x->type.shape[axis];
+  if (rank) own[axis] = x->type.shape[axis]; /* a scalar has none */
   x = build_expand(b, x, rank, own);
   index = build_expand(b, index, rank, shape);
   return build(b, "aten.gather.default", ARGS(arg_node(x), build_int(b, axis), arg_node(index)));

@@ -91,7 +91,13 @@ void infer_index_select(Infer *in) {
   const ValueType *x = along(in, &axis), *index = infer_tensor(in, "index");
   infer_rank(in, index, 0, 1);
   need_index(in, index);
-  infer_set_axis(in, x, axis, infer_axis_size(in, index, 0));
+  Dim count = infer_axis_size(in, index, 0);
+  if (x->rank) {
+    infer_set_axis(in, x, axis, count);
+    return;
+  }
+  infer_same_size(in, count, infer_const(in, 1), "the elements of an index and of a scalar");
+  infer_set(in, x->dtype, 0, NULL);
 }
 
 /* A scalar passes for a tensor of one element. */

@@ -3,11 +3,12 @@
 
     graph_calls.py [COUNT] [--seed S] [--program PATH]
 
-Call i is one of graph_types/calls.txt in which one to three things are changed: a parameter's dtype,
-an axis, its sizes, a literal, or an optional argument that it has now.  Each is read, inferred, decomposed and planned by the fuzzer of
-graphs as text, which holds all its checks: a signal, an assertion or a text that reads back as
-another is a failure; a message is none.  --program names a fuzzer built with sanitizers
-(build-fuzz/tests/fuzz/graph_text of `make fuzz-programs`).
+Call i is one of graph_types/calls.txt in which one to three things are changed: a parameter's
+dtype, an axis, its sizes, a literal, or an optional argument that it has now.  Each is read,
+inferred, decomposed and planned by the fuzzer of graphs as text, which holds all its checks: a
+signal, an assertion or a text that reads back as another is a failure; a message is none.
+--program names a fuzzer built with sanitizers (build-fuzz/tests/fuzz/graph_text of
+`make fuzz-programs`).
 """
 import argparse, os, pathlib, random, re, subprocess, sys, tempfile
 

@@ -1,4 +1,4 @@
-def forward(self, p_w: "f32[9, 4]", x: "f32[3, 4]", i: "i64[2, 3]", j: "i64[2]", m: "b8[3]", t: "i64[3, 1]", s: "f32[]"):
+def forward(self, p_w: "f32[9, 4]", x: "f32[3, 4]", i: "i64[2, 3]", j: "i64[2]", m: "b8[3]", t: "i64[3, 1]", s: "f32[]", o: "i64[1]"):
     a = torch.ops.aten.embedding.default(p_w, i, 0)
     b = torch.ops.aten.gather.default(x, -1, t)
     c = torch.ops.aten.index_select.default(x, -1, j)
@@ -8,4 +8,5 @@ def forward(self, p_w: "f32[9, 4]", x: "f32[3, 4]", i: "i64[2, 3]", j: "i64[2]",
     g = torch.ops.aten.index_put.default(x, [m], s)
     h = torch.ops.aten._unsafe_index.Tensor(x, [j, None])
     k = torch.ops.aten.cdist.default(x, p_w)
-    return (a, b, c, d, e, f, g, h, k)
+    l = torch.ops.aten.index_select.default(s, 0, o)
+    return (a, b, c, d, e, f, g, h, k, l)
