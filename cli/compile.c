@@ -26,12 +26,7 @@ typedef struct {
 } Compile;
 
 static int add_type(void *request, const char *pair) {
-  char *name = strdup(pair);
-  if (!name) return args_out_of_memory();
-  char *type = args_value(name, "TYPE");
-  int status = type ? request_add(request, name, type, NULL) : STATUS_USAGE;
-  free(name);
-  return status;
+  return request_add_pair(request, pair, true);
 }
 
 static int add_signature(Request *r, const char *text) {

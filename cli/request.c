@@ -21,18 +21,19 @@ int request_add(Request *r, const char *name, const char *type, const char *valu
   return STATUS_OK;
 }
 
-static int add_define(Request *r, const char *pair) {
-  char *copy = strdup(pair);
-  if (!copy) return args_out_of_memory();
-  char *value = args_value(copy, "VALUE");
-  int status = value ? request_add(r, copy, NULL, value) : STATUS_USAGE;
-  free(copy);
+int request_add_pair(Request *r, const char *pair, bool typed) {
+  char *name = strdup(pair);
+  if (!name) return args_out_of_memory();
+  char *text = args_value(name, typed ? "TYPE" : "VALUE");
+  int status = STATUS_USAGE;
+  if (text) status = request_add(r, name, typed ? text : NULL, typed ? NULL : text);
+  free(name);
   return status;
 }
 
 int request_option(Request *r, int id, const char *value) {
   switch (id) {
-    case OPT_DEFINE: return add_define(r, value);
+    case OPT_DEFINE: return request_add_pair(r, value, false);
     case OPT_NUM_WARPS:
       return args_number(&r->api.num_warps, "--num-warps", value, 1, 32) ? 0 : STATUS_USAGE;
     case OPT_NUM_STAGES:

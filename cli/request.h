@@ -39,6 +39,8 @@ int request_file(Request *r, const char *value);
 bool request_has(const Request *r, const char *name);
 /* One of type and value is NULL. */
 int request_add(Request *r, const char *name, const char *type, const char *value);
+/* NAME=TYPE, or NAME=VALUE of a constexpr. */
+int request_add_pair(Request *r, const char *pair, bool typed);
 /* Forgets what was added, for another set of values. */
 void request_clear(Request *r);
 /* Completes `api`; to be called again if something was added. */
