@@ -166,21 +166,19 @@ bool args_split(Strings *out, const char *text) {
   }
 }
 
-typedef int (*EachPair)(void *context, const char *pair);
-
 /* `NAME=(A,B)` at text `(A,B)`. */
-static int each_item(const char *pair, const char *text, EachPair each, void *context) {
+static int each_item(const char *pair, const char *text, ArgsPair each, void *context) {
   Strings items = {0};
   char *inside = strndup(text + 1, strlen(text) - 2);
-  int status = inside && args_split(&items, inside) ? STATUS_OK : STATUS_PROBLEM;
+  if (!inside) return args_out_of_memory();
+  int status = args_split(&items, inside) ? STATUS_OK : STATUS_PROBLEM;
   /* (A,) is a tuple of one. */
   bool open = items.len > 1 && !*items.data[items.len - 1];
   for (int i = 0; i < items.len - open && !status; i++) {
     char *item;
-    if (asprintf(&item, "%.*s.%d=%s", (int)(text - pair - 1), pair, i, items.data[i]) < 0)
-      status = args_out_of_memory();
-    else status = args_each_item(item, each, context);
-    if (item) free(item);
+    int n = asprintf(&item, "%.*s.%d=%s", (int)(text - pair - 1), pair, i, items.data[i]);
+    status = n < 0 ? args_out_of_memory() : args_each_item(item, each, context);
+    if (n >= 0) free(item);
   }
   free(inside);
   strings_free(&items);
@@ -194,7 +192,7 @@ static int depth_of(const char *pair) {
   return dots;
 }
 
-int args_each_item(const char *pair, EachPair each, void *context) {
+int args_each_item(const char *pair, ArgsPair each, void *context) {
   enum { DEPTH_MAX = 8 };
   const char *eq = strchr(pair, '=');
   size_t n = eq ? strlen(eq + 1) : 0;

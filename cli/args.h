@@ -72,8 +72,9 @@ void settings_free(Settings *s);
 
 /* Splits at commas outside brackets and parentheses. */
 bool args_split(Strings *out, const char *text);
-/* Calls `each` with NAME=TEXT, or, of NAME=(A,B), with NAME.0=A and NAME.1=B.  Returns a status. */
-int args_each_item(const char *pair, int (*each)(void *context, const char *pair), void *context);
+typedef int (*ArgsPair)(void *context, const char *pair); /* returns a status */
+/* Calls `each` with NAME=TEXT, or, of NAME=(A,B), with NAME.0=A and NAME.1=B. */
+int args_each_item(const char *pair, ArgsPair each, void *context);
 /* Splits NAME=VALUE in place: returns VALUE, or NULL (printed). */
 char *args_value(char *pair, const char *what);
 /* Splits FILE[:KERNEL] in place: returns KERNEL or NULL. */

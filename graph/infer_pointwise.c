@@ -124,11 +124,15 @@ uint32_t infer_broadcast(Infer *in, const Operand *x, uint32_t n, Dim *shape) {
   return rank;
 }
 
-void infer_fits(Infer *in, const Operand *x, const Dim *shape, uint32_t rank) {
+bool infer_expands(Infer *in, const Operand *x, const Dim *shape, uint32_t rank) {
   bool ok = x->rank <= rank;
   for (uint32_t k = 0; ok && k < x->rank; k++)
     ok = dim_is(x->shape[k], 1) || infer_equal(in, x->shape[k], shape[rank - x->rank + k]);
-  if (!ok)
+  return ok;
+}
+
+void infer_fits(Infer *in, const Operand *x, const Dim *shape, uint32_t rank) {
+  if (!infer_expands(in, x, shape, rank))
     infer_fail(in, E_GRAPH_FITS, infer_shape_text(in, x->shape, x->rank),
                infer_shape_text(in, shape, rank));
 }

@@ -331,12 +331,9 @@ void infer_weight_norm(Infer *in) {
   const ValueType *v = infer_tensor(in, "v"), *g = infer_tensor(in, "g");
   infer_need_float(in, v->dtype);
   infer_axis_arg(in, "dim", v->rank);
-  bool fits = g->rank <= v->rank;
-  for (uint32_t i = 0; i < g->rank && fits; i++) {
-    Dim size = g->shape[g->rank - 1 - i];
-    fits = dim_is(size, 1) || infer_equal(in, size, v->shape[v->rank - 1 - i]);
-  }
-  if (!fits) infer_fail(in, E_GRAPH_FITS, infer_type_text(in, g), infer_type_text(in, v));
+  Operand lengths = infer_tensor_operand(g);
+  if (!infer_expands(in, &lengths, v->shape, v->rank))
+    infer_fail(in, E_GRAPH_FITS, infer_type_text(in, g), infer_type_text(in, v));
   in->result = *v;
 }
 

@@ -104,6 +104,8 @@ DType infer_promote(Infer *in, const Operand *x, uint32_t n);
 /* Returns the rank. */
 uint32_t infer_broadcast(Infer *in, const Operand *x, uint32_t n, Dim *shape);
 /* Can x be expanded to that shape? */
+bool infer_expands(Infer *in, const Operand *x, const Dim *shape, uint32_t rank);
+/* Fails if it cannot. */
 void infer_fits(Infer *in, const Operand *x, const Dim *shape, uint32_t rank);
 DType infer_to_float(DType t); /* integers become f32 */
 void infer_need_float(Infer *in, DType t);

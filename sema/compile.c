@@ -83,7 +83,7 @@ static Value bound_value(Sema *S, Bound *b, const char *name) {
   }
   VEC(Value) items = {0};
   for (;;) {
-    const char *item = arena_printf(S->arena, "%s.%u", name, (unsigned)items.len);
+    const char *item = item_name(S->arena, name, (uint32_t)items.len);
     if (b->at == b->n || !sema_is_item(b->all[b->at].name, item)) break;
     Value v = bound_value(S, b, item);
     vec_push(S->arena, &items, v);

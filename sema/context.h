@@ -423,6 +423,10 @@ bool find_attribute(Sema *S, Value v, Name name, Span at, Value *out);
 /* Where a kernel's free names are looked up: its file, or the host function around it. */
 ModuleInfo *kernel_module(Program *p, const Kernel *k);
 
+/* ---- inputs.c ---- */
+/* The name of a tuple's item as an argument. */
+const char *item_name(Arena *a, const char *tuple, uint32_t i);
+
 /* ---- compile.c ---- */
 /* An argument's value as it was given; V_ABSENT for a type or a function's name. */
 Value constant_arg(Sema *S, const KernelArg *arg);

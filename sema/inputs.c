@@ -43,7 +43,7 @@ static bool is_given(const Inputs *in, const char *name) {
   return false;
 }
 
-static const char *item_name(Arena *a, const char *tuple, uint32_t i) {
+const char *item_name(Arena *a, const char *tuple, uint32_t i) {
   return arena_printf(a, "%s.%u", tuple, i);
 }
 

@@ -99,6 +99,13 @@ def changed(r, parameters, call):
     return f"def forward(self, {', '.join(parameters)}):\n    r = {call}\n    return (r,)\n"
 
 
+def last_words(done):
+    """What it died of: a sanitizer's report begins with that, and ends in a legend."""
+    lines = done.stderr.strip().splitlines()
+    begin = next((i for i, line in enumerate(lines) if "Sanitizer" in line), max(len(lines) - 8, 0))
+    return lines[begin:begin + 8] or [f"status {done.returncode}"]
+
+
 def run(program, texts, folder):
     """Checks a batch; one that fails ends the process, which goes on behind it."""
     files = []
@@ -115,8 +122,7 @@ def run(program, texts, folder):
         at += good
         if done.returncode == 0:
             return
-        last = done.stderr.strip().splitlines()[-8:] or [f"status {done.returncode}"]
-        check(False, "\n".join(["", texts[min(at, len(texts) - 1)], *last]))
+        check(False, "\n".join(["", texts[min(at, len(texts) - 1)], *last_words(done)]))
         at += 1
 
 
