@@ -123,7 +123,7 @@ enum { BUCKETS = 512 };
 typedef struct {
   Clean *c;
   Seen *table[BUCKETS];
-  NestVar **same; /* by var id: the variable that holds the same; NULL */
+  NestVar **same; /* by var id: the variable that holds the same, which may have one too; NULL */
 } Equal;
 
 static bool single(const Clean *c, const Ref *r) {
@@ -227,8 +227,10 @@ static bool equal_stmt(Pairs *p, const NestStmt *a, const NestStmt *b) {
   return true;
 }
 
+/* Two in an unroll are the same, and later the unroll as a whole is the same as one before. */
 static void rename_ref(Equal *e, Ref *r) {
-  if (r->kind == REF_VAR && e->same[r->var->id]) r->var = e->same[r->var->id];
+  if (r->kind != REF_VAR) return;
+  while (e->same[r->var->id]) r->var = e->same[r->var->id];
 }
 
 static void rename_stmt(Equal *e, NestStmt *st) {
