@@ -146,34 +146,31 @@ static void assign_all(Build *s, TileValue *const *carried, TileValue *const *fr
     }
 }
 
-/* Conversions made inside a region are forgotten at its end.  `loop`: the region begins an
- * iteration of it; NULL: it does not. */
-static void region(Build *s, NestStmt *owner, const TileBlock *b, const TileOp *loop) {
-  NestBuilder outer = s->b;
-  size_t known = s->converted.len;
-  s->b.block = nest_block(s->nest, owner);
+/* Where the builder stood outside a block, and what it knew there. */
+typedef struct {
+  NestBuilder outer;
+  size_t converted;
+} Scope;
+
+/* The builder goes to the end of a block; what it converts there is known only there. */
+static Scope enter(Build *s, NestBlock *b) {
+  Scope scope = {s->b, s->converted.len};
+  s->b.block = b;
   s->b.before = NULL;
-  s->depth++;
+  return scope;
+}
+
+static void leave(Build *s, Scope scope) {
+  s->converted.len = scope.converted;
+  s->b = scope.outer;
+}
+
+/* `loop`: the region begins an iteration of it; NULL: it does not. */
+static void region(Build *s, NestStmt *owner, const TileBlock *b, const TileOp *loop) {
+  Scope scope = enter(s, nest_block(s->nest, owner));
   if (loop) build_loop_barrier(s, loop);
   block(s, b);
-  s->depth--;
-  s->converted.len = known;
-  s->b = outer;
-}
-
-/* Runs `then` statements at the end of a region that region() has filled. */
-static NestBuilder at_end(Build *s, NestStmt *owner, int which) {
-  NestBuilder outer = s->b;
-  s->b.block = owner->regions[which];
-  s->b.before = NULL;
-  return outer;
-}
-
-/* Conversions of carried values are stale once a loop has changed them. */
-static void forget_conversions(Build *s, TileValue *const *v, uint32_t n) {
-  for (uint32_t i = 0; i < n; i++)
-    for (size_t k = 0; k < s->converted.len; k++)
-      if (s->converted.data[k].value == v[i]->id) s->converted.data[k].value = UINT32_MAX;
+  leave(s, scope);
 }
 
 static void for_loop(Build *s, const TileOp *op) {
@@ -191,20 +188,13 @@ static void for_loop(Build *s, const TileOp *op) {
   int64_t stages = tile_int(op, TA_num_stages, 0), unroll = tile_int(op, TA_unroll, 0);
   if (stages) nest_set_int(s->nest, st, NA_stages, stages);
   if (unroll) nest_set_int(s->nest, st, NA_unroll, unroll);
-  NestBuilder outer = s->b;
-  s->b.block = nest_block(s->nest, st);
-  s->b.before = NULL;
-  size_t known = s->converted.len;
+  Scope scope = enter(s, nest_block(s->nest, st));
   PendingMark before = build_pending(s);
-  s->depth++;
   build_loop_barrier(s, op);
   block(s, body);
   assign_all(s, body->params + 1, body->last->args, n);
-  s->depth--;
-  s->converted.len = known;
-  s->b = outer;
+  leave(s, scope);
   build_join_pending(s, before);
-  forget_conversions(s, body->params + 1, n);
   for (uint32_t i = 0; i < n; i++) {
     s->var[op->results[i]->id] = s->var[body->params[i + 1]->id];
     s->scalar[op->results[i]->id] = s->scalar[body->params[i + 1]->id];
@@ -226,15 +216,15 @@ static void while_loop(Build *s, const TileOp *op) {
   region(s, st, head, op);
   build_join_pending(s, before);
   before = build_pending(s);
-  NestBuilder outer = at_end(s, st, 0);
+  Scope scope = enter(s, st->regions[0]);
   assign_all(s, body->params, head->last->args + 1, body->nparams);
   nest_mov(&s->b, ref_var(cond), build_scalar(s, head->last->args[0]), cond->dtype);
-  s->b = outer;
+  leave(s, scope);
   region(s, st, body, NULL);
   build_join_pending(s, before);
-  outer = at_end(s, st, 1);
+  scope = enter(s, st->regions[1]);
   assign_all(s, head->params, body->last->args, op->nargs);
-  s->b = outer;
+  leave(s, scope);
   for (uint32_t i = 0; i < op->nresults; i++) {
     s->var[op->results[i]->id] = s->var[body->params[i]->id];
     s->scalar[op->results[i]->id] = s->scalar[body->params[i]->id];
@@ -251,9 +241,9 @@ static void branch(Build *s, const TileOp *op) {
   for (int r = 0; r < 2; r++) {
     if (r) then = build_pending_else(s, before);
     region(s, st, op->regions[r], NULL);
-    NestBuilder outer = at_end(s, st, r);
+    Scope scope = enter(s, st->regions[r]);
     assign_all(s, op->results, op->regions[r]->last->args, op->nresults);
-    s->b = outer;
+    leave(s, scope);
   }
   build_join_sides(s, &then);
 }

@@ -14,7 +14,6 @@
 typedef struct {
   uint32_t value;
   NestVar *var;
-  uint32_t depth; /* of the block in which it was made */
 } Converted;
 
 /* An expression that the current nest has computed. */
@@ -74,8 +73,7 @@ typedef struct Build {
   NestVar **var;   /* by value id: held tiles */
   Memo *memo;      /* by value id */
   uint32_t nests, current; /* numbers of the last nest, and of the open one */
-  uint32_t depth;
-  VEC(Converted) converted;
+  VEC(Converted) converted; /* in the block at hand, and in those around it */
   VEC(Pending) pending; /* from pending_from on; those before are only of marks */
   size_t pending_from;
   bool *written;         /* by value id: a parameter that something is written to ... */

@@ -251,7 +251,7 @@ NestVar *build_held(Build *s, const TileValue *v, const Layout *layout) {
     if (c->value == v->id && layout_eq(&c->var->layout, layout)) return c->var;
   }
   NestVar *var = own ? build_relayout(s, own, &v->type, layout) : compute_into(s, v, layout);
-  Converted c = {v->id, var, s->depth};
+  Converted c = {v->id, var};
   vec_push(s->scratch, &s->converted, c);
   return var;
 }
