@@ -164,6 +164,14 @@ typedef struct {
   NestBuffer *buffer;
 } Operand;
 
+/* True if x's own registers serve as the fragment `want`.  What they hold behind the end of k is
+ * anything, and times zero it need not be zero; behind the ends of m and n it reaches nothing. */
+static bool is_fragment(const Build *s, const TileValue *x, const Layout *want, int which) {
+  int k = which ? want->rank - 2 : want->rank - 1;
+  return s->var[x->id] && build_same_threads(&s->var[x->id]->layout, want) &&
+         layout_padded(want, k) == x->type.shape[k];
+}
+
 static Operand dot_operand(Build *s, const TileValue *x, const Atom *atom, const Layout *acc,
                            int which) {
   int wm = 1, wn = 1;
@@ -173,8 +181,7 @@ static Operand dot_operand(Build *s, const TileValue *x, const Atom *atom, const
   bool group = atom->warps > 1;
   if (group && which) return (Operand){NULL, stage_operand(s, x, &room, OPERAND_PANELS)};
   Layout want = schedule_fragment(atom, which, &x->type, wm, wn, s->nest->warps);
-  if (s->var[x->id] && build_same_threads(&s->var[x->id]->layout, &want))
-    return (Operand){build_held(s, x, &want), NULL};
+  if (is_fragment(s, x, &want, which)) return (Operand){build_held(s, x, &want), NULL};
   NestBuffer *buf = stage_operand(s, x, &room, group ? OPERAND_PANELS : OPERAND_ROWS);
   if (group || by_ldmatrix(atom, which, &x->type, wm, wn)) return (Operand){NULL, buf};
   return (Operand){fragment_from(s, buf, &x->type, &want), NULL};
