@@ -88,8 +88,7 @@ static void load_global(Warp *w, const Inst *in, uint64_t addr, uint32_t lane, L
   uint32_t size = dtype_bytes(in->type), piece = piece_of(r, in);
   Access who = access_of(w, in, &in->places[0]);
   uint32_t racing = in->uniform ? ANY_LANE : lane;
-  race_global(w, in, &in->places[0], in->is_volatile ? RACE_ATOMIC : RACE_READ, racing, addr,
-              false);
+  race_global(w, in, &in->places[0], in->is_volatile ? RACE_POLL : RACE_READ, racing, addr, false);
   for (uint32_t k = 0; k < in->n;) {
     memory_read(r->memory, addr + k * size, piece, raw, who);
     for (uint32_t i = 0; i < piece; i += size, k++)

@@ -63,24 +63,38 @@ static const Mark *unordered_reader(const Warp *w, uint32_t lane, const Cell *c)
   return ordered(w, lane, &c->read) ? NULL : &c->read;
 }
 
-/* The access that conflicts with this one, or NULL; the cell then knows this one too. */
-static bool touch(Warp *w, Cell *c, RaceVerb verb, uint32_t lane, const Inst *in, Mark *other) {
+/* An access that is not ordered and that `verb` conflicts with, or NULL. */
+static const Mark *conflicting(const Warp *w, const Cell *c, RaceVerb verb, uint32_t lane) {
+  bool writes = verb == RACE_WRITE || verb == RACE_COPY;
   const Mark *bad = ordered(w, lane, &c->write) ? NULL : &c->write;
-  if (!bad && verb != RACE_ATOMIC) bad = unordered_in(w, lane, c->atomics);
-  if (!bad && verb != RACE_READ) bad = unordered_reader(w, lane, c);
+  if (!bad && (writes || verb == RACE_READ)) bad = unordered_in(w, lane, c->atomics);
+  if (!bad && (writes || verb == RACE_ATOMIC)) bad = unordered_reader(w, lane, c);
+  if (!bad && writes) bad = unordered_in(w, lane, c->polls);
+  return bad;
+}
+
+static void add_mark(Warp *w, uint32_t *group, Mark m) {
+  if (!*group) *group = new_group(w->prog);
+  add_to_group(w->prog, *group, m);
+}
+
+/* True if the access conflicts with *other; the cell then knows this one too. */
+static bool touch(Warp *w, Cell *c, RaceVerb verb, uint32_t lane, const Inst *in, Mark *other) {
+  const Mark *bad = conflicting(w, c, verb, lane);
   if (bad) *other = *bad;
   bool conflict = bad != NULL;
   Mark m = mark_of(w, lane, in);
-  if (verb == RACE_READ) {
-    add_reader(w, c, lane, m);
-  } else if (verb == RACE_ATOMIC) {
-    if (!c->atomics) c->atomics = new_group(w->prog);
-    add_to_group(w->prog, c->atomics, m);
-  } else {
-    *c = (Cell){.write = m,
-                .read = {.thread = NO_THREAD},
-                .in_flight = verb == RACE_COPY,
-                .fences = w->fences};
+  switch (verb) {
+    case RACE_READ: add_reader(w, c, lane, m); break;
+    case RACE_ATOMIC: add_mark(w, &c->atomics, m); break;
+    case RACE_POLL: add_mark(w, &c->polls, m); break;
+    case RACE_WRITE:
+    case RACE_COPY:
+      *c = (Cell){.write = m,
+                  .read = {.thread = NO_THREAD},
+                  .in_flight = verb == RACE_COPY,
+                  .fences = w->fences};
+      break;
   }
   return conflict;
 }
@@ -96,6 +110,7 @@ static const char *thread_text(const Run *r, uint16_t thread) {
 static const char *const verbs[] = {[RACE_READ] = "reads",
                                     [RACE_WRITE] = "writes",
                                     [RACE_ATOMIC] = "updates",
+                                    [RACE_POLL] = "reads",
                                     [RACE_COPY] = "copies to"};
 
 static const char *verb_of(const Inst *in) {
@@ -221,8 +236,8 @@ void race_global(Warp *w, const Inst *in, const Spot *p, RaceVerb verb, uint32_t
     Cell before = *c;
     if (!touch(w, c, verb, lane, in, &other)) continue;
     /* All threads may store one value, if nobody reads it in between. */
-    bool harmless =
-        same && !unordered_reader(w, lane, &before) && !unordered_in(w, lane, before.atomics);
+    bool harmless = same && !unordered_reader(w, lane, &before) &&
+                    !unordered_in(w, lane, before.atomics) && !unordered_in(w, lane, before.polls);
     if (!harmless && nest_found(w, FOUND_GLOBAL_RACE, in->stmt->span, r->insts[other.inst].stmt))
       report(w, verb, lane, global_text(r, p), other);
   }

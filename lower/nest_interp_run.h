@@ -105,6 +105,7 @@ typedef struct {
   Mark read;        /* the last one, if all others are ordered before it */
   uint32_t readers; /* else a mark for each warp: index into Prog.marks, 0 for none */
   uint32_t atomics; /* the same for atomics since the last write */
+  uint32_t polls;   /* the same for volatile reads, which may meet atomics but no write */
   uint32_t in_flight : 1; /* an asynchronous copy, `write`, has not ended */
   uint32_t fences : 31;   /* the writer's, when it wrote */
 } Cell;
@@ -272,7 +273,8 @@ bool nest_found(Warp *w, NestFinding kind, Span at, const void *subject);
 void nest_found_poison(Warp *w, const Inst *in, const Inst *why, const char *what);
 
 /* ---- order of accesses (nest_interp_race.c) ---- */
-typedef enum { RACE_READ, RACE_WRITE, RACE_ATOMIC, RACE_COPY } RaceVerb;
+/* RACE_POLL is a volatile read. */
+typedef enum { RACE_READ, RACE_WRITE, RACE_ATOMIC, RACE_POLL, RACE_COPY } RaceVerb;
 /* Accesses of one lane (ANY_LANE: of all), to shared memory at byte `at`, ... */
 void race_shared(Warp *w, const Inst *in, const Spot *p, RaceVerb verb, uint32_t lane,
                  int64_t at);
