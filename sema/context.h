@@ -36,7 +36,7 @@ enum {
   UNSETTLED_MAX = 1 << 12, /* values of names of modules that are not kept */
   EVAL_MB_MAX = 512,       /* what one evaluation may take of memory */
   EVAL_SPENT_MAX = 4,      /* evaluations of a program that have taken so much */
-  ITEMS_MAX = 1 << 28,     /* items of containers that a program goes through */
+  ITEMS_MAX = 1 << 26,     /* items of containers that a program goes through */
   TUPLE_MAX = 1 << 16,     /* elements of a tuple made by repetition */
   ROWS_MAX = 1 << 20,      /* elements of all tuples that zip() and product() make */
   STR_MAX = VALUE_TEXT_MAX
