@@ -214,6 +214,20 @@ static bool learn(Copy *c, bool known[2], int64_t bytes, int64_t global, int64_t
   return true;
 }
 
+/* How far a step of `bytes` goes in all along the axis of the smaller stride, of `n` steps. */
+static int64_t reach_of(const Copy *c, int64_t bytes, int64_t n) {
+  int big = c->stride[0] < c->stride[1];
+  return bytes % c->stride[big] ? bytes * (n - 1) : 0;
+}
+
+/* What goes from the end of a row on to the next one tells how far apart rows are at %p. */
+static bool rows_follow(Copy *c, bool known[2]) {
+  int big = c->stride[0] < c->stride[1];
+  int64_t columns = c->stride[big] / c->stride[!big];
+  return c->stride[big] % c->stride[!big] == 0 &&
+         learn(c, known, c->stride[big], columns * c->global[!big], columns * c->pointers[!big]);
+}
+
 static int64_t coefficient(const Affine *x, const NestIndex *index) {
   for (int i = 0; i < x->n; i++)
     if (x->t[i].index == index) return x->t[i].coef;
@@ -235,11 +249,17 @@ static bool learn_strides(const Direct *s, Copy *c) {
   if (!lane_step(s, &c->base, 0, &c->lane) || !lane_step(s, &c->more, 0, &more)) return false;
   c->lane += c->scale * more;
   if (lane ? !learn(c, known, lane, c->lane, 0) : c->lane != 0) return false;
+  int64_t reach = lane ? reach_of(c, lane, s->nest->lanes) : 0;
   for (int i = 0; i < to->n; i++) {
     const NestIndex *index = to->t[i].index;
     if (!learn(c, known, to->t[i].coef, coefficient(from, index), coefficient(pointer, index)))
       return false;
+    reach += reach_of(c, to->t[i].coef, index->extent);
   }
+  int big = c->stride[0] < c->stride[1];
+  if (reach >= c->stride[big] && !rows_follow(c, known)) return false;
+  for (int axis = 0; axis < 2; axis++)
+    if (!known[axis] && c->buffer->tile.shape[axis] > 1) return false;
   c->first = from->c;
   return true;
 }
@@ -416,7 +436,8 @@ static void remove_copy(Direct *s, Copy *c) {
   nest_remove(c->store);
   if (s->uses[c->load->dsts[0].var->id] == 1) {
     NestStmt *address = only_def(s, &c->load->mems[0].base);
-    if (address && address->parent == b && s->uses[address->dsts[0].var->id] == 1)
+    if (address && address->parent == b && address->dsts[0].var != c->base.var &&
+        s->uses[address->dsts[0].var->id] == 1)
       nest_remove(address);
     nest_remove(c->load);
   }
