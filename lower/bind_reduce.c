@@ -1,6 +1,30 @@
 /* Reductions: by digit, registers first (bind_registers.c), then lanes, then warps. */
 #include "lower/bind_reduce.h"
 
+/* ---- one step ---- */
+
+static bool is_padded(const Reduction *r) { return r->held > r->n; }
+
+static Ref fresh(Bind *s, const NestVar *like) {
+  return ref_var(bind_var(s, NULL, like->dtype, like->elem, 1, like->uniform));
+}
+
+/* x lies behind acc: where it is padding, acc stays. */
+void bind_combine_held(Bind *s, const Reduction *r, const Ref *acc, const Ref *x) {
+  if (!is_padded(r)) {
+    bind_combine(s, r->st, acc, x);
+    return;
+  }
+  Ref has = x[r->n], both[MAX_OPERANDS];
+  for (int i = 0; i < r->n; i++) {
+    both[i] = fresh(s, acc[i].var);
+    nest_mov(&s->b, both[i], acc[i], acc[i].var->dtype);
+  }
+  bind_combine(s, r->st, both, x);
+  for (int i = 0; i < r->n; i++)
+    nest_op(&s->b, TILE_SELECT, acc[i].var->dtype, acc[i], has, both[i], acc[i]);
+}
+
 /* ---- across lanes ---- */
 
 /* The number of the lane whose digits along the axis are 0. */
@@ -26,25 +50,29 @@ static void share_first(Bind *s, const Reduction *r) {
   bind_close(s, outer);
 }
 
-/* A butterfly over the axis's lane digits leaves the result in all of them. */
-static void fold_lanes(Bind *s, Reduction *r) {
+static void fold_lane(Bind *s, const Reduction *r, int by) {
   Affine sub = bind_packed(s, r->kept);
+  NestBuilder outer = bind_open_loops(s, r->kept);
+  Ref acc[MAX_OPERANDS + 1], other[MAX_OPERANDS + 1];
+  for (int i = 0; i < r->held; i++) {
+    acc[i] = ref_sub(r->acc[i], sub);
+    other[i] = fresh(s, r->acc[i]);
+    bind_shuffle(s, other[i], acc[i], "xor", by, r->acc[i]->dtype);
+  }
+  bind_combine_held(s, r, acc, other);
+  bind_close(s, outer);
+}
+
+/* A butterfly over the axis's lane digits leaves the result in all of them; with padding, in the
+ * first one, which then takes neighbours first. */
+static void fold_lanes(Bind *s, Reduction *r) {
   bool any = false;
   for (int d = 0; d < s->ndims; d++) {
     const Dim *x = &s->dims[d];
     if (x->axis != r->axis || x->place != PLACE_LANE) continue;
     any = true;
-    for (int by = x->stride * x->extent / 2; by >= x->stride; by /= 2) {
-      NestBuilder outer = bind_open_loops(s, r->kept);
-      Ref acc[MAX_OPERANDS], other[MAX_OPERANDS];
-      for (int i = 0; i < r->n; i++) {
-        acc[i] = ref_sub(r->acc[i], sub);
-        other[i] = ref_var(bind_var(s, NULL, r->acc[i]->dtype, r->acc[i]->elem, 1, false));
-        bind_shuffle(s, other[i], acc[i], "xor", by, r->acc[i]->dtype);
-      }
-      bind_combine(s, r->st, acc, other);
-      bind_close(s, outer);
-    }
+    for (int near = 1, far = x->extent / 2; far >= 1; near *= 2, far /= 2)
+      fold_lane(s, r, x->stride * (is_padded(r) ? near : far));
   }
   bool tile = r->st->dsts[0].var->tile.rank > 0;
   if (any && tile && !nest_str(r->st, NA_combine, NULL)) share_first(s, r);
@@ -90,20 +118,21 @@ static int64_t vector_of(const Bind *s, int64_t count, int64_t bytes) {
 }
 
 /* Combines n registers pair by pair, so that few of the steps wait for each other: n is a power of
- * two.  The result is in the first one. */
+ * two.  The result is in the first one.  With padding, neighbours come first. */
 static void combine_tree(Bind *s, const Reduction *r, NestVar **v, int32_t n) {
-  while ((n /= 2) >= 1) {
+  for (int32_t apart = 1; (n /= 2) >= 1; apart *= 2) {
     NestBuilder outer = s->b;
     NestIndex *u = nest_index(s->nest, "k", n);
     bind_loop(s, NEST_UNROLL, u);
-    Affine near = affine_index(u, 1), far = affine_const(n);
+    Affine near = affine_index(u, is_padded(r) ? 2 * apart : 1);
+    Affine far = affine_const(is_padded(r) ? apart : n);
     affine_add(&far, &near);
-    Ref acc[MAX_OPERANDS], x[MAX_OPERANDS];
-    for (int i = 0; i < r->n; i++) {
+    Ref acc[MAX_OPERANDS + 1], x[MAX_OPERANDS + 1];
+    for (int i = 0; i < r->held; i++) {
       acc[i] = ref_sub(v[i], near);
       x[i] = ref_sub(v[i], far);
     }
-    bind_combine(s, r->st, acc, x);
+    bind_combine_held(s, r, acc, x);
     bind_close(s, outer);
   }
 }
@@ -112,14 +141,14 @@ static void combine_tree(Bind *s, const Reduction *r, NestVar **v, int32_t n) {
 typedef struct {
   int warps;
   bool uniform; /* all threads read from one place */
-  NestBuffer *buf[MAX_OPERANDS];
-  Slot slot[MAX_OPERANDS];
-  NestVar *part[MAX_OPERANDS]; /* by warp */
+  NestBuffer *buf[MAX_OPERANDS + 1];
+  Slot slot[MAX_OPERANDS + 1];
+  NestVar *part[MAX_OPERANDS + 1]; /* by warp */
 } Warps;
 
 static void store_parts(Bind *s, const Reduction *r, Warps *w) {
   Affine sub = bind_packed(s, r->kept);
-  for (int i = 0; i < r->n; i++) {
+  for (int i = 0; i < r->held; i++) {
     DType t = r->acc[i]->dtype;
     int64_t bytes = dtype_bytes(t);
     Slot slot = w->slot[i] = bind_slot(s, r->axis, bytes * w->warps);
@@ -135,7 +164,7 @@ static void store_parts(Bind *s, const Reduction *r, Warps *w) {
 }
 
 static void load_parts(Bind *s, Reduction *r, Warps *w) {
-  for (int i = 0; i < r->n; i++) {
+  for (int i = 0; i < r->held; i++) {
     const NestVar *acc = r->acc[i];
     DType t = acc->dtype;
     int64_t bytes = dtype_bytes(t), n = vector_of(s, w->warps, bytes);
@@ -159,7 +188,7 @@ static bool fold_warps(Bind *s, Reduction *r) {
   NestBuilder outer = bind_open_loops(s, r->kept);
   load_parts(s, r, &w);
   combine_tree(s, r, w.part, w.warps);
-  for (int i = 0; i < r->n; i++)
+  for (int i = 0; i < r->held; i++)
     nest_mov(&s->b, ref_sub(r->acc[i], sub), ref_sub(w.part[i], affine_const(0)), r->acc[i]->dtype);
   bind_close(s, outer);
   return w.uniform;
@@ -181,6 +210,7 @@ static void to_scalar(Bind *s, NestVar *dst, NestVar *acc, bool uniform) {
 
 void bind_reduce(Bind *s, const NestStmt *st) {
   Reduction r = {.st = st, .axis = (int)nest_int(st, NA_axis, 0), .n = bind_operands(s, st)};
+  r.held = r.n;
   const Layout l = st->srcs[0].var->layout;
   bind_start(s, NULL, &l);
   for (int i = 0; i < r.n; i++) r.in[i] = st->srcs[i].var;

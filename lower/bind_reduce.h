@@ -4,13 +4,20 @@
 
 #include "lower/bind_fold.h"
 
+/* Where the axis is padded and the function has no neutral element, the axis is spelled by warps,
+ * lanes and one register digit, so that padding lies at its end.  Then elements are combined in
+ * their order, and a last operand goes along that says of a thread's, of lanes' or of warps' share
+ * whether there is any element in it: `in` and `acc` have `held` rows, the operands `n`. */
 typedef struct {
   const NestStmt *st;
-  int axis, n;
-  NestVar *in[MAX_OPERANDS];
-  NestVar *acc[MAX_OPERANDS];
+  int axis, n, held;
+  NestVar *in[MAX_OPERANDS + 1];
+  NestVar *acc[MAX_OPERANDS + 1];
   DimMask kept; /* dims of the thread, of the other axes */
 } Reduction;
+
+/* acc[i] := combine(acc[i], x[i]), for all `held`, at the builder. */
+void bind_combine_held(Bind *s, const Reduction *r, const Ref *acc, const Ref *x);
 
 /* What every thread has of the axis becomes one: r->in to r->acc, packed over r->kept. */
 void bind_fold_registers(Bind *s, Reduction *r, const Layout *l);

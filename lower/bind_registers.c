@@ -51,9 +51,10 @@ uint32_t bind_registers_of(const Bind *s, DimMask mask) {
   return n;
 }
 
-/* Positions past the extent of a padded axis become the identity. */
+/* Positions past the extent of a padded axis become the identity, or are told from elements. */
 static void mask_padding(Bind *s, Reduction *r, const Layout *l) {
   if (layout_padded(l, r->axis) == l->shape[r->axis]) return;
+  bool named = nest_str(r->st, NA_combine, NULL) != NULL;
   ThreadForm f = {.n = 0};
   Affine imm = affine_const(0);
   for (int d = 0; d < s->ndims; d++) {
@@ -67,17 +68,19 @@ static void mask_padding(Bind *s, Reduction *r, const Layout *l) {
   }
   Ref part = bind_thread_const(s, &f);
   DimMask all = register_dims(s);
-  const char *name = nest_str(r->st, NA_combine, "add");
+  DType t = named ? (DType)r->in[0]->dtype : DT_I1;
   NestVar *v =
-      bind_var(s, r->in[0]->name, r->in[0]->dtype, DT_NONE, bind_registers_of(s, all), false);
+      bind_var(s, named ? r->in[0]->name : "has", t, DT_NONE, bind_registers_of(s, all), false);
   NestBuilder outer = bind_open_loops(s, all);
   Ref at = part.kind ? bind_op(s, TILE_ADD, DT_I32, part, ref_affine(imm)) : ref_affine(imm);
   Ref in = bind_op(s, TILE_LT, DT_I32, at, ref_int(l->shape[r->axis]));
   Affine sub = subscript(s, all);
-  nest_op(&s->b, TILE_SELECT, v->dtype, ref_sub(v, sub), in, ref_sub(r->in[0], sub),
-          bind_identity(name, v->dtype));
+  if (named)
+    nest_op(&s->b, TILE_SELECT, t, ref_sub(v, sub), in, ref_sub(r->in[0], sub),
+            bind_identity(nest_str(r->st, NA_combine, NULL), t));
+  else nest_mov(&s->b, ref_sub(v, sub), in, t);
   bind_close(s, outer);
-  r->in[0] = v;
+  r->in[named ? 0 : r->held++] = v;
 }
 
 /* One step of a fold: an array over the dims of `left` (in the order of a layout's registers, or
@@ -124,7 +127,7 @@ static bool fold_all(Bind *s, const Reduction *r, const Ref *acc, NestVar *const
   bind_open_loops(s, (DimMask)1 << d);
   bind_open_loops(s, inner);
   Ref x = ref_sub(from[0], held_subscript(s, h));
-  bind_combine(s, r->st, acc, &x);
+  bind_combine_held(s, r, acc, &x);
   bind_close(s, outer);
   return true;
 }
@@ -132,13 +135,14 @@ static bool fold_all(Bind *s, const Reduction *r, const Ref *acc, NestVar *const
 /* Begins with the first register, and loops over those behind it. */
 static void fold_rest(Bind *s, const Reduction *r, const Ref *acc, NestVar *const *from, Held h,
                       int d, DimMask rest) {
-  Ref x[MAX_OPERANDS];
+  Ref x[MAX_OPERANDS + 1];
   int64_t stride = 0;
   Affine first = held_subscript(s, h);
   if (d >= 0) first = drop_index(first, s->dims[d].index, &stride);
   DimMask inner = accumulators(s, r, rest);
   NestBuilder outer = bind_open_loops(s, rest & ~inner), at = bind_open_loops(s, inner);
-  for (int i = 0; i < r->n; i++) nest_mov(&s->b, acc[i], ref_sub(from[i], first), from[i]->dtype);
+  for (int i = 0; i < r->held; i++)
+    nest_mov(&s->b, acc[i], ref_sub(from[i], first), from[i]->dtype);
   bind_close(s, at);
   if (d >= 0) {
     bool serial = s->dims[d].place == PLACE_SERIAL;
@@ -147,23 +151,23 @@ static void fold_rest(Bind *s, const Reduction *r, const Ref *acc, NestVar *cons
     Affine next = first, step = affine_index(u, stride), one = affine_const(stride);
     affine_add(&next, &step);
     affine_add(&next, &one);
-    for (int i = 0; i < r->n; i++) x[i] = ref_sub(from[i], next);
+    for (int i = 0; i < r->held; i++) x[i] = ref_sub(from[i], next);
     bind_open_loops(s, inner);
-    bind_combine(s, r->st, acc, x);
+    bind_combine_held(s, r, acc, x);
   }
   bind_close(s, outer);
 }
 
 static void fold_step(Bind *s, Reduction *r, NestVar **from, Held *h, int d) {
   DimMask rest = d < 0 ? h->left : h->left & ~((DimMask)1 << d);
-  Ref acc[MAX_OPERANDS];
+  Ref acc[MAX_OPERANDS + 1];
   Affine out = bind_packed(s, rest);
-  for (int i = 0; i < r->n; i++)
+  for (int i = 0; i < r->held; i++)
     acc[i] = ref_sub(bind_var(s, from[i]->name, from[i]->dtype, from[i]->elem,
                               bind_registers_of(s, rest), false),
                      out);
   if (!fold_all(s, r, acc, from, *h, d, rest)) fold_rest(s, r, acc, from, *h, d, rest);
-  for (int i = 0; i < r->n; i++) from[i] = acc[i].var;
+  for (int i = 0; i < r->held; i++) from[i] = acc[i].var;
   *h = (Held){rest, true};
 }
 

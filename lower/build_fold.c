@@ -46,9 +46,9 @@ static void combine_region(Build *s, NestStmt *st, const TileBlock *from) {
   s->b = outer;
 }
 
-/* An axis spelled by warps, lanes and one register digit, in that order (lower/bind_scan.c).  With
- * `exact` nothing is padded along the axis, at worst one thread holds all of it. */
-static Layout run_layout(Build *s, const Type *t, int axis, bool exact) {
+/* An axis spelled by warps, lanes and one register digit, in that order (lower/bind_scan.c); a
+ * thread holds at least `run` elements. */
+static Layout run_layout(Build *s, const Type *t, int axis, int64_t run) {
   int order[MAX_RANK], n = 0, warps = s->nest->warps, lanes = s->nest->lanes;
   order[n++] = axis;
   for (int a = t->rank - 1; a >= 0; a--)
@@ -56,9 +56,8 @@ static Layout run_layout(Build *s, const Type *t, int axis, bool exact) {
   int64_t extent = t->shape[axis];
   int use = t->rank == 1 ? warps : 1;
   while (use > 1 && extent < (int64_t)use * lanes * 2) use /= 2;
-  int64_t run = (extent + (int64_t)lanes * use - 1) / ((int64_t)lanes * use);
-  int64_t threads = pow2_at_least((extent + run - 1) / run);
-  if (exact && run * threads != extent) run = extent;
+  int64_t least = (extent + (int64_t)lanes * use - 1) / ((int64_t)lanes * use);
+  if (run < least) run = least;
   return schedule_blocked(t, order, (int)run, warps, lanes);
 }
 
@@ -66,14 +65,16 @@ static bool axis_padded(const Layout *l, int axis) {
   return layout_padded(l, axis) != l->shape[axis];
 }
 
-/* Padding has no neutral element for a user's function: an axis that is reduced by one is laid out
- * without. */
+/* Padding has no neutral element for a user's function: an axis with padding that is reduced by one
+ * is laid out in runs (lower/bind_reduce.h), a short one in one thread. */
 static Layout combine_layout(Build *s, const TileOp *op, NestCode code) {
+  enum { SHORT = 16 };
+  const Type *t = &op->args[0]->type;
   Layout l = build_layout_of(s, op->args[0]);
   int axis = (int)tile_int(op, TA_axis, 0);
-  bool named = tile_str(op, TA_combine, NULL) != NULL;
-  if (code == NEST_SCAN) return run_layout(s, &op->args[0]->type, axis, false);
-  return !named && axis_padded(&l, axis) ? run_layout(s, &op->args[0]->type, axis, true) : l;
+  if (code == NEST_SCAN) return run_layout(s, t, axis, 1);
+  if (tile_str(op, TA_combine, NULL) || !axis_padded(&l, axis)) return l;
+  return run_layout(s, t, axis, t->shape[axis] <= SHORT ? t->shape[axis] : 1);
 }
 
 void build_fold_op(Build *s, const TileOp *op, NestCode code) {
