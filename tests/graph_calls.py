@@ -2,15 +2,18 @@
 """Calls of operators with types and literals that they do not expect.
 
     graph_calls.py [COUNT] [--seed S] [--program PATH]
+    graph_calls.py --each scalar|empty|axis|open [--program PATH]
 
 Call i is one of graph_types/calls.txt in which one to three things are changed: a parameter's
-dtype, an axis, its sizes, a literal, or an optional argument that it has now.  Each is read,
-inferred, decomposed and planned by the fuzzer of graphs as text, which holds all its checks: a
-signal, an assertion or a text that reads back as another is a failure; a message is none.
+dtype, an axis, its sizes, a literal, or an optional argument that it has now.  --each takes every
+call instead, and of it every parameter in turn, and then all: as scalars, with an axis of no
+elements, with one more axis, or with sizes that are open.  Each is read, inferred, decomposed and
+planned by the fuzzer of graphs as text, which holds all its checks: a signal, an assertion or a
+text that reads back as another is a failure; a message is none.
 --program names a fuzzer built with sanitizers (build-fuzz/tests/fuzz/graph_text of
 `make fuzz-programs`).
 """
-import argparse, os, pathlib, random, re, subprocess, sys, tempfile
+import argparse, itertools, os, pathlib, random, re, subprocess, sys, tempfile
 
 from tally import check, report
 
@@ -66,18 +69,23 @@ def add_argument(r, call):
     return f"{call[:-1]}, {name} = {value})"
 
 
-def change_parameter(r, parameter):
-    """x: "f32[2, s0]" with another dtype or other sizes."""
+def with_type(parameter, change):
+    """x: "f32[2, s0]" with the dtype and the list of sizes that change() makes of its own."""
     parts = re.match(r'(.*?)(\w+)\[(.*?)\](.*)$', parameter)
     if not parts:
         return parameter
     before, dtype, sizes, behind = parts.groups()
-    sizes = sizes.split(", ") if sizes else []
-    if r.random() < 0.3:
-        dtype = r.choice(DTYPES)
-    else:
-        change_sizes(r, sizes)
+    dtype, sizes = change(dtype, sizes.split(", ") if sizes else [])
     return f"{before}{dtype}[{', '.join(sizes)}]{behind}"
+
+
+def change_parameter(r, parameter):
+    def change(dtype, sizes):
+        if r.random() < 0.3:
+            return r.choice(DTYPES), sizes
+        change_sizes(r, sizes)
+        return dtype, sizes
+    return with_type(parameter, change)
 
 
 def change_literal(r, call):
@@ -88,15 +96,50 @@ def change_literal(r, call):
     return call[:at.start()] + r.choice(LITERALS) + call[at.end():]
 
 
+def parameters_of(text):
+    return re.findall(r'\w+: "[^"]*"', text)
+
+
+def graph(parameters, call):
+    return f"def forward(self, {', '.join(parameters)}):\n    r = {call}\n    return (r,)\n"
+
+
 def changed(r, parameters, call):
-    parameters = re.findall(r'\w+: "[^"]*"', parameters)
+    parameters = parameters_of(parameters)
     for _ in range(r.choice([1, 1, 1, 2, 2, 3])):
         if parameters and r.random() < 0.7:
             i = r.randrange(len(parameters))
             parameters[i] = change_parameter(r, parameters[i])
         else:
             call = r.choice([change_literal, change_literal, add_argument])(r, call)
-    return f"def forward(self, {', '.join(parameters)}):\n    r = {call}\n    return (r,)\n"
+    return graph(parameters, call)
+
+
+EACH = {
+    "scalar": lambda dtype, sizes: (dtype, []),
+    "empty": lambda dtype, sizes: (dtype, ["0", *sizes[1:]]),
+    "axis": lambda dtype, sizes: (dtype, ["3", *sizes]),
+    "open": lambda dtype, sizes: (dtype, [f"s{i}" for i in range(len(sizes))]),
+}
+
+
+def form(parameters, call):
+    """What calls of one operator differ in, but for sizes and numbers."""
+    ranks = tuple(parameter.count(",") for parameter in parameters)
+    return call[:call.index("(")], ranks, re.sub(r"\d", "", call)
+
+
+def each_call(how):
+    """Graphs of one call of each form, with every parameter in turn, and then all, as `how`."""
+    change, forms = EACH[how], {}
+    for text, call in calls():
+        parameters = parameters_of(text)
+        forms.setdefault(form(parameters, call), (parameters, call))
+    for parameters, call in forms.values():
+        new = [with_type(parameter, change) for parameter in parameters]
+        for i, parameter in enumerate(new):
+            yield graph([*parameters[:i], parameter, *parameters[i + 1:]], call)
+        yield graph(new, call)
 
 
 def last_words(done):
@@ -130,15 +173,16 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("count", type=int, nargs="?", default=1000)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--each", choices=EACH)
     parser.add_argument("--program", type=os.path.abspath,
                         default=BUILD.resolve() / "tests" / "fuzz" / "graph_text")
     args = parser.parse_args()
     r, known = random.Random(args.seed), calls()
+    texts = each_call(args.each) if args.each else (
+        changed(r, *r.choice(known)) for _ in range(args.count))
     with tempfile.TemporaryDirectory() as folder:
-        for begin in range(0, args.count, BATCH):
-            n = min(BATCH, args.count - begin)
-            run(args.program, [changed(r, *r.choice(known)) for _ in range(n)],
-                pathlib.Path(folder))
+        while batch := list(itertools.islice(texts, BATCH)):
+            run(args.program, batch, pathlib.Path(folder))
     return report()
 
 
