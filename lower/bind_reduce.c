@@ -3,15 +3,13 @@
 
 /* ---- one step ---- */
 
-static bool is_padded(const Reduction *r) { return r->held > r->n; }
-
 static Ref fresh(Bind *s, const NestVar *like) {
   return ref_var(bind_var(s, NULL, like->dtype, like->elem, 1, like->uniform));
 }
 
 /* x lies behind acc: where it is padding, acc stays. */
 void bind_combine_held(Bind *s, const Reduction *r, const Ref *acc, const Ref *x) {
-  if (!is_padded(r)) {
+  if (!r->ordered) {
     bind_combine(s, r->st, acc, x);
     return;
   }
@@ -72,7 +70,7 @@ static void fold_lanes(Bind *s, Reduction *r) {
     if (x->axis != r->axis || x->place != PLACE_LANE) continue;
     any = true;
     for (int near = 1, far = x->extent / 2; far >= 1; near *= 2, far /= 2)
-      fold_lane(s, r, x->stride * (is_padded(r) ? near : far));
+      fold_lane(s, r, x->stride * (r->ordered ? near : far));
   }
   bool tile = r->st->dsts[0].var->tile.rank > 0;
   if (any && tile && !nest_str(r->st, NA_combine, NULL)) share_first(s, r);
@@ -118,14 +116,14 @@ static int64_t vector_of(const Bind *s, int64_t count, int64_t bytes) {
 }
 
 /* Combines n registers pair by pair, so that few of the steps wait for each other: n is a power of
- * two.  The result is in the first one.  With padding, neighbours come first. */
+ * two.  The result is in the first one.  If ordered, neighbours come first. */
 static void combine_tree(Bind *s, const Reduction *r, NestVar **v, int32_t n) {
   for (int32_t apart = 1; (n /= 2) >= 1; apart *= 2) {
     NestBuilder outer = s->b;
     NestIndex *u = nest_index(s->nest, "k", n);
     bind_loop(s, NEST_UNROLL, u);
-    Affine near = affine_index(u, is_padded(r) ? 2 * apart : 1);
-    Affine far = affine_const(is_padded(r) ? apart : n);
+    Affine near = affine_index(u, r->ordered ? 2 * apart : 1);
+    Affine far = affine_const(r->ordered ? apart : n);
     affine_add(&far, &near);
     Ref acc[MAX_OPERANDS + 1], x[MAX_OPERANDS + 1];
     for (int i = 0; i < r->held; i++) {
@@ -210,8 +208,10 @@ static void to_scalar(Bind *s, NestVar *dst, NestVar *acc, bool uniform) {
 
 void bind_reduce(Bind *s, const NestStmt *st) {
   Reduction r = {.st = st, .axis = (int)nest_int(st, NA_axis, 0), .n = bind_operands(s, st)};
-  r.held = r.n;
   const Layout l = st->srcs[0].var->layout;
+  bool padded = layout_padded(&l, r.axis) != l.shape[r.axis];
+  r.ordered = padded && !nest_str(st, NA_combine, NULL);
+  r.held = r.n + r.ordered;
   bind_start(s, NULL, &l);
   for (int i = 0; i < r.n; i++) r.in[i] = st->srcs[i].var;
   bind_fold_registers(s, &r, &l);

@@ -4,13 +4,14 @@
 
 #include "lower/bind_fold.h"
 
-/* Where the axis is padded and the function has no neutral element, the axis is spelled by warps,
- * lanes and one register digit, so that padding lies at its end.  Then elements are combined in
- * their order, and a last operand goes along that says of a thread's, of lanes' or of warps' share
- * whether there is any element in it: `in` and `acc` have `held` rows, the operands `n`. */
+/* Where the axis is padded and the function has no neutral element, the reduction is `ordered`: the
+ * axis is spelled by warps, lanes and one register digit, so that padding lies at its end, elements
+ * are combined in their order, and a last operand goes along that says of a thread's, of lanes' or
+ * of warps' share whether there is any element in it.  With it, `held` operands of `n`. */
 typedef struct {
   const NestStmt *st;
   int axis, n, held;
+  bool ordered;
   NestVar *in[MAX_OPERANDS + 1];
   NestVar *acc[MAX_OPERANDS + 1];
   DimMask kept; /* dims of the thread, of the other axes */

@@ -51,10 +51,10 @@ uint32_t bind_registers_of(const Bind *s, DimMask mask) {
   return n;
 }
 
-/* Positions past the extent of a padded axis become the identity, or are told from elements. */
+/* Positions past the extent of a padded axis become the identity; if ordered, the operand is made
+ * that tells them from elements. */
 static void mask_padding(Bind *s, Reduction *r, const Layout *l) {
   if (layout_padded(l, r->axis) == l->shape[r->axis]) return;
-  bool named = nest_str(r->st, NA_combine, NULL) != NULL;
   ThreadForm f = {.n = 0};
   Affine imm = affine_const(0);
   for (int d = 0; d < s->ndims; d++) {
@@ -68,19 +68,19 @@ static void mask_padding(Bind *s, Reduction *r, const Layout *l) {
   }
   Ref part = bind_thread_const(s, &f);
   DimMask all = register_dims(s);
-  DType t = named ? (DType)r->in[0]->dtype : DT_I1;
-  NestVar *v =
-      bind_var(s, named ? r->in[0]->name : "has", t, DT_NONE, bind_registers_of(s, all), false);
+  DType t = r->ordered ? DT_I1 : (DType)r->in[0]->dtype;
+  const char *name = r->ordered ? "has" : r->in[0]->name;
+  NestVar *v = bind_var(s, name, t, DT_NONE, bind_registers_of(s, all), false);
   NestBuilder outer = bind_open_loops(s, all);
   Ref at = part.kind ? bind_op(s, TILE_ADD, DT_I32, part, ref_affine(imm)) : ref_affine(imm);
   Ref in = bind_op(s, TILE_LT, DT_I32, at, ref_int(l->shape[r->axis]));
   Affine sub = subscript(s, all);
-  if (named)
+  if (r->ordered) nest_mov(&s->b, ref_sub(v, sub), in, t);
+  else
     nest_op(&s->b, TILE_SELECT, t, ref_sub(v, sub), in, ref_sub(r->in[0], sub),
             bind_identity(nest_str(r->st, NA_combine, NULL), t));
-  else nest_mov(&s->b, ref_sub(v, sub), in, t);
   bind_close(s, outer);
-  r->in[named ? 0 : r->held++] = v;
+  r->in[r->ordered ? r->n : 0] = v;
 }
 
 /* One step of a fold: an array over the dims of `left` (in the order of a layout's registers, or
@@ -186,7 +186,7 @@ static void split_axis(Bind *s, int axis) {
 /* Folds the axis's register digits, the outermost first, so that the inner ones are independent
  * accumulators. */
 void bind_fold_registers(Bind *s, Reduction *r, const Layout *l) {
-  split_axis(s, r->axis);
+  if (!r->ordered) split_axis(s, r->axis);
   r->kept = register_dims(s) & ~axis_dims(s, r->axis);
   mask_padding(s, r, l);
   Held h = {register_dims(s), false};

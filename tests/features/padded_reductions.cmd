@@ -11,6 +11,11 @@ for n in 17 1000 1024 5003; do
     nereid run padded_reductions.py:variance x_ptr=randint:f32[$n]:-9:9:1 out_ptr=zeros:f32[3] -D N=$n --grid 1 --device $device
   done
 done
+for n in 17 117 250 1003; do
+  for device in interp nest cpu; do
+    nereid run padded_reductions.py:ends x_ptr=randint:i32[$n]:0:100000:1 out_ptr=zeros:i32[2] -D N=$n --grid 1 --device $device
+  done | uniq -c | tr -s ' '
+done
 # Threads share the axis: none goes through all of it.
 lines=$(nereid compile padded_reductions.py:variance --sig 'x_ptr=*fp32,out_ptr=*fp32' -D N=1000 | grep -c ';')
 [ $lines -lt 1000 ] && echo short
