@@ -206,6 +206,19 @@ static void to_scalar(Bind *s, NestVar *dst, NestVar *acc, bool uniform) {
 
 /* ---- the statement ---- */
 
+/* Is the axis spelled by at most a digit of warps, one of lanes and one in the thread, so? */
+static bool in_runs(const Bind *s, int axis) {
+  int64_t weight[3] = {INT64_MAX, 0, 0};
+  for (int d = 0; d < s->ndims; d++) {
+    const Dim *x = &s->dims[d];
+    if (x->axis != axis) continue;
+    int rank = place_in_thread(x->place) ? 2 : x->place == PLACE_LANE;
+    if (rank ? weight[rank] : weight[0] != INT64_MAX) return false;
+    weight[rank] = x->weight;
+  }
+  return weight[0] > weight[1] && (!weight[1] || weight[1] > weight[2]) && weight[0] > weight[2];
+}
+
 void bind_reduce(Bind *s, const NestStmt *st) {
   Reduction r = {.st = st, .axis = (int)nest_int(st, NA_axis, 0), .n = bind_operands(s, st)};
   const Layout l = st->srcs[0].var->layout;
@@ -213,6 +226,7 @@ void bind_reduce(Bind *s, const NestStmt *st) {
   r.ordered = padded && !nest_str(st, NA_combine, NULL);
   r.held = r.n + r.ordered;
   bind_start(s, NULL, &l);
+  if (r.ordered && !in_runs(s, r.axis)) bind_refuse(s, "padding lies between elements of its axis");
   for (int i = 0; i < r.n; i++) r.in[i] = st->srcs[i].var;
   bind_fold_registers(s, &r, &l);
   fold_lanes(s, &r);
