@@ -61,8 +61,8 @@ static void fold_lane(Bind *s, const Reduction *r, int by) {
   bind_close(s, outer);
 }
 
-/* A butterfly over the axis's lane digits leaves the result in all of them; with padding, in the
- * first one, which then takes neighbours first. */
+/* A butterfly over the axis's lane digits leaves the result in all of them; if ordered, in the
+ * first one, which takes neighbours first. */
 static void fold_lanes(Bind *s, Reduction *r) {
   bool any = false;
   for (int d = 0; d < s->ndims; d++) {
@@ -222,8 +222,7 @@ static bool in_runs(const Bind *s, int axis) {
 void bind_reduce(Bind *s, const NestStmt *st) {
   Reduction r = {.st = st, .axis = (int)nest_int(st, NA_axis, 0), .n = bind_operands(s, st)};
   const Layout l = st->srcs[0].var->layout;
-  bool padded = layout_padded(&l, r.axis) != l.shape[r.axis];
-  r.ordered = padded && !nest_str(st, NA_combine, NULL);
+  r.ordered = layout_has_padding(&l, r.axis) && !nest_str(st, NA_combine, NULL);
   r.held = r.n + r.ordered;
   bind_start(s, NULL, &l);
   if (r.ordered && !in_runs(s, r.axis)) bind_refuse(s, "padding lies between elements of its axis");

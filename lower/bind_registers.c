@@ -54,7 +54,7 @@ uint32_t bind_registers_of(const Bind *s, DimMask mask) {
 /* Positions past the extent of a padded axis become the identity; if ordered, the operand is made
  * that tells them from elements. */
 static void mask_padding(Bind *s, Reduction *r, const Layout *l) {
-  if (layout_padded(l, r->axis) == l->shape[r->axis]) return;
+  if (!layout_has_padding(l, r->axis)) return;
   ThreadForm f = {.n = 0};
   Affine imm = affine_const(0);
   for (int d = 0; d < s->ndims; d++) {

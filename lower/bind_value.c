@@ -478,8 +478,7 @@ static Value padding_guard(Bind *s, int axis) {
 
 Value bind_and_padding(Bind *s, Value g) {
   for (int a = 0; a < s->stmt->layout.rank; a++)
-    if (layout_padded(&s->stmt->layout, a) > s->stmt->layout.shape[a])
-      g = and_guards(s, g, padding_guard(s, a));
+    if (layout_has_padding(&s->stmt->layout, a)) g = and_guards(s, g, padding_guard(s, a));
   return g;
 }
 

@@ -148,7 +148,7 @@ static bool by_ldmatrix(const Atom *atom, int which, const Type *t, int wm, int 
 static NestVar *fragment_from(Build *s, NestBuffer *buf, const Type *t, const Layout *l) {
   NestVar *v = nest_tile_var(s->nest, NULL, *t, l);
   bool is_padded = false;
-  for (int a = 0; a < t->rank; a++) is_padded |= layout_padded(l, a) != t->shape[a];
+  for (int a = 0; a < t->rank; a++) is_padded |= layout_has_padding(l, a);
   Open o = build_open(s, l);
   Ref at = ref_var(v); /* build_tile_ref would leave out the padding of an axis of extent 1 */
   at.axes = ARENA_ARRAY(s->nest->arena, Affine, t->rank);
@@ -169,7 +169,7 @@ typedef struct {
 static bool is_fragment(const Build *s, const TileValue *x, const Layout *want, int which) {
   int k = which ? want->rank - 2 : want->rank - 1;
   return s->var[x->id] && build_same_threads(&s->var[x->id]->layout, want) &&
-         layout_padded(want, k) == x->type.shape[k];
+         !layout_has_padding(want, k);
 }
 
 static Operand dot_operand(Build *s, const TileValue *x, const Atom *atom, const Layout *acc,

@@ -61,10 +61,6 @@ static Layout run_layout(Build *s, const Type *t, int axis, int64_t run) {
   return schedule_blocked(t, order, (int)run, warps, lanes);
 }
 
-static bool axis_padded(const Layout *l, int axis) {
-  return layout_padded(l, axis) != l->shape[axis];
-}
-
 /* Padding has no neutral element for a user's function: an axis with padding that is reduced by one
  * is laid out in runs (lower/bind_reduce.h), a short one in one thread. */
 static Layout combine_layout(Build *s, const TileOp *op, NestCode code) {
@@ -73,7 +69,7 @@ static Layout combine_layout(Build *s, const TileOp *op, NestCode code) {
   Layout l = build_layout_of(s, op->args[0]);
   int axis = (int)tile_int(op, TA_axis, 0);
   if (code == NEST_SCAN) return run_layout(s, t, axis, 1);
-  if (tile_str(op, TA_combine, NULL) || !axis_padded(&l, axis)) return l;
+  if (tile_str(op, TA_combine, NULL) || !layout_has_padding(&l, axis)) return l;
   return run_layout(s, t, axis, t->shape[axis] <= SHORT ? t->shape[axis] : 1);
 }
 

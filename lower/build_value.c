@@ -108,7 +108,7 @@ static void bit_weights(const Layout *l, Place p, int64_t *w) {
 
 static bool padded(const Layout *l) {
   for (int a = 0; a < l->rank; a++)
-    if (layout_padded(l, a) != l->shape[a]) return true;
+    if (layout_has_padding(l, a)) return true;
   return false;
 }
 

@@ -184,9 +184,12 @@ static bool base_is_lanes(const Direct *s, const Ref *base, int64_t *step) {
 
 /* ---- from places in the buffer to places at %p ---- */
 
+/* The axis of the larger stride. */
+static int rows_axis(const Copy *c) { return c->stride[0] < c->stride[1]; }
+
 /* How many rows (axis 0) or columns `bytes` are. */
 static int64_t steps_of(const Copy *c, int64_t bytes, int axis) {
-  int big = c->stride[0] < c->stride[1];
+  int big = rows_axis(c);
   return (axis == big ? bytes : bytes % c->stride[big]) / c->stride[axis];
 }
 
@@ -202,7 +205,7 @@ static int64_t pointers_there(const Copy *c, int64_t bytes) {
 /* Notes that `bytes` in the buffer, steps along one axis, are `global` bytes and `pointers`
  * elements of %p. */
 static bool learn(Copy *c, bool known[2], int64_t bytes, int64_t global, int64_t pointers) {
-  int big = c->stride[0] < c->stride[1];
+  int big = rows_axis(c);
   int axis = bytes % c->stride[big] ? !big : big;
   int64_t steps = bytes / c->stride[axis];
   if (bytes <= 0 || bytes % c->stride[axis] || global % steps || pointers % steps) return false;
@@ -216,13 +219,13 @@ static bool learn(Copy *c, bool known[2], int64_t bytes, int64_t global, int64_t
 
 /* How far a step of `bytes` goes in all along the axis of the smaller stride, of `n` steps. */
 static int64_t reach_of(const Copy *c, int64_t bytes, int64_t n) {
-  int big = c->stride[0] < c->stride[1];
+  int big = rows_axis(c);
   return bytes % c->stride[big] ? bytes * (n - 1) : 0;
 }
 
 /* What goes from the end of a row on to the next one tells how far apart rows are at %p. */
 static bool rows_follow(Copy *c, bool known[2]) {
-  int big = c->stride[0] < c->stride[1];
+  int big = rows_axis(c);
   int64_t columns = c->stride[big] / c->stride[!big];
   return c->stride[big] % c->stride[!big] == 0 &&
          learn(c, known, c->stride[big], columns * c->global[!big], columns * c->pointers[!big]);
@@ -256,7 +259,7 @@ static bool learn_strides(const Direct *s, Copy *c) {
       return false;
     reach += reach_of(c, to->t[i].coef, index->extent);
   }
-  int big = c->stride[0] < c->stride[1];
+  int big = rows_axis(c);
   if (reach >= c->stride[big] && !rows_follow(c, known)) return false;
   for (int axis = 0; axis < 2; axis++)
     if (!known[axis] && c->buffer->tile.shape[axis] > 1) return false;

@@ -59,6 +59,10 @@ int64_t layout_padded(const Layout *l, int axis) {
   return n;
 }
 
+bool layout_has_padding(const Layout *l, int axis) {
+  return layout_padded(l, axis) != l->shape[axis];
+}
+
 int32_t layout_span(const Layout *l, Place place) {
   int32_t last = 0;
   for (int i = 0; i < l->ndigits; i++)
@@ -129,7 +133,7 @@ static int cut_digits(const Layout *l, const Type *to, Digit *cut) {
 bool layout_reshape(const Layout *l, const Type *to, Layout *out) {
   Digit cut[MAX_DIGITS];
   for (int a = 0; a < l->rank; a++)
-    if (layout_padded(l, a) != l->shape[a]) return false;
+    if (layout_has_padding(l, a)) return false;
   int n = cut_digits(l, to, cut), replicas = 0;
   for (int i = 0; i < l->ndigits; i++) replicas += l->d[i].axis < 0;
   if (n < 0 || n + replicas > MAX_DIGITS) return false;

@@ -66,6 +66,8 @@ void layout_push(Layout *l, int axis, Place place, int32_t extent, int32_t strid
 bool layout_eq(const Layout *a, const Layout *b);
 /* Product of the digits' extents along an axis (>= shape[axis]). */
 int64_t layout_padded(const Layout *l, int axis);
+/* Do its digits spell positions behind the axis's end? */
+bool layout_has_padding(const Layout *l, int axis);
 /* One more than the largest coordinate used in a place: how many registers, lanes, bytes... */
 int32_t layout_span(const Layout *l, Place place);
 /* The same of registers, whose number both unrolled and serial digits make up. */
