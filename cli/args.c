@@ -46,51 +46,76 @@ void args_on_message(void *context, const char *text) {
 
 /* ---- options ---- */
 
+const Option args_common[] = {
+    {COMMON_HELP, "--help", NULL, "prints this text"},
+    {0},
+};
+
 static int unknown_option(const Args *a, const char *name) {
-  const char *names[64];
+  const char *names[2 * OPTIONS_MOST];
   size_t n = 0;
-  for (const Option *o = a->options; o->id && n < 64; o++) names[n++] = o->name;
   char hint[96];
-  args_error(E_CLI_UNKNOWN_OPTION, name, error_suggest(hint, sizeof hint, name, names, n));
+  for (const Option *o = a->options; o->id && n < OPTIONS_MOST; o++) names[n++] = o->name;
+  for (const Option *o = args_common; o->id; o++) names[n++] = o->name;
+  if (!a->quiet)
+    args_error(E_CLI_UNKNOWN_OPTION, name, error_suggest(hint, sizeof hint, name, names, n));
   return ARGS_ERROR;
 }
 
-static const Option *find_option(const Args *a, const char *name, size_t len) {
-  for (const Option *o = a->options; o->id; o++)
+static const Option *find_in(const Option *options, const char *name, size_t len) {
+  for (const Option *o = options; o->id; o++)
     if (strlen(o->name) == len && !memcmp(o->name, name, len)) return o;
   return NULL;
 }
 
-/* -D NAME=1 and -DNAME=1 */
-static int short_option(Args *a, const char *arg, const char **value) {
-  const Option *o = find_option(a, arg, 2);
-  if (!o) return unknown_option(a, arg);
-  *value = arg[2] ? arg + 2 : NULL;
+static const Option *find_option(const Args *a, const char *name, size_t len) {
+  const Option *o = find_in(a->options, name, len);
+  if (!o && len == 2 && !memcmp(name, "-h", 2)) return &args_common[0];
+  return o ? o : find_in(args_common, name, len);
+}
+
+static bool is_common(const Option *o) { return o->id >= COMMON_HELP; }
+
+/* An option that would replace the value it had is no repetition that someone meant. */
+static bool is_second(Args *a, const Option *o) {
+  if (is_common(o) || !o->value || o->repeats) return false;
+  bool *seen = &a->seen[o - a->options];
+  bool second = *seen;
+  *seen = true;
+  return second;
+}
+
+/* The option's id, with what is attached to its name, or the next argument, as its value. */
+static int take_option(Args *a, const Option *o, char *attached, const char **value) {
+  *value = attached;
   if (o->value && !*value && a->at < a->argc) *value = a->argv[a->at++];
-  if (!o->value == !*value) return o->id;
-  if (o->value) args_error(E_CLI_OPTION_VALUE, o->name, o->name, o->value);
-  else unknown_option(a, arg);
+  bool second = is_second(a, o);
+  if (!o->value == !*value && !second) return o->id;
+  if (a->quiet) return ARGS_ERROR;
+  if (second) args_error(E_CLI_OPTION_TWICE, o->name);
+  else if (o->value) args_error(E_CLI_OPTION_VALUE, o->name, o->name, o->value);
+  else args_error(E_CLI_OPTION_NO_VALUE, o->name);
   return ARGS_ERROR;
+}
+
+/* -D NAME=1 and -DNAME=1 */
+static int short_option(Args *a, char *arg, const char **value) {
+  const Option *o = find_option(a, arg, 2);
+  if (!o || (!o->value && arg[2])) return unknown_option(a, arg);
+  return take_option(a, o, arg[2] ? arg + 2 : NULL, value);
 }
 
 /* --target cpu and --target=cpu */
 static int long_option(Args *a, char *arg, const char **value) {
   size_t len = strcspn(arg, "=");
   const Option *o = find_option(a, arg, len);
-  if (!o) {
-    char name[96];
-    snprintf(name, sizeof name, "%.*s", (int)len, arg);
-    return unknown_option(a, name);
-  }
-  *value = arg[len] ? arg + len + 1 : NULL;
-  if (o->value && !*value && a->at < a->argc) *value = a->argv[a->at++];
-  if (!o->value == !*value) return o->id;
-  if (o->value) args_error(E_CLI_OPTION_VALUE, o->name, o->name, o->value);
-  else args_error(E_CLI_OPTION_NO_VALUE, o->name);
-  return ARGS_ERROR;
+  if (o) return take_option(a, o, arg[len] ? arg + len + 1 : NULL, value);
+  char name[96];
+  snprintf(name, sizeof name, "%.*s", (int)len, arg);
+  return unknown_option(a, name);
 }
 
-int args_next(Args *a, const char **value) {
+int args_next_common(Args *a, const char **value) {
   *value = NULL;
   while (a->at < a->argc) {
     char *arg = a->argv[a->at++];
@@ -103,6 +128,12 @@ int args_next(Args *a, const char **value) {
     a->only_positional = true;
   }
   return ARGS_END;
+}
+
+int args_next(Args *a, const char **value) {
+  int id = args_next_common(a, value);
+  while (id >= COMMON_HELP) id = args_next_common(a, value);
+  return id;
 }
 
 /* ---- values ---- */

@@ -11,32 +11,55 @@
 
 enum { STATUS_OK, STATUS_PROBLEM, STATUS_USAGE };
 
+/* Rows of the tables below end where the rest is zero. */
+#pragma GCC diagnostic ignored "-Wmissing-field-initializers"
+
+/* Help, man pages and completions of shells are made from these tables. */
 typedef struct {
   int id;            /* what args_next returns; above 0 */
   const char *name;  /* "--target" or "-D" */
   const char *value; /* what the help calls its value; NULL: a flag */
   const char *doc;
+  bool repeats;        /* has a value each time it is given; others with a value are given once */
+  const char *choices; /* the values there are, with blanks between; NULL: not that few */
 } Option;
 
-/* A command of the program.  Options end in a row with id 0. */
+/* A positional argument, and the form of its values. */
+typedef struct {
+  const char *name, *doc;
+} Operand;
+
+/* A command of the program.  Options end in a row with id 0, operands in one without a name. */
 typedef struct {
   const char *name, *synopsis, *doc;
   const Option *options;
   int (*run)(int argc, char **argv); /* argv without the command's name */
+  const Operand *operands;
 } Command;
+
+enum { OPTIONS_MOST = 64 }; /* of a command */
 
 typedef struct {
   const Option *options;
   char **argv;
   int argc, at;
   bool only_positional; /* after -- */
+  bool quiet;           /* what is wrong is left for another walk to tell */
+  bool seen[OPTIONS_MOST];
 } Args;
+
+/* Options of every command, which main.c applies; args_next passes over them.  They end in a row
+ * with id 0. */
+enum { COMMON_HELP = 1000 };
+extern const Option args_common[];
 
 enum { ARGS_END = -1, ARGS_ERROR = -2, ARGS_POSITIONAL = 0 };
 
 /* The next option's id, ARGS_POSITIONAL, ARGS_END, or ARGS_ERROR (printed).  *value is its value or
  * the positional argument. */
 int args_next(Args *a, const char **value);
+/* The same, with the options of every command among them. */
+int args_next_common(Args *a, const char **value);
 
 /* Prints `nereid: error: ...` and returns STATUS_USAGE. */
 int args_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));

@@ -28,12 +28,14 @@ static const Option options[] = {
     {OPT_X, "--x", "NAME=V1,V2,...", "the sizes: values of an argument, a constexpr or a new name"},
     {OPT_GRID, "--grid", "X[,Y[,Z]]", "programs on each axis: expressions such as cdiv(n, BLOCK)"},
     REQUEST_OPTIONS,
-    {OPT_DEVICE, "--device", "D", "cuda, cpu, nest or interp; cuda if there is a GPU, else cpu"},
+    {OPT_DEVICE, "--device", "D", "cuda, cpu, nest or interp; cuda if there is a GPU, else cpu",
+     .choices = CHOICES_DEVICE},
     {OPT_TUNE, "--tune", NULL,
      "finds the best constexprs of each size first, unless that is known"},
     {OPT_BYTES, "--bytes", "EXPR", "what is moved: GB/s instead of us"},
     {OPT_FLOPS, "--flops", "EXPR", "what is computed: TFLOP/s instead of us"},
-    {OPT_PEER, "--peer", "FILE.json", "shows what --json wrote, here or elsewhere, beside"},
+    {OPT_PEER, "--peer", "FILE.json", "shows what --json wrote, here or elsewhere, beside",
+     .repeats = true},
     {OPT_LABEL, "--label", "TEXT", "what this kernel is called; its name is the default"},
     {OPT_JSON, "--json", "FILE.json", "writes the points"},
     {OPT_PLOT, "-o", "FILE.svg", "draws them"},
@@ -61,9 +63,7 @@ typedef struct {
 
 static int take(Bench *b, int id, const char *value) {
   switch (id) {
-    case OPT_X:
-      if (b->x.len) return args_error(E_RUN_ARG_TWICE, "--x");
-      return settings_add(&b->x, value, "V1,V2,...");
+    case OPT_X: return settings_add(&b->x, value, "V1,V2,...");
     case OPT_GRID: b->sweep.grid = value; return STATUS_OK;
     case OPT_DEVICE: b->device_name = value; return STATUS_OK;
     case OPT_TUNE: b->sweep.tune = true; return STATUS_OK;
@@ -267,6 +267,8 @@ static int run(int argc, char **argv) {
   return b.status;
 }
 
+static const Operand operands[] = {OPERAND_KERNEL, OPERAND_VALUES, {0}};
+
 const Command command_bench = {
     "bench",
     "[FILE[:KERNEL] NAME=VALUE... [-D NAME=VALUE]... --x NAME=V1,V2,... --grid X[,Y[,Z]]] "
@@ -274,4 +276,5 @@ const Command command_bench = {
     "Times a kernel over sizes, and draws that beside what was measured elsewhere.",
     options,
     run,
+    operands,
 };

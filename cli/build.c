@@ -4,6 +4,7 @@
 #include "cli/commands.h"
 #include "cli/progress.h"
 #include "cli/ranges.h"
+#include "cli/values.h"
 #include "graph/nereid_graph.h"
 
 enum {
@@ -25,10 +26,12 @@ static const Option options[] = {
     {OPT_WEIGHTS, "--weights", "MODEL", "where a graph as text has its parameters from"},
     {OPT_MODE, "--mode", "M",
      "default; eager: a kernel for each operator; reduce-overhead: CUDA graphs; "
-     "max-autotune: tiles measured as well, on the GPU that is here"},
-    {OPT_DTYPE, "--dtype", "T", "fp32, bf16 or fp16: of weights, inputs and the computation"},
+     "max-autotune: tiles measured as well, on the GPU that is here",
+     .choices = CHOICES_MODE},
+    {OPT_DTYPE, "--dtype", "T", "fp32, bf16 or fp16: of weights, inputs and the computation",
+     .choices = CHOICES_DTYPE},
     {OPT_RANGE, "--range", "SYMBOL=LO..HI",
-     "a narrower range of a size that the model leaves open"},
+     "a narrower range of a size that the model leaves open", .repeats = true},
     {OPT_NAME, "--name", "NAME", "functions are NAME_run() ...: for programs with several models"},
     {OPT_EMBED, "--embed-weights", NULL, "weights.bin becomes part of the program"},
     {OPT_PTX, "--ptx-only", NULL, "no machine code beside the PTX, even where there is ptxas"},
@@ -91,10 +94,13 @@ static int run(int argc, char **argv) {
   return status;
 }
 
+static const Operand operands[] = {OPERAND_MODEL, {0}};
+
 const Command command_build = {
     "build",
     "MODEL -o DIR [--target sm_90a,sm_80|cpu] [OPTION]...",
     "Writes a model as a C project, which `make` builds without Nereid.",
     options,
     run,
+    operands,
 };

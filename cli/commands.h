@@ -1,4 +1,4 @@
-/* The commands of the program; main.c lists them. */
+/* The commands of the program, and the statuses that it ends with. */
 #ifndef NEREID_CLI_COMMANDS_H
 #define NEREID_CLI_COMMANDS_H
 
@@ -6,5 +6,19 @@
 
 extern const Command command_compile, command_run, command_tune, command_bench, command_list,
     command_info, command_graph, command_build, command_records, command_estimate, command_worker;
+
+/* In the order of the help; the last one is NULL.  The tuner's worker is not among them. */
+extern const Command *const commands[];
+
+/* The last one has no doc. */
+typedef struct {
+  int code;
+  const char *doc;
+} ExitStatus;
+
+extern const ExitStatus exit_statuses[];
+
+/* NULL (printed): there is none of that name. */
+const Command *commands_find(const char *name);
 
 #endif

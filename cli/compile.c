@@ -11,9 +11,11 @@ enum { OPT_EMIT = REQUEST_OPTIONS_END, OPT_SIG, OPT_DUMP, OPT_PASSES, OPT_OUTPUT
 
 static const Option options[] = {
     {OPT_SIG, "--sig", "NAME=TYPE,...",
-     "types of arguments: *fp32, *bf16:16, i32:16, none, (i32,*u8)"},
+     "types of arguments: *fp32, *bf16:16, i32:16, none, (i32,*u8)",
+     .repeats = true},
     REQUEST_OPTIONS,
-    {OPT_EMIT, "--emit", "STAGE", "ast, tile, nest, thread, ptx (the default), c or cubin"},
+    {OPT_EMIT, "--emit", "STAGE", "ast, tile, nest, thread, ptx (the default), c or cubin",
+     .choices = "ast tile nest thread ptx c cubin"},
     {OPT_DUMP, "--dump-after", "PASS", "prints the IR after a pass, or after all, to stderr"},
     {OPT_PASSES, "--run-passes", "P1,P2", "applies only these passes and prints the IR"},
     {OPT_OUTPUT, "-o", "PATH", "where to write; standard output is the default"},
@@ -98,10 +100,13 @@ static int run(int argc, char **argv) {
   return status;
 }
 
+static const Operand operands[] = {OPERAND_KERNEL, {0}};
+
 const Command command_compile = {
     "compile",
     "FILE[:KERNEL] --sig NAME=TYPE,... [-D NAME=VALUE]... [OPTION]...",
     "Compiles a kernel and prints its code at any stage.",
     options,
     run,
+    operands,
 };

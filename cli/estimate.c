@@ -92,10 +92,13 @@ static int run(int argc, char **argv) {
   return status;
 }
 
+static const Operand operands[] = {OPERAND_KERNEL, OPERAND_VALUES, {0}};
+
 const Command command_estimate = {
     "estimate",
     "FILE[:KERNEL] NAME=VALUE... [-D NAME=VALUE]... --grid X[,Y[,Z]] [OPTION]...",
     "Predicts how long a launch takes on a device, and says what from.  Nothing is run.",
     options,
     run,
+    operands,
 };

@@ -9,6 +9,7 @@
 #include "cli/numbers.h"
 #include "cli/output.h"
 #include "cli/progress.h"
+#include "cli/values.h"
 
 enum {
   OPT_WEIGHTS = 1,
@@ -32,12 +33,15 @@ enum {
 static const Option options[] = {
     {OPT_WEIGHTS, "--weights", "MODEL", "where a graph as text has its parameters from"},
     {OPT_OUT_DIR, "--out-dir", "DIR", "writes output_0.npy ... there instead of printing"},
-    {OPT_DEVICE, "--device", "D", "cuda, cpu, nest or interp; cuda if there is a GPU, else cpu"},
+    {OPT_DEVICE, "--device", "D", "cuda, cpu, nest or interp; cuda if there is a GPU, else cpu",
+     .choices = CHOICES_DEVICE},
     {OPT_MODE, "--mode", "M",
      "default; eager: a kernel for each operator; reduce-overhead: CUDA graphs; "
-     "max-autotune: tiles measured as well"},
+     "max-autotune: tiles measured as well",
+     .choices = CHOICES_MODE},
     {OPT_EMIT, "--emit", "STAGE",
-     "prints instead of running: graph, fused, kernels, plan, explain, or dot for Graphviz"},
+     "prints instead of running: graph, fused, kernels, plan, explain, or dot for Graphviz",
+     .choices = "graph fused kernels plan explain dot"},
     {OPT_OUTPUT, "-o", "FILE", "where --emit prints; standard output if there is none"},
     {OPT_RUN_PASSES, "--run-passes", "P,...",
      "of --emit graph and dot: passes to run before it prints"},
@@ -45,10 +49,11 @@ static const Option options[] = {
     {OPT_COMPARE, "--compare", "DIR", "compares outputs with output_0.npy ... there"},
     {OPT_TOL, "--tol", "E",
      "the error that is allowed, relative to the norm; 1e-4, f16 4e-3, bf16 2e-2"},
-    {OPT_DTYPE, "--dtype", "T", "fp32, bf16 or fp16: casts weights and float inputs on load"},
+    {OPT_DTYPE, "--dtype", "T", "fp32, bf16 or fp16: casts weights and float inputs on load",
+     .choices = CHOICES_DTYPE},
     {OPT_RANGE, "--range", "SYMBOL=LO..HI",
-     "a narrower range of a size that the model leaves open"},
-    {OPT_REWRITE, "--rewrite", "RULES.py", "rewrite rules of one's own; may be given often"},
+     "a narrower range of a size that the model leaves open", .repeats = true},
+    {OPT_REWRITE, "--rewrite", "RULES.py", "rewrite rules of one's own", .repeats = true},
     {OPT_EXPLAIN, "--explain", NULL,
      "says what each kernel does, and at least takes; with inputs or --time, what it took"},
     {OPT_TRACE, "--trace", "FILE",
@@ -250,10 +255,18 @@ static int run(int argc, char **argv) {
   return status;
 }
 
+static const Operand operands[] = {
+    OPERAND_MODEL,
+    {"INPUT.npy", "an input, in the order of the model's"},
+    {"NAME=INTEGER", "an input that is a number"},
+    {0},
+};
+
 const Command command_graph = {
     "graph",
     "MODEL [INPUT.npy | NAME=INTEGER]... [OPTION]...",
     "Compiles a model (.pt2, .onnx, a graph or plan as text), runs it, and prints its outputs.",
     options,
     run,
+    operands,
 };

@@ -75,10 +75,17 @@ static int run(int argc, char **argv) {
   return status;
 }
 
+static const Operand operands[] = {
+    {"FILE[:KERNEL]", "a Python file, or text of --emit; KERNEL is for --configs"},
+    OPERAND_VALUES,
+    {0},
+};
+
 const Command command_list = {
     "list",
     "FILE [--configs [NAME=VALUE]... [-D NAME=VALUE]...] [OPTION]...",
     "Lists the kernels of a file, one a line.",
     options,
     run,
+    operands,
 };

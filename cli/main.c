@@ -5,81 +5,49 @@
 #include <string.h>
 
 #include "cli/commands.h"
+#include "cli/help.h"
 #include "cli/output.h"
-
-static const Command *const commands[] = {
-    &command_compile,
-    &command_run,
-    &command_tune,
-    &command_bench,
-    &command_graph,
-    &command_build,
-    &command_estimate,
-    &command_list,
-    &command_records,
-    &command_info,
-};
-enum { COMMANDS = sizeof commands / sizeof *commands };
-
-static const Command *find_command(const char *name) {
-  for (int i = 0; i < COMMANDS; i++)
-    if (!strcmp(commands[i]->name, name)) return commands[i];
-  return NULL;
-}
-
-static int unknown_command(const char *name) {
-  const char *names[COMMANDS];
-  for (int i = 0; i < COMMANDS; i++) names[i] = commands[i]->name;
-  char hint[96];
-  return args_error(E_CLI_UNKNOWN_COMMAND, name,
-                    error_suggest(hint, sizeof hint, name, names, COMMANDS));
-}
-
-static void help_all(FILE *out) {
-  fputs("usage: nereid COMMAND ...\n\n", out);
-  for (int i = 0; i < COMMANDS; i++)
-    fprintf(out, "  %-9s %s\n", commands[i]->name, commands[i]->doc);
-  fputs("\n`nereid help COMMAND` says more; `nereid --version` prints the version.\n", out);
-}
-
-static void help_command(const Command *c) {
-  printf("usage: nereid %s %s\n\n%s\n", c->name, c->synopsis, c->doc);
-  if (c->options->id) putchar('\n');
-  for (const Option *o = c->options; o->id; o++) {
-    char left[64];
-    snprintf(left, sizeof left, "%s %s", o->name, o->value ? o->value : "");
-    printf("  %-24s %s\n", left, o->doc);
-  }
-}
 
 static int help(int argc, char **argv) {
   if (argc == 0) {
-    help_all(stdout);
+    help_program(stdout);
     return STATUS_OK;
   }
-  const Command *c = find_command(argv[0]);
-  if (!c) return unknown_command(argv[0]);
-  help_command(c);
+  const Command *c = commands_find(argv[0]);
+  if (!c) return STATUS_USAGE;
+  help_command(stdout, c);
   return STATUS_OK;
 }
 
-static bool is_help(const char *arg) { return !strcmp(arg, "--help") || !strcmp(arg, "-h"); }
+static bool is_help(const char *arg) {
+  return !strcmp(arg, "help") || !strcmp(arg, "--help") || !strcmp(arg, "-h");
+}
+
+/* The command itself tells what is wrong with its arguments. */
+static bool asks_for_help(const Command *c, int argc, char **argv) {
+  Args args = {.options = c->options, .argv = argv, .argc = argc, .quiet = true};
+  const char *value;
+  int id;
+  while ((id = args_next_common(&args, &value)) != ARGS_END)
+    if (id == COMMON_HELP) return true;
+  return false;
+}
 
 static int dispatch(int argc, char **argv) {
   if (argc < 2) {
-    help_all(stderr);
+    help_program(stderr);
     return STATUS_USAGE;
   }
-  if (is_help(argv[1]) || !strcmp(argv[1], "help")) return help(argc - 2, argv + 2);
+  if (is_help(argv[1])) return help(argc - 2, argv + 2);
   if (!strcmp(argv[1], "--version")) {
     printf("nereid %s (%s)\n", nereid_version(), nereid_build_id());
     return STATUS_OK;
   }
-  const Command *c = find_command(argv[1]);
-  if (!strcmp(argv[1], command_worker.name)) c = &command_worker; /* for no user to call */
-  if (!c) return unknown_command(argv[1]);
-  for (int i = 2; i < argc && strcmp(argv[i], "--"); i++)
-    if (is_help(argv[i])) return help(1, argv + 1);
+  if (!strcmp(argv[1], command_worker.name)) /* for no user to call */
+    return command_worker.run(argc - 2, argv + 2);
+  const Command *c = commands_find(argv[1]);
+  if (!c) return STATUS_USAGE;
+  if (asks_for_help(c, argc - 2, argv + 2)) return help(1, argv + 1);
   return c->run(argc - 2, argv + 2);
 }
 

@@ -22,6 +22,9 @@ int ranges_add(Ranges *r, const char *text) {
   nereid_graph_range range;
   if (!len || !text[len] || !read_numbers(text + len + 1, &range.lo, &range.hi))
     return args_error(E_CLI_RANGE, text);
+  for (int i = 0; i < r->n; i++)
+    if (!strncmp(r->data[i].symbol, text, len) && !r->data[i].symbol[len])
+      return args_error(E_CLI_NAME_TWICE, "--range", r->data[i].symbol);
   nereid_graph_range *grown = realloc(r->data, ((size_t)r->n + 1) * sizeof *grown);
   if (!grown) return args_out_of_memory();
   r->data = grown;

@@ -109,10 +109,18 @@ static int run(int argc, char **argv) {
   return status;
 }
 
+static const Operand operands[] = {
+    {"export FILE", "writes all records to a file whose text is sorted"},
+    {"import FILE", "adds those of a file, where they are new or better"},
+    {"merge FILE...", "prints those of several files as one"},
+    {0},
+};
+
 const Command command_records = {
     "records",
     "[export FILE | import FILE | merge FILE... [-o FILE]]",
     "Lists what was measured of kernels, and carries it from machine to machine.",
     options,
     run,
+    operands,
 };

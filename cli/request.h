@@ -3,6 +3,7 @@
 #define NEREID_CLI_REQUEST_H
 
 #include "cli/args.h"
+#include "cli/values.h"
 
 enum {
   OPT_DEFINE = 1,
@@ -14,14 +15,22 @@ enum {
   REQUEST_OPTIONS_END
 };
 
+#define OPTION_IMPORT_PATH                                                                 \
+  {                                                                                        \
+    OPT_IMPORT_PATH, "--import-path", "DIR", "a folder in which imports are looked for",   \
+        .repeats = true                                                                    \
+  }
+
 #define REQUEST_OPTIONS                                                                       \
-  {OPT_DEFINE, "-D", "NAME=VALUE", "a constexpr: a number, True, tl.float16, fn:NAME, text"}, \
-      {OPT_NUM_WARPS, "--num-warps", "N", "warps a program: 1, 2, 4 (the default) ... 32"},   \
+  {OPT_DEFINE, "-D", "NAME=VALUE", "a constexpr: a number, True, tl.float16, fn:NAME, text",  \
+   .repeats = true},                                                                          \
+      {OPT_NUM_WARPS, "--num-warps", "N", "warps a program: 1, 2, 4 (the default) ... 32",    \
+       .choices = "1 2 4 8 16 32"},                                                           \
       {OPT_NUM_STAGES, "--num-stages", "N", "depth of pipelined loops; 3 is the default"},    \
       {OPT_MAXNREG, "--maxnreg", "N", "registers a thread at most; no limit is the default"}, \
-      {OPT_TARGET, "--target", "T", "what to compile for; `nereid info` lists targets"}, {    \
-    OPT_IMPORT_PATH, "--import-path", "DIR", "a folder in which imports are looked for"       \
-  }
+      {OPT_TARGET, "--target", "T", "what to compile for; `nereid info` lists targets",       \
+       .choices = CHOICES_TARGET},                                                            \
+      OPTION_IMPORT_PATH
 
 typedef struct {
   nereid_request api; /* complete after request_finish */

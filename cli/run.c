@@ -13,8 +13,10 @@ enum { OPT_GRID = REQUEST_OPTIONS_END, OPT_DEVICE, OPT_OUT, OPT_TIME, OPT_TUNE }
 static const Option options[] = {
     {OPT_GRID, "--grid", "X[,Y[,Z]]", "programs on each axis: expressions such as cdiv(n, BLOCK)"},
     REQUEST_OPTIONS,
-    {OPT_DEVICE, "--device", "D", "cuda, cpu, nest or interp; cuda if there is a GPU, else cpu"},
-    {OPT_OUT, "--out", "NAME=FILE.npy", "writes an array to a file instead of printing"},
+    {OPT_DEVICE, "--device", "D", "cuda, cpu, nest or interp; cuda if there is a GPU, else cpu",
+     .choices = CHOICES_DEVICE},
+    {OPT_OUT, "--out", "NAME=FILE.npy", "writes an array to a file instead of printing",
+     .repeats = true},
     {OPT_TIME, "--time", NULL, "measures the kernel"},
     {OPT_TUNE, "--tune", NULL, "finds the best constexprs first, unless that is known"},
     {0},
@@ -52,6 +54,9 @@ static int check_outs(const Run *r) {
   for (int i = 0; i < r->outs.len; i++) {
     const Argument *a = arguments_find(&r->args, r->outs.data[i].name);
     if (!a || !a->array) return args_error(E_CLI_OUT, r->outs.data[i].name);
+    for (int j = 0; j < i; j++)
+      if (!strcmp(r->outs.data[j].name, a->name))
+        return args_error(E_CLI_NAME_TWICE, "--out", a->name);
     int code = files_check(r->outs.data[i].value);
     if (code) return args_failed(code);
   }
@@ -149,10 +154,13 @@ static int run(int argc, char **argv) {
   return status;
 }
 
+static const Operand operands[] = {OPERAND_KERNEL, OPERAND_VALUES, {0}};
+
 const Command command_run = {
     "run",
     "FILE[:KERNEL] NAME=VALUE... [-D NAME=VALUE]... --grid X[,Y[,Z]] [OPTION]...",
     "Compiles a kernel, runs it, and prints the arrays that it wrote.",
     options,
     run,
+    operands,
 };

@@ -27,17 +27,19 @@ enum {
 
 static const Option options[] = {
     {OPT_GRID, "--grid", "X[,Y[,Z]]", "programs on each axis: expressions such as cdiv(n, BLOCK)"},
-    {OPT_SPACE, "--space", "NAME=V1,V2,...", "values to try of a constexpr; LO..HI is a range"},
+    {OPT_SPACE, "--space", "NAME=V1,V2,...", "values to try of a constexpr; LO..HI is a range",
+     .repeats = true},
     {OPT_WARPS, "--num-warps", "N1,N2,...", "warps a program to try"},
     {OPT_STAGES, "--num-stages", "N1,N2,...", "depths of pipelined loops to try"},
     {OPT_BUDGET, "--budget", "SECONDS", "how long to search; 0: the model chooses, unmeasured"},
-    {OPT_DEVICE, "--device", "D", "cuda or cpu; cuda if there is a GPU, else cpu"},
+    {OPT_DEVICE, "--device", "D", "cuda or cpu; cuda if there is a GPU, else cpu",
+     .choices = "cuda cpu"},
     {OPT_SEED, "--seed", "N", "of what is left to chance"},
     {OPT_FRESH, "--fresh", NULL, "measures again what earlier runs have measured"},
     {OPT_JSON, "--json", "FILE", "writes all candidates; - is standard output"},
     {OPT_REPORT, "--report", "FILE.html", "writes a page with the ranking and pictures of it"},
-    {OPT_DEFINE, "-D", "NAME=VALUE", "a constexpr that is not tuned"},
-    {OPT_IMPORT_PATH, "--import-path", "DIR", "a folder in which imports are looked for"},
+    {OPT_DEFINE, "-D", "NAME=VALUE", "a constexpr that is not tuned", .repeats = true},
+    OPTION_IMPORT_PATH,
     {0},
 };
 
@@ -176,10 +178,13 @@ static int run(int argc, char **argv) {
   return status;
 }
 
+static const Operand operands[] = {OPERAND_KERNEL, OPERAND_VALUES, {0}};
+
 const Command command_tune = {
     "tune",
     "FILE[:KERNEL] NAME=VALUE... [-D NAME=VALUE]... --grid X[,Y[,Z]] [OPTION]...",
     "Finds the fastest configuration of a kernel on a device.",
     options,
     run,
+    operands,
 };

@@ -31,6 +31,12 @@ def missing(path):
             return tool
 
 
+def for_cpu(command):
+    """The same for `cpu:8`, whatever GPU it names."""
+    at = command.index("--target") if "--target" in command else len(command)
+    return command[:at] + command[at + 2:] + ["--target", "cpu:8"]
+
+
 def checks(path):
     """The (command, {expected file: stdout, stderr or status}) pairs of one test file."""
     base, args = path.with_suffix(""), shlex.split(header(path, "nereid"))
@@ -43,8 +49,8 @@ def checks(path):
         own = path.suffix == ".py"
         nereid += [path.name] + args if own else shlex.split(path.read_text(), comments=True)
         for kind in (k for k in EMITS if expected("." + k).exists()):
-            target = ["--target", "cpu:8"] if kind == "c" else []
-            yield nereid + ["--emit", kind] + target, {expected("." + kind): "stdout"}
+            command = for_cpu(nereid) if kind == "c" else nereid
+            yield command + ["--emit", kind], {expected("." + kind): "stdout"}
         if expected(".err").exists():
             yield nereid, {expected(".err"): "stderr"}
     elif not expected(".py").exists():

@@ -6,6 +6,8 @@
 #define E_CLI_UNKNOWN_OPTION "unknown option %s%s"
 #define E_CLI_OPTION_VALUE "option %s needs a value: %s %s"
 #define E_CLI_OPTION_NO_VALUE "option %s takes no value"
+#define E_CLI_OPTION_TWICE "option %s is given twice"
+#define E_CLI_NAME_TWICE "%s %s is given twice"
 #define E_CLI_FOLDER "--import-path %s: there is no such folder"
 #define E_CLI_NO_FILE "name a kernel file"
 #define E_CLI_EXTRA_FILE "unexpected argument `%s`%s"
