@@ -196,8 +196,9 @@ class Device:
     def event(self):
         return made(lib.nereid_event_new, self.handle)
 
-    def compile(self, file, kernel, args, constants, num_warps=0, num_stages=0):
-        return Kernel(self, make_request(file, kernel, args, constants, num_warps, num_stages))
+    def compile(self, file, kernel, args, constants, num_warps=0, num_stages=0, target=None):
+        return Kernel(self, make_request(file, kernel, args, constants, num_warps, num_stages,
+                                         target))
 
 
 class Kernel:

@@ -17,6 +17,7 @@ typedef struct {
   int64_t shared;        /* bytes of shared memory a program can have */
   int vector_bytes;      /* widest access of a thread */
   bool cp_async;
+  bool expands;          /* code has a copy of an unrolled loop's body for each of its values */
 } Machine;
 
 /* NULL if there is no such target.  "cpu" gives the CPU at hand; "cpu:8" one of 8 lanes. */

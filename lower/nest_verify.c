@@ -7,7 +7,7 @@
 #include "lang/messages.h"
 
 enum {
-  MOST_EXPANDED = 1 << 20,  /* statements of the printed text */
+  MOST_EXPANDED = 1 << 20,  /* statements of the code */
   MOST_REGISTERS = 1 << 24, /* of all threads; few are left of those that bind makes */
 };
 
@@ -268,7 +268,8 @@ static void open_scope(NestCheck *c, const NestStmt *s) {
   bool closed = nest_form(s->code) == FORM_NEST || nest_form(s->code) == FORM_COMBINE;
   if (closed) c->inside = s;
   if (s->code == NEST_ROLE) c->role_warps = (int)nest_int(s, NA_warps, 0);
-  if (s->code == NEST_UNROLL && c->expand <= MOST_EXPANDED) c->expand *= s->index->extent;
+  if (s->code == NEST_UNROLL && c->expands && c->expand <= MOST_EXPANDED)
+    c->expand *= s->index->extent;
 }
 
 static void check_regions(NestCheck *c, const NestStmt *s) {
@@ -353,10 +354,15 @@ static void check_roles(NestCheck *c) {
 bool nest_verify(const Nest *n, Diags *d) {
   size_t before = diag_errors(d);
   NestCheck c = {.n = n, .arena = n->arena, .d = d, .role_warps = n->warps, .expand = 1};
+  const Machine *m = machine_find(n->options.target);
+  c.expands = !m || m->expands;
   check_vars(&c);
   check_buffers(&c);
   check_roles(&c);
   if (diag_errors(d) == before) check_block(&c, n->body);
-  if (c.expanded > MOST_EXPANDED) nest_fail(&c, NULL, E_NEST_EXPANDED, MOST_EXPANDED);
+  if (c.expanded > MOST_EXPANDED) {
+    diag_excess(d, n->span, E_NEST_EXPANDED, MOST_EXPANDED);
+    diag_hint(d, "%s", H_GEN_BUDGET);
+  }
   return diag_errors(d) == before;
 }

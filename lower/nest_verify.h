@@ -5,6 +5,7 @@
 #ifndef NEREID_LOWER_NEST_VERIFY_H
 #define NEREID_LOWER_NEST_VERIFY_H
 
+#include "lower/machine.h"
 #include "lower/nest_text.h"
 
 /* An index in scope. */
@@ -22,8 +23,9 @@ typedef struct {
   const NestStmt *inside;     /* the NEST, COPY, REDUCE or SCAN around, or NULL */
   int role_warps;             /* of the ROLE around; of the program outside of one */
   int depth;
-  int64_t expand;             /* how often the unrolled loops around repeat a statement */
-  int64_t expanded;           /* statements, once all unrolled loops are expanded */
+  bool expands;               /* unrolled loops are expanded in code, as the machine says */
+  int64_t expand;             /* how often those around repeat a statement */
+  int64_t expanded;           /* statements of the code */
 } NestCheck;
 
 /* "add", "cp.async". */

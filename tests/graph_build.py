@@ -288,8 +288,9 @@ def some():
     """What `make check` does."""
     clang = "clang" if shutil.which("clang") else "cc"
     return [Task("chain", cc=clang, options=["--name", "links"], also=check_names),
-            Task("mlp", options=["--embed-weights"]),
-            Task("dyn_gpt", cflags="-O0"), Task("kv_decode", cflags="-O0", also=check_example),
+            Task("mlp", "cpu:4", options=["--embed-weights"]),
+            Task("dyn_gpt", "cpu:8", cflags="-O0"),
+            Task("kv_decode", "cpu:16", cflags="-O0", also=check_example),
             Task("dyn_mlp", cflags=SANITIZE, also=check_library),
             Task("writes", cflags=SANITIZE, also=check_writes, source=ROOT / "aot" / "writes.py"),
             Task("numbers", cflags=SANITIZE, also=check_numbers,

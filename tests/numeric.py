@@ -2,9 +2,12 @@
 """Runs the cases of cases.py on devices and compares with NumPy.
 
     numeric.py [--devices interp,nest,cpu] [NAME...]    only cases whose name contains a NAME
+
+On device cpu the cases are spread over the widths that a CPU may have; device cpu:8 is one of them.
 """
 import argparse, concurrent.futures, os, pathlib, shlex, subprocess, sys, tempfile, zlib
 import numpy as np
+import widths
 from cases import CASES, narrow
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -25,11 +28,13 @@ def as_value(value, path):
 def run_case(case, device, more=(), **params):
     """Runs a case in a folder of its own.  Returns (command, largest errors by output, output)
     or raises RuntimeError with the program's messages."""
+    device, target = widths.place(device, case.name)
     rng = np.random.default_rng(zlib.crc32(case.name.encode()))
     args, defines, grid, expected = case.make(rng, **{**case.params, **params})
     with tempfile.TemporaryDirectory() as tmp:
-        command = [NEREID, "run", f"{case.file}:{case.kernel}", "--grid", grid, "--device", device,
-                   *case.options, *more]
+        command = [NEREID, "run", f"{case.file}:{case.kernel}", "--grid", grid,
+                   "--device", device, *case.options, *more]
+        command += ["--target", target] if target else []
         command += [f"{name}={as_value(v, f'{tmp}/{name}.npy')}" for name, v in args.items()]
         command += [word for name, v in defines.items() for word in ("-D", f"{name}={v}")]
         command += [word for name in expected for word in ("--out", f"{name}={tmp}/out-{name}.npy")]
@@ -72,7 +77,7 @@ def main(cases, description):
     options = parser.parse_args()
     jobs = [(case, device) for case in cases for device in options.devices.split(",")
             if (not options.names or any(name in case.name for name in options.names))
-            and (not case.devices or device in case.devices)]
+            and (not case.devices or device.split(":")[0] in case.devices)]
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         failures = [text for text in pool.map(check, jobs) if text]
     print("".join(f"{text}\n" for text in failures), end="")

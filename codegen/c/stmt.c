@@ -164,20 +164,27 @@ static void shuffle(Gen *g, const NestStmt *s) {
  * no faster. */
 enum { STATEMENTS_MOST = 96 };
 
+/* n of them in each iteration of an unrolled loop, up to one more than are counted. */
+static int64_t in_all(const NestStmt *s, int64_t n) {
+  return n > STATEMENTS_MOST || n * s->index->extent > STATEMENTS_MOST ? STATEMENTS_MOST + 1
+                                                                       : n * s->index->extent;
+}
+
 static int64_t copies(const NestStmt *s) {
   int64_t most = 1;
-  for (const NestStmt *x = s->regions[0]->first; x; x = x->next) {
+  for (const NestStmt *x = s->regions[0]->first; x && most <= STATEMENTS_MOST; x = x->next) {
     int64_t n = x->code == NEST_UNROLL ? copies(x) : 1;
     if (n > most) most = n;
   }
-  return most * s->index->extent;
+  return in_all(s, most);
 }
 
 static int64_t statements(const NestStmt *s) {
   int64_t n = 0;
   for (uint32_t r = 0; r < s->nregions; r++)
-    for (const NestStmt *x = s->regions[r]->first; x; x = x->next) n += statements(x);
-  return s->code == NEST_UNROLL ? n * s->index->extent : n + 1;
+    for (const NestStmt *x = s->regions[r]->first; x && n <= STATEMENTS_MOST; x = x->next)
+      n += statements(x);
+  return s->code == NEST_UNROLL ? in_all(s, n) : n + 1;
 }
 
 static bool within(const Ref *r, int64_t lo, int64_t hi) {

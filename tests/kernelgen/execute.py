@@ -9,6 +9,7 @@ os.environ.setdefault("NEREID_LIBRARY", os.path.join(
     os.environ.get("NEREID_BUILD", str(ROOT / "build")), "libnereid.so"))
 sys.path.append(str(ROOT / "bench"))
 import binding  # noqa: E402
+from widths import place  # noqa: E402
 
 
 class Lost(Exception):
@@ -26,10 +27,11 @@ def differences(got, want, dtype, error):
 
 
 class Executor:
-    """A device, and the folder where the kernels that it compiles are written."""
+    """A device (cpu: at each width in turn), and the folder where the kernels that it compiles are
+    written."""
     def __init__(self, name, folder):
         self.name, self.file = name, os.path.join(folder, "kernel.py")
-        self.device = binding.Device(name)
+        self.device = binding.Device(place(name, "")[0])
 
     def run(self, kernel, data):
         """The outputs by name.  `data`: the arrays by name.  Raises binding.Error."""
@@ -56,7 +58,8 @@ class Executor:
 
     def launch(self, kernel, args):
         args = {name: v for name, v in args.items() if name in kernel.parameters()}
-        compiled = self.device.compile(self.file, None, args, {}, kernel.warps, kernel.stages)
+        compiled = self.device.compile(self.file, None, args, {}, kernel.warps, kernel.stages,
+                                       place(self.name, kernel.seed)[1])
         launch = None
         try:
             launch = compiled.launch((kernel.grid,), args)

@@ -222,9 +222,12 @@ static void test_excess(void) {
   r.target = "sm_90a";
   X(nereid_compile(&image, &r, NEREID_PTX), NEREID_E_RESOURCES,
     "turn.py:4:5: error: `turn` needs * bytes of shared memory, but sm_90a has 232448 *");
-  r.target = "cpu";
-  X(nereid_compile(&image, &r, NEREID_C), NEREID_E_RESOURCES,
-    "turn.py:4:5: error: arrays of the kernel's variables take * that a thread has for them\n*");
+  for (const char *const *width = (const char *const[]){"cpu:4", "cpu:8", "cpu:16", NULL}; *width;
+       width++) {
+    r.target = *width;
+    X(nereid_compile(&image, &r, NEREID_C), NEREID_E_RESOURCES,
+      "turn.py:4:5: error: arrays of the kernel's variables take * that a thread has for them\n*");
+  }
   args[3].value = "0";
   X(nereid_compile(&image, &r, NEREID_C), NEREID_E_KERNEL, "turn.py:5:*");
 }
