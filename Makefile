@@ -148,7 +148,7 @@ $B/build_id.h: FORCE
 	@printf '#define NEREID_VERSION "%s"\n#define NEREID_BUILD_ID "%s"\n' \
 	  $(VERSION) $(BUILD_ID) > $@.new
 	@if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
-FORCE:
+.PHONY: FORCE
 
 -include $(shell find $B -name '*.d' 2>/dev/null)
 
