@@ -259,12 +259,22 @@ static Value floor_divide(Sema *S, AstOp op, Value a, Value b, Span at) {
   return elementwise2(S, op == OP_MOD ? TILE_REM : TILE_DIV, a, b, t, t, at);
 }
 
+/* Arithmetic if the left operand is signed before promotion (the right one, where the left is a
+ * number), else logical: i8 >> u16 is an arithmetic shift of 16 bits with a result of u16. */
+static Value shift_right(Sema *S, Value a, Value b, DType t, Span at) {
+  DType left = (DType)value_type(value_is_number(a) ? b : a).dtype;
+  if (t == DT_I1 || dtype_is_signed(left) == dtype_is_signed(t))
+    return elementwise2(S, TILE_SHR, a, b, t, t, at);
+  /* Numbers have to fit the common type. */
+  if (value_is_number(a)) a = cast_dtype(S, a, t, at);
+  if (value_is_number(b)) b = cast_dtype(S, b, t, at);
+  DType shifted = dtype_int(dtype_bits(t), dtype_is_signed(left));
+  return cast_dtype(S, elementwise2(S, TILE_SHR, a, b, shifted, shifted, at), t, at);
+}
+
 static Value bitwise(Sema *S, AstOp op, Value a, Value b, Span at) {
-  static const TileCode codes[] = {[OP_AND] = TILE_AND,
-                                   [OP_OR] = TILE_OR,
-                                   [OP_XOR] = TILE_XOR,
-                                   [OP_SHL] = TILE_SHL,
-                                   [OP_SHR] = TILE_SHR};
+  static const TileCode codes[] = {
+      [OP_AND] = TILE_AND, [OP_OR] = TILE_OR, [OP_XOR] = TILE_XOR, [OP_SHL] = TILE_SHL};
   DType t = common_dtype(S, a, b, false, ast_op_text(op), at);
   if (t == DT_NONE) return value_error();
   if (!dtype_is_int(t)) {
@@ -273,6 +283,7 @@ static Value bitwise(Sema *S, AstOp op, Value a, Value b, Span at) {
     return value_error();
   }
   if (negative_beside_unsigned(S, a, b, t, at)) return value_error();
+  if (op == OP_SHR) return shift_right(S, a, b, t, at);
   return elementwise2(S, codes[op], a, b, t, t, at);
 }
 
