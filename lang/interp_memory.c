@@ -7,7 +7,7 @@
 
 Access interp_access(const Prog *p, const Inst *in, const Val *pointers) {
   bool is_volatile = tile_int(in->op, TA_volatile, 0) != 0;
-  return (Access){p->index, in->op->span, pointers->arg, is_volatile};
+  return (Access){p->index, in->op->span, pointers->arg, is_volatile, false};
 }
 
 /* May element i be accessed?  A mask that is undefined is reported and counts as false. */
@@ -244,7 +244,7 @@ static Order order_of(const Inst *in) {
 
 static Access atomic_access(const Prog *p, const Inst *in, const Val *ptr) {
   bool shared = strcmp(tile_str(in->op, TA_scope, "gpu"), "cta") != 0;
-  return (Access){p->index, in->op->span, ptr->arg, shared};
+  return (Access){p->index, in->op->span, ptr->arg, shared, false};
 }
 
 /* Orders the programs after all elements are done: within one op they have no order. */

@@ -150,7 +150,7 @@ static void report_conflict(const Memory *m, const Touch *t, uint32_t other, boo
   if (!is_new(m, F_CONFLICT, t, t->buffer->name)) return;
   const Event *e = shadow_get(m->shadow, other);
   const Site *site = shadow_site(m->shadow, other);
-  Verb verb = !wrote ? LOAD : site->atomic ? ATOMIC : STORE;
+  Verb verb = site->updates ? ATOMIC : wrote ? STORE : LOAD;
   findings_text(m->findings, E_INTERP_CONFLICT, (Big)t->who->program, verbs[t->verb],
                 place_text(m, t->buffer, t->addr, t->bytes), (Big)e->program, verbs[verb]);
   findings_note(m->findings, site->span, N_INTERP_OTHER);
@@ -203,7 +203,8 @@ static void check_writer(const Memory *m, const Touch *t, uint32_t writer) {
   if (!writer) return;
   if (is_alias(m, t, writer)) report_alias(m, t, writer);
   if (!is_conflict(m, t, writer)) return;
-  bool same = t->value && !memcmp((const void *)(uintptr_t)t->addr, t->value, t->bytes);
+  bool plain = !shadow_site(m->shadow, writer)->updates;
+  bool same = t->value && plain && !memcmp((const void *)(uintptr_t)t->addr, t->value, t->bytes);
   if (!same) report_conflict(m, t, writer, true);
 }
 
@@ -214,6 +215,18 @@ static void check_readers(const Memory *m, const Touch *t, uint32_t readers) {
     if (is_alias(m, t, e)) report_alias(m, t, e);
     if (is_conflict(m, t, e)) report_conflict(m, t, e, false);
   }
+}
+
+/* The atomics that a store leaves known: a later store of the same value conflicts with them, and
+ * not with this one. */
+static uint32_t updates_before(const Memory *m, const Cell *c) {
+  uint32_t kept = 0, readers = c->readers;
+  while (readers) {
+    uint32_t e = shadow_next_reader(m->shadow, &readers);
+    if (e && shadow_site(m->shadow, e)->updates) kept = shadow_read(m->shadow, kept, e);
+  }
+  bool updated = c->writer && shadow_site(m->shadow, c->writer)->updates;
+  return updated ? shadow_read(m->shadow, kept, c->writer) : kept;
 }
 
 /* Checks one aligned piece of an access and marks it; false if it reads what nothing wrote. */
@@ -230,7 +243,7 @@ static bool touch_piece(Memory *m, const Touch *t, uint64_t addr, unsigned bytes
       continue;
     }
     if (c->readers) check_readers(m, t, c->readers);
-    *c = (Cell){event, 0};
+    *c = (Cell){event, t->verb == STORE ? updates_before(m, c) : 0};
   }
   return ok;
 }
@@ -381,6 +394,7 @@ void memory_stored(Memory *m, uint64_t addr, unsigned bytes, const void *value, 
 }
 
 void *memory_atomic(Memory *m, uint64_t addr, unsigned bytes, Access who) {
+  who.updates = true;
   Touch t = {addr, bytes, ATOMIC, &who, NULL, NULL};
   return touch(m, &t) ? (void *)(uintptr_t)addr : NULL;
 }

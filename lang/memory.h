@@ -14,7 +14,7 @@
  * writes, they are not both atomic, and no chain of releases and acquires (memory_sync) leads from
  * the earlier to the later one, in whatever order the programs happened to run.  A write of what
  * the byte holds already does not conflict with another write: programs may all store one flag.
- * It does conflict with a read, since only chance made the values equal.
+ * It does conflict with a read or an atomic, since only chance made the values equal.
  *
  * Addresses are the host's own, so that pointers stored in memory by the host (tables of pointers)
  * work; every access is checked against the map first and no other host memory is touched.
@@ -43,6 +43,7 @@ typedef struct {
   Span span;
   int32_t arg;
   bool atomic;
+  bool updates; /* an atomic that reads and writes: memory_atomic sets it */
 } Access;
 
 /* Copies `bytes` (1 to 16) between memory and `value`.  A bad access is reported; a bad read gives

@@ -240,18 +240,20 @@ const Site *shadow_site(const Shadow *s, uint32_t event) {
 
 static uint32_t find_site(Shadow *s, const Access *w) {
   uint64_t a = (uint64_t)w->span.file << 32 | w->span.line;
-  uint64_t b = (uint64_t)w->span.col << 32 | (uint32_t)(w->arg + 1) << 1 | w->atomic;
+  uint64_t b = (uint64_t)w->span.col << 32 | (uint32_t)(w->arg + 1) << 2 | w->atomic << 1 |
+               w->updates;
   uint32_t i = map_get(&s->site_map, a, b);
   if (i) return i;
   i = (uint32_t)s->sites.len;
   map_put(s->arena, &s->site_map, a, b, i);
-  vec_push(s->arena, &s->sites, ((Site){w->span, w->arg, w->atomic}));
+  vec_push(s->arena, &s->sites, ((Site){w->span, w->arg, w->atomic, w->updates}));
   return i;
 }
 
 static bool same_access(const Access *x, const Access *y) {
   return x->program == y->program && x->span.line == y->span.line && x->arg == y->arg &&
-         x->span.col == y->span.col && x->span.file == y->span.file && x->atomic == y->atomic;
+         x->span.col == y->span.col && x->span.file == y->span.file && x->atomic == y->atomic &&
+         x->updates == y->updates;
 }
 
 uint32_t shadow_event(Shadow *s, const Access *w) {

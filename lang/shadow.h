@@ -1,10 +1,11 @@
 /* Who accessed what: the part of lang/memory.h that finds conflicts.
  *
  * For every granule of memory (1, 2 or 4 bytes, as small as the accesses to its page) a cell of 8
- * bytes holds the last write and the reads since, each the number of an Event: a program, that
- * program's clock, and a Site (source place, argument, atomic or not).  Pages of cells are made
- * when memory is first touched.  Sets of readers are interned, so cells read by the same programs
- * share them; a set keeps SHADOW_READERS events, and then only that there were more.
+ * bytes holds the last write, the reads since and the atomics before it, each the number of an
+ * Event: a program, that program's clock, and a Site (source place, argument, atomic or not).
+ * Pages of cells are made when memory is first touched.  Sets of readers are interned, so cells
+ * read by the same programs share them; a set keeps SHADOW_READERS events, and then only that
+ * there were more.
  *
  * Clocks: a program's clock advances when it releases after an access.  A release joins what the
  * program knows of all clocks to the atomic's address, an acquire the other way round.  An event
@@ -21,7 +22,7 @@ enum { SHADOW_READERS = 8, SHADOW_CLOCKS = 16384 };
 typedef struct {
   Span span;
   int32_t arg;
-  bool atomic;
+  bool atomic, updates;
 } Site;
 
 typedef struct {

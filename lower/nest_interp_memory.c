@@ -54,7 +54,7 @@ int64_t nest_shared_offset(Warp *w, const Inst *in, const Spot *p) {
 }
 
 static Access access_of(const Warp *w, const Inst *in, const Spot *p) {
-  return (Access){w->prog->index, in->stmt->span, p->arg, in->is_volatile};
+  return (Access){w->prog->index, in->stmt->span, p->arg, in->is_volatile, false};
 }
 
 static bool any_bad(const Prog *p, int64_t at, uint32_t bytes) {

@@ -27,7 +27,7 @@ static void open_case(Case *c) {
 }
 
 static Access at(const Case *c, uint64_t program, uint32_t line, int32_t arg) {
-  return (Access){program, {c->file, line, 1, 3}, arg, false};
+  return (Access){program, {c->file, line, 1, 3}, arg, false, false};
 }
 static Access atomic_at(const Case *c, uint64_t program, uint32_t line, int32_t arg) {
   Access a = at(c, program, line, arg);
@@ -184,7 +184,7 @@ static void test_conflicts(void) {
 }
 
 static void add_one(Case *c, float *p, uint64_t program, bool acquire, bool release) {
-  float *place = memory_atomic(c->memory, addr(p), 4, atomic_at(c, program, 4, 1));
+  float *place = memory_atomic(c->memory, addr(p), 4, atomic_at(c, program, 4, MEMORY_NO_ARG));
   if (place) ++*place, memory_changed(c->memory);
   memory_sync(c->memory, program, addr(p), acquire, release);
 }
@@ -205,6 +205,24 @@ static void test_order(void) {
   add_one(&c, &c.y[0], 1, true, true);
   close_case(&c, "a plain write, an atomic", 1,
              "program 1 updates y_ptr[0], which program 0 writes");
+
+  for (int last = 0; last < 2; last++) { /* each updates, then all store one value */
+    open_case(&c);
+    for (uint64_t i = 0; i < 2; i++) add_one(&c, &c.x[0], i, true, true);
+    for (uint64_t i = 0; i < 2; i++) put(&c, &c.x[0], 5, at(&c, last ? 1 - i : i, 1, 0));
+    close_case(&c, "an atomic and a plain write of two", 1, "which program 1 updates");
+  }
+
+  open_case(&c); /* the value that is there, by chance */
+  add_one(&c, &c.x[0], 0, false, false);
+  put(&c, &c.x[0], 1, at(&c, 1, 1, 0));
+  close_case(&c, "a plain write of what an atomic gave", 1, "program 1 writes x_ptr[0]");
+
+  open_case(&c); /* the last to arrive resets the counter */
+  for (uint64_t i = 0; i < 4; i++) add_one(&c, &c.x[0], i, true, true);
+  put(&c, &c.x[0], 0, at(&c, 3, 1, 0));
+  put(&c, &c.x[0], 0, at(&c, 3, 2, 0));
+  close_case(&c, "a counter that is reset", 0, NULL);
 
   open_case(&c); /* 1 wrote before it released; 2 acquired */
   memory_add(c.memory, "z_ptr", 2, &zero, sizeof zero, true);
