@@ -12,18 +12,20 @@ from .control import Control
 from .dots import Dots
 from .elementwise import Elementwise
 from .memory import Memory
+from .mixed import Mixed
 from .model import NAME, Stmt, Unsuitable, block_text, decode, storage
 from .reductions import Reductions
 from .shapes import Shapes
 
 __all__ = ["generate", "decode", "storage"]
 
-WEIGHTS = dict(binary=14, unary=8, cast=7, bitcast=1, compare=5, where=5, shape=12, gather=2,
-               sort=1.2, histogram=1, reduce=9, scan=4, dot=5, matmul=1.5, helper=2, choice=1)
+WEIGHTS = dict(binary=14, mixed=14, unary=8, cast=7, bitcast=1, compare=5, where=5, shape=12,
+               gather=2, sort=1.2, histogram=1, reduce=9, scan=4, dot=5, matmul=1.5, helper=2,
+               choice=1)
 WEIGHTS.update({"for": 3, "if": 2, "pointers": 0.6, "store": 3, "atomic": 2, "barrier": 0.2})
 
 
-class Generator(Base, Memory, Elementwise, Shapes, Reductions, Dots, Control):
+class Generator(Base, Memory, Elementwise, Mixed, Shapes, Reductions, Dots, Control):
     def steps(self, n):
         done = 0
         for kind in self.r.choices([*WEIGHTS], [*WEIGHTS.values()], k=4 * n):

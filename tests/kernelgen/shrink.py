@@ -67,7 +67,7 @@ def defines(stmt, known):
     """True if all that the lines use is known; what they define is then known too."""
     for line in stmt.lines:
         left, equals, right = line.partition(" = ")
-        if not equals or not re.fullmatch(r"[\w, ]+", left):
+        if not equals or not re.fullmatch(r"[\w, ]+(: tl\.constexpr)?", left):
             left, right = "", line
         uses = {n for n in NAME.findall(right) if n not in DTYPE_NAMES}
         if not uses <= known:

@@ -1,19 +1,18 @@
 """The forms of operators that table.txt lists: how a kernel writes them, and what they give."""
-import collections, math, pathlib, re
+import collections, math
 
 import numpy as np
 
-from kernelgen.model import FLOATS, FP8, INTS, TL, bits, decode, encode, is_float
+from kernelgen.model import FLOATS, FP8, INTS, bits, decode, encode, is_float
 
 from . import values
+from .table import COMPARISONS, read_table
 
-TABLE = pathlib.Path(__file__).resolve().parent / "table.txt"
 DTYPES = ["i1", *INTS, *FLOATS, *FP8]
 FUNCTIONS = {"minimum": "tl.minimum({}, {})", "maximum": "tl.maximum({}, {})",
              "minimum_nan": "tl.minimum({}, {}, propagate_nan=tl.PropagateNan.ALL)",
              "maximum_nan": "tl.maximum({}, {}, propagate_nan=tl.PropagateNan.ALL)",
              "where": "tl.where({c}, {}, {})", "to": "{}.to({}.dtype)"}
-COMPARISONS = ("<", "<=", ">", ">=", "==", "!=")
 # Of numbers, these take the type that a number has by itself; the other operand's for the rest.
 TYPED = (*COMPARISONS, "minimum", "maximum", "minimum_nan", "maximum_nan")
 
@@ -140,7 +139,7 @@ def variable_lines(x, others):
     return lines
 
 
-# ---- the table ----
+# ---- all of them ----
 
 def extended(form):
     """The form with its cell where Triton refuses it and we do not (docs/language.md)."""
@@ -160,14 +159,6 @@ def extended(form):
 EIGHT_BITS = {"+": "fadd", "-": "fsub", "*": "fmul", "/": "fdiv", "%": "frem", "where": "select"}
 
 
-def read_table():
-    for block in TABLE.read_text().strip().split("\n\n")[1:]:
-        head, *rows = block.splitlines()
-        title, *columns = re.split(r"  +", head)
-        op = title.split()[1]
-        for row in rows:
-            name, *cells = row.split()
-            for column, cell in zip(columns, cells):
-                yield extended(Form(name, column, None, cell) if title == "op x" else
-                               Form(op, column, name, cell) if title[0] == "n" else
-                               Form(op, name, column, cell))
+def forms():
+    for row in read_table():
+        yield extended(Form(*row))

@@ -8,7 +8,7 @@ Triton's own front end evaluates each form while it compiles a kernel for a pair
 is the last operation that it emits and the dtype that this operation computes in, `shrsi.u16`; `-`
 if the form is an error.  operators.py computes the values from that.
 """
-import pathlib, re
+import re
 
 import triton
 import triton.language as tl
@@ -17,7 +17,8 @@ from triton.backends.compiler import GPUTarget
 from triton.compiler.compiler import ASTSource, make_backend
 from triton.language.semantic import IncompatibleTypeErrorImpl
 
-TABLE = pathlib.Path(__file__).resolve().parent / "table.txt"
+from table import COMPARISONS, NUMBERS, TABLE
+
 DTYPES = {"i1": tl.int1, "i8": tl.int8, "i16": tl.int16, "i32": tl.int32, "i64": tl.int64,
           "u8": tl.uint8, "u16": tl.uint16, "u32": tl.uint32, "u64": tl.uint64,
           "f16": tl.float16, "bf16": tl.bfloat16, "f32": tl.float32, "f64": tl.float64,
@@ -38,9 +39,6 @@ FUNCTIONS = {
                                       y.__gt__(y, _semantic=s), x, y, _semantic=s)}
 CASTS = {"to": lambda s, x, y: x.to(y.dtype, _semantic=s)}
 UNARY = {"-": "__neg__", "~": "__invert__", "not": "__not__"}
-NUMBERS = ["True", "3", "-3", "200", "40000", "70000", "3000000000", "1099511627776",
-           "10000000000000000000", "1.5", "-0.1", "1e+300"]
-COMPARISONS = ["<", "<=", ">", ">=", "==", "!="]
 
 
 class Recorder:
