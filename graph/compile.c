@@ -37,8 +37,7 @@ typedef struct {
 
 /* The value of a scatter lies where it was written to. */
 static uint32_t buffer_of(Compiler *c, Node *n) {
-  n = in_place_memory(c->in_place, n);
-  while (n->kind == NODE_CALL && prim_kind(n->op) == PRIM_SCATTER) n = n->args[0].node;
+  n = prim_memory(in_place_memory(c->in_place, n));
   uint32_t *number = &c->buffer_of[n->id];
   if (*number) return *number - 1;
   PlanBuffer b = {.name = n->name, .dtype = n->type.dtype, .rank = n->type.rank};
@@ -81,6 +80,12 @@ static void add_output(Compiler *c, Node *n) {
   c->plan->outputs[c->plan->noutputs++] = b;
 }
 
+/* What was written in place is there. */
+static void add_update(Compiler *c, Node *target, Node *value) {
+  PlanUpdate u = {.to = buffer_of(c, target), .from = buffer_of(c, value)};
+  if (u.to != u.from) c->plan->updates[c->plan->nupdates++] = u;
+}
+
 static void add_outputs(Compiler *c) {
   const Arg *list = &c->g->last->args[0];
   const OutputSpec *specs = c->g->outputs;
@@ -91,9 +96,7 @@ static void add_outputs(Compiler *c) {
     Node *n = list->items[i].node;
     bool update = specs && specs[i].kind == OUTPUT_MUTATION;
     if (!update) add_output(c, n);
-    else
-      c->plan->updates[c->plan->nupdates++] =
-          (PlanUpdate){.to = buffer_of(c, specs[i].target), .from = buffer_of(c, n)};
+    else add_update(c, specs[i].target, n);
   }
 }
 
@@ -306,7 +309,7 @@ static bool memory_has_kernel(Graph *g, const Node *n) {
     Dim row = t->rank ? t->shape[axis < 0 ? axis + t->rank : axis] : dim_int(g->dims, 1);
     return dim_is_int(row) && row->value <= TILES_ROW_MAX;
   }
-  if (prim_kind(n->op) != PRIM_SCATTER || prim_suppresses(n)) return true;
+  if (prim_kind(n->op) != PRIM_SCATTER || prim_suppresses(n) || prim_puts(n)) return true;
   Name reduce = graph_arg(g, n, "reduce").name;
   bool sums = !strcmp(reduce, "sum");
   if (!sums && strcmp(reduce, "amax") && strcmp(reduce, "amin")) return false;

@@ -38,6 +38,17 @@ const Decomposition *decomposition_at(uint32_t i);
 Node *decompose_softmax_of(Build *b, Node *x, uint32_t axis);
 /* Products of the matrices along the last two axes; axes before them broadcast. */
 Node *decompose_matmul_of(Build *b, Node *x, Node *y);
+/* The elements of self that slice_scatter or select_scatter, at which b stands, replaces: those
+ * start, start + step, ... below end along an axis. */
+typedef struct {
+  uint32_t axis;
+  Dim start, end, count;
+  int64_t step;
+  bool selects; /* one element, without its axis in `src` */
+} ReplacedPart;
+ReplacedPart decompose_replaced_part(Build *b);
+/* What replaces them, in their shape; self's axes are all there. */
+Node *decompose_replacing_part(Build *b, const ReplacedPart *p);
 /* scaled_dot_product_attention as one op with a kernel of its own; NULL: that cannot compute it. */
 Node *decompose_fused_attention(Build *b, Node *q, Node *k, Node *v, double scale);
 

@@ -353,28 +353,41 @@ static Node *among(Build *b, Node *x, uint32_t axis, Dim start, Dim end, int64_t
   return build_where(b, build_along(b, hit, axis, rank_of(x)), arg_node(y), arg_node(x));
 }
 
-Node *decompose_slice_scatter(Build *b) {
-  Node *x = self_of(b), *part = build_input(b, "src");
+ReplacedPart decompose_replaced_part(Build *b) {
+  Node *x = self_of(b);
   Dims *d = b->in.g->dims;
-  uint32_t axis = infer_axis_arg(&b->in, "dim", rank_of(x));
-  Dim size = x->type.shape[axis], start = position(b, "start", size, build_const(b, 0));
-  Dim end = dim_max(d, start, position(b, "end", size, size));
-  int64_t step = infer_int(&b->in, "step");
-  Dim count = infer_ceil_div(&b->in, dim_sub(d, end, start), build_const(b, step));
-  if (dim_is(count, 0)) return x;
-  part = part_like(b, x, axis, count, part);
-  return step == 1 ? between(b, x, axis, start, end, part)
-                   : among(b, x, axis, start, end, step, part);
+  ReplacedPart p = {.axis = infer_axis_arg(&b->in, "dim", rank_of(x)), .step = 1};
+  Dim size = x->type.shape[p.axis];
+  p.selects = infer_takes(&b->in, "index");
+  if (p.selects) {
+    p.start = index_of(b, "index", size);
+    p.count = build_const(b, 1);
+    p.end = dim_add(d, p.start, p.count);
+    return p;
+  }
+  p.start = position(b, "start", size, build_const(b, 0));
+  p.end = dim_max(d, p.start, position(b, "end", size, size));
+  p.step = infer_int(&b->in, "step");
+  p.count = infer_ceil_div(&b->in, dim_sub(d, p.end, p.start), build_const(b, p.step));
+  return p;
 }
 
-Node *decompose_select_scatter(Build *b) {
-  Node *x = self_of(b);
-  uint32_t axis = infer_axis_arg(&b->in, "dim", rank_of(x));
-  Dim i = index_of(b, "index", x->type.shape[axis]), one = build_const(b, 1);
-  Node *part = build_unsqueeze(b, build_input(b, "src"), axis);
-  part = part_like(b, x, axis, one, part);
-  return between(b, x, axis, i, dim_add(b->in.g->dims, i, one), part);
+Node *decompose_replacing_part(Build *b, const ReplacedPart *p) {
+  Node *part = build_input(b, "src");
+  if (p->selects) part = build_unsqueeze(b, part, p->axis);
+  return part_like(b, self_of(b), p->axis, p->count, part);
 }
+
+Node *decompose_slice_scatter(Build *b) {
+  Node *x = self_of(b);
+  ReplacedPart p = decompose_replaced_part(b);
+  if (dim_is(p.count, 0)) return x;
+  Node *part = decompose_replacing_part(b, &p);
+  return p.step == 1 ? between(b, x, p.axis, p.start, p.end, part)
+                     : among(b, x, p.axis, p.start, p.end, p.step, part);
+}
+
+Node *decompose_select_scatter(Build *b) { return decompose_slice_scatter(b); }
 
 /* ---- channels ---- */
 

@@ -25,6 +25,8 @@ typedef struct {
   bool free;      /* needs no memory to compute */
   bool repeated;  /* used at many places for one element, as windows do */
   bool varies;    /* used by what is computed in each run */
+  bool elsewhere; /* used for more than the index of a put, which each put computes for itself */
+  bool passing;   /* in memory that is written to later: read while it is there */
   int64_t bytes;  /* in memory that are read to compute it */
 } Info;
 
@@ -49,6 +51,8 @@ static bool loops(PrimKind k) {
   return k == PRIM_POINTWISE || k == PRIM_REDUCE || k == PRIM_SCAN || k == PRIM_WINDOW ||
          k == PRIM_GATHER || k == PRIM_PIECES || k == PRIM_CREATE;
 }
+
+static bool is_scatter(const Node *n) { return prim_kind(n->op) == PRIM_SCATTER; }
 
 static bool is_window(const Node *n) {
   return n->kind == NODE_CALL && prim_kind(n->op) == PRIM_WINDOW;
@@ -87,6 +91,14 @@ static bool is_count(const Node *user, const Node *operand) {
   return prim_reads_size(user) && user->args[1].node == operand;
 }
 
+/* Does the user compute with it where a put writes? */
+static bool is_for_index(const UseInfo *u, const Node *operand) {
+  const Node *n = u->user;
+  if (prim_puts(n)) return n->args[1].node == operand && n->args[2].node != operand;
+  bool computes = fuse_is_view(n) || (n->kind == NODE_CALL && prim_kind(n->op) == PRIM_POINTWISE);
+  return computes && !prim_reads_size(n) && !u->s->info[n->id].elsewhere;
+}
+
 static void note_use(Node **operand, void *ctx) {
   const UseInfo *u = ctx;
   Info *to = &u->s->info[(*operand)->id];
@@ -95,6 +107,7 @@ static void note_use(Node **operand, void *ctx) {
   bool passes = view || is_cast(u->user);
   to->repeated |= passes ? from->repeated : is_window(u->user);
   to->varies |= view ? from->varies : !u->s->f->once[u->user->id];
+  to->elsewhere |= !is_for_index(u, *operand);
   to->uses += view ? from->uses : 1;
   to->apart |= view ? from->apart : read_from_memory(u->s->f->graph, *operand, u->user);
 }
@@ -113,6 +126,8 @@ static void note_free(Node **operand, void *ctx) {
   Info *info = &u->s->info[u->user->id];
   const Info *from = &u->s->info[(*operand)->id];
   if (!is_tensor(*operand)) return;
+  if (from->passing && fuse_is_view(u->user)) info->passing = true;
+  else if (from->passing) info->apart = true;
   info->free &= from->free;
   u->s->f->once[u->user->id] &= u->s->f->once[(*operand)->id];
   if (__builtin_add_overflow(info->bytes, from->bytes, &info->bytes)) info->bytes = INT64_MAX;
@@ -126,6 +141,7 @@ static void survey_uses(Fuser *s) {
   const Graph *g = s->f->graph;
   for (Node *n = g->last; n; n = n->prev) {
     UseInfo u = {s, n};
+    if (n->kind == NODE_CALL && is_scatter(n)) s->info[n->args[0].node->id].passing = true;
     if (n->kind != NODE_INPUT) graph_each_use(n, note_use, &u);
   }
 }
@@ -134,7 +150,7 @@ static void survey_uses(Fuser *s) {
 static bool fits_inline(const Fuser *s, const Node *n, PrimKind k) {
   const Info *info = &s->info[n->id];
   bool small = info->depth < INLINE_DEPTH_MAX && info->below <= INLINE_NODES_MAX;
-  bool once = info->uses <= 1 && (!info->repeated || is_cast(n));
+  bool once = (info->uses <= 1 || !info->elsewhere) && (!info->repeated || is_cast(n));
   bool padded = k == PRIM_PIECES && s->f->once[n->id]; /* a weight that is laid out anew */
   return small && !info->apart && (info->free || ((k == PRIM_POINTWISE || padded) && once));
 }
@@ -191,8 +207,6 @@ static void check_use(Node *operand, const Dim *place, void *ctx) {
   for (uint32_t i = 0; i < operand->type.rank; i++)
     if (own[i] != place[i] && !dim_is(operand->type.shape[i], 1)) c->apart = operand;
 }
-
-static bool is_scatter(const Node *n) { return prim_kind(n->op) == PRIM_SCATTER; }
 
 void group_read_place(const Fusion *f, const Group *g, const Node *n, Dim *place) {
   if (fuse_has_columns(n) || is_scatter(n)) memcpy(place, g->place, g->rank * sizeof *place);
@@ -261,15 +275,41 @@ static FuseStop columns_fit(Fusion *f, Group *g, Node *n) {
 
 static uint32_t work_of(const Fuser *s, const Node *n) { return 1 + s->info[n->id].below; }
 
+static bool is_full(const Fuser *s, const Group *g, const Node *n) {
+  return g->nodes.len >= GROUP_NODES_MAX || g->work + work_of(s, n) > GROUP_WORK_MAX;
+}
+
+static void check_member(Node *operand, const Dim *place, void *ctx) {
+  (void)place;
+  Check *c = ctx;
+  if (c->f->of[operand->id] == c->group) c->apart = operand;
+}
+
+/* Puts to different tensors share a kernel if none reads another's, and what n writes to has no
+ * reader that runs later. */
+static FuseStop puts_fit(const Fuser *s, Group *g, Node *n) {
+  const Fusion *f = s->f;
+  const Group *reader = s->last_reader[n->args[0].node->id];
+  Check c = {f, g, NULL};
+  if (!prim_puts(n) || !prim_puts(g->nodes.data[0])) return stopped(STOP_SCATTER, NULL);
+  if (reader && reader->number >= g->number) return stopped(STOP_SCATTER, NULL);
+  each_operand(f, n, check_member, &c);
+  if (c.apart) return stopped(STOP_SCATTER, NULL);
+  if (is_full(s, g, n)) return stopped(STOP_FULL, NULL);
+  const ValueType *t = &n->args[1].node->type;
+  if (!fuse_same_shape(g, t->rank, t->shape)) return stopped(STOP_EXTENT, NULL);
+  f->role[n->id] = ROLE_FULL;
+  return stopped(STOP_NONE, NULL);
+}
+
 /* What keeps n from joining g; kind STOP_NONE: nothing does, and n has its role there. */
 static FuseStop join(const Fuser *s, Group *g, Node *n) {
   Fusion *f = s->f;
   if (g->once != f->once[n->id]) return stopped(STOP_ONCE, NULL);
   if (f->reads.len && g->number < vec_last(&f->reads).number) return stopped(STOP_READ, NULL);
   if (prim_has_template(prim_kind(n->op))) return stopped(STOP_PRODUCT, NULL);
-  if (is_scatter(n) || is_scatter(g->nodes.data[0])) return stopped(STOP_SCATTER, NULL);
-  bool full = g->nodes.len >= GROUP_NODES_MAX || g->work + work_of(s, n) > GROUP_WORK_MAX;
-  if (full) return stopped(STOP_FULL, NULL);
+  if (is_scatter(n) || is_scatter(g->nodes.data[0])) return puts_fit(s, g, n);
+  if (is_full(s, g, n)) return stopped(STOP_FULL, NULL);
   bool loops = fuse_has_columns(n) || is_window(n);
   if (loops && g->kind != GROUP_LOOPS) return stopped(STOP_TILES, NULL);
   if (fuse_has_columns(n)) return columns_fit(f, g, n);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "graph/kernel.h"
+#include "graph/known.h"
 
 /* The mask of a value whose places are these, under the condition that holds now. */
 static const char *mask_of(Kernel *k, const Dim *place, uint32_t rank) {
@@ -82,6 +83,23 @@ static void suppress(Kernel *k, Node *n) {
               kernel_index(k, graph_arg(k->graph, n, "most").dim, NULL), (long long)block);
 }
 
+/* Places that depend on no data are an index as any. */
+static void put(Kernel *k, Node *n) {
+  Node *to = n->args[0].node, *index = n->args[1].node;
+  const Dim *place = k->group->place;
+  Dim known = known_element(k->graph, index, place);
+  const char *v = whole(k, kernel_value(k, n->args[2].node, place), n->type.dtype);
+  if (known) {
+    unsigned axes = 0;
+    const char *at = kernel_index(k, known, &axes), *all = axes ? "" : " + xindex * 0";
+    kernel_line(k, "tl.store(%s + %s%s, %s, mask=xmask)", kernel_buffer(k, to), at, all, v);
+    return;
+  }
+  const char *at = kernel_fresh(k, "at");
+  kernel_line(k, "%s = %s", at, whole(k, kernel_value(k, index, place), DT_I64));
+  kernel_line(k, "tl.store(%s + %s, %s, mask=xmask & (%s >= 0))", kernel_buffer(k, to), at, v, at);
+}
+
 static void scatter(Kernel *k, Node *n) {
   Node *to = n->args[0].node, *index = n->args[1].node, *src = n->args[2].node;
   const char *reduce = graph_arg(k->graph, n, "reduce").name;
@@ -97,4 +115,6 @@ static void scatter(Kernel *k, Node *n) {
               kernel_buffer(k, to), at, v, inside);
 }
 
-void kernel_scatter(Kernel *k, Node *n) { (prim_suppresses(n) ? suppress : scatter)(k, n); }
+void kernel_scatter(Kernel *k, Node *n) {
+  (prim_suppresses(n) ? suppress : prim_puts(n) ? put : scatter)(k, n);
+}

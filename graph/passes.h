@@ -8,6 +8,7 @@
  *                   unused ones go, symbolic sizes that are constants become constants
  *   rewrite         what rules match becomes what they say (docs/rewrites.md)
  *   merge           linear layers of one input become one; for GPUs
+ *   reinplace       updates of a part of an input or a buffer write that part alone
  *   decompose       composite ops become calls of primitives (graph/prims.h)
  *   vectors         products with a vector become sums
  *   products        long sums of few products are cut into parts; for GPUs
@@ -43,6 +44,7 @@ bool pass_layout(Graph *g);
 bool pass_simplify(Graph *g);
 bool pass_rewrite(Graph *g);
 bool pass_merge(Graph *g);
+bool pass_reinplace(Graph *g);
 bool pass_decompose(Graph *g);
 bool pass_vectors(Graph *g);
 bool pass_products(Graph *g);

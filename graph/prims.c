@@ -10,6 +10,17 @@ bool prim_suppresses(const Node *n) {
   return n->kind == NODE_CALL && !strcmp(n->op->target, "nereid.suppress.default");
 }
 
+bool prim_puts(const Node *n) {
+  enum { REDUCE = 3 };
+  return n->kind == NODE_CALL && !strcmp(n->op->target, "nereid.scatter.default") &&
+         !strcmp(n->args[REDUCE].name, "put");
+}
+
+Node *prim_memory(Node *n) {
+  while (n->kind == NODE_CALL && prim_kind(n->op) == PRIM_SCATTER) n = n->args[0].node;
+  return n;
+}
+
 uint32_t prim_in_memory(const Node *n) {
   enum { STATE = 1, SCORES = 4, BOXES = 8, THRESHOLD = 16 };
   return prim_suppresses(n) ? STATE | SCORES | BOXES | THRESHOLD : 1;

@@ -22,6 +22,10 @@ bool prim_reads_size(const Node *n);
 uint32_t prim_in_memory(const Node *n);
 /* Is it nereid.suppress, of which a program does a row? */
 bool prim_suppresses(const Node *n);
+/* Is it a nereid.scatter that writes each element to a place of its own? */
+bool prim_puts(const Node *n);
+/* The node in whose memory n's value is: what n, a PRIM_SCATTER, writes to, or n itself. */
+Node *prim_memory(Node *n);
 /* Products of matrices, also implicit ones. */
 bool prim_is_product(PrimKind k);
 /* Does it have a template of its own, which pointwise ops behind it join? */

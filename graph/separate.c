@@ -46,6 +46,11 @@ static void make_tensors(Graph *g) {
   }
 }
 
+/* Is its value where an input was? */
+static bool is_in_input(Node *n) {
+  return n != prim_memory(n) && prim_memory(n)->kind == NODE_INPUT;
+}
+
 static void separate_outputs(Graph *g) {
   Arg *list = &g->last->args[0];
   Arena *scratch = arena_child(g->arena);
@@ -53,23 +58,84 @@ static void separate_outputs(Graph *g) {
   for (uint32_t i = 0; i < list->n; i++) {
     Arg *a = &list->items[i];
     if (a->kind != ARG_NODE || a->node->type.kind != VALUE_TENSOR) continue;
-    bool good = is_computed(a->node) && !seen[a->node->id];
-    seen[a->node->id] = true;
-    if (!good) a->node = copy_of(g, a->node, g->last);
+    bool returned = !g->outputs || g->outputs[i].kind != OUTPUT_MUTATION;
+    bool passes = returned && is_in_input(a->node); /* the next write may end it */
+    bool good = is_computed(a->node) && !seen[a->node->id] && !passes;
+    if (!passes) seen[a->node->id] = true;
+    if (!good) a->node = copy_of(g, a->node, passes ? a->node->next : g->last);
   }
   arena_free(scratch);
 }
 
+/* ---- what is written in place ---- */
+
+typedef struct {
+  uint32_t *place; /* by id: in the graph's order */
+  uint32_t *last;  /* by id: the place of the last node that reads it, through views */
+  bool *updated;   /* by id: an input to which the graph writes */
+  uint32_t reader; /* the place of the node that reads what is looked at */
+} Readers;
+
+static bool is_view(const Node *n) {
+  return n->kind == NODE_GETITEM || (n->kind == NODE_CALL && prim_kind(n->op) == PRIM_VIEW);
+}
+
+static void note_reader(Node **use, void *ctx) {
+  Readers *r = ctx;
+  uint32_t *last = &r->last[(*use)->id];
+  if (r->reader > *last) *last = r->reader;
+}
+
+static Readers find_readers(Graph *g, Arena *a) {
+  Readers r = {ARENA_ARRAY(a, uint32_t, g->nids), ARENA_ARRAY(a, uint32_t, g->nids),
+               ARENA_ARRAY(a, bool, g->nids), 0};
+  uint32_t count = 0;
+  for (Node *n = g->first; n; n = n->next) r.place[n->id] = ++count;
+  for (Node *n = g->last; n; n = n->prev) {
+    bool view = is_view(n) && !prim_reads_size(n);
+    r.reader = view ? r.last[n->id] : r.place[n->id];
+    graph_each_use(n, note_reader, &r);
+  }
+  for (uint32_t i = 0; g->outputs && i < g->last->args[0].n; i++)
+    if (g->outputs[i].kind == OUTPUT_MUTATION) r.updated[g->outputs[i].target->id] = true;
+  return r;
+}
+
+/* May n, a put, write to the memory of the tensor that it replaces elements of?  It must be one
+ * that the graph writes to, or that was written to so, and nothing may read its old value
+ * later. */
+static bool writes_in_place(const Readers *r, const Node *n) {
+  Node *x = n->args[0].node;
+  if (!prim_puts(n) || r->last[x->id] > r->place[n->id]) return false;
+  return x->kind == NODE_INPUT ? r->updated[x->id] : prim_memory(x) != x;
+}
+
+/* What n reads beside, while it writes, is not what it writes to. */
+static void separate_operands(Graph *g, Node *n) {
+  for (uint32_t i = 1; i < n->nargs; i++) {
+    if (n->args[i].kind != ARG_NODE) continue;
+    Node *x = n->args[i].node;
+    while (is_view(x) && x->kind == NODE_CALL) x = view_operand(x);
+    if (prim_memory(x) == prim_memory(n)) n->args[i].node = copy_of(g, n->args[i].node, n);
+  }
+}
+
 /* ---- what is searched or scattered to lies in memory ---- */
 
-/* A scatter writes to memory of its own; what is searched, or read as a size, must be there as it
- * is. */
+/* A scatter writes to memory of its own, or in place; what is searched, or read as a size, must be
+ * there as it is. */
 static void separate_memory(Graph *g) {
+  Arena *scratch = arena_child(g->arena);
+  Readers readers = find_readers(g, scratch);
   for (Node *n = g->first; n; n = n->next) {
     PrimKind k = n->kind == NODE_CALL ? prim_kind(n->op) : PRIM_NONE;
     if (prim_reads_size(n) && !is_computed(n->args[1].node))
       n->args[1].node = copy_of(g, n->args[1].node, n);
     if (k != PRIM_SCATTER && k != PRIM_SEARCH) continue;
+    if (k == PRIM_SCATTER && writes_in_place(&readers, n)) {
+      separate_operands(g, n);
+      continue;
+    }
     uint32_t in_memory = prim_in_memory(n);
     for (uint32_t i = 0; i < n->nargs; i++) {
       if (!(in_memory >> i & 1)) continue;
@@ -78,6 +144,7 @@ static void separate_memory(Graph *g) {
       if (written || (x->kind != NODE_INPUT && !is_computed(x))) n->args[i].node = copy_of(g, x, n);
     }
   }
+  arena_free(scratch);
 }
 
 /* ---- chains of views ---- */

@@ -71,6 +71,57 @@ static void run_rows(nereid_executable *e, int64_t rows) {
   check_got(right, "outputs, and the input that the model writes to", "");
 }
 
+/* ---- writing a part of an input ---- */
+
+static const char CACHE[] =
+    "class GraphModule(torch.nn.Module):\n"
+    "    def forward(self, c: \"f32[2, s0, 4]\", v: \"f32[2, 2, 4]\", p: \"i64[2]\"):\n"
+    "        old = torch.ops.aten.mul.Tensor(c, 2.0)\n"
+    "        new = torch.ops.aten.index_copy_.default(c, 1, p, v)\n"
+    "        sum_1 = torch.ops.aten.sum.dim_IntList(new, [1])\n"
+    "        return (old, sum_1)\n";
+
+/* Rows first and second of c get those of v; of the same row twice it has the second. */
+static void run_cache(nereid_executable *e, int64_t rows, int64_t first, int64_t second) {
+  float c[64], v[16], want[64], old[64], sum[8], sums[8] = {0};
+  int64_t p[] = {first, second}, cs[] = {2, rows, 4}, vs[] = {2, 2, 4}, ps[] = {2};
+  int64_t ss[] = {2, 4};
+  for (int i = 0; i < 64; i++) c[i] = want[i] = (float)i;
+  for (int i = 0; i < 16; i++) v[i] = (float)(100 + i);
+  for (int b = 0; b < 2; b++)
+    for (int i = 0; i < 8; i++) want[(b * rows + p[i / 4]) * 4 + i % 4] = v[b * 8 + i];
+  for (int i = 0; i < 8 * rows; i++) sums[i / (4 * rows) * 4 + i % 4] += want[i];
+  nereid_tensor in[] = {floats(c, 3, cs),
+                        floats(v, 3, vs),
+                        {.data = p, .device = {1, 0}, .ndim = 1, .dtype = {0, 64, 1}, .shape = ps}};
+  nereid_tensor out[] = {floats(old, 3, cs), floats(sum, 2, ss)};
+  check_got(!nereid_executable_run(e, in, 3, out, 2, NULL), "a run", nereid_error_message());
+  check_got(!memcmp(c, want, sizeof c), "the rows of the input that are written", "");
+  bool right = true;
+  for (int i = 0; i < 8 * rows; i++) right &= old[i] == 2 * (float)i;
+  check_got(right, "what was read before", "");
+  check_got(!memcmp(sum, sums, sizeof sum), "what is read after", "");
+}
+
+static void run_caches(const char *device, const char *mode) {
+  nereid_graph *g = open_text(CACHE, NULL);
+  nereid_device *d = open_device(device);
+  nereid_executable *e;
+  char *text = NULL;
+  size_t size;
+  const nereid_graph_options o = {.mode = mode};
+  check_got(g && !nereid_executable_new(&e, g, d, &o), "compiling", nereid_error_message());
+  run_cache(e, 5, 1, 3);
+  run_cache(e, 5, 2, 2);
+  run_cache(e, 8, 7, 0);
+  nereid_executable_free(e);
+  check_got(!nereid_graph_emit(&text, &size, g, &o, NEREID_GRAPH_PLAN) && !strstr(text, "\nupdate"),
+            "no copy of the whole input", text ? text : nereid_error_message());
+  nereid_text_free(text);
+  nereid_graph_free(g);
+  nereid_device_close(d);
+}
+
 static void explain(nereid_executable *e, const char *mode) {
   float w[4] = {0}, x[8] = {0};
   int64_t ws[] = {4}, xs[] = {2, 4};
@@ -304,6 +355,9 @@ int main(void) {
   running("interp", "reduce-overhead");
   running("interp", "max-autotune");
   running("cpu", NULL);
+  run_caches("interp", NULL);
+  run_caches("interp", "eager");
+  run_caches("cpu", NULL);
   open_sizes();
   rules();
   stages();

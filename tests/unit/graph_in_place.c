@@ -1,13 +1,13 @@
-/* Which results a plan writes over their operands. */
+/* Which results a plan writes over their operands, and which updates it copies behind its steps. */
 #include <stdio.h>
 #include <string.h>
 
 #include "graph/model.h"
 #include "tests/unit/tally.h"
 
-/* How many steps of a graph write over an operand; body: its lines behind x, y [8, 8] and w [8, 8],
- * of which a product ends a kernel. */
-static int count(const char *body) {
+/* The plan of a graph; body: its lines behind x, y [8, 8] and w [8, 8], of which a product ends a
+ * kernel. */
+static Model *plan_of(const char *body) {
   char text[2048];
   snprintf(text, sizeof text,
            "class M(torch.nn.Module):\n"
@@ -16,8 +16,14 @@ static int count(const char *body) {
   nereid_graph_source s = {.path = "m.py", .data = text, .size = strlen(text)};
   CompileOptions o = {.target = TARGET_GPU, .fuse = true};
   Model *m;
-  if (model_read(&m, &s) || model_plan(m, &o)) return -1;
+  return model_read(&m, &s) || model_plan(m, &o) ? NULL : m;
+}
+
+/* How many of its steps write over an operand. */
+static int count(const char *body) {
+  Model *m = plan_of(body);
   int n = 0;
+  if (!m) return -1;
   for (uint32_t i = 0; i < m->plan->nsteps; i++)
     for (uint32_t j = 0; j < m->plan->steps[i].nargs; j++)
       n += !strncmp(m->plan->steps[i].args[j].name, "inout", 5);
@@ -31,12 +37,46 @@ static void check_count(const char *what, int wanted, const char *body) {
   else failed++, printf("FAIL %s: %d\n", what, got);
 }
 
+static void check_updates(const char *what, uint32_t wanted, const char *body) {
+  Model *m = plan_of(body);
+  bool right = m && m->plan->nupdates == wanted;
+  if (right) passed++;
+  else failed++, printf("FAIL %s: %u updates\n", what, m ? m->plan->nupdates : 99);
+  if (m) model_free(m);
+}
+
 #define MM(to, a) "        " to " = torch.ops.aten.mm.default(" a ", w)\n"
 #define ADD(to, a, b) "        " to " = torch.ops.aten.add.Tensor(" a ", " b ")\n"
 #define T(to, a) "        " to " = torch.ops.aten.t.default(" a ")\n"
 #define RETURN(a) "        return (" a ",)\n"
 
+#define ROW(to, of, at) "        " to " = torch.ops.aten.select.int(" of ", 0, " at ")\n"
+#define COPY(to, from) "        " to "_w = torch.ops.aten.copy_.default(" to ", " from ")\n"
+#define NEG(to, a) "        " to " = torch.ops.aten.neg.default(" a ")\n"
+#define WITH_ROW(to, of, row, at) \
+  "        " to " = torch.ops.aten.select_scatter.default(" of ", " row ", 0, " at ")\n"
+
+static void updates(void) {
+  check_updates("a row of an input", 0,
+                ROW("a", "x", "1") ROW("b", "y", "2") COPY("a", "b") MM("c", "x") RETURN("c"));
+  check_updates("rows, and what is read before and after each", 0,
+                ROW("a", "x", "1") ROW("b", "y", "2") NEG("c", "x") COPY("a", "b") MM("d", "x")
+                    ROW("e", "x", "2") COPY("e", "b") NEG("f", "x") "        return (c, d, f)\n");
+  check_updates("a row of a transpose", 0,
+                T("xt", "x") ROW("a", "xt", "1") ROW("b", "y", "2") COPY("a", "b") RETURN("xt"));
+  check_updates("a row of the same", 0,
+                ROW("a", "x", "1") ROW("b", "x", "2") COPY("a", "b") RETURN("y"));
+  check_updates("all of it", 1, COPY("x", "y") RETURN("y"));
+  check_updates("the old value is read later", 1,
+                ROW("b", "y", "2") WITH_ROW("a", "x", "b", "1") MM("c", "a") ADD("d", "c", "x")
+                    COPY("x", "a") RETURN("d"));
+  check_updates("the old value is returned", 1,
+                ROW("b", "y", "2") WITH_ROW("a", "x", "b", "1") NEG("c", "x")
+                    COPY("x", "a") "        return (c, a)\n");
+}
+
 int main(void) {
+  updates();
   check_count("the sum of two products", 1,
               MM("a", "x") MM("b", "y") ADD("c", "a", "b") MM("d", "c") RETURN("d"));
   check_count("an operand that is read again", 0,

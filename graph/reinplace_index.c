@@ -1,0 +1,205 @@
+/* Where index_copy and index_put write. */
+#include <string.h>
+
+#include "graph/known.h"
+#include "graph/reinplace.h"
+#include "graph/scatter.h"
+
+typedef struct {
+  Node *x, *values;
+  Node *index[GRAPH_RANK_MAX]; /* by axis of x; NULL: all of it */
+  uint32_t set;                /* the axes that are indexed */
+  uint32_t first;              /* how many axes of x precede those of the indices in the values */
+  Dim shape[GRAPH_RANK_MAX];   /* of the indices, broadcast */
+  uint32_t rank;
+} Indexed;
+
+/* ---- arguments ---- */
+
+static bool survey_copy(Build *b, Indexed *x) {
+  Node *index = build_input(b, "index");
+  if (!rank_of(x->x)) return false;
+  x->first = infer_axis_arg(&b->in, "dim", rank_of(x->x));
+  x->set = 1u << x->first;
+  x->shape[0] = value_numel(b->in.g, &index->type);
+  x->rank = 1;
+  x->index[x->first] = build_view(b, index, 1, x->shape);
+  x->values = build_input(b, "source");
+  return rank_of(x->values) == rank_of(x->x);
+}
+
+static bool survey_put(Build *b, Indexed *x) {
+  Operand operands[GRAPH_RANK_MAX];
+  uint32_t n, count = 0, first = 0;
+  Node **index = build_inputs(b, "indices", &n);
+  if (infer_bool(&b->in, "accumulate")) return false;
+  for (uint32_t i = 0; i < n; i++) {
+    if (!index[i]) continue;
+    if (index[i]->type.dtype == DT_I1 || index[i]->type.dtype == DT_U8) return false;
+    if (!count) first = i;
+    x->index[i] = index[i];
+    x->set |= 1u << i;
+    operands[count++] = infer_tensor_operand(&index[i]->type);
+  }
+  if (!count) return false;
+  x->rank = infer_broadcast(&b->in, operands, count, x->shape);
+  bool together = x->set >> first == (1u << count) - 1;
+  x->first = together ? first : 0;
+  x->values = build_input(b, "values");
+  return rank_of(x->x) - count + x->rank <= GRAPH_RANK_MAX;
+}
+
+/* ---- which rows ---- */
+
+/* `x`, of the indices' axes, beside the axes of x that follow them. */
+static Node *beside(Build *b, const Indexed *x, Node *of) {
+  uint32_t kept = rank_of(x->x) - (uint32_t)__builtin_popcount(x->set) - x->first, n = rank_of(of);
+  Dim shape[2 * GRAPH_RANK_MAX];
+  if (n) memcpy(shape, of->type.shape, n * sizeof *shape);
+  for (uint32_t i = 0; i < kept; i++) shape[n++] = build_const(b, 1);
+  return build_view(b, of, n, shape);
+}
+
+/* Negative indices count from the end. */
+static Node *wrapped(Build *b, Node *index, Dim size) {
+  index = build_to(b, index, DT_I64);
+  Node *low = build_with(b, "aten.lt.Tensor", index, build_int(b, 0));
+  return build_where(b, low, arg_node(build_with(b, "aten.add.Tensor", index, arg_dim(size))),
+                     arg_node(index));
+}
+
+static Node *both(Build *b, Node *x, Node *y) {
+  return x ? build_op2(b, "aten.logical_and.default", x, y) : y;
+}
+
+static Node *inside(Build *b, Node *row, Dim size) {
+  Node *low = build_with(b, "aten.ge.Tensor", row, build_int(b, 0));
+  return both(b, low, build_with(b, "aten.lt.Tensor", row, arg_dim(size)));
+}
+
+/* Is each element of a vector known to be greater than the one before, or each to be less? */
+static bool is_monotonic(Build *b, Node *index) {
+  Graph *g = b->in.g;
+  if (rank_of(index) != 1) return false;
+  Dim i = dim_index(g->dims, "i", index->type.shape[0]);
+  Dim next = dim_add(g->dims, i, dim_int(g->dims, 1));
+  Dim at = known_element(g, index, &i), then = known_element(g, index, &next);
+  if (!at || !then || dim_range(g->dims, at).lo < 0) return false;
+  Dim step = dim_sub(g->dims, then, at);
+  return dim_is_int(step) && step->value != 0;
+}
+
+/* The same for a few, without a reduction. */
+static Node *is_last_of_few(Build *b, Node *row, Node *number, int64_t count) {
+  Node *last = NULL;
+  for (int64_t i = 1; i < count; i++) {
+    Node *other = build_select(b, row, 0, build_const(b, i));
+    Node *differs = build_op2(b, "aten.ne.Tensor", row, other);
+    Node *precedes = build_with(b, "aten.ge.Tensor", number, build_int(b, i));
+    last = both(b, last, build_op2(b, "aten.logical_or.default", differs, precedes));
+  }
+  return last;
+}
+
+/* Of each row of a vector: is there no later one that is the same?  NULL: all differ. */
+static Node *is_last(Build *b, Node *row, Dim rows) {
+  enum { FEW = 8, PAIRS_MAX = 256 };
+  Dim count = row->type.shape[0];
+  Node *number = build_arange(b, count);
+  if (dim_is_int(count) && count->value <= FEW) return is_last_of_few(b, row, number, count->value);
+  if (!dim_is_int(count) || count->value > PAIRS_MAX) {
+    Node *writer = scatter_writers(b, rows, row);
+    Node *last = build(b, "aten.index_select.default",
+                       ARGS(arg_node(writer), build_int(b, 0), arg_node(row)));
+    return build_op2(b, "aten.eq.Tensor", build_to(b, last, DT_I64), number);
+  }
+  Node *same = build_op2(b, "aten.eq.Tensor", build_unsqueeze(b, row, 1), row);
+  Node *later = build_op2(b, "aten.gt.Tensor", number, build_unsqueeze(b, number, 1));
+  Node *again = build_with(b, "aten.any.dim", both(b, same, later), build_int(b, 1));
+  return build_op1(b, "aten.logical_not.default", again);
+}
+
+/* ---- addresses ---- */
+
+/* How far apart in memory neighbours along an indexed axis are; false if that is no number of
+ * their own for each axis, which `address` then has no sum of. */
+static bool find_strides(Build *b, const Indexed *x, Node *address, Dim *stride) {
+  Graph *g = b->in.g;
+  Dim at[GRAPH_RANK_MAX], origin[GRAPH_RANK_MAX];
+  for (uint32_t i = 0; i < rank_of(address); i++) {
+    at[i] = dim_index(g->dims, "i", address->type.shape[i]);
+    origin[i] = x->set >> i & 1 ? dim_int(g->dims, 0) : at[i];
+  }
+  Dim base = known_element(g, address, origin), all = known_element(g, address, at);
+  if (!base || !all) return false;
+  for (uint32_t i = 0; i < rank_of(address); i++) {
+    if (!(x->set >> i & 1)) continue;
+    origin[i] = dim_int(g->dims, 1);
+    Dim next = known_element(g, address, origin);
+    origin[i] = dim_int(g->dims, 0);
+    if (!next) return false;
+    stride[i] = dim_sub(g->dims, next, known_element(g, address, origin));
+    if (stride[i]->indexed) return false;
+    base = dim_add(g->dims, base, dim_mul(g->dims, at[i], stride[i]));
+  }
+  return base == all;
+}
+
+/* The address of the first element of each indexed axis, in the shape of what is written. */
+static Node *first_addresses(Build *b, const Indexed *x, Node *address) {
+  Dim shape[2 * GRAPH_RANK_MAX];
+  for (uint32_t i = rank_of(address); i-- > 0;)
+    if (x->set >> i & 1) address = build_select(b, address, i, build_const(b, 0));
+  uint32_t n = rank_of(address);
+  if (x->first) memcpy(shape, address->type.shape, x->first * sizeof *shape);
+  for (uint32_t i = 0; i < x->rank; i++) shape[x->first + i] = build_const(b, 1);
+  for (uint32_t i = x->first; i < n; i++) shape[x->rank + i] = address->type.shape[i];
+  return build_view(b, address, n + x->rank, shape);
+}
+
+static Node *number_of_row(Build *b, const Indexed *x, Node *const *row, Dim *rows) {
+  Node *number = NULL;
+  for (uint32_t i = rank_of(x->x); i-- > 0;) {
+    if (!row[i]) continue;
+    Node *part = scatter_times(b, row[i], *rows);
+    number = number ? build_add(b, part, number) : part;
+    *rows = dim_mul(b->in.g->dims, *rows, x->x->type.shape[i]);
+  }
+  return scatter_flat(b, build_expand(b, number, x->rank, x->shape));
+}
+
+/* Where the indices are those of elements, and not written again behind that. */
+static Node *wanted(Build *b, const Indexed *x, Node *const *row) {
+  Node *good = NULL, *only = NULL;
+  Dim rows = build_const(b, 1);
+  uint32_t count = 0;
+  for (uint32_t i = 0; i < rank_of(x->x); i++) {
+    if (!row[i]) continue;
+    good = both(b, good, inside(b, row[i], x->x->type.shape[i]));
+    only = x->index[i];
+    count++;
+  }
+  if (count == 1 && is_monotonic(b, only)) return good;
+  Node *last = is_last(b, number_of_row(b, x, row, &rows), rows);
+  return last ? both(b, good, build_view(b, last, x->rank, x->shape)) : good;
+}
+
+bool reinplace_indexed(Build *b, Node *address, Puts *out) {
+  Indexed x = {.x = build_input(b, "self")};
+  Dim stride[GRAPH_RANK_MAX];
+  Node *row[GRAPH_RANK_MAX] = {NULL};
+  bool copies = infer_takes(&b->in, "source");
+  if (!(copies ? survey_copy : survey_put)(b, &x)) return false;
+  if (!find_strides(b, &x, address, stride)) return false;
+  Node *at = first_addresses(b, &x, address);
+  for (uint32_t i = 0; i < rank_of(x.x); i++) {
+    if (!x.index[i]) continue;
+    row[i] = wrapped(b, x.index[i], x.x->type.shape[i]);
+    at = build_add(b, at, beside(b, &x, scatter_times(b, row[i], stride[i])));
+  }
+  at = build_where(b, beside(b, &x, wanted(b, &x, row)), arg_node(at), build_int(b, -1));
+  Dim shape[GRAPH_RANK_MAX];
+  uint32_t rank = infer_copy_shape(&at->type, shape);
+  *out = (Puts){at, build_expand(b, build_to(b, x.values, x.x->type.dtype), rank, shape)};
+  return true;
+}
