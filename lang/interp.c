@@ -3,7 +3,8 @@
  * A program runs until it executes an atomic, polls memory, or has looped for a while; only then
  * does another start, so that a kernel whose programs don't meet has one alive at a time.  Up to
  * INTERP_WINDOW are alive, as on a GPU only so many are resident; when all of them wait, more
- * start, so a program may wait for a later one.  If none is left to start, that is a deadlock. */
+ * start, so a program may wait for a later one.  If none is left to start, that is a deadlock, or
+ * one of them is in a loop that does not look at memory and never ends. */
 #include "lang/interp_run.h"
 #include "lang/messages.h"
 
@@ -93,6 +94,7 @@ static Prog *start(Run *r) {
   p->id[2] = (uint32_t)(p->index / r->grid[0] / r->grid[1]);
   p->lanes = 1;
   p->state = PROG_READY;
+  r->iterations = 0;
   set_params(p);
   interp_push(p, NULL, r->body);
   vec_push(r->arena, &r->live, p);
@@ -102,6 +104,7 @@ static Prog *start(Run *r) {
 static void retire(Run *r, Prog *p) {
   for (uint32_t i = 0; i < r->fn->nvalues; i++) interp_clear(r, &p->vals[i]);
   memory_finished(r->memory, p->index);
+  r->iterations = 0;
   size_t i = 0;
   while (r->live.data[i] != p) i++;
   for (r->live.len--; i < r->live.len; i++) r->live.data[i] = r->live.data[i + 1];
@@ -140,16 +143,34 @@ static void take_turn(Run *r, Prog *p) {
   r->seen_started = started;
 }
 
+static bool block_reads(const TileBlock *b) {
+  for (const TileOp *op = b->first; op; op = op->next) {
+    if (tile_op_flags(op->code) & TILE_READ) return true;
+    for (uint32_t i = 0; i < op->nregions; i++)
+      if (block_reads(op->regions[i])) return true;
+  }
+  return false;
+}
+
+/* Its loop goes on whatever other programs do. */
+static bool is_endless(const Prog *p) {
+  const TileOp *loop = p->state == PROG_WAITS ? p->waits_in : NULL;
+  return loop && !block_reads(loop->regions[0]) && !block_reads(loop->regions[1]);
+}
+
 static void report_deadlock(Run *r) {
-  const Prog *first = r->live.data[0];
-  for (size_t i = 0; i < r->live.len; i++)
-    if (r->live.data[i]->state == PROG_WAITS) {
-      first = r->live.data[i];
-      break;
+  const Prog *first = NULL;
+  for (size_t i = 0; i < r->live.len; i++) {
+    const Prog *p = r->live.data[i];
+    if (is_endless(p)) {
+      diag_error(r->diags, p->waits_in->span, E_INTERP_ENDLESS, (Big)p->index);
+      return;
     }
-  Span at = first->state == PROG_WAITS ? first->waits_in : r->fn->span;
+    if (!first && p->state == PROG_WAITS) first = p;
+  }
+  Span at = first ? first->waits_in->span : r->fn->span;
   diag_error(r->diags, at, E_INTERP_DEADLOCK, r->live.len);
-  diag_note(r->diags, at, N_INTERP_WAITS, (Big)first->index);
+  diag_note(r->diags, at, N_INTERP_WAITS, (Big)(first ? first : r->live.data[0])->index);
 }
 
 /* 0, or -1 if nothing moves any more. */
@@ -180,17 +201,14 @@ static Run *new_run(Arena *a, const TileFunc *f, const InterpArg *args, const ui
 }
 
 static int run_until_stop(Run *r) {
-  if (setjmp(r->stop)) {
-    diag_error(r->diags, r->fn->span, E_INTERP_STEPS, (Big)r->steps);
-    return -1;
-  }
+  if (setjmp(r->stop)) return -1;
   r->body = interp_compile(r);
   r->feeds_address = interp_feeds_address(r);
   return run_all(r);
 }
 
 int tile_interp(const TileFunc *f, const InterpArg *args, const uint32_t grid[3], Memory *m,
-                Diags *d, uint64_t max_steps) {
+                Diags *d, InterpLimits limits) {
   Arena *a = arena_new();
   jmp_buf oom;
   if (!a || setjmp(oom)) {
@@ -201,7 +219,8 @@ int tile_interp(const TileFunc *f, const InterpArg *args, const uint32_t grid[3]
   }
   arena_on_oom(a, &oom);
   Run *r = new_run(a, f, args, grid, m, d);
-  r->max_steps = max_steps;
+  r->limits = limits;
+  if (!limits.iterations) r->limits.iterations = INTERP_ITERATIONS;
   int status = run_until_stop(r);
   memory_report(m);
   findings_report(r->findings);

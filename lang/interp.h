@@ -23,7 +23,7 @@
  * when all of these wait.
  * Findings (see lang/memory.h), failed device_asserts, undefined values that reach memory or
  * control flow, integer wraps that reach an address, and a launch in which nothing moves any more
- * (deadlock), go to `d` with the kernel's source place.
+ * (deadlock, or a loop whose values come again), go to `d` with the kernel's source place.
  */
 #ifndef NEREID_LANG_INTERP_H
 #define NEREID_LANG_INTERP_H
@@ -38,10 +38,17 @@ typedef struct {
   uint64_t bits;
 } InterpArg;
 
+/* What a launch of either interpreter may take. */
+typedef struct {
+  uint64_t steps;      /* operations; 0: any number */
+  uint64_t iterations; /* of `while` loops since a program began or ended; 0: INTERP_ITERATIONS */
+} InterpLimits;
+enum { INTERP_ITERATIONS = 1 << 24 }; /* some seconds */
+
 /* Runs the whole grid of a function that tile_verify accepts.  Returns 0, or -1 if it had to stop
- * (deadlock, or over `max_steps` operations; 0 is no limit); findings alone do not stop it. */
+ * (deadlock, an endless loop, or a limit); findings alone do not stop it. */
 int tile_interp(const TileFunc *f, const InterpArg *args, const uint32_t grid[3], Memory *m,
-                Diags *d, uint64_t max_steps);
+                Diags *d, InterpLimits limits);
 
 /* ---- scalar arithmetic, which both interpreters and constant folding share ---- */
 

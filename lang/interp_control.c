@@ -27,6 +27,11 @@ void interp_bury(Prog *p, const Inst *in) {
   for (uint32_t i = 0; i < in->ndead; i++) interp_clear(p->run, &p->vals[in->dead[i]]);
 }
 
+void interp_stop(Run *r, Span at, const char *message, uint64_t count) {
+  diag_error(r->diags, at, message, (unsigned long long)count);
+  longjmp(r->stop, 1);
+}
+
 void interp_go(Prog *p, size_t depth, bool may_yield) {
   Run *r = p->run;
   while (p->frames.len > depth && !(may_yield && p->yields)) {
@@ -34,7 +39,7 @@ void interp_go(Prog *p, size_t depth, bool may_yield) {
     const Inst *in = &f->code->insts[f->next++];
     in->exec(p, in);
     if (!in->transfers) interp_bury(p, in);
-    if (++r->steps == r->max_steps) longjmp(r->stop, 1);
+    if (++r->steps == r->limits.steps) interp_stop(r, r->fn->span, E_INTERP_STEPS, r->steps);
   }
 }
 
@@ -148,17 +153,23 @@ static bool same_vals(const Val *x, const Val *y, uint32_t n) {
   return true;
 }
 
-/* Enters region 0 with `vals`, and remembers what the iteration began with. */
+/* Enters region 0 with `vals`, and remembers what some of the iterations began with: the first, the
+ * second, the fourth and so on, so that values that come again after any number of iterations are
+ * seen (Brent's algorithm). */
 static void while_iteration(Prog *p, Frame *f, Val *vals) {
   const Inst *owner = f->owner;
   uint32_t n = owner->op->nargs;
-  if (f->carried) drop_vals(p, f->carried, n);
-  f->carried = vals;
-  f->changes = memory_changes(p->run->memory);
-  f->code = owner->regions[0];
-  f->next = 0;
   for (uint32_t i = 0; i < n; i++)
     interp_set(p, owner->op->regions[0]->params[i], interp_share(&vals[i]));
+  uint64_t changes = memory_changes(p->run->memory);
+  f->iterations = changes == f->changes ? f->iterations + 1 : 1;
+  bool noted = (f->iterations & (f->iterations - 1)) == 0;
+  Val *old = noted ? f->carried : vals;
+  if (noted) f->carried = vals;
+  if (old) drop_vals(p, old, n);
+  f->changes = changes;
+  f->code = owner->regions[0];
+  f->next = 0;
 }
 
 void interp_while(Prog *p, const Inst *in) {
@@ -185,14 +196,18 @@ void interp_condition(Prog *p, const Inst *in) {
   f->next = 0;
 }
 
-/* An iteration that ends as it began, while memory stood still, will go on so until another
- * program changes memory: that is what it waits for. */
+/* A loop whose values come again, while memory stood still, goes on so until another program
+ * changes memory: that is what it waits for. */
 static void while_next(Prog *p, Frame *f, Val *vals) {
-  uint64_t changes = memory_changes(p->run->memory);
-  if (changes == f->changes && same_vals(f->carried, vals, f->owner->op->nargs)) {
+  Run *r = p->run;
+  const TileOp *loop = f->owner->op;
+  if (++r->iterations == r->limits.iterations)
+    interp_stop(r, loop->span, E_INTERP_ITERATIONS, r->iterations);
+  uint64_t changes = memory_changes(r->memory);
+  if (changes == f->changes && same_vals(f->carried, vals, loop->nargs)) {
     p->state = PROG_WAITS;
     p->waits_at = changes;
-    p->waits_in = f->owner->op->span;
+    p->waits_in = loop;
     p->yields = true;
   }
   while_iteration(p, f, vals);

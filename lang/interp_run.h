@@ -66,8 +66,9 @@ typedef struct {
   const Inst *owner;    /* NULL: the function's body */
   uint64_t left;        /* FOR: iterations after this one */
   int64_t index, step;  /* FOR: of this iteration */
-  Val *carried;         /* WHILE: the values that this iteration began with */
-  uint64_t changes;     /* WHILE: of memory, when this iteration began */
+  Val *carried;         /* WHILE: the values that an earlier iteration began with */
+  uint64_t changes;     /* WHILE: of memory, when that iteration began */
+  uint64_t iterations;  /* WHILE: since memory changed */
 } Frame;
 
 typedef enum { PROG_READY, PROG_WAITS } ProgState;
@@ -78,7 +79,7 @@ typedef struct StoreBlock StoreBlock;
 
 typedef struct {
   Arena *arena; /* of this launch */
-  jmp_buf stop; /* at max_steps */
+  jmp_buf stop; /* at a limit, with the message given */
   Diags *diags;
   const TileFunc *fn;
   const InterpArg *args;
@@ -89,7 +90,8 @@ typedef struct {
   const Code *body;
   const uint8_t *feeds_address; /* by value id */
   StoreBlock *free[STORE_CLASSES];
-  uint64_t steps, max_steps;
+  uint64_t steps, iterations; /* see InterpLimits */
+  InterpLimits limits;
   VEC(Prog *) live;
   VEC(Prog *) retired; /* to be used again */
   uint64_t started;
@@ -110,7 +112,7 @@ struct Prog {
   bool yields;         /* the turn ends after this instruction */
   ProgState state;
   uint64_t waits_at;   /* PROG_WAITS: memory_changes; the program runs on when it differs */
-  Span waits_in;
+  const TileOp *waits_in; /* the WHILE */
   Val *returned;       /* what the YIELD of a REDUCE's or SCAN's region gave */
 };
 
@@ -149,6 +151,8 @@ void interp_pop(Prog *p);
 void interp_bury(Prog *p, const Inst *in); /* the values that die after `in` */
 /* Executes until the frame stack is `depth` high; stops at a yield only if `may_yield`. */
 void interp_go(Prog *p, size_t depth, bool may_yield);
+/* Ends the launch with a message about a limit. */
+_Noreturn void interp_stop(Run *r, Span at, const char *message, uint64_t count);
 /* The region of `in` on `ins` (which keep their references) for `lanes` lanes; outs are fresh. */
 void interp_region(Prog *p, const Inst *in, const Val *ins, Val *outs, uint32_t lanes);
 /* The linear index as `program` in accesses and findings. */

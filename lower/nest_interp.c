@@ -11,6 +11,7 @@
 
 /* So many turns without a change of memory, a start or an end: programs that poll. */
 #define QUIET_LIMIT (UINT64_C(1) << 20)
+enum { QUIET_LOOK = 256 };
 
 typedef unsigned long long Big; /* for printf */
 
@@ -25,6 +26,11 @@ void nest_found_poison(Warp *w, const Inst *in, const Inst *why, const char *wha
   if (!nest_found(w, FOUND_POISON, in->stmt->span, what)) return;
   findings_text(f, E_INTERP_UNDEF, what);
   if (why) findings_note(f, why->stmt->span, N_INTERP_UNDEF);
+}
+
+void nest_stop(Run *r, Span at, const char *message, uint64_t count) {
+  diag_error(r->diags, at, message, (Big)count);
+  longjmp(r->stop, 1);
 }
 
 /* ---- programs ---- */
@@ -43,6 +49,7 @@ static void new_warp(Run *r, Warp *w) {
   w->held = ARENA_ARRAY(r->arena, uint32_t, r->registers);
   w->index = ARENA_ARRAY(r->arena, int64_t, r->indices);
   w->loops = ARENA_ARRAY(r->arena, Loop, r->loops);
+  w->whiles = ARENA_ARRAY(r->arena, Iteration, r->whiles);
   w->clock = ARENA_ARRAY(r->arena, uint32_t, r->warps);
 }
 
@@ -79,6 +86,7 @@ static void start_warp(Run *r, Prog *p, uint32_t id) {
   w->mma_groups = 0;
   w->fences = 0;
   w->iterations = 0;
+  w->still = NULL;
   w->at = 0;
   w->accesses = (Accesses){0};
   w->release = w->acquire = (Sync){0};
@@ -100,6 +108,7 @@ static void start(Run *r) {
   p->id[1] = (uint32_t)(p->index / r->grid[0] % r->grid[1]);
   p->id[2] = (uint32_t)(p->index / r->grid[0] / r->grid[1]);
   p->live = r->warps;
+  r->iterations = 0;
   memset(p->barriers, 0, sizeof p->barriers);
   memset(p->bad_bytes, 1, (size_t)r->shared_bytes);
   for (uint32_t i = 0; i < r->warps; i++) start_warp(r, p, i);
@@ -110,6 +119,7 @@ static void start(Run *r) {
 static void retire(Run *r, size_t at) {
   Prog *p = r->live.data[at];
   memory_finished(r->memory, p->index);
+  r->iterations = 0;
   for (r->live.len--; at < r->live.len; at++) r->live.data[at] = r->live.data[at + 1];
   vec_push(r->arena, &r->retired, p);
 }
@@ -133,7 +143,7 @@ static void run_warp(Warp *w) {
     w->at++;
     if (r->lockstep) w->clock[w->id]++;
     in->exec(w, in);
-    if (++r->steps == r->max_steps) longjmp(r->stop, 1);
+    if (++r->steps == r->limits.steps) nest_stop(r, r->nest->span, E_INTERP_STEPS, r->steps);
   }
 }
 
@@ -166,7 +176,31 @@ static bool run_program(Prog *p) {
   return true;
 }
 
+static bool reads_memory(const NestBlock *b) {
+  for (const NestStmt *s = b->first; s; s = s->next) {
+    for (uint32_t i = 0; i < s->nmems; i++)
+      if (!s->mems[i].buffer && s->code != NEST_ST) return true;
+    for (uint32_t i = 0; i < s->nregions; i++)
+      if (reads_memory(s->regions[i])) return true;
+  }
+  return false;
+}
+
+/* A loop that goes on whatever other programs do, and that all else waits for. */
+static bool report_endless(const Run *r) {
+  for (size_t i = 0; i < r->live.len; i++)
+    for (uint32_t k = 0; k < r->warps; k++) {
+      const Warp *w = &r->live.data[i]->warps[k];
+      const NestStmt *s = w->state == WARP_READY && w->still ? w->still->stmt : NULL;
+      if (!s || reads_memory(s->regions[0]) || reads_memory(s->regions[1])) continue;
+      diag_error(r->diags, s->span, E_INTERP_ENDLESS, (Big)r->live.data[i]->index);
+      return true;
+    }
+  return false;
+}
+
 static void report_deadlock(Run *r) {
+  if (report_endless(r)) return;
   const Prog *p = r->live.data[0];
   const Warp *w = &p->warps[0];
   for (uint32_t i = 0; i < r->warps; i++)
@@ -184,10 +218,28 @@ static bool starts_more(const Run *r) {
   return r->live.len < r->most_live && r->quiet > 2 * r->live.len;
 }
 
+/* A warp in a loop that comes to where it was, as long as memory stands still. */
+static bool is_still(const Warp *w) {
+  const Iteration *it = w->still ? &w->whiles[w->still->slot] : NULL;
+  return it && it->changes == memory_changes(w->prog->run->memory) &&
+         it->shared_changes == w->prog->shared_changes;
+}
+
+/* Is this true of all warps that can go on?  Only looked at now and then. */
+static bool all_still(const Run *r) {
+  if (r->started < r->nprograms || r->quiet % QUIET_LOOK != QUIET_LOOK - 1) return false;
+  for (size_t i = 0; i < r->live.len; i++)
+    for (uint32_t k = 0; k < r->warps; k++) {
+      const Warp *w = &r->live.data[i]->warps[k];
+      if (w->state == WARP_READY && !is_still(w)) return false;
+    }
+  return true;
+}
+
 static int run_all(Run *r) {
   while (r->live.len || r->started < r->nprograms) {
     if (starts_more(r)) start(r);
-    if (r->quiet >= QUIET_LIMIT) {
+    if (r->quiet >= QUIET_LIMIT || all_still(r)) {
       report_deadlock(r);
       return -1;
     }
@@ -226,15 +278,12 @@ static Run *new_run(Arena *a, const Nest *n, const InterpArg *args, const uint32
 }
 
 static int run_until_stop(Run *r) {
-  if (setjmp(r->stop)) {
-    diag_error(r->diags, r->nest->span, E_INTERP_STEPS, (Big)r->steps);
-    return -1;
-  }
+  if (setjmp(r->stop)) return -1;
   return nest_code(r) ? run_all(r) : -1;
 }
 
 int nest_interp(const Nest *n, const InterpArg *args, const uint32_t grid[3], Memory *m, Diags *d,
-                uint64_t max_steps) {
+                InterpLimits limits) {
   if (n->level != NEST_LEVEL_THREAD) {
     diag_error(d, n->span, E_NEST_NOT_BOUND);
     return -1;
@@ -249,7 +298,8 @@ int nest_interp(const Nest *n, const InterpArg *args, const uint32_t grid[3], Me
   }
   arena_on_oom(a, &oom);
   Run *r = new_run(a, n, args, grid, m, d);
-  r->max_steps = max_steps;
+  r->limits = limits;
+  if (!limits.iterations) r->limits.iterations = INTERP_ITERATIONS;
   int status = run_until_stop(r);
   memory_report(m);
   findings_report(r->findings);

@@ -13,8 +13,8 @@
  *               value to one place of global memory.  An atomic that releases comes after all that
  *               its program accessed before, one that acquires before all after: another thread's
  *               access needs a barrier, which is reported if there is none.
- *   Deadlock    A barrier that not all its warps reach, reported with where each warp waits; and a
- *               launch in which nothing moves any more.
+ *   Deadlock    A barrier that not all its warps reach, reported with where each warp waits; a
+ *               launch in which nothing moves any more; a loop whose values come again.
  * On a CPU (target "cpu"), lanes are those of a vector: statements are done one after the other,
  * and only the lanes of one statement can race.  Global memory goes through lang/memory.h;
  * Access.arg is a parameter's `arg`.
@@ -28,6 +28,6 @@
 /* Runs the grid of a nest that nest_verify accepts; args by nest parameter.  Returns 0, or -1 if it
  * had to stop. */
 int nest_interp(const Nest *n, const InterpArg *args, const uint32_t grid[3], Memory *m, Diags *d,
-                uint64_t max_steps);
+                InterpLimits limits);
 
 #endif

@@ -319,13 +319,35 @@ static void code_for(Coder *c, const NestStmt *s) {
   c->insts.data[head].target = here(c);
 }
 
+typedef VEC(Written) WrittenList;
+
+static void find_written(Coder *c, const NestBlock *b, WrittenList *list) {
+  for (const NestStmt *s = b->first; s; s = s->next) {
+    for (uint32_t i = 0; i < s->ndsts; i++) {
+      const NestVar *v = s->dsts[i].var;
+      Written w = {c->r->first[v->id], v->count};
+      bool again = list->len && vec_last(list).first == w.first;
+      if (!again) vec_push(c->r->arena, list, w);
+    }
+    for (uint32_t i = 0; i < s->nregions; i++) find_written(c, s->regions[i], list);
+  }
+}
+
 static void code_while(Coder *c, const NestStmt *s) {
+  WrittenList written = {0};
+  for (uint32_t i = 0; i < s->nregions; i++) find_written(c, s->regions[i], &written);
+  uint32_t slot = c->r->whiles++;
+  emit(c, nest_exec_while, s)->slot = slot;
   uint32_t head = here(c);
   code_block(c, s->regions[0]);
   uint32_t branch = here(c);
   emit(c, nest_exec_branch, s);
   code_block(c, s->regions[1]);
-  emit(c, nest_exec_back, s)->target = head;
+  Inst *back = emit(c, nest_exec_back, s);
+  back->target = head;
+  back->slot = slot;
+  back->written = written.data;
+  back->nwritten = (uint32_t)written.len;
   c->insts.data[branch].target = here(c);
 }
 

@@ -248,8 +248,63 @@ void nest_exec_branch(Warp *w, const Inst *in) {
 
 void nest_exec_jump(Warp *w, const Inst *in) { w->pc = in->target; }
 
+void nest_exec_while(Warp *w, const Inst *in) { w->whiles[in->slot].iterations = 0; }
+
+typedef struct {
+  void *noted;
+  const void *now;
+  size_t bytes;
+} Piece;
+
+/* The pieces of what a WHILE writes: registers, and which of their lanes are poison. */
+static Piece piece_of(Warp *w, const Inst *in, const Iteration *it, uint32_t i, size_t at) {
+  const Written *r = &in->written[i / 2];
+  if (i % 2) return (Piece){it->bad + at, w->bad + r->first, r->count * sizeof *it->bad};
+  return (Piece){it->x + at * MOST_LANES, reg_lanes(w, r->first),
+                 r->count * MOST_LANES * sizeof *it->x};
+}
+
+static bool is_as_noted(Warp *w, const Inst *in, const Iteration *it) {
+  size_t at = 0;
+  for (uint32_t i = 0; i < 2 * in->nwritten; i++) {
+    Piece p = piece_of(w, in, it, i, at);
+    if (memcmp(p.noted, p.now, p.bytes)) return false;
+    if (i % 2) at += in->written[i / 2].count;
+  }
+  return true;
+}
+
+static void note(Warp *w, const Inst *in, Iteration *it) {
+  size_t n = 0, at = 0;
+  for (uint32_t i = 0; i < in->nwritten; i++) n += in->written[i].count;
+  if (!it->x) {
+    it->x = ARENA_ARRAY(w->prog->run->arena, Scalar, n * MOST_LANES);
+    it->bad = ARENA_ARRAY(w->prog->run->arena, uint32_t, n);
+  }
+  for (uint32_t i = 0; i < 2 * in->nwritten; i++) {
+    Piece p = piece_of(w, in, it, i, at);
+    memcpy(p.noted, p.now, p.bytes);
+    if (i % 2) at += in->written[i / 2].count;
+  }
+}
+
+/* A loop that comes to where it was, while memory stood still, goes on so until something else
+ * changes memory: others get a turn.  Noted are the first iteration, the second, the fourth and so
+ * on, so that any number of them may lie between (Brent's algorithm). */
 void nest_exec_back(Warp *w, const Inst *in) {
+  Run *r = w->prog->run;
+  Iteration *it = &w->whiles[in->slot];
+  uint64_t changes = memory_changes(r->memory), shared = w->prog->shared_changes;
   w->pc = in->target;
+  if (++r->iterations == r->limits.iterations)
+    nest_stop(r, in->stmt->span, E_INTERP_ITERATIONS, r->iterations);
+  if (it->changes != changes || it->shared_changes != shared) it->iterations = 0;
+  bool same = it->iterations++ && is_as_noted(w, in, it);
+  if ((it->iterations & (it->iterations - 1)) == 0) note(w, in, it);
+  it->changes = changes;
+  it->shared_changes = shared;
+  w->still = same ? in : NULL;
+  if (same) w->yields = w->prog->yields = true;
   count_iteration(w);
 }
 

@@ -145,6 +145,7 @@ static void store_shared(Warp *w, const Inst *in, int64_t at, uint32_t lane, con
   Prog *p = w->prog;
   if (!nest_shared_ok(w, in, &in->places[0], at, in->bytes)) return;
   race_shared(w, in, &in->places[0], RACE_WRITE, lane, at);
+  if (memcmp(p->shared + at, raw, in->bytes)) p->shared_changes++;
   memcpy(p->shared + at, raw, in->bytes);
   memcpy(p->bad_bytes + at, bad, in->bytes);
 }
@@ -316,6 +317,7 @@ static void end_copy(Warp *w, const Copy *c) {
       memory_read(p->run->memory, c->from[lane], c->inst->bytes, raw, who);
       race_global(w, c->inst, &c->inst->places[1], RACE_READ, lane, c->from[lane], false);
     }
+    p->shared_changes++;
     memcpy(p->shared + c->to[lane], raw, c->inst->bytes);
     memset(p->bad_bytes + c->to[lane], 0, c->inst->bytes);
     race_copied(w, c->inst, lane, c->to[lane]);

@@ -68,6 +68,11 @@ typedef struct {
   const uint8_t *lane, *reg;
 } Fragment;
 
+/* Registers that a WHILE writes. */
+typedef struct {
+  uint32_t first, count;
+} Written;
+
 struct Inst {
   Exec *exec;
   const NestStmt *stmt;
@@ -84,6 +89,8 @@ struct Inst {
   int64_t a, b;    /* by instruction */
   const Atom *atom;
   const Fragment *fragments; /* MMA: of a, b, c */
+  const Written *written;    /* WHILE: so many */
+  uint32_t nwritten;
 };
 
 /* A FOR in progress. */
@@ -91,6 +98,14 @@ typedef struct {
   uint64_t left;
   int64_t index, step;
 } Loop;
+
+/* A WHILE in progress, and what an earlier iteration left. */
+typedef struct {
+  uint64_t iterations;              /* since memory changed */
+  uint64_t changes, shared_changes; /* of memory */
+  Scalar *x;                        /* of the registers that it writes */
+  uint32_t *bad;
+} Iteration;
 
 /* What happened to a granule of memory: an access by a thread in an epoch. */
 typedef struct {
@@ -154,6 +169,8 @@ struct Warp {
   const Inst **why;  /* by register: what made it so */
   int64_t *index;    /* by slot */
   Loop *loops;
+  Iteration *whiles; /* by slot */
+  const Inst *still; /* the WHILE that comes to where it was before; NULL: it goes on */
   uint32_t *clock;   /* by warp */
   VEC(Copy) copies;
   uint64_t groups;   /* committed */
@@ -194,6 +211,7 @@ struct Prog {
   Barrier barriers[BARRIERS];
   uint8_t *shared;
   uint8_t *bad_bytes;
+  uint64_t shared_changes; /* stores that changed something there, and copies */
   Cell *cells;
   CellMap global;
   VEC(Mark) marks; /* in groups of as many as there are warps; group 0 is none */
@@ -201,7 +219,7 @@ struct Prog {
 
 struct Run {
   Arena *arena;
-  jmp_buf stop; /* at max_steps */
+  jmp_buf stop; /* at a limit, with the message given */
   Diags *diags;
   Findings *findings;
   Memory *memory;
@@ -214,12 +232,13 @@ struct Run {
   bool lockstep;   /* a CPU */
   Inst *insts;
   uint32_t ninsts;
-  uint32_t registers, indices, loops;
+  uint32_t registers, indices, loops, whiles;
   const uint32_t *first; /* by variable id: its first register */
   int64_t shared_bytes;
   const int64_t *offsets; /* by buffer id */
   uint32_t shared_granule, global_granule; /* bytes, powers of two */
-  uint64_t steps, max_steps;
+  uint64_t steps, iterations; /* see InterpLimits; iterations of all warps */
+  InterpLimits limits;
   VEC(Prog *) live;
   VEC(Prog *) retired;
   uint64_t started;
@@ -263,6 +282,8 @@ void set_reg(Warp *w, const Inst *in, uint32_t k, const Scalar *x, uint32_t lane
              const Inst *why);
 
 /* ---- findings (nest_interp.c) ---- */
+/* Ends the launch with a message about a limit. */
+_Noreturn void nest_stop(Run *r, Span at, const char *message, uint64_t count);
 typedef enum {
   FOUND_POISON = 2000, FOUND_RACE, FOUND_GLOBAL_RACE, FOUND_ORDER, FOUND_IN_FLIGHT,
   FOUND_SHARED_BOUNDS, FOUND_SHARED_ALIGN, FOUND_FAILED_ASSERT, FOUND_ZERO_STEP, FOUND_BARRIER,
@@ -296,7 +317,8 @@ void race_reset(Prog *p); /* for the program's start */
 Exec nest_exec_op, nest_exec_select, nest_exec_ptr_add, nest_exec_undef, nest_exec_mov,
     nest_exec_pid, nest_exec_nprog, nest_exec_lane, nest_exec_warp, nest_exec_assert,
     nest_exec_nothing, nest_exec_loop, nest_exec_bounds, nest_exec_next, nest_exec_for,
-    nest_exec_for_next, nest_exec_branch, nest_exec_jump, nest_exec_back, nest_exec_role,
+    nest_exec_for_next, nest_exec_while, nest_exec_branch, nest_exec_jump, nest_exec_back,
+    nest_exec_role,
     nest_exec_role_end, nest_exec_bar, nest_exec_end;
 Exec nest_exec_ld, nest_exec_st, nest_exec_atom, nest_exec_atom_cas, nest_exec_cp_async,
     nest_exec_cp_commit, nest_exec_cp_wait, nest_exec_ldmatrix;

@@ -146,8 +146,8 @@ static int run_body(void *arg) {
   map_memory(r, pool_new(r->arena));
   for (int i = 0; i < n; i++) r->args[i].bits = r->launch->slots[i];
   const uint32_t *grid = r->launch->launched;
-  int code = u->nest ? nest_interp(u->nest, r->args, grid, r->memory, r->diags, 0)
-                     : tile_interp(u->tile, r->args, grid, r->memory, r->diags, 0);
+  int code = u->nest ? nest_interp(u->nest, r->args, grid, r->memory, r->diags, (InterpLimits){0})
+                     : tile_interp(u->tile, r->args, grid, r->memory, r->diags, (InterpLimits){0});
   note_written(r);
   if (code == 0 && diag_count(r->diags) == 0) return 0;
   Text text = text_new(r->arena);

@@ -72,6 +72,9 @@
 #define E_INTERP_STEP "the loop's step is zero"
 #define E_INTERP_DEADLOCK "deadlock: %zu programs wait, and nothing that they wait for can change"
 #define N_INTERP_WAITS "program %llu waits here"
+#define E_INTERP_ENDLESS "this loop never ends: in program %llu its values come again and again"
+#define E_INTERP_ITERATIONS \
+  "stopped after %llu iterations of `while` in which no program ended: does this loop never end?"
 #define E_INTERP_STEPS "stopped after %llu operations: does a loop never end?"
 #define E_INTERP_MEMORY "out of memory"
 #define N_INTERP_ONCE "in program %llu"

@@ -16,7 +16,7 @@ typedef struct {
   Memory *memory;
   InterpArg args[8];
   uint32_t nargs, grid[3];
-  uint64_t max_steps;
+  InterpLimits limits;
   int status;
   const char *messages;
 } Launch;
@@ -49,7 +49,7 @@ static TileFunc *parse(Launch *l, const char *params, const char *body) {
 
 static void run(Launch *l, const char *params, const char *body) {
   TileFunc *f = parse(l, params, body);
-  l->status = f ? tile_interp(f, l->args, l->grid, l->memory, l->diags, l->max_steps) : -2;
+  l->status = f ? tile_interp(f, l->args, l->grid, l->memory, l->diags, l->limits) : -2;
   Text out = text_new(l->arena);
   diag_print(l->diags, &out);
   l->messages = out.data ? out.data : "";
@@ -625,15 +625,31 @@ static void test_waiting(void) {
   clean(&l);
 }
 
+#define ENDLESS(op)                                                                         \
+  "%0 = const {value 0} : i64\n%1 = const {value 1} : i64\n%t = const {value 1} : i1\n"     \
+  "%r = while carry (%a = %0) : i64 {\n condition %t, %a\n} do (%b: i64) {\n %c = " op      \
+  " %b, %1 : i64\n yield %c\n}\n"
+
 static void test_steps(void) {
   Launch l = launch("a loop that never ends", 1);
-  l.max_steps = 1000;
-  run(&l, "",
-      "%0 = const {value 0} : i64\n%1 = const {value 1} : i64\n%t = const {value 1} : i1\n"
-      "%r = while carry (%a = %0) : i64 {\n condition %t, %a\n} do (%b: i64) {\n"
-      " %c = add %b, %1 : i64\n yield %c\n}\n");
+  l.limits.steps = 1000;
+  run(&l, "", ENDLESS("add"));
   check(l.status == -1, "it stops");
   finds(&l, "error: stopped after 1000 operations: does a loop never end?");
+
+  l = launch("one that counts", 2);
+  l.limits.iterations = 1000;
+  run(&l, "", ENDLESS("add"));
+  check(l.status == -1, "it stops");
+  finds(&l,
+        "k.tile:5:6: error: stopped after 1000 iterations of `while` in which no program ended: "
+        "does this loop never end?");
+
+  l = launch("one that goes to and fro", 2);
+  run(&l, "", ENDLESS("xor"));
+  check(l.status == -1, "it stops");
+  finds(&l,
+        "k.tile:5:6: error: this loop never ends: in program 0 its values come again and again");
 }
 
 /* ---- findings ---- */
