@@ -40,7 +40,7 @@ CLI_OBJECTS := $(patsubst %.c,$B/%.o,$(call room_sources,cli))
 STD_FILES := $(sort $(wildcard lang/std/*.py))
 GRAPH_TEMPLATES := $(sort $(wildcard graph/templates/*.py))
 GRAPH_REWRITES := $(sort $(wildcard graph/rewrites/*.py))
-PROJECT_FILES := $(sort $(wildcard graph/aot/*))
+PROJECT_FILES := $(sort $(wildcard graph/aot/*)) runtime/team.h runtime/cores.h
 UNIT_TESTS := $(patsubst %.c,$B/%,$(wildcard tests/unit/*.c))
 FUZZ_TARGETS := source tile schedule nest image npy cache value command pt2 onnx graph_text rules \
   records series

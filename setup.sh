@@ -6,7 +6,7 @@
 set -eu
 cd "$(dirname "$0")"
 
-packages="gcc libc6-dev binutils make re2c bison libgomp1 libsqlite3-dev libxxhash-dev
+packages="gcc libc6-dev binutils make re2c bison libsqlite3-dev libxxhash-dev
           libminizip-dev zlib1g-dev libprotobuf-c-dev protobuf-c-compiler
           python3 python3-numpy libonnx-testdata"
 

@@ -3,7 +3,7 @@
  *     cpu [--busy] [NAME...]       only cases whose name contains a NAME
  *
  * --busy: processor time instead of the clock's, for a machine that others use; one thread then
- * (OMP_NUM_THREADS=1).
+ * (NEREID_THREADS=1).
  *
  * Memory-bound kernels, on arrays of 256 MiB: the share of STREAM's copy (each thread copies its
  * part of an array with memcpy, which is what compilers make of STREAM's loop).  Both count each
@@ -23,6 +23,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "runtime/cores.h"
 #include "runtime/nereid.h"
 
 enum { THREADS_MAX = 256, ARGS_MAX = 24, RUNS = 11, CHECKS = 2000, SIZE_N = 1 << 26 };
@@ -416,8 +417,7 @@ int main(int argc, char **argv) {
   nereid_device_info info;
   must(nereid_device_open(&b.device, "cpu"), "cpu");
   must(nereid_device_get_info(&info, b.device), "cpu");
-  const char *set = getenv("OMP_NUM_THREADS");
-  b.threads = set && atoi(set) > 0 ? atoi(set) : info.processors;
+  b.threads = cores_threads((int)info.processors);
   if (b.threads > THREADS_MAX) b.threads = THREADS_MAX;
   printf("%s, %s, %d threads%s\n\n", info.description, info.target, b.threads,
          busy ? ", processor time" : "");

@@ -25,8 +25,9 @@ bool ptx_print(Arena *a, const Nest *n, const Machine *m, Diags *d, Code *out);
 /* C for a nest at level thread.  The entry has the type
  *   void NAME(const void *args, const uint32_t grid[3], uint32_t begin, uint32_t end)
  * args points at 8 bytes a parameter, in order; it runs the programs begin <= i < end of the
- * linear grid (axis 0 fastest), which OpenMP divides among threads in a loop of its own:
- *   void NAME_all(const void *args, const uint32_t grid[3], int threads). */
+ * linear grid (axis 0 fastest).  Another one runs all of them, by the threads of a team
+ * (runtime/team.h) or, if that is NULL, by the caller's:
+ *   void NAME_launch(const void *args, const uint32_t grid[3], Team *team). */
 bool c_print(Arena *a, const Nest *n, const Machine *m, Diags *d, Code *out);
 
 /* Several units that c_print made, as one: what is common stands once, then kernel by kernel.

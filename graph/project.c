@@ -203,16 +203,14 @@ static const char *kernel_flags(const Project *p) {
   if (p->gpu) return "";
   return "# The meaning of the kernels depends on -ffp-contract and -fwrapv.\n"
          "KERNEL_FLAGS ?= " C_FLAGS
-         "\n"
-         "OPENMP ?= $(shell echo 'int main(void) { return 0; }' | $(CC) -fopenmp -x c -o /dev/null "
-         "- 2>/dev/null && echo -fopenmp)\n";
+         "\n";
 }
 
 /* GCC 13 breaks down over some vectors of 512 bits. */
 static const char *retry(const Project *p) {
   if (p->gpu) return "";
   return " || \\\n"
-         "\t  $(COMPILE) $(KERNEL_FLAGS) -mno-avx512f $(KERNEL_CFLAGS) $(OPENMP) -c -o $@ $<";
+         "\t  $(COMPILE) $(KERNEL_FLAGS) -mno-avx512f $(KERNEL_CFLAGS) -c -o $@ $<";
 }
 
 static uint32_t most_axes(const Project *p) {
@@ -264,6 +262,8 @@ static int write_fixed(Project *p) {
   for (size_t i = 0; i < sizeof both / sizeof *both && !code; i++)
     code = write_filled(p, both[i], both[i], NULL, 0);
   if (!code) code = write_filled(p, "device.c", p->gpu ? "device_cuda.c" : "device_cpu.c", NULL, 0);
+  if (!code && !p->gpu) code = write_filled(p, "team.h", "team.h", NULL, 0);
+  if (!code && !p->gpu) code = write_filled(p, "cores.h", "cores.h", NULL, 0);
   if (!code && p->gpu) code = write_filled(p, "device.h", "device_cuda.h", NULL, 0);
   if (!code && p->gpu) code = write_filled(p, "cuda.h", "cuda.h", NULL, 0);
   if (!code && p->gpu) code = write_filled(p, "replay.c", "replay.c", NULL, 0);

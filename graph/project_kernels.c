@@ -252,10 +252,10 @@ static int write_table(Project *p) {
   size_t n = p->kernels.len;
   text_puts(&t, "/* The kernels by number. */\n#include \"kernels.h\"\n\n#include <stddef.h>\n\n");
   for (size_t i = 0; i < n; i++)
-    text_printf(&t, "Kernel %s_all;\n", variant(&p->targets[0], i)->entry);
+    text_printf(&t, "Kernel %s_launch;\n", variant(&p->targets[0], i)->entry);
   text_puts(&t, "\nKernel *const model_kernels[] = {\n");
   for (size_t i = 0; i < n; i++)
-    text_printf(&t, "    %s_all,\n", variant(&p->targets[0], i)->entry);
+    text_printf(&t, "    %s_launch,\n", variant(&p->targets[0], i)->entry);
   text_puts(&t, "    NULL,\n};\n");
   const char *named = project_rename(p, t.data, false);
   return project_file_write(&p->folder, "kernels_table.c", named, strlen(named));

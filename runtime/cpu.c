@@ -1,9 +1,12 @@
-/* Device cpu: C compiled by the system's compiler, loaded, and run by OpenMP's threads. */
+/* Device cpu: C compiled by the system's compiler, loaded, and run by a team of threads. */
 #include "runtime/cpu.h"
 
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "runtime/cores.h"
+#include "runtime/team.h"
 
 /* ---- opening ---- */
 
@@ -25,10 +28,13 @@ void cpu_identify(unsigned char processor[CPU_IDENTITY], char *description, size
   memcpy(processor, key.bytes, CPU_IDENTITY);
 }
 
-static int threads_wanted(void) {
-  const char *text = getenv("OMP_NUM_THREADS");
-  int n = text ? atoi(text) : 0;
-  return n > 0 ? n : host_cores();
+static int open_team(Cpu *cpu) {
+  int threads = cores_threads(host_cores());
+  if (!threads)
+    return error_set(NEREID_E_USAGE, E_RUN_NEREID_THREADS, getenv("NEREID_THREADS"),
+                     CORES_THREADS_MOST);
+  cpu->team = team_new(threads);
+  return cpu->team ? 0 : error_out_of_memory();
 }
 
 static int open_cpu(nereid_device *d, int ordinal) {
@@ -36,7 +42,11 @@ static int open_cpu(nereid_device *d, int ordinal) {
   Cpu *cpu = calloc(1, sizeof *cpu);
   if (!cpu) return error_out_of_memory();
   cpu->found = tool_find_cc(cpu->cc, cpu->options);
-  cpu->threads = threads_wanted();
+  int code = open_team(cpu);
+  if (code) {
+    free(cpu);
+    return code;
+  }
   cpu_identify(cpu->processor, d->description, sizeof d->description);
   snprintf(d->target, sizeof d->target, "cpu");
   d->info.processors = host_cores();
@@ -47,6 +57,7 @@ static int open_cpu(nereid_device *d, int ordinal) {
 static void close_cpu(nereid_device *d) {
   Cpu *cpu = d->state;
   cache_close(cpu->cache);
+  team_free(cpu->team);
   free(cpu);
 }
 
@@ -69,10 +80,10 @@ static int launch(const nereid_launch *l, void *stream) {
   (void)stream;
   nereid_device *d = l->kernel->device;
   const Cpu *cpu = d->state;
-  void (*run)(const void *args, const uint32_t grid[3], int threads);
+  void (*run)(const void *args, const uint32_t grid[3], Team *team);
   memcpy(&run, &l->chosen->entry, sizeof run);
   __atomic_store_n(&d->running, l->kernel->image->name, __ATOMIC_RELAXED);
-  run(l->slots, l->launched, cpu->threads);
+  run(l->slots, l->launched, cpu->team);
   __atomic_store_n(&d->running, NULL, __ATOMIC_RELAXED);
   return 0;
 }

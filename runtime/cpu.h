@@ -10,7 +10,7 @@ enum { CPU_IDENTITY = 16 };
 
 typedef struct {
   Cache *cache; /* under the device's lock: NULL until the first load */
-  int threads;
+  struct Team *team;
   bool found; /* a compiler */
   char cc[TOOL_PATH], options[TOOL_PATH];
   unsigned char processor[CPU_IDENTITY];

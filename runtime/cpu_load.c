@@ -90,8 +90,7 @@ static bool broke_down(const char *output) {
 static const struct {
   const char *more;
   bool when_broken;
-} attempts[] = {
-    {"-fopenmp", false}, {"-fopenmp -mno-avx512f", true}, {"-fopenmp -O1", true}, {"", false}};
+} attempts[] = {{"", false}, {"-mno-avx512f", true}, {"-O1", true}};
 enum { ATTEMPTS = sizeof attempts / sizeof *attempts };
 
 static int run_compiler(nereid_device *d, const TempFolder *t, const char *name) {
@@ -105,7 +104,6 @@ static int run_compiler(nereid_device *d, const TempFolder *t, const char *name)
     if (attempts[i].when_broken && !broke_down(output)) continue;
     command_line(argv, words, cpu, attempts[i].more, in, out);
     if (tool_run(argv, i ? ignored : output, OUTPUT_MAX)) continue;
-    if (!*attempts[i].more) device_note(d, N_RUN_NO_OPENMP, cpu->cc);
     return 0;
   }
   return error_set(NEREID_E_TOOL, E_RUN_CC_FAILED, cpu->cc, name, output);
@@ -143,7 +141,7 @@ static int provide(nereid_device *d, const TempFolder *t, const Library *l) {
 static int open_kernel(const char *path, const LoadItem *item) {
   char symbol[1024];
   Loaded *out = item->out;
-  snprintf(symbol, sizeof symbol, "%s_all", item->variant->entry);
+  snprintf(symbol, sizeof symbol, "%s_launch", item->variant->entry);
   out->code = dlopen(path, RTLD_NOW | RTLD_LOCAL);
   if (!out->code) return error_set(NEREID_E_TOOL, E_RUN_DLOPEN, dlerror());
   out->entry = dlsym(out->code, symbol);
@@ -155,9 +153,6 @@ static int open_kernels(const TempFolder *t, const Library *l) {
   int code = 0;
   temp_name(path, sizeof path, t, "kernel.so");
   for (int i = 0; i < l->n && !code; i++) code = open_kernel(path, l->items[i]);
-  /* OpenMP's threads outlive the kernel that started them, and so must their code. */
-  dlopen("libgomp.so.1", RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE);
-  dlopen("libomp.so.5", RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE);
   return code;
 }
 
@@ -192,7 +187,10 @@ static bool is_taken(const char *name, const char *entry) {
   size_t n = strlen(entry);
   if (strncmp(name, entry, n) != 0) return false;
   const char *rest = name + n;
-  return !*rest || !strcmp(rest, "_all") || !strcmp(rest, "_range") || !strcmp(rest, "_program");
+  static const char *const others[] = {"", "_program", "_range", "_share", "_ns", "_launch"};
+  for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+    if (!strcmp(rest, others[i])) return true;
+  return false;
 }
 
 static bool is_free(const Library *l, const char *entry) {

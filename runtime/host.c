@@ -1,5 +1,4 @@
 #include <dirent.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,6 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "runtime/cores.h"
 #include "runtime/device.h"
 
 enum { ALIGNMENT = 256 };
@@ -145,9 +145,4 @@ int64_t host_waited_ns(void) {
   return sum;
 }
 
-int host_cores(void) {
-  cpu_set_t set;
-  if (sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) > 0) return CPU_COUNT(&set);
-  long n = sysconf(_SC_NPROCESSORS_ONLN);
-  return n > 0 ? (int)n : 1;
-}
+int host_cores(void) { return cores_usable(); }

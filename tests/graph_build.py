@@ -24,7 +24,7 @@ class Failure(Exception):
 def run(*command, ok=(0,), **variables):
     command = [str(word) for word in command]
     done = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL,
-                          env={"OMP_WAIT_POLICY": "passive", **os.environ, **variables})
+                          env={**os.environ, **variables})
     if done.returncode not in ok:
         raise Failure(f"status {done.returncode}: {' '.join(command)}\n{done.stdout}{done.stderr}")
     return done

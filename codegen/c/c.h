@@ -7,6 +7,7 @@
  *   ops.c      elementwise ops, by a table of (op, types, templates);  cast.c conversions
  *   memory.c   loads, stores, atomics;  stream.c which stores go around the caches
  *   stmt.c     statements and control
+ *   cost.c     about how long a program takes, as a C expression
  *   prelude.c  which helper functions a text needs;  prelude_*.c the helpers
  *
  * A thread is a SIMD lane, and the statements of one program run for all lanes together, so that
@@ -121,6 +122,10 @@ void c_prefetch(Gen *g, const NestStmt *s);
 /* ---- stream.c ---- */
 void c_find_streams(Gen *g);
 bool c_streams(const Gen *g, const NestStmt *st); /* a vector store */
+
+/* ---- cost.c ---- */
+/* Nanoseconds, over `args` and `grid` as the entry functions have them. */
+const char *c_program_cost(Gen *g);
 
 /* ---- stmt.c ---- */
 void c_line(Gen *g, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

@@ -4,31 +4,47 @@
 const Helper c_helpers_threads[] = {
     {"Part", NULL,
      "/* How many programs of a part of a launch have been begun; in a cache line of its own. */\n"
-     "typedef struct { _Alignas(64) uint64_t begun; } Part;\n"},
+     "typedef struct {\n"
+     "  _Alignas(64) uint64_t begun;\n"
+     "} Part;\n"},
+    {"Team", NULL,
+     "/* Runs what is left of the parts, of which there are as many as threads. */\n"
+     "typedef void TeamBody(void *context, Part *parts, int self, int threads);\n"
+     "typedef struct Team Team;\n"
+     "struct Team {\n"
+     "  /* All n programs, which take about ns nanoseconds together. */\n"
+     "  void (*run)(Team *team, uint64_t n, double ns, TeamBody *body, void *context);\n"
+     "};\n"},
+    {"Launch", NULL,
+     "/* A launch of n programs, as its threads see it. */\n"
+     "typedef struct {\n"
+     "  const void *args;\n"
+     "  const uint32_t *grid;\n"
+     "  uint64_t n;\n"
+     "  bool stream;\n"
+     "} Launch;\n"},
     {"Share", NULL,
      "/* A thread's view of a launch of n programs, which fall into as many parts as there are\n"
      " * threads.  The thread begins with its own part, the same in every launch of as many: so\n"
      " * it often reads what it wrote, and few caches hold the same lines, which makes writing\n"
-     " * them anew cheap.  Then it helps the threads behind it.  Programs of a part are begun in\n"
+     " * them anew cheap.  Then it helps the threads after it.  Programs of a part are begun in\n"
      " * order, and its thread leaves it when all have been begun: so of programs that wait for\n"
      " * ones before them, the first that has not ended runs, or is its thread's next one. */\n"
      "typedef struct {\n"
      "  Part *parts;\n"
      "  uint64_t n, step;\n"
      "  int threads, self, helped;\n"
-     "} Share;\n"
-     "#ifdef _OPENMP\n"
-     "int omp_get_num_threads(void);\n"
-     "int omp_get_thread_num(void);\n"
-     "#endif\n"},
+     "} Share;\n"},
+    {"loop_trips", NULL,
+     "/* How often a loop from lo to hi runs. */\n"
+     "INLINE double loop_trips(double lo, double hi, double step) {\n"
+     "  const double n = (hi - lo) / step;\n"
+     "  return n > 0 ? __builtin_ceil(n) : 0;\n"
+     "}\n"},
     {"share_of", NULL,
-     "INLINE Share share_of(Part *parts, uint64_t n) {\n"
-     "#ifdef _OPENMP\n"
-     "  const int threads = omp_get_num_threads(), self = omp_get_thread_num();\n"
-     "#else\n"
-     "  const int threads = 1, self = 0;\n"
-     "#endif\n"
-     "  return (Share){parts, n, n / (32 * (uint64_t)threads) + 1, threads, self, 0};\n"
+     "INLINE Share share_of(Part *parts, uint64_t n, int self, int threads) {\n"
+     "  const uint64_t step = threads == 1 ? n : n / (32 * (uint64_t)threads) + 1;\n"
+     "  return (Share){parts, n, step, threads, self, 0};\n"
      "}\n"},
     {"share_next", NULL,
      "/* The programs that the thread is to run next; false: there are none left. */\n"

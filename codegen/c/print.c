@@ -92,36 +92,47 @@ static void print_entry(Gen *g, Text *out, const char *name) {
 /* What the caches hold, at most: launches that write more send it around them. */
 enum { CACHES_BYTES = 32 << 20 };
 
-/* Threads share the programs; see Share.  Where one thread runs all, none is asked for: that takes
- * about a microsecond. */
-static void print_entry_all(Gen *g, Text *out, const char *name) {
+/* What one thread does of a launch; see Share. */
+static void print_share(Gen *g, Text *out, const char *name) {
   bool streams = g->stream_bytes > 0;
-  const char *decide = c_text(g, "  const bool stream = n > %lld;\n",
-                              (long long)(CACHES_BYTES / (streams ? g->stream_bytes : 1)));
   text_printf(out,
-              "/* All programs. */\n"
-              "void %s_all(const void *args, const uint32_t grid[3], int threads) {\n"
+              "static void %s_share(void *context, Part *parts, int self, int threads) {\n"
+              "  const Launch *l = context;\n"
+              "%s"
+              "  Share share = share_of(parts, l->n, self, threads);\n"
+              "  for (uint64_t i, end; share_next(&share, &i, &end);)\n"
+              "    %s_range(l->args, l->grid, i, end, shared%s);\n"
+              "%s"
+              "%s"
+              "}\n\n",
+              name, allocate(g, "  "), name, streams ? ", l->stream" : "",
+              streams ? "  if (l->stream) stream_end();\n" : "", release(g, "  "));
+}
+
+static void print_cost(Gen *g, Text *out, const char *name) {
+  const char *cost = c_program_cost(g);
+  text_printf(out,
+              "/* About how many nanoseconds a program takes. */\n"
+              "static double %s_ns(const char *args, const uint32_t *grid) {\n"
+              "  (void)args, (void)grid;\n"
+              "  return %s;\n"
+              "}\n\n",
+              name, cost);
+}
+
+static void print_entry_launch(Gen *g, Text *out, const char *name) {
+  const char *stream = "false";
+  if (g->stream_bytes) stream = c_text(g, "n > %lld", (long long)(CACHES_BYTES / g->stream_bytes));
+  text_printf(out,
+              "/* All programs, by the threads of a team; without one (NULL), by this thread. */\n"
+              "void %s_launch(const void *args, const uint32_t grid[3], Team *team) {\n"
               "  const uint64_t n = (uint64_t)grid[0] * grid[1] * grid[2];\n"
-              "%s"
-              "  if (n == 1 || %s) {\n"
-              "    %s(args, grid, 0, n);\n"
-              "    return;\n"
-              "  }\n"
-              "  Part parts[threads];\n"
-              "  memset(parts, 0, sizeof parts);\n"
-              "#pragma omp parallel num_threads(threads)\n"
-              "  {\n"
-              "%s"
-              "    Share share = share_of(parts, n);\n"
-              "    for (uint64_t i, end; share_next(&share, &i, &end);)\n"
-              "      %s_range(args, grid, i, end, shared%s);\n"
-              "%s"
-              "%s"
-              "  }\n"
+              "  Launch launch = {args, grid, n, %s};\n"
+              "  Part part = {0};\n"
+              "  if (n == 1 || !team) %s_share(&launch, &part, 0, 1);\n"
+              "  else team->run(team, n, (double)n * %s_ns(args, grid), %s_share, &launch);\n"
               "}\n",
-              name, streams ? decide : "", streams ? "(threads == 1 && !stream)" : "threads == 1",
-              name, allocate(g, "    "), name, streams ? ", stream" : "",
-              streams ? "    stream_end();\n" : "", release(g, "    "));
+              name, stream, name, name, name);
 }
 
 /* ---- the unit ---- */
@@ -138,7 +149,7 @@ static void print_kernel_head(Gen *g, Text *out) {
 static void print_unit(Text *out, Arena *a, const Text *kernels, int lanes) {
   text_printf(out,
               "/* The meaning depends on these options:\n"
-              " *   cc %s -fopenmp -fPIC -shared -lm */\n",
+              " *   cc %s -fPIC -shared -lm */\n",
               C_FLAGS);
   c_prelude(out, a, kernels->data, lanes);
   text_putn(out, kernels->data, kernels->len);
@@ -190,7 +201,9 @@ bool c_print(Arena *a, const Nest *n, const Machine *m, Diags *d, Code *out) {
   print_program(&g, &body, name);
   print_range(&g, &body, name);
   print_entry(&g, &body, name);
-  print_entry_all(&g, &body, name);
+  print_share(&g, &body, name);
+  print_cost(&g, &body, name);
+  print_entry_launch(&g, &body, name);
   if (g.failed) return false;
   print_unit(&unit, a, &body, n->lanes);
   *out = (Code){.text = unit.data,

@@ -1,39 +1,37 @@
-/* The CPU: kernels are functions of kernels*.c, which OpenMP's threads run. */
+/* The CPU: kernels are functions of kernels*.c, which a team of threads runs. */
 #define _GNU_SOURCE
 #include <limits.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "cores.h"
 #include "kernels.h"
 #include "plan.h"
+#include "team.h"
 
 struct Device {
-  int threads;
+  Team *team;
 };
 
-static int cores(void) {
-  cpu_set_t set;
-  if (sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) > 0) return CPU_COUNT(&set);
-  const long n = sysconf(_SC_NPROCESSORS_ONLN);
-  return n > 0 ? (int)n : 1;
-}
-
-static int threads_wanted(const model_options *o) {
-  const char *text = getenv("OMP_NUM_THREADS");
-  const int n = o->threads > 0 ? o->threads : text ? atoi(text) : 0;
-  return n > 0 ? n : cores();
-}
-
 int model_device_open(Device **out, const model_options *o) {
+  const int threads = o->threads > 0 ? o->threads : cores_threads(cores_usable());
+  *out = NULL;
+  if (!threads)
+    return model_fail(MODEL_E_USAGE,
+                      "NEREID_THREADS=%s is no number of threads: write 1 to %d",
+                      getenv("NEREID_THREADS"), CORES_THREADS_MOST);
   *out = malloc(sizeof **out);
-  if (!*out) return model_fail(MODEL_E_MEMORY, "out of memory");
-  (*out)->threads = threads_wanted(o);
-  return 0;
+  if (*out) (*out)->team = team_new(threads);
+  if (*out && (*out)->team) return 0;
+  free(*out);
+  *out = NULL;
+  return model_fail(MODEL_E_MEMORY, "out of memory");
 }
 
-void model_device_close(Device *d) { free(d); }
+void model_device_close(Device *d) {
+  if (d) team_free(d->team);
+  free(d);
+}
 
 const char *model_device_target(const Device *d) {
   (void)d;
@@ -98,6 +96,6 @@ int model_launch(const Run *r, int kernel, const uint64_t *args, int nargs, int6
     return model_fail(MODEL_E_USAGE, "kernel %s: a grid of %lld, %lld, %lld is not possible",
                       model_plan.kernels[kernel], (long long)x, (long long)y, (long long)z);
   model_kernels[kernel](args, (const uint32_t[]){(uint32_t)x, (uint32_t)y, (uint32_t)z},
-                        r->device->threads);
+                        r->device->team);
   return 0;
 }

@@ -6,8 +6,9 @@
 
 #define MODEL_TARGET "{{target}}"
 
-/* Runs all programs of a grid; `args` has 8 bytes an argument. */
-typedef void Kernel(const void *args, const uint32_t grid[3], int threads);
+/* Runs all programs of a grid; `args` has 8 bytes an argument, and team.h says who runs them. */
+struct Team;
+typedef void Kernel(const void *args, const uint32_t grid[3], struct Team *team);
 
 extern Kernel *const model_kernels[]; /* as many as model_plan.nkernels */
 

@@ -103,7 +103,7 @@
 #define E_RUN_RECORDS_TIME "a time is written as in \"2026-01-31T23:59:59Z\""
 
 /* compilers of C, assemblers */
-#define N_RUN_NO_OPENMP "%s has no OpenMP: the kernel runs on one thread"
+#define E_RUN_NEREID_THREADS "NEREID_THREADS=%s is no number of threads: write 1 to %d"
 #define E_RUN_TEMP "can't make a folder in %s: %s; TMPDIR names another place"
 #define E_RUN_NO_CC \
   "no C compiler found for device cpu: install gcc or clang, or name one by the variable CC"

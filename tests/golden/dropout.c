@@ -1,5 +1,5 @@
 /* The meaning depends on these options:
- *   cc -O2 -march=native -ffp-contract=off -fwrapv -fno-math-errno -fno-trapping-math -Wno-psabi -fopenmp -fPIC -shared -lm */
+ *   cc -O2 -march=native -ffp-contract=off -fwrapv -fno-math-errno -fno-trapping-math -Wno-psabi -fPIC -shared -lm */
 #ifndef LANES
 #define LANES 8
 #include <stdbool.h>
@@ -196,14 +196,26 @@ INLINE int32_t load_i32(const char *p) {
 #ifndef NEREID_Part
 #define NEREID_Part
 /* How many programs of a part of a launch have been begun; in a cache line of its own. */
-typedef struct { _Alignas(64) uint64_t begun; } Part;
+typedef struct {
+  _Alignas(64) uint64_t begun;
+} Part;
+#endif
+#ifndef NEREID_Launch
+#define NEREID_Launch
+/* A launch of n programs, as its threads see it. */
+typedef struct {
+  const void *args;
+  const uint32_t *grid;
+  uint64_t n;
+  bool stream;
+} Launch;
 #endif
 #ifndef NEREID_Share
 #define NEREID_Share
 /* A thread's view of a launch of n programs, which fall into as many parts as there are
  * threads.  The thread begins with its own part, the same in every launch of as many: so
  * it often reads what it wrote, and few caches hold the same lines, which makes writing
- * them anew cheap.  Then it helps the threads behind it.  Programs of a part are begun in
+ * them anew cheap.  Then it helps the threads after it.  Programs of a part are begun in
  * order, and its thread leaves it when all have been begun: so of programs that wait for
  * ones before them, the first that has not ended runs, or is its thread's next one. */
 typedef struct {
@@ -211,20 +223,12 @@ typedef struct {
   uint64_t n, step;
   int threads, self, helped;
 } Share;
-#ifdef _OPENMP
-int omp_get_num_threads(void);
-int omp_get_thread_num(void);
-#endif
 #endif
 #ifndef NEREID_share_of
 #define NEREID_share_of
-INLINE Share share_of(Part *parts, uint64_t n) {
-#ifdef _OPENMP
-  const int threads = omp_get_num_threads(), self = omp_get_thread_num();
-#else
-  const int threads = 1, self = 0;
-#endif
-  return (Share){parts, n, n / (32 * (uint64_t)threads) + 1, threads, self, 0};
+INLINE Share share_of(Part *parts, uint64_t n, int self, int threads) {
+  const uint64_t step = threads == 1 ? n : n / (32 * (uint64_t)threads) + 1;
+  return (Share){parts, n, step, threads, self, 0};
 }
 #endif
 #ifndef NEREID_share_next
@@ -254,6 +258,16 @@ INLINE void stream_end(void) {
   __builtin_ia32_sfence();
 #endif
 }
+#endif
+#ifndef NEREID_Team
+#define NEREID_Team
+/* Runs what is left of the parts, of which there are as many as threads. */
+typedef void TeamBody(void *context, Part *parts, int self, int threads);
+typedef struct Team Team;
+struct Team {
+  /* All n programs, which take about ns nanoseconds together. */
+  void (*run)(Team *team, uint64_t n, double ns, TeamBody *body, void *context);
+};
 #endif
 
 /* Kernel dropout of ../../examples/kernels/dropout.py. */
@@ -415,22 +429,26 @@ void dropout(const void *args, const uint32_t grid[3], uint32_t begin, uint32_t 
   dropout_range(args, grid, begin, end, shared, false);
 }
 
-/* All programs. */
-void dropout_all(const void *args, const uint32_t grid[3], int threads) {
+static void dropout_share(void *context, Part *parts, int self, int threads) {
+  const Launch *l = context;
+  char *const shared = NULL;
+  Share share = share_of(parts, l->n, self, threads);
+  for (uint64_t i, end; share_next(&share, &i, &end);)
+    dropout_range(l->args, l->grid, i, end, shared, l->stream);
+  if (l->stream) stream_end();
+}
+
+/* About how many nanoseconds a program takes. */
+static double dropout_ns(const char *args, const uint32_t *grid) {
+  (void)args, (void)grid;
+  return 341.72;
+}
+
+/* All programs, by the threads of a team; without one (NULL), by this thread. */
+void dropout_launch(const void *args, const uint32_t grid[3], Team *team) {
   const uint64_t n = (uint64_t)grid[0] * grid[1] * grid[2];
-  const bool stream = n > 32768;
-  if (n == 1 || (threads == 1 && !stream)) {
-    dropout(args, grid, 0, n);
-    return;
-  }
-  Part parts[threads];
-  memset(parts, 0, sizeof parts);
-#pragma omp parallel num_threads(threads)
-  {
-    char *const shared = NULL;
-    Share share = share_of(parts, n);
-    for (uint64_t i, end; share_next(&share, &i, &end);)
-      dropout_range(args, grid, i, end, shared, stream);
-    stream_end();
-  }
+  Launch launch = {args, grid, n, n > 32768};
+  Part part = {0};
+  if (n == 1 || !team) dropout_share(&launch, &part, 0, 1);
+  else team->run(team, n, (double)n * dropout_ns(args, grid), dropout_share, &launch);
 }

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 
 #include "runtime/device.h"
 #include "runtime/tool.h"
@@ -14,10 +15,9 @@ static const char SOURCE[] =
     "  const uint64_t *a = args;\n"
     "  for (uint32_t i = begin; i < end; i++) ((int *)a[0])[i] = (int)a[1] + (int)i + grid[1];\n"
     "}\n"
-    "void k_all(const void *args, const uint32_t grid[3], int threads) {\n"
-    "  uint32_t n = grid[0] * grid[1] * grid[2];\n"
-    "  #pragma omp parallel for num_threads(threads)\n"
-    "  for (uint32_t i = 0; i < n; i++) k(args, grid, i, i + 1);\n"
+    "void k_launch(const void *args, const uint32_t grid[3], void *team) {\n"
+    "  (void)team;\n"
+    "  k(args, grid, 0, grid[0] * grid[1] * grid[2]);\n"
     "}\n";
 
 static nereid_image *make_image(const char *entry) {
@@ -104,9 +104,6 @@ static void test_tools(const TempFolder *t) {
   X(load_with(cc, "k"), NEREID_E_TOOL, "*mycc could not compile kernel k:\nno space left");
   make_script(t, cc, sizeof cc, "#!/bin/sh\nwhile [ $1 != -o ]; do shift; done\necho x >$2\n");
   X(load_with(cc, "k"), NEREID_E_TOOL, "the compiled kernel can't be loaded: *");
-  make_script(t, cc, sizeof cc,
-              "#!/bin/sh\ncase \"$*\" in *-fopenmp*) exit 1;; esac\nexec gcc \"$@\"\n");
-  check_call(!load_with(cc, "k"), "a compiler without OpenMP");
 #ifdef __x86_64__
   {
     make_script(t, cc, sizeof cc,
@@ -116,11 +113,65 @@ static void test_tools(const TempFolder *t) {
   }
 #endif
   X(load_with("gcc -O1", "missing"), NEREID_E_TOOL,
-    "the compiled kernel can't be loaded: missing_all");
+    "the compiled kernel can't be loaded: missing_launch");
   setenv("TMPDIR", "/tmp/no/such", 1);
   X(load_with("gcc", "k"), NEREID_E_FILE,
     "can't make a folder in /tmp/no/such: *; TMPDIR names another place");
   unsetenv("TMPDIR");
+}
+
+/* ---- threads ---- */
+
+static const char ADD[] =
+    "import triton\nimport triton.language as tl\n"
+    "@triton.jit\n"
+    "def add(x, n, B: tl.constexpr):\n"
+    "    i = tl.program_id(0) * B + tl.arange(0, B)\n"
+    "    tl.store(x + i, tl.load(x + i, mask=i < n) + 1, mask=i < n)\n";
+
+static double process_seconds(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* A launch that all threads share, then none. */
+static void run_and_wait(nereid_device *d, nereid_launch *l, int64_t n, int *x) {
+  nereid_launch_set_pointer(l, 0, x);
+  nereid_launch_set_int(l, 1, n);
+  for (int i = 0; i < 3; i++)
+    if (nereid_launch_run(l, NULL)) abort();
+  check_call(!nereid_device_sync(d) && x[0] == 3 && x[n - 1] == 3, "threads share a launch");
+  double before = process_seconds();
+  nanosleep(&(struct timespec){.tv_nsec = 200000000}, NULL);
+  check(process_seconds() - before < 0.02, "threads without a launch take no core's time");
+}
+
+static void test_threads(void) {
+  enum { N = 4000000, BLOCK = 1024 };
+  nereid_arg args[] = {{"x", "*i32", NULL}, {"n", "i32", NULL}, {"B", NULL, "1024"}};
+  nereid_request r = {.source = {.text = ADD, .size = strlen(ADD)}, .args = args, .nargs = 3};
+  nereid_device *d;
+  nereid_image *image;
+  nereid_kernel *k;
+  nereid_launch *l;
+  int *x;
+  setenv("NEREID_THREADS", "many", 1);
+  X(nereid_device_open(&d, "cpu"), NEREID_E_USAGE,
+    "NEREID_THREADS=many is no number of threads: write 1 to 1024");
+  setenv("NEREID_THREADS", "4", 1);
+  if (nereid_device_open(&d, "cpu") || nereid_compile_for(&image, d, &r)) abort();
+  if (nereid_kernel_load(&k, d, image)) abort();
+  if (nereid_alloc((void **)&x, d, N * sizeof *x)) abort();
+  memset(x, 0, N * sizeof *x);
+  if (nereid_launch_new(&l, k, (uint32_t[]){(N + BLOCK - 1) / BLOCK, 1, 1})) abort();
+  run_and_wait(d, l, N, x);
+  nereid_launch_free(l);
+  nereid_free(d, x);
+  nereid_kernel_free(k);
+  nereid_image_free(image);
+  nereid_device_close(d);
+  unsetenv("NEREID_THREADS");
 }
 
 /* ---- many kernels at once ---- */
@@ -205,7 +256,7 @@ static void test_together(const TempFolder *t) {
   images[0] = put_image(d, 0, "zero");
   images[1] = make_image("missing");
   X(nereid_kernel_load_all(kernels, d, (const nereid_image *const *)images, 2), NEREID_E_TOOL,
-    "the compiled kernel can't be loaded: missing_all");
+    "the compiled kernel can't be loaded: missing_launch");
   check_call(!kernels[0] && !kernels[1], "all or none");
   for (int i = 0; i < 2; i++) nereid_image_free(images[i]);
   nereid_device_close(d);
@@ -218,6 +269,7 @@ int main(void) {
   setenv("NEREID_CACHE_DIR", t.path, 1);
   if (tool_find_cc(cc, options) && tool_find(cc, "gcc")) {
     test_running();
+    test_threads();
     test_tools(&t);
     test_together(&t);
   } else {
