@@ -17,8 +17,12 @@ static uint32_t axes_of(Build *b) {
 
 static bool keeps(Build *b) { return infer_bool(&b->in, "keepdim"); }
 
-/* The operand in the dtype to add up in: the result's, or f32. */
-static Node *summand(Build *b) { return build_to(b, self_of(b), build_wide(result_dtype(b))); }
+/* The operand in the dtype to compute in: the result's, or f32.  An argument `dtype` casts it
+ * before, which rounds it. */
+static Node *operand(Build *b) {
+  Node *x = rounded(b, self_of(b));
+  return build_to(b, x, build_wide(x->type.dtype));
+}
 
 /* Writes the axes out where nothing else is to be done. */
 static Node *become_reduction(Build *b, const char *target, Node *x) {
@@ -29,24 +33,24 @@ static Node *become_reduction(Build *b, const char *target, Node *x) {
 }
 
 Node *decompose_sum(Build *b) {
-  Node *x = summand(b);
+  Node *x = operand(b);
   if (x->type.dtype == result_dtype(b)) return become_reduction(b, "aten.sum.dim_IntList", x);
   return rounded(b, build_sum(b, x, axes_of(b), keeps(b)));
 }
 
 Node *decompose_nansum(Build *b) {
-  Node *x = summand(b);
+  Node *x = operand(b);
   if (dtype_is_float(x->type.dtype))
     x = build_where(b, build_op1(b, "aten.isnan.default", x), arg_float(0), arg_node(x));
   return rounded(b, build_sum(b, x, axes_of(b), keeps(b)));
 }
 
 Node *decompose_mean(Build *b) {
-  return rounded(b, build_mean(b, summand(b), axes_of(b), keeps(b)));
+  return rounded(b, build_mean(b, operand(b), axes_of(b), keeps(b)));
 }
 
 Node *decompose_prod(Build *b) {
-  Node *x = summand(b);
+  Node *x = operand(b);
   Dim all = value_numel(b->in.g, &x->type);
   if (!infer_takes(&b->in, "dim")) x = build_view(b, x, 1, &all);
   uint32_t axis = infer_takes(&b->in, "dim") ? infer_axis_arg(&b->in, "dim", rank_of(x)) : 0;
@@ -233,7 +237,7 @@ static Node *norm_of(Build *b, Node *x, uint32_t set, double p) {
 Node *decompose_vector_norm(Build *b) {
   const char *param = infer_takes(&b->in, "ord") ? "ord" : "p";
   double p = infer_has(&b->in, param) ? infer_number(&b->in, param) : 2;
-  return rounded(b, norm_of(b, summand(b), axes_of(b), p));
+  return rounded(b, norm_of(b, operand(b), axes_of(b), p));
 }
 
 /* ---- softmax ---- */
@@ -250,9 +254,9 @@ Node *decompose_softmax_of(Build *b, Node *x, uint32_t axis) {
 }
 
 static Node *softmax_operand(Build *b, uint32_t *axis) {
-  Node *x = self_of(b);
+  Node *x = operand(b);
   *axis = infer_axis_arg(&b->in, "dim", rank_of(x));
-  return build_to(b, x, build_wide(result_dtype(b)));
+  return x;
 }
 
 Node *decompose_softmax(Build *b) {
@@ -298,7 +302,7 @@ Node *decompose_logsumexp(Build *b) {
 
 /* Scans of 16-bit floats are made in f32, those of booleans in their result's dtype. */
 static Node *scan(Build *b, const char *target) {
-  Node *x = summand(b);
+  Node *x = operand(b);
   if (!rank_of(x)) return rounded(b, x);
   uint32_t axis = infer_axis_arg(&b->in, "dim", rank_of(x));
   Arg args[] = {arg_node(x), build_int(b, axis)};

@@ -70,13 +70,19 @@ static Node *added(const Freeze *f, const Node *n) {
 
 enum { CHAIN_MAX = 8 };
 
+/* What is scaled before a cast that rounds is rounded elsewhere. */
+static bool is_widening(const Node *n) {
+  return is_call(n, "aten.to.dtype") &&
+         dtype_represents(n->type.dtype, n->args[0].node->type.dtype);
+}
+
 /* Is n a product with constant weights that nothing else uses, up to views, casts and what is
  * added? */
 static bool can_scale(const Freeze *f, const Node *n) {
   for (int i = 0; i < CHAIN_MAX && n->kind == NODE_CALL; i++) {
     if (n->id >= f->nids || f->uses[n->id] != 1) return false;
     if (is_weighted(n)) return is_constant(f, &n->args[1]);
-    if (!keeps_channels(n) && !is_call(n, "aten.to.dtype") && !added(f, n)) return false;
+    if (!keeps_channels(n) && !is_widening(n) && !added(f, n)) return false;
     n = n->args[0].node;
   }
   return false;

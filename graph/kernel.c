@@ -7,6 +7,7 @@
 
 #include "graph/gather.h"
 #include "graph/known.h"
+#include "graph/narrow.h"
 #include "graph/text.h"
 #include "lang/messages.h"
 
@@ -194,8 +195,15 @@ unsigned kernel_axes(Kernel *k, const Dim *place, uint32_t rank) {
 
 DType kernel_held(DType t) { return dtype_is_float(t) && dtype_bits(t) < 32 ? DT_F32 : t; }
 
+/* The kernel language's own casts to 8-bit floats saturate. */
+static const char *cast_to_float8(Kernel *k, Value v, DType t) {
+  const char *x = kernel_cast(k, v, DT_F32);
+  return arena_printf(k->arena, "to_%s(%s)", dtype_lang_name(t), x);
+}
+
 const char *kernel_cast(Kernel *k, Value v, DType t) {
   if (v.dtype == t) return v.text;
+  if (t == DT_F8E5 || t == DT_F8E4NV) return cast_to_float8(k, v, t);
   return arena_printf(k->arena, "%s.to(tl.%s)", v.text, dtype_lang_name(t));
 }
 
@@ -329,11 +337,32 @@ static const char *tile_of(Kernel *k, const char *text, DType t) {
                       dtype_lang_name(t));
 }
 
-static const char *operand(Kernel *k, const Node *n, const Dim *place, const Arg *a, DType t) {
-  if (a->kind != ARG_NODE || a->node->type.kind != VALUE_TENSOR) return literal(k, a, t);
+/* A narrowing cast to `to` of a value that is held in dtype `from`, as such values are held.
+ * Integers keep their low bits, as PyTorch's do, and floats are rounded. */
+static const char *narrow(Kernel *k, const char *text, DType from, DType to) {
+  bool wraps = dtype_is_float(from) && dtype_is_int(to) && dtype_bits(to) < 32;
+  DType held = kernel_held(to), by = wraps ? DT_I32 : held;
+  const char *x = arena_printf(k->arena, "(%s)", text);
+  x = kernel_cast(k, (Value){x, from}, by);
+  if (by == to) return x;
+  x = kernel_cast(k, (Value){x, by}, to);
+  return kernel_cast(k, (Value){x, to}, held);
+}
+
+static const char *operand(Kernel *k, const Node *n, const Dim *place, const Pointwise *p,
+                           uint32_t i) {
+  const Arg *a = &p->operands[i];
+  DType to = n->type.dtype, t = p->dtypes[i];
+  bool selected = p->selects && t == p->compute && kernel_held(to) != to;
+  if (a->kind != ARG_NODE || a->node->type.kind != VALUE_TENSOR) {
+    Arg number = selected ? narrow_number(a, to) : *a;
+    return literal(k, &number, t);
+  }
   Dim at[GRAPH_RANK_MAX];
   broadcast_place(k->graph, n, place, a->node, at);
-  return kernel_cast(k, kernel_value(k, a->node, at), t);
+  Value v = kernel_value(k, a->node, at);
+  selected = selected && !dtype_represents(to, a->node->type.dtype);
+  return selected ? narrow(k, v.text, v.dtype, to) : kernel_cast(k, v, t);
 }
 
 const char *kernel_fill(Kernel *k, const char *text, const char *const *operands) {
@@ -362,14 +391,15 @@ static Value pointwise(Kernel *k, Node *n, const Dim *place) {
   const char *operands[8];
   bool branches = prim_branches(n);
   for (uint32_t i = 0; i < p.noperands; i++) {
-    operands[i] = operand(k, n, place, &p.operands[i], p.dtypes[i]);
+    operands[i] = operand(k, n, place, &p, i);
     if (branches && p.operands[i].kind == ARG_NODE)
       operands[i] = wanted_only(k, n, place, operands[i]);
   }
   const char *text = kernel_fill(k, p.text, operands);
   DType held = kernel_held(n->type.dtype);
   bool cast = held != p.compute && n->type.dtype != DT_I1;
-  if (cast) text = arena_printf(k->arena, "(%s).to(tl.%s)", text, dtype_lang_name(held));
+  if (p.narrow) text = narrow(k, text, p.compute, p.narrow);
+  else if (cast) text = arena_printf(k->arena, "(%s).to(tl.%s)", text, dtype_lang_name(held));
   return kernel_define(k, n, place, held, text);
 }
 
@@ -413,7 +443,9 @@ static const char *arange(Kernel *k, const Node *n, const Dim *place, DType t) {
   const char *index = dim_is_int(place[0])
                           ? tile_of(k, at, t)
                           : arena_printf(k->arena, "(%s).to(tl.%s)", at, dtype_lang_name(t));
-  return arena_printf(k->arena, "%s * %s + %s", index, literal(k, &step, t), literal(k, &start, t));
+  const char *text = arena_printf(k->arena, "%s * %s + %s", index, literal(k, &step, t),
+                                  literal(k, &start, t));
+  return t == n->type.dtype ? text : narrow(k, text, t, n->type.dtype);
 }
 
 /* A number for the seed and the place, whoever asks for it. */
@@ -435,6 +467,7 @@ static Value create(Kernel *k, Node *n, const Dim *place) {
   if (!strcmp(n->op->target, "aten.arange.start_step"))
     return kernel_define(k, n, place, t, arange(k, n, place, t));
   Arg fill = graph_arg(k->graph, n, "fill_value");
+  fill = narrow_number(&fill, n->type.dtype);
   return kernel_define(k, n, place, t, tile_of(k, literal(k, &fill, t), t));
 }
 
@@ -475,7 +508,8 @@ static Value pieces(Kernel *k, Node *n, const Dim *place) {
   Pieces p = pieces_of(k->graph, n, place);
   DType t = kernel_held(n->type.dtype);
   const char *text = NULL;
-  if (p.otherwise.kind != ARG_NONE) text = literal(k, &p.otherwise, t);
+  Arg otherwise = narrow_number(&p.otherwise, n->type.dtype);
+  if (otherwise.kind != ARG_NONE) text = literal(k, &otherwise, t);
   for (uint32_t i = p.n; i-- > 0;) {
     const char *condition = kernel_piece_condition(k, &p.pieces[i]);
     const char *value = kernel_piece_value(k, &p.pieces[i], condition, t);

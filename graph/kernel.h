@@ -5,8 +5,8 @@
  * products; AXIS_K is what is one number in a step of a product's loop.  Values are tiles that
  * broadcast together: one that depends on no axis is a scalar.
  *
- * Values of 16-bit floating dtypes are kept in f32 between the nodes of a kernel and rounded when
- * they are stored, as Inductor does. */
+ * Values of narrow floating dtypes are kept in f32 between the nodes of a kernel, as Inductor does.
+ * They are rounded when they are stored, and by casts. */
 #ifndef NEREID_GRAPH_KERNEL_H
 #define NEREID_GRAPH_KERNEL_H
 

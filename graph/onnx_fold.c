@@ -222,9 +222,12 @@ static bool cast_element(OnnxCall *c, DType from, DType to, OnnxElement x, OnnxE
     return to == DT_I64 || to == DT_I32;
   }
   Scalar s = {.f = x.number};
+  bool wraps = dtype_is_float(from) && dtype_is_int(to) && dtype_bits(to) < 32 && to != DT_I1;
+  if (dtype_is_float(to) && dtype_bits(to) == 8) return false;
   if (!dtype_is_float(from)) s.i = x.dim->value;
   if (dtype_is_float(from) && !(fabs(s.f) < 9e15) && !dtype_is_float(to)) return false;
-  s = scalar_op(TILE_CAST, from, to, &s, false);
+  if (wraps) s = scalar_op(TILE_CAST, from, DT_I32, &s, false);
+  s = scalar_op(TILE_CAST, wraps ? DT_I32 : from, to, &s, false);
   if (to == DT_U64 && s.i < 0) return false;
   if (dtype_is_float(to)) out->number = s.f;
   else out->dim = dim_int(onnx_dims(c), s.i);

@@ -131,6 +131,9 @@ uint32_t onnx_axis_set(OnnxCall *c, const int64_t *axes, uint32_t n, uint32_t ra
  * from the begin, in i64. */
 Node *onnx_from_begin(OnnxCall *c, Node *index, Dim size);
 
+/* x cast to t; to 8-bit floats as the attribute `saturate` says. */
+Node *onnx_cast(OnnxCall *c, Node *x, DType t);
+
 /* ---- results ---- */
 
 /* Is result i asked for? */

@@ -222,15 +222,22 @@ void onnx_op_is_inf(OnnxCall *c) {
   else onnx_set(c, 0, build_op1(&c->b, target, x));
 }
 
+Node *onnx_cast(OnnxCall *c, Node *x, DType t) {
+  bool saturate = onnx_flag(c, "saturate", true);
+  double largest = t == DT_F8E4NV ? 448 : t == DT_F8E5 ? 57344 : 0;
+  if (!largest || !saturate || dtype_represents(t, x->type.dtype)) return build_to(&c->b, x, t);
+  if (!dtype_is_float(x->type.dtype)) x = build_to(&c->b, x, DT_F32);
+  Arg limits[] = {arg_node(x), arg_float(-largest), arg_float(largest)};
+  return build_to(&c->b, build(&c->b, "aten.clamp.default", 3, limits), t);
+}
+
 void onnx_op_cast(OnnxCall *c) {
-  onnx_ignore(c, "saturate"); /* of 8-bit floats */
   if (!onnx_has_attr(c, "to")) onnx_fail(c, E_ONNX_ATTR_MISSING, "to");
-  onnx_set(c, 0, build_to(&c->b, onnx_in(c, 0), onnx_dtype_attr(c, "to", DT_NONE)));
+  onnx_set(c, 0, onnx_cast(c, onnx_in(c, 0), onnx_dtype_attr(c, "to", DT_NONE)));
 }
 
 void onnx_op_cast_like(OnnxCall *c) {
-  onnx_ignore(c, "saturate");
-  onnx_set(c, 0, build_to(&c->b, onnx_in(c, 0), onnx_type(c, 1)->dtype));
+  onnx_set(c, 0, onnx_cast(c, onnx_in(c, 0), onnx_type(c, 1)->dtype));
 }
 
 void onnx_op_identity(OnnxCall *c) {

@@ -19,6 +19,13 @@ static Node *along(OnnxCall *c, Node *v, uint32_t axis, const Node *x) {
   return build_along(&c->b, v, axis, rank_of(x));
 }
 
+/* Sums and differences with zero points are exact in i32; 8-bit floats are no integers. */
+static Node *from_zero(OnnxCall *c, Node *x, Node *zero) {
+  DType t = dtype_is_float(x->type.dtype) ? DT_F32 : DT_I32;
+  x = build_to(&c->b, x, t);
+  return zero ? build_sub(&c->b, x, build_to(&c->b, zero, t)) : x;
+}
+
 static Node *as_integers(OnnxCall *c, Node *x, Node *zero) {
   x = build_to(&c->b, x, DT_I32);
   return zero ? build_sub(&c->b, x, build_to(&c->b, zero, DT_I32)) : x;
@@ -28,6 +35,10 @@ static Node *as_integers(OnnxCall *c, Node *x, Node *zero) {
 static Node *quantized(OnnxCall *c, Node *x, Node *scale, Node *zero, DType t) {
   Build *b = &c->b;
   unsigned bits = dtype_bits(t);
+  if (t == DT_F8E4NV || t == DT_F8E5) {
+    x = build_div(b, x, scale);
+    return onnx_cast(c, zero ? build_add(b, x, build_to(b, zero, DT_F32)) : x, t);
+  }
   if (!dtype_is_int(t) || bits < 8 || bits > 16) onnx_lack(c, "zero points of %s", dtype_name(t));
   x = build_op1(b, "aten.round.default", build_div(b, x, scale));
   if (zero) x = build_add(b, x, build_to(b, zero, DT_F32));
@@ -66,9 +77,9 @@ static Node *spread(OnnxCall *c, Node *v, const Node *x) {
 void onnx_op_quantize(OnnxCall *c) {
   Node *x = onnx_in(c, 0), *zero = spread(c, onnx_optional(c, 2), x);
   Node *scale = build_to(&c->b, spread(c, onnx_in(c, 1), x), DT_F32);
-  onnx_ignore(c, "saturate"); /* of 8-bit floats */
   onnx_ignore(c, "precision");
   DType t = onnx_dtype_attr(c, "output_dtype", DT_U8);
+  onnx_ignore(c, "saturate"); /* of 8-bit floats alone */
   x = build_to(&c->b, x, DT_F32);
   onnx_set(c, 0, quantized(c, x, scale, zero, zero ? zero->type.dtype : t));
 }
@@ -78,7 +89,7 @@ void onnx_op_dequantize(OnnxCall *c) {
   Node *x = onnx_in(c, 0), *zero = spread(c, onnx_optional(c, 2), x);
   Node *scale = spread(c, onnx_in(c, 1), x);
   DType t = onnx_dtype_attr(c, "output_dtype", scale->type.dtype), wide = build_wide(t);
-  x = build_to(b, as_integers(c, x, zero), wide);
+  x = build_to(b, from_zero(c, x, zero), wide);
   onnx_set(c, 0, build_to(b, build_mul(b, x, build_to(b, scale, wide)), t));
 }
 

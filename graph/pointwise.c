@@ -26,7 +26,8 @@ typedef enum {
   POWER,
   REINTERPRET,
   REMAINDER,
-  ROUNDED
+  ROUNDED,
+  SELECT
 } Rule;
 
 struct PointwiseRow {
@@ -348,11 +349,21 @@ static const char *with_dtype(Arena *a, const char *text, DType t) {
   return out.data;
 }
 
+/* The dtype that a cast narrows its operand to. */
+static DType narrowed(Context *c) {
+  DType to = c->in.n->type.dtype;
+  bool cast = c->row->rule == CAST && to != DT_I1;
+  const ValueType *from = cast ? infer_tensor(&c->in, cast_param(c->in.schema)) : NULL;
+  return from && !dtype_represents(to, from->dtype) ? to : DT_NONE;
+}
+
 Pointwise pointwise_of(Graph *g, const Node *n) {
   Pointwise p = {0};
   Context c = {.in = prim_arguments(g, n), .row = pointwise_row(n->op->target), .p = &p};
   if (!c.row) BUG("not pointwise: %s", n->op->target);
   p.compute = compute_dtype(&c);
+  p.narrow = narrowed(&c);
+  p.selects = c.row->rule == SELECT;
   set_operands(&c);
   p.text = with_dtype(g->arena, choose(&c), p.compute);
   if (n->type.dtype == DT_I1 && !is_test(c.row->rule))

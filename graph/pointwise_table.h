@@ -13,6 +13,7 @@
  *   BITS      the result's dtype
  *   TEST      the operands' promoted dtype, widened as above; the result is a bool
  *   LOGIC     as TEST; the second expression is for bools, which stay what they are
+ *   SELECT    as ARITH; the result is one of the operands, each of them cast to the result's dtype
  *   CAST      the dtype of what is cast, widened as above; the result is cast
  *   KEY       as CAST; the result is an integer (graph/pointwise.c)
  *   EXP       as ARITH; the short form where that is as good (graph/pointwise.c)
@@ -137,8 +138,8 @@
   X("aten.logical_xor.default", LOGIC, "({0} != 0) != ({1} != 0)", "{0} ^ {1}") \
   X("aten.lt.Scalar", TEST, "{0} < {1}", "") \
   X("aten.lt.Tensor", TEST, "{0} < {1}", "") \
-  X("aten.masked_fill.Scalar", ARITH, "tl.where({1}, {2}, {0})", "") \
-  X("aten.masked_fill.Tensor", ARITH, "tl.where({1}, {2}, {0})", "") \
+  X("aten.masked_fill.Scalar", SELECT, "tl.where({1}, {2}, {0})", "") \
+  X("aten.masked_fill.Tensor", SELECT, "tl.where({1}, {2}, {0})", "") \
   X("aten.max.other", ARITH, MAXIMUM, "") \
   X("aten.maximum.default", ARITH, MAXIMUM, "") \
   X("aten.min.other", ARITH, MINIMUM, "") \
@@ -194,10 +195,10 @@
   X("aten.to.other", CAST, "{0}", "") \
   X("aten.trunc.default", ARITH, "libdevice.trunc({0})", "{0}") \
   X("aten.type_as.default", CAST, "{0}", "") \
-  X("aten.where.Scalar", ARITH, "tl.where({0}, {1}, {2}).to(tl.{t})", "") \
-  X("aten.where.ScalarOther", ARITH, "tl.where({0}, {1}, {2})", "") \
-  X("aten.where.ScalarSelf", ARITH, "tl.where({0}, {1}, {2})", "") \
-  X("aten.where.self", ARITH, "tl.where({0}, {1}, {2})", "") \
+  X("aten.where.Scalar", SELECT, "tl.where({0}, {1}, {2}).to(tl.{t})", "") \
+  X("aten.where.ScalarOther", SELECT, "tl.where({0}, {1}, {2})", "") \
+  X("aten.where.ScalarSelf", SELECT, "tl.where({0}, {1}, {2})", "") \
+  X("aten.where.self", SELECT, "tl.where({0}, {1}, {2})", "") \
   X("aten.xlogy.Tensor", ARITH, XLOGY("libdevice.log({1})"), "") \
   X("nereid.bits.default", REINTERPRET, "", "") \
   X("nereid.of_sort_key.default", KEY, "", "") \

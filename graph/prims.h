@@ -59,6 +59,8 @@ Dim linear_of_place(Dims *d, const Dim *place, const Dim *shape, uint32_t rank);
 typedef struct {
   const char *text;
   DType compute;
+  DType narrow; /* the result's dtype if a cast to it rounds, or wraps; else DT_NONE */
+  bool selects; /* the result is one of the operands, in the result's dtype */
   uint32_t noperands;
   Arg operands[8];
   DType dtypes[8];

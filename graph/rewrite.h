@@ -19,7 +19,8 @@
 typedef enum {
   TERM_SLOT,    /* of a parameter or a size */
   TERM_CALL,    /* op(args); in a pattern its node goes to the slot */
-  TERM_CAST,    /* cast(x), cast(x, dtype): in a pattern x in another dtype, or x itself */
+  TERM_CAST,    /* cast(x), cast(x, dtype): in a pattern x in a wider dtype, or x itself */
+  TERM_NARROW,  /* narrow(x), narrow(x, dtype): x in any other dtype, or x itself */
   TERM_EITHER,  /* of a pattern: the first of args that matches */
   TERM_ITEM,    /* args[0][literal] of a call with several results */
   TERM_LITERAL,

@@ -228,7 +228,9 @@ static bool solve_cast(Match *m, const Term *t, const Arg *a, const Goal *rest) 
   const Goal *then = same.term ? &same : rest;
   if (is_cast(m, a->node)) {
     Goal below = {t->args[0], graph_arg(m->g, a->node, "self"), then};
-    if (solve(m, &below)) return true;
+    DType from = below.value.node->type.dtype;
+    bool exact = dtype_represents(dtype.dtype, from);
+    if ((exact || t->kind == TERM_NARROW) && solve(m, &below)) return true;
   }
   Goal here = {t->args[0], *a, then};
   return solve(m, &here);
@@ -278,7 +280,8 @@ static bool solve(Match *m, const Goal *goals) {
     case TERM_ANY: return solve(m, goals->next);
     case TERM_CALL: return a->kind == ARG_NODE && solve_call(m, t, a->node, goals->next);
     case TERM_ITEM: return a->kind == ARG_NODE && solve_item(m, t, a->node, goals->next);
-    case TERM_CAST: return solve_cast(m, t, a, goals->next);
+    case TERM_CAST:
+    case TERM_NARROW: return solve_cast(m, t, a, goals->next);
     case TERM_EITHER: return solve_either(m, t, a, goals->next);
     case TERM_LIST: return solve_list(m, t, a, goals->next);
     default: return rewrite_eval(m, t, &value) && equal_values(&value, a) && solve(m, goals->next);

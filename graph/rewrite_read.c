@@ -66,8 +66,8 @@ static uint32_t add_slot(Reader *r, Name name, SlotKind kind, Span at) {
 /* Tensors, and lists of them. */
 static bool is_value(const Reader *r, const Term *t) {
   if (t->kind == TERM_SLOT) return r->rule->slots[t->slot].kind == SLOT_TENSOR;
-  return t->kind == TERM_CALL || t->kind == TERM_CAST || t->kind == TERM_ITEM ||
-         t->kind == TERM_EITHER;
+  return t->kind == TERM_CALL || t->kind == TERM_CAST || t->kind == TERM_NARROW ||
+         t->kind == TERM_ITEM || t->kind == TERM_EITHER;
 }
 
 static Term *find(const Reader *r, Name name) {
@@ -105,10 +105,10 @@ static const char *dotted(Reader *r, const Expr *e) {
   return left ? arena_printf(r->g->arena, "%s.%s", left, e->name) : NULL;
 }
 
-static Term *read_cast(Reader *r, const Expr *e) {
-  bool fits = e->nargs == 2 || (e->nargs == 1 && r->matching);
+static Term *read_cast(Reader *r, const Expr *e, TermKind kind) {
+  bool fits = r->matching ? e->nargs == 1 || e->nargs == 2 : e->nargs == 2 && kind == TERM_CAST;
   if (!fits) return unsupported(r, e);
-  Term *t = term(r, TERM_CAST, e->span, e->nargs);
+  Term *t = term(r, kind, e->span, e->nargs);
   for (uint32_t i = 0; i < e->nargs; i++) t->args[i] = read(r, e->args[i].value);
   return t;
 }
@@ -123,7 +123,8 @@ static Term *read_either(Reader *r, const Expr *e) {
 static Term *read_call(Reader *r, const Expr *e) {
   const char *path = dotted(r, e->a);
   if (!path) return unsupported(r, e);
-  if (!strcmp(path, "cast")) return read_cast(r, e);
+  if (!strcmp(path, "cast")) return read_cast(r, e, TERM_CAST);
+  if (!strcmp(path, "narrow")) return read_cast(r, e, TERM_NARROW);
   if (!strcmp(path, "either")) return read_either(r, e);
   if (!strncmp(path, "torch.ops.", 10)) path += 10;
   Term *t = call(r, e->span, pool_name(r->g->names, path), e->nargs);

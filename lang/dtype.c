@@ -43,6 +43,35 @@ DType dtype_parse(const char *name, size_t len) {
   return DT_NONE;
 }
 
+typedef struct {
+  int precision; /* significant bits */
+  int low, high; /* exponents of the least and of the largest power of two */
+} Format;
+
+static Format format_of(DType t) {
+  switch (t) {
+    case DT_F8E5: return (Format){3, -16, 15};
+    case DT_F8E4NV: return (Format){4, -9, 8};
+    case DT_F8E4B15: return (Format){4, -17, 0};
+    case DT_F16: return (Format){11, -24, 15};
+    case DT_BF16: return (Format){8, -133, 127};
+    case DT_F32: return (Format){24, -149, 127};
+    case DT_F64: return (Format){53, -1074, 1023};
+    default: break;
+  }
+  int bits = (int)rows[t].bits;
+  bool is_signed = rows[t].kind == DK_INT;
+  return (Format){bits - is_signed, 0, bits - 1};
+}
+
+bool dtype_represents(DType t, DType from) {
+  Format a = format_of(t), b = format_of(from);
+  if (t == from) return true;
+  if (dtype_is_int(t) && dtype_is_float(from)) return false;
+  if (dtype_is_int(t) && dtype_is_signed(from) && !dtype_is_signed(t)) return false;
+  return a.precision >= b.precision && a.low <= b.low && a.high >= b.high;
+}
+
 DType dtype_int(unsigned bits, bool is_signed) {
   for (int t = DT_I8; t <= DT_U64; t++)
     if (rows[t].bits == bits && (rows[t].kind == DK_INT) == is_signed) return (DType)t;

@@ -56,6 +56,8 @@ static inline bool dtype_is_int(DType t) {
   return k == DK_INT || k == DK_UINT || k == DK_BOOL;
 }
 static inline bool dtype_is_signed(DType t) { return dtype_kind(t) == DK_INT; }
+/* Is each value of `from` one of t, so that a cast to t changes nothing? */
+bool dtype_represents(DType t, DType from);
 /* The integer dtype of that width and signedness; DT_NONE if there is none. */
 DType dtype_int(unsigned bits, bool is_signed);
 

@@ -15,13 +15,13 @@ from quick_cc import quick_compiler
 from tally import check, report
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "graph_cases"))
-import bags, boxes, composites, counted, pads, pools, products, rows  # noqa: E402
+import bags, boxes, casts, composites, counted, pads, pools, products, rows  # noqa: E402
 import scans, scatters, searches, sorts  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 NEREID = os.path.abspath(os.environ.get("NEREID", ROOT / "build" / "nereid"))
-MODULES = [bags, boxes, composites, counted, pads, pools, products, rows, scans, scatters, searches,
-           sorts]
+MODULES = [bags, boxes, casts, composites, counted, pads, pools, products, rows, scans, scatters,
+           searches, sorts]
 GROUP = 6  # cases of a graph
 
 

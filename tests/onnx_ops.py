@@ -18,9 +18,9 @@ from tally import check, report
 ROOT = pathlib.Path(__file__).resolve().parent
 NEREID = os.path.abspath(os.environ.get("NEREID", ROOT.parent / "build" / "nereid"))
 sys.path.insert(0, str(ROOT / "onnx_cases"))
-import detectors, elements, recurrent, transformers, windows  # noqa: E402
+import detectors, elements, float8, recurrent, transformers, windows  # noqa: E402
 
-MODULES = [detectors, elements, recurrent, transformers, windows]
+MODULES = [detectors, elements, float8, recurrent, transformers, windows]
 
 
 def type_of(array):

@@ -1,5 +1,6 @@
 # Attention by its definition.  `kt` is the key with its last two axes swapped; swapping them back
-# costs nothing.  Scores may be computed, or softmax be taken, in f32 and cast back.
+# costs nothing.  Scores may be computed, or softmax be taken, in f32; shares are rounded to the
+# dtype of the values, which the kernel does, too.
 
 
 class attention:
@@ -7,13 +8,13 @@ class attention:
                 scale: float):
         s = cast(aten.matmul(q, kt) * scale)
         p = either(aten.softmax(s, -1, ...), aten._softmax(s, -1, ...))
-        return aten.matmul(cast(p), v)
+        return aten.matmul(narrow(p), v)
 
     def pattern_bmm(q: "float[..., T, D]", kt: "float[..., D, S]", v: "float[..., S, E]",
                     scale: float):
         s = cast(aten.bmm(q, kt) * scale)
         p = either(aten.softmax(s, -1, ...), aten._softmax(s, -1, ...))
-        return aten.bmm(cast(p), v)
+        return aten.bmm(narrow(p), v)
 
     def replacement(q, kt, v, scale):
         k = aten.transpose(kt, -2, -1)
@@ -25,7 +26,7 @@ class attention_divided:
                 divisor: float):
         s = cast(aten.matmul(q, kt) / divisor)
         p = either(aten.softmax(s, -1, ...), aten._softmax(s, -1, ...))
-        return aten.matmul(cast(p), v)
+        return aten.matmul(narrow(p), v)
 
     def replacement(q, kt, v, divisor):
         k = aten.transpose(kt, -2, -1)
@@ -36,12 +37,12 @@ class attention_unscaled:
     def pattern(q: "float[..., T, D]", kt: "float[..., D, S]", v: "float[..., S, E]"):
         s = cast(aten.matmul(q, kt))
         p = either(aten.softmax(s, -1, ...), aten._softmax(s, -1, ...))
-        return aten.matmul(cast(p), v)
+        return aten.matmul(narrow(p), v)
 
     def pattern_bmm(q: "float[..., T, D]", kt: "float[..., D, S]", v: "float[..., S, E]"):
         s = cast(aten.bmm(q, kt))
         p = either(aten.softmax(s, -1, ...), aten._softmax(s, -1, ...))
-        return aten.bmm(cast(p), v)
+        return aten.bmm(narrow(p), v)
 
     def replacement(q, kt, v):
         k = aten.transpose(kt, -2, -1)
@@ -56,7 +57,7 @@ class attention_added:
                 mask: "float", scale: float):
         s = cast(aten.matmul(q, kt) * scale + mask)
         p = either(aten.softmax(s, -1, ...), aten._softmax(s, -1, ...))
-        return aten.matmul(cast(p), v)
+        return aten.matmul(narrow(p), v)
 
     def replacement(q, kt, v, mask, scale):
         k = aten.transpose(kt, -2, -1)
@@ -68,7 +69,7 @@ class attention_divided_added:
                 mask: "float", divisor: float):
         s = cast(aten.matmul(q, kt) / divisor + mask)
         p = either(aten.softmax(s, -1, ...), aten._softmax(s, -1, ...))
-        return aten.matmul(cast(p), v)
+        return aten.matmul(narrow(p), v)
 
     def replacement(q, kt, v, mask, divisor):
         k = aten.transpose(kt, -2, -1)
@@ -80,7 +81,7 @@ class attention_unscaled_added:
                 mask: "float"):
         s = cast(aten.matmul(q, kt) + mask)
         p = either(aten.softmax(s, -1, ...), aten._softmax(s, -1, ...))
-        return aten.matmul(cast(p), v)
+        return aten.matmul(narrow(p), v)
 
     def replacement(q, kt, v, mask):
         k = aten.transpose(kt, -2, -1)
@@ -96,7 +97,7 @@ class attention_seen:
         s = cast(aten.where(seen, aten.matmul(q, kt) * scale, hidden))
         p = either(aten.softmax(s, -1, ...), aten._softmax(s, -1, ...))
         assert hidden <= -1e9
-        return aten.matmul(cast(p), v)
+        return aten.matmul(narrow(p), v)
 
     def replacement(q, kt, v, seen, scale, hidden):
         k = aten.transpose(kt, -2, -1)
@@ -110,7 +111,7 @@ class attention_divided_seen:
         s = cast(aten.where(seen, aten.matmul(q, kt) / divisor, hidden))
         p = either(aten.softmax(s, -1, ...), aten._softmax(s, -1, ...))
         assert hidden <= -1e9
-        return aten.matmul(cast(p), v)
+        return aten.matmul(narrow(p), v)
 
     def replacement(q, kt, v, seen, divisor, hidden):
         k = aten.transpose(kt, -2, -1)
@@ -124,7 +125,7 @@ class attention_filled:
         s = cast(aten.masked_fill(aten.matmul(q, kt) * scale, unseen, hidden))
         p = either(aten.softmax(s, -1, ...), aten._softmax(s, -1, ...))
         assert hidden <= -1e9
-        return aten.matmul(cast(p), v)
+        return aten.matmul(narrow(p), v)
 
     def replacement(q, kt, v, unseen, scale, hidden):
         k = aten.transpose(kt, -2, -1)
@@ -138,7 +139,7 @@ class attention_divided_filled:
         s = cast(aten.masked_fill(aten.matmul(q, kt) / divisor, unseen, hidden))
         p = either(aten.softmax(s, -1, ...), aten._softmax(s, -1, ...))
         assert hidden <= -1e9
-        return aten.matmul(cast(p), v)
+        return aten.matmul(narrow(p), v)
 
     def replacement(q, kt, v, unseen, divisor, hidden):
         k = aten.transpose(kt, -2, -1)
@@ -152,7 +153,7 @@ class attention_unscaled_seen:
         s = cast(aten.where(seen, aten.matmul(q, kt), hidden))
         p = either(aten.softmax(s, -1, ...), aten._softmax(s, -1, ...))
         assert hidden <= -1e9
-        return aten.matmul(cast(p), v)
+        return aten.matmul(narrow(p), v)
 
     def replacement(q, kt, v, seen, hidden):
         k = aten.transpose(kt, -2, -1)
@@ -166,7 +167,7 @@ class attention_unscaled_filled:
         s = cast(aten.masked_fill(aten.matmul(q, kt), unseen, hidden))
         p = either(aten.softmax(s, -1, ...), aten._softmax(s, -1, ...))
         assert hidden <= -1e9
-        return aten.matmul(cast(p), v)
+        return aten.matmul(narrow(p), v)
 
     def replacement(q, kt, v, unseen, hidden):
         k = aten.transpose(kt, -2, -1)

@@ -12,11 +12,11 @@ class softmax:
 
 
 class rms_norm:
-    # In 16 bits models compute in f32, and cast back before the weight or behind it.
+    # In 16 bits models compute in f32, and cast back behind the weight.
     def pattern(x: "float[..., D]", weight: "float[D]", eps: float):
         h = cast(x)
         y = h * aten.rsqrt(aten.mean(aten.pow(h, 2), [-1], True) + eps)
-        return weight * cast(y)
+        return weight * y
 
     def pattern_cast_last(x: "float[..., D]", weight: "float[D]", eps: float):
         h = cast(x)
@@ -26,15 +26,36 @@ class rms_norm:
     def pattern_square(x: "float[..., D]", weight: "float[D]", eps: float):
         h = cast(x)
         y = h * aten.rsqrt(aten.mean(h * h, [-1], True) + eps)
-        return weight * cast(y)
+        return weight * y
 
     def pattern_root(x: "float[..., D]", weight: "float[D]", eps: float):
         h = cast(x)
         y = h / aten.sqrt(aten.mean(aten.pow(h, 2), [-1], True) + eps)
-        return weight * cast(y)
+        return weight * y
 
     def replacement(x, weight, eps):
         return aten.rms_norm(x, [D], weight, eps)
+
+
+class rms_norm_rounded:
+    # Cast back before the weight, which is one rounding more.
+    def pattern(x: "float[..., D]", weight: "float[D]", eps: float):
+        h = cast(x)
+        y = h * aten.rsqrt(aten.mean(aten.pow(h, 2), [-1], True) + eps)
+        return weight * narrow(y, x.dtype)
+
+    def pattern_square(x: "float[..., D]", weight: "float[D]", eps: float):
+        h = cast(x)
+        y = h * aten.rsqrt(aten.mean(h * h, [-1], True) + eps)
+        return weight * narrow(y, x.dtype)
+
+    def pattern_root(x: "float[..., D]", weight: "float[D]", eps: float):
+        h = cast(x)
+        y = h / aten.sqrt(aten.mean(aten.pow(h, 2), [-1], True) + eps)
+        return weight * narrow(y, x.dtype)
+
+    def replacement(x, weight, eps):
+        return weight * aten.rms_norm(x, [D], None, eps)
 
 
 class layer_norm:
