@@ -220,6 +220,8 @@ install: all
 	sed -e 's|@PREFIX@|$(PREFIX)|; s|@VERSION@|$(VERSION)|' \
 	  -e 's|@LIBS@|$(LIBS) $(SYSTEM_LIBS)|' nereid.pc.in \
 	  > $(DESTDIR)$(PREFIX)/lib/pkgconfig/nereid.pc
+# The loader's list of libraries, where it is this machine's and may be written.
+	@[ -n "$(DESTDIR)" ] || ldconfig 2>/dev/null || true
 
 # A folder that runs on any x86-64 Linux with glibc 2.36 or newer: laid out as this repository is,
 # so that the scripts in it find what they need in the same places.  The programs are linked
