@@ -8,26 +8,20 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cli/progress.h"
+#include "cli/messages.h"
 
 /* ---- messages ---- */
 
 int args_error(const char *fmt, ...) {
   va_list ap;
   va_start(ap, fmt);
-  fputs("nereid: error: ", stderr);
-  vfprintf(stderr, fmt, ap);
-  fputc('\n', stderr);
+  message_vprint("error", fmt, ap);
   va_end(ap);
   return STATUS_USAGE;
 }
 
 int args_failed(int code) {
-  const char *text = nereid_error_message();
-  size_t n = strlen(text);
-  /* Messages with a place end in a newline and stand for themselves. */
-  if (n && text[n - 1] == '\n') fputs(text, stderr);
-  else fprintf(stderr, "nereid: error: %s\n", text);
+  message_show("error", nereid_error_message());
   return code == NEREID_E_USAGE ? STATUS_USAGE : STATUS_PROBLEM;
 }
 
@@ -38,10 +32,7 @@ int args_out_of_memory(void) {
 
 void args_on_message(void *context, const char *text) {
   (void)context;
-  size_t n = strlen(text);
-  progress_end(); /* the note takes its line */
-  if (n && text[n - 1] == '\n') fputs(text, stderr);
-  else fprintf(stderr, "nereid: note: %s\n", text);
+  message_show("note", text);
 }
 
 /* ---- options ---- */
@@ -119,7 +110,7 @@ int args_next_common(Args *a, const char **value) {
   *value = NULL;
   while (a->at < a->argc) {
     char *arg = a->argv[a->at++];
-    if (a->only_positional || arg[0] != '-' || !arg[1]) {
+    if (a->only_positional || arg[0] != '-' || !arg[1] || arg[1] == ':') { /* - and -:KERNEL */
       *value = arg;
       return ARGS_POSITIONAL;
     }

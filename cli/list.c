@@ -76,7 +76,7 @@ static int run(int argc, char **argv) {
 }
 
 static const Operand operands[] = {
-    {"FILE[:KERNEL]", "a Python file, or text of --emit; KERNEL is for --configs"},
+    {"FILE[:KERNEL]", "a Python file, text of --emit, or -; KERNEL is for --configs"},
     OPERAND_VALUES,
     {0},
 };

@@ -2,6 +2,9 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+
+#include "runtime/files.h"
 
 bool request_has(const Request *r, const char *name) {
   for (int i = 0; i < r->names.len; i++)
@@ -46,13 +49,29 @@ int request_option(Request *r, int id, const char *value) {
   }
 }
 
+/* A pipe gives its text once, and a kernel's is needed more often. */
+static int read_stream(Request *r) {
+  bool is_input = !strcmp(r->file, "-");
+  const char *path = is_input ? "/dev/stdin" : r->file;
+  struct stat st;
+  if (stat(path, &st) || S_ISDIR(st.st_mode) || (S_ISREG(st.st_mode) && !is_input))
+    return STATUS_OK;
+  r->text = arena_new();
+  if (!r->text) return args_out_of_memory();
+  int code = files_read(r->text, path, &r->api.source.text, &r->api.source.size);
+  if (code) return args_failed(code);
+  if (is_input) r->api.source.path = "<stdin>";
+  return STATUS_OK;
+}
+
 int request_file(Request *r, const char *value) {
   if (r->file) return args_error(E_CLI_EXTRA_FILE, value, "");
   if (!*value) return args_error(E_CLI_NO_FILE);
   r->file = strdup(value);
   if (!r->file) return args_out_of_memory();
+  r->api.source.path = r->file;
   r->api.kernel = args_kernel(r->file);
-  return STATUS_OK;
+  return read_stream(r);
 }
 
 void request_clear(Request *r) {
@@ -73,7 +92,6 @@ int request_finish(Request *r) {
   }
   r->api.args = r->args;
   r->api.nargs = n;
-  r->api.source.path = r->file;
   r->api.source.import_path = (const char *const *)r->folders.data;
   r->api.source.n_import_path = r->folders.len;
   r->api.on_message = args_on_message;
@@ -82,6 +100,7 @@ int request_finish(Request *r) {
 
 void request_free(Request *r) {
   free(r->file);
+  arena_free(r->text);
   free(r->typed);
   free(r->args);
   strings_free(&r->folders);

@@ -35,6 +35,7 @@ enum {
 typedef struct {
   nereid_request api; /* complete after request_finish */
   char *file;
+  Arena *text; /* holds what a stream gave: it is read once */
   Strings folders;
   Strings names, texts; /* of arguments, in order */
   bool *typed;          /* texts[i] is a type, not a constexpr's value */
@@ -42,7 +43,7 @@ typedef struct {
 } Request;
 
 int request_option(Request *r, int id, const char *value);
-/* The FILE[:KERNEL] argument. */
+/* The FILE[:KERNEL] argument; - is standard input. */
 int request_file(Request *r, const char *value);
 /* Has it a value or a type for that argument? */
 bool request_has(const Request *r, const char *name);

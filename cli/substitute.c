@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cli/args.h"
+#include "cli/messages.h"
 #include "lang/strings.h"
 
 typedef struct {
@@ -18,7 +19,7 @@ static int put_value(Substitution *s, const char *from, size_t len) {
   const char *expr = arena_strndup(s->out.arena, from, len);
   int code = nereid_expr_eval(&value, expr, s->names->data, s->names->n);
   if (code) {
-    fprintf(stderr, "nereid: error: %s: %s\n", s->name, nereid_error_message());
+    message_print("error", "%s: %s", s->name, nereid_error_message());
     return code == NEREID_E_USAGE ? STATUS_USAGE : STATUS_PROBLEM;
   }
   text_printf(&s->out, "%lld", (long long)value);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cli/heuristics.h"
+#include "cli/messages.h"
 #include "runtime/config.h"
 #include "runtime/nereid_tune.h"
 
@@ -46,7 +47,7 @@ static bool can_tune(const Tuned *t, nereid_device_info *info) {
 /* The tuner's own message, and what else may be done. */
 static int untuned(const Tuned *t, const char *open, int code) {
   int status = args_failed(code);
-  if (open) fprintf(stderr, N_CLI_OPEN "\n", open, t->args->kernel->name, open);
+  if (open) message_print("note", N_CLI_OPEN, open, t->args->kernel->name, open);
   return status;
 }
 

@@ -2,8 +2,12 @@
 #ifndef NEREID_CLI_VALUES_H
 #define NEREID_CLI_VALUES_H
 
-#define OPERAND_KERNEL \
-  {"FILE[:KERNEL]", "a Python file, or text of --emit; KERNEL: NAME, Class.NAME or NAME@LINE"}
+#define OPERAND_KERNEL                                                                      \
+  {                                                                                         \
+    "FILE[:KERNEL]",                                                                        \
+        "a Python file, text of --emit, or - (standard input); KERNEL: NAME, Class.NAME or " \
+        "NAME@LINE"                                                                         \
+  }
 
 #define OPERAND_MODEL \
   {"MODEL", "what torch.export.save wrote (.pt2), .onnx, or a graph or plan as text"}

@@ -140,13 +140,12 @@ void diag_print(const Diags *d, Text *out) {
     const Source *s = diag_file(d, m->span.file);
     if (s && m->span.line) text_printf(out, "%s:%u:%u: ", s->name, m->span.line, m->span.col);
     else if (s) text_printf(out, "%s: ", s->name);
-    else if (m->severity != DIAG_HINT) text_puts(out, "nereid: ");
-    else text_puts(out, "  ");
+    else if (m->severity == DIAG_HINT) text_puts(out, "  ");
     text_printf(out, "%s: %s\n", names[m->severity], m->text);
     if (s && m->span.line) print_excerpt(out, s, m->span);
   }
   if (d->errors > DIAG_LIMIT)
-    text_printf(out, "nereid: note: %zu further errors are not shown\n", d->errors - DIAG_LIMIT);
+    text_printf(out, "note: %zu further errors are not shown\n", d->errors - DIAG_LIMIT);
 }
 
 void bug_(const char *file, int line, const char *fmt, ...) {

@@ -71,7 +71,7 @@ const Diag *diag_get(const Diags *d, size_t i);
  * them; sources stay. */
 void diag_rewind(Diags *d, size_t count);
 
-/* All messages in order, in the form above. */
+/* All messages in order, in the form above; without a place, from the severity on. */
 void diag_print(const Diags *d, Text *out);
 
 /* A broken invariant of ours: prints the place in our code and aborts. */

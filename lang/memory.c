@@ -8,7 +8,16 @@
 
 typedef unsigned long long Big; /* for printf */
 
-typedef enum { F_BOUNDS, F_NULL, F_ALIGN, F_UNWRITTEN, F_CONFLICT, F_TWICE, F_ALIAS } Kind;
+typedef enum {
+  F_BOUNDS,
+  F_NULL,
+  F_ALIGN,
+  F_UNWRITTEN,
+  F_CONFLICT,
+  F_TWICE,
+  F_ALIAS,
+  F_FOREIGN
+} Kind;
 typedef enum { LOAD, STORE, ATOMIC } Verb;
 
 static const char *const nouns[] = {"load", "store", "atomic"};
@@ -22,14 +31,20 @@ typedef struct {
   bool dirty;   /* by the kernel */
 } Buffer;
 
+typedef struct {
+  Name name;
+  uint32_t arg;
+} Foreign;
+
 struct Memory {
   Arena *arena;
   Findings *findings;
   Shadow *shadow;
   VEC(Buffer) buffers;
   VEC(uint32_t) by_arg; /* index of a buffer + 1, 0 for none */
-  uint32_t latest;      /* where the last search ended */
-  bool overlaps;        /* buffers with different bases share bytes */
+  VEC(Foreign) foreign;
+  uint32_t latest; /* where the last search ended */
+  bool overlaps;   /* buffers with different bases share bytes */
   uint64_t changes;
 };
 
@@ -65,6 +80,10 @@ void memory_add(Memory *m, Name name, uint32_t arg, void *data, size_t bytes, bo
   if (arg == (uint32_t)MEMORY_NO_ARG) return;
   while (m->by_arg.len <= arg) vec_push(m->arena, &m->by_arg, 0);
   m->by_arg.data[arg] = (uint32_t)m->buffers.len;
+}
+
+void memory_add_foreign(Memory *m, Name name, uint32_t arg) {
+  vec_push(m->arena, &m->foreign, ((Foreign){name, arg}));
 }
 
 /* ---- finding the buffer ---- */
@@ -122,8 +141,25 @@ static bool is_new(const Memory *m, Kind kind, const Touch *t, const void *subje
 #define FAR (UINT64_C(1) << 40)
 enum { NULL_PAGE = 4096 };
 
+static Name foreign_name(const Memory *m, int32_t arg) {
+  for (size_t i = 0; i < m->foreign.len; i++)
+    if (m->foreign.data[i].arg == (uint32_t)arg) return m->foreign.data[i].name;
+  return NULL;
+}
+
+static void report_foreign(const Memory *m, const Touch *t, Name name) {
+  if (!is_new(m, F_FOREIGN, t, name)) return;
+  findings_text(m->findings, E_INTERP_FOREIGN, nouns[t->verb], t->bytes, name);
+  findings_hint(m->findings, H_INTERP_FOREIGN);
+}
+
 static void report_bounds(const Memory *m, const Touch *t, const Buffer *b) {
   const char *noun = nouns[t->verb];
+  Name foreign = foreign_name(m, t->who->arg);
+  if (foreign) {
+    report_foreign(m, t, foreign);
+    return;
+  }
   uint64_t off = b ? distance(b, t->addr, t->bytes) : FAR;
   if (t->addr < NULL_PAGE || off >= FAR) {
     if (!is_new(m, F_NULL, t, NULL)) return;
@@ -136,7 +172,7 @@ static void report_bounds(const Memory *m, const Touch *t, const Buffer *b) {
   const char *side = t->addr < b->base ? "before the start of" : "past the end of";
   findings_text(m->findings, E_INTERP_BOUNDS, noun, t->bytes, place_text(m, b, t->addr, t->bytes),
                 (Big)off, side, b->name, (Big)(b->size / t->bytes), t->bytes);
-  findings_hint(m->findings, H_INTERP_BOUNDS);
+  findings_hint(m->findings, t->addr < b->base ? H_INTERP_BEFORE : H_INTERP_BOUNDS);
 }
 
 static void report_unwritten(const Memory *m, const Touch *t) {

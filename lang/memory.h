@@ -36,6 +36,9 @@ Memory *memory_new(Arena *a, Diags *findings);
  * pointers in memory.  `written`: its contents count as written. */
 void memory_add(Memory *m, Name name, uint32_t arg, void *data, size_t bytes, bool written);
 
+/* The launch argument is a pointer to memory outside every buffer. */
+void memory_add_foreign(Memory *m, Name name, uint32_t arg);
+
 /* Who accesses: the linear index of the program, the source place, the argument through which the
  * pointer came (-1 unknown), and whether it is an atomic (or volatile, which counts as one). */
 typedef struct {

@@ -47,6 +47,7 @@ static int open_body(void *arg) {
   c->diags = diags_new(c->arena);
   const char *text = o->source->text, *path = o->source->path ? o->source->path : "<text>";
   size_t len = o->source->size;
+  if (text && !len) len = strlen(text);
   if (!text) {
     int code = files_read(c->arena, path, &text, &len);
     if (code) return code;
@@ -59,11 +60,23 @@ static int open_body(void *arg) {
   }
   c->program = program_from_text(c->arena, c->names, c->diags, path, text, len,
                                  o->source->import_path, o->source->n_import_path);
-  return c->program ? 0 : NEREID_E_KERNEL;
+  /* After a syntax error a kernel may be in the part that was skipped: none is looked up. */
+  return c->program && !diag_errors(c->diags) ? 0 : NEREID_E_KERNEL;
+}
+
+int compile_check(const nereid_request *r) {
+  if (r->nargs && !r->args) return error_null("nereid_request", "args");
+  for (int i = 0; i < r->nargs; i++)
+    if (!r->args[i].name) return error_null("nereid_arg", "name");
+  return 0;
 }
 
 int compile_open(Compilation *c, const nereid_source *source, bool syntax_only) {
-  *c = (Compilation){.arena = arena_new()};
+  *c = (Compilation){0};
+  if (!source->path && !source->text) return error_set(NEREID_E_USAGE, E_RUN_NO_SOURCE);
+  if (source->n_import_path && !source->import_path)
+    return error_null("nereid_source", "import_path");
+  c->arena = arena_new();
   if (!c->arena) return error_out_of_memory();
   Opening o = {c, source, syntax_only};
   return error_guard(c->arena, open_body, &o);

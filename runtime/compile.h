@@ -27,6 +27,8 @@ typedef struct {
   const char *preferred; /* the target where neither the request nor scheduled IR names one */
 } Compilation;
 
+/* NEREID_E_USAGE: arguments, or the name of one, are NULL. */
+int compile_check(const nereid_request *r);
 /* Opens a source.  `c` must be closed in any case.  syntax_only: of a source file no more than its
  * syntax tree, in c->module. */
 int compile_open(Compilation *c, const nereid_source *source, bool syntax_only);

@@ -94,6 +94,8 @@ static int add_body(void *arg) {
   v->target = arena_strndup(a, v->target, strlen(v->target));
   v->entry = arena_strndup(a, v->entry, strlen(v->entry));
   if (v->file) v->file = arena_strndup(a, v->file, strlen(v->file));
+  v->source = x->with_code && v->source ? arena_strndup(a, v->source, v->source_size) : NULL;
+  if (v->source) v->source_name = arena_strndup(a, v->source_name, strlen(v->source_name));
   v->code = x->with_code ? arena_strndup(a, v->code, v->size) : NULL;
   int code = copy_expressions(x->image, v, x->from);
   if (code) return code;
@@ -119,6 +121,8 @@ static int check_same_params(const nereid_image *a, const nereid_image *b) {
 }
 
 int nereid_image_add(nereid_image *image, const nereid_image *other) {
+  REQUIRE(image);
+  REQUIRE(other);
   int code = check_same_params(image, other);
   for (int i = 0; i < other->nvariants && !code; i++)
     code = image_add_variant(image, other->variants[i], true);
@@ -129,9 +133,18 @@ int nereid_image_add(nereid_image *image, const nereid_image *other) {
 
 /* ---- looking ---- */
 
-const char *nereid_image_name(const nereid_image *image) { return image->name; }
-int nereid_image_nparams(const nereid_image *image) { return image->nparams; }
-int nereid_image_nvariants(const nereid_image *image) { return image->nvariants; }
+const char *nereid_image_name(const nereid_image *image) {
+  REQUIRE_OR(image, NULL);
+  return image->name;
+}
+int nereid_image_nparams(const nereid_image *image) {
+  REQUIRE(image);
+  return image->nparams;
+}
+int nereid_image_nvariants(const nereid_image *image) {
+  REQUIRE(image);
+  return image->nvariants;
+}
 
 /* Types are few: their texts are made once. */
 static const char *param_type(Type t) {
@@ -145,7 +158,8 @@ static const char *param_type(Type t) {
 }
 
 int nereid_image_get_param(nereid_image_param *out, const nereid_image *image, int i) {
-  *out = (nereid_image_param){0};
+  REQUIRE_OUT(out);
+  REQUIRE(image);
   if (i < 0 || i >= image->nparams)
     return error_set(NEREID_E_USAGE, E_RUN_NO_PARAM, i, image->name);
   const ImageParam *p = &image->params[i];
@@ -158,13 +172,16 @@ int nereid_image_get_param(nereid_image_param *out, const nereid_image *image, i
 }
 
 int nereid_image_find_param(const nereid_image *image, const char *name) {
+  REQUIRE(image);
+  REQUIRE(name);
   for (int i = 0; i < image->nparams; i++)
     if (!strcmp(image->params[i].name, name)) return i;
   return -1;
 }
 
 int nereid_image_get_variant(nereid_variant *out, const nereid_image *image, int i) {
-  *out = (nereid_variant){0};
+  REQUIRE_OUT(out);
+  REQUIRE(image);
   if (i < 0 || i >= image->nvariants)
     return error_set(NEREID_E_USAGE, E_RUN_NO_VARIANT, i, image->name);
   const ImageVariant *v = image->variants[i];
@@ -180,6 +197,7 @@ int nereid_image_get_variant(nereid_variant *out, const nereid_image *image, int
 }
 
 const char *nereid_image_guard(const nereid_image *image, int variant, int i) {
+  REQUIRE_OR(image, NULL);
   if (variant < 0 || variant >= image->nvariants) return NULL;
   const ImageVariant *v = image->variants[variant];
   return i >= 0 && i < v->nguards ? v->guards[i].text : NULL;

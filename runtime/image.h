@@ -34,6 +34,10 @@ typedef struct {
   nereid_kind kind;
   const char *code;
   size_t size;
+  /* Of an interpreter's code, where it was compiled from text in memory: its name, and the text
+   * for the lines of findings.  Else NULL. */
+  const char *source_name, *source;
+  size_t source_size;
   int threads;
   int64_t shared;
   IntExpr *guards;

@@ -64,6 +64,13 @@ static void write_variant(Text *t, const ImageVariant *v) {
     }
     text_puts(t, "\n");
   }
+  if (v->source) {
+    text_puts(t, "source ");
+    text_quote(t, v->source_name);
+    text_printf(t, " %zu\n", v->source_size);
+    text_putn(t, v->source, v->source_size);
+    text_puts(t, "\n");
+  }
   text_printf(t, "code %zu\n", v->size);
   text_putn(t, v->code, v->size);
   text_puts(t, "\n");
@@ -101,8 +108,9 @@ static int write_body(void *arg) {
 }
 
 int nereid_image_bytes(char **out, size_t *size, const nereid_image *image) {
-  *out = NULL;
-  *size = 0;
+  REQUIRE_OUT(out);
+  REQUIRE_OUT(size);
+  REQUIRE(image);
   Writing w = {.arena = arena_new(), .image = image};
   if (!w.arena) return error_out_of_memory();
   int code = error_guard(w.arena, write_body, &w);
@@ -112,6 +120,8 @@ int nereid_image_bytes(char **out, size_t *size, const nereid_image *image) {
 }
 
 int nereid_image_save(const nereid_image *image, const char *path) {
+  REQUIRE(image);
+  REQUIRE(path);
   char *data;
   size_t size;
   FileWriter w;
@@ -243,16 +253,24 @@ static void read_grid(ImageReader *r, ImageVariant *v) {
   }
 }
 
-static void read_code(ImageReader *r, ImageVariant *v) {
-  v->size = (size_t)number(r, r->end - r->at);
+/* A size, and that many bytes. */
+static const char *read_bytes(ImageReader *r, size_t *size) {
+  *size = (size_t)number(r, r->end - r->at);
   need(r, "\n");
-  if (r->bad || (size_t)(r->end - r->at) < v->size) {
+  if (r->bad || (size_t)(r->end - r->at) < *size) {
     r->bad = true;
-    return;
+    return NULL;
   }
-  v->code = r->at;
-  r->at += v->size;
+  const char *bytes = r->at;
+  r->at += *size;
   need(r, "\n");
+  return bytes;
+}
+
+static void read_source(ImageReader *r, ImageVariant *v) {
+  v->source_name = quoted(r);
+  need(r, " ");
+  v->source = read_bytes(r, &v->source_size);
 }
 
 static int read_variant(ImageReader *r) {
@@ -284,11 +302,13 @@ static int read_variant(ImageReader *r) {
       vec_push(r->arena, &slots, slot);
     } else if (word(r, "grid ")) {
       read_grid(r, &v);
+    } else if (word(r, "source ")) {
+      read_source(r, &v);
     } else {
       r->bad = true;
     }
   }
-  read_code(r, &v);
+  v.code = read_bytes(r, &v.size);
   if (r->bad || slots.len > IMAGE_MAX_PARAMS) return NEREID_E_FILE;
   v.guards = guards.data, v.nguards = (int)guards.len;
   v.slots = slots.data, v.nslots = (int)slots.len;
@@ -338,11 +358,14 @@ static int read_image(nereid_image **out, const char *name, const char *data, si
 }
 
 int nereid_image_from_bytes(nereid_image **out, const void *data, size_t size) {
+  REQUIRE_OUT(out);
+  REQUIRE(data);
   return read_image(out, "<bytes>", data, size);
 }
 
 int nereid_image_load(nereid_image **out, const char *path) {
-  *out = NULL;
+  REQUIRE_OUT(out);
+  REQUIRE(path);
   Arena *a = arena_new();
   if (!a) return error_out_of_memory();
   const char *data;

@@ -27,6 +27,7 @@ typedef struct {
   ImageVariant variant;
   char *assembled; /* malloc'ed cubin */
   bool as_written; /* IR text that is at the wanted stage already */
+  bool source;     /* is in memory: no file has its lines */
 } Maker;
 
 static Taken taken_at(const Unit *u, uint32_t i) {
@@ -140,6 +141,12 @@ static int print_unit(void *arg) {
   m->variant.code = written ? text_as_written(m->c->arena, written, u) : text.data;
   m->variant.size = written ? written->len : text.len;
   m->variant.file = written ? written->name : NULL;
+  if (m->source && !written) {
+    const Source *s = diag_file(m->c->diags, 1);
+    m->variant.source_name = s->name;
+    m->variant.source = s->text;
+    m->variant.source_size = s->len;
+  }
   m->variant.entry = u->nest ? u->nest->name : u->tile->name;
   m->variant.threads = u->nest ? u->nest->warps * u->nest->lanes : 0;
   m->variant.shared = u->nest ? u->nest->shared_bytes : 0;
@@ -201,10 +208,12 @@ static int compile(nereid_image **out, const nereid_request *r, nereid_kind kind
                    const char *preferred) {
   *out = NULL;
   Compilation c;
-  Maker m = {.c = &c, .kind = kind};
+  Maker m = {.c = &c, .kind = kind, .source = r->source.text};
   nereid_request plain = *r;
   plain.run_passes = NULL;
-  int code = compile_open(&c, &r->source, false);
+  int code = compile_check(r);
+  if (code) return code;
+  code = compile_open(&c, &r->source, false);
   c.preferred = preferred;
   if (!code) code = make(out, &m, &plain);
   code = compile_report(&c, code, r->on_message, r->context);
@@ -218,9 +227,14 @@ static int compile(nereid_image **out, const nereid_request *r, nereid_kind kind
 }
 
 int nereid_compile(nereid_image **out, const nereid_request *r, nereid_kind kind) {
+  REQUIRE_OUT(out);
+  REQUIRE(r);
   return compile(out, r, kind, NULL);
 }
 
 int nereid_compile_for(nereid_image **out, const nereid_device *d, const nereid_request *r) {
+  REQUIRE_OUT(out);
+  REQUIRE(d);
+  REQUIRE(r);
   return compile(out, r, device_kind(d), device_target(d));
 }

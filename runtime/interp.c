@@ -44,7 +44,11 @@ static int load_body(void *arg) {
   const char *text = arena_strndup(p->arena, l->variant->code, l->variant->size);
   const char *name = l->variant->file ? l->variant->file : l->image->name;
   uint32_t file = diag_source(p->diags, pool_name(names, name), text, l->variant->size);
+  const ImageVariant *v = l->variant;
   size_t at = 0;
+  if (v->source)
+    diag_source(p->diags, pool_name(names, v->source_name),
+                arena_strndup(p->arena, v->source, v->source_size), v->source_size);
   p->unit = lower_parse(p->arena, names, p->diags, file, &at);
   if (!p->unit || diag_errors(p->diags)) {
     Text out = text_new(p->arena);
@@ -101,6 +105,19 @@ static void copy_sources(Running *r) {
   }
 }
 
+/* Pointers of the caller's to what nereid_alloc() did not make. */
+static void note_foreign(Running *r, Pool *names) {
+  const nereid_kernel *k = r->launch->kernel;
+  const ImageVariant *v = r->launch->chosen->variant;
+  for (int i = 0; i < v->nslots; i++) {
+    if (v->slots[i].kind != SLOT_ARG) continue;
+    const ImageParam *param = &k->image->params[v->slots[i].param];
+    const void *p = (const void *)(uintptr_t)r->launch->slots[i];
+    if (p && param->type.dtype == DT_PTR && !device_find(k->device, p))
+      memory_add_foreign(r->memory, pool_name(names, param->name), (uint32_t)i);
+  }
+}
+
 /* All known memory of the device, by the argument that points there. */
 static void map_memory(Running *r, Pool *names) {
   const nereid_kernel *k = r->launch->kernel;
@@ -121,6 +138,7 @@ static void map_memory(Running *r, Pool *names) {
       memory_add(r->memory, pool_name(names, "memory"), (uint32_t)MEMORY_NO_ARG, a->data, a->size,
                  a->written);
   }
+  note_foreign(r, names);
   pthread_mutex_unlock(&k->device->lock);
 }
 

@@ -101,7 +101,8 @@ static int read_body(void *arg) {
 
 int nereid_module_open(nereid_module **out, const nereid_source *source,
                        nereid_message_fn on_message, void *context) {
-  *out = NULL;
+  REQUIRE_OUT(out);
+  REQUIRE(source);
   nereid_module *m = calloc(1, sizeof *m);
   if (!m) return error_out_of_memory();
   int code = compile_open(&m->c, source, false);
@@ -118,10 +119,17 @@ void nereid_module_free(nereid_module *m) {
   free(m);
 }
 
-int nereid_module_count(const nereid_module *m) { return m->n; }
-int nereid_module_is_ir(const nereid_module *m) { return m->c.from_ir; }
+int nereid_module_count(const nereid_module *m) {
+  REQUIRE(m);
+  return m->n;
+}
+int nereid_module_is_ir(const nereid_module *m) {
+  REQUIRE(m);
+  return m->c.from_ir;
+}
 
 const nereid_kernel_info *nereid_module_kernel(const nereid_module *m, int i) {
+  REQUIRE_OR(m, NULL);
   return i >= 0 && i < m->n ? &m->infos[i] : NULL;
 }
 
@@ -150,13 +158,13 @@ static int find_body(void *arg) {
 }
 
 int nereid_module_find(const nereid_kernel_info **out, nereid_module *m, const char *which) {
-  *out = NULL;
+  REQUIRE_OUT(out);
+  REQUIRE(m);
   Finding f = {m, which, NULL};
+  size_t before = diag_count(m->c.diags);
   int code = error_guard(m->c.arena, find_body, &f);
   *out = f.found;
-  if (code == NEREID_E_USAGE) {
-    compile_report(&m->c, code, NULL, NULL);
-    return error_set(NEREID_E_USAGE, "%s", nereid_error_message());
-  }
+  if (code == NEREID_E_USAGE) code = compile_report(&m->c, code, NULL, NULL);
+  diag_rewind(m->c.diags, before);
   return code;
 }

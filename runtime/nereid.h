@@ -22,6 +22,8 @@
  *   - Out-parameters come first.  A function that can fail returns 0 or a negative code
  *     (nereid_code); the message is kept for the calling thread until its next failure:
  *     nereid_error_message().  After a failure the out-parameters are NULL or 0.
+ *   - A pointer is NULL only where that is said; else the function gives NEREID_E_USAGE, or, where
+ *     it returns no code, NULL or 0.  Functions that free do nothing with NULL.
  *   - Strings and arrays that are passed in are copied if they are kept.  What a function gives
  *     out belongs to the object it was asked of and lives as long, except where stated.
  *   - Structs that are filled by the caller start from zeros ({0}): zero means the default.
@@ -84,7 +86,7 @@ NEREID_API const char *nereid_build_id(void);
 typedef struct {
   const char *path;               /* the file; with `text`, what messages call it */
   const char *text;               /* NULL: the file is read */
-  size_t size;
+  size_t size;                    /* 0: as far as the first NUL */
   const char *const *import_path; /* folders for absolute imports */
   int n_import_path;
 } nereid_source;

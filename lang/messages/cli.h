@@ -20,7 +20,7 @@
 #define E_CLI_UNTUNED \
   "constexpr %s of kernel %s has no value, and no run has measured which is best for these " \
   "arguments: give it by -D %s=VALUE, or let --tune find it"
-#define N_CLI_OPEN "nereid: note: constexpr %s of kernel %s has no value; -D %s=VALUE gives it one"
+#define N_CLI_OPEN "constexpr %s of kernel %s has no value; -D %s=VALUE gives it one"
 #define E_CLI_FAULT \
   "kernel %s used memory that no array has: run it with --device interp, which tells the line"
 #define E_CLI_BUDGET "--budget takes seconds, as in 10s, not `%s`"

@@ -53,6 +53,8 @@
 #define E_INTERP_BOUNDS "out of bounds: %s of %u bytes at %s, %llu bytes %s '%s' (%llu x %u bytes)"
 #define E_INTERP_NULL "%s of %u bytes through a null pointer (address 0x%llx)"
 #define E_INTERP_NOWHERE "%s of %u bytes at address 0x%llx, where there is no array"
+#define E_INTERP_FOREIGN \
+  "%s of %u bytes through '%s', which points to memory that the device does not know"
 #define E_INTERP_ALIGN "misaligned: %s of %u bytes at %s, an address that is no multiple of %u"
 #define E_INTERP_UNWRITTEN "this %s reads %s, which nothing has written"
 #define E_INTERP_CONFLICT \
@@ -80,6 +82,10 @@
 #define N_INTERP_ONCE "in program %llu"
 #define N_INTERP_COUNT "first in program %llu, %llu times in all"
 #define H_INTERP_BOUNDS "a mask such as `offsets < n` keeps a tile inside its array"
+#define H_INTERP_BEFORE \
+  "a mask such as `offsets >= 0` keeps a tile from the memory before its array"
+#define H_INTERP_FOREIGN \
+  "this device checks each access: get the memory by nereid_alloc(), fill it by nereid_copy_in()"
 #define H_INTERP_UNWRITTEN "an array made by `empty:` has no contents before the kernel writes it"
 #define H_INTERP_CONFLICT \
   "give each program its own elements, or use atomics: acquire and release order programs"

@@ -191,7 +191,7 @@ static void test_requests(void) {
     "the number of stages must be between 1 and 64, not 65");
   r.num_stages = 0, r.kernel = "other";
   X(nereid_emit(&text, &size, &r, NEREID_TILE), NEREID_E_USAGE,
-    "nereid: error: * has no kernel 'other'\n*: note: kernel 'k'\n*");
+    "error: * has no kernel 'other'\n*: note: kernel 'k'\n*");
   if (nereid_device_open(&d, "interp")) abort();
   X(nereid_alloc(&p, d, SIZE_MAX / 2), NEREID_E_MEMORY,
     "out of memory: 8796093022207 MiB asked for, * MiB free");

@@ -1,0 +1,16 @@
+/* Messages on standard error: the program's own, and those of the API, which are texts of one or
+ * several diagnostics (lang/diag.h). */
+#ifndef NEREID_CLI_MESSAGES_H
+#define NEREID_CLI_MESSAGES_H
+
+#include <stdarg.h>
+
+/* A message without a place. */
+void message_print(const char *severity, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+void message_vprint(const char *severity, const char *fmt, va_list ap);
+/* A text of the API.  If it ends in a newline it consists of diagnostics, which say themselves how
+ * severe they are. */
+void message_show(const char *severity, const char *text);
+
+#endif
