@@ -30,7 +30,8 @@ static int copy_source(nereid_graph *g, const nereid_graph_source *s) {
 
 int nereid_graph_open(nereid_graph **out, const nereid_graph_source *source,
                       nereid_message_fn on_message, void *context) {
-  *out = NULL;
+  REQUIRE_OUT(out);
+  REQUIRE(source);
   if (!source->path && !source->data) return error_set(NEREID_E_USAGE, E_GRAPH_NO_SOURCE);
   nereid_graph *g = calloc(1, sizeof *g);
   if (!g) return error_out_of_memory();
@@ -73,9 +74,10 @@ static int emit(Model *m, const nereid_graph_options *o, nereid_graph_kind kind,
 
 int nereid_graph_emit(char **text, size_t *size, nereid_graph *g, const nereid_graph_options *o,
                       nereid_graph_kind kind) {
+  REQUIRE_OUT(text);
+  REQUIRE_OUT(size);
+  REQUIRE(g);
   static const nereid_graph_options defaults = {0};
-  *text = NULL;
-  *size = 0;
   if ((unsigned)kind >= NEREID_GRAPH_KIND_COUNT)
     return error_set(NEREID_E_USAGE, E_RUN_UNKNOWN_KIND, (int)kind);
   Model *m;
@@ -141,8 +143,10 @@ static int make(nereid_executable *e, nereid_graph *g, const nereid_graph_option
 
 int nereid_executable_new(nereid_executable **out, nereid_graph *g, nereid_device *d,
                           const nereid_graph_options *o) {
+  REQUIRE_OUT(out);
+  REQUIRE(g);
+  REQUIRE(d);
   static const nereid_graph_options defaults = {0};
-  *out = NULL;
   nereid_executable *e = calloc(1, sizeof *e);
   if (!e) return error_out_of_memory();
   e->device = d;
@@ -159,15 +163,22 @@ void nereid_executable_free(nereid_executable *e) {
   free(e);
 }
 
-int nereid_executable_ninputs(const nereid_executable *e) { return (int)executable_inputs(e->e); }
-int nereid_executable_noutputs(const nereid_executable *e) { return (int)executable_outputs(e->e); }
+int nereid_executable_ninputs(const nereid_executable *e) {
+  REQUIRE(e);
+  return (int)executable_inputs(e->e);
+}
+int nereid_executable_noutputs(const nereid_executable *e) {
+  REQUIRE(e);
+  return (int)executable_outputs(e->e);
+}
 
 static int no_such(const char *what, int i, uint32_t n) {
   return error_set(NEREID_E_USAGE, E_GRAPH_NUMBER, what, i, n);
 }
 
 int nereid_executable_input(nereid_graph_value *out, const nereid_executable *e, int i) {
-  *out = (nereid_graph_value){0};
+  REQUIRE_OUT(out);
+  REQUIRE(e);
   uint32_t n = executable_inputs(e->e);
   if (i < 0 || (uint32_t)i >= n) return no_such("input", i, n);
   *out = e->inputs[i];
@@ -175,7 +186,8 @@ int nereid_executable_input(nereid_graph_value *out, const nereid_executable *e,
 }
 
 int nereid_executable_output(nereid_graph_value *out, const nereid_executable *e, int i) {
-  *out = (nereid_graph_value){0};
+  REQUIRE_OUT(out);
+  REQUIRE(e);
   uint32_t n = executable_outputs(e->e);
   if (i < 0 || (uint32_t)i >= n) return no_such("output", i, n);
   *out = e->outputs[i];
@@ -184,6 +196,9 @@ int nereid_executable_output(nereid_graph_value *out, const nereid_executable *e
 
 int nereid_executable_input_shape(int64_t *shape, nereid_executable *e, const nereid_tensor *given,
                                   int ngiven, int i) {
+  REQUIRE(shape);
+  REQUIRE(e);
+  if (ngiven) REQUIRE(given);
   uint32_t n = executable_inputs(e->e);
   if (i < 0 || (uint32_t)i >= n) return no_such("input", i, n);
   if (!executable_input(e->e, (uint32_t)i)) return 0;
@@ -194,6 +209,9 @@ int nereid_executable_input_shape(int64_t *shape, nereid_executable *e, const ne
 
 int nereid_executable_prepare(nereid_executable *e, const nereid_tensor *inputs, int ninputs,
                               nereid_tensor *outputs, int noutputs) {
+  REQUIRE(e);
+  if (ninputs) REQUIRE(inputs);
+  if (noutputs) REQUIRE(outputs);
   int code = executable_prepare(e->e, inputs, ninputs);
   if (code) return code;
   if (noutputs != nereid_executable_noutputs(e))
@@ -204,6 +222,9 @@ int nereid_executable_prepare(nereid_executable *e, const nereid_tensor *inputs,
 
 int nereid_executable_run(nereid_executable *e, const nereid_tensor *inputs, int ninputs,
                           nereid_tensor *outputs, int noutputs, nereid_stream *s) {
+  REQUIRE(e);
+  if (ninputs) REQUIRE(inputs);
+  if (noutputs) REQUIRE(outputs);
   return executable_run(e->e, inputs, ninputs, outputs, noutputs, s);
 }
 
@@ -224,6 +245,10 @@ static int run_once(void *context) {
 int nereid_executable_time(nereid_timing *out, nereid_executable *e, const nereid_tensor *inputs,
                            int ninputs, nereid_tensor *outputs, int noutputs, nereid_stream *s,
                            const nereid_time_options *o) {
+  REQUIRE_OUT(out);
+  REQUIRE(e);
+  if (ninputs) REQUIRE(inputs);
+  if (noutputs) REQUIRE(outputs);
   Run r = {e, inputs, ninputs, outputs, noutputs, s};
   return timing_measure(out, &(TimedRun){run_once, &r, e->device, s, NULL}, o);
 }
@@ -254,6 +279,11 @@ static int print_trace(nereid_executable *e, const ExecutableCall *c, Text *out)
 int nereid_executable_explain(char **text, size_t *size, nereid_executable *e,
                               const nereid_tensor *inputs, int ninputs, nereid_tensor *outputs,
                               int noutputs, nereid_stream *s) {
+  REQUIRE_OUT(text);
+  REQUIRE_OUT(size);
+  REQUIRE(e);
+  if (ninputs) REQUIRE(inputs);
+  if (noutputs) REQUIRE(outputs);
   ExecutableCall c = {inputs, ninputs, outputs, noutputs, s};
   return print_run(text, size, print_table, e, c);
 }
@@ -261,11 +291,18 @@ int nereid_executable_explain(char **text, size_t *size, nereid_executable *e,
 int nereid_executable_trace(char **text, size_t *size, nereid_executable *e,
                             const nereid_tensor *inputs, int ninputs, nereid_tensor *outputs,
                             int noutputs, nereid_stream *s) {
+  REQUIRE_OUT(text);
+  REQUIRE_OUT(size);
+  REQUIRE(e);
+  if (ninputs) REQUIRE(inputs);
+  if (noutputs) REQUIRE(outputs);
   ExecutableCall c = {inputs, ninputs, outputs, noutputs, s};
   return print_run(text, size, print_trace, e, c);
 }
 
 int nereid_executable_get_info(nereid_executable_info *out, const nereid_executable *e) {
+  REQUIRE_OUT(out);
+  REQUIRE(e);
   ExecutableStatistics s = executable_statistics(e->e);
   *out = (nereid_executable_info){s.pool,   s.temporaries, s.weights,      s.mapped,
                                   s.inputs, s.outputs,     (int)s.kernels, (int)s.launches};

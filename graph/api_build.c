@@ -90,6 +90,8 @@ static int build(nereid_graph *g, const nereid_graph_options *o, const nereid_bu
 
 int nereid_graph_build(nereid_graph *g, const nereid_graph_options *o,
                        const nereid_build_options *b) {
+  REQUIRE(g);
+  REQUIRE(b);
   static const nereid_graph_options defaults = {0};
   char here[32];
   int code = b->targets ? 0 : choose_target(here, sizeof here);

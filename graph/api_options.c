@@ -40,6 +40,8 @@ int api_take_model(Model **out, nereid_graph *g, const nereid_graph_options *o) 
   DType dtype;
   *out = NULL;
   int code = read_dtype(&dtype, o->dtype);
+  if (o->nranges && !o->ranges) code = error_null("nereid_graph_options", "ranges");
+  if (o->nrewrites && !o->rewrites) code = error_null("nereid_graph_options", "rewrites");
   if (code) return code;
   *out = g->model;
   g->model = NULL;

@@ -105,7 +105,9 @@ static int in_kernel_order(const void *a, const void *b) {
 
 int arguments_read(Arguments *out, const nereid_kernel_info *kernel, const nereid_setting *settings,
                    int n, bool outline) {
-  int code = 0;
+  int code = n && !settings ? error_null("nereid_tune_request", "args") : 0;
+  for (int i = 0; i < n && !code; i++)
+    if (!settings[i].name || !settings[i].value) code = error_null("nereid_setting", "value");
   *out = (Arguments){.kernel = kernel, .data = calloc((size_t)n + 1, sizeof(Argument))};
   if (!out->data) return error_out_of_memory();
   for (int i = 0; i < n && !code; i++) code = add_argument(out, &settings[i], outline);

@@ -188,6 +188,7 @@ void cache_put(Cache *c, const CacheKey *key, const void *data, size_t size) {
 /* ---- the API ---- */
 
 int nereid_cache_describe(char *out, size_t size) {
+  REQUIRE(out);
   database_describe(out, size, &kind);
   return 0;
 }

@@ -108,6 +108,7 @@ static int load_library(Cuda *c) {
 }
 
 int nereid_device_count(const char *kind) {
+  REQUIRE(kind);
   if (strcmp(kind, "cuda"))
     return !strcmp(kind, "cpu") || !strcmp(kind, "interp") || !strcmp(kind, "nest");
   Cuda *c = calloc(1, sizeof *c);
@@ -215,6 +216,7 @@ static void close_cuda(nereid_device *d) {
 }
 
 void *nereid_device_native(nereid_device *d) {
+  REQUIRE_OR(d, NULL);
   return d->ops == &device_cuda ? (void *)((Cuda *)d->state)->context : NULL;
 }
 

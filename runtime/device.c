@@ -72,6 +72,8 @@ static int open_device(nereid_device **out, const char *name, bool described) {
 }
 
 int nereid_device_open(nereid_device **out, const char *name) {
+  REQUIRE_OUT(out);
+  REQUIRE(name);
   return open_device(out, name, false);
 }
 
@@ -99,16 +101,25 @@ void nereid_device_close(nereid_device *d) {
 }
 
 int nereid_device_get_info(nereid_device_info *out, const nereid_device *d) {
+  REQUIRE_OUT(out);
+  REQUIRE(d);
   *out = d->info;
   return 0;
 }
 
 void nereid_device_on_message(nereid_device *d, nereid_message_fn fn, void *context) {
+  if (!d) {
+    error_null(__func__, "d");
+    return;
+  }
   d->on_message = fn;
   d->context = context;
 }
 
-int nereid_device_sync(nereid_device *d) { return d->ops->sync(d, NULL, true); }
+int nereid_device_sync(nereid_device *d) {
+  REQUIRE(d);
+  return d->ops->sync(d, NULL, true);
+}
 
 nereid_kind device_kind(const nereid_device *d) { return d->ops->kind; }
 const char *device_running(const nereid_device *d) {
@@ -173,7 +184,8 @@ int device_borrow(nereid_device *d, const void *p, size_t size) {
 }
 
 int nereid_alloc(void **out, nereid_device *d, size_t size) {
-  *out = NULL;
+  REQUIRE_OUT(out);
+  REQUIRE(d);
   Allocation *a = malloc(sizeof *a);
   if (!a) return error_out_of_memory();
   void *p;
@@ -189,7 +201,7 @@ int nereid_alloc(void **out, nereid_device *d, size_t size) {
 }
 
 void nereid_free(nereid_device *d, void *p) {
-  if (!p) return;
+  if (!d || !p) return;
   pthread_mutex_lock(&d->lock);
   Allocation **link = &d->allocations;
   while (*link && ((*link)->data != p || (*link)->borrowed)) link = &(*link)->next;
@@ -239,19 +251,30 @@ int device_upload(nereid_device *d, const Upload *uploads, int n) {
 }
 
 int nereid_copy_in(nereid_device *d, void *to, const void *from, size_t size, nereid_stream *s) {
+  REQUIRE(d);
+  if (size) REQUIRE(to);
+  if (size) REQUIRE(from);
   const Upload one = {to, from, size};
   return s ? copy(d, to, from, size, COPY_IN, s) : device_upload(d, &one, 1);
 }
 
 int nereid_copy_out(nereid_device *d, void *to, const void *from, size_t size, nereid_stream *s) {
+  REQUIRE(d);
+  if (size) REQUIRE(to);
+  if (size) REQUIRE(from);
   return copy(d, to, from, size, COPY_OUT, s);
 }
 
 int nereid_copy(nereid_device *d, void *to, const void *from, size_t size, nereid_stream *s) {
+  REQUIRE(d);
+  if (size) REQUIRE(to);
+  if (size) REQUIRE(from);
   return copy(d, to, from, size, COPY_WITHIN, s);
 }
 
 int nereid_fill(nereid_device *d, void *to, int byte, size_t size, nereid_stream *s) {
+  REQUIRE(d);
+  if (size) REQUIRE(to);
   int code = d->ops->fill(d, to, byte, size, device_stream(s));
   if (!code) mark_written(d, to);
   return code;
@@ -260,9 +283,13 @@ int nereid_fill(nereid_device *d, void *to, int byte, size_t size, nereid_stream
 /* ---- streams and events ---- */
 
 void *device_stream(const nereid_stream *s) { return s ? s->handle : NULL; }
-void *nereid_stream_native(const nereid_stream *s) { return device_stream(s); }
+void *nereid_stream_native(const nereid_stream *s) {
+  return device_stream(s);
+}
 
 int nereid_stream_wrap(nereid_stream **out, nereid_device *d, void *native) {
+  REQUIRE_OUT(out);
+  REQUIRE(d);
   *out = calloc(1, sizeof **out);
   if (!*out) return error_out_of_memory();
   **out = (nereid_stream){d, native, false};
@@ -270,8 +297,9 @@ int nereid_stream_wrap(nereid_stream **out, nereid_device *d, void *native) {
 }
 
 int nereid_stream_new(nereid_stream **out, nereid_device *d) {
+  REQUIRE_OUT(out);
+  REQUIRE(d);
   void *handle;
-  *out = NULL;
   int code = d->ops->stream_new(d, &handle);
   if (!code) code = nereid_stream_wrap(out, d, handle);
   if (!code) (*out)->owned = true;
@@ -285,12 +313,14 @@ void nereid_stream_free(nereid_stream *s) {
 }
 
 int nereid_stream_sync(nereid_stream *s) {
+  REQUIRE(s);
   return s->device->ops->sync(s->device, s->handle, false);
 }
 
 int nereid_event_new(nereid_event **out, nereid_device *d) {
+  REQUIRE_OUT(out);
+  REQUIRE(d);
   void *handle;
-  *out = NULL;
   int code = d->ops->event_new(d, &handle);
   if (code) return code;
   *out = calloc(1, sizeof **out);
@@ -309,12 +339,18 @@ void nereid_event_free(nereid_event *e) {
 }
 
 int nereid_event_record(nereid_event *e, nereid_stream *s) {
+  REQUIRE(e);
   return e->device->ops->event_record(e->device, e->handle, device_stream(s));
 }
 
-int nereid_event_sync(nereid_event *e) { return e->device->ops->event_sync(e->device, e->handle); }
+int nereid_event_sync(nereid_event *e) {
+  REQUIRE(e);
+  return e->device->ops->event_sync(e->device, e->handle);
+}
 
 int nereid_event_elapsed_us(double *out, const nereid_event *from, const nereid_event *to) {
-  *out = 0;
+  REQUIRE_OUT(out);
+  REQUIRE(from);
+  REQUIRE(to);
   return from->device->ops->event_elapsed(from->device, out, from->handle, to->handle);
 }

@@ -63,10 +63,13 @@ static int emit(Compilation *c, const nereid_request *r, nereid_kind kind, char 
 }
 
 int nereid_emit(char **text, size_t *size, const nereid_request *r, nereid_kind kind) {
+  REQUIRE_OUT(text);
+  REQUIRE_OUT(size);
+  REQUIRE(r);
   Compilation c;
-  *text = NULL;
-  *size = 0;
-  int code = compile_open(&c, &r->source, kind == NEREID_AST);
+  int code = compile_check(r);
+  if (code) return code;
+  code = compile_open(&c, &r->source, kind == NEREID_AST);
   if (!code && (unsigned)kind >= NEREID_KIND_COUNT)
     code = error_set(NEREID_E_USAGE, E_RUN_UNKNOWN_KIND, (int)kind);
   if (!code) code = emit(&c, r, kind, text, size);

@@ -29,6 +29,10 @@ int error_set(int code, const char *fmt, ...) {
 
 int error_out_of_memory(void) { return error_set(NEREID_E_MEMORY, E_RUN_OUT_OF_MEMORY); }
 
+int error_null(const char *function, const char *name) {
+  return error_set(NEREID_E_USAGE, E_RUN_NULL, function, name);
+}
+
 int error_guard(Arena *a, int (*body)(void *), void *arg) {
   jmp_buf place;
   jmp_buf *volatile outer = arena_on_oom(a, &place);

@@ -12,6 +12,18 @@
 /* Keeps the message and returns `code`. */
 int error_set(int code, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 int error_out_of_memory(void);
+/* NEREID_E_USAGE: argument `name` of a public function is NULL. */
+int error_null(const char *function, const char *name);
+
+/* At the beginning of a public function: an argument that must not be NULL. */
+#define REQUIRE(p) REQUIRE_OR(p, NEREID_E_USAGE)
+/* The same of an out-parameter, which a failure leaves at 0. */
+#define REQUIRE_OUT(p) \
+  REQUIRE(p);          \
+  *(p) = (__typeof__(*(p))){0}
+/* The same as REQUIRE where the function returns no code. */
+#define REQUIRE_OR(p, result) \
+  if (!(p)) return error_null(__func__, #p), (result)
 
 /* Runs body(arg), during which `a` may run out of memory: then NEREID_E_MEMORY.  Objects made by
  * `body` outside of the arena are lost in that case, so it makes none. */

@@ -291,7 +291,9 @@ static int eval_body(void *arg) {
 }
 
 int nereid_expr_eval(int64_t *out, const char *text, const nereid_binding *names, int nnames) {
-  *out = 0;
+  REQUIRE_OUT(out);
+  REQUIRE(text);
+  if (nnames) REQUIRE(names);
   Evaluation e = {arena_new(), text, names, nnames, 0};
   if (!e.arena) return error_out_of_memory();
   int code = error_guard(e.arena, eval_body, &e);

@@ -20,7 +20,9 @@ static int most_slots(const nereid_kernel *k) {
 }
 
 int nereid_launch_new(nereid_launch **out, nereid_kernel *k, const uint32_t grid[3]) {
-  *out = NULL;
+  REQUIRE_OUT(out);
+  REQUIRE(k);
+  REQUIRE(grid);
   int code = check_grid(grid);
   if (code) return code;
   nereid_launch *l = calloc(1, sizeof *l);
@@ -64,6 +66,8 @@ void nereid_launch_free(nereid_launch *l) {
 /* ---- arguments ---- */
 
 int nereid_launch_set_grid(nereid_launch *l, const uint32_t grid[3]) {
+  REQUIRE(l);
+  REQUIRE(grid);
   int code = check_grid(grid);
   if (code) return code;
   memcpy(l->grid, grid, sizeof l->grid);
@@ -106,6 +110,7 @@ static bool fits_integer(DType t, int64_t v) {
 }
 
 int nereid_launch_set_int(nereid_launch *l, int i, int64_t value) {
+  REQUIRE(l);
   const ImageParam *p = find_param(l, i, "an integer", dtype_is_int);
   if (!p) return NEREID_E_USAGE;
   if (!fits_integer((DType)p->type.dtype, value))
@@ -115,6 +120,7 @@ int nereid_launch_set_int(nereid_launch *l, int i, int64_t value) {
 }
 
 int nereid_launch_set_float(nereid_launch *l, int i, double value) {
+  REQUIRE(l);
   const ImageParam *p = find_param(l, i, "a float", dtype_is_float);
   if (!p) return NEREID_E_USAGE;
   DType t = (DType)p->type.dtype;
@@ -124,6 +130,7 @@ int nereid_launch_set_float(nereid_launch *l, int i, double value) {
 }
 
 int nereid_launch_set_pointer(nereid_launch *l, int i, const void *p) {
+  REQUIRE(l);
   if (!find_param(l, i, "a pointer", is_pointer)) return NEREID_E_USAGE;
   return set_bits(l, i, (uintptr_t)p, (int64_t)(uintptr_t)p);
 }
@@ -154,6 +161,8 @@ static size_t tensor_reach(const nereid_tensor *t) {
 }
 
 int nereid_launch_set_tensor(nereid_launch *l, int i, const nereid_tensor *t) {
+  REQUIRE(l);
+  REQUIRE(t);
   enum { DL_CPU = 1, DL_CUDA = 2, DL_CUDA_MANAGED = 13 };
   const ImageParam *p = find_param(l, i, "a tensor", is_pointer);
   if (!p) return NEREID_E_USAGE;
@@ -269,6 +278,7 @@ static int prepare(nereid_launch *l) {
 int launch_ready(nereid_launch *l) { return __builtin_expect(l->stale, 0) ? prepare(l) : 0; }
 
 int nereid_launch_run(nereid_launch *l, nereid_stream *s) {
+  REQUIRE(l);
   int code = launch_ready(l);
   if (code) return code;
   return l->kernel->device->ops->launch(l, device_stream(s));
@@ -276,6 +286,8 @@ int nereid_launch_run(nereid_launch *l, nereid_stream *s) {
 
 int nereid_launch_run_with(nereid_launch *l, nereid_stream *s, const uint64_t *args,
                            const uint32_t *grid) {
+  REQUIRE(l);
+  if (l->kernel->image->nparams) REQUIRE(args);
   const nereid_image *image = l->kernel->image;
   if (grid && memcmp(l->grid, grid, sizeof l->grid)) {
     int code = nereid_launch_set_grid(l, grid);

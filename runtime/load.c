@@ -84,9 +84,13 @@ static int load_kernels(nereid_kernel **out, nereid_device *d, const nereid_imag
 
 int nereid_kernel_load_all(nereid_kernel **out, nereid_device *d, const nereid_image *const *images,
                            int n) {
+  REQUIRE(out);
+  for (int i = 0; i < n; i++) out[i] = NULL;
+  REQUIRE(d);
+  if (n) REQUIRE(images);
   size_t most = 0;
   for (int i = 0; i < n; i++) {
-    out[i] = NULL;
+    REQUIRE(images[i]);
     most += (size_t)images[i]->nvariants;
   }
   LoadItem *items = calloc(most + 1, sizeof *items);
@@ -100,6 +104,9 @@ int nereid_kernel_load_all(nereid_kernel **out, nereid_device *d, const nereid_i
 }
 
 int nereid_kernel_load(nereid_kernel **out, nereid_device *d, const nereid_image *image) {
+  REQUIRE_OUT(out);
+  REQUIRE(d);
+  REQUIRE(image);
   return nereid_kernel_load_all(out, d, &image, 1);
 }
 
@@ -115,6 +122,8 @@ void nereid_kernel_free(nereid_kernel *k) {
 }
 
 int nereid_kernel_get_resources(nereid_kernel_resources *out, const nereid_kernel *k) {
+  REQUIRE_OUT(out);
+  REQUIRE(k);
   *out = k->loaded[0].resources;
   return 0;
 }

@@ -51,6 +51,7 @@ void records_close(Records *r) {
 bool records_are_off(const Records *r) { return !r || !*r->database.path; }
 
 int nereid_records_describe(char *out, size_t size) {
+  REQUIRE(out);
   database_describe(out, size, &kind);
   return 0;
 }

@@ -127,22 +127,30 @@ static int finish(Work *w, int code, char **text, size_t *size) {
 /* ---- the API ---- */
 
 int nereid_records_list(char **text, size_t *size) {
+  REQUIRE_OUT(text);
+  REQUIRE_OUT(size);
   Work w = {0};
   return finish(&w, work_with_records(&w, list_body), text, size);
 }
 
 int nereid_records_export(char **text, size_t *size) {
+  REQUIRE_OUT(text);
+  REQUIRE_OUT(size);
   Work w = {0};
   return finish(&w, work_with_records(&w, export_body), text, size);
 }
 
 int nereid_records_merge(char **text, size_t *size, const char *const *paths, int n) {
+  REQUIRE_OUT(text);
+  REQUIRE_OUT(size);
+  if (n) REQUIRE(paths);
   Work w = {.paths = paths, .npaths = n};
   return finish(&w, work(&w, merge_body), text, size);
 }
 
 int nereid_records_import(nereid_records_change *change, const char *path,
                           nereid_message_fn on_message, void *context) {
+  REQUIRE(path);
   Work w = {.paths = &path, .npaths = 1, .on_message = on_message, .context = context};
   int code = work_with_records(&w, import_body);
   if (!code && change) *change = w.change;

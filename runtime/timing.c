@@ -142,6 +142,8 @@ static int run_launch(void *context) {
 
 int nereid_launch_time(nereid_timing *out, nereid_launch *l, nereid_stream *s,
                        const nereid_time_options *o) {
+  REQUIRE_OUT(out);
+  REQUIRE(l);
   LaunchRun run = {l, s};
   return timing_measure(out, &(TimedRun){run_launch, &run, l->kernel->device, s, NULL}, o);
 }

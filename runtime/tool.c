@@ -63,6 +63,8 @@ bool tool_find_ptxas(char out[TOOL_PATH]) {
 }
 
 int nereid_find_tool(char *out, size_t size, const char *tool) {
+  REQUIRE(out);
+  REQUIRE(tool);
   char path[TOOL_PATH], options[TOOL_PATH];
   bool found = !strcmp(tool, "ptxas") ? tool_find_ptxas(path)
                : !strcmp(tool, "cc")  ? tool_find_cc(path, options)

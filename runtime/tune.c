@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/compile.h"
 #include "runtime/progress.h"
 #include "runtime/tuning.h"
 
@@ -205,11 +206,15 @@ static int finish_body(void *arg) {
 }
 
 int nereid_tune(nereid_tuning **out, const nereid_tune_request *r) {
+  REQUIRE_OUT(out);
+  REQUIRE(r);
+  int code = compile_check(&r->kernel);
+  if (code) return code;
   nereid_tuning *made = *out = calloc(1, sizeof *made);
   if (!made) return error_out_of_memory();
   made->arena = arena_new();
   Tuning t = {.request = r, .arena = made->arena, .begin = timing_now()};
-  int code = made->arena ? error_guard(made->arena, tune_body, &t) : error_out_of_memory();
+  code = made->arena ? error_guard(made->arena, tune_body, &t) : error_out_of_memory();
   if (!code) code = error_guard(made->arena, finish_body, &(Finish){&t, made});
   if (t.arena) problem_close(&t.problem);
   decorators_free(t.decorators);
@@ -226,17 +231,31 @@ void nereid_tuning_free(nereid_tuning *t) {
   free(t);
 }
 
-int nereid_tuning_count(const nereid_tuning *t) { return (int)t->n; }
+int nereid_tuning_count(const nereid_tuning *t) {
+  REQUIRE(t);
+  return (int)t->n;
+}
 
 const nereid_candidate *nereid_tuning_candidate(const nereid_tuning *t, int i) {
+  REQUIRE_OR(t, NULL);
   return i < 0 || (size_t)i >= t->n ? NULL : t->candidates[i];
 }
 
-const char *nereid_tuning_source(const nereid_tuning *t) { return t->source; }
-const char *nereid_tuning_kernel(const nereid_tuning *t) { return t->kernel; }
-const char *nereid_tuning_device(const nereid_tuning *t) { return t->device; }
+const char *nereid_tuning_source(const nereid_tuning *t) {
+  REQUIRE_OR(t, NULL);
+  return t->source;
+}
+const char *nereid_tuning_kernel(const nereid_tuning *t) {
+  REQUIRE_OR(t, NULL);
+  return t->kernel;
+}
+const char *nereid_tuning_device(const nereid_tuning *t) {
+  REQUIRE_OR(t, NULL);
+  return t->device;
+}
 
 void nereid_tuning_roof(double *bandwidth, double *flops, const nereid_tuning *t) {
-  *bandwidth = t->bandwidth;
-  *flops = t->flops;
+  if (!t) error_null(__func__, "t");
+  if (bandwidth) *bandwidth = t ? t->bandwidth : 0;
+  if (flops) *flops = t ? t->flops : 0;
 }

@@ -253,6 +253,8 @@ static int parse_value(nereid_value **out, const char *text, Reading how) {
 }
 
 int nereid_value_parse(nereid_value **out, const char *text) {
+  REQUIRE_OUT(out);
+  REQUIRE(text);
   return parse_value(out, text, (Reading){0});
 }
 
@@ -272,6 +274,8 @@ void nereid_value_free(nereid_value *v) {
 }
 
 int nereid_value_cast(nereid_value *v, const char *dtype) {
+  REQUIRE(v);
+  REQUIRE(dtype);
   DType t = dtype_parse(dtype, strlen(dtype));
   bool number =
       v->kind == NEREID_VALUE_INT || v->kind == NEREID_VALUE_FLOAT || v->kind == NEREID_VALUE_BOOL;

@@ -6,25 +6,48 @@
 #include "lang/interp.h"
 #include "runtime/value.h"
 
-nereid_value_kind nereid_value_get_kind(const nereid_value *v) { return v->kind; }
-int64_t nereid_value_int(const nereid_value *v) { return v->i; }
-double nereid_value_float(const nereid_value *v) { return v->f; }
-const char *nereid_value_alias(const nereid_value *v) { return v->alias; }
-size_t nereid_value_bytes(const nereid_value *v) { return v->array.bytes; }
-int nereid_value_is_empty(const nereid_value *v) { return v->empty; }
-int nereid_value_is_typed(const nereid_value *v) { return v->typed; }
+nereid_value_kind nereid_value_get_kind(const nereid_value *v) {
+  REQUIRE_OR(v, NEREID_VALUE_NONE);
+  return v->kind;
+}
+int64_t nereid_value_int(const nereid_value *v) {
+  REQUIRE_OR(v, 0);
+  return v->i;
+}
+double nereid_value_float(const nereid_value *v) {
+  REQUIRE_OR(v, 0);
+  return v->f;
+}
+const char *nereid_value_alias(const nereid_value *v) {
+  REQUIRE_OR(v, NULL);
+  return v->alias;
+}
+size_t nereid_value_bytes(const nereid_value *v) {
+  REQUIRE_OR(v, 0);
+  return v->array.bytes;
+}
+int nereid_value_is_empty(const nereid_value *v) {
+  REQUIRE(v);
+  return v->empty;
+}
+int nereid_value_is_typed(const nereid_value *v) {
+  REQUIRE(v);
+  return v->typed;
+}
 
 static DType dtype_of(const nereid_value *v) {
   return v->kind == NEREID_VALUE_ARRAY ? v->array.dtype : v->dtype;
 }
 
 const char *nereid_value_dtype(const nereid_value *v) {
+  REQUIRE_OR(v, NULL);
   DType t = dtype_of(v);
   return t == DT_NONE ? "none" : dtype_name(t);
 }
 
 int nereid_value_tensor(nereid_tensor *out, const nereid_value *v) {
-  *out = (nereid_tensor){0};
+  REQUIRE_OUT(out);
+  REQUIRE(v);
   if (v->kind != NEREID_VALUE_ARRAY) return error_set(NEREID_E_USAGE, E_RUN_NO_ARRAY);
   out->data = v->array.data;
   out->device.device_type = 1;
@@ -35,6 +58,8 @@ int nereid_value_tensor(nereid_tensor *out, const nereid_value *v) {
 }
 
 int nereid_value_type(char *out, size_t size, const nereid_value *v, int specialize) {
+  REQUIRE(out);
+  REQUIRE(v);
   const char *name = nereid_value_dtype(v);
   const char *suffix = "";
   switch (v->kind) {
@@ -51,6 +76,8 @@ int nereid_value_type(char *out, size_t size, const nereid_value *v, int special
 
 int nereid_launch_set_value(nereid_launch *l, int i, const nereid_value *v,
                             const void *device_data) {
+  REQUIRE(l);
+  REQUIRE(v);
   switch (v->kind) {
     case NEREID_VALUE_INT:
     case NEREID_VALUE_BOOL: return nereid_launch_set_int(l, i, v->i);
@@ -60,9 +87,14 @@ int nereid_launch_set_value(nereid_launch *l, int i, const nereid_value *v,
   }
 }
 
-double nereid_value_element(const nereid_value *v, int64_t i) { return array_get(&v->array, i); }
+double nereid_value_element(const nereid_value *v, int64_t i) {
+  REQUIRE_OR(v, 0);
+  return array_get(&v->array, i);
+}
 
 int nereid_value_element_text(char *out, size_t size, const nereid_value *v, int64_t i) {
+  REQUIRE(out);
+  REQUIRE(v);
   DType t = v->array.dtype;
   if (dtype_is_float(t)) {
     double x = array_get(&v->array, i);
@@ -77,6 +109,8 @@ int nereid_value_element_text(char *out, size_t size, const nereid_value *v, int
 }
 
 int nereid_value_save(const nereid_value *v, const char *path) {
+  REQUIRE(v);
+  REQUIRE(path);
   if (v->kind != NEREID_VALUE_ARRAY) return error_set(NEREID_E_USAGE, E_RUN_NO_ARRAY);
   return npy_write(&v->array, path);
 }

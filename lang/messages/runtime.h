@@ -2,6 +2,9 @@
 #ifndef NEREID_LANG_MESSAGES_RUNTIME_H
 #define NEREID_LANG_MESSAGES_RUNTIME_H
 
+#define E_RUN_NULL "%s: argument %s is NULL"
+#define E_RUN_NO_SOURCE "a source has a path, or text in memory: both are NULL"
+
 /* files */
 #define E_RUN_OUT_OF_MEMORY "out of memory"
 #define E_RUN_FILE_OPEN "can't open %s: %s"
