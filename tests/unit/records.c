@@ -525,34 +525,34 @@ static void in_child(int (*body)(void), const char *what) {
   check(status == 0, what);
 }
 
-#define REQUIRE(condition) \
+#define EXPECT(condition) \
   if (!(condition)) return __COUNTER__ + 1
 
 /* A file that must not grow stands for a full disk. */
 static int full_disk(void) {
   Records *r = records_open(on_note, NULL);
-  REQUIRE(put(r, "B=0", 10, 5));
+  EXPECT(put(r, "B=0", 10, 5));
   struct stat st;
-  REQUIRE(stat(path, &st) == 0);
+  EXPECT(stat(path, &st) == 0);
   struct rlimit limit = {(rlim_t)st.st_size + 8192, RLIM_INFINITY};
   signal(SIGXFSZ, SIG_IGN);
-  REQUIRE(setrlimit(RLIMIT_FSIZE, &limit) == 0);
+  EXPECT(setrlimit(RLIMIT_FSIZE, &limit) == 0);
   int n = 1;
   char name[512];
   do snprintf(name, sizeof name, "B=%d %0400d", n, 0);
   while (put(r, name, 10, 5) && ++n < 1000);
-  REQUIRE(n > 1 && n < 1000);
-  REQUIRE(noted("can't be used"));
-  REQUIRE(!put(r, name, 10, 5) && notes == 0);
-  REQUIRE((int)count(r, &add) == n);
+  EXPECT(n > 1 && n < 1000);
+  EXPECT(noted("can't be used"));
+  EXPECT(!put(r, name, 10, 5) && notes == 0);
+  EXPECT((int)count(r, &add) == n);
   records_close(r);
-  REQUIRE((int)count_all() == n);
+  EXPECT((int)count_all() == n);
   limit.rlim_cur = RLIM_INFINITY;
-  REQUIRE(setrlimit(RLIMIT_FSIZE, &limit) == 0);
+  EXPECT(setrlimit(RLIMIT_FSIZE, &limit) == 0);
   r = records_open(on_note, NULL);
-  REQUIRE(put(r, name, 10, 5) && notes == 0);
+  EXPECT(put(r, name, 10, 5) && notes == 0);
   records_close(r);
-  REQUIRE((int)count_all() == n + 1);
+  EXPECT((int)count_all() == n + 1);
   return 0;
 }
 
@@ -560,34 +560,34 @@ static int full_disk(void) {
 static int be_nobody(void) { return geteuid() == 0 ? setgid(65534) || setuid(65534) : 0; }
 
 static int read_only(void) {
-  REQUIRE(!be_nobody());
+  EXPECT(!be_nobody());
   Records *r = records_open(on_note, NULL);
-  REQUIRE(count(r, &add) == 1 && notes == 0);
-  REQUIRE(!put(r, "B=2", 10, 5) && !put(r, "B=3", 10, 5));
-  REQUIRE(noted("can't be used"));
-  REQUIRE(count(r, &add) == 1);
+  EXPECT(count(r, &add) == 1 && notes == 0);
+  EXPECT(!put(r, "B=2", 10, 5) && !put(r, "B=3", 10, 5));
+  EXPECT(noted("can't be used"));
+  EXPECT(count(r, &add) == 1);
   records_close(r);
   return 0;
 }
 
 static int read_only_empty(void) {
-  REQUIRE(!be_nobody());
+  EXPECT(!be_nobody());
   Records *r = records_open(on_note, NULL);
-  REQUIRE(count(r, &add) == 0 && notes == 0);
-  REQUIRE(!put(r, "B=2", 10, 5));
-  REQUIRE(noted("can't be used"));
+  EXPECT(count(r, &add) == 0 && notes == 0);
+  EXPECT(!put(r, "B=2", 10, 5));
+  EXPECT(noted("can't be used"));
   records_close(r);
   return 0;
 }
 
 static int read_only_damaged(void) {
-  REQUIRE(!be_nobody());
+  EXPECT(!be_nobody());
   Records *r = records_open(on_note, NULL);
-  REQUIRE(count(r, &add) == 0 && noted("can't be used (it is damaged)"));
-  REQUIRE(!put(r, "B=2", 10, 5) && notes == 0);
+  EXPECT(count(r, &add) == 0 && noted("can't be used (it is damaged)"));
+  EXPECT(!put(r, "B=2", 10, 5) && notes == 0);
   records_close(r);
   r = records_open(on_note, NULL);
-  REQUIRE(!put(r, "B=2", 10, 5) && noted("can't be used (it is damaged)"));
+  EXPECT(!put(r, "B=2", 10, 5) && noted("can't be used (it is damaged)"));
   records_close(r);
   return 0;
 }
