@@ -23,12 +23,20 @@ typedef enum { LOAD, STORE, ATOMIC } Verb;
 static const char *const nouns[] = {"load", "store", "atomic"};
 static const char *const verbs[] = {"reads", "writes", "updates"};
 
+/* Stores of one value by several programs. */
+typedef struct {
+  uint64_t bytes, addr; /* how many, and where the first was */
+  uint64_t programs[2];
+  Span span;
+} Repeat;
+
 typedef struct {
   Name name;
   uint32_t arg;
   uint64_t base, size;
   bool written; /* when it was added */
   bool dirty;   /* by the kernel */
+  Repeat repeat;
 } Buffer;
 
 typedef struct {
@@ -71,7 +79,8 @@ static bool overlap(const Buffer *x, const Buffer *y) {
 }
 
 void memory_add(Memory *m, Name name, uint32_t arg, void *data, size_t bytes, bool written) {
-  Buffer b = {name, arg, (uint64_t)(uintptr_t)data, bytes, written, false};
+  Buffer b = {.name = name, .arg = arg, .base = (uint64_t)(uintptr_t)data, .size = bytes};
+  b.written = written;
   for (size_t i = 0; i < m->buffers.len; i++) {
     const Buffer *o = &m->buffers.data[i];
     if (o->base != b.base && overlap(o, &b)) m->overlaps = true;
@@ -235,13 +244,25 @@ static bool is_conflict(const Memory *m, const Touch *t, uint32_t event) {
   return !shadow_ordered(m->shadow, event, t->who->program);
 }
 
-static void check_writer(const Memory *m, const Touch *t, uint32_t writer) {
-  if (!writer) return;
+/* True if this is a store of the value that another program's store has left, in no order. */
+static bool check_writer(const Memory *m, const Touch *t, uint32_t writer) {
+  if (!writer) return false;
   if (is_alias(m, t, writer)) report_alias(m, t, writer);
-  if (!is_conflict(m, t, writer)) return;
+  if (!is_conflict(m, t, writer)) return false;
   bool plain = !shadow_site(m->shadow, writer)->updates;
   bool same = t->value && plain && !memcmp((const void *)(uintptr_t)t->addr, t->value, t->bytes);
   if (!same) report_conflict(m, t, writer, true);
+  return same;
+}
+
+static void note_repeat(const Memory *m, const Touch *t, uint64_t addr, unsigned bytes,
+                        uint32_t writer) {
+  Repeat *r = &t->buffer->repeat;
+  if (!r->bytes) {
+    uint64_t other = shadow_get(m->shadow, writer)->program;
+    *r = (Repeat){.addr = addr, .programs = {other, t->who->program}, .span = t->who->span};
+  }
+  r->bytes += bytes;
 }
 
 static void check_readers(const Memory *m, const Touch *t, uint32_t readers) {
@@ -273,13 +294,16 @@ static bool touch_piece(Memory *m, const Touch *t, uint64_t addr, unsigned bytes
   uint32_t event = shadow_event(m->shadow, t->who);
   for (unsigned i = 0; i < n; i++, c++) {
     if (t->verb != STORE && !c->writer && !t->buffer->written) ok = false;
-    if (c->writer != event) check_writer(m, t, c->writer);
+    bool again = c->writer != event && check_writer(m, t, c->writer);
+    if (again && !c->shared)
+      note_repeat(m, t, addr + i * (uint64_t)(bytes / n), bytes / n, c->writer);
     if (t->verb == LOAD) {
       c->readers = shadow_read(m->shadow, c->readers, event);
       continue;
     }
     if (c->readers) check_readers(m, t, c->readers);
-    *c = (Cell){event, t->verb == STORE ? updates_before(m, c) : 0};
+    uint32_t updates = t->verb == STORE ? updates_before(m, c) : 0;
+    *c = (Cell){event, updates, c->shared || again};
   }
   return ok;
 }
@@ -450,6 +474,44 @@ bool memory_was_written(const Memory *m, uint32_t arg) {
   for (size_t i = 0; b && i < m->buffers.len; i++)
     if (m->buffers.data[i].dirty && overlap(b, &m->buffers.data[i])) return true;
   return false;
+}
+
+/* ---- remarks ---- */
+
+static uint64_t elements(uint64_t bytes, unsigned element) {
+  return (bytes + element - 1) / element;
+}
+
+/* Under another name, the same buffer was looked at before. */
+static bool is_another_name(const Memory *m, const Buffer *b) {
+  for (const Buffer *x = m->buffers.data; x < b; x++)
+    if (x->base == b->base && x->dirty) return true;
+  return false;
+}
+
+static void remark_unwritten(const Memory *m, Diags *d, const Buffer *b, unsigned element,
+                             Span kernel) {
+  uint64_t first = 0;
+  if (b->written || !b->dirty || is_another_name(m, b)) return;
+  uint64_t bytes = shadow_unwritten(m->shadow, b->base, b->size, &first);
+  if (!bytes) return;
+  diag_warning(d, kernel, W_INTERP_UNWRITTEN, (Big)elements(bytes, element),
+               (Big)elements(b->size, element), b->name,
+               place_text(m, b, first - (first - b->base) % element, element));
+  diag_hint(d, "%s", H_INTERP_NOT_ALL);
+}
+
+void memory_remarks(Memory *m, Diags *d, uint32_t arg, unsigned element, Span kernel) {
+  const Buffer *b = buffer_of_arg(m, (int32_t)arg);
+  if (!b || !element) return;
+  const Repeat *r = &b->repeat;
+  if (r->bytes) {
+    uint64_t at = r->addr - (r->addr - b->base) % element;
+    diag_warning(d, r->span, W_INTERP_REPEAT, (Big)elements(r->bytes, element), b->name,
+                 place_text(m, b, at, element), (Big)r->programs[0], (Big)r->programs[1]);
+    diag_hint(d, "%s", H_INTERP_REPEAT);
+  }
+  remark_unwritten(m, d, b, element, kernel);
 }
 
 size_t memory_findings(const Memory *m) { return findings_count(m->findings); }

@@ -8,7 +8,9 @@
  *     (arguments with equal bases are one array under two names, which is in order),
  *   - one store that writes a byte twice, with different values,
  *   - a misaligned access.
- * Each finding is reported once a source line and buffer, with a count at the end.
+ * Each finding is reported once a source line and buffer, with a count at the end.  What is right
+ * but seldom meant is remarked on, once an argument (memory_remarks): elements that several
+ * programs stored, and elements of an empty buffer that none did.
  *
  * When two accesses conflict.  Accesses of one program never do.  Those of two programs do if one
  * writes, they are not both atomic, and no chain of releases and acquires (memory_sync) leads from
@@ -78,6 +80,9 @@ void memory_finished(Memory *m, uint64_t program);
  * anything new. */
 uint64_t memory_changes(const Memory *m);
 bool memory_was_written(const Memory *m, uint32_t arg); /* by the kernel, since it was added */
+/* After a launch without findings, gives warnings about an argument whose elements have so many
+ * bytes.  Stores that acquire and release order are no reason for one. */
+void memory_remarks(Memory *m, Diags *d, uint32_t arg, unsigned element, Span kernel);
 size_t memory_findings(const Memory *m);
 /* Gives the findings to the Diags, with their counts; an interpreter does so when it ends. */
 void memory_report(Memory *m);

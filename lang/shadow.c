@@ -150,6 +150,28 @@ Cell *shadow_cells_run(Shadow *s, uint64_t addr, unsigned bytes, uint32_t n, uns
   return shadow_cells(s, addr, bytes, ncells);
 }
 
+/* The bytes up to `end` that have the same history as that at `addr`; *written: were they? */
+static uint64_t same_history(const Shadow *s, uint64_t addr, uint64_t end, bool *written) {
+  uint32_t i = map_get(&s->page_map, addr >> PAGE_SHIFT, 0);
+  const Page *p = i ? s->pages.data[i] : NULL;
+  uint64_t size = UINT64_C(1) << (p ? p->shift : PAGE_SHIFT);
+  uint64_t to = (addr / size + 1) * size;
+  *written = p && p->cells[(addr & (PAGE_BYTES - 1)) >> p->shift].writer;
+  return (to < end ? to : end) - addr;
+}
+
+uint64_t shadow_unwritten(const Shadow *s, uint64_t addr, uint64_t size, uint64_t *first) {
+  uint64_t count = 0, end = addr + size;
+  while (addr < end) {
+    bool written;
+    uint64_t n = same_history(s, addr, end, &written);
+    if (!written && !count) *first = addr;
+    if (!written) count += n;
+    addr += n;
+  }
+  return count;
+}
+
 /* ---- programs and their clocks ---- */
 
 static Program *find_program(const Shadow *s, uint64_t program) {

@@ -32,8 +32,9 @@ typedef struct {
 } Event;
 
 typedef struct {
-  uint32_t writer;  /* an event, 0 for none */
-  uint32_t readers; /* a set, 0 for none */
+  uint32_t writer;       /* an event, 0 for none */
+  uint32_t readers : 31; /* a set, 0 for none */
+  uint32_t shared : 1;   /* several programs stored here */
 } Cell;
 
 typedef struct Shadow Shadow;
@@ -45,6 +46,8 @@ Cell *shadow_cells(Shadow *s, uint64_t addr, unsigned bytes, unsigned *ncells);
  * page, so that their cells follow on. */
 Cell *shadow_cells_run(Shadow *s, uint64_t addr, unsigned bytes, uint32_t n, unsigned *ncells,
                        uint32_t *nelems);
+/* How many of these bytes nothing has written; *first is the address of one of the first. */
+uint64_t shadow_unwritten(const Shadow *s, uint64_t addr, uint64_t size, uint64_t *first);
 uint32_t shadow_event(Shadow *s, const Access *who);
 const Event *shadow_get(const Shadow *s, uint32_t event);
 const Site *shadow_site(const Shadow *s, uint32_t event);

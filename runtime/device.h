@@ -68,6 +68,7 @@ struct nereid_launch {
   uint32_t grid[3];      /* as the user gave it */
   uint32_t launched[3];  /* as it is launched */
   bool stale;            /* something was set since the variant was chosen */
+  bool part_of_model;    /* of a plan's steps: interpreters make no remarks */
   bool *set;             /* of each run-time parameter */
   uint64_t *args;        /* of each run-time parameter */
   int64_t *values;       /* what expressions see */

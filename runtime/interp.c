@@ -13,6 +13,7 @@ typedef struct {
   Arena *arena;
   Diags *diags;
   Unit *unit;
+  bool remarked; /* atomic: some launch gave remarks, later ones give none */
 } Parsed;
 
 /* ---- loading ---- */
@@ -89,7 +90,7 @@ static void unload(nereid_device *d, Loaded *l) {
 
 typedef struct {
   const nereid_launch *launch;
-  const Parsed *parsed;
+  Parsed *parsed;
   Arena *arena;
   Diags *diags;
   Memory *memory;
@@ -153,6 +154,23 @@ static void note_written(Running *r) {
   pthread_mutex_unlock(&d->lock);
 }
 
+/* Of a launch by the user: a model's kernels share memory that is not for them alone. */
+static void remark(Running *r, Span kernel) {
+  const nereid_kernel *k = r->launch->kernel;
+  const ImageVariant *v = r->launch->chosen->variant;
+  if (!k->device->on_message || r->launch->part_of_model) return;
+  for (int i = 0; i < v->nslots; i++) {
+    const ImageParam *param = &k->image->params[v->slots[i].param];
+    if (v->slots[i].kind != SLOT_ARG || param->type.dtype != DT_PTR) continue;
+    memory_remarks(r->memory, r->diags, (uint32_t)i, dtype_bytes((DType)param->type.elem), kernel);
+  }
+  bool some = diag_count(r->diags) > 0;
+  if (!some || __atomic_exchange_n(&r->parsed->remarked, true, __ATOMIC_RELAXED)) return;
+  Text text = text_new(r->arena);
+  diag_print(r->diags, &text);
+  k->device->on_message(k->device->context, text.data);
+}
+
 static int run_body(void *arg) {
   Running *r = arg;
   const Unit *u = r->parsed->unit;
@@ -167,7 +185,10 @@ static int run_body(void *arg) {
   int code = u->nest ? nest_interp(u->nest, r->args, grid, r->memory, r->diags, (InterpLimits){0})
                      : tile_interp(u->tile, r->args, grid, r->memory, r->diags, (InterpLimits){0});
   note_written(r);
-  if (code == 0 && diag_count(r->diags) == 0) return 0;
+  if (code == 0 && diag_count(r->diags) == 0) {
+    remark(r, u->nest ? u->nest->span : u->tile->span);
+    return 0;
+  }
   Text text = text_new(r->arena);
   diag_print(r->diags, &text);
   return error_set(NEREID_E_FINDINGS, "%s", text.data);

@@ -69,6 +69,15 @@
 #define E_INTERP_WRAP "the address comes from %s arithmetic that overflowed"
 #define N_INTERP_WRAP "this %s is past what %s holds"
 #define E_INTERP_GATHER "the index %lld is outside 0..%d"
+#define W_INTERP_REPEAT \
+  "%llu elements of '%s' are stored by more than one program, with equal values: first %s, by " \
+  "programs %llu and %llu"
+#define H_INTERP_REPEAT \
+  "harmless where it is meant; it also happens if offsets do not depend on tl.program_id, or if " \
+  "blocks overlap"
+#define W_INTERP_UNWRITTEN "%llu of the %llu elements of '%s' are never written: first %s"
+#define H_INTERP_NOT_ALL \
+  "an array made by `empty:` has no contents there: is the grid too small, or a mask too narrow?"
 #define E_INTERP_ASSERT "device_assert failed: %s"
 #define E_INTERP_ASSUME "the assumption does not hold"
 #define E_INTERP_STEP "the loop's step is zero"

@@ -287,6 +287,57 @@ static void test_lock(void) {
   close_case(&c, "changes", 0, NULL);
 }
 
+/* ---- remarks ---- */
+
+/* The remarks about y_ptr are `want`, with `element` bytes an element. */
+static void close_remarks(Case *c, const char *name, unsigned element, const char *want) {
+  memory_report(c->memory);
+  memory_remarks(c->memory, c->diags, 1, element, (Span){c->file, 4, 1, 4});
+  Text out = text_new(c->arena);
+  for (size_t i = 0; i < diag_count(c->diags); i++) {
+    const Diag *d = diag_get(c->diags, i);
+    if (d->severity != DIAG_HINT) text_printf(&out, "%u: %s\n", d->span.line, d->text);
+  }
+  const char *got = out.data ? out.data : "";
+  check(!strcmp(got, want), name);
+  if (strcmp(got, want)) printf("%s", got);
+  arena_free(c->arena);
+}
+
+static void test_remarks(void) {
+  Case c;
+  open_case(&c);
+  close_remarks(&c, "nothing was stored at all", 4, "");
+
+  open_case(&c);
+  for (int i = 0; i < 64; i++) put(&c, &c.y[i], 1, at(&c, (uint64_t)i, 1, 1));
+  close_remarks(&c, "each element by one program", 4, "");
+
+  open_case(&c); /* three programs, elements 2 and 3; in f64 one element */
+  for (uint64_t p = 0; p < 3; p++)
+    for (int i = 2; i < 4; i++) put(&c, &c.y[i], 1, at(&c, p, 2, 1));
+  for (int i = 4; i < 60; i++) put(&c, &c.y[i], 1, at(&c, 9, 3, 1));
+  close_remarks(&c, "shared and missing", 8,
+                "2: 1 elements of 'y_ptr' are stored by more than one program, with equal values: "
+                "first y_ptr[1], by programs 0 and 1\n"
+                "4: 3 of the 32 elements of 'y_ptr' are never written: first y_ptr[0]\n");
+
+  open_case(&c); /* ordered by a lock */
+  for (uint64_t p = 0; p < 3; p++) {
+    memory_sync(c.memory, p, addr(&c.x[0]), true, false);
+    for (int i = 0; i < 64; i++) put(&c, &c.y[i], 1, at(&c, p, 2, 1));
+    memory_sync(c.memory, p, addr(&c.x[0]), false, true);
+  }
+  close_remarks(&c, "one after the other", 4, "");
+
+  open_case(&c); /* by bytes, of cells that become finer */
+  char byte = 0;
+  for (int i = 0; i < 63; i++) put(&c, &c.y[i], 1, at(&c, 0, 1, 1));
+  memory_write(c.memory, addr(&c.y[63]) + 1, 1, &byte, at(&c, 0, 2, 1));
+  close_remarks(&c, "all but three bytes", 1,
+                "4: 3 of the 256 elements of 'y_ptr' are never written: first y_ptr[252]\n");
+}
+
 /* ---- arguments that share memory ---- */
 
 static void test_alias(void) {
@@ -322,6 +373,7 @@ int main(void) {
   test_conflicts();
   test_order();
   test_lock();
+  test_remarks();
   test_alias();
   return report();
 }
