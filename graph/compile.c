@@ -6,6 +6,7 @@
 #include "graph/functions.h"
 #include "graph/helpers.h"
 #include "graph/in_place.h"
+#include "graph/insert.h"
 #include "graph/memory.h"
 #include "graph/passes.h"
 #include "graph/separate.h"
@@ -123,7 +124,7 @@ static Name kernel_name(Compiler *c, const Group *g) {
 }
 
 static void add_arguments(Compiler *c, const Kernel *k, PlanStep *s) {
-  s->args = ARENA_ARRAY(c->g->arena, StepArg, k->buffers.len + k->symbols.len);
+  s->args = ARENA_ARRAY(c->g->arena, StepArg, k->buffers.len + k->symbols.len + k->offsets.len);
   for (size_t i = 0; i < k->buffers.len; i++) {
     const KernelBuffer *b = &k->buffers.data[i];
     Name name = pool_name(c->g->names, arena_printf(c->g->arena, "%s_ptr", b->name));
@@ -133,6 +134,11 @@ static void add_arguments(Compiler *c, const Kernel *k, PlanStep *s) {
   for (size_t i = 0; i < k->symbols.len; i++) {
     Dim d = k->symbols.data[i];
     s->args[s->nargs++] = (StepArg){.name = kernel_symbol_name(k, d), .kind = STEP_INT, .value = d};
+  }
+  for (size_t i = 0; i < k->offsets.len; i++) {
+    const KernelOffset *o = &k->offsets.data[i];
+    s->args[s->nargs++] =
+        (StepArg){.name = pool_name(c->g->names, o->name), .kind = STEP_INT, .value = o->value};
   }
 }
 
@@ -390,6 +396,7 @@ static void set_gpu(Graph *g, const Rates *gpu) {
 bool graph_compile(Graph *g, const CompileOptions *options, Plan *out) {
   set_gpu(g, options->gpu);
   if (!run_passes(g, options, options->stages) || !all_primitive(g) || !all_passed(g)) return false;
+  graph_insert_slices(g);
   graph_separate(g);
   *out = (Plan){.graph = g};
   Compiler c = {.g = g, .options = options, .plan = out};

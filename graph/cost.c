@@ -141,7 +141,8 @@ static void count_inlined(Node **operand, void *ctx) {
   if (c->f->of[n->id] || n->kind == NODE_INPUT || n->type.kind != VALUE_TENSOR) return;
   if (c->seen[n->id] == c->group->number + 1) return;
   c->seen[n->id] = c->group->number + 1;
-  if (n->kind == NODE_CALL && prim_kind(n->op) != PRIM_VIEW) {
+  PrimKind k = n->kind == NODE_CALL ? prim_kind(n->op) : PRIM_VIEW;
+  if (k != PRIM_VIEW && k != PRIM_EMPTY) {
     Dim elements = numel(c, n);
     if (c->domain) elements = dim_min(c->graph->dims, elements, c->domain);
     vec_push(c->arena, &c->inlined, n);

@@ -13,6 +13,8 @@ enum {
   KEPT_BYTES_MAX = 4 << 20, /* of a value that is computed once */
   ROUNDING = 32,            /* weights may grow by such a part, to whole vectors */
   INLINE_DEPTH_MAX = 32,    /* nodes of no group in a row */
+  SLICES_MAX = 64,          /* that a group writes beside those of what it computes */
+  SLICE_GROUPS_MAX = 8,     /* the latest of a memory's groups that another slice may join */
   INLINE_NODES_MAX = 256    /* nodes of no group below one, each as often as it is reached */
 };
 
@@ -30,9 +32,13 @@ typedef struct {
   int64_t bytes;  /* in memory that are read to compute it */
 } Info;
 
+/* The groups that write slices of a memory, the latest last. */
+typedef VEC(Group *) Writers;
+
 typedef struct {
   Fusion *f;
   Info *info;          /* by node id */
+  Writers *writers;    /* by node id of a memory */
   Group **last_reader; /* by node id: the last group that reads it */
   bool together;       /* nodes share kernels */
 } Fuser;
@@ -44,12 +50,16 @@ static bool is_tensor(const Node *n) { return n->type.kind == VALUE_TENSOR; }
 static bool computes(const Node *n) {
   if (n->kind != NODE_CALL || !is_tensor(n)) return false;
   PrimKind k = prim_kind(n->op);
-  return k != PRIM_VIEW && k != PRIM_NONE;
+  return k != PRIM_VIEW && k != PRIM_NONE && k != PRIM_EMPTY && k != PRIM_INSERTED;
+}
+
+static bool is_insert(const Node *n) {
+  return n->kind == NODE_CALL && prim_kind(n->op) == PRIM_INSERT;
 }
 
 static bool loops(PrimKind k) {
   return k == PRIM_POINTWISE || k == PRIM_REDUCE || k == PRIM_SCAN || k == PRIM_WINDOW ||
-         k == PRIM_GATHER || k == PRIM_PIECES || k == PRIM_CREATE;
+         k == PRIM_GATHER || k == PRIM_PIECES || k == PRIM_CREATE || k == PRIM_INSERT;
 }
 
 static bool is_scatter(const Node *n) { return prim_kind(n->op) == PRIM_SCATTER; }
@@ -175,7 +185,8 @@ static bool is_inlined(Fuser *s, Node *n) {
   graph_each_use(n, note_free, &u);
   bool kept = is_kept(s, n), wanted = kept && info->varies && !info->free;
   if (fuse_is_view(n) || (s->together && fits_inline(s, n, k) && !wanted)) return true;
-  s->f->once[n->id] = kept || is_worth_memory(s, n);
+  bool slice = k == PRIM_INSERT || k == PRIM_EMPTY; /* insert.c has decided */
+  if (!slice) s->f->once[n->id] = kept || is_worth_memory(s, n);
   info->bytes = bytes_of(s->f->graph, n);
   info->depth = 0;
   return false;
@@ -202,6 +213,7 @@ typedef struct {
 static void check_use(Node *operand, const Dim *place, void *ctx) {
   Check *c = ctx;
   if (c->f->of[operand->id] != c->group) return;
+  if (prim_kind(operand->op) == PRIM_INSERTED) c->apart = operand;
   Dim own[GRAPH_RANK_MAX];
   group_place(c->f, c->group, operand, own);
   for (uint32_t i = 0; i < operand->type.rank; i++)
@@ -359,6 +371,36 @@ static Group *group_new(Fusion *f, Node *n) {
   return g;
 }
 
+/* One of the latest groups that write to the same memory, and may n. */
+static Group *writer_for(const Fuser *s, Node *n, const Group *after) {
+  const Writers *w = &s->writers[n->args[0].node->id];
+  for (size_t i = 0; i < SLICE_GROUPS_MAX && i < w->len; i++) {
+    Group *g = w->data[w->len - 1 - i];
+    if ((after && g->number <= after->number) || g->nodes.len >= SLICES_MAX) continue;
+    if (!join(s, g, n).kind) return g;
+  }
+  return NULL;
+}
+
+static void note_writer(Fuser *s, Node *n, Group *g) {
+  Writers *w = &s->writers[n->args[0].node->id];
+  for (size_t i = 0; i < SLICE_GROUPS_MAX && i < w->len; i++)
+    if (w->data[w->len - 1 - i] == g) return;
+  vec_push(s->f->arena, w, g);
+}
+
+/* All slices have been written when the last of their groups has run. */
+static void assign_inserted(Fuser *s, Node *n) {
+  const Arg *slices = &n->args[1];
+  Group *last = NULL;
+  for (uint32_t i = 0; i < slices->n; i++) {
+    Group *g = s->f->of[slices->items[i].node->id];
+    if (!last || g->number > last->number) last = g;
+  }
+  s->f->of[n->id] = last;
+  s->info[n->id].bytes = bytes_of(s->f->graph, n);
+}
+
 static void assign(Fuser *s, Node *n) {
   Fusion *f = s->f;
   Candidates c = {.s = s, .once = f->once[n->id]};
@@ -370,7 +412,9 @@ static void assign(Fuser *s, Node *n) {
   else if (c.latest) *stop = join(s, c.latest, n);
   if (s->together && c.latest && !stop->kind) g = c.latest;
   if (!g && s->together && later && !join(s, c.sibling, n).kind) g = c.sibling;
+  if (!g && s->together && is_insert(n)) g = writer_for(s, n, c.latest);
   if (!g) g = group_new(f, n);
+  if (is_insert(n)) note_writer(s, n, g);
   f->of[n->id] = g;
   g->work += work_of(s, n);
   s->info[n->id].depth = s->info[n->id].below = 0;
@@ -398,6 +442,8 @@ static void find_stored(Fusion *f) {
     for (size_t k = 0; k < c.group->nodes.len; k++)
       each_operand(f, c.group->nodes.data[k], note_stored, &c);
   }
+  for (Node *n = f->graph->first; n; n = n->next)
+    if (is_insert(n)) f->stored[n->id] = true;
   for (size_t i = 0; i < f->reads.len; i++)
     f->stored[f->reads.data[i].node->args[1].node->id] = true;
   graph_each_use(f->graph->last, note_output, f);
@@ -414,6 +460,7 @@ Fusion *fuse(Graph *g, Arena *a, const FuseOptions *options) {
   Fuser s = {.f = f, .together = options->together};
   s.info = ARENA_ARRAY(a, Info, g->nids);
   s.last_reader = ARENA_ARRAY(a, Group *, g->nids);
+  s.writers = ARENA_ARRAY(a, Writers, g->nids);
   for (uint32_t i = 0; i < dims_symbols(g->dims); i++) {
     Dim symbol = dims_symbol_at(g->dims, i);
     if (!symbol->indexed) vec_push(a, &f->symbols, symbol);
@@ -422,7 +469,8 @@ Fusion *fuse(Graph *g, Arena *a, const FuseOptions *options) {
   for (Node *n = g->first; n; n = n->next) {
     if (n->kind == NODE_INPUT && is_tensor(n)) s.info[n->id].bytes = bytes_of(g, n);
     if (n->kind != NODE_CALL && n->kind != NODE_GETITEM) continue;
-    if (!is_inlined(&s, n) && computes(n)) assign(&s, n);
+    if (n->kind == NODE_CALL && prim_kind(n->op) == PRIM_INSERTED) assign_inserted(&s, n);
+    else if (!is_inlined(&s, n) && computes(n)) assign(&s, n);
     if (prim_reads_size(n)) vec_push(a, &f->reads, ((FusionRead){n, (uint32_t)f->groups.len}));
   }
   find_stored(f);

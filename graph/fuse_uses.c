@@ -91,6 +91,7 @@ void each_use_at(const Fusion *f, Node *n, const Dim *place, UseAt *use, void *c
     case PRIM_GATHER: gather_uses(f, n, place, use, ctx); return;
     case PRIM_WINDOW: window_uses(f, n, place, use, ctx); return;
     case PRIM_PIECES: piece_uses(f, n, place, use, ctx); return;
+    case PRIM_INSERT: reach(f, n->args[1].node, place, use, ctx); return;
     case PRIM_SEARCH:
     case PRIM_SCATTER: memory_uses(f, n, place, use, ctx); return;
     default: graph_each_use(n, reach_operand, &w);

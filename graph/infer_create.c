@@ -47,6 +47,13 @@ void infer_random(Infer *in) {
   infer_set(in, bits ? DT_I32 : DT_F32, n, size);
 }
 
+void infer_nereid_empty(Infer *in) {
+  Dim size[GRAPH_RANK_MAX];
+  uint32_t n = infer_sizes(in, "size", size);
+  infer_bool(in, "once");
+  infer_set(in, infer_dtype(in, "dtype", DT_F32), n, size);
+}
+
 void infer_randperm(Infer *in) {
   Dim n = infer_size(in, "n");
   infer_set(in, infer_dtype(in, "dtype", NUMBER_DTYPE), 1, &n);

@@ -57,6 +57,19 @@ void infer_select(Infer *in) {
   infer_remove_axes(in, x, 1u << axis);
 }
 
+/* What is written into the memory, and then all of that. */
+void infer_insert_slice(Infer *in) {
+  infer_axis_arg(in, "dim", infer_self(in)->rank);
+  infer_size(in, "start");
+  in->result = *infer_tensor(in, "src");
+}
+
+void infer_inserted(Infer *in) {
+  uint32_t n;
+  infer_tensors(in, "slices", &n);
+  in->result = *infer_self(in);
+}
+
 void infer_select_scatter(Infer *in) {
   infer_select(in);
   check_part(in);

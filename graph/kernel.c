@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "graph/gather.h"
+#include "graph/insert.h"
 #include "graph/known.h"
 #include "graph/narrow.h"
 #include "graph/text.h"
@@ -39,7 +40,8 @@ const char *kernel_carried(Kernel *k, const Node *n, const char *suffix) {
 }
 
 static KernelBuffer *add_buffer(Kernel *k, Node *n) {
-  bool out = k->f->of[n->id] == k->group;
+  bool empty = n->kind == NODE_CALL && prim_kind(n->op) == PRIM_EMPTY;
+  bool out = empty || k->f->of[n->id] == k->group;
   uint32_t number = out ? k->outputs++ : k->inputs++;
   Name name = arena_printf(k->arena, "%s%u", out ? "out" : "in", number);
   vec_push(k->arena, &k->buffers, ((KernelBuffer){.node = n, .name = name}));
@@ -562,6 +564,7 @@ Value kernel_value(Kernel *k, Node *n, const Dim *place) {
       if (dim_is(k->group->r, 1)) return scan_of_one(k, n, place);
       break;
     case PRIM_WINDOW: return kernel_window(k, n, place);
+    case PRIM_INSERT: return kernel_value(k, n->args[1].node, place);
     case PRIM_REDUCE:
       if (dim_is(k->group->r, 1)) return unreduced(k, n, place);
       break;
@@ -579,17 +582,36 @@ static const char *with_axes(Kernel *k, const char *index, unsigned axes, unsign
   return index;
 }
 
+/* The offset of the first slice that the kernel writes, as a parameter. */
+static const KernelOffset *offset_of(Kernel *k, const Node *n) {
+  const Node *memory = n->args[0].node;
+  for (size_t i = 0; i < k->offsets.len; i++)
+    if (k->offsets.data[i].memory == memory) return &k->offsets.data[i];
+  KernelOffset o = {memory, kernel_fresh(k, "offset"), insert_offset(k->graph, n)};
+  vec_push(k->arena, &k->offsets, o);
+  return &vec_last(&k->offsets);
+}
+
+/* The index of n's element in a slice, from the first that the kernel writes. */
+static const char *slice_index(Kernel *k, const Node *n, const Dim *place, unsigned *axes) {
+  const KernelOffset *o = offset_of(k, n);
+  Dim offset = dim_sub(k->graph->dims, insert_place(k->graph, n, place), o->value);
+  return arena_printf(k->arena, "%s + %s", o->name, kernel_index(k, offset, axes));
+}
+
 void kernel_store(Kernel *k, Node *n, Value v) {
   Dim place[GRAPH_RANK_MAX];
   group_place(k->f, k->group, n, place);
   unsigned axes = 0, wanted = AXIS_X;
   bool columns = k->group->kind != GROUP_LOOPS || !dim_is(k->group->r, 1);
   if (columns && k->f->role[n->id] == ROLE_FULL) wanted |= AXIS_R;
+  bool slice = prim_kind(n->op) == PRIM_INSERT;
   Dim offset = linear_of_place(k->graph->dims, place, n->type.shape, n->type.rank);
-  const char *index = kernel_index(k, offset, &axes);
+  const char *index = slice ? slice_index(k, n, place, &axes) : kernel_index(k, offset, &axes);
   index = with_axes(k, index, axes, wanted);
   axes |= wanted;
-  kernel_line(k, "tl.store(%s + %s, %s%s)", element_buffer(k, n, index), index,
+  Node *to = slice ? n->args[0].node : n;
+  kernel_line(k, "tl.store(%s + %s, %s%s)", element_buffer(k, to, index), index,
               kernel_cast(k, v, n->type.dtype), mask_argument(k, axes));
 }
 
@@ -601,6 +623,7 @@ const char *kernel_parameters(Kernel *k) {
     text_printf(&t, "%s%s_ptr", i ? ", " : "", k->buffers.data[i].name);
   for (size_t i = 0; i < k->symbols.len; i++)
     text_printf(&t, ", %s", kernel_symbol_name(k, k->symbols.data[i]));
+  for (size_t i = 0; i < k->offsets.len; i++) text_printf(&t, ", %s", k->offsets.data[i].name);
   return t.data;
 }
 

@@ -55,6 +55,14 @@ typedef struct {
   const char *name;
 } Carried;
 
+/* A parameter NAME: elements of a memory before what a kernel writes there.  So that kernels that
+ * write to other slices of it are one. */
+typedef struct {
+  const Node *memory;
+  const char *name;
+  Dim value;
+} KernelOffset;
+
 typedef struct KernelName KernelName;
 
 /* A name that a variable has, and what its base's suffix was before. */
@@ -72,6 +80,7 @@ typedef struct {
   uint32_t inputs, outputs, inouts; /* of the buffers */
   uint32_t accesses;                /* loads and stores so far */
   VEC(Dim) symbols;         /* parameters of the graph's symbolic sizes */
+  VEC(KernelOffset) offsets;
   VEC(Binding) bindings;
   VEC(Memo) memo;
   VEC(Carried) carried;

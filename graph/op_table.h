@@ -716,6 +716,9 @@
   X(counted, VIEW, "nereid.counted.default", "(Tensor self, Tensor count, SymInt size) -> Tensor") \
   X(place_like, SCAN, "nereid.cummax_place.default", "(Tensor self, int dim) -> Tensor") \
   X(place_like, SCAN, "nereid.cummin_place.default", "(Tensor self, int dim) -> Tensor") \
+  X(nereid_empty, EMPTY, "nereid.empty.default", "(SymInt[] size, *, ScalarType dtype, bool once) -> Tensor") \
+  X(insert_slice, INSERT, "nereid.insert_slice.default", "(Tensor self, Tensor src, int dim, SymInt start) -> Tensor") \
+  X(inserted, INSERTED, "nereid.inserted.default", "(Tensor self, Tensor[] slices) -> Tensor") \
   X(merge, SEARCH, "nereid.merge.default", "(Tensor self, int run) -> Tensor") \
   X(of_sort_key, POINTWISE, "nereid.of_sort_key.default", "(Tensor self) -> Tensor") \
   X(window_pool, WINDOW, "nereid.pool_max.default", "(Tensor input, SymInt[] kernel, SymInt[] stride, SymInt[] padding, SymInt[] dilation, int first) -> Tensor") \

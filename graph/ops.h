@@ -20,6 +20,9 @@ typedef enum {
   PRIM_SEARCH,      /* from its first operand, which lies in memory, read at several places */
   PRIM_SCATTER,     /* writes to its first operand, which nothing else uses */
   PRIM_PIECES,      /* aten.cat, aten.constant_pad_nd */
+  PRIM_EMPTY,       /* memory, for the two that follow (graph/insert.h) */
+  PRIM_INSERT,      /* its operand, also written to a slice of that memory */
+  PRIM_INSERTED,    /* what the memory has then */
   PRIM_WINDOW,      /* from the elements of a window (graph/window.h): pooling, depthwise */
   PRIM_MATMUL,      /* aten.mm, aten.bmm */
   PRIM_CONVOLUTION, /* nereid.conv */

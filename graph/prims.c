@@ -16,8 +16,13 @@ bool prim_puts(const Node *n) {
          !strcmp(n->args[REDUCE].name, "put");
 }
 
+static bool is_written(const Node *n) {
+  PrimKind k = n->kind == NODE_CALL ? prim_kind(n->op) : PRIM_NONE;
+  return k == PRIM_SCATTER || k == PRIM_INSERT || k == PRIM_INSERTED;
+}
+
 Node *prim_memory(Node *n) {
-  while (n->kind == NODE_CALL && prim_kind(n->op) == PRIM_SCATTER) n = n->args[0].node;
+  while (is_written(n)) n = n->args[0].node;
   return n;
 }
 

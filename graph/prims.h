@@ -7,6 +7,7 @@
  *   reduce     from the elements of its operand along some axes
  *   create     from the place alone (arange, full)
  *   pieces     from an element of one of its operands, or a constant, depending on the place
+ *   insert     its operand's, in a slice of memory that others share
  *   gather     from an element of its operand at a place that other operands say
  *   others     matmul, convolution, attention, sort, scan, scatter: a template each */
 #ifndef NEREID_GRAPH_PRIMS_H
@@ -24,7 +25,8 @@ uint32_t prim_in_memory(const Node *n);
 bool prim_suppresses(const Node *n);
 /* Is it a nereid.scatter that writes each element to a place of its own? */
 bool prim_puts(const Node *n);
-/* The node in whose memory n's value is: what n, a PRIM_SCATTER, writes to, or n itself. */
+/* The node in whose memory n's value is: what n, a PRIM_SCATTER, or the slices of a PRIM_INSERTED
+ * are written to, or n itself. */
 Node *prim_memory(Node *n);
 /* Products of matrices, also implicit ones. */
 bool prim_is_product(PrimKind k);
