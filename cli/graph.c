@@ -13,6 +13,8 @@
 
 enum {
   OPT_WEIGHTS = 1,
+  OPT_INPUT,
+  OPT_RANDOM,
   OPT_OUT_DIR,
   OPT_DEVICE,
   OPT_MODE,
@@ -32,6 +34,10 @@ enum {
 
 static const Option options[] = {
     {OPT_WEIGHTS, "--weights", "MODEL", "where a graph as text has its parameters from"},
+    {OPT_INPUT, "--input", "NAME=FILE", "an input by its name: an array, or an integer",
+     .repeats = true},
+    {OPT_RANDOM, "--random-inputs", NULL,
+     "draws inputs that are not given: normal floats, zeros for integers and truth values"},
     {OPT_OUT_DIR, "--out-dir", "DIR", "writes output_0.npy ... there instead of printing"},
     {OPT_DEVICE, "--device", "D", "cuda, cpu, nest or interp; cuda if there is a GPU, else cpu",
      .choices = CHOICES_DEVICE},
@@ -86,10 +92,20 @@ static int take_positional(Graphs *g, const char *value) {
   return STATUS_OK;
 }
 
+static int take_input(Graphs *g, const char *value) {
+  const char *equals = strchr(value, '=');
+  if (!equals || equals == value || !equals[1]) return args_error(E_CLI_INPUT_FORM, value);
+  return strings_add(number_is(value) ? &g->numbers : &g->named, value, strlen(value))
+             ? STATUS_OK
+             : STATUS_PROBLEM;
+}
+
 static int take(Graphs *g, int id, const char *value) {
   switch (id) {
     case ARGS_POSITIONAL: return take_positional(g, value);
     case OPT_WEIGHTS: g->source.weights = value; return STATUS_OK;
+    case OPT_INPUT: return take_input(g, value);
+    case OPT_RANDOM: g->draw = true; return STATUS_OK;
     case OPT_OUT_DIR: g->out_dir = value; return STATUS_OK;
     case OPT_DEVICE: g->device_name = value; return STATUS_OK;
     case OPT_MODE: g->options.mode = value; return STATUS_OK;
@@ -213,15 +229,19 @@ static void free_all(Graphs *g) {
   launch_device_close(g->device);
   nereid_graph_free(g->graph);
   for (int i = 0; g->inputs && i < g->ninputs; i++) nereid_value_free(g->inputs[i]);
-  for (int i = 0; g->values && i < g->files.len; i++) nereid_value_free(g->values[i]);
+  for (int i = 0; g->values && i < g->files.len + g->named.len; i++)
+    nereid_value_free(g->values[i]);
   for (int i = 0; g->outputs && i < g->noutputs; i++) nereid_value_free(g->outputs[i]);
   free(g->inputs);
   free(g->values);
   free(g->given);
+  for (int i = 0; g->names && i < g->named.len; i++) free((char *)g->names[g->files.len + i]);
+  free(g->names);
   free(g->outputs);
   free(g->in);
   free(g->out);
   strings_free(&g->files);
+  strings_free(&g->named);
   strings_free(&g->rules);
   strings_free(&g->numbers);
   ranges_free(&g->ranges);
@@ -236,7 +256,8 @@ static int open_and_run(Graphs *g) {
   if (g->emit) return emit(g);
   if (!g->device_name) g->device_name = nereid_device_count("cuda") > 0 ? "cuda" : "cpu";
   /* Without a run to measure there is nothing to compile for. */
-  bool runs = g->files.len || g->time || g->trace || g->out_dir || g->compare;
+  bool given = g->files.len || g->named.len || g->numbers.len || g->draw;
+  bool runs = given || g->time || g->trace || g->out_dir || g->compare;
   bool only_explain = g->explain && !runs;
   if (only_explain) g->emit = "explain";
   return only_explain ? emit(g) : run_model(g);

@@ -14,12 +14,14 @@ typedef struct {
   Ranges ranges;
   const char *device_name, *emit, *output, *out_dir, *compare, *trace;
   double tolerance; /* negative: what fits the output's dtype */
-  bool time, explain;
-  Strings files;         /* of inputs */
+  bool time, explain, draw;
+  Strings files;         /* of inputs, in the model's order */
+  Strings named;         /* x=FILE.npy: inputs by their names */
   Strings rules;         /* files of rewrite rules */
   Strings numbers;       /* n=5: inputs that are no tensors */
   nereid_value **values; /* what they hold; NULL: moved to `inputs` */
   nereid_tensor *given;  /* of these values */
+  const char **names;    /* of those that are named; NULL: of the others */
   nereid_device *device;
   nereid_graph *graph;
   nereid_executable *e;
@@ -32,7 +34,7 @@ typedef struct {
 
 /* The files' arrays: the model may need their values when it is read. */
 int graphs_load(Graphs *g);
-/* Of the files, of the numbers that are named, and drawn where nothing is given. */
+/* Of the files, of what is named, and drawn where nothing is given, if that was asked for. */
 int graphs_make_inputs(Graphs *g);
 /* Of the text of a value, which is freed; NULL: out of memory. */
 int graphs_parse(nereid_value **out, char *text);

@@ -205,6 +205,14 @@ int nereid_executable_input_shape(int64_t *shape, nereid_executable *e, const ne
   return executable_input_shape(e->e, given, ngiven, (uint32_t)i, shape);
 }
 
+int nereid_executable_input_follows(nereid_executable *e, const nereid_tensor *given, int ngiven,
+                                    int i) {
+  uint32_t n = executable_inputs(e->e);
+  if (i < 0 || (uint32_t)i >= n) return no_such("input", i, n);
+  if (!executable_input(e->e, (uint32_t)i)) return 0;
+  return executable_input_follows(e->e, given, ngiven, (uint32_t)i);
+}
+
 /* ---- running ---- */
 
 int nereid_executable_prepare(nereid_executable *e, const nereid_tensor *inputs, int ninputs,

@@ -339,6 +339,16 @@ int executable_input_shape(Executable *e, const nereid_tensor *given, int n, uin
   return error_guard(e->arena, choose_body, &c);
 }
 
+static int follows_body(void *arg) {
+  const Choice *c = arg;
+  return sizes_follows(c->e->sizes, c->given, c->n, c->e->sizes->inputs[c->i]);
+}
+
+int executable_input_follows(Executable *e, const nereid_tensor *given, int n, uint32_t i) {
+  Choice c = {e, given, n, i, NULL};
+  return error_guard(e->arena, follows_body, &c);
+}
+
 /* The N of "cuda:N". */
 static int32_t ordinal(const nereid_device *d) {
   const char *colon = strchr(d->name, ':');

@@ -36,6 +36,7 @@ uint32_t executable_outputs(const Executable *e);
 const PlanBuffer *executable_input(const Executable *e, uint32_t i);
 /* The sizes of input i, or of a number the number, where the first n inputs are as given, if they
  * have a dtype; what these leave open is chosen. */
+int executable_input_follows(Executable *e, const nereid_tensor *given, int n, uint32_t i);
 int executable_input_shape(Executable *e, const nereid_tensor *given, int n, uint32_t i,
                            int64_t *shape);
 const PlanBuffer *executable_output(const Executable *e, uint32_t i);

@@ -123,6 +123,15 @@ static ValueType type_of_value(Model *m, const nereid_tensor *t) {
   return value_tensor(m->graph, dtype, (uint32_t)t->ndim, shape);
 }
 
+/* The tensor that is given for an input, by its place or its name; NULL: none. */
+static const nereid_tensor *given_for(const nereid_graph_source *s, const Node *n, int number) {
+  for (int i = 0; i < s->ninputs; i++) {
+    const char *name = s->input_names ? s->input_names[i] : NULL;
+    if (name ? !strcmp(name, n->name) : i == number) return &s->inputs[i];
+  }
+  return NULL;
+}
+
 /* Inputs without a type have that of what is given for them. */
 static void take_types(Model *m, const nereid_graph_source *s) {
   int number = 0;
@@ -130,7 +139,8 @@ static void take_types(Model *m, const nereid_graph_source *s) {
     bool open = n->type.kind == VALUE_UNKNOWN;
     if (n->kind != NODE_INPUT || !(open || n->type.kind == VALUE_TENSOR)) continue;
     if (n->input.kind == INPUT_USER) {
-      if (open && number < s->ninputs) n->type = type_of_value(m, &s->inputs[number]);
+      const nereid_tensor *given = open ? given_for(s, n, number) : NULL;
+      if (given) n->type = type_of_value(m, given);
       number++;
     } else if (open && m->weights) {
       const Weight *w = weights_find(m->weights, n->input.tensor);
@@ -146,7 +156,7 @@ static Graph *read_onnx(Model *m, const nereid_graph_source *s, const char *path
   *file = data ? onnx_of_bytes(m->arena, m->names, m->diags, path, data, s->size)
                : onnx_open(m->arena, m->names, m->diags, path);
   m->weights = weights_new(m->arena);
-  OnnxGiven given = {s->inputs, s->ninputs > 0 ? (uint32_t)s->ninputs : 0};
+  OnnxGiven given = {s->inputs, s->ninputs > 0 ? (uint32_t)s->ninputs : 0, s->input_names};
   return *file ? onnx_read(m->arena, m->names, m->diags, *file, given, m->weights) : NULL;
 }
 

@@ -53,6 +53,7 @@ typedef struct {
    * value.  The rest is not looked at. */
   const nereid_tensor *inputs;
   int ninputs;
+  const char *const *input_names; /* of `inputs`; NULL, here or in it: the input at that place */
 } nereid_graph_source;
 
 /* A model with operators that are not supported is read too: all of them are named in one message
@@ -142,6 +143,10 @@ NEREID_API int nereid_executable_output(nereid_graph_value *out, const nereid_ex
  * call. */
 NEREID_API int nereid_executable_input_shape(int64_t *shape, nereid_executable *e,
                                              const nereid_tensor *given, int ngiven, int i);
+
+/* 1 if input i is a number that the given inputs decide, such as a size of one of them; else 0. */
+NEREID_API int nereid_executable_input_follows(nereid_executable *e, const nereid_tensor *given,
+                                               int ngiven, int i);
 
 /* ---- running ---- */
 

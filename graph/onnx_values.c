@@ -66,11 +66,21 @@ static void fix_input(Onnx *r, Node *input, const OnnxKnown *k) {
   input->input.fixed = fixed;
 }
 
+/* The tensor that the caller gave for an input, by its place or its name; NULL if there is none. */
+static const nereid_tensor *given_tensor(const Onnx *r, const OnnxValue *v) {
+  const OnnxGiven *given = &r->given;
+  for (uint32_t i = 0; i < given->n; i++) {
+    const char *name = given->names ? given->names[i] : NULL;
+    if (name ? !strcmp(name, v->name) || !strcmp(name, v->input->name) : i == v->number)
+      return &given->tensors[i];
+  }
+  return NULL;
+}
+
 /* The value that the caller gave for an input; NULL if there is none that fits. */
 static const OnnxKnown *given_value(Onnx *r, const OnnxValue *v) {
-  if (v->number >= r->given.n) return NULL;
-  const nereid_tensor *t = &r->given.tensors[v->number];
-  if (!fits(t, &v->type)) return NULL;
+  const nereid_tensor *t = given_tensor(r, v);
+  if (!t || !fits(t, &v->type)) return NULL;
   OnnxKnown *k = ARENA_NEW(r->arena, OnnxKnown);
   int64_t *shape = ARENA_ARRAY(r->arena, int64_t, v->type.rank);
   *k = (OnnxKnown){.dtype = v->type.dtype, .rank = v->type.rank, .shape = shape, .n = 1};

@@ -310,6 +310,14 @@ int sizes_bind_some(Sizes *s, const nereid_tensor *inputs, int n) {
   return code ? code : check_shapes(s, inputs, (uint32_t)n);
 }
 
+int sizes_follows(Sizes *s, const nereid_tensor *inputs, int n, const PlanBuffer *b) {
+  int64_t value;
+  if (n < 0 || (uint32_t)n > s->ninputs)
+    return error_set(NEREID_E_USAGE, E_GRAPH_INPUT_COUNT, s->ninputs, n);
+  int code = bind_given(s, inputs, (uint32_t)n);
+  return code ? code : b->value && sizes_eval(s, b->value, &value);
+}
+
 static int64_t large(DimRange r, int64_t most) {
   int64_t size = r.hi < most ? r.hi : most, whole = size & ~(int64_t)15;
   if (size < r.lo) return r.lo;

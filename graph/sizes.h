@@ -31,6 +31,8 @@ int sizes_bind(Sizes *s, const nereid_tensor *inputs, int n);
  * symbols that these leave open become
  * some number in their range, so that inputs of the right shapes can be made. */
 int sizes_bind_some(Sizes *s, const nereid_tensor *inputs, int n);
+/* 1 if the number that input b is follows from these inputs, else 0. */
+int sizes_follows(Sizes *s, const nereid_tensor *inputs, int n, const PlanBuffer *b);
 /* The same without inputs, for measuring: symbols become as large as their ranges allow, up to
  * `most`, and multiples of 16 if they can. */
 int sizes_bind_large(Sizes *s, int64_t most);

@@ -47,6 +47,13 @@
   "unknown stage `%s`%s; stages are graph, kernels, plan, dot, fused, explain"
 #define E_CLI_TOLERANCE "--tol must be a number from 0 on, not `%s`"
 #define E_CLI_INPUTS "the model takes %d inputs, %d files are given"
+#define E_CLI_INPUT_FORM "--input is written NAME=FILE.npy, or NAME=INTEGER, not `%s`"
+#define E_CLI_INPUT_NAME "the model has no input `%s`%s"
+#define E_CLI_INPUT_TWICE "input %d (%s) is given twice"
+#define E_CLI_INPUT_MISSING \
+  "input %d (%s, %s) of %d has no value: give files in the model's order, or --input %s=FILE, " \
+  "or have all that is missing drawn by --random-inputs"
+#define N_CLI_DRAWN "input %d (%s) is drawn: %s[%s], %s\n"
 #define E_CLI_COMPARE_SHAPE "output %d has shape %s, the file to compare it with has %s"
 #define E_CLI_COMPARE_EXACT "output %d is not what is expected; integers must be equal"
 #define E_CLI_COMPARE "output %d is not what is expected: past the tolerance, %g of the norm"

@@ -7,7 +7,7 @@ $python -c "import numpy; numpy.save('$TMP/n.npy', numpy.array(3)); numpy.save('
 nereid graph graph_number.py $TMP/x.npy $TMP/n.npy m=4 --device interp
 nereid graph graph_number.py n=3 $TMP/x.npy --device interp
 nereid graph $TMP/n.plan $TMP/x.npy n=0 --device cpu
-nereid graph graph_number.py --device interp | tail -2
+nereid graph graph_number.py --random-inputs --device interp | tail -2
 nereid graph graph_number.py $TMP/x.npy n=3 m=5 --device interp
 nereid graph graph_number.py $TMP/x.npy n=-1 --device interp
 nereid graph graph_number.py $TMP/x.npy $TMP/x.npy --device interp
@@ -15,7 +15,7 @@ nereid graph graph_number.py k=3 --device interp
 nereid graph graph_number.py x=3 --device interp
 nereid graph graph_number.py n=3 n=4 --device interp
 nereid graph graph_number.py n=3 $TMP/x.npy m=4 $TMP/n.npy --device interp
-nereid graph graph_number.py --range s1=2..4 n=5 --device interp
-nereid graph graph_number_kinds.py --device interp
+nereid graph graph_number.py --range s1=2..4 n=5 --random-inputs --device interp
+nereid graph graph_number_kinds.py --random-inputs --device interp
 sed 's/"i64\[\]" gives/"f32[]" gives/' $TMP/n.plan > $TMP/bad.plan
 nereid graph $TMP/bad.plan --emit plan 2>&1 | sed "s#.*/bad.plan#bad.plan#" >&2

@@ -6,10 +6,10 @@ def forward(self, x: "f32[s0, 4]", i: "i64[2]"):
     add: "i64[2]" = torch.ops.aten.add.Tensor(i, 7)
     return (rows, add)
 END
-nereid graph $TMP/g.py --device interp
-nereid graph $TMP/g.py --device cpu --out-dir $TMP/out && ls $TMP/out
-nereid graph $TMP/g.py --device nest --compare $TMP/out
-nereid graph $TMP/g.py --device cpu --mode eager --compare $TMP/out --tol 0
+nereid graph $TMP/g.py --random-inputs --device interp
+nereid graph $TMP/g.py --random-inputs --device cpu --out-dir $TMP/out && ls $TMP/out
+nereid graph $TMP/g.py --random-inputs --device nest --compare $TMP/out
+nereid graph $TMP/g.py --random-inputs --device cpu --mode eager --compare $TMP/out --tol 0
 cp $TMP/out/output_0.npy $TMP/out/input_0.npy
-nereid graph $TMP/g.py $TMP/out/input_0.npy --device interp | head -n 1
-nereid graph $TMP/g.py --device interp --time | sed 's/[0-9.]* us .*/N us/; s/mapped.*//'
+nereid graph $TMP/g.py $TMP/out/input_0.npy --random-inputs --device interp | head -n 1
+nereid graph $TMP/g.py --random-inputs --device interp --time | sed 's/[0-9.]* us .*/N us/; s/mapped.*//'

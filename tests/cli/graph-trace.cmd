@@ -5,7 +5,7 @@ def forward(self, n: "f32[]", x: "f32[4, 8]"):
     sum_1 = torch.ops.aten.sum.dim_IntList(x, [1])
     return (sum_1, add_)
 END
-nereid graph $TMP/count.py --device interp --trace $TMP/t.json
+nereid graph $TMP/count.py --random-inputs --device interp --trace $TMP/t.json
 $PYTHON - $TMP/t.json <<'END'
 import json, sys
 trace = json.load(open(sys.argv[1]))["traceEvents"]
@@ -21,5 +21,5 @@ print(all(e["dur"] >= 0 and e["ts"] >= 0 for e in spans),
       all(a["ts"] + a["dur"] <= b["ts"] + 0.01 for a, b in zip(stages, stages[1:])),
       all(a["ts"] + a["dur"] <= b["ts"] + 0.01 for a, b in zip(steps, steps[1:])))
 END
-nereid graph ../models/chain/model.pt2 --device interp --trace /dev/null/x
+nereid graph ../models/chain/model.pt2 --random-inputs --device interp --trace /dev/null/x
 nereid graph ../models/chain/model.pt2 --trace x --emit plan

@@ -2,4 +2,4 @@
 nereid graph graph_traced.txt --emit graph | tee $TMP/a.py
 nereid graph $TMP/a.py --emit graph | cmp - $TMP/a.py
 nereid graph graph_traced.txt --device interp --emit plan | grep -c '^input'
-nereid graph graph_traced.txt --device interp | cut -d' ' -f1,2
+nereid graph graph_traced.txt --random-inputs --device interp | cut -d' ' -f1,2

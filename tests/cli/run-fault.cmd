@@ -30,4 +30,4 @@ cd $TMP
 nereid run kernels.py:far x=zeros:i32[256] n=256 -D BLOCK=64 --grid 4 --device cpu; echo $?
 nereid bench kernels.py:far 'x=zeros:i32[{N}]' 'n={N}' -D BLOCK=64 --grid 1 --x N=64,128 --device cpu \
   -o plot.svg; echo $?
-nereid graph model.plan --device cpu --time; echo $?
+nereid graph model.plan --random-inputs --device cpu --time; echo $?
