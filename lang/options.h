@@ -5,6 +5,13 @@
 
 #include <stdbool.h>
 
+/* Accesses through two pointer parameters, one of them writing, may be reordered ... */
+typedef enum {
+  ALIAS_GUARDED, /* under a guard that their bytes are disjoint (lower/nest.h, NoAlias) */
+  ALIAS_ORDERED, /* never */
+  ALIAS_DISJOINT /* always: the caller vouches that distinct parameters have distinct memory */
+} AliasMode;
+
 typedef struct {
   const char *target;     /* "sm_90a", "cpu", ...: a machine's name */
   int num_warps;          /* 4; a power of two, 1 to 32 */
@@ -13,10 +20,11 @@ typedef struct {
   int maxnreg;            /* 0: the machine's limit */
   bool enable_fp_fusion;  /* true: mul and add may become fma */
   bool bounds_check;      /* reserved for debug builds of kernels */
+  AliasMode alias;
 } Options;
 
 static inline Options options_default(void) {
-  return (Options){"sm_90a", 4, 3, 1, 0, true, false};
+  return (Options){"sm_90a", 4, 3, 1, 0, true, false, ALIAS_GUARDED};
 }
 
 #endif

@@ -386,6 +386,8 @@ static void read_option(Parser *p, const IrAttr *a, Options *o) {
     o->enable_fp_fusion = header_bool(p, a);
   } else if (is_key(a, "bounds_check")) {
     o->bounds_check = header_bool(p, a);
+  } else if (is_key(a, "ordered")) {
+    o->alias = header_bool(p, a) ? ALIAS_ORDERED : ALIAS_GUARDED;
   } else if (is_key(a, "target")) {
     if (a->kind != IA_STR) ir_attr_wrong(&p->r, a, kind_words[TAK_str]);
     o->target = a->s;

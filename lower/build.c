@@ -181,6 +181,7 @@ static void for_loop(Build *s, const TileOp *op) {
     assign(s, body->params[i + 1], op->args[i + 3]);
   }
   NestVar *index = build_result(s, body->params[0]);
+  build_plan_ahead(s, op);
   NestStmt *st = nest_stmt(&s->b, NEST_FOR, 1, 3);
   st->dsts[0] = ref_var(index);
   for (int i = 0; i < 3; i++) st->srcs[i] = build_scalar(s, op->args[i]);
@@ -334,8 +335,8 @@ bool build_run(Unit *u) {
   s.var = ARENA_ARRAY(s.scratch, NestVar *, f->nvalues);
   s.memo = ARENA_ARRAY(s.scratch, Memo, f->nvalues);
   plan_inlining(&s);
-  build_plan_order(&s);
   parameters(&s);
+  build_plan_order(&s);
   block(&s, f->body);
   u->nest = s.nest;
   bool ok = !s.failed;

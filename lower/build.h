@@ -44,7 +44,7 @@ typedef struct {
 /* A global access since the last barrier. */
 typedef struct {
   int64_t base; /* the parameter's id; -1: unknown */
-  const TileValue *address;
+  const TileOp *op;
   Layout layout;
   bool write;
 } Pending;
@@ -76,8 +76,7 @@ typedef struct Build {
   VEC(Converted) converted; /* in the block at hand, and in those around it */
   VEC(Pending) pending; /* from pending_from on; those before are only of marks */
   size_t pending_from;
-  bool *written;         /* by value id: a parameter that something is written to ... */
-  bool written_anywhere; /* ... or any may be, since an address can't be told */
+  struct Pointers *pointers; /* of build_order.c: the parameters that accesses go through */
   VEC(BlockPair) blocks;
   VEC(Staged) staged;
   uint32_t next_store;
@@ -138,11 +137,16 @@ void build_memory(Build *s, const TileOp *op);
 /* ---- build_order.c: barriers between accesses ---- */
 void build_barrier(Build *s);
 /* Before an access that may meet an earlier one of another thread: a barrier. */
-void build_order(Build *s, const TileValue *ptr, const Layout *l, bool write);
+void build_order(Build *s, const TileOp *access, const Layout *l);
 /* At the start of a loop's body: a barrier if an iteration may meet the one before it. */
 void build_loop_barrier(Build *s, const TileOp *loop);
 /* Before all others: finds what is written to. */
 void build_plan_order(Build *s);
+/* Before a loop: decides which of its loads may run ahead of their iteration (build_is_pinned),
+ * and puts a barrier there if one of these meets an earlier access. */
+void build_plan_ahead(Build *s, const TileOp *loop);
+/* True if the load must keep its place among the accesses of its loop. */
+bool build_is_pinned(const Build *s, const TileOp *load);
 /* What is pending now, and what is where control flow joins. */
 PendingMark build_pending(const Build *s);
 void build_join_pending(Build *s, PendingMark before); /* a loop: as before it, too */

@@ -110,6 +110,7 @@ static NestStmt *load_into(Build *s, const TileOp *op, Ref dst, DType t, Mem mem
   ld->mems[0] = mem;
   ld->guard = guard;
   set_access(s, ld, op);
+  if (build_is_pinned(s, op)) nest_set_int(s->nest, ld, NA_pinned, 1);
   if (t == DT_I1) nest_op(&s->b, TILE_NE, DT_I8, dst, to, ref_int(0), ref_none());
   return ld;
 }
@@ -139,7 +140,7 @@ static void fill_result(Build *s, const TileOp *op, const TileValue *other) {
 static void load_scalar(Build *s, const TileOp *op) {
   const TileValue *r = op->results[0];
   Layout none = {0};
-  build_order(s, op->args[0], &none, false);
+  build_order(s, op, &none);
   NestVar *v = build_result(s, r);
   Ref guard = build_guard_at(s, op->args[1], NULL, &none);
   Ref other = op->args[2]  ? build_scalar(s, op->args[2])
@@ -152,7 +153,7 @@ static void load_scalar(Build *s, const TileOp *op) {
 static void load_tile(Build *s, const TileOp *op) {
   const TileValue *r = op->results[0];
   Layout l = build_layout_of(s, r);
-  build_order(s, op->args[0], &l, false);
+  build_order(s, op, &l);
   NestVar *v = build_result(s, r);
   Open o = build_open(s, &l);
   Ref guard = build_guard_at(s, op->args[1], o.axes, &l);
@@ -183,7 +184,7 @@ static void store(Build *s, const TileOp *op) {
   const TileValue *value = op->args[1];
   bool tile = value->type.rank > 0;
   Layout l = tile ? s->u->schedule->stores[s->next_store++] : build_whole_program(s);
-  build_order(s, op->args[0], &l, true);
+  build_order(s, op, &l);
   Open o = build_open(s, &l);
   Ref guard = build_guard_at(s, op->args[2], o.axes, &l);
   Ref ptr = op->code == TILE_VIEW_STORE ? view_at(s, op, o.axes, &guard)
@@ -216,7 +217,7 @@ static void atomic(Build *s, const TileOp *op) {
   Layout l = tile ? build_layout_of(s, r) : build_whole_program(s);
   DType t = (DType)r->type.dtype;
   if (ordered) build_barrier(s);
-  else build_order(s, op->args[0], &l, true);
+  else build_order(s, op, &l);
   bool spread = used && layout_replicated(&l);
   NestVar *v = used ? build_result(s, r) : NULL;
   NestBuffer *buf = spread ? build_tile_buffer(s, "old", &r->type) : NULL;

@@ -5,9 +5,10 @@
  *   registers  what one of them writes and the other accesses has the same subscript in both, and
  *              another one in each iteration
  *   memory     they write nothing that the other accesses; or G loads and L stores at the same
- *              distance from a parameter, each iteration elsewhere.  Then L stores over what its
- *              own iteration has loaded if the two parameters are equal, and over nothing that G
- *              loads if they are different arrays.
+ *              distance from a parameter, each iteration elsewhere.  Then L stores over elements
+ *              that its own iteration has loaded if the two parameters are equal, and over nothing
+ *              that G loads if their memory is disjoint; one of the two is assumed, and guarded
+ *              (nest_assume_noalias).
  *
  * What stands between the two and L needs moves before G; what needs G stays behind, and L must not
  * need that.
@@ -86,6 +87,8 @@ static void move_before(Fuse *f, size_t g, size_t at, const bool *stay) {
 
 static void join(Fuse *f, Item *g, size_t at, const Chain *fine) {
   Item l = f->items.data[at];
+  for (size_t i = 0; i < f->assumed.len; i++)
+    nest_assume_noalias(f->nest, f->assumed.data[i].a, f->assumed.data[i].b, true);
   cut_loops(f, g, fine);
   map_body(&l.chain, chain_map_affine, fine);
   move_all(l.chain.body, g->chain.body);
@@ -156,7 +159,7 @@ static bool worth_cutting(const Fuse *f, const Item *g, const Item *l) {
 }
 
 /* What the loops of l and g become if they join, if they may. */
-static bool joined_shape(const Fuse *f, const Item *g, const Item *l, Chain *fine) {
+static bool joined_shape(Fuse *f, const Item *g, const Item *l, Chain *fine) {
   if (!g->chain.depth || !worth_joining(f, g, l)) return false;
   *fine = g->chain;
   if (!chains_alike(&g->chain, &l->chain) &&

@@ -134,13 +134,22 @@ static bool same_value(const Fuse *f, const Ref *a, const Ref *b) {
   return a->kind == REF_AFFINE && affine_eq(&a->sub, &b->sub);
 }
 
+/* Two parameters may be one or disjoint, if the kernel's accesses may be reordered at all. */
+static bool may_assume(Fuse *f, NestVar *a, NestVar *b) {
+  if (a == b || f->nest->options.alias == ALIAS_DISJOINT) return true;
+  if (f->nest->options.alias == ALIAS_ORDERED) return false;
+  NoAlias pair = {a, b, true};
+  vec_push(f->scratch, &f->assumed, pair);
+  return true;
+}
+
 /* a and b are pointers to the same distance from a parameter each: made by the same steps. */
-static bool same_distance(const Fuse *f, const Ref *a, const Ref *b) {
+static bool same_distance(Fuse *f, const Ref *a, const Ref *b) {
   for (;;) {
     if (a->kind != REF_VAR || b->kind != REF_VAR) return false;
     if (a->var->count != 1 || b->var->count != 1) return false;
     if (a->var == b->var) return f->ndefs[a->var->id] <= 1;
-    if (a->var->is_param && b->var->is_param) return true;
+    if (a->var->is_param && b->var->is_param) return may_assume(f, a->var, b->var);
     const NestStmt *x = f->def[a->var->id], *y = f->def[b->var->id];
     if (f->ndefs[a->var->id] != 1 || f->ndefs[b->var->id] != 1) return false;
     if (x->code != NEST_OP || y->code != NEST_OP || x->op != TILE_PTR_ADD ||
@@ -154,7 +163,7 @@ static bool same_distance(const Fuse *f, const Ref *a, const Ref *b) {
 
 /* The load of chain g and the store of chain l meet, if at all, in one iteration and lane: lanes
  * hold neighbouring elements, and iterations lie apart by as many. */
-static bool elementwise(const Fuse *f, const Chain *g, const NestStmt *ld, const Chain *l,
+static bool elementwise(Fuse *f, const Chain *g, const NestStmt *ld, const Chain *l,
                         const NestStmt *st, const Chain *fine) {
   int64_t bytes = dtype_bytes(st->type) * f->nest->lanes;
   return ld->type == st->type && same_affine(ld->mems[0].bytes, g, st->mems[0].bytes, l, fine) &&
@@ -166,7 +175,8 @@ bool is_global_access(const NestStmt *st, NestCode code) {
   return st->code == code && !st->mems[0].buffer;
 }
 
-bool chains_agree_in_memory(const Fuse *f, const Item *g, const Item *l, const Chain *fine) {
+bool chains_agree_in_memory(Fuse *f, const Item *g, const Item *l, const Chain *fine) {
+  f->assumed.len = 0;
   if (!effects_meet_in_memory(f, &g->e, &l->e)) return true;
   if ((g->e.memory | l->e.memory) & ORDERED || g->e.memory & WRITES_GLOBAL) return false;
   Effects none = effects_new(f), ge = g->e;

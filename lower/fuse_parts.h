@@ -31,6 +31,7 @@ typedef struct {
   uint32_t *ndefs; /* by variable id */
   VEC(Item) items; /* the block's statements, in order */
   Effects before;  /* scratch, of fuse.c */
+  VEC(NoAlias) assumed; /* by the chains that are compared */
 } Fuse;
 
 /* ---- fuse_effects.c: what statements read and write ---- */
@@ -50,9 +51,10 @@ bool chains_alike(const Chain *a, const Chain *b); /* loops of the same extents 
 bool chains_refine(const Fuse *f, const Chain *g, const Chain *l, Chain *fine);
 /* An affine form of indices of `from` in those of its cut loops; false if it is none. */
 bool chain_map_affine(Affine *x, const Chain *from, const Chain *fine);
-/* The conditions on registers and on memory in fuse.c's header. */
+/* The conditions on registers and on memory in fuse.c's header; f->assumed lists the parameters
+ * on which the second one depends. */
 bool chains_agree_in_registers(const Fuse *f, const Item *g, const Item *l, const Chain *fine);
-bool chains_agree_in_memory(const Fuse *f, const Item *g, const Item *l, const Chain *fine);
+bool chains_agree_in_memory(Fuse *f, const Item *g, const Item *l, const Chain *fine);
 bool is_global_access(const NestStmt *st, NestCode code);
 
 /* ---- fuse_contract.c ---- */

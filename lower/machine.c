@@ -9,17 +9,17 @@ enum { KIB = 1024 };
 /* Limits: CUDA C++ Programming Guide, "Technical Specifications per Compute Capability".
  * A CPU's lanes are 32-bit elements of one SIMD register: 16 (AVX-512), 8 (AVX2), 4 (Neon, SSE). */
 static const Machine machines[] = {
-    /* name     kind         sm   lanes warps regs shared      vector cp_async expands */
-    {"sm_80", MACHINE_GPU, 80, 32, 32, 255, 163 * KIB, 16, true, true},
-    {"sm_86", MACHINE_GPU, 86, 32, 32, 255, 99 * KIB, 16, true, true},
-    {"sm_89", MACHINE_GPU, 89, 32, 32, 255, 99 * KIB, 16, true, true},
-    {"sm_90a", MACHINE_GPU, 90, 32, 32, 255, 227 * KIB, 16, true, true},
-    {"sm_100a", MACHINE_GPU, 100, 32, 32, 255, 227 * KIB, 16, true, true},
-    {"sm_103a", MACHINE_GPU, 103, 32, 32, 255, 227 * KIB, 16, true, true},
-    {"sm_120a", MACHINE_GPU, 120, 32, 32, 255, 99 * KIB, 16, true, true},
-    {"cpu:4", MACHINE_CPU, 0, 4, 1, 16, 4096 * KIB, 16, false, false},
-    {"cpu:8", MACHINE_CPU, 0, 8, 1, 16, 4096 * KIB, 32, false, false},
-    {"cpu:16", MACHINE_CPU, 0, 16, 1, 32, 4096 * KIB, 64, false, false},
+    /* name     kind         sm   lanes warps regs shared      vector cp_async expands lockstep */
+    {"sm_80", MACHINE_GPU, 80, 32, 32, 255, 163 * KIB, 16, true, true, false},
+    {"sm_86", MACHINE_GPU, 86, 32, 32, 255, 99 * KIB, 16, true, true, false},
+    {"sm_89", MACHINE_GPU, 89, 32, 32, 255, 99 * KIB, 16, true, true, false},
+    {"sm_90a", MACHINE_GPU, 90, 32, 32, 255, 227 * KIB, 16, true, true, false},
+    {"sm_100a", MACHINE_GPU, 100, 32, 32, 255, 227 * KIB, 16, true, true, false},
+    {"sm_103a", MACHINE_GPU, 103, 32, 32, 255, 227 * KIB, 16, true, true, false},
+    {"sm_120a", MACHINE_GPU, 120, 32, 32, 255, 99 * KIB, 16, true, true, false},
+    {"cpu:4", MACHINE_CPU, 0, 4, 1, 16, 4096 * KIB, 16, false, false, true},
+    {"cpu:8", MACHINE_CPU, 0, 8, 1, 16, 4096 * KIB, 32, false, false, true},
+    {"cpu:16", MACHINE_CPU, 0, 16, 1, 32, 4096 * KIB, 64, false, false, true},
 };
 
 static const char *host_cpu(void) {

@@ -18,6 +18,7 @@ typedef struct {
   int vector_bytes;      /* widest access of a thread */
   bool cp_async;
   bool expands;          /* code has a copy of an unrolled loop's body for each of its values */
+  bool lockstep;         /* all lanes of a program run each statement before the next one */
 } Machine;
 
 /* NULL if there is no such target.  "cpu" gives the CPU at hand; "cpu:8" one of 8 lanes. */

@@ -171,6 +171,32 @@ NestIndex *nest_index(Nest *n, const char *name, int32_t extent) {
   return i;
 }
 
+static NoAlias *find_noalias(const Nest *n, const NestVar *a, const NestVar *b) {
+  for (uint32_t i = 0; i < n->nnoalias; i++) {
+    NoAlias *x = &n->noalias[i];
+    if ((x->a == a && x->b == b) || (x->a == b && x->b == a)) return x;
+  }
+  return NULL;
+}
+
+const NoAlias *nest_noalias(const Nest *n, const NestVar *a, const NestVar *b) {
+  return find_noalias(n, a, b);
+}
+
+bool nest_assume_noalias(Nest *n, NestVar *a, NestVar *b, bool or_same) {
+  if (n->options.alias != ALIAS_GUARDED) return n->options.alias == ALIAS_DISJOINT;
+  NoAlias *x = find_noalias(n, a, b);
+  if (x) {
+    x->or_same &= or_same;
+    return true;
+  }
+  NoAlias *all = ARENA_ARRAY(n->arena, NoAlias, n->nnoalias + 1);
+  if (n->nnoalias) memcpy(all, n->noalias, n->nnoalias * sizeof *all);
+  all[n->nnoalias++] = (NoAlias){a, b, or_same};
+  n->noalias = all;
+  return true;
+}
+
 /* ---- statements ---- */
 
 NestBlock *nest_block(Nest *n, NestStmt *owner) {

@@ -126,6 +126,14 @@ typedef struct {
   Layout layout;  /* ... in these byte digits */
 } NestBuffer;
 
+/* Two pointer parameters through which a pass has reordered accesses, one of them writing.  The
+ * kernel computes what its text says only where the bytes that it accesses through them are
+ * disjoint or, with `or_same`, where both hold one address: a runtime alias check. */
+typedef struct {
+  NestVar *a, *b;
+  bool or_same;
+} NoAlias;
+
 typedef enum { REF_NONE, REF_VAR, REF_AFFINE, REF_FLOAT } RefKind;
 
 /* An operand or a destination. */
@@ -205,6 +213,8 @@ typedef struct {
   uint32_t nvars;
   NestBuffer **buffers;
   uint32_t nbuffers;
+  NoAlias *noalias; /* each pair once */
+  uint32_t nnoalias;
   uint32_t nindices;
   IrNamer var_names, buffer_names;
   int64_t shared_bytes; /* after pass place */
@@ -234,6 +244,11 @@ NestVar *nest_tile_var(Nest *n, const char *name, Type tile, const Layout *layou
 NestBuffer *nest_buffer(Nest *n, const char *name, DType dtype, int64_t bytes, int64_t align);
 NestBuffer *nest_buffer_named(Nest *n, Name name); /* NULL if it is taken */
 NestIndex *nest_index(Nest *n, const char *name, int32_t extent);
+/* Lets a pass reorder accesses through parameters a and b; of two such calls the stricter holds.
+ * False if they must stay in order (Options.alias). */
+bool nest_assume_noalias(Nest *n, NestVar *a, NestVar *b, bool or_same);
+/* The pair's entry, NULL if nothing is assumed of it. */
+const NoAlias *nest_noalias(const Nest *n, const NestVar *a, const NestVar *b);
 
 typedef struct {
   Nest *nest;

@@ -290,12 +290,15 @@ void nest_exec_cp_async(Warp *w, const Inst *in) {
   Addresses from = addresses(w, in, &in->places[1], reading_lanes(w, in, lanes));
   Addresses to = addresses(w, in, &in->places[0], lanes);
   copy.reads = from.lanes;
+  Access who = access_of(w, in, &in->places[1]);
   for (uint32_t lane = 0; lane < p->run->lanes; lane++) {
     int64_t at = (int64_t)address_of(&to, lane);
     if (!(to.lanes >> lane & 1) || !nest_shared_ok(w, in, &in->places[0], at, in->bytes)) continue;
     copy.lanes |= UINT32_C(1) << lane;
     copy.to[lane] = at;
     copy.from[lane] = address_of(&from, lane);
+    if (copy.reads >> lane & 1)
+      memory_read(p->run->memory, copy.from[lane], in->bytes, copy.seen[lane], who);
     race_shared(w, in, &in->places[0], RACE_COPY, lane, at);
     memset(p->bad_bytes + at, 1, in->bytes);
   }
@@ -316,6 +319,7 @@ static void end_copy(Warp *w, const Copy *c) {
     if (c->reads >> lane & 1) {
       memory_read(p->run->memory, c->from[lane], c->inst->bytes, raw, who);
       race_global(w, c->inst, &c->inst->places[1], RACE_READ, lane, c->from[lane], false);
+      if (memcmp(raw, c->seen[lane], c->inst->bytes)) race_copy_source(w, c->inst);
     }
     p->shared_changes++;
     memcpy(p->shared + c->to[lane], raw, c->inst->bytes);

@@ -163,6 +163,11 @@ void race_shared(Warp *w, const Inst *in, const Spot *p, RaceVerb verb, uint32_t
   }
 }
 
+void race_copy_source(Warp *w, const Inst *in) {
+  if (nest_found(w, FOUND_COPY_SOURCE, in->stmt->span, in->stmt))
+    findings_text(w->prog->run->findings, E_RACE_SOURCE);
+}
+
 void race_copied(Warp *w, const Inst *in, uint32_t lane, int64_t at) {
   uint32_t granule = w->prog->run->shared_granule;
   Cell *c = &w->prog->cells[at / granule];

@@ -132,6 +132,7 @@ typedef struct {
   uint32_t lanes, reads; /* bits: of lanes that copy at all, and not just zeros */
   int64_t to[MOST_LANES];
   uint64_t from[MOST_LANES];
+  uint8_t seen[MOST_LANES][16]; /* what there was when the copy began */
 } Copy;
 
 /* A WGMMA that has not ended: its result's first register, that of a fragment of A, and where the
@@ -286,6 +287,7 @@ void set_reg(Warp *w, const Inst *in, uint32_t k, const Scalar *x, uint32_t lane
 _Noreturn void nest_stop(Run *r, Span at, const char *message, uint64_t count);
 typedef enum {
   FOUND_POISON = 2000, FOUND_RACE, FOUND_GLOBAL_RACE, FOUND_ORDER, FOUND_IN_FLIGHT,
+  FOUND_COPY_SOURCE,
   FOUND_SHARED_BOUNDS, FOUND_SHARED_ALIGN, FOUND_FAILED_ASSERT, FOUND_ZERO_STEP, FOUND_BARRIER,
   FOUND_PROXY, FOUND_FLIGHT_WRITTEN
 } NestFinding;
@@ -301,6 +303,8 @@ void race_shared(Warp *w, const Inst *in, const Spot *p, RaceVerb verb, uint32_t
                  int64_t at);
 /* ... where a copy has ended, ... */
 void race_copied(Warp *w, const Inst *in, uint32_t lane, int64_t at);
+/* ... or has read another value than there was when it began, ... */
+void race_copy_source(Warp *w, const Inst *in);
 /* ... read through the asynchronous proxy, ... */
 void race_proxy(Warp *w, const Inst *in, const Spot *p, int64_t at);
 /* ... and to global memory.  `same`: a store of what is there already. */

@@ -72,6 +72,27 @@ static void read_var_decl(NestReader *p) {
   }
 }
 
+/* A pointer parameter that has been declared, by name. */
+static NestVar *read_pointer(NestReader *p) {
+  Span span = p->r.token.span;
+  Name name = ir_value(&p->r);
+  NestVar *v = p->r.failed ? NULL : ir_map_get(&p->vars, name);
+  if (!p->r.failed && (!v || !v->is_param || v->dtype != DT_PTR))
+    ir_error(&p->r, span, E_NEST_NOALIAS, name);
+  return v;
+}
+
+static void read_noalias(NestReader *p) {
+  NestVar *a = read_pointer(p);
+  ir_expect(&p->r, ",");
+  NestVar *b = read_pointer(p);
+  bool or_same = ir_accept(&p->r, "or");
+  if (or_same) ir_expect(&p->r, "same");
+  if (p->r.failed) return;
+  if (nest_noalias(p->n, a, b)) ir_error(&p->r, p->n->span, E_NEST_NOALIAS_TWICE, a->name, b->name);
+  else nest_assume_noalias(p->n, a, b, or_same);
+}
+
 static bool buffer_attr(NestReader *p, NestBuffer *b, const IrAttr *a) {
   bool small = a->kind == IA_INT && a->i >= 0 && a->i <= MOST_SHARED;
   if (!strcmp(a->key, "align")) {
@@ -159,6 +180,7 @@ static void read_option(NestReader *p, const IrAttr *a, int *shared) {
   if (!strcmp(a->key, "target") && a->kind == IA_STR) o->target = a->s;
   else if (!strcmp(a->key, "enable_fp_fusion") && flag) o->enable_fp_fusion = a->i;
   else if (!strcmp(a->key, "bounds_check") && flag) o->bounds_check = a->i;
+  else if (!strcmp(a->key, "ordered") && flag) o->alias = a->i ? ALIAS_ORDERED : ALIAS_GUARDED;
   else ir_error(&p->r, a->span, E_NEST_ATTR, "nest", a->key, "", "");
 }
 
@@ -182,6 +204,7 @@ static void read_header(NestReader *p) {
 static void read_declarations(NestReader *p) {
   for (;;) {
     if (ir_accept(&p->r, "param")) read_param(p);
+    else if (ir_accept(&p->r, "noalias")) read_noalias(p);
     else if (ir_accept(&p->r, "buffer")) read_buffer(p);
     else if (ir_accept(&p->r, "var")) read_var_decl(p);
     else if (!ir_accept(&p->r, ";")) return;

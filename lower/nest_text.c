@@ -341,6 +341,7 @@ static void print_header(Printer *p) {
   if (o->maxnreg != dflt.maxnreg) text_printf(p->out, ", maxnreg %d", o->maxnreg);
   if (!o->enable_fp_fusion) put(p, ", enable_fp_fusion false");
   if (o->bounds_check) put(p, ", bounds_check");
+  if (o->alias == ALIAS_ORDERED) put(p, ", ordered");
   text_printf(p->out, ", lanes %d", n->lanes);
   if (n->warps != o->num_warps) text_printf(p->out, ", warps %d", n->warps);
   if (n->shared_bytes) text_printf(p->out, ", shared %lld", (long long)n->shared_bytes);
@@ -355,6 +356,11 @@ static void print_param(Printer *p, const NestVar *v) {
   text_printf(p->out, " {arg %u", v->arg);
   if (v->div != 1) text_printf(p->out, ", div %lld", (long long)v->div);
   put(p, "}\n");
+}
+
+static void print_noalias(Printer *p, const NoAlias *x) {
+  text_printf(p->out, "  noalias %%%s, %%%s%s\n", x->a->name, x->b->name,
+              x->or_same ? " or same" : "");
 }
 
 static void print_buffer(Printer *p, const NestBuffer *b) {
@@ -395,6 +401,7 @@ void nest_print(Text *out, const Nest *n, const Diags *d) {
   Printer p = {.out = out, .nest = n, .diags = d};
   print_header(&p);
   for (uint32_t i = 0; i < n->nparams; i++) print_param(&p, n->params[i]);
+  for (uint32_t i = 0; i < n->nnoalias; i++) print_noalias(&p, &n->noalias[i]);
   for (uint32_t i = 0; i < n->nbuffers; i++) print_buffer(&p, n->buffers[i]);
   for (uint32_t i = 0; i < n->nvars; i++)
     if (!n->vars[i]->is_param) print_var_decl(&p, n->vars[i]);

@@ -33,6 +33,7 @@ static NestStmt *plain_load(const NestStmt *nest) {
     ld = st;
   }
   if (!ld || !ld->dsts[0].var->tile.rank || nest_int(ld, NA_volatile, 0)) return NULL;
+  if (nest_int(ld, NA_pinned, 0)) return NULL;
   int64_t bytes = nest_int(ld, NA_width, 1) * dtype_bytes(ld->type);
   return bytes >= ASYNC_MIN ? ld : NULL;
 }
@@ -123,7 +124,7 @@ static void need_stmt(Pipe *p, const NestStmt *st) {
 static bool can_run_ahead(const NestStmt *st) {
   bool simple =
       st->code == NEST_OP || st->code == NEST_MOV || (st->code == NEST_LD && !st->mems[0].buffer);
-  return simple && !st->guard.kind && st->dsts[0].var->uniform;
+  return simple && !st->guard.kind && st->dsts[0].var->uniform && !nest_int(st, NA_pinned, 0);
 }
 
 /* Collects the body's statements that define needed variables, until none is missing.  False if one

@@ -26,6 +26,8 @@
 #define E_NEST_STATEMENT "unknown statement `%.*s`"
 #define E_NEST_ATTR "`%s` has no attribute `%s`%s%s"
 #define E_NEST_TWICE "`%s` is declared twice"
+#define E_NEST_NOALIAS "`noalias` takes pointer parameters, and `%s` is none"
+#define E_NEST_NOALIAS_TWICE "`noalias` names `%s` and `%s` twice"
 #define E_NEST_UNKNOWN "`%s` is not declared"
 #define E_NEST_NO_INDEX "no loop around has the index `%.*s`"
 #define E_NEST_TERMS "an affine form has at most %d terms"
@@ -104,6 +106,8 @@
   "race: %s accesses global memory, and no barrier orders that %s the atomic of %s"
 #define E_RACE_IN_FLIGHT "race: this %s %s, where an asynchronous copy has not ended"
 #define N_RACE_COPY "the copy, whose group was not waited for"
+#define E_RACE_SOURCE \
+  "race: global memory was written while this asynchronous copy was reading it"
 #define E_RACE_PROXY \
   "race: this reads %s through the asynchronous proxy, before a fence by its writer"
 #define H_RACE_PROXY \
