@@ -41,6 +41,7 @@ class Generator(Base, Memory, Elementwise, Mixed, Shapes, Reductions, Dots, Cont
         k.grid = self.one_of(1, 1, 2, 3)
         k.warps = self.one_of(1, 2, 4, 4, 8)
         k.stages = self.r.randint(1, 4)
+        self.aliases = k.grid == 1 and self.chance(0.25)
         for _ in range(self.r.randint(1, 3)):
             self.load(self.dtype(), self.shape())
         if self.chance(0.1):

@@ -41,9 +41,7 @@ class Executor:
         try:
             for name, x in data.items():
                 self.device.copy_in(addresses[name], x)
-            args = {name: binding.Pointer(kernel.arrays[name].dtype, p)
-                    for name, p in addresses.items()}
-            self.launch(kernel, {**args, **kernel.scalars})
+            self.launch(kernel, {**self.pointers(kernel, addresses), **kernel.scalars})
             outputs = {name: np.empty_like(data[name]) for name in kernel.errors if name in data}
             for name, x in outputs.items():
                 self.device.copy_out(x, addresses[name])
@@ -55,6 +53,16 @@ class Executor:
         finally:
             for p in addresses.values():
                 self.device.free(p)
+
+    @staticmethod
+    def pointers(kernel, addresses):
+        pointers = {}
+        for name, a in kernel.arrays.items():
+            base, at = a.within or (name, 0)
+            if base in addresses:
+                address = addresses[base] + at * storage(a.dtype).itemsize
+                pointers[name] = binding.Pointer(a.dtype, address)
+        return pointers
 
     def launch(self, kernel, args):
         args = {name: v for name, v in args.items() if name in kernel.parameters()}
@@ -78,8 +86,7 @@ class Comparison:
 
     def problem(self, kernel):
         """What the first device that is wrong did, "DEVICE: ..."; None if all agree."""
-        data = {name: kernel.arrays[name].data() for name in kernel.arrays
-                if name in kernel.parameters()}
+        data = {name: kernel.arrays[name].data() for name in kernel.memory()}
         try:
             want = self.reference.run(kernel, data)
         except binding.Error as error:

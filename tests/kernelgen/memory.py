@@ -14,8 +14,9 @@ class Memory:
             n = self.r.choice(known)
             return n, self.k.arrays[n]
         n = f"x{len(inputs)}"
-        self.k.arrays[n] = self.content(dtype)
-        return n, self.k.arrays[n]
+        a = self.k.arrays[n] = self.content(dtype)
+        a.shared = self.aliases and dtype != "i1" and dtype not in FP8 and self.chance(0.7)
+        return n, a
 
     def content(self, dtype):
         seed = self.r.randrange(1000)
@@ -173,15 +174,29 @@ class Memory:
         return v and self.store(v)
 
     def output(self, dtype, count, err):
-        o = f"o{len(self.k.errors)}"
+        o = f"o{len(self.k.arrays)}"
         self.k.errors[o] = err
         self.k.arrays[o] = Array(dtype, "zeros")
         self.k.arrays[o].need(count)
         return o
 
+    def aliased(self, dtype, count):
+        """An output in the memory of an input, or None: later loads may read what is stored."""
+        shared = [n for n, a in self.k.arrays.items() if a.shared and a.dtype == dtype]
+        if not shared or self.chance(0.3):
+            return None
+        base, at = self.r.choice(shared), self.one_of(0, 0, 1, 3, 16, 64)
+        o = f"o{len(self.k.arrays)}"
+        self.k.arrays[o] = Array(dtype, "zeros", within=(base, at))
+        self.k.arrays[o].need(count)
+        self.k.arrays[base].need(at + count)
+        self.k.errors[base] = 0
+        return o
+
     def store(self, v):
         strides, span = self.strides(v.shape) if v.shape else ([], 1)
-        o = self.output(v.dtype, span * self.k.grid, v.err)
+        o = None if v.err else self.aliased(v.dtype, span)
+        o = o or self.output(v.dtype, span * self.k.grid, v.err)
         base = f"{o} + tl.program_id(0) * {span}" if self.k.grid > 1 else o
         if not v.shape:
             self.emit(f"tl.store({base}, {v})")

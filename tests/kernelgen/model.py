@@ -97,17 +97,18 @@ class Array:
     """An argument: `count` elements of a kind of content, drawn from `seed`.
 
     small: integers from lo to hi; normal: standard normal, cut at 8; any: all there is, infinities
-    and NaN among them; zeros: an output."""
-    def __init__(self, dtype, kind, seed=0, lo=0, hi=0):
+    and NaN among them; zeros: an output.  `within`: (another array, an element), where this one
+    begins in the memory of that; `shared`: others are, so that any store may change it."""
+    def __init__(self, dtype, kind, seed=0, lo=0, hi=0, within=None):
         self.dtype, self.kind, self.seed, self.lo, self.hi = dtype, kind, seed, lo, hi
-        self.count = 1
+        self.count, self.within, self.shared = 1, within, False
 
     def need(self, count):
         self.count = max(self.count, count)
 
     def bounds(self):
         """mag, q of the elements."""
-        if self.kind == "any":
+        if self.kind == "any" or self.shared:
             return (INF, 0) if is_float(self.dtype) else (int_top(self.dtype), 1)
         return (8.0, 0) if self.kind == "normal" else (max(abs(self.lo), abs(self.hi)), 1)
 
@@ -184,6 +185,11 @@ class Kernel:
         """The names of arrays and scalars that the body uses."""
         used = set(re.findall(r"\w+", block_text(self.body, "")))
         return [name for name in [*self.arrays, *self.scalars] if name in used]
+
+    def memory(self):
+        """The names of the arrays that have memory of their own, of which some parameter is one."""
+        arrays = [(n, self.arrays[n]) for n in self.parameters() if n in self.arrays]
+        return list(dict.fromkeys(a.within[0] if a.within else n for n, a in arrays))
 
     def text(self):
         body = block_text(self.body, "    ")
