@@ -64,7 +64,7 @@ int launch_place(Launch *l, Arguments *a) {
   for (int i = 0; i < a->len; i++)
     for (int j = 0; j < a->len; j++)
       if (a->data[i].array && a->data[i].array == a->data[j].value)
-        a->data[i].data = a->data[j].data;
+        a->data[i].data = (char *)a->data[j].data + a->data[i].offset;
   if (!code) code = set_arguments(l, a);
   return code ? args_failed(code) : STATUS_OK;
 }

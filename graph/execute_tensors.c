@@ -52,6 +52,33 @@ static void pack(char *to, const nereid_tensor *t, size_t size) {
   }
 }
 
+/* ---- memory that the caller passes twice ---- */
+
+/* Kernels take distinct buffers for disjoint memory (NEREID_ALIAS_DISJOINT), so a tensor that
+ * overlaps another one, and of which one is written, gets memory of its own for the run. */
+static bool overlaps(const BufferState *b, const char *data, int64_t bytes) {
+  bool here = b->data && b->data != b->own && b->bytes > 0;
+  return here && data < b->data + b->bytes && b->data < data + bytes;
+}
+
+static bool overlaps_inputs(const Executable *e, uint32_t n, const BufferState *self,
+                            const char *data, bool written) {
+  for (uint32_t i = 0; i < n; i++) {
+    const PlanBuffer *input = e->sizes->inputs[i];
+    const BufferState *b = input ? &e->buffers[input - e->plan->buffers] : NULL;
+    if (b && b != self && (written || b->written) && overlaps(b, data, self->bytes)) return true;
+  }
+  return false;
+}
+
+static bool overlaps_outputs(const Executable *e, const BufferState *self, const char *data) {
+  for (uint32_t i = 0; i < e->plan->noutputs; i++) {
+    const BufferState *b = &e->buffers[e->plan->outputs[i]];
+    if (b != self && b->aimed && overlaps(b, data, self->bytes)) return true;
+  }
+  return false;
+}
+
 /* ---- inputs ---- */
 
 static int copy_input(Executable *e, BufferState *b, const nereid_tensor *t, nereid_stream *s) {
@@ -116,7 +143,8 @@ int execute_take_input(Executable *e, uint32_t i, const nereid_tensor *t, nereid
   if (!compact && !on_host(t)) return error_set(NEREID_E_USAGE, E_GRAPH_INPUT_STRIDES, i, name);
   int code = b->plan->fixed ? check_value(e, i, b->plan, t) : 0;
   if (code) return code;
-  bool in_place = here && compact && b->bytes && is_aligned(first_element(t));
+  bool in_place = here && compact && b->bytes && is_aligned(first_element(t)) &&
+                  !overlaps_inputs(e, i, b, first_element(t), b->written);
   if (!in_place) return copy_input(e, b, t, s);
   b->data = first_element(t);
   return device_borrow(e->device, b->data, (size_t)b->bytes);
@@ -166,7 +194,10 @@ int execute_aim_output(Executable *e, uint32_t i, const nereid_tensor *t) {
   if (code || b->aimed || b->plan->kind != BUFFER_OUTPUT) return code;
   b->aimed = true;
   bool usable = t->data && is_here(e, t) && same_shape(b, t);
-  if (usable && b->bytes && is_aligned(first_element(t))) {
+  usable = usable && b->bytes && is_aligned(first_element(t)) &&
+           !overlaps_inputs(e, e->sizes->ninputs, b, first_element(t), true) &&
+           !overlaps_outputs(e, b, first_element(t));
+  if (usable) {
     b->data = first_element(t);
     return device_borrow(e->device, b->data, (size_t)b->bytes);
   }

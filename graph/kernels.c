@@ -170,6 +170,7 @@ static nereid_request request_of(const Specialize *s) {
                           .nargs = s->nargs,
                           .num_warps = (int)s->step->warps,
                           .num_stages = (int)s->step->stages,
+                          .alias = NEREID_ALIAS_DISJOINT,
                           .symbol = symbol_for(s->k, s->step->kernel)};
 }
 

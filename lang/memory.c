@@ -8,16 +8,7 @@
 
 typedef unsigned long long Big; /* for printf */
 
-typedef enum {
-  F_BOUNDS,
-  F_NULL,
-  F_ALIGN,
-  F_UNWRITTEN,
-  F_CONFLICT,
-  F_TWICE,
-  F_ALIAS,
-  F_FOREIGN
-} Kind;
+typedef enum { F_BOUNDS, F_NULL, F_ALIGN, F_UNWRITTEN, F_CONFLICT, F_TWICE, F_FOREIGN } Kind;
 typedef enum { LOAD, STORE, ATOMIC } Verb;
 
 static const char *const nouns[] = {"load", "store", "atomic"};
@@ -52,7 +43,6 @@ struct Memory {
   VEC(uint32_t) by_arg; /* index of a buffer + 1, 0 for none */
   VEC(Foreign) foreign;
   uint32_t latest; /* where the last search ended */
-  bool overlaps;   /* buffers with different bases share bytes */
   uint64_t changes;
 };
 
@@ -81,10 +71,6 @@ static bool overlap(const Buffer *x, const Buffer *y) {
 void memory_add(Memory *m, Name name, uint32_t arg, void *data, size_t bytes, bool written) {
   Buffer b = {.name = name, .arg = arg, .base = (uint64_t)(uintptr_t)data, .size = bytes};
   b.written = written;
-  for (size_t i = 0; i < m->buffers.len; i++) {
-    const Buffer *o = &m->buffers.data[i];
-    if (o->base != b.base && overlap(o, &b)) m->overlaps = true;
-  }
   vec_push(m->arena, &m->buffers, b);
   if (arg == (uint32_t)MEMORY_NO_ARG) return;
   while (m->by_arg.len <= arg) vec_push(m->arena, &m->by_arg, 0);
@@ -202,16 +188,6 @@ static void report_conflict(const Memory *m, const Touch *t, uint32_t other, boo
   findings_hint(m->findings, H_INTERP_CONFLICT);
 }
 
-static void report_alias(const Memory *m, const Touch *t, uint32_t other) {
-  const Site *site = shadow_site(m->shadow, other);
-  const Buffer *b = buffer_of_arg(m, site->arg);
-  if (!is_new(m, F_ALIAS, t, t->buffer->name)) return;
-  findings_text(m->findings, E_INTERP_ALIAS, nouns[t->verb],
-                place_text(m, t->buffer, t->addr, t->bytes), b->name);
-  findings_note(m->findings, site->span, N_INTERP_OTHER);
-  findings_hint(m->findings, H_INTERP_ALIAS);
-}
-
 /* ---- the checks ---- */
 
 static bool check_place(Memory *m, Touch *t) {
@@ -230,14 +206,6 @@ static bool check_place(Memory *m, Touch *t) {
   return false;
 }
 
-/* Do the access and the event come by arguments with different bases? */
-static bool is_alias(const Memory *m, const Touch *t, uint32_t event) {
-  if (!m->overlaps) return false;
-  const Buffer *x = buffer_of_arg(m, t->who->arg);
-  const Buffer *y = buffer_of_arg(m, shadow_site(m->shadow, event)->arg);
-  return x && y && x->base != y->base;
-}
-
 static bool is_conflict(const Memory *m, const Touch *t, uint32_t event) {
   if (shadow_get(m->shadow, event)->program == t->who->program) return false;
   if (t->who->atomic && shadow_site(m->shadow, event)->atomic) return false;
@@ -247,7 +215,6 @@ static bool is_conflict(const Memory *m, const Touch *t, uint32_t event) {
 /* True if this is a store of the value that another program's store has left, in no order. */
 static bool check_writer(const Memory *m, const Touch *t, uint32_t writer) {
   if (!writer) return false;
-  if (is_alias(m, t, writer)) report_alias(m, t, writer);
   if (!is_conflict(m, t, writer)) return false;
   bool plain = !shadow_site(m->shadow, writer)->updates;
   bool same = t->value && plain && !memcmp((const void *)(uintptr_t)t->addr, t->value, t->bytes);
@@ -269,7 +236,6 @@ static void check_readers(const Memory *m, const Touch *t, uint32_t readers) {
   while (readers) {
     uint32_t e = shadow_next_reader(m->shadow, &readers);
     if (!e) break;
-    if (is_alias(m, t, e)) report_alias(m, t, e);
     if (is_conflict(m, t, e)) report_conflict(m, t, e, false);
   }
 }

@@ -4,8 +4,6 @@
  *     buffer of the argument that the pointer came by,
  *   - a read of a byte that nothing wrote (buffers made by `empty`),
  *   - two programs that access one byte, at least one writing, without an atomic between,
- *   - one byte reached through two arguments that begin at different addresses, once by a write
- *     (arguments with equal bases are one array under two names, which is in order),
  *   - one store that writes a byte twice, with different values,
  *   - a misaligned access.
  * Each finding is reported once a source line and buffer, with a count at the end.  What is right
@@ -52,8 +50,8 @@ typedef struct {
 } Access;
 
 /* Copies `bytes` (1 to 16) between memory and `value`.  A bad access is reported; a bad read gives
- * zeros, a bad write is dropped.  Returns false if it was bad.  A conflict or an overlap of
- * arguments is reported too, but the access is done. */
+ * zeros, a bad write is dropped.  Returns false if it was bad.  A conflict is
+ * reported too, but the access is done. */
 bool memory_read(Memory *m, uint64_t addr, unsigned bytes, void *value, Access who);
 bool memory_write(Memory *m, uint64_t addr, unsigned bytes, const void *value, Access who);
 /* The same for `n` elements of `bytes` bytes that lie one after the other: quicker. */

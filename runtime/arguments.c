@@ -85,7 +85,13 @@ static int resolve_alias(const Arguments *all, Argument *a) {
   const Argument *b = arguments_find(all, other);
   if (!b || nereid_value_get_kind(b->value) != NEREID_VALUE_ARRAY)
     return error_set(NEREID_E_USAGE, E_RUN_ARG_ALIAS, a->name, other);
+  const Array *array = &b->value->array;
+  int64_t count = (int64_t)(array->bytes / dtype_bytes(array->dtype));
+  if (a->value->i > count)
+    return error_set(NEREID_E_USAGE, E_RUN_ARG_BEYOND, a->name, (long long)a->value->i, other,
+                     (long long)count);
   a->array = b->array;
+  a->offset = (size_t)a->value->i * dtype_bytes(array->dtype);
   return 0;
 }
 
@@ -146,7 +152,8 @@ int arguments_check(const Arguments *a, const nereid_request *r) {
 
 int argument_type(char out[ARGUMENT_TYPE], const Argument *a) {
   const nereid_value *v = a->array ? a->array : a->value;
-  int code = nereid_value_type(out, ARGUMENT_TYPE, v, !a->param->do_not_specialize);
+  bool aligned = a->offset % 16 == 0;
+  int code = nereid_value_type(out, ARGUMENT_TYPE, v, aligned && !a->param->do_not_specialize);
   return code ? failed_for(a, code) : 0;
 }
 

@@ -13,7 +13,8 @@ typedef struct {
   const nereid_param *param;
   nereid_value *value;       /* of the parameter's type, where the kernel fixes that */
   const nereid_value *array; /* its own, or another argument's; NULL for numbers */
-  void *data;                /* of the array, where a user of this has put it */
+  size_t offset;             /* bytes of another argument's array before this one begins */
+  void *data;                /* of the argument, where a user of this has put it */
 } Argument;
 
 typedef struct {

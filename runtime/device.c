@@ -147,11 +147,13 @@ Allocation *device_find(nereid_device *d, const void *p) {
   return NULL;
 }
 
-/* The caller has freed what is allocated anew: borrowed memory there is no more. */
-static void forget_borrowed(nereid_device *d, const char *data, size_t size) {
+/* Borrowed memory that overlaps the bytes, or with `inside` lies in them. */
+static void forget_borrowed(nereid_device *d, const char *data, size_t size, bool inside) {
   for (Allocation **link = &d->allocations; *link;) {
     Allocation *a = *link;
-    if (a->borrowed && a->data < data + size && data < a->data + a->size) {
+    bool overlaps = a->data < data + size && data < a->data + a->size;
+    bool lies_in = data <= a->data && a->data + a->size <= data + size;
+    if (a->borrowed && (inside ? lies_in : overlaps)) {
       *link = a->next;
       free(a);
     } else {
@@ -160,9 +162,11 @@ static void forget_borrowed(nereid_device *d, const char *data, size_t size) {
   }
 }
 
-static void remember(nereid_device *d, Allocation *a) {
+/* The caller has freed what is allocated anew: borrowed memory there is no more.  Tensors may
+ * overlap each other. */
+static void remember(nereid_device *d, Allocation *a, bool borrowed) {
   pthread_mutex_lock(&d->lock);
-  forget_borrowed(d, a->data, a->size);
+  forget_borrowed(d, a->data, a->size, borrowed);
   a->next = d->allocations;
   d->allocations = a;
   pthread_mutex_unlock(&d->lock);
@@ -171,15 +175,16 @@ static void remember(nereid_device *d, Allocation *a) {
 int device_borrow(nereid_device *d, const void *p, size_t size) {
   /* Only interpreters ask what a pointer may reach. */
   if (d->ops->kind != NEREID_TILE && d->ops->kind != NEREID_THREAD) return 0;
+  char *data = (char *)(uintptr_t)p;
   pthread_mutex_lock(&d->lock);
-  Allocation *known = device_find(d, p);
-  bool ours = known && !known->borrowed;
+  const Allocation *known = device_find(d, p);
+  bool holds = known && data + size <= known->data + known->size;
   pthread_mutex_unlock(&d->lock);
-  if (ours) return 0;
+  if (holds) return 0; /* a part of a tensor, or of memory of ours */
   Allocation *a = malloc(sizeof *a);
   if (!a) return error_out_of_memory();
-  *a = (Allocation){NULL, (char *)(uintptr_t)p, size, true, true};
-  remember(d, a);
+  *a = (Allocation){NULL, data, size, true, true};
+  remember(d, a, true);
   return 0;
 }
 
@@ -195,7 +200,7 @@ int nereid_alloc(void **out, nereid_device *d, size_t size) {
     return code;
   }
   *a = (Allocation){NULL, p, size, false, false};
-  remember(d, a);
+  remember(d, a, false);
   *out = p;
   return 0;
 }

@@ -60,6 +60,11 @@ struct nereid_kernel {
   nereid_image *image; /* without code */
   Loaded *loaded;
   int nloaded;
+  /* Of each loaded variant its code for overlapping arguments, once that was needed, and the image
+   * that it belongs to. */
+  pthread_mutex_t ordered_lock;
+  Loaded *ordered;
+  nereid_image **ordered_images;
 };
 
 struct nereid_launch {
@@ -71,6 +76,8 @@ struct nereid_launch {
   bool part_of_model;    /* of a plan's steps: interpreters make no remarks */
   bool *set;             /* of each run-time parameter */
   uint64_t *args;        /* of each run-time parameter */
+  IntRange *extent;      /* of each pointer: the bytes of its tensor, counted from it */
+  IntRange *bounds;      /* what bounds expressions see */
   int64_t *values;       /* what expressions see */
   uint64_t *slots;       /* what the kernel takes */
   void **pointers;       /* to each slot */
@@ -145,6 +152,13 @@ int device_copy(nereid_device *d, void *to, const void *from, size_t size, nerei
 int device_upload(nereid_device *d, const Upload *uploads, int n);
 /* Makes memory of the caller's known: tensors. */
 int device_borrow(nereid_device *d, const void *p, size_t size);
+
+/* The code of variant i that keeps the order of all accesses, compiled and loaded when it is first
+ * asked for; the variant has tile IR to make it from. */
+int kernel_load_ordered(const Loaded **out, nereid_kernel *k, int i);
+/* Do the launch's arguments keep what the variant's code takes for granted of their memory?  False
+ * with the pair that does not. */
+bool launch_noalias_holds(const nereid_launch *l, const ImageVariant *v, const ImageNoAlias **pair);
 
 /* Chooses the variant and fills the slots, where something was set since. */
 int launch_ready(nereid_launch *l);

@@ -14,6 +14,8 @@ typedef struct {
 
 static int make_body(void *arg) {
   static const char *const extra[IMAGE_EXTRA_NAMES] = {"grid_x", "grid_y", "grid_z", "processors"};
+  static const char *const of_programs[IMAGE_BOUND_NAMES] = {"pid.x",  "pid.y",  "pid.z",
+                                                             "grid.x", "grid.y", "grid.z"};
   Making *m = arg;
   nereid_image *image = m->image;
   Arena *a = image->arena;
@@ -27,6 +29,9 @@ static int make_body(void *arg) {
     image->names[i] = image->params[i].name;
   }
   memcpy(image->names + m->nparams, extra, sizeof extra);
+  image->bound_names = ARENA_ARRAY(a, const char *, (size_t)image_nbound_names(image));
+  memcpy(image->bound_names, image->names, (size_t)m->nparams * sizeof *image->names);
+  memcpy(image->bound_names + m->nparams, of_programs, sizeof of_programs);
   return 0;
 }
 
@@ -65,6 +70,22 @@ static int copy_slot(nereid_image *image, ImageSlot *out, const ImageSlot *from)
   return from->kind == SLOT_ARG ? 0 : copy_expr(image, &out->expr, &from->expr);
 }
 
+/* What the runtime alias check takes. */
+static int copy_alias_check(nereid_image *image, ImageVariant *v, const ImageVariant *from) {
+  Arena *a = image->arena;
+  int code = 0;
+  v->noalias = ARENA_ARRAY(a, ImageNoAlias, (size_t)from->nnoalias);
+  if (from->nnoalias)
+    memcpy(v->noalias, from->noalias, (size_t)from->nnoalias * sizeof *v->noalias);
+  if (from->ordered) v->ordered = arena_strndup(a, from->ordered, from->ordered_size);
+  v->bounds = from->bounds ? ARENA_ARRAY(a, IntExpr, (size_t)image->nparams) : NULL;
+  for (int i = 0; from->bounds && i < image->nparams && !code; i++)
+    if (from->bounds[i].text)
+      code = intexpr_parse_bounds(a, &v->bounds[i], from->bounds[i].text, image->bound_names,
+                                  image_nbound_names(image));
+  return code;
+}
+
 /* Guards, slots and grid. */
 static int copy_expressions(nereid_image *image, ImageVariant *v, const ImageVariant *from) {
   int code = 0;
@@ -98,6 +119,7 @@ static int add_body(void *arg) {
   if (v->source) v->source_name = arena_strndup(a, v->source_name, strlen(v->source_name));
   v->code = x->with_code ? arena_strndup(a, v->code, v->size) : NULL;
   int code = copy_expressions(x->image, v, x->from);
+  if (!code) code = copy_alias_check(x->image, v, x->from);
   if (code) return code;
   ImageVariant **list = ARENA_ARRAY(a, ImageVariant *, (size_t)n + 1);
   if (n) memcpy(list, x->image->variants, sizeof *list * (size_t)n);

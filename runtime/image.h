@@ -28,6 +28,13 @@ typedef struct {
   IntExpr expr; /* of the others */
 } ImageSlot;
 
+/* Run-time parameters between whose accesses the code has no order: their memory is disjoint, or,
+ * with `or_same`, both hold one address (lower/nest.h, NoAlias). */
+typedef struct {
+  int a, b;
+  bool or_same;
+} ImageNoAlias;
+
 typedef struct {
   const char *target, *entry;
   const char *file; /* of IR text that a user wrote: what places in it are told by; else NULL */
@@ -42,6 +49,13 @@ typedef struct {
   int64_t shared;
   IntExpr *guards;
   int nguards;
+  ImageNoAlias *noalias;
+  int nnoalias;
+  IntExpr *bounds; /* by parameter: the bytes accessed through it (lower/pointer_bounds.h), over
+                      image_bound_names; without text: unknown.  NULL: all are */
+  const char *ordered; /* tile IR of the kernel, which is compiled to keep the order of all accesses
+                          where `noalias` does not hold; NULL: such a launch is refused */
+  size_t ordered_size;
   ImageSlot *slots;
   int nslots;
   bool has_grid; /* the launched grid is a function of the user's */
@@ -54,12 +68,16 @@ struct nereid_image {
   ImageParam *params;
   int nparams;
   const char **names; /* what expressions may use, image_nnames of them */
+  const char **bound_names; /* what bounds may use, image_nbound_names of them */
   ImageVariant **variants;
   int nvariants;
 };
 
-enum { IMAGE_EXTRA_NAMES = 4, IMAGE_MAX_PARAMS = 1024 };
+enum { IMAGE_EXTRA_NAMES = 4, IMAGE_BOUND_NAMES = 6, IMAGE_MAX_PARAMS = 1024 };
 static inline int image_nnames(const nereid_image *m) { return m->nparams + IMAGE_EXTRA_NAMES; }
+static inline int image_nbound_names(const nereid_image *m) {
+  return m->nparams + IMAGE_BOUND_NAMES;
+}
 
 /* An image without variants; the parameters are copied. */
 int image_new(nereid_image **out, const char *name, const ImageParam *params, int nparams);

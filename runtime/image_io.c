@@ -9,6 +9,10 @@
  *   slot arg 0
  *   slot value "n * 4"
  *   grid "cdiv(grid_x, 2)" "grid_y" "grid_z"
+ *   noalias 0 1 same
+ *   bounds 0 "4 * span(0, n)"
+ *   ordered 3120
+ *   ... 3120 bytes and a newline
  *   code 2311
  *   ... 2311 bytes and a newline
  *   end 89abcdef01234567        (xxh64 of all bytes before this line)
@@ -39,7 +43,7 @@ static void write_slot(Text *t, const ImageSlot *s) {
   text_puts(t, "\n");
 }
 
-static void write_variant(Text *t, const ImageVariant *v) {
+static void write_variant(Text *t, const ImageVariant *v, int nparams) {
   text_puts(t, "variant ");
   text_quote(t, v->target);
   text_printf(t, " %s ", nereid_kind_name(v->kind));
@@ -71,6 +75,20 @@ static void write_variant(Text *t, const ImageVariant *v) {
     text_putn(t, v->source, v->source_size);
     text_puts(t, "\n");
   }
+  for (int i = 0; i < v->nnoalias; i++)
+    text_printf(t, "noalias %d %d%s\n", v->noalias[i].a, v->noalias[i].b,
+                v->noalias[i].or_same ? " same" : "");
+  for (int i = 0; v->bounds && i < nparams; i++) {
+    if (!v->bounds[i].text) continue;
+    text_printf(t, "bounds %d ", i);
+    text_quote(t, v->bounds[i].text);
+    text_puts(t, "\n");
+  }
+  if (v->ordered) {
+    text_printf(t, "ordered %zu\n", v->ordered_size);
+    text_putn(t, v->ordered, v->ordered_size);
+    text_puts(t, "\n");
+  }
   text_printf(t, "code %zu\n", v->size);
   text_putn(t, v->code, v->size);
   text_puts(t, "\n");
@@ -90,7 +108,7 @@ static void write_image(Text *t, const nereid_image *image) {
     text_puts(t, elem == DT_PTR ? "i8" : dtype_name(elem));
     text_puts(t, image->params[i].written ? " written\n" : "\n");
   }
-  for (int i = 0; i < image->nvariants; i++) write_variant(t, image->variants[i]);
+  for (int i = 0; i < image->nvariants; i++) write_variant(t, image->variants[i], image->nparams);
   text_printf(t, "end %016" PRIx64 "\n", (uint64_t)XXH64(t->data, t->len, 0));
 }
 
@@ -273,10 +291,29 @@ static void read_source(ImageReader *r, ImageVariant *v) {
   v->source = read_bytes(r, &v->source_size);
 }
 
+static ImageNoAlias read_noalias(ImageReader *r) {
+  ImageNoAlias x = {.a = (int)number(r, r->nparams - 1)};
+  need(r, " ");
+  x.b = (int)number(r, r->nparams - 1);
+  x.or_same = word(r, " same");
+  need(r, "\n");
+  return x;
+}
+
+static void read_bounds(ImageReader *r, ImageVariant *v) {
+  if (!v->bounds) v->bounds = ARENA_ARRAY(r->arena, IntExpr, (size_t)r->nparams);
+  int i = (int)number(r, r->nparams - 1);
+  need(r, " ");
+  const char *text = quoted(r);
+  need(r, "\n");
+  if (!r->bad) v->bounds[i].text = text;
+}
+
 static int read_variant(ImageReader *r) {
   ImageVariant v = {0};
   VEC(IntExpr) guards = {0};
   VEC(ImageSlot) slots = {0};
+  VEC(ImageNoAlias) noalias = {0};
   v.target = quoted(r);
   need(r, " ");
   v.kind = read_kind(r);
@@ -304,6 +341,13 @@ static int read_variant(ImageReader *r) {
       read_grid(r, &v);
     } else if (word(r, "source ")) {
       read_source(r, &v);
+    } else if (word(r, "noalias ")) {
+      ImageNoAlias pair = read_noalias(r);
+      vec_push(r->arena, &noalias, pair);
+    } else if (word(r, "bounds ")) {
+      read_bounds(r, &v);
+    } else if (word(r, "ordered ")) {
+      v.ordered = read_bytes(r, &v.ordered_size);
     } else {
       r->bad = true;
     }
@@ -312,6 +356,7 @@ static int read_variant(ImageReader *r) {
   if (r->bad || slots.len > IMAGE_MAX_PARAMS) return NEREID_E_FILE;
   v.guards = guards.data, v.nguards = (int)guards.len;
   v.slots = slots.data, v.nslots = (int)slots.len;
+  v.noalias = noalias.data, v.nnoalias = (int)noalias.len;
   return image_add_variant(r->image, &v, true);
 }
 

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lower/pointer_bounds.h"
 #include "lower/writes.h"
 #include "runtime/compile.h"
 #include "runtime/cubin.h"
@@ -105,6 +106,33 @@ static void add_guards(Maker *m) {
       v->guards[v->nguards++].text = arena_printf(a, "%s == 1", m->c->args[i].name);
 }
 
+/* The runtime alias check of accesses that a pass has reordered, and the kernel from which one that
+ * keeps their order is compiled where it fails. */
+static void add_alias_check(Maker *m) {
+  const Unit *u = m->c->unit;
+  const Nest *n = u->nest;
+  if (!n || !n->nnoalias) return;
+  Arena *a = m->c->arena;
+  ImageVariant *v = &m->variant;
+  v->noalias = ARENA_ARRAY(a, ImageNoAlias, n->nnoalias);
+  for (uint32_t i = 0; i < n->nnoalias; i++) {
+    const NoAlias *x = &n->noalias[i];
+    uint32_t p = taken_of_arg(m, x->a->arg), q = taken_of_arg(m, x->b->arg);
+    v->noalias[v->nnoalias++] = (ImageNoAlias){(int)m->from[p], (int)m->from[q], x->or_same};
+  }
+  if (!u->tile) return;
+  const char **names = ARENA_ARRAY(a, const char *, m->ntaken);
+  const char **bounds = ARENA_ARRAY(a, const char *, m->ntaken);
+  for (uint32_t i = 0; i < m->ntaken; i++) names[i] = m->params[m->from[i]].name;
+  pointer_bounds(bounds, u->tile, names, a);
+  v->bounds = ARENA_ARRAY(a, IntExpr, m->nparams);
+  for (uint32_t i = 0; i < m->ntaken; i++) v->bounds[m->from[i]].text = bounds[i];
+  Text text = text_new(a);
+  tile_print(&text, u->tile, m->c->diags);
+  v->ordered = text.data;
+  v->ordered_size = text.len;
+}
+
 static void add_slots(Maker *m) {
   ImageVariant *v = &m->variant;
   v->slots = ARENA_ARRAY(m->c->arena, ImageSlot, m->ntaken);
@@ -120,6 +148,7 @@ static int describe(void *arg) {
   mark_written(m);
   add_guards(m);
   add_slots(m);
+  add_alias_check(m);
   return 0;
 }
 

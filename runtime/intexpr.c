@@ -27,7 +27,19 @@ typedef enum {
   I_LE,
   I_GT,
   I_GE,
-  I_AND
+  I_AND,
+  /* of bounds expressions alone */
+  I_SPAN,
+  I_HULL,
+  I_BELOW,
+  I_ATMOST,
+  I_ABOVE,
+  I_ATLEAST,
+  I_SIGNED,
+  I_UNSIGNED,
+  I_QUOTIENT,
+  I_REMAINDER,
+  I_REPEAT
 } IntCode;
 
 typedef struct {
@@ -38,6 +50,7 @@ typedef struct {
   VEC(IntOp) code;
   int depth, stack;
   int failed;
+  bool bounds; /* it may have the functions of bounds expressions */
 } Reader;
 
 static void read_expr(Reader *r);
@@ -97,7 +110,7 @@ static void read_call(Reader *r, IntCode op) {
   do {
     read_expr(r);
     push(r, op, 0);
-  } while (op != I_CDIV && !r->failed && accept(r, ","));
+  } while ((op == I_MIN || op == I_MAX || op == I_HULL) && !r->failed && accept(r, ","));
   expect(r, ")", "a closing parenthesis is missing");
 }
 
@@ -108,19 +121,30 @@ static void unknown_name(Reader *r, const char *start, size_t len) {
                         error_suggest(hint, sizeof hint, name, r->names, (size_t)r->nnames));
 }
 
-static void read_name(Reader *r) {
+/* A function's name, the parenthesis behind it read too; false if it is none. */
+static bool read_function(Reader *r, const char *name, size_t len) {
   static const struct {
     const char *name;
     IntCode op;
-  } calls[] = {{"cdiv", I_CDIV}, {"min", I_MIN}, {"max", I_MAX}};
+  } calls[] = {{"cdiv", I_CDIV},           {"min", I_MIN},           {"max", I_MAX},
+               {"span", I_SPAN},           {"hull", I_HULL},         {"below", I_BELOW},
+               {"atmost", I_ATMOST},       {"above", I_ABOVE},       {"atleast", I_ATLEAST},
+               {"signed", I_SIGNED},       {"unsigned", I_UNSIGNED}, {"quotient", I_QUOTIENT},
+               {"remainder", I_REMAINDER}, {"repeat", I_REPEAT}};
+  for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+    if (strlen(calls[i].name) != len || memcmp(calls[i].name, name, len)) continue;
+    if ((calls[i].op > I_AND && !r->bounds) || !accept(r, "(")) return false;
+    read_call(r, calls[i].op);
+    return true;
+  }
+  return false;
+}
+
+static void read_name(Reader *r) {
   const char *start = r->at;
   while (name_char(*r->at)) r->at++;
   size_t len = (size_t)(r->at - start);
-  for (size_t i = 0; i < 3; i++)
-    if (strlen(calls[i].name) == len && !memcmp(calls[i].name, start, len) && accept(r, "(")) {
-      read_call(r, calls[i].op);
-      return;
-    }
+  if (read_function(r, start, len)) return;
   for (int i = 0; i < r->nnames; i++)
     if (strlen(r->names[i]) == len && !memcmp(r->names[i], start, len)) {
       push(r, I_NAME, i);
@@ -202,14 +226,24 @@ static void read_expr(Reader *r) {
   r->depth--;
 }
 
+static int parse(Reader *r, IntExpr *out, const char *text) {
+  r->text = r->at = arena_strndup(r->arena, text, strlen(text));
+  read_expr(r);
+  skip_space(r);
+  if (!r->failed && *r->at) fail(r, "it should end there");
+  *out = (IntExpr){r->text, r->code.data, (int)r->code.len};
+  return r->failed;
+}
+
 int intexpr_parse(Arena *a, IntExpr *out, const char *text, const char *const *names, int nnames) {
   Reader r = {.arena = a, .names = names, .nnames = nnames};
-  r.text = r.at = arena_strndup(a, text, strlen(text));
-  read_expr(&r);
-  skip_space(&r);
-  if (!r.failed && *r.at) fail(&r, "it should end there");
-  *out = (IntExpr){r.text, r.code.data, (int)r.code.len};
-  return r.failed;
+  return parse(&r, out, text);
+}
+
+int intexpr_parse_bounds(Arena *a, IntExpr *out, const char *text, const char *const *names,
+                         int nnames) {
+  Reader r = {.arena = a, .names = names, .nnames = nnames, .bounds = true};
+  return parse(&r, out, text);
 }
 
 /* ---- evaluation ---- */
@@ -265,6 +299,122 @@ int intexpr_eval(int64_t *out, const IntExpr *e, const int64_t *values) {
   }
   *out = stack[0];
   return 0;
+}
+
+/* ---- intervals ---- */
+
+typedef __int128 Wide;
+
+static const IntRange everything = {INT64_MIN, INT64_MAX}, nothing = {1, 0};
+
+static bool is_everything(IntRange x) { return x.lo == INT64_MIN && x.hi == INT64_MAX; }
+
+static Wide least(Wide x, Wide y) { return x < y ? x : y; }
+static Wide most(Wide x, Wide y) { return x > y ? x : y; }
+
+static IntRange range_of(Wide lo, Wide hi) {
+  if (lo <= INT64_MIN || hi >= INT64_MAX) return everything;
+  return (IntRange){(int64_t)lo, (int64_t)hi};
+}
+
+static IntRange hull(IntRange x, IntRange y) {
+  if (x.lo > x.hi) return y;
+  if (y.lo > y.hi) return x;
+  return (IntRange){x.lo < y.lo ? x.lo : y.lo, x.hi > y.hi ? x.hi : y.hi};
+}
+
+/* What op gives at the corners: its extremes, where it is monotone in each operand. */
+static IntRange at_corners(IntRange x, IntRange y, Wide (*op)(Wide, Wide)) {
+  Wide a = op(x.lo, y.lo), b = op(x.lo, y.hi), c = op(x.hi, y.lo), d = op(x.hi, y.hi);
+  return range_of(least(least(a, b), least(c, d)), most(most(a, b), most(c, d)));
+}
+
+static Wide product(Wide x, Wide y) { return x * y; }
+static Wide towards_zero(Wide x, Wide y) { return x / y; }
+static Wide downwards(Wide x, Wide y) { return x / y - (x % y && (x < 0) != (y < 0)); }
+static Wide upwards(Wide x, Wide y) { return x / y + (x % y && (x < 0) == (y < 0)); }
+
+/* By divisors that may be 0 nothing is known: such a division may have any result. */
+static IntRange divided(IntRange x, IntRange y, Wide (*op)(Wide, Wide)) {
+  return y.lo <= 0 && y.hi >= 0 ? everything : at_corners(x, y, op);
+}
+
+/* C's: of x's sign, and nearer to 0 than y and no further than x. */
+static IntRange remainder_of(IntRange x, IntRange y) {
+  Wide size = most(y.hi, -(Wide)y.lo) - 1;
+  if (y.lo <= 0 && y.hi >= 0) return everything;
+  Wide hi = x.hi < 0 ? 0 : least(x.hi, size), lo = x.lo > 0 ? 0 : most(x.lo, -size);
+  return range_of(lo, hi);
+}
+
+/* Python's: of y's sign. */
+static IntRange modulus_of(IntRange x, IntRange y) {
+  if (y.lo <= 0 && y.hi >= 0) return everything;
+  if (y.lo > 0 && x.lo >= 0) return range_of(0, least(x.hi, y.hi - (Wide)1));
+  return y.lo > 0 ? range_of(0, y.hi - (Wide)1) : range_of(y.lo + (Wide)1, 0);
+}
+
+static IntRange in_type(IntRange x, IntRange bits, bool is_signed) {
+  if (bits.lo < 1 || bits.hi > 63 || bits.lo != bits.hi) return everything;
+  Wide hi = ((Wide)1 << (bits.lo - is_signed)) - 1, lo = is_signed ? -hi - 1 : 0;
+  return x.lo >= lo && x.hi <= hi ? x : range_of(lo, hi);
+}
+
+static IntRange repeated(IntRange x, IntRange n) {
+  if (n.hi <= 0) return (IntRange){0, 0};
+  return range_of(least(0, (Wide)x.lo * n.hi), most(0, (Wide)x.hi * n.hi));
+}
+
+static IntRange clipped(IntRange x, Wide lo, Wide hi) {
+  Wide from = most(x.lo, lo), to = least(x.hi, hi);
+  return from > to ? nothing : (IntRange){(int64_t)from, (int64_t)to};
+}
+
+static IntRange range_apply(IntCode op, IntRange x, IntRange y) {
+  bool known = !is_everything(x) && !is_everything(y);
+  if (op == I_HULL) return hull(x, y);
+  if (x.lo > x.hi || y.lo > y.hi) return nothing;
+  switch (op) {
+    case I_BELOW: return is_everything(y) ? x : clipped(x, INT64_MIN, y.hi - (Wide)1);
+    case I_ATMOST: return is_everything(y) ? x : clipped(x, INT64_MIN, y.hi);
+    case I_ABOVE: return is_everything(y) ? x : clipped(x, y.lo + (Wide)1, INT64_MAX);
+    case I_ATLEAST: return is_everything(y) ? x : clipped(x, y.lo, INT64_MAX);
+    case I_SIGNED: return in_type(x, y, true);
+    case I_UNSIGNED: return in_type(x, y, false);
+    case I_MIN: return (IntRange){x.lo < y.lo ? x.lo : y.lo, x.hi < y.hi ? x.hi : y.hi};
+    case I_MAX: return (IntRange){x.lo > y.lo ? x.lo : y.lo, x.hi > y.hi ? x.hi : y.hi};
+    case I_MOD: return modulus_of(x, y);
+    case I_REMAINDER: return remainder_of(x, y);
+    default: break;
+  }
+  if (!known) return everything;
+  switch (op) {
+    case I_ADD: return range_of((Wide)x.lo + y.lo, (Wide)x.hi + y.hi);
+    case I_SUB: return range_of((Wide)x.lo - y.hi, (Wide)x.hi - y.lo);
+    case I_MUL: return at_corners(x, y, product);
+    case I_DIV: return divided(x, y, downwards);
+    case I_CDIV: return divided(x, y, upwards);
+    case I_QUOTIENT: return divided(x, y, towards_zero);
+    case I_SPAN: return x.lo < y.hi ? (IntRange){x.lo, y.hi - 1} : nothing;
+    case I_REPEAT: return repeated(x, y);
+    default: return everything;
+  }
+}
+
+IntRange intexpr_range(const IntExpr *e, const IntRange *values) {
+  IntRange stack[STACK_MAX + 1];
+  int n = 0;
+  for (int i = 0; i < e->n; i++) {
+    const IntOp *op = &e->code[i];
+    if (op->op == I_NAME) stack[n++] = values[op->value];
+    else if (op->op == I_NUMBER) stack[n++] = (IntRange){op->value, op->value};
+    else if (op->op == I_NEG) stack[n - 1] = range_apply(I_SUB, (IntRange){0, 0}, stack[n - 1]);
+    else {
+      n--;
+      stack[n - 1] = range_apply((IntCode)op->op, stack[n - 1], stack[n]);
+    }
+  }
+  return stack[0];
 }
 
 /* ---- the API ---- */

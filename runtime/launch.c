@@ -34,12 +34,14 @@ int nereid_launch_new(nereid_launch **out, nereid_kernel *k, const uint32_t grid
   l->set = calloc(n + 1, sizeof *l->set);
   l->args = calloc(n + 1, sizeof *l->args);
   l->values = calloc((size_t)image_nnames(k->image), sizeof *l->values);
+  l->extent = calloc(n + 1, sizeof *l->extent);
+  l->bounds = calloc((size_t)image_nbound_names(k->image), sizeof *l->bounds);
   l->slots = calloc(m + 1, sizeof *l->slots);
   l->pointers = calloc(m + 1, sizeof *l->pointers);
   l->scratch = calloc(m + 1, sizeof *l->scratch);
   l->scratch_size = calloc(m + 1, sizeof *l->scratch_size);
-  bool ok =
-      l->set && l->args && l->values && l->slots && l->pointers && l->scratch && l->scratch_size;
+  bool ok = l->set && l->args && l->values && l->extent && l->bounds && l->slots && l->pointers &&
+            l->scratch && l->scratch_size;
   if (!ok) {
     nereid_launch_free(l);
     return error_out_of_memory();
@@ -56,6 +58,8 @@ void nereid_launch_free(nereid_launch *l) {
   free(l->set);
   free(l->args);
   free(l->values);
+  free(l->extent);
+  free(l->bounds);
   free(l->slots);
   free(l->pointers);
   free(l->scratch);
@@ -96,6 +100,7 @@ static bool is_pointer(DType t) { return t == DT_PTR; }
 static int set_bits(nereid_launch *l, int i, uint64_t bits, int64_t value) {
   l->args[i] = bits;
   l->values[i] = value;
+  l->extent[i] = (IntRange){INT64_MIN, INT64_MAX};
   l->set[i] = true;
   l->stale = true;
   return 0;
@@ -149,15 +154,16 @@ static bool same_dtype(nereid_dl_dtype d, DType t) {
   }
 }
 
-/* How many bytes a tensor reaches over, from its first element on. */
-static size_t tensor_reach(const nereid_tensor *t) {
-  int64_t last = 0, compact = 1;
+/* The bytes of a tensor's elements, counted from its first one. */
+static IntRange tensor_extent(const nereid_tensor *t) {
+  int64_t first = 0, last = 0, compact = 1, size = t->dtype.bits / 8u;
   for (int32_t i = t->ndim - 1; i >= 0; i--) {
-    if (t->shape[i] == 0) return 0;
-    last += (t->shape[i] - 1) * (t->strides ? t->strides[i] : compact);
+    if (t->shape[i] == 0) return (IntRange){0, -1};
+    int64_t reach = (t->shape[i] - 1) * (t->strides ? t->strides[i] : compact);
+    *(reach < 0 ? &first : &last) += reach;
     compact *= t->shape[i];
   }
-  return (size_t)(last + 1) * (t->dtype.bits / 8u);
+  return (IntRange){first * size, (last + 1) * size - 1};
 }
 
 int nereid_launch_set_tensor(nereid_launch *l, int i, const nereid_tensor *t) {
@@ -173,8 +179,11 @@ int nereid_launch_set_tensor(nereid_launch *l, int i, const nereid_tensor *t) {
   if (t->dtype.lanes != 1 || (p->type.elem != DT_PTR && !same_dtype(t->dtype, p->type.elem)))
     return error_set(NEREID_E_USAGE, E_RUN_TENSOR_DTYPE, p->name, dtype_name((DType)p->type.elem));
   char *data = (char *)t->data + t->byte_offset;
-  int code = on_gpu ? 0 : device_borrow(d, data, tensor_reach(t));
-  return code ? code : nereid_launch_set_pointer(l, i, data);
+  IntRange extent = tensor_extent(t);
+  int code = on_gpu ? 0 : device_borrow(d, data + extent.lo, (size_t)(extent.hi + 1 - extent.lo));
+  if (!code) code = nereid_launch_set_pointer(l, i, data);
+  if (!code) l->extent[i] = extent;
+  return code;
 }
 
 /* ---- choosing ---- */
@@ -196,15 +205,23 @@ static const IntExpr *failing_guard(const ImageVariant *v, const int64_t *values
   return NULL;
 }
 
+/* Variant i, or its code for overlapping arguments. */
+static int choose_order(nereid_launch *l, int i) {
+  nereid_kernel *k = l->kernel;
+  const ImageNoAlias *pair;
+  l->chosen = &k->loaded[i];
+  if (launch_noalias_holds(l, l->chosen->variant, &pair)) return 0;
+  if (l->chosen->variant->ordered) return kernel_load_ordered(&l->chosen, k, i);
+  return error_set(NEREID_E_USAGE, E_RUN_ALIAS, k->image->params[pair->a].name,
+                   k->image->params[pair->b].name, k->image->name);
+}
+
 static int choose(nereid_launch *l) {
   const nereid_kernel *k = l->kernel;
   const IntExpr *failed = NULL;
   for (int i = 0; i < k->nloaded; i++) {
     const IntExpr *guard = failing_guard(k->loaded[i].variant, l->values);
-    if (!guard) {
-      l->chosen = &k->loaded[i];
-      return 0;
-    }
+    if (!guard) return choose_order(l, i);
     failed = guard;
   }
   return error_set(NEREID_E_USAGE, E_RUN_GUARD, k->image->name, failed->text);

@@ -1,4 +1,5 @@
 /* Kernels: images loaded on a device. */
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,9 +18,12 @@ static int kernel_new(nereid_kernel **out, nereid_device *d, const nereid_image 
   nereid_kernel *k = *out = calloc(1, sizeof *k);
   if (!k) return error_out_of_memory();
   k->device = d;
+  pthread_mutex_init(&k->ordered_lock, NULL);
   k->nloaded = count_fitting(d, image);
   k->loaded = calloc((size_t)k->nloaded + 1, sizeof *k->loaded);
-  if (!k->loaded) return error_out_of_memory();
+  k->ordered = calloc((size_t)k->nloaded + 1, sizeof *k->ordered);
+  k->ordered_images = calloc((size_t)k->nloaded + 1, sizeof *k->ordered_images);
+  if (!k->loaded || !k->ordered || !k->ordered_images) return error_out_of_memory();
   if (k->nloaded) return image_like(&k->image, image);
   return error_set(NEREID_E_USAGE, E_RUN_NO_FITTING, image->name, d->name,
                    d->target[0] ? d->target : nereid_kind_name(d->ops->kind));
@@ -110,12 +114,69 @@ int nereid_kernel_load(nereid_kernel **out, nereid_device *d, const nereid_image
   return nereid_kernel_load_all(out, d, &image, 1);
 }
 
+/* ---- code for overlapping arguments ---- */
+
+/* The variant's tile IR, compiled to keep the order; its parameters are the variant's, in order. */
+static int compile_ordered(nereid_image **out, const nereid_kernel *k, const ImageVariant *v) {
+  nereid_request r = {
+      .source = {.text = v->ordered, .size = v->ordered_size, .path = "ordered.tile"},
+      .target = v->target,
+      .alias = NEREID_ALIAS_ORDERED};
+  nereid_image *image;
+  int code = nereid_compile(&image, &r, v->kind);
+  if (code) return code;
+  ImageVariant own = *v, *made = image->variants[0];
+  own.ordered = NULL;
+  own.nnoalias = 0;
+  own.entry = made->entry;
+  own.code = made->code;
+  own.size = made->size;
+  own.threads = made->threads;
+  own.shared = made->shared;
+  assert(made->nslots == v->nslots);
+  code = image_like(out, k->image);
+  if (!code) code = image_add_variant(*out, &own, true);
+  nereid_image_free(image);
+  return code;
+}
+
+static int load_ordered(nereid_kernel *k, int i) {
+  nereid_image *image = NULL;
+  int code = compile_ordered(&image, k, k->loaded[i].variant);
+  if (!code) {
+    LoadItem item = {.image = image,
+                     .variant = image->variants[0],
+                     .own = image->variants[0],
+                     .out = &k->ordered[i]};
+    code = load_items(k->device, &item, 1);
+  }
+  if (code) nereid_image_free(image);
+  else k->ordered_images[i] = image;
+  return code;
+}
+
+int kernel_load_ordered(const Loaded **out, nereid_kernel *k, int i) {
+  pthread_mutex_lock(&k->ordered_lock);
+  int code = k->ordered_images[i] ? 0 : load_ordered(k, i);
+  pthread_mutex_unlock(&k->ordered_lock);
+  *out = &k->ordered[i];
+  return code;
+}
+
 /* ---- the rest of its life ---- */
+
+static void unload(const nereid_kernel *k, Loaded *l) {
+  if (l->variant) k->device->ops->unload(k->device, l);
+}
 
 void nereid_kernel_free(nereid_kernel *k) {
   if (!k) return;
-  for (int i = 0; i < k->nloaded && k->loaded; i++)
-    if (k->loaded[i].variant) k->device->ops->unload(k->device, &k->loaded[i]);
+  for (int i = 0; i < k->nloaded && k->loaded; i++) unload(k, &k->loaded[i]);
+  for (int i = 0; i < k->nloaded && k->ordered; i++) unload(k, &k->ordered[i]);
+  for (int i = 0; i < k->nloaded && k->ordered_images; i++) nereid_image_free(k->ordered_images[i]);
+  pthread_mutex_destroy(&k->ordered_lock);
+  free(k->ordered);
+  free(k->ordered_images);
   free(k->loaded);
   nereid_image_free(k->image);
   free(k);

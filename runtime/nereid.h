@@ -163,6 +163,15 @@ typedef enum {
 
 NEREID_API const char *nereid_kind_name(nereid_kind k); /* "ptx" */
 
+/* May the arguments of a launch overlap in memory?  Accesses through two pointers, one of them
+ * writing, are in the order of the text by the language's rules. */
+typedef enum {
+  NEREID_ALIAS_GUARDED, /* they may: a launch checks it, and one of overlapping arguments runs code
+                           that keeps the order, which is compiled when it is first needed */
+  NEREID_ALIAS_ORDERED, /* they may: all code keeps the order, and no launch checks anything */
+  NEREID_ALIAS_DISJOINT /* they don't, but for memory that is only read: the caller vouches */
+} nereid_alias;
+
 typedef struct {
   nereid_source source;
   const char *kernel;      /* NAME, Class.NAME, NAME@LINE; NULL: the only one */
@@ -174,6 +183,7 @@ typedef struct {
   int num_ctas;            /* 0: 1 */
   int maxnreg;             /* 0: the machine's limit */
   int no_fp_fusion;        /* mul and add stay apart */
+  nereid_alias alias;      /* 0: guarded */
   const char *symbol;      /* what the code calls the kernel; NULL: by its name */
   const char *run_passes;  /* nereid_emit: apply only these, comma-separated, and print */
   /* After pass `dump_after`, or after each if it is "all": its IR, or NULL where the pass changed
@@ -403,14 +413,14 @@ typedef enum {
   NEREID_VALUE_FLOAT,
   NEREID_VALUE_BOOL,
   NEREID_VALUE_ARRAY,
-  NEREID_VALUE_ALIAS, /* "&OTHER": the array of another argument */
+  NEREID_VALUE_ALIAS, /* "&OTHER": the array of another argument, or its end */
   NEREID_VALUE_NONE
 } nereid_value_kind;
 
 /* Reads a value:
  *   12   1.5   true   1e-6:fp64   none
  *   @x.npy   @x.npy:bf16                a NumPy file, converted on load
- *   &OTHER
+ *   &OTHER   &OTHER[16:]   the array of another argument, from its first or its 16th element on
  *   zeros:f32[128,64]  ones:T[..]  empty:T[..]
  *   rand:T[..]:SEED    uniform in [0, 1)
  *   randn:T[..]:SEED   standard normal

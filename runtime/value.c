@@ -1,6 +1,7 @@
 /* Reading VALUE texts. */
 #include "runtime/value.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -216,6 +217,22 @@ static int read_npy(nereid_value *v, const char *text) {
   return code;
 }
 
+/* &OTHER, &OTHER[16:] */
+static int read_alias(nereid_value *v, const char *text) {
+  size_t length = strcspn(text + 1, "[");
+  v->kind = NEREID_VALUE_ALIAS;
+  v->dtype = DT_NONE;
+  v->alias = strndup(text + 1, length);
+  if (!v->alias) return error_out_of_memory();
+  const char *from = text + 1 + length;
+  if (!*from) return 0;
+  char *end;
+  errno = 0;
+  v->i = strtoll(from + 1, &end, 10);
+  bool whole = end > from + 1 && !errno && v->i >= 0 && !strcmp(end, ":]");
+  return whole ? 0 : error_set(NEREID_E_USAGE, E_RUN_VALUE_SLICE, text);
+}
+
 static int read_value(nereid_value *v, const char *text, const Reading *how) {
   static const char *const makers[] = {"zeros:", "ones:", "empty:", "rand:", "randn:", "randint:"};
   for (int i = MAKE_ZEROS; i <= MAKE_RANDINT; i++) {
@@ -223,11 +240,7 @@ static int read_value(nereid_value *v, const char *text, const Reading *how) {
     if (!strncmp(text, makers[i], n)) return read_made(v, text, (Make)i, text + n, how);
   }
   if (text[0] == '@') return read_npy(v, text);
-  if (text[0] == '&') {
-    v->kind = NEREID_VALUE_ALIAS;
-    v->alias = strdup(text + 1);
-    return v->alias ? 0 : error_out_of_memory();
-  }
+  if (text[0] == '&') return read_alias(v, text);
   if (!strcmp(text, "none") || !strcmp(text, "None")) {
     v->kind = NEREID_VALUE_NONE;
     return 0;

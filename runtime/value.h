@@ -9,7 +9,7 @@ struct nereid_value {
   DType dtype; /* of a number */
   bool typed;  /* the text says so */
   bool empty;  /* made by empty: */
-  int64_t i;   /* of INT and BOOL; u64 by its bits */
+  int64_t i;   /* of INT and BOOL; u64 by its bits.  Of ALIAS: which element it begins at */
   double f;    /* of all numbers */
   char *alias;
   Array array; /* of an outline: without data */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "lang/interp.h"
+#include "runtime/device.h"
 #include "runtime/value.h"
 
 nereid_value_kind nereid_value_get_kind(const nereid_value *v) {
@@ -83,8 +84,12 @@ int nereid_launch_set_value(nereid_launch *l, int i, const nereid_value *v,
     case NEREID_VALUE_BOOL: return nereid_launch_set_int(l, i, v->i);
     case NEREID_VALUE_FLOAT: return nereid_launch_set_float(l, i, v->f);
     case NEREID_VALUE_NONE: return nereid_launch_set_pointer(l, i, NULL);
-    default: return nereid_launch_set_pointer(l, i, device_data);
+    case NEREID_VALUE_ALIAS: return nereid_launch_set_pointer(l, i, device_data);
+    case NEREID_VALUE_ARRAY: break;
   }
+  int code = nereid_launch_set_pointer(l, i, device_data);
+  if (!code) l->extent[i] = (IntRange){0, (int64_t)v->array.bytes - 1};
+  return code;
 }
 
 double nereid_value_element(const nereid_value *v, int64_t i) {

@@ -83,8 +83,12 @@ int worker_args_set(const WorkerArgs *w, nereid_launch *l) {
   for (int i = 0; i < w->n && !code; i++) {
     int at = nereid_image_find_param(l->kernel->image, w->list[i].name);
     const WorkerArg *array = array_of(w, i);
+    const nereid_value *v = w->list[i].value;
+    size_t skipped = v->kind == NEREID_VALUE_ALIAS && array
+                         ? (size_t)v->i * dtype_bytes(array->value->array.dtype)
+                         : 0;
     if (at >= 0)
-      code = nereid_launch_set_value(l, at, w->list[i].value, array ? array->data : NULL);
+      code = nereid_launch_set_value(l, at, v, array ? (char *)array->data + skipped : NULL);
   }
   return code;
 }

@@ -55,11 +55,17 @@
 #define E_RUN_ARG_TYPE "argument %s is of type %s, the value of type %s"
 #define E_RUN_ARG_CONSTEXPR "%s is a constexpr: give it by -D %s=%s"
 #define E_RUN_ARG_ALIAS "argument %s names &%s, which is no argument with an array"
+#define E_RUN_VALUE_SLICE "%s is no &NAME[START:], of a START of 0 or more elements"
+#define E_RUN_ARG_BEYOND "argument %s begins at element %lld of %s, which has %lld"
 #define E_RUN_ARG_NEEDED "kernel %s needs argument %s: give %s=VALUE"
 #define E_RUN_TENSOR_DEVICE "the tensor for %s does not lie in the memory of %s"
 #define E_RUN_TENSOR_DTYPE "the tensor for %s is not of dtype %s"
 #define E_RUN_GUARD \
   "kernel %s was compiled for arguments with %s, which does not hold: compile it for these"
+
+#define E_RUN_ALIAS \
+  "arguments %s and %s overlap in memory, or may: kernel %s was compiled for others; compile it " \
+  "from its source, or with accesses in order"
 
 /* grids */
 #define E_RUN_GRID_ZERO "a grid has at least one program on every axis; this one is %u x %u x %u"

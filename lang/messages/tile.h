@@ -61,8 +61,6 @@
   "conflict: program %llu %s %s, which program %llu %s, and nothing orders the two"
 #define E_INTERP_TWICE "this store writes %s more than once, with different values"
 #define N_INTERP_OTHER "the other access"
-#define E_INTERP_ALIAS \
-  "overlapping arguments: this %s reaches %s, which is a part of '%s' too"
 #define E_INTERP_UNDEF "%s is undefined here"
 #define N_INTERP_UNDEF_LOAD "it comes from this load, whose mask is false and which has no `other`"
 #define N_INTERP_UNDEF "it comes from here"
@@ -99,7 +97,6 @@
 #define H_INTERP_CONFLICT \
   "give each program its own elements, or use atomics: acquire and release order programs"
 #define H_INTERP_TWICE "nothing says which value stays: do two indices meet in the strides?"
-#define H_INTERP_ALIAS "arguments may share memory only if they begin at the same address"
 #define H_INTERP_WRAP "cast one operand to int64 before it is multiplied by a stride"
 
 #endif

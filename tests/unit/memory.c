@@ -353,17 +353,15 @@ static void test_alias(void) {
   memory_add(c.memory, "tail_ptr", 2, c.x + 4, 16, true);
   get(&c, &c.x[4], at(&c, 0, 1, 0));
   put(&c, &c.x[4], 1, at(&c, 0, 2, 2));
-  close_case(
-      &c, "a read, a write through another base", 1,
-      "error: "
-      "overlapping arguments: this store reaches tail_ptr[0], which is a part of 'x_ptr' too");
+  check(memory_was_written(c.memory, 0), "written through a part of it");
+  close_case(&c, "a read, a write through another base", 0, NULL);
 
   open_case(&c);
   memory_add(c.memory, "tail_ptr", 2, c.x + 4, 16, true);
-  get(&c, &c.x[4], at(&c, 0, 1, 0));
-  get(&c, &c.x[4], at(&c, 0, 2, 2));
-  put(&c, &c.x[0], 1, at(&c, 0, 3, 0));
-  close_case(&c, "two reads", 0, NULL);
+  put(&c, &c.x[4], 1, at(&c, 0, 1, 0));
+  put(&c, &c.x[4], 2, at(&c, 1, 2, 2));
+  close_case(&c, "two programs, each through its own base", 1,
+             "error: conflict: program 1 writes tail_ptr[0], which program 0 writes");
 }
 
 int main(void) {
