@@ -21,7 +21,7 @@ def cells():
 class Mixed:
     def op_mixed(self):
         v = self.tile(lambda v: v.dtype not in FP8)
-        w = self.number_beside(v) if self.chance(0.4) else self.of_another_dtype(v)
+        w = self.number_beside() if self.chance(0.4) else self.of_another_dtype(v)
         a, b = (v, w) if self.chance(0.5) else (w, v)
         ops = COMPARISONS if self.chance(0.2) else OPS
         ops = [op for op in ops if (op, kind(a), kind(b)) in cells()]
@@ -41,11 +41,15 @@ class Mixed:
 
     # ---- operands ----
 
-    def number_beside(self, v):
+    def number_beside(self):
+        """A number, as it is or by the name of a constexpr."""
         text = self.r.choice(NUMBERS)
         n = eval(text)
-        value = Value(text if n >= 0 else f"({text})", None, (), abs(n), float(n == int(n)))
+        named = self.chance(0.3)
+        written = self.name("c") if named else text if n >= 0 else f"({text})"
+        value = Value(written, None, (), abs(n), float(n == int(n)))
         value.number = text
+        value.lines = [f"{written}: tl.constexpr = {text}"] if named else []
         return value
 
     def of_another_dtype(self, v):
@@ -68,14 +72,9 @@ class Mixed:
         return self.bounded(Value(str(v), dtype, v.shape, v.mag if known else INF))
 
     def mixed(self, text, operands, dtype, shape, mag=INF, q=0, err=0.0):
-        """Emits it; a number is perhaps a constexpr by name."""
-        for n in operands:
-            if n.dtype is None and self.chance(0.3):
-                v = self.bounded(Value(self.name("v"), dtype, shape, mag, q, err))
-                c = self.name("c")
-                text = text.replace(str(n), c, 1)
-                return self.emit([f"{c}: tl.constexpr = {n}", f"{v} = {text}"], v)
-        return self.value(text, dtype, shape, mag, q, err)
+        v = self.bounded(Value(self.name("v"), dtype, shape, mag, q, err))
+        lines = [line for n in operands if n.dtype is None for line in n.lines]
+        return self.emit([*lines, f"{v} = {text}"], v)
 
     # ---- operations ----
 
