@@ -112,7 +112,8 @@ static int add_tuned(Run *r) {
                             .module = r->module,
                             .device = r->device,
                             .grid = r->grid,
-                            .tune = r->tune});
+                            .tune = r->tune,
+                            .first = true});
 }
 
 static int run_all(Run *r) {

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/heuristics.h"
+#include "cli/decorated.h"
 #include "cli/messages.h"
 #include "runtime/config.h"
 #include "runtime/nereid_tune.h"
@@ -25,55 +25,68 @@ static int add_setting(Request *r, const nereid_setting *s) {
   return request_has(r, s->name) ? STATUS_OK : request_add(r, s->name, NULL, s->value);
 }
 
-/* `open` is a constexpr without a value. */
-static int add_best(const Tuned *t, const nereid_tuning *tuning, const char *open) {
-  const nereid_candidate *best = nereid_tuning_candidate(tuning, 0);
+static int add_best(const Tuned *t, const nereid_candidate *best) {
   int status = STATUS_OK;
-  if (best->status != NEREID_TUNE_OK) {
-    args_error(E_CLI_UNTUNED, open, t->args->kernel->name, open);
-    return STATUS_PROBLEM;
-  }
   for (int i = 0; i < best->nsettings && !status; i++)
     status = add_setting(t->request, &best->settings[i]);
   return status;
 }
 
-/* Interpreters measure nothing, and IR text has nothing to tune. */
-static bool can_tune(const Tuned *t, nereid_device_info *info) {
+/* Interpreters measure nothing. */
+static bool can_measure(const Tuned *t, nereid_device_info *info) {
   nereid_device_get_info(info, t->device);
-  return (info->kind == NEREID_PTX || info->kind == NEREID_C) && !nereid_module_is_ir(t->module);
+  return info->kind == NEREID_PTX || info->kind == NEREID_C;
 }
 
-/* The tuner's own message, and what else may be done. */
-static int untuned(const Tuned *t, const char *open, int code) {
-  int status = args_failed(code);
+/* After a message why nothing is known of a constexpr: what else may be done. */
+static int note_open(const Tuned *t, const char *open, int status) {
   if (open) message_print("note", N_CLI_OPEN, open, t->args->kernel->name, open);
   return status;
 }
 
-static int add_tuned(const Tuned *t) {
+/* *found: the values of a run that was measured, now or before, were added. */
+static int add_measured(const Tuned *t, const nereid_device_info *info, const char *open,
+                        bool *found) {
   nereid_tuning *tuning;
-  nereid_device_info info;
-  const char *name = open_constexpr(t);
-  if (!can_tune(t, &info) || (!name && !t->tune)) return STATUS_OK;
   int status = t->grid ? request_check_args(t->request, t->args) : args_error(E_RUN_GRID_NONE);
   if (status) return status;
   nereid_tune_request r = {.kernel = t->request->api,
                            .args = t->values->data,
                            .nargs = t->values->len,
                            .grid = t->grid,
-                           .device = info.name,
+                           .device = info->name,
                            .records_only = !t->tune};
   int code = nereid_tune(&tuning, &r);
-  if (code) return untuned(t, name, code);
-  status = add_best(t, tuning, name);
+  if (code) return note_open(t, open, args_failed(code));
+  const nereid_candidate *best = nereid_tuning_candidate(tuning, 0);
+  *found = best->status == NEREID_TUNE_OK;
+  if (*found) status = add_best(t, best);
   nereid_tuning_free(tuning);
   return status;
 }
 
+static int add_first(const Tuned *t) {
+  int status = t->first && !t->tune ? decorated_first(t->request, t->args, t->device) : STATUS_OK;
+  return status ? note_open(t, open_constexpr(t), status) : STATUS_OK;
+}
+
+/* A constexpr is open still: a compiler would miss it as well, but not name --tune. */
+static int check_open(const Tuned *t) {
+  const char *open = open_constexpr(t);
+  if (!open) return STATUS_OK;
+  args_error(E_CLI_UNTUNED, open, t->args->kernel->name, open);
+  return STATUS_PROBLEM;
+}
+
 /* Some heuristics are of what was tuned. */
 int tuned_add(const Tuned *t) {
-  int status = heuristics_add(t->request, t->args, t->device);
-  if (!status) status = add_tuned(t);
-  return status ? status : heuristics_add(t->request, t->args, t->device);
+  nereid_device_info info;
+  if (nereid_module_is_ir(t->module)) return STATUS_OK;
+  int status = decorated_heuristics(t->request, t->args, t->device);
+  const char *open = open_constexpr(t);
+  bool measures = can_measure(t, &info), found = false;
+  if (!status && measures && (open || t->tune)) status = add_measured(t, &info, open, &found);
+  if (!status && !found) status = add_first(t);
+  if (!status) status = decorated_heuristics(t->request, t->args, t->device);
+  return status || !measures ? status : check_open(t);
 }

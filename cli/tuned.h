@@ -11,11 +11,12 @@ typedef struct {
   const nereid_module *module;
   const nereid_device *device;
   const char *grid;
-  bool tune; /* measure what no run has measured */
+  bool tune;  /* measure what no run has measured */
+  bool first; /* take the first configuration that the file gives, where none was measured */
 } Tuned;
 
 /* Where a constexpr has no value yet, adds what the file's heuristics give, and then the recorded
- * best, or finds it.  Returns a status, after a message. */
+ * best, or finds it, or takes a configuration of the file.  Returns a status, after a message. */
 int tuned_add(const Tuned *t);
 
 #endif

@@ -140,7 +140,24 @@ static bool is_given(const Arguments *a, const nereid_request *r, const char *na
   return false;
 }
 
+/* Numbers of run-time parameters are no constants; what the language can't pass otherwise, such as
+ * a function or a dtype, is one anyway. */
+static int check_constant(const Arguments *a, const nereid_arg *arg) {
+  const nereid_param *p = arguments_param(a->kernel, arg->name);
+  nereid_value *v;
+  if (!p || p->kind == NEREID_PARAM_CONSTEXPR || p->tuned || !arg->value) return 0;
+  if (value_outline(&v, arg->value)) return 0;
+  bool constant = !is_number(v);
+  nereid_value_free(v);
+  if (constant) return 0;
+  return error_set(NEREID_E_USAGE, E_RUN_ARG_RUNTIME, arg->name, arg->name, arg->value);
+}
+
 int arguments_check(const Arguments *a, const nereid_request *r) {
+  for (int i = 0; i < r->nargs; i++) {
+    int code = check_constant(a, &r->args[i]);
+    if (code) return code;
+  }
   for (int i = 0; i < a->kernel->nparams; i++) {
     const nereid_param *p = &a->kernel->params[i];
     bool open = p->kind == NEREID_PARAM_CONSTEXPR || p->has_default || p->tuned;

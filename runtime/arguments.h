@@ -33,8 +33,8 @@ const nereid_param *arguments_param(const nereid_kernel_info *kernel, const char
 /* Fails for such a name. */
 int arguments_check_name(const nereid_kernel_info *kernel, const char *name);
 Argument *arguments_find(const Arguments *a, const char *name);
-/* Has every run-time parameter a value, here or in the request?  Constexprs are for the compiler to
- * miss. */
+/* Has every run-time parameter a value, here and not as a constant of the request?  Constexprs are
+ * for the compiler to miss. */
 int arguments_check(const Arguments *a, const nereid_request *r);
 
 /* The dtype that a number's text is cast to; "": it keeps its own. */

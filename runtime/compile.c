@@ -177,6 +177,14 @@ static int check_name(const Kernel *k, Name name) {
                    error_suggest(hint, sizeof hint, name, names, n));
 }
 
+/* A number as a run-time parameter's constant would promote as constexprs do. */
+static int check_constant(const Kernel *k, const KernelArg *arg) {
+  const KernelParam *p = sema_param_of(k, arg->name);
+  bool number = arg->kind == ARG_INT || arg->kind == ARG_BOOL || arg->kind == ARG_FLOAT;
+  if (!number || p->kind == KP_CONSTEXPR || p->tuned) return 0;
+  return error_set(NEREID_E_USAGE, E_RUN_ARG_RUNTIME_TYPE, arg->name, arg->name);
+}
+
 static bool is_given(const Compilation *c, Name name) {
   for (uint32_t i = 0; i < c->nargs; i++)
     if (sema_is_item(c->args[i].name, name)) return true;
@@ -228,6 +236,7 @@ static int specialize_source(Compilation *c, const nereid_request *r) {
   if (!c->kernel) return NEREID_E_USAGE;
   code = read_args(c, r);
   for (uint32_t i = 0; !code && i < c->nargs; i++) code = check_name(c->kernel, c->args[i].name);
+  for (uint32_t i = 0; !code && i < c->nargs; i++) code = check_constant(c->kernel, &c->args[i]);
   if (code) return code;
   add_options(c, r);
   if (is_open(c)) add_heuristics(c, options.target);

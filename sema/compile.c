@@ -41,12 +41,20 @@ static Value function_arg(Sema *S, const char *name, Span at) {
   return value_error();
 }
 
+/* A number that a decorator gives a run-time parameter is a run-time value that happens to be
+ * known. */
+static Value constant_value(Sema *S, const KernelParam *p, const KernelArg *arg, Span at) {
+  Value v = constant_arg(S, arg);
+  bool known = p->kind == KP_RUNTIME && arg->kind != ARG_ONE && value_is_number(v);
+  return known ? typed(S, v, at) : v;
+}
+
 static Value arg_value(Sema *S, const Kernel *k, const KernelInput *in, uint32_t index) {
   const KernelParam *p = &k->params[in->param];
   const KernelArg *arg = in->arg;
   Span at = k->def->params.data[in->param].span;
   if (arg->kind == ARG_FUNC) return function_arg(S, arg->s, at);
-  if (arg->kind != ARG_TYPE) return constant_arg(S, arg);
+  if (arg->kind != ARG_TYPE) return constant_value(S, p, arg, at);
   if (p->kind != KP_CONSTEXPR) return runtime_param(S, p, arg, index);
   sema_error(S, at, E_SEMA_ARG_CONSTEXPR, p->name, p->name);
   return value_error();

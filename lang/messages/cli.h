@@ -20,6 +20,8 @@
 #define E_CLI_UNTUNED \
   "constexpr %s of kernel %s has no value, and no run has measured which is best for these " \
   "arguments: give it by -D %s=VALUE, or let --tune find it"
+#define N_CLI_FIRST \
+  "%s: autotune, %d configurations; the first is taken:%s; --tune finds the best"
 #define N_CLI_OPEN "constexpr %s of kernel %s has no value; -D %s=VALUE gives it one"
 #define E_CLI_FAULT \
   "kernel %s used memory that no array has: run it with --device interp, which tells the line"

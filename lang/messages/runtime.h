@@ -54,6 +54,8 @@
 #define E_RUN_ARG_MISSING "argument %s of kernel %s has no value"
 #define E_RUN_ARG_TYPE "argument %s is of type %s, the value of type %s"
 #define E_RUN_ARG_CONSTEXPR "%s is a constexpr: give it by -D %s=%s"
+#define E_RUN_ARG_RUNTIME "%s is no constexpr: write %s=%s"
+#define E_RUN_ARG_RUNTIME_TYPE "%s is no constexpr: give its type instead of a value, --sig %s=i32"
 #define E_RUN_ARG_ALIAS "argument %s names &%s, which is no argument with an array"
 #define E_RUN_VALUE_SLICE "%s is no &NAME[START:], of a START of 0 or more elements"
 #define E_RUN_ARG_BEYOND "argument %s begins at element %lld of %s, which has %lld"

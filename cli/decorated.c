@@ -1,0 +1,100 @@
+#include "cli/decorated.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/messages.h"
+#include "runtime/decorators.h"
+
+/* Is there anything that a decorator sets, and nobody has set?  `any`: or a constexpr without a
+ * value, which a decorator that can't be read may set. */
+static bool is_open(const Request *r, const Arguments *args, bool any) {
+  for (int i = 0; i < args->kernel->nparams; i++) {
+    const nereid_param *p = &args->kernel->params[i];
+    bool open = p->tuned || (any && p->kind == NEREID_PARAM_CONSTEXPR && !p->has_default);
+    if (open && !request_has(r, p->name) && !arguments_find(args, p->name)) return true;
+  }
+  return false;
+}
+
+typedef int Asking(Request *r, const Arguments *args, Decorators *d);
+
+static int ask_with(Request *r, const Arguments *args, const DecoratorArg *given,
+                    const nereid_device *d, Asking *add) {
+  nereid_device_info info;
+  Decorators *decorators;
+  nereid_device_get_info(&info, d);
+  int code = decorators_open(&decorators, &r->api, given, args->len, &info);
+  if (code) return args_failed(code);
+  int status = add(r, args, decorators);
+  decorators_free(decorators);
+  return status;
+}
+
+static int ask(Request *r, const Arguments *args, const nereid_device *d, Asking *add) {
+  int status = request_finish(r);
+  if (status) return status;
+  DecoratorArg *given = calloc((size_t)args->len + 1, sizeof *given);
+  if (!given) return args_out_of_memory();
+  for (int i = 0; i < args->len; i++) {
+    const Argument *a = &args->data[i];
+    given[i] = (DecoratorArg){a->name, a->array ? a->array : a->value};
+  }
+  status = ask_with(r, args, given, d, add);
+  free(given);
+  return status;
+}
+
+static int add_config(Request *r, const Config *c) {
+  int status = STATUS_OK;
+  for (int i = 0; i < c->n && !status; i++) {
+    const nereid_setting *s = &c->settings[i];
+    int *option = config_option(&r->api, s->name);
+    if (option && !*option) *option = atoi(s->value);
+    if (!option && !request_has(r, s->name)) status = request_add(r, s->name, NULL, s->value);
+  }
+  return status ? status : request_finish(r);
+}
+
+/* ---- heuristics ---- */
+
+static int add_known(Request *r, const Arguments *args, Decorators *d) {
+  (void)args;
+  Config known;
+  int code = decorators_known(&known, d);
+  return code ? args_failed(code) : add_config(r, &known);
+}
+
+int decorated_heuristics(Request *r, const Arguments *args, const nereid_device *d) {
+  return is_open(r, args, false) ? ask(r, args, d, add_known) : STATUS_OK;
+}
+
+/* ---- autotune ---- */
+
+static int note_first(const char *kernel, const DecoratorSpace *s) {
+  const Config *c = &s->configs.data[0];
+  char *text = NULL;
+  size_t size;
+  if (s->configs.len < 2) return STATUS_OK;
+  FILE *out = open_memstream(&text, &size);
+  if (!out) return args_out_of_memory();
+  for (int i = 0; i < c->n; i++) fprintf(out, " %s=%s", c->settings[i].name, c->settings[i].value);
+  fclose(out);
+  if (text) message_print("note", N_CLI_FIRST, kernel, (int)s->configs.len, text);
+  free(text);
+  return STATUS_OK;
+}
+
+static int add_first(Request *r, const Arguments *args, Decorators *d) {
+  DecoratorSpace s;
+  int code = decorators_declared(&s, d);
+  if (code) return args_failed(code);
+  if (s.source != SPACE_AUTOTUNE) return STATUS_OK;
+  int status = note_first(args->kernel->name, &s);
+  return status ? status : add_config(r, &s.configs.data[0]);
+}
+
+int decorated_first(Request *r, const Arguments *args, const nereid_device *d) {
+  return is_open(r, args, true) ? ask(r, args, d, add_first) : STATUS_OK;
+}
