@@ -121,6 +121,7 @@ NestBuilder build_at_definition(Build *s, const TileValue *v);
 NestVar *build_result(Build *s, const TileValue *v);
 NestVar *build_temp(Build *s, DType t, DType elem);
 Ref build_op(Build *s, TileCode code, DType type, Ref x, Ref y, Ref z); /* a new temp */
+Ref build_cast(Build *s, Ref x, DType from, DType to);                  /* the same */
 /* Row-major byte offset of `axes` in a buffer of `shape`, as a form in the open nest. */
 Affine build_linear(const Type *tile, const Affine *axes, int64_t elem_bytes);
 /* dst := op(x), an elementwise op with the types and the rounding of `op`. */

@@ -138,11 +138,7 @@ static void gather(Build *s, const TileOp *op) {
   int64_t bytes = dtype_bytes(v->dtype), stride = bytes;
   for (int a = axis + 1; a < x->type.rank; a++) stride *= x->type.shape[a];
   Ref i = build_value_at(s, index, o.axes, &v->layout);
-  if (index->type.dtype != DT_I32) {
-    Ref t = ref_var(build_temp(s, DT_I32, DT_NONE));
-    nest_op(&s->b, TILE_CAST, (DType)index->type.dtype, t, i, ref_none(), ref_none())->to = DT_I32;
-    i = t;
-  }
+  if (index->type.dtype != DT_I32) i = build_cast(s, i, (DType)index->type.dtype, DT_I32);
   Ref base = build_op(s, TILE_MUL, DT_I32, i, ref_int(stride), ref_none());
   Affine at[MAX_RANK];
   memcpy(at, o.axes, sizeof at);
@@ -163,13 +159,16 @@ static void histogram(Build *s, const TileOp *op) {
   Layout l = build_layout_of(s, x);
   Open o = build_open(s, &l);
   Ref bin = build_value_at(s, x, o.axes, &l);
+  if (dtype_bits(t) < 32) { /* it need not hold the number of bins */
+    bin = build_cast(s, bin, t, DT_I32);
+    t = DT_I32;
+  }
   Ref in = build_op(s, TILE_LT, t, bin, ref_int(r->type.shape[0]), ref_none());
   if (dtype_is_signed(t))
     in = build_op(s, TILE_AND, DT_I1, in, build_op(s, TILE_GE, t, bin, ref_int(0), ref_none()),
                   ref_none());
   if (mask) in = build_op(s, TILE_AND, DT_I1, in, build_value_at(s, mask, o.axes, &l), ref_none());
-  Ref i = ref_var(build_temp(s, DT_I32, DT_NONE));
-  nest_op(&s->b, TILE_CAST, t, i, bin, ref_none(), ref_none())->to = DT_I32;
+  Ref i = build_cast(s, bin, t, DT_I32);
   if (bin.kind != REF_VAR) { /* else its offset is known, and might lie outside the buffer */
     i = build_op(s, TILE_MAX, DT_I32, i, ref_int(0), ref_none());
     i = build_op(s, TILE_MIN, DT_I32, i, ref_int(r->type.shape[0] - 1), ref_none());

@@ -35,6 +35,12 @@ Ref build_op(Build *s, TileCode code, DType type, Ref x, Ref y, Ref z) {
   return dst;
 }
 
+Ref build_cast(Build *s, Ref x, DType from, DType to) {
+  Ref dst = ref_var(build_temp(s, to, DT_NONE));
+  nest_op(&s->b, TILE_CAST, from, dst, x, ref_none(), ref_none())->to = to;
+  return dst;
+}
+
 Ref build_tile_ref(Build *s, NestVar *v, const Affine *axes) {
   Ref r = ref_var(v);
   r.axes = ARENA_ARRAY(s->nest->arena, Affine, v->tile.rank);

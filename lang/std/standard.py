@@ -54,7 +54,7 @@ def _log2_ceil(n):
 
 @triton.constexpr_function
 def _int_of_width(bits):
-    return {8: tl.int8, 16: tl.int16, 32: tl.int32, 64: tl.int64}[bits]
+    return {1: tl.int1, 8: tl.int8, 16: tl.int16, 32: tl.int32, 64: tl.int64}[bits]
 
 
 @triton.constexpr_function

@@ -148,7 +148,7 @@ class Reductions:
 
     def op_sort(self):
         v = self.tile(lambda v: v.err == 0 and v.finite and size(v.shape) <= 256 and
-                      v.dtype != "i1" and v.dtype not in FP8)
+                      v.dtype not in FP8)
         axis = self.r.randrange(len(v.shape))
         if self.chance(0.4):
             k = self.r.randint(1, v.shape[axis])
@@ -157,8 +157,8 @@ class Reductions:
         return self.like(v, f"tl.sort({v}, {axis}, {self.chance(0.5)})", v.shape)
 
     def op_histogram(self):
-        v = self.tile(lambda v: v.dtype in ("i32", "u8", "i64", "u32", "i16"))
-        bins = self.one_of(1, 2, 7, 16, 32, 100)
+        v = self.tile(lambda v: not is_float(v.dtype))
+        bins = self.one_of(1, 2, 7, 16, 32, 100, 128, 256, 300)
         if len(v.shape) > 1:
             v = self.like(v, f"tl.ravel({v})", (size(v.shape),))
         mask = f", mask=({v} & 1) == 0" if self.chance(0.3) else ""

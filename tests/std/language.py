@@ -10,12 +10,14 @@ from cases import decorator, new, normal, sigmoid  # noqa: E402
 
 CASES = []
 case = decorator(CASES, pathlib.Path(__file__).resolve().parent)
-NAMES = {"f16": np.float16, "f32": np.float32, "f64": np.float64, "i8": np.int8, "i16": np.int16,
+NAMES = {"i1": np.bool_, "f16": np.float16, "f32": np.float32, "f64": np.float64, "i8": np.int8, "i16": np.int16,
          "i32": np.int32, "i64": np.int64, "u8": np.uint8, "u32": np.uint32, "u64": np.uint64}
 
 
 def numbers(rng, dtype, *shape, spread=40):
     """Small whole numbers: many are equal, and sums of them are exact."""
+    if dtype == "i1":
+        return rng.integers(0, 2, shape).astype(bool)
     low = 0 if dtype.startswith("u") else -spread
     return rng.integers(low, spread, shape).astype(NAMES[dtype])
 
@@ -37,6 +39,8 @@ def empty(dtype, *shape):
 @case("kernels.py", tol=0, m=4, n=16, dtype="i8")
 @case("kernels.py", tol=0, m=4, n=16, dtype="i64")
 @case("kernels.py", tol=0, m=4, n=16, dtype="u8", dim=-1)
+@case("kernels.py", tol=0, m=4, n=16, dtype="i1")
+@case("kernels.py", tol=0, m=3, n=5, dtype="i1", dim=0)
 def sorts(rng, m=4, n=32, dtype="f32", dim=1):
     x = numbers(rng, dtype, m, n)
     if dtype == "f32":
@@ -61,6 +65,9 @@ def sort_rank3(rng, l=2, m=4, n=8):
 @case("kernels.py", tol=0, n=11, k=4)
 @case("kernels.py", tol=0, m=1, n=128, k=2, dtype="i32")
 @case("kernels.py", tol=0, dtype="f16")
+@case("kernels.py", tol=0, dtype="i1")
+@case("kernels.py", tol=0, n=11, k=4, dtype="i1")
+@case("kernels.py", tol=0, n=16, k=16, dtype="i1")
 def topk(rng, m=4, n=32, k=8, dtype="f32"):
     x = numbers(rng, dtype, m, n)
     args = dict(x_ptr=x, out_ptr=empty(dtype, m, k))
@@ -217,8 +224,11 @@ def recurrence(rng, m=4, n=32, axis=1):
 @case("kernels.py", tol=0, n=1000, bins=8)
 @case("kernels.py", tol=0, n=64, bins=100)
 @case("kernels.py", tol=0, n=32, bins=2, dtype="i64")
-def counts(rng, n=256, bins=16, dtype="i32"):
-    x = rng.integers(0, bins, n).astype(NAMES[dtype])
+@case("kernels.py", tol=0, n=500, bins=256, dtype="u8")
+@case("kernels.py", tol=0, n=500, bins=200, dtype="i8", top=128)
+@case("kernels.py", tol=0, n=64, bins=4, dtype="i1", top=2)
+def counts(rng, n=256, bins=16, dtype="i32", top=None):
+    x = rng.integers(0, top or bins, n).astype(NAMES[dtype])
     args = dict(x_ptr=x, out_ptr=empty("i32", bins), masked_ptr=empty("i32", bins))
     expected = dict(out_ptr=np.bincount(x, minlength=bins),
                     masked_ptr=np.bincount(x[np.arange(n) % 3 != 0], minlength=bins))
