@@ -73,7 +73,7 @@ static int take(Bench *b, int id, const char *value) {
     case OPT_JSON: b->json = value; return STATUS_OK;
     case OPT_PLOT: b->plot = value; return STATUS_OK;
     case OPT_PEER: return strings_add(&b->peers, value, strlen(value)) ? 0 : STATUS_PROBLEM;
-    case OPT_DEFINE: return settings_add(&b->defines, value, "VALUE");
+    case OPT_DEFINE: return settings_add_value(&b->defines, value);
     case ARGS_POSITIONAL:
       if (!b->request.file) return request_file(&b->request, value);
       return settings_add_value(&b->values, value);

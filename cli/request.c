@@ -5,10 +5,11 @@
 #include <sys/stat.h>
 
 #include "runtime/files.h"
+#include "sema/sema.h"
 
 bool request_has(const Request *r, const char *name) {
   for (int i = 0; i < r->names.len; i++)
-    if (!strcmp(r->names.data[i], name)) return true;
+    if (sema_is_item(r->names.data[i], name)) return true;
   return false;
 }
 
@@ -34,9 +35,13 @@ int request_add_pair(Request *r, const char *pair, bool typed) {
   return status;
 }
 
+static int add_constexpr(void *request, const char *pair) {
+  return request_add_pair(request, pair, false);
+}
+
 int request_option(Request *r, int id, const char *value) {
   switch (id) {
-    case OPT_DEFINE: return request_add_pair(r, value, false);
+    case OPT_DEFINE: return args_each_item(value, add_constexpr, r);
     case OPT_NUM_WARPS:
       return args_number(&r->api.num_warps, "--num-warps", value, 1, 32) ? 0 : STATUS_USAGE;
     case OPT_NUM_STAGES:

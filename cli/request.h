@@ -22,7 +22,7 @@ enum {
   }
 
 #define REQUEST_OPTIONS                                                                       \
-  {OPT_DEFINE, "-D", "NAME=VALUE", "a constexpr: a number, True, tl.float16, fn:NAME, text",  \
+  {OPT_DEFINE, "-D", "NAME=VALUE", "a constexpr: a number, True, tl.float16, fn:NAME, (4,1), text",\
    .repeats = true},                                                                          \
       {OPT_NUM_WARPS, "--num-warps", "N", "warps a program: 1, 2, 4 (the default) ... 32",    \
        .choices = "1 2 4 8 16 32"},                                                           \
@@ -45,7 +45,7 @@ typedef struct {
 int request_option(Request *r, int id, const char *value);
 /* The FILE[:KERNEL] argument; - is standard input. */
 int request_file(Request *r, const char *value);
-/* Has it a value or a type for that argument? */
+/* Has it a value or a type for that argument, or for an item of it? */
 bool request_has(const Request *r, const char *name);
 /* One of type and value is NULL. */
 int request_add(Request *r, const char *name, const char *type, const char *value);

@@ -44,7 +44,7 @@ static bool is_archive(const char *path, const char *start, size_t len) {
   return named || (len >= 4 && !memcmp(start, "PK\3\4", 4));
 }
 
-enum { START_BYTES = 4 };
+enum { START_BYTES = 8 };
 
 /* What a file begins with: nothing if it is empty, or can't be read. */
 static size_t file_start(const char *path, char start[START_BYTES]) {
@@ -203,6 +203,7 @@ static int read_kind(Model *m, const nereid_graph_source *s) {
   char start[START_BYTES];
   size_t nstart = text ? (len < START_BYTES ? len : START_BYTES) : file_start(path, start);
   const char *first = text ? text : start;
+  if (files_is_npy(first, nstart)) return error_set(NEREID_E_FILE, E_GRAPH_NPY, path);
   if (is_archive(path, first, nstart)) return read_graph_of_archive(m, s);
   if (onnx_is_model(path, first, nstart)) return read_graph_of_onnx(m, s, path);
   int code = text ? 0 : files_read(m->arena, path, &text, &len);

@@ -39,11 +39,11 @@ int project_targets(const char *targets, bool *gpu) {
     const char *before = at;
     next_target(&at, name);
     const Machine *m = machine_find(name);
-    if (!m) return error_set(NEREID_E_USAGE, E_RUN_UNKNOWN_TARGET, name);
+    if (!m) return error_target(name);
     if (in_list(targets, before, name)) return error_set(NEREID_E_USAGE, E_BUILD_TWICE, name);
     *(m->kind == MACHINE_CPU ? &cpus : &gpus) += 1;
   }
-  if (!cpus && !gpus) return error_set(NEREID_E_USAGE, E_RUN_UNKNOWN_TARGET, targets);
+  if (!cpus && !gpus) return error_target(targets);
   if (cpus > 1 || (cpus && gpus)) return error_set(NEREID_E_USAGE, E_BUILD_MIXED, targets);
   if (gpus > PROJECT_TARGETS_MAX) return error_set(NEREID_E_USAGE, E_BUILD_MIXED, targets);
   *gpu = gpus > 0;

@@ -20,9 +20,9 @@ static int unknown_param(const nereid_kernel_info *k, const char *name) {
   const char *names[MOST];
   size_t n = 0;
   for (int i = 0; i < k->nparams && n < MOST; i++) names[n++] = k->params[i].name;
-  char hint[128];
+  char hint[256];
   return error_set(NEREID_E_USAGE, E_RUN_UNKNOWN_PARAM, k->name, name,
-                   error_suggest(hint, sizeof hint, name, names, n));
+                   error_suggest_or_list(hint, sizeof hint, name, names, n));
 }
 
 int arguments_check_name(const nereid_kernel_info *k, const char *name) {

@@ -52,6 +52,7 @@ static int open_body(void *arg) {
     int code = files_read(c->arena, path, &text, &len);
     if (code) return code;
   }
+  if (files_is_npy(text, len)) return error_set(NEREID_E_FILE, E_RUN_NPY_KERNEL, path, path);
   if (compile_is_ir(text, len)) return open_ir(c, path, text, len);
   if (o->syntax_only) {
     uint32_t file = diag_source(c->diags, pool_name(c->names, path), text, len);
@@ -126,7 +127,7 @@ typedef struct {
 enum { MACHINE_REGISTERS = 255, MAXNREG_MOST = 1024 };
 
 static int check_options(const nereid_request *r, const char *target) {
-  if (!machine_find(target)) return error_set(NEREID_E_USAGE, E_RUN_UNKNOWN_TARGET, target);
+  if (!machine_find(target)) return error_target(target);
   if (r->num_warps && (r->num_warps < 1 || r->num_warps > 32 || r->num_warps & (r->num_warps - 1)))
     return error_set(NEREID_E_USAGE, E_RUN_NUM_WARPS, r->num_warps);
   if (r->num_stages < 0 || r->num_stages > 64)
@@ -172,9 +173,9 @@ static int check_name(const Kernel *k, Name name) {
   size_t n = 0;
   if (sema_param_of(k, name)) return 0;
   for (uint32_t i = 0; i < k->nparams && n < 256; i++) names[n++] = k->params[i].name;
-  char hint[128];
+  char hint[256];
   return error_set(NEREID_E_USAGE, E_RUN_UNKNOWN_PARAM, k->name, name,
-                   error_suggest(hint, sizeof hint, name, names, n));
+                   error_suggest_or_list(hint, sizeof hint, name, names, n));
 }
 
 /* A number as a run-time parameter's constant would promote as constexprs do. */

@@ -104,7 +104,8 @@ static int run_compiler(nereid_device *d, const TempFolder *t, const char *name)
     if (attempts[i].when_broken && !broke_down(output)) continue;
     command_line(argv, words, cpu, attempts[i].more, in, out);
     if (tool_run(argv, i ? ignored : output, OUTPUT_MAX)) continue;
-    return 0;
+    if (!access(out, F_OK)) return 0;
+    return error_set(NEREID_E_TOOL, E_RUN_TOOL_NOTHING, cpu->cc, "a C compiler, as CC should name");
   }
   return error_set(NEREID_E_TOOL, E_RUN_CC_FAILED, cpu->cc, name, output);
 }

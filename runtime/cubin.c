@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "runtime/cuda.h"
 #include "runtime/tool.h"
@@ -15,8 +16,10 @@ static int run_ptxas(const char *ptxas, const TempFolder *t, const char *target,
   temp_name(out, sizeof out, t, "kernel.cubin");
   snprintf(arch, sizeof arch, "-arch=%s", target);
   const char *argv[] = {ptxas, arch, "-lineinfo", "-o", out, in, NULL};
-  if (tool_run_until(argv, output, sizeof output, stop) == 0) return 0;
-  return error_set(NEREID_E_TOOL, E_RUN_PTXAS, ptxas, output);
+  if (tool_run_until(argv, output, sizeof output, stop))
+    return error_set(NEREID_E_TOOL, E_RUN_PTXAS, ptxas, output);
+  if (!access(out, F_OK)) return 0;
+  return error_set(NEREID_E_TOOL, E_RUN_TOOL_NOTHING, ptxas, "ptxas, as NEREID_PTXAS should name");
 }
 
 int cubin_by_ptxas(char **out, size_t *size, const char *ptx, size_t len, const char *target,

@@ -1,5 +1,6 @@
 #include "runtime/database.h"
 
+#include <ctype.h>
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -61,11 +62,20 @@ static void tell_unusable(Database *d, const char *why) {
   d->noted = true;
 }
 
+static void tell_read_only(Database *d) {
+  if (!d->noted) tell(d, N_RUN_DATABASE_READ_ONLY, d->kind->what, d->path);
+  d->noted = true;
+}
+
 /* ---- opening ---- */
 
 static void disconnect(Database *d) {
   sqlite3_close(d->db);
   d->db = NULL;
+}
+
+static bool cannot_write(int rc) {
+  return (rc & 0xff) == SQLITE_READONLY || (rc & 0xff) == SQLITE_CANTOPEN;
 }
 
 static bool is_damage(int rc) { return rc == SQLITE_CORRUPT || rc == SQLITE_NOTADB; }
@@ -108,12 +118,30 @@ static int check_tables(sqlite3 *db, const DatabaseKind *kind) {
   return rc;
 }
 
+/* The file as it is now: no lock is taken, and a journal that a killed process has left is not
+ * looked at, which would have to be written back. */
+static int open_immutable(Database *d) {
+  char uri[3 * DATABASE_PATH + 32] = "file:";
+  size_t n = strlen(uri);
+  for (const char *p = d->path; *p; p++) {
+    bool plain = isalnum((unsigned char)*p) || strchr("/._-", *p);
+    n += (size_t)snprintf(uri + n, sizeof uri - n, plain ? "%c" : "%%%02x", (unsigned char)*p);
+  }
+  snprintf(uri + n, sizeof uri - n, "?immutable=1");
+  int flags = SQLITE_OPEN_READONLY | SQLITE_OPEN_FULLMUTEX | SQLITE_OPEN_URI;
+  return sqlite3_open_v2(uri, &d->db, flags, NULL);
+}
+
+typedef enum { CONNECT_EXISTING, CONNECT_CREATE, CONNECT_IMMUTABLE } ConnectMode;
+
 /* SQLITE_MISMATCH: it is of a newer version. */
-static int connect_once(Database *d, bool create, int *version) {
+static int connect_once(Database *d, ConnectMode mode, int *version) {
   struct stat st;
-  int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_FULLMUTEX | (create ? SQLITE_OPEN_CREATE : 0);
+  int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_FULLMUTEX |
+              (mode == CONNECT_CREATE ? SQLITE_OPEN_CREATE : 0);
   bool there = stat(d->path, &st) == 0;
-  int rc = sqlite3_open_v2(d->path, &d->db, flags, NULL);
+  int rc = mode == CONNECT_IMMUTABLE ? open_immutable(d)
+                                     : sqlite3_open_v2(d->path, &d->db, flags, NULL);
   d->inode = there || !stat(d->path, &st) ? st.st_ino : 0;
   if (rc != SQLITE_OK) return rc;
   sqlite3_busy_timeout(d->db, d->kind->busy_ms);
@@ -155,11 +183,17 @@ static bool set_aside(Database *d) {
 }
 
 static int connect_anew(Database *d, bool create, int *version) {
+  ConnectMode mode = create ? CONNECT_CREATE : CONNECT_EXISTING;
   if (create) make_folders(d->path);
-  int rc = connect_once(d, create, version);
+  int rc = connect_once(d, mode, version);
+  struct stat st;
+  if (cannot_write(rc) && !stat(d->path, &st) && S_ISREG(st.st_mode)) {
+    disconnect(d);
+    rc = connect_once(d, CONNECT_IMMUTABLE, version);
+  }
   if (!is_damage(rc)) return rc;
   disconnect(d);
-  return set_aside(d) && !create ? SQLITE_CORRUPT : connect_once(d, create, version);
+  return set_aside(d) && !create ? SQLITE_CORRUPT : connect_once(d, mode, version);
 }
 
 DatabaseState database_use(Database *d, bool create) {
@@ -194,7 +228,8 @@ void database_failed(Database *d) {
   if (!d->db) return;
   int rc = sqlite3_errcode(d->db);
   bool moved = sqlite3_extended_errcode(d->db) == SQLITE_READONLY_DBMOVED;
-  if (!is_damage(rc) && !moved) tell_unusable(d, sqlite3_errmsg(d->db));
+  if (!is_damage(rc) && !moved && (rc & 0xff) == SQLITE_READONLY) tell_read_only(d);
+  else if (!is_damage(rc) && !moved) tell_unusable(d, sqlite3_errmsg(d->db));
   if (!is_damage(rc) && !moved) return;
   disconnect(d);
   if (!moved) set_aside(d);

@@ -67,6 +67,7 @@ static int open_device(nereid_device **out, const char *name, bool described) {
     return code;
   }
   point_info(d);
+  if (!described) temp_sweep();
   *out = d;
   return 0;
 }

@@ -10,6 +10,7 @@
 #include <stdio.h>
 
 #include "runtime/image.h"
+#include "runtime/temp.h"
 
 typedef struct DeviceOps DeviceOps;
 typedef struct ReplayItem ReplayItem; /* runtime/replay.h */

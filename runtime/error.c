@@ -80,3 +80,20 @@ const char *error_suggest(char *out, size_t size, const char *name, const char *
   else out[0] = 0;
   return out;
 }
+
+const char *error_suggest_or_list(char *out, size_t size, const char *name,
+                                  const char *const *names, size_t n) {
+  size_t at = 0;
+  if (*error_suggest(out, size, name, names, n) || !n) return out;
+  for (size_t i = 0; i < n; i++) {
+    int len = snprintf(out + at, size - at, "%s%s", i ? ", " : " (there are ", names[i]);
+    if (len < 0 || at + (size_t)len + sizeof " ...)" > size) {
+      snprintf(out + at, size - at, " ...");
+      break;
+    }
+    at += (size_t)len;
+  }
+  at = strlen(out);
+  if (at + 1 < size) memcpy(out + at, ")", 2);
+  return out;
+}

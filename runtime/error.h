@@ -15,6 +15,9 @@ int error_out_of_memory(void);
 /* NEREID_E_USAGE: argument `name` of a public function is NULL. */
 int error_null(const char *function, const char *name);
 
+/* NEREID_E_USAGE: there is no such target (runtime/version.c). */
+int error_target(const char *name);
+
 /* At the beginning of a public function: an argument that must not be NULL. */
 #define REQUIRE(p) REQUIRE_OR(p, NEREID_E_USAGE)
 /* The same of an out-parameter, which a failure leaves at 0. */
@@ -34,5 +37,8 @@ const char *error_nearest(const char *name, const char *const *names, size_t n);
 /* " (did you mean NAME?)" or "", in `out`. */
 const char *error_suggest(char *out, size_t size, const char *name, const char *const *names,
                           size_t n);
+/* The same, or " (there are NAME, NAME ...)" if none is near. */
+const char *error_suggest_or_list(char *out, size_t size, const char *name,
+                                  const char *const *names, size_t n);
 
 #endif

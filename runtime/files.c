@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -66,6 +65,11 @@ int files_read_most(Arena *a, const char *path, const char *what, int mib, const
   int code = error_guard(a, read_body, &r);
   fclose(f);
   return code;
+}
+
+bool files_is_npy(const char *start, size_t len) {
+  static const char magic[] = {'\x93', 'N', 'U', 'M', 'P', 'Y'};
+  return len >= sizeof magic && !memcmp(start, magic, sizeof magic);
 }
 
 /* Opens a new file beside the target, so that renaming stays within one file system. */

@@ -2,6 +2,7 @@
 #ifndef NEREID_RUNTIME_FILES_H
 #define NEREID_RUNTIME_FILES_H
 
+#include <stdbool.h>
 #include <stdio.h>
 
 #include "runtime/error.h"
@@ -12,6 +13,9 @@ int files_read(Arena *a, const char *path, const char **text, size_t *len);
  * pipe: these may have no end. */
 int files_read_most(Arena *a, const char *path, const char *what, int mib, const char **text,
                     size_t *len);
+
+/* Does it begin as NumPy's array files do? */
+bool files_is_npy(const char *start, size_t len);
 
 /* A file that appears under `path` when it is complete. */
 typedef struct {

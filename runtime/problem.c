@@ -3,11 +3,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sema/sema.h"
+
 /* ---- arguments ---- */
 
 const char *problem_fixed(const Problem *p, const char *name) {
   for (int i = 0; i < p->request.nargs; i++)
-    if (!strcmp(p->request.args[i].name, name) && p->request.args[i].value)
+    if (p->request.args[i].value && sema_is_item(p->request.args[i].name, name))
       return p->request.args[i].value;
   return NULL;
 }

@@ -1,6 +1,5 @@
 #include "runtime/tool.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -143,60 +142,4 @@ int tool_run_until(const char *const *argv, char *output, size_t size, const boo
 
 int tool_run(const char *const *argv, char *output, size_t size) {
   return tool_run_until(argv, output, size, NULL);
-}
-
-/* ---- temporary folders ---- */
-
-int temp_new(TempFolder *t) {
-  const char *base = getenv("TMPDIR");
-  if (!base || !*base) base = "/tmp";
-  snprintf(t->path, sizeof t->path, "%s/nereid-XXXXXX", base);
-  if (mkdtemp(t->path)) return 0;
-  int code = error_set(NEREID_E_FILE, E_RUN_TEMP, base, strerror(errno));
-  t->path[0] = 0;
-  return code;
-}
-
-void temp_free(TempFolder *t) {
-  char name[TOOL_PATH + 300];
-  DIR *dir = t->path[0] ? opendir(t->path) : NULL;
-  for (struct dirent *e; dir && (e = readdir(dir));) {
-    if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, "..")) continue;
-    temp_name(name, sizeof name, t, e->d_name);
-    unlink(name);
-  }
-  if (dir) closedir(dir);
-  if (t->path[0]) rmdir(t->path);
-  t->path[0] = 0;
-}
-
-void temp_name(char *out, size_t size, const TempFolder *t, const char *name) {
-  snprintf(out, size, "%s/%s", t->path, name);
-}
-
-int temp_write(const TempFolder *t, const char *name, const void *data, size_t size) {
-  char path[TOOL_PATH + 64];
-  temp_name(path, sizeof path, t, name);
-  FILE *f = fopen(path, "wb");
-  bool ok = f && fwrite(data, 1, size, f) == size;
-  if (f) ok &= fclose(f) == 0;
-  return ok ? 0 : error_set(NEREID_E_FILE, E_RUN_FILE_WRITE, path, strerror(errno));
-}
-
-int temp_read(const TempFolder *t, const char *name, char **data, size_t *size) {
-  char path[TOOL_PATH + 64];
-  struct stat st;
-  temp_name(path, sizeof path, t, name);
-  FILE *f = fopen(path, "rb");
-  *data = f && fstat(fileno(f), &st) == 0 ? malloc((size_t)st.st_size + 1) : NULL;
-  bool ok = *data && fread(*data, 1, (size_t)st.st_size, f) == (size_t)st.st_size;
-  if (f) fclose(f);
-  if (ok) {
-    *size = (size_t)st.st_size;
-    (*data)[*size] = 0;
-    return 0;
-  }
-  free(*data);
-  *data = NULL;
-  return error_set(NEREID_E_FILE, E_RUN_FILE_READ, path, strerror(errno));
 }

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 
 #include "runtime/error.h"
+#include "runtime/temp.h"
 
 enum { TOOL_PATH = 4096 };
 
@@ -19,18 +20,5 @@ bool tool_find_ptxas(char out[TOOL_PATH]);
 int tool_run(const char *const *argv, char *output, size_t size);
 /* The same, ended as soon as *stop (atomic; may be NULL) is true: then 128 + SIGKILL. */
 int tool_run_until(const char *const *argv, char *output, size_t size, const bool *stop);
-
-/* A folder that goes away with its files. */
-typedef struct {
-  char path[TOOL_PATH];
-} TempFolder;
-
-int temp_new(TempFolder *t);
-void temp_free(TempFolder *t);
-/* PATH/NAME */
-void temp_name(char *out, size_t size, const TempFolder *t, const char *name);
-int temp_write(const TempFolder *t, const char *name, const void *data, size_t size);
-/* malloc'ed */
-int temp_read(const TempFolder *t, const char *name, char **data, size_t *size);
 
 #endif

@@ -40,9 +40,40 @@ static void unset_variable(Sema *S, Frame *f, Var *v, Span at) {
   }
 }
 
+/* The import that gives a name its usual meaning; NULL: it has none. */
+static const char *usual_import(Name name) {
+  static const struct {
+    const char *name, *text;
+  } imports[] = {{"tl", "import triton.language as tl"},
+                 {"triton", "import triton"},
+                 {"libdevice", "from triton.language.extra import libdevice"},
+                 {"math", "import math"}};
+  for (size_t i = 0; i < sizeof imports / sizeof *imports; i++)
+    if (!strcmp(imports[i].name, name)) return imports[i].text;
+  return NULL;
+}
+
+/* Told at its first use: the others have the same cause. */
+static bool is_told_undefined(Sema *S, Name name, Span at) {
+  const char *text = arena_printf(S->arena, E_SEMA_UNDEFINED, name);
+  for (size_t i = 0; i < diag_count(S->diags); i++) {
+    const Diag *d = diag_get(S->diags, i);
+    if (d->severity == DIAG_ERROR && d->span.file == at.file && !strcmp(d->text, text)) return true;
+  }
+  return false;
+}
+
 static void undefined_name(Sema *S, Name name, Span at) {
+  if (!S->quiet && is_told_undefined(S, name, at)) {
+    S->failed = S->muted = true;
+    return;
+  }
   sema_error(S, at, E_SEMA_UNDEFINED, name);
   if (S->muted || diag_errors(S->diags) > DIAG_LIMIT) return; /* no one will read the hint */
+  if (usual_import(name)) {
+    sema_hint(S, H_SEMA_IMPORT, usual_import(name));
+    return;
+  }
   Nearest n = language_nearest(S, "triton.language", name);
   if (n.best && !n.distance) {
     sema_hint(S, H_SEMA_LANGUAGE, name);

@@ -163,6 +163,16 @@ static void unsupported(Sema *S, const Stmt *s, const char *what) {
   leave(S, STATE_RETURN, s->span);
 }
 
+/* Of a kernel, which ends there: what follows may need names that the body sets. */
+static void unsupported_block(Sema *S, const Stmt *s, const char *what) {
+  bool told = S->frame->host && S->frame->func;
+  unsupported(S, s, what);
+  if (told) return;
+  if (s->kind == ST_TRY && !S->muted) sema_hint(S, H_SEMA_NO_TRY);
+  frame_set_slot(S, VAR_RETURN, value_error(), s->span);
+  leave(S, STATE_RETURN, s->span);
+}
+
 /* What the parser did not understand was reported there, at the same line. */
 static bool has_error(const Sema *S, Span at) {
   for (size_t i = 0; i < diag_count(S->p->diags); i++) {
@@ -222,11 +232,11 @@ static void exec(Sema *S, const Stmt *s) {
     case ST_FUNC: exec_def(S, s); break;
     case ST_WITH:
       if (S->host) exec_body(S, &s->body, STATE_RUN);
-      else unsupported(S, s, "with");
+      else unsupported_block(S, s, "with");
       break;
     case ST_TRY:
       if (S->host) host_try(S, s);
-      else unsupported(S, s, "try");
+      else unsupported_block(S, s, "try");
       break;
     case ST_CLASS: unsupported(S, s, "class"); break;
     case ST_GLOBAL: unsupported(S, s, "global"); break;

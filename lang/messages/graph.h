@@ -306,6 +306,7 @@
 #define E_GRAPH_INPUT_WRITTEN "input %u (%s) is written by the model; pass a contiguous tensor"
 #define E_GRAPH_OUTPUT_STRIDES "output %u (%s) is strided; pass a contiguous tensor"
 #define E_GRAPH_NO_SOURCE "the source of a graph has neither a path nor data"
+#define E_GRAPH_NPY "%s is a NumPy array: name the model first, then its inputs"
 #define E_GRAPH_WEIGHTS_FILE \
   "%s has no weights: name the .pt2 or .onnx file that the graph was printed from"
 #define E_GRAPH_WEIGHTS_LACK \

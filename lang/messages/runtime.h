@@ -15,7 +15,7 @@
 #define E_RUN_FILE_LARGE "%s is too large for %s (more than %d MiB)"
 
 /* what is compiled, and for what */
-#define E_RUN_UNKNOWN_TARGET "unknown target `%s`; `nereid info` lists them"
+#define E_RUN_UNKNOWN_TARGET "unknown target `%s`%s; `nereid info` lists them"
 #define E_RUN_UNKNOWN_PASS "unknown pass `%.*s`; passes are %s"
 #define E_RUN_UNKNOWN_KIND "%d is no kind of code"
 #define E_RUN_NUM_WARPS "the number of warps must be a power of two from 1 to 32, not %d"
@@ -81,6 +81,7 @@
 /* arrays and other values */
 #define E_RUN_ARRAY_LARGE "the array is too large"
 #define E_RUN_ARRAY_MISFIT "numbers of dtype %s do not all fit %s"
+#define E_RUN_NPY_KERNEL "%s is a NumPy array: name the kernel file first, arrays as NAME=@%s"
 #define E_RUN_NPY_MAGIC "%s is no .npy file of one array"
 #define E_RUN_NPY_HEADER "%s: the NumPy header is malformed"
 #define E_RUN_NPY_DTYPE "%s: NumPy dtype %s is not supported; convert it with astype"
@@ -98,6 +99,8 @@
 /* databases and records */
 #define N_RUN_DATABASE_DAMAGED "%s %s is damaged; it was set aside as %s and begun anew"
 #define N_RUN_DATABASE_UNUSABLE "%s %s can't be used (%s): %s; see NEREID_CACHE_DIR"
+#define N_RUN_DATABASE_READ_ONLY \
+  "%s %s can only be read: what is new is not kept; see NEREID_CACHE_DIR"
 #define N_RUN_DATABASE_NEWER \
   "%s %s was written by a newer version of Nereid (its format is %d, this one reads %d): it is" \
   " left as it is; update Nereid, or name another folder by NEREID_CACHE_DIR"
@@ -119,6 +122,8 @@
 #define E_RUN_NO_CC \
   "no C compiler found for device cpu: install gcc or clang, or name one by the variable CC"
 #define E_RUN_CC_FAILED "%s could not compile kernel %s:\n%s"
+#define E_RUN_TOOL_NOTHING \
+  "%s made no file, and told no error: is it %s?"
 #define E_RUN_DLOPEN "the compiled kernel can't be loaded: %s"
 #define E_RUN_PTXAS "%s failed:\n%s"
 #define E_RUN_NO_PTXAS \

@@ -15,6 +15,7 @@
 #define N_SEMA_HOST_CODE "because of its '%s' here"
 #define N_SEMA_GLOBAL "what it is bound to can't be evaluated without Python"
 #define H_SEMA_NEAREST "did you mean '%s'?"
+#define H_SEMA_IMPORT "write `%s` at the top of the file"
 #define H_SEMA_LANGUAGE "did you mean 'tl.%s', after `import triton.language as tl`?"
 #define H_SEMA_TO "cast with .to(), as in x.to(tl.float32)"
 
@@ -93,6 +94,8 @@
 
 /* statements */
 #define E_SEMA_NO_STATEMENT "'%s' is not supported in a kernel"
+#define H_SEMA_NO_TRY \
+  "a kernel raises no exceptions: test the condition with `if`, a mask, or tl.device_assert"
 #define E_SEMA_NOT_EXPRESSION "this expression is not supported in a kernel"
 #define E_SEMA_ASSIGN_TARGET "can't assign to this in a kernel"
 #define E_SEMA_ASSIGN_ITEM "can't assign to an item of %s"

@@ -1,5 +1,6 @@
 /* The runtime's own parts: expressions, images as bytes, values, NumPy files, the cache. */
 #include <math.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -553,6 +554,77 @@ static void test_cache_unusable(const TempFolder *t) {
   cache_close(c);
 }
 
+/* As a user who may only read; what root may write, nobody may not. */
+static void read_only_child(void) {
+  if (!geteuid() && seteuid(65534)) _exit(2);
+  notes = 0;
+  Cache *c = cache_open(on_note, NULL);
+  bool read = holds(c, 1, "one") && !notes;
+  put(c, 2, "two");
+  bool told = notes == 1 && strstr(last_note, "can only be read: what is new is not kept");
+  bool again = holds(c, 1, "one");
+  cache_close(c);
+  _exit(!read ? 3 : !told ? 4 : !again ? 5 : 0);
+}
+
+static void test_cache_read_only(void) {
+  static const char journal[512] = "\xd9\xd5\x05\xf9\x20\xa1\x63\xd7";
+  TempFolder t;
+  char path[TOOL_PATH + 64];
+  int status;
+  if (temp_new(&t)) abort();
+  setenv("NEREID_CACHE_DIR", t.path, 1);
+  Cache *c = cache_open(NULL, NULL);
+  put(c, 1, "one");
+  cache_close(c);
+  cache_path(path, sizeof path);
+  for (int hot = 0; hot < 2; hot++) {
+    if (hot && temp_write(&t, "code-1.db-journal", journal, sizeof journal)) abort();
+    chmod(path, 0444);
+    chmod(t.path, 0555);
+    fflush(stdout);
+    if (!fork()) read_only_child();
+    wait(&status);
+    chmod(t.path, 0755);
+    check_call(!status, hot ? "a cache to read, with a journal" : "a cache to read");
+    if (status) printf("  child: %d\n", WEXITSTATUS(status));
+  }
+  temp_free(&t);
+  setenv("NEREID_CACHE_DIR", "", 1);
+}
+
+/* Of a process that was killed the folder goes, of one that lives it stays. */
+static void test_left_folders(void) {
+  TempFolder base, ours;
+  char left[2][TEMP_PATH];
+  int pipes[2], status;
+  if (temp_new(&base) || setenv("TMPDIR", base.path, 1) || temp_new(&ours) || pipe(pipes)) abort();
+  fflush(stdout);
+  pid_t child = fork();
+  if (!child) {
+    TempFolder t;
+    close(ours.lock);
+    if (temp_new(&t) || temp_write(&t, "kernel.c", "x", 1)) _exit(1);
+    if (write(pipes[1], t.path, sizeof t.path) < 0) _exit(1);
+    pause();
+  }
+  if (read(pipes[0], left[0], sizeof left[0]) != sizeof left[0]) abort();
+  snprintf(left[1], sizeof left[1], "%.*s/nereid-other", TEMP_PATH - 32, base.path);
+  mkdir(left[1], 0700);
+  temp_sweep();
+  check_call(!access(left[0], F_OK), "the folder of a process that lives");
+  kill(child, SIGKILL);
+  waitpid(child, &status, 0);
+  temp_sweep();
+  check_call(access(left[0], F_OK), "the folder of a process that was killed");
+  check_call(!access(ours.path, F_OK), "the folder of this process");
+  check_call(!access(left[1], F_OK), "a folder that is not ours");
+  rmdir(left[1]);
+  temp_free(&ours);
+  temp_free(&base);
+  unsetenv("TMPDIR");
+}
+
 int main(void) {
   TempFolder t;
   char command[TOOL_PATH + 64];
@@ -573,6 +645,8 @@ int main(void) {
   test_cache(&t);
   test_cache_shared();
   test_cache_unusable(&t);
+  test_cache_read_only();
+  test_left_folders();
   temp_name(command, sizeof command, &t, "cache");
   const char *argv[] = {"/bin/rm", "-rf", command, NULL};
   char output[256];
