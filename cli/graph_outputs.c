@@ -32,11 +32,17 @@ static char *output_path(const char *dir, int i) {
   return asprintf(&path, "%s/output_%d.npy", dir, i) < 0 ? NULL : path;
 }
 
+/* Which of all that the model returns output i is. */
+static int place_of(const Graphs *g, int i) {
+  nereid_graph_value v;
+  return nereid_executable_output(&v, g->e, i) ? i : v.place;
+}
+
 int graphs_write_outputs(const Graphs *g) {
   if (mkdir(g->out_dir, 0777) && errno != EEXIST)
     return args_error(E_RUN_FILE_WRITE, g->out_dir, strerror(errno)), STATUS_PROBLEM;
   for (int i = 0; i < g->noutputs; i++) {
-    char *path = output_path(g->out_dir, i);
+    char *path = output_path(g->out_dir, place_of(g, i));
     if (!path) return args_out_of_memory();
     int code = nereid_value_save(g->outputs[i], path);
     free(path);
@@ -46,10 +52,11 @@ int graphs_write_outputs(const Graphs *g) {
 }
 
 void graphs_print_outputs(const Graphs *g) {
-  for (int i = 0; i < g->noutputs; i++) {
+  for (int place = 0, i = 0; place < nereid_executable_nplaces(g->e); place++) {
     char name[32];
-    snprintf(name, sizeof name, "output_%d", i);
-    report_array(name, g->outputs[i]);
+    snprintf(name, sizeof name, "output_%d", place);
+    if (i < g->noutputs && place_of(g, i) == place) report_array(name, g->outputs[i++]);
+    else printf("%s None\n", name);
   }
 }
 
@@ -73,23 +80,25 @@ static double tolerance_of(const Graphs *g, const nereid_value *v) {
   return own > computed ? own : computed;
 }
 
-static int other_shape(const nereid_value *output, int i, const nereid_value *expected) {
+static int other_shape(const nereid_value *output, int place, const nereid_value *expected) {
   char a[COMPARE_SHAPE_SIZE], b[COMPARE_SHAPE_SIZE];
   compare_shape(a, output);
   compare_shape(b, expected);
-  args_error(E_CLI_COMPARE_SHAPE, i, a, b);
+  args_error(E_CLI_COMPARE_SHAPE, place, a, b);
   return STATUS_PROBLEM;
 }
 
 static int compare_output(const Graphs *g, int i, const nereid_value *expected) {
   Difference d;
+  int place = place_of(g, i);
   double tolerance = tolerance_of(g, g->outputs[i]);
-  if (!compare_arrays(&d, g->outputs[i], expected)) return other_shape(g->outputs[i], i, expected);
-  printf("output_%d: largest error %.3g, relative %.3g, of the norm %.3g\n", i, d.absolute,
+  if (!compare_arrays(&d, g->outputs[i], expected))
+    return other_shape(g->outputs[i], place, expected);
+  printf("output_%d: largest error %.3g, relative %.3g, of the norm %.3g\n", place, d.absolute,
          d.relative, d.norm);
   if (is_integer(g->outputs[i]) ? d.exact : d.norm <= tolerance) return STATUS_OK;
-  if (is_integer(g->outputs[i])) args_error(E_CLI_COMPARE_EXACT, i);
-  else args_error(E_CLI_COMPARE, i, tolerance);
+  if (is_integer(g->outputs[i])) args_error(E_CLI_COMPARE_EXACT, place);
+  else args_error(E_CLI_COMPARE, place, tolerance);
   return STATUS_PROBLEM;
 }
 
@@ -98,7 +107,7 @@ int graphs_compare_outputs(const Graphs *g) {
   for (int i = 0; i < g->noutputs; i++) {
     char *text;
     nereid_value *expected = NULL;
-    int n = asprintf(&text, "@%s/output_%d.npy", g->compare, i);
+    int n = asprintf(&text, "@%s/output_%d.npy", g->compare, place_of(g, i));
     int status = graphs_parse(&expected, n < 0 ? NULL : text);
     if (!status) status = compare_output(g, i, expected);
     nereid_value_free(expected);

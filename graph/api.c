@@ -100,7 +100,7 @@ static nereid_graph_value value_of(Arena *a, const PlanBuffer *b) {
   value_type_print(&text, &t);
   return (nereid_graph_value){
       b->name,      text.data,       dtype_name(b->dtype), array_dl_dtype(b->dtype),
-      (int)b->rank, b->value != NULL};
+      (int)b->rank, b->value != NULL, 0};
 }
 
 static int describe_body(void *arg) {
@@ -111,7 +111,10 @@ static int describe_body(void *arg) {
   e->inputs = ARENA_ARRAY(a, nereid_graph_value, in);
   e->outputs = ARENA_ARRAY(a, nereid_graph_value, out);
   for (uint32_t i = 0; i < in; i++) e->inputs[i] = value_of(a, executable_input(e->e, i));
-  for (uint32_t i = 0; i < out; i++) e->outputs[i] = value_of(a, executable_output(e->e, i));
+  for (uint32_t i = 0; i < out; i++) {
+    e->outputs[i] = value_of(a, executable_output(e->e, i));
+    e->outputs[i].place = (int)e->model->plan->places[i];
+  }
   return 0;
 }
 
@@ -167,6 +170,11 @@ int nereid_executable_ninputs(const nereid_executable *e) {
   REQUIRE(e);
   return (int)executable_inputs(e->e);
 }
+int nereid_executable_nplaces(const nereid_executable *e) {
+  REQUIRE(e);
+  return (int)e->model->plan->nreturned;
+}
+
 int nereid_executable_noutputs(const nereid_executable *e) {
   REQUIRE(e);
   return (int)executable_outputs(e->e);

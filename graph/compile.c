@@ -78,6 +78,7 @@ static void add_output(Compiler *c, Node *n) {
   uint32_t b = buffer_of(c, n);
   c->buffers.data[b].kind = BUFFER_OUTPUT;
   c->buffers.data[b].number = c->plan->noutputs;
+  c->plan->places[c->plan->noutputs] = c->plan->nreturned++;
   c->plan->outputs[c->plan->noutputs++] = b;
 }
 
@@ -91,13 +92,14 @@ static void add_outputs(Compiler *c) {
   const Arg *list = &c->g->last->args[0];
   const OutputSpec *specs = c->g->outputs;
   c->plan->outputs = ARENA_ARRAY(c->g->arena, uint32_t, list->n);
+  c->plan->places = ARENA_ARRAY(c->g->arena, uint32_t, list->n);
   c->plan->updates = ARENA_ARRAY(c->g->arena, PlanUpdate, list->n);
   for (uint32_t i = 0; i < list->n; i++) {
-    if (list->items[i].kind != ARG_NODE) continue;
-    Node *n = list->items[i].node;
     bool update = specs && specs[i].kind == OUTPUT_MUTATION;
-    if (!update) add_output(c, n);
-    else add_update(c, specs[i].target, n);
+    Node *n = list->items[i].kind == ARG_NODE ? list->items[i].node : NULL;
+    if (n && update) add_update(c, specs[i].target, n);
+    else if (n && n->type.kind == VALUE_TENSOR) add_output(c, n);
+    else if (!update) c->plan->nreturned++;
   }
 }
 

@@ -128,10 +128,14 @@ typedef struct {
   int ndim;
   int is_number; /* an integer in Python, which decides sizes: type "Sym(s1)".  It is passed as an
                     i64 tensor without axes, in host memory */
+  int place;     /* of an output: its place among all that the model returns.  Numbers that it
+                    returns are tensors without axes; None has a place, and no output */
 } nereid_graph_value;
 
 NEREID_API int nereid_executable_ninputs(const nereid_executable *e);
 NEREID_API int nereid_executable_noutputs(const nereid_executable *e);
+/* How many places for outputs there are, with those of None. */
+NEREID_API int nereid_executable_nplaces(const nereid_executable *e);
 /* In the model's order.  An input that a plan does not use has name NULL and may be anything. */
 NEREID_API int nereid_executable_input(nereid_graph_value *out, const nereid_executable *e, int i);
 NEREID_API int nereid_executable_output(nereid_graph_value *out, const nereid_executable *e,

@@ -123,6 +123,8 @@ typedef struct {
   uint32_t nsteps;
   uint32_t *outputs; /* buffers, in the order of the graph's user outputs */
   uint32_t noutputs;
+  uint32_t *places;   /* of these among what the graph returns; the others are None */
+  uint32_t nreturned; /* with those that are None */
   PlanUpdate *updates;
   uint32_t nupdates;
   PlanRead *reads; /* in the order of their steps */

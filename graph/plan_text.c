@@ -17,7 +17,7 @@ typedef struct {
   VEC(PlanBuffer) list;
   VEC(bool) once; /* by number: a step that runs once uses it */
   VEC(PlanStep) steps;
-  VEC(uint32_t) outputs;
+  VEC(uint32_t) outputs, places;
   VEC(PlanUpdate) updates;
   VEC(PlanRead) reads;
 } Reader;
@@ -168,9 +168,15 @@ static uint32_t read_buffer_name(Reader *p) {
 }
 
 static void read_return(Reader *p) {
-  while (ir_at_kind(&p->r, IT_VALUE)) {
-    uint32_t b = read_buffer_name(p);
-    vec_push(p->r.arena, &p->outputs, b);
+  for (;;) {
+    if (ir_at_kind(&p->r, IT_VALUE)) {
+      uint32_t b = read_buffer_name(p);
+      vec_push(p->r.arena, &p->outputs, b);
+      vec_push(p->r.arena, &p->places, p->plan->nreturned);
+    } else if (!ir_accept(&p->r, "none")) {
+      return;
+    }
+    p->plan->nreturned++;
     if (!ir_accept(&p->r, ",")) return;
   }
 }
@@ -377,6 +383,7 @@ static void finish(Reader *p) {
   plan->nsteps = (uint32_t)p->steps.len;
   plan->outputs = p->outputs.data;
   plan->noutputs = (uint32_t)p->outputs.len;
+  plan->places = p->places.data;
   plan->updates = p->updates.data;
   plan->nupdates = (uint32_t)p->updates.len;
   plan->reads = p->reads.data;

@@ -247,6 +247,7 @@ static int write_headers(Project *p) {
   const Slot slots[] = {{"summary", summary(p)},
                         {"inputs", arena_printf(p->arena, "%u", p->ninputs)},
                         {"outputs", arena_printf(p->arena, "%u", p->plan->noutputs)},
+                        {"places", arena_printf(p->arena, "%u", p->plan->nreturned)},
                         {"rank", arena_printf(p->arena, "%u", most_axes(p))}};
   const Slot target = {"target", p->targets[0].name};
   int code = write_filled(p, "model.h", "model.h", slots, sizeof slots / sizeof *slots);

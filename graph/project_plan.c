@@ -76,17 +76,17 @@ static const char *dtype_constant(Arena *a, DType t) {
   return arena_printf(a, "MODEL_%s", names[t]);
 }
 
-static void put_value(Project *p, Text *out, const PlanBuffer *b) {
+static void put_value(Project *p, Text *out, const PlanBuffer *b, uint32_t place) {
   if (!b) {
-    text_puts(out, "    {NULL, \"\", MODEL_F32, 0, 0},\n");
+    text_puts(out, "    {NULL, \"\", MODEL_F32, 0, 0, 0},\n");
     return;
   }
   text_puts(out, "    {");
   text_quote(out, b->name);
   text_puts(out, ", ");
   text_quote(out, project_type(p, b));
-  text_printf(out, ", %s, %u, %d},\n", dtype_constant(p->arena, b->dtype), b->rank,
-              b->value != NULL);
+  text_printf(out, ", %s, %u, %d, %u},\n", dtype_constant(p->arena, b->dtype), b->rank,
+              b->value != NULL, place);
 }
 
 /* The bytes of the one value that the plan is for. */
@@ -117,11 +117,12 @@ static void put_fixed(Project *p, Text *out) {
 static void put_values(Project *p, Text *out) {
   const Plan *plan = p->plan;
   text_puts(out, "static const model_value inputs[] = {\n");
-  for (uint32_t i = 0; i < p->ninputs; i++) put_value(p, out, p->inputs[i]);
+  for (uint32_t i = 0; i < p->ninputs; i++) put_value(p, out, p->inputs[i], i);
   text_puts(out,
-            "    {NULL, NULL, MODEL_F32, 0, 0},\n};\nstatic const model_value outputs[] = {\n");
-  for (uint32_t i = 0; i < plan->noutputs; i++) put_value(p, out, &plan->buffers[plan->outputs[i]]);
-  text_puts(out, "    {NULL, NULL, MODEL_F32, 0, 0},\n};\nstatic const int input_buffers[] = {");
+            "    {NULL, NULL, MODEL_F32, 0, 0, 0},\n};\nstatic const model_value outputs[] = {\n");
+  for (uint32_t i = 0; i < plan->noutputs; i++)
+    put_value(p, out, &plan->buffers[plan->outputs[i]], plan->places[i]);
+  text_puts(out, "    {NULL, NULL, MODEL_F32, 0, 0, 0},\n};\nstatic const int input_buffers[] = {");
   for (uint32_t i = 0; i < p->ninputs; i++) {
     const PlanBuffer *b = p->inputs[i];
     bool used = b && p->buffers[b - plan->buffers].used;

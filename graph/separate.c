@@ -24,25 +24,37 @@ static Node *copy_of(Graph *g, Node *n, Node *before) {
 /* ---- outputs: each is a tensor of its own in memory ---- */
 
 /* A tensor of a number, for a copy of it. */
-static Node *tensor_of_number(Graph *g, Node *n) {
+static Node *tensor_of_number(Graph *g, Arg number, DType t) {
   Node *full = graph_node(g, NODE_CALL, g->last, 2, 1);
   full->op = ops_row(g, "aten.full.default");
   full->args[0] = arg_list(g, 0);
-  full->args[1] = arg_node(n);
-  full->named[0] = (NamedArg){pool_name(g->names, "dtype"), {.kind = ARG_DTYPE, .dtype = DT_I64}};
-  full->type = value_tensor(g, DT_I64, 0, NULL);
-  full->origin = n->origin;
+  full->args[1] = number;
+  full->named[0] = (NamedArg){pool_name(g->names, "dtype"), {.kind = ARG_DTYPE, .dtype = t}};
+  full->type = value_tensor(g, t, 0, NULL);
+  full->place = g->last->place;
+  full->origin = number.kind == ARG_NODE ? number.node->origin : g->last->origin;
   graph_fresh_name(g, full, "full");
   return full;
 }
 
-/* Sizes that are returned. */
+/* The dtype that stands for a number of Python's; DT_NONE: it is none. */
+static DType number_dtype(const Arg *a) {
+  switch (a->kind) {
+    case ARG_NODE: return a->node->type.kind == VALUE_INT && a->node->type.value ? DT_I64 : DT_NONE;
+    case ARG_INT: return DT_I64;
+    case ARG_FLOAT: return DT_F64;
+    case ARG_BOOL: return DT_I1;
+    default: return DT_NONE;
+  }
+}
+
+/* Sizes and numbers that are returned. */
 static void make_tensors(Graph *g) {
   Arg *list = &g->last->args[0];
   for (uint32_t i = 0; i < list->n; i++) {
     Arg *a = &list->items[i];
-    bool number = a->kind == ARG_NODE && a->node->type.kind == VALUE_INT && a->node->type.value;
-    if (number) a->node = tensor_of_number(g, a->node);
+    DType t = number_dtype(a);
+    if (t) *a = arg_node(tensor_of_number(g, *a, t));
   }
 }
 

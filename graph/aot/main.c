@@ -186,7 +186,8 @@ static int write_outputs(const Program *p) {
     return STATUS_PROBLEM;
   }
   for (int i = 0; i < MODEL_OUTPUTS; i++) {
-    const int n = snprintf(path, sizeof path, "%s/output_%d.npy", p->out_dir, i);
+    const int place = model_output(i)->place;
+    const int n = snprintf(path, sizeof path, "%s/output_%d.npy", p->out_dir, place);
     if (n < 0 || (size_t)n >= sizeof path) return usage("the path is too long: %s", p->out_dir);
     if (npy_write(&p->outputs[i], path)) return STATUS_PROBLEM;
   }
@@ -196,7 +197,7 @@ static int write_outputs(const Program *p) {
 static void print_output(const Program *p, int i) {
   const model_tensor *t = &p->outputs[i];
   const bool floats = t->dtype == MODEL_F32, any = bytes_of(t) != 0;
-  printf("output_%d: %s [", i, model_dtype_name(t->dtype));
+  printf("output_%d: %s [", model_output(i)->place, model_dtype_name(t->dtype));
   for (int j = 0; j < t->ndim; j++) printf("%s%lld", j ? ", " : "", (long long)t->shape[j]);
   printf("]");
   if (floats && any) printf(" %g ...", (double)*(const float *)t->data);
@@ -205,7 +206,10 @@ static void print_output(const Program *p, int i) {
 
 static int show(const Program *p) {
   if (p->out_dir) return write_outputs(p);
-  for (int i = 0; i < MODEL_OUTPUTS && !p->time; i++) print_output(p, i);
+  for (int place = 0, i = 0; place < MODEL_PLACES && !p->time; place++) {
+    if (i < MODEL_OUTPUTS && model_output(i)->place == place) print_output(p, i++);
+    else printf("output_%d: None\n", place);
+  }
   return STATUS_OK;
 }
 

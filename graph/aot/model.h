@@ -12,7 +12,13 @@
 extern "C" {
 #endif
 
-enum { MODEL_INPUTS = {{inputs}}, MODEL_OUTPUTS = {{outputs}}, MODEL_RANK = {{rank}} };
+/* Of outputs there are fewer than places where the model returns None. */
+enum {
+  MODEL_INPUTS = {{inputs}},
+  MODEL_OUTPUTS = {{outputs}},
+  MODEL_PLACES = {{places}},
+  MODEL_RANK = {{rank}}
+};
 
 enum {
   MODEL_OK = 0,
@@ -57,6 +63,8 @@ typedef struct {
   model_dtype dtype;
   int ndim;
   int is_number; /* an integer of Python's: an i64 without axes, in host memory */
+  int place;     /* of an output: its place among all that the model returns; None has a place, and
+                    no output */
 } model_value;
 
 /* In the model's order; NULL if there is no such one. */
