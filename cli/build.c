@@ -16,7 +16,8 @@ enum {
   OPT_RANGE,
   OPT_NAME,
   OPT_EMBED,
-  OPT_PTX
+  OPT_PTX,
+  OPT_NO_CHECKS
 };
 
 static const Option options[] = {
@@ -35,6 +36,7 @@ static const Option options[] = {
     {OPT_NAME, "--name", "NAME", "functions are NAME_run() ...: for programs with several models"},
     {OPT_EMBED, "--embed-weights", NULL, "weights.bin becomes part of the program"},
     {OPT_PTX, "--ptx-only", NULL, "no machine code beside the PTX, even where there is ptxas"},
+    {OPT_NO_CHECKS, "--no-checks", NULL, "takes indices in the data to be in range, unchecked"},
     {0},
 };
 
@@ -63,6 +65,7 @@ static int take(Build *b, int id, const char *value) {
     case OPT_NAME: b->build.name = value; return STATUS_OK;
     case OPT_EMBED: b->build.embed_weights = 1; return STATUS_OK;
     case OPT_PTX: b->build.ptx_only = 1; return STATUS_OK;
+    case OPT_NO_CHECKS: b->options.no_checks = 1; return STATUS_OK;
     default: return take_model(b, value);
   }
 }

@@ -29,7 +29,8 @@ enum {
   OPT_REWRITE,
   OPT_EXPLAIN,
   OPT_TRACE,
-  OPT_DUMP_DIR
+  OPT_DUMP_DIR,
+  OPT_NO_CHECKS
 };
 
 static const Option options[] = {
@@ -66,6 +67,7 @@ static const Option options[] = {
      "writes when what was compiled and ran there, for chrome://tracing or Perfetto"},
     {OPT_DUMP_DIR, "--dump-dir", "DIR",
      "writes what each stage of compiling leaves there, numbered"},
+    {OPT_NO_CHECKS, "--no-checks", NULL, "takes indices in the data to be in range, unchecked"},
     {0},
 };
 
@@ -117,6 +119,7 @@ static int take(Graphs *g, int id, const char *value) {
     case OPT_EXPLAIN: g->explain = true; return STATUS_OK;
     case OPT_TRACE: g->trace = value; return STATUS_OK;
     case OPT_DUMP_DIR: g->options.dump_dir = value; return STATUS_OK;
+    case OPT_NO_CHECKS: g->options.no_checks = 1; return STATUS_OK;
     case OPT_COMPARE: g->compare = value; return STATUS_OK;
     case OPT_RANGE: return ranges_add(&g->ranges, value);
     case OPT_TOL: return read_tolerance(g, value);

@@ -33,6 +33,7 @@ int api_options(ModeOptions *out, const nereid_graph_options *o, bool gpu) {
   out->compile = (CompileOptions){.target = gpu ? TARGET_GPU : TARGET_CPU};
   out->compile.fuse = out->compile.freeze = fused;
   out->compile.tune = tuned;
+  out->compile.unchecked = o->no_checks != 0;
   return mode < 0 ? NEREID_E_USAGE : 0;
 }
 

@@ -32,6 +32,7 @@ typedef struct {
   VEC(PlanBuffer) buffers;
   VEC(PlanStep) once, steps;
   VEC(PlanRead) reads;
+  uint32_t nrecords; /* names of such buffers that were tried */
 } Compiler;
 
 /* ---- buffers ---- */
@@ -125,14 +126,59 @@ static Name kernel_name(Compiler *c, const Group *g) {
   return pool_name(c->g->names, t.data);
 }
 
+static PlanCheck check_of(Graph *g, const Node *n) {
+  Dim size = graph_arg(g, n, "size").dim, zero = dim_int(g->dims, 0);
+  bool negative = graph_arg(g, n, "negative").flag;
+  return (PlanCheck){.node = graph_arg(g, n, "node").name,
+                     .index = n->args[0].node->name,
+                     .rank = n->type.rank,
+                     .shape = n->type.shape,
+                     .least = negative ? dim_sub(g->dims, zero, size) : zero,
+                     .size = size};
+}
+
+/* records, records_1, ...: no node is called so. */
+static Name records_name(Compiler *c) {
+  Graph *g = c->g;
+  Name name;
+  do {
+    uint32_t number = c->nrecords++;
+    const char *text = number ? arena_printf(g->arena, "records_%u", number) : "records";
+    name = pool_name(g->names, text);
+  } while (graph_find(g, name));
+  return name;
+}
+
+/* Each step has records of its own, so that equal kernels stay equal. */
+static StepArg records_argument(Compiler *c, const Kernel *k) {
+  Graph *g = c->g;
+  uint32_t n = (uint32_t)k->checks.len;
+  PlanCheck *checks = ARENA_ARRAY(g->arena, PlanCheck, n);
+  Dim *shape = ARENA_NEW(g->arena, Dim);
+  for (uint32_t i = 0; i < n; i++) checks[i] = check_of(g, k->checks.data[i]);
+  *shape = dim_int(g->dims, PLAN_RECORD * (int64_t)n);
+  PlanBuffer b = {.kind = BUFFER_RECORDS,
+                  .name = records_name(c),
+                  .dtype = DT_I64,
+                  .rank = 1,
+                  .shape = shape,
+                  .checks = checks,
+                  .nchecks = n};
+  vec_push(g->arena, &c->buffers, b);
+  return (StepArg){.name = pool_name(g->names, KERNEL_RECORDS),
+                   .kind = STEP_BUFFER,
+                   .buffer = (uint32_t)c->buffers.len - 1};
+}
+
 static void add_arguments(Compiler *c, const Kernel *k, PlanStep *s) {
-  s->args = ARENA_ARRAY(c->g->arena, StepArg, k->buffers.len + k->symbols.len + k->offsets.len);
+  s->args = ARENA_ARRAY(c->g->arena, StepArg, k->buffers.len + k->symbols.len + k->offsets.len + 1);
   for (size_t i = 0; i < k->buffers.len; i++) {
     const KernelBuffer *b = &k->buffers.data[i];
     Name name = pool_name(c->g->names, arena_printf(c->g->arena, "%s_ptr", b->name));
     uint32_t buffer = buffer_of(c, b->node);
     s->args[s->nargs++] = (StepArg){.name = name, .kind = STEP_BUFFER, .buffer = buffer};
   }
+  if (k->checks.len) s->args[s->nargs++] = records_argument(c, k);
   for (size_t i = 0; i < k->symbols.len; i++) {
     Dim d = k->symbols.data[i];
     s->args[s->nargs++] = (StepArg){.name = kernel_symbol_name(k, d), .kind = STEP_INT, .value = d};
@@ -397,6 +443,7 @@ static void set_gpu(Graph *g, const Rates *gpu) {
 
 bool graph_compile(Graph *g, const CompileOptions *options, Plan *out) {
   set_gpu(g, options->gpu);
+  g->unchecked = options->unchecked;
   if (!run_passes(g, options, options->stages) || !all_primitive(g) || !all_passed(g)) return false;
   graph_insert_slices(g);
   graph_separate(g);

@@ -12,6 +12,7 @@ typedef struct {
   const Rates *gpu;   /* the GPU that it is for; NULL: an H200 */
   bool fuse;          /* false: each node a kernel of its own (mode eager) */
   bool freeze;        /* what depends on weights alone is computed once */
+  bool unchecked;     /* indices are not checked */
   Stages *stages;     /* told of what is done; NULL: nobody is */
   bool tune;          /* steps have all their choices (mode max-autotune) */
 } CompileOptions;

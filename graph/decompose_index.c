@@ -40,12 +40,14 @@ Node *decompose_index_select(Build *b) {
   return build_view(b, build(b, "aten.index_select.default", 3, args), 0, NULL);
 }
 
-/* Both broadcast along all axes but the one. */
+/* Both broadcast along all axes but the one, where an index counts by its remainder. */
 Node *decompose_take_along_dim(Build *b) {
   Node *x = self_of(b), *index = build_input(b, "indices");
   uint32_t axis = 0;
   if (infer_has(&b->in, "dim")) {
     axis = infer_axis_arg(&b->in, "dim", rank_of(x));
+    Dim size = rank_of(x) ? x->type.shape[axis] : build_const(b, 1);
+    index = build_with(b, "aten.remainder.Tensor", index, arg_dim(size));
   } else {
     Dim nx = value_numel(b->in.g, &x->type), ni = value_numel(b->in.g, &index->type);
     x = build_view(b, x, 1, &nx);

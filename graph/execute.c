@@ -109,7 +109,8 @@ static void note_written(Executable *e) {
 /* What steps read or the plan returns must come from somewhere. */
 static int check_written(const Executable *e, uint32_t i) {
   const BufferState *b = &e->buffers[i];
-  bool made = b->plan->kind != BUFFER_INPUT && b->plan->kind != BUFFER_WEIGHT;
+  bool made = b->plan->kind != BUFFER_INPUT && b->plan->kind != BUFFER_WEIGHT &&
+              b->plan->kind != BUFFER_RECORDS;
   if (!made || b->written || b->bytes == 0) return 0;
   return error_set(NEREID_E_FILE, E_GRAPH_NOT_WRITTEN, b->plan->name);
 }
@@ -276,13 +277,15 @@ static int finish_tensors(const Run *r) {
 static int run_body(void *arg) {
   const Run *r = arg;
   Executable *e = r->e;
-  int code = prepare(e, r->inputs, r->ninputs);
+  int code = execute_check_records(e);
+  if (!code) code = prepare(e, r->inputs, r->ninputs);
   if (code) return code;
   if (r->noutputs < 0 || (uint32_t)r->noutputs != e->plan->noutputs)
     return error_set(NEREID_E_USAGE, E_GRAPH_OUTPUT_COUNT, e->plan->noutputs, r->noutputs);
   code = place_tensors(r);
   if (!code) code = execute_start(e, r->stream);
-  return code ? code : finish_tensors(r);
+  if (!code) code = finish_tensors(r);
+  return code || !e->on_host ? code : execute_check_records(e);
 }
 
 int executable_run(Executable *e, const nereid_tensor *inputs, int ninputs, nereid_tensor *outputs,
@@ -373,6 +376,7 @@ ExecutableStatistics executable_statistics(const Executable *e) {
       case BUFFER_OUTPUT: s.outputs += b->bytes; break;
       case BUFFER_TEMPORARY: s.temporaries += b->bytes; break;
       case BUFFER_CONSTANT: s.weights += b->bytes; break;
+      case BUFFER_RECORDS: break;
       case BUFFER_WEIGHT:
         if (!b->released) *(b->own ? &s.weights : &s.mapped) += b->bytes;
         break;

@@ -25,6 +25,7 @@ void execute_free_memory(Executable *e) {
   for (uint32_t i = 0; e->buffers && i < e->plan->nbuffers; i++)
     nereid_free(e->device, e->buffers[i].own);
   nereid_free(e->device, e->pool);
+  execute_free_records(e);
 }
 
 /* ---- weights ---- */
@@ -214,6 +215,7 @@ static int place_all(Executable *e) {
   int code = measure(e);
   if (!code) code = place_weights(e);
   if (!code) code = place_constants(e);
+  if (!code) code = execute_place_records(e);
   if (code) return code;
   return e->interprets ? place_apart(e) : place_in_pool(e);
 }

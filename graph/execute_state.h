@@ -58,6 +58,9 @@ struct Executable {
   bool ready;   /* for symbols with the values of `prepared` */
   int64_t *prepared;
   bool moved;    /* launches were changed since they were last started */
+  int64_t *records; /* of all checks of indices; NULL: there are none */
+  uint32_t nrecords;
+  DeviceWatch watch;
   bool replays;  /* mode reduce-overhead */
   Recordings recordings;
 };
@@ -82,6 +85,15 @@ void execute_release(Executable *e);
 /* Memory of the buffer's own, of b->bytes. */
 int execute_own(Executable *e, BufferState *b);
 void execute_free_memory(Executable *e);
+
+/* ---- execute_records.c: indices that were out of range ---- */
+
+/* Memory for the records of all checks, which says that there are none. */
+int execute_place_records(Executable *e);
+/* Reports the first index that runs since the last report found out of range.  What they started
+ * has ended. */
+int execute_check_records(Executable *e);
+void execute_free_records(Executable *e);
 
 /* ---- execute_tensors.c: what the caller passes ---- */
 

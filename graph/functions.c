@@ -45,6 +45,7 @@ static void print_buffers(Text *out, const Kernel *k) {
     const char *names = arena_printf(k->arena, "%s: %s", b->name, b->node->name);
     word(&w, b->then ? arena_printf(k->arena, "%s then %s", names, b->then->name) : names);
   }
+  if (k->checks.len) word(&w, "records: of its checks");
   text_puts(out, "\n");
 }
 

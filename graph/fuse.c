@@ -41,6 +41,8 @@ typedef struct {
   Writers *writers;    /* by node id of a memory */
   Group **last_reader; /* by node id: the last group that reads it */
   bool together;       /* nodes share kernels */
+  bool columns;        /* launches are cheap, elements one by one are not: a CPU */
+  Group *checks;       /* the last group that checks began; NULL: there is none */
 } Fuser;
 
 static bool is_tensor(const Node *n) { return n->type.kind == VALUE_TENSOR; }
@@ -59,7 +61,8 @@ static bool is_insert(const Node *n) {
 
 static bool loops(PrimKind k) {
   return k == PRIM_POINTWISE || k == PRIM_REDUCE || k == PRIM_SCAN || k == PRIM_WINDOW ||
-         k == PRIM_GATHER || k == PRIM_PIECES || k == PRIM_CREATE || k == PRIM_INSERT;
+         k == PRIM_GATHER || k == PRIM_PIECES || k == PRIM_CREATE || k == PRIM_INSERT ||
+         k == PRIM_CHECK;
 }
 
 static bool is_scatter(const Node *n) { return prim_kind(n->op) == PRIM_SCATTER; }
@@ -111,6 +114,7 @@ static bool is_for_index(const UseInfo *u, const Node *operand) {
 
 static void note_use(Node **operand, void *ctx) {
   const UseInfo *u = ctx;
+  if (prim_checks(u->user)) return; /* it computes again what is computed where it is used */
   Info *to = &u->s->info[(*operand)->id];
   const Info *from = &u->s->info[u->user->id];
   bool view = fuse_is_view(u->user) && !is_count(u->user, *operand);
@@ -197,6 +201,7 @@ static bool is_inlined(Fuser *s, Node *n) {
 /* The role that a node has in a domain; ROLE_NONE: it doesn't fit. */
 static Role role_in(const Fusion *f, const Group *g, const Node *n) {
   Dim elements = value_numel(f->graph, &n->type);
+  if (group_checks_scalar(f, g, n)) return ROLE_ROW;
   if (fuse_has_columns(n) && fuse_natural_role(n) == ROLE_ROW)
     return elements == g->x ? ROLE_ROW : ROLE_NONE;
   if (prim_kind(n->op) == PRIM_SCAN && dim_is(g->r, 1)) return ROLE_NONE;
@@ -389,6 +394,43 @@ static void note_writer(Fuser *s, Node *n, Group *g) {
   vec_push(s->f->arena, w, g);
 }
 
+/* On a CPU elements that go one by one stay by themselves. */
+static bool takes_check(const Fuser *s, const Candidates *c, Group *g, Node *n) {
+  if (!g || g->kind != GROUP_LOOPS || is_insert(g->nodes.data[0])) return false;
+  if (c->latest && g->number < c->latest->number) return false;
+  bool scalar = group_checks_scalar(s->f, g, n), some = dim_range(s->f->graph->dims, g->x).lo > 0;
+  if (scalar && (g == c->latest || !some)) return false; /* what it computes is a tile */
+  if (!scalar && s->columns && dim_is(g->r, 1) && g != s->checks) return false;
+  return !join(s, g, n).kind;
+}
+
+/* Nothing reads what a check gives, so it may join any loops that come after its operands: those
+ * that read them, other checks, or some of the last ones. */
+static Group *group_for_check(const Fuser *s, const Candidates *c, Node *n) {
+  enum { TRIED_MAX = 64 };
+  Group *const near[] = {c->latest, c->sibling, s->checks};
+  const size_t groups = s->f->groups.len, tried = groups < TRIED_MAX ? groups : TRIED_MAX;
+  for (size_t i = 0; i < sizeof near / sizeof *near; i++)
+    if (takes_check(s, c, near[i], n)) return near[i];
+  for (size_t i = 1; i <= tried; i++)
+    if (takes_check(s, c, s->f->groups.data[groups - i], n)) return s->f->groups.data[groups - i];
+  return NULL;
+}
+
+static Group *group_for(Fuser *s, const Candidates *c, Node *n) {
+  FuseStop *stop = &s->f->stop[n->id];
+  bool later = c->sibling && (!c->latest || c->sibling->number > c->latest->number);
+  if (!s->together) {
+    *stop = stopped(STOP_EAGER, NULL);
+    return NULL;
+  }
+  if (prim_checks(n)) return group_for_check(s, c, n);
+  if (c->latest) *stop = join(s, c->latest, n);
+  if (c->latest && !stop->kind) return c->latest;
+  if (later && !join(s, c->sibling, n).kind) return c->sibling;
+  return is_insert(n) ? writer_for(s, n, c->latest) : NULL;
+}
+
 /* All slices have been written when the last of their groups has run. */
 static void assign_inserted(Fuser *s, Node *n) {
   const Arg *slices = &n->args[1];
@@ -405,15 +447,11 @@ static void assign(Fuser *s, Node *n) {
   Fusion *f = s->f;
   Candidates c = {.s = s, .once = f->once[n->id]};
   each_operand(f, n, note_candidate, &c);
-  FuseStop *stop = &f->stop[n->id];
-  bool later = c.sibling && (!c.latest || c.sibling->number > c.latest->number);
-  Group *g = NULL;
-  if (!s->together) *stop = stopped(STOP_EAGER, NULL);
-  else if (c.latest) *stop = join(s, c.latest, n);
-  if (s->together && c.latest && !stop->kind) g = c.latest;
-  if (!g && s->together && later && !join(s, c.sibling, n).kind) g = c.sibling;
-  if (!g && s->together && is_insert(n)) g = writer_for(s, n, c.latest);
-  if (!g) g = group_new(f, n);
+  Group *g = group_for(s, &c, n);
+  if (!g) {
+    g = group_new(f, n);
+    if (prim_checks(n)) s->checks = g;
+  }
   if (is_insert(n)) note_writer(s, n, g);
   f->of[n->id] = g;
   g->work += work_of(s, n);
@@ -457,7 +495,7 @@ Fusion *fuse(Graph *g, Arena *a, const FuseOptions *options) {
   f->stored = ARENA_ARRAY(a, bool, g->nids);
   f->stop = ARENA_ARRAY(a, FuseStop, g->nids);
   f->once = options->freeze ? constants_find(g, a) : ARENA_ARRAY(a, bool, g->nids);
-  Fuser s = {.f = f, .together = options->together};
+  Fuser s = {.f = f, .together = options->together, .columns = options->columns};
   s.info = ARENA_ARRAY(a, Info, g->nids);
   s.last_reader = ARENA_ARRAY(a, Group *, g->nids);
   s.writers = ARENA_ARRAY(a, Writers, g->nids);

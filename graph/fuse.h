@@ -92,6 +92,9 @@ typedef struct {
 
 Fusion *fuse(Graph *g, Arena *a, const FuseOptions *options);
 
+/* Is n a check of one index, in a group that goes through other elements?  Each of its programs
+ * makes it. */
+bool group_checks_scalar(const Fusion *f, const Group *group, const Node *n);
 /* The own place of n, a node of `group`, into n's rank subscripts. */
 void group_place(const Fusion *f, const Group *group, const Node *n, Dim *place);
 

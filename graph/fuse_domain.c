@@ -184,9 +184,17 @@ bool fuse_same_shape(const Group *g, uint32_t rank, const Dim *shape) {
   return true;
 }
 
+bool group_checks_scalar(const Fusion *f, const Group *group, const Node *n) {
+  return prim_checks(n) && dim_is(value_numel(f->graph, &n->type), 1) && !dim_is(group->x, 1);
+}
+
 void group_place(const Fusion *f, const Group *group, const Node *n, Dim *place) {
   Dims *d = f->graph->dims;
   const ValueType *t = &n->type;
+  if (group_checks_scalar(f, group, n)) {
+    for (uint32_t i = 0; i < t->rank; i++) place[i] = dim_int(d, 0);
+    return;
+  }
   if (f->role[n->id] == ROLE_ROW) {
     place_of_linear(d, group->index[0], t->shape, t->rank, place);
     return;

@@ -170,6 +170,7 @@ struct Graph {
   VEC(GraphRewrite) rewrites; /* what pass rewrite did */
   VEC(SizesEqual) equal;      /* of the graph as it was read */
   bool notes_equal;           /* while they are looked for */
+  bool unchecked;             /* indices are not checked: the caller has proven them */
   const struct Rates *gpu; /* by which kernels are chosen (runtime/rates.h); an H200's at first */
   const struct OpSchema **schemas; /* of the op table's rows, as far as they were parsed */
 };

@@ -3,8 +3,8 @@
 #include <ctype.h>
 #include <string.h>
 
-static const char *const files[] = {"float8.py", "gelu.py",   "mish.py",
-                                    "scans.py",  "search.py", "suppress.py"};
+static const char *const files[] = {"check.py", "float8.py", "gelu.py",    "mish.py",
+                                    "scans.py", "search.py", "suppress.py"};
 
 static bool in_word(char c) { return isalnum((unsigned char)c) || c == '_'; }
 

@@ -100,6 +100,13 @@ void infer_index_select(Infer *in) {
   infer_set(in, x->dtype, 0, NULL);
 }
 
+/* Of each index whether it is in range; nothing reads it. */
+void infer_check_index(Infer *in) {
+  const ValueType *index = infer_self(in);
+  if (!dtype_is_int(index->dtype)) infer_fail(in, E_GRAPH_INDEX_DTYPE, dtype_name(index->dtype));
+  infer_set_like(in, DT_I1, index);
+}
+
 /* A scalar passes for a tensor of one element. */
 static void need_rank_of(Infer *in, const ValueType *x, const ValueType *like) {
   uint32_t rank = x->rank ? x->rank : 1, wanted = like->rank ? like->rank : 1;

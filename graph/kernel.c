@@ -621,6 +621,7 @@ const char *kernel_parameters(Kernel *k) {
   Text t = text_new(k->arena);
   for (size_t i = 0; i < k->buffers.len; i++)
     text_printf(&t, "%s%s_ptr", i ? ", " : "", k->buffers.data[i].name);
+  if (k->checks.len) text_printf(&t, "%s%s", k->buffers.len ? ", " : "", KERNEL_RECORDS);
   for (size_t i = 0; i < k->symbols.len; i++)
     text_printf(&t, ", %s", kernel_symbol_name(k, k->symbols.data[i]));
   for (size_t i = 0; i < k->offsets.len; i++) text_printf(&t, ", %s", k->offsets.data[i].name);

@@ -18,6 +18,8 @@
 
 /* Stands in a kernel's text for its name, which depends on no more than the text does. */
 #define KERNEL_NAME "\1"
+/* The parameter for what a kernel records of its checks: PLAN_RECORD numbers for each. */
+#define KERNEL_RECORDS "records_ptr"
 
 enum { AXIS_X = 1, AXIS_R = 2, AXIS_M = 1, AXIS_N = 2, AXIS_B = 4, AXIS_K = 8 };
 
@@ -79,6 +81,7 @@ typedef struct {
   VEC(KernelBuffer) buffers;
   uint32_t inputs, outputs, inouts; /* of the buffers */
   uint32_t accesses;                /* loads and stores so far */
+  VEC(const Node *) checks; /* nereid.check_index, in the order of their records */
   VEC(Dim) symbols;         /* parameters of the graph's symbolic sizes */
   VEC(KernelOffset) offsets;
   VEC(Binding) bindings;
@@ -185,6 +188,8 @@ bool kernel_scan_gives_places(const Node *n);
 const char *kernel_search(Kernel *k, Node *n, const Dim *place);
 /* Writes to the elements that n, a PRIM_SCATTER, names. */
 void kernel_scatter(Kernel *k, Node *n);
+/* Records the first index that n, a PRIM_CHECK, finds out of range. */
+void kernel_check(Kernel *k, Node *n);
 
 /* The kernels of a group's kind, written to `out`.  looped: rows are longer than a tile. */
 void kernel_loops(Text *out, Kernel *k, bool looped);

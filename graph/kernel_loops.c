@@ -163,6 +163,10 @@ static void compute(Kernel *k, Node *n) {
     kernel_scatter(k, n);
     return;
   }
+  if (prim_checks(n)) {
+    kernel_check(k, n);
+    return;
+  }
   if (is_reduction(k, n)) reduce_tile(k, n);
   if (is_scan(k, n)) kernel_scan(k, n, false);
   Value v = own_value(k, n);
@@ -211,7 +215,8 @@ static bool needs_loop(const Loops *l, uint32_t stage) {
   const Group *g = l->k->group;
   for (uint32_t i = 0; i < g->nodes.len; i++) {
     const Node *n = g->nodes.data[i];
-    bool full = l->k->f->role[n->id] == ROLE_FULL && l->k->f->stored[n->id];
+    bool effect = l->k->f->stored[n->id] || prim_checks(n);
+    bool full = l->k->f->role[n->id] == ROLE_FULL && effect;
     if (l->stage[i] == stage && (full || is_reduction(l->k, n))) return true;
   }
   return false;
@@ -238,6 +243,7 @@ static void each_scan(Loops *l, uint32_t stage, void (*f)(Kernel *k, Node *n)) {
 static void scan_part(Kernel *k, Node *n) { kernel_scan(k, n, true); }
 
 static void store_if_wanted(Kernel *k, Node *n) {
+  if (prim_checks(n)) kernel_check(k, n);
   if (k->f->stored[n->id]) kernel_store(k, n, own_value(k, n));
 }
 

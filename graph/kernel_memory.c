@@ -4,6 +4,7 @@
 
 #include "graph/kernel.h"
 #include "graph/known.h"
+#include "graph/plan.h"
 
 /* The mask of a value whose places are these, under the condition that holds now. */
 static const char *mask_of(Kernel *k, const Dim *place, uint32_t rank) {
@@ -113,6 +114,35 @@ static void scatter(Kernel *k, Node *n) {
   kernel_line(k, "%s = (%s >= 0) & (%s < %s)", inside, at, at, end);
   kernel_line(k, "tl.atomic_%s(%s + %s, %s, mask=xmask & %s, sem=\"relaxed\")", how,
               kernel_buffer(k, to), at, v, inside);
+}
+
+/* ---- checks ---- */
+
+/* The elements that there are, but for those that n passes over. */
+static const char *checked_mask(Kernel *k, const Node *n, Value index) {
+  bool columns = !dim_is(k->group->r, 1) && k->f->role[n->id] == ROLE_FULL;
+  const char *mask = k->masks[columns ? AXIS_X | AXIS_R : AXIS_X];
+  if (group_checks_scalar(k->f, k->group, n)) mask = "True";
+  Arg ignore = graph_arg(k->graph, n, "ignore");
+  if (ignore.kind != ARG_INT) return mask;
+  return arena_printf(k->arena, "%s & (%s != %s)", mask, index.text,
+                      kernel_index(k, ignore.dim, NULL));
+}
+
+void kernel_check(Kernel *k, Node *n) {
+  Dims *d = k->graph->dims;
+  Dim place[GRAPH_RANK_MAX], size = graph_arg(k->graph, n, "size").dim, least = dim_int(d, 0);
+  if (graph_arg(k->graph, n, "negative").flag) least = dim_sub(d, least, size);
+  group_place(k->f, k->group, n, place);
+  Value index = kernel_value(k, n->args[0].node, place);
+  Dim linear = linear_of_place(d, place, n->type.shape, n->type.rank);
+  const char *record = KERNEL_RECORDS;
+  if (k->checks.len)
+    record = arena_printf(k->arena, "%s + %zu", record, PLAN_RECORD * k->checks.len);
+  kernel_line(k, "check_index(%s, %s, %s, %s, %s, %s)", index.text, kernel_index(k, least, NULL),
+              kernel_index(k, size, NULL), kernel_index(k, linear, NULL), checked_mask(k, n, index),
+              record);
+  vec_push(k->arena, &k->checks, (const Node *)n);
 }
 
 void kernel_scatter(Kernel *k, Node *n) {

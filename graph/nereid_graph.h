@@ -89,6 +89,7 @@ typedef struct {
   int nrewrites;
   const char *dump_dir;   /* a folder, made if it is not there: what each stage leaves is written
                              there, as 00_imported.py, 01_imported.dot, 02_functionalize.py ... */
+  int no_checks;          /* indices are not checked: the caller has proven them in range */
   nereid_tune_progress_fn on_progress; /* of max-autotune, while it measures; NULL: nobody looks */
   void *context;                       /* of on_progress */
 } nereid_graph_options;
@@ -174,7 +175,15 @@ NEREID_API int nereid_executable_prepare(nereid_executable *e, const nereid_tens
  * the tensor's shape.
  *
  * Buffers of the model that it updates (a cache, running means) keep their values from one run to
- * the next; each executable has its own. */
+ * the next; each executable has its own.
+ *
+ * Indices in the data (of embedding, gather, index_put, ...) are checked as PyTorch checks them,
+ * unless `no_checks` says otherwise.  One that is out of range touches no memory of others; the
+ * outputs of its run are worth nothing, and buffers that it updates may have changed.  On a CPU the
+ * run fails with NEREID_E_INDEX.  On a GPU the call that waits for the run does: this one, if it
+ * copies an output to the host on the default stream, else nereid_stream_sync(),
+ * nereid_event_sync(), nereid_device_sync() or nereid_copy_out(); a later run reports what nobody
+ * waited for. */
 NEREID_API int nereid_executable_run(nereid_executable *e, const nereid_tensor *inputs,
                                      int ninputs, nereid_tensor *outputs, int noutputs,
                                      nereid_stream *s);

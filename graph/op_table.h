@@ -711,6 +711,7 @@
   X(sym_trunc, NONE, "math.trunc", "(Scalar a) -> Scalar") \
   X(fused_attention, ATTENTION, "nereid.attention.default", "(Tensor query, Tensor key, Tensor value, Tensor? mask=None, *, float scale, SymInt? low=None, SymInt? high=None, int splits=1) -> Tensor") \
   X(view_dtype, POINTWISE, "nereid.bits.default", "(Tensor self, ScalarType dtype) -> Tensor") \
+  X(check_index, CHECK, "nereid.check_index.default", "(Tensor self, SymInt size, str node, bool negative=False, SymInt? ignore=None) -> Tensor") \
   X(window_conv, CONVOLUTION, "nereid.conv.default", "(Tensor input, Tensor weight, SymInt[] stride, SymInt[] padding, SymInt[] dilation, SymInt[] spread, SymInt groups) -> Tensor") \
   X(window_depthwise, WINDOW, "nereid.conv_depthwise.default", "(Tensor input, Tensor weight, SymInt[] stride, SymInt[] padding, SymInt[] dilation, SymInt[] spread) -> Tensor") \
   X(counted, VIEW, "nereid.counted.default", "(Tensor self, Tensor count, SymInt size) -> Tensor") \

@@ -27,6 +27,7 @@ typedef enum {
   PRIM_MATMUL,      /* aten.mm, aten.bmm */
   PRIM_CONVOLUTION, /* nereid.conv */
   PRIM_ATTENTION,   /* nereid.attention (graph/attention.h) */
+  PRIM_CHECK,       /* nereid.check_index: an effect; nothing uses its value */
 } PrimKind;
 
 typedef enum {

@@ -8,6 +8,7 @@ const GraphPass graph_passes[] = {
     {"simplify", pass_simplify, ALWAYS},
     {"rewrite", pass_rewrite, ALWAYS},
     {"merge", pass_merge, FUSED_ON_GPU},
+    {"check_indices", pass_check_indices, ALWAYS},
     {"reinplace", pass_reinplace, ALWAYS},
     {"decompose", pass_decompose, ALWAYS},
     {"layout", pass_layout, ALWAYS},

@@ -8,6 +8,7 @@
  *                   unused ones go, symbolic sizes that are constants become constants
  *   rewrite         what rules match becomes what they say (docs/rewrites.md)
  *   merge           linear layers of one input become one; for GPUs
+ *   check_indices   indices of which it is not known that they are in range get a check
  *   reinplace       updates of a part of an input or a buffer write that part alone
  *   decompose       composite ops become calls of primitives (graph/prims.h)
  *   vectors         products with a vector become sums
@@ -44,6 +45,7 @@ bool pass_layout(Graph *g);
 bool pass_simplify(Graph *g);
 bool pass_rewrite(Graph *g);
 bool pass_merge(Graph *g);
+bool pass_check_indices(Graph *g);
 bool pass_reinplace(Graph *g);
 bool pass_decompose(Graph *g);
 bool pass_vectors(Graph *g);

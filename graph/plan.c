@@ -73,12 +73,33 @@ static void print_fixed(Text *out, const InputValue *v) {
   text_puts(out, ")");
 }
 
+/* of ("embedding" "ids" "[2, s0]" from 0 to 999): the indices that are in range. */
+static void print_checks(Printer *p, const PlanBuffer *b) {
+  Dims *d = p->plan->graph->dims;
+  text_puts(p->out, " of (");
+  for (uint32_t i = 0; i < b->nchecks; i++) {
+    const PlanCheck *c = &b->checks[i];
+    if (i) text_puts(p->out, ", ");
+    text_quote(p->out, c->node);
+    text_puts(p->out, " ");
+    text_quote(p->out, c->index);
+    text_puts(p->out, " \"[");
+    for (uint32_t j = 0; j < c->rank; j++) {
+      if (j) text_puts(p->out, ", ");
+      dim_print(p->out, c->shape[j]);
+    }
+    text_puts(p->out, "]\" from ");
+    print_dim(p->out, c->least);
+    text_puts(p->out, " to ");
+    print_dim(p->out, dim_sub(d, c->size, dim_int(d, 1)));
+  }
+  text_puts(p->out, ")");
+}
+
 static void print_buffer(Printer *p, uint32_t i) {
-  static const char *const kinds[] = {[BUFFER_INPUT] = "input",
-                                      [BUFFER_WEIGHT] = "weight",
-                                      [BUFFER_CONSTANT] = "constant",
-                                      [BUFFER_OUTPUT] = "output",
-                                      [BUFFER_TEMPORARY] = "temporary"};
+  static const char *const kinds[] = {
+      [BUFFER_INPUT] = "input",   [BUFFER_WEIGHT] = "weight",       [BUFFER_CONSTANT] = "constant",
+      [BUFFER_OUTPUT] = "output", [BUFFER_TEMPORARY] = "temporary", [BUFFER_RECORDS] = "records"};
   const PlanBuffer *b = &p->plan->buffers[i];
   text_printf(p->out, "%s %%%s ", kinds[b->kind], p->names[i]);
   if (b->kind == BUFFER_INPUT || b->kind == BUFFER_OUTPUT) text_printf(p->out, "%u ", b->number);
@@ -92,6 +113,7 @@ static void print_buffer(Printer *p, uint32_t i) {
     text_puts(p->out, " gives ");
     print_dim(p->out, b->value);
   }
+  if (b->kind == BUFFER_RECORDS) print_checks(p, b);
   if (b->kind == BUFFER_TEMPORARY) {
     text_printf(p->out, " %u..%u", b->first, b->last);
     if (b->offset) {

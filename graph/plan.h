@@ -16,8 +16,22 @@ typedef enum {
   BUFFER_WEIGHT,   /* parameters, buffers and constants of the file */
   BUFFER_CONSTANT, /* computed from weights alone, once; lives as long as the executable */
   BUFFER_OUTPUT,   /* what the caller gets */
-  BUFFER_TEMPORARY /* lives between two steps, in the pool at `offset` */
+  BUFFER_TEMPORARY, /* lives between two steps, in the pool at `offset` */
+  BUFFER_RECORDS    /* what a step's checks of indices found; the host reads it after a run */
 } BufferKind;
+
+/* Numbers of a record: PLAN_NO_RECORD as long as all indices were in range.  Both begin with the
+ * place of the first that was not, and end with 32 bits of it, the lower and the upper ones. */
+enum { PLAN_RECORD = 2 };
+#define PLAN_NO_RECORD INT64_MAX
+
+/* A check of indices: those of `index`, in the node `node`, are to be least ... size - 1. */
+typedef struct {
+  Name node, index;
+  uint32_t rank;
+  const Dim *shape; /* of the indices */
+  Dim least, size;
+} PlanCheck;
 
 typedef struct {
   BufferKind kind;
@@ -31,6 +45,8 @@ typedef struct {
   Dim value;               /* INPUT: a number in Python, a size: what it is.  NULL: a tensor */
   Dim offset;              /* TEMPORARY: bytes from the pool's start; NULL: found when it runs */
   uint32_t first, last;    /* TEMPORARY: the steps that write it first and read it last */
+  const PlanCheck *checks; /* RECORDS: in their order */
+  uint32_t nchecks;
 } PlanBuffer;
 
 typedef enum { STEP_BUFFER, STEP_INT, STEP_FLOAT } StepArgKind;

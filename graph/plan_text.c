@@ -58,16 +58,17 @@ static void skip_spaces(const char **at, const char *end) {
 }
 
 /* [8, s0] up to the end of the text. */
-static bool read_shape(Reader *p, PlanBuffer *b, Span span, const char *at, const char *end) {
+static bool read_shape(Reader *p, uint32_t *rank, const Dim **out, Span span, const char *at,
+                       const char *end) {
   Graph *g = p->plan->graph;
   Dim *shape = ARENA_ARRAY(g->arena, Dim, GRAPH_RANK_MAX);
-  b->shape = shape;
+  *out = shape;
   if (at == end || *at++ != '[') return false;
   for (skip_spaces(&at, end); at < end && *at != ']'; skip_spaces(&at, end)) {
-    if (b->rank == GRAPH_RANK_MAX || (b->rank && *at++ != ',')) return false;
+    if (*rank == GRAPH_RANK_MAX || (*rank && *at++ != ',')) return false;
     Dim x = parse_dim(p, span, &at, end);
     if (p->r.failed || dim_range(g->dims, x).hi < 0) return false;
-    shape[b->rank++] = x;
+    shape[(*rank)++] = x;
   }
   return at + 1 == end;
 }
@@ -78,7 +79,7 @@ static void read_type(Reader *p, PlanBuffer *b) {
   if (!s) return;
   size_t len = strcspn(s, "[");
   b->dtype = dtype_from_fx(s, len);
-  bool ok = b->dtype != DT_NONE && read_shape(p, b, span, s + len, s + strlen(s));
+  bool ok = b->dtype != DT_NONE && read_shape(p, &b->rank, &b->shape, span, s + len, s + strlen(s));
   if (!ok) ir_error(&p->r, span, E_GRAPH_ANNOTATION, s);
 }
 
@@ -140,6 +141,39 @@ static void read_fixed(Reader *p, PlanBuffer *b) {
   b->fixed = v;
 }
 
+/* "embedding" "ids" "[2, s0]" from 0 to 999 */
+static PlanCheck read_check(Reader *p) {
+  Dims *d = p->plan->graph->dims;
+  PlanCheck c = {.node = ir_string(&p->r)};
+  c.index = ir_string(&p->r);
+  Span span = p->r.token.span;
+  const char *s = ir_string(&p->r);
+  if (s && !read_shape(p, &c.rank, &c.shape, span, s, s + strlen(s)))
+    ir_error(&p->r, span, E_GRAPH_ANNOTATION, s);
+  ir_expect(&p->r, "from");
+  c.least = read_dim(p);
+  ir_expect(&p->r, "to");
+  c.size = dim_add(d, read_dim(p), dim_int(d, 1));
+  return c;
+}
+
+/* of (...), as many as the buffer has room for */
+static void read_checks(Reader *p, PlanBuffer *b, Span span) {
+  VEC(PlanCheck) checks = {0};
+  ir_expect(&p->r, "of");
+  ir_expect(&p->r, "(");
+  while (!p->r.failed && !ir_accept(&p->r, ")")) {
+    if (checks.len && !ir_expect(&p->r, ",")) return;
+    PlanCheck c = read_check(p);
+    vec_push(p->r.arena, &checks, c);
+  }
+  b->checks = checks.data;
+  b->nchecks = (uint32_t)checks.len;
+  bool fits = b->dtype == DT_I64 && b->rank == 1 && b->nchecks &&
+              dim_is(b->shape[0], PLAN_RECORD * (int64_t)b->nchecks);
+  if (!p->r.failed && !fits) ir_error(&p->r, span, E_GRAPH_PLAN_RECORDS, b->name);
+}
+
 static void read_buffer(Reader *p, BufferKind kind) {
   PlanBuffer b = {.kind = kind};
   Span span = p->r.token.span;
@@ -148,6 +182,7 @@ static void read_buffer(Reader *p, BufferKind kind) {
   if (kind == BUFFER_WEIGHT) b.tensor = ir_string(&p->r);
   read_type(p, &b);
   if (kind == BUFFER_INPUT && ir_accept(&p->r, "gives")) b.value = read_dim(p);
+  if (kind == BUFFER_RECORDS) read_checks(p, &b, span);
   if (kind == BUFFER_TEMPORARY) read_lifetime(p, &b);
   if (kind == BUFFER_INPUT && ir_accept(&p->r, "is")) read_fixed(p, &b);
   if (!p->r.failed && b.value && (b.dtype != DT_I64 || b.rank))
@@ -356,11 +391,9 @@ static bool read_line(Reader *p) {
   static const struct {
     const char *word;
     BufferKind kind;
-  } buffers[] = {{"input", BUFFER_INPUT},
-                 {"weight", BUFFER_WEIGHT},
-                 {"constant", BUFFER_CONSTANT},
-                 {"output", BUFFER_OUTPUT},
-                 {"temporary", BUFFER_TEMPORARY}};
+  } buffers[] = {{"input", BUFFER_INPUT},         {"weight", BUFFER_WEIGHT},
+                 {"constant", BUFFER_CONSTANT},   {"output", BUFFER_OUTPUT},
+                 {"temporary", BUFFER_TEMPORARY}, {"records", BUFFER_RECORDS}};
   for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++)
     if (ir_accept(&p->r, buffers[i].word)) return read_buffer(p, buffers[i].kind), true;
   if (ir_accept(&p->r, "symbol")) read_symbol(p);

@@ -9,6 +9,7 @@
  *   pieces     from an element of one of its operands, or a constant, depending on the place
  *   insert     its operand's, in a slice of memory that others share
  *   gather     from an element of its operand at a place that other operands say
+ *   check      no element: it records an operand's first element that is no valid index
  *   others     matmul, convolution, attention, sort, scan, scatter: a template each */
 #ifndef NEREID_GRAPH_PRIMS_H
 #define NEREID_GRAPH_PRIMS_H
@@ -21,6 +22,10 @@ bool prim_reads_size(const Node *n);
 /* The arguments that n, a PRIM_SEARCH or PRIM_SCATTER, uses in memory at any place: a bit each.
  * Others are read element by element, those of a PRIM_SCATTER in the domain of its second. */
 uint32_t prim_in_memory(const Node *n);
+/* Is it nereid.check_index, which records an index that is out of range, and has no users? */
+static inline bool prim_checks(const Node *n) {
+  return n->kind == NODE_CALL && n->op->prim == PRIM_CHECK;
+}
 /* Is it nereid.suppress, of which a program does a row? */
 bool prim_suppresses(const Node *n);
 /* Is it a nereid.scatter that writes each element to a place of its own? */

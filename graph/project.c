@@ -138,7 +138,7 @@ static bool is_in_pool(const Plan *plan, const PlanBuffer *b) {
 /* A plan may come from a text that someone wrote. */
 static int check_buffer(const Project *p, uint32_t i) {
   const PlanBuffer *b = &p->plan->buffers[i];
-  bool made = b->kind != BUFFER_INPUT && b->kind != BUFFER_WEIGHT;
+  bool made = b->kind != BUFFER_INPUT && b->kind != BUFFER_WEIGHT && b->kind != BUFFER_RECORDS;
   if (made && !p->buffers[i].written) return error_set(NEREID_E_FILE, E_GRAPH_NOT_WRITTEN, b->name);
   if (b->kind == BUFFER_OUTPUT && !is_returned(p->plan, i))
     return error_set(NEREID_E_FILE, E_BUILD_OUTPUT, b->name);
@@ -257,8 +257,8 @@ static int write_headers(Project *p) {
 
 /* Files that are the same for all models. */
 static int write_fixed(Project *p) {
-  static const char *const both[] = {"plan.h",    "model.c", "shapes.c", "run.c", "pool.c",
-                                     "weights.c", "npy.h",   "npy.c",    "main.c"};
+  static const char *const both[] = {"plan.h", "model.c",   "shapes.c", "run.c", "checks.c",
+                                     "pool.c", "weights.c", "npy.h",    "npy.c", "main.c"};
   int code = 0;
   for (size_t i = 0; i < sizeof both / sizeof *both && !code; i++)
     code = write_filled(p, both[i], both[i], NULL, 0);

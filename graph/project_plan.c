@@ -9,11 +9,9 @@
 /* ---- buffers ---- */
 
 static const char *kind_name(const Project *p, uint32_t i) {
-  static const char *const names[] = {[BUFFER_INPUT] = "INPUT",
-                                      [BUFFER_WEIGHT] = "WEIGHT",
-                                      [BUFFER_CONSTANT] = "CONSTANT",
-                                      [BUFFER_OUTPUT] = "OUTPUT",
-                                      [BUFFER_TEMPORARY] = "TEMPORARY"};
+  static const char *const names[] = {
+      [BUFFER_INPUT] = "INPUT",   [BUFFER_WEIGHT] = "WEIGHT",       [BUFFER_CONSTANT] = "CONSTANT",
+      [BUFFER_OUTPUT] = "OUTPUT", [BUFFER_TEMPORARY] = "TEMPORARY", [BUFFER_RECORDS] = "RECORDS"};
   const PlanBuffer *b = &p->plan->buffers[i];
   return b->kind == BUFFER_WEIGHT && p->buffers[i].written ? "STATE" : names[b->kind];
 }
@@ -34,6 +32,7 @@ static void put_buffer(Project *p, Text *out, uint32_t i) {
     case BUFFER_INPUT:
       text_printf(out, ", .number = %u%s", b->number, own->written ? ", .written = true" : "");
       break;
+    case BUFFER_RECORDS:
     case BUFFER_CONSTANT: text_printf(out, ", .at = %" PRId64, own->at); break;
     case BUFFER_OUTPUT: text_printf(out, ", .number = %u", output_number(p, i)); break;
     case BUFFER_WEIGHT:
@@ -56,6 +55,52 @@ static void put_buffers(Project *p, Text *out) {
   for (uint32_t i = 0; i < p->plan->nbuffers; i++)
     if (p->buffers[i].used) put_buffer(p, out, i);
   text_puts(out, "    [BUFFERS] = {.name = NULL},\n};\n\n");
+}
+
+/* ---- checks of indices: models without them have nothing of this ---- */
+
+/* Bytes of all records, which lie side by side in the order of their buffers. */
+static void place_records(Project *p) {
+  for (uint32_t i = 0; i < p->plan->nbuffers; i++) {
+    if (!p->buffers[i].used || p->plan->buffers[i].kind != BUFFER_RECORDS) continue;
+    p->buffers[i].at = p->record_bytes;
+    p->record_bytes += project_bytes(p, i);
+  }
+}
+
+static void put_check(Project *p, Text *names, Text *sizes, DimList *used, const PlanCheck *c,
+                      uint32_t number) {
+  text_puts(names, "    {");
+  text_quote(names, c->node);
+  text_puts(names, ", ");
+  text_quote(names, c->index);
+  text_printf(names, ", %u},\n", c->rank);
+  vec_push(p->arena, used, c->least);
+  vec_push(p->arena, used, c->size);
+  text_printf(sizes, "    case %u: out[0] = %s, out[1] = %s", number, project_size(p, c->least),
+              project_size(p, c->size));
+  for (uint32_t i = 0; i < c->rank; i++) {
+    vec_push(p->arena, used, c->shape[i]);
+    text_printf(sizes, ", out[%u] = %s", 2 + i, project_size(p, c->shape[i]));
+  }
+  text_puts(sizes, "; break;\n");
+}
+
+static void put_checks(Project *p, Text *out) {
+  Text names = text_new(p->arena), sizes = text_new(p->arena);
+  DimList used = {0};
+  uint32_t n = 0;
+  for (uint32_t i = 0; i < p->plan->nbuffers; i++)
+    for (uint32_t j = 0; p->buffers[i].used && j < p->plan->buffers[i].nchecks; j++)
+      put_check(p, &names, &sizes, &used, &p->plan->buffers[i].checks[j], n++);
+  p->nchecks = n;
+  if (!n) return;
+  text_printf(out,
+              "static const Check checks[] = {\n%s};\n\n"
+              "static void check_sizes(int i, const int64_t *size, int64_t *out) {\n",
+              names.data);
+  project_declare_symbols(p, out, "size", used.data, (uint32_t)used.len);
+  text_printf(out, "  switch (i) {\n%s    default: break;\n  }\n}\n\n", sizes.data);
 }
 
 static void put_updates(Project *p, Text *out) {
@@ -276,6 +321,9 @@ static void put_plan(Project *p, Text *out) {
   if (p->equal.len)
     text_printf(out, "    .equal = equal,\n    .nequal = %zu,\n    .equal_pair = equal_pair,\n",
                 p->equal.len);
+  if (p->nchecks)
+    text_printf(out, "    .checks = checks,\n    .nchecks = %u,\n    .check_sizes = check_sizes,\n",
+                p->nchecks);
   text_puts(out,
             "    .bind = bind,\n"
             "    .input_shapes = input_shapes,\n"
@@ -289,6 +337,7 @@ int project_write_plan(Project *p) {
   text_puts(&t,
             "/* The plan: buffers, and the kernels that run on them in order. */\n"
             "#include \"plan.h\"\n\n#include <stddef.h>\n\n");
+  place_records(p);
   put_buffers(p, &t);
   put_updates(p, &t);
   put_values(p, &t);
@@ -297,6 +346,7 @@ int project_write_plan(Project *p) {
   put_bind(p, &t);
   put_all_shapes(p, &t);
   put_equal(p, &t);
+  put_checks(p, &t);
   put_bytes(p, &t);
   project_put_steps(p, &t);
   put_plan(p, &t);

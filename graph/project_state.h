@@ -86,7 +86,8 @@ typedef struct {
   VEC(SizesEqual) equal; /* what nodes take to be equal, as far as inputs decide it */
   uint32_t ninputs;
   const PlanBuffer **inputs; /* by number; NULL: not used */
-  int64_t weights_bytes, state_bytes, constant_bytes;
+  int64_t weights_bytes, state_bytes, constant_bytes, record_bytes;
+  uint32_t nchecks; /* of indices */
   int64_t weights_kept; /* behind it are those that the constant part alone reads */
   uint64_t weights_sum;
   const char *kernel_files; /* "kernels.o kernels_1.o", for the Makefile */

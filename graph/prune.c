@@ -94,7 +94,8 @@ static bool decides_size(const Node *n) {
 
 static bool removable(const Node *n) {
   if (n->kind == NODE_GETITEM) return true;
-  return n->kind == NODE_CALL && !graph_op_asserts(n->op) && !decides_size(n);
+  bool checks = n->kind == NODE_CALL && n->op->prim == PRIM_CHECK;
+  return n->kind == NODE_CALL && !checks && !graph_op_asserts(n->op) && !decides_size(n);
 }
 
 static void forget_use(Node **use, void *ctx) {

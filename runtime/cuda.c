@@ -237,6 +237,15 @@ static int alloc_cuda(nereid_device *d, void **out, size_t size) {
 
 static void free_cuda(nereid_device *d, void *p) { cuda_enter(d)->memory_free((uintptr_t)p); }
 
+/* With unified addresses, which all GPUs have that we compile for, pinned memory is mapped. */
+static int alloc_shared_cuda(nereid_device *d, void **out, size_t size) {
+  const CudaApi *api = cuda_enter(d);
+  *out = NULL;
+  return cuda_failed(api, api->pinned_alloc(out, size, 0), "allocating pinned memory");
+}
+
+static void free_shared_cuda(nereid_device *d, void *p) { cuda_enter(d)->pinned_free(p); }
+
 static int copy_cuda(nereid_device *d, void *to, const void *from, size_t size, int way,
                      void *stream) {
   const CudaApi *api = cuda_enter(d);
@@ -445,6 +454,8 @@ const DeviceOps device_cuda = {.name = "cuda",
                                .fits = fits_cuda,
                                .alloc = alloc_cuda,
                                .free = free_cuda,
+                               .alloc_shared = alloc_shared_cuda,
+                               .free_shared = free_shared_cuda,
                                .copy = copy_cuda,
                                .upload = cuda_upload,
                                .fill = fill_cuda,

@@ -117,9 +117,35 @@ void nereid_device_on_message(nereid_device *d, nereid_message_fn fn, void *cont
   d->context = context;
 }
 
+/* ---- waiting ---- */
+
+void device_watch(nereid_device *d, DeviceWatch *w) {
+  pthread_mutex_lock(&d->lock);
+  w->next = d->watches;
+  d->watches = w;
+  pthread_mutex_unlock(&d->lock);
+}
+
+void device_unwatch(nereid_device *d, DeviceWatch *w) {
+  pthread_mutex_lock(&d->lock);
+  DeviceWatch **link = &d->watches;
+  while (*link && *link != w) link = &(*link)->next;
+  if (*link) *link = w->next;
+  pthread_mutex_unlock(&d->lock);
+}
+
+/* What was waited for ended with `code`; 0: those who watch say whether it went well. */
+static int waited(nereid_device *d, int code) {
+  if (code) return code;
+  pthread_mutex_lock(&d->lock);
+  for (DeviceWatch *w = d->watches; w && !code; w = w->next) code = w->check(w->context);
+  pthread_mutex_unlock(&d->lock);
+  return code;
+}
+
 int nereid_device_sync(nereid_device *d) {
   REQUIRE(d);
-  return d->ops->sync(d, NULL, true);
+  return waited(d, d->ops->sync(d, NULL, true));
 }
 
 nereid_kind device_kind(const nereid_device *d) { return d->ops->kind; }
@@ -240,7 +266,24 @@ int device_copy(nereid_device *d, void *to, const void *from, size_t size, nerei
 static int copy(nereid_device *d, void *to, const void *from, size_t size, int way,
                 nereid_stream *s) {
   int code = start_copy(d, to, from, size, way, s);
-  return code || s ? code : d->ops->sync(d, NULL, false);
+  return code || s ? code : waited(d, d->ops->sync(d, NULL, false));
+}
+
+int device_alloc_shared(nereid_device *d, void **out, const void *bytes, size_t size) {
+  *out = NULL;
+  if (!d->ops->alloc_shared) {
+    int code = nereid_alloc(out, d, size);
+    return code ? code : start_copy(d, *out, bytes, size, COPY_IN, NULL);
+  }
+  int code = d->ops->alloc_shared(d, out, size);
+  if (!code) memcpy(*out, bytes, size);
+  return code;
+}
+
+void device_free_shared(nereid_device *d, void *p) {
+  if (!p) return;
+  if (d->ops->free_shared) d->ops->free_shared(d, p);
+  else nereid_free(d, p);
 }
 
 static int copy_each(nereid_device *d, const Upload *uploads, int n) {
@@ -320,7 +363,7 @@ void nereid_stream_free(nereid_stream *s) {
 
 int nereid_stream_sync(nereid_stream *s) {
   REQUIRE(s);
-  return s->device->ops->sync(s->device, s->handle, false);
+  return waited(s->device, s->device->ops->sync(s->device, s->handle, false));
 }
 
 int nereid_event_new(nereid_event **out, nereid_device *d) {
@@ -351,7 +394,7 @@ int nereid_event_record(nereid_event *e, nereid_stream *s) {
 
 int nereid_event_sync(nereid_event *e) {
   REQUIRE(e);
-  return e->device->ops->event_sync(e->device, e->handle);
+  return waited(e->device, e->device->ops->event_sync(e->device, e->handle));
 }
 
 int nereid_event_elapsed_us(double *out, const nereid_event *from, const nereid_event *to) {

@@ -24,6 +24,13 @@ typedef struct Allocation {
   bool borrowed; /* a tensor's memory, not ours to free */
 } Allocation;
 
+/* Somebody who looks for errors that kernels recorded when the device has been waited for. */
+typedef struct DeviceWatch {
+  struct DeviceWatch *next;
+  int (*check)(void *context); /* a code, whose message it has set */
+  void *context;
+} DeviceWatch;
+
 struct nereid_device {
   const DeviceOps *ops;
   bool described; /* its information is all that there is of it */
@@ -33,6 +40,7 @@ struct nereid_device {
   void *context;
   pthread_mutex_t lock; /* of the allocations and of `state` where it says so */
   Allocation *allocations;
+  DeviceWatch *watches; /* under the lock */
   void *state; /* the device's own */
   /* Atomic: the kernel that runs in this process; NULL: none does. */
   const char *running;
@@ -103,6 +111,10 @@ struct DeviceOps {
   bool (*fits)(const nereid_device *d, const ImageVariant *v);
   int (*alloc)(nereid_device *d, void **out, size_t size);
   void (*free)(nereid_device *d, void *p);
+  /* Memory of the host that kernels write to as well, at the same address.  NULL: that of `alloc`
+   * is such. */
+  int (*alloc_shared)(nereid_device *d, void **out, size_t size);
+  void (*free_shared)(nereid_device *d, void *p);
   int (*copy)(nereid_device *d, void *to, const void *from, size_t size, int way, void *stream);
   /* All of these, begun behind what the default stream has; the sources are read when it returns.
    * NULL: copies do. */
@@ -151,6 +163,12 @@ Allocation *device_find(nereid_device *d, const void *p);
 int device_copy(nereid_device *d, void *to, const void *from, size_t size, nereid_stream *s);
 /* Copies in, all together, and waits: faster than one by one where a bus lies between. */
 int device_upload(nereid_device *d, const Upload *uploads, int n);
+/* Memory that both the host and kernels use, with these bytes in it. */
+int device_alloc_shared(nereid_device *d, void **out, const void *bytes, size_t size);
+void device_free_shared(nereid_device *d, void *p);
+/* `w` is asked whenever the device, a stream or an event of it has been waited for. */
+void device_watch(nereid_device *d, DeviceWatch *w);
+void device_unwatch(nereid_device *d, DeviceWatch *w);
 /* Makes memory of the caller's known: tensors. */
 int device_borrow(nereid_device *d, const void *p, size_t size);
 

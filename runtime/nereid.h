@@ -67,7 +67,8 @@ typedef enum {
   NEREID_E_TOOL = -6,      /* no C compiler or ptxas, or it failed */
   NEREID_E_FILE = -7,      /* a file can't be read or written, or is not what it should be */
   NEREID_E_RESOURCES = -8, /* past a limit of the device: shared memory, threads, grid */
-  NEREID_E_FINDINGS = -9   /* an interpreter ran the kernel and found it at fault */
+  NEREID_E_FINDINGS = -9,  /* an interpreter ran the kernel and found it at fault */
+  NEREID_E_INDEX = -10     /* a model was run with an index that is out of range (nereid_graph.h) */
 } nereid_code;
 
 /* Of the last failure in this thread; "" if there was none.  Messages about a kernel have the form

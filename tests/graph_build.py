@@ -179,6 +179,54 @@ def check_update(project, model, cc, flags):
             raise Failure(f"no message about an update: {done.stderr}")
 
 
+def index_files(project, ids, pos):
+    arrays = [np.arange(40, dtype=np.float32).reshape(10, 4), np.array(ids),
+              np.zeros((8, 4), np.float32), np.array([pos])]
+    for i, array in enumerate(arrays):
+        np.save(project / f"index_{i}.npy", array)
+    return [project / f"index_{i}.npy" for i in range(len(arrays))]
+
+
+GOOD = [[0, 1, 2], [9, 3, 4]]
+INDEX_MESSAGES = [
+    ([[0, 1, 2], [9, 10, 4]], 3, "embedding: index 10 at [1, 1] of ids is out of range: 0 to 9"),
+    ([[0, -1, 2]], 3, "embedding: index -1 at [0, 1] of ids is out of range: 0 to 9"),
+    (GOOD, 2**40, f"index_copy_: index {2**40} at [0] of pos is out of range: 0 to 7")]
+
+
+def check_index(project, model, cc, flags):
+    """An index that is out of range ends the run, unless the project was built without checks."""
+    for ids, pos, message in INDEX_MESSAGES:
+        done = run(project / "model", *index_files(project, ids, pos), ok=(1,))
+        if message not in done.stderr:
+            raise Failure(f"no message '{message}' in {done.stderr}")
+    run(project / "model", *index_files(project, GOOD, 7), "--out-dir", project / "out")
+    got = np.load(project / "out" / "output_1.npy")
+    if not np.array_equal(got[7], np.arange(40).reshape(10, 4)[np.array(GOOD)].sum((0, 1))):
+        raise Failure(f"wrong results: {got}")
+    task = Task("unchecked", cc=cc, cflags="-O0", options=["--no-checks"],
+                source=ROOT / "aot" / "index.py")
+    build(task, project / "unchecked")
+    run(project / "unchecked" / "model", *index_files(project, *INDEX_MESSAGES[0][:2]))
+
+
+def check_index_driver(project, model, cc, flags):
+    """What a GPU's kernels record is told by the run that waits for them, and by `nereid graph`."""
+    fake = project / "libcuda.so.1"
+    run(cc, "-shared", "-fPIC", "-O1", "-o", fake, ROOT / "runtime" / "fake_cuda.c")
+    files = index_files(project, GOOD, 7)
+    message = "index_copy_: index 7 at [0] of pos is out of range: 0 to 7, for an axis of 8"
+    graph = [NEREID, "graph", ROOT / "aot" / "index.py", *files, "--device", "cuda"]
+    commands = [[project / "model", *files], [project / "model", *files, "--runs", 4, "--graphs"],
+                graph, [*graph, "--mode", "reduce-overhead"]]
+    for command in commands:
+        for setting, status in ("sm=90", 0), ("sm=90,index=5", 1):
+            done = run(*command, ok=(status,), FAKE_CUDA=setting, NEREID_LIBCUDA=str(fake),
+                       LD_LIBRARY_PATH=str(project))
+            if status and message not in done.stderr:
+                raise Failure(f"no message '{message}' in {done.stderr}")
+
+
 def check_writes(project, model, cc, flags):
     link(project / "writes", ROOT / "aot" / "writer.c", project, cc, flags)
     run(project / "writes", project / "weights.bin")
@@ -265,7 +313,8 @@ def check_task(task, folder):
     if gpu and not task.also and shutil.which("ptxas"):
         assemble(project, shutil.which("ptxas"))
     if gpu and not has_gpu():
-        check_without_gpu(project, model)
+        if model.exists():
+            check_without_gpu(project, model)
         if task.also:
             task.also(project, model, task.cc, task.cflags)
         return
@@ -293,6 +342,9 @@ def some():
             Task("kv_decode", "cpu:16", cflags="-O0", also=check_example),
             Task("dyn_mlp", cflags=SANITIZE, also=check_library),
             Task("writes", cflags=SANITIZE, also=check_writes, source=ROOT / "aot" / "writes.py"),
+            Task("index", cflags=SANITIZE, also=check_index, source=ROOT / "aot" / "index.py"),
+            Task("index", "sm_90a", cflags=SANITIZE, options=["--ptx-only"],
+                 also=check_index_driver, source=ROOT / "aot" / "index.py"),
             Task("numbers", cflags=SANITIZE, also=check_numbers,
                  source=ROOT / "cli" / "graph_number.py"),
             Task("equal", cflags=SANITIZE, also=check_equal,

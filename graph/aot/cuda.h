@@ -45,6 +45,8 @@ enum { CU_JIT_ERROR_LOG = 5, CU_JIT_ERROR_LOG_SIZE = 6 };    /* options of the a
   X(memory_info, cuMemGetInfo_v2, (size_t *free, size_t *total))                               \
   X(memory_alloc, cuMemAlloc_v2, (CuPointer * out, size_t size))                               \
   X(memory_free, cuMemFree_v2, (CuPointer p))                                                  \
+  X(pinned_alloc, cuMemHostAlloc, (void **out, size_t n, unsigned flags))                      \
+  X(pinned_free, cuMemFreeHost, (void *p))                                                     \
   X(copy_in, cuMemcpyHtoDAsync_v2, (CuPointer to, const void *from, size_t n, CuStream s))     \
   X(copy_out, cuMemcpyDtoHAsync_v2, (void *to, CuPointer from, size_t n, CuStream s))          \
   X(copy, cuMemcpyDtoDAsync_v2, (CuPointer to, CuPointer from, size_t n, CuStream s))          \

@@ -54,6 +54,15 @@ void model_device_free(Device *d, char *p) {
   free(p);
 }
 
+int model_device_alloc_shared(Device *d, void **out, int64_t bytes) {
+  char *p;
+  const int code = model_device_alloc(d, &p, bytes, "records");
+  *out = p;
+  return code;
+}
+
+void model_device_free_shared(Device *d, void *p) { model_device_free(d, p); }
+
 int model_device_copy(Device *d, void *to, const void *from, int64_t bytes, CopyWay way,
                       void *stream) {
   (void)d, (void)way, (void)stream;

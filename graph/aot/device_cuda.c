@@ -185,6 +185,16 @@ void model_device_free(Device *d, char *p) {
   if (p) model_cuda_enter(d)->memory_free((uintptr_t)p);
 }
 
+/* With unified addresses, as on all GPUs that models are built for, it is mapped where it is. */
+int model_device_alloc_shared(Device *d, void **out, int64_t bytes) {
+  return model_cuda_failed(d, model_cuda_enter(d)->pinned_alloc(out, (size_t)bytes, 0),
+                           "allocating pinned memory");
+}
+
+void model_device_free_shared(Device *d, void *p) {
+  if (p) model_cuda_enter(d)->pinned_free(p);
+}
+
 int model_device_copy(Device *d, void *to, const void *from, int64_t bytes, CopyWay way,
                       void *stream) {
   const CudaApi *api = model_cuda_enter(d);

@@ -89,6 +89,7 @@ static int make(model *m, const model_options *o) {
     code = model_device_alloc(m->device, &m->state, model_plan.state, "buffers that are updated");
   if (!code && model_plan.constants)
     code = model_device_alloc(m->device, &m->constants, model_plan.constants, "constants");
+  if (!code) code = model_records_open(m);
   return code ? code : model_reset(m);
 }
 
@@ -109,6 +110,7 @@ void model_destroy(model *m) {
     model_device_free(m->device, m->pool);
     model_device_free(m->device, m->state);
     model_device_free(m->device, m->constants);
+    model_device_free_shared(m->device, m->records);
     if (!model_device_is_host()) {
       model_device_free(m->device, m->weights);
       model_device_free(m->device, m->first);
@@ -135,7 +137,10 @@ int model_reset(model *m) {
   return code ? code : model_device_sync(m->device, NULL);
 }
 
-int model_sync(model *m, void *stream) { return model_device_sync(m->device, stream); }
+int model_sync(model *m, void *stream) {
+  const int code = model_device_sync(m->device, stream);
+  return code ? code : model_check(m, stream);
+}
 
 void model_get_info(model_info *out, const model *m) {
   *out = (model_info){.target = model_device_target(m->device),

@@ -25,7 +25,8 @@ enum {
   MODEL_E_USAGE = -1,  /* what the caller passed does not fit the model */
   MODEL_E_FILE = -2,   /* weights.bin is missing, or not this model's */
   MODEL_E_MEMORY = -3, /* the message says how much is needed */
-  MODEL_E_DEVICE = -4  /* no driver, no GPU that fits, or it failed */
+  MODEL_E_DEVICE = -4, /* no driver, no GPU that fits, or it failed */
+  MODEL_E_INDEX = -5   /* an index in the inputs is out of range */
 };
 
 typedef struct model model;
@@ -110,7 +111,12 @@ int model_describe(model *m, const model_tensor *inputs, model_tensor *outputs);
  *
  * Of a GPU, `stream` is a CUstream of the device's primary context, NULL for the default one.  The
  * call is complete on return if something is copied to the host, else when the stream is
- * synchronized.  On a CPU it is always complete, and `stream` is not looked at. */
+ * synchronized.  On a CPU it is always complete, and `stream` is not looked at.
+ *
+ * An index that is out of range (of an embedding, a gather, a cache's position) touches no memory
+ * of others.  The run that is complete on return fails with MODEL_E_INDEX, else model_sync() does,
+ * or the next run; the outputs are worth nothing then, and buffers that the run updated may have
+ * changed. */
 int model_run(model *m, const model_tensor *inputs, model_tensor *outputs, void *stream);
 /* Waits for the stream. */
 int model_sync(model *m, void *stream);

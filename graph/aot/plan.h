@@ -30,15 +30,16 @@ typedef enum {
   CONSTANT, /* computed from weights in the first run */
   INPUT,
   OUTPUT,
-  TEMPORARY
+  TEMPORARY,
+  RECORDS /* of checks: kernels write them, the host reads them */
 } BufferKind;
 
 typedef struct {
   BufferKind kind;
   const char *name;
   int number;      /* INPUT, OUTPUT: which of the caller's */
-  int64_t at;      /* WEIGHT, STATE: in weights.bin; CONSTANT: among these; TEMPORARY of a plan with
-                      fixed sizes: in the pool */
+  int64_t at;      /* WEIGHT, STATE: in weights.bin; CONSTANT, RECORDS: among these; TEMPORARY of a
+                      plan with fixed sizes: in the pool */
   int64_t state;   /* STATE: where its copy is among all of these */
   int64_t bytes;   /* WEIGHT, STATE */
   int first, last; /* TEMPORARY: the steps that write it first and use it last */
@@ -56,6 +57,17 @@ typedef struct {
 typedef struct {
   const char *node, *a, *b;
 } Equal;
+
+/* Indices that a kernel checks.  Its record is two numbers, NO_RECORD as long as all were in range.
+ * Both begin with the place of the first that was not, and end with 32 bits of it, the lower and
+ * the upper ones. */
+typedef struct {
+  const char *node, *index;
+  int ndim; /* of the indices */
+} Check;
+
+enum { RECORD = 2, CHECK_RANK = 16 };
+#define NO_RECORD INT64_MAX
 
 typedef struct Run Run;
 
@@ -89,6 +101,10 @@ typedef struct {
   void (*output_shapes)(const int64_t *size, int64_t (*shape)[MODEL_RANK]);
   void (*bytes)(const int64_t *size, int64_t *bytes); /* of buffers */
   void (*equal_pair)(int i, const int64_t *size, int64_t *pair);
+  const Check *checks;
+  int nchecks;
+  /* Of check i the least index, the size of the axis, and the indices' shape. */
+  void (*check_sizes)(int i, const int64_t *size, int64_t *out);
 } Plan;
 
 extern const Plan model_plan;
@@ -105,6 +121,9 @@ const char *model_device_target(const Device *d);
 bool model_device_is_host(void);
 int model_device_alloc(Device *d, char **out, int64_t bytes, const char *what);
 void model_device_free(Device *d, char *p);
+/* Memory of the host that kernels write to as well, at the same address. */
+int model_device_alloc_shared(Device *d, void **out, int64_t bytes);
+void model_device_free_shared(Device *d, void *p);
 int model_device_copy(Device *d, void *to, const void *from, int64_t bytes, CopyWay way,
                       void *stream);
 int model_device_sync(Device *d, void *stream);
@@ -148,6 +167,7 @@ struct model {
   char *weights;  /* on the device; file.data where that is the host */
   char *first;    /* those of the first run alone; NULL after it */
   char *state, *constants;
+  int64_t *records; /* of all checks; NULL: there are none */
   bool settled; /* constants are computed */
   char *pool;
   int64_t pool_bytes;
@@ -170,6 +190,13 @@ int model_prepare(model *m, const model_tensor *inputs);
 int64_t model_bytes(const int64_t *bytes, int buffer);
 /* Is t of the type that output i has now? */
 int model_check_output(const model *m, int i, const model_tensor *t);
+
+/* ---- checks.c ---- */
+
+int model_records_open(model *m);
+/* Reports the first index that runs since the last report found out of range; of a GPU, `stream` is
+ * waited for where there is one. */
+int model_check(model *m, void *stream);
 
 /* ---- pool.c ---- */
 

@@ -83,6 +83,7 @@ static char *place_of(const Call *c, int b) {
       return m->first ? m->first + (buffer->at - model_plan.weights_kept) : NULL;
     case STATE: return m->state + buffer->state;
     case CONSTANT: return m->constants + buffer->at;
+    case RECORDS: return (char *)m->records + buffer->at;
     case INPUT:
       if (m->offset[b] < 0) return c->inputs[buffer->number].data;
       break;
@@ -213,7 +214,7 @@ static int settle(const Call *c) {
   model *m = c->m;
   if (m->settled) return 0;
   int code = run_steps(c, 0, model_plan.nonce);
-  if (!code && model_plan.nonce) code = model_device_sync(m->device, c->stream);
+  if (!code && model_plan.nonce) code = model_sync(m, c->stream);
   if (code) return code;
   m->settled = true;
   if (!model_device_is_host()) {
@@ -250,13 +251,14 @@ static int replay(const Call *c) {
 int model_run(model *m, const model_tensor *inputs, model_tensor *outputs, void *stream) {
   Call c = {m, inputs, outputs, stream, 0};
   bool host = false;
-  int code = model_prepare(m, inputs);
+  int code = model_check(m, stream);
+  if (!code) code = model_prepare(m, inputs);
   if (!code) code = place(&c);
   if (!code) code = copy_inputs(&c);
   if (!code) code = settle(&c);
   if (!code) code = m->replays ? replay(&c) : start(&c);
   if (!code) code = give_outputs(&c, &host);
   if (!code) code = give_inputs(&c, &host);
-  if (!code && host) code = model_device_sync(m->device, stream);
+  if (!code && (host || model_device_is_host())) code = model_sync(m, stream);
   return code ? code : fill_in(&c);
 }

@@ -299,6 +299,10 @@
 #define E_GRAPH_OUTPUT_TENSOR "output %u (%s) is %s; the tensor for it has another dtype or shape"
 #define E_GRAPH_INPUT_VALUE \
   "input %u (%s) decides shapes, and was another when the model was read: read it again"
+#define E_GRAPH_PLAN_RECORDS \
+  "%%%s holds two numbers of i64 for each of its checks, of which there is one at least"
+#define E_GRAPH_INDEX_RANGE \
+  "%s: index %lld at %s of %s is out of range: %lld to %lld, for an axis of %lld elements"
 #define E_GRAPH_INPUT_DATA "input %u (%s) has no data"
 #define E_GRAPH_INPUT_DEVICE "input %u (%s) lies in the memory of another device"
 #define E_GRAPH_INPUT_STRIDES \

@@ -7,6 +7,7 @@
  *   sleep  a launch takes so many ms indeed (0)
  *   copy, pinned  the result codes of copies and of pinned memory
  *   wrong  launches of so many programs write nonsense
+ *   index  kernels with records of checks write there that index 7 at this place is out of range
  *   fault, hang, crash  such launches break the context, never end, or end the process
  *   axis   along which programs are counted for these four: x (0), y (1) or z (2)
  *   devices (1), sm (90), shared (232448), fixed (0: static shared memory of a kernel)
@@ -297,6 +298,18 @@ static void spoil(const char *f, void **params) {
     if (!strncmp(f, ".param .u64", 11)) **(float **)params[i] = 1e30f;
 }
 
+/* What is recorded of an index that is out of range; `args` is all parameters. */
+static void record_index(const char *f, uint64_t *const *args) {
+  const long long place = setting("index", -1);
+  for (int i = 0, n = params_of(f); (f = strstr(f, ".param .")) && i < n && place >= 0; i++, f++) {
+    const char *name = strstr(f, "records_ptr"), *end = strchr(f, '\n');
+    if (!name || name > end) continue;
+    int64_t *record = (int64_t *)(uintptr_t)*args[i];
+    record[0] = place << 32 | 7;
+    record[1] = place << 32;
+  }
+}
+
 #ifndef WITHOUT_LAUNCH
 static void misbehave(int programs) {
   if (setting("fault", -1) == programs) broken = 700;
@@ -321,6 +334,7 @@ API int cuLaunchKernel(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned 
     fputc('\n', log);
     fclose(log);
   }
+  if (r == 0) record_index(f, (uint64_t *const *)params);
   if (r == 0) misbehave(programs);
   return r;
 }
@@ -430,6 +444,9 @@ static void run_node(const Node *node) {
   const KernelNode *k = &node->kernel;
   const CopyNode *c = &node->copy;
   if (!k->f) memmove((void *)(uintptr_t)c->to, (void *)(uintptr_t)c->from, c->width * c->height);
+  uint64_t *args[PARAMS_MAX];
+  for (int i = 0; i < PARAMS_MAX; i++) args[i] = (uint64_t *)&node->args[i];
+  if (k->f) record_index(k->f, args);
   FILE *log = open_log();
   if (!log) return;
   if (!k->f) {

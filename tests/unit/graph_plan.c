@@ -20,6 +20,8 @@ static const char EXAMPLE[] =
     "temporary %linear \"f32[s0, 8]\" 0..1\n"
     "temporary %linear.1 \"f32[2, 8]\" 1..1 at 256\n"
     "temporary %count \"i64[]\" 0..0\n"
+    "records %records \"i64[4]\" of (\"embedding\" \"ids\" \"[2, s0]\" from 0 to \"s1 - 1\","
+    " \"index\" \"i\" \"[]\" from -4 to 3)\n"
     "output %relu 0 \"f32[2*s0 + s1, 8]\"\n"
     "pool 512\n"
     "return %relu, %x\n"
@@ -62,7 +64,7 @@ static void round_trip(void) {
   Reading again = read_text(r.text.data);
   check_got(!strcmp(r.text.data, again.text.data), "a plan reads back", again.text.data);
   const Plan *p = again.plan;
-  check_got(p && p->nbuffers == 10 && p->nsteps == 4 && plan_once(p) == 1 && p->noutputs == 2,
+  check_got(p && p->nbuffers == 11 && p->nsteps == 4 && plan_once(p) == 1 && p->noutputs == 2,
             "counts", r.text.data);
   check_got(p && p->nreads == 1 && p->reads[0].step == 2, "a size that is read", r.text.data);
   check_got(p && p->steps[1].nodes[0] == p->steps[2].nodes[0], "a node is one node", r.text.data);
@@ -100,14 +102,17 @@ static void errors(void) {
         "sizes are from 0 on");
   wrong("2..1024", "-2..1", "symbol s0 has no value in this range; sizes are from 0 on");
   wrong("%mask 1", "%x 1", "the name 'x' is taken");
-  wrong("x_ptr = %x", "x_ptr = %y", "p.plan:19:21: error: no line above has the buffer %y");
+  wrong("x_ptr = %x", "x_ptr = %y", "p.plan:20:21: error: no line above has the buffer %y");
   wrong("return %relu", "return %rel", "no line above has the buffer %rel");
   wrong("update %x = %x", "update %x = %mask",
-        "p.plan:16:8: error: %x cannot be updated from %mask, which is of another type");
+        "p.plan:17:8: error: %x cannot be updated from %mask, which is of another type");
+  wrong("i64[4]", "i64[3]",
+        "%records holds two numbers of i64 for each of its checks, of which there is one at least");
+  wrong("from 0 to", "from to", "p.plan:13:64: error: expected an integer, found `to`");
   wrong("u0 = %count", "u0 = %scales",
         "size u0 is read from an i64 without axes, and behind the sizes that are read before it");
   wrong("step empty()", "once empty()",
-        "p.plan:21:6: error: empty runs once, so it stands in front of what runs in each run");
+        "p.plan:22:6: error: empty runs once, so it stands in front of what runs in each run");
   wrong("w_ptr = %p_weight", "w_ptr = %x", "scale runs once, before there is a value of %x");
   wrong("t_ptr = %linear.1, n = 8", "n = \"s0\"", "scale runs once, so its sizes are numbers");
   wrong("relu(x_ptr = %linear,", "relu(x_ptr = %linear.1,",
