@@ -84,8 +84,12 @@ const Helper c_helpers_math[] = {
      "INLINE double fma_$t(double a, double b, double c) { return __builtin_fma(a, b, c); }\n"},
     {"vfma_$t", "f32",
      "INLINE vf32 vfma_$t(vf32 a, vf32 b, vf32 c) {\n"
-     "#if LANES == 8 && defined(__FMA__) && !defined(__clang__)\n"
+     "#if LANES == 16 && defined(__AVX512F__) && !defined(__clang__)\n"
+     "  return __builtin_ia32_vfmaddps512_mask(a, b, c, -1, 4);\n"
+     "#elif LANES == 8 && defined(__FMA__) && !defined(__clang__)\n"
      "  return __builtin_ia32_vfmaddps256(a, b, c);\n"
+     "#elif LANES == 4 && defined(__FMA__) && !defined(__clang__)\n"
+     "  return __builtin_ia32_vfmaddps(a, b, c);\n"
      "#else\n"
      "  vf32 r;\n"
      "  EACH_LANE(i) r[i] = __builtin_fmaf(a[i], b[i], c[i]);\n"

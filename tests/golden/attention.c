@@ -22,6 +22,13 @@ typedef uint64_t vu64 VECTOR(uint64_t);
 typedef float vf32 VECTOR(float);
 typedef double vf64 VECTOR(double);
 #define EACH_LANE(i) for (int i = 0; i < LANES; i++)
+#if LANES == 4
+#define REPEAT(x) x, x, x, x
+#elif LANES == 8
+#define REPEAT(x) x, x, x, x, x, x, x, x
+#else
+#define REPEAT(x) x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x
+#endif
 #define INLINE static inline __attribute__((always_inline))
 #define RARE static __attribute__((noinline, cold))
 #ifdef __clang__
@@ -43,11 +50,7 @@ INLINE int32_t min_i32(int32_t a, int32_t b) { return a < b ? a : b; }
 #endif
 #ifndef NEREID_vsplat_f32
 #define NEREID_vsplat_f32
-INLINE vf32 vsplat_f32(float x) {
-  vf32 v;
-  EACH_LANE(i) v[i] = x;
-  return v;
-}
+INLINE vf32 vsplat_f32(float x) { return (vf32){REPEAT(x)}; }
 #endif
 #ifndef NEREID_vto_u32
 #define NEREID_vto_u32
@@ -56,9 +59,7 @@ INLINE vf32 vsplat_f32(float x) {
 #ifndef NEREID_vselect_u32
 #define NEREID_vselect_u32
 INLINE vu32 vselect_u32(vi32 m, vu32 a, vu32 b) {
-  vu32 r;
-  EACH_LANE(i) r[i] = m[i] ? a[i] : b[i];
-  return r;
+  return (vu32)(((vi32)a & m) | ((vi32)b & ~m));
 }
 #endif
 #ifndef NEREID_vdecode_f16
@@ -140,11 +141,7 @@ INLINE void vscatter_step_f16(char *p, int64_t step, vf32 v) {
 #endif
 #ifndef NEREID_vsplat_u16
 #define NEREID_vsplat_u16
-INLINE vu16 vsplat_u16(uint16_t x) {
-  vu16 v;
-  EACH_LANE(i) v[i] = x;
-  return v;
-}
+INLINE vu16 vsplat_u16(uint16_t x) { return (vu16){REPEAT(x)}; }
 #endif
 #ifndef NEREID_decode_f16
 #define NEREID_decode_f16
@@ -165,8 +162,12 @@ INLINE float load_f16(const char *p) { return decode_f16(load_u16(p)); }
 #ifndef NEREID_vfma_f32
 #define NEREID_vfma_f32
 INLINE vf32 vfma_f32(vf32 a, vf32 b, vf32 c) {
-#if LANES == 8 && defined(__FMA__) && !defined(__clang__)
+#if LANES == 16 && defined(__AVX512F__) && !defined(__clang__)
+  return __builtin_ia32_vfmaddps512_mask(a, b, c, -1, 4);
+#elif LANES == 8 && defined(__FMA__) && !defined(__clang__)
   return __builtin_ia32_vfmaddps256(a, b, c);
+#elif LANES == 4 && defined(__FMA__) && !defined(__clang__)
+  return __builtin_ia32_vfmaddps(a, b, c);
 #else
   vf32 r;
   EACH_LANE(i) r[i] = __builtin_fmaf(a[i], b[i], c[i]);
@@ -177,9 +178,7 @@ INLINE vf32 vfma_f32(vf32 a, vf32 b, vf32 c) {
 #ifndef NEREID_vselect_f32
 #define NEREID_vselect_f32
 INLINE vf32 vselect_f32(vi32 m, vf32 a, vf32 b) {
-  vf32 r;
-  EACH_LANE(i) r[i] = m[i] ? a[i] : b[i];
-  return r;
+  return (vf32)(((vi32)a & m) | ((vi32)b & ~m));
 }
 #endif
 #ifndef NEREID_vmax_f32
@@ -193,7 +192,9 @@ INLINE vf32 vmax_f32(vf32 a, vf32 b) {
 #ifndef NEREID_vany
 #define NEREID_vany
 INLINE bool vany(vi32 m) {
-#if LANES == 8 && defined(__AVX__)
+#if LANES == 16 && defined(__AVX512F__) && !defined(__clang__)
+  return (uint16_t)__builtin_ia32_ptestmd512(m, m, -1) != 0;
+#elif LANES == 8 && defined(__AVX__)
   return __builtin_ia32_movmskps256((vf32)m) != 0;
 #else
   int32_t r = 0;
@@ -239,11 +240,7 @@ INLINE vf32 vexp2_f32(vf32 x) {
 #endif
 #ifndef NEREID_vsplat_u32
 #define NEREID_vsplat_u32
-INLINE vu32 vsplat_u32(uint32_t x) {
-  vu32 v;
-  EACH_LANE(i) v[i] = x;
-  return v;
-}
+INLINE vu32 vsplat_u32(uint32_t x) { return (vu32){REPEAT(x)}; }
 #endif
 #ifndef NEREID_vround_f16
 #define NEREID_vround_f16
@@ -286,11 +283,7 @@ INLINE vi32 vramp_i32(int32_t x, int32_t step) {
 #endif
 #ifndef NEREID_vsplat_i32
 #define NEREID_vsplat_i32
-INLINE vi32 vsplat_i32(int32_t x) {
-  vi32 v;
-  EACH_LANE(i) v[i] = x;
-  return v;
-}
+INLINE vi32 vsplat_i32(int32_t x) { return (vi32){REPEAT(x)}; }
 #endif
 #ifndef NEREID_vfirst
 #define NEREID_vfirst

@@ -22,6 +22,13 @@ typedef uint64_t vu64 VECTOR(uint64_t);
 typedef float vf32 VECTOR(float);
 typedef double vf64 VECTOR(double);
 #define EACH_LANE(i) for (int i = 0; i < LANES; i++)
+#if LANES == 4
+#define REPEAT(x) x, x, x, x
+#elif LANES == 8
+#define REPEAT(x) x, x, x, x, x, x, x, x
+#else
+#define REPEAT(x) x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x
+#endif
 #define INLINE static inline __attribute__((always_inline))
 #define RARE static __attribute__((noinline, cold))
 #ifdef __clang__
@@ -41,11 +48,7 @@ INLINE int64_t load_i64(const char *p) {
 #endif
 #ifndef NEREID_vsplat_f32
 #define NEREID_vsplat_f32
-INLINE vf32 vsplat_f32(float x) {
-  vf32 v;
-  EACH_LANE(i) v[i] = x;
-  return v;
-}
+INLINE vf32 vsplat_f32(float x) { return (vf32){REPEAT(x)}; }
 #endif
 #ifndef NEREID_lanes_below
 #define NEREID_lanes_below
@@ -89,9 +92,7 @@ INLINE vf32 vload_first_f32(const char *p, int n, vf32 v) {
 #ifndef NEREID_vselect_f32
 #define NEREID_vselect_f32
 INLINE vf32 vselect_f32(vi32 m, vf32 a, vf32 b) {
-  vf32 r;
-  EACH_LANE(i) r[i] = m[i] ? a[i] : b[i];
-  return r;
+  return (vf32)(((vi32)a & m) | ((vi32)b & ~m));
 }
 #endif
 #ifndef NEREID_vmax_f32
@@ -113,7 +114,9 @@ INLINE float max_f32(float a, float b) {
 #ifndef NEREID_vany
 #define NEREID_vany
 INLINE bool vany(vi32 m) {
-#if LANES == 8 && defined(__AVX__)
+#if LANES == 16 && defined(__AVX512F__) && !defined(__clang__)
+  return (uint16_t)__builtin_ia32_ptestmd512(m, m, -1) != 0;
+#elif LANES == 8 && defined(__AVX__)
   return __builtin_ia32_movmskps256((vf32)m) != 0;
 #else
   int32_t r = 0;
@@ -125,8 +128,12 @@ INLINE bool vany(vi32 m) {
 #ifndef NEREID_vfma_f32
 #define NEREID_vfma_f32
 INLINE vf32 vfma_f32(vf32 a, vf32 b, vf32 c) {
-#if LANES == 8 && defined(__FMA__) && !defined(__clang__)
+#if LANES == 16 && defined(__AVX512F__) && !defined(__clang__)
+  return __builtin_ia32_vfmaddps512_mask(a, b, c, -1, 4);
+#elif LANES == 8 && defined(__FMA__) && !defined(__clang__)
   return __builtin_ia32_vfmaddps256(a, b, c);
+#elif LANES == 4 && defined(__FMA__) && !defined(__clang__)
+  return __builtin_ia32_vfmaddps(a, b, c);
 #else
   vf32 r;
   EACH_LANE(i) r[i] = __builtin_fmaf(a[i], b[i], c[i]);
@@ -216,11 +223,7 @@ INLINE vi32 veq_i64(vi64 a, vi64 b) {
 #endif
 #ifndef NEREID_vsplat_i64
 #define NEREID_vsplat_i64
-INLINE vi64 vsplat_i64(int64_t x) {
-  vi64 v;
-  EACH_LANE(i) v[i] = x;
-  return v;
-}
+INLINE vi64 vsplat_i64(int64_t x) { return (vi64){REPEAT(x)}; }
 #endif
 #ifndef NEREID_stream_bytes
 #define NEREID_stream_bytes

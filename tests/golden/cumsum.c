@@ -22,6 +22,13 @@ typedef uint64_t vu64 VECTOR(uint64_t);
 typedef float vf32 VECTOR(float);
 typedef double vf64 VECTOR(double);
 #define EACH_LANE(i) for (int i = 0; i < LANES; i++)
+#if LANES == 4
+#define REPEAT(x) x, x, x, x
+#elif LANES == 8
+#define REPEAT(x) x, x, x, x, x, x, x, x
+#else
+#define REPEAT(x) x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x
+#endif
 #define INLINE static inline __attribute__((always_inline))
 #define RARE static __attribute__((noinline, cold))
 #ifdef __clang__
@@ -42,11 +49,7 @@ INLINE vi32 vramp_i32(int32_t x, int32_t step) {
 #endif
 #ifndef NEREID_vsplat_f32
 #define NEREID_vsplat_f32
-INLINE vf32 vsplat_f32(float x) {
-  vf32 v;
-  EACH_LANE(i) v[i] = x;
-  return v;
-}
+INLINE vf32 vsplat_f32(float x) { return (vf32){REPEAT(x)}; }
 #endif
 #ifndef NEREID_lanes_below
 #define NEREID_lanes_below
@@ -106,9 +109,7 @@ INLINE vf32 vgather_step_f32(const char *p, int64_t step) {
 #ifndef NEREID_vselect_f32
 #define NEREID_vselect_f32
 INLINE vf32 vselect_f32(vi32 m, vf32 a, vf32 b) {
-  vf32 r;
-  EACH_LANE(i) r[i] = m[i] ? a[i] : b[i];
-  return r;
+  return (vf32)(((vi32)a & m) | ((vi32)b & ~m));
 }
 #endif
 #ifndef NEREID_store_f32

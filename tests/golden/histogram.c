@@ -22,6 +22,13 @@ typedef uint64_t vu64 VECTOR(uint64_t);
 typedef float vf32 VECTOR(float);
 typedef double vf64 VECTOR(double);
 #define EACH_LANE(i) for (int i = 0; i < LANES; i++)
+#if LANES == 4
+#define REPEAT(x) x, x, x, x
+#elif LANES == 8
+#define REPEAT(x) x, x, x, x, x, x, x, x
+#else
+#define REPEAT(x) x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x
+#endif
 #define INLINE static inline __attribute__((always_inline))
 #define RARE static __attribute__((noinline, cold))
 #ifdef __clang__
@@ -37,11 +44,7 @@ INLINE void vstore_i32(char *p, vi32 v) { memcpy(p, &v, sizeof v); }
 #endif
 #ifndef NEREID_vsplat_i32
 #define NEREID_vsplat_i32
-INLINE vi32 vsplat_i32(int32_t x) {
-  vi32 v;
-  EACH_LANE(i) v[i] = x;
-  return v;
-}
+INLINE vi32 vsplat_i32(int32_t x) { return (vi32){REPEAT(x)}; }
 #endif
 #ifndef NEREID_lanes_below
 #define NEREID_lanes_below

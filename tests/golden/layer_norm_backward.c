@@ -22,6 +22,13 @@ typedef uint64_t vu64 VECTOR(uint64_t);
 typedef float vf32 VECTOR(float);
 typedef double vf64 VECTOR(double);
 #define EACH_LANE(i) for (int i = 0; i < LANES; i++)
+#if LANES == 4
+#define REPEAT(x) x, x, x, x
+#elif LANES == 8
+#define REPEAT(x) x, x, x, x, x, x, x, x
+#else
+#define REPEAT(x) x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x
+#endif
 #define INLINE static inline __attribute__((always_inline))
 #define RARE static __attribute__((noinline, cold))
 #ifdef __clang__
@@ -41,11 +48,7 @@ INLINE float load_f32(const char *p) {
 #endif
 #ifndef NEREID_vsplat_f32
 #define NEREID_vsplat_f32
-INLINE vf32 vsplat_f32(float x) {
-  vf32 v;
-  EACH_LANE(i) v[i] = x;
-  return v;
-}
+INLINE vf32 vsplat_f32(float x) { return (vf32){REPEAT(x)}; }
 #endif
 #ifndef NEREID_lanes_below
 #define NEREID_lanes_below
@@ -81,9 +84,7 @@ INLINE vf32 vload_first_f32(const char *p, int n, vf32 v) {
 #ifndef NEREID_vselect_f32
 #define NEREID_vselect_f32
 INLINE vf32 vselect_f32(vi32 m, vf32 a, vf32 b) {
-  vf32 r;
-  EACH_LANE(i) r[i] = m[i] ? a[i] : b[i];
-  return r;
+  return (vf32)(((vi32)a & m) | ((vi32)b & ~m));
 }
 #endif
 #ifndef NEREID_vramp_i32
@@ -97,11 +98,7 @@ INLINE vi32 vramp_i32(int32_t x, int32_t step) {
 #endif
 #ifndef NEREID_vsplat_i32
 #define NEREID_vsplat_i32
-INLINE vi32 vsplat_i32(int32_t x) {
-  vi32 v;
-  EACH_LANE(i) v[i] = x;
-  return v;
-}
+INLINE vi32 vsplat_i32(int32_t x) { return (vi32){REPEAT(x)}; }
 #endif
 #ifndef NEREID_vfirst
 #define NEREID_vfirst
@@ -111,8 +108,12 @@ INLINE vi32 vfirst(int n) { return vramp_i32(0, 1) < vsplat_i32(n); }
 #ifndef NEREID_vfma_f32
 #define NEREID_vfma_f32
 INLINE vf32 vfma_f32(vf32 a, vf32 b, vf32 c) {
-#if LANES == 8 && defined(__FMA__) && !defined(__clang__)
+#if LANES == 16 && defined(__AVX512F__) && !defined(__clang__)
+  return __builtin_ia32_vfmaddps512_mask(a, b, c, -1, 4);
+#elif LANES == 8 && defined(__FMA__) && !defined(__clang__)
   return __builtin_ia32_vfmaddps256(a, b, c);
+#elif LANES == 4 && defined(__FMA__) && !defined(__clang__)
+  return __builtin_ia32_vfmaddps(a, b, c);
 #else
   vf32 r;
   EACH_LANE(i) r[i] = __builtin_fmaf(a[i], b[i], c[i]);
@@ -147,9 +148,7 @@ INLINE int32_t rem_i32(int32_t a, int32_t b) { return b == 0 ? a : b == -1 ? 0 :
 #ifndef NEREID_vselect_i32
 #define NEREID_vselect_i32
 INLINE vi32 vselect_i32(vi32 m, vi32 a, vi32 b) {
-  vi32 r;
-  EACH_LANE(i) r[i] = m[i] ? a[i] : b[i];
-  return r;
+  return (vi32)(((vi32)a & m) | ((vi32)b & ~m));
 }
 #endif
 #ifndef NEREID_store_i32
@@ -204,11 +203,7 @@ INLINE void vscatter_mask_i32(vu64 p, vi32 m, vi32 v) {
 #endif
 #ifndef NEREID_vsplat_u64
 #define NEREID_vsplat_u64
-INLINE vu64 vsplat_u64(uint64_t x) {
-  vu64 v;
-  EACH_LANE(i) v[i] = x;
-  return v;
-}
+INLINE vu64 vsplat_u64(uint64_t x) { return (vu64){REPEAT(x)}; }
 #endif
 #ifndef NEREID_combine_xchg_i32
 #define NEREID_combine_xchg_i32

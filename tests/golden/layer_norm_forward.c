@@ -22,6 +22,13 @@ typedef uint64_t vu64 VECTOR(uint64_t);
 typedef float vf32 VECTOR(float);
 typedef double vf64 VECTOR(double);
 #define EACH_LANE(i) for (int i = 0; i < LANES; i++)
+#if LANES == 4
+#define REPEAT(x) x, x, x, x
+#elif LANES == 8
+#define REPEAT(x) x, x, x, x, x, x, x, x
+#else
+#define REPEAT(x) x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x
+#endif
 #define INLINE static inline __attribute__((always_inline))
 #define RARE static __attribute__((noinline, cold))
 #ifdef __clang__
@@ -33,11 +40,7 @@ typedef double vf64 VECTOR(double);
 #endif
 #ifndef NEREID_vsplat_f32
 #define NEREID_vsplat_f32
-INLINE vf32 vsplat_f32(float x) {
-  vf32 v;
-  EACH_LANE(i) v[i] = x;
-  return v;
-}
+INLINE vf32 vsplat_f32(float x) { return (vf32){REPEAT(x)}; }
 #endif
 #ifndef NEREID_max_i32
 #define NEREID_max_i32
@@ -95,9 +98,7 @@ INLINE vf32 vload_first_f32(const char *p, int n, vf32 v) {
 #ifndef NEREID_vselect_f32
 #define NEREID_vselect_f32
 INLINE vf32 vselect_f32(vi32 m, vf32 a, vf32 b) {
-  vf32 r;
-  EACH_LANE(i) r[i] = m[i] ? a[i] : b[i];
-  return r;
+  return (vf32)(((vi32)a & m) | ((vi32)b & ~m));
 }
 #endif
 #ifndef NEREID_vramp_i32
@@ -111,11 +112,7 @@ INLINE vi32 vramp_i32(int32_t x, int32_t step) {
 #endif
 #ifndef NEREID_vsplat_i32
 #define NEREID_vsplat_i32
-INLINE vi32 vsplat_i32(int32_t x) {
-  vi32 v;
-  EACH_LANE(i) v[i] = x;
-  return v;
-}
+INLINE vi32 vsplat_i32(int32_t x) { return (vi32){REPEAT(x)}; }
 #endif
 #ifndef NEREID_vfirst
 #define NEREID_vfirst
@@ -129,8 +126,12 @@ INLINE float sqrt_f32(float x) { return __builtin_sqrtf(x); }
 #ifndef NEREID_vfma_f32
 #define NEREID_vfma_f32
 INLINE vf32 vfma_f32(vf32 a, vf32 b, vf32 c) {
-#if LANES == 8 && defined(__FMA__) && !defined(__clang__)
+#if LANES == 16 && defined(__AVX512F__) && !defined(__clang__)
+  return __builtin_ia32_vfmaddps512_mask(a, b, c, -1, 4);
+#elif LANES == 8 && defined(__FMA__) && !defined(__clang__)
   return __builtin_ia32_vfmaddps256(a, b, c);
+#elif LANES == 4 && defined(__FMA__) && !defined(__clang__)
+  return __builtin_ia32_vfmaddps(a, b, c);
 #else
   vf32 r;
   EACH_LANE(i) r[i] = __builtin_fmaf(a[i], b[i], c[i]);

@@ -22,6 +22,13 @@ typedef uint64_t vu64 VECTOR(uint64_t);
 typedef float vf32 VECTOR(float);
 typedef double vf64 VECTOR(double);
 #define EACH_LANE(i) for (int i = 0; i < LANES; i++)
+#if LANES == 4
+#define REPEAT(x) x, x, x, x
+#elif LANES == 8
+#define REPEAT(x) x, x, x, x, x, x, x, x
+#else
+#define REPEAT(x) x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x
+#endif
 #define INLINE static inline __attribute__((always_inline))
 #define RARE static __attribute__((noinline, cold))
 #ifdef __clang__
@@ -33,11 +40,7 @@ typedef double vf64 VECTOR(double);
 #endif
 #ifndef NEREID_vsplat_f32
 #define NEREID_vsplat_f32
-INLINE vf32 vsplat_f32(float x) {
-  vf32 v;
-  EACH_LANE(i) v[i] = x;
-  return v;
-}
+INLINE vf32 vsplat_f32(float x) { return (vf32){REPEAT(x)}; }
 #endif
 #ifndef NEREID_max_i32
 #define NEREID_max_i32
@@ -86,11 +89,7 @@ INLINE int lanes_below(int64_t x, int64_t n) {
 #endif
 #ifndef NEREID_vsplat_u16
 #define NEREID_vsplat_u16
-INLINE vu16 vsplat_u16(uint16_t x) {
-  vu16 v;
-  EACH_LANE(i) v[i] = x;
-  return v;
-}
+INLINE vu16 vsplat_u16(uint16_t x) { return (vu16){REPEAT(x)}; }
 #endif
 #ifndef NEREID_decode_bf16
 #define NEREID_decode_bf16
@@ -128,9 +127,7 @@ INLINE float sqrt_f32(float x) { return __builtin_sqrtf(x); }
 #ifndef NEREID_vselect_f32
 #define NEREID_vselect_f32
 INLINE vf32 vselect_f32(vi32 m, vf32 a, vf32 b) {
-  vf32 r;
-  EACH_LANE(i) r[i] = m[i] ? a[i] : b[i];
-  return r;
+  return (vf32)(((vi32)a & m) | ((vi32)b & ~m));
 }
 #endif
 #ifndef NEREID_vround_bf16

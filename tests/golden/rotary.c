@@ -22,6 +22,13 @@ typedef uint64_t vu64 VECTOR(uint64_t);
 typedef float vf32 VECTOR(float);
 typedef double vf64 VECTOR(double);
 #define EACH_LANE(i) for (int i = 0; i < LANES; i++)
+#if LANES == 4
+#define REPEAT(x) x, x, x, x
+#elif LANES == 8
+#define REPEAT(x) x, x, x, x, x, x, x, x
+#else
+#define REPEAT(x) x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x
+#endif
 #define INLINE static inline __attribute__((always_inline))
 #define RARE static __attribute__((noinline, cold))
 #ifdef __clang__
@@ -72,11 +79,7 @@ INLINE vf32 vload_first_f32(const char *p, int n, vf32 v) {
 #endif
 #ifndef NEREID_vsplat_f32
 #define NEREID_vsplat_f32
-INLINE vf32 vsplat_f32(float x) {
-  vf32 v;
-  EACH_LANE(i) v[i] = x;
-  return v;
-}
+INLINE vf32 vsplat_f32(float x) { return (vf32){REPEAT(x)}; }
 #endif
 #ifndef NEREID_min_i32
 #define NEREID_min_i32
@@ -85,8 +88,12 @@ INLINE int32_t min_i32(int32_t a, int32_t b) { return a < b ? a : b; }
 #ifndef NEREID_vfma_f32
 #define NEREID_vfma_f32
 INLINE vf32 vfma_f32(vf32 a, vf32 b, vf32 c) {
-#if LANES == 8 && defined(__FMA__) && !defined(__clang__)
+#if LANES == 16 && defined(__AVX512F__) && !defined(__clang__)
+  return __builtin_ia32_vfmaddps512_mask(a, b, c, -1, 4);
+#elif LANES == 8 && defined(__FMA__) && !defined(__clang__)
   return __builtin_ia32_vfmaddps256(a, b, c);
+#elif LANES == 4 && defined(__FMA__) && !defined(__clang__)
+  return __builtin_ia32_vfmaddps(a, b, c);
 #else
   vf32 r;
   EACH_LANE(i) r[i] = __builtin_fmaf(a[i], b[i], c[i]);

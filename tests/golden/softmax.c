@@ -22,6 +22,13 @@ typedef uint64_t vu64 VECTOR(uint64_t);
 typedef float vf32 VECTOR(float);
 typedef double vf64 VECTOR(double);
 #define EACH_LANE(i) for (int i = 0; i < LANES; i++)
+#if LANES == 4
+#define REPEAT(x) x, x, x, x
+#elif LANES == 8
+#define REPEAT(x) x, x, x, x, x, x, x, x
+#else
+#define REPEAT(x) x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x
+#endif
 #define INLINE static inline __attribute__((always_inline))
 #define RARE static __attribute__((noinline, cold))
 #ifdef __clang__
@@ -33,11 +40,7 @@ typedef double vf64 VECTOR(double);
 #endif
 #ifndef NEREID_vsplat_f32
 #define NEREID_vsplat_f32
-INLINE vf32 vsplat_f32(float x) {
-  vf32 v;
-  EACH_LANE(i) v[i] = x;
-  return v;
-}
+INLINE vf32 vsplat_f32(float x) { return (vf32){REPEAT(x)}; }
 #endif
 #ifndef NEREID_max_i32
 #define NEREID_max_i32
@@ -76,9 +79,7 @@ INLINE vf32 vload_bf16(const char *p) { return vdecode_bf16(vload_u16(p)); }
 #ifndef NEREID_vselect_f32
 #define NEREID_vselect_f32
 INLINE vf32 vselect_f32(vi32 m, vf32 a, vf32 b) {
-  vf32 r;
-  EACH_LANE(i) r[i] = m[i] ? a[i] : b[i];
-  return r;
+  return (vf32)(((vi32)a & m) | ((vi32)b & ~m));
 }
 #endif
 #ifndef NEREID_vmax_f32
@@ -102,11 +103,7 @@ INLINE int lanes_below(int64_t x, int64_t n) {
 #endif
 #ifndef NEREID_vsplat_u16
 #define NEREID_vsplat_u16
-INLINE vu16 vsplat_u16(uint16_t x) {
-  vu16 v;
-  EACH_LANE(i) v[i] = x;
-  return v;
-}
+INLINE vu16 vsplat_u16(uint16_t x) { return (vu16){REPEAT(x)}; }
 #endif
 #ifndef NEREID_decode_bf16
 #define NEREID_decode_bf16
@@ -140,7 +137,9 @@ INLINE vf32 vload_first_bf16(const char *p, int n, vf32 v) {
 #ifndef NEREID_vany
 #define NEREID_vany
 INLINE bool vany(vi32 m) {
-#if LANES == 8 && defined(__AVX__)
+#if LANES == 16 && defined(__AVX512F__) && !defined(__clang__)
+  return (uint16_t)__builtin_ia32_ptestmd512(m, m, -1) != 0;
+#elif LANES == 8 && defined(__AVX__)
   return __builtin_ia32_movmskps256((vf32)m) != 0;
 #else
   int32_t r = 0;
@@ -152,8 +151,12 @@ INLINE bool vany(vi32 m) {
 #ifndef NEREID_vfma_f32
 #define NEREID_vfma_f32
 INLINE vf32 vfma_f32(vf32 a, vf32 b, vf32 c) {
-#if LANES == 8 && defined(__FMA__) && !defined(__clang__)
+#if LANES == 16 && defined(__AVX512F__) && !defined(__clang__)
+  return __builtin_ia32_vfmaddps512_mask(a, b, c, -1, 4);
+#elif LANES == 8 && defined(__FMA__) && !defined(__clang__)
   return __builtin_ia32_vfmaddps256(a, b, c);
+#elif LANES == 4 && defined(__FMA__) && !defined(__clang__)
+  return __builtin_ia32_vfmaddps(a, b, c);
 #else
   vf32 r;
   EACH_LANE(i) r[i] = __builtin_fmaf(a[i], b[i], c[i]);

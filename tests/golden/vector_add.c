@@ -22,6 +22,13 @@ typedef uint64_t vu64 VECTOR(uint64_t);
 typedef float vf32 VECTOR(float);
 typedef double vf64 VECTOR(double);
 #define EACH_LANE(i) for (int i = 0; i < LANES; i++)
+#if LANES == 4
+#define REPEAT(x) x, x, x, x
+#elif LANES == 8
+#define REPEAT(x) x, x, x, x, x, x, x, x
+#else
+#define REPEAT(x) x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x
+#endif
 #define INLINE static inline __attribute__((always_inline))
 #define RARE static __attribute__((noinline, cold))
 #ifdef __clang__
@@ -40,11 +47,7 @@ INLINE int lanes_below(int64_t x, int64_t n) {
 #endif
 #ifndef NEREID_vsplat_f32
 #define NEREID_vsplat_f32
-INLINE vf32 vsplat_f32(float x) {
-  vf32 v;
-  EACH_LANE(i) v[i] = x;
-  return v;
-}
+INLINE vf32 vsplat_f32(float x) { return (vf32){REPEAT(x)}; }
 #endif
 #ifndef NEREID_vload_f32
 #define NEREID_vload_f32
