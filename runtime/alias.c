@@ -11,7 +11,7 @@ static IntRange meet(IntRange x, IntRange y) {
   return (IntRange){x.lo > y.lo ? x.lo : y.lo, x.hi < y.hi ? x.hi : y.hi};
 }
 
-/* Of integers their value, of programs what they may be. */
+/* Of integers their value, of programs their least and greatest index. */
 static void fill_names(const nereid_launch *l) {
   const nereid_image *image = l->kernel->image;
   for (int i = 0; i < image->nparams; i++) l->bounds[i] = (IntRange){l->values[i], l->values[i]};
@@ -20,6 +20,16 @@ static void fill_names(const nereid_launch *l) {
     programs[i] = (IntRange){0, (int64_t)l->grid[i] - 1};
     programs[3 + i] = (IntRange){l->grid[i], l->grid[i]};
   }
+}
+
+/* Bounds depend on integers and the grid, which change less often than addresses. */
+static void find_reach(nereid_launch *l, const ImageVariant *v) {
+  if (l->reach_of == v) return;
+  fill_names(l);
+  for (int i = 0; i < l->kernel->image->nparams; i++)
+    l->reach[i] = v->bounds && v->bounds[i].text ? intexpr_range(&v->bounds[i], l->bounds)
+                                                 : (IntRange){INT64_MIN, INT64_MAX};
+  l->reach_of = v;
 }
 
 /* The allocation around an address, in bytes from it. */
@@ -36,10 +46,8 @@ static IntRange allocation_extent(nereid_device *d, int64_t address) {
 }
 
 /* The addresses that the kernel may reach through argument i; false if they may be any. */
-static bool reach_of(const nereid_launch *l, const ImageVariant *v, int i, IntRange *out) {
-  IntRange bytes = {INT64_MIN, INT64_MAX};
-  if (v->bounds && v->bounds[i].text) bytes = intexpr_range(&v->bounds[i], l->bounds);
-  bytes = meet(bytes, l->extent[i]);
+static bool reach_of(const nereid_launch *l, int i, IntRange *out) {
+  IntRange bytes = meet(l->reach[i], l->extent[i]);
   if (!is_known(bytes)) bytes = allocation_extent(l->kernel->device, l->values[i]);
   if (!is_known(bytes)) return false;
   if (bytes.lo > bytes.hi) {
@@ -50,15 +58,14 @@ static bool reach_of(const nereid_launch *l, const ImageVariant *v, int i, IntRa
          !__builtin_add_overflow(bytes.hi, l->values[i], &out->hi);
 }
 
-bool launch_noalias_holds(const nereid_launch *l, const ImageVariant *v,
-                          const ImageNoAlias **pair) {
-  if (v->nnoalias) fill_names(l);
+bool launch_noalias_holds(nereid_launch *l, const ImageVariant *v, const ImageNoAlias **pair) {
+  if (v->nnoalias) find_reach(l, v);
   for (int i = 0; i < v->nnoalias; i++) {
     *pair = &v->noalias[i];
     const ImageNoAlias *x = *pair;
     if (x->or_same && l->values[x->a] == l->values[x->b]) continue;
     IntRange a, b;
-    if (!reach_of(l, v, x->a, &a) || !reach_of(l, v, x->b, &b)) return false;
+    if (!reach_of(l, x->a, &a) || !reach_of(l, x->b, &b)) return false;
     bool disjoint = a.lo > a.hi || b.lo > b.hi || a.hi < b.lo || b.hi < a.lo;
     if (!disjoint) return false;
   }

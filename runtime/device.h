@@ -87,6 +87,8 @@ struct nereid_launch {
   uint64_t *args;        /* of each run-time parameter */
   IntRange *extent;      /* of each pointer: the bytes of its tensor, counted from it */
   IntRange *bounds;      /* what bounds expressions see */
+  IntRange *reach;       /* of each pointer: what the variant `reach_of` accesses, from it on */
+  const ImageVariant *reach_of; /* NULL: none, or integers or the grid have changed since */
   int64_t *values;       /* what expressions see */
   uint64_t *slots;       /* what the kernel takes */
   void **pointers;       /* to each slot */
@@ -177,7 +179,7 @@ int device_borrow(nereid_device *d, const void *p, size_t size);
 int kernel_load_ordered(const Loaded **out, nereid_kernel *k, int i);
 /* Do the launch's arguments keep what the variant's code takes for granted of their memory?  False
  * with the pair that does not. */
-bool launch_noalias_holds(const nereid_launch *l, const ImageVariant *v, const ImageNoAlias **pair);
+bool launch_noalias_holds(nereid_launch *l, const ImageVariant *v, const ImageNoAlias **pair);
 
 /* Chooses the variant and fills the slots, where something was set since. */
 int launch_ready(nereid_launch *l);

@@ -370,7 +370,18 @@ static IntRange clipped(IntRange x, Wide lo, Wide hi) {
   return from > to ? nothing : (IntRange){(int64_t)from, (int64_t)to};
 }
 
+/* Sums and differences that fit, which are most of what there is; false: they may not. */
+static bool quick_sum(IntCode op, IntRange x, IntRange y, IntRange *out) {
+  const int64_t most = INT64_MAX / 4;
+  if (x.lo < -most || x.hi > most || y.lo < -most || y.hi > most) return false;
+  if (x.lo > x.hi || y.lo > y.hi) return false;
+  *out = op == I_ADD ? (IntRange){x.lo + y.lo, x.hi + y.hi} : (IntRange){x.lo - y.hi, x.hi - y.lo};
+  return true;
+}
+
 static IntRange range_apply(IntCode op, IntRange x, IntRange y) {
+  IntRange out;
+  if ((op == I_ADD || op == I_SUB) && quick_sum(op, x, y, &out)) return out;
   bool known = !is_everything(x) && !is_everything(y);
   if (op == I_HULL) return hull(x, y);
   if (x.lo > x.hi || y.lo > y.hi) return nothing;

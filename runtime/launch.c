@@ -36,12 +36,13 @@ int nereid_launch_new(nereid_launch **out, nereid_kernel *k, const uint32_t grid
   l->values = calloc((size_t)image_nnames(k->image), sizeof *l->values);
   l->extent = calloc(n + 1, sizeof *l->extent);
   l->bounds = calloc((size_t)image_nbound_names(k->image), sizeof *l->bounds);
+  l->reach = calloc(n + 1, sizeof *l->reach);
   l->slots = calloc(m + 1, sizeof *l->slots);
   l->pointers = calloc(m + 1, sizeof *l->pointers);
   l->scratch = calloc(m + 1, sizeof *l->scratch);
   l->scratch_size = calloc(m + 1, sizeof *l->scratch_size);
-  bool ok = l->set && l->args && l->values && l->extent && l->bounds && l->slots && l->pointers &&
-            l->scratch && l->scratch_size;
+  bool ok = l->set && l->args && l->values && l->extent && l->bounds && l->reach && l->slots &&
+            l->pointers && l->scratch && l->scratch_size;
   if (!ok) {
     nereid_launch_free(l);
     return error_out_of_memory();
@@ -60,6 +61,7 @@ void nereid_launch_free(nereid_launch *l) {
   free(l->values);
   free(l->extent);
   free(l->bounds);
+  free(l->reach);
   free(l->slots);
   free(l->pointers);
   free(l->scratch);
@@ -75,6 +77,7 @@ int nereid_launch_set_grid(nereid_launch *l, const uint32_t grid[3]) {
   int code = check_grid(grid);
   if (code) return code;
   memcpy(l->grid, grid, sizeof l->grid);
+  l->reach_of = NULL;
   l->stale = true;
   return 0;
 }
@@ -101,6 +104,7 @@ static int set_bits(nereid_launch *l, int i, uint64_t bits, int64_t value) {
   l->args[i] = bits;
   l->values[i] = value;
   l->extent[i] = (IntRange){INT64_MIN, INT64_MAX};
+  if (l->kernel->image->params[i].type.dtype != DT_PTR) l->reach_of = NULL;
   l->set[i] = true;
   l->stale = true;
   return 0;
