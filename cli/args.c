@@ -39,6 +39,10 @@ void args_on_message(void *context, const char *text) {
 
 const Option args_common[] = {
     {COMMON_HELP, "--help", NULL, "prints this text"},
+    {COMMON_COLOR, "--color", "WHEN", "colour in messages: auto (the default), always, never",
+     .choices = "auto always never"},
+    {COMMON_DIAGNOSTICS, "--diagnostics", "FORM",
+     "messages as text, or as json: an object a line on standard error", .choices = "text json"},
     {0},
 };
 

@@ -50,7 +50,7 @@ typedef struct {
 
 /* Options of every command, which main.c applies; args_next passes over them.  They end in a row
  * with id 0. */
-enum { COMMON_HELP = 1000 };
+enum { COMMON_HELP = 1000, COMMON_COLOR, COMMON_DIAGNOSTICS };
 extern const Option args_common[];
 
 enum { ARGS_END = -1, ARGS_ERROR = -2, ARGS_POSITIONAL = 0 };

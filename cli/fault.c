@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "cli/args.h"
+#include "cli/messages.h"
 #include "runtime/device.h"
 
 /* A handler gets no argument of ours. */
@@ -23,7 +24,10 @@ static void put(const char *text, size_t n) {
 }
 
 static void tell(const char *kernel) {
-  static const char message[] = "nereid: error: " E_CLI_FAULT "\n";
+  static const char text[] = "nereid: error: " E_CLI_FAULT "\n";
+  static const char object[] =
+      "{\"severity\":\"error\",\"message\":\"" E_CLI_FAULT "\",\"notes\":[]}\n";
+  const char *message = message_is_json() ? object : text;
   const char *at = strstr(message, "%s");
   put(message, (size_t)(at - message));
   put(kernel, strlen(kernel));

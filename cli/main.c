@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/commands.h"
@@ -23,14 +24,37 @@ static bool is_help(const char *arg) {
   return !strcmp(arg, "help") || !strcmp(arg, "--help") || !strcmp(arg, "-h");
 }
 
-/* The command itself tells what is wrong with its arguments. */
-static bool asks_for_help(const Command *c, int argc, char **argv) {
+/* Is the value among those of its option? */
+static bool is_choice(const Option *o, const char *value) {
+  size_t n = strlen(value);
+  for (const char *at = o->choices; *at; at += strspn(at, " ")) {
+    size_t len = strcspn(at, " ");
+    if (len == n && !memcmp(at, value, n)) return true;
+    at += len;
+  }
+  return false;
+}
+
+/* Variables of the environment hold them, so that processes that are started have them too. */
+static int apply(int id, const char *value) {
+  const Option *o = args_common;
+  while (o->id != id) o++;
+  if (!is_choice(o, value)) return args_error(E_CLI_CHOICE, o->name, o->choices, value);
+  setenv(id == COMMON_COLOR ? "NEREID_COLOR" : "NEREID_DIAGNOSTICS", value, 1);
+  return STATUS_OK;
+}
+
+/* Options of every command, before it begins: the command itself tells what is wrong with its
+ * arguments. */
+static int apply_common(const Command *c, int argc, char **argv, bool *asks_for_help) {
   Args args = {.options = c->options, .argv = argv, .argc = argc, .quiet = true};
   const char *value;
-  int id;
-  while ((id = args_next_common(&args, &value)) != ARGS_END)
-    if (id == COMMON_HELP) return true;
-  return false;
+  int id, status = STATUS_OK;
+  while (!status && (id = args_next_common(&args, &value)) != ARGS_END) {
+    *asks_for_help |= id == COMMON_HELP;
+    if (id > COMMON_HELP) status = apply(id, value);
+  }
+  return status;
 }
 
 static int dispatch(int argc, char **argv) {
@@ -47,7 +71,10 @@ static int dispatch(int argc, char **argv) {
     return command_worker.run(argc - 2, argv + 2);
   const Command *c = commands_find(argv[1]);
   if (!c) return STATUS_USAGE;
-  if (asks_for_help(c, argc - 2, argv + 2)) return help(1, argv + 1);
+  bool asks_for_help = false;
+  int status = apply_common(c, argc - 2, argv + 2, &asks_for_help);
+  if (status) return status;
+  if (asks_for_help) return help(1, argv + 1);
   return c->run(argc - 2, argv + 2);
 }
 

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/progress.h"
 
@@ -58,20 +59,197 @@ static Slice next_line(const char **text) {
   return line;
 }
 
-static void show_line(Slice line) {
+/* ---- as text ---- */
+
+#define BOLD "\033[1m"
+#define RESET "\033[0m"
+
+static bool is_colored(void) {
+  const char *when = getenv("NEREID_COLOR"), *none = getenv("NO_COLOR"), *term = getenv("TERM");
+  if (when && !strcmp(when, "always")) return true;
+  if ((when && !strcmp(when, "never")) || (none && *none)) return false;
+  return isatty(STDERR_FILENO) && term && strcmp(term, "dumb") != 0;
+}
+
+static const char *color_of(const char *severity) {
+  return !strcmp(severity, "error")     ? "\033[1;31m"
+         : !strcmp(severity, "warning") ? "\033[1;35m"
+         : !strcmp(severity, "note")    ? "\033[1;36m"
+                                        : "\033[1;32m";
+}
+
+/* Blanks, ^ and ~ below an excerpt. */
+static bool is_caret(Slice line) {
+  size_t at = 0;
+  while (at < line.len && line.data[at] == ' ') at++;
+  if (at < 4 || at == line.len || line.data[at] != '^') return false;
+  while (++at < line.len)
+    if (line.data[at] != '~') return false;
+  return true;
+}
+
+static void show_line(Slice line, bool colored) {
   Head h;
-  if (read_head(&h, line) && !h.place.len && line.data[0] != ' ') fputs("nereid: ", stderr);
-  fprintf(stderr, "%.*s\n", (int)line.len, line.data);
+  int len = (int)line.len;
+  bool head = read_head(&h, line);
+  if (head && !h.place.len && line.data[0] != ' ')
+    fputs(colored ? BOLD "nereid: " RESET : "nereid: ", stderr);
+  if (head && colored)
+    fprintf(stderr, BOLD "%.*s" RESET "%s%s:" RESET "%.*s\n", (int)(h.len - strlen(h.severity) - 2),
+            line.data, color_of(h.severity), h.severity, len - (int)h.len + 1,
+            line.data + h.len - 1);
+  else if (colored && is_caret(line)) fprintf(stderr, "\033[1;32m%.*s" RESET "\n", len, line.data);
+  else fprintf(stderr, "%.*s\n", len, line.data);
+}
+
+static void show_text(const char *text) {
+  bool colored = is_colored();
+  while (*text) show_line(next_line(&text), colored);
+}
+
+/* ---- as JSON (docs/diagnostics.md) ---- */
+
+typedef struct {
+  Head head;
+  Slice text;   /* of several lines, perhaps */
+  Slice source; /* the line that it is about; no data: there is none */
+  size_t length;
+} Diagnostic;
+
+/* A text begins with a head, and each head begins a diagnostic. */
+static Diagnostic next_diagnostic(const char **text) {
+  Diagnostic d = {.head = {.severity = NULL}};
+  Slice line = next_line(text);
+  if (!read_head(&d.head, line)) d.head.severity = severities[0];
+  d.text = (Slice){line.data + d.head.len, line.len - d.head.len};
+  while (**text) {
+    const char *after = *text;
+    Head h;
+    line = next_line(&after);
+    if (read_head(&h, line)) break;
+    const char *second = after;
+    Slice caret = next_line(&second);
+    if (line.len >= 4 && is_caret(caret)) {
+      d.source = (Slice){line.data + 4, line.len - 4};
+      d.length = caret.len - strcspn(caret.data, "^");
+      *text = second;
+      continue;
+    }
+    d.text.len = (size_t)(line.data + line.len - d.text.data);
+    *text = after;
+  }
+  return d;
+}
+
+/* The length of the UTF-8 character at p; 0 if there is none. */
+static size_t utf8_length(const unsigned char *p, size_t left) {
+  size_t n = *p < 0x80                 ? 1
+             : *p >= 0xc2 && *p < 0xe0 ? 2
+             : *p >= 0xe0 && *p < 0xf0 ? 3
+             : *p >= 0xf0 && *p < 0xf5 ? 4
+                                       : 0;
+  if (n > left) return 0;
+  for (size_t i = 1; i < n; i++)
+    if ((p[i] & 0xc0) != 0x80) return 0;
+  return n;
+}
+
+/* Bytes that are no UTF-8 become U+FFFD. */
+static void put_string(const char *key, Slice s) {
+  fprintf(stderr, "\"%s\":\"", key);
+  for (size_t i = 0; i < s.len;) {
+    const unsigned char *p = (const unsigned char *)s.data + i;
+    size_t n = utf8_length(p, s.len - i);
+    if (n == 0) fputs("\\ufffd", stderr);
+    else if (*p == '"' || *p == '\\') fprintf(stderr, "\\%c", *p);
+    else if (*p < ' ') fprintf(stderr, "\\u%04x", *p);
+    else fwrite(p, 1, n, stderr);
+    i += n ? n : 1;
+  }
+  putc('"', stderr);
+}
+
+/* FILE:LINE:COL, or FILE alone. */
+static void put_place(Slice place) {
+  unsigned line = 0, column = 0;
+  size_t at = place.len;
+  int colons = 0;
+  while (at && colons < 2 && strchr("0123456789:", place.data[at - 1]))
+    colons += place.data[--at] == ':';
+  bool numbered = colons == 2 && sscanf(place.data + at, ":%u:%u", &line, &column) == 2;
+  if (numbered) place.len = at;
+  put_string("file", place);
+  if (numbered) fprintf(stderr, ",\"line\":%u,\"column\":%u,", line, column);
+  else putc(',', stderr);
+}
+
+static void put_diagnostic(const Diagnostic *d) {
+  putc('{', stderr);
+  if (d->head.place.len) put_place(d->head.place);
+  if (d->source.data) {
+    fprintf(stderr, "\"length\":%zu,", d->length);
+    put_string("source", d->source);
+    putc(',', stderr);
+  }
+  put_string("severity", (Slice){d->head.severity, strlen(d->head.severity)});
+  putc(',', stderr);
+  put_string("message", d->text);
+}
+
+static bool is_attached(const Diagnostic *d) {
+  return !strcmp(d->head.severity, "note") || !strcmp(d->head.severity, "hint");
+}
+
+/* An object a line; notes and hints are in the object of the error or warning before them. */
+static void show_json(const char *text) {
+  while (*text) {
+    Diagnostic d = next_diagnostic(&text);
+    bool owner = !is_attached(&d);
+    put_diagnostic(&d);
+    fputs(",\"notes\":[", stderr);
+    for (int n = 0; owner && *text; n++) {
+      const char *after = text;
+      d = next_diagnostic(&after);
+      if (!is_attached(&d)) break;
+      if (n) putc(',', stderr);
+      put_diagnostic(&d);
+      putc('}', stderr);
+      text = after;
+    }
+    fputs("]}\n", stderr);
+  }
 }
 
 /* ---- printing ---- */
 
+bool message_is_json(void) {
+  const char *form = getenv("NEREID_DIAGNOSTICS");
+  return form && !strcmp(form, "json");
+}
+
+static void show_json_line(const char *severity, const char *text) {
+  Diagnostic d = {.head.severity = severity, .text = {text, strlen(text)}};
+  put_diagnostic(&d);
+  fputs(",\"notes\":[]}\n", stderr);
+}
+
+static void show_text_line(const char *severity, const char *text) {
+  if (is_colored())
+    fprintf(stderr, BOLD "nereid: " RESET "%s%s:" RESET " %s\n", color_of(severity), severity,
+            text);
+  else fprintf(stderr, "nereid: %s: %s\n", severity, text);
+}
+
 void message_show(const char *severity, const char *text) {
   size_t n = strlen(text);
+  bool several = n && text[n - 1] == '\n', json = message_is_json();
   progress_end(); /* the message takes its line */
-  if (n && text[n - 1] == '\n')
-    while (*text) show_line(next_line(&text));
-  else fprintf(stderr, "nereid: %s: %s\n", severity, text);
+  flockfile(stderr);
+  if (several && json) show_json(text);
+  else if (several) show_text(text);
+  else if (json) show_json_line(severity, text);
+  else show_text_line(severity, text);
+  funlockfile(stderr);
 }
 
 void message_vprint(const char *severity, const char *fmt, va_list ap) {

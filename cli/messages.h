@@ -4,11 +4,14 @@
 #define NEREID_CLI_MESSAGES_H
 
 #include <stdarg.h>
+#include <stdbool.h>
 
 /* A message without a place. */
 void message_print(const char *severity, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 void message_vprint(const char *severity, const char *fmt, va_list ap);
+/* Are messages objects of JSON (NEREID_DIAGNOSTICS, docs/diagnostics.md)? */
+bool message_is_json(void);
 /* A text of the API.  If it ends in a newline it consists of diagnostics, which say themselves how
  * severe they are. */
 void message_show(const char *severity, const char *text);

@@ -6,6 +6,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "cli/messages.h"
+
 /* ---- the line ---- */
 
 static int columns(void) {
@@ -14,7 +16,7 @@ static int columns(void) {
 }
 
 void progress_show(const char *line) {
-  if (!isatty(STDERR_FILENO)) return;
+  if (!isatty(STDERR_FILENO) || message_is_json()) return;
   fprintf(stderr, "\r\033[K%.*s", columns() - 1, line);
   fflush(stderr);
 }
