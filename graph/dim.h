@@ -71,6 +71,8 @@ Dim dim_sub(Dims *d, Dim a, Dim b);
 Dim dim_mul(Dims *d, Dim a, Dim b);
 /* b is not 0. */
 Dim dim_floordiv(Dims *d, Dim a, Dim b);
+/* The same where b is no 0, whatever its symbols' ranges say: (a * b) // a is b. */
+Dim dim_quotient(Dims *d, Dim a, Dim b);
 Dim dim_mod(Dims *d, Dim a, Dim b);
 Dim dim_max(Dims *d, Dim a, Dim b);
 Dim dim_min(Dims *d, Dim a, Dim b);

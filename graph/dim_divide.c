@@ -309,6 +309,14 @@ Dim dim_floordiv(Dims *d, Dim a, Dim b) {
   return dim_known(d, OP_FLOORDIV, a, b, defined_floordiv);
 }
 
+Dim dim_quotient(Dims *d, Dim a, Dim b) {
+  size_t before = d->assumed.len;
+  assume_not_zero(d, b);
+  Dim q = dim_floordiv(d, a, b);
+  unassume(d, before);
+  return q;
+}
+
 Dim dim_mod(Dims *d, Dim a, Dim b) {
   if (a->kind == DIM_HUGE || b->kind == DIM_HUGE || dim_is(b, 0)) return d->huge;
   if (dim_is_int(a) && dim_is_int(b))

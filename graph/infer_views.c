@@ -24,7 +24,7 @@ static void fill_one(Infer *in, const Dim *from, uint32_t nfrom, Dim *sizes, uin
   cancel(in, a, nfrom, b, n);
   Dim all = infer_product(in, a, nfrom), rest = infer_product(in, b, n);
   bool fits = !dim_is(rest, 0);
-  if (fits) sizes[hole] = dim_floordiv(in->g->dims, all, rest);
+  if (fits) sizes[hole] = dim_quotient(in->g->dims, all, rest);
   if (!fits || (dim_is_int(all) && dim_is_int(rest) && all->value % rest->value))
     infer_fail(in, E_GRAPH_RESHAPE, infer_shape_text(in, from, nfrom), infer_shape_text(in, b, n));
 }

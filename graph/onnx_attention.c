@@ -130,7 +130,7 @@ static Node *spelled_out(OnnxCall *c, const Heads *h) {
   set_products(c, x, mode, 1);
   if (bias) x = build_add(b, x, bias);
   set_products(c, x, mode, 2);
-  x = build_with(b, "aten.softmax.int", x, build_int(b, -1));
+  x = build_with(b, "aten._safe_softmax.default", x, build_int(b, -1));
   set_products(c, x, mode, 3);
   return build_op2(b, "aten.matmul.default", x, shared(b, h, h->value));
 }

@@ -187,5 +187,6 @@ void onnx_op_lp_normalization(OnnxCall *c) {
   Node *part = p == 1 ? build_op1(b, "aten.abs.default", x) : build_mul(b, x, x);
   Node *norm = build_sum(b, part, 1u << axis, true);
   if (p == 2) norm = build_op1(b, "aten.sqrt.default", norm);
-  onnx_set(c, 0, build_div(b, x, norm));
+  Node *zero = build_with(b, "aten.eq.Scalar", norm, build_int(b, 0));
+  onnx_set(c, 0, build_where(b, zero, arg_float(0), arg_node(build_div(b, x, norm))));
 }

@@ -1,4 +1,5 @@
 /* Reductions, and what is normalized by them along one axis. */
+#include <math.h>
 #include <string.h>
 
 #include "graph/onnx_op.h"
@@ -29,18 +30,57 @@ static Reduction reduction(OnnxCall *c, Node *x) {
   return reduction_of(c, x, strcmp(c->op->name, "ReduceSum") ? 18 : 13);
 }
 
+/* The least number of the dtype, or the largest: what an extreme of no elements is. */
+static Arg extreme_of_none(OnnxCall *c, DType t, bool most) {
+  if (dtype_is_float(t)) return arg_float(most ? -INFINITY : INFINITY);
+  if (t == DT_I1) return arg_bool(!most);
+  unsigned bits = dtype_bits(t) - dtype_is_signed(t);
+  int64_t top = bits >= 63 ? INT64_MAX : ((int64_t)1 << bits) - 1;
+  int64_t low = dtype_is_signed(t) ? -top - 1 : 0;
+  return build_int(&c->b, most ? low : top);
+}
+
+static bool is_empty(const Node *x, uint32_t set) {
+  for (uint32_t i = 0; i < rank_of(x); i++)
+    if ((set >> i & 1) && dim_is(x->type.shape[i], 0)) return true;
+  return false;
+}
+
+/* A tensor of that number in the shape that the reduction of x has. */
+static Node *reduced_to(OnnxCall *c, Node *x, const Reduction *r, Arg number) {
+  Dim shape[GRAPH_RANK_MAX];
+  uint32_t n = 0;
+  for (uint32_t i = 0; i < rank_of(x); i++)
+    if (!(r->set >> i & 1)) shape[n++] = x->type.shape[i];
+    else if (r->keep) shape[n++] = build_const(&c->b, 1);
+  return build_full(&c->b, n, shape, number, x->type.dtype);
+}
+
 static void set_reduced(OnnxCall *c, const char *target, Node *x) {
   Reduction r = reduction(c, x);
   Node *y = build_reduce(&c->b, target, x, r.set, r.keep);
   onnx_set(c, 0, build_to(&c->b, y, onnx_type(c, 0)->dtype));
 }
 
-void onnx_op_reduce(OnnxCall *c) { set_reduced(c, c->op->target, onnx_in(c, 0)); }
+/* Of no elements, which ATen takes no extreme of; the logarithm of no sum is that of 0. */
+static bool set_empty(OnnxCall *c, Node *x, bool most) {
+  Reduction r = reduction(c, x);
+  if (!is_empty(x, r.set)) return false;
+  onnx_set(c, 0, reduced_to(c, x, &r, extreme_of_none(c, x->type.dtype, most)));
+  return true;
+}
+
+void onnx_op_reduce(OnnxCall *c) {
+  bool logarithm = !strcmp(c->op->target, "aten.logsumexp.default");
+  if (logarithm && set_empty(c, onnx_in(c, 0), true)) return;
+  set_reduced(c, c->op->target, onnx_in(c, 0));
+}
 
 /* Of booleans the largest is whether any is true. */
 void onnx_op_reduce_extreme(OnnxCall *c) {
   Node *x = onnx_in(c, 0);
   bool wide = x->type.dtype == DT_I1;
+  if (set_empty(c, x, !strcmp(c->op->target, "aten.amax.default"))) return;
   set_reduced(c, c->op->target, wide ? build_to(&c->b, x, DT_I32) : x);
 }
 
