@@ -201,7 +201,3 @@ void interp_ptr_add(Prog *p, const Inst *in) {
   merge_flags(p, in, &o, r);
   release(p, &o);
 }
-
-void interp_hint(Prog *p, const Inst *in) {
-  interp_set(p, in->op->results[0], interp_share(interp_arg(p, in, 0)));
-}

@@ -160,7 +160,7 @@ Access interp_access(const Prog *p, const Inst *in, const Val *pointers);
 
 /* ---- findings ---- */
 typedef enum {
-  FOUND_UNDEF = 1000, FOUND_WRAP, FOUND_GATHER, FOUND_ASSERT, FOUND_ASSUME, FOUND_STEP
+  FOUND_UNDEF = 1000, FOUND_WRAP, FOUND_GATHER, FOUND_ASSERT, FOUND_ASSUME, FOUND_HINT, FOUND_STEP
 } FoundKind;
 /* Counts a finding; true if it is new, and has to be described. */
 bool interp_found(Prog *p, FoundKind kind, Span at, const void *subject);

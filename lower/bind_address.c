@@ -71,14 +71,16 @@ static Affine without_index(Affine a, const NestIndex *i) {
   return a;
 }
 
-/* What divides the address, dim d left out. */
+/* A power of two that divides the address, dim d left out: by its terms, or by what the axis
+ * analysis knew of the access, hints among it. */
 static int64_t alignment(Bind *s, const NestStmt *st, int d) {
   Value v = address_of(s, &st->mems[0]);
+  int64_t known = nest_int(st, NA_width, 1) * dtype_bytes(st->type);
   if (!v.is_form) return dtype_bytes(st->type);
-  if (bind_has_rest(&v)) return nest_int(st, NA_width, 1) * dtype_bytes(st->type);
+  if (bind_has_rest(&v)) return known;
   int64_t n = form_divisor(&v.form, (DimMask)1 << d), power = n & -n;
   const NestBuffer *b = st->mems[0].buffer;
-  return b && power > b->align ? b->align : power;
+  return b ? (power > b->align ? b->align : power) : known > power ? known : power;
 }
 
 /* The register dim whose values are neighbours both in memory and in registers (sub NULL: in memory
