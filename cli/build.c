@@ -1,5 +1,6 @@
 /* nereid build: a model as a C project of its own. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "cli/commands.h"
 #include "cli/progress.h"
@@ -31,8 +32,8 @@ static const Option options[] = {
      .choices = CHOICES_MODE},
     {OPT_DTYPE, "--dtype", "T", "fp32, bf16 or fp16: of weights, inputs and the computation",
      .choices = CHOICES_DTYPE},
-    {OPT_RANGE, "--range", "SYMBOL=LO..HI",
-     "a narrower range of a size that the model leaves open", .repeats = true},
+    {OPT_RANGE, "--range", "SYMBOL=LO..HI", "a narrower range of a size that the model leaves open",
+     .repeats = true},
     {OPT_NAME, "--name", "NAME", "functions are NAME_run() ...: for programs with several models"},
     {OPT_EMBED, "--embed-weights", NULL, "weights.bin becomes part of the program"},
     {OPT_PTX, "--ptx-only", NULL, "no machine code beside the PTX, even where there is ptxas"},
@@ -78,8 +79,11 @@ static int build(Build *b) {
   b->options.nranges = b->ranges.n;
   b->options.on_progress = progress_of_tuner();
   b->build.on_message = args_on_message;
+  bool tunes = b->options.mode && !strcmp(b->options.mode, "max-autotune"); /* and tells of it */
+  Progress *p = tunes ? NULL : progress_start("building", b->source.path);
   int code = nereid_graph_open(&graph, &b->source, NULL, NULL);
   if (!code) code = nereid_graph_build(graph, &b->options, &b->build);
+  progress_stop(p);
   progress_end();
   nereid_graph_free(graph);
   return code ? args_failed(code) : STATUS_OK;

@@ -58,8 +58,8 @@ static const Option options[] = {
      "the error that is allowed, relative to the norm; 1e-4, f16 4e-3, bf16 2e-2"},
     {OPT_DTYPE, "--dtype", "T", "fp32, bf16 or fp16: casts weights and float inputs on load",
      .choices = CHOICES_DTYPE},
-    {OPT_RANGE, "--range", "SYMBOL=LO..HI",
-     "a narrower range of a size that the model leaves open", .repeats = true},
+    {OPT_RANGE, "--range", "SYMBOL=LO..HI", "a narrower range of a size that the model leaves open",
+     .repeats = true},
     {OPT_REWRITE, "--rewrite", "RULES.py", "rewrite rules of one's own", .repeats = true},
     {OPT_EXPLAIN, "--explain", NULL,
      "says what each kernel does, and at least takes; with inputs or --time, what it took"},
@@ -192,8 +192,10 @@ static int print_run(const Graphs *g, PrintRun *print, const char *path) {
 }
 
 static int run_once(const Graphs *g) {
+  Progress *p = progress_start("running", g->source.path);
   int code = nereid_executable_run(g->e, g->in, g->ninputs, g->out, g->noutputs, NULL);
   if (!code) code = nereid_device_sync(g->device);
+  progress_stop(p);
   return code ? args_failed(code) : STATUS_OK;
 }
 
@@ -211,7 +213,10 @@ static int run_model(Graphs *g) {
   int status = launch_device(&g->device, g->device_name);
   if (status) return status;
   g->options.on_progress = progress_of_tuner();
+  bool tunes = g->options.mode && !strcmp(g->options.mode, "max-autotune"); /* and tells of it */
+  Progress *p = tunes ? NULL : progress_start("compiling", g->source.path);
   int code = nereid_executable_new(&g->e, g->graph, g->device, &g->options);
+  progress_stop(p);
   progress_end();
   status = code ? args_failed(code) : allocate(g);
   if (!status) status = graphs_make_inputs(g);

@@ -1,9 +1,12 @@
 #include "cli/progress.h"
 
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/ioctl.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "cli/messages.h"
@@ -22,6 +25,65 @@ void progress_show(const char *line) {
 }
 
 void progress_end(void) { progress_show(""); }
+
+/* ---- seconds ---- */
+
+struct Progress {
+  pthread_t thread;
+  pthread_mutex_t lock;
+  pthread_cond_t ended;
+  bool stop;
+  char what[256];
+};
+
+/* False once it is over. */
+static bool wait_until(Progress *p, const struct timespec *time) {
+  pthread_mutex_lock(&p->lock);
+  int code = 0;
+  while (!p->stop && !code) code = pthread_cond_timedwait(&p->ended, &p->lock, time);
+  bool stop = p->stop;
+  pthread_mutex_unlock(&p->lock);
+  return !stop;
+}
+
+static void *count_seconds(void *arg) {
+  Progress *p = arg;
+  char line[300];
+  struct timespec time;
+  clock_gettime(CLOCK_REALTIME, &time);
+  for (int seconds = 1;; seconds++) {
+    time.tv_sec++;
+    if (!wait_until(p, &time)) break;
+    snprintf(line, sizeof line, "%s  %d s", p->what, seconds);
+    progress_show(line);
+  }
+  return NULL;
+}
+
+Progress *progress_start(const char *what, const char *of) {
+  if (!isatty(STDERR_FILENO)) return NULL;
+  Progress *p = calloc(1, sizeof *p);
+  if (!p) return NULL;
+  snprintf(p->what, sizeof p->what, "%s %s", what, of);
+  pthread_mutex_init(&p->lock, NULL);
+  pthread_cond_init(&p->ended, NULL);
+  if (!pthread_create(&p->thread, NULL, count_seconds, p)) return p;
+  free(p);
+  return NULL;
+}
+
+void progress_stop(Progress *p) {
+  if (!p) return;
+  pthread_mutex_lock(&p->lock);
+  p->stop = true;
+  pthread_cond_signal(&p->ended);
+  pthread_mutex_unlock(&p->lock);
+  pthread_join(p->thread, NULL);
+  pthread_cond_destroy(&p->ended);
+  pthread_mutex_destroy(&p->lock);
+  free(p);
+  progress_end();
+}
 
 /* ---- a tuner's ---- */
 

@@ -9,6 +9,12 @@
 void progress_show(const char *line);
 void progress_end(void);
 
+/* While something runs that may last: after a second, "WHAT  3 s" on the terminal, each second
+ * anew.  NULL, which progress_stop() takes, where nobody would see it. */
+typedef struct Progress Progress;
+Progress *progress_start(const char *what, const char *of);
+void progress_stop(Progress *p);
+
 /* What shows how far a tuner is; it takes no context.  NULL: nobody would see it. */
 nereid_tune_progress_fn progress_of_tuner(void);
 

@@ -4,6 +4,7 @@
 
 #include "cli/commands.h"
 #include "cli/launch.h"
+#include "cli/progress.h"
 #include "cli/report.h"
 #include "cli/tuned.h"
 #include "runtime/files.h"
@@ -128,7 +129,9 @@ static int run_all(Run *r) {
   if (!status) status = request_check_args(&r->request, &r->args);
   if (!status) status = request_add_types(&r->request, &r->args, r->module);
   if (!status) status = request_finish(&r->request);
+  Progress *p = status ? NULL : progress_start("compiling", r->info->name);
   if (!status) status = launch_open(&r->launch, r->device, &r->request.api, grid);
+  progress_stop(p);
   if (!status) status = launch_place(&r->launch, &r->args);
   return status ? status : launch(r);
 }
