@@ -46,7 +46,7 @@ static void put_candidate(Text *out, const nereid_candidate *c) {
   put_us(out, "predicted_us", tune_is_predicted(c), c->predicted_us);
   put_us(out, "median_us", c->median_us > 0, c->median_us);
   put_us(out, "spread_us", tune_has_spread(c), c->spread_us);
-  text_printf(out, ", \"runs\": %d}", c->runs);
+  text_printf(out, ", \"runs\": %d, \"uncertain\": %s}", c->runs, c->uncertain ? "true" : "false");
 }
 
 void tune_json(Text *out, const TuneView *v) {

@@ -1,7 +1,8 @@
 /* A tuning as JSON:
  *
  *   {"kernel", "device", "source": "measured|records|model", "best": {...}, "candidates":
- *    [{"config": {...}, "status", "reason", "predicted_us", "median_us", "spread_us", "runs"}]}
+ *    [{"config": {...}, "status", "reason", "predicted_us", "median_us", "spread_us", "runs",
+ *     "uncertain"}]}
  *
  * Values of configurations are numbers, true, false and null where the text is one in the kernel
  * language, else strings.  What was not measured or predicted is null, and so is the spread of a

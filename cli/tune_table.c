@@ -36,6 +36,7 @@ static void print_ranking(Text *text, const TuneView *v) {
     print_us(c->predicted_us);
     printf(" %s", config_text(text, c));
     if (c->status == NEREID_TUNE_OK && *c->reason) printf("  (%s)", c->reason);
+    if (c->uncertain && c->median_us <= v->candidates[0]->median_us) printf("  (uncertain)");
     putchar('\n');
   }
   if (shown > SHOWN) printf("  ... and %d slower ones\n", shown - SHOWN);

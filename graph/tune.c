@@ -120,13 +120,20 @@ static int add_problems(Tuner *t) {
 
 /* ---- choosing ---- */
 
+/* What is taken is sure, or the step says that it is not. */
+static bool is_taken(const Candidate *c, const Candidate *best) {
+  TimeTaken of_c = search_time(c), of_best = search_time(best);
+  if (c->status != NEREID_TUNE_OK || c->median_us * WORTH > best->median_us) return false;
+  return doubt_of(&of_c) == DOUBT_NONE || doubt_of(&of_best) != DOUBT_NONE;
+}
+
 static void choose(Tuner *t, uint32_t step) {
   if (!t->of[step]) return;
   const SearchProblem *p = &t->problems.data[t->of[step] - 1];
   const Candidate *best = search_best(p->candidates, p->n);
   for (uint32_t i = 0; best && i < p->n; i++) {
     const Candidate *c = &p->candidates[i];
-    if (c->status != NEREID_TUNE_OK || c->median_us * WORTH > best->median_us) continue;
+    if (!is_taken(c, best)) continue;
     PlanStep *s = &t->plan->steps[step];
     plan_choose(s, i);
     s->measured = arena_printf(t->plan->graph->arena, "%.2f us on %s with %s", c->median_us,
@@ -173,6 +180,10 @@ static int tune_body(void *arg) {
   if (!code) code = sizes_bind_large(t->sizes, SIZE_MOST);
   if (!code) code = add_problems(t);
   if (!code && t->problems.len) code = find_best(t);
+  for (uint32_t i = 0; i < t->problems.len && !code; i++) {
+    const char *doubt = search_doubt(t->arena, &t->problems.data[i], "--mode max-autotune");
+    if (doubt) device_note(t->device, "%s", doubt);
+  }
   for (uint32_t i = 0; i < t->plan->nsteps && !code; i++) choose(t, i);
   return code;
 }

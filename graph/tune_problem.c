@@ -124,15 +124,25 @@ static const char *signature_of(const Making *m, const nereid_request *r) {
   return text.data ? text.data : "";
 }
 
-/* What is measured with its data in the cache is no measure of what is not. */
-static const char *sizes_of(const Making *m) {
+static Text print_sizes(const Making *m, bool exact) {
   Text text = text_new(m->arena);
   for (uint32_t i = 0; i < m->step->nargs; i++) {
     const StepArg *a = &m->step->args[i];
-    if (a->kind == STEP_INT) tuner_print_size(&text, a->name, m->ints[i]);
+    if (a->kind == STEP_INT) tuner_print_size(&text, a->name, m->ints[i], exact);
     if (a->kind == STEP_BUFFER)
-      tuner_print_shape(&text, a->name, m->shapes[i], (int)buffer_of(m, a)->rank);
+      tuner_print_shape(&text, a->name, m->shapes[i], (int)buffer_of(m, a)->rank, exact);
   }
+  return text;
+}
+
+static const char *shape_of(const Making *m) {
+  Text text = print_sizes(m, true);
+  return text.data ? text.data : "";
+}
+
+/* What is measured with its data in the cache is no measure of what is not. */
+static const char *sizes_of(const Making *m) {
+  Text text = print_sizes(m, false);
   text_printf(&text, "%scache=kept", text.len ? " " : "");
   return text.data;
 }
@@ -150,6 +160,7 @@ int tune_problem(SearchProblem *out, PlanKernels *k, const Sizes *sizes, const P
   *out = (SearchProblem){.kernel = kernel_of(s),
                          .signature = signature_of(&m, &candidates[0].request),
                          .sizes = sizes_of(&m),
+                         .shape = shape_of(&m),
                          .args = measured_args(&m),
                          .nargs = (int)s->nargs,
                          .candidates = candidates,

@@ -134,6 +134,33 @@ static int open_immutable(Database *d) {
 
 typedef enum { CONNECT_EXISTING, CONNECT_CREATE, CONNECT_IMMUTABLE } ConnectMode;
 
+/* Step by step, in a transaction, unless another process does it.  Tables that it does not fit are
+ * not ours: SQLITE_CORRUPT. */
+static int upgrade(sqlite3 *db, const DatabaseKind *kind, int *version) {
+  int rc = sqlite3_exec(db, "BEGIN IMMEDIATE", NULL, NULL, NULL);
+  if (rc != SQLITE_OK) return rc;
+  rc = read_version(db, version);
+  while (rc == SQLITE_OK && *version < kind->version) {
+    rc = sqlite3_exec(db, kind->upgrades[*version - 1], NULL, NULL, NULL);
+    ++*version;
+    if (rc == SQLITE_OK) rc = run_text(db, sqlite3_mprintf("PRAGMA user_version = %d", *version));
+  }
+  if (rc == SQLITE_OK) rc = sqlite3_exec(db, "COMMIT", NULL, NULL, NULL);
+  if (rc != SQLITE_OK) sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
+  return rc == SQLITE_ERROR ? SQLITE_CORRUPT : rc;
+}
+
+/* One of an older version becomes one of this, or is read as if it were. */
+static int check_version(sqlite3 *db, const DatabaseKind *kind, int *version) {
+  int old = *version, rc = SQLITE_OK;
+  if (old < kind->version) rc = upgrade(db, kind, version);
+  if (rc == SQLITE_OK) return check_tables(db, kind);
+  if (is_damage(rc) || rc == SQLITE_BUSY) return rc;
+  rc = sqlite3_exec(db, kind->views[old - 1], NULL, NULL, NULL);
+  *version = kind->version;
+  return rc == SQLITE_ERROR ? SQLITE_CORRUPT : rc;
+}
+
 /* SQLITE_MISMATCH: it is of a newer version. */
 static int connect_once(Database *d, ConnectMode mode, int *version) {
   struct stat st;
@@ -149,7 +176,7 @@ static int connect_once(Database *d, ConnectMode mode, int *version) {
   if (rc == SQLITE_OK) rc = read_version(d->db, version);
   if (rc == SQLITE_OK && *version > d->kind->version) return SQLITE_MISMATCH;
   if (rc == SQLITE_OK && !*version) rc = make_tables(d->db, d->kind);
-  if (rc == SQLITE_OK && *version) rc = check_tables(d->db, d->kind); /* else it may be another's */
+  if (rc == SQLITE_OK && *version) rc = check_version(d->db, d->kind, version);
   if (rc == SQLITE_OK) rc = sqlite3_exec(d->db, d->kind->probe, NULL, NULL, NULL);
   if (rc == SQLITE_OK && *version != d->kind->version)
     rc = run_text(d->db, sqlite3_mprintf("PRAGMA user_version = %d", d->kind->version));

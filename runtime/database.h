@@ -19,14 +19,17 @@ enum { DATABASE_PATH = 4096 };
 
 typedef struct {
   const char *file;
-  const char *what;              /* in notes: "the cache" */
-  const char *without;           /* what holds without it: "kernels are compiled each time" */
-  int version;                   /* the greatest user_version that this program knows */
-  int busy_ms;                   /* how long one process waits for others */
-  const char *settings;          /* SQL for each connection */
-  const char *const *tables;     /* what follows CREATE TABLE; NULL ends.  In a database that says
+  const char *what;            /* in notes: "the cache" */
+  const char *without;         /* what holds without it: "kernels are compiled each time" */
+  int version;                 /* the greatest user_version that this program knows */
+  int busy_ms;                 /* how long one process waits for others */
+  const char *settings;        /* SQL for each connection */
+  const char *const *tables;   /* what follows CREATE TABLE; NULL ends.  In a database that says
                                     by its user_version that it is ours, another text is damage */
-  const char *probe;             /* a query that shows whether it can be used */
+  const char *const *upgrades; /* SQL from version i + 1 to the next; NULL: there is none older */
+  const char *const *views;    /* where that can't be written: SQL of the same effect for a reader
+                                    of version i + 1, on the connection alone */
+  const char *probe;           /* a query that shows whether it can be used */
 } DatabaseKind;
 
 typedef struct {

@@ -58,7 +58,9 @@ typedef struct {
   double bytes, flops; /* that a launch moves and computes, as the model reads it; 0: unknown */
   double median_us, spread_us; /* spread: between the quartiles; 0: not measured */
   int runs;
-  int recorded; /* the time was known from an earlier run */
+  int recorded;  /* the time was known from an earlier run */
+  int uncertain; /* it ran too seldom for a spread, its runs differ by half, or the model, which
+                    expected a fifteenth or 15 times as much, is not refuted by further runs */
 } nereid_candidate;
 
 typedef struct {
@@ -95,7 +97,8 @@ typedef struct {
 NEREID_API int nereid_tune(nereid_tuning **out, const nereid_tune_request *r);
 NEREID_API void nereid_tuning_free(nereid_tuning *t);
 NEREID_API int nereid_tuning_count(const nereid_tuning *t);
-/* The best first: those that ran by their time, then the others.  NULL past the end. */
+/* The best first: those that ran by their time, then the others.  One that is uncertain comes first
+ * only if all are.  NULL past the end. */
 NEREID_API const nereid_candidate *nereid_tuning_candidate(const nereid_tuning *t, int i);
 /* "measured", "records" (nothing had to be measured) or "model". */
 NEREID_API const char *nereid_tuning_source(const nereid_tuning *t);

@@ -1,6 +1,7 @@
 #include "runtime/progress.h"
 
 void candidate_show(nereid_candidate *out, const Candidate *c, const Config *config) {
+  TimeTaken t = search_time(c);
   *out = (nereid_candidate){.settings = config->settings,
                             .nsettings = config->n,
                             .status = c->status,
@@ -13,7 +14,8 @@ void candidate_show(nereid_candidate *out, const Candidate *c, const Config *con
                             .median_us = c->median_us,
                             .spread_us = c->spread_us,
                             .runs = c->runs,
-                            .recorded = c->recorded};
+                            .recorded = c->recorded,
+                            .uncertain = c->runs && doubt_of(&t) != DOUBT_NONE};
 }
 
 static void show_best(nereid_candidate *out, const Search *s, const Candidate *best, Told *told) {

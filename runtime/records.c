@@ -7,16 +7,33 @@
 #include "runtime/database.h"
 #include "runtime/tune_status.h"
 
+#define RECORD_COLUMNS                                                       \
+  "problem INTEGER NOT NULL REFERENCES problem,"                             \
+  " config TEXT NOT NULL, ir BLOB NOT NULL, version TEXT NOT NULL,"          \
+  " code BLOB NOT NULL, status TEXT NOT NULL, median_us REAL NOT NULL,"      \
+  " spread_us REAL NOT NULL, runs INTEGER NOT NULL, taken INTEGER NOT NULL," \
+  " reason TEXT NOT NULL, shape TEXT NOT NULL, predicted_us REAL NOT NULL,"  \
+  " PRIMARY KEY(problem, config, ir, version)"
+#define RECORD_TABLE "record(" RECORD_COLUMNS ") WITHOUT ROWID"
+
 static const char *const tables[] = {
     "problem(id INTEGER PRIMARY KEY NOT NULL,"
     " kernel TEXT NOT NULL, signature TEXT NOT NULL, sizes TEXT NOT NULL, device TEXT NOT NULL,"
     " driver TEXT NOT NULL, UNIQUE(kernel, signature, sizes, device, driver))",
-    "record(problem INTEGER NOT NULL REFERENCES problem,"
-    " config TEXT NOT NULL, ir BLOB NOT NULL, version TEXT NOT NULL,"
-    " code BLOB NOT NULL, status TEXT NOT NULL, median_us REAL NOT NULL,"
-    " spread_us REAL NOT NULL, runs INTEGER NOT NULL, taken INTEGER NOT NULL,"
-    " reason TEXT NOT NULL, PRIMARY KEY(problem, config, ir, version)) WITHOUT ROWID",
-    NULL};
+    RECORD_TABLE, NULL};
+
+/* From version 1, whose records did not say what they were measured of, and what was expected. */
+#define OF_VERSION_1 \
+  "SELECT problem, config, ir, version, code, status, median_us, spread_us, runs, taken, reason,"
+static const char *const upgrades[] = {
+    "ALTER TABLE record RENAME TO record_1;"
+    "CREATE TABLE " RECORD_TABLE
+    ";"
+    "INSERT INTO record " OF_VERSION_1
+    " '', 0.0 FROM record_1;"
+    "DROP TABLE record_1"};
+static const char *const views[] = {"CREATE TEMP VIEW record AS " OF_VERSION_1
+                                    " '' AS shape, 0.0 AS predicted_us FROM main.record"};
 
 /* The file has no number: what a version of the program finds there it reads, or brings into its
  * own form, and raises user_version; an older one then leaves it alone.  A minute is what sixteen
@@ -25,10 +42,12 @@ static const DatabaseKind kind = {
     .file = "records.db",
     .what = "the database of records",
     .without = "what is measured is not kept",
-    .version = 1,
+    .version = 2,
     .busy_ms = 60000,
     .settings = "PRAGMA synchronous = FULL; PRAGMA cell_size_check = ON",
     .tables = tables,
+    .upgrades = upgrades,
+    .views = views,
     .probe = "SELECT count(*) FROM record JOIN problem ON problem = id WHERE problem = 0",
 };
 
@@ -59,7 +78,7 @@ int nereid_records_describe(char *out, size_t size) {
 /* ---- rows ---- */
 
 /* The columns of a record in the order of all statements below. */
-#define COLUMNS "code, status, median_us, spread_us, runs, taken, reason"
+#define COLUMNS "code, status, median_us, spread_us, runs, taken, reason, shape, predicted_us"
 
 static const char *text_at(sqlite3_stmt *s, int column) {
   const char *text = (const char *)sqlite3_column_text(s, column);
@@ -83,6 +102,8 @@ static bool take_values(sqlite3_stmt *s, int at, Record *r) {
   r->runs = runs == (int)runs ? (int)runs : -1;
   r->taken = sqlite3_column_int64(s, at + 5);
   r->reason = text_at(s, at + 6);
+  r->shape = text_at(s, at + 7);
+  r->predicted_us = sqlite3_column_double(s, at + 8);
   return tune_status_read(&r->status, text_at(s, at + 1)) && record_is_valid(r);
 }
 
@@ -139,6 +160,7 @@ static void take_row(Getting *g) {
   Record r = {.ir = key_at(g->statement, 6)};
   if (!take_values(g->statement, 8, &r)) return;
   r.reason = copy_at(g, 14);
+  r.shape = copy_at(g, 15);
   r.problem =
       g->problem ? g->problem : problem_at(g, g->out->len ? vec_last(g->out).problem : NULL);
   r.config = copy_at(g, 5);
@@ -191,7 +213,7 @@ static const char *const texts[STATEMENTS] = {
                     " WHERE problem = ?1 AND config = ?2 AND ir = ?3 AND version = ?4",
     [PUT_RECORD] = "INSERT OR REPLACE INTO record(problem, config, ir, version, " COLUMNS
                    ")"
-                   " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
+                   " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
 };
 
 typedef struct {
@@ -256,6 +278,8 @@ static int write_record(Putting *p, const Record *r) {
   sqlite3_bind_int(s, 9, r->runs);
   sqlite3_bind_int64(s, 10, r->taken);
   bind_text(s, 11, r->reason);
+  bind_text(s, 12, r->shape);
+  sqlite3_bind_double(s, 13, r->predicted_us);
   int rc = step(s);
   return rc == SQLITE_DONE ? SQLITE_OK : rc;
 }

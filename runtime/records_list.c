@@ -3,13 +3,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/doubt.h"
 #include "runtime/records.h"
+
+bool record_is_sure(const Record *r) {
+  TimeTaken t = {r->median_us, r->spread_us, r->runs, r->predicted_us};
+  return r->status == NEREID_TUNE_OK && doubt_of(&t) == DOUBT_NONE;
+}
 
 bool record_is_valid(const Record *r) {
   static const int64_t LAST = 253402300799; /* of the year 9999 */
   if ((unsigned)r->status >= NEREID_TUNE_PRUNED || r->runs < 0) return false;
-  if (!isfinite(r->median_us) || !isfinite(r->spread_us)) return false;
-  if (signbit(r->median_us) || signbit(r->spread_us)) return false;
+  const double us[] = {r->median_us, r->spread_us, r->predicted_us};
+  for (size_t i = 0; i < sizeof us / sizeof *us; i++)
+    if (!isfinite(us[i]) || signbit(us[i])) return false;
   if (r->status == NEREID_TUNE_OK && (r->median_us == 0 || r->runs == 0)) return false;
   return r->taken >= 0 && r->taken <= LAST;
 }
@@ -36,13 +43,16 @@ int record_compare_keys(const Record *a, const Record *b) {
 
 int record_compare(const Record *a, const Record *b) {
   int c = (b->status == NEREID_TUNE_WRONG) - (a->status == NEREID_TUNE_WRONG);
+  if (!c) c = record_is_sure(b) - record_is_sure(a);
   if (!c) c = COMPARE(b->runs, a->runs);
   if (!c) c = COMPARE(b->taken, a->taken);
   if (!c) c = COMPARE(a->median_us, b->median_us);
   if (!c) c = COMPARE(a->spread_us, b->spread_us);
+  if (!c) c = COMPARE(a->predicted_us, b->predicted_us);
   if (!c) c = COMPARE(a->status, b->status);
   if (!c) c = memcmp(a->code.bytes, b->code.bytes, sizeof a->code.bytes);
-  return c ? c : strcmp(a->reason, b->reason);
+  if (!c) c = strcmp(a->reason, b->reason);
+  return c ? c : strcmp(a->shape, b->shape);
 }
 
 static int by_key(const void *a, const void *b) {
@@ -68,6 +78,13 @@ void records_sort(RecordList *l) {
 
 void records_rank(RecordList *l) {
   if (l->len) qsort(l->data, l->len, sizeof *l->data, by_rank);
+}
+
+const Record *records_best(const RecordList *l) {
+  const Record *first = l->len && l->data[0].status == NEREID_TUNE_OK ? l->data : NULL;
+  for (size_t i = 0; i < l->len; i++)
+    if (record_is_sure(&l->data[i])) return &l->data[i];
+  return first;
 }
 
 /* ---- finding ---- */

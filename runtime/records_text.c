@@ -1,12 +1,13 @@
 /* Records as text, by the lexical rules of lang/irtext.h:
  *
- *   nereid records 1
+ *   nereid records 2
  *   problem kernel "k" signature "*f32, i32" sizes "n=4096" device "NVIDIA H200" driver "12080"
  *     config "BLOCK=64 num_warps=4" ok median 612.35 spread 3.25 runs 20
  *       taken "2026-11-22T03:10:00Z" ir "00112233445566778899aabbccddeeff" version "0.1.0"
- *       code "00112233445566778899aabbccddeeff" reason ""
+ *       code "00112233445566778899aabbccddeeff" reason "" shape "n=4000" predicted 580.5
  *
- * where a record stands on one line.  Fields have this order, and none is left out. */
+ * where a record stands on one line.  Fields have this order, and none is left out; format 1 had no
+ * shape and no prediction. */
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -17,7 +18,7 @@
 #include "runtime/records.h"
 #include "runtime/tune_status.h"
 
-enum { FORMAT = 1, HASH_DIGITS = 32, TIME_SIZE = 32 };
+enum { FORMAT = 2, HASH_DIGITS = 32, TIME_SIZE = 32 };
 
 /* ---- hashes and times ---- */
 
@@ -97,6 +98,8 @@ static void print_record(Text *out, const Record *r) {
   print_string(out, "version", r->version);
   print_hash_field(out, "code", &r->code);
   print_string(out, "reason", r->reason);
+  print_string(out, "shape", r->shape);
+  print_number(out, "predicted", r->predicted_us);
   text_puts(out, "\n");
 }
 
@@ -162,8 +165,8 @@ static const RecordProblem *read_problem(IrReader *r) {
   return p;
 }
 
-static Record read_record(IrReader *r, const RecordProblem *p) {
-  Record out = {.problem = p};
+static Record read_record(IrReader *r, const RecordProblem *p, int64_t format) {
+  Record out = {.problem = p, .shape = ""};
   out.config = read_string(r, "config");
   Span at = ir_peek(r)->span;
   out.status = read_status(r);
@@ -176,27 +179,32 @@ static Record read_record(IrReader *r, const RecordProblem *p) {
   out.version = read_string(r, "version");
   out.code = read_hash(r, "code");
   out.reason = read_string(r, "reason");
+  if (format > 1) {
+    out.shape = read_string(r, "shape");
+    out.predicted_us = read_number(r, "predicted");
+  }
   if (!r->failed && !record_is_valid(&out)) ir_error(r, at, E_RUN_RECORDS_OK);
   return out;
 }
 
-static void read_head(IrReader *r) {
+static int64_t read_head(IrReader *r) {
   Span at = ir_peek(r)->span;
   if (!ir_accept(r, "nereid") || !ir_accept(r, "records")) ir_error(r, at, E_RUN_RECORDS_HEAD);
   at = ir_peek(r)->span;
   int64_t format = ir_int_in(r, 1, INT_MAX);
   if (format > FORMAT) ir_error(r, at, E_RUN_RECORDS_FORMAT, (int)format, FORMAT);
+  return format;
 }
 
 bool records_read(Arena *a, Pool *names, Diags *d, uint32_t file, RecordList *out) {
   IrReader r = ir_open(a, names, d, file, 0);
   const RecordProblem *problem = NULL;
-  read_head(&r);
+  int64_t format = read_head(&r);
   while (!r.failed && !ir_at_kind(&r, IT_END)) {
     if (ir_accept(&r, "problem")) {
       problem = read_problem(&r);
     } else if (problem && ir_at(&r, "config")) {
-      Record record = read_record(&r, problem);
+      Record record = read_record(&r, problem, format);
       if (!r.failed) vec_push(a, out, record);
     } else {
       ir_expected(&r, problem ? "`problem` or `config`" : "`problem`");

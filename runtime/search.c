@@ -5,15 +5,78 @@
 
 #include "runtime/search_rounds.h"
 
+/* ---- the best ---- */
+
+TimeTaken search_time(const Candidate *c) {
+  double predicted = c->predicted.us > 0 ? c->predicted.us : c->expected_us;
+  return (TimeTaken){c->median_us, c->spread_us, c->runs, predicted};
+}
+
+static bool is_sure(const Candidate *c) {
+  TimeTaken t = search_time(c);
+  return doubt_of(&t) == DOUBT_NONE;
+}
+
+static const Candidate *fastest(const Candidate *c, size_t n, bool sure) {
+  const Candidate *best = NULL;
+  for (size_t i = 0; i < n; i++)
+    if (c[i].status == NEREID_TUNE_OK && c[i].median_us > 0 && (!sure || is_sure(&c[i])) &&
+        (!best || c[i].median_us < best->median_us))
+      best = &c[i];
+  return best;
+}
+
+const Candidate *search_fastest(const Candidate *c, size_t n) { return fastest(c, n, false); }
+
+const Candidate *search_best(const Candidate *c, size_t n) {
+  const Candidate *sure = fastest(c, n, true);
+  return sure ? sure : search_fastest(c, n);
+}
+
+const char *search_doubt(Arena *a, const SearchProblem *p, const char *remedy) {
+  char why[128];
+  const Candidate *first = search_fastest(p->candidates, p->n);
+  if (!first || is_sure(first)) return NULL;
+  TimeTaken t = search_time(first);
+  doubt_print(why, sizeof why, &t);
+  bool taken = search_best(p->candidates, p->n) == first;
+  return arena_printf(a, taken ? N_TUNE_UNSURE : N_TUNE_PASSED_OVER, p->kernel, first->config,
+                      first->median_us, why, remedy);
+}
+
+/* ---- what is known before ---- */
+
 static bool is_open(const SearchProblem *p) {
   for (size_t i = 0; i < p->n; i++)
     if (!p->candidates[i].known) return true;
   return false;
 }
 
+/* What wins by records alone, and is doubtful, is not known. */
+static void reopen(SearchProblem *p) {
+  const Candidate *best;
+  while ((best = search_fastest(p->candidates, p->n)) && best->recorded && !is_sure(best)) {
+    Candidate *c = &p->candidates[best - p->candidates];
+    c->before = search_time(c);
+    c->reopened = true;
+    c->known = c->recorded = false;
+    c->median_us = c->spread_us = c->runs = 0;
+  }
+}
+
+/* Nothing new was found out of it: what records say is all there is. */
+static void take_back(Candidate *c) {
+  if (!c->reopened || c->runs || c->status != NEREID_TUNE_OK) return;
+  c->known = c->recorded = true;
+  c->median_us = c->before.median_us;
+  c->spread_us = c->before.spread_us;
+  c->runs = c->before.runs;
+}
+
 /* Of what is known, the best is the witness of the rest; what can't win against it is done. */
 static void set_out(SearchProblem *p) {
-  const Candidate *known = search_best(p->candidates, p->n);
+  reopen(p);
+  const Candidate *known = search_fastest(p->candidates, p->n);
   if (!known) return;
   p->candidates[known - p->candidates].witness = true;
   for (size_t i = 0; i < p->n; i++) {
@@ -56,6 +119,7 @@ static int run_all(SearchWork *w) {
 static void mark_rest(SearchProblem *p, const char *reason) {
   for (size_t i = 0; i < p->n; i++) {
     Candidate *c = &p->candidates[i];
+    take_back(c);
     if (c->known || c->status != NEREID_TUNE_OK || c->runs) continue;
     c->status = NEREID_TUNE_PRUNED;
     c->reason = reason;
@@ -76,13 +140,4 @@ int search_run(Search *s) {
     mark_rest(p, code || p->failure ? E_TUNE_UNMEASURED : E_TUNE_TIME_UP);
   }
   return code;
-}
-
-const Candidate *search_best(const Candidate *c, size_t n) {
-  const Candidate *best = NULL;
-  for (size_t i = 0; i < n; i++)
-    if (c[i].status == NEREID_TUNE_OK && c[i].median_us > 0 &&
-        (!best || c[i].median_us < best->median_us))
-      best = &c[i];
-  return best;
 }

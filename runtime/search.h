@@ -7,6 +7,9 @@
  * fewer are left the more (successive halving), until those that can't be told apart from the best
  * have been run some hundred times.  Meanwhile candidates of later problems compile.
  *
+ * A winner whose time is doubtful (runtime/doubt.h) is measured again, also if it comes from
+ * records, until it is not, or another one wins.
+ *
  * Candidates whose code is the same are measured once, and those that the model knows to be slower
  * than what was measured, not at all. */
 #ifndef NEREID_RUNTIME_SEARCH_H
@@ -14,6 +17,7 @@
 
 #include "lower/estimate.h"
 #include "runtime/cache.h"
+#include "runtime/doubt.h"
 #include "runtime/measurer.h"
 #include "runtime/nereid_tune.h"
 
@@ -30,17 +34,21 @@ typedef struct {
   const char *reason; /* in the search's arena */
   double median_us, spread_us;
   int runs;
-  bool known;    /* a time known before is not measured again */
-  bool recorded; /* known from records */
-  bool witness;  /* it is known, and run once more for its results */
-  bool passing;  /* it failed for the machine's sake, and may not the next time */
-  CacheKey ir;   /* of its tile IR; zeros: there is none */
-  CacheKey code; /* of what it was compiled to; zeros: nothing */
+  double expected_us; /* what records say was predicted; 0: nothing */
+  bool known;         /* a time known before is not measured again */
+  bool recorded;      /* known from records */
+  bool reopened;      /* what records say of it is doubtful: it is measured again */
+  TimeTaken before;   /* what they say */
+  bool witness;       /* it is known, and run once more for its results */
+  bool passing;       /* it failed for the machine's sake, and may not the next time */
+  CacheKey ir;        /* of its tile IR; zeros: there is none */
+  CacheKey code;      /* of what it was compiled to; zeros: nothing */
 } Candidate;
 
 /* A kernel with its arguments, and its candidates. */
 typedef struct {
   const char *kernel, *signature, *sizes; /* what records call it (runtime/records.h) */
+  const char *shape;                      /* the sizes themselves */
   const MeasuredArg *args;
   int nargs;
   Candidate *candidates;
@@ -69,7 +77,15 @@ typedef struct {
 /* Fills in what it found out about each candidate; that none of them runs is no failure.  Fails
  * where nothing can be measured at all. */
 int search_run(Search *s);
-/* The fastest; NULL: none runs.  Of equals the first. */
+/* The fastest of those whose time is to be trusted, else the fastest; NULL: none runs.  Of equals
+ * the first. */
 const Candidate *search_best(const Candidate *candidates, size_t n);
+/* The fastest, be it as doubtful as it may. */
+const Candidate *search_fastest(const Candidate *candidates, size_t n);
+/* What is to be known of a candidate's time (runtime/doubt.h). */
+TimeTaken search_time(const Candidate *c);
+/* A line on the fastest where its time is doubtful, with what the user may run to know more; NULL:
+ * it is not. */
+const char *search_doubt(Arena *a, const SearchProblem *p, const char *remedy);
 
 #endif

@@ -26,6 +26,7 @@ typedef struct {
   SearchProblem *problem;
   Item *items;
   bool any;                 /* one was measured */
+  bool confirming;          /* a slow run tells as much as a fast one */
   bool patient;             /* the model is not believed about how long one takes */
   double best_us;           /* so far; 0: none */
   double best_predicted_us; /* what the model says of that one; 0: nothing */
@@ -100,7 +101,7 @@ static void time_out(State *s, Item *item, bool cut) {
 
 static int measure(State *s, Item *item, int runs) {
   Measured m;
-  double limit_us = s->best_us > 0 ? 3 * s->best_us : 1e18;
+  double limit_us = s->best_us > 0 && !s->confirming ? 3 * s->best_us : 1e18;
   double wanted = patience_wanted(item->candidate, runs, s->best_us, s->patient);
   double seconds = patience_left(s->work->search, wanted);
   int code = measurer_run(s->work->measurer, &item->trial, runs, limit_us, seconds, &m);
@@ -239,7 +240,7 @@ static void mark_wrong(State *s) {
     if (item->n && item->candidate->status == NEREID_TUNE_OK && item->answer != right)
       fail(s, item, NEREID_TUNE_WRONG, E_TUNE_WRONG);
   }
-  const Candidate *best = search_best(s->problem->candidates, s->problem->n);
+  const Candidate *best = search_fastest(s->problem->candidates, s->problem->n);
   s->best_us = best ? best->median_us : 0;
 }
 
@@ -282,6 +283,29 @@ static int further_rounds(State *s) {
   return code;
 }
 
+/* ---- a winner that is to be trusted ---- */
+
+static Item *item_of(const State *s, const Candidate *c) {
+  return c ? &s->items[c - s->problem->candidates] : NULL;
+}
+
+/* Where noise made the first one, the next may take its place, and is as doubtful. */
+static int confirm(State *s) {
+  enum { ATTEMPTS_MOST = 12 };
+  int code = 0;
+  s->confirming = true;
+  for (int i = 0; i < ATTEMPTS_MOST && !code && !time_is_up(s); i++) {
+    Item *best = item_of(s, search_fastest(s->problem->candidates, s->problem->n));
+    if (!best || !best->n) break;
+    TimeTaken t = search_time(best->candidate);
+    if (doubt_of(&t) == DOUBT_NONE) break;
+    s->best_us = best->candidate->median_us;
+    code = measure(s, best, patience_runs(s->work->search, best->candidate, doubt_runs(&t)));
+    if (!code) report(s, false);
+  }
+  return code;
+}
+
 /* ---- all of it ---- */
 
 static void copy_same(State *s) {
@@ -303,7 +327,7 @@ static void open_items(State *s) {
     s->items[i] = (Item){.candidate = &s->problem->candidates[i], .answer = -1, .same_as = -1};
     s->items[i].trial.id = (int)i;
   }
-  const Candidate *known = search_best(s->problem->candidates, s->problem->n);
+  const Candidate *known = search_fastest(s->problem->candidates, s->problem->n);
   s->best_us = known ? known->median_us : 0;
   s->best_predicted_us = known ? known->predicted.us : 0;
 }
@@ -316,6 +340,7 @@ static int run_rounds(State *s) {
   if (!code && s->best_us <= 0) code = try_again(s);
   if (!code) mark_wrong(s);
   if (!code) code = further_rounds(s);
+  if (!code) code = confirm(s);
   if (!code) copy_same(s);
   return code;
 }

@@ -92,6 +92,16 @@ static double roof_of(const Tuning *t) {
   return r->operations;
 }
 
+/* What others would choose by the records: the fastest that is not uncertain. */
+static void put_sure_first(nereid_tuning *t) {
+  size_t i = 0;
+  while (i < t->n && t->candidates[i]->status == NEREID_TUNE_OK && t->candidates[i]->uncertain) i++;
+  if (i == t->n || t->candidates[i]->status != NEREID_TUNE_OK) return;
+  const nereid_candidate *sure = t->candidates[i];
+  memmove(t->candidates + 1, t->candidates, i * sizeof *t->candidates);
+  t->candidates[0] = sure;
+}
+
 static void make_results(const Tuning *t, nereid_tuning *out) {
   out->n = t->configs.len;
   nereid_candidate *all = ARENA_ARRAY(out->arena, nereid_candidate, out->n);
@@ -102,6 +112,7 @@ static void make_results(const Tuning *t, nereid_tuning *out) {
     out->candidates[i] = &all[i];
   }
   qsort(out->candidates, out->n, sizeof *out->candidates, faster_first);
+  put_sure_first(out);
   out->source = source_of(t);
   out->bandwidth = t->rates.bandwidth;
   out->flops = roof_of(t);
@@ -138,6 +149,11 @@ static int none_runs(const nereid_tuning *o) {
   }
   if (count_of(o, NEREID_TUNE_FAULT)) text_printf(&text, "\n  hint: %s", H_TUNE_CHECK);
   return error_set(NEREID_E_KERNEL, E_TUNE_NONE, o->kernel, text.data);
+}
+
+static void tell_doubt(const nereid_tuning *o, Tuning *t) {
+  const char *doubt = search_doubt(o->arena, &t->found, "`nereid tune`");
+  if (doubt && !t->request->model_only) on_note(t, doubt);
 }
 
 /* Where no answer has a majority, the best is right by chance. */
@@ -200,6 +216,7 @@ static int finish_body(void *arg) {
   make_results(f->tuning, f->out);
   const nereid_candidate *best = nereid_tuning_candidate(f->out, 0);
   tell_disagreement(f->out, f->tuning);
+  tell_doubt(f->out, f->tuning);
   bool measures = !f->tuning->request->model_only && !f->tuning->request->records_only;
   bool chosen = best && !measures && best->status == NEREID_TUNE_PRUNED;
   return chosen || (best && best->status == NEREID_TUNE_OK) ? 0 : none_runs(f->out);

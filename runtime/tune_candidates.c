@@ -12,18 +12,24 @@ static const char *signature_of(const Tuning *t) {
   return text.data;
 }
 
-static void print_sizes(Text *out, const Argument *a) {
+static void print_sizes(Text *out, const Argument *a, bool exact) {
   nereid_value_kind k = nereid_value_get_kind(a->value);
   nereid_tensor tensor;
   if (k == NEREID_VALUE_INT || k == NEREID_VALUE_BOOL)
-    tuner_print_size(out, a->name, nereid_value_int(a->value));
+    tuner_print_size(out, a->name, nereid_value_int(a->value), exact);
   else if (k == NEREID_VALUE_ARRAY && !nereid_value_tensor(&tensor, a->value))
-    tuner_print_shape(out, a->name, tensor.shape, tensor.ndim);
+    tuner_print_shape(out, a->name, tensor.shape, tensor.ndim, exact);
+}
+
+static const char *shape_of(const Tuning *t) {
+  Text text = text_new(t->arena);
+  for (int i = 0; i < t->problem.args.len; i++) print_sizes(&text, &t->problem.args.data[i], true);
+  return text.data ? text.data : "";
 }
 
 static const char *sizes_of(const Tuning *t) {
   Text text = text_new(t->arena);
-  for (int i = 0; i < t->problem.args.len; i++) print_sizes(&text, &t->problem.args.data[i]);
+  for (int i = 0; i < t->problem.args.len; i++) print_sizes(&text, &t->problem.args.data[i], false);
   text_printf(&text, "%sgrid=%s", text.len ? " " : "", t->problem.grid);
   return text.data;
 }
@@ -38,6 +44,7 @@ void tune_name(Tuning *t) {
   t->found.kernel = t->problem.info->name;
   t->found.signature = signature_of(t);
   t->found.sizes = sizes_of(t);
+  t->found.shape = shape_of(t);
 }
 
 /* ---- candidates ---- */

@@ -71,8 +71,8 @@ int tuner_choose(Search *s);
 
 /* ---- how records call sizes ---- */
 
-/* As classes: "n=4096 x=[1024,64]". */
-void tuner_print_size(Text *out, const char *name, int64_t v);
-void tuner_print_shape(Text *out, const char *name, const int64_t *shape, int rank);
+/* "n=4096 x=[1024,64]": their classes, or themselves. */
+void tuner_print_size(Text *out, const char *name, int64_t v, bool exact);
+void tuner_print_shape(Text *out, const char *name, const int64_t *shape, int rank, bool exact);
 
 #endif

@@ -21,13 +21,14 @@ static int64_t size_class(int64_t v) {
   return up > INT64_MAX ? v : v < 0 ? -(int64_t)up : (int64_t)up;
 }
 
-void tuner_print_size(Text *out, const char *name, int64_t v) {
-  text_printf(out, "%s%s=%" PRId64, out->len ? " " : "", name, size_class(v));
+void tuner_print_size(Text *out, const char *name, int64_t v, bool exact) {
+  text_printf(out, "%s%s=%" PRId64, out->len ? " " : "", name, exact ? v : size_class(v));
 }
 
-void tuner_print_shape(Text *out, const char *name, const int64_t *shape, int rank) {
+void tuner_print_shape(Text *out, const char *name, const int64_t *shape, int rank, bool exact) {
   text_printf(out, "%s%s=[", out->len ? " " : "", name);
-  for (int i = 0; i < rank; i++) text_printf(out, "%s%" PRId64, i ? "," : "", size_class(shape[i]));
+  for (int i = 0; i < rank; i++)
+    text_printf(out, "%s%" PRId64, i ? "," : "", exact ? shape[i] : size_class(shape[i]));
   text_puts(out, "]");
 }
 
@@ -110,6 +111,7 @@ static void take_record(Candidate *c, const Record *r) {
   c->median_us = r->median_us;
   c->spread_us = r->spread_us;
   c->runs = r->runs;
+  c->expected_us = r->predicted_us;
 }
 
 static const Record *find_record(const Memory *m, const MemoryEntry *e, const CacheKey *code) {
@@ -196,7 +198,8 @@ void tuner_recall(Search *s, Memory *m) {
 
 /* ---- remembering ---- */
 
-static Record record_of(const Memory *m, const MemoryEntry *e) {
+static Record record_of(const Search *s, const Memory *m, const MemoryEntry *e) {
+  const char *shape = s->problems[e->problem].shape;
   const Candidate *c = e->candidate;
   return (Record){.problem = &m->problems[e->problem],
                   .config = c->config,
@@ -208,6 +211,8 @@ static Record record_of(const Memory *m, const MemoryEntry *e) {
                   .median_us = c->median_us,
                   .spread_us = c->spread_us,
                   .runs = c->runs,
+                  .shape = shape ? shape : "",
+                  .predicted_us = timing_rounded(c->predicted.us),
                   .taken = time(NULL)};
 }
 
@@ -226,7 +231,7 @@ void tuner_remember(Search *s, Memory *m) {
     const Candidate *c = e->candidate;
     bool found_out = !c->recorded && !c->passing && c->status != NEREID_TUNE_PRUNED;
     if (!has_key(&c->ir) || !(found_out || e->by_code)) continue;
-    Record r = found_out ? record_of(m, e) : copy_for_version(e);
+    Record r = found_out ? record_of(s, m, e) : copy_for_version(e);
     vec_push(s->arena, &list, r);
   }
   if (!list.len) return;

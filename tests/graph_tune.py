@@ -140,6 +140,18 @@ def check_devices(machine, model):
         check(told == {device}, f"{model.name}: {device} shall decide, not {told}")
 
 
+def check_doubt(machine, model):
+    """A project says of which kernels the records are uncertain."""
+    text = re.sub(r'( ok median \S+ spread \S+ runs) \d+', r"\1 2", machine.records("tuned"))
+    file = machine.folder / "doubt.records"
+    file.write_text(text)
+    machine.nereid("records", "import", file, NEREID_CACHE_DIR=str(machine.folder / "doubt"))
+    plan, _, messages = built(machine, model, "sm_90a", "doubt", NEREID_LIBCUDA="/none")
+    told = re.findall(r"the best time of kernel (\w+) is uncertain: .* took .* us, but it was "
+                      r"measured in 2 runs; --mode max-autotune measures it again", messages)
+    check(told and len(told) == messages.count("\n"), f"{model.name}: no word: {messages}")
+
+
 def check_measured(machine, model):
     """Mode max-autotune of a project measures on the GPU that is here, if it is of the target."""
     found = [built(machine, model, target, "measured", mode="max-autotune", FAKE_CUDA="cost=1")
@@ -220,6 +232,7 @@ def main():
             check_built(machine, ROOT / "models" / name, default, tuned)
             if name == "hf_bert":
                 check_devices(machine, ROOT / "models" / name)
+                check_doubt(machine, ROOT / "models" / name)
                 check_measured(machine, ROOT / "models" / name)
             grid = grid_to_plant(default, tuned)
             planted += grid is not None

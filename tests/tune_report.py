@@ -21,7 +21,8 @@ BUILD = pathlib.Path(os.environ.get("NEREID_BUILD", HERE.parent / "build"))
 PROGRAM = BUILD / "tests/unit/tune_report"
 CASES = ("matmul", "hostile", "model", "nothing")
 STATUSES = ("ok", "compile", "resources", "timeout", "fault", "wrong", "pruned")
-KEYS = ["config", "status", "reason", "predicted_us", "median_us", "spread_us", "runs"]
+KEYS = ["config", "status", "reason", "predicted_us", "median_us", "spread_us", "runs",
+        "uncertain"]
 
 
 def made(form, case):

@@ -2,7 +2,8 @@
 #ifndef NEREID_LANG_MESSAGES_TUNE_H
 #define NEREID_LANG_MESSAGES_TUNE_H
 
-#define E_TUNE_WORKER_BUILD "the program that measures is of another version than %s: " \
+#define E_TUNE_WORKER_BUILD                                   \
+  "the program that measures is of another version than %s: " \
   "let NEREID_PROGRAM name one of this version"
 #define E_TUNE_WORKER_START "the process that measures could not be started: %s"
 #define E_TUNE_WORKER_SIGNAL "the process that measures was ended: %s"
@@ -24,9 +25,19 @@
 #define E_TUNE_SPACE_LARGE "the space has more than %d configurations: narrow it"
 #define E_TUNE_NONE "no configuration of kernel %s runs:%s"
 #define H_TUNE_CHECK "`nereid run` with --device interp finds accesses out of bounds and conflicts"
-#define N_TUNE_DISAGREE "%d of %d configurations of kernel %s gave other results than the best: " \
+#define N_TUNE_DISAGREE                                                     \
+  "%d of %d configurations of kernel %s gave other results than the best: " \
   "it may depend on them, or race; " H_TUNE_CHECK
-#define N_TUNE_ALONE "kernels are measured in this process, where one that hangs or faults ends " \
+#define N_TUNE_FEW "it was measured in %d run%s"
+#define N_TUNE_WIDE "half of its runs lie %.0f%% apart"
+#define N_TUNE_FAR "the model expects %.4g us"
+#define N_TUNE_UNSURE                                                            \
+  "the best time of kernel %s is uncertain: %s took %.4g us, but %s; %s measures it again"
+#define N_TUNE_PASSED_OVER                                               \
+  "of kernel %s, %s may be faster than what is taken: it took %.4g us, " \
+  "but %s; %s measures it again"
+#define N_TUNE_ALONE                                                           \
+  "kernels are measured in this process, where one that hangs or faults ends " \
   "all: the program nereid was not found; NEREID_PROGRAM can name it"
 
 #endif

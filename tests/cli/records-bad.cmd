@@ -3,7 +3,7 @@ export NEREID_CACHE_DIR="$TMP/cache"
 try() { sed "$2" ../records/$1.records > "$TMP/x.records"; (cd "$TMP" && nereid records import x.records); echo $?; }
 try one 's/nereid records/nereid records of mine/'
 try one '1d'
-try one 's/records 1/records 2/'
+try one 's/records 1/records 3/'
 try one 's/^problem/problems/'
 try one '/^problem kernel "add"/d'
 try one 's/ timeout / late /'

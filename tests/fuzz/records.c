@@ -6,6 +6,8 @@
 
 static const char *const corpus[] = {"tests/records/*", "tests/fuzz/records/*", NULL};
 static const char *const words[] = {"nereid records 1\n",
+                                    "nereid records 2\n",
+                                    " shape \"n=1\" predicted 1.5",
                                     "problem kernel \"k\" signature \"*f32\" sizes \"n=1\"",
                                     " device \"d\" driver \"1\"\n",
                                     "config \"B=1\"",

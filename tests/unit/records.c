@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "runtime/doubt.h"
 #include "runtime/records.h"
 #include "runtime/tool.h"
 #include "tests/unit/tally.h"
@@ -39,6 +40,7 @@ static Record record_of(const RecordProblem *p, const char *config, double us, i
                   .median_us = us,
                   .runs = runs,
                   .reason = "",
+                  .shape = "",
                   .taken = 1000};
 }
 
@@ -62,6 +64,8 @@ static Record random_record(uint64_t *state) {
   r.median_us = (double)(1 + next(state) % 1000) / 7;
   r.spread_us = next(state) % 2 ? 0 : 1e-300 * (double)next(state);
   r.taken = (int64_t)(next(state) % 4) * 84434100000;
+  r.shape = texts[next(state) % 5];
+  r.predicted_us = (double)(next(state) % 3) / 7;
   return r;
 }
 
@@ -113,6 +117,38 @@ static void test_orders(void) {
   base = other = record_of(&add, "B=1", 10, 5);
   other.median_us = 9;
   check(record_compare(&other, &base) < 0 && !record_compare(&base, &base), "the faster one");
+}
+
+/* Which time is believed. */
+static void test_doubt(Arena *a) {
+  static const struct {
+    TimeTaken t;
+    Doubt doubt;
+  } cases[] = {{{10, 1, 5, 0}, DOUBT_NONE},      {{10, 0, 4, 0}, DOUBT_FEW},
+               {{10, 5.1, 50, 0}, DOUBT_SPREAD}, {{10, 1, 5, 0.7}, DOUBT_NONE},
+               {{10, 1, 5, 0.6}, DOUBT_FAR},     {{10, 1, 5, 151}, DOUBT_FAR},
+               {{10, 1, 20, 151}, DOUBT_NONE},   {{3e5, 1, 5, 1}, DOUBT_NONE}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    char why[128];
+    doubt_print(why, sizeof why, &cases[i].t);
+    check(doubt_of(&cases[i].t) == cases[i].doubt, "a doubt");
+    check(!*why == (cases[i].doubt == DOUBT_NONE), "and its reason");
+    TimeTaken more = cases[i].t;
+    more.runs += doubt_runs(&more);
+    check(doubt_of(&more) == DOUBT_NONE || more.spread_us > 5, "that runs may end");
+  }
+  Record sure = record_of(&add, "B=1", 10, 5), doubtful = sure;
+  doubtful.runs = 50;
+  doubtful.spread_us = 9;
+  check(record_compare(&sure, &doubtful) < 0, "what is sure stays, with fewer runs");
+  RecordList l = {0};
+  vec_push(a, &l, record_of(&add, "B=1", 1, 2));
+  records_rank(&l);
+  check(records_best(&l) == l.data, "the best of what is doubtful");
+  vec_push(a, &l, record_of(&add, "B=2", 10, 5));
+  vec_push(a, &l, record_of(&add, "B=3", 11, 5));
+  records_rank(&l);
+  check(!strcmp(records_best(&l)->config, "B=2"), "the best of what is sure");
 }
 
 static void test_merging(Arena *a) {
@@ -413,7 +449,7 @@ static void test_damaged(Arena *a) {
   for (long page = 2; page < 12; page++)
     if (!fseek(f, page * 4096, SEEK_SET)) fputs("damage", f);
   fclose(f);
-  sql("PRAGMA user_version = 1"); /* so that what is in memory is not believed */
+  sql("PRAGMA user_version = 2"); /* so that what is in memory is not believed */
   Record more[] = {record_of(&add, "B=77", 9, 50), record_of(&copy, "B=1", 10, 5)};
   check(records_put(r, more, 2, NULL) && noted("was set aside as"), "damaged while it is open");
   check(count(r, NULL) == 2, "what was to be put is not lost");
@@ -459,13 +495,52 @@ static void test_newer(void) {
   Records *r = records_open(on_note, NULL);
   put(r, "B=1", 10, 5);
   records_close(r);
-  sql("PRAGMA user_version = 2; CREATE TABLE more(x)");
+  sql("PRAGMA user_version = 3; CREATE TABLE more(x)");
   r = records_open(on_note, NULL);
   check(!put(r, "B=2", 10, 5) && noted("was written by a newer version of Nereid"), "newer");
   check(!count(r, NULL) && !put(r, "B=2", 10, 5) && notes == 0, "told once");
   records_close(r);
-  sql("PRAGMA user_version = 1");
+  sql("PRAGMA user_version = 2");
   check(count_all() == 1, "and left as it is");
+}
+
+/* As the first version made them. */
+static void make_first_version(void) {
+  mkdir(getenv("NEREID_CACHE_DIR"), 0755);
+  sql("CREATE TABLE problem(id INTEGER PRIMARY KEY NOT NULL,"
+      " kernel TEXT NOT NULL, signature TEXT NOT NULL, sizes TEXT NOT NULL, device TEXT NOT NULL,"
+      " driver TEXT NOT NULL, UNIQUE(kernel, signature, sizes, device, driver));"
+      "CREATE TABLE record(problem INTEGER NOT NULL REFERENCES problem,"
+      " config TEXT NOT NULL, ir BLOB NOT NULL, version TEXT NOT NULL,"
+      " code BLOB NOT NULL, status TEXT NOT NULL, median_us REAL NOT NULL,"
+      " spread_us REAL NOT NULL, runs INTEGER NOT NULL, taken INTEGER NOT NULL,"
+      " reason TEXT NOT NULL, PRIMARY KEY(problem, config, ir, version)) WITHOUT ROWID;"
+      "PRAGMA user_version = 1;"
+      "INSERT INTO problem VALUES(1, 'add', '*f32, i32', 'n=4096', 'a device', '1');"
+      "INSERT INTO record VALUES(1, 'B=1', zeroblob(16), 'v1', zeroblob(16), 'ok', 10.0, 1.0, 5,"
+      " 1000, 'spills')");
+}
+
+static void test_older(Arena *a) {
+  RecordList l = {0};
+  use_folder("older");
+  make_first_version();
+  Records *r = records_open(on_note, NULL);
+  check(records_get(r, a, &add, &l) == RECORDS_OK && l.len == 1 && notes == 0, "an older one");
+  const Record *x = l.data;
+  check(l.len && x->runs == 5 && x->median_us == 10 && !strcmp(x->reason, "spills") && !*x->shape,
+        "has what it had, and no shape");
+  Record more = record_of(&add, "B=2", 9, 7);
+  more.shape = "n=4000";
+  more.predicted_us = 8.5;
+  l = (RecordList){0};
+  check(records_put(r, &more, 1, NULL) && count(r, &add) == 2, "and gets what is new");
+  records_close(r);
+  r = records_open(on_note, NULL);
+  records_get(r, a, &add, &l);
+  check(l.len == 2 && !strcmp(l.data->shape, "n=4000") && l.data->predicted_us == 8.5,
+        "which has shape and prediction");
+  records_close(r);
 }
 
 /* A database of somebody else's under this name. */
@@ -564,9 +639,24 @@ static int read_only(void) {
   Records *r = records_open(on_note, NULL);
   EXPECT(count(r, &add) == 1 && notes == 0);
   EXPECT(!put(r, "B=2", 10, 5) && !put(r, "B=3", 10, 5));
+  EXPECT(noted("can only be read"));
+  EXPECT(count(r, &add) == 1);
+  records_close(r);
+  return 0;
+}
+
+static int read_only_older(void) {
+  Arena *a = arena_new();
+  RecordList l = {0};
+  EXPECT(a && !be_nobody());
+  Records *r = records_open(on_note, NULL);
+  EXPECT(records_get(r, a, &add, &l) == RECORDS_OK && l.len == 1 && notes == 0);
+  EXPECT(!strcmp(l.data->config, "B=1") && !*l.data->shape);
+  EXPECT(!put(r, "B=2", 10, 5));
   EXPECT(noted("can't be used"));
   EXPECT(count(r, &add) == 1);
   records_close(r);
+  arena_free(a);
   return 0;
 }
 
@@ -610,6 +700,13 @@ static void test_limits(void) {
   unlink(path);
   in_child(read_only_empty, "a folder that can only be read");
   chmod(getenv("NEREID_CACHE_DIR"), 0755);
+  use_folder("readonly-older");
+  make_first_version();
+  chmod(getenv("NEREID_CACHE_DIR"), 0555);
+  in_child(read_only_older, "an older database in a folder that can only be read");
+  chmod(path, 0444);
+  in_child(read_only_older, "an older database that can only be read");
+  chmod(getenv("NEREID_CACHE_DIR"), 0755);
 }
 
 int main(void) {
@@ -617,6 +714,7 @@ int main(void) {
   if (!a || temp_new(&folder)) abort();
   test_orders();
   test_merging(a);
+  test_doubt(a);
   test_ranking(a);
   test_finding(a);
   test_validity();
@@ -629,6 +727,7 @@ int main(void) {
   test_damaged_tables(a);
   test_damaged_for_all();
   test_newer();
+  test_older(a);
   test_foreign();
   test_replaced();
   test_rows();
