@@ -94,6 +94,13 @@ Node *build_along(Build *b, Node *v, uint32_t axis, uint32_t rank);
 Node *build_lead(Build *b, Node *x, uint32_t rank);
 Node *build_cat(Build *b, uint32_t n, Node *const *x, uint32_t axis);
 
+/* ---- checks ---- */
+
+/* A node at the end of the graph: the run fails, naming `node`, if an element of `index` is none of
+ * 0 ... size - 1, or where they may count from the end, of -size ... size - 1.  One that is
+ * `ignore`, an integer or None, is passed over. */
+Node *build_check_index(Build *b, Node *index, Dim size, bool negative, Arg ignore, Name node);
+
 /* ---- reductions, creation ---- */
 
 /* sum.dim_IntList, amax, amin over the axes of `set`. */

@@ -165,10 +165,7 @@ static void add_check(Checker *c, Build *b, Node *index, Dim size, bool negative
   index = uncast(g, raw ? raw : index);
   Dim zero = build_const(b, 0), least = negative ? dim_sub(g->dims, zero, size) : zero;
   if (index_is_inside(g, index, least, size)) return;
-  Arg node = {.kind = ARG_STRING, .name = b->in.n->name};
-  Arg args[] = {arg_node(index), arg_dim(size), node, arg_bool(negative), ignore};
-  uint32_t nargs = ignore.kind != ARG_NONE ? 5 : negative ? 4 : 3;
-  Node *check = build(b, "nereid.check_index.default", nargs, args);
+  Node *check = build_check_index(b, index, size, negative, ignore, b->in.n->name);
   if (note(c, check)) return;
   graph_forget_name(g, check);
   graph_remove(g, check);
@@ -202,7 +199,6 @@ static void check_list(Checker *c, Build *b) {
 
 static bool visit(Checker *c, Node *n) {
   Build b = build_at(c->g, n);
-  b.before = c->g->last;
   if (setjmp(b.in.failed)) return false;
   const Row *row = taker(n);
   if (row) check_row(c, &b, row);

@@ -172,6 +172,14 @@ static Dim value_count(Build *b, const Put *p) {
   return rank_of(v) > behind ? v->type.shape[rank_of(v) - 1 - behind] : build_const(b, 1);
 }
 
+/* The numbers of the places where a mask holds; each needs one of `count` values. */
+static Node *number_of_value(Build *b, Node *mask, Dim count) {
+  Node *number = scatter_number(b, mask);
+  Arg none = build_int(b, -1); /* before the first */
+  if (!b->in.g->unchecked) build_check_index(b, number, count, false, none, b->in.n->name);
+  return number;
+}
+
 /* The n-th place takes the n-th value. */
 static Node *put_masked(Build *b, const Put *p, Node *mask, bool accumulate) {
   Rows r = rows_of(b, p->x, p->set);
@@ -181,7 +189,8 @@ static Node *put_masked(Build *b, const Put *p, Node *mask, bool accumulate) {
   if (!dim_is(count, 1)) {
     if (dim_is(count, 0)) return p->x;
     values = build(b, "aten.index_select.default",
-                   ARGS(arg_node(values), build_int(b, 0), arg_node(scatter_number(b, mask))));
+                   ARGS(arg_node(values), build_int(b, 0),
+                        arg_node(number_of_value(b, mask, count))));
   }
   if (accumulate) values = build_add(b, r.x, values);
   Node *y = build_where(b, build_unsqueeze(b, mask, 1), arg_node(values), arg_node(r.x));
@@ -219,7 +228,7 @@ Node *decompose_masked_scatter(Build *b) {
   Node *mask = build_expand(b, build_input(b, "mask"), rank_of(p.x), p.x->type.shape);
   p.set = all_axes(p.x);
   if (dim_is(p.values->type.shape[0], 0)) return p.x;
-  Node *number = scatter_number(b, scatter_flat(b, mask));
+  Node *number = number_of_value(b, scatter_flat(b, mask), p.values->type.shape[0]);
   Node *taken = build(b, "aten.index_select.default",
                       ARGS(arg_node(p.values), build_int(b, 0), arg_node(number)));
   taken = build_view(b, taken, rank_of(p.x), p.x->type.shape);

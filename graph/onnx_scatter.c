@@ -6,10 +6,12 @@
 
 /* Coordinate `k` of each place, from the last axis of the indices; negative ones count from the
  * end. */
+static Node *raw_coordinate(OnnxCall *c, Node *indices, int64_t k) {
+  return build_select(&c->b, indices, rank_of(indices) - 1, build_const(&c->b, k));
+}
+
 static Node *coordinate(OnnxCall *c, Node *indices, int64_t k, Dim size) {
-  Build *b = &c->b;
-  Node *x = build_select(b, indices, rank_of(indices) - 1, build_const(b, k));
-  return onnx_from_begin(c, x, size);
+  return onnx_from_begin(c, raw_coordinate(c, indices, k), size);
 }
 
 static uint32_t coordinates_of(OnnxCall *c, const Node *indices) {
@@ -72,7 +74,8 @@ void onnx_op_scatter_elements(OnnxCall *c) {
   onnx_set(c, 0, scatter(c, x, axis, index, updates, reduction_of(c)));
 }
 
-/* The axes that coordinates are of become one, and so do the others: rows that are written. */
+/* The axes that coordinates are of become one, and so do the others: rows that are written.  Each
+ * coordinate is checked, since the row may be in range where one of them is not. */
 static Node *scatter_rows(OnnxCall *c, Node *x, Node *indices, Node *updates,
                           const char *reduction) {
   Build *b = &c->b;
@@ -81,7 +84,8 @@ static Node *scatter_rows(OnnxCall *c, Node *x, Node *indices, Node *updates,
   const Dim *shape = x->type.shape;
   Node *row = NULL;
   for (uint32_t i = 0; i < n; i++) {
-    Node *k = coordinate(c, indices, i, shape[i]);
+    Node *raw = raw_coordinate(c, indices, i), *k = onnx_from_begin(c, raw, shape[i]);
+    build_check_index(b, raw, shape[i], true, arg_none(), c->out[0]->name);
     if (row) row = build_with(b, "aten.mul.Tensor", row, arg_dim(shape[i]));
     row = row ? build_add(b, row, k) : k;
   }
