@@ -37,6 +37,8 @@ struct Arena {
   Chunk *chunks;
   char *at;
   size_t left, size;
+  size_t total, most; /* of a root: with its children, and the limit, 0 for none */
+  bool exceeded;
   jmp_buf *oom;
   Arena *parent, *children;
   Arena *sibling, *before; /* among the children of the parent */
@@ -60,6 +62,27 @@ Arena *arena_child(Arena *parent) {
   return a;
 }
 
+static Arena *root_of(Arena *a) {
+  while (a->parent) a = a->parent;
+  return a;
+}
+
+void arena_limit(Arena *a, size_t most) { root_of(a)->most = most; }
+
+bool arena_exceeded(const Arena *a) { return root_of((Arena *)a)->exceeded; }
+
+size_t arena_most(const Arena *a) { return root_of((Arena *)a)->most; }
+
+/* Counts what an arena is about to take; a limit that is passed stays so. */
+static void count(Arena *a, size_t size) {
+  Arena *root = root_of(a);
+  if (root->most && (size > root->most || root->total > root->most - size)) {
+    root->exceeded = true;
+    arena_out_of_memory(a);
+  }
+  root->total += size;
+}
+
 static void unlink_from_parent(Arena *a) {
   if (a->sibling) a->sibling->before = a->before;
   if (a->before) a->before->sibling = a->sibling;
@@ -69,6 +92,7 @@ static void unlink_from_parent(Arena *a) {
 void arena_free(Arena *a) {
   if (!a) return;
   while (a->children) arena_free(a->children);
+  root_of(a)->total -= a->size;
   unlink_from_parent(a);
   for (Chunk *c = a->chunks, *next; c; c = next) {
     next = c->next;
@@ -108,6 +132,7 @@ static void add_chunk(Arena *a, size_t need) {
   size_t head = (sizeof(Chunk) + ALIGN - 1) & ~(size_t)(ALIGN - 1);
   size_t size = chunk_size(a, need);
   if (size > SIZE_MAX - head) arena_out_of_memory(a);
+  count(a, size);
   Chunk *c = malloc(head + size);
   if (!c) arena_out_of_memory(a);
   c->next = a->chunks;

@@ -27,6 +27,12 @@ void arena_free(Arena *a);
 /* The bytes that it has of the system, without those of its children. */
 size_t arena_size(const Arena *a);
 
+/* The most bytes that it and its children may have of the system, 0 for any number: past that they
+ * are out of memory, and arena_exceeded says why. */
+void arena_limit(Arena *a, size_t most);
+bool arena_exceeded(const Arena *a);
+size_t arena_most(const Arena *a);
+
 /* Where to jump (longjmp with 1) when an allocation fails.  Returns the place set before. */
 jmp_buf *arena_on_oom(Arena *a, jmp_buf *place);
 /* Jumps there, for allocations that are made elsewhere. */

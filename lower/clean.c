@@ -118,11 +118,10 @@ typedef struct Seen {
   NestStmt *st;
 } Seen;
 
-enum { BUCKETS = 512 };
-
 typedef struct {
   Clean *c;
-  Seen *table[BUCKETS];
+  Seen **table;
+  uint32_t buckets; /* a power of two */
   NestVar **same; /* by var id: the variable that holds the same, which may have one too; NULL */
 } Equal;
 
@@ -150,13 +149,12 @@ static bool comparable(const Clean *c, const NestStmt *st) {
 static uint32_t hash_stmt(const NestStmt *st) {
   uint32_t h = (uint32_t)st->code * 31 + (uint32_t)st->op * 7 + (uint32_t)st->type;
   if (st->code == NEST_UNROLL)
-    return (h * 16777619u + hash_stmt(st->regions[0]->first) + (uint32_t)st->index->extent) %
-           BUCKETS;
+    return h * 16777619u + hash_stmt(st->regions[0]->first) + (uint32_t)st->index->extent;
   for (uint32_t i = 0; i < st->nsrcs; i++) {
     const Ref *r = &st->srcs[i];
     h = h * 16777619u + (r->kind == REF_VAR ? r->var->id : (uint32_t)r->sub.c);
   }
-  return h % BUCKETS;
+  return h ^ h >> 16;
 }
 
 /* Two statements under comparison: the unrolls around them match index for index, and what they
@@ -261,7 +259,7 @@ static void join_block(Equal *e, NestBlock *b) {
     /* a while's condition is computed in its first region: rename once more behind it */
     if (st->code == NEST_WHILE) rename_stmt(e, st);
     if (!comparable(e->c, st)) continue;
-    uint32_t h = hash_stmt(st);
+    uint32_t h = hash_stmt(st) & (e->buckets - 1);
     if (join(e, st, h)) continue;
     Seen *s = ARENA_NEW(e->c->scratch, Seen);
     *s = (Seen){e->table[h], st};
@@ -363,6 +361,8 @@ bool clean_run(Unit *u) {
   Equal *e = ARENA_NEW(s.scratch, Equal);
   e->c = &s;
   e->same = ARENA_ARRAY(s.scratch, NestVar *, u->nest->nvars);
+  for (e->buckets = 64; e->buckets < u->nest->nvars;) e->buckets *= 2;
+  e->table = ARENA_ARRAY(s.scratch, Seen *, e->buckets);
   join_block(e, u->nest->body);
   do {
     s.changed = false;

@@ -21,7 +21,16 @@
 
 #include "lower/fuse_parts.h"
 
-enum { LOOK_BACK = 64 }; /* statements before a chain that are searched for another */
+enum {
+  LOOK_BACK = 64,    /* statements before a chain that are searched for another */
+  MOST_JOINED = 2048 /* statements of a chain: each that joins it is compared with all of them */
+};
+
+static int length_of(const NestBlock *b) {
+  int n = 0;
+  for (const NestStmt *st = b->first; st; st = st->next) n++;
+  return n;
+}
 
 /* ---- joining ---- */
 
@@ -94,16 +103,14 @@ static void join(Fuse *f, Item *g, size_t at, const Chain *fine) {
   move_all(l.chain.body, g->chain.body);
   nest_remove(l.st);
   effects_join(f, &g->e, &l.e);
+  g->statements += l.statements;
   memmove(&f->items.data[at], &f->items.data[at + 1],
           (f->items.len - at - 1) * sizeof f->items.data[0]);
   f->items.len--;
 }
 
-static void clear_effects(const Fuse *f, Effects *e) {
-  memset(e->reads, 0, f->words * sizeof *e->reads);
-  memset(e->writes, 0, f->words * sizeof *e->writes);
-  memset(e->loads, 0, f->buffer_words * sizeof *e->loads);
-  memset(e->stores, 0, f->buffer_words * sizeof *e->stores);
+static void clear_effects(Effects *e) {
+  e->reads.n = e->writes.n = e->loads.n = e->stores.n = 0;
   e->memory = 0;
 }
 
@@ -112,12 +119,12 @@ static void clear_effects(const Fuse *f, Effects *e) {
 static bool plan_moves(Fuse *f, size_t g, size_t at, bool *stay) {
   const Item *x = f->items.data;
   Effects *before = &f->before;
-  clear_effects(f, before);
+  clear_effects(before);
   effects_join(f, before, &x[g].e);
   for (size_t i = g + 1; i < at; i++) {
-    stay[i - g] = effects_conflict(f, &x[i].e, before);
+    stay[i - g] = effects_conflict(&x[i].e, before);
     if (!stay[i - g]) continue;
-    if (effects_conflict(f, &x[at].e, &x[i].e)) return false;
+    if (effects_conflict(&x[at].e, &x[i].e)) return false;
     effects_join(f, before, &x[i].e);
   }
   return true;
@@ -143,27 +150,25 @@ static bool loads_only(const Item *x) {
 }
 
 /* Loads wait for the chain that uses them: in one that does not, they would fill an array. */
-static bool worth_joining(const Fuse *f, const Item *g, const Item *l) {
+static bool worth_joining(const Item *g, const Item *l) {
+  if (g->statements + l->statements > MOST_JOINED) return false;
   if (loads_only(l)) return index_only(g);
-  return !loads_only(g) || sets_meet(g->e.writes, l->e.reads, f->words);
+  return !loads_only(g) || sets_meet(&g->e.writes, &l->e.reads);
 }
 
 enum { MOST_CUT = 32 }; /* statements in a loop that is cut: C compilers expand the inner part */
 
 /* Loops are cut where that keeps a value out of an array. */
-static bool worth_cutting(const Fuse *f, const Item *g, const Item *l) {
-  int n = 0;
-  for (const NestStmt *st = g->chain.body->first; st; st = st->next) n++;
-  for (const NestStmt *st = l->chain.body->first; st; st = st->next) n++;
-  return n <= MOST_CUT && sets_meet(g->e.writes, l->e.reads, f->words);
+static bool worth_cutting(const Item *g, const Item *l) {
+  return g->statements + l->statements <= MOST_CUT && sets_meet(&g->e.writes, &l->e.reads);
 }
 
 /* What the loops of l and g become if they join, if they may. */
 static bool joined_shape(Fuse *f, const Item *g, const Item *l, Chain *fine) {
-  if (!g->chain.depth || !worth_joining(f, g, l)) return false;
+  if (!g->chain.depth || !worth_joining(g, l)) return false;
   *fine = g->chain;
   if (!chains_alike(&g->chain, &l->chain) &&
-      (!worth_cutting(f, g, l) || !chains_refine(f, &g->chain, &l->chain, fine) ||
+      (!worth_cutting(g, l) || !chains_refine(f, &g->chain, &l->chain, fine) ||
        !map_body(&g->chain, can_map, fine) || !map_body(&l->chain, can_map, fine)))
     return false;
   return chains_agree_in_registers(f, g, l, fine) && chains_agree_in_memory(f, g, l, fine);
@@ -188,18 +193,25 @@ static size_t join_earlier(Fuse *f, size_t at) {
   return at + 1;
 }
 
+static Item item_of(const Fuse *f, NestStmt *st) {
+  Item x = {st, effects_of(f, st), chain_of(st), 0};
+  if (x.chain.depth) x.statements = length_of(x.chain.body);
+  return x;
+}
+
 static void fuse_block(Fuse *f, NestBlock *b) {
   for (NestStmt *st = b->first; st; st = st->next)
     for (uint32_t r = 0; r < st->nregions; r++)
       if (st->code != NEST_UNROLL) fuse_block(f, st->regions[r]);
   f->items.len = 0;
-  for (NestStmt *st = b->first; st; st = st->next) {
-    Item x = {st, effects_new(f), chain_of(st)};
-    effects_add(&x.e, st);
-    vec_push(f->scratch, &f->items, x);
-  }
-  for (size_t i = 0; i < f->items.len;)
+  NestStmt *next = b->first;
+  for (size_t i = 0; i < f->items.len || next;) {
+    if (i == f->items.len) {
+      vec_push(f->scratch, &f->items, item_of(f, next));
+      next = next->next;
+    }
     i = f->items.data[i].chain.depth ? join_earlier(f, i) : i + 1;
+  }
 }
 
 /* ---- the pass ---- */
@@ -219,11 +231,8 @@ bool fuse_run(Unit *u) {
   Arena *scratch = arena_child(u->arena);
   Fuse f = {.nest = n,
             .scratch = scratch,
-            .words = n->nvars / 64 + 1,
-            .buffer_words = n->nbuffers / 64 + 1,
             .def = ARENA_ARRAY(scratch, NestStmt *, n->nvars),
             .ndefs = ARENA_ARRAY(scratch, uint32_t, n->nvars)};
-  f.before = effects_new(&f);
   find_defs(&f, n->body);
   fuse_block(&f, n->body);
   fuse_contract(&f);

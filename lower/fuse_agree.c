@@ -109,20 +109,25 @@ static void align_body(Aligned *x, const NestVar *v, const Chain *c) {
   }
 }
 
-/* Every variable that one of the chains writes and the other accesses is met at the same place. */
-bool chains_agree_in_registers(const Fuse *f, const Item *g, const Item *l, const Chain *fine) {
-  for (uint32_t w = 0; w < f->words; w++) {
-    uint64_t shared =
-        (g->e.writes[w] & (l->e.reads[w] | l->e.writes[w])) | (g->e.reads[w] & l->e.writes[w]);
-    for (; shared; shared &= shared - 1) {
-      const NestVar *v = f->nest->vars[w * 64 + (uint32_t)__builtin_ctzll(shared)];
-      Aligned x = {.fine = fine, .ok = true};
-      align_body(&x, v, &g->chain);
-      align_body(&x, v, &l->chain);
-      if (!x.ok || !apart(x.sub, x.chain, 1)) return false;
-    }
+/* Are the variables of `ids` that are in `others` met at the same place? */
+static bool agree_on(const Fuse *f, const IdSet *ids, const IdSet *others, const Item *g,
+                     const Item *l, const Chain *fine) {
+  for (uint32_t i = 0; i < ids->n; i++) {
+    if (!set_has(others, ids->id[i])) continue;
+    const NestVar *v = f->nest->vars[ids->id[i]];
+    Aligned x = {.fine = fine, .ok = true};
+    align_body(&x, v, &g->chain);
+    align_body(&x, v, &l->chain);
+    if (!x.ok || !apart(x.sub, x.chain, 1)) return false;
   }
   return true;
+}
+
+/* Every variable that one of the chains writes and the other accesses is met at the same place. */
+bool chains_agree_in_registers(const Fuse *f, const Item *g, const Item *l, const Chain *fine) {
+  return agree_on(f, &l->e.reads, &g->e.writes, g, l, fine) &&
+         agree_on(f, &l->e.writes, &g->e.writes, g, l, fine) &&
+         agree_on(f, &l->e.writes, &g->e.reads, g, l, fine);
 }
 
 /* ---- addresses ---- */
@@ -177,11 +182,11 @@ bool is_global_access(const NestStmt *st, NestCode code) {
 
 bool chains_agree_in_memory(Fuse *f, const Item *g, const Item *l, const Chain *fine) {
   f->assumed.len = 0;
-  if (!effects_meet_in_memory(f, &g->e, &l->e)) return true;
+  if (!effects_meet_in_memory(&g->e, &l->e)) return true;
   if ((g->e.memory | l->e.memory) & ORDERED || g->e.memory & WRITES_GLOBAL) return false;
-  Effects none = effects_new(f), ge = g->e;
-  ge.memory = none.memory;
-  if (effects_meet_in_memory(f, &ge, &l->e)) return false; /* of shared buffers */
+  Effects ge = g->e;
+  ge.memory = 0;
+  if (effects_meet_in_memory(&ge, &l->e)) return false; /* of shared buffers */
   for (const NestStmt *st = l->chain.body->first; st; st = st->next)
     for (const NestStmt *ld = g->chain.body->first; ld && is_global_access(st, NEST_ST);
          ld = ld->next)

@@ -10,10 +10,16 @@ enum {
   ORDERED = 4 /* keeps its place among all accesses of memory */
 };
 
+/* Ids in ascending order, each once. */
+typedef struct {
+  uint32_t *id;
+  uint32_t n, cap;
+} IdSet;
+
 /* What a statement does, with all that is inside. */
 typedef struct {
-  uint64_t *reads, *writes; /* variables, by id */
-  uint64_t *loads, *stores; /* shared buffers, by id */
+  IdSet reads, writes; /* variables */
+  IdSet loads, stores; /* shared buffers */
   unsigned memory;
 } Effects;
 
@@ -21,28 +27,28 @@ typedef struct {
   NestStmt *st;
   Effects e;
   Chain chain;
+  int statements; /* in the body of the chain */
 } Item;
 
 typedef struct {
   Nest *nest;
   Arena *scratch;
-  uint32_t words, buffer_words;
   NestStmt **def;  /* by variable id: the statement that defines it, if there is one only */
   uint32_t *ndefs; /* by variable id */
-  VEC(Item) items; /* the block's statements, in order */
+  VEC(Item) items; /* the block's statements until now, in order */
   Effects before;  /* scratch, of fuse.c */
   VEC(NoAlias) assumed; /* by the chains that are compared */
 } Fuse;
 
 /* ---- fuse_effects.c: what statements read and write ---- */
-bool sets_meet(const uint64_t *a, const uint64_t *b, uint32_t words);
-Effects effects_new(const Fuse *f);
+bool sets_meet(const IdSet *a, const IdSet *b);
+bool set_has(const IdSet *s, uint32_t id);
 void effects_join(const Fuse *f, Effects *to, const Effects *from);
-void effects_add(Effects *e, const NestStmt *st); /* and of all that is inside */
+Effects effects_of(const Fuse *f, const NestStmt *st); /* and of all that is inside */
 /* Must the two keep their order? */
-bool effects_conflict(const Fuse *f, const Effects *a, const Effects *b);
+bool effects_conflict(const Effects *a, const Effects *b);
 /* The same of accesses to memory alone. */
-bool effects_meet_in_memory(const Fuse *f, const Effects *a, const Effects *b);
+bool effects_meet_in_memory(const Effects *a, const Effects *b);
 
 /* ---- fuse_agree.c: chains that can become one, iteration by iteration ---- */
 bool chains_alike(const Chain *a, const Chain *b); /* loops of the same extents */

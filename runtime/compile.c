@@ -72,6 +72,15 @@ int compile_check(const nereid_request *r) {
   return 0;
 }
 
+enum { MEMORY_MIB = 1024 };
+
+/* body(arg), which may run out of memory or of what one compilation may have of it. */
+static int guarded(const Compilation *c, int (*body)(void *), void *arg) {
+  int code = error_guard(c->arena, body, arg);
+  if (code != NEREID_E_MEMORY || !arena_exceeded(c->arena)) return code;
+  return error_set(NEREID_E_RESOURCES, E_RUN_COMPILE_MEMORY, arena_most(c->arena) >> 20);
+}
+
 int compile_open(Compilation *c, const nereid_source *source, bool syntax_only) {
   *c = (Compilation){0};
   if (!source->path && !source->text) return error_set(NEREID_E_USAGE, E_RUN_NO_SOURCE);
@@ -79,8 +88,9 @@ int compile_open(Compilation *c, const nereid_source *source, bool syntax_only) 
     return error_null("nereid_source", "import_path");
   c->arena = arena_new();
   if (!c->arena) return error_out_of_memory();
+  arena_limit(c->arena, (size_t)MEMORY_MIB << 20);
   Opening o = {c, source, syntax_only};
-  return error_guard(c->arena, open_body, &o);
+  return guarded(c, open_body, &o);
 }
 
 void compile_close(Compilation *c) {
@@ -113,7 +123,7 @@ int compile_report(Compilation *c, int code, nereid_message_fn fn, void *context
   bool ours = code == 0 || code == NEREID_E_KERNEL || code == NEREID_E_USAGE;
   if (!ours || !c->diags || diag_count(c->diags) == 0) return code;
   Report r = {c, fn, context, code};
-  return error_guard(c->arena, report_body, &r);
+  return guarded(c, report_body, &r);
 }
 
 /* ---- specializing ---- */
@@ -278,7 +288,7 @@ static int specialize_body(void *arg) {
 
 int compile_specialize(Compilation *c, const nereid_request *r) {
   Step s = {c, r, STAGE_TILE};
-  return error_guard(c->arena, specialize_body, &s);
+  return guarded(c, specialize_body, &s);
 }
 
 /* ---- lowering ---- */
@@ -332,7 +342,7 @@ static int lower_body(void *arg) {
 
 int compile_lower(Compilation *c, const nereid_request *r, Stage until) {
   Step s = {c, r, until};
-  return error_guard(c->arena, lower_body, &s);
+  return guarded(c, lower_body, &s);
 }
 
 /* ---- code ---- */
@@ -357,5 +367,5 @@ static int generate_body(void *arg) {
 int compile_generate(Compilation *c, nereid_kind kind, Code *out) {
   *out = (Code){0};
   Generation g = {c, kind, out};
-  return error_guard(c->arena, generate_body, &g);
+  return guarded(c, generate_body, &g);
 }

@@ -7,6 +7,8 @@
 
 /* files */
 #define E_RUN_OUT_OF_MEMORY "out of memory"
+#define E_RUN_COMPILE_MEMORY \
+  "compiling this takes more than %zu MiB: the kernel is too long, or unrolls too much"
 #define E_RUN_FILE_OPEN "can't open %s: %s"
 #define E_RUN_FILE_READ "can't read %s: %s"
 #define E_RUN_FILE_WRITE "can't write %s: %s"

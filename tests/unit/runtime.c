@@ -13,6 +13,7 @@
 #include "lang/interp.h"
 #include "runtime/cache.h"
 #include "runtime/code_key.h"
+#include "runtime/compile.h"
 #include "runtime/image.h"
 #include "runtime/random.h"
 #include "runtime/tool.h"
@@ -231,6 +232,40 @@ static void test_excess(void) {
   }
   args[3].value = "0";
   X(nereid_compile(&image, &r, NEREID_C), NEREID_E_KERNEL, "turn.py:5:*");
+}
+
+/* A compilation has so much memory and no more, wherever it runs out. */
+static void test_memory(void) {
+  static const char source[] = "import triton\n"
+                               "import triton.language as tl\n"
+                               "@triton.jit\n"
+                               "def add(x, N: tl.constexpr):\n"
+                               "    a = tl.load(x)\n"
+                               "    for i in tl.static_range(N):\n"
+                               "        a = a * a + i\n"
+                               "    tl.store(x, a)\n";
+  nereid_arg args[] = {{"x", "*fp32:16", 0}, {"N", 0, "500"}};
+  nereid_request r = {
+      .source = {.path = "add.py", .text = source, .size = sizeof source - 1},
+      .target = "cpu:8",
+      .args = args,
+      .nargs = 2,
+  };
+  for (size_t most = 1 << 16; most <= (size_t)1 << 26; most *= 2) {
+    Compilation c;
+    Code code;
+    bool enough = most == (size_t)1 << 26;
+    int status = compile_open(&c, &r.source, false);
+    arena_limit(c.arena, most);
+    if (!status) status = compile_specialize(&c, &r);
+    if (!status) status = compile_lower(&c, &r, STAGE_THREAD);
+    if (!status) status = compile_generate(&c, NEREID_C, &code);
+    check_call(enough ? status == 0 : !status || status == NEREID_E_RESOURCES, "a limit");
+    if (most == 1 << 19)
+      X(status, NEREID_E_RESOURCES,
+        "compiling this takes more than 0 MiB: the kernel is too long, or unrolls too much");
+    compile_close(&c);
+  }
 }
 
 static CacheKey code_of(const char *path, const char *body, const char *block, nereid_kind kind) {
@@ -635,6 +670,7 @@ int main(void) {
   test_images();
   test_joining();
   test_excess();
+  test_memory();
   test_code_key();
   test_diagnostics();
   test_requests();
