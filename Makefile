@@ -220,6 +220,10 @@ install: all
 	sed -e 's|@PREFIX@|$(PREFIX)|; s|@VERSION@|$(VERSION)|' \
 	  -e 's|@LIBS@|$(LIBS) $(SYSTEM_LIBS)|' nereid.pc.in \
 	  > $(DESTDIR)$(PREFIX)/lib/pkgconfig/nereid.pc
+	for s in bash-completion/completions/nereid zsh/site-functions/_nereid \
+	  fish/vendor_completions.d/nereid.fish; do \
+	  install -d "$(DESTDIR)$(PREFIX)/share/$${s%/*}" && \
+	  $B/nereid completion "$${s%%[-/]*}" > "$(DESTDIR)$(PREFIX)/share/$$s" || exit 1; done
 # The loader's list of libraries, where it is this machine's and may be written.
 	@[ -n "$(DESTDIR)" ] || ldconfig 2>/dev/null || true
 

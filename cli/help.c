@@ -41,7 +41,7 @@ static void print_status(FILE *out) {
 void help_program(FILE *out) {
   fputs("usage: nereid COMMAND ...\n\n", out);
   for (const Command *const *c = commands; *c; c++)
-    fprintf(out, "  %-9s %s\n", (*c)->name, (*c)->doc);
+    fprintf(out, "  %-10s %s\n", (*c)->name, (*c)->doc);
   print_status(out);
   fputs("\n`nereid help COMMAND` says more; `nereid --version` prints the version.\n", out);
 }

@@ -7,6 +7,7 @@
 #define E_CLI_OPTION_VALUE "option %s needs a value: %s %s"
 #define E_CLI_OPTION_NO_VALUE "option %s takes no value"
 #define E_CLI_OPTION_TWICE "option %s is given twice"
+#define E_CLI_SHELL "completions are for bash, zsh and fish, not for `%s`"
 #define E_CLI_CHOICE "%s is one of %s, not `%s`"
 #define E_CLI_NAME_TWICE "%s %s is given twice"
 #define E_CLI_FOLDER "--import-path %s: there is no such folder"
