@@ -215,6 +215,8 @@ int nereid_executable_input_shape(int64_t *shape, nereid_executable *e, const ne
 
 int nereid_executable_input_follows(nereid_executable *e, const nereid_tensor *given, int ngiven,
                                     int i) {
+  REQUIRE(e);
+  if (ngiven) REQUIRE(given);
   uint32_t n = executable_inputs(e->e);
   if (i < 0 || (uint32_t)i >= n) return no_such("input", i, n);
   if (!executable_input(e->e, (uint32_t)i)) return 0;

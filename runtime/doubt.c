@@ -8,6 +8,8 @@
  * be wrong, as about loops whose length is in memory; then further runs agree. */
 enum { CONFIRMED = 20 };
 static const double WIDE = 0.5, FAR = 15, CONFIRMED_US = 1e6;
+/* Less than a launch costs: nobody gains by another choice. */
+static const double NARROW_US = 1;
 
 static bool is_far(const TimeTaken *t) {
   return t->predicted_us > 0 &&
@@ -20,7 +22,7 @@ static bool is_confirmed(const TimeTaken *t) {
 
 Doubt doubt_of(const TimeTaken *t) {
   if (t->runs < DOUBT_RUNS) return DOUBT_FEW;
-  if (t->spread_us > WIDE * t->median_us) return DOUBT_SPREAD;
+  if (t->spread_us > WIDE * t->median_us && t->spread_us > NARROW_US) return DOUBT_SPREAD;
   return is_far(t) && !is_confirmed(t) ? DOUBT_FAR : DOUBT_NONE;
 }
 

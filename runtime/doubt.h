@@ -18,7 +18,7 @@ typedef struct {
 typedef enum {
   DOUBT_NONE,
   DOUBT_FEW,    /* too few runs for a spread */
-  DOUBT_SPREAD, /* the quartiles are more than half of the median apart */
+  DOUBT_SPREAD, /* the quartiles are more than half of the median apart, and a microsecond */
   DOUBT_FAR     /* 15 times off the model's prediction, and not confirmed by further runs */
 } Doubt;
 
