@@ -71,8 +71,7 @@ static Affine without_index(Affine a, const NestIndex *i) {
   return a;
 }
 
-/* A power of two that divides the address, dim d left out: by its terms, or by what the axis
- * analysis knew of the access, hints among it. */
+/* A power of two that divides the address, dim d left out: by its terms, or by a hint. */
 static int64_t alignment(Bind *s, const NestStmt *st, int d) {
   Value v = address_of(s, &st->mems[0]);
   int64_t known = nest_int(st, NA_width, 1) * dtype_bytes(st->type);
@@ -80,7 +79,8 @@ static int64_t alignment(Bind *s, const NestStmt *st, int d) {
   if (bind_has_rest(&v)) return known;
   int64_t n = form_divisor(&v.form, (DimMask)1 << d), power = n & -n;
   const NestBuffer *b = st->mems[0].buffer;
-  return b ? (power > b->align ? b->align : power) : known > power ? known : power;
+  if (b) return power > b->align ? b->align : power;
+  return nest_int(st, NA_hinted, 0) && known > power ? known : power;
 }
 
 /* The register dim whose values are neighbours both in memory and in registers (sub NULL: in memory

@@ -76,6 +76,18 @@ static Ref view_at(Build *s, const TileOp *op, const Affine *axes, Ref *guard) {
 
 /* ---- loads ---- */
 
+enum { HINT_DEPTH = 8 }; /* operations between a hint and the address */
+
+/* True if a hint takes part in the address; then its alignment is more than its terms tell. */
+static bool is_hinted(const TileValue *v, int depth) {
+  const TileOp *op = v->def;
+  if (!op || !depth || op->nregions || !(tile_op_flags(op->code) & TILE_PURE)) return false;
+  if (op->code == TILE_HINT) return true;
+  for (uint32_t i = 0; i < op->nargs; i++)
+    if (op->args[i] && is_hinted(op->args[i], depth - 1)) return true;
+  return false;
+}
+
 /* How many elements a thread can take at once, as far as the axis analysis proves it: passes plan
  * with it, bind finds the width anew where it can. */
 static void note_width(Build *s, const TileOp *op, const TileValue *mask, const Layout *l,
@@ -89,6 +101,8 @@ static void note_width(Build *s, const TileOp *op, const TileValue *mask, const 
                                      : axis_vector(s->axis, ptr, mask, l->d[i].axis,
                                                    dtype_bytes(ld->type), l->d[i].extent);
   if (n > 1) nest_set_int(s->nest, ld, NA_width, n);
+  bool view = op->code == TILE_VIEW_LOAD;
+  if (n > 1 && !view && is_hinted(ptr, HINT_DEPTH)) nest_set_int(s->nest, ld, NA_hinted, 1);
 }
 
 /* i1 in memory is a byte: it is loaded as one and compared with zero. */

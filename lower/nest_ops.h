@@ -20,8 +20,8 @@ X(NPROG,    NT, 1, 0, 0, 0, "axis",                 "the grid's extent on an axi
 X(LANE,     T,  1, 0, 0, 0, "",                     "the lane's number in its warp (i32)") \
 X(WARP,     T,  1, 0, 0, 0, "",                     "the warp's number in its role (i32)") \
 /* -- memory: `n` elements from consecutive registers to consecutive addresses -- */ \
-X(LD,       NT, 1, 0, 1, 0, "n cache evict volatile width pinned", "load; registers whose guard is false keep their value.  Level nest: `width` elements a thread can take at once; `pinned`: no iteration of its loop runs it ahead") \
-X(ST,       NT, 0, 1, 1, 0, "n cache evict width",      "store; `width` as of a load") \
+X(LD,       NT, 1, 0, 1, 0, "n cache evict volatile width pinned hinted", "load; registers whose guard is false keep their value.  Level nest: `width` elements a thread can take at once; `pinned`: no iteration of its loop runs it ahead; `hinted`: its address is divisible by `width` elements, as the kernel promises") \
+X(ST,       NT, 0, 1, 1, 0, "n cache evict width hinted", "store; `width` and `hinted` as of a load") \
 X(PREFETCH, T,  0, 0, 1, 0, "",                         "asks for the global memory there, which is loaded soon, perhaps; no effect otherwise, wherever it is") \
 X(ATOM,     NT, 1, 1, 1, 0, "kind sem scope",           "read-modify-write; the value before") \
 X(ATOM_CAS, NT, 1, 2, 1, 0, "sem scope",                "compare (src 0) and swap (src 1); the value before") \
@@ -62,6 +62,6 @@ X(RING_WAIT,   N, 0, 0, 0, 0, "groups",                 "until at most that many
   X(scope, str) X(bytes, int) X(groups, int) X(trans, bool) X(mode, str) X(by, int)             \
   X(atom, str) X(id, int) X(warps, int) X(regs, int) X(message, str) X(stages, int)             \
   X(unroll, int) X(combine, str) X(reverse, bool) X(precision, str) X(ring, int) X(width, int)     \
-  X(same, bool) X(columns, int) X(pinned, bool)
+  X(same, bool) X(columns, int) X(pinned, bool) X(hinted, bool)
 
 #endif
