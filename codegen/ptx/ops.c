@@ -288,10 +288,17 @@ void ptx_apply(Ptx *p, TileCode op, DType t, Operand d, Operand a, Operand b) {
   }
 }
 
-/* Shifts of 64 bits by constants need no second thought. */
+/* Shifts by constants.  PTX clamps an amount of the width and more, but ptxas 13.0 takes a constant
+ * 64 for 0. */
 static const char *shift_by_constant(TileCode op, DType t, Operand *amount) {
-  if (amount->kind != PO_INT || dtype_bits(t) != 64) return NULL;
-  amount->bits = (uint64_t)amount->bits > 64 ? 64 : amount->bits;
+  bool wide = dtype_bits(t) == 64;
+  if (amount->kind != PO_INT) return NULL;
+  uint64_t most = wide ? 63 : 31;
+  if ((uint64_t)amount->bits > most) {
+    if (op == TILE_SHL || !dtype_is_signed(t)) return wide ? "mov.b64 $d, 0" : "mov.b32 $d, 0";
+    amount->bits = most;
+  }
+  if (!wide) return NULL;
   if (op == TILE_SHL) return "shl.b64 $d, $a, $b";
   return dtype_is_signed(t) ? "shr.s64 $d, $a, $b" : "shr.u64 $d, $a, $b";
 }
