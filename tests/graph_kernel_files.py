@@ -71,7 +71,8 @@ def sizes_of(text, values):
 def buffers_of(plan, values):
     found = {}
     for kind, name, dtype, shape in re.findall(
-            r'^(input|weight|output|temporary|constant) %(\S+) .*?"(\w+)\[(.*?)\]"', plan, re.M):
+            r'^(input|weight|output|temporary|constant|records) %(\S+) .*?"(\w+)\[(.*?)\]"',
+            plan, re.M):
         found[name] = (kind, DTYPES[dtype], dtype, sizes_of(shape, values))
     return found
 
@@ -88,10 +89,11 @@ def run_step(line, source, buffers, folder, values):
     for arg, value in re.findall(r'(\w+) = ("[^"]*"|[^,]+)', args):
         if value.startswith("%"):
             file = folder / f"{value[1:]}.npy"
-            _, _, dtype, shape = buffers[value[1:]]
-            new = f"empty:{dtype}[{','.join(map(str, shape))}]".replace("b8", "i1")
+            kind, _, dtype, shape = buffers[value[1:]]
+            make = "zeros" if kind == "records" else "empty"
+            new = f"{make}:{dtype}[{','.join(map(str, shape))}]".replace("b8", "i1")
             command.append(f"{arg}=@{file}" if file.exists() else f"{arg}={new}")
-            if arg.startswith(("out", "inout")):
+            if kind not in ("weight", "records"):  # inputs are updated in place, too
                 command += ["--out", f"{arg}={file}"]
         else:
             command.append(f"{arg}={sizes_of(value.strip(chr(34)), values)[0]}")
