@@ -80,7 +80,7 @@ static bool is_second(Args *a, const Option *o) {
   return second;
 }
 
-/* The option's id, with what is attached to its name, or the next argument, as its value. */
+/* The option's id; its value is the text attached to its name, or else the next argument. */
 static int take_option(Args *a, const Option *o, char *attached, const char **value) {
   *value = attached;
   if (o->value && !*value && a->at < a->argc) *value = a->argv[a->at++];

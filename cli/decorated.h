@@ -1,4 +1,4 @@
-/* What a file's decorators give for the arguments at hand. */
+/* Configurations and constants that a file's decorators give for the arguments. */
 #ifndef NEREID_CLI_DECORATED_H
 #define NEREID_CLI_DECORATED_H
 

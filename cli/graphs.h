@@ -34,7 +34,8 @@ typedef struct {
 
 /* The files' arrays: the model may need their values when it is read. */
 int graphs_load(Graphs *g);
-/* Of the files, of what is named, and drawn where nothing is given, if that was asked for. */
+/* Inputs from files in the model's order and by name; the missing ones are drawn if
+ * --random-inputs asks for that. */
 int graphs_make_inputs(Graphs *g);
 /* Of the text of a value, which is freed; NULL: out of memory. */
 int graphs_parse(nereid_value **out, char *text);

@@ -1,4 +1,4 @@
-/* What `--help` prints, from the tables of the commands. */
+/* The text of `--help`, made from the tables of the commands. */
 #ifndef NEREID_CLI_HELP_H
 #define NEREID_CLI_HELP_H
 

@@ -15,7 +15,7 @@ typedef struct {
   size_t len;
 } Slice;
 
-/* What a line begins with: the place, if there is one, and the severity. */
+/* The head of a message's line: the place, if there is one, and the severity. */
 typedef struct {
   Slice place; /* "FILE:LINE:COL", "FILE" or "" */
   const char *severity;

@@ -1,5 +1,5 @@
-/* What a program costs, as a C expression over the kernel's arguments: by it a launch chooses its
- * threads (runtime/team.h), so it has to be cheap, and right within a factor of two or three.
+/* The cost of a program, as a C expression over the kernel's arguments: a launch chooses its
+ * threads by it (runtime/team.h), so it has to be cheap, and right within a factor of two or three.
  *
  * Statements cost by class, loops as often as their bounds say.  Bounds are followed to arguments,
  * the grid, and constants; the program is the one in the middle of the grid, and so is a loop's
