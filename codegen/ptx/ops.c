@@ -303,6 +303,23 @@ static const char *shift_by_constant(TileCode op, DType t, Operand *amount) {
   return dtype_is_signed(t) ? "shr.s64 $d, $a, $b" : "shr.u64 $d, $a, $b";
 }
 
+/* Is it -x, in 32 bits?  *x becomes its operand. */
+static bool is_negation(TileCode op, DType t, const Operand *sources, Operand *x) {
+  bool minus_first = sources[0].kind == PO_INT && sources[0].bits == -1;
+  if (!dtype_is_int(t) || dtype_bits(t) > 32 || t == DT_I1) return false;
+  *x = sources[op == TILE_SUB || (op == TILE_MUL && minus_first)];
+  switch (op) {
+    case TILE_NEG: return true;
+    case TILE_SUB: return sources[0].kind == PO_INT && sources[0].bits == 0;
+    case TILE_MUL: return minus_first || (sources[1].kind == PO_INT && sources[1].bits == -1);
+    default: return false;
+  }
+}
+
+/* -x as ~(x - 1).  From sm_90 on, ptxas 13.0 makes one instruction of max(a, max(b, -c)) on signed
+ * integers, and of that of minima, and loses the sign of c; this form it leaves alone. */
+static const char *const opaque_negation = "add.s32 $0r, $a, -1; not.b32 $d, $0r";
+
 static void table_op(Ptx *p, const NestStmt *s, Operand d) {
   const OpRow *r = ptx_op_row(s->op);
   const char *text = native(p, r, s->type);
@@ -315,9 +332,15 @@ static void table_op(Ptx *p, const NestStmt *s, Operand d) {
   for (uint32_t i = 0; i < s->nsrcs && i < 3; i++)
     x[i] = widened ? ptx_widen_ref(p, &s->srcs[i], s->type) : ptx_source(p, &s->srcs[i], s->type);
   const char *shift = r->shift ? shift_by_constant(s->op, s->type, &x[1]) : NULL;
+  if (shift) text = shift;
+  Operand negated;
+  if (p->merges_extrema && is_negation(s->op, s->type, x, &negated)) {
+    text = opaque_negation;
+    x[0] = negated;
+  }
   d = ptx_dest_of(p, s, d);
   if (widened) widened_op(p, s->op, s->type, d, x);
-  else native_op(p, r, shift ? shift : text, s->type, d, x);
+  else native_op(p, r, text, s->type, d, x);
 }
 
 /* ---- ops without a row ---- */

@@ -111,6 +111,7 @@ typedef struct {
   uint32_t npending;    /* entries in use end here; free ones have to == NULL */
   VEC(SharedBase) bases;
   bool uses_shared, uses_copies;
+  bool merges_extrema; /* minima or maxima of signed integers, which ptxas may merge by threes */
   /* places */
   uint32_t *file_number; /* by file of diags: its number in the text, 0: none yet */
   VEC(Name) files;

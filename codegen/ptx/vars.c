@@ -60,6 +60,11 @@ static void note_words(Ptx *p, const NestStmt *s) {
   }
 }
 
+static void note_op(Ptx *p, const NestStmt *s) {
+  if (s->code == NEST_OP && (s->op == TILE_MIN || s->op == TILE_MAX) && p->machine->sm >= 90)
+    p->merges_extrema |= dtype_is_signed(s->type) && dtype_bits(s->type) <= 32;
+}
+
 static void note_block(Ptx *p, const NestBlock *b) {
   for (const NestStmt *s = b->first; s; s = s->next) {
     for (uint32_t i = 0; i < s->ndsts; i++) {
@@ -70,6 +75,7 @@ static void note_block(Ptx *p, const NestBlock *b) {
     for (uint32_t i = 0; i < s->nmems; i++) note_ref(p, &s->mems[i].base);
     note_ref(p, &s->guard);
     note_words(p, s);
+    note_op(p, s);
     for (uint32_t i = 0; i < s->nregions; i++) note_block(p, s->regions[i]);
   }
 }

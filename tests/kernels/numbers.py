@@ -221,3 +221,18 @@ def single(x_ptr, out_ptr):
     grid = x[:, None] + tl.zeros((1, 1), tl.float32)
     y = tl.sum(grid, axis=1) + tl.cumsum(x, axis=0) + tl.sort(x) + tl.max(tl.trans(grid), axis=0)
     tl.store(out_ptr + one, tl.reshape(y, (1, )))
+
+
+@triton.jit
+def extrema_of_negations(x_ptr, out_ptr, N: tl.constexpr, BLOCK: tl.constexpr):
+    """Minima and maxima of three and more numbers, some of them negated in one way or another."""
+    i = tl.arange(0, N)
+    j = tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + i[:, None] * BLOCK + j[None, :])
+    a, b, c = tl.load(x_ptr + j), tl.load(x_ptr + BLOCK + j), tl.load(x_ptr + 2 * BLOCK + j)
+    tl.store(out_ptr + j, tl.maximum(a, tl.maximum(b, -c)))
+    tl.store(out_ptr + BLOCK + j, tl.minimum(tl.minimum(-a, 0 - b), c * -1))
+    tl.store(out_ptr + 2 * BLOCK + j, tl.max(-x, axis=0))
+    tl.store(out_ptr + 3 * BLOCK + j, tl.min(-(x + 1), axis=0))
+    tl.store(out_ptr + 4 * BLOCK + j, tl.maximum(tl.maximum(a, -(b * c)), ~b))
+    tl.store(out_ptr + 5 * BLOCK + j, tl.maximum(-tl.max(-x, axis=0), tl.minimum(-a, -b)))

@@ -1,7 +1,7 @@
 import math, zlib
 import numpy as np
 from cases import new, normal
-from references import case, eighths, typed
+from references import NUMPY, case, eighths, typed
 
 FILE = "numbers.py"
 
@@ -87,7 +87,6 @@ def bit_tricks(rng, n=100):
 @case(FILE, tol=0, dtype="i16")
 @case(FILE, tol=0, dtype="u16", n=128)
 @case(FILE, tol=0, dtype="i32")
-@case(FILE, tol=0, dtype="u32")
 @case(FILE, tol=0, dtype="i64", n=128)
 @case(FILE, tol=0, dtype="u64")
 def integer_ops(rng, n=100, dtype="i8"):
@@ -201,3 +200,23 @@ def turned_chain(rng, steps=40, size=16):
 def single(rng):
     x = normal(rng, 1)
     return dict(x_ptr=x, out_ptr=new("empty", "f32", 1)), {}, "1", dict(out_ptr=4 * x)
+
+
+@case(FILE, tol=0)
+@case(FILE, tol=0, rows=8)
+@case(FILE, tol=0, dtype="i8")
+@case(FILE, tol=0, dtype="i16")
+@case(FILE, tol=0, dtype="i64")
+def extrema_of_negations(rng, rows=4, n=64, dtype="i32"):
+    np_type = np.dtype(NUMPY[dtype])
+    x = rng.integers(-100, 100, (rows, n)).astype(np_type)
+    x[:, 0], x[0, 1] = np.iinfo(np_type).min, np.iinfo(np_type).min
+    one = np_type.type(1)
+    a, b, c = x[0], x[1], x[2]
+    highest, lowest = np.maximum, np.minimum
+    with np.errstate(over="ignore"):
+        results = [highest(a, highest(b, -c)), lowest(lowest(-a, -b), -c), (-x).max(0),
+                   (-(x + one)).min(0), highest(highest(a, -(b * c)), ~b),
+                   highest(-(-x).max(0), lowest(-a, -b))]
+    args = dict(x_ptr=x, out_ptr=new("empty", dtype, len(results), n))
+    return args, dict(N=rows, BLOCK=n), "1", dict(out_ptr=np.stack(results))
