@@ -11,8 +11,7 @@ enum { OPT_EMIT = REQUEST_OPTIONS_END, OPT_SIG, OPT_DUMP, OPT_PASSES, OPT_OUTPUT
 
 static const Option options[] = {
     {OPT_SIG, "--sig", "NAME=TYPE,...",
-     "types of arguments: *fp32, *bf16:16, i32:16, none, (i32,*u8)",
-     .repeats = true},
+     "types of arguments: *fp32, *bf16:16, i32:16, none, (i32,*u8)", .repeats = true},
     REQUEST_OPTIONS,
     {OPT_EMIT, "--emit", "STAGE", "ast, tile, nest, thread, ptx (the default), c or cubin",
      .choices = "ast tile nest thread ptx c cubin"},

@@ -149,8 +149,7 @@ static int no_such_name(const Graphs *g, const char *name) {
   if (!names) return args_out_of_memory();
   for (int i = 0; i < g->ninputs; i++)
     if (!nereid_executable_input(&v, g->e, i) && v.name) names[n++] = v.name;
-  int status =
-      args_error(E_CLI_INPUT_NAME, name, error_suggest(hint, sizeof hint, name, names, n));
+  int status = args_error(E_CLI_INPUT_NAME, name, error_suggest(hint, sizeof hint, name, names, n));
   free(names);
   return status;
 }

@@ -99,8 +99,8 @@ static nereid_graph_value value_of(Arena *a, const PlanBuffer *b) {
   if (b->value) t = (ValueType){.kind = VALUE_INT, .value = b->value};
   value_type_print(&text, &t);
   return (nereid_graph_value){
-      b->name,      text.data,       dtype_name(b->dtype), array_dl_dtype(b->dtype),
-      (int)b->rank, b->value != NULL, 0};
+      b->name,          text.data, dtype_name(b->dtype), array_dl_dtype(b->dtype), (int)b->rank,
+      b->value != NULL, 0};
 }
 
 static int describe_body(void *arg) {

@@ -149,8 +149,11 @@ Node *build_become_typed(Build *b, const char *target, uint32_t nargs, const Arg
 /* There fusion knows the kernels that it may join. */
 Node *build_check_index(Build *b, Node *index, Dim size, bool negative, Arg ignore, Name node) {
   Node *before = b->before, *last = b->in.g->last;
-  Arg args[] = {arg_node(index), arg_dim(size), {.kind = ARG_STRING, .name = node},
-                arg_bool(negative), ignore};
+  Arg args[] = {arg_node(index),
+                arg_dim(size),
+                {.kind = ARG_STRING, .name = node},
+                arg_bool(negative),
+                ignore};
   uint32_t nargs = ignore.kind != ARG_NONE ? 5 : negative ? 4 : 3;
   if (last && last->kind == NODE_OUTPUT) b->before = last;
   Node *n = build(b, "nereid.check_index.default", nargs, args);

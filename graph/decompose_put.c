@@ -188,9 +188,9 @@ static Node *put_masked(Build *b, const Put *p, Node *mask, bool accumulate) {
   mask = build_to(b, scatter_flat(b, mask), DT_I1);
   if (!dim_is(count, 1)) {
     if (dim_is(count, 0)) return p->x;
-    values = build(b, "aten.index_select.default",
-                   ARGS(arg_node(values), build_int(b, 0),
-                        arg_node(number_of_value(b, mask, count))));
+    values =
+        build(b, "aten.index_select.default",
+              ARGS(arg_node(values), build_int(b, 0), arg_node(number_of_value(b, mask, count))));
   }
   if (accumulate) values = build_add(b, r.x, values);
   Node *y = build_where(b, build_unsqueeze(b, mask, 1), arg_node(values), arg_node(r.x));

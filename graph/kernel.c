@@ -445,8 +445,8 @@ static const char *arange(Kernel *k, const Node *n, const Dim *place, DType t) {
   const char *index = dim_is_int(place[0])
                           ? tile_of(k, at, t)
                           : arena_printf(k->arena, "(%s).to(tl.%s)", at, dtype_lang_name(t));
-  const char *text = arena_printf(k->arena, "%s * %s + %s", index, literal(k, &step, t),
-                                  literal(k, &start, t));
+  const char *text =
+      arena_printf(k->arena, "%s * %s + %s", index, literal(k, &step, t), literal(k, &start, t));
   return t == n->type.dtype ? text : narrow(k, text, t, n->type.dtype);
 }
 

@@ -21,8 +21,7 @@ static const char *const reserved[] = {
     "columns",     "band",     "height",    "batch",   "mmask",      "nmask",     "start",
     "ka",          "kb",       "left",      "right",   "log_add",    "later_max", "later_min",
     "sorted_rows", "search",   "merged",    "step",    "position",   "BM",        "BN",
-    "BK",          "suppress", "overlaps",  "corners", "exact_gelu", "mish_of",
-    "check_index"};
+    "BK",          "suppress", "overlaps",  "corners", "exact_gelu", "mish_of",   "check_index"};
 
 static KernelName *entry_of(Kernel *k, Name name) {
   void **slot = namemap_put(k->arena, &k->names, name);

@@ -202,8 +202,7 @@ static const char *summary(Project *p) {
 static const char *kernel_flags(const Project *p) {
   if (p->gpu) return "";
   return "# The meaning of the kernels depends on -ffp-contract and -fwrapv.\n"
-         "KERNEL_FLAGS ?= " C_FLAGS
-         "\n";
+         "KERNEL_FLAGS ?= " C_FLAGS "\n";
 }
 
 /* GCC 13 breaks down over some vectors of 512 bits. */

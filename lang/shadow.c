@@ -262,8 +262,8 @@ const Site *shadow_site(const Shadow *s, uint32_t event) {
 
 static uint32_t find_site(Shadow *s, const Access *w) {
   uint64_t a = (uint64_t)w->span.file << 32 | w->span.line;
-  uint64_t b = (uint64_t)w->span.col << 32 | (uint32_t)(w->arg + 1) << 2 | w->atomic << 1 |
-               w->updates;
+  uint64_t b =
+      (uint64_t)w->span.col << 32 | (uint32_t)(w->arg + 1) << 2 | w->atomic << 1 | w->updates;
   uint32_t i = map_get(&s->site_map, a, b);
   if (i) return i;
   i = (uint32_t)s->sites.len;

@@ -122,7 +122,7 @@ typedef struct {
   Clean *c;
   Seen **table;
   uint32_t buckets; /* a power of two */
-  NestVar **same; /* by var id: the variable that holds the same, which may have one too; NULL */
+  NestVar **same;   /* by var id: the variable that holds the same, which may have one too; NULL */
 } Equal;
 
 static bool single(const Clean *c, const Ref *r) {

@@ -142,8 +142,7 @@ bool effects_meet_in_memory(const Effects *a, const Effects *b) {
   if (b->memory & ORDERED && touches_memory(a)) return true;
   if (a->memory & WRITES_GLOBAL && b->memory & (READS_GLOBAL | WRITES_GLOBAL)) return true;
   if (b->memory & WRITES_GLOBAL && a->memory & READS_GLOBAL) return true;
-  return sets_meet(&a->stores, &b->stores) ||
-         sets_meet(&a->stores, &b->loads) ||
+  return sets_meet(&a->stores, &b->stores) || sets_meet(&a->stores, &b->loads) ||
          sets_meet(&a->loads, &b->stores);
 }
 

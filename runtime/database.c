@@ -167,8 +167,8 @@ static int connect_once(Database *d, ConnectMode mode, int *version) {
   int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_FULLMUTEX |
               (mode == CONNECT_CREATE ? SQLITE_OPEN_CREATE : 0);
   bool there = stat(d->path, &st) == 0;
-  int rc = mode == CONNECT_IMMUTABLE ? open_immutable(d)
-                                     : sqlite3_open_v2(d->path, &d->db, flags, NULL);
+  int rc =
+      mode == CONNECT_IMMUTABLE ? open_immutable(d) : sqlite3_open_v2(d->path, &d->db, flags, NULL);
   d->inode = there || !stat(d->path, &st) ? st.st_ino : 0;
   if (rc != SQLITE_OK) return rc;
   sqlite3_busy_timeout(d->db, d->kind->busy_ms);

@@ -332,9 +332,7 @@ int nereid_fill(nereid_device *d, void *to, int byte, size_t size, nereid_stream
 /* ---- streams and events ---- */
 
 void *device_stream(const nereid_stream *s) { return s ? s->handle : NULL; }
-void *nereid_stream_native(const nereid_stream *s) {
-  return device_stream(s);
-}
+void *nereid_stream_native(const nereid_stream *s) { return device_stream(s); }
 
 int nereid_stream_wrap(nereid_stream **out, nereid_device *d, void *native) {
   REQUIRE_OUT(out);

@@ -19,9 +19,9 @@ static void refuse(const char *path, const char *text, int code, const char *mes
   size_t size;
   nereid_arg args[] = {{"x", "*fp32", NULL}};
   nereid_request r = {.source = {.path = path, .text = text}, .args = args, .nargs = 1};
-  check_call(nereid_emit(&out, &size, &r, NEREID_PTX) == code &&
-                 !strcmp(nereid_error_message(), message),
-             nereid_error_message());
+  check_call(
+      nereid_emit(&out, &size, &r, NEREID_PTX) == code && !strcmp(nereid_error_message(), message),
+      nereid_error_message());
 }
 
 static void test_messages(void) {
@@ -45,9 +45,9 @@ static void test_find(void) {
   nereid_source s = {.text = store_past};
   if (nereid_module_open(&m, &s, NULL, NULL)) abort();
   nereid_module_find(&k, m, "g");
-  check_call(nereid_module_find(&k, m, "h") == NEREID_E_USAGE &&
-                 !strstr(nereid_error_message(), "'g'"),
-             nereid_error_message());
+  check_call(
+      nereid_module_find(&k, m, "h") == NEREID_E_USAGE && !strstr(nereid_error_message(), "'g'"),
+      nereid_error_message());
   check_call(!nereid_module_find(&k, m, "f") && k, "found");
   nereid_module_free(m);
 }

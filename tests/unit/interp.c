@@ -625,9 +625,9 @@ static void test_waiting(void) {
   clean(&l);
 }
 
-#define ENDLESS(op)                                                                         \
-  "%0 = const {value 0} : i64\n%1 = const {value 1} : i64\n%t = const {value 1} : i1\n"     \
-  "%r = while carry (%a = %0) : i64 {\n condition %t, %a\n} do (%b: i64) {\n %c = " op      \
+#define ENDLESS(op)                                                                     \
+  "%0 = const {value 0} : i64\n%1 = const {value 1} : i64\n%t = const {value 1} : i1\n" \
+  "%r = while carry (%a = %0) : i64 {\n condition %t, %a\n} do (%b: i64) {\n %c = " op  \
   " %b, %1 : i64\n yield %c\n}\n"
 
 static void test_steps(void) {

@@ -236,14 +236,15 @@ static void test_excess(void) {
 
 /* A compilation has so much memory and no more, wherever it runs out. */
 static void test_memory(void) {
-  static const char source[] = "import triton\n"
-                               "import triton.language as tl\n"
-                               "@triton.jit\n"
-                               "def add(x, N: tl.constexpr):\n"
-                               "    a = tl.load(x)\n"
-                               "    for i in tl.static_range(N):\n"
-                               "        a = a * a + i\n"
-                               "    tl.store(x, a)\n";
+  static const char source[] =
+      "import triton\n"
+      "import triton.language as tl\n"
+      "@triton.jit\n"
+      "def add(x, N: tl.constexpr):\n"
+      "    a = tl.load(x)\n"
+      "    for i in tl.static_range(N):\n"
+      "        a = a * a + i\n"
+      "    tl.store(x, a)\n";
   nereid_arg args[] = {{"x", "*fp32:16", 0}, {"N", 0, "500"}};
   nereid_request r = {
       .source = {.path = "add.py", .text = source, .size = sizeof source - 1},
