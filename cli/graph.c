@@ -10,6 +10,7 @@
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/values.h"
+#include "runtime/files.h"
 
 enum {
   OPT_WEIGHTS = 1,
@@ -191,6 +192,15 @@ static int print_run(const Graphs *g, PrintRun *print, const char *path) {
   return status;
 }
 
+static int compile(const Graphs *g) {
+  bool tunes = g->options.mode && !strcmp(g->options.mode, "max-autotune"); /* and tells of it */
+  Progress *p = tunes ? NULL : progress_start("compiling", g->source.path);
+  int code = nereid_executable_prepare(g->e, g->in, g->ninputs, g->out, g->noutputs);
+  progress_stop(p);
+  progress_end();
+  return code ? args_failed(code) : STATUS_OK;
+}
+
 static int run_once(const Graphs *g) {
   Progress *p = progress_start("running", g->source.path);
   int code = nereid_executable_run(g->e, g->in, g->ninputs, g->out, g->noutputs, NULL);
@@ -205,21 +215,36 @@ static int allocate(Graphs *g) {
   g->inputs = calloc((size_t)g->ninputs + 1, sizeof *g->inputs);
   g->in = calloc((size_t)g->ninputs + 1, sizeof *g->in);
   g->outputs = calloc((size_t)g->noutputs + 1, sizeof *g->outputs);
+  g->expected = calloc((size_t)g->noutputs + 1, sizeof *g->expected);
   g->out = calloc((size_t)g->noutputs + 1, sizeof *g->out);
-  return g->inputs && g->in && g->outputs && g->out ? STATUS_OK : args_out_of_memory();
+  bool all = g->inputs && g->in && g->outputs && g->expected && g->out;
+  return all ? STATUS_OK : args_out_of_memory();
+}
+
+/* All that can be refused is, before kernels are compiled. */
+static int plan_run(Graphs *g) {
+  g->options.on_progress = progress_of_tuner();
+  g->options.defer_compile = 1;
+  Progress *p = progress_start("planning", g->source.path);
+  int code = nereid_executable_new(&g->e, g->graph, g->device, &g->options);
+  progress_stop(p);
+  int status = code ? args_failed(code) : allocate(g);
+  if (!status) status = graphs_make_inputs(g);
+  if (status) return status;
+  code = nereid_executable_check(g->e, g->in, g->ninputs, g->out, g->noutputs);
+  status = code ? args_failed(code) : STATUS_OK;
+  if (!status && g->out_dir) status = graphs_make_out_dir(g);
+  if (!status && g->compare) status = graphs_load_expected(g);
+  if (status || !g->trace) return status;
+  code = files_check(g->trace);
+  return code ? args_failed(code) : STATUS_OK;
 }
 
 static int run_model(Graphs *g) {
   int status = launch_device(&g->device, g->device_name);
   if (status) return status;
-  g->options.on_progress = progress_of_tuner();
-  bool tunes = g->options.mode && !strcmp(g->options.mode, "max-autotune"); /* and tells of it */
-  Progress *p = tunes ? NULL : progress_start("compiling", g->source.path);
-  int code = nereid_executable_new(&g->e, g->graph, g->device, &g->options);
-  progress_stop(p);
-  progress_end();
-  status = code ? args_failed(code) : allocate(g);
-  if (!status) status = graphs_make_inputs(g);
+  status = plan_run(g);
+  if (!status) status = compile(g);
   if (!status) status = graphs_make_outputs(g);
   if (!status) status = run_once(g);
   if (!status && g->out_dir) status = graphs_write_outputs(g);
@@ -240,7 +265,9 @@ static void free_all(Graphs *g) {
   for (int i = 0; g->values && i < g->files.len + g->named.len; i++)
     nereid_value_free(g->values[i]);
   for (int i = 0; g->outputs && i < g->noutputs; i++) nereid_value_free(g->outputs[i]);
+  for (int i = 0; g->expected && i < g->noutputs; i++) nereid_value_free(g->expected[i]);
   free(g->inputs);
+  free(g->expected);
   free(g->values);
   free(g->given);
   for (int i = 0; g->names && i < g->named.len; i++) free((char *)g->names[g->files.len + i]);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "cli/compare.h"
 #include "cli/graphs.h"
@@ -21,8 +22,7 @@ static int make_output(Graphs *g, int i) {
 }
 
 int graphs_make_outputs(Graphs *g) {
-  int code = nereid_executable_prepare(g->e, g->in, g->ninputs, g->out, g->noutputs);
-  int status = code ? args_failed(code) : STATUS_OK;
+  int status = STATUS_OK;
   for (int i = 0; i < g->noutputs && !status; i++) status = make_output(g, i);
   return status;
 }
@@ -38,9 +38,16 @@ static int place_of(const Graphs *g, int i) {
   return nereid_executable_output(&v, g->e, i) ? i : v.place;
 }
 
+int graphs_make_out_dir(const Graphs *g) {
+  bool made = !mkdir(g->out_dir, 0777);
+  struct stat st;
+  if (!made && errno == EEXIST && !stat(g->out_dir, &st) && !S_ISDIR(st.st_mode)) errno = ENOTDIR;
+  else if (made || (errno == EEXIST && !access(g->out_dir, W_OK | X_OK))) return STATUS_OK;
+  args_error(E_RUN_FILE_WRITE, g->out_dir, strerror(errno));
+  return STATUS_PROBLEM;
+}
+
 int graphs_write_outputs(const Graphs *g) {
-  if (mkdir(g->out_dir, 0777) && errno != EEXIST)
-    return args_error(E_RUN_FILE_WRITE, g->out_dir, strerror(errno)), STATUS_PROBLEM;
   for (int i = 0; i < g->noutputs; i++) {
     char *path = output_path(g->out_dir, place_of(g, i));
     if (!path) return args_out_of_memory();
@@ -102,15 +109,21 @@ static int compare_output(const Graphs *g, int i, const nereid_value *expected) 
   return STATUS_PROBLEM;
 }
 
-int graphs_compare_outputs(const Graphs *g) {
+int graphs_load_expected(Graphs *g) {
   int worst = STATUS_OK;
   for (int i = 0; i < g->noutputs; i++) {
     char *text;
-    nereid_value *expected = NULL;
     int n = asprintf(&text, "@%s/output_%d.npy", g->compare, place_of(g, i));
-    int status = graphs_parse(&expected, n < 0 ? NULL : text);
-    if (!status) status = compare_output(g, i, expected);
-    nereid_value_free(expected);
+    int status = graphs_parse(&g->expected[i], n < 0 ? NULL : text);
+    if (status) worst = status;
+  }
+  return worst;
+}
+
+int graphs_compare_outputs(const Graphs *g) {
+  int worst = STATUS_OK;
+  for (int i = 0; i < g->noutputs; i++) {
+    int status = compare_output(g, i, g->expected[i]);
     if (status) worst = status;
   }
   return worst;

@@ -27,6 +27,7 @@ typedef struct {
   nereid_executable *e;
   int ninputs, noutputs;
   nereid_value **inputs, **outputs;
+  nereid_value **expected; /* of each output, with --compare */
   nereid_tensor *in, *out; /* of these values */
 } Graphs;
 
@@ -46,11 +47,15 @@ void graphs_print_sizes(char out[GRAPHS_SIZES], const int64_t *shape, int ndim);
 
 /* ---- graph_outputs.c ---- */
 
-/* Of the shapes that these inputs give. */
+/* Of the shapes that the executable has described. */
 int graphs_make_outputs(Graphs *g);
+/* The folder of --out-dir, in which files can be made then. */
+int graphs_make_out_dir(const Graphs *g);
+/* The files that --compare names. */
+int graphs_load_expected(Graphs *g);
 int graphs_write_outputs(const Graphs *g);
 void graphs_print_outputs(const Graphs *g);
-/* With the files that --compare names. */
+/* With what was expected. */
 int graphs_compare_outputs(const Graphs *g);
 
 #endif

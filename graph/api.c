@@ -16,6 +16,8 @@ struct nereid_executable {
   Executable *e;
   const char *mode;
   nereid_graph_value *inputs, *outputs;
+  bool tunes; /* before kernels are compiled */
+  TuneProgress progress;
 };
 
 /* ---- graphs ---- */
@@ -118,12 +120,20 @@ static int describe_body(void *arg) {
   return 0;
 }
 
-static int tune(nereid_executable *e, const nereid_graph_options *o) {
+static int tune(nereid_executable *e) {
   double begin = stages_now();
-  TuneProgress progress = {o->on_progress, o->context};
-  int code = tune_plan(e->model->plan, e->device, &progress);
-  if (!code) stages_done(e->model->stages, "tune", begin);
-  return code;
+  if (!e->tunes) return 0;
+  int code = tune_plan(e->model->plan, e->device, &e->progress);
+  if (code) return code;
+  stages_done(e->model->stages, "tune", begin);
+  e->tunes = false;
+  return 0;
+}
+
+/* What waits for inputs that are right. */
+static int begin(nereid_executable *e, const nereid_tensor *inputs, int ninputs, bool data) {
+  int code = e->tunes ? executable_check(e->e, inputs, ninputs, data) : 0;
+  return code ? code : tune(e);
 }
 
 static int make(nereid_executable *e, nereid_graph *g, const nereid_graph_options *o) {
@@ -137,7 +147,10 @@ static int make(nereid_executable *e, nereid_graph *g, const nereid_graph_option
   }
   if (!code) code = api_take_model(&e->model, g, o);
   if (!code) code = model_plan(e->model, &options.compile);
-  if (!code && options.compile.tune) code = tune(e, o);
+  e->tunes = options.compile.tune;
+  e->progress = (TuneProgress){o->on_progress, o->context};
+  options.execute.defer = o->defer_compile != 0;
+  if (!code && !options.execute.defer) code = tune(e);
   if (!code) options.execute.stages = e->model->stages;
   if (!code)
     code = executable_new(&e->e, e->model->plan, e->model->weights, e->device, &options.execute);
@@ -225,17 +238,30 @@ int nereid_executable_input_follows(nereid_executable *e, const nereid_tensor *g
 
 /* ---- running ---- */
 
+static int describe_outputs(const nereid_executable *e, nereid_tensor *outputs, int noutputs) {
+  if (noutputs != nereid_executable_noutputs(e))
+    return error_set(NEREID_E_USAGE, E_GRAPH_OUTPUT_COUNT, executable_outputs(e->e), noutputs);
+  for (int i = 0; i < noutputs; i++) executable_describe(e->e, (uint32_t)i, &outputs[i]);
+  return 0;
+}
+
+int nereid_executable_check(nereid_executable *e, const nereid_tensor *inputs, int ninputs,
+                            nereid_tensor *outputs, int noutputs) {
+  REQUIRE(e);
+  if (ninputs) REQUIRE(inputs);
+  if (noutputs) REQUIRE(outputs);
+  int code = executable_check(e->e, inputs, ninputs, true);
+  return code ? code : describe_outputs(e, outputs, noutputs);
+}
+
 int nereid_executable_prepare(nereid_executable *e, const nereid_tensor *inputs, int ninputs,
                               nereid_tensor *outputs, int noutputs) {
   REQUIRE(e);
   if (ninputs) REQUIRE(inputs);
   if (noutputs) REQUIRE(outputs);
-  int code = executable_prepare(e->e, inputs, ninputs);
-  if (code) return code;
-  if (noutputs != nereid_executable_noutputs(e))
-    return error_set(NEREID_E_USAGE, E_GRAPH_OUTPUT_COUNT, executable_outputs(e->e), noutputs);
-  for (int i = 0; i < noutputs; i++) executable_describe(e->e, (uint32_t)i, &outputs[i]);
-  return 0;
+  int code = begin(e, inputs, ninputs, false);
+  if (!code) code = executable_prepare(e->e, inputs, ninputs);
+  return code ? code : describe_outputs(e, outputs, noutputs);
 }
 
 int nereid_executable_run(nereid_executable *e, const nereid_tensor *inputs, int ninputs,
@@ -243,7 +269,8 @@ int nereid_executable_run(nereid_executable *e, const nereid_tensor *inputs, int
   REQUIRE(e);
   if (ninputs) REQUIRE(inputs);
   if (noutputs) REQUIRE(outputs);
-  return executable_run(e->e, inputs, ninputs, outputs, noutputs, s);
+  int code = begin(e, inputs, ninputs, true);
+  return code ? code : executable_run(e->e, inputs, ninputs, outputs, noutputs, s);
 }
 
 typedef struct {
@@ -257,7 +284,7 @@ typedef struct {
 
 static int run_once(void *context) {
   const Run *r = context;
-  return executable_run(r->e->e, r->inputs, r->ninputs, r->outputs, r->noutputs, r->stream);
+  return nereid_executable_run(r->e, r->inputs, r->ninputs, r->outputs, r->noutputs, r->stream);
 }
 
 int nereid_executable_time(nereid_timing *out, nereid_executable *e, const nereid_tensor *inputs,
@@ -280,7 +307,8 @@ static int print_run(char **text, size_t *size, PrintRun *print, nereid_executab
   Arena *a = arena_new();
   if (!a) return error_out_of_memory();
   Text out = text_new(a);
-  int code = print(e, &c, &out);
+  int code = begin(e, c.inputs, c.ninputs, true);
+  if (!code) code = print(e, &c, &out);
   if (!code) code = owned_copy(text, size, out.data, out.len);
   arena_free(a);
   return code;

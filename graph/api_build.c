@@ -75,7 +75,6 @@ static int build(nereid_graph *g, const nereid_graph_options *o, const nereid_bu
   }
   if (!code) code = api_take_model(&m, g, o);
   if (!code) code = model_plan(m, &options.compile);
-  if (!code && options.compile.tune) code = choose_tiles(m->plan, first, measure, o, b);
   ProjectOptions p = {.dir = b->dir ? b->dir : "",
                       .targets = targets,
                       .model = base_name(g->source.path),
@@ -83,7 +82,11 @@ static int build(nereid_graph *g, const nereid_graph_options *o, const nereid_bu
                       .replay = options.execute.replay,
                       .embed_weights = b->embed_weights,
                       .ptx_only = b->ptx_only};
-  if (!code) code = project_write(m->plan, m->weights, &p);
+  Project *project = NULL;
+  if (!code) code = project_new(&project, m->plan, m->weights, &p);
+  if (!code && options.compile.tune) code = choose_tiles(m->plan, first, measure, o, b);
+  if (!code) code = project_write(project);
+  project_free(project);
   model_free(m);
   return code;
 }

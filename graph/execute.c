@@ -59,7 +59,7 @@ static int make_body(void *arg) {
   choose_replay(e, m->options);
   int code = execute_find_weights(e);
   if (!code) code = kernels_open(&e->kernels, e->arena, e->plan, e->device);
-  return code ? code : find_kernels(e, NULL);
+  return code || m->options->defer ? code : find_kernels(e, NULL);
 }
 
 int executable_new(Executable **out, const Plan *p, const Weights *weights, nereid_device *d,
@@ -106,12 +106,16 @@ static void note_written(Executable *e) {
   }
 }
 
+/* By a kernel: neither the caller nor a file has it. */
+static bool is_made(const BufferState *b) {
+  return b->plan->kind != BUFFER_INPUT && b->plan->kind != BUFFER_WEIGHT &&
+         b->plan->kind != BUFFER_RECORDS;
+}
+
 /* What steps read or the plan returns must come from somewhere. */
 static int check_written(const Executable *e, uint32_t i) {
   const BufferState *b = &e->buffers[i];
-  bool made = b->plan->kind != BUFFER_INPUT && b->plan->kind != BUFFER_WEIGHT &&
-              b->plan->kind != BUFFER_RECORDS;
-  if (!made || b->written || b->bytes == 0) return 0;
+  if (!is_made(b) || b->written || b->bytes == 0) return 0;
   return error_set(NEREID_E_FILE, E_GRAPH_NOT_WRITTEN, b->plan->name);
 }
 
@@ -127,14 +131,14 @@ static int check_all_written(const Executable *e) {
   return code;
 }
 
-static int find_grid(Executable *e, const PlanStep *step, StepState *s, uint32_t grid[3]) {
-  s->empty = false;
+static int find_grid(const Executable *e, const PlanStep *step, bool *empty, uint32_t grid[3]) {
+  *empty = false;
   for (int i = 0; i < 3; i++) {
     int64_t extent;
     if (!sizes_eval(e->sizes, step->grid[i], &extent) || extent < 0 || extent > UINT32_MAX)
       return error_set(NEREID_E_USAGE, E_GRAPH_STEP_GRID, step->kernel, i, (long long)extent);
     grid[i] = (uint32_t)extent;
-    if (extent == 0) s->empty = true;
+    if (extent == 0) *empty = true;
   }
   return 0;
 }
@@ -163,14 +167,12 @@ static int set_number(Executable *e, const PlanStep *step, StepState *s, uint32_
   return nereid_launch_set_int(s->launch, s->at[i], value);
 }
 
-/* A kernel's indices have 64 bits only where a tensor has more elements than others count whatever
- * its symbols are. */
-static int check_places(const Executable *e, const PlanStep *step, const StepState *s, uint32_t i) {
+/* A kernel's indices have 64 bits only where a tensor that it writes has more elements than others
+ * count whatever its symbols are. */
+static int check_places(const Executable *e, const PlanStep *step, const BufferState *b) {
   double least = 1;
-  if (step->args[i].kind != STEP_BUFFER || s->at[i] < 0) return 0;
-  const BufferState *b = &e->buffers[step->args[i].buffer];
   int64_t n = b->bytes / (int64_t)dtype_bytes(b->plan->dtype);
-  if (n <= INT32_MAX || !image_of(s)->params[s->at[i]].written) return 0;
+  if (n <= INT32_MAX) return 0;
   for (uint32_t axis = 0; axis < b->plan->rank; axis++)
     least *= (double)dim_range(e->plan->graph->dims, b->plan->shape[axis]).lo;
   if (least > INT32_MAX) return 0;
@@ -181,12 +183,30 @@ static int prepare_step(Executable *e, uint32_t i) {
   const PlanStep *step = &e->plan->steps[i];
   StepState *s = &e->steps[i];
   uint32_t grid[3];
-  int code = find_grid(e, step, s, grid);
+  int code = find_grid(e, step, &s->empty, grid);
   if (code || s->empty) return code;
   code = make_launch(step, s, grid);
   for (uint32_t j = 0; j < step->nargs && !code; j++) {
-    code = check_places(e, step, s, j);
+    bool buffer = step->args[j].kind == STEP_BUFFER && s->at[j] >= 0;
+    if (buffer && image_of(s)->params[s->at[j]].written)
+      code = check_places(e, step, &e->buffers[step->args[j].buffer]);
     if (!code) code = set_number(e, step, s, j);
+  }
+  return code;
+}
+
+/* ---- checking: before kernels are compiled ---- */
+
+/* The first step that has a buffer writes it, if no caller and no file does. */
+static int check_step(const Executable *e, uint32_t i) {
+  const PlanStep *step = &e->plan->steps[i];
+  bool empty;
+  uint32_t grid[3];
+  int code = find_grid(e, step, &empty, grid);
+  for (uint32_t j = 0; j < step->nargs && !code && !empty; j++) {
+    if (step->args[j].kind != STEP_BUFFER) continue;
+    const BufferState *b = &e->buffers[step->args[j].buffer];
+    if (is_made(b) && b->uses[0].step == i) code = check_places(e, step, b);
   }
   return code;
 }
@@ -195,6 +215,15 @@ static int prepare_step(Executable *e, uint32_t i) {
 static bool same_sizes(const Executable *e) {
   return e->ready && !e->plan->nreads &&
          !memcmp(e->prepared, e->sizes->values, e->sizes->nsymbols * sizeof *e->prepared);
+}
+
+static int check(Executable *e, const nereid_tensor *inputs, int n) {
+  int code = sizes_bind(e->sizes, inputs, n);
+  if (code || same_sizes(e)) return code;
+  e->ready = false;
+  code = execute_measure(e);
+  for (uint32_t i = 0; i < e->plan->nsteps && !code; i++) code = check_step(e, i);
+  return code;
 }
 
 /* The constant part, before the first run. */
@@ -218,9 +247,8 @@ static int prepare_steps(Executable *e) {
 }
 
 static int prepare(Executable *e, const nereid_tensor *inputs, int n) {
-  int code = sizes_bind(e->sizes, inputs, n);
-  if (code || same_sizes(e)) return code;
-  e->ready = false;
+  int code = check(e, inputs, n);
+  if (code || e->ready) return code;
   code = find_kernels(e, e->sizes);
   if (code) return code;
   note_written(e);
@@ -274,10 +302,19 @@ static int finish_tensors(const Run *r) {
   return code;
 }
 
+/* A first run tells of data that it can't use before it compiles. */
+static int check_data(const Run *r) {
+  int code = check(r->e, r->inputs, r->ninputs);
+  for (int i = 0; i < r->ninputs && !code; i++)
+    code = execute_check_input(r->e, (uint32_t)i, &r->inputs[i]);
+  return code;
+}
+
 static int run_body(void *arg) {
   const Run *r = arg;
   Executable *e = r->e;
   int code = execute_check_records(e);
+  if (!code && !e->kernels.compiled) code = check_data(r);
   if (!code) code = prepare(e, r->inputs, r->ninputs);
   if (code) return code;
   if (r->noutputs < 0 || (uint32_t)r->noutputs != e->plan->noutputs)
@@ -297,6 +334,18 @@ int executable_run(Executable *e, const nereid_tensor *inputs, int ninputs, nere
 static int prepare_body(void *arg) {
   const Run *r = arg;
   return prepare(r->e, r->inputs, r->ninputs);
+}
+
+static int check_body(void *arg) {
+  const Run *r = arg;
+  return check(r->e, r->inputs, r->ninputs);
+}
+
+static int check_data_body(void *arg) { return check_data(arg); }
+
+int executable_check(Executable *e, const nereid_tensor *inputs, int n, bool data) {
+  Run r = {.e = e, .inputs = inputs, .ninputs = n};
+  return error_guard(e->arena, data ? check_data_body : check_body, &r);
 }
 
 int executable_prepare(Executable *e, const nereid_tensor *inputs, int n) {

@@ -19,6 +19,7 @@ typedef struct Executable Executable;
 
 typedef struct {
   bool replay;    /* mode reduce-overhead, where the device can */
+  bool defer;     /* kernels are compiled when inputs are prepared */
   Stages *stages; /* told of compiling; NULL: nobody is */
 } ExecuteOptions;
 
@@ -43,10 +44,14 @@ const PlanBuffer *executable_output(const Executable *e, uint32_t i);
 
 /* ---- running ---- */
 
+/* Refuses inputs that no run takes, before anything is compiled: other dtypes and axes than the
+ * plan's, sizes that contradict each other or are too large, and where `data` says so tensors whose
+ * data a run could not use.  Outputs can be described then, but have no memory yet. */
+int executable_check(Executable *e, const nereid_tensor *inputs, int n, bool data);
 /* Makes all ready for inputs of these shapes (their data is not looked at). */
 int executable_prepare(Executable *e, const nereid_tensor *inputs, int n);
-/* Of an output, after executable_prepare: dtype and shape, which is valid until the next one; its
- * data is NULL. */
+/* Of an output, after executable_check or executable_prepare: dtype and shape, which is valid until
+ * the next one; its data is NULL. */
 void executable_describe(const Executable *e, uint32_t i, nereid_tensor *out);
 /* Runs the plan.  An output whose data is NULL becomes memory of the executable, valid until its
  * next run. */

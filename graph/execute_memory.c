@@ -205,14 +205,14 @@ static int find_bytes(Executable *e, BufferState *b) {
   return 0;
 }
 
-static int measure(Executable *e) {
+int execute_measure(Executable *e) {
   int code = 0;
   for (uint32_t i = 0; i < e->plan->nbuffers && !code; i++) code = find_bytes(e, &e->buffers[i]);
   return code;
 }
 
 static int place_all(Executable *e) {
-  int code = measure(e);
+  int code = execute_measure(e);
   if (!code) code = place_weights(e);
   if (!code) code = place_constants(e);
   if (!code) code = execute_place_records(e);
@@ -230,7 +230,7 @@ static int explain_memory(const Executable *e, int code) {
 }
 
 int execute_measure_again(Executable *e) {
-  int code = measure(e);
+  int code = execute_measure(e);
   for (uint32_t i = 0; i < e->plan->nbuffers && !code; i++) {
     BufferState *b = &e->buffers[i];
     if (b->bytes <= b->room) continue;

@@ -72,8 +72,10 @@ int execute_resize(Executable *e, uint32_t first);
 
 /* ---- execute_memory.c: after sizes are bound ---- */
 
-/* Shapes and bytes of all buffers, and more memory for those that have grown since they were
- * placed: sizes that are read may be taken off others. */
+/* Shapes and bytes of all buffers, for the sizes that are bound. */
+int execute_measure(Executable *e);
+/* The same, and more memory for those that have grown since they were placed: sizes that are read
+ * may be taken off others. */
 int execute_measure_again(Executable *e);
 
 /* The weights that the plan names, of the right types. */
@@ -97,6 +99,8 @@ void execute_free_records(Executable *e);
 
 /* ---- execute_tensors.c: what the caller passes ---- */
 
+/* Can a run use the tensor's data for input i, as far as that shows without kernels? */
+int execute_check_input(const Executable *e, uint32_t i, const nereid_tensor *t);
 /* Makes the buffer of input i the tensor's elements: where they are, or a copy. */
 int execute_take_input(Executable *e, uint32_t i, const nereid_tensor *t, nereid_stream *s);
 /* After the run: an input that was copied and is written by the model. */

@@ -132,16 +132,27 @@ static int check_value(const Executable *e, uint32_t i, const PlanBuffer *b,
   return code;
 }
 
-int execute_take_input(Executable *e, uint32_t i, const nereid_tensor *t, nereid_stream *s) {
-  BufferState *b = state_of_input(e, i);
-  if (!b || (b->plan->value && !b->nuses)) return 0;
+/* A number that no kernel takes has decided sizes already. */
+static bool is_placed(const BufferState *b) { return b && (!b->plan->value || b->nuses); }
+
+int execute_check_input(const Executable *e, uint32_t i, const nereid_tensor *t) {
+  const BufferState *b = state_of_input(e, i);
+  if (!is_placed(b)) return 0;
   const char *name = b->plan->name;
-  bool compact = is_compact(t), here = is_here(e, t);
+  bool compact = is_compact(t);
   if (b->bytes && !t->data) return error_set(NEREID_E_USAGE, E_GRAPH_INPUT_DATA, i, name);
-  if (!here && !on_host(t)) return error_set(NEREID_E_USAGE, E_GRAPH_INPUT_DEVICE, i, name);
+  if (!is_here(e, t) && !on_host(t))
+    return error_set(NEREID_E_USAGE, E_GRAPH_INPUT_DEVICE, i, name);
   if (!compact && b->written) return error_set(NEREID_E_USAGE, E_GRAPH_INPUT_WRITTEN, i, name);
   if (!compact && !on_host(t)) return error_set(NEREID_E_USAGE, E_GRAPH_INPUT_STRIDES, i, name);
-  int code = b->plan->fixed ? check_value(e, i, b->plan, t) : 0;
+  return b->plan->fixed ? check_value(e, i, b->plan, t) : 0;
+}
+
+int execute_take_input(Executable *e, uint32_t i, const nereid_tensor *t, nereid_stream *s) {
+  BufferState *b = state_of_input(e, i);
+  if (!is_placed(b)) return 0;
+  bool compact = is_compact(t), here = is_here(e, t);
+  int code = execute_check_input(e, i, t);
   if (code) return code;
   bool in_place = here && compact && b->bytes && is_aligned(first_element(t)) &&
                   !overlaps_inputs(e, i, b, first_element(t), b->written);

@@ -89,6 +89,8 @@ typedef struct {
   int nrewrites;
   const char *dump_dir;   /* a folder, made if it is not there: what each stage leaves is written
                              there, as 00_imported.py, 01_imported.dot, 02_functionalize.py ... */
+  int defer_compile;      /* of nereid_executable_new: kernels are compiled by the first call that
+                             prepares or runs, after it has checked the inputs */
   int no_checks;          /* indices are not checked: the caller has proven them in range */
   nereid_tune_progress_fn on_progress; /* of max-autotune, while it measures; NULL: nobody looks */
   void *context;                       /* of on_progress */
@@ -114,8 +116,8 @@ NEREID_API int nereid_graph_emit(char **text, size_t *size, nereid_graph *g,
 
 /* ---- compiled models ---- */
 
-/* Compiles all kernels; what depends on sizes that the model leaves open waits for its first
- * inputs. */
+/* Compiles all kernels, unless `defer_compile` says otherwise; what depends on sizes that the model
+ * leaves open waits for its first inputs. */
 NEREID_API int nereid_executable_new(nereid_executable **out, nereid_graph *g, nereid_device *d,
                                      const nereid_graph_options *o);
 NEREID_API void nereid_executable_free(nereid_executable *e);
@@ -154,6 +156,12 @@ NEREID_API int nereid_executable_input_follows(nereid_executable *e, const nerei
                                                int ngiven, int i);
 
 /* ---- running ---- */
+
+/* Checks the inputs as a run would, their data included, and compiles nothing.  Fills `outputs` as
+ * nereid_executable_prepare() does.  With `defer_compile`, wrong inputs are told before any kernel
+ * is compiled. */
+NEREID_API int nereid_executable_check(nereid_executable *e, const nereid_tensor *inputs,
+                                       int ninputs, nereid_tensor *outputs, int noutputs);
 
 /* Makes all ready for inputs of these shapes (their data is not looked at but for numbers), and
  * fills `outputs`: dtypes, shapes, NULL for data.  The shapes are valid until the executable runs

@@ -1,6 +1,7 @@
 #include "graph/project.h"
 
 #include <ctype.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "codegen/codegen.h"
@@ -138,8 +139,6 @@ static bool is_in_pool(const Plan *plan, const PlanBuffer *b) {
 /* A plan may come from a text that someone wrote. */
 static int check_buffer(const Project *p, uint32_t i) {
   const PlanBuffer *b = &p->plan->buffers[i];
-  bool made = b->kind != BUFFER_INPUT && b->kind != BUFFER_WEIGHT && b->kind != BUFFER_RECORDS;
-  if (made && !p->buffers[i].written) return error_set(NEREID_E_FILE, E_GRAPH_NOT_WRITTEN, b->name);
   if (b->kind == BUFFER_OUTPUT && !is_returned(p->plan, i))
     return error_set(NEREID_E_FILE, E_BUILD_OUTPUT, b->name);
   if (b->kind == BUFFER_TEMPORARY && p->plan->pool && !is_in_pool(p->plan, b))
@@ -154,6 +153,16 @@ static int check_buffers(Project *p) {
   for (uint32_t i = 0; i < p->plan->nbuffers && !code; i++)
     if (p->buffers[i].used) code = check_buffer(p, i);
   return code;
+}
+
+static int check_written(const Project *p) {
+  for (uint32_t i = 0; i < p->plan->nbuffers; i++) {
+    const PlanBuffer *b = &p->plan->buffers[i];
+    bool made = b->kind != BUFFER_INPUT && b->kind != BUFFER_WEIGHT && b->kind != BUFFER_RECORDS;
+    if (p->buffers[i].used && made && !p->buffers[i].written)
+      return error_set(NEREID_E_FILE, E_GRAPH_NOT_WRITTEN, b->name);
+  }
+  return 0;
 }
 
 /* ---- texts ---- */
@@ -281,11 +290,17 @@ static int prepare(Project *p) {
   find_inputs(p);
   use_inputs(p);
   int code = project_find_symbols(p);
+  if (!code) code = check_buffers(p);
+  return code ? code : project_find_weights(p);
+}
+
+static int compile(Project *p) {
+  int code = project_limit_symbols(p);
   if (!code) code = project_compile(p);
   if (code) return code;
   find_written(p);
-  code = check_buffers(p);
-  return code ? code : project_find_weights(p);
+  project_place_weights(p);
+  return check_written(p);
 }
 
 static int write_all(Project *p) {
@@ -299,18 +314,35 @@ static int write_all(Project *p) {
   return code ? code : project_folder_commit(&p->folder, products);
 }
 
-static int write_body(void *arg) {
+static int prepare_body(void *arg) {
   Project *p = arg;
   int code = p->options->name ? project_check_name(p->options->name) : 0;
   if (!code) code = project_folder_open(&p->folder, p->arena, p->options->dir);
-  if (!code) code = prepare(p);
+  return code ? code : prepare(p);
+}
+
+int project_new(Project **out, Plan *plan, const Weights *weights, const ProjectOptions *o) {
+  *out = NULL;
+  Project *p = calloc(1, sizeof *p);
+  if (!p) return error_out_of_memory();
+  *p = (Project){.arena = plan->graph->arena, .plan = plan, .weights = weights, .options = o};
+  int code = error_guard(p->arena, prepare_body, p);
+  if (code) project_free(p);
+  else *out = p;
+  return code;
+}
+
+static int write_body(void *arg) {
+  Project *p = arg;
+  int code = compile(p);
   return code ? code : write_all(p);
 }
 
-int project_write(Plan *plan, const Weights *weights, const ProjectOptions *o) {
-  Project p = {.arena = plan->graph->arena, .plan = plan, .weights = weights, .options = o};
-  int code = error_guard(p.arena, write_body, &p);
-  project_free_kernels(&p);
-  project_folder_abandon(&p.folder);
-  return code;
+int project_write(Project *p) { return error_guard(p->arena, write_body, p); }
+
+void project_free(Project *p) {
+  if (!p) return;
+  project_free_kernels(p);
+  project_folder_abandon(&p->folder);
+  free(p);
 }

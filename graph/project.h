@@ -24,7 +24,16 @@ typedef struct {
 
 /* Are all targets GPUs, or is it one CPU?  Fails for others. */
 int project_targets(const char *targets, bool *gpu);
-/* Writes the project; the folder appears when it is complete.  `weights` may be NULL. */
-int project_write(Plan *p, const Weights *weights, const ProjectOptions *o);
+
+typedef struct Project Project;
+
+/* A project of the plan, after all is checked that can be without compiling: the name and the
+ * folder, the sizes, and the weights (which may be NULL).  All that is passed must outlive it. */
+int project_new(Project **out, Plan *p, const Weights *weights, const ProjectOptions *o);
+/* Compiles the plan's kernels, in the tiles that its steps have now, and writes the project; the
+ * folder appears when it is complete. */
+int project_write(Project *p);
+/* Also for NULL. */
+void project_free(Project *p);
 
 #endif

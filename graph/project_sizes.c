@@ -153,7 +153,7 @@ static void measure(Project *p, Dim x, void *context) {
 }
 
 /* Symbols without an upper limit get the largest power of two for which nothing overflows. */
-static int limit_symbols(Project *p) {
+int project_limit_symbols(Project *p) {
   for (int bits = 40; bits >= 8; bits--) {
     Largest l = {0};
     for (size_t i = 0; i < p->symbols.len; i++) {
@@ -172,8 +172,7 @@ int project_find_symbols(Project *p) {
   while (bind_round(p, false)) {
   }
   find_equal(p);
-  int code = check_bound(p);
-  return code ? code : limit_symbols(p);
+  return check_bound(p);
 }
 
 /* ---- C text ---- */

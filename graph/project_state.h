@@ -69,7 +69,7 @@ typedef struct {
   size_t *cubin_sizes;
 } ProjectTarget;
 
-typedef struct {
+struct Project {
   Arena *arena;
   Plan *plan;
   const Weights *weights;
@@ -91,7 +91,7 @@ typedef struct {
   int64_t weights_kept; /* behind it are those that the constant part alone reads */
   uint64_t weights_sum;
   const char *kernel_files; /* "kernels.o kernels_1.o", for the Makefile */
-} Project;
+};
 
 /* A comment's text: what would end it is broken. */
 const char *project_comment(Arena *a, const char *text);
@@ -111,8 +111,10 @@ static inline const char *project_prefix(const Project *p) {
 
 /* ---- project_sizes.c ---- */
 
-/* The plan's symbols, where inputs decide them, and limits that keep sizes within 64 bits. */
+/* The plan's symbols, where inputs decide them. */
 int project_find_symbols(Project *p);
+/* Limits that keep all sizes within 64 bits: the grids of steps are among them. */
+int project_limit_symbols(Project *p);
 /* How many sizes an input decides, and which. */
 uint32_t project_axes(const PlanBuffer *b);
 Dim project_size_at(const PlanBuffer *b, uint32_t axis);
@@ -123,8 +125,10 @@ void project_declare_symbols(Project *p, Text *out, const char *from, const Dim 
 
 /* ---- project_weights.c ---- */
 
-/* The tensors of the plan's weights, and the places of these and of constants. */
+/* The tensors of the plan's weights. */
 int project_find_weights(Project *p);
+/* Places for them and for constants, once it is known which of them kernels write. */
+void project_place_weights(Project *p);
 /* Bytes of a buffer of a fixed size. */
 int64_t project_bytes(const Project *p, uint32_t buffer);
 int project_write_weights(Project *p);

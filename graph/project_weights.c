@@ -35,47 +35,48 @@ static const ProjectBuffer *same_tensor(const Project *p, uint32_t i) {
   return NULL;
 }
 
-static int place_weight(Project *p, uint32_t i) {
+static void place_weight(Project *p, uint32_t i) {
   ProjectBuffer *b = &p->buffers[i];
-  int code = buffer_weight(&b->weight, p->weights, &p->plan->buffers[i], p->arena);
-  if (code) return code;
   int64_t bytes = rounded(project_bytes(p, i));
   const ProjectBuffer *same = same_tensor(p, i);
   b->at = same ? same->at : p->weights_bytes;
   if (!same) p->weights_bytes += bytes;
   b->state = p->state_bytes;
   if (b->written) p->state_bytes += bytes;
-  return 0;
 }
 
-static int place_constant(Project *p, uint32_t i) {
-  const PlanBuffer *b = &p->plan->buffers[i];
-  if (!dim_is_int(memory_bytes(p->plan->graph->dims, b)))
-    return error_set(NEREID_E_FILE, E_BUILD_CONSTANT, b->name);
-  p->buffers[i].at = p->constant_bytes;
-  p->constant_bytes += rounded(project_bytes(p, i));
-  return 0;
+static bool is_used(const Project *p, uint32_t i, BufferKind kind) {
+  return p->buffers[i].used && p->plan->buffers[i].kind == kind;
 }
 
 /* Weights that every run reads come first: a GPU can drop the others after the first run. */
-static int place_weights(Project *p, bool kept) {
-  int code = 0;
-  for (uint32_t i = 0; i < p->plan->nbuffers && !code; i++)
-    if (p->buffers[i].used && p->buffers[i].kept == kept &&
-        p->plan->buffers[i].kind == BUFFER_WEIGHT)
-      code = place_weight(p, i);
-  return code;
+static void place_weights(Project *p, bool kept) {
+  for (uint32_t i = 0; i < p->plan->nbuffers; i++)
+    if (is_used(p, i, BUFFER_WEIGHT) && p->buffers[i].kept == kept) place_weight(p, i);
 }
 
 int project_find_weights(Project *p) {
-  p->weights_bytes = FIRST;
-  int code = place_weights(p, true);
-  p->weights_kept = p->weights_bytes;
-  if (!code) code = place_weights(p, false);
-  for (uint32_t i = 0; i < p->plan->nbuffers && !code; i++)
-    if (p->buffers[i].used && p->plan->buffers[i].kind == BUFFER_CONSTANT)
-      code = place_constant(p, i);
+  int code = 0;
+  for (uint32_t i = 0; i < p->plan->nbuffers && !code; i++) {
+    const PlanBuffer *b = &p->plan->buffers[i];
+    if (is_used(p, i, BUFFER_WEIGHT))
+      code = buffer_weight(&p->buffers[i].weight, p->weights, b, p->arena);
+    if (is_used(p, i, BUFFER_CONSTANT) && !dim_is_int(memory_bytes(p->plan->graph->dims, b)))
+      code = error_set(NEREID_E_FILE, E_BUILD_CONSTANT, b->name);
+  }
   return code;
+}
+
+void project_place_weights(Project *p) {
+  p->weights_bytes = FIRST;
+  place_weights(p, true);
+  p->weights_kept = p->weights_bytes;
+  place_weights(p, false);
+  for (uint32_t i = 0; i < p->plan->nbuffers; i++) {
+    if (!is_used(p, i, BUFFER_CONSTANT)) continue;
+    p->buffers[i].at = p->constant_bytes;
+    p->constant_bytes += rounded(project_bytes(p, i));
+  }
 }
 
 /* ---- the file ---- */

@@ -230,6 +230,51 @@ static void open_sizes(void) {
   nereid_device_close(d);
 }
 
+/* ---- kernels that wait ---- */
+
+static void check_refused(nereid_executable *e, nereid_tensor *in, int n, const char *message) {
+  nereid_tensor out[2];
+  check_got(nereid_executable_check(e, in, n, out, 2) == NEREID_E_USAGE &&
+                !strcmp(nereid_error_message(), message),
+            message, nereid_error_message());
+  check_got(nereid_executable_run(e, in, n, out, 2, NULL) == NEREID_E_USAGE &&
+                !strcmp(nereid_error_message(), message),
+            "the same of a run", nereid_error_message());
+}
+
+/* Wrong inputs are refused while no kernel is compiled; right ones are described. */
+static void deferred(const char *device) {
+  float w[] = {1, 2, 3, 4}, x[8] = {0}, out0[8], out1[8];
+  int64_t ws[] = {4}, xs[] = {2, 4}, wide[] = {2, 5};
+  nereid_device *d = open_device(device);
+  nereid_graph *g = open_text(ADD, NULL);
+  nereid_graph_options o = {.defer_compile = 1};
+  nereid_executable *e = NULL;
+  nereid_executable_info info = {0};
+  check_got(!nereid_executable_new(&e, g, d, &o), "a plan", nereid_error_message());
+  nereid_tensor in[] = {floats(w, 1, ws), floats(x, 2, xs)}, out[2];
+  check_refused(e, in, 1, "the model takes 2 inputs, not 1");
+  in[1].shape = wide;
+  check_refused(e, in, 2,
+                "input 1 (x): axis 1 is 5, not 4, which is fixed in the file; export the model "
+                "again with a dynamic size there");
+  in[1] = floats(NULL, 2, xs);
+  check_refused(e, in, 2, "input 1 (x) has no data");
+  in[1] = floats(x, 2, xs);
+  check_got(!nereid_executable_check(e, in, 2, out, 2) && out[1].shape[0] == 2 && !out[1].data,
+            "outputs are described", nereid_error_message());
+  check_got(!nereid_executable_get_info(&info, e) && info.kernels == 0, "nothing is compiled", "");
+  out[0].data = out0, out[1].data = out1;
+  check_got(!nereid_executable_run(e, in, 2, out, 2, NULL) && !nereid_device_sync(d) &&
+                out1[7] == 4 && out0[7] == 8,
+            "a run", nereid_error_message());
+  nereid_executable_get_info(&info, e);
+  check_got(info.kernels > 0, "kernels", "");
+  nereid_executable_free(e);
+  nereid_graph_free(g);
+  nereid_device_close(d);
+}
+
 /* ---- stages ---- */
 
 static char *emit(const char *text, nereid_graph_kind kind, const char *passes) {
@@ -359,6 +404,8 @@ int main(void) {
   run_caches("interp", "eager");
   run_caches("cpu", NULL);
   open_sizes();
+  deferred("interp");
+  deferred("cpu");
   rules();
   stages();
   unsupported();
