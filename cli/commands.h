@@ -6,7 +6,7 @@
 
 extern const Command command_compile, command_run, command_tune, command_bench, command_list,
     command_info, command_graph, command_build, command_records, command_estimate,
-    command_completion, command_worker;
+    command_completion, command_cache, command_worker;
 
 /* In the order of the help; the last one is NULL.  The tuner's worker is not among them. */
 extern const Command *const commands[];

@@ -7,7 +7,9 @@
 
 #include "cli/commands.h"
 #include "cli/help.h"
+#include "cli/messages.h"
 #include "cli/output.h"
+#include "runtime/cache.h"
 
 static int help(int argc, char **argv) {
   if (argc == 0) {
@@ -57,6 +59,13 @@ static int apply_common(const Command *c, int argc, char **argv, bool *asks_for_
   return status;
 }
 
+/* Variables whose mistakes are no reason to stop. */
+static void check_environment(void) {
+  int64_t bytes;
+  const char *limit = getenv("NEREID_CACHE_LIMIT");
+  if (limit && !cache_read_size(&bytes, limit)) message_print("warning", W_CLI_CACHE_LIMIT, limit);
+}
+
 static int dispatch(int argc, char **argv) {
   if (argc < 2) {
     help_program(stderr);
@@ -75,6 +84,7 @@ static int dispatch(int argc, char **argv) {
   int status = apply_common(c, argc - 2, argv + 2, &asks_for_help);
   if (status) return status;
   if (asks_for_help) return help(1, argv + 1);
+  check_environment();
   return c->run(argc - 2, argv + 2);
 }
 

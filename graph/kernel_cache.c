@@ -8,7 +8,7 @@
 
 static void add_text(KeyMaker *key, const char *text) { cache_key_text(key, text ? text : ""); }
 
-static CacheKey key_of(const nereid_device *d, const PlanKernel *p) {
+static CacheId id_of(const nereid_device *d, const PlanKernel *p) {
   KeyMaker *key = cache_key_start();
   cache_key_text(key, "kernel of a graph");
   cache_key_text(key, nereid_build_id());
@@ -17,7 +17,7 @@ static CacheKey key_of(const nereid_device *d, const PlanKernel *p) {
   cache_key_add(key, p->request.source.text, p->request.source.size);
   request_key_add(key, &p->request);
   if (p->aligned.kernel) request_key_add(key, &p->aligned);
-  return cache_key_end(key);
+  return (CacheId){cache_key_end(key), CACHE_KERNEL, p->request.symbol, device_target(d)};
 }
 
 void kernel_cache_open(PlanKernels *k) {
@@ -33,8 +33,8 @@ nereid_image *kernel_cache_get(const PlanKernels *k, const PlanKernel *p) {
   char *data;
   size_t size;
   if (!is_kept(k, p)) return NULL;
-  CacheKey key = key_of(k->device, p);
-  if (!cache_get(k->cache, &key, &data, &size)) return NULL;
+  CacheId id = id_of(k->device, p);
+  if (!cache_get(k->cache, &id, &data, &size)) return NULL;
   if (nereid_image_from_bytes(&image, data, size)) image = NULL;
   free(data);
   return image;
@@ -49,7 +49,7 @@ void kernel_cache_put(const PlanKernels *k, PlanKernel *const *p, nereid_image *
     size_t size;
     if (!is_kept(k, p[i]) || p[i]->from_cache) continue;
     if (nereid_image_bytes(&data, &size, images[i])) continue;
-    entries[used++] = (CacheEntry){key_of(k->device, p[i]), data, size};
+    entries[used++] = (CacheEntry){id_of(k->device, p[i]), data, size};
   }
   if (used) cache_put_all(k->cache, entries, used);
   for (size_t i = 0; i < used; i++) nereid_text_free((char *)(uintptr_t)entries[i].data);

@@ -18,7 +18,7 @@ void assembler_close(Assembler *a) {
 }
 
 /* An assembler that was replaced is another one. */
-static CacheKey key_of(const Assembler *a, const ImageVariant *ptx, const char *target) {
+static CacheId id_of(const Assembler *a, const ImageVariant *ptx, const char *target) {
   struct stat st = {0};
   stat(a->ptxas, &st);
   KeyMaker *k = cache_key_start();
@@ -28,13 +28,13 @@ static CacheKey key_of(const Assembler *a, const ImageVariant *ptx, const char *
   cache_key_add(k, &st.st_mtime, sizeof st.st_mtime);
   cache_key_text(k, target);
   cache_key_add(k, ptx->code, ptx->size);
-  return cache_key_end(k);
+  return (CacheId){cache_key_end(k), CACHE_CUBIN, ptx->entry, target};
 }
 
 int assembler_run(const Assembler *a, Assembled *out, const ImageVariant *ptx, const char *target,
                   const bool *stop) {
-  *out = (Assembled){.key = key_of(a, ptx, target)};
-  out->from_cache = cache_get(a->cache, &out->key, &out->code, &out->size);
+  *out = (Assembled){.id = id_of(a, ptx, target)};
+  out->from_cache = cache_get(a->cache, &out->id, &out->code, &out->size);
   if (out->from_cache) return 0;
   int code = cubin_by_ptxas(&out->code, &out->size, ptx->code, ptx->size, target, a->ptxas, stop);
   if (code) out->code = NULL;
@@ -46,7 +46,7 @@ void assembler_keep(const Assembler *a, const Assembled *list, size_t n) {
   size_t used = 0;
   for (size_t i = 0; entries && i < n; i++)
     if (list[i].code && !list[i].from_cache)
-      entries[used++] = (CacheEntry){list[i].key, list[i].code, list[i].size};
+      entries[used++] = (CacheEntry){list[i].id, list[i].code, list[i].size};
   if (used) cache_put_all(a->cache, entries, used);
   free(entries);
 }

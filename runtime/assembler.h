@@ -12,7 +12,7 @@ typedef struct {
 } Assembler;
 
 typedef struct {
-  CacheKey key;
+  CacheId id;
   char *code; /* malloc'ed; NULL: there is none */
   size_t size;
   bool from_cache;

@@ -13,12 +13,13 @@
 #include "runtime/cpu.h"
 #include "runtime/parallel.h"
 
-enum { OPTIONS_MAX = 64, OUTPUT_MAX = 8192, WORDS_MAX = TOOL_PATH + 512 };
+enum { NAME_MAX_SHOWN = 96, OPTIONS_MAX = 64, OUTPUT_MAX = 8192, WORDS_MAX = TOOL_PATH + 512 };
 
 typedef struct {
   LoadItem **items;
   int n;
-  size_t bytes; /* of the kernels' texts: how long compiling them takes */
+  size_t bytes;              /* of the kernels' texts: how long compiling them takes */
+  char name[NAME_MAX_SHOWN]; /* "softmax and 3 more" */
   Text text;
   int code;
   char *message; /* of a failure, malloc'ed */
@@ -48,7 +49,7 @@ static Cache *cache_of(nereid_device *d) {
 }
 
 /* A compiler that was replaced is another one. */
-static CacheKey key_of(const Cpu *cpu, const Library *l) {
+static CacheId id_of(const Cpu *cpu, const Library *l) {
   struct stat st = {0};
   stat(cpu->cc, &st);
   KeyMaker *k = cache_key_start();
@@ -61,7 +62,7 @@ static CacheKey key_of(const Cpu *cpu, const Library *l) {
   cache_key_add(k, cpu->processor, sizeof cpu->processor);
   cache_key_text(k, FLAGS);
   cache_key_add(k, l->text.data, l->text.len);
-  return cache_key_end(k);
+  return (CacheId){cache_key_end(k), CACHE_LIBRARY, l->name, l->items[0]->variant->target};
 }
 
 /* $CC's own options, ours, and the files.  `words` holds what argv points to. */
@@ -120,8 +121,8 @@ static int provide(nereid_device *d, const TempFolder *t, const Library *l) {
   char *data;
   size_t size;
   if (!cpu->found) return error_set(NEREID_E_TOOL, E_RUN_NO_CC);
-  CacheKey key = key_of(cpu, l);
-  if (cache_get(cache_of(d), &key, &data, &size)) {
+  CacheId id = id_of(cpu, l);
+  if (cache_get(cache_of(d), &id, &data, &size)) {
     int code = temp_write(t, "kernel.so", data, size);
     free(data);
     note_cached(l);
@@ -131,7 +132,7 @@ static int provide(nereid_device *d, const TempFolder *t, const Library *l) {
   if (!code) code = run_compiler(d, t, l->items[0]->image->name);
   if (!code) code = temp_read(t, "kernel.so", &data, &size);
   if (code) return code;
-  cache_put(cache_of(d), &key, data, size);
+  cache_put(cache_of(d), &id, data, size);
   free(data);
   return 0;
 }
@@ -261,12 +262,20 @@ static void write_texts(Loading *w) {
   }
 }
 
+static void name_library(Library *l) {
+  const char *first = l->items[0]->image->name;
+  int more = l->n - 1;
+  if (more) snprintf(l->name, sizeof l->name, "%.*s and %d more", NAME_MAX_SHOWN - 32, first, more);
+  else snprintf(l->name, sizeof l->name, "%s", first);
+}
+
 /* ---- all together ---- */
 
 static int load_body(void *arg) {
   Loading *w = arg;
   divide(w);
   write_texts(w);
+  for (int i = 0; i < w->nlibraries; i++) name_library(&w->libraries[i]);
   parallel_for((size_t)w->nlibraries, load_library, w);
   return 0;
 }

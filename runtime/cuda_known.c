@@ -67,7 +67,7 @@ static void add_variable(KeyMaker *k, const char *name) {
   cache_key_text(k, value ? value : "");
 }
 
-static bool key_of(CacheKey *out, int ordinal) {
+static bool id_of(CacheId *out, int ordinal) {
   KeyMaker *k = cache_key_start();
   cache_key_text(k, "gpu");
   cache_key_text(k, nereid_build_id());
@@ -77,19 +77,19 @@ static bool key_of(CacheKey *out, int ordinal) {
   add_variable(k, "NEREID_LIBCUDA");
   bool listed = add_file(k, VERSION) && add_gpus(k) > 0;
   add_names(k, PARTS, 0);
-  *out = cache_key_end(k);
+  *out = (CacheId){.key = cache_key_end(k), .kind = CACHE_DEVICE, .name = "cuda"};
   return listed;
 }
 
 /* ---- what is kept ---- */
 
 bool cuda_known(nereid_device *d, int ordinal) {
-  CacheKey key;
+  CacheId id;
   char *data = NULL;
   size_t size = 0;
-  if (!key_of(&key, ordinal)) return false;
+  if (!id_of(&id, ordinal)) return false;
   Cache *cache = cache_open(d->on_message, d->context);
-  bool found = cache_get(cache, &key, &data, &size) && size == sizeof(Known);
+  bool found = cache_get(cache, &id, &data, &size) && size == sizeof(Known);
   cache_close(cache);
   if (found) {
     const Known *known = (const Known *)(void *)data;
@@ -103,9 +103,9 @@ bool cuda_known(nereid_device *d, int ordinal) {
 }
 
 void cuda_know(const nereid_device *d, int ordinal) {
-  CacheKey key;
+  CacheId id;
   Known known;
-  if (!key_of(&key, ordinal)) return;
+  if (!id_of(&id, ordinal)) return;
   memset(&known, 0, sizeof known);
   known.info = d->info;
   known.info.name = known.info.description = known.info.target = NULL;
@@ -113,6 +113,6 @@ void cuda_know(const nereid_device *d, int ordinal) {
   memcpy(known.description, d->description, sizeof known.description);
   memcpy(known.target, d->target, sizeof known.target);
   Cache *cache = cache_open(d->on_message, d->context);
-  cache_put(cache, &key, &known, sizeof known);
+  cache_put(cache, &id, &known, sizeof known);
   cache_close(cache);
 }

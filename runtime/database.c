@@ -97,7 +97,7 @@ static int run_text(sqlite3 *db, char *sql) {
 }
 
 static int make_tables(sqlite3 *db, const DatabaseKind *kind) {
-  int rc = SQLITE_OK;
+  int rc = kind->created ? sqlite3_exec(db, kind->created, NULL, NULL, NULL) : SQLITE_OK;
   for (const char *const *t = kind->tables; *t && rc == SQLITE_OK; t++)
     rc = run_text(db, sqlite3_mprintf("CREATE TABLE IF NOT EXISTS %s", *t));
   return rc;

@@ -24,6 +24,7 @@ typedef struct {
   int version;                 /* the greatest user_version that this program knows */
   int busy_ms;                 /* how long one process waits for others */
   const char *settings;        /* SQL for each connection */
+  const char *created;         /* SQL for a new one, before its tables are made; may be NULL */
   const char *const *tables;   /* what follows CREATE TABLE; NULL ends.  In a database that says
                                     by its user_version that it is ours, another text is damage */
   const char *const *upgrades; /* SQL from version i + 1 to the next; NULL: there is none older */

@@ -72,7 +72,7 @@ typedef struct {
   double bandwidth, clock;
 } Measured;
 
-static CacheKey key_of(int cores) {
+static CacheId id_of(int cores) {
   unsigned char processor[CPU_IDENTITY];
   char description[256];
   cpu_identify(processor, description, sizeof description);
@@ -81,22 +81,22 @@ static CacheKey key_of(int cores) {
   cache_key_text(k, nereid_build_id());
   cache_key_add(k, processor, sizeof processor);
   cache_key_add(k, &cores, sizeof cores);
-  return cache_key_end(k);
+  return (CacheId){.key = cache_key_end(k), .kind = CACHE_DEVICE, .name = "cpu"};
 }
 
 /* Measured once: each time anew it would take longer than all else that records answer, and the
  * same kernel would be predicted otherwise from run to run. */
 static Measured measured(int cores) {
-  CacheKey key = key_of(cores);
+  CacheId id = id_of(cores);
   Cache *cache = cache_open(NULL, NULL);
   Measured m;
   char *kept = NULL;
   size_t size = 0;
-  if (cache_get(cache, &key, &kept, &size) && size == sizeof m) {
+  if (cache_get(cache, &id, &kept, &size) && size == sizeof m) {
     memcpy(&m, kept, sizeof m);
   } else {
     m = (Measured){copy_bandwidth(cores), cpu_clock()};
-    cache_put(cache, &key, &m, sizeof m);
+    cache_put(cache, &id, &m, sizeof m);
   }
   free(kept);
   cache_close(cache);

@@ -10,7 +10,7 @@
 enum { WORDS_MAX = 32, OUTPUT_MAX = 4096 };
 
 /* A tool that was replaced is another one. */
-static CacheKey key_of(const char *path, const char *options) {
+static CacheId id_of(const char *path, const char *options) {
   struct stat st = {0};
   stat(path, &st);
   KeyMaker *k = cache_key_start();
@@ -19,7 +19,7 @@ static CacheKey key_of(const char *path, const char *options) {
   cache_key_text(k, options);
   cache_key_add(k, &st.st_size, sizeof st.st_size);
   cache_key_add(k, &st.st_mtim, sizeof st.st_mtim);
-  return cache_key_end(k);
+  return (CacheId){.key = cache_key_end(k), .kind = CACHE_TOOL, .name = path};
 }
 
 static bool ask(char *output, const char *path, const char *options) {
@@ -45,13 +45,13 @@ static void take_line(char out[TOOL_VERSION], const char *text, const char *mark
 void tool_version(char out[TOOL_VERSION], const char *path, const char *options, const char *mark) {
   char output[OUTPUT_MAX] = "", *kept;
   size_t size;
-  CacheKey key = key_of(path, options);
+  CacheId id = id_of(path, options);
   Cache *cache = cache_open(NULL, NULL);
-  if (cache_get(cache, &key, &kept, &size)) {
+  if (cache_get(cache, &id, &kept, &size)) {
     snprintf(output, sizeof output, "%.*s", (int)size, kept);
     free(kept);
   } else if (ask(output, path, options)) {
-    cache_put(cache, &key, output, strlen(output));
+    cache_put(cache, &id, output, strlen(output));
   } else {
     output[0] = 0;
   }

@@ -46,7 +46,7 @@ void tuner_recorded(const Search *s, const SearchProblem *p, RecordList *out);
 /* ---- what compiling has told of problems whose sources are whole ---- */
 
 typedef struct {
-  CacheKey key;
+  CacheId id;
   void *found; /* of each candidate; NULL: nothing */
 } MemoEntry;
 

@@ -32,13 +32,14 @@ static void add_candidate(KeyMaker *k, const Candidate *c) {
   }
 }
 
-static CacheKey key_of(const Search *s, const SearchProblem *p) {
+static CacheId id_of(const Search *s, const SearchProblem *p) {
   KeyMaker *k = cache_key_start();
   cache_key_text(k, "candidates");
   cache_key_text(k, nereid_build_id());
   add_device(k, s->device);
   for (size_t i = 0; i < p->n; i++) add_candidate(k, &p->candidates[i]);
-  return cache_key_end(k);
+  return (CacheId){cache_key_end(k), CACHE_TUNING, p->candidates[0].request.kernel,
+                   device_target(s->device)};
 }
 
 /* ---- looking up ---- */
@@ -48,8 +49,8 @@ static void look_up(const Search *s, Memo *m, size_t i) {
   MemoEntry *e = &m->entries[i];
   char *data = NULL;
   size_t size = 0;
-  e->key = key_of(s, p);
-  if (!cache_get(m->cache, &e->key, &data, &size)) return;
+  e->id = id_of(s, p);
+  if (!cache_get(m->cache, &e->id, &data, &size)) return;
   e->found = size == p->n * sizeof(Seen) ? arena_array(s->arena, p->n, sizeof(Seen)) : NULL;
   if (e->found) memcpy(e->found, data, size);
   free(data);
@@ -85,7 +86,7 @@ void tuner_keep(const Search *s, Memo *m) {
   for (size_t i = 0; i < s->nproblems; i++) {
     const SearchProblem *p = &s->problems[i];
     const Seen *seen = p->whole ? seen_of(s, p, &m->entries[i]) : NULL;
-    if (seen) entries[n++] = (CacheEntry){m->entries[i].key, seen, p->n * sizeof *seen};
+    if (seen) entries[n++] = (CacheEntry){m->entries[i].id, seen, p->n * sizeof *seen};
   }
   if (n) cache_put_all(m->cache, entries, n);
   cache_close(m->cache);

@@ -87,7 +87,29 @@ def graph_cells(row):
     return [code(target), code(schema), rule.replace("_", " "), kind]
 
 
+ENVIRONMENT = """# Variables of the environment
+
+{}
+All that the program and the library read. An option of the command line goes before its variable.
+
+| variable | what it does |
+| --- | --- |
+{}
+Kernel files see no variable: `os.getenv` and `os.environ.get` in host code give their defaults, so
+that what is compiled depends on the file and the options alone.
+"""
+
+
+def environment(header):
+    """Rows of several lines, unlike those of the other tables."""
+    strings = r'(?:"(?:\\.|[^"\\])*"[\s\\]*)+'
+    found = re.findall(rf"\bX\((\w+),[\s\\]*({strings})\)", (ROOT / header).read_text())
+    lines = [f"| {code(name)} | {cell(unquoted(text))} |\n" for name, text in found]
+    return ENVIRONMENT.format(NOTE.format(header), "".join(lines))
+
+
 def pages():
+    yield "environment.md", environment("runtime/environment.h")
     tile, nest, builtins = "lang/tile_ops.h", "lower/nest_ops.h", "sema/builtins.h"
     graph = "graph/op_table.h"
     titles = ["op", "operands", "results", "type rule", "flags", "attributes", "meaning"]

@@ -32,6 +32,13 @@
 #define E_CLI_BUILD_ONE "one model is built at a time, not %s and %s"
 #define E_CLI_RECORDS_VERB "records can be exported, imported or merged, not `%s`%s"
 #define E_CLI_RECORDS_FILES "`nereid records %s` takes %s, not %d"
+#define E_CLI_CACHE_VERB \
+  "the cache can be listed, cleared or limited (list, clear, limit), not `%s`%s"
+#define E_CLI_CACHE_SIZE "`%s` is no size of a cache: write 500M, 2G, or 0 for no limit"
+#define W_CLI_CACHE_LIMIT \
+  "NEREID_CACHE_LIMIT=%s is no size of a cache, and is ignored: write 500M, 2G, or 0 for no limit"
+#define E_CLI_CACHE_AGE "--older-than takes an age as in 90m, 12h, 7d or 2w, not `%s`"
+#define E_CLI_CACHE_KIND "--kind: the cache has no entries of kind `%s`%s"
 #define E_CLI_SERIES_JSON "%s:%d:%d: %s"
 #define E_CLI_SERIES "%s: %s must be %s"
 #define E_CLI_PEERS "at most %d files can be drawn beside each other"

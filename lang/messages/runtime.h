@@ -106,6 +106,8 @@
 #define N_RUN_DATABASE_NEWER \
   "%s %s was written by a newer version of Nereid (its format is %d, this one reads %d): it is" \
   " left as it is; update Nereid, or name another folder by NEREID_CACHE_DIR"
+#define E_RUN_CACHE_OFF \
+  "the cache is turned off: NEREID_CACHE_DIR is set to nothing; let it name a folder"
 #define E_RUN_RECORDS_OFF \
   "records are turned off: NEREID_CACHE_DIR is set to nothing; let it name a folder"
 #define E_RUN_RECORDS_HEAD \

@@ -11,21 +11,22 @@
 #include "tests/fuzz/fuzz.h"
 
 static const char *const corpus[] = {"tests/fuzz/cache/*", NULL};
-static const char *const words[] = {"SQLite format 3",
-                                    "CREATE TABLE code(key, size, used, hash, data)",
-                                    "CREATE VIEW code AS SELECT 1",
-                                    "CREATE TRIGGER t",
-                                    "code",
-                                    "data",
-                                    "BLOB",
-                                    "INTEGER",
-                                    "sqlite_autoindex_code_1",
-                                    "sqlite_autoindex_problem_1",
-                                    "CREATE TABLE record(problem, config, ir, version",
-                                    "a device",
-                                    "B=fuzz",
-                                    "timeout",
-                                    NULL};
+static const char *const words[] = {
+    "SQLite format 3",
+    "CREATE TABLE code(key, kind, name, target, size, used, hash, data)",
+    "CREATE VIEW code AS SELECT 1",
+    "CREATE TRIGGER t",
+    "code",
+    "data",
+    "BLOB",
+    "INTEGER",
+    "sqlite_autoindex_code_1",
+    "sqlite_autoindex_problem_1",
+    "CREATE TABLE record(problem, config, ir, version",
+    "a device",
+    "B=fuzz",
+    "timeout",
+    NULL};
 
 const FuzzTarget fuzz_target = {"cache", corpus, words, 1 << 15, 120};
 
@@ -50,10 +51,10 @@ static void put_database(const char *folder, const char *name, const uint8_t *da
   if (f) fclose(f);
 }
 
-static CacheKey key_of(int i) {
+static CacheId id_of(int i) {
   KeyMaker *k = cache_key_start();
   cache_key_add(k, &i, sizeof i);
-  return cache_key_end(k);
+  return (CacheId){cache_key_end(k), CACHE_CUBIN, "fuzz", "sm_90a"};
 }
 
 /* What is put and then got is what was put, or nothing. */
@@ -61,14 +62,14 @@ static void use(Cache *c) {
   enum { KEYS = 4, SIZE = 3000 };
   static const char data[SIZE] = "data";
   for (int i = 0; i < 2 * KEYS; i++) {
-    CacheKey key = key_of(i % KEYS);
+    CacheId id = id_of(i % KEYS);
     char *got;
     size_t size;
-    if (cache_get(c, &key, &got, &size)) {
+    if (cache_get(c, &id, &got, &size)) {
       if (i >= KEYS && (size != SIZE || memcmp(got, data, SIZE))) fuzz_fail("other data");
       free(got);
     }
-    if (i < KEYS) cache_put(c, &key, data, SIZE);
+    if (i < KEYS) cache_put(c, &id, data, SIZE);
   }
 }
 
@@ -97,7 +98,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   snprintf(folder, sizeof folder, "%s-cache", fuzz_file());
   mkdir(folder, 0700);
   setenv("NEREID_CACHE_DIR", folder, 1);
-  put_database(folder, "code-1.db", data, size);
+  put_database(folder, CACHE_FILE, data, size);
   put_database(folder, "records.db", data, size);
   for (int i = 0; i < 2; i++) {
     Cache *c = cache_open(NULL, NULL);

@@ -513,25 +513,25 @@ static void on_note(void *context, const char *text) {
   snprintf(last_note, sizeof last_note, "%s", text);
 }
 
-static CacheKey key_of(int i) {
+static CacheId id_of(int i) {
   KeyMaker *k = cache_key_start();
   cache_key_add(k, &i, sizeof i);
-  return cache_key_end(k);
+  return (CacheId){cache_key_end(k), CACHE_LIBRARY, "test", NULL};
 }
 
 static bool holds(Cache *c, int i, const char *want) {
-  CacheKey key = key_of(i);
+  CacheId id = id_of(i);
   char *data;
   size_t size;
-  if (!cache_get(c, &key, &data, &size)) return false;
+  if (!cache_get(c, &id, &data, &size)) return false;
   bool same = size == strlen(want) && !memcmp(data, want, size);
   free(data);
   return same;
 }
 
 static void put(Cache *c, int i, const char *text) {
-  CacheKey key = key_of(i);
-  cache_put(c, &key, text, strlen(text));
+  CacheId id = id_of(i);
+  cache_put(c, &id, text, strlen(text));
 }
 
 static void test_cache(const TempFolder *t) {
@@ -615,7 +615,7 @@ static void test_cache_read_only(void) {
   cache_close(c);
   cache_path(path, sizeof path);
   for (int hot = 0; hot < 2; hot++) {
-    if (hot && temp_write(&t, "code-1.db-journal", journal, sizeof journal)) abort();
+    if (hot && temp_write(&t, CACHE_FILE "-journal", journal, sizeof journal)) abort();
     chmod(path, 0444);
     chmod(t.path, 0555);
     fflush(stdout);
