@@ -38,7 +38,10 @@ void args_on_message(void *context, const char *text) {
 /* ---- options ---- */
 
 const Option args_common[] = {
-    {COMMON_HELP, "--help", NULL, "prints this text"},
+    {COMMON_HELP, "--help", NULL, "prints this text", .alias = "-h"},
+    {COMMON_VERBOSE, "--verbose", NULL,
+     "says what is compiled, taken from the cache, chosen and launched; NEREID_LOG has more",
+     .alias = "-v"},
     {COMMON_COLOR, "--color", "WHEN", "colour in messages: auto (the default), always, never",
      .choices = "auto always never"},
     {COMMON_DIAGNOSTICS, "--diagnostics", "FORM",
@@ -57,15 +60,18 @@ static int unknown_option(const Args *a, const char *name) {
   return ARGS_ERROR;
 }
 
+static bool is_name(const char *option, const char *name, size_t len) {
+  return strlen(option) == len && !memcmp(option, name, len);
+}
+
 static const Option *find_in(const Option *options, const char *name, size_t len) {
   for (const Option *o = options; o->id; o++)
-    if (strlen(o->name) == len && !memcmp(o->name, name, len)) return o;
+    if (is_name(o->name, name, len) || (o->alias && is_name(o->alias, name, len))) return o;
   return NULL;
 }
 
 static const Option *find_option(const Args *a, const char *name, size_t len) {
   const Option *o = find_in(a->options, name, len);
-  if (!o && len == 2 && !memcmp(name, "-h", 2)) return &args_common[0];
   return o ? o : find_in(args_common, name, len);
 }
 

@@ -22,6 +22,7 @@ typedef struct {
   const char *doc;
   bool repeats;        /* has a value each time it is given; others with a value are given once */
   const char *choices; /* the values there are, with blanks between; NULL: not that few */
+  const char *alias;   /* another name, "-h"; NULL: none */
 } Option;
 
 /* A positional argument, and the form of its values. */
@@ -50,7 +51,7 @@ typedef struct {
 
 /* Options of every command, which main.c applies; args_next passes over them.  They end in a row
  * with id 0. */
-enum { COMMON_HELP = 1000, COMMON_COLOR, COMMON_DIAGNOSTICS };
+enum { COMMON_HELP = 1000, COMMON_VERBOSE, COMMON_COLOR, COMMON_DIAGNOSTICS };
 extern const Option args_common[];
 
 enum { ARGS_END = -1, ARGS_ERROR = -2, ARGS_POSITIONAL = 0 };

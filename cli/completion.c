@@ -9,7 +9,8 @@ static const Option options[] = {{0}};
 /* ---- bash ---- */
 
 static void print_names(const Option *list) {
-  for (const Option *o = list; o->id; o++) printf(" %s", o->name);
+  for (const Option *o = list; o->id; o++)
+    printf("%s%s %s", o->alias ? " " : "", o->alias ? o->alias : "", o->name);
 }
 
 static void bash_values(const Command *c) {
@@ -61,8 +62,9 @@ static void print_quoted(const char *text) {
 static void fish_options(const char *when, const Option *list) {
   for (const Option *o = list; o->id; o++) {
     bool is_long = o->name[1] == '-';
-    printf("complete -c nereid -n '%s' %s %s -d ", when, is_long ? "-l" : "-s",
-           o->name + 1 + is_long);
+    printf("complete -c nereid -n '%s' ", when);
+    if (o->alias) printf("-s %s ", o->alias + 1);
+    printf("%s %s -d ", is_long ? "-l" : "-s", o->name + 1 + is_long);
     print_quoted(o->doc);
     if (o->value) fputs(o->choices ? " -xa " : " -r", stdout);
     if (o->choices) print_quoted(o->choices);

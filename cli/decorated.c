@@ -6,6 +6,7 @@
 
 #include "cli/messages.h"
 #include "runtime/decorators.h"
+#include "runtime/log.h"
 
 /* Is there anything that a decorator sets, and nobody has set?  `any`: or a constexpr without a
  * value, which a decorator that can't be read may set. */
@@ -46,13 +47,20 @@ static int ask(Request *r, const Arguments *args, const nereid_device *d, Asking
   return status;
 }
 
-static int add_config(Request *r, const Config *c) {
+static void log_setting(const nereid_setting *s, const char *why) {
+  LOG(log_read(), LOG_TUNE, "%s=%s (%s)", s->name, s->value, why);
+}
+
+static int add_config(Request *r, const Config *c, const char *why) {
   int status = STATUS_OK;
   for (int i = 0; i < c->n && !status; i++) {
     const nereid_setting *s = &c->settings[i];
     int *option = config_option(&r->api, s->name);
-    if (option && !*option) *option = atoi(s->value);
-    if (!option && !request_has(r, s->name)) status = request_add(r, s->name, NULL, s->value);
+    bool open = option ? !*option : !request_has(r, s->name);
+    if (!open) continue;
+    log_setting(s, why);
+    if (option) *option = atoi(s->value);
+    else status = request_add(r, s->name, NULL, s->value);
   }
   return status ? status : request_finish(r);
 }
@@ -63,7 +71,7 @@ static int add_known(Request *r, const Arguments *args, Decorators *d) {
   (void)args;
   Config known;
   int code = decorators_known(&known, d);
-  return code ? args_failed(code) : add_config(r, &known);
+  return code ? args_failed(code) : add_config(r, &known, "heuristics");
 }
 
 int decorated_heuristics(Request *r, const Arguments *args, const nereid_device *d) {
@@ -92,7 +100,7 @@ static int add_first(Request *r, const Arguments *args, Decorators *d) {
   if (code) return args_failed(code);
   if (s.source != SPACE_AUTOTUNE) return STATUS_OK;
   int status = note_first(args->kernel->name, &s);
-  return status ? status : add_config(r, &s.configs.data[0]);
+  return status ? status : add_config(r, &s.configs.data[0], "first of autotune");
 }
 
 int decorated_first(Request *r, const Arguments *args, const nereid_device *d) {

@@ -27,7 +27,8 @@ static void print_row(FILE *out, const char *left, const char *doc) {
 
 static void print_option(FILE *out, const Option *o) {
   char left[64], doc[512];
-  snprintf(left, sizeof left, "%s%s%s", o->name, o->value ? " " : "", o->value ? o->value : "");
+  snprintf(left, sizeof left, "%s%s%s%s%s", o->alias ? o->alias : "", o->alias ? ", " : "", o->name,
+           o->value ? " " : "", o->value ? o->value : "");
   snprintf(doc, sizeof doc, "%s%s", o->doc, o->repeats ? " (repeatable)" : "");
   print_row(out, left, doc);
 }

@@ -10,6 +10,7 @@
 #include "cli/messages.h"
 #include "cli/output.h"
 #include "runtime/cache.h"
+#include "runtime/log.h"
 
 static int help(int argc, char **argv) {
   if (argc == 0) {
@@ -37,6 +38,14 @@ static bool is_choice(const Option *o, const char *value) {
   return false;
 }
 
+/* `info` beside the topics that the variable names already. */
+static void add_log(void) {
+  const char *log = getenv("NEREID_LOG");
+  char text[512];
+  snprintf(text, sizeof text, "%s%sinfo", log ? log : "", log && *log ? "," : "");
+  setenv("NEREID_LOG", text, 1);
+}
+
 /* Variables of the environment hold them, so that processes that are started have them too. */
 static int apply(int id, const char *value) {
   const Option *o = args_common;
@@ -54,13 +63,25 @@ static int apply_common(const Command *c, int argc, char **argv, bool *asks_for_
   int id, status = STATUS_OK;
   while (!status && (id = args_next_common(&args, &value)) != ARGS_END) {
     *asks_for_help |= id == COMMON_HELP;
-    if (id > COMMON_HELP) status = apply(id, value);
+    if (id == COMMON_VERBOSE) add_log();
+    else if (id > COMMON_VERBOSE) status = apply(id, value);
   }
   return status;
 }
 
+/* The words that name something stay, so that nothing else tells of the others. */
+static void check_log(void) {
+  const char *log = getenv("NEREID_LOG");
+  char valid[512], unknown[320];
+  Log topics;
+  if (!log || log_parse(&topics, log, valid, sizeof valid, unknown, sizeof unknown)) return;
+  message_print("warning", W_RUN_LOG, unknown);
+  setenv("NEREID_LOG", valid, 1);
+}
+
 /* Variables whose mistakes are no reason to stop. */
 static void check_environment(void) {
+  check_log();
   int64_t bytes;
   const char *limit = getenv("NEREID_CACHE_LIMIT");
   if (limit && !cache_read_size(&bytes, limit)) message_print("warning", W_CLI_CACHE_LIMIT, limit);

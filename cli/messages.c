@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "cli/progress.h"
+#include "lang/strings.h"
 
 /* ---- diagnostics as text ---- */
 
@@ -141,32 +142,9 @@ static Diagnostic next_diagnostic(const char **text) {
   return d;
 }
 
-/* The length of the UTF-8 character at p; 0 if there is none. */
-static size_t utf8_length(const unsigned char *p, size_t left) {
-  size_t n = *p < 0x80                 ? 1
-             : *p >= 0xc2 && *p < 0xe0 ? 2
-             : *p >= 0xe0 && *p < 0xf0 ? 3
-             : *p >= 0xf0 && *p < 0xf5 ? 4
-                                       : 0;
-  if (n > left) return 0;
-  for (size_t i = 1; i < n; i++)
-    if ((p[i] & 0xc0) != 0x80) return 0;
-  return n;
-}
-
-/* Bytes that are no UTF-8 become U+FFFD. */
 static void put_string(const char *key, Slice s) {
-  fprintf(stderr, "\"%s\":\"", key);
-  for (size_t i = 0; i < s.len;) {
-    const unsigned char *p = (const unsigned char *)s.data + i;
-    size_t n = utf8_length(p, s.len - i);
-    if (n == 0) fputs("\\ufffd", stderr);
-    else if (*p == '"' || *p == '\\') fprintf(stderr, "\\%c", *p);
-    else if (*p < ' ') fprintf(stderr, "\\u%04x", *p);
-    else fwrite(p, 1, n, stderr);
-    i += n ? n : 1;
-  }
-  putc('"', stderr);
+  fprintf(stderr, "\"%s\":", key);
+  json_print_string(stderr, s.data, s.len);
 }
 
 /* FILE:LINE:COL, or FILE alone. */

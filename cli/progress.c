@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "cli/messages.h"
+#include "runtime/log.h"
 
 /* ---- the line ---- */
 
@@ -18,8 +19,11 @@ static int columns(void) {
   return ioctl(STDERR_FILENO, TIOCGWINSZ, &w) || w.ws_col < 20 ? 80 : w.ws_col;
 }
 
+/* Objects of JSON and lines of the log are not to be written over. */
+static bool is_shown(void) { return isatty(STDERR_FILENO) && !message_is_json() && !log_read(); }
+
 void progress_show(const char *line) {
-  if (!isatty(STDERR_FILENO) || message_is_json()) return;
+  if (!is_shown()) return;
   fprintf(stderr, "\r\033[K%.*s", columns() - 1, line);
   fflush(stderr);
 }
@@ -61,7 +65,7 @@ static void *count_seconds(void *arg) {
 }
 
 Progress *progress_start(const char *what, const char *of) {
-  if (!isatty(STDERR_FILENO)) return NULL;
+  if (!is_shown()) return NULL;
   Progress *p = calloc(1, sizeof *p);
   if (!p) return NULL;
   snprintf(p->what, sizeof p->what, "%s %s", what, of);
@@ -125,6 +129,4 @@ static void show_tuner(void *context, const nereid_tune_progress *p) {
   progress_show(l.text);
 }
 
-nereid_tune_progress_fn progress_of_tuner(void) {
-  return isatty(STDERR_FILENO) ? show_tuner : NULL;
-}
+nereid_tune_progress_fn progress_of_tuner(void) { return is_shown() ? show_tuner : NULL; }

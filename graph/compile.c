@@ -345,13 +345,15 @@ static bool runs(const GraphPass *p, const CompileOptions *o) {
 }
 
 static bool run_passes(Graph *g, const CompileOptions *o, Stages *s) {
+  double first = stages_now();
   for (uint32_t i = 0; i < graph_passes_count; i++) {
     if (!runs(&graph_passes[i], o)) continue;
     double begin = stages_now();
     if (!graph_passes[i].run(g)) return false;
-    stages_done(s, graph_passes[i].name, begin);
+    stages_pass_done(s, graph_passes[i].name, begin);
     stages_write_graph(s, graph_passes[i].name, g);
   }
+  stages_log(s, "passes", first);
   return true;
 }
 

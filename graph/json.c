@@ -50,18 +50,6 @@ static bool take(Reader *r, char c, const char *what) {
 
 /* ---- strings ---- */
 
-/* Bytes of the character that starts here; 0 if it is none, overlong, a surrogate, too large. */
-static size_t utf8_length(const char *at, const char *end) {
-  const unsigned char *s = (const unsigned char *)at;
-  size_t n = *s < 0x80 ? 1 : *s < 0xC2 ? 0 : *s < 0xE0 ? 2 : *s < 0xF0 ? 3 : *s < 0xF5 ? 4 : 0;
-  if ((size_t)(end - at) < n) return 0;
-  for (size_t i = 1; i < n; i++)
-    if ((s[i] & 0xC0) != 0x80) return 0;
-  bool overlong = (s[0] == 0xE0 && s[1] < 0xA0) || (s[0] == 0xF0 && s[1] < 0x90);
-  bool out = (s[0] == 0xED && s[1] >= 0xA0) || (s[0] == 0xF4 && s[1] >= 0x90);
-  return n > 1 && (overlong || out) ? 0 : n;
-}
-
 static char *put_utf8(char *to, uint32_t c) {
   if (c < 0x80) {
     *to++ = (char)c;
@@ -123,7 +111,7 @@ static bool escape(Reader *r, char **to) {
 static bool plain(Reader *r) {
   while (r->at < r->end && *r->at != '"' && *r->at != '\\') {
     if ((unsigned char)*r->at < ' ') return fail(r, E_JSON_CONTROL);
-    size_t n = (unsigned char)*r->at < 0x80 ? 1 : utf8_length(r->at, r->end);
+    size_t n = (unsigned char)*r->at < 0x80 ? 1 : utf8_length(r->at, (size_t)(r->end - r->at));
     if (!n) return fail(r, E_JSON_UTF8);
     r->at += n;
   }

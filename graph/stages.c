@@ -11,6 +11,7 @@
 Stages *stages_new(Arena *a) {
   Stages *s = ARENA_NEW(a, Stages);
   s->arena = a;
+  s->log = log_read();
   return s;
 }
 
@@ -27,8 +28,21 @@ double stages_now(void) {
   return 1e6 * (double)t.tv_sec + 1e-3 * (double)t.tv_nsec;
 }
 
-void stages_done(Stages *s, const char *name, double begin) {
-  if (s) vec_push(s->arena, &s->list, ((StageTime){name, begin, stages_now()}));
+static void record(Stages *s, LogTopic topic, const char *name, double begin) {
+  if (!s) return;
+  double end = stages_now();
+  vec_push(s->arena, &s->list, ((StageTime){name, begin, end}));
+  LOG(s->log, topic, "%s, %.1f ms", name, (end - begin) * 1e-3);
+}
+
+void stages_done(Stages *s, const char *name, double begin) { record(s, LOG_GRAPH, name, begin); }
+
+void stages_pass_done(Stages *s, const char *name, double begin) {
+  record(s, LOG_PASS, name, begin);
+}
+
+void stages_log(const Stages *s, const char *name, double begin) {
+  if (s) LOG(s->log, LOG_GRAPH, "%s, %.1f ms", name, (stages_now() - begin) * 1e-3);
 }
 
 static int write_file(const char *path, const char *text, size_t size) {

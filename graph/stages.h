@@ -4,6 +4,7 @@
 #define NEREID_GRAPH_STAGES_H
 
 #include "graph/plan.h"
+#include "runtime/log.h"
 
 typedef struct {
   const char *name;
@@ -12,6 +13,7 @@ typedef struct {
 
 typedef struct {
   Arena *arena; /* in which it lies */
+  Log log;
   VEC(StageTime) list;
   const char *folder; /* NULL: no files are written */
   unsigned files;     /* written so far */
@@ -26,6 +28,10 @@ int stages_dump_to(Stages *s, const char *folder);
 double stages_now(void);
 /* A stage that began then is over now.  `s` may be NULL here and below. */
 void stages_done(Stages *s, const char *name, double begin);
+/* The same of a pass on graphs, which is a part of a stage. */
+void stages_pass_done(Stages *s, const char *name, double begin);
+/* The stage is no more than its passes: a line of the log. */
+void stages_log(const Stages *s, const char *name, double begin);
 
 /* The next file, "03_NAME". */
 void stages_write(Stages *s, const char *name, const char *text, size_t size);

@@ -138,6 +138,8 @@ static void choose(Tuner *t, uint32_t step) {
     plan_choose(s, i);
     s->measured = arena_printf(t->plan->graph->arena, "%.2f us on %s with %s", c->median_us,
                                t->device->description, c->config);
+    LOG(t->device->log, LOG_TUNE, "%s: %s, %.2f us (%s), the best of %zu", s->kernel, c->config,
+        c->median_us, c->recorded ? "records" : "measured", p->n);
     return;
   }
 }

@@ -113,6 +113,31 @@ void text_quote(Text *t, const char *s) {
   text_puts(t, "\"");
 }
 
+size_t utf8_length(const char *at, size_t left) {
+  const unsigned char *s = (const unsigned char *)at;
+  size_t n = *s < 0x80 ? 1 : *s < 0xC2 ? 0 : *s < 0xE0 ? 2 : *s < 0xF0 ? 3 : *s < 0xF5 ? 4 : 0;
+  if (left < n) return 0;
+  for (size_t i = 1; i < n; i++)
+    if ((s[i] & 0xC0) != 0x80) return 0;
+  bool overlong = (s[0] == 0xE0 && s[1] < 0xA0) || (s[0] == 0xF0 && s[1] < 0x90);
+  bool out = (s[0] == 0xED && s[1] >= 0xA0) || (s[0] == 0xF4 && s[1] >= 0x90);
+  return n > 1 && (overlong || out) ? 0 : n;
+}
+
+void json_print_string(FILE *out, const char *s, size_t len) {
+  putc('"', out);
+  for (size_t i = 0; i < len;) {
+    char c = s[i];
+    size_t n = utf8_length(s + i, len - i);
+    if (n == 0) fputs("\\ufffd", out);
+    else if (c == '"' || c == '\\') fprintf(out, "\\%c", c);
+    else if (n == 1 && c < ' ') fprintf(out, "\\u%04x", c);
+    else fwrite(s + i, 1, n, out);
+    i += n ? n : 1;
+  }
+  putc('"', out);
+}
+
 bool text_to_double(const char *s, size_t len, double *out) {
   enum { LONGEST = 400 };
   char buf[LONGEST + 1], *end;

@@ -3,6 +3,8 @@
 #ifndef NEREID_LANG_STRINGS_H
 #define NEREID_LANG_STRINGS_H
 
+#include <stdio.h>
+
 #include "lang/arena.h"
 
 typedef const char *Name;
@@ -26,6 +28,11 @@ void text_printf(Text *t, const char *fmt, ...) __attribute__((format(printf, 2,
 /* `s` in double quotes, with backslash escapes (\" \\ \n \t \r \xNN); UTF-8 bytes stand as they
  * are. */
 void text_quote(Text *t, const char *s);
+/* Bytes of the UTF-8 character at `at`, before `left` bytes end; 0: it is none, overlong, a
+ * surrogate, or too large. */
+size_t utf8_length(const char *at, size_t left);
+/* The text as a string of JSON; bytes that are no UTF-8 become U+FFFD. */
+void json_print_string(FILE *out, const char *s, size_t len);
 /* strtod, whatever the decimal point of the program's locale; false if not all of s is a number. */
 bool text_to_double(const char *s, size_t len, double *out);
 

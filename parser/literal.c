@@ -178,20 +178,9 @@ static bool escape(Decoder *d) {
   return true;
 }
 
-/* The length of the UTF-8 character at `s`, 0 if it is none. */
-static size_t utf8_length(const char *s, const char *end) {
-  const unsigned char *u = (const unsigned char *)s;
-  size_t n = u[0] < 0x80 ? 1 : u[0] < 0xe0 ? 2 : u[0] < 0xf0 ? 3 : 4;
-  if ((u[0] >= 0x80 && u[0] < 0xc2) || u[0] > 0xf4) return 0;
-  if (n > (size_t)(end - s)) return 0;
-  for (size_t i = 1; i < n; i++)
-    if ((u[i] & 0xc0) != 0x80) return 0;
-  return n;
-}
-
 /* One character that stands as it is. */
 static bool plain(Decoder *d, bool braces) {
-  size_t n = utf8_length(d->s, d->end);
+  size_t n = utf8_length(d->s, (size_t)(d->end - d->s));
   if (!n) {
     PARSE_ERROR(d->p, parse_token_loc(d->t), E_PARSE_BYTE, (unsigned char)*d->s);
     return false;

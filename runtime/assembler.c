@@ -4,9 +4,10 @@
 #include <sys/stat.h>
 
 #include "runtime/cubin.h"
+#include "runtime/timing.h"
 
 bool assembler_open(Assembler *a, nereid_message_fn note, void *context) {
-  *a = (Assembler){.cache = NULL};
+  *a = (Assembler){.log = log_read()};
   if (!tool_find_ptxas(a->ptxas)) return false;
   a->cache = cache_open(note, context);
   return true;
@@ -35,9 +36,16 @@ int assembler_run(const Assembler *a, Assembled *out, const ImageVariant *ptx, c
                   const bool *stop) {
   *out = (Assembled){.id = id_of(a, ptx, target)};
   out->from_cache = cache_get(a->cache, &out->id, &out->code, &out->size);
-  if (out->from_cache) return 0;
+  if (out->from_cache) {
+    LOG(a->log, LOG_COMPILE, "cubin %s for %s: from the cache", ptx->entry, target);
+    return 0;
+  }
+  double begin = timing_now();
   int code = cubin_by_ptxas(&out->code, &out->size, ptx->code, ptx->size, target, a->ptxas, stop);
   if (code) out->code = NULL;
+  else
+    LOG(a->log, LOG_COMPILE, "cubin %s for %s: by ptxas, %.0f ms", ptx->entry, target,
+        (timing_now() - begin) * 1e3);
   return code;
 }
 

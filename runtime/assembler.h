@@ -4,11 +4,13 @@
 
 #include "runtime/cache.h"
 #include "runtime/image.h"
+#include "runtime/log.h"
 #include "runtime/tool.h"
 
 typedef struct {
   char ptxas[TOOL_PATH];
   Cache *cache;
+  Log log;
 } Assembler;
 
 typedef struct {

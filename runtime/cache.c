@@ -10,6 +10,7 @@
 #include <xxhash.h>
 
 #include "runtime/cache_store.h"
+#include "runtime/log.h"
 
 /* A new version of the tables gets a new file, so that versions of the program don't disturb each
  * other.  Blobs come last: reading the columns before them touches no page of theirs. */
@@ -38,6 +39,7 @@ struct Cache {
   Database database;
   CacheKey *used; /* keys of entries whose use is to be recorded */
   size_t nused;
+  Log log;
 };
 
 /* ---- keys ---- */
@@ -78,6 +80,7 @@ bool cache_path(char *out, size_t size) { return database_path(out, size, &cache
 Cache *cache_open(nereid_message_fn note, void *context) {
   Cache *c = calloc(1, sizeof *c);
   if (!c) return NULL;
+  c->log = log_read();
   database_init(&c->database, &cache_database, note, context);
   database_use(&c->database, true);
   return c;
@@ -136,6 +139,7 @@ bool cache_get(Cache *c, const CacheId *id, char **data, size_t *size) {
   pthread_mutex_lock(&c->database.lock);
   bool found = c->database.db && get(c, &id->key, data, size);
   pthread_mutex_unlock(&c->database.lock);
+  LOG(c->log, LOG_CACHE, "%s %s %s", found ? "hit:" : "miss:", kind_names[id->kind], id->name);
   return found;
 }
 
@@ -266,28 +270,49 @@ typedef struct {
   Cache *cache;
   const CacheEntry *entries;
   size_t n;
+  int64_t limit;
+  CacheSum evicted;
 } Putting;
 
 /* An entry that would be evicted at once is not put. */
+static bool fits_limit(const Putting *p, const CacheEntry *e) {
+  return !p->limit || e->size <= (uint64_t)(p->limit - p->limit / 10);
+}
+
 static int put_all(void *context) {
-  const Putting *p = context;
+  Putting *p = context;
   Database *d = &p->cache->database;
   bool is_variable;
-  int64_t limit = cache_limit(d, &is_variable);
   int rc = SQLITE_OK;
+  p->limit = cache_limit(d, &is_variable);
   record_uses(p->cache);
   for (size_t i = 0; i < p->n && rc == SQLITE_OK; i++)
-    if (!limit || p->entries[i].size <= (uint64_t)(limit - limit / 10)) rc = put(d, &p->entries[i]);
-  return rc == SQLITE_OK ? cache_evict(d, limit, NULL) : rc;
+    if (fits_limit(p, &p->entries[i])) rc = put(d, &p->entries[i]);
+  return rc == SQLITE_OK ? cache_evict(d, p->limit, &p->evicted) : rc;
+}
+
+static void log_put(const Putting *p, bool done) {
+  for (size_t i = 0; i < p->n; i++) {
+    const CacheEntry *e = &p->entries[i];
+    log_print(LOG_CACHE, "%s: %s %s, %zu bytes",
+              !done               ? "not put"
+              : !fits_limit(p, e) ? "not put, beyond the limit"
+                                  : "put",
+              kind_names[e->id.kind], e->id.name, e->size);
+  }
+  if (p->evicted.count)
+    log_print(LOG_CACHE, "evicted: %lld entries, %lld bytes", (long long)p->evicted.count,
+              (long long)p->evicted.bytes);
 }
 
 void cache_put_all(Cache *c, const CacheEntry *entries, size_t n) {
   if (!c) return;
   Database *d = &c->database;
-  Putting p = {c, entries, n};
+  Putting p = {.cache = c, .entries = entries, .n = n};
   pthread_mutex_lock(&d->lock);
-  if (d->db) database_transact(d, put_all, &p);
+  bool done = d->db && database_transact(d, put_all, &p) == SQLITE_OK;
   pthread_mutex_unlock(&d->lock);
+  if (log_has(c->log, LOG_CACHE)) log_put(&p, done);
 }
 
 void cache_put(Cache *c, const CacheId *id, const void *data, size_t size) {

@@ -5,6 +5,7 @@
 #include "runtime/config.h"
 #include "runtime/files.h"
 #include "runtime/spec.h"
+#include "runtime/timing.h"
 #include "sema/tuned.h"
 
 bool compile_is_ir(const char *text, size_t len) {
@@ -81,8 +82,17 @@ static int guarded(const Compilation *c, int (*body)(void *), void *arg) {
   return error_set(NEREID_E_RESOURCES, E_RUN_COMPILE_MEMORY, arena_most(c->arena) >> 20);
 }
 
+/* The same, timed as a stage. */
+static int guarded_stage(Compilation *c, CompileStage stage, int (*body)(void *), void *arg) {
+  bool timed = log_has(c->log, LOG_COMPILE);
+  double begin = timed ? timing_now() : 0;
+  int code = guarded(c, body, arg);
+  if (timed) c->seconds[stage] += timing_now() - begin;
+  return code;
+}
+
 int compile_open(Compilation *c, const nereid_source *source, bool syntax_only) {
-  *c = (Compilation){0};
+  *c = (Compilation){.log = log_read()};
   if (!source->path && !source->text) return error_set(NEREID_E_USAGE, E_RUN_NO_SOURCE);
   if (source->n_import_path && !source->import_path)
     return error_null("nereid_source", "import_path");
@@ -90,10 +100,25 @@ int compile_open(Compilation *c, const nereid_source *source, bool syntax_only) 
   if (!c->arena) return error_out_of_memory();
   arena_limit(c->arena, (size_t)MEMORY_MIB << 20);
   Opening o = {c, source, syntax_only};
-  return guarded(c, open_body, &o);
+  return guarded_stage(c, COMPILE_PARSE, open_body, &o);
+}
+
+static void log_stages(const Compilation *c) {
+  static const char *const stages[] = {"parse", "sema", "passes", "code"};
+  _Static_assert(sizeof stages / sizeof *stages == COMPILE_STAGES, "a name a stage");
+  const Unit *u = c->unit;
+  char times[128];
+  size_t n = 0;
+  for (int i = 0; i < COMPILE_STAGES; i++)
+    if (c->seconds[i] > 0)
+      n += (size_t)snprintf(times + n, sizeof times - n, "%s%s %.1f ms", n ? ", " : "", stages[i],
+                            c->seconds[i] * 1e3);
+  log_print(LOG_COMPILE, "%s for %s: %s", u->nest ? u->nest->name : u->tile->name,
+            u->machine ? u->machine->name : "any target", times);
 }
 
 void compile_close(Compilation *c) {
+  if (c->unit && log_has(c->log, LOG_COMPILE)) log_stages(c);
   arena_free(c->arena);
   *c = (Compilation){0};
 }
@@ -288,17 +313,23 @@ static int specialize_body(void *arg) {
 
 int compile_specialize(Compilation *c, const nereid_request *r) {
   Step s = {c, r, STAGE_TILE};
-  return guarded(c, specialize_body, &s);
+  return guarded_stage(c, COMPILE_SEMA, specialize_body, &s);
 }
 
 /* ---- lowering ---- */
 
-static void after_pass(void *ctx, const Pass *p, Unit *u, double seconds, bool changed) {
-  const nereid_request *r = ctx;
+static void dump_pass(const nereid_request *r, const Pass *p, Unit *u, double seconds,
+                      bool changed) {
   if (strcmp(r->dump_after, "all") && strcmp(r->dump_after, p->name)) return;
   Text text = text_new(u->arena);
   if (changed) lower_print(&text, u);
   r->on_pass(r->context, p->name, changed ? text.data : NULL, seconds);
+}
+
+static void after_pass(void *ctx, const Pass *p, Unit *u, double seconds, bool changed) {
+  const Step *s = ctx;
+  LOG(s->c->log, LOG_PASS, "%s, %.3f ms%s", p->name, seconds * 1e3, changed ? "" : " (unchanged)");
+  if (s->r->dump_after && s->r->on_pass) dump_pass(s->r, p, u, seconds, changed);
 }
 
 /* "recognize, schedule, ...", of the machine of this unit. */
@@ -336,13 +367,14 @@ static int lower_body(void *arg) {
   bool all = hooked && !strcmp(s->r->dump_after, "all");
   int code = hooked && !all ? check_passes(u, s->r->dump_after) : 0;
   if (code) return code;
-  bool ok = lower_run(u, s->until, hooked ? after_pass : NULL, (void *)(uintptr_t)s->r);
+  bool watched = hooked || log_has(s->c->log, LOG_PASS);
+  bool ok = lower_run(u, s->until, watched ? after_pass : NULL, s);
   return ok && !diag_errors(u->diags) ? 0 : NEREID_E_KERNEL;
 }
 
 int compile_lower(Compilation *c, const nereid_request *r, Stage until) {
   Step s = {c, r, until};
-  return guarded(c, lower_body, &s);
+  return guarded_stage(c, COMPILE_PASSES, lower_body, &s);
 }
 
 /* ---- code ---- */
@@ -367,5 +399,5 @@ static int generate_body(void *arg) {
 int compile_generate(Compilation *c, nereid_kind kind, Code *out) {
   *out = (Code){0};
   Generation g = {c, kind, out};
-  return guarded(c, generate_body, &g);
+  return guarded_stage(c, COMPILE_CODE, generate_body, &g);
 }

@@ -9,11 +9,22 @@
 #include "codegen/codegen.h"
 #include "lower/lower.h"
 #include "runtime/error.h"
+#include "runtime/log.h"
 #include "runtime/units.h"
 #include "sema/sema.h"
 
+typedef enum {
+  COMPILE_PARSE,
+  COMPILE_SEMA,
+  COMPILE_PASSES,
+  COMPILE_CODE,
+  COMPILE_STAGES
+} CompileStage;
+
 typedef struct {
   Arena *arena;
+  Log log;
+  double seconds[COMPILE_STAGES]; /* that each took, where the log wants to know */
   Pool *names;
   Diags *diags;
   Module *module;       /* of source text that is opened for its syntax only */

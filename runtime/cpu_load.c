@@ -12,6 +12,7 @@
 #include "codegen/codegen.h"
 #include "runtime/cpu.h"
 #include "runtime/parallel.h"
+#include "runtime/timing.h"
 
 enum { NAME_MAX_SHOWN = 96, OPTIONS_MAX = 64, OUTPUT_MAX = 8192, WORDS_MAX = TOOL_PATH + 512 };
 
@@ -162,10 +163,16 @@ static void load_library(void *context, size_t i) {
   const Loading *loading = context;
   Library *l = &loading->libraries[i];
   TempFolder t;
+  Log log = loading->device->log;
+  double begin = timing_now();
   l->code = temp_new(&t);
   if (!l->code) l->code = provide(loading->device, &t, l);
   if (!l->code) l->code = open_kernels(&t, l);
   temp_free(&t);
+  if (!l->code)
+    LOG(log, LOG_COMPILE, "library %s for %s: %s, %.0f ms", l->name, l->items[0]->variant->target,
+        l->items[0]->out->resources.from_cache ? "from the cache" : "by the C compiler",
+        (timing_now() - begin) * 1e3);
   /* The message is this thread's, and shall be the caller's. */
   if (l->code) l->message = strdup(nereid_error_message());
 }

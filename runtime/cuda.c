@@ -11,6 +11,7 @@
 #include "runtime/cuda.h"
 #include "runtime/cuda_known.h"
 #include "runtime/cuda_state.h"
+#include "runtime/timing.h"
 
 enum { LOG_MAX = 8192 };
 
@@ -415,8 +416,13 @@ static int load_module(nereid_device *d, const ImageVariant *v, Loaded *l) {
 }
 
 int cuda_load(nereid_device *d, const nereid_image *image, const ImageVariant *v, Loaded *out) {
+  double begin = timing_now();
   int code = limit_shared(d, image, v);
-  return code ? code : load_module(d, v, out);
+  if (!code) code = load_module(d, v, out);
+  if (!code)
+    LOG(d->log, LOG_COMPILE, "%s of %s for %s: loaded by the driver, %.0f ms",
+        nereid_kind_name(v->kind), v->entry, v->target, (timing_now() - begin) * 1e3);
+  return code;
 }
 
 static void unload_cuda(nereid_device *d, Loaded *l) {

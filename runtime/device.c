@@ -40,6 +40,7 @@ static nereid_device *new_device(const DeviceOps *ops, bool described) {
   if (!d) return NULL;
   d->ops = ops;
   d->described = described;
+  d->log = log_read();
   snprintf(d->name, sizeof d->name, "%s", ops->name);
   pthread_mutex_init(&d->lock, NULL);
   return d;

@@ -10,6 +10,7 @@
 #include <stdio.h>
 
 #include "runtime/image.h"
+#include "runtime/log.h"
 #include "runtime/temp.h"
 
 typedef struct DeviceOps DeviceOps;
@@ -34,6 +35,7 @@ typedef struct DeviceWatch {
 struct nereid_device {
   const DeviceOps *ops;
   bool described; /* its information is all that there is of it */
+  Log log;
   char name[32], description[128], target[32];
   nereid_device_info info;
   nereid_message_fn on_message;

@@ -38,6 +38,10 @@
   X(NEREID_DIAGNOSTICS, \
     "`json`: messages are objects of JSON, as with `--diagnostics json` " \
     "([diagnostics.md](diagnostics.md))") \
+  X(NEREID_LOG, \
+    "lines on standard error about what is done: a level (`off`, `info`, `debug`), or topics " \
+    "with commas between, as in `cache,tune` or `debug,-pass` ([logging.md](logging.md)). " \
+    "`-v` adds `info`") \
   X(NEREID_COLOR, \
     "`always`, `never`, or `auto`: colour in messages, as with `--color`. `auto`, the " \
     "default, colours on terminals") \

@@ -281,6 +281,17 @@ static int fill_slots(nereid_launch *l) {
   return 0;
 }
 
+/* Variant I of N, or the code of it that keeps the order of all accesses. */
+static void log_launch(const nereid_launch *l) {
+  const nereid_kernel *k = l->kernel;
+  int i = 0;
+  while (i < k->nloaded && l->chosen != &k->loaded[i] && l->chosen != &k->ordered[i]) i++;
+  bool ordered = i < k->nloaded && l->chosen == &k->ordered[i];
+  log_print(LOG_LAUNCH, "%s on %s: grid %u x %u x %u, variant %d of %d%s", k->image->name,
+            k->device->name, l->launched[0], l->launched[1], l->launched[2], i + 1, k->nloaded,
+            ordered ? ", in order: arguments overlap" : "");
+}
+
 static int prepare(nereid_launch *l) {
   int64_t *extra = l->values + l->kernel->image->nparams;
   for (int i = 0; i < 3; i++) extra[i] = l->grid[i];
@@ -291,6 +302,7 @@ static int prepare(nereid_launch *l) {
   if (!code) code = fill_slots(l);
   if (!code) code = l->kernel->device->ops->check(l);
   if (!code) l->stale = false;
+  if (!code && log_has(l->kernel->device->log, LOG_LAUNCH)) log_launch(l);
   return code;
 }
 

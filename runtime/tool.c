@@ -12,6 +12,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "runtime/log.h"
+#include "runtime/timing.h"
+
 extern char **environ;
 
 /* ---- finding ---- */
@@ -121,7 +124,7 @@ static int spawn(pid_t *pid, const char *const *argv, int out) {
   return rc;
 }
 
-int tool_run_until(const char *const *argv, char *output, size_t size, const bool *stop) {
+static int run(const char *const *argv, char *output, size_t size, const bool *stop) {
   int pipes[2], status;
   pid_t pid;
   output[0] = 0;
@@ -138,6 +141,27 @@ int tool_run_until(const char *const *argv, char *output, size_t size, const boo
   while (waitpid(pid, &status, 0) < 0)
     if (errno != EINTR) return -1;
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+/* The words of a command line. */
+static void join_words(char *out, size_t size, const char *const *argv) {
+  size_t n = 0;
+  for (; *argv && n < size; argv++) {
+    int more = snprintf(out + n, size - n, "%s%s", n ? " " : "", *argv);
+    if (more < 0) return;
+    n += (size_t)more;
+  }
+}
+
+int tool_run_until(const char *const *argv, char *output, size_t size, const bool *stop) {
+  Log log = log_read();
+  if (!log_has(log, LOG_TOOL)) return run(argv, output, size, stop);
+  char words[3072];
+  double begin = timing_now();
+  int status = run(argv, output, size, stop);
+  join_words(words, sizeof words, argv);
+  log_print(LOG_TOOL, "%s: status %d, %.0f ms", words, status, (timing_now() - begin) * 1e3);
+  return status;
 }
 
 int tool_run(const char *const *argv, char *output, size_t size) {

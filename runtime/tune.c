@@ -206,6 +206,14 @@ static int tune_body(void *arg) {
   return code;
 }
 
+static void log_best(const nereid_tuning *o, const nereid_candidate *best) {
+  Text text = text_new(o->arena);
+  config_print(&text, &(Config){(nereid_setting *)(uintptr_t)best->settings, best->nsettings});
+  double us = best->median_us > 0 ? best->median_us : best->predicted_us;
+  log_print(LOG_TUNE, "%s: %s, %.2f us (%s), the best of %zu", o->kernel, text.data, us, o->source,
+            o->n);
+}
+
 typedef struct {
   Tuning *tuning;
   nereid_tuning *out;
@@ -215,6 +223,7 @@ static int finish_body(void *arg) {
   const Finish *f = arg;
   make_results(f->tuning, f->out);
   const nereid_candidate *best = nereid_tuning_candidate(f->out, 0);
+  if (best && log_has(f->tuning->device->log, LOG_TUNE)) log_best(f->out, best);
   tell_disagreement(f->out, f->tuning);
   tell_doubt(f->out, f->tuning);
   bool measures = !f->tuning->request->model_only && !f->tuning->request->records_only;

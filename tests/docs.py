@@ -108,7 +108,47 @@ def environment(header):
     return ENVIRONMENT.format(NOTE.format(header), "".join(lines))
 
 
+LOGGING = """# The log
+
+{}
+With `-v` (`--verbose`), or the variable `NEREID_LOG`, the program and the library say on standard
+error what they are doing: a line each, `nereid: TOPIC: text`, or with `--diagnostics json` an
+object of severity `log`. Progress is not shown then. `NEREID_LOG` has levels and topics with commas
+between; a minus takes a topic away:
+
+```
+NEREID_LOG=info            what -v adds: all topics of that level
+NEREID_LOG=debug,-pass     all topics but one
+NEREID_LOG=cache,tune      these two
+```
+
+`off`, `none` and `0` are no topic, `1` is `info`, `all` and `2` are `debug`. A word that is neither
+a level nor a topic is a warning, told once, and the others hold.
+
+| topic | level | lines |
+| --- | --- | --- |
+{}
+```
+$ nereid run examples/kernels/vector_add.py ... -D BLOCK=256 --device cpu -v
+nereid: compile: vector_add for cpu:16: parse 0.1 ms, sema 0.1 ms, passes 0.7 ms, code 0.4 ms
+nereid: cache: hit: library vector_add
+nereid: compile: library vector_add for cpu: from the cache, 1 ms
+nereid: launch: vector_add on cpu: grid 4 x 1 x 1, variant 1 of 1
+```
+
+To tell whether a pass changed something, the topic `pass` prints the IR before and after it, which
+takes time.
+"""
+
+
+def logging(header):
+    lines = [f"| {code(name)} | {code(level)} | {cell(doc)} |\n"
+             for _, (_, name, level, doc) in rows(header, "LOG_TOPICS")]
+    return LOGGING.format(NOTE.format(header), "".join(lines))
+
+
 def pages():
+    yield "logging.md", logging("runtime/log.h")
     yield "environment.md", environment("runtime/environment.h")
     tile, nest, builtins = "lang/tile_ops.h", "lower/nest_ops.h", "sema/builtins.h"
     graph = "graph/op_table.h"

@@ -98,6 +98,9 @@
 #define E_RUN_NO_ARRAY "the value is no array"
 #define E_RUN_VALUE_TYPE "a value that names another argument has that one's type"
 
+/* the log */
+#define W_RUN_LOG "NEREID_LOG has no level or topic %s"
+
 /* databases and records */
 #define N_RUN_DATABASE_DAMAGED "%s %s is damaged; it was set aside as %s and begun anew"
 #define N_RUN_DATABASE_UNUSABLE "%s %s can't be used (%s): %s; see NEREID_CACHE_DIR"

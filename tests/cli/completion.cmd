@@ -3,7 +3,7 @@ for shell in bash zsh fish; do
   nereid completion $shell > $TMP/$shell || echo "$shell: $?"
   for c in $(nereid --help | sed -n 's/^  \([a-z]*\) .*/\1/p'); do
     grep -q "\b$c\b" $TMP/$shell || echo "$shell: no $c"
-    for o in $(nereid help $c | sed -n 's/^  --\([a-z-]*\) .*/\1/p'); do
+    for o in $(nereid help $c | sed -n 's/^  \(-., \)\?--\([a-z-]*\) .*/\2/p'); do
       grep -qE -- "(--|-l )$o\b" $TMP/$shell || echo "$shell: no $c --$o"
     done
   done
