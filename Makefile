@@ -9,6 +9,7 @@ BISON ?= bison
 PROTOC_C ?= protoc-c
 B ?= build
 VERSION := 0.1.0
+RELEASED := 2026-11-23
 
 # The rooms, each of which may include headers of those before it only (`make lint`).
 ROOMS := lang parser sema lower codegen runtime graph cli
@@ -53,12 +54,17 @@ PUBLIC_HEADERS := $(wildcard runtime/nereid.h runtime/nereid_tune.h graph/nereid
   bundle clean
 .DELETE_ON_ERROR:
 .SECONDARY:
-all: $(if $(CLI_OBJECTS),$B/nereid) $B/libnereid.a $B/libnereid.so
+all: $(if $(CLI_OBJECTS),$B/nereid $B/man/nereid.1) $B/libnereid.a $B/libnereid.so
 
 # ---- products ----
 
 $B/nereid: $(CLI_OBJECTS) $B/nereid-internal.o
 	$(LINK) -o $@ $^ $(DYNAMIC)
+
+# A page of the program and one of each command.
+$B/man/nereid.1: $B/nereid
+	@mkdir -p $(@D)
+	$B/nereid man -o $(@D)
 
 # All rooms but cli as one object: unit tests and benches link it and see every internal name.
 $B/nereid-internal.o: $(LIBRARY_OBJECTS)
@@ -145,8 +151,8 @@ BUILD_ID := $(shell cat $(sort $(foreach room,$(ROOMS), \
   | sha256sum | cut -c1-16)
 $B/build_id.h: FORCE
 	@mkdir -p $(@D)
-	@printf '#define NEREID_VERSION "%s"\n#define NEREID_BUILD_ID "%s"\n' \
-	  $(VERSION) $(BUILD_ID) > $@.new
+	@printf '#define NEREID_%s "%s"\n' VERSION $(VERSION) RELEASED $(RELEASED) \
+	  BUILD_ID $(BUILD_ID) > $@.new
 	@if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
 .PHONY: FORCE
 
@@ -220,6 +226,8 @@ install: all
 	sed -e 's|@PREFIX@|$(PREFIX)|; s|@VERSION@|$(VERSION)|' \
 	  -e 's|@LIBS@|$(LIBS) $(SYSTEM_LIBS)|' nereid.pc.in \
 	  > $(DESTDIR)$(PREFIX)/lib/pkgconfig/nereid.pc
+	install -d $(DESTDIR)$(PREFIX)/share/man/man1
+	install -m 644 $B/man/*.1 $(DESTDIR)$(PREFIX)/share/man/man1/
 	for s in bash-completion/completions/nereid zsh/site-functions/_nereid \
 	  fish/vendor_completions.d/nereid.fish; do \
 	  install -d "$(DESTDIR)$(PREFIX)/share/$${s%/*}" && \

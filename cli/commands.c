@@ -16,6 +16,8 @@ const ExitStatus exit_statuses[] = {
     {0, NULL},
 };
 
+static const Command *const hidden[] = {&command_man, &command_worker};
+
 const Command *commands_find(const char *name) {
   const char *names[COMMANDS];
   char hint[96];
@@ -23,6 +25,8 @@ const Command *commands_find(const char *name) {
     names[i] = commands[i]->name;
     if (!strcmp(names[i], name)) return commands[i];
   }
+  for (size_t i = 0; i < sizeof hidden / sizeof *hidden; i++)
+    if (!strcmp(hidden[i]->name, name)) return hidden[i];
   args_error(E_CLI_UNKNOWN_COMMAND, name, error_suggest(hint, sizeof hint, name, names, COMMANDS));
   return NULL;
 }

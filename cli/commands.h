@@ -6,9 +6,9 @@
 
 extern const Command command_compile, command_run, command_tune, command_bench, command_list,
     command_info, command_graph, command_build, command_records, command_estimate,
-    command_completion, command_cache, command_worker;
+    command_completion, command_cache, command_man, command_worker;
 
-/* In the order of the help; the last one is NULL.  The tuner's worker is not among them. */
+/* In the order of the help; the last one is NULL. */
 extern const Command *const commands[];
 
 /* The last one has no doc. */
@@ -19,7 +19,8 @@ typedef struct {
 
 extern const ExitStatus exit_statuses[];
 
-/* NULL (printed): there is none of that name. */
+/* One of these, or one that is for programs to call: the tuner's worker, and the manual's writer.
+ * NULL (printed): there is none of that name. */
 const Command *commands_find(const char *name);
 
 #endif

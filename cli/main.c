@@ -97,8 +97,6 @@ static int dispatch(int argc, char **argv) {
     printf("nereid %s (%s)\n", nereid_version(), nereid_build_id());
     return STATUS_OK;
   }
-  if (!strcmp(argv[1], command_worker.name)) /* for no user to call */
-    return command_worker.run(argc - 2, argv + 2);
   const Command *c = commands_find(argv[1]);
   if (!c) return STATUS_USAGE;
   bool asks_for_help = false;

@@ -36,12 +36,11 @@
     "the program that measures kernels for `nereid_tune()` and `max-autotune`; without " \
     "it: this program, the one beside the library, or `nereid` of the path") \
   X(NEREID_DIAGNOSTICS, \
-    "`json`: messages are objects of JSON, as with `--diagnostics json` " \
-    "([diagnostics.md](diagnostics.md))") \
+    "`json`: messages are [objects of JSON](diagnostics.md), as with `--diagnostics json`") \
   X(NEREID_LOG, \
-    "lines on standard error about what is done: a level (`off`, `info`, `debug`), or topics " \
-    "with commas between, as in `cache,tune` or `debug,-pass` ([logging.md](logging.md)). " \
-    "`-v` adds `info`") \
+    "[lines on standard error](logging.md) about what is done: a level (`off`, `info`, " \
+    "`debug`), or topics with commas between, as in `cache,tune` or `debug,-pass`. `-v` adds " \
+    "`info`") \
   X(NEREID_COLOR, \
     "`always`, `never`, or `auto`: colour in messages, as with `--color`. `auto`, the " \
     "default, colours on terminals") \

@@ -39,7 +39,7 @@ static const char *const views[] = {"CREATE TEMP VIEW record AS " OF_VERSION_1
  * own form, and raises user_version; an older one then leaves it alone.  A minute is what sixteen
  * processes with a slow disk may need. */
 static const DatabaseKind kind = {
-    .file = "records.db",
+    .file = RECORDS_FILE,
     .what = "the database of records",
     .without = "what is measured is not kept",
     .version = 2,

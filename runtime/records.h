@@ -74,6 +74,8 @@ const Record *records_find(const RecordList *l, const char *config, const CacheK
 
 /* ---- the database; NULL and one that can't be used hold nothing ---- */
 
+#define RECORDS_FILE "records.db"
+
 typedef struct Records Records;
 
 /* Many threads may share it. */

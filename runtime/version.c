@@ -1,3 +1,5 @@
+#include "runtime/version.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -6,6 +8,7 @@
 #include "runtime/error.h"
 
 const char *nereid_version(void) { return NEREID_VERSION; }
+const char *release_date(void) { return NEREID_RELEASED; }
 const char *nereid_build_id(void) { return NEREID_BUILD_ID; }
 
 const char *nereid_target(int i) {
