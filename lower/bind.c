@@ -31,21 +31,8 @@ static void note_depth(Bind *s, const NestBlock *b, uint8_t depth) {
 
 /* ---- statements ---- */
 
-static NestStmt *copy(Bind *s, const NestStmt *st) {
-  NestStmt *c = nest_stmt(&s->b, st->code, st->ndsts, st->nsrcs);
-  NestStmt *prev = c->prev, *next = c->next;
-  NestBlock *parent = c->parent;
-  *c = *st;
-  c->prev = prev;
-  c->next = next;
-  c->parent = parent;
-  c->nregions = 0;
-  c->regions[0] = c->regions[1] = NULL;
-  return c;
-}
-
 static void control(Bind *s, const NestStmt *st) {
-  NestStmt *c = copy(s, st);
+  NestStmt *c = nest_copy(&s->b, st);
   bool loop = st->code == NEST_FOR || st->code == NEST_WHILE;
   s->loops = (uint8_t)(s->loops + loop);
   for (uint32_t r = 0; r < st->nregions; r++) block(s, st->regions[r], nest_block(s->nest, c));
@@ -69,7 +56,7 @@ static void statement(Bind *s, const NestStmt *st) {
     default: break;
   }
   if (st->nregions) control(s, st);
-  else copy(s, st);
+  else nest_copy(&s->b, st);
 }
 
 static void block(Bind *s, NestBlock *from, NestBlock *to) {
@@ -85,9 +72,9 @@ static void flatten_vars(Nest *n) {
   for (uint32_t i = 0; i < n->nvars; i++) {
     NestVar *v = n->vars[i];
     if (!v->tile.rank) continue;
-    v->count = (uint32_t)layout_registers(&v->layout);
+    v->count = (uint32_t)layout_registers(v->layout);
     v->tile = (Type){0};
-    v->layout = (Layout){0};
+    v->layout = nest_layout(n, &(Layout){0});
   }
 }
 

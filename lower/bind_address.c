@@ -55,22 +55,6 @@ Address bind_split_address(Bind *s, const NestStmt *st) {
   return a;
 }
 
-static int64_t coef_of(const Affine *a, const NestIndex *i) {
-  for (int k = 0; k < a->n; k++)
-    if (a->t[k].index == i) return a->t[k].coef;
-  return 0;
-}
-
-static Affine without_index(Affine a, const NestIndex *i) {
-  for (int k = 0; k < a.n; k++)
-    if (a.t[k].index == i) {
-      a.t[k] = a.t[a.n - 1];
-      a.n--;
-      break;
-    }
-  return a;
-}
-
 /* A power of two that divides the address, dim d left out: by its terms, or by a hint. */
 static int64_t alignment(Bind *s, const NestStmt *st, int d) {
   Value v = address_of(s, &st->mems[0]);
@@ -91,8 +75,8 @@ int64_t bind_vector_dim(Bind *s, const NestStmt *st, const Address *a, const Val
   if (s->u->machine->kind != MACHINE_GPU) return 1;
   for (int d = 0; d < s->ndims; d++) {
     const Dim *x = &s->dims[d];
-    if (x->place != PLACE_REG || coef_of(&a->bytes, x->index) != bytes ||
-        (sub && coef_of(sub, x->index) != 1) || a->base_mask >> d & 1 || guard->mask >> d & 1)
+    if (x->place != PLACE_REG || affine_coef(&a->bytes, x->index) != bytes ||
+        (sub && affine_coef(sub, x->index) != 1) || a->base_mask >> d & 1 || guard->mask >> d & 1)
       continue;
     int64_t n = x->extent & -x->extent, align = alignment(s, st, d);
     while (n > 1 && (n * bytes > s->u->machine->vector_bytes || align % (n * bytes))) n /= 2;
@@ -112,8 +96,7 @@ NestBuilder bind_open_vector(Bind *s, DimMask mask, int d, int64_t n, Affine *su
   int32_t steps = (int32_t)(s->dims[d].extent / n);
   if (steps > 1) step = nest_index(s->nest, old->name, steps);
   for (int i = 0; i < nsubs; i++) {
-    int64_t c = coef_of(subs[i], old);
-    *subs[i] = without_index(*subs[i], old);
+    int64_t c = affine_drop(subs[i], old);
     if (!step || !c) continue;
     Affine x = affine_index(step, c * n);
     affine_add(subs[i], &x);

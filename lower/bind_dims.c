@@ -43,7 +43,7 @@ static void refine_axis(Bind *s, int axis, const Layout *l, int var_axis) {
 }
 
 int bind_axis_of(const NestStmt *nest, const NestIndex *index) {
-  for (int a = 0; a < nest->layout.rank; a++)
+  for (int a = 0; a < nest->layout->rank; a++)
     if (nest->axes[a] == index) return a;
   return -1;
 }
@@ -52,7 +52,7 @@ static void refine_ref(Bind *s, const NestStmt *nest, const Ref *r) {
   if (r->kind != REF_VAR || !r->var->tile.rank || !r->axes) return;
   for (int a = 0; a < r->var->tile.rank; a++)
     if (r->axes[a].n == 1)
-      refine_axis(s, bind_axis_of(nest, r->axes[a].t[0].index), &r->var->layout, a);
+      refine_axis(s, bind_axis_of(nest, r->axes[a].t[0].index), r->var->layout, a);
 }
 
 /* The two digits of a buffer's axis that is cut into panels, and of which `stride` is the lower's:

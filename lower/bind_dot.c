@@ -134,7 +134,7 @@ static NestIndex *index_of(Bind *s, const char *name, int extent) {
 
 static Mma plan_mma(Bind *s, const NestStmt *st) {
   Mma m = {.st = st, .atom = atom_find(nest_str(st, NA_atom, ""))};
-  const Layout *acc = &st->dsts[0].var->layout;
+  const Layout *acc = st->dsts[0].var->layout;
   int r = acc->rank;
   int64_t k = st->mems[0].buffer ? st->mems[0].buffer->tile.shape[r - 1]
                                  : st->srcs[0].var->tile.shape[r - 1];
@@ -338,7 +338,7 @@ static void open_outer(Bind *s, DimMask outer, int rank) {
 static void dot_fma(Bind *s, const NestStmt *st) {
   NestVar *d = st->dsts[0].var;
   int rank = d->tile.rank;
-  const Layout l = d->layout;
+  const Layout l = *d->layout;
   DType t = st->to;
   bind_start(s, NULL, &l);
   Block blk = plan_block(s, rank);

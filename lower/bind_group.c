@@ -33,7 +33,7 @@ static int steps_in_panel(const NestBuffer *b, int axis, int step, int all) {
 }
 
 static GroupDot plan_group(Bind *s, const NestStmt *st, const Atom *atom) {
-  const Layout *acc = &st->dsts[0].var->layout;
+  const Layout *acc = st->dsts[0].var->layout;
   GroupDot g = {.st = st, .atom = atom};
   schedule_warp_split(atom, acc, &g.wm, &g.wn);
   if (acc->rank != 2 || g.wm < 1) bind_refuse(s, "its warps are not those of the atom");

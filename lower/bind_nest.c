@@ -89,7 +89,7 @@ static int64_t copy_width(Bind *s, const NestStmt *ld, const NestStmt *st, const
 }
 
 void bind_copy(Bind *s, const NestStmt *nest) {
-  bind_start(s, nest, &nest->layout);
+  bind_start(s, nest, nest->layout);
   NestStmt *ld = NULL, *st = NULL;
   for (NestStmt *x = nest->regions[0]->first; x; x = x->next) {
     if (x->code == NEST_LD) ld = x;
@@ -174,7 +174,7 @@ static NestBuilder open_serial(Bind *s) {
 }
 
 void bind_nest(Bind *s, const NestStmt *st) {
-  bind_start(s, st, &st->layout);
+  bind_start(s, st, st->layout);
   NestBuilder outer = open_serial(s);
   for (const NestStmt *x = st->regions[0]->first; x; x = x->next) body_stmt(s, x);
   bind_close(s, outer);

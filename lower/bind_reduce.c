@@ -221,7 +221,7 @@ static bool in_runs(const Bind *s, int axis) {
 
 void bind_reduce(Bind *s, const NestStmt *st) {
   Reduction r = {.st = st, .axis = (int)nest_int(st, NA_axis, 0), .n = bind_operands(s, st)};
-  const Layout l = st->srcs[0].var->layout;
+  const Layout l = *st->srcs[0].var->layout;
   r.ordered = layout_has_padding(&l, r.axis) && !nest_str(st, NA_combine, NULL);
   r.held = r.n + r.ordered;
   bind_start(s, NULL, &l);

@@ -94,17 +94,6 @@ static Affine held_subscript(const Bind *s, Held h) {
   return h.packed ? bind_packed(s, h.left) : subscript(s, h.left);
 }
 
-static Affine drop_index(Affine a, const NestIndex *index, int64_t *coef) {
-  *coef = 0;
-  for (int k = 0; k < a.n; k++)
-    if (a.t[k].index == index) {
-      *coef = a.t[k].coef;
-      a.t[k] = a.t[--a.n];
-      break;
-    }
-  return a;
-}
-
 /* Loops stay loops on a CPU: there the accumulators go innermost, so that each iteration has
  * several steps that do not wait for each other. */
 static DimMask accumulators(const Bind *s, const Reduction *r, DimMask rest) {
@@ -138,7 +127,7 @@ static void fold_rest(Bind *s, const Reduction *r, const Ref *acc, NestVar *cons
   Ref x[MAX_OPERANDS + 1];
   int64_t stride = 0;
   Affine first = held_subscript(s, h);
-  if (d >= 0) first = drop_index(first, s->dims[d].index, &stride);
+  if (d >= 0) stride = affine_drop(&first, s->dims[d].index);
   DimMask inner = accumulators(s, r, rest);
   NestBuilder outer = bind_open_loops(s, rest & ~inner), at = bind_open_loops(s, inner);
   for (int i = 0; i < r->held; i++)

@@ -49,7 +49,7 @@ static Element *sorted(Arena *a, const Layout *l, int32_t *n) {
 void bind_relayout(Bind *s, const NestStmt *st) {
   NestVar *from = st->srcs[0].var, *to = st->dsts[0].var;
   int32_t nf, nt;
-  Element *f = sorted(s->scratch, &from->layout, &nf), *t = sorted(s->scratch, &to->layout, &nt);
+  Element *f = sorted(s->scratch, from->layout, &nf), *t = sorted(s->scratch, to->layout, &nt);
   int32_t *source = ARENA_ARRAY(s->scratch, int32_t, (size_t)nt);
   for (int32_t i = 0, k = 0; i < nt; i++) {
     while (k + 1 < nf && f[k].at < t[i].at) k++;

@@ -252,7 +252,7 @@ static void count_padding(const Bind *s, Scan *x, int32_t elements) {
 }
 
 void bind_scan(Bind *s, const NestStmt *st) {
-  const Layout l = st->srcs[0].var->layout;
+  const Layout l = *st->srcs[0].var->layout;
   bind_start(s, NULL, &l);
   Scan x = {.st = st,
             .n = bind_operands(s, st),

@@ -52,7 +52,7 @@ Form bind_buffer_form(const Bind *s, const Mem *m) {
 
 /* The register of a tile variable that holds the element at a reference's axes. */
 static Affine locate(const Bind *s, const Ref *r, DimMask *mask) {
-  const Layout *l = &r->var->layout;
+  const Layout *l = r->var->layout;
   Affine sub = affine_const(0);
   *mask = 0;
   for (int a = 0; a < r->var->tile.rank; a++) {
@@ -463,22 +463,22 @@ static Value and_guards(Bind *s, Value a, Value b) {
 static Value padding_guard(Bind *s, int axis) {
   NestStmt lt = {.code = NEST_OP, .op = TILE_LT, .type = DT_I32};
   Value x = {.is_form = true, .type = DT_I32, .form = axis_form(s, axis)};
-  Value y = {.is_form = true, .type = DT_I32, .form = form_const(s->stmt->layout.shape[axis])};
+  Value y = {.is_form = true, .type = DT_I32, .form = form_const(s->stmt->layout->shape[axis])};
   DimMask free = constant_dims(s, &lt, &x, &y);
   x.form = without_dims(x.form, free);
   x = bind_materialized(s, x);
   Affine sub;
   NestVar *v = bind_array(s, NULL, DT_I1, DT_NONE, x.mask, &sub);
   NestBuilder outer = bind_open(s, x.mask);
-  nest_op(&s->b, TILE_LT, DT_I32, ref_sub(v, sub), x.ref, ref_int(s->stmt->layout.shape[axis]),
+  nest_op(&s->b, TILE_LT, DT_I32, ref_sub(v, sub), x.ref, ref_int(s->stmt->layout->shape[axis]),
           ref_none());
   bind_close(s, outer);
   return bind_ref_value(ref_sub(v, sub), x.mask, DT_I1);
 }
 
 Value bind_and_padding(Bind *s, Value g) {
-  for (int a = 0; a < s->stmt->layout.rank; a++)
-    if (layout_has_padding(&s->stmt->layout, a)) g = and_guards(s, g, padding_guard(s, a));
+  for (int a = 0; a < s->stmt->layout->rank; a++)
+    if (layout_has_padding(s->stmt->layout, a)) g = and_guards(s, g, padding_guard(s, a));
   return g;
 }
 

@@ -122,7 +122,7 @@ static void assign_all(Build *s, TileValue *const *carried, TileValue *const *fr
       if (i == j || !held_in(s, from[i], carried[j]) || held_in(s, from[i], carried[i])) continue;
       const TileValue *v = from[i];
       if (v->type.rank) {
-        tile[i] = nest_tile_var(s->nest, v->name, v->type, &s->var[v->id]->layout);
+        tile[i] = nest_tile_var(s->nest, v->name, v->type, s->var[v->id]->layout);
         build_copy_tile(s, tile[i], v);
       } else {
         NestVar *t = nest_var(s->nest, v->name, (DType)v->type.dtype, (DType)v->type.elem, 1, true);

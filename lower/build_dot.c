@@ -81,11 +81,11 @@ static NestBuffer *store_operand(Build *s, const TileValue *x, bool swapped, con
                                  OperandForm form) {
   NestVar *held = build_own(s, x);
   bool plain = form == OPERAND_PLAIN;
-  int last = x->type.rank - 1, fast = plain ? last : fast_axis(&held->layout);
+  int last = x->type.rank - 1, fast = plain ? last : fast_axis(held->layout);
   if (swapped && !plain) fast = last - fast;
   if (fast < last - 1) fast = last;
   NestBuffer *buf = operand_buffer(s, room, fast, form);
-  Open o = build_open(s, &held->layout);
+  Open o = build_open(s, held->layout);
   Affine at[MAX_RANK];
   memcpy(at, o.axes, sizeof at);
   if (swapped) at[0] = o.axes[1], at[1] = o.axes[0];
@@ -130,7 +130,7 @@ static NestBuffer *stage_operand(Build *s, const TileValue *v, const Type *room,
 static NestVar *accumulator(Build *s, const TileOp *op) {
   const TileValue *c = op->args[2], *r = op->results[0];
   NestVar *own = s->var[c->id];
-  if (own && s->uses[c->id] == 1 && layout_eq(&own->layout, &s->u->schedule->values[r->id].layout))
+  if (own && s->uses[c->id] == 1 && layout_eq(own->layout, &s->u->schedule->values[r->id].layout))
     return s->var[r->id] = own;
   NestVar *v = build_result(s, r);
   build_copy_tile(s, v, c);
@@ -168,7 +168,7 @@ typedef struct {
  * anything, and times zero it need not be zero; behind the ends of m and n it reaches nothing. */
 static bool is_fragment(const Build *s, const TileValue *x, const Layout *want, int which) {
   int k = which ? want->rank - 2 : want->rank - 1;
-  return s->var[x->id] && build_same_threads(&s->var[x->id]->layout, want) &&
+  return s->var[x->id] && build_same_threads(s->var[x->id]->layout, want) &&
          !layout_has_padding(want, k);
 }
 

@@ -7,7 +7,7 @@ static void through_buffer(Build *s, const TileOp *op, NestBuffer *buf, const Ty
                            const int64_t *starts, const int64_t *strides) {
   const TileValue *r = op->results[0];
   NestVar *v = build_result(s, r);
-  Open o = build_open(s, &v->layout);
+  Open o = build_open(s, v->layout);
   Affine at[MAX_RANK];
   for (int a = 0; a < r->type.rank; a++) {
     Affine start = affine_const(starts ? starts[a] : 0);
@@ -31,7 +31,7 @@ static void reshape(Build *s, const TileOp *op) {
                       affine_const(0));
     } else {
       NestVar *v = build_result(s, r);
-      Open o = build_open(s, &v->layout);
+      Open o = build_open(s, v->layout);
       nest_mov(&s->b, build_tile_ref(s, v, o.axes), build_scalar(s, x), v->dtype);
       build_close(s, &o);
     }
@@ -54,7 +54,7 @@ static void cat(Build *s, const TileOp *op) {
   for (uint32_t i = 0; i < 2; i++) {
     const TileValue *x = op->args[i];
     NestVar *v = build_own(s, x);
-    Open o = build_open(s, &v->layout);
+    Open o = build_open(s, v->layout);
     Affine start = affine_const(at), bytes = build_linear(&x->type, o.axes, dtype_bytes(v->dtype));
     affine_add(&bytes, &start);
     build_st_shared(s, build_tile_ref(s, v, o.axes), v->dtype, buf, ref_none(), bytes);
@@ -134,10 +134,10 @@ static void gather(Build *s, const TileOp *op) {
   int axis = (int)tile_int(op, TA_axis, 0);
   NestBuffer *buf = build_to_buffer(s, build_own(s, x), &x->type);
   NestVar *v = build_result(s, r);
-  Open o = build_open(s, &v->layout);
+  Open o = build_open(s, v->layout);
   int64_t bytes = dtype_bytes(v->dtype), stride = bytes;
   for (int a = axis + 1; a < x->type.rank; a++) stride *= x->type.shape[a];
-  Ref i = build_value_at(s, index, o.axes, &v->layout);
+  Ref i = build_value_at(s, index, o.axes, v->layout);
   if (index->type.dtype != DT_I32) i = build_cast(s, i, (DType)index->type.dtype, DT_I32);
   Ref base = build_op(s, TILE_MUL, DT_I32, i, ref_int(stride), ref_none());
   Affine at[MAX_RANK];
@@ -153,7 +153,7 @@ static void histogram(Build *s, const TileOp *op) {
   DType t = (DType)x->type.dtype;
   NestBuffer *buf = build_tile_buffer(s, "bins", &r->type);
   NestVar *v = build_result(s, r);
-  Open zero = build_open(s, &v->layout);
+  Open zero = build_open(s, v->layout);
   build_st_shared(s, ref_int(0), DT_I32, buf, ref_none(), build_linear(&r->type, zero.axes, 4));
   build_close(s, &zero);
   Layout l = build_layout_of(s, x);
@@ -183,7 +183,7 @@ static void histogram(Build *s, const TileOp *op) {
   nest_set_str(s->nest, red, NA_sem, "relaxed");
   nest_set_str(s->nest, red, NA_scope, "cta");
   build_close(s, &o);
-  Open back = build_open(s, &v->layout);
+  Open back = build_open(s, v->layout);
   build_ld_shared(s, build_tile_ref(s, v, back.axes), DT_I32, buf, ref_none(),
                   build_linear(&r->type, back.axes, 4));
   build_close(s, &back);

@@ -2,8 +2,8 @@
 #include "lower/build.h"
 
 void build_copy_tile(Build *s, NestVar *to, const TileValue *from) {
-  Open o = build_open(s, &to->layout);
-  Ref x = build_value_at(s, from, o.axes, &to->layout);
+  Open o = build_open(s, to->layout);
+  Ref x = build_value_at(s, from, o.axes, to->layout);
   nest_mov(&s->b, build_tile_ref(s, to, o.axes), x, to->dtype);
   build_close(s, &o);
 }

@@ -6,7 +6,7 @@ Open build_open(Build *s, const Layout *layout) {
   static const char *const axis_names[MAX_RANK] = {"i", "j", "k", "l", "m", "n", "o", "p"};
   Open o = {.outer = s->b.block, .outer_before = s->b.before, .outer_nest = s->current};
   o.stmt = nest_stmt(&s->b, NEST_NEST, 0, 0);
-  o.stmt->layout = *layout;
+  o.stmt->layout = nest_layout(s->nest, layout);
   o.stmt->axes = ARENA_ARRAY(s->nest->arena, NestIndex *, layout->rank ? layout->rank : 1);
   for (int a = 0; a < layout->rank; a++) {
     o.stmt->axes[a] = nest_index(s->nest, axis_names[a], layout->shape[a]);
@@ -178,7 +178,7 @@ NestStmt *build_st_shared(Build *s, Ref src, DType t, NestBuffer *buf, Ref base,
 
 NestBuffer *build_to_buffer(Build *s, NestVar *v, const Type *tile) {
   NestBuffer *buf = build_tile_buffer(s, "tile", tile);
-  Open o = build_open(s, &v->layout);
+  Open o = build_open(s, v->layout);
   build_st_shared(s, build_tile_ref(s, v, o.axes), v->dtype, buf, ref_none(),
                   build_linear(tile, o.axes, dtype_bytes(v->dtype)));
   build_close(s, &o);
@@ -212,11 +212,11 @@ static void through_rows(Build *s, NestVar *from, NestVar *to, const Type *tile)
   int64_t pitch = row_pitch(s, columns, size);
   NestBuffer *buf = build_tile_buffer(s, "tile", tile);
   buf->bytes = type_numel(*tile) / columns * pitch;
-  Open o = build_open(s, &from->layout);
+  Open o = build_open(s, from->layout);
   build_st_shared(s, build_tile_ref(s, from, o.axes), from->dtype, buf, ref_none(),
                   padded_rows(tile, o.axes, size, pitch));
   build_close(s, &o);
-  o = build_open(s, &to->layout);
+  o = build_open(s, to->layout);
   build_ld_shared(s, build_tile_ref(s, to, o.axes), to->dtype, buf, ref_none(),
                   padded_rows(tile, o.axes, size, pitch));
   build_close(s, &o);
@@ -224,7 +224,7 @@ static void through_rows(Build *s, NestVar *from, NestVar *to, const Type *tile)
 
 NestVar *build_relayout(Build *s, NestVar *from, const Type *tile, const Layout *to) {
   NestVar *v = nest_tile_var(s->nest, from->name, *tile, to);
-  if (build_same_threads(&from->layout, to)) {
+  if (build_same_threads(from->layout, to)) {
     NestStmt *st = nest_stmt(&s->b, NEST_RELAYOUT, 1, 1);
     st->dsts[0] = ref_var(v);
     st->srcs[0] = ref_var(from);
@@ -251,10 +251,10 @@ static NestVar *compute_into(Build *s, const TileValue *v, const Layout *layout)
 
 NestVar *build_held(Build *s, const TileValue *v, const Layout *layout) {
   NestVar *own = s->var[v->id];
-  if (own && layout_eq(&own->layout, layout)) return own;
+  if (own && layout_eq(own->layout, layout)) return own;
   for (size_t i = 0; i < s->converted.len; i++) {
     Converted *c = &s->converted.data[i];
-    if (c->value == v->id && layout_eq(&c->var->layout, layout)) return c->var;
+    if (c->value == v->id && layout_eq(c->var->layout, layout)) return c->var;
   }
   NestVar *var = own ? build_relayout(s, own, &v->type, layout) : compute_into(s, v, layout);
   Converted c = {v->id, var};
@@ -323,7 +323,7 @@ static Ref held_at(Build *s, const TileValue *v, const Affine *axes, const Layou
   NestStmt *nest = open_nest(s);
   Layout want = projected(layout, &v->type, axes, nest->axes);
   NestVar *own = s->var[v->id];
-  if (own && fits(&own->layout, &want)) return build_tile_ref(s, own, axes);
+  if (own && fits(own->layout, &want)) return build_tile_ref(s, own, axes);
   /* The conversion stands before the nest. */
   NestBuilder inside = s->b;
   s->b.block = nest->parent;

@@ -405,7 +405,7 @@ static Affine bytes_of(const Copy *c, const Affine *bytes) {
   Affine to = affine_const(there(c, bytes->c) + c->first);
   for (int k = 0; k < bytes->n; k++) {
     Affine term = affine_index(bytes->t[k].index, there(c, bytes->t[k].coef));
-    if (term.t[0].coef && !affine_add(&to, &term)) BUG("more terms than before");
+    if (!affine_add(&to, &term)) BUG("more terms than before");
   }
   return to;
 }

@@ -45,7 +45,7 @@ static void touch(Body *b, const Ref *r, const NestIndex *loop, const Inner *in,
     const NestIndex *index = r->sub.t[k].index;
     int64_t coef = r->sub.t[k].coef, reach = coef * (index->extent - 1);
     if (index == loop) t->coef = coef;
-    else if (!inner(in, index)) t->outer.t[t->outer.n++] = r->sub.t[k];
+    else if (!inner(in, index)) affine_add(&t->outer, &(Affine){.t = &r->sub.t[k], .n = 1});
     else if (reach < 0) t->lo += reach;
     else t->hi += reach;
   }
@@ -127,20 +127,15 @@ static bool may_precede(const Body *loop, const NestStmt *st) {
 
 /* ---- joining ---- */
 
-static void rename_affine(Affine *a, const NestIndex *from, NestIndex *to) {
-  for (int k = 0; k < a->n; k++)
-    if (a->t[k].index == from) a->t[k].index = to;
-}
-
 static void rename_index(NestBlock *b, const NestIndex *from, NestIndex *to) {
   for (NestStmt *st = b->first; st; st = st->next) {
-    for (uint32_t i = 0; i < st->ndsts; i++) rename_affine(&st->dsts[i].sub, from, to);
-    for (uint32_t i = 0; i < st->nsrcs; i++) rename_affine(&st->srcs[i].sub, from, to);
+    for (uint32_t i = 0; i < st->ndsts; i++) affine_rename(&st->dsts[i].sub, from, to);
+    for (uint32_t i = 0; i < st->nsrcs; i++) affine_rename(&st->srcs[i].sub, from, to);
     for (uint32_t i = 0; i < st->nmems; i++) {
-      rename_affine(&st->mems[i].base.sub, from, to);
-      rename_affine(&st->mems[i].bytes, from, to);
+      affine_rename(&st->mems[i].base.sub, from, to);
+      affine_rename(&st->mems[i].bytes, from, to);
     }
-    rename_affine(&st->guard.sub, from, to);
+    affine_rename(&st->guard.sub, from, to);
     for (uint32_t r = 0; r < st->nregions; r++) rename_index(st->regions[r], from, to);
   }
 }

@@ -52,6 +52,47 @@ bool layout_eq(const Layout *a, const Layout *b) {
   return true;
 }
 
+/* ---- sharing ---- */
+
+static uint32_t hash_of(const Layout *l) {
+  uint32_t h = 2166136261u ^ l->ndigits;
+  for (int i = 0; i < l->rank; i++) h = (h ^ (uint32_t)l->shape[i]) * 16777619u;
+  for (int i = 0; i < l->ndigits; i++) {
+    const Digit *d = &l->d[i];
+    h = (h ^ (uint32_t)d->extent ^ (uint32_t)d->stride << 12) * 16777619u;
+    h = (h ^ d->place ^ (uint32_t)(d->axis + 1) << 8) * 16777619u;
+  }
+  return h ^ h >> 15;
+}
+
+/* The slot of an equal layout, or the empty one where it belongs. */
+static const Layout **slot_of(const LayoutSet *set, const Layout *l) {
+  uint32_t at = hash_of(l) & (set->nslots - 1);
+  while (set->slots[at] && !layout_eq(set->slots[at], l)) at = (at + 1) & (set->nslots - 1);
+  return &set->slots[at];
+}
+
+static void grow(LayoutSet *set) {
+  LayoutSet more = {.arena = set->arena, .nslots = set->nslots ? set->nslots * 2 : 16};
+  more.slots = ARENA_ARRAY(set->arena, const Layout *, more.nslots);
+  for (uint32_t i = 0; i < set->nslots; i++)
+    if (set->slots[i]) *slot_of(&more, set->slots[i]) = set->slots[i];
+  more.count = set->count;
+  *set = more;
+}
+
+const Layout *layout_intern(LayoutSet *set, const Layout *l) {
+  if (2 * set->count >= set->nslots) grow(set);
+  const Layout **slot = slot_of(set, l);
+  if (*slot) return *slot;
+  Layout *own = ARENA_NEW(set->arena, Layout);
+  *own = *l;
+  set->count++;
+  return *slot = own;
+}
+
+/* ---- digits ---- */
+
 int64_t layout_padded(const Layout *l, int axis) {
   int64_t n = 1;
   for (int i = 0; i < l->ndigits; i++)

@@ -64,6 +64,14 @@ Layout layout_new(const Type *tile);
  * dropped. */
 void layout_push(Layout *l, int axis, Place place, int32_t extent, int32_t stride);
 bool layout_eq(const Layout *a, const Layout *b);
+/* Layouts that many share: equal ones are one object of the arena.  A hash table; all zero but for
+ * the arena is the empty set. */
+typedef struct {
+  Arena *arena;
+  const Layout **slots;
+  uint32_t nslots, count;
+} LayoutSet;
+const Layout *layout_intern(LayoutSet *set, const Layout *l);
 /* Product of the digits' extents along an axis (>= shape[axis]). */
 int64_t layout_padded(const Layout *l, int axis);
 /* Do its digits spell positions behind the axis's end? */

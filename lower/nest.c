@@ -63,6 +63,7 @@ NestCode nest_op_parse(const char *name, size_t len) {
 Nest *nest_new(Arena *a, Pool *pool, Name name, Options options, NestLevel level) {
   Nest *n = ARENA_NEW(a, Nest);
   n->arena = a;
+  n->layouts.arena = a;
   n->names = pool;
   n->name = name;
   n->level = level;
@@ -82,6 +83,10 @@ static void *list_room(Arena *a, void *list, uint32_t len, size_t item) {
   return arena_grow(a, list, len * item, (size_t)len * 2 * item);
 }
 
+static const Layout no_layout;
+
+const Layout *nest_layout(Nest *n, const Layout *l) { return layout_intern(&n->layouts, l); }
+
 static NestVar *add_var(Nest *n, Name name, Type type) {
   NestVar *v = ARENA_NEW(n->arena, NestVar);
   v->id = n->nvars;
@@ -91,6 +96,7 @@ static NestVar *add_var(Nest *n, Name name, Type type) {
   v->tile = type;
   v->count = 1;
   v->div = 1;
+  v->layout = &no_layout;
   n->vars = list_room(n->arena, n->vars, n->nvars, sizeof *n->vars);
   n->vars[n->nvars++] = v;
   return v;
@@ -136,7 +142,7 @@ NestVar *nest_param(Nest *n, const char *name, DType dtype, DType elem, uint32_t
 
 NestVar *nest_tile_var(Nest *n, const char *name, Type tile, const Layout *layout) {
   NestVar *v = add_var(n, ir_namer_give(&n->var_names, name), tile);
-  v->layout = *layout;
+  v->layout = nest_layout(n, layout);
   return v;
 }
 
@@ -168,6 +174,8 @@ NestIndex *nest_index(Nest *n, const char *name, int32_t extent) {
   i->name = pool_name(n->names, name ? name : "i");
   i->extent = extent;
   i->id = n->nindices++;
+  i->arena = n->arena;
+  i->once = (AffineTerm){i, 1};
   return i;
 }
 
@@ -227,6 +235,8 @@ NestStmt *nest_stmt(NestBuilder *b, NestCode code, uint32_t ndsts, uint32_t nsrc
   s->nsrcs = nsrcs;
   s->srcs = ARENA_ARRAY(a, Ref, nsrcs);
   s->nmems = (uint32_t)ops[code].mems;
+  s->mems = ARENA_ARRAY(a, Mem, s->nmems);
+  s->layout = &no_layout;
   link_stmt(s, b->block, b->before);
   return s;
 }
@@ -250,6 +260,23 @@ NestStmt *nest_mov(NestBuilder *b, Ref dst, Ref src, DType type) {
   s->srcs[0] = src;
   s->type = type;
   return s;
+}
+
+static void *copied(Arena *a, const void *list, uint32_t n, size_t item) {
+  return n ? arena_grow(a, list, n * item, n * item) : NULL;
+}
+
+NestStmt *nest_copy(NestBuilder *b, const NestStmt *st) {
+  Arena *a = b->nest->arena;
+  NestStmt *c = ARENA_NEW(a, NestStmt);
+  *c = *st;
+  c->dsts = copied(a, st->dsts, st->ndsts, sizeof *c->dsts);
+  c->srcs = copied(a, st->srcs, st->nsrcs, sizeof *c->srcs);
+  c->mems = copied(a, st->mems, st->nmems, sizeof *c->mems);
+  c->nregions = 0;
+  memset(c->regions, 0, sizeof c->regions);
+  link_stmt(c, b->block, b->before);
+  return c;
 }
 
 void nest_remove(NestStmt *s) {
@@ -338,56 +365,116 @@ static int64_t wrap_mul(int64_t a, int64_t b) { return (int64_t)((uint64_t)a * (
 
 Affine affine_const(int64_t c) { return (Affine){.c = c}; }
 
+/* A list of terms that takes the place of another one. */
+typedef struct {
+  uint8_t n;
+  AffineTerm t[MAX_TERMS];
+} Terms;
+
+static Terms terms_of(const Affine *a) {
+  Terms x = {.n = a->n};
+  if (a->n) memcpy(x.t, a->t, a->n * sizeof *a->t);
+  return x;
+}
+
+static void set_terms(Affine *a, const Terms *x) {
+  a->n = x->n;
+  a->t = NULL;
+  if (!x->n) return;
+  NestIndex *first = x->t[0].index;
+  if (x->n == 1 && x->t[0].coef == 1) {
+    a->t = &first->once;
+    return;
+  }
+  AffineTerm *t = ARENA_ARRAY(first->arena, AffineTerm, x->n);
+  memcpy(t, x->t, x->n * sizeof *t);
+  a->t = t;
+}
+
 Affine affine_index(NestIndex *i, int64_t coef) {
   Affine a = {0};
-  if (!coef) return a;
-  a.n = 1;
-  a.t[0].index = i;
-  a.t[0].coef = coef;
+  Terms x = {.n = coef != 0, .t = {{i, coef}}};
+  set_terms(&a, &x);
   return a;
 }
 
-static void drop_term(Affine *a, int at) {
-  a->n--;
-  for (int i = at; i < a->n; i++) a->t[i] = a->t[i + 1];
-  memset(&a->t[a->n], 0, sizeof a->t[0]);
+static void drop_term(Terms *x, int at) {
+  x->n--;
+  for (int i = at; i < x->n; i++) x->t[i] = x->t[i + 1];
 }
 
-static int find_term(const Affine *a, const NestIndex *index) {
-  for (int i = 0; i < a->n; i++)
-    if (a->t[i].index == index) return i;
+static int find_term(const AffineTerm *t, int n, const NestIndex *index) {
+  for (int i = 0; i < n; i++)
+    if (t[i].index == index) return i;
   return -1;
 }
 
-bool affine_add(Affine *a, const Affine *b) {
-  Affine sum = *a;
-  sum.c = wrap_add(a->c, b->c);
+/* The sum of the terms; false if they are too many. */
+static bool add_terms(Terms *sum, const Affine *b) {
   for (int i = 0; i < b->n; i++) {
-    int at = find_term(&sum, b->t[i].index);
+    int at = find_term(sum->t, sum->n, b->t[i].index);
     if (at < 0) {
-      if (sum.n == MAX_TERMS) return false;
-      sum.t[sum.n++] = b->t[i];
+      if (sum->n == MAX_TERMS) return false;
+      sum->t[sum->n++] = b->t[i];
     } else {
-      sum.t[at].coef = wrap_add(sum.t[at].coef, b->t[i].coef);
-      if (!sum.t[at].coef) drop_term(&sum, at);
+      sum->t[at].coef = wrap_add(sum->t[at].coef, b->t[i].coef);
+      if (!sum->t[at].coef) drop_term(sum, at);
     }
   }
-  *a = sum;
+  return true;
+}
+
+bool affine_add(Affine *a, const Affine *b) {
+  if (a->n && b->n) {
+    Terms sum = terms_of(a);
+    if (!add_terms(&sum, b)) return false;
+    set_terms(a, &sum);
+  } else if (b->n) {
+    a->n = b->n;
+    a->t = b->t;
+  }
+  a->c = wrap_add(a->c, b->c);
   return true;
 }
 
 void affine_scale(Affine *a, int64_t by) {
   a->c = wrap_mul(a->c, by);
-  for (int i = a->n - 1; i >= 0; i--) {
-    a->t[i].coef = wrap_mul(a->t[i].coef, by);
-    if (!a->t[i].coef) drop_term(a, i);
+  if (!a->n || by == 1) return;
+  Terms x = terms_of(a);
+  for (int i = x.n - 1; i >= 0; i--) {
+    x.t[i].coef = wrap_mul(x.t[i].coef, by);
+    if (!x.t[i].coef) drop_term(&x, i);
   }
+  set_terms(a, &x);
+}
+
+int64_t affine_coef(const Affine *a, const NestIndex *i) {
+  int at = find_term(a->t, a->n, i);
+  return at < 0 ? 0 : a->t[at].coef;
+}
+
+int64_t affine_drop(Affine *a, const NestIndex *i) {
+  int at = find_term(a->t, a->n, i);
+  if (at < 0) return 0;
+  Terms x = terms_of(a);
+  int64_t coef = x.t[at].coef;
+  x.t[at] = x.t[--x.n];
+  set_terms(a, &x);
+  return coef;
+}
+
+void affine_rename(Affine *a, const NestIndex *from, NestIndex *to) {
+  int at = find_term(a->t, a->n, from);
+  if (at < 0) return;
+  Terms x = terms_of(a);
+  x.t[at].index = to;
+  set_terms(a, &x);
 }
 
 bool affine_eq(const Affine *a, const Affine *b) {
   if (a->c != b->c || a->n != b->n) return false;
   for (int i = 0; i < a->n; i++) {
-    int at = find_term(b, a->t[i].index);
+    int at = find_term(b->t, b->n, a->t[i].index);
     if (at < 0 || b->t[at].coef != a->t[i].coef) return false;
   }
   return true;

@@ -79,24 +79,31 @@ typedef struct {
   const char *attrs, *doc;
 } NestOpInfo;
 
-/* The index of an unroll or serial loop, or the axis of a nest.  Names need not differ: the printer
- * makes those of nested loops differ. */
-typedef struct {
-  Name name;
-  int32_t extent;
-  uint32_t id;
-} NestIndex;
+typedef struct NestIndex NestIndex;
 
 enum { MAX_TERMS = 8 };
 
-/* c + sum of coef * index.  For serial and unrolled loops, constants at print time or cheap. */
+typedef struct {
+  NestIndex *index;
+  int64_t coef;
+} AffineTerm;
+
+/* The index of an unroll or serial loop, or the axis of a nest.  Names need not differ: the printer
+ * makes those of nested loops differ. */
+struct NestIndex {
+  Name name;
+  int32_t extent;
+  uint32_t id;
+  Arena *arena;    /* of its nest; lists of terms over it are there too */
+  AffineTerm once; /* 1 * the index, which is most lists of terms */
+};
+
+/* c + sum of coef * index.  For serial and unrolled loops, constants at print time or cheap.  Forms
+ * are values: a list of terms is shared by copies and never changed, but by another one replaced. */
 typedef struct {
   int64_t c;
-  uint8_t n;
-  struct {
-    NestIndex *index;
-    int64_t coef;
-  } t[MAX_TERMS];
+  const AffineTerm *t;
+  uint8_t n; /* MAX_TERMS at most */
 } Affine;
 
 typedef struct NestVar {
@@ -108,7 +115,7 @@ typedef struct NestVar {
   bool uniform;     /* the same value in every lane and warp of the program */
   bool is_param;
   Type tile;        /* level nest: rank > 0 for a tile */
-  Layout layout;    /* level nest, tiles only */
+  const Layout *layout; /* level nest, tiles only: shared; of others the empty one */
   uint32_t arg;     /* params: place among the kernel's declared parameters */
   int64_t div;      /* params: known divisor */
 } NestVar;
@@ -165,6 +172,7 @@ typedef struct NestBlock NestBlock;
 enum {
   NEST_REGISTERS_MAX = MAX_TILE, /* of a variable: its type is read again */
   NEST_MAX_REGIONS = 2,
+  NEST_MAX_MEMS = 2,
   NEST_MAX_RUN = 128 /* registers that one statement takes */
 };
 
@@ -179,7 +187,7 @@ struct NestStmt {
   NestBlock *parent;
   Ref *dsts, *srcs;
   uint32_t ndsts, nsrcs;
-  Mem mems[2];
+  Mem *mems;         /* as many as its row says, or NEST_MAX_MEMS */
   uint32_t nmems;
   Ref guard;         /* REF_NONE: always */
   NestAttr *attrs;
@@ -188,7 +196,7 @@ struct NestStmt {
   uint32_t nregions;
   NestIndex *index;  /* UNROLL, SERIAL */
   NestIndex **axes;  /* NEST, COPY: layout.rank of them */
-  Layout layout;     /* NEST, COPY */
+  const Layout *layout; /* NEST, COPY: shared; of others the empty one */
 };
 
 struct NestBlock {
@@ -216,6 +224,7 @@ typedef struct {
   NoAlias *noalias; /* each pair once */
   uint32_t nnoalias;
   uint32_t nindices;
+  LayoutSet layouts;
   IrNamer var_names, buffer_names;
   int64_t shared_bytes; /* after pass place */
   NestBlock *body;
@@ -244,6 +253,7 @@ NestVar *nest_tile_var(Nest *n, const char *name, Type tile, const Layout *layou
 NestBuffer *nest_buffer(Nest *n, const char *name, DType dtype, int64_t bytes, int64_t align);
 NestBuffer *nest_buffer_named(Nest *n, Name name); /* NULL if it is taken */
 NestIndex *nest_index(Nest *n, const char *name, int32_t extent);
+const Layout *nest_layout(Nest *n, const Layout *l); /* the shared one that is equal */
 /* Lets a pass reorder accesses through parameters a and b; of two such calls the stricter holds.
  * False if they must stay in order (Options.alias). */
 bool nest_assume_noalias(Nest *n, NestVar *a, NestVar *b, bool or_same);
@@ -266,6 +276,8 @@ NestStmt *nest_stmt(NestBuilder *b, NestCode code, uint32_t ndsts, uint32_t nsrc
  * (and rtz) afterwards. */
 NestStmt *nest_op(NestBuilder *b, TileCode op, DType type, Ref dst, Ref x, Ref y, Ref z);
 NestStmt *nest_mov(NestBuilder *b, Ref dst, Ref src, DType type);
+/* A copy of `st` at the builder's place, without its regions. */
+NestStmt *nest_copy(NestBuilder *b, const NestStmt *st);
 void nest_remove(NestStmt *s);
 void nest_move_before(NestStmt *s, NestStmt *place);
 void nest_move_into(NestStmt *s, NestBlock *b); /* to its end */
@@ -288,6 +300,10 @@ Affine affine_index(NestIndex *i, int64_t coef);
 bool affine_add(Affine *a, const Affine *b);
 void affine_scale(Affine *a, int64_t by);
 bool affine_eq(const Affine *a, const Affine *b);
+int64_t affine_coef(const Affine *a, const NestIndex *i);
+/* Removes the term over `i`; its coefficient, 0 if there is none. */
+int64_t affine_drop(Affine *a, const NestIndex *i);
+void affine_rename(Affine *a, const NestIndex *from, NestIndex *to);
 
 /* ---- text, checking, running ---- */
 void nest_print(Text *out, const Nest *n, const Diags *d);

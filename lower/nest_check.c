@@ -389,7 +389,7 @@ static bool check_reduce(NestCheck *c, const NestStmt *s) {
     if (!nest_check_ref(c, s, &s->srcs[i], 1) || !nest_check_ref(c, s, &s->dsts[i], 1))
       return false;
     bool same = is_tile(&s->srcs[i]) && is_tile(&s->srcs[0]) &&
-                layout_eq(&s->srcs[i].var->layout, &s->srcs[0].var->layout);
+                layout_eq(s->srcs[i].var->layout, s->srcs[0].var->layout);
     if (!same) return nest_fail(c, s, E_NEST_TILES, nest_stmt_name(s));
     if (nest_int(s, NA_axis, 0) >= s->srcs[i].var->tile.rank || !result_fits(s, i))
       return nest_fail(c, s, E_NEST_SHAPE, nest_stmt_name(s));

@@ -115,10 +115,10 @@ static void read_operands(NestReader *p, Operands *o) {
 }
 
 static void set_operands(NestReader *p, NestStmt *s, const Operands *o) {
-  if (o->mems.len > 2) ir_error(&p->r, s->span, E_NEST_MEMS, nest_op_name(s->code), 2);
-  uint32_t n = o->mems.len > 2 ? 2 : (uint32_t)o->mems.len;
-  if (n) memcpy(s->mems, o->mems.data, sizeof *s->mems * n);
-  if (n > s->nmems) s->nmems = n; /* those that are left out are empty */
+  uint32_t n = (uint32_t)o->mems.len;
+  if (n > NEST_MAX_MEMS) ir_error(&p->r, s->span, E_NEST_MEMS, nest_op_name(s->code), NEST_MAX_MEMS);
+  if (n > s->nmems) s->mems = o->mems.data, s->nmems = n;
+  else if (n) memcpy(s->mems, o->mems.data, sizeof *s->mems * n); /* others are empty */
   s->srcs = o->srcs.data;
   s->nsrcs = (uint32_t)o->srcs.len;
 }
@@ -207,11 +207,13 @@ static void read_nest(NestReader *p, NestStmt *s) {
     if (!ir_accept(&p->r, ",")) break;
   }
   size_t rank = p->open.len - outer;
-  if (!layout_parse(&p->r, &s->layout)) return;
-  if (rank != s->layout.rank) {
-    ir_error(&p->r, span, E_NEST_AXES, s->layout.rank, (int)rank);
+  Layout l;
+  if (!layout_parse(&p->r, &l)) return;
+  if (rank != l.rank) {
+    ir_error(&p->r, span, E_NEST_AXES, l.rank, (int)rank);
     return;
   }
+  s->layout = nest_layout(p->n, &l);
   s->axes = ARENA_ARRAY(p->n->arena, NestIndex *, rank);
   if (rank) memcpy(s->axes, p->open.data + outer, rank * sizeof *s->axes);
   read_tail(p, s);

@@ -58,7 +58,9 @@ static void read_var_decl(NestReader *p) {
     v->count = (uint32_t)type_numel(type);
     if (type.rank > 1) ir_error(&p->r, span, E_NEST_REGISTERS, NEST_REGISTERS_MAX);
   } else if (type.rank) {
-    layout_parse(&p->r, &v->layout);
+    Layout l = {0};
+    layout_parse(&p->r, &l);
+    v->layout = nest_layout(p->n, &l);
   }
   v->uniform = ir_accept(&p->r, "uniform");
   uint32_t n;

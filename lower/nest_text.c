@@ -280,12 +280,12 @@ static void print_nest(Printer *p, const NestStmt *s) {
   uint32_t outer = p->nopen;
   put(p, nest_op_name(s->code));
   print_attrs(p, s);
-  for (int i = 0; i < s->layout.rank; i++) {
+  for (int i = 0; i < s->layout->rank; i++) {
     if (i) put(p, ",");
     open_index(p, s->axes[i]);
   }
   put(p, " ");
-  layout_print(p->out, &s->layout);
+  layout_print(p->out, s->layout);
   print_tail(p, s);
   print_region(p, s, 0);
   p->nopen = outer;
@@ -385,7 +385,7 @@ static void print_var_decl(Printer *p, const NestVar *v) {
   if (v->tile.rank) {
     type_print(p->out, v->tile);
     put(p, " ");
-    layout_print(p->out, &v->layout);
+    layout_print(p->out, v->layout);
   } else {
     print_type(p, v->dtype, v->elem);
     if (v->count != 1) text_printf(p->out, "[%u]", v->count);

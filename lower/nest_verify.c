@@ -233,12 +233,12 @@ static bool check_control(NestCheck *c, const NestStmt *s) {
 
 static bool check_axes_of(NestCheck *c, const NestStmt *s) {
   if (nest_form(s->code) != FORM_NEST) return true;
-  const char *bad = layout_check(&s->layout, c->n->warps, c->n->lanes);
+  const char *bad = layout_check(s->layout, c->n->warps, c->n->lanes);
   if (*bad) return nest_fail(c, s, E_NEST_LAYOUT, nest_stmt_name(s), bad);
-  for (int i = 0; i < s->layout.rank; i++)
-    if (s->axes[i]->extent != s->layout.shape[i])
+  for (int i = 0; i < s->layout->rank; i++)
+    if (s->axes[i]->extent != s->layout->shape[i])
       return nest_fail(c, s, E_NEST_EXTENT, s->axes[i]->name, s->axes[i]->extent,
-                       s->layout.shape[i]);
+                       s->layout->shape[i]);
   return true;
 }
 
@@ -257,7 +257,7 @@ static void open_index(NestCheck *c, const NestIndex *index, bool axis) {
 static void open_scope(NestCheck *c, const NestStmt *s) {
   if (s->index) open_index(c, s->index, false);
   if (nest_form(s->code) == FORM_NEST)
-    for (int i = 0; i < s->layout.rank; i++) open_index(c, s->axes[i], true);
+    for (int i = 0; i < s->layout->rank; i++) open_index(c, s->axes[i], true);
   if (s->code == NEST_FOR) {
     vec_push(c->arena, &c->fixed, s->dsts[0].var);
     for (int i = 0; i < 3; i++)
@@ -306,12 +306,12 @@ static void check_var(NestCheck *c, const NestVar *v) {
   if (v->tile.rank && c->n->level == NEST_LEVEL_THREAD)
     nest_fail(c, NULL, E_NEST_TILE_VAR, v->name);
   if (!v->tile.rank) return;
-  const char *bad = layout_check_held(&v->layout, c->n->warps, c->n->lanes);
-  bool same = v->layout.rank == v->tile.rank &&
-              !memcmp(v->layout.shape, v->tile.shape, sizeof *v->tile.shape * v->tile.rank);
+  const char *bad = layout_check_held(v->layout, c->n->warps, c->n->lanes);
+  bool same = v->layout->rank == v->tile.rank &&
+              !memcmp(v->layout->shape, v->tile.shape, sizeof *v->tile.shape * v->tile.rank);
   if (!same) bad = "its shape is not the tile's";
   if (*bad) nest_fail(c, NULL, E_NEST_LAYOUT, v->name, bad);
-  else if (layout_registers(&v->layout) > NEST_REGISTERS_MAX)
+  else if (layout_registers(v->layout) > NEST_REGISTERS_MAX)
     nest_fail(c, NULL, E_NEST_REGISTERS, NEST_REGISTERS_MAX);
 }
 

@@ -9,14 +9,7 @@ static Ref ahead_ref(const Pipe *p, Ref r) {
 }
 
 static NestStmt *clone(const Pipe *p, NestBuilder *b, const NestStmt *st) {
-  NestStmt *c = nest_stmt(b, st->code, st->ndsts, st->nsrcs), links = *c;
-  *c = *st;
-  c->prev = links.prev;
-  c->next = links.next;
-  c->parent = links.parent;
-  c->dsts = links.dsts;
-  c->srcs = links.srcs;
-  c->nregions = 0;
+  NestStmt *c = nest_copy(b, st);
   for (uint32_t i = 0; i < st->ndsts; i++) c->dsts[i] = ahead_ref(p, st->dsts[i]);
   for (uint32_t i = 0; i < st->nsrcs; i++) c->srcs[i] = ahead_ref(p, st->srcs[i]);
   for (uint32_t i = 0; i < st->nmems; i++) c->mems[i].base = ahead_ref(p, st->mems[i].base);
@@ -83,10 +76,8 @@ static void copy_ahead(Pipe *p, NestBuilder *b, const Pair *pair, const Ahead *a
   in.before = NULL;
   NestStmt *st = clone(p, &in, pair->st);
   /* the store's axes are those of its own nest: the same tile, so axis by axis the same */
-  for (int k = 0; k < st->mems[0].bytes.n; k++)
-    for (int x = 0; x < pair->store->layout.rank; x++)
-      if (st->mems[0].bytes.t[k].index == pair->store->axes[x])
-        st->mems[0].bytes.t[k].index = pair->load->axes[x];
+  for (int x = 0; x < pair->store->layout->rank; x++)
+    affine_rename(&st->mems[0].bytes, pair->store->axes[x], pair->load->axes[x]);
   st->srcs[0] = ref_var(t);
   st->mems[0].base = at;
 }

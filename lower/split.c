@@ -124,22 +124,6 @@ static bool find_row(Row *r, NestStmt *st, const Ref *length, int64_t total) {
 
 /* ---- copies ---- */
 
-static NestStmt *copy_stmt(NestBuilder *b, const NestStmt *st) {
-  NestStmt *c = nest_stmt(b, st->code, st->ndsts, st->nsrcs);
-  Ref *dsts = c->dsts, *srcs = c->srcs;
-  NestStmt *prev = c->prev, *next = c->next;
-  *c = *st;
-  c->dsts = dsts;
-  c->srcs = srcs;
-  c->prev = prev;
-  c->next = next;
-  c->parent = b->block;
-  c->nregions = 0;
-  if (st->ndsts) memcpy(dsts, st->dsts, st->ndsts * sizeof *dsts);
-  if (st->nsrcs) memcpy(srcs, st->srcs, st->nsrcs * sizeof *srcs);
-  return c;
-}
-
 /* Loops of a part without their body, at the builder, which then stands inside. */
 static NestStmt *copy_loops(NestBuilder *b, const RowPart *p, Ref from, Ref to) {
   NestStmt *outermost = nest_stmt(b, NEST_SERIAL, 0, 2);
@@ -255,7 +239,7 @@ static void full_loop(const Row *r, const RowPart *p, Ref to) {
   NestBuilder b = {r->nest, p->st->parent, p->st, p->st->span};
   copy_loops(&b, p, ref_int(0), to);
   for (const NestStmt *st = p->chain.body->first; st; st = st->next)
-    if (!goes(r, &p->chain, st)) without_mask(r, &p->chain, copy_stmt(&b, st));
+    if (!goes(r, &p->chain, st)) without_mask(r, &p->chain, nest_copy(&b, st));
   for (NestStmt *st = b.block->first; st; st = st->next) rename_stmt(r, &x, st);
 }
 
@@ -283,7 +267,7 @@ static void add_rest(const Row *r, const RowPart *p, NestStmt *fold, Ref end) {
   nest_op(&b, TILE_NE, t, more, x, ref_zero(t), ref_none());
   nest_op(&b, TILE_SELECT, DT_I32, from, more, end, extent);
   copy_loops(&b, p, from, extent);
-  copy_stmt(&b, fold)->srcs[1] = last;
+  nest_copy(&b, fold)->srcs[1] = last;
 }
 
 /* ---- splitting ---- */

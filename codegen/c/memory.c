@@ -189,7 +189,7 @@ static void each_element(Gen *g, const NestStmt *s, void (*one)(Gen *, const Nes
     Ref dst, src;
     Mem m = s->mems[0];
     m.bytes.c += k * dtype_bytes(s->type);
-    x.mems[0] = m;
+    x.mems = &m;
     if (s->ndsts) dst = moved(&s->dsts[0], k), x.dsts = &dst;
     if (s->nsrcs) src = moved(&s->srcs[0], k), x.srcs = &src;
     one(g, &x);
