@@ -10,6 +10,7 @@ enum { ROUNDS_BEFORE_WIDENING = 2 };
 
 typedef struct {
   AxisInfo *info;
+  bool *entered; /* by a parameter of a loop: the loop was evaluated before */
 } Axis;
 
 static void block(Axis *s, const TileBlock *b);
@@ -43,13 +44,22 @@ static void loop_index(Axis *s, const TileOp *op) {
   put(s, i, x);
 }
 
+/* A loop within one that is evaluated again goes on from the facts that it had: they are weaker from
+ * round to round, and loops in loops would otherwise take a number of rounds that is exponential in
+ * their depth. */
+static void enter(Axis *s, const TileValue *param, const TileValue *init) {
+  if (s->entered[param->id]) join(s, param, init, false);
+  else s->info[param->id] = s->info[init->id];
+  s->entered[param->id] = true;
+}
+
 static void loop(Axis *s, const TileOp *op) {
   bool is_for = op->code == TILE_FOR;
   uint32_t first = is_for ? 3 : 0, skip = is_for ? 1 : 0;
   const TileBlock *head = op->regions[0], *body = op->regions[is_for ? 0 : 1];
   if (is_for) loop_index(s, op);
   for (uint32_t i = first; i < op->nargs; i++)
-    s->info[head->params[i - first + skip]->id] = s->info[op->args[i]->id];
+    enter(s, head->params[i - first + skip], op->args[i]);
   for (int round = 0;; round++) {
     block(s, head);
     if (!is_for) {
@@ -115,7 +125,7 @@ static void block(Axis *s, const TileBlock *b) {
 }
 
 AxisInfo *axis_analyze(const TileFunc *f, Arena *a) {
-  Axis s = {ARENA_ARRAY(a, AxisInfo, f->nvalues)};
+  Axis s = {ARENA_ARRAY(a, AxisInfo, f->nvalues), ARENA_ARRAY(a, bool, f->nvalues)};
   for (uint32_t i = 0; i < f->nparams; i++) {
     const TileValue *v = f->params[i].value;
     AxisInfo x = axis_unknown(v);

@@ -146,14 +146,23 @@ static bool comparable(const Clean *c, const NestStmt *st) {
   return true;
 }
 
-static uint32_t hash_stmt(const NestStmt *st) {
+static uint32_t hash_ref(const Ref *r, bool inside) {
+  uint64_t x = (uint64_t)r->sub.c;
+  if (r->kind == REF_FLOAT) memcpy(&x, &r->f, sizeof x);
+  uint32_t h = (uint32_t)x ^ (uint32_t)(x >> 32);
+  for (int i = 0; i < r->sub.n; i++) h = (h ^ (uint32_t)r->sub.t[i].coef) * 16777619u;
+  return r->kind == REF_VAR && !inside ? h ^ r->var->id * 2654435761u : h;
+}
+
+/* Of two that are equal it is the same: variables inside an unroll have other ids in the other. */
+static uint32_t hash_stmt(const NestStmt *st, bool inside) {
   uint32_t h = (uint32_t)st->code * 31 + (uint32_t)st->op * 7 + (uint32_t)st->type;
-  if (st->code == NEST_UNROLL)
-    return h * 16777619u + hash_stmt(st->regions[0]->first) + (uint32_t)st->index->extent;
-  for (uint32_t i = 0; i < st->nsrcs; i++) {
-    const Ref *r = &st->srcs[i];
-    h = h * 16777619u + (r->kind == REF_VAR ? r->var->id : (uint32_t)r->sub.c);
+  if (st->code == NEST_UNROLL) {
+    h = h * 16777619u + (uint32_t)st->index->extent;
+    for (const NestStmt *x = st->regions[0]->first; x; x = x->next)
+      h = (h ^ hash_stmt(x, inside || x != st->regions[0]->first)) * 16777619u;
   }
+  for (uint32_t i = 0; i < st->nsrcs; i++) h = (h ^ hash_ref(&st->srcs[i], inside)) * 16777619u;
   return h ^ h >> 16;
 }
 
@@ -259,7 +268,7 @@ static void join_block(Equal *e, NestBlock *b) {
     /* a while's condition is computed in its first region: rename once more behind it */
     if (st->code == NEST_WHILE) rename_stmt(e, st);
     if (!comparable(e->c, st)) continue;
-    uint32_t h = hash_stmt(st) & (e->buckets - 1);
+    uint32_t h = hash_stmt(st, false) & (e->buckets - 1);
     if (join(e, st, h)) continue;
     Seen *s = ARENA_NEW(e->c->scratch, Seen);
     *s = (Seen){e->table[h], st};

@@ -109,25 +109,15 @@ static void join(Fuse *f, Item *g, size_t at, const Chain *fine) {
   f->items.len--;
 }
 
-static void clear_effects(Effects *e) {
-  e->reads.n = e->writes.n = e->loads.n = e->stores.n = 0;
-  e->memory = 0;
-}
-
-/* Which of the items behind g must stay behind it; false if item `at` is among them.  What must
- * keep its order with any of several items must with their joined effects, and the reverse. */
-static bool plan_moves(Fuse *f, size_t g, size_t at, bool *stay) {
+/* Which of the items behind g must stay behind it; `at` is not among them. */
+static void plan_moves(Fuse *f, size_t g, size_t at, bool *stay) {
   const Item *x = f->items.data;
-  Effects *before = &f->before;
-  clear_effects(before);
-  effects_join(f, before, &x[g].e);
+  pending_clear(&f->pending);
+  pending_add(&f->pending, &x[g].e);
   for (size_t i = g + 1; i < at; i++) {
-    stay[i - g] = effects_conflict(&x[i].e, before);
-    if (!stay[i - g]) continue;
-    if (effects_conflict(&x[at].e, &x[i].e)) return false;
-    effects_join(f, before, &x[i].e);
+    stay[i - g] = pending_conflict(&f->pending, &x[i].e);
+    if (stay[i - g]) pending_add(&f->pending, &x[i].e);
   }
-  return true;
 }
 
 static bool is_index(const NestStmt *st) {
@@ -179,11 +169,18 @@ static bool joined_shape(Fuse *f, const Item *g, const Item *l, Chain *fine) {
 static size_t join_earlier(Fuse *f, size_t at) {
   const Item *l = &f->items.data[at];
   size_t first = at > LOOK_BACK ? at - LOOK_BACK : 0;
+  Pending *needed = &f->pending; /* items between, without which l can't move */
+  pending_clear(needed);
   for (size_t g = at; g-- > first;) {
     const Item *x = &f->items.data[g];
     bool stay[LOOK_BACK + 1];
     Chain fine;
-    if (!joined_shape(f, x, l, &fine) || !plan_moves(f, g, at, stay)) continue;
+    bool held = pending_conflict(needed, &x->e);
+    if (held || !joined_shape(f, x, l, &fine)) {
+      if (held || effects_conflict(&x->e, &l->e)) pending_add(needed, &x->e);
+      continue;
+    }
+    plan_moves(f, g, at, stay);
     size_t moved = 0;
     for (size_t i = g + 1; i < at; i++) moved += !stay[i - g];
     move_before(f, g, at, stay);
@@ -233,6 +230,7 @@ bool fuse_run(Unit *u) {
             .scratch = scratch,
             .def = ARENA_ARRAY(scratch, NestStmt *, n->nvars),
             .ndefs = ARENA_ARRAY(scratch, uint32_t, n->nvars)};
+  pending_new(&f.pending, scratch, n);
   find_defs(&f, n->body);
   fuse_block(&f, n->body);
   fuse_contract(&f);

@@ -137,14 +137,65 @@ Effects effects_of(const Fuse *f, const NestStmt *st) {
 
 static bool touches_memory(const Effects *e) { return e->memory || e->loads.n || e->stores.n; }
 
+static bool global_conflict(unsigned a, unsigned b) {
+  return (a & WRITES_GLOBAL && b & (READS_GLOBAL | WRITES_GLOBAL)) ||
+         (b & WRITES_GLOBAL && a & READS_GLOBAL);
+}
+
 bool effects_meet_in_memory(const Effects *a, const Effects *b) {
   if (a->memory & ORDERED && touches_memory(b)) return true;
   if (b->memory & ORDERED && touches_memory(a)) return true;
-  if (a->memory & WRITES_GLOBAL && b->memory & (READS_GLOBAL | WRITES_GLOBAL)) return true;
-  if (b->memory & WRITES_GLOBAL && a->memory & READS_GLOBAL) return true;
+  if (global_conflict(a->memory, b->memory)) return true;
   return sets_meet(&a->stores, &b->stores) || sets_meet(&a->stores, &b->loads) ||
          sets_meet(&a->loads, &b->stores);
+         sets_meet(&a->loads, &b->stores);
 }
+
+/* ---- effects of several statements ---- */
+
+void pending_new(Pending *p, Arena *scratch, const Nest *n) {
+  *p = (Pending){.reads = ARENA_ARRAY(scratch, uint32_t, n->nvars),
+                 .writes = ARENA_ARRAY(scratch, uint32_t, n->nvars),
+                 .loads = ARENA_ARRAY(scratch, uint32_t, n->nbuffers),
+                 .stores = ARENA_ARRAY(scratch, uint32_t, n->nbuffers)};
+}
+
+void pending_clear(Pending *p) {
+  p->round++;
+  p->memory = 0;
+  p->loaded = p->stored = false;
+}
+
+static void mark(uint32_t *at, const IdSet *s, uint32_t round) {
+  for (uint32_t i = 0; i < s->n; i++) at[s->id[i]] = round;
+}
+
+static bool marked(const uint32_t *at, const IdSet *s, uint32_t round) {
+  for (uint32_t i = 0; i < s->n; i++)
+    if (at[s->id[i]] == round) return true;
+  return false;
+}
+
+void pending_add(Pending *p, const Effects *e) {
+  mark(p->reads, &e->reads, p->round);
+  mark(p->writes, &e->writes, p->round);
+  mark(p->loads, &e->loads, p->round);
+  mark(p->stores, &e->stores, p->round);
+  p->memory |= e->memory;
+  p->loaded |= e->loads.n > 0;
+  p->stored |= e->stores.n > 0;
+}
+
+bool pending_conflict(const Pending *p, const Effects *e) {
+  if (e->memory & ORDERED && (p->memory || p->loaded || p->stored)) return true;
+  if (p->memory & ORDERED && touches_memory(e)) return true;
+  if (global_conflict(p->memory, e->memory)) return true;
+  return marked(p->writes, &e->writes, p->round) || marked(p->writes, &e->reads, p->round) ||
+         marked(p->reads, &e->writes, p->round) || marked(p->stores, &e->stores, p->round) ||
+         marked(p->stores, &e->loads, p->round) || marked(p->loads, &e->stores, p->round);
+}
+
+/* ---- effects of two ---- */
 
 /* True if a and b must stay in their order. */
 bool effects_conflict(const Effects *a, const Effects *b) {

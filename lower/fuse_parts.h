@@ -23,6 +23,15 @@ typedef struct {
   unsigned memory;
 } Effects;
 
+/* The effects of several statements together: by id, whether one of them has it.  Adding a statement
+ * and comparing one take time by its own effects, however many there are. */
+typedef struct {
+  uint32_t *reads, *writes, *loads, *stores; /* `round` for those that it has */
+  uint32_t round;
+  unsigned memory;
+  bool loaded, stored; /* any shared buffer */
+} Pending;
+
 typedef struct {
   NestStmt *st;
   Effects e;
@@ -36,7 +45,7 @@ typedef struct {
   NestStmt **def;  /* by variable id: the statement that defines it, if there is one only */
   uint32_t *ndefs; /* by variable id */
   VEC(Item) items; /* the block's statements until now, in order */
-  Effects before;  /* scratch, of fuse.c */
+  Pending pending; /* scratch, of fuse.c */
   VEC(NoAlias) assumed; /* by the chains that are compared */
 } Fuse;
 
@@ -47,6 +56,11 @@ void effects_join(const Fuse *f, Effects *to, const Effects *from);
 Effects effects_of(const Fuse *f, const NestStmt *st); /* and of all that is inside */
 /* Must the two keep their order? */
 bool effects_conflict(const Effects *a, const Effects *b);
+void pending_new(Pending *p, Arena *scratch, const Nest *n);
+void pending_clear(Pending *p);
+void pending_add(Pending *p, const Effects *e);
+/* Must it keep its order with any of them? */
+bool pending_conflict(const Pending *p, const Effects *e);
 /* The same of accesses to memory alone. */
 bool effects_meet_in_memory(const Effects *a, const Effects *b);
 

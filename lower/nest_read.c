@@ -116,7 +116,8 @@ static void read_operands(NestReader *p, Operands *o) {
 
 static void set_operands(NestReader *p, NestStmt *s, const Operands *o) {
   uint32_t n = (uint32_t)o->mems.len;
-  if (n > NEST_MAX_MEMS) ir_error(&p->r, s->span, E_NEST_MEMS, nest_op_name(s->code), NEST_MAX_MEMS);
+  if (n > NEST_MAX_MEMS)
+    ir_error(&p->r, s->span, E_NEST_MEMS, nest_op_name(s->code), NEST_MAX_MEMS);
   if (n > s->nmems) s->mems = o->mems.data, s->nmems = n;
   else if (n) memcpy(s->mems, o->mems.data, sizeof *s->mems * n); /* others are empty */
   s->srcs = o->srcs.data;

@@ -292,11 +292,28 @@ static void walk_region(Sync *s, NestBlock *b) {
   s->accessed = true;
 }
 
-/* Twice: what the end of an iteration leaves pending meets the start of the next.  A FOR may run no
- * iteration; a WHILE ends behind its condition, which runs at least once. */
+static bool contains(const Access *list, const NestStmt *by) {
+  while (list && list->by != by) list = list->next;
+  return list != NULL;
+}
+
+/* True if the same accesses are pending as at `then`. */
+static bool pending_as(const Sync *s, const Access *const *then) {
+  for (uint32_t i = 0; i < s->u->nest->nbuffers; i++) {
+    if (s->since[i] == then[i]) continue;
+    for (const Access *a = s->since[i]; a; a = a->next)
+      if (!contains(then[i], a->by)) return false;
+    for (const Access *a = then[i]; a; a = a->next)
+      if (!contains(s->since[i], a->by)) return false;
+  }
+  return true;
+}
+
+/* Twice, unless nothing changes: what the end of an iteration leaves pending meets the start of the
+ * next.  A FOR may run no iteration; a WHILE ends behind its condition, which runs at least once. */
 static void walk_loop(Sync *s, NestStmt *st) {
-  const Access **none = saved(s), **last = none;
-  for (int round = 0; round < 2; round++) {
+  const Access **begin = saved(s), **none = begin, **last = begin;
+  for (int round = 0; round < 2 && !(round && pending_as(s, begin)); round++) {
     walk_region(s, st->regions[0]);
     if (st->code != NEST_WHILE) continue;
     if (round == 0) none = saved(s);

@@ -61,7 +61,10 @@ typedef struct {
   uint32_t block;         /* the next one */
   const char **names;     /* by variable id */
   const char **indices;   /* by index id: those of the loops around */
+  const char **open;      /* the same in the order in which they were opened */
+  uint32_t nopen;
   IrMap taken;            /* names that variables have */
+  IrMap first_free;       /* by name, an int: from which number on they may not have it */
   Text out;
   int depth;              /* of indentation */
   Span said;              /* the last place printed as a comment */

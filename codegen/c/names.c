@@ -79,8 +79,10 @@ static bool take(Gen *g, const char *name) {
 void c_name_variables(Gen *g) {
   const Nest *n = g->nest;
   g->taken = ir_map_new(g->arena);
+  g->first_free = ir_map_new(g->arena);
   g->names = ARENA_ARRAY(g->arena, const char *, n->nvars);
   g->indices = ARENA_ARRAY(g->arena, const char *, n->nindices + 1); /* and one of the printer */
+  g->open = ARENA_ARRAY(g->arena, const char *, n->nindices + 1);
   for (uint32_t i = 0; i < n->nvars; i++) {
     const char *name = c_name(g, n->vars[i]->name), *unique = name;
     for (int k = 2; !take(g, unique); k++) unique = c_text(g, "%s_%d", name, k);
@@ -88,20 +90,41 @@ void c_name_variables(Gen *g) {
   }
 }
 
-/* An index has a name that no variable has, and none of the loops around. */
-void c_open_index(Gen *g, const NestIndex *index) {
-  const char *name = c_name(g, index->name), *unique = name;
-  for (int k = 2;; k++) {
-    bool used = ir_map_get(&g->taken, pool_name(g->nest->names, unique)) != NULL;
-    for (uint32_t i = 0; i <= g->nest->nindices && !used; i++)
-      used = g->indices[i] && !strcmp(g->indices[i], unique);
-    if (!used) break;
-    unique = c_text(g, "%s_%d", name, k);
-  }
-  g->indices[index->id] = unique;
+static const char *numbered(Gen *g, const char *name, int k) {
+  return k < 2 ? name : c_text(g, "%s_%d", name, k);
 }
 
-void c_close_index(Gen *g, const NestIndex *index) { g->indices[index->id] = NULL; }
+/* The least number, from 1 on, with which no variable has the name: found once for each name. */
+static int first_free(Gen *g, const char *name) {
+  int *first = ir_map_get(&g->first_free, name);
+  if (first) return *first;
+  first = ARENA_NEW(g->arena, int);
+  *first = 1;
+  while (ir_map_get(&g->taken, pool_name(g->nest->names, numbered(g, name, *first)))) ++*first;
+  ir_map_put(&g->first_free, name, first);
+  return *first;
+}
+
+static bool is_used(const Gen *g, const char *name) {
+  if (ir_map_get(&g->taken, pool_name(g->nest->names, name))) return true;
+  for (uint32_t i = 0; i < g->nopen; i++)
+    if (!strcmp(g->open[i], name)) return true;
+  return false;
+}
+
+/* An index has a name that no variable has, and none of the loops around. */
+void c_open_index(Gen *g, const NestIndex *index) {
+  const char *name = pool_name(g->nest->names, c_name(g, index->name)), *unique;
+  int k = first_free(g, name);
+  do unique = numbered(g, name, k++);
+  while (is_used(g, unique));
+  g->indices[index->id] = g->open[g->nopen++] = unique;
+}
+
+void c_close_index(Gen *g, const NestIndex *index) {
+  g->indices[index->id] = NULL;
+  g->nopen--;
+}
 
 /* ---- constants ---- */
 

@@ -1,6 +1,6 @@
 # Time and memory are linear in the length of a kernel: many lines, and ifs that change many
 # variables.
-ulimit -v 2097152 -t 20
+ulimit -v 2097152; ulimit -t 20
 "$PYTHON" - <<'PY' >$TMP/long.py
 print("import triton\nimport triton.language as tl\n@triton.jit\ndef long(x, o, B: tl.constexpr):")
 print("    i = tl.program_id(0) * B + tl.arange(0, B)\n    a = tl.load(x + i)")
