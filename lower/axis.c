@@ -44,9 +44,9 @@ static void loop_index(Axis *s, const TileOp *op) {
   put(s, i, x);
 }
 
-/* A loop within one that is evaluated again goes on from the facts that it had: they are weaker from
- * round to round, and loops in loops would otherwise take a number of rounds that is exponential in
- * their depth. */
+/* A loop within one that is evaluated again goes on from the facts that it had, which only get
+ * weaker: from the start each time, loops in loops would take a number of rounds that is
+ * exponential in their depth. */
 static void enter(Axis *s, const TileValue *param, const TileValue *init) {
   if (s->entered[param->id]) join(s, param, init, false);
   else s->info[param->id] = s->info[init->id];

@@ -148,7 +148,7 @@ bool effects_meet_in_memory(const Effects *a, const Effects *b) {
   if (global_conflict(a->memory, b->memory)) return true;
   return sets_meet(&a->stores, &b->stores) || sets_meet(&a->stores, &b->loads) ||
          sets_meet(&a->loads, &b->stores);
-         sets_meet(&a->loads, &b->stores);
+  sets_meet(&a->loads, &b->stores);
 }
 
 /* ---- effects of several statements ---- */

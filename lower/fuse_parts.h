@@ -23,8 +23,8 @@ typedef struct {
   unsigned memory;
 } Effects;
 
-/* The effects of several statements together: by id, whether one of them has it.  Adding a statement
- * and comparing one take time by its own effects, however many there are. */
+/* The effects of several statements together: by id, whether one of them has it.  Adding a
+ * statement and comparing one take time by its own effects, however many there are. */
 typedef struct {
   uint32_t *reads, *writes, *loads, *stores; /* `round` for those that it has */
   uint32_t round;

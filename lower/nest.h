@@ -99,7 +99,7 @@ struct NestIndex {
 };
 
 /* c + sum of coef * index.  For serial and unrolled loops, constants at print time or cheap.  Forms
- * are values: a list of terms is shared by copies and never changed, but by another one replaced. */
+ * are values: copies share a list of terms, which is never changed, only replaced by another. */
 typedef struct {
   int64_t c;
   const AffineTerm *t;

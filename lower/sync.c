@@ -309,8 +309,9 @@ static bool pending_as(const Sync *s, const Access *const *then) {
   return true;
 }
 
-/* Twice, unless nothing changes: what the end of an iteration leaves pending meets the start of the
- * next.  A FOR may run no iteration; a WHILE ends behind its condition, which runs at least once. */
+/* Twice, unless nothing changes: accesses that the end of an iteration leaves pending meet the
+ * start of the next.  A FOR may run no iteration; a WHILE ends behind its condition, which runs at
+ * least once. */
 static void walk_loop(Sync *s, NestStmt *st) {
   const Access **begin = saved(s), **none = begin, **last = begin;
   for (int round = 0; round < 2 && !(round && pending_as(s, begin)); round++) {
