@@ -19,7 +19,7 @@ typedef struct {
   int num_ctas;           /* 1; programs of a cluster */
   int maxnreg;            /* 0: the machine's limit */
   bool enable_fp_fusion;  /* true: mul and add may become fma */
-  bool bounds_check;      /* reserved for debug builds of kernels */
+  bool checked;           /* for an interpreter: asserts what the kernel promises by hints */
   AliasMode alias;
 } Options;
 

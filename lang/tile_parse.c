@@ -384,8 +384,8 @@ static void read_option(Parser *p, const IrAttr *a, Options *o) {
     o->maxnreg = (int)header_int(p, a, 0, 255);
   } else if (is_key(a, "fp_fusion")) {
     o->enable_fp_fusion = header_bool(p, a);
-  } else if (is_key(a, "bounds_check")) {
-    o->bounds_check = header_bool(p, a);
+  } else if (is_key(a, "checked")) {
+    o->checked = header_bool(p, a);
   } else if (is_key(a, "ordered")) {
     o->alias = header_bool(p, a) ? ALIAS_ORDERED : ALIAS_GUARDED;
   } else if (is_key(a, "target")) {

@@ -253,7 +253,7 @@ static void print_options(Printer *p, const Options *o) {
   OPTION(o->num_ctas != d.num_ctas, "num_ctas", IA_INT, o->num_ctas);
   OPTION(o->maxnreg != d.maxnreg, "maxnreg", IA_INT, o->maxnreg);
   OPTION(!o->enable_fp_fusion, "fp_fusion", IA_FLAG, 0);
-  OPTION(o->bounds_check, "bounds_check", IA_FLAG, 1);
+  OPTION(o->checked, "checked", IA_FLAG, 1);
   OPTION(o->alias == ALIAS_ORDERED, "ordered", IA_FLAG, 1);
 #undef OPTION
   list[n++] = (IrAttr){.key = "target", .kind = IA_STR, .s = o->target ? o->target : ""};

@@ -53,9 +53,16 @@ typedef struct {
   DType type;
 } Value;
 
+/* Where a value is evaluated: at the elements of the thread, ... */
+typedef struct {
+  DimMask first; /* the digits of these dims being 0 */
+  int before;    /* if not 0, one place before along axis before - 1 */
+} Where;
+
 typedef struct {
   uint32_t nest; /* which nest computed it */
-  bool address;
+  Where at;
+  bool address, reads_registers;
   Value *value;
 } Known;
 
@@ -82,6 +89,8 @@ typedef struct Bind {
   Dim dims[MAX_DIMS];
   int ndims;
   uint32_t id;       /* of the nest */
+  Where at;          /* of what is evaluated */
+  bool reads_registers; /* what was evaluated reads registers of other nests */
   uint32_t var_room; /* size of the arrays below */
   NestStmt **def;    /* by var id: the OP that defines a temp of this nest */
   uint32_t *def_nest;

@@ -6,9 +6,9 @@
 /* ---- values ---- */
 
 static Form axis_form(const Bind *s, int axis) {
-  Form f = form_const(0);
+  Form f = form_const(s->at.before == axis + 1 ? -1 : 0);
   for (int d = 0; d < s->ndims; d++)
-    if (s->dims[d].axis == axis) f.g[0].coef[d] = s->dims[d].weight;
+    if (s->dims[d].axis == axis && !(s->at.first >> d & 1)) f.g[0].coef[d] = s->dims[d].weight;
   return f;
 }
 
@@ -66,7 +66,9 @@ static Affine locate(const Bind *s, const Ref *r, DimMask *mask) {
       int axis = bind_axis_of(s->stmt, x->t[0].index);
       for (int d = 0; d < s->ndims; d++) {
         const Dim *dim = &s->dims[d];
-        if (dim->axis != axis || dim->weight < w || dim->weight >= w * v->extent) continue;
+        if (dim->axis != axis || dim->weight < w || dim->weight >= w * v->extent ||
+            s->at.first >> d & 1)
+          continue;
         if (!bind_unrolled(dim))
           bind_refuse(s, arena_printf(s->scratch, "its threads do not hold `%%%s`", r->var->name));
         Affine t = affine_index(dim->index, v->stride * (dim->weight / w));
@@ -101,12 +103,13 @@ Value bind_add_bytes(Bind *s, Value pointer, Ref bytes, DimMask mask) {
 /* x op y for every element over the dims of both. */
 static Value combine(Bind *s, TileCode op, DType t, const Value *x, Ref y, DimMask mask) {
   Affine sub;
+  DType result = op >= TILE_LT && op <= TILE_NE ? DT_I1 : t;
   mask |= x->mask;
-  NestVar *v = bind_array(s, NULL, t, DT_NONE, mask, &sub);
+  NestVar *v = bind_array(s, NULL, result, DT_NONE, mask, &sub);
   NestBuilder outer = bind_open(s, mask);
   nest_op(&s->b, op, t, ref_sub(v, sub), x->ref, y, ref_none());
   bind_close(s, outer);
-  return bind_ref_value(ref_sub(v, sub), mask, t);
+  return bind_ref_value(ref_sub(v, sub), mask, result);
 }
 
 Value bind_materialized(Bind *s, Value v) {
@@ -375,14 +378,141 @@ Value bind_eval_op(Bind *s, const NestStmt *st, bool address) {
   return bind_ref_value(ref_sub(dst, sub), mask, result);
 }
 
+/* ---- hints ---- */
+
+static bool is_here(const Bind *s) { return !s->at.first && !s->at.before; }
+
+/* The operand where the dims of `low` are 0. */
+static Value first_of_groups(Bind *s, const NestStmt *st, bool address, DimMask low) {
+  Where outer = s->at;
+  s->at.first |= low;
+  Value v = bind_eval(s, st->srcs[0], st->type, address);
+  s->at = outer;
+  return v;
+}
+
+/* The operand at the place before, along the hint's axis; false where that is in a register, which
+ * another thread may have. */
+static bool neighbour(Bind *s, const NestStmt *st, Value *out) {
+  Where outer = s->at;
+  bool others = s->reads_registers;
+  s->reads_registers = false;
+  s->at.before = (int)nest_int(st, NA_axis, 0) + 1;
+  *out = bind_materialized(s, bind_eval(s, st->srcs[0], st->type, false));
+  s->at = outer;
+  bool computed = !s->reads_registers;
+  s->reads_registers |= others;
+  return computed;
+}
+
+/* x and one more, in elements. */
+static Value successor(Bind *s, const NestStmt *st, const Value *x) {
+  if (x->type == DT_PTR) return bind_add_bytes(s, *x, ref_int(dtype_bytes(st->elem)), 0);
+  return combine(s, TILE_ADD, x->type, x, ref_int(1), 0);
+}
+
+static void assert_that(Bind *s, const NestStmt *hint, const Value *holds, const char *name,
+                        int64_t n) {
+  Value guard = bind_and_padding(s, (Value){.ref = ref_none()});
+  NestBuilder outer = bind_open(s, holds->mask | guard.mask);
+  NestStmt *check = nest_stmt(&s->b, NEST_ASSERT, 0, 1);
+  check->type = DT_I1;
+  check->srcs[0] = holds->ref;
+  check->guard = guard.ref;
+  check->span = hint->span;
+  nest_set_str(s->nest, check, NA_kind, "hint");
+  nest_set_str(s->nest, check, NA_message,
+               arena_printf(s->nest->arena, "%s(%lld)", name, (long long)n));
+  bind_close(s, outer);
+}
+
+static Value are_equal(Bind *s, const Value *x, const Value *y) {
+  return combine(s, TILE_EQ, x->type, x, y->ref, y->mask);
+}
+
+static Value or_else(Bind *s, const Value *x, const Value *y) {
+  return combine(s, TILE_OR, DT_I1, x, y->ref, y->mask);
+}
+
+/* Is x % n zero? */
+static Value is_multiple(Bind *s, const Value *x, int64_t n) {
+  Value rest = combine(s, TILE_REM, x->type, x, ref_int(n), 0);
+  return combine(s, TILE_EQ, x->type, &rest, ref_int(0), 0);
+}
+
+/* Each element but the first of a group is compared with the one before it, which its thread
+ * computes too; where that lies in another thread's registers, with what the hint makes of it. */
+static void assert_hint(Bind *s, const NestStmt *st, Value made) {
+  bool contig = nest_int(st, NA_contig, 1) > 1;
+  int64_t n = nest_int(st, contig ? NA_contig : NA_constancy, 1), by = nest_int(st, NA_div, 1);
+  const char *name = contig ? "max_contiguous" : "max_constancy";
+  Value x = bind_materialized(s, bind_eval(s, st->srcs[0], st->type, false));
+  Value before;
+  if (!neighbour(s, st, &before)) {
+    made = bind_materialized(s, made);
+    Value same = are_equal(s, &x, &made);
+    if (n > 1) assert_that(s, st, &same, name, n);
+    return;
+  }
+  Value next = successor(s, st, &before), follows = are_equal(s, &x, &next);
+  Form at = axis_form(s, (int)nest_int(st, NA_axis, 0));
+  Value place = bind_materialized(s, (Value){.is_form = true, .form = at, .type = DT_I32});
+  if (n > 1) {
+    Value first = is_multiple(s, &place, n), same = contig ? follows : are_equal(s, &x, &before);
+    Value holds = or_else(s, &same, &first);
+    assert_that(s, st, &holds, name, n);
+  }
+  if (by > 1 && st->type != DT_PTR) { /* a pointer's: accesses are checked */
+    Value later = combine(s, TILE_GT, DT_I32, &place, ref_int(0), 0);
+    later = combine(s, TILE_AND, DT_I1, &later, follows.ref, follows.mask);
+    Value multiple = is_multiple(s, &x, by), holds = or_else(s, &later, &multiple);
+    assert_that(s, st, &holds, "multiple_of", by);
+  }
+}
+
+/* Of groups that a thread holds whole only the first elements are computed: the others are the
+ * same, or more by their digit. */
+static Value made_by_hint(Bind *s, const NestStmt *st, bool address) {
+  int64_t contig = nest_int(st, NA_contig, 1), constancy = nest_int(st, NA_constancy, 1);
+  Form at = axis_form(s, (int)nest_int(st, NA_axis, 0));
+  DimMask low = contig == 1 ? lowest_dims(s, &at, constancy)
+                : address   ? lowest_dims(s, &at, contig)
+                            : 0;
+  Value v = first_of_groups(s, st, address, low);
+  if (!low || contig == 1) return v;
+  if (!v.is_form && v.type == DT_PTR) return bind_eval(s, st->srcs[0], st->type, address);
+  if (!v.is_form) v = with_rest(form_const(0), &v);
+  Form within = without_dims(at, ~low);
+  form_add(&v.form, &within, v.type == DT_PTR ? dtype_bytes(st->elem) : 1);
+  return v;
+}
+
+static Value eval_hint(Bind *s, const NestStmt *st, bool address) {
+  Value v = made_by_hint(s, st, address);
+  if (s->nest->options.checked && is_here(s)) assert_hint(s, st, v);
+  return v;
+}
+
+static bool same_place(const Where *a, const Where *b) {
+  return a->first == b->first && a->before == b->before;
+}
+
 static Value eval_temp(Bind *s, NestVar *v, bool address) {
   Known *k = &s->known[v->id];
+  const NestStmt *def = s->def[v->id];
   if (k->nest == s->id && !k->value) bind_refuse(s, "a value depends on itself");
-  if (k->nest == s->id && k->address == address) return *k->value;
-  *k = (Known){s->id, address, NULL};
+  if (k->nest == s->id && k->address == address && same_place(&k->at, &s->at)) {
+    s->reads_registers |= k->reads_registers;
+    return *k->value;
+  }
+  bool others = s->reads_registers;
+  s->reads_registers = false;
+  *k = (Known){.nest = s->id};
   Value *out = ARENA_NEW(s->scratch, Value);
-  *out = bind_eval_op(s, s->def[v->id], address);
-  s->known[v->id] = (Known){s->id, address, out};
+  bool hint = def->code == NEST_OP && def->op == TILE_HINT;
+  *out = hint ? eval_hint(s, def, address) : bind_eval_op(s, def, address);
+  s->known[v->id] = (Known){s->id, s->at, address, s->reads_registers, out};
+  s->reads_registers |= others;
   return *out;
 }
 
@@ -397,10 +527,12 @@ Value bind_eval(Bind *s, Ref r, DType type, bool address) {
   NestVar *x = r.var;
   if (x->tile.rank) {
     DimMask mask;
+    s->reads_registers = true;
     Ref at = ref_sub(x, locate(s, &r, &mask));
     return bind_ref_value(at, mask, x->dtype);
   }
   if (s->array_nest[x->id] == s->id) {
+    s->reads_registers = true;
     DimMask mask = bind_reg_dims(s);
     Affine sub;
     sub = affine_const(0);
@@ -408,10 +540,10 @@ Value bind_eval(Bind *s, Ref r, DType type, bool address) {
     for (int d = s->ndims - 1; d >= 0; d--) {
       if (!(mask >> d & 1)) continue;
       Affine t = affine_index(s->dims[d].index, count);
-      affine_add(&sub, &t);
+      if (!(s->at.first >> d & 1)) affine_add(&sub, &t);
       count *= s->dims[d].extent;
     }
-    return bind_ref_value(ref_sub(s->array[x->id], sub), mask, x->dtype);
+    return bind_ref_value(ref_sub(s->array[x->id], sub), mask & ~s->at.first, x->dtype);
   }
   if (s->def_nest[x->id] == s->id) return eval_temp(s, x, address);
   if (x->uniform && (integral(x->dtype) || x->dtype == DT_PTR)) {

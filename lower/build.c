@@ -67,6 +67,33 @@ static void plan_inlining(Build *s) {
 
 /* ---- scalars ---- */
 
+/* Reported by interpreters where x, an i1, is false. */
+static NestStmt *assert_scalar(Build *s, Ref x, const char *kind, const char *message) {
+  Layout l = {0};
+  layout_push(&l, -1, PLACE_WARP, s->nest->warps, 1);
+  layout_push(&l, -1, PLACE_LANE, s->nest->lanes, 1);
+  Open o = build_open(s, &l);
+  NestStmt *st = nest_stmt(&s->b, NEST_ASSERT, 0, 1);
+  st->srcs[0] = x;
+  st->type = DT_I1;
+  nest_set_str(s->nest, st, NA_kind, kind);
+  nest_set_str(s->nest, st, NA_message, message);
+  build_close(s, &o);
+  return st;
+}
+
+/* multiple_of of a scalar, whose other hints say nothing. */
+static void assert_multiple(Build *s, const TileOp *op) {
+  const TileAttr *div = tile_attr(op, TA_div);
+  DType t = (DType)op->results[0]->type.dtype;
+  if (!div || !div->len || div->list[0] < 2 || !dtype_is_int(t)) return;
+  Ref x = s->scalar[op->args[0]->id];
+  Ref rest = build_op(s, TILE_REM, t, x, ref_int(div->list[0]), ref_none());
+  Ref holds = build_op(s, TILE_EQ, t, rest, ref_int(0), ref_none());
+  const char *text = "multiple_of(%lld)";
+  assert_scalar(s, holds, "hint", arena_printf(s->nest->arena, text, (long long)div->list[0]));
+}
+
 static void scalar_op_stmt(Build *s, const TileOp *op) {
   const TileValue *r = op->results[0];
   if (op->code == TILE_CONST || op->code == TILE_UNDEF) {
@@ -77,6 +104,7 @@ static void scalar_op_stmt(Build *s, const TileOp *op) {
   }
   if (op->code == TILE_HINT || tile_is_same_scalar(op)) {
     s->scalar[r->id] = s->scalar[op->args[0]->id];
+    if (op->code == TILE_HINT && s->nest->options.checked) assert_multiple(s, op);
     return;
   }
   if (op->code == TILE_PROGRAM_ID || op->code == TILE_NUM_PROGRAMS) {
@@ -285,6 +313,8 @@ static void statement(Build *s, const TileOp *op) {
     case TILE_BARRIER: build_barrier(s); return;
     case TILE_ASSERT: assertion(s, op); return;
     case TILE_ASSUME:
+      if (s->nest->options.checked) assert_scalar(s, build_scalar(s, op->args[0]), "assume", "");
+      return;
     case TILE_YIELD:
     case TILE_CONDITION:
     case TILE_RETURN: return;

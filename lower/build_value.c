@@ -383,6 +383,67 @@ static Ref constant(const TileValue *v) {
   return dtype_is_float((DType)v->type.dtype) ? ref_float(c->f) : ref_int(c->i);
 }
 
+/* What a hint promises of an axis beyond what is known without it; 1 if that is nothing.  What
+ * divides elements is in the widths of accesses, and here for who checks it. */
+static int64_t promised(const Build *s, const TileOp *hint, TileAttrKey key, int axis) {
+  const TileAttr *promise = tile_attr(hint, key);
+  const AxisInfo *known = &s->axis[hint->args[0]->id];
+  if (!promise || axis >= (int)promise->len) return 1;
+  int64_t n = promise->list[axis];
+  if (key == TA_div) return s->nest->options.checked && known->div[axis] % n ? n : 1;
+  n &= -n;
+  return n > (key == TA_contig ? known->contig : known->constancy)[axis] ? n : 1;
+}
+
+static const struct {
+  TileAttrKey from;
+  NestAttrKey to;
+} promises[] = {{TA_contig, NA_contig}, {TA_constancy, NA_constancy}, {TA_div, NA_div}};
+enum { PROMISES = sizeof promises / sizeof *promises };
+
+static bool promises_some(const Build *s, const TileOp *hint, int axis) {
+  bool some = false;
+  for (int i = 0; i < PROMISES; i++) some |= promised(s, hint, promises[i].from, axis) > 1;
+  return some;
+}
+
+static bool is_promise(const Build *s, const TileOp *op) {
+  bool some = false;
+  for (int a = 0; op->code == TILE_HINT && a < op->results[0]->type.rank; a++)
+    some |= promises_some(s, op, a);
+  return some;
+}
+
+/* The axis of the nest at hand whose index an affine form is; -1: none. */
+static int plain_axis(const Build *s, const Affine *at) {
+  const NestStmt *nest = s->b.block->owner;
+  if (at->n != 1 || at->c || at->t[0].coef != 1) return -1;
+  for (int a = 0; a < nest->layout.rank; a++)
+    if (nest->axes[a] == at->t[0].index) return a;
+  return -1;
+}
+
+static Ref hint_at(Build *s, const TileValue *v, const Affine *axes, const Layout *layout) {
+  DType t = (DType)v->type.dtype;
+  Ref x = build_value_at(s, v->def->args[0], axes, layout);
+  Span outer = s->b.span;
+  s->b.span = v->def->span;
+  for (int a = 0; a < v->type.rank; a++) {
+    int axis = plain_axis(s, &axes[a]);
+    if (axis < 0 || !promises_some(s, v->def, a)) continue;
+    NestVar *to = build_temp(s, t, (DType)v->type.elem);
+    NestStmt *st = nest_op(&s->b, TILE_HINT, t, ref_var(to), x, ref_none(), ref_none());
+    nest_set_int(s->nest, st, NA_axis, axis);
+    for (int i = 0; i < PROMISES; i++) {
+      int64_t n = promised(s, v->def, promises[i].from, a);
+      if (n > 1) nest_set_int(s->nest, st, promises[i].to, n);
+    }
+    x = ref_var(to);
+  }
+  s->b.span = outer;
+  return x;
+}
+
 static Ref compute_at(Build *s, const TileValue *v, const Affine *axes, const Layout *layout) {
   const TileOp *op = v->def;
   switch (op->code) {
@@ -397,6 +458,7 @@ static Ref compute_at(Build *s, const TileValue *v, const Affine *axes, const La
     case TILE_EXPAND_DIMS:
     case TILE_BROADCAST:
     case TILE_RESHAPE: return shape_at(s, v, axes, layout);
+    case TILE_HINT: return hint_at(s, v, axes, layout);
     default: return element_op(s, v, axes, layout);
   }
 }
@@ -416,7 +478,7 @@ static void turn_axes(const TileOp *op, const Affine *axes, Affine *in) {
 static const TileValue *pass_renames(const Build *s, const TileValue *v, Affine *turned) {
   Affine in[MAX_RANK];
   for (; v->type.rank && transparent(s, v); v = v->def->args[0]) {
-    if (v->def->code == TILE_HINT) continue;
+    if (v->def->code == TILE_HINT && !is_promise(s, v->def)) continue;
     if (v->def->code != TILE_TRANS) break;
     turn_axes(v->def, turned, in);
     memcpy(turned, in, sizeof *in * v->type.rank);

@@ -158,6 +158,22 @@ static bool check_access(NestCheck *c, const NestStmt *s, DType t, int64_t n) {
 
 /* ---- statements ---- */
 
+/* A promise about neighbours along an axis of the NEST around it. */
+static bool check_hint(NestCheck *c, const NestStmt *s) {
+  static const NestAttrKey groups[] = {NA_contig, NA_constancy};
+  if (!c->inside || c->inside->code != NEST_NEST)
+    return nest_fail(c, s, E_NEST_HINT_PLACE, nest_stmt_name(s));
+  int64_t axis = nest_int(s, NA_axis, 0), last = c->inside->layout.rank - 1;
+  if (axis < 0 || axis > last)
+    return nest_fail(c, s, E_NEST_ATTR_RANGE, "axis", nest_stmt_name(s), (long long)axis, 0LL,
+                     (long long)last);
+  for (int i = 0; i < 2; i++) {
+    int64_t n = nest_int(s, groups[i], 1);
+    if (n < 1 || n & (n - 1)) return nest_fail(c, s, E_NEST_HINT_GROUP, (long long)n);
+  }
+  return check_src(c, s, 0, s->type, 1) && check_dst(c, s, s->type, 1);
+}
+
 static bool check_given(NestCheck *c, const NestStmt *s) {
   DType t = s->type;
   switch (s->op) {
@@ -177,6 +193,7 @@ static bool check_given(NestCheck *c, const NestStmt *s) {
              check_src(c, s, 1, dtype_is_int(i) ? i : DT_I64, 1) && check_dst(c, s, t, 1);
     }
     case TILE_UNDEF: return check_dst(c, s, t, 1);
+    case TILE_HINT: return check_hint(c, s);
     default: return nest_fail(c, s, E_NEST_STATEMENT, 40, nest_stmt_name(s));
   }
 }

@@ -161,14 +161,24 @@ void nest_exec_nothing(Warp *w, const Inst *in) {
   (void)in;
 }
 
+/* A hint is asserted wherever its value is used, but reported once: by its text, a name. */
+static void report_assert(Warp *w, const NestStmt *s) {
+  Findings *to = w->prog->run->findings;
+  const char *kind = nest_str(s, NA_kind, "assert"), *message = nest_str(s, NA_message, "");
+  bool hint = !strcmp(kind, "hint");
+  if (!nest_found(w, FOUND_FAILED_ASSERT, s->span, hint ? (const void *)message : s)) return;
+  if (hint) findings_text(to, E_NEST_FALSE_HINT, message);
+  else if (!strcmp(kind, "assume")) findings_text(to, E_INTERP_ASSUME);
+  else findings_text(to, E_INTERP_ASSERT, message);
+}
+
 void nest_exec_assert(Warp *w, const Inst *in) {
   uint32_t lanes = guard_lanes(w, in);
   Vec c = operand_vec(w, &in->srcs[0], 0, 0);
   if (c.bad & lanes) nest_found_poison(w, in, c.why, "the asserted condition");
   for (uint32_t i = 0; i < w->prog->run->lanes; i++) {
     if (!(lanes & ~c.bad) || !(lanes >> i & 1) || (c.bad >> i & 1) || c.x[i].i) continue;
-    if (nest_found(w, FOUND_FAILED_ASSERT, in->stmt->span, in->stmt))
-      findings_text(w->prog->run->findings, E_INTERP_ASSERT, nest_str(in->stmt, NA_message, ""));
+    report_assert(w, in->stmt);
   }
 }
 

@@ -13,7 +13,7 @@
 /* clang-format off */
 #define NEST_OPS(X) \
 /* -- scalars and elements -- */ \
-X(OP,       NT, 1, -1, 0, 0, "",                    "an elementwise op of the tile table, by its name: `%d = add %a, %b : f32`") \
+X(OP,       NT, 1, -1, 0, 0, "axis contig constancy div", "an elementwise op of the tile table, by its name: `%d = add %a, %b : f32`.  `hint`, of level nest, gives its operand, of which the kernel promises that in aligned groups of `contig` elements along `axis` each is one more than the last, in such of `constancy` all are equal, and the first of those that follow one another is divisible by `div`") \
 X(MOV,      NT, 1, 1, 0, 0, "n",                    "a copy of n consecutive registers (1)") \
 X(PID,      NT, 1, 0, 0, 0, "axis",                 "the program's index on a grid axis (i32)") \
 X(NPROG,    NT, 1, 0, 0, 0, "axis",                 "the grid's extent on an axis (i32)") \
@@ -38,7 +38,7 @@ X(MMA_COMMIT, NT, 0, 0, 0, 0, "",                   "this warp's WGMMAs since th
 X(MMA_WAIT, NT, 0, 0, 0, 0, "groups",               "until at most that many of its groups are open") \
 X(BAR,      NT, 0, 0, 0, 0, "id warps",                 "barrier of `warps` warps (0: of the role); orders their shared and global accesses") \
 X(FENCE,    NT, 0, 0, 0, 0, "kind",                     "memory fence: kind cta, gpu, sys; proxy: what this thread wrote to shared memory may be read by WGMMA; mma: the registers of WGMMA are as they shall be") \
-X(ASSERT,   NT, 0, 1, 0, 0, "message",                  "reported by the interpreter if the i1 is false; no code") \
+X(ASSERT,   NT, 0, 1, 0, 0, "message kind",             "reported by the interpreter if the i1 is false; no code.  kind: whose promise it is, `assert`, `assume` or `hint`") \
 /* -- structure -- */ \
 X(UNROLL,   T,  0, 0, 0, 1, "",                         "`unroll a:4 { }`: index a = 0..3, expanded by the printer") \
 X(SERIAL,   NT, 0, -1, 0, 1, "",                        "`serial s:16 { }`: a loop that stays a loop, over constants.  `serial s:16 from %lo to %hi { }`, for CPUs alone: those of 0..15 that lie in lo..hi-1 (i32, uniform)") \
@@ -62,6 +62,7 @@ X(RING_WAIT,   N, 0, 0, 0, 0, "groups",                 "until at most that many
   X(scope, str) X(bytes, int) X(groups, int) X(trans, bool) X(mode, str) X(by, int)             \
   X(atom, str) X(id, int) X(warps, int) X(regs, int) X(message, str) X(stages, int)             \
   X(unroll, int) X(combine, str) X(reverse, bool) X(precision, str) X(ring, int) X(width, int)     \
-  X(same, bool) X(columns, int) X(pinned, bool) X(hinted, bool)
+  X(same, bool) X(columns, int) X(pinned, bool) X(hinted, bool)     \
+  X(contig, int) X(constancy, int) X(div, int)
 
 #endif

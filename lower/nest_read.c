@@ -261,7 +261,7 @@ static bool read_code(NestReader *p, NestCode *code, TileCode *op) {
   *code = NEST_OP;
   *op = tile_op_parse(t.text, t.len);
   bool known = *op != TILE_OP_COUNT && (tile_op_flags(*op) & TILE_ELEM);
-  if (known && *op != TILE_CONST && *op != TILE_HINT) return true;
+  if (known && *op != TILE_CONST) return true;
   ir_error(&p->r, t.span, E_NEST_STATEMENT, (int)(t.len > 40 ? 40 : t.len), t.text);
   return false;
 }

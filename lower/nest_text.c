@@ -340,7 +340,7 @@ static void print_header(Printer *p) {
   if (o->num_ctas != dflt.num_ctas) text_printf(p->out, ", num_ctas %d", o->num_ctas);
   if (o->maxnreg != dflt.maxnreg) text_printf(p->out, ", maxnreg %d", o->maxnreg);
   if (!o->enable_fp_fusion) put(p, ", enable_fp_fusion false");
-  if (o->bounds_check) put(p, ", bounds_check");
+  if (o->checked) put(p, ", checked");
   if (o->alias == ALIAS_ORDERED) put(p, ", ordered");
   text_printf(p->out, ", lanes %d", n->lanes);
   if (n->warps != o->num_warps) text_printf(p->out, ", warps %d", n->warps);

@@ -209,6 +209,9 @@ static int lower(Maker *m, const nereid_request *r) {
   /* The reference interpreter runs what sema made, before any pass. */
   if (!code && m->kind == NEREID_TILE && m->c->unit->nest)
     return error_set(NEREID_E_USAGE, E_RUN_IR_PAST);
+  /* An image of threads is for the interpreter; emit.c prints what codegen gets. */
+  if (!code && m->kind == NEREID_THREAD && m->c->unit->tile)
+    m->c->unit->tile->options.checked = true;
   m->as_written = !code && m->c->from_ir && lower_stage(m->c->unit) == stage_of(m->kind);
   if (!code && m->kind != NEREID_TILE) {
     code = compile_lower(m->c, r, stage_of(m->kind));

@@ -78,6 +78,7 @@
   "an array made by `empty:` has no contents there: is the grid too small, or a mask too narrow?"
 #define E_INTERP_ASSERT "device_assert failed: %s"
 #define E_INTERP_ASSUME "the assumption does not hold"
+#define E_NEST_FALSE_HINT "%s does not hold"
 #define E_INTERP_HINT "%s(%lld) does not hold: element %u is %lld"
 #define E_INTERP_STEP "the loop's step is zero"
 #define E_INTERP_DEADLOCK "deadlock: %zu programs wait, and nothing that they wait for can change"

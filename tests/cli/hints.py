@@ -27,3 +27,16 @@ def wrapped(x, o, M, BM: tl.constexpr):
 def equal(o, n):
     i = tl.arange(0, 64)
     tl.store(o + i, tl.max_constancy(i // n, 8))
+
+
+@triton.jit
+def gathered(x, p, o):
+    i = tl.arange(0, 512)
+    at = tl.max_contiguous(tl.multiple_of(tl.load(p + i) + i % 4, 4), 4)
+    tl.store(o + i, tl.load(x + at))
+
+
+@triton.jit
+def assumed(o, n):
+    tl.assume(n > 5)
+    tl.store(o, n)
