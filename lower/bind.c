@@ -83,6 +83,7 @@ static void allocate_tables(Bind *s) {
   s->def = ARENA_ARRAY(s->scratch, NestStmt *, n);
   s->def_nest = ARENA_ARRAY(s->scratch, uint32_t, n);
   s->known = ARENA_ARRAY(s->scratch, Known, n);
+  s->chain = ARENA_ARRAY(s->scratch, uint8_t, n);
   s->array = ARENA_ARRAY(s->scratch, NestVar *, n);
   s->array_nest = ARENA_ARRAY(s->scratch, uint32_t, n);
   s->depth = ARENA_ARRAY(s->scratch, uint8_t, n);

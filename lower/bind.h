@@ -95,6 +95,7 @@ typedef struct Bind {
   NestStmt **def;    /* by var id: the OP that defines a temp of this nest */
   uint32_t *def_nest;
   Known *known;    /* by var id */
+  uint8_t *chain;  /* by var id: of such a temp, the temps on its longest way down */
   NestVar **array; /* by var id: the register array of a temp that is loaded or moved */
   uint32_t *array_nest;
   uint8_t *depth; /* by var id: loops around its deepest definition */

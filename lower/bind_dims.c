@@ -116,6 +116,7 @@ static void room(Bind *s) {
   GROW(s->def);
   GROW(s->def_nest);
   GROW(s->known);
+  GROW(s->chain);
   GROW(s->array);
   GROW(s->array_nest);
   GROW(s->depth);

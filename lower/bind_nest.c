@@ -141,14 +141,36 @@ static void assertion(Bind *s, const NestStmt *st) {
   bind_close(s, outer);
 }
 
+/* Temps are evaluated where they are used, by recursion over what they are made of; a longer chain
+ * of them is computed into registers from there on. */
+enum { CHAIN_TEMPS = 96 };
+
+static int chain_below(const Bind *s, const NestStmt *st) {
+  int longest = 0;
+  for (uint32_t i = 0; i < st->nsrcs; i++) {
+    const NestVar *x = st->srcs[i].kind == REF_VAR ? st->srcs[i].var : NULL;
+    bool temp = x && !x->tile.rank && s->def_nest[x->id] == s->id;
+    if (temp && s->chain[x->id] > longest) longest = s->chain[x->id];
+  }
+  return longest;
+}
+
+static bool is_temp(const Bind *s, const NestStmt *st) {
+  const NestVar *v = st->dsts[0].var;
+  if (v->tile.rank || v->uniform || s->array_nest[v->id] == s->id) return false;
+  return st->op == TILE_HINT || chain_below(s, st) < CHAIN_TEMPS;
+}
+
 static void body_stmt(Bind *s, const NestStmt *st) {
   s->b.span = st->span;
   switch (st->code) {
     case NEST_OP: {
       NestVar *v = st->dsts[0].var;
-      if (!v->tile.rank && !v->uniform && s->array_nest[v->id] != s->id) {
+      if (is_temp(s, st)) {
+        int below = chain_below(s, st);
         s->def[v->id] = (NestStmt *)st;
         s->def_nest[v->id] = s->id;
+        s->chain[v->id] = (uint8_t)(below < UINT8_MAX ? below + 1 : UINT8_MAX);
         return;
       }
       assign(s, st);

@@ -3,6 +3,10 @@
 
 #include "lower/bind_nest.h"
 
+/* Of functions beneath bind_eval, which calls itself: their Values, of 2 KB each, do not lie on the
+ * stack once a level. */
+#define OUT_OF_LINE __attribute__((noinline))
+
 /* ---- values ---- */
 
 static Form axis_form(const Bind *s, int axis) {
@@ -322,18 +326,14 @@ static bool split_offset(Bind *s, const NestStmt *st, const Value x[2], uint32_t
   return split_remainder(s, &x[0], &x[1], st->type, out);
 }
 
-Value bind_eval_op(Bind *s, const NestStmt *st, bool address) {
-  Value x[3];
+/* The op on its operands x. */
+OUT_OF_LINE static Value op_of_values(Bind *s, const NestStmt *st, Value x[3], uint32_t n,
+                                      bool address) {
   bool forms = true, offset = st->op == TILE_PTR_ADD;
   DType result = st->op == TILE_CAST || st->op == TILE_BITCAST ? st->to
                  : st->op >= TILE_LT && st->op <= TILE_NE      ? DT_I1
                                                                : st->type;
-  uint32_t n = 0;
-  for (; n < st->nsrcs && st->srcs[n].kind; n++) {
-    DType t = st->op == TILE_SELECT && n == 0 ? DT_I1 : offset && n == 1 ? DT_I64 : st->type;
-    x[n] = bind_eval(s, st->srcs[n], t, offset ? n == 1 : address);
-    forms &= x[n].is_form;
-  }
+  for (uint32_t i = 0; i < n; i++) forms &= x[i].is_form;
   Value v = {.is_form = true, .type = result};
   if (n && transparent_cast(st, address, &x[0])) {
     v.form = x[0].form;
@@ -376,6 +376,17 @@ Value bind_eval_op(Bind *s, const NestStmt *st, bool address) {
   op->rtz = st->rtz;
   bind_close(s, outer);
   return bind_ref_value(ref_sub(dst, sub), mask, result);
+}
+
+Value bind_eval_op(Bind *s, const NestStmt *st, bool address) {
+  Value x[3];
+  bool offset = st->op == TILE_PTR_ADD;
+  uint32_t n = 0;
+  for (; n < st->nsrcs && st->srcs[n].kind; n++) {
+    DType t = st->op == TILE_SELECT && n == 0 ? DT_I1 : offset && n == 1 ? DT_I64 : st->type;
+    x[n] = bind_eval(s, st->srcs[n], t, offset ? n == 1 : address);
+  }
+  return op_of_values(s, st, x, n, address);
 }
 
 /* ---- hints ---- */
@@ -442,7 +453,7 @@ static Value is_multiple(Bind *s, const Value *x, int64_t n) {
 
 /* Each element but the first of a group is compared with the one before it, which its thread
  * computes too; where that lies in another thread's registers, with what the hint makes of it. */
-static void assert_hint(Bind *s, const NestStmt *st, Value made) {
+OUT_OF_LINE static void assert_hint(Bind *s, const NestStmt *st, Value made) {
   bool contig = nest_int(st, NA_contig, 1) > 1;
   int64_t n = nest_int(st, contig ? NA_contig : NA_constancy, 1), by = nest_int(st, NA_div, 1);
   const char *name = contig ? "max_contiguous" : "max_constancy";
@@ -487,7 +498,7 @@ static Value made_by_hint(Bind *s, const NestStmt *st, bool address) {
   return v;
 }
 
-static Value eval_hint(Bind *s, const NestStmt *st, bool address) {
+OUT_OF_LINE static Value eval_hint(Bind *s, const NestStmt *st, bool address) {
   Value v = made_by_hint(s, st, address);
   if (s->nest->options.checked && is_here(s)) assert_hint(s, st, v);
   return v;
@@ -516,7 +527,8 @@ static Value eval_temp(Bind *s, NestVar *v, bool address) {
   return *out;
 }
 
-Value bind_eval(Bind *s, Ref r, DType type, bool address) {
+/* What no statement of the nest computes. */
+OUT_OF_LINE static Value leaf_value(Bind *s, Ref r, DType type) {
   Value v = {.is_form = true, .type = type};
   if (r.kind == REF_FLOAT) return bind_ref_value(r, 0, type);
   if (r.kind == REF_AFFINE) {
@@ -545,13 +557,18 @@ Value bind_eval(Bind *s, Ref r, DType type, bool address) {
     }
     return bind_ref_value(ref_sub(s->array[x->id], sub), mask & ~s->at.first, x->dtype);
   }
-  if (s->def_nest[x->id] == s->id) return eval_temp(s, x, address);
   if (x->uniform && (integral(x->dtype) || x->dtype == DT_PTR)) {
     v.form = form_var(x);
     v.type = x->dtype;
     return v;
   }
   return bind_ref_value(r, 0, x->dtype);
+}
+
+Value bind_eval(Bind *s, Ref r, DType type, bool address) {
+  bool temp = r.kind == REF_VAR && !r.var->tile.rank && s->array_nest[r.var->id] != s->id &&
+              s->def_nest[r.var->id] == s->id;
+  return temp ? eval_temp(s, r.var, address) : leaf_value(s, r, type);
 }
 
 /* ---- as statements need them ---- */

@@ -47,7 +47,8 @@ static void choose_inlined(TileOp *op, void *ctx) {
   uint8_t depth = 1;
   for (uint32_t i = 0; i < op->nargs; i++)
     if (x->depth[op->args[i]->id] >= depth) depth = (uint8_t)(x->depth[op->args[i]->id] + 1);
-  x->depth[v->id] = 0;
+  bool renames = schedule_renames(v) && !s->u->schedule->values[v->id].held;
+  x->depth[v->id] = renames ? x->depth[op->args[0]->id] : 0;
   if (!v->type.rank || s->uses[v->id] != 1) return;
   const TileOp *user = x->user[v->id];
   if (!user || user->parent != op->parent || depth > INLINE_DEPTH) return;

@@ -194,6 +194,16 @@ def long_chain(out_ptr, STEPS: tl.constexpr, BLOCK: tl.constexpr):
 
 
 @triton.jit
+def hinted_chain(out_ptr, n, STEPS: tl.constexpr, BLOCK: tl.constexpr):
+    """The same with a hint at each step."""
+    i = tl.arange(0, BLOCK)
+    x = i // n
+    for k in tl.static_range(STEPS):
+        x = tl.max_constancy(x * x + k, 2)
+    tl.store(out_ptr + i, x)
+
+
+@triton.jit
 def wrapping_chain(out_ptr, STEPS: tl.constexpr, BLOCK: tl.constexpr):
     """A sum of digits whose factors outgrow 64 bits."""
     i = tl.arange(0, BLOCK)

@@ -178,6 +178,15 @@ def long_chain(rng, steps=1000, block=64):
 
 
 @case(FILE, tol=0)
+def hinted_chain(rng, steps=1000, block=256):
+    x = np.arange(block, dtype=np.int32) // 2
+    for k in range(steps):
+        x = x * x + np.int32(k)
+    args = dict(out_ptr=new("empty", "i32", block), n=2)
+    return args, dict(STEPS=steps, BLOCK=block), "1", dict(out_ptr=x)
+
+
+@case(FILE, tol=0)
 def wrapping_chain(rng, steps=50, block=64):
     x = np.arange(block, dtype=np.int32)
     for k in range(steps):
