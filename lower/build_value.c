@@ -418,7 +418,7 @@ static bool is_promise(const Build *s, const TileOp *op) {
 static int plain_axis(const Build *s, const Affine *at) {
   const NestStmt *nest = s->b.block->owner;
   if (at->n != 1 || at->c || at->t[0].coef != 1) return -1;
-  for (int a = 0; a < nest->layout.rank; a++)
+  for (int a = 0; a < nest->layout->rank; a++)
     if (nest->axes[a] == at->t[0].index) return a;
   return -1;
 }
