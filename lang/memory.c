@@ -128,6 +128,17 @@ static const char *place_text(const Memory *m, const Buffer *b, uint64_t addr, u
   return arena_printf(m->arena, "%s[%lld]", b->name, (long long)(off / bytes));
 }
 
+static const char *bytes_text(const Memory *m, uint64_t n) {
+  return arena_printf(m->arena, "%llu byte%s", (Big)n, n == 1 ? "" : "s");
+}
+
+/* An access that is outside of the buffer, and its distance from the nearer end. */
+static const char *side_text(const Memory *m, const Buffer *b, uint64_t addr, uint64_t away) {
+  const char *side = addr < b->base ? "before the start of" : "past the end of";
+  if (!away) return arena_printf(m->arena, "right %s", side);
+  return arena_printf(m->arena, "%s %s", bytes_text(m, away), side);
+}
+
 static bool is_new(const Memory *m, Kind kind, const Touch *t, const void *subject) {
   return findings_add(m->findings, kind, t->who->span, subject, t->who->program);
 }
@@ -164,9 +175,9 @@ static void report_bounds(const Memory *m, const Touch *t, const Buffer *b) {
     return;
   }
   if (!is_new(m, F_BOUNDS, t, b->name)) return;
-  const char *side = t->addr < b->base ? "before the start of" : "past the end of";
-  findings_text(m->findings, E_INTERP_BOUNDS, noun, t->bytes, place_text(m, b, t->addr, t->bytes),
-                (Big)off, side, b->name, (Big)(b->size / t->bytes), t->bytes);
+  findings_text(m->findings, E_INTERP_BOUNDS, noun, bytes_text(m, t->bytes),
+                place_text(m, b, t->addr, t->bytes), side_text(m, b, t->addr, off), b->name,
+                (Big)(b->size / t->bytes), bytes_text(m, t->bytes));
   findings_hint(m->findings, t->addr < b->base ? H_INTERP_BEFORE : H_INTERP_BOUNDS);
 }
 

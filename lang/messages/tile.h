@@ -50,7 +50,7 @@
 #define E_TILE_CHECK_ORDER "attribute `check` must list axes in ascending order"
 
 /* the interpreters, and the memory they run on */
-#define E_INTERP_BOUNDS "out of bounds: %s of %u bytes at %s, %llu bytes %s '%s' (%llu x %u bytes)"
+#define E_INTERP_BOUNDS "out of bounds: %s of %s at %s, %s '%s' (%llu x %s)"
 #define E_INTERP_NULL "%s of %u bytes through a null pointer (address 0x%llx)"
 #define E_INTERP_NOWHERE "%s of %u bytes at address 0x%llx, where there is no array"
 #define E_INTERP_FOREIGN \

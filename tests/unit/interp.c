@@ -760,7 +760,7 @@ static void test_bounds(void) {
   check(strstr(l.messages, "hint: a mask such as `offsets < n`") != NULL, "hint");
   finds(&l,
         "k.tile:10:6: error: "
-        "out of bounds: load of 4 bytes at x[8], 0 bytes past the end of 'x' (8 x 4 bytes)");
+        "out of bounds: load of 4 bytes at x[8], right past the end of 'x' (8 x 4 bytes)");
 }
 
 /* Many programs, each with large tiles, give their storage back. */

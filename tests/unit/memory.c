@@ -80,7 +80,7 @@ static void test_bounds(void) {
 
   open_case(&c); /* y follows x in memory, but this pointer is x's */
   get(&c, &c.y[0], at(&c, 0, 2, 0));
-  close_case(&c, "in another argument's buffer", 1, "0 bytes past the end of 'x_ptr'");
+  close_case(&c, "in another argument's buffer", 1, "right past the end of 'x_ptr'");
 
   open_case(&c);
   get(&c, &c.x[63], at(&c, 0, 2, MEMORY_NO_ARG));
