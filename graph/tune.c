@@ -171,6 +171,24 @@ static int find_best(Tuner *t) {
   return 0;
 }
 
+/* ---- doubts ---- */
+
+/* Of one kernel the whole story; of several a line, and the stories in the log. */
+static void tell_doubts(const Tuner *t) {
+  static const char REMEDY[] = "--mode max-autotune";
+  const char *first = NULL, *kernel = NULL;
+  size_t n = 0;
+  for (size_t i = 0; i < t->problems.len; i++) {
+    const SearchProblem *p = &t->problems.data[i];
+    const char *doubt = search_doubt(t->arena, p, REMEDY);
+    if (!doubt) continue;
+    LOG(t->device->log, LOG_TUNE, "%s", doubt);
+    if (!n++) first = doubt, kernel = p->kernel;
+  }
+  if (n == 1) device_note(t->device, "%s", first);
+  if (n > 1) device_note(t->device, N_TUNE_UNSURE_MANY, n, t->problems.len, kernel, REMEDY);
+}
+
 /* ---- all ---- */
 
 static int tune_body(void *arg) {
@@ -182,10 +200,7 @@ static int tune_body(void *arg) {
   if (!code) code = sizes_bind_large(t->sizes, SIZE_MOST);
   if (!code) code = add_problems(t);
   if (!code && t->problems.len) code = find_best(t);
-  for (uint32_t i = 0; i < t->problems.len && !code; i++) {
-    const char *doubt = search_doubt(t->arena, &t->problems.data[i], "--mode max-autotune");
-    if (doubt) device_note(t->device, "%s", doubt);
-  }
+  if (!code) tell_doubts(t);
   for (uint32_t i = 0; i < t->plan->nsteps && !code; i++) choose(t, i);
   return code;
 }

@@ -33,6 +33,9 @@
 #define N_TUNE_FAR "the model expects %.4g us"
 #define N_TUNE_UNSURE                                                            \
   "the best time of kernel %s is uncertain: %s took %.4g us, but %s; %s measures it again"
+#define N_TUNE_UNSURE_MANY                                                                \
+  "the best times of %zu of %zu kernels are uncertain, among them %s: %s measures them again; " \
+  "NEREID_LOG=tune names all"
 #define N_TUNE_PASSED_OVER                                               \
   "of kernel %s, %s may be faster than what is taken: it took %.4g us, " \
   "but %s; %s measures it again"
