@@ -1,6 +1,8 @@
 #include "runtime/version.h"
 
+#include <ctype.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "build_id.h"
@@ -17,22 +19,46 @@ const char *nereid_target(int i) {
   return i >= 0 && i < n ? list[i].name : NULL;
 }
 
-/* A GPU's name without its last letter is the one that most people mean. */
-static const char *longer_target(const char *name) {
-  int n = 0;
+/* The number of sm_90, compute_90, 90a and cpu:8 alike; -1: there is none.  *cpu: of a CPU. */
+static int target_number(const char *name, bool *cpu) {
+  static const char *const prefixes[] = {"cpu:", "sm_", "sm", "compute_", ""};
+  for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++) {
+    size_t n = strlen(prefixes[i]);
+    if (strncmp(name, prefixes[i], n) != 0 || !isdigit((unsigned char)name[n])) continue;
+    *cpu = i == 0;
+    return atoi(name + n);
+  }
+  return -1;
+}
+
+/* Of targets of its sort the one with the nearest number, if that is near: a generation of GPUs is
+ * ten numbers away from the next.  Of two that are as near the later one. */
+static const char *nearest_target(const char *name) {
+  enum { NEAR = 10 };
+  bool cpu = false, other = false;
+  int n = 0, number = target_number(name, &cpu), least = cpu ? 1 << 20 : NEAR;
   const Machine *list = machine_list(&n);
-  for (int i = 0; i < n; i++)
-    if (*name && !strncmp(list[i].name, name, strlen(name))) return list[i].name;
-  return NULL;
+  const char *best = NULL;
+  for (int i = 0; number >= 0 && i < n; i++) {
+    int its = target_number(list[i].name, &other), away = abs(its - number);
+    if (its < 0 || other != cpu || away > least) continue;
+    best = list[i].name;
+    least = away;
+  }
+  return best;
 }
 
 int error_target(const char *name) {
   enum { MOST = 64 };
-  const char *names[MOST], *longer = longer_target(name);
-  size_t n = 0;
-  char hint[128];
-  for (; n < MOST && nereid_target((int)n); n++) names[n] = nereid_target((int)n);
-  if (longer) snprintf(hint, sizeof hint, " (did you mean %s?)", longer);
+  const char *names[MOST], *near = nearest_target(name);
+  char hint[128], list[512] = "";
+  size_t n = 0, at = 0;
+  for (; n < MOST - 1 && nereid_target((int)n); n++) names[n] = nereid_target((int)n);
+  names[n++] = "cpu"; /* of this machine */
+  for (size_t i = 0; i < n && at < sizeof list; i++)
+    at += (size_t)snprintf(list + at, sizeof list - at, "%s%s", i ? ", " : "", names[i]);
+  if (near) snprintf(hint, sizeof hint, " (did you mean %s?)", near);
+  else if (isdigit((unsigned char)*name) || !strncmp(name, "sm", 2)) *hint = 0;
   else error_suggest(hint, sizeof hint, name, names, n);
-  return error_set(NEREID_E_USAGE, E_RUN_UNKNOWN_TARGET, name, hint);
+  return error_set(NEREID_E_USAGE, E_RUN_UNKNOWN_TARGET, name, hint, list);
 }

@@ -17,7 +17,7 @@
 #define E_RUN_FILE_LARGE "%s is too large for %s (more than %d MiB)"
 
 /* what is compiled, and for what */
-#define E_RUN_UNKNOWN_TARGET "unknown target `%s`%s; `nereid info` lists them"
+#define E_RUN_UNKNOWN_TARGET "unknown target `%s`%s; targets are %s"
 #define E_RUN_UNKNOWN_PASS "unknown pass `%.*s`; passes are %s"
 #define E_RUN_UNKNOWN_KIND "%d is no kind of code"
 #define E_RUN_NUM_WARPS "the number of warps must be a power of two from 1 to 32, not %d"
