@@ -32,6 +32,7 @@ static Exec *const execs[TILE_OP_COUNT] = {
     [TILE_ATOMIC_CAS] = interp_atomic_cas,
     [TILE_BARRIER] = interp_nothing,
     [TILE_ASSERT] = interp_assert,
+    [TILE_PRINT] = interp_print,
     [TILE_ASSUME] = interp_assume,
     [TILE_FOR] = interp_for,
     [TILE_WHILE] = interp_while,

@@ -187,7 +187,7 @@ Exec interp_splat, interp_reshape, interp_broadcast, interp_trans, interp_join, 
     interp_cat, interp_slice, interp_gather;
 Exec interp_dot, interp_reduce, interp_scan, interp_histogram;
 Exec interp_load, interp_store, interp_view_load, interp_view_store, interp_atomic_rmw,
-    interp_atomic_cas, interp_nothing, interp_assert, interp_assume;
+    interp_atomic_cas, interp_nothing, interp_assert, interp_print, interp_assume;
 Exec interp_for, interp_while, interp_if, interp_yield, interp_condition, interp_return;
 
 #endif

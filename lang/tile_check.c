@@ -458,6 +458,7 @@ static CheckFn *const checks[TILE_OP_COUNT] = {
     [TILE_ATOMIC_CAS] = check_atomic_cas,
     [TILE_BARRIER] = check_nothing,
     [TILE_ASSERT] = check_assert,
+    [TILE_PRINT] = check_nothing,
     [TILE_ASSUME] = check_assume,
     [TILE_FOR] = check_for,
     [TILE_WHILE] = check_while,

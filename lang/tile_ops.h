@@ -109,6 +109,7 @@ X(ATOMIC_RMW,  "vv?v",  "1", given,   READ|WRITE,       "kind sem scope", "kind 
 X(ATOMIC_CAS,  "vvv",   "1", given,   READ|WRITE,       "sem scope",   "pointer, compare, value; result the value before") \
 X(BARRIER,     "",      "0", given,   READ|WRITE,       "",            "debug_barrier: memory operations do not move across") \
 X(ASSERT,      "v?v",   "0", given,   WRITE,            "message",     "device_assert, checked by the interpreters only") \
+X(PRINT,       "v*",    "0", given,   WRITE,            "message hex", "device_print: for each operand a line for each element, without operands one line (lang/device_print.h)") \
 X(ASSUME,      "v",     "0", given,   WRITE,            "",            "the user promises that the scalar i1 holds") \
 /* -- control -- */ \
 X(FOR,         "vvvv*", "*", given,   REGION,           "num_stages unroll flatten warp_specialize disallow_acc_multi_buffer disable_licm", "lower, upper, step, initial values; region (index, carried...) yields the next values; a step that is not positive runs down; bounds are read once") \
@@ -126,7 +127,8 @@ X(RETURN,      "",      "0", given,   TERM,             "",            "the end 
   X(strides, ints) X(rounding, str) X(div, ints) X(contig, ints) X(constancy, ints)             \
   X(precision, str) X(max_imprecise, int) X(reverse, bool) X(combine, str) X(check, ints)       \
   X(pad, str) X(cache, str) X(evict, str) X(volatile, bool) X(kind, str) X(sem, str)            \
-  X(scope, str) X(message, str) X(num_stages, int) X(unroll, int) X(flatten, bool)              \
-  X(warp_specialize, bool) X(disallow_acc_multi_buffer, bool) X(disable_licm, bool)
+  X(scope, str) X(message, str) X(hex, bool) X(num_stages, int) X(unroll, int)                  \
+  X(flatten, bool) X(warp_specialize, bool) X(disallow_acc_multi_buffer, bool)                  \
+  X(disable_licm, bool)
 
 #endif

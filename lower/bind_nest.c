@@ -141,6 +141,19 @@ static void assertion(Bind *s, const NestStmt *st) {
   bind_close(s, outer);
 }
 
+static void printing(Bind *s, const NestStmt *st) {
+  Value guard = bind_guard_of(s, st), x[MAX_RANK + 1];
+  for (uint32_t i = 0; i < st->nsrcs; i++)
+    x[i] = bind_value_of(s, st->srcs[i], i ? DT_I32 : st->type);
+  NestBuilder outer = bind_open(s, bind_reg_dims(s)); /* once an element */
+  NestStmt *out = nest_stmt(&s->b, NEST_PRINT, 0, st->nsrcs);
+  bind_copy_attrs(s, out, st);
+  out->type = st->type;
+  for (uint32_t i = 0; i < st->nsrcs; i++) out->srcs[i] = x[i].ref;
+  out->guard = guard.ref;
+  bind_close(s, outer);
+}
+
 /* Temps are evaluated where they are used, by recursion over what they are made of; a longer chain
  * of them is computed into registers from there on. */
 enum { CHAIN_TEMPS = 96 };
@@ -178,6 +191,7 @@ static void body_stmt(Bind *s, const NestStmt *st) {
     }
     case NEST_MOV: assign(s, st); return;
     case NEST_ASSERT: assertion(s, st); return;
+    case NEST_PRINT: printing(s, st); return;
     default: access_memory(s, st); return;
   }
 }

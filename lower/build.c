@@ -313,6 +313,7 @@ static void statement(Build *s, const TileOp *op) {
     case TILE_IF: branch(s, op); return;
     case TILE_BARRIER: build_barrier(s); return;
     case TILE_ASSERT: assertion(s, op); return;
+    case TILE_PRINT: build_print(s, op); return;
     case TILE_ASSUME:
       if (s->nest->options.checked) assert_scalar(s, build_scalar(s, op->args[0]), "assume", "");
       return;

@@ -1,6 +1,9 @@
 #include "lower/nest.h"
 
+#include <stdlib.h>
 #include <string.h>
+
+#include "lang/device_print.h"
 
 /* ---- tables ---- */
 
@@ -344,6 +347,26 @@ int64_t nest_int(const NestStmt *s, NestAttrKey k, int64_t dflt) {
 Name nest_str(const NestStmt *s, NestAttrKey k, Name dflt) {
   const NestAttr *a = nest_attr(s, k);
   return a ? a->s : dflt;
+}
+
+/* "16x64"; false if it is no shape. */
+static bool parse_shape(const char *s, PrintLine *line) {
+  for (line->rank = 0; *s; s += *s == 'x' && s[1]) {
+    char *end;
+    long n = *s >= '0' && *s <= '9' ? strtol(s, &end, 10) : 0;
+    if (n < 1 || n > MAX_TILE || line->rank == MAX_RANK || (*end && *end != 'x')) return false;
+    line->shape[line->rank++] = (int32_t)n;
+    s = end;
+  }
+  return true;
+}
+
+bool nest_print_line(const NestStmt *s, PrintLine *line) {
+  *line = (PrintLine){.message = nest_str(s, NA_message, ""),
+                      .type = s->nsrcs ? s->type : DT_NONE,
+                      .digits = (int)nest_int(s, NA_digits, 0)};
+  return parse_shape(nest_str(s, NA_shape, ""), line) &&
+         (uint32_t)line->rank == (s->nsrcs ? s->nsrcs - 1 : 0);
 }
 
 /* ---- references ---- */

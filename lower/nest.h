@@ -287,6 +287,10 @@ void nest_set_str(Nest *n, NestStmt *s, NestAttrKey k, const char *v);
 int64_t nest_int(const NestStmt *s, NestAttrKey k, int64_t dflt);
 Name nest_str(const NestStmt *s, NestAttrKey k, Name dflt);
 
+/* The line of a PRINT (lang/device_print.h); false if its attributes don't fit its operands. */
+struct PrintLine;
+bool nest_print_line(const NestStmt *s, struct PrintLine *line);
+
 Ref ref_none(void);
 Ref ref_var(NestVar *v);
 Ref ref_sub(NestVar *v, Affine sub);

@@ -1,6 +1,7 @@
 /* The verifier of loop nests: types, attributes and addresses of each statement, by a table. */
 #include <string.h>
 
+#include "lang/device_print.h"
 #include "lang/messages.h"
 #include "lower/atoms.h"
 #include "lower/matrix.h"
@@ -34,6 +35,7 @@ static const AttrRule attr_rules[] = {
     {NA_unroll, 0, 1024, NULL},
     {NA_ring, 0, 64, NULL},
     {NA_width, 1, MAX_TILE, NULL},
+    {NA_digits, 1, 16, NULL},
 };
 
 static bool in_words(const char *words, const char *s) {
@@ -338,6 +340,20 @@ static bool check_condition(NestCheck *c, const NestStmt *s) {
   return check_src(c, s, 0, DT_I1, 1);
 }
 
+static bool check_print(NestCheck *c, const NestStmt *s) {
+  PrintLine line;
+  DType t = s->type;
+  bool printed = t == DT_I32 || t == DT_U32 || t == DT_I64 || t == DT_U64 || t == DT_F64;
+  if (!needs(c, s, NA_message)) return false;
+  if (!check_type(c, s, printed || (t == DT_NONE && !s->nsrcs), "i32, u32, i64, u64 or f64"))
+    return false;
+  if (!nest_print_line(s, &line))
+    return nest_fail(c, s, E_NEST_PRINT_SHAPE, s->nsrcs ? s->nsrcs - 1 : 0);
+  for (uint32_t i = 0; i < s->nsrcs; i++)
+    if (!check_src(c, s, i, i ? DT_I32 : t, 1)) return false;
+  return true;
+}
+
 static bool check_prefetch(NestCheck *c, const NestStmt *s) {
   if (s->mems[0].buffer) return nest_fail(c, s, E_NEST_BASE, "a pointer");
   return check_mem(c, s, 0, 1, 1);
@@ -490,6 +506,7 @@ static const Rule rules[NEST_OP_COUNT] = {
     [NEST_BAR] = {false, check_bar},
     [NEST_FENCE] = {false, check_fence},
     [NEST_ASSERT] = {false, check_condition},
+    [NEST_PRINT] = {false, check_print},
     [NEST_UNROLL] = {false, check_loop},
     [NEST_SERIAL] = {false, check_loop},
     [NEST_FOR] = {false, check_for},

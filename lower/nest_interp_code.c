@@ -143,6 +143,7 @@ static DType src_type(const NestStmt *s, uint32_t i) {
     case NEST_OP:
       if (s->op == TILE_SELECT && i == 0) return DT_I1;
       return s->op == TILE_PTR_ADD && i == 1 ? DT_I64 : s->type;
+    case NEST_PRINT: return i ? DT_I32 : s->type;
     case NEST_SHFL: return i == 1 ? DT_I32 : s->type;
     case NEST_SERIAL: return DT_I32;
     case NEST_FOR: return s->dsts[0].var->dtype;
@@ -229,6 +230,7 @@ static Exec *const execs[NEST_OP_COUNT] = {
     [NEST_MMA_WAIT] = nest_exec_mma_wait,
     [NEST_FENCE] = nest_exec_fence,
     [NEST_ASSERT] = nest_exec_assert,
+    [NEST_PRINT] = nest_exec_print,
 };
 
 static Exec *exec_of(const NestStmt *s) {

@@ -1,6 +1,7 @@
 /* Instructions that compute, and those that move control. */
 #include <string.h>
 
+#include "lang/device_print.h"
 #include "lang/messages.h"
 #include "lower/nest_interp_run.h"
 
@@ -180,6 +181,29 @@ void nest_exec_assert(Warp *w, const Inst *in) {
     if (!(lanes & ~c.bad) || !(lanes >> i & 1) || (c.bad >> i & 1) || c.x[i].i) continue;
     report_assert(w, in->stmt);
   }
+}
+
+void nest_exec_print(Warp *w, const Inst *in) {
+  PrintLine line;
+  nest_print_line(in->stmt, &line);
+  uint32_t lanes = guard_lanes(w, in);
+  int32_t index[MOST_LANES][MAX_RANK];
+  for (int a = 0; a < line.rank; a++) {
+    Vec x = operand_vec(w, &in->srcs[a + 1], 0, 0);
+    for (uint32_t i = 0; i < w->prog->run->lanes; i++) index[i][a] = (int32_t)x.x[i].i;
+  }
+  Vec v = {0};
+  if (in->stmt->nsrcs) v = operand_vec(w, &in->srcs[0], 0, 0);
+  Arena *scratch = arena_child(w->prog->run->arena);
+  Text out = text_new(scratch);
+  for (uint32_t i = 0; i < w->prog->run->lanes; i++) {
+    if (!(lanes >> i & 1)) continue;
+    out.len = 0;
+    bool known = v.x && !(v.bad >> i & 1);
+    print_text(&out, &line, w->prog->id, index[i], known ? &v.x[i] : NULL);
+    print_write(&out);
+  }
+  arena_free(scratch);
 }
 
 /* ---- control ---- */

@@ -39,6 +39,7 @@ X(MMA_WAIT, NT, 0, 0, 0, 0, "groups",               "until at most that many of 
 X(BAR,      NT, 0, 0, 0, 0, "id warps",                 "barrier of `warps` warps (0: of the role); orders their shared and global accesses") \
 X(FENCE,    NT, 0, 0, 0, 0, "kind",                     "memory fence: kind cta, gpu, sys; proxy: what this thread wrote to shared memory may be read by WGMMA; mma: the registers of WGMMA are as they shall be") \
 X(ASSERT,   NT, 0, 1, 0, 0, "message kind",             "reported by the interpreter if the i1 is false; no code.  kind: whose promise it is, `assert`, `assume` or `hint`") \
+X(PRINT,    NT, 0, -1, 0, 0, "message shape digits",    "a line on standard output (lang/device_print.h), once an element.  srcs: the value (i32, u32, i64, u64 or f64), then its index (i32) in a tile of this `shape`; none: the message alone.  `digits`: in hexadecimal, so many at least") \
 /* -- structure -- */ \
 X(UNROLL,   T,  0, 0, 0, 1, "",                         "`unroll a:4 { }`: index a = 0..3, expanded by the printer") \
 X(SERIAL,   NT, 0, -1, 0, 1, "",                        "`serial s:16 { }`: a loop that stays a loop, over constants.  `serial s:16 from %lo to %hi { }`, for CPUs alone: those of 0..15 that lie in lo..hi-1 (i32, uniform)") \
@@ -62,7 +63,7 @@ X(RING_WAIT,   N, 0, 0, 0, 0, "groups",                 "until at most that many
   X(scope, str) X(bytes, int) X(groups, int) X(trans, bool) X(mode, str) X(by, int)             \
   X(atom, str) X(id, int) X(warps, int) X(regs, int) X(message, str) X(stages, int)             \
   X(unroll, int) X(combine, str) X(reverse, bool) X(precision, str) X(ring, int) X(width, int)     \
-  X(same, bool) X(columns, int) X(pinned, bool) X(hinted, bool)     \
-  X(contig, int) X(constancy, int) X(div, int)
+  X(same, bool) X(columns, int) X(pinned, bool) X(hinted, bool) X(contig, int)                  \
+  X(constancy, int) X(div, int) X(shape, str) X(digits, int)
 
 #endif

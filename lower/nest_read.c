@@ -127,15 +127,16 @@ static void set_operands(NestReader *p, NestStmt *s, const Operands *o) {
 /* ---- statements, by form ---- */
 
 /* UNDEF and statements without operands; what follows them is the next statement. */
-static bool has_operands(const NestStmt *s) {
+static bool has_operands(NestReader *p, const NestStmt *s) {
   if (s->code == NEST_OP) return *tile_op_args(s->op) != 0;
+  if (s->code == NEST_PRINT && ir_at(&p->r, "{")) return false;
   const NestOpInfo *info = nest_op_info(s->code);
   return info->srcs || info->mems;
 }
 
 static void read_plain(NestReader *p, NestStmt *s) {
   Operands o = {0};
-  if (has_operands(s)) read_operands(p, &o);
+  if (has_operands(p, s)) read_operands(p, &o);
   set_operands(p, s, &o);
   read_attrs(p, s);
 }

@@ -173,8 +173,9 @@ static bool check_counts(NestCheck *c, const NestStmt *s) {
 
 /* What may stand in the region of a NEST or COPY (1), and of a REDUCE or SCAN too (2). */
 static const uint8_t may_stand_inside[NEST_OP_COUNT] = {
-    [NEST_OP] = 2, [NEST_MOV] = 2,  [NEST_PID] = 1,      [NEST_NPROG] = 1, [NEST_LD] = 1,
-    [NEST_ST] = 1, [NEST_ATOM] = 1, [NEST_ATOM_CAS] = 1, [NEST_RED] = 1,   [NEST_ASSERT] = 1,
+    [NEST_OP] = 2,  [NEST_MOV] = 2,    [NEST_PID] = 1,   [NEST_NPROG] = 1,
+    [NEST_LD] = 1,  [NEST_ST] = 1,     [NEST_ATOM] = 1,  [NEST_ATOM_CAS] = 1,
+    [NEST_RED] = 1, [NEST_ASSERT] = 1, [NEST_PRINT] = 1,
 };
 
 static bool is_control(NestCode c) { return nest_form(c) != FORM_PLAIN; }

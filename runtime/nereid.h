@@ -371,8 +371,9 @@ NEREID_API int nereid_launch_set_float(nereid_launch *l, int i, double value);
 NEREID_API int nereid_launch_set_pointer(nereid_launch *l, int i, const void *p);
 /* The dtype must be the parameter's (integers of either signedness), the device the launch's. */
 NEREID_API int nereid_launch_set_tensor(nereid_launch *l, int i, const nereid_tensor *t);
-/* Starts the kernel; it is over when the stream is synchronized.  Unless something was set since
- * the last time, this is one call of the driver: nothing is allocated, looked up or checked. */
+/* Starts the kernel; it is over, and its printed lines are in C's stdout, when the stream is
+ * synchronized.  Unless something was set since the last time, this is one call of the driver:
+ * nothing is allocated, looked up or checked. */
 NEREID_API int nereid_launch_run(nereid_launch *l, nereid_stream *s);
 /* The same with arguments of the caller's: 8 bytes a run-time parameter (integers sign- or
  * zero-extended, floats as the bits of their own type, pointers as addresses), `grid` NULL for the

@@ -124,6 +124,7 @@ X(assume,        "L", "cond", builtin_assume, 0) \
 X(static_assert, "L", "cond, msg=''", builtin_static_assert, 0) \
 X(static_print,  "L", "*values, sep=' ', end='', file=None, flush=False", builtin_static_print, 0) \
 X(device_assert, "L", "cond, msg='', mask=None", builtin_device_assert, 0) \
+X(device_print,  "L", "prefix, *args, hex=False", builtin_device_print, 0) \
 /* -- iterators -- */ \
 X(range,         "LP", "arg1, arg2=None, step=None, num_stages=None, loop_unroll_factor=None, disallow_acc_multi_buffer=False, flatten=False, warp_specialize=False, disable_licm=False", builtin_range, 0) \
 X(static_range,  "L", "arg1, arg2=None, step=None", builtin_range, 1) \
@@ -143,7 +144,6 @@ X(tuple,         "LP", "values=()", builtin_tuple, 0) \
 X(list,          "P", "values=()", builtin_tuple, 1) \
 X(_experimental_reinterpret_tensor_descriptor, "L", "*args", builtin_unsupported, 0) \
 /* -- of later versions of this compiler -- */ \
-X(device_print,  "L", "*args, hex=False", builtin_unsupported, 0) \
 X(inline_asm_elementwise, "L", "*args, **kwargs", builtin_unsupported, 0) \
 X(extern_elementwise, "L", "*args, **kwargs", builtin_unsupported, 0) \
 X(dot_scaled,    "L", "*args, **kwargs", builtin_unsupported, 0) \

@@ -62,27 +62,6 @@ Value builtin_static_assert(Sema *S, Call *c) {
   return value_error();
 }
 
-Value builtin_static_print(Sema *S, Call *c) {
-  Text t = text_new(S->arena);
-  const Tuple *values = c->rest.u.tuple;
-  for (uint32_t i = 0; i < values->len; i++) {
-    if (i) text_puts(&t, c->args[1].kind == V_STR ? c->args[1].u.s : " ");
-    value_print(&t, values->data[i], false);
-  }
-  if (!S->quiet) diag_note(S->diags, sema_place(S, c->at), "%s", t.data);
-  return value_none();
-}
-
-/* A value that the run prints is for a later version; constants are known already. */
-Value builtin_print(Sema *S, Call *c) {
-  for (uint32_t i = 0; i < c->rest.u.tuple->len; i++)
-    if (c->rest.u.tuple->data[i].kind == V_TILE) {
-      sema_error(S, c->at, E_SEMA_UNSUPPORTED, "print of run-time values");
-      return value_error();
-    }
-  return value_none();
-}
-
 Value builtin_device_assert(Sema *S, Call *c) {
   Value cond, mask;
   bool truth;

@@ -223,6 +223,11 @@ static Value eval_fstring(Sema *S, const Expr *e) {
     Value v = eval(S, part->a), spec = value_str("");
     if (part->b) spec = eval(S, part->b);
     if (v.kind == V_ERROR || spec.kind != V_STR) return value_error();
+    if (v.kind == V_TILE) {
+      sema_error(S, part->a->span, E_SEMA_FSTRING, value_describe(S->arena, v));
+      sema_hint(S, "%s", H_SEMA_FSTRING);
+      return value_error();
+    }
     print_formatted(S, &t, v, spec.u.s, part->bracket == 'r');
   }
   return text_value(S, &t, e->span);

@@ -6,6 +6,7 @@
  *   names.c    C names, constants, operands
  *   ops.c      elementwise ops, by a table of (op, types, templates);  cast.c conversions
  *   memory.c   loads, stores, atomics;  stream.c which stores go around the caches
+ *   device_print.c  lines on standard output
  *   stmt.c     statements and control
  *   cost.c     about how long a program takes, as a C expression
  *   prelude.c  which helper functions a text needs;  prelude_*.c the helpers
@@ -122,6 +123,9 @@ void c_store(Gen *g, const NestStmt *s);
 void c_atomic(Gen *g, const NestStmt *s);
 void c_prefetch(Gen *g, const NestStmt *s);
 
+/* ---- device_print.c ---- */
+void c_print_line(Gen *g, const NestStmt *s);
+
 /* ---- stream.c ---- */
 void c_find_streams(Gen *g);
 bool c_streams(const Gen *g, const NestStmt *st); /* a vector store */
@@ -154,6 +158,7 @@ typedef struct {
   const char *text;
 } Helper;
 /* Ended by NULL. */
-extern const Helper c_helpers_core[], c_helpers_math[], c_helpers_memory[], c_helpers_threads[];
+extern const Helper c_helpers_core[], c_helpers_math[], c_helpers_memory[], c_helpers_print[],
+    c_helpers_threads[];
 
 #endif

@@ -13,7 +13,7 @@
 enum { DEPTH_MOST = 12, TERMS_MOST = 64, LOOPS_MOST = 32 };
 
 static const double SCALAR_NS = 0.08, VECTOR_NS = 0.09, VECTOR_BYTES = 32, LANE_NS = 0.3,
-                    CACHE_NS_PER_BYTE = 0.03, ATOMIC_NS = 6, PROGRAM_NS = 5;
+                    CACHE_NS_PER_BYTE = 0.03, ATOMIC_NS = 6, PROGRAM_NS = 5, PRINT_NS = 300;
 
 /* Constant and, where it depends on arguments, the text of what is added to it. */
 typedef struct {
@@ -171,6 +171,7 @@ static double statement_ns(const Gen *g, const NestStmt *st) {
     case NEST_RED: return ATOMIC_NS * g->nest->lanes;
     case NEST_SHFL: return VECTOR_NS * vectors(g, st->type);
     case NEST_FENCE: return ATOMIC_NS;
+    case NEST_PRINT: return PRINT_NS * g->nest->lanes;
     default: return 0;
   }
 }

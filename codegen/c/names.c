@@ -50,7 +50,7 @@ static bool is_reserved(const char *name) {
       "int8_t int16_t int32_t int64_t uint8_t uint16_t uint32_t uint64_t size_t uintptr_t "
       "vi8 vi16 vi32 vi64 vu8 vu16 vu32 vu64 vf32 vf64 LANES VECTOR EACH_LANE INLINE UNROLL "
       "memcpy memset malloc free abort aligned_alloc shared program grid args begin end threads "
-      "stream at at_0 at_1 at_2 pid_0 pid_1 pid_2 ";
+      "stream at at_0 at_1 at_2 pid_0 pid_1 pid_2 printf puts putchar ";
   const char *at = strstr(words, name);
   size_t n = strlen(name);
   for (; at; at = strstr(at + 1, name))

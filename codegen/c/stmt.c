@@ -161,7 +161,7 @@ static void shuffle(Gen *g, const NestStmt *s) {
 
 /* The C compiler should expand a loop at once whose copies index what can be in registers then.
  * One of more copies than registers, or of more statements in all, takes longer to compile and runs
- * no faster. */
+ * no faster; nor does one that prints. */
 enum { STATEMENTS_MOST = 96 };
 
 /* n of them in each iteration of an unrolled loop, up to one more than are counted. */
@@ -180,7 +180,7 @@ static int64_t copies(const NestStmt *s) {
 }
 
 static int64_t statements(const NestStmt *s) {
-  int64_t n = 0;
+  int64_t n = s->code == NEST_PRINT ? STATEMENTS_MOST : 0;
   for (uint32_t r = 0; r < s->nregions; r++)
     for (const NestStmt *x = s->regions[r]->first; x && n <= STATEMENTS_MOST; x = x->next)
       n += statements(x);
@@ -287,9 +287,9 @@ static void (*const printers[NEST_OP_COUNT])(Gen *, const NestStmt *) = {
     [NEST_PREFETCH] = c_prefetch, [NEST_LD] = c_load,          [NEST_ST] = c_store,
     [NEST_ATOM] = c_atomic,       [NEST_ATOM_CAS] = c_atomic,  [NEST_RED] = c_atomic,
     [NEST_SHFL] = shuffle,        [NEST_BAR] = nothing,        [NEST_FENCE] = fence,
-    [NEST_ASSERT] = nothing,      [NEST_UNROLL] = counted,     [NEST_SERIAL] = counted,
-    [NEST_FOR] = for_loop,        [NEST_WHILE] = while_loop,   [NEST_IF] = branch,
-    [NEST_ROLE] = role,
+    [NEST_ASSERT] = nothing,      [NEST_PRINT] = c_print_line, [NEST_UNROLL] = counted,
+    [NEST_SERIAL] = counted,      [NEST_FOR] = for_loop,       [NEST_WHILE] = while_loop,
+    [NEST_IF] = branch,           [NEST_ROLE] = role,
 };
 
 static void refuse(Gen *g, const NestStmt *s) {

@@ -284,6 +284,7 @@ static void (*const by_code[NEST_OP_COUNT])(Ptx *p, const NestStmt *s) = {
     [NEST_BAR] = ptx_bar,
     [NEST_FENCE] = ptx_fence,
     [NEST_ASSERT] = nothing,
+    [NEST_PRINT] = ptx_print_line,
     [NEST_UNROLL] = unroll,
     [NEST_SERIAL] = serial,
     [NEST_FOR] = for_loop,

@@ -65,6 +65,7 @@ static void put_header(Ptx *p, Text *out) {
     if (p->nest->buffers[i]->align > align) align = p->nest->buffers[i]->align;
   if (p->nest->shared_bytes)
     text_printf(out, ".extern .shared .align %d .b8 smem[];\n", (int)align);
+  ptx_declare_print(p, out);
 }
 
 static void put_entry(Ptx *p, const char *entry, Text *out) {
@@ -76,12 +77,14 @@ static void put_entry(Ptx *p, const char *entry, Text *out) {
   if (n->options.maxnreg) text_printf(out, ".maxnreg %d\n", n->options.maxnreg);
   text_puts(out, "{\n");
   ptx_declare(p, out);
+  ptx_declare_print_arguments(p, out);
   if (p->uses_shared) text_puts(out, "\tmov.u32 %$smem, smem;\n");
 }
 
-/* PTX wants a letter first, or _ and something behind it. */
+/* PTX wants a letter first, or _ and something behind it; vprintf is the driver's. */
 static const char *entry_name(Ptx *p) {
   const char *s = ptx_identifier(p->arena, p->nest->name);
+  if (!strcmp(s, "vprintf")) return "k_vprintf";
   bool letter = (*s >= 'a' && *s <= 'z') || (*s >= 'A' && *s <= 'Z');
   return letter || ((*s == '_' || *s == '$') && s[1]) ? s : arena_printf(p->arena, "k_%s", s);
 }

@@ -7,6 +7,7 @@
  *   control.c  blocks, loops, branches, roles
  *   ops.c      elementwise ops, by a table of (op, type, template)
  *   cast.c     conversions;  float.c those between float formats
+ *   device_print.c  lines on standard output
  *   mem.c      loads, stores, copies, matrices;  atom.c atomics;  sync.c shuffles and barriers
  *
  * The body is printed in one pass into a buffer; what it turns out to need (temporaries, PTX
@@ -115,6 +116,8 @@ typedef struct {
   /* places */
   uint32_t *file_number; /* by file of diags: its number in the text, 0: none yet */
   VEC(Name) files;
+  VEC(const char *) formats; /* of printed lines, each once */
+  int64_t print_bytes;       /* of a line's arguments, at most */
   Span span;             /* of the statement */
   uint32_t loc_file, loc_line; /* printed last */
   bool in_role;
@@ -262,5 +265,11 @@ void ptx_warp(Ptx *p, const NestStmt *s);
 void ptx_shfl(Ptx *p, const NestStmt *s);
 void ptx_bar(Ptx *p, const NestStmt *s);
 void ptx_fence(Ptx *p, const NestStmt *s);
+
+/* ---- device_print.c ---- */
+void ptx_print_line(Ptx *p, const NestStmt *s);
+/* Declarations for calls of vprintf: of the module, and of the entry. */
+void ptx_declare_print(const Ptx *p, Text *module);
+void ptx_declare_print_arguments(const Ptx *p, Text *entry);
 
 #endif

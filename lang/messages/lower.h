@@ -71,6 +71,7 @@
 #define E_NEST_ATTR_MISSING "`%s` needs attribute `%s`"
 #define E_NEST_ATTR_RANGE "attribute `%s` of `%s` has %lld; expected %lld to %lld"
 #define E_NEST_ATTR_WORD "attribute `%s` of `%s` is \"%s\"; expected one of: %s"
+#define E_NEST_PRINT_SHAPE "attribute `shape` of `print` must be %u extents, as in \"16x64\""
 #define E_NEST_BASE "the base of this address must be %s"
 #define E_NEST_BOUNDS "offsets %lld to %lld for %lld bytes in buffer `@%s`, which has %lld"
 #define E_NEST_ALIGN "%lld bytes in `@%s` at an address that is not always a multiple of %lld"

@@ -193,6 +193,10 @@
 #define E_SEMA_GATHER "gather from %s by %s along axis %d: needs integers, the other axes equal"
 #define E_SEMA_HINT "%s: %u values for %s, expected %u"
 #define E_SEMA_HINT_VALUE "%s must be positive, not %lld"
+#define E_SEMA_FSTRING \
+  "an f-string is made at compile time, and this %s has its value at run time"
+#define H_SEMA_FSTRING "print(\"text\", value) prints it"
+#define E_SEMA_PRINT_PREFIX "the prefix of device_print must be printable ASCII, not %s"
 #define E_SEMA_UNSUPPORTED "%s is not supported yet"
 
 /* decorators and what they choose */

@@ -1,0 +1,529 @@
+/* The meaning depends on these options:
+ *   cc -O2 -march=native -ffp-contract=off -fwrapv -fno-math-errno -fno-trapping-math -Wno-psabi -fPIC -shared -lm */
+#ifndef LANES
+#define LANES 8
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+/* GCC else makes two halves of what it does by lane, and puts them together in memory. */
+#if LANES == 16 && defined(__AVX512F__) && !defined(__clang__)
+#pragma GCC target("prefer-vector-width=512")
+#endif
+#define VECTOR(T) __attribute__((vector_size(LANES * sizeof(T))))
+typedef int8_t vi8 VECTOR(int8_t);
+typedef int16_t vi16 VECTOR(int16_t);
+typedef int32_t vi32 VECTOR(int32_t);
+typedef int64_t vi64 VECTOR(int64_t);
+typedef uint8_t vu8 VECTOR(uint8_t);
+typedef uint16_t vu16 VECTOR(uint16_t);
+typedef uint32_t vu32 VECTOR(uint32_t);
+typedef uint64_t vu64 VECTOR(uint64_t);
+typedef float vf32 VECTOR(float);
+typedef double vf64 VECTOR(double);
+#define EACH_LANE(i) for (int i = 0; i < LANES; i++)
+#if LANES == 4
+#define REPEAT(x) x, x, x, x
+#elif LANES == 8
+#define REPEAT(x) x, x, x, x, x, x, x, x
+#else
+#define REPEAT(x) x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x
+#endif
+#define INLINE static inline __attribute__((always_inline))
+#define RARE static __attribute__((noinline, cold))
+#ifdef __clang__
+#define UNROLL(n) _Pragma("clang loop unroll(full)")
+#else
+#define PRAGMA(x) _Pragma(#x)
+#define UNROLL(n) PRAGMA(GCC unroll n)
+#endif
+#endif
+#ifndef NEREID_vsplat_f32
+#define NEREID_vsplat_f32
+INLINE vf32 vsplat_f32(float x) { return (vf32){REPEAT(x)}; }
+#endif
+#ifndef NEREID_lanes_below
+#define NEREID_lanes_below
+/* In how many of the first lanes does x + lane < n hold? */
+INLINE int lanes_below(int64_t x, int64_t n) {
+  return n <= x ? 0 : n - x < LANES ? (int)(n - x) : LANES;
+}
+#endif
+#ifndef NEREID_vto_u32
+#define NEREID_vto_u32
+#define vto_u32(v) __builtin_convertvector(v, vu32)
+#endif
+#ifndef NEREID_vselect_u32
+#define NEREID_vselect_u32
+INLINE vu32 vselect_u32(vi32 m, vu32 a, vu32 b) {
+  return (vu32)(((vi32)a & m) | ((vi32)b & ~m));
+}
+#endif
+#ifndef NEREID_vdecode_f16
+#define NEREID_vdecode_f16
+INLINE vf32 vdecode_f16(vu16 x) {
+#if LANES == 8 && defined(__F16C__)
+  return __builtin_ia32_vcvtph2ps256((vi16)x);
+#elif LANES == 16 && defined(__AVX512F__)
+  return __builtin_ia32_vcvtph2ps512_mask((vi16)x, (vf32){0}, -1, 4);
+#else
+  const vu32 u = vto_u32(x), size = u & 0x7fff;
+  vu32 r = (vu32)((vf32)(size << 13) * 0x1p112f);
+  r = vselect_u32(size >= 0x7c00, size << 13 | 0x7f800000, r);
+  return (vf32)(r | (u & 0x8000) << 16);
+#endif
+}
+#endif
+#ifndef NEREID_vload_u16
+#define NEREID_vload_u16
+INLINE vu16 vload_u16(const char *p) {
+  vu16 v;
+  memcpy(&v, p, sizeof v);
+  return v;
+}
+#endif
+#ifndef NEREID_vload_f16
+#define NEREID_vload_f16
+INLINE vf32 vload_f16(const char *p) { return vdecode_f16(vload_u16(p)); }
+#endif
+#ifndef NEREID_VALUE_f16
+#define NEREID_VALUE_f16
+#define VALUE_f16(x) (x)
+#endif
+#ifndef NEREID_vsplat_u16
+#define NEREID_vsplat_u16
+INLINE vu16 vsplat_u16(uint16_t x) { return (vu16){REPEAT(x)}; }
+#endif
+#ifndef NEREID_decode_f16
+#define NEREID_decode_f16
+INLINE float decode_f16(uint16_t x) { return vdecode_f16(vsplat_u16(x))[0]; }
+#endif
+#ifndef NEREID_load_u16
+#define NEREID_load_u16
+INLINE uint16_t load_u16(const char *p) {
+  uint16_t x;
+  memcpy(&x, p, sizeof x);
+  return x;
+}
+#endif
+#ifndef NEREID_load_f16
+#define NEREID_load_f16
+INLINE float load_f16(const char *p) { return decode_f16(load_u16(p)); }
+#endif
+#ifndef NEREID_vload_some_f16
+#define NEREID_vload_some_f16
+RARE vf32 vload_some_f16(const char *p, int n, vf32 v) {
+  for (int i = 0; i < n; i++) v[i] = VALUE_f16(load_f16(p + i * sizeof(uint16_t)));
+  return v;
+}
+#endif
+#ifndef NEREID_vload_first_f16
+#define NEREID_vload_first_f16
+INLINE vf32 vload_first_f16(const char *p, int n, vf32 v) {
+  return n > 0 ? vload_some_f16(p, n, v) : v;
+}
+#endif
+#ifndef NEREID_vto_f64
+#define NEREID_vto_f64
+#define vto_f64(v) __builtin_convertvector(v, vf64)
+#endif
+#ifndef NEREID_vprint_f64
+#define NEREID_vprint_f64
+/* A line for each lane of m, as a whole: the program, the lane of each of the axes'
+ * indices, and the value, which a format may leave out. */
+RARE void vprint_f64(const char *format, uint32_t x, uint32_t y, uint32_t z, vi32 m,
+    int axes, const vi32 *index, vf64 v) {
+  EACH_LANE(l) if (m[l]) {
+    double value = v[l];
+    if (value != value) value = __builtin_fabs(value);
+    int i[8];
+    for (int a = 0; a < axes; a++) i[a] = index[a][l];
+#define LINE(...) __builtin_printf(format, x, y, z, __VA_ARGS__)
+    switch (axes) {
+    case 0: LINE(value); break;
+    case 1: LINE(i[0], value); break;
+    case 2: LINE(i[0], i[1], value); break;
+    case 3: LINE(i[0], i[1], i[2], value); break;
+    case 4: LINE(i[0], i[1], i[2], i[3], value); break;
+    case 5: LINE(i[0], i[1], i[2], i[3], i[4], value); break;
+    case 6: LINE(i[0], i[1], i[2], i[3], i[4], i[5], value); break;
+    case 7: LINE(i[0], i[1], i[2], i[3], i[4], i[5], i[6], value); break;
+    default: LINE(i[0], i[1], i[2], i[3], i[4], i[5], i[6], i[7], value); break;
+    }
+#undef LINE
+  }
+}
+#endif
+#ifndef NEREID_vsplat_i32
+#define NEREID_vsplat_i32
+INLINE vi32 vsplat_i32(int32_t x) { return (vi32){REPEAT(x)}; }
+#endif
+#ifndef NEREID_vramp_i32
+#define NEREID_vramp_i32
+/* x, x + step, ... */
+INLINE vi32 vramp_i32(int32_t x, int32_t step) {
+  vi32 v;
+  EACH_LANE(i) v[i] = x + i * step;
+  return v;
+}
+#endif
+#ifndef NEREID_vto_i32
+#define NEREID_vto_i32
+#define vto_i32(v) __builtin_convertvector(v, vi32)
+#endif
+#ifndef NEREID_vto_u16
+#define NEREID_vto_u16
+#define vto_u16(v) __builtin_convertvector(v, vu16)
+#endif
+#ifndef NEREID_vencode_f16
+#define NEREID_vencode_f16
+INLINE vu16 vencode_f16(vf32 x) {
+#if LANES == 8 && defined(__F16C__)
+  return (vu16)__builtin_ia32_vcvtps2ph256(x, 0);
+#elif LANES == 16 && defined(__AVX512F__)
+  return (vu16)__builtin_ia32_vcvtps2ph512_mask(x, 0, (vi16){0}, -1);
+#else
+  const vu32 u = (vu32)x, size = u & 0x7fffffff;
+  vu32 r = (size - 0x38000000) >> 13;
+  const vu32 tiny = (vu32)vto_i32((vf32)size * 0x1p24f);
+  r = vselect_u32(size < 0x38800000, tiny, r);
+  r = vselect_u32(size >= 0x7f800000, 0x7c00 | (size >> 13 & 0x3ff), r);
+  r = vselect_u32(size > 0x7f800000, r | 0x200, r);
+  return vto_u16(r | (u >> 16 & 0x8000));
+#endif
+}
+#endif
+#ifndef NEREID_vsplat_u32
+#define NEREID_vsplat_u32
+INLINE vu32 vsplat_u32(uint32_t x) { return (vu32){REPEAT(x)}; }
+#endif
+#ifndef NEREID_vselect_f32
+#define NEREID_vselect_f32
+INLINE vf32 vselect_f32(vi32 m, vf32 a, vf32 b) {
+  return (vf32)(((vi32)a & m) | ((vi32)b & ~m));
+}
+#endif
+#ifndef NEREID_vround_f16
+#define NEREID_vround_f16
+/* To nearest, ties to even.  Adding 0.75 rounds to multiples of 2^-24. */
+INLINE vf32 vround_f16(vf32 x) {
+#if (LANES == 8 && defined(__F16C__)) || (LANES == 16 && defined(__AVX512F__))
+  return vdecode_f16(vencode_f16(x));
+#else
+  const vu32 u = (vu32)x, sign = u & 0x80000000, size = u & 0x7fffffff;
+  const vf32 tiny = ((vf32)size + 0.75f) - 0.75f;
+  vu32 even = (size + 0xfff + (size >> 13 & 1)) & 0xffffe000;
+  even = (vu32)vselect_u32(even >= 0x47800000, vsplat_u32(0x7f800000), even);
+  even = (vu32)vselect_u32(size < 0x38800000, (vu32)tiny, even);
+  return vselect_f32(x == x, (vf32)(even | sign), x);
+#endif
+}
+#endif
+#ifndef NEREID_vprint_i32
+#define NEREID_vprint_i32
+/* A line for each lane of m, as a whole: the program, the lane of each of the axes'
+ * indices, and the value, which a format may leave out. */
+RARE void vprint_i32(const char *format, uint32_t x, uint32_t y, uint32_t z, vi32 m,
+    int axes, const vi32 *index, vi32 v) {
+  EACH_LANE(l) if (m[l]) {
+    int32_t value = v[l];
+    int i[8];
+    for (int a = 0; a < axes; a++) i[a] = index[a][l];
+#define LINE(...) __builtin_printf(format, x, y, z, __VA_ARGS__)
+    switch (axes) {
+    case 0: LINE(value); break;
+    case 1: LINE(i[0], value); break;
+    case 2: LINE(i[0], i[1], value); break;
+    case 3: LINE(i[0], i[1], i[2], value); break;
+    case 4: LINE(i[0], i[1], i[2], i[3], value); break;
+    case 5: LINE(i[0], i[1], i[2], i[3], i[4], value); break;
+    case 6: LINE(i[0], i[1], i[2], i[3], i[4], i[5], value); break;
+    case 7: LINE(i[0], i[1], i[2], i[3], i[4], i[5], i[6], value); break;
+    default: LINE(i[0], i[1], i[2], i[3], i[4], i[5], i[6], i[7], value); break;
+    }
+#undef LINE
+  }
+}
+#endif
+#ifndef NEREID_vfirst
+#define NEREID_vfirst
+/* The mask of the first n lanes. */
+INLINE vi32 vfirst(int n) { return vramp_i32(0, 1) < vsplat_i32(n); }
+#endif
+#ifndef NEREID_vsplat_f64
+#define NEREID_vsplat_f64
+INLINE vf64 vsplat_f64(double x) { return (vf64){REPEAT(x)}; }
+#endif
+#ifndef NEREID_vprint_u32
+#define NEREID_vprint_u32
+/* A line for each lane of m, as a whole: the program, the lane of each of the axes'
+ * indices, and the value, which a format may leave out. */
+RARE void vprint_u32(const char *format, uint32_t x, uint32_t y, uint32_t z, vi32 m,
+    int axes, const vi32 *index, vu32 v) {
+  EACH_LANE(l) if (m[l]) {
+    uint32_t value = v[l];
+    int i[8];
+    for (int a = 0; a < axes; a++) i[a] = index[a][l];
+#define LINE(...) __builtin_printf(format, x, y, z, __VA_ARGS__)
+    switch (axes) {
+    case 0: LINE(value); break;
+    case 1: LINE(i[0], value); break;
+    case 2: LINE(i[0], i[1], value); break;
+    case 3: LINE(i[0], i[1], i[2], value); break;
+    case 4: LINE(i[0], i[1], i[2], i[3], value); break;
+    case 5: LINE(i[0], i[1], i[2], i[3], i[4], value); break;
+    case 6: LINE(i[0], i[1], i[2], i[3], i[4], i[5], value); break;
+    case 7: LINE(i[0], i[1], i[2], i[3], i[4], i[5], i[6], value); break;
+    default: LINE(i[0], i[1], i[2], i[3], i[4], i[5], i[6], i[7], value); break;
+    }
+#undef LINE
+  }
+}
+#endif
+#ifndef NEREID_vstore_u16
+#define NEREID_vstore_u16
+INLINE void vstore_u16(char *p, vu16 v) { memcpy(p, &v, sizeof v); }
+#endif
+#ifndef NEREID_vstore_f16
+#define NEREID_vstore_f16
+INLINE void vstore_f16(char *p, vf32 v) { vstore_u16(p, vencode_f16(v)); }
+#endif
+#ifndef NEREID_store_u16
+#define NEREID_store_u16
+INLINE void store_u16(char *p, uint16_t x) { memcpy(p, &x, sizeof x); }
+#endif
+#ifndef NEREID_encode_f16
+#define NEREID_encode_f16
+INLINE uint16_t encode_f16(float x) { return vencode_f16(vsplat_f32(x))[0]; }
+#endif
+#ifndef NEREID_store_f16
+#define NEREID_store_f16
+INLINE void store_f16(char *p, float x) { store_u16(p, encode_f16(x)); }
+#endif
+#ifndef NEREID_vstore_some_f16
+#define NEREID_vstore_some_f16
+RARE void vstore_some_f16(char *p, int n, vf32 v) {
+  for (int i = 0; i < n; i++) store_f16(p + i * sizeof(uint16_t), v[i]);
+}
+#endif
+#ifndef NEREID_vstore_first_f16
+#define NEREID_vstore_first_f16
+INLINE void vstore_first_f16(char *p, int n, vf32 v) {
+  if (n > 0) vstore_some_f16(p, n, v);
+}
+#endif
+#ifndef NEREID_load_u64
+#define NEREID_load_u64
+INLINE uint64_t load_u64(const char *p) {
+  uint64_t x;
+  memcpy(&x, p, sizeof x);
+  return x;
+}
+#endif
+#ifndef NEREID_load_i32
+#define NEREID_load_i32
+INLINE int32_t load_i32(const char *p) {
+  int32_t x;
+  memcpy(&x, p, sizeof x);
+  return x;
+}
+#endif
+#ifndef NEREID_Part
+#define NEREID_Part
+/* How many programs of a part of a launch have been begun; in a cache line of its own. */
+typedef struct {
+  _Alignas(64) uint64_t begun;
+} Part;
+#endif
+#ifndef NEREID_Launch
+#define NEREID_Launch
+/* A launch of n programs, as its threads see it. */
+typedef struct {
+  const void *args;
+  const uint32_t *grid;
+  uint64_t n;
+  bool stream;
+} Launch;
+#endif
+#ifndef NEREID_Share
+#define NEREID_Share
+/* A thread's view of a launch of n programs, which fall into as many parts as there are
+ * threads.  The thread begins with its own part, the same in every launch of as many: so
+ * it often reads what it wrote, and few caches hold the same lines, which makes writing
+ * them anew cheap.  Then it helps the threads after it.  Programs of a part are begun in
+ * order, and its thread leaves it when all have been begun: so of programs that wait for
+ * ones before them, the first that has not ended runs, or is its thread's next one. */
+typedef struct {
+  Part *parts;
+  uint64_t n, step;
+  int threads, self, helped;
+} Share;
+#endif
+#ifndef NEREID_share_of
+#define NEREID_share_of
+INLINE Share share_of(Part *parts, uint64_t n, int self, int threads) {
+  const uint64_t step = threads == 1 ? n : n / (32 * (uint64_t)threads) + 1;
+  return (Share){parts, n, step, threads, self, 0};
+}
+#endif
+#ifndef NEREID_share_next
+#define NEREID_share_next
+/* The programs that the thread is to run next; false: there are none left. */
+INLINE bool share_next(Share *s, uint64_t *begin, uint64_t *end) {
+  const uint64_t each = s->n / s->threads, more = s->n % s->threads;
+  for (; s->helped < s->threads; s->helped++) {
+    const uint64_t i = (uint64_t)(s->self + s->helped) % s->threads;
+    const uint64_t first = each * i + (i < more ? i : more), size = each + (i < more);
+    uint64_t *begun = &s->parts[i].begun;
+    if (__atomic_load_n(begun, __ATOMIC_RELAXED) >= size) continue;
+    const uint64_t at = __atomic_fetch_add(begun, s->step, __ATOMIC_RELAXED);
+    if (at >= size) continue;
+    *begin = first + at;
+    *end = first + (size - at < s->step ? size : at + s->step);
+    return true;
+  }
+  return false;
+}
+#endif
+#ifndef NEREID_loop_trips
+#define NEREID_loop_trips
+/* How often a loop from lo to hi runs. */
+INLINE double loop_trips(double lo, double hi, double step) {
+  const double n = (hi - lo) / step;
+  return n > 0 ? __builtin_ceil(n) : 0;
+}
+#endif
+#ifndef NEREID_Team
+#define NEREID_Team
+/* Runs what is left of the parts, of which there are as many as threads. */
+typedef void TeamBody(void *context, Part *parts, int self, int threads);
+typedef struct Team Team;
+struct Team {
+  /* All n programs, which take about ns nanoseconds together. */
+  void (*run)(Team *team, uint64_t n, double ns, TeamBody *body, void *context);
+};
+#endif
+
+/* Kernel device_print of device_print.py. */
+/* One program; its lanes run together. */
+static void device_print_program(char *x, int32_t n,
+    const uint32_t *grid, uint32_t pid_0, uint32_t pid_1, uint32_t pid_2, char *shared) {
+  vf32 v[8];
+  int t19[8];
+  vf64 t27[8];
+  int32_t t28[8];
+  vf32 t41[8];
+  const int32_t lane = 0; /* device_print.py:7 */
+  const int32_t t20 = lane * 2;
+  const int t32 = 1;
+  const int32_t t0 = (int32_t)pid_0; /* device_print.py:8 */
+  const int32_t t1 = t0 * 64;
+  const int32_t t17 = lane + t1; /* device_print.py:9 */
+  const int64_t t21 = (int64_t)t20;
+  char *t22 = x + t21;
+  const int64_t t23 = (int64_t)t1;
+  const int64_t t24 = t23 * 2ll;
+  char *t25 = t22 + t24;
+  UNROLL(8) for (int a = 0; a < 8; a++) {
+    v[a] = vsplat_f32(0.0f);
+    const int32_t t18 = t17 + (8*a);
+    t19[a] = lanes_below(t18, n);
+    if (t19[a] == LANES) v[a] = vload_f16(t25 + 16*a);
+    else v[a] = vload_first_f16(t25 + 16*a, t19[a], v[a]);
+    const vf32 t26 = v[a]; /* device_print.py:10 */
+    t27[a] = vto_f64(t26);
+    t28[a] = lane + (8*a);
+  }
+  const bool t10 = n > 3; /* device_print.py:13 */
+  for (int a = 0; a < 8; a++) { /* device_print.py:10 */
+    vprint_f64("pid (%u, %u, %u) idx (%2i) v: %f\n", pid_0, pid_1, pid_2, vsplat_i32(-1), 1, (const vi32[]){vramp_i32(t28[a], 1)}, t27[a]);
+    t41[a] = vround_f16(v[a] + 1.0f); /* device_print.py:16 */
+  }
+  for (int64_t i_at = 0; i_at < n; i_at += 1) { /* device_print.py:11 */
+    const int32_t i = (int32_t)i_at;
+    vf32 v_1[4];
+    vf32 v_2;
+    UNROLL(4) for (int a = 0; a < 4; a++) { /* device_print.py:12 */
+      v_1[a] = vsplat_f32((-0.0f));
+    }
+    UNROLL(2) for (int a = 0; a < 2; a++) {
+      UNROLL(4) for (int a_2 = 0; a_2 < 4; a_2++) {
+        v_1[a_2] = vround_f16(v_1[a_2] + v[4*a + a_2]);
+      }
+    }
+    v_2 = v_1[0];
+    UNROLL(3) for (int r = 0; r < 3; r++) {
+      v_2 = vround_f16(v_2 + v_1[r + 1]);
+    }
+    const vf32 t29 = __builtin_shufflevector(v_2, v_2, 4, 5, 6, 7, 0, 1, 2, 3);
+    v_2 = vround_f16(v_2 + t29);
+    const vf32 t30 = __builtin_shufflevector(v_2, v_2, 2, 3, 0, 1, 6, 7, 4, 5);
+    v_2 = vround_f16(v_2 + t30);
+    const vf32 t31 = __builtin_shufflevector(v_2, v_2, 1, 0, 3, 2, 5, 4, 7, 6);
+    v_2 = vround_f16(v_2 + t31);
+    const float t7 = v_2[0];
+    vprint_i32("pid (%u, %u, %u) idx () B=64, 100%%: (operand 0) %i\n", pid_0, pid_1, pid_2, vfirst(t32), 0, NULL, vsplat_i32(i));
+    const float t33 = t7;
+    const double t34 = (double)t33;
+    vprint_f64("pid (%u, %u, %u) idx () B=64, 100%%: (operand 1) %f\n", pid_0, pid_1, pid_2, vfirst(t32), 0, NULL, vsplat_f64(t34));
+  }
+  if (t10) { /* device_print.py:13 */
+    for (int a = 0; a < 8; a++) { /* device_print.py:14 */
+      const vu16 t35 = (vu16)vencode_f16(v[a]);
+      const vu32 t36 = vto_u32(t35);
+      vprint_u32("pid (%u, %u, %u) idx (%2i) hex: 0x%04x\n", pid_0, pid_1, pid_2, vsplat_i32(-1), 1, (const vi32[]){vramp_i32(t28[a], 1)}, t36);
+    }
+  }
+  vprint_i32("pid (%u, %u, %u) done\n", pid_0, pid_1, pid_2, vfirst(t32), 0, NULL, vsplat_i32(0)); /* device_print.py:15 */
+  UNROLL(8) for (int a = 0; a < 8; a++) { /* device_print.py:16 */
+    if (t19[a] == LANES) vstore_f16(t25 + 16*a, t41[a]);
+    else vstore_first_f16(t25 + 16*a, t19[a], t41[a]);
+  }
+}
+
+static void device_print_range(const char *args, const uint32_t *grid, uint64_t begin,
+    uint64_t end, char *shared) {
+  char *x = (char *)load_u64(args + 0);
+  int32_t n = load_i32(args + 8);
+  uint32_t at_0 = begin % grid[0], at_1 = begin / grid[0] % grid[1];
+  uint32_t at_2 = begin / grid[0] / grid[1];
+  for (uint64_t at = begin; at < end; at++) {
+    device_print_program(x, n,
+        grid, at_0, at_1, at_2, shared);
+    if (++at_0 < grid[0]) continue;
+    at_0 = 0;
+    if (++at_1 < grid[1]) continue;
+    at_1 = 0;
+    at_2++;
+  }
+}
+
+/* The programs begin <= i < end of the linear grid. */
+void device_print(const void *args, const uint32_t grid[3], uint32_t begin, uint32_t end) {
+  char *const shared = NULL;
+  device_print_range(args, grid, begin, end, shared);
+}
+
+static void device_print_share(void *context, Part *parts, int self, int threads) {
+  const Launch *l = context;
+  char *const shared = NULL;
+  Share share = share_of(parts, l->n, self, threads);
+  for (uint64_t i, end; share_next(&share, &i, &end);)
+    device_print_range(l->args, l->grid, i, end, shared);
+}
+
+/* About how many nanoseconds a program takes. */
+static double device_print_ns(const char *args, const uint32_t *grid) {
+  (void)args, (void)grid;
+  return 40827.6
+      + loop_trips(0.0, (double)load_i32(args + 8), 1.0) * 4802.14;
+}
+
+/* All programs, by the threads of a team; without one (NULL), by this thread. */
+void device_print_launch(const void *args, const uint32_t grid[3], Team *team) {
+  const uint64_t n = (uint64_t)grid[0] * grid[1] * grid[2];
+  Launch launch = {args, grid, n, false};
+  Part part = {0};
+  if (n == 1 || !team) device_print_share(&launch, &part, 0, 1);
+  else team->run(team, n, (double)n * device_print_ns(args, grid), device_print_share, &launch);
+}
