@@ -161,7 +161,9 @@ static void run_side(Sema *S, BranchSide run, void *ctx, Side *side, bool select
   side->block = select ? S->b.block : tile_block_new(S->fn, NULL);
   S->b.block = side->block;
   S->b.before = NULL;
+  S->choices += select;
   if (run) run(S, ctx);
+  S->choices -= select;
   if (!select) S->b = outer;
   side->gone = state_now(S) == STATE_RETURN; /* what a `break` leaves behind is still read */
   side->changes = frame_undo(S, mark);

@@ -190,6 +190,7 @@ struct Sema {
   int quiet;          /* > 0: a trial; errors set `failed`, nothing is emitted */
   bool failed;
   int elementwise;    /* > 0: `if` on a tile becomes a choice by element */
+  int choices;        /* > 0: in a side of such a choice, which is computed for all elements */
   bool out_of_depth;
   bool spent;         /* EVAL_MB_MAX is taken: nothing more is evaluated */
   bool muted;         /* the last error was not new: its notes and hints go too */
