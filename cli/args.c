@@ -77,6 +77,11 @@ static const Option *find_option(const Args *a, const char *name, size_t len) {
 
 static bool is_common(const Option *o) { return o->id >= COMMON_HELP; }
 
+const char *args_option_name(const Option *options, int id) {
+  while (options->id != id) options++;
+  return options->name;
+}
+
 /* An option that would replace the value it had is no repetition that someone meant. */
 static bool is_second(Args *a, const Option *o) {
   if (is_common(o) || !o->value || o->repeats) return false;

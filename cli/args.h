@@ -62,6 +62,9 @@ int args_next(Args *a, const char **value);
 /* The same, with the options of every command among them. */
 int args_next_common(Args *a, const char **value);
 
+/* The name of the option of that id, which the table has. */
+const char *args_option_name(const Option *options, int id);
+
 /* Prints `nereid: error: ...` and returns STATUS_USAGE. */
 int args_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* Prints the last failure of the API, and returns the status for its code. */

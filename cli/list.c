@@ -35,17 +35,20 @@ static void print_kernel(const nereid_kernel_info *k) {
 
 static int list(const nereid_source *source) {
   nereid_module *m;
+  const nereid_kernel_info *none;
   int code = nereid_module_open(&m, source, args_on_message, NULL);
   if (code) return args_failed(code);
   for (int i = 0; i < nereid_module_count(m); i++) print_kernel(nereid_module_kernel(m, i));
+  if (!nereid_module_count(m)) code = nereid_module_find(&none, m, NULL);
   nereid_module_free(m);
-  return STATUS_OK;
+  return code ? args_failed(code) : STATUS_OK;
 }
 
 typedef struct {
   Request request;
   Settings values;
   bool configs;
+  const char *of_configs; /* an option that is for --configs only, and was given; NULL: none */
 } List;
 
 static int take(List *l, int id, const char *value) {
@@ -56,8 +59,10 @@ static int take(List *l, int id, const char *value) {
       if (!l->request.file) return request_file(&l->request, value);
       if (!l->configs) return args_error(E_CLI_EXTRA_FILE, value, "");
       return settings_add_value(&l->values, value);
-    default: return request_option(&l->request, id, value);
+    case OPT_IMPORT_PATH: break;
+    default: l->of_configs = args_option_name(options, id); break;
   }
+  return request_option(&l->request, id, value);
 }
 
 static int run(int argc, char **argv) {
@@ -67,6 +72,8 @@ static int run(int argc, char **argv) {
   int id, status = STATUS_OK;
   while (status == STATUS_OK && (id = args_next(&args, &value)) != ARGS_END)
     status = id == ARGS_ERROR ? STATUS_USAGE : take(&l, id, value);
+  if (status == STATUS_OK && l.of_configs && !l.configs)
+    status = args_error(E_CLI_NEEDS, l.of_configs, "--configs");
   if (status == STATUS_OK) status = request_finish(&l.request);
   if (status == STATUS_OK)
     status = l.configs ? list_configs(&l.request, &l.values) : list(&l.request.api.source);

@@ -57,7 +57,7 @@ static int cannot(const char *path) {
 static int check_target(ProjectFolder *f) {
   struct stat st;
   if (lstat(f->dir, &st)) return errno == ENOENT ? 0 : cannot(f->dir);
-  if (!S_ISDIR(st.st_mode)) return error_set(NEREID_E_USAGE, E_BUILD_NO_FOLDER, f->dir);
+  if (!S_ISDIR(st.st_mode)) return error_set(NEREID_E_FILE, E_BUILD_NO_FOLDER, f->dir);
   const char *entry = foreign_entry(f->dir, f->arena);
   return entry ? error_set(NEREID_E_USAGE, E_BUILD_FOREIGN, f->dir, entry) : 0;
 }

@@ -263,13 +263,18 @@ static void add_heuristics(Compilation *c, const char *target) {
   c->args = all;
 }
 
+int compile_not_found(Program *p) {
+  const Kernel *list;
+  return sema_kernels(p, &list) ? NEREID_E_USAGE : NEREID_E_KERNEL;
+}
+
 static int specialize_source(Compilation *c, const nereid_request *r) {
   Options options = options_of(r, options_default(), c->preferred);
   int code = check_options(r, options.target);
   if (code) return code;
   options.target = pool_name(c->names, options.target);
   c->kernel = sema_find(c->program, r->kernel);
-  if (!c->kernel) return NEREID_E_USAGE;
+  if (!c->kernel) return compile_not_found(c->program);
   code = read_args(c, r);
   for (uint32_t i = 0; !code && i < c->nargs; i++) code = check_name(c->kernel, c->args[i].name);
   for (uint32_t i = 0; !code && i < c->nargs; i++) code = check_constant(c->kernel, &c->args[i]);

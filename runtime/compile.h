@@ -44,6 +44,9 @@ int compile_check(const nereid_request *r);
  * syntax tree, in c->module. */
 int compile_open(Compilation *c, const nereid_source *source, bool syntax_only);
 void compile_close(Compilation *c);
+/* The failure where sema_find() finds nothing: the caller's, or, of a file without kernels, the
+ * file's. */
+int compile_not_found(Program *p);
 /* Sema: the kernel for the request's arguments, as a unit at STAGE_TILE; or checks that IR text
  * agrees with the request. */
 int compile_specialize(Compilation *c, const nereid_request *r);

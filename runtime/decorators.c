@@ -87,7 +87,7 @@ static int read_args(Decorators *d) {
 static int open_body(void *arg) {
   Decorators *d = arg;
   d->c.kernel = sema_find(d->c.program, d->kernel->kernel);
-  if (!d->c.kernel) return NEREID_E_USAGE;
+  if (!d->c.kernel) return compile_not_found(d->c.program);
   const nereid_device_info *info = d->device;
   d->query.device.target = d->kernel->target;
   if (info) {

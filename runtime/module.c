@@ -154,7 +154,8 @@ static int find_body(void *arg) {
   } else {
     f->found = info_of_kernel(m, sema_find(m->c.program, f->which));
   }
-  return f->found ? 0 : NEREID_E_USAGE;
+  if (f->found) return 0;
+  return m->c.from_ir ? NEREID_E_USAGE : compile_not_found(m->c.program);
 }
 
 int nereid_module_find(const nereid_kernel_info **out, nereid_module *m, const char *which) {
@@ -164,7 +165,8 @@ int nereid_module_find(const nereid_kernel_info **out, nereid_module *m, const c
   size_t before = diag_count(m->c.diags);
   int code = error_guard(m->c.arena, find_body, &f);
   *out = f.found;
-  if (code == NEREID_E_USAGE) code = compile_report(&m->c, code, NULL, NULL);
+  if (code == NEREID_E_USAGE || code == NEREID_E_KERNEL)
+    code = compile_report(&m->c, code, NULL, NULL);
   diag_rewind(m->c.diags, before);
   return code;
 }

@@ -49,8 +49,9 @@ void tune_name(Tuning *t) {
 
 /* ---- candidates ---- */
 
-/* What can't be completed, and a grid that is none, make a candidate that fails. */
-static int make_candidate(Tuning *t, const Config *config, Candidate *c) {
+/* What can't be completed, and a grid that is none, make a candidate that fails.  *wrong: it is
+ * wrong usage, whose message is the last one. */
+static int make_candidate(Tuning *t, const Config *config, Candidate *c, bool *wrong) {
   int code = tune_complete(t, config, &c->request);
   Refusal refusal = {0};
   c->config = config_text(t, config);
@@ -58,17 +59,23 @@ static int make_candidate(Tuning *t, const Config *config, Candidate *c) {
     c->ints = problem_bindings(&t->problem, &c->request, &c->nints);
     code = arguments_grid(c->grid, t->problem.grid, c->ints, c->nints);
   }
+  *wrong = code == NEREID_E_USAGE;
   refusal_keep(&refusal, code);
   refusal_apply(&refusal, t->arena, c);
   return c->known ? 0 : code;
 }
 
+/* Usage that is wrong for every configuration is no matter of configurations: its message is the
+ * failure's. */
 static int make_candidates(Tuning *t) {
+  bool all_wrong = t->configs.len > 0, wrong;
   int code = 0;
   t->candidates = ARENA_ARRAY(t->arena, Candidate, t->configs.len);
-  for (size_t i = 0; i < t->configs.len && !code; i++)
-    code = make_candidate(t, &t->configs.data[i], &t->candidates[i]);
-  return code;
+  for (size_t i = 0; i < t->configs.len && !code; i++) {
+    code = make_candidate(t, &t->configs.data[i], &t->candidates[i], &wrong);
+    all_wrong &= wrong;
+  }
+  return !code && all_wrong ? NEREID_E_USAGE : code;
 }
 
 static bool is_among(const char *name, const char *const *names, int n) {

@@ -34,7 +34,7 @@ static void test_messages(void) {
          "mine.py:4:6: error: '(' is never closed\n"
          "    def f(x:\n"
          "         ^\n");
-  refuse(NULL, "x = 1\n", NEREID_E_USAGE, "error: <text> has no function under `jit`\n");
+  refuse(NULL, "x = 1\n", NEREID_E_KERNEL, "error: <text> has no function under `jit`\n");
   refuse(NULL, NULL, NEREID_E_USAGE, "a source has a path, or text in memory: both are NULL");
 }
 
