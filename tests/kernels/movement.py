@@ -143,3 +143,19 @@ def concat(xs, sizes, out, BLOCK: tl.constexpr):
         if tl.program_id(0) == 0:
             tl.store(out[1][0] + k, begin)
         begin += sizes[k]
+
+
+@triton.jit
+def promised_columns(x_ptr, at_ptr, out_ptr, rows, cols, width, ROWS: tl.constexpr,
+                     COLS: tl.constexpr):
+    """Columns modulo a number and columns from memory, which are promised to lie in groups; the
+    last rows are the same again."""
+    i = (tl.program_id(0) * ROWS + tl.arange(0, ROWS)) % rows
+    j = tl.program_id(1) * COLS + tl.arange(0, COLS)
+    wrapped = tl.max_contiguous(tl.multiple_of(j % cols, COLS), COLS)
+    x = tl.load(x_ptr + i[:, None] * cols + wrapped[None, :])
+    at = tl.max_contiguous(tl.multiple_of(tl.load(at_ptr + j), 4), 4)
+    groups = tl.max_constancy(j // width, 8)
+    y = tl.load(x_ptr + i[:, None] * cols + at[None, :]) * groups[None, :]
+    to = out_ptr + i[:, None] * (tl.num_programs(1) * COLS) + j[None, :]
+    tl.store(to, x + y)

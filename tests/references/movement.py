@@ -155,3 +155,17 @@ def concat(rng, sizes=(7, 130, 64)):
     args.update({"out.0": new("empty", "f32", sum(sizes)), "out.1.0": new("empty", "i32", len(sizes))})
     y = np.concatenate([x.astype(np.float32) for x in parts])
     return args, dict(BLOCK=64), f"cdiv({max(sizes)}, BLOCK)", {"out.0": y, "out.1.0": begins}
+
+
+@case(FILE, tol=0)
+@case(FILE, tol=0, rows=5, cols=32, dtype="f16", width=16)
+@case(FILE, tol=0, rows=16, cols=96, dtype="i8")
+def promised_columns(rng, rows=13, cols=64, dtype="f32", width=8, ROWS=8, COLS=32, times=3):
+    argument, x = typed(rng.integers(-9, 9, (rows, cols)), dtype)
+    at = (rng.integers(0, cols // 4, times * COLS // 4)[:, None] * 4 + np.arange(4)).ravel()
+    j = np.arange(times * COLS)
+    y = x[:, j % cols].astype(np.float64) + x[:, at] * (j // width)
+    args = dict(x_ptr=argument, at_ptr=at.astype(np.int32),
+                out_ptr=new("empty", "i32" if dtype == "i8" else dtype, rows, times * COLS),
+                rows=rows, cols=cols, width=width)
+    return args, dict(ROWS=ROWS, COLS=COLS), f"cdiv(rows, ROWS),{times}", dict(out_ptr=y)
