@@ -19,10 +19,10 @@ static bool is_open(const Request *r, const Arguments *args, bool any) {
   return false;
 }
 
-typedef int Asking(Request *r, const Arguments *args, Decorators *d);
+typedef int Asking(Request *r, Arguments *args, Decorators *d);
 
-static int ask_with(Request *r, const Arguments *args, const DecoratorArg *given,
-                    const nereid_device *d, Asking *add) {
+static int ask_with(Request *r, Arguments *args, const DecoratorArg *given, const nereid_device *d,
+                    Asking *add) {
   nereid_device_info info;
   Decorators *decorators;
   nereid_device_get_info(&info, d);
@@ -33,7 +33,7 @@ static int ask_with(Request *r, const Arguments *args, const DecoratorArg *given
   return status;
 }
 
-static int ask(Request *r, const Arguments *args, const nereid_device *d, Asking *add) {
+static int ask(Request *r, Arguments *args, const nereid_device *d, Asking *add) {
   int status = request_finish(r);
   if (status) return status;
   DecoratorArg *given = calloc((size_t)args->len + 1, sizeof *given);
@@ -67,21 +67,21 @@ static int add_config(Request *r, const Config *c, const char *why) {
 
 /* ---- heuristics ---- */
 
-static int add_known(Request *r, const Arguments *args, Decorators *d) {
+static int add_known(Request *r, Arguments *args, Decorators *d) {
   (void)args;
   Config known;
   int code = decorators_known(&known, d);
   return code ? args_failed(code) : add_config(r, &known, "heuristics");
 }
 
-int decorated_heuristics(Request *r, const Arguments *args, const nereid_device *d) {
+int decorated_heuristics(Request *r, Arguments *args, const nereid_device *d) {
   return is_open(r, args, false) ? ask(r, args, d, add_known) : STATUS_OK;
 }
 
 /* ---- autotune ---- */
 
-static int note_first(const char *kernel, const DecoratorSpace *s) {
-  const Config *c = &s->configs.data[0];
+/* Of several configurations c is taken unmeasured. */
+static int note_taken(const char *kernel, const DecoratorSpace *s, const Config *c) {
   char *text = NULL;
   size_t size;
   if (s->configs.len < 2) return STATUS_OK;
@@ -94,15 +94,69 @@ static int note_first(const char *kernel, const DecoratorSpace *s) {
   return STATUS_OK;
 }
 
-static int add_first(Request *r, const Arguments *args, Decorators *d) {
+static int add_first(Request *r, Arguments *args, Decorators *d) {
   DecoratorSpace s;
   int code = decorators_declared(&s, d);
   if (code) return args_failed(code);
   if (s.source != SPACE_AUTOTUNE) return STATUS_OK;
-  int status = note_first(args->kernel->name, &s);
-  return status ? status : add_config(r, &s.configs.data[0], "first of autotune");
+  const Config *first = &s.configs.data[0];
+  int status = note_taken(args->kernel->name, &s, first);
+  return status ? status : add_config(r, first, "first of autotune");
 }
 
-int decorated_first(Request *r, const Arguments *args, const nereid_device *d) {
+int decorated_first(Request *r, Arguments *args, const nereid_device *d) {
   return is_open(r, args, true) ? ask(r, args, d, add_first) : STATUS_OK;
+}
+
+/* ---- options and hooks of a configuration whose constexprs are known ---- */
+
+static bool has_open_option(Request *r, const Config *c) {
+  bool some = false;
+  for (int i = 0; i < c->n; i++) {
+    const int *option = config_option(&r->api, c->settings[i].name);
+    some |= option && !*option;
+  }
+  return some;
+}
+
+/* No option is given that the configuration has otherwise. */
+static bool agrees(Request *r, const Config *c) {
+  for (int i = 0; i < c->n; i++) {
+    const int *option = config_option(&r->api, c->settings[i].name);
+    if (option && *option && *option != atoi(c->settings[i].value)) return false;
+  }
+  return true;
+}
+
+static int add_zeroed(Arguments *args, const ArrayNames *zeroed) {
+  for (int i = 0; i < zeroed->len; i++) {
+    Argument *a = arguments_find(args, zeroed->data[i]);
+    if (!a || !a->array) continue;
+    a->zeroed = true;
+    LOG(log_read(), LOG_TUNE, "%s is zeroed (pre_hook)", a->name);
+  }
+  return STATUS_OK;
+}
+
+/* Lists that can't be evaluated are nobody's problem here. */
+static int add_rest(Request *r, Arguments *args, Decorators *d) {
+  DecoratorSpace s;
+  if (decorators_declared(&s, d) || s.source != SPACE_AUTOTUNE) return STATUS_OK;
+  for (size_t i = 0; i < s.configs.len; i++) {
+    if (!agrees(r, &s.configs.data[i])) continue;
+    const Config *c = &s.configs.data[i];
+    int status = has_open_option(r, c) ? note_taken(args->kernel->name, &s, c) : STATUS_OK;
+    if (!status) status = add_config(r, c, "autotune");
+    return status ? status : add_zeroed(args, &s.zeroed[i]);
+  }
+  return STATUS_OK;
+}
+
+int decorated_rest(Request *r, Arguments *args, const nereid_device *d) {
+  nereid_message_fn told = r->api.on_message;
+  if (!args->kernel->is_decorated) return STATUS_OK;
+  r->api.on_message = NULL;
+  int status = ask(r, args, d, add_rest);
+  r->api.on_message = told;
+  return status;
 }

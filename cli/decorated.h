@@ -5,8 +5,11 @@
 #include "cli/request_args.h"
 
 /* Adds to the request what heuristics give and nobody has given.  Returns a status. */
-int decorated_heuristics(Request *r, const Arguments *args, const nereid_device *d);
+int decorated_heuristics(Request *r, Arguments *args, const nereid_device *d);
 /* The same of autotune's first configuration, with a note that says so. */
-int decorated_first(Request *r, const Arguments *args, const nereid_device *d);
+int decorated_first(Request *r, Arguments *args, const nereid_device *d);
+/* Where all constexprs are known: adds the options of the configuration that has them, and notes
+ * which arrays its pre_hook zeroes. */
+int decorated_rest(Request *r, Arguments *args, const nereid_device *d);
 
 #endif

@@ -47,6 +47,11 @@ static int place_array(const Launch *l, Argument *a) {
   return code;
 }
 
+static int zero_array(const Launch *l, const Argument *a) {
+  size_t bytes = nereid_value_bytes(a->array) - a->offset;
+  return nereid_fill(l->device, a->data, 0, bytes, NULL);
+}
+
 static int set_arguments(const Launch *l, const Arguments *a) {
   int code = 0;
   for (int i = 0; i < a->len && !code; i++) {
@@ -65,6 +70,8 @@ int launch_place(Launch *l, Arguments *a) {
     for (int j = 0; j < a->len; j++)
       if (a->data[i].array && a->data[i].array == a->data[j].value)
         a->data[i].data = (char *)a->data[j].data + a->data[i].offset;
+  for (int i = 0; i < a->len && !code; i++)
+    if (a->data[i].zeroed) code = zero_array(l, &a->data[i]);
   if (!code) code = set_arguments(l, a);
   return code ? args_failed(code) : STATUS_OK;
 }

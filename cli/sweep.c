@@ -102,7 +102,7 @@ static int bind_all(Sweep *s, Point *p) {
 }
 
 /* A name that is no argument's is unknown to the tuner. */
-static int add_tuned(Sweep *s, const Point *p) {
+static int add_tuned(Sweep *s, Point *p) {
   bool own = s->grid && !x_param(s);
   return tuned_add(&(Tuned){
       .request = s->request,

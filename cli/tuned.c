@@ -88,5 +88,6 @@ int tuned_add(const Tuned *t) {
   if (!status && measures && (open || t->tune)) status = add_measured(t, &info, open, &found);
   if (!status && !found) status = add_first(t);
   if (!status) status = decorated_heuristics(t->request, t->args, t->device);
-  return status || !measures ? status : check_open(t);
+  if (!status && measures) status = check_open(t);
+  return status || !t->first ? status : decorated_rest(t->request, t->args, t->device);
 }

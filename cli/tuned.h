@@ -7,7 +7,7 @@
 typedef struct {
   Request *request; /* to be completed */
   const Settings *values;
-  const Arguments *args; /* as they were read of the values */
+  Arguments *args; /* as they were read of the values */
   const nereid_module *module;
   const nereid_device *device;
   const char *grid;

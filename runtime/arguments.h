@@ -15,6 +15,7 @@ typedef struct {
   const nereid_value *array; /* its own, or another argument's; NULL for numbers */
   size_t offset;             /* bytes of another argument's array before this one begins */
   void *data;                /* of the argument, where a user of this has put it */
+  bool zeroed;               /* the memory is zeroed before the launch, as a hook asks */
 } Argument;
 
 typedef struct {

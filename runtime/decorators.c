@@ -168,6 +168,9 @@ static int space_body(void *arg) {
   for (size_t i = 0; i < s.configs.len; i++)
     vec_push(d->c.arena, &out->configs, config_text(d, &s.configs.data[i]));
   if (!s.decorated && s.configs.len == 1 && !s.configs.data[0].len) out->source = SPACE_NONE;
+  out->zeroed = ARENA_ARRAY(d->c.arena, ArrayNames, s.configs.len);
+  for (size_t i = 0; i < s.zeroed.len; i++)
+    out->zeroed[i].data = names_text(d, &s.zeroed.data[i], &out->zeroed[i].len);
   out->key = names_text(d, &s.key, &out->nkey);
   out->reset_to_zero = names_text(d, &s.reset_to_zero, &out->nreset_to_zero);
   out->restore_value = names_text(d, &s.restore_value, &out->nrestore_value);

@@ -22,8 +22,14 @@ typedef enum {
 } SpaceSource;
 
 typedef struct {
+  const char **data;
+  int len;
+} ArrayNames;
+
+typedef struct {
   SpaceSource source;
   Configs configs;
+  ArrayNames *zeroed; /* for each: arrays that its pre_hook zeroes before a launch */
   const char **key, **reset_to_zero, **restore_value; /* of autotune */
   int nkey, nreset_to_zero, nrestore_value;
 } DecoratorSpace;

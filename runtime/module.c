@@ -34,6 +34,7 @@ static nereid_kernel_info kernel_info(Compilation *c, const Kernel *k) {
                               .line = (int)k->span.line,
                               .is_helper = k->helper,
                               .is_shadowed = k->shadowed,
+                              .is_decorated = k->decorated,
                               .params = params,
                               .nparams = (int)k->nparams};
 }

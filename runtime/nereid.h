@@ -117,6 +117,7 @@ typedef struct {
   int is_shadowed;    /* a later definition has the same name: reached by NAME@LINE only */
   const nereid_param *params;
   int nparams;
+  int is_decorated;   /* by more than jit: autotune, heuristics, or what nobody here knows */
 } nereid_kernel_info;
 
 /* Gets warnings and notes: whatever is no failure.  May be NULL. */

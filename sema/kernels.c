@@ -120,6 +120,7 @@ static void add_kernel(Finder *f, const FuncDef *def, Name as) {
     k.name = pool_name(p->names, arena_printf(p->arena, "%s.%s", def->owner, def->name));
   Tuned tuned = {.p = p};
   collect_tuned(&tuned, def);
+  k.decorated = as || def->decorators.len > 1 || tuned.names.len;
   k.params = ARENA_ARRAY(p->arena, KernelParam, k.nparams);
   for (uint32_t i = 0; i < k.nparams; i++) k.params[i] = param_of(p, def, i, &tuned);
   vec_push(p->arena, &f->list, k);

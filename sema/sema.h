@@ -51,6 +51,7 @@ typedef struct {
   const FuncDef *def;
   bool helper;   /* called by another jit function of the file, or returning a value: listed after
                     the entry kernels */
+  bool decorated; /* by more than jit */
   bool shadowed; /* a later definition has the same name */
   const Expr *alias; /* found as `tuned = autotune(...)(kernel)`: the value; else NULL */
 } Kernel;

@@ -50,7 +50,9 @@ typedef VEC(Name) TunedNames;
 typedef struct {
   bool decorated; /* a decorator gives configurations; else there are none */
   TunedConfigs configs;
-  TunedNames key, reset_to_zero, restore_value;
+  VEC(TunedNames) zeroed; /* for each: tensors that its pre_hook zeroes before a launch */
+  TunedNames key;
+  TunedNames reset_to_zero, restore_value; /* between runs that are measured; all of zeroed too */
 } TunedSpace;
 
 /* False after errors, which are in the program's Diags.  Fixed constexprs are left out of

@@ -156,23 +156,28 @@ static void add_names(TunedReader *r, TunedNames *out, Value v) {
     if (items[i].kind == V_STR) add_name(r, out, items[i].u.s);
 }
 
-/* A pre_hook that zeroes tensors is as reset_to_zero; what else it does can't be known.  False if
- * it does. */
-static bool run_hook(TunedReader *r, const Decorator *d, Value config) {
+/* The tensors that a configuration's pre_hook zeroes; what else it does can't be known.  False if
+ * it does that. */
+static bool run_hook(TunedReader *r, const Decorator *d, Value config, TunedNames *zeroed) {
+  if (!value_is_config(&r->S, config)) return true;
   Value hook = config.u.tuple->data[CONFIG_HOOK], args = tuned_arguments(r, NULL);
   if (hook.kind == V_NONE) return true;
   tuned_forget(r);
+  r->host.zeroed.len = 0;
   if (hook.kind == V_FUNC) call_with(&r->S, hook, &args, 1, d->at);
+  for (size_t i = 0; i < r->host.zeroed.len; i++) add_name(r, zeroed, r->host.zeroed.data[i]);
   return hook.kind == V_FUNC && !r->S.failed;
 }
 
-static void run_hooks(TunedReader *r, const Decorator *d, const Tuple *configs,
-                      TunedNames *zeroed) {
+/* For each configuration.  Hooks behind one that can't be run are left alone, after a warning. */
+static TunedNames *run_hooks(TunedReader *r, const Decorator *d, const Tuple *configs) {
   bool known = true;
-  r->host.zeroed.len = 0;
-  for (uint32_t i = 0; i < configs->len && known; i++) known = run_hook(r, d, configs->data[i]);
+  TunedNames *zeroed = ARENA_ARRAY(r->p->arena, TunedNames, configs->len);
+  for (uint32_t i = 0; i < configs->len && known; i++)
+    known = run_hook(r, d, configs->data[i], &zeroed[i]);
   if (!known) not_pruned(r, d->at, W_SEMA_TUNED_HOOK);
-  for (size_t i = 0; i < r->host.zeroed.len; i++) add_name(r, zeroed, r->host.zeroed.data[i]);
+  tuned_forget(r);
+  return zeroed;
 }
 
 /* ---- joining ---- */
@@ -212,7 +217,15 @@ static TunedConfig both(TunedReader *r, const TunedConfig *outer, const TunedCon
   return out;
 }
 
-static bool add_config(TunedReader *r, const Decorator *d, TunedSpace *out, TunedConfig config) {
+static TunedNames both_names(TunedReader *r, const TunedNames *x, const TunedNames *y) {
+  TunedNames out = {0};
+  for (size_t i = 0; i < x->len; i++) add_name(r, &out, x->data[i]);
+  for (size_t i = 0; i < y->len; i++) add_name(r, &out, y->data[i]);
+  return out;
+}
+
+static bool add_config(TunedReader *r, const Decorator *d, TunedSpace *out, TunedConfig config,
+                       TunedNames zeroed) {
   for (size_t i = 0; i < out->configs.len; i++)
     if (same_config(&out->configs.data[i], &config)) return true;
   if (out->configs.len == TUNED_CONFIGS_MAX) {
@@ -220,6 +233,7 @@ static bool add_config(TunedReader *r, const Decorator *d, TunedSpace *out, Tune
     return false;
   }
   vec_push(r->p->arena, &out->configs, config);
+  vec_push(r->p->arena, &out->zeroed, zeroed);
   return true;
 }
 
@@ -242,14 +256,17 @@ static bool agrees(TunedReader *r, Value v) {
 static bool join(TunedReader *r, const Decorator *d, const TunedSpace *before, const Tuple *list,
                  TunedSpace *out) {
   bool any = false;
+  const TunedNames *zeroed = run_hooks(r, d, list);
   for (uint32_t i = 0; i < list->len && !any; i++) any = agrees(r, list->data[i]);
   for (uint32_t i = 0; i < list->len; i++) {
     TunedConfig config = {0};
     if (any && !agrees(r, list->data[i])) continue;
     if (!read_config(r, d, list->data[i], &config)) return false;
-    if (!before->decorated && !add_config(r, d, out, config)) return false;
+    if (!before->decorated && !add_config(r, d, out, config, zeroed[i])) return false;
     for (size_t k = 0; k < before->configs.len; k++)
-      if (!add_config(r, d, out, both(r, &before->configs.data[k], &config))) return false;
+      if (!add_config(r, d, out, both(r, &before->configs.data[k], &config),
+                      both_names(r, &before->zeroed.data[k], &zeroed[i])))
+        return false;
   }
   return true;
 }
@@ -268,11 +285,13 @@ bool tuned_add_configs(TunedReader *r, const Decorator *d, TunedSpace *out) {
   Value kept = pruned(r, d, value_list(r->p->arena, items, n));
   TunedSpace before = *out;
   out->configs = (TunedConfigs){0};
+  memset(&out->zeroed, 0, sizeof out->zeroed);
   if (!join(r, d, &before, kept.u.tuple, out)) return false;
   out->decorated = true;
   add_names(r, &out->key, d->key);
   add_names(r, &out->reset_to_zero, d->reset);
   add_names(r, &out->restore_value, d->restore);
-  run_hooks(r, d, kept.u.tuple, &out->reset_to_zero);
+  for (size_t i = 0; i < out->zeroed.len; i++)
+    out->reset_to_zero = both_names(r, &out->reset_to_zero, &out->zeroed.data[i]);
   return true;
 }

@@ -32,3 +32,24 @@ def small(configs, named_args, **kwargs):
 def pruned(y, n, BLOCK: tl.constexpr):
     i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     tl.store(y + i, BLOCK, i < n)
+
+
+@triton.autotune(configs=[
+    triton.Config({"SPLIT": 4, "BLOCK": 64}, pre_hook=lambda args: args["out_ptr"].zero_()),
+    triton.Config({"SPLIT": 1, "BLOCK": 64}),
+], key=["n"])
+@triton.jit
+def split_sum(x_ptr, out_ptr, n, SPLIT: tl.constexpr, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + i, mask=i < n, other=0.0)
+    if SPLIT == 1:
+        tl.store(out_ptr, tl.sum(x))
+    else:
+        tl.atomic_add(out_ptr, tl.sum(x))
+
+
+@triton.autotune(configs=[triton.Config({}, num_warps=8), triton.Config({}, num_warps=2)], key=[])
+@triton.jit
+def warps(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out_ptr + i, tl.load(x_ptr + i, mask=i < n), mask=i < n)

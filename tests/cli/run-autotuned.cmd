@@ -12,5 +12,13 @@ try pruned y=empty:i32[40] n=40 --device interp
 try pruned y=empty:i32[40] n=40 --device cpu --tune > $TMP/out || cat $TMP/out
 try pruned y=empty:i32[40] n=40 --device cpu > $TMP/out && grep -c note $TMP/out
 nereid bench decorated.py:pruned 'y=empty:i32[n]' --x n=48 --grid 'cdiv(n, BLOCK)' --device cpu 2>&1; echo $?
+# A configuration's pre_hook zeroes arrays before the launch; options alone are a choice too.
+for d in interp nest cpu; do
+  try split_sum x_ptr=ones:f32[256] out_ptr=ones:f32[1] n=256 --device $d
+  try split_sum x_ptr=ones:f32[64] out_ptr=ones:f32[1] n=64 -D SPLIT=1 --device $d
+  try warps x_ptr=ones:f32[64] out_ptr=empty:f32[64] n=64 -D BLOCK=64 --device $d
+done
+try warps x_ptr=ones:f32[64] out_ptr=empty:f32[64] n=64 -D BLOCK=64 --device nest --num-warps 2 -v 2>&1 |
+  grep tune:
 # What can't be evaluated needs values.
 nereid run tuning.py:listed x=ones:f32[64] y=zeros:f32[64] n=64 --grid 'cdiv(n, BLOCK)' --device interp 2>&1
