@@ -1,6 +1,7 @@
 /* nereid run: compiles a kernel, runs it on real arrays, and shows what it wrote. */
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/commands.h"
 #include "cli/launch.h"
@@ -92,10 +93,18 @@ static int time_launch(Run *r) {
   return STATUS_OK;
 }
 
-/* What interpreters find is told after all has run, with the results. */
-static int launch(Run *r) {
+/* A kernel that faults ends the process: the lines that it printed are out by then. */
+static int run_kernel(Run *r) {
+  setvbuf(stdout, NULL, _IOLBF, BUFSIZ);
   int code = nereid_launch_run(r->launch.launch, NULL);
   if (!code) code = nereid_device_sync(r->device);
+  if (!isatty(STDOUT_FILENO)) setvbuf(stdout, NULL, _IOFBF, BUFSIZ);
+  return code;
+}
+
+/* What interpreters find is told after all has run, with the results. */
+static int launch(Run *r) {
+  int code = run_kernel(r);
   int status = code ? args_failed(code) : STATUS_OK;
   if (code && code != NEREID_E_FINDINGS) return status;
   int fetched = launch_fetch(&r->launch, &r->args);
