@@ -96,11 +96,25 @@ static bool apply(Decompose *d, Node *n, DecomposeRule *rule) {
   return true;
 }
 
+/* A tensor without elements needs no computation, in which sizes may be divided by 0. */
+static bool is_empty(const Node *n) {
+  if (n->type.kind != VALUE_TENSOR || !strcmp(n->op->target, "aten.full.default")) return false;
+  for (uint32_t i = 0; i < n->type.rank; i++)
+    if (dim_is(n->type.shape[i], 0)) return true;
+  return false;
+}
+
+static Node *make_empty(Build *b) {
+  const ValueType *t = &b->in.n->type;
+  return build_full(b, t->rank, t->shape, build_int(b, 0), t->dtype);
+}
+
 static bool visit(Decompose *d, Node *n) {
   stands_apply(&d->stands, n);
   if (n->kind == NODE_OUTPUT) return true;
   write_sizes(n);
   if (n->kind != NODE_CALL || is_kept(d, n)) return true;
+  if (is_empty(n)) return apply(d, n, make_empty);
   const Decomposition *row = decomposition_find(n->op->target);
   while (row && row->to) {
     n->op = ops_find(row->to);
@@ -115,7 +129,8 @@ bool graph_decompose(Graph *g, const char *const *keep) {
   if (!graph_functional(g, "decompose")) return false;
   Arena *scratch = arena_child(g->arena);
   Decompose d = {.g = g, .stands = stands_new(g, scratch), .keep = keep};
-  bool ok = true;
+  bool ok = true, refused = !g->extremes_of_none;
+  g->extremes_of_none = true; /* the model's own were refused when its types were inferred */
   for (Node *n = g->first, *next; n && ok; n = next) {
     Node *before = n->prev, *after = n->next;
     d.stays = true;
@@ -123,6 +138,7 @@ bool graph_decompose(Graph *g, const char *const *keep) {
     /* What was built for n stands before it, and comes next; behind n, if it still stands there. */
     next = d.stays ? after : before ? before->next : g->first;
   }
+  g->extremes_of_none = !refused;
   if (ok) graph_prune(g);
   arena_free(scratch);
   return ok;

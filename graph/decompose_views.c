@@ -294,7 +294,7 @@ static Node *roll_axis(Build *b, Node *x, uint32_t axis, Dim shift) {
   if (!rank_of(x)) return x;
   Dim size = x->type.shape[axis];
   if (dim_is(size, 0)) return x;
-  Dim at = dim_mod(d, dim_sub(d, build_const(b, 0), shift), size);
+  Dim at = dim_mod(d, dim_sub(d, build_const(b, 0), shift), dim_max(d, size, build_const(b, 1)));
   if (dim_is(at, 0)) return x;
   Node *parts[2] = {build_slice(b, x, axis, at, size, 1)};
   parts[1] = build_slice(b, x, axis, build_const(b, 0), at, 1);

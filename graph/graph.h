@@ -70,11 +70,11 @@ struct Arg {
   uint32_t n;  /* LIST */
   union {
     Node *node;
-    Dim dim;         /* INT */
-    double number;   /* FLOAT */
-    bool flag;       /* BOOL */
-    Name name;       /* STRING, LAYOUT, FORMAT: without "torch."; DTYPE: torch's name */
-    Arg *items;      /* LIST */
+    Dim dim;       /* INT */
+    double number; /* FLOAT */
+    bool flag;     /* BOOL */
+    Name name;     /* STRING, LAYOUT, FORMAT: without "torch."; DTYPE: torch's name */
+    Arg *items;    /* LIST */
     struct {
       Name type;
       int32_t index;
@@ -126,8 +126,8 @@ struct Node {
                   NULL: not known */
   struct {     /* INPUT */
     InputKind kind;
-    Name target; /* the parameter's name in Python */
-    Name tensor; /* of what is no user input: its name among the weights, "0.weight" */
+    Name target;             /* the parameter's name in Python */
+    Name tensor;             /* of what is no user input: its name among the weights, "0.weight" */
     const InputValue *fixed; /* NULL: the graph is for all values */
   } input;
   Node *prev, *next;
@@ -150,11 +150,13 @@ typedef struct {
   Name node, origin; /* what it stands for now */
 } GraphRewrite;
 
-/* Sizes that a node takes to be equal, as nothing says otherwise: every run is held to it. */
+/* Sizes that a node takes to be equal, or a to be at least b, as nothing says otherwise: every run
+ * is held to it. */
 typedef struct {
   Dim a, b;
   Name node;
-} SizesEqual;
+  bool least; /* a >= b, not a == b */
+} SizeRelation;
 
 struct Graph {
   Arena *arena;
@@ -166,11 +168,12 @@ struct Graph {
   uint32_t nids;
   struct NodeTable *by_name;
   OutputSpec *outputs; /* one for each item of the output node's list; NULL: all are user's */
-  VEC(uint32_t) rules;        /* files of further rewrite rules, sources of `diags` */
-  VEC(GraphRewrite) rewrites; /* what pass rewrite did */
-  VEC(SizesEqual) equal;      /* of the graph as it was read */
-  bool notes_equal;           /* while they are looked for */
-  bool unchecked;             /* indices are not checked: the caller has proven them */
+  VEC(uint32_t) rules; /* files of further rewrite rules, sources of `diags` */
+  VEC(GraphRewrite) rewrites;  /* what pass rewrite did */
+  VEC(SizeRelation) relations; /* of the graph as it was read */
+  bool notes_relations;        /* while they are looked for */
+  bool extremes_of_none;       /* are -inf and inf, as ONNX has it, and no error */
+  bool unchecked;              /* indices are not checked: the caller has proven them */
   const struct Rates *gpu; /* by which kernels are chosen (runtime/rates.h); an H200's at first */
   const struct OpSchema **schemas; /* of the op table's rows, as far as they were parsed */
 };

@@ -187,9 +187,9 @@ static bool check_output(Graph *g, Node *n) {
 }
 
 bool infer_model(Graph *g) {
-  g->notes_equal = true;
+  g->notes_relations = true;
   bool ok = infer_graph(g);
-  g->notes_equal = false;
+  g->notes_relations = false;
   return ok;
 }
 

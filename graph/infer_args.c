@@ -179,19 +179,35 @@ bool infer_may_equal(Graph *g, Dim a, Dim b) {
   return r.lo <= 0 && r.hi >= 0;
 }
 
-void infer_some(Infer *in, const ValueType *x, uint32_t n, const Dim *sizes) {
-  for (uint32_t i = 0; i < n; i++)
-    if (dim_is(x->shape[x->rank - n + i], 0) && !dim_is(sizes[i], 0))
-      infer_fail(in, E_GRAPH_NOTHING, x->rank - n + i, infer_type_text(in, x));
+static void note(Graph *g, SizeRelation new) {
+  enum { MOST = 256 }; /* models have a few; what a hostile one has beyond is not held to it */
+  if (!g->notes_relations) return;
+  for (size_t i = 0; i < g->relations.len; i++) {
+    const SizeRelation *r = &g->relations.data[i];
+    if (r->a == new.a && r->b == new.b && r->least == new.least) return;
+  }
+  if (g->relations.len < MOST) vec_push(g->arena, &g->relations, new);
 }
 
 void infer_note_equal(Graph *g, Dim a, Dim b, Name node) {
-  enum { MOST = 256 }; /* models have a few; what a hostile one has beyond is not held to it */
-  if (a == b || !g->notes_equal) return;
-  for (size_t i = 0; i < g->equal.len; i++)
-    if (g->equal.data[i].a == a && g->equal.data[i].b == b) return;
-  SizesEqual e = {a, b, node ? node : "?"};
-  if (g->equal.len < MOST) vec_push(g->arena, &g->equal, e);
+  if (a != b) note(g, (SizeRelation){a, b, node ? node : "?", false});
+}
+
+bool infer_at_least(Infer *in, Dim a, Dim b) {
+  Name node = in->n && in->n->name ? in->n->name : "?";
+  DimRange rest = dim_range(in->g->dims, dim_sub(in->g->dims, a, b));
+  if (rest.hi < 0) return false;
+  if (rest.lo < 0) note(in->g, (SizeRelation){a, b, node, true});
+  return true;
+}
+
+void infer_some(Infer *in, const ValueType *x, uint32_t n, const Dim *sizes) {
+  for (uint32_t i = 0; i < n; i++) {
+    uint32_t axis = x->rank - n + i;
+    if (dim_range(in->g->dims, sizes[i]).lo < 1) continue;
+    if (!infer_at_least(in, x->shape[axis], infer_const(in, 1)))
+      infer_fail(in, E_GRAPH_NOTHING, axis, infer_type_text(in, x));
+  }
 }
 
 bool infer_equal(Infer *in, Dim a, Dim b) {

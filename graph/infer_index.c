@@ -120,24 +120,20 @@ static const ValueType *index_of_rank(Infer *in, const ValueType *x) {
   return index;
 }
 
-void infer_gather(Infer *in) {
-  uint32_t axis;
-  const ValueType *x = along(in, &axis), *index = index_of_rank(in, x);
-  infer_set_like(in, x->dtype, index);
-}
-
-static bool may_be_at_most(Dim a, Dim b) {
-  return !dim_is_int(a) || !dim_is_int(b) || a->value <= b->value;
-}
-
 /* The sizes of an index are no larger than those of what it goes along with, but for `axis`. */
 static void check_inside(Infer *in, const ValueType *index, const ValueType *x, uint32_t axis) {
   need_rank_of(in, x, index);
   for (uint32_t i = 0; i < x->rank && i < index->rank; i++)
-    if (i != axis && !may_be_at_most(index->shape[i], x->shape[i]))
+    if (i != axis && !infer_at_least(in, x->shape[i], index->shape[i]))
       infer_fail(in, E_GRAPH_FITS, infer_type_text(in, index), infer_type_text(in, x));
 }
 
+void infer_gather(Infer *in) {
+  uint32_t axis;
+  const ValueType *x = along(in, &axis), *index = index_of_rank(in, x);
+  if (dim_range(in->g->dims, value_numel(in->g, index)).lo > 0) check_inside(in, index, x, axis);
+  infer_set_like(in, x->dtype, index);
+}
 void infer_scatter(Infer *in) {
   uint32_t axis;
   const ValueType *x = along(in, &axis);

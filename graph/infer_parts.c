@@ -52,7 +52,8 @@ void infer_select(Infer *in) {
   infer_rank(in, x, 1, GRAPH_RANK_MAX);
   uint32_t axis = infer_axis_arg(in, "dim", x->rank);
   Dim i = infer_size(in, "index"), size = x->shape[axis];
-  if (dim_is_int(i) && dim_is_int(size) && (i->value < -size->value || i->value >= size->value))
+  if (dim_is_int(i) &&
+      !infer_at_least(in, size, infer_const(in, i->value < 0 ? -i->value : i->value + 1)))
     infer_fail(in, E_GRAPH_INDEX, (long long)i->value, axis, infer_type_text(in, x));
   infer_remove_axes(in, x, 1u << axis);
 }
@@ -79,11 +80,13 @@ void infer_select_scatter(Infer *in) {
 static void check_narrow(Infer *in, const ValueType *x, uint32_t axis, Dim start, Dim length) {
   Dims *d = in->g->dims;
   Dim size = x->shape[axis];
-  if (!dim_is_int(size) || !dim_is_int(start) || !dim_is_int(length)) return;
-  Dim first = start->value < 0 ? dim_add(d, start, size) : start;
-  Dim left = dim_sub(d, dim_sub(d, size, first), length);
-  if (!dim_is_int(left) || left->value < 0 || first->value < 0)
-    infer_fail(in, E_GRAPH_NARROW, (long long)length->value, (long long)start->value, axis,
+  if (!dim_is_int(start)) return;
+  bool back = start->value < 0;
+  Dim least = back ? dim_sub(d, infer_const(in, 0), start) : dim_add(d, start, length);
+  bool within = infer_at_least(in, size, least);
+  if (back) within &= infer_at_least(in, least, length);
+  if (!within)
+    infer_fail(in, E_GRAPH_NARROW, infer_dim_text(in, length), (long long)start->value, axis,
                infer_type_text(in, x));
 }
 

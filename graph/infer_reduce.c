@@ -25,7 +25,7 @@ static ValueType choose(Infer *in, DType dtype) {
   const ValueType *x = infer_self(in);
   uint32_t set = infer_takes(in, "dim") ? infer_axes_arg(in, "dim", x->rank) : UINT32_MAX;
   for (uint32_t i = 0; i < x->rank; i++)
-    if ((set >> i & 1) && dim_is(x->shape[i], 0))
+    if ((set >> i & 1) && !infer_at_least(in, x->shape[i], infer_const(in, 1)))
       infer_fail(in, E_GRAPH_NOTHING, i, infer_type_text(in, x));
   return reduce_to(in, dtype);
 }
@@ -61,7 +61,10 @@ void infer_logsumexp(Infer *in) {
   in->result = reduce_to(in, infer_to_float(infer_self(in)->dtype));
 }
 
-void infer_extreme(Infer *in) { in->result = choose(in, infer_self(in)->dtype); }
+void infer_extreme(Infer *in) {
+  DType t = infer_self(in)->dtype;
+  in->result = in->g->extremes_of_none ? reduce_to(in, t) : choose(in, t);
+}
 
 void infer_aminmax(Infer *in) {
   ValueType t = choose(in, infer_self(in)->dtype);
@@ -169,8 +172,8 @@ void infer_kthvalue(Infer *in) {
   uint32_t axis;
   const ValueType *x = with_axis(in, &axis);
   Dim k = infer_size(in, "k"), most = infer_axis_size(in, x, axis);
-  if (dim_is_int(k) && dim_is_int(most) && (k->value < 1 || k->value > most->value))
-    infer_fail(in, E_GRAPH_TOPK, (long long)k->value, infer_type_text(in, x), axis);
+  if ((dim_is_int(k) && k->value < 1) || !infer_at_least(in, most, k))
+    infer_fail(in, E_GRAPH_TOPK, infer_dim_text(in, k), infer_type_text(in, x), axis);
   infer_max_dim(in);
 }
 
@@ -178,8 +181,8 @@ void infer_topk(Infer *in) {
   uint32_t axis;
   const ValueType *x = with_axis(in, &axis);
   Dim k = infer_size(in, "k"), most = infer_axis_size(in, x, axis);
-  if (dim_is_int(k) && dim_is_int(most) && k->value > most->value)
-    infer_fail(in, E_GRAPH_TOPK, (long long)k->value, infer_type_text(in, x), axis);
+  if (!infer_at_least(in, most, k))
+    infer_fail(in, E_GRAPH_TOPK, infer_dim_text(in, k), infer_type_text(in, x), axis);
   infer_set_axis(in, x, axis, k);
   ValueType values = in->result;
   set_with_indices(in, &values);

@@ -74,8 +74,10 @@ Dim infer_unknown(Infer *in);
 bool infer_may_equal(Graph *g, Dim a, Dim b);
 /* The same of sizes that a rule takes to be equal from then on: every run is held to it. */
 bool infer_equal(Infer *in, Dim a, Dim b);
-/* Every run is held to it, if g->notes_equal; `node` takes them to be equal. */
+/* Every run is held to it, if g->notes_relations; `node` takes them to be equal. */
 void infer_note_equal(Graph *g, Dim a, Dim b, Name node);
+/* The same where a rule takes a to be no less than b. */
+bool infer_at_least(Infer *in, Dim a, Dim b);
 /* Fails if the last n axes get `sizes` elements that are made of those of x, and x has none. */
 void infer_some(Infer *in, const ValueType *x, uint32_t n, const Dim *sizes);
 /* The one that says more of two sizes that should be equal; `what` names them in the error. */

@@ -405,6 +405,18 @@ static Value pointwise(Kernel *k, Node *n, const Dim *place) {
   return kernel_define(k, n, place, held, text);
 }
 
+/* A value that is computed under the condition (NULL: none) is valid there only. */
+static Value value_under(Kernel *k, const char *condition, Node *n, const Dim *place) {
+  const char *outer = k->condition;
+  size_t memo = k->memo.len;
+  if (condition && outer) k->condition = arena_printf(k->arena, "%s & %s", outer, condition);
+  else if (condition) k->condition = condition;
+  Value v = kernel_value(k, n, place);
+  if (condition) k->memo.len = memo;
+  k->condition = outer;
+  return v;
+}
+
 /* Is the index one of 0 ... size - 1, whatever the data is? */
 static bool is_surely_inside(Kernel *k, Node *index, const Dim *place, Dim size) {
   Dims *d = k->graph->dims;
@@ -426,6 +438,15 @@ static const char *gather_index(Kernel *k, Node *index, const Dim *place, Dim si
   return name;
 }
 
+/* That axes which indices choose from have elements, where that depends on sizes; else NULL. */
+static const char *chooses_of_some(Kernel *k, const Gather *x) {
+  Text t = text_new(k->arena);
+  for (uint32_t i = 0; i < x->n; i++)
+    if (dim_range(k->graph->dims, x->by[i].size).lo < 1)
+      text_printf(&t, "%s(%s > 0)", t.len ? " & " : "", kernel_index(k, x->by[i].size, NULL));
+  return t.len ? t.data : NULL;
+}
+
 static Value gather(Kernel *k, Node *n, const Dim *place) {
   Gather x;
   gather_of(k->graph, n, place, &x);
@@ -433,7 +454,7 @@ static Value gather(Kernel *k, Node *n, const Dim *place) {
     const char *at = gather_index(k, x.by[i].index, x.by[i].place, x.by[i].size);
     kernel_bind(k, x.by[i].symbol, at, kernel_axes(k, x.by[i].place, x.by[i].index->type.rank));
   }
-  Value v = kernel_value(k, x.data, x.place);
+  Value v = value_under(k, chooses_of_some(k, &x), x.data, x.place);
   kernel_remember(k, n, place, v);
   return v;
 }
@@ -494,16 +515,8 @@ const char *kernel_piece_condition(Kernel *k, const Piece *p) {
   return name;
 }
 
-/* What is computed under the condition is valid there only. */
 const char *kernel_piece_value(Kernel *k, const Piece *p, const char *condition, DType t) {
-  const char *outer = k->condition;
-  size_t memo = k->memo.len;
-  if (condition && outer) k->condition = arena_printf(k->arena, "%s & %s", outer, condition);
-  else if (condition) k->condition = condition;
-  const char *text = kernel_cast(k, kernel_value(k, p->operand, p->place), t);
-  if (condition) k->memo.len = memo;
-  k->condition = outer;
-  return text;
+  return kernel_cast(k, value_under(k, condition, p->operand, p->place), t);
 }
 
 static Value pieces(Kernel *k, Node *n, const Dim *place) {

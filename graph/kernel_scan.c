@@ -58,9 +58,12 @@ static const char *scanned_tile(Kernel *k, Node *n, const Dim *place) {
                       kernel_neutral(k, scan_of(n)->neutral, t));
 }
 
-static void keep_last(Kernel *k, const char *carry, const char *name) {
-  kernel_line(k, "%s = tl.sum(tl.where(rindex == start + RBLOCK - 1, %s, 0), 1, keep_dims=True)",
-              carry, name);
+/* Sums of narrow integers are wider than these. */
+static void keep_last(Kernel *k, const char *carry, const char *name, DType t) {
+  bool narrow = dtype_is_int(t) && dtype_bits(t) < 32;
+  const char *cast = narrow ? arena_printf(k->arena, ".to(tl.%s)", dtype_lang_name(t)) : "";
+  kernel_line(k, "%s = tl.sum(tl.where(rindex == start + RBLOCK - 1, %s, 0), 1, keep_dims=True)%s",
+              carry, name, cast);
 }
 
 static const char *scan_elements(Kernel *k, Node *n, const char *tile, bool looped) {
@@ -70,7 +73,7 @@ static const char *scan_elements(Kernel *k, Node *n, const char *tile, bool loop
   if (!looped) return name;
   const char *pair[] = {carry, name};
   kernel_line(k, "%s = %s", name, kernel_fill(k, scan_of(n)->combine, pair));
-  keep_last(k, carry, name);
+  keep_last(k, carry, name, scanned_dtype(n));
   return name;
 }
 
@@ -83,8 +86,8 @@ static const char *scan_places(Kernel *k, Node *n, const char *tile, bool looped
   const char *place = arena_printf(k->arena, "%s_place", carry);
   const char *pairs[] = {carry, place, best, name};
   kernel_line(k, "%s, %s = %s", best, name, kernel_fill(k, scan_of(n)->combine, pairs));
-  keep_last(k, carry, best);
-  keep_last(k, place, name);
+  keep_last(k, carry, best, scanned_dtype(n));
+  keep_last(k, place, name, DT_I32);
   return name;
 }
 

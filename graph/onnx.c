@@ -189,6 +189,7 @@ Graph *onnx_read(Arena *a, Pool *names, Diags *d, OnnxFile *f, OnnxGiven given, 
   r.given = given;
   r.weights = w;
   r.graph = graph_new(a, names, d);
+  r.graph->extremes_of_none = true;
   bool ok = read_model(&r);
   arena_free(r.scratch);
   return ok ? r.graph : NULL;

@@ -40,10 +40,10 @@ static void print_symbols(Text *out, const Dims *d) {
   }
 }
 
-static void print_equal(Text *out, const Graph *g) {
-  for (size_t i = 0; i < g->equal.len; i++) {
-    const SizesEqual *e = &g->equal.data[i];
-    text_puts(out, "equal ");
+static void print_relations(Text *out, const Graph *g) {
+  for (size_t i = 0; i < g->relations.len; i++) {
+    const SizeRelation *e = &g->relations.data[i];
+    text_puts(out, e->least ? "least " : "equal ");
     print_dim(out, e->a);
     text_puts(out, " ");
     print_dim(out, e->b);
@@ -211,7 +211,7 @@ void plan_print(Text *out, const Plan *plan) {
   name_buffers(&p, scratch);
   print_head(out, plan->graph->class_name);
   print_symbols(out, plan->graph->dims);
-  print_equal(out, plan->graph);
+  print_relations(out, plan->graph);
   for (uint32_t i = 0; i < plan->nbuffers; i++) print_buffer(&p, i);
   if (plan->pool) {
     text_puts(out, "pool ");

@@ -236,13 +236,13 @@ static void read_update(Reader *p) {
   vec_push(p->r.arena, &p->updates, u);
 }
 
-/* equal "s0" "s1" in "add" */
-static void read_equal(Reader *p) {
-  SizesEqual e = {.a = read_dim(p)};
+/* equal "s0" "s1" in "add", or: least "s0" "1" in "amax" */
+static void read_relation(Reader *p, bool least) {
+  SizeRelation e = {.a = read_dim(p), .least = least};
   e.b = read_dim(p);
   ir_expect(&p->r, "in");
   e.node = ir_string(&p->r);
-  if (!p->r.failed) vec_push(p->r.arena, &p->plan->graph->equal, e);
+  if (!p->r.failed) vec_push(p->r.arena, &p->plan->graph->relations, e);
 }
 
 /* read u0 = %count at most "s0" before 3 */
@@ -397,7 +397,8 @@ static bool read_line(Reader *p) {
   for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++)
     if (ir_accept(&p->r, buffers[i].word)) return read_buffer(p, buffers[i].kind), true;
   if (ir_accept(&p->r, "symbol")) read_symbol(p);
-  else if (ir_accept(&p->r, "equal")) read_equal(p);
+  else if (ir_accept(&p->r, "equal")) read_relation(p, false);
+  else if (ir_accept(&p->r, "least")) read_relation(p, true);
   else if (ir_accept(&p->r, "return")) read_return(p);
   else if (ir_accept(&p->r, "update")) read_update(p);
   else if (ir_accept(&p->r, "read")) read_size(p);

@@ -253,23 +253,23 @@ static void put_all_shapes(Project *p, Text *out) {
   put_shapes(p, out, "output_shapes", outputs, plan->noutputs);
 }
 
-/* What nodes take to be equal; models without that have nothing of it. */
-static void put_equal(Project *p, Text *out) {
+/* Relations of sizes; models without any have nothing of it. */
+static void put_relations(Project *p, Text *out) {
   Text body = text_new(p->arena);
   DimList used = {0};
-  if (!p->equal.len) return;
-  text_puts(out, "static const Equal equal[] = {\n");
-  for (size_t i = 0; i < p->equal.len; i++) {
-    const SizesEqual *e = &p->equal.data[i];
+  if (!p->relations.len) return;
+  text_puts(out, "static const Relation relations[] = {\n");
+  for (size_t i = 0; i < p->relations.len; i++) {
+    const SizeRelation *e = &p->relations.data[i];
     const char *a = project_size(p, e->a), *b = project_size(p, e->b);
     vec_push(p->arena, &used, e->a);
     vec_push(p->arena, &used, e->b);
     text_puts(out, "    {");
     text_quote(out, e->node);
-    text_printf(out, ", \"%s\", \"%s\"},\n", a, b);
+    text_printf(out, ", \"%s\", \"%s\", %s},\n", a, b, e->least ? "true" : "false");
     text_printf(&body, "    case %zu: pair[0] = %s, pair[1] = %s; break;\n", i, a, b);
   }
-  text_puts(out, "};\n\nstatic void equal_pair(int i, const int64_t *size, int64_t *pair) {\n");
+  text_puts(out, "};\n\nstatic void relation_pair(int i, const int64_t *size, int64_t *pair) {\n");
   project_declare_symbols(p, out, "size", used.data, (uint32_t)used.len);
   text_printf(out, "  switch (i) {\n%s    default: break;\n  }\n}\n\n", body.data);
 }
@@ -318,9 +318,11 @@ static void put_plan(Project *p, Text *out) {
   text_printf(out, "    .weights_kept = %" PRId64 ",\n", p->weights_kept);
   text_printf(out, "    .weights_bytes = %" PRId64 ",\n    .weights_sum = 0x%016" PRIx64 ",\n",
               p->weights_bytes, p->weights_sum);
-  if (p->equal.len)
-    text_printf(out, "    .equal = equal,\n    .nequal = %zu,\n    .equal_pair = equal_pair,\n",
-                p->equal.len);
+  if (p->relations.len)
+    text_printf(out,
+                "    .relations = relations,\n    .nrelations = %zu,\n"
+                "    .relation_pair = relation_pair,\n",
+                p->relations.len);
   if (p->nchecks)
     text_printf(out, "    .checks = checks,\n    .nchecks = %u,\n    .check_sizes = check_sizes,\n",
                 p->nchecks);
@@ -345,7 +347,7 @@ int project_write_plan(Project *p) {
   put_symbols(p, &t);
   put_bind(p, &t);
   put_all_shapes(p, &t);
-  put_equal(p, &t);
+  put_relations(p, &t);
   put_checks(p, &t);
   put_bytes(p, &t);
   project_put_steps(p, &t);

@@ -25,9 +25,9 @@ static void each_size(Project *p, Visit *visit, void *context) {
       if (s->args[j].kind == STEP_INT) visit(p, s->args[j].value, context);
     for (int j = 0; j < 3; j++) visit(p, s->grid[j], context);
   }
-  for (size_t i = 0; i < p->equal.len; i++) {
-    visit(p, p->equal.data[i].a, context);
-    visit(p, p->equal.data[i].b, context);
+  for (size_t i = 0; i < p->relations.len; i++) {
+    visit(p, p->relations.data[i].a, context);
+    visit(p, p->relations.data[i].b, context);
   }
 }
 
@@ -97,11 +97,11 @@ static bool is_bound(Project *p, Dim x) {
   return !one_unbound(p, x, &several);
 }
 
-static void find_equal(Project *p) {
+static void find_relations(Project *p) {
   const Graph *g = p->plan->graph;
-  for (size_t i = 0; i < g->equal.len; i++)
-    if (is_bound(p, g->equal.data[i].a) && is_bound(p, g->equal.data[i].b))
-      vec_push(p->arena, &p->equal, g->equal.data[i]);
+  for (size_t i = 0; i < g->relations.len; i++)
+    if (is_bound(p, g->relations.data[i].a) && is_bound(p, g->relations.data[i].b))
+      vec_push(p->arena, &p->relations, g->relations.data[i]);
 }
 
 /* A size that a step counts in data: a built project finds all sizes before it runs. */
@@ -171,7 +171,7 @@ int project_find_symbols(Project *p) {
   bind_round(p, true);
   while (bind_round(p, false)) {
   }
-  find_equal(p);
+  find_relations(p);
   return check_bound(p);
 }
 

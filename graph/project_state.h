@@ -43,10 +43,10 @@ typedef struct {
 
 typedef struct {
   bool used, written;
-  bool kept; /* used by steps that run more than once, or by what the plan returns and updates */
-  int64_t at;        /* of a weight: its place in weights.bin; of a constant: among all of them */
-  int64_t state;     /* of a weight that is written: where its copy is */
-  const char *name;  /* in C */
+  bool kept;  /* used by steps that run more than once, or by what the plan returns and updates */
+  int64_t at; /* of a weight: its place in weights.bin; of a constant: among all of them */
+  int64_t state;    /* of a weight that is written: where its copy is */
+  const char *name; /* in C */
   const Weight *weight;
 } ProjectBuffer;
 
@@ -63,7 +63,7 @@ typedef struct {
 } ProjectChoice;
 
 typedef struct {
-  const char *name; /* "sm_90a" */
+  const char *name;      /* "sm_90a" */
   nereid_image **images; /* by kernel */
   char **cubins;         /* by kernel; NULL: none */
   size_t *cubin_sizes;
@@ -83,11 +83,11 @@ struct Project {
   ProjectChoice *of_step;
   ProjectBuffer *buffers; /* by number in the plan */
   VEC(ProjectSymbol) symbols;
-  VEC(SizesEqual) equal; /* what nodes take to be equal, as far as inputs decide it */
+  VEC(SizeRelation) relations; /* what nodes take to be equal, as far as inputs decide it */
   uint32_t ninputs;
   const PlanBuffer **inputs; /* by number; NULL: not used */
   int64_t weights_bytes, state_bytes, constant_bytes, record_bytes;
-  uint32_t nchecks; /* of indices */
+  uint32_t nchecks;     /* of indices */
   int64_t weights_kept; /* behind it are those that the constant part alone reads */
   uint64_t weights_sum;
   const char *kernel_files; /* "kernels.o kernels_1.o", for the Makefile */

@@ -27,8 +27,15 @@ Sizes *sizes_new(Arena *a, const Plan *p) {
   s->nsymbols = dims_symbols(p->graph->dims);
   s->values = ARENA_ARRAY(a, int64_t, s->nsymbols);
   s->known = ARENA_ARRAY(a, bool, s->nsymbols);
+  s->unread = ARENA_ARRAY(a, bool, s->nsymbols);
   s->from = ARENA_ARRAY(a, SizePlace, s->nsymbols);
   return s;
+}
+
+static bool has_symbol(Dim x, Dim symbol) {
+  bool found = x == symbol;
+  for (uint32_t i = 0; i < x->n && !found; i++) found = has_symbol(x->args[i], symbol);
+  return found;
 }
 
 /* How many symbols of x are not known, at most 2; *which: one of them. */
@@ -230,23 +237,37 @@ static int bind_given(Sizes *s, const nereid_tensor *inputs, uint32_t n) {
   return bind_all(s, inputs, n);
 }
 
-/* What nodes take to be equal, as far as inputs decide it. */
-static int check_equal(const Sizes *s) {
+static int check_relation(const Sizes *s, const SizeRelation *r) {
+  int64_t a, b;
+  char one[128], other[128];
+  dim_text(s, one, sizeof one, r->a);
+  dim_text(s, other, sizeof other, r->b);
+  if (!sizes_eval(s, r->a, &a) || !sizes_eval(s, r->b, &b))
+    return error_set(NEREID_E_USAGE, E_GRAPH_INPUT_UNDEFINED, r->node, one, other,
+                     r->least ? "in order" : "equal");
+  if (r->least ? a >= b : a == b) return 0;
+  return error_set(NEREID_E_USAGE, r->least ? E_GRAPH_INPUT_SMALL : E_GRAPH_INPUT_EQUAL, r->node,
+                   one, other, (long long)a, (long long)b);
+}
+
+static bool has_unread(const Sizes *s, Dim x) {
+  bool found = x->kind == DIM_SYMBOL && x->symbol < s->nsymbols && s->unread[x->symbol];
+  for (uint32_t i = 0; i < x->n && !found; i++) found = has_unread(s, x->args[i]);
+  return found;
+}
+
+static bool is_settled(const Sizes *s, Dim x) { return is_known(s, x) && !has_unread(s, x); }
+
+/* The relations of sizes that are known by now, of a symbol or of all (NULL). */
+static int check_relations(const Sizes *s, Dim of) {
   const Graph *g = s->plan->graph;
-  for (size_t i = 0; i < g->equal.len; i++) {
-    const SizesEqual *e = &g->equal.data[i];
-    int64_t a, b;
-    char one[128], other[128];
-    if (!is_known(s, e->a) || !is_known(s, e->b)) continue;
-    dim_text(s, one, sizeof one, e->a);
-    dim_text(s, other, sizeof other, e->b);
-    if (!sizes_eval(s, e->a, &a) || !sizes_eval(s, e->b, &b))
-      return error_set(NEREID_E_USAGE, E_GRAPH_INPUT_UNDEFINED, e->node, one, other);
-    if (a != b)
-      return error_set(NEREID_E_USAGE, E_GRAPH_INPUT_EQUAL, e->node, one, other, (long long)a,
-                       (long long)b);
+  int code = 0;
+  for (size_t i = 0; i < g->relations.len && !code; i++) {
+    const SizeRelation *r = &g->relations.data[i];
+    if (of && !has_symbol(r->a, of) && !has_symbol(r->b, of)) continue;
+    if (is_settled(s, r->a) && is_settled(s, r->b)) code = check_relation(s, r);
   }
-  return 0;
+  return code;
 }
 
 /* ---- sizes that data decides ---- */
@@ -262,7 +283,8 @@ int sizes_read(Sizes *s, const PlanRead *r, int64_t value) {
     return error_set(NEREID_E_FILE, E_GRAPH_READ, r->symbol->name, (long long)value,
                      (long long)most);
   set_size(s, r, value);
-  return 0;
+  s->unread[r->symbol->symbol] = false;
+  return check_relations(s, r->symbol);
 }
 
 /* As large as they can be, until they are read. */
@@ -275,6 +297,7 @@ static int bind_reads(Sizes *s) {
       return error_set(NEREID_E_USAGE, E_GRAPH_NO_SIZE, r->symbol->name, 0u,
                        dim_text(s, text, sizeof text, r->most));
     set_size(s, r, most);
+    s->unread[r->symbol->symbol] = true;
   }
   return 0;
 }
@@ -287,7 +310,7 @@ int sizes_bind(Sizes *s, const nereid_tensor *inputs, int n) {
       return error_set(NEREID_E_USAGE, E_GRAPH_INPUT_DTYPE, i, s->inputs[i]->name, "unknown",
                        dtype_name(s->inputs[i]->dtype));
   int code = bind_given(s, inputs, s->ninputs);
-  if (!code) code = check_equal(s);
+  if (!code) code = check_relations(s, NULL);
   if (!code) code = bind_reads(s);
   return code ? code : check_shapes(s, inputs, s->ninputs);
 }

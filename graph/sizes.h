@@ -16,9 +16,10 @@ typedef struct {
   const PlanBuffer **inputs; /* by number; NULL where no step and no output needs that one */
   uint32_t ninputs;
   uint32_t nsymbols;
-  int64_t *values;  /* of symbols, by number */
+  int64_t *values; /* of symbols, by number */
   bool *known;
-  SizePlace *from;  /* where a known symbol stands first */
+  bool *unread;    /* data decides it, and it is as large as it can be until it is read */
+  SizePlace *from; /* where a known symbol stands first */
 } Sizes;
 
 Sizes *sizes_new(Arena *a, const Plan *p);

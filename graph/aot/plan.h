@@ -53,10 +53,11 @@ typedef struct {
   int input, axis; /* which decides it */
 } Symbol;
 
-/* What a node takes to be equal, as expressions of symbols. */
+/* What a node takes to be equal, or a to be at least b, as expressions of symbols. */
 typedef struct {
   const char *node, *a, *b;
-} Equal;
+  bool least;
+} Relation;
 
 /* Indices that a kernel checks.  Its record is two numbers, NO_RECORD as long as all were in range.
  * Both begin with the place of the first that was not, and end with 32 bits of it, the lower and
@@ -80,17 +81,17 @@ typedef struct {
   const Buffer *buffers;
   const Symbol *symbols;
   const Update *updates;
-  const Equal *equal;
+  const Relation *relations;
   int (*const *steps)(Run *r);
   const char *const *kernels; /* their names */
-  int nbuffers, nsymbols, nupdates, nequal, nsteps, nkernels;
+  int nbuffers, nsymbols, nupdates, nrelations, nsteps, nkernels;
   int nonce; /* steps before the others, for the first run alone */
   const model_value *inputs, *outputs;
   const unsigned char *const *fixed; /* the one value that an input may have; NULL: any */
-  const int *input_buffers; /* -1: the model does not use it */
+  const int *input_buffers;          /* -1: the model does not use it */
   const int *output_buffers;
-  bool replay;   /* graphs, unless the options say otherwise */
-  int64_t pool;  /* bytes of all temporaries; -1: sizes decide */
+  bool replay;              /* graphs, unless the options say otherwise */
+  int64_t pool;             /* bytes of all temporaries; -1: sizes decide */
   int64_t state, constants; /* bytes of all of that kind */
   int64_t weights_bytes;
   int64_t weights_kept; /* behind it are weights that the first run alone reads */
@@ -100,7 +101,7 @@ typedef struct {
   void (*input_shapes)(const int64_t *size, int64_t (*shape)[MODEL_RANK]);
   void (*output_shapes)(const int64_t *size, int64_t (*shape)[MODEL_RANK]);
   void (*bytes)(const int64_t *size, int64_t *bytes); /* of buffers */
-  void (*equal_pair)(int i, const int64_t *size, int64_t *pair);
+  void (*relation_pair)(int i, const int64_t *size, int64_t *pair);
   const Check *checks;
   int nchecks;
   /* Of check i the least index, the size of the axis, and the indices' shape. */
@@ -164,11 +165,11 @@ void model_weights_close(WeightsFile *w);
 struct model {
   Device *device;
   WeightsFile file;
-  char *weights;  /* on the device; file.data where that is the host */
-  char *first;    /* those of the first run alone; NULL after it */
+  char *weights; /* on the device; file.data where that is the host */
+  char *first;   /* those of the first run alone; NULL after it */
   char *state, *constants;
   int64_t *records; /* of all checks; NULL: there are none */
-  bool settled; /* constants are computed */
+  bool settled;     /* constants are computed */
   char *pool;
   int64_t pool_bytes;
   int64_t temporaries; /* bytes of the pool's begin */

@@ -79,16 +79,17 @@ static int check_inputs(const model_tensor *inputs, const int64_t *size) {
   return code;
 }
 
-static int check_equal(const int64_t *size) {
-  for (int i = 0; i < model_plan.nequal; i++) {
-    const Equal *e = &model_plan.equal[i];
+static int check_relations(const int64_t *size) {
+  for (int i = 0; i < model_plan.nrelations; i++) {
+    const Relation *r = &model_plan.relations[i];
     int64_t pair[2];
-    model_plan.equal_pair(i, size, pair);
-    if (pair[0] != pair[1])
-      return model_fail(MODEL_E_USAGE,
-                        "node %s takes %s and %s to be equal; for these inputs they are %lld and "
-                        "%lld",
-                        e->node, e->a, e->b, (long long)pair[0], (long long)pair[1]);
+    model_plan.relation_pair(i, size, pair);
+    if (r->least ? pair[0] >= pair[1] : pair[0] == pair[1]) continue;
+    return model_fail(
+        MODEL_E_USAGE,
+        r->least ? "node %s takes %s to be at least %s; for these inputs it is %lld, below %lld"
+                 : "node %s takes %s and %s to be equal; for these inputs they are %lld and %lld",
+        r->node, r->a, r->b, (long long)pair[0], (long long)pair[1]);
   }
   return 0;
 }
@@ -137,7 +138,7 @@ int model_prepare(model *m, const model_tensor *inputs) {
   for (int i = 0; i < MODEL_INPUTS && !code; i++) code = check_kind(&inputs[i], i);
   if (!code) code = bind_symbols(m, inputs, size);
   if (!code) code = check_inputs(inputs, size);
-  if (!code) code = check_equal(size);
+  if (!code) code = check_relations(size);
   if (code || m->prepared) return code;
   if (model_plan.nsymbols) memcpy(m->size, size, (size_t)model_plan.nsymbols * sizeof *size);
   model_plan.bytes(m->size, m->bytes);

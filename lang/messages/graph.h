@@ -176,7 +176,7 @@
 #define E_GRAPH_ROUNDING "rounding_mode is 'floor' or 'trunc', not '%s'"
 #define E_GRAPH_STRIDES "%u strides for %u sizes"
 #define E_GRAPH_OUTSIDE "element %s is not surely one of %s"
-#define E_GRAPH_NARROW "%lld elements from %lld on are not in axis %u of %s"
+#define E_GRAPH_NARROW "%s elements from %lld on are not in axis %u of %s"
 #define E_GRAPH_CLAMP "one of min and max must be given"
 #define E_GRAPH_RESHAPE "%s does not have the elements of %s"
 #define E_GRAPH_HOLES "more than one size is -1: %s"
@@ -198,7 +198,7 @@
 #define E_GRAPH_PAD "%u sizes of padding do not fit %s"
 #define E_GRAPH_REFLECT "a padding of %s is not below the size %s that it reflects"
 #define E_GRAPH_NOTHING "no elements to choose from along axis %u of %s"
-#define E_GRAPH_TOPK "k = %lld is more than %s has along axis %u"
+#define E_GRAPH_TOPK "k = %s is more than %s has along axis %u"
 #define E_GRAPH_WEIGHT "%s is %s, but %s is normalized"
 #define E_GRAPH_EINSUM "the equation '%s' does not fit the tensors"
 #define E_GRAPH_HEADS "the heads of %s are no multiple of those of %s"
@@ -257,8 +257,10 @@
 #define E_GRAPH_INPUT_SIZE "%s is %lld, but %s is %lld as %s has it"
 #define E_GRAPH_INPUT_EQUAL \
   "node %s takes %s and %s to be equal; for these inputs they are %lld and %lld"
+#define E_GRAPH_INPUT_SMALL \
+  "node %s takes %s to be at least %s; for these inputs it is %lld, below %lld"
 #define E_GRAPH_INPUT_UNDEFINED \
-  "node %s takes %s and %s to be equal; for these inputs one of them has no value"
+  "node %s takes %s and %s to be %s; for these inputs one of them has no value"
 #define E_GRAPH_INPUT_DERIVED "%s is %lld, but %s is %lld"
 #define E_GRAPH_INPUT_RANGE "%s is %lld, but %s is from %lld to %lld"
 #define E_GRAPH_INPUT_LEAST "%s is %lld, but %s is at least %lld"
