@@ -120,18 +120,26 @@ static const ValueType *index_of_rank(Infer *in, const ValueType *x) {
   return index;
 }
 
+/* An index without elements goes along with anything: are there some, if the axis has some? */
+static bool has_some_beside(Infer *in, const ValueType *index, uint32_t axis) {
+  bool some = true;
+  for (uint32_t i = 0; i < index->rank && some; i++)
+    some = i == axis || dim_range(in->g->dims, index->shape[i]).lo > 0;
+  return some;
+}
+
 /* The sizes of an index are no larger than those of what it goes along with, but for `axis`. */
 static void check_inside(Infer *in, const ValueType *index, const ValueType *x, uint32_t axis) {
   need_rank_of(in, x, index);
   for (uint32_t i = 0; i < x->rank && i < index->rank; i++)
-    if (i != axis && !infer_at_least(in, x->shape[i], index->shape[i]))
+    if (i != axis && has_some_beside(in, index, i) && !infer_at_least(in, x->shape[i], index->shape[i]))
       infer_fail(in, E_GRAPH_FITS, infer_type_text(in, index), infer_type_text(in, x));
 }
 
 void infer_gather(Infer *in) {
   uint32_t axis;
   const ValueType *x = along(in, &axis), *index = index_of_rank(in, x);
-  if (dim_range(in->g->dims, value_numel(in->g, index)).lo > 0) check_inside(in, index, x, axis);
+  check_inside(in, index, x, axis);
   infer_set_like(in, x->dtype, index);
 }
 void infer_scatter(Infer *in) {
