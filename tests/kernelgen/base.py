@@ -45,8 +45,8 @@ class Base:
             return v
         if v.q and v.mag / v.q > 2 ** DIGITS[v.dtype]:
             v.q = 0
-        if not v.q and v.err:
-            v.err += v.mag * 2.0 ** -DIGITS[v.dtype]
+        if not v.q and v.err:  # either of two results is rounded, by half a unit in the last place
+            v.err += v.mag * 2.0 ** (1 - DIGITS[v.dtype])
         if not v.mag < TOP[v.dtype]:
             v.mag = INF
         if v.err > v.mag * MOST_ERROR.get(v.dtype, 2.0 ** -13):
