@@ -194,7 +194,8 @@
 #define E_SEMA_HINT "%s: %u values for %s, expected %u"
 #define E_SEMA_HINT_VALUE "%s must be positive, not %lld"
 #define E_SEMA_CHOICE_EFFECT \
-  "`%s` here would take place for all elements: map_elementwise computes both sides of an `if`"
+  "`%s` in an `if` of map_elementwise is not supported yet: both sides are computed for all " \
+  "elements"
 #define H_SEMA_CHOICE_EFFECT "move it out of the `if`: a store with a mask does the same"
 #define E_SEMA_FSTRING \
   "an f-string is made at compile time, and this %s has its value at run time"
