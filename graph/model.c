@@ -302,14 +302,58 @@ static int passes_body(void *arg) {
 
 static const Graph *graph_of(const Model *m) { return m->graph ? m->graph : m->plan->graph; }
 
-/* "s0 (1..16), s1 (2..)" */
+/* ---- open sizes ---- */
+
+/* An input of the caller's: a node of the graph, or a buffer of the plan. */
+typedef struct {
+  const char *name;
+  Dim value; /* of a number; NULL: a tensor */
+  uint32_t rank;
+  const Dim *shape;
+} OpenInput;
+
+typedef VEC(OpenInput) OpenInputs;
+
+static OpenInputs inputs_of(Model *m) {
+  OpenInputs all = {0};
+  for (const Node *n = m->graph ? m->graph->first : NULL; n; n = n->next) {
+    if (n->kind != NODE_INPUT || n->input.kind != INPUT_USER) continue;
+    bool tensor = n->type.kind == VALUE_TENSOR, number = n->type.kind == VALUE_INT;
+    OpenInput x = {n->name, number ? n->type.value : NULL, tensor ? n->type.rank : 0,
+                   n->type.shape};
+    vec_push(m->arena, &all, x);
+  }
+  for (uint32_t i = 0; !m->graph && i < m->plan->nbuffers; i++) {
+    const PlanBuffer *b = &m->plan->buffers[i];
+    OpenInput x = {b->name, b->value, b->rank, b->shape};
+    if (b->kind == BUFFER_INPUT) vec_push(m->arena, &all, x);
+  }
+  return all;
+}
+
+/* "x[0]", or of a number "n": which input the symbol is a size of; NULL: none. */
+static const char *place_of(Model *m, const OpenInputs *inputs, Dim symbol) {
+  for (size_t i = 0; i < inputs->len; i++) {
+    const OpenInput *x = &inputs->data[i];
+    if (x->value == symbol) return x->name;
+    for (uint32_t axis = 0; axis < x->rank; axis++)
+      if (x->shape[axis] == symbol) return arena_printf(m->arena, "%s[%u]", x->name, axis);
+  }
+  return NULL;
+}
+
+/* "s0 or x[0] (1..16), s1 or n (2..)" */
 static const char *open_sizes(Model *m, const Dims *d) {
   Text t = text_new(m->arena);
+  OpenInputs inputs = inputs_of(m);
   for (uint32_t i = 0; i < dims_symbols(d); i++) {
     Dim s = dims_symbol_at(d, i);
     DimRange r = dim_range(d, s);
     if (dim_is_index(s)) continue;
-    text_printf(&t, "%s%s (%lld..", t.len ? ", " : "", s->name, (long long)r.lo);
+    const char *place = place_of(m, &inputs, s);
+    bool named = place && strcmp(place, s->name) != 0;
+    text_printf(&t, "%s%s%s%s (%lld..", t.len ? ", " : "", s->name, named ? " or " : "",
+                named ? place : "", (long long)r.lo);
     if (r.hi != INT64_MAX) text_printf(&t, "%lld", (long long)r.hi);
     text_puts(&t, ")");
   }
@@ -324,6 +368,22 @@ static Dim find_symbol(const Dims *d, const char *name) {
   return NULL;
 }
 
+/* The size that "x[0]" or the name of a number stands for; NULL: no input has it. */
+static Dim find_place(Model *m, const char *place) {
+  OpenInputs inputs = inputs_of(m);
+  size_t len = strcspn(place, "[");
+  char *end = NULL;
+  unsigned long axis = place[len] ? strtoul(place + len + 1, &end, 10) : 0;
+  bool whole = !place[len], indexed = end && end > place + len + 1 && !strcmp(end, "]");
+  for (size_t i = 0; i < inputs.len; i++) {
+    const OpenInput *x = &inputs.data[i];
+    if (strncmp(x->name, place, len) != 0 || x->name[len]) continue;
+    if (whole) return x->value;
+    return indexed && axis < x->rank ? x->shape[axis] : NULL;
+  }
+  return NULL;
+}
+
 static int limit_body(void *arg) {
   const Task *t = arg;
   const nereid_graph_range *r = t->range;
@@ -331,7 +391,13 @@ static int limit_body(void *arg) {
   const char *sizes = open_sizes(t->m, d);
   if (!sizes) return error_set(NEREID_E_USAGE, E_GRAPH_RANGE_FIXED, r->symbol);
   Dim symbol = find_symbol(d, r->symbol);
+  if (!symbol) symbol = find_place(t->m, r->symbol);
   if (!symbol) return error_set(NEREID_E_USAGE, E_GRAPH_RANGE_SYMBOL, r->symbol, sizes);
+  if (symbol->kind != DIM_SYMBOL) {
+    Text text = text_new(t->m->arena);
+    dim_print(&text, symbol);
+    return error_set(NEREID_E_USAGE, E_GRAPH_RANGE_DERIVED, r->symbol, text.data, sizes);
+  }
   DimRange whole = dim_range(d, symbol);
   if (r->lo > r->hi || r->lo < whole.lo || r->hi > whole.hi)
     return error_set(NEREID_E_USAGE, E_GRAPH_RANGE, r->symbol, (long long)r->lo, (long long)r->hi,

@@ -64,7 +64,8 @@ NEREID_API void nereid_graph_free(nereid_graph *g);
 
 /* A narrower range of a size that the model leaves open; both ends belong to it. */
 typedef struct {
-  const char *symbol; /* "s0": as in the types of inputs */
+  const char *symbol; /* "s0": as in the types of inputs; "x[0]": axis 0 of input x; "n": an input
+                         that is a number */
   int64_t lo, hi;
 } nereid_graph_range;
 

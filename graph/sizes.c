@@ -94,6 +94,18 @@ static int64_t given_at(const PlanBuffer *b, const nereid_tensor *t, uint32_t ax
   return number;
 }
 
+/* A size in a message.  Exporters call symbols as they like, so those that are an axis of an input
+ * are named by it, "x[0] (s77)". */
+static const char *size_text(const Sizes *s, char *out, size_t size, Dim x) {
+  bool bound = x->kind == DIM_SYMBOL && is_known(s, x) && s->ninputs;
+  SizePlace at = bound ? s->from[x->symbol] : (SizePlace){0};
+  const PlanBuffer *b = bound ? s->inputs[at.input] : NULL;
+  if (!b || at.axis >= axes_of(b) || size_at(b, at.axis) != x) return dim_text(s, out, size, x);
+  if (b->value) snprintf(out, size, "%s (%s)", b->name, x->name);
+  else snprintf(out, size, "%s[%u] (%s)", b->name, at.axis, x->name);
+  return out;
+}
+
 enum { PLACE_MAX = 192 };
 
 /* "input 0 (x): axis 1", or for a number "input 0 (n)". */
@@ -195,15 +207,24 @@ static int check_kind(const PlanBuffer *b, uint32_t i, const nereid_tensor *t) {
   return 0;
 }
 
+static Dim first_symbol(Dim x) {
+  Dim found = x->kind == DIM_SYMBOL ? x : NULL;
+  for (uint32_t i = 0; i < x->n && !found; i++) found = first_symbol(x->args[i]);
+  return found;
+}
+
 static int wrong_size(const Sizes *s, SizePlace at, Dim x, int64_t got, int64_t want) {
   char text[128], place[PLACE_MAX], from[PLACE_MAX];
   place_text(s, place, at);
   if (dim_is_int(x))
     return error_set(NEREID_E_USAGE, E_GRAPH_INPUT_FIXED, place, (long long)got, (long long)want);
   dim_text(s, text, sizeof text, x);
-  if (x->kind != DIM_SYMBOL)
+  if (x->kind != DIM_SYMBOL) {
+    Dim of = first_symbol(x);
     return error_set(NEREID_E_USAGE, E_GRAPH_INPUT_DERIVED, place, (long long)got, text,
-                     (long long)want);
+                     (long long)want, of->name, (long long)s->values[of->symbol],
+                     source_text(s, from, s->from[of->symbol]));
+  }
   return error_set(NEREID_E_USAGE, E_GRAPH_INPUT_SIZE, place, (long long)got, text, (long long)want,
                    source_text(s, from, s->from[x->symbol]));
 }
@@ -240,8 +261,8 @@ static int bind_given(Sizes *s, const nereid_tensor *inputs, uint32_t n) {
 static int check_relation(const Sizes *s, const SizeRelation *r) {
   int64_t a, b;
   char one[128], other[128];
-  dim_text(s, one, sizeof one, r->a);
-  dim_text(s, other, sizeof other, r->b);
+  size_text(s, one, sizeof one, r->a);
+  size_text(s, other, sizeof other, r->b);
   if (!sizes_eval(s, r->a, &a) || !sizes_eval(s, r->b, &b))
     return error_set(NEREID_E_USAGE, E_GRAPH_INPUT_UNDEFINED, r->node, one, other,
                      r->least ? "in order" : "equal");

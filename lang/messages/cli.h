@@ -52,7 +52,7 @@
 #define E_CLI_SUBSTITUTE "%s: `%s` has no `%c` that ends it"
 #define E_CLI_NO_MODEL "name a model file"
 #define E_CLI_INPUT_NUMBER "%s: the model has no such input that is a number, or it is given twice"
-#define E_CLI_RANGE "--range is written SYMBOL=LO..HI, as in s0=1..64, not `%s`"
+#define E_CLI_RANGE "--range is written SIZE=LO..HI, as in s0=1..64 or x[0]=1..64, not `%s`"
 #define E_CLI_NEEDS "%s is for %s only"
 #define E_CLI_GRAPH_EMIT \
   "unknown stage `%s`%s; stages are graph, kernels, plan, dot, fused, explain"

@@ -261,14 +261,14 @@
   "node %s takes %s to be at least %s; for these inputs it is %lld, below %lld"
 #define E_GRAPH_INPUT_UNDEFINED \
   "node %s takes %s and %s to be %s; for these inputs one of them has no value"
-#define E_GRAPH_INPUT_DERIVED "%s is %lld, but %s is %lld"
+#define E_GRAPH_INPUT_DERIVED "%s is %lld, but %s is %lld, where %s is %lld as %s has it"
 #define E_GRAPH_INPUT_RANGE "%s is %lld, but %s is from %lld to %lld"
 #define E_GRAPH_INPUT_LEAST "%s is %lld, but %s is at least %lld"
 #define E_GRAPH_NO_SIZE "%s: axis %u is %s, which has no value for inputs of these shapes"
 #define E_GRAPH_STEP_VALUE "kernel %s: %s has no value for inputs of these shapes"
 #define E_GRAPH_STEP_LARGE \
   "kernel %s: %s has %lld elements, 2^31 or more, and its sizes may be smaller: " \
-  "give them a range (--range SYMBOL=LO..HI) in which it always has as many"
+  "give them a range (--range SIZE=LO..HI) in which it always has as many"
 #define E_GRAPH_UPDATE_SIZE \
   "%s has %lld bytes, and %s, which it is updated from, %lld for inputs of these shapes"
 #define E_GRAPH_STEP_GRID "kernel %s: the grid's axis %d is %lld for inputs of these shapes"
@@ -346,6 +346,8 @@
 #define E_GRAPH_RANGE_FIXED \
   "the range of %s: all sizes are fixed in the model's file; export it again with dynamic sizes"
 #define E_GRAPH_RANGE_SYMBOL "the range of %s: the model has no such size; those it has open are %s"
+#define E_GRAPH_RANGE_DERIVED \
+  "the range of %s, which is %s: give that of a size that is open, %s"
 #define E_GRAPH_RANGE \
   "the range of %s: %lld..%lld is no part of what the file allows, %s; export the model again"
 #define E_GRAPH_RETYPE_BITS \
