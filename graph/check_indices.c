@@ -50,6 +50,20 @@ static Dim plane(Build *b) {
   return infer_product(&b->in, t->shape + t->rank - axes, axes);
 }
 
+/* Places between elements, where parts begin or end: there is one more of these. */
+static Dim between(Build *b, Dim size) { return dim_add(b->in.g->dims, size, build_const(b, 1)); }
+
+static Dim bag_offsets(Build *b) {
+  return between(b, axis_size(b, infer_tensor(&b->in, "indices"), 0));
+}
+
+/* Groups are of the rows of one matrix, of the columns of the other, or of the summed axis. */
+static Dim group_ends(Build *b) {
+  const ValueType *x = first(b), *y = infer_tensor(&b->in, b->in.schema->params[1].name);
+  if (x->rank == 3) return between(b, y->shape[y->rank - 1]);
+  return between(b, x->shape[y->rank == 3 ? 0 : 1]);
+}
+
 /* ---- which ops take indices ---- */
 
 typedef struct {
@@ -59,10 +73,13 @@ typedef struct {
 } Row;
 
 static const Row takers[] = {
+    {"aten._grouped_mm.default", "offs", group_ends, false},
     {"aten.cross_entropy_loss.default", "target", classes, false},
     {"aten.embedding.default", "indices", rows, false},
     {"aten.embedding_bag.default", "indices", rows, false},
+    {"aten.embedding_bag.default", "offsets", bag_offsets, false},
     {"aten.embedding_bag.padding_idx", "indices", rows, false},
+    {"aten.embedding_bag.padding_idx", "offsets", bag_offsets, false},
     {"aten.gather.default", "index", along_dim, false},
     {"aten.index_add.default", "index", along_dim, false},
     {"aten.index_copy.default", "index", along_dim, false},
@@ -84,13 +101,16 @@ static const Row takers[] = {
     {"aten.searchsorted.Scalar", "sorter", last_axis, false},
     {"aten.searchsorted.Tensor", "sorter", last_axis, false},
     {"aten.take_along_dim.default", "indices", all_elements, false},
+    {"transformers.grouped_mm_fallback.default", "offs", group_ends, false},
 };
 
-static const Row *taker(const Node *n) {
-  for (size_t i = 0; i < sizeof takers / sizeof *takers; i++)
-    if (!strcmp(takers[i].target, n->op->target)) return &takers[i];
-  return NULL;
-}
+/* Those whose parameter "indices" is a list, an index for each axis. */
+static const char *const list_takers[] = {
+    "aten._unsafe_index.Tensor",
+    "aten._unsafe_index_put.default",
+    "aten.index.Tensor",
+    "aten.index_put.default",
+};
 
 /* ---- checks ---- */
 
@@ -197,13 +217,21 @@ static void check_list(Checker *c, Build *b) {
   }
 }
 
+/* The first bag begins with the first index. */
+static void check_first_bag(Checker *c, Build *b) {
+  Node *offsets = build_input(b, "offsets");
+  Dim zero = build_const(b, 0), one = build_const(b, 1);
+  add_check(c, b, build_slice(b, offsets, 0, zero, one, 1), one, false, arg_none());
+}
+
 static bool visit(Checker *c, Node *n) {
   Build b = build_at(c->g, n);
   if (setjmp(b.in.failed)) return false;
-  const Row *row = taker(n);
-  if (row) check_row(c, &b, row);
-  else if (is_call(n, "aten.index.Tensor") || is_call(n, "aten.index_put.default"))
-    check_list(c, &b);
+  for (size_t i = 0; i < sizeof takers / sizeof *takers; i++)
+    if (is_call(n, takers[i].target)) check_row(c, &b, &takers[i]);
+  for (size_t i = 0; i < sizeof list_takers / sizeof *list_takers; i++)
+    if (is_call(n, list_takers[i])) check_list(c, &b);
+  if (!strncmp(n->op->target, "aten.embedding_bag.", 19)) check_first_bag(c, &b);
   return true;
 }
 

@@ -132,7 +132,8 @@ static bool has_some_beside(Infer *in, const ValueType *index, uint32_t axis) {
 static void check_inside(Infer *in, const ValueType *index, const ValueType *x, uint32_t axis) {
   need_rank_of(in, x, index);
   for (uint32_t i = 0; i < x->rank && i < index->rank; i++)
-    if (i != axis && has_some_beside(in, index, i) && !infer_at_least(in, x->shape[i], index->shape[i]))
+    if (i != axis && has_some_beside(in, index, i) &&
+        !infer_at_least(in, x->shape[i], index->shape[i]))
       infer_fail(in, E_GRAPH_FITS, infer_type_text(in, index), infer_type_text(in, x));
 }
 

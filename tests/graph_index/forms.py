@@ -32,6 +32,7 @@ FORMS = [
     ("embedding_i32", "embedding.default(x, i)", index(7, dtype=np.int32), 5),
     ("embedding_padding", "embedding.default(x, i, 2)", index(4), 5),
     ("embedding_bag", "embedding_bag.default(x, i, offsets)[0]", index(6), 5),
+    ("bag_offsets", "embedding_bag.default(x, ids, i)[0]", np.array([0, 2, 2]), 7),
     ("gather_0", "gather.default(x, 0, i)", index(3, 6), 5),
     ("gather_1", "gather.default(x, 1, i)", index(5, 2, size=6), 6),
     ("gather_last", "gather.default(x, -1, i)", index(5, 2, size=6), 6),
@@ -45,6 +46,8 @@ FORMS = [
     ("index_put_add", "index_put.default(x, [i], rows, True)", index(3), 5),
     ("index_put_column", "index_put.default(x, [None, i], columns)", np.array([5, 0, 2]), 6),
     ("index_put_pair", "index_put.default(x, [i, pair], three)", np.array([3, 0, 2]), 5),
+    ("unsafe_index", "_unsafe_index.Tensor(x, [i])", index(4), 5),
+    ("unsafe_put", "_unsafe_index_put.default(x, [i], rows)", np.array([3, 0, 2]), 5),
     ("index_add", "index_add.default(x, 0, i, rows)", index(3), 5),
     ("index_copy", "index_copy.default(x, 0, i, rows)", np.array([3, 0, 2]), 5),
     ("index_copy_many", "index_copy.default(big, 0, i, many)", rng.permutation(20)[:12], 20),
@@ -71,6 +74,7 @@ FORMS = [
     ("cache_put", "index_put.default(cache, [None, i], row)", np.array([4]), 7),
     ("computed", "m_computed = add.Tensor(i, 1); index_select.default(x, 0, m_computed)", index(3, size=4), 5),
 ]
+ARRAYS["ids"] = index(6)
 ARRAYS["pair"] = index(3, size=6)
 ARRAYS["big"] = rng.normal(size=(20, 6)).astype(np.float32)
 # The index that is varied is moved by so much before it is used.
