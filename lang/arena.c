@@ -7,7 +7,7 @@
 
 #include "lang/diag.h"
 
-enum { ALIGN = 16 };
+enum { ALIGN = 16, ALLOCATION_STEPS = 4 };
 
 /* `make stress`: chunks so small that sanitizers see the edges of most objects. */
 #ifdef ARENA_STRESS
@@ -37,14 +37,19 @@ struct Arena {
   Chunk *chunks;
   char *at;
   size_t left, size;
-  size_t total, most; /* of a root: with its children, and the limit, 0 for none */
-  bool exceeded;
+  Arena *root;
+  ArenaUse use, most; /* of a root: with its children, and the limits */
+  ArenaExcess excess;
   jmp_buf *oom;
   Arena *parent, *children;
   Arena *sibling, *before; /* among the children of the parent */
 };
 
-Arena *arena_new(void) { return calloc(1, sizeof(Arena)); }
+Arena *arena_new(void) {
+  Arena *a = calloc(1, sizeof(Arena));
+  if (a) a->root = a;
+  return a;
+}
 
 _Noreturn void arena_out_of_memory(const Arena *a) {
   while (!a->oom && a->parent) a = a->parent;
@@ -56,31 +61,41 @@ Arena *arena_child(Arena *parent) {
   Arena *a = arena_new();
   if (!a) arena_out_of_memory(parent);
   a->parent = parent;
+  a->root = parent->root;
   a->sibling = parent->children;
   if (a->sibling) a->sibling->before = a;
   parent->children = a;
   return a;
 }
 
-static Arena *root_of(Arena *a) {
-  while (a->parent) a = a->parent;
-  return a;
+/* ---- limits ---- */
+
+void arena_limit(Arena *a, ArenaUse most) {
+  a->root->most = most;
+  a->root->excess = ARENA_WITHIN;
 }
 
-void arena_limit(Arena *a, size_t most) { root_of(a)->most = most; }
+ArenaExcess arena_excess(const Arena *a) { return a->root->excess; }
 
-bool arena_exceeded(const Arena *a) { return root_of((Arena *)a)->exceeded; }
+ArenaUse arena_use(const Arena *a) { return a->root->use; }
 
-size_t arena_most(const Arena *a) { return root_of((Arena *)a)->most; }
+/* A limit that is passed stays so. */
+static _Noreturn void exceed(const Arena *a, ArenaExcess excess) {
+  a->root->excess = excess;
+  arena_out_of_memory(a);
+}
 
-/* Counts what an arena is about to take; a limit that is passed stays so. */
+/* Counts bytes that an arena is about to take. */
 static void count(Arena *a, size_t size) {
-  Arena *root = root_of(a);
-  if (root->most && (size > root->most || root->total > root->most - size)) {
-    root->exceeded = true;
-    arena_out_of_memory(a);
-  }
-  root->total += size;
+  size_t most = a->root->most.bytes;
+  if (most && (size > most || a->root->use.bytes > most - size)) exceed(a, ARENA_BYTES);
+  a->root->use.bytes += size;
+}
+
+void arena_work(Arena *a, uint64_t steps) {
+  Arena *root = a->root;
+  root->use.steps += steps;
+  if (root->most.steps && root->use.steps > root->most.steps) exceed(a, ARENA_STEPS);
 }
 
 static void unlink_from_parent(Arena *a) {
@@ -92,7 +107,7 @@ static void unlink_from_parent(Arena *a) {
 void arena_free(Arena *a) {
   if (!a) return;
   while (a->children) arena_free(a->children);
-  root_of(a)->total -= a->size;
+  a->root->use.bytes -= a->size;
   unlink_from_parent(a);
   for (Chunk *c = a->chunks, *next; c; c = next) {
     next = c->next;
@@ -132,6 +147,7 @@ static void add_chunk(Arena *a, size_t need) {
   size_t head = (sizeof(Chunk) + ALIGN - 1) & ~(size_t)(ALIGN - 1);
   size_t size = chunk_size(a, need);
   if (size > SIZE_MAX - head) arena_out_of_memory(a);
+  arena_work(a, 0);
   count(a, size);
   Chunk *c = malloc(head + size);
   if (!c) arena_out_of_memory(a);
@@ -147,6 +163,7 @@ static void add_chunk(Arena *a, size_t need) {
 /* Memory that is not zeroed. */
 static char *take(Arena *a, size_t size) {
   if (size > SIZE_MAX - ALIGN - GAP) arena_out_of_memory(a);
+  a->root->use.steps += ALLOCATION_STEPS;
   size_t room = ((size + ALIGN - 1) & ~(size_t)(ALIGN - 1)) + GAP;
   if (room > a->left || !a->at) add_chunk(a, room);
   char *p = a->at;

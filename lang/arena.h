@@ -16,6 +16,7 @@
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 typedef struct Arena Arena;
 
@@ -27,11 +28,20 @@ void arena_free(Arena *a);
 /* The bytes that it has of the system, without those of its children. */
 size_t arena_size(const Arena *a);
 
-/* The most bytes that it and its children may have of the system, 0 for any number: past that they
- * are out of memory, and arena_exceeded says why. */
-void arena_limit(Arena *a, size_t most);
-bool arena_exceeded(const Arena *a);
-size_t arena_most(const Arena *a);
+/* Resource limits of an arena with its children: bytes of the system, and steps of work, 0 for any
+ * number.  Past one of them the arenas are out of memory, and arena_excess tells which.  Steps are
+ * counted instead of time, so that a compilation has one outcome on every machine. */
+typedef struct {
+  size_t bytes;
+  uint64_t steps;
+} ArenaUse;
+typedef enum { ARENA_WITHIN, ARENA_BYTES, ARENA_STEPS } ArenaExcess;
+void arena_limit(Arena *a, ArenaUse most);
+ArenaExcess arena_excess(const Arena *a);
+ArenaUse arena_use(const Arena *a); /* so far */
+/* Counts steps of work, of 5 to 50 ns each.  Allocations are counted by the arena; passes count
+ * statements that they visit and pairs that they compare, where these may be more than linear. */
+void arena_work(Arena *a, uint64_t steps);
 
 /* Where to jump (longjmp with 1) when an allocation fails.  Returns the place set before. */
 jmp_buf *arena_on_oom(Arena *a, jmp_buf *place);

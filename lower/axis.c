@@ -10,6 +10,7 @@ enum { ROUNDS_BEFORE_WIDENING = 2 };
 
 typedef struct {
   AxisInfo *info;
+  Arena *arena;
   bool *entered; /* by a parameter of a loop: the loop was evaluated before */
 } Axis;
 
@@ -95,6 +96,7 @@ static void pass_on(Axis *s, const TileOp *op) {
 }
 
 static void visit(Axis *s, const TileOp *op) {
+  arena_work(s->arena, 1);
   if (op->code == TILE_FOR || op->code == TILE_WHILE) {
     loop(s, op);
     return;
@@ -125,7 +127,7 @@ static void block(Axis *s, const TileBlock *b) {
 }
 
 AxisInfo *axis_analyze(const TileFunc *f, Arena *a) {
-  Axis s = {ARENA_ARRAY(a, AxisInfo, f->nvalues), ARENA_ARRAY(a, bool, f->nvalues)};
+  Axis s = {ARENA_ARRAY(a, AxisInfo, f->nvalues), a, ARENA_ARRAY(a, bool, f->nvalues)};
   for (uint32_t i = 0; i < f->nparams; i++) {
     const TileValue *v = f->params[i].value;
     AxisInfo x = axis_unknown(v);

@@ -212,8 +212,10 @@ static bool conflicts_with_crowd(Build *s, const Pending *now) {
 }
 
 static bool conflicts_with_pending(Build *s, const Pending *now) {
-  for (size_t i = s->pending_from; i < s->pending.len; i++)
+  for (size_t i = s->pending_from; i < s->pending.len; i++) {
+    arena_work(s->scratch, 4);
     if (conflict(s, &s->pending.data[i], now, false)) return true;
+  }
   return conflicts_with_crowd(s, now);
 }
 

@@ -10,7 +10,6 @@ typedef struct {
   uint32_t *uses;
   uint32_t *local; /* by var id: number of the unroll that has defined it, in hoistable() */
   uint32_t unrolls;
-  bool changed;
 } Clean;
 
 static bool loop(const NestStmt *st) {
@@ -70,6 +69,7 @@ static void hoist_from(Clean *s, NestStmt *owner) {
   for (uint32_t r = 0; r < owner->nregions; r++)
     for (NestStmt *st = owner->regions[r]->first, *next; st; st = next) {
       next = st->next;
+      arena_work(s->scratch, 1);
       if (!hoistable(s, st, owner->index)) continue;
       NestBlock one = {.first = st};
       NestStmt *rest = st->next;
@@ -77,9 +77,10 @@ static void hoist_from(Clean *s, NestStmt *owner) {
       count_defs(s->inside, &one, (uint32_t)-1);
       st->next = rest;
       nest_move_before(st, owner);
-      s->changed = true;
     }
 }
+
+enum { WORDS_A_STEP = 64 }; /* that are cleared */
 
 /* Innermost loops first, so that what leaves one can leave the next. */
 static void licm_block(Clean *s, NestBlock *b) {
@@ -87,6 +88,7 @@ static void licm_block(Clean *s, NestBlock *b) {
     for (uint32_t r = 0; r < st->nregions; r++) licm_block(s, st->regions[r]);
     if (!loop(st)) continue;
     memset(s->inside, 0, sizeof *s->inside * s->u->nest->nvars);
+    arena_work(s->scratch, s->u->nest->nvars / WORDS_A_STEP);
     for (uint32_t r = 0; r < st->nregions; r++) count_defs(s->inside, st->regions[r], 1);
     for (uint32_t i = 0; i < st->ndsts; i++) s->inside[st->dsts[i].var->id]++;
     hoist_from(s, st);
@@ -249,6 +251,7 @@ static void rename_stmt(Equal *e, NestStmt *st) {
 static bool join(Equal *e, NestStmt *st, uint32_t h) {
   for (Seen *s = e->table[h]; s; s = s->next) {
     Pairs p = {.indices = 0};
+    arena_work(e->c->scratch, 1);
     if (!equal_stmt(&p, s->st, st)) continue;
     if (st->code != NEST_UNROLL) e->same[st->dsts[0].var->id] = s->st->dsts[0].var;
     for (int i = 0; i < p.vars; i++) e->same[p.vb[i]->id] = p.va[i];
@@ -296,22 +299,45 @@ static bool removable(const NestStmt *st) {
   }
 }
 
-static void mark(Clean *s, const Ref *r) {
-  if (r->kind != REF_VAR || s->uses[r->var->id]) return;
-  s->uses[r->var->id] = 1;
-  s->changed = true;
+typedef struct {
+  Clean *c;
+  Seen **makers;          /* by var id: removable statements that compute it */
+  VEC(uint32_t) worklist; /* used variables whose makers were not looked at */
+} Marking;
+
+static void mark_ref(Marking *m, const Ref *r) {
+  if (r->kind != REF_VAR || m->c->uses[r->var->id]) return;
+  m->c->uses[r->var->id] = 1;
+  vec_push(m->c->scratch, &m->worklist, r->var->id);
+}
+
+static void mark_operands(Marking *m, const NestStmt *st) {
+  for (uint32_t i = 0; i < st->nsrcs; i++) mark_ref(m, &st->srcs[i]);
+  for (uint32_t i = 0; i < st->nmems; i++) mark_ref(m, &st->mems[i].base);
+  mark_ref(m, &st->guard);
+}
+
+static void mark_roots(Marking *m, const NestBlock *b) {
+  for (NestStmt *st = b->first; st; st = st->next) {
+    for (uint32_t r = 0; r < st->nregions; r++) mark_roots(m, st->regions[r]);
+    if (!removable(st)) {
+      mark_operands(m, st);
+      continue;
+    }
+    Seen *maker = ARENA_NEW(m->c->scratch, Seen), **of = &m->makers[st->dsts[0].var->id];
+    *maker = (Seen){*of, st};
+    *of = maker;
+  }
 }
 
 /* A variable is used if a statement that stays reads it; a statement stays if it does more than
  * compute, or computes a used variable.  So a value that only its own update reads goes. */
-static void mark_block(Clean *s, const NestBlock *b) {
-  for (const NestStmt *st = b->last; st; st = st->prev) {
-    for (uint32_t r = st->nregions; r-- > 0;) mark_block(s, st->regions[r]);
-    if (removable(st) && !s->uses[st->dsts[0].var->id]) continue;
-    for (uint32_t i = 0; i < st->nsrcs; i++) mark(s, &st->srcs[i]);
-    for (uint32_t i = 0; i < st->nmems; i++) mark(s, &st->mems[i].base);
-    mark(s, &st->guard);
-  }
+static void mark(Clean *s) {
+  Marking m = {.c = s, .makers = ARENA_ARRAY(s->scratch, Seen *, s->u->nest->nvars)};
+  mark_roots(&m, s->u->nest->body);
+  while (m.worklist.len)
+    for (const Seen *x = m.makers[m.worklist.data[--m.worklist.len]]; x; x = x->next)
+      mark_operands(&m, x->st);
 }
 
 /* A statement with blocks that do nothing; a `for` whose index is read still sets it. */
@@ -373,10 +399,7 @@ bool clean_run(Unit *u) {
   for (e->buckets = 64; e->buckets < u->nest->nvars;) e->buckets *= 2;
   e->table = ARENA_ARRAY(s.scratch, Seen *, e->buckets);
   join_block(e, u->nest->body);
-  do {
-    s.changed = false;
-    mark_block(&s, u->nest->body);
-  } while (s.changed);
+  mark(&s);
   sweep(&s, u->nest->body);
   drop_unused_vars(&s);
   arena_free(s.scratch);

@@ -161,6 +161,7 @@ static bool joined_shape(Fuse *f, const Item *g, const Item *l, Chain *fine) {
       (!worth_cutting(g, l) || !chains_refine(f, &g->chain, &l->chain, fine) ||
        !map_body(&g->chain, can_map, fine) || !map_body(&l->chain, can_map, fine)))
     return false;
+  arena_work(f->scratch, (uint64_t)(g->statements + l->statements) / 4);
   return chains_agree_in_registers(f, g, l, fine) && chains_agree_in_memory(f, g, l, fine);
 }
 

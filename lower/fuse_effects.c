@@ -154,7 +154,8 @@ bool effects_meet_in_memory(const Effects *a, const Effects *b) {
 /* ---- effects of several statements ---- */
 
 void pending_new(Pending *p, Arena *scratch, const Nest *n) {
-  *p = (Pending){.reads = ARENA_ARRAY(scratch, uint32_t, n->nvars),
+  *p = (Pending){.scratch = scratch,
+                 .reads = ARENA_ARRAY(scratch, uint32_t, n->nvars),
                  .writes = ARENA_ARRAY(scratch, uint32_t, n->nvars),
                  .loads = ARENA_ARRAY(scratch, uint32_t, n->nbuffers),
                  .stores = ARENA_ARRAY(scratch, uint32_t, n->nbuffers)};
@@ -176,7 +177,14 @@ static bool marked(const uint32_t *at, const IdSet *s, uint32_t round) {
   return false;
 }
 
+enum { IDS_A_STEP = 16 };
+
+static void count(const Pending *p, const Effects *e) {
+  arena_work(p->scratch, 1 + (e->reads.n + e->writes.n + e->loads.n + e->stores.n) / IDS_A_STEP);
+}
+
 void pending_add(Pending *p, const Effects *e) {
+  count(p, e);
   mark(p->reads, &e->reads, p->round);
   mark(p->writes, &e->writes, p->round);
   mark(p->loads, &e->loads, p->round);
@@ -187,6 +195,7 @@ void pending_add(Pending *p, const Effects *e) {
 }
 
 bool pending_conflict(const Pending *p, const Effects *e) {
+  count(p, e);
   if (e->memory & ORDERED && (p->memory || p->loaded || p->stored)) return true;
   if (p->memory & ORDERED && touches_memory(e)) return true;
   if (global_conflict(p->memory, e->memory)) return true;

@@ -26,6 +26,7 @@ typedef struct {
 /* The effects of several statements together: by id, whether one of them has it.  Adding a
  * statement and comparing one take time by its own effects, however many there are. */
 typedef struct {
+  Arena *scratch;
   uint32_t *reads, *writes, *loads, *stores; /* `round` for those that it has */
   uint32_t round;
   unsigned memory;

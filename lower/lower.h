@@ -21,6 +21,7 @@ typedef struct {
   TileFunc *tile;
   Schedule *schedule; /* NULL before pass schedule */
   Nest *nest;         /* NULL before pass build */
+  const char *pass;   /* that runs, or ran last */
   Span place;         /* where it begins in the IR text that it was read from */
   size_t begin, end;  /* its bytes there */
 } Unit;

@@ -111,6 +111,7 @@ static bool run_pass(Unit *u, const Pass *p, PassHook hook, void *ctx) {
   Text before = text_new(u->arena), after = text_new(u->arena);
   if (hook) lower_print(&before, u);
   double start = now();
+  u->pass = p->name;
   if (!p->run(u)) return false;
   double seconds = now() - start;
   if (hook) lower_print(&after, u);

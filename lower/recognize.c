@@ -89,6 +89,7 @@ static void carried(Recognize *r, TileOp *op, uint32_t i) {
 
 static void visit(TileOp *op, void *ctx) {
   Recognize *r = ctx;
+  arena_work(r->scratch, 1);
   if (op->code != TILE_FOR) return;
   for (uint32_t i = 0; i + 3 < op->nargs; i++) carried(r, op, i);
 }

@@ -85,6 +85,7 @@ typedef struct {
 
 static void visit_derive(TileOp *op, void *ctx) {
   Derive *d = ctx;
+  arena_work(d->p->scratch, 1);
   derive_op(d->p, op, &d->changed);
 }
 

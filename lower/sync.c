@@ -36,6 +36,7 @@ static void touch(Lives *s, const NestBuffer *b, int at, Span use) {
 static void stretch(Lives *s, NestCode loop, int start, int end) {
   bool parts = loop == NEST_UNROLL || loop == NEST_SERIAL;
   if (!parts && loop != NEST_FOR && loop != NEST_WHILE) return;
+  arena_work(s->n->arena, s->n->nbuffers);
   for (uint32_t i = 0; i < s->n->nbuffers; i++) {
     Life *l = &s->life[i];
     if (l->last < start || (l->first >= start && !parts)) continue;
@@ -66,6 +67,7 @@ static int64_t lowest_offset(const Nest *n, const Life *life, const NestBuffer *
   int64_t at = 0;
   for (bool again = true; again;) {
     again = false;
+    arena_work(n->arena, n->nbuffers);
     for (uint32_t i = 0; i < n->nbuffers; i++) {
       const NestBuffer *o = n->buffers[i];
       if (o == b || o->offset < 0 || !meet(&life[i], &life[b->id])) continue;
@@ -217,6 +219,7 @@ static bool must_wait(const Sync *s, const NestStmt *st) {
   const Nest *n = s->u->nest;
   for (uint32_t i = 0; i < st->nmems; i++) {
     const NestBuffer *b = st->mems[i].buffer;
+    if (b) arena_work(s->scratch, n->nbuffers);
     for (uint32_t k = 0; b && k < n->nbuffers; k++) {
       const NestBuffer *o = n->buffers[k];
       if (!overlap(b, o)) continue;
@@ -229,8 +232,10 @@ static bool must_wait(const Sync *s, const NestStmt *st) {
 }
 
 static void add(Sync *s, uint32_t buffer, const NestStmt *by) {
-  for (const Access *a = s->since[buffer]; a; a = a->next)
+  uint64_t before = 0;
+  for (const Access *a = s->since[buffer]; a; a = a->next, before++)
     if (a->by == by) return;
+  arena_work(s->scratch, before);
   Access *a = ARENA_NEW(s->scratch, Access);
   *a = (Access){by, s->since[buffer]};
   s->since[buffer] = a;
@@ -273,6 +278,7 @@ static void walk(Sync *s, NestBlock *b);
 
 static const Access **saved(const Sync *s) {
   uint32_t n = s->u->nest->nbuffers;
+  arena_work(s->scratch, n);
   const Access **copy = ARENA_ARRAY(s->scratch, const Access *, n);
   return memcpy(copy, s->since, n * sizeof *copy);
 }

@@ -70,6 +70,7 @@ static void flow_initial(Flow *f, const TileOp *op) {
 
 static void flow_tile_op(TileOp *op, void *ctx) {
   Flow *f = ctx;
+  arena_work(f->scratch, 1);
   unsigned flags = tile_op_flags(op->code);
   if (op->code == TILE_FOR || op->code == TILE_WHILE) {
     flow_initial(f, op);
@@ -111,6 +112,7 @@ static void flow_stmt(Flow *f, const NestStmt *s) {
 
 static void flow_block(Flow *f, const NestBlock *b) {
   for (const NestStmt *s = b->first; s; s = s->next) {
+    arena_work(f->scratch, 1);
     flow_stmt(f, s);
     for (uint32_t r = 0; r < s->nregions; r++) flow_block(f, s->regions[r]);
   }

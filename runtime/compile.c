@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "runtime/compile_limits.h"
 #include "runtime/config.h"
 #include "runtime/files.h"
 #include "runtime/spec.h"
@@ -73,20 +74,12 @@ int compile_check(const nereid_request *r) {
   return 0;
 }
 
-enum { MEMORY_MIB = 1024 };
-
-/* body(arg), which may run out of memory or of what one compilation may have of it. */
-static int guarded(const Compilation *c, int (*body)(void *), void *arg) {
-  int code = error_guard(c->arena, body, arg);
-  if (code != NEREID_E_MEMORY || !arena_exceeded(c->arena)) return code;
-  return error_set(NEREID_E_RESOURCES, E_RUN_COMPILE_MEMORY, arena_most(c->arena) >> 20);
-}
-
-/* The same, timed as a stage. */
+/* body(arg), a stage that may run out of memory or past a limit, timed. */
 static int guarded_stage(Compilation *c, CompileStage stage, int (*body)(void *), void *arg) {
   bool timed = log_has(c->log, LOG_COMPILE);
   double begin = timed ? timing_now() : 0;
-  int code = guarded(c, body, arg);
+  int code = error_guard(c->arena, body, arg);
+  if (code == NEREID_E_MEMORY && arena_excess(c->arena)) code = compile_refuse(c, stage);
   if (timed) c->seconds[stage] += timing_now() - begin;
   return code;
 }
@@ -98,7 +91,7 @@ int compile_open(Compilation *c, const nereid_source *source, bool syntax_only) 
     return error_null("nereid_source", "import_path");
   c->arena = arena_new();
   if (!c->arena) return error_out_of_memory();
-  arena_limit(c->arena, (size_t)MEMORY_MIB << 20);
+  arena_limit(c->arena, compile_limits());
   Opening o = {c, source, syntax_only};
   return guarded_stage(c, COMPILE_PARSE, open_body, &o);
 }
@@ -113,8 +106,9 @@ static void log_stages(const Compilation *c) {
     if (c->seconds[i] > 0)
       n += (size_t)snprintf(times + n, sizeof times - n, "%s%s %.1f ms", n ? ", " : "", stages[i],
                             c->seconds[i] * 1e3);
-  log_print(LOG_COMPILE, "%s for %s: %s", u->nest ? u->nest->name : u->tile->name,
-            u->machine ? u->machine->name : "any target", times);
+  log_print(LOG_COMPILE, "%s for %s: %s; %llu steps", u->nest ? u->nest->name : u->tile->name,
+            u->machine ? u->machine->name : "any target", times,
+            (unsigned long long)arena_use(c->arena).steps);
 }
 
 void compile_close(Compilation *c) {
@@ -148,7 +142,7 @@ int compile_report(Compilation *c, int code, nereid_message_fn fn, void *context
   bool ours = code == 0 || code == NEREID_E_KERNEL || code == NEREID_E_USAGE;
   if (!ours || !c->diags || diag_count(c->diags) == 0) return code;
   Report r = {c, fn, context, code};
-  return guarded(c, report_body, &r);
+  return error_guard(c->arena, report_body, &r);
 }
 
 /* ---- specializing ---- */

@@ -151,6 +151,8 @@ static void replace_values(Sema *S) {
   tile_substitute(S->fn, map);
 }
 
+const TileFunc *sema_unfinished(const Program *p) { return p->unfinished; }
+
 TileFunc *sema_compile(Program *p, const Kernel *k, const KernelArg *args, uint32_t nargs,
                        Options options) {
   size_t before = diag_errors(p->diags);
@@ -161,7 +163,7 @@ TileFunc *sema_compile(Program *p, const Kernel *k, const KernelArg *args, uint3
                 .memory = arena_size(p->arena)},
        *S = &state;
   Name name = last_part_of(p, k->name);
-  S->fn = tile_func_new(p->arena, p->names, name, k->span, options);
+  S->fn = p->unfinished = tile_func_new(p->arena, p->names, name, k->span, options);
   S->b = (TileBuilder){.fn = S->fn, .block = S->fn->body, .span = k->span};
   Func *fn = func_of(S, k->def, kernel_module(p, k)).u.func;
   fn->jit = true;

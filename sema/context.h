@@ -105,6 +105,7 @@ struct Program {
   bool listed;
   NameMap builtins;  /* name -> first row of that name in the table */
   const void **signatures; /* of builtins, by row, once parsed */
+  TileFunc *unfinished; /* that the last compilation makes, or has made */
   uint64_t steps; /* of unrolled loops in the last compilation */
   uint32_t spent; /* evaluations that have taken EVAL_MB_MAX */
   uint64_t items; /* of containers that were gone through, to look one up for example */

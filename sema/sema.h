@@ -105,5 +105,7 @@ uint32_t sema_inputs(Arena *a, const Kernel *k, const KernelArg *args, uint32_t 
  * Launch options given as parameters of the options struct.  NULL after errors. */
 TileFunc *sema_compile(Program *p, const Kernel *k, const KernelArg *args, uint32_t nargs,
                        Options options);
+/* The tile function of the last compilation, as far as that came; NULL before one. */
+const TileFunc *sema_unfinished(const Program *p);
 
 #endif

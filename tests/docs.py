@@ -130,7 +130,8 @@ a level nor a topic is a warning, told once, and the others hold.
 {}
 ```
 $ nereid run examples/kernels/vector_add.py ... -D BLOCK=256 --device cpu -v
-nereid: compile: vector_add for cpu:16: parse 0.1 ms, sema 0.1 ms, passes 0.7 ms, code 0.4 ms
+nereid: compile: vector_add for cpu:16: parse 0.1 ms, sema 0.1 ms, passes 0.7 ms, code 0.4 ms; \
+5260 steps
 nereid: cache: hit: library vector_add
 nereid: compile: library vector_add for cpu: from the cache, 1 ms
 nereid: launch: vector_add on cpu: grid 4 x 1 x 1, variant 1 of 1

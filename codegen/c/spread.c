@@ -198,9 +198,12 @@ static bool flow_stmt(Gen *g, const NestStmt *s) {
   return changed;
 }
 
+enum { STATEMENT_STEPS = 3 }; /* of a visit, in a round of many */
+
 static bool flow_block(Gen *g, const NestBlock *b) {
   bool changed = false;
   for (const NestStmt *s = b->first; s; s = s->next) {
+    arena_work(g->arena, STATEMENT_STEPS);
     changed |= flow_stmt(g, s);
     for (uint32_t i = 0; i < s->nregions; i++) changed |= flow_block(g, s->regions[i]);
   }
@@ -231,6 +234,7 @@ static bool forbid(Gen *g, const Ref *r) {
 static bool address_block(Gen *g, const NestBlock *b) {
   bool changed = false;
   for (const NestStmt *s = b->last; s; s = s->prev) { /* uses first */
+    arena_work(g->arena, STATEMENT_STEPS);
     bool good = s->ndsts && carries(s) && g->address_only[s->dsts[0].var->id];
     if (s->ndsts && s->dsts[0].var->dtype == DT_PTR && carries(s)) good = true;
     for (uint32_t i = 0; i < s->nsrcs && !good; i++) changed |= forbid(g, &s->srcs[i]);

@@ -8,7 +8,13 @@
 /* files */
 #define E_RUN_OUT_OF_MEMORY "out of memory"
 #define E_RUN_COMPILE_MEMORY \
-  "compiling this takes more than %zu MiB: the kernel is too long, or unrolls too much"
+  "compiling this takes more than %zu MiB, in %s: the kernel is too long, or unrolls too much"
+#define E_RUN_COMPILE_STEPS \
+  "compiling this takes more than %d million steps, in %s: the kernel is too long, nests too " \
+  "deep, or unrolls too much"
+#define N_RUN_COMPILE_LINE "%llu of the kernel's %llu operations come from this line"
+#define H_RUN_COMPILE_LIMIT \
+  "several shorter kernels, tl.range in place of tl.static_range, or smaller blocks take less"
 #define E_RUN_FILE_OPEN "can't open %s: %s"
 #define E_RUN_FILE_READ "can't read %s: %s"
 #define E_RUN_FILE_WRITE "can't write %s: %s"

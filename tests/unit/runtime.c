@@ -234,8 +234,20 @@ static void test_excess(void) {
   X(nereid_compile(&image, &r, NEREID_C), NEREID_E_KERNEL, "turn.py:5:*");
 }
 
-/* A compilation has so much memory and no more, wherever it runs out. */
-static void test_memory(void) {
+static int compile_within(const nereid_request *r, ArenaUse most) {
+  Compilation c;
+  Code code;
+  int status = compile_open(&c, &r->source, false);
+  arena_limit(c.arena, most);
+  if (!status) status = compile_specialize(&c, r);
+  if (!status) status = compile_lower(&c, r, STAGE_THREAD);
+  if (!status) status = compile_generate(&c, NEREID_C, &code);
+  compile_close(&c);
+  return status;
+}
+
+/* A compilation has so much memory, so many steps, and no more, wherever they end. */
+static void test_limits(void) {
   static const char source[] =
       "import triton\n"
       "import triton.language as tl\n"
@@ -252,21 +264,23 @@ static void test_memory(void) {
       .args = args,
       .nargs = 2,
   };
-  for (size_t most = 1 << 16; most <= (size_t)1 << 26; most *= 2) {
-    Compilation c;
-    Code code;
-    bool enough = most == (size_t)1 << 26;
-    int status = compile_open(&c, &r.source, false);
-    arena_limit(c.arena, most);
-    if (!status) status = compile_specialize(&c, &r);
-    if (!status) status = compile_lower(&c, &r, STAGE_THREAD);
-    if (!status) status = compile_generate(&c, NEREID_C, &code);
-    check_call(enough ? status == 0 : !status || status == NEREID_E_RESOURCES, "a limit");
+  for (size_t most = 1 << 16; most < (size_t)1 << 26; most *= 2) {
+    int status = compile_within(&r, (ArenaUse){.bytes = most});
+    check_call(!status || status == NEREID_E_RESOURCES, "a limit of memory");
     if (most == 1 << 19)
       X(status, NEREID_E_RESOURCES,
-        "compiling this takes more than 0 MiB: the kernel is too long, or unrolls too much");
-    compile_close(&c);
+        "add.py:4:*: error: compiling this takes more than 1024 MiB, in *: the kernel is too long, "
+        "or unrolls too much*add.py:7:*: note: * operations come from this line*");
   }
+  for (uint64_t most = 1000; most < 1000000; most *= 2) {
+    int status = compile_within(&r, (ArenaUse){.steps = most});
+    check_call(!status || status == NEREID_E_RESOURCES, "a limit of steps");
+    if (most == 1000)
+      X(status, NEREID_E_RESOURCES,
+        "add.py:4:*: error: compiling this takes more than 400 million steps, in *: the kernel is "
+        "too long, nests too deep, or unrolls too much*operations come from this line*");
+  }
+  check_call(!compile_within(&r, (ArenaUse){(size_t)1 << 26, 1000000}), "within the limits");
 }
 
 static CacheKey code_of(const char *path, const char *body, const char *block, nereid_kind kind) {
@@ -671,7 +685,7 @@ int main(void) {
   test_images();
   test_joining();
   test_excess();
-  test_memory();
+  test_limits();
   test_code_key();
   test_diagnostics();
   test_requests();
