@@ -74,10 +74,11 @@ int compile_check(const nereid_request *r) {
   return 0;
 }
 
-/* body(arg), a stage that may run out of memory or past a limit, timed. */
-static int guarded_stage(Compilation *c, CompileStage stage, int (*body)(void *), void *arg) {
+int compile_guard(Compilation *c, CompileStage stage, int (*body)(void *), void *arg) {
   bool timed = log_has(c->log, LOG_COMPILE);
   double begin = timed ? timing_now() : 0;
+  uint64_t steps = c->limits.steps ? arena_use(c->arena).steps + c->limits.steps : 0;
+  arena_limit(c->arena, (ArenaUse){c->limits.bytes, steps});
   int code = error_guard(c->arena, body, arg);
   if (code == NEREID_E_MEMORY && arena_excess(c->arena)) code = compile_refuse(c, stage);
   if (timed) c->seconds[stage] += timing_now() - begin;
@@ -89,11 +90,11 @@ int compile_open(Compilation *c, const nereid_source *source, bool syntax_only) 
   if (!source->path && !source->text) return error_set(NEREID_E_USAGE, E_RUN_NO_SOURCE);
   if (source->n_import_path && !source->import_path)
     return error_null("nereid_source", "import_path");
+  c->limits = compile_limits();
   c->arena = arena_new();
   if (!c->arena) return error_out_of_memory();
-  arena_limit(c->arena, compile_limits());
   Opening o = {c, source, syntax_only};
-  return guarded_stage(c, COMPILE_PARSE, open_body, &o);
+  return compile_guard(c, COMPILE_PARSE, open_body, &o);
 }
 
 static void log_stages(const Compilation *c) {
@@ -312,7 +313,7 @@ static int specialize_body(void *arg) {
 
 int compile_specialize(Compilation *c, const nereid_request *r) {
   Step s = {c, r, STAGE_TILE};
-  return guarded_stage(c, COMPILE_SEMA, specialize_body, &s);
+  return compile_guard(c, COMPILE_SEMA, specialize_body, &s);
 }
 
 /* ---- lowering ---- */
@@ -373,7 +374,7 @@ static int lower_body(void *arg) {
 
 int compile_lower(Compilation *c, const nereid_request *r, Stage until) {
   Step s = {c, r, until};
-  return guarded_stage(c, COMPILE_PASSES, lower_body, &s);
+  return compile_guard(c, COMPILE_PASSES, lower_body, &s);
 }
 
 /* ---- code ---- */
@@ -398,5 +399,5 @@ static int generate_body(void *arg) {
 int compile_generate(Compilation *c, nereid_kind kind, Code *out) {
   *out = (Code){0};
   Generation g = {c, kind, out};
-  return guarded_stage(c, COMPILE_CODE, generate_body, &g);
+  return compile_guard(c, COMPILE_CODE, generate_body, &g);
 }

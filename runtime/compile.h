@@ -23,6 +23,7 @@ typedef enum {
 
 typedef struct {
   Arena *arena;
+  ArenaUse limits; /* bytes of the compilation, steps of each stage */
   Log log;
   double seconds[COMPILE_STAGES]; /* that each took, where the log wants to know */
   Pool *names;
@@ -40,6 +41,9 @@ typedef struct {
 
 /* NEREID_E_USAGE: arguments, or the name of one, are NULL. */
 int compile_check(const nereid_request *r);
+/* body(arg), which belongs to a stage and is timed with it: NEREID_E_MEMORY if it runs out of memory,
+ * and NEREID_E_RESOURCES past a limit of the compilation. */
+int compile_guard(Compilation *c, CompileStage stage, int (*body)(void *), void *arg);
 /* Opens a source.  `c` must be closed in any case.  syntax_only: of a source file no more than its
  * syntax tree, in c->module. */
 int compile_open(Compilation *c, const nereid_source *source, bool syntax_only);

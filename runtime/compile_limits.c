@@ -94,14 +94,13 @@ static void note_largest(const Compilation *c) {
 static int refuse_body(void *arg) {
   const Refusal *r = arg;
   Compilation *c = r->c;
-  ArenaUse most = compile_limits();
   bool memory = arena_excess(c->arena) == ARENA_BYTES;
   arena_limit(c->arena, (ArenaUse){0}); /* the message may take what it needs */
   if (!c->diags) return error_set(NEREID_E_RESOURCES, E_RUN_OUT_OF_MEMORY);
   diag_rewind(c->diags, 0);
   Span at = place_of(c);
-  if (memory) diag_excess(c->diags, at, E_RUN_COMPILE_MEMORY, most.bytes >> 20, activity(r));
-  else diag_excess(c->diags, at, E_RUN_COMPILE_STEPS, (int)MILLION_STEPS, activity(r));
+  if (memory) diag_excess(c->diags, at, E_RUN_COMPILE_MEMORY, c->limits.bytes >> 20, activity(r));
+  else diag_excess(c->diags, at, E_RUN_COMPILE_STEPS, c->limits.steps / 1e6, activity(r));
   note_largest(c);
   diag_hint(c->diags, H_RUN_COMPILE_LIMIT);
   Text text = text_new(c->arena);

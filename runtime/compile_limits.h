@@ -6,7 +6,7 @@
 
 #include "runtime/compile.h"
 
-/* Of the arena of a compilation. */
+/* Bytes of a compilation, and steps of each of its stages. */
 ArenaUse compile_limits(void);
 /* Reports that a limit was passed in this stage: NEREID_E_RESOURCES. */
 int compile_refuse(Compilation *c, CompileStage stage);

@@ -117,7 +117,7 @@ int decorators_open(Decorators **out, const nereid_request *kernel, const Decora
   d->device = device;
   int code = compile_open(&d->c, &kernel->source, false);
   if (!code && d->c.from_ir) code = error_set(NEREID_E_USAGE, E_RUN_DECORATORS_IR);
-  else if (!code) code = error_guard(d->c.arena, open_body, d);
+  else if (!code) code = compile_guard(&d->c, COMPILE_SEMA, open_body, d);
   if (code) code = report(d, code);
   if (code) decorators_free(d);
   else *out = d;
@@ -180,7 +180,7 @@ static int space_body(void *arg) {
 static int ask(DecoratorSpace *out, Decorators *d, bool derive) {
   *out = (DecoratorSpace){0};
   Asking a = {.d = d, .out = out, .derive = derive};
-  return report(d, error_guard(d->c.arena, space_body, &a));
+  return report(d, compile_guard(&d->c, COMPILE_SEMA, space_body, &a));
 }
 
 int decorators_declared(DecoratorSpace *out, Decorators *d) { return ask(out, d, false); }
@@ -237,7 +237,7 @@ static int complete_body(void *arg) {
 int decorators_complete(Config *out, Decorators *d, const Config *c) {
   *out = (Config){0};
   Asking a = {.d = d, .config = c, .completed = out};
-  return report(d, error_guard(d->c.arena, complete_body, &a));
+  return report(d, compile_guard(&d->c, COMPILE_SEMA, complete_body, &a));
 }
 
 static int known_body(void *arg) {
@@ -251,5 +251,5 @@ static int known_body(void *arg) {
 int decorators_known(Config *out, Decorators *d) {
   *out = (Config){0};
   Asking a = {.d = d, .completed = out};
-  return error_guard(d->c.arena, known_body, &a);
+  return compile_guard(&d->c, COMPILE_SEMA, known_body, &a);
 }

@@ -31,7 +31,7 @@ static int print_unit(void *arg) {
 
 static int print_with(Compilation *c, int (*body)(void *), char **text, size_t *size) {
   Printing p = {.c = c};
-  int code = error_guard(c->arena, body, &p);
+  int code = compile_guard(c, COMPILE_CODE, body, &p);
   return code ? code : owned_copy(text, size, p.text.data, p.text.len);
 }
 

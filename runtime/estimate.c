@@ -37,7 +37,7 @@ int estimate_explain(Estimate *out, Facts *facts, const EstimateLaunch *l) {
   if (!code) code = compile_lower(&c, r, STAGE_THREAD);
   if (!code) {
     Estimating e = {l, &c, out, facts};
-    code = error_guard(c.arena, estimate, &e);
+    code = compile_guard(&c, COMPILE_CODE, estimate, &e);
   }
   code = compile_report(&c, code, r->on_message, r->context);
   compile_close(&c);

@@ -218,14 +218,14 @@ static int lower(Maker *m, const nereid_request *r) {
   }
   if (code) return code;
   bool text = m->kind <= NEREID_THREAD;
-  return text ? error_guard(m->c->arena, print_unit, m) : generate(m, r);
+  return text ? compile_guard(m->c, COMPILE_CODE, print_unit, m) : generate(m, r);
 }
 
 static int make(nereid_image **out, Maker *m, const nereid_request *r) {
   if (m->kind <= NEREID_AST || m->kind >= NEREID_KIND_COUNT)
     return error_set(NEREID_E_USAGE, E_RUN_UNKNOWN_KIND, (int)m->kind);
   int code = lower(m, r);
-  if (!code) code = error_guard(m->c->arena, describe, m);
+  if (!code) code = compile_guard(m->c, COMPILE_CODE, describe, m);
   if (code) return code;
   const Unit *u = m->c->unit;
   m->variant.kind = m->kind;

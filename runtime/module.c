@@ -107,7 +107,7 @@ int nereid_module_open(nereid_module **out, const nereid_source *source,
   nereid_module *m = calloc(1, sizeof *m);
   if (!m) return error_out_of_memory();
   int code = compile_open(&m->c, source, false);
-  if (!code) code = error_guard(m->c.arena, read_body, m);
+  if (!code) code = compile_guard(&m->c, COMPILE_PARSE, read_body, m);
   code = compile_report(&m->c, code, on_message, context);
   if (code) nereid_module_free(m);
   else *out = m;
@@ -164,7 +164,7 @@ int nereid_module_find(const nereid_kernel_info **out, nereid_module *m, const c
   REQUIRE(m);
   Finding f = {m, which, NULL};
   size_t before = diag_count(m->c.diags);
-  int code = error_guard(m->c.arena, find_body, &f);
+  int code = compile_guard(&m->c, COMPILE_PARSE, find_body, &f);
   *out = f.found;
   if (code == NEREID_E_USAGE || code == NEREID_E_KERNEL)
     code = compile_report(&m->c, code, NULL, NULL);

@@ -85,7 +85,7 @@ static void hash_one(void *context, size_t i) {
   r.symbol = "kernel"; /* its own name is the problem's */
   int code = compile_open(&h.compilation, &r.source, false);
   if (!code) code = compile_specialize(&h.compilation, &r);
-  if (!code && h.compilation.unit->tile) error_guard(h.compilation.arena, hash_body, &h);
+  if (!code && h.compilation.unit->tile) compile_guard(&h.compilation, COMPILE_CODE, hash_body, &h);
   code = compile_report(&h.compilation, code, NULL, NULL);
   refusal_keep(&e->refusal, code);
   compile_close(&h.compilation);

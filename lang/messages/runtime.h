@@ -10,7 +10,7 @@
 #define E_RUN_COMPILE_MEMORY \
   "compiling this takes more than %zu MiB, in %s: the kernel is too long, or unrolls too much"
 #define E_RUN_COMPILE_STEPS \
-  "compiling this takes more than %d million steps, in %s: the kernel is too long, nests too " \
+  "compiling this takes more than %g million steps, in %s: the kernel is too long, nests too " \
   "deep, or unrolls too much"
 #define N_RUN_COMPILE_LINE "%llu of the kernel's %llu operations come from this line"
 #define H_RUN_COMPILE_LIMIT \
