@@ -39,11 +39,21 @@ const char *kernel_carried(Kernel *k, const Node *n, const char *suffix) {
   return name;
 }
 
+/* Does a scatter of the kernel write to what is in n's memory already? */
+static bool is_updated(const Kernel *k, const Node *n) {
+  for (size_t i = 0; i < k->group->nodes.len; i++) {
+    const Node *s = k->group->nodes.data[i];
+    if (prim_kind(s->op) == PRIM_SCATTER && s->args[0].node == n) return true;
+  }
+  return false;
+}
+
 static KernelBuffer *add_buffer(Kernel *k, Node *n) {
   bool empty = n->kind == NODE_CALL && prim_kind(n->op) == PRIM_EMPTY;
-  bool out = empty || k->f->of[n->id] == k->group;
-  uint32_t number = out ? k->outputs++ : k->inputs++;
-  Name name = arena_printf(k->arena, "%s%u", out ? "out" : "in", number);
+  bool out = empty || k->f->of[n->id] == k->group, updated = !out && is_updated(k, n);
+  uint32_t number = updated ? k->inouts++ : out ? k->outputs++ : k->inputs++;
+  const char *part = updated ? "inout" : out ? "out" : "in";
+  Name name = arena_printf(k->arena, "%s%u", part, number);
   vec_push(k->arena, &k->buffers, ((KernelBuffer){.node = n, .name = name}));
   return &vec_last(&k->buffers);
 }

@@ -40,8 +40,8 @@ typedef struct {
   Value value;
 } Memo;
 
-/* A parameter NAME_ptr.  Names say what part a node has in the kernel (in0, out0), not what it is
- * called: so equal layers have equal kernels. */
+/* A parameter NAME_ptr.  Names say what part a node has in the kernel (in0, out0, or inout0 where
+ * memory is updated), not what it is called: so equal layers have equal kernels. */
 typedef struct {
   Node *node;
   Name name;
