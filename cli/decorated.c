@@ -138,7 +138,7 @@ static int add_zeroed(Arguments *args, const ArrayNames *zeroed) {
   return STATUS_OK;
 }
 
-/* Lists that can't be evaluated are nobody's problem here. */
+/* A list that can't be evaluated is no error here: all constexprs are known. */
 static int add_rest(Request *r, Arguments *args, Decorators *d) {
   DecoratorSpace s;
   if (decorators_declared(&s, d) || s.source != SPACE_AUTOTUNE) return STATUS_OK;

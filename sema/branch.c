@@ -155,15 +155,18 @@ static void join_sides(Sema *S, Side sides[2], Value cond, bool select, Span at)
   check_return(S, at);
 }
 
-static void run_side(Sema *S, BranchSide run, void *ctx, Side *side, bool select) {
+/* `choice`: the choice by element whose side it is; NULL: of a branch. */
+static void run_side(Sema *S, BranchSide run, void *ctx, Side *side, const Choice *choice) {
+  bool select = choice;
+  const Choice *outer_choice = S->choice;
   size_t mark = S->frame->trail.len;
   TileBuilder outer = S->b;
   side->block = select ? S->b.block : tile_block_new(S->fn, NULL);
   S->b.block = side->block;
   S->b.before = NULL;
-  S->choices += select;
+  if (select) S->choice = choice;
   if (run) run(S, ctx);
-  S->choices -= select;
+  S->choice = outer_choice;
   if (!select) S->b = outer;
   side->gone = state_now(S) == STATE_RETURN; /* what a `break` leaves behind is still read */
   side->changes = frame_undo(S, mark);
@@ -191,7 +194,8 @@ void branch(Sema *S, Span at, Value cond, BranchSide then_side, BranchSide else_
   cond = as_condition(S, cond, at);
   if (cond.kind != V_TILE || !can_emit(S)) return;
   Side sides[2] = {0};
-  run_side(S, then_side, ctx, &sides[0], select);
-  run_side(S, else_side, ctx, &sides[1], select);
+  Choice yes = {cond, false, S->choice}, no = {cond, true, S->choice};
+  run_side(S, then_side, ctx, &sides[0], select ? &yes : NULL);
+  run_side(S, else_side, ctx, &sides[1], select ? &no : NULL);
   join_sides(S, sides, cond, select, at);
 }

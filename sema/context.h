@@ -176,6 +176,13 @@ typedef struct {
   TileValue *from, *to;
 } Replacement;
 
+/* A choice by element: both sides are computed for all elements. */
+typedef struct Choice {
+  Value condition; /* i1, of each element */
+  bool otherwise;  /* the side of those for which it is false */
+  const struct Choice *outer;
+} Choice;
+
 struct Sema {
   Program *p;
   Arena *arena;
@@ -191,7 +198,7 @@ struct Sema {
   int quiet;          /* > 0: a trial; errors set `failed`, nothing is emitted */
   bool failed;
   int elementwise;    /* > 0: `if` on a tile becomes a choice by element */
-  int choices;        /* > 0: in a side of such a choice, which is computed for all elements */
+  const Choice *choice; /* whose side this is; NULL: none */
   bool out_of_depth;
   bool spent;         /* EVAL_MB_MAX is taken: nothing more is evaluated */
   bool muted;         /* the last error was not new: its notes and hints go too */

@@ -15,7 +15,7 @@ bool can_emit(Sema *S) {
 
 TileOp *emit(Sema *S, TileCode code, TileValue *const *args, uint32_t nargs, const Type *types,
              uint32_t nresults, Span at) {
-  if (S->choices && tile_op_flags(code) & TILE_WRITE) {
+  if (S->choice && tile_op_flags(code) & TILE_WRITE) {
     sema_error(S, at, E_SEMA_CHOICE_EFFECT, tile_op_name(code));
     sema_hint(S, "%s", H_SEMA_CHOICE_EFFECT);
   }

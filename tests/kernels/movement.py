@@ -159,3 +159,23 @@ def promised_columns(x_ptr, at_ptr, out_ptr, rows, cols, width, ROWS: tl.constex
     y = tl.load(x_ptr + i[:, None] * cols + at[None, :]) * groups[None, :]
     to = out_ptr + i[:, None] * (tl.num_programs(1) * COLS) + j[None, :]
     tl.store(to, x + y)
+
+
+@triton.jit
+def pick(ptr, x, limit):
+    picked = x
+    if x > limit:
+        if x % 2 == 0:
+            picked = tl.load(ptr)
+        else:
+            picked = -tl.load(ptr + 1)
+    return picked
+
+
+@triton.jit
+def loads_by_element(x_ptr, table_ptr, out_ptr, limit, N: tl.constexpr):
+    """Elements that do not take a side would load far outside of the table."""
+    i = tl.arange(0, N)
+    x = tl.load(x_ptr + i)
+    at = tl.where(x > limit, x // 2 * 2 - limit, 1 << 28)
+    tl.store(out_ptr + i, tl.map_elementwise(pick, table_ptr + at, x, limit))

@@ -169,3 +169,13 @@ def promised_columns(rng, rows=13, cols=64, dtype="f32", width=8, ROWS=8, COLS=3
                 out_ptr=new("empty", "i32" if dtype == "i8" else dtype, rows, times * COLS),
                 rows=rows, cols=cols, width=width)
     return args, dict(ROWS=ROWS, COLS=COLS), f"cdiv(rows, ROWS),{times}", dict(out_ptr=y)
+
+
+@case(FILE, tol=0)
+def loads_by_element(rng, n=128, limit=10):
+    x = rng.integers(-50, 50, n).astype(np.int32)
+    table = rng.integers(0, 1000, 64).astype(np.int32)
+    at = np.where(x > limit, x // 2 * 2 - limit, 0)
+    y = np.where(x > limit, np.where(x % 2 == 0, table[at], -table[at + 1]), x)
+    args = dict(x_ptr=x, table_ptr=table, out_ptr=new("empty", "i32", n), limit=limit)
+    return args, dict(N=n), "1", dict(out_ptr=y)
