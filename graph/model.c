@@ -235,11 +235,14 @@ static int read_body(void *arg) {
   return code;
 }
 
+enum { LIMIT_MIB = 1024, LIMIT_MILLION_STEPS = 400 };
+
 int model_read(Model **out, const nereid_graph_source *source) {
   *out = NULL;
   Model *m = calloc(1, sizeof *m);
   if (!m) return error_out_of_memory();
   m->arena = arena_new();
+  m->limits = (ArenaUse){(size_t)LIMIT_MIB << 20, (uint64_t)LIMIT_MILLION_STEPS * 1000000};
   Reading r = {m, source};
   int code = m->arena ? error_guard(m->arena, read_body, &r) : error_out_of_memory();
   if (code) model_free(m);
@@ -425,6 +428,19 @@ int model_retype(Model *m, DType dtype) {
   return error_guard(m->arena, retype_body, &t);
 }
 
+/* A stage of compiling, with its limits.  Weights of the file are in the arena before it. */
+static int limited(Model *m, const char *stage, int (*body)(void *), void *arg) {
+  ArenaUse had = arena_use(m->arena), may = m->limits;
+  arena_limit(m->arena, (ArenaUse){had.bytes + may.bytes, had.steps + may.steps});
+  int code = error_guard(m->arena, body, arg);
+  ArenaExcess excess = arena_excess(m->arena);
+  arena_limit(m->arena, (ArenaUse){0});
+  if (code != NEREID_E_MEMORY || !excess) return code;
+  if (excess == ARENA_BYTES)
+    return error_set(NEREID_E_RESOURCES, E_GRAPH_LIMIT_MEMORY, stage, may.bytes >> 20);
+  return error_set(NEREID_E_RESOURCES, E_GRAPH_LIMIT_STEPS, stage, (double)may.steps / 1e6);
+}
+
 static int rules_body(void *arg) {
   const Task *t = arg;
   Model *m = t->m;
@@ -445,7 +461,7 @@ int model_add_rules(Model *m, const char *path) {
 
 int model_run_passes(Model *m, const char *passes) {
   Task t = {.m = m, .passes = passes};
-  return error_guard(m->arena, passes_body, &t);
+  return limited(m, "passes", passes_body, &t);
 }
 
 static int plan_body(void *arg) {
@@ -468,7 +484,7 @@ int model_plan(Model *m, const CompileOptions *o) {
   CompileOptions options = *o;
   Task t = {.m = m, .options = &options};
   options.stages = m->stages;
-  return m->plan ? 0 : error_guard(m->arena, plan_body, &t);
+  return m->plan ? 0 : limited(m, "plan", plan_body, &t);
 }
 
 static int print_body(void *arg) {

@@ -18,6 +18,7 @@ typedef struct {
   Graph *graph;   /* NULL: the file is a plan.  Planning changes it */
   Plan *plan;     /* NULL: not made yet */
   Stages *stages; /* what was done, in order */
+  ArenaUse limits; /* what passes may take, and again the plan: bytes and steps */
   const char *lacks; /* the message about operators that are not supported; NULL: none is missing */
 } Model;
 

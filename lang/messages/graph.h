@@ -340,6 +340,11 @@
 #define E_GRAPH_UNKNOWN_PASS "unknown pass %s%s"
 #define E_GRAPH_PLAN_ONLY "the file is a plan; the graph that it was made from is not in it"
 #define E_GRAPH_PLAN_REWRITE "a plan is made already: give the rules when it is made"
+#define E_GRAPH_LIMIT_MEMORY \
+  "the %s of this model would take more than %zu MiB: it has too many nodes, split it into several"
+#define E_GRAPH_LIMIT_STEPS \
+  "the %s of this model would take more than %g million steps: it has too many nodes, split it " \
+  "into several"
 #define E_GRAPH_PLAN_DTYPE \
   "the file is a plan, whose dtypes are fixed; give --dtype where the plan is made from the model"
 #define E_GRAPH_DTYPE "dtype `%s` is none to run a model in%s; choose fp32, bf16 or fp16"

@@ -1,9 +1,11 @@
 /* What a caller can pass to a model and get from it, where text can't say it. */
 #include "graph/compile.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "graph/infer.h"
+#include "graph/model.h"
 #include "graph/text.h"
 #include "tests/unit/tally.h"
 
@@ -30,7 +32,32 @@ static void refused(ValueKind kind, const char *message) {
   arena_free(a);
 }
 
+/* A plan within limits; the message has this in it, NULL: it is made. */
+static void limited(ArenaUse limits, const char *message) {
+  static const char model[] =
+      "class M(torch.nn.Module):\n"
+      "    def forward(self, x: \"f32[4]\"):\n"
+      "        mul = torch.ops.aten.mul.Tensor(x, 2.0)\n"
+      "        return (mul,)\n";
+  nereid_graph_source s = {.path = "m.py", .data = model, .size = sizeof model - 1};
+  CompileOptions o = {.target = TARGET_GPU, .fuse = true};
+  Model *m;
+  if (model_read(&m, &s)) abort();
+  m->limits = limits;
+  int code = model_plan(m, &o);
+  check_got(message ? code == NEREID_E_RESOURCES && strstr(nereid_error_message(), message) : !code,
+            message ? message : "within the limits", nereid_error_message());
+  model_free(m);
+}
+
 int main(void) {
+  limited((ArenaUse){.bytes = 1 << 24, .steps = 1000000}, NULL);
+  limited((ArenaUse){.bytes = 1 << 24, .steps = 1000},
+          "the plan of this model would take more than 0.001 million steps: it has too many nodes, "
+          "split it into several");
+  limited((ArenaUse){.bytes = 1 << 10, .steps = 1000000},
+          "the plan of this model would take more than 0 MiB: it has too many nodes, split it into "
+          "several");
   refused(VALUE_NONE, NULL);
   refused(VALUE_FLOAT, "m.py:1:32: error: input n is neither a tensor nor an integer");
   refused(VALUE_BOOL, "export the model with a tensor in its place");
