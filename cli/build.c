@@ -78,14 +78,14 @@ static int build(Build *b) {
   if (!b->build.dir || !*b->build.dir) return args_error(E_CLI_BUILD_DIR);
   b->options.ranges = b->ranges.data;
   b->options.nranges = b->ranges.n;
-  b->options.on_progress = progress_of_tuner();
   b->build.on_message = args_on_message;
-  bool tunes = b->options.mode && !strcmp(b->options.mode, "max-autotune"); /* and tells of it */
-  Progress *p = tunes ? NULL : progress_start("building", b->source.path);
+  Progress *p = progress_start("building", b->source.path);
+  b->options.on_progress = progress_tuner;
+  b->options.on_compile = progress_kernels;
+  b->options.context = b->options.on_compile_context = p;
   int code = nereid_graph_open(&graph, &b->source, NULL, NULL);
   if (!code) code = nereid_graph_build(graph, &b->options, &b->build);
   progress_stop(p);
-  progress_end();
   nereid_graph_free(graph);
   return code ? args_failed(code) : STATUS_OK;
 }

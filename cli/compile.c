@@ -5,6 +5,7 @@
 
 #include "cli/commands.h"
 #include "cli/output.h"
+#include "cli/progress.h"
 #include "cli/request.h"
 
 enum { OPT_EMIT = REQUEST_OPTIONS_END, OPT_SIG, OPT_DUMP, OPT_PASSES, OPT_OUTPUT };
@@ -78,7 +79,9 @@ static int compile(Compile *c) {
   size_t size;
   int status = find_kind(&kind, c->emit);
   if (status) return status;
+  Progress *p = progress_start("compiling", c->request.file);
   int code = nereid_emit(&text, &size, &c->request.api, kind);
+  progress_stop(p);
   if (code) return args_failed(code);
   status = output_write(c->output, text, size);
   nereid_text_free(text);

@@ -5,6 +5,7 @@
 
 #include "cli/commands.h"
 #include "cli/launch.h"
+#include "cli/progress.h"
 #include "runtime/estimate.h"
 
 enum { OPT_GRID = REQUEST_OPTIONS_END };
@@ -60,7 +61,9 @@ static int estimate(Estimation *e, const uint32_t grid[3]) {
   memcpy(l.grid, grid, sizeof l.grid);
   l.ints = names;
   find_rates(&rates, e->request.api.target);
+  Progress *p = progress_start("estimating", e->kernel->name);
   int code = estimate_launch(&found, &l);
+  progress_stop(p);
   free(names);
   return code ? args_failed(code) : print(rates.device, &found);
 }

@@ -193,12 +193,19 @@ static int print_run(const Graphs *g, PrintRun *print, const char *path) {
   return status;
 }
 
-static int compile(const Graphs *g) {
-  bool tunes = g->options.mode && !strcmp(g->options.mode, "max-autotune"); /* and tells of it */
-  Progress *p = tunes ? NULL : progress_start("compiling", g->source.path);
+static void on_compile(void *context, int done, int total) {
+  progress_kernels(((Graphs *)context)->progress, done, total);
+}
+
+static void on_tune(void *context, const nereid_tune_progress *t) {
+  progress_tuner(((Graphs *)context)->progress, t);
+}
+
+static int compile(Graphs *g) {
+  g->progress = progress_start("compiling", g->source.path);
   int code = nereid_executable_prepare(g->e, g->in, g->ninputs, g->out, g->noutputs);
-  progress_stop(p);
-  progress_end();
+  progress_stop(g->progress);
+  g->progress = NULL;
   return code ? args_failed(code) : STATUS_OK;
 }
 
@@ -224,7 +231,9 @@ static int allocate(Graphs *g) {
 
 /* All that can be refused is, before kernels are compiled. */
 static int plan_run(Graphs *g) {
-  g->options.on_progress = progress_of_tuner();
+  g->options.on_progress = on_tune;
+  g->options.on_compile = on_compile;
+  g->options.context = g->options.on_compile_context = g;
   g->options.defer_compile = 1;
   Progress *p = progress_start("planning", g->source.path);
   int code = nereid_executable_new(&g->e, g->graph, g->device, &g->options);

@@ -5,6 +5,7 @@
 #define NEREID_CLI_GRAPHS_H
 
 #include "cli/args.h"
+#include "cli/progress.h"
 #include "cli/ranges.h"
 #include "graph/nereid_graph.h"
 
@@ -15,6 +16,7 @@ typedef struct {
   const char *device_name, *emit, *output, *out_dir, *compare, *trace;
   double tolerance; /* negative: what fits the output's dtype */
   bool time, explain, draw;
+  Progress *progress; /* of compiling, while it lasts */
   Strings files;         /* of inputs, in the model's order */
   Strings named;         /* x=FILE.npy: inputs by their names */
   Strings rules;         /* files of rewrite rules */

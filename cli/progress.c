@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
@@ -32,12 +33,16 @@ void progress_end(void) { progress_show(""); }
 
 /* ---- seconds ---- */
 
+enum { LINE_SIZE = 512 };
+
 struct Progress {
   pthread_t thread;
   pthread_mutex_t lock;
   pthread_cond_t ended;
   bool stop;
-  char what[256];
+  const char *what, *of;
+  int done, total;       /* kernels; total 0: they are not counted */
+  char tuner[LINE_SIZE]; /* the line of a tuner that is at work; "": none is */
 };
 
 /* False once it is over. */
@@ -50,16 +55,35 @@ static bool wait_until(Progress *p, const struct timespec *time) {
   return !stop;
 }
 
+static void show_seconds(Progress *p, int seconds) {
+  char line[LINE_SIZE];
+  pthread_mutex_lock(&p->lock);
+  if (*p->tuner) memcpy(line, p->tuner, sizeof line);
+  else if (p->total)
+    snprintf(line, sizeof line, "%s %d of %d kernels (%d s)", p->what, p->done, p->total, seconds);
+  else snprintf(line, sizeof line, "%s %s (%d s)", p->what, p->of, seconds);
+  pthread_mutex_unlock(&p->lock);
+  progress_show(line);
+}
+
+void progress_kernels(void *progress, int done, int total) {
+  Progress *p = progress;
+  if (!p) return;
+  pthread_mutex_lock(&p->lock);
+  if (done > p->done || total != p->total) p->done = done;
+  p->total = total;
+  *p->tuner = 0;
+  pthread_mutex_unlock(&p->lock);
+}
+
 static void *count_seconds(void *arg) {
   Progress *p = arg;
-  char line[300];
   struct timespec time;
   clock_gettime(CLOCK_REALTIME, &time);
   for (int seconds = 1;; seconds++) {
     time.tv_sec++;
     if (!wait_until(p, &time)) break;
-    snprintf(line, sizeof line, "%s  %d s", p->what, seconds);
-    progress_show(line);
+    show_seconds(p, seconds);
   }
   return NULL;
 }
@@ -68,7 +92,8 @@ Progress *progress_start(const char *what, const char *of) {
   if (!is_shown()) return NULL;
   Progress *p = calloc(1, sizeof *p);
   if (!p) return NULL;
-  snprintf(p->what, sizeof p->what, "%s %s", what, of);
+  p->what = what;
+  p->of = of;
   pthread_mutex_init(&p->lock, NULL);
   pthread_cond_init(&p->ended, NULL);
   if (!pthread_create(&p->thread, NULL, count_seconds, p)) return p;
@@ -90,8 +115,6 @@ void progress_stop(Progress *p) {
 }
 
 /* ---- a tuner's ---- */
-
-enum { LINE_SIZE = 512 };
 
 typedef struct {
   char text[LINE_SIZE];
@@ -115,18 +138,24 @@ static double seconds_left(const nereid_tune_progress *p) {
   return bounded ? p->budget_s - p->seconds : left;
 }
 
-static void show_tuner(void *context, const nereid_tune_progress *p) {
-  Line l = {0};
-  (void)context;
-  if (p->kernels > 1) add(&l, "kernel %d of %d  ", p->kernels_done + 1, p->kernels);
-  add(&l, "%d of %d", p->done, p->candidates);
-  double rest = seconds_left(p);
-  if (rest > 0) add(&l, "  %.0f s left", rest);
-  if (p->best) add(&l, "  best %.2f us", p->best->median_us);
-  for (int i = 0; p->best && i < p->best->nsettings; i++)
-    add(&l, "%s%s=%s", i ? " " : "  ", p->best->settings[i].name, p->best->settings[i].value);
-  if (p->kernels > 1) add(&l, "  %s", p->kernel);
-  progress_show(l.text);
+static void put_tuner(Line *l, const nereid_tune_progress *t) {
+  if (t->kernels > 1) add(l, "kernel %d of %d  ", t->kernels_done + 1, t->kernels);
+  add(l, "%d of %d", t->done, t->candidates);
+  double rest = seconds_left(t);
+  if (rest > 0) add(l, "  %.0f s left", rest);
+  if (t->best) add(l, "  best %.2f us", t->best->median_us);
+  for (int i = 0; t->best && i < t->best->nsettings; i++)
+    add(l, "%s%s=%s", i ? " " : "  ", t->best->settings[i].name, t->best->settings[i].value);
+  if (t->kernels > 1) add(l, "  %s", t->kernel);
 }
 
-nereid_tune_progress_fn progress_of_tuner(void) { return is_shown() ? show_tuner : NULL; }
+void progress_tuner(void *progress, const nereid_tune_progress *t) {
+  Progress *p = progress;
+  Line l = {0};
+  if (!p) return;
+  put_tuner(&l, t);
+  pthread_mutex_lock(&p->lock);
+  memcpy(p->tuner, l.text, sizeof p->tuner);
+  pthread_mutex_unlock(&p->lock);
+  progress_show(l.text);
+}

@@ -9,13 +9,15 @@
 void progress_show(const char *line);
 void progress_end(void);
 
-/* While something runs that may last: after a second, "WHAT  3 s" on the terminal, each second
- * anew.  NULL, which progress_stop() takes, where nobody would see it. */
+/* While something runs that may last: after a second, "WHAT OF (3 s)" on the terminal, each second
+ * anew.  NULL, which the other functions take, where nobody would see it. */
 typedef struct Progress Progress;
 Progress *progress_start(const char *what, const char *of);
+/* From now on "WHAT DONE of TOTAL kernels (3 s)"; a nereid_compile_progress_fn, for any thread. */
+void progress_kernels(void *progress, int done, int total);
 void progress_stop(Progress *p);
 
-/* What shows how far a tuner is; it takes no context.  NULL: nobody would see it. */
-nereid_tune_progress_fn progress_of_tuner(void);
+/* How far a tuner is, likewise; a nereid_tune_progress_fn. */
+void progress_tuner(void *progress, const nereid_tune_progress *t);
 
 #endif

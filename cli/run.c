@@ -96,8 +96,10 @@ static int time_launch(Run *r) {
 /* A kernel that faults ends the process: the lines that it printed are out by then. */
 static int run_kernel(Run *r) {
   setvbuf(stdout, NULL, _IOLBF, BUFSIZ);
+  Progress *p = progress_start("running", r->info->name);
   int code = nereid_launch_run(r->launch.launch, NULL);
   if (!code) code = nereid_device_sync(r->device);
+  progress_stop(p);
   if (!isatty(STDOUT_FILENO)) setvbuf(stdout, NULL, _IOFBF, BUFSIZ);
   return code;
 }

@@ -133,9 +133,11 @@ static int tune(Tune *t, Arena *a) {
   t->api.nargs = t->values.len;
   t->api.axes = t->axes.data;
   t->api.naxes = t->axes.len;
-  t->api.on_progress = progress_of_tuner();
+  Progress *p = progress_start("tuning", t->request.file);
+  t->api.on_progress = progress_tuner;
+  t->api.context = p;
   int code = nereid_tune(&tuning, &t->api);
-  progress_end();
+  progress_stop(p);
   if (code) return args_failed(code);
   TuneView v = view_of(t, a, tuning);
   int status = write_results(t, &v, timing_now() - begin);

@@ -149,6 +149,7 @@ static int make(nereid_executable *e, nereid_graph *g, const nereid_graph_option
   if (!code) code = model_plan(e->model, &options.compile);
   e->tunes = options.compile.tune;
   e->progress = (TuneProgress){o->on_progress, o->context};
+  options.execute.count = (CompileCount){.fn = o->on_compile, .context = o->on_compile_context};
   options.execute.defer = o->defer_compile != 0;
   if (!code && !options.execute.defer) code = tune(e);
   if (!code) options.execute.stages = e->model->stages;

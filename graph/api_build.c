@@ -81,7 +81,8 @@ static int build(nereid_graph *g, const nereid_graph_options *o, const nereid_bu
                       .name = b->name,
                       .replay = options.execute.replay,
                       .embed_weights = b->embed_weights,
-                      .ptx_only = b->ptx_only};
+                      .ptx_only = b->ptx_only,
+                      .count = {.fn = o->on_compile, .context = o->on_compile_context}};
   Project *project = NULL;
   if (!code) code = project_new(&project, m->plan, m->weights, &p);
   if (!code && options.compile.tune) code = choose_tiles(m->plan, first, measure, o, b);

@@ -59,6 +59,7 @@ static int make_body(void *arg) {
   choose_replay(e, m->options);
   int code = execute_find_weights(e);
   if (!code) code = kernels_open(&e->kernels, e->arena, e->plan, e->device);
+  e->kernels.count = m->options->count;
   return code || m->options->defer ? code : find_kernels(e, NULL);
 }
 

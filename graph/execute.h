@@ -11,6 +11,7 @@
 #ifndef NEREID_GRAPH_EXECUTE_H
 #define NEREID_GRAPH_EXECUTE_H
 
+#include "graph/compile_count.h"
 #include "graph/stages.h"
 #include "graph/weights.h"
 #include "runtime/nereid.h"
@@ -21,6 +22,7 @@ typedef struct {
   bool replay;    /* mode reduce-overhead, where the device can */
   bool defer;     /* kernels are compiled when inputs are prepared */
   Stages *stages; /* told of compiling; NULL: nobody is */
+  CompileCount count; /* whom to tell how many kernels are compiled */
 } ExecuteOptions;
 
 /* All that is passed must outlive it; `weights` may be NULL if the plan needs none.  Codes and

@@ -259,10 +259,13 @@ static int first_failure(const PlanKernels *k) {
   return 0;
 }
 
+static void count_loaded(void *kernels) { compile_count_add(&((PlanKernels *)kernels)->count); }
+
 static int load_all(const Work *w, size_t n) {
   nereid_kernel **made = ARENA_ARRAY(w->k->arena, nereid_kernel *, n);
-  int code =
-      nereid_kernel_load_all(made, w->k->device, (const nereid_image *const *)w->images, (int)n);
+  const LoadWatch watch = {count_loaded, w->k};
+  int code = device_load_all(made, w->k->device, (const nereid_image *const *)w->images, (int)n,
+                             w->k->count.fn ? &watch : NULL);
   for (size_t i = 0; i < n && !code; i++) w->k->list.data[w->k->compiled + i]->kernel = made[i];
   return code;
 }
@@ -272,6 +275,7 @@ int kernels_compile(PlanKernels *k) {
   Work w = {k, ARENA_ARRAY(k->arena, nereid_image *, n)};
   if (n == 0) return 0;
   kernel_cache_open(k);
+  compile_count_start(&k->count, n);
   parallel_for(n, compile_one, &w);
   int code = first_failure(k);
   if (!code) code = load_all(&w, n);

@@ -2,6 +2,7 @@
 #ifndef NEREID_GRAPH_KERNELS_H
 #define NEREID_GRAPH_KERNELS_H
 
+#include "graph/compile_count.h"
 #include "graph/namemap.h"
 #include "graph/sizes.h"
 #include "runtime/cache.h"
@@ -34,6 +35,7 @@ typedef struct {
   NameMap symbols; /* of each kernel's name: how many it has */
   VEC(PlanKernel *) list;
   size_t compiled; /* of the list; the rest waits */
+  CompileCount count; /* of those that are being compiled */
   size_t dumped;   /* of the list, for --dump-dir */
 } PlanKernels;
 

@@ -69,6 +69,9 @@ typedef struct {
   int64_t lo, hi;
 } nereid_graph_range;
 
+/* `done` of `total` kernels are compiled.  Any thread may call it, and several at once. */
+typedef void (*nereid_compile_progress_fn)(void *context, int done, int total);
+
 /* How a model is compiled.  NULL for a pointer to this, or zeros in it, are the defaults. */
 typedef struct {
   const char *mode;       /* "default": fused.  "eager": a kernel for each operator.
@@ -95,6 +98,8 @@ typedef struct {
   int no_checks;          /* indices are not checked: the caller has proven them in range */
   nereid_tune_progress_fn on_progress; /* of max-autotune, while it measures; NULL: nobody looks */
   void *context;                       /* of on_progress */
+  nereid_compile_progress_fn on_compile; /* while kernels are compiled; NULL: nobody looks */
+  void *on_compile_context;
 } nereid_graph_options;
 
 /* Stages of a model.  Graph, kernels and plan read back as what they are. */

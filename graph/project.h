@@ -8,6 +8,7 @@
 #ifndef NEREID_GRAPH_PROJECT_H
 #define NEREID_GRAPH_PROJECT_H
 
+#include "graph/compile_count.h"
 #include "graph/plan.h"
 #include "graph/weights.h"
 #include "runtime/nereid.h"
@@ -20,6 +21,7 @@ typedef struct {
   bool replay;        /* mode reduce-overhead: runs become CUDA graphs */
   bool embed_weights;  /* `make` links them into the program, unless told otherwise */
   bool ptx_only;       /* no machine code, even if there is an assembler */
+  CompileCount count;  /* whom to tell how many kernels are compiled */
 } ProjectOptions;
 
 /* Are all targets GPUs, or is it one CPU?  Fails for others. */

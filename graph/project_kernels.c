@@ -49,6 +49,7 @@ static int find_kernels(Project *p) {
 typedef struct {
   Project *p;
   bool assemble;
+  CompileCount *count;
   int *codes;      /* by target and kernel */
   char **messages; /* of failures, malloc'ed */
 } Work;
@@ -70,6 +71,7 @@ static void compile_one(void *context, size_t at) {
   if (!w->codes[at] && w->assemble) w->codes[at] = assemble(t, i);
   /* The message is this thread's, and shall be the caller's. */
   if (w->codes[at]) w->messages[at] = strdup(nereid_error_message());
+  compile_count_add(w->count);
 }
 
 static int first_failure(const Work *w, size_t n) {
@@ -85,8 +87,10 @@ static int first_failure(const Work *w, size_t n) {
 static int compile_all(Project *p) {
   char tool[TOOL_PATH];
   size_t n = p->kernels.len * p->ntargets;
-  Work w = {p, p->gpu && !p->options->ptx_only && tool_find_ptxas(tool),
+  CompileCount count = p->options->count;
+  Work w = {p, p->gpu && !p->options->ptx_only && tool_find_ptxas(tool), &count,
             ARENA_ARRAY(p->arena, int, n), ARENA_ARRAY(p->arena, char *, n)};
+  compile_count_start(&count, n);
   parallel_for(n, compile_one, &w);
   return first_failure(&w, n);
 }

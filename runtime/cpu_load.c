@@ -16,6 +16,10 @@
 
 enum { NAME_MAX_SHOWN = 96, OPTIONS_MAX = 64, OUTPUT_MAX = 8192, WORDS_MAX = TOOL_PATH + 512 };
 
+/* More libraries than cores tell how far it is, and the last ones keep all cores busy; a compiler's
+ * start costs about as much as a small kernel. */
+enum { LIBRARY_KERNELS = 8 };
+
 typedef struct {
   LoadItem **items;
   int n;
@@ -173,6 +177,7 @@ static void load_library(void *context, size_t i) {
     LOG(log, LOG_COMPILE, "library %s for %s: %s, %.0f ms", l->name, l->items[0]->variant->target,
         l->items[0]->out->resources.from_cache ? "from the cache" : "by the C compiler",
         (timing_now() - begin) * 1e3);
+  for (int k = 0; k < l->n && !l->code; k++) load_ready(l->items[k]);
   /* The message is this thread's, and shall be the caller's. */
   if (l->code) l->message = strdup(nereid_error_message());
 }
@@ -236,7 +241,7 @@ static void divide(Loading *w) {
   for (int i = 0; i < w->n; i++) sorted[i] = &w->items[i];
   qsort(sorted, (size_t)w->n, sizeof *sorted, larger_first);
   w->libraries = ARENA_ARRAY(w->arena, Library, 2 * (size_t)w->n);
-  for (int i = 0; i < w->n && i < host_cores(); i++) add_library(w);
+  for (int i = 0; i < w->n && (i < host_cores() || i * LIBRARY_KERNELS < w->n); i++) add_library(w);
   for (int i = 0; i < w->n; i++) put(library_for(w, sorted[i]), sorted[i]);
 }
 

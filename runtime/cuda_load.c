@@ -26,6 +26,8 @@ static void assemble(void *context, size_t i) {
   const ImageVariant *v = l->items[i]->variant;
   if (v->kind == NEREID_PTX)
     assembler_run(&l->assembler, &l->assembled[i], v, l->device->target, NULL);
+  /* What is left, loading machine code, takes no time beside it. */
+  if (l->assembled[i].code) load_ready(l->items[i]);
 }
 
 /* An older driver may refuse what a newer ptxas has made. */
@@ -46,6 +48,7 @@ static void load(void *context, size_t i) {
   item->code = load_item(l->device, item, &l->assembled[i]);
   /* The message is this thread's, and shall be the caller's. */
   if (item->code) item->message = strdup(nereid_error_message());
+  else if (!l->assembled[i].code) load_ready(item);
 }
 
 static int larger_first(const void *a, const void *b) {

@@ -56,12 +56,20 @@ typedef struct {
   nereid_kernel_resources resources;
 } Loaded;
 
+/* Somebody who follows loading: `ready` is called for each image whose kernel is, by any thread, of
+ * several at once. */
+typedef struct {
+  void (*ready)(void *context);
+  void *context;
+} LoadWatch;
+
 /* A variant to load, and where. */
 typedef struct {
   const nereid_image *image;
   const ImageVariant *variant;
   const ImageVariant *own; /* the kernel's copy of it */
   Loaded *out;
+  const LoadWatch *watch; /* NULL, but for the last variant of an image that somebody follows */
   int code;
   char *message; /* of a failure, malloc'ed */
 } LoadItem;
@@ -175,6 +183,12 @@ void device_watch(nereid_device *d, DeviceWatch *w);
 void device_unwatch(nereid_device *d, DeviceWatch *w);
 /* Makes memory of the caller's known: tensors. */
 int device_borrow(nereid_device *d, const void *p, size_t size);
+
+/* nereid_kernel_load_all(), followed by `watch`; NULL: by nobody. */
+int device_load_all(nereid_kernel **out, nereid_device *d, const nereid_image *const *images, int n,
+                    const LoadWatch *watch);
+/* For devices: the item is loaded. */
+void load_ready(const LoadItem *item);
 
 /* The code of variant i that keeps the order of all accesses, compiled and loaded when it is first
  * asked for; the variant has tile IR to make it from. */

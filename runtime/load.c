@@ -29,7 +29,8 @@ static int kernel_new(nereid_kernel **out, nereid_device *d, const nereid_image 
                    d->target[0] ? d->target : nereid_kind_name(d->ops->kind));
 }
 
-static int add_items(nereid_kernel *k, const nereid_image *image, LoadItem *items, int *n) {
+static int add_items(nereid_kernel *k, const nereid_image *image, LoadItem *items, int *n,
+                     const LoadWatch *watch) {
   for (int i = 0; i < image->nvariants; i++) {
     const ImageVariant *v = image->variants[i];
     if (!k->device->ops->fits(k->device, v)) continue;
@@ -39,6 +40,7 @@ static int add_items(nereid_kernel *k, const nereid_image *image, LoadItem *item
     items[(*n)++] = (LoadItem){
         .image = image, .variant = v, .own = k->image->variants[which], .out = &k->loaded[which]};
   }
+  items[*n - 1].watch = watch; /* one at least fits */
   return 0;
 }
 
@@ -49,11 +51,16 @@ typedef struct {
   LoadItem *items;
 } Loading;
 
+void load_ready(const LoadItem *item) {
+  if (item->watch) item->watch->ready(item->watch->context);
+}
+
 static void load_item(void *context, size_t i) {
   const Loading *l = context;
   LoadItem *item = &l->items[i];
   item->code = l->device->ops->load(l->device, item->image, item->variant, item->out);
   if (item->code) item->message = strdup(nereid_error_message());
+  else load_ready(item);
 }
 
 static int first_failure(LoadItem *items, int n) {
@@ -77,17 +84,17 @@ static int load_items(nereid_device *d, LoadItem *items, int n) {
 }
 
 static int load_kernels(nereid_kernel **out, nereid_device *d, const nereid_image *const *images,
-                        int n, LoadItem *items) {
+                        int n, LoadItem *items, const LoadWatch *watch) {
   int nitems = 0, code = 0;
   for (int i = 0; i < n && !code; i++) {
     code = kernel_new(&out[i], d, images[i]);
-    if (!code) code = add_items(out[i], images[i], items, &nitems);
+    if (!code) code = add_items(out[i], images[i], items, &nitems, watch);
   }
   return code ? code : load_items(d, items, nitems);
 }
 
-int nereid_kernel_load_all(nereid_kernel **out, nereid_device *d, const nereid_image *const *images,
-                           int n) {
+int device_load_all(nereid_kernel **out, nereid_device *d, const nereid_image *const *images, int n,
+                    const LoadWatch *watch) {
   REQUIRE(out);
   for (int i = 0; i < n; i++) out[i] = NULL;
   REQUIRE(d);
@@ -98,13 +105,18 @@ int nereid_kernel_load_all(nereid_kernel **out, nereid_device *d, const nereid_i
     most += (size_t)images[i]->nvariants;
   }
   LoadItem *items = calloc(most + 1, sizeof *items);
-  int code = items ? load_kernels(out, d, images, n, items) : error_out_of_memory();
+  int code = items ? load_kernels(out, d, images, n, items, watch) : error_out_of_memory();
   free(items);
   for (int i = 0; i < n && code; i++) {
     nereid_kernel_free(out[i]);
     out[i] = NULL;
   }
   return code;
+}
+
+int nereid_kernel_load_all(nereid_kernel **out, nereid_device *d, const nereid_image *const *images,
+                           int n) {
+  return device_load_all(out, d, images, n, NULL);
 }
 
 int nereid_kernel_load(nereid_kernel **out, nereid_device *d, const nereid_image *image) {
