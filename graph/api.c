@@ -130,7 +130,7 @@ static int tune(nereid_executable *e) {
   return 0;
 }
 
-/* What waits for inputs that are right. */
+/* Tuning waits for inputs that are right. */
 static int begin(nereid_executable *e, const nereid_tensor *inputs, int ninputs, bool data) {
   int code = e->tunes ? executable_check(e->e, inputs, ninputs, data) : 0;
   return code ? code : tune(e);

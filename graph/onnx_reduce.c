@@ -76,12 +76,18 @@ void onnx_op_reduce(OnnxCall *c) {
   set_reduced(c, c->op->target, onnx_in(c, 0));
 }
 
-/* Of booleans the largest is whether any is true. */
+/* Of booleans the largest is whether any is true: the extremes of no integers have its sign. */
 void onnx_op_reduce_extreme(OnnxCall *c) {
+  Build *b = &c->b;
   Node *x = onnx_in(c, 0);
-  bool wide = x->type.dtype == DT_I1;
   if (set_empty(c, x, !strcmp(c->op->target, "aten.amax.default"))) return;
-  set_reduced(c, c->op->target, wide ? build_to(&c->b, x, DT_I32) : x);
+  if (x->type.dtype != DT_I1) {
+    set_reduced(c, c->op->target, x);
+    return;
+  }
+  Reduction r = reduction(c, x);
+  Node *y = build_reduce(b, c->op->target, build_to(b, x, DT_I32), r.set, r.keep);
+  onnx_set(c, 0, build_with(b, "aten.gt.Scalar", y, build_int(b, 0)));
 }
 
 void onnx_op_reduce_l1(OnnxCall *c) {
@@ -167,13 +173,18 @@ void onnx_op_softmax(OnnxCall *c) {
   set_rows(c, &r, build_with(&c->b, c->op->target, r.x, build_int(&c->b, r.axis)));
 }
 
-/* 1 at the place of the first largest element of a row, else 0. */
+/* 1 at the place of the first largest element of a row, else 0.  A row may have no elements, so it
+ * is no argmax. */
 void onnx_op_hardmax(OnnxCall *c) {
   Build *b = &c->b;
   Rows r = rows_of(c);
-  Arg args[] = {arg_node(r.x), build_int(b, r.axis), arg_bool(true)};
-  Node *place = build(b, "aten.argmax.default", 3, args);
-  Node *all = build_along(b, build_arange(b, r.x->type.shape[r.axis]), r.axis, rank_of(r.x));
+  Dim size = r.x->type.shape[r.axis];
+  Node *most = build_reduce(b, "aten.amax.default", r.x, 1u << r.axis, true);
+  Node *hit = build_op2(b, "aten.eq.Tensor", r.x, most);
+  hit = build_op2(b, "aten.logical_or.default", hit, build_op1(b, "aten.isnan.default", r.x));
+  Node *all = build_along(b, build_arange(b, size), r.axis, rank_of(r.x));
+  Node *place = build_where(b, hit, arg_node(all), arg_dim(size));
+  place = build_reduce(b, "aten.amin.default", place, 1u << r.axis, true);
   Node *same = build_op2(b, "aten.eq.Tensor", all, place);
   set_rows(c, &r, build_to(b, same, r.x->type.dtype));
 }

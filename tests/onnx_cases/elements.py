@@ -47,6 +47,7 @@ CASES = [
         ("Min", np.uint8, 255), ("LogSumExp", np.float32, -np.inf)]
     for keep in (0, 1)
 ] + [
+    ("Hardmax", 13, [np.zeros((2, 0), np.float32)], {}, np.zeros((2, 0), np.float32)),
     # Rows of which nothing is seen: shares are 0, where products are asked for as well.
     ("Attention", 23, [QUERY, QUERY, QUERY, SEEN], dict(softcap=5.0),
      lambda q, k, v, m: attention(q, k, v, m, 5.0)),
