@@ -54,7 +54,7 @@ static void put_line(FILE *out, const char *text) {
 
 static void put_heading(FILE *out, const char *text) { fprintf(out, ".SH %s\n", text); }
 
-/* A name in bold, a value in italics, and what they mean; NULL or "": there is none of these. */
+/* A name in bold, a value in italics (NULL or "": none), and their meaning. */
 static void put_row(FILE *out, const char *name, const char *value, const char *doc) {
   fputs(".TP\n\\fB", out);
   put_text(out, name);

@@ -41,8 +41,8 @@ typedef struct {
 
 /* NEREID_E_USAGE: arguments, or the name of one, are NULL. */
 int compile_check(const nereid_request *r);
-/* body(arg), which belongs to a stage and is timed with it: NEREID_E_MEMORY if it runs out of memory,
- * and NEREID_E_RESOURCES past a limit of the compilation. */
+/* body(arg), which belongs to a stage and is timed with it: NEREID_E_MEMORY if it runs out of
+ * memory, and NEREID_E_RESOURCES past a limit of the compilation. */
 int compile_guard(Compilation *c, CompileStage stage, int (*body)(void *), void *arg);
 /* Opens a source.  `c` must be closed in any case.  syntax_only: of a source file no more than its
  * syntax tree, in c->module. */
