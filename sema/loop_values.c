@@ -62,12 +62,17 @@ TileBlock *loop_open(Sema *S, LoopValues *l, int which) {
   TileBlock *b = l->blocks[which] = tile_block_new(S->fn, NULL);
   S->b.block = b;
   S->b.before = NULL;
-  Value *values = ARENA_ARRAY(S->arena, Value, l->leaves.len);
-  for (size_t i = 0; i < l->leaves.len; i++) {
-    Leaf *leaf = &l->leaves.data[i];
-    leaf->params[which] = tile_block_param(S->fn, b, leaf->init->type, leaf->name);
-    values[i] = value_tile(leaf->params[which]);
+  size_t n = l->leaves.len;
+  Value *values = ARENA_ARRAY(S->arena, Value, n);
+  Type *types = ARENA_ARRAY(S->arena, Type, n);
+  Name *names = ARENA_ARRAY(S->arena, Name, n);
+  for (size_t i = 0; i < n; i++) {
+    types[i] = l->leaves.data[i].init->type;
+    names[i] = l->leaves.data[i].name;
   }
+  tile_block_params(S->fn, b, types, names, (uint32_t)n);
+  for (size_t i = 0; i < n; i++)
+    values[i] = value_tile(l->leaves.data[i].params[which] = b->params[i]);
   for (size_t i = 0; i < l->vars.len; i++) set_leaves(S, &l->vars.data[i], values);
   return b;
 }

@@ -239,6 +239,14 @@ def test_exponential(folder):
         tally.check(seconds < 10 and mib < 1100, f"fan for {target}: {seconds:.1f} s, {mib} MiB")
 
 
+def test_memory(folder):
+    """Thousands of values that a loop carries: some 25 KiB each."""
+    for target in TARGETS:
+        status, _, mib, _, messages = measure(folder, "carried", 4000, target)
+        tally.check(status == 0, f"4000 carried values for {target}: {messages}")
+        tally.check(mib < 150, f"4000 carried values for {target}: {mib} MiB")
+
+
 def table(folder, names, scale):
     for name in names or FAMILIES:
         for target in TARGETS:
@@ -266,6 +274,7 @@ def main():
         for name in arguments or FAMILIES:
             test_growth(folder, name)
         test_exponential(folder)
+        test_memory(folder)
     return tally.report()
 
 
