@@ -221,9 +221,13 @@ static int wrong_size(const Sizes *s, SizePlace at, Dim x, int64_t got, int64_t 
   dim_text(s, text, sizeof text, x);
   if (x->kind != DIM_SYMBOL) {
     Dim of = first_symbol(x);
-    return error_set(NEREID_E_USAGE, E_GRAPH_INPUT_DERIVED, place, (long long)got, text,
+    SizePlace by = s->from[of->symbol];
+    if (by.input == at.input && by.axis == at.axis)
+      return error_set(NEREID_E_USAGE, E_GRAPH_INPUT_DERIVED, place, (long long)got, text,
+                       (long long)want);
+    return error_set(NEREID_E_USAGE, E_GRAPH_INPUT_FOLLOWS, place, (long long)got, text,
                      (long long)want, of->name, (long long)s->values[of->symbol],
-                     source_text(s, from, s->from[of->symbol]));
+                     source_text(s, from, by));
   }
   return error_set(NEREID_E_USAGE, E_GRAPH_INPUT_SIZE, place, (long long)got, text, (long long)want,
                    source_text(s, from, s->from[x->symbol]));

@@ -261,7 +261,8 @@
   "node %s takes %s to be at least %s; for these inputs it is %lld, below %lld"
 #define E_GRAPH_INPUT_UNDEFINED \
   "node %s takes %s and %s to be %s; for these inputs one of them has no value"
-#define E_GRAPH_INPUT_DERIVED "%s is %lld, but %s is %lld, where %s is %lld as %s has it"
+#define E_GRAPH_INPUT_DERIVED "%s is %lld, but %s is %lld"
+#define E_GRAPH_INPUT_FOLLOWS "%s is %lld, but %s is %lld, where %s is %lld as %s has it"
 #define E_GRAPH_INPUT_RANGE "%s is %lld, but %s is from %lld to %lld"
 #define E_GRAPH_INPUT_LEAST "%s is %lld, but %s is at least %lld"
 #define E_GRAPH_NO_SIZE "%s: axis %u is %s, which has no value for inputs of these shapes"

@@ -356,7 +356,8 @@ static void input_messages(void) {
           "with a dynamic size there");
   message(c.e, tensor(x, 2, one), b, 2, "input 0 (x): axis 0 is 1, but s0 is from 2 to 64");
   message(c.e, tensor(x, 2, many), b, 2, "input 0 (x): axis 0 is 65, but s0 is from 2 to 64");
-  message(c.e, a, tensor(x, 1, nine), 2, "input 1 (y): axis 0 is 9, but 2*s0 is 8");
+  message(c.e, a, tensor(x, 1, nine), 2,
+          "input 1 (y): axis 0 is 9, but 2*s0 is 8, where s0 is 4 as axis 0 of input 0 (x) has it");
   bad.dtype = array_dl_dtype(DT_I64);
   message(c.e, a, bad, 2, "input 1 (y) is of dtype i64, not f32");
   bad = b;
