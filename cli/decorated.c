@@ -139,24 +139,45 @@ static int add_zeroed(Arguments *args, const ArrayNames *zeroed) {
 }
 
 /* A list that can't be evaluated is no error here: all constexprs are known. */
-static int add_rest(Request *r, Arguments *args, Decorators *d) {
-  DecoratorSpace s;
-  if (decorators_declared(&s, d) || s.source != SPACE_AUTOTUNE) return STATUS_OK;
-  for (size_t i = 0; i < s.configs.len; i++) {
-    if (!agrees(r, &s.configs.data[i])) continue;
-    const Config *c = &s.configs.data[i];
-    int status = has_open_option(r, c) ? note_taken(args->kernel->name, &s, c) : STATUS_OK;
-    if (!status) status = add_config(r, c, "autotune");
-    return status ? status : add_zeroed(args, &s.zeroed[i]);
-  }
-  return STATUS_OK;
+static const Config *config_at_hand(Request *r, Decorators *d, DecoratorSpace *s) {
+  if (decorators_declared(s, d) || s->source != SPACE_AUTOTUNE) return NULL;
+  for (size_t i = 0; i < s->configs.len; i++)
+    if (agrees(r, &s->configs.data[i])) return &s->configs.data[i];
+  return NULL;
 }
 
-int decorated_rest(Request *r, Arguments *args, const nereid_device *d) {
+static int add_rest(Request *r, Arguments *args, Decorators *d) {
+  DecoratorSpace s;
+  const Config *c = config_at_hand(r, d, &s);
+  if (!c) return STATUS_OK;
+  int status = has_open_option(r, c) ? note_taken(args->kernel->name, &s, c) : STATUS_OK;
+  if (!status) status = add_config(r, c, "autotune");
+  return status ? status : add_zeroed(args, &s.zeroed[c - s.configs.data]);
+}
+
+enum { OPTIONS_OPEN = -1 }; /* instead of a status */
+
+static int find_open_options(Request *r, Arguments *args, Decorators *d) {
+  DecoratorSpace s;
+  const Config *c = config_at_hand(r, d, &s);
+  (void)args;
+  return c && s.configs.len > 1 && has_open_option(r, c) ? OPTIONS_OPEN : STATUS_OK;
+}
+
+/* Without the warnings of decorators. */
+static int ask_quietly(Request *r, Arguments *args, const nereid_device *d, Asking *asking) {
   nereid_message_fn told = r->api.on_message;
   if (!args->kernel->is_decorated) return STATUS_OK;
   r->api.on_message = NULL;
-  int status = ask(r, args, d, add_rest);
+  int status = ask(r, args, d, asking);
   r->api.on_message = told;
   return status;
+}
+
+bool decorated_options_open(Request *r, Arguments *args, const nereid_device *d) {
+  return !is_open(r, args, true) && ask_quietly(r, args, d, find_open_options) == OPTIONS_OPEN;
+}
+
+int decorated_rest(Request *r, Arguments *args, const nereid_device *d) {
+  return ask_quietly(r, args, d, add_rest);
 }

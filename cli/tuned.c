@@ -85,7 +85,10 @@ int tuned_add(const Tuned *t) {
   int status = decorated_heuristics(t->request, t->args, t->device);
   const char *open = open_constexpr(t);
   bool measures = can_measure(t, &info), found = false;
-  if (!status && measures && (open || t->tune)) status = add_measured(t, &info, open, &found);
+  bool chosen = open || t->tune;
+  if (!status && measures && !chosen && t->first)
+    chosen = decorated_options_open(t->request, t->args, t->device);
+  if (!status && measures && chosen) status = add_measured(t, &info, open, &found);
   if (!status && !found) status = add_first(t);
   if (!status) status = decorated_heuristics(t->request, t->args, t->device);
   if (!status && measures) status = check_open(t);

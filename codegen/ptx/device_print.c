@@ -51,7 +51,7 @@ static void put_argument(Ptx *p, int64_t *at, Operand x, DType t) {
 /* The sign of a NaN is printed, and means nothing. */
 static Operand unsigned_nan(Ptx *p, Operand x) {
   Operand plain = ptx_temp(p, RC_F64);
-  ptx_emit2(p, "abs.f64 $0D, $a; setp.nan.f64 $0p, $a, $a; selp.f64 $d, $0D, $a, $0p", plain, x);
+  ptx_emit2(p, "setp.nan.f64 $0p, $a, $a; selp.f64 $d, 0d7FF8000000000000, $a, $0p", plain, x);
   return plain;
 }
 
