@@ -7,7 +7,7 @@
 
 /* x - trunc(x/y)*y, exactly: y is doubled as long as it fits into what is left of x, and halved
  * back, with a subtraction (which is exact) on the way.  0 and infinities don't get into the
- * loops. */
+ * loops: they would not leave them. */
 #define FMOD(T, R, P, INF, NOUGHT, NAN, HALF)                                           \
   "abs." T " $0" R ", $a; abs." T " $1" R ", $b; mov." P " $2" R ", $1" R               \
   ";"                                                                                   \
@@ -15,6 +15,8 @@
   ", $0p;"                                                                              \
   "@!$0p mov." P " $0" R ", " NAN                                                       \
   "; @!$0p bra $2x;"                                                                    \
+  "setp.eq." T " $0p, $1" R ", " INF                                                    \
+  "; @$0p bra $2x;"                                                                     \
   "$0x:; add.rn." T " $3" R ", $2" R ", $2" R "; setp.le." T " $0p, $3" R ", $0" R      \
   ";"                                                                                   \
   "@$0p mov." P " $2" R ", $3" R                                                        \
