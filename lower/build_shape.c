@@ -159,6 +159,7 @@ static void histogram(Build *s, const TileOp *op) {
   Layout l = build_layout_of(s, x);
   Open o = build_open(s, &l);
   Ref bin = build_value_at(s, x, o.axes, &l);
+  bool in_register = bin.kind == REF_VAR && s->u->schedule->values[x->id].held;
   if (dtype_bits(t) < 32) { /* it need not hold the number of bins */
     bin = build_cast(s, bin, t, DT_I32);
     t = DT_I32;
@@ -169,7 +170,7 @@ static void histogram(Build *s, const TileOp *op) {
                   ref_none());
   if (mask) in = build_op(s, TILE_AND, DT_I1, in, build_value_at(s, mask, o.axes, &l), ref_none());
   Ref i = build_cast(s, bin, t, DT_I32);
-  if (bin.kind != REF_VAR) { /* else its offset is known, and might lie outside the buffer */
+  if (!in_register) { /* its offset may be known, and lie outside of the buffer */
     i = build_op(s, TILE_MAX, DT_I32, i, ref_int(0), ref_none());
     i = build_op(s, TILE_MIN, DT_I32, i, ref_int(r->type.shape[0] - 1), ref_none());
   }

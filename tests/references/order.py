@@ -131,3 +131,14 @@ def binary_search(rng, n=100, m=75):
     args = dict(sorted_ptr=s, x_ptr=x, out_ptr=new("empty", "i32", m), n=n, m=m)
     expected = dict(out_ptr=np.searchsorted(s, x))
     return args, dict(BLOCK=32), "cdiv(m, BLOCK)", expected
+
+
+@case(FILE, tol=0)
+@case(FILE, tol=0, bins=1)
+@case(FILE, tol=0, bins=128)
+def bins_of_positions(rng, bins=8, limit=9):
+    i = np.arange(32)
+    lists = [i[:5] + 100, (i * 3 - 7).astype(np.int8), np.full(limit, 3), i // 4 * 2, i[:0]]
+    counts = [np.bincount(x[(x >= 0) & (x < bins)], minlength=bins) for x in lists]
+    args = dict(out_ptr=new("empty", "i32", len(lists), bins), limit=limit)
+    return args, dict(BINS=bins), "1", dict(out_ptr=np.stack(counts))
