@@ -8,12 +8,14 @@
  * be wrong, as about loops whose length is in memory; then further runs agree. */
 enum { CONFIRMED = 20 };
 static const double WIDE = 0.5, FAR = 15, CONFIRMED_US = 1e6;
-/* Less than a launch costs: nobody gains by another choice. */
-static const double NARROW_US = 1;
+/* Less than a launch costs: nobody gains by another choice, and the model's idea of a launch may be
+ * off by as much. */
+static const double NARROW_US = 1, LAUNCH_US = 2;
 
 static bool is_far(const TimeTaken *t) {
-  return t->predicted_us > 0 &&
-         (t->median_us > FAR * t->predicted_us || t->median_us < t->predicted_us / FAR);
+  double slow = t->median_us, fast = t->predicted_us;
+  if (slow < fast) slow = t->predicted_us, fast = t->median_us;
+  return t->predicted_us > 0 && slow > FAR * fast && slow - fast > LAUNCH_US;
 }
 
 static bool is_confirmed(const TimeTaken *t) {

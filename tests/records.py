@@ -174,7 +174,10 @@ def test_tuning(tmp):
         first.append(out)
     check(home.export().count(b"\n  config") == 32, "many tuners lose records")
     for i, out in enumerate(first):
-        before, again = json.loads(out), json.loads(tune(i).communicate()[0])
+        before = json.loads(out)
+        if before["candidates"][0]["uncertain"]:
+            continue  # in so many processes a time may be: then it is measured again
+        again = json.loads(tune(i).communicate()[0])
         check(again["source"] == "records", "what was tuned is tuned again")
         check(again["best"] == before["best"], "records choose another configuration")
 

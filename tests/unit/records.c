@@ -124,10 +124,11 @@ static void test_doubt(Arena *a) {
   static const struct {
     TimeTaken t;
     Doubt doubt;
-  } cases[] = {{{10, 1, 5, 0}, DOUBT_NONE},      {{10, 0, 4, 0}, DOUBT_FEW},
-               {{10, 5.1, 50, 0}, DOUBT_SPREAD}, {{10, 1, 5, 0.7}, DOUBT_NONE},
-               {{10, 1, 5, 0.6}, DOUBT_FAR},     {{10, 1, 5, 151}, DOUBT_FAR},
-               {{10, 1, 20, 151}, DOUBT_NONE},   {{3e5, 1, 5, 1}, DOUBT_NONE}};
+  } cases[] = {{{10, 1, 5, 0}, DOUBT_NONE},        {{10, 0, 4, 0}, DOUBT_FEW},
+               {{10, 5.1, 50, 0}, DOUBT_SPREAD},   {{10, 1, 5, 0.7}, DOUBT_NONE},
+               {{10, 1, 5, 0.6}, DOUBT_FAR},       {{10, 1, 5, 151}, DOUBT_FAR},
+               {{10, 1, 20, 151}, DOUBT_NONE},     {{3e5, 1, 5, 1}, DOUBT_NONE},
+               {{0.07, 0.01, 10, 1.2}, DOUBT_NONE}};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     char why[128];
     doubt_print(why, sizeof why, &cases[i].t);
