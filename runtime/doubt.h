@@ -19,7 +19,7 @@ typedef enum {
   DOUBT_NONE,
   DOUBT_FEW,    /* too few runs for a spread */
   DOUBT_SPREAD, /* the quartiles are more than half of the median apart, and a microsecond */
-  DOUBT_FAR     /* 15 times and 2 us off the model's prediction, and not confirmed by further runs */
+  DOUBT_FAR     /* 15 times and 2 us off the prediction, and not confirmed by further runs */
 } Doubt;
 
 Doubt doubt_of(const TimeTaken *t);
