@@ -169,7 +169,8 @@ def bins_of_positions(out_ptr, limit, BINS: tl.constexpr):
     i, bins = tl.arange(0, 32), tl.arange(0, BINS)
     tl.store(out_ptr + bins, tl.histogram(i + 100, BINS, mask=i < 5))
     tl.store(out_ptr + BINS + bins, tl.histogram((i * 3 - 7).to(tl.int8), BINS))
-    tl.store(out_ptr + 2 * BINS + bins, tl.histogram(tl.full((32, ), 3, tl.uint16), BINS, i < limit))
+    three = tl.full((32, ), 3, tl.uint16)
+    tl.store(out_ptr + 2 * BINS + bins, tl.histogram(three, BINS, mask=i < limit))
     tl.store(out_ptr + 3 * BINS + bins, tl.histogram(i // 4 * 2, BINS))
     never = (tl.full((32, ), 1, tl.uint16) & 1) == 0
     tl.store(out_ptr + 4 * BINS + bins, tl.histogram(tl.full((32, ), BINS, tl.uint16), BINS, never))
