@@ -20,6 +20,20 @@ int args_error(const char *fmt, ...) {
   return STATUS_USAGE;
 }
 
+int args_verb(int *row, const char *verb, const void *rows, size_t size, int n,
+              const char *message) {
+  enum { MOST = 16 };
+  const char *names[MOST];
+  char hint[96];
+  for (int i = 0; i < n && i < MOST; i++) {
+    memcpy(&names[i], (const char *)rows + (size_t)i * size, sizeof names[i]);
+    *row = i;
+    if (!strcmp(names[i], verb)) return STATUS_OK;
+  }
+  error_suggest(hint, sizeof hint, verb, names, (size_t)n);
+  return args_error(message, verb, hint);
+}
+
 int args_failed(int code) {
   message_show("error", nereid_error_message());
   return code == NEREID_E_USAGE ? STATUS_USAGE : STATUS_PROBLEM;

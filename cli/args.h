@@ -65,6 +65,11 @@ int args_next_common(Args *a, const char **value);
 /* The name of the option of that id, which the table has. */
 const char *args_option_name(const Option *options, int id);
 
+/* The row of a command's verb, of n rows of `size` bytes that begin with their names.  Returns a
+ * status, after `message`, which has the verb and what may be meant. */
+int args_verb(int *row, const char *verb, const void *rows, size_t size, int n,
+              const char *message);
+
 /* Prints `nereid: error: ...` and returns STATUS_USAGE. */
 int args_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* Prints the last failure of the API, and returns the status for its code. */

@@ -169,18 +169,11 @@ static const struct {
     {"list", true, false, list}, {"clear", true, false, clear}, {"limit", false, true, limit}};
 enum { VERBS = sizeof verbs / sizeof *verbs };
 
-static int unknown_verb(const char *verb) {
-  const char *names[VERBS];
-  char hint[96];
-  for (int i = 0; i < VERBS; i++) names[i] = verbs[i].name;
-  return args_error(E_CLI_CACHE_VERB, verb, error_suggest(hint, sizeof hint, verb, names, VERBS));
-}
-
 static int act(const Asked *a) {
   const char *filter = a->filter.kind ? "--kind" : a->filter.before ? "--older-than" : NULL;
-  int i = 0;
-  while (a->verb && i < VERBS && strcmp(verbs[i].name, a->verb)) i++;
-  if (i == VERBS) return unknown_verb(a->verb);
+  int i = 0, status = STATUS_OK;
+  if (a->verb) status = args_verb(&i, a->verb, verbs, sizeof *verbs, VERBS, E_CLI_CACHE_VERB);
+  if (status) return status;
   if (filter && (!a->verb || !verbs[i].filters))
     return args_error(E_CLI_NEEDS, filter, "list and clear");
   if (a->value && !verbs[i].takes_value) return args_error(E_CLI_EXTRA_FILE, a->value, "");

@@ -69,24 +69,15 @@ static const struct {
 };
 enum { VERBS = sizeof verbs / sizeof *verbs };
 
-static int unknown_verb(const char *verb) {
-  const char *names[VERBS];
-  char hint[96];
-  for (int i = 0; i < VERBS; i++) names[i] = verbs[i].name;
-  return args_error(E_CLI_RECORDS_VERB, verb, error_suggest(hint, sizeof hint, verb, names, VERBS));
-}
-
 static int act(const Asked *a) {
   if (a->output && (!a->verb || strcmp(a->verb, "merge")))
     return args_error(E_CLI_NEEDS, "-o", "merge");
   if (!a->verb) return list();
-  for (int i = 0; i < VERBS; i++) {
-    if (strcmp(verbs[i].name, a->verb)) continue;
-    if (a->files.len < verbs[i].least || a->files.len > verbs[i].most)
-      return args_error(E_CLI_RECORDS_FILES, a->verb, verbs[i].files, a->files.len);
-    return verbs[i].run(a);
-  }
-  return unknown_verb(a->verb);
+  int i, status = args_verb(&i, a->verb, verbs, sizeof *verbs, VERBS, E_CLI_RECORDS_VERB);
+  if (status) return status;
+  if (a->files.len < verbs[i].least || a->files.len > verbs[i].most)
+    return args_error(E_CLI_RECORDS_FILES, a->verb, verbs[i].files, a->files.len);
+  return verbs[i].run(a);
 }
 
 static int take(Asked *a, int id, const char *value) {
