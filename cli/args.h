@@ -65,8 +65,8 @@ int args_next_common(Args *a, const char **value);
 /* The name of the option of that id, which the table has. */
 const char *args_option_name(const Option *options, int id);
 
-/* The row of a command's verb, of n rows of `size` bytes that begin with their names.  Returns a
- * status, after `message`, which has the verb and what may be meant. */
+/* Finds a command's verb among n rows of `size` bytes, each of which begins with its name.  Returns
+ * a status; an unknown verb is an error: `message`, with the verb and a suggestion. */
 int args_verb(int *row, const char *verb, const void *rows, size_t size, int n,
               const char *message);
 
