@@ -128,14 +128,13 @@ static bool agrees(Request *r, const Config *c) {
   return true;
 }
 
-static int add_zeroed(Arguments *args, const ArrayNames *zeroed) {
+static void mark_zeroed(Arguments *args, const ArrayNames *zeroed) {
   for (int i = 0; i < zeroed->len; i++) {
     Argument *a = arguments_find(args, zeroed->data[i]);
     if (!a || !a->array) continue;
     a->zeroed = true;
     LOG(log_read(), LOG_TUNE, "%s is zeroed (pre_hook)", a->name);
   }
-  return STATUS_OK;
 }
 
 /* A list that can't be evaluated is no error here: all constexprs are known. */
@@ -151,8 +150,8 @@ static int add_rest(Request *r, Arguments *args, Decorators *d) {
   const Config *c = config_at_hand(r, d, &s);
   if (!c) return STATUS_OK;
   int status = has_open_option(r, c) ? note_taken(args->kernel->name, &s, c) : STATUS_OK;
-  if (!status) status = add_config(r, c, "autotune");
-  return status ? status : add_zeroed(args, &s.zeroed[c - s.configs.data]);
+  mark_zeroed(args, &s.zeroed[c - s.configs.data]);
+  return status ? status : add_config(r, c, "autotune");
 }
 
 enum { OPTIONS_OPEN = -1 }; /* instead of a status */

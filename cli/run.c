@@ -104,7 +104,7 @@ static int run_kernel(Run *r) {
   return code;
 }
 
-/* What interpreters find is told after all has run, with the results. */
+/* Findings of interpreters are reported at the end, with the results. */
 static int launch(Run *r) {
   int code = run_kernel(r);
   int status = code ? args_failed(code) : STATUS_OK;

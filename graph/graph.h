@@ -127,7 +127,7 @@ struct Node {
   struct {     /* INPUT */
     InputKind kind;
     Name target;             /* the parameter's name in Python */
-    Name tensor;             /* of what is no user input: its name among the weights, "0.weight" */
+    Name tensor;             /* of a parameter or buffer: its name among the weights, "0.weight" */
     const InputValue *fixed; /* NULL: the graph is for all values */
   } input;
   Node *prev, *next;

@@ -39,7 +39,7 @@ const char *kernel_carried(Kernel *k, const Node *n, const char *suffix) {
   return name;
 }
 
-/* Does a scatter of the kernel write to what is in n's memory already? */
+/* Does a scatter of the kernel update the memory of n in place? */
 static bool is_updated(const Kernel *k, const Node *n) {
   for (size_t i = 0; i < k->group->nodes.len; i++) {
     const Node *s = k->group->nodes.data[i];

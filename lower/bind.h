@@ -89,7 +89,7 @@ typedef struct Bind {
   Dim dims[MAX_DIMS];
   int ndims;
   uint32_t id;       /* of the nest */
-  Where at;          /* of what is evaluated */
+  Where at;          /* of the value at hand */
   bool reads_registers; /* what was evaluated reads registers of other nests */
   uint32_t var_room; /* size of the arrays below */
   NestStmt **def;    /* by var id: the OP that defines a temp of this nest */

@@ -168,10 +168,11 @@ static int chain_below(const Bind *s, const NestStmt *st) {
   return longest;
 }
 
-static bool is_temp(const Bind *s, const NestStmt *st) {
+/* `below`: the temps on its longest way down. */
+static bool is_temp(const Bind *s, const NestStmt *st, int below) {
   const NestVar *v = st->dsts[0].var;
   if (v->tile.rank || v->uniform || s->array_nest[v->id] == s->id) return false;
-  return st->op == TILE_HINT || chain_below(s, st) < CHAIN_TEMPS;
+  return st->op == TILE_HINT || below < CHAIN_TEMPS;
 }
 
 static void body_stmt(Bind *s, const NestStmt *st) {
@@ -179,8 +180,8 @@ static void body_stmt(Bind *s, const NestStmt *st) {
   switch (st->code) {
     case NEST_OP: {
       NestVar *v = st->dsts[0].var;
-      if (is_temp(s, st)) {
-        int below = chain_below(s, st);
+      int below = chain_below(s, st);
+      if (is_temp(s, st, below)) {
         s->def[v->id] = (NestStmt *)st;
         s->def_nest[v->id] = s->id;
         s->chain[v->id] = (uint8_t)(below < UINT8_MAX ? below + 1 : UINT8_MAX);

@@ -68,11 +68,16 @@ static void plan_inlining(Build *s) {
 
 /* ---- scalars ---- */
 
-/* Reported by interpreters where x, an i1, is false. */
-static NestStmt *assert_scalar(Build *s, Ref x, const char *kind, const char *message) {
+static Layout scalar_layout(const Build *s) {
   Layout l = {0};
   layout_push(&l, -1, PLACE_WARP, s->nest->warps, 1);
   layout_push(&l, -1, PLACE_LANE, s->nest->lanes, 1);
+  return l;
+}
+
+/* Reported by interpreters where x, an i1, is false. */
+static void assert_scalar(Build *s, Ref x, const char *kind, const char *message) {
+  Layout l = scalar_layout(s);
   Open o = build_open(s, &l);
   NestStmt *st = nest_stmt(&s->b, NEST_ASSERT, 0, 1);
   st->srcs[0] = x;
@@ -80,7 +85,6 @@ static NestStmt *assert_scalar(Build *s, Ref x, const char *kind, const char *me
   nest_set_str(s->nest, st, NA_kind, kind);
   nest_set_str(s->nest, st, NA_message, message);
   build_close(s, &o);
-  return st;
 }
 
 /* multiple_of of a scalar, whose other hints say nothing. */
@@ -91,8 +95,8 @@ static void assert_multiple(Build *s, const TileOp *op) {
   Ref x = s->scalar[op->args[0]->id];
   Ref rest = build_op(s, TILE_REM, t, x, ref_int(div->list[0]), ref_none());
   Ref holds = build_op(s, TILE_EQ, t, rest, ref_int(0), ref_none());
-  const char *text = "multiple_of(%lld)";
-  assert_scalar(s, holds, "hint", arena_printf(s->nest->arena, text, (long long)div->list[0]));
+  const char *hint = arena_printf(s->nest->arena, "multiple_of(%lld)", (long long)div->list[0]);
+  assert_scalar(s, holds, "hint", hint);
 }
 
 static void scalar_op_stmt(Build *s, const TileOp *op) {
@@ -282,12 +286,7 @@ static void branch(Build *s, const TileOp *op) {
 
 static void assertion(Build *s, const TileOp *op) {
   const TileValue *c = op->args[0];
-  Layout l = {0};
-  if (c->type.rank) l = build_layout_of(s, c);
-  else {
-    layout_push(&l, -1, PLACE_WARP, s->nest->warps, 1);
-    layout_push(&l, -1, PLACE_LANE, s->nest->lanes, 1);
-  }
+  Layout l = c->type.rank ? build_layout_of(s, c) : scalar_layout(s);
   Open o = build_open(s, &l);
   Ref x = build_value_at(s, c, o.axes, &l);
   Ref guard = build_guard_at(s, op->args[1], o.axes, &l);

@@ -53,7 +53,7 @@ typedef struct {
   int input, axis; /* which decides it */
 } Symbol;
 
-/* What a node takes to be equal, or a to be at least b, as expressions of symbols. */
+/* A relation that a node relies on: a equals b, or is at least b (expressions of symbols). */
 typedef struct {
   const char *node, *a, *b;
   bool least;
