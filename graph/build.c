@@ -30,6 +30,12 @@ Arg arg_axes(Graph *g, uint32_t set) {
 
 Arg build_arg(Build *b, const char *param) { return graph_arg(b->in.g, b->in.n, param); }
 
+Node *build_scalar_arg(Build *b, const char *param, DType t) {
+  Arg a = build_arg(b, param);
+  bool tensor = a.kind == ARG_NODE && a.node->type.kind == VALUE_TENSOR;
+  return tensor ? build_to(b, a.node, t) : build_full(b, 0, NULL, a, t);
+}
+
 Node *build_input(Build *b, const char *param) {
   return infer_optional_tensor(&b->in, param) ? build_arg(b, param).node : NULL;
 }

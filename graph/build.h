@@ -33,6 +33,8 @@ Arg arg_axes(Graph *g, uint32_t set);
 Node *build_input(Build *b, const char *param);
 /* The argument that is given: a tensor or a number. */
 Arg build_arg(Build *b, const char *param);
+/* The argument that is given, a number or a tensor without axes, as a tensor of that dtype. */
+Node *build_scalar_arg(Build *b, const char *param, DType t);
 /* The tensors of a list. */
 Node **build_inputs(Build *b, const char *param, uint32_t *n);
 static inline Dim build_const(Build *b, int64_t v) { return dim_int(b->in.g->dims, v); }

@@ -77,10 +77,7 @@ static Node *named_places(Build *b, Node *index, Dim size) {
 
 Node *decompose_index_fill(Build *b) {
   Node *x = self_of(b), *index = build_input(b, "index");
-  Arg value = build_arg(b, "value");
-  Node *one = value.kind == ARG_NODE && value.node->type.kind == VALUE_TENSOR
-                  ? build_to(b, value.node, x->type.dtype)
-                  : build_full(b, 0, NULL, value, x->type.dtype);
+  Node *one = build_scalar_arg(b, "value", x->type.dtype);
   if (!rank_of(x)) return one;
   uint32_t axis = infer_axis_arg(&b->in, "dim", rank_of(x));
   Node *mask = named_places(b, index, x->type.shape[axis]);

@@ -67,12 +67,15 @@ static Node *put_slices(Build *b, Node *source, bool accumulate) {
                         put_rows(b, &r, wrapped(b, index, x->type.shape[axis]), s.x, accumulate));
 }
 
-Node *decompose_index_add(Build *b) {
-  Node *source = build_input(b, "source");
+Node *scatter_scaled(Build *b, Node *source) {
   Arg alpha = build_arg(b, "alpha");
   bool one = (alpha.kind == ARG_INT && dim_is(alpha.dim, 1)) ||
              (alpha.kind == ARG_FLOAT && alpha.number == 1);
-  return put_slices(b, one ? source : build_with(b, "aten.mul.Tensor", source, alpha), true);
+  return one ? source : build_with(b, "aten.mul.Tensor", source, alpha);
+}
+
+Node *decompose_index_add(Build *b) {
+  return put_slices(b, scatter_scaled(b, build_input(b, "source")), true);
 }
 
 /* A few rows, as a cache of keys and values gets one: each is chosen where its index says so. */
@@ -109,10 +112,6 @@ typedef struct {
   Dim shape[GRAPH_RANK_MAX];   /* of the indices, broadcast */
   uint32_t rank;
 } Put;
-
-static bool is_mask(const Node *index) {
-  return index && (index->type.dtype == DT_I1 || index->type.dtype == DT_U8);
-}
 
 static Put survey(Build *b, Node **index, uint32_t n) {
   Put p = {.x = self_of(b), .values = build_input(b, "values")};
@@ -163,76 +162,16 @@ static Node *rows_of_values(Build *b, const Put *p, const Dim *index, uint32_t n
   return rows_of(b, values, ((1u << nindex) - 1) << first).x;
 }
 
-/* ---- where a mask holds ---- */
-
-/* How many values there are for the places of a mask: 1, for all of them, or some number. */
-static Dim value_count(Build *b, const Put *p) {
-  uint32_t behind = rank_of(p->x) - (uint32_t)__builtin_popcount(p->set) - p->place;
-  const Node *v = p->values;
-  return rank_of(v) > behind ? v->type.shape[rank_of(v) - 1 - behind] : build_const(b, 1);
-}
-
-/* The numbers of the places where a mask holds; each needs one of `count` values. */
-static Node *number_of_value(Build *b, Node *mask, Dim count) {
-  Node *number = scatter_number(b, mask);
-  Arg none = build_int(b, -1); /* before the first */
-  if (!b->in.g->unchecked) build_check_index(b, number, count, false, none, b->in.n->name);
-  return number;
-}
-
-/* The n-th place takes the n-th value. */
-static Node *put_masked(Build *b, const Put *p, Node *mask, bool accumulate) {
-  Rows r = rows_of(b, p->x, p->set);
-  Dim count = value_count(b, p);
-  Node *values = rows_of_values(b, p, &count, 1);
-  mask = build_to(b, scatter_flat(b, mask), DT_I1);
-  if (!dim_is(count, 1)) {
-    if (dim_is(count, 0)) return p->x;
-    values =
-        build(b, "aten.index_select.default",
-              ARGS(arg_node(values), build_int(b, 0), arg_node(number_of_value(b, mask, count))));
-  }
-  if (accumulate) values = build_add(b, r.x, values);
-  Node *y = build_where(b, build_unsqueeze(b, mask, 1), arg_node(values), arg_node(r.x));
-  return from_rows(b, &r, y);
-}
-
-static Node *put_by_mask(Build *b, Node **index, uint32_t n, bool accumulate) {
-  Put p = {.x = self_of(b), .values = build_input(b, "values")};
-  Node *mask = NULL;
-  for (uint32_t i = 0, axis = 0; i < n; i++, axis++) {
-    if (!index[i]) continue;
-    if (mask || !is_mask(index[i]) || !rank_of(index[i])) return NULL;
-    mask = index[i];
-    p.set = ((1u << rank_of(mask)) - 1) << axis;
-    p.place = axis;
-  }
-  return put_masked(b, &p, mask, accumulate);
-}
-
 Node *decompose_index_put(Build *b) {
   uint32_t n;
   Node **index = build_inputs(b, "indices", &n);
   bool accumulate = infer_bool(&b->in, "accumulate");
   for (uint32_t i = 0; i < n; i++)
-    if (is_mask(index[i])) return put_by_mask(b, index, n, accumulate);
+    if (scatter_is_mask(index[i])) return decompose_masked_put(b);
   Put p = survey(b, index, n);
   Rows r = rows_of(b, p.x, p.set);
   Node *values = rows_of_values(b, &p, p.shape, p.rank);
   return put_rows(b, &r, rows_named(b, &p), values, accumulate);
-}
-
-/* Where the mask holds, the elements of source in their order. */
-Node *decompose_masked_scatter(Build *b) {
-  Put p = {.x = self_of(b), .values = scatter_flat(b, build_input(b, "source"))};
-  Node *mask = build_expand(b, build_input(b, "mask"), rank_of(p.x), p.x->type.shape);
-  p.set = all_axes(p.x);
-  if (dim_is(p.values->type.shape[0], 0)) return p.x;
-  Node *number = number_of_value(b, scatter_flat(b, mask), p.values->type.shape[0]);
-  Node *taken = build(b, "aten.index_select.default",
-                      ARGS(arg_node(p.values), build_int(b, 0), arg_node(number)));
-  taken = build_view(b, taken, rank_of(p.x), p.x->type.shape);
-  return build_where(b, mask, arg_node(taken), arg_node(p.x));
 }
 
 /* ---- views that are written to ---- */

@@ -72,14 +72,13 @@ Node *scatter_number(Build *b, Node *mask) {
 
 typedef enum { SCATTER_SUM, SCATTER_PROD, SCATTER_MEAN, SCATTER_AMAX, SCATTER_AMIN } Reduce;
 
-/* The dtype that atomics add up in. */
-static DType sum_dtype(DType t) {
+DType scatter_sum_dtype(DType t) {
   if (dtype_is_float(t)) return build_wide(t);
   return t == DT_I64 ? t : DT_I32;
 }
 
 Node *scatter_add_up(Build *b, Node *to, Node *places, Node *src) {
-  DType t = sum_dtype(to->type.dtype);
+  DType t = scatter_sum_dtype(to->type.dtype);
   Node *sum = scatter(b, build_to(b, to, t), places, arg_node(build_to(b, src, t)), "sum");
   return build_to(b, sum, to->type.dtype);
 }

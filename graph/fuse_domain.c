@@ -219,8 +219,21 @@ static bool uses_channels(const Fusion *f, const Node *n, Dim last) {
   return false;
 }
 
+/* Is a put's index chosen by a condition that all of a row share? */
+static bool masks_rows(const Fusion *f, const Node *put, Dim last) {
+  const Node *index = put->args[1].node;
+  if (index->kind != NODE_CALL || strcmp(index->op->target, "aten.where.self")) return false;
+  Arg a = graph_arg(f->graph, index, "condition");
+  while (a.kind == ARG_NODE && fuse_is_view(a.node) && a.node->kind == NODE_CALL)
+    a.node = view_operand(a.node);
+  if (a.kind != ARG_NODE) return false;
+  Dim conditions = value_numel(f->graph, &a.node->type);
+  return dim_mul(f->graph->dims, conditions, last) == value_numel(f->graph, &index->type);
+}
+
 void fuse_find_channels(const Fusion *f, Group *g) {
-  const ValueType *t = &g->nodes.data[0]->type;
+  const Node *first = g->nodes.data[0];
+  const ValueType *t = prim_puts(first) ? &first->args[1].node->type : &first->type;
   if (g->kind != GROUP_LOOPS || !dim_is(g->r, 1) || t->rank < 2) return;
   if (!fuse_same_shape(g, t->rank, t->shape) || !dim_is_int(g->x)) return;
   Dim last = t->shape[t->rank - 1];
@@ -228,8 +241,8 @@ void fuse_find_channels(const Fusion *f, Group *g) {
   bool uses = false;
   for (size_t i = 0; i < g->nodes.len; i++) {
     const Node *n = g->nodes.data[i];
-    if (prim_kind(n->op) != PRIM_POINTWISE) return;
-    uses |= uses_channels(f, n, last);
+    if (prim_kind(n->op) != PRIM_POINTWISE && !prim_puts(n)) return;
+    uses |= prim_puts(n) ? masks_rows(f, n, last) : uses_channels(f, n, last);
   }
   if (uses) axes_domain(f, g, t, 1u << (t->rank - 1));
 }

@@ -59,7 +59,8 @@ const char *kernel_search(Kernel *k, Node *n, const Dim *place) {
 /* ---- scattering ---- */
 
 static const char *whole(Kernel *k, Value v, DType t) {
-  return arena_printf(k->arena, "tl.broadcast_to(%s, [XBLOCK])", kernel_cast(k, v, t));
+  const char *shape = dim_is(k->group->r, 1) ? "XBLOCK" : "XBLOCK, RBLOCK";
+  return arena_printf(k->arena, "tl.broadcast_to(%s, [%s])", kernel_cast(k, v, t), shape);
 }
 
 /* A program does the row of its number, of a tile of one element. */
@@ -84,21 +85,64 @@ static void suppress(Kernel *k, Node *n) {
               kernel_index(k, graph_arg(k->graph, n, "most").dim, NULL), (long long)block);
 }
 
-/* Places that depend on no data are an index as any. */
+/* An index that is chosen under a condition, and is -1 else. */
+typedef struct {
+  Node *index;
+  Node *condition; /* NULL: none */
+} Chosen;
+
+static Chosen chosen_index(const Kernel *k, Node *index) {
+  const Chosen all = {index, NULL};
+  if (k->f->of[index->id] || index->kind != NODE_CALL) return all;
+  if (strcmp(index->op->target, "aten.where.self")) return all;
+  Arg condition = graph_arg(k->graph, index, "condition"),
+      other = graph_arg(k->graph, index, "other");
+  Arg self = graph_arg(k->graph, index, "self");
+  bool nowhere = other.kind == ARG_INT && dim_is(other.dim, -1);
+  if (!nowhere || condition.kind != ARG_NODE || self.kind != ARG_NODE) return all;
+  return (Chosen){self.node, condition.node};
+}
+
+static Dim known_index(Kernel *k, const Node *user, Node *index) {
+  Dim at[GRAPH_RANK_MAX];
+  broadcast_place(k->graph, user, k->group->place, index, at);
+  return known_element(k->graph, index, at);
+}
+
+static unsigned whole_axes(const Kernel *k) {
+  return dim_is(k->group->r, 1) ? AXIS_X : AXIS_X | AXIS_R;
+}
+
+static const char *chosen_mask(Kernel *k, const Node *user, Node *condition) {
+  Dim at[GRAPH_RANK_MAX];
+  const char *all = k->masks[whole_axes(k)];
+  if (!condition) return all;
+  broadcast_place(k->graph, user, k->group->place, condition, at);
+  const char *c = whole(k, kernel_value(k, condition, at), DT_I1);
+  return arena_printf(k->arena, "%s & %s", all, c);
+}
+
+/* An index that depends on no data is computed as that of any store. */
 static void put(Kernel *k, Node *n) {
   Node *to = n->args[0].node, *index = n->args[1].node;
   const Dim *place = k->group->place;
-  Dim known = known_element(k->graph, index, place);
+  Chosen chosen = chosen_index(k, index);
+  Dim known = known_index(k, index, chosen.index);
   const char *v = whole(k, kernel_value(k, n->args[2].node, place), n->type.dtype);
   if (known) {
     unsigned axes = 0;
-    const char *at = kernel_index(k, known, &axes), *all = axes ? "" : " + xindex * 0";
-    kernel_line(k, "tl.store(%s + %s%s, %s, mask=xmask)", kernel_buffer(k, to), at, all, v);
+    const char *mask = chosen_mask(k, index, chosen.condition);
+    const char *at = kernel_index(k, known, &axes);
+    const char *all = axes == whole_axes(k)    ? ""
+                      : dim_is(k->group->r, 1) ? " + xindex * 0"
+                                               : " + (xindex + rindex) * 0";
+    kernel_line(k, "tl.store(%s + %s%s, %s, mask=%s)", kernel_buffer(k, to), at, all, v, mask);
     return;
   }
   const char *at = kernel_fresh(k, "at");
   kernel_line(k, "%s = %s", at, whole(k, kernel_value(k, index, place), DT_I64));
-  kernel_line(k, "tl.store(%s + %s, %s, mask=xmask & (%s >= 0))", kernel_buffer(k, to), at, v, at);
+  kernel_line(k, "tl.store(%s + %s, %s, mask=%s & (%s >= 0))", kernel_buffer(k, to), at, v,
+              k->masks[whole_axes(k)], at);
 }
 
 static void scatter(Kernel *k, Node *n) {

@@ -1,11 +1,11 @@
 /* Pass reinplace: an update of a part of an input, or of a buffer, writes that part alone.
  *
- * Behind functionalize the new value of what a graph writes to is computed from the old one:
- * index_copy, index_put, slice_scatter and select_scatter in a row, through views.  Each of them
- * becomes a nereid.scatter with "put": the value of its operand, with some elements replaced.
- * Where nothing reads that operand afterwards, it is written to the operand's memory
- * (graph/separate.c); so this pass leaves as they are those whose operand is read again, which
- * would be copied before.
+ * After functionalize the new value of a tensor that a graph writes to is computed from the old
+ * one by updates of elements by index or mask, slice_scatter and select_scatter in a row, through
+ * views.  Each becomes a nereid.scatter with "put": the value of its operand, with some elements
+ * replaced.  If nothing reads that operand later, it is written to the operand's memory
+ * (graph/separate.c).  An operand that is read again would be copied before, so its update stays as
+ * it is.
  *
  * An *address* is a tensor of integers that says of each element of a part where it is in memory,
  * in row-major order: the part, as views, of arange.  So two parts are the same if their elements'
@@ -63,8 +63,16 @@ static bool is(const Node *n, const char *target) {
   return n->kind == NODE_CALL && !strcmp(n->op->target, target);
 }
 
-static const char *const updates[] = {"aten.index_copy.default", "aten.index_put.default",
-                                      "aten.select_scatter.default", "aten.slice_scatter.default",
+static const char *const updates[] = {"aten.index_add.default",
+                                      "aten.index_copy.default",
+                                      "aten.index_fill.int_Scalar",
+                                      "aten.index_fill.int_Tensor",
+                                      "aten.index_put.default",
+                                      "aten.masked_fill.Scalar",
+                                      "aten.masked_fill.Tensor",
+                                      "aten.masked_scatter.default",
+                                      "aten.select_scatter.default",
+                                      "aten.slice_scatter.default",
                                       NULL};
 
 static bool is_update(const Node *n) {
@@ -73,7 +81,9 @@ static bool is_update(const Node *n) {
   return false;
 }
 
-static bool replaces_part(const Node *n) { return is(n, updates[2]) || is(n, updates[3]); }
+static bool replaces_part(const Node *n) {
+  return is(n, "aten.select_scatter.default") || is(n, "aten.slice_scatter.default");
+}
 
 /* The Build looks at n's arguments from now on, and puts what it makes before n. */
 static void stand_at(Reinplace *r, Node *n) {
@@ -222,7 +232,7 @@ static bool write_update(Reinplace *r, Node *n, const Part *part, uint32_t depth
   if (replaces_part(n)) {
     if (!write_part(r, n, part, depth)) return false;
   } else {
-    if (!reinplace_indexed(r->build, part->address, &puts)) return false;
+    if (!reinplace_elements(r->build, part->address, &puts)) return false;
     if (!scatter_empty(r->build, puts.src)) put(r, &puts);
   }
   now_holds(r, n, part);

@@ -10,9 +10,10 @@ typedef struct {
   Node *src;   /* in the shape of `index` */
 } Puts;
 
-/* Of index_copy or index_put, at which b stands.  `address` says where elements of its operand are.
- * Where two go to one place, the last of them in row-major order does.  False if there is no linear
- * index for its indices. */
-bool reinplace_indexed(Build *b, Node *address, Puts *out);
+/* The elements that b's node writes, and their new values; it is index_add, index_copy, index_fill,
+ * index_put, masked_fill or masked_scatter.  `address` says where elements of its operand are.  Of
+ * equal indices the last in row-major order writes: its own value, or the sum of all.  False if
+ * there is no linear index for its indices. */
+bool reinplace_elements(Build *b, Node *address, Puts *out);
 
 #endif

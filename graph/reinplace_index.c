@@ -1,4 +1,7 @@
-/* Where index_copy and index_put write. */
+/* The elements that updates by index or by mask write, and their new values.
+ *
+ * New values that are added to old ones are sums over equal indices (atomics, in memory for the new
+ * values alone), to which the old value is added once; the last of equal indices writes it. */
 #include <string.h>
 
 #include "graph/known.h"
@@ -7,6 +10,7 @@
 
 typedef struct {
   Node *x, *values;
+  bool adds;                   /* the values to the old ones */
   Node *index[GRAPH_RANK_MAX]; /* by axis of x; NULL: all of it */
   uint32_t set;                /* the axes that are indexed */
   uint32_t first;              /* how many axes of x precede those of the indices in the values */
@@ -16,7 +20,19 @@ typedef struct {
 
 /* ---- arguments ---- */
 
-static bool survey_copy(Build *b, Indexed *x) {
+/* What goes to slices along an axis: one value, or the slices of `source`. */
+static Node *slice_values(Build *b, const Indexed *x) {
+  if (!infer_takes(&b->in, "source")) {
+    Dim shape[GRAPH_RANK_MAX];
+    memcpy(shape, x->x->type.shape, rank_of(x->x) * sizeof *shape);
+    shape[x->first] = x->shape[0];
+    return build_expand(b, build_scalar_arg(b, "value", x->x->type.dtype), rank_of(x->x), shape);
+  }
+  Node *source = build_input(b, "source");
+  return infer_takes(&b->in, "alpha") ? scatter_scaled(b, source) : source;
+}
+
+static bool survey_slices(Build *b, Indexed *x) {
   Node *index = build_input(b, "index");
   if (!rank_of(x->x)) return false;
   x->first = infer_axis_arg(&b->in, "dim", rank_of(x->x));
@@ -24,7 +40,8 @@ static bool survey_copy(Build *b, Indexed *x) {
   x->shape[0] = value_numel(b->in.g, &index->type);
   x->rank = 1;
   x->index[x->first] = build_view(b, index, 1, x->shape);
-  x->values = build_input(b, "source");
+  x->values = slice_values(b, x);
+  x->adds = infer_takes(&b->in, "alpha");
   return rank_of(x->values) == rank_of(x->x);
 }
 
@@ -32,10 +49,9 @@ static bool survey_put(Build *b, Indexed *x) {
   Operand operands[GRAPH_RANK_MAX];
   uint32_t n, count = 0, first = 0;
   Node **index = build_inputs(b, "indices", &n);
-  if (infer_bool(&b->in, "accumulate")) return false;
+  x->adds = infer_bool(&b->in, "accumulate");
   for (uint32_t i = 0; i < n; i++) {
     if (!index[i]) continue;
-    if (index[i]->type.dtype == DT_I1 || index[i]->type.dtype == DT_U8) return false;
     if (!count) first = i;
     x->index[i] = index[i];
     x->set |= 1u << i;
@@ -101,18 +117,22 @@ static Node *is_last_of_few(Build *b, Node *row, Node *number, int64_t count) {
   return last;
 }
 
+/* The number of the last of the rows that are the same, in i64; of each. */
+static Node *last_equal(Build *b, Node *row, Dim rows) {
+  Node *writer = scatter_writers(b, rows, row);
+  Node *last =
+      build(b, "aten.index_select.default", ARGS(arg_node(writer), build_int(b, 0), arg_node(row)));
+  return build_to(b, last, DT_I64);
+}
+
 /* Of each row of a vector: is there no later one that is the same?  NULL: all differ. */
 static Node *is_last(Build *b, Node *row, Dim rows) {
   enum { FEW = 8, PAIRS_MAX = 256 };
   Dim count = row->type.shape[0];
   Node *number = build_arange(b, count);
   if (dim_is_int(count) && count->value <= FEW) return is_last_of_few(b, row, number, count->value);
-  if (!dim_is_int(count) || count->value > PAIRS_MAX) {
-    Node *writer = scatter_writers(b, rows, row);
-    Node *last = build(b, "aten.index_select.default",
-                       ARGS(arg_node(writer), build_int(b, 0), arg_node(row)));
-    return build_op2(b, "aten.eq.Tensor", build_to(b, last, DT_I64), number);
-  }
+  if (!dim_is_int(count) || count->value > PAIRS_MAX)
+    return build_op2(b, "aten.eq.Tensor", last_equal(b, row, rows), number);
   Node *same = build_op2(b, "aten.eq.Tensor", build_unsqueeze(b, row, 1), row);
   Node *later = build_op2(b, "aten.gt.Tensor", number, build_unsqueeze(b, number, 1));
   Node *again = build_with(b, "aten.any.dim", both(b, same, later), build_int(b, 1));
@@ -168,38 +188,117 @@ static Node *number_of_row(Build *b, const Indexed *x, Node *const *row, Dim *ro
   return scatter_flat(b, build_expand(b, number, x->rank, x->shape));
 }
 
-/* Where the indices are those of elements, and not written again behind that. */
+/* Is no index known to be another's equal? */
+static bool all_differ(Build *b, const Indexed *x) {
+  Node *only = NULL;
+  for (uint32_t i = 0; i < rank_of(x->x); i++)
+    if (x->index[i]) only = x->index[i];
+  return __builtin_popcount(x->set) == 1 && is_monotonic(b, only);
+}
+
+/* Where the indices are those of elements, and not written again later. */
 static Node *wanted(Build *b, const Indexed *x, Node *const *row) {
-  Node *good = NULL, *only = NULL;
+  Node *good = NULL;
   Dim rows = build_const(b, 1);
-  uint32_t count = 0;
-  for (uint32_t i = 0; i < rank_of(x->x); i++) {
-    if (!row[i]) continue;
-    good = both(b, good, inside(b, row[i], x->x->type.shape[i]));
-    only = x->index[i];
-    count++;
-  }
-  if (count == 1 && is_monotonic(b, only)) return good;
-  Node *last = is_last(b, number_of_row(b, x, row, &rows), rows);
+  for (uint32_t i = 0; i < rank_of(x->x); i++)
+    if (row[i]) good = both(b, good, inside(b, row[i], x->x->type.shape[i]));
+  if (all_differ(b, x)) return good;
+  Node *number = number_of_row(b, x, row, &rows);
+  Node *last = is_last(b, number, rows);
   return last ? both(b, good, build_view(b, last, x->rank, x->shape)) : good;
 }
 
-bool reinplace_indexed(Build *b, Node *address, Puts *out) {
-  Indexed x = {.x = build_input(b, "self")};
-  Dim stride[GRAPH_RANK_MAX];
+/* ---- sums ---- */
+
+/* The axes of the indices first, then those around them. */
+static uint32_t indices_first(const Indexed *x, uint32_t rank, uint32_t *axes) {
+  uint32_t n = 0;
+  for (uint32_t i = 0; i < x->rank; i++) axes[n++] = x->first + i;
+  for (uint32_t i = 0; i < rank; i++)
+    if (i < x->first || i >= x->first + x->rank) axes[n++] = i;
+  return n;
+}
+
+/* Of each row of values ([M, elements]) the sum is where the last with its index is. */
+static Node *sum_equal(Build *b, const Indexed *x, Node *const *row, Node *values) {
+  uint32_t axes[2 * GRAPH_RANK_MAX], back[2 * GRAPH_RANK_MAX], rank = rank_of(values);
+  Dim permuted[2 * GRAPH_RANK_MAX], rows = build_const(b, 1);
+  indices_first(x, rank, axes);
+  for (uint32_t i = 0; i < rank; i++) back[axes[i]] = i;
+  Node *first = build_permute(b, values, axes);
+  memcpy(permuted, first->type.shape, rank * sizeof *permuted);
+  Node *number = number_of_row(b, x, row, &rows);
+  Node *last = last_equal(b, number, rows);
+  Dim shape[] = {last->type.shape[0],
+                 build_count(b, first, all_axes(first) & ~((1u << x->rank) - 1))};
+  Node *places = build_add(b, scatter_times(b, build_unsqueeze(b, last, 1), shape[1]),
+                           build_arange(b, shape[1]));
+  Node *none = build_full(b, 2, shape, build_int(b, 0), values->type.dtype);
+  Node *sum = scatter_add_up(b, none, places, build_view(b, first, 2, shape));
+  return build_permute(b, build_view(b, sum, rank, permuted), back);
+}
+
+/* The old values where the indices say. */
+static Node *old_values(Build *b, const Indexed *x) {
+  Arg list = arg_list(b->in.g, rank_of(x->x));
+  for (uint32_t i = 0; i < rank_of(x->x); i++)
+    list.items[i] = x->index[i] ? arg_node(x->index[i]) : (Arg){.kind = ARG_NONE};
+  return build(b, "aten.index.Tensor", ARGS(arg_node(x->x), list));
+}
+
+static Node *added(Build *b, const Indexed *x, Node *const *row, Node *values) {
+  DType t = x->x->type.dtype, sum = scatter_sum_dtype(t);
+  Dim count = build_const(b, 1);
+  for (uint32_t i = 0; i < x->rank; i++) count = dim_mul(b->in.g->dims, count, x->shape[i]);
+  values = build_to(b, values, sum);
+  if (!dim_is(count, 1) && !all_differ(b, x)) values = sum_equal(b, x, row, values);
+  return build_to(b, build_add(b, build_to(b, old_values(b, x), sum), values), t);
+}
+
+/* ---- updates ---- */
+
+static bool put_indexed(Build *b, const Indexed *x, Node *address, Puts *out) {
+  Dim stride[GRAPH_RANK_MAX], shape[GRAPH_RANK_MAX];
   Node *row[GRAPH_RANK_MAX] = {NULL};
-  bool copies = infer_takes(&b->in, "source");
-  if (!(copies ? survey_copy : survey_put)(b, &x)) return false;
-  if (!find_strides(b, &x, address, stride)) return false;
-  Node *at = first_addresses(b, &x, address);
-  for (uint32_t i = 0; i < rank_of(x.x); i++) {
-    if (!x.index[i]) continue;
-    row[i] = wrapped(b, x.index[i], x.x->type.shape[i]);
-    at = build_add(b, at, beside(b, &x, scatter_times(b, row[i], stride[i])));
+  if (!find_strides(b, x, address, stride)) return false;
+  Node *at = first_addresses(b, x, address);
+  for (uint32_t i = 0; i < rank_of(x->x); i++) {
+    if (!x->index[i]) continue;
+    row[i] = wrapped(b, x->index[i], x->x->type.shape[i]);
+    at = build_add(b, at, beside(b, x, scatter_times(b, row[i], stride[i])));
   }
-  at = build_where(b, beside(b, &x, wanted(b, &x, row)), arg_node(at), build_int(b, -1));
-  Dim shape[GRAPH_RANK_MAX];
+  at = build_where(b, beside(b, x, wanted(b, x, row)), arg_node(at), build_int(b, -1));
   uint32_t rank = infer_copy_shape(&at->type, shape);
-  *out = (Puts){at, build_expand(b, build_to(b, x.values, x.x->type.dtype), rank, shape)};
+  Node *values = build_to(b, x->values, x->x->type.dtype);
+  values = build_expand(b, values, rank, shape);
+  bool adds = x->adds && !scatter_empty(b, values);
+  *out = (Puts){at, adds ? added(b, x, row, values) : values};
   return true;
+}
+
+static bool put_masked(Build *b, Node *address, Puts *out) {
+  MaskedPut p;
+  if (!scatter_masked_put(b, &p)) return false;
+  bool adds = infer_takes(&b->in, "accumulate") && infer_bool(&b->in, "accumulate");
+  out->src = adds ? build_add(b, build_input(b, "self"), p.values) : p.values;
+  out->index = build_where(b, p.mask, arg_node(address), build_int(b, -1));
+  return true;
+}
+
+/* Is it masked_fill, masked_scatter, or index_put by a mask? */
+static bool takes_mask(Build *b) {
+  uint32_t n;
+  if (!infer_takes(&b->in, "indices")) return infer_takes(&b->in, "mask");
+  Node **index = build_inputs(b, "indices", &n);
+  for (uint32_t i = 0; i < n; i++)
+    if (scatter_is_mask(index[i])) return true;
+  return false;
+}
+
+bool reinplace_elements(Build *b, Node *address, Puts *out) {
+  Indexed x = {.x = build_input(b, "self")};
+  if (takes_mask(b)) return put_masked(b, address, out);
+  if (!(infer_takes(&b->in, "indices") ? survey_put : survey_slices)(b, &x)) return false;
+  if (x.adds && x.x->type.dtype == DT_I1) return false; /* a disjunction */
+  return put_indexed(b, &x, address, out);
 }

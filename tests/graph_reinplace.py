@@ -4,8 +4,9 @@
     graph_reinplace.py [--devices interp,cpu] [--count N] [SEED...]    only these, printed
 
 Graph i is a function of i alone: views of a tensor, views of these, writes through any of them
-(copy_, fill_, add_, index_copy_, index_put_, with indices that repeat), and reads, of which some
-are written elsewhere, before and after.  All results are exact.
+(copy_, fill_, add_, index_copy_, index_add_, index_fill_, index_put_, with indices that repeat and
+with masks, masked_fill_, masked_scatter_), and reads, of which some are written elsewhere, before
+and after.  All results are exact.
 """
 import argparse, os, pathlib, random, re, subprocess, sys, tempfile
 
@@ -16,6 +17,7 @@ from quick_cc import quick_compiler
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 NEREID = os.environ.get("NEREID", str(ROOT / "build" / "nereid"))
 DTYPES = {"f32": np.float32, "f16": np.float16, "i64": np.int64, "i32": np.int32, "u8": np.uint8}
+WIDE = {np.float16: np.float32, np.uint8: np.int32}  # the dtypes of sums
 
 
 class Program:
@@ -28,6 +30,8 @@ class Program:
         self.views = []  # names of what writes go through
         for i in range(self.rng.randint(1, 2)):
             shape = tuple(self.rng.randint(1, 6) for _ in range(self.rng.randint(1, 4)))
+            if self.rng.random() < 0.2:
+                shape = shape[:2] + (20,)  # which a CPU takes as columns
             self.views.append(self.input("c", self.data(shape, self.rng.choice(list(DTYPES)))))
         self.tensors = list(self.views)
 
@@ -96,41 +100,80 @@ class Program:
         low = -size if negative else 0
         return self.input("i", self.numpy.integers(low, min(size, 2) if few else size, shape))
 
-    def index_copy(self, name, x):
+    def call(self, op, *args):
+        self.lines.append(f"w{len(self.lines)} = torch.ops.aten.{op}({', '.join(map(str, args))})")
+
+    def index_slices(self, name, x):
         axis = self.rng.randrange(x.ndim)
+        op = self.rng.choice(["copy", "copy", "add", "fill"])
         shape = list(x.shape)
-        shape[axis] = self.rng.choice([1, 1, 2, 3, 9])
-        index, source = self.indices(x.shape[axis], shape[axis], False), self.source(shape, x)
+        shape[axis] = self.rng.choice([1, 1, 2, 3, 9, 9, 300])
+        index = self.indices(x.shape[axis], shape[axis], op == "fill")
+        key = (slice(None),) * axis
+        if op == "fill":
+            x[key + (self.values[index],)] = 4
+            return self.call("index_fill_.int_Scalar", name, axis, index, 4)
+        source = self.source(shape, x)
         new = self.values[source].copy()
+        wide = x.astype(WIDE.get(x.dtype.type, x.dtype))
         for i, at in enumerate(self.values[index]):
-            x[(slice(None),) * axis + (at,)] = new[(slice(None),) * axis + (i,)]
-        self.lines.append(f"w{len(self.lines)} = torch.ops.aten.index_copy_.default("
-                          f"{name}, {axis}, {index}, {source})")
+            old = wide[key + (at,)] if op == "add" else 0
+            wide[key + (at,)] = new[key + (i,)] + old
+        x[...] = wide
+        return self.call(f"index_{op}_.default", name, axis, index, source)
 
     def index_put(self, name, x):
         axes = [a for a in range(x.ndim) if self.rng.random() < 0.5] or [0]
         shape = [self.rng.randint(1, 3) for _ in range(self.rng.randint(1, 2))]
+        if self.rng.random() < 0.1:
+            shape[0] = 260
         index = [self.indices(x.shape[a], shape, True) if a in axes else None
                  for a in range(axes[-1] + 1)]
         key = tuple(slice(None) if i is None else self.values[i] for i in index)
         value = self.source(x[key].shape, x)
+        accumulate = self.rng.random() < 0.4
         # In row-major order: the last of those that repeat stays.
         new = np.broadcast_to(self.values[value], x[key].shape).copy()
         number = np.arange(x.size).reshape(x.shape)[key].ravel()
-        places = {int(n): i for i, n in enumerate(number)}
-        for place, i in places.items():
-            x[np.unravel_index(place, x.shape)] = new.ravel()[i]
+        wide = x.astype(WIDE.get(x.dtype.type, x.dtype))
+        for place, v in zip(number, new.ravel()):
+            at = np.unravel_index(place, x.shape)
+            wide[at] = wide[at] + v if accumulate else v
+        x[...] = wide
         text = ", ".join(str(i) for i in index)
-        self.lines.append(f"w{len(self.lines)} = torch.ops.aten.index_put_.default("
-                          f"{name}, [{text}], {value})")
+        self.call("index_put_.default", name, f"[{text}]", value, accumulate)
+
+    def masked(self, name, x):
+        op = self.rng.choice(["put", "put", "fill", "scatter"])
+        first = self.rng.randrange(x.ndim) if op == "put" else 0
+        last = self.rng.randint(first + 1, x.ndim) if op == "put" else x.ndim
+        mask = self.input("m", self.numpy.random(x.shape[first:last]) < self.rng.random())
+        key = (slice(None),) * first + (self.values[mask],)
+        if op == "fill":
+            x[key] = 5
+            return self.call("masked_fill_.Scalar", name, mask, 5)
+        number = int(self.values[mask].sum())
+        if op == "scatter":
+            source = self.source((number + self.rng.randint(0, 2),), x)
+            x[key] = self.values[source][:number].copy()
+            return self.call("masked_scatter_.default", name, mask, source)
+        accumulate = self.rng.random() < 0.4
+        count = self.rng.choice([1, number])
+        source = self.source(x.shape[:first] + (count,) + x.shape[last:], x)
+        new = self.values[source].copy()
+        x[key] = x[key] + new if accumulate else new
+        none = "None, " * first
+        return self.call("index_put_.default", name, f"[{none}{mask}]", source, accumulate)
 
     def write(self):
         name = self.rng.choice(self.views)
         x = self.values[name]
-        kind = self.rng.choice(["copy", "copy", "fill", "add", "index_copy", "index_put"])
-        if kind == "index_copy" and x.ndim:
-            self.index_copy(name, x)
-        elif kind == "index_put" and x.ndim:
+        kind = self.rng.choice(["copy", "copy", "fill", "add", "slices", "put", "masked"])
+        if kind == "slices" and x.ndim:
+            self.index_slices(name, x)
+        elif kind == "masked" and x.ndim:
+            self.masked(name, x)
+        elif kind == "put" and x.ndim:
             self.index_put(name, x)
         elif kind == "fill":
             x[...] = 3
@@ -155,7 +198,7 @@ class Program:
             self.outputs.append(self.rng.choice(self.views))
 
     def text(self):
-        types = {np.dtype(v): k for k, v in DTYPES.items()}
+        types = {np.dtype(v): k for k, v in DTYPES.items()} | {np.dtype(bool): "b8"}
         params = ", ".join(f'{n}: "{types[x.dtype]}[{", ".join(map(str, x.shape))}]"'
                            for n, x in self.inputs.items())
         body = "\n        ".join(self.lines)
@@ -192,13 +235,41 @@ def run(folder, device, p):
     return ""
 
 
-def in_place(p, folder):
-    """How many updates are copies of whole tensors."""
+def plan(text, folder):
     model = pathlib.Path(folder, "m.py")
-    model.write_text(p.text())
+    model.write_text(text)
     command = [NEREID, "graph", model, "--emit", "plan"]
-    plan = subprocess.run(command, capture_output=True, text=True)
-    return len(re.findall("^update ", plan.stdout, re.M))
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+
+def copies(text, folder):
+    """How many updates are copies of whole tensors."""
+    return len(re.findall("^update ", plan(text, folder), re.M))
+
+
+# Updates of a part of x, an f16[4096, 64].
+PARTS = [
+    "index_copy_.default(x, 0, i, rows)",
+    "index_add_.default(x, 0, i, rows)",
+    "index_fill_.int_Scalar(x, 1, i, 2)",
+    "index_put_.default(x, [i], rows)",
+    "index_put_.default(x, [i], rows, True)",
+    "index_put_.default(x, [i, i], row, True)",
+    "index_put_.default(x, [m], one)",
+    "index_put_.default(x, [None, n], one)",
+    "masked_fill_.Scalar(x, mn, 2)",
+]
+
+
+def whole_copy(call, folder):
+    """What is copied in a model that updates a part: nothing of the tensor's size may be."""
+    text = plan('''class M(torch.nn.Module):
+    def forward(self, x: "f16[4096, 64]", i: "i64[3]", rows: "f16[3, 64]", row: "f16[3]",
+                one: "f16[]", m: "b8[4096]", n: "b8[64]", mn: "b8[4096, 64]"):
+        y = torch.ops.aten.''' + call + '''
+        return (one,)
+''', folder)
+    return re.findall(r'^(?:update|temporary.*"\w+\[4096, 64\]").*', text, re.M)
 
 
 def main():
@@ -210,12 +281,18 @@ def main():
     passed = failed = 0
     with tempfile.TemporaryDirectory() as folder:
         quick_compiler(folder)
+        for call in PARTS:
+            copied = whole_copy(call, folder)
+            passed += not copied
+            failed += bool(copied)
+            if copied:
+                print(f"FAIL {call}: {copied}", flush=True)
         for device in args.devices.split(","):
             count = args.count if device != "cpu" else args.count // 6
             for seed in args.seeds or range(count):
                 p = program(seed)
                 if args.seeds:
-                    print(p.text(), in_place(p, folder), "updates are copies")
+                    print(p.text(), copies(p.text(), folder), "updates are copies")
                 problem = run(folder, device, p)
                 passed += not problem
                 failed += bool(problem)
