@@ -43,9 +43,7 @@ GRAPH_TEMPLATES := $(sort $(wildcard graph/templates/*.py))
 GRAPH_REWRITES := $(sort $(wildcard graph/rewrites/*.py))
 PROJECT_FILES := $(sort $(wildcard graph/aot/*)) runtime/team.h runtime/cores.h
 UNIT_TESTS := $(patsubst %.c,$B/%,$(wildcard tests/unit/*.c))
-FUZZ_TARGETS := source tile schedule nest image npy cache value command pt2 onnx graph_text rules \
-  records series
-FUZZ := $(FUZZ_TARGETS:%=$B/tests/fuzz/%)
+FUZZ := $(patsubst %.c,$B/%,$(wildcard tests/fuzz/*.c))
 BENCHES := $(patsubst %.c,$B/%,$(wildcard bench/*.c))
 C_EXAMPLES := $(patsubst %.c,$B/%,$(wildcard examples/c/*.c))
 PUBLIC_HEADERS := $(wildcard runtime/nereid.h runtime/nereid_tune.h graph/nereid_graph.h)
@@ -87,7 +85,7 @@ $B/tests/unit/%: $B/tests/unit/%.o $B/nereid-internal.o
 	$(LINK) -o $@ $^ $(DYNAMIC)
 
 # A target, what all of them share, and the commands of the program without its main.
-FUZZ_OBJECTS := $(patsubst %,$B/tests/fuzz/%.o,main mutate corpus cover pipeline) \
+FUZZ_OBJECTS := $(patsubst %.c,$B/%.o,$(wildcard tests/fuzz/common/*.c)) \
   $(filter-out $B/cli/main.o,$(CLI_OBJECTS))
 $(FUZZ): $B/tests/fuzz/%: $B/tests/fuzz/%.o $(FUZZ_OBJECTS) $B/nereid-internal.o
 	$(LINK) -o $@ $^ $(DYNAMIC)
@@ -167,8 +165,7 @@ need_python = $(or $(find_python),$(error no Python 3 with NumPy found; set PYTH
 TEST_ENV = NEREID=$(abspath $B/nereid) NEREID_BUILD=$(abspath $B) PYTHON=$(need_python)
 
 check: all $(UNIT_TESTS) $(FUZZ) $(C_EXAMPLES)
-	@$(TEST_ENV) tests/all $(UNIT_TESTS) $(FUZZ) \
-	  $$(find tests -maxdepth 1 -type f -perm -u+x ! -name all ! -name 'gpu-*' | sort)
+	@$(TEST_ENV) $(need_python) tests/run
 
 # Both run what `make bundle` made, as they would on a machine without build tools.
 check-gpu: bundle
@@ -182,11 +179,11 @@ SANITIZE := -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined \
 # The same tests with sanitizers, arenas of tiny chunks, and allocations that fail on demand.
 stress:
 	NEREID_PRELOAD="$$($(CC) -print-file-name=libasan.so) $$($(CC) -print-file-name=libubsan.so)" \
-	  $(MAKE) B=build-stress CPPFLAGS='-DARENA_STRESS -include tests/stress/failing.h' \
+	  $(MAKE) B=build-stress CPPFLAGS='-DARENA_STRESS -include tests/fuzz/stress/failing.h' \
 	  CFLAGS='$(SANITIZE)' check
-	NEREID=$(abspath build-stress/nereid) tests/stress/failing-allocations
+	NEREID=$(abspath build-stress/nereid) tests/fuzz/stress/failing-allocations
 
-# Every reader of text and bytes, FUZZ_SECONDS each, guided by coverage (tests/fuzz/fuzz.h).
+# Every reader of text and bytes, FUZZ_SECONDS each, guided by coverage (tests/fuzz/common/fuzz.h).
 FUZZ_SECONDS ?= 60
 fuzz:
 	$(MAKE) B=build-fuzz CFLAGS='$(SANITIZE) -fsanitize-coverage=trace-pc' fuzz-programs
@@ -209,7 +206,7 @@ lint:
 # Headers and tables are laid out by hand.
 fmt:
 	clang-format -i $$(grep -L 'define .*(X)' $(foreach room,$(ROOMS),$(call room_sources,$(room))) \
-	  $(wildcard tests/unit/*.c tests/fuzz/*.[ch] bench/*.c examples/c/*.c))
+	  $(wildcard tests/unit/*.c tests/fuzz/*.c tests/fuzz/common/*.[ch] bench/*.c examples/c/*.c))
 
 demo: $B/nereid
 	@$(TEST_ENV) $(need_python) examples/demo.py

@@ -3,10 +3,11 @@
 nothing damaged, unknown or outside of the cache is ever touched, or ends it."""
 import os, pathlib, random, re, shutil, sqlite3, subprocess, sys, tempfile, time
 
-import tally
-
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-NEREID = os.path.abspath(os.environ.get("NEREID", ROOT / "build" / "nereid"))
+sys.path.append(str(ROOT / "tests/support"))
+import tally  # noqa: E402
+
+NEREID = os.path.abspath(os.environ.get("NEREID", ROOT / "build/nereid"))
 KERNEL = ROOT / "examples/kernels/vector_add.py"
 ENTRY = 15 << 10  # about the size of a library of one small kernel
 DATABASE = "code-2.db"

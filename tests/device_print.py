@@ -10,13 +10,14 @@ import argparse, collections, os, pathlib, re, struct, subprocess, sys, tempfile
 
 import numpy as np
 
-from quick_cc import quick_compiler
-from tally import check, report
-from widths import place
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+sys.path.append(str(ROOT / "tests/support"))
+from quick_cc import quick_compiler  # noqa: E402
+from tally import check, report  # noqa: E402
+from widths import place  # noqa: E402
 
-HERE = pathlib.Path(__file__).resolve().parent
-KERNELS = HERE / "device_print/kernels.py"
-NEREID = os.environ.get("NEREID", str(HERE.parent / "build/nereid"))
+KERNELS = ROOT / "tests/device_print/kernels.py"
+NEREID = os.environ.get("NEREID", str(ROOT / "build/nereid"))
 CC = os.environ.get("CC", "cc").split()
 DTYPES = {"i1": "int1", "i8": "int8", "i16": "int16", "i32": "int32", "i64": "int64",
           "u8": "uint8", "u16": "uint16", "u32": "uint32", "u64": "uint64", "f8e5": "float8e5",

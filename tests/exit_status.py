@@ -3,10 +3,11 @@
 wrong usage and 1 for the kernel, the model and the run, after one error message."""
 import os, pathlib, re, subprocess, sys, tempfile
 
-import tally
-
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-NEREID = os.path.abspath(os.environ.get("NEREID", ROOT / "build" / "nereid"))
+sys.path.append(str(ROOT / "tests/support"))
+import tally  # noqa: E402
+
+NEREID = os.path.abspath(os.environ.get("NEREID", ROOT / "build/nereid"))
 KERNEL = str(ROOT / "examples/kernels/vector_add.py")
 MODEL = str(ROOT / "tests/models/mlp/model.pt2")
 INPUT = str(ROOT / "tests/models/mlp/input_0.npy")

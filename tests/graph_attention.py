@@ -9,7 +9,7 @@ import argparse, math, os, pathlib, subprocess, sys, tempfile
 import numpy as np
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-NEREID = os.environ.get("NEREID", str(ROOT / "build" / "nereid"))
+NEREID = os.environ.get("NEREID", str(ROOT / "build/nereid"))
 SDPA = "torch.ops.aten.scaled_dot_product_attention.default"
 CASES = {}
 KINDS = {np.dtype("float32"): "f32", np.dtype("float16"): "f16", np.dtype("bool"): "b8",

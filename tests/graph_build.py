@@ -10,9 +10,9 @@ of them.
 import argparse, concurrent.futures, os, pathlib, re, shutil, subprocess, sys, tempfile
 import numpy as np
 
-ROOT = pathlib.Path(__file__).resolve().parent
-NEREID = os.path.abspath(os.environ.get("NEREID", ROOT.parent / "build" / "nereid"))
-MODELS = ROOT / "models"
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+NEREID = os.path.abspath(os.environ.get("NEREID", ROOT / "build/nereid"))
+MODELS = ROOT / "tests/models"
 # By the dtype of an output; integers are exact.
 TOLERANCE = {"f32": 1e-4, "bf16": 2e-2, "f16": 4e-3}
 
@@ -99,12 +99,12 @@ def link(program, source, project, cc, flags):
 
 def check_example(project, model, cc, flags):
     """examples/aot: the cache is in the model, and can be reset."""
-    link(project / "decode", ROOT.parent / "examples" / "aot" / "decode.c", project, cc, flags)
+    link(project / "decode", ROOT / "examples/aot/decode.c", project, cc, flags)
     run(project / "decode", project / "weights.bin")
 
 
 def check_library(project, model, cc, flags):
-    link(project / "library", ROOT / "aot" / "library.c", project, cc, flags)
+    link(project / "library", ROOT / "tests/aot/library.c", project, cc, flags)
     files = project / "files"
     files.mkdir()
     run(project / "library", project / "weights.bin", model / "input_0.npy", model / "output_0.npy",
@@ -128,7 +128,7 @@ def check_names(project, model, cc, flags):
     """Two models in one program."""
     for name, other in ("one", "chain"), ("two", "dyn_mlp"):
         build(Task(other, cc=cc, cflags="-O0", options=["--name", name]), project / name)
-    run(cc, "-Wall", "-Wextra", "-Werror", "-I", project, ROOT / "aot" / "two.c", "-o",
+    run(cc, "-Wall", "-Wextra", "-Werror", "-I", project, ROOT / "tests/aot/two.c", "-o",
         project / "both", project / "one" / "libmodel.a", project / "two" / "libmodel.a",
         *run("make", "-s", "-C", project / "one", "libs").stdout.split())
     run(project / "both", project / "one" / "weights.bin", project / "two" / "weights.bin")
@@ -205,7 +205,7 @@ def check_index(project, model, cc, flags):
     if not np.array_equal(got[7], np.arange(40).reshape(10, 4)[np.array(GOOD)].sum((0, 1))):
         raise Failure(f"wrong results: {got}")
     task = Task("unchecked", cc=cc, cflags="-O0", options=["--no-checks"],
-                source=ROOT / "aot" / "index.py")
+                source=ROOT / "tests/aot/index.py")
     build(task, project / "unchecked")
     run(project / "unchecked" / "model", *index_files(project, *INDEX_MESSAGES[0][:2]))
 
@@ -213,10 +213,10 @@ def check_index(project, model, cc, flags):
 def check_index_driver(project, model, cc, flags):
     """What a GPU's kernels record is told by the run that waits for them, and by `nereid graph`."""
     fake = project / "libcuda.so.1"
-    run(cc, "-shared", "-fPIC", "-O1", "-o", fake, ROOT / "runtime" / "fake_cuda.c")
+    run(cc, "-shared", "-fPIC", "-O1", "-o", fake, ROOT / "tests/support/fake_cuda.c")
     files = index_files(project, GOOD, 7)
     message = "index_copy_: index 7 at [0] of pos is out of range: 0 to 7, for an axis of 8"
-    graph = [NEREID, "graph", ROOT / "aot" / "index.py", *files, "--device", "cuda"]
+    graph = [NEREID, "graph", ROOT / "tests/aot/index.py", *files, "--device", "cuda"]
     commands = [[project / "model", *files], [project / "model", *files, "--runs", 4, "--graphs"],
                 graph, [*graph, "--mode", "reduce-overhead"]]
     for command in commands:
@@ -228,7 +228,7 @@ def check_index_driver(project, model, cc, flags):
 
 
 def check_writes(project, model, cc, flags):
-    link(project / "writes", ROOT / "aot" / "writer.c", project, cc, flags)
+    link(project / "writes", ROOT / "tests/aot/writer.c", project, cc, flags)
     run(project / "writes", project / "weights.bin")
 
 
@@ -255,7 +255,8 @@ def check_graphs(project, inputs, fake, fakes):
     expected = [line.split(" : ")[1] for line in lines if line.startswith("launch")][once:]
     if [line.split(" : ")[1] for line in lines if line.startswith("replayed")] != 3 * expected:
         raise Failure("a graph's launches are not those of a run")
-    run("cc", "-shared", "-fPIC", "-DWITHOUT_GRAPHS", "-o", fake, ROOT / "runtime/fake_cuda.c")
+    run("cc", "-shared", "-fPIC", "-DWITHOUT_GRAPHS", "-o", fake,
+        ROOT / "tests/support/fake_cuda.c")
     run(*command, **fakes)
     if len(launches(log)) != once + 4 * len(expected):
         raise Failure("a driver without graphs runs otherwise")
@@ -264,7 +265,7 @@ def check_graphs(project, inputs, fake, fakes):
 def check_driver(project, model, cc, flags):
     """On a fake driver the program starts what `nereid graph` starts, and tells what fails."""
     fake, log = project / "libcuda.so.1", project / "log"
-    run(cc, "-shared", "-fPIC", "-O1", "-o", fake, ROOT / "runtime" / "fake_cuda.c")
+    run(cc, "-shared", "-fPIC", "-O1", "-o", fake, ROOT / "tests/support/fake_cuda.c")
     fakes = {"LD_LIBRARY_PATH": str(project), "FAKE_CUDA_LOG": str(log)}
     for case in cases(model):
         for sm in ("sm=90", "sm=87"):
@@ -341,16 +342,17 @@ def some():
             Task("dyn_gpt", "cpu:8", cflags="-O0"),
             Task("kv_decode", "cpu:16", cflags="-O0", also=check_example),
             Task("dyn_mlp", cflags=SANITIZE, also=check_library),
-            Task("writes", cflags=SANITIZE, also=check_writes, source=ROOT / "aot" / "writes.py"),
-            Task("index", cflags=SANITIZE, also=check_index, source=ROOT / "aot" / "index.py"),
+            Task("writes", cflags=SANITIZE, also=check_writes, source=ROOT / "tests/aot/writes.py"),
+            Task("index", cflags=SANITIZE, also=check_index, source=ROOT / "tests/aot/index.py"),
             Task("index", "sm_90a", cflags=SANITIZE, options=["--ptx-only"],
-                 also=check_index_driver, source=ROOT / "aot" / "index.py"),
+                 also=check_index_driver, source=ROOT / "tests/aot/index.py"),
             Task("numbers", cflags=SANITIZE, also=check_numbers,
-                 source=ROOT / "cli" / "graph_number.py"),
+                 source=ROOT / "tests/cli/graph_number.py"),
             Task("equal", cflags=SANITIZE, also=check_equal,
-                 source=ROOT / "cli" / "graph_equal.py"),
-            Task("update", cflags=SANITIZE, also=check_update, source=ROOT / "aot" / "update.plan"),
-            Task("fixed", cflags=SANITIZE, also=check_fixed, source=ROOT / "aot" / "fixed.plan"),
+                 source=ROOT / "tests/cli/graph_equal.py"),
+            Task("update", cflags=SANITIZE, also=check_update,
+                 source=ROOT / "tests/aot/update.plan"),
+            Task("fixed", cflags=SANITIZE, also=check_fixed, source=ROOT / "tests/aot/fixed.plan"),
             Task("dyn_gpt", "sm_90a,sm_86", cflags=SANITIZE, options=["--ptx-only"],
                  also=check_driver),
             Task("kv_decode", "sm_90a,sm_86", options=["--ptx-only"], cflags=SANITIZE,

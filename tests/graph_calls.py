@@ -15,10 +15,11 @@ text that reads back as another is a failure; a message is none.
 """
 import argparse, itertools, os, pathlib, random, re, subprocess, sys, tempfile
 
-from tally import check, report
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+sys.path.append(str(ROOT / "tests/support"))
+from tally import check, report  # noqa: E402
 
-ROOT = pathlib.Path(__file__).resolve().parent
-BUILD = pathlib.Path(os.environ.get("NEREID_BUILD", ROOT.parent / "build"))
+BUILD = pathlib.Path(os.environ.get("NEREID_BUILD", ROOT / "build"))
 BATCH, TIMEOUT_S = 200, 300
 
 DTYPES = ["f32", "f64", "f16", "bf16", "i64", "i32", "i16", "i8", "u8", "b8", "f8e4m3fn"]
@@ -31,7 +32,7 @@ LITERAL = re.compile(r"(?<![\w.])(-?\d+(?:\.\d+)?|True|False|None|\[[^\[\]]*\])(
 
 
 def calls():
-    lines = (ROOT / "graph_types" / "calls.txt").read_text().splitlines()
+    lines = (ROOT / "tests/graph_types/calls.txt").read_text().splitlines()
     return [line.split("\t")[:2] for line in lines if "\t" in line]
 
 
@@ -51,7 +52,7 @@ def change_sizes(r, sizes):
 
 def optional_arguments():
     """By operator: (name, type) of those that have a default."""
-    text = (ROOT.parent / "graph" / "op_table.h").read_text()
+    text = (ROOT / "graph/op_table.h").read_text()
     rows = re.findall(r'"((?:aten|torchvision)\.[\w.]+)", *"\((.*?)\) ->', text)
     return {target: re.findall(r"([\w?\[\]]+) (\w+)=", schema) for target, schema in rows}
 
@@ -157,7 +158,7 @@ def run(program, texts, folder):
         files[-1].write_text(text)
     at = 0
     while at < len(files):
-        done = subprocess.run([program, *files[at:]], cwd=ROOT.parent, capture_output=True,
+        done = subprocess.run([program, *files[at:]], cwd=ROOT, capture_output=True,
                               text=True, errors="replace", timeout=TIMEOUT_S)
         good = done.stdout.count(": done\n")
         for _ in range(good):

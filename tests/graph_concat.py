@@ -11,11 +11,12 @@ import argparse, os, pathlib, random, re, subprocess, sys, tempfile
 
 import numpy as np
 
-import tally
-from quick_cc import quick_compiler
-
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-NEREID = os.environ.get("NEREID", str(ROOT / "build" / "nereid"))
+sys.path.append(str(ROOT / "tests/support"))
+import tally  # noqa: E402
+from quick_cc import quick_compiler  # noqa: E402
+
+NEREID = os.environ.get("NEREID", str(ROOT / "build/nereid"))
 DTYPES = {"f32": np.float32, "f16": np.float16, "i64": np.int64, "u8": np.uint8, "b8": np.bool_}
 NAMES = {np.dtype(v): k for k, v in DTYPES.items()}
 HEAD = "class M(torch.nn.Module):\n    def forward(self, "
@@ -124,7 +125,7 @@ def problem(folder, device, p):
 
 def check_weights(folder):
     """Weights alone are put together once; with a piece that varies, in each run."""
-    model = ROOT / "tests" / "models" / "mlp"
+    model = ROOT / "tests/models/mlp"
     file = pathlib.Path(folder, "weights.py")
     for pieces in (["w"] * 20, ["w"] * 20 + ["u"]):
         file.write_text(f"""class M(torch.nn.Module):

@@ -11,10 +11,11 @@ import argparse, itertools, math, os, pathlib, re, subprocess, sys, tempfile
 
 import numpy as np
 
-from tally import check, report
-
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-NEREID = os.environ.get("NEREID", str(ROOT / "build" / "nereid"))
+sys.path.append(str(ROOT / "tests/support"))
+from tally import check, report  # noqa: E402
+
+NEREID = os.environ.get("NEREID", str(ROOT / "build/nereid"))
 RNG = np.random.default_rng(7)
 
 

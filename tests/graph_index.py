@@ -11,13 +11,14 @@ import argparse, ctypes, os, pathlib, re, sys, tempfile
 
 import numpy as np
 
-from quick_cc import quick_compiler
-from tally import check, report
-
 ROOT = pathlib.Path(__file__).resolve().parent.parent
+sys.path.append(str(ROOT / "tests/support"))
+from quick_cc import quick_compiler  # noqa: E402
+from tally import check, report  # noqa: E402
+
 BUILD = pathlib.Path(os.environ.get("NEREID_BUILD", ROOT / "build"))
 os.environ.setdefault("NEREID_LIBRARY", str(BUILD.absolute() / "libnereid.so"))
-sys.path[:0] = [str(ROOT / "bench"), str(ROOT / "tests" / "graph_index")]
+sys.path[:0] = [str(ROOT / "bench"), str(ROOT / "tests/graph_index")]
 from forms import ARRAYS, FORMS, IGNORED, MOVED  # noqa: E402
 
 KINDS = {"float32": "f32", "int32": "i32", "int64": "i64"}
@@ -27,7 +28,7 @@ NAMES = [name for name, *_ in FORMS]
 def raises():
     """By form: the indices that were tried, and whether PyTorch raises."""
     table = {}
-    for line in (ROOT / "tests" / "graph_index" / "raises.txt").read_text().splitlines():
+    for line in (ROOT / "tests/graph_index/raises.txt").read_text().splitlines():
         name, value, verdict = line.split()
         table.setdefault(name, {})[int(value)] = verdict == "raises"
     return table

@@ -6,12 +6,13 @@ import ast, os, pathlib, re, subprocess, sys, tempfile
 
 import numpy as np
 
-from tally import check, report
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+sys.path.append(str(ROOT / "tests/support"))
+from tally import check, report  # noqa: E402
 
-ROOT = pathlib.Path(__file__).resolve().parent
-NEREID = os.path.abspath(os.environ.get("NEREID", ROOT.parent / "build" / "nereid"))
-MODELS = sorted(ROOT.glob("models/*/readable.txt"))
-GRAPHS = sorted(ROOT.glob("graph/decompose/*.py")) + sorted(ROOT.glob("cli/graph_*.py"))
+NEREID = os.path.abspath(os.environ.get("NEREID", ROOT / "build/nereid"))
+MODELS = sorted(ROOT.glob("tests/models/*/readable.txt"))
+GRAPHS = sorted(ROOT.glob("tests/graph/decompose/*.py")) + sorted(ROOT.glob("tests/cli/graph_*.py"))
 DTYPES = {"f32": np.float32, "f16": np.float16, "i64": np.int64, "i32": np.int32, "b8": np.bool_}
 
 TRITON = set("""abs arange argmax argmin associative_scan assume atomic_add atomic_and atomic_cas
@@ -130,8 +131,8 @@ def check_kernels(path, values):
 for graph in MODELS + GRAPHS:
     check_names(graph)
 check(foreign_names("tl.load(x); tl.frobnicate(libdevice.exp)") == {"tl.frobnicate"}, "names")
-check_kernels(ROOT / "models/chain/readable.txt", {})
-check_kernels(ROOT / "models/dyn_mlp/readable.txt", {"s31": 5})
-check_kernels(ROOT / "models/kv_decode/readable.txt", {})
-check_kernels(ROOT / "cli/graph_kernel_files.py", {})
+check_kernels(ROOT / "tests/models/chain/readable.txt", {})
+check_kernels(ROOT / "tests/models/dyn_mlp/readable.txt", {"s31": 5})
+check_kernels(ROOT / "tests/models/kv_decode/readable.txt", {})
+check_kernels(ROOT / "tests/cli/graph_kernel_files.py", {})
 sys.exit(report())

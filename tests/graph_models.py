@@ -11,11 +11,12 @@ printed and read back: all three give the same bytes.
 """
 import argparse, concurrent.futures, itertools, os, pathlib, subprocess, sys, tempfile
 
-from quick_cc import quick_compiler
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+sys.path.append(str(ROOT / "tests/support"))
+from quick_cc import quick_compiler  # noqa: E402
 
-ROOT = pathlib.Path(__file__).resolve().parent
-NEREID = os.path.abspath(os.environ.get("NEREID", ROOT.parent / "build" / "nereid"))
-MODELS = ROOT / "models"
+NEREID = os.path.abspath(os.environ.get("NEREID", ROOT / "build/nereid"))
+MODELS = ROOT / "tests/models"
 DTYPES = ("fp32", "bf16", "fp16")
 # What cannot run yet, and what the program says about it.  One that runs is to be taken off.
 NOT_YET = {}

@@ -15,13 +15,14 @@ import os, pathlib, re, subprocess, sys, tempfile
 
 import numpy as np
 
-from quick_cc import quick_compiler
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+sys.path.append(str(ROOT / "tests/support"))
+from quick_cc import quick_compiler  # noqa: E402
 
-ROOT = pathlib.Path(__file__).resolve().parent
-NEREID = os.path.abspath(os.environ.get("NEREID", ROOT.parent / "build" / "nereid"))
+NEREID = os.path.abspath(os.environ.get("NEREID", ROOT / "build/nereid"))
 DATA = pathlib.Path("/usr/share/libonnx-testdata/data")
 FOLDERS = ["node", "simple", "pytorch-converted", "pytorch-operator"]
-FAILURES = ROOT / "graph_onnx" / "failures.txt"
+FAILURES = ROOT / "tests/graph_onnx/failures.txt"
 RTOL, ATOL = 1e-3, 1e-7
 TIMEOUT = 300  # seconds
 

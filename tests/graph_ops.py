@@ -11,15 +11,16 @@ import argparse, os, pathlib, re, subprocess, sys, tempfile
 
 import numpy as np
 
-from quick_cc import quick_compiler
-from tally import check, report
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+sys.path.append(str(ROOT / "tests/support"))
+from quick_cc import quick_compiler  # noqa: E402
+from tally import check, report  # noqa: E402
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "graph_cases"))
 import bags, boxes, casts, composites, counted, pads, pools, products, rows  # noqa: E402
 import scans, scatters, searches, sorts  # noqa: E402
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
-NEREID = os.path.abspath(os.environ.get("NEREID", ROOT / "build" / "nereid"))
+NEREID = os.path.abspath(os.environ.get("NEREID", ROOT / "build/nereid"))
 MODULES = [bags, boxes, casts, composites, counted, pads, pools, products, rows, scans, scatters,
            searches, sorts]
 GROUP = 6  # cases of a graph

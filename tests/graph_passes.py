@@ -14,8 +14,8 @@ import subprocess
 import sys
 import tempfile
 
-HERE = pathlib.Path(__file__).resolve().parent
-BUILD = pathlib.Path(os.environ.get("NEREID_BUILD", HERE.parent / "build"))
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+BUILD = pathlib.Path(os.environ.get("NEREID_BUILD", ROOT / "build"))
 PROGRAM = BUILD / "tests/unit/graph_passes"
 
 
@@ -54,14 +54,14 @@ def failure(path, update):
 def main():
     names = [a for a in sys.argv[1:] if a != "--update"]
     passed = failed = 0
-    for path in sorted((HERE / "graph").glob("*/*.py")):
+    for path in sorted((ROOT / "tests/graph").glob("*/*.py")):
         if names and not any(name in str(path) for name in names):
             continue
         problem = failure(path, "--update" in sys.argv)
         passed += not problem
         failed += bool(problem)
         if problem:
-            print(f"FAIL {path.relative_to(HERE)}\n{problem}")
+            print(f"FAIL {path.relative_to(ROOT)}\n{problem}")
     print(f"{passed} passed, {failed} failed")
     return failed != 0
 

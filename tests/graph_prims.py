@@ -10,10 +10,11 @@ import argparse, math, os, pathlib, re, statistics, subprocess, sys, tempfile
 
 import numpy as np
 
-from tally import check, report
-
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-NEREID = os.environ.get("NEREID", str(ROOT / "build" / "nereid"))
+sys.path.append(str(ROOT / "tests/support"))
+from tally import check, report  # noqa: E402
+
+NEREID = os.environ.get("NEREID", str(ROOT / "build/nereid"))
 PROGRAM = pathlib.Path(os.environ.get("NEREID_BUILD", ROOT / "build"), "tests/unit/graph_prims")
 
 

@@ -17,8 +17,8 @@ import subprocess
 import sys
 import tempfile
 
-HERE = pathlib.Path(__file__).resolve().parent
-BUILD = pathlib.Path(os.environ.get("NEREID_BUILD", HERE.parent / "build"))
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+BUILD = pathlib.Path(os.environ.get("NEREID_BUILD", ROOT / "build"))
 IMPORTER = BUILD / "tests/unit/graph_pt2"
 FLOAT, LONG = 7, 5
 CASES = {}
@@ -856,7 +856,7 @@ def run(data, folder):
 
 def compare(name, kind, text):
     """What is wrong, or None."""
-    wanted = [HERE / "graph_pt2" / (name + k) for k in (".out", ".err")]
+    wanted = [ROOT / "tests/graph_pt2" / (name + k) for k in (".out", ".err")]
     wanted = [path for path in wanted if path.exists()]
     if kind == ".crash" or not wanted:
         return text
@@ -867,13 +867,13 @@ def compare(name, kind, text):
 
 def update(name, kind, text):
     for k in (".out", ".err"):
-        (HERE / "graph_pt2" / (name + k)).unlink(missing_ok=True)
-    (HERE / "graph_pt2" / (name + kind)).write_text(text)
+        (ROOT / "tests/graph_pt2" / (name + k)).unlink(missing_ok=True)
+    (ROOT / "tests/graph_pt2" / (name + kind)).write_text(text)
 
 
 def write_corpus(names):
     for name in names:
-        stem, path = name.removesuffix(".pt2"), HERE / "fuzz/pt2" / name
+        stem, path = name.removesuffix(".pt2"), ROOT / "tests/fuzz/pt2" / name
         if stem != name:
             path.write_bytes(build(stem))
             continue

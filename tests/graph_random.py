@@ -7,10 +7,11 @@ import argparse, math, os, pathlib, subprocess, sys, tempfile
 
 import numpy as np
 
-from tally import check, report
-
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-NEREID = os.path.abspath(os.environ.get("NEREID", ROOT / "build" / "nereid"))
+sys.path.append(str(ROOT / "tests/support"))
+from tally import check, report  # noqa: E402
+
+NEREID = os.path.abspath(os.environ.get("NEREID", ROOT / "build/nereid"))
 GRAPH = """class G(torch.nn.Module):
     def forward(self, x: "f32[40, 100]", p: "f32[3000]", w: "f32[2, 4]"):
         a = torch.ops.aten.rand.default([50, 80])

@@ -12,10 +12,11 @@ import argparse, os, pathlib, random, re, subprocess, sys, tempfile
 
 import numpy as np
 
-from quick_cc import quick_compiler
-
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-NEREID = os.environ.get("NEREID", str(ROOT / "build" / "nereid"))
+sys.path.append(str(ROOT / "tests/support"))
+from quick_cc import quick_compiler  # noqa: E402
+
+NEREID = os.environ.get("NEREID", str(ROOT / "build/nereid"))
 DTYPES = {"f32": np.float32, "f16": np.float16, "i64": np.int64, "i32": np.int32, "u8": np.uint8}
 WIDE = {np.float16: np.float32, np.uint8: np.int32}  # the dtypes of sums
 

@@ -10,7 +10,7 @@ import argparse, math, os, pathlib, re, subprocess, sys, tempfile
 import numpy as np
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-NEREID = os.environ.get("NEREID", str(ROOT / "build" / "nereid"))
+NEREID = os.environ.get("NEREID", str(ROOT / "build/nereid"))
 DTYPES = {"f32": np.float32, "f16": np.float16, "b8": np.bool_}
 
 
@@ -104,7 +104,7 @@ def main():
     parser.add_argument("names", nargs="*")
     args = parser.parse_args()
     passed = failed = 0
-    graphs = ROOT / "tests" / "graph"
+    graphs = ROOT / "tests/graph"
     for path in sorted([*graphs.glob("rewrite/*.py"), *graphs.glob("merge/*.py")]):
         if args.names and not any(n in path.stem for n in args.names):
             continue

@@ -7,10 +7,12 @@ twice.
     graph_tune.py [NAME...]     only models whose name contains a NAME
 """
 import collections, json, os, pathlib, re, shlex, subprocess, sys, tempfile
-from tally import check, report
-from tuner import NEREID, on_terminal
 
-ROOT = pathlib.Path(__file__).resolve().parent
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+sys.path.append(str(ROOT / "tests/support"))
+from tally import check, report  # noqa: E402
+from tuner import NEREID, on_terminal  # noqa: E402
+
 MODELS = "chain", "dyn_mlp", "hf_bert", "hfv_vit", "kv_decode", "mlp"
 # What a launch of so many programs does, and what records say of it.
 PLANTED = {"wrong": "wrong", "fault": "fault", "crash": "fault", "hang": "timeout"}
@@ -37,7 +39,7 @@ class Machine:
         driver = folder / "fake.so"
         compiler = shlex.split(os.environ.get("CC", "cc"))
         subprocess.run([*compiler, "-shared", "-fPIC", "-O1", "-o", driver,
-                        ROOT / "runtime/fake_cuda.c"], check=True)
+                        ROOT / "tests/support/fake_cuda.c"], check=True)
         # This driver takes PTX for machine code.
         self.assembled = folder / "assembled"
         assembler = folder / "ptxas"
@@ -246,18 +248,18 @@ def main():
             if not any(part in name for part in sys.argv[1:] or [""]):
                 continue
             machine = Machine(pathlib.Path(tmp) / name)
-            default, tuned = check_found(machine, ROOT / "models" / name)
-            check_trace(machine, ROOT / "models" / name)
-            check_progress(machine, ROOT / "models" / name)
-            check_built(machine, ROOT / "models" / name, default, tuned)
+            default, tuned = check_found(machine, ROOT / "tests/models" / name)
+            check_trace(machine, ROOT / "tests/models" / name)
+            check_progress(machine, ROOT / "tests/models" / name)
+            check_built(machine, ROOT / "tests/models" / name, default, tuned)
             if name == "hf_bert":
-                check_devices(machine, ROOT / "models" / name)
-                check_doubt(machine, ROOT / "models" / name)
-                check_measured(machine, ROOT / "models" / name)
+                check_devices(machine, ROOT / "tests/models" / name)
+                check_doubt(machine, ROOT / "tests/models" / name)
+                check_measured(machine, ROOT / "tests/models" / name)
             grid = grid_to_plant(default, tuned)
             planted += grid is not None
             for what in PLANTED if grid else ():
-                check_planted(machine, ROOT / "models" / name, grid, what)
+                check_planted(machine, ROOT / "tests/models" / name, grid, what)
         check_empty(Machine(pathlib.Path(tmp) / "empty"))
         check_shorter(Machine(pathlib.Path(tmp) / "shorter"))
     check(planted or sys.argv[1:], "nothing was planted")

@@ -4,7 +4,7 @@ the one that README.md opens with, whose output must be what README.md says."""
 import concurrent.futures, os, pathlib, re, shlex, subprocess, sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-NEREID = os.path.abspath(os.environ.get("NEREID", ROOT / "build" / "nereid"))
+NEREID = os.path.abspath(os.environ.get("NEREID", ROOT / "build/nereid"))
 
 
 def run(line):
@@ -24,7 +24,7 @@ def run_readme():
 
 def main():
     lines, failures = [], []
-    for path in sorted((ROOT / "examples" / "kernels").glob("*.py")):
+    for path in sorted((ROOT / "examples/kernels").glob("*.py")):
         found = [s for s in path.read_text().splitlines() if s.startswith("build/nereid ")]
         lines += found
         if not found:

@@ -3,10 +3,13 @@
 
     kernels.py [--devices interp,nest,cpu] [NAME...]    only cases whose name contains a NAME
 """
-import sys, tempfile
+import pathlib, sys, tempfile
 import numeric
 import references
-from quick_cc import quick_compiler
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+sys.path.append(str(ROOT / "tests/support"))
+from quick_cc import quick_compiler  # noqa: E402
 
 with tempfile.TemporaryDirectory() as folder:
     quick_compiler(folder, "-O0")  # several shapes often share their code

@@ -9,10 +9,11 @@ Steps are counted by the compiler (NEREID_LOG=compile), so they are the same on 
 """
 import os, pathlib, re, resource, subprocess, sys, tempfile
 
-import tally
-
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-NEREID = os.environ.get("NEREID", str(ROOT / "build" / "nereid"))
+sys.path.append(str(ROOT / "tests/support"))
+import tally  # noqa: E402
+
+NEREID = os.environ.get("NEREID", str(ROOT / "build/nereid"))
 TARGETS = {"cpu:8": "c", "sm_90a": "ptx"}
 HEAD = "import triton\nimport triton.language as tl\n"
 BEGIN = "@triton.jit\ndef k(x, o, n):\n    i = tl.arange(0, 64)\n    a = tl.load(x + i)\n"

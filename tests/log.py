@@ -3,10 +3,11 @@
 nothing is written where the log is off."""
 import ctypes, json, os, pathlib, re, shutil, subprocess, sys, tempfile
 
-import tally
-
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-NEREID = os.path.abspath(os.environ.get("NEREID", ROOT / "build" / "nereid"))
+sys.path.append(str(ROOT / "tests/support"))
+import tally  # noqa: E402
+
+NEREID = os.path.abspath(os.environ.get("NEREID", ROOT / "build/nereid"))
 BUILD = pathlib.Path(os.environ.get("NEREID_BUILD", ROOT / "build"))
 KERNEL = ROOT / "examples/kernels/vector_add.py"
 RUN = ["run", str(KERNEL), "x_ptr=ones:f32[100]", "y_ptr=ones:f32[100]", "out_ptr=empty:f32[100]",

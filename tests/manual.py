@@ -3,10 +3,11 @@
 mandoc, where these are installed."""
 import os, pathlib, re, shutil, subprocess, sys, tempfile
 
-import tally
-
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-NEREID = os.path.abspath(os.environ.get("NEREID", ROOT / "build" / "nereid"))
+sys.path.append(str(ROOT / "tests/support"))
+import tally  # noqa: E402
+
+NEREID = os.path.abspath(os.environ.get("NEREID", ROOT / "build/nereid"))
 LINTS = {"groff": ["groff", "-man", "-ww", "-Tutf8"], "mandoc": ["mandoc", "-T", "lint", "-W",
                                                                 "warning"]}
 

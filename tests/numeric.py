@@ -7,11 +7,13 @@ On device cpu the cases are spread over the widths that a CPU may have; device c
 """
 import argparse, concurrent.futures, os, pathlib, shlex, subprocess, sys, tempfile, zlib
 import numpy as np
-import widths
-from cases import CASES, narrow
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-NEREID = os.path.abspath(os.environ.get("NEREID", ROOT / "build" / "nereid"))
+sys.path.append(str(ROOT / "tests/support"))
+import widths  # noqa: E402
+from cases import CASES, narrow
+
+NEREID = os.path.abspath(os.environ.get("NEREID", ROOT / "build/nereid"))
 
 
 def as_value(value, path):

@@ -11,13 +11,14 @@ import argparse, inspect, os, pathlib, subprocess, sys, tempfile
 
 import numpy as np
 
-import onnx_text
-from graph_ops import compare, quick_compiler
-from tally import check, report
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+sys.path.append(str(ROOT / "tests/support"))
+import onnx_text  # noqa: E402
+from graph_ops import compare, quick_compiler  # noqa: E402
+from tally import check, report  # noqa: E402
 
-ROOT = pathlib.Path(__file__).resolve().parent
-NEREID = os.path.abspath(os.environ.get("NEREID", ROOT.parent / "build" / "nereid"))
-sys.path.insert(0, str(ROOT / "onnx_cases"))
+NEREID = os.path.abspath(os.environ.get("NEREID", ROOT / "build/nereid"))
+sys.path.insert(0, str(ROOT / "tests/onnx_cases"))
 import detectors, elements, float8, recurrent, transformers, windows  # noqa: E402
 
 MODULES = [detectors, elements, float8, recurrent, transformers, windows]

@@ -10,10 +10,11 @@ import os, pathlib, subprocess, sys, tempfile
 
 import numpy
 
-import onnx_text
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+sys.path.append(str(ROOT / "tests/support"))
+import onnx_text  # noqa: E402
 
-ROOT = pathlib.Path(__file__).resolve().parent
-NEREID = os.path.abspath(os.environ.get("NEREID", ROOT.parent / "build" / "nereid"))
+NEREID = os.path.abspath(os.environ.get("NEREID", ROOT / "build/nereid"))
 
 
 def run(case, folder):
@@ -34,7 +35,7 @@ def run(case, folder):
 def main():
     update = sys.argv[1:] == ["--update"]
     passed = failed = 0
-    for case in sorted((ROOT / "graph_onnx").glob("*.model")):
+    for case in sorted((ROOT / "tests/graph_onnx").glob("*.model")):
         with tempfile.TemporaryDirectory() as folder:
             suffix, text = run(case, pathlib.Path(folder))
         expected = case.with_suffix(suffix)

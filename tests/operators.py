@@ -17,7 +17,10 @@ import numpy as np
 from kernelgen.execute import Executor, binding
 from kernelgen.model import TL, Array, decode, encode, is_float, storage
 from operators.forms import DTYPES, TILE, edges, forms, variable_lines
-from quick_cc import quick_compiler
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+sys.path.append(str(ROOT / "tests/support"))
+from quick_cc import quick_compiler  # noqa: E402
 
 MOST_ERRORS = 20  # that a compile shows
 FORMS_OF_A_KERNEL = 200

@@ -6,10 +6,11 @@ import os, pathlib, pty, re, subprocess, sys, tempfile
 
 import numpy as np
 
-import tally
-
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-NEREID = os.path.abspath(os.environ.get("NEREID", ROOT / "build" / "nereid"))
+sys.path.append(str(ROOT / "tests/support"))
+import tally  # noqa: E402
+
+NEREID = os.path.abspath(os.environ.get("NEREID", ROOT / "build/nereid"))
 KERNEL = str(ROOT / "examples/kernels/vector_add.py")
 GRAPH = 'def forward(self, x: "f32[4]"):\n    y = torch.ops.aten.neg.default(x)\n    return (y,)\n'
 # Ten kernels of shapes that do not fuse, more than a library holds.

@@ -9,9 +9,9 @@ PTX up to names: nothing is recognised by its name or its text.
 """
 import ast, concurrent.futures, os, pathlib, re, shlex, shutil, subprocess, sys, tempfile
 
-ROOT = pathlib.Path(__file__).resolve().parent
-GOLDEN = ROOT / "golden"
-NEREID = os.path.abspath(os.environ.get("NEREID", ROOT.parent / "build" / "nereid"))
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+GOLDEN = ROOT / "tests/golden"
+NEREID = os.path.abspath(os.environ.get("NEREID", ROOT / "build/nereid"))
 PTXAS = (os.environ.get("NEREID_PTXAS") or shutil.which("ptxas")
          or shutil.which("/usr/local/cuda/bin/ptxas"))
 TARGETS = ("sm_80", "sm_86", "sm_89", "sm_90a", "sm_100a", "sm_120a")

@@ -15,7 +15,10 @@ import threading, time
 from kernelgen import generate
 from kernelgen.found import describe, read
 from kernelgen.shrink import apply, shrink
-from quick_cc import quick_compiler
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+sys.path.append(str(ROOT / "tests/support"))
+from quick_cc import quick_compiler  # noqa: E402
 
 TIMEOUT_S = 60
 # Kernels that failed once; they run first.

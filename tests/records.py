@@ -2,10 +2,12 @@
 """`nereid records` on many machines: the same bytes whatever the order, and nothing lost or half
 done with many processes, after kills, on a full disk and on one that can only be read."""
 import itertools, json, os, pathlib, random, shutil, signal, subprocess, sys, tempfile, time
-from tally import check, report
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-NEREID = os.path.abspath(os.environ.get("NEREID", ROOT / "build" / "nereid"))
+sys.path.append(str(ROOT / "tests/support"))
+from tally import check, report  # noqa: E402
+
+NEREID = os.path.abspath(os.environ.get("NEREID", ROOT / "build/nereid"))
 STATUSES = ("ok", "compile", "resources", "timeout", "fault", "wrong")
 skipped = []
 

@@ -11,14 +11,15 @@ import argparse, concurrent.futures, os, pathlib, subprocess, sys, tempfile
 
 import numpy as np
 
-from tally import check, report
-
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT / "tests" / "std"))
+sys.path.append(str(ROOT / "tests/support"))
+from tally import check, report  # noqa: E402
+
+sys.path.insert(0, str(ROOT / "tests/std"))
 import emulator, exact, functions  # noqa: E402
 from emulator import Tile  # noqa: E402
 
-NEREID = os.path.abspath(os.environ.get("NEREID", ROOT / "build" / "nereid"))
+NEREID = os.path.abspath(os.environ.get("NEREID", ROOT / "build/nereid"))
 F32, F64 = np.float32, np.float64
 SHORT = {"float32": "f32", "float64": "f64", "int32": "i32", "int64": "i64", "uint32": "u32",
          "uint64": "u64", "bool": "i32"}

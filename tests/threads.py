@@ -12,11 +12,12 @@ import tempfile
 
 import numpy as np
 
-from tally import check, report
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+sys.path.append(str(ROOT / "tests/support"))
+from tally import check, report  # noqa: E402
 
-HERE = pathlib.Path(__file__).resolve().parent
-EXAMPLES = HERE.parent / "examples/kernels"
-NEREID = os.environ.get("NEREID", str(HERE.parent / "build/nereid"))
+EXAMPLES = ROOT / "examples/kernels"
+NEREID = os.environ.get("NEREID", str(ROOT / "build/nereid"))
 CC = os.environ.get("CC", "gcc").split()
 
 KERNELS = '''import triton

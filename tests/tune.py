@@ -2,8 +2,11 @@
 """`nereid tune` on the CPU: what was measured is not measured again, budgets are kept, and what the
 model says is used for what it is good for.  Candidates that fail are tune_planted.py's."""
 import json, os, pathlib, re, shutil, sys, tempfile, time
-from tally import check, report
-from tuner import (FAILS, FILE, HANGS, OK, WRONG, Machine, by_config, fake_gpu,
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+sys.path.append(str(ROOT / "tests/support"))
+from tally import check, report  # noqa: E402
+from tuner import (FAILS, FILE, HANGS, OK, WRONG, Machine, by_config, fake_gpu,  # noqa: E402
                    on_terminal, scale, space)
 
 SCALE = scale("cpu")

@@ -7,10 +7,12 @@ that they give run, and agree, and the best one is right.
 import argparse, json, os, pathlib, subprocess, sys, tempfile
 
 import numpy as np
-from tally import check, report
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-NEREID = os.path.abspath(os.environ.get("NEREID", ROOT / "build" / "nereid"))
+sys.path.append(str(ROOT / "tests/support"))
+from tally import check, report  # noqa: E402
+
+NEREID = os.path.abspath(os.environ.get("NEREID", ROOT / "build/nereid"))
 FILE = ROOT / "tests/tune_decorators/kernels.py"
 N, ROWS = 1000, 7
 rng = np.random.default_rng(1)

@@ -8,9 +8,12 @@ nobody behind.
 Without a GPU a fake driver takes its place, which knows what to do by the grid.
 """
 import argparse, json, os, pathlib, re, signal, sys, tempfile, time
-from tally import check, report
-from tuner import (FAILS, FAULTS, HANGS, LARGE, OK, WRONG, Machine, by_config, fake_gpu, scale,
-                   space, without_doubt)
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+sys.path.append(str(ROOT / "tests/support"))
+from tally import check, report  # noqa: E402
+from tuner import (FAILS, FAULTS, HANGS, LARGE, OK, WRONG, Machine, by_config,  # noqa: E402
+                   fake_gpu, scale, space, without_doubt)
 
 BY_MODE = "cdiv(n, BLOCK),MODE+1"
 FAKE = f"axis=1,hang={HANGS + 1},fault={FAULTS + 1},wrong={WRONG + 1}"

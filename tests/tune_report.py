@@ -14,10 +14,11 @@ import subprocess
 import sys
 import xml.etree.ElementTree as xml
 
-from tally import check, report
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+sys.path.append(str(ROOT / "tests/support"))
+from tally import check, report  # noqa: E402
 
-HERE = pathlib.Path(__file__).resolve().parent
-BUILD = pathlib.Path(os.environ.get("NEREID_BUILD", HERE.parent / "build"))
+BUILD = pathlib.Path(os.environ.get("NEREID_BUILD", ROOT / "build"))
 PROGRAM = BUILD / "tests/unit/tune_report"
 CASES = ("matmul", "hostile", "model", "nothing")
 STATUSES = ("ok", "compile", "resources", "timeout", "fault", "wrong", "pruned")
@@ -30,7 +31,7 @@ def made(form, case):
 
 
 def check_golden(form, case, data):
-    path = HERE / "tune_report" / f"{case}.{form}"
+    path = ROOT / "tests/tune_report" / f"{case}.{form}"
     if "--update" in sys.argv:
         path.parent.mkdir(exist_ok=True)
         path.write_bytes(data)

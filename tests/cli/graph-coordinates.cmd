@@ -2,7 +2,7 @@
 # An index may count from the end.  A mask that holds more often than there are values is an error.
 cat >$TMP/make.py <<'END'
 import sys
-sys.path.insert(0, "..")
+sys.path.insert(0, "../support")
 from onnx_text import *
 import numpy
 tmp = sys.argv[1]

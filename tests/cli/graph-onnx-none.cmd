@@ -1,7 +1,7 @@
 # Open axes of a model of ONNX's that have no elements: extremes are those of nothing.
 cat >$TMP/make.py <<'END'
 import sys
-sys.path.insert(0, "..")
+sys.path.insert(0, "../support")
 from onnx_text import *
 import numpy
 tmp = sys.argv[1]

@@ -2,7 +2,7 @@
 # this value alone.
 cat >$TMP/make.py <<'END'
 import sys
-sys.path.insert(0, "..")
+sys.path.insert(0, "../support")
 from onnx_text import *
 import numpy
 tmp = sys.argv[1]

@@ -8,7 +8,7 @@
 
 #include "runtime/cache.h"
 #include "runtime/records.h"
-#include "tests/fuzz/fuzz.h"
+#include "tests/fuzz/common/fuzz.h"
 
 static const char *const corpus[] = {"tests/fuzz/cache/*", NULL};
 static const char *const words[] = {

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "cli/commands.h"
-#include "tests/fuzz/fuzz.h"
+#include "tests/fuzz/common/fuzz.h"
 
 static const char *const corpus[] = {"tests/fuzz/command/*", NULL};
 static const char *const words[] = {"compile\n",

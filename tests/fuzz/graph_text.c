@@ -8,8 +8,8 @@
 #include "graph/plan_text.h"
 #include "graph/retype.h"
 #include "graph/text.h"
-#include "tests/fuzz/fuzz.h"
-#include "tests/fuzz/pipeline.h"
+#include "tests/fuzz/common/fuzz.h"
+#include "tests/fuzz/common/pipeline.h"
 
 static const char *const corpus[] = {"tests/fuzz/graph_text/*", "tests/graph/*/*.py",
                                      "tests/graph_types/*.py",  "tests/models/*/readable.txt",

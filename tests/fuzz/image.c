@@ -6,7 +6,7 @@
 #include <xxhash.h>
 
 #include "runtime/nereid.h"
-#include "tests/fuzz/fuzz.h"
+#include "tests/fuzz/common/fuzz.h"
 
 static const char *const corpus[] = {"tests/fuzz/image/*", NULL};
 static const char *const words[] = {"param \"p\" *f32 written\n",

@@ -1,6 +1,6 @@
 /* Loop nests of both levels. */
-#include "tests/fuzz/fuzz.h"
-#include "tests/fuzz/pipeline.h"
+#include "tests/fuzz/common/fuzz.h"
+#include "tests/fuzz/common/pipeline.h"
 
 static const char *const corpus[] = {"tests/fuzz/nest/*",
                                      "tests/nest/*.nest",

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 
 #include "runtime/array.h"
-#include "tests/fuzz/fuzz.h"
+#include "tests/fuzz/common/fuzz.h"
 
 static const char *const corpus[] = {"tests/fuzz/npy/*", NULL};
 static const char *const words[] = {"'descr': '<f4'",

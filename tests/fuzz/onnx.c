@@ -10,7 +10,7 @@
 #include "graph/infer.h"
 #include "graph/onnx.h"
 #include "graph/text.h"
-#include "tests/fuzz/fuzz.h"
+#include "tests/fuzz/common/fuzz.h"
 
 enum { LARGEST = 1 << 14, ROOM = LARGEST * 4, DEPTH = 150 };
 

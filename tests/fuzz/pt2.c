@@ -8,7 +8,7 @@
 
 #include "graph/pt2.h"
 #include "graph/text.h"
-#include "tests/fuzz/fuzz.h"
+#include "tests/fuzz/common/fuzz.h"
 
 enum { LARGEST = 1 << 15, ENTRIES = 64, ZEROS_MAX = 4096, ROOM = LARGEST + ENTRIES * 8192 };
 

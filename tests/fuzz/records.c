@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "runtime/records.h"
-#include "tests/fuzz/fuzz.h"
+#include "tests/fuzz/common/fuzz.h"
 
 static const char *const corpus[] = {"tests/records/*", "tests/fuzz/records/*", NULL};
 static const char *const words[] = {"nereid records 1\n",

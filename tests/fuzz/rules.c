@@ -4,7 +4,7 @@
 #include "graph/infer.h"
 #include "graph/passes.h"
 #include "graph/text.h"
-#include "tests/fuzz/fuzz.h"
+#include "tests/fuzz/common/fuzz.h"
 
 static const char *const corpus[] = {"tests/fuzz/rules/*", "graph/rewrites/*.py", NULL};
 static const char *const words[] = {"class a:\n    def pattern(x):\n        ",

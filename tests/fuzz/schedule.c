@@ -1,7 +1,7 @@
 /* Tile IR with its schedule: layouts, atoms, and what the passes make of schedules that nobody
  * would choose. */
-#include "tests/fuzz/fuzz.h"
-#include "tests/fuzz/pipeline.h"
+#include "tests/fuzz/common/fuzz.h"
+#include "tests/fuzz/common/pipeline.h"
 
 static const char *const corpus[] = {"tests/fuzz/schedule/*", "tests/passes/build/*.tile",
                                      "tests/passes/schedule/*.out", "tests/golden/*.tile", NULL};

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "cli/series.h"
-#include "tests/fuzz/fuzz.h"
+#include "tests/fuzz/common/fuzz.h"
 
 static const char *const corpus[] = {"tests/fuzz/series/*", NULL};
 static const char *const words[] = {"{\"label\": \"a\"",

@@ -8,8 +8,8 @@
 
 #include "runtime/compile.h"
 #include "runtime/decorators.h"
-#include "tests/fuzz/fuzz.h"
-#include "tests/fuzz/pipeline.h"
+#include "tests/fuzz/common/fuzz.h"
+#include "tests/fuzz/common/pipeline.h"
 
 static const char *const corpus[] = {
     "tests/fuzz/source/*", "examples/kernels/*.py", "tests/golden/*.py",   "tests/sema/*.py",

@@ -1,6 +1,6 @@
 /* Tile IR without a schedule. */
-#include "tests/fuzz/fuzz.h"
-#include "tests/fuzz/pipeline.h"
+#include "tests/fuzz/common/fuzz.h"
+#include "tests/fuzz/common/pipeline.h"
 
 static const char *const corpus[] = {"tests/fuzz/tile/*", "tests/tile/*.tile", "tests/sema/*.tile",
                                      "tests/passes/*/*.tile", NULL};

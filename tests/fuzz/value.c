@@ -4,7 +4,7 @@
 
 #include "runtime/nereid.h"
 #include "runtime/spec.h"
-#include "tests/fuzz/fuzz.h"
+#include "tests/fuzz/common/fuzz.h"
 
 static const char *const corpus[] = {"tests/fuzz/value/*", NULL};
 static const char *const words[] = {"zeros:",

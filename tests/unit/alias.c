@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "runtime/device.h"
-#include "tally.h"
+#include "tests/support/tally.h"
 
 /* ---- bounds ---- */
 

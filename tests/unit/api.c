@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "runtime/nereid_tune.h"
-#include "tests/unit/calls.h"
+#include "tests/support/calls.h"
 
 #define HEAD "import triton\nimport triton.language as tl\n@triton.jit\n"
 

@@ -9,7 +9,7 @@
 
 #include "codegen/codegen.h"
 #include "lang/interp.h"
-#include "tests/unit/tally.h"
+#include "tests/support/tally.h"
 
 enum { LANES = 8, ELEMENTS = 320, SLOT = ELEMENTS * 8 };
 

@@ -7,7 +7,7 @@
 
 #include "runtime/device.h"
 #include "runtime/tool.h"
-#include "tests/unit/calls.h"
+#include "tests/support/calls.h"
 
 static const char SOURCE[] =
     "#include <stdint.h>\n"

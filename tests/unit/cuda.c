@@ -12,7 +12,7 @@
 #include "runtime/device.h"
 #include "runtime/rates.h"
 #include "runtime/tool.h"
-#include "tests/unit/calls.h"
+#include "tests/support/calls.h"
 
 /* ---- the fake driver ---- */
 
@@ -26,7 +26,7 @@ static bool build(const Fake *f, const char *name, const char *define) {
   if (!tool_find_cc(cc, options)) return false;
   temp_name(out, sizeof out, &f->folder, name);
   const char *argv[] = {
-      cc, "-shared", "-fPIC", "-O1", define, "-o", out, "tests/runtime/fake_cuda.c", NULL};
+      cc, "-shared", "-fPIC", "-O1", define, "-o", out, "tests/support/fake_cuda.c", NULL};
   if (tool_run(argv, output, sizeof output) == 0) return true;
   printf("%s\n", output);
   return false;
@@ -488,7 +488,7 @@ int main(void) {
     test_cubin(&f);
     test_assembler(&f);
   } else {
-    printf("1 skipped: no C compiler for tests/runtime/fake_cuda.c\n");
+    printf("1 skipped: no C compiler for tests/support/fake_cuda.c\n");
   }
   temp_free(&f.folder);
   return report();

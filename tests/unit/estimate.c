@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "runtime/estimate.h"
-#include "tests/unit/tally.h"
+#include "tests/support/tally.h"
 
 /* What follows from a few of the programs is right within this. */
 static const double SAMPLED = 0.05;

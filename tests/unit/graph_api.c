@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "graph/nereid_graph.h"
-#include "tests/unit/tally.h"
+#include "tests/support/tally.h"
 
 static const char ADD[] =
     "class GraphModule(torch.nn.Module):\n"

@@ -8,7 +8,7 @@
 #include "graph/execute.h"
 #include "graph/model.h"
 #include "runtime/array.h"
-#include "tests/unit/tally.h"
+#include "tests/support/tally.h"
 
 static void check_choice(bool ok, const char *what, uint32_t choice, const char *got) {
   if (ok) passed++;

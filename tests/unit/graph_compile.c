@@ -7,7 +7,7 @@
 #include "graph/infer.h"
 #include "graph/model.h"
 #include "graph/text.h"
-#include "tests/unit/tally.h"
+#include "tests/support/tally.h"
 
 static const char MODEL[] =
     "def forward(self, x: \"f32[4]\", n: \"Sym(s0)\"):\n"

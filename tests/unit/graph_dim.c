@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "graph/dim.h"
-#include "tests/unit/tally.h"
+#include "tests/support/tally.h"
 
 static uint64_t state = 88172645463325252u;
 

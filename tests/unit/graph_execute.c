@@ -7,7 +7,7 @@
 #include "graph/execute_state.h"
 #include "graph/plan_text.h"
 #include "runtime/array.h"
-#include "tests/unit/tally.h"
+#include "tests/support/tally.h"
 
 #define KERNELS                                               \
   "source\n"                                                  \

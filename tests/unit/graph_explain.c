@@ -7,7 +7,7 @@
 #include "graph/explain.h"
 #include "graph/infer.h"
 #include "graph/text.h"
-#include "tests/unit/tally.h"
+#include "tests/support/tally.h"
 
 /* A device that moves a byte and computes an operation each nanosecond. */
 static const Rates SLOW = {

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "graph/model.h"
-#include "tests/unit/tally.h"
+#include "tests/support/tally.h"
 
 /* The plan of a graph; body: its lines behind x, y [8, 8] and w [8, 8], of which a product ends a
  * kernel. */

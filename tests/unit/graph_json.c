@@ -6,7 +6,7 @@
 
 #include "graph/json.h"
 #include "lang/strings.h"
-#include "tests/unit/tally.h"
+#include "tests/support/tally.h"
 
 static const Json *read(Arena *a, const char *text) {
   JsonError e;

@@ -6,7 +6,7 @@
 #include "graph/model.h"
 #include "runtime/device.h"
 #include "runtime/tool.h"
-#include "tests/unit/tally.h"
+#include "tests/support/tally.h"
 
 static TempFolder folder;
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "graph/memory.h"
-#include "tests/unit/tally.h"
+#include "tests/support/tally.h"
 
 static void check_number(bool ok, const char *what, long long got) {
   if (ok) passed++;

@@ -15,7 +15,7 @@
 #include "graph/passes.h"
 #include "graph/prims.h"
 #include "graph/text.h"
-#include "tests/unit/tally.h"
+#include "tests/support/tally.h"
 
 typedef struct {
   Arena *arena;

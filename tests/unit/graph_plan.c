@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "graph/plan_text.h"
-#include "tests/unit/tally.h"
+#include "tests/support/tally.h"
 
 static const char EXAMPLE[] =
     "plan GraphModule\n"

@@ -13,7 +13,7 @@
 #include "graph/infer.h"
 #include "graph/prim_rows.h"
 #include "graph/text.h"
-#include "tests/unit/tally.h"
+#include "tests/support/tally.h"
 
 typedef struct {
   Arena *arena;

@@ -14,7 +14,7 @@
 #include "graph/pt2_read.h"
 #include "graph/sympy.h"
 #include "graph/text.h"
-#include "tests/unit/tally.h"
+#include "tests/support/tally.h"
 
 typedef struct {
   Arena *arena;

@@ -9,7 +9,7 @@
 
 #include "graph/nereid_graph.h"
 #include "runtime/tool.h"
-#include "tests/unit/calls.h"
+#include "tests/support/calls.h"
 
 /* ---- the fake driver ---- */
 
@@ -21,7 +21,7 @@ static bool build(const char *name, const char *define) {
   if (!tool_find_cc(cc, options)) return false;
   temp_name(out, sizeof out, &folder, name);
   const char *argv[] = {
-      cc, "-shared", "-fPIC", "-O1", define, "-o", out, "tests/runtime/fake_cuda.c", NULL};
+      cc, "-shared", "-fPIC", "-O1", define, "-o", out, "tests/support/fake_cuda.c", NULL};
   if (tool_run(argv, output, sizeof output) == 0) return true;
   printf("%s\n", output);
   return false;
@@ -242,7 +242,7 @@ int main(void) {
           "the driver has no CUDA graphs, so mode reduce-overhead runs as default; update it");
     failures();
   } else {
-    printf("1 skipped: no C compiler for tests/runtime/fake_cuda.c\n");
+    printf("1 skipped: no C compiler for tests/support/fake_cuda.c\n");
   }
   temp_free(&folder);
   return report();

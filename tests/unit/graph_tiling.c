@@ -2,7 +2,7 @@
 
 #include "graph/attention.h"
 #include "graph/tiling.h"
-#include "tests/unit/tally.h"
+#include "tests/support/tally.h"
 
 static Rates gpu;
 

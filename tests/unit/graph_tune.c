@@ -6,7 +6,7 @@
 
 #include "graph/nereid_graph.h"
 #include "runtime/tool.h"
-#include "tests/unit/calls.h"
+#include "tests/support/calls.h"
 
 /* ---- the fake driver ---- */
 
@@ -19,7 +19,7 @@ static bool build(const char *name) {
   if (!tool_find_cc(cc, options)) return false;
   temp_name(out, sizeof out, &folder, name);
   const char *argv[] = {
-      cc, "-shared", "-fPIC", "-O1", "-DWITH_ALL", "-o", out, "tests/runtime/fake_cuda.c", NULL};
+      cc, "-shared", "-fPIC", "-O1", "-DWITH_ALL", "-o", out, "tests/support/fake_cuda.c", NULL};
   setenv("NEREID_LIBCUDA", out, 1);
   if (tool_run(argv, output, sizeof output) == 0) return true;
   printf("%s\n", output);
@@ -169,7 +169,7 @@ int main(void) {
     measuring_none();
     keeping();
   } else {
-    printf("1 skipped: no C compiler for tests/runtime/fake_cuda.c\n");
+    printf("1 skipped: no C compiler for tests/support/fake_cuda.c\n");
   }
   temp_free(&folder);
   return report();

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "lang/interp.h"
-#include "tests/unit/tally.h"
+#include "tests/support/tally.h"
 
 /* ---- launches ---- */
 

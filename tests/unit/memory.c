@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "lang/memory.h"
-#include "tests/unit/tally.h"
+#include "tests/support/tally.h"
 
 typedef struct {
   Arena *arena;

@@ -9,7 +9,7 @@
 
 #include "lower/atoms.h"
 #include "lower/nest.h"
-#include "tests/unit/tally.h"
+#include "tests/support/tally.h"
 
 static const char *read_file(Arena *a, const char *path, size_t *len) {
   FILE *f = fopen(path, "rb");

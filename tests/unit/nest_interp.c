@@ -6,7 +6,7 @@
 
 #include "lower/atoms.h"
 #include "lower/nest_interp.h"
-#include "tests/unit/tally.h"
+#include "tests/support/tally.h"
 
 /* ---- a launch ---- */
 

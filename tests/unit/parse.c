@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "parser/ast.h"
-#include "tests/unit/tally.h"
+#include "tests/support/tally.h"
 
 enum { LONGEST = 40000, MUTATIONS = 4, REPEAT = 50000 };
 

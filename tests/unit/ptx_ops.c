@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "codegen/codegen.h"
-#include "tests/unit/tally.h"
+#include "tests/support/tally.h"
 
 typedef struct {
   Arena *arena;

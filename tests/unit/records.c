@@ -16,7 +16,7 @@
 #include "runtime/doubt.h"
 #include "runtime/records.h"
 #include "runtime/tool.h"
-#include "tests/unit/tally.h"
+#include "tests/support/tally.h"
 
 static TempFolder folder;
 static char path[TOOL_PATH + 64]; /* of the database */

@@ -18,7 +18,7 @@
 #include "runtime/random.h"
 #include "runtime/tool.h"
 #include "runtime/value.h"
-#include "tests/unit/calls.h"
+#include "tests/support/calls.h"
 
 /* ---- expressions ---- */
 

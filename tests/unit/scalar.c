@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "lang/interp.h"
-#include "tests/unit/tally.h"
+#include "tests/support/tally.h"
 
 typedef __int128 Wide;
 

@@ -5,7 +5,7 @@
 
 #include "runtime/cores.h"
 #include "runtime/tool.h"
-#include "tests/unit/tally.h"
+#include "tests/support/tally.h"
 
 enum { PROGRAMS = 1000, LAUNCHES = 300 };
 #define LARGE_NS 1e9 /* worth all threads */

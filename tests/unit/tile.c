@@ -6,7 +6,7 @@
 
 #include "lang/irtext.h"
 #include "lang/tile.h"
-#include "tests/unit/tally.h"
+#include "tests/support/tally.h"
 
 static void check_text(const char *got, const char *want, const char *what) {
   check(!strcmp(got, want), what);

@@ -14,7 +14,7 @@
 #include "runtime/tuner.h"
 #include "runtime/value.h"
 #include "runtime/wire.h"
-#include "tests/unit/tally.h"
+#include "tests/support/tally.h"
 
 static void check_text(const char *got, const char *wanted, const char *what) {
   if (!got) got = "(none)";

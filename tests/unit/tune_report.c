@@ -11,7 +11,7 @@
 #include "cli/scale.h"
 #include "cli/tune_json.h"
 #include "cli/tune_report.h"
-#include "tests/unit/tally.h"
+#include "tests/support/tally.h"
 
 /* ---- cases ---- */
 

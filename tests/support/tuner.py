@@ -3,7 +3,7 @@ kernels of cli/tuning.py."""
 import json, os, pathlib, pty, shlex, subprocess
 from tally import check
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 NEREID = os.path.abspath(os.environ.get("NEREID", ROOT / "build" / "nereid"))
 FILE = ROOT / "tests/cli/tuning.py"
 OK, HANGS, FAULTS, FAILS, WRONG, LARGE = range(6)  # the MODE of kernel `scale`
@@ -83,7 +83,7 @@ def fake_gpu(tmp, folder, settings=""):
     """A machine whose driver is a fake one, with the driver's compiler instead of ptxas."""
     driver, machine = tmp / "libcuda.so", Machine(tmp / folder, "cuda")
     cc = shlex.split(os.environ.get("CC", "cc"))
-    subprocess.run([*cc, "-shared", "-fPIC", "-o", driver, ROOT / "tests/runtime/fake_cuda.c"],
+    subprocess.run([*cc, "-shared", "-fPIC", "-o", driver, ROOT / "tests/support/fake_cuda.c"],
                    check=True)
     machine.env.update(NEREID_LIBCUDA=str(driver), NEREID_PTXAS="", FAKE_CUDA=settings)
     return machine

@@ -1,4 +1,4 @@
-#include "tests/fuzz/pipeline.h"
+#include "tests/fuzz/common/pipeline.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "lang/interp.h"
 #include "lang/messages.h"
 #include "lower/nest_interp.h"
-#include "tests/fuzz/fuzz.h"
+#include "tests/fuzz/common/fuzz.h"
 
 /* Small enough for an input to take a moment. */
 enum { MOST_ELEMENTS = 1 << 14, MOST_VALUES = 400, STEPS = 4000, MOST_TEXT = 1 << 18 };

@@ -1,6 +1,6 @@
 /* What a unit test counts: checks that hold, and those that don't, which are told at once. */
-#ifndef NEREID_TESTS_UNIT_TALLY_H
-#define NEREID_TESTS_UNIT_TALLY_H
+#ifndef NEREID_TESTS_SUPPORT_TALLY_H
+#define NEREID_TESTS_SUPPORT_TALLY_H
 
 #include <stdbool.h>
 #include <stdio.h>

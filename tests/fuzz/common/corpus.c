@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/fuzz/fuzz.h"
+#include "tests/fuzz/common/fuzz.h"
 
 bool corpus_add(Corpus *c, const uint8_t *data, size_t len) {
   if (c->n == c->cap) {

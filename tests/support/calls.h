@@ -1,9 +1,9 @@
 /* Checks of calls of the C API, by their status and message. */
-#ifndef NEREID_TESTS_UNIT_CALLS_H
-#define NEREID_TESTS_UNIT_CALLS_H
+#ifndef NEREID_TESTS_SUPPORT_CALLS_H
+#define NEREID_TESTS_SUPPORT_CALLS_H
 
 #include "runtime/nereid.h"
-#include "tests/unit/tally.h"
+#include "tests/support/tally.h"
 
 /* What fails is told with the last message. */
 static inline void check_call(bool ok, const char *what) {

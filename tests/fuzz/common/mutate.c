@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "tests/fuzz/fuzz.h"
+#include "tests/fuzz/common/fuzz.h"
 
 uint64_t random_next(Random *r) {
   uint64_t z = (r->state += UINT64_C(0x9e3779b97f4a7c15));

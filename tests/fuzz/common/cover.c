@@ -2,7 +2,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "tests/fuzz/fuzz.h"
+#include "tests/fuzz/common/fuzz.h"
 
 /* Some times as many as the program has, so that few share a place. */
 enum { EDGES = 1 << 18, WORD = sizeof(uint64_t) };

@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "tests/fuzz/fuzz.h"
+#include "tests/fuzz/common/fuzz.h"
 
 enum { SECONDS_AN_INPUT = 60, SECONDS_WAITED = 600, MOST_FAILURES = 20, PATH_SIZE = 512 };
 
