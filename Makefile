@@ -42,7 +42,7 @@ STD_FILES := $(sort $(wildcard lang/std/*.py))
 GRAPH_TEMPLATES := $(sort $(wildcard graph/templates/*.py))
 GRAPH_REWRITES := $(sort $(wildcard graph/rewrites/*.py))
 PROJECT_FILES := $(sort $(wildcard graph/aot/*)) runtime/team.h runtime/cores.h
-UNIT_TESTS := $(patsubst %.c,$B/%,$(wildcard tests/unit/*.c))
+UNIT_TESTS := $(patsubst %.c,$B/%,$(wildcard tests/*/unit/*.c))
 FUZZ := $(patsubst %.c,$B/%,$(wildcard tests/fuzz/*.c))
 BENCHES := $(patsubst %.c,$B/%,$(wildcard bench/*.c))
 C_EXAMPLES := $(patsubst %.c,$B/%,$(wildcard examples/c/*.c))
@@ -80,8 +80,8 @@ $B/libnereid.so: $B/nereid-internal.o
 	$(LINK) -shared -Wl,-soname,libnereid.so.0 -o $@ $< $(DYNAMIC)
 
 # This one is about the program.
-$B/tests/unit/tune_report: $(filter-out $B/cli/main.o,$(CLI_OBJECTS))
-$B/tests/unit/%: $B/tests/unit/%.o $B/nereid-internal.o
+$B/tests/cli/unit/tune_report: $(filter-out $B/cli/main.o,$(CLI_OBJECTS))
+$(UNIT_TESTS): %: %.o $B/nereid-internal.o
 	$(LINK) -o $@ $^ $(DYNAMIC)
 
 # A target, what all of them share, and the commands of the program without its main.
@@ -191,8 +191,8 @@ fuzz:
 	  build-fuzz/$$t -seconds $(FUZZ_SECONDS) -out build-fuzz/found || failed=1; done; exit $$failed
 fuzz-programs: $(FUZZ)
 
-golden: all $B/tests/unit/graph_pt2 $B/tests/unit/tune_report
-	@$(TEST_ENV) $(need_python) tests/run.py --update
+golden: all $B/tests/graph/unit/pt2 $B/tests/cli/unit/tune_report
+	@$(TEST_ENV) $(need_python) tests/support/golden.py --update
 	@$(TEST_ENV) $(need_python) tests/graph_pt2.py --update
 	@$(TEST_ENV) $(need_python) tests/onnx_read.py --update
 	@$(TEST_ENV) $(need_python) tests/tune_report.py --update
@@ -206,7 +206,7 @@ lint:
 # Headers and tables are laid out by hand.
 fmt:
 	clang-format -i $$(grep -L 'define .*(X)' $(foreach room,$(ROOMS),$(call room_sources,$(room))) \
-	  $(wildcard tests/unit/*.c tests/fuzz/*.c tests/fuzz/common/*.[ch] bench/*.c examples/c/*.c))
+	  $(wildcard tests/*/unit/*.c tests/fuzz/*.c tests/fuzz/common/*.[ch] bench/*.c examples/c/*.c))
 
 demo: $B/nereid
 	@$(TEST_ENV) $(need_python) examples/demo.py

@@ -12,7 +12,8 @@ from tally import check, report  # noqa: E402
 
 NEREID = os.path.abspath(os.environ.get("NEREID", ROOT / "build/nereid"))
 MODELS = sorted(ROOT.glob("tests/models/*/readable.txt"))
-GRAPHS = sorted(ROOT.glob("tests/graph/decompose/*.py")) + sorted(ROOT.glob("tests/cli/graph_*.py"))
+GRAPHS = [*sorted(ROOT.glob("tests/graph/passes/decompose/*.py")),
+          *sorted(ROOT.glob("tests/graph/commands/*.py"))]
 DTYPES = {"f32": np.float32, "f16": np.float16, "i64": np.int64, "i32": np.int32, "b8": np.bool_}
 
 TRITON = set("""abs arange argmax argmin associative_scan assume atomic_add atomic_and atomic_cas
@@ -134,5 +135,5 @@ check(foreign_names("tl.load(x); tl.frobnicate(libdevice.exp)") == {"tl.frobnica
 check_kernels(ROOT / "tests/models/chain/readable.txt", {})
 check_kernels(ROOT / "tests/models/dyn_mlp/readable.txt", {"s31": 5})
 check_kernels(ROOT / "tests/models/kv_decode/readable.txt", {})
-check_kernels(ROOT / "tests/cli/graph_kernel_files.py", {})
+check_kernels(ROOT / "tests/graph/commands/kernel_files.py", {})
 sys.exit(report())

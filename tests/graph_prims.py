@@ -15,7 +15,7 @@ sys.path.append(str(ROOT / "tests/support"))
 from tally import check, report  # noqa: E402
 
 NEREID = os.environ.get("NEREID", str(ROOT / "build/nereid"))
-PROGRAM = pathlib.Path(os.environ.get("NEREID_BUILD", ROOT / "build"), "tests/unit/graph_prims")
+PROGRAM = pathlib.Path(os.environ.get("NEREID_BUILD", ROOT / "build"), "tests/graph/unit/prims")
 
 
 def describe(folder, parameters, lines, symbols=()):

@@ -19,7 +19,7 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BUILD = pathlib.Path(os.environ.get("NEREID_BUILD", ROOT / "build"))
-IMPORTER = BUILD / "tests/unit/graph_pt2"
+IMPORTER = BUILD / "tests/graph/unit/pt2"
 FLOAT, LONG = 7, 5
 CASES = {}
 

@@ -104,7 +104,7 @@ def main():
     parser.add_argument("names", nargs="*")
     args = parser.parse_args()
     passed = failed = 0
-    graphs = ROOT / "tests/graph"
+    graphs = ROOT / "tests/graph/passes"
     for path in sorted([*graphs.glob("rewrite/*.py"), *graphs.glob("merge/*.py")]):
         if args.names and not any(n in path.stem for n in args.names):
             continue

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The kernels in tests/golden that have a .ptx.
+"""The kernels in tests/codegen that have a .ptx.
 
 On every target ptxas assembles it, and refuses it with a lower `.version`; the examples need no
 spills on those that they are made for.  A kernel whose identifiers are all renamed has the same
@@ -10,7 +10,7 @@ PTX up to names: nothing is recognised by its name or its text.
 import ast, concurrent.futures, os, pathlib, re, shlex, shutil, subprocess, sys, tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-GOLDEN = ROOT / "tests/golden"
+GOLDEN = ROOT / "tests/codegen"
 NEREID = os.path.abspath(os.environ.get("NEREID", ROOT / "build/nereid"))
 PTXAS = (os.environ.get("NEREID_PTXAS") or shutil.which("ptxas")
          or shutil.which("/usr/local/cuda/bin/ptxas"))
@@ -20,7 +20,7 @@ VERSIONS = (70, 71, 72, 73, 74, 75, 76, 77, 78, 80, 81, 82, 83, 84, 85, 86, 87, 
 
 
 def command(path):
-    """What tests/run.py says behind `nereid compile`."""
+    """What tests/support/golden.py says behind `nereid compile`."""
     if path.suffix == ".args":
         return shlex.split(path.read_text(), comments=True)
     return [path.name] + shlex.split(" ".join(re.findall(r"(?m)^# nereid:(.*)", path.read_text())))

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tunings as HTML and JSON: made-up ones, by build/tests/unit/tune_report.
+"""Tunings as HTML and JSON: made-up ones, by build/tests/cli/unit/tune_report.
 
     tune_report.py             compare with tune_report/CASE.html and CASE.json
     tune_report.py --update    write them
@@ -19,7 +19,7 @@ sys.path.append(str(ROOT / "tests/support"))
 from tally import check, report  # noqa: E402
 
 BUILD = pathlib.Path(os.environ.get("NEREID_BUILD", ROOT / "build"))
-PROGRAM = BUILD / "tests/unit/tune_report"
+PROGRAM = BUILD / "tests/cli/unit/tune_report"
 CASES = ("matmul", "hostile", "model", "nothing")
 STATUSES = ("ok", "compile", "resources", "timeout", "fault", "wrong", "pruned")
 KEYS = ["config", "status", "reason", "predicted_us", "median_us", "spread_us", "runs",

@@ -11,9 +11,9 @@
 #include "tests/fuzz/common/fuzz.h"
 #include "tests/fuzz/common/pipeline.h"
 
-static const char *const corpus[] = {"tests/fuzz/graph_text/*", "tests/graph/*/*.py",
-                                     "tests/graph_types/*.py",  "tests/models/*/readable.txt",
-                                     "tests/cli/graph_*.py",    NULL};
+static const char *const corpus[] = {"tests/fuzz/graph_text/*",   "tests/graph/passes/*/*.py",
+                                     "tests/graph_types/*.py",    "tests/models/*/readable.txt",
+                                     "tests/graph/commands/*.py", NULL};
 static const char *const words[] = {": \"f32[s0, 4]\"",
                                     ": \"i64[2]\"",
                                     ": \"b8[]\"",

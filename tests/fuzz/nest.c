@@ -3,15 +3,15 @@
 #include "tests/fuzz/common/pipeline.h"
 
 static const char *const corpus[] = {"tests/fuzz/nest/*",
-                                     "tests/nest/*.nest",
-                                     "tests/nest/*.thread",
-                                     "tests/nest/*/*.nest",
-                                     "tests/nest/*/*.thread",
-                                     "tests/passes/*/*.nest",
-                                     "tests/passes/*/*.thread",
-                                     "tests/passes/build/*.out",
-                                     "tests/golden/*.nest",
-                                     "tests/golden/*.thread",
+                                     "tests/lower/nest/*.nest",
+                                     "tests/lower/nest/*.thread",
+                                     "tests/lower/nest/*/*.nest",
+                                     "tests/lower/nest/*/*.thread",
+                                     "tests/lower/passes/*/*.nest",
+                                     "tests/lower/passes/*/*.thread",
+                                     "tests/lower/passes/build/*.out",
+                                     "tests/codegen/*.nest",
+                                     "tests/codegen/*.thread",
                                      NULL};
 static const char *const words[] = {
 #define X(id, levels, dsts, srcs, mems, regions, attrs, doc) #id,

@@ -3,8 +3,9 @@
 #include "tests/fuzz/common/fuzz.h"
 #include "tests/fuzz/common/pipeline.h"
 
-static const char *const corpus[] = {"tests/fuzz/schedule/*", "tests/passes/build/*.tile",
-                                     "tests/passes/schedule/*.out", "tests/golden/*.tile", NULL};
+static const char *const corpus[] = {"tests/fuzz/schedule/*", "tests/lower/passes/build/*.tile",
+                                     "tests/lower/passes/schedule/*.out", "tests/codegen/*.tile",
+                                     NULL};
 static const char *const words[] = {"reg",
                                     "lane",
                                     "warp",

@@ -2,8 +2,9 @@
 #include "tests/fuzz/common/fuzz.h"
 #include "tests/fuzz/common/pipeline.h"
 
-static const char *const corpus[] = {"tests/fuzz/tile/*", "tests/tile/*.tile", "tests/sema/*.tile",
-                                     "tests/passes/*/*.tile", NULL};
+static const char *const corpus[] = {"tests/fuzz/tile/*", "tests/lang/tile/*.tile",
+                                     "tests/sema/constructs/*.tile", "tests/lower/passes/*/*.tile",
+                                     NULL};
 static const char *const words[] = {
 #define X(id, args, results, rule, flags, attrs, doc) #id,
     TILE_OPS(X)

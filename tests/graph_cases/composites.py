@@ -13,7 +13,8 @@ def f32(*shape):
 ARRAYS = {
     "x": f32(5, 6), "y": f32(5, 6), "p": rng.uniform(0.05, 0.95, (5, 6)).astype(np.float32),
     "q": rng.uniform(0.05, 0.95, (5, 6)).astype(np.float32), "w": f32(6), "i": np.array(
-        [[0, 29], [7, 7]]), "c": np.array([0, 5, -100, 2, 3]), "cw": np.arange(1, 7, dtype=np.float32),
+        [[0, 29], [7, 7]]), "c": np.array([0, 5, -100, 2, 3]),
+    "cw": np.arange(1, 7, dtype=np.float32),
     "x3": f32(2, 4, 3), "y3": f32(3, 4, 2), "h": f32(5, 4), "cell": f32(5, 4), "wl": f32(16, 6),
     "ul": f32(16, 4), "bl": f32(16), "wg": f32(12, 6), "ug": f32(12, 4), "bg": f32(12),
     "wr": f32(4, 6), "ur": f32(4, 4), "v": f32(4, 3, 2), "g": f32(1, 3, 1), "img": f32(1, 2, 9, 7),

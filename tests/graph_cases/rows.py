@@ -1,4 +1,4 @@
-"""Rows of which much is computed: on chip, and in loops where they would take too many registers."""
+"""Rows of which much is computed: on chip, and in loops where they take too many registers."""
 import numpy as np
 
 rng = np.random.default_rng(11)

@@ -188,10 +188,11 @@ CASES += [
      copy(1, add=1)),
     ("index_add.default(cube, -2, spots, few, alpha=-2)",
      copy(1, add=-2)),
-    ("index_fill.int_Scalar(cube, 2, j, 7)", 
+    ("index_fill.int_Scalar(cube, 2, j, 7)",
      lambda cube, j: put_at(lambda k: (slice(None), slice(None), k))(cube, j, 7)),
     ("masked_scatter.default(cube, full, enough)",
      masked),
-    ("masked_scatter.default(cube, full, slices)", lambda cube, full, slices: masked(cube, full, slices.ravel())),
+    ("masked_scatter.default(cube, full, slices)",
+     lambda cube, full, slices: masked(cube, full, slices.ravel())),
     ("diagonal_scatter.default(cube, edge, 1, 0, 2)", on_diagonal),
 ]

@@ -72,7 +72,8 @@ FORMS = [
     ("searchsorted", "searchsorted.Tensor(sorted, three, sorter=i)", np.arange(4), 4),
     ("cache_copy", "index_copy.default(cache, 1, i, row)", np.array([4]), 7),
     ("cache_put", "index_put.default(cache, [None, i], row)", np.array([4]), 7),
-    ("computed", "m_computed = add.Tensor(i, 1); index_select.default(x, 0, m_computed)", index(3, size=4), 5),
+    ("computed", "m_computed = add.Tensor(i, 1); index_select.default(x, 0, m_computed)",
+     index(3, size=4), 5),
 ]
 ARRAYS["ids"] = index(6)
 ARRAYS["pair"] = index(3, size=6)

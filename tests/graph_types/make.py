@@ -56,7 +56,8 @@ def value(rng, kind, suffix, name):
                     for _ in range(int(count) if count else rng.choice([1, 2, 2, 3]))])
     if kind in ("float", "Scalar"):
         return "[2.0, 2.0]" if "[" in suffix else rng.choice(["1", "2.5", "0.5", "3"])
-    return {"bool": rng.choice(["True", "False"]), "str": rng.choice(["'floor'", "'none'", "'sum'"]),
+    return {"bool": rng.choice(["True", "False"]),
+            "str": rng.choice(["'floor'", "'none'", "'sum'"]),
             "ScalarType": rng.choice(["torch.float16", "torch.int64", "torch.float32"]),
             "Device": "device(type='cpu')"}.get(kind, "None")
 
@@ -150,7 +151,8 @@ def run_all(calls):
 # ---- what we say ----
 
 def infer_all(calls):
-    program = os.environ.get("NEREID_BUILD", str(ROOT / "build")) + "/tests/unit/graph_ops"
+    build = pathlib.Path(os.environ.get("NEREID_BUILD", ROOT / "build"))
+    program = build / "tests/graph/unit/ops"
     text = "".join(f"{params}\t{call}\n" for params, call in calls)
     return subprocess.run([program, "-"], input=text, capture_output=True, text=True,
                           check=True).stdout.split("\n")

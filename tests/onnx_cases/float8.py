@@ -4,8 +4,8 @@ import numpy as np
 from casts import rounded, wrapped
 
 NUMBERS = {"float8_e4m3fn": (17, 448), "float8_e5m2": (19, 57344)}
-X = np.float32([0.1, -0.3, 447, 448, 455, 464, 465, 480, 1e3, 57344, 61439, 61440, 1e5, -1e5, np.inf,
-                -np.inf, np.nan, 2**-9, 2**-10, 1e-8, 300.5, -200.7])
+X = np.float32([0.1, -0.3, 447, 448, 455, 464, 465, 480, 1e3, 57344, 61439, 61440, 1e5, -1e5,
+                np.inf, -np.inf, np.nan, 2**-9, 2**-10, 1e-8, 300.5, -200.7])
 SCALE = np.float32(0.37)
 
 

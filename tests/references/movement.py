@@ -152,7 +152,8 @@ def concat(rng, sizes=(7, 130, 64)):
     begins = np.cumsum((0, *sizes[:-1])).astype(np.int32)
     args = {f"xs.{k}": x for k, x in enumerate(parts)}
     args.update({f"sizes.{k}": n for k, n in enumerate(sizes)})
-    args.update({"out.0": new("empty", "f32", sum(sizes)), "out.1.0": new("empty", "i32", len(sizes))})
+    args.update({"out.0": new("empty", "f32", sum(sizes)),
+                 "out.1.0": new("empty", "i32", len(sizes))})
     y = np.concatenate([x.astype(np.float32) for x in parts])
     return args, dict(BLOCK=64), f"cdiv({max(sizes)}, BLOCK)", {"out.0": y, "out.1.0": begins}
 

@@ -42,7 +42,8 @@ def batched_matmul(rng, shape=(3, 50, 37, 70), tile=(32, 32, 32), dtype="f16", o
     out = out or ("f16" if dtype.startswith("f8") else dtype)
     args = dict(a_ptr=a_arg, b_ptr=b_arg, c_ptr=new("empty", out, B, M, N), M=M, N=N, K=K,
                 stride_ab=M * K, stride_am=1 if trans_a else K, stride_ak=M if trans_a else 1,
-                stride_bb=K * N, stride_bk=1 if trans_b else N, stride_bn=K if trans_b else 1)
+                stride_bb=K * N, stride_bk=1 if trans_b else N,
+                stride_bn=K if trans_b else 1)
     defines = dict(zip(("BLOCK_M", "BLOCK_N", "BLOCK_K"), tile), ACC=acc, PRECISION=precision)
     grid = f"cdiv(M, BLOCK_M), cdiv(N, BLOCK_N), {B}"
     return args, defines, grid, dict(c_ptr=a.astype(np.float64) @ b)
@@ -57,9 +58,10 @@ def whole_product(rng, shape=(32, 32, 32), dtype="f32", trans_a=False, trans_b=F
     M, N, K = shape
     a, b = operands(rng, dtype, (M, K), (K, N))
     lies = lambda x, trans: np.ascontiguousarray(x.T) if trans else x
-    args = dict(a_ptr=lies(a[0], trans_a), b_ptr=lies(b[0], trans_b), c_ptr=new("empty", "f32", M, N),
-                stride_am=1 if trans_a else K, stride_ak=M if trans_a else 1,
-                stride_bk=1 if trans_b else N, stride_bn=K if trans_b else 1)
+    args = dict(a_ptr=lies(a[0], trans_a), b_ptr=lies(b[0], trans_b),
+                c_ptr=new("empty", "f32", M, N), stride_am=1 if trans_a else K,
+                stride_ak=M if trans_a else 1, stride_bk=1 if trans_b else N,
+                stride_bn=K if trans_b else 1)
     return args, dict(M=M, N=N, K=K), "1", dict(c_ptr=a[1].astype(np.float64) @ b[1])
 
 

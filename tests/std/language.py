@@ -10,8 +10,9 @@ from cases import decorator, new, normal, sigmoid  # noqa: E402
 
 CASES = []
 case = decorator(CASES, pathlib.Path(__file__).resolve().parent)
-NAMES = {"i1": np.bool_, "f16": np.float16, "f32": np.float32, "f64": np.float64, "i8": np.int8, "i16": np.int16,
-         "i32": np.int32, "i64": np.int64, "u8": np.uint8, "u32": np.uint32, "u64": np.uint64}
+NAMES = {"i1": np.bool_, "f16": np.float16, "f32": np.float32, "f64": np.float64, "i8": np.int8,
+         "i16": np.int16, "i32": np.int32, "i64": np.int64, "u8": np.uint8, "u32": np.uint32,
+         "u64": np.uint64}
 
 
 def numbers(rng, dtype, *shape, spread=40):

@@ -5,7 +5,7 @@ from tally import check
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 NEREID = os.path.abspath(os.environ.get("NEREID", ROOT / "build" / "nereid"))
-FILE = ROOT / "tests/cli/tuning.py"
+FILE = ROOT / "tests/cli/commands/tuning.py"
 OK, HANGS, FAULTS, FAILS, WRONG, LARGE = range(6)  # the MODE of kernel `scale`
 
 

@@ -1,0 +1,87 @@
+/* The model that chooses tiles of products, and the blocks of attention. */
+
+#include "graph/tiling.h"
+#include "graph/attention.h"
+#include "tests/support/tally.h"
+
+static Rates gpu;
+
+static Product product(DType t, int64_t m, int64_t n, int64_t k) {
+  return (Product){.gpu = &gpu, .dtype = t, .batch = 1, .m = m, .n = n, .k = k};
+}
+
+static Tile first(const Product *p) {
+  Tile list[TILING_MAX];
+  int n = tiling_list(p->dtype, p, list);
+  check(n > 0 && n <= TILING_MAX, "there are tiles");
+  return list[0];
+}
+
+/* What is chosen depends on how many multiprocessors there are, and what they do. */
+static void test_gpus(void) {
+  Product p = product(DT_BF16, 2048, 2048, 2048), cut = product(DT_BF16, 128, 1024, 4096);
+  rates_of_target(&gpu, "sm_80");
+  check(gpu.processors == 108 && rates_of_processor(&gpu, DT_BF16) == 0.5, "an A100");
+  rates_of_target(&gpu, "sm_90a");
+  check(gpu.processors == 132 && rates_of_processor(&gpu, DT_BF16) == 1, "an H200");
+  Tile many = first(&p);
+  int parts = tiling_parts(&cut);
+  gpu.processors = 8;
+  Tile few = first(&p);
+  check(few.bm * few.bn >= many.bm * many.bn && tiling_parts(&cut) < parts,
+        "few multiprocessors have work enough");
+  rates_of_target(&gpu, "sm_42");
+  check(gpu.sm == 90, "what is not known counts as an H200");
+}
+
+static int64_t block_of(Dims *d, int64_t rows, int processors) {
+  Node query = {.type = {.kind = VALUE_TENSOR, .dtype = DT_F32}};
+  Attention x = {.query = &query,
+                 .batches = dim_int(d, 12),
+                 .rows = dim_int(d, rows),
+                 .keys = dim_int(d, rows),
+                 .width = dim_int(d, 64),
+                 .columns = dim_int(d, 64)};
+  return attention_shape(&x, processors).bm;
+}
+
+static void test_attention(void) {
+  Arena *a = arena_new();
+  Dims *d = dims_new(a, pool_new(a));
+  check(block_of(d, 197, 132) == 64 && block_of(d, 7, 132) == 16, "a GPU's blocks are powers of 2");
+  check(block_of(d, 197, 0) == 50 && block_of(d, 128, 0) == 64, "a CPU's are as equal as can be");
+  check(block_of(d, 65, 0) == 35 && block_of(d, 43, 0) == 44, "and have register blocks");
+  check(block_of(d, 7, 0) == 16 && block_of(d, 1, 0) == 16, "few rows");
+  arena_free(a);
+}
+
+int main(void) {
+  rates_of_target(&gpu, "sm_90a");
+  Product large = product(DT_BF16, 8192, 8192, 8192), row = product(DT_BF16, 7, 2048, 8192);
+  Product narrow = product(DT_F32, 32, 1024, 4096), odd = product(DT_BF16, 7, 2048, 8191);
+  Product huge = product(DT_F16, INT64_MAX / 2, INT64_MAX / 2, INT64_MAX / 2);
+  Product nothing = product(DT_F16, 0, 0, 0);
+  Tile t = first(&large);
+  check(t.bm * t.bn >= 128 * 64, "much work has large tiles");
+  check(tiling_parts(&large) == 1, "much work is not cut");
+  check(first(&row).bm <= 64, "few rows have low tiles");
+  check(tiling_parts(&row) > 1 && row.k % tiling_parts(&row) == 0, "a long sum is cut");
+  check(tiling_parts(&odd) == 1, "an odd sum cannot be cut");
+  check(tiling_parts(&narrow) > 1, "so is one in f32");
+  test_gpus();
+  check(first(&huge).bm > 0 && first(&nothing).bm > 0, "any size has a tile");
+  Product even = product(DT_F32, 256, 512, 512), many = product(DT_F32, 197, 4096, 512);
+  t = tiling_cpu(&even, 128);
+  check(256 % t.bm == 0 && 512 % t.bn == 0, "on a CPU, tiles divide what they can");
+  t = tiling_cpu(&many, 128);
+  check((197 + t.bm - 1) / t.bm * t.bm < 197 + 16, "few rows are computed in vain");
+  check(tiling_cpu(&huge, 64).bm > 0 && tiling_cpu(&nothing, 64).bm > 0 &&
+            tiling_cpu(NULL, 64).bm > 0,
+        "any size has a tile there");
+  t = tiling_panels(197, 768, 3072, 16);
+  check(t.bn == 16 && 3072 % t.bk == 0 && t.bm <= 64, "a tile of panels");
+  check(tiling_panels(1 << 20, 16, 1031, 16).bk == 1 && tiling_panels(0, 16, 8, 16).bm > 0,
+        "and of any sizes");
+  test_attention();
+  return report();
+}

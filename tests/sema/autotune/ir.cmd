@@ -1,0 +1,1 @@
+nereid list --configs ../../codegen/vector_add.tile

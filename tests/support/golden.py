@@ -1,0 +1,126 @@
+#!/usr/bin/env python3
+"""The golden tests of a room: the files beside a test say what it is (tests/README.md).
+
+    tests/ROOM/golden.py [--update] [PATH...]     only tests whose path contains one of PATH
+
+Every room's golden.py is a link to this file; tests/support/golden.py itself is about all rooms.  A
+folder that is named like a driver beside it holds data of that driver, and no golden tests.
+"""
+import concurrent.futures, difflib, os, pathlib, re, shlex, shutil, subprocess, sys, tempfile
+
+TESTS = pathlib.Path(__file__).resolve().parents[1]
+ROOM = pathlib.Path(__file__).absolute().parent
+NEREID = os.path.abspath(os.environ.get("NEREID", TESTS.parent / "build/nereid"))
+os.environ.setdefault("PYTHON", sys.executable)
+os.environ["PATH"] = ":".join([os.path.dirname(NEREID), os.environ["PATH"], "/usr/local/cuda/bin"])
+EMITS = ("ast", "tile", "nest", "thread", "ptx", "c")
+IRS = (".tile", ".nest", ".thread")
+
+
+def text(data):
+    """Any bytes as text that stands for them alone: a test may be about a file that is no UTF-8."""
+    return data.decode(errors="surrogateescape")
+
+
+def header(path, word):
+    """What follows `word:` in the comment lines that a test file begins with."""
+    comments = re.match(r"(?:(?:#|//|;).*\n)*", path.read_text(errors="replace"))[0]
+    return " ".join(re.findall(rf"(?m)^\W+{word}:(.*)$", comments))
+
+
+def missing(path):
+    """The first of the test's `only:` conditions that this machine lacks, or None."""
+    for tool in header(path, "only").split():
+        if not (os.path.exists("/dev/nvidiactl") if tool == "cuda" else shutil.which(tool)):
+            return tool
+
+
+def for_cpu(command):
+    """The same for `cpu:8`, whatever GPU it names."""
+    at = command.index("--target") if "--target" in command else len(command)
+    return command[:at] + command[at + 2:] + ["--target", "cpu:8"]
+
+
+def checks(path):
+    """The (command, {expected file: stdout, stderr or status}) pairs of one test file."""
+    base, args = path.with_suffix(""), shlex.split(header(path, "nereid"))
+    expected = lambda suffix: pathlib.Path(f"{base}{suffix}")
+    nereid = [NEREID, "compile"]
+    if path.suffix == ".cmd":
+        kinds = {expected("." + kind): kind for kind in ("stdout", "stderr", "status")}
+        yield ["sh", "-c", path.read_text()], kinds
+    elif path.suffix in (".py", ".args"):
+        own = path.suffix == ".py"
+        nereid += [path.name] + args if own else shlex.split(path.read_text(), comments=True)
+        for kind in (k for k in EMITS if expected("." + k).exists()):
+            command = for_cpu(nereid) if kind == "c" else nereid
+            yield command + ["--emit", kind], {expected("." + kind): "stdout"}
+        if expected(".err").exists():
+            yield nereid, {expected(".err"): "stderr"}
+    elif not expected(".py").exists():
+        passes = ["--run-passes", path.parent.name] if path.parent.parent.name == "passes" else []
+        for suffix, kind in ((".out", "stdout"), (".err", "stderr")):
+            if expected(suffix).exists():
+                yield nereid + [path.name] + passes + args, {expected(suffix): kind}
+
+
+def compare(file, kind, got, update):
+    """The failure text of one stream, empty if it is as expected."""
+    want = text(file.read_bytes()) if file.exists() else "0\n" if kind == "status" else ""
+    if got == want:
+        return ""
+    if update:
+        file.write_bytes(got.encode(errors="surrogateescape"))
+        return ""
+    diff = difflib.unified_diff(want.splitlines(1), got.splitlines(1), str(file), "got")
+    return "".join(line if line.endswith("\n") else line + "\n" for line in diff)
+
+
+def run(test):
+    path, command, kinds, update = test
+    with tempfile.TemporaryDirectory() as tmp:
+        done = subprocess.run(command, cwd=path.parent, env=dict(os.environ, TMP=tmp),
+                              capture_output=True, stdin=subprocess.DEVNULL)
+    got = {"stdout": text(done.stdout), "stderr": text(done.stderr),
+           "status": f"{done.returncode}\n"}
+    wanted = 1 if "stderr" in kinds.values() else 0
+    bad = done.returncode >= 126 if path.suffix == ".cmd" else done.returncode != wanted
+    if bad or "Segmentation" in got["stderr"] or "internal error" in got["stderr"]:
+        problem = f"status {done.returncode}, expected {wanted}\n{got['stderr']}"
+    else:
+        problem = "".join(compare(f, kind, got[kind], update) for f, kind in kinds.items())
+    name = path.name if path.suffix == ".cmd" else shlex.join(["nereid"] + command[1:])
+    return problem and f"FAIL {path.parent.relative_to(TESTS)}/: {name}\n{problem}"
+
+
+def test_files():
+    for folder, folders, names in os.walk(TESTS if ROOM.name == "support" else ROOM):
+        folders[:] = [name for name in folders if f"{name}.py" not in names]
+        for path in (pathlib.Path(folder, name) for name in names):
+            if path.suffix in (".py", ".args", ".cmd") + IRS:
+                yield path
+
+
+def main():
+    update, only = "--update" in sys.argv, [a for a in sys.argv[1:] if not a.startswith("--")]
+    tests, skipped = [], {}
+    for path in test_files():
+        if any(part in str(path.relative_to(TESTS)) for part in only or [""]):
+            for command, kinds in checks(path):
+                lacks = missing(path)
+                if lacks:
+                    skipped[lacks] = skipped.get(lacks, 0) + 1
+                else:
+                    tests.append((path, command, kinds, update))
+    tests.sort(key=lambda test: test[0])
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        failures = [text for text in pool.map(run, tests) if text]
+    sys.stdout.reconfigure(errors="backslashreplace")
+    print("".join(failures), end="")
+    for tool, count in skipped.items():
+        print(f"{count} skipped: no {tool}")
+    print(f"{len(tests) - len(failures)} passed, {len(failures)} failed")
+    return bool(failures)
+
+
+sys.exit(main())

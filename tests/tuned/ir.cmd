@@ -1,1 +1,0 @@
-nereid list --configs ../golden/vector_add.tile
