@@ -28,20 +28,22 @@ STATIC := -Wl,--as-needed -Wl,-Bstatic $(LIBS) -Wl,-Bdynamic $(SYSTEM_LIBS)
 # ---- sources ----
 
 # graph/aot holds text that `nereid build` writes.
-room_sources = $(filter-out graph/aot/%,$(wildcard $1/*.c $1/*/*.c))
-GENERATED := $B/lang/std_text.c $B/graph/templates_text.c $B/graph/project_text.c \
-  $B/graph/rewrites_text.c \
+room_sources = $(filter-out graph/aot/runtime/%,$(sort $(shell find $1 -name '*.c')))
+PROTOS := graph/import/onnx/onnx.proto
+GENERATED := $B/lang/std/std_text.c $B/graph/kernels/templates_text.c $B/graph/aot/project_text.c \
+  $B/graph/passes/rewrites_text.c \
   $(patsubst %.re,$B/%.c,$(wildcard parser/*.re)) $(patsubst %.y,$B/%.c,$(wildcard parser/*.y)) \
-  $(patsubst %.proto,$B/%.pb-c.c,$(wildcard graph/*.proto))
+  $(PROTOS:%.proto=$B/%.pb-c.c)
 GENERATED_H := $(patsubst %.y,$B/%.h,$(wildcard parser/*.y)) \
-  $(patsubst %.proto,$B/%.pb-c.h,$(wildcard graph/*.proto))
+  $(PROTOS:%.proto=$B/%.pb-c.h)
 LIBRARY_SOURCES := $(foreach room,$(filter-out cli,$(ROOMS)),$(call room_sources,$(room)))
 LIBRARY_OBJECTS := $(LIBRARY_SOURCES:%.c=$B/%.o) $(GENERATED:.c=.o)
 CLI_OBJECTS := $(patsubst %.c,$B/%.o,$(call room_sources,cli))
 STD_FILES := $(sort $(wildcard lang/std/*.py))
-GRAPH_TEMPLATES := $(sort $(wildcard graph/templates/*.py))
-GRAPH_REWRITES := $(sort $(wildcard graph/rewrites/*.py))
-PROJECT_FILES := $(sort $(wildcard graph/aot/*)) runtime/team.h runtime/cores.h
+GRAPH_TEMPLATES := $(sort $(wildcard graph/kernels/templates/*.py))
+GRAPH_REWRITES := $(sort $(wildcard graph/passes/rewrites/*.py))
+PROJECT_FILES := $(sort $(wildcard graph/aot/runtime/*)) runtime/support/team.h \
+  runtime/support/cores.h
 UNIT_TESTS := $(patsubst %.c,$B/%,$(wildcard tests/*/unit/*.c))
 FUZZ := $(patsubst %.c,$B/%,$(wildcard tests/fuzz/*.c))
 BENCHES := $(patsubst %.c,$B/%,$(wildcard bench/*.c))
@@ -116,9 +118,9 @@ $B/parser/%.c $B/parser/%.h &: parser/%.y
 	@mkdir -p $(@D)
 	$(BISON) -Wall -o $B/parser/$*.c --defines=$B/parser/$*.h $<
 
-$B/graph/%.pb-c.c $B/graph/%.pb-c.h &: graph/%.proto
+$B/%.pb-c.c $B/%.pb-c.h &: %.proto
 	@mkdir -p $(@D)
-	$(PROTOC_C) --proto_path=graph --c_out=$B/graph $<
+	$(PROTOC_C) --proto_path=. --c_out=$B $<
 
 # Kernel sources as text: each line of a file becomes a C string.
 # $1 header, $2 type and name of the array, $3 files
@@ -133,20 +135,17 @@ define embed
 	  done; \
 	  echo '{0, 0}};'; } > $@
 endef
-$B/lang/std_text.c: $(STD_FILES) $(wildcard lang/std) Makefile
-	$(call embed,lang/std.h,NereidStdFile nereid_std_files,$(STD_FILES))
-$B/graph/templates_text.c: $(GRAPH_TEMPLATES) $(wildcard graph/templates) Makefile
-	$(call embed,graph/templates.h,GraphTemplate graph_templates,$(GRAPH_TEMPLATES))
-$B/graph/rewrites_text.c: $(GRAPH_REWRITES) $(wildcard graph/rewrites) Makefile
-	$(call embed,graph/rewrites.h,GraphTemplate graph_rewrites,$(GRAPH_REWRITES))
-$B/graph/project_text.c: $(PROJECT_FILES) $(wildcard graph/aot) Makefile
-	$(call embed,graph/project_files.h,ProjectFile project_files,$(PROJECT_FILES))
+$B/lang/std/std_text.c: $(STD_FILES) $(wildcard lang/std) Makefile
+	$(call embed,lang/std/std.h,EmbeddedFile std_files,$(STD_FILES))
+$B/graph/kernels/templates_text.c: $(GRAPH_TEMPLATES) $(wildcard graph/kernels/templates) Makefile
+	$(call embed,graph/kernels/templates.h,EmbeddedFile template_files,$(GRAPH_TEMPLATES))
+$B/graph/passes/rewrites_text.c: $(GRAPH_REWRITES) $(wildcard graph/passes/rewrites) Makefile
+	$(call embed,graph/passes/rewrites.h,EmbeddedFile rewrite_files,$(GRAPH_REWRITES))
+$B/graph/aot/project_text.c: $(PROJECT_FILES) $(wildcard graph/aot/runtime) Makefile
+	$(call embed,graph/aot/project_files.h,EmbeddedFile project_files,$(PROJECT_FILES))
 
 # Part of every cache key: two builds of the same sources agree, any edit of them differs.
-BUILD_ID := $(shell cat $(sort $(foreach room,$(ROOMS), \
-  $(wildcard $(room)/*.[chy] $(room)/*.re $(room)/*.proto $(room)/*/*.[ch] \
-  $(room)/*/*.py))) /dev/null \
-  | sha256sum | cut -c1-16)
+BUILD_ID := $(shell find $(ROOMS) -type f | sort | xargs cat | sha256sum | cut -c1-16)
 $B/build_id.h: FORCE
 	@mkdir -p $(@D)
 	@printf '#define NEREID_%s "%s"\n' VERSION $(VERSION) RELEASED $(RELEASED) \

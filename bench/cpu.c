@@ -23,8 +23,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "runtime/cores.h"
 #include "runtime/nereid.h"
+#include "runtime/support/cores.h"
 
 enum { THREADS_MAX = 256, ARGS_MAX = 24, RUNS = 11, CHECKS = 2000, SIZE_N = 1 << 26 };
 

@@ -11,9 +11,9 @@
 #include <string.h>
 #include <time.h>
 
-#include "graph/kernels.h"
-#include "graph/model.h"
-#include "runtime/parallel.h"
+#include "graph/api/model.h"
+#include "graph/compile/kernels.h"
+#include "runtime/support/parallel.h"
 
 enum { STAGES_MAX = 32 };
 

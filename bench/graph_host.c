@@ -6,7 +6,7 @@
 #include <time.h>
 
 #include "graph/nereid_graph.h"
-#include "lang/strings.h"
+#include "lang/base/strings.h"
 
 enum { ELEMENTS = 16, RUNS = 1000 };
 

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "graph/nereid_graph.h"
-#include "runtime/tool.h"
+#include "runtime/support/tool.h"
 
 enum { STAGES_MAX = 8, RANK_MAX = 16 };
 

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "runtime/cuda_api.h"
+#include "runtime/device/cuda_api.h"
 #include "runtime/nereid.h"
 
 enum { BATCH = 64, BATCHES = 401, WARM_UP = 20, WAYS = 4, THREADS = 128 };

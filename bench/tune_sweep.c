@@ -19,9 +19,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "runtime/cache.h"
-#include "runtime/estimate.h"
-#include "runtime/parallel.h"
+#include "runtime/compile/estimate.h"
+#include "runtime/store/cache.h"
+#include "runtime/support/parallel.h"
 
 enum { PAIRS_MAX = 32, CONFIGS_MAX = 256, BATCH_CONFIGS = 192, TEXT_MAX = 64 };
 static const double FAR_BEHIND = 1.4;

@@ -5,12 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/commands.h"
-#include "cli/help.h"
+#include "cli/commands/commands.h"
+#include "cli/commands/help.h"
 #include "cli/messages.h"
-#include "cli/output.h"
-#include "runtime/cache.h"
-#include "runtime/log.h"
+#include "cli/terminal/diagnostics.h"
+#include "cli/terminal/output.h"
+#include "runtime/messages.h"
+#include "runtime/store/cache.h"
+#include "runtime/support/log.h"
 
 static int help(int argc, char **argv) {
   if (argc == 0) {

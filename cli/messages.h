@@ -1,19 +1,72 @@
-/* Messages on standard error: the program's own, and those of the API, which are texts of one or
- * several diagnostics (lang/diag.h). */
+/* Command lines and what commands print: E_CLI_. */
 #ifndef NEREID_CLI_MESSAGES_H
 #define NEREID_CLI_MESSAGES_H
 
-#include <stdarg.h>
-#include <stdbool.h>
-
-/* A message without a place. */
-void message_print(const char *severity, const char *fmt, ...)
-    __attribute__((format(printf, 2, 3)));
-void message_vprint(const char *severity, const char *fmt, va_list ap);
-/* Are messages objects of JSON (NEREID_DIAGNOSTICS, docs/diagnostics.md)? */
-bool message_is_json(void);
-/* A text of the API.  If it ends in a newline it consists of diagnostics, which say themselves how
- * severe they are. */
-void message_show(const char *severity, const char *text);
+#define E_CLI_UNKNOWN_COMMAND "unknown command `%s`%s"
+#define E_CLI_UNKNOWN_OPTION "unknown option %s%s"
+#define E_CLI_OPTION_VALUE "option %s needs a value: %s %s"
+#define E_CLI_OPTION_NO_VALUE "option %s takes no value"
+#define E_CLI_OPTION_TWICE "option %s is given twice"
+#define E_CLI_SHELL "completions are for bash, zsh and fish, not for `%s`"
+#define E_CLI_CHOICE "%s is one of %s, not `%s`"
+#define E_CLI_NAME_TWICE "%s %s is given twice"
+#define E_CLI_FOLDER "--import-path %s: there is no such folder"
+#define E_CLI_NO_FILE "name a kernel file"
+#define E_CLI_EXTRA_FILE "unexpected argument `%s`%s"
+#define E_CLI_NAME_VALUE "`%s` is not of the form NAME=%s"
+#define E_CLI_NUMBER "%s must be a whole number from %d to %d, not `%s`"
+#define E_CLI_EMIT "unknown stage `%s`%s; stages are ast, tile, nest, thread, ptx, c, cubin"
+#define E_CLI_OUT "--out %s: there is no argument of that name with an array"
+#define E_CLI_AXIS_VALUE "`%s` has an empty value: write V1,V2,..."
+#define E_CLI_AXIS_RANGE "`%s` should be a range LO..HI of at most %d whole numbers"
+#define E_CLI_UNTUNED \
+  "constexpr %s of kernel %s has no value, and no run has measured which is best for these " \
+  "arguments: give it by -D %s=VALUE, or let --tune find it"
+#define N_CLI_FIRST \
+  "%s: autotune, %d configurations; the first is taken:%s; --tune finds the best"
+#define N_CLI_OPEN "constexpr %s of kernel %s has no value; -D %s=VALUE gives it one"
+#define E_CLI_FAULT \
+  "kernel %s used memory that no array has: run it with --device interp, which tells the line"
+#define E_CLI_BUDGET "--budget takes seconds, as in 10s, not `%s`"
+#define E_CLI_BUILD_DIR "name the folder by -o DIR"
+#define E_CLI_BUILD_ONE "one model is built at a time, not %s and %s"
+#define E_CLI_RECORDS_VERB "records can be exported, imported or merged, not `%s`%s"
+#define E_CLI_RECORDS_FILES "`nereid records %s` takes %s, not %d"
+#define E_CLI_CACHE_VERB \
+  "the cache can be listed, cleared or limited (list, clear, limit), not `%s`%s"
+#define E_CLI_CACHE_SIZE "`%s` is no size of a cache: write 500M, 2G, or 0 for no limit"
+#define W_CLI_CACHE_LIMIT \
+  "NEREID_CACHE_LIMIT=%s is no size of a cache, and is ignored: write 500M, 2G, or 0 for no limit"
+#define E_CLI_CACHE_AGE "--older-than takes an age as in 90m, 12h, 7d or 2w, not `%s`"
+#define E_CLI_CACHE_KIND "--kind: the cache has no entries of kind `%s`%s"
+#define E_CLI_SERIES_JSON "%s:%d:%d: %s"
+#define E_CLI_SERIES "%s: %s must be %s"
+#define E_CLI_PEERS "at most %d files can be drawn beside each other"
+#define E_CLI_PEER_OTHER "%s is in %s over %s, what it is drawn beside in %s over %s"
+#define E_CLI_BENCH_SIZES "give the sizes to measure by --x NAME=V1,V2,..."
+#define E_CLI_BENCH_SIZE "--x takes 1 to %d whole numbers, each once, as in N=1024,2048, not `%s`"
+#define E_CLI_BENCH_UNUSED "--x %s: %s has no such parameter, and no value or grid uses the name"
+#define E_CLI_BENCH_UNITS "give --bytes or --flops, not both"
+#define E_CLI_BENCH_WORK "%s `%s` is %lld for %s=%lld: it must be above 0"
+#define E_CLI_BENCH_POINT "%s=%lld is left out"
+#define E_CLI_SUBSTITUTE "%s: `%s` has no `%c` that ends it"
+#define E_CLI_NO_MODEL "name a model file"
+#define E_CLI_INPUT_NUMBER "%s: the model has no such input that is a number, or it is given twice"
+#define E_CLI_RANGE "--range is written SIZE=LO..HI, as in s0=1..64 or x[0]=1..64, not `%s`"
+#define E_CLI_NEEDS "%s is for %s only"
+#define E_CLI_GRAPH_EMIT \
+  "unknown stage `%s`%s; stages are graph, kernels, plan, dot, fused, explain"
+#define E_CLI_TOLERANCE "--tol must be a number from 0 on, not `%s`"
+#define E_CLI_INPUTS "the model takes %d inputs, %d files are given"
+#define E_CLI_INPUT_FORM "--input is written NAME=FILE.npy, or NAME=INTEGER, not `%s`"
+#define E_CLI_INPUT_NAME "the model has no input `%s`%s"
+#define E_CLI_INPUT_TWICE "input %d (%s) is given twice"
+#define E_CLI_INPUT_MISSING \
+  "input %d (%s, %s) of %d has no value: give files in the model's order, or --input %s=FILE, " \
+  "or have all that is missing drawn by --random-inputs"
+#define N_CLI_DRAWN "input %d (%s) is drawn: %s[%s], %s\n"
+#define E_CLI_COMPARE_SHAPE "output %d has shape %s, the file to compare it with has %s"
+#define E_CLI_COMPARE_EXACT "output %d is not what is expected; integers must be equal"
+#define E_CLI_COMPARE "output %d is not what is expected: past the tolerance, %g of the norm"
 
 #endif

@@ -2,8 +2,8 @@
 #ifndef NEREID_CODEGEN_CODEGEN_H
 #define NEREID_CODEGEN_CODEGEN_H
 
-#include "lower/machine.h"
-#include "lower/nest.h"
+#include "lower/target/machine.h"
+#include "lower/nest/nest.h"
 
 typedef struct {
   const char *text; /* NUL-terminated */
@@ -26,7 +26,7 @@ bool ptx_print(Arena *a, const Nest *n, const Machine *m, Diags *d, Code *out);
  *   void NAME(const void *args, const uint32_t grid[3], uint32_t begin, uint32_t end)
  * args points at 8 bytes a parameter, in order; it runs the programs begin <= i < end of the
  * linear grid (axis 0 fastest).  Another one runs all of them, by the threads of a team
- * (runtime/team.h) or, if that is NULL, by the caller's:
+ * (runtime/support/team.h) or, if that is NULL, by the caller's:
  *   void NAME_launch(const void *args, const uint32_t grid[3], Team *team). */
 bool c_print(Arena *a, const Nest *n, const Machine *m, Diags *d, Code *out);
 

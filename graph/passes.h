@@ -10,7 +10,7 @@
  *   merge           linear layers of one input become one; for GPUs
  *   check_indices   indices of which it is not known that they are in range get a check
  *   reinplace       updates of a part of an input or a buffer write that part alone
- *   decompose       composite ops become calls of primitives (graph/prims.h)
+ *   decompose       composite ops become calls of primitives (graph/ops/prims.h)
  *   vectors         products with a vector become sums
  *   products        long sums of few products are cut into parts; for GPUs
  *   layout          images stay with their channels last between convolutions
@@ -22,7 +22,7 @@
 #ifndef NEREID_GRAPH_PASSES_H
 #define NEREID_GRAPH_PASSES_H
 
-#include "graph/ops.h"
+#include "graph/ops/ops.h"
 
 typedef enum {
   ALWAYS,

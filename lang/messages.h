@@ -1,21 +1,113 @@
-/* Every message that Nereid prints about a user's input, as printf formats, a header a room.
+/* Messages about a user's input, as printf formats: each room has a header like this one.
  *
- * One macro a message: E_ for errors, W_ for warnings, N_ for notes, H_ for hints, then what it is
- * about (each header says).  A message says what is wrong in the user's words, names the thing, and
- * where it can, says what to do.  tests/errors/ has a case for each E_ macro; `make lint` names
- * those without one.
- */
+ * One macro a message: E_ for errors, W_ for warnings, N_ for notes, H_ for hints, then its subject
+ * (each header names those it has).  A message says what is wrong in the user's words, names the
+ * thing, and where it can, the remedy.  tests/errors/ has a case for each E_ macro; `make lint`
+ * names those without one.
+ *
+ * This header: E_TILE_ of the tile IR's reader and verifier and of the text of both IRs, E_INTERP_
+ * of the interpreters. */
 #ifndef NEREID_LANG_MESSAGES_H
 #define NEREID_LANG_MESSAGES_H
 
-#include "lang/messages/parser.h"
-#include "lang/messages/sema.h"
-#include "lang/messages/tile.h"
-#include "lang/messages/lower.h"
-#include "lang/messages/codegen.h"
-#include "lang/messages/runtime.h"
-#include "lang/messages/tune.h"
-#include "lang/messages/graph.h"
-#include "lang/messages/cli.h"
+#define E_LANG_FILE_READ "can't read %s: %s"
+
+/* the text of both IRs */
+#define E_TILE_CHAR "unexpected character with code %u"
+#define E_TILE_NUMBER "`%.*s` is no number that fits 64 bits"
+#define E_TILE_ESCAPE "unknown escape in a string; any character can be written like \\x41"
+#define E_TILE_STRING_END "the string is not closed on its line"
+#define E_TILE_EXPECTED "expected %s, found %s"
+#define E_TILE_INT_RANGE "the integer must be between %lld and %lld"
+#define E_TILE_RANK "a tile has at most %d axes"
+#define E_TILE_NUMEL "a tile has at most %d elements"
+#define E_TILE_FILES "places name more than %d files"
+#define E_TILE_ATTR_KIND "expected %s for attribute `%s`"
+#define E_TILE_ATTR_TWICE "attribute `%s` is given twice"
+#define E_TILE_ATTR_MANY "more than %d attributes"
+
+/* the text of the tile IR */
+#define E_TILE_OP "unknown operation `%s`"
+#define E_TILE_UNKNOWN_VALUE "no value `%%%s` is defined before this use"
+#define E_TILE_REDEFINED "`%%%s` is defined twice"
+#define E_TILE_RESULT_TYPES "`%s` has %zu results here, but %zu types"
+#define E_TILE_VIEW_LISTS "offsets, sizes and strides of a view are equally many"
+#define E_TILE_ATTR_NAME "`%s` has no attribute `%s`"
+#define E_TILE_DEPTH "blocks are nested more than %d deep"
+
+/* the verifier of the tile IR */
+#define E_TILE_SCOPE "`%%%s` is not visible at this `%s`"
+#define E_TILE_TERMINATOR "a block of `%s` must end in `%s`"
+#define E_TILE_TERMINATOR_LAST "`%s` must be the last operation of its block"
+#define E_TILE_PARAM_SCALAR "parameter `%%%s` is %s; kernels take scalars and pointers"
+#define E_TILE_OPERANDS "`%s` has %u operands; expected %u"
+#define E_TILE_OPERAND "operand %u of `%s` is %s; expected %s"
+#define E_TILE_RESULTS "`%s` has %u results; expected %u"
+#define E_TILE_RESULT "result %u of `%s` is %s; expected %s"
+#define E_TILE_PARAMS "a block of `%s` has %u parameters; expected %u"
+#define E_TILE_PARAM "parameter %u of a block of `%s` is %s; expected %s"
+#define E_TILE_COMBINE "`%s` needs either attribute `combine` or one combine block"
+#define E_TILE_COMBINE_OP \
+  "`%s` cannot stand in a combine block, which works on scalars and touches no memory"
+#define E_TILE_ATTR_MISSING "`%s` needs attribute `%s`"
+#define E_TILE_ATTR_RANGE "attribute `%s` of `%s` has %lld; expected %lld to %lld"
+#define E_TILE_ATTR_LENGTH "attribute `%s` of `%s` has %u entries; expected %u"
+#define E_TILE_ATTR_WORD "attribute `%s` of `%s` is \"%s\"; expected one of: %s"
+#define E_TILE_PERM "attribute `perm` names an axis twice"
+#define E_TILE_SLICE "the slice leaves axis %d, which has %d elements"
+#define E_TILE_VIEW_RANK "the view has %u axes, its tile has %u"
+#define E_TILE_CHECK_ORDER "attribute `check` must list axes in ascending order"
+
+/* the interpreters, and the memory they run on */
+#define E_INTERP_BOUNDS "out of bounds: %s of %s at %s, %s '%s' (%llu x %s)"
+#define E_INTERP_NULL "%s of %u bytes through a null pointer (address 0x%llx)"
+#define E_INTERP_NOWHERE "%s of %u bytes at address 0x%llx, where there is no array"
+#define E_INTERP_FOREIGN \
+  "%s of %u bytes through '%s', which points to memory that the device does not know"
+#define E_INTERP_ALIGN "misaligned: %s of %u bytes at %s, an address that is no multiple of %u"
+#define E_INTERP_UNWRITTEN "this %s reads %s, which nothing has written"
+#define E_INTERP_CONFLICT \
+  "conflict: program %llu %s %s, which program %llu %s, and nothing orders the two"
+#define E_INTERP_TWICE "this store writes %s more than once, with different values"
+#define N_INTERP_OTHER "the other access"
+#define E_INTERP_UNDEF "%s is undefined here"
+#define N_INTERP_UNDEF_LOAD "it comes from this load, whose mask is false and which has no `other`"
+#define N_INTERP_UNDEF "it comes from here"
+#define E_INTERP_WRAP "the address comes from %s arithmetic that overflowed"
+#define N_INTERP_WRAP "this %s is past what %s holds"
+#define E_INTERP_GATHER "the index %lld is outside 0..%d"
+#define W_INTERP_REPEAT \
+  "%llu elements of '%s' are stored by more than one program, with equal values: first %s, by " \
+  "programs %llu and %llu"
+#define H_INTERP_REPEAT \
+  "harmless where it is meant; it also happens if offsets do not depend on tl.program_id, or if " \
+  "blocks overlap"
+#define W_INTERP_UNWRITTEN "%llu of the %llu elements of '%s' are never written: first %s"
+#define H_INTERP_NOT_ALL \
+  "an array made by `empty:` has no contents there: is the grid too small, or a mask too narrow?"
+#define E_INTERP_ASSERT "device_assert failed: %s"
+#define E_INTERP_ASSUME "the assumption does not hold"
+#define E_NEST_FALSE_HINT "%s does not hold"
+#define E_INTERP_HINT "%s(%lld) does not hold: element %u is %lld"
+#define E_INTERP_STEP "the loop's step is zero"
+#define E_INTERP_DEADLOCK "deadlock: %zu programs wait, and nothing that they wait for can change"
+#define N_INTERP_WAITS "program %llu waits here"
+#define E_INTERP_ENDLESS "this loop never ends: in program %llu its values come again and again"
+#define E_INTERP_ITERATIONS \
+  "stopped after %llu iterations of `while` in which no program ended: does this loop never end?"
+#define E_INTERP_STEPS "stopped after %llu operations: does a loop never end?"
+#define E_INTERP_MEMORY "out of memory"
+#define N_INTERP_ONCE "in program %llu"
+#define N_INTERP_COUNT "first in program %llu, %llu times in all"
+#define H_INTERP_BOUNDS "a mask such as `offsets < n` keeps a tile inside its array"
+#define H_INTERP_BEFORE \
+  "a mask such as `offsets >= 0` keeps a tile from the memory before its array"
+#define H_INTERP_FOREIGN \
+  "this device checks each access: get the memory by nereid_alloc(), fill it by nereid_copy_in()"
+#define H_INTERP_UNWRITTEN "an array made by `empty:` has no contents before the kernel writes it"
+#define H_INTERP_CONFLICT \
+  "give each program its own elements, or use atomics: acquire and release order programs"
+#define H_INTERP_TWICE "nothing says which value stays: do two indices meet in the strides?"
+#define H_INTERP_WRAP "cast one operand to int64 before it is multiplied by a stride"
 
 #endif

@@ -7,10 +7,10 @@
 #ifndef NEREID_LOWER_LOWER_H
 #define NEREID_LOWER_LOWER_H
 
-#include "lower/machine.h"
-#include "lower/nest.h"
+#include "lower/target/machine.h"
+#include "lower/nest/nest.h"
 
-typedef struct Schedule Schedule; /* lower/schedule.h */
+typedef struct Schedule Schedule; /* lower/schedule/schedule.h */
 
 /* What goes through the passes: a tile function with its schedule, then a nest. */
 typedef struct {

@@ -2,21 +2,21 @@
 #include <string.h>
 #include <time.h>
 
-#include "lang/messages.h"
-#include "lower/ahead.h"
-#include "lower/bind.h"
-#include "lower/build.h"
-#include "lower/clean.h"
-#include "lower/direct.h"
-#include "lower/fuse.h"
-#include "lower/join.h"
-#include "lower/nest_text.h"
-#include "lower/pipeline.h"
-#include "lower/prune.h"
-#include "lower/recognize.h"
-#include "lower/schedule.h"
-#include "lower/split.h"
-#include "lower/sync.h"
+#include "lower/bind/bind.h"
+#include "lower/build/build.h"
+#include "lower/messages.h"
+#include "lower/nest/nest_text.h"
+#include "lower/pipeline/pipeline.h"
+#include "lower/schedule/schedule.h"
+#include "lower/thread/ahead.h"
+#include "lower/thread/clean.h"
+#include "lower/thread/direct.h"
+#include "lower/thread/fuse.h"
+#include "lower/thread/join.h"
+#include "lower/thread/split.h"
+#include "lower/thread/sync.h"
+#include "lower/tile/prune.h"
+#include "lower/tile/recognize.h"
 
 /* ---- what there is ---- */
 

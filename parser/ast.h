@@ -17,7 +17,7 @@
 #ifndef NEREID_PARSER_AST_H
 #define NEREID_PARSER_AST_H
 
-#include "lang/diag.h"
+#include "lang/base/diag.h"
 
 /* How deep an expression may nest, and how deep statements may (a chain of elif counts each). */
 enum { AST_DEPTH_MAX = 1000 };

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lang/messages.h"
+#include "parser/messages.h"
 #include "parser/syntax.h"
 
 static Loc loc_of(Span at) { return (Loc){0, at.len, at.line, at.col}; }

@@ -18,7 +18,7 @@ typedef struct {
 %code {
 #include <string.h>
 
-#include "lang/messages.h"
+#include "parser/messages.h"
 #include "parser/literal.h"
 #include "parser/syntax.h"
 

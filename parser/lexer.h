@@ -16,8 +16,8 @@
 #ifndef NEREID_PARSER_LEXER_H
 #define NEREID_PARSER_LEXER_H
 
-#include "lang/arena.h"
-#include "lang/diag.h"
+#include "lang/base/arena.h"
+#include "lang/base/diag.h"
 
 enum {
   BRACKETS_MAX = 200, /* open brackets, f-strings and their fields at one place */

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "lang/messages.h"
+#include "parser/messages.h"
 #include "parser/parse.h"
 #include "parser/grammar.h"
 

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lang/messages.h"
 #include "parser/build.h"
+#include "parser/messages.h"
 #include "parser/syntax.h"
 
 /* ---- numbers ---- */

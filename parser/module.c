@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lang/messages.h"
 #include "parser/build.h"
 #include "parser/grammar.h"
+#include "parser/messages.h"
 #include "parser/syntax.h"
 
 enum { FILE_MAX_MIB = 1024 };

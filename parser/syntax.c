@@ -2,8 +2,8 @@
 
 #include <string.h>
 
-#include "lang/messages.h"
 #include "parser/grammar.h"
+#include "parser/messages.h"
 
 void syntax_too_deep(Parser *p, Loc at) { PARSE_ERROR(p, at, E_PARSE_DEPTH, AST_DEPTH_MAX); }
 

@@ -430,7 +430,7 @@ typedef enum {
  *   randint:T[..]:LO:HI:SEED   LO <= x < HI
  * Seeds default to 0.  Element i of a drawn array depends on the seed and on i alone: words 0 and 1
  * of Philox4x32-10 with counter (i, i >> 32, 0, 0) and key (seed, seed >> 32); see
- * runtime/random.h.  Arrays are compact, row-major, 256-byte aligned. */
+ * runtime/support/random.h.  Arrays are compact, row-major, 256-byte aligned. */
 NEREID_API int nereid_value_parse(nereid_value **out, const char *text);
 NEREID_API void nereid_value_free(nereid_value *v);
 NEREID_API nereid_value_kind nereid_value_get_kind(const nereid_value *v);

@@ -1,8 +1,8 @@
 /* One kernel for one specialization. */
 #include <string.h>
 
-#include "lang/messages.h"
-#include "sema/context.h"
+#include "sema/messages.h"
+#include "sema/value/context.h"
 
 /* ---- arguments ---- */
 

@@ -1,7 +1,7 @@
 /* What a kernel's parameters are bound to, where tuples are given item by item. */
 #include <string.h>
 
-#include "sema/context.h"
+#include "sema/value/context.h"
 
 /* Deeper ones are no items: names come from anyone. */
 enum { DEPTH_MAX = 8 };

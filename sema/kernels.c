@@ -2,8 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lang/messages.h"
-#include "sema/context.h"
+#include "sema/messages.h"
+#include "sema/value/context.h"
 
 typedef struct {
   Program *p;

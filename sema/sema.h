@@ -12,7 +12,7 @@
 #ifndef NEREID_SEMA_SEMA_H
 #define NEREID_SEMA_SEMA_H
 
-#include "lang/tile.h"
+#include "lang/tile/tile.h"
 #include "parser/ast.h"
 
 typedef struct Program Program;

@@ -48,7 +48,7 @@ def code(text):
     return f"`{text}`" if text else ""
 
 
-# The files of lang/std/ that the language's names come from (sema/language.c).
+# The files of lang/std/ that the language's names come from (sema/module/language.c).
 STD = ["standard", "math", "random", "libdevice", "integer", "convert"]
 
 
@@ -149,10 +149,10 @@ def logging(header):
 
 
 def pages():
-    yield "logging.md", logging("runtime/log.h")
-    yield "environment.md", environment("runtime/environment.h")
-    tile, nest, builtins = "lang/tile_ops.h", "lower/nest_ops.h", "sema/builtins.h"
-    graph = "graph/op_table.h"
+    yield "logging.md", logging("runtime/support/log.h")
+    yield "environment.md", environment("runtime/support/environment.h")
+    tile, nest, builtins = "lang/tile/tile_ops.h", "lower/nest/nest_ops.h", "sema/value/builtins.h"
+    graph = "graph/ops/op_table.h"
     titles = ["op", "operands", "results", "type rule", "flags", "attributes", "meaning"]
     text = "# Ops of the tile IR\n\n" + NOTE.format(tile)
     yield "tile-ops.md", text + table(tile, "TILE_OPS", titles, tile_cells)

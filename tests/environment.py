@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""runtime/environment.h has a row for each variable that the sources read, and no other."""
+"""runtime/support/environment.h has a row for each variable that the sources read, and no other."""
 import pathlib, re, sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -22,10 +22,11 @@ def main():
                 names.add(variable)
             elif call != "name" and not call.endswith("*name"):
                 failures.append(f"{path.relative_to(ROOT)}: getenv({call}) of no known name")
-    table = (ROOT / "runtime/environment.h").read_text()
+    header = "runtime/support/environment.h"
+    table = (ROOT / header).read_text()
     rows = set(re.findall(r"(?m)^  X\((\w+),", table))
-    failures += [f"runtime/environment.h: {name} is missing" for name in sorted(names - rows)]
-    failures += [f"runtime/environment.h: nothing reads {name}" for name in sorted(rows - names)]
+    failures += [f"{header}: {name} is missing" for name in sorted(names - rows)]
+    failures += [f"{header}: nothing reads {name}" for name in sorted(rows - names)]
     print("".join(f"FAIL {text}\n" for text in failures), end="")
     print(f"{len(names & rows)} passed, {len(failures)} failed")
     return bool(failures) or not names

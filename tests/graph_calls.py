@@ -52,7 +52,7 @@ def change_sizes(r, sizes):
 
 def optional_arguments():
     """By operator: (name, type) of those that have a default."""
-    text = (ROOT / "graph/op_table.h").read_text()
+    text = (ROOT / "graph/ops/op_table.h").read_text()
     rows = re.findall(r'"((?:aten|torchvision)\.[\w.]+)", *"\((.*?)\) ->', text)
     return {target: re.findall(r"([\w?\[\]]+) (\w+)=", schema) for target, schema in rows}
 

@@ -532,7 +532,7 @@ def cases():
 
 
 def helpers(*names):
-    return "".join((ROOT / "graph/templates" / name).read_text() for name in names)
+    return "".join((ROOT / "graph/kernels/templates" / name).read_text() for name in names)
 
 
 HEADER = helpers("header.py", "gelu.py", "mish.py") + """
@@ -668,7 +668,7 @@ def gelu_errors(folder, device):
 
 def rows(*files):
     """The targets of the tables, as calls begin."""
-    text = "".join((ROOT / "graph" / f).read_text() for f in files)
+    text = "".join((ROOT / "graph/ops" / f).read_text() for f in files)
     return set(re.findall(r'[({]"aten\.([^"]+)"', text))
 
 

@@ -3,7 +3,7 @@
 it, and each of graph/merge as it is expected behind that pass, and computed by NumPy from its
 text, op by op.
 
-    graph_rewrites.py [--devices interp,cpu] [NAME...]      only graphs whose name has a NAME
+    rewrite_files.py [--devices interp,cpu] [NAME...]      only graphs whose name has a NAME
 """
 import argparse, math, os, pathlib, re, subprocess, sys, tempfile
 

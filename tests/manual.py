@@ -60,7 +60,8 @@ with tempfile.TemporaryDirectory() as folder:
         tally.check(run("man", name).stdout == page, f"{name}: the page alone")
         check_command(name, plain(page))
         tally.check(f"nereid-{name}(1)" in program, f"nereid.1: {name}")
-    variables = re.findall(r"(?m)^  X\((\w+),", (ROOT / "runtime/environment.h").read_text())
+    table = (ROOT / "runtime/support/environment.h").read_text()
+    variables = re.findall(r"(?m)^  X\((\w+),", table)
     for variable in variables:
         tally.check(re.search(rf"(?m)^\.TP\n{variable}\n", program), f"nereid.1: {variable}")
     tally.check(len(variables) > 15 and "`" not in program and "](" not in program, "no Markdown")

@@ -1,5 +1,6 @@
 /* The cost of a program, as a C expression over the kernel's arguments: a launch chooses its
- * threads by it (runtime/team.h), so it has to be cheap, and right within a factor of two or three.
+ * threads by it (runtime/support/team.h), so it has to be cheap, and right within a factor of two
+ * or three.
  *
  * Statements cost by class, loops as often as their bounds say.  Bounds are followed to arguments,
  * the grid, and constants; the program is the one in the middle of the grid, and so is a loop's
@@ -8,7 +9,7 @@
 #include <math.h>
 
 #include "codegen/c/c.h"
-#include "lower/walk.h"
+#include "lower/cost/walk.h"
 
 enum { DEPTH_MOST = 12, TERMS_MOST = 64, LOOPS_MOST = 32 };
 

@@ -1,5 +1,5 @@
 /* device_print: a call of vprint, which prints a line for each lane. */
-#include "lang/device_print.h"
+#include "lang/interp/device_print.h"
 
 #include "codegen/c/c.h"
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "codegen/c/c.h"
-#include "lang/interp.h"
+#include "lang/interp/interp.h"
 
 const char *c_text(Gen *g, const char *fmt, ...) {
   va_list ap;

@@ -2,7 +2,6 @@
 #include <string.h>
 
 #include "codegen/c/c.h"
-#include "lang/messages.h"
 
 /* Types by letter: S signed integers, U unsigned integers and pointers, B i1, F f32 and narrower
  * floats (in f32, then rounded), D f64. */

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "codegen/c/c.h"
-#include "lang/messages.h"
+#include "codegen/messages.h"
 
 /* ---- one program ---- */
 

@@ -86,7 +86,7 @@ static Spread product(Spread x, Spread y) {
 }
 
 /* Widening keeps a linear value if no lane wraps: where all are known, or where the value only
- * feeds an address, whose signed arithmetic is done as if in 64 bits (lang/tile_ops.h). */
+ * feeds an address, whose signed arithmetic is done as if in 64 bits (lang/tile/tile_ops.h). */
 static Spread cast(const Gen *g, const NestStmt *s, Spread x) {
   if (!dtype_is_int(s->type) || !dtype_is_int(s->to) || s->to == DT_I1) return vector;
   if (dtype_bits(s->to) <= dtype_bits(s->type)) return linear(x.step);

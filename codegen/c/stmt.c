@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "codegen/c/c.h"
-#include "lang/messages.h"
+#include "codegen/messages.h"
 
 /* ---- lines ---- */
 

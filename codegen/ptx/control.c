@@ -3,8 +3,8 @@
  * Conditions are uniform in a program (in its role), so branches are too.  At every label all
  * packed words are put together, and shared addresses stay known only if what they were computed
  * from has one writer, which then lies before. */
+#include "codegen/messages.h"
 #include "codegen/ptx/ptx.h"
-#include "lang/messages.h"
 
 enum { NOUNROLL_STATEMENTS = 48 }; /* longer bodies gain nothing from ptxas unrolling them */
 

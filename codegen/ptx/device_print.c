@@ -1,6 +1,6 @@
 /* device_print: a call of vprintf, which the driver has.  Its arguments are in local memory, laid
  * out as a struct; lines reach standard output when the device is synchronized. */
-#include "lang/device_print.h"
+#include "lang/interp/device_print.h"
 
 #include "codegen/ptx/ptx.h"
 

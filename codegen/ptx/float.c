@@ -1,7 +1,7 @@
 /* Conversions between f32 and the narrower floats.  f8 that the target has no instructions for is
- * made of others; lang/interp.h says what comes out. */
+ * made of others; lang/interp/interp.h says what comes out. */
 #include "codegen/ptx/ptx.h"
-#include "lang/interp.h"
+#include "lang/interp/interp.h"
 
 static bool has_f8(const Ptx *p) { return p->machine->sm >= 89; }
 

@@ -2,9 +2,9 @@
  *
  * PTX ISA, "Matrix Descriptor Format": bits 0-13 the address, 16-29 the leading and 32-45 the
  * stride byte offset, each in units of 16 bytes; 62-63 the swizzle (1: 128 bytes, 2: 64, 3: 32). */
+#include "codegen/messages.h"
 #include "codegen/ptx/ptx.h"
-#include "lang/messages.h"
-#include "lower/matrix.h"
+#include "lower/target/matrix.h"
 
 enum { UNIT_BITS = 4, LEADING_AT = 16, SWIZZLE_AT = 30 };
 

@@ -1,6 +1,6 @@
 /* Loads, stores, asynchronous copies, and matrix instructions. */
+#include "codegen/messages.h"
 #include "codegen/ptx/ptx.h"
-#include "lang/messages.h"
 
 /* ---- addresses ---- */
 

@@ -1,6 +1,6 @@
 /* References of the nest as operands of instructions. */
 #include "codegen/ptx/ptx.h"
-#include "lang/interp.h"
+#include "lang/interp/interp.h"
 
 /* ---- affine forms ---- */
 

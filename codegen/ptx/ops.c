@@ -1,7 +1,7 @@
 /* Elementwise ops: a row of templates each, by the class of the type. */
 #include "codegen/ptx/ops.h"
 
-#include "lang/messages.h"
+#include "codegen/messages.h"
 
 /* ---- special cases ---- */
 

@@ -1,6 +1,7 @@
 /* The module: header, parameters, declarations, body. */
+#include "codegen/messages.h"
 #include "codegen/ptx/ptx.h"
-#include "lang/messages.h"
+#include "lower/messages.h"
 
 enum { BUDGET = 4000 }; /* instructions, above which a warning names the cause */
 
@@ -93,7 +94,7 @@ static void check_budget(Ptx *p) {
   if (p->instructions <= BUDGET) return;
   Span at = p->most > p->instructions / 2 ? p->most_span : p->nest->span;
   diag_warning(p->diags, at, W_GEN_BUDGET, p->instructions, BUDGET, p->most);
-  diag_hint(p->diags, "%s", H_GEN_BUDGET);
+  diag_hint(p->diags, "%s", H_LOWER_BUDGET);
 }
 
 static bool check_nest(Ptx *p) {

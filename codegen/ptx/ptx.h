@@ -25,7 +25,7 @@
 #include <string.h>
 
 #include "codegen/codegen.h"
-#include "lower/atoms.h"
+#include "lower/target/atoms.h"
 
 typedef enum { RC_B16, RC_B32, RC_F32, RC_B64, RC_F64, RC_PRED, RC_COUNT } RegClass;
 

@@ -1,6 +1,6 @@
 # tl.NAME: what the language can say itself: small helpers and sorting.  (Reductions, scans and what
-# changes shapes are builtins: sema/builtins.h.)  Results follow Triton 3.6, also for NaN and narrow
-# dtypes.  Beyond Triton: extents that are no powers of two, and sorting along any axis.
+# changes shapes are builtins: sema/value/builtins.h.)  Results follow Triton 3.6, also for NaN and
+# narrow dtypes.  Beyond Triton: extents that are no powers of two, and sorting along any axis.
 import triton
 import triton.language as tl
 from nereid import core

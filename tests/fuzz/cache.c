@@ -6,8 +6,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "runtime/cache.h"
-#include "runtime/records.h"
+#include "runtime/records/records.h"
+#include "runtime/store/cache.h"
 #include "tests/fuzz/common/fuzz.h"
 
 static const char *const corpus[] = {"tests/fuzz/cache/*", NULL};

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/commands.h"
+#include "cli/commands/commands.h"
 #include "tests/fuzz/common/fuzz.h"
 
 static const char *const corpus[] = {"tests/fuzz/command/*", NULL};

@@ -2,12 +2,12 @@
  * after each. */
 #include <string.h>
 
-#include "graph/compile.h"
-#include "graph/infer.h"
+#include "graph/compile/compile.h"
+#include "graph/ops/infer.h"
+#include "graph/ops/text.h"
 #include "graph/passes.h"
-#include "graph/plan_text.h"
-#include "graph/retype.h"
-#include "graph/text.h"
+#include "graph/passes/retype.h"
+#include "graph/plan/plan_text.h"
 #include "tests/fuzz/common/fuzz.h"
 #include "tests/fuzz/common/pipeline.h"
 

@@ -1,7 +1,7 @@
 /* NumPy files. */
 #include <stdlib.h>
 
-#include "runtime/array.h"
+#include "runtime/support/array.h"
 #include "tests/fuzz/common/fuzz.h"
 
 static const char *const corpus[] = {"tests/fuzz/npy/*", NULL};

@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "graph/infer.h"
-#include "graph/onnx.h"
-#include "graph/text.h"
+#include "graph/import/onnx/onnx.h"
+#include "graph/ops/infer.h"
+#include "graph/ops/text.h"
 #include "tests/fuzz/common/fuzz.h"
 
 enum { LARGEST = 1 << 14, ROOM = LARGEST * 4, DEPTH = 150 };

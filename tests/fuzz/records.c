@@ -1,7 +1,7 @@
 /* Files of records: what is read is printed, read again as the same, and merges with itself. */
 #include <string.h>
 
-#include "runtime/records.h"
+#include "runtime/records/records.h"
 #include "tests/fuzz/common/fuzz.h"
 
 static const char *const corpus[] = {"tests/records/*", "tests/fuzz/records/*", NULL};

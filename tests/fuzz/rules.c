@@ -1,12 +1,12 @@
 /* Files of rewrite rules, applied to a graph; what comes out must have the types that it says. */
 #include <string.h>
 
-#include "graph/infer.h"
+#include "graph/ops/infer.h"
+#include "graph/ops/text.h"
 #include "graph/passes.h"
-#include "graph/text.h"
 #include "tests/fuzz/common/fuzz.h"
 
-static const char *const corpus[] = {"tests/fuzz/rules/*", "graph/rewrites/*.py", NULL};
+static const char *const corpus[] = {"tests/fuzz/rules/*", "graph/passes/rewrites/*.py", NULL};
 static const char *const words[] = {"class a:\n    def pattern(x):\n        ",
                                     "    def replacement(x):\n        return ",
                                     "    def pattern_2(x, y: float):\n        ",

@@ -1,7 +1,7 @@
 /* What `nereid bench --peer` reads, and the picture of it. */
 #include <string.h>
 
-#include "cli/series.h"
+#include "cli/report/series.h"
 #include "tests/fuzz/common/fuzz.h"
 
 static const char *const corpus[] = {"tests/fuzz/series/*", NULL};

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/compile.h"
-#include "runtime/decorators.h"
+#include "runtime/compile/compile.h"
+#include "runtime/launch/decorators.h"
 #include "tests/fuzz/common/fuzz.h"
 #include "tests/fuzz/common/pipeline.h"
 

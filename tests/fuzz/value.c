@@ -2,8 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/compile/spec.h"
 #include "runtime/nereid.h"
-#include "runtime/spec.h"
 #include "tests/fuzz/common/fuzz.h"
 
 static const char *const corpus[] = {"tests/fuzz/value/*", NULL};

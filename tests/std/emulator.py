@@ -1,6 +1,6 @@
 """Runs lang/std/*.py under Python on NumPy arrays, one op at a time, each rounded as
-lang/tile_ops.h says.  This tests the mathematics of the library without the compiler; tests/std.py
-runs the same functions through the compiler too.
+lang/tile/tile_ops.h says.  This tests the mathematics of the library without the compiler;
+tests/std.py runs the same functions through the compiler too.
 
     import emulator
     sin = emulator.function('libdevice', 'sin')
@@ -304,7 +304,7 @@ def _fma(a, b, c):
     return _fma64(a, b, c).reshape(shape)
 
 
-# ---- nereid.core: the elementwise ops of lang/tile_ops.h ----
+# ---- nereid.core: the elementwise ops of lang/tile/tile_ops.h ----
 
 def _same(f, floats=None):
     def op(*args):

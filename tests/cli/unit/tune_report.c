@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/markup.h"
-#include "cli/scale.h"
-#include "cli/tune_json.h"
-#include "cli/tune_report.h"
+#include "cli/report/scale.h"
+#include "cli/report/tune_json.h"
+#include "cli/report/tune_report.h"
+#include "cli/terminal/markup.h"
 #include "tests/support/tally.h"
 
 /* ---- cases ---- */

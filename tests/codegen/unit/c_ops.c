@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "codegen/codegen.h"
-#include "lang/interp.h"
+#include "lang/interp/interp.h"
 #include "tests/support/tally.h"
 
 enum { LANES = 8, ELEMENTS = 320, SLOT = ELEMENTS * 8 };

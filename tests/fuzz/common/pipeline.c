@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "codegen/codegen.h"
-#include "lang/interp.h"
-#include "lang/messages.h"
-#include "lower/nest_interp.h"
+#include "lang/interp/interp.h"
+#include "lower/interp/nest_interp.h"
+#include "lower/messages.h"
 #include "tests/fuzz/common/fuzz.h"
 
 /* Small enough for an input to take a moment. */

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "graph/execute.h"
-#include "graph/model.h"
-#include "runtime/array.h"
+#include "graph/api/model.h"
+#include "graph/execute/execute.h"
+#include "runtime/support/array.h"
 #include "tests/support/tally.h"
 
 static void check_choice(bool ok, const char *what, uint32_t choice, const char *got) {

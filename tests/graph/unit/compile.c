@@ -1,12 +1,12 @@
 /* What a caller can pass to a model and get from it, where text can't say it. */
-#include "graph/compile.h"
+#include "graph/compile/compile.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "graph/infer.h"
-#include "graph/model.h"
-#include "graph/text.h"
+#include "graph/api/model.h"
+#include "graph/ops/infer.h"
+#include "graph/ops/text.h"
 #include "tests/support/tally.h"
 
 static const char MODEL[] =

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "graph/dim.h"
+#include "graph/ir/dim.h"
 #include "tests/support/tally.h"
 
 static uint64_t state = 88172645463325252u;

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "graph/execute_state.h"
-#include "graph/plan_text.h"
-#include "runtime/array.h"
+#include "graph/execute/execute_state.h"
+#include "graph/plan/plan_text.h"
+#include "runtime/support/array.h"
 #include "tests/support/tally.h"
 
 #define KERNELS                                               \

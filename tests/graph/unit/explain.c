@@ -3,10 +3,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "graph/compile.h"
-#include "graph/explain.h"
-#include "graph/infer.h"
-#include "graph/text.h"
+#include "graph/compile/compile.h"
+#include "graph/ops/infer.h"
+#include "graph/ops/text.h"
+#include "graph/report/explain.h"
 #include "tests/support/tally.h"
 
 /* A device that moves a byte and computes an operation each nanosecond. */

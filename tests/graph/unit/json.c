@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "graph/json.h"
-#include "lang/strings.h"
+#include "graph/import/json.h"
+#include "lang/base/strings.h"
 #include "tests/support/tally.h"
 
 static const Json *read(Arena *a, const char *text) {

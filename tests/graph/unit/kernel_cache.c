@@ -2,10 +2,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "graph/kernels.h"
-#include "graph/model.h"
-#include "runtime/device.h"
-#include "runtime/tool.h"
+#include "graph/api/model.h"
+#include "graph/compile/kernels.h"
+#include "runtime/device/device.h"
+#include "runtime/support/tool.h"
 #include "tests/support/tally.h"
 
 static TempFolder folder;

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "graph/infer.h"
-#include "graph/text.h"
+#include "graph/ops/infer.h"
+#include "graph/ops/text.h"
 #include "tests/support/tally.h"
 
 typedef struct {

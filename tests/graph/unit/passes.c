@@ -11,10 +11,10 @@
 #include <string.h>
 #include <time.h>
 
-#include "graph/decompose.h"
+#include "graph/decompose/decompose.h"
+#include "graph/ops/prims.h"
+#include "graph/ops/text.h"
 #include "graph/passes.h"
-#include "graph/prims.h"
-#include "graph/text.h"
 #include "tests/support/tally.h"
 
 typedef struct {

@@ -10,9 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "graph/infer.h"
-#include "graph/prim_rows.h"
-#include "graph/text.h"
+#include "graph/ops/infer.h"
+#include "graph/ops/prim_rows.h"
+#include "graph/ops/text.h"
 #include "tests/support/tally.h"
 
 typedef struct {

@@ -11,9 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "graph/pt2_read.h"
-#include "graph/sympy.h"
-#include "graph/text.h"
+#include "graph/import/pt2/pt2_read.h"
+#include "graph/import/pt2/sympy.h"
+#include "graph/ops/text.h"
 #include "tests/support/tally.h"
 
 typedef struct {

@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "graph/nereid_graph.h"
-#include "runtime/tool.h"
+#include "runtime/support/tool.h"
 #include "tests/support/calls.h"
 
 /* ---- the fake driver ---- */

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "lang/interp.h"
+#include "lang/interp/interp.h"
 #include "tests/support/tally.h"
 
 /* ---- launches ---- */

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lang/interp.h"
+#include "lang/interp/interp.h"
 #include "tests/support/tally.h"
 
 typedef __int128 Wide;

@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "lang/irtext.h"
-#include "lang/tile.h"
+#include "lang/base/irtext.h"
+#include "lang/tile/tile.h"
 #include "tests/support/tally.h"
 
 static void check_text(const char *got, const char *want, const char *what) {

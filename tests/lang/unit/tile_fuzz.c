@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lang/irtext.h"
-#include "lang/tile.h"
+#include "lang/base/irtext.h"
+#include "lang/tile/tile.h"
 
 enum { MOST_TEXTS = 200, LONGEST = 20000, MUTATIONS = 4 };
 

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lower/atoms.h"
-#include "lower/nest.h"
+#include "lower/nest/nest.h"
+#include "lower/target/atoms.h"
 #include "tests/support/tally.h"
 
 static const char *read_file(Arena *a, const char *path, size_t *len) {

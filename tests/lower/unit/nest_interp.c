@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "lower/atoms.h"
-#include "lower/nest_interp.h"
+#include "lower/target/atoms.h"
+#include "lower/interp/nest_interp.h"
 #include "tests/support/tally.h"
 
 /* ---- a launch ---- */

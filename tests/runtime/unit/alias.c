@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "runtime/device.h"
+#include "runtime/device/device.h"
 #include "tests/support/tally.h"
 
 /* ---- bounds ---- */

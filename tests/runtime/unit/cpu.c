@@ -5,8 +5,8 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#include "runtime/device.h"
-#include "runtime/tool.h"
+#include "runtime/device/device.h"
+#include "runtime/support/tool.h"
 #include "tests/support/calls.h"
 
 static const char SOURCE[] =

@@ -7,11 +7,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "runtime/cubin.h"
-#include "runtime/cuda.h"
-#include "runtime/device.h"
-#include "runtime/rates.h"
-#include "runtime/tool.h"
+#include "runtime/compile/cubin.h"
+#include "runtime/device/cuda.h"
+#include "runtime/device/device.h"
+#include "runtime/device/rates.h"
+#include "runtime/support/tool.h"
 #include "tests/support/calls.h"
 
 /* ---- the fake driver ---- */

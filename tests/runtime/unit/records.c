@@ -13,9 +13,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "runtime/doubt.h"
-#include "runtime/records.h"
-#include "runtime/tool.h"
+#include "runtime/records/doubt.h"
+#include "runtime/records/records.h"
+#include "runtime/support/tool.h"
 #include "tests/support/tally.h"
 
 static TempFolder folder;

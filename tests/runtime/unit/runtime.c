@@ -10,14 +10,14 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#include "lang/interp.h"
-#include "runtime/cache.h"
-#include "runtime/code_key.h"
-#include "runtime/compile.h"
-#include "runtime/image.h"
-#include "runtime/random.h"
-#include "runtime/tool.h"
-#include "runtime/value.h"
+#include "lang/interp/interp.h"
+#include "runtime/compile/code_key.h"
+#include "runtime/compile/compile.h"
+#include "runtime/image/image.h"
+#include "runtime/launch/value.h"
+#include "runtime/store/cache.h"
+#include "runtime/support/random.h"
+#include "runtime/support/tool.h"
 #include "tests/support/calls.h"
 
 /* ---- expressions ---- */

@@ -1,10 +1,10 @@
 /* Teams of threads: what a launch on a CPU asks of them, and what they cost when there is none. */
-#include "runtime/team.h"
+#include "runtime/support/team.h"
 
 #include <sys/wait.h>
 
-#include "runtime/cores.h"
-#include "runtime/tool.h"
+#include "runtime/support/cores.h"
+#include "runtime/support/tool.h"
 #include "tests/support/tally.h"
 
 enum { PROGRAMS = 1000, LAUNCHES = 300 };

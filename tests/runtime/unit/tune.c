@@ -8,12 +8,12 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "runtime/refusal.h"
-#include "runtime/results.h"
-#include "runtime/tool.h"
-#include "runtime/tuner.h"
-#include "runtime/value.h"
-#include "runtime/wire.h"
+#include "runtime/launch/value.h"
+#include "runtime/measure/results.h"
+#include "runtime/measure/wire.h"
+#include "runtime/search/refusal.h"
+#include "runtime/search/tuner.h"
+#include "runtime/support/tool.h"
 #include "tests/support/tally.h"
 
 static void check_text(const char *got, const char *wanted, const char *what) {
@@ -257,8 +257,8 @@ static int run_all(Case *c, SearchProblem *problems, size_t n, double seconds) {
               .device = d,
               .problems = problems,
               .nproblems = n,
-              .end = seconds > 0 ? timing_now() + seconds : 0,
-              .begin = timing_now(),
+              .end = seconds > 0 ? host_now() + seconds : 0,
+              .begin = host_now(),
               .on_progress = count,
               .on_progress_context = c};
   int code = search_run(&s);

@@ -1,0 +1,115 @@
+#include "cli/arguments/request.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "cli/messages.h"
+#include "runtime/support/files.h"
+#include "sema/sema.h"
+
+bool request_has(const Request *r, const char *name) {
+  for (int i = 0; i < r->names.len; i++)
+    if (sema_is_item(r->names.data[i], name)) return true;
+  return false;
+}
+
+int request_add(Request *r, const char *name, const char *type, const char *value) {
+  int n = r->names.len;
+  const char *text = type ? type : value;
+  bool *typed = realloc(r->typed, sizeof(bool) * (size_t)(n + 1));
+  if (!typed) return args_out_of_memory();
+  r->typed = typed;
+  typed[n] = type != NULL;
+  if (!strings_add(&r->names, name, strlen(name)) || !strings_add(&r->texts, text, strlen(text)))
+    return STATUS_PROBLEM;
+  return STATUS_OK;
+}
+
+int request_add_pair(Request *r, const char *pair, bool typed) {
+  char *name = strdup(pair);
+  if (!name) return args_out_of_memory();
+  char *text = args_value(name, typed ? "TYPE" : "VALUE");
+  int status = STATUS_USAGE;
+  if (text) status = request_add(r, name, typed ? text : NULL, typed ? NULL : text);
+  free(name);
+  return status;
+}
+
+static int add_constexpr(void *request, const char *pair) {
+  return request_add_pair(request, pair, false);
+}
+
+int request_option(Request *r, int id, const char *value) {
+  switch (id) {
+    case OPT_DEFINE: return args_each_item(value, add_constexpr, r);
+    case OPT_NUM_WARPS:
+      return args_number(&r->api.num_warps, "--num-warps", value, 1, 32) ? 0 : STATUS_USAGE;
+    case OPT_NUM_STAGES:
+      return args_number(&r->api.num_stages, "--num-stages", value, 1, 64) ? 0 : STATUS_USAGE;
+    case OPT_MAXNREG:
+      return args_number(&r->api.maxnreg, "--maxnreg", value, 1, 1024) ? 0 : STATUS_USAGE;
+    case OPT_TARGET: r->api.target = value; return STATUS_OK;
+    case OPT_IMPORT_PATH: return strings_add_folder(&r->folders, value);
+    default: return STATUS_USAGE;
+  }
+}
+
+/* A pipe gives its text once, and a kernel's is needed more often. */
+static int read_stream(Request *r) {
+  bool is_input = !strcmp(r->file, "-");
+  const char *path = is_input ? "/dev/stdin" : r->file;
+  struct stat st;
+  if (stat(path, &st) || S_ISDIR(st.st_mode) || (S_ISREG(st.st_mode) && !is_input))
+    return STATUS_OK;
+  r->text = arena_new();
+  if (!r->text) return args_out_of_memory();
+  int code = files_read(r->text, path, &r->api.source.text, &r->api.source.size);
+  if (code) return args_failed(code);
+  if (is_input) r->api.source.path = "<stdin>";
+  return STATUS_OK;
+}
+
+int request_file(Request *r, const char *value) {
+  if (r->file) return args_error(E_CLI_EXTRA_FILE, value, "");
+  if (!*value) return args_error(E_CLI_NO_FILE);
+  r->file = strdup(value);
+  if (!r->file) return args_out_of_memory();
+  r->api.source.path = r->file;
+  r->api.kernel = args_kernel(r->file);
+  return read_stream(r);
+}
+
+void request_clear(Request *r) {
+  strings_free(&r->names);
+  strings_free(&r->texts);
+}
+
+int request_finish(Request *r) {
+  if (!r->file) return args_error(E_CLI_NO_FILE);
+  int n = r->names.len;
+  free(r->args);
+  r->args = calloc((size_t)n + 1, sizeof *r->args);
+  if (!r->args) return args_out_of_memory();
+  for (int i = 0; i < n; i++) {
+    r->args[i].name = r->names.data[i];
+    if (r->typed[i]) r->args[i].type = r->texts.data[i];
+    else r->args[i].value = r->texts.data[i];
+  }
+  r->api.args = r->args;
+  r->api.nargs = n;
+  r->api.source.import_path = (const char *const *)r->folders.data;
+  r->api.source.n_import_path = r->folders.len;
+  r->api.on_message = args_on_message;
+  return STATUS_OK;
+}
+
+void request_free(Request *r) {
+  free(r->file);
+  arena_free(r->text);
+  free(r->typed);
+  free(r->args);
+  strings_free(&r->folders);
+  strings_free(&r->names);
+  strings_free(&r->texts);
+}

@@ -1,0 +1,60 @@
+/* What compile and run have in common: a kernel, its arguments, and the options of compiling. */
+#ifndef NEREID_CLI_ARGUMENTS_REQUEST_H
+#define NEREID_CLI_ARGUMENTS_REQUEST_H
+
+#include "cli/terminal/args.h"
+#include "cli/arguments/values.h"
+
+enum {
+  OPT_DEFINE = 1,
+  OPT_NUM_WARPS,
+  OPT_NUM_STAGES,
+  OPT_MAXNREG,
+  OPT_TARGET,
+  OPT_IMPORT_PATH,
+  REQUEST_OPTIONS_END
+};
+
+#define OPTION_IMPORT_PATH                                                                 \
+  {                                                                                        \
+    OPT_IMPORT_PATH, "--import-path", "DIR", "a folder in which imports are looked for",   \
+        .repeats = true                                                                    \
+  }
+
+#define REQUEST_OPTIONS                                                                       \
+  {OPT_DEFINE, "-D", "NAME=VALUE", "a constexpr: a number, True, tl.float16, fn:NAME, (4,1), text",\
+   .repeats = true},                                                                          \
+      {OPT_NUM_WARPS, "--num-warps", "N", "warps a program: 1, 2, 4 (the default) ... 32",    \
+       .choices = "1 2 4 8 16 32"},                                                           \
+      {OPT_NUM_STAGES, "--num-stages", "N", "depth of pipelined loops; 3 is the default"},    \
+      {OPT_MAXNREG, "--maxnreg", "N", "registers a thread at most; no limit is the default"}, \
+      {OPT_TARGET, "--target", "T", "what to compile for; `nereid info` lists targets",       \
+       .choices = CHOICES_TARGET},                                                            \
+      OPTION_IMPORT_PATH
+
+typedef struct {
+  nereid_request api; /* complete after request_finish */
+  char *file;
+  Arena *text; /* holds what a stream gave: it is read once */
+  Strings folders;
+  Strings names, texts; /* of arguments, in order */
+  bool *typed;          /* texts[i] is a type, not a constexpr's value */
+  nereid_arg *args;
+} Request;
+
+int request_option(Request *r, int id, const char *value);
+/* The FILE[:KERNEL] argument; - is standard input. */
+int request_file(Request *r, const char *value);
+/* Has it a value or a type for that argument, or for an item of it? */
+bool request_has(const Request *r, const char *name);
+/* One of type and value is NULL. */
+int request_add(Request *r, const char *name, const char *type, const char *value);
+/* NAME=TYPE, or NAME=VALUE of a constexpr. */
+int request_add_pair(Request *r, const char *pair, bool typed);
+/* Forgets what was added, for another set of values. */
+void request_clear(Request *r);
+/* Completes `api`; to be called again if something was added. */
+int request_finish(Request *r);
+void request_free(Request *r);
+
+#endif

@@ -1,0 +1,28 @@
+/* Forms of values that several commands describe in their help. */
+#ifndef NEREID_CLI_ARGUMENTS_VALUES_H
+#define NEREID_CLI_ARGUMENTS_VALUES_H
+
+#define OPERAND_KERNEL                                                                      \
+  {                                                                                         \
+    "FILE[:KERNEL]",                                                                        \
+        "a Python file, text of --emit, or - (standard input); KERNEL: NAME, Class.NAME or " \
+        "NAME@LINE"                                                                         \
+  }
+
+#define OPERAND_MODEL \
+  {"MODEL", "what torch.export.save wrote (.pt2), .onnx, or a graph or plan as text"}
+
+/* Of an argument of a kernel. */
+#define OPERAND_VALUES                                                                       \
+  {"NAME=VALUE", "an argument: a number, true, 1e-6:fp64, (A,B), or an array:"},             \
+      {"  @x.npy", "of a file"}, {"  &OTHER", "the array of argument OTHER again"},          \
+      {"  zeros:f32[128,64]", "ones:, empty:, rand:, randn:bf16[512]:SEED"}, {               \
+    "  randint:i32[64]:LO:HI", "integers from LO to HI - 1; :SEED may follow"                \
+  }
+
+#define CHOICES_DEVICE "cuda cpu nest interp"
+#define CHOICES_TARGET "sm_80 sm_86 sm_89 sm_90a sm_100a sm_103a sm_120a cpu cpu:4 cpu:8 cpu:16"
+#define CHOICES_MODE "default eager reduce-overhead max-autotune"
+#define CHOICES_DTYPE "fp32 bf16 fp16"
+
+#endif

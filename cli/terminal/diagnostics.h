@@ -1,0 +1,19 @@
+/* Messages on standard error: the program's own, and those of the API, which are texts of one or
+ * several diagnostics (lang/base/diag.h). */
+#ifndef NEREID_CLI_TERMINAL_DIAGNOSTICS_H
+#define NEREID_CLI_TERMINAL_DIAGNOSTICS_H
+
+#include <stdarg.h>
+#include <stdbool.h>
+
+/* A message without a place. */
+void message_print(const char *severity, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+void message_vprint(const char *severity, const char *fmt, va_list ap);
+/* Are messages objects of JSON (NEREID_DIAGNOSTICS, docs/diagnostics.md)? */
+bool message_is_json(void);
+/* A text of the API.  If it ends in a newline it consists of diagnostics, which say themselves how
+ * severe they are. */
+void message_show(const char *severity, const char *text);
+
+#endif

@@ -1,0 +1,21 @@
+/* Code as PTX and C: E_GEN_. */
+#ifndef NEREID_CODEGEN_MESSAGES_H
+#define NEREID_CODEGEN_MESSAGES_H
+
+#define E_GEN_C_WARPS "as C a program has one warp, not %d: set num_warps 1"
+#define E_GEN_C_ARRAYS \
+  "arrays of the kernel's variables take %lld bytes, more than the %d that a thread has for them"
+#define H_GEN_C_ARRAYS "smaller blocks make smaller arrays"
+#define E_GEN_C_STATEMENT "there is no C for `%s`"
+#define E_GEN_OP \
+  "`%s` on %s has no instruction on %s; cast to float32, or use the function of libdevice"
+#define E_GEN_ATOM \
+  "matrix instruction %s needs sm_%d; the target is %s: cast the operands to float16"
+#define E_GEN_BOUNDS "there is no PTX for a `serial` loop with bounds"
+#define E_GEN_UNPLACED "buffer `@%s` has no offset in shared memory: run pass place first"
+#define E_GEN_LANES "a warp of %s has 32 lanes, not %d"
+#define E_GEN_SHARED "the kernel takes %lld bytes of shared memory; %s has %lld"
+#define W_GEN_BUDGET \
+  "the kernel has %d PTX instructions, more than %d; one unrolled loop or tile makes %d of them"
+
+#endif

@@ -1,0 +1,15 @@
+/* What a mask of attention says that need not be loaded: which keys a row sees as limits. */
+#ifndef NEREID_GRAPH_ANALYSIS_ATTENTION_MASK_H
+#define NEREID_GRAPH_ANALYSIS_ATTENTION_MASK_H
+
+#include "graph/infer/build.h"
+
+typedef struct {
+  Node *mask;    /* what is left of it; NULL: nothing */
+  Dim low, high; /* of row t the keys from t + low to t + high are seen; NULL: no limit */
+} SeenKeys;
+
+/* `mask` broadcasts to [.., rows, keys]; what is built stands at b. */
+SeenKeys attention_seen(Build *b, Node *mask, Dim rows, Dim keys);
+
+#endif

@@ -1,0 +1,100 @@
+#include "graph/analysis/gather.h"
+
+#include <string.h>
+
+static void add_index(Graph *g, Gather *out, Node *index, uint32_t axis, const Dim *place) {
+  uint32_t k = out->n++;
+  out->by[k].index = index;
+  if (index->type.rank) memcpy(out->by[k].place, place, index->type.rank * sizeof *place);
+  out->by[k].size = out->data->type.shape[axis];
+  out->by[k].symbol = dim_index(g->dims, "at", out->by[k].size);
+  out->place[axis] = out->by[k].symbol;
+}
+
+static void embedding(Graph *g, const Node *n, const Dim *place, Gather *out) {
+  Node *index = graph_arg(g, n, "indices").node;
+  out->data = graph_arg(g, n, "weight").node;
+  out->place[1] = place[index->type.rank];
+  add_index(g, out, index, 0, place);
+}
+
+static uint32_t axis_of(Graph *g, const Node *n, uint32_t rank) {
+  int64_t axis = graph_arg(g, n, "dim").dim->value;
+  return (uint32_t)(axis < 0 ? axis + (int64_t)rank : axis);
+}
+
+static void index_select(Graph *g, const Node *n, const Dim *place, Gather *out) {
+  out->data = graph_arg(g, n, "self").node;
+  uint32_t axis = axis_of(g, n, out->data->type.rank);
+  memcpy(out->place, place, out->data->type.rank * sizeof *place);
+  add_index(g, out, graph_arg(g, n, "index").node, axis, &place[axis]);
+}
+
+static void gather(Graph *g, const Node *n, const Dim *place, Gather *out) {
+  out->data = graph_arg(g, n, "self").node;
+  uint32_t rank = out->data->type.rank;
+  /* The place in a scalar has no axis, even if it is of an axis of x. */
+  if (n->type.rank) memcpy(out->place, place, rank * sizeof *place);
+  if (rank) add_index(g, out, graph_arg(g, n, "index").node, axis_of(g, n, rank), place);
+}
+
+/* index.Tensor: the axes of the indices, broadcast together, stand where the first index stands,
+ * or in front if something stands between indices. */
+typedef struct {
+  uint32_t first, count, rank; /* of the indices; rank is that of all, broadcast */
+  bool apart;
+} Indices;
+
+static Indices survey(const Arg *list) {
+  Indices x = {0};
+  bool ended = false;
+  for (uint32_t i = 0; i < list->n; i++) {
+    if (list->items[i].kind != ARG_NODE) {
+      ended = x.count > 0;
+      continue;
+    }
+    if (x.count++ == 0) x.first = i;
+    x.apart |= ended;
+    uint32_t rank = list->items[i].node->type.rank;
+    if (rank > x.rank) x.rank = rank;
+  }
+  return x;
+}
+
+static void index_tensor(Graph *g, const Node *n, const Dim *place, Gather *out) {
+  Arg list = graph_arg(g, n, "indices");
+  Indices x = survey(&list);
+  out->data = graph_arg(g, n, "self").node;
+  uint32_t begin = x.apart ? 0 : x.first, from = begin ? 0 : x.rank;
+  for (uint32_t axis = 0; axis < out->data->type.rank; axis++) {
+    if (from == begin && begin) from += x.rank; /* past the indices' axes */
+    Node *index = axis < list.n && list.items[axis].kind == ARG_NODE ? list.items[axis].node : NULL;
+    if (!index) {
+      out->place[axis] = place[from++];
+      continue;
+    }
+    Dim at[GRAPH_RANK_MAX];
+    uint32_t skip = begin + x.rank - index->type.rank;
+    for (uint32_t i = 0; i < index->type.rank; i++)
+      at[i] = dim_is(index->type.shape[i], 1) ? dim_int(g->dims, 0) : place[skip + i];
+    add_index(g, out, index, axis, at);
+  }
+}
+
+static const struct {
+  const char *target;
+  void (*places)(Graph *g, const Node *n, const Dim *place, Gather *out);
+} rows[] = {{"aten.embedding.default", embedding},
+            {"aten.index_select.default", index_select},
+            {"aten.gather.default", gather},
+            {"aten.index.Tensor", index_tensor}};
+
+void gather_of(Graph *g, const Node *n, const Dim *place, Gather *out) {
+  memset(out, 0, sizeof *out);
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    if (!strcmp(rows[i].target, n->op->target)) {
+      rows[i].places(g, n, place, out);
+      return;
+    }
+  BUG("no gather: %s", n->op->target);
+}

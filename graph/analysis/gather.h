@@ -1,0 +1,22 @@
+/* Gathers: primitives that read an operand at a place that other operands say. */
+#ifndef NEREID_GRAPH_ANALYSIS_GATHER_H
+#define NEREID_GRAPH_ANALYSIS_GATHER_H
+
+#include "graph/ops/prims.h"
+
+typedef struct {
+  Node *data;
+  Dim place[GRAPH_RANK_MAX]; /* in data; where an index says it, a symbol of its own */
+  uint32_t n;
+  struct {
+    Node *index;
+    Dim place[GRAPH_RANK_MAX]; /* in index */
+    Dim symbol;                /* stands for its element in the place above; negative ones */
+    Dim size;                  /* count from the end of an axis of that size */
+  } by[GRAPH_RANK_MAX];
+} Gather;
+
+/* What n, a PRIM_GATHER, reads for its element at `place`.  The symbols are new ones. */
+void gather_of(Graph *g, const Node *n, const Dim *place, Gather *out);
+
+#endif

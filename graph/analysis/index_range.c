@@ -1,0 +1,376 @@
+#include "graph/analysis/index_range.h"
+
+#include <string.h>
+
+enum { STEPS_MAX = 500, DEPTH_MAX = 64 };
+
+typedef struct {
+  Graph *g;
+  Dims *d;
+  uint32_t steps, depth;
+} Ranger;
+
+static const IndexRange unknown = {NULL, NULL};
+
+static IndexRange range_of(Ranger *r, const Node *n);
+
+static Dim number(Ranger *r, int64_t v) { return dim_int(r->d, v); }
+static Dim before(Ranger *r, Dim size) { return dim_sub(r->d, size, number(r, 1)); }
+
+static bool takes(Ranger *r, const Node *n, const char *param) {
+  return ops_param(ops_schema(r->g, n->op), param) >= 0;
+}
+
+/* A size or an integer that is given; NULL: a tensor, a float, None, or no such parameter. */
+static Dim integer(Ranger *r, const Node *n, const char *param) {
+  if (!takes(r, n, param)) return NULL;
+  Arg a = graph_arg(r->g, n, param);
+  if (a.kind == ARG_INT) return a.dim;
+  if (a.kind == ARG_BOOL) return number(r, a.flag);
+  return a.kind == ARG_NODE && a.node->type.kind == VALUE_INT ? a.node->type.value : NULL;
+}
+
+/* Of a tensor, or of a number in its place. */
+static IndexRange operand(Ranger *r, const Node *n, const char *param) {
+  Dim value = integer(r, n, param);
+  if (value) return (IndexRange){value, value};
+  if (!takes(r, n, param)) return unknown;
+  Arg a = graph_arg(r->g, n, param);
+  return a.kind == ARG_NODE ? range_of(r, a.node) : unknown;
+}
+
+static const Node *first_tensor(Ranger *r, const Node *n) {
+  Arg a = graph_arg(r->g, n, ops_schema(r->g, n->op)->params[0].name);
+  return a.kind == ARG_NODE && a.node->type.kind == VALUE_TENSOR ? a.node : NULL;
+}
+
+/* ---- places along an axis ---- */
+
+/* 0 ... its size - 1, along the axis that `dim` names; without one of all elements. */
+static IndexRange places(Ranger *r, const Node *n) {
+  const Node *x = first_tensor(r, n);
+  if (!x) return unknown;
+  Dim axis = integer(r, n, "dim"), size = value_numel(r->g, &x->type);
+  int64_t rank = x->type.rank;
+  if (axis && !dim_is_int(axis)) return unknown;
+  if (axis && rank) {
+    int64_t i = axis->value < 0 ? axis->value + rank : axis->value;
+    if (i < 0 || i >= rank) return unknown;
+    size = x->type.shape[i];
+  }
+  return (IndexRange){number(r, 0), before(r, size)};
+}
+
+/* Of each drawn number the place in its row. */
+static IndexRange drawn(Ranger *r, const Node *n) {
+  const Node *x = first_tensor(r, n);
+  if (!x || !x->type.rank) return unknown;
+  return (IndexRange){number(r, 0), before(r, x->type.shape[x->type.rank - 1])};
+}
+
+/* A vector's elements that are not 0. */
+static IndexRange nonzero(Ranger *r, const Node *n) {
+  const Node *x = first_tensor(r, n);
+  return x && x->type.rank == 1 ? (IndexRange){number(r, 0), before(r, x->type.shape[0])} : unknown;
+}
+
+/* ---- creation ---- */
+
+static IndexRange arange(Ranger *r, const Node *n) {
+  Dim start = takes(r, n, "start") ? integer(r, n, "start") : number(r, 0);
+  Dim end = integer(r, n, "end"), step = takes(r, n, "step") ? integer(r, n, "step") : number(r, 1);
+  if (!start || !end || !step || dim_range(r->d, step).lo < 1) return unknown;
+  return (IndexRange){start, before(r, end)};
+}
+
+static IndexRange full(Ranger *r, const Node *n) { return operand(r, n, "fill_value"); }
+static IndexRange scalar(Ranger *r, const Node *n) { return operand(r, n, "s"); }
+
+static IndexRange zeros(Ranger *r, const Node *n) {
+  (void)n;
+  return (IndexRange){number(r, 0), number(r, 0)};
+}
+
+static IndexRange ones(Ranger *r, const Node *n) {
+  (void)n;
+  return (IndexRange){number(r, 1), number(r, 1)};
+}
+
+static IndexRange randint(Ranger *r, const Node *n) {
+  Dim low = takes(r, n, "low") ? integer(r, n, "low") : number(r, 0), high = integer(r, n, "high");
+  return low && high ? (IndexRange){low, before(r, high)} : unknown;
+}
+
+/* ---- arithmetic ---- */
+
+/* Elements of the operand. */
+static IndexRange same(Ranger *r, const Node *n) {
+  const Node *x = first_tensor(r, n);
+  return x ? range_of(r, x) : unknown;
+}
+
+static Dim larger(Ranger *r, Dim a, Dim b) { return a && b ? dim_max(r->d, a, b) : NULL; }
+static Dim smaller(Ranger *r, Dim a, Dim b) { return a && b ? dim_min(r->d, a, b) : NULL; }
+
+static IndexRange either(Ranger *r, IndexRange a, IndexRange b) {
+  return (IndexRange){smaller(r, a.lo, b.lo), larger(r, a.hi, b.hi)};
+}
+
+/* No less than `least`, no more than `most`, as far as these are known. */
+static IndexRange limited(Ranger *r, IndexRange x, Dim least, Dim most) {
+  if (least) {
+    x.lo = x.lo ? dim_max(r->d, x.lo, least) : least;
+    if (x.hi) x.hi = dim_max(r->d, x.hi, least);
+  }
+  if (most) {
+    x.hi = x.hi ? dim_min(r->d, x.hi, most) : most;
+    if (x.lo) x.lo = dim_min(r->d, x.lo, most);
+  }
+  return x;
+}
+
+static IndexRange clamp(Ranger *r, const Node *n) {
+  return limited(r, operand(r, n, "self"), integer(r, n, "min"), integer(r, n, "max"));
+}
+
+static IndexRange minimum(Ranger *r, const Node *n) {
+  if (!takes(r, n, "other")) return same(r, n);
+  IndexRange a = operand(r, n, "self"), b = operand(r, n, "other");
+  Dim most = a.hi && b.hi ? dim_min(r->d, a.hi, b.hi) : a.hi ? a.hi : b.hi;
+  return (IndexRange){smaller(r, a.lo, b.lo), most};
+}
+
+static IndexRange maximum(Ranger *r, const Node *n) {
+  if (!takes(r, n, "other")) return same(r, n); /* of an axis */
+  IndexRange a = operand(r, n, "self"), b = operand(r, n, "other");
+  Dim least = a.lo && b.lo ? dim_max(r->d, a.lo, b.lo) : a.lo ? a.lo : b.lo;
+  return (IndexRange){least, larger(r, a.hi, b.hi)};
+}
+
+static bool scaled(Ranger *r, const Node *n) {
+  if (!takes(r, n, "alpha")) return false;
+  Dim alpha = integer(r, n, "alpha");
+  return !alpha || !dim_is(alpha, 1);
+}
+
+static IndexRange sum(Ranger *r, const Node *n) {
+  IndexRange a = operand(r, n, "self"), b = operand(r, n, "other");
+  if (scaled(r, n)) return unknown;
+  return (IndexRange){a.lo && b.lo ? dim_add(r->d, a.lo, b.lo) : NULL,
+                      a.hi && b.hi ? dim_add(r->d, a.hi, b.hi) : NULL};
+}
+
+static IndexRange difference(Ranger *r, const Node *n) {
+  IndexRange a = operand(r, n, "self"), b = operand(r, n, "other");
+  if (scaled(r, n)) return unknown;
+  return (IndexRange){a.lo && b.hi ? dim_sub(r->d, a.lo, b.hi) : NULL,
+                      a.hi && b.lo ? dim_sub(r->d, a.hi, b.lo) : NULL};
+}
+
+/* By a number that is not negative. */
+static IndexRange product(Ranger *r, const Node *n) {
+  IndexRange a = operand(r, n, "self"), b = operand(r, n, "other");
+  Dim by = b.lo && b.lo == b.hi ? b.lo : a.lo && a.lo == a.hi ? a.lo : NULL;
+  IndexRange x = by == b.lo ? a : b;
+  if (!by || dim_range(r->d, by).lo < 0) return unknown;
+  return (IndexRange){x.lo ? dim_mul(r->d, x.lo, by) : NULL, x.hi ? dim_mul(r->d, x.hi, by) : NULL};
+}
+
+static IndexRange remainder_of(Ranger *r, const Node *n) {
+  IndexRange by = operand(r, n, "other");
+  bool positive = by.lo && by.hi && dim_range(r->d, by.lo).lo >= 1;
+  return positive ? (IndexRange){number(r, 0), before(r, by.hi)} : unknown;
+}
+
+static IndexRange quotient(Ranger *r, const Node *n) {
+  IndexRange a = operand(r, n, "self"), b = operand(r, n, "other");
+  if (!b.lo || b.lo != b.hi || dim_range(r->d, b.lo).lo < 1) return unknown;
+  return (IndexRange){a.lo ? dim_floordiv(r->d, a.lo, b.lo) : NULL,
+                      a.hi ? dim_floordiv(r->d, a.hi, b.lo) : NULL};
+}
+
+/* Bits of a number that is not negative. */
+static IndexRange bits(Ranger *r, const Node *n) {
+  IndexRange a = operand(r, n, "self"), b = operand(r, n, "other");
+  bool some = b.lo && dim_range(r->d, b.lo).lo >= 0, other = a.lo && dim_range(r->d, a.lo).lo >= 0;
+  if (!some && !other) return unknown;
+  return (IndexRange){number(r, 0), some && b.hi ? b.hi : a.hi};
+}
+
+static IndexRange where(Ranger *r, const Node *n) {
+  return either(r, operand(r, n, "self"), operand(r, n, "other"));
+}
+
+/* ---- of several tensors ---- */
+
+static IndexRange all_of(Ranger *r, const Node *n) {
+  Arg list = graph_arg(r->g, n, "tensors");
+  if (list.kind != ARG_LIST || !list.n) return unknown;
+  IndexRange x = unknown;
+  for (uint32_t i = 0; i < list.n; i++) {
+    if (list.items[i].kind != ARG_NODE) return unknown;
+    IndexRange y = range_of(r, list.items[i].node);
+    x = i ? either(r, x, y) : y;
+  }
+  return x;
+}
+
+/* ---- all of them ---- */
+
+typedef IndexRange Rule(Ranger *r, const Node *n);
+
+typedef struct {
+  const char *op; /* of aten, without the overload */
+  Rule *rule;
+} Row;
+
+static const Row rows[] = {
+    {"__and__", bits},
+    {"_to_copy", same},
+    {"_unsafe_view", same},
+    {"add", sum},
+    {"alias", same},
+    {"amax", same},
+    {"amin", same},
+    {"arange", arange},
+    {"argmax", places},
+    {"argmin", places},
+    {"argsort", places},
+    {"argwhere", nonzero},
+    {"bitwise_and", bits},
+    {"broadcast_to", same},
+    {"cat", all_of},
+    {"clamp", clamp},
+    {"clamp_max", clamp},
+    {"clamp_min", clamp},
+    {"clone", same},
+    {"concat", all_of},
+    {"concatenate", all_of},
+    {"contiguous", same},
+    {"detach", same},
+    {"diagonal", same},
+    {"expand", same},
+    {"expand_as", same},
+    {"flatten", same},
+    {"flip", same},
+    {"floor_divide", quotient},
+    {"full", full},
+    {"full_like", full},
+    {"gather", same},
+    {"index", same},
+    {"index_select", same},
+    {"lift_fresh_copy", same},
+    {"max", maximum},
+    {"maximum", maximum},
+    {"min", minimum},
+    {"minimum", minimum},
+    {"movedim", same},
+    {"mul", product},
+    {"multinomial", drawn},
+    {"narrow", same},
+    {"nonzero", nonzero},
+    {"ones", ones},
+    {"ones_like", ones},
+    {"permute", same},
+    {"randint", randint},
+    {"remainder", remainder_of},
+    {"repeat", same},
+    {"repeat_interleave", same},
+    {"reshape", same},
+    {"roll", same},
+    {"scalar_tensor", scalar},
+    {"select", same},
+    {"slice", same},
+    {"squeeze", same},
+    {"stack", all_of},
+    {"sub", difference},
+    {"t", same},
+    {"to", same},
+    {"transpose", same},
+    {"unsqueeze", same},
+    {"view", same},
+    {"where", where},
+    {"zeros", zeros},
+    {"zeros_like", zeros},
+};
+
+/* Of a list that an op gives: its second item, or all of them (rule `same`). */
+static const Row items[] = {
+    {"_unique2", places},       {"chunk", same},        {"cummax", places}, {"cummin", places},
+    {"kthvalue", places},       {"max", places},        {"median", places}, {"min", places},
+    {"mode", places},           {"nanmedian", places},  {"sort", places},   {"split", same},
+    {"split_with_sizes", same}, {"tensor_split", same}, {"topk", places},   {"unbind", same},
+};
+
+static Rule *find(const Row *table, size_t n, const Node *call) {
+  if (strncmp(call->op->target, "aten.", strlen("aten."))) return NULL;
+  const char *op = call->op->target + strlen("aten.");
+  size_t len = strcspn(op, ".");
+  for (size_t i = 0; i < n; i++)
+    if (strlen(table[i].op) == len && !memcmp(table[i].op, op, len)) return table[i].rule;
+  return NULL;
+}
+
+static IndexRange item(Ranger *r, const Node *n) {
+  const Node *list = n->args[0].node;
+  if (list->kind != NODE_CALL) return unknown;
+  Rule *rule = find(items, sizeof items / sizeof *items, list);
+  bool right = rule == same || (n->args[1].kind == ARG_INT && dim_is(n->args[1].dim, 1));
+  return rule && right ? rule(r, list) : unknown;
+}
+
+/* The one value that an input may have. */
+static IndexRange fixed(Ranger *r, const InputValue *v) {
+  if (!v || !v->ints || !v->n) return unknown;
+  int64_t lo = v->ints[0], hi = lo;
+  for (uint32_t i = 1; i < v->n; i++) {
+    if (v->ints[i] < lo) lo = v->ints[i];
+    if (v->ints[i] > hi) hi = v->ints[i];
+  }
+  return (IndexRange){number(r, lo), number(r, hi)};
+}
+
+/* An end that the dtype can't hold says nothing: what is computed wraps around. */
+static IndexRange held(Ranger *r, DType t, IndexRange x) {
+  if (dtype_is_float(t)) return unknown;
+  int64_t lo = INT64_MIN, hi = INT64_MAX;
+  if (t == DT_I1) lo = 0, hi = 1;
+  else if (!dtype_is_signed(t)) lo = 0, hi = dtype_bits(t) < 64 ? (1ll << dtype_bits(t)) - 1 : hi;
+  else if (dtype_bits(t) < 64) lo = -(1ll << (dtype_bits(t) - 1)), hi = -lo - 1;
+  bool good = x.lo && x.hi && x.lo->kind != DIM_HUGE && x.hi->kind != DIM_HUGE;
+  bool narrow = dtype_bits(t) < 64;
+  if (good && narrow) good = dim_range(r->d, x.lo).lo >= lo && dim_range(r->d, x.hi).hi <= hi;
+  if (good) return x;
+  if (x.lo && x.lo->kind == DIM_HUGE) x.lo = NULL;
+  if (x.hi && x.hi->kind == DIM_HUGE) x.hi = NULL;
+  if (!narrow) return x;
+  return dtype_bits(t) < 32 || !dtype_is_signed(t) ? (IndexRange){number(r, lo), number(r, hi)}
+                                                   : unknown;
+}
+
+static IndexRange range_of(Ranger *r, const Node *n) {
+  if (n->type.kind != VALUE_TENSOR) return unknown;
+  DType t = n->type.dtype;
+  if (++r->steps > STEPS_MAX || r->depth >= DEPTH_MAX) return held(r, t, unknown);
+  r->depth++;
+  IndexRange x = unknown;
+  if (n->kind == NODE_INPUT) x = fixed(r, n->input.fixed);
+  else if (n->kind == NODE_GETITEM) x = item(r, n);
+  else if (n->kind == NODE_CALL) {
+    Rule *rule = find(rows, sizeof rows / sizeof *rows, n);
+    if (rule) x = rule(r, n);
+  }
+  r->depth--;
+  return held(r, t, x);
+}
+
+IndexRange index_range(Graph *g, const Node *n) {
+  Ranger r = {.g = g, .d = g->dims};
+  return range_of(&r, n);
+}
+
+bool index_is_inside(Graph *g, const Node *n, Dim lo, Dim hi) {
+  IndexRange x = index_range(g, n);
+  return x.lo && x.hi && dim_range(g->dims, dim_sub(g->dims, x.lo, lo)).lo >= 0 &&
+         dim_range(g->dims, dim_sub(g->dims, hi, x.hi)).lo > 0;
+}

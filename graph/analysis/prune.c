@@ -1,0 +1,135 @@
+#include "graph/analysis/prune.h"
+
+#include <string.h>
+
+#include "graph/messages.h"
+#include "graph/ops/ops.h"
+
+Stands stands_new(Graph *g, Arena *scratch) {
+  uint32_t room = g->nids + 16;
+  return (Stands){g, scratch, ARENA_ARRAY(scratch, Stand, room), room};
+}
+
+Stand *stands_of(Stands *s, const Node *n) {
+  if (n->id >= s->room) {
+    uint32_t room = 2 * (n->id + 1);
+    s->of = arena_grow(s->scratch, s->of, s->room * sizeof *s->of, room * sizeof *s->of);
+    s->room = room;
+  }
+  return &s->of[n->id];
+}
+
+/* What stands for n in the end: what stood for it may have been replaced itself. */
+static Node *resolve(Stands *s, Node *n) {
+  Node *end = n;
+  for (Node *next; (next = stands_of(s, end)->node);) end = next;
+  while (n != end) {
+    Stand *stand = stands_of(s, n);
+    n = stand->node;
+    stand->node = end;
+  }
+  return end;
+}
+
+static void apply(Stands *s, Arg *a) {
+  if (a->kind == ARG_LIST) {
+    for (uint32_t i = 0; i < a->n; i++) apply(s, &a->items[i]);
+  } else if (a->kind == ARG_NODE) {
+    a->node = resolve(s, a->node);
+    const Stand *stand = stands_of(s, a->node);
+    if (!stand->items) return;
+    Arg list = arg_list(s->g, stand->nitems);
+    for (uint32_t i = 0; i < list.n; i++) list.items[i] = arg_node(resolve(s, stand->items[i]));
+    *a = list;
+  }
+}
+
+/* An item of a list that was taken apart is the value itself. */
+static bool apply_getitem(Stands *s, Node *n) {
+  const Stand *list = stands_of(s, resolve(s, n->args[0].node));
+  if (!list->items) return false;
+  stands_of(s, n)->node = list->items[n->args[1].dim->value];
+  return true;
+}
+
+void stands_apply(Stands *s, Node *n) {
+  if (n->kind == NODE_GETITEM && apply_getitem(s, n)) return;
+  for (uint32_t i = 0; i < n->nargs; i++) apply(s, &n->args[i]);
+  for (uint32_t i = 0; i < n->nnamed; i++) apply(s, &n->named[i].value);
+}
+
+/* ---- nodes without uses ---- */
+
+bool graph_op_asserts(const GraphOp *op) {
+  return !strncmp(op->target, "aten._assert_", strlen("aten._assert_")) ||
+         !strncmp(op->target, "aten.sym_constrain_", strlen("aten.sym_constrain_"));
+}
+
+bool graph_op_random(const GraphOp *op) {
+  static const char *const random[] = {"aten.rand",        "aten.bernoulli",   "aten.dropout",
+                                       "aten.multinomial", "aten.native_drop", "aten.feature_drop",
+                                       "aten.normal"};
+  for (size_t i = 0; i < sizeof random / sizeof *random; i++)
+    if (!strncmp(op->target, random[i], strlen(random[i]))) return true;
+  return false;
+}
+
+static bool is_mask(const Node *x) {
+  return x->type.kind == VALUE_TENSOR && (x->type.dtype == DT_I1 || x->type.dtype == DT_U8);
+}
+
+/* Is there a size that its data decides?  Others may use that, and not its elements. */
+static bool decides_size(const Node *n) {
+  static const char *const targets[] = {"aten.argwhere.default", "aten.masked_select.default",
+                                        "aten.nonzero.default", "aten._unique2.default",
+                                        "nereid.counted.default"};
+  for (size_t i = 0; i < sizeof targets / sizeof *targets; i++)
+    if (!strcmp(targets[i], n->op->target)) return true;
+  if (strcmp(n->op->target, "aten.index.Tensor") || n->nargs < 2) return false;
+  const Arg *list = &n->args[1];
+  for (uint32_t i = 0; list->kind == ARG_LIST && i < list->n; i++)
+    if (list->items[i].kind == ARG_NODE && is_mask(list->items[i].node)) return true;
+  return false;
+}
+
+static bool removable(const Node *n) {
+  if (n->kind == NODE_GETITEM) return true;
+  bool checks = n->kind == NODE_CALL && n->op->prim == PRIM_CHECK;
+  return n->kind == NODE_CALL && !checks && !graph_op_asserts(n->op) && !decides_size(n);
+}
+
+static void forget_use(Node **use, void *ctx) {
+  uint32_t *counts = ctx;
+  counts[(*use)->id]--;
+}
+
+void graph_prune(Graph *g) {
+  Arena *scratch = arena_child(g->arena);
+  uint32_t *counts = graph_use_counts(g, scratch);
+  for (Node *n = g->last, *prev; n; n = prev) {
+    prev = n->prev;
+    if (counts[n->id] || !removable(n)) continue;
+    graph_each_use(n, forget_use, counts);
+    graph_forget_name(g, n);
+    graph_remove(g, n);
+  }
+  arena_free(scratch);
+}
+
+/* ---- writes in place ---- */
+
+static bool writes(Graph *g, const Node *n) {
+  const OpSchema *s = ops_schema(g, n->op);
+  for (uint32_t i = 0; i < s->nparams; i++)
+    if (s->params[i].written) return true;
+  return false;
+}
+
+bool graph_functional(Graph *g, const char *pass) {
+  for (const Node *n = g->first; n; n = n->next) {
+    if (n->kind != NODE_CALL || !writes(g, n)) continue;
+    diag_error(g->diags, n->place, E_GRAPH_NOT_FUNCTIONAL, n->name, n->op->target, pass);
+    return false;
+  }
+  return true;
+}

@@ -1,0 +1,80 @@
+/* Other names than model_run, MODEL_OK and model for what a project exports: those that programs
+ * with several models need. */
+#include <ctype.h>
+#include <string.h>
+
+#include "graph/aot/project_state.h"
+#include "graph/messages.h"
+
+enum { NAME_MAX_ = 32 };
+
+int project_check_name(const char *name) {
+  size_t n = strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_");
+  bool good = n && !name[n] && n <= NAME_MAX_ && name[0] >= 'a' && name[0] <= 'z';
+  return good ? 0 : error_set(NEREID_E_USAGE, E_BUILD_NAME, name, NAME_MAX_);
+}
+
+typedef struct {
+  Text out;
+  const char *name, *upper;
+  bool everywhere; /* in comments and strings too */
+} Renaming;
+
+static const char *upper_case(Arena *a, const char *name) {
+  char *copy = arena_strndup(a, name, strlen(name));
+  for (char *s = copy; *s; s++) *s = (char)toupper((unsigned char)*s);
+  return copy;
+}
+
+static bool in_word(char c) { return isalnum((unsigned char)c) || c == '_'; }
+
+static size_t word_length(const char *s) {
+  size_t n = 0;
+  while (in_word(s[n])) n++;
+  return n;
+}
+
+/* In prose `model` is a word, in code it is a type. */
+static void put_word(Renaming *r, const char *word, size_t n, bool code) {
+  if (n == 5 && code && !memcmp(word, "model", n)) {
+    text_printf(&r->out, "%s_model", r->name);
+    return;
+  }
+  bool change = (code || r->everywhere) && n > 6;
+  if (change && !memcmp(word, "model_", 6)) text_puts(&r->out, r->name);
+  else if (change && !memcmp(word, "MODEL_", 6)) text_puts(&r->out, r->upper);
+  else change = false;
+  text_putn(&r->out, change ? word + 5 : word, change ? n - 5 : n);
+}
+
+/* The end of the comment, string or character that begins at s, s if none does. */
+static const char *end_of_prose(const char *s) {
+  if (s[0] == '/' && s[1] == '*') return strstr(s, "*/") + 2;
+  if (*s != '"' && *s != '\'') return s;
+  const char *end = s + 1;
+  while (*end != *s) end += *end == '\\' ? 2 : 1;
+  return end + 1;
+}
+
+static void put_words(Renaming *r, const char *s, const char *end, bool code) {
+  while (s < end) {
+    size_t n = word_length(s);
+    if (n) put_word(r, s, n, code);
+    else text_putn(&r->out, s, n = 1);
+    s += n;
+  }
+}
+
+const char *project_rename(Project *p, const char *text, bool everywhere) {
+  const char *name = p->options->name;
+  if (!name) return text;
+  Renaming r = {text_new(p->arena), name, upper_case(p->arena, name), everywhere};
+  for (const char *s = text; *s;) {
+    const char *end = end_of_prose(s);
+    bool code = end == s;
+    if (code) end += word_length(s) ? word_length(s) : 1;
+    put_words(&r, s, end, code);
+    s = end;
+  }
+  return r.out.data;
+}

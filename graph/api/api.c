@@ -1,0 +1,359 @@
+/* The functions of nereid_graph.h. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "graph/api/api.h"
+#include "graph/execute/tune.h"
+#include "graph/messages.h"
+#include "runtime/device/device.h"
+#include "runtime/device/timing.h"
+#include "runtime/messages.h"
+#include "runtime/support/array.h"
+#include "runtime/support/owned.h"
+
+struct nereid_executable {
+  Model *model;
+  nereid_device *device;
+  Executable *e;
+  const char *mode;
+  nereid_graph_value *inputs, *outputs;
+  bool tunes; /* before kernels are compiled */
+  TuneProgress progress;
+};
+
+/* ---- graphs ---- */
+
+static int copy_source(nereid_graph *g, const nereid_graph_source *s) {
+  g->source = *s;
+  g->source.path = s->path ? strdup(s->path) : NULL;
+  g->source.weights = s->weights ? strdup(s->weights) : NULL;
+  bool failed = (s->path && !g->source.path) || (s->weights && !g->source.weights);
+  return failed ? error_out_of_memory() : 0;
+}
+
+int nereid_graph_open(nereid_graph **out, const nereid_graph_source *source,
+                      nereid_message_fn on_message, void *context) {
+  REQUIRE_OUT(out);
+  REQUIRE(source);
+  if (!source->path && !source->data) return error_set(NEREID_E_USAGE, E_GRAPH_NO_SOURCE);
+  nereid_graph *g = calloc(1, sizeof *g);
+  if (!g) return error_out_of_memory();
+  int code = copy_source(g, source);
+  if (!code) code = model_read(&g->model, &g->source);
+  if (code) {
+    nereid_graph_free(g);
+    return code;
+  }
+  if (g->model->lacks && on_message) on_message(context, g->model->lacks);
+  *out = g;
+  return 0;
+}
+
+void nereid_graph_free(nereid_graph *g) {
+  if (!g) return;
+  model_free(g->model);
+  free((char *)(uintptr_t)g->source.path);
+  free((char *)(uintptr_t)g->source.weights);
+  free(g);
+}
+
+/* ---- stages ---- */
+
+static int emit(Model *m, const nereid_graph_options *o, nereid_graph_kind kind, Text *out) {
+  ModeOptions options;
+  bool cpu = o->device && strncmp(o->device, "cuda", 4) != 0;
+  int code = 0;
+  bool planned = kind != NEREID_GRAPH_TEXT && !(kind == NEREID_GRAPH_DOT && o->run_passes);
+  if (!planned) {
+    if (o->run_passes) code = model_run_passes(m, o->run_passes);
+  } else {
+    code = api_options(&options, o, !cpu);
+    if (!code) code = model_plan(m, &options.compile);
+  }
+  if (code) return code;
+  if (kind != NEREID_GRAPH_EXPLAIN) return model_print(m, kind, out);
+  return model_explain(m, o->device ? o->device : "cuda", o->mode ? o->mode : "default", out);
+}
+
+int nereid_graph_emit(char **text, size_t *size, nereid_graph *g, const nereid_graph_options *o,
+                      nereid_graph_kind kind) {
+  REQUIRE_OUT(text);
+  REQUIRE_OUT(size);
+  REQUIRE(g);
+  static const nereid_graph_options defaults = {0};
+  if ((unsigned)kind >= NEREID_GRAPH_KIND_COUNT)
+    return error_set(NEREID_E_USAGE, E_RUN_UNKNOWN_KIND, (int)kind);
+  Model *m;
+  Text out;
+  if (!o) o = &defaults;
+  int code = api_take_model(&m, g, o);
+  if (!code) code = emit(m, o, kind, &out);
+  if (!code) code = owned_copy(text, size, out.data, out.len);
+  model_free(m);
+  return code;
+}
+
+/* ---- executables ---- */
+
+static nereid_graph_value value_of(Arena *a, const PlanBuffer *b) {
+  if (!b) return (nereid_graph_value){0};
+  ValueType t = {.kind = VALUE_TENSOR, .dtype = b->dtype, .rank = b->rank, .shape = b->shape};
+  Text text = text_new(a);
+  if (b->value) t = (ValueType){.kind = VALUE_INT, .value = b->value};
+  value_type_print(&text, &t);
+  return (nereid_graph_value){
+      b->name,          text.data, dtype_name(b->dtype), array_dl_dtype(b->dtype), (int)b->rank,
+      b->value != NULL, 0};
+}
+
+static int describe_body(void *arg) {
+  nereid_executable *e = arg;
+  Arena *a = e->model->arena;
+  e->mode = e->mode ? arena_strndup(a, e->mode, strlen(e->mode)) : "default";
+  uint32_t in = executable_inputs(e->e), out = executable_outputs(e->e);
+  e->inputs = ARENA_ARRAY(a, nereid_graph_value, in);
+  e->outputs = ARENA_ARRAY(a, nereid_graph_value, out);
+  for (uint32_t i = 0; i < in; i++) e->inputs[i] = value_of(a, executable_input(e->e, i));
+  for (uint32_t i = 0; i < out; i++) {
+    e->outputs[i] = value_of(a, executable_output(e->e, i));
+    e->outputs[i].place = (int)e->model->plan->places[i];
+  }
+  return 0;
+}
+
+static int tune(nereid_executable *e) {
+  double begin = stages_now();
+  if (!e->tunes) return 0;
+  int code = tune_plan(e->model->plan, e->device, &e->progress);
+  if (code) return code;
+  stages_done(e->model->stages, "tune", begin);
+  e->tunes = false;
+  return 0;
+}
+
+/* Tuning waits for inputs that are right. */
+static int begin(nereid_executable *e, const nereid_tensor *inputs, int ninputs, bool data) {
+  int code = e->tunes ? executable_check(e->e, inputs, ninputs, data) : 0;
+  return code ? code : tune(e);
+}
+
+static int make(nereid_executable *e, nereid_graph *g, const nereid_graph_options *o) {
+  ModeOptions options;
+  bool gpu = e->device->ops == &device_cuda;
+  int code = api_options(&options, o, gpu);
+  e->mode = o->mode;
+  if (gpu) {
+    rates_of_device(&options.gpu, e->device);
+    options.compile.gpu = &options.gpu;
+  }
+  if (!code) code = api_take_model(&e->model, g, o);
+  if (!code) code = model_plan(e->model, &options.compile);
+  e->tunes = options.compile.tune;
+  e->progress = (TuneProgress){o->on_progress, o->context};
+  options.execute.count = (CompileCount){.fn = o->on_compile, .context = o->on_compile_context};
+  options.execute.defer = o->defer_compile != 0;
+  if (!code && !options.execute.defer) code = tune(e);
+  if (!code) options.execute.stages = e->model->stages;
+  if (!code)
+    code = executable_new(&e->e, e->model->plan, e->model->weights, e->device, &options.execute);
+  return code ? code : error_guard(e->model->arena, describe_body, e);
+}
+
+int nereid_executable_new(nereid_executable **out, nereid_graph *g, nereid_device *d,
+                          const nereid_graph_options *o) {
+  REQUIRE_OUT(out);
+  REQUIRE(g);
+  REQUIRE(d);
+  static const nereid_graph_options defaults = {0};
+  nereid_executable *e = calloc(1, sizeof *e);
+  if (!e) return error_out_of_memory();
+  e->device = d;
+  int code = make(e, g, o ? o : &defaults);
+  if (code) nereid_executable_free(e);
+  else *out = e;
+  return code;
+}
+
+void nereid_executable_free(nereid_executable *e) {
+  if (!e) return;
+  executable_free(e->e);
+  model_free(e->model);
+  free(e);
+}
+
+int nereid_executable_ninputs(const nereid_executable *e) {
+  REQUIRE(e);
+  return (int)executable_inputs(e->e);
+}
+int nereid_executable_nplaces(const nereid_executable *e) {
+  REQUIRE(e);
+  return (int)e->model->plan->nreturned;
+}
+
+int nereid_executable_noutputs(const nereid_executable *e) {
+  REQUIRE(e);
+  return (int)executable_outputs(e->e);
+}
+
+static int no_such(const char *what, int i, uint32_t n) {
+  return error_set(NEREID_E_USAGE, E_GRAPH_NUMBER, what, i, n);
+}
+
+int nereid_executable_input(nereid_graph_value *out, const nereid_executable *e, int i) {
+  REQUIRE_OUT(out);
+  REQUIRE(e);
+  uint32_t n = executable_inputs(e->e);
+  if (i < 0 || (uint32_t)i >= n) return no_such("input", i, n);
+  *out = e->inputs[i];
+  return 0;
+}
+
+int nereid_executable_output(nereid_graph_value *out, const nereid_executable *e, int i) {
+  REQUIRE_OUT(out);
+  REQUIRE(e);
+  uint32_t n = executable_outputs(e->e);
+  if (i < 0 || (uint32_t)i >= n) return no_such("output", i, n);
+  *out = e->outputs[i];
+  return 0;
+}
+
+int nereid_executable_input_shape(int64_t *shape, nereid_executable *e, const nereid_tensor *given,
+                                  int ngiven, int i) {
+  REQUIRE(shape);
+  REQUIRE(e);
+  if (ngiven) REQUIRE(given);
+  uint32_t n = executable_inputs(e->e);
+  if (i < 0 || (uint32_t)i >= n) return no_such("input", i, n);
+  if (!executable_input(e->e, (uint32_t)i)) return 0;
+  return executable_input_shape(e->e, given, ngiven, (uint32_t)i, shape);
+}
+
+int nereid_executable_input_follows(nereid_executable *e, const nereid_tensor *given, int ngiven,
+                                    int i) {
+  REQUIRE(e);
+  if (ngiven) REQUIRE(given);
+  uint32_t n = executable_inputs(e->e);
+  if (i < 0 || (uint32_t)i >= n) return no_such("input", i, n);
+  if (!executable_input(e->e, (uint32_t)i)) return 0;
+  return executable_input_follows(e->e, given, ngiven, (uint32_t)i);
+}
+
+/* ---- running ---- */
+
+static int describe_outputs(const nereid_executable *e, nereid_tensor *outputs, int noutputs) {
+  if (noutputs != nereid_executable_noutputs(e))
+    return error_set(NEREID_E_USAGE, E_GRAPH_OUTPUT_COUNT, executable_outputs(e->e), noutputs);
+  for (int i = 0; i < noutputs; i++) executable_describe(e->e, (uint32_t)i, &outputs[i]);
+  return 0;
+}
+
+int nereid_executable_check(nereid_executable *e, const nereid_tensor *inputs, int ninputs,
+                            nereid_tensor *outputs, int noutputs) {
+  REQUIRE(e);
+  if (ninputs) REQUIRE(inputs);
+  if (noutputs) REQUIRE(outputs);
+  int code = executable_check(e->e, inputs, ninputs, true);
+  return code ? code : describe_outputs(e, outputs, noutputs);
+}
+
+int nereid_executable_prepare(nereid_executable *e, const nereid_tensor *inputs, int ninputs,
+                              nereid_tensor *outputs, int noutputs) {
+  REQUIRE(e);
+  if (ninputs) REQUIRE(inputs);
+  if (noutputs) REQUIRE(outputs);
+  int code = begin(e, inputs, ninputs, false);
+  if (!code) code = executable_prepare(e->e, inputs, ninputs);
+  return code ? code : describe_outputs(e, outputs, noutputs);
+}
+
+int nereid_executable_run(nereid_executable *e, const nereid_tensor *inputs, int ninputs,
+                          nereid_tensor *outputs, int noutputs, nereid_stream *s) {
+  REQUIRE(e);
+  if (ninputs) REQUIRE(inputs);
+  if (noutputs) REQUIRE(outputs);
+  int code = begin(e, inputs, ninputs, true);
+  return code ? code : executable_run(e->e, inputs, ninputs, outputs, noutputs, s);
+}
+
+typedef struct {
+  nereid_executable *e;
+  const nereid_tensor *inputs;
+  int ninputs;
+  nereid_tensor *outputs;
+  int noutputs;
+  nereid_stream *stream;
+} Run;
+
+static int run_once(void *context) {
+  const Run *r = context;
+  return nereid_executable_run(r->e, r->inputs, r->ninputs, r->outputs, r->noutputs, r->stream);
+}
+
+int nereid_executable_time(nereid_timing *out, nereid_executable *e, const nereid_tensor *inputs,
+                           int ninputs, nereid_tensor *outputs, int noutputs, nereid_stream *s,
+                           const nereid_time_options *o) {
+  REQUIRE_OUT(out);
+  REQUIRE(e);
+  if (ninputs) REQUIRE(inputs);
+  if (noutputs) REQUIRE(outputs);
+  Run r = {e, inputs, ninputs, outputs, noutputs, s};
+  return timing_measure(out, &(TimedRun){run_once, &r, e->device, s, NULL}, o);
+}
+
+typedef int PrintRun(nereid_executable *e, const ExecutableCall *c, Text *out);
+
+static int print_run(char **text, size_t *size, PrintRun *print, nereid_executable *e,
+                     ExecutableCall c) {
+  *text = NULL;
+  *size = 0;
+  Arena *a = arena_new();
+  if (!a) return error_out_of_memory();
+  Text out = text_new(a);
+  int code = begin(e, c.inputs, c.ninputs, true);
+  if (!code) code = print(e, &c, &out);
+  if (!code) code = owned_copy(text, size, out.data, out.len);
+  arena_free(a);
+  return code;
+}
+
+static int print_table(nereid_executable *e, const ExecutableCall *c, Text *out) {
+  return executable_explain(e->e, c, e->mode, out);
+}
+
+static int print_trace(nereid_executable *e, const ExecutableCall *c, Text *out) {
+  return executable_trace(e->e, c, out);
+}
+
+int nereid_executable_explain(char **text, size_t *size, nereid_executable *e,
+                              const nereid_tensor *inputs, int ninputs, nereid_tensor *outputs,
+                              int noutputs, nereid_stream *s) {
+  REQUIRE_OUT(text);
+  REQUIRE_OUT(size);
+  REQUIRE(e);
+  if (ninputs) REQUIRE(inputs);
+  if (noutputs) REQUIRE(outputs);
+  ExecutableCall c = {inputs, ninputs, outputs, noutputs, s};
+  return print_run(text, size, print_table, e, c);
+}
+
+int nereid_executable_trace(char **text, size_t *size, nereid_executable *e,
+                            const nereid_tensor *inputs, int ninputs, nereid_tensor *outputs,
+                            int noutputs, nereid_stream *s) {
+  REQUIRE_OUT(text);
+  REQUIRE_OUT(size);
+  REQUIRE(e);
+  if (ninputs) REQUIRE(inputs);
+  if (noutputs) REQUIRE(outputs);
+  ExecutableCall c = {inputs, ninputs, outputs, noutputs, s};
+  return print_run(text, size, print_trace, e, c);
+}
+
+int nereid_executable_get_info(nereid_executable_info *out, const nereid_executable *e) {
+  REQUIRE_OUT(out);
+  REQUIRE(e);
+  ExecutableStatistics s = executable_statistics(e->e);
+  *out = (nereid_executable_info){s.pool,   s.temporaries, s.weights,      s.mapped,
+                                  s.inputs, s.outputs,     (int)s.kernels, (int)s.launches};
+  return 0;
+}

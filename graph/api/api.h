@@ -1,0 +1,26 @@
+/* What the functions of nereid_graph.h share. */
+#ifndef NEREID_GRAPH_API_API_H
+#define NEREID_GRAPH_API_API_H
+
+#include "graph/compile/compile.h"
+#include "graph/execute/execute.h"
+#include "graph/api/model.h"
+#include "runtime/device/rates.h"
+
+struct nereid_graph {
+  nereid_graph_source source; /* its strings are copies */
+  Model *model; /* as read; NULL: taken by who changed it, to be read again when it is needed */
+};
+
+typedef struct {
+  CompileOptions compile;
+  ExecuteOptions execute;
+  Rates gpu; /* that it is for; compile.gpu points here where it is known */
+} ModeOptions;
+
+/* `gpu`: what is compiled for. */
+int api_options(ModeOptions *out, const nereid_graph_options *o, bool gpu);
+/* The model as the options want it, to be changed further and freed by the caller. */
+int api_take_model(Model **out, nereid_graph *g, const nereid_graph_options *o);
+
+#endif

@@ -1,0 +1,12 @@
+/* Which tensor of a model's file a buffer of a plan is. */
+#ifndef NEREID_GRAPH_COMPILE_BUFFER_WEIGHT_H
+#define NEREID_GRAPH_COMPILE_BUFFER_WEIGHT_H
+
+#include "graph/plan/plan.h"
+#include "graph/import/weights.h"
+
+/* Fails if the file (`w`, which may be NULL) has no such tensor, or one of another type.  Floating
+ * dtypes may differ: a model that was compiled for another one has its weights converted. */
+int buffer_weight(const Weight **out, const Weights *w, const PlanBuffer *b, Arena *scratch);
+
+#endif

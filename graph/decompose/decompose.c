@@ -1,0 +1,147 @@
+/* Pass decompose: composite ops become primitives, in one walk. */
+#include "graph/decompose/decompose.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "graph/analysis/prune.h"
+#include "graph/passes.h"
+
+static const Decomposition rows[] = {
+#define X(rule, target) {target, decompose_##rule, NULL},
+#define RENAME(target, to) {target, NULL, to},
+    DECOMPOSITIONS(X, RENAME)
+#undef X
+#undef RENAME
+};
+
+enum { NROWS = sizeof rows / sizeof *rows };
+
+static int compare_target(const void *target, const void *row) {
+  return strcmp(target, ((const Decomposition *)row)->target);
+}
+
+const Decomposition *decomposition_find(const char *target) {
+  return bsearch(target, rows, NROWS, sizeof *rows, compare_target);
+}
+
+uint32_t decomposition_count(void) { return NROWS; }
+const Decomposition *decomposition_at(uint32_t i) { return &rows[i]; }
+
+/* ---- one node ---- */
+
+typedef struct {
+  Graph *g;
+  Stands stands;
+  const char *const *keep;
+  bool stays; /* the node that was visited: its rule has nothing for it */
+} Decompose;
+
+static bool is_kept(const Decompose *d, const Node *n) {
+  for (const char *const *target = d->keep; target && *target; target++)
+    if (!strcmp(*target, n->op->target)) return true;
+  return false;
+}
+
+/* Sizes that are known, if only as an expression, need no node. */
+static void write_size(Arg *a) {
+  if (a->kind == ARG_LIST)
+    for (uint32_t i = 0; i < a->n; i++) write_size(&a->items[i]);
+  if (a->kind != ARG_NODE || a->node->type.kind != VALUE_INT || !a->node->type.value) return;
+  *a = arg_dim(a->node->type.value);
+}
+
+static void write_sizes(Node *n) {
+  for (uint32_t i = 0; i < n->nargs; i++) write_size(&n->args[i]);
+  for (uint32_t i = 0; i < n->nnamed; i++) write_size(&n->named[i].value);
+}
+
+static void check_type(const Node *n, const Node *by) {
+  const ValueType *a = &n->type, *b = &by->type;
+  if (a->kind != b->kind || a->dtype != b->dtype || a->rank != b->rank)
+    BUG("%s: the decomposition of %s is of another type", n->name, n->op->target);
+}
+
+/* A node that was built for n takes its name, and the type that was said of it. */
+static void take_over(Graph *g, Node *n, Node *by) {
+  graph_forget_name(g, by);
+  graph_set_name(g, by, n->name);
+  by->type = n->type;
+}
+
+static void replace(Decompose *d, Node *n, Node *by, uint32_t first_new) {
+  check_type(n, by);
+  graph_forget_name(d->g, n);
+  if (by->id >= first_new) take_over(d->g, n, by);
+  stands_of(&d->stands, n)->node = by;
+  graph_remove(d->g, n);
+}
+
+static void replace_list(Decompose *d, Node *n, Node **items, uint32_t nitems) {
+  Stand *stand = stands_of(&d->stands, n);
+  stand->items = items;
+  stand->nitems = nitems;
+  graph_forget_name(d->g, n);
+  graph_remove(d->g, n);
+}
+
+static bool apply(Decompose *d, Node *n, DecomposeRule *rule) {
+  uint32_t first_new = d->g->nids;
+  Build b = build_at(d->g, n);
+  if (setjmp(b.in.failed)) return false;
+  Node *by = rule(&b);
+  d->stays = !by && !b.items;
+  if (by) replace(d, n, by, first_new);
+  else if (b.items) replace_list(d, n, b.items, b.nitems);
+  return true;
+}
+
+/* A tensor without elements needs no computation, in which sizes may be divided by 0. */
+static bool is_empty(const Node *n) {
+  if (n->type.kind != VALUE_TENSOR || !strcmp(n->op->target, "aten.full.default")) return false;
+  for (uint32_t i = 0; i < n->type.rank; i++)
+    if (dim_is(n->type.shape[i], 0)) return true;
+  return false;
+}
+
+static Node *make_empty(Build *b) {
+  const ValueType *t = &b->in.n->type;
+  return build_full(b, t->rank, t->shape, build_int(b, 0), t->dtype);
+}
+
+static bool visit(Decompose *d, Node *n) {
+  stands_apply(&d->stands, n);
+  if (n->kind == NODE_OUTPUT) return true;
+  write_sizes(n);
+  if (n->kind != NODE_CALL || is_kept(d, n)) return true;
+  if (is_empty(n)) return apply(d, n, make_empty);
+  const Decomposition *row = decomposition_find(n->op->target);
+  while (row && row->to) {
+    n->op = ops_find(row->to);
+    row = decomposition_find(row->to);
+  }
+  return !row || apply(d, n, row->rule);
+}
+
+/* ---- the graph ---- */
+
+bool graph_decompose(Graph *g, const char *const *keep) {
+  if (!graph_functional(g, "decompose")) return false;
+  Arena *scratch = arena_child(g->arena);
+  Decompose d = {.g = g, .stands = stands_new(g, scratch), .keep = keep};
+  bool ok = true, refused = !g->extremes_of_none;
+  g->extremes_of_none = true; /* the model's own were refused when its types were inferred */
+  for (Node *n = g->first, *next; n && ok; n = next) {
+    Node *before = n->prev, *after = n->next;
+    d.stays = true;
+    ok = visit(&d, n);
+    /* What was built for n stands before it, and comes next; behind n, if it still stands there. */
+    next = d.stays ? after : before ? before->next : g->first;
+  }
+  g->extremes_of_none = !refused;
+  if (ok) graph_prune(g);
+  arena_free(scratch);
+  return ok;
+}
+
+bool pass_decompose(Graph *g) { return graph_decompose(g, NULL); }

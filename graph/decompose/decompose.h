@@ -1,0 +1,55 @@
+/* What pass decompose is made of.
+ *
+ * A rule stands at its node (graph/infer/build.h) and builds, before it, what computes the same.
+ * It returns the node that stands for it, which may be one that was there before.  A node whose
+ * value is a list is replaced by b->items, and the rule returns NULL.  NULL without items: the node
+ * stays, having become a primitive itself, or because it is one.
+ *
+ * What a rule builds is taken apart in turn; so a rule that keeps its node must leave it such that
+ * it would keep it again. */
+#ifndef NEREID_GRAPH_DECOMPOSE_DECOMPOSE_H
+#define NEREID_GRAPH_DECOMPOSE_DECOMPOSE_H
+
+#include "graph/infer/build.h"
+#include "graph/decompose/decompose_table.h"
+
+typedef Node *DecomposeRule(Build *b);
+
+#define X(rule, target) DecomposeRule decompose_##rule;
+#define RENAME(target, to)
+DECOMPOSITIONS(X, RENAME)
+#undef X
+#undef RENAME
+
+typedef struct {
+  const char *target;
+  DecomposeRule *rule;
+  const char *to; /* of a rename: the op that it is; then there is no rule */
+} Decomposition;
+
+/* The row of that op, or NULL. */
+const Decomposition *decomposition_find(const char *target);
+uint32_t decomposition_count(void);
+const Decomposition *decomposition_at(uint32_t i);
+
+/* ---- what several rules use ---- */
+
+/* Of x as it is, in its dtype. */
+Node *decompose_softmax_of(Build *b, Node *x, uint32_t axis);
+/* Products of the matrices along the last two axes; axes before them broadcast. */
+Node *decompose_matmul_of(Build *b, Node *x, Node *y);
+/* The elements of self that slice_scatter or select_scatter, at which b stands, replaces: those
+ * start, start + step, ... below end along an axis. */
+typedef struct {
+  uint32_t axis;
+  Dim start, end, count;
+  int64_t step;
+  bool selects; /* one element, without its axis in `src` */
+} ReplacedPart;
+ReplacedPart decompose_replaced_part(Build *b);
+/* What replaces them, in their shape; self's axes are all there. */
+Node *decompose_replacing_part(Build *b, const ReplacedPart *p);
+/* scaled_dot_product_attention as one op with a kernel of its own; NULL: that cannot compute it. */
+Node *decompose_fused_attention(Build *b, Node *q, Node *k, Node *v, double scale);
+
+#endif

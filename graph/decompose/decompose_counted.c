@@ -1,0 +1,134 @@
+/* As many elements as data says: the places where a mask holds.  Their tensor has room for all of
+ * them; nereid.counted says that the first `count` rows are what is meant, a size that is read
+ * when the count is there. */
+#include <string.h>
+
+#include "graph/decompose/decompose.h"
+#include "graph/decompose/scatter.h"
+
+static Node *self_of(Build *b) { return build_input(b, b->in.schema->params[0].name); }
+
+static Node *truth(Build *b, Node *x) {
+  return x->type.dtype == DT_I1 ? x : build_with(b, "aten.ne.Tensor", x, build_int(b, 0));
+}
+
+/* The numbers of the places where the mask (of one axis) holds, in order. */
+static Node *places_of(Build *b, Node *mask, Dim size) {
+  Dims *d = b->in.g->dims;
+  Dim all = mask->type.shape[0];
+  if (size->kind == DIM_SYMBOL) dim_limit(d, size, (DimRange){0, dim_range(d, all).hi});
+  Node *place = build_where(b, mask, arg_node(scatter_number(b, mask)), build_int(b, -1));
+  Node *places = scatter_writers(b, all, place);
+  Node *count = build_sum(b, build_to(b, mask, DT_I64), 1, false);
+  return build(b, "nereid.counted.default", ARGS(arg_node(places), arg_node(count), arg_dim(size)));
+}
+
+/* Coordinates, a row for each place. */
+Node *decompose_nonzero(Build *b) {
+  Node *x = self_of(b);
+  const ValueType *t = &b->in.n->type;
+  if (!rank_of(x) || scatter_empty(b, x)) return NULL;
+  Node *place = places_of(b, truth(b, scatter_flat(b, x)), t->shape[0]);
+  place = build_to(b, place, DT_I64);
+  Node *columns[GRAPH_RANK_MAX];
+  for (uint32_t i = rank_of(x); i-- > 0;) {
+    Dim size = x->type.shape[i];
+    columns[i] = i ? build_with(b, "aten.remainder.Tensor", place, arg_dim(size)) : place;
+    columns[i] = build_unsqueeze(b, columns[i], 1);
+    if (i) place = build_with(b, "aten.floor_divide.default", place, arg_dim(size));
+  }
+  return build_cat(b, rank_of(x), columns, 1);
+}
+
+/* ---- each element once ---- */
+
+/* True where an element is another than the one before it. */
+static Node *begins(Build *b, Node *sorted) {
+  Dim n = sorted->type.shape[0], zero = build_const(b, 0), one = build_const(b, 1);
+  Node *next = build_slice(b, sorted, 0, one, n, 1);
+  Node *last = build_slice(b, sorted, 0, zero, dim_sub(b->in.g->dims, n, one), 1);
+  Node *parts[] = {build_full(b, 1, &one, build_int(b, 1), DT_I1),
+                   build_op2(b, "aten.ne.Tensor", next, last)};
+  return build_cat(b, 2, parts, 0);
+}
+
+static Node *scatter(Build *b, Node *places, Node *src, const char *reduce) {
+  Node *zeros = build_full(b, 1, &places->type.shape[0], build_int(b, 0), DT_I64);
+  Arg how = {.kind = ARG_STRING, .name = reduce};
+  return build(b, "nereid.scatter.default",
+               ARGS(arg_node(zeros), arg_node(places), arg_node(src), how));
+}
+
+/* Elements in order; those that are equal make a group, whose first stays. */
+Node *decompose_unique(Build *b) {
+  Node *x = scatter_flat(b, self_of(b));
+  const ValueType *t = b->in.n->type.items;
+  if (!dim_range(b->in.g->dims, x->type.shape[0]).lo) return NULL;
+  Node *list = build_op1(b, "aten.sort.default", x), *sorted = build_item(b, list, 0);
+  Node *order = build_item(b, list, 1), *first = begins(b, sorted);
+  Node *group = scatter_number(b, first), *place = places_of(b, first, t[0].shape[0]);
+  b->items = ARENA_ARRAY(b->in.g->arena, Node *, 3);
+  b->nitems = 3;
+  b->items[0] =
+      build(b, "aten.index_select.default",
+            ARGS(arg_node(sorted), build_int(b, 0), arg_node(build_to(b, place, DT_I64))));
+  if (infer_bool(&b->in, "return_inverse"))
+    b->items[1] = build_view(b, scatter(b, order, group, "amax"), t[1].rank, t[1].shape);
+  else b->items[1] = build_full(b, 1, t[1].shape, build_int(b, 0), DT_I64);
+  if (!infer_bool(&b->in, "return_counts")) {
+    b->items[2] = build_full(b, 1, t[2].shape, build_int(b, 0), DT_I64);
+  } else {
+    Node *one = build_full(b, 0, NULL, build_int(b, 1), DT_I64);
+    Node *counts = scatter(b, group, one, "sum");
+    Node *count = build_sum(b, build_to(b, first, DT_I64), 1, false);
+    b->items[2] = build(b, "nereid.counted.default",
+                        ARGS(arg_node(counts), arg_node(count), arg_dim(t[0].shape[0])));
+  }
+  return NULL;
+}
+
+/* ---- where a mask holds ---- */
+
+static Node *take_rows(Build *b, Node *rows, Node *mask, Dim size) {
+  Node *place = build_to(b, places_of(b, mask, size), DT_I64);
+  return build(b, "aten.index_select.default",
+               ARGS(arg_node(rows), build_int(b, 0), arg_node(place)));
+}
+
+Node *decompose_masked_select(Build *b) {
+  Operand both[] = {infer_operand(&b->in, "self"), infer_operand(&b->in, "mask")};
+  Dim shape[GRAPH_RANK_MAX];
+  uint32_t rank = infer_broadcast(&b->in, both, 2, shape);
+  Node *x = build_expand(b, build_input(b, "self"), rank, shape);
+  Node *mask = build_expand(b, build_input(b, "mask"), rank, shape);
+  if (scatter_empty(b, x)) return NULL;
+  return take_rows(b, scatter_flat(b, x), scatter_flat(b, mask), b->in.n->type.shape[0]);
+}
+
+/* One mask, with all of the other axes: slices of what lies where it holds. */
+Node *decompose_index(Build *b) {
+  uint32_t n, first = 0;
+  Node *x = self_of(b), **index = build_inputs(b, "indices", &n), *mask = NULL;
+  for (uint32_t i = 0; i < n; i++) {
+    if (!index[i]) continue;
+    bool is_mask = index[i]->type.dtype == DT_I1 || index[i]->type.dtype == DT_U8;
+    if (mask || !is_mask || !rank_of(index[i])) return NULL;
+    mask = index[i];
+    first = i;
+  }
+  if (!mask || scatter_empty(b, x)) return NULL;
+  uint32_t span = rank_of(mask), axes[GRAPH_RANK_MAX], next = 0;
+  Dim rows[GRAPH_RANK_MAX + 1];
+  for (uint32_t i = 0; i < span; i++) axes[next++] = first + i;
+  rows[0] = value_numel(b->in.g, &mask->type);
+  for (uint32_t i = 0; i < rank_of(x); i++) {
+    if (i >= first && i < first + span) continue;
+    rows[next - span + 1] = x->type.shape[i];
+    axes[next++] = i;
+  }
+  Node *y = build_view(b, build_permute(b, x, axes), next - span + 1, rows);
+  y = take_rows(b, y, truth(b, scatter_flat(b, mask)), b->in.n->type.shape[first]);
+  uint32_t back[GRAPH_RANK_MAX]; /* the chosen axis from the front to where the mask was */
+  for (uint32_t i = 0; i < rank_of(y); i++) back[i] = i < first ? i + 1 : i == first ? 0 : i;
+  return build_permute(b, y, back);
+}

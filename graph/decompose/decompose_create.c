@@ -1,0 +1,120 @@
+/* Tensors from nothing become full and arange.start_step. */
+#include <string.h>
+
+#include "graph/decompose/decompose.h"
+#include "graph/messages.h"
+
+static Node *become_full(Build *b, Arg value) {
+  const ValueType *t = &b->in.n->type;
+  return build_become_typed(b, "aten.full.default",
+                            ARGS(arg_dims(b->in.g, t->rank, t->shape), value), t->dtype);
+}
+
+Node *decompose_zeros(Build *b) { return become_full(b, build_int(b, 0)); }
+Node *decompose_ones(Build *b) { return become_full(b, build_int(b, 1)); }
+Node *decompose_full(Build *b) { return become_full(b, build_arg(b, "fill_value")); }
+Node *decompose_fill(Build *b) { return become_full(b, build_arg(b, "value")); }
+Node *decompose_scalar_tensor(Build *b) { return become_full(b, build_arg(b, "s")); }
+
+/* What is copied, or filled with the value of a tensor: expanded and cast. */
+static Node *spread(Build *b, const char *param) {
+  const ValueType *t = &b->in.n->type;
+  return build_expand(b, build_to(b, build_input(b, param), t->dtype), t->rank, t->shape);
+}
+
+Node *decompose_fill_tensor(Build *b) { return spread(b, "value"); }
+Node *decompose_copy(Build *b) { return spread(b, "src"); }
+
+Node *decompose_arange(Build *b) {
+  Arg start = infer_takes(&b->in, "start") ? build_arg(b, "start") : build_int(b, 0);
+  Arg step = infer_takes(&b->in, "step") ? build_arg(b, "step") : build_int(b, 1);
+  return build_become_typed(b, "aten.arange.start_step", ARGS(start, build_arg(b, "end"), step),
+                            b->in.n->type.dtype);
+}
+
+/* The numbers of rows, as a column. */
+static Node *row_numbers(Build *b, Dim rows) {
+  return build_unsqueeze(b, build_arange(b, rows), 1);
+}
+
+Node *decompose_eye(Build *b) {
+  const ValueType *t = &b->in.n->type;
+  Node *row = row_numbers(b, t->shape[0]), *column = build_arange(b, t->shape[1]);
+  return build_to(b, build_op2(b, "aten.eq.Tensor", row, column), t->dtype);
+}
+
+/* x where `compare` holds of its column less its row and the diagonal, else 0. */
+static Node *triangle(Build *b, const char *compare) {
+  Node *x = build_input(b, "self");
+  if (rank_of(x) < 2)
+    infer_fail(&b->in, E_GRAPH_AXES, 2, (uint32_t)GRAPH_RANK_MAX,
+               infer_type_text(&b->in, &x->type));
+  const Dim *size = x->type.shape + rank_of(x) - 2;
+  Node *column = build_arange(b, size[1]), *row = row_numbers(b, size[0]);
+  Node *in = build_with(b, compare, build_sub(b, column, row), build_arg(b, "diagonal"));
+  if (x->type.dtype == DT_I1) return build_op2(b, "aten.logical_and.default", in, x);
+  return build_where(b, in, arg_node(x), build_int(b, 0));
+}
+
+Node *decompose_tril(Build *b) { return triangle(b, "aten.le.Tensor"); }
+Node *decompose_triu(Build *b) { return triangle(b, "aten.ge.Tensor"); }
+
+Node *decompose_one_hot(Build *b) {
+  const ValueType *t = &b->in.n->type;
+  Node *x = build_unsqueeze(b, build_input(b, "self"), t->rank - 1);
+  Node *equal = build_op2(b, "aten.eq.Tensor", x, build_arange(b, t->shape[t->rank - 1]));
+  return build_to(b, equal, DT_I64);
+}
+
+/* From both ends to the middle, so that each end is exact. */
+Node *decompose_linspace(Build *b) {
+  DType t = b->in.n->type.dtype, compute = t == DT_F64 ? DT_F64 : DT_F32;
+  double start = infer_number(&b->in, "start"), end = infer_number(&b->in, "end");
+  int64_t steps = infer_int(&b->in, "steps");
+  double step = steps > 1 ? (end - start) / (double)(steps - 1) : 0;
+  Node *i = build_arange(b, build_const(b, steps));
+  Node *x = build_to(b, i, compute);
+  Node *low = build_with(b, "aten.add.Tensor", build_with(b, "aten.mul.Tensor", x, arg_float(step)),
+                         arg_float(start));
+  if (steps <= 1) return build_to(b, low, t);
+  Node *left = build(b, "aten.sub.Tensor", ARGS(build_int(b, steps - 1), arg_node(x)));
+  Node *high = build(
+      b, "aten.sub.Tensor",
+      ARGS(arg_float(end), arg_node(build_with(b, "aten.mul.Tensor", left, arg_float(step)))));
+  Node *first = build_with(b, "aten.lt.Tensor", i, build_int(b, steps / 2));
+  return build_to(b, build_where(b, first, arg_node(low), arg_node(high)), t);
+}
+
+/* base to the power of what linspace gives. */
+Node *decompose_logspace(Build *b) {
+  DType t = b->in.n->type.dtype, compute = t == DT_F64 ? DT_F64 : DT_F32;
+  Node *x =
+      build_with_named(b, "aten.linspace.default",
+                       ARGS(build_arg(b, "start"), build_arg(b, "end"), build_arg(b, "steps")),
+                       "dtype", arg_dtype(compute));
+  Arg base = arg_float(infer_number(&b->in, "base"));
+  return build_to(b, build(b, "aten.pow.Scalar", ARGS(base, arg_node(x))), t);
+}
+
+/* Row and column of each place of a matrix that lies below a diagonal, or above it, row by row. */
+Node *decompose_triangle_places(Build *b) {
+  bool lower = !strcmp(b->in.n->op->target, "aten.tril_indices.default");
+  int64_t rows = infer_int(&b->in, "row"), columns = infer_int(&b->in, "col");
+  int64_t offset = infer_int(&b->in, "offset");
+  Node **parts = ARENA_ARRAY(b->in.g->arena, Node *, (size_t)rows + 1);
+  uint32_t n = 0;
+  for (int64_t i = 0; i < rows; i++) {
+    int64_t first = lower ? 0 : i + offset, end = lower ? i + offset + 1 : columns;
+    if (first < 0) first = 0;
+    if (end > columns) end = columns;
+    if (first >= end) continue;
+    Dim size = build_const(b, end - first);
+    Node *row = build_full(b, 1, &size, build_int(b, i), DT_I64);
+    Node *column = build_with(b, "aten.add.Tensor", build_arange(b, size), build_int(b, first));
+    Node *both[] = {build_unsqueeze(b, row, 0), build_unsqueeze(b, column, 0)};
+    parts[n++] = build_cat(b, 2, both, 0);
+  }
+  const ValueType *t = &b->in.n->type;
+  if (!n) return build_full(b, 2, t->shape, build_int(b, 0), t->dtype);
+  return build_to(b, build_cat(b, n, parts, 1), t->dtype);
+}

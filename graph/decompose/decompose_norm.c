@@ -1,0 +1,207 @@
+/* Normalizations: mean and variance over some axes, scale and shift.  All in f32 for 16-bit
+ * floats, weights too; the result is rounded once. */
+#include <float.h>
+#include <string.h>
+
+#include "graph/decompose/decompose.h"
+#include "graph/messages.h"
+
+static DType result_dtype(Build *b) {
+  const ValueType *t = &b->in.n->type;
+  return t->kind == VALUE_LIST ? t->items[0].dtype : t->dtype;
+}
+
+static Node *rounded(Build *b, Node *x) { return build_to(b, x, result_dtype(b)); }
+
+static Node *wide_input(Build *b, const char *param) {
+  Node *x = build_input(b, param);
+  return x ? build_widen(b, x) : NULL;
+}
+
+static Node *rsqrt_of(Build *b, Node *var, double eps) {
+  return build_op1(b, "aten.rsqrt.default", build_with(b, "aten.add.Tensor", var, arg_float(eps)));
+}
+
+/* ---- x less its mean, over its deviation ---- */
+
+typedef struct {
+  Node *y, *mean, *rstd; /* mean and rstd with axes of size 1 */
+} Normal;
+
+static Normal normalize(Build *b, Node *x, uint32_t set, double eps) {
+  Node *mean = build_mean(b, x, set, true);
+  Node *rest = build_sub(b, x, mean);
+  Node *var = build_mean(b, build_mul(b, rest, rest), set, true);
+  Node *rstd = rsqrt_of(b, var, eps);
+  return (Normal){build_mul(b, rest, rstd), mean, rstd};
+}
+
+/* y * weight + bias, as far as they are there. */
+static Node *scale_shift(Build *b, Node *y) {
+  Node *weight = wide_input(b, "weight");
+  if (weight) y = build_mul(b, y, weight);
+  Node *bias = infer_takes(&b->in, "bias") ? wide_input(b, "bias") : NULL;
+  return bias ? build_add(b, y, bias) : y;
+}
+
+static uint32_t last_axes(uint32_t rank, uint32_t n) { return ((1u << n) - 1) << (rank - n); }
+
+/* The result with the statistics, for the ops that give them too. */
+static Node *set_results(Build *b, Node *y, Node *mean, Node *rstd) {
+  const ValueType *t = b->in.n->type.items;
+  Node *results[] = {y, mean, rstd};
+  b->nitems = b->in.n->type.nitems;
+  b->items = ARENA_ARRAY(b->in.g->arena, Node *, b->nitems);
+  for (uint32_t i = 0; i < b->nitems && i < 3; i++)
+    b->items[i] = build_to(b, build_view(b, results[i], t[i].rank, t[i].shape), t[i].dtype);
+  return NULL;
+}
+
+/* ---- over the last axes ---- */
+
+static uint32_t normalized_axes(Build *b) {
+  uint32_t rank = rank_of(build_input(b, "input"));
+  return last_axes(rank, build_arg(b, "normalized_shape").n);
+}
+
+Node *decompose_layer_norm(Build *b) {
+  Normal n = normalize(b, wide_input(b, "input"), normalized_axes(b), infer_number(&b->in, "eps"));
+  Node *y = scale_shift(b, n.y);
+  if (b->in.n->type.kind == VALUE_LIST) return set_results(b, y, n.mean, n.rstd);
+  return rounded(b, y);
+}
+
+/* x over the root of the mean of its squares. */
+Node *decompose_rms_norm(Build *b) {
+  Node *x = wide_input(b, "input");
+  double least = x->type.dtype == DT_F64 ? DBL_EPSILON : FLT_EPSILON;
+  double eps = infer_has(&b->in, "eps") ? infer_number(&b->in, "eps") : least;
+  Node *mean = build_mean(b, build_mul(b, x, x), normalized_axes(b), true);
+  Node *rstd = rsqrt_of(b, mean, eps);
+  Node *y = scale_shift(b, build_mul(b, x, rstd));
+  if (b->in.n->type.kind != VALUE_LIST) return rounded(b, y);
+  const ValueType *t = b->in.n->type.items;
+  b->nitems = 2;
+  b->items = ARENA_ARRAY(b->in.g->arena, Node *, 2);
+  b->items[0] = build_to(b, y, t[0].dtype);
+  b->items[1] = build_to(b, build_view(b, rstd, t[1].rank, t[1].shape), t[1].dtype);
+  return NULL;
+}
+
+/* ---- over groups of channels ---- */
+
+/* A vector over the channels, axis 1 of `rank`. */
+static Node *over_channels(Build *b, Node *x, uint32_t rank) {
+  Dim shape[GRAPH_RANK_MAX];
+  for (uint32_t i = 0; i < rank; i++) shape[i] = build_const(b, 1);
+  shape[1] = x->type.shape[0];
+  return build_view(b, x, rank, shape);
+}
+
+/* y * weight + bias with a number of both for each channel. */
+static Node *scale_shift_channels(Build *b, Node *y) {
+  Node *weight = wide_input(b, "weight"), *bias = wide_input(b, "bias");
+  if (weight) y = build_mul(b, y, over_channels(b, weight, rank_of(y)));
+  return bias ? build_add(b, y, over_channels(b, bias, rank_of(y))) : y;
+}
+
+/* x as [n, groups, all the rest]. */
+static Node *grouped(Build *b, Node *x, Dim groups) {
+  Dims *d = b->in.g->dims;
+  Dim all = dim_floordiv(d, x->type.shape[1], groups);
+  for (uint32_t i = 2; i < rank_of(x); i++) all = dim_mul(d, all, x->type.shape[i]);
+  return build_view(b, x, 3, (Dim[]){x->type.shape[0], groups, all});
+}
+
+static Node *group_norm(Build *b, Dim groups) {
+  Node *x = wide_input(b, "input");
+  Normal n = normalize(b, grouped(b, x, groups), 1u << 2, infer_number(&b->in, "eps"));
+  Node *y = scale_shift_channels(b, build_view(b, n.y, rank_of(x), x->type.shape));
+  if (b->in.n->type.kind == VALUE_LIST) return set_results(b, y, n.mean, n.rstd);
+  return rounded(b, y);
+}
+
+Node *decompose_group_norm(Build *b) { return group_norm(b, infer_size(&b->in, "num_groups")); }
+Node *decompose_native_group_norm(Build *b) { return group_norm(b, infer_size(&b->in, "group")); }
+
+/* Each channel of each sample: groups of one channel. */
+static Node *instance_norm(Build *b) {
+  return group_norm(b, build_input(b, "input")->type.shape[1]);
+}
+
+/* ---- over the batch ---- */
+
+/* x * alpha + beta with one alpha and beta for each channel, so that they fold into weights. */
+static Node *by_statistics(Build *b, Node *x, Node *mean, Node *rstd) {
+  uint32_t rank = rank_of(x);
+  Node *weight = wide_input(b, "weight"), *bias = wide_input(b, "bias");
+  Node *alpha = weight ? build_mul(b, rstd, weight) : rstd;
+  Node *shift = build_mul(b, mean, alpha);
+  Node *beta = bias ? build_sub(b, bias, shift) : build_op1(b, "aten.neg.default", shift);
+  Node *y = build_mul(b, x, over_channels(b, alpha, rank));
+  return build_add(b, y, over_channels(b, beta, rank));
+}
+
+static Node *with_running(Build *b) {
+  Node *x = wide_input(b, "input"), *mean = wide_input(b, "running_mean");
+  Node *rstd = rsqrt_of(b, wide_input(b, "running_var"), infer_number(&b->in, "eps"));
+  return by_statistics(b, x, mean, rstd);
+}
+
+/* The statistics of the batch itself. */
+static Normal of_batch(Build *b) {
+  Node *x = wide_input(b, "input");
+  Normal n = normalize(b, x, all_axes(x) & ~(1u << 1), infer_number(&b->in, "eps"));
+  n.y = scale_shift_channels(b, n.y);
+  return n;
+}
+
+static bool has_running(Build *b) {
+  return infer_takes(&b->in, "running_mean") && infer_has(&b->in, "running_mean") &&
+         infer_has(&b->in, "running_var");
+}
+
+/* New running statistics would have to be written. */
+static void refuse_training(Build *b, bool training) {
+  if (training && has_running(b)) infer_fail(&b->in, E_GRAPH_TRAINING);
+}
+
+static bool from_batch(Build *b) {
+  const char *param = infer_takes(&b->in, "use_input_stats") ? "use_input_stats" : "training";
+  bool training = infer_takes(&b->in, param) && infer_bool(&b->in, param);
+  refuse_training(b, training);
+  return training || !has_running(b);
+}
+
+Node *decompose_batch_norm(Build *b) {
+  return rounded(b, from_batch(b) ? of_batch(b).y : with_running(b));
+}
+
+/* In inference the statistics that are saved are empty. */
+Node *decompose_native_batch_norm(Build *b) {
+  const ValueType *t = b->in.n->type.items;
+  if (from_batch(b)) {
+    Normal n = of_batch(b);
+    return set_results(b, n.y, n.mean, n.rstd);
+  }
+  b->nitems = 3;
+  b->items = ARENA_ARRAY(b->in.g->arena, Node *, 3);
+  b->items[0] = build_to(b, with_running(b), t[0].dtype);
+  for (int i = 1; i < 3; i++)
+    b->items[i] = build_full(b, t[i].rank, t[i].shape, build_int(b, 0), t[i].dtype);
+  return NULL;
+}
+
+Node *decompose_instance_norm(Build *b) {
+  return rounded(b, from_batch(b) ? instance_norm(b) : with_running(b));
+}
+
+/* v as long as g says, for each place along the axis. */
+Node *decompose_weight_norm(Build *b) {
+  Node *v = build_input(b, "v"), *x = build_widen(b, v);
+  uint32_t axis = infer_axis_arg(&b->in, "dim", rank_of(v));
+  Node *square = build_sum(b, build_mul(b, x, x), all_axes(v) & ~(1u << axis), true);
+  Node *length = build_op1(b, "aten.sqrt.default", square);
+  Node *factor = build_div(b, build_widen(b, build_input(b, "g")), length);
+  return build_to(b, build_mul(b, x, factor), b->in.n->type.dtype);
+}

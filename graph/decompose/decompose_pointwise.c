@@ -1,0 +1,114 @@
+/* Element by element: what no row of graph/ops/pointwise_table.h computes by itself. */
+#include "graph/decompose/decompose.h"
+
+static DType result_dtype(Build *b) { return b->in.n->type.dtype; }
+static Node *self_of(Build *b) { return build_input(b, b->in.schema->params[0].name); }
+
+/* The result in the node's dtype. */
+static Node *rounded(Build *b, Node *x) { return build_to(b, x, result_dtype(b)); }
+
+/* ---- activations ---- */
+
+/* A weight for each channel, axis 1. */
+Node *decompose_prelu(Build *b) {
+  Node *x = self_of(b), *weight = build_input(b, "weight");
+  if (rank_of(x) > 1 && rank_of(weight) == 1) {
+    Dim shape[GRAPH_RANK_MAX];
+    for (uint32_t i = 0; i < rank_of(x); i++) shape[i] = build_const(b, 1);
+    shape[1] = weight->type.shape[0];
+    weight = build_view(b, weight, rank_of(x), shape);
+  }
+  if (!rank_of(x)) weight = build_view(b, weight, 0, NULL);
+  Node *positive = build_with(b, "aten.gt.Tensor", x, build_int(b, 0));
+  return build_where(b, positive, arg_node(x), arg_node(build_mul(b, weight, x)));
+}
+
+/* The first half times the sigmoid of the second. */
+Node *decompose_glu(Build *b) {
+  Node *x = self_of(b);
+  uint32_t axis = infer_axis_arg(&b->in, "dim", rank_of(x));
+  Dim half = b->in.n->type.shape[axis], zero = build_const(b, 0);
+  Dim end = dim_add(b->in.g->dims, half, half);
+  Node *left = build_widen(b, build_slice(b, x, axis, zero, half, 1));
+  Node *right = build_widen(b, build_slice(b, x, axis, half, end, 1));
+  return rounded(b, build_mul(b, left, build_op1(b, "aten.sigmoid.default", right)));
+}
+
+/* ---- casts, and what changes nothing ---- */
+
+Node *decompose_cast(Build *b) {
+  Node *x = self_of(b);
+  if (x->type.dtype == result_dtype(b)) return x;
+  return build_become(b, "aten.to.dtype", ARGS(arg_node(x), arg_dtype(result_dtype(b))));
+}
+
+/* The same bits as elements of another dtype, of one size. */
+Node *decompose_view_dtype(Build *b) {
+  Node *x = self_of(b);
+  DType from = x->type.dtype, to = result_dtype(b);
+  if (from == to) return x;
+  if (dtype_bits(from) != dtype_bits(to) || from == DT_I1 || to == DT_I1) return NULL;
+  return build_become(b, "nereid.bits.default", ARGS(arg_node(x), arg_dtype(to)));
+}
+
+Node *decompose_same(Build *b) { return self_of(b); }
+
+/* ---- quantization ----
+ * Integers are floats: scale * (integer - zero point), for a whole tensor or along an axis. */
+
+typedef struct {
+  Build *b;
+  Arg scale, zero; /* numbers, or tensors that broadcast along x; zero may be None */
+} Scaling;
+
+/* The first argument of those names that the schema has. */
+static Arg argument(Build *b, const char *name, const char *plural, uint32_t rank) {
+  Arg a = build_arg(b, infer_takes(&b->in, name) ? name : plural);
+  bool each = infer_takes(&b->in, "axis") && a.kind == ARG_NODE;
+  if (!each) return a;
+  uint32_t axis = infer_axis_arg(&b->in, "axis", rank);
+  return arg_node(build_along(b, a.node, axis, rank));
+}
+
+static Scaling scaling_of(Build *b, Node *x) {
+  return (Scaling){b, argument(b, "scale", "scales", rank_of(x)),
+                   argument(b, "zero_point", "zero_points", rank_of(x))};
+}
+
+/* Rounded to the nearest integer, in f32, and within the limits. */
+static Node *quantized(const Scaling *s, Node *x) {
+  Build *b = s->b;
+  Node *one = build_full(b, 0, NULL, arg_float(1), DT_F32);
+  Node *inverse = build_with(b, "aten.div.Tensor", one, s->scale);
+  x = build_op1(b, "aten.round.default", build_mul(b, x, inverse));
+  if (s->zero.kind != ARG_NONE) x = build_with(b, "aten.add.Tensor", x, s->zero);
+  return build(b, "aten.clamp.default",
+               ARGS(arg_node(x), build_arg(b, "quant_min"), build_arg(b, "quant_max")));
+}
+
+static Node *dequantized(const Scaling *s, Node *x) {
+  if (s->zero.kind != ARG_NONE) x = build_with(s->b, "aten.sub.Tensor", x, s->zero);
+  return build_with(s->b, "aten.mul.Tensor", x, s->scale);
+}
+
+static Node *float_operand(Build *b) {
+  return build_to(b, build_input(b, b->in.schema->params[0].name), DT_F32);
+}
+
+Node *decompose_quantize(Build *b) {
+  Node *x = float_operand(b);
+  Scaling s = scaling_of(b, x);
+  return build_to(b, quantized(&s, x), b->in.n->type.dtype);
+}
+
+Node *decompose_dequantize(Build *b) {
+  Node *x = float_operand(b);
+  Scaling s = scaling_of(b, x);
+  return build_to(b, dequantized(&s, x), b->in.n->type.dtype);
+}
+
+Node *decompose_fake_quantize(Build *b) {
+  Node *x = float_operand(b);
+  Scaling s = scaling_of(b, x);
+  return build_to(b, dequantized(&s, quantized(&s, x)), b->in.n->type.dtype);
+}

@@ -1,0 +1,209 @@
+/* Writing whole slices: index_put and what it means along one axis; writing back through views.
+ * The axes that are indexed come first, as rows; so an index names a row, and a row is written at
+ * once (graph/decompose/scatter.h). */
+#include <string.h>
+
+#include "graph/decompose/decompose.h"
+#include "graph/decompose/scatter.h"
+
+static Node *self_of(Build *b) { return build_input(b, "self"); }
+static Dims *dims_of(Build *b) { return b->in.g->dims; }
+
+/* ---- rows: slices along some axes ---- */
+
+/* x with the axes of `set` in front, as two: rows, and the elements of one. */
+typedef struct {
+  Node *x; /* [rows, elements] */
+  uint32_t axes[GRAPH_RANK_MAX], rank;
+  Dim permuted[GRAPH_RANK_MAX];
+} Rows;
+
+static Rows rows_of(Build *b, Node *x, uint32_t set) {
+  Rows r = {.rank = rank_of(x)};
+  uint32_t n = 0;
+  for (int inside = 1; inside >= 0; inside--)
+    for (uint32_t i = 0; i < r.rank; i++)
+      if ((int)(set >> i & 1) == inside) r.axes[n++] = i;
+  for (uint32_t i = 0; i < r.rank; i++) r.permuted[i] = x->type.shape[r.axes[i]];
+  Dim shape[] = {build_count(b, x, set), build_count(b, x, all_axes(x) & ~set)};
+  r.x = build_view(b, build_permute(b, x, r.axes), 2, shape);
+  return r;
+}
+
+static Node *from_rows(Build *b, const Rows *r, Node *x) {
+  uint32_t back[GRAPH_RANK_MAX];
+  for (uint32_t i = 0; i < r->rank; i++) back[r->axes[i]] = i;
+  return build_permute(b, build_view(b, x, r->rank, r->permuted), back);
+}
+
+/* `values` ([M, elements]) go to the rows that `row` ([M]) names. */
+static Node *put_rows(Build *b, const Rows *r, Node *row, Node *values, bool accumulate) {
+  if (scatter_empty(b, values)) return from_rows(b, r, r->x);
+  if (!accumulate) {
+    Node *writer = scatter_writers(b, r->x->type.shape[0], row);
+    return from_rows(b, r, scatter_take(b, r->x, writer, values));
+  }
+  Dim elements = r->x->type.shape[1];
+  Node *places = build_add(b, scatter_times(b, build_unsqueeze(b, row, 1), elements),
+                           build_arange(b, elements));
+  return from_rows(b, r, scatter_add_up(b, r->x, places, values));
+}
+
+/* Negative ones count from the end. */
+static Node *wrapped(Build *b, Node *index, Dim size) {
+  index = build_to(b, index, DT_I64);
+  Node *low = build_with(b, "aten.lt.Tensor", index, build_int(b, 0));
+  return build_where(b, low, arg_node(build_with(b, "aten.add.Tensor", index, arg_dim(size))),
+                     arg_node(index));
+}
+
+static Node *put_slices(Build *b, Node *source, bool accumulate) {
+  Node *x = self_of(b), *index = scatter_flat(b, build_input(b, "index"));
+  uint32_t axis = infer_axis_arg(&b->in, "dim", rank_of(x));
+  Dim one = build_const(b, 1);
+  if (!rank_of(x)) x = build_view(b, x, 1, &one), source = build_view(b, source, 1, &one);
+  Rows r = rows_of(b, x, 1u << axis), s = rows_of(b, source, 1u << axis);
+  return build_finished(b,
+                        put_rows(b, &r, wrapped(b, index, x->type.shape[axis]), s.x, accumulate));
+}
+
+Node *scatter_scaled(Build *b, Node *source) {
+  Arg alpha = build_arg(b, "alpha");
+  bool one = (alpha.kind == ARG_INT && dim_is(alpha.dim, 1)) ||
+             (alpha.kind == ARG_FLOAT && alpha.number == 1);
+  return one ? source : build_with(b, "aten.mul.Tensor", source, alpha);
+}
+
+Node *decompose_index_add(Build *b) {
+  return put_slices(b, scatter_scaled(b, build_input(b, "source")), true);
+}
+
+/* A few rows, as a cache of keys and values gets one: each is chosen where its index says so. */
+static Node *copy_few(Build *b, Node *x, Node *index, Node *source, uint32_t axis, int64_t count) {
+  Node *position = build_along(b, build_arange(b, x->type.shape[axis]), axis, rank_of(x));
+  for (int64_t i = 0; i < count; i++) {
+    Dim at = build_const(b, i);
+    Node *which = rank_of(index) ? build_select(b, index, 0, at) : index;
+    Node *row = build_slice(b, source, axis, at, build_const(b, i + 1), 1);
+    Node *here = build_op2(b, "aten.eq.Tensor", position, which);
+    x = build_where(b, here, arg_node(row), arg_node(x));
+  }
+  return x;
+}
+
+Node *decompose_index_copy(Build *b) {
+  enum { FEW = 8 };
+  Node *x = self_of(b), *index = build_input(b, "index"), *source = build_input(b, "source");
+  uint32_t axis = infer_axis_arg(&b->in, "dim", rank_of(x));
+  Dim count = value_numel(b->in.g, &index->type);
+  if (rank_of(x) && dim_is_int(count) && count->value <= FEW)
+    return copy_few(b, x, index, source, axis, count->value);
+  return put_slices(b, source, false);
+}
+
+/* ---- index_put ---- */
+
+/* What x[indices] chooses: its axes, and how the values lie. */
+typedef struct {
+  Node *x, *values;
+  Node *index[GRAPH_RANK_MAX]; /* by axis of x; NULL: all of it */
+  uint32_t set;                /* the axes that are indexed */
+  uint32_t place;              /* of the indices' axes among those of the values */
+  Dim shape[GRAPH_RANK_MAX];   /* of the indices, broadcast */
+  uint32_t rank;
+} Put;
+
+static Put survey(Build *b, Node **index, uint32_t n) {
+  Put p = {.x = self_of(b), .values = build_input(b, "values")};
+  Operand operands[GRAPH_RANK_MAX];
+  uint32_t count = 0, first = 0;
+  for (uint32_t i = 0; i < n; i++) {
+    if (!index[i]) continue;
+    if (!p.set) first = i;
+    p.index[i] = index[i];
+    p.set |= 1u << i;
+    operands[count++] = infer_tensor_operand(&index[i]->type);
+  }
+  p.rank = infer_broadcast(&b->in, operands, count, p.shape);
+  bool together = p.set >> first == (1u << count) - 1;
+  p.place = together ? first : 0;
+  return p;
+}
+
+/* The number of the row that each of the indices names. */
+static Node *rows_named(Build *b, const Put *p) {
+  Node *row = NULL;
+  Dim stride = build_const(b, 1);
+  for (uint32_t i = rank_of(p->x); i-- > 0;) {
+    if (!p->index[i]) continue;
+    Dim size = p->x->type.shape[i];
+    Node *at = scatter_times(b, wrapped(b, p->index[i], size), stride);
+    row = row ? build_add(b, at, row) : at;
+    stride = dim_mul(dims_of(b), stride, size);
+  }
+  return scatter_flat(b, build_expand(b, row, p->rank, p->shape));
+}
+
+/* The values as [M, elements of a row]; they have the axes of `index` behind `place` others. */
+static Node *rows_of_values(Build *b, const Put *p, const Dim *index, uint32_t nindex) {
+  Dim shape[2 * GRAPH_RANK_MAX];
+  uint32_t rank = 0, first = 0;
+  for (uint32_t i = 0, kept = 0; i <= rank_of(p->x); i++) {
+    if (kept == p->place && (i == 0 || !(p->set >> (i - 1) & 1))) {
+      first = rank;
+      memcpy(shape + rank, index, nindex * sizeof *shape);
+      rank += nindex;
+    }
+    if (i == rank_of(p->x) || p->set >> i & 1) continue;
+    shape[rank++] = p->x->type.shape[i];
+    kept++;
+  }
+  Node *values = build_expand(b, p->values, rank, shape);
+  return rows_of(b, values, ((1u << nindex) - 1) << first).x;
+}
+
+Node *decompose_index_put(Build *b) {
+  uint32_t n;
+  Node **index = build_inputs(b, "indices", &n);
+  bool accumulate = infer_bool(&b->in, "accumulate");
+  for (uint32_t i = 0; i < n; i++)
+    if (scatter_is_mask(index[i])) return decompose_masked_put(b);
+  Put p = survey(b, index, n);
+  Rows r = rows_of(b, p.x, p.set);
+  Node *values = rows_of_values(b, &p, p.shape, p.rank);
+  return put_rows(b, &r, rows_named(b, &p), values, accumulate);
+}
+
+/* ---- views that are written to ---- */
+
+/* The places of a view are what it makes of the numbers of all elements. */
+Node *decompose_diagonal_scatter(Build *b) {
+  Node *x = self_of(b), *src = scatter_flat(b, build_input(b, "src"));
+  Dim all = value_numel(b->in.g, &x->type);
+  if (dim_is(src->type.shape[0], 0)) return x;
+  Node *number = build_view(b, build_arange(b, all), rank_of(x), x->type.shape);
+  Arg args[] = {arg_node(number), build_arg(b, "offset"), build_arg(b, "dim1"),
+                build_arg(b, "dim2")};
+  Node *places = scatter_flat(b, build(b, "aten.diagonal.default", 4, args));
+  Node *y = scatter_take(b, scatter_flat(b, x), scatter_writers(b, all, places), src);
+  return build_view(b, y, rank_of(x), x->type.shape);
+}
+
+/* ---- what max pooling took apart ---- */
+
+/* Each element goes to its place in its plane, where all others are 0. */
+Node *decompose_max_unpool(Build *b) {
+  Node *x = self_of(b), *index = build_input(b, "indices");
+  const ValueType *t = &b->in.n->type;
+  uint32_t lead = rank_of(x) - (infer_takes(&b->in, "stride") ? 3 : 2);
+  uint32_t inner = all_axes(x) & ~((1u << lead) - 1);
+  Dim planes = build_count(b, x, all_axes(x) & ~inner), size = build_const(b, 1);
+  for (uint32_t i = lead; i < t->rank; i++) size = dim_mul(dims_of(b), size, t->shape[i]);
+  Dim shape[] = {planes, build_count(b, x, inner)}, all = dim_mul(dims_of(b), planes, size);
+  Node *plane = scatter_times(b, build_along(b, build_arange(b, planes), 0, 2), size);
+  Node *places = build_add(b, plane, build_view(b, index, 2, shape));
+  Node *none = build_full(b, 1, &all, build_int(b, 0), t->dtype);
+  if (scatter_empty(b, x)) return build_finished(b, none);
+  Node *writer = scatter_writers(b, all, places);
+  return build_finished(b, scatter_take(b, none, writer, scatter_flat(b, x)));
+}

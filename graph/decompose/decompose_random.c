@@ -1,0 +1,129 @@
+/* Random draws: nereid.random gives the numbers of a counter-based generator (Philox) for a seed
+ * and the element's place; all else is arithmetic on them.  Seeds are constants of the graph, one
+ * for each node that draws, so a run draws what the run before drew. */
+#include <string.h>
+
+#include "graph/decompose/decompose.h"
+
+static Node *self_of(Build *b) { return build_input(b, b->in.schema->params[0].name); }
+
+static Node *draw(Build *b, const char *kind, uint32_t rank, const Dim *shape) {
+  Arg args[] = {arg_dims(b->in.g, rank, shape),
+                build_int(b, b->in.n->id),
+                {.kind = ARG_STRING, .name = kind}};
+  return build(b, "nereid.random.default", 3, args);
+}
+
+static Node *draw_result(Build *b, const char *kind) {
+  const ValueType *t = &b->in.n->type;
+  return draw(b, kind, t->rank, t->shape);
+}
+
+/* In [0, 1), of so few bits that rounding to the dtype does not give 1. */
+static Node *uniform(Build *b, uint32_t rank, const Dim *shape, DType t) {
+  Node *u = draw(b, "uniform", rank, shape);
+  double steps = t == DT_F16 ? 1 << 11 : t == DT_BF16 ? 1 << 8 : 0;
+  if (steps) {
+    u = build_with(b, "aten.mul.Tensor", u, arg_float(steps));
+    u = build_op1(b, "aten.floor.default", u);
+    u = build_with(b, "aten.mul.Tensor", u, arg_float(1 / steps));
+  }
+  return build_to(b, u, t);
+}
+
+Node *decompose_rand(Build *b) {
+  const ValueType *t = &b->in.n->type;
+  return uniform(b, t->rank, t->shape, t->dtype);
+}
+
+Node *decompose_randn(Build *b) {
+  return build_to(b, draw_result(b, "normal"), b->in.n->type.dtype);
+}
+
+/* From low to high, without high; random bits modulo how many there are. */
+Node *decompose_randint(Build *b) {
+  Dim high = infer_size(&b->in, "high"), low = build_const(b, 0);
+  if (infer_takes(&b->in, "low")) low = infer_size(&b->in, "low");
+  Node *bits = build_to(b, draw_result(b, "bits"), DT_I64);
+  bits = build_with(b, "aten.bitwise_and.Tensor", bits, build_int(b, 0xffffffff));
+  bits = build_with(b, "aten.remainder.Tensor", bits, arg_dim(dim_sub(b->in.g->dims, high, low)));
+  if (!dim_is(low, 0)) bits = build_with(b, "aten.add.Tensor", bits, arg_dim(low));
+  return build_to(b, bits, b->in.n->type.dtype);
+}
+
+/* The order of random numbers. */
+Node *decompose_randperm(Build *b) {
+  Arg order = arg_node(draw_result(b, "bits"));
+  return build_to(b, build(b, "aten.argsort.default", 1, &order), b->in.n->type.dtype);
+}
+
+/* ---- trials ---- */
+
+/* Of elements that are true with probability p. */
+static Node *trials(Build *b, Arg p, uint32_t rank, const Dim *shape) {
+  return build_with(b, "aten.lt.Tensor", draw(b, "uniform", rank, shape), p);
+}
+
+Node *decompose_bernoulli(Build *b) {
+  const ValueType *t = &b->in.n->type;
+  Arg p = infer_takes(&b->in, "p") ? build_arg(b, "p") : arg_node(build_widen(b, self_of(b)));
+  return build_to(b, trials(b, p, t->rank, t->shape), t->dtype);
+}
+
+/* What is kept is as much larger as there is less of it. */
+static Node *kept(Build *b, Node *x, Node *mask, double keep) {
+  DType t = x->type.dtype;
+  Node *y = build_with(b, "aten.mul.Tensor", build_widen(b, x), arg_float(keep > 0 ? 1 / keep : 0));
+  Node *zero = build_full(b, 0, NULL, build_int(b, 0), y->type.dtype);
+  return build_to(b, build_where(b, mask, arg_node(y), arg_node(zero)), t);
+}
+
+/* Of feature_dropout whole channels are kept or not. */
+Node *decompose_dropout(Build *b) {
+  Node *x = self_of(b);
+  if (!infer_bool(&b->in, "train")) return x;
+  bool channels = strstr(b->in.n->op->target, "feature");
+  double keep = 1 - infer_number(&b->in, "p");
+  Dim shape[GRAPH_RANK_MAX];
+  for (uint32_t i = 0; i < rank_of(x); i++)
+    shape[i] = channels && i > 1 ? build_const(b, 1) : x->type.shape[i];
+  return kept(b, x, trials(b, arg_float(keep), rank_of(x), shape), keep);
+}
+
+Node *decompose_native_dropout(Build *b) {
+  Node *x = self_of(b), *mask;
+  double keep = 1 - infer_number(&b->in, "p");
+  bool train = !infer_has(&b->in, "train") || infer_bool(&b->in, "train");
+  if (train) mask = trials(b, arg_float(keep), rank_of(x), x->type.shape);
+  else mask = build_full(b, rank_of(x), x->type.shape, build_int(b, 1), DT_I1);
+  b->nitems = 2;
+  b->items = ARENA_ARRAY(b->in.g->arena, Node *, 2);
+  b->items[0] = train ? kept(b, x, mask, keep) : x;
+  b->items[1] = mask;
+  return NULL;
+}
+
+/* ---- choosing by weights ---- */
+
+/* With replacement: where a number falls among the running sums of the weights.  Without: the
+ * largest of weights over exponential numbers, as often as a race with those rates has winners. */
+Node *decompose_multinomial(Build *b) {
+  Node *weight = build_widen(b, self_of(b));
+  uint32_t last = rank_of(weight) - 1;
+  Arg axis = build_int(b, last);
+  const ValueType *t = &b->in.n->type;
+  if (infer_bool(&b->in, "replacement")) {
+    Node *sums = build_with(b, "aten.cumsum.default", weight, axis);
+    Dim n = weight->type.shape[last], before = dim_sub(b->in.g->dims, n, build_const(b, 1));
+    Node *all = build_slice(b, sums, last, before, n, 1);
+    Node *at = build_mul(b, draw(b, "uniform", t->rank, t->shape), all);
+    return build(b, "nereid.search.default", ARGS(arg_node(sums), arg_node(at), arg_bool(true)));
+  }
+  Node *u = draw(b, "uniform", rank_of(weight), weight->type.shape);
+  Node *one = build(b, "aten.rsub.Scalar", ARGS(arg_node(u), build_int(b, 1)));
+  Node *waits = build_op1(b, "aten.neg.default", build_op1(b, "aten.log.default", one));
+  waits = build_with(b, "aten.clamp_min.default", waits, arg_float(1e-30));
+  Node *rank = build_div(b, weight, waits);
+  Arg args[] = {arg_node(rank), arg_dim(infer_size(&b->in, "num_samples")), axis};
+  return build_item(b, build(b, "aten.topk.default", 3, args), 1);
+}

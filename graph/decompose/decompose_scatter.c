@@ -1,0 +1,265 @@
+/* Writing at places that data says.  All of it becomes nereid.scatter, by atomics:
+ *
+ *   sums      are added up where they go, those of 16-bit floats in f32
+ *   extremes  likewise; floats are compared as integers of their order
+ *   products  have no atomics: every element goes through the indices along the axis
+ *   a value   where several are written to one place, the last of them in row-major order stays:
+ *             each place gets the largest number of those that are written there, its *writer*,
+ *             and takes the value from there */
+#include <string.h>
+
+#include "graph/decompose/decompose.h"
+#include "graph/decompose/scatter.h"
+#include "graph/messages.h"
+
+static Node *self_of(Build *b) { return build_input(b, "self"); }
+static Dims *dims_of(Build *b) { return b->in.g->dims; }
+
+static Node *add_number(Build *b, Node *x, Dim y) {
+  return dim_is(y, 0) ? x : build_with(b, "aten.add.Tensor", x, arg_dim(y));
+}
+
+Node *scatter_times(Build *b, Node *x, Dim y) {
+  return dim_is(y, 1) ? x : build_with(b, "aten.mul.Tensor", x, arg_dim(y));
+}
+
+static Node *scatter(Build *b, Node *to, Node *places, Arg src, const char *reduce) {
+  Arg how = {.kind = ARG_STRING, .name = reduce};
+  return build(b, "nereid.scatter.default", ARGS(arg_node(to), arg_node(places), src, how));
+}
+
+Node *scatter_flat(Build *b, Node *x) {
+  Dim all = value_numel(b->in.g, &x->type);
+  return build_view(b, x, 1, &all);
+}
+
+static Node *like(Build *b, Node *x, const Node *of) {
+  return build_view(b, x, rank_of(of), of->type.shape);
+}
+
+/* ---- writers ---- */
+
+/* For each of n places the number of the last that is written there, -1: none is. */
+Node *scatter_writers(Build *b, Dim n, Node *places) {
+  Dim count = value_numel(b->in.g, &places->type);
+  DType t = dim_range(dims_of(b), count).hi <= INT32_MAX ? DT_I32 : DT_I64;
+  Node *none = build_full(b, 1, &n, build_int(b, -1), t);
+  Node *number = like(b, build_to(b, build_arange(b, count), t), places);
+  return scatter(b, none, places, arg_node(number), "amax");
+}
+
+static Node *written(Build *b, Node *writer) {
+  return build_with(b, "aten.ge.Tensor", writer, build_int(b, 0));
+}
+
+bool scatter_empty(Build *b, const Node *x) { return dim_is(value_numel(b->in.g, &x->type), 0); }
+
+/* x with the rows (its first axis) that `writer` says from `values`. */
+Node *scatter_take(Build *b, Node *x, Node *writer, Node *values) {
+  Node *on = written(b, writer);
+  Node *taken =
+      build(b, "aten.index_select.default",
+            ARGS(arg_node(values), build_int(b, 0), arg_node(build_to(b, writer, DT_I64))));
+  if (rank_of(x) > 1) on = build_unsqueeze(b, on, 1);
+  return build_where(b, on, arg_node(taken), arg_node(x));
+}
+
+Node *scatter_number(Build *b, Node *mask) {
+  Node *count = build_with(b, "aten.cumsum.default", build_to(b, mask, DT_I64), build_int(b, 0));
+  return build_with(b, "aten.sub.Tensor", count, build_int(b, 1));
+}
+
+/* ---- reductions ---- */
+
+typedef enum { SCATTER_SUM, SCATTER_PROD, SCATTER_MEAN, SCATTER_AMAX, SCATTER_AMIN } Reduce;
+
+DType scatter_sum_dtype(DType t) {
+  if (dtype_is_float(t)) return build_wide(t);
+  return t == DT_I64 ? t : DT_I32;
+}
+
+Node *scatter_add_up(Build *b, Node *to, Node *places, Node *src) {
+  DType t = scatter_sum_dtype(to->type.dtype);
+  Node *sum = scatter(b, build_to(b, to, t), places, arg_node(build_to(b, src, t)), "sum");
+  return build_to(b, sum, to->type.dtype);
+}
+
+/* How many are written to each of x's places, without those that were there. */
+static Node *count_written(Build *b, Node *x, Node *places) {
+  Node *none = build_full(b, rank_of(x), x->type.shape, build_int(b, 0), DT_I32);
+  Node *one = build_full(b, 0, NULL, build_int(b, 1), DT_I32);
+  return scatter(b, none, places, arg_node(one), "sum");
+}
+
+static Node *sort_key(Build *b, Node *x) {
+  DType t = x->type.dtype;
+  if (dtype_is_float(t)) return build_op1(b, "nereid.sort_key.default", x);
+  return build_to(b, x, t == DT_I64 ? t : DT_I32);
+}
+
+static Node *of_key(Build *b, Node *key, DType t) {
+  if (!dtype_is_float(t)) return build_to(b, key, t);
+  return build_to(b, build_op1(b, "nereid.of_sort_key.default", key), t);
+}
+
+/* The least of floats is what is left of the largest with signs turned, so that NaN wins. */
+static Node *scatter_extreme(Build *b, Node *to, Node *places, Node *src, bool max) {
+  DType t = to->type.dtype;
+  bool turn = dtype_is_float(t) && !max;
+  if (turn) to = build_op1(b, "aten.neg.default", to), src = build_op1(b, "aten.neg.default", src);
+  const char *reduce = max || turn ? "amax" : "amin";
+  Node *key = scatter(b, sort_key(b, to), places, arg_node(sort_key(b, src)), reduce);
+  Node *y = of_key(b, key, t);
+  return turn ? build_op1(b, "aten.neg.default", y) : y;
+}
+
+/* ---- along an axis ---- */
+
+/* The place in x, counted in row-major order, of each element of index. */
+static Node *places_along(Build *b, const Node *x, uint32_t axis, Node *index) {
+  Node *place = NULL;
+  Dim stride = build_const(b, 1);
+  for (uint32_t i = rank_of(x); i-- > 0;) {
+    Node *at = i == axis ? build_to(b, index, DT_I64)
+                         : build_along(b, build_arange(b, index->type.shape[i]), i, rank_of(x));
+    at = scatter_times(b, at, stride);
+    place = place ? build_add(b, at, place) : at;
+    stride = dim_mul(dims_of(b), stride, x->type.shape[i]);
+  }
+  return place;
+}
+
+/* The elements of src for which there is an index. */
+static Node *indexed_part(Build *b, Node *src, const Node *index) {
+  for (uint32_t i = 0; i < rank_of(src); i++)
+    src = build_slice(b, src, i, build_const(b, 0), index->type.shape[i], 1);
+  return src;
+}
+
+typedef struct {
+  Node *x, *index;
+  uint32_t axis;
+} Along;
+
+/* Tensors without axes have one. */
+static Along along_of(Build *b) {
+  Dim one = build_const(b, 1);
+  Along a = {self_of(b), build_input(b, "index"), 0};
+  a.axis = infer_axis_arg(&b->in, "dim", rank_of(a.x));
+  if (!rank_of(a.x)) a.x = build_view(b, a.x, 1, &one);
+  if (!rank_of(a.index)) a.index = build_view(b, a.index, 1, &one);
+  return a;
+}
+
+/* What goes to the index's elements; one number goes to all. */
+static Node *source_of(Build *b, const Along *a) {
+  Dim one = build_const(b, 1);
+  if (!infer_takes(&b->in, "src"))
+    return build_full(b, rank_of(a->index), a->index->type.shape, build_arg(b, "value"),
+                      a->x->type.dtype);
+  Node *src = build_input(b, "src");
+  if (!rank_of(src)) src = build_view(b, src, 1, &one);
+  return indexed_part(b, src, a->index);
+}
+
+Node *decompose_scatter(Build *b) {
+  Along a = along_of(b);
+  if (scatter_empty(b, a.index)) return self_of(b);
+  Dim all = value_numel(b->in.g, &a.x->type);
+  Node *writer = scatter_writers(b, all, places_along(b, a.x, a.axis, a.index));
+  if (infer_takes(&b->in, "src"))
+    return build_finished(
+        b, scatter_take(b, scatter_flat(b, a.x), writer, scatter_flat(b, source_of(b, &a))));
+  Node *value = build_full(b, 0, NULL, build_arg(b, "value"), a.x->type.dtype);
+  Node *on = like(b, written(b, writer), a.x);
+  return build_finished(b, build_where(b, on, arg_node(value), arg_node(a.x)));
+}
+
+Node *decompose_scatter_add(Build *b) {
+  Along a = along_of(b);
+  if (scatter_empty(b, a.index)) return self_of(b);
+  Node *places = places_along(b, a.x, a.axis, a.index);
+  return build_finished(b, scatter_add_up(b, a.x, places, source_of(b, &a)));
+}
+
+/* For each element of x the product of what is written there, 1 without any. */
+static Node *products_along(Build *b, const Along *a, Node *src) {
+  uint32_t rank = rank_of(a->x);
+  Node *at = build_along(b, build_arange(b, a->x->type.shape[a->axis]), a->axis, rank + 1);
+  Node *here = build_op2(b, "aten.eq.Tensor", build_unsqueeze(b, a->index, a->axis), at);
+  DType t = build_wide(src->type.dtype);
+  Node *one = build_full(b, 0, NULL, build_int(b, 1), t);
+  src = build_to(b, build_unsqueeze(b, src, a->axis), t);
+  Node *factors = build_where(b, here, arg_node(src), arg_node(one));
+  Node *y = build(b, "aten.prod.dim_int", ARGS(arg_node(factors), build_int(b, a->axis + 1)));
+  Arg pads = arg_list(b->in.g, 2 * rank);
+  bool smaller = false;
+  for (uint32_t i = 0; i < rank; i++) {
+    Dim more = dim_sub(dims_of(b), a->x->type.shape[i], y->type.shape[i]);
+    pads.items[2 * (rank - 1 - i)] = build_int(b, 0);
+    pads.items[2 * (rank - 1 - i) + 1] = arg_dim(more);
+    smaller |= !dim_is(more, 0);
+  }
+  if (smaller)
+    y = build(b, "aten.constant_pad_nd.default", ARGS(arg_node(y), pads, build_int(b, 1)));
+  return y;
+}
+
+static Node *multiply_along(Build *b, const Along *a, Node *to, Node *src) {
+  Node *factor = products_along(b, a, src);
+  Node *y = build_mul(b, build_to(b, to, factor->type.dtype), factor);
+  return build_to(b, y, a->x->type.dtype);
+}
+
+static Node *divide_mean(Build *b, Node *sum, Node *count) {
+  if (dtype_is_float(sum->type.dtype))
+    return build_div(b, sum, build_to(b, count, build_wide(sum->type.dtype)));
+  return build_op2(b, "aten.floor_divide.default", sum, build_to(b, count, sum->type.dtype));
+}
+
+static Reduce reduce_of(Build *b) {
+  static const char *const names[] = {"sum", "prod", "mean", "amax", "amin"};
+  Name name = infer_string(&b->in, "reduce");
+  for (unsigned i = 0; i < sizeof names / sizeof *names; i++)
+    if (!strcmp(names[i], name)) return (Reduce)i;
+  if (!strcmp(name, "add")) return SCATTER_SUM;
+  if (!strcmp(name, "multiply")) return SCATTER_PROD;
+  infer_fail(&b->in, E_GRAPH_REDUCE, name);
+}
+
+static Node *neutral_like(Build *b, const Node *x, Reduce how) {
+  DType t = x->type.dtype;
+  Node *one = how == SCATTER_AMAX || how == SCATTER_AMIN
+                  ? build_limit(b, t, how == SCATTER_AMAX)
+                  : build_full(b, 0, NULL, build_int(b, how == SCATTER_PROD), t);
+  return build_expand(b, one, rank_of(x), x->type.shape);
+}
+
+static Node *reduce_along(Build *b, const Along *a, Node *to, Node *places, Node *src, Reduce how) {
+  switch (how) {
+    case SCATTER_PROD: return multiply_along(b, a, to, src);
+    case SCATTER_AMAX: return scatter_extreme(b, to, places, src, true);
+    case SCATTER_AMIN: return scatter_extreme(b, to, places, src, false);
+    default: return scatter_add_up(b, to, places, src);
+  }
+}
+
+Node *decompose_scatter_reduce(Build *b) {
+  Along a = along_of(b);
+  Reduce how = reduce_of(b);
+  bool include = !infer_takes(&b->in, "include_self") || infer_bool(&b->in, "include_self");
+  if (scatter_empty(b, a.index)) return self_of(b);
+  Node *places = places_along(b, a.x, a.axis, a.index), *src = source_of(b, &a);
+  Node *to = include ? a.x : neutral_like(b, a.x, how);
+  Node *y = reduce_along(b, &a, to, places, src, how);
+  if (include && how != SCATTER_MEAN) return build_finished(b, y);
+  Node *count = count_written(b, a.x, places),
+       *zero = build_full(b, 0, NULL, build_int(b, 0), DT_I32);
+  Node *on = build_op2(b, "aten.gt.Tensor", count, zero);
+  if (how == SCATTER_MEAN) {
+    count = include ? add_number(b, count, build_const(b, 1))
+                    : build_with(b, "aten.clamp.default", count, build_int(b, 1));
+    y = build_to(b, divide_mean(b, y, count), a.x->type.dtype);
+  }
+  return build_finished(b, include ? y : build_where(b, on, arg_node(y), arg_node(a.x)));
+}

@@ -1,0 +1,435 @@
+/* Views become view, expand, permute, squeeze.dims, unsqueeze, slice, select, flip and cat, with
+ * all sizes and axes written out. */
+#include <string.h>
+
+#include "graph/decompose/decompose.h"
+#include "graph/messages.h"
+
+static Node *self_of(Build *b) { return build_input(b, b->in.schema->params[0].name); }
+static const ValueType *type_of(Build *b) { return &b->in.n->type; }
+
+/* ---- the same elements in the same order ---- */
+
+Node *decompose_view(Build *b) {
+  Node *x = self_of(b);
+  Arg sizes = arg_dims(b->in.g, type_of(b)->rank, type_of(b)->shape);
+  return build_become(b, "aten.view.default", ARGS(arg_node(x), sizes));
+}
+
+Node *decompose_unsqueeze(Build *b) {
+  Node *x = self_of(b);
+  uint32_t axis = infer_axis_arg(&b->in, "dim", rank_of(x) + 1);
+  return build_become(b, "aten.unsqueeze.default", ARGS(arg_node(x), build_int(b, axis)));
+}
+
+/* The axes of size 1 among those named: those that are gone from the type. */
+Node *decompose_squeeze(Build *b) {
+  Node *x = self_of(b);
+  bool named = infer_takes(&b->in, "dim");
+  Arg dims = named ? build_arg(b, "dim") : arg_none();
+  uint32_t set = dims.kind == ARG_LIST && !dims.n ? 0 : all_axes(x);
+  if (set && named && rank_of(x)) set = infer_axes_arg(&b->in, "dim", rank_of(x));
+  for (uint32_t i = 0; i < rank_of(x); i++)
+    if (!dim_is(x->type.shape[i], 1)) set &= ~(1u << i);
+  if (!set) return x;
+  return build_become(b, "aten.squeeze.dims", ARGS(arg_node(x), arg_axes(b->in.g, set)));
+}
+
+/* ---- expanding ---- */
+
+Node *decompose_expand(Build *b) {
+  Arg sizes = arg_dims(b->in.g, type_of(b)->rank, type_of(b)->shape);
+  return build_become(b, "aten.expand.default", ARGS(arg_node(self_of(b)), sizes));
+}
+
+static void set_items(Build *b, uint32_t n) {
+  b->items = ARENA_ARRAY(b->in.g->arena, Node *, n);
+  b->nitems = n;
+}
+
+Node *decompose_broadcast_tensors(Build *b) {
+  uint32_t n;
+  Node **x = build_inputs(b, "tensors", &n);
+  set_items(b, n);
+  for (uint32_t i = 0; i < n; i++)
+    b->items[i] = build_expand(b, x[i], type_of(b)->items[i].rank, type_of(b)->items[i].shape);
+  return NULL;
+}
+
+/* Tensor i runs along axis i, or with "xy" the first two the other way round. */
+Node *decompose_meshgrid(Build *b) {
+  uint32_t n;
+  Node **x = build_inputs(b, "tensors", &n);
+  bool swap = !strcmp(infer_string(&b->in, "indexing"), "xy") && n > 1;
+  set_items(b, n);
+  for (uint32_t i = 0; i < n; i++) {
+    Dim shape[GRAPH_RANK_MAX];
+    for (uint32_t k = 0; k < n; k++) shape[k] = build_const(b, 1);
+    uint32_t axis = swap && i < 2 ? 1 - i : i;
+    shape[axis] = type_of(b)->items[i].shape[axis];
+    b->items[i] = build_expand(b, build_view(b, x[i], n, shape), n, type_of(b)->items[i].shape);
+  }
+  return NULL;
+}
+
+/* Along each axis that is repeated: an axis of the number of times before it, then one of both. */
+Node *decompose_repeat(Build *b) {
+  Node *x = build_lead(b, self_of(b), type_of(b)->rank);
+  Dim split[2 * GRAPH_RANK_MAX], wide[2 * GRAPH_RANK_MAX], times[GRAPH_RANK_MAX];
+  const char *param = infer_takes(&b->in, "dims") ? "dims" : "repeats";
+  uint32_t given = infer_sizes(&b->in, param, times), n = 0, less = type_of(b)->rank - given;
+  for (uint32_t i = 0; i < type_of(b)->rank; i++) {
+    if (i >= less && !dim_is(times[i - less], 1)) {
+      split[n] = build_const(b, 1);
+      wide[n++] = times[i - less];
+    }
+    split[n] = wide[n] = x->type.shape[i];
+    n++;
+  }
+  if (n > GRAPH_RANK_MAX) infer_fail(&b->in, E_GRAPH_RANK, (int)GRAPH_RANK_MAX);
+  Node *y = build_expand(b, build_view(b, x, n, split), n, wide);
+  return build_view(b, y, type_of(b)->rank, type_of(b)->shape);
+}
+
+/* An axis of the number of times behind the one that is repeated. */
+Node *decompose_repeat_interleave(Build *b) {
+  Node *x = self_of(b);
+  uint32_t axis = 0;
+  Dim shape[GRAPH_RANK_MAX + 1];
+  if (infer_has(&b->in, "dim")) {
+    axis = infer_axis_arg(&b->in, "dim", rank_of(x));
+  } else {
+    Dim all = value_numel(b->in.g, &x->type);
+    x = build_view(b, x, 1, &all);
+  }
+  x = build_unsqueeze(b, x, axis + 1);
+  memcpy(shape, x->type.shape, rank_of(x) * sizeof *shape);
+  shape[axis + 1] = infer_size(&b->in, "repeats");
+  return build_view(b, build_expand(b, x, rank_of(x), shape), type_of(b)->rank, type_of(b)->shape);
+}
+
+/* ---- the order of axes ---- */
+
+static Node *become_permute(Build *b, Node *x, const uint32_t *axes) {
+  Arg list = arg_list(b->in.g, rank_of(x));
+  for (uint32_t i = 0; i < list.n; i++) list.items[i] = build_int(b, axes[i]);
+  return build_become(b, "aten.permute.default", ARGS(arg_node(x), list));
+}
+
+Node *decompose_permute(Build *b) {
+  Node *x = self_of(b);
+  int64_t dims[GRAPH_RANK_MAX];
+  uint32_t axes[GRAPH_RANK_MAX], n = infer_ints(&b->in, "dims", dims);
+  for (uint32_t i = 0; i < n; i++) axes[i] = infer_axis(&b->in, dims[i], n);
+  return become_permute(b, x, axes);
+}
+
+static Node *swap(Build *b, uint32_t p, uint32_t q) {
+  Node *x = self_of(b);
+  uint32_t axes[GRAPH_RANK_MAX];
+  for (uint32_t i = 0; i < rank_of(x); i++) axes[i] = i == p ? q : i == q ? p : i;
+  return p == q ? x : become_permute(b, x, axes);
+}
+
+Node *decompose_transpose(Build *b) {
+  Node *x = self_of(b);
+  const OpParam *params = b->in.schema->params;
+  return swap(b, infer_axis_arg(&b->in, params[1].name, rank_of(x)),
+              infer_axis_arg(&b->in, params[2].name, rank_of(x)));
+}
+
+Node *decompose_t(Build *b) { return swap(b, 0, rank_of(self_of(b)) == 2); }
+
+Node *decompose_swap_last(Build *b) {
+  uint32_t rank = rank_of(self_of(b));
+  return swap(b, rank - 2, rank - 1);
+}
+
+Node *decompose_reverse(Build *b) {
+  Node *x = self_of(b);
+  uint32_t axes[GRAPH_RANK_MAX];
+  for (uint32_t i = 0; i < rank_of(x); i++) axes[i] = rank_of(x) - 1 - i;
+  return become_permute(b, x, axes);
+}
+
+/* Axes that are not moved keep their order in the places that are left. */
+Node *decompose_movedim(Build *b) {
+  Node *x = self_of(b);
+  int64_t from[GRAPH_RANK_MAX], to[GRAPH_RANK_MAX];
+  bool one = build_arg(b, "source").kind != ARG_LIST;
+  if (one) from[0] = infer_int(&b->in, "source"), to[0] = infer_int(&b->in, "destination");
+  uint32_t n = one ? 1 : infer_ints(&b->in, "source", from), taken = 0, used = 0;
+  uint32_t axes[GRAPH_RANK_MAX];
+  if (!one) infer_ints(&b->in, "destination", to);
+  for (uint32_t i = 0; i < n; i++) {
+    uint32_t p = infer_axis(&b->in, from[i], rank_of(x)), q = infer_axis(&b->in, to[i], rank_of(x));
+    axes[q] = p;
+    used |= 1u << p;
+    taken |= 1u << q;
+  }
+  for (uint32_t i = 0, next = 0; i < rank_of(x); i++) {
+    if (taken >> i & 1) continue;
+    while (used >> next & 1) next++;
+    axes[i] = next++;
+  }
+  return become_permute(b, x, axes);
+}
+
+Node *decompose_flip(Build *b) {
+  Node *x = self_of(b);
+  Arg dims = build_arg(b, "dims");
+  uint32_t set = dims.n ? infer_axes_arg(&b->in, "dims", rank_of(x)) : 0;
+  return set ? build_become(b, "aten.flip.default", ARGS(arg_node(x), arg_axes(b->in.g, set))) : x;
+}
+
+/* ---- parts ---- */
+
+/* start or end of a slice, between 0 and size. */
+static Dim position(Build *b, const char *param, Dim size, Dim otherwise) {
+  Dims *d = b->in.g->dims;
+  if (!infer_has(&b->in, param)) return otherwise;
+  Dim i = infer_size(&b->in, param);
+  if (dim_is(i, INT64_MAX)) return size;
+  if (dim_range(d, i).hi < 0) i = dim_add(d, i, size);
+  return dim_min(d, dim_max(d, i, build_const(b, 0)), size);
+}
+
+Node *decompose_slice(Build *b) {
+  Node *x = self_of(b);
+  Dims *d = b->in.g->dims;
+  uint32_t axis = infer_axis_arg(&b->in, "dim", rank_of(x));
+  Dim size = x->type.shape[axis];
+  Dim start = position(b, "start", size, build_const(b, 0));
+  int64_t step = infer_int(&b->in, "step");
+  Dim end = step == 1 ? dim_add(d, start, type_of(b)->shape[axis])
+                      : dim_max(d, start, position(b, "end", size, size));
+  Arg args[] = {arg_node(x), build_int(b, axis), arg_dim(start), arg_dim(end), build_int(b, step)};
+  return build_become(b, "aten.slice.Tensor", step == 1 ? 4 : 5, args);
+}
+
+/* An index that counts from the end if it is negative. */
+static Dim index_of(Build *b, const char *param, Dim size) {
+  Dim i = infer_size(&b->in, param);
+  return dim_range(b->in.g->dims, i).hi < 0 ? dim_add(b->in.g->dims, i, size) : i;
+}
+
+Node *decompose_narrow(Build *b) {
+  Node *x = self_of(b);
+  uint32_t axis = infer_axis_arg(&b->in, "dim", rank_of(x));
+  Dim start = index_of(b, "start", x->type.shape[axis]);
+  Dim end = dim_add(b->in.g->dims, start, type_of(b)->shape[axis]);
+  return build_become(b, "aten.slice.Tensor",
+                      ARGS(arg_node(x), build_int(b, axis), arg_dim(start), arg_dim(end)));
+}
+
+Node *decompose_select(Build *b) {
+  Node *x = self_of(b);
+  uint32_t axis = infer_axis_arg(&b->in, "dim", rank_of(x));
+  Dim i = index_of(b, "index", x->type.shape[axis]);
+  return build_become(b, "aten.select.int", ARGS(arg_node(x), build_int(b, axis), arg_dim(i)));
+}
+
+/* chunk, split: the parts have the sizes that their types say. */
+Node *decompose_split(Build *b) {
+  Node *x = self_of(b);
+  uint32_t axis = infer_axis_arg(&b->in, "dim", rank_of(x));
+  Dim start = build_const(b, 0);
+  set_items(b, type_of(b)->nitems);
+  for (uint32_t i = 0; i < b->nitems; i++) {
+    Dim end = dim_add(b->in.g->dims, start, type_of(b)->items[i].shape[axis]);
+    b->items[i] = build_slice(b, x, axis, start, end, 1);
+    start = end;
+  }
+  return NULL;
+}
+
+Node *decompose_unbind(Build *b) {
+  Node *x = self_of(b);
+  uint32_t axis = infer_axis_arg(&b->in, "dim", rank_of(x));
+  set_items(b, type_of(b)->nitems);
+  for (uint32_t i = 0; i < b->nitems; i++)
+    b->items[i] = build_select(b, x, axis, build_const(b, i));
+  return NULL;
+}
+
+/* ---- joining ---- */
+
+/* Empty vectors are left out, whatever the others' rank. */
+Node *decompose_cat(Build *b) {
+  uint32_t n, rank = type_of(b)->rank, kept = 0;
+  Node **x = build_inputs(b, "tensors", &n);
+  for (uint32_t i = 0; i < n; i++)
+    if (rank_of(x[i]) == rank && !(rank == 1 && dim_is(x[i]->type.shape[0], 0)))
+      x[kept++] = build_to(b, x[i], type_of(b)->dtype);
+  if (kept <= 1) return kept ? x[0] : x[n - 1];
+  Arg list = arg_list(b->in.g, kept);
+  for (uint32_t i = 0; i < kept; i++) list.items[i] = arg_node(x[i]);
+  uint32_t axis = infer_axis_arg(&b->in, "dim", rank);
+  return build_become(b, "aten.cat.default", ARGS(list, build_int(b, axis)));
+}
+
+Node *decompose_stack(Build *b) {
+  uint32_t n, axis = infer_axis_arg(&b->in, "dim", type_of(b)->rank);
+  Node **x = build_inputs(b, "tensors", &n);
+  for (uint32_t i = 0; i < n; i++) x[i] = build_unsqueeze(b, x[i], axis);
+  return build_cat(b, n, x, axis);
+}
+
+/* hstack: along the second axis, of vectors along the first. */
+Node *decompose_hstack(Build *b) {
+  uint32_t n;
+  Node **x = build_inputs(b, "tensors", &n);
+  for (uint32_t i = 0; i < n; i++) x[i] = build_lead(b, x[i], 1);
+  return build_cat(b, n, x, rank_of(x[0]) > 1);
+}
+
+Node *decompose_vstack(Build *b) {
+  uint32_t n;
+  Node **x = build_inputs(b, "tensors", &n);
+  for (uint32_t i = 0; i < n; i++) x[i] = build_lead(b, x[i], 2);
+  return build_cat(b, n, x, 0);
+}
+
+static Node *roll_axis(Build *b, Node *x, uint32_t axis, Dim shift) {
+  Dims *d = b->in.g->dims;
+  if (!rank_of(x)) return x;
+  Dim size = x->type.shape[axis];
+  if (dim_is(size, 0)) return x;
+  Dim at = dim_mod(d, dim_sub(d, build_const(b, 0), shift), dim_max(d, size, build_const(b, 1)));
+  if (dim_is(at, 0)) return x;
+  Node *parts[2] = {build_slice(b, x, axis, at, size, 1)};
+  parts[1] = build_slice(b, x, axis, build_const(b, 0), at, 1);
+  return build_cat(b, 2, parts, axis);
+}
+
+Node *decompose_roll(Build *b) {
+  Node *x = self_of(b);
+  Dim shifts[GRAPH_RANK_MAX];
+  int64_t dims[GRAPH_RANK_MAX];
+  uint32_t n = infer_sizes(&b->in, "shifts", shifts), ndims = infer_ints(&b->in, "dims", dims);
+  if (n == 0) return x;
+  if (ndims == 0) {
+    Dim all = value_numel(b->in.g, &x->type);
+    x = roll_axis(b, build_view(b, x, 1, &all), 0, shifts[0]);
+    return build_view(b, x, type_of(b)->rank, type_of(b)->shape);
+  }
+  for (uint32_t i = 0; i < n && i < ndims; i++)
+    x = roll_axis(b, x, infer_axis(&b->in, dims[i], rank_of(x)), shifts[i]);
+  return x;
+}
+
+/* ---- a part replaced ---- */
+
+static Node *between(Build *b, Node *x, uint32_t axis, Dim start, Dim end, Node *part) {
+  Node *parts[3];
+  uint32_t n = 0;
+  if (!dim_is(start, 0)) parts[n++] = build_slice(b, x, axis, build_const(b, 0), start, 1);
+  parts[n++] = part;
+  if (end != x->type.shape[axis]) parts[n++] = build_slice(b, x, axis, end, x->type.shape[axis], 1);
+  return build_cat(b, n, parts, axis);
+}
+
+static Node *part_like(Build *b, Node *x, uint32_t axis, Dim size, Node *part) {
+  Dim shape[GRAPH_RANK_MAX];
+  memcpy(shape, x->type.shape, rank_of(x) * sizeof *shape);
+  shape[axis] = size;
+  return build_expand(b, build_to(b, part, x->type.dtype), rank_of(x), shape);
+}
+
+/* Each step-th element from start on: element i of the part stands at start + i*step. */
+static Node *among(Build *b, Node *x, uint32_t axis, Dim start, Dim end, int64_t step, Node *part) {
+  Dim last = dim_sub(b->in.g->dims, part->type.shape[axis], build_const(b, 1));
+  Node *place = build_arange(b, x->type.shape[axis]);
+  Node *from = build_with(b, "aten.sub.Tensor", place, arg_dim(start));
+  Node *rest = build_with(b, "aten.remainder.Tensor", from, build_int(b, step));
+  Node *hit = build_with(b, "aten.eq.Tensor", rest, build_int(b, 0));
+  Node *low = build_with(b, "aten.ge.Tensor", from, build_int(b, 0));
+  Node *high = build_with(b, "aten.lt.Tensor", place, arg_dim(end));
+  hit = build_op2(b, "aten.logical_and.default", hit, low);
+  hit = build_op2(b, "aten.logical_and.default", hit, high);
+  Node *i = build_with(b, "aten.floor_divide.default", from, build_int(b, step));
+  i = build(b, "aten.clamp.default", ARGS(arg_node(i), build_int(b, 0), arg_dim(last)));
+  Node *y =
+      build(b, "aten.index_select.default", ARGS(arg_node(part), build_int(b, axis), arg_node(i)));
+  return build_where(b, build_along(b, hit, axis, rank_of(x)), arg_node(y), arg_node(x));
+}
+
+ReplacedPart decompose_replaced_part(Build *b) {
+  Node *x = self_of(b);
+  Dims *d = b->in.g->dims;
+  ReplacedPart p = {.axis = infer_axis_arg(&b->in, "dim", rank_of(x)), .step = 1};
+  Dim size = x->type.shape[p.axis];
+  p.selects = infer_takes(&b->in, "index");
+  if (p.selects) {
+    p.start = index_of(b, "index", size);
+    p.count = build_const(b, 1);
+    p.end = dim_add(d, p.start, p.count);
+    return p;
+  }
+  p.start = position(b, "start", size, build_const(b, 0));
+  p.end = dim_max(d, p.start, position(b, "end", size, size));
+  p.step = infer_int(&b->in, "step");
+  p.count = infer_ceil_div(&b->in, dim_sub(d, p.end, p.start), build_const(b, p.step));
+  return p;
+}
+
+Node *decompose_replacing_part(Build *b, const ReplacedPart *p) {
+  Node *part = build_input(b, "src");
+  if (p->selects) part = build_unsqueeze(b, part, p->axis);
+  return part_like(b, self_of(b), p->axis, p->count, part);
+}
+
+Node *decompose_slice_scatter(Build *b) {
+  Node *x = self_of(b);
+  ReplacedPart p = decompose_replaced_part(b);
+  if (dim_is(p.count, 0)) return x;
+  Node *part = decompose_replacing_part(b, &p);
+  return p.step == 1 ? between(b, x, p.axis, p.start, p.end, part)
+                     : among(b, x, p.axis, p.start, p.end, p.step, part);
+}
+
+Node *decompose_select_scatter(Build *b) { return decompose_slice_scatter(b); }
+
+/* ---- channels ---- */
+
+/* x with its axis c as [p, q], these two swapped. */
+Node *decompose_channel_shuffle(Build *b) {
+  Node *x = self_of(b);
+  Dim groups = infer_size(&b->in, "groups"), shape[GRAPH_RANK_MAX + 1];
+  shape[0] = x->type.shape[0];
+  shape[1] = groups;
+  shape[2] = dim_floordiv(b->in.g->dims, x->type.shape[1], groups);
+  memcpy(shape + 3, x->type.shape + 2, (rank_of(x) - 2) * sizeof *shape);
+  Node *y = build_transpose(b, build_view(b, x, rank_of(x) + 1, shape), 1, 2);
+  return build_view(b, y, rank_of(x), x->type.shape);
+}
+
+/* [.., c*r*r, h, w] to [.., c, h*r, w*r]. */
+Node *decompose_pixel_shuffle(Build *b) {
+  Node *x = self_of(b);
+  uint32_t lead = rank_of(x) - 3, axes[GRAPH_RANK_MAX];
+  Dim shape[GRAPH_RANK_MAX], r = infer_size(&b->in, "upscale_factor");
+  if (lead + 5 > GRAPH_RANK_MAX) infer_fail(&b->in, E_GRAPH_RANK, (int)GRAPH_RANK_MAX);
+  const Dim *from = x->type.shape + lead, *to = type_of(b)->shape + lead;
+  for (uint32_t i = 0; i < lead; i++) shape[i] = x->type.shape[i], axes[i] = i;
+  memcpy(shape + lead, (Dim[]){to[0], r, r, from[1], from[2]}, 5 * sizeof *shape);
+  static const uint32_t order[] = {0, 3, 1, 4, 2}; /* c h r w r */
+  for (uint32_t i = 0; i < 5; i++) axes[lead + i] = lead + order[i];
+  Node *y = build_permute(b, build_view(b, x, lead + 5, shape), axes);
+  return build_view(b, y, type_of(b)->rank, type_of(b)->shape);
+}
+
+/* [.., c, h*r, w*r] to [.., c*r*r, h, w]. */
+Node *decompose_pixel_unshuffle(Build *b) {
+  Node *x = self_of(b);
+  uint32_t lead = rank_of(x) - 3, axes[GRAPH_RANK_MAX];
+  Dim shape[GRAPH_RANK_MAX], r = infer_size(&b->in, "downscale_factor");
+  if (lead + 5 > GRAPH_RANK_MAX) infer_fail(&b->in, E_GRAPH_RANK, (int)GRAPH_RANK_MAX);
+  const Dim *from = x->type.shape + lead, *to = type_of(b)->shape + lead;
+  for (uint32_t i = 0; i < lead; i++) shape[i] = x->type.shape[i], axes[i] = i;
+  memcpy(shape + lead, (Dim[]){from[0], to[1], r, to[2], r}, 5 * sizeof *shape);
+  static const uint32_t order[] = {0, 2, 4, 1, 3}; /* c r r h w */
+  for (uint32_t i = 0; i < 5; i++) axes[lead + i] = lead + order[i];
+  Node *y = build_permute(b, build_view(b, x, lead + 5, shape), axes);
+  return build_view(b, y, type_of(b)->rank, type_of(b)->shape);
+}

@@ -1,0 +1,44 @@
+/* What writing at places is decomposed into (graph/decompose/decompose_scatter.c). */
+#ifndef NEREID_GRAPH_DECOMPOSE_SCATTER_H
+#define NEREID_GRAPH_DECOMPOSE_SCATTER_H
+
+#include "graph/infer/build.h"
+
+/* x as one axis. */
+Node *scatter_flat(Build *b, Node *x);
+/* Is it known to have no elements? */
+bool scatter_empty(Build *b, const Node *x);
+/* x * y; x itself for 1. */
+Node *scatter_times(Build *b, Node *x, Dim y);
+
+/* For each of n places the number of the last of `places` that is it; -1: none is. */
+Node *scatter_writers(Build *b, Dim n, Node *places);
+/* x, with the rows (first axis) of `values` that its writers say. */
+Node *scatter_take(Build *b, Node *x, Node *writer, Node *values);
+/* `to` with src added where `places` (in row-major order) say. */
+Node *scatter_add_up(Build *b, Node *to, Node *places, Node *src);
+/* `source` times the argument "alpha" of the node at which b stands. */
+Node *scatter_scaled(Build *b, Node *source);
+/* The dtype that atomics add up in: f32 for 16-bit floats, i32 for small integers. */
+DType scatter_sum_dtype(DType t);
+/* How many of a mask of one axis hold before each place. */
+Node *scatter_number(Build *b, Node *mask);
+
+/* ---- elements chosen by a mask (graph/decompose/decompose_masked.c) ---- */
+
+/* Is that index of index_put a mask?  NULL, an axis that is not indexed, is none. */
+bool scatter_is_mask(const Node *index);
+
+/* Elements that a mask chooses and their new values, both in the shape of the operand. */
+typedef struct {
+  Node *mask, *values;
+} MaskedPut;
+
+/* Of masked_fill, masked_scatter, or of index_put by one mask, at which b stands.  False if it is
+ * none of these, or has several masks or a mask without axes. */
+bool scatter_masked_put(Build *b, MaskedPut *out);
+/* index_put by a mask: the operand's elements, or the new values where the mask holds; NULL if it
+ * is none that scatter_masked_put takes. */
+Node *decompose_masked_put(Build *b);
+
+#endif

@@ -1,0 +1,438 @@
+#include "graph/execute/execute.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "graph/execute/execute_state.h"
+#include "graph/messages.h"
+#include "graph/report/dump.h"
+#include "runtime/device/device.h"
+#include "runtime/support/array.h"
+
+/* ---- making ---- */
+
+static void allocate(Executable *e) {
+  const Plan *p = e->plan;
+  e->buffers = ARENA_ARRAY(e->arena, BufferState, p->nbuffers);
+  e->steps = ARENA_ARRAY(e->arena, StepState, p->nsteps);
+  e->items = ARENA_ARRAY(e->arena, MemoryItem, p->nbuffers);
+  for (uint32_t i = 0; i < p->nbuffers; i++) {
+    e->buffers[i].plan = &p->buffers[i];
+    e->buffers[i].shape = ARENA_ARRAY(e->arena, int64_t, p->buffers[i].rank);
+  }
+  for (uint32_t i = 0; i < p->nsteps; i++)
+    e->steps[i].at = ARENA_ARRAY(e->arena, int, p->steps[i].nargs);
+  e->sizes = sizes_new(e->arena, p);
+  e->prepared = ARENA_ARRAY(e->arena, int64_t, e->sizes->nsymbols);
+  execute_find_uses(e);
+}
+
+/* Devices that take one launch as well as many run as in mode default. */
+static void choose_replay(Executable *e, const ExecuteOptions *o) {
+  bool reads = e->plan->nreads > 0; /* on the host, between launches */
+  e->replays = o->replay && !reads && replay_is_supported(e->device);
+  if (o->replay && !reads && !e->replays && !e->on_host) device_note(e->device, N_GRAPH_NO_REPLAY);
+  ReplayItem *items = ARENA_ARRAY(e->arena, ReplayItem, e->plan->nsteps + e->plan->nupdates);
+  recordings_new(&e->recordings, e->device, e->sizes->nsymbols, items);
+}
+
+/* Without `sizes`: of the steps whose kernels do not depend on them. */
+static int find_kernels(Executable *e, const Sizes *sizes) {
+  int code = 0;
+  for (uint32_t i = 0; i < e->plan->nsteps && !code; i++)
+    if (!e->steps[i].kernel || kernels_depend(&e->plan->steps[i]))
+      code = kernels_find(&e->kernels, &e->plan->steps[i], sizes, &e->steps[i].kernel);
+  bool waiting = e->kernels.compiled < e->kernels.list.len;
+  double begin = stages_now();
+  if (!code) code = kernels_compile(&e->kernels);
+  return code || !waiting ? code : dump_kernels(e->stages, &e->kernels, begin);
+}
+
+typedef struct {
+  Executable *e;
+  const ExecuteOptions *options;
+} Making;
+
+static int make_body(void *arg) {
+  const Making *m = arg;
+  Executable *e = m->e;
+  allocate(e);
+  choose_replay(e, m->options);
+  int code = execute_find_weights(e);
+  if (!code) code = kernels_open(&e->kernels, e->arena, e->plan, e->device);
+  e->kernels.count = m->options->count;
+  return code || m->options->defer ? code : find_kernels(e, NULL);
+}
+
+int executable_new(Executable **out, const Plan *p, const Weights *weights, nereid_device *d,
+                   const ExecuteOptions *options) {
+  *out = NULL;
+  Executable *e = calloc(1, sizeof *e);
+  if (!e) return error_out_of_memory();
+  *e = (Executable){.arena = arena_new(), .plan = p, .weights = weights, .device = d};
+  e->stages = options->stages;
+  e->on_host = d->ops != &device_cuda;
+  e->interprets = d->ops == &device_interp || d->ops == &device_nest;
+  Making m = {e, options};
+  int code = e->arena ? error_guard(e->arena, make_body, &m) : error_out_of_memory();
+  if (code) executable_free(e);
+  else *out = e;
+  return code;
+}
+
+void executable_free(Executable *e) {
+  if (!e) return;
+  recordings_free(&e->recordings);
+  for (uint32_t i = 0; e->steps && i < e->plan->nsteps; i++) nereid_launch_free(e->steps[i].launch);
+  kernels_close(&e->kernels);
+  execute_free_memory(e);
+  arena_free(e->arena);
+  free(e);
+}
+
+/* ---- preparing: what depends on sizes ---- */
+
+static const nereid_image *image_of(const StepState *s) { return s->kernel->kernel->image; }
+
+static void note_written(Executable *e) {
+  for (uint32_t i = 0; i < e->plan->nupdates; i++)
+    e->buffers[e->plan->updates[i].to].written = true;
+  for (uint32_t i = 0; i < e->plan->nsteps; i++) {
+    const PlanStep *step = &e->plan->steps[i];
+    const nereid_image *image = image_of(&e->steps[i]);
+    for (uint32_t j = 0; j < step->nargs; j++) {
+      if (step->args[j].kind != STEP_BUFFER) continue;
+      int at = nereid_image_find_param(image, step->args[j].name);
+      if (at >= 0 && image->params[at].written) e->buffers[step->args[j].buffer].written = true;
+    }
+  }
+}
+
+/* By a kernel: neither the caller nor a file has it. */
+static bool is_made(const BufferState *b) {
+  return b->plan->kind != BUFFER_INPUT && b->plan->kind != BUFFER_WEIGHT &&
+         b->plan->kind != BUFFER_RECORDS;
+}
+
+/* What steps read or the plan returns must come from somewhere. */
+static int check_written(const Executable *e, uint32_t i) {
+  const BufferState *b = &e->buffers[i];
+  if (!is_made(b) || b->written || b->bytes == 0) return 0;
+  return error_set(NEREID_E_FILE, E_GRAPH_NOT_WRITTEN, b->plan->name);
+}
+
+static int check_all_written(const Executable *e) {
+  int code = 0;
+  for (uint32_t i = 0; i < e->plan->noutputs && !code; i++)
+    code = check_written(e, e->plan->outputs[i]);
+  for (uint32_t i = 0; i < e->plan->nsteps && !code; i++)
+    for (uint32_t j = 0; j < e->plan->steps[i].nargs && !code; j++) {
+      const StepArg *a = &e->plan->steps[i].args[j];
+      if (a->kind == STEP_BUFFER) code = check_written(e, a->buffer);
+    }
+  return code;
+}
+
+static int find_grid(const Executable *e, const PlanStep *step, bool *empty, uint32_t grid[3]) {
+  *empty = false;
+  for (int i = 0; i < 3; i++) {
+    int64_t extent;
+    if (!sizes_eval(e->sizes, step->grid[i], &extent) || extent < 0 || extent > UINT32_MAX)
+      return error_set(NEREID_E_USAGE, E_GRAPH_STEP_GRID, step->kernel, i, (long long)extent);
+    grid[i] = (uint32_t)extent;
+    if (extent == 0) *empty = true;
+  }
+  return 0;
+}
+
+static int make_launch(const PlanStep *step, StepState *s, const uint32_t grid[3]) {
+  if (s->launched == s->kernel) return nereid_launch_set_grid(s->launch, grid);
+  nereid_launch_free(s->launch);
+  s->launch = NULL;
+  s->launched = NULL;
+  int code = nereid_launch_new(&s->launch, s->kernel->kernel, grid);
+  if (code) return code;
+  s->launched = s->kernel;
+  s->launch->part_of_model = true;
+  for (uint32_t i = 0; i < step->nargs; i++)
+    s->at[i] = nereid_image_find_param(image_of(s), step->args[i].name);
+  return 0;
+}
+
+static int set_number(Executable *e, const PlanStep *step, StepState *s, uint32_t i) {
+  const StepArg *a = &step->args[i];
+  int64_t value;
+  if (s->at[i] < 0 || a->kind == STEP_BUFFER) return 0;
+  if (a->kind == STEP_FLOAT) return nereid_launch_set_float(s->launch, s->at[i], a->number);
+  if (!sizes_eval(e->sizes, a->value, &value))
+    return error_set(NEREID_E_USAGE, E_GRAPH_STEP_VALUE, step->kernel, a->name);
+  return nereid_launch_set_int(s->launch, s->at[i], value);
+}
+
+/* A kernel's indices have 64 bits only where a tensor that it writes has more elements than others
+ * count whatever its symbols are. */
+static int check_places(const Executable *e, const PlanStep *step, const BufferState *b) {
+  double least = 1;
+  int64_t n = b->bytes / (int64_t)dtype_bytes(b->plan->dtype);
+  if (n <= INT32_MAX) return 0;
+  for (uint32_t axis = 0; axis < b->plan->rank; axis++)
+    least *= (double)dim_range(e->plan->graph->dims, b->plan->shape[axis]).lo;
+  if (least > INT32_MAX) return 0;
+  return error_set(NEREID_E_USAGE, E_GRAPH_STEP_LARGE, step->kernel, b->plan->name, (long long)n);
+}
+
+static int prepare_step(Executable *e, uint32_t i) {
+  const PlanStep *step = &e->plan->steps[i];
+  StepState *s = &e->steps[i];
+  uint32_t grid[3];
+  int code = find_grid(e, step, &s->empty, grid);
+  if (code || s->empty) return code;
+  code = make_launch(step, s, grid);
+  for (uint32_t j = 0; j < step->nargs && !code; j++) {
+    bool buffer = step->args[j].kind == STEP_BUFFER && s->at[j] >= 0;
+    if (buffer && image_of(s)->params[s->at[j]].written)
+      code = check_places(e, step, &e->buffers[step->args[j].buffer]);
+    if (!code) code = set_number(e, step, s, j);
+  }
+  return code;
+}
+
+/* ---- checking: before kernels are compiled ---- */
+
+/* The first step that has a buffer writes it, if no caller and no file does. */
+static int check_step(const Executable *e, uint32_t i) {
+  const PlanStep *step = &e->plan->steps[i];
+  bool empty;
+  uint32_t grid[3];
+  int code = find_grid(e, step, &empty, grid);
+  for (uint32_t j = 0; j < step->nargs && !code && !empty; j++) {
+    if (step->args[j].kind != STEP_BUFFER) continue;
+    const BufferState *b = &e->buffers[step->args[j].buffer];
+    if (is_made(b) && b->uses[0].step == i) code = check_places(e, step, b);
+  }
+  return code;
+}
+
+/* Sizes that were read have changed since. */
+static bool same_sizes(const Executable *e) {
+  return e->ready && !e->plan->nreads &&
+         !memcmp(e->prepared, e->sizes->values, e->sizes->nsymbols * sizeof *e->prepared);
+}
+
+static int check(Executable *e, const nereid_tensor *inputs, int n) {
+  int code = sizes_bind(e->sizes, inputs, n);
+  if (code || same_sizes(e)) return code;
+  e->ready = false;
+  code = execute_measure(e);
+  for (uint32_t i = 0; i < e->plan->nsteps && !code; i++) code = check_step(e, i);
+  return code;
+}
+
+/* The constant part, before the first run. */
+static int settle(Executable *e) {
+  uint32_t once = plan_once(e->plan);
+  if (e->settled) return 0;
+  int code = execute_steps(e, 0, once, NULL);
+  if (!code && once) code = nereid_device_sync(e->device);
+  if (code) return code;
+  e->settled = true;
+  execute_release(e);
+  return 0;
+}
+
+/* Only steps that still run. */
+static int prepare_steps(Executable *e) {
+  int code = 0;
+  uint32_t first = e->settled ? plan_once(e->plan) : 0;
+  for (uint32_t i = first; i < e->plan->nsteps && !code; i++) code = prepare_step(e, i);
+  return code;
+}
+
+static int prepare(Executable *e, const nereid_tensor *inputs, int n) {
+  int code = check(e, inputs, n);
+  if (code || e->ready) return code;
+  code = find_kernels(e, e->sizes);
+  if (code) return code;
+  note_written(e);
+  code = execute_place(e);
+  if (!code) code = check_all_written(e);
+  if (!code) code = prepare_steps(e);
+  if (!code) code = execute_point_all(e);
+  if (!code) code = settle(e);
+  if (code) return code;
+  e->ready = true;
+  memcpy(e->prepared, e->sizes->values, e->sizes->nsymbols * sizeof *e->prepared);
+  return 0;
+}
+
+int execute_resize(Executable *e, uint32_t first) {
+  int code = execute_measure_again(e);
+  if (!code) code = find_kernels(e, e->sizes);
+  for (uint32_t i = first; i < e->plan->nsteps && !code; i++) code = prepare_step(e, i);
+  return code ? code : execute_point_all(e);
+}
+
+/* ---- running ---- */
+
+typedef struct {
+  Executable *e;
+  const nereid_tensor *inputs;
+  int ninputs;
+  nereid_tensor *outputs;
+  int noutputs;
+  nereid_stream *stream;
+} Run;
+
+static int place_tensors(const Run *r) {
+  Executable *e = r->e;
+  int code = 0;
+  for (uint32_t i = 0; i < e->plan->noutputs; i++) execute_output(e, i)->aimed = false;
+  for (uint32_t i = 0; i < e->sizes->ninputs && !code; i++)
+    code = execute_take_input(e, i, &r->inputs[i], r->stream);
+  for (uint32_t i = 0; i < e->plan->noutputs && !code; i++)
+    code = execute_aim_output(e, i, &r->outputs[i]);
+  return code;
+}
+
+static int finish_tensors(const Run *r) {
+  Executable *e = r->e;
+  int code = 0;
+  for (uint32_t i = 0; i < e->plan->noutputs && !code; i++)
+    code = execute_give_output(e, i, &r->outputs[i], r->stream);
+  for (uint32_t i = 0; i < e->sizes->ninputs && !code; i++)
+    code = execute_write_back(e, i, &r->inputs[i], r->stream);
+  return code;
+}
+
+/* A first run tells of data that it can't use before it compiles. */
+static int check_data(const Run *r) {
+  int code = check(r->e, r->inputs, r->ninputs);
+  for (int i = 0; i < r->ninputs && !code; i++)
+    code = execute_check_input(r->e, (uint32_t)i, &r->inputs[i]);
+  return code;
+}
+
+static int run_body(void *arg) {
+  const Run *r = arg;
+  Executable *e = r->e;
+  int code = execute_check_records(e);
+  if (!code && !e->kernels.compiled) code = check_data(r);
+  if (!code) code = prepare(e, r->inputs, r->ninputs);
+  if (code) return code;
+  if (r->noutputs < 0 || (uint32_t)r->noutputs != e->plan->noutputs)
+    return error_set(NEREID_E_USAGE, E_GRAPH_OUTPUT_COUNT, e->plan->noutputs, r->noutputs);
+  code = place_tensors(r);
+  if (!code) code = execute_start(e, r->stream);
+  if (!code) code = finish_tensors(r);
+  return code || !e->on_host ? code : execute_check_records(e);
+}
+
+int executable_run(Executable *e, const nereid_tensor *inputs, int ninputs, nereid_tensor *outputs,
+                   int noutputs, nereid_stream *s) {
+  Run r = {e, inputs, ninputs, outputs, noutputs, s};
+  return error_guard(e->arena, run_body, &r);
+}
+
+static int prepare_body(void *arg) {
+  const Run *r = arg;
+  return prepare(r->e, r->inputs, r->ninputs);
+}
+
+static int check_body(void *arg) {
+  const Run *r = arg;
+  return check(r->e, r->inputs, r->ninputs);
+}
+
+static int check_data_body(void *arg) { return check_data(arg); }
+
+int executable_check(Executable *e, const nereid_tensor *inputs, int n, bool data) {
+  Run r = {.e = e, .inputs = inputs, .ninputs = n};
+  return error_guard(e->arena, data ? check_data_body : check_body, &r);
+}
+
+int executable_prepare(Executable *e, const nereid_tensor *inputs, int n) {
+  Run r = {.e = e, .inputs = inputs, .ninputs = n};
+  return error_guard(e->arena, prepare_body, &r);
+}
+
+/* ---- what there is ---- */
+
+uint32_t executable_inputs(const Executable *e) { return e->sizes->ninputs; }
+uint32_t executable_outputs(const Executable *e) { return e->plan->noutputs; }
+
+const PlanBuffer *executable_input(const Executable *e, uint32_t i) {
+  return i < e->sizes->ninputs ? e->sizes->inputs[i] : NULL;
+}
+
+const PlanBuffer *executable_output(const Executable *e, uint32_t i) {
+  return i < e->plan->noutputs ? &e->plan->buffers[e->plan->outputs[i]] : NULL;
+}
+
+typedef struct {
+  Executable *e;
+  const nereid_tensor *given;
+  int n;
+  uint32_t i;
+  int64_t *shape;
+} Choice;
+
+static int choose_body(void *arg) {
+  const Choice *c = arg;
+  const Sizes *sizes = c->e->sizes;
+  const PlanBuffer *b = sizes->inputs[c->i];
+  int code = sizes_bind_some(c->e->sizes, c->given, c->n);
+  if (code || !b->value) return code ? code : sizes_shape(sizes, b, c->shape);
+  return sizes_eval(sizes, b->value, c->shape)
+             ? 0
+             : error_set(NEREID_E_USAGE, E_GRAPH_NO_SIZE, b->name, 0, "a number");
+}
+
+int executable_input_shape(Executable *e, const nereid_tensor *given, int n, uint32_t i,
+                           int64_t *shape) {
+  Choice c = {e, given, n, i, shape};
+  return error_guard(e->arena, choose_body, &c);
+}
+
+static int follows_body(void *arg) {
+  const Choice *c = arg;
+  return sizes_follows(c->e->sizes, c->given, c->n, c->e->sizes->inputs[c->i]);
+}
+
+int executable_input_follows(Executable *e, const nereid_tensor *given, int n, uint32_t i) {
+  Choice c = {e, given, n, i, NULL};
+  return error_guard(e->arena, follows_body, &c);
+}
+
+/* The N of "cuda:N". */
+static int32_t ordinal(const nereid_device *d) {
+  const char *colon = strchr(d->name, ':');
+  return colon ? (int32_t)strtol(colon + 1, NULL, 10) : 0;
+}
+
+void executable_describe(const Executable *e, uint32_t i, nereid_tensor *out) {
+  const BufferState *b = execute_output(e, i);
+  *out = (nereid_tensor){.device = {e->on_host ? 1 : 2, e->on_host ? 0 : ordinal(e->device)},
+                         .ndim = (int32_t)b->plan->rank,
+                         .dtype = array_dl_dtype(b->plan->dtype),
+                         .shape = b->shape};
+}
+
+ExecutableStatistics executable_statistics(const Executable *e) {
+  ExecutableStatistics s = {.kernels = (uint32_t)e->kernels.list.len};
+  s.pool = e->interprets ? 0 : e->pool_used;
+  for (uint32_t i = 0; i < e->plan->nbuffers; i++) {
+    const BufferState *b = &e->buffers[i];
+    switch (b->plan->kind) {
+      case BUFFER_INPUT: s.inputs += b->bytes; break;
+      case BUFFER_OUTPUT: s.outputs += b->bytes; break;
+      case BUFFER_TEMPORARY: s.temporaries += b->bytes; break;
+      case BUFFER_CONSTANT: s.weights += b->bytes; break;
+      case BUFFER_RECORDS: break;
+      case BUFFER_WEIGHT:
+        if (!b->released) *(b->own ? &s.weights : &s.mapped) += b->bytes;
+        break;
+    }
+  }
+  for (uint32_t i = plan_once(e->plan); i < e->plan->nsteps; i++) s.launches += !e->steps[i].empty;
+  return s;
+}

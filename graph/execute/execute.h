@@ -1,0 +1,94 @@
+/* Running plans.
+ *
+ * An Executable is a plan on a device: its kernels loaded, its weights placed, its temporaries in
+ * one pool.  All that depends on sizes is made when a run's inputs have other shapes than the run
+ * before; otherwise a run starts its launches and nothing else.
+ *
+ * On the host's devices weights stay where their file is mapped, unless a kernel writes to them.
+ *
+ * The plan's constant part runs when the first run is prepared; weights that nothing else reads
+ * leave the device's memory then. */
+#ifndef NEREID_GRAPH_EXECUTE_EXECUTE_H
+#define NEREID_GRAPH_EXECUTE_EXECUTE_H
+
+#include "graph/compile/compile_count.h"
+#include "graph/compile/stages.h"
+#include "graph/import/weights.h"
+#include "runtime/nereid.h"
+
+typedef struct Executable Executable;
+
+typedef struct {
+  bool replay;    /* mode reduce-overhead, where the device can */
+  bool defer;     /* kernels are compiled when inputs are prepared */
+  Stages *stages; /* told of compiling; NULL: nobody is */
+  CompileCount count; /* whom to tell how many kernels are compiled */
+} ExecuteOptions;
+
+/* All that is passed must outlive it; `weights` may be NULL if the plan needs none.  Codes and
+ * messages are those of nereid.h. */
+int executable_new(Executable **out, const Plan *p, const Weights *weights, nereid_device *d,
+                   const ExecuteOptions *options);
+void executable_free(Executable *e);
+
+/* ---- inputs and outputs ---- */
+
+uint32_t executable_inputs(const Executable *e);
+uint32_t executable_outputs(const Executable *e);
+/* The buffer of an input, NULL if the plan does not use it. */
+const PlanBuffer *executable_input(const Executable *e, uint32_t i);
+/* The sizes of input i, or of a number the number, where the first n inputs are as given, if they
+ * have a dtype; what these leave open is chosen. */
+int executable_input_follows(Executable *e, const nereid_tensor *given, int n, uint32_t i);
+int executable_input_shape(Executable *e, const nereid_tensor *given, int n, uint32_t i,
+                           int64_t *shape);
+const PlanBuffer *executable_output(const Executable *e, uint32_t i);
+
+/* ---- running ---- */
+
+/* Refuses inputs that no run takes, before anything is compiled: other dtypes and axes than the
+ * plan's, sizes that contradict each other or are too large, and where `data` says so tensors whose
+ * data a run could not use.  Outputs can be described then, but have no memory yet. */
+int executable_check(Executable *e, const nereid_tensor *inputs, int n, bool data);
+/* Makes all ready for inputs of these shapes (their data is not looked at). */
+int executable_prepare(Executable *e, const nereid_tensor *inputs, int n);
+/* Of an output, after executable_check or executable_prepare: dtype and shape, which is valid until
+ * the next one; its data is NULL. */
+void executable_describe(const Executable *e, uint32_t i, nereid_tensor *out);
+/* Runs the plan.  An output whose data is NULL becomes memory of the executable, valid until its
+ * next run. */
+int executable_run(Executable *e, const nereid_tensor *inputs, int ninputs, nereid_tensor *outputs,
+                   int noutputs, nereid_stream *s);
+
+/* ---- how long it takes ---- */
+
+/* What executable_run takes. */
+typedef struct {
+  const nereid_tensor *inputs;
+  int ninputs;
+  nereid_tensor *outputs;
+  int noutputs;
+  nereid_stream *stream;
+} ExecutableCall;
+
+/* Both run the plan some times with a mark behind each step, so that the steps run one by one, also
+ * where a run would start them at once, and print to `out`: a table with the middle one of each
+ * step's times (graph/report/explain.h), and the first runs as a trace (graph/report/trace.h). */
+int executable_explain(Executable *e, const ExecutableCall *c, const char *mode, Text *out);
+int executable_trace(Executable *e, const ExecutableCall *c, Text *out);
+
+/* ---- what it takes ---- */
+
+typedef struct {
+  int64_t pool;        /* temporaries, all together: exactly the peak */
+  int64_t temporaries; /* the same without reuse */
+  int64_t weights;     /* copied to the device, or computed from weights once */
+  int64_t mapped;      /* used where their file is mapped */
+  int64_t inputs, outputs;
+  uint32_t kernels, launches;
+} ExecutableStatistics;
+
+/* Of the last executable_prepare. */
+ExecutableStatistics executable_statistics(const Executable *e);
+
+#endif

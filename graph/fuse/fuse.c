@@ -1,0 +1,543 @@
+#include "graph/fuse/fuse.h"
+
+#include <string.h>
+
+#include "graph/analysis/attention.h"
+#include "graph/analysis/constants.h"
+#include "graph/fuse/fuse_state.h"
+#include "graph/ops/text.h"
+
+enum {
+  GROUP_NODES_MAX = 200,    /* in a group */
+  GROUP_WORK_MAX = 400,     /* the same with the nodes that they compute inline */
+  KEPT_BYTES_MAX = 4 << 20, /* of a value that is computed once */
+  ROUNDING = 32,            /* weights may grow by such a part, to whole vectors */
+  INLINE_DEPTH_MAX = 32,    /* nodes of no group in a row */
+  SLICES_MAX = 64,          /* that a group writes beside those of what it computes */
+  SLICE_GROUPS_MAX = 8,     /* the latest of a memory's groups that another slice may join */
+  INLINE_NODES_MAX = 256    /* nodes of no group below one, each as often as it is reached */
+};
+
+/* How a node's value is used, through views. */
+typedef struct {
+  uint32_t uses;
+  bool apart;     /* by something that needs it in memory: a template, an output */
+  uint32_t depth; /* nodes of no group below it, in a row, by weight; 0 for nodes of groups */
+  uint32_t below; /* how many there are, each as often as it is reached, to INLINE_NODES_MAX */
+  bool free;      /* needs no memory to compute */
+  bool repeated;  /* used at many places for one element, as windows do */
+  bool varies;    /* used by what is computed in each run */
+  bool elsewhere; /* used for more than the index of a put, which each put computes for itself */
+  bool passing;   /* in memory that is written to later: read while it is there */
+  int64_t bytes;  /* in memory that are read to compute it */
+} Info;
+
+/* The groups that write slices of a memory, the latest last. */
+typedef VEC(Group *) Writers;
+
+typedef struct {
+  Fusion *f;
+  Info *info;          /* by node id */
+  Writers *writers;    /* by node id of a memory */
+  Group **last_reader; /* by node id: the last group that reads it */
+  bool together;       /* nodes share kernels */
+  bool columns;        /* launches are cheap, elements one by one are not: a CPU */
+  Group *checks;       /* the last group that checks began; NULL: there is none */
+} Fuser;
+
+static bool is_tensor(const Node *n) { return n->type.kind == VALUE_TENSOR; }
+
+/* ---- what is put into groups ---- */
+
+static bool computes(const Node *n) {
+  if (n->kind != NODE_CALL || !is_tensor(n)) return false;
+  PrimKind k = prim_kind(n->op);
+  return k != PRIM_VIEW && k != PRIM_NONE && k != PRIM_EMPTY && k != PRIM_INSERTED;
+}
+
+static bool is_insert(const Node *n) {
+  return n->kind == NODE_CALL && prim_kind(n->op) == PRIM_INSERT;
+}
+
+static bool loops(PrimKind k) {
+  return k == PRIM_POINTWISE || k == PRIM_REDUCE || k == PRIM_SCAN || k == PRIM_WINDOW ||
+         k == PRIM_GATHER || k == PRIM_PIECES || k == PRIM_CREATE || k == PRIM_INSERT ||
+         k == PRIM_CHECK;
+}
+
+static bool is_scatter(const Node *n) { return prim_kind(n->op) == PRIM_SCATTER; }
+
+static bool is_window(const Node *n) {
+  return n->kind == NODE_CALL && prim_kind(n->op) == PRIM_WINDOW;
+}
+
+/* Is it as cheap as loading its operand? */
+static bool is_cast(const Node *n) {
+  return n->kind == NODE_CALL && !strcmp(n->op->target, "aten.to.dtype");
+}
+
+typedef struct {
+  Fuser *s;
+  const Node *user;
+} UseInfo;
+
+static bool uses_in_memory(const Node *user, const Node *operand) {
+  uint32_t in_memory = prim_in_memory(user);
+  bool found = false;
+  for (uint32_t i = 0; i < user->nargs; i++)
+    found |=
+        (in_memory >> i & 1) && user->args[i].kind == ARG_NODE && user->args[i].node == operand;
+  return found;
+}
+
+/* Does the user read it from memory, so that it must be there? */
+static bool read_from_memory(Graph *g, const Node *operand, const Node *user) {
+  if (user->kind == NODE_OUTPUT || prim_reads_size(user)) return true;
+  PrimKind k = prim_kind(user->op);
+  if (k == PRIM_SEARCH || k == PRIM_SCATTER) return uses_in_memory(user, operand);
+  return k == PRIM_ATTENTION ? attention_reads(g, user, operand) : !loops(k);
+}
+
+/* Nodes are visited from the last to the first: a view's own uses are known by then. */
+/* The count that a node reads, which must lie in memory. */
+static bool is_count(const Node *user, const Node *operand) {
+  return prim_reads_size(user) && user->args[1].node == operand;
+}
+
+/* Does the user compute with it where a put writes? */
+static bool is_for_index(const UseInfo *u, const Node *operand) {
+  const Node *n = u->user;
+  if (prim_puts(n)) return n->args[1].node == operand && n->args[2].node != operand;
+  bool computes = prim_is_view(n) || (n->kind == NODE_CALL && prim_kind(n->op) == PRIM_POINTWISE);
+  return computes && !prim_reads_size(n) && !u->s->info[n->id].elsewhere;
+}
+
+static void note_use(Node **operand, void *ctx) {
+  const UseInfo *u = ctx;
+  if (prim_checks(u->user)) return; /* it computes again what is computed where it is used */
+  Info *to = &u->s->info[(*operand)->id];
+  const Info *from = &u->s->info[u->user->id];
+  bool view = prim_is_view(u->user) && !is_count(u->user, *operand);
+  bool passes = view || is_cast(u->user);
+  to->repeated |= passes ? from->repeated : is_window(u->user);
+  to->varies |= view ? from->varies : !u->s->f->once[u->user->id];
+  to->elsewhere |= !is_for_index(u, *operand);
+  to->uses += view ? from->uses : 1;
+  to->apart |= view ? from->apart : read_from_memory(u->s->f->graph, *operand, u->user);
+}
+
+/* INT64_MAX if it is not known, or too much. */
+static int64_t bytes_of(Graph *g, const Node *n) {
+  Dim elements = value_numel(g, &n->type);
+  int64_t bytes;
+  bool known = dim_is_int(elements) &&
+               !__builtin_mul_overflow(elements->value, dtype_bytes(n->type.dtype), &bytes);
+  return known ? bytes : INT64_MAX;
+}
+
+static void note_free(Node **operand, void *ctx) {
+  const UseInfo *u = ctx;
+  Info *info = &u->s->info[u->user->id];
+  const Info *from = &u->s->info[(*operand)->id];
+  if (!is_tensor(*operand)) return;
+  if (from->passing && prim_is_view(u->user)) info->passing = true;
+  else if (from->passing) info->apart = true;
+  info->free &= from->free;
+  u->s->f->once[u->user->id] &= u->s->f->once[(*operand)->id];
+  if (__builtin_add_overflow(info->bytes, from->bytes, &info->bytes)) info->bytes = INT64_MAX;
+  uint32_t depth = from->depth + (prim_is_view(u->user) ? view_weight(u->user) : 1);
+  if (depth > info->depth) info->depth = depth;
+  info->below += from->below + 1;
+  if (info->below > INLINE_NODES_MAX) info->below = INLINE_NODES_MAX + 1;
+}
+
+static void survey_uses(Fuser *s) {
+  const Graph *g = s->f->graph;
+  for (Node *n = g->last; n; n = n->prev) {
+    UseInfo u = {s, n};
+    if (n->kind == NODE_CALL && is_scatter(n)) s->info[n->args[0].node->id].passing = true;
+    if (n->kind != NODE_INPUT) graph_each_use(n, note_use, &u);
+  }
+}
+
+/* Is n computed where it is used?  Its operands have been decided. */
+static bool fits_inline(const Fuser *s, const Node *n, PrimKind k) {
+  const Info *info = &s->info[n->id];
+  bool small = info->depth < INLINE_DEPTH_MAX && info->below <= INLINE_NODES_MAX;
+  bool once = (info->uses <= 1 || !info->elsewhere) && (!info->repeated || is_cast(n));
+  bool padded = k == PRIM_PIECES && s->f->once[n->id]; /* a weight that is laid out anew */
+  return small && !info->apart && (info->free || ((k == PRIM_POINTWISE || padded) && once));
+}
+
+/* Is it worth memory of its own, written once, to whoever reads it in each run? */
+static bool is_kept(const Fuser *s, const Node *n) {
+  int64_t made_from = s->info[n->id].bytes;
+  return s->f->once[n->id] && bytes_of(s->f->graph, n) <= made_from + made_from / ROUNDING;
+}
+
+/* What takes a kernel of its own each time is worth some memory, too: a table of rotations. */
+static bool is_worth_memory(const Fuser *s, const Node *n) {
+  return s->f->once[n->id] && bytes_of(s->f->graph, n) <= KEPT_BYTES_MAX;
+}
+
+static bool is_inlined(Fuser *s, Node *n) {
+  Info *info = &s->info[n->id];
+  UseInfo u = {s, n};
+  PrimKind k = n->kind == NODE_CALL ? prim_kind(n->op) : PRIM_NONE;
+  info->free =
+      n->kind != NODE_INPUT && (k == PRIM_CREATE || k == PRIM_POINTWISE || prim_is_view(n));
+  graph_each_use(n, note_free, &u);
+  bool kept = is_kept(s, n), wanted = kept && info->varies && !info->free;
+  if (prim_is_view(n) || (s->together && fits_inline(s, n, k) && !wanted)) return true;
+  bool slice = k == PRIM_INSERT || k == PRIM_EMPTY; /* insert.c has decided */
+  if (!slice) s->f->once[n->id] = kept || is_worth_memory(s, n);
+  info->bytes = bytes_of(s->f->graph, n);
+  info->depth = 0;
+  return false;
+}
+
+/* ---- joining ---- */
+
+/* The role that a node has in a domain; ROLE_NONE: it doesn't fit. */
+static Role role_in(const Fusion *f, const Group *g, const Node *n) {
+  Dim elements = value_numel(f->graph, &n->type);
+  if (group_checks_scalar(f, g, n)) return ROLE_ROW;
+  if (fuse_has_columns(n) && fuse_natural_role(n) == ROLE_ROW)
+    return elements == g->x ? ROLE_ROW : ROLE_NONE;
+  if (prim_kind(n->op) == PRIM_SCAN && dim_is(g->r, 1)) return ROLE_NONE;
+  if (elements == dim_mul(f->graph->dims, g->x, g->r)) return ROLE_FULL;
+  return elements == g->x && g->kind == GROUP_LOOPS ? ROLE_ROW : ROLE_NONE;
+}
+
+typedef struct {
+  const Fusion *f;
+  const Group *group;
+  const Node *apart; /* used at a place that is not its own; NULL: none is */
+} Check;
+
+static void check_use(Node *operand, const Dim *place, void *ctx) {
+  Check *c = ctx;
+  if (c->f->of[operand->id] != c->group) return;
+  if (prim_kind(operand->op) == PRIM_INSERTED) c->apart = operand;
+  Dim own[GRAPH_RANK_MAX];
+  group_place(c->f, c->group, operand, own);
+  for (uint32_t i = 0; i < operand->type.rank; i++)
+    if (own[i] != place[i] && !dim_is(operand->type.shape[i], 1)) c->apart = operand;
+}
+
+void group_read_place(const Fusion *f, const Group *g, const Node *n, Dim *place) {
+  if (fuse_has_columns(n) || is_scatter(n)) memcpy(place, g->place, g->rank * sizeof *place);
+  else group_place(f, g, n, place);
+}
+
+/* Does n use nodes of its group at their own places only? */
+static FuseStop uses_fit(const Fusion *f, const Group *g, Node *n) {
+  Dim place[GRAPH_RANK_MAX];
+  Check c = {f, g, NULL};
+  group_read_place(f, g, n, place);
+  if (!prim_has_template(prim_kind(n->op))) each_use_at(f, n, place, check_use, &c);
+  bool searched = prim_kind(n->op) == PRIM_SEARCH && f->of[n->args[0].node->id] == g;
+  if (searched) c.apart = n->args[0].node;
+  return (FuseStop){c.apart ? STOP_PLACE : STOP_NONE, c.apart};
+}
+
+static FuseStop stopped(StopKind kind, const Node *at) { return (FuseStop){kind, at}; }
+
+/* Do n and all nodes of g fit into `domain`?  If so that is g's from now on. */
+static FuseStop try_domain(Fusion *f, Group *g, const Group *domain, Node *n) {
+  Group old = *g;
+  Role *roles = ARENA_ARRAY(f->arena, Role, g->nodes.len);
+  for (size_t i = 0; i < g->nodes.len; i++) roles[i] = f->role[g->nodes.data[i]->id];
+  g->x = domain->x;
+  g->r = domain->r;
+  memcpy(g->index, domain->index, sizeof g->index);
+  g->rank = domain->rank;
+  g->shape = domain->shape;
+  g->place = domain->place;
+  g->columns = domain->columns;
+  FuseStop stop = {0};
+  for (size_t i = 0; i < g->nodes.len && !stop.kind; i++) {
+    Node *m = g->nodes.data[i];
+    f->role[m->id] = role_in(f, g, m);
+    if (f->role[m->id] == ROLE_NONE) stop = stopped(STOP_ROWS, m);
+  }
+  for (size_t i = 0; i < g->nodes.len && !stop.kind; i++) stop = uses_fit(f, g, g->nodes.data[i]);
+  f->role[n->id] = fuse_natural_role(n);
+  if (!stop.kind) stop = uses_fit(f, g, n);
+  if (!stop.kind) return stop;
+  *g = old;
+  for (size_t i = 0; i < g->nodes.len; i++) f->role[g->nodes.data[i]->id] = roles[i];
+  return stop;
+}
+
+static bool has_window(const Group *g) {
+  for (size_t i = 0; i < g->nodes.len; i++)
+    if (is_window(g->nodes.data[i])) return true;
+  return false;
+}
+
+/* What goes along an axis joins a group whose domain is its own, or that has no columns yet.  Rows
+ * that do not fit a tile are gone through several times, which a window is too dear for. */
+static FuseStop columns_fit(Fusion *f, Group *g, Node *n) {
+  Group own = *g;
+  fuse_set_domain(f, &own, n);
+  if (has_window(g) && !(dim_is_int(own.r) && own.r->value <= FUSE_COLUMNS_MAX))
+    return stopped(STOP_EXTENT, NULL);
+  if (dim_is(g->r, 1)) return try_domain(f, g, &own, n);
+  if (own.x != g->x || own.r != g->r) return stopped(STOP_EXTENT, NULL);
+  f->role[n->id] = fuse_natural_role(n);
+  bool same = fuse_same_shape(g, own.rank, own.shape) && own.columns == g->columns;
+  return same ? uses_fit(f, g, n) : stopped(STOP_AXES, NULL);
+}
+
+static uint32_t work_of(const Fuser *s, const Node *n) { return 1 + s->info[n->id].below; }
+
+static bool is_full(const Fuser *s, const Group *g, const Node *n) {
+  return g->nodes.len >= GROUP_NODES_MAX || g->work + work_of(s, n) > GROUP_WORK_MAX;
+}
+
+static void check_member(Node *operand, const Dim *place, void *ctx) {
+  (void)place;
+  Check *c = ctx;
+  if (c->f->of[operand->id] == c->group) c->apart = operand;
+}
+
+/* Puts to different tensors share a kernel if none reads another's, and what n writes to has no
+ * reader that runs later. */
+static FuseStop puts_fit(const Fuser *s, Group *g, Node *n) {
+  const Fusion *f = s->f;
+  const Group *reader = s->last_reader[n->args[0].node->id];
+  Check c = {f, g, NULL};
+  if (!prim_puts(n) || !prim_puts(g->nodes.data[0])) return stopped(STOP_SCATTER, NULL);
+  if (reader && reader->number >= g->number) return stopped(STOP_SCATTER, NULL);
+  each_operand(f, n, check_member, &c);
+  if (c.apart) return stopped(STOP_SCATTER, NULL);
+  if (is_full(s, g, n)) return stopped(STOP_FULL, NULL);
+  const ValueType *t = &n->args[1].node->type;
+  if (!fuse_same_shape(g, t->rank, t->shape)) return stopped(STOP_EXTENT, NULL);
+  f->role[n->id] = ROLE_FULL;
+  return stopped(STOP_NONE, NULL);
+}
+
+/* What keeps n from joining g; kind STOP_NONE: nothing does, and n has its role there. */
+static FuseStop join(const Fuser *s, Group *g, Node *n) {
+  Fusion *f = s->f;
+  if (g->once != f->once[n->id]) return stopped(STOP_ONCE, NULL);
+  if (f->reads.len && g->number < vec_last(&f->reads).number) return stopped(STOP_READ, NULL);
+  if (prim_has_template(prim_kind(n->op))) return stopped(STOP_PRODUCT, NULL);
+  if (is_scatter(n) || is_scatter(g->nodes.data[0])) return puts_fit(s, g, n);
+  if (is_full(s, g, n)) return stopped(STOP_FULL, NULL);
+  bool loops = fuse_has_columns(n) || is_window(n);
+  if (loops && g->kind != GROUP_LOOPS) return stopped(STOP_TILES, NULL);
+  if (fuse_has_columns(n)) return columns_fit(f, g, n);
+  f->role[n->id] = role_in(f, g, n);
+  return f->role[n->id] == ROLE_NONE ? stopped(STOP_EXTENT, NULL) : uses_fit(f, g, n);
+}
+
+/* ---- groups ---- */
+
+typedef struct {
+  Fuser *s;
+  bool once;      /* n's value is; groups of the other kind do not count */
+  Group *latest;  /* that n depends on */
+  Group *sibling; /* the latest that reads what n reads */
+} Candidates;
+
+static void note_candidate(Node *operand, const Dim *place, void *ctx) {
+  (void)place;
+  Candidates *c = ctx;
+  Group *of = c->s->f->of[operand->id], *reader = c->s->last_reader[operand->id];
+  if (of && of->once != c->once) of = NULL;
+  if (reader && reader->once != c->once) reader = NULL;
+  if (of && (!c->latest || of->number > c->latest->number)) c->latest = of;
+  if (reader && (!c->sibling || reader->number > c->sibling->number)) c->sibling = reader;
+}
+
+static void note_reader(Node *operand, const Dim *place, void *ctx) {
+  (void)place;
+  const Candidates *c = ctx;
+  c->s->last_reader[operand->id] = c->latest;
+}
+
+static GroupKind group_kind(const Node *n) {
+  PrimKind k = prim_kind(n->op);
+  if (k == PRIM_ATTENTION) return GROUP_ATTENTION;
+  return prim_is_product(k) ? GROUP_MATMUL : GROUP_LOOPS;
+}
+
+static Group *group_new(Fusion *f, Node *n) {
+  Group *g = ARENA_NEW(f->arena, Group);
+  g->kind = group_kind(n);
+  g->number = (uint32_t)f->groups.len;
+  g->once = f->once[n->id];
+  fuse_set_domain(f, g, n);
+  f->role[n->id] = fuse_natural_role(n);
+  vec_push(f->arena, &f->groups, g);
+  return g;
+}
+
+/* One of the latest groups that write to the same memory, and may n. */
+static Group *writer_for(const Fuser *s, Node *n, const Group *after) {
+  const Writers *w = &s->writers[n->args[0].node->id];
+  for (size_t i = 0; i < SLICE_GROUPS_MAX && i < w->len; i++) {
+    Group *g = w->data[w->len - 1 - i];
+    if ((after && g->number <= after->number) || g->nodes.len >= SLICES_MAX) continue;
+    if (!join(s, g, n).kind) return g;
+  }
+  return NULL;
+}
+
+static void note_writer(Fuser *s, Node *n, Group *g) {
+  Writers *w = &s->writers[n->args[0].node->id];
+  for (size_t i = 0; i < SLICE_GROUPS_MAX && i < w->len; i++)
+    if (w->data[w->len - 1 - i] == g) return;
+  vec_push(s->f->arena, w, g);
+}
+
+/* On a CPU elements that go one by one stay by themselves. */
+static bool takes_check(const Fuser *s, const Candidates *c, Group *g, Node *n) {
+  if (!g || g->kind != GROUP_LOOPS || is_insert(g->nodes.data[0])) return false;
+  if (c->latest && g->number < c->latest->number) return false;
+  bool scalar = group_checks_scalar(s->f, g, n), some = dim_range(s->f->graph->dims, g->x).lo > 0;
+  if (scalar && (g == c->latest || !some)) return false; /* what it computes is a tile */
+  if (!scalar && s->columns && dim_is(g->r, 1) && g != s->checks) return false;
+  return !join(s, g, n).kind;
+}
+
+/* Nothing reads what a check gives, so it may join any loops that come after its operands: those
+ * that read them, other checks, or some of the last ones. */
+static Group *group_for_check(const Fuser *s, const Candidates *c, Node *n) {
+  enum { TRIED_MAX = 64 };
+  Group *const near[] = {c->latest, c->sibling, s->checks};
+  const size_t groups = s->f->groups.len, tried = groups < TRIED_MAX ? groups : TRIED_MAX;
+  for (size_t i = 0; i < sizeof near / sizeof *near; i++)
+    if (takes_check(s, c, near[i], n)) return near[i];
+  for (size_t i = 1; i <= tried; i++)
+    if (takes_check(s, c, s->f->groups.data[groups - i], n)) return s->f->groups.data[groups - i];
+  return NULL;
+}
+
+static Group *group_for(Fuser *s, const Candidates *c, Node *n) {
+  FuseStop *stop = &s->f->stop[n->id];
+  bool later = c->sibling && (!c->latest || c->sibling->number > c->latest->number);
+  if (!s->together) {
+    *stop = stopped(STOP_EAGER, NULL);
+    return NULL;
+  }
+  if (prim_checks(n)) return group_for_check(s, c, n);
+  if (c->latest) *stop = join(s, c->latest, n);
+  if (c->latest && !stop->kind) return c->latest;
+  if (later && !join(s, c->sibling, n).kind) return c->sibling;
+  return is_insert(n) ? writer_for(s, n, c->latest) : NULL;
+}
+
+/* All slices have been written when the last of their groups has run. */
+static void assign_inserted(Fuser *s, Node *n) {
+  const Arg *slices = &n->args[1];
+  Group *last = NULL;
+  for (uint32_t i = 0; i < slices->n; i++) {
+    Group *g = s->f->of[slices->items[i].node->id];
+    if (!last || g->number > last->number) last = g;
+  }
+  s->f->of[n->id] = last;
+  s->info[n->id].bytes = bytes_of(s->f->graph, n);
+}
+
+static void assign(Fuser *s, Node *n) {
+  Fusion *f = s->f;
+  Candidates c = {.s = s, .once = f->once[n->id]};
+  each_operand(f, n, note_candidate, &c);
+  Group *g = group_for(s, &c, n);
+  if (!g) {
+    g = group_new(f, n);
+    if (prim_checks(n)) s->checks = g;
+  }
+  if (is_insert(n)) note_writer(s, n, g);
+  f->of[n->id] = g;
+  g->work += work_of(s, n);
+  s->info[n->id].depth = s->info[n->id].below = 0;
+  vec_push(f->arena, &g->nodes, n);
+  c.latest = g;
+  each_operand(f, n, note_reader, &c);
+}
+
+/* ---- what is written to memory ---- */
+
+static void note_stored(Node *operand, const Dim *place, void *ctx) {
+  (void)place;
+  const Check *c = ctx;
+  if (c->f->of[operand->id] != c->group) c->f->stored[operand->id] = true;
+}
+
+static void note_output(Node **operand, void *ctx) {
+  Fusion *f = ctx;
+  f->stored[(*operand)->id] = true;
+}
+
+static void find_stored(Fusion *f) {
+  for (size_t i = 0; i < f->groups.len; i++) {
+    Check c = {f, f->groups.data[i], NULL};
+    for (size_t k = 0; k < c.group->nodes.len; k++)
+      each_operand(f, c.group->nodes.data[k], note_stored, &c);
+  }
+  for (Node *n = f->graph->first; n; n = n->next)
+    if (is_insert(n)) f->stored[n->id] = true;
+  for (size_t i = 0; i < f->reads.len; i++)
+    f->stored[f->reads.data[i].node->args[1].node->id] = true;
+  graph_each_use(f->graph->last, note_output, f);
+}
+
+Fusion *fuse(Graph *g, Arena *a, const FuseOptions *options) {
+  Fusion *f = ARENA_NEW(a, Fusion);
+  *f = (Fusion){.graph = g, .arena = a};
+  f->of = ARENA_ARRAY(a, Group *, g->nids);
+  f->role = ARENA_ARRAY(a, Role, g->nids);
+  f->stored = ARENA_ARRAY(a, bool, g->nids);
+  f->stop = ARENA_ARRAY(a, FuseStop, g->nids);
+  f->once = options->freeze ? constants_find(g, a) : ARENA_ARRAY(a, bool, g->nids);
+  Fuser s = {.f = f, .together = options->together, .columns = options->columns};
+  s.info = ARENA_ARRAY(a, Info, g->nids);
+  s.last_reader = ARENA_ARRAY(a, Group *, g->nids);
+  s.writers = ARENA_ARRAY(a, Writers, g->nids);
+  for (uint32_t i = 0; i < dims_symbols(g->dims); i++) {
+    Dim symbol = dims_symbol_at(g->dims, i);
+    if (!symbol->indexed) vec_push(a, &f->symbols, symbol);
+  }
+  survey_uses(&s);
+  for (Node *n = g->first; n; n = n->next) {
+    if (n->kind == NODE_INPUT && is_tensor(n)) s.info[n->id].bytes = bytes_of(g, n);
+    if (n->kind != NODE_CALL && n->kind != NODE_GETITEM) continue;
+    if (n->kind == NODE_CALL && prim_kind(n->op) == PRIM_INSERTED) assign_inserted(&s, n);
+    else if (!is_inlined(&s, n) && computes(n)) assign(&s, n);
+    if (prim_reads_size(n)) vec_push(a, &f->reads, ((FusionRead){n, (uint32_t)f->groups.len}));
+  }
+  find_stored(f);
+  for (size_t i = 0; i < f->groups.len && options->columns; i++)
+    fuse_find_channels(f, f->groups.data[i]);
+  return f;
+}
+
+/* ---- text ---- */
+
+static void print_group(Text *out, const Fusion *f, const Group *g) {
+  static const char *const kinds[] = {"loops", "matmul", "attention"};
+  text_printf(out, "%u: %s%s ", g->number, g->once ? "once " : "", kinds[g->kind]);
+  dim_print(out, g->x);
+  if (!dim_is(g->r, 1)) {
+    text_puts(out, " x ");
+    dim_print(out, g->r);
+  }
+  text_puts(out, ":");
+  for (size_t i = 0; i < g->nodes.len; i++) {
+    const Node *n = g->nodes.data[i];
+    text_printf(out, " %s%s", n->name, f->stored[n->id] ? "!" : "");
+  }
+  text_puts(out, "\n");
+}
+
+void fusion_print(Text *out, const Fusion *f) {
+  const Graph *g = f->graph;
+  for (size_t i = 0; i < f->groups.len; i++) print_group(out, f, f->groups.data[i]);
+  for (size_t i = 0; i < g->rewrites.len; i++)
+    text_printf(out, "# rule %s made %s\n", g->rewrites.data[i].rule, g->rewrites.data[i].node);
+}

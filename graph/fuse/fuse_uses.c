@@ -1,0 +1,129 @@
+/* Where nodes use their operands: places, through views and nodes that are computed inline. */
+#include "graph/analysis/attention.h"
+#include "graph/analysis/gather.h"
+#include "graph/fuse/fuse_state.h"
+#include "graph/ops/pieces.h"
+#include "graph/ops/window.h"
+
+static bool is_tensor(const Node *n) { return n->type.kind == VALUE_TENSOR; }
+
+typedef struct {
+  const Fusion *f;
+  UseAt *use;
+  void *ctx;
+  const Node *user;
+  const Dim *place; /* of the user */
+} Walk;
+
+static void reach(const Fusion *f, Node *n, const Dim *place, UseAt *use, void *ctx) {
+  if (f->of[n->id] || n->kind == NODE_INPUT) use(n, place, ctx);
+  else each_use_at(f, n, place, use, ctx);
+}
+
+static void reach_operand(Node **operand, void *ctx) {
+  const Walk *w = ctx;
+  if (!is_tensor(*operand)) return;
+  Dim place[GRAPH_RANK_MAX];
+  broadcast_place(w->f->graph, w->user, w->place, *operand, place);
+  reach(w->f, *operand, place, w->use, w->ctx);
+}
+
+static void gather_uses(const Fusion *f, Node *n, const Dim *place, UseAt *use, void *ctx) {
+  Gather x;
+  gather_of(f->graph, n, place, &x);
+  for (uint32_t i = 0; i < x.n; i++) reach(f, x.by[i].index, x.by[i].place, use, ctx);
+  reach(f, x.data, x.place, use, ctx);
+}
+
+static void piece_uses(const Fusion *f, Node *n, const Dim *place, UseAt *use, void *ctx) {
+  Pieces p = pieces_of(f->graph, n, place);
+  for (uint32_t i = 0; i < p.n; i++) reach(f, p.pieces[i].operand, p.pieces[i].place, use, ctx);
+}
+
+/* At a position that is any of the window's. */
+static void window_uses(const Fusion *f, Node *n, const Dim *place, UseAt *use, void *ctx) {
+  Window w = window_of(f->graph, n);
+  static const char *const names[WINDOW_AXES] = {"at0", "at1", "at2"};
+  Dim at[GRAPH_RANK_MAX];
+  Piece p;
+  for (uint32_t i = 0; i < w.n; i++) at[i] = dim_shared_index(f->graph->dims, names[i], w.size[i]);
+  window_piece(f->graph, &w, place, at, &p);
+  reach(f, p.operand, p.place, use, ctx);
+  if (!w.weight) return;
+  at[w.n] = place[n->type.rank - 1];
+  reach(f, w.weight, at, use, ctx);
+}
+
+/* What is searched or scattered to is used in memory, at no place. */
+static void memory_uses(const Fusion *f, Node *n, const Dim *place, UseAt *use, void *ctx) {
+  Dim origin[GRAPH_RANK_MAX];
+  for (uint32_t i = 0; i < GRAPH_RANK_MAX; i++) origin[i] = dim_int(f->graph->dims, 0);
+  const Node *domain = prim_kind(n->op) == PRIM_SCATTER ? n->args[1].node : n;
+  uint32_t in_memory = prim_in_memory(n);
+  for (uint32_t i = 0; i < n->nargs; i++) {
+    if (n->args[i].kind != ARG_NODE || !is_tensor(n->args[i].node)) continue;
+    if (in_memory >> i & 1) {
+      use(n->args[i].node, origin, ctx);
+      continue;
+    }
+    Dim at[GRAPH_RANK_MAX];
+    broadcast_place(f->graph, domain, place, n->args[i].node, at);
+    reach(f, n->args[i].node, at, use, ctx);
+  }
+}
+
+void each_use_at(const Fusion *f, Node *n, const Dim *place, UseAt *use, void *ctx) {
+  Dim from[GRAPH_RANK_MAX];
+  Walk w = {f, use, ctx, n, place};
+  switch (prim_kind(n->op)) {
+    case PRIM_VIEW:
+      view_place(f->graph, n, place, from);
+      reach(f, view_operand(n), from, use, ctx);
+      return;
+    case PRIM_REDUCE: reach(f, n->args[0].node, place, use, ctx); return;
+    case PRIM_GATHER: gather_uses(f, n, place, use, ctx); return;
+    case PRIM_WINDOW: window_uses(f, n, place, use, ctx); return;
+    case PRIM_PIECES: piece_uses(f, n, place, use, ctx); return;
+    case PRIM_INSERT: reach(f, n->args[1].node, place, use, ctx); return;
+    case PRIM_SEARCH:
+    case PRIM_SCATTER: memory_uses(f, n, place, use, ctx); return;
+    default: graph_each_use(n, reach_operand, &w);
+  }
+}
+
+/* ---- operands without places ---- */
+
+static void use_in_memory(Node *operand, UseAt *use, void *ctx) {
+  while (prim_is_view(operand)) operand = view_operand(operand);
+  use(operand, NULL, ctx);
+}
+
+static void attention_uses(const Fusion *f, const Node *n, UseAt *use, void *ctx) {
+  Graph *g = f->graph;
+  Attention x = attention_of(g, n);
+  Dim at[4], place[4];
+  use_in_memory(x.query, use, ctx);
+  use_in_memory(x.key, use, ctx);
+  use_in_memory(x.value, use, ctx);
+  if (!x.mask) return;
+  attention_operand_place(g, &x, dim_shared_index(g->dims, "b", x.batches),
+                          dim_shared_index(g->dims, "m", x.rows),
+                          dim_shared_index(g->dims, "n", x.keys), at);
+  attention_mask_place(g, &x, at, place);
+  reach(f, x.mask, place, use, ctx);
+}
+
+void each_operand(const Fusion *f, Node *n, UseAt *use, void *ctx) {
+  PrimKind k = prim_kind(n->op);
+  if (k == PRIM_ATTENTION) {
+    attention_uses(f, n, use, ctx);
+  } else if (prim_is_product(k)) {
+    for (uint32_t i = 0; i < n->nargs; i++)
+      if (n->args[i].kind == ARG_NODE && is_tensor(n->args[i].node))
+        use_in_memory(n->args[i].node, use, ctx);
+  } else {
+    Group own = {0};
+    fuse_set_domain(f, &own, n);
+    each_use_at(f, n, own.place, use, ctx);
+  }
+}

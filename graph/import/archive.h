@@ -1,0 +1,36 @@
+/* Zip archives whose entries are stored, not compressed, as model files are: mapped read-only, so
+ * that weights are used in place.
+ *
+ * Only the directory is believed once it was checked: each entry lies within the file, its name is
+ * a plain relative path, and no two have the same name.  Nothing is ever unpacked. */
+#ifndef NEREID_GRAPH_IMPORT_ARCHIVE_H
+#define NEREID_GRAPH_IMPORT_ARCHIVE_H
+
+#include "lang/base/diag.h"
+
+typedef struct {
+  Name name; /* "model/models/model.json" */
+  const uint8_t *data;
+  size_t size;
+} ArchiveEntry;
+
+typedef struct Archive Archive;
+
+/* NULL after an error, which was reported.  The archive lies in `a`, the mapping outside of it:
+ * entries are valid until archive_close. */
+Archive *archive_open(Arena *a, Pool *names, Diags *d, const char *path);
+/* The same for a file that lies in memory already; `name` stands in messages. */
+Archive *archive_of_bytes(Arena *a, Pool *names, Diags *d, const char *name, const void *bytes,
+                          size_t size);
+/* Also for NULL. */
+void archive_close(Archive *f);
+
+/* The place of messages about this file. */
+Span archive_place(const Archive *f);
+size_t archive_count(const Archive *f);
+/* In the order of names. */
+const ArchiveEntry *archive_at(const Archive *f, size_t i);
+/* NULL if there is none. */
+const ArchiveEntry *archive_find(const Archive *f, const char *name);
+
+#endif

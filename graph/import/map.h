@@ -1,0 +1,12 @@
+/* Model files, mapped. */
+#ifndef NEREID_GRAPH_IMPORT_MAP_H
+#define NEREID_GRAPH_IMPORT_MAP_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* The regular file behind fd, which is closed, read-only; munmap() frees it.  NULL with errno set,
+ * also if fd is negative.  One byte of an empty file can be mapped, though not read. */
+const uint8_t *map_descriptor(int fd, size_t *size);
+
+#endif

@@ -1,0 +1,32 @@
+/* Models in ONNX's format (`.onnx`) as graphs.
+ *
+ * Each of ONNX's operators is translated to ATen's, the rows of graph/ops/op_table.h, so that all
+ * that follows knows one set of operators.  How to add one of ONNX's: graph/import/onnx/onnx_op.h.
+ *
+ * ONNX computes shapes with tensors (Shape, Gather, Concat, Reshape).  Small tensors are evaluated
+ * while the model is read, their elements being sizes (graph/import/onnx/onnx_value.h); no node is
+ * left of them.  Where such an element comes from an input of the model, its value must be given
+ * when the model is read: the graph is then for this value alone, and a run checks it. */
+#ifndef NEREID_GRAPH_IMPORT_ONNX_ONNX_H
+#define NEREID_GRAPH_IMPORT_ONNX_ONNX_H
+
+#include "graph/import/onnx/onnx_file.h"
+#include "runtime/nereid.h"
+
+/* Values of the model's inputs, in its order, in host memory; those that are missing at the end,
+ * or have no data, are not known.  Dtypes and shapes that don't fit count as not known: running
+ * reports them. */
+typedef struct {
+  const nereid_tensor *tensors;
+  uint32_t n;
+  const char *const *names; /* NULL, here or in it: the input at that place */
+} OnnxGiven;
+
+/* The graph, with all types inferred.  NULL after an error; what is not supported is named all at
+ * once.
+ *
+ * Tensors of the file go into `w`, each bound to the input that takes it; they are valid until the
+ * file is closed.  All else is independent of the file. */
+Graph *onnx_read(Arena *a, Pool *names, Diags *d, OnnxFile *f, OnnxGiven given, Weights *w);
+
+#endif

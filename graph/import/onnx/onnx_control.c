@@ -1,0 +1,297 @@
+/* If, Loop and Scan: the body that is chosen, or each turn of it, takes the operator's place. */
+#include <string.h>
+
+#include "graph/import/onnx/onnx_read.h"
+#include "graph/messages.h"
+
+/* Turns of loops are written out; this many at most. */
+enum { TURNS_MAX = 2048 };
+
+/* ---- bodies ---- */
+
+static bool spell_body(Onnx *r, const Onnx__Graph *g) {
+  bool ok = true;
+  for (size_t i = 0; i < g->n_initializer && ok; i++)
+    ok = onnx_spell(r, &g->initializer[i]->name, 1);
+  for (size_t i = 0; i < g->n_input && ok; i++) ok = onnx_spell(r, &g->input[i]->name, 1);
+  for (size_t i = 0; i < g->n_output && ok; i++) ok = onnx_spell(r, &g->output[i]->name, 1);
+  return ok;
+}
+
+/* The body with these values as its inputs; its outputs go to `out`.  Does not return after an
+ * error, nor where a result is not supported. */
+static void run_body(OnnxCall *c, const Onnx__Graph *g, OnnxValue **in, size_t nin, OnnxValue **out,
+                     size_t nout) {
+  Onnx *r = c->r;
+  OnnxScope s = {.outer = c->scope};
+  const char *where = onnx_where(r, c->proto);
+  c->told = true;
+  if (g->n_input > nin || g->n_output < nout) onnx_fail(c, E_ONNX_BODY, g->n_input, g->n_output);
+  if (++r->calls > ONNX_CALLS_MAX) onnx_fail(c, E_ONNX_CALLS, ONNX_CALLS_MAX);
+  if (r->depth >= ONNX_BODIES_MAX) onnx_fail(c, E_ONNX_BODIES, ONNX_BODIES_MAX);
+  r->depth++;
+  bool ok = spell_body(r, g) && onnx_initializers(r, &s, g);
+  for (size_t i = 0; i < g->n_input && ok; i++)
+    *namemap_put(r->scratch, &s.values, pool_name(r->names, onnx_text(g->input[i]->name))) = in[i];
+  ok = ok && onnx_nodes(r, &s, g->node, g->n_node);
+  for (size_t i = 0; i < nout && ok; i++) {
+    ok = onnx_lookup(r, &s, onnx_text(g->output[i]->name), where, &out[i]);
+    if (ok && !out[i]) ok = onnx_error(r, where, E_ONNX_UNDEFINED, onnx_text(g->output[i]->name));
+  }
+  r->depth--;
+  for (size_t i = 0; i < nout && ok; i++)
+    ok = out[i]->type.kind == VALUE_TENSOR || out[i]->type.kind == VALUE_LIST;
+  if (!ok) longjmp(c->b.in.failed, 1);
+  c->told = false;
+}
+
+static OnnxValue **values_new(OnnxCall *c, size_t n) {
+  return ARENA_ARRAY(c->r->scratch, OnnxValue *, n);
+}
+
+static OnnxValue *value_of_node(OnnxCall *c, Node *n) {
+  OnnxValue *v = onnx_value_new(c->r, n->name);
+  v->node = n;
+  v->type = n->type;
+  return v;
+}
+
+static OnnxValue *value_of_int(OnnxCall *c, int64_t value, DType t) {
+  OnnxValue *v = onnx_value_new(c->r, c->stand.name);
+  OnnxKnown *k = onnx_known_new(c, t, 0, NULL);
+  k->at[0].dim = build_const(&c->b, value);
+  onnx_value_set_known(c->r, v, k);
+  return v;
+}
+
+/* Tensors of one shape along a new axis. */
+static Node *stacked(OnnxCall *c, OnnxValue **items, size_t n, uint32_t axis, bool reverse) {
+  Arg list = arg_list(c->b.in.g, (uint32_t)n);
+  for (size_t i = 0; i < n; i++)
+    list.items[i] = arg_node(onnx_node_of(c, items[reverse ? n - 1 - i : i]));
+  return build(&c->b, "aten.stack.default", ARGS(list, build_int(&c->b, axis)));
+}
+
+/* ---- If ---- */
+
+static bool same_types(OnnxValue *const *x, OnnxValue *const *y, size_t n) {
+  for (size_t i = 0; i < n; i++)
+    if (!value_type_eq(&x[i]->type, &y[i]->type)) return false;
+  return true;
+}
+
+/* Both branches are computed, and each element chosen. */
+static void choose(OnnxCall *c, const Onnx__Graph *yes, const Onnx__Graph *no) {
+  OnnxValue **x = values_new(c, c->nout), **y = values_new(c, c->nout);
+  run_body(c, yes, NULL, 0, x, c->nout);
+  run_body(c, no, NULL, 0, y, c->nout);
+  if (!same_types(x, y, c->nout))
+    onnx_lack(c,
+              "a condition that is known only when the model runs, of branches whose results "
+              "differ in type");
+  Node *condition = onnx_in(c, 0);
+  if (rank_of(condition)) condition = build_view(&c->b, condition, 0, NULL);
+  for (uint32_t i = 0; i < c->nout; i++) {
+    Arg a = arg_node(onnx_node_of(c, x[i])), b = arg_node(onnx_node_of(c, y[i]));
+    onnx_set(c, i, build_where(&c->b, condition, a, b));
+  }
+}
+
+void onnx_op_if(OnnxCall *c) {
+  const Onnx__Graph *yes = onnx_graph(c, "then_branch"), *no = onnx_graph(c, "else_branch");
+  c->demanding = true;
+  const OnnxKnown *k = onnx_known(c, 0);
+  c->demanding = false;
+  if (!k || k->n != 1 || k->dtype != DT_I1) {
+    choose(c, yes, no);
+    return;
+  }
+  OnnxValue **out = values_new(c, c->nout);
+  run_body(c, k->at[0].dim->value ? yes : no, NULL, 0, out, c->nout);
+  for (uint32_t i = 0; i < c->nout; i++) onnx_set_alias(c, i, out[i]);
+}
+
+/* ---- Loop ---- */
+
+/* Is the loop to go on?  An error if that is known only when the model runs. */
+static bool goes_on(OnnxCall *c, OnnxValue *condition) {
+  const OnnxKnown *k = condition ? onnx_value_known(c->r, condition, true) : NULL;
+  if (!condition) return true;
+  if (!k || k->n != 1 || k->dtype != DT_I1)
+    onnx_lack(c, "a condition that is known only when the model runs");
+  return k->at[0].dim->value;
+}
+
+typedef VEC(OnnxValue *) Values;
+
+static void keep_scanned(OnnxCall *c, Values *scanned, OnnxValue **out, uint32_t n) {
+  for (uint32_t i = 0; i < n; i++) vec_push(c->r->scratch, &scanned[i], out[i]);
+}
+
+/* What no turn made has no elements; its type is that of a turn. */
+static Node *no_turns(OnnxCall *c, const OnnxValue *item) {
+  Dim shape[GRAPH_RANK_MAX];
+  if (item->type.kind == VALUE_LIST) onnx_lack(c, "a sequence");
+  if (item->type.rank == GRAPH_RANK_MAX) onnx_fail(c, E_GRAPH_RANK, GRAPH_RANK_MAX);
+  shape[0] = build_const(&c->b, 0);
+  for (uint32_t i = 0; i < item->type.rank; i++) shape[i + 1] = item->type.shape[i];
+  Arg zero = item->type.dtype == DT_I1 ? arg_bool(false) : build_int(&c->b, 0);
+  return build_full(&c->b, item->type.rank + 1, shape, zero, item->type.dtype);
+}
+
+/* Inputs are the number of turns, the condition, and values that turns pass on; the body's are the
+ * turn's number and the same, its outputs the condition, what it passes on, and what is kept of
+ * each turn. */
+void onnx_op_loop(OnnxCall *c) {
+  const Onnx__Graph *body = onnx_graph(c, "body");
+  uint32_t carried = c->nin > 2 ? c->nin - 2 : 0, nout = (uint32_t)body->n_output;
+  if (nout < carried + 1) onnx_fail(c, E_ONNX_BODY, body->n_input, body->n_output);
+  uint32_t nscanned = nout - 1 - carried;
+  OnnxValue **in = values_new(c, carried + 2), **out = values_new(c, nout);
+  Values *scanned = ARENA_ARRAY(c->r->scratch, Values, nscanned);
+  int64_t most = onnx_has(c, 0) ? onnx_need_int(c, 0) : INT64_MAX, turn = 0;
+  OnnxValue *condition = onnx_has(c, 1) ? c->in[1] : NULL;
+  for (uint32_t i = 0; i < carried; i++) {
+    if (!onnx_has(c, i + 2)) onnx_fail(c, E_ONNX_INPUT, i + 3);
+    in[i + 2] = c->in[i + 2];
+  }
+  for (; turn < most && goes_on(c, condition); turn++) {
+    if (turn == TURNS_MAX) onnx_lack(c, "more than %d turns", TURNS_MAX);
+    in[0] = value_of_int(c, turn, DT_I64);
+    in[1] = value_of_int(c, 1, DT_I1);
+    run_body(c, body, in, carried + 2, out, nout);
+    condition = out[0];
+    memcpy(in + 2, out + 1, carried * sizeof *in);
+    keep_scanned(c, scanned, out + 1 + carried, nscanned);
+  }
+  for (uint32_t i = 0; i < carried; i++) onnx_set_alias(c, i, in[i + 2]);
+  if (!turn && nscanned && c->nout > carried) {
+    in[0] = value_of_int(c, 0, DT_I64);
+    in[1] = value_of_int(c, 1, DT_I1);
+    run_body(c, body, in, carried + 2, out, nout);
+  }
+  for (uint32_t i = 0; i < nscanned; i++)
+    if (onnx_wants(c, carried + i))
+      onnx_set(c, carried + i,
+               turn ? stacked(c, scanned[i].data, scanned[i].len, 0, false)
+                    : no_turns(c, out[1 + carried + i]));
+}
+
+/* ---- Scan ---- */
+
+typedef struct {
+  const Onnx__Graph *body;
+  uint32_t nstates, nscanned, nkept; /* values passed on, inputs gone through, outputs kept */
+  uint32_t *axes;                    /* of the inputs */
+  bool *reverse;
+  const int64_t *out_axes; /* NULL: 0 each */
+  bool *out_reverse;
+} Scan;
+
+/* `list`, or zeros: of directions, 1 is backwards. */
+static void read_flags(OnnxCall *c, const char *name, bool *out, uint32_t n) {
+  uint32_t count;
+  const int64_t *list = onnx_ints(c, name, &count);
+  if (list && count != n) onnx_fail(c, E_ONNX_ATTR_COUNT, name, count, n);
+  for (uint32_t i = 0; list && i < n; i++) out[i] = list[i] == 1;
+}
+
+static int64_t turns_of(OnnxCall *c, const Scan *s, Node *const *x) {
+  if (!s->nscanned) onnx_fail(c, E_ONNX_ATTR_VALUE, "num_scan_inputs", "0");
+  Dim size = x[0]->type.shape[s->axes[0]];
+  if (!dim_is_int(size)) onnx_lack(c, "an axis of symbolic size");
+  if (size->value > TURNS_MAX) onnx_lack(c, "more than %d turns", TURNS_MAX);
+  if (size->value == 0) onnx_lack(c, "an axis without elements");
+  return size->value;
+}
+
+/* The states after all turns, and what was kept, stacked; both go to `out`. */
+static void run_scan(OnnxCall *c, const Scan *s, OnnxValue *const *states, Node *const *x,
+                     OnnxValue **out) {
+  Arena *scratch = c->r->scratch;
+  uint32_t nin = s->nstates + s->nscanned, nout = s->nstates + s->nkept;
+  OnnxValue **in = values_new(c, nin), **results = values_new(c, nout);
+  Values *kept = ARENA_ARRAY(scratch, Values, s->nkept);
+  memcpy(in, states, s->nstates * sizeof *in);
+  int64_t turns = turns_of(c, s, x);
+  for (int64_t turn = 0; turn < turns; turn++) {
+    for (uint32_t i = 0; i < s->nscanned; i++) {
+      Dim at = build_const(&c->b, s->reverse[i] ? turns - 1 - turn : turn);
+      in[s->nstates + i] = value_of_node(c, build_select(&c->b, x[i], s->axes[i], at));
+    }
+    run_body(c, s->body, in, nin, results, nout);
+    memcpy(in, results, s->nstates * sizeof *in);
+    keep_scanned(c, kept, results + s->nstates, s->nkept);
+  }
+  memcpy(out, in, s->nstates * sizeof *out);
+  for (uint32_t i = 0; i < s->nkept; i++) {
+    uint32_t rank = kept[i].data[0]->type.rank + 1;
+    uint32_t axis = s->out_axes ? onnx_axis(c, s->out_axes[i], rank) : 0;
+    Node *n = stacked(c, kept[i].data, kept[i].len, axis, s->out_reverse[i]);
+    out[s->nstates + i] = value_of_node(c, n);
+  }
+}
+
+static void read_axes(OnnxCall *c, Scan *s, Node *const *x) {
+  uint32_t n;
+  const int64_t *axes = onnx_ints(c, "scan_input_axes", &n);
+  if (axes && n != s->nscanned) onnx_fail(c, E_ONNX_ATTR_COUNT, "scan_input_axes", n, s->nscanned);
+  for (uint32_t i = 0; i < s->nscanned; i++)
+    s->axes[i] = onnx_axis(c, axes ? axes[i] : 0, rank_of(x[i]));
+  s->out_axes = onnx_ints(c, "scan_output_axes", &n);
+  if (s->out_axes && n != s->nkept)
+    onnx_fail(c, E_ONNX_ATTR_COUNT, "scan_output_axes", n, s->nkept);
+}
+
+/* Opset 8 has a batch on axis 0 of everything, and scans axis 1. */
+static void scan_batches(OnnxCall *c, const Scan *s, OnnxValue *const *states, Node *const *x,
+                         OnnxValue **out) {
+  uint32_t nout = s->nstates + s->nkept;
+  for (uint32_t i = 0; i < s->nscanned; i++) infer_rank(&c->b.in, &x[i]->type, 2, GRAPH_RANK_MAX);
+  Dim size = x[0]->type.shape[0];
+  if (!dim_is_int(size) || size->value > TURNS_MAX || size->value < 1)
+    onnx_lack(c, "a batch of symbolic size, or of more than %d", TURNS_MAX);
+  Values *all = ARENA_ARRAY(c->r->scratch, Values, nout);
+  for (int64_t b = 0; b < size->value; b++) {
+    OnnxValue **in = values_new(c, s->nstates), **results = values_new(c, nout);
+    Node **part = ARENA_ARRAY(c->r->scratch, Node *, s->nscanned);
+    Dim at = build_const(&c->b, b);
+    for (uint32_t i = 0; i < s->nstates; i++)
+      in[i] = value_of_node(c, build_select(&c->b, onnx_node_of(c, states[i]), 0, at));
+    for (uint32_t i = 0; i < s->nscanned; i++) part[i] = build_select(&c->b, x[i], 0, at);
+    run_scan(c, s, in, part, results);
+    keep_scanned(c, all, results, nout);
+  }
+  for (uint32_t i = 0; i < nout; i++)
+    out[i] = value_of_node(c, stacked(c, all[i].data, all[i].len, 0, false));
+}
+
+void onnx_op_scan(OnnxCall *c) {
+  bool batched = c->opset < 9;
+  uint32_t first = batched ? 1 : 0, nin = c->nin - first;
+  int64_t n = onnx_int(c, "num_scan_inputs", 0);
+  Scan s = {.body = onnx_graph(c, "body")};
+  if (c->nin < first || n < 1 || n > nin)
+    onnx_fail(c, E_ONNX_ATTR_VALUE, "num_scan_inputs", "wrong");
+  if (batched && onnx_has(c, 0)) onnx_lack(c, "sequence_lens");
+  s.nscanned = (uint32_t)n;
+  s.nstates = nin - s.nscanned;
+  if (s.body->n_output < s.nstates) onnx_fail(c, E_ONNX_BODY, s.body->n_input, s.body->n_output);
+  s.nkept = (uint32_t)s.body->n_output - s.nstates;
+  s.axes = ARENA_ARRAY(c->r->scratch, uint32_t, s.nscanned);
+  s.reverse = ARENA_ARRAY(c->r->scratch, bool, s.nscanned);
+  s.out_reverse = ARENA_ARRAY(c->r->scratch, bool, s.nkept);
+  read_flags(c, batched ? "directions" : "scan_input_directions", s.reverse, s.nscanned);
+  read_flags(c, "scan_output_directions", s.out_reverse, s.nkept);
+  OnnxValue **states = values_new(c, s.nstates);
+  OnnxValue **out = values_new(c, s.nstates + s.nkept);
+  Node **x = ARENA_ARRAY(c->r->scratch, Node *, s.nscanned);
+  for (uint32_t i = 0; i < nin; i++) {
+    Node *input = onnx_in(c, first + i);
+    if (i < s.nstates) states[i] = c->in[first + i];
+    else x[i - s.nstates] = input;
+  }
+  if (batched) scan_batches(c, &s, states, x, out);
+  else read_axes(c, &s, x), run_scan(c, &s, states, x, out);
+  for (uint32_t i = 0; i < c->nout && i < s.nstates + s.nkept; i++) onnx_set_alias(c, i, out[i]);
+}

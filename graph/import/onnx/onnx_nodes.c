@@ -1,0 +1,156 @@
+/* Nodes of the model, each translated by the rule of its operator. */
+#include <string.h>
+
+#include "graph/import/onnx/onnx_read.h"
+#include "graph/messages.h"
+
+const char *onnx_domain(const char *domain) {
+  domain = onnx_text(domain);
+  return strcmp(domain, "ai.onnx") ? domain : "";
+}
+
+/* That of its first result, if it has none. */
+static const char *node_name(const Onnx__Node *n) {
+  const char *name = onnx_text(n->name);
+  return *name || !n->n_output ? name : onnx_text(n->output[0]);
+}
+
+const char *onnx_where(Onnx *r, const Onnx__Node *n) {
+  return arena_printf(r->arena, "node %s (%s)", node_name(n), onnx_text(n->op_type));
+}
+
+int64_t onnx_opset(const OnnxScope *s, const char *domain) {
+  while (s->outer) s = s->outer;
+  for (size_t i = 0; i < s->nopsets; i++)
+    if (!strcmp(onnx_domain(s->opsets[i]->domain), domain)) return s->opsets[i]->version;
+  return 0;
+}
+
+bool onnx_lookup(Onnx *r, const OnnxScope *s, const char *name, const char *where,
+                 OnnxValue **out) {
+  *out = NULL;
+  if (!*name) return true;
+  OnnxValue *v = onnx_scope_find(s, pool_name(r->names, name));
+  if (!v) return onnx_error(r, where, E_ONNX_UNDEFINED, name);
+  *out = v->absent ? NULL : v;
+  return true;
+}
+
+bool onnx_spell(Onnx *r, char *const *names, size_t n) {
+  enum { LONG = 64 };
+  for (size_t i = 0; i < n && r->spelled <= ONNX_NAMES_MAX; i++)
+    r->spelled += 1 + strlen(onnx_text(names[i])) / LONG;
+  if (r->spelled <= ONNX_NAMES_MAX) return true;
+  return onnx_error(r, "functions and bodies", E_ONNX_NAMES, ONNX_NAMES_MAX);
+}
+
+static bool spell_node(Onnx *r, const Onnx__Node *n) {
+  r->spelled += n->n_attribute;
+  return onnx_spell(r, (char *const[]){n->name, n->op_type}, 2) &&
+         onnx_spell(r, n->input, n->n_input) && onnx_spell(r, n->output, n->n_output);
+}
+
+/* ---- a call ---- */
+
+static bool find_inputs(Onnx *r, OnnxScope *s, OnnxCall *c, const char *where) {
+  c->nin = (uint32_t)c->proto->n_input;
+  c->in = ARENA_ARRAY(r->scratch, OnnxValue *, c->nin);
+  for (uint32_t i = 0; i < c->nin; i++)
+    if (!onnx_lookup(r, s, c->proto->input[i], where, &c->in[i])) return false;
+  return true;
+}
+
+static void make_outputs(Onnx *r, OnnxCall *c) {
+  c->nout = (uint32_t)c->proto->n_output;
+  c->out = ARENA_ARRAY(r->scratch, OnnxValue *, c->nout);
+  for (uint32_t i = 0; i < c->nout; i++) {
+    if (!*c->proto->output[i]) continue;
+    c->out[i] = onnx_value_new(r, pool_name(r->names, c->proto->output[i]));
+    c->out[i]->maker = c;
+    c->out[i]->number = i;
+  }
+}
+
+/* Names of values that a body computes are seen behind the call only. */
+static bool define_outputs(Onnx *r, OnnxScope *s, const OnnxCall *c) {
+  for (uint32_t i = 0; i < c->nout; i++)
+    if (c->out[i] && !onnx_scope_define(r, s, c->out[i])) return false;
+  return true;
+}
+
+/* "ONNX: Conv layer1.conv"; control characters could end the comment that it is printed in. */
+static Name origin_of(Onnx *r, const Onnx__Node *n) {
+  char *text = arena_printf(r->scratch, "ONNX: %s %s", onnx_text(n->op_type), node_name(n));
+  for (char *p = text; *p; p++)
+    if ((unsigned char)*p < ' ' || *p == 127) *p = ' ';
+  size_t len = strlen(text);
+  while (text[len - 1] == ' ') len--;
+  return pool_namen(r->names, text, len);
+}
+
+static OnnxCall *call_new(Onnx *r, OnnxScope *s, const Onnx__Node *n) {
+  OnnxCall *c = ARENA_NEW(r->scratch, OnnxCall);
+  const char *name = n->n_output && *n->output[0] ? n->output[0] : onnx_text(n->name);
+  *c = (OnnxCall){.r = r, .scope = s, .proto = n, .first_id = r->graph->nids};
+  c->stand.name = onnx_identifier(r, name, "value");
+  c->stand.place = r->place;
+  c->stand.origin = origin_of(r, n);
+  c->b = (Build){.in = {.g = r->graph, .n = &c->stand, .foreign = onnx_text(n->op_type)}};
+  return c;
+}
+
+/* Does it depend on what is not supported, which was reported? */
+static bool is_behind_lack(const OnnxCall *c) {
+  for (uint32_t i = 0; i < c->nin; i++)
+    if (c->in[i] && c->in[i]->type.kind != VALUE_TENSOR && c->in[i]->type.kind != VALUE_LIST)
+      return true;
+  return false;
+}
+
+static bool find_op(Onnx *r, OnnxCall *c) {
+  const char *domain = onnx_domain(c->proto->domain), *name = onnx_text(c->proto->op_type);
+  c->opset = onnx_opset(c->scope, domain);
+  c->op = onnx_op_find(domain, name);
+  if (c->op && c->opset >= c->op->since) return true;
+  const char *whole = *domain ? arena_printf(r->arena, "%s.%s", domain, name) : name;
+  if (c->op)
+    whole = arena_printf(r->arena, "%s of opset %lld, before %d", whole, (long long)c->opset,
+                         c->op->since);
+  onnx_note_lack(r, whole, onnx_where(r, c->proto));
+  return c->op = NULL, false;
+}
+
+/* A rule that jumped either noted what is not supported, or reported an error. */
+static bool translate(OnnxCall *c) {
+  Onnx *r = c->r;
+  size_t errors = diag_errors(r->diags);
+  if (setjmp(c->b.in.failed)) {
+    if (diag_errors(r->diags) == errors) return true;
+    if (!c->told) diag_note(r->diags, r->place, N_ONNX_NODE, onnx_where(r, c->proto));
+    return false;
+  }
+  if (!c->op->fold || !c->op->fold(c)) c->op->translate(c);
+  onnx_check_asked(c);
+  return true;
+}
+
+static bool run_node(Onnx *r, OnnxScope *s, const Onnx__Node *n) {
+  if (r->depth && !spell_node(r, n)) return false;
+  const char *where = onnx_where(r, n);
+  if (++r->calls > ONNX_CALLS_MAX) return onnx_error(r, where, E_ONNX_CALLS, ONNX_CALLS_MAX);
+  if (r->graph->nids > ONNX_NODES_MAX) return onnx_error(r, where, E_ONNX_CALLS, ONNX_NODES_MAX);
+  OnnxCall *c = call_new(r, s, n);
+  if (!find_inputs(r, s, c, where)) return false;
+  make_outputs(r, c);
+  const Onnx__Function *f = onnx_function(r, n);
+  bool ok = true;
+  if (f) ok = onnx_inline(r, c, f);
+  else if (find_op(r, c) && !is_behind_lack(c)) ok = translate(c);
+  return ok && define_outputs(r, s, c);
+}
+
+bool onnx_nodes(Onnx *r, OnnxScope *s, Onnx__Node **nodes, size_t n) {
+  for (size_t i = 0; i < n; i++)
+    if (!run_node(r, s, nodes[i])) return false;
+  return true;
+}

@@ -1,0 +1,240 @@
+/* Attention over heads, and the rotation of their elements by position. */
+#include <math.h>
+#include <string.h>
+
+#include "graph/import/onnx/onnx_op.h"
+#include "graph/messages.h"
+
+/* ---- heads ---- */
+
+/* [batch, length, heads * size] as [batch, heads, length, size]; four axes are that already. */
+static Node *split_heads(OnnxCall *c, Node *x, const char *count) {
+  Build *b = &c->b;
+  if (rank_of(x) == 4) return x;
+  infer_rank(&b->in, &x->type, 3, 3);
+  if (!onnx_has_attr(c, count)) onnx_fail(c, E_ONNX_ATTR_MISSING, count);
+  int64_t heads = onnx_int(c, count, 0);
+  if (heads < 1) onnx_lack(c, "%s %lld", count, (long long)heads);
+  const Dim *s = x->type.shape;
+  Dim shape[] = {s[0], s[1], build_const(b, heads),
+                 dim_floordiv(onnx_dims(c), s[2], build_const(b, heads))};
+  return build_transpose(b, build_view(b, x, 4, shape), 1, 2);
+}
+
+static Node *join_heads(Build *b, Node *x) {
+  x = build_transpose(b, x, 1, 2);
+  const Dim *s = x->type.shape;
+  Dim shape[] = {s[0], s[1], dim_mul(b->in.g->dims, s[2], s[3])};
+  return build_view(b, x, 3, shape);
+}
+
+/* ---- Attention ---- */
+
+typedef struct {
+  Node *query, *key, *value; /* [batch, heads, length, size]; key and value with the past */
+  Node *keep;                /* which keys a query sees; NULL: all */
+  Node *bias;                /* what is added to the products; NULL: nothing */
+  Node *valid;               /* how many keys of each batch count; NULL: all */
+  Dim past;                  /* keys that were there before */
+  double scale, cap;
+} Heads;
+
+static Node *both(Build *b, Node *x, Node *y) {
+  return x && y ? build_op2(b, "aten.logical_and.default", x, y) : x ? x : y;
+}
+
+/* Places in `axis` of products: [length, 1] of queries, [length] of keys. */
+static Node *places(Build *b, Dim length, bool queries) {
+  Node *n = build_arange(b, length);
+  return queries ? build_unsqueeze(b, n, 1) : n;
+}
+
+/* Where the first query stands among the keys: behind those of the past, or so that the last query
+ * stands at the last valid key. */
+static Node *query_places(Heads *h, Build *b) {
+  Node *at = places(b, h->query->type.shape[2], true);
+  if (!h->valid) return build_with(b, "aten.add.Tensor", at, arg_dim(h->past));
+  Node *first = build_with(b, "aten.sub.Tensor", h->valid, arg_dim(h->query->type.shape[2]));
+  return build_add(b, at, build_along(b, first, 0, 4));
+}
+
+/* Keys that are not beyond `left` before or `right` behind a query; -1: without a limit. */
+static void limit_places(OnnxCall *c, Heads *h) {
+  Build *b = &c->b;
+  int64_t left = onnx_int(c, "left_window_size", -1), right = onnx_int(c, "right_window_size", -1);
+  if (onnx_flag(c, "is_causal", false) && right) right = 0;
+  Node *key = places(b, h->key->type.shape[2], false);
+  if (left >= 0 || right >= 0) {
+    Node *behind = build_sub(b, key, query_places(h, b));
+    if (right >= 0)
+      h->keep = both(b, h->keep, build_with(b, "aten.le.Scalar", behind, build_int(b, right)));
+    if (left >= 0)
+      h->keep = both(b, h->keep, build_with(b, "aten.ge.Scalar", behind, build_int(b, -left)));
+  }
+  if (!h->valid) return;
+  Node *end = build_along(b, h->valid, 0, 4);
+  h->keep = both(b, h->keep, build_op2(b, "aten.lt.Tensor", key, end));
+}
+
+/* A mask of booleans, or one that is added; keys beyond its end are not seen. */
+static void read_mask(OnnxCall *c, Heads *h, Node *mask) {
+  Build *b = &c->b;
+  Dim keys = h->key->type.shape[2], zero = build_const(b, 0), size;
+  if (!rank_of(mask)) onnx_lack(c, "a mask without axes");
+  size = mask->type.shape[rank_of(mask) - 1];
+  bool is_bool = mask->type.dtype == DT_I1;
+  if (!dim_is(size, 1) && size != keys) {
+    Dim pad[] = {zero, dim_sub(onnx_dims(c), keys, size)};
+    Arg args[] = {arg_node(mask), arg_dims(b->in.g, 2, pad),
+                  is_bool ? arg_bool(false) : arg_float(-INFINITY)};
+    mask = build(b, "aten.constant_pad_nd.default", 3, args);
+  }
+  if (is_bool) h->keep = mask;
+  else h->bias = mask;
+}
+
+/* What is added to products: -inf where a key is not seen. */
+static Node *added(Build *b, const Heads *h) {
+  if (!h->keep) return h->bias;
+  DType t = h->query->type.dtype;
+  Node *none = build_full(b, 0, NULL, arg_float(-INFINITY), t);
+  Node *some = h->bias ? h->bias : build_full(b, 0, NULL, arg_float(0), t);
+  return build_where(b, h->keep, arg_node(some), arg_node(none));
+}
+
+/* Heads of keys and values that several heads of queries share, each as often. */
+static Node *shared(Build *b, const Heads *h, Node *x) {
+  const Dim *s = x->type.shape;
+  Dim heads = h->query->type.shape[1], times = dim_floordiv(b->in.g->dims, heads, s[1]);
+  if (heads == s[1]) return x;
+  Dim wide[] = {s[0], s[1], times, s[2], s[3]}, shape[] = {s[0], heads, s[2], s[3]};
+  x = build_expand(b, build_unsqueeze(b, x, 2), 5, wide);
+  return build_view(b, x, 4, shape);
+}
+
+static void set_products(OnnxCall *c, Node *x, int64_t mode, int64_t now) {
+  if (mode == now) onnx_set(c, 3, x);
+}
+
+/* Step by step, where results between are wanted, or products have a limit. */
+static Node *spelled_out(OnnxCall *c, const Heads *h) {
+  Build *b = &c->b;
+  int64_t mode = onnx_wants(c, 3) ? onnx_int(c, "qk_matmul_output_mode", 0) : -1;
+  Node *key = build_transpose(b, shared(b, h, h->key), 2, 3);
+  Node *query = build_with(b, "aten.mul.Tensor", h->query, arg_float(h->scale));
+  Node *x = build_op2(b, "aten.matmul.default", query, key), *bias = added(b, h);
+  set_products(c, x, mode, 0);
+  if (h->cap > 0) {
+    x = build_with(b, "aten.div.Tensor", x, arg_float(h->cap));
+    x = build_with(b, "aten.mul.Tensor", build_op1(b, "aten.tanh.default", x), arg_float(h->cap));
+  }
+  set_products(c, x, mode, 1);
+  if (bias) x = build_add(b, x, bias);
+  set_products(c, x, mode, 2);
+  x = build_with(b, "aten._safe_softmax.default", x, build_int(b, -1));
+  set_products(c, x, mode, 3);
+  return build_op2(b, "aten.matmul.default", x, shared(b, h, h->value));
+}
+
+static Node *attend(OnnxCall *c, const Heads *h) {
+  Build *b = &c->b;
+  onnx_ignore(c, "qk_matmul_output_mode");
+  onnx_ignore(c, "softmax_precision"); /* f32 or more */
+  if (onnx_wants(c, 3) || h->cap > 0) return spelled_out(c, h);
+  Node *mask = h->keep && !h->bias ? h->keep : added(b, h);
+  Arg args[] = {arg_node(h->query), arg_node(h->key),
+                arg_node(h->value), mask ? arg_node(mask) : arg_none(),
+                arg_float(0),       arg_bool(false)};
+  NamedArg named[] = {
+      {pool_name(b->in.g->names, "scale"), arg_float(h->scale)},
+      {pool_name(b->in.g->names, "enable_gqa"),
+       arg_bool(h->query->type.shape[1] != h->key->type.shape[1])},
+  };
+  return build_with_all(b, "aten.scaled_dot_product_attention.default", 6, args, 2, named);
+}
+
+/* The past comes before what is new, and both together are a result. */
+static Node *with_past(OnnxCall *c, uint32_t input, uint32_t result, Node *x) {
+  if (onnx_has(c, input)) x = build_cat(&c->b, 2, (Node *[]){onnx_in(c, input), x}, 2);
+  if (onnx_wants(c, result)) onnx_set(c, result, x);
+  return x;
+}
+
+static double scale_of(OnnxCall *c, const Node *query) {
+  if (onnx_has_attr(c, "scale")) return onnx_float(c, "scale", 1);
+  Dim size = query->type.shape[3];
+  if (!dim_is_int(size)) onnx_lack(c, "heads of symbolic size");
+  return 1 / sqrt((double)size->value);
+}
+
+void onnx_op_attention(OnnxCall *c) {
+  Build *b = &c->b;
+  bool flat = rank_of(onnx_in(c, 0)) == 3;
+  Heads h = {.past = build_const(b, 0), .cap = onnx_float(c, "softcap", 0)};
+  h.query = split_heads(c, onnx_in(c, 0), "q_num_heads");
+  h.key = with_past(c, 4, 1, split_heads(c, onnx_in(c, 1), "kv_num_heads"));
+  h.value = with_past(c, 5, 2, split_heads(c, onnx_in(c, 2), "kv_num_heads"));
+  onnx_ignore(c, "q_num_heads");
+  onnx_ignore(c, "kv_num_heads");
+  infer_rank(&b->in, &h.query->type, 4, 4);
+  infer_rank(&b->in, &h.key->type, 4, 4);
+  if (onnx_has(c, 4)) h.past = onnx_in(c, 4)->type.shape[2];
+  if (onnx_has(c, 6)) h.valid = build_to(b, onnx_in(c, 6), DT_I64);
+  h.scale = scale_of(c, h.query);
+  if (onnx_has(c, 3)) read_mask(c, &h, onnx_in(c, 3));
+  limit_places(c, &h);
+  Node *y = attend(c, &h);
+  onnx_set(c, 0, flat ? join_heads(b, y) : y);
+}
+
+/* ---- RotaryEmbedding ---- */
+
+/* Of each place its row of a table; without places the table has one for each. */
+static Node *angles(OnnxCall *c, uint32_t input) {
+  Build *b = &c->b;
+  Node *table = onnx_in(c, input);
+  if (onnx_has(c, 3)) {
+    Arg list = arg_list(b->in.g, 1);
+    list.items[0] = arg_node(onnx_in(c, 3));
+    table = build_with(b, "aten.index.Tensor", table, list);
+  }
+  infer_rank(&b->in, &table->type, 3, 3);
+  return build_unsqueeze(b, table, 1);
+}
+
+/* Half `i` of what is rotated: the first or second elements, or every other one. */
+static Node *half_of(Build *b, Node *x, Dim half, uint32_t i, bool interleaved) {
+  Dim shape[5];
+  memcpy(shape, x->type.shape, 3 * sizeof *shape);
+  shape[3] = interleaved ? half : build_const(b, 2);
+  shape[4] = interleaved ? build_const(b, 2) : half;
+  return build_select(b, build_view(b, x, 5, shape), interleaved ? 4 : 3, build_const(b, i));
+}
+
+/* x[..., :size] rotated by pairs. */
+static Node *rotated(OnnxCall *c, Node *x, Dim size) {
+  Build *b = &c->b;
+  bool interleaved = onnx_flag(c, "interleaved", false);
+  Dim half = dim_floordiv(onnx_dims(c), size, build_const(b, 2));
+  Node *cosine = angles(c, 1), *sine = angles(c, 2);
+  Node *first = half_of(b, x, half, 0, interleaved), *second = half_of(b, x, half, 1, interleaved);
+  Node *pair[] = {build_sub(b, build_mul(b, cosine, first), build_mul(b, sine, second)),
+                  build_add(b, build_mul(b, sine, first), build_mul(b, cosine, second))};
+  if (!interleaved) return build_cat(b, 2, pair, 3);
+  for (int i = 0; i < 2; i++) pair[i] = build_unsqueeze(b, pair[i], 4);
+  return build_view(b, build_cat(b, 2, pair, 4), 4, x->type.shape);
+}
+
+void onnx_op_rotary_embedding(OnnxCall *c) {
+  Build *b = &c->b;
+  bool flat = rank_of(onnx_in(c, 0)) == 3;
+  Node *x = split_heads(c, onnx_in(c, 0), "num_heads");
+  onnx_ignore(c, "num_heads");
+  infer_rank(&b->in, &x->type, 4, 4);
+  int64_t wanted = onnx_int(c, "rotary_embedding_dim", 0);
+  Dim zero = build_const(b, 0), all = x->type.shape[3];
+  Dim size = wanted > 0 ? build_const(b, wanted) : all;
+  Node *y = rotated(c, build_slice(b, x, 3, zero, size, 1), size);
+  if (size != all) y = build_cat(b, 2, (Node *[]){y, build_slice(b, x, 3, size, all, 1)}, 3);
+  onnx_set(c, 0, flat ? join_heads(b, y) : y);
+}

@@ -1,0 +1,128 @@
+/* What the files of the .pt2 reader share.
+ *
+ * All functions that return bool or a pointer report what is wrong themselves, and return false or
+ * NULL then; the reader ends there.  What is right but not supported is reported by pt2_lack, and
+ * reading goes on, so that a user sees all of it at once. */
+#ifndef NEREID_GRAPH_IMPORT_PT2_PT2_READ_H
+#define NEREID_GRAPH_IMPORT_PT2_PT2_READ_H
+
+#include "graph/import/json.h"
+#include "graph/ops/ops.h"
+#include "graph/import/pt2/pt2.h"
+
+/* Far above what files hold: a graph of 100,000 nodes takes 100 MiB of JSON. */
+enum { PT2_JSON_MAX = JSON_SIZE_MAX, PT2_NAME_MAX = 1000 };
+enum { PT2_STRIDED = 7 }; /* of the schema's Layout */
+
+/* What names mean within a graph: the program's, or that of a region. */
+typedef struct {
+  NameMap values; /* from names in the file to nodes */
+  const Json *tensors, *ints, *floats, *bools; /* types by name */
+} Pt2Scope;
+
+typedef struct {
+  Arena *arena;
+  Pool *names;
+  Diags *diags;
+  const Archive *file;
+  Span place;
+  const char *root;            /* "model/" */
+  const ArchiveEntry *program; /* "model/models/model.json" */
+  const char *model;           /* "model" */
+  Arena *json;                 /* of the document being read */
+  const char *where;           /* what messages name: "node linear_1" */
+  bool lacking;                /* pt2_lack was called */
+
+  Graph *graph;
+  Weights *weights;
+  Pt2Scope scope;
+  NameMap stored; /* from names of parameters, buffers and constants to inputs */
+} Pt2;
+
+/* ---- pt2_json.c: values of a type, found by key ---- */
+
+/* An error at the place that r->where names, with what to do. */
+bool pt2_fail(Pt2 *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* The same without the advice to save again, for what is not supported; true. */
+bool pt2_lack(Pt2 *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* The entry, an object in JSON; r->json holds it until pt2_close. */
+bool pt2_parse(Pt2 *r, const ArchiveEntry *e, const Json **out);
+void pt2_close(Pt2 *r);
+
+const Json *pt2_object(Pt2 *r, const Json *in, const char *key);
+const Json *pt2_array(Pt2 *r, const Json *in, const char *key);
+const char *pt2_string(Pt2 *r, const Json *in, const char *key);
+bool pt2_int(Pt2 *r, const Json *in, const char *key, int64_t *out);
+bool pt2_bool(Pt2 *r, const Json *in, const char *key, bool *out);
+/* Is the key there, and not null? */
+bool pt2_has(const Json *in, const char *key);
+/* The name that stands under `key`, interned. */
+Name pt2_name(Pt2 *r, const Json *in, const char *key);
+/* The same for a text at hand: not empty, not too long, without control characters. */
+Name pt2_check_name(Pt2 *r, const char *key, const char *text);
+/* The one key of a union, and what stands under it. */
+const char *pt2_union(Pt2 *r, const Json *in, const Json **value);
+/* A number, or "Infinity", "-Infinity", "NaN". */
+bool pt2_float(Pt2 *r, const Json *value, double *out);
+
+/* ---- pt2_types.c: dtypes, sizes, types of values ---- */
+
+/* torch's name of a dtype by the schema's number, "float32"; NULL if there is none. */
+const char *pt2_dtype_name(int64_t number);
+/* VALUE_UNKNOWN if it is not supported. */
+bool pt2_tensor_type(Pt2 *r, const Json *meta, ValueType *out);
+/* The type of the value that an output or an input names: as_tensor, as_sym_int, ... */
+bool pt2_value_type(Pt2 *r, const char *kind, Name name, ValueType *out);
+/* The types that a graph has for its values. */
+bool pt2_types(Pt2 *r, const Json *graph);
+bool pt2_ranges(Pt2 *r, const Json *program);
+
+/* ---- pt2_names.c: nodes' names ---- */
+
+/* An identifier that is no keyword of Python's; several of them with dots between. */
+bool pt2_identifier(const char *s);
+bool pt2_dotted(Pt2 *r, const char *s);
+/* Names a node as FX prints it: by another name if this one is a word of Python's or taken. */
+bool pt2_name_node(Pt2 *r, Node *n, Name name);
+/* In the file, the node's value has this name. */
+bool pt2_define(Pt2 *r, Name name, Node *n);
+/* The node that made a value. */
+Node *pt2_value(Pt2 *r, Name name);
+
+/* ---- pt2_args.c ---- */
+
+/* An Argument of the schema. */
+bool pt2_arg(Pt2 *r, const Json *argument, Arg *out);
+/* Can arguments of that kind, "as_int", be expressed? */
+bool pt2_arg_is_known(const char *kind);
+/* as_tensor, as_sym_int, as_sym_float, as_sym_bool; and the name that then stands in `value`. */
+bool pt2_names_value(const char *kind);
+Name pt2_value_name(Pt2 *r, const char *kind, const Json *value);
+
+/* ---- pt2_nodes.c ---- */
+
+bool pt2_nodes(Pt2 *r, const Json *graph);
+/* FX has no getitem for results that nothing takes; the file names them all. */
+void pt2_drop_unused(Pt2 *r);
+
+/* ---- pt2_region.c ---- */
+
+/* Of a call of an operator that only runs a graph: which of its inputs that is.  -1: of another. */
+int pt2_region(const char *target, const Json *inputs);
+/* Its nodes, in place of the call. */
+bool pt2_inline(Pt2 *r, const Json *node, int graph);
+
+/* ---- pt2_signature.c: what the inputs and outputs are ---- */
+
+bool pt2_inputs(Pt2 *r, const Json *graph, const Json *signature);
+bool pt2_outputs(Pt2 *r, const Json *graph, const Json *signature);
+
+/* ---- pt2_weights.c ---- */
+
+/* All tensors of the file. */
+bool pt2_weights(Pt2 *r);
+/* Gives each input that comes from the file its tensor. */
+bool pt2_bind_weights(Pt2 *r);
+
+#endif

@@ -1,0 +1,127 @@
+/* Python's numbers in graphs: sizes, what is computed from them, and items of tensors. */
+#include "graph/messages.h"
+#include "graph/ops/infer_rules.h"
+
+static void set_int(Infer *in, Dim value) {
+  in->result = (ValueType){.kind = VALUE_INT, .value = value};
+}
+
+static void set_kind(Infer *in, ValueKind kind) { in->result = (ValueType){.kind = kind}; }
+
+/* ---- from tensors ---- */
+
+void infer_sym_size(Infer *in) {
+  const ValueType *x = infer_self(in);
+  infer_rank(in, x, 1, GRAPH_RANK_MAX);
+  set_int(in, x->shape[infer_axis_arg(in, "dim", x->rank)]);
+}
+
+void infer_sym_numel(Infer *in) { set_int(in, value_numel(in->g, infer_self(in))); }
+
+void infer_item(Infer *in) {
+  const ValueType *x = infer_self(in);
+  Dim n = value_numel(in->g, x);
+  if (!infer_may_equal(in->g, n, infer_const(in, 1)))
+    infer_fail(in, E_GRAPH_ITEM_OF, infer_type_text(in, x));
+  if (dtype_is_float(x->dtype)) set_kind(in, VALUE_FLOAT);
+  else if (x->dtype == DT_I1) set_kind(in, VALUE_BOOL);
+  else set_int(in, NULL);
+}
+
+/* ---- arithmetic ---- */
+
+static bool is_float(Infer *in, const char *param) {
+  return dtype_is_float(infer_operand(in, param).dtype);
+}
+
+/* The value of an integer; NULL if only data knows. */
+static Dim known(Infer *in, const char *param) {
+  Arg a = graph_arg(in->g, in->n, param);
+  bool item = a.kind == ARG_NODE && (a.node->type.kind != VALUE_INT || !a.node->type.value);
+  return item ? NULL : infer_size(in, param);
+}
+
+typedef Dim Operation(Dims *d, Dim a, Dim b);
+
+static void arithmetic(Infer *in, Operation *f) {
+  if (is_float(in, "a") || is_float(in, "b")) {
+    set_kind(in, VALUE_FLOAT);
+    return;
+  }
+  Dim a = known(in, "a"), b = known(in, "b");
+  set_int(in, a && b ? f(in->g->dims, a, b) : NULL);
+}
+
+static void division(Infer *in, Operation *f) {
+  if (!is_float(in, "b") && known(in, "b") && dim_is(known(in, "b"), 0))
+    infer_fail(in, E_GRAPH_ZERO);
+  arithmetic(in, f);
+}
+
+void infer_sym_add(Infer *in) { arithmetic(in, dim_add); }
+void infer_sym_sub(Infer *in) { arithmetic(in, dim_sub); }
+void infer_sym_mul(Infer *in) { arithmetic(in, dim_mul); }
+void infer_sym_max(Infer *in) { arithmetic(in, dim_max); }
+void infer_sym_min(Infer *in) { arithmetic(in, dim_min); }
+void infer_sym_floordiv(Infer *in) { division(in, dim_floordiv); }
+void infer_sym_mod(Infer *in) { division(in, dim_mod); }
+void infer_sym_truediv(Infer *in) { set_kind(in, VALUE_FLOAT); }
+void infer_sym_float(Infer *in) { set_kind(in, VALUE_FLOAT); }
+void infer_sym_compare(Infer *in) { set_kind(in, VALUE_BOOL); }
+
+void infer_sym_neg(Infer *in) {
+  Dim a = is_float(in, "a") ? NULL : known(in, "a");
+  if (is_float(in, "a")) set_kind(in, VALUE_FLOAT);
+  else set_int(in, a ? dim_sub(in->g->dims, infer_const(in, 0), a) : NULL);
+}
+
+/* Powers by small literals are products. */
+void infer_sym_pow(Infer *in) {
+  enum { MOST = 16 };
+  if (is_float(in, "a") || is_float(in, "b")) {
+    set_kind(in, VALUE_FLOAT);
+    return;
+  }
+  Dim a = known(in, "a"), b = known(in, "b"), p = NULL;
+  if (a && b && dim_is_int(b) && b->value >= 0 && b->value <= MOST) {
+    p = infer_const(in, 1);
+    for (int64_t i = 0; i < b->value; i++) p = dim_mul(in->g->dims, p, a);
+  }
+  set_int(in, p);
+}
+
+void infer_sym_sum(Infer *in) {
+  Arg list = graph_arg(in->g, in->n, "args");
+  Dim sum = infer_const(in, 0);
+  for (uint32_t i = 0; i < list.n; i++)
+    sum = dim_add(in->g->dims, sum, infer_dim_of(in, &list.items[i]));
+  set_int(in, sum);
+}
+
+/* ---- rounding ---- */
+
+typedef enum { DOWN, UP, TO_ZERO } Rounding;
+
+/* a / b of two integers, rounded; NULL if it isn't an expression of ours. */
+static Dim rounded_quotient(Infer *in, const Node *division, Rounding way) {
+  Arg a = graph_arg(in->g, division, "a"), b = graph_arg(in->g, division, "b");
+  if (a.kind == ARG_FLOAT || b.kind != ARG_INT || !dim_is_int(b.dim) || b.dim->value <= 0)
+    return NULL;
+  if (a.kind == ARG_NODE && (a.node->type.kind != VALUE_INT || !a.node->type.value)) return NULL;
+  Dim n = infer_dim_of(in, &a);
+  if (way == TO_ZERO && dim_range(in->g->dims, n).lo < 0) return NULL;
+  return way == UP ? infer_ceil_div(in, n, b.dim) : dim_floordiv(in->g->dims, n, b.dim);
+}
+
+static void round_to(Infer *in, Rounding way) {
+  Arg a = graph_arg(in->g, in->n, "a");
+  const Node *from = a.kind == ARG_NODE ? a.node : NULL;
+  if (!is_float(in, "a")) set_int(in, known(in, "a"));
+  else if (from && from->op == ops_find("_operator.truediv"))
+    set_int(in, rounded_quotient(in, from, way));
+  else set_int(in, NULL);
+}
+
+void infer_sym_floor(Infer *in) { round_to(in, DOWN); }
+void infer_sym_ceil(Infer *in) { round_to(in, UP); }
+void infer_sym_trunc(Infer *in) { round_to(in, TO_ZERO); }

@@ -1,0 +1,109 @@
+/* The primitives of windows that slide over some axes (graph/ops/window.h): nereid.conv,
+ * nereid.conv_depthwise, nereid.pool_max and nereid.pool_sum. */
+#include <string.h>
+
+#include "graph/messages.h"
+#include "graph/ops/infer_rules.h"
+#include "graph/ops/window.h"
+
+typedef struct {
+  const ValueType *x;
+  uint32_t n, first; /* the axes first .. first + n */
+  Dim size[WINDOW_AXES];
+} Sliding;
+
+/* An integer for each axis, at least 1. */
+static void per_axis(Infer *in, const char *param, uint32_t n, Dim *out) {
+  Dim list[GRAPH_RANK_MAX];
+  uint32_t given = infer_sizes(in, param, list);
+  if (given != n) infer_fail(in, E_GRAPH_PER_AXIS, param, given, n);
+  for (uint32_t i = 0; i < n; i++) {
+    out[i] = list[i];
+    if (dim_is_int(out[i]) && out[i]->value <= 0)
+      infer_fail(in, E_GRAPH_STEP, (long long)out[i]->value);
+  }
+}
+
+/* dilation * (size - 1) + 1 */
+static Dim reach(Infer *in, Dim size, Dim dilation) {
+  Dims *d = in->g->dims;
+  Dim one = infer_const(in, 1);
+  return dim_add(d, dim_mul(d, dilation, dim_sub(d, size, one)), one);
+}
+
+/* How often each window fits, into the sizes of the result. */
+static void slide(Infer *in, const Sliding *s, Dim *shape) {
+  Dims *d = in->g->dims;
+  Dim stride[WINDOW_AXES], dilation[WINDOW_AXES], spread[WINDOW_AXES], padding[GRAPH_RANK_MAX];
+  per_axis(in, "stride", s->n, stride);
+  per_axis(in, "dilation", s->n, dilation);
+  bool spreads = infer_takes(in, "spread");
+  if (spreads) per_axis(in, "spread", s->n, spread);
+  uint32_t given = infer_sizes(in, "padding", padding);
+  if (given != 2 * s->n) infer_fail(in, E_GRAPH_PER_AXIS, "padding", given, 2 * s->n);
+  for (uint32_t i = 0; i < s->n; i++) {
+    Dim size = s->x->shape[s->first + i], all = reach(in, s->size[i], dilation[i]);
+    if (spreads) size = reach(in, size, spread[i]);
+    size = dim_add(d, size, dim_add(d, padding[2 * i], padding[2 * i + 1]));
+    Dim places = dim_floordiv(d, dim_sub(d, size, all), stride[i]);
+    places = dim_add(d, places, infer_const(in, 1));
+    if (dim_is_int(places) && places->value <= 0)
+      infer_fail(in, E_GRAPH_WINDOW, infer_dim_text(in, all), infer_dim_text(in, size));
+    shape[s->first + i] = places;
+  }
+}
+
+/* ---- convolutions: [N, sizes, C] ---- */
+
+static Sliding filters(Infer *in, const ValueType *w, uint32_t behind) {
+  Sliding s = {.x = infer_tensor(in, "input"), .first = 1};
+  infer_rank(in, w, 1 + behind, WINDOW_AXES + behind);
+  s.n = w->rank - behind;
+  infer_rank(in, s.x, s.n + 2, s.n + 2);
+  infer_same_dtype(in, s.x, w);
+  memcpy(s.size, w->shape, s.n * sizeof *s.size);
+  return s;
+}
+
+/* The weight is [window, channels of a group, channels of the result]. */
+void infer_window_conv(Infer *in) {
+  const ValueType *w = infer_tensor(in, "weight");
+  Sliding s = filters(in, w, 2);
+  Dim shape[GRAPH_RANK_MAX];
+  infer_copy_shape(s.x, shape);
+  slide(in, &s, shape);
+  int64_t groups = infer_int(in, "groups");
+  if (groups <= 0) infer_fail(in, E_GRAPH_STEP, (long long)groups);
+  Dim wanted = dim_mul(in->g->dims, w->shape[s.n], infer_const(in, groups));
+  infer_same_size(in, s.x->shape[s.n + 1], wanted, "the channels of input and weight");
+  infer_exact_div(in, w->shape[s.n + 1], groups);
+  shape[s.n + 1] = w->shape[s.n + 1];
+  infer_set(in, s.x->dtype, s.x->rank, shape);
+}
+
+/* The weight is [window, channels]. */
+void infer_window_depthwise(Infer *in) {
+  const ValueType *w = infer_tensor(in, "weight");
+  Sliding s = filters(in, w, 1);
+  Dim shape[GRAPH_RANK_MAX];
+  infer_copy_shape(s.x, shape);
+  slide(in, &s, shape);
+  infer_same_size(in, s.x->shape[s.n + 1], w->shape[s.n], "the channels of input and weight");
+  infer_set(in, s.x->dtype, s.x->rank, shape);
+}
+
+/* ---- pooling: over any axes that stand together ---- */
+
+void infer_window_pool(Infer *in) {
+  Sliding s = {.x = infer_tensor(in, "input")};
+  Dim kernel[GRAPH_RANK_MAX], shape[GRAPH_RANK_MAX];
+  s.n = infer_sizes(in, "kernel", kernel);
+  if (s.n == 0 || s.n > WINDOW_AXES) infer_fail(in, E_GRAPH_PER_AXIS, "kernel", s.n, 1);
+  infer_rank(in, s.x, s.n, GRAPH_RANK_MAX);
+  per_axis(in, "kernel", s.n, s.size);
+  s.first = infer_axis_arg(in, "first", s.x->rank);
+  infer_rank(in, s.x, s.first + s.n, GRAPH_RANK_MAX);
+  infer_copy_shape(s.x, shape);
+  slide(in, &s, shape);
+  infer_set(in, s.x->dtype, s.x->rank, shape);
+}

@@ -1,0 +1,99 @@
+/* What the files of dim.h share: expressions are interned in dim.c, sums and products made in
+ * dim_sum.c, quotients and remainders in dim_divide.c; dim_range.c knows their values. */
+#ifndef NEREID_GRAPH_IR_DIM_STATE_H
+#define NEREID_GRAPH_IR_DIM_STATE_H
+
+#include "graph/ir/dim.h"
+
+/* Terms of a sum, and nodes of a tree: what has more is as good as unknown. */
+enum { TERMS_MAX = 256, DEPTH_MAX = 64, SIZE_LIMIT = 1 << 14 };
+
+/* The lower end of a symbol's range before it was assumed to be positive. */
+typedef struct {
+  uint32_t symbol;
+  int64_t lo;
+} Assumed;
+
+/* The index of a name and size that kernels share. */
+typedef struct {
+  Name name;
+  Dim size, symbol;
+} SharedIndex;
+
+typedef enum { OP_ADD, OP_SUB, OP_MUL, OP_FLOORDIV, OP_MOD } BinaryOp;
+
+/* What a op b was when it was last asked for. */
+typedef struct {
+  Dim a, b, result;
+  BinaryOp op;
+} Result;
+
+enum { RESULTS = 1 << 12 };
+
+struct Dims {
+  Arena *arena;
+  Pool *names;
+  Dim *table; /* open addressing */
+  uint32_t mask, used;
+  VEC(Dim) symbols;
+  VEC(DimRange) ranges; /* of symbols */
+  VEC(Dim) limits;      /* the sizes of indices; NULL for other symbols */
+  VEC(Assumed) assumed;
+  SharedIndex *shared; /* open addressing */
+  uint32_t shared_mask, nshared;
+  Result *results; /* by a hash of the operands; valid while nothing is assumed */
+  Dim huge;
+};
+
+/* ---- dim.c ---- */
+
+/* The expression, which is made if there is none like it; dim_huge() where it is too large. */
+Dim dim_intern(Dims *d, DimExpr x);
+/* compute(d, a, b), or what that gave before. */
+Dim dim_known(Dims *d, BinaryOp op, Dim a, Dim b, Dim (*compute)(Dims *, Dim, Dim));
+/* An order of expressions that does not depend on what was met first. */
+int dim_compare(Dim a, Dim b);
+
+/* ---- dim_sum.c ---- */
+
+/* A coefficient and atoms. */
+typedef struct {
+  int64_t coefficient;
+  const Dim *atoms;
+  uint32_t n;
+} Product;
+
+/* A constant and products, merged as they are added.  It takes some kilobytes of the stack. */
+typedef struct {
+  Dims *d;
+  int64_t constant;
+  uint32_t n;
+  bool huge;
+  Product term[TERMS_MAX];
+} Sum;
+
+Dim dim_make_product(Dims *d, Product p);
+void dim_sum_begin(Sum *s, Dims *d);
+/* Adds factor * *x; x lives as long as s. */
+void dim_sum_add(Sum *s, const Dim *x, int64_t factor);
+void dim_sum_add_term(Sum *s, Product p);
+Dim dim_sum_finish(Sum *s);
+/* The terms of x; its constant is the last of them. */
+uint32_t dim_term_count(Dim x);
+Product dim_term_at(const Dim *x, uint32_t i);
+/* a // b and the like as they stand, not simplified. */
+Dim dim_make_pair(Dims *d, DimKind kind, Dim a, Dim b);
+
+/* ---- numbers: b is not 0 ---- */
+
+static inline int64_t dim_floor_div(int64_t a, int64_t b) {
+  int64_t q = a / b;
+  return q - (a % b != 0 && (a % b < 0) != (b < 0));
+}
+
+static inline int64_t dim_floor_mod(int64_t a, int64_t b) {
+  int64_t r = a % b;
+  return r != 0 && (r < 0) != (b < 0) ? r + b : r;
+}
+
+#endif

@@ -1,0 +1,225 @@
+/* The graph IR: a list of nodes in an order in which they can run.
+ *
+ * It is the graph that torch.export makes and FX prints: each node is one call of an operator,
+ * with its arguments as they were given.  Arguments that were left out are not filled in; who
+ * wants an argument asks by name (graph_arg) and gets the schema's default.
+ *
+ * The text form is the annotated Python of FX's print_readable (graph/ops/text.h).
+ *
+ * All of a graph lies in one arena.  Tensors are values: strides and storage are no part of the
+ * IR, and views are ops like others.  What writes in place (relu_, index_copy_, copy_) names the
+ * node whose value it replaces until pass `functionalize` has made it a value of its own. */
+#ifndef NEREID_GRAPH_IR_GRAPH_H
+#define NEREID_GRAPH_IR_GRAPH_H
+
+#include "graph/ir/dim.h"
+#include "lang/base/diag.h"
+#include "lang/base/dtype.h"
+
+typedef struct Graph Graph;
+typedef struct Node Node;
+typedef struct Arg Arg;
+typedef struct GraphOp GraphOp; /* a row of the op table, graph/ops/ops.h */
+
+/* ---- types ---- */
+
+enum { GRAPH_RANK_MAX = 16 }; /* axes of a tensor */
+
+typedef enum {
+  VALUE_UNKNOWN, /* not inferred yet */
+  VALUE_NONE,
+  VALUE_TENSOR,
+  VALUE_INT,   /* a SymInt */
+  VALUE_FLOAT, /* a SymFloat, or what .item() gives */
+  VALUE_BOOL,  /* a SymBool */
+  VALUE_LIST   /* what chunk, split or topk return; getitem takes it apart */
+} ValueKind;
+
+typedef struct ValueType ValueType;
+struct ValueType {
+  ValueKind kind;
+  DType dtype;            /* TENSOR; booleans are DT_I1 */
+  uint32_t rank;          /* TENSOR */
+  const Dim *shape;       /* TENSOR */
+  Dim value;              /* INT: what it is, NULL if that is not known */
+  Name symbolic;          /* FLOAT, BOOL: sympy's text of it, "s0 >= 2"; NULL if not known */
+  const ValueType *items; /* LIST */
+  uint32_t nitems;
+};
+
+/* ---- arguments ---- */
+
+typedef enum {
+  ARG_NONE,
+  ARG_NODE,
+  ARG_INT, /* a literal, or a size expression in importers' graphs */
+  ARG_FLOAT,
+  ARG_BOOL,
+  ARG_STRING,
+  ARG_DTYPE,  /* torch.float32; DT_NONE with a name for a dtype that we lack */
+  ARG_DEVICE, /* device(type='cpu'); index -1 if none is given */
+  ARG_LAYOUT, /* torch.strided */
+  ARG_FORMAT, /* torch.contiguous_format */
+  ARG_LIST
+} ArgKind;
+
+struct Arg {
+  ArgKind kind;
+  bool tuple;  /* LIST: written (a, b) */
+  DType dtype; /* DTYPE */
+  uint32_t n;  /* LIST */
+  union {
+    Node *node;
+    Dim dim;       /* INT */
+    double number; /* FLOAT */
+    bool flag;     /* BOOL */
+    Name name;     /* STRING, LAYOUT, FORMAT: without "torch."; DTYPE: torch's name */
+    Arg *items;    /* LIST */
+    struct {
+      Name type;
+      int32_t index;
+    } device;
+  };
+};
+
+typedef struct {
+  Name name;
+  Arg value;
+} NamedArg;
+
+/* ---- nodes ---- */
+
+typedef enum {
+  NODE_INPUT,   /* a parameter of forward */
+  NODE_CALL,    /* op(args, named) */
+  NODE_GETITEM, /* args[0][args[1]], the second a literal */
+  NODE_OUTPUT   /* the last node: args[0] is the list that forward returns */
+} NodeKind;
+
+/* What a caller of the model passes, and what comes from the file. */
+typedef enum {
+  INPUT_USER,
+  INPUT_PARAMETER,
+  INPUT_BUFFER,
+  INPUT_CONSTANT /* a tensor that the model's code made once */
+} InputKind;
+
+/* The one value of an input that a graph is for: its elements, of floats or of what is none. */
+typedef struct {
+  uint32_t n;
+  int64_t *ints;
+  double *floats;
+} InputValue;
+
+struct Node {
+  NodeKind kind;
+  uint32_t id; /* unique in the graph, below graph->nids */
+  Name name;
+  const GraphOp *op; /* CALL */
+  Arg *args;
+  uint32_t nargs;
+  NamedArg *named;
+  uint32_t nnamed;
+  ValueType type;
+  Span place;  /* in the text it was read from */
+  Name origin; /* where the model's source made it, "File: m.py:3 in forward, code: y = x + 1";
+                  NULL: not known */
+  struct {     /* INPUT */
+    InputKind kind;
+    Name target;             /* the parameter's name in Python */
+    Name tensor;             /* of a parameter or buffer: its name among the weights, "0.weight" */
+    const InputValue *fixed; /* NULL: the graph is for all values */
+  } input;
+  Node *prev, *next;
+};
+
+/* What an output is for, beside being returned. */
+typedef enum {
+  OUTPUT_USER,
+  OUTPUT_MUTATION /* the new value of an input or a buffer; not returned to the user */
+} OutputKind;
+
+typedef struct {
+  OutputKind kind;
+  Node *target; /* MUTATION: the input */
+} OutputSpec;
+
+/* A rewrite rule that was applied. */
+typedef struct {
+  Name rule;
+  Name node, origin; /* what it stands for now */
+} GraphRewrite;
+
+/* Sizes that a node takes to be equal, or a to be at least b, as nothing says otherwise: every run
+ * is held to it. */
+typedef struct {
+  Dim a, b;
+  Name node;
+  bool least; /* a >= b, not a == b */
+} SizeRelation;
+
+struct Graph {
+  Arena *arena;
+  Pool *names;
+  Diags *diags;
+  Dims *dims;
+  Name class_name; /* "GraphModule" */
+  Node *first, *last;
+  uint32_t nids;
+  struct NodeTable *by_name;
+  OutputSpec *outputs; /* one for each item of the output node's list; NULL: all are user's */
+  VEC(uint32_t) rules; /* files of further rewrite rules, sources of `diags` */
+  VEC(GraphRewrite) rewrites;  /* what pass rewrite did */
+  VEC(SizeRelation) relations; /* of the graph as it was read */
+  bool notes_relations;        /* while they are looked for */
+  bool extremes_of_none;       /* are -inf and inf, as ONNX has it, and no error */
+  bool unchecked;              /* indices are not checked: the caller has proven them */
+  const struct Rates *gpu; /* of the GPU for which kernels are chosen; an H200's at first */
+  const struct OpSchema **schemas; /* of the op table's rows, as far as they were parsed */
+};
+
+Graph *graph_new(Arena *a, Pool *names, Diags *d);
+
+/* A node at the end, or before `before`, with room for arguments; it has no name yet. */
+Node *graph_node(Graph *g, NodeKind kind, Node *before, uint32_t nargs, uint32_t nnamed);
+void graph_remove(Graph *g, Node *n);
+/* Names n; false if another node has that name. */
+bool graph_set_name(Graph *g, Node *n, Name name);
+/* Names n `base`, or if a node or a symbol has that name, the first free one of base_1, base_2,
+ * ..., as FX does. */
+void graph_fresh_name(Graph *g, Node *n, const char *base);
+/* Renames nodes that have a symbol's name: in arguments that name is the symbol from now on. */
+void graph_part_names(Graph *g);
+/* n's name is free again. */
+void graph_forget_name(Graph *g, const Node *n);
+/* The node of that name, or NULL. */
+Node *graph_find(const Graph *g, Name name);
+
+/* ---- arguments ---- */
+
+static inline Arg arg_none(void) { return (Arg){.kind = ARG_NONE}; }
+static inline Arg arg_node(Node *n) { return (Arg){.kind = ARG_NODE, .node = n}; }
+static inline Arg arg_dim(Dim d) { return (Arg){.kind = ARG_INT, .dim = d}; }
+Arg arg_int(Graph *g, int64_t value);
+Arg arg_list(Graph *g, uint32_t n);
+
+/* Calls f for each node that n's arguments name, in order; a node that is named twice comes
+ * twice.  *use may be changed to name another node. */
+void graph_each_use(Node *n, void (*f)(Node **use, void *ctx), void *ctx);
+/* How often nodes are used, by id; NODE_OUTPUT counts. */
+uint32_t *graph_use_counts(const Graph *g, Arena *a);
+/* All uses of `from` become uses of `to`. */
+void graph_replace_uses(Graph *g, const Node *from, Node *to);
+
+/* ---- values ---- */
+
+ValueType value_tensor(Graph *g, DType dtype, uint32_t rank, const Dim *shape);
+/* The number of elements. */
+Dim value_numel(Graph *g, const ValueType *t);
+/* Do 64 bits count the elements that a tensor's sizes make, those of 0 apart? */
+bool value_is_countable(Graph *g, const ValueType *t);
+bool value_type_eq(const ValueType *a, const ValueType *b);
+/* As in FX's annotations, without the quotes: "f32[2, s0]", "Sym(s0)"; "" where FX writes none. */
+void value_type_print(Text *out, const ValueType *t);
+
+#endif

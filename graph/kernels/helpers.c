@@ -1,0 +1,47 @@
+#include "graph/kernels/helpers.h"
+
+#include <ctype.h>
+#include <string.h>
+
+static const char *const files[] = {"check.py", "float8.py", "gelu.py",    "mish.py",
+                                    "scans.py", "search.py", "suppress.py"};
+
+static bool in_word(char c) { return isalnum((unsigned char)c) || c == '_'; }
+
+static size_t word_length(const char *s) {
+  size_t n = 0;
+  while (in_word(s[n])) n++;
+  return n;
+}
+
+/* Is the word in the text? */
+static bool has_word(const char *text, const char *word) {
+  size_t n = strlen(word);
+  for (const char *at = text; (at = strstr(at, word)); at += n)
+    if ((at == text || !in_word(at[-1])) && !in_word(at[n])) return true;
+  return false;
+}
+
+static bool is_named(const Functions *f, const char *name) {
+  for (size_t i = 0; i < f->list.len; i++)
+    if (has_word(f->list.data[i]->text, name)) return true;
+  return false;
+}
+
+static bool is_needed(const Functions *f, const char *file) {
+  static const char def[] = "\ndef ";
+  for (const char *at = file; (at = strstr(at, def));) {
+    at += strlen(def);
+    if (is_named(f, arena_strndup(f->arena, at, word_length(at)))) return true;
+  }
+  return false;
+}
+
+void helpers_print(Text *out, const Functions *f) {
+  template_fill(out, "header.py", NULL, 0);
+  for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+    Text file = text_new(f->arena);
+    template_fill(&file, files[i], NULL, 0);
+    if (is_needed(f, file.data)) text_putn(out, file.data, file.len);
+  }
+}

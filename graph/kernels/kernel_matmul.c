@@ -1,0 +1,93 @@
+/* Kernels of GROUP_MATMUL: one product of matrices, with the pointwise nodes behind it computed on
+ * its tiles.  Operands are read through views, whatever their strides. */
+#include "graph/kernels/kernel_product.h"
+#include "graph/tiling/panels.h"
+
+void product_source(Kernel *k, Piece *p) {
+  Dim from[GRAPH_RANK_MAX];
+  while (!k->f->of[p->operand->id] && p->operand->kind != NODE_INPUT) {
+    view_place(k->graph, p->operand, p->place, from);
+    p->operand = view_operand(p->operand);
+    for (uint32_t i = 0; i < p->operand->type.rank; i++) p->place[i] = from[i];
+  }
+}
+
+const char *product_pointers(Kernel *k, const char *pointers, unsigned axes, const char *first,
+                             const char *second) {
+  if (!(axes & AXIS_M)) pointers = arena_printf(k->arena, "%s + %s * 0", pointers, first);
+  if (!(axes & AXIS_N)) pointers = arena_printf(k->arena, "%s + %s * 0", pointers, second);
+  return pointers;
+}
+
+Access kernel_access(Kernel *k, Piece *p, const char *first, const char *second) {
+  product_source(k, p);
+  const Node *n = p->operand;
+  Dim offset = linear_of_place(k->graph->dims, p->place, n->type.shape, n->type.rank);
+  unsigned axes = 0;
+  const char *index = kernel_index(k, offset, &axes);
+  const char *text = arena_printf(k->arena, "%s + %s", kernel_buffer(k, p->operand), index);
+  text = product_pointers(k, text, axes, first, second);
+  const char *limits = kernel_limits(k, p);
+  return (Access){text, *limits ? arena_printf(k->arena, " & %s", limits) : ""};
+}
+
+/* Element (batch, row, column) of an operand of mm or bmm. */
+static Access matrix(Kernel *k, Node *n, Dim batch, Dim row, Dim column, bool left) {
+  Piece p = {.operand = n, .place = {batch, row, column}};
+  if (n->type.rank == 2) {
+    p.place[0] = row;
+    p.place[1] = column;
+  }
+  return kernel_access(k, &p, left ? "m" : "kb", left ? "ka" : "n");
+}
+
+/* ---- the kernel ---- */
+
+void product_bind(Kernel *k) {
+  const Group *g = k->group;
+  kernel_bind(k, g->index[0], "batch", AXIS_B);
+  kernel_bind(k, g->index[1], "m", AXIS_M);
+  kernel_bind(k, g->index[2], "n", AXIS_N);
+  static const char *const masks[] = {NULL, "mmask", "nmask", "mmask & nmask"};
+  for (unsigned axes = 0; axes < 8; axes++) k->masks[axes] = masks[axes & 3];
+}
+
+void product_epilogue(Kernel *k) {
+  const Group *g = k->group;
+  Dim place[GRAPH_RANK_MAX];
+  for (size_t i = 0; i < g->nodes.len; i++) {
+    Node *n = g->nodes.data[i];
+    group_place(k->f, g, n, place);
+    if (i == 0) kernel_remember(k, n, place, (Value){"acc", DT_F32});
+    Value v = kernel_value(k, n, place);
+    if (k->f->stored[n->id]) kernel_store(k, n, v);
+  }
+}
+
+const char *product_precision(DType t) { return t == DT_F32 ? ", input_precision=\"ieee\"" : ""; }
+
+void kernel_matmul(Text *out, Kernel *k) {
+  const Group *g = k->group;
+  Dims *d = k->graph->dims;
+  Node *n = g->nodes.data[0], *left = n->args[0].node, *right = n->args[1].node;
+  if (panels_are(right)) {
+    kernel_panels(out, k);
+    return;
+  }
+  Dim left_k = dim_shared_index(d, "ka", g->extent[3]);
+  Dim right_k = dim_shared_index(d, "kb", g->extent[3]);
+  product_bind(k);
+  kernel_bind(k, left_k, "ka", AXIS_N);
+  kernel_bind(k, right_k, "kb", AXIS_M);
+  Access a = matrix(k, left, g->index[0], g->index[1], left_k, true);
+  Access b = matrix(k, right, g->index[0], right_k, g->index[2], false);
+  Slot slots[] = {{"m", kernel_extent(k, g->extent[1])},
+                  {"n", kernel_extent(k, g->extent[2])},
+                  {"k", kernel_index(k, g->extent[3], NULL)},
+                  {"left", a.pointers},
+                  {"left_condition", a.condition},
+                  {"right", b.pointers},
+                  {"precision", product_precision(left->type.dtype)}};
+  product_epilogue(k);
+  kernel_emit(out, k, "matmul.py", slots, sizeof slots / sizeof *slots);
+}

@@ -1,0 +1,23 @@
+/* What kernels of GROUP_MATMUL share: the tile's axes, where operands are read, what follows the
+ * product. */
+#ifndef NEREID_GRAPH_KERNELS_KERNEL_PRODUCT_H
+#define NEREID_GRAPH_KERNELS_KERNEL_PRODUCT_H
+
+#include "graph/kernels/kernel.h"
+
+/* Rows, columns and batches by their names in the templates. */
+void product_bind(Kernel *k);
+/* Goes through the views between a piece and memory: p->operand becomes what is loaded. */
+void product_source(Kernel *k, Piece *p);
+/* A sum of pointers as tiles want it: with both axes, `first` and `second`, also where one has one
+ * element.  `axes`: those that it has. */
+const char *product_pointers(Kernel *k, const char *pointers, unsigned axes, const char *first,
+                             const char *second);
+/* The nodes of the group behind the product, which is in `acc`. */
+void product_epilogue(Kernel *k);
+/* What a tl.dot of operands of that dtype says beside them. */
+const char *product_precision(DType t);
+/* The kernel of a product whose right operand lies in panels (panels.h). */
+void kernel_panels(Text *out, Kernel *k);
+
+#endif

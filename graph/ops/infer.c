@@ -1,0 +1,209 @@
+#include "graph/ops/infer.h"
+
+#include "graph/messages.h"
+#include "graph/ops/infer_rules.h"
+#include "graph/ops/infer_symbols.h"
+
+/* args[0][args[1]] */
+static void infer_getitem(Infer *in) {
+  const Node *n = in->n;
+  if (n->nargs != 2 || n->args[0].kind != ARG_NODE || n->args[1].kind != ARG_INT ||
+      n->args[0].node->type.kind != VALUE_LIST || !dim_is_int(n->args[1].dim))
+    infer_fail(in, E_GRAPH_GETITEM);
+  const ValueType *list = &n->args[0].node->type;
+  int64_t i = n->args[1].dim->value;
+  if (i < 0 || i >= list->nitems) infer_fail(in, E_GRAPH_ITEM, (long long)i, list->nitems);
+  in->result = list->items[i];
+}
+
+/* ---- sizes that are too large ---- */
+
+static bool is_huge(Dim x) { return x->kind == DIM_HUGE; }
+
+static bool is_countable(Graph *g, const ValueType *t) {
+  if (t->kind == VALUE_TENSOR) return value_is_countable(g, t);
+  for (uint32_t i = 0; t->kind == VALUE_LIST && i < t->nitems; i++)
+    if (!is_countable(g, &t->items[i])) return false;
+  return t->kind != VALUE_INT || !t->value || !is_huge(t->value);
+}
+
+static bool has_huge(const Arg *a) {
+  bool found = a->kind == ARG_INT && is_huge(a->dim);
+  for (uint32_t i = 0; a->kind == ARG_LIST && i < a->n && !found; i++)
+    found = has_huge(&a->items[i]);
+  return found;
+}
+
+static void check_args(Infer *in) {
+  bool huge = false;
+  for (uint32_t i = 0; i < in->n->nargs; i++) huge |= has_huge(&in->n->args[i]);
+  for (uint32_t i = 0; i < in->n->nnamed; i++) huge |= has_huge(&in->n->named[i].value);
+  if (huge) infer_fail(in, E_GRAPH_HUGE, "a size");
+}
+
+bool infer_node(Graph *g, Node *n, ValueType *out) {
+  Infer in = {.g = g, .n = n};
+  if (n->kind == NODE_CALL && !ops_check(g, n)) return false;
+  if (setjmp(in.failed)) return false;
+  check_args(&in);
+  if (n->kind == NODE_CALL) {
+    in.schema = ops_schema(g, n->op);
+    n->op->infer(&in);
+  } else {
+    infer_getitem(&in);
+  }
+  if (!is_countable(g, &in.result)) infer_fail(&in, E_GRAPH_HUGE, "the number of elements");
+  *out = in.result;
+  return true;
+}
+
+/* ---- the graph ---- */
+
+static bool is_number(const ValueType *t) {
+  return t->kind == VALUE_INT || t->kind == VALUE_FLOAT || t->kind == VALUE_BOOL;
+}
+
+/* Can a value be of both types?  Annotations may say what inference cannot know: which way a
+ * branch on a size went, and the name of a number that data decides. */
+static bool agree(Graph *g, const ValueType *said, const ValueType *inferred) {
+  if (said->kind == VALUE_INT && inferred->kind == VALUE_INT && said->value && inferred->value)
+    return infer_may_equal(g, said->value, inferred->value);
+  if (is_number(said) && is_number(inferred)) return true;
+  if (said->kind != VALUE_TENSOR || inferred->kind != VALUE_TENSOR)
+    return said->kind == inferred->kind;
+  if (said->dtype != inferred->dtype || said->rank != inferred->rank) return false;
+  for (uint32_t i = 0; i < said->rank; i++)
+    if (!infer_may_equal(g, said->shape[i], inferred->shape[i])) return false;
+  return true;
+}
+
+/* Of types that agree. */
+static void note_sizes(Graph *g, const Node *n, const ValueType *inferred) {
+  const ValueType *said = &n->type;
+  if (said->kind == VALUE_INT && inferred->kind == VALUE_INT && said->value && inferred->value)
+    infer_note_equal(g, said->value, inferred->value, n->name);
+  for (uint32_t i = 0; said->kind == VALUE_TENSOR && i < said->rank; i++)
+    infer_note_equal(g, said->shape[i], inferred->shape[i], n->name);
+}
+
+static const char *text_of(Graph *g, const ValueType *t) {
+  Text text = text_new(g->arena);
+  value_type_print(&text, t);
+  return text.data;
+}
+
+/* The reader takes Sym(zuf0) for an integer, whose kind inference knows better. */
+static ValueType as_kind(Graph *g, const ValueType *said, ValueKind kind) {
+  Text text = text_new(g->arena);
+  if (said->kind == VALUE_INT && said->value) dim_print(&text, said->value);
+  Name symbolic = text.data ? pool_name(g->names, text.data) : said->symbolic;
+  return (ValueType){.kind = kind, .symbolic = symbolic};
+}
+
+/* What PyTorch says of one of several results may be said of another kernel's: its LSTM for CPUs
+ * has states with an axis more, and sums of bags leave other results out. */
+static bool is_other_kernels(const Node *n, const ValueType *inferred) {
+  return n->kind == NODE_GETITEM && n->type.kind == VALUE_TENSOR &&
+         inferred->kind == VALUE_TENSOR && n->type.dtype == inferred->dtype;
+}
+
+static bool settle(Graph *g, Node *n, const ValueType *inferred, const Symbols *symbols) {
+  ValueKind said = n->type.kind;
+  bool number = inferred->kind == VALUE_FLOAT || inferred->kind == VALUE_BOOL;
+  if (said == VALUE_UNKNOWN) n->type = *inferred;
+  else if (number && said != inferred->kind && is_number(&n->type))
+    n->type = as_kind(g, &n->type, inferred->kind);
+  symbols_settle(symbols, g, &n->type, inferred);
+  bool agrees = agree(g, &n->type, inferred);
+  if (!agrees && is_other_kernels(n, inferred)) {
+    n->type = *inferred;
+    agrees = true;
+  }
+  /* A number that is known needs no symbol, which may stand nowhere else. */
+  bool known = inferred->kind == VALUE_INT && inferred->value && dim_is_int(inferred->value);
+  if (agrees && known && n->type.kind == VALUE_INT) n->type.value = inferred->value;
+  if (agrees) note_sizes(g, n, inferred);
+  if (agrees) return true;
+  diag_error(g->diags, n->place, E_GRAPH_TYPE_DIFFERS, n->name ? n->name : "?",
+             text_of(g, &n->type), text_of(g, inferred));
+  return false;
+}
+
+static void find_unknown(Node **use, void *ctx) {
+  bool *found = ctx;
+  *found |= (*use)->type.kind == VALUE_UNKNOWN;
+}
+
+/* Arguments may be sizes whose symbols stand in the node's annotation only. */
+static bool check_symbols(Graph *g, const Node *n, const Symbols *symbols) {
+  Dim open = symbols_open(symbols, n);
+  if (!open) return true;
+  Text text = text_new(g->arena);
+  dim_print(&text, open);
+  diag_error(g->diags, n->place, E_GRAPH_OPEN_SIZE, text.data);
+  return false;
+}
+
+static bool infer_next(Graph *g, Node *n, const Symbols *symbols) {
+  ValueType inferred = {0};
+  bool unknown = n->kind == NODE_CALL && !n->op->schema;
+  graph_each_use(n, find_unknown, &unknown);
+  if (unknown) return false;
+  return infer_node(g, n, &inferred) && settle(g, n, &inferred, symbols);
+}
+
+static bool check_input(Graph *g, const Node *n) {
+  const char *name = n->name ? n->name : "?";
+  if (n->type.kind == VALUE_UNKNOWN) diag_error(g->diags, n->place, E_GRAPH_INPUT_TYPE, name, name);
+  return n->type.kind != VALUE_UNKNOWN;
+}
+
+/* Annotations too may have sizes whose product overflows. */
+static bool check_said(Graph *g, const Node *n) {
+  if (is_countable(g, &n->type)) return true;
+  const char *what =
+      arena_printf(g->arena, "the number of elements of %s", n->name ? n->name : "?");
+  diag_error(g->diags, n->place, E_GRAPH_HUGE, what);
+  return false;
+}
+
+typedef struct {
+  Graph *g;
+  bool good;
+} Returned;
+
+static void check_returned(Node **use, void *ctx) {
+  Returned *r = ctx;
+  const Node *n = *use;
+  if (n->kind != NODE_CALL || n->type.kind != VALUE_NONE) return;
+  diag_error(r->g->diags, n->place, E_GRAPH_OUTPUT_KIND, n->name);
+  r->good = false;
+}
+
+/* What a check gives is nothing that can be returned. */
+static bool check_output(Graph *g, Node *n) {
+  Returned r = {g, true};
+  graph_each_use(n, check_returned, &r);
+  return r.good;
+}
+
+bool infer_model(Graph *g) {
+  g->notes_relations = true;
+  bool ok = infer_graph(g);
+  g->notes_relations = false;
+  return ok;
+}
+
+bool infer_graph(Graph *g) {
+  bool ok = true;
+  Symbols symbols = {.arena = g->arena};
+  for (Node *n = g->first; n; n = n->next) {
+    bool good = true;
+    if (n->kind == NODE_INPUT) good = check_input(g, n);
+    if (n->kind == NODE_CALL || n->kind == NODE_GETITEM) good = infer_next(g, n, &symbols);
+    if (n->kind == NODE_OUTPUT) good = check_output(g, n);
+    symbols_meet(&symbols, &n->type);
+    ok &= good && check_symbols(g, n, &symbols) && check_said(g, n);
+  }
+  return ok;
+}

@@ -1,0 +1,105 @@
+/* The operators of graphs: one row each.
+ *
+ * A row is the operator's schema as ATen declares it (aten/src/ATen/native/native_functions.yaml
+ * of PyTorch: names, order, defaults) and the rule that gives the type of its result.  Argument
+ * names and defaults stand in the schema alone: rules ask for arguments by name. */
+#ifndef NEREID_GRAPH_OPS_OPS_H
+#define NEREID_GRAPH_OPS_OPS_H
+
+#include "graph/ir/graph.h"
+
+/* How an element of the result is made (graph/ops/prims.h). */
+typedef enum {
+  PRIM_NONE, /* not a primitive: it must be decomposed */
+  PRIM_POINTWISE,
+  PRIM_VIEW,
+  PRIM_REDUCE,
+  PRIM_SCAN, /* each element from those before it along an axis; sorting */
+  PRIM_CREATE,
+  PRIM_GATHER,
+  PRIM_SEARCH,      /* from its first operand, which lies in memory, read at several places */
+  PRIM_SCATTER,     /* writes to its first operand, which nothing else uses */
+  PRIM_PIECES,      /* aten.cat, aten.constant_pad_nd */
+  PRIM_EMPTY,       /* memory, for the two that follow (graph/fuse/insert.h) */
+  PRIM_INSERT,      /* its operand, also written to a slice of that memory */
+  PRIM_INSERTED,    /* what the memory has then */
+  PRIM_WINDOW,      /* from the elements of a window (graph/ops/window.h): pooling, depthwise */
+  PRIM_MATMUL,      /* aten.mm, aten.bmm */
+  PRIM_CONVOLUTION, /* nereid.conv */
+  PRIM_ATTENTION,   /* nereid.attention (graph/analysis/attention.h) */
+  PRIM_CHECK,       /* nereid.check_index: an effect; nothing uses its value */
+} PrimKind;
+
+typedef enum {
+  PARAM_TENSOR,
+  PARAM_TENSORS, /* a list */
+  PARAM_INT,     /* also symbolic */
+  PARAM_INTS,
+  PARAM_FLOAT,
+  PARAM_FLOATS,
+  PARAM_BOOL,
+  PARAM_BOOLS,
+  PARAM_SCALAR, /* an int, a float, or a bool */
+  PARAM_STRING,
+  PARAM_DTYPE,
+  PARAM_DEVICE,
+  PARAM_LAYOUT,
+  PARAM_FORMAT,
+  PARAM_OTHER /* generators and the like: only None may be given */
+} ParamType;
+
+typedef struct {
+  Name name;
+  ParamType type;
+  bool optional;   /* `T?`: None may be given */
+  bool named_only; /* behind the `*` */
+  bool has_default;
+  bool written;    /* `Tensor(a!)`: the op writes it in place */
+  bool viewed;     /* `Tensor(a)`: the result may be a view of it */
+  bool sparse;     /* `Tensor?[]`: items may be None */
+  uint32_t repeat; /* `int[2]`: one int stands for so many; 0: none does */
+  Arg dflt;
+} OpParam;
+
+typedef struct OpSchema {
+  OpParam *params;
+  uint32_t nparams, npositional;
+  uint32_t nresults; /* 0: none.  `Tensor[]` counts as one */
+  bool list;         /* the result is a list whose length depends on the arguments */
+} OpSchema;
+
+typedef struct Infer Infer; /* graph/ops/infer.h */
+
+struct GraphOp {
+  const char *target; /* "aten.add.Tensor", "_operator.mul", "torch.sym_max" */
+  const char *schema; /* "(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor" */
+  void (*infer)(Infer *in);
+  PrimKind prim;
+};
+
+/* The row of that target, or NULL. */
+const GraphOp *ops_find(const char *target);
+/* The same; for an unknown target a row without a schema, so that reading can go on. */
+const GraphOp *ops_row(Graph *g, const char *target);
+/* Reports all nodes without a schema in one message; true if there is none. */
+bool ops_all_known(Graph *g);
+/* A node as messages name it: with the line of the model's source, if the file carries it. */
+const char *ops_where(Graph *g, const Node *n);
+/* "add" of "aten.add.Tensor". */
+const char *ops_short_name(Arena *a, const char *target);
+uint32_t ops_count(void);
+const GraphOp *ops_at(uint32_t i);
+uint32_t ops_number(const GraphOp *op); /* of a row of the table */
+
+/* The op's schema, parsed; kept in the graph. */
+const OpSchema *ops_schema(Graph *g, const GraphOp *op);
+/* The number of the parameter `name`, or -1. */
+int ops_param(const OpSchema *s, const char *name);
+
+/* The argument of n for that parameter of its op, or the parameter's default. */
+Arg graph_arg(Graph *g, const Node *n, const char *param);
+
+/* Do n's arguments fit its op's schema?  Reports what doesn't. */
+bool ops_check(Graph *g, const Node *n);
+
+#endif

@@ -1,0 +1,372 @@
+/* Pointwise ops: the expression of an element, by the table in graph/ops/pointwise_table.h. */
+#include "graph/ops/pointwise_table.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "graph/ops/prim_rows.h"
+
+typedef enum {
+  ARITH,
+  BRANCH,
+  BITS,
+  TEST,
+  LOGIC,
+  CAST,
+  ALPHA,
+  CLAMP,
+  EXP,
+  GELU,
+  ISCLOSE,
+  KEY,
+  LERP,
+  NAN_TO_NUM,
+  POWER,
+  REINTERPRET,
+  REMAINDER,
+  ROUNDED,
+  SELECT
+} Rule;
+
+struct PointwiseRow {
+  const char *target;
+  Rule rule;
+  const char *floats, *integers;
+};
+
+static const PointwiseRow rows[] = {
+#define X(target, rule, floats, integers) {target, rule, floats, integers},
+    POINTWISE_OPS(X)
+#undef X
+};
+
+static int compare_target(const void *target, const void *row) {
+  return strcmp(target, ((const PointwiseRow *)row)->target);
+}
+
+const PointwiseRow *pointwise_row(const char *target) {
+  return bsearch(target, rows, sizeof rows / sizeof *rows, sizeof *rows, compare_target);
+}
+
+uint32_t prim_rows_pointwise(void) { return sizeof rows / sizeof *rows; }
+
+/* ---- operands ---- */
+
+typedef struct {
+  Infer in;
+  const PointwiseRow *row;
+  Pointwise *p;
+} Context;
+
+static bool is_operand(const OpParam *p) {
+  return p->type == PARAM_TENSOR || p->type == PARAM_SCALAR || p->type == PARAM_FLOAT;
+}
+
+/* Of what is cast there is one, though others may say to which dtype. */
+static const char *cast_param(const OpSchema *s) {
+  if (ops_param(s, "src") >= 0) return "src";
+  return ops_param(s, "value") >= 0 ? "value" : s->params[0].name;
+}
+
+static void add_operand(Context *c, const OpParam *param) {
+  Arg a = graph_arg(c->in.g, c->in.n, param->name);
+  if (a.kind == ARG_NONE) return;
+  bool condition = !strcmp(param->name, "condition") || !strcmp(param->name, "mask");
+  c->p->dtypes[c->p->noperands] = condition ? DT_I1 : c->p->compute;
+  c->p->operands[c->p->noperands++] = a;
+}
+
+static void set_operands(Context *c) {
+  const OpSchema *s = c->in.schema;
+  const char *cast = c->row->rule == CAST ? cast_param(s) : NULL;
+  for (uint32_t i = 0; i < s->nparams; i++)
+    if (is_operand(&s->params[i]) && (!cast || !strcmp(s->params[i].name, cast)))
+      add_operand(c, &s->params[i]);
+}
+
+static bool is_number(const Arg *a) {
+  return a->kind == ARG_INT || a->kind == ARG_FLOAT || a->kind == ARG_BOOL;
+}
+
+/* The value of operand i, a literal; NaN if it is none. */
+static double literal(const Context *c, uint32_t i) {
+  const Arg *a = &c->p->operands[i];
+  if (a->kind == ARG_FLOAT) return a->number;
+  if (a->kind == ARG_BOOL) return a->flag;
+  return a->kind == ARG_INT && dim_is_int(a->dim) ? (double)a->dim->value : NAN;
+}
+
+/* ---- dtypes ---- */
+
+static DType widened(DType t) { return dtype_is_float(t) && dtype_bits(t) < 32 ? DT_F32 : t; }
+
+/* Bools compute in i32, where 1 + 1 is not 0 and the order is that of numbers. */
+static DType number_dtype(DType t) { return t == DT_I1 ? DT_I32 : widened(t); }
+
+static DType promoted(Context *c) {
+  Operand x[8];
+  uint32_t n = 0;
+  for (uint32_t i = 0; i < c->in.schema->nparams; i++) {
+    const OpParam *p = &c->in.schema->params[i];
+    bool counts = p->type == PARAM_TENSOR || p->type == PARAM_SCALAR;
+    if (counts && infer_has(&c->in, p->name)) x[n++] = infer_operand(&c->in, p->name);
+  }
+  return infer_promote(&c->in, x, n);
+}
+
+static DType compute_dtype(Context *c) {
+  DType t = c->in.n->type.dtype;
+  switch (c->row->rule) {
+    case BITS: return t;
+    case LOGIC: t = promoted(c); return t == DT_I1 ? t : number_dtype(t);
+    case TEST: return number_dtype(promoted(c));
+    case ISCLOSE: t = promoted(c); return dtype_is_float(t) ? widened(t) : DT_F64;
+    case REINTERPRET: return infer_self(&c->in)->dtype;
+    case KEY:
+    case CAST: return number_dtype(infer_tensor(&c->in, cast_param(c->in.schema))->dtype);
+    default: return number_dtype(t);
+  }
+}
+
+/* ---- expressions that arguments decide ---- */
+
+static const char *by_row(const Context *c) {
+  return dtype_is_int(c->p->compute) && *c->row->integers ? c->row->integers : c->row->floats;
+}
+
+/* LOGIC has its second column for bools, not for integers. */
+static const char *logic(const Context *c) {
+  return c->p->compute == DT_I1 ? c->row->integers : c->row->floats;
+}
+
+/* The second tensor of a sum times alpha; rsub's is the first. */
+static const char *alpha(const Context *c) {
+  if (literal(c, 2) == 1) return c->row->floats;
+  if (!strncmp(c->row->target, "aten.rsub", 9)) return "{1} - {2} * {0}";
+  return !strncmp(c->row->target, "aten.sub", 8) ? "{0} - {2} * {1}" : "{0} + {2} * {1}";
+}
+
+static const char *clamp(Context *c) {
+  if (c->p->noperands == 3) return c->row->floats;
+  return infer_has(&c->in, "min") ? MAXIMUM : MINIMUM;
+}
+
+/* Is it a row less its maximum, as in softmax? */
+static bool is_below_maximum(const Node *n) {
+  if (n->kind != NODE_CALL || strcmp(n->op->target, "aten.sub.Tensor")) return false;
+  const Node *most = n->args[1].kind == ARG_NODE ? n->args[1].node : NULL;
+  return most && most->kind == NODE_CALL && !strcmp(most->op->target, "aten.amax.default") &&
+         n->args[0].kind == ARG_NODE && most->args[0].node == n->args[0].node;
+}
+
+/* Of what is not above 0 the short form's error, some ulps of x e^x, is none beside the largest. */
+static const char *exponential(const Context *c) {
+  return is_below_maximum(c->p->operands[0].node) ? "tl.exp({0})" : c->row->floats;
+}
+
+/* The tanh form is 0.5 x (1 + tanh u), u = sqrt(2 / pi) (x + 0.044715 x^3), and that is x times the
+ * logistic function of 2 u. */
+static const char *gelu(Context *c) {
+  if (!strcmp(infer_string(&c->in, "approximate"), "tanh"))
+    return "{0} * tl.sigmoid({0} * (1.5957691216057308 + 0.07135481627260025 * {0} * {0}))";
+  return "exact_gelu({0})";
+}
+
+#define CLOSE                                               \
+  "({0} == {1}) | ((tl.abs({0} - {1}) < float(\"inf\")) & " \
+  "(tl.abs({0} - {1}) <= {3} + tl.abs({2} * {1})))"
+
+static const char *isclose(Context *c) {
+  return infer_bool(&c->in, "equal_nan") ? CLOSE " | (({0} != {0}) & ({1} != {1}))" : CLOSE;
+}
+
+/* A float's bits in the order of integers: of negative ones all but the sign are flipped.  -0.0
+ * is 0.0, and NaN comes last. */
+#define KEY_BITS(t) "tl.where({0} == 0, 0.0, {0}).to(tl." t ", bitcast=True)"
+#define KEY_OF(t, shift, most) \
+  "tl.where({0} != {0}, " most ", " KEY_BITS(t) " ^ ((" KEY_BITS(t) " >> " shift ") & " most "))"
+
+#define OF_KEY(t, shift, most) "({0} ^ (({0} >> " shift ") & " most ")).to(tl." t ", bitcast=True)"
+
+static const char *key(const Context *c) {
+  if (c->p->compute == DT_I64) return OF_KEY("float64", "63", "9223372036854775807");
+  if (c->p->compute == DT_I32) return OF_KEY("float32", "31", "2147483647");
+  return c->p->compute == DT_F64 ? KEY_OF("int64", "63", "9223372036854775807")
+                                 : KEY_OF("int32", "31", "2147483647");
+}
+
+/* From the end that is nearer. */
+#define LERP_LOW "{0} + {2} * ({1} - {0})"
+#define LERP_HIGH "{1} - ({1} - {0}) * (1.0 - {2})"
+
+static const char *lerp(const Context *c) {
+  if (!is_number(&c->p->operands[2]))
+    return "tl.where(tl.abs({2}) < 0.5, " LERP_LOW ", " LERP_HIGH ")";
+  return fabs(literal(c, 2)) < 0.5 ? LERP_LOW : LERP_HIGH;
+}
+
+static double largest(DType t) {
+  switch (t) {
+    case DT_F16: return 65504;
+    case DT_BF16: return 0x1.fep127;
+    case DT_F64: return DBL_MAX;
+    default: return FLT_MAX;
+  }
+}
+
+/* The operands are what stands for NaN, inf and -inf, as far as they are given. */
+static const char *nan_to_num(Context *c) {
+  if (dtype_is_int(c->p->compute)) return c->row->integers;
+  double max = largest(c->in.n->type.dtype);
+  double otherwise[] = {0, max, -max};
+  static const char *const names[] = {"nan", "posinf", "neginf"};
+  const char *by[3];
+  for (int i = 0, k = 1; i < 3; i++)
+    by[i] = infer_has(&c->in, names[i]) ? arena_printf(c->in.g->arena, "{%d}", k++)
+                                        : arena_printf(c->in.g->arena, "%.17g", otherwise[i]);
+  return arena_printf(c->in.g->arena,
+                      "tl.where({0} != {0}, %s, tl.where({0} == float(\"inf\"), %s, "
+                      "tl.where({0} == float(\"-inf\"), %s, {0})))",
+                      by[0], by[1], by[2]);
+}
+
+static const char *reinterpret(const Context *c) {
+  return arena_printf(c->in.g->arena, "{0}.to(tl.%s, bitcast=True)",
+                      dtype_lang_name(c->in.n->type.dtype));
+}
+
+/* ---- powers ---- */
+
+static const struct {
+  double exponent;
+  const char *text;
+} powers[] = {
+    {2, "{0} * {0}"},          {3, "{0} * {0} * {0}"},         {0.5, "libdevice.sqrt_rn({0})"},
+    {-2, "1.0 / ({0} * {0})"}, {-0.5, "libdevice.rsqrt({0})"}, {-1, "1.0 / {0}"},
+};
+
+/* As many factors as the exponent says. */
+static const char *product(const Context *c, int n) {
+  Text t = text_new(c->in.g->arena);
+  text_puts(&t, "{0}");
+  for (int i = 1; i < n; i++) text_puts(&t, " * {0}");
+  return t.data;
+}
+
+/* Of integers: right up to 2^53, behind which f64 does not hold them all. */
+static const char *integer_power(const Context *c) {
+  enum { FACTORS_MAX = 8 };
+  double n = c->p->operands[1].kind == ARG_NODE ? NAN : literal(c, 1);
+  if (n >= 1 && n <= FACTORS_MAX) return product(c, (int)n);
+  return "libdevice.rint(libdevice.pow(tl.cast({0}, tl.float64), tl.cast({1}, tl.float64)))"
+         ".to(tl.{t})";
+}
+
+static const char *power(const Context *c) {
+  if (dtype_is_int(c->p->compute)) return integer_power(c);
+  if (is_number(&c->p->operands[1]))
+    for (size_t i = 0; i < sizeof powers / sizeof *powers; i++)
+      if (literal(c, 1) == powers[i].exponent) return powers[i].text;
+  return "libdevice.pow(tl.cast({0}, tl.{t}), tl.cast({1}, tl.{t}))";
+}
+
+/* ---- rounded quotients and remainders ----
+ *
+ * In the kernel language // and % of integers round towards zero, and fmod does: what a floor
+ * changes is a remainder of the sign that the divisor hasn't. */
+
+#define WRONG_SIGN(r) "(" r " != 0) & ((" r " < 0) != ({1} < 0))"
+#define FLOOR_MOD(r) "tl.where(" WRONG_SIGN(r) ", " r " + {1}, " r ")"
+#define FMOD "libdevice.fmod({0}, {1})"
+
+static const char *remainder_text(const Context *c) {
+  return dtype_is_int(c->p->compute) ? FLOOR_MOD("({0} % {1})") : FLOOR_MOD(FMOD);
+}
+
+/* Of floats: what is divided without the remainder is a multiple, up to rounding; 0 has the sign
+ * of the quotient, and what is divided by 0 is what it is without rounding. */
+#define EXACT "libdevice.div_rn({0}, {1})"
+#define FLOORED \
+  "libdevice.rint(libdevice.div_rn({0} - " FMOD ", {1})) - (" WRONG_SIGN(FMOD) ").to(tl.{t})"
+
+static const char *floor_text(const Context *c) {
+  if (dtype_is_int(c->p->compute))
+    return "({0} // {1}) - (" WRONG_SIGN("({0} % {1})") ").to(tl.{t})";
+  return "tl.where({1} == 0, " EXACT ", libdevice.copysign(" FLOORED ", " EXACT "))";
+}
+
+static const char *rounded(Context *c) {
+  bool takes = infer_takes(&c->in, "rounding_mode");
+  const char *mode = takes ? infer_string(&c->in, "rounding_mode") : "floor";
+  if (!strcmp(mode, "floor")) return floor_text(c);
+  if (strcmp(mode, "trunc")) return c->row->floats;
+  return dtype_is_int(c->p->compute) ? "{0} // {1}" : "libdevice.trunc(" EXACT ")";
+}
+
+/* ---- the interface ---- */
+
+bool prim_branches(const Node *n) {
+  if (prim_kind(n->op) != PRIM_POINTWISE) return false;
+  Rule rule = pointwise_row(n->op->target)->rule;
+  bool may = rule == BRANCH || rule == REMAINDER || rule == ROUNDED;
+  return may && dtype_is_float(n->type.dtype);
+}
+
+static const char *choose(Context *c) {
+  switch (c->row->rule) {
+    case ALPHA: return alpha(c);
+    case CLAMP: return clamp(c);
+    case EXP: return exponential(c);
+    case GELU: return gelu(c);
+    case ISCLOSE: return isclose(c);
+    case KEY: return key(c);
+    case LERP: return lerp(c);
+    case LOGIC: return logic(c);
+    case NAN_TO_NUM: return nan_to_num(c);
+    case POWER: return power(c);
+    case REINTERPRET: return reinterpret(c);
+    case REMAINDER: return remainder_text(c);
+    case ROUNDED: return rounded(c);
+    default: return by_row(c);
+  }
+}
+
+/* Does the rule give a bool of itself? */
+static bool is_test(Rule rule) {
+  return rule == TEST || rule == LOGIC || rule == ISCLOSE || rule == BITS;
+}
+
+/* {t} becomes the dtype's name. */
+static const char *with_dtype(Arena *a, const char *text, DType t) {
+  Text out = text_new(a);
+  for (const char *s; (s = strstr(text, "{t}")); text = s + 3) {
+    text_putn(&out, text, (size_t)(s - text));
+    text_puts(&out, dtype_lang_name(t));
+  }
+  text_puts(&out, text);
+  return out.data;
+}
+
+/* The dtype that a cast narrows its operand to. */
+static DType narrowed(Context *c) {
+  DType to = c->in.n->type.dtype;
+  bool cast = c->row->rule == CAST && to != DT_I1;
+  const ValueType *from = cast ? infer_tensor(&c->in, cast_param(c->in.schema)) : NULL;
+  return from && !dtype_represents(to, from->dtype) ? to : DT_NONE;
+}
+
+Pointwise pointwise_of(Graph *g, const Node *n) {
+  Pointwise p = {0};
+  Context c = {.in = prim_arguments(g, n), .row = pointwise_row(n->op->target), .p = &p};
+  if (!c.row) BUG("not pointwise: %s", n->op->target);
+  p.compute = compute_dtype(&c);
+  p.narrow = narrowed(&c);
+  p.selects = c.row->rule == SELECT;
+  set_operands(&c);
+  p.text = with_dtype(g->arena, choose(&c), p.compute);
+  if (n->type.dtype == DT_I1 && !is_test(c.row->rule))
+    p.text = arena_printf(g->arena, "(%s) != 0", p.text);
+  return p;
+}

@@ -1,0 +1,40 @@
+#include "graph/ops/prims.h"
+
+#include <string.h>
+
+bool prim_reads_size(const Node *n) {
+  return n->kind == NODE_CALL && !strcmp(n->op->target, "nereid.counted.default");
+}
+
+bool prim_suppresses(const Node *n) {
+  return n->kind == NODE_CALL && !strcmp(n->op->target, "nereid.suppress.default");
+}
+
+bool prim_puts(const Node *n) {
+  enum { REDUCE = 3 };
+  return n->kind == NODE_CALL && !strcmp(n->op->target, "nereid.scatter.default") &&
+         !strcmp(n->args[REDUCE].name, "put");
+}
+
+static bool is_written(const Node *n) {
+  PrimKind k = n->kind == NODE_CALL ? prim_kind(n->op) : PRIM_NONE;
+  return k == PRIM_SCATTER || k == PRIM_INSERT || k == PRIM_INSERTED;
+}
+
+Node *prim_memory(Node *n) {
+  while (is_written(n)) n = n->args[0].node;
+  return n;
+}
+
+uint32_t prim_in_memory(const Node *n) {
+  enum { STATE = 1, SCORES = 4, BOXES = 8, THRESHOLD = 16 };
+  return prim_suppresses(n) ? STATE | SCORES | BOXES | THRESHOLD : 1;
+}
+
+bool prim_is_product(PrimKind k) { return k == PRIM_MATMUL || k == PRIM_CONVOLUTION; }
+
+bool prim_has_template(PrimKind k) { return prim_is_product(k) || k == PRIM_ATTENTION; }
+
+bool prim_is_view(const Node *n) {
+  return n->kind == NODE_GETITEM || (n->kind == NODE_CALL && prim_kind(n->op) == PRIM_VIEW);
+}

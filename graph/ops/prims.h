@@ -1,0 +1,88 @@
+/* Primitives: the ops that are left after pass `decompose`, and how each makes an element of its
+ * result.
+ *
+ *   pointwise  from the elements of its operands at the same place (broadcast): a row says the
+ *              expression in the kernel language
+ *   view       the element of its operand at another place: a row says which
+ *   reduce     from the elements of its operand along some axes
+ *   create     from the place alone (arange, full)
+ *   pieces     from an element of one of its operands, or a constant, depending on the place
+ *   insert     its operand's, in a slice of memory that others share
+ *   gather     from an element of its operand at a place that other operands say
+ *   check      no element: it records an operand's first element that is no valid index
+ *   others     matmul, convolution, attention, sort, scan, scatter: a template each */
+#ifndef NEREID_GRAPH_OPS_PRIMS_H
+#define NEREID_GRAPH_OPS_PRIMS_H
+
+#include "graph/ops/ops.h"
+
+static inline PrimKind prim_kind(const GraphOp *op) { return op->prim; }
+/* Does n say of a size what number it is: nereid.counted, a view of rows that were counted? */
+bool prim_reads_size(const Node *n);
+/* The arguments that n, a PRIM_SEARCH or PRIM_SCATTER, uses in memory at any place: a bit each.
+ * Others are read element by element, those of a PRIM_SCATTER in the domain of its second. */
+uint32_t prim_in_memory(const Node *n);
+/* Is it nereid.check_index, which records an index that is out of range, and has no users? */
+static inline bool prim_checks(const Node *n) {
+  return n->kind == NODE_CALL && n->op->prim == PRIM_CHECK;
+}
+/* Is it nereid.suppress, of which a program does a row? */
+bool prim_suppresses(const Node *n);
+/* Is it a nereid.scatter that writes each element to a place of its own? */
+bool prim_puts(const Node *n);
+/* The node in whose memory n's value is: what n, a PRIM_SCATTER, or the slices of a PRIM_INSERTED
+ * are written to, or n itself. */
+Node *prim_memory(Node *n);
+/* Products of matrices, also implicit ones. */
+bool prim_is_product(PrimKind k);
+/* Does it have a template of its own, which pointwise ops behind it join? */
+bool prim_has_template(PrimKind k);
+
+/* ---- views ---- */
+
+/* The place in the operand of the view n (its first tensor argument) of the element of n at place
+ * `at` (n's rank), into `from` (the operand's rank).  Places are expressions of index symbols
+ * (dim_index), so nothing is known of their values but their ranges. */
+void view_place(Graph *g, const Node *n, const Dim *at, Dim *from);
+/* The tensor that a view is a view of. */
+Node *view_operand(const Node *n);
+/* 1, but more for a reshape that divides places by sizes that are open: what is behind it is
+ * written for each quotient and each rest, so that places of a few in a row have no end. */
+uint32_t view_weight(const Node *n);
+/* How far apart in memory elements of n are that are neighbours along an axis; 0: it is not known.
+ * Views are gone through to what is stored, in row-major order. */
+int64_t view_stride(Graph *g, Node *n, uint32_t axis);
+
+/* The place of element number `linear` of a tensor of that shape in row-major order, and back. */
+void place_of_linear(Dims *d, Dim linear, const Dim *shape, uint32_t rank, Dim *place);
+Dim linear_of_place(Dims *d, const Dim *place, const Dim *shape, uint32_t rank);
+
+/* ---- pointwise ---- */
+
+/* The expression of n's element in the kernel language, {0}, {1}, ... standing for its operands'
+ * in the order of its arguments (tensors and numbers alike).  Operand i has dtypes[i] there:
+ * `compute`, or i1 if it is a condition.  The result is cast from `compute` to n's dtype; that of
+ * a node of bools is i1 already. */
+typedef struct {
+  const char *text;
+  DType compute;
+  DType narrow; /* the result's dtype if a cast to it rounds, or wraps; else DT_NONE */
+  bool selects; /* the result is one of the operands, in the result's dtype */
+  uint32_t noperands;
+  Arg operands[8];
+  DType dtypes[8];
+} Pointwise;
+
+/* Does its expression take a branch if an element of the tile asks for it?  Elements that nobody
+ * wants should not, and a tile of many takes many registers. */
+bool prim_branches(const Node *n);
+
+/* n is PRIM_POINTWISE. */
+Pointwise pointwise_of(Graph *g, const Node *n);
+/* Its value is that of its operand, at other places. */
+bool prim_is_view(const Node *n);
+/* The place in the operand (of its rank) of element `place` (of n's rank) for an operand that is
+ * broadcast. */
+void broadcast_place(Graph *g, const Node *n, const Dim *place, const Node *operand, Dim *out);
+
+#endif

@@ -1,0 +1,299 @@
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "graph/ops/ops.h"
+#include "graph/ops/text.h"
+
+/* ---- arguments ---- */
+
+/* The fewest digits that read back the same, and the power of ten of the first. */
+static int shortest(double v, char digits[32], int *exponent) {
+  char s[40];
+  for (int n = 0; n < 17; n++) {
+    snprintf(s, sizeof s, "%.*e", n, v);
+    if (strtod(s, NULL) == v) break;
+  }
+  int count = 0;
+  char *p = s;
+  for (; *p != 'e'; p++)
+    if (*p >= '0' && *p <= '9') digits[count++] = *p;
+  *exponent = atoi(p + 1);
+  return count;
+}
+
+/* As Python's repr. */
+static void print_float(Text *out, double v) {
+  if (isnan(v)) {
+    text_puts(out, "nan");
+    return;
+  }
+  if (signbit(v)) text_puts(out, "-");
+  if (isinf(v)) {
+    text_puts(out, "inf");
+    return;
+  }
+  char d[32];
+  int exponent, n = shortest(fabs(v), d, &exponent);
+  if (exponent < -4 || exponent >= 16) {
+    text_putn(out, d, 1);
+    if (n > 1) text_puts(out, ".");
+    text_putn(out, d + 1, (size_t)n - 1);
+    text_printf(out, "e%c%02d", exponent < 0 ? '-' : '+', abs(exponent));
+    return;
+  }
+  for (int i = exponent < 0 ? exponent : 0; i < n || i <= exponent + 1; i++) {
+    if (i == exponent + 1) text_puts(out, ".");
+    text_putn(out, i < 0 || i >= n ? "0" : &d[i], 1);
+  }
+}
+
+static void print_string(Text *out, const char *s) {
+  bool twice = strchr(s, '\'') && !strchr(s, '"');
+  char quote = twice ? '"' : '\'';
+  text_putn(out, &quote, 1);
+  for (; *s; s++)
+    if (*s == '\n') text_puts(out, "\\n");
+    else if (*s == '\t') text_puts(out, "\\t");
+    else if (*s == '\r') text_puts(out, "\\r");
+    else if (*s == '\\' || *s == quote) text_printf(out, "\\%c", *s);
+    else if ((unsigned char)*s < 32) text_printf(out, "\\x%02x", *s);
+    else text_putn(out, s, 1);
+  text_putn(out, &quote, 1);
+}
+
+static void print_items(Text *out, const Arg *a) {
+  text_puts(out, a->tuple ? "(" : "[");
+  for (uint32_t i = 0; i < a->n; i++) {
+    if (i) text_puts(out, ", ");
+    arg_print(out, &a->items[i]);
+  }
+  text_puts(out, a->tuple ? (a->n == 1 ? ",)" : ")") : "]");
+}
+
+static void print_device(Text *out, const Arg *a) {
+  text_printf(out, "device(type='%s'", a->device.type);
+  if (a->device.index >= 0) text_printf(out, ", index=%d", a->device.index);
+  text_puts(out, ")");
+}
+
+void arg_print(Text *out, const Arg *a) {
+  switch (a->kind) {
+    case ARG_NONE: text_puts(out, "None"); return;
+    case ARG_NODE: text_puts(out, a->node->name); return;
+    case ARG_INT: dim_print(out, a->dim); return;
+    case ARG_FLOAT: print_float(out, a->number); return;
+    case ARG_BOOL: text_puts(out, a->flag ? "True" : "False"); return;
+    case ARG_STRING: print_string(out, a->name); return;
+    case ARG_DTYPE:
+    case ARG_LAYOUT:
+    case ARG_FORMAT: text_printf(out, "torch.%s", a->name); return;
+    case ARG_DEVICE: print_device(out, a); return;
+    case ARG_LIST: print_items(out, a); return;
+  }
+}
+
+/* ---- types ---- */
+
+void value_type_print(Text *out, const ValueType *t) {
+  if (t->kind == VALUE_TENSOR) {
+    text_printf(out, "%s[", dtype_fx_name(t->dtype));
+    for (uint32_t i = 0; i < t->rank; i++) {
+      if (i) text_puts(out, ", ");
+      dim_print(out, t->shape[i]);
+    }
+    text_puts(out, "]");
+  } else if (t->kind == VALUE_INT && t->value) {
+    text_puts(out, "Sym(");
+    dim_print(out, t->value);
+    text_puts(out, ")");
+  } else if ((t->kind == VALUE_FLOAT || t->kind == VALUE_BOOL) && t->symbolic) {
+    text_printf(out, "Sym(%s)", t->symbolic);
+  }
+}
+
+static void print_annotation(Text *out, const ValueType *t) {
+  size_t before = out->len;
+  text_puts(out, ": \"");
+  size_t start = out->len;
+  value_type_print(out, t);
+  if (out->len > start) {
+    text_puts(out, "\"");
+  } else {
+    out->len = before;
+    out->data[before] = 0;
+  }
+}
+
+/* ---- deletions: a name is set to None behind its last use, or at once if it has none ---- */
+
+typedef struct {
+  Arena *scratch;
+  Node **last_user; /* by id */
+  uint32_t *uses;   /* by id */
+  Node *user;       /* whose uses are walked */
+  Text *out;
+  uint32_t n; /* names printed so far */
+} Deletions;
+
+static void note_user(Node **use, void *ctx) {
+  Deletions *d = ctx;
+  d->last_user[(*use)->id] = d->user;
+  d->uses[(*use)->id]++;
+}
+
+static void delete_name(Deletions *d, Node *n) {
+  text_puts(d->out, d->n++ ? " = " : ";  ");
+  text_puts(d->out, n->name);
+}
+
+static void delete_use(Node **use, void *ctx) {
+  Deletions *d = ctx;
+  if (d->last_user[(*use)->id] != d->user) return;
+  d->last_user[(*use)->id] = NULL; /* named twice, deleted once */
+  delete_name(d, *use);
+}
+
+static void print_deletions(Deletions *d, Node *n) {
+  d->user = n;
+  d->n = 0;
+  graph_each_use(n, delete_use, d);
+  if (d->uses[n->id] == 0) delete_name(d, n);
+  text_puts(d->out, d->n ? " = None\n" : "\n");
+}
+
+/* ---- the body ---- */
+
+static const char BODY[] = "        ";
+
+typedef struct {
+  const char *name, *text;
+} Infix;
+
+/* FX writes functions of module operator as operators. */
+static const Infix infixes[] = {
+    {"_operator.add", "+"},  {"_operator.sub", "-"},       {"_operator.mul", "*"},
+    {"_operator.mod", "%"},  {"_operator.floordiv", "//"}, {"_operator.truediv", "/"},
+    {"_operator.eq", "=="},  {"_operator.ne", "!="},       {"_operator.lt", "<"},
+    {"_operator.le", "<="},  {"_operator.gt", ">"},        {"_operator.ge", ">="},
+    {"_operator.pow", "**"}, {"_operator.and_", "&"},      {"_operator.or_", "|"},
+};
+
+static const char *infix_of(const Node *n) {
+  for (size_t i = 0; i < sizeof infixes / sizeof *infixes && n->nargs == 2; i++)
+    if (!strcmp(infixes[i].name, n->op->target)) return infixes[i].text;
+  return NULL;
+}
+
+/* library.name.overload, or an operator of a model in ONNX's format; not math.ceil. */
+static bool is_library_op(const char *target) {
+  const char *dot = strchr(target, '.');
+  bool overload = dot && strchr(dot + 1, '.') && strncmp(target, "nereid.", 7);
+  return overload || strchr(target, ':');
+}
+
+static void print_call(Text *out, const Node *n) {
+  const char *target = n->op->target;
+  text_printf(out, "%s%s(", is_library_op(target) ? "torch.ops." : "", target);
+  for (uint32_t i = 0; i < n->nargs; i++) {
+    if (i) text_puts(out, ", ");
+    arg_print(out, &n->args[i]);
+  }
+  for (uint32_t i = 0; i < n->nnamed; i++) {
+    if (i || n->nargs) text_puts(out, ", ");
+    text_printf(out, "%s = ", n->named[i].name);
+    arg_print(out, &n->named[i].value);
+  }
+  text_puts(out, ")");
+}
+
+static bool is_negation(const Node *n) {
+  return n->kind == NODE_CALL && n->nargs == 1 && !strcmp(n->op->target, "_operator.neg");
+}
+
+static void print_value(Text *out, const Node *n) {
+  if (is_negation(n)) {
+    text_puts(out, "-");
+    arg_print(out, &n->args[0]);
+    return;
+  }
+  const char *infix = n->kind == NODE_CALL ? infix_of(n) : NULL;
+  bool getitem = n->kind == NODE_GETITEM;
+  if (!infix && !getitem) {
+    print_call(out, n);
+    return;
+  }
+  arg_print(out, &n->args[0]);
+  if (infix) text_printf(out, " %s ", infix);
+  else text_puts(out, "[");
+  arg_print(out, &n->args[1]);
+  if (getitem) text_puts(out, "]");
+}
+
+void graph_print_node(Text *out, const Node *n) {
+  text_puts(out, n->name);
+  print_annotation(out, &n->type);
+  text_puts(out, " = ");
+  print_value(out, n);
+}
+
+/* The comment before a node whose origin differs from that of the node before. */
+static void print_origin(Text *out, const Node *n, const char **last, bool first) {
+  const char *origin = n->origin ? n->origin : "";
+  if (*last && !strcmp(*last, origin)) return;
+  *last = origin;
+  if (!first) text_puts(out, "\n");
+  text_printf(out, "%s# %s\n", BODY, *origin ? origin : "No stacktrace found for following nodes");
+}
+
+static void print_parameters(Text *out, const Graph *g) {
+  for (const Node *n = g->first; n; n = n->next) {
+    if (n->kind != NODE_INPUT) continue;
+    text_printf(out, ", %s", n->input.target);
+    print_annotation(out, &n->type);
+  }
+}
+
+/* `input_1 = input`: a node can't always have its parameter's name. */
+static bool print_renamed(Text *out, const Graph *g) {
+  bool any = false;
+  for (const Node *n = g->first; n; n = n->next) {
+    if (n->kind != NODE_INPUT || n->input.target == n->name) continue;
+    text_printf(out, "%s%s = %s\n", BODY, n->name, n->input.target);
+    any = true;
+  }
+  return any;
+}
+
+static void print_body(Text *out, const Graph *g, Arena *scratch) {
+  Deletions d = {.out = out};
+  d.last_user = ARENA_ARRAY(scratch, Node *, g->nids);
+  d.uses = ARENA_ARRAY(scratch, uint32_t, g->nids);
+  for (Node *n = g->first; n; n = n->next) graph_each_use((d.user = n), note_user, &d);
+  bool first = !print_renamed(out, g);
+  const char *origin = NULL;
+  for (Node *n = g->first; n; n = n->next) {
+    if (n->kind == NODE_INPUT) continue;
+    if (n->kind == NODE_OUTPUT) {
+      text_printf(out, "%sreturn ", BODY);
+      arg_print(out, &n->args[0]);
+      text_puts(out, "\n");
+      return;
+    }
+    print_origin(out, n, &origin, first);
+    first = false;
+    text_puts(out, BODY);
+    graph_print_node(out, n);
+    print_deletions(&d, n);
+  }
+}
+
+void graph_print(Text *out, const Graph *g) {
+  Arena *scratch = arena_child(g->arena);
+  text_printf(out, "class %s(torch.nn.Module):\n    def forward(self", g->class_name);
+  print_parameters(out, g);
+  text_puts(out, "):\n");
+  print_body(out, g, scratch);
+  arena_free(scratch);
+}

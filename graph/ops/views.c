@@ -1,0 +1,360 @@
+/* Views: where the element of a result lies in the operand. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "graph/ops/prim_rows.h"
+
+typedef struct {
+  Infer in; /* of the node; of a getitem, of the list that it takes apart */
+  Dims *d;
+  const ValueType *to, *of; /* the view and its operand */
+  const Dim *at;            /* a place in `to` ... */
+  Dim *from;                /* ... and the one in `of` to find */
+  uint32_t item;            /* of a getitem */
+} View;
+
+/* ---- linear places ---- */
+
+void place_of_linear(Dims *d, Dim linear, const Dim *shape, uint32_t rank, Dim *place) {
+  uint32_t first = 0; /* the outermost axis: what is left is below its size */
+  while (first < rank && dim_is(shape[first], 1)) first++;
+  for (uint32_t i = rank; i-- > 0;) {
+    bool none = i < first || dim_is(shape[i], 0) || dim_is(shape[i], 1);
+    place[i] = none ? dim_int(d, 0) : i == first ? linear : dim_mod(d, linear, shape[i]);
+    if (!none && i != first) linear = dim_floordiv(d, linear, shape[i]);
+  }
+}
+
+Dim linear_of_place(Dims *d, const Dim *place, const Dim *shape, uint32_t rank) {
+  Dim linear = dim_int(d, 0);
+  for (uint32_t i = 0; i < rank; i++)
+    if (!dim_is(shape[i], 1)) linear = dim_add(d, dim_mul(d, linear, shape[i]), place[i]);
+  return linear;
+}
+
+/* ---- the same elements in the same order ---- */
+
+static void products(Dims *d, const ValueType *t, Dim *out) {
+  out[0] = dim_int(d, 1);
+  for (uint32_t i = 0; i < t->rank; i++) out[i + 1] = dim_mul(d, out[i], t->shape[i]);
+}
+
+/* Axes a..a_end of the view hold the same elements as axes b..b_end of its operand. */
+static void place_group(View *v, uint32_t a, uint32_t a_end, uint32_t b, uint32_t b_end) {
+  Dim linear = linear_of_place(v->d, v->at + a, v->to->shape + a, a_end - a);
+  place_of_linear(v->d, linear, v->of->shape + b, b_end - b, v->from + b);
+}
+
+/* The number of axes b, no less than `from`, of which the product is `size`; or UINT32_MAX. */
+static uint32_t cut(const Dim *product, uint32_t from, uint32_t rank, Dim size) {
+  for (uint32_t b = from; b <= rank; b++)
+    if (product[b] == size) return b;
+  return UINT32_MAX;
+}
+
+/* Groups of axes that hold the same elements, each as small as it can be: most sizes of most
+ * views stay as they were. */
+static void place_view(View *v) {
+  Dim ours[GRAPH_RANK_MAX + 1], theirs[GRAPH_RANK_MAX + 1];
+  uint32_t a = 0, b = 0;
+  products(v->d, v->to, ours);
+  products(v->d, v->of, theirs);
+  for (uint32_t i = 1; i < v->to->rank; i++) {
+    uint32_t k = cut(theirs, b, v->of->rank, ours[i]);
+    if (k == UINT32_MAX) continue;
+    place_group(v, a, i, b, k);
+    a = i, b = k;
+  }
+  place_group(v, a, v->to->rank, b, v->of->rank);
+}
+
+static void place_same(View *v) {
+  for (uint32_t i = 0; i < v->of->rank; i++) v->from[i] = v->at[i];
+}
+
+/* ---- the order and number of axes ---- */
+
+static void place_expand(View *v) {
+  uint32_t new = v->to->rank - v->of->rank;
+  for (uint32_t i = 0; i < v->of->rank; i++)
+    v->from[i] = dim_is(v->of->shape[i], 1) ? dim_int(v->d, 0) : v->at[new + i];
+}
+
+static void place_permute(View *v) {
+  int64_t dims[GRAPH_RANK_MAX];
+  uint32_t n = infer_ints(&v->in, "dims", dims);
+  for (uint32_t i = 0; i < n; i++) v->from[infer_axis(&v->in, dims[i], n)] = v->at[i];
+}
+
+static void swap(View *v, uint32_t a, uint32_t b) {
+  place_same(v);
+  if (v->of->rank == 0) return;
+  v->from[a] = v->at[b];
+  v->from[b] = v->at[a];
+}
+
+static void place_transpose(View *v) {
+  const OpParam *params = v->in.schema->params;
+  swap(v, infer_axis_arg(&v->in, params[1].name, v->of->rank),
+       infer_axis_arg(&v->in, params[2].name, v->of->rank));
+}
+
+static void place_t(View *v) { swap(v, 0, v->of->rank == 2); }
+static void place_swap_last(View *v) { swap(v, v->of->rank - 2, v->of->rank - 1); }
+
+static void place_reverse(View *v) {
+  for (uint32_t i = 0; i < v->of->rank; i++) v->from[v->of->rank - 1 - i] = v->at[i];
+}
+
+/* The axes that are not moved keep their order in the places that are left. */
+static void place_movedim(View *v) {
+  int64_t source[GRAPH_RANK_MAX], target[GRAPH_RANK_MAX];
+  uint32_t n = 1, rank = v->of->rank, moved = 0, taken = 0;
+  if (graph_arg(v->in.g, v->in.n, "source").kind == ARG_LIST) {
+    n = infer_ints(&v->in, "source", source);
+    infer_ints(&v->in, "destination", target);
+  } else {
+    source[0] = infer_int(&v->in, "source");
+    target[0] = infer_int(&v->in, "destination");
+  }
+  for (uint32_t i = 0; i < n; i++) {
+    uint32_t a = infer_axis(&v->in, source[i], rank), b = infer_axis(&v->in, target[i], rank);
+    v->from[a] = v->at[b];
+    moved |= 1u << a;
+    taken |= 1u << b;
+  }
+  for (uint32_t i = 0, next = 0; i < rank; i++) {
+    if (moved >> i & 1) continue;
+    while (taken >> next & 1) next++;
+    v->from[i] = v->at[next++];
+  }
+}
+
+static void place_unsqueeze(View *v) {
+  uint32_t axis = infer_axis_arg(&v->in, "dim", v->to->rank);
+  for (uint32_t i = 0; i < v->of->rank; i++) v->from[i] = v->at[i + (i >= axis)];
+}
+
+static uint32_t squeezed_axes(View *v) {
+  if (!infer_takes(&v->in, "dim")) return UINT32_MAX;
+  Arg dims = graph_arg(v->in.g, v->in.n, "dim");
+  return dims.kind == ARG_LIST && !dims.n ? 0 : infer_axes_arg(&v->in, "dim", v->of->rank);
+}
+
+static void place_squeeze(View *v) {
+  uint32_t set = squeezed_axes(v);
+  for (uint32_t i = 0, k = 0; i < v->of->rank; i++) {
+    bool gone = set >> i & 1 && dim_is(v->of->shape[i], 1);
+    v->from[i] = gone ? dim_int(v->d, 0) : v->at[k++];
+  }
+}
+
+/* ---- parts ---- */
+
+static uint32_t axis_of(View *v) { return infer_axis_arg(&v->in, "dim", v->of->rank); }
+
+/* An index counts from the end if it is negative. */
+static Dim from_end(View *v, Dim i, uint32_t axis) {
+  return dim_range(v->d, i).hi < 0 ? dim_add(v->d, i, v->of->shape[axis]) : i;
+}
+
+/* A start behind the end leaves no elements, so that only one before the begin is moved. */
+static void place_slice(View *v) {
+  uint32_t axis = axis_of(v);
+  place_same(v);
+  Dim step = dim_int(v->d, infer_int(&v->in, "step")), start = dim_int(v->d, 0);
+  if (infer_has(&v->in, "start"))
+    start = dim_max(v->d, from_end(v, infer_size(&v->in, "start"), axis), start);
+  v->from[axis] = dim_add(v->d, start, dim_mul(v->d, step, v->at[axis]));
+}
+
+static void place_narrow(View *v) {
+  uint32_t axis = axis_of(v);
+  place_same(v);
+  Dim start = from_end(v, infer_size(&v->in, "start"), axis);
+  v->from[axis] = dim_add(v->d, start, v->at[axis]);
+}
+
+/* The operand has an axis more, at `axis`. */
+static void insert(View *v, uint32_t axis, Dim place) {
+  for (uint32_t i = 0; i < v->of->rank; i++) v->from[i] = i == axis ? place : v->at[i - (i > axis)];
+}
+
+static void place_select(View *v) {
+  uint32_t axis = axis_of(v);
+  insert(v, axis, from_end(v, infer_size(&v->in, "index"), axis));
+}
+
+static void place_flip(View *v) {
+  Arg dims = graph_arg(v->in.g, v->in.n, "dims");
+  uint32_t set = dims.n ? infer_axes_arg(&v->in, "dims", v->of->rank) : 0;
+  place_same(v);
+  for (uint32_t i = 0; i < v->of->rank; i++)
+    if (set >> i & 1)
+      v->from[i] = dim_sub(v->d, dim_sub(v->d, v->of->shape[i], dim_int(v->d, 1)), v->at[i]);
+}
+
+static void place_diagonal(View *v) {
+  uint32_t a = infer_axis_arg(&v->in, "dim1", v->of->rank);
+  uint32_t b = infer_axis_arg(&v->in, "dim2", v->of->rank);
+  int64_t offset = infer_int(&v->in, "offset");
+  for (uint32_t i = 0, k = 0; i < v->of->rank; i++)
+    if (i != a && i != b) v->from[i] = v->at[k++];
+  Dim along = v->at[v->to->rank - 1];
+  v->from[a] = offset < 0 ? dim_sub(v->d, along, dim_int(v->d, offset)) : along;
+  v->from[b] = offset > 0 ? dim_add(v->d, along, dim_int(v->d, offset)) : along;
+}
+
+static void place_unfold(View *v) {
+  if (v->of->rank == 0) return;
+  uint32_t axis = infer_axis_arg(&v->in, "dimension", v->of->rank);
+  place_same(v);
+  Dim step = dim_int(v->d, infer_int(&v->in, "step"));
+  v->from[axis] = dim_add(v->d, dim_mul(v->d, v->at[axis], step), v->at[v->to->rank - 1]);
+}
+
+/* Of a base without gaps, in the order of its axes. */
+static void place_as_strided(View *v) {
+  Dim strides[GRAPH_RANK_MAX], linear = dim_int(v->d, 0);
+  uint32_t n = infer_sizes(&v->in, "stride", strides);
+  if (infer_has(&v->in, "storage_offset")) linear = infer_size(&v->in, "storage_offset");
+  for (uint32_t i = 0; i < n; i++)
+    linear = dim_add(v->d, linear, dim_mul(v->d, v->at[i], strides[i]));
+  place_of_linear(v->d, linear, v->of->shape, v->of->rank, v->from);
+}
+
+/* ---- items of lists ---- */
+
+static void place_unbound(View *v) { insert(v, axis_of(v), dim_int(v->d, v->item)); }
+
+/* An item begins where those before it end. */
+static void place_part(View *v) {
+  uint32_t axis = axis_of(v);
+  place_same(v);
+  for (uint32_t i = 0; i < v->item; i++)
+    v->from[axis] = dim_add(v->d, v->from[axis], v->in.n->type.items[i].shape[axis]);
+}
+
+/* ---- the table ---- */
+
+struct ViewRow {
+  const char *target;
+  void (*place)(View *v);
+};
+
+/* In the order of strcmp. */
+static const ViewRow rows[] = {
+    {"aten._unsafe_view.default", place_view},  {"aten.adjoint.default", place_swap_last},
+    {"aten.alias.default", place_same},         {"aten.as_strided.default", place_as_strided},
+    {"aten.atleast_1d.default", place_view},    {"aten.atleast_2d.default", place_view},
+    {"aten.atleast_3d.default", place_view},    {"aten.broadcast_to.default", place_expand},
+    {"aten.contiguous.default", place_same},    {"aten.detach.default", place_same},
+    {"aten.diagonal.default", place_diagonal},  {"aten.expand.default", place_expand},
+    {"aten.expand_as.default", place_expand},   {"aten.flatten.using_ints", place_view},
+    {"aten.flip.default", place_flip},          {"aten.lift_fresh_copy.default", place_same},
+    {"aten.mH.default", place_swap_last},       {"aten.mT.default", place_swap_last},
+    {"aten.moveaxis.int", place_movedim},       {"aten.moveaxis.intlist", place_movedim},
+    {"aten.movedim.int", place_movedim},        {"aten.movedim.intlist", place_movedim},
+    {"aten.narrow.default", place_narrow},      {"aten.numpy_T.default", place_reverse},
+    {"aten.permute.default", place_permute},    {"aten.positive.default", place_same},
+    {"aten.ravel.default", place_view},         {"aten.reshape.default", place_view},
+    {"aten.select.int", place_select},          {"aten.slice.Tensor", place_slice},
+    {"aten.squeeze.default", place_squeeze},    {"aten.squeeze.dim", place_squeeze},
+    {"aten.squeeze.dims", place_squeeze},       {"aten.swapaxes.default", place_transpose},
+    {"aten.swapdims.default", place_transpose}, {"aten.t.default", place_t},
+    {"aten.transpose.int", place_transpose},    {"aten.unflatten.int", place_view},
+    {"aten.unfold.default", place_unfold},      {"aten.unsqueeze.default", place_unsqueeze},
+    {"aten.view.default", place_view},          {"aten.view_as.default", place_view},
+    {"nereid.counted.default", place_same},
+};
+
+/* Lists whose items are views. */
+static const ViewRow lists[] = {
+    {"aten.chunk.default", place_part}, {"aten.split.Tensor", place_part},
+    {"aten.split.sizes", place_part},   {"aten.split_with_sizes.default", place_part},
+    {"aten.unbind.int", place_unbound},
+};
+
+static int compare_target(const void *target, const void *row) {
+  return strcmp(target, ((const ViewRow *)row)->target);
+}
+
+static const ViewRow *find(const char *target, const ViewRow *from, size_t n) {
+  return bsearch(target, from, n, sizeof *from, compare_target);
+}
+
+const ViewRow *view_row(const char *target) {
+  return find(target, rows, sizeof rows / sizeof *rows);
+}
+
+uint32_t prim_rows_views(void) { return sizeof rows / sizeof *rows; }
+
+/* ---- the interface ---- */
+
+static Node *first_argument(const Node *n) {
+  return n->nargs ? n->args[0].node : n->named[0].value.node;
+}
+
+Node *view_operand(const Node *n) {
+  return n->kind == NODE_GETITEM ? first_argument(n->args[0].node) : first_argument(n);
+}
+
+static bool has_open_step(const Node *n) {
+  bool found = false;
+  for (uint32_t i = 1; i < n->type.rank; i++) found |= !dim_is_int(n->type.shape[i]);
+  return found;
+}
+
+uint32_t view_weight(const Node *n) {
+  enum { OPEN_RESHAPE = 16 };
+  bool reshape = n->kind == NODE_CALL && view_row(n->op->target)->place == place_view;
+  bool open = reshape && (has_open_step(n) || has_open_step(view_operand(n)));
+  return open ? OPEN_RESHAPE : 1;
+}
+
+static uint32_t item_of(const Node *n) {
+  int64_t i = n->args[1].dim->value;
+  return (uint32_t)(i < 0 ? i + n->args[0].node->type.nitems : i);
+}
+
+void view_place(Graph *g, const Node *n, const Dim *at, Dim *from) {
+  bool item = n->kind == NODE_GETITEM;
+  const Node *call = item ? n->args[0].node : n;
+  const char *target = call->op->target;
+  const ViewRow *row = item ? find(target, lists, sizeof lists / sizeof *lists) : view_row(target);
+  if (!row) BUG("no view: %s", target);
+  View v = {.in = prim_arguments(g, call),
+            .d = g->dims,
+            .to = &n->type,
+            .of = &view_operand(n)->type,
+            .at = at,
+            .from = from};
+  if (item) v.item = item_of(n);
+  row->place(&v);
+}
+
+int64_t view_stride(Graph *g, Node *n, uint32_t axis) {
+  Dim at[2][GRAPH_RANK_MAX], from[GRAPH_RANK_MAX];
+  for (uint32_t i = 0; i < n->type.rank; i++) {
+    at[0][i] = dim_int(g->dims, 0);
+    at[1][i] = dim_int(g->dims, i == axis);
+  }
+  while (n->kind == NODE_CALL && prim_kind(n->op) == PRIM_VIEW) {
+    for (int i = 0; i < 2; i++) {
+      view_place(g, n, at[i], from);
+      memcpy(at[i], from, sizeof from);
+    }
+    n = view_operand(n);
+  }
+  Dim a = linear_of_place(g->dims, at[0], n->type.shape, n->type.rank);
+  Dim b = linear_of_place(g->dims, at[1], n->type.shape, n->type.rank);
+  Dim stride = dim_sub(g->dims, b, a);
+  return dim_is_int(stride) ? stride->value : 0;
+}
+
+void broadcast_place(Graph *g, const Node *n, const Dim *place, const Node *operand, Dim *out) {
+  const ValueType *t = &operand->type;
+  uint32_t skip = n->type.rank - t->rank;
+  for (uint32_t i = 0; i < t->rank; i++)
+    out[i] = dim_is(t->shape[i], 1) ? dim_int(g->dims, 0) : place[skip + i];
+}

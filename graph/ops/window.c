@@ -1,0 +1,75 @@
+#include "graph/ops/window.h"
+
+#include <string.h>
+
+static Dim size_of_arg(const Arg *a) { return a->kind == ARG_NODE ? a->node->type.value : a->dim; }
+
+static bool has_param(Graph *g, const Node *n, const char *param) {
+  return ops_param(ops_schema(g, n->op), param) >= 0;
+}
+
+/* Every `step`th number of a list. */
+static void read_list(Graph *g, const Node *n, const char *param, uint32_t step, Dim *out) {
+  Arg a = graph_arg(g, n, param);
+  for (uint32_t i = 0; i * step < a.n; i++) out[i] = size_of_arg(&a.items[i * step]);
+}
+
+static uint32_t axis_of(Graph *g, const Node *n) {
+  int64_t axis = graph_arg(g, n, "first").dim->value;
+  return (uint32_t)(axis < 0 ? axis + n->type.rank : axis);
+}
+
+Window window_of(Graph *g, const Node *n) {
+  Window w = {.input = graph_arg(g, n, "input").node, .first = 1};
+  bool pool = has_param(g, n, "kernel");
+  w.n = graph_arg(g, n, "stride").n;
+  if (!pool) w.weight = graph_arg(g, n, "weight").node;
+  if (pool) w.first = axis_of(g, n);
+  if (pool) read_list(g, n, "kernel", 1, w.size);
+  else memcpy(w.size, w.weight->type.shape, w.n * sizeof *w.size);
+  for (uint32_t i = 0; i < w.n; i++) w.spread[i] = dim_int(g->dims, 1);
+  if (has_param(g, n, "spread")) read_list(g, n, "spread", 1, w.spread);
+  read_list(g, n, "stride", 1, w.stride);
+  read_list(g, n, "padding", 2, w.before);
+  read_list(g, n, "dilation", 1, w.dilation);
+  return w;
+}
+
+Dim window_count(Graph *g, const Window *w) {
+  Dim n = dim_int(g->dims, 1);
+  for (uint32_t i = 0; i < w->n; i++) n = dim_mul(g->dims, n, w->size[i]);
+  return n;
+}
+
+enum { BLOCK_MIN = 16 };
+
+int64_t window_block(const Node *n) {
+  const ValueType *w = &n->args[1].node->type;
+  Dim channels = w->shape[w->rank - 2];
+  int64_t block = 1;
+  while (dim_is_int(channels) && channels->value && channels->value % (2 * block) == 0) block *= 2;
+  return block < BLOCK_MIN ? 0 : block;
+}
+
+/* Of elements that lie apart: only every spread'th place has one. */
+static Dim spread_place(Graph *g, Piece *p, Dim at, Dim size, Dim spread) {
+  Dims *d = g->dims;
+  Dim one = dim_int(d, 1), end = dim_mul(d, dim_sub(d, size, one), spread);
+  piece_limit(g, p, at, dim_int(d, 0), dim_add(d, end, one));
+  if (dim_is(spread, 1)) return at;
+  piece_limit(g, p, dim_mod(d, at, spread), NULL, one);
+  return dim_floordiv(d, at, spread);
+}
+
+void window_piece(Graph *g, const Window *w, const Dim *place, const Dim *at, Piece *p) {
+  Dims *d = g->dims;
+  p->operand = w->input;
+  p->nlimits = 0;
+  memcpy(p->place, place, w->input->type.rank * sizeof *place);
+  for (uint32_t i = 0; i < w->n; i++) {
+    uint32_t axis = w->first + i;
+    Dim x = dim_mul(d, place[axis], w->stride[i]);
+    x = dim_sub(d, dim_add(d, x, dim_mul(d, at[i], w->dilation[i])), w->before[i]);
+    p->place[axis] = spread_place(g, p, x, w->input->type.shape[axis], w->spread[i]);
+  }
+}

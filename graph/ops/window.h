@@ -1,0 +1,38 @@
+/* Windows that slide over axes of a tensor: convolutions and pooling.
+ *
+ *   nereid.conv            input [N, sizes, C] and weight [window, C / groups, O]: sums over the
+ *                          window and the channels of a group
+ *   nereid.conv_depthwise  weight [window, C]: sums over the window, each channel for itself
+ *   nereid.pool_max, _sum  over the axes from `first` on, of any tensor
+ *
+ * Position t of the window of output o is element o * stride + t * dilation - padding.  Padding is
+ * a pair for each axis, what is in front and what is behind.  With a `spread` of s, elements lie s
+ * apart, and zeros between them: so a transposed convolution is one with its weight flipped.
+ * Elements outside are zeros of a sum, and of a maximum nothing. */
+#ifndef NEREID_GRAPH_OPS_WINDOW_H
+#define NEREID_GRAPH_OPS_WINDOW_H
+
+#include "graph/ops/pieces.h"
+
+enum { WINDOW_AXES = 3 };
+
+typedef struct {
+  Node *input;
+  Node *weight;      /* NULL of pooling */
+  uint32_t n, first; /* it slides over the axes first .. first + n */
+  Dim size[WINDOW_AXES], stride[WINDOW_AXES], before[WINDOW_AXES], dilation[WINDOW_AXES];
+  Dim spread[WINDOW_AXES];
+} Window;
+
+/* The window of a PRIM_WINDOW or PRIM_CONVOLUTION. */
+Window window_of(Graph *g, const Node *n);
+/* The positions of a window. */
+Dim window_count(Graph *g, const Window *w);
+/* The largest power of two of which a PRIM_CONVOLUTION has whole blocks of channels; 0: those would
+ * be small, and channels are taken together with the positions of the window. */
+int64_t window_block(const Node *n);
+/* What is read of the input for the element at `place` (of the input's rank) at position `at` of
+ * its window, with the limits of what is there. */
+void window_piece(Graph *g, const Window *w, const Dim *place, const Dim *at, Piece *p);
+
+#endif

@@ -1,0 +1,262 @@
+/* Pass check_indices: indices of which it is not known that they are in range get a
+ * nereid.check_index, as PyTorch checks them.
+ *
+ * A check is a node at the end of the graph, and nothing uses it: so what reads and writes at the
+ * indices is compiled as if there were none, and is safe without it, for an index that is out of
+ * range reads the element next to it and writes nothing.  Fusion has checks join kernels that go
+ * through as many rows or elements (graph/fuse/fuse.c). */
+#include <string.h>
+
+#include "graph/analysis/index_range.h"
+#include "graph/infer/build.h"
+#include "graph/ops/prims.h"
+#include "graph/passes.h"
+
+/* ---- how many elements an index chooses of ---- */
+
+static const ValueType *first(Build *b) {
+  return infer_tensor(&b->in, b->in.schema->params[0].name);
+}
+
+static Dim axis_size(Build *b, const ValueType *x, uint32_t axis) {
+  return x->rank ? x->shape[axis] : build_const(b, 1);
+}
+
+static Dim rows(Build *b) { return axis_size(b, first(b), 0); }
+
+static Dim last_axis(Build *b) { return axis_size(b, first(b), first(b)->rank - 1); }
+
+static Dim along_dim(Build *b) {
+  const ValueType *x = first(b);
+  return axis_size(b, x, infer_axis_arg(&b->in, "dim", x->rank));
+}
+
+/* Along an axis PyTorch takes the remainder. */
+static Dim all_elements(Build *b) {
+  return infer_has(&b->in, "dim") ? NULL : value_numel(b->in.g, first(b));
+}
+
+static Dim classes(Build *b) { return axis_size(b, first(b), first(b)->rank > 1); }
+
+static Dim result_classes(Build *b) {
+  const ValueType *t = &b->in.n->type;
+  return axis_size(b, t, t->rank - 1);
+}
+
+/* Places of a plane of the result. */
+static Dim plane(Build *b) {
+  const ValueType *t = &b->in.n->type;
+  uint32_t axes = infer_takes(&b->in, "stride") ? 3 : 2;
+  return infer_product(&b->in, t->shape + t->rank - axes, axes);
+}
+
+/* Places between elements, where parts begin or end: there is one more of these. */
+static Dim between(Build *b, Dim size) { return dim_add(b->in.g->dims, size, build_const(b, 1)); }
+
+static Dim bag_offsets(Build *b) {
+  return between(b, axis_size(b, infer_tensor(&b->in, "indices"), 0));
+}
+
+/* Groups are of the rows of one matrix, of the columns of the other, or of the summed axis. */
+static Dim group_ends(Build *b) {
+  const ValueType *x = first(b), *y = infer_tensor(&b->in, b->in.schema->params[1].name);
+  if (x->rank == 3) return between(b, y->shape[y->rank - 1]);
+  return between(b, x->shape[y->rank == 3 ? 0 : 1]);
+}
+
+/* ---- which ops take indices ---- */
+
+typedef struct {
+  const char *target, *index; /* the parameter; it is None or a tensor */
+  Dim (*size)(Build *b);      /* NULL: all indices are in range */
+  bool negative;              /* they may count from the end */
+} Row;
+
+static const Row takers[] = {
+    {"aten._grouped_mm.default", "offs", group_ends, false},
+    {"aten.cross_entropy_loss.default", "target", classes, false},
+    {"aten.embedding.default", "indices", rows, false},
+    {"aten.embedding_bag.default", "indices", rows, false},
+    {"aten.embedding_bag.default", "offsets", bag_offsets, false},
+    {"aten.embedding_bag.padding_idx", "indices", rows, false},
+    {"aten.embedding_bag.padding_idx", "offsets", bag_offsets, false},
+    {"aten.gather.default", "index", along_dim, false},
+    {"aten.index_add.default", "index", along_dim, false},
+    {"aten.index_copy.default", "index", along_dim, false},
+    {"aten.index_fill.int_Scalar", "index", along_dim, true},
+    {"aten.index_fill.int_Tensor", "index", along_dim, true},
+    {"aten.index_select.default", "index", along_dim, false},
+    {"aten.max_unpool2d.default", "indices", plane, false},
+    {"aten.max_unpool3d.default", "indices", plane, false},
+    {"aten.nll_loss.default", "target", classes, false},
+    {"aten.nll_loss2d.default", "target", classes, false},
+    {"aten.nll_loss_nd.default", "target", classes, false},
+    {"aten.one_hot.default", "self", result_classes, false},
+    {"aten.scatter.reduce", "index", along_dim, false},
+    {"aten.scatter.src", "index", along_dim, false},
+    {"aten.scatter.value", "index", along_dim, false},
+    {"aten.scatter.value_reduce", "index", along_dim, false},
+    {"aten.scatter_add.default", "index", along_dim, false},
+    {"aten.scatter_reduce.two", "index", along_dim, false},
+    {"aten.searchsorted.Scalar", "sorter", last_axis, false},
+    {"aten.searchsorted.Tensor", "sorter", last_axis, false},
+    {"aten.take_along_dim.default", "indices", all_elements, false},
+    {"transformers.grouped_mm_fallback.default", "offs", group_ends, false},
+};
+
+/* Those whose parameter "indices" is a list, an index for each axis. */
+static const char *const list_takers[] = {
+    "aten._unsafe_index.Tensor",
+    "aten._unsafe_index_put.default",
+    "aten.index.Tensor",
+    "aten.index_put.default",
+};
+
+/* ---- checks ---- */
+
+/* A check, and the one of the same index before it. */
+typedef struct {
+  const Node *check;
+  uint32_t before; /* 1 + its number; 0: there is none */
+} Made;
+
+typedef struct {
+  Graph *g;
+  Arena *scratch;
+  VEC(Made) made;
+  uint32_t *last; /* by id of an index: 1 + the number of its last check */
+  uint32_t nids;
+} Checker;
+
+static bool is_call(const Node *n, const char *target) {
+  return n->kind == NODE_CALL && !strcmp(n->op->target, target);
+}
+
+/* A cast between integers that loses nothing shows its operand. */
+static Node *uncast(Graph *g, Node *n) {
+  bool cast = is_call(n, "aten.to.dtype") || is_call(n, "aten._to_copy.default");
+  if (!cast) return n;
+  Node *x = graph_arg(g, n, "self").node;
+  DType from = x->type.dtype, to = n->type.dtype;
+  bool whole = dtype_is_int(from) && from != DT_I1 && dtype_is_signed(to);
+  return whole && dtype_bits(from) < dtype_bits(to) ? x : n;
+}
+
+/* where(x < 0, x + size, x), as those write it who count from the end themselves: x. */
+static Node *unwrapped(Graph *g, Node *index, Dim size) {
+  if (!is_call(index, "aten.where.self")) return NULL;
+  Arg condition = graph_arg(g, index, "condition"), moved = graph_arg(g, index, "self");
+  Arg x = graph_arg(g, index, "other");
+  bool nodes = condition.kind == ARG_NODE && moved.kind == ARG_NODE && x.kind == ARG_NODE;
+  if (!nodes || !is_call(condition.node, "aten.lt.Scalar")) return NULL;
+  if (!is_call(moved.node, "aten.add.Tensor")) return NULL;
+  Arg below = graph_arg(g, condition.node, "other"), by = graph_arg(g, moved.node, "other");
+  Arg a = graph_arg(g, condition.node, "self"), b = graph_arg(g, moved.node, "self");
+  bool same = a.kind == ARG_NODE && a.node == x.node && b.kind == ARG_NODE && b.node == x.node;
+  bool counts = below.kind == ARG_INT && dim_is(below.dim, 0) && by.kind == ARG_INT;
+  return same && counts && by.dim == size ? x.node : NULL;
+}
+
+static bool same_arg(Graph *g, const Node *a, const Node *b, const char *param) {
+  Arg x = graph_arg(g, a, param), y = graph_arg(g, b, param);
+  if (x.kind != y.kind) return false;
+  return x.kind == ARG_INT ? x.dim == y.dim : x.kind == ARG_BOOL ? x.flag == y.flag : true;
+}
+
+/* False: the index has such a check already. */
+static bool note(Checker *c, const Node *check) {
+  uint32_t id = check->args[0].node->id;
+  if (id >= c->nids) return true;
+  for (uint32_t i = c->last[id]; i; i = c->made.data[i - 1].before) {
+    const Node *old = c->made.data[i - 1].check;
+    if (same_arg(c->g, old, check, "size") && same_arg(c->g, old, check, "negative") &&
+        same_arg(c->g, old, check, "ignore"))
+      return false;
+  }
+  vec_push(c->scratch, &c->made, ((Made){check, c->last[id]}));
+  c->last[id] = (uint32_t)c->made.len;
+  return true;
+}
+
+static void add_check(Checker *c, Build *b, Node *index, Dim size, bool negative, Arg ignore) {
+  Graph *g = c->g;
+  Node *raw = unwrapped(g, index, size);
+  negative |= raw != NULL;
+  index = uncast(g, raw ? raw : index);
+  Dim zero = build_const(b, 0), least = negative ? dim_sub(g->dims, zero, size) : zero;
+  if (index_is_inside(g, index, least, size)) return;
+  Node *check = build_check_index(b, index, size, negative, ignore, b->in.n->name);
+  if (note(c, check)) return;
+  graph_forget_name(g, check);
+  graph_remove(g, check);
+}
+
+/* ---- nodes ---- */
+
+static void check_row(Checker *c, Build *b, const Row *row) {
+  Node *index = build_input(b, row->index);
+  if (!index || !dtype_is_int(index->type.dtype)) return; /* of probabilities there is no index */
+  bool passes = infer_takes(&b->in, "ignore_index");
+  Arg ignore = passes ? build_arg(b, "ignore_index") : arg_none();
+  Dim size = row->size(b);
+  if (size) add_check(c, b, index, size, row->negative, ignore);
+}
+
+static bool is_mask(const Node *index) {
+  return index->type.dtype == DT_I1 || index->type.dtype == DT_U8;
+}
+
+/* x[a, :, b]: a mask stands for as many axes as it has. */
+static void check_list(Checker *c, Build *b) {
+  const ValueType *x = first(b);
+  uint32_t n, axis = 0;
+  Node **index = build_inputs(b, "indices", &n);
+  for (uint32_t i = 0; i < n; i++) {
+    if (index[i] && !is_mask(index[i])) add_check(c, b, index[i], x->shape[axis], true, arg_none());
+    axis += index[i] && is_mask(index[i]) ? index[i]->type.rank : 1;
+  }
+}
+
+/* The first bag begins with the first index. */
+static void check_first_bag(Checker *c, Build *b) {
+  Node *offsets = build_input(b, "offsets");
+  Dim zero = build_const(b, 0), one = build_const(b, 1);
+  add_check(c, b, build_slice(b, offsets, 0, zero, one, 1), one, false, arg_none());
+}
+
+static bool visit(Checker *c, Node *n) {
+  Build b = build_at(c->g, n);
+  if (setjmp(b.in.failed)) return false;
+  for (size_t i = 0; i < sizeof takers / sizeof *takers; i++)
+    if (is_call(n, takers[i].target)) check_row(c, &b, &takers[i]);
+  for (size_t i = 0; i < sizeof list_takers / sizeof *list_takers; i++)
+    if (is_call(n, list_takers[i])) check_list(c, &b);
+  if (!strncmp(n->op->target, "aten.embedding_bag.", 19)) check_first_bag(c, &b);
+  return true;
+}
+
+static void remove_checks(Graph *g) {
+  for (Node *n = g->first, *next; n; n = next) {
+    next = n->next;
+    if (!prim_checks(n)) continue;
+    graph_forget_name(g, n);
+    graph_remove(g, n);
+  }
+}
+
+bool pass_check_indices(Graph *g) {
+  if (g->unchecked) {
+    remove_checks(g);
+    return true;
+  }
+  Checker c = {.g = g, .scratch = arena_child(g->arena), .nids = g->nids};
+  c.last = ARENA_ARRAY(c.scratch, uint32_t, g->nids);
+  bool ok = true;
+  Node *end = g->last->prev; /* before the checks that are added */
+  for (Node *n = g->first; n && ok; n = n == end ? NULL : n->next) {
+    if (prim_checks(n)) note(&c, n);
+    else if (n->kind == NODE_CALL) ok = visit(&c, n);
+  }
+  arena_free(c.scratch);
+  return ok;
+}

@@ -1,0 +1,200 @@
+/* Passes freeze and pack: work moves from each run into what is computed from weights once
+ * (constants.h).
+ *
+ *   scales  a product with constant weights, times a constant number for each output channel (batch
+ *           norm in inference, layer scale), is the product with scaled weights
+ *   order   weights of convolutions that are read in another order than they lie in memory are
+ *           copied in the order in which they are read */
+#include <setjmp.h>
+#include <string.h>
+
+#include "graph/analysis/constants.h"
+#include "graph/analysis/prune.h"
+#include "graph/infer/build.h"
+#include "graph/ops/prims.h"
+#include "graph/passes.h"
+#include "graph/tiling/panels.h"
+
+typedef struct {
+  Graph *g;
+  Stands stands;
+  bool *constant; /* by id, of the nodes that there were */
+  uint32_t *uses;
+  uint32_t nids;
+  jmp_buf failed;
+} Freeze;
+
+static Build build_before(const Freeze *f, Node *n) {
+  Build b = build_at(f->g, n);
+  memcpy(b.in.failed, f->failed, sizeof f->failed);
+  return b;
+}
+
+static bool is_call(const Node *n, const char *target) {
+  return n->kind == NODE_CALL && !strcmp(n->op->target, target);
+}
+
+static bool is_constant(const Freeze *f, const Arg *a) {
+  return a->kind == ARG_NODE && a->node->id < f->nids && f->constant[a->node->id];
+}
+
+/* ---- scales ---- */
+
+/* Does x differ along the last axis of `like` alone? */
+static bool is_per_channel(const Node *x, const Node *like) {
+  uint32_t rank = rank_of(x);
+  if (rank == 0 || rank > rank_of(like)) return false;
+  for (uint32_t i = 0; i + 1 < rank; i++)
+    if (!dim_is(x->type.shape[i], 1)) return false;
+  return x->type.shape[rank - 1] == like->type.shape[rank_of(like) - 1];
+}
+
+static bool is_weighted(const Node *n) {
+  return is_call(n, "aten.mm.default") || is_call(n, "nereid.conv.default") ||
+         is_call(n, "nereid.conv_depthwise.default");
+}
+
+static bool keeps_channels(const Node *n) {
+  const Node *x = n->args[0].node;
+  return is_call(n, "aten.view.default") && rank_of(n) && rank_of(x) &&
+         n->type.shape[rank_of(n) - 1] == x->type.shape[rank_of(x) - 1];
+}
+
+/* The constant that n adds to its first operand for each channel, or NULL. */
+static Node *added(const Freeze *f, const Node *n) {
+  bool plain = is_call(n, "aten.add.Tensor") && n->nargs == 2 && n->nnamed == 0;
+  if (!plain || n->args[0].kind != ARG_NODE || !is_constant(f, &n->args[1])) return NULL;
+  Node *x = n->args[1].node;
+  return is_per_channel(x, n) && value_type_eq(&n->type, &n->args[0].node->type) ? x : NULL;
+}
+
+enum { CHAIN_MAX = 8 };
+
+/* What is scaled before a cast that rounds is rounded elsewhere. */
+static bool is_widening(const Node *n) {
+  return is_call(n, "aten.to.dtype") &&
+         dtype_represents(n->type.dtype, n->args[0].node->type.dtype);
+}
+
+/* Is n a product with constant weights that nothing else uses, up to views, casts and what is
+ * added? */
+static bool can_scale(const Freeze *f, const Node *n) {
+  for (int i = 0; i < CHAIN_MAX && n->kind == NODE_CALL; i++) {
+    if (n->id >= f->nids || f->uses[n->id] != 1) return false;
+    if (is_weighted(n)) return is_constant(f, &n->args[1]);
+    if (!keeps_channels(n) && !is_widening(n) && !added(f, n)) return false;
+    n = n->args[0].node;
+  }
+  return false;
+}
+
+static Node *scaled_constant(Build *b, Node *x, Node *scale) {
+  return build_to(b, build_mul(b, build_widen(b, x), scale), x->type.dtype);
+}
+
+/* n, for which can_scale holds, times the vector; it takes n's name, since n goes. */
+static Node *scaled(Build *b, Node *n, Node *scale) {
+  Arg args[8];
+  memcpy(args, n->args, n->nargs * sizeof *args);
+  b->in.n = n;
+  if (is_weighted(n)) {
+    args[1] = arg_node(scaled_constant(b, n->args[1].node, scale));
+  } else {
+    args[0] = arg_node(scaled(b, n->args[0].node, scale));
+    b->in.n = n;
+    if (is_call(n, "aten.add.Tensor"))
+      args[1] = arg_node(scaled_constant(b, n->args[1].node, scale));
+  }
+  Node *by = build(b, n->op->target, n->nargs, args);
+  graph_forget_name(b->in.g, by);
+  graph_forget_name(b->in.g, n);
+  graph_set_name(b->in.g, by, n->name);
+  return by;
+}
+
+static void fold_scale(Freeze *f, Node *n) {
+  if (n->nargs != 2 || n->args[0].kind != ARG_NODE || n->args[1].kind != ARG_NODE) return;
+  for (int side = 0; side < 2; side++) {
+    Node *x = n->args[side].node, *scale = n->args[1 - side].node;
+    if (!is_constant(f, &n->args[1 - side]) || !value_type_eq(&n->type, &x->type)) continue;
+    if (!is_per_channel(scale, n) || !can_scale(f, x)) continue;
+    Build b = build_before(f, n);
+    scale = build_view(&b, scale, 1, &scale->type.shape[rank_of(scale) - 1]);
+    stands_of(&f->stands, n)->node = scaled(&b, x, scale);
+    return;
+  }
+}
+
+/* ---- order ---- */
+
+/* Is it read in another order than its elements have in memory? */
+static bool is_reordered(const Node *n) {
+  bool found = false;
+  for (; n->kind == NODE_CALL && prim_kind(n->op) == PRIM_VIEW; n = view_operand(n))
+    found |= !is_call(n, "aten.view.default");
+  return found;
+}
+
+static void pack(Freeze *f, Node *n) {
+  if (!is_constant(f, &n->args[1]) || !is_reordered(n->args[1].node)) return;
+  Build b = build_before(f, n);
+  n->args[1] = arg_node(build_op1(&b, "aten.clone.default", n->args[1].node));
+}
+
+/* ---- the walks: weights that are scaled are in order ---- */
+
+static void walk_scales(Freeze *f) {
+  for (Node *n = f->g->first, *next; n; n = next) {
+    next = n->next;
+    stands_apply(&f->stands, n);
+    if (is_call(n, "aten.mul.Tensor")) fold_scale(f, n);
+  }
+  graph_prune(f->g);
+}
+
+static void walk_weights(Freeze *f) {
+  for (Node *n = f->g->first; n; n = n->next)
+    if (is_call(n, "nereid.conv.default") || is_call(n, "nereid.conv_depthwise.default"))
+      pack(f, n);
+}
+
+static bool pack_panels(Freeze *f, Node *n) {
+  if (!is_constant(f, &n->args[1])) return false;
+  Build b = build_before(f, n);
+  Node *panels = panels_pack(&b, n->args[1].node);
+  if (panels) n->args[1] = arg_node(panels);
+  return panels != NULL;
+}
+
+/* Tensor cores take a transposed matrix as it is; a CPU would gather it anew for each tile. */
+static void walk_matrices(Freeze *f) {
+  for (Node *n = f->g->first; n; n = n->next)
+    if (is_call(n, "aten.mm.default") && !pack_panels(f, n)) pack(f, n);
+}
+
+typedef void Walk(Freeze *f);
+
+/* False after errors. */
+static bool walk_safely(Freeze *f, Walk *walk) {
+  if (setjmp(f->failed)) return false;
+  walk(f);
+  return true;
+}
+
+static bool run(Graph *g, const char *name, Walk *const *walks) {
+  if (!graph_functional(g, name)) return false;
+  Arena *scratch = arena_child(g->arena);
+  Freeze f = {.g = g, .stands = stands_new(g, scratch), .nids = g->nids};
+  f.constant = constants_find(g, scratch);
+  f.uses = graph_use_counts(g, scratch);
+  bool ok = true;
+  for (; ok && *walks; walks++) ok = walk_safely(&f, *walks);
+  arena_free(scratch);
+  return ok;
+}
+
+bool pass_freeze(Graph *g) {
+  return run(g, "freeze", (Walk *const[]){walk_scales, walk_weights, NULL});
+}
+
+bool pass_pack(Graph *g) { return run(g, "pack", (Walk *const[]){walk_matrices, NULL}); }

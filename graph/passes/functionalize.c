@@ -1,0 +1,479 @@
+/* Pass functionalize: what writes in place makes a new value instead.
+ *
+ * Values that share storage form a tree: at its root the tensor that owns the storage, below each
+ * node its views.  A write to any of them is a write to all: the value written goes up to the
+ * root, through the inverse of each view on the way (a slice becomes slice_scatter, a transpose a
+ * transpose), and the root counts it.  Other views are made again, from the root down, where they
+ * are used next.  So the work is proportional to what is written and made again.
+ *
+ * reshape, contiguous and flatten are views or copies, depending on strides, which the IR does not
+ * have.  Of a tensor in row-major order, as inputs and results of computations are taken to be,
+ * they are views; of a view of one they may be either.  That is all the same if nothing else that
+ * shares the storage is used later; else it is an error if a write makes it matter. */
+#include <string.h>
+
+#include "graph/infer/build.h"
+#include "graph/messages.h"
+#include "graph/ops/text.h"
+#include "graph/passes.h"
+
+typedef struct {
+  Node *parent; /* whose view it is; NULL for a root */
+  Node *root;
+  Node *same;     /* an in-place op's result is the tensor it wrote */
+  Node *value;    /* what holds its value now, if `count` is the root's */
+  uint32_t count; /* of a root: writes so far; else those that `value` has seen */
+  Node *writer;   /* of a root: the last one */
+  bool strided;   /* not known to be in row-major order */
+  bool maybe;     /* a view or a copy: not known */
+  bool returned;  /* of an input: an output has its new value already */
+  uint32_t place; /* in the graph's order */
+  uint32_t last;  /* the place of the last use; of a root: of all that shares its storage */
+} Storage;
+
+typedef struct {
+  Graph *g;
+  Arena *scratch;
+  Storage *of; /* by id, of the nodes there were before the pass */
+  uint32_t n;
+  Build *build; /* at the node that the walk has come to */
+} Functionalize;
+
+#define FAIL(f, n, ...) \
+  (diag_error((f)->g->diags, (n)->place, __VA_ARGS__), longjmp((f)->build->in.failed, 1))
+
+/* ---- what is a view of what ---- */
+
+static bool is(const Node *n, const char *op) {
+  size_t len = strlen(op);
+  return n->kind == NODE_CALL && !strncmp(n->op->target, "aten.", 5) &&
+         !strncmp(n->op->target + 5, op, len) && n->op->target[5 + len] == '.';
+}
+
+static bool is_any(const Node *n, const char *const *ops) {
+  for (; *ops; ops++)
+    if (is(n, *ops)) return true;
+  return false;
+}
+
+static const char *const same_elements[] = {"alias", "detach", "lift", NULL};
+static const char *const casts[] = {"to", "type_as", NULL};
+static const char *const dropouts[] = {"dropout", "feature_dropout", NULL};
+/* A view if the operand is in row-major order. */
+static const char *const reshapes[] = {"reshape", "flatten", "contiguous", NULL};
+/* Keep row-major order. */
+static const char *const regroupings[] = {"view",    "unflatten", "squeeze", "unsqueeze",
+                                          "view_as", "alias",     "detach",  "to",
+                                          "type_as", "dropout",   NULL};
+
+/* The schema's parameter that the result may be a view of; NULL: the result is new. */
+static const char *viewed_param(Functionalize *f, const Node *n) {
+  Infer *in = &f->build->in;
+  const OpSchema *s = in->schema;
+  if (is_any(n, casts)) {
+    bool same = n->type.dtype == n->args[0].node->type.dtype && !infer_bool(in, "copy");
+    return same ? s->params[0].name : NULL;
+  }
+  if (is_any(n, dropouts)) return infer_bool(in, "train") ? NULL : s->params[0].name;
+  for (uint32_t i = 0; i < s->nparams; i++)
+    if (s->params[i].viewed) return s->params[i].name;
+  return NULL;
+}
+
+static Storage *storage_of(Functionalize *f, const Node *n) { return &f->of[n->id]; }
+
+static Node *unalias(Functionalize *f, Node *n) {
+  while (storage_of(f, n)->same) n = storage_of(f, n)->same;
+  return n;
+}
+
+/* Items of a list are views if the list's op makes views. */
+static Node *viewed_list(Functionalize *f, Node *n) {
+  Node *list = n->args[0].node;
+  return storage_of(f, list)->parent ? list : NULL;
+}
+
+static Node *viewed_node(Functionalize *f, Node *n) {
+  if (n->kind == NODE_GETITEM) return viewed_list(f, n);
+  if (n->kind != NODE_CALL || !n->nargs) return NULL;
+  const char *param = viewed_param(f, n);
+  Arg a = param ? graph_arg(f->g, n, param) : arg_none();
+  return a.kind == ARG_NODE ? unalias(f, a.node) : NULL;
+}
+
+/* A storage is used as late as `n`, which shares it, is. */
+static void note_last(Functionalize *f, Node *root, const Node *n) {
+  uint32_t *last = &storage_of(f, root)->last, own = storage_of(f, n)->last;
+  if (own > *last) *last = own;
+}
+
+/* Nothing tells whether n, a view or a copy of `of`, is the one or the other. */
+static bool may_be_copy(Functionalize *f, const Node *n, Node *of) {
+  const Storage *p = storage_of(f, of), *root = storage_of(f, p->root);
+  return !p->maybe && p->root->kind != NODE_INPUT && root->last <= storage_of(f, n)->place;
+}
+
+static void note_view(Functionalize *f, Node *n, Node *of) {
+  Storage *s = storage_of(f, n), *p = storage_of(f, of);
+  bool reshape = is_any(n, reshapes);
+  if (reshape && p->strided && may_be_copy(f, n, of)) {
+    s->strided = !is(n, "contiguous");
+    return;
+  }
+  s->maybe = p->maybe || (reshape && p->strided);
+  s->strided = p->strided || !(reshape || is_any(n, regroupings));
+  s->parent = of;
+  s->root = p->root;
+  s->count = storage_of(f, s->root)->count;
+}
+
+static void note(Functionalize *f, Node *n) {
+  Storage *s = storage_of(f, n);
+  Node *of = viewed_node(f, n);
+  s->value = n;
+  s->root = n;
+  if (of) note_view(f, n, of);
+  note_last(f, s->root, n);
+}
+
+/* ---- values ---- */
+
+static void check_known(Functionalize *f, Node *n) {
+  const Storage *s = storage_of(f, n);
+  if (s->maybe)
+    FAIL(f, n, E_GRAPH_MAYBE_VIEW, n->name, n->op->target, s->root->name,
+         storage_of(f, s->root)->writer->name);
+}
+
+/* The view n once more, of `of`. */
+static Node *view_again(Functionalize *f, Node *n, Node *of) {
+  Graph *g = f->g;
+  Node *copy = graph_node(g, n->kind, f->build->before, n->nargs, n->nnamed);
+  copy->op = n->op;
+  if (n->nargs) memcpy(copy->args, n->args, n->nargs * sizeof *n->args);
+  if (n->nnamed) memcpy(copy->named, n->named, n->nnamed * sizeof *n->named);
+  copy->args[0] = arg_node(of);
+  copy->type = n->type;
+  copy->place = n->place;
+  copy->origin = n->origin;
+  graph_fresh_name(g, copy, n->name);
+  return copy;
+}
+
+/* What holds n's value now. */
+static Node *value_of(Functionalize *f, Node *n) {
+  if (n->id >= f->n) return n;
+  n = unalias(f, n);
+  uint32_t count = storage_of(f, storage_of(f, n)->root)->count;
+  VEC(Node *) stale = {0};
+  Node *at = n;
+  for (; storage_of(f, at)->count != count; at = storage_of(f, at)->parent) {
+    check_known(f, at);
+    vec_push(f->scratch, &stale, at);
+  }
+  Node *value = storage_of(f, at)->value;
+  while (stale.len) {
+    at = stale.data[--stale.len];
+    Storage *s = storage_of(f, at);
+    s->value = value = view_again(f, at, value);
+    s->count = count;
+  }
+  return value;
+}
+
+static void update_use(Node **use, void *ctx) { *use = value_of(ctx, *use); }
+
+/* ---- writes through views ---- */
+
+static Node *scatter(Functionalize *f, Node *part, Node *into, int64_t axis, Dim start, Dim end,
+                     int64_t step) {
+  Arg args[] = {arg_node(into), arg_node(part), arg_int(f->g, axis),
+                arg_dim(start), arg_dim(end),   arg_int(f->g, step)};
+  return build(f->build, "aten.slice_scatter.default", step == 1 ? 5 : 6, args);
+}
+
+/* The sizes before item i of a list of parts along an axis. */
+static Dim part_start(Functionalize *f, const Node *list, uint32_t axis, int64_t i) {
+  Dim start = dim_int(f->g->dims, 0);
+  for (int64_t k = 0; k < i; k++)
+    start = dim_add(f->g->dims, start, list->type.items[k].shape[axis]);
+  return start;
+}
+
+static Node *select_scatter(Functionalize *f, Node *part, Node *into, int64_t axis, Dim i) {
+  return build(f->build, "aten.select_scatter.default",
+               ARGS(arg_node(into), arg_node(part), arg_int(f->g, axis), arg_dim(i)));
+}
+
+/* The Build looks at a view's arguments, and then back. */
+static Node *look_at(Functionalize *f, Node *n) {
+  Infer *in = &f->build->in;
+  Node *before = in->n;
+  in->n = n;
+  in->schema = ops_schema(f->g, n->op);
+  return before;
+}
+
+static uint32_t axis_of(Functionalize *f, Node *view, const char *param, uint32_t rank) {
+  Node *back = look_at(f, view);
+  uint32_t axis = infer_axis_arg(&f->build->in, param, rank);
+  look_at(f, back);
+  return axis;
+}
+
+static Dim size_of(Functionalize *f, Node *view, const char *param) {
+  Node *back = look_at(f, view);
+  Dim size = infer_size(&f->build->in, param);
+  look_at(f, back);
+  return size;
+}
+
+static Node *write_item(Functionalize *f, Node *n, Node *part, Node *into) {
+  Node *list = n->args[0].node;
+  uint32_t axis = axis_of(f, list, "dim", rank_of(into));
+  int64_t i = n->args[1].dim->value;
+  if (is(list, "unbind")) return select_scatter(f, part, into, axis, dim_int(f->g->dims, i));
+  Dim start = part_start(f, list, axis, i);
+  return scatter(f, part, into, axis, start, dim_add(f->g->dims, start, n->type.shape[axis]), 1);
+}
+
+static Node *write_slice(Functionalize *f, Node *n, Node *part, Node *into) {
+  uint32_t axis = axis_of(f, n, "dim", rank_of(into));
+  if (is(n, "narrow")) {
+    Dim start = size_of(f, n, "start");
+    return scatter(f, part, into, axis, start, dim_add(f->g->dims, start, size_of(f, n, "length")),
+                   1);
+  }
+  Dim start = graph_arg(f->g, n, "start").kind == ARG_NONE ? dim_int(f->g->dims, 0)
+                                                           : size_of(f, n, "start");
+  Dim end =
+      graph_arg(f->g, n, "end").kind == ARG_NONE ? into->type.shape[axis] : size_of(f, n, "end");
+  return scatter(f, part, into, axis, start, end, size_of(f, n, "step")->value);
+}
+
+static Node *write_permuted(Functionalize *f, Node *n, Node *part) {
+  uint32_t inverse[GRAPH_RANK_MAX];
+  int64_t dims[GRAPH_RANK_MAX];
+  Node *back = look_at(f, n);
+  uint32_t rank = infer_ints(&f->build->in, "dims", dims);
+  for (uint32_t i = 0; i < rank; i++) inverse[infer_axis(&f->build->in, dims[i], rank)] = i;
+  look_at(f, back);
+  return build_permute(f->build, part, inverse);
+}
+
+/* These are their own inverses. */
+static const char *const swaps[] = {"transpose", "t", "mT", "numpy_T", "swapaxes", NULL};
+static const char *const views[] = {"view",      "reshape", "flatten",      "unflatten", "squeeze",
+                                    "unsqueeze", "view_as", "_unsafe_view", NULL};
+
+static Node *swap_back(Functionalize *f, Node *n, Node *part, const Node *into) {
+  Node *back = view_again(f, n, part);
+  back->type = into->type;
+  return back;
+}
+
+/* `into`, a value of n's parent, with the value `part` in the place of its view n. */
+static Node *write_view(Functionalize *f, Node *n, Node *part, Node *into) {
+  if (n->kind == NODE_GETITEM) return write_item(f, n, part, into);
+  bool bits = !strcmp(n->op->target, "aten.view.dtype"); /* the same bytes, read otherwise */
+  if (is_any(n, same_elements) || is_any(n, casts) || is_any(n, dropouts) || is(n, "contiguous"))
+    return part;
+  if (is_any(n, swaps)) return swap_back(f, n, part, into);
+  if (is(n, "permute")) return write_permuted(f, n, part);
+  if (is(n, "slice") || is(n, "narrow")) return write_slice(f, n, part, into);
+  if (is(n, "select"))
+    return select_scatter(f, part, into, axis_of(f, n, "dim", rank_of(into)),
+                          size_of(f, n, "index"));
+  if (!is_any(n, views) || bits)
+    FAIL(f, n, E_GRAPH_WRITE_VIEW, f->build->in.n->name, n->op->target);
+  return build_view(f->build, part, into->type.rank, into->type.shape);
+}
+
+/* The node below whose storage n's is: a list of parts has none of its own. */
+static Node *owner_of(Functionalize *f, Node *n) {
+  Node *p = storage_of(f, n)->parent;
+  return p && p->type.kind == VALUE_LIST ? storage_of(f, p)->parent : p;
+}
+
+/* `value` becomes the value of n, and of all that shares its storage. */
+static void write(Functionalize *f, Node *n, Node *value) {
+  Storage *root = storage_of(f, storage_of(f, n)->root);
+  uint32_t count = root->count + 1;
+  root->writer = f->build->in.n;
+  for (Node *p; (p = owner_of(f, n)); n = p) {
+    check_known(f, n);
+    Node *into = value_of(f, p);
+    storage_of(f, n)->value = value;
+    value = write_view(f, n, value, into);
+    storage_of(f, n)->count = count;
+  }
+  root->value = value;
+  root->count = count;
+}
+
+/* ---- ops that write ---- */
+
+/* aten.add.Tensor for aten.add_.Tensor; some have one overload where their counterparts in place
+ * have several. */
+static const GraphOp *functional_op(Functionalize *f, const Node *n) {
+  const char *target = n->op->target, *dot = strrchr(target, '.');
+  if (!strncmp(target, "aten.__i", strlen("aten.__i")))
+    return ops_find(arena_printf(f->scratch, "aten.__%s", target + strlen("aten.__i")));
+  if (dot[-1] != '_') return NULL;
+  int name = (int)(dot - 1 - target);
+  const GraphOp *same = ops_find(arena_printf(f->scratch, "%.*s%s", name, target, dot));
+  return same ? same : ops_find(arena_printf(f->scratch, "%.*s.default", name, target));
+}
+
+/* aten.zero_ has no counterpart. */
+static void make_zeros(Functionalize *f, Node *n) {
+  Arg *args = ARENA_ARRAY(f->g->arena, Arg, 2);
+  args[0] = n->args[0];
+  args[1] = arg_int(f->g, 0);
+  n->op = ops_find("aten.fill.Scalar");
+  n->args = args;
+  n->nargs = 2;
+}
+
+static void make_functional(Functionalize *f, Node *n) {
+  const GraphOp *op = functional_op(f, n);
+  if (op) n->op = op;
+  else if (is(n, "zero_")) make_zeros(f, n);
+  else FAIL(f, n, E_GRAPH_WRITES, n->name, n->op->target);
+}
+
+/* The value of n, which is behind it, in the dtype of the tensor that it wrote. */
+static Node *as_written(Functionalize *f, Node *n) {
+  ValueType written = n->type;
+  if (!infer_node(f->g, n, &n->type)) longjmp(f->build->in.failed, 1);
+  f->build->before = n->next;
+  if (n->type.dtype != written.dtype) return build_to(f->build, n, written.dtype);
+  n->type = written;
+  return n;
+}
+
+static const OpParam *written_param(Functionalize *f) {
+  const OpSchema *s = f->build->in.schema;
+  for (uint32_t i = 0; s && i < s->nparams; i++)
+    if (s->params[i].written) return &s->params[i];
+  return NULL;
+}
+
+static void make_write(Functionalize *f, Node *n) {
+  if (written_param(f) != f->build->in.schema->params || !n->nargs)
+    FAIL(f, n, E_GRAPH_WRITES, n->name, n->op->target);
+  Node *to = unalias(f, n->args[0].node);
+  graph_each_use(n, update_use, f);
+  make_functional(f, n);
+  write(f, to, as_written(f, n));
+  storage_of(f, n)->same = to;
+  note_last(f, storage_of(f, to)->root, n);
+}
+
+/* ---- ops that write nothing in inference ---- */
+
+static void drop_arg(Node *n, uint32_t i) {
+  n->nargs--;
+  memmove(n->args + i, n->args + i + 1, (n->nargs - i) * sizeof *n->args);
+}
+
+/* Their results are views, which PyTorch uses in their operand's place from then on. */
+static const char *const turned[] = {"detach_", "squeeze_", "t_", "unsqueeze_", NULL};
+
+static void make_harmless(Functionalize *f, Node *n) {
+  enum { TRAINING = 5 };
+  Infer *in = &f->build->in;
+  if (is_any(n, turned) || (is(n, "dropout_") && !infer_bool(in, "train"))) {
+    make_functional(f, n);
+  } else if (!strcmp(n->op->target, "aten._native_batch_norm_legit.default") &&
+             n->nargs > TRAINING && !infer_bool(in, "training")) {
+    n->op = ops_find("aten._native_batch_norm_legit_no_training.default");
+    drop_arg(n, TRAINING);
+  }
+  in->schema = ops_schema(f->g, n->op);
+}
+
+/* ---- the walk ---- */
+
+static bool visit(Functionalize *f, Node *n) {
+  Build b = build_at(f->g, n);
+  f->build = &b;
+  if (setjmp(b.in.failed)) return false;
+  if (n->kind == NODE_CALL) make_harmless(f, n);
+  if (n->kind == NODE_CALL && written_param(f)) {
+    make_write(f, n);
+    return true;
+  }
+  if (n->kind != NODE_OUTPUT) note(f, n);
+  graph_each_use(n, update_use, f);
+  return true;
+}
+
+/* ---- what was written to inputs ---- */
+
+static bool is_new_output(Functionalize *f, const Node *n) {
+  const Storage *s = storage_of(f, n);
+  return n->kind == NODE_INPUT && s->count && !s->returned;
+}
+
+static uint32_t count_new_outputs(Functionalize *f) {
+  uint32_t count = 0;
+  for (const Node *n = f->g->first; n; n = n->next) count += n->id < f->n && is_new_output(f, n);
+  return count;
+}
+
+/* New values of inputs go out behind the outputs there are. */
+static void return_mutations(Functionalize *f) {
+  Graph *g = f->g;
+  Arg list = g->last->args[0];
+  uint32_t n = list.kind == ARG_LIST ? list.n : 0;
+  for (uint32_t i = 0; g->outputs && i < n; i++)
+    if (g->outputs[i].target) storage_of(f, g->outputs[i].target)->returned = true;
+  uint32_t more = count_new_outputs(f);
+  if (!more || list.kind != ARG_LIST) return;
+  Arg longer = arg_list(g, n + more);
+  OutputSpec *specs = ARENA_ARRAY(g->arena, OutputSpec, longer.n);
+  longer.tuple = list.tuple;
+  if (n) memcpy(longer.items, list.items, n * sizeof *list.items);
+  if (n && g->outputs) memcpy(specs, g->outputs, n * sizeof *specs);
+  for (Node *in = g->first; in; in = in->next) {
+    if (in->id >= f->n || !is_new_output(f, in)) continue;
+    longer.items[n] = arg_node(storage_of(f, in)->value);
+    specs[n++] = (OutputSpec){OUTPUT_MUTATION, in};
+  }
+  g->last->args[0] = longer;
+  g->outputs = specs;
+}
+
+typedef struct {
+  Functionalize *f;
+  uint32_t place;
+} Use;
+
+static void note_use(Node **of, void *ctx) {
+  const Use *use = ctx;
+  storage_of(use->f, *of)->last = use->place;
+}
+
+static void note_places(Functionalize *f) {
+  Use use = {f, 0};
+  for (Node *n = f->g->first; n; n = n->next) {
+    storage_of(f, n)->place = ++use.place;
+    graph_each_use(n, note_use, &use);
+  }
+}
+
+bool pass_functionalize(Graph *g) {
+  graph_part_names(g);
+  Functionalize f = {.g = g, .scratch = arena_child(g->arena), .n = g->nids};
+  f.of = ARENA_ARRAY(f.scratch, Storage, f.n);
+  note_places(&f);
+  bool ok = true;
+  for (Node *n = g->first, *next; n && ok; n = next) {
+    next = n->next;
+    ok = n->id >= f.n || visit(&f, n);
+  }
+  if (ok) return_mutations(&f);
+  arena_free(f.scratch);
+  return ok;
+}

@@ -1,0 +1,320 @@
+/* Pass simplify: what changes nothing goes, equal nodes become one, unused ones go. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "graph/analysis/prune.h"
+#include "graph/passes.h"
+
+typedef struct {
+  Graph *g;
+  Stands stands;
+  Node **table; /* of the nodes met so far, by what they compute; open addressing */
+  uint32_t mask;
+} Simplify;
+
+/* ---- ops that change nothing ---- */
+
+/* The first argument by name or place. */
+static Node *operand(Graph *g, const Node *n) {
+  Arg a = graph_arg(g, n, ops_schema(g, n->op)->params[0].name);
+  return a.kind == ARG_NODE && a.node->type.kind == VALUE_TENSOR ? a.node : NULL;
+}
+
+static bool always(Graph *g, const Node *n, const Node *x) {
+  (void)g, (void)n, (void)x;
+  return true;
+}
+
+/* The same shape, for views that keep the order of elements. */
+static bool same_shape(Graph *g, const Node *n, const Node *x) {
+  (void)g;
+  return value_type_eq(&n->type, &x->type);
+}
+
+static bool same_dtype(Graph *g, const Node *n, const Node *x) {
+  (void)g;
+  return n->type.dtype == x->type.dtype;
+}
+
+static bool not_training(Graph *g, const Node *n, const Node *x) {
+  (void)x;
+  Arg train = graph_arg(g, n, "train");
+  return train.kind == ARG_BOOL && !train.flag;
+}
+
+/* The numbers of a list, which count from the end where they are negative, are 0, 1, 2 ... */
+static bool in_order(Graph *g, const Node *n, const Node *x) {
+  Arg dims = graph_arg(g, n, "dims");
+  for (uint32_t i = 0; i < dims.n; i++) {
+    const Arg *d = &dims.items[i];
+    if (d->kind != ARG_INT || (!dim_is(d->dim, i) && !dim_is(d->dim, (int64_t)i - x->type.rank)))
+      return false;
+  }
+  return dims.kind == ARG_LIST;
+}
+
+static bool same_axis(Graph *g, const Node *n, const Node *x) {
+  int64_t rank = x->type.rank;
+  Arg a = graph_arg(g, n, "dim0"), b = graph_arg(g, n, "dim1");
+  if (a.kind != ARG_INT || b.kind != ARG_INT || !dim_is_int(a.dim) || !dim_is_int(b.dim))
+    return false;
+  int64_t gap = a.dim->value - b.dim->value;
+  return gap == 0 || gap == rank || gap == -rank;
+}
+
+static bool all_zero(Graph *g, const Node *n, const Node *x) {
+  (void)x;
+  Arg pad = graph_arg(g, n, "pad");
+  bool zero = pad.kind == ARG_LIST;
+  for (uint32_t i = 0; zero && i < pad.n; i++)
+    zero = pad.items[i].kind == ARG_INT && dim_is(pad.items[i].dim, 0);
+  return zero;
+}
+
+static bool number_is(const Arg *a, int64_t value) {
+  if (a->kind == ARG_INT) return dim_is(a->dim, value);
+  return a->kind == ARG_FLOAT && a->number == (double)value;
+}
+
+static bool scaled(Graph *g, const Node *n) {
+  if (ops_param(ops_schema(g, n->op), "alpha") < 0) return false;
+  Arg alpha = graph_arg(g, n, "alpha");
+  return !number_is(&alpha, 1);
+}
+
+/* Not for floats: -0.0 + 0 is 0.0. */
+static bool adds_zero(Graph *g, const Node *n, const Node *x) {
+  Arg other = graph_arg(g, n, "other");
+  return number_is(&other, 0) && !scaled(g, n) && !dtype_is_float(n->type.dtype) &&
+         same_shape(g, n, x);
+}
+
+static bool by_one(Graph *g, const Node *n, const Node *x) {
+  Arg other = graph_arg(g, n, "other");
+  return number_is(&other, 1) && same_shape(g, n, x);
+}
+
+static bool power_one(Graph *g, const Node *n, const Node *x) {
+  Arg exponent = graph_arg(g, n, "exponent");
+  return number_is(&exponent, 1) && same_shape(g, n, x);
+}
+
+typedef struct {
+  const char *target;
+  bool (*applies)(Graph *g, const Node *n, const Node *x);
+} Identity;
+
+/* In the order of strcmp. */
+static const Identity identities[] = {
+    {"aten._to_copy.default", same_dtype},
+    {"aten._unsafe_view.default", same_shape},
+    {"aten.add.Scalar", adds_zero},
+    {"aten.add.Tensor", adds_zero},
+    {"aten.alias.default", always},
+    {"aten.broadcast_to.default", same_shape},
+    {"aten.clone.default", always},
+    {"aten.constant_pad_nd.default", all_zero},
+    {"aten.contiguous.default", always},
+    {"aten.detach.default", always},
+    {"aten.div.Scalar", by_one},
+    {"aten.div.Tensor", by_one},
+    {"aten.dropout.default", not_training},
+    {"aten.expand.default", same_shape},
+    {"aten.expand_as.default", same_shape},
+    {"aten.feature_dropout.default", not_training},
+    {"aten.flatten.using_ints", same_shape},
+    {"aten.lift_fresh_copy.default", always},
+    {"aten.mul.Scalar", by_one},
+    {"aten.mul.Tensor", by_one},
+    {"aten.narrow.default", same_shape},
+    {"aten.permute.default", in_order},
+    {"aten.pow.Tensor_Scalar", power_one},
+    {"aten.repeat.default", same_shape},
+    {"aten.reshape.default", same_shape},
+    {"aten.reshape_as.default", same_shape},
+    {"aten.slice.Tensor", same_shape},
+    {"aten.squeeze.default", same_shape},
+    {"aten.squeeze.dim", same_shape},
+    {"aten.squeeze.dims", same_shape},
+    {"aten.sub.Scalar", adds_zero},
+    {"aten.sub.Tensor", adds_zero},
+    {"aten.tile.default", same_shape},
+    {"aten.to.device", same_dtype},
+    {"aten.to.dtype", same_dtype},
+    {"aten.to.dtype_layout", same_dtype},
+    {"aten.to.other", same_dtype},
+    {"aten.transpose.int", same_axis},
+    {"aten.type_as.default", same_dtype},
+    {"aten.unflatten.int", same_shape},
+    {"aten.view.default", same_shape},
+    {"aten.view_as.default", same_shape},
+    {"prims.convert_element_type.default", same_dtype},
+};
+
+static int compare_target(const void *target, const void *row) {
+  return strcmp(target, ((const Identity *)row)->target);
+}
+
+static const Identity *identity_of(const Node *n) {
+  return bsearch(n->op->target, identities, sizeof identities / sizeof *identities,
+                 sizeof *identities, compare_target);
+}
+
+/* The node whose value n's is; NULL: n computes something. */
+static Node *unchanged(Graph *g, const Node *n) {
+  const Identity *row = n->kind == NODE_CALL ? identity_of(n) : NULL;
+  Node *x = row ? operand(g, n) : NULL;
+  return x && row->applies(g, n, x) ? x : NULL;
+}
+
+/* ---- what is made of views of views, and of known sizes ---- */
+
+/* The view of a view is a view of the first. */
+static void skip_view(Node *n) {
+  static const char VIEW[] = "aten.view.default";
+  if (n->kind != NODE_CALL || !n->nargs || strcmp(n->op->target, VIEW)) return;
+  const Node *of = n->args[0].kind == ARG_NODE ? n->args[0].node : NULL;
+  if (of && of->kind == NODE_CALL && of->nargs && !strcmp(of->op->target, VIEW))
+    n->args[0] = of->args[0];
+}
+
+static void fold_size(Arg *a) {
+  if (a->kind == ARG_LIST)
+    for (uint32_t i = 0; i < a->n; i++) fold_size(&a->items[i]);
+  if (a->kind != ARG_NODE || a->node->type.kind != VALUE_INT) return;
+  Dim value = a->node->type.value;
+  if (value && dim_is_int(value)) *a = arg_dim(value);
+}
+
+static void fold_sizes(Node *n) {
+  for (uint32_t i = 0; i < n->nargs; i++) fold_size(&n->args[i]);
+  for (uint32_t i = 0; i < n->nnamed; i++) fold_size(&n->named[i].value);
+}
+
+/* ---- equal nodes ---- */
+
+static uint64_t mix(uint64_t h, uint64_t x) {
+  h = (h ^ x) * 0x9E3779B97F4A7C15u;
+  return h ^ h >> 29;
+}
+
+static uint64_t bits_of(double v) {
+  uint64_t bits;
+  memcpy(&bits, &v, sizeof bits);
+  return bits;
+}
+
+static uint64_t hash_arg(uint64_t h, const Arg *a) {
+  h = mix(h, a->kind);
+  switch (a->kind) {
+    case ARG_NONE: return h;
+    case ARG_NODE: return mix(h, a->node->id);
+    case ARG_INT: return mix(h, a->dim->id);
+    case ARG_FLOAT: return mix(h, bits_of(a->number));
+    case ARG_BOOL: return mix(h, a->flag);
+    case ARG_DTYPE: return mix(h, a->dtype);
+    case ARG_STRING:
+    case ARG_LAYOUT:
+    case ARG_FORMAT: return mix(h, (uint64_t)(uintptr_t)a->name);
+    case ARG_DEVICE: return mix(h, (uint64_t)a->device.index);
+    case ARG_LIST:
+      for (uint32_t i = 0; i < a->n; i++) h = hash_arg(h, &a->items[i]);
+      return mix(h, a->n);
+  }
+  return h;
+}
+
+static bool equal_args(const Arg *a, const Arg *b) {
+  if (a->kind != b->kind) return false;
+  switch (a->kind) {
+    case ARG_NONE: return true;
+    case ARG_NODE: return a->node == b->node;
+    case ARG_INT: return a->dim == b->dim;
+    case ARG_FLOAT: return bits_of(a->number) == bits_of(b->number);
+    case ARG_BOOL: return a->flag == b->flag;
+    case ARG_DTYPE: return a->dtype == b->dtype && a->dtype != DT_NONE;
+    case ARG_STRING:
+    case ARG_LAYOUT:
+    case ARG_FORMAT: return !strcmp(a->name, b->name);
+    case ARG_DEVICE:
+      return !strcmp(a->device.type, b->device.type) && a->device.index == b->device.index;
+    case ARG_LIST:
+      if (a->n != b->n) return false;
+      for (uint32_t i = 0; i < a->n; i++)
+        if (!equal_args(&a->items[i], &b->items[i])) return false;
+      return true;
+  }
+  return false;
+}
+
+static uint64_t hash_node(const Node *n) {
+  uint64_t h = mix(n->kind, (uint64_t)(uintptr_t)n->op);
+  for (uint32_t i = 0; i < n->nargs; i++) h = hash_arg(h, &n->args[i]);
+  for (uint32_t i = 0; i < n->nnamed; i++) {
+    h = mix(h, (uint64_t)(uintptr_t)n->named[i].name);
+    h = hash_arg(h, &n->named[i].value);
+  }
+  return h;
+}
+
+static bool equal_nodes(const Node *a, const Node *b) {
+  if (a->kind != b->kind || a->op != b->op || a->nargs != b->nargs || a->nnamed != b->nnamed)
+    return false;
+  for (uint32_t i = 0; i < a->nargs; i++)
+    if (!equal_args(&a->args[i], &b->args[i])) return false;
+  for (uint32_t i = 0; i < a->nnamed; i++)
+    if (a->named[i].name != b->named[i].name || !equal_args(&a->named[i].value, &b->named[i].value))
+      return false;
+  return value_type_eq(&a->type, &b->type);
+}
+
+/* The first node that computes what n does: n itself if it is new. */
+static Node *first_equal(Simplify *s, Node *n) {
+  for (uint64_t i = hash_node(n);; i++) {
+    Node **slot = &s->table[i & s->mask];
+    if (!*slot) *slot = n;
+    if (equal_nodes(*slot, n)) return *slot;
+  }
+}
+
+/* ---- the walk ---- */
+
+static Node *simpler(Simplify *s, Node *n) {
+  Node *same = unchanged(s->g, n);
+  if (same) return same;
+  return n->kind == NODE_CALL && graph_op_random(n->op) ? n : first_equal(s, n);
+}
+
+static void visit(Simplify *s, Node *n) {
+  stands_apply(&s->stands, n);
+  fold_sizes(n);
+  if (n->kind == NODE_CALL && graph_op_asserts(n->op)) {
+    graph_forget_name(s->g, n);
+    graph_remove(s->g, n);
+    return;
+  }
+  if (n->kind != NODE_CALL && n->kind != NODE_GETITEM) return;
+  skip_view(n);
+  Node *same = simpler(s, n);
+  if (same != n) stands_of(&s->stands, n)->node = same;
+}
+
+static uint32_t table_size(const Graph *g) {
+  uint32_t size = 16;
+  while (size / 2 <= g->nids) size *= 2;
+  return size;
+}
+
+bool pass_simplify(Graph *g) {
+  if (!graph_functional(g, "simplify")) return false;
+  Arena *scratch = arena_child(g->arena);
+  Simplify s = {.g = g, .stands = stands_new(g, scratch), .mask = table_size(g) - 1};
+  s.table = ARENA_ARRAY(scratch, Node *, s.mask + 1);
+  for (Node *n = g->first, *next; n; n = next) {
+    next = n->next;
+    visit(&s, n);
+  }
+  graph_prune(g);
+  arena_free(scratch);
+  return true;
+}

@@ -1,0 +1,35 @@
+/* Places of buffers in one pool of memory, from their sizes and lifetimes.
+ *
+ * What runs is known in full before it starts, so nothing is allocated while it does: the pool is
+ * one allocation, and its size is exactly the peak of what lies in it. */
+#ifndef NEREID_GRAPH_PLAN_MEMORY_H
+#define NEREID_GRAPH_PLAN_MEMORY_H
+
+#include "graph/plan/plan.h"
+
+enum { MEMORY_ALIGNMENT = 256 };
+/* No pool is larger; sizes up to here can be added without overflow. */
+#define MEMORY_LIMIT ((int64_t)1 << 48)
+
+typedef struct {
+  int64_t size;         /* bytes, 0 to MEMORY_LIMIT */
+  uint32_t first, last; /* the steps between which it is alive, both of them included */
+  int64_t offset;       /* what memory_place finds: a multiple of MEMORY_ALIGNMENT */
+} MemoryItem;
+
+/* Gives each item its offset, so that items that are alive at one step share no byte.  Returns the
+ * bytes of the pool, -1 if that exceeds MEMORY_LIMIT (graph/plan/memory_place.c). */
+int64_t memory_place(Arena *scratch, MemoryItem *items, uint32_t n);
+
+/* The first and last step of each temporary of the plan: those that name it.  One that the plan
+ * returns or copies at its end stays until then; one that no step names is dead from the begin. */
+void memory_lifetimes(Plan *p);
+
+/* Lifetimes, offsets and the pool's size of a plan.  Where a size depends on symbols, offsets and
+ * pool are NULL: they are found when the plan runs.  False if the pool exceeds MEMORY_LIMIT. */
+bool memory_plan(Plan *p);
+
+/* The bytes of a buffer, dim_huge() if they are too many. */
+Dim memory_bytes(Dims *d, const PlanBuffer *b);
+
+#endif

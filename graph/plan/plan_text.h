@@ -1,0 +1,39 @@
+/* The text form of plans: a line for each symbol, buffer and step, then the kernel file as it is.
+ *
+ *   plan GraphModule
+ *   symbol s0 2..1024
+ *   equal "s0" "s1" in "add"                 what a node takes to be equal: runs are held to it
+ *   input %x 0 "f32[s0, 4]"                  what the caller passes as number 0
+ *   input %n 1 "i64[]" gives "s1"            a number, which says what the symbol is
+ *   weight %p_weight "0.weight" "f32[8, 4]"  by its name in the file
+ *   constant %mul "f32[8, 4]"                computed by steps that run once
+ *   temporary %linear "f32[s0, 8]" 1..2      from the step that writes it to the last that reads
+ *   output %relu 0 "f32[s0, 8]"              what the caller gets as number 0
+ *   return %relu
+ *   update %b_mean = %add                    behind the last step
+ *   once mul(p_weight_ptr = %p_weight, mul_ptr = %mul, BLOCK: 32) grid 1, 1, 1 warps 1 stages 3
+ *   step linear_relu(x_ptr = %x, n = "8*s0", scale = 0.5, BLOCK: 128) grid "(s0 + 15)//16", 1, 1
+ *       warps 4 stages 3 covers linear "aten.linear.default", relu "aten.relu.default"
+ *   source
+ *   import triton
+ *   ...
+ *
+ * Sizes are integers or, in quotes, expressions of symbols (graph/ir/dim.h).  `name = ` gives an
+ * argument, `name: ` a constexpr.  A temporary whose place in the pool is known says `at OFFSET`,
+ * and the line `pool BYTES` says how large that is.  Steps count from 0.  `once` is a step that
+ * runs before the first run alone: such steps come first, and use weights, constants, and
+ * temporaries that no other step uses.
+ *
+ * What was printed reads back, and prints the same. */
+#ifndef NEREID_GRAPH_PLAN_PLAN_TEXT_H
+#define NEREID_GRAPH_PLAN_PLAN_TEXT_H
+
+#include "graph/plan/plan.h"
+
+/* True if the text is a plan: its first word, after comments, is `plan`. */
+bool plan_is_text(const char *text, size_t len);
+/* Reads a plan from a source of `d`; NULL after errors.  Its graph has the nodes that steps cover,
+ * by name and operator, without arguments. */
+Plan *plan_read(Arena *a, Pool *names, Diags *d, uint32_t file);
+
+#endif

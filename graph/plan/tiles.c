@@ -1,0 +1,290 @@
+#include "graph/plan/tiles.h"
+
+#include <string.h>
+
+#include "graph/ops/window.h"
+#include "graph/tiling/panels.h"
+#include "graph/tiling/tiling.h"
+
+/* ---- lists ---- */
+
+/* Of elements that are computed one by one: how many in a tile. */
+typedef struct {
+  int64_t elements;
+  uint32_t warps;
+} FlatTile;
+
+static const FlatTile flat_tiles[] = {{1024, 4}, {512, 4}, {2048, 8}, {256, 4}, {512, 2}};
+
+/* Of rows that stay on chip: how many elements of rows together, and warps. */
+static const FlatTile row_tiles[] = {{2048, 4}, {4096, 8}, {1024, 4}, {2048, 8}, {1024, 2}};
+
+/* Of elements that are made of many others each. */
+static const FlatTile window_tiles[] = {{512, 4}, {1024, 4}, {256, 4}, {256, 2}, {1024, 8}};
+
+/* How many rows are summed up together on a CPU: they share what is computed of columns alone. */
+enum { SUM_ROWS = 16 };
+
+/* Of rows that are gone through in a loop: how many elements at a time. */
+static const FlatTile loop_tiles[] = {{2048, 4}, {4096, 8}, {1024, 4}, {8192, 16}, {2048, 8}};
+
+/* Into how many blocks the rows of one are cut, warps and stages. */
+typedef struct {
+  uint32_t cuts, warps, stages;
+} AttentionWay;
+
+static const AttentionWay attention_ways[] = {{1, 4, 2}, {1, 8, 2}, {2, 4, 2}, {2, 4, 3},
+                                              {1, 4, 3}, {1, 8, 3}, {2, 2, 2}};
+
+#define COUNT(list) (sizeof(list) / sizeof *(list))
+enum { CHOICES_MAX = 9, CONSTEXPRS_MAX = 4 };
+
+/* ---- choices ---- */
+
+static StepChoice choice_new(const Tiles *t) {
+  Dim one = dim_int(t->graph->dims, 1);
+  return (StepChoice){
+      .constexprs = ARENA_ARRAY(t->graph->arena, StepConstexpr, CONSTEXPRS_MAX),
+      .grid = {one, one, one},
+      .warps = 4,
+      .stages = 3,
+  };
+}
+
+static void add_constexpr(const Tiles *t, StepChoice *c, const char *name, int64_t value) {
+  c->constexprs[c->nconstexprs++] =
+      (StepConstexpr){pool_name(t->graph->names, name), dim_int(t->graph->dims, value)};
+}
+
+static bool same_choice(const StepChoice *a, const StepChoice *b) {
+  bool same = a->warps == b->warps && a->stages == b->stages;
+  for (uint32_t i = 0; i < a->nconstexprs && same; i++)
+    same = a->constexprs[i].value == b->constexprs[i].value;
+  return same;
+}
+
+/* False: no more are wanted. */
+static bool add_choice(const Tiles *t, PlanStep *s, StepChoice c) {
+  for (uint32_t i = 0; i < s->nchoices; i++)
+    if (same_choice(&s->choices[i], &c)) return true;
+  if (!s->choices) s->choices = ARENA_ARRAY(t->graph->arena, StepChoice, CHOICES_MAX);
+  s->choices[s->nchoices++] = c;
+  if (s->nchoices == 1) plan_choose(s, 0);
+  return t->all && s->nchoices < CHOICES_MAX;
+}
+
+static Dim blocks(const Tiles *t, Dim n, int64_t block) {
+  Dims *d = t->graph->dims;
+  return dim_floordiv(d, dim_add(d, n, dim_int(d, block - 1)), dim_int(d, block));
+}
+
+/* At least n, but for what is beyond all tiles. */
+static int64_t power_of_2(int64_t n) {
+  int64_t p = 1;
+  while (p < n && p < INT64_MAX / 2) p *= 2;
+  return p;
+}
+
+/* ---- loops ---- */
+
+enum {
+  VALUES_MAX = 1 << 18, /* of all nodes, for a tile */
+  BRANCHING_VALUES = 16 /* that a branch takes which is for few elements */
+};
+
+static int64_t values_of(const Node *n) { return prim_branches(n) ? BRANCHING_VALUES : 1; }
+
+/* Elements of a tile, `most` or so few that all values fit. */
+static int64_t elements_within(const Group *g, const StepCost *cost, int64_t most) {
+  int64_t values = 0;
+  for (size_t i = 0; i < g->nodes.len; i++) {
+    const Node *n = g->nodes.data[i];
+    if (!strcmp(n->op->target, "nereid.sort.default")) return most;
+    if (prim_suppresses(n)) return 1;
+    values += values_of(n);
+  }
+  for (uint32_t i = 0; i < cost->ninlined; i++) values += values_of(cost->inlined[i]);
+  while (most * values > VALUES_MAX && most > 1) most /= 2;
+  return most;
+}
+
+int64_t tiles_most(const Group *g, const StepCost *cost) {
+  return elements_within(g, cost, TILES_ROW_MAX);
+}
+
+static int64_t most_of(Dim n, int64_t block) {
+  return dim_is_int(n) && power_of_2(n->value) < block ? power_of_2(n->value) : block;
+}
+
+static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
+
+static StepChoice flat_choice(const Tiles *t, const Group *g, int64_t most, const FlatTile *tile) {
+  StepChoice c = choice_new(t);
+  int64_t xblock = most_of(g->x, least(tile->elements, most));
+  add_constexpr(t, &c, "XBLOCK", xblock);
+  c.grid[0] = blocks(t, g->x, xblock);
+  c.warps = tile->warps;
+  return c;
+}
+
+/* Rows of rblock elements, or pieces of them. */
+static StepChoice rows_choice(const Tiles *t, const Group *g, int64_t rblock, int64_t most,
+                              const FlatTile *tile) {
+  StepChoice c = choice_new(t);
+  int64_t elements = least(tile->elements, most);
+  int64_t xblock = most_of(g->x, rblock >= elements ? 1 : elements / rblock);
+  add_constexpr(t, &c, "RBLOCK", rblock);
+  add_constexpr(t, &c, "XBLOCK", xblock);
+  c.grid[0] = blocks(t, g->x, xblock);
+  c.warps = rblock >= 4096 && tile->warps < 8 ? 8 : tile->warps;
+  return c;
+}
+
+static bool has_window(const Group *g) {
+  for (size_t i = 0; i < g->nodes.len; i++)
+    if (prim_kind(g->nodes.data[i]->op) == PRIM_WINDOW) return true;
+  return false;
+}
+
+static void tiles_window(const Tiles *t, const Group *g, int64_t most, PlanStep *s) {
+  bool flat = dim_is(g->r, 1), more = true;
+  for (size_t i = 0; i < COUNT(window_tiles) && more; i++) {
+    const FlatTile *tile = &window_tiles[i];
+    more = add_choice(t, s,
+                      flat ? flat_choice(t, g, most, tile)
+                           : rows_choice(t, g, power_of_2(g->r->value), most, tile));
+  }
+}
+
+/* Does it do nothing with a row but to load and to reduce it? */
+static bool is_sum(const Tiles *t, const Group *g) {
+  bool reduces = false;
+  for (size_t i = 0; i < g->nodes.len; i++) {
+    const Node *n = g->nodes.data[i];
+    if (t->fusion->role[n->id] == ROLE_FULL && t->fusion->stored[n->id]) return false;
+    reduces |= prim_kind(n->op) == PRIM_REDUCE;
+  }
+  return reduces;
+}
+
+void tiles_loops(const Tiles *t, const Group *g, bool looped, int64_t most, PlanStep *s) {
+  bool flat = dim_is(g->r, 1), more = true;
+  if (!t->gpu && !flat && !looped && is_sum(t, g)) {
+    int64_t row = power_of_2(g->r->value), rows = SUM_ROWS * row;
+    FlatTile tile = {rows, 4};
+    add_choice(t, s, rows_choice(t, g, row, elements_within(g, s->cost, rows), &tile));
+    return;
+  }
+  if (has_window(g) && !looped) {
+    tiles_window(t, g, most, s);
+    return;
+  }
+  for (size_t i = 0; i < COUNT(flat_tiles) && flat && more; i++)
+    more = add_choice(t, s, flat_choice(t, g, most, &flat_tiles[i]));
+  for (size_t i = 0; i < COUNT(row_tiles) && !flat && !looped && more; i++)
+    more = add_choice(t, s, rows_choice(t, g, power_of_2(g->r->value), most, &row_tiles[i]));
+  for (size_t i = 0; i < COUNT(loop_tiles) && !flat && looped && more; i++)
+    more = add_choice(t, s,
+                      rows_choice(t, g, least(loop_tiles[i].elements, most), most, &loop_tiles[i]));
+}
+
+/* ---- products ---- */
+
+/* No more than the extent takes; 16 at least, which the units that multiply want. */
+static int64_t fitting(Dim n, int64_t block) {
+  int64_t p = most_of(n, block);
+  return p < 16 ? 16 : p;
+}
+
+/* What is summed up in one step; of convolutions whole blocks of channels. */
+static int64_t depth(const Group *g, int64_t most_wanted) {
+  const Node *n = g->nodes.data[0];
+  int64_t block = prim_kind(n->op) == PRIM_CONVOLUTION ? window_block(n) : 0;
+  if (block) return block < most_wanted ? block : most_wanted;
+  return fitting(g->extent[3], most_wanted);
+}
+
+static StepChoice product_choice(const Tiles *t, const Group *g, const Tile *tile) {
+  StepChoice c = choice_new(t);
+  int64_t bm = t->gpu ? fitting(g->extent[1], tile->bm) : tile->bm;
+  int64_t bn = fitting(g->extent[2], tile->bn);
+  add_constexpr(t, &c, "BM", bm);
+  add_constexpr(t, &c, "BN", bn);
+  add_constexpr(t, &c, "BK", depth(g, tile->bk));
+  c.grid[0] = dim_mul(t->graph->dims, blocks(t, g->extent[1], bm), blocks(t, g->extent[2], bn));
+  c.grid[1] = g->extent[0];
+  c.warps = (uint32_t)tile->warps;
+  c.stages = (uint32_t)tile->stages;
+  return c;
+}
+
+/* Of a convolution's rows several numbers are kept. */
+enum { ROWS_MAX = 128, CONVOLUTION_ROWS_MAX = 64 };
+
+static StepChoice cpu_choice(const Tiles *t, const Group *g, const Product *p) {
+  bool convolution = prim_kind(g->nodes.data[0]->op) == PRIM_CONVOLUTION;
+  Tile tile = tiling_cpu(p, convolution ? CONVOLUTION_ROWS_MAX : ROWS_MAX);
+  return product_choice(t, g, &tile);
+}
+
+static StepChoice panels_choice(const Tiles *t, const Group *g) {
+  const Dim *e = g->extent;
+  Tile tile =
+      tiling_panels(dim_is_int(e[1]) ? e[1]->value : 0, e[2]->value, e[3]->value, panels_width());
+  StepChoice c = choice_new(t);
+  add_constexpr(t, &c, "BM", tile.bm);
+  add_constexpr(t, &c, "BN", tile.bn);
+  add_constexpr(t, &c, "BK", tile.bk);
+  c.grid[0] = dim_mul(t->graph->dims, blocks(t, e[1], tile.bm), blocks(t, e[2], tile.bn));
+  return c;
+}
+
+/* False: sizes are open. */
+static bool product_of(const Tiles *t, const Group *g, Product *p) {
+  const Dim *e = g->extent;
+  *p = (Product){t->graph->gpu, g->nodes.data[0]->args[0].node->type.dtype,
+                 e[0]->value,   e[1]->value,
+                 e[2]->value,   e[3]->value};
+  return dim_is_int(e[0]) && dim_is_int(e[1]) && dim_is_int(e[2]) && dim_is_int(e[3]);
+}
+
+void tiles_matmul(const Tiles *t, const Group *g, PlanStep *s) {
+  Product p;
+  bool known = product_of(t, g, &p);
+  if (!t->gpu) {
+    const Node *right = g->nodes.data[0]->args[1].node;
+    bool panels = prim_kind(g->nodes.data[0]->op) == PRIM_MATMUL && panels_are(right);
+    add_choice(t, s, panels ? panels_choice(t, g) : cpu_choice(t, g, known ? &p : NULL));
+    return;
+  }
+  Tile list[TILING_MAX];
+  int n = tiling_list(p.dtype, known ? &p : NULL, list);
+  for (int i = 0; i < n; i++)
+    if (!add_choice(t, s, product_choice(t, g, &list[i]))) return;
+}
+
+/* ---- attention ---- */
+
+static StepChoice attention_choice(const Tiles *t, const Attention *x, const AttentionShape *shape,
+                                   AttentionWay way) {
+  Dims *d = t->graph->dims;
+  StepChoice c = choice_new(t);
+  int64_t bm = shape->bm / way.cuts;
+  add_constexpr(t, &c, "BM", bm);
+  add_constexpr(t, &c, "BN", shape->bn);
+  add_constexpr(t, &c, "BD", shape->bd);
+  add_constexpr(t, &c, "BE", shape->be);
+  c.grid[0] = dim_mul(d, blocks(t, x->rows, bm), x->batches);
+  c.grid[1] = dim_int(d, x->splits);
+  c.warps = way.warps;
+  c.stages = way.stages;
+  return c;
+}
+
+void tiles_attention(const Tiles *t, const Attention *x, const AttentionShape *shape, PlanStep *s) {
+  AttentionWay first = {1, shape->warps, shape->stages};
+  bool more = add_choice(t, s, attention_choice(t, x, shape, first));
+  for (size_t i = 0; i < COUNT(attention_ways) && more; i++)
+    if (shape->bm / attention_ways[i].cuts >= 16)
+      more = add_choice(t, s, attention_choice(t, x, shape, attention_ways[i]));
+}

@@ -1,0 +1,159 @@
+#include "lang/base/diag.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct Diags {
+  Arena *arena;
+  VEC(Source) files;
+  VEC(Diag) list;
+  size_t errors, excesses;
+  bool dropping; /* the last error was past the limit: its notes go too */
+};
+
+Diags *diags_new(Arena *a) {
+  Diags *d = ARENA_NEW(a, Diags);
+  d->arena = a;
+  return d;
+}
+
+uint32_t diag_source(Diags *d, Name name, const char *text, size_t len) {
+  for (size_t i = 0; i < d->files.len; i++) {
+    Source *s = &d->files.data[i];
+    if (strcmp(s->name, name)) continue;
+    if (!s->text) s->text = text, s->len = len;
+    return (uint32_t)i + 1;
+  }
+  Source s = {arena_strndup(d->arena, name, strlen(name)), text, len};
+  vec_push(d->arena, &d->files, s);
+  return (uint32_t)d->files.len;
+}
+
+const Source *diag_file(const Diags *d, uint32_t file) {
+  return file && file <= d->files.len ? &d->files.data[file - 1] : NULL;
+}
+
+void diag_set_text(Diags *d, uint32_t file, const char *text) {
+  if (file && file <= d->files.len) d->files.data[file - 1].text = text;
+}
+
+uint32_t diag_file_count(const Diags *d) { return (uint32_t)d->files.len; }
+
+static void add(Diags *d, Diag m, const char *fmt, va_list ap) {
+  if (m.severity == DIAG_ERROR) d->dropping = d->errors++ >= DIAG_LIMIT;
+  else if (m.severity == DIAG_WARNING) d->dropping = false;
+  d->excesses += m.excess;
+  if (d->dropping) return;
+  m.text = arena_vprintf(d->arena, fmt, ap);
+  vec_push(d->arena, &d->list, m);
+}
+
+#define FORWARD(...)                      \
+  do {                                    \
+    va_list ap;                           \
+    va_start(ap, fmt);                    \
+    add(d, (Diag){__VA_ARGS__}, fmt, ap); \
+    va_end(ap);                           \
+  } while (0)
+
+void diag_error(Diags *d, Span at, const char *fmt, ...) {
+  FORWARD(.severity = DIAG_ERROR, .span = at);
+}
+
+void diag_excess(Diags *d, Span at, const char *fmt, ...) {
+  FORWARD(.severity = DIAG_ERROR, .excess = true, .span = at);
+}
+
+void diag_warning(Diags *d, Span at, const char *fmt, ...) {
+  FORWARD(.severity = DIAG_WARNING, .span = at);
+}
+
+void diag_note(Diags *d, Span at, const char *fmt, ...) {
+  FORWARD(.severity = DIAG_NOTE, .span = at);
+}
+
+void diag_hint(Diags *d, const char *fmt, ...) { FORWARD(.severity = DIAG_HINT); }
+
+void diag_rewind(Diags *d, size_t count) {
+  d->list.len = count < d->list.len ? count : d->list.len;
+  d->errors = d->excesses = 0;
+  for (size_t i = 0; i < d->list.len; i++) {
+    d->errors += d->list.data[i].severity == DIAG_ERROR;
+    d->excesses += d->list.data[i].excess;
+  }
+  d->dropping = false;
+}
+
+size_t diag_errors(const Diags *d) { return d->errors; }
+
+bool diag_only_excess(const Diags *d) { return d->errors && d->excesses == d->errors; }
+
+size_t diag_count(const Diags *d) { return d->list.len; }
+
+const Diag *diag_get(const Diags *d, size_t i) { return &d->list.data[i]; }
+
+/* The text of line `line`, without its end; false if the source has no such line. */
+static bool line_of(const Source *s, uint32_t line, const char **begin, size_t *len) {
+  if (!s->text || !line) return false;
+  const char *p = s->text, *end = s->text + s->len;
+  while (--line) {
+    p = memchr(p, '\n', (size_t)(end - p));
+    if (!p) return false;
+    p++;
+  }
+  const char *stop = memchr(p, '\n', (size_t)(end - p));
+  if (!stop) stop = end;
+  while (stop > p && stop[-1] == '\r') stop--;
+  *begin = p;
+  *len = (size_t)(stop - p);
+  return true;
+}
+
+/* A source line may be hostile: control characters are shown as spaces, long lines are cut. */
+static void print_excerpt(Text *out, const Source *s, Span at) {
+  enum { WIDEST = 160 };
+  const char *p;
+  size_t n;
+  if (!line_of(s, at.line, &p, &n) || !at.col || at.col > n + 1) return;
+  size_t first = at.col > WIDEST ? at.col - WIDEST / 2 : 0;
+  size_t shown = n - first > WIDEST ? WIDEST : n - first;
+  text_puts(out, "    ");
+  for (size_t i = 0; i < shown; i++) {
+    char c = p[first + i];
+    text_putn(out, (unsigned char)c < 32 ? " " : &c, 1);
+  }
+  text_puts(out, "\n    ");
+  for (size_t i = first; i + 1 < at.col; i++)
+    if (((unsigned char)p[i] & 0xc0) != 0x80)
+      text_puts(out, " "); /* one column a UTF-8 character */
+  text_puts(out, "^");
+  for (size_t i = at.col; i + 1 < at.col + at.len && i < first + shown; i++)
+    if (((unsigned char)p[i] & 0xc0) != 0x80) text_puts(out, "~");
+  text_puts(out, "\n");
+}
+
+void diag_print(const Diags *d, Text *out) {
+  static const char *const names[] = {"error", "warning", "note", "hint"};
+  for (size_t i = 0; i < d->list.len; i++) {
+    const Diag *m = &d->list.data[i];
+    const Source *s = diag_file(d, m->span.file);
+    if (s && m->span.line) text_printf(out, "%s:%u:%u: ", s->name, m->span.line, m->span.col);
+    else if (s) text_printf(out, "%s: ", s->name);
+    else if (m->severity == DIAG_HINT) text_puts(out, "  ");
+    text_printf(out, "%s: %s\n", names[m->severity], m->text);
+    if (s && m->span.line) print_excerpt(out, s, m->span);
+  }
+  if (d->errors > DIAG_LIMIT)
+    text_printf(out, "note: %zu further errors are not shown\n", d->errors - DIAG_LIMIT);
+}
+
+void bug_(const char *file, int line, const char *fmt, ...) {
+  va_list ap;
+  va_start(ap, fmt);
+  fprintf(stderr, "nereid: internal error at %s:%d: ", file, line);
+  vfprintf(stderr, fmt, ap);
+  fputc('\n', stderr);
+  va_end(ap);
+  abort();
+}

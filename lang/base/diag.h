@@ -1,0 +1,82 @@
+/* Sources, spans and diagnostics.
+ *
+ * A Span names a place by file, line and column, so that it survives printing an IR and reading
+ * it back.  Diagnostics are collected, never fatal: a stage reports all it finds and its caller
+ * asks diag_errors() whether to go on.  The texts of messages are the macros of lang/messages.h,
+ * so that the compiler checks their arguments and a test can walk them.
+ *
+ *   FILE:LINE:COL: error: text
+ *       the source line
+ *       ^~~~
+ *   FILE:LINE:COL: note: text            (notes and hints follow their error)
+ */
+#ifndef NEREID_LANG_BASE_DIAG_H
+#define NEREID_LANG_BASE_DIAG_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lang/base/strings.h"
+
+/* file 0 is "no place"; line and col count from 1, col in bytes; len is what the caret underlines
+ * (at least 1). */
+typedef struct {
+  uint32_t file, line, col, len;
+} Span;
+
+typedef struct {
+  Name name;        /* as it is printed: relative where the user gave it so */
+  const char *text; /* NULL: not at hand (a name read from an IR file) */
+  size_t len;
+} Source;
+
+typedef enum { DIAG_ERROR, DIAG_WARNING, DIAG_NOTE, DIAG_HINT } Severity;
+
+typedef struct {
+  Severity severity;
+  bool excess; /* by diag_excess */
+  Span span;
+  const char *text;
+} Diag;
+
+typedef struct Diags Diags;
+
+Diags *diags_new(Arena *a);
+
+/* Registers a source and returns its file number (from 1).  `text` must outlive the Diags.
+ * A name that is known already returns its number, and gives it the text if it had none. */
+uint32_t diag_source(Diags *d, Name name, const char *text, size_t len);
+/* Another text, as long as that of the source: what is read of it from now on. */
+void diag_set_text(Diags *d, uint32_t file, const char *text);
+const Source *diag_file(const Diags *d, uint32_t file); /* NULL for 0 or an unknown number */
+uint32_t diag_file_count(const Diags *d);
+
+void diag_error(Diags *d, Span at, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+/* An error of the kernel's sizes alone: it wants more of a device than there is. */
+void diag_excess(Diags *d, Span at, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+void diag_warning(Diags *d, Span at, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+/* Attached to the message before it. */
+void diag_note(Diags *d, Span at, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+void diag_hint(Diags *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* Errors so far.  After DIAG_LIMIT of them further ones are counted, not kept. */
+enum { DIAG_LIMIT = 50 };
+size_t diag_errors(const Diags *d);
+/* Are there errors, and all of them by diag_excess? */
+bool diag_only_excess(const Diags *d);
+size_t diag_count(const Diags *d);
+const Diag *diag_get(const Diags *d, size_t i);
+
+/* Drops all messages but the first `count`, for who tries something or goes on after having shown
+ * them; sources stay. */
+void diag_rewind(Diags *d, size_t count);
+
+/* All messages in order, in the form above; without a place, from the severity on. */
+void diag_print(const Diags *d, Text *out);
+
+/* A broken invariant of ours: prints the place in our code and aborts. */
+#define BUG(...) bug_(__FILE__, __LINE__, __VA_ARGS__)
+_Noreturn void bug_(const char *file, int line, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+
+#endif

@@ -1,0 +1,30 @@
+/* The options of one compilation.  With the IR's text and the compiler's version they are the key
+ * of every cache, so all that changes the output is here. */
+#ifndef NEREID_LANG_BASE_OPTIONS_H
+#define NEREID_LANG_BASE_OPTIONS_H
+
+#include <stdbool.h>
+
+/* Accesses through two pointer parameters, one of them writing, may be reordered ... */
+typedef enum {
+  ALIAS_GUARDED, /* under a guard that their bytes are disjoint (lower/nest/nest.h, NoAlias) */
+  ALIAS_ORDERED, /* never */
+  ALIAS_DISJOINT /* always: the caller vouches that distinct parameters have distinct memory */
+} AliasMode;
+
+typedef struct {
+  const char *target;     /* "sm_90a", "cpu", ...: a machine's name */
+  int num_warps;          /* 4; a power of two, 1 to 32 */
+  int num_stages;         /* 3; depth of rings in loops with a dot */
+  int num_ctas;           /* 1; programs of a cluster */
+  int maxnreg;            /* 0: the machine's limit */
+  bool enable_fp_fusion;  /* true: mul and add may become fma */
+  bool checked;           /* for an interpreter: asserts what the kernel promises by hints */
+  AliasMode alias;
+} Options;
+
+static inline Options options_default(void) {
+  return (Options){"sm_90a", 4, 3, 1, 0, true, false, ALIAS_GUARDED};
+}
+
+#endif

@@ -1,0 +1,36 @@
+/* What lang/tile/tile_verify.c (structure, scopes, rules of the table) and lang/tile/tile_check.c
+ * (the ops whose rule is `given`) share; others use tile_verify of lang/tile/tile.h.
+ *
+ * Each check reports its error at the op's place and returns whether it held. */
+#ifndef NEREID_LANG_TILE_TILE_CHECK_H
+#define NEREID_LANG_TILE_TILE_CHECK_H
+
+#include "lang/tile/tile.h"
+
+typedef struct {
+  const TileFunc *fn;
+  Diags *diags;
+  uint8_t *seen; /* by value id: 0 not yet, 1 visible, 2 out of scope */
+  const char **names;
+  int depth;
+  int combines; /* blocks of REDUCE and SCAN around the place */
+} TileCheck;
+
+/* Operand and result numbers count from 0 here, from 1 in messages.  `what` is what is expected;
+ * the condition is the caller's. */
+bool tile_check_operand(TileCheck *c, const TileOp *op, uint32_t i, bool good, const char *what);
+bool tile_check_operand_is(TileCheck *c, const TileOp *op, uint32_t i, Type want);
+bool tile_check_result(TileCheck *c, const TileOp *op, uint32_t i, bool good, const char *what);
+bool tile_check_result_is(TileCheck *c, const TileOp *op, uint32_t i, Type want);
+/* Operands from `first` on have the types of the n values. */
+bool tile_check_operands_are(TileCheck *c, const TileOp *op, uint32_t first,
+                             TileValue *const *like, uint32_t n);
+/* Attributes: within lo..hi if it is there; a list of n entries if it is there. */
+bool tile_check_int(TileCheck *c, const TileOp *op, TileAttrKey k, int64_t lo, int64_t hi);
+bool tile_check_list(TileCheck *c, const TileOp *op, TileAttrKey k, uint32_t n, int64_t lo,
+                     int64_t hi);
+
+/* The ops with rule `given`; operand counts, scopes and attribute names hold already. */
+void tile_check_given(TileCheck *c, const TileOp *op);
+
+#endif

@@ -1,0 +1,137 @@
+/* Sets of parameters flow from values to values until nothing changes: a value has the parameters
+ * of its operands if it can hold an address.  Carried values join what goes in, round and out. */
+#include "lower/analysis/writes.h"
+
+typedef struct {
+  Arena *scratch;
+  uint64_t *sets; /* `words` of them for each value or variable */
+  uint32_t words;
+  uint64_t *written;
+  bool changed;
+} Flow;
+
+static uint64_t *set_of(const Flow *f, uint32_t id) { return f->sets + (size_t)id * f->words; }
+
+static void join(Flow *f, uint64_t *to, const uint64_t *from) {
+  for (uint32_t w = 0; w < f->words; w++) {
+    uint64_t both = to[w] | from[w];
+    if (both != to[w]) f->changed = true;
+    to[w] = both;
+  }
+}
+
+static bool holds_address(DType t) { return t == DT_PTR || t == DT_I64 || t == DT_U64; }
+
+static void start(Flow *f, uint32_t nvalues, uint32_t nparams) {
+  f->words = nparams / 64 + 1;
+  f->sets = ARENA_ARRAY(f->scratch, uint64_t, (size_t)nvalues * f->words);
+  f->written = ARENA_ARRAY(f->scratch, uint64_t, f->words);
+}
+
+static void seed(Flow *f, uint32_t id, uint32_t param) {
+  set_of(f, id)[param / 64] |= (uint64_t)1 << param % 64;
+}
+
+/* ---- tile IR ---- */
+
+static void flow_value(Flow *f, const TileValue *to, const TileValue *from) {
+  if (to && from && holds_address((DType)to->type.dtype))
+    join(f, set_of(f, to->id), set_of(f, from->id));
+}
+
+/* The values at one position of a loop or branch are one. */
+static void flow_both(Flow *f, const TileValue *a, const TileValue *b) {
+  flow_value(f, a, b);
+  flow_value(f, b, a);
+}
+
+/* What a region hands on, to the results and to the parameters of its owner's regions. */
+static void flow_terminator(Flow *f, const TileOp *op) {
+  const TileOp *owner = op->parent->owner;
+  if (!owner) return;
+  uint32_t skip = op->code == TILE_CONDITION ? 1 : 0;
+  for (uint32_t i = skip; i < op->nargs; i++) {
+    uint32_t at = i - skip;
+    if (at < owner->nresults) flow_both(f, owner->results[at], op->args[i]);
+    for (uint32_t r = 0; r < owner->nregions; r++) {
+      uint32_t param = at + (owner->code == TILE_FOR ? 1 : 0);
+      if (param < owner->regions[r]->nparams && owner->code != TILE_IF)
+        flow_both(f, owner->regions[r]->params[param], op->args[i]);
+    }
+  }
+}
+
+static void flow_initial(Flow *f, const TileOp *op) {
+  uint32_t first = op->code == TILE_FOR ? 3 : 0, shift = op->code == TILE_FOR ? 1 : 0;
+  for (uint32_t i = first; i < op->nargs; i++)
+    if (i - first + shift < op->regions[0]->nparams)
+      flow_value(f, op->regions[0]->params[i - first + shift], op->args[i]);
+}
+
+static void flow_tile_op(TileOp *op, void *ctx) {
+  Flow *f = ctx;
+  arena_work(f->scratch, 1);
+  unsigned flags = tile_op_flags(op->code);
+  if (op->code == TILE_FOR || op->code == TILE_WHILE) {
+    flow_initial(f, op);
+  } else if (flags & TILE_TERM) {
+    flow_terminator(f, op);
+  } else if (!(flags & TILE_READ)) {
+    for (uint32_t r = 0; r < op->nresults; r++)
+      for (uint32_t i = 0; i < op->nargs; i++) flow_value(f, op->results[r], op->args[i]);
+  }
+  bool writes = op->code == TILE_STORE || op->code == TILE_VIEW_STORE ||
+                op->code == TILE_ATOMIC_RMW || op->code == TILE_ATOMIC_CAS;
+  if (writes && op->args[0]) join(f, f->written, set_of(f, op->args[0]->id));
+}
+
+static void tile_written(Flow *f, const TileFunc *fn) {
+  start(f, fn->nvalues, fn->nparams);
+  for (uint32_t i = 0; i < fn->nparams; i++)
+    if (fn->params[i].value->type.dtype == DT_PTR) seed(f, fn->params[i].value->id, i);
+  do {
+    f->changed = false;
+    tile_walk(fn->body, flow_tile_op, f);
+  } while (f->changed);
+}
+
+/* ---- loop nests ---- */
+
+static void flow_stmt(Flow *f, const NestStmt *s) {
+  bool reads = s->code == NEST_LD || s->code == NEST_ATOM || s->code == NEST_ATOM_CAS;
+  for (uint32_t d = 0; d < s->ndsts && !reads; d++)
+    for (uint32_t i = 0; i < s->nsrcs; i++) {
+      const NestVar *to = s->dsts[d].var, *from = s->srcs[i].var;
+      if (to && from && holds_address(to->dtype)) join(f, set_of(f, to->id), set_of(f, from->id));
+    }
+  bool writes =
+      s->code == NEST_ST || s->code == NEST_ATOM || s->code == NEST_ATOM_CAS || s->code == NEST_RED;
+  if (writes && s->nmems && !s->mems[0].buffer && s->mems[0].base.var)
+    join(f, f->written, set_of(f, s->mems[0].base.var->id));
+}
+
+static void flow_block(Flow *f, const NestBlock *b) {
+  for (const NestStmt *s = b->first; s; s = s->next) {
+    arena_work(f->scratch, 1);
+    flow_stmt(f, s);
+    for (uint32_t r = 0; r < s->nregions; r++) flow_block(f, s->regions[r]);
+  }
+}
+
+static void nest_written(Flow *f, const Nest *n) {
+  start(f, n->nvars, n->nparams);
+  for (uint32_t i = 0; i < n->nparams; i++)
+    if (n->params[i]->dtype == DT_PTR) seed(f, n->params[i]->id, i);
+  do {
+    f->changed = false;
+    flow_block(f, n->body);
+  } while (f->changed);
+}
+
+void lower_written(const Unit *u, bool *written) {
+  Flow f = {.scratch = u->arena};
+  if (u->nest) nest_written(&f, u->nest);
+  else tile_written(&f, u->tile);
+  uint32_t n = u->nest ? u->nest->nparams : u->tile->nparams;
+  for (uint32_t i = 0; i < n; i++) written[i] = f.written[i / 64] >> i % 64 & 1;
+}

@@ -1,0 +1,144 @@
+/* Pass bind: the walk over statements.  See lower/bind/bind.h. */
+#include "lower/bind/bind.h"
+
+#include <string.h>
+
+#include "lower/messages.h"
+
+const char bind_too_many_digits[] = "a layout has too many digits";
+
+void bind_refuse(const Bind *s, const char *why) {
+  diag_error(s->u->diags, s->b.span, E_LOWER_BIND, why);
+  longjmp(*s->refused, 1);
+}
+
+static void block(Bind *s, NestBlock *from, NestBlock *to);
+
+/* ---- how deep in loops each variable changes ---- */
+
+static void note_depth(Bind *s, const NestBlock *b, uint8_t depth) {
+  for (const NestStmt *st = b->first; st; st = st->next) {
+    bool loop = st->code == NEST_FOR || st->code == NEST_WHILE;
+    uint8_t inner = (uint8_t)(depth + (loop && depth < 255));
+    for (uint32_t i = 0; i < st->ndsts; i++) {
+      uint8_t d = st->code == NEST_FOR ? inner : depth;
+      uint32_t id = st->dsts[i].var->id;
+      if (s->depth[id] < d) s->depth[id] = d;
+    }
+    for (uint32_t r = 0; r < st->nregions; r++) note_depth(s, st->regions[r], inner);
+  }
+}
+
+/* ---- statements ---- */
+
+static void control(Bind *s, const NestStmt *st) {
+  NestStmt *c = nest_copy(&s->b, st);
+  bool loop = st->code == NEST_FOR || st->code == NEST_WHILE;
+  s->loops = (uint8_t)(s->loops + loop);
+  for (uint32_t r = 0; r < st->nregions; r++) block(s, st->regions[r], nest_block(s->nest, c));
+  s->loops = (uint8_t)(s->loops - loop);
+}
+
+static void statement(Bind *s, const NestStmt *st) {
+  s->b.span = st->span;
+  switch (st->code) {
+    case NEST_NEST: bind_nest(s, st); return;
+    case NEST_REDUCE: bind_reduce(s, st); return;
+    case NEST_SCAN: bind_scan(s, st); return;
+    case NEST_RELAYOUT: bind_relayout(s, st); return;
+    case NEST_DOT: bind_dot(s, st); return;
+    case NEST_COPY: bind_copy(s, st); return;
+    case NEST_RING_COMMIT: nest_stmt(&s->b, NEST_CP_COMMIT, 0, 0); return;
+    case NEST_RING_WAIT:
+      nest_set_int(s->nest, nest_stmt(&s->b, NEST_CP_WAIT, 0, 0), NA_groups,
+                   nest_int(st, NA_groups, 0));
+      return;
+    default: break;
+  }
+  if (st->nregions) control(s, st);
+  else nest_copy(&s->b, st);
+}
+
+static void block(Bind *s, NestBlock *from, NestBlock *to) {
+  NestBuilder outer = s->b;
+  s->b.block = to;
+  s->b.before = NULL;
+  for (const NestStmt *st = from->first; st; st = st->next) statement(s, st);
+  s->b = outer;
+}
+
+/* Tile variables become register arrays. */
+static void flatten_vars(Nest *n) {
+  for (uint32_t i = 0; i < n->nvars; i++) {
+    NestVar *v = n->vars[i];
+    if (!v->tile.rank) continue;
+    v->count = (uint32_t)layout_registers(v->layout);
+    v->tile = (Type){0};
+    v->layout = nest_layout(n, &(Layout){0});
+  }
+}
+
+static void allocate_tables(Bind *s) {
+  uint32_t n = s->var_room = s->nest->nvars * 4 + 64;
+  s->def = ARENA_ARRAY(s->scratch, NestStmt *, n);
+  s->def_nest = ARENA_ARRAY(s->scratch, uint32_t, n);
+  s->known = ARENA_ARRAY(s->scratch, Known, n);
+  s->chain = ARENA_ARRAY(s->scratch, uint8_t, n);
+  s->array = ARENA_ARRAY(s->scratch, NestVar *, n);
+  s->array_nest = ARENA_ARRAY(s->scratch, uint32_t, n);
+  s->depth = ARENA_ARRAY(s->scratch, uint8_t, n);
+}
+
+/* ---- indices: constants that were added up must fit, whatever masks leave out ---- */
+
+static bool fits(const Affine *a) {
+  int64_t lo = a->c, hi = a->c, last;
+  for (int i = 0; i < a->n; i++) {
+    if (__builtin_mul_overflow(a->t[i].coef, (int64_t)a->t[i].index->extent - 1, &last))
+      return false;
+    int64_t *end = last < 0 ? &lo : &hi;
+    if (__builtin_add_overflow(*end, last, end)) return false;
+  }
+  return true;
+}
+
+static bool all_fit(const NestStmt *st) {
+  bool good = true;
+  for (uint32_t i = 0; i < st->nsrcs; i++) good &= fits(&st->srcs[i].sub);
+  for (uint32_t i = 0; i < st->nmems; i++) good &= fits(&st->mems[i].bytes);
+  return good;
+}
+
+static void check_indices(Bind *s, const NestBlock *b) {
+  for (const NestStmt *st = b->first; st; st = st->next) {
+    s->b.span = st->span;
+    if (!all_fit(st)) bind_refuse(s, "its indices do not fit 64 bits");
+    for (uint32_t r = 0; r < st->nregions; r++) check_indices(s, st->regions[r]);
+  }
+}
+
+static void bind_body(Bind *s) {
+  NestBlock *old = s->nest->body;
+  allocate_tables(s);
+  note_depth(s, old, 0);
+  s->nest->level = NEST_LEVEL_THREAD;
+  s->nest->body = nest_block(s->nest, NULL);
+  s->b = (NestBuilder){s->nest, s->nest->body, NULL, s->nest->span};
+  /* Thread constants go before a marker at the head of the kernel. */
+  NestStmt *marker = nest_stmt(&s->b, NEST_BAR, 0, 0);
+  s->entry = s->b;
+  s->entry.before = marker;
+  block(s, old, s->nest->body);
+  nest_remove(marker);
+  flatten_vars(s->nest);
+  check_indices(s, s->nest->body);
+}
+
+bool bind_run(Unit *u) {
+  jmp_buf refused;
+  Bind s = {.u = u, .scratch = arena_child(u->arena), .nest = u->nest, .refused = &refused};
+  bool done = !setjmp(refused);
+  if (done) bind_body(&s);
+  arena_free(s.scratch);
+  return done;
+}

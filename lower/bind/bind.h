@@ -1,0 +1,198 @@
+/* Pass bind: level nest becomes level thread, mechanically.  Shared by the bind_*.c files.
+ *
+ * Places become ids: a NEST's digits in lanes and warps are parts of the thread's number, its
+ * register digits become `unroll` loops, its serial digits `serial` loops.  Integer expressions of
+ * a body are kept as *forms*, linear in digits and uniform variables, as long as they are linear:
+ *
+ *   sum over groups g of  var_g * (c_g + sum over dims d of coef_g[d] * digit_d)      (var NULL: 1)
+ *
+ * so that an address splits into a uniform part, a part of the thread (computed once a kernel), and
+ * constants of the unroll indices, which become the immediate offsets of loads and stores.
+ * What is not linear is computed into a register array over just the digits it depends on.
+ */
+#ifndef NEREID_LOWER_BIND_BIND_H
+#define NEREID_LOWER_BIND_BIND_H
+
+#include "lower/target/atoms.h"
+#include "lower/lower.h"
+
+enum { MAX_DIMS = 40, MAX_GROUPS = 6 };
+
+/* A digit of the nest at hand. */
+typedef struct {
+  int axis;       /* -1: replication */
+  int64_t weight; /* along the axis */
+  int32_t extent;
+  Place place;
+  int32_t stride;   /* within the place */
+  NestIndex *index; /* REG and SERIAL */
+} Dim;
+
+typedef struct {
+  NestVar *var; /* NULL: 1 */
+  int64_t c;
+  int64_t coef[MAX_DIMS];
+} Group;
+
+typedef struct {
+  int n;
+  Group g[MAX_GROUPS];
+} Form;
+
+typedef uint64_t DimMask;
+
+/* A value in a nest: a form, or a reference whose subscript is affine in the indices of the dims in
+ * `mask`.  An address, and an offset that feeds one, may be both, a form and a reference that is
+ * added to it (of an address in bytes, i64; of an offset in its type): what is not linear depends
+ * on few dims then, and the form still says along which neighbours lie. */
+typedef struct {
+  bool is_form;
+  Form form;
+  Ref ref;
+  DimMask mask;
+  DType type;
+} Value;
+
+/* Where a value is evaluated: at the elements of the thread, ... */
+typedef struct {
+  DimMask first; /* the digits of these dims being 0 */
+  int before;    /* if not 0, one place before along axis before - 1 */
+} Where;
+
+typedef struct {
+  uint32_t nest; /* which nest computed it */
+  Where at;
+  bool address, reads_registers;
+  Value *value;
+} Known;
+
+/* A thread constant computed at the kernel's entry: a linear form of lane and warp digits. */
+typedef struct {
+  Text key;
+  NestVar *var;
+} ThreadConst;
+
+typedef struct {
+  NestVar *from, *to;
+} Widened;
+
+typedef struct Bind {
+  Unit *u;
+  Arena *scratch;
+  Nest *nest;
+  NestBuilder b;     /* where statements go */
+  NestBuilder entry; /* the kernel's first statements */
+  NestVar *lane, *warp;
+  VEC(ThreadConst) consts;
+  /* the nest at hand */
+  NestStmt *stmt;
+  Dim dims[MAX_DIMS];
+  int ndims;
+  uint32_t id;       /* of the nest */
+  Where at;          /* of the value at hand */
+  bool reads_registers; /* what was evaluated reads registers of other nests */
+  uint32_t var_room; /* size of the arrays below */
+  NestStmt **def;    /* by var id: the OP that defines a temp of this nest */
+  uint32_t *def_nest;
+  Known *known;    /* by var id */
+  uint8_t *chain;  /* by var id: of such a temp, the temps on its longest way down */
+  NestVar **array; /* by var id: the register array of a temp that is loaded or moved */
+  uint32_t *array_nest;
+  uint8_t *depth; /* by var id: loops around its deepest definition */
+  uint8_t loops;  /* around the builder */
+  jmp_buf *refused;
+} Bind;
+
+bool bind_run(Unit *u);
+
+/* Gives up, with an error at the statement at hand.  Build makes no nest that is refused, but text
+ * may hold nests that verify and yet cannot be spread over threads by what there is here. */
+_Noreturn void bind_refuse(const Bind *s, const char *why);
+extern const char bind_too_many_digits[];
+
+/* ---- bind_form.c ---- */
+Form form_const(int64_t c);
+Form form_var(NestVar *v);
+bool form_add(Form *a, const Form *b, int64_t scale); /* a += scale * b; false: too many groups */
+bool form_mul(const Form *a, const Form *b, Form *out);
+/* The same where both have variables and one is a variable times a constant: products of variables
+ * are computed at the builder, in t. */
+bool form_scale_by(Bind *s, const Form *a, const Form *b, DType t, Form *out);
+bool form_is_const(const Form *f, int64_t *c);
+bool form_divide(const Bind *s, const Form *f, int64_t by, bool rem, Form *out);
+/* Divides every value of the form, dims in `skip` left out. */
+int64_t form_divisor(const Form *f, DimMask skip);
+/* Dims in REG or SERIAL with a coefficient in a group with a variable (vars), or in any (all). */
+DimMask form_mask(const Bind *s, const Form *f, bool all);
+Affine form_immediate(const Bind *s, const Form *f);
+/* The form without the constants that form_immediate gives, as a reference of type t. */
+Ref form_base(Bind *s, const Form *f, DType t, DType elem, DimMask *mask);
+Ref form_value(Bind *s, const Form *f, DType t, DType elem, DimMask *mask);
+
+/* ---- bind_nest.c ---- */
+void bind_nest(Bind *s, const NestStmt *st);
+/* A nest whose load from global and store to shared memory are one asynchronous copy. */
+void bind_copy(Bind *s, const NestStmt *st);
+
+/* ---- bind_dims.c ---- */
+void bind_start(Bind *s, const NestStmt *st, const Layout *l); /* dims of a layout, with indices */
+/* Cuts register dim d in two, of which the inner one, d + 1, has the extent `low`; leaves it as it
+ * is where that does not divide its extent, or is all of it. */
+void bind_split_dim(Bind *s, int d, int32_t low);
+NestVar *bind_var(Bind *s, const char *name, DType t, DType elem, uint32_t count, bool uniform);
+/* Opens unroll loops over the dims of a mask; what is emitted until bind_close lies inside. */
+NestBuilder bind_open(Bind *s, DimMask mask);
+void bind_close(Bind *s, NestBuilder outer);
+/* Opens an UNROLL or SERIAL loop over an index, for what is emitted from here on. */
+void bind_loop(Bind *s, NestCode code, NestIndex *index);
+void bind_unroll(Bind *s, NestIndex *index); /* NULL: nothing happens */
+/* Loops over register (unroll) and serial dims alike. */
+NestBuilder bind_open_loops(Bind *s, DimMask mask);
+/* a += coef * index; NULL: nothing. */
+void bind_add_index(Affine *a, NestIndex *index, int64_t coef);
+DimMask bind_reg_dims(const Bind *s);
+/* A register array over the dims of a mask, and its subscript. */
+NestVar *bind_array(Bind *s, const char *name, DType t, DType elem, DimMask mask, Affine *sub);
+/* A value linear in digits of lanes and warps. */
+typedef struct {
+  Dim dims[MAX_DIMS];
+  int64_t coef[MAX_DIMS];
+  int n;
+} ThreadForm;
+void thread_form_add(ThreadForm *f, const Dim *dim, int64_t coef);
+/* The same as an i32, computed once at the kernel's entry; REF_NONE if it has no digits. */
+Ref bind_thread_const(Bind *s, const ThreadForm *f);
+/* i1: all replication digits in lanes and warps are 0; REF_NONE if there are none. */
+Ref bind_first_replica(Bind *s);
+Ref bind_op(Bind *s, TileCode op, DType t, Ref x, Ref y); /* at the builder, into a new scalar */
+
+/* ---- bind_address.c ---- */
+/* sum + x for every element over a mask (i32). */
+Ref bind_add_scalar(Bind *s, Ref sum, Ref x, DimMask mask);
+/* A byte offset in a buffer of this layout, its xor applied: base plus an affine immediate. */
+Ref bind_swizzle(Bind *s, const Form *at, const Layout *l, Affine *bytes, DimMask *base_mask);
+
+/* How a type lies in shared memory: pointers as i64. */
+DType bind_stored(DType t);
+void bind_st_shared(Bind *s, Ref src, DType t, NestBuffer *buf, Ref base, Affine bytes, Ref guard);
+void bind_ld_shared(Bind *s, Ref dst, DType t, NestBuffer *buf, Ref base, Affine bytes, int64_t n);
+
+/* ---- bind_reduce.c ---- */
+void bind_reduce(Bind *s, const NestStmt *st);
+
+/* ---- bind_relayout.c ---- */
+void bind_relayout(Bind *s, const NestStmt *st);
+/* Registers to[at..at+n) := from[first..first+n). */
+void bind_mov_run(Bind *s, NestVar *to, int64_t at, NestVar *from, int64_t first, int64_t n);
+
+/* ---- bind_scan.c ---- */
+void bind_scan(Bind *s, const NestStmt *st);
+
+/* ---- bind_dot.c ---- */
+void bind_dot(Bind *s, const NestStmt *st);
+
+/* ---- bind_group.c ---- */
+/* A dot by a warpgroup's atom. */
+void bind_group_dot(Bind *s, const NestStmt *st, const Atom *atom);
+
+#endif

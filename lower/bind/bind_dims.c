@@ -1,0 +1,295 @@
+/* The digits of a nest, loops over them, and numbers of threads.  See lower/bind/bind.h. */
+#include <string.h>
+
+#include "lower/bind/bind_nest.h"
+
+/* ---- dims ---- */
+
+static void add_layout_dims(Bind *s, const Layout *l) {
+  s->ndims = 0;
+  for (int i = 0; i < l->ndigits; i++) {
+    const Digit *d = &l->d[i];
+    if (s->ndims == MAX_DIMS) bind_refuse(s, bind_too_many_digits);
+    s->dims[s->ndims++] =
+        (Dim){d->axis, d->axis < 0 ? 0 : layout_weight(l, i), d->extent, (Place)d->place, d->stride,
+              NULL};
+  }
+}
+
+/* Splits dim d into a high part and a low part of `low` values. */
+static void split_dim(Bind *s, int d, int32_t low) {
+  if (s->ndims == MAX_DIMS) bind_refuse(s, bind_too_many_digits);
+  memmove(&s->dims[d + 1], &s->dims[d], sizeof s->dims[0] * (size_t)(s->ndims - d));
+  s->ndims++;
+  s->dims[d].extent /= low;
+  s->dims[d].weight *= low;
+  s->dims[d].stride *= low;
+  s->dims[d + 1].extent = low;
+}
+
+/* Splits dims where a variable's digits along an axis begin, so that each is within one. */
+static void refine_axis(Bind *s, int axis, const Layout *l, int var_axis) {
+  for (int i = 0; i < l->ndigits; i++) {
+    if (l->d[i].axis != var_axis) continue;
+    int64_t w = layout_weight(l, i);
+    for (int d = 0; d < s->ndims; d++) {
+      Dim *x = &s->dims[d];
+      if (x->axis != axis || w <= x->weight || w >= x->weight * x->extent || w % x->weight)
+        continue;
+      int64_t low = w / x->weight;
+      if (x->extent % low == 0) split_dim(s, d, (int32_t)low);
+    }
+  }
+}
+
+int bind_axis_of(const NestStmt *nest, const NestIndex *index) {
+  for (int a = 0; a < nest->layout->rank; a++)
+    if (nest->axes[a] == index) return a;
+  return -1;
+}
+
+static void refine_ref(Bind *s, const NestStmt *nest, const Ref *r) {
+  if (r->kind != REF_VAR || !r->var->tile.rank || !r->axes) return;
+  for (int a = 0; a < r->var->tile.rank; a++)
+    if (r->axes[a].n == 1)
+      refine_axis(s, bind_axis_of(nest, r->axes[a].t[0].index), r->var->layout, a);
+}
+
+/* The two digits of a buffer's axis that is cut into panels, and of which `stride` is the lower's:
+ * the index of the upper one, or -1. */
+int bind_panel_digit(const NestBuffer *b, int64_t stride) {
+  for (int i = 0; b && i + 1 < b->layout.ndigits; i++)
+    if (b->layout.d[i].axis == b->layout.d[i + 1].axis && b->layout.d[i + 1].stride == stride)
+      return i;
+  return -1;
+}
+
+/* Splits dims where panels end. */
+static void refine_mem(Bind *s, const NestStmt *nest, const Mem *m) {
+  for (int k = 0; k < m->bytes.n; k++) {
+    int at = bind_panel_digit(m->buffer, m->bytes.t[k].coef);
+    int axis = bind_axis_of(nest, m->bytes.t[k].index);
+    if (at >= 0 && axis >= 0)
+      refine_axis(s, axis, &m->buffer->layout, m->buffer->layout.d[at].axis);
+  }
+}
+
+static void refine_body(Bind *s, const NestStmt *nest) {
+  for (const NestStmt *st = nest->regions[0]->first; st; st = st->next) {
+    for (uint32_t i = 0; i < st->ndsts; i++) refine_ref(s, nest, &st->dsts[i]);
+    for (uint32_t i = 0; i < st->nsrcs; i++) refine_ref(s, nest, &st->srcs[i]);
+    refine_ref(s, nest, &st->guard);
+    for (uint32_t i = 0; i < st->nmems; i++) refine_mem(s, nest, &st->mems[i]);
+  }
+}
+
+static void name_dims(Bind *s) {
+  static const char *const names[] = {"a", "b", "c", "d", "e", "f", "g", "h"};
+  int n = 0;
+  for (int d = 0; d < s->ndims; d++)
+    if (bind_unrolled(&s->dims[d]))
+      s->dims[d].index = nest_index(
+          s->nest, s->dims[d].place == PLACE_SERIAL ? "s" : names[n++ % 8], s->dims[d].extent);
+}
+
+void bind_start(Bind *s, const NestStmt *st, const Layout *l) {
+  s->stmt = (NestStmt *)st;
+  s->id++;
+  add_layout_dims(s, l);
+  if (st && st->regions[0] && st->code != NEST_REDUCE) refine_body(s, st);
+  name_dims(s);
+}
+
+DimMask bind_reg_dims(const Bind *s) {
+  DimMask m = 0;
+  for (int d = 0; d < s->ndims; d++)
+    if (s->dims[d].place == PLACE_REG) m |= (DimMask)1 << d;
+  return m;
+}
+
+/* ---- emitting ---- */
+
+static void room(Bind *s) {
+  if (s->nest->nvars <= s->var_room) return;
+  uint32_t old = s->var_room, n = s->nest->nvars * 2;
+#define GROW(p) (p = arena_grow(s->scratch, p, old * sizeof *(p), n * sizeof *(p)))
+  GROW(s->def);
+  GROW(s->def_nest);
+  GROW(s->known);
+  GROW(s->chain);
+  GROW(s->array);
+  GROW(s->array_nest);
+  GROW(s->depth);
+#undef GROW
+  s->var_room = n;
+}
+
+void bind_split_dim(Bind *s, int d, int32_t low) {
+  if (low <= 1 || s->dims[d].extent <= low || s->dims[d].extent % low) return;
+  split_dim(s, d, low);
+  s->dims[d].index = nest_index(s->nest, s->dims[d].index->name, s->dims[d].extent);
+  s->dims[d + 1].index = nest_index(s->nest, s->dims[d + 1].index->name, low);
+}
+
+NestVar *bind_var(Bind *s, const char *name, DType t, DType elem, uint32_t count, bool uniform) {
+  NestVar *v = nest_var(s->nest, name, t, elem, count, uniform);
+  room(s);
+  s->depth[v->id] = s->loops;
+  return v;
+}
+
+void bind_loop(Bind *s, NestCode code, NestIndex *index) {
+  NestStmt *loop = nest_stmt(&s->b, code, 0, 0);
+  loop->index = index;
+  s->b.block = nest_block(s->nest, loop);
+  s->b.before = NULL;
+}
+
+void bind_unroll(Bind *s, NestIndex *index) {
+  if (index) bind_loop(s, NEST_UNROLL, index);
+}
+
+NestBuilder bind_open(Bind *s, DimMask mask) {
+  NestBuilder outer = s->b;
+  for (int d = 0; d < s->ndims; d++)
+    if (mask >> d & 1 && s->dims[d].place == PLACE_REG) bind_unroll(s, s->dims[d].index);
+  return outer;
+}
+
+NestBuilder bind_open_loops(Bind *s, DimMask mask) {
+  NestBuilder outer = s->b;
+  for (int d = 0; d < s->ndims; d++) {
+    const Dim *dim = &s->dims[d];
+    if (mask >> d & 1)
+      bind_loop(s, dim->place == PLACE_REG ? NEST_UNROLL : NEST_SERIAL, dim->index);
+  }
+  return outer;
+}
+
+void bind_add_index(Affine *a, NestIndex *index, int64_t coef) {
+  if (!index) return;
+  Affine x = affine_index(index, coef);
+  if (!affine_add(a, &x)) BUG("a subscript of more than %d terms", MAX_TERMS);
+}
+
+void bind_close(Bind *s, NestBuilder outer) { s->b = outer; }
+
+NestVar *bind_array(Bind *s, const char *name, DType t, DType elem, DimMask mask, Affine *sub) {
+  int32_t count = 1;
+  *sub = affine_const(0);
+  for (int d = s->ndims - 1; d >= 0; d--) {
+    if (!(mask >> d & 1) || s->dims[d].place != PLACE_REG) continue;
+    Affine x = affine_index(s->dims[d].index, count);
+    if (!affine_add(sub, &x)) bind_refuse(s, bind_too_many_digits);
+    count *= s->dims[d].extent;
+  }
+  return bind_var(s, name, t, elem, (uint32_t)count, false);
+}
+
+Ref bind_op(Bind *s, TileCode op, DType t, Ref x, Ref y) {
+  bool compare = op >= TILE_LT && op <= TILE_NE;
+  bool uniform = (x.kind != REF_VAR || x.var->uniform) && (y.kind != REF_VAR || y.var->uniform);
+  NestVar *v = bind_var(s, NULL, compare ? DT_I1 : t, DT_NONE, 1, uniform);
+  nest_op(&s->b, op, t, ref_var(v), x, y, ref_none());
+  return ref_var(v);
+}
+
+/* ---- thread constants ---- */
+
+static Ref place_id(Bind *s, Place p) {
+  NestVar **v = p == PLACE_LANE ? &s->lane : &s->warp;
+  if (!*v) {
+    *v = bind_var(s, p == PLACE_LANE ? "lane" : "warp", DT_I32, DT_NONE, 1, false);
+    NestStmt *st = nest_stmt(&s->entry, p == PLACE_LANE ? NEST_LANE : NEST_WARP, 1, 0);
+    st->dsts[0] = ref_var(*v);
+    st->type = DT_I32;
+  }
+  return ref_var(*v);
+}
+
+/* (id / stride) % extent: the digit's value. */
+static Ref digit(Bind *s, const Dim *d) {
+  Ref r = place_id(s, d->place);
+  int32_t all = d->place == PLACE_LANE ? s->nest->lanes : s->nest->warps;
+  if (d->stride > 1)
+    r = bind_op(s, TILE_SHR, DT_I32, r, ref_int(__builtin_ctz((unsigned)d->stride)));
+  if (d->stride * d->extent < all) r = bind_op(s, TILE_AND, DT_I32, r, ref_int(d->extent - 1));
+  return r;
+}
+
+/* Joins digit j to digit i, if j counts on from i with a matching coefficient. */
+static bool join_digit(ThreadForm *f, int i, int j) {
+  Dim *a = &f->dims[i], *b = &f->dims[j];
+  if (i == j || a->place != b->place || b->stride != a->stride * a->extent ||
+      f->coef[j] != f->coef[i] * a->extent)
+    return false;
+  a->extent *= b->extent;
+  *b = f->dims[--f->n];
+  f->coef[j] = f->coef[f->n];
+  return true;
+}
+
+static bool join_digits(ThreadForm *f) {
+  for (int i = 0; i < f->n; i++)
+    for (int j = 0; j < f->n; j++)
+      if (join_digit(f, i, j)) return true;
+  return false;
+}
+
+void thread_form_add(ThreadForm *f, const Dim *dim, int64_t coef) {
+  f->dims[f->n] = *dim;
+  f->coef[f->n++] = coef;
+}
+
+Ref bind_thread_const(Bind *s, const ThreadForm *given) {
+  ThreadForm f = *given;
+  if (!f.n) return ref_none();
+  while (join_digits(&f)) {
+  }
+  Text key = text_new(s->scratch);
+  for (int i = 0; i < f.n; i++)
+    text_printf(&key, "%d:%d:%d:%lld ", f.dims[i].place, f.dims[i].stride, f.dims[i].extent,
+                (long long)f.coef[i]);
+  for (size_t i = 0; i < s->consts.len; i++)
+    if (!strcmp(s->consts.data[i].key.data, key.data)) return ref_var(s->consts.data[i].var);
+  NestBuilder outer = s->b;
+  uint8_t loops = s->loops;
+  s->b = s->entry;
+  s->loops = 0;
+  Ref sum = ref_none();
+  for (int i = 0; i < f.n; i++) {
+    Ref x = digit(s, &f.dims[i]);
+    if (f.coef[i] != 1) x = bind_op(s, TILE_MUL, DT_I32, x, ref_int(f.coef[i]));
+    sum = sum.kind ? bind_op(s, TILE_ADD, DT_I32, sum, x) : x;
+  }
+  s->b = outer;
+  s->loops = loops;
+  ThreadConst c = {key, sum.var};
+  vec_push(s->scratch, &s->consts, c);
+  return sum;
+}
+
+/* The test is done on a copy in the entry: replication digits are the same all through a kernel. */
+Ref bind_first_replica(Bind *s) {
+  ThreadForm f = {.n = 0};
+  int64_t below = 1;
+  for (int d = 0; d < s->ndims; d++) {
+    if (s->dims[d].axis >= 0 || bind_unrolled(&s->dims[d])) continue;
+    thread_form_add(&f, &s->dims[d], below);
+    below *= s->dims[d].extent;
+  }
+  Ref id = bind_thread_const(s, &f);
+  if (!id.kind) return id;
+  Text key = text_new(s->scratch);
+  text_printf(&key, "first %u", id.var->id);
+  for (size_t i = 0; i < s->consts.len; i++)
+    if (!strcmp(s->consts.data[i].key.data, key.data)) return ref_var(s->consts.data[i].var);
+  NestBuilder outer = s->b;
+  s->b = s->entry;
+  Ref first = bind_op(s, TILE_EQ, DT_I32, id, ref_int(0));
+  s->b = outer;
+  s->depth[first.var->id] = 0;
+  ThreadConst c = {key, first.var};
+  vec_push(s->scratch, &s->consts, c);
+  return first;
+}

@@ -1,0 +1,374 @@
+/* Dots: by matrix instructions on fragments, or by multiply-add. */
+#include <string.h>
+
+#include "lower/bind/bind.h"
+#include "lower/schedule/schedule.h"
+#include "lower/target/atoms.h"
+
+/* ---- matrix instructions ---- */
+
+typedef struct {
+  const NestStmt *st;
+  const Atom *atom;
+  int wm, wn, reps_m, reps_n, reps_k, batch;
+  int ra, rb, rc; /* elements of a fragment a lane holds */
+  NestIndex *im, *in, *ik, *ib;
+} Mma;
+
+static void push_dim(Bind *s, Place place, int32_t extent, int32_t stride, NestIndex *index) {
+  if (s->ndims == MAX_DIMS) bind_refuse(s, bind_too_many_digits);
+  s->dims[s->ndims++] = (Dim){0, 0, extent, place, stride, index};
+}
+
+/* Bytes from one element to the next along matrix axis 0 or 1 of an operand's buffer. */
+static int64_t byte_stride(const NestBuffer *b, int axis) {
+  for (int i = 0; i < b->layout.ndigits; i++)
+    if (b->layout.d[i].axis == b->tile.rank - 2 + axis) return b->layout.d[i].stride;
+  return 0;
+}
+
+static int64_t batch_stride(const NestBuffer *b) {
+  for (int i = 0; b->tile.rank == 3 && i < b->layout.ndigits; i++)
+    if (b->layout.d[i].axis == 0) return b->layout.d[i].stride;
+  return 0;
+}
+
+/* An operand in a ring of buffers lies at the offset of its slot. */
+static void add_slot(const Bind *s, Form *f, const Mem *m) {
+  if (!m->base.kind) return;
+  Form slot = form_var(m->base.var);
+  if (!form_add(f, &slot, 1)) bind_refuse(s, "an address has too many terms");
+}
+
+/* One operand's fragments for one k step, loaded by ldmatrix from shared memory. */
+typedef struct {
+  NestVar *frag;
+  Ref base; /* subscripts: what base_mask says */
+  Affine bytes;
+  NestIndex *outer; /* repetitions along M or N; of pairs for B */
+  int count;        /* matrices at a time */
+  bool trans;
+  int regs; /* elements per load */
+} Loader;
+
+/* Dims: the lane's row within 8, its bit 3, its bit 4; the warp; then the unrolled indices.  `row`,
+ * `bit3`, `bit4` are their weights in bytes. */
+static void loader_address(Bind *s, Loader *x, const NestBuffer *b, const Mma *m, int64_t row,
+                           int64_t bit3, int64_t bit4, int64_t warp, int warps, int warp_stride,
+                           int64_t rep, int64_t k) {
+  s->ndims = 0;
+  s->stmt = NULL;
+  s->id++;
+  Form f = form_const(0);
+  const struct {
+    Place place;
+    int32_t extent, stride;
+    NestIndex *index;
+    int64_t coef;
+  } rows[] = {{PLACE_LANE, 8, 1, NULL, row},
+              {PLACE_LANE, 2, 8, NULL, bit3},
+              {PLACE_LANE, 2, 16, NULL, bit4},
+              {PLACE_WARP, warps, warp_stride, NULL, warp},
+              {PLACE_REG, x->outer ? x->outer->extent : 1, 1, x->outer, rep},
+              {PLACE_REG, m->ik ? m->ik->extent : 1, 1, m->ik, k},
+              {PLACE_REG, m->ib ? m->ib->extent : 1, 1, m->ib, batch_stride(b)}};
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    if (rows[i].extent == 1) continue;
+    push_dim(s, rows[i].place, rows[i].extent, rows[i].stride, rows[i].index);
+    f.g[0].coef[s->ndims - 1] = rows[i].coef;
+  }
+  DimMask mask;
+  add_slot(s, &f, &m->st->mems[b == m->st->mems[0].buffer ? 0 : 1]);
+  if (b->layout.xor_bits) {
+    x->base = bind_swizzle(s, &f, &b->layout, &x->bytes, &mask);
+  } else {
+    x->base = form_base(s, &f, DT_I32, DT_NONE, &mask);
+    x->bytes = form_immediate(s, &f);
+  }
+}
+
+/* A: rows m = lane % 16 and two k halves; matrices in the order of the fragment's registers. */
+static Loader load_a(Bind *s, const Mma *m) {
+  const NestBuffer *b = m->st->mems[0].buffer;
+  int64_t sm = byte_stride(b, 0), sk = byte_stride(b, 1);
+  Loader x = {.outer = m->im, .count = 4, .regs = m->ra, .trans = sm < sk};
+  x.frag = bind_var(s, "fa", m->st->type, DT_NONE, (uint32_t)(m->ra * m->reps_m), false);
+  int64_t row = x.trans ? sk : sm, bit3 = 8 * sm, bit4 = 8 * sk;
+  loader_address(s, &x, b, m, row, bit3, bit4, m->atom->m * sm, m->wm, 1,
+                 (int64_t)m->atom->m * m->wm * sm, m->atom->k * sk);
+  return x;
+}
+
+/* B: two k halves, and two fragments along N at a time where there are two. */
+static Loader load_b(Bind *s, const Mma *m) {
+  const NestBuffer *b = m->st->mems[1].buffer;
+  int64_t sk = byte_stride(b, 0), sn = byte_stride(b, 1);
+  bool pairs = m->reps_n % 2 == 0;
+  Loader x = {.count = pairs ? 4 : 2, .regs = m->rb * (pairs ? 2 : 1), .trans = sn < sk};
+  x.frag = bind_var(s, "fb", m->st->type, DT_NONE, (uint32_t)(m->rb * m->reps_n), false);
+  int reps = pairs ? m->reps_n / 2 : m->reps_n;
+  x.outer = reps > 1 ? nest_index(s->nest, "n", reps) : NULL;
+  int64_t row = x.trans ? sk : sn, step = (int64_t)m->atom->n * m->wn * sn;
+  loader_address(s, &x, b, m, row, 8 * sk, pairs ? step : 0, m->atom->n * sn, m->wn, m->wm,
+                 pairs ? 2 * step : step, m->atom->k * sk);
+  return x;
+}
+
+static void emit_loads(Bind *s, const Mma *m, const Loader *x, int which) {
+  NestBuilder outer = s->b;
+  bind_unroll(s, x->outer);
+  Affine sub = affine_const(0);
+  bind_add_index(&sub, x->outer, x->regs);
+  NestStmt *ld = nest_stmt(&s->b, NEST_LDMATRIX, 1, 0);
+  ld->dsts[0] = ref_sub(x->frag, sub);
+  ld->type = m->st->type;
+  ld->mems[0] = (Mem){m->st->mems[which].buffer, x->base, x->bytes};
+  nest_set_int(s->nest, ld, NA_n, x->count);
+  if (x->trans) nest_set_int(s->nest, ld, NA_trans, 1);
+  s->b = outer;
+}
+
+static NestIndex *index_of(Bind *s, const char *name, int extent) {
+  return extent > 1 ? nest_index(s->nest, name, extent) : NULL;
+}
+
+static Mma plan_mma(Bind *s, const NestStmt *st) {
+  Mma m = {.st = st, .atom = atom_find(nest_str(st, NA_atom, ""))};
+  const Layout *acc = st->dsts[0].var->layout;
+  int r = acc->rank;
+  int64_t k = st->mems[0].buffer ? st->mems[0].buffer->tile.shape[r - 1]
+                                 : st->srcs[0].var->tile.shape[r - 1];
+  schedule_warp_split(m.atom, acc, &m.wm, &m.wn);
+  m.reps_m = (int)(layout_padded(acc, r - 2) / (m.atom->m * m.wm));
+  m.reps_n = (int)(layout_padded(acc, r - 1) / (m.atom->n * m.wn));
+  m.reps_k = (int)((k + m.atom->k - 1) / m.atom->k);
+  m.batch = r == 3 ? acc->shape[0] : 1;
+  m.ra = atom_registers(m.atom, 0);
+  m.rb = atom_registers(m.atom, 1);
+  m.rc = atom_registers(m.atom, 2);
+  m.im = index_of(s, "m", m.reps_m);
+  m.in = index_of(s, "n", m.reps_n);
+  m.ik = index_of(s, "k", m.reps_k);
+  m.ib = index_of(s, "b", m.batch);
+  return m;
+}
+
+/* The registers of an operand's fragment: of what was loaded for this k, or of the whole operand,
+ * which schedule_fragment lays out with rows outermost. */
+static Ref operand(const Mma *m, int which, const Loader *x) {
+  Affine sub = affine_const(0);
+  if (x->frag) {
+    bind_add_index(&sub, which ? m->in : m->im, which ? m->rb : m->ra);
+    return ref_sub(x->frag, sub);
+  }
+  int64_t regs = which ? m->rb : m->ra;
+  int cols = which ? m->reps_n : m->reps_k, rows = which ? m->reps_k : m->reps_m;
+  bind_add_index(&sub, which ? m->ik : m->im, regs * cols);
+  bind_add_index(&sub, which ? m->in : m->ik, regs);
+  bind_add_index(&sub, m->ib, regs * rows * cols);
+  return ref_sub(m->st->srcs[which].var, sub);
+}
+
+static void emit_mma(Bind *s, const Mma *m, const Loader *a, const Loader *b) {
+  NestBuilder outer = s->b;
+  bind_unroll(s, m->im);
+  bind_unroll(s, m->in);
+  Affine sub = affine_const(0);
+  bind_add_index(&sub, m->im, (int64_t)m->rc * m->reps_n);
+  bind_add_index(&sub, m->in, m->rc);
+  bind_add_index(&sub, m->ib, (int64_t)m->rc * m->reps_n * m->reps_m);
+  NestStmt *st = nest_stmt(&s->b, NEST_MMA, 1, 3);
+  st->dsts[0] = ref_sub(m->st->dsts[0].var, sub);
+  st->srcs[0] = operand(m, 0, a);
+  st->srcs[1] = operand(m, 1, b);
+  st->srcs[2] = st->dsts[0];
+  st->type = m->st->type;
+  nest_set_str(s->nest, st, NA_atom, m->atom->name);
+  s->b = outer;
+}
+
+static void dot_mma(Bind *s, const NestStmt *st) {
+  Mma m = plan_mma(s, st);
+  Loader a = {0}, b = {0};
+  if (st->mems[0].buffer) a = load_a(s, &m);
+  if (st->mems[1].buffer) b = load_b(s, &m);
+  NestBuilder outer = s->b;
+  bind_unroll(s, m.ib);
+  bind_unroll(s, m.ik);
+  if (a.frag) emit_loads(s, &m, &a, 0);
+  if (b.frag) emit_loads(s, &m, &b, 1);
+  emit_mma(s, &m, &a, &b);
+  s->b = outer;
+}
+
+/* ---- multiply-add ---- */
+
+/* Register blocks: so many rows by so many vectors of columns stay in registers over the k loop. */
+typedef struct {
+  DimMask rows, cols; /* register dims inside the block */
+  DimMask outer;      /* the rest */
+} Block;
+
+enum { BLOCK_ROWS = 6, BLOCK_COLS_SMALL = 2, BLOCK_COLS_LARGE = 4, MANY_REGISTERS = 32 };
+
+static int32_t largest_divisor(int32_t n, int32_t most) {
+  while (n % most) most--;
+  return most;
+}
+
+/* On a CPU the block is cut from an axis's innermost register digit; on a GPU all is unrolled. */
+static DimMask block_axis(Bind *s, int axis, int32_t want) {
+  for (int d = s->ndims - 1; d >= 0; d--) {
+    if (s->dims[d].axis != axis || !place_in_thread(s->dims[d].place)) continue;
+    int before = s->ndims;
+    bind_split_dim(s, d, largest_divisor(s->dims[d].extent, want));
+    return (DimMask)1 << (s->ndims > before ? d + 1 : d);
+  }
+  return 0;
+}
+
+static DimMask shifted(DimMask m, int at) {
+  DimMask low = ((DimMask)1 << at) - 1;
+  return (m & low) | (m & ~low) << 1;
+}
+
+static Block plan_block(Bind *s, int rank) {
+  Block b = {0, 0, 0};
+  bool cpu = s->u->machine->kind == MACHINE_CPU;
+  if (cpu) {
+    b.cols = block_axis(
+        s, rank - 1, s->u->machine->regs >= MANY_REGISTERS ? BLOCK_COLS_LARGE : BLOCK_COLS_SMALL);
+    int before = s->ndims;
+    b.rows = block_axis(s, rank - 2, BLOCK_ROWS);
+    if (s->ndims > before) b.cols = shifted(b.cols, __builtin_ctzll(b.rows));
+  }
+  for (int d = 0; d < s->ndims; d++) {
+    DimMask bit = (DimMask)1 << d;
+    if (!place_in_thread(s->dims[d].place) || (b.rows | b.cols) & bit) continue;
+    if (cpu) b.outer |= bit;
+    else if (s->dims[d].axis == rank - 2) b.rows |= bit;
+    else if (s->dims[d].axis == rank - 1) b.cols |= bit;
+    else b.outer |= bit;
+  }
+  return b;
+}
+
+/* The byte offset of an operand's element: row or column digits of the accumulator, the batch, and
+ * k by the index of its loop. */
+static Form operand_form(const Bind *s, const NestBuffer *b, int axis, int matrix_axis) {
+  Form f = form_const(0);
+  for (int d = 0; d < s->ndims; d++) {
+    if (s->dims[d].axis == axis) f.g[0].coef[d] = s->dims[d].weight * byte_stride(b, matrix_axis);
+    else if (b->tile.rank == 3 && s->dims[d].axis == 0)
+      f.g[0].coef[d] = s->dims[d].weight * batch_stride(b);
+  }
+  return f;
+}
+
+typedef struct {
+  const NestBuffer *buffer;
+  Ref base;
+  Affine bytes;
+  DimMask mask; /* of the block's dims that it depends on */
+  bool uniform;
+} Feed;
+
+static Feed source_of(Bind *s, const NestStmt *st, int which, NestIndex *k, DimMask mask) {
+  int rank = st->dsts[0].var->tile.rank;
+  const NestBuffer *b = st->mems[which].buffer;
+  Feed x = {.buffer = b, .mask = mask};
+  Form f = operand_form(s, b, rank - 2 + which, which);
+  add_slot(s, &f, &st->mems[which]);
+  DimMask base_mask;
+  x.base = form_base(s, &f, DT_I32, DT_NONE, &base_mask);
+  x.bytes = form_immediate(s, &f);
+  bind_add_index(&x.bytes, k, byte_stride(b, 1 - which));
+  x.uniform = !x.base.kind;
+  return x;
+}
+
+/* Loads an operand's elements of one k, widened to the accumulator's dtype. */
+static Ref load_source(Bind *s, const NestStmt *st, const Feed *x, Affine *sub) {
+  DType t = st->type, acc = st->to;
+  NestVar *v = bind_array(s, x->uniform ? "a" : "b", acc, DT_NONE, x->mask, sub);
+  NestBuilder outer = bind_open(s, x->mask);
+  NestVar *raw = t == acc ? v : bind_var(s, NULL, t, DT_NONE, 1, false);
+  Ref to = t == acc ? ref_sub(v, *sub) : ref_var(raw);
+  bind_ld_shared(s, to, t, (NestBuffer *)x->buffer, x->base, x->bytes, 1);
+  if (t != acc)
+    nest_op(&s->b, TILE_CAST, t, ref_sub(v, *sub), to, ref_none(), ref_none())->to = acc;
+  bind_close(s, outer);
+  return ref_sub(v, *sub);
+}
+
+static void multiply_add(Bind *s, DType t, Ref acc, Ref a, Ref b) {
+  if (dtype_is_float(t)) {
+    nest_op(&s->b, TILE_FMA, t, acc, a, b, acc);
+    return;
+  }
+  NestVar *p = bind_var(s, NULL, t, DT_NONE, 1, false);
+  nest_op(&s->b, TILE_MUL, t, ref_var(p), a, b, ref_none());
+  nest_op(&s->b, TILE_ADD, t, acc, acc, ref_var(p), ref_none());
+}
+
+static Affine register_subscript(const Bind *s, DimMask mask) {
+  Affine sub = affine_const(0);
+  for (int d = 0; d < s->ndims; d++)
+    if (mask >> d & 1) bind_add_index(&sub, s->dims[d].index, s->dims[d].stride);
+  return sub;
+}
+
+static void open_serial(Bind *s, NestIndex *ix) {
+  NestStmt *u = nest_stmt(&s->b, NEST_SERIAL, 0, 0);
+  u->index = ix;
+  s->b.block = nest_block(s->nest, u);
+  s->b.before = NULL;
+}
+
+/* Batches outermost, then columns: B's part for them stays in the nearest cache while rows pass. */
+static void open_outer(Bind *s, DimMask outer, int rank) {
+  for (int round = 0; round < 3; round++)
+    for (int d = 0; d < s->ndims; d++) {
+      int axis = s->dims[d].axis;
+      int turn = axis == rank - 1 ? 1 : axis == rank - 2 ? 2 : 0;
+      if (outer >> d & 1 && turn == round) open_serial(s, s->dims[d].index);
+    }
+}
+
+static void dot_fma(Bind *s, const NestStmt *st) {
+  NestVar *d = st->dsts[0].var;
+  int rank = d->tile.rank;
+  const Layout l = *d->layout;
+  DType t = st->to;
+  bind_start(s, NULL, &l);
+  Block blk = plan_block(s, rank);
+  NestIndex *k = nest_index(s->nest, "k", st->mems[0].buffer->tile.shape[rank - 1]);
+  NestBuilder outer = s->b;
+  open_outer(s, blk.outer, rank);
+  Feed a = source_of(s, st, 0, k, blk.rows), b = source_of(s, st, 1, k, blk.cols);
+  DimMask both = blk.rows | blk.cols;
+  Affine sub;
+  NestVar *acc = bind_array(s, "acc", t, DT_NONE, both, &sub);
+  Affine whole = register_subscript(s, both | blk.outer);
+  NestBuilder at = bind_open(s, both);
+  nest_mov(&s->b, ref_sub(acc, sub), ref_sub(d, whole), t);
+  bind_close(s, at);
+  open_serial(s, k);
+  Affine sa, sb;
+  Ref ra = load_source(s, st, &a, &sa), rb = load_source(s, st, &b, &sb);
+  NestBuilder inner = bind_open(s, both);
+  multiply_add(s, t, ref_sub(acc, sub), ra, rb);
+  bind_close(s, inner);
+  s->b = at;
+  at = bind_open(s, both);
+  nest_mov(&s->b, ref_sub(d, whole), ref_sub(acc, sub), t);
+  s->b = outer;
+}
+
+void bind_dot(Bind *s, const NestStmt *st) {
+  const char *name = nest_str(st, NA_atom, NULL);
+  const Atom *atom = name ? atom_find(name) : NULL;
+  if (!atom) dot_fma(s, st);
+  else if (atom->warps > 1) bind_group_dot(s, st, atom);
+  else dot_mma(s, st);
+}

@@ -1,0 +1,33 @@
+/* What reductions and scans share: how elements combine, and how warps hand theirs to each other
+ * through shared memory.
+ */
+#ifndef NEREID_LOWER_BIND_BIND_FOLD_H
+#define NEREID_LOWER_BIND_BIND_FOLD_H
+
+#include "lower/bind/bind.h"
+
+enum { MAX_OPERANDS = 8 };
+
+/* The number of operands, which is refused above MAX_OPERANDS. */
+int bind_operands(const Bind *s, const NestStmt *st);
+/* acc[i] := combine(acc[i], x[i]) for all operands of a reduction or scan, at the builder. */
+void bind_combine(Bind *s, const NestStmt *st, const Ref *acc, const Ref *x);
+/* What changes nothing that it is combined with by a named op. */
+Ref bind_identity(const char *name, DType t);
+
+/* Where a thread's partial results lie: by position of the other axes, the axis's warps fastest. */
+typedef struct {
+  Ref base;      /* i32 bytes, or REF_NONE */
+  Affine bytes;  /* of the register digits */
+  int64_t slots; /* positions of the other axes */
+} Slot;
+/* Slots of `bytes` each, for the partial results along an axis of the nest at hand. */
+Slot bind_slot(Bind *s, int axis, int64_t bytes);
+Ref bind_sum(Bind *s, Ref a, Ref b); /* i32; either may be REF_NONE */
+
+/* dst := src of the lane that `mode` and `by` say. */
+void bind_shuffle(Bind *s, Ref dst, Ref src, const char *mode, int by, DType t);
+/* dst := src of lane `from`. */
+NestStmt *bind_from_lane(Bind *s, Ref dst, Ref src, Ref from, DType t);
+
+#endif

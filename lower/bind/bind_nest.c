@@ -1,0 +1,218 @@
+/* NESTs: the statements of their bodies.  See lower/bind/bind.h. */
+#include <string.h>
+
+#include "lower/bind/bind_nest.h"
+
+/* An OP or MOV into a variable. */
+static void assign(Bind *s, const NestStmt *st) {
+  Value x[3];
+  uint32_t n = 0;
+  bool address = st->code == NEST_OP && st->op == TILE_PTR_ADD;
+  if (address) x[n++] = bind_materialized(s, bind_eval_op(s, st, false));
+  for (; !address && n < st->nsrcs && st->srcs[n].kind; n++)
+    x[n] = bind_value_of(s, st->srcs[n],
+                         st->code == NEST_OP && st->op == TILE_SELECT && n == 0 ? DT_I1 : st->type);
+  DimMask mask;
+  Ref dst = bind_destination(s, st->dsts[0], &mask);
+  if (!st->dsts[0].var->tile.rank && st->dsts[0].var->uniform) dst = st->dsts[0], mask = 0;
+  NestBuilder outer = bind_open(s, mask);
+  bool mov = st->code == NEST_MOV || address;
+  NestStmt *out = nest_stmt(&s->b, mov ? NEST_MOV : NEST_OP, 1, n);
+  out->op = st->op;
+  out->type = st->type;
+  out->to = st->to;
+  out->elem = st->elem;
+  out->rtz = st->rtz;
+  out->dsts[0] = dst;
+  for (uint32_t i = 0; i < n; i++) out->srcs[i] = x[i].ref;
+  bind_close(s, outer);
+}
+
+/* ---- memory ---- */
+
+static void access_memory(Bind *s, const NestStmt *st) {
+  bool has_dst = st->ndsts > 0, has_src = st->nsrcs > 0;
+  Value guard = bind_guard_of(s, st), src[2] = {{.ref = ref_none()}, {.ref = ref_none()}};
+  for (uint32_t i = 0; i < st->nsrcs; i++) src[i] = bind_value_of(s, st->srcs[i], st->type);
+  Address a = bind_split_address(s, st);
+  if (st->mems[0].buffer && st->mems[0].buffer->layout.xor_bits) bind_swizzle_address(s, st, &a);
+  DimMask mask = a.mask | guard.mask | src[0].mask | src[1].mask, dst_mask = 0;
+  Ref dst = ref_none();
+  if (has_dst && !(st->dsts[0].var->uniform && !st->dsts[0].var->tile.rank))
+    dst = bind_destination(s, st->dsts[0], &dst_mask);
+  else if (has_dst) dst = st->dsts[0];
+  mask |= dst_mask;
+  if (st->code != NEST_ST && st->code != NEST_LD) mask |= bind_reg_dims(s); /* once an element */
+  int d = 0;
+  int64_t n = 1;
+  Affine none = affine_const(0);
+  Affine *reg = st->code == NEST_LD ? &dst.sub : st->code == NEST_ST ? &src[0].ref.sub : &none;
+  bool registers = st->code == NEST_LD ? dst.kind == REF_VAR && dst.var->count != 1
+                                       : st->code == NEST_ST && src[0].ref.kind == REF_VAR;
+  if (st->code == NEST_LD && dst.kind == REF_VAR && dst.var->tile.rank) registers = true;
+  if (registers) n = bind_vector_dim(s, st, &a, &guard, reg, &d);
+  Affine *subs[] = {&a.bytes, reg};
+  NestBuilder outer = bind_open_vector(s, mask, d, n, subs, 2);
+  NestStmt *out = nest_stmt(&s->b, st->code, st->ndsts, st->nsrcs);
+  bind_copy_attrs(s, out, st);
+  out->type = st->type;
+  if (has_dst) out->dsts[0] = dst;
+  if (has_src) out->srcs[0] = src[0].ref;
+  if (st->nsrcs > 1) out->srcs[1] = src[1].ref;
+  out->mems[0] = (Mem){st->mems[0].buffer, a.base, a.bytes};
+  out->guard = guard.ref;
+  if (n > 1) nest_set_int(s->nest, out, NA_n, n);
+  bind_close(s, outer);
+}
+
+static void body_stmt(Bind *s, const NestStmt *st);
+
+/* ---- asynchronous copies ---- */
+
+enum { ASYNC_MIN = 4 };
+
+static Address shared_address(Bind *s, const NestStmt *st) {
+  Address a = bind_split_address(s, st);
+  if (st->mems[0].buffer->layout.xor_bits) bind_swizzle_address(s, st, &a);
+  return a;
+}
+
+/* The width that both sides of a copy allow along one register dim; 1 if there is none. */
+static int64_t copy_width(Bind *s, const NestStmt *ld, const NestStmt *st, const Address *from,
+                          const Address *to, DimMask guards, int *dim) {
+  int d2 = 0;
+  Value guard = {.mask = guards};
+  int64_t n = bind_vector_dim(s, ld, from, &guard, NULL, dim);
+  int64_t m = bind_vector_dim(s, st, to, &guard, NULL, &d2);
+  if (n > 1 && m > 1 && *dim != d2) return 1;
+  return n < m ? n : m;
+}
+
+void bind_copy(Bind *s, const NestStmt *nest) {
+  bind_start(s, nest, nest->layout);
+  NestStmt *ld = NULL, *st = NULL;
+  for (NestStmt *x = nest->regions[0]->first; x; x = x->next) {
+    if (x->code == NEST_LD) ld = x;
+    else if (x->code == NEST_ST) st = x;
+    else body_stmt(s, x);
+  }
+  s->b.span = ld->span;
+  Value inside = bind_own_guard(s, ld);
+  Value guard = bind_and_first_replica(s, bind_and_padding(s, (Value){.ref = ref_none()}));
+  Address from = bind_split_address(s, ld), to = shared_address(s, st);
+  int d = 0;
+  int64_t n = copy_width(s, ld, st, &from, &to, guard.mask | inside.mask, &d);
+  int64_t bytes = dtype_bytes(ld->type);
+  if (n * bytes < ASYNC_MIN) { /* too narrow: loaded and stored at once */
+    Ref zero = ref_zero(ld->type);
+    NestStmt fill = {.code = NEST_MOV,
+                     .type = ld->type,
+                     .span = ld->span,
+                     .ndsts = 1,
+                     .nsrcs = 1,
+                     .dsts = ld->dsts,
+                     .srcs = &zero};
+    body_stmt(s, &fill);
+    body_stmt(s, ld);
+    body_stmt(s, st);
+    return;
+  }
+  Affine *subs[] = {&from.bytes, &to.bytes};
+  NestBuilder outer = bind_open_vector(s, bind_reg_dims(s), d, n, subs, 2);
+  NestStmt *cp = nest_stmt(&s->b, NEST_CP_ASYNC, 0, inside.ref.kind != REF_NONE);
+  cp->type = ld->type;
+  cp->nmems = 2;
+  cp->mems[0] = (Mem){st->mems[0].buffer, to.base, to.bytes};
+  cp->mems[1] = (Mem){NULL, from.base, from.bytes};
+  if (cp->nsrcs) cp->srcs[0] = inside.ref;
+  cp->guard = guard.ref;
+  nest_set_int(s->nest, cp, NA_bytes, n * bytes);
+  bind_close(s, outer);
+}
+
+static void assertion(Bind *s, const NestStmt *st) {
+  Value guard = bind_guard_of(s, st), x = bind_value_of(s, st->srcs[0], DT_I1);
+  NestBuilder outer = bind_open(s, guard.mask | x.mask);
+  NestStmt *out = nest_stmt(&s->b, NEST_ASSERT, 0, 1);
+  bind_copy_attrs(s, out, st);
+  out->type = DT_I1;
+  out->srcs[0] = x.ref;
+  out->guard = guard.ref;
+  bind_close(s, outer);
+}
+
+static void printing(Bind *s, const NestStmt *st) {
+  Value guard = bind_guard_of(s, st), x[MAX_RANK + 1];
+  for (uint32_t i = 0; i < st->nsrcs; i++)
+    x[i] = bind_value_of(s, st->srcs[i], i ? DT_I32 : st->type);
+  NestBuilder outer = bind_open(s, bind_reg_dims(s)); /* once an element */
+  NestStmt *out = nest_stmt(&s->b, NEST_PRINT, 0, st->nsrcs);
+  bind_copy_attrs(s, out, st);
+  out->type = st->type;
+  for (uint32_t i = 0; i < st->nsrcs; i++) out->srcs[i] = x[i].ref;
+  out->guard = guard.ref;
+  bind_close(s, outer);
+}
+
+/* Temps are evaluated where they are used, by recursion over what they are made of; a longer chain
+ * of them is computed into registers from there on. */
+enum { CHAIN_TEMPS = 96 };
+
+static int chain_below(const Bind *s, const NestStmt *st) {
+  int longest = 0;
+  for (uint32_t i = 0; i < st->nsrcs; i++) {
+    const NestVar *x = st->srcs[i].kind == REF_VAR ? st->srcs[i].var : NULL;
+    bool temp = x && !x->tile.rank && s->def_nest[x->id] == s->id;
+    if (temp && s->chain[x->id] > longest) longest = s->chain[x->id];
+  }
+  return longest;
+}
+
+/* `below`: the temps on its longest way down. */
+static bool is_temp(const Bind *s, const NestStmt *st, int below) {
+  const NestVar *v = st->dsts[0].var;
+  if (v->tile.rank || v->uniform || s->array_nest[v->id] == s->id) return false;
+  return st->op == TILE_HINT || below < CHAIN_TEMPS;
+}
+
+static void body_stmt(Bind *s, const NestStmt *st) {
+  s->b.span = st->span;
+  switch (st->code) {
+    case NEST_OP: {
+      NestVar *v = st->dsts[0].var;
+      int below = chain_below(s, st);
+      if (is_temp(s, st, below)) {
+        s->def[v->id] = (NestStmt *)st;
+        s->def_nest[v->id] = s->id;
+        s->chain[v->id] = (uint8_t)(below < UINT8_MAX ? below + 1 : UINT8_MAX);
+        return;
+      }
+      assign(s, st);
+      return;
+    }
+    case NEST_MOV: assign(s, st); return;
+    case NEST_ASSERT: assertion(s, st); return;
+    case NEST_PRINT: printing(s, st); return;
+    default: access_memory(s, st); return;
+  }
+}
+
+/* Serial digits are loops around all of a nest's statements. */
+static NestBuilder open_serial(Bind *s) {
+  NestBuilder outer = s->b;
+  for (int d = 0; d < s->ndims; d++) {
+    if (s->dims[d].place != PLACE_SERIAL) continue;
+    NestStmt *u = nest_stmt(&s->b, NEST_SERIAL, 0, 0);
+    u->index = s->dims[d].index;
+    s->b.block = nest_block(s->nest, u);
+    s->b.before = NULL;
+  }
+  return outer;
+}
+
+void bind_nest(Bind *s, const NestStmt *st) {
+  bind_start(s, st, st->layout);
+  NestBuilder outer = open_serial(s);
+  for (const NestStmt *x = st->regions[0]->first; x; x = x->next) body_stmt(s, x);
+  bind_close(s, outer);
+}

@@ -1,0 +1,242 @@
+/* Reductions: by digit, registers first (bind_registers.c), then lanes, then warps. */
+#include "lower/bind/bind_reduce.h"
+
+/* ---- one step ---- */
+
+static Ref fresh(Bind *s, const NestVar *like) {
+  return ref_var(bind_var(s, NULL, like->dtype, like->elem, 1, like->uniform));
+}
+
+/* x lies behind acc: where it is padding, acc stays. */
+void bind_combine_held(Bind *s, const Reduction *r, const Ref *acc, const Ref *x) {
+  if (!r->ordered) {
+    bind_combine(s, r->st, acc, x);
+    return;
+  }
+  Ref has = x[r->n], both[MAX_OPERANDS];
+  for (int i = 0; i < r->n; i++) {
+    both[i] = fresh(s, acc[i].var);
+    nest_mov(&s->b, both[i], acc[i], acc[i].var->dtype);
+  }
+  bind_combine(s, r->st, both, x);
+  for (int i = 0; i < r->n; i++)
+    nest_op(&s->b, TILE_SELECT, acc[i].var->dtype, acc[i], has, both[i], acc[i]);
+}
+
+/* ---- across lanes ---- */
+
+/* The number of the lane whose digits along the axis are 0. */
+static Ref first_lane(Bind *s, const Reduction *r) {
+  ThreadForm f = {.n = 0};
+  for (int d = 0; d < s->ndims; d++) {
+    const Dim *x = &s->dims[d];
+    if (x->place == PLACE_LANE && x->axis != r->axis) thread_form_add(&f, x, x->stride);
+  }
+  return f.n ? bind_thread_const(s, &f) : ref_int(0);
+}
+
+/* What a function of the user's makes of two operands may depend on their order, and so on the
+ * lane: all take the result of the first. */
+static void share_first(Bind *s, const Reduction *r) {
+  Affine sub = bind_packed(s, r->kept);
+  Ref from = first_lane(s, r);
+  NestBuilder outer = bind_open_loops(s, r->kept);
+  for (int i = 0; i < r->n; i++) {
+    Ref x = ref_sub(r->acc[i], sub);
+    bind_from_lane(s, x, x, from, r->acc[i]->dtype);
+  }
+  bind_close(s, outer);
+}
+
+static void fold_lane(Bind *s, const Reduction *r, int by) {
+  Affine sub = bind_packed(s, r->kept);
+  NestBuilder outer = bind_open_loops(s, r->kept);
+  Ref acc[MAX_OPERANDS + 1], other[MAX_OPERANDS + 1];
+  for (int i = 0; i < r->held; i++) {
+    acc[i] = ref_sub(r->acc[i], sub);
+    other[i] = fresh(s, r->acc[i]);
+    bind_shuffle(s, other[i], acc[i], "xor", by, r->acc[i]->dtype);
+  }
+  bind_combine_held(s, r, acc, other);
+  bind_close(s, outer);
+}
+
+/* A butterfly over the axis's lane digits leaves the result in all of them; if ordered, in the
+ * first one, which takes neighbours first. */
+static void fold_lanes(Bind *s, Reduction *r) {
+  bool any = false;
+  for (int d = 0; d < s->ndims; d++) {
+    const Dim *x = &s->dims[d];
+    if (x->axis != r->axis || x->place != PLACE_LANE) continue;
+    any = true;
+    for (int near = 1, far = x->extent / 2; far >= 1; near *= 2, far /= 2)
+      fold_lane(s, r, x->stride * (r->ordered ? near : far));
+  }
+  bool tile = r->st->dsts[0].var->tile.rank > 0;
+  if (any && tile && !nest_str(r->st, NA_combine, NULL)) share_first(s, r);
+}
+
+/* ---- across warps ---- */
+
+/* One thread of every kept position and warp writes: lanes of the axis and replicas all hold the
+ * same, so those with a digit above 0 stay out. */
+static Ref writer_guard(Bind *s, const Reduction *r) {
+  ThreadForm f = {.n = 0};
+  int64_t at = 1;
+  for (int d = 0; d < s->ndims; d++) {
+    const Dim *x = &s->dims[d];
+    if (place_in_thread(x->place)) continue;
+    if (x->axis >= 0 && x->axis != r->axis) continue;
+    if (x->axis == r->axis && x->place == PLACE_WARP) continue;
+    thread_form_add(&f, x, at);
+    at *= x->extent;
+  }
+  Ref digits = bind_thread_const(s, &f);
+  return digits.kind ? bind_op(s, TILE_EQ, DT_I32, digits, ref_int(0)) : digits;
+}
+
+static int axis_warps(Bind *s, const Reduction *r, Ref *number, int64_t bytes) {
+  ThreadForm f = {.n = 0};
+  int warps = 1;
+  for (int d = s->ndims - 1; d >= 0; d--) {
+    const Dim *x = &s->dims[d];
+    if (x->axis != r->axis || x->place != PLACE_WARP) continue;
+    thread_form_add(&f, x, warps * bytes);
+    warps *= x->extent;
+  }
+  *number = bind_thread_const(s, &f);
+  return warps;
+}
+
+static int64_t vector_of(const Bind *s, int64_t count, int64_t bytes) {
+  int64_t n = count & -count;
+  if (s->u->machine->kind != MACHINE_GPU) return 1;
+  while (n > 1 && n * bytes > s->u->machine->vector_bytes) n /= 2;
+  return n;
+}
+
+/* Combines n registers pair by pair, so that few of the steps wait for each other: n is a power of
+ * two.  The result is in the first one.  If ordered, neighbours come first. */
+static void combine_tree(Bind *s, const Reduction *r, NestVar **v, int32_t n) {
+  for (int32_t apart = 1; (n /= 2) >= 1; apart *= 2) {
+    NestBuilder outer = s->b;
+    NestIndex *u = nest_index(s->nest, "k", n);
+    bind_loop(s, NEST_UNROLL, u);
+    Affine near = affine_index(u, r->ordered ? 2 * apart : 1);
+    Affine far = affine_const(r->ordered ? apart : n);
+    affine_add(&far, &near);
+    Ref acc[MAX_OPERANDS + 1], x[MAX_OPERANDS + 1];
+    for (int i = 0; i < r->held; i++) {
+      acc[i] = ref_sub(v[i], near);
+      x[i] = ref_sub(v[i], far);
+    }
+    bind_combine_held(s, r, acc, x);
+    bind_close(s, outer);
+  }
+}
+
+/* The partial results of all warps, as every thread reads them. */
+typedef struct {
+  int warps;
+  bool uniform; /* all threads read from one place */
+  NestBuffer *buf[MAX_OPERANDS + 1];
+  Slot slot[MAX_OPERANDS + 1];
+  NestVar *part[MAX_OPERANDS + 1]; /* by warp */
+} Warps;
+
+static void store_parts(Bind *s, const Reduction *r, Warps *w) {
+  Affine sub = bind_packed(s, r->kept);
+  for (int i = 0; i < r->held; i++) {
+    DType t = r->acc[i]->dtype;
+    int64_t bytes = dtype_bytes(t);
+    Slot slot = w->slot[i] = bind_slot(s, r->axis, bytes * w->warps);
+    w->buf[i] = nest_buffer(s->nest, "red", bind_stored(t), slot.slots * w->warps * bytes, 16);
+    Ref number;
+    axis_warps(s, r, &number, bytes);
+    w->uniform &= !slot.base.kind && !r->kept;
+    Ref guard = writer_guard(s, r), base = bind_sum(s, slot.base, number);
+    NestBuilder outer = bind_open_loops(s, r->kept);
+    bind_st_shared(s, ref_sub(r->acc[i], sub), t, w->buf[i], base, slot.bytes, guard);
+    bind_close(s, outer);
+  }
+}
+
+static void load_parts(Bind *s, Reduction *r, Warps *w) {
+  for (int i = 0; i < r->held; i++) {
+    const NestVar *acc = r->acc[i];
+    DType t = acc->dtype;
+    int64_t bytes = dtype_bytes(t), n = vector_of(s, w->warps, bytes);
+    w->part[i] = bind_var(s, acc->name, t, acc->elem, (uint32_t)w->warps, w->uniform);
+    if (w->uniform) r->acc[i] = bind_var(s, acc->name, t, acc->elem, 1, true);
+    for (int64_t k = 0; k < w->warps; k += n) {
+      Affine at = affine_const(k * bytes);
+      affine_add(&at, &w->slot[i].bytes);
+      bind_ld_shared(s, ref_sub(w->part[i], affine_const(k)), t, w->buf[i], w->slot[i].base, at, n);
+    }
+  }
+}
+
+/* Returns true if the results are uniform: read by every thread from one place. */
+static bool fold_warps(Bind *s, Reduction *r) {
+  Ref number;
+  Warps w = {.warps = axis_warps(s, r, &number, 1), .uniform = true};
+  if (w.warps == 1) return false;
+  store_parts(s, r, &w);
+  Affine sub = bind_packed(s, r->kept);
+  NestBuilder outer = bind_open_loops(s, r->kept);
+  load_parts(s, r, &w);
+  combine_tree(s, r, w.part, w.warps);
+  for (int i = 0; i < r->held; i++)
+    nest_mov(&s->b, ref_sub(r->acc[i], sub), ref_sub(w.part[i], affine_const(0)), r->acc[i]->dtype);
+  bind_close(s, outer);
+  return w.uniform;
+}
+
+/* A scalar result is the same in every thread: lane 0's.  Without a fold over warps each of them
+ * has reduced a replica of all elements, in the same order. */
+static void to_scalar(Bind *s, NestVar *dst, NestVar *acc, bool uniform) {
+  if (uniform) {
+    nest_mov(&s->b, ref_var(dst), ref_sub(acc, affine_const(0)), dst->dtype);
+    return;
+  }
+  Ref first = ref_sub(acc, affine_const(0));
+  NestStmt *st = bind_from_lane(s, ref_var(dst), first, ref_int(0), acc->dtype);
+  if (s->nest->warps > 1) nest_set_int(s->nest, st, NA_same, 1);
+}
+
+/* ---- the statement ---- */
+
+/* Is the axis spelled by at most a digit of warps, one of lanes and one in the thread, so? */
+static bool in_runs(const Bind *s, int axis) {
+  int64_t weight[3] = {INT64_MAX, 0, 0};
+  for (int d = 0; d < s->ndims; d++) {
+    const Dim *x = &s->dims[d];
+    if (x->axis != axis) continue;
+    int rank = place_in_thread(x->place) ? 2 : x->place == PLACE_LANE;
+    if (rank ? weight[rank] : weight[0] != INT64_MAX) return false;
+    weight[rank] = x->weight;
+  }
+  return weight[0] > weight[1] && (!weight[1] || weight[1] > weight[2]) && weight[0] > weight[2];
+}
+
+void bind_reduce(Bind *s, const NestStmt *st) {
+  Reduction r = {.st = st, .axis = (int)nest_int(st, NA_axis, 0), .n = bind_operands(s, st)};
+  const Layout l = *st->srcs[0].var->layout;
+  r.ordered = layout_has_padding(&l, r.axis) && !nest_str(st, NA_combine, NULL);
+  r.held = r.n + r.ordered;
+  bind_start(s, NULL, &l);
+  if (r.ordered && !in_runs(s, r.axis)) bind_refuse(s, "padding lies between elements of its axis");
+  for (int i = 0; i < r.n; i++) r.in[i] = st->srcs[i].var;
+  bind_fold_registers(s, &r, &l);
+  fold_lanes(s, &r);
+  bool uniform = fold_warps(s, &r);
+  for (int i = 0; i < r.n; i++) {
+    NestVar *dst = st->dsts[i].var;
+    if (!dst->tile.rank) {
+      to_scalar(s, dst, r.acc[i], uniform);
+      continue;
+    }
+    /* layout_drop_axis packs the kept registers in the same order as bind_packed() does */
+    bind_mov_run(s, dst, 0, r.acc[i], 0, bind_registers_of(s, r.kept));
+  }
+}

@@ -1,0 +1,171 @@
+/* Pass build: a tile function and its schedule become level nest.  Shared by the build_*.c files.
+ *
+ * Scalars become uniform variables or immediates.  A held tile becomes a variable in its layout; an
+ * index-only tile, a shape op that only renames positions, and an elementwise op with one use
+ * become expressions inside the nests that use them (build_value_at).  Control flow updates
+ * variables in place.
+ */
+#ifndef NEREID_LOWER_BUILD_BUILD_H
+#define NEREID_LOWER_BUILD_BUILD_H
+
+#include "lower/schedule/schedule.h"
+
+/* An operand that was asked for in another layout than it is held in. */
+typedef struct {
+  uint32_t value;
+  NestVar *var;
+} Converted;
+
+/* An expression that the current nest has computed. */
+typedef struct {
+  uint32_t nest; /* number of the nest; 0: none */
+  Affine axes[MAX_RANK];
+  Ref ref;
+} Memo;
+
+/* Where the statements of a tile block go. */
+typedef struct {
+  const TileBlock *tile;
+  NestBlock *nest;
+} BlockPair;
+
+/* How a dot's operand lies in shared memory: for multiply-add, for ldmatrix, for a descriptor. */
+typedef enum { OPERAND_PLAIN, OPERAND_ROWS, OPERAND_PANELS } OperandForm;
+
+/* A dot's operand in shared memory. */
+typedef struct {
+  const TileValue *value;
+  Type room;
+  OperandForm form;
+  NestBuffer *buffer;
+  NestBlock *block; /* in which it was stored */
+} Staged;
+
+/* A global access since the last barrier. */
+typedef struct {
+  int64_t base; /* the parameter's id; -1: unknown */
+  const TileOp *op;
+  Layout layout;
+  bool write;
+} Pending;
+/* What was pending at a time, as a range of Build.pending.  While a mark may be joined yet, nothing
+ * before its end changes there. */
+typedef struct {
+  size_t from, to;
+} PendingMark;
+/* What one side of a branch leaves pending. */
+typedef struct {
+  PendingMark before; /* the branch ... */
+  bool keeps_before;  /* ... of which all is pending still, or (after a barrier) nothing */
+  Pending *made;      /* on this side */
+  size_t n;
+} PendingSide;
+
+typedef struct Build {
+  Unit *u;
+  Arena *scratch;
+  Nest *nest;
+  NestBuilder b;
+  AxisInfo *axis;
+  uint32_t *uses;
+  bool *inlined;   /* by value id: an elementwise op that its one user computes */
+  Ref *scalar;     /* by value id */
+  NestVar **var;   /* by value id: held tiles */
+  Memo *memo;      /* by value id */
+  uint32_t nests, current; /* numbers of the last nest, and of the open one */
+  VEC(Converted) converted; /* in the block at hand, and in those around it */
+  VEC(Pending) pending; /* from pending_from on; those before are only of marks */
+  size_t pending_from;
+  struct Pointers *pointers; /* of build_order.c: the parameters that accesses go through */
+  VEC(BlockPair) blocks;
+  VEC(Staged) staged;
+  uint32_t next_store;
+  bool failed;
+} Build;
+
+bool build_run(Unit *u);
+
+/* ---- build_value.c: expressions and layouts ---- */
+
+/* An open NEST: its axes as affine forms, and where the builder stood. */
+typedef struct {
+  NestStmt *stmt;
+  Affine axes[MAX_RANK];
+  NestBlock *outer;
+  NestStmt *outer_before;
+  uint32_t outer_nest;
+} Open;
+
+Open build_open(Build *s, const Layout *layout);
+void build_close(Build *s, const Open *o);
+/* The element of v at these axes, inside the open nest over `layout`. */
+Ref build_value_at(Build *s, const TileValue *v, const Affine *axes, const Layout *layout);
+/* The same of a mask (NULL: none), as a guard: none if it is true, else a variable. */
+Ref build_guard_at(Build *s, const TileValue *mask, const Affine *axes, const Layout *layout);
+/* A variable with v's elements in exactly this layout. */
+NestVar *build_held(Build *s, const TileValue *v, const Layout *layout);
+/* The same in the layout that the schedule gives v (or a plain one). */
+NestVar *build_own(Build *s, const TileValue *v);
+Layout build_layout_of(Build *s, const TileValue *v);
+/* from, a var, in another layout; both hold the same elements in row-major order. */
+NestVar *build_relayout(Build *s, NestVar *from, const Type *tile, const Layout *to);
+bool build_same_threads(const Layout *a, const Layout *b);
+/* A reference to a tile variable at axes. */
+Ref build_tile_ref(Build *s, NestVar *v, const Affine *axes);
+Ref build_scalar(Build *s, const TileValue *v);
+/* The block in which v has its value, if the builder is in that block or inside it (else the
+ * builder's own), with the builder moved there: behind what is in it so far, before the statement
+ * that leads to where the builder was. */
+NestBuilder build_at_definition(Build *s, const TileValue *v);
+/* A uniform variable for a scalar result; a tile variable for a held one. */
+NestVar *build_result(Build *s, const TileValue *v);
+NestVar *build_temp(Build *s, DType t, DType elem);
+Ref build_op(Build *s, TileCode code, DType type, Ref x, Ref y, Ref z); /* a new temp */
+Ref build_cast(Build *s, Ref x, DType from, DType to);                  /* the same */
+/* Row-major byte offset of `axes` in a buffer of `shape`, as a form in the open nest. */
+Affine build_linear(const Type *tile, const Affine *axes, int64_t elem_bytes);
+/* dst := op(x), an elementwise op with the types and the rounding of `op`. */
+void build_elementwise(Build *s, const TileOp *op, Ref dst, const Ref *x);
+NestBuffer *build_tile_buffer(Build *s, const char *name, const Type *tile);
+NestStmt *build_ld_shared(Build *s, Ref dst, DType t, NestBuffer *buf, Ref base, Affine bytes);
+NestStmt *build_st_shared(Build *s, Ref src, DType t, NestBuffer *buf, Ref base, Affine bytes);
+/* Stores a whole variable to a row-major buffer of its own. */
+NestBuffer *build_to_buffer(Build *s, NestVar *v, const Type *tile);
+
+/* ---- build_mem.c: loads, stores, atomics ---- */
+void build_memory(Build *s, const TileOp *op);
+
+/* ---- build_order.c: barriers between accesses ---- */
+void build_barrier(Build *s);
+/* Before an access that may meet an earlier one of another thread: a barrier. */
+void build_order(Build *s, const TileOp *access, const Layout *l);
+/* At the start of a loop's body: a barrier if an iteration may meet the one before it. */
+void build_loop_barrier(Build *s, const TileOp *loop);
+/* Before all others: finds what is written to. */
+void build_plan_order(Build *s);
+/* Before a loop: decides which of its loads may run ahead of their iteration (build_is_pinned),
+ * and puts a barrier there if one of these meets an earlier access. */
+void build_plan_ahead(Build *s, const TileOp *loop);
+/* True if the load must keep its place among the accesses of its loop. */
+bool build_is_pinned(const Build *s, const TileOp *load);
+/* What is pending now, and what is where control flow joins. */
+PendingMark build_pending(const Build *s);
+void build_join_pending(Build *s, PendingMark before); /* a loop: as before it, too */
+/* Between the sides of a branch: what was pending before it is again. */
+PendingSide build_pending_else(Build *s, PendingMark before);
+void build_join_sides(Build *s, const PendingSide *then);
+Layout build_whole_program(const Build *s); /* of a scalar: in all threads */
+
+/* ---- build_tile.c: ops on whole tiles ---- */
+void build_tile_op(Build *s, const TileOp *op);
+void build_copy_tile(Build *s, NestVar *to, const TileValue *from);
+
+/* ---- build_print.c ---- */
+void build_print(Build *s, const TileOp *op);
+
+/* ---- build_fold.c, build_shape.c, build_dot.c ---- */
+void build_fold_op(Build *s, const TileOp *op, NestCode code); /* NEST_REDUCE or NEST_SCAN */
+void build_shape_op(Build *s, const TileOp *op);
+void build_dot_op(Build *s, const TileOp *op);
+
+#endif

@@ -1,0 +1,205 @@
+/* Dots: how their operands lie, in fragments or in shared memory, and the statement. */
+#include <string.h>
+
+#include "lower/build/build.h"
+#include "lower/target/matrix.h"
+
+/* The axis along which a variable's neighbours lie in one thread, or in neighbouring lanes. */
+static int fast_axis(const Layout *l) {
+  for (int p = PLACE_REG; p >= PLACE_LANE; p--)
+    for (int i = 0; i < l->ndigits; i++)
+      if (l->d[i].place == p && l->d[i].stride == 1 && l->d[i].axis >= 0) return l->d[i].axis;
+  return l->rank - 1;
+}
+
+static int log2_exact(int64_t n) {
+  return n > 0 && !(n & (n - 1)) ? __builtin_ctzll((unsigned long long)n) : -1;
+}
+
+/* Rows of 16-byte chunks: rows of a power of two are swizzled (8 rows of one column lie in
+ * different banks), others are padded to an odd number of chunks. */
+static int64_t swizzle(Layout *l, int64_t row_bytes) {
+  enum { CHUNK = 16, CHUNK_BITS = 4, BANK_BITS = 7 };
+  int bits = log2_exact(row_bytes);
+  if (bits > CHUNK_BITS) {
+    l->xor_base = CHUNK_BITS;
+    l->xor_bits = (uint8_t)(bits - CHUNK_BITS < 3 ? bits - CHUNK_BITS : 3);
+    l->xor_shift = (uint8_t)(bits > BANK_BITS ? bits - CHUNK_BITS : BANK_BITS - CHUNK_BITS);
+    return row_bytes;
+  }
+  int64_t chunks = (row_bytes + CHUNK - 1) / CHUNK;
+  return (chunks | 1) * CHUNK;
+}
+
+/* On a CPU the k loop walks down a column of lines.  Were rows a multiple of some lines long, those
+ * would share a few sets of the cache. */
+static int64_t spread_rows(const Build *s, int64_t row_bytes) {
+  enum { LINE = 64, FEW = 4 };
+  bool cpu = s->u->machine->kind == MACHINE_CPU;
+  return cpu && row_bytes % (FEW * LINE) == 0 ? row_bytes + LINE : row_bytes;
+}
+
+static Layout rows_layout(const Build *s, const Type *t, int fast, bool plain, int64_t *total) {
+  Layout l = layout_new(t);
+  int64_t bytes = dtype_bytes((DType)t->dtype), row = t->shape[fast] * bytes;
+  row = plain ? spread_rows(s, row) : swizzle(&l, row);
+  int slow = t->rank - 1 == fast ? t->rank - 2 : t->rank - 1;
+  *total = row * t->shape[slow];
+  if (t->rank == 3) layout_push(&l, 0, PLACE_BYTE, t->shape[0], (int32_t)*total);
+  for (int a = t->rank - 2; a < t->rank; a++)
+    layout_push(&l, a, PLACE_BYTE, t->shape[a], (int32_t)(a == fast ? bytes : row));
+  if (t->rank == 3) *total *= t->shape[0];
+  return l;
+}
+
+/* A buffer for a dot's operand of type t, `fast` its contiguous axis. */
+static NestBuffer *operand_buffer(Build *s, const Type *t, int fast, OperandForm form) {
+  enum { ALIGN = 1024 };
+  int64_t total;
+  Layout l = form == OPERAND_PANELS ? matrix_layout(t, fast, &total)
+                                    : rows_layout(s, t, fast, form == OPERAND_PLAIN, &total);
+  NestBuffer *buf = nest_buffer(s->nest, "operand", (DType)t->dtype, total, ALIGN);
+  buf->tile = *t;
+  buf->layout = l;
+  return buf;
+}
+
+/* Of an axis in panels, as if it went on in the first: bind tells the panels apart. */
+static Affine buffer_bytes(const Layout *l, const Affine *axes) {
+  Affine sum = affine_const(0);
+  for (int i = 0; i < l->ndigits; i++) {
+    if (i + 1 < l->ndigits && l->d[i + 1].axis == l->d[i].axis) continue;
+    Affine x = axes[l->d[i].axis];
+    affine_scale(&x, l->d[i].stride);
+    affine_add(&sum, &x);
+  }
+  return sum;
+}
+
+/* Stores x, swapped or not, to a buffer of its own. */
+static NestBuffer *store_operand(Build *s, const TileValue *x, bool swapped, const Type *room,
+                                 OperandForm form) {
+  NestVar *held = build_own(s, x);
+  bool plain = form == OPERAND_PLAIN;
+  int last = x->type.rank - 1, fast = plain ? last : fast_axis(held->layout);
+  if (swapped && !plain) fast = last - fast;
+  if (fast < last - 1) fast = last;
+  NestBuffer *buf = operand_buffer(s, room, fast, form);
+  Open o = build_open(s, held->layout);
+  Affine at[MAX_RANK];
+  memcpy(at, o.axes, sizeof at);
+  if (swapped) at[0] = o.axes[1], at[1] = o.axes[0];
+  build_st_shared(s, build_tile_ref(s, held, o.axes), held->dtype, buf, ref_none(),
+                  buffer_bytes(&buf->layout, at));
+  build_close(s, &o);
+  if (form == OPERAND_PANELS) /* it is read through the asynchronous proxy */
+    nest_set_str(s->nest, nest_stmt(&s->b, NEST_FENCE, 0, 0), NA_kind, "proxy");
+  return buf;
+}
+
+/* True if block b is the builder's, or around it. */
+static bool around(const Build *s, const NestBlock *b) {
+  const NestBlock *at = s->b.block;
+  while (at && at != b) at = at->owner ? at->owner->parent : NULL;
+  return at == b;
+}
+
+/* An operand in shared memory: a transposed tile is stored as it is held, and read across; one that
+ * does not change in a loop is stored before it.  `room` is the operand's shape as the
+ * accumulator's layout pads it. */
+static NestBuffer *stage_operand(Build *s, const TileValue *v, const Type *room, OperandForm form) {
+  const TileValue *x = v;
+  bool swapped = false;
+  while (x->def && x->def->code == TILE_TRANS && x->type.rank == 2 && !s->var[x->id]) {
+    x = x->def->args[0];
+    swapped = !swapped;
+  }
+  for (size_t i = 0; i < s->staged.len; i++) {
+    const Staged *g = &s->staged.data[i];
+    if (g->value == v && g->form == form && type_eq(g->room, *room) && around(s, g->block))
+      return g->buffer;
+  }
+  NestBuilder was = build_at_definition(s, x);
+  Staged g = {v, *room, form, store_operand(s, x, swapped, room, form), s->b.block};
+  s->b = was;
+  vec_push(s->scratch, &s->staged, g);
+  return g.buffer;
+}
+
+/* The accumulator is updated in place where the old value has no other use. */
+static NestVar *accumulator(Build *s, const TileOp *op) {
+  const TileValue *c = op->args[2], *r = op->results[0];
+  NestVar *own = s->var[c->id];
+  if (own && s->uses[c->id] == 1 && layout_eq(own->layout, &s->u->schedule->values[r->id].layout))
+    return s->var[r->id] = own;
+  NestVar *v = build_result(s, r);
+  build_copy_tile(s, v, c);
+  return v;
+}
+
+/* ldmatrix moves whole 8 x 8 matrices of 16-bit elements. */
+static bool by_ldmatrix(const Atom *atom, int which, const Type *t, int wm, int wn) {
+  int rows = t->shape[t->rank - 2], cols = t->shape[t->rank - 1];
+  int row_step = which ? atom->k : atom->m * wm, col_step = which ? atom->n * wn : atom->k;
+  return dtype_bits(atom->a) == 16 && rows % row_step == 0 && cols % col_step == 0;
+}
+
+/* Fragments read from shared memory element by element, zeros where the operand ends. */
+static NestVar *fragment_from(Build *s, NestBuffer *buf, const Type *t, const Layout *l) {
+  NestVar *v = nest_tile_var(s->nest, NULL, *t, l);
+  bool is_padded = false;
+  for (int a = 0; a < t->rank; a++) is_padded |= layout_has_padding(l, a);
+  Open o = build_open(s, l);
+  Ref at = ref_var(v); /* build_tile_ref would leave out the padding of an axis of extent 1 */
+  at.axes = ARENA_ARRAY(s->nest->arena, Affine, t->rank);
+  memcpy(at.axes, o.axes, sizeof *at.axes * t->rank);
+  if (is_padded) nest_mov(&s->b, at, ref_zero(v->dtype), v->dtype);
+  build_ld_shared(s, at, v->dtype, buf, ref_none(), buffer_bytes(&buf->layout, o.axes));
+  build_close(s, &o);
+  return v;
+}
+
+typedef struct {
+  NestVar *var;
+  NestBuffer *buffer;
+} Operand;
+
+/* True if x's own registers serve as the fragment `want`.  What they hold behind the end of k is
+ * anything, and times zero it need not be zero; behind the ends of m and n it reaches nothing. */
+static bool is_fragment(const Build *s, const TileValue *x, const Layout *want, int which) {
+  int k = which ? want->rank - 2 : want->rank - 1;
+  return s->var[x->id] && build_same_threads(s->var[x->id]->layout, want) &&
+         !layout_has_padding(want, k);
+}
+
+static Operand dot_operand(Build *s, const TileValue *x, const Atom *atom, const Layout *acc,
+                           int which) {
+  int wm = 1, wn = 1;
+  Type room = atom ? x->type : schedule_operand_room(x, acc, which);
+  if (!atom) return (Operand){NULL, stage_operand(s, x, &room, OPERAND_PLAIN)};
+  schedule_warp_split(atom, acc, &wm, &wn);
+  bool group = atom->warps > 1;
+  if (group && which) return (Operand){NULL, stage_operand(s, x, &room, OPERAND_PANELS)};
+  Layout want = schedule_fragment(atom, which, &x->type, wm, wn, s->nest->warps);
+  if (is_fragment(s, x, &want, which)) return (Operand){build_held(s, x, &want), NULL};
+  NestBuffer *buf = stage_operand(s, x, &room, group ? OPERAND_PANELS : OPERAND_ROWS);
+  if (group || by_ldmatrix(atom, which, &x->type, wm, wn)) return (Operand){NULL, buf};
+  return (Operand){fragment_from(s, buf, &x->type, &want), NULL};
+}
+
+void build_dot_op(Build *s, const TileOp *op) {
+  const ValuePlan *plan = &s->u->schedule->values[op->results[0]->id];
+  Operand in[2];
+  for (int i = 0; i < 2; i++) in[i] = dot_operand(s, op->args[i], plan->atom, &plan->layout, i);
+  NestVar *d = accumulator(s, op);
+  NestStmt *st = nest_stmt(&s->b, NEST_DOT, 1, 3);
+  st->type = (DType)op->args[0]->type.dtype;
+  st->to = d->dtype;
+  st->nmems = 2;
+  st->dsts[0] = st->srcs[2] = ref_var(d);
+  for (int i = 0; i < 2; i++) {
+    if (in[i].var) st->srcs[i] = ref_var(in[i].var);
+    else st->mems[i] = (Mem){in[i].buffer, ref_none(), affine_const(0)};
+  }
+  if (plan->atom) nest_set_str(s->nest, st, NA_atom, plan->atom->name);
+}

@@ -1,0 +1,178 @@
+#include "lower/cost/estimate.h"
+
+#include <math.h>
+
+#include "lower/cost/facts.h"
+
+/* What a launch takes besides its work; and what of a device can be had, as shares of what its data
+ * sheet says or in clocks.  Fitted to problems of bench/tune.md on one H200; a third of them, which
+ * played no part, is predicted as well. */
+static const double LAUNCH_US = 5;
+static const double PROGRAM_NS = 0.6;     /* to hand out a program, of the whole device */
+static const double PROGRAM_CLOCKS = 200; /* until its first instruction */
+static const double MEMORY_SHARE = 0.91;
+static const double CACHE_CLOCK_BYTES = 64; /* a processor gets from the second cache */
+static const double ISSUE = 0.15;           /* clocks of an instruction: four warps issue at once */
+static const double INTEGERS = 0.25;        /* ... of one on integers, ... */
+static const double SPECIALS = 1.0;         /* ... of exp2 and its like */
+static const double SHUFFLES = 3.3;         /* ... of a shuffle */
+static const double SENT = 4.5;             /* ... of a line that is stored, in part or all of it */
+static const double TURN_BYTES = 128;       /* of shared memory, that matrix units read; ... */
+static const double TURNS = 1.25;           /* ... clocks of such a turn, or of a warp's */
+static const double BARRIER_CLOCKS = 70;    /* until the last warp has come */
+static const double SPILL_TURNS = 0.5;      /* clocks of a spilled register in a round of a loop */
+static const double SPILL_CLOCKS = 19;      /* ... that its warp waits */
+
+/* Parts that overlap take as long as the longest, and a little more the more they are alike: the
+ * p-norm of their times. */
+static const double UNITS_NORM = 10, WARPS_NORM = 4, DEVICE_NORM = 2.5;
+
+static double norm(const double *x, int n, double p) {
+  double most = 0, sum = 0;
+  for (int i = 0; i < n; i++) most = fmax(most, x[i]);
+  if (most <= 0) return 0;
+  for (int i = 0; i < n; i++) sum += pow(x[i] / most, p);
+  return most * pow(sum, 1 / p);
+}
+
+static double norm2(double x, double y, double p) { return norm((double[]){x, y}, 2, p); }
+
+/* ---- one multiprocessor ---- */
+
+/* Clocks of its units for one program. */
+typedef struct {
+  double issue; /* of what takes instructions one by one */
+  double cache, tensor;
+  double all;   /* of all units together, as they overlap */
+  double alone; /* that its warps take, each for itself */
+} Program;
+
+static Program program_of(const Facts *f) {
+  const WalkCounts *c = &f->counts;
+  double spills = f->spilled * c->rounds;
+  double shared =
+      TURNS * (c->shared + c->operands / TURN_BYTES) + SHUFFLES * c->shuffle + SPILL_TURNS * spills;
+  double units[] = {fmax(1, ISSUE * c->issued), INTEGERS * (c->alu + c->convert),
+                    SPECIALS * c->special, c->f32 / 4, shared};
+  Program p = {
+      .issue = norm(units, 5, UNITS_NORM),
+      .cache = f->loaded / CACHE_CLOCK_BYTES + SENT * c->sent,
+      .tensor = c->tensor,
+  };
+  p.all = norm((double[]){p.issue, p.cache, p.tensor}, 3, UNITS_NORM);
+  double waits = (BARRIER_CLOCKS * c->barriers + SPILL_CLOCKS * spills) / f->warps;
+  p.alone = f->clocks + PROGRAM_CLOCKS + waits;
+  return p;
+}
+
+/* Of n programs that begin together. */
+static double together_clocks(const Program *p, double n) {
+  return norm2(p->alone, n * p->all, WARPS_NORM);
+}
+
+/* Clocks until the processor that has the most programs is done with them: rounds of as many as it
+ * holds, and one of the rest.  The more rounds there are, the less programs begin together, and a
+ * new one makes use of each that ends.  Where some programs take longer than others, such a one
+ * comes last. */
+static double processor_clocks(const Facts *f, const Program *p, double mean) {
+  double programs = ceil(mean), held = fmin(f->occupancy, programs);
+  double round = together_clocks(p, held), rounds = floor(programs / held);
+  double rest = programs - rounds * held;
+  double clocks = rounds * round + (rest > 0 ? together_clocks(p, rest) : 0);
+  double longest = f->clocks > 0 ? fmax(1, f->clocks_most / f->clocks) : 1;
+  if (programs > held) {
+    double together = held / mean;
+    clocks = together * clocks + (1 - together) * mean / held * round;
+  }
+  return clocks + (longest - 1) * round;
+}
+
+/* ---- the device ---- */
+
+static void bound_gpu(Estimate *e, const Facts *f, const Rates *r) {
+  double mhz = r->clock / 1e6, mean = f->programs / r->processors;
+  Program p = program_of(f);
+  double clocks = processor_clocks(f, &p, mean), programs = ceil(mean);
+  double *us = e->bound_us;
+  us[BOUND_MEMORY] = f->busy / (MEMORY_SHARE * r->bandwidth) * 1e6;
+  us[BOUND_CACHE] = p.cache * programs / mhz;
+  us[BOUND_TENSOR] = p.tensor * programs / mhz;
+  us[BOUND_ISSUE] = p.issue * programs / mhz;
+  us[BOUND_LATENCY] = clocks / mhz;
+  double together = norm2(us[BOUND_MEMORY], us[BOUND_LATENCY], DEVICE_NORM);
+  e->us = LAUNCH_US + fmax(together, f->programs * PROGRAM_NS / 1e3);
+}
+
+/* A core's own vectors are a warp of its own: what is counted are vector instructions.  Little is
+ * known of its caches, and nothing of what the C compiler makes of it. */
+static void bound_cpu(Estimate *e, const Facts *f, const Rates *r) {
+  static const double INSTRUCTIONS = 2, MULTIPLIES = 2, CALL_US = 0.4;
+  const WalkCounts *c = &f->counts;
+  double mhz = r->clock > 0 ? r->clock / 1e6 : 2500, programs = ceil(f->programs / r->processors);
+  double *us = e->bound_us;
+  us[BOUND_MEMORY] = r->bandwidth > 0 ? (f->read + f->written) / r->bandwidth * 1e6 : 0;
+  us[BOUND_ISSUE] = programs * c->issued / (INSTRUCTIONS * mhz);
+  us[BOUND_LATENCY] = programs * (c->f32 + 8 * c->special) / (MULTIPLIES * mhz);
+  e->us = CALL_US + norm(us, BOUND_LATENCY + 1, DEVICE_NORM);
+}
+
+/* ---- all ---- */
+
+/* What is busy for about as long as the processor runs bounds it, not that warps wait. */
+static Bound bound_of(const Estimate *e) {
+  static const double BUSY = 0.8;
+  const double *us = e->bound_us;
+  Bound b = BOUND_MEMORY;
+  for (Bound i = BOUND_MEMORY; i < BOUND_LATENCY; i++)
+    if (us[i] > us[b]) b = i;
+  return us[b] > BUSY * us[BOUND_LATENCY] ? b : BOUND_LATENCY;
+}
+
+/* Nine of ten launches of bench/tune.md lie between.  Least is known of what ends up in scattered
+ * lines, and of warps that wait where there are few: how many loads are under way at a time is the
+ * assembler's choice. */
+static void add_error(Estimate *e, const Facts *f, const Rates *r) {
+  static const double errors[] = {0.18, 0.28, 0.28, 0.28, 0.36}, OF_CPU = 2, OF_SPILLS = 0.08;
+  static const double OF_LINES = 0.4, OF_LINES_MOST = 4, OF_FEW = 0.5;
+  double error = r->sm ? errors[e->bound] : OF_CPU;
+  if (r->sm && f->spilled) error += OF_SPILLS;
+  if (r->sm) error += fmin(OF_LINES_MOST, OF_LINES * (e->lines - 1));
+  if (r->sm && e->bound == BOUND_LATENCY && f->programs < r->processors) error += OF_FEW;
+  e->low_us = e->us / (1 + error);
+  e->high_us = e->us * (1 + error);
+}
+
+Estimate estimate_facts(const struct Facts *f, const Rates *r) {
+  const WalkCounts *c = &f->counts;
+  Estimate e = {
+      .memory_bytes = f->read + f->written,
+      .l2_bytes = (f->loaded + f->stored) * f->programs,
+      .tensor_flops = c->tensor_flops * f->programs,
+      .f32_flops = c->f32_flops * f->programs,
+      .specials = c->specials * f->programs,
+      .conflicts = c->shared_least > 0 ? c->shared / c->shared_least : 1,
+      .lines = c->lines_least > 0 ? c->lines / c->lines_least : 1,
+      .warps = f->warps,
+      .registers = f->registers,
+      .spilled = f->spilled,
+      .shared = f->shared,
+      .occupancy = f->occupancy,
+      .stages = f->stages,
+      .programs = f->programs,
+      .waves = f->programs / ((double)f->occupancy * r->processors),
+  };
+  if (r->sm) bound_gpu(&e, f, r);
+  else bound_cpu(&e, f, r);
+  e.bound = bound_of(&e);
+  add_error(&e, f, r);
+  return e;
+}
+
+bool estimate_nest(Estimate *out, Arena *a, const Nest *n, const EstimateInput *in) {
+  *out = (Estimate){0};
+  if (n->level != NEST_LEVEL_THREAD || in->rates->processors <= 0) return false;
+  if (in->rates->sm && in->rates->clock <= 0) return false;
+  Facts f = facts_gather(a, n, in);
+  *out = estimate_facts(&f, in->rates);
+  return true;
+}

@@ -1,0 +1,67 @@
+/* How long a launch will take, read off a nest of level thread: a model, not a measurement.
+ *
+ * Some programs of the grid are walked through (lower/cost/walk.h): what decides addresses, guards
+ * and loops is computed from the arguments' values, a loop's middle is extrapolated, and everything
+ * else is counted.  From that follow the bytes that come from memory and from the cache, what each
+ * unit of a processor has to do, and how long one warp waits for its own results.  A few constants
+ * (estimate.c) are fitted to measured times; none belongs to a kernel.
+ *
+ * An argument whose value is not given, and what is loaded from memory, is unknown: guards on it
+ * hold, loops over it run UNKNOWN_TRIPS times, addresses made of it are scattered. */
+#ifndef NEREID_LOWER_COST_ESTIMATE_H
+#define NEREID_LOWER_COST_ESTIMATE_H
+
+#include "lower/nest/nest.h"
+#include "lower/target/rates.h"
+
+typedef struct {
+  const char *name;
+  int64_t value;
+} EstimateValue;
+
+typedef struct {
+  const Rates *rates;
+  int64_t grid[3];
+  const EstimateValue *values; /* of integer parameters */
+  int nvalues;
+} EstimateInput;
+
+typedef enum {
+  BOUND_MEMORY, /* bytes from memory */
+  BOUND_CACHE,  /* bytes from the cache before it */
+  BOUND_TENSOR, /* matrix units */
+  BOUND_ISSUE,  /* instructions, and units that take them one by one */
+  BOUND_LATENCY /* too few warps to hide that each waits for its own results */
+} Bound;
+
+typedef struct Estimate {
+  double us, low_us, high_us; /* the launch, and between what it probably is */
+  /* What the whole launch would take if nothing but this counted; latency: of the processor that
+   * has most to do, with all that it waits for. */
+  double bound_us[BOUND_LATENCY + 1];
+  Bound bound;                    /* the largest of them */
+  double memory_bytes, l2_bytes;
+  double tensor_flops, f32_flops; /* of the launch */
+  double specials;                /* exp2, rcp, sqrt, ... */
+  double conflicts;               /* turns of shared memory for each that would do; 1: none */
+  double lines;                   /* the same of 128-byte lines of global memory */
+  int warps;                      /* of a program */
+  int registers, spilled;         /* a thread; 32-bit registers that do not fit */
+  int64_t shared;                 /* bytes a program */
+  int occupancy;                  /* programs a processor holds at a time */
+  int stages;                     /* slots of the deepest ring; 1: none */
+  double programs, waves;         /* waves: programs by those that run at a time */
+} Estimate;
+
+
+
+const char *estimate_bound_name(Bound b); /* "memory" */
+/* Of a nest at level thread.  False: there is nothing to go by (no such device, no clock). */
+bool estimate_nest(Estimate *out, Arena *a, const Nest *n, const EstimateInput *in);
+/* The same from what was gathered (lower/cost/facts.h). */
+struct Facts;
+Estimate estimate_facts(const struct Facts *f, const Rates *r);
+/* A table of the parts, a line each. */
+void estimate_print(Text *out, const Estimate *e);
+
+#endif

@@ -1,0 +1,369 @@
+#include "lower/cost/facts.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lower/target/machine.h"
+#include "lower/thread/live.h"
+
+enum {
+  SAMPLES = 4,    /* programs that are walked through in full */
+  SPREAD = 20,    /* programs all over the grid, for the extent of arrays */
+  WAVE_MOST = 64, /* programs that run together, for what they share */
+  SECTOR = 32,
+  PIECE = 256,      /* bytes that memory reads as fast as more */
+  SOON = 8,         /* programs that follow */
+  BLOCKS_MOST = 32, /* programs of a multiprocessor */
+  REGISTERS = 65536,
+  SHARED_OWN = 1024 /* bytes that a program takes beside its own */
+};
+static const double CACHE_SHARE = 0.7;     /* of the cache that can be counted on */
+static const double UNEVEN = 0.01;         /* by which programs differ that are alike */
+static const double REGISTERS_SAVED = 0.9; /* of those needed, at the least */
+
+/* What is known of a site, over all samples. */
+typedef struct {
+  double bytes;           /* of a program, between cache and processor */
+  double owners;          /* warps of a program that share nothing there */
+  double span;            /* bytes from the first to the last one that a program touches */
+  double before, behind;  /* where these lie, from the first address on */
+  double touched, pieces; /* sectors, and aligned blocks of 256 bytes, of warps' accesses */
+  double step;            /* from the first address of the first program to that of the second */
+  double lo, hi;          /* first addresses in the grid */
+  bool placed;
+  double fresh; /* of programs that run together: share that begin at a place of their own */
+} Reach;
+
+typedef struct {
+  const EstimateInput *in;
+  Walk *walk;
+  Facts *facts;
+  Reach reaches[WALK_SITES];
+  int samples;
+  double bytes_most; /* between cache and processor, of one of the samples */
+} Gathering;
+
+/* ---- programs ---- */
+
+static void program_of(int64_t pid[3], const int64_t grid[3], int64_t linear) {
+  pid[0] = linear % grid[0];
+  pid[1] = linear / grid[0] % grid[1];
+  pid[2] = linear / grid[0] / grid[1];
+}
+
+/* Programs in the middle of equal parts of each axis; along axes other than the first in another
+ * order, so that not only the diagonal is seen. */
+static void spread_program(int64_t pid[3], const int64_t grid[3], int i, int n) {
+  for (int d = 0; d < 3; d++) {
+    int k = d == 0 ? i : (i * (d == 1 ? 5 : 7) + n / 2) % n;
+    pid[d] = grid[d] * (2 * k + 1) / (2 * n);
+  }
+}
+
+/* ---- samples in full ---- */
+
+static void add_counts(WalkCounts *sum, const WalkCounts *c, double times) {
+  double *to = (double *)sum;
+  const double *from = (const double *)c;
+  for (size_t i = 0; i < sizeof *c / sizeof(double); i++) to[i] += times * from[i];
+}
+_Static_assert(sizeof(WalkCounts) % sizeof(double) == 0, "numbers only");
+
+/* How many times a warp's new sectors are new to its program: all warps share them, or each has its
+ * own, or something between. */
+static double owners_of(const WalkSite *s, int walked, int warps) {
+  if (s->program_sectors <= 0) return 1;
+  double owners = walked * s->program_sectors / s->warp_sectors; /* 1 to walked */
+  return walked > 1 ? 1 + (owners - 1) / (walked - 1) * (warps - 1) : warps;
+}
+
+static void take_sites(Gathering *g, int walked, int warps) {
+  for (int i = 0; i < g->walk->nsites; i++) {
+    const WalkSite *s = &g->walk->sites[i];
+    Reach *p = &g->reaches[i];
+    if (walked > 1 || p->owners <= 0) p->owners = owners_of(s, walked, warps);
+    double bytes = SECTOR * s->warp_sectors / walked * p->owners;
+    p->bytes += bytes;
+    p->touched += s->touched_sectors;
+    p->pieces += s->pieces;
+    /* Stores pass the first cache as they come. */
+    if (s->store) g->facts->stored += SECTOR * s->touched_sectors * warps / walked;
+    else g->facts->loaded += bytes;
+    if (!s->touched) continue;
+    p->span = fmax(p->span, (double)s->hi - (double)s->lo);
+    p->before = fmin(p->before, (double)s->lo - (double)s->first);
+    p->behind = fmax(p->behind, (double)s->hi - (double)s->first);
+  }
+}
+
+/* Of the first program two warps: that says what warps share. */
+static void sample(Gathering *g, const int64_t pid[3]) {
+  Walk *w = g->walk;
+  Facts *f = g->facts;
+  int warps = w->nest->warps, n = warps > 1 && g->samples == 0 ? 2 : 1;
+  double before = f->loaded + f->stored;
+  walk_program(w, pid);
+  for (int i = 0; i < n; i++) {
+    memset(&w->counts, 0, sizeof w->counts);
+    w->timing = i == 0;
+    walk_warp(w, i * (warps - 1));
+    add_counts(&f->counts, &w->counts, (double)warps / n);
+    if (!w->timing) continue;
+    f->clocks += w->time;
+    f->clocks_most = fmax(f->clocks_most, w->time);
+  }
+  take_sites(g, n, warps);
+  g->bytes_most = fmax(g->bytes_most, f->loaded + f->stored - before);
+  g->samples++;
+}
+
+/* Do the programs that were walked through so far take equally long, and move as much? */
+static bool is_even(const Gathering *g) {
+  const Facts *f = g->facts;
+  double clocks = f->clocks / g->samples, bytes = (f->loaded + f->stored) / g->samples;
+  return f->clocks_most <= (1 + UNEVEN) * clocks && g->bytes_most <= (1 + UNEVEN) * bytes;
+}
+
+/* Where the first and the last one are alike, those between are as well. */
+static void sample_programs(Gathering *g) {
+  static const int order[SAMPLES] = {0, SAMPLES - 1, 1, 2};
+  const int64_t *grid = g->in->grid;
+  int n = g->facts->programs < SAMPLES ? (int)g->facts->programs : SAMPLES;
+  for (int i = 0; i < n && (g->samples < 2 || !is_even(g)); i++) {
+    int64_t pid[3];
+    if (g->facts->programs <= SAMPLES) program_of(pid, grid, i);
+    else spread_program(pid, grid, order[i], n);
+    sample(g, pid);
+  }
+}
+
+static void sample_all(Gathering *g) {
+  Facts *f = g->facts;
+  sample_programs(g);
+  WalkCounts sum = f->counts;
+  memset(&f->counts, 0, sizeof f->counts);
+  add_counts(&f->counts, &sum, 1.0 / g->samples);
+  f->clocks /= g->samples;
+  f->loaded /= g->samples;
+  f->stored /= g->samples;
+  for (int i = 0; i < g->walk->nsites; i++) g->reaches[i].bytes /= g->samples;
+}
+
+/* ---- where programs begin ---- */
+
+static void survey(Gathering *g, const int64_t pid[3]) {
+  walk_program(g->walk, pid);
+  walk_warp(g->walk, 0);
+}
+
+static void take_firsts(Gathering *g) {
+  for (int i = 0; i < g->walk->nsites; i++) {
+    const WalkSite *s = &g->walk->sites[i];
+    Reach *p = &g->reaches[i];
+    if (!s->walked) continue;
+    p->lo = p->placed ? fmin(p->lo, (double)s->first) : (double)s->first;
+    p->hi = p->placed ? fmax(p->hi, (double)s->first) : (double)s->first;
+    p->placed = true;
+  }
+}
+
+/* From the program that was surveyed, the first one, to the nearest of those that follow soon,
+ * which run at the same time. */
+static void find_steps(Gathering *g) {
+  int64_t first[WALK_SITES], pid[3];
+  for (int i = 0; i < g->walk->nsites; i++) first[i] = g->walk->sites[i].first;
+  for (int n = 1; n <= SOON && n < g->facts->programs; n *= 2) {
+    program_of(pid, g->in->grid, n);
+    survey(g, pid);
+    for (int i = 0; i < g->walk->nsites; i++) {
+      double step = fabs((double)g->walk->sites[i].first - (double)first[i]);
+      if (step > 0 && (g->reaches[i].step <= 0 || step < g->reaches[i].step))
+        g->reaches[i].step = step;
+    }
+  }
+}
+
+static void survey_grid(Gathering *g) {
+  const int64_t *grid = g->in->grid;
+  int64_t first[3] = {0, 0, 0}, last[3] = {grid[0] - 1, grid[1] - 1, grid[2] - 1};
+  survey(g, first);
+  take_firsts(g);
+  find_steps(g);
+  survey(g, last);
+  take_firsts(g);
+  for (int i = 0; i < SPREAD && i < g->facts->programs; i++) {
+    int64_t pid[3];
+    spread_program(pid, grid, i, SPREAD);
+    survey(g, pid);
+    take_firsts(g);
+  }
+}
+
+static int by_value(const void *a, const void *b) {
+  int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+  return (x > y) - (x < y);
+}
+
+static double distinct(int64_t *v, int n) {
+  int found = 0;
+  qsort(v, (size_t)n, sizeof *v, by_value);
+  for (int i = 0; i < n; i++) found += i == 0 || v[i] != v[i - 1];
+  return found;
+}
+
+/* The first programs, as many as run at a time. */
+static void survey_wave(Gathering *g) {
+  Walk *w = g->walk;
+  double wave = (double)g->facts->occupancy * g->in->rates->processors;
+  int n = (int)fmin(fmin(wave, g->facts->programs), WAVE_MOST);
+  int64_t *firsts = ARENA_ARRAY(w->arena, int64_t, (size_t)(w->nsites * n + 1));
+  for (int i = 0; i < n; i++) {
+    int64_t pid[3];
+    program_of(pid, g->in->grid, i);
+    survey(g, pid);
+    for (int k = 0; k < w->nsites; k++) firsts[k * n + i] = w->sites[k].first;
+  }
+  for (int k = 0; k < w->nsites; k++) g->reaches[k].fresh = distinct(firsts + k * n, n) / n;
+}
+
+/* ---- memory ---- */
+
+/* What all sites of one array, loads or stores, ask for. */
+typedef struct {
+  double asked;    /* of the cache by all programs */
+  double together; /* of memory, if only programs that run at a time shared */
+  double unique;   /* different bytes */
+  double again;    /* asked by a program for each of its different bytes */
+  double slow;     /* run_cost, on average */
+} Traffic;
+
+/* How long memory takes for a byte that a program reads in runs so short, by what it takes for one
+ * of long runs: it is opened in pages.  What the next program, which runs at the same time, goes on
+ * with belongs to the same run. */
+static double run_cost(const Reach *p) {
+  static const double COSTS[] = {1.75, 1.5, 1.1, 1}; /* of 32, 64, 128, 256 bytes */
+  if (p->pieces <= 0 || (p->step > 0 && p->step < PIECE)) return 1;
+  double at = log2(fmax(1, p->touched / p->pieces));
+  int below = at < 2 ? (int)at : 2;
+  return COSTS[below] + (at - below) * (COSTS[below + 1] - COSTS[below]);
+}
+
+static Traffic traffic_of(const Gathering *g, int array, bool store) {
+  Traffic t = {0};
+  double programs = g->facts->programs, own_span = 0, own = 0;
+  double lo = INFINITY, hi = -INFINITY;
+  for (int i = 0; i < g->walk->nsites; i++) {
+    const WalkSite *s = &g->walk->sites[i];
+    const Reach *p = &g->reaches[i];
+    if (s->array != array || s->store != store) continue;
+    t.asked += p->bytes * programs;
+    t.together += p->bytes * programs * p->fresh;
+    t.slow += p->bytes * programs * run_cost(p);
+    own += p->bytes;
+    own_span = fmax(own_span, p->span);
+    if (p->placed) lo = fmin(lo, p->lo + p->before);
+    if (p->placed) hi = fmax(hi, p->hi + p->behind);
+  }
+  t.unique = array >= 0 && hi > lo ? fmin(hi - lo, t.asked) : t.asked;
+  /* What a program reads densely is one run; what it writes gathers in the cache. */
+  static const double DENSE = 0.9;
+  t.slow = store || own >= DENSE * own_span ? 1 : t.slow / t.asked;
+  t.again = own_span > 0 && own > own_span ? own / own_span : 1;
+  return t;
+}
+
+/* Bytes from or to memory.  What fits into the cache with all the rest comes once; else programs
+ * that run at a time share, and what a program reads again is there still by some chance: the cache
+ * drops lines at random for those that come. */
+static void sum_memory(Gathering *g) {
+  Facts *f = g->facts;
+  double cache = CACHE_SHARE * (double)g->in->rates->cache, all = 0;
+  for (int pass = 0; pass < 2; pass++) {
+    double running = fmin(f->programs, (double)f->occupancy * g->in->rates->processors);
+    double hit = all > 0 ? fmin(1, cache / all) : 1;
+    double kept = cache > 0 ? exp(-running / f->programs * all / cache) : 0;
+    for (int i = -1; i < g->walk->narrays; i++)
+      for (int store = 0; store < 2; store++) {
+        Traffic t = traffic_of(g, i, store);
+        if (pass == 0) all += t.unique;
+        if (pass == 0) continue;
+        double again = kept / t.again + 1 - kept;
+        double missed = fmax(t.unique, t.together * again);
+        double bytes = t.unique + (missed - t.unique) * (1 - hit);
+        *(store ? &f->written : &f->read) += bytes;
+        f->busy += bytes * t.slow;
+      }
+    if (pass == 0 && all > cache) survey_wave(g);
+  }
+}
+
+/* ---- resources ---- */
+
+/* Registers are given to a warp in units of 256. */
+static int occupancy_of(const Facts *f, const Rates *r) {
+  int registers = (f->registers + 7) / 8 * 8, most = BLOCKS_MOST;
+  int by_threads = r->threads / (f->warps * WALK_LANES);
+  int by_registers = REGISTERS / (registers * f->warps * WALK_LANES);
+  if (by_threads < most) most = by_threads;
+  if (by_registers < most) most = by_registers;
+  if (r->shared / (f->shared + SHARED_OWN) < most)
+    most = (int)(r->shared / (f->shared + SHARED_OWN));
+  return most > 1 ? most : 1;
+}
+
+/* Of a thread, if a processor shall hold that many programs. */
+static int registers_for(int programs, int warps) {
+  return REGISTERS / (programs * warps * WALK_LANES) / 8 * 8;
+}
+
+/* The assembler does with a few registers less where a processor then holds a program more. */
+static int assigned_registers(int needed, int warps) {
+  int most = BLOCKS_MOST;
+  while (most > 1 && registers_for(most, warps) < REGISTERS_SAVED * needed) most--;
+  int enough = registers_for(most, warps);
+  return needed < enough ? needed : enough;
+}
+
+static void find_resources(Arena *a, Facts *f, const Walk *w, const Rates *r) {
+  const Nest *n = w->nest;
+  const Machine *m = machine_find(n->options.target);
+  int limit = m && m->regs > 0 ? m->regs : 255, needed = live_registers(a, n);
+  if (n->options.maxnreg && n->options.maxnreg < limit) limit = n->options.maxnreg;
+  int given = registers_for(1, n->warps);
+  if (given < limit) limit = given;
+  f->warps = n->warps;
+  f->registers = assigned_registers(needed < limit ? needed : limit, n->warps);
+  f->spilled = needed > limit ? needed - limit : 0;
+  f->shared = n->shared_bytes;
+  f->stages = w->ring;
+  f->occupancy = r->sm ? occupancy_of(f, r) : 1;
+}
+
+/* ---- all ---- */
+
+static void set_params(Walk *w, const EstimateInput *in) {
+  for (uint32_t i = 0; i < w->nest->nparams; i++)
+    for (int k = 0; k < in->nvalues; k++)
+      if (w->nest->params[i]->dtype != DT_PTR &&
+          !strcmp(w->nest->params[i]->name, in->values[k].name))
+        walk_set(w, i, in->values[k].value);
+}
+
+Facts facts_gather(Arena *a, const Nest *n, const EstimateInput *in) {
+  Facts f = {.programs = (double)in->grid[0] * (double)in->grid[1] * (double)in->grid[2]};
+  Gathering *g = ARENA_NEW(a, Gathering);
+  memset(g, 0, sizeof *g);
+  g->in = in;
+  g->facts = &f;
+  g->walk = walk_new(a, n, in->rates, in->grid);
+  set_params(g->walk, in);
+  find_resources(a, &f, g->walk, in->rates);
+  sample_all(g);
+  g->walk->counting = g->walk->timing = false;
+  g->walk->lanes = 1;
+  for (int i = 0; i < WALK_SITES; i++) g->reaches[i].fresh = 1;
+  survey_grid(g);
+  sum_memory(g);
+  return f;
+}

@@ -1,0 +1,105 @@
+/* Layouts: where the elements of a tile live, written as mixed-radix digits.
+ *
+ * Per axis a layout lists digits from most to least significant, `extent@place:stride`.  The
+ * coordinate of a place (which warp, which lane, which register, ...) has the digit
+ * (coordinate / stride) % extent; the axis index is the mixed-radix number that the digits spell.
+ * Radices are mixed, so an extent may be any number; lane digits are powers of two.
+ *
+ * Example: 1024 elements over 4 warps, each thread holding 2 groups of 4 neighbours:
+ *
+ *   [1024 = 2@reg:4 4@warp:1 32@lane:1 4@reg:1]
+ *
+ *   element i:   reg bit = i / 512        -> register 4 * (i / 512) + i % 4
+ *                warp    = i / 128 % 4
+ *                lane    = i / 4 % 32
+ *
+ * Digits behind `*` replicate: they index no axis, so all their values hold the same element
+ * (`[1] * 4@warp:1 32@lane:1` is a scalar held by every thread).  When a replicated tile is stored
+ * or used by an atomic, only the replica whose digits are 0 acts.
+ *
+ * If the product of an axis's digits is larger than its extent, the axis is padded: positions at
+ * and past the extent hold nothing, and statements over it have an implied guard.
+ *
+ * Register numbers count elements, not 32-bit words.  Layouts of buffers use place byte instead:
+ * the strides are byte offsets, and `xor bits,base,shift` is applied to the byte address (bits
+ * [base, base+bits) are xored with bits [base+shift, base+shift+bits)).
+ */
+#ifndef NEREID_LOWER_NEST_LAYOUT_H
+#define NEREID_LOWER_NEST_LAYOUT_H
+
+#include "lang/base/dtype.h"
+
+typedef enum {
+  PLACE_PROGRAM, PLACE_CLUSTER, PLACE_WARP, PLACE_LANE, PLACE_REG, PLACE_SERIAL, PLACE_BYTE,
+  PLACE_COUNT
+} Place;
+
+enum { MAX_DIGITS = 24 };
+
+typedef struct {
+  int32_t extent;
+  int32_t stride; /* within the place */
+  uint8_t place;  /* Place */
+  int8_t axis;    /* the axis it indexes; -1: replication */
+} Digit;
+
+/* Digits of axis 0 first, most significant first; replication digits last. */
+typedef struct {
+  uint8_t rank;
+  uint8_t ndigits;
+  uint8_t xor_bits, xor_base, xor_shift; /* buffers; xor_bits 0: none */
+  int32_t shape[MAX_RANK];
+  Digit d[MAX_DIGITS];
+} Layout;
+
+/* The least power of two that is at least n, and the greatest that is at most n (n > 0). */
+int64_t pow2_at_least(int64_t n);
+int64_t pow2_at_most(int64_t n);
+
+const char *place_name(Place p);
+/* Does one thread hold all values of a digit there? */
+static inline bool place_in_thread(Place p) { return p == PLACE_REG || p == PLACE_SERIAL; }
+Layout layout_new(const Type *tile);
+/* Appends a digit below the others of its axis (axis -1: a replication digit).  Extent 1 is
+ * dropped. */
+void layout_push(Layout *l, int axis, Place place, int32_t extent, int32_t stride);
+bool layout_eq(const Layout *a, const Layout *b);
+/* Layouts that many share: equal ones are one object of the arena.  A hash table; all zero but for
+ * the arena is the empty set. */
+typedef struct {
+  Arena *arena;
+  const Layout **slots;
+  uint32_t nslots, count;
+} LayoutSet;
+const Layout *layout_intern(LayoutSet *set, const Layout *l);
+/* Product of the digits' extents along an axis (>= shape[axis]). */
+int64_t layout_padded(const Layout *l, int axis);
+/* Do its digits spell positions behind the axis's end? */
+bool layout_has_padding(const Layout *l, int axis);
+/* One more than the largest coordinate used in a place: how many registers, lanes, bytes... */
+int32_t layout_span(const Layout *l, Place place);
+/* The same of registers, whose number both unrolled and serial digits make up. */
+int32_t layout_registers(const Layout *l);
+/* What a digit counts along its axis: the product of the extents of the digits below it. */
+int64_t layout_weight(const Layout *l, int digit);
+/* True if some replication digit lies in lane or warp. */
+bool layout_replicated(const Layout *l);
+/* The layout of a tile without `axis` (its digits become replication; register and serial digits
+ * of the axis vanish and the remaining registers are numbered anew), and with a new axis of
+ * extent 1 at `axis`. */
+Layout layout_drop_axis(const Layout *l, int axis);
+Layout layout_insert_axis(const Layout *l, int axis);
+Layout layout_permute(const Layout *l, const int64_t *perm);
+/* The layout of the tile in another shape, every element in its place.  False if it is padded or a
+ * digit would straddle axes. */
+bool layout_reshape(const Layout *l, const Type *to, Layout *out);
+/* Renumbers register strides so that digits keep their order and fill 0..n-1 without gaps. */
+void layout_pack_registers(Layout *l);
+/* "" or what is wrong: sizes, overlapping digits of one place, lane extents. */
+const char *layout_check(const Layout *l, int warps, int lanes);
+/* The same of one that a tile is held in: a thread's registers are counted from 0, each once. */
+const char *layout_check_held(const Layout *l, int warps, int lanes);
+/* [128 = 2@warp:4 8@lane:4 8@reg:1, 64 = 4@lane:1 16@reg:8] * 2@warp:1 xor 3,4,3 */
+void layout_print(Text *out, const Layout *l);
+
+#endif

@@ -1,0 +1,69 @@
+/* The op table of the loop-nest IR.  Enum, printer, reader and verifier derive from it.
+ *
+ * X(id, levels, dsts, srcs, mems, regions, "attributes", "meaning")
+ *
+ * The printed name is the id in lower case with '_' as '.'.
+ * levels: N level nest, T level thread, NT both.
+ * dsts, srcs: how many references (-1: any number); mems: how many addresses.
+ * All but control statements may carry a guard (`if %p`): where it is false nothing happens.
+ */
+#ifndef NEREID_LOWER_NEST_NEST_OPS_H
+#define NEREID_LOWER_NEST_NEST_OPS_H
+
+/* clang-format off */
+#define NEST_OPS(X) \
+/* -- scalars and elements -- */ \
+X(OP,       NT, 1, -1, 0, 0, "axis contig constancy div", "an elementwise op of the tile table, by its name: `%d = add %a, %b : f32`.  `hint`, of level nest, gives its operand, of which the kernel promises that in aligned groups of `contig` elements along `axis` each is one more than the last, in such of `constancy` all are equal, and the first of those that follow one another is divisible by `div`") \
+X(MOV,      NT, 1, 1, 0, 0, "n",                    "a copy of n consecutive registers (1)") \
+X(PID,      NT, 1, 0, 0, 0, "axis",                 "the program's index on a grid axis (i32)") \
+X(NPROG,    NT, 1, 0, 0, 0, "axis",                 "the grid's extent on an axis (i32)") \
+X(LANE,     T,  1, 0, 0, 0, "",                     "the lane's number in its warp (i32)") \
+X(WARP,     T,  1, 0, 0, 0, "",                     "the warp's number in its role (i32)") \
+/* -- memory: `n` elements from consecutive registers to consecutive addresses -- */ \
+X(LD,       NT, 1, 0, 1, 0, "n cache evict volatile width pinned hinted", "load; registers whose guard is false keep their value.  Level nest: `width` elements a thread can take at once; `pinned`: no iteration of its loop runs it ahead; `hinted`: its address is divisible by `width` elements, as the kernel promises") \
+X(ST,       NT, 0, 1, 1, 0, "n cache evict width hinted", "store; `width` and `hinted` as of a load") \
+X(PREFETCH, T,  0, 0, 1, 0, "",                         "asks for the global memory there, which is loaded soon, perhaps; no effect otherwise, wherever it is") \
+X(ATOM,     NT, 1, 1, 1, 0, "kind sem scope",           "read-modify-write; the value before") \
+X(ATOM_CAS, NT, 1, 2, 1, 0, "sem scope",                "compare (src 0) and swap (src 1); the value before") \
+X(RED,      NT, 0, 1, 1, 0, "kind sem scope",           "read-modify-write without a result") \
+X(CP_ASYNC, T,  0, -1, 2, 0, "bytes cache",             "shared (first) from global (second), 4, 8 or 16 bytes, done at CP_WAIT; zeros where src 0, an i1 that may be left out, is false") \
+X(CP_COMMIT,T,  0, 0, 0, 0, "",                         "this thread's copies since the last one become a group") \
+X(CP_WAIT,  T,  0, 0, 0, 0, "groups",                   "until at most that many of this thread's groups are open") \
+X(LDMATRIX, T,  1, 0, 1, 0, "n trans",                  "n (1 2 4) 8x8 matrices of 16-bit elements; lane 8*i+r gives row r of matrix i; each register pair holds a fragment") \
+/* -- threads together -- */ \
+X(SHFL,     T,  1, 1, 0, 0, "mode by same",             "from lane xor `by` (mode xor), lane-by (up), lane+by (down); outside the warp: own value.  Mode idx: from lane src 1; then srcs is 2.  `same`: all warps hold the same there") \
+X(MMA,      T,  1, 3, 0, 0, "atom",                     "dst = a*b + c, fragments by the atom's row (lower/target/atoms.h); srcs a, b, c") \
+X(WGMMA,    T,  1, 3, 2, 0, "atom columns",         "dst += a*b by the four warps of a warpgroup, so many columns; srcs a (a fragment, or `_` and then mem 0), `_`, c = dst; mem 1: b, both in layouts of lower/target/matrix.h.  Reads and writes until MMA_WAIT") \
+X(MMA_COMMIT, NT, 0, 0, 0, 0, "",                   "this warp's WGMMAs since the last one become a group") \
+X(MMA_WAIT, NT, 0, 0, 0, 0, "groups",               "until at most that many of its groups are open") \
+X(BAR,      NT, 0, 0, 0, 0, "id warps",                 "barrier of `warps` warps (0: of the role); orders their shared and global accesses") \
+X(FENCE,    NT, 0, 0, 0, 0, "kind",                     "memory fence: kind cta, gpu, sys; proxy: what this thread wrote to shared memory may be read by WGMMA; mma: the registers of WGMMA are as they shall be") \
+X(ASSERT,   NT, 0, 1, 0, 0, "message kind",             "reported by the interpreter if the i1 is false; no code.  kind: whose promise it is, `assert`, `assume` or `hint`") \
+X(PRINT,    NT, 0, -1, 0, 0, "message shape digits",    "a line on standard output (lang/interp/device_print.h), once an element.  srcs: the value (i32, u32, i64, u64 or f64), then its index (i32) in a tile of this `shape`; none: the message alone.  `digits`: in hexadecimal, so many at least") \
+/* -- structure -- */ \
+X(UNROLL,   T,  0, 0, 0, 1, "",                         "`unroll a:4 { }`: index a = 0..3, expanded by the printer") \
+X(SERIAL,   NT, 0, -1, 0, 1, "",                        "`serial s:16 { }`: a loop that stays a loop, over constants.  `serial s:16 from %lo to %hi { }`, for CPUs alone: those of 0..15 that lie in lo..hi-1 (i32, uniform)") \
+X(FOR,      NT, 1, 3, 0, 1, "stages unroll",            "dst: the index; srcs lower, upper, step; down if step is not positive; vars are updated in place") \
+X(WHILE,    NT, 0, 1, 0, 2, "",                         "region 0 computes src 0 (i1, uniform); while it is true, region 1") \
+X(IF,       NT, 0, 1, 0, 2, "",                         "uniform i1: region 0, else region 1") \
+X(ROLE,     NT, 0, 0, 0, 1, "warps regs",               "these warps alone run the region; roles stand side by side") \
+/* -- level nest: statements over tiles -- */ \
+X(NEST,     N,  0, 0, 0, 1, "",                         "for every element of a layout: the region's statements; axes are indices") \
+X(REDUCE,   N, -1, -1, 0, 1, "axis combine",            "as the tile op; the region combines (params: accumulators, then elements)") \
+X(SCAN,     N, -1, -1, 0, 1, "axis reverse combine",    "as the tile op") \
+X(RELAYOUT, N,  1, 1, 0, 0, "",                         "the same tile in another layout, through registers and shuffles") \
+X(DOT,      N,  1, 3, 2, 0, "atom precision groups", "dst = a*b + c (srcs a, b, c).  a and b are vars in the atom's layouts, or `_`, and then mems 0 and 1 say where the operand lies in shared memory, in the buffer's layout (else the mem is `[_]`).  No atom: multiply-add.  A warpgroup's returns when at most `groups` (0) of its groups are open") \
+X(COPY,     N,  0, 0, 0, 1, "ring",                     "a NEST whose one LD from global and one ST to shared are asynchronous") \
+X(RING_COMMIT, N, 0, 0, 0, 0, "",                       "the COPYs since the last commit become a group") \
+X(RING_WAIT,   N, 0, 0, 0, 0, "groups",                 "until at most that many groups are in flight")
+/* clang-format on */
+
+#define NEST_ATTRS(X)                                                                          \
+  X(n, int) X(axis, int) X(cache, str) X(evict, str) X(volatile, bool) X(kind, str) X(sem, str) \
+  X(scope, str) X(bytes, int) X(groups, int) X(trans, bool) X(mode, str) X(by, int)             \
+  X(atom, str) X(id, int) X(warps, int) X(regs, int) X(message, str) X(stages, int)             \
+  X(unroll, int) X(combine, str) X(reverse, bool) X(precision, str) X(ring, int) X(width, int)     \
+  X(same, bool) X(columns, int) X(pinned, bool) X(hinted, bool) X(contig, int)                  \
+  X(constancy, int) X(div, int) X(shape, str) X(digits, int)
+
+#endif

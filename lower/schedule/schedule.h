@@ -1,0 +1,79 @@
+/* The schedule: how each tile of a kernel is held, as a table beside the tile IR.
+ *
+ * A tile value is either held in registers in a layout, or is *index-only*: a cheap expression of
+ * positions and scalars (arange, masks, pointers to a block, constants), recomputed where it is
+ * used and never stored; of a chain of more than some hundred such ops the end is held.  Stores
+ * have a layout of their own.
+ *
+ * The pass `schedule` chooses it.  Values that elementwise ops tie together form a group with one
+ * layout.  Groups with an anchor choose first: matrix instructions, then the widest global access;
+ * the rest follows a neighbour across reductions and shape ops, or takes the plain blocked layout.
+ * Where an op's operand comes in another layout than the op wants, build inserts a relayout.
+ *
+ * Text form, after the kernel that it belongs to (values by their printed names):
+ *
+ *   schedule @softmax {
+ *     %x: reg [1024 = 2@reg:4 4@warp:1 32@lane:1 4@reg:1]
+ *     %acc: reg [...] atom m16n8k16.f16
+ *     store 0: [1024 = ...]
+ *   }
+ */
+#ifndef NEREID_LOWER_SCHEDULE_SCHEDULE_H
+#define NEREID_LOWER_SCHEDULE_SCHEDULE_H
+
+#include "lower/target/atoms.h"
+#include "lower/analysis/axis.h"
+#include "lower/lower.h"
+
+typedef struct {
+  bool held;        /* in registers; otherwise index-only (or a scalar) */
+  Layout layout;
+  const Atom *atom; /* of a dot's result; NULL: by multiply-add */
+} ValuePlan;
+
+struct Schedule {
+  ValuePlan *values; /* by value id */
+  uint32_t nvalues;
+  Layout *stores;    /* of STORE and VIEW_STORE on tiles, in program order */
+  uint32_t nstores;
+};
+
+/* True if v is a cheap expression of positions and scalars (see above), as an array by value id. */
+bool *schedule_index_only(const TileFunc *f, Arena *a);
+
+/* True if v's op only renames positions, so that nests read through it. */
+bool schedule_renames(const TileValue *v);
+
+/* The plain layout of a tile: `order` lists its axes from the fastest on; a thread holds `vector`
+ * neighbours along order[0]; then come lanes, warps, and what is left. */
+Layout schedule_blocked(const Type *tile, const int *order, int vector, int warps, int lanes);
+
+/* The axes of a tile, the last one first. */
+void schedule_order(const Type *t, int *order);
+/* How often an atom of `step` is repeated along an axis. */
+int schedule_repeats(int extent, int step);
+
+/* Layouts of the accumulator and the operands of a dot: wm times the atom's warps along M, and wn
+ * along N.  which: 0 A [..,M,K], 1 B [..,K,N] (not of a warpgroup's), 2 C [..,M,N]. */
+Layout schedule_fragment(const Atom *atom, int which, const Type *tile, int wm, int wn, int warps);
+/* The shape in which operand `which` (0 A, 1 B) of a dot by multiply-add is stored: every thread
+ * reads the rows and columns of its outputs, those of the accumulator's padding too. */
+Type schedule_operand_room(const TileValue *x, const Layout *acc, int which);
+/* How the warps of an accumulator's layout are split. */
+void schedule_warp_split(const Atom *atom, const Layout *acc, int *wm, int *wn);
+
+/* Whether a warpgroup's atom computes this dot: all warps have a part of the result, and a matrix
+ * descriptor knows the operands' layouts. */
+bool schedule_group_fits(const Atom *atom, const TileOp *op, int wm, int wn, int warps);
+
+/* Warps of a program: a CPU has one, whatever the kernel asks for. */
+int schedule_warps(const Unit *u);
+bool schedule_run(Unit *u);
+/* Every tile that needs a layout has one, and every atom fits its dot; errors go to u->diags. */
+bool schedule_verify(const Unit *u);
+void schedule_print(Text *out, const Unit *u);
+/* Reads a schedule for u->tile from *at on; false after errors.  Leaves u->schedule NULL if the
+ * text holds none there. */
+bool schedule_parse(Unit *u, uint32_t file, size_t *at);
+
+#endif

@@ -1,0 +1,101 @@
+/* Layouts that follow from a shape alone: plain ones, and fragments of matrix instructions. */
+#include "lower/schedule/schedule.h"
+
+/* ---- plain layouts ---- */
+
+static int smaller(int a, int b) { return a < b ? a : b; }
+
+Layout schedule_blocked(const Type *tile, const int *order, int vector, int warps, int lanes) {
+  Layout l = layout_new(tile);
+  int nl[MAX_RANK], nw[MAX_RANK], left[MAX_RANK];
+  int lane_left = lanes, warp_left = warps;
+  for (int i = 0; i < tile->rank; i++) {
+    int a = order[i], vec = i ? 1 : vector;
+    int64_t groups = (tile->shape[a] + vec - 1) / vec;
+    nl[a] = smaller(lane_left, (int)pow2_at_least(groups));
+    lane_left /= nl[a];
+    groups = (groups + nl[a] - 1) / nl[a];
+    left[a] = (int)groups;
+  }
+  for (int i = 0; i < tile->rank; i++) nw[i] = 1;
+  /* Warps go to the slowest axis first, so that a warp's own rows stay whole. */
+  for (int i = tile->rank - 1; i >= 0; i--) {
+    int a = order[i];
+    nw[a] = smaller(warp_left, (int)pow2_at_least(left[a]));
+    warp_left /= nw[a];
+    left[a] = (left[a] + nw[a] - 1) / nw[a];
+  }
+  int32_t lane_stride[MAX_RANK], warp_stride[MAX_RANK], s = 1, w = 1;
+  for (int i = 0; i < tile->rank; i++) {
+    lane_stride[order[i]] = s, s *= nl[order[i]];
+    warp_stride[order[i]] = w, w *= nw[order[i]];
+  }
+  int32_t reg_stride[MAX_RANK], r = vector;
+  for (int i = 0; i < tile->rank; i++) reg_stride[order[i]] = r, r *= left[order[i]];
+  for (int a = 0; a < tile->rank; a++) {
+    layout_push(&l, a, PLACE_REG, left[a], reg_stride[a]);
+    layout_push(&l, a, PLACE_WARP, nw[a], warp_stride[a]);
+    layout_push(&l, a, PLACE_LANE, nl[a], lane_stride[a]);
+    if (a == order[0]) layout_push(&l, a, PLACE_REG, vector, 1);
+  }
+  layout_push(&l, -1, PLACE_WARP, warp_left, w);
+  layout_push(&l, -1, PLACE_LANE, lane_left, s);
+  return l;
+}
+
+void schedule_order(const Type *t, int *order) {
+  for (int i = 0; i < t->rank; i++) order[i] = t->rank - 1 - i;
+}
+
+/* ---- fragments ---- */
+
+/* Pushes the digits of an atom along one matrix axis. */
+static void push_atom_axis(Layout *l, const Layout *atom, int from, int to) {
+  for (int i = 0; i < atom->ndigits; i++)
+    if (atom->d[i].axis == from)
+      layout_push(l, to, (Place)atom->d[i].place, atom->d[i].extent, atom->d[i].stride);
+}
+
+int schedule_repeats(int extent, int step) { return (extent + step - 1) / step; }
+
+Type schedule_operand_room(const TileValue *x, const Layout *acc, int which) {
+  Type t = x->type;
+  int axis = t.rank - 2 + which;
+  t.shape[axis] = (int32_t)layout_padded(acc, axis);
+  if (t.rank == 3) t.shape[0] = (int32_t)layout_padded(acc, 0);
+  return t;
+}
+
+Layout schedule_fragment(const Atom *atom, int which, const Type *tile, int wm, int wn, int warps) {
+  Layout one = atom_layout(atom, which), l = layout_new(tile);
+  int rows = tile->rank - 2, cols = tile->rank - 1;
+  int row_step = which == 1 ? atom->k : atom->m, col_step = which == 0 ? atom->k : atom->n;
+  int row_warps = which == 1 ? 1 : wm, col_warps = which == 0 ? 1 : wn;
+  int row_reps = schedule_repeats(tile->shape[rows], row_step * row_warps);
+  int col_reps = schedule_repeats(tile->shape[cols], col_step * col_warps);
+  int regs = layout_span(&one, PLACE_REG), group = atom->warps;
+  if (rows) layout_push(&l, 0, PLACE_REG, tile->shape[0], regs * row_reps * col_reps);
+  layout_push(&l, rows, PLACE_REG, row_reps, regs * col_reps);
+  layout_push(&l, rows, PLACE_WARP, row_warps, group);
+  layout_push(&l, rows, PLACE_WARP, group, 1);
+  push_atom_axis(&l, &one, 0, rows);
+  /* A warpgroup's columns follow each other: one instruction computes them. */
+  if (group > 1) layout_push(&l, cols, PLACE_WARP, col_warps, wm * group);
+  layout_push(&l, cols, PLACE_REG, col_reps, regs);
+  if (group == 1) layout_push(&l, cols, PLACE_WARP, col_warps, wm);
+  push_atom_axis(&l, &one, 1, cols);
+  if (which == 1) layout_push(&l, -1, PLACE_WARP, wm, group);
+  if (which == 0) layout_push(&l, -1, PLACE_WARP, wn, wm * group);
+  layout_push(&l, -1, PLACE_WARP, warps / (wm * wn * group), wm * wn * group);
+  return l;
+}
+
+void schedule_warp_split(const Atom *atom, const Layout *acc, int *wm, int *wn) {
+  *wm = *wn = 1;
+  for (int i = 0; i < acc->ndigits; i++) {
+    if (acc->d[i].place != PLACE_WARP) continue;
+    if (acc->d[i].axis == acc->rank - 2) *wm *= acc->d[i].extent;
+    if (acc->d[i].axis == acc->rank - 1) *wn *= acc->d[i].extent;
+  }
+  *wm /= atom->warps;
+}

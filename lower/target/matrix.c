@@ -1,0 +1,82 @@
+#include "lower/target/matrix.h"
+
+enum { LEAST_ROW = 32, MOST_ROW = 128, GROUP_ROWS = 8, CHUNK_BITS = 4, ROW_SHIFT = 3 };
+
+static int log2_of(int64_t n) { return __builtin_ctzll((unsigned long long)n); }
+
+static bool is_power(int64_t n) { return n > 0 && !(n & (n - 1)); }
+
+Layout matrix_layout(const Type *tile, int fast, int64_t *bytes) {
+  int64_t size = dtype_bytes((DType)tile->dtype), row = tile->shape[fast] * size;
+  if (row > MOST_ROW) row = MOST_ROW;
+  int32_t within = (int32_t)(row / size), slow = tile->shape[1 - fast];
+  Layout l = layout_new(tile);
+  for (int a = 0; a < 2; a++) {
+    if (a != fast) {
+      layout_push(&l, a, PLACE_BYTE, slow, (int32_t)row);
+      continue;
+    }
+    layout_push(&l, a, PLACE_BYTE, tile->shape[a] / within, (int32_t)(row * slow));
+    layout_push(&l, a, PLACE_BYTE, within, (int32_t)size);
+  }
+  l.xor_bits = (uint8_t)(log2_of(row) - CHUNK_BITS);
+  l.xor_base = CHUNK_BITS;
+  l.xor_shift = ROW_SHIFT;
+  *bytes = tile->shape[fast] * size * slow;
+  return l;
+}
+
+bool matrix_fits(const Type *tile) {
+  int64_t size = dtype_bytes((DType)tile->dtype);
+  for (int a = 0; a < 2; a++)
+    if (!is_power(tile->shape[a]) || tile->shape[a] * size < LEAST_ROW ||
+        tile->shape[a] < GROUP_ROWS)
+      return false;
+  return tile->rank == 2;
+}
+
+/* The digits of an axis: `low` within a panel, `high` between panels (extent 1 if there is one). */
+typedef struct {
+  Digit high, low;
+  int count;
+} Digits;
+
+static Digits digits_of(const Layout *l, int axis) {
+  Digits d = {.high = {.extent = 1}, .low = {.extent = 1}};
+  for (int i = 0; i < l->ndigits; i++) {
+    if (l->d[i].axis != axis) continue;
+    if (d.count++) d.high = d.low;
+    d.low = l->d[i];
+  }
+  return d;
+}
+
+bool matrix_form(const NestBuffer *b, int which, MatrixForm *out) {
+  int64_t size = dtype_bytes(b->dtype), bytes;
+  if (!matrix_fits(&b->tile)) return false;
+  Digits rows = digits_of(&b->layout, 0);
+  int fast = rows.low.stride == size ? 0 : 1;
+  Layout want = matrix_layout(&b->tile, fast, &bytes);
+  if (!layout_eq(&want, &b->layout)) return false;
+  Digits d = digits_of(&b->layout, fast);
+  int k_axis = which ? 0 : 1;
+  out->transposed = fast != k_axis;
+  out->row = (int)(d.low.extent * size);
+  out->stride = (int64_t)GROUP_ROWS * out->row;
+  out->leading = d.high.extent > 1 ? d.high.stride : out->stride;
+  return true;
+}
+
+int64_t matrix_step(const NestBuffer *b, int axis, int64_t count) {
+  Digits d = digits_of(&b->layout, axis);
+  return count < d.low.extent ? count * d.low.stride : count / d.low.extent * d.high.stride;
+}
+
+static int64_t along(const NestBuffer *b, int axis, int64_t i) {
+  Digits d = digits_of(&b->layout, axis);
+  return i / d.low.extent * d.high.stride + i % d.low.extent * d.low.stride;
+}
+
+int64_t matrix_offset(const NestBuffer *b, int64_t row, int64_t column) {
+  return along(b, 0, row) + along(b, 1, column);
+}

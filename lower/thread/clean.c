@@ -1,0 +1,407 @@
+#include "lower/thread/clean.h"
+
+#include <string.h>
+
+typedef struct {
+  Unit *u;
+  Arena *scratch;
+  uint32_t *defs;   /* by var id: statements that define it */
+  uint32_t *inside; /* by var id: of these, inside the loop at hand */
+  uint32_t *uses;
+  uint32_t *local; /* by var id: number of the unroll that has defined it, in hoistable() */
+  uint32_t unrolls;
+} Clean;
+
+static bool loop(const NestStmt *st) {
+  return st->code == NEST_FOR || st->code == NEST_WHILE || st->code == NEST_SERIAL;
+}
+
+static void count_defs(uint32_t *defs, const NestBlock *b, uint32_t by) {
+  for (const NestStmt *st = b->first; st; st = st->next) {
+    for (uint32_t i = 0; i < st->ndsts; i++) defs[st->dsts[i].var->id] += by;
+    for (uint32_t r = 0; r < st->nregions; r++) count_defs(defs, st->regions[r], by);
+  }
+}
+
+/* ---- licm ---- */
+
+static bool fixed(const Clean *s, const Ref *r) {
+  return r->kind != REF_VAR || !s->inside[r->var->id] ||
+         (s->unrolls && s->local[r->var->id] == s->unrolls);
+}
+
+static bool pure(const NestStmt *st) {
+  return (st->code == NEST_OP || st->code == NEST_MOV) && !st->guard.kind;
+}
+
+/* True if st computes the same in every iteration; serial indices of the loop must not occur. */
+static bool invariant(const Clean *s, const NestStmt *st, const NestIndex *index) {
+  if (!pure(st) || s->defs[st->dsts[0].var->id] != 1) return false;
+  for (uint32_t i = 0; i < st->nsrcs; i++) {
+    const Ref *r = &st->srcs[i];
+    if (!fixed(s, r)) return false;
+    for (int k = 0; k < r->sub.n; k++)
+      if (r->sub.t[k].index == index) return false;
+  }
+  for (int k = 0; k < st->dsts[0].sub.n; k++)
+    if (st->dsts[0].sub.t[k].index == index) return false;
+  return true;
+}
+
+/* An unroll moves as a whole: what it has defined itself counts as fixed for the rest of it. */
+static bool block_hoistable(Clean *s, const NestBlock *b, const NestIndex *index) {
+  for (const NestStmt *st = b->first; st; st = st->next) {
+    bool ok = st->code == NEST_UNROLL ? block_hoistable(s, st->regions[0], index)
+                                      : invariant(s, st, index);
+    if (!ok) return false;
+    if (st->ndsts) s->local[st->dsts[0].var->id] = s->unrolls;
+  }
+  return true;
+}
+
+static bool hoistable(Clean *s, const NestStmt *st, const NestIndex *index) {
+  s->unrolls++;
+  return st->code == NEST_UNROLL ? block_hoistable(s, st->regions[0], index)
+                                 : invariant(s, st, index);
+}
+
+static void hoist_from(Clean *s, NestStmt *owner) {
+  for (uint32_t r = 0; r < owner->nregions; r++)
+    for (NestStmt *st = owner->regions[r]->first, *next; st; st = next) {
+      next = st->next;
+      arena_work(s->scratch, 1);
+      if (!hoistable(s, st, owner->index)) continue;
+      NestBlock one = {.first = st};
+      NestStmt *rest = st->next;
+      st->next = NULL;
+      count_defs(s->inside, &one, (uint32_t)-1);
+      st->next = rest;
+      nest_move_before(st, owner);
+    }
+}
+
+enum { WORDS_A_STEP = 64 }; /* that are cleared */
+
+/* Innermost loops first, so that what leaves one can leave the next. */
+static void licm_block(Clean *s, NestBlock *b) {
+  for (NestStmt *st = b->first; st; st = st->next) {
+    for (uint32_t r = 0; r < st->nregions; r++) licm_block(s, st->regions[r]);
+    if (!loop(st)) continue;
+    memset(s->inside, 0, sizeof *s->inside * s->u->nest->nvars);
+    arena_work(s->scratch, s->u->nest->nvars / WORDS_A_STEP);
+    for (uint32_t r = 0; r < st->nregions; r++) count_defs(s->inside, st->regions[r], 1);
+    for (uint32_t i = 0; i < st->ndsts; i++) s->inside[st->dsts[i].var->id]++;
+    hoist_from(s, st);
+  }
+}
+
+static Clean begin(Unit *u) {
+  Clean s = {.u = u, .scratch = arena_child(u->arena)};
+  uint32_t n = u->nest->nvars;
+  s.defs = ARENA_ARRAY(s.scratch, uint32_t, n);
+  s.inside = ARENA_ARRAY(s.scratch, uint32_t, n);
+  s.uses = ARENA_ARRAY(s.scratch, uint32_t, n);
+  s.local = ARENA_ARRAY(s.scratch, uint32_t, n);
+  count_defs(s.defs, u->nest->body, 1);
+  return s;
+}
+
+bool licm_run(Unit *u) {
+  Clean s = begin(u);
+  licm_block(&s, u->nest->body);
+  arena_free(s.scratch);
+  return true;
+}
+
+/* ---- equal computations ---- */
+
+typedef struct Seen {
+  struct Seen *next;
+  NestStmt *st;
+} Seen;
+
+typedef struct {
+  Clean *c;
+  Seen **table;
+  uint32_t buckets; /* a power of two */
+  NestVar **same;   /* by var id: the variable that holds the same, which may have one too; NULL */
+} Equal;
+
+static bool single(const Clean *c, const Ref *r) {
+  return r->kind != REF_VAR || r->var->is_param || c->defs[r->var->id] == 1;
+}
+
+/* Computed once, from things that never change. */
+static bool comparable(const Clean *c, const NestStmt *st) {
+  if (st->code == NEST_UNROLL) {
+    const NestStmt *x = st->regions[0]->first;
+    for (; x; x = x->next)
+      if (!comparable(c, x)) return false;
+    return st->regions[0]->first != NULL;
+  }
+  if (st->code == NEST_PID || st->code == NEST_NPROG || st->code == NEST_LANE ||
+      st->code == NEST_WARP)
+    return c->defs[st->dsts[0].var->id] == 1;
+  if (!pure(st) || c->defs[st->dsts[0].var->id] != 1) return false;
+  for (uint32_t i = 0; i < st->nsrcs; i++)
+    if (!single(c, &st->srcs[i])) return false;
+  return true;
+}
+
+static uint32_t hash_ref(const Ref *r, bool inside) {
+  uint64_t x = (uint64_t)r->sub.c;
+  if (r->kind == REF_FLOAT) memcpy(&x, &r->f, sizeof x);
+  uint32_t h = (uint32_t)x ^ (uint32_t)(x >> 32);
+  for (int i = 0; i < r->sub.n; i++) h = (h ^ (uint32_t)r->sub.t[i].coef) * 16777619u;
+  return r->kind == REF_VAR && !inside ? h ^ r->var->id * 2654435761u : h;
+}
+
+/* Of two that are equal it is the same: variables inside an unroll have other ids in the other. */
+static uint32_t hash_stmt(const NestStmt *st, bool inside) {
+  uint32_t h = (uint32_t)st->code * 31 + (uint32_t)st->op * 7 + (uint32_t)st->type;
+  if (st->code == NEST_UNROLL) {
+    h = h * 16777619u + (uint32_t)st->index->extent;
+    for (const NestStmt *x = st->regions[0]->first; x; x = x->next)
+      h = (h ^ hash_stmt(x, inside || x != st->regions[0]->first)) * 16777619u;
+  }
+  for (uint32_t i = 0; i < st->nsrcs; i++) h = (h ^ hash_ref(&st->srcs[i], inside)) * 16777619u;
+  return h ^ h >> 16;
+}
+
+/* Two statements under comparison: the unrolls around them match index for index, and what they
+ * have defined so far matches variable for variable. */
+enum { MAX_PAIRS = 64 };
+typedef struct {
+  const NestIndex *ia[MAX_TERMS], *ib[MAX_TERMS];
+  NestVar *va[MAX_PAIRS], *vb[MAX_PAIRS];
+  int indices, vars;
+} Pairs;
+
+static const NestIndex *other_index(const Pairs *p, const NestIndex *a) {
+  for (int i = 0; i < p->indices; i++)
+    if (p->ia[i] == a) return p->ib[i];
+  return a;
+}
+
+static bool equal_affine(const Pairs *p, const Affine *a, const Affine *b) {
+  if (a->c != b->c || a->n != b->n) return false;
+  for (int i = 0; i < a->n; i++) {
+    const NestIndex *want = other_index(p, a->t[i].index);
+    int k = 0;
+    while (k < b->n && b->t[k].index != want) k++;
+    if (k == b->n || a->t[i].coef != b->t[k].coef) return false;
+  }
+  return true;
+}
+
+static bool equal_ref(const Pairs *p, const Ref *a, const Ref *b) {
+  if (a->kind != b->kind) return false;
+  NestVar *want = a->var;
+  for (int i = 0; i < p->vars; i++)
+    if (p->va[i] == a->var) want = p->vb[i];
+  if (a->kind == REF_VAR && want != b->var) return false;
+  if (a->kind == REF_FLOAT && memcmp(&a->f, &b->f, sizeof a->f)) return false;
+  return equal_affine(p, &a->sub, &b->sub);
+}
+
+static bool equal_stmt(Pairs *p, const NestStmt *a, const NestStmt *b);
+
+static bool equal_unroll(Pairs *p, const NestStmt *a, const NestStmt *b) {
+  if (a->index->extent != b->index->extent || p->indices == MAX_TERMS) return false;
+  p->ia[p->indices] = a->index;
+  p->ib[p->indices++] = b->index;
+  const NestStmt *x = a->regions[0]->first, *y = b->regions[0]->first;
+  for (; x && y; x = x->next, y = y->next)
+    if (!equal_stmt(p, x, y)) return false;
+  p->indices--;
+  return !x && !y;
+}
+
+static bool equal_stmt(Pairs *p, const NestStmt *a, const NestStmt *b) {
+  if (a->code != b->code) return false;
+  if (a->code == NEST_UNROLL) return equal_unroll(p, a, b);
+  if (a->op != b->op || a->type != b->type || a->to != b->to || a->elem != b->elem ||
+      a->rtz != b->rtz || a->nsrcs != b->nsrcs ||
+      nest_int(a, NA_axis, 0) != nest_int(b, NA_axis, 0) ||
+      nest_int(a, NA_n, 1) != nest_int(b, NA_n, 1))
+    return false;
+  const NestVar *u = a->dsts[0].var, *v = b->dsts[0].var;
+  if (u->uniform != v->uniform || u->count != v->count || u->dtype != v->dtype ||
+      p->vars == MAX_PAIRS || !equal_affine(p, &a->dsts[0].sub, &b->dsts[0].sub))
+    return false;
+  for (uint32_t i = 0; i < a->nsrcs; i++)
+    if (!equal_ref(p, &a->srcs[i], &b->srcs[i])) return false;
+  p->va[p->vars] = a->dsts[0].var;
+  p->vb[p->vars++] = b->dsts[0].var;
+  return true;
+}
+
+/* Two in an unroll are the same, and later the unroll as a whole is the same as one before. */
+static void rename_ref(Equal *e, Ref *r) {
+  if (r->kind != REF_VAR) return;
+  while (e->same[r->var->id]) r->var = e->same[r->var->id];
+}
+
+static void rename_stmt(Equal *e, NestStmt *st) {
+  for (uint32_t i = 0; i < st->nsrcs; i++) rename_ref(e, &st->srcs[i]);
+  for (uint32_t i = 0; i < st->nmems; i++) rename_ref(e, &st->mems[i].base);
+  rename_ref(e, &st->guard);
+}
+
+static bool join(Equal *e, NestStmt *st, uint32_t h) {
+  for (Seen *s = e->table[h]; s; s = s->next) {
+    Pairs p = {.indices = 0};
+    arena_work(e->c->scratch, 1);
+    if (!equal_stmt(&p, s->st, st)) continue;
+    if (st->code != NEST_UNROLL) e->same[st->dsts[0].var->id] = s->st->dsts[0].var;
+    for (int i = 0; i < p.vars; i++) e->same[p.vb[i]->id] = p.va[i];
+    nest_remove(st);
+    return true;
+  }
+  return false;
+}
+
+/* What a block computed is known in the blocks inside it, and forgotten at its end. */
+static void join_block(Equal *e, NestBlock *b) {
+  VEC(uint32_t) added = {0};
+  for (NestStmt *st = b->first, *next; st; st = next) {
+    next = st->next;
+    rename_stmt(e, st);
+    for (uint32_t r = 0; r < st->nregions; r++) join_block(e, st->regions[r]);
+    /* a while's condition is computed in its first region: rename once more behind it */
+    if (st->code == NEST_WHILE) rename_stmt(e, st);
+    if (!comparable(e->c, st)) continue;
+    uint32_t h = hash_stmt(st, false) & (e->buckets - 1);
+    if (join(e, st, h)) continue;
+    Seen *s = ARENA_NEW(e->c->scratch, Seen);
+    *s = (Seen){e->table[h], st};
+    e->table[h] = s;
+    vec_push(e->c->scratch, &added, h);
+  }
+  for (size_t i = added.len; i-- > 0;) e->table[added.data[i]] = e->table[added.data[i]]->next;
+}
+
+/* ---- what nothing uses ---- */
+
+static bool removable(const NestStmt *st) {
+  switch (st->code) {
+    case NEST_OP:
+    case NEST_MOV:
+    case NEST_PID:
+    case NEST_NPROG:
+    case NEST_LANE:
+    case NEST_WARP:
+    case NEST_SHFL:
+    case NEST_LDMATRIX:
+    case NEST_MMA: return true;
+    case NEST_LD: return !nest_int(st, NA_volatile, 0);
+    default: return false;
+  }
+}
+
+typedef struct {
+  Clean *c;
+  Seen **makers;          /* by var id: removable statements that compute it */
+  VEC(uint32_t) worklist; /* used variables whose makers were not looked at */
+} Marking;
+
+static void mark_ref(Marking *m, const Ref *r) {
+  if (r->kind != REF_VAR || m->c->uses[r->var->id]) return;
+  m->c->uses[r->var->id] = 1;
+  vec_push(m->c->scratch, &m->worklist, r->var->id);
+}
+
+static void mark_operands(Marking *m, const NestStmt *st) {
+  for (uint32_t i = 0; i < st->nsrcs; i++) mark_ref(m, &st->srcs[i]);
+  for (uint32_t i = 0; i < st->nmems; i++) mark_ref(m, &st->mems[i].base);
+  mark_ref(m, &st->guard);
+}
+
+static void mark_roots(Marking *m, const NestBlock *b) {
+  for (NestStmt *st = b->first; st; st = st->next) {
+    for (uint32_t r = 0; r < st->nregions; r++) mark_roots(m, st->regions[r]);
+    if (!removable(st)) {
+      mark_operands(m, st);
+      continue;
+    }
+    Seen *maker = ARENA_NEW(m->c->scratch, Seen), **of = &m->makers[st->dsts[0].var->id];
+    *maker = (Seen){*of, st};
+    *of = maker;
+  }
+}
+
+/* A variable is used if a statement that stays reads it; a statement stays if it does more than
+ * compute, or computes a used variable.  So a value that only its own update reads goes. */
+static void mark(Clean *s) {
+  Marking m = {.c = s, .makers = ARENA_ARRAY(s->scratch, Seen *, s->u->nest->nvars)};
+  mark_roots(&m, s->u->nest->body);
+  while (m.worklist.len)
+    for (const Seen *x = m.makers[m.worklist.data[--m.worklist.len]]; x; x = x->next)
+      mark_operands(&m, x->st);
+}
+
+/* A statement with blocks that do nothing; a `for` whose index is read still sets it. */
+static bool empty(const Clean *s, const NestStmt *st) {
+  switch (st->code) {
+    case NEST_UNROLL:
+    case NEST_SERIAL:
+    case NEST_IF: break;
+    case NEST_FOR:
+      if (!s->uses[st->dsts[0].var->id]) break;
+      return false;
+    default: return false;
+  }
+  for (uint32_t r = 0; r < st->nregions; r++)
+    if (st->regions[r]->first) return false;
+  return true;
+}
+
+static void sweep(Clean *s, NestBlock *b) {
+  for (NestStmt *st = b->last, *prev; st; st = prev) {
+    prev = st->prev;
+    for (uint32_t r = st->nregions; r-- > 0;) sweep(s, st->regions[r]);
+    if (empty(s, st) || (removable(st) && !s->uses[st->dsts[0].var->id])) nest_remove(st);
+  }
+}
+
+static void mark_vars(bool *used, const NestBlock *b) {
+  for (const NestStmt *st = b->first; st; st = st->next) {
+    for (uint32_t i = 0; i < st->ndsts; i++) used[st->dsts[i].var->id] = true;
+    for (uint32_t i = 0; i < st->nsrcs; i++)
+      if (st->srcs[i].kind == REF_VAR) used[st->srcs[i].var->id] = true;
+    for (uint32_t i = 0; i < st->nmems; i++)
+      if (st->mems[i].base.kind == REF_VAR) used[st->mems[i].base.var->id] = true;
+    if (st->guard.kind == REF_VAR) used[st->guard.var->id] = true;
+    for (uint32_t r = 0; r < st->nregions; r++) mark_vars(used, st->regions[r]);
+  }
+}
+
+/* Variables that no statement names lose their declaration; ids stay dense. */
+static void drop_unused_vars(Clean *s) {
+  Nest *n = s->u->nest;
+  bool *used = ARENA_ARRAY(s->scratch, bool, n->nvars);
+  mark_vars(used, n->body);
+  uint32_t kept = 0;
+  for (uint32_t i = 0; i < n->nvars; i++)
+    if (used[i] || n->vars[i]->is_param) {
+      n->vars[kept] = n->vars[i];
+      n->vars[kept]->id = kept;
+      kept++;
+    }
+  n->nvars = kept;
+}
+
+bool clean_run(Unit *u) {
+  Clean s = begin(u);
+  Equal *e = ARENA_NEW(s.scratch, Equal);
+  e->c = &s;
+  e->same = ARENA_ARRAY(s.scratch, NestVar *, u->nest->nvars);
+  for (e->buckets = 64; e->buckets < u->nest->nvars;) e->buckets *= 2;
+  e->table = ARENA_ARRAY(s.scratch, Seen *, e->buckets);
+  join_block(e, u->nest->body);
+  mark(&s);
+  sweep(&s, u->nest->body);
+  drop_unused_vars(&s);
+  arena_free(s.scratch);
+  return true;
+}

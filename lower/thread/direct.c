@@ -1,0 +1,472 @@
+/* Pass direct.  An operand of a dot goes through a shared buffer, in a chain of loops
+ *
+ *   unroll a:64 { unroll b:8 {
+ *     %x = ld [%p + 3072*a + 32*b]
+ *     st [@X + %lane4 + 320*a + 32*b], %x } }
+ *   ... %y = ld [@X + 1280*m + 4*k] ...
+ *
+ * On a CPU both are memory like any other.  So if the copy has no guards, is the only one to @X,
+ * and nothing is written to global memory before @X was last read, the loads of @X read from %p:
+ * byte 1280*m + 4*k of a buffer with rows of 320 bytes is row 4*m, column k.  %p may be an array of
+ * the addresses of rows, %p[a].  Lanes need care: %p counts them, a load that is the same for all
+ * lanes takes them off again.
+ *
+ * A copy pays where rows lie far apart and an inner loop goes from row to row, and where elements
+ * are widened as they are read: then the buffer stays. */
+#include "lower/thread/direct.h"
+
+#include <string.h>
+
+enum {
+  LANE_DEPTH = 32, /* definitions gone through for how a value counts lanes */
+  WIDE_BITS = 32
+};
+
+/* A buffer of rank 2, what is known of its one copy and of its readers. */
+typedef struct {
+  const NestBuffer *buffer;
+  NestStmt *store, *load, *root; /* the copy, and the outermost loop of its chain */
+  Ref base, more;                /* it loads from base + scale * more + bytes; more: none, or a */
+  int64_t scale;                 /* number that is the same for all of the copy */
+  Affine bytes;
+  uint32_t stores;
+  bool other; /* accesses of other kinds */
+  VEC(NestStmt *) readers;
+  int64_t stride[2], global[2]; /* from row to row and column to column: there, and at %p */
+  int64_t first;                /* byte 0 of the buffer, at %p */
+  int64_t pointers[2];          /* by how much %p's subscript grows with row and column */
+  int64_t lane;                 /* by how much %p counts lanes */
+} Copy;
+
+typedef struct {
+  Nest *nest;
+  Arena *scratch;
+  uint32_t nvars;
+  NestStmt **def; /* by variable id, as what follows */
+  uint32_t *ndefs, *uses;
+  Copy *copies; /* by buffer id */
+} Direct;
+
+/* ---- what there is ---- */
+
+static void note_uses(Direct *s, const NestStmt *st) {
+  for (uint32_t i = 0; i < st->nsrcs; i++)
+    if (st->srcs[i].kind == REF_VAR) s->uses[st->srcs[i].var->id]++;
+  for (uint32_t i = 0; i < st->nmems; i++)
+    if (st->mems[i].base.kind == REF_VAR) s->uses[st->mems[i].base.var->id]++;
+  if (st->guard.kind == REF_VAR) s->uses[st->guard.var->id]++;
+}
+
+static void note_access(Direct *s, NestStmt *st) {
+  for (uint32_t i = 0; i < st->nmems; i++) {
+    if (!st->mems[i].buffer) continue;
+    Copy *c = &s->copies[st->mems[i].buffer->id];
+    bool plain = !st->guard.kind && nest_int(st, NA_n, 1) == 1 && !nest_int(st, NA_volatile, 0) &&
+                 st->type == st->mems[i].buffer->dtype;
+    if (plain && st->code == NEST_ST) {
+      c->store = st;
+      c->stores++;
+    } else if (plain && st->code == NEST_LD) {
+      vec_push(s->scratch, &c->readers, st);
+    } else {
+      c->other = true;
+    }
+  }
+}
+
+static void note_block(Direct *s, const NestBlock *b) {
+  for (NestStmt *st = b->first; st; st = st->next) {
+    for (uint32_t i = 0; i < st->ndsts; i++) {
+      s->def[st->dsts[i].var->id] = st;
+      s->ndefs[st->dsts[i].var->id]++;
+    }
+    note_uses(s, st);
+    note_access(s, st);
+    for (uint32_t r = 0; r < st->nregions; r++) note_block(s, st->regions[r]);
+  }
+}
+
+/* The statement of block b that holds st; NULL if none does. */
+static NestStmt *holder(NestStmt *st, const NestBlock *b) {
+  while (st && st->parent != b) st = st->parent->owner;
+  return st;
+}
+
+static NestStmt *only_def(const Direct *s, const Ref *x) {
+  if (x->kind != REF_VAR || x->var->is_param) return NULL;
+  return s->ndefs[x->var->id] == 1 ? s->def[x->var->id] : NULL;
+}
+
+/* ---- what is loaded from ---- */
+
+static bool inside(const NestStmt *st, const NestStmt *loop) {
+  while (st && st != loop) st = st->parent->owner;
+  return st != NULL;
+}
+
+/* x as more + the affine form *each: an array whose elements count up, or a number. */
+static bool counts_up(const Direct *s, const Ref *x, Ref *more, Affine *each) {
+  NestStmt *def = only_def(s, x);
+  if (!def || def->guard.kind) return false;
+  *more = *x;
+  *each = affine_const(0);
+  if (x->var->count == 1) return true;
+  if (def->code != NEST_OP || def->op != TILE_ADD || def->srcs[1].kind != REF_AFFINE) return false;
+  const Affine *at = &def->dsts[0].sub, *value = &def->srcs[1].sub;
+  if (at->c || at->n != 1 || at->t[0].coef != 1 || value->n != 1) return false;
+  if (value->t[0].index != at->t[0].index || def->srcs[0].sub.n) return false;
+  *more = def->srcs[0];
+  *each = x->sub;
+  affine_scale(each, value->t[0].coef);
+  each->c += value->c;
+  return true;
+}
+
+/* Sees through an address that is computed for each element: `ptr_add %rows[a], %columns[b]`. */
+static bool find_base(const Direct *s, Copy *c) {
+  const Mem *m = &c->load->mems[0];
+  c->base = m->base;
+  c->bytes = m->bytes;
+  c->more = ref_none();
+  NestStmt *def = only_def(s, &m->base);
+  if (!def || !inside(def, c->root)) return true;
+  Affine each;
+  if (def->code != NEST_OP || def->op != TILE_PTR_ADD || m->base.var->count > 1) return false;
+  if (def->srcs[0].kind != REF_VAR || !counts_up(s, &def->srcs[1], &c->more, &each)) return false;
+  c->base = def->srcs[0];
+  c->scale = dtype_bytes(def->elem) ? dtype_bytes(def->elem) : 1;
+  affine_scale(&each, c->scale);
+  return affine_add(&c->bytes, &each);
+}
+
+/* ---- lanes ---- */
+
+static bool lane_step(const Direct *s, const Ref *x, int depth, int64_t *step);
+
+static bool op_step(const Direct *s, const NestStmt *st, int depth, int64_t *step) {
+  int64_t part[3] = {0, 0, 0};
+  for (uint32_t i = 0; i < st->nsrcs && i < 3; i++)
+    if (!lane_step(s, &st->srcs[i], depth, &part[i])) return false;
+  *step = 0;
+  if (!part[0] && !part[1] && !part[2]) return true;
+  const Ref *by = &st->srcs[1];
+  int64_t bytes = dtype_bytes(st->elem);
+  switch (st->op) {
+    case TILE_CAST:
+    case TILE_HINT: *step = part[0]; return true;
+    case TILE_ADD: *step = part[0] + part[1]; return true;
+    case TILE_PTR_ADD: *step = part[0] + part[1] * (bytes ? bytes : 1); return true;
+    case TILE_MUL: *step = part[0] * by->sub.c; return by->kind == REF_AFFINE && !by->sub.n;
+    default: return false;
+  }
+}
+
+/* How much more x is in the next lane, if that is one number. */
+static bool lane_step(const Direct *s, const Ref *x, int depth, int64_t *step) {
+  *step = 0;
+  if (x->kind != REF_VAR || x->var->uniform || x->var->is_param) return true;
+  const NestStmt *st = only_def(s, x);
+  if (!st || st->guard.kind || depth == LANE_DEPTH) return false;
+  *step = st->code == NEST_LANE;
+  return *step || (st->code == NEST_OP && op_step(s, st, depth + 1, step));
+}
+
+/* A buffer's base is nothing or a multiple of the lane. */
+static bool base_is_lanes(const Direct *s, const Ref *base, int64_t *step) {
+  *step = 0;
+  if (!base->kind) return true;
+  const NestStmt *st = only_def(s, base);
+  if (!st || base->var->count > 1 || !lane_step(s, base, 0, step)) return false;
+  if (st->code == NEST_LANE) return true;
+  const NestStmt *of = st->code == NEST_OP && st->op == TILE_MUL ? only_def(s, st->srcs) : NULL;
+  return of && of->code == NEST_LANE;
+}
+
+/* ---- from places in the buffer to places at %p ---- */
+
+/* The axis of the larger stride. */
+static int rows_axis(const Copy *c) { return c->stride[0] < c->stride[1]; }
+
+/* How many rows (axis 0) or columns `bytes` are. */
+static int64_t steps_of(const Copy *c, int64_t bytes, int axis) {
+  int big = rows_axis(c);
+  return (axis == big ? bytes : bytes % c->stride[big]) / c->stride[axis];
+}
+
+static int64_t there(const Copy *c, int64_t bytes) {
+  return steps_of(c, bytes, 0) * c->global[0] + steps_of(c, bytes, 1) * c->global[1];
+}
+
+/* By how much %p's subscript grows meanwhile. */
+static int64_t pointers_there(const Copy *c, int64_t bytes) {
+  return steps_of(c, bytes, 0) * c->pointers[0] + steps_of(c, bytes, 1) * c->pointers[1];
+}
+
+/* Notes that `bytes` in the buffer, steps along one axis, are `global` bytes and `pointers`
+ * elements of %p. */
+static bool learn(Copy *c, bool known[2], int64_t bytes, int64_t global, int64_t pointers) {
+  int big = rows_axis(c);
+  int axis = bytes % c->stride[big] ? !big : big;
+  int64_t steps = bytes / c->stride[axis];
+  if (bytes <= 0 || bytes % c->stride[axis] || global % steps || pointers % steps) return false;
+  if (known[axis] && c->global[axis] != global / steps) return false;
+  if (known[axis] && c->pointers[axis] != pointers / steps) return false;
+  known[axis] = true;
+  c->global[axis] = global / steps;
+  c->pointers[axis] = pointers / steps;
+  return true;
+}
+
+/* How far a step of `bytes` goes in all along the axis of the smaller stride, of `n` steps. */
+static int64_t reach_of(const Copy *c, int64_t bytes, int64_t n) {
+  int big = rows_axis(c);
+  return bytes % c->stride[big] ? bytes * (n - 1) : 0;
+}
+
+/* What goes from the end of a row on to the next one tells how far apart rows are at %p. */
+static bool rows_follow(Copy *c, bool known[2]) {
+  int big = rows_axis(c);
+  int64_t columns = c->stride[big] / c->stride[!big];
+  return c->stride[big] % c->stride[!big] == 0 &&
+         learn(c, known, c->stride[big], columns * c->global[!big], columns * c->pointers[!big]);
+}
+
+static int64_t coefficient(const Affine *x, const NestIndex *index) {
+  for (int i = 0; i < x->n; i++)
+    if (x->t[i].index == index) return x->t[i].coef;
+  return 0;
+}
+
+static bool has_all(const Affine *x, const Affine *of) {
+  for (int i = 0; i < of->n; i++)
+    if (!coefficient(x, of->t[i].index)) return false;
+  return true;
+}
+
+static bool learn_strides(const Direct *s, Copy *c) {
+  const Affine *to = &c->store->mems[0].bytes, *from = &c->bytes, *pointer = &c->base.sub;
+  bool known[2] = {false, false};
+  int64_t lane, more;
+  if (to->c || pointer->c || !has_all(to, from) || !has_all(to, pointer)) return false;
+  if (!base_is_lanes(s, &c->store->mems[0].base, &lane)) return false;
+  if (!lane_step(s, &c->base, 0, &c->lane) || !lane_step(s, &c->more, 0, &more)) return false;
+  c->lane += c->scale * more;
+  if (lane ? !learn(c, known, lane, c->lane, 0) : c->lane != 0) return false;
+  int64_t reach = lane ? reach_of(c, lane, s->nest->lanes) : 0;
+  for (int i = 0; i < to->n; i++) {
+    const NestIndex *index = to->t[i].index;
+    if (!learn(c, known, to->t[i].coef, coefficient(from, index), coefficient(pointer, index)))
+      return false;
+    reach += reach_of(c, to->t[i].coef, index->extent);
+  }
+  int big = rows_axis(c);
+  if (reach >= c->stride[big] && !rows_follow(c, known)) return false;
+  for (int axis = 0; axis < 2; axis++)
+    if (!known[axis] && c->buffer->tile.shape[axis] > 1) return false;
+  c->first = from->c;
+  return true;
+}
+
+static bool find_layout(Copy *c) {
+  const Layout *l = &c->buffer->layout;
+  if (c->buffer->tile.rank != 2 || c->buffer->slots > 1 || l->xor_bits || l->ndigits > 2)
+    return false;
+  c->stride[0] = c->stride[1] = 0;
+  for (int i = 0; i < l->ndigits; i++) {
+    if (l->d[i].axis < 0 || c->stride[l->d[i].axis]) return false;
+    c->stride[l->d[i].axis] = l->d[i].stride;
+  }
+  return c->stride[0] > 0 && c->stride[1] > 0 && c->stride[0] != c->stride[1];
+}
+
+/* ---- the copy and its readers ---- */
+
+static bool is_copy(const Direct *s, Copy *c) {
+  if (c->stores != 1 || c->other || !c->readers.len || !find_layout(c)) return false;
+  if (dtype_bits(c->buffer->dtype) < WIDE_BITS) return false;
+  NestStmt *ld = only_def(s, &c->store->srcs[0]);
+  if (!ld || c->store->srcs[0].var->count > 1) return false;
+  if (ld->code != NEST_LD || ld->parent != c->store->parent || ld->mems[0].buffer) return false;
+  if (ld->guard.kind || ld->type != c->store->type || nest_int(ld, NA_n, 1) != 1 ||
+      nest_int(ld, NA_volatile, 0))
+    return false;
+  c->load = ld;
+  c->root = c->store;
+  while (c->root->parent->owner && c->root->parent->owner->code == NEST_UNROLL)
+    c->root = c->root->parent->owner;
+  return true;
+}
+
+/* Is x the same for all of the copy, and behind it? */
+static bool stays(const Direct *s, const Copy *c, const Ref *x) {
+  if (x->kind != REF_VAR || x->var->is_param) return x->kind != REF_FLOAT;
+  const NestStmt *def = only_def(s, x);
+  return def && !inside(def, c->root);
+}
+
+static bool writes_global(const NestStmt *st) {
+  switch (st->code) {
+    case NEST_ST:
+    case NEST_RED:
+    case NEST_ATOM:
+    case NEST_ATOM_CAS: return !st->mems[0].buffer;
+    default: break;
+  }
+  for (uint32_t r = 0; r < st->nregions; r++)
+    for (const NestStmt *x = st->regions[r]->first; x; x = x->next)
+      if (writes_global(x)) return true;
+  return false;
+}
+
+/* All readers come behind the copy in its block, and nothing is written until they are done. */
+static bool readers_follow(const Copy *c) {
+  size_t found = 0;
+  for (NestStmt *st = c->root; st && found < c->readers.len; st = st->next) {
+    if (writes_global(st)) return false;
+    for (size_t i = 0; i < c->readers.len && st != c->root; i++)
+      found += holder(c->readers.data[i], c->root->parent) == st;
+  }
+  return found == c->readers.len;
+}
+
+/* Does the innermost loop around st go no further at %p than in the buffer? */
+static bool stays_near(const Copy *c, const NestStmt *st) {
+  const NestStmt *loop = st->parent->owner;
+  while (loop && loop->code == NEST_UNROLL) loop = loop->parent->owner;
+  if (!loop || loop->code != NEST_SERIAL) return false;
+  int64_t step = coefficient(&st->mems[0].bytes, loop->index);
+  return there(c, step) <= step;
+}
+
+static bool reader_known(const Direct *s, const Copy *c, const NestStmt *st) {
+  const Mem *m = &st->mems[0];
+  int64_t lane;
+  if (!base_is_lanes(s, &m->base, &lane) || lane < 0 || m->bytes.c < 0) return false;
+  for (int k = 0; k < m->bytes.n; k++)
+    if (m->bytes.t[k].coef < 0) return false;
+  /* Lanes that go from row to row would need an element of %p each. */
+  if (pointers_there(c, lane)) return false;
+  return (there(c, lane) == c->lane || there(c, lane) == 0) && stays_near(c, st);
+}
+
+static bool readers_known(const Direct *s, const Copy *c) {
+  for (size_t i = 0; i < c->readers.len; i++)
+    if (!reader_known(s, c, c->readers.data[i])) return false;
+  return true;
+}
+
+/* ---- reading in place ---- */
+
+static NestVar *fresh(Direct *s, DType t) { return nest_var(s->nest, NULL, t, DT_NONE, 1, false); }
+
+/* by * x, in bytes of an address. */
+static Ref times(NestBuilder *b, Direct *s, Ref x, int64_t by) {
+  NestVar *y = fresh(s, DT_I64);
+  nest_op(b, TILE_MUL, DT_I64, ref_var(y), x, ref_int(by), ref_none());
+  return ref_var(y);
+}
+
+static Ref lanes_back(NestBuilder *b, Direct *s, const Copy *c) {
+  NestVar *lane = nest_var(s->nest, "lane", DT_I32, DT_NONE, 1, false), *wide = fresh(s, DT_I64);
+  nest_stmt(b, NEST_LANE, 1, 0)->dsts[0] = ref_var(lane);
+  nest_op(b, TILE_CAST, DT_I32, ref_var(wide), ref_var(lane), ref_none(), ref_none())->to = DT_I64;
+  return times(b, s, ref_var(wide), -c->lane);
+}
+
+/* All of %p's addresses, moved by x. */
+static NestVar *moved(NestBuilder b, Direct *s, NestVar *from, Ref x) {
+  NestVar *p = nest_var(s->nest, NULL, DT_PTR, from->elem, from->count, false);
+  Affine each = affine_const(0);
+  if (from->count > 1) {
+    NestStmt *loop = nest_stmt(&b, NEST_UNROLL, 0, 0);
+    loop->index = nest_index(s->nest, "a", (int32_t)from->count);
+    b.block = nest_block(s->nest, loop);
+    b.before = NULL;
+    each = affine_index(loop->index, 1);
+  }
+  nest_op(&b, TILE_PTR_ADD, DT_PTR, ref_sub(p, each), ref_sub(from, each), x, ref_none())->elem =
+      DT_U8;
+  return p;
+}
+
+/* Which of %p's elements a reader of these bytes takes. */
+static Affine pointer_of(const Copy *c, const Affine *bytes) {
+  Affine sub = affine_const(0);
+  for (int k = -1; k < bytes->n; k++) {
+    int64_t by = k < 0 ? bytes->c : bytes->t[k].coef;
+    int64_t n = pointers_there(c, by);
+    Affine term = k < 0 ? affine_const(n) : affine_index(bytes->t[k].index, n);
+    if (n && !affine_add(&sub, &term)) BUG("a subscript of more than %d terms", MAX_TERMS);
+  }
+  return sub;
+}
+
+static Affine bytes_of(const Copy *c, const Affine *bytes) {
+  Affine to = affine_const(there(c, bytes->c) + c->first);
+  for (int k = 0; k < bytes->n; k++) {
+    Affine term = affine_index(bytes->t[k].index, there(c, bytes->t[k].coef));
+    if (!affine_add(&to, &term)) BUG("more terms than before");
+  }
+  return to;
+}
+
+static void redirect(Direct *s, Copy *c) {
+  NestBuilder b = {s->nest, c->root->parent, c->root, c->load->span};
+  NestVar *all = c->base.var, *same = NULL;
+  if (c->more.kind) all = moved(b, s, all, times(&b, s, c->more, c->scale));
+  for (size_t i = 0; i < c->readers.len; i++) {
+    Mem *m = &c->readers.data[i]->mems[0];
+    int64_t lane;
+    base_is_lanes(s, &m->base, &lane);
+    bool lanes = there(c, lane) == c->lane;
+    if (!lanes && !same) same = moved(b, s, all, lanes_back(&b, s, c));
+    m->buffer = NULL;
+    m->base = ref_sub(lanes ? all : same, pointer_of(c, &m->bytes));
+    m->bytes = bytes_of(c, &m->bytes);
+  }
+}
+
+static void remove_empty(NestBlock *b) {
+  while (!b->first && b->owner && b->owner->code == NEST_UNROLL) {
+    NestStmt *owner = b->owner;
+    b = owner->parent;
+    nest_remove(owner);
+  }
+}
+
+static void remove_copy(Direct *s, Copy *c) {
+  NestBlock *b = c->store->parent;
+  nest_remove(c->store);
+  if (s->uses[c->load->dsts[0].var->id] == 1) {
+    NestStmt *address = only_def(s, &c->load->mems[0].base);
+    if (address && address->parent == b && address->dsts[0].var != c->base.var &&
+        s->uses[address->dsts[0].var->id] == 1)
+      nest_remove(address);
+    nest_remove(c->load);
+  }
+  remove_empty(b);
+}
+
+bool direct_run(Unit *u) {
+  Nest *n = u->nest;
+  Arena *scratch = arena_child(u->arena);
+  Direct s = {n,
+              scratch,
+              n->nvars,
+              ARENA_ARRAY(scratch, NestStmt *, n->nvars),
+              ARENA_ARRAY(scratch, uint32_t, n->nvars),
+              ARENA_ARRAY(scratch, uint32_t, n->nvars),
+              ARENA_ARRAY(scratch, Copy, n->nbuffers)};
+  note_block(&s, n->body);
+  for (uint32_t i = 0; i < n->nbuffers; i++) {
+    Copy *c = &s.copies[n->buffers[i]->id];
+    c->buffer = n->buffers[i];
+    if (!is_copy(&s, c) || !find_base(&s, c) || !stays(&s, c, &c->base)) continue;
+    if (!stays(&s, c, &c->more) || !learn_strides(&s, c)) continue;
+    if (!readers_follow(c) || !readers_known(&s, c)) continue;
+    redirect(&s, c);
+    remove_copy(&s, c);
+  }
+  arena_free(scratch);
+  return true;
+}

@@ -1,0 +1,198 @@
+#include "lower/thread/join.h"
+
+#include <string.h>
+
+/* Which registers of a variable a body touches, as a function of its loop's index i: from
+ * coef*i + outer + lo to coef*i + outer + hi, where outer is affine in the loops around it. */
+typedef struct {
+  const NestVar *var;
+  int64_t coef, lo, hi;
+  Affine outer;
+  bool writes;
+} Touch;
+
+enum { MAX_TOUCHES = 128 }; /* of two bodies together; comparing is quadratic */
+
+typedef struct {
+  Touch touch[MAX_TOUCHES];
+  int n;
+  bool loads, stores;
+  bool fits; /* nothing else than ops, plain memory accesses and unrolls; not too many */
+} Body;
+
+/* ---- what a body touches ---- */
+
+typedef struct Inner {
+  const NestIndex *index;
+  const struct Inner *up;
+} Inner;
+
+static bool inner(const Inner *in, const NestIndex *index) {
+  while (in && in->index != index) in = in->up;
+  return in != NULL;
+}
+
+static void touch(Body *b, const Ref *r, const NestIndex *loop, const Inner *in, int64_t width,
+                  bool writes) {
+  if (r->kind != REF_VAR || r->var->is_param) return;
+  if (b->n == MAX_TOUCHES) {
+    b->fits = false;
+    return;
+  }
+  Touch *t = &b->touch[b->n++];
+  *t = (Touch){.var = r->var, .lo = r->sub.c, .hi = r->sub.c + width - 1, .writes = writes};
+  for (int k = 0; k < r->sub.n; k++) {
+    const NestIndex *index = r->sub.t[k].index;
+    int64_t coef = r->sub.t[k].coef, reach = coef * (index->extent - 1);
+    if (index == loop) t->coef = coef;
+    else if (!inner(in, index)) affine_add(&t->outer, &(Affine){.t = &r->sub.t[k], .n = 1});
+    else if (reach < 0) t->lo += reach;
+    else t->hi += reach;
+  }
+}
+
+static void touch_stmt(Body *b, const NestStmt *st, const NestIndex *loop, const Inner *in) {
+  int64_t width = nest_int(st, NA_n, 1);
+  b->loads |= st->code == NEST_LD;
+  b->stores |= st->code == NEST_ST;
+  b->fits &= !nest_int(st, NA_volatile, 0);
+  for (uint32_t i = 0; i < st->ndsts; i++) touch(b, &st->dsts[i], loop, in, width, true);
+  for (uint32_t i = 0; i < st->nsrcs; i++)
+    touch(b, &st->srcs[i], loop, in, st->code == NEST_OP ? 1 : width, false);
+  for (uint32_t i = 0; i < st->nmems; i++) touch(b, &st->mems[i].base, loop, in, 1, false);
+  touch(b, &st->guard, loop, in, 1, false);
+}
+
+static void touch_block(Body *b, const NestBlock *block, const NestIndex *loop, const Inner *in) {
+  for (const NestStmt *st = block->first; st && b->fits; st = st->next) {
+    switch (st->code) {
+      case NEST_OP:
+      case NEST_MOV:
+      case NEST_LD:
+      case NEST_ST: touch_stmt(b, st, loop, in); break;
+      case NEST_UNROLL: touch_block(b, st->regions[0], loop, &(Inner){st->index, in}); break;
+      default: b->fits = false;
+    }
+  }
+}
+
+/* A body that nothing is known of; its table stays as it is, for it is large. */
+static void clear(Body *b) {
+  b->n = 0;
+  b->loads = b->stores = false;
+  b->fits = true;
+}
+
+static void find_touches(Body *b, const NestStmt *unroll) {
+  clear(b);
+  touch_block(b, unroll->regions[0], unroll->index, NULL);
+}
+
+/* ---- what may be done ---- */
+
+/* Whether two touches of a variable can only meet in the same iteration. */
+static bool meet_at_home(const Touch *a, const Touch *b) {
+  int64_t lo = a->lo < b->lo ? a->lo : b->lo, hi = a->hi > b->hi ? a->hi : b->hi;
+  int64_t step = a->coef < 0 ? -a->coef : a->coef;
+  return a->coef == b->coef && hi - lo < step && affine_eq(&a->outer, &b->outer);
+}
+
+static bool independent(const Body *a, const Body *b) {
+  for (int i = 0; i < a->n; i++)
+    for (int k = 0; k < b->n; k++) {
+      const Touch *x = &a->touch[i], *y = &b->touch[k];
+      if (x->var == y->var && (x->writes || y->writes) && !meet_at_home(x, y)) return false;
+    }
+  return true;
+}
+
+static bool can_join(const Body *a, const Body *b) {
+  bool memory = (a->loads || a->stores) && (b->loads || b->stores);
+  return a->fits && b->fits && !a->loads && !b->loads && !memory && independent(a, b);
+}
+
+/* Whether a scalar computation behind the loop may as well stand before it. */
+static bool may_precede(const Body *loop, const NestStmt *st) {
+  if (st->code != NEST_OP && st->code != NEST_MOV) return false;
+  Body b;
+  clear(&b);
+  touch_stmt(&b, st, NULL, NULL);
+  for (int i = 0; i < loop->n; i++)
+    for (int k = 0; k < b.n; k++) {
+      const Touch *x = &loop->touch[i], *y = &b.touch[k];
+      if (x->var == y->var && (x->writes || y->writes)) return false;
+    }
+  return true;
+}
+
+/* ---- joining ---- */
+
+static void rename_index(NestBlock *b, const NestIndex *from, NestIndex *to) {
+  for (NestStmt *st = b->first; st; st = st->next) {
+    for (uint32_t i = 0; i < st->ndsts; i++) affine_rename(&st->dsts[i].sub, from, to);
+    for (uint32_t i = 0; i < st->nsrcs; i++) affine_rename(&st->srcs[i].sub, from, to);
+    for (uint32_t i = 0; i < st->nmems; i++) {
+      affine_rename(&st->mems[i].base.sub, from, to);
+      affine_rename(&st->mems[i].bytes, from, to);
+    }
+    affine_rename(&st->guard.sub, from, to);
+    for (uint32_t r = 0; r < st->nregions; r++) rename_index(st->regions[r], from, to);
+  }
+}
+
+/* Moves b's statements to the end of a's body.  Loops side by side may share an index, and one
+ * inside b may have a's: theirs is a new one. */
+static void append(Nest *nest, NestStmt *a, NestStmt *b) {
+  NestIndex *index = nest_index(nest, a->index->name, a->index->extent);
+  rename_index(a->regions[0], a->index, index);
+  rename_index(b->regions[0], b->index, index);
+  a->index = index;
+  while (b->regions[0]->first) nest_move_into(b->regions[0]->first, a->regions[0]);
+  nest_remove(b);
+}
+
+/* The next unroll behind `st` that may join it, with only movable computations between; NULL. */
+static NestStmt *candidate(const NestStmt *st, const Body *body) {
+  NestStmt *next = st->next;
+  while (next && next->code != NEST_UNROLL) {
+    if (!may_precede(body, next)) return NULL;
+    next = next->next;
+  }
+  return next && next->index->extent == st->index->extent ? next : NULL;
+}
+
+/* What a loop touches that has taken over another one's body. */
+static void unite(Body *a, const Body *b) {
+  if (a->n + b->n > MAX_TOUCHES) {
+    a->fits = false;
+    return;
+  }
+  memcpy(&a->touch[a->n], b->touch, sizeof *b->touch * (size_t)b->n);
+  a->n += b->n;
+  a->loads |= b->loads;
+  a->stores |= b->stores;
+}
+
+static void join_following(Nest *nest, NestStmt *st) {
+  Body body, other;
+  find_touches(&body, st);
+  for (NestStmt *next; body.fits && (next = candidate(st, &body));) {
+    find_touches(&other, next);
+    if (!can_join(&body, &other)) return;
+    while (st->next != next) nest_move_before(st->next, st);
+    append(nest, st, next);
+    unite(&body, &other);
+  }
+}
+
+static void join_block(Nest *nest, NestBlock *b) {
+  for (NestStmt *st = b->first; st; st = st->next) {
+    if (st->code == NEST_UNROLL) join_following(nest, st);
+    for (uint32_t r = 0; r < st->nregions; r++) join_block(nest, st->regions[r]);
+  }
+}
+
+bool join_run(Unit *u) {
+  join_block(u->nest, u->nest->body);
+  return true;
+}

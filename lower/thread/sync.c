@@ -1,0 +1,440 @@
+/* Passes place and sync on level thread.
+ *
+ * place: gives every shared buffer its offset.  Buffers whose lifetimes (from first to last
+ *   statement of the program order, stretched over loops that use them) do not meet may share.
+ * sync: puts a barrier before a statement that accesses bytes of shared memory which another thread
+ *   may have accessed since the last barrier, one of the two writing; and takes away waits and
+ *   barriers of earlier passes that turn out to separate nothing.
+ */
+#include "lower/thread/sync.h"
+
+#include <string.h>
+
+#include "lower/messages.h"
+
+/* ---- lifetimes ---- */
+
+typedef struct {
+  int first, last; /* statement numbers; first < 0: unused */
+  Span use;        /* of the first access */
+} Life;
+
+typedef struct {
+  const Nest *n;
+  Life *life;
+  int at;
+} Lives;
+
+static void touch(Lives *s, const NestBuffer *b, int at, Span use) {
+  Life *l = &s->life[b->id];
+  if (l->first < 0) *l = (Life){at, at, use};
+  if (at > l->last) l->last = at;
+}
+
+/* A buffer used inside a loop, and before it, lives all through the loop; so does any that a loop
+ * over registers uses, since its iterations access it part by part. */
+static void stretch(Lives *s, NestCode loop, int start, int end) {
+  bool parts = loop == NEST_UNROLL || loop == NEST_SERIAL;
+  if (!parts && loop != NEST_FOR && loop != NEST_WHILE) return;
+  arena_work(s->n->arena, s->n->nbuffers);
+  for (uint32_t i = 0; i < s->n->nbuffers; i++) {
+    Life *l = &s->life[i];
+    if (l->last < start || (l->first >= start && !parts)) continue;
+    if (l->first > start) l->first = start;
+    l->last = end;
+  }
+}
+
+static void walk_lives(Lives *s, const NestBlock *b) {
+  for (const NestStmt *st = b->first; st; st = st->next) {
+    int start = ++s->at;
+    for (uint32_t i = 0; i < st->nmems; i++)
+      if (st->mems[i].buffer) touch(s, st->mems[i].buffer, start, st->span);
+    if (!st->nregions) continue;
+    for (uint32_t r = 0; r < st->nregions; r++) walk_lives(s, st->regions[r]);
+    stretch(s, st->code, start, ++s->at);
+  }
+}
+
+static bool meet(const Life *a, const Life *b) {
+  return a->first <= b->last && b->first <= a->last;
+}
+
+static int64_t align_up(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
+
+/* The lowest offset at which the buffer meets none that is placed and alive with it. */
+static int64_t lowest_offset(const Nest *n, const Life *life, const NestBuffer *b) {
+  int64_t at = 0;
+  for (bool again = true; again;) {
+    again = false;
+    arena_work(n->arena, n->nbuffers);
+    for (uint32_t i = 0; i < n->nbuffers; i++) {
+      const NestBuffer *o = n->buffers[i];
+      if (o == b || o->offset < 0 || !meet(&life[i], &life[b->id])) continue;
+      if (at < o->offset + o->bytes && o->offset < at + b->bytes) {
+        at = align_up(o->offset + o->bytes, b->align);
+        again = true;
+      }
+    }
+  }
+  return at;
+}
+
+/* Bytes that are shared cost a barrier where one buffer follows another, so small programs give
+ * each buffer its own. */
+enum { OWN_PLACE_BYTES = 8192 };
+
+static void assign_offsets(Nest *n, const Life *life) {
+  n->shared_bytes = 0;
+  for (uint32_t i = 0; i < n->nbuffers; i++) n->buffers[i]->offset = -1;
+  for (uint32_t i = 0; i < n->nbuffers; i++) {
+    NestBuffer *b = n->buffers[i];
+    b->offset = lowest_offset(n, life, b);
+    if (b->offset + b->bytes > n->shared_bytes) n->shared_bytes = b->offset + b->bytes;
+  }
+}
+
+/* Names the buffers that make up most of it, each where it is first used. */
+static bool within_limit(const Unit *u, const Life *life) {
+  const Nest *n = u->nest;
+  if (n->shared_bytes <= u->machine->shared) return true;
+  diag_excess(u->diags, n->span, E_LOWER_SHARED, n->name, (long long)n->shared_bytes,
+              u->machine->name, (long long)u->machine->shared);
+  for (uint32_t i = 0; i < n->nbuffers; i++)
+    if (n->buffers[i]->bytes * 16 > u->machine->shared)
+      diag_note(u->diags, life[i].use, N_LOWER_BUFFER, n->buffers[i]->name,
+                (long long)n->buffers[i]->bytes, (long long)n->buffers[i]->offset);
+  diag_hint(u->diags, H_LOWER_SHARED);
+  return false;
+}
+
+/* Buffers whose accesses were all removed; ids stay dense. */
+static void drop_unused(Nest *n, Life *life) {
+  uint32_t kept = 0;
+  for (uint32_t i = 0; i < n->nbuffers; i++) {
+    if (life[i].first < 0) continue;
+    life[kept] = life[i];
+    n->buffers[kept] = n->buffers[i];
+    n->buffers[kept]->id = kept;
+    kept++;
+  }
+  n->nbuffers = kept;
+}
+
+bool place_run(Unit *u) {
+  Nest *n = u->nest;
+  Arena *scratch = arena_child(u->arena);
+  Lives s = {n, ARENA_ARRAY(scratch, Life, n->nbuffers), 0};
+  for (uint32_t i = 0; i < n->nbuffers; i++) s.life[i] = (Life){.first = -1, .last = -1};
+  walk_lives(&s, n->body);
+  drop_unused(n, s.life);
+  Life *forever = ARENA_ARRAY(scratch, Life, n->nbuffers);
+  for (uint32_t i = 0; i < n->nbuffers; i++) forever[i] = (Life){.last = s.at};
+  assign_offsets(n, forever);
+  if (n->shared_bytes > OWN_PLACE_BYTES) assign_offsets(n, s.life);
+  bool fits = within_limit(u, s.life);
+  arena_free(scratch);
+  return fits;
+}
+
+/* ---- barriers ---- */
+
+enum { READ = 1, WRITE = 2, ATOMIC = 4 };
+
+/* Lists of what happened since the last barrier; they are never changed, only begun anew. */
+typedef struct Access {
+  const NestStmt *by;
+  const struct Access *next;
+} Access;
+
+typedef struct {
+  Unit *u;
+  Arena *scratch;
+  const Access **since; /* by buffer */
+  bool accessed;        /* any memory, since the last barrier */
+  const uint32_t *defs; /* by variable: how often it is defined; more than once inside of blocks */
+} Sync;
+
+static bool overlap(const NestBuffer *a, const NestBuffer *b) {
+  return a == b || (a->offset < b->offset + b->bytes && b->offset < a->offset + a->bytes);
+}
+
+static uint8_t access_of(const NestStmt *st) {
+  switch (st->code) {
+    case NEST_LD:
+    case NEST_WGMMA:
+    case NEST_LDMATRIX: return READ;
+    case NEST_ATOM:
+    case NEST_ATOM_CAS:
+    case NEST_RED: return ATOMIC;
+    default: return WRITE;
+  }
+}
+
+static void count_defs(const NestBlock *b, uint32_t weight, uint32_t *defs) {
+  for (const NestStmt *st = b->first; st; st = st->next) {
+    for (uint32_t i = 0; i < st->ndsts; i++) defs[st->dsts[i].var->id] += weight;
+    for (uint32_t r = 0; r < st->nregions; r++) count_defs(st->regions[r], 2, defs);
+  }
+}
+
+/* One address in both, another one in each thread. */
+static bool same_base(const Sync *s, const Ref *a, const Ref *b) {
+  bool same = a->kind == REF_VAR && b->kind == REF_VAR && a->var == b->var && !a->var->uniform;
+  return same && s->defs[a->var->id] <= 1 && affine_eq(&a->sub, &b->sub) && !a->sub.n;
+}
+
+/* Do both run over the same numbers? */
+static bool same_bytes(const Affine *a, const Affine *b) {
+  bool same = a->c == b->c && a->n == b->n;
+  for (int i = 0; same && i < a->n; i++)
+    same = a->t[i].coef == b->t[i].coef && a->t[i].index->extent == b->t[i].index->extent;
+  return same;
+}
+
+static int64_t width(const NestStmt *st) {
+  return nest_int(st, NA_n, 1) * (int64_t)dtype_bytes(st->type);
+}
+
+/* A load and a store with which each thread accesses the same bytes.  The store has one writer a
+ * byte, if it has no guard: so no thread reads what another one writes. */
+static bool same_threads(const Sync *s, const NestStmt *a, const NestStmt *b) {
+  const NestStmt *st = a->code == NEST_ST ? a : b, *ld = st == a ? b : a;
+  if (st->code != NEST_ST || ld->code != NEST_LD || st->guard.kind) return false;
+  const Mem *x = &st->mems[0], *y = &ld->mems[0];
+  return x->buffer && y->buffer && x->buffer->offset == y->buffer->offset &&
+         same_base(s, &x->base, &y->base) && same_bytes(&x->bytes, &y->bytes) &&
+         width(st) == width(ld);
+}
+
+/* Writes of one buffer go to different bytes (each element has one writer), and atomics are ordered
+ * among themselves: accesses of one kind to one buffer do not wait for each other, others do. */
+static bool conflict(const Sync *s, const NestStmt *a, const NestStmt *b, bool one_buffer) {
+  uint8_t x = access_of(a), y = access_of(b);
+  if (x == y && (one_buffer || x == READ)) return false;
+  return !same_threads(s, a, b);
+}
+
+static bool must_wait(const Sync *s, const NestStmt *st) {
+  const Nest *n = s->u->nest;
+  for (uint32_t i = 0; i < st->nmems; i++) {
+    const NestBuffer *b = st->mems[i].buffer;
+    if (b) arena_work(s->scratch, n->nbuffers);
+    for (uint32_t k = 0; b && k < n->nbuffers; k++) {
+      const NestBuffer *o = n->buffers[k];
+      if (!overlap(b, o)) continue;
+      if (o == b && b->slots > 1) continue; /* the pipeline's own barrier orders a ring's slots */
+      for (const Access *a = s->since[k]; a; a = a->next)
+        if (conflict(s, a->by, st, o == b)) return true;
+    }
+  }
+  return false;
+}
+
+static void add(Sync *s, uint32_t buffer, const NestStmt *by) {
+  uint64_t before = 0;
+  for (const Access *a = s->since[buffer]; a; a = a->next, before++)
+    if (a->by == by) return;
+  arena_work(s->scratch, before);
+  Access *a = ARENA_NEW(s->scratch, Access);
+  *a = (Access){by, s->since[buffer]};
+  s->since[buffer] = a;
+}
+
+static void note(Sync *s, const NestStmt *st) {
+  if (st->nmems) s->accessed = true;
+  for (uint32_t i = 0; i < st->nmems; i++)
+    if (st->mems[i].buffer) add(s, st->mems[i].buffer->id, st);
+}
+
+static void all_in_order(Sync *s) {
+  memset(s->since, 0, s->u->nest->nbuffers * sizeof *s->since);
+  s->accessed = false;
+}
+
+static void barrier_before(Sync *s, NestStmt *st) {
+  NestBuilder b = {s->u->nest, st->parent, st, st->span};
+  nest_stmt(&b, NEST_BAR, 0, 0);
+  all_in_order(s);
+}
+
+static bool touches(const Sync *s, const NestStmt *st);
+
+static bool block_touches(const Sync *s, const NestBlock *b) {
+  for (const NestStmt *st = b->first; st; st = st->next)
+    if (touches(s, st)) return true;
+  return false;
+}
+
+/* True if anything inside must wait for what is pending now. */
+static bool touches(const Sync *s, const NestStmt *st) {
+  if (must_wait(s, st)) return true;
+  for (uint32_t r = 0; r < st->nregions; r++)
+    if (block_touches(s, st->regions[r])) return true;
+  return false;
+}
+
+static void walk(Sync *s, NestBlock *b);
+
+static const Access **saved(const Sync *s) {
+  uint32_t n = s->u->nest->nbuffers;
+  arena_work(s->scratch, n);
+  const Access **copy = ARENA_ARRAY(s->scratch, const Access *, n);
+  return memcpy(copy, s->since, n * sizeof *copy);
+}
+
+static void restore(Sync *s, const Access **from) {
+  memcpy(s->since, from, s->u->nest->nbuffers * sizeof *from);
+}
+
+static void join(Sync *s, const Access **other) {
+  for (uint32_t i = 0; i < s->u->nest->nbuffers; i++)
+    for (const Access *a = other[i]; a; a = a->next) add(s, i, a->by);
+}
+
+static void walk_region(Sync *s, NestBlock *b) {
+  s->accessed = true;
+  walk(s, b);
+  s->accessed = true;
+}
+
+static bool contains(const Access *list, const NestStmt *by) {
+  while (list && list->by != by) list = list->next;
+  return list != NULL;
+}
+
+/* True if the same accesses are pending as at `then`. */
+static bool pending_as(const Sync *s, const Access *const *then) {
+  for (uint32_t i = 0; i < s->u->nest->nbuffers; i++) {
+    if (s->since[i] == then[i]) continue;
+    for (const Access *a = s->since[i]; a; a = a->next)
+      if (!contains(then[i], a->by)) return false;
+    for (const Access *a = then[i]; a; a = a->next)
+      if (!contains(s->since[i], a->by)) return false;
+  }
+  return true;
+}
+
+/* Twice, unless nothing changes: accesses that the end of an iteration leaves pending meet the
+ * start of the next.  A FOR may run no iteration; a WHILE ends behind its condition, which runs at
+ * least once. */
+static void walk_loop(Sync *s, NestStmt *st) {
+  const Access **begin = saved(s), **none = begin, **last = begin;
+  for (int round = 0; round < 2 && !(round && pending_as(s, begin)); round++) {
+    walk_region(s, st->regions[0]);
+    if (st->code != NEST_WHILE) continue;
+    if (round == 0) none = saved(s);
+    last = saved(s);
+    walk_region(s, st->regions[1]);
+  }
+  if (st->code == NEST_WHILE) restore(s, last);
+  if (st->code == NEST_WHILE || st->code == NEST_FOR) join(s, none);
+}
+
+static void walk_branch(Sync *s, NestStmt *st) {
+  const Access **before = saved(s), **after = NULL;
+  for (uint32_t r = 0; r < st->nregions; r++) {
+    restore(s, before);
+    walk_region(s, st->regions[r]);
+    if (after) join(s, after);
+    after = saved(s);
+  }
+}
+
+static void walk(Sync *s, NestBlock *b) {
+  for (NestStmt *st = b->first, *next; st; st = next) {
+    next = st->next;
+    if (st->code == NEST_BAR) {
+      if (!s->accessed && !st->nattrs) nest_remove(st);
+      all_in_order(s);
+      continue;
+    }
+    /* Inside an unroll every copy would repeat the barrier: it goes before the whole of it. */
+    bool inline_loop = st->code == NEST_UNROLL;
+    if (inline_loop ? touches(s, st) : must_wait(s, st)) barrier_before(s, st);
+    note(s, st);
+    if (st->code == NEST_IF) walk_branch(s, st);
+    else if (st->nregions) walk_loop(s, st);
+  }
+}
+
+/* ---- what separates nothing ---- */
+
+/* True if anything in the block accesses bytes that asynchronous copies go to. */
+static bool reaches_rings(const Nest *n, const NestStmt *st) {
+  for (uint32_t i = 0; i < st->nmems; i++)
+    for (uint32_t k = 0; st->mems[i].buffer && k < n->nbuffers; k++)
+      if (n->buffers[k]->slots > 1 && overlap(st->mems[i].buffer, n->buffers[k])) return true;
+  for (uint32_t r = 0; r < st->nregions; r++)
+    for (const NestStmt *x = st->regions[r]->first; x; x = x->next)
+      if (reaches_rings(n, x)) return true;
+  return false;
+}
+
+/* Behind its loop a ring is waited for because a loop around might fill it again, or another buffer
+ * take its place: here is seen whether anything does. */
+static void drop_last_waits(const Nest *n) {
+  for (NestStmt *st = n->body->last, *prev; st && !reaches_rings(n, st); st = prev) {
+    prev = st->prev;
+    if (st->code == NEST_CP_WAIT) nest_remove(st);
+  }
+}
+
+static bool has_accesses(const NestStmt *st) {
+  if (st->nmems) return true;
+  for (uint32_t r = 0; r < st->nregions; r++)
+    for (const NestStmt *x = st->regions[r]->first; x; x = x->next)
+      if (has_accesses(x)) return true;
+  return false;
+}
+
+static void drop_last_barriers(const Nest *n) {
+  for (NestStmt *st = n->body->last, *prev; st && !has_accesses(st); st = prev) {
+    prev = st->prev;
+    if (st->code == NEST_BAR && !st->nattrs) nest_remove(st);
+  }
+}
+
+static bool is_proxy_fence(const NestStmt *st) {
+  return st->code == NEST_FENCE && !strcmp(nest_str(st, NA_kind, ""), "proxy");
+}
+
+static bool has_wgmma(const NestStmt *st) {
+  if (st->code == NEST_WGMMA) return true;
+  for (uint32_t r = 0; r < st->nregions; r++)
+    for (const NestStmt *x = st->regions[r]->first; x; x = x->next)
+      if (has_wgmma(x)) return true;
+  return false;
+}
+
+/* A fence that another follows before anything reads through the proxy: the later one is for
+ * both. */
+static bool fenced_again(const NestStmt *fence) {
+  for (const NestStmt *st = fence->next; st; st = st->next) {
+    if (is_proxy_fence(st)) return true;
+    if ((st->nregions && st->code != NEST_UNROLL) || has_wgmma(st)) return false;
+  }
+  return false;
+}
+
+static void drop_early_fences(NestBlock *b) {
+  for (NestStmt *st = b->first, *next; st; st = next) {
+    next = st->next;
+    for (uint32_t r = 0; r < st->nregions; r++) drop_early_fences(st->regions[r]);
+    if (is_proxy_fence(st) && fenced_again(st)) nest_remove(st);
+  }
+}
+
+bool sync_run(Unit *u) {
+  Sync s = {.u = u, .scratch = arena_child(u->arena)};
+  s.since = ARENA_ARRAY(s.scratch, const Access *, u->nest->nbuffers + 1);
+  uint32_t *defs = ARENA_ARRAY(s.scratch, uint32_t, u->nest->nvars + 1);
+  count_defs(u->nest->body, 1, defs);
+  s.defs = defs;
+  drop_last_waits(u->nest);
+  walk(&s, u->nest->body);
+  drop_last_barriers(u->nest);
+  drop_early_fences(u->nest->body);
+  arena_free(s.scratch);
+  return true;
+}

@@ -1,0 +1,80 @@
+#include "runtime/compile/code_key.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* PTX's directives for debuggers. */
+static bool is_place(const char *line, const char *end) {
+  static const char *const words[] = {".loc ", ".file "};
+  while (line < end && (*line == '\t' || *line == ' ')) line++;
+  for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+    size_t n = strlen(words[i]);
+    if ((size_t)(end - line) >= n && !memcmp(line, words[i], n)) return true;
+  }
+  return false;
+}
+
+static size_t drop_lines(char *to, const char *text, size_t size) {
+  const char *begin = to, *end = text + size;
+  for (const char *line = text, *next; line < end; line = next) {
+    const char *stop = memchr(line, '\n', (size_t)(end - line));
+    next = stop ? stop + 1 : end;
+    if (is_place(line, next)) continue;
+    memcpy(to, line, (size_t)(next - line));
+    to += next - line;
+  }
+  return (size_t)(to - begin);
+}
+
+/* C names places in comments.  A string or a character may look like one. */
+static size_t drop_comments(char *to, const char *text, size_t size) {
+  const char *begin = to, *end = text + size;
+  char quote = 0;
+  for (const char *s = text; s < end; s++) {
+    const char *close = NULL;
+    if (!quote && end - s > 3 && s[0] == '/' && s[1] == '*')
+      close = memmem(s + 2, (size_t)(end - s - 2), "*/", 2);
+    if (close) {
+      s = close + 1;
+      continue;
+    }
+    if (quote && *s == '\\' && s + 1 < end) *to++ = *s++;
+    else if (*s == quote) quote = 0;
+    else if (!quote && (*s == '"' || *s == '\'')) quote = *s;
+    *to++ = *s;
+  }
+  return (size_t)(to - begin);
+}
+
+static bool add_code(KeyMaker *k, const ImageVariant *v) {
+  char *kept = malloc(v->size + 1);
+  if (!kept) return false;
+  cache_key_add(k, kept,
+                (v->kind == NEREID_C ? drop_comments : drop_lines)(kept, v->code, v->size));
+  free(kept);
+  return true;
+}
+
+static bool add_variant(KeyMaker *k, const ImageVariant *v) {
+  const int numbers[] = {v->kind, v->threads, v->nslots, v->has_grid};
+  cache_key_text(k, v->target);
+  cache_key_text(k, v->entry);
+  cache_key_add(k, numbers, sizeof numbers);
+  cache_key_add(k, &v->shared, sizeof v->shared);
+  for (int i = 0; i < v->nslots; i++) {
+    const ImageSlot *s = &v->slots[i];
+    const int slot[] = {s->kind, s->param};
+    cache_key_add(k, slot, sizeof slot);
+    cache_key_text(k, s->kind == SLOT_ARG ? "" : s->expr.text);
+  }
+  for (int i = 0; i < 3; i++) cache_key_text(k, v->has_grid ? v->grid[i].text : "");
+  return add_code(k, v);
+}
+
+CacheKey code_key(const nereid_image *image) {
+  KeyMaker *k = cache_key_start();
+  bool ok = true;
+  for (int i = 0; i < image->nvariants && ok; i++) ok = add_variant(k, image->variants[i]);
+  CacheKey key = cache_key_end(k);
+  return ok ? key : (CacheKey){{0}};
+}

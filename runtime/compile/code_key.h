@@ -1,0 +1,12 @@
+/* What makes two compiled kernels the same code. */
+#ifndef NEREID_RUNTIME_COMPILE_CODE_KEY_H
+#define NEREID_RUNTIME_COMPILE_CODE_KEY_H
+
+#include "runtime/store/cache.h"
+#include "runtime/image/image.h"
+
+/* Of an image of PTX or C: of all that runs, and how it is launched.  Places in the source, which a
+ * comment moves and another folder renames, are left out.  Zeros: out of memory. */
+CacheKey code_key(const nereid_image *image);
+
+#endif

@@ -1,0 +1,36 @@
+/* Configurations: what a tuner may choose of a kernel, as names with values in text.
+ *
+ * The names num_warps, num_stages, num_ctas and maxnreg are options of compiling; all others are
+ * constexprs.  The text of a configuration, "BLOCK_M=128 BLOCK_N=64 num_warps=4", is what records,
+ * tables and messages call it. */
+#ifndef NEREID_RUNTIME_COMPILE_CONFIG_H
+#define NEREID_RUNTIME_COMPILE_CONFIG_H
+
+#include <stdbool.h>
+
+#include "lang/base/strings.h"
+#include "runtime/nereid_tune.h"
+
+typedef struct {
+  nereid_setting *settings; /* constexprs in the kernel's order, then options in the order above */
+  int n;
+} Config;
+
+typedef struct {
+  Config *data;
+  size_t len, cap;
+} Configs;
+
+enum { CONFIG_OPTIONS = 4 };
+extern const char *const config_options[CONFIG_OPTIONS];
+
+/* The option's place in a request; NULL if the name is none of an option. */
+int *config_option(nereid_request *r, const char *name);
+bool config_is_option(const char *name);
+void config_print(Text *out, const Config *c);
+/* Reads what config_print has written; false if it is none of that, as with a value that has a
+ * space. */
+bool config_read(Config *out, Arena *a, const char *text);
+bool config_equal(const Config *a, const Config *b);
+
+#endif

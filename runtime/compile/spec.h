@@ -1,0 +1,17 @@
+/* The texts that say what a kernel is compiled for: TYPE and constexpr VALUE of nereid_arg. */
+#ifndef NEREID_RUNTIME_COMPILE_SPEC_H
+#define NEREID_RUNTIME_COMPILE_SPEC_H
+
+#include "runtime/support/error.h"
+#include "sema/sema.h"
+
+/* "*bf16:16", "i32:1", "none" ... into kind, type and div of `out`. */
+int spec_type(KernelArg *out, const char *name, const char *text);
+/* "128", "True", "tl.float16", "fn:gelu", or a string.  Strings are not copied. */
+int spec_constexpr(KernelArg *out, const char *name, const char *text);
+/* A number of the whole text: an integer (Python's forms, with _ and 0x) or a float.  Returns 1
+ * for an integer that fits i64 (or u64, by its bits, with *is_u64 set), 2 for a float, 3 for a
+ * decimal integer that fits neither, 0 if it is no number. */
+int spec_number(const char *text, size_t len, int64_t *i, double *f, bool *is_u64);
+
+#endif

@@ -1,0 +1,89 @@
+#include "runtime/device/assembler.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "runtime/messages.h"
+#include "runtime/support/host.h"
+
+enum { OUTPUT_MAX = 8192 };
+
+static int run_ptxas(const char *ptxas, const TempFolder *t, const char *target, const bool *stop) {
+  char in[TOOL_PATH + 64], out[TOOL_PATH + 64], arch[64], output[OUTPUT_MAX];
+  temp_name(in, sizeof in, t, "kernel.ptx");
+  temp_name(out, sizeof out, t, "kernel.cubin");
+  snprintf(arch, sizeof arch, "-arch=%s", target);
+  const char *argv[] = {ptxas, arch, "-lineinfo", "-o", out, in, NULL};
+  if (tool_run_until(argv, output, sizeof output, stop))
+    return error_set(NEREID_E_TOOL, E_RUN_PTXAS, ptxas, output);
+  if (!access(out, F_OK)) return 0;
+  return error_set(NEREID_E_TOOL, E_RUN_TOOL_NOTHING, ptxas, "ptxas, as NEREID_PTXAS should name");
+}
+
+int assemble_by_ptxas(char **out, size_t *size, const char *ptx, size_t len, const char *target,
+                      const char *ptxas, const bool *stop) {
+  TempFolder t;
+  int code = temp_new(&t);
+  if (!code) code = temp_write(&t, "kernel.ptx", ptx, len);
+  if (!code) code = run_ptxas(ptxas, &t, target, stop);
+  if (!code) code = temp_read(&t, "kernel.cubin", out, size);
+  temp_free(&t);
+  return code;
+}
+
+bool assembler_open(Assembler *a, nereid_message_fn note, void *context) {
+  *a = (Assembler){.log = log_read()};
+  if (!tool_find_ptxas(a->ptxas)) return false;
+  a->cache = cache_open(note, context);
+  return true;
+}
+
+void assembler_close(Assembler *a) {
+  cache_close(a->cache);
+  a->cache = NULL;
+}
+
+/* An assembler that was replaced is another one. */
+static CacheId id_of(const Assembler *a, const ImageVariant *ptx, const char *target) {
+  struct stat st = {0};
+  stat(a->ptxas, &st);
+  KeyMaker *k = cache_key_start();
+  cache_key_text(k, "cubin");
+  cache_key_text(k, a->ptxas);
+  cache_key_add(k, &st.st_size, sizeof st.st_size);
+  cache_key_add(k, &st.st_mtime, sizeof st.st_mtime);
+  cache_key_text(k, target);
+  cache_key_add(k, ptx->code, ptx->size);
+  return (CacheId){cache_key_end(k), CACHE_CUBIN, ptx->entry, target};
+}
+
+int assembler_run(const Assembler *a, Assembled *out, const ImageVariant *ptx, const char *target,
+                  const bool *stop) {
+  *out = (Assembled){.id = id_of(a, ptx, target)};
+  out->from_cache = cache_get(a->cache, &out->id, &out->code, &out->size);
+  if (out->from_cache) {
+    LOG(a->log, LOG_COMPILE, "cubin %s for %s: from the cache", ptx->entry, target);
+    return 0;
+  }
+  double begin = host_now();
+  int code =
+      assemble_by_ptxas(&out->code, &out->size, ptx->code, ptx->size, target, a->ptxas, stop);
+  if (code) out->code = NULL;
+  else
+    LOG(a->log, LOG_COMPILE, "cubin %s for %s: by ptxas, %.0f ms", ptx->entry, target,
+        (host_now() - begin) * 1e3);
+  return code;
+}
+
+void assembler_keep(const Assembler *a, const Assembled *list, size_t n) {
+  CacheEntry *entries = calloc(n + 1, sizeof *entries);
+  size_t used = 0;
+  for (size_t i = 0; entries && i < n; i++)
+    if (list[i].code && !list[i].from_cache)
+      entries[used++] = (CacheEntry){list[i].id, list[i].code, list[i].size};
+  if (used) cache_put_all(a->cache, entries, used);
+  free(entries);
+}

@@ -1,0 +1,38 @@
+/* ptxas, and the machine code that it has made before, which lies in the cache. */
+#ifndef NEREID_RUNTIME_DEVICE_ASSEMBLER_H
+#define NEREID_RUNTIME_DEVICE_ASSEMBLER_H
+
+#include "runtime/store/cache.h"
+#include "runtime/image/image.h"
+#include "runtime/support/log.h"
+#include "runtime/support/tool.h"
+
+typedef struct {
+  char ptxas[TOOL_PATH];
+  Cache *cache;
+  Log log;
+} Assembler;
+
+typedef struct {
+  CacheId id;
+  char *code; /* malloc'ed; NULL: there is none */
+  size_t size;
+  bool from_cache;
+} Assembled;
+
+/* False: there is no ptxas. */
+bool assembler_open(Assembler *a, nereid_message_fn note, void *context);
+void assembler_close(Assembler *a);
+/* The machine code of a variant of PTX, which many threads may ask for; given up when *stop is true
+ * (tool_run_until). */
+int assembler_run(const Assembler *a, Assembled *out, const ImageVariant *ptx, const char *target,
+                  const bool *stop);
+/* Keeps what is new of n of them, all at once; those without code are left out. */
+void assembler_keep(const Assembler *a, const Assembled *list, size_t n);
+
+/* PTX to machine code by that ptxas, given up when *stop is true (tool_run_until).  *out is
+ * malloc'ed.  `target` is a machine's name, such as sm_90a. */
+int assemble_by_ptxas(char **out, size_t *size, const char *ptx, size_t len, const char *target,
+                      const char *ptxas, const bool *stop);
+
+#endif

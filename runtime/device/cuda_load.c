@@ -1,0 +1,82 @@
+/* Many kernels at once.
+ *
+ * The driver assembles PTX one kernel after the other, whoever calls it: a model's kernels take
+ * seconds.  Where there is ptxas, it assembles them on all cores before the driver loads them, and
+ * what it made is kept in the cache.  Whatever goes wrong on this way, the driver gets the PTX. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/device/assembler.h"
+#include "runtime/device/cuda_state.h"
+#include "runtime/support/parallel.h"
+
+/* Of one kernel the driver makes code as fast. */
+enum { ASSEMBLED_MIN = 2 };
+
+typedef struct {
+  nereid_device *device;
+  Assembler assembler;
+  LoadItem **items;
+  Assembled *assembled; /* of each */
+  size_t n;
+} Loading;
+
+static void assemble(void *context, size_t i) {
+  const Loading *l = context;
+  const ImageVariant *v = l->items[i]->variant;
+  if (v->kind == NEREID_PTX)
+    assembler_run(&l->assembler, &l->assembled[i], v, l->device->target, NULL);
+  /* What is left, loading machine code, takes no time beside it. */
+  if (l->assembled[i].code) load_ready(l->items[i]);
+}
+
+/* An older driver may refuse what a newer ptxas has made. */
+static int load_item(nereid_device *d, const LoadItem *item, const Assembled *made) {
+  ImageVariant assembled = *item->variant;
+  assembled.kind = NEREID_CUBIN;
+  assembled.code = made->code;
+  assembled.size = made->size;
+  int code = made->code ? cuda_load(d, item->image, &assembled, item->out) : NEREID_E_TOOL;
+  if (code) return cuda_load(d, item->image, item->variant, item->out);
+  item->out->resources.from_cache = made->from_cache;
+  return 0;
+}
+
+static void load(void *context, size_t i) {
+  const Loading *l = context;
+  LoadItem *item = l->items[i];
+  item->code = load_item(l->device, item, &l->assembled[i]);
+  /* The message is this thread's, and shall be the caller's. */
+  if (item->code) item->message = strdup(nereid_error_message());
+  else if (!l->assembled[i].code) load_ready(item);
+}
+
+static int larger_first(const void *a, const void *b) {
+  const LoadItem *x = *(LoadItem *const *)a, *y = *(LoadItem *const *)b;
+  if (x->variant->size != y->variant->size) return x->variant->size < y->variant->size ? 1 : -1;
+  return x < y ? -1 : 1;
+}
+
+static void load_sorted(Loading *l) {
+  nereid_device *d = l->device;
+  qsort(l->items, l->n, sizeof *l->items, larger_first);
+  if (l->n >= ASSEMBLED_MIN && assembler_open(&l->assembler, d->on_message, d->context)) {
+    parallel_for(l->n, assemble, l);
+    assembler_keep(&l->assembler, l->assembled, l->n);
+    assembler_close(&l->assembler);
+  }
+  parallel_for(l->n, load, l);
+  for (size_t i = 0; i < l->n; i++) free(l->assembled[i].code);
+}
+
+int cuda_load_all(nereid_device *d, LoadItem *items, int n) {
+  Loading l = {.device = d, .n = (size_t)n};
+  l.items = calloc(l.n + 1, sizeof *l.items);
+  l.assembled = calloc(l.n + 1, sizeof *l.assembled);
+  bool good = l.items && l.assembled;
+  for (int i = 0; i < n && good; i++) l.items[i] = &items[i];
+  if (good) load_sorted(&l);
+  free(l.items);
+  free(l.assembled);
+  return good ? 0 : error_out_of_memory();
+}

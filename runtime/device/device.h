@@ -1,0 +1,223 @@
+/* Devices: what every one of them can do, as a table of functions.
+ *
+ * The functions of a DeviceOps are called with checked arguments; they keep the error's message
+ * themselves.  `stream` is the device's own handle, NULL for the default one.  Devices without an
+ * entry for something (streams of the CPU) take the host's, in host.c. */
+#ifndef NEREID_RUNTIME_DEVICE_DEVICE_H
+#define NEREID_RUNTIME_DEVICE_DEVICE_H
+
+#include <pthread.h>
+#include <stdio.h>
+
+#include "runtime/image/image.h"
+#include "runtime/support/host.h"
+#include "runtime/support/log.h"
+#include "runtime/support/temp.h"
+
+typedef struct DeviceOps DeviceOps;
+typedef struct ReplayItem ReplayItem; /* runtime/device/replay.h */
+
+/* A piece of memory that the device knows: the interpreters check accesses against these. */
+typedef struct Allocation {
+  struct Allocation *next;
+  char *data;
+  size_t size;
+  bool written;  /* something was copied or filled in */
+  bool borrowed; /* a tensor's memory, not ours to free */
+} Allocation;
+
+/* Somebody who looks for errors that kernels recorded when the device has been waited for. */
+typedef struct DeviceWatch {
+  struct DeviceWatch *next;
+  int (*check)(void *context); /* a code, whose message it has set */
+  void *context;
+} DeviceWatch;
+
+struct nereid_device {
+  const DeviceOps *ops;
+  bool described; /* its information is all that there is of it */
+  Log log;
+  char name[32], description[128], target[32];
+  nereid_device_info info;
+  nereid_message_fn on_message;
+  void *context;
+  pthread_mutex_t lock; /* of the allocations and of `state` where it says so */
+  Allocation *allocations;
+  DeviceWatch *watches; /* under the lock */
+  void *state; /* the device's own */
+  /* Atomic: the kernel that runs in this process; NULL: none does. */
+  const char *running;
+};
+
+/* A variant that is ready to be launched. */
+typedef struct {
+  const ImageVariant *variant; /* NULL: it is not loaded */
+  void *code;  /* CUmodule, a handle of dlopen, a TileFunc ... */
+  void *entry; /* CUfunction, the address of a C function ... */
+  nereid_kernel_resources resources;
+} Loaded;
+
+/* Somebody who follows loading: `ready` is called for each image whose kernel is, by any thread, of
+ * several at once. */
+typedef struct {
+  void (*ready)(void *context);
+  void *context;
+} LoadWatch;
+
+/* A variant to load, and where. */
+typedef struct {
+  const nereid_image *image;
+  const ImageVariant *variant;
+  const ImageVariant *own; /* the kernel's copy of it */
+  Loaded *out;
+  const LoadWatch *watch; /* NULL, but for the last variant of an image that somebody follows */
+  int code;
+  char *message; /* of a failure, malloc'ed */
+} LoadItem;
+
+struct nereid_kernel {
+  nereid_device *device;
+  nereid_image *image; /* without code */
+  Loaded *loaded;
+  int nloaded;
+  /* Of each loaded variant its code for overlapping arguments, once that was needed, and the image
+   * that it belongs to. */
+  pthread_mutex_t ordered_lock;
+  Loaded *ordered;
+  nereid_image **ordered_images;
+};
+
+struct nereid_launch {
+  nereid_kernel *kernel;
+  const Loaded *chosen;  /* valid unless stale */
+  uint32_t grid[3];      /* as the user gave it */
+  uint32_t launched[3];  /* as it is launched */
+  bool stale;            /* something was set since the variant was chosen */
+  bool part_of_model;    /* of a plan's steps: interpreters make no remarks */
+  bool *set;             /* of each run-time parameter */
+  uint64_t *args;        /* of each run-time parameter */
+  IntRange *extent;      /* of each pointer: the bytes of its tensor, counted from it */
+  IntRange *bounds;      /* what bounds expressions see */
+  IntRange *reach;       /* of each pointer: what the variant `reach_of` accesses, from it on */
+  const ImageVariant *reach_of; /* NULL: none, or integers or the grid have changed since */
+  int64_t *values;       /* what expressions see */
+  uint64_t *slots;       /* what the kernel takes */
+  void **pointers;       /* to each slot */
+  void **scratch;        /* of each slot; NULL where there is none */
+  size_t *scratch_size;
+};
+
+enum { COPY_IN, COPY_OUT, COPY_WITHIN };
+
+/* Memory of the host that goes into the device's. */
+typedef struct {
+  void *to;
+  const void *from;
+  size_t size; /* bytes */
+} Upload;
+
+struct DeviceOps {
+  const char *name;
+  nereid_kind kind; /* the code it runs */
+  int (*open)(nereid_device *d, int ordinal);
+  void (*close)(nereid_device *d);
+  bool (*fits)(const nereid_device *d, const ImageVariant *v);
+  int (*alloc)(nereid_device *d, void **out, size_t size);
+  void (*free)(nereid_device *d, void *p);
+  /* Memory of the host that kernels write to as well, at the same address.  NULL: that of `alloc`
+   * is such. */
+  int (*alloc_shared)(nereid_device *d, void **out, size_t size);
+  void (*free_shared)(nereid_device *d, void *p);
+  int (*copy)(nereid_device *d, void *to, const void *from, size_t size, int way, void *stream);
+  /* All of these, begun behind what the default stream has; the sources are read when it returns.
+   * NULL: copies do. */
+  int (*upload)(nereid_device *d, const Upload *uploads, int n);
+  int (*fill)(nereid_device *d, void *to, int byte, size_t size, void *stream);
+  int (*sync)(nereid_device *d, void *stream, bool all);
+  int (*stream_new)(nereid_device *d, void **out);
+  void (*stream_free)(nereid_device *d, void *stream);
+  int (*event_new)(nereid_device *d, void **out);
+  void (*event_free)(nereid_device *d, void *event);
+  int (*event_record)(nereid_device *d, void *event, void *stream);
+  int (*event_sync)(nereid_device *d, void *event);
+  int (*event_elapsed)(nereid_device *d, double *us, void *from, void *to);
+  int (*load)(nereid_device *d, const nereid_image *image, const ImageVariant *v, Loaded *out);
+  /* Instead of `load`, where many are faster together: all, or after a failure none. */
+  int (*load_all)(nereid_device *d, LoadItem *items, int n);
+  void (*unload)(nereid_device *d, Loaded *l);
+  /* Grid and threads against the device's limits, once per change. */
+  int (*check)(const nereid_launch *l);
+  int (*launch)(const nereid_launch *l, void *stream);
+  /* Many launches and copies at once (runtime/device/replay.h); their launches are ready.  NULL:
+   * the device has no such thing. */
+  bool (*replay_supported)(const nereid_device *d);
+  int (*replay_new)(nereid_device *d, void **out, const ReplayItem *items, int n);
+  int (*replay_set)(nereid_device *d, void *replay, int i, const ReplayItem *item);
+  int (*replay_run)(nereid_device *d, void *replay, void *stream);
+  void (*replay_free)(nereid_device *d, void *replay);
+};
+
+extern const DeviceOps device_cuda, device_cpu, device_interp, device_nest;
+
+/* A device to be looked at, which runs nothing: far quicker, where a driver makes a context. */
+int device_describe(nereid_device **out, const char *name);
+/* A GPU that need not be here, likewise: nothing is known of it but its target. */
+int device_of_target(nereid_device **out, const char *target);
+nereid_kind device_kind(const nereid_device *d);
+const char *device_target(const nereid_device *d); /* NULL: any */
+/* The kernel that this process is running, by its name; NULL: none, as always on a GPU.  A signal's
+ * handler may ask. */
+const char *device_running(const nereid_device *d);
+void device_note(nereid_device *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void *device_stream(const nereid_stream *s); /* the handle; NULL for NULL */
+/* The known memory that holds `p`, NULL if none does.  Call with the lock held. */
+Allocation *device_find(nereid_device *d, const void *p);
+/* A copy within the device's memory, in the stream's order: not waited for, whatever the stream. */
+int device_copy(nereid_device *d, void *to, const void *from, size_t size, nereid_stream *s);
+/* Copies in, all together, and waits: faster than one by one where a bus lies between. */
+int device_upload(nereid_device *d, const Upload *uploads, int n);
+/* Memory that both the host and kernels use, with these bytes in it. */
+int device_alloc_shared(nereid_device *d, void **out, const void *bytes, size_t size);
+void device_free_shared(nereid_device *d, void *p);
+/* `w` is asked whenever the device, a stream or an event of it has been waited for. */
+void device_watch(nereid_device *d, DeviceWatch *w);
+void device_unwatch(nereid_device *d, DeviceWatch *w);
+/* Makes memory of the caller's known: tensors. */
+int device_borrow(nereid_device *d, const void *p, size_t size);
+
+/* nereid_kernel_load_all(), followed by `watch`; NULL: by nobody. */
+int device_load_all(nereid_kernel **out, nereid_device *d, const nereid_image *const *images, int n,
+                    const LoadWatch *watch);
+/* For devices: the item is loaded. */
+void load_ready(const LoadItem *item);
+
+/* The code of variant i that keeps the order of all accesses, compiled and loaded when it is first
+ * asked for; the variant has tile IR to make it from. */
+int kernel_load_ordered(const Loaded **out, nereid_kernel *k, int i);
+/* Do the launch's arguments keep what the variant's code takes for granted of their memory?  False
+ * with the pair that does not. */
+bool launch_noalias_holds(nereid_launch *l, const ImageVariant *v, const ImageNoAlias **pair);
+
+/* Chooses the variant and fills the slots, where something was set since. */
+int launch_ready(nereid_launch *l);
+
+/* ---- host_device.c: functions of the devices whose memory is the host's ---- */
+int host_copy(nereid_device *d, void *to, const void *from, size_t size, int way, void *stream);
+int host_fill(nereid_device *d, void *to, int byte, size_t size, void *stream);
+int host_sync(nereid_device *d, void *stream, bool all);
+int host_stream_new(nereid_device *d, void **out);
+void host_stream_free(nereid_device *d, void *stream);
+int host_event_new(nereid_device *d, void **out);
+void host_event_free(nereid_device *d, void *event);
+int host_event_record(nereid_device *d, void *event, void *stream);
+int host_event_sync(nereid_device *d, void *event);
+int host_event_elapsed(nereid_device *d, double *us, void *from, void *to);
+
+#define HOST_EVENTS_AND_COPIES                                                              \
+  .free = host_free, .copy = host_copy, .fill = host_fill, .sync = host_sync,               \
+  .stream_new = host_stream_new, .stream_free = host_stream_free,                           \
+  .event_new = host_event_new, .event_free = host_event_free,                               \
+  .event_record = host_event_record, .event_sync = host_event_sync,                         \
+  .event_elapsed = host_event_elapsed
+
+#endif

@@ -1,0 +1,262 @@
+/* The two devices that interpret: `interp` the tile IR, `nest` loop nests of level thread. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "lang/interp/interp.h"
+#include "lower/interp/nest_interp.h"
+#include "lower/lower.h"
+#include "runtime/device/device.h"
+#include "runtime/messages.h"
+#include "runtime/support/files.h"
+
+/* A kernel as it was read from the image's text. */
+typedef struct {
+  Arena *arena;
+  Diags *diags;
+  Unit *unit;
+  bool remarked; /* atomic: some launch gave remarks, later ones give none */
+} Parsed;
+
+/* ---- loading ---- */
+
+typedef struct {
+  Parsed *parsed;
+  const nereid_image *image;
+  const ImageVariant *variant;
+} Loading;
+
+/* The lines of findings come from the kernel's file, if it still lies where it did. */
+static void attach_sources(Parsed *p) {
+  uint32_t n = diag_file_count(p->diags);
+  for (uint32_t i = 1; i <= n; i++) {
+    const Source *s = diag_file(p->diags, i);
+    const char *text;
+    size_t len;
+    if (!s->text && files_read(p->arena, s->name, &text, &len) == 0)
+      diag_source(p->diags, s->name, text, len);
+  }
+}
+
+static int load_body(void *arg) {
+  Loading *l = arg;
+  Parsed *p = l->parsed;
+  Pool *names = pool_new(p->arena);
+  p->diags = diags_new(p->arena);
+  /* The image may be freed before the kernel is. */
+  const char *text = arena_strndup(p->arena, l->variant->code, l->variant->size);
+  const char *name = l->variant->file ? l->variant->file : l->image->name;
+  uint32_t file = diag_source(p->diags, pool_name(names, name), text, l->variant->size);
+  const ImageVariant *v = l->variant;
+  size_t at = 0;
+  if (v->source)
+    diag_source(p->diags, pool_name(names, v->source_name),
+                arena_strndup(p->arena, v->source, v->source_size), v->source_size);
+  p->unit = lower_parse(p->arena, names, p->diags, file, &at);
+  if (!p->unit || diag_errors(p->diags)) {
+    Text out = text_new(p->arena);
+    diag_print(p->diags, &out);
+    return error_set(NEREID_E_KERNEL, "%s", out.data);
+  }
+  attach_sources(p);
+  return 0;
+}
+
+static int load(nereid_device *d, const nereid_image *image, const ImageVariant *v, Loaded *out) {
+  (void)d;
+  Parsed *p = calloc(1, sizeof *p);
+  if (!p) return error_out_of_memory();
+  p->arena = arena_new();
+  Loading l = {p, image, v};
+  int code = p->arena ? error_guard(p->arena, load_body, &l) : error_out_of_memory();
+  if (code) {
+    arena_free(p->arena);
+    free(p);
+    return code;
+  }
+  out->code = p;
+  out->entry = NULL;
+  out->resources = (nereid_kernel_resources){.shared_bytes = v->shared, .threads = v->threads};
+  return 0;
+}
+
+static void unload(nereid_device *d, Loaded *l) {
+  (void)d;
+  Parsed *p = l->code;
+  if (!p) return;
+  arena_free(p->arena);
+  free(p);
+}
+
+/* ---- launching ---- */
+
+typedef struct {
+  const nereid_launch *launch;
+  Parsed *parsed;
+  Arena *arena;
+  Diags *diags;
+  Memory *memory;
+  InterpArg *args;
+} Running;
+
+/* The same file numbers as those of the spans. */
+static void copy_sources(Running *r) {
+  uint32_t n = diag_file_count(r->parsed->diags);
+  for (uint32_t i = 1; i <= n; i++) {
+    const Source *s = diag_file(r->parsed->diags, i);
+    diag_source(r->diags, s->name, s->text, s->len);
+  }
+}
+
+/* Pointers of the caller's to what nereid_alloc() did not make. */
+static void note_foreign(Running *r, Pool *names) {
+  const nereid_kernel *k = r->launch->kernel;
+  const ImageVariant *v = r->launch->chosen->variant;
+  for (int i = 0; i < v->nslots; i++) {
+    if (v->slots[i].kind != SLOT_ARG) continue;
+    const ImageParam *param = &k->image->params[v->slots[i].param];
+    const void *p = (const void *)(uintptr_t)r->launch->slots[i];
+    if (p && param->type.dtype == DT_PTR && !device_find(k->device, p))
+      memory_add_foreign(r->memory, pool_name(names, param->name), (uint32_t)i);
+  }
+}
+
+/* All known memory of the device, by the argument that points there. */
+static void map_memory(Running *r, Pool *names) {
+  const nereid_kernel *k = r->launch->kernel;
+  const ImageVariant *v = r->launch->chosen->variant;
+  pthread_mutex_lock(&k->device->lock);
+  for (Allocation *a = k->device->allocations; a; a = a->next) {
+    bool reached = false;
+    for (int i = 0; i < v->nslots; i++) {
+      const char *p = (const char *)(uintptr_t)r->launch->slots[i];
+      const ImageParam *param = &k->image->params[v->slots[i].param];
+      if (v->slots[i].kind != SLOT_ARG || param->type.dtype != DT_PTR) continue;
+      if (p < a->data || p >= a->data + (a->size ? a->size : 1)) continue;
+      Name name = pool_name(names, param->name);
+      memory_add(r->memory, name, (uint32_t)i, a->data, a->size, a->written);
+      reached = true;
+    }
+    if (!reached)
+      memory_add(r->memory, pool_name(names, "memory"), (uint32_t)MEMORY_NO_ARG, a->data, a->size,
+                 a->written);
+  }
+  note_foreign(r, names);
+  pthread_mutex_unlock(&k->device->lock);
+}
+
+static void note_written(Running *r) {
+  const ImageVariant *v = r->launch->chosen->variant;
+  nereid_device *d = r->launch->kernel->device;
+  pthread_mutex_lock(&d->lock);
+  for (int i = 0; i < v->nslots; i++) {
+    Allocation *a = device_find(d, (const void *)(uintptr_t)r->launch->slots[i]);
+    if (a && memory_was_written(r->memory, (uint32_t)i)) a->written = true;
+  }
+  pthread_mutex_unlock(&d->lock);
+}
+
+/* Of a launch by the user: a model's kernels share memory that is not for them alone. */
+static void remark(Running *r, Span kernel) {
+  const nereid_kernel *k = r->launch->kernel;
+  const ImageVariant *v = r->launch->chosen->variant;
+  if (!k->device->on_message || r->launch->part_of_model) return;
+  for (int i = 0; i < v->nslots; i++) {
+    const ImageParam *param = &k->image->params[v->slots[i].param];
+    if (v->slots[i].kind != SLOT_ARG || param->type.dtype != DT_PTR) continue;
+    memory_remarks(r->memory, r->diags, (uint32_t)i, dtype_bytes((DType)param->type.elem), kernel);
+  }
+  bool some = diag_count(r->diags) > 0;
+  if (!some || __atomic_exchange_n(&r->parsed->remarked, true, __ATOMIC_RELAXED)) return;
+  Text text = text_new(r->arena);
+  diag_print(r->diags, &text);
+  k->device->on_message(k->device->context, text.data);
+}
+
+static int run_body(void *arg) {
+  Running *r = arg;
+  const Unit *u = r->parsed->unit;
+  int n = r->launch->chosen->variant->nslots;
+  r->diags = diags_new(r->arena);
+  r->memory = memory_new(r->arena, r->diags);
+  r->args = ARENA_ARRAY(r->arena, InterpArg, (size_t)n);
+  copy_sources(r);
+  map_memory(r, pool_new(r->arena));
+  for (int i = 0; i < n; i++) r->args[i].bits = r->launch->slots[i];
+  const uint32_t *grid = r->launch->launched;
+  int code = u->nest ? nest_interp(u->nest, r->args, grid, r->memory, r->diags, (InterpLimits){0})
+                     : tile_interp(u->tile, r->args, grid, r->memory, r->diags, (InterpLimits){0});
+  note_written(r);
+  if (code == 0 && diag_count(r->diags) == 0) {
+    remark(r, u->nest ? u->nest->span : u->tile->span);
+    return 0;
+  }
+  Text text = text_new(r->arena);
+  diag_print(r->diags, &text);
+  return error_set(NEREID_E_FINDINGS, "%s", text.data);
+}
+
+static int launch(const nereid_launch *l, void *stream) {
+  (void)stream;
+  Running r = {.launch = l, .parsed = l->chosen->code, .arena = arena_new()};
+  if (!r.arena) return error_out_of_memory();
+  int code = error_guard(r.arena, run_body, &r);
+  arena_free(r.arena);
+  return code;
+}
+
+/* ---- the two devices ---- */
+
+static int open_interp(nereid_device *d, int ordinal) {
+  (void)ordinal;
+  snprintf(d->description, sizeof d->description, "reference interpreter of the tile IR");
+  return 0;
+}
+
+static int open_nest(nereid_device *d, int ordinal) {
+  (void)ordinal;
+  snprintf(d->description, sizeof d->description, "checking interpreter of loop nests");
+  return 0;
+}
+
+/* Memory that nothing was written to looks like NaN, and the same in every run. */
+static int alloc_interp(nereid_device *d, void **out, size_t size) {
+  int code = host_alloc(d, out, size);
+  return code ? code : host_fill(d, *out, 0xFF, size, NULL);
+}
+
+static void close_interp(nereid_device *d) { (void)d; }
+
+static bool fits(const nereid_device *d, const ImageVariant *v) { return v->kind == d->ops->kind; }
+
+/* Interpreted programs are numbered with 64 bits, but nobody waits for so many. */
+static int check(const nereid_launch *l) {
+  uint64_t programs = (uint64_t)l->launched[0] * l->launched[1];
+  if (programs > UINT32_MAX || programs * l->launched[2] > UINT32_MAX)
+    return error_set(NEREID_E_RESOURCES, E_RUN_GRID_PROGRAMS, l->launched[0], l->launched[1],
+                     l->launched[2], UINT32_MAX);
+  return 0;
+}
+
+const DeviceOps device_interp = {.name = "interp",
+                                 .kind = NEREID_TILE,
+                                 .open = open_interp,
+                                 .close = close_interp,
+                                 .fits = fits,
+                                 .load = load,
+                                 .unload = unload,
+                                 .check = check,
+                                 .launch = launch,
+                                 HOST_EVENTS_AND_COPIES,
+                                 .alloc = alloc_interp};
+
+const DeviceOps device_nest = {.name = "nest",
+                               .kind = NEREID_THREAD,
+                               .open = open_nest,
+                               .close = close_interp,
+                               .fits = fits,
+                               .load = load,
+                               .unload = unload,
+                               .check = check,
+                               .launch = launch,
+                               HOST_EVENTS_AND_COPIES,
+                               .alloc = alloc_interp};

@@ -1,0 +1,143 @@
+#include "runtime/device/rates.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/device/device.h"
+
+/* One GPU of each architecture, by its data sheet and NVIDIA's white papers.  Operations are those
+ * of a multiprocessor in a clock: a fused multiply-add is two, sums of 16-bit products are in f32.
+ */
+typedef struct {
+  int sm;
+  const char *name;
+  int processors;
+  double clock, bandwidth;
+  double f32, f16, f8;
+  int64_t cache; /* the L2 cache, in bytes */
+  int shared;    /* KiB of a multiprocessor's shared memory */
+  int threads;   /* that a multiprocessor holds */
+} Architecture;
+
+static const Architecture architectures[] = {
+    {80, "A100", 108, 1.41e9, 1.555e12, 128, 2048, 2048, 40 << 20, 164, 2048},
+    {86, "A10", 72, 1.695e9, 6e11, 256, 512, 512, 6 << 20, 100, 1536},
+    {89, "L40S", 142, 2.52e9, 8.64e11, 256, 1024, 2048, 96 << 20, 100, 1536},
+    {90, "H200", 132, 1.83e9, 4.8e12, 256, 4096, 8192, 50 << 20, 228, 2048},
+    {100, "B200", 148, 1.85e9, 8e12, 256, 8192, 16384, 126 << 20, 228, 2048},
+    {103, "B300", 148, 1.85e9, 8e12, 256, 8192, 16384, 126 << 20, 228, 2048},
+    {120, "GeForce RTX 5090", 170, 2.41e9, 1.79e12, 256, 1024, 2048, 96 << 20, 100, 1536},
+};
+enum { ARCHITECTURES = sizeof architectures / sizeof *architectures };
+
+/* What drivers that no longer tell the memory's clock leave open. */
+static const struct {
+  const char *name; /* a part of the device's */
+  double bandwidth;
+} bandwidths[] = {
+    {"B200", 8e12},      {"H200", 4.8e12},   {"H100 PCIe", 2.04e12}, {"H100", 3.35e12},
+    {"A100 80GB", 2e12}, {"A100", 1.555e12}, {"L40S", 8.64e11},      {"L4", 3e11},
+    {"A10", 6e11},       {"4090", 1.008e12}, {"3090", 9.36e11},
+};
+
+static const Architecture *architecture_of(int sm) {
+  for (size_t i = 0; i < ARCHITECTURES; i++)
+    if (architectures[i].sm == sm) return &architectures[i];
+  return NULL;
+}
+
+static double operations_a_clock(const Rates *r, DType t) {
+  return dtype_bits(t) == 16 ? r->f16 : dtype_bits(t) == 8 ? r->f8 : r->f32;
+}
+
+static void add_architecture(Rates *r) {
+  const Architecture *a = architecture_of(r->sm);
+  if (!a) return;
+  r->f32 = a->f32;
+  r->f16 = a->f16;
+  r->f8 = a->f8;
+  r->shared = (int64_t)a->shared << 10;
+  r->threads = a->threads;
+  if (r->cache <= 0) r->cache = a->cache;
+  /* Drivers tell the highest clock; under load it is the one that peak rates are stated for. */
+  if (r->clock <= 0 || r->clock > a->clock) r->clock = a->clock;
+}
+
+static double bandwidth_by_name(const char *name) {
+  for (size_t i = 0; i < sizeof bandwidths / sizeof *bandwidths; i++)
+    if (strstr(name, bandwidths[i].name)) return bandwidths[i].bandwidth;
+  return 0;
+}
+
+/* What the device does not tell is that of its architecture. */
+static void find_bandwidth(Rates *r) {
+  if (r->bandwidth > 0) return;
+  r->from = "declared";
+  r->bandwidth = bandwidth_by_name(r->device);
+  const Architecture *a = architecture_of(r->sm);
+  if (r->bandwidth > 0 || !a) return;
+  r->from = "guessed by its architecture";
+  r->bandwidth = a->bandwidth;
+}
+
+/* The number in "sm_90a". */
+static int sm_of(const char *target) {
+  return strncmp(target, "sm_", 3) ? 0 : (int)strtol(target + 3, NULL, 10);
+}
+
+/* Memory sends twice a clock. */
+static void rates_of_gpu(Rates *r, const nereid_device_info *info) {
+  snprintf(r->device, sizeof r->device, "%s", info->description);
+  r->from = "by its clocks";
+  r->bandwidth = 2e3 * info->memory_clock_khz * info->memory_bus_bits / 8;
+  r->sm = sm_of(info->target);
+  r->processors = info->processors > 0 ? info->processors : 1;
+  r->clock = 1e3 * info->clock_khz;
+  r->cache = info->l2_bytes;
+  add_architecture(r);
+  find_bandwidth(r);
+  r->operations = rates_of_product(r, DT_F32);
+}
+
+void rates_of_target(Rates *out, const char *target) {
+  const Architecture *a = architecture_of(sm_of(target));
+  if (!a) a = architecture_of(90);
+  *out = (Rates){.from = "declared", .bandwidth = a->bandwidth, .sm = a->sm};
+  snprintf(out->device, sizeof out->device, "%s (there is no GPU here)", a->name);
+  out->processors = a->processors;
+  out->clock = a->clock;
+  add_architecture(out);
+  out->operations = rates_of_product(out, DT_F32);
+}
+
+void rates_of_device(Rates *out, nereid_device *d) {
+  *out = (Rates){.from = ""};
+  if (d->ops == &device_cuda) rates_of_gpu(out, &d->info);
+  else if (d->ops == &device_cpu) rates_of_cpu(out);
+  else snprintf(out->device, sizeof out->device, "%s", d->name);
+}
+
+void rates_of_name(Rates *out, const char *device) {
+  nereid_device *d;
+  bool gpu = !strncmp(device, "cuda", 4);
+  if (gpu && nereid_device_count("cuda") == 0) {
+    rates_of_target(out, "");
+  } else if (!nereid_device_open(&d, device)) {
+    rates_of_device(out, d);
+    nereid_device_close(d);
+  } else {
+    *out = (Rates){.from = ""};
+    snprintf(out->device, sizeof out->device, "%s", device);
+  }
+}
+
+double rates_of_product(const Rates *r, DType t) {
+  return r->sm ? r->clock * r->processors * operations_a_clock(r, t) : r->operations;
+}
+
+double rates_of_processor(const Rates *r, DType t) {
+  double fitted = dtype_bits(t) <= 16 ? architecture_of(90)->f16 : architecture_of(90)->f32;
+  double here = operations_a_clock(r, dtype_bits(t) <= 16 ? DT_F16 : DT_F32);
+  return here > 0 ? here / fitted : 1;
+}

@@ -1,0 +1,116 @@
+#include "runtime/device/replay.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* An item as its node has it. */
+typedef struct {
+  const nereid_kernel *kernel; /* NULL: a copy */
+  const void *to, *from;
+  size_t size;
+  const Loaded *chosen;
+  uint32_t grid[3];
+  uint64_t *slots;
+} Noted;
+
+struct Replay {
+  nereid_device *device;
+  void *handle; /* the device's own */
+  Noted *noted;
+  int n;
+};
+
+bool replay_is_supported(const nereid_device *d) {
+  return d->ops->replay_supported && d->ops->replay_supported(d);
+}
+
+/* ---- what nodes have ---- */
+
+static size_t slot_bytes(const nereid_launch *l) {
+  return (size_t)l->chosen->variant->nslots * sizeof *l->slots;
+}
+
+static bool is_noted(const Noted *n, const ReplayItem *item) {
+  const nereid_launch *l = item->launch;
+  if (!l) return n->to == item->to && n->from == item->from;
+  return n->chosen == l->chosen && !memcmp(n->grid, l->launched, sizeof n->grid) &&
+         !memcmp(n->slots, l->slots, slot_bytes(l));
+}
+
+static int note(Noted *n, const ReplayItem *item) {
+  const nereid_launch *l = item->launch;
+  n->kernel = l ? l->kernel : NULL;
+  n->to = item->to;
+  n->from = item->from;
+  n->size = item->size;
+  if (!l) return 0;
+  uint64_t *slots = realloc(n->slots, slot_bytes(l) + sizeof *slots);
+  if (!slots) return error_out_of_memory();
+  n->slots = slots;
+  n->chosen = l->chosen;
+  memcpy(n->grid, l->launched, sizeof n->grid);
+  memcpy(slots, l->slots, slot_bytes(l));
+  return 0;
+}
+
+/* ---- making ---- */
+
+static int make_ready(const ReplayItem *items, int n) {
+  int code = 0;
+  for (int i = 0; i < n && !code; i++)
+    if (items[i].launch) code = launch_ready(items[i].launch);
+  return code;
+}
+
+static int fill(Replay *r, const ReplayItem *items) {
+  int code = make_ready(items, r->n);
+  for (int i = 0; i < r->n && !code; i++) code = note(&r->noted[i], &items[i]);
+  return code ? code : r->device->ops->replay_new(r->device, &r->handle, items, r->n);
+}
+
+int replay_new(Replay **out, nereid_device *d, const ReplayItem *items, int n) {
+  *out = NULL;
+  Replay *r = calloc(1, sizeof *r);
+  if (!r) return error_out_of_memory();
+  *r = (Replay){.device = d, .n = n, .noted = calloc((size_t)n + 1, sizeof *r->noted)};
+  int code = r->noted ? fill(r, items) : error_out_of_memory();
+  if (code) replay_free(r);
+  else *out = r;
+  return code;
+}
+
+void replay_free(Replay *r) {
+  if (!r) return;
+  if (r->handle) r->device->ops->replay_free(r->device, r->handle);
+  for (int i = 0; r->noted && i < r->n; i++) free(r->noted[i].slots);
+  free(r->noted);
+  free(r);
+}
+
+/* ---- running ---- */
+
+static bool fits(const Noted *n, const ReplayItem *item) {
+  if (!item->launch) return !n->kernel && n->size == item->size;
+  return n->kernel == item->launch->kernel;
+}
+
+bool replay_fits(const Replay *r, const ReplayItem *items, int n) {
+  if (n != r->n) return false;
+  for (int i = 0; i < n; i++)
+    if (!fits(&r->noted[i], &items[i])) return false;
+  return true;
+}
+
+int replay_set(Replay *r, const ReplayItem *items, int n) {
+  int code = make_ready(items, n);
+  for (int i = 0; i < n && !code; i++) {
+    if (is_noted(&r->noted[i], &items[i])) continue;
+    code = r->device->ops->replay_set(r->device, r->handle, i, &items[i]);
+    if (!code) code = note(&r->noted[i], &items[i]);
+  }
+  return code;
+}
+
+int replay_run(Replay *r, nereid_stream *s) {
+  return r->device->ops->replay_run(r->device, r->handle, device_stream(s));
+}

@@ -1,0 +1,90 @@
+/* Images: compiled kernels as data.
+ *
+ * All of an image lies in its arena.  Expressions are over the run-time parameters by name
+ * (pointers as addresses, floats as 0), then grid_x, grid_y, grid_z and processors. */
+#ifndef NEREID_RUNTIME_IMAGE_IMAGE_H
+#define NEREID_RUNTIME_IMAGE_IMAGE_H
+
+#include "lang/base/dtype.h"
+#include "runtime/image/intexpr.h"
+
+typedef struct {
+  const char *name;
+  Type type;
+  bool written; /* the kernel may write through it */
+} ImageParam;
+
+/* What a compiled kernel takes in one place of its parameter list. */
+typedef enum {
+  SLOT_ARG,     /* a run-time parameter */
+  SLOT_VALUE,   /* an expression */
+  SLOT_SCRATCH, /* the address of that many bytes */
+  SLOT_ZEROED   /* the same, zeroed once: the kernel leaves zeros behind */
+} SlotKind;
+
+typedef struct {
+  SlotKind kind;
+  int param;    /* SLOT_ARG */
+  IntExpr expr; /* of the others */
+} ImageSlot;
+
+/* Run-time parameters between whose accesses the code has no order: their memory is disjoint, or,
+ * with `or_same`, both hold one address (lower/nest/nest.h, NoAlias). */
+typedef struct {
+  int a, b;
+  bool or_same;
+} ImageNoAlias;
+
+typedef struct {
+  const char *target, *entry;
+  const char *file; /* of IR text that a user wrote: what places in it are told by; else NULL */
+  nereid_kind kind;
+  const char *code;
+  size_t size;
+  /* Of an interpreter's code, where it was compiled from text in memory: its name, and the text
+   * for the lines of findings.  Else NULL. */
+  const char *source_name, *source;
+  size_t source_size;
+  int threads;
+  int64_t shared;
+  IntExpr *guards;
+  int nguards;
+  ImageNoAlias *noalias;
+  int nnoalias;
+  IntExpr *bounds; /* by parameter: the bytes accessed through it (lower/analysis/pointer_bounds.h),
+  over
+                      image_bound_names; without text: unknown.  NULL: all are */
+  const char *ordered; /* tile IR of the kernel, which is compiled to keep the order of all accesses
+                          where `noalias` does not hold; NULL: such a launch is refused */
+  size_t ordered_size;
+  ImageSlot *slots;
+  int nslots;
+  bool has_grid; /* the launched grid is a function of the user's */
+  IntExpr grid[3];
+} ImageVariant;
+
+struct nereid_image {
+  Arena *arena;
+  const char *name;
+  ImageParam *params;
+  int nparams;
+  const char **names; /* what expressions may use, image_nnames of them */
+  const char **bound_names; /* what bounds may use, image_nbound_names of them */
+  ImageVariant **variants;
+  int nvariants;
+};
+
+enum { IMAGE_EXTRA_NAMES = 4, IMAGE_BOUND_NAMES = 6, IMAGE_MAX_PARAMS = 1024 };
+static inline int image_nnames(const nereid_image *m) { return m->nparams + IMAGE_EXTRA_NAMES; }
+static inline int image_nbound_names(const nereid_image *m) {
+  return m->nparams + IMAGE_BOUND_NAMES;
+}
+
+/* An image without variants; the parameters are copied. */
+int image_new(nereid_image **out, const char *name, const ImageParam *params, int nparams);
+/* Appends a copy of the variant; expressions are compiled anew.  with_code: with its code. */
+int image_add_variant(nereid_image *image, const ImageVariant *v, bool with_code);
+/* An image with the same parameters and no variants. */
+int image_like(nereid_image **out, const nereid_image *image);
+
+#endif

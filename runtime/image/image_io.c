@@ -1,0 +1,423 @@
+/* Images as bytes.  Lines of words, then the code of each variant:
+ *
+ *   nereid image 1
+ *   name "softmax"
+ *   param "x_ptr" *f32 written
+ *   variant "sm_90a" ptx "softmax" threads 128 shared 512
+ *   file "softmax.tile"
+ *   guard "n % 16 == 0"
+ *   slot arg 0
+ *   slot value "n * 4"
+ *   grid "cdiv(grid_x, 2)" "grid_y" "grid_z"
+ *   noalias 0 1 same
+ *   bounds 0 "4 * span(0, n)"
+ *   ordered 3120
+ *   ... 3120 bytes and a newline
+ *   code 2311
+ *   ... 2311 bytes and a newline
+ *   end 89abcdef01234567        (xxh64 of all bytes before this line)
+ *
+ * Reading trusts nothing: whatever is not as above is refused. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "lang/base/strings.h"
+#include "runtime/image/image.h"
+#include "runtime/messages.h"
+#include "runtime/support/files.h"
+#include "runtime/support/owned.h"
+
+static const char *const slot_words[] = {"arg", "value", "scratch", "zeroed"};
+
+/* ---- writing ---- */
+
+static void write_slot(Text *t, const ImageSlot *s) {
+  if (s->kind == SLOT_ARG) {
+    text_printf(t, "slot arg %d\n", s->param);
+    return;
+  }
+  text_printf(t, "slot %s ", slot_words[s->kind]);
+  text_quote(t, s->expr.text);
+  text_puts(t, "\n");
+}
+
+static void write_variant(Text *t, const ImageVariant *v, int nparams) {
+  text_puts(t, "variant ");
+  text_quote(t, v->target);
+  text_printf(t, " %s ", nereid_kind_name(v->kind));
+  text_quote(t, v->entry);
+  text_printf(t, " threads %d shared %lld\n", v->threads, (long long)v->shared);
+  if (v->file) {
+    text_puts(t, "file ");
+    text_quote(t, v->file);
+    text_puts(t, "\n");
+  }
+  for (int i = 0; i < v->nguards; i++) {
+    text_puts(t, "guard ");
+    text_quote(t, v->guards[i].text);
+    text_puts(t, "\n");
+  }
+  for (int i = 0; i < v->nslots; i++) write_slot(t, &v->slots[i]);
+  if (v->has_grid) {
+    text_puts(t, "grid");
+    for (int i = 0; i < 3; i++) {
+      text_puts(t, " ");
+      text_quote(t, v->grid[i].text);
+    }
+    text_puts(t, "\n");
+  }
+  if (v->source) {
+    text_puts(t, "source ");
+    text_quote(t, v->source_name);
+    text_printf(t, " %zu\n", v->source_size);
+    text_putn(t, v->source, v->source_size);
+    text_puts(t, "\n");
+  }
+  for (int i = 0; i < v->nnoalias; i++)
+    text_printf(t, "noalias %d %d%s\n", v->noalias[i].a, v->noalias[i].b,
+                v->noalias[i].or_same ? " same" : "");
+  for (int i = 0; v->bounds && i < nparams; i++) {
+    if (!v->bounds[i].text) continue;
+    text_printf(t, "bounds %d ", i);
+    text_quote(t, v->bounds[i].text);
+    text_puts(t, "\n");
+  }
+  if (v->ordered) {
+    text_printf(t, "ordered %zu\n", v->ordered_size);
+    text_putn(t, v->ordered, v->ordered_size);
+    text_puts(t, "\n");
+  }
+  text_printf(t, "code %zu\n", v->size);
+  text_putn(t, v->code, v->size);
+  text_puts(t, "\n");
+}
+
+static void write_image(Text *t, const nereid_image *image) {
+  text_puts(t, "nereid image 1\nname ");
+  text_quote(t, image->name);
+  text_puts(t, "\n");
+  for (int i = 0; i < image->nparams; i++) {
+    text_puts(t, "param ");
+    text_quote(t, image->params[i].name);
+    text_puts(t, " ");
+    Type type = image->params[i].type;
+    text_puts(t, type.dtype != DT_PTR ? "" : type.elem == DT_PTR ? "**" : "*");
+    DType elem = (DType)(type.dtype != DT_PTR ? type.dtype : type.elem);
+    text_puts(t, elem == DT_PTR ? "i8" : dtype_name(elem));
+    text_puts(t, image->params[i].written ? " written\n" : "\n");
+  }
+  for (int i = 0; i < image->nvariants; i++) write_variant(t, image->variants[i], image->nparams);
+  text_printf(t, "end %016" PRIx64 "\n", (uint64_t)XXH64(t->data, t->len, 0));
+}
+
+typedef struct {
+  Arena *arena;
+  const nereid_image *image;
+  Text text;
+} Writing;
+
+static int write_body(void *arg) {
+  Writing *w = arg;
+  w->text = text_new(w->arena);
+  write_image(&w->text, w->image);
+  return 0;
+}
+
+int nereid_image_bytes(char **out, size_t *size, const nereid_image *image) {
+  REQUIRE_OUT(out);
+  REQUIRE_OUT(size);
+  REQUIRE(image);
+  Writing w = {.arena = arena_new(), .image = image};
+  if (!w.arena) return error_out_of_memory();
+  int code = error_guard(w.arena, write_body, &w);
+  if (!code) code = owned_copy(out, size, w.text.data, w.text.len);
+  arena_free(w.arena);
+  return code;
+}
+
+int nereid_image_save(const nereid_image *image, const char *path) {
+  REQUIRE(image);
+  REQUIRE(path);
+  char *data;
+  size_t size;
+  FileWriter w;
+  int code = nereid_image_bytes(&data, &size, image);
+  if (code) return code;
+  code = files_create(&w, path);
+  if (!code) {
+    fwrite(data, 1, size, w.file);
+    code = files_commit(&w);
+  }
+  nereid_text_free(data);
+  return code;
+}
+
+/* ---- reading ---- */
+
+typedef struct {
+  Arena *arena;
+  const char *at, *end;
+  bool bad;
+  const char *name;
+  ImageParam params[IMAGE_MAX_PARAMS];
+  int nparams;
+  nereid_image *image;
+} ImageReader;
+
+static bool word(ImageReader *r, const char *w) {
+  size_t n = strlen(w);
+  if (r->bad || (size_t)(r->end - r->at) < n || memcmp(r->at, w, n)) return false;
+  r->at += n;
+  return true;
+}
+
+static void need(ImageReader *r, const char *w) {
+  if (!word(r, w)) r->bad = true;
+}
+
+static long long number(ImageReader *r, long long most) {
+  long long v = 0;
+  const char *start = r->at;
+  while (r->at < r->end && *r->at >= '0' && *r->at <= '9' && v <= most) v = v * 10 + *r->at++ - '0';
+  if (r->at == start || v > most) r->bad = true;
+  return r->bad ? 0 : v;
+}
+
+static int hex_digit(char c) {
+  return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* What text_quote wrote. */
+static const char *quoted(ImageReader *r) {
+  need(r, "\"");
+  size_t room = 0;
+  for (const char *p = r->at; p < r->end && *p != '\n'; p++) room++;
+  char *out = arena_alloc(r->arena, room + 1), *to = out;
+  while (!r->bad && r->at < r->end && *r->at != '"' && *r->at != '\n') {
+    char c = *r->at++;
+    if (c != '\\') {
+      *to++ = c;
+      continue;
+    }
+    char e = r->at < r->end ? *r->at++ : 0;
+    if (e == 'x' && r->end - r->at >= 2 && hex_digit(r->at[0]) >= 0 && hex_digit(r->at[1]) >= 0) {
+      *to++ = (char)(hex_digit(r->at[0]) * 16 + hex_digit(r->at[1]));
+      r->at += 2;
+    } else if (e && strchr("\"\\ntr", e)) {
+      *to++ = e == 'n' ? '\n' : e == 't' ? '\t' : e == 'r' ? '\r' : e;
+    } else {
+      r->bad = true;
+    }
+  }
+  need(r, "\"");
+  return out;
+}
+
+static Type read_type(ImageReader *r) {
+  int stars = 0;
+  while (word(r, "*")) stars++;
+  const char *start = r->at;
+  while (r->at < r->end && *r->at != ' ' && *r->at != '\n') r->at++;
+  DType t = dtype_parse(start, (size_t)(r->at - start));
+  if (t == DT_NONE || stars > 2) r->bad = true;
+  if (r->bad) return type_scalar(DT_I32);
+  return stars == 0 ? type_scalar(t) : type_ptr(stars == 1 ? t : DT_PTR);
+}
+
+static void read_param(ImageReader *r) {
+  if (r->nparams == IMAGE_MAX_PARAMS) {
+    r->bad = true;
+    return;
+  }
+  ImageParam *p = &r->params[r->nparams++];
+  p->name = quoted(r);
+  need(r, " ");
+  p->type = read_type(r);
+  p->written = word(r, " written");
+  need(r, "\n");
+}
+
+static nereid_kind read_kind(ImageReader *r) {
+  for (int k = NEREID_TILE; k < NEREID_KIND_COUNT; k++) {
+    const char *start = r->at;
+    if (word(r, nereid_kind_name((nereid_kind)k)) && r->at < r->end && *r->at == ' ')
+      return (nereid_kind)k;
+    r->at = start;
+  }
+  r->bad = true;
+  return NEREID_PTX;
+}
+
+static void read_slot(ImageReader *r, ImageSlot *s) {
+  for (int k = 0; k < 4; k++)
+    if (word(r, slot_words[k])) {
+      s->kind = (SlotKind)k;
+      need(r, " ");
+      if (s->kind == SLOT_ARG) s->param = (int)number(r, r->nparams - 1);
+      else s->expr.text = quoted(r);
+      need(r, "\n");
+      return;
+    }
+  r->bad = true;
+}
+
+static void read_grid(ImageReader *r, ImageVariant *v) {
+  v->has_grid = true;
+  for (int i = 0; i < 3; i++) {
+    v->grid[i].text = quoted(r);
+    need(r, i < 2 ? " " : "\n");
+  }
+}
+
+/* A size, and that many bytes. */
+static const char *read_bytes(ImageReader *r, size_t *size) {
+  *size = (size_t)number(r, r->end - r->at);
+  need(r, "\n");
+  if (r->bad || (size_t)(r->end - r->at) < *size) {
+    r->bad = true;
+    return NULL;
+  }
+  const char *bytes = r->at;
+  r->at += *size;
+  need(r, "\n");
+  return bytes;
+}
+
+static void read_source(ImageReader *r, ImageVariant *v) {
+  v->source_name = quoted(r);
+  need(r, " ");
+  v->source = read_bytes(r, &v->source_size);
+}
+
+static ImageNoAlias read_noalias(ImageReader *r) {
+  ImageNoAlias x = {.a = (int)number(r, r->nparams - 1)};
+  need(r, " ");
+  x.b = (int)number(r, r->nparams - 1);
+  x.or_same = word(r, " same");
+  need(r, "\n");
+  return x;
+}
+
+static void read_bounds(ImageReader *r, ImageVariant *v) {
+  if (!v->bounds) v->bounds = ARENA_ARRAY(r->arena, IntExpr, (size_t)r->nparams);
+  int i = (int)number(r, r->nparams - 1);
+  need(r, " ");
+  const char *text = quoted(r);
+  need(r, "\n");
+  if (!r->bad) v->bounds[i].text = text;
+}
+
+static int read_variant(ImageReader *r) {
+  ImageVariant v = {0};
+  VEC(IntExpr) guards = {0};
+  VEC(ImageSlot) slots = {0};
+  VEC(ImageNoAlias) noalias = {0};
+  v.target = quoted(r);
+  need(r, " ");
+  v.kind = read_kind(r);
+  need(r, " ");
+  v.entry = quoted(r);
+  need(r, " threads ");
+  v.threads = (int)number(r, 1 << 16);
+  need(r, " shared ");
+  v.shared = number(r, 1LL << 40);
+  need(r, "\n");
+  while (!r->bad && !word(r, "code ")) {
+    IntExpr guard = {0};
+    ImageSlot slot = {0};
+    if (word(r, "file ")) {
+      v.file = quoted(r);
+      need(r, "\n");
+    } else if (word(r, "guard ")) {
+      guard.text = quoted(r);
+      need(r, "\n");
+      vec_push(r->arena, &guards, guard);
+    } else if (word(r, "slot ")) {
+      read_slot(r, &slot);
+      vec_push(r->arena, &slots, slot);
+    } else if (word(r, "grid ")) {
+      read_grid(r, &v);
+    } else if (word(r, "source ")) {
+      read_source(r, &v);
+    } else if (word(r, "noalias ")) {
+      ImageNoAlias pair = read_noalias(r);
+      vec_push(r->arena, &noalias, pair);
+    } else if (word(r, "bounds ")) {
+      read_bounds(r, &v);
+    } else if (word(r, "ordered ")) {
+      v.ordered = read_bytes(r, &v.ordered_size);
+    } else {
+      r->bad = true;
+    }
+  }
+  v.code = read_bytes(r, &v.size);
+  if (r->bad || slots.len > IMAGE_MAX_PARAMS) return NEREID_E_FILE;
+  v.guards = guards.data, v.nguards = (int)guards.len;
+  v.slots = slots.data, v.nslots = (int)slots.len;
+  v.noalias = noalias.data, v.nnoalias = (int)noalias.len;
+  return image_add_variant(r->image, &v, true);
+}
+
+/* The line `end HASH` closes the file and vouches for the rest. */
+static bool check_end(const char *data, size_t size) {
+  enum { END = 4 + 16 + 1 };
+  if (size < END || memcmp(data + size - END, "end ", 4) || data[size - 1] != '\n') return false;
+  uint64_t hash = 0;
+  for (int i = 0; i < 16; i++) {
+    int d = hex_digit(data[size - 17 + (size_t)i]);
+    if (d < 0) return false;
+    hash = hash << 4 | (uint64_t)d;
+  }
+  return hash == XXH64(data, size - END, 0);
+}
+
+static int read_body(void *arg) {
+  ImageReader *r = arg;
+  need(r, "nereid image 1\nname ");
+  r->name = quoted(r);
+  need(r, "\n");
+  while (!r->bad && word(r, "param ")) read_param(r);
+  if (r->bad) return NEREID_E_FILE;
+  int code = image_new(&r->image, r->name, r->params, r->nparams);
+  while (!code && !r->bad && word(r, "variant ")) code = read_variant(r);
+  return code ? code : !r->bad && word(r, "end ") ? 0 : NEREID_E_FILE;
+}
+
+static int read_image(nereid_image **out, const char *name, const char *data, size_t size) {
+  *out = NULL;
+  if (!check_end(data, size)) return error_set(NEREID_E_FILE, E_RUN_IMAGE_FILE, name);
+  ImageReader *r = calloc(1, sizeof *r);
+  if (!r) return error_out_of_memory();
+  r->arena = arena_new();
+  r->at = data;
+  r->end = data + size;
+  int code = r->arena ? error_guard(r->arena, read_body, r) : error_out_of_memory();
+  if (code == NEREID_E_FILE) code = error_set(NEREID_E_FILE, E_RUN_IMAGE_FILE, name);
+  if (code) nereid_image_free(r->image);
+  else *out = r->image;
+  arena_free(r->arena);
+  free(r);
+  return code;
+}
+
+int nereid_image_from_bytes(nereid_image **out, const void *data, size_t size) {
+  REQUIRE_OUT(out);
+  REQUIRE(data);
+  return read_image(out, "<bytes>", data, size);
+}
+
+int nereid_image_load(nereid_image **out, const char *path) {
+  REQUIRE_OUT(out);
+  REQUIRE(path);
+  Arena *a = arena_new();
+  if (!a) return error_out_of_memory();
+  const char *data;
+  size_t size;
+  int code = files_read(a, path, &data, &size);
+  if (!code) code = read_image(out, path, data, size);
+  arena_free(a);
+  return code;
+}

@@ -1,0 +1,52 @@
+/* Integer expressions over named values: grids, guards of variants, derived parameters.
+ *
+ *   e := cmp {"and" cmp};  cmp := sum [(== != < <= > >=) sum]
+ *   sum := term {(+|-) term};  term := unary {(*|//|%) unary};  unary := [-] atom
+ *   atom := number | name | ( e ) | cdiv(e, e) | min(e, e ...) | max(e, e ...)
+ *
+ * A bounds expression is one whose value is an interval (lower/analysis/pointer_bounds.h), computed
+ * one operation after the other from the intervals of its names.  It has more functions:
+ *
+ *   span(a, b)         from a's least value to b's greatest - 1
+ *   hull(a, b ...)     the least interval with all of them
+ *   below, atmost, above, atleast(e, x)   what of e is < x, <= x, > x, >= x, for some value of x
+ *   signed, unsigned(e, bits)   e, or all integers of that width if some value of e is none
+ *   quotient, remainder(a, b)   C's, towards zero
+ *   repeat(e, n)       any sum of 0 to n values of e
+ *
+ * // and % are Python's (towards minus infinity).  All is done in 64 bits; a result that does not
+ * fit, or a division by zero, is an error.  The compiled form is postfix code. */
+#ifndef NEREID_RUNTIME_IMAGE_INTEXPR_H
+#define NEREID_RUNTIME_IMAGE_INTEXPR_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "runtime/support/error.h"
+
+typedef struct {
+  uint8_t op;
+  int64_t value; /* a number, or which name */
+} IntOp;
+
+typedef struct {
+  const char *text;
+  IntOp *code;
+  int n;
+} IntExpr;
+
+/* `names` in the order of the values that intexpr_eval takes. */
+int intexpr_parse(Arena *a, IntExpr *out, const char *text, const char *const *names, int nnames);
+int intexpr_eval(int64_t *out, const IntExpr *e, const int64_t *values);
+
+/* lo to hi, none if lo > hi.  What may lie outside of 64 bits is from INT64_MIN to INT64_MAX. */
+typedef struct {
+  int64_t lo, hi;
+} IntRange;
+
+/* Bounds expressions.  Evaluation has no errors: an unknown result is the whole range. */
+int intexpr_parse_bounds(Arena *a, IntExpr *out, const char *text, const char *const *names,
+                         int nnames);
+IntRange intexpr_range(const IntExpr *e, const IntRange *values);
+
+#endif

@@ -1,0 +1,55 @@
+/* Configurations that a kernel's file gives, and those that follow from the kernel.
+ *
+ * Opened once for a kernel with its arguments, then asked: decorators_space() for what there is to
+ * choose from, decorators_complete() for a candidate with what heuristics add to it.  What is given
+ * out belongs to the Decorators and lives as long. */
+#ifndef NEREID_RUNTIME_LAUNCH_DECORATORS_H
+#define NEREID_RUNTIME_LAUNCH_DECORATORS_H
+
+#include "runtime/compile/config.h"
+
+typedef struct Decorators Decorators;
+
+typedef struct {
+  const char *name;
+  const nereid_value *value; /* of an alias: the other argument's array */
+} DecoratorArg;
+
+typedef enum {
+  SPACE_NONE,     /* nothing is left to choose: one configuration, perhaps an empty one */
+  SPACE_AUTOTUNE, /* a decorator gives the configurations: one at least, perhaps an empty one */
+  SPACE_AUTOMATIC /* derived from the kernel */
+} SpaceSource;
+
+typedef struct {
+  const char **data;
+  int len;
+} ArrayNames;
+
+typedef struct {
+  SpaceSource source;
+  Configs configs;
+  ArrayNames *zeroed; /* for each: arrays that its pre_hook zeroes before a launch */
+  const char **key, **reset_to_zero, **restore_value; /* of autotune */
+  int nkey, nreset_to_zero, nrestore_value;
+} DecoratorSpace;
+
+/* `kernel` has fixed constexprs and options; `device` may be NULL (a GPU of its target).  Questions
+ * of the file about the machine answer for the device.  Notes go to kernel->on_message. */
+int decorators_open(Decorators **out, const nereid_request *kernel, const DecoratorArg *args,
+                    int nargs, const nereid_device_info *device);
+void decorators_free(Decorators *d);
+
+/* What decorators give alone: no configurations (SPACE_NONE) if there is no autotune. */
+int decorators_declared(DecoratorSpace *out, Decorators *d);
+/* Fails where a list can't be evaluated or constexprs can't be guessed: the message says what to
+ * give by --space or -D. */
+int decorators_space(DecoratorSpace *out, Decorators *d);
+/* *out: `c` with the constexprs that heuristics give for it, in the kernel's order, then options.
+ * An option that is a constexpr of the kernel as well is set as the option alone: compiling gives
+ * the constexpr its value. */
+int decorators_complete(Config *out, Decorators *d, const Config *c);
+/* What heuristics give as far as they can be computed; never fails for a kernel's sake. */
+int decorators_known(Config *out, Decorators *d);
+
+#endif

@@ -1,0 +1,42 @@
+/* The process that measures kernels for a tuner.
+ *
+ * Kernels that are tried may hang, write where they must not, and break the device's context; so
+ * they run in a process that holds nothing else, and that the tuner replaces
+ * (runtime/measure/measurer.h). It reads messages from a socket and answers each:
+ *
+ *   WORKER_OPEN  build id, device, whether a GPU's cache is kept between runs
+ *   WORKER_ARGS  number of arguments, then for each its name, its VALUE text, the dtype that a
+ *                number is cast to ("": none), a WorkerReset, and after how many elements what is
+ *                drawn repeats (0: never).  Trials of other arguments are dropped.  The answer has
+ *                one time: how long that took
+ *   WORKER_TRY   id (numbers from 0), the image's bytes, 3 extents of the grid, runs, limit in us.
+ *                Loads the kernel, runs it once on fresh arguments, and compares what it wrote with
+ *                what others wrote.  Then it is timed: once, and if that took no longer than the
+ *                limit, `runs` times
+ *   WORKER_TIME  id, runs
+ *   WORKER_DROP  id: the kernel will not be asked for again
+ *
+ *   WORKER_ANSWER code, message, the answer's number (results that are the same have the same
+ *                number, counted from 0; -1: none), registers, spilled bytes, shared bytes, number
+ *                of times, times in us
+ *
+ * A worker whose device is lost answers and ends. */
+#ifndef NEREID_RUNTIME_MEASURE_WORKER_H
+#define NEREID_RUNTIME_MEASURE_WORKER_H
+
+typedef enum {
+  WORKER_OPEN = 1,
+  WORKER_ARGS,
+  WORKER_TRY,
+  WORKER_TIME,
+  WORKER_DROP,
+  WORKER_ANSWER
+} WorkerMessage;
+
+/* What happens to an array before each timed run. */
+typedef enum { WORKER_KEEP, WORKER_ZERO, WORKER_RESTORE } WorkerReset;
+
+/* Until the other end closes the socket. */
+void worker_serve(int fd);
+
+#endif

@@ -1,0 +1,79 @@
+/* The tuner: problems with their candidates (runtime/search/search.h), with what is known of them
+ * from earlier runs and from the model.
+ *
+ * `nereid tune` has one problem, a graph's mode max-autotune (graph/execute/tune.h) all of its
+ * kernels'. */
+#ifndef NEREID_RUNTIME_SEARCH_TUNER_H
+#define NEREID_RUNTIME_SEARCH_TUNER_H
+
+#include "runtime/device/rates.h"
+#include "runtime/records/records.h"
+#include "runtime/search/refusal.h"
+#include "runtime/search/search.h"
+
+/* All of what follows: records, the model for what is not in them, measuring, records of that. */
+int tuner_run(Search *s);
+
+/* ---- what is known from earlier runs ---- */
+
+/* A candidate that nothing was known of. */
+typedef struct {
+  size_t problem;
+  Candidate *candidate;
+  const Record *by_code; /* of other IR or of another version, but of the same code; NULL: none */
+  Refusal refusal;       /* why it can't be elaborated */
+} MemoryEntry;
+
+typedef struct {
+  Records *records;
+  const char *target;
+  nereid_kind kind;        /* of code */
+  RecordProblem *problems; /* of each of the search's */
+  RecordList *lists;       /* what is known of each */
+  VEC(MemoryEntry) entries;
+} Memory;
+
+/* Marks candidates that were measured before, and those that can't be elaborated, as known. */
+void tuner_recall(Search *s, Memory *m);
+/* Keeps what was measured since, and what holds for this version as well, all at once. */
+void tuner_remember(Search *s, Memory *m);
+void tuner_forget(Memory *m);
+/* Marks the same of one device of the search's target, wherever it is: of several, that of which
+ * most is known.  The search's device is described as that one; it runs nothing. */
+void tuner_recall_elsewhere(Search *s);
+/* All that is recorded of a problem on the search's device, whatever it was measured of. */
+void tuner_recorded(const Search *s, const SearchProblem *p, RecordList *out);
+
+/* ---- what compiling has told of problems whose sources are whole ---- */
+
+typedef struct {
+  CacheId id;
+  void *found; /* of each candidate; NULL: nothing */
+} MemoEntry;
+
+typedef struct {
+  Cache *cache;
+  MemoEntry *entries; /* of each of the search's problems */
+} Memo;
+
+/* Candidates get the key of their tile IR and what the model said of them. */
+void tuner_look_up(const Search *s, Memo *m);
+/* Keeps what is new, and closes. */
+void tuner_keep(const Search *s, Memo *m);
+
+/* ---- the model ---- */
+
+/* What it says of each candidate of which it has said nothing, and the order in which that puts
+ * them, of problems where something is open; all: of all of them. */
+void tuner_predict(Search *s, Rates *rates, bool all);
+/* Nothing is measured: of each problem the most promising candidate is made sure to compile; one
+ * that does not has failed, and the next takes its place. */
+int tuner_choose(Search *s);
+
+/* ---- how records call sizes ---- */
+
+/* "n=4096 x=[1024,64]": their classes, or themselves. */
+void tuner_print_size(Text *out, const char *name, int64_t v, bool exact);
+void tuner_print_shape(Text *out, const char *name, const int64_t *shape, int rank, bool exact);
+
+#endif

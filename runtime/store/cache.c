@@ -1,0 +1,329 @@
+#include "runtime/store/cache.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <time.h>
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "runtime/store/cache_store.h"
+#include "runtime/support/log.h"
+
+/* A new version of the tables gets a new file, so that versions of the program don't disturb each
+ * other.  Blobs come last: reading the columns before them touches no page of theirs. */
+static const char *const tables[] = {
+    "code(key BLOB PRIMARY KEY, kind TEXT, name TEXT, target TEXT, size INTEGER, used INTEGER,"
+    " hash INTEGER, data BLOB)",
+    "setting(name TEXT PRIMARY KEY, value INTEGER)", NULL};
+
+const DatabaseKind cache_database = {
+    .file = CACHE_FILE,
+    .what = "the cache",
+    .without = "kernels are compiled each time",
+    .version = 1,
+    .busy_ms = 5000,
+    .settings = "PRAGMA synchronous = NORMAL",
+    .created = "PRAGMA auto_vacuum = INCREMENTAL",
+    .tables = tables,
+    .probe = "SELECT count(*) FROM code WHERE key = x'00'",
+};
+
+#define KIND_NAME(id, name, doc) name,
+static const char *const kind_names[] = {CACHE_KINDS(KIND_NAME)};
+#undef KIND_NAME
+
+struct Cache {
+  Database database;
+  CacheKey *used; /* keys of entries whose use is to be recorded */
+  size_t nused;
+  Log log;
+};
+
+/* ---- keys ---- */
+
+struct KeyMaker {
+  XXH3_state_t state;
+};
+
+KeyMaker *cache_key_start(void) {
+  KeyMaker *k = aligned_alloc(64, (sizeof *k + 63) / 64 * 64);
+  if (k) XXH3_128bits_reset(&k->state);
+  return k;
+}
+
+void cache_key_add(KeyMaker *k, const void *data, size_t size) {
+  uint64_t n = size;
+  if (!k) return;
+  XXH3_128bits_update(&k->state, &n, sizeof n);
+  XXH3_128bits_update(&k->state, data, size);
+}
+
+void cache_key_text(KeyMaker *k, const char *text) { cache_key_add(k, text, strlen(text)); }
+
+CacheKey cache_key_end(KeyMaker *k) {
+  CacheKey key = {{0}};
+  if (!k) return key;
+  XXH128_canonical_t canonical;
+  XXH128_canonicalFromHash(&canonical, XXH3_128bits_digest(&k->state));
+  memcpy(key.bytes, canonical.digest, sizeof key.bytes);
+  free(k);
+  return key;
+}
+
+/* ---- the file ---- */
+
+bool cache_path(char *out, size_t size) { return database_path(out, size, &cache_database); }
+
+Cache *cache_open(nereid_message_fn note, void *context) {
+  Cache *c = calloc(1, sizeof *c);
+  if (!c) return NULL;
+  c->log = log_read();
+  database_init(&c->database, &cache_database, note, context);
+  database_use(&c->database, true);
+  return c;
+}
+
+/* ---- entries ---- */
+
+/* A statement with the key as its first parameter; NULL on failure. */
+static sqlite3_stmt *prepare(Database *d, const char *sql, const CacheKey *key) {
+  sqlite3_stmt *s = database_prepare(d, sql);
+  if (s) sqlite3_bind_blob(s, 1, key->bytes, sizeof key->bytes, SQLITE_STATIC);
+  return s;
+}
+
+/* The entry of a row; false if it is not what was stored. */
+static bool take_row(sqlite3_stmt *s, char **data, size_t *size) {
+  const void *bytes = sqlite3_column_blob(s, 0);
+  size_t n = (size_t)sqlite3_column_bytes(s, 0);
+  if (!bytes || (sqlite3_int64)XXH64(bytes, n, 0) != sqlite3_column_int64(s, 1)) return false;
+  *data = malloc(n + 1);
+  if (!*data) return false;
+  memcpy(*data, bytes, n);
+  (*data)[n] = 0;
+  *size = n;
+  return true;
+}
+
+/* Without memory its use goes unrecorded. */
+static void note_use(Cache *c, const CacheKey *key) {
+  CacheKey *more = realloc(c->used, (c->nused + 1) * sizeof *more);
+  if (!more) return;
+  c->used = more;
+  c->used[c->nused++] = *key;
+}
+
+/* A write for each use would make readers wait for each other. */
+enum { USE_SECONDS = 60 };
+
+static bool get(Cache *c, const CacheKey *key, char **data, size_t *size) {
+  Database *d = &c->database;
+  bool found = false;
+  sqlite3_stmt *s = prepare(d, "SELECT data, hash, used FROM code WHERE key = ?1", key);
+  int rc = s ? sqlite3_step(s) : SQLITE_ERROR;
+  if (rc == SQLITE_ROW) {
+    found = take_row(s, data, size);
+    bool old = sqlite3_column_int64(s, 2) + USE_SECONDS <= (sqlite3_int64)time(NULL);
+    if (found && old) note_use(c, key);
+  }
+  sqlite3_finalize(s);
+  if (rc != SQLITE_ROW && rc != SQLITE_DONE) database_failed(d);
+  return found;
+}
+
+bool cache_get(Cache *c, const CacheId *id, char **data, size_t *size) {
+  if (!c) return false;
+  pthread_mutex_lock(&c->database.lock);
+  bool found = c->database.db && get(c, &id->key, data, size);
+  pthread_mutex_unlock(&c->database.lock);
+  LOG(c->log, LOG_CACHE, "%s %s %s", found ? "hit:" : "miss:", kind_names[id->kind], id->name);
+  return found;
+}
+
+/* ---- use ---- */
+
+static void record_uses(Cache *c) {
+  sqlite3_stmt *s = database_prepare(&c->database, "UPDATE code SET used = ?2 WHERE key = ?1");
+  for (size_t i = 0; s && i < c->nused; i++) {
+    sqlite3_bind_blob(s, 1, c->used[i].bytes, sizeof c->used[i].bytes, SQLITE_STATIC);
+    sqlite3_bind_int64(s, 2, (sqlite3_int64)time(NULL));
+    sqlite3_step(s);
+    sqlite3_reset(s);
+  }
+  sqlite3_finalize(s);
+  c->nused = 0;
+}
+
+/* Where it can be written now: nobody waits for that, and no failure of it matters. */
+static void record_last_uses(Cache *c) {
+  enum { PATIENCE_MS = 50 };
+  sqlite3 *db = c->database.db;
+  if (!db || !c->nused || sqlite3_db_readonly(db, "main")) return;
+  sqlite3_busy_timeout(db, PATIENCE_MS);
+  if (sqlite3_exec(db, "BEGIN IMMEDIATE", NULL, NULL, NULL)) return;
+  record_uses(c);
+  if (sqlite3_exec(db, "COMMIT", NULL, NULL, NULL)) sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
+}
+
+void cache_close(Cache *c) {
+  if (!c) return;
+  record_last_uses(c);
+  database_close(&c->database);
+  free(c->used);
+  free(c);
+}
+
+/* ---- the limit ---- */
+
+static const struct {
+  char letter;
+  int shift;
+} units[] = {{'K', 10}, {'M', 20}, {'G', 30}, {'T', 40}};
+
+bool cache_read_size(int64_t *bytes, const char *text) {
+  char *end;
+  double number = strtod(text, &end);
+  *bytes = 0;
+  if (!isdigit((unsigned char)*text) || !(number >= 0 && number < 1e6)) return false;
+  for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
+    if (toupper((unsigned char)*end) != units[i].letter) continue;
+    *bytes = (int64_t)(number * (double)(1LL << units[i].shift));
+    bool plain = !end[1] || !strcasecmp(end + 1, "B") || !strcasecmp(end + 1, "iB");
+    return plain && (*bytes > 0) == (number > 0);
+  }
+  return !*end && number == 0;
+}
+
+int64_t cache_limit(Database *d, bool *is_variable) {
+  static const int64_t USUAL = 1LL << 30;
+  const char *own = getenv("NEREID_CACHE_LIMIT");
+  int64_t limit = USUAL;
+  *is_variable = own && cache_read_size(&limit, own);
+  if (*is_variable) return limit;
+  limit = USUAL;
+  sqlite3_stmt *s =
+      d ? database_prepare(d, "SELECT value FROM setting WHERE name = 'limit'") : NULL;
+  if (s && sqlite3_step(s) == SQLITE_ROW) limit = sqlite3_column_int64(s, 0);
+  sqlite3_finalize(s);
+  return limit < 0 ? USUAL : limit;
+}
+
+/* ---- eviction ---- */
+
+int cache_shrink(Database *d) {
+  return sqlite3_exec(d->db, "PRAGMA incremental_vacuum", NULL, NULL, NULL);
+}
+
+static int sum(Database *d, CacheSum *out) {
+  sqlite3_stmt *s = database_prepare(d, "SELECT count(*), sum(size) FROM code");
+  int rc = s ? sqlite3_step(s) : SQLITE_ERROR;
+  if (rc == SQLITE_ROW) *out = (CacheSum){sqlite3_column_int64(s, 0), sqlite3_column_int64(s, 1)};
+  sqlite3_finalize(s);
+  return rc == SQLITE_ROW ? SQLITE_OK : SQLITE_ERROR;
+}
+
+/* A tenth of the limit becomes free, so that not each write evicts. */
+static int evict_to(Database *d, int64_t keep) {
+  sqlite3_stmt *s = database_prepare(
+      d,
+      "DELETE FROM code WHERE rowid IN (SELECT rowid FROM (SELECT rowid,"
+      " sum(size) OVER (ORDER BY used DESC, rowid DESC) AS upto FROM code) WHERE upto > ?1)");
+  if (s) sqlite3_bind_int64(s, 1, keep);
+  int rc = s ? sqlite3_step(s) : SQLITE_ERROR;
+  sqlite3_finalize(s);
+  return rc == SQLITE_DONE ? cache_shrink(d) : SQLITE_ERROR;
+}
+
+int cache_evict(Database *d, int64_t limit, CacheSum *evicted) {
+  CacheSum before = {0}, after = {0};
+  int rc = sum(d, &before);
+  bool full = limit && before.bytes > limit;
+  if (rc == SQLITE_OK && full) rc = evict_to(d, limit - limit / 10);
+  if (rc == SQLITE_OK && full) rc = sum(d, &after);
+  if (evicted && full && rc == SQLITE_OK)
+    *evicted = (CacheSum){before.count - after.count, before.bytes - after.bytes};
+  return rc;
+}
+
+/* ---- putting ---- */
+
+static int put(Database *d, const CacheEntry *e) {
+  sqlite3_stmt *s =
+      prepare(d, "INSERT OR REPLACE INTO code VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)", &e->id.key);
+  if (!s) return SQLITE_ERROR;
+  sqlite3_bind_text(s, 2, kind_names[e->id.kind], -1, SQLITE_STATIC);
+  sqlite3_bind_text(s, 3, e->id.name, -1, SQLITE_STATIC);
+  sqlite3_bind_text(s, 4, e->id.target ? e->id.target : "", -1, SQLITE_STATIC);
+  sqlite3_bind_int64(s, 5, (sqlite3_int64)e->size);
+  sqlite3_bind_int64(s, 6, (sqlite3_int64)time(NULL));
+  sqlite3_bind_int64(s, 7, (sqlite3_int64)XXH64(e->data, e->size, 0));
+  sqlite3_bind_blob64(s, 8, e->data, e->size, SQLITE_STATIC);
+  int rc = sqlite3_step(s);
+  sqlite3_finalize(s);
+  return rc == SQLITE_DONE ? SQLITE_OK : SQLITE_ERROR;
+}
+
+typedef struct {
+  Cache *cache;
+  const CacheEntry *entries;
+  size_t n;
+  int64_t limit;
+  CacheSum evicted;
+} Putting;
+
+/* An entry that would be evicted at once is not put. */
+static bool fits_limit(const Putting *p, const CacheEntry *e) {
+  return !p->limit || e->size <= (uint64_t)(p->limit - p->limit / 10);
+}
+
+static int put_all(void *context) {
+  Putting *p = context;
+  Database *d = &p->cache->database;
+  bool is_variable;
+  int rc = SQLITE_OK;
+  p->limit = cache_limit(d, &is_variable);
+  record_uses(p->cache);
+  for (size_t i = 0; i < p->n && rc == SQLITE_OK; i++)
+    if (fits_limit(p, &p->entries[i])) rc = put(d, &p->entries[i]);
+  return rc == SQLITE_OK ? cache_evict(d, p->limit, &p->evicted) : rc;
+}
+
+static void log_put(const Putting *p, bool done) {
+  for (size_t i = 0; i < p->n; i++) {
+    const CacheEntry *e = &p->entries[i];
+    log_print(LOG_CACHE, "%s: %s %s, %zu bytes",
+              !done               ? "not put"
+              : !fits_limit(p, e) ? "not put, beyond the limit"
+                                  : "put",
+              kind_names[e->id.kind], e->id.name, e->size);
+  }
+  if (p->evicted.count)
+    log_print(LOG_CACHE, "evicted: %lld entries, %lld bytes", (long long)p->evicted.count,
+              (long long)p->evicted.bytes);
+}
+
+void cache_put_all(Cache *c, const CacheEntry *entries, size_t n) {
+  if (!c) return;
+  Database *d = &c->database;
+  Putting p = {.cache = c, .entries = entries, .n = n};
+  pthread_mutex_lock(&d->lock);
+  bool done = d->db && database_transact(d, put_all, &p) == SQLITE_OK;
+  pthread_mutex_unlock(&d->lock);
+  if (log_has(c->log, LOG_CACHE)) log_put(&p, done);
+}
+
+void cache_put(Cache *c, const CacheId *id, const void *data, size_t size) {
+  CacheEntry e = {*id, data, size};
+  cache_put_all(c, &e, 1);
+}
+
+/* ---- the API ---- */
+
+int nereid_cache_describe(char *out, size_t size) {
+  REQUIRE(out);
+  database_describe(out, size, &cache_database);
+  return 0;
+}

@@ -1,0 +1,13 @@
+/* Which version of a tool makes code: a part of what times depend on. */
+#ifndef NEREID_RUNTIME_STORE_TOOL_VERSION_H
+#define NEREID_RUNTIME_STORE_TOOL_VERSION_H
+
+#include "runtime/support/tool.h"
+
+enum { TOOL_VERSION = 256 };
+
+/* The line of what `path options --version` prints that has the word `mark`, or its first line
+ * (NULL); "" if it can't be run.  The answer is kept in the cache until the file changes. */
+void tool_version(char out[TOOL_VERSION], const char *path, const char *options, const char *mark);
+
+#endif

@@ -1,0 +1,50 @@
+/* The variables of the environment that the program and the library read, for docs/environment.md
+ * and the manual.  Texts are Markdown.
+ *
+ * X(name, meaning) */
+#ifndef NEREID_RUNTIME_SUPPORT_ENVIRONMENT_H
+#define NEREID_RUNTIME_SUPPORT_ENVIRONMENT_H
+
+#define ENVIRONMENT(X) \
+  X(NEREID_CACHE_DIR, \
+    "the folder of the cache of compiled code and of the [records](records.md). Set to " \
+    "nothing, both are off. Without it: `$XDG_CACHE_HOME/nereid`, else " \
+    "`$HOME/.cache/nereid`") \
+  X(NEREID_CACHE_LIMIT, \
+    "how large the entries of the cache may be together: `500M`, `2G`, or `0` for no " \
+    "limit. Without it: what `nereid cache limit` was told, else `1G`. A write that " \
+    "exceeds it removes the least recently used") \
+  X(XDG_CACHE_HOME, "see `NEREID_CACHE_DIR`; it counts where it is an absolute path") \
+  X(HOME, "see `NEREID_CACHE_DIR`") \
+  X(NEREID_THREADS, "threads of device `cpu`, and of programs that `nereid build` made for CPUs") \
+  X(OMP_NUM_THREADS, "the same by its first number, where `NEREID_THREADS` is not set") \
+  X(CC, \
+    "the C compiler for device `cpu`; further words are options. Without it: `cc`, `gcc` " \
+    "or `clang` of the path") \
+  X(NEREID_PTXAS, \
+    "NVIDIA's assembler; set to nothing, there is none. Without it: `ptxas` of the path, " \
+    "of `$CUDA_HOME/bin`, of `/usr/local/cuda/bin`") \
+  X(CUDA_HOME, "see `NEREID_PTXAS`") \
+  X(PATH, "where compilers and assemblers are looked for") \
+  X(TMPDIR, \
+    "where temporary folders are made; `/tmp` without it. Those of runs that were killed " \
+    "are removed by the next run") \
+  X(NEREID_LIBCUDA, "the GPU driver's library, in place of `libcuda.so.1`") \
+  X(CUDA_VISIBLE_DEVICES, "the driver's own: which GPUs there are") \
+  X(CUDA_DEVICE_ORDER, "the driver's own: in what order") \
+  X(NEREID_PROGRAM, \
+    "the program that measures kernels for `nereid_tune()` and `max-autotune`; without " \
+    "it: this program, the one beside the library, or `nereid` of the path") \
+  X(NEREID_DIAGNOSTICS, \
+    "`json`: messages are [objects of JSON](diagnostics.md), as with `--diagnostics json`") \
+  X(NEREID_LOG, \
+    "[lines on standard error](logging.md) about what is done: a level (`off`, `info`, " \
+    "`debug`), or topics with commas between, as in `cache,tune` or `debug,-pass`. `-v` adds " \
+    "`info`") \
+  X(NEREID_COLOR, \
+    "`always`, `never`, or `auto`: colour in messages, as with `--color`. `auto`, the " \
+    "default, colours on terminals") \
+  X(NO_COLOR, "set to anything: no colour, unless `NEREID_COLOR` or `--color` says `always`") \
+  X(TERM, "`dumb`, or not set: no colour")
+
+#endif

@@ -1,0 +1,43 @@
+/* The last failure of each thread, and running code that may run out of memory.
+ *
+ * The message is the one piece of state that is no object's: it belongs to the thread, as errno
+ * does, so that functions which make objects can say why they made none. */
+#ifndef NEREID_RUNTIME_SUPPORT_ERROR_H
+#define NEREID_RUNTIME_SUPPORT_ERROR_H
+
+#include "lang/base/arena.h"
+#include "runtime/nereid.h"
+
+/* Keeps the message and returns `code`. */
+int error_set(int code, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+int error_out_of_memory(void);
+/* NEREID_E_USAGE: argument `name` of a public function is NULL. */
+int error_null(const char *function, const char *name);
+
+/* NEREID_E_USAGE: there is no such target (runtime/support/version.c). */
+int error_target(const char *name);
+
+/* At the beginning of a public function: an argument that must not be NULL. */
+#define REQUIRE(p) REQUIRE_OR(p, NEREID_E_USAGE)
+/* The same of an out-parameter, which a failure leaves at 0. */
+#define REQUIRE_OUT(p) \
+  REQUIRE(p);          \
+  *(p) = (__typeof__(*(p))){0}
+/* The same as REQUIRE where the function returns no code. */
+#define REQUIRE_OR(p, result) \
+  if (!(p)) return error_null(__func__, #p), (result)
+
+/* Runs body(arg), during which `a` may run out of memory: then NEREID_E_MEMORY.  Objects made by
+ * `body` outside of the arena are lost in that case, so it makes none. */
+int error_guard(Arena *a, int (*body)(void *), void *arg);
+
+/* The name among `names` (n of them) nearest to `name`, NULL if none is near. */
+const char *error_nearest(const char *name, const char *const *names, size_t n);
+/* " (did you mean NAME?)" or "", in `out`. */
+const char *error_suggest(char *out, size_t size, const char *name, const char *const *names,
+                          size_t n);
+/* The same, or " (there are NAME, NAME ...)" if none is near. */
+const char *error_suggest_or_list(char *out, size_t size, const char *name,
+                                  const char *const *names, size_t n);
+
+#endif

@@ -1,0 +1,286 @@
+/* A team: the threads that run a launch on a CPU together.
+ *
+ * The thread that launches is a member, number 0.  The others look out for the next launch for a
+ * moment and then sleep, so that they take no core from other processes.  A launch wakes them if
+ * the model of costs expects them to repay it; a smaller one is shared with those that are awake,
+ * and the smallest ones run on the launching thread alone.
+ *
+ * Member 0 waits for those who have begun to run programs, and for no one else.  It finds all
+ * programs itself if nobody comes: members that other processes keep from their cores are missed,
+ * not waited for, and the team works in a process that was forked from its own.
+ *
+ * The programs of a launch are shared as codegen/c/prelude_threads.c says.  Member 0 goes through
+ * the parts in the order of the programs.  Hence programs that wait for ones before them end
+ * however many members come: if the first program that has not ended is not begun either, member 0
+ * has not reached it, so it runs an earlier program, which has ended: a contradiction.
+ *
+ * All functions are static: projects that `nereid build` writes hold this file, too, and a program
+ * may have several of them. */
+#ifndef NEREID_RUNTIME_SUPPORT_TEAM_H
+#define NEREID_RUNTIME_SUPPORT_TEAM_H
+
+#include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+/* ---- what generated code knows: the same text as in codegen/c/prelude_threads.c ---- */
+
+/* How many programs of a part of a launch have been begun; in a cache line of its own. */
+typedef struct {
+  _Alignas(64) uint64_t begun;
+} Part;
+/* Runs what is left of the parts, of which there are as many as threads. */
+typedef void TeamBody(void *context, Part *parts, int self, int threads);
+typedef struct Team Team;
+struct Team {
+  /* All n programs, which take about ns nanoseconds together. */
+  void (*run)(Team *team, uint64_t n, double ns, TeamBody *body, void *context);
+};
+
+/* ---- the rest ---- */
+
+enum { TEAM_MOST = 1024 }; /* threads */
+
+/* Nanoseconds: of a launch that is shared with members who are awake; of one that wakes members;
+ * of each member's share at least; how long members look out for the next launch. */
+enum { TEAM_SHARED_NS = 8000, TEAM_WAKING_NS = 50000, TEAM_EACH_NS = 4000, TEAM_SPIN_NS = 20000 };
+
+typedef struct Crew Crew;
+
+typedef struct {
+  _Alignas(64) uint32_t asleep; /* atomic: whoever clears it posts `wake` */
+  sem_t wake;
+  pthread_t thread;
+  Crew *crew;
+  uint32_t seen; /* the last launch that it has noticed */
+  int self;
+} Member;
+
+/* A team with all that its members share. */
+struct Crew {
+  Team team;
+  int threads, started; /* members that there may be, and are; with member 0 */
+  pid_t process;
+  TeamBody *body; /* of the launch, as far as `waking` */
+  void *context;
+  int taking; /* atomic: members below it may take part */
+  int waking; /* atomic: members below it are woken */
+  Part *parts;
+  Member *members;
+  bool stop;                         /* atomic */
+  _Alignas(64) uint32_t epoch;       /* atomic: launches so far */
+  _Alignas(64) uint32_t taken;       /* atomic: a launch has the members */
+  _Alignas(64) uint32_t inside;      /* atomic: members but 0 in the launch, and TEAM_OPEN */
+  _Alignas(64) uint32_t looking_out; /* atomic: members who spin */
+};
+
+#define TEAM_OPEN 0x80000000u
+
+static inline void team_relax(void) {
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  __asm__ volatile("yield");
+#endif
+}
+
+static inline int64_t team_now_ns(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
+}
+
+static inline bool team_is(const uint32_t *at, uint32_t value) {
+  return __atomic_load_n(at, __ATOMIC_SEQ_CST) == value;
+}
+
+/* Spins for a moment; is *at == value, or != value, as `equal` says? */
+static inline bool team_spin(const uint32_t *at, uint32_t value, bool equal) {
+  enum { LOOKS = 32 };
+  for (int64_t end = team_now_ns() + TEAM_SPIN_NS;;) {
+    for (int i = 0; i < LOOKS; i++, team_relax())
+      if (team_is(at, value) == equal) return true;
+    if (team_now_ns() >= end) return false;
+  }
+}
+
+/* Until *at == value, or != value.  Who changes it calls team_wake afterwards. */
+static inline void team_sleep(Member *m, const uint32_t *at, uint32_t value, bool equal) {
+  while (team_is(at, value) != equal) {
+    __atomic_store_n(&m->asleep, 1, __ATOMIC_SEQ_CST);
+    bool done = team_is(at, value) == equal;
+    if (done && __atomic_exchange_n(&m->asleep, 0, __ATOMIC_SEQ_CST)) return;
+    while (sem_wait(&m->wake)) continue; /* a signal has come */
+  }
+}
+
+static inline void team_wake(Member *m) {
+  if (!__atomic_load_n(&m->asleep, __ATOMIC_SEQ_CST)) return;
+  if (__atomic_exchange_n(&m->asleep, 0, __ATOMIC_SEQ_CST)) sem_post(&m->wake);
+}
+
+/* Members wake each other, so that a large team is awake sooner. */
+static inline void team_wake_next(const Member *m) {
+  enum { EACH = 8 };
+  const Crew *c = m->crew;
+  const int waking = __atomic_load_n(&c->waking, __ATOMIC_RELAXED);
+  for (int i = EACH * m->self + 1; i <= EACH * m->self + EACH && i < waking; i++)
+    team_wake(&c->members[i]);
+}
+
+/* ---- members ---- */
+
+static inline bool team_enter(Crew *c) {
+  uint32_t inside = __atomic_load_n(&c->inside, __ATOMIC_RELAXED);
+  while (inside & TEAM_OPEN)
+    if (__atomic_compare_exchange_n(&c->inside, &inside, inside + 1, true, __ATOMIC_ACQUIRE,
+                                    __ATOMIC_RELAXED))
+      return true;
+  return false;
+}
+
+static inline void team_leave(Crew *c) {
+  if (__atomic_sub_fetch(&c->inside, 1, __ATOMIC_SEQ_CST) == 0) team_wake(&c->members[0]);
+}
+
+static inline void team_take_part(const Member *m) {
+  Crew *c = m->crew;
+  if (m->self >= __atomic_load_n(&c->taking, __ATOMIC_RELAXED)) return;
+  team_wake_next(m);
+  if (!team_enter(c)) return;
+  const int threads = __atomic_load_n(&c->taking, __ATOMIC_RELAXED);
+  if (m->self < threads) c->body(c->context, c->parts, m->self, threads);
+  team_leave(c);
+}
+
+static inline void *team_member(void *argument) {
+  Member *m = argument;
+  Crew *c = m->crew;
+  for (;;) {
+    __atomic_add_fetch(&c->looking_out, 1, __ATOMIC_RELAXED);
+    const bool soon = team_spin(&c->epoch, m->seen, false);
+    __atomic_sub_fetch(&c->looking_out, 1, __ATOMIC_RELAXED);
+    if (!soon) team_sleep(m, &c->epoch, m->seen, false);
+    m->seen = __atomic_load_n(&c->epoch, __ATOMIC_SEQ_CST);
+    if (__atomic_load_n(&c->stop, __ATOMIC_SEQ_CST)) return NULL;
+    team_take_part(m);
+  }
+}
+
+/* Signals to the process go to threads of the program's own; a fault stays with who made it. */
+static inline void team_block_signals(sigset_t *before) {
+  static const int faults[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGABRT, SIGSYS};
+  sigset_t most;
+  sigfillset(&most);
+  for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) sigdelset(&most, faults[i]);
+  pthread_sigmask(SIG_SETMASK, &most, before);
+}
+
+/* As many as are wanted, or as there can be. */
+static inline void team_start(Crew *c, int threads) {
+  sigset_t before;
+  if (c->started >= threads || c->process != getpid()) return;
+  team_block_signals(&before);
+  while (c->started < threads) {
+    Member *m = &c->members[c->started];
+    m->seen = __atomic_load_n(&c->epoch, __ATOMIC_RELAXED);
+    if (pthread_create(&m->thread, NULL, team_member, m)) break;
+    c->started++;
+  }
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+/* ---- a launch ---- */
+
+static inline void team_alone(TeamBody *body, void *context) {
+  Part part = {0};
+  body(context, &part, 0, 1);
+}
+
+static inline void team_together(Crew *c, int threads, bool waking, TeamBody *body, void *context) {
+  memset(c->parts, 0, (size_t)threads * sizeof *c->parts);
+  c->body = body;
+  c->context = context;
+  __atomic_store_n(&c->taking, threads, __ATOMIC_RELAXED);
+  __atomic_store_n(&c->waking, waking ? threads : 0, __ATOMIC_RELAXED);
+  __atomic_store_n(&c->inside, TEAM_OPEN, __ATOMIC_RELEASE);
+  __atomic_add_fetch(&c->epoch, 1, __ATOMIC_SEQ_CST);
+  team_wake_next(&c->members[0]);
+  body(context, c->parts, 0, threads);
+  if (__atomic_and_fetch(&c->inside, ~TEAM_OPEN, __ATOMIC_SEQ_CST) == 0) return;
+  if (!team_spin(&c->inside, 0, true)) team_sleep(&c->members[0], &c->inside, 0, true);
+}
+
+/* Threads for a launch, by what it costs; 1: it is not worth sharing.  A cost that is not a number
+ * is that of a launch of unknown size. */
+static inline int team_size(const Crew *c, uint64_t n, double ns, bool waking) {
+  int threads = c->threads;
+  if (ns < TEAM_SHARED_NS) return 1;
+  if (!waking && !__atomic_load_n(&c->looking_out, __ATOMIC_RELAXED)) return 1;
+  if (n < (uint64_t)threads) threads = (int)n;
+  if (ns / TEAM_EACH_NS < threads) threads = (int)(ns / TEAM_EACH_NS);
+  return threads;
+}
+
+/* Where another thread's launch has the members, this one does without. */
+static inline void team_run(Team *team, uint64_t n, double ns, TeamBody *body, void *context) {
+  Crew *c = (Crew *)team;
+  const bool waking = !(ns < TEAM_WAKING_NS);
+  int threads = team_size(c, n, ns, waking);
+  if (threads > 1 && !__atomic_exchange_n(&c->taken, 1, __ATOMIC_ACQUIRE)) {
+    if (waking) team_start(c, threads);
+    if (threads > c->started) threads = c->started;
+    if (threads > 1) team_together(c, threads, waking, body, context);
+    else team_alone(body, context);
+    __atomic_store_n(&c->taken, 0, __ATOMIC_RELEASE);
+  } else {
+    team_alone(body, context);
+  }
+}
+
+/* ---- making ---- */
+
+static inline void team_free(Team *team) {
+  Crew *c = (Crew *)team;
+  if (!c) return;
+  const int joined = c->process == getpid() ? c->started : 1;
+  __atomic_store_n(&c->stop, true, __ATOMIC_SEQ_CST);
+  __atomic_add_fetch(&c->epoch, 1, __ATOMIC_SEQ_CST);
+  for (int i = 1; i < joined; i++) team_wake(&c->members[i]);
+  for (int i = 1; i < joined; i++) pthread_join(c->members[i].thread, NULL);
+  for (int i = 0; c->members && i < c->threads; i++) sem_destroy(&c->members[i].wake);
+  free(c->members);
+  free(c->parts);
+  free(c);
+}
+
+/* Threads other than the caller's are made when a launch first wants them.  NULL: no memory. */
+static inline Team *team_new(int threads) {
+  Crew *c = aligned_alloc(64, sizeof *c);
+  if (!c) return NULL;
+  if (threads > TEAM_MOST) threads = TEAM_MOST;
+  memset(c, 0, sizeof *c);
+  c->team.run = team_run;
+  c->threads = threads;
+  c->started = 1;
+  c->process = getpid();
+  c->parts = aligned_alloc(64, (size_t)threads * sizeof *c->parts);
+  c->members = aligned_alloc(64, (size_t)threads * sizeof *c->members);
+  if (c->members) memset(c->members, 0, (size_t)threads * sizeof *c->members);
+  for (int i = 0; c->members && i < threads; i++) {
+    c->members[i].crew = c;
+    c->members[i].self = i;
+    sem_init(&c->members[i].wake, 0, 0);
+  }
+  if (c->parts && c->members) return &c->team;
+  team_free(&c->team);
+  return NULL;
+}
+
+#endif

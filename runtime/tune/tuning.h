@@ -1,0 +1,39 @@
+/* A tuning while it is worked on: what the files tune*.c share. */
+#ifndef NEREID_RUNTIME_TUNE_TUNING_H
+#define NEREID_RUNTIME_TUNE_TUNING_H
+
+#include "runtime/launch/decorators.h"
+#include "runtime/tune/problem.h"
+#include "runtime/search/tuner.h"
+
+typedef struct {
+  const nereid_tune_request *request;
+  Arena *arena;
+  Problem problem;
+  nereid_device *device;  /* described: it runs nothing */
+  nereid_tune_axis *axes; /* of the request, those that count on the device */
+  int naxes;
+  Decorators *decorators;
+  DecoratorSpace space; /* of the kernel's decorators; empty unless it was asked for */
+  Configs configs;
+  Candidate *candidates; /* of each configuration */
+  SearchProblem found;   /* what is searched, and what was found */
+  Search search;         /* of that problem alone */
+  Rates rates;           /* of the device, where the model was asked; else zeros */
+  double begin;
+} Tuning;
+
+/* Appends configurations that records know of the problem. */
+void tune_recorded(Tuning *t);
+/* Opens what tune_space and tune_complete ask. */
+int tune_open(Tuning *t);
+/* The configurations that are asked for, or those of the kernel's decorators, or derived ones. */
+int tune_space(Tuning *t);
+/* Names what is searched as records do. */
+void tune_name(Tuning *t);
+/* Finds its candidates, and what they are measured with. */
+int tune_candidates(Tuning *t);
+/* A request for a configuration, with what the kernel's heuristics add to it. */
+int tune_complete(Tuning *t, const Config *c, nereid_request *out);
+
+#endif

@@ -1,0 +1,297 @@
+/* Lists of triton.Config(...): pruned, checked against the kernel, and joined. */
+#include <string.h>
+
+#include "sema/autotune/tuned_read.h"
+#include "sema/messages.h"
+
+static const char *const options[] = {"num_warps", "num_stages", "num_ctas", "maxnreg"};
+enum { OPTIONS = sizeof options / sizeof *options };
+
+bool tuned_is_option(Name name) {
+  for (int i = 0; i < OPTIONS; i++)
+    if (!strcmp(options[i], name)) return true;
+  return false;
+}
+
+/* ---- one configuration ---- */
+
+static bool refuse(TunedReader *r, const Decorator *d, const char *text) {
+  diag_error(r->p->diags, d->at, text, r->k->name);
+  tuned_explain(r, d->why_at, d->why);
+  diag_hint(r->p->diags, H_SEMA_TUNED, tuned_space_hint(r));
+  return false;
+}
+
+static bool bad_value(TunedReader *r, Span at, Name name, Value v) {
+  diag_error(r->p->diags, at, E_SEMA_TUNED_VALUE, name, value_describe(r->p->arena, v));
+  return false;
+}
+
+/* A name that is no parameter, as those that other back ends take: said once. */
+static void unknown_name(TunedReader *r, Span at, Name name) {
+  const char *text = arena_printf(r->p->arena, W_SEMA_TUNED_NAME, name);
+  for (size_t i = 0; i < diag_count(r->p->diags); i++)
+    if (!strcmp(diag_get(r->p->diags, i)->text, text)) return;
+  diag_warning(r->p->diags, at, "%s", text);
+}
+
+static bool read_kwargs(TunedReader *r, const Decorator *d, const Dict *kwargs, TunedConfig *out) {
+  Span at = d->at;
+  for (uint32_t i = 0; i < r->k->nparams; i++) {
+    Name name = r->k->params[i].name;
+    const Value *v = value_dict_get(kwargs, value_str(name));
+    KernelArg arg;
+    if (!v || tuned_given(r->q, name)) continue;
+    if (v->kind == V_ERROR) return refuse(r, d, E_SEMA_TUNED);
+    if (!tuned_arg(r, name, *v, &arg)) return bad_value(r, at, name, *v);
+    vec_push(r->p->arena, out, arg);
+  }
+  for (uint32_t i = 0; i < kwargs->len; i++) {
+    Value key = kwargs->data[2 * i];
+    if (key.kind == V_STR && !tuned_param(r->k, key.u.s) && !tuned_is_option(key.u.s))
+      unknown_name(r, at, key.u.s);
+  }
+  return true;
+}
+
+/* Options are the compiler's; a kernel may have a constexpr of that name as well. */
+static bool read_option(TunedReader *r, Span at, const Tuple *config, int i, TunedConfig *out) {
+  Name name = pool_name(r->p->names, options[i]);
+  const Dict *kwargs = config->data[CONFIG_KWARGS].u.dict;
+  const Value *own = value_dict_get(kwargs, value_str(name));
+  bool param = tuned_param(r->k, name) != NULL;
+  bool gpu = tuned_for_gpu(r->q);
+  Value v = own && !param ? *own : config->data[CONFIG_WARPS + i];
+  bool standard = i >= 2 && (v.kind == V_NONE || (i == 2 && v.kind == V_INT && v.u.i == 1));
+  if (standard || tuned_given(r->q, name) || tuned_find(out, name) || !(gpu || param)) return true;
+  KernelArg arg;
+  if (!tuned_arg(r, name, v, &arg) || arg.kind != ARG_INT || arg.i < (i != 1)) {
+    diag_error(r->p->diags, at, E_SEMA_TUNED_OPTION, name, value_describe(r->p->arena, v));
+    return false;
+  }
+  vec_push(r->p->arena, out, arg);
+  return true;
+}
+
+static bool read_config(TunedReader *r, const Decorator *d, Value v, TunedConfig *out) {
+  Span at = d->at;
+  if (!value_is_config(&r->S, v)) {
+    diag_error(r->p->diags, at, E_SEMA_TUNED_KIND, value_describe(r->p->arena, v));
+    return false;
+  }
+  const Tuple *config = v.u.tuple;
+  if (!read_kwargs(r, d, config->data[CONFIG_KWARGS].u.dict, out)) return false;
+  for (int i = 0; i < OPTIONS; i++)
+    if (!read_option(r, at, config, i, out)) return false;
+  return true;
+}
+
+/* ---- pruning ---- */
+
+static bool takes_keywords(Value fn) {
+  fn = host_function(fn);
+  if (fn.kind != V_FUNC) return false;
+  const Func *f = fn.u.func;
+  const ParamList *params = f->def ? &f->def->params : &f->lambda->params;
+  for (uint32_t i = 0; i < params->len; i++)
+    if (params->data[i].kind == PARAM_STARSTAR) return true;
+  return false;
+}
+
+/* early_config_prune(configs, named_args, **kwargs): the launch decides which argument stands in
+ * which of the two, so all stand in both. */
+static Value call_prune(TunedReader *r, Span at, Value fn, Value configs) {
+  Value pos[] = {configs, tuned_arguments(r, NULL)};
+  const Dict *known = pos[1].u.dict;
+  CallArgs args = {.pos = pos, .npos = 2, .at = at};
+  args.names = ARENA_ARRAY(r->p->arena, Name, known->len);
+  args.named = ARENA_ARRAY(r->p->arena, Value, known->len);
+  for (uint32_t i = 0; i < known->len && takes_keywords(fn); i++) {
+    args.names[args.nnamed] = known->data[2 * i].u.s;
+    args.named[args.nnamed++] = known->data[2 * i + 1];
+  }
+  return call_value(&r->S, fn, &args);
+}
+
+static void not_pruned(TunedReader *r, Span at, const char *text) {
+  diag_warning(r->p->diags, at, text, r->k->name);
+  tuned_explain(r, r->host.why_at, r->host.why);
+}
+
+static Value pruned(TunedReader *r, const Decorator *d, Value configs) {
+  const Value *fn = NULL;
+  if (d->prune.kind == V_DICT) {
+    fn = value_dict_get(d->prune.u.dict, value_str(pool_name(r->p->names, "early_config_prune")));
+    if (!fn || fn->kind == V_NONE) return configs;
+  } else if (d->prune.kind == V_ABSENT || d->prune.kind == V_NONE) {
+    return configs;
+  }
+  tuned_forget(r);
+  Value kept = fn ? call_prune(r, d->at, *fn, value_copy(&r->S, configs)) : value_error();
+  if (r->S.failed || kept.kind != V_TUPLE) {
+    not_pruned(r, d->at, W_SEMA_TUNED_PRUNE);
+    return configs;
+  }
+  if (kept.u.tuple->len) return kept;
+  not_pruned(r, d->at, W_SEMA_TUNED_PRUNED_ALL);
+  return configs;
+}
+
+/* ---- names and hooks ---- */
+
+static void add_name(TunedReader *r, TunedNames *out, Name name) {
+  for (size_t i = 0; i < out->len; i++)
+    if (out->data[i] == name) return;
+  vec_push(r->p->arena, out, name);
+}
+
+static void add_names(TunedReader *r, TunedNames *out, Value v) {
+  const Value one[] = {v}, *items = one;
+  uint32_t n = v.kind == V_STR;
+  if (v.kind == V_TUPLE) {
+    items = v.u.tuple->data;
+    n = v.u.tuple->len;
+  }
+  for (uint32_t i = 0; i < n; i++)
+    if (items[i].kind == V_STR) add_name(r, out, items[i].u.s);
+}
+
+/* The tensors that a configuration's pre_hook zeroes; what else it does can't be known.  False if
+ * it does that. */
+static bool run_hook(TunedReader *r, const Decorator *d, Value config, TunedNames *zeroed) {
+  if (!value_is_config(&r->S, config)) return true;
+  Value hook = config.u.tuple->data[CONFIG_HOOK], args = tuned_arguments(r, NULL);
+  if (hook.kind == V_NONE) return true;
+  tuned_forget(r);
+  r->host.zeroed.len = 0;
+  if (hook.kind == V_FUNC) call_with(&r->S, hook, &args, 1, d->at);
+  for (size_t i = 0; i < r->host.zeroed.len; i++) add_name(r, zeroed, r->host.zeroed.data[i]);
+  return hook.kind == V_FUNC && !r->S.failed;
+}
+
+/* For each configuration.  Hooks behind one that can't be run are left alone, after a warning. */
+static TunedNames *run_hooks(TunedReader *r, const Decorator *d, const Tuple *configs) {
+  bool known = true;
+  TunedNames *zeroed = ARENA_ARRAY(r->p->arena, TunedNames, configs->len);
+  for (uint32_t i = 0; i < configs->len && known; i++)
+    known = run_hook(r, d, configs->data[i], &zeroed[i]);
+  if (!known) not_pruned(r, d->at, W_SEMA_TUNED_HOOK);
+  tuned_forget(r);
+  return zeroed;
+}
+
+/* ---- joining ---- */
+
+static bool same_arg(const KernelArg *a, const KernelArg *b) {
+  if (a->name != b->name || a->kind != b->kind) return false;
+  switch (a->kind) {
+    case ARG_FLOAT: return a->f == b->f;
+    case ARG_STR:
+    case ARG_FUNC: return !strcmp(a->s, b->s);
+    case ARG_DTYPE: return type_eq(a->type, b->type);
+    default: return a->i == b->i;
+  }
+}
+
+static bool same_config(const TunedConfig *a, const TunedConfig *b) {
+  if (a->len != b->len) return false;
+  for (size_t i = 0; i < a->len; i++)
+    if (!same_arg(&a->data[i], &b->data[i])) return false;
+  return true;
+}
+
+/* The inner decorator's values count where both have one. */
+static TunedConfig both(TunedReader *r, const TunedConfig *outer, const TunedConfig *inner) {
+  TunedConfig out = {0};
+  for (uint32_t i = 0; i < r->k->nparams; i++) {
+    Name name = r->k->params[i].name;
+    const KernelArg *a = tuned_find(inner, name);
+    if (!a) a = tuned_find(outer, name);
+    if (a) vec_push(r->p->arena, &out, *a);
+  }
+  for (int i = 0; i < OPTIONS; i++) {
+    const KernelArg *a = tuned_find(inner, options[i]);
+    if (!a) a = tuned_find(outer, options[i]);
+    if (a && !tuned_find(&out, options[i])) vec_push(r->p->arena, &out, *a);
+  }
+  return out;
+}
+
+static TunedNames both_names(TunedReader *r, const TunedNames *x, const TunedNames *y) {
+  TunedNames out = {0};
+  for (size_t i = 0; i < x->len; i++) add_name(r, &out, x->data[i]);
+  for (size_t i = 0; i < y->len; i++) add_name(r, &out, y->data[i]);
+  return out;
+}
+
+static bool add_config(TunedReader *r, const Decorator *d, TunedSpace *out, TunedConfig config,
+                       TunedNames zeroed) {
+  for (size_t i = 0; i < out->configs.len; i++)
+    if (same_config(&out->configs.data[i], &config)) return true;
+  if (out->configs.len == TUNED_CONFIGS_MAX) {
+    diag_error(r->p->diags, d->at, E_SEMA_TUNED_MAX, r->k->name, TUNED_CONFIGS_MAX);
+    return false;
+  }
+  vec_push(r->p->arena, &out->configs, config);
+  vec_push(r->p->arena, &out->zeroed, zeroed);
+  return true;
+}
+
+/* False for a configuration that wants another value of a constexpr than the one that is fixed. */
+static bool agrees(TunedReader *r, Value v) {
+  if (!value_is_config(&r->S, v)) return true;
+  const Dict *kwargs = v.u.tuple->data[CONFIG_KWARGS].u.dict;
+  for (uint32_t i = 0; i < kwargs->len; i++) {
+    Value key = kwargs->data[2 * i];
+    const TunedArg *given = key.kind == V_STR ? tuned_given(r->q, key.u.s) : NULL;
+    bool known;
+    if (given && !value_equal(tuned_value(r, &given->arg), kwargs->data[2 * i + 1], &known))
+      return false;
+  }
+  return true;
+}
+
+/* Every configuration so far with every one of this decorator: those that agree with what is fixed,
+ * or all, without those constexprs, if none does. */
+static bool join(TunedReader *r, const Decorator *d, const TunedSpace *before, const Tuple *list,
+                 TunedSpace *out) {
+  bool any = false;
+  const TunedNames *zeroed = run_hooks(r, d, list);
+  for (uint32_t i = 0; i < list->len && !any; i++) any = agrees(r, list->data[i]);
+  for (uint32_t i = 0; i < list->len; i++) {
+    TunedConfig config = {0};
+    if (any && !agrees(r, list->data[i])) continue;
+    if (!read_config(r, d, list->data[i], &config)) return false;
+    if (!before->decorated && !add_config(r, d, out, config, zeroed[i])) return false;
+    for (size_t k = 0; k < before->configs.len; k++)
+      if (!add_config(r, d, out, both(r, &before->configs.data[k], &config),
+                      both_names(r, &before->zeroed.data[k], &zeroed[i])))
+        return false;
+  }
+  return true;
+}
+
+bool tuned_add_configs(TunedReader *r, const Decorator *d, TunedSpace *out) {
+  const Value *items;
+  uint32_t n;
+  tuned_forget(r);
+  if (d->values.kind == V_ERROR || !iterate(&r->S, d->values, d->at, &items, &n))
+    return refuse(r, d, E_SEMA_TUNED);
+  if (n == 0) return refuse(r, d, E_SEMA_TUNED_EMPTY);
+  if (n > TUNED_CONFIGS_MAX) {
+    diag_error(r->p->diags, d->at, E_SEMA_TUNED_MAX, r->k->name, TUNED_CONFIGS_MAX);
+    return false;
+  }
+  Value kept = pruned(r, d, value_list(r->p->arena, items, n));
+  TunedSpace before = *out;
+  out->configs = (TunedConfigs){0};
+  memset(&out->zeroed, 0, sizeof out->zeroed);
+  if (!join(r, d, &before, kept.u.tuple, out)) return false;
+  out->decorated = true;
+  add_names(r, &out->key, d->key);
+  add_names(r, &out->reset_to_zero, d->reset);
+  add_names(r, &out->restore_value, d->restore);
+  for (size_t i = 0; i < out->zeroed.len; i++)
+    out->reset_to_zero = both_names(r, &out->reset_to_zero, &out->zeroed.data[i]);
+  return true;
+}

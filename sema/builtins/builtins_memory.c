@@ -1,0 +1,246 @@
+/* Loads, stores and atomics through pointers; through block pointers: builtins_block.c. */
+#include <string.h>
+
+#include "sema/builtins/access.h"
+#include "sema/messages.h"
+
+/* ---- parts of an access ---- */
+
+bool pointer_arg(Sema *S, const Call *c, Value *out) {
+  Value v = c->args[0];
+  bool ok = value_is_pointer(v);
+  if (!ok && v.kind != V_ERROR) {
+    sema_error(S, c->spans[0], E_SEMA_NOT_POINTER, c->fn->name, value_describe(S->arena, v));
+    if (value_is_operand(v) && c->fn->name[0] != 'm') sema_hint(S, H_SEMA_NOT_POINTER);
+  }
+  *out = v;
+  return ok;
+}
+
+Value byte_pointer(Sema *S, Value ptr, DType *elem, Span at) {
+  *elem = (DType)value_type(ptr).elem;
+  if (*elem != DT_I1) return ptr;
+  *elem = DT_I8;
+  return cast_to(S, ptr, type_ptr(DT_I8), false, at);
+}
+
+/* A mask; V_ABSENT where all are accessed. */
+static bool mask_arg(Sema *S, const Call *c, uint32_t i, Value *out) {
+  bool truth;
+  *out = value_of(V_ABSENT);
+  if (c->args[i].kind == V_NONE || (value_truth(c->args[i], &truth) && truth)) return true;
+  if (!tile_arg(S, c, i, out)) return false;
+  if (value_type(*out).dtype == DT_I1) return true;
+  BigInt zero;
+  if (value_as_int(*out, &zero)) {
+    *out = as_condition(S, *out, c->spans[i]);
+    return true;
+  }
+  sema_error(S, c->spans[i], E_SEMA_MASK, value_describe(S->arena, *out));
+  return false;
+}
+
+/* `v` in the shape of the pointers; V_ABSENT stays NULL. */
+static bool in_shape(Sema *S, const Call *c, uint32_t i, Value v, Type shape, TileValue **out) {
+  *out = NULL;
+  if (v.kind == V_ABSENT) return true;
+  if (v.kind == V_ERROR) return false;
+  Type t = value_type(v);
+  if (!shape.rank && t.rank) {
+    sema_error(S, c->spans[i], E_SEMA_SCALAR_POINTER, type_text(S->arena, t));
+    return false;
+  }
+  v = broadcast_to(S, v, shape, c->spans[i]);
+  if (v.kind == V_ERROR) return false;
+  *out = materialize(S, v, c->at);
+  return true;
+}
+
+/* "[8,1]" */
+static const char *shape_text(Arena *a, Type t) {
+  Text out = text_new(a);
+  for (int i = 0; i < t.rank; i++) text_printf(&out, "%s%d", i ? "," : "[", t.shape[i]);
+  text_puts(&out, "]");
+  return out.data;
+}
+
+/* Pointers, mask and further operands in one shape: that of all of them together. */
+static bool together(Sema *S, const Call *c, Value *ptr, Value *others, uint32_t n, bool widen) {
+  Value all[4] = {*ptr};
+  uint32_t k = 1;
+  if (!value_type(*ptr).rank) return true;
+  for (uint32_t i = 0; i < n; i++)
+    if (others[i].kind != V_ABSENT) all[k++] = others[i];
+  Type before = value_type(*ptr);
+  if (!broadcast_all(S, all, k, c->at)) return false;
+  if (!widen && !type_same_shape(before, value_type(all[0]))) {
+    sema_error(S, c->at, E_SEMA_STORE_SHAPE, shape_text(S->arena, before),
+               shape_text(S->arena, value_type(all[0])));
+    return false;
+  }
+  *ptr = all[0];
+  for (uint32_t i = 0, j = 1; i < n; i++)
+    if (others[i].kind != V_ABSENT) others[i] = all[j++];
+  return true;
+}
+
+bool word_attr(Sema *S, TileOp *op, TileAttrKey k, Value v, const char *const *words,
+               const char *what, Span at) {
+  if (v.kind == V_NONE || (v.kind == V_STR && !v.u.s[0])) return true;
+  Text known = text_new(S->arena);
+  for (const char *const *w = words; *w; w++) {
+    if (v.kind == V_STR && !strcmp(*w, v.u.s)) {
+      tile_set_str(S->fn, op, k, v.u.s);
+      return true;
+    }
+    text_printf(&known, "%s%s", w == words ? "" : ", ", *w);
+  }
+  sema_error(S, at, E_SEMA_WORD, what, value_text(S->arena, v), known.data);
+  return false;
+}
+
+static const char *const load_caches[] = {".ca", ".cg", ".cs", ".cv", NULL};
+static const char *const store_caches[] = {".wb", ".cg", ".cs", ".wt", NULL};
+static const char *const policies[] = {"evict_first", "evict_last", "evict_normal", NULL};
+
+bool access_attrs(Sema *S, const Call *c, TileOp *op, bool load, uint32_t cache) {
+  if (!word_attr(S, op, TA_cache, c->args[cache], load ? load_caches : store_caches,
+                 "cache_modifier", c->spans[cache]) ||
+      !word_attr(S, op, TA_evict, c->args[cache + 1], policies, "eviction_policy",
+                 c->spans[cache + 1]))
+    return false;
+  bool is_volatile = false;
+  if (load && !want_bool(S, c->args[cache + 2], "volatile", c->spans[cache + 2], &is_volatile))
+    return false;
+  if (is_volatile) tile_set_int(S->fn, op, TA_volatile, 1);
+  return true;
+}
+
+/* ---- load and store ---- */
+
+/* In a choice by element a load is of the elements that take its side. */
+static Value with_choice(Sema *S, Value mask, Value ptr, Span at) {
+  for (const Choice *c = S->choice; c && value_type(ptr).rank && mask.kind != V_ERROR;
+       c = c->outer) {
+    Value taken = c->otherwise ? unary(S, OP_NOT, c->condition, at) : c->condition;
+    mask = mask.kind == V_ABSENT ? taken : binary(S, OP_AND, mask, taken, at);
+  }
+  return mask;
+}
+
+Value builtin_load(Sema *S, Call *c) {
+  if (is_block_pointer(c->args[0])) return load_block(S, c, c->args[0].u.block);
+  Value ptr, parts[2];
+  if (!pointer_arg(S, c, &ptr) || !mask_arg(S, c, 1, &parts[0]) || !can_emit(S))
+    return value_error();
+  DType elem;
+  ptr = byte_pointer(S, ptr, &elem, c->at);
+  parts[1] = value_of(V_ABSENT);
+  if (c->args[2].kind != V_NONE && c->args[1].kind == V_NONE) {
+    sema_error(S, c->spans[2], E_SEMA_OTHER);
+    return value_error();
+  }
+  if (c->args[2].kind != V_NONE && parts[0].kind != V_ABSENT) {
+    if (!tile_arg(S, c, 2, &parts[1])) return value_error();
+    /* A number is converted as such: -1 is a good u8, inf is none. */
+    parts[1] = cast_to(S, parts[1], type_like(type_scalar(elem), (Type){0}), false, c->spans[2]);
+    if (parts[1].kind == V_ERROR) return parts[1];
+  }
+  if (ptr.kind != V_ERROR) parts[0] = with_choice(S, parts[0], ptr, c->at);
+  if (ptr.kind == V_ERROR || !together(S, c, &ptr, parts, 2, true)) return value_error();
+  TileValue *args[3] = {ptr.u.tile};
+  if (!in_shape(S, c, 1, parts[0], value_type(ptr), &args[1]) ||
+      !in_shape(S, c, 2, parts[1], value_type(ptr), &args[2]))
+    return value_error();
+  Type t = type_like(type_scalar(elem), value_type(ptr));
+  TileOp *op = emit(S, TILE_LOAD, args, 3, &t, 1, c->at);
+  if (!access_attrs(S, c, op, true, 5)) return value_error();
+  Value v = value_tile(op->results[0]);
+  return value_type(c->args[0]).elem == DT_I1 ? as_condition(S, v, c->at) : v;
+}
+
+Value builtin_store(Sema *S, Call *c) {
+  if (is_block_pointer(c->args[0])) return store_block(S, c, c->args[0].u.block);
+  Value ptr, parts[2];
+  if (!pointer_arg(S, c, &ptr) || !tile_arg(S, c, 1, &parts[0]) || !mask_arg(S, c, 2, &parts[1]) ||
+      !can_emit(S))
+    return value_error();
+  DType elem;
+  ptr = byte_pointer(S, ptr, &elem, c->at);
+  if (ptr.kind == V_ERROR) return ptr;
+  parts[0] = cast_to(S, parts[0], elem == DT_PTR ? type_ptr(DT_U8) : type_scalar(elem), false,
+                     c->spans[1]);
+  if (parts[0].kind == V_ERROR || !together(S, c, &ptr, parts, 2, false)) return value_error();
+  TileValue *args[3] = {ptr.u.tile};
+  if (!in_shape(S, c, 1, parts[0], value_type(ptr), &args[1]) ||
+      !in_shape(S, c, 2, parts[1], value_type(ptr), &args[2]))
+    return value_error();
+  TileOp *op = emit(S, TILE_STORE, args, 3, NULL, 0, c->at);
+  return access_attrs(S, c, op, false, 4) ? value_none() : value_error();
+}
+
+/* ---- atomics ---- */
+
+static const char *const sems[] = {"acq_rel", "acquire", "release", "relaxed", NULL};
+static const char *const scopes[] = {"gpu", "cta", "sys", NULL};
+
+static bool order_attrs(Sema *S, const Call *c, TileOp *op, uint32_t i) {
+  return word_attr(S, op, TA_sem, c->args[i], sems, "sem", c->spans[i]) &&
+         word_attr(S, op, TA_scope, c->args[i + 1], scopes, "scope", c->spans[i + 1]);
+}
+
+static bool atomic_dtype(Sema *S, const Call *c, const char *kind, DType t) {
+  bool narrow = dtype_bits(t) < 16 || t == DT_I16 || t == DT_U16;
+  bool bits = !strcmp(kind, "and") || !strcmp(kind, "or") || !strcmp(kind, "xor");
+  bool half = (t == DT_F16 || t == DT_BF16) && strcmp(kind, "add");
+  if (!narrow && !half && !(bits && !dtype_is_int(t)) && t != DT_PTR) return true;
+  sema_error(S, c->at, E_SEMA_ATOMIC_TYPE, kind, t == DT_PTR ? "pointers" : dtype_name(t));
+  return false;
+}
+
+Value builtin_atomic(Sema *S, Call *c) {
+  static const char *const kinds[] = {"add", "max", "min", "and", "or", "xor", "xchg"};
+  const char *kind = kinds[c->fn->code];
+  Value ptr, parts[2];
+  if (!pointer_arg(S, c, &ptr) || !tile_arg(S, c, 1, &parts[0]) || !mask_arg(S, c, 2, &parts[1]) ||
+      !can_emit(S))
+    return value_error();
+  DType elem = (DType)value_type(ptr).elem;
+  if (!atomic_dtype(S, c, kind, elem)) return value_error();
+  parts[0] = cast_dtype(S, parts[0], elem, c->spans[1]);
+  if (parts[0].kind == V_ERROR || !together(S, c, &ptr, parts, 2, false)) return value_error();
+  TileValue *args[3] = {ptr.u.tile};
+  if (!in_shape(S, c, 1, parts[0], value_type(ptr), &args[1]) ||
+      !in_shape(S, c, 2, parts[1], value_type(ptr), &args[2]))
+    return value_error();
+  Type t = type_like(type_scalar(elem), value_type(ptr));
+  TileOp *op = emit(S, TILE_ATOMIC_RMW, args, 3, &t, 1, c->at);
+  tile_set_str(S->fn, op, TA_kind, kind);
+  return order_attrs(S, c, op, 3) ? value_tile(op->results[0]) : value_error();
+}
+
+Value builtin_atomic_cas(Sema *S, Call *c) {
+  Value ptr, v[2];
+  if (!pointer_arg(S, c, &ptr) || !tile_arg(S, c, 1, &v[0]) || !tile_arg(S, c, 2, &v[1]) ||
+      !can_emit(S))
+    return value_error();
+  DType elem = (DType)value_type(ptr).elem;
+  if (elem == DT_PTR || dtype_bits(elem) < 16) {
+    sema_error(S, c->at, E_SEMA_ATOMIC_TYPE, "cas", elem == DT_PTR ? "pointers" : dtype_name(elem));
+    return value_error();
+  }
+  TileValue *args[3] = {ptr.u.tile};
+  for (int i = 0; i < 2; i++) {
+    v[i] = cast_dtype(S, v[i], elem, c->spans[i + 1]);
+    if (!in_shape(S, c, (uint32_t)i + 1, v[i], value_type(ptr), &args[i + 1])) return value_error();
+  }
+  Type t = type_like(type_scalar(elem), value_type(ptr));
+  TileOp *op = emit(S, TILE_ATOMIC_CAS, args, 3, &t, 1, c->at);
+  return order_attrs(S, c, op, 3) ? value_tile(op->results[0]) : value_error();
+}
+
+Value builtin_barrier(Sema *S, Call *c) {
+  if (!can_emit(S)) return value_error();
+  emit(S, TILE_BARRIER, NULL, 0, NULL, 0, c->at);
+  return value_none();
+}

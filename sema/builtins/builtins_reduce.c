@@ -1,0 +1,212 @@
+/* Reductions, scans, histogram and gather. */
+#include "sema/builtins/combine.h"
+#include "sema/messages.h"
+
+static void flatten(Sema *S, const Call *c, Operands *o) {
+  Type flat = {.rank = 1, .shape = {(int32_t)type_numel(o->shape)}};
+  for (uint32_t i = 0; i < o->n; i++) o->v[i] = reshape_value(S, o->v[i], flat, c->at);
+}
+
+/* Along `axis`, or over all elements if it is None.  False after an error. */
+static bool reduce(Sema *S, const Call *c, const Combine *how, Operands *o, Value axis_value,
+                   uint32_t axis_arg_index, bool keep) {
+  int axis = 0;
+  Type before = o->shape, result = o->shape, kept = before;
+  bool all = axis_value.kind == V_NONE;
+  if (!before.rank) {
+    if (all) return true; /* a scalar is its own reduction */
+    sema_error(S, c->spans[0], E_SEMA_REDUCE_SCALAR, c->fn->name, type_text(S->arena, before));
+    return false;
+  }
+  if (all) {
+    flatten(S, c, o);
+    result.rank = 0;
+  } else {
+    if (!axis_arg(S, axis_value, before.rank, c->spans[axis_arg_index], &axis)) return false;
+    for (int i = axis; i + 1 < before.rank; i++) result.shape[i] = before.shape[i + 1];
+    result.rank--;
+  }
+  if (!combine_op(S, c, TILE_REDUCE, how, o, axis, false, result)) return false;
+  for (int i = 0; i < before.rank; i++)
+    if (all || i == axis) kept.shape[i] = 1;
+  for (uint32_t i = 0; i < o->n && keep; i++)
+    o->v[i] =
+        result.rank ? expand_axis(S, o->v[i], axis, c->at) : broadcast_to(S, o->v[i], kept, c->at);
+  return true;
+}
+
+Value builtin_reduce(Sema *S, Call *c) {
+  Operands o;
+  bool keep;
+  Combine how = {.fn = c->args[2]};
+  if (!combine_operands(S, c, &o) || !want_bool(S, c->args[3], "keep_dims", c->spans[3], &keep) ||
+      !reduce(S, c, &how, &o, c->args[1], 1, keep))
+    return value_error();
+  return combine_results(S, &o);
+}
+
+/* ---- sums and extremes ---- */
+
+static bool cast_operand(Sema *S, const Call *c, Operands *o, DType t) {
+  o->v[0] = cast_dtype(S, o->v[0], t, c->at);
+  return o->v[0].kind != V_ERROR;
+}
+
+/* Sums are made in `dtype`, or in 32 bits where integers have fewer. */
+static bool sum_dtype(Sema *S, const Call *c, Operands *o, Value dtype, Span at) {
+  DType t = (DType)value_type(o->v[0]).dtype;
+  DTypeValue d;
+  if (dtype.kind != V_NONE)
+    return want_dtype(S, dtype, at, &d) && cast_operand(S, c, o, (DType)d.type.dtype);
+  if (!dtype_is_int(t) || dtype_bits(t) >= 32) return true;
+  return cast_operand(S, c, o, dtype_is_signed(t) ? DT_I32 : DT_U32);
+}
+
+Value builtin_sum(Sema *S, Call *c) {
+  static const char *const names[] = {"add", "xor", "or"};
+  Operands o;
+  bool keep;
+  Combine how = {.name = names[c->fn->code]};
+  if (!combine_operands(S, c, &o) || !want_bool(S, c->args[2], "keep_dims", c->spans[2], &keep))
+    return value_error();
+  DType t = (DType)value_type(o.v[0]).dtype;
+  if (c->fn->code && !dtype_is_int(t)) {
+    sema_error(S, c->at, E_SEMA_INT_ONLY, c->fn->name, type_text(S->arena, value_type(o.v[0])),
+               "nothing");
+    return value_error();
+  }
+  if ((c->fn->code == 0 && !sum_dtype(S, c, &o, c->args[3], c->spans[3])) ||
+      !reduce(S, c, &how, &o, c->args[1], 1, keep))
+    return value_error();
+  return combine_results(S, &o);
+}
+
+/* 0, 1, ... along the axis, in the shape of the operand. */
+static bool add_index(Sema *S, const Call *c, Operands *o, Value *axis_value, uint32_t arg) {
+  int axis = 0;
+  if (axis_value->kind == V_NONE) {
+    flatten(S, c, o);
+    o->shape = value_type(o->v[0]);
+    *axis_value = value_int(0);
+  }
+  if (!axis_arg(S, *axis_value, o->shape.rank, c->spans[arg], &axis)) return false;
+  int32_t n = o->shape.shape[axis];
+  Type t = {.dtype = DT_I32, .rank = 1, .shape = {n}};
+  Value index = emit1(S, TILE_ARANGE, t, NULL, NULL, NULL, c->at);
+  if (index.kind != V_TILE) return false;
+  tile_set_int(S->fn, index.u.tile->def, TA_start, 0);
+  tile_set_int(S->fn, index.u.tile->def, TA_end, n);
+  for (int i = 0; i < o->shape.rank; i++)
+    if (i != axis) index = expand_axis(S, index, i, c->at);
+  o->v[1] = broadcast_to(S, index, o->shape, c->at);
+  o->n = 2;
+  o->tuple = true;
+  return o->v[1].kind != V_ERROR;
+}
+
+static Value extreme(Sema *S, const Call *c, Value axis, bool indices, Value left,
+                     Value keep_dims) {
+  Operands o;
+  Combine how = {.is_max = c->fn->code, .arg = indices};
+  bool keep;
+  if (!combine_operands(S, c, &o) || !want_bool(S, left, "the tie break", c->at, &how.left) ||
+      !want_bool(S, keep_dims, "keep_dims", c->at, &keep))
+    return value_error();
+  DType t = (DType)value_type(o.v[0]).dtype;
+  Type whole = o.shape;
+  if (t == DT_BF16 && !cast_operand(S, c, &o, DT_F32)) return value_error();
+  if (indices) {
+    bool all = axis.kind == V_NONE;
+    if (!add_index(S, c, &o, &axis, 1) || !reduce(S, c, &how, &o, axis, 1, keep && !all))
+      return value_error();
+    for (int i = 0; i < whole.rank; i++) whole.shape[i] = 1;
+    for (uint32_t i = 0; i < 2 && keep && all; i++) o.v[i] = broadcast_to(S, o.v[i], whole, c->at);
+    return combine_results(S, &o);
+  }
+  how.name = how.is_max ? "max" : "min";
+  if (dtype_bits(t) < 32 && !cast_operand(S, c, &o, dtype_is_float(t) ? DT_F32 : DT_I32))
+    return value_error();
+  return reduce(S, c, &how, &o, axis, 1, keep) ? combine_results(S, &o) : value_error();
+}
+
+Value builtin_max(Sema *S, Call *c) {
+  bool indices;
+  if (!want_bool(S, c->args[2], "return_indices", c->spans[2], &indices)) return value_error();
+  return extreme(S, c, c->args[1], indices, c->args[3], c->args[4]);
+}
+
+Value builtin_argmax(Sema *S, Call *c) {
+  Value both = extreme(S, c, c->args[1], true, c->args[2], c->args[3]);
+  return both.kind == V_TUPLE ? both.u.tuple->data[1] : both;
+}
+
+/* ---- scans ---- */
+
+static Value scan(Sema *S, const Call *c, const Combine *how, Operands *o, Value reverse_value) {
+  bool reverse;
+  int axis;
+  if (!want_bool(S, reverse_value, "reverse", c->at, &reverse)) return value_error();
+  if (!o->shape.rank) {
+    sema_error(S, c->spans[0], E_SEMA_REDUCE_SCALAR, c->fn->name, type_text(S->arena, o->shape));
+    return value_error();
+  }
+  if (!axis_arg(S, c->args[1], o->shape.rank, c->spans[1], &axis) ||
+      !combine_op(S, c, TILE_SCAN, how, o, axis, reverse, o->shape))
+    return value_error();
+  return combine_results(S, o);
+}
+
+Value builtin_scan(Sema *S, Call *c) {
+  Operands o;
+  Combine how = {.fn = c->args[2]};
+  return combine_operands(S, c, &o) ? scan(S, c, &how, &o, c->args[3]) : value_error();
+}
+
+Value builtin_cumulate(Sema *S, Call *c) {
+  Operands o;
+  Combine how = {.name = c->fn->code ? "mul" : "add"};
+  if (!combine_operands(S, c, &o)) return value_error();
+  if (value_type(o.v[0]).dtype == DT_BF16 && !cast_operand(S, c, &o, DT_F32)) return value_error();
+  if (c->fn->code == 0 && !sum_dtype(S, c, &o, c->args[3], c->spans[3])) return value_error();
+  return scan(S, c, &how, &o, c->args[2]);
+}
+
+Value builtin_histogram(Sema *S, Call *c) {
+  Value v, mask = value_of(V_ABSENT);
+  int64_t bins;
+  if (!tile_arg(S, c, 0, &v) || !want_int(S, c->args[1], "num_bins", c->spans[1], &bins))
+    return value_error();
+  Type t = value_type(v);
+  if (t.rank != 1 || !dtype_is_int((DType)t.dtype) || bins < 1 || bins > MAX_TILE) {
+    sema_error(S, c->at, E_SEMA_HISTOGRAM, type_text(S->arena, t), (long long)bins);
+    return value_error();
+  }
+  TileValue *args[] = {v.u.tile, NULL};
+  if (c->args[2].kind != V_NONE) {
+    mask = as_condition(S, c->args[2], c->spans[2]);
+    if (mask.kind == V_ERROR) return mask;
+    mask = broadcast_to(S, mask, t, c->spans[2]);
+    if (mask.kind == V_ERROR) return mask;
+    args[1] = materialize(S, mask, c->at);
+  }
+  Type result = {.dtype = DT_I32, .rank = 1, .shape = {(int32_t)bins}};
+  if (!can_emit(S)) return value_error();
+  return value_tile(emit(S, TILE_HISTOGRAM, args, 2, &result, 1, c->at)->results[0]);
+}
+
+Value builtin_gather(Sema *S, Call *c) {
+  Value v, index;
+  int axis;
+  if (!tile_arg(S, c, 0, &v) || !tile_arg(S, c, 1, &index)) return value_error();
+  Type t = value_type(v), ti = value_type(index);
+  if (!axis_arg(S, c->args[2], t.rank, c->spans[2], &axis)) return value_error();
+  bool fits = t.rank == ti.rank && dtype_is_int((DType)ti.dtype) && ti.dtype != DT_I1;
+  for (int i = 0; fits && i < t.rank; i++) fits = i == axis || t.shape[i] == ti.shape[i];
+  if (!fits) {
+    sema_error(S, c->at, E_SEMA_GATHER, type_text(S->arena, t), type_text(S->arena, ti), axis);
+    return value_error();
+  }
+  v = emit1(S, TILE_GATHER, type_like(t, ti), v.u.tile, index.u.tile, NULL, c->at);
+  if (v.kind == V_TILE) tile_set_int(S->fn, v.u.tile->def, TA_axis, axis);
+  return v;
+}

@@ -1,0 +1,97 @@
+/* Tensor descriptors that a kernel makes: block pointers whose place is given with each access,
+ * and that are checked on all axes. */
+#include <string.h>
+
+#include "sema/builtins/access.h"
+#include "sema/messages.h"
+#include "sema/value/host.h"
+
+/* Another builtin with other arguments, all of them told by the place of this call. */
+static Value call_row(Sema *S, const Call *c, Value (*run)(Sema *, Call *), Value *args,
+                      uint32_t n) {
+  Span *spans = ARENA_ARRAY(S->arena, Span, n);
+  for (uint32_t i = 0; i < n; i++) spans[i] = c->at;
+  Call inner = *c;
+  inner.args = args;
+  inner.spans = spans;
+  return run(S, &inner);
+}
+
+static Value zeros(Sema *S, uint32_t n) {
+  Value out = value_tuple(S->arena, NULL, 0);
+  for (uint32_t i = 0; i < n; i++) value_append(S->arena, out.u.tuple, value_int(0));
+  return out;
+}
+
+Value builtin_make_descriptor(Sema *S, Call *c) {
+  enum { BASE, SHAPE, STRIDES, BLOCK, PADDING };
+  const Value *items;
+  uint32_t rank;
+  if (!iterate(S, c->args[BLOCK], c->spans[BLOCK], &items, &rank)) return value_error();
+  Value args[] = {c->args[BASE],  c->args[SHAPE], c->args[STRIDES],
+                  zeros(S, rank), c->args[BLOCK], value_none()};
+  Value v = call_row(S, c, builtin_make_block_ptr, args, sizeof args / sizeof *args);
+  if (v.kind == V_ERROR) return v;
+  v.u.block->descriptor = true;
+  v.u.block->padding = c->args[PADDING].kind == V_STR ? c->args[PADDING].u.s : "";
+  return v;
+}
+
+/* ---- accesses ---- */
+
+/* The block at some offsets, as a block pointer; V_ERROR if the argument is no descriptor. */
+static Value block_at(Sema *S, const Call *c) {
+  Value d = c->args[0];
+  if (d.kind != V_BLOCKPTR || !d.u.block->descriptor) {
+    sema_error(S, c->spans[0], E_SEMA_WANTED, c->fn->name, "a tensor descriptor",
+               value_describe(S->arena, d));
+    return value_error();
+  }
+  BlockPtr *b = ARENA_NEW(S->arena, BlockPtr);
+  *b = *d.u.block;
+  b->descriptor = false;
+  if (!block_offsets(S, c, 1, b)) return value_error();
+  return (Value){.kind = V_BLOCKPTR, .u.block = b};
+}
+
+static Value all_axes(Sema *S, int rank) {
+  Value out = value_tuple(S->arena, NULL, 0);
+  for (int i = 0; i < rank; i++) value_append(S->arena, out.u.tuple, value_int(i));
+  return out;
+}
+
+Value builtin_descriptor_load(Sema *S, Call *c) {
+  Value at = block_at(S, c), none = value_none();
+  if (at.kind == V_ERROR) return at;
+  Value args[] = {at,
+                  none,
+                  none,
+                  all_axes(S, at.u.block->type.rank),
+                  value_str(at.u.block->padding),
+                  none,
+                  none,
+                  value_bool(false)};
+  return call_row(S, c, builtin_load, args, sizeof args / sizeof *args);
+}
+
+Value builtin_descriptor_store(Sema *S, Call *c) {
+  Value at = block_at(S, c), none = value_none();
+  if (at.kind == V_ERROR) return at;
+  Value args[] = {at, c->args[2], none, all_axes(S, at.u.block->type.rank), none, none};
+  return call_row(S, c, builtin_store, args, sizeof args / sizeof *args);
+}
+
+/* ---- members ---- */
+
+bool descriptor_attribute(Sema *S, Value v, Name name, Value *out) {
+  const BlockPtr *b = v.u.block;
+  uint32_t rank = (uint32_t)b->type.rank;
+  if (!strcmp(name, "dtype")) *out = value_dtype(type_element(b->type));
+  else if (!strcmp(name, "shape")) *out = value_tuple(S->arena, b->sizes, rank);
+  else if (!strcmp(name, "strides")) *out = value_tuple(S->arena, b->strides, rank);
+  else if (!strcmp(name, "block_shape")) *out = shape_value(S, b->type);
+  else if (!strcmp(name, "load")) *out = host_bound(S, "load_tensor_descriptor", v);
+  else if (!strcmp(name, "store")) *out = host_bound(S, "store_tensor_descriptor", v);
+  else return false;
+  return true;
+}

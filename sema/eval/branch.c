@@ -1,0 +1,201 @@
+/* Branches on run-time conditions.
+ *
+ * Each side is evaluated from the same variables, and what both changed is joined: into results of
+ * an `if`, or, where neither side has statements, into values that are chosen.
+ */
+#include "sema/messages.h"
+#include "sema/value/context.h"
+
+typedef struct {
+  Changes changes;
+  bool gone; /* no statement of this function is reached from this side any more */
+  TileBlock *block;
+} Side;
+
+static const Var *changed(const Side *side, uint32_t var) {
+  return changed_var(&side->changes, var);
+}
+
+/* ---- the variables ---- */
+
+/* The slots of one side of which the other has no value: it gives an undefined one. */
+static void only_side(Sema *S, Join *j, int side, const Var *v, Var *out) {
+  size_t first = j->slots.len;
+  *out = *v;
+  if (has_leaves(S, v->value, v->at)) join_leaves(S, j, v->value, &out->value);
+  else out->value = value_error();
+  for (size_t i = first; side == 1 && i < j->slots.len; i++) {
+    JoinSlot *slot = &j->slots.data[i];
+    slot->sides[1] = slot->sides[0];
+    slot->sides[0] = value_of(V_ABSENT);
+  }
+}
+
+static void both_sides(Sema *S, Join *j, const Var *a, const Var *b, Var *out) {
+  *out = *b;
+  const char *outer = j->conflict;
+  j->conflict = NULL;
+  size_t first = j->slots.len;
+  join_values(S, j, a->value, b->value, &out->value);
+  if (j->conflict) {
+    j->slots.len = first;
+    out->state = VAR_CONFLICT;
+    out->types = j->conflict;
+    out->at = a->at;
+    out->other = b->at;
+  }
+  j->conflict = outer;
+}
+
+static void join_var(Sema *S, Join *j, uint32_t var, const Side sides[2], Var *out) {
+  const Var *before = &S->frame->vars.data[var];
+  const Var *a = changed(&sides[0], var), *b = changed(&sides[1], var);
+  bool in_a = a, in_b = b;
+  if (!a) a = before;
+  if (!b) b = before;
+  bool set_a = a->state == VAR_SET, set_b = b->state == VAR_SET;
+  if (var == VAR_STATE) both_sides(S, j, a, b, out);
+  else if (sides[0].gone && var != VAR_RETURN && set_b && in_b) only_side(S, j, 1, b, out);
+  else if (sides[0].gone && var != VAR_RETURN) *out = *b;
+  else if (sides[1].gone && var != VAR_RETURN && set_a && in_a) only_side(S, j, 0, a, out);
+  else if (sides[1].gone && var != VAR_RETURN) *out = *a;
+  else if (set_a && set_b) both_sides(S, j, a, b, out);
+  else if (var == VAR_RETURN && (set_a || set_b)) only_side(S, j, set_b, set_a ? a : b, out);
+  else if (set_a || set_b) {
+    *out = set_a ? *a : *b;
+    out->state = VAR_PARTIAL;
+  } else {
+    *out = a->state > b->state ? *a : *b;
+  }
+}
+
+/* ---- the ops ---- */
+
+static TileValue *side_value(Sema *S, const JoinSlot *slot, int side, Span at) {
+  Value v = slot->sides[side];
+  if (v.kind != V_ABSENT) return materialize(S, v, at);
+  return emit1(S, TILE_UNDEF, slot->type, NULL, NULL, NULL, at).u.tile;
+}
+
+/* Without a statement on either side, values are chosen, not branched to. */
+static bool is_choice(const Join *j, const Side sides[2]) {
+  enum { CHOICES_MAX = 4 };
+  if (sides[0].block->first || sides[1].block->first || j->slots.len > CHOICES_MAX) return false;
+  for (size_t i = 0; i < j->slots.len; i++)
+    if (j->slots.data[i].type.rank) return false;
+  return true;
+}
+
+static void choose(Sema *S, Join *j, Value cond, Span at) {
+  for (size_t i = 0; i < j->slots.len; i++) {
+    JoinSlot *slot = &j->slots.data[i];
+    int known = slot->sides[0].kind == V_ABSENT ? 1 : slot->sides[1].kind == V_ABSENT ? 0 : -1;
+    if (known >= 0) {
+      *slot->into = slot->sides[known];
+      continue;
+    }
+    Value args[] = {cond, slot->sides[0], slot->sides[1]};
+    *slot->into = emit_elementwise(S, TILE_SELECT, args, 3, (DType)slot->type.dtype, at);
+  }
+}
+
+static void build_if(Sema *S, Join *j, Side sides[2], Value cond, Span at) {
+  uint32_t n = (uint32_t)j->slots.len;
+  TileValue **values = ARENA_ARRAY(S->arena, TileValue *, n);
+  Type *types = ARENA_ARRAY(S->arena, Type, n);
+  TileBuilder outer = S->b;
+  for (int side = 0; side < 2; side++) {
+    S->b.block = sides[side].block;
+    S->b.before = NULL;
+    for (uint32_t i = 0; i < n; i++) {
+      values[i] = side_value(S, &j->slots.data[i], side, at);
+      types[i] = j->slots.data[i].type;
+    }
+    emit(S, TILE_YIELD, values, n, NULL, 0, at);
+  }
+  S->b = outer;
+  TileValue *arg = cond.u.tile;
+  TileOp *op = emit(S, TILE_IF, &arg, 1, types, n, at);
+  op->regions = ARENA_ARRAY(S->arena, TileBlock *, 2);
+  op->nregions = 2;
+  for (int side = 0; side < 2; side++) {
+    op->regions[side] = sides[side].block;
+    sides[side].block->owner = op;
+  }
+  for (uint32_t i = 0; i < n; i++) *j->slots.data[i].into = value_tile(op->results[i]);
+}
+
+/* The values that a function returns must have one type. */
+static void check_return(Sema *S, Span at) {
+  Var *ret = &S->frame->vars.data[VAR_RETURN];
+  if (ret->state == VAR_CONFLICT) {
+    sema_error(S, ret->at, E_SEMA_RETURN_TYPES, S->frame->name, ret->types);
+    sema_note(S, ret->other, N_SEMA_OTHER_RETURN);
+    frame_set_slot(S, VAR_RETURN, value_error(), at);
+  }
+}
+
+static void join_sides(Sema *S, Side sides[2], Value cond, bool select, Span at) {
+  Join j = {0};
+  VEC(uint32_t) vars = {0};
+  for (int side = 0; side < 2; side++)
+    for (size_t i = 0; i < sides[side].changes.len; i++) {
+      uint32_t var = sides[side].changes.data[i].var;
+      if (side == 0 || !changed(&sides[0], var)) vec_push(S->arena, &vars, var);
+    }
+  Var *results = ARENA_ARRAY(S->arena, Var, vars.len);
+  for (size_t i = 0; i < vars.len; i++) join_var(S, &j, vars.data[i], sides, &results[i]);
+  if (select || is_choice(&j, sides)) choose(S, &j, cond, at);
+  else build_if(S, &j, sides, cond, at);
+  for (size_t i = 0; i < vars.len; i++) {
+    frame_change(S, vars.data[i], results[i]);
+    const Var *v = &S->frame->vars.data[vars.data[i]];
+    if (v->state == VAR_SET && v->name[0] != '<') give_name(S, v->value, v->name);
+  }
+  check_return(S, at);
+}
+
+/* `choice`: the choice by element whose side it is; NULL: of a branch. */
+static void run_side(Sema *S, BranchSide run, void *ctx, Side *side, const Choice *choice) {
+  bool select = choice;
+  const Choice *outer_choice = S->choice;
+  size_t mark = S->frame->trail.len;
+  TileBuilder outer = S->b;
+  side->block = select ? S->b.block : tile_block_new(S->fn, NULL);
+  S->b.block = side->block;
+  S->b.before = NULL;
+  if (select) S->choice = choice;
+  if (run) run(S, ctx);
+  S->choice = outer_choice;
+  if (!select) S->b = outer;
+  side->gone = state_now(S) == STATE_RETURN; /* what a `break` leaves behind is still read */
+  side->changes = frame_undo(S, mark);
+}
+
+Value refuse_tile_condition(Sema *S, Span at, Value cond) {
+  sema_error(S, at, E_SEMA_TILE_CONDITION, type_text(S->arena, value_type(cond)));
+  sema_hint(S, H_SEMA_TILE_CONDITION);
+  return value_error();
+}
+
+void branch(Sema *S, Span at, Value cond, BranchSide then_side, BranchSide else_side, void *ctx) {
+  bool truth;
+  if (cond.kind == V_ERROR) return;
+  if (value_truth(cond, &truth)) {
+    BranchSide run = truth ? then_side : else_side;
+    if (run) run(S, ctx);
+    return;
+  }
+  bool select = value_is_block(cond);
+  if (select && (!S->elementwise || value_type(cond).rank == 0)) {
+    refuse_tile_condition(S, at, cond);
+    return;
+  }
+  cond = as_condition(S, cond, at);
+  if (cond.kind != V_TILE || !can_emit(S)) return;
+  Side sides[2] = {0};
+  Choice yes = {cond, false, S->choice}, no = {cond, true, S->choice};
+  run_side(S, then_side, ctx, &sides[0], select ? &yes : NULL);
+  run_side(S, else_side, ctx, &sides[1], select ? &no : NULL);
+  join_sides(S, sides, cond, select, at);
+}

@@ -1,0 +1,374 @@
+/* Operators on run-time values, and the ops of the tile IR that they become. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "sema/messages.h"
+#include "sema/value/context.h"
+
+/* ---- emitting ---- */
+
+bool can_emit(Sema *S) {
+  bool can = S->fn && !S->quiet;
+  S->failed = S->failed || !can;
+  return can;
+}
+
+TileOp *emit(Sema *S, TileCode code, TileValue *const *args, uint32_t nargs, const Type *types,
+             uint32_t nresults, Span at) {
+  if (S->choice && tile_op_flags(code) & TILE_WRITE) {
+    sema_error(S, at, E_SEMA_CHOICE_EFFECT, tile_op_name(code));
+    sema_hint(S, "%s", H_SEMA_CHOICE_EFFECT);
+  }
+  S->b.span = sema_place(S, at);
+  return tile_build(&S->b, code, args, nargs, types, nresults);
+}
+
+Value emit1(Sema *S, TileCode code, Type type, TileValue *x, TileValue *y, TileValue *z, Span at) {
+  if (!can_emit(S)) return value_error();
+  TileValue *args[] = {x, y, z};
+  uint32_t n = z ? 3 : y ? 2 : x ? 1 : 0;
+  return value_tile(emit(S, code, args, n, &type, 1, at)->results[0]);
+}
+
+TileValue *materialize_as(Sema *S, Value v, Type shape, Span at) {
+  S->b.span = sema_place(S, at);
+  Type t = type_like(type_scalar(v.u.c.dtype), shape);
+  if (dtype_is_float(v.u.c.dtype)) return tile_const_float(&S->b, t, v.u.c.v.f);
+  return tile_const_int(&S->b, t, v.u.c.v.i);
+}
+
+TileValue *materialize(Sema *S, Value v, Span at) {
+  if (v.kind == V_TILE) return v.u.tile;
+  if (!can_emit(S)) BUG("a constant where nothing runs");
+  return materialize_as(S, v, type_scalar(v.u.c.dtype), at);
+}
+
+/* ---- shapes ---- */
+
+Value reshape_value(Sema *S, Value v, Type to, Span at) {
+  Type from = value_type(v);
+  to = type_like(from, to);
+  if (type_same_shape(from, to)) return v;
+  if (!can_emit(S)) return value_error();
+  if (v.kind == V_CONST) return value_tile(materialize_as(S, v, to, at));
+  return emit1(S, from.rank ? TILE_RESHAPE : TILE_SPLAT, to, v.u.tile, NULL, NULL, at);
+}
+
+Value expand_axis(Sema *S, Value v, int axis, Span at) {
+  Type t = value_type(v);
+  if (t.rank == MAX_RANK) {
+    sema_error(S, at, E_SEMA_RANK_MAX, MAX_RANK);
+    return value_error();
+  }
+  for (int i = t.rank; i > axis; i--) t.shape[i] = t.shape[i - 1];
+  t.shape[axis] = 1;
+  t.rank++;
+  if (!value_is_block(v)) return reshape_value(S, v, t, at);
+  v = emit1(S, TILE_EXPAND_DIMS, t, v.u.tile, NULL, NULL, at);
+  if (v.kind == V_TILE) tile_set_int(S->fn, v.u.tile->def, TA_axis, axis);
+  return v;
+}
+
+/* The shape of both together; false and the axis where they disagree. */
+static bool common_shape(Type a, Type b, Type *out, int *axis) {
+  *out = a.rank >= b.rank ? a : b;
+  int n = out->rank;
+  for (int i = 0; i < n; i++) {
+    int32_t x = i < n - a.rank ? 1 : a.shape[i - (n - a.rank)];
+    int32_t y = i < n - b.rank ? 1 : b.shape[i - (n - b.rank)];
+    *axis = i;
+    if (x != y && x != 1 && y != 1) return false;
+    out->shape[i] = x == 1 ? y : x;
+  }
+  return true;
+}
+
+/* `v` in a shape that it is known to fit. */
+static Value spread(Sema *S, Value v, Type shape, Span at) {
+  Type from = value_type(v), to = type_like(from, shape);
+  if (type_same_shape(from, to)) return v;
+  if (!can_emit(S)) return value_error();
+  if (v.kind == V_CONST) return value_tile(materialize_as(S, v, to, at));
+  if (!from.rank) return emit1(S, TILE_SPLAT, to, v.u.tile, NULL, NULL, at);
+  while (value_type(v).rank < to.rank) v = expand_axis(S, v, 0, at);
+  if (type_same_shape(value_type(v), to)) return v;
+  return emit1(S, TILE_BROADCAST, to, v.u.tile, NULL, NULL, at);
+}
+
+bool broadcast_all(Sema *S, Value *values, uint32_t n, Span at) {
+  Type shape = value_type(values[0]);
+  for (uint32_t i = 1; i < n; i++) {
+    Type now = value_type(values[i]), joined;
+    int axis;
+    if (!common_shape(shape, now, &joined, &axis)) {
+      Type a = type_like(value_type(values[0]), shape);
+      int skip_a = joined.rank - a.rank, skip_b = joined.rank - now.rank;
+      sema_error(S, at, E_SEMA_BROADCAST, type_text(S->arena, a), type_text(S->arena, now), axis,
+                 a.shape[axis - skip_a], now.shape[axis - skip_b]);
+      return false;
+    }
+    shape = joined;
+  }
+  for (uint32_t i = 0; i < n && shape.rank; i++) {
+    values[i] = spread(S, values[i], shape, at);
+    if (values[i].kind == V_ERROR) return false;
+  }
+  return true;
+}
+
+Value broadcast_to(Sema *S, Value v, Type to, Span at) {
+  Type from = value_type(v), joined;
+  int axis;
+  if (from.rank && (from.rank > to.rank || !common_shape(from, to, &joined, &axis) ||
+                    !type_same_shape(joined, to))) {
+    sema_error(S, at, E_SEMA_BROADCAST_TO, type_text(S->arena, from),
+               type_text(S->arena, type_like(from, to)));
+    return value_error();
+  }
+  return spread(S, v, to, at);
+}
+
+/* ---- elementwise ops ---- */
+
+static Value fold(TileCode code, const Value *args, uint32_t n, DType result) {
+  Scalar x[3];
+  for (uint32_t i = 0; i < n; i++) x[i] = args[i].u.c.v;
+  if (code == TILE_SELECT) return x[0].i ? args[1] : args[2];
+  DType t = args[0].u.c.dtype;
+  return value_const(result, scalar_op(code, t, t, x, false));
+}
+
+static bool foldable(TileCode code, const Value *args, uint32_t n) {
+  for (uint32_t i = 0; i < n; i++)
+    if (args[i].kind != V_CONST) return false;
+  if ((code == TILE_DIV || code == TILE_REM) && dtype_is_int(args[0].u.c.dtype))
+    return args[1].u.c.v.i != 0;
+  return true;
+}
+
+/* x+0, x-0, x*1, x/1 of integers: strides of 1 and offsets of 0 are everywhere. */
+static bool is_identity(TileCode code, const Value *args, Value *out) {
+  if (args[1].kind != V_CONST || !dtype_is_int(args[1].u.c.dtype)) return false;
+  int64_t i = args[1].u.c.v.i;
+  bool zero = (code == TILE_ADD || code == TILE_SUB) && i == 0;
+  bool one = (code == TILE_MUL || code == TILE_DIV) && i == 1;
+  *out = args[0];
+  return zero || one;
+}
+
+/* x / 2^k as x * 2^-k: the same number by one instruction. */
+static void divide_by_power(TileCode *code, Value *divisor) {
+  if (*code != TILE_DIV || divisor->kind != V_CONST) return;
+  DType t = divisor->u.c.dtype;
+  int exponent;
+  if (t != DT_F32 && t != DT_F64) return;
+  if (fabs(frexp(divisor->u.c.v.f, &exponent)) != 0.5 || abs(exponent) > 126) return;
+  *code = TILE_MUL;
+  divisor->u.c.v.f = 1 / divisor->u.c.v.f;
+}
+
+Value emit_elementwise(Sema *S, TileCode code, const Value *args, uint32_t n, DType result,
+                       Span at) {
+  Value v[3] = {{0}}, same;
+  for (uint32_t i = 0; i < n; i++) {
+    v[i] = args[i];
+    if (v[i].kind == V_ERROR) return v[i];
+  }
+  if (foldable(code, v, n)) return fold(code, v, n, result);
+  if (n == 2) divide_by_power(&code, &v[1]);
+  if (n == 2 && is_identity(code, v, &same)) return same;
+  if (n == 2 && (code == TILE_ADD || code == TILE_MUL)) {
+    Value swapped[] = {v[1], v[0]};
+    if (is_identity(code, swapped, &same)) return same;
+  }
+  if (!can_emit(S)) return value_error();
+  if (!broadcast_all(S, v, n, at)) return value_error();
+  TileValue *t[3] = {0};
+  for (uint32_t i = 0; i < n; i++) t[i] = materialize(S, v[i], at);
+  Type elem = code == TILE_SELECT ? t[1]->type : type_scalar(result);
+  return emit1(S, code, type_like(elem, t[0]->type), t[0], t[1], t[2], at);
+}
+
+static Value elementwise2(Sema *S, TileCode code, Value a, Value b, DType t, DType result,
+                          Span at) {
+  Value args[] = {cast_dtype(S, a, t, at), cast_dtype(S, b, t, at)};
+  return emit_elementwise(S, code, args, 2, result, at);
+}
+
+/* ---- operators ---- */
+
+static bool is_pointer(Value v) { return v.kind == V_TILE && v.u.tile->type.dtype == DT_PTR; }
+
+Value pointer_add(Sema *S, Value ptr, Value offset, Span at) {
+  offset = typed(S, offset, at);
+  if (offset.kind == V_ERROR) return offset;
+  DType t = (DType)value_type(offset).dtype;
+  if (!dtype_is_int(t)) {
+    sema_error(S, at, E_SEMA_POINTER_OFFSET, value_describe(S->arena, ptr),
+               value_describe(S->arena, offset));
+    return value_error();
+  }
+  /* Unsigned offsets are not negative: they are widened as such. */
+  if (!dtype_is_signed(t) && dtype_bits(t) < 64) offset = cast_dtype(S, offset, DT_I64, at);
+  if (offset.kind == V_CONST && offset.u.c.v.i == 0) return ptr;
+  Value v[] = {ptr, offset};
+  if (!can_emit(S) || !broadcast_all(S, v, 2, at)) return value_error();
+  return emit1(S, TILE_PTR_ADD, value_type(v[0]), v[0].u.tile, materialize(S, v[1], at), NULL, at);
+}
+
+static Value pointer_arith(Sema *S, AstOp op, Value a, Value b, Span at) {
+  if (op == OP_ADD && is_pointer(a) && !is_pointer(b)) return pointer_add(S, a, b, at);
+  if (op == OP_ADD && is_pointer(b) && !is_pointer(a)) return pointer_add(S, b, a, at);
+  if (op == OP_SUB && is_pointer(a) && !is_pointer(b))
+    return pointer_add(S, a, unary(S, OP_NEG, typed(S, b, at), at), at);
+  sema_error(S, at, E_SEMA_OPERANDS, ast_op_text(op), value_describe(S->arena, a),
+             value_describe(S->arena, b));
+  return value_error();
+}
+
+/* `-1` beside an unsigned operand is a mistake more often than a wrap. */
+static bool negative_beside_unsigned(Sema *S, Value a, Value b, DType t, Span at) {
+  BigInt i;
+  for (int k = 0; k < 2; k++) {
+    Value n = k ? b : a;
+    if (n.kind != V_INT || !value_as_int(n, &i) || i >= 0 || dtype_kind(t) != DK_UINT) continue;
+    sema_error(S, at, E_SEMA_NEGATIVE_UNSIGNED, value_text(S->arena, n), dtype_name(t));
+    return true;
+  }
+  return false;
+}
+
+static Value divide(Sema *S, Value a, Value b, Span at) {
+  DType t = common_dtype(S, a, b, true, "/", at);
+  if (t == DT_NONE) return value_error();
+  return elementwise2(S, TILE_DIV, a, b, dtype_is_int(t) ? DT_F32 : t, dtype_is_int(t) ? DT_F32 : t,
+                      at);
+}
+
+static Value floor_divide(Sema *S, AstOp op, Value a, Value b, Span at) {
+  DType t = common_dtype(S, a, b, true, ast_op_text(op), at);
+  if (t == DT_NONE) return value_error();
+  if (op == OP_FLOORDIV && !dtype_is_int(t)) {
+    sema_error(S, at, E_SEMA_INT_ONLY, "//", value_describe(S->arena, a),
+               value_describe(S->arena, b));
+    sema_hint(S, H_SEMA_FLOORDIV);
+    return value_error();
+  }
+  BigInt i;
+  if (dtype_is_int(t) && value_as_int(b, &i) && i == 0) {
+    sema_error(S, at, E_SEMA_DIVISION_BY_ZERO);
+    return value_error();
+  }
+  if (negative_beside_unsigned(S, a, b, t, at)) return value_error();
+  return elementwise2(S, op == OP_MOD ? TILE_REM : TILE_DIV, a, b, t, t, at);
+}
+
+/* Arithmetic if the left operand is signed before promotion (the right one, where the left is a
+ * number), else logical: i8 >> u16 is an arithmetic shift of 16 bits with a result of u16. */
+static Value shift_right(Sema *S, Value a, Value b, DType t, Span at) {
+  DType left = (DType)value_type(value_is_number(a) ? b : a).dtype;
+  if (t == DT_I1 || dtype_is_signed(left) == dtype_is_signed(t))
+    return elementwise2(S, TILE_SHR, a, b, t, t, at);
+  /* Numbers have to fit the common type. */
+  if (value_is_number(a)) a = cast_dtype(S, a, t, at);
+  if (value_is_number(b)) b = cast_dtype(S, b, t, at);
+  DType shifted = dtype_int(dtype_bits(t), dtype_is_signed(left));
+  return cast_dtype(S, elementwise2(S, TILE_SHR, a, b, shifted, shifted, at), t, at);
+}
+
+static Value bitwise(Sema *S, AstOp op, Value a, Value b, Span at) {
+  static const TileCode codes[] = {
+      [OP_AND] = TILE_AND, [OP_OR] = TILE_OR, [OP_XOR] = TILE_XOR, [OP_SHL] = TILE_SHL};
+  DType t = common_dtype(S, a, b, false, ast_op_text(op), at);
+  if (t == DT_NONE) return value_error();
+  if (!dtype_is_int(t)) {
+    sema_error(S, at, E_SEMA_INT_ONLY, ast_op_text(op), value_describe(S->arena, a),
+               value_describe(S->arena, b));
+    return value_error();
+  }
+  if (negative_beside_unsigned(S, a, b, t, at)) return value_error();
+  if (op == OP_SHR) return shift_right(S, a, b, t, at);
+  return elementwise2(S, codes[op], a, b, t, t, at);
+}
+
+static Value arithmetic(Sema *S, AstOp op, Value a, Value b, Span at) {
+  TileCode code = op == OP_ADD ? TILE_ADD : op == OP_SUB ? TILE_SUB : TILE_MUL;
+  DType t = common_dtype(S, a, b, false, ast_op_text(op), at);
+  if (t == DT_NONE || negative_beside_unsigned(S, a, b, t, at)) return value_error();
+  /* Sums of i1 are sums of one bit. */
+  if (t == DT_I1) code = code == TILE_MUL ? TILE_AND : TILE_XOR;
+  return elementwise2(S, code, a, b, t, t, at);
+}
+
+static Value no_operator(Sema *S, const char *op, Value a, Value b, Span at) {
+  sema_error(S, at, E_SEMA_OPERANDS, op, value_describe(S->arena, a), value_describe(S->arena, b));
+  return value_error();
+}
+
+Value binary(Sema *S, AstOp op, Value a, Value b, Span at) {
+  if (a.kind == V_ERROR || b.kind == V_ERROR) return value_error();
+  if (!value_is_typed(a) && !value_is_typed(b)) return const_binary(S, op, a, b, at);
+  if (!value_is_operand(a) || !value_is_operand(b))
+    return no_operator(S, ast_op_text(op), a, b, at);
+  if (is_pointer(a) || is_pointer(b)) return pointer_arith(S, op, a, b, at);
+  switch (op) {
+    case OP_ADD:
+    case OP_SUB:
+    case OP_MUL: return arithmetic(S, op, a, b, at);
+    case OP_DIV: return divide(S, a, b, at);
+    case OP_FLOORDIV:
+    case OP_MOD: return floor_divide(S, op, a, b, at);
+    case OP_AND:
+    case OP_OR:
+    case OP_XOR:
+    case OP_SHL:
+    case OP_SHR: return bitwise(S, op, a, b, at);
+    default: break;
+  }
+  sema_error(S, at, E_SEMA_NO_OPERATOR, ast_op_text(op));
+  if (op == OP_POW) sema_hint(S, H_SEMA_POW);
+  if (op == OP_MATMUL) sema_hint(S, H_SEMA_MATMUL);
+  return value_error();
+}
+
+Value compare(Sema *S, AstOp op, Value a, Value b, Span at) {
+  static const TileCode codes[] = {[OP_LT] = TILE_LT, [OP_LE] = TILE_LE, [OP_GT] = TILE_GT,
+                                   [OP_GE] = TILE_GE, [OP_EQ] = TILE_EQ, [OP_NE] = TILE_NE};
+  if (a.kind == V_ERROR || b.kind == V_ERROR) return value_error();
+  if (!value_is_typed(a) && !value_is_typed(b)) return const_compare(S, op, a, b, at);
+  if ((op == OP_EQ || op == OP_NE) && (!value_is_operand(a) || !value_is_operand(b)))
+    return value_bool(op == OP_NE);
+  if (!value_is_operand(a) || !value_is_operand(b) || op > OP_NE || op < OP_LT)
+    return no_operator(S, ast_op_text(op), a, b, at);
+  if (is_pointer(a) && is_pointer(b)) {
+    a = cast_dtype(S, a, DT_I64, at);
+    b = cast_dtype(S, b, DT_I64, at);
+  }
+  /* Numbers take their own types here, as the language has it: x > 0.5 of f16 compares in f32. */
+  a = typed(S, a, at);
+  b = typed(S, b, at);
+  DType t = common_dtype(S, a, b, false, ast_op_text(op), at);
+  if (t == DT_NONE) return value_error();
+  return elementwise2(S, codes[op], a, b, t, DT_I1, at);
+}
+
+Value unary(Sema *S, AstOp op, Value a, Span at) {
+  if (a.kind == V_ERROR) return a;
+  if (op == OP_NOT && a.kind == V_TILE) {
+    a = as_condition(S, a, at);
+    return emit_elementwise(S, TILE_NOT, &a, 1, DT_I1, at);
+  }
+  if (!value_is_typed(a) || op == OP_NOT) return const_unary(S, op, a, at);
+  DType t = (DType)value_type(a).dtype;
+  if (t == DT_PTR || (op == OP_INVERT && !dtype_is_int(t))) {
+    sema_error(S, at, E_SEMA_OPERAND, ast_op_text(op), value_describe(S->arena, a));
+    return value_error();
+  }
+  if (op == OP_POS || (op == OP_NEG && t == DT_I1)) return a;
+  return emit_elementwise(S, op == OP_NEG ? TILE_NEG : TILE_NOT, &a, 1, t, at);
+}
+
+Value logical(Sema *S, bool is_and, Value a, Value b, Span at) {
+  Value args[] = {as_condition(S, a, at), as_condition(S, b, at)};
+  return emit_elementwise(S, is_and ? TILE_AND : TILE_OR, args, 2, DT_I1, at);
+}

@@ -1,0 +1,42 @@
+/* Kernels inside of host functions.
+ *
+ * What such a function binds around a kernel counts as what a module binds: its body is a module
+ * whose other names are those of the function or file around it.  Values that it gets when it is
+ * called, its parameters among them, are not known.
+ */
+#include "sema/value/context.h"
+
+static ModuleInfo *body_module(Program *p, ModuleInfo *outer, const FuncDef *f) {
+  Module *ast = ARENA_NEW(p->arena, Module);
+  *ast = (Module){.file = outer->ast->file, .body = f->body};
+  ModuleInfo *m = ARENA_NEW(p->arena, ModuleInfo);
+  *m = (ModuleInfo){.path = outer->path, .ast = ast, .is_package = outer->is_package};
+  m->outer = outer;
+  module_index(p, m, &ast->body);
+  return m;
+}
+
+/* Of the functions of these statements and their blocks, the one that is `def` or holds it. */
+static const FuncDef *function_with(const StmtList *list, const FuncDef *def) {
+  const FuncDef *found = NULL;
+  for (uint32_t i = 0; i < list->len && !found; i++) {
+    const Stmt *s = list->data[i];
+    if (s->kind == ST_FUNC) {
+      bool holds = s->func == def || function_with(&s->func->body, def);
+      found = holds ? s->func : NULL;
+    } else {
+      found = function_with(&s->body, def);
+      if (!found) found = function_with(&s->orelse, def);
+    }
+  }
+  return found;
+}
+
+ModuleInfo *kernel_module(Program *p, const Kernel *k) {
+  ModuleInfo *m = p->main;
+  for (;;) {
+    const FuncDef *f = function_with(&m->ast->body, k->def);
+    if (!f || f == k->def) return m;
+    m = body_module(p, m, f);
+  }
+}
