@@ -50,7 +50,7 @@ BENCHES := $(patsubst %.c,$B/%,$(wildcard bench/*.c))
 C_EXAMPLES := $(patsubst %.c,$B/%,$(wildcard examples/c/*.c))
 PUBLIC_HEADERS := $(wildcard runtime/nereid.h runtime/nereid_tune.h graph/nereid_graph.h)
 
-.PHONY: all demo check check-gpu bench stress fuzz fuzz-programs golden docs lint fmt install \
+.PHONY: all demo check check-gpu bench stress fuzz fuzz-programs golden docs lint structure fmt install \
   bundle clean
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -198,6 +198,10 @@ golden: all $B/tests/graph/unit/pt2 $B/tests/cli/unit/tune_report
 
 docs:
 	@$(need_python) tests/docs.py --update
+
+# Folders, names, modules and English in figures.
+structure: $B/nereid-internal.o $(CLI_OBJECTS)
+	NEREID_BUILD=$(abspath $B) tests/support/structure
 
 lint:
 	@PYTHON=$(need_python) tests/lint
