@@ -50,8 +50,8 @@ BENCHES := $(patsubst %.c,$B/%,$(wildcard bench/*.c))
 C_EXAMPLES := $(patsubst %.c,$B/%,$(wildcard examples/c/*.c))
 PUBLIC_HEADERS := $(wildcard runtime/nereid.h runtime/nereid_tune.h graph/nereid_graph.h)
 
-.PHONY: all demo check check-gpu bench stress fuzz fuzz-programs golden docs lint structure fmt install \
-  bundle clean
+.PHONY: all demo check check-gpu bench stress fuzz fuzz-programs golden docs lint structure fmt \
+  install bundle clean
 .DELETE_ON_ERROR:
 .SECONDARY:
 all: $(if $(CLI_OBJECTS),$B/nereid $B/man/nereid.1) $B/libnereid.a $B/libnereid.so
