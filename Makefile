@@ -168,7 +168,7 @@ check: all $(UNIT_TESTS) $(FUZZ) $(C_EXAMPLES)
 
 # Both run what `make bundle` made, as they would on a machine without build tools.
 check-gpu: bundle
-	PYTHON=$(need_python) .bundle/nereid/tests/gpu-all
+	PYTHON=$(need_python) $(need_python) .bundle/nereid/tests/run gpu
 
 bench: bundle
 	PYTHON=$(need_python) .bundle/nereid/bench/all
@@ -190,21 +190,21 @@ fuzz:
 	  build-fuzz/$$t -seconds $(FUZZ_SECONDS) -out build-fuzz/found || failed=1; done; exit $$failed
 fuzz-programs: $(FUZZ)
 
-golden: all $B/tests/graph/unit/pt2 $B/tests/cli/unit/tune_report
+golden: all $(addprefix $B/tests/,graph/unit/passes graph/unit/pt2 cli/unit/tune_report)
 	@$(TEST_ENV) $(need_python) tests/support/golden.py --update
-	@$(TEST_ENV) $(need_python) tests/graph_pt2.py --update
-	@$(TEST_ENV) $(need_python) tests/onnx_read.py --update
-	@$(TEST_ENV) $(need_python) tests/tune_report.py --update
+	@$(TEST_ENV) $(need_python) tests/graph/pt2.py --update
+	@$(TEST_ENV) $(need_python) tests/graph/onnx_read.py --update
+	@$(TEST_ENV) $(need_python) tests/cli/tune_report.py --update
 
 docs:
-	@$(need_python) tests/docs.py --update
+	@$(need_python) tests/project/docs.py --update
 
 # Folders, names, modules and English in figures.
 structure: $B/nereid-internal.o $(CLI_OBJECTS)
 	NEREID_BUILD=$(abspath $B) tests/support/structure
 
 lint:
-	@PYTHON=$(need_python) tests/lint
+	@PYTHON=$(need_python) tests/project/lint
 
 # Headers and tables are laid out by hand.
 fmt:

@@ -3,11 +3,11 @@
 CPU, and prints each result's largest error against NumPy and the kernel's median time."""
 import ctypes, pathlib, re, sys
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "tests"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "tests/conformance"))
 from cases import CASES
 from numeric import run_case
 
-# A case of tests/cases.py by its function, and the sizes to run it with here.
+# A case of tests/conformance/cases.py by its function, and the sizes to run it with here.
 DEMO = [
     ("vector_add", dict(n=1 << 24, block=1024)),
     ("softmax", dict(rows=2048, n=1000, block=1024)),

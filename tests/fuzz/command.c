@@ -88,7 +88,7 @@ static const char *const words[] = {"compile\n",
                                     "import\n",
                                     "export\n",
                                     "merge\n",
-                                    "tests/records/one.records\n",
+                                    "tests/runtime/records/one.records\n",
                                     NULL};
 
 const FuzzTarget fuzz_target = {"command", corpus, words, 1000, 600};

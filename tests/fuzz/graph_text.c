@@ -12,7 +12,7 @@
 #include "tests/fuzz/common/pipeline.h"
 
 static const char *const corpus[] = {"tests/fuzz/graph_text/*",   "tests/graph/passes/*/*.py",
-                                     "tests/graph_types/*.py",    "tests/models/*/readable.txt",
+                                     "tests/graph/calls/*.py",    "tests/models/*/readable.txt",
                                      "tests/graph/commands/*.py", NULL};
 static const char *const words[] = {": \"f32[s0, 4]\"",
                                     ": \"i64[2]\"",

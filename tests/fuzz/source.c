@@ -21,7 +21,7 @@ static const char *const corpus[] = {"tests/fuzz/source/*",
                                      "tests/lower/passes/*/*.py",
                                      "lang/std/*.py",
                                      "bench/kernels/*.py",
-                                     "tests/std/*.py",
+                                     "tests/conformance/std/*.py",
                                      "tests/sema/autotune/*.py",
                                      NULL};
 static const char *const words[] = {"def f(x):\n",

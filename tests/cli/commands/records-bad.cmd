@@ -1,6 +1,6 @@
 # A file with a mistake is not read at all, and says where the mistake is.
 export NEREID_CACHE_DIR="$TMP/cache"
-try() { sed "$2" ../../records/$1.records > "$TMP/x.records"; (cd "$TMP" && nereid records import x.records); echo $?; }
+try() { sed "$2" ../../runtime/records/$1.records > "$TMP/x.records"; (cd "$TMP" && nereid records import x.records); echo $?; }
 try one 's/nereid records/nereid records of mine/'
 try one '1d'
 try one 's/records 1/records 3/'

@@ -1,7 +1,7 @@
 # A database that is damaged is set aside; one of a newer version, or that can't be used, is left.
 # only: sqlite3
 export NEREID_CACHE_DIR="$TMP/cache"
-F=../../records/one.records D="$TMP/cache/records.db"
+F=../../runtime/records/one.records D="$TMP/cache/records.db"
 try() { nereid "$@" 2>&1 | sed "s|$TMP|TMP|g; s/damaged-[0-9-]*/damaged-N/"; }
 try records import $F
 head -c 3000 /dev/zero > "$D"

@@ -8,7 +8,7 @@ try export x -o y
 try -o x
 try merge --out x
 try import missing.records
-try merge ../../records/one.records missing.records
+try merge ../../runtime/records/one.records missing.records
 try import .
 try import /dev/zero
 try export /dev/full
@@ -16,4 +16,4 @@ try export no-such/folder
 export NEREID_CACHE_DIR=
 try
 try export x
-try import ../../records/one.records
+try import ../../runtime/records/one.records

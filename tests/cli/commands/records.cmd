@@ -1,5 +1,5 @@
 # Records travel as files: the same bytes come out of every machine that has the same ones.
-F=../../records
+F=../../runtime/records
 export NEREID_CACHE_DIR="$TMP/a"
 nereid records | sed "s|$TMP|TMP|"
 nereid records export - # nothing yet

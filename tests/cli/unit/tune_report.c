@@ -1,7 +1,7 @@
 /* Pictures of tunings whose times are made up.
  *
  *   tune_report                what texts, scales and marks are made of
- *   tune_report html|json CASE  one of the cases below, for tests/tune_report.py */
+ *   tune_report html|json CASE  one of the cases below, for tests/cli/tune_report.py */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

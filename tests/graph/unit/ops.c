@@ -732,7 +732,7 @@ static void test_models(void) {
   globfree(&found);
 }
 
-/* ---- what PyTorch says: tests/graph_types/make.py ---- */
+/* ---- what PyTorch says: tests/graph/calls/make.py ---- */
 
 typedef void OnCall(Context *c, char *fields[3]);
 
@@ -759,7 +759,7 @@ static void check_call(Context *c, char *fields[3]) {
 }
 
 static void test_recorded_calls(void) {
-  FILE *file = fopen("tests/graph_types/calls.txt", "r");
+  FILE *file = fopen("tests/graph/calls/calls.txt", "r");
   check(file, "calls.txt is there");
   if (!file) return;
   each_line(file, check_call);

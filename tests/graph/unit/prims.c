@@ -3,7 +3,7 @@
  *   build/tests/graph/unit/prims                     what `make check` runs
  *   build/tests/graph/unit/prims GRAPH.py [S=N...]   for each primitive of a graph what it is
  *
- * tests/graph_prims.py compares the second form with NumPy: for a view, the number of the element
+ * tests/graph/prims.py compares the second form with NumPy: for a view, the number of the element
  * of the operand for each of its own, with the symbols S being N; for a pointwise op its dtypes and
  * its expression. */
 #include <stdio.h>

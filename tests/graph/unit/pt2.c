@@ -3,7 +3,7 @@
  *   build/tests/graph/unit/pt2                what `make check` runs
  *   build/tests/graph/unit/pt2 FILE.pt2...    messages about each, or its graph as text
  *
- * tests/graph_pt2.py gives the second form files that are wrong in one way each. */
+ * tests/graph/pt2.py gives the second form files that are wrong in one way each. */
 #include <glob.h>
 #include <limits.h>
 #include <math.h>

@@ -1,0 +1,116 @@
+"""Runs a kernel on devices and compares what it wrote with what `interp` wrote."""
+import os, pathlib, sys
+import numpy as np
+
+from .model import decode, storage
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+os.environ.setdefault("NEREID_LIBRARY", os.path.join(
+    os.environ.get("NEREID_BUILD", str(ROOT / "build")), "libnereid.so"))
+sys.path += [str(ROOT / "bench"), str(ROOT / "tests/support")]
+import binding  # noqa: E402
+from widths import place  # noqa: E402
+
+
+class Lost(Exception):
+    """The device can't be used any more."""
+
+
+def differences(got, want, dtype, error):
+    """Places where two arrays are further apart than `error`; NaN equals NaN."""
+    if dtype == "i1" or dtype[0] in "iu":
+        return np.flatnonzero(got != want)
+    got, want = decode(got, dtype), decode(want, dtype)
+    with np.errstate(invalid="ignore", over="ignore"):
+        same = (got == want) | (np.isnan(got) & np.isnan(want)) | (np.abs(got - want) <= error)
+    return np.flatnonzero(~same)
+
+
+class Executor:
+    """A device (cpu: at each width in turn), and the folder where the kernels that it compiles are
+    written."""
+    def __init__(self, name, folder):
+        self.name, self.file = name, os.path.join(folder, "kernel.py")
+        self.device = binding.Device(place(name, "")[0])
+
+    def run(self, kernel, data):
+        """The outputs by name.  `data`: the arrays by name.  Raises binding.Error."""
+        with open(self.file, "w") as file:
+            file.write(kernel.text())
+        addresses = {name: self.device.alloc(max(x.nbytes, 1)) for name, x in data.items()}
+        try:
+            for name, x in data.items():
+                self.device.copy_in(addresses[name], x)
+            self.launch(kernel, {**self.pointers(kernel, addresses), **kernel.scalars})
+            outputs = {name: np.empty_like(data[name]) for name in kernel.errors if name in data}
+            for name, x in outputs.items():
+                self.device.copy_out(x, addresses[name])
+            return outputs
+        except binding.Error as error:
+            if error.code == binding.LOST:
+                raise Lost(str(error)) from error
+            raise
+        finally:
+            for p in addresses.values():
+                self.device.free(p)
+
+    @staticmethod
+    def pointers(kernel, addresses):
+        pointers = {}
+        for name, a in kernel.arrays.items():
+            base, at = a.within or (name, 0)
+            if base in addresses:
+                address = addresses[base] + at * storage(a.dtype).itemsize
+                pointers[name] = binding.Pointer(a.dtype, address)
+        return pointers
+
+    def launch(self, kernel, args):
+        args = {name: v for name, v in args.items() if name in kernel.parameters()}
+        compiled = self.device.compile(self.file, None, args, {}, kernel.warps, kernel.stages,
+                                       place(self.name, kernel.seed)[1])
+        launch = None
+        try:
+            launch = compiled.launch((kernel.grid,), args)
+            launch.run()
+            self.device.sync()
+        finally:
+            if launch:
+                launch.close()
+            compiled.close()
+
+
+class Comparison:
+    def __init__(self, devices, folder):
+        self.reference = Executor("interp", folder)
+        self.others = [Executor(name, folder) for name in devices if name != "interp"]
+
+    def problem(self, kernel):
+        """What the first device that is wrong did, "DEVICE: ..."; None if all agree."""
+        data = {name: kernel.arrays[name].data() for name in kernel.memory()}
+        try:
+            want = self.reference.run(kernel, data)
+        except binding.Error as error:
+            return f"interp: {error}"
+        for executor in self.others:
+            try:
+                got = executor.run(kernel, data)
+            except binding.Error as error:
+                return f"{executor.name}: {error}"
+            except Lost as error:
+                raise Lost(f"{executor.name}: {error}") from error
+            for name, x in want.items():
+                text = self.difference(kernel, name, got[name], x)
+                if text:
+                    return f"{executor.name}: differs: {text}"
+        return None
+
+    @staticmethod
+    def difference(kernel, name, got, want):
+        dtype = kernel.arrays[name].dtype
+        assert got.dtype == storage(dtype)
+        bad = differences(got, want, dtype, kernel.errors[name])
+        if not len(bad):
+            return None
+        i = bad[0]
+        return (f"{name}: {len(bad)} of {len(want)}, first [{i}]: {decode(got, dtype)[i]} for "
+                f"{decode(want, dtype)[i]}, allowed {kernel.errors[name]:.3g}")

@@ -1,0 +1,261 @@
+#!/usr/bin/env python3
+"""ONNX's own test data: each case gives what ONNX expects, on the CPU, or where --device says.
+
+    onnx_data.py [-v] [--update] [--device D] [NAME...]
+
+NAMEs select cases whose FOLDER/NAME contains one.
+
+The data is Debian's libonnx-testdata.  A case is a model, inputs, and expected outputs as
+TensorProtos.  Cases that hold no tensors, or draw random numbers, are skipped, each kind with its
+reason.  onnx_data/failures.txt lists the cases that do not work yet: one that works is to be taken
+off the list, as --update does.
+"""
+import argparse, collections, concurrent.futures, itertools
+import os, pathlib, re, subprocess, sys, tempfile
+
+import numpy as np
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.append(str(ROOT / "tests/support"))
+from quick_cc import quick_compiler  # noqa: E402
+
+NEREID = os.path.abspath(os.environ.get("NEREID", ROOT / "build/nereid"))
+DATA = pathlib.Path("/usr/share/libonnx-testdata/data")
+FOLDERS = ["node", "simple", "pytorch-converted", "pytorch-operator"]
+FAILURES = ROOT / "tests/conformance/onnx_data/failures.txt"
+RTOL, ATOL = 1e-3, 1e-7
+TIMEOUT = 300  # seconds
+
+# What is not tested: pieces of cases' names, and why.
+SKIPPED = [
+    (r"STRING|strnorm", "strings"),
+    (r"sequence_(insert|map)|_seq\b|identity_sequence|if_seq|loop\d+_seq", "sequences"),
+    (r"optional_(get_element_sequence|has_element_empty)|_opt\b", "optionals"),
+    (r"node/test_(adagrad|adam|momentum|nesterov)|gradient_of", "preview training"),
+    (r"test_bernoulli|test_training_dropout(_default)?(_mask)?$", "random draws"),
+]
+
+
+class Failure(Exception):
+    pass
+
+
+# ---- protobuf: the few messages that test data has ----
+
+def varint(data, at):
+    value = shift = 0
+    while True:
+        byte = data[at]
+        at += 1
+        value |= (byte & 127) << shift
+        shift += 7
+        if byte < 128:
+            return value, at
+
+
+def fields(data):
+    """(number, value) of each field; bytes for what has a length."""
+    at = 0
+    while at < len(data):
+        key, at = varint(data, at)
+        kind = key & 7
+        if kind == 0:
+            value, at = varint(data, at)
+        elif kind == 2:
+            size, at = varint(data, at)
+            value, at = data[at:at + size], at + size
+        else:
+            size = {1: 8, 5: 4}[kind]
+            value, at = data[at:at + size], at + size
+        yield key >> 3, value
+
+
+DTYPES = {1: "f4", 2: "u1", 3: "i1", 4: "u2", 5: "i2", 6: "i4", 7: "i8", 9: "?", 10: "f2",
+          11: "f8", 12: "u4", 13: "u8", 16: "bf16"}
+# Fields with elements of their own, and what they hold.
+TYPED = {4: "f4", 5: "int32", 7: "int64", 10: "f8", 11: "uint64"}
+
+
+def signed(value):
+    return value - (1 << 64) if value >> 63 else value
+
+
+def varints(data):
+    at = 0
+    while at < len(data):
+        value, at = varint(data, at)
+        yield signed(value)
+
+
+def tensor(data):
+    """An array of a TensorProto; bfloat16 as float32."""
+    dims, kind, raw, items = [], 0, None, []
+    for number, value in fields(data):
+        if number == 1:
+            dims += [value] if isinstance(value, int) else varints(value)
+        elif number == 2:
+            kind = value
+        elif number == 9:
+            raw = value
+        elif number in (4, 10):
+            items += list(np.frombuffer(value, TYPED[number]))
+        elif number in TYPED:
+            items += [signed(value)] if isinstance(value, int) else varints(value)
+    if kind not in DTYPES:
+        raise Failure(f"a tensor of type {kind}")
+    dtype = DTYPES[kind]
+    if dtype == "bf16":
+        bits = np.frombuffer(raw, "u2") if raw is not None else np.array(items, "u2")
+        return (bits.astype("u4") << 16).view("f4").reshape(dims)
+    if raw is not None:
+        return np.frombuffer(raw, dtype).reshape(dims)
+    if dtype == "f2":
+        return np.array(items, "u2").view("f2").reshape(dims)
+    if dtype in ("u4", "u8"):
+        return np.array([i % (1 << 64) for i in items], "u8").astype(dtype).reshape(dims)
+    return np.array(items).astype(dtype).reshape(dims)
+
+
+def find(data, *path):
+    """All values of a field, by the numbers of the fields around it and its own."""
+    found = [data]
+    for number in path:
+        found = [v for d in found for n, v in fields(d) if n == number]
+    return found
+
+
+def held(data, kind):
+    """The tensor of an optional value."""
+    optional = next(fields(kind))[0] == 9
+    return find(data, 3)[0] if optional else data
+
+
+def arrays(case, data, what):
+    """Those of a data set; bfloat16, which NumPy lacks and the data has as uint16, is float32."""
+    model = (case / "model.onnx").read_bytes()
+    types = find(model, 7, {"input": 11, "output": 12}[what], 2, 1, 1)
+    files = sorted(data.glob(f"{what}_*.pb"), key=lambda p: int(p.stem.split("_")[1]))
+    kinds = find(model, 7, {"input": 11, "output": 12}[what], 2)
+    found = [tensor(held(f.read_bytes(), k)) for f, k in zip(files, kinds)]
+    return [(a.astype("u4") << 16).view("f4") if t == 16 and a.dtype == "u2" else a
+            for a, t in itertools.zip_longest(found, types[:len(found)])]
+
+
+# ---- running ----
+
+def same(actual, expected):
+    if actual.shape != expected.shape:
+        return f"shape {actual.shape}, expected {expected.shape}"
+    if actual.dtype != expected.dtype:
+        return f"dtype {actual.dtype}, expected {expected.dtype}"
+    if expected.dtype.kind == "f":
+        a, e = actual.astype("f8"), expected.astype("f8")
+        if not np.allclose(a, e, rtol=RTOL, atol=ATOL, equal_nan=True):
+            finite = np.isfinite(a) & np.isfinite(e)
+            return f"the largest difference is {np.max(np.abs(a - e), where=finite, initial=0):.3g}"
+    elif not np.array_equal(actual, expected):
+        return "integers differ"
+    return ""
+
+
+def run(case, data, folder, device):
+    """Runs one data set of a case; a Failure if its outputs are not as expected."""
+    files = []
+    for i, array in enumerate(arrays(case, data, "input")):
+        files.append(folder / f"input_{i}.npy")
+        np.save(files[-1], array)
+    out = folder / "out"
+    command = [NEREID, "graph", case / "model.onnx", *files, "--device", device, "--out-dir", out]
+    try:
+        done = subprocess.run([str(c) for c in command], capture_output=True, text=True,
+                              stdin=subprocess.DEVNULL, timeout=TIMEOUT)
+    except subprocess.TimeoutExpired:
+        raise Failure(f"over {TIMEOUT} seconds")
+    if done.returncode:
+        raise Failure(done.stderr.strip() or f"status {done.returncode}")
+    for i, expected in enumerate(arrays(case, data, "output")):
+        difference = same(np.load(out / f"output_{i}.npy"), expected)
+        if difference:
+            raise Failure(f"output {i}: {difference}")
+
+
+def check(case, device):
+    """What is wrong with a case, empty if it passes."""
+    try:
+        for data in sorted(case.glob("test_data_set_*")):
+            with tempfile.TemporaryDirectory() as folder:
+                run(case, data, pathlib.Path(folder), device)
+    except Failure as failure:
+        return str(failure)
+    return ""
+
+
+def skip_reason(name):
+    return next((why for pattern, why in SKIPPED if re.search(pattern, name)), None)
+
+
+def expected_failures():
+    lines = FAILURES.read_text().splitlines() if FAILURES.exists() else []
+    pairs = (line.split(None, 1) for line in lines if line and not line.startswith("#"))
+    return {name: why for name, why in pairs}
+
+
+def take_off(names):
+    lines = FAILURES.read_text().splitlines(keepends=True)
+    FAILURES.write_text("".join(line for line in lines if line.split()[0] not in names))
+
+
+def table(rows):
+    print(f"{'':20}{'passed':>8}{'failed':>8}{'skipped':>8}")
+    for folder, counts in rows.items():
+        print(f"{folder:20}{counts['passed']:8}{counts['failed']:8}{counts['skipped']:8}")
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("-v", action="store_true", help="all failures, also expected ones")
+    parser.add_argument("--update", action="store_true", help="takes cases that work off the list")
+    parser.add_argument("--data", type=pathlib.Path, default=DATA)
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("names", nargs="*")
+    args = parser.parse_args()
+    if not args.data.is_dir():
+        print(f"1 skipped: no {args.data}\n0 passed, 0 failed")
+        return 0
+    cases = [case for folder in FOLDERS for case in sorted((args.data / folder).glob("test_*"))]
+    named = {f"{case.parent.name}/{case.name}": case for case in cases}
+    chosen = {n: c for n, c in named.items() if not args.names or any(a in n for a in args.names)}
+    reasons = {name: skip_reason(name) for name in chosen}
+    tasks = [name for name in chosen if not reasons[name]]
+    with tempfile.TemporaryDirectory() as folder:
+        quick_compiler(folder, "-O0")
+        with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
+            results = dict(zip(tasks, pool.map(lambda n: check(chosen[n], args.device), tasks)))
+    if args.update:
+        take_off({name for name in results if not results[name]})
+    return report(chosen, reasons, results, args.v)
+
+
+def report(chosen, reasons, results, verbose):
+    expected = expected_failures()
+    rows = collections.defaultdict(collections.Counter)
+    wrong = 0
+    for name in chosen:
+        status = "skipped" if reasons[name] else "failed" if results[name] else "passed"
+        rows[name.split("/")[0]][status] += 1
+        text = results.get(name, "")
+        if status == "passed" and name in expected:
+            print(f"FAIL {name} passes: take it off {FAILURES.name}")
+            wrong += 1
+        elif status == "failed" and (verbose or name not in expected):
+            print(f"FAIL {name}: {text}")
+        wrong += status == "failed" and name not in expected
+    table(rows)
+    for why, n in collections.Counter(filter(None, reasons.values())).items():
+        print(f"{n} skipped: {why}")
+    print(f"{len(results) - wrong} passed, {wrong} failed")
+    return bool(wrong)
+
+
+sys.exit(main())

@@ -1,0 +1,339 @@
+#!/usr/bin/env python3
+"""Attention in graphs against NumPy: dtypes, widths, masks, grouped heads, caches; and that each
+case takes as many kernels of which kind as it should.
+
+    attention.py [--devices interp,nest,cpu] [NAME...]      only cases whose name has a NAME
+"""
+import argparse, math, os, pathlib, subprocess, sys, tempfile
+
+import numpy as np
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+NEREID = os.environ.get("NEREID", str(ROOT / "build/nereid"))
+SDPA = "torch.ops.aten.scaled_dot_product_attention.default"
+CASES = {}
+KINDS = {np.dtype("float32"): "f32", np.dtype("float16"): "f16", np.dtype("bool"): "b8",
+         np.dtype("int64"): "i64"}
+TOLERANCE = {"f32": 2e-6, "f16": 2e-3, "bf16": 2e-2}
+MIN = float(np.finfo(np.float32).min)
+
+
+class Case:
+    """inputs: arrays by name; lines: the graph's body, which ends in `out`; expected: what out is;
+    groups: the kinds of kernels in it; shapes: annotations other than the arrays' own; vectors:
+    operands have more than one column."""
+
+    def __init__(self, inputs, lines, expected, groups="attention", dtype="f32", shapes=None,
+                 vectors=True):
+        self.inputs, self.lines, self.expected = inputs, lines, expected
+        self.vectors = vectors
+        self.groups, self.dtype, self.shapes = groups, dtype, shapes or {}
+
+    def text(self):
+        sizes = {n: self.shapes.get(n, list(x.shape)) for n, x in self.inputs.items()}
+        parameters = ", ".join(f'{n}: "{KINDS[x.dtype]}[{", ".join(map(str, sizes[n]))}]"'
+                               for n, x in self.inputs.items())
+        body = "".join(f"    {line}\n" for line in self.lines)
+        return f"def forward(self, {parameters}):\n{body}    return (out,)\n"
+
+
+def normal(seed, *shape, dtype=np.float32):
+    return np.random.default_rng(seed).normal(0, 1, shape).astype(dtype)
+
+
+def attention(q, k, v, mask=None, causal=False, scale=None):
+    """In f64; rows that see nothing are 0, as in PyTorch."""
+    q, k, v = (x.astype(np.float64) for x in (q, k, v))
+    times = q.shape[-3] // k.shape[-3] if q.ndim > 2 else 1
+    if times > 1:
+        k, v = (np.repeat(x, times, axis=-3) for x in (k, v))
+    scores = q @ np.swapaxes(k, -1, -2) * (q.shape[-1]**-0.5 if scale is None else scale)
+    if causal:
+        scores = np.where(np.tri(*scores.shape[-2:], dtype=bool), scores, -np.inf)
+    if mask is not None:
+        scores = np.where(mask, scores, -np.inf) if mask.dtype == bool else scores + mask
+    most = scores.max(-1, keepdims=True, initial=-np.inf)
+    p = np.exp(scores - np.where(most == -np.inf, 0, most))
+    total = p.sum(-1, keepdims=True)
+    return p @ v / np.where(total == 0, 1, total)
+
+
+def qkv(b, h, t, s, d, e=None, kv=None):
+    return {"q": normal(1, b, h, t, d), "k": normal(2, b, kv or h, s, d),
+            "v": normal(3, b, kv or h, s, e or d)}
+
+
+def transposed(inputs, lines, expected, **more):
+    """As models do behind it: then the result needs no copy."""
+    return Case(inputs, lines + ["out = torch.ops.aten.transpose.int(a, 1, 2)"],
+                np.swapaxes(expected, 1, 2), **more)
+
+
+def plain(name, inputs, arguments="", causal=False, scale=None, **more):
+    q, k, v, *mask = inputs.values()
+    expected = attention(q, k, v, *mask, causal=causal, scale=scale)
+    lines = [f"a = {SDPA}({', '.join(inputs)}{arguments})"]
+    CASES[name] = transposed(inputs, lines, expected, **more)
+
+
+def in_dtype(name, dtype, inputs, arguments="", causal=False):
+    """Cast to the dtype before, and to f32 behind it."""
+    kind = {"bf16": "torch.bfloat16", "f16": "torch.float16"}[dtype]
+    lines = [f"{n}c = torch.ops.aten.to.dtype({n}, {kind})" for n in inputs]
+    lines += [f"b = {SDPA}(qc, kc, vc{arguments})", "t = torch.ops.aten.transpose.int(b, 1, 2)",
+              "out = torch.ops.aten.to.dtype(t, torch.float32)"]
+    expected = np.swapaxes(attention(*inputs.values(), causal=causal), 1, 2)
+    CASES[name] = Case(inputs, lines, expected, dtype=dtype, groups="loops loops loops attention")
+
+
+def define():
+    plain("full", qkv(2, 3, 5, 7, 16))
+    plain("blocks", qkv(1, 2, 70, 96, 16))
+    plain("one key", qkv(1, 2, 3, 1, 16))
+    plain("causal", qkv(1, 2, 80, 80, 16), ", None, 0.0, True", causal=True)
+    plain("causal, more keys", qkv(1, 1, 9, 70, 16), ", None, 0.0, True", causal=True)
+    plain("causal, more rows", qkv(1, 1, 70, 33, 16), ", None, 0.0, True", causal=True)
+    plain("scale", qkv(1, 2, 5, 40, 16), ", scale=0.7", scale=0.7)
+    for width in 1, 20, 40, 64, 80, 128, 256:
+        plain(f"width {width}", qkv(1, 1, 6, 40, width), vectors=width > 1)
+    plain("widths differ", qkv(1, 2, 6, 40, 24, 40))
+    plain("too wide", qkv(1, 1, 3, 5, 260), groups="matmul loops matmul")
+    in_dtype("bf16", "bf16", qkv(1, 2, 20, 70, 64))
+    in_dtype("f16 causal", "f16", qkv(1, 2, 40, 40, 32), ", None, 0.0, True", causal=True)
+    rank("rank 3", (2, ), (2, ))
+    rank("rank 2", (), ())
+    rank("leading axes broadcast", (3, 1), (3, ), "attention loops")
+    rank("more values than keys", (1, 2), (1, 2), "attention loops", v=(3, 2))
+    rank("values of more axes", (2, ), (2, ), "attention loops", v=(3, 1))
+    masks()
+    places()
+    heads()
+    layouts()
+    symbolic()
+    shares()
+    parts()
+
+
+def rank(name, q, kv, groups="attention", v=None):
+    v = kv if v is None else v
+    inputs = {"q": normal(1, *q, 5, 16), "k": normal(2, *kv, 9, 16), "v": normal(3, *v, 9, 16)}
+    scores = inputs["q"].astype(np.float64) @ np.swapaxes(inputs["k"], -1, -2) / 4
+    p = np.exp(scores - scores.max(-1, keepdims=True))
+    expected = p / p.sum(-1, keepdims=True) @ inputs["v"]
+    CASES[name] = Case(inputs, [f"out = {SDPA}(q, k, v)"], expected, groups)
+
+
+def masks():
+    rng = np.random.default_rng(4)
+    b, h, t, s = 2, 3, 6, 70
+    for shape in [(t, s), (1, 1, t, s), (b, 1, 1, s), (b, h, t, s), (h, 1, s), (1, 1, t, 1)]:
+        mask = rng.random(shape) < 0.6
+        mask[..., :1] |= mask.shape[-1] > 1
+        plain(f"mask {list(shape)}", {**qkv(b, h, t, s, 16), "mask": mask})
+        plain(f"bias {list(shape)}", {**qkv(b, h, t, s, 16), "mask": normal(5, *shape)})
+    nothing = rng.random((b, 1, t, s)) < 0.5
+    nothing[0, 0, 2], nothing[1, 0, 0, :64] = False, False
+    plain("rows that see nothing", {**qkv(b, h, t, s, 16), "mask": nothing})
+    least = np.where(nothing, 0, MIN).astype(np.float32)
+    plain("rows of the least float", {**qkv(b, h, t, s, 16), "mask": least})
+    infinite = np.where(nothing, 0, -np.inf).astype(np.float32)
+    plain("rows of -inf", {**qkv(b, h, t, s, 16), "mask": infinite})
+    inputs = {**qkv(1, 2, 6, 40, 16), "seen": nothing[:1, :, :, :40]}
+    lines = ["mask = torch.ops.aten.where.Scalar(seen, 0.0, -inf)", f"a = {SDPA}(q, k, v, mask)"]
+    q, k, v, seen = inputs.values()
+    CASES["a mask made of another"] = transposed(inputs, lines, attention(q, k, v, seen))
+
+
+ROW_AND_KEY = ["r = torch.ops.aten.arange.default({t})",
+               "r1 = torch.ops.aten.unsqueeze.default(r, 1)",
+               "c = torch.ops.aten.arange.default({s})"]
+
+
+def limits(name, lines, seen, extra=(), t=70, s=70):
+    """A mask that is made of places, beside `extra` inputs."""
+    inputs = {**qkv(2, 2, t, s, 16), **dict(extra)}
+    before = [line.format(t=t, s=s) for line in ROW_AND_KEY]
+    lines = before + lines + [f"a = {SDPA}(q, k, v, mask)"]
+    q, k, v = (inputs[n] for n in "qkv")
+    r, c = np.arange(t)[:, None], np.arange(s)
+    CASES[name] = transposed(inputs, lines, attention(q, k, v, seen(r, c)))
+
+
+def places():
+    def op(name, *args):
+        return f"torch.ops.aten.{name}({', '.join(args)})"
+    causal = ["m = " + op("le.Tensor", "c", "r1")]
+    limits("causal by places", causal + ["mask = " + op("unsqueeze.default", "m", "0")],
+           lambda r, c: c <= r)
+    limits("causal from the end", ["r2 = " + op("add.Tensor", "r1", "30"),
+                                   "mask = " + op("ge.Tensor", "r2", "c")],
+           lambda r, c: c <= r + 30, t=40)
+    window = ["l = " + op("sub.Tensor", "r1", "20"), "w = " + op("gt.Tensor", "c", "l"),
+              "mask = " + op("bitwise_and.Tensor", "m", "w")]
+    limits("a window", causal + window, lambda r, c: (c <= r) & (c > r - 20), t=150, s=150)
+    limits("a window ahead", ["f = " + op("sub.Tensor", "c", "r1"),
+                              "x = " + op("ge.Scalar", "f", "5"),
+                              "y = " + op("lt.Scalar", "f", "40"),
+                              "mask = " + op("logical_and.default", "x", "y")],
+           lambda r, c: (c >= r + 5) & (c < r + 40), t=150)
+    limits("not behind", ["g = " + op("gt.Tensor", "c", "r1"),
+                          "mask = " + op("logical_not.default", "g")],
+           lambda r, c: c <= r)
+    rng = np.random.default_rng(6)
+    padding = rng.random((2, 1, 1, 70)) < 0.6
+    limits("causal with padding", causal + ["mask = " + op("bitwise_and.Tensor", "m", "padding")],
+           lambda r, c: (c <= r) & padding, {"padding": padding})
+    limits("or is no limit", causal + ["mask = " + op("bitwise_or.Tensor", "m", "padding")],
+           lambda r, c: (c <= r) | padding, {"padding": padding})
+    for number in "-inf", str(MIN):
+        limits(f"added {number[:4]}", causal + [f"mask = {op('where.Scalar', 'm', '0.0', number)}"],
+               lambda r, c: c <= r)
+    limits("triu of -inf", ["n = " + op("full.default", "[70, 70]", "-inf"),
+                            "mask = " + op("triu.default", "n", "1")], lambda r, c: c <= r)
+    limits("all is seen", ["x = " + op("ge.Scalar", "r1", "0"),
+                           "mask = " + op("expand.default", "x", "[70, 70]")],
+           lambda r, c: (r >= 0) & (c >= 0))
+
+
+def heads():
+    plain("grouped heads", qkv(2, 6, 5, 9, 16, kv=2), ", enable_gqa=True")
+    inputs = qkv(2, 6, 5, 9, 16, kv=2)
+    lines = []
+    for x in "kv":
+        lines += [f"{x}1 = torch.ops.aten.unsqueeze.default({x}, 2)",
+                  f"{x}2 = torch.ops.aten.expand.default({x}1, [2, 2, 3, 9, 16])",
+                  f"{x}3 = torch.ops.aten.reshape.default({x}2, [2, 6, 9, 16])"]
+    gqa = f"out = {SDPA}(q, k, v, enable_gqa=True)"
+    open_heads = {"q": [2, "h", 5, 16], "k": [2, "g", 9, 16], "v": [2, "g", 9, 16]}
+    CASES["grouped heads of any number"] = Case(inputs, [gqa], attention(*inputs.values()),
+                                                "attention loops", shapes=open_heads)
+    fewer = {"q": inputs["q"][0], "k": inputs["k"], "v": inputs["v"][:1]}
+    CASES["grouped heads, fewer axes"] = Case(fewer, [gqa], attention(*fewer.values()),
+                                              "attention loops")
+    CASES["repeated heads"] = transposed(inputs, lines + [f"a = {SDPA}(q, k3, v3)"],
+                                         attention(*inputs.values()))
+
+
+def layouts():
+    """Heads cut from one projection, and put beside each other again."""
+    x = normal(1, 2, 20, 3 * 4 * 16)
+    lines = ["c = torch.ops.aten.chunk.default(x, 3, -1)"]
+    for i, n in enumerate("qkv"):
+        lines += [f"{n} = c[{i}]", f"{n}1 = torch.ops.aten.view.default({n}, [2, 20, 4, 16])",
+                  f"{n}2 = torch.ops.aten.transpose.int({n}1, 1, 2)"]
+    lines += [f"a = {SDPA}(q2, k2, v2)", "t = torch.ops.aten.transpose.int(a, 1, 2)",
+              "r = torch.ops.aten.reshape.default(t, [2, 20, 64])",
+              "out = torch.ops.aten.mul.Tensor(r, 2.0)"]
+    q, k, v = (np.swapaxes(y.reshape(2, 20, 4, 16), 1, 2) for y in np.split(x, 3, -1))
+    y = 2 * np.swapaxes(attention(q, k, v), 1, 2).reshape(2, 20, 64)
+    CASES["cut from one tensor"] = Case({"x": x}, lines, y)
+
+
+def symbolic():
+    shapes = {"q": ["s0", 2, "s1", 16], "k": ["s0", 2, "s2", 16], "v": ["s0", 2, "s2", 16],
+              "mask": ["s0", 1, 1, "s2"]}
+    plain("symbolic", qkv(2, 2, 70, 40, 16), shapes=shapes)
+    same = {n: ["s0", 2, "s1", 16] for n in "qkv"}
+    plain("symbolic causal", qkv(2, 2, 70, 70, 16), ", None, 0.0, True", causal=True, shapes=same)
+    mask = np.random.default_rng(7).random((2, 1, 1, 40)) < 0.7
+    plain("symbolic mask", {**qkv(2, 2, 7, 40, 16), "mask": mask}, shapes=shapes)
+
+
+def parts():
+    """What PyTorch chooses for a device, as AOTAutograd's graphs have it."""
+    inputs = {**qkv(2, 2, 6, 40, 16), "mask": normal(5, 2, 1, 6, 40)}
+    op = "torch.ops.aten._scaled_dot_product_{}_attention{}.default"
+    calls = {"flash for cpu": (op.format("flash", "_for_cpu"), "attn_mask = mask"),
+             "efficient": (op.format("efficient", ""), "mask, True"),
+             "cudnn": (op.format("cudnn", ""), "mask, True"), "flash": (op.format("flash", ""), "")}
+    q, k, v, mask = inputs.values()
+    for name, (target, arguments) in calls.items():
+        own = {n: x for n, x in inputs.items() if n != "mask" or "mask" in arguments}
+        scores = q.astype(np.float64) @ np.swapaxes(k, 2, 3) / 4 + ("mask" in own) * mask
+        lines = [f"l = {target}(q, k, v{', ' * bool(arguments)}{arguments})"]
+        CASES[name] = transposed(own, lines + ["a = l[0]"],
+                                 attention(q, k, v, mask if "mask" in own else None))
+        CASES[f"{name}, sums"] = Case(own, lines + ["out = l[1]"], groups="matmul loops",
+                                      expected=np.log(np.exp(scores).sum(-1)))
+
+
+def shares():
+    """Few rows and many keys: programs share the keys."""
+    more = {"groups": "attention loops"}
+    plain("decode", qkv(1, 2, 1, 600, 16), **more)
+    plain("decode symbolic", qkv(1, 2, 1, 600, 16), **more,
+          shapes={n: [1, 2, "s0", 16] for n in "kv"})
+    plain("few keys of many", qkv(1, 2, 1, 40, 16), **more,
+          shapes={n: [1, 2, "s0", 16] for n in "kv"})
+    mask = np.arange(600)[None, None, None] <= 70
+    plain("decode from a cache", {**qkv(1, 2, 1, 600, 16), "mask": mask}, **more)
+    grouped = qkv(2, 8, 1, 600, 16, kv=2)
+    plain("decode grouped", grouped, ", enable_gqa=True", **more)
+    plain("decode for one key", {**grouped, **qkv(2, 8, 1, 600, 16, kv=1)}, ", enable_gqa=True",
+          **more)
+    some = {**grouped, "mask": np.random.default_rng(9).random((2, 8, 1, 600)) < 0.5}
+    plain("decode grouped with masks", some, ", enable_gqa=True", **more)
+    few = {**qkv(2, 8, 1, 30, 16, kv=2), "mask": some["mask"][..., :30]}
+    plain("decode grouped, few keys", few, ", enable_gqa=True", groups="attention loops")
+    bias = normal(8, 1, 2, 1, 600)
+    plain("decode with a bias", {**qkv(1, 2, 1, 600, 16), "mask": bias}, **more)
+    plain("decode nothing", {**qkv(1, 2, 1, 600, 16), "mask": mask & False}, **more)
+    plain("a few rows", qkv(1, 2, 3, 600, 16), ", None, 0.0, True", causal=True, **more)
+
+
+# ---- running ----
+
+
+def nereid(*args):
+    done = subprocess.run([NEREID, "graph", *map(str, args)], capture_output=True, text=True)
+    return done.returncode, done.stdout, done.stderr
+
+
+def problem(case, devices):
+    """What is wrong with a case; "" if nothing is."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = pathlib.Path(folder, "graph.py")
+        file.write_text(case.text())
+        files = []
+        for name, x in case.inputs.items():
+            files.append(pathlib.Path(folder, f"{name}.npy"))
+            np.save(files[-1], x)
+        status, fused, messages = nereid(file, "--emit", "fused")
+        groups = " ".join(line.split()[1] for line in fused.splitlines()
+                          if not line.startswith("#"))
+        if status or groups != case.groups:
+            return f"kernels: {groups or messages}"
+        # An index that adds nothing would keep loads narrow.
+        if case.vectors and "d * 0" in nereid(file, "--emit", "kernels")[1]:
+            return "a load is widened by an index that it has"
+        for device in devices:
+            status, _, messages = nereid(file, *files, "--device", device, "--out-dir", folder)
+            if status:
+                return f"{device}: {messages}"
+            got = np.load(pathlib.Path(folder, "output_0.npy"))
+            error = np.linalg.norm(got - case.expected) / (np.linalg.norm(case.expected) or 1)
+            if got.shape != case.expected.shape or not error < TOLERANCE[case.dtype]:
+                return f"{device}: shape {list(got.shape)}, error {error:.3g} of the norm"
+    return ""
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--devices", default="interp")
+    parser.add_argument("names", nargs="*")
+    args = parser.parse_args()
+    define()
+    failed = passed = 0
+    for name, case in CASES.items():
+        if args.names and not any(n in name for n in args.names):
+            continue
+        text = problem(case, args.devices.split(","))
+        passed += not text
+        failed += bool(text)
+        if text:
+            print(f"FAIL {name}: {text}")
+    print(f"{passed} passed, {failed} failed")
+    return failed != 0
+
+
+sys.exit(main())

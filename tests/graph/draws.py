@@ -1,0 +1,101 @@
+#!/usr/bin/env python3
+"""Random draws of graphs: their distribution, that nodes draw on their own, that runs agree.
+
+    draws.py [--devices interp,cpu]
+"""
+import argparse, math, os, pathlib, subprocess, sys, tempfile
+
+import numpy as np
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.append(str(ROOT / "tests/support"))
+from tally import check, report  # noqa: E402
+
+NEREID = os.path.abspath(os.environ.get("NEREID", ROOT / "build/nereid"))
+GRAPH = """class G(torch.nn.Module):
+    def forward(self, x: "f32[40, 100]", p: "f32[3000]", w: "f32[2, 4]"):
+        a = torch.ops.aten.rand.default([50, 80])
+        b = torch.ops.aten.rand.default([50, 80])
+        c = torch.ops.aten.randn.default([5000])
+        d = torch.ops.aten.randint.low(-3, 4, [4000])
+        e = torch.ops.aten.randperm.default(500)
+        f = torch.ops.aten.bernoulli.default(p)
+        g = torch.ops.aten.dropout.default(x, 0.25, True)
+        h = torch.ops.aten.feature_dropout.default(x, 0.5, True)
+        i = torch.ops.aten.native_dropout.default(x, 0.25, True)
+        i0 = i[0]
+        i1 = i[1]
+        j = torch.ops.aten.multinomial.default(w, 3000, True)
+        k = torch.ops.aten.multinomial.default(w, 3)
+        l = torch.ops.aten.rand.default([4000], dtype=torch.float16)
+        return (a, b, c, d, e, f, g, h, i0, i1, j, k, l)
+"""
+NAMES = "a b c d e f g h i0 i1 j k l".split()
+
+
+def near(values, mean, deviation, text):
+    """Is the mean of independent values within five of its own deviations?"""
+    gap = abs(float(np.mean(values)) - mean)
+    check(gap < 5 * deviation / math.sqrt(np.size(values)), f"{text}: off by {gap}")
+
+
+def run(folder, device):
+    rng = np.random.default_rng(1)
+    x = rng.normal(size=(40, 100)).astype(np.float32)
+    p = np.repeat(np.float32([0, 0.3, 1]), 1000)
+    w = np.float32([[1, 2, 0, 5], [0, 0.25, 0.25, 0.5]])
+    path = pathlib.Path(folder, "graph.py")
+    path.write_text(GRAPH)
+    for name, value in ("x", x), ("p", p), ("w", w):
+        np.save(f"{folder}/{name}.npy", value)
+    inputs = [f"{folder}/{n}.npy" for n in "xpw"]
+    done = subprocess.run([NEREID, "graph", path, *inputs, "--device", device, "--out-dir", folder],
+                          capture_output=True, text=True)
+    check(done.returncode == 0, f"{device}: {done.stderr}")
+    outputs = {n: np.load(f"{folder}/output_{i}.npy") for i, n in enumerate(NAMES)}
+    return x, w, outputs
+
+
+def check_draws(x, w, o, device):
+    for name in "abl":
+        check(o[name].min() >= 0 and o[name].max() < 1, f"{device}: {name} lies in [0, 1)")
+        near(o[name].astype(np.float64), 0.5, 12**-0.5, f"{device}: the mean of {name}")
+    check((o["a"] != o["b"]).any(), f"{device}: two nodes draw on their own")
+    near(o["c"], 0, 1, f"{device}: the mean of randn")
+    near(o["c"]**2, 1, 2**0.5, f"{device}: the variance of randn")
+    check(set(o["d"]) == set(range(-3, 4)), f"{device}: the numbers of randint")
+    near(o["d"], 0, 2, f"{device}: the mean of randint")
+    check(sorted(o["e"]) == list(range(500)) and (o["e"] != np.arange(500)).any(),
+          f"{device}: a permutation")
+    check(not o["f"][:1000].any() and o["f"][2000:].all(), f"{device}: certain trials")
+    near(o["f"][1000:2000], 0.3, 0.5, f"{device}: the mean of trials")
+    kept = o["g"] != 0
+    near(kept, 0.75, 0.5, f"{device}: what dropout keeps")
+    check(np.allclose(o["g"][kept], x[kept] / 0.75), f"{device}: and how it scales that")
+    check(np.allclose(o["i0"], np.where(o["i1"], x / 0.75, 0)), f"{device}: native_dropout's mask")
+    near(o["i1"], 0.75, 0.5, f"{device}: what it keeps")
+    check(np.allclose(o["h"], np.where(o["h"] != 0, 2 * x, 0)), f"{device}: feature_dropout")
+    for row in range(2):
+        share = np.bincount(o["j"][row], minlength=4) / 3000
+        check(np.abs(share - w[row] / w[row].sum()).max() < 0.05, f"{device}: shares of row {row}")
+        check(sorted(o["k"][row]) == [i for i in range(4) if w[row][i]],
+              f"{device}: without replacement, row {row}")
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--devices", default="interp,cpu")
+    args = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        first = None
+        for device in args.devices.split(","):
+            x, w, outputs = run(folder, device)
+            check_draws(x, w, outputs, device)
+            first = first or outputs
+            same = all(np.array_equal(first[n], outputs[n]) for n in "abdefg")
+            check(same, f"{device} draws what the first device drew")
+    return report()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,905 @@
+#!/usr/bin/env python3
+"""Exported programs (.pt2) that are right, or wrong in one way each, through the importer.
+
+    pt2.py [NAME...]            compare with pt2/NAME.out and NAME.err
+    pt2.py --update [NAME...]   write them
+    pt2.py --fuzz NAME...       write fuzz/pt2/NAME, as text (see fuzz/pt2.c)
+    pt2.py --fuzz NAME.pt2...   or as it is
+
+A case changes a small valid model: its program, its configurations, entries of the archive, or the
+bytes of the file.
+"""
+import json
+import os
+import pathlib
+import struct
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BUILD = pathlib.Path(os.environ.get("NEREID_BUILD", ROOT / "build"))
+IMPORTER = BUILD / "tests/graph/unit/pt2"
+FLOAT, LONG = 7, 5
+CASES = {}
+
+
+# ---- zip files ----
+
+class Entry:
+    """One stored file; what differs from its data is said by keywords."""
+
+    def __init__(self, name, data, **fields):
+        self.name, self.data = name.encode(), data
+        self.method = fields.get("method", 0)
+        self.flags = fields.get("flags", 0)
+        self.size = fields.get("size", len(data))
+        self.packed = fields.get("packed", self.size)
+        self.shift = fields.get("shift", 0)
+        self.offset = fields.get("offset")
+
+
+def zip_bytes(entries):
+    """A zip file; the data of each entry lies at a multiple of 64 bytes, plus its shift."""
+    out, directory = bytearray(), bytearray()
+    for e in entries:
+        at = len(out)
+        start = at + 30 + len(e.name) + 4
+        padding = -start % 64 + e.shift
+        extra = struct.pack("<HH", 0x4246, padding) + bytes(padding)
+        sizes = struct.pack("<IIIHH", 0, e.packed, e.size, len(e.name), len(extra))
+        head = struct.pack("<HHHHH", 20, e.flags, e.method, 0, 0)
+        out += b"PK\3\4" + head + sizes + e.name + extra + e.data
+        local = at if e.offset is None else e.offset
+        sizes = struct.pack("<IIIHH", 0, e.packed, e.size, len(e.name), 0)
+        place = struct.pack("<HHHII", 0, 0, 0, 0, local)
+        directory += b"PK\1\2\0\0" + head + sizes + place + e.name
+    n = len(entries)
+    end = struct.pack("<HHHHIIH", 0, 0, n, n, len(directory), len(out), 0)
+    return bytes(out + directory + b"PK\5\6" + end)
+
+
+# ---- a small model ----
+
+def size(value):
+    if isinstance(value, int):
+        return {"as_int": value}
+    return {"as_expr": {"expr_str": value, "hint": {"as_int": 4}}}
+
+
+S0 = "Symbol('s0', positive=True, integer=True)"
+
+
+def meta(shape, dtype=FLOAT):
+    strides, step = [], 1
+    for n in reversed(shape):
+        strides.insert(0, step)
+        step *= n if isinstance(n, int) else 1
+    return {"dtype": dtype, "sizes": [size(n) for n in shape], "requires_grad": False,
+            "device": {"type": "cpu", "index": None}, "strides": [size(n) for n in strides],
+            "storage_offset": {"as_int": 0}, "layout": 7}
+
+
+def tensor(name):
+    return {"as_tensor": {"name": name}}
+
+
+def arg(name, value, kind=1):
+    return {"name": name, "arg": value, "kind": kind}
+
+
+def node(name, op, inputs, outputs, **metadata):
+    return {"target": "torch.ops.aten." + op, "inputs": inputs, "outputs": outputs,
+            "metadata": metadata, "is_hop_single_tensor_return": None, "name": name}
+
+
+TRACE = 'File "model.py", line 3, in forward\n    return relu(self.linear(x))\n'
+
+
+class Model:
+    """forward(x: f32[s0, 4]) of a linear layer, relu, and a buffer that counts calls."""
+
+    def __init__(self):
+        inputs = ["p_weight", "p_bias", "b_calls", "c_half", "x"]
+        self.nodes = [
+            node("linear", "linear.default",
+                 [arg("input", tensor("x")), arg("weight", tensor("p_weight")),
+                  arg("bias", tensor("p_bias"))], [tensor("linear")], stack_trace=TRACE),
+            node("relu", "relu.default", [arg("self", tensor("linear"))], [tensor("relu")],
+                 stack_trace=TRACE),
+            node("add", "add.Tensor", [arg("self", tensor("b_calls")), arg("other", {"as_int": 1})],
+                 [tensor("add")]),
+        ]
+        self.graph = {
+            "inputs": [tensor(name) for name in inputs],
+            "outputs": [tensor("add"), tensor("relu")],
+            "nodes": self.nodes,
+            "tensor_values": {"p_weight": meta([8, 4]), "p_bias": meta([8]),
+                              "b_calls": meta([], LONG), "c_half": meta([1]), "x": meta([S0, 4]),
+                              "linear": meta([S0, 8]), "relu": meta([S0, 8]),
+                              "add": meta([], LONG)},
+            "sym_int_values": {}, "sym_bool_values": {}, "sym_float_values": {},
+            "custom_obj_values": {}, "is_single_tensor_return": False}
+        self.signature = {
+            "input_specs": [
+                {"parameter": {"arg": {"name": "p_weight"}, "parameter_name": "weight"}},
+                {"parameter": {"arg": {"name": "p_bias"}, "parameter_name": "bias"}},
+                {"buffer": {"arg": {"name": "b_calls"}, "buffer_name": "calls",
+                            "persistent": True}},
+                {"tensor_constant": {"arg": {"name": "c_half"}, "tensor_constant_name": "half"}},
+                {"user_input": {"arg": tensor("x")}}],
+            "output_specs": [
+                {"buffer_mutation": {"arg": {"name": "add"}, "buffer_name": "calls"}},
+                {"user_output": {"arg": tensor("relu")}}]}
+        self.program = {
+            "graph_module": {"graph": self.graph, "signature": self.signature,
+                             "module_call_graph": [], "metadata": {}},
+            "opset_version": {"aten": 10},
+            "range_constraints": {"s0": {"min_val": 1, "max_val": 64}},
+            "schema_version": {"major": 8, "minor": 17},
+            "torch_version": "2.11.0"}
+        self.weights = {"weight": payload("weight_0", [8, 4]), "bias": payload("weight_1", [8]),
+                        "calls": payload("weight_2", [], LONG)}
+        self.constants = {"half": payload("tensor_0", [1])}
+        self.entries = {
+            "archive_format": b"pt2", "byteorder": b"little",
+            "data/weights/weight_0": bytes(128), "data/weights/weight_1": bytes(32),
+            "data/weights/weight_2": bytes(8), "data/constants/tensor_0": bytes(4)}
+        self.fields = {}  # of entries: what zip_bytes is told
+        self.indent = None
+
+    def add_node(self, n, before=None, **shapes):
+        self.nodes.insert(len(self.nodes) if before is None else before, n)
+        self.graph["tensor_values"].update({k: meta(v) for k, v in shapes.items()})
+
+    def text(self):
+        """What the fuzzer makes an archive of."""
+        self.indent = 0
+        self.pack()
+        parts = []
+        for name, data in self.entries.items():
+            if data is not None and any(data):
+                parts.append(f"@ {name}\n{data.decode()}\n")
+            elif data is not None:
+                parts.append(f"@ {name} {len(data)}\n")
+        return "".join(parts)
+
+    def pack(self):
+        texts = {"models/model.json": self.program,
+                 "data/weights/model_weights_config.json": {"config": self.weights},
+                 "data/constants/model_constants_config.json": {"config": self.constants}}
+        for name, value in texts.items():
+            text = json.dumps(value, indent=self.indent, separators=(",", ":"))
+            self.entries.setdefault(name, text.encode())
+        entries = [Entry("model/" + name, data, **self.fields.get(name, {}))
+                   for name, data in self.entries.items() if data is not None]
+        return zip_bytes(entries)
+
+
+def payload(path, shape, dtype=FLOAT):
+    return {"path_name": path, "is_param": True, "use_pickle": False,
+            "tensor_meta": meta(shape, dtype)}
+
+
+def case(function):
+    CASES[function.__name__] = function
+    return function
+
+
+# ---- models that are right ----
+
+@case
+def valid(m):
+    pass
+
+
+@case
+def kinds(m):
+    """Each kind of argument."""
+    values = {"as_int": -3, "as_ints": [1, 9223372036854775807], "as_float": 0.1,
+              "as_floats": ["Infinity", "-Infinity", "NaN", 2.0], "as_string": "a'b\\\n",
+              "as_strings": ["a"], "as_bool": True, "as_bools": [False], "as_none": True,
+              "as_scalar_type": 13, "as_memory_format": 2, "as_layout": 7,
+              "as_device": {"type": "cuda", "index": 1}, "as_tensors": [{"name": "x"}],
+              "as_optional_tensors": [{"as_none": True}, tensor("x")],
+              "as_optional_tensor": {"as_none": True},
+              "as_sym_int": {"as_name": "sym"}, "as_sym_ints": [{"as_name": "sym"}, {"as_int": -1}],
+              "as_sym_float": {"as_float": 0.5}, "as_sym_bool": {"as_bool": True},
+              "as_graph": {"name": "body", "graph": {}}}
+    m.nodes.append({"target": "torch.sym_max", "inputs": [arg("a", {"as_int": 4}), arg("b", {
+        "as_int": 5})], "outputs": [{"as_sym_int": {"as_name": "sym"}}], "metadata": {},
+        "name": "sym"})
+    m.graph["sym_int_values"]["sym"] = size("Mul(Integer(2), %s)" % S0)
+    for kind, value in values.items():
+        m.add_node(node(kind, "no_such_op.default", [arg("value", {kind: value}, 2)], []))
+
+
+@case
+def lists(m):
+    """Results that are lists, of which some items are not used."""
+    m.add_node(node("chunk", "chunk.default", [arg("self", tensor("relu")), arg("chunks", {
+        "as_int": 2}), arg("dim", {"as_int": -1})], [{"as_tensors": [
+            {"name": "getitem"}, {"name": "chunk_unused_1"}]}]),
+        getitem=[S0, 4], chunk_unused_1=[S0, 4])
+    m.add_node(node("max_1", "max.dim", [arg("self", tensor("getitem")), arg("dim", {
+        "as_int": 1})], [tensor("max_1_unused_0"), {"as_none": True}]), max_1_unused_0=[S0])
+    m.add_node(node("sort", "no_such_op.default", [arg("self", tensor("getitem"))], [
+        tensor("sort_unused_0"), {"as_tensors": [{"name": "part"}]}]),
+        sort_unused_0=[S0, 4], part=[S0, 4])
+
+
+@case
+def python_names(m):
+    """Names that are words of Python's."""
+    text = json.dumps(m.program).replace('"x"', '"input"').replace('"linear"', '"lambda"')
+    m.entries["models/model.json"] = text.encode()
+
+
+@case
+def constant_inputs(m):
+    m.graph["inputs"] += [{"as_int": 3}, {"as_none": True}]
+    m.signature["input_specs"] += [
+        {"constant_input": {"name": "steps", "value": {"as_int": 3}}},
+        {"user_input": {"arg": {"as_none": True}}}]
+
+
+def higher_order(name, op, inputs, results):
+    return {**node(name, "", [arg("", a) for a in inputs], results),
+            "target": "torch.ops.higher_order." + op}
+
+
+def as_graph(name, body):
+    return {"as_graph": {"name": name + "_body", "graph": body}}
+
+
+def grad_mode(name, body, operands, results):
+    return higher_order(name, "wrap_with_set_grad_enabled", [
+        {"as_bool": False}, as_graph(name, body), *operands], results)
+
+
+def autocast(name, enabled, body, operands, results):
+    return higher_order(name, "wrap_with_autocast", [
+        {"as_string": "cuda"}, {"as_scalar_type": 13}, {"as_bool": enabled}, {"as_none": True},
+        as_graph(name, body), *operands], results)
+
+
+def body_of(inputs, nodes, outputs, **shapes):
+    return {"inputs": [tensor(n) for n in inputs], "nodes": nodes,
+            "outputs": [tensor(n) for n in outputs],
+            "tensor_values": {k: meta(v) for k, v in shapes.items()}}
+
+
+def exp_of(x):
+    return node("exp", "exp.default", [arg("self", tensor(x))], [tensor("exp")])
+
+
+@case
+def regions(m):
+    """Graphs under no_grad() and autocast(enabled=False), one in the other: their names are their
+    own, and what goes in may come out as it is."""
+    inner = body_of(["relu"], [exp_of("relu")], ["exp"], relu=[S0, 8], exp=[S0, 8])
+    outer = body_of(["a", "linear"], [
+        node("relu", "neg.default", [arg("self", tensor("a"))], [tensor("relu")]),
+        autocast("cast", False, inner, [tensor("relu")], [tensor("x")])], ["x", "linear"],
+        a=[S0, 8], linear=[S0, 8], relu=[S0, 8], x=[S0, 8])
+    m.add_node(grad_mode("no_grad", outer, [tensor("relu"), tensor("linear")],
+                         [tensor("exp"), tensor("same")]), exp=[S0, 8], same=[S0, 8])
+    m.add_node(node("sum_1", "add.Tensor", [arg("self", tensor("exp")), arg(
+        "other", tensor("same"))], [tensor("sum_1")]), sum_1=[S0, 8])
+
+
+@case
+def region_that_casts(m):
+    body = body_of(["x"], [exp_of("x")], ["exp"], x=[S0, 4], exp=[S0, 4])
+    m.add_node(autocast("cast", True, body, [tensor("x")], [tensor("exp")]), exp=[S0, 4])
+
+
+@case
+def region_operands(m):
+    m.add_node(grad_mode("no_grad", body_of([], [], []), [tensor("x")], []))
+
+
+@case
+def region_results(m):
+    m.add_node(grad_mode("no_grad", body_of(["x"], [], ["x"], x=[S0, 4]), [tensor("x")], []))
+
+
+@case
+def region_of_a_number(m):
+    m.add_node(grad_mode("no_grad", body_of(["x"], [], []), [{"as_int": 3}], []))
+
+
+@case
+def region_takes_more(m):
+    """A region knows only what it is given."""
+    m.add_node(grad_mode("no_grad", body_of([], [exp_of("x")], ["exp"], exp=[S0, 4]), [],
+                         [tensor("exp")]), exp=[S0, 4])
+
+
+@case
+def symbolic_input(m):
+    m.graph["inputs"].append({"as_sym_int": {"as_name": "n"}})
+    m.graph["sym_int_values"]["n"] = size("Symbol('s1', integer=True)")
+    m.signature["input_specs"].append({"user_input": {"arg": {"as_sym_int": {"as_name": "n"}}}})
+    m.program["range_constraints"].update({"s1": {"min_val": None, "max_val": 9},
+                                           "2*s1": {"min_val": 0, "max_val": 18}})
+
+
+@case
+def comparisons(m):
+    relation = {"as_expr": {"expr_str": "GreaterThan(%s, Integer(2))" % S0}}
+    other = {"as_expr": {"expr_str": "And(a, b)"}}
+    m.graph["sym_bool_values"] = {"ge": relation, "both": other, "yes": {"as_bool": True}}
+    for name in m.graph["sym_bool_values"]:
+        m.nodes.append({"target": "_operator.ge", "inputs": [
+            arg("a", {"as_int": 1}), arg("b", {"as_int": 2})], "outputs": [
+                {"as_sym_bool": {"as_name": name}}], "metadata": {}, "name": name})
+
+
+@case
+def newer_minor(m):
+    """Keys that are not known yet, and none that older files lack."""
+    m.program["schema_version"]["minor"] = 99
+    m.program["novelty"] = m.nodes[0]["novelty"] = {"deep": [1, {"er": None}]}
+    for n in m.nodes:
+        del n["name"]
+        for i in n["inputs"]:
+            i["kind"] = None
+
+
+@case
+def traces(m):
+    m.nodes[0]["metadata"]["stack_trace"] = (
+        'Traceback:\n  File "a b.py", line 12, in f\n    y = g(x)\n'
+        '  File "lib.py", line 7, in g\n    return "\\x1b"  \x1b\r\n    ^^^^\n')
+    m.nodes[1]["metadata"]["stack_trace"] = (
+        'File "a.py", line x, in f\n  code\nFile "", line 3, in f')
+    m.nodes[2]["metadata"]["stack_trace"] = 'File "a.py", line 9, in <module>\n\n'
+
+
+@case
+def unknown_operators(m):
+    m.nodes[0]["target"] = "torch.ops.mylib.fused_linear.default"
+    m.nodes[1]["target"] = "torch.ops.higher_order.cond"
+    m.nodes[1]["inputs"].append(arg("", {"as_graph": {"name": "true_graph_0", "graph": {}}}))
+
+
+# ---- archives that are wrong ----
+
+@case
+def empty(m):
+    return b""
+
+
+@case
+def no_zip(m):
+    return b"def f(): pass\n" * 100
+
+
+@case
+def truncated(m):
+    return m.pack()[:-300]
+
+
+@case
+def truncated_start(m):
+    return m.pack()[700:]
+
+
+@case
+def compressed(m):
+    m.fields["data/weights/weight_1"] = {"method": 8}
+
+
+@case
+def bomb(m):
+    """A terabyte that is said to be in 32 bytes."""
+    m.fields["data/weights/weight_1"] = {"method": 8, "size": 4294967294, "packed": 32}
+
+
+@case
+def two_sizes(m):
+    m.fields["data/weights/weight_1"] = {"size": 4294967294, "packed": 32}
+
+
+@case
+def past_the_end(m):
+    m.fields["data/weights/weight_1"] = {"size": 1 << 30}
+
+
+@case
+def bad_offset(m):
+    m.fields["data/weights/weight_1"] = {"offset": 1 << 31}
+
+
+@case
+def wrong_header(m):
+    m.fields["data/weights/weight_1"] = {"offset": 0}
+
+
+@case
+def encrypted(m):
+    m.fields["data/weights/weight_1"] = {"flags": 1}
+
+
+@case
+def upwards(m):
+    m.entries["../../etc/passwd"] = b""
+
+
+@case
+def absolute(m):
+    return zip_bytes([Entry("/" + "models/model.json", b"{}")])
+
+
+@case
+def nul_in_name(m):
+    return zip_bytes([Entry("a\0b", b"")])
+
+
+@case
+def long_name(m):
+    return zip_bytes([Entry("a" * 5000, b"")])
+
+
+@case
+def twice(m):
+    data = m.pack()
+    entries = [Entry("model/byteorder", b"little"), Entry("model/byteorder", b"big")]
+    return zip_bytes(entries) if data else data
+
+
+@case
+def directory_too_short(m):
+    data = m.pack()
+    return data[:-12] + b"\xff\xff" * 2 + data[-8:]
+
+
+# ---- other files ----
+
+@case
+def torch_save(m):
+    return zip_bytes([Entry("model/data.pkl", b""), Entry("model/version", b"3")])
+
+
+@case
+def torch_script(m):
+    return zip_bytes([Entry("model/constants.pkl", b""), Entry("model/data.pkl", b"")])
+
+
+@case
+def older_export(m):
+    return zip_bytes([Entry("serialized_exported_program.json", b"{}"), Entry("version", b"8.2")])
+
+
+@case
+def no_archive(m):
+    m.entries["archive_format"] = b"pt3"
+
+
+@case
+def big_endian(m):
+    m.entries["byteorder"] = b"big"
+
+
+@case
+def no_program(m):
+    m.entries["models/model.json"] = None
+
+
+@case
+def two_programs(m):
+    m.entries["models/other.json"] = b"{}"
+
+
+@case
+def other_version(m):
+    m.program["schema_version"] = {"major": 9, "minor": 2}
+
+
+# ---- JSON that is wrong ----
+
+@case
+def no_json(m):
+    m.entries["models/model.json"] = b"{\"graph_module\":\n {]}"
+
+
+@case
+def json_empty(m):
+    m.entries["models/model.json"] = b""
+
+
+@case
+def json_array(m):
+    m.entries["models/model.json"] = b"[]"
+
+
+@case
+def json_deep(m):
+    m.entries["models/model.json"] = b"[" * 1000000
+
+
+@case
+def json_key_twice(m):
+    m.entries["models/model.json"] = b"{\"a\": 1, \"a\": 2}"
+
+
+@case
+def json_large_number(m):
+    m.nodes[2]["inputs"][1]["arg"] = {"as_int": 1 << 64}
+
+
+@case
+def json_utf8(m):
+    m.entries["models/model.json"] = b"{\"\xff\": 1}"
+
+
+@case
+def key_missing(m):
+    del m.program["graph_module"]["signature"]
+
+
+@case
+def key_of_other_type(m):
+    m.graph["nodes"] = "none"
+
+
+@case
+def node_of_other_type(m):
+    m.graph["nodes"][1] = 7
+
+
+@case
+def bool_of_other_type(m):
+    m.weights["weight"]["use_pickle"] = 0
+
+
+@case
+def union_of_two(m):
+    m.nodes[1]["inputs"][0]["arg"]["as_int"] = 1
+
+
+@case
+def range_of_other_type(m):
+    m.program["range_constraints"]["s0"] = 3
+
+
+# ---- graphs that are wrong ----
+
+@case
+def undefined(m):
+    m.nodes[1]["inputs"][0]["arg"] = tensor("gelu")
+
+
+@case
+def later(m):
+    m.nodes[0]["inputs"][0]["arg"] = tensor("relu")
+
+
+@case
+def itself(m):
+    m.nodes[1]["inputs"][0]["arg"] = tensor("relu")
+
+
+@case
+def defined_twice(m):
+    m.nodes[1]["outputs"] = [tensor("linear")]
+
+
+@case
+def node_name_wild(m):
+    m.nodes[1]["name"] = "x = 1; y"
+
+
+@case
+def name_with_escape(m):
+    m.nodes[1]["name"] = "x\033[31m"
+
+
+@case
+def name_empty(m):
+    m.nodes[1]["name"] = ""
+
+
+@case
+def input_keyword(m):
+    m.entries["models/model.json"] = json.dumps(m.program).replace('"x"', '"lambda"').encode()
+
+
+@case
+def target_wild(m):
+    m.nodes[1]["target"] = "torch.ops.aten.relu()"
+
+
+@case
+def argument_wild(m):
+    m.nodes[1]["inputs"][0]["arg"] = {"as_ints": [1, "2"]}
+
+
+@case
+def argument_kind(m):
+    m.nodes[1]["inputs"][0]["arg"] = {"as_complex": {"real": 1, "imag": 0}}
+
+
+@case
+def argument_float(m):
+    m.nodes[1]["inputs"][0]["arg"] = {"as_float": "inf"}
+
+
+@case
+def argument_enum(m):
+    m.nodes[1]["inputs"][0]["arg"] = {"as_memory_format": 77}
+
+
+@case
+def argument_layout(m):
+    m.nodes[1]["inputs"][0]["arg"] = {"as_layout": 4}
+
+
+@case
+def argument_position(m):
+    m.nodes[0]["inputs"].reverse()
+
+
+@case
+def argument_named_twice(m):
+    m.nodes[1]["inputs"] = [arg("self", tensor("linear"), 2)] * 2
+
+
+@case
+def result_kind(m):
+    m.nodes[1]["outputs"] = [{"as_string": "relu"}]
+
+
+@case
+def type_missing(m):
+    del m.graph["tensor_values"]["relu"]
+
+
+@case
+def dtype_complex(m):
+    m.graph["tensor_values"]["relu"]["dtype"] = 10
+
+
+@case
+def lacks(m):
+    """All that is not supported is said at once."""
+    m.graph["tensor_values"]["linear"]["dtype"] = 11
+    m.graph["tensor_values"]["relu"]["dtype"] = 10
+    m.nodes[1]["target"] = "torch.ops.aten.no_such_op.default"
+    m.nodes[2]["inputs"][1]["arg"] = {"as_complex": {"real": 1, "imag": 0}}
+    m.graph["inputs"].append({"as_custom_obj": {"name": "obj", "class_fqn": "a.B"}})
+    m.signature["input_specs"].append({"custom_obj": {"arg": {"name": "obj"}}})
+
+
+@case
+def pickled_both(m):
+    m.weights["bias"]["use_pickle"] = m.weights["weight"]["use_pickle"] = True
+
+
+@case
+def dtype_unknown(m):
+    m.graph["tensor_values"]["relu"]["dtype"] = 99
+
+
+@case
+def layout_sparse(m):
+    m.graph["tensor_values"]["relu"]["layout"] = 1
+
+
+@case
+def rank(m):
+    m.graph["tensor_values"]["relu"] = meta([1] * 17)
+
+
+@case
+def size_negative(m):
+    m.graph["tensor_values"]["relu"] = meta([-1])
+
+
+@case
+def size_wild(m):
+    m.graph["tensor_values"]["relu"] = meta(["Where(%s)" % S0])
+
+
+@case
+def size_deep(m):
+    m.graph["tensor_values"]["relu"] = meta(["Add(" * 100000])
+
+
+@case
+def size_kind(m):
+    m.graph["tensor_values"]["relu"]["sizes"] = [{"as_name": "s0"}]
+
+
+@case
+def size_overflows(m):
+    large = "Integer(4611686018427387904)"
+    m.graph["tensor_values"]["relu"] = meta([f"Mul({large}, {large})"])
+
+
+@case
+def range_empty(m):
+    m.program["range_constraints"]["s0"] = {"min_val": 5, "max_val": 4}
+
+
+@case
+def specs_short(m):
+    m.signature["input_specs"].pop()
+
+
+@case
+def spec_of_another(m):
+    m.signature["input_specs"][0]["parameter"]["arg"]["name"] = "p_bias"
+
+
+@case
+def spec_kind(m):
+    m.graph["inputs"].append({"as_custom_obj": {"name": "obj", "class_fqn": "a.B"}})
+    m.signature["input_specs"].append({"custom_obj": {"arg": {"name": "obj"}}})
+
+
+@case
+def spec_gradient(m):
+    m.signature["output_specs"][1] = {"gradient_to_parameter": {"arg": {"name": "relu"},
+                                                                "parameter_name": "weight"}}
+
+
+@case
+def spec_number(m):
+    m.graph["inputs"][0] = {"as_sym_int": {"as_name": "p_weight"}}
+    m.graph["sym_int_values"]["p_weight"] = {"as_int": 3}
+
+
+@case
+def mutation_of_nothing(m):
+    m.signature["output_specs"][0]["buffer_mutation"]["buffer_name"] = "cells"
+
+
+@case
+def mutation_by_another(m):
+    m.signature["output_specs"][0]["buffer_mutation"]["arg"]["name"] = "relu"
+
+
+@case
+def stored_twice(m):
+    m.signature["input_specs"][1]["parameter"]["parameter_name"] = "weight"
+
+
+# ---- tensors that are wrong ----
+
+@case
+def pickled(m):
+    m.weights["bias"]["use_pickle"] = True
+
+
+@case
+def no_bytes(m):
+    m.weights["bias"]["path_name"] = "../../../weight_1"
+
+
+@case
+def no_tensor(m):
+    del m.weights["bias"]
+
+
+@case
+def no_config(m):
+    m.entries["data/weights/model_weights_config.json"] = None
+
+
+@case
+def other_type(m):
+    m.weights["bias"]["tensor_meta"] = meta([4, 2])
+
+
+@case
+def too_short(m):
+    m.entries["data/weights/weight_0"] = bytes(127)
+
+
+@case
+def offset_past_the_end(m):
+    m.weights["weight"]["tensor_meta"]["storage_offset"] = {"as_int": 1}
+
+
+@case
+def offset_overflows(m):
+    m.weights["weight"]["tensor_meta"]["storage_offset"] = {"as_int": 9223372036854775807}
+
+
+@case
+def strides_overflow(m):
+    m.weights["weight"]["tensor_meta"]["strides"] = [size(9223372036854775807), size(1)]
+
+
+@case
+def strides_short(m):
+    m.weights["weight"]["tensor_meta"]["strides"] = [size(1)]
+
+
+@case
+def sizes_overflow(m):
+    wild = [1 << 40, 1 << 40]
+    m.weights["weight"]["tensor_meta"] = dict(meta(wild), strides=[size(0), size(0)])
+
+
+@case
+def sizes_symbolic(m):
+    m.weights["weight"]["tensor_meta"]["sizes"] = [size(S0), size(4)]
+
+
+@case
+def unaligned(m):
+    m.fields["data/weights/weight_0"] = {"shift": 2}
+
+
+@case
+def tensor_in_both(m):
+    m.constants["bias"] = payload("tensor_0", [1])
+
+
+# ---- running ----
+
+def build(name):
+    m = Model()
+    return CASES[name](m) or (b"" if name == "empty" else m.pack())
+
+
+def run(data, folder):
+    (folder / "model.pt2").write_bytes(data)
+    p = subprocess.run([IMPORTER, "model.pt2"], cwd=folder, capture_output=True, timeout=60)
+    if p.returncode not in (0, 1) or p.stderr:
+        return ".crash", f"status {p.returncode}\n{p.stderr.decode(errors='replace')}"
+    return (".out" if p.returncode == 0 else ".err"), p.stdout.decode()
+
+
+def compare(name, kind, text):
+    """What is wrong, or None."""
+    wanted = [ROOT / "tests/graph/pt2" / (name + k) for k in (".out", ".err")]
+    wanted = [path for path in wanted if path.exists()]
+    if kind == ".crash" or not wanted:
+        return text
+    if wanted[0].suffix != kind or wanted[0].read_text() != text:
+        return f"-- got ({kind})\n{text}-- want ({wanted[0].suffix})\n{wanted[0].read_text()}"
+    return None
+
+
+def update(name, kind, text):
+    for k in (".out", ".err"):
+        (ROOT / "tests/graph/pt2" / (name + k)).unlink(missing_ok=True)
+    (ROOT / "tests/graph/pt2" / (name + kind)).write_text(text)
+
+
+def write_corpus(names):
+    for name in names:
+        stem, path = name.removesuffix(".pt2"), ROOT / "tests/fuzz/pt2" / name
+        if stem != name:
+            path.write_bytes(build(stem))
+            continue
+        m = Model()
+        CASES[name](m)
+        path.write_text(m.text())
+
+
+def main():
+    if sys.argv[1:2] == ["--fuzz"]:
+        return write_corpus(sys.argv[2:])
+    words = [w for w in sys.argv[1:] if w != "--update"]
+    names = [n for n in CASES if not words or n in words]
+    failed = 0
+    with tempfile.TemporaryDirectory() as folder:
+        for name in names:
+            kind, text = run(build(name), pathlib.Path(folder))
+            if "--update" in sys.argv:
+                update(name, kind, text)
+                continue
+            wrong = compare(name, kind, text)
+            failed += wrong is not None
+            if wrong is not None:
+                print(f"FAIL {name}\n{wrong}")
+    print(f"{len(names) - failed} passed, {failed} failed")
+    return bool(failed)
+
+
+sys.exit(main())

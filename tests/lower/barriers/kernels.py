@@ -1,0 +1,82 @@
+"""Kernels whose threads exchange tiles in ways that the examples lack (tests/lower/barriers.py)."""
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def sort_rows(x_ptr, out_ptr, N: tl.constexpr):
+    i = tl.program_id(0) * N + tl.arange(0, N)
+    tl.store(out_ptr + i, tl.sort(tl.load(x_ptr + i)))
+
+
+@triton.jit
+def add_pairs(a, b, c, d):
+    return a * c, b * c + d
+
+
+@triton.jit
+def recurrence(x_ptr, y_ptr, out_ptr, N: tl.constexpr):
+    i = tl.arange(0, N)
+    a, b = tl.associative_scan((tl.load(x_ptr + i), tl.load(y_ptr + i)), 0, add_pairs)
+    tl.store(out_ptr + i, a + b)
+
+
+@triton.jit
+def scan_columns(x_ptr, out_ptr, M: tl.constexpr, N: tl.constexpr):
+    at = tl.arange(0, M)[:, None] * N + tl.arange(0, N)[None, :]
+    x = tl.load(x_ptr + at)
+    tl.store(out_ptr + at, tl.cumsum(x, 0) + tl.cumsum(x, 1, reverse=True))
+
+
+@triton.jit
+def turn(x_ptr, out_ptr, M: tl.constexpr, N: tl.constexpr):
+    rows, columns = tl.arange(0, M), tl.arange(0, N)
+    x = tl.load(x_ptr + rows[:, None] * N + columns[None, :])
+    tl.store(out_ptr + columns[:, None] * M + rows[None, :], tl.trans(x) * 2)
+
+
+@triton.jit
+def best(x_ptr, out_ptr, at_ptr, n, BLOCK: tl.constexpr):
+    top, where = -float("inf"), 0
+    for start in range(0, n, BLOCK):
+        i = start + tl.arange(0, BLOCK)
+        x = tl.load(x_ptr + i, mask=i < n, other=-float("inf"))
+        m, k = tl.max(x, 0, return_indices=True)
+        where = tl.where(m > top, start + k, where)
+        top = tl.maximum(m, top)
+    tl.store(out_ptr, top)
+    tl.store(at_ptr, where)
+
+
+@triton.jit
+def dot_twice(a_ptr, b_ptr, out_ptr, N: tl.constexpr):
+    at = tl.arange(0, N)[:, None] * N + tl.arange(0, N)[None, :]
+    a, b = tl.load(a_ptr + at), tl.load(b_ptr + at)
+    c = tl.dot(a, b)
+    tl.store(out_ptr + at, tl.dot(c.to(tl.float16), tl.trans(b)))
+
+
+@triton.jit
+def pick(x_ptr, at_ptr, out_ptr, N: tl.constexpr):
+    i = tl.arange(0, N)
+    tl.store(out_ptr + i, tl.gather(tl.load(x_ptr + i), tl.load(at_ptr + i), 0))
+
+
+@triton.jit
+def swap_halves(x_ptr, N: tl.constexpr):
+    i = tl.arange(0, N)
+    x = tl.load(x_ptr + i)
+    tl.debug_barrier()
+    tl.store(x_ptr + (i + N // 2) % N, x)
+
+
+@triton.jit
+def products(a_ptr, b_ptr, out_ptr, count, K, N: tl.constexpr, BLOCK_K: tl.constexpr):
+    i, k = tl.arange(0, N), tl.arange(0, BLOCK_K)
+    for n in range(0, count):
+        acc = tl.zeros((N, N), tl.float32)
+        for start in range(0, K, BLOCK_K):
+            a = tl.load(a_ptr + n * N * K + i[:, None] * K + start + k[None, :])
+            b = tl.load(b_ptr + n * N * K + (start + k[:, None]) * N + i[None, :])
+            acc = tl.dot(a, b, acc)
+        tl.store(out_ptr + n * N * N + i[:, None] * N + i[None, :], acc)

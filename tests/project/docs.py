@@ -1,0 +1,184 @@
+#!/usr/bin/env python3
+"""Checks that the pages made from tables are up to date; `docs.py --update` (`make docs`) writes
+them."""
+import pathlib, re, sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+NOTE = "Made from `{}` by `make docs`; `make check` fails if it is stale.\n"
+WHERE = {"L": "`tl`", "M": "member", "T": "`triton`", "P": "Python", "I": "`target_info`",
+         "C": "`cuda`"}
+
+
+def rows(header, table):
+    """(section, [columns]) of each row X(...) of `#define table(X)`."""
+    text = (ROOT / header).read_text()
+    body = re.search(rf"#define {table}\(X\) *\\\n((?:.*\\\n)*.*\n)", text)[1]
+    section = ""
+    for line in body.splitlines():
+        heading = re.match(r"\s*/\* -- (.*?) -- \*/", line)
+        row = re.match(r"\s*X\((.*)\)\s*\\?$", line)
+        if heading:
+            section = heading[1]
+        elif row:
+            cells = re.findall(r'\s*((?:"(?:\\.|[^"\\])*"\s*)+|[^",]+)(?:,|$)', row[1])
+            yield section, [unquoted(c) for c in cells]
+
+
+def unquoted(text):
+    return "".join(re.findall(r'"((?:\\.|[^"\\])*)"', text)) if '"' in text else text.strip()
+
+
+def cell(text):
+    return text.replace("|", "\\|").replace('\\"', '"')
+
+
+def table(header, name, titles, columns):
+    """A Markdown table a section; `columns` makes the cells of a row."""
+    lines, last = [], None
+    for section, row in rows(header, name):
+        if section != last:
+            lines += ["", f"## {section[:1].upper()}{section[1:]}", ""]
+            lines += ["| " + " | ".join(titles) + " |", "|" + " --- |" * len(titles)]
+            last = section
+        lines.append("| " + " | ".join(cell(c) for c in columns(row)) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def code(text):
+    return f"`{text}`" if text else ""
+
+
+# The files of lang/std/ that the language's names come from (sema/module/language.c).
+STD = ["standard", "math", "random", "libdevice", "integer", "convert"]
+
+
+def std_functions():
+    lines = ["", "## Standard library", "", "Written in the kernel language, in `lang/std/`."]
+    lines += ["", "| function | file |", "| --- | --- |"]
+    for path in (ROOT / "lang/std" / f"{name}.py" for name in STD):
+        text = path.read_text()
+        for name, params in re.findall(r"(?m)^def ([a-z]\w*)\(((?:[^()]|\([^()]*\))*)\)", text):
+            params = re.sub(r"\s+", " ", params.replace(": tl.constexpr", "").replace(" = ", "="))
+            lines.append(f"| {code(cell(f'{name}({params})'))} | {path.name} |")
+    return "\n".join(lines) + "\n"
+
+
+def tile_cells(row):
+    op, operands, results, rule, flags, attributes, meaning = row
+    flags = flags.lower().replace("|", " ")
+    return [code(op.lower()), code(operands), results, rule, flags, attributes, meaning]
+
+
+def nest_cells(row):
+    op, levels, results, operands, addresses, _, attributes, meaning = row
+    counts = [n.replace("-1", "any") for n in (results, operands, addresses)]
+    return [code(op.lower().replace("_", ".")), levels, *counts, attributes, meaning]
+
+
+def builtin_cells(row):
+    name, where, params, handler = row[:4]
+    refused = " (not supported yet)" if handler == "builtin_unsupported" else ""
+    return [code(f"{name}({params})") + refused, ", ".join(WHERE[w] for w in where)]
+
+
+def graph_cells(row):
+    rule, prim, target, schema = row
+    kind = "" if prim == "NONE" else prim.lower()
+    return [code(target), code(schema), rule.replace("_", " "), kind]
+
+
+ENVIRONMENT = """# Variables of the environment
+
+{}
+All that the program and the library read. An option of the command line goes before its variable.
+
+| variable | what it does |
+| --- | --- |
+{}
+Kernel files see no variable: `os.getenv` and `os.environ.get` in host code give their defaults, so
+that what is compiled depends on the file and the options alone.
+"""
+
+
+def environment(header):
+    """Rows of several lines, unlike those of the other tables."""
+    strings = r'(?:"(?:\\.|[^"\\])*"[\s\\]*)+'
+    found = re.findall(rf"\bX\((\w+),[\s\\]*({strings})\)", (ROOT / header).read_text())
+    lines = [f"| {code(name)} | {cell(unquoted(text))} |\n" for name, text in found]
+    return ENVIRONMENT.format(NOTE.format(header), "".join(lines))
+
+
+LOGGING = """# The log
+
+{}
+With `-v` (`--verbose`), or the variable `NEREID_LOG`, the program and the library say on standard
+error what they are doing: a line each, `nereid: TOPIC: text`, or with `--diagnostics json` an
+object of severity `log`. Progress is not shown then. `NEREID_LOG` has levels and topics with commas
+between; a minus takes a topic away:
+
+```
+NEREID_LOG=info            what -v adds: all topics of that level
+NEREID_LOG=debug,-pass     all topics but one
+NEREID_LOG=cache,tune      these two
+```
+
+`off`, `none` and `0` are no topic, `1` is `info`, `all` and `2` are `debug`. A word that is neither
+a level nor a topic is a warning, told once, and the others hold.
+
+| topic | level | lines |
+| --- | --- | --- |
+{}
+```
+$ nereid run examples/kernels/vector_add.py ... -D BLOCK=256 --device cpu -v
+nereid: compile: vector_add for cpu:16: parse 0.1 ms, sema 0.1 ms, passes 0.7 ms, code 0.4 ms; \
+5260 steps
+nereid: cache: hit: library vector_add
+nereid: compile: library vector_add for cpu: from the cache, 1 ms
+nereid: launch: vector_add on cpu: grid 4 x 1 x 1, variant 1 of 1
+```
+
+To tell whether a pass changed something, the topic `pass` prints the IR before and after it, which
+takes time.
+"""
+
+
+def logging(header):
+    lines = [f"| {code(name)} | {code(level)} | {cell(doc)} |\n"
+             for _, (_, name, level, doc) in rows(header, "LOG_TOPICS")]
+    return LOGGING.format(NOTE.format(header), "".join(lines))
+
+
+def pages():
+    yield "logging.md", logging("runtime/support/log.h")
+    yield "environment.md", environment("runtime/support/environment.h")
+    tile, nest, builtins = "lang/tile/tile_ops.h", "lower/nest/nest_ops.h", "sema/value/builtins.h"
+    graph = "graph/ops/op_table.h"
+    titles = ["op", "operands", "results", "type rule", "flags", "attributes", "meaning"]
+    text = "# Ops of the tile IR\n\n" + NOTE.format(tile)
+    yield "tile-ops.md", text + table(tile, "TILE_OPS", titles, tile_cells)
+    titles = ["statement", "levels", "results", "operands", "addresses", "attributes", "meaning"]
+    text = "# Statements of the loop-nest IR\n\n" + NOTE.format(nest)
+    yield "nest-ops.md", text + table(nest, "NEST_OPS", titles, nest_cells)
+    text = "# Builtins\n\n" + NOTE.format(builtins + "` and `lang/std/*.py")
+    text += table(builtins, "BUILTINS", ["function", "of"], builtin_cells)
+    yield "builtins.md", text + std_functions()
+    titles = ["operator", "schema", "type rule", "primitive"]
+    text = "# Operators of graphs\n\n" + NOTE.format(graph)
+    yield "graph-ops.md", text + table(graph, "GRAPH_OPS", titles, graph_cells)
+
+
+def main():
+    failed = passed = 0
+    for name, text in pages():
+        path = ROOT / "docs" / name
+        if "--update" in sys.argv:
+            path.write_text(text)
+        same = path.exists() and path.read_text() == text
+        passed, failed = passed + same, failed + (not same)
+        if not same:
+            print(f"FAIL docs/{name} is stale: run `make docs`")
+    print(f"{passed} passed, {failed} failed")
+    return failed > 0
+
+
+sys.exit(main())
