@@ -572,5 +572,5 @@ nereid.__getattr__ = _nereid_getattr
 sys.modules.update({'triton': triton, 'triton.language': tl, 'nereid': nereid})
 sys.dont_write_bytecode = True
 # All at once, since several threads may call the library.
-for _name in sorted(os.listdir(STD)):
+for _name in sorted(name for name in os.listdir(STD) if name.endswith('.py')):
     std(os.path.splitext(_name)[0])
