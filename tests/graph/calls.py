@@ -151,23 +151,20 @@ def last_words(done):
 
 
 def run(program, texts, folder):
-    """Checks a batch; one that fails ends the process, which goes on behind it."""
-    files = []
-    for i, text in enumerate(texts):
-        files.append(folder / f"{i}.py")
-        files[-1].write_text(text)
-    at = 0
-    while at < len(files):
-        done = subprocess.run([program, *files[at:]], cwd=ROOT, capture_output=True,
-                              text=True, errors="replace", timeout=TIMEOUT_S)
-        good = done.stdout.count(": done\n")
-        for _ in range(good):
-            check(True, "")
-        at += good
-        if done.returncode == 0:
-            return
-        check(False, "\n".join(["", texts[min(at, len(texts) - 1)], *last_words(done)]))
-        at += 1
+    """Checks a batch: the first graph that fails ends the process, and another takes the rest."""
+    files = {folder / f"{i}.py": text for i, text in enumerate(texts)}
+    for file, text in files.items():
+        file.write_text(text)
+    while files:
+        done = subprocess.run([program, *files], cwd=ROOT, capture_output=True, text=True,
+                              errors="replace", timeout=TIMEOUT_S)
+        finished = set(done.stdout.splitlines())
+        for file in list(files):
+            # A leak is reported at the end of the process.
+            ok = f"{file}: done" in finished and (len(files) > 1 or done.returncode == 0)
+            check(ok, "\n".join(["", files.pop(file), *last_words(done)]))
+            if not ok:
+                break
 
 
 def main():
