@@ -192,6 +192,7 @@ fuzz-programs: $(FUZZ)
 
 golden: all $(addprefix $B/tests/,graph/unit/passes graph/unit/pt2 cli/unit/tune_report)
 	@$(TEST_ENV) $(need_python) tests/support/golden.py --update
+	@$(TEST_ENV) $(need_python) tests/graph/passes.py --update
 	@$(TEST_ENV) $(need_python) tests/graph/pt2.py --update
 	@$(TEST_ENV) $(need_python) tests/graph/onnx_read.py --update
 	@$(TEST_ENV) $(need_python) tests/cli/tune_report.py --update
