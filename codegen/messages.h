@@ -12,7 +12,7 @@
 #define E_GEN_ATOM \
   "matrix instruction %s needs sm_%d; the target is %s: cast the operands to float16"
 #define E_GEN_BOUNDS "there is no PTX for a `serial` loop with bounds"
-#define E_GEN_UNPLACED "buffer `@%s` has no offset in shared memory: run pass place first"
+#define E_GEN_UNPLACED "buffer `@%s` has no offset in shared memory: run pass allocate_shared first"
 #define E_GEN_LANES "a warp of %s has 32 lanes, not %d"
 #define E_GEN_SHARED "the kernel takes %lld bytes of shared memory; %s has %lld"
 #define W_GEN_BUDGET \

@@ -8,59 +8,78 @@
 #include "lower/nest/nest_text.h"
 #include "lower/pipeline/pipeline.h"
 #include "lower/schedule/schedule.h"
-#include "lower/thread/ahead.h"
-#include "lower/thread/clean.h"
-#include "lower/thread/direct.h"
-#include "lower/thread/fuse.h"
-#include "lower/thread/join.h"
-#include "lower/thread/split.h"
+#include "lower/thread/cse.h"
+#include "lower/thread/forward_copies.h"
+#include "lower/thread/fuse_loops.h"
+#include "lower/thread/fuse_unrolled.h"
+#include "lower/thread/licm.h"
+#include "lower/thread/peel_masks.h"
+#include "lower/thread/prefetch.h"
 #include "lower/thread/sync.h"
-#include "lower/tile/prune.h"
-#include "lower/tile/recognize.h"
+#include "lower/tile/dce.h"
+#include "lower/tile/induction_variables.h"
 
 /* ---- what there is ---- */
 
 /* clang-format off */
-#define RECOGNIZE {"recognize", STAGE_TILE, STAGE_TILE, recognize_run, \
-  "tiles that a loop moves by a scalar become a fixed tile and a carried scalar"}
-#define PRUNE {"prune", STAGE_TILE, STAGE_TILE, prune_run, \
-  "removes what no one reads"}
+#define INDUCTION_VARIABLES {"induction_variables", STAGE_TILE, STAGE_TILE, \
+  induction_variables_run, \
+  "replaces a tile that a loop carries and moves by a scalar by an invariant tile plus that scalar"}
+#define DCE {"dce", STAGE_TILE, STAGE_TILE, dce_run, \
+  "removes dead ops: dead-code elimination before tiles get layouts"}
 #define SCHEDULE {"schedule", STAGE_TILE, STAGE_SCHEDULED, schedule_run, \
-  "chooses a layout for every tile that is held in registers"}
+  "assigns a layout to every tile that registers hold"}
 #define BUILD {"build", STAGE_SCHEDULED, STAGE_NEST, build_run, \
-  "tiles become statements over layouts"}
+  "lowers ops on tiles to statements over layouts"}
 #define HOIST {"hoist", STAGE_NEST, STAGE_NEST, licm_run, \
-  "moves scalars that a loop does not change out of it"}
+  "hoists loop-invariant scalars out of loops"}
 #define PIPELINE {"pipeline", STAGE_NEST, STAGE_NEST, pipeline_run, \
-  "operands of dots in loops become asynchronous copies that run ahead"}
+  "software-pipelines loops around dots: operands become asynchronous copies into rings"}
 #define BIND {"bind", STAGE_NEST, STAGE_THREAD, bind_run, \
-  "statements over layouts become what a thread does"}
+  "binds the axes of layouts to warps, lanes and registers: the program of one thread"}
 #define LICM {"licm", STAGE_THREAD, STAGE_THREAD, licm_run, \
-  "moves what a loop does not change out of it"}
-#define CLEAN {"clean", STAGE_THREAD, STAGE_THREAD, clean_run, \
-  "removes what nothing uses"}
-#define FUSE {"fuse", STAGE_THREAD, STAGE_THREAD, fuse_run, \
-  "loops over the same registers become one, so that elements stay in registers"}
-#define JOIN {"join", STAGE_THREAD, STAGE_THREAD, join_run, \
-  "joins unrolled loops that follow each other"}
-#define DIRECT {"direct", STAGE_THREAD, STAGE_THREAD, direct_run, \
-  "what is copied only to be read again is read where it lies"}
-#define AHEAD {"ahead", STAGE_THREAD, STAGE_THREAD, ahead_run, \
-  "what the next program loads is prefetched"}
-#define SPLIT {"split", STAGE_THREAD, STAGE_THREAD, split_run, \
-  "loops over a row do without its mask, and end behind it"}
-#define PLACE {"place", STAGE_THREAD, STAGE_THREAD, place_run, \
-  "gives shared buffers their offsets"}
+  "hoists loop-invariant statements and unrolled loops out of loops"}
+#define CSE {"cse", STAGE_THREAD, STAGE_THREAD, cse_run, \
+  "eliminates common subexpressions, then dead statements and variables"}
+#define FUSE_LOOPS {"fuse_loops", STAGE_THREAD, STAGE_THREAD, fuse_loops_run, \
+  "fuses loop nests over the same elements, so that each element stays in a register"}
+#define FUSE_UNROLLED {"fuse_unrolled", STAGE_THREAD, STAGE_THREAD, fuse_unrolled_run, \
+  "fuses adjacent unrolled loops of the same extent, which shortens live ranges"}
+#define FORWARD_COPIES {"forward_copies", STAGE_THREAD, STAGE_THREAD, forward_copies_run, \
+  "forwards copies: loads of a shared buffer read the global memory that it was copied from"}
+#define PREFETCH {"prefetch", STAGE_THREAD, STAGE_THREAD, prefetch_run, \
+  "prefetches the next program's row"}
+#define PEEL_MASKS {"peel_masks", STAGE_THREAD, STAGE_THREAD, peel_masks_run, \
+  "peels the mask off loops over a row's full vectors, and ends loops after its last element"}
+#define ALLOCATE_SHARED {"allocate_shared", STAGE_THREAD, STAGE_THREAD, allocate_shared_run, \
+  "allocates shared memory: an offset for each buffer"}
 #define SYNC {"sync", STAGE_THREAD, STAGE_THREAD, sync_run, \
-  "puts barriers between conflicting accesses"}
+  "inserts barriers between conflicting accesses"}
 /* clang-format on */
 
 /* ---- the lists ---- */
 
-static const Pass gpu_passes[] = {RECOGNIZE, PRUNE, SCHEDULE, BUILD, HOIST, PIPELINE,
-                                  BIND,      LICM,  CLEAN,    JOIN,  PLACE, SYNC};
-static const Pass cpu_passes[] = {RECOGNIZE, PRUNE, SCHEDULE, BUILD, HOIST, PIPELINE, BIND, LICM,
-                                  CLEAN,     FUSE,  DIRECT,   AHEAD, SPLIT, PLACE,    SYNC};
+static const Pass gpu_passes[] = {
+    INDUCTION_VARIABLES, DCE,  SCHEDULE, BUILD, HOIST, PIPELINE, BIND, LICM, CSE, FUSE_UNROLLED,
+    ALLOCATE_SHARED,     SYNC,
+};
+static const Pass cpu_passes[] = {
+    INDUCTION_VARIABLES,
+    DCE,
+    SCHEDULE,
+    BUILD,
+    HOIST,
+    PIPELINE,
+    BIND,
+    LICM,
+    CSE,
+    FUSE_LOOPS,
+    FORWARD_COPIES,
+    PREFETCH,
+    PEEL_MASKS,
+    ALLOCATE_SHARED,
+    SYNC,
+};
 
 #define COUNT(list) ((int)(sizeof(list) / sizeof *(list)))
 

@@ -4,13 +4,13 @@
  * stride byte offset, each in units of 16 bytes; 62-63 the swizzle (1: 128 bytes, 2: 64, 3: 32). */
 #include "codegen/messages.h"
 #include "codegen/ptx/ptx.h"
-#include "lower/target/matrix.h"
+#include "lower/target/wgmma_layout.h"
 
 enum { UNIT_BITS = 4, LEADING_AT = 16, SWIZZLE_AT = 30 };
 
 static int64_t swizzle_code(int row) { return row == 128 ? 1 : row == 64 ? 2 : 3; }
 
-static Operand descriptor(Ptx *p, const Mem *m, const MatrixForm *f) {
+static Operand descriptor(Ptx *p, const Mem *m, const WgmmaForm *f) {
   Address a = ptx_address(p, m);
   Operand base = a.base.kind ? a.base : ptx_smem(p);
   Operand low = ptx_temp(p, RC_B32), both = ptx_temp(p, RC_B64);
@@ -26,7 +26,7 @@ void ptx_wgmma(Ptx *p, const NestStmt *s) {
   const Atom *atom = atom_find(nest_str(s, NA_atom, ""));
   enum { MOST_WORDS = 8, MOST_RESULTS = 128 };
   Operand desc[2] = {{0}}, words[MOST_WORDS], result[MOST_RESULTS];
-  MatrixForm form[2] = {{0}};
+  WgmmaForm form[2] = {{0}};
   int n = (int)nest_int(s, NA_columns, 0), count = 0;
   if (p->machine->sm != atom->sm) {
     ptx_fail(p, E_GEN_ATOM, atom->name, atom->sm, p->machine->name);
@@ -35,7 +35,7 @@ void ptx_wgmma(Ptx *p, const NestStmt *s) {
   ptx_needs(p, atom->ptx_version);
   for (int i = 0; i < 2; i++) {
     if (!s->mems[i].buffer) continue;
-    if (!matrix_form(s->mems[i].buffer, i, &form[i])) BUG("an operand of wgmma in another layout");
+    if (!wgmma_form(s->mems[i].buffer, i, &form[i])) BUG("an operand of wgmma in another layout");
     desc[i] = descriptor(p, &s->mems[i], &form[i]);
   }
   if (!desc[0].kind)

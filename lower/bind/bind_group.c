@@ -6,7 +6,7 @@
  */
 #include "lower/bind/bind.h"
 #include "lower/schedule/schedule.h"
-#include "lower/target/matrix.h"
+#include "lower/target/wgmma_layout.h"
 
 typedef struct {
   const NestStmt *st;
@@ -27,7 +27,7 @@ static NestIndex *index_of(Bind *s, const char *name, int extent) {
 static int steps_in_panel(const NestBuffer *b, int axis, int step, int all) {
   int n = all;
   if (!b) return n;
-  while (n > 1 && matrix_step(b, axis, (int64_t)step * n / 2) != n / 2 * matrix_step(b, axis, step))
+  while (n > 1 && wgmma_step(b, axis, (int64_t)step * n / 2) != n / 2 * wgmma_step(b, axis, step))
     n /= 2;
   return n;
 }
@@ -58,10 +58,10 @@ static GroupDot plan_group(Bind *s, const NestStmt *st, const Atom *atom) {
  * the unrolled indices. */
 static Mem operand_mem(Bind *s, const GroupDot *g, int which) {
   const Mem *m = &g->st->mems[which];
-  MatrixForm form;
+  WgmmaForm form;
   if (!m->buffer) return (Mem){0};
-  if (!matrix_form(m->buffer, which, &form)) bind_refuse(s, "no descriptor knows its layout");
-  int64_t across = matrix_step(m->buffer, which, which ? g->columns : g->atom->m);
+  if (!wgmma_form(m->buffer, which, &form)) bind_refuse(s, "no descriptor knows its layout");
+  int64_t across = wgmma_step(m->buffer, which, which ? g->columns : g->atom->m);
   Dim dim = {.place = PLACE_WARP,
              .extent = which ? g->wn : g->wm,
              .stride = which ? g->atom->warps * g->wm : g->atom->warps};
@@ -73,10 +73,10 @@ static Mem operand_mem(Bind *s, const GroupDot *g, int which) {
     base = base.kind ? bind_add_scalar(s, part, base, 0) : part;
   }
   Affine bytes = m->bytes;
-  if (!which) bind_add_index(&bytes, g->im, matrix_step(m->buffer, 0, (int64_t)g->atom->m * g->wm));
+  if (!which) bind_add_index(&bytes, g->im, wgmma_step(m->buffer, 0, (int64_t)g->atom->m * g->wm));
   bind_add_index(&bytes, g->ip,
-                 matrix_step(m->buffer, 1 - which, (int64_t)g->atom->k * g->per_panel));
-  bind_add_index(&bytes, g->ik, matrix_step(m->buffer, 1 - which, g->atom->k));
+                 wgmma_step(m->buffer, 1 - which, (int64_t)g->atom->k * g->per_panel));
+  bind_add_index(&bytes, g->ik, wgmma_step(m->buffer, 1 - which, g->atom->k));
   return (Mem){m->buffer, base, bytes};
 }
 

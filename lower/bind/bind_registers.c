@@ -101,7 +101,7 @@ static DimMask accumulators(const Bind *s, const Reduction *r, DimMask rest) {
 }
 
 /* A fold over many registers begins with the identity, where there is one: so its loop takes every
- * register, and pass fuse can join it with the loop that makes them. */
+ * register, and pass fuse_loops can fuse it with the loop that makes them. */
 static bool fold_all(Bind *s, const Reduction *r, const Ref *acc, NestVar *const *from, Held h,
                      int d, DimMask rest) {
   const char *name = nest_str(r->st, NA_combine, NULL);

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "lower/build/build.h"
-#include "lower/target/matrix.h"
+#include "lower/target/wgmma_layout.h"
 
 /* The axis along which a variable's neighbours lie in one thread, or in neighbouring lanes. */
 static int fast_axis(const Layout *l) {
@@ -56,7 +56,7 @@ static Layout rows_layout(const Build *s, const Type *t, int fast, bool plain, i
 static NestBuffer *operand_buffer(Build *s, const Type *t, int fast, OperandForm form) {
   enum { ALIGN = 1024 };
   int64_t total;
-  Layout l = form == OPERAND_PANELS ? matrix_layout(t, fast, &total)
+  Layout l = form == OPERAND_PANELS ? wgmma_layout(t, fast, &total)
                                     : rows_layout(s, t, fast, form == OPERAND_PLAIN, &total);
   NestBuffer *buf = nest_buffer(s->nest, "operand", (DType)t->dtype, total, ALIGN);
   buf->tile = *t;

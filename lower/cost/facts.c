@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lower/cost/register_pressure.h"
 #include "lower/target/machine.h"
-#include "lower/thread/live.h"
 
 enum {
   SAMPLES = 4,    /* programs that are walked through in full */
@@ -328,7 +328,7 @@ static int assigned_registers(int needed, int warps) {
 static void find_resources(Arena *a, Facts *f, const Walk *w, const Rates *r) {
   const Nest *n = w->nest;
   const Machine *m = machine_find(n->options.target);
-  int limit = m && m->regs > 0 ? m->regs : 255, needed = live_registers(a, n);
+  int limit = m && m->regs > 0 ? m->regs : 255, needed = register_pressure(a, n);
   if (n->options.maxnreg && n->options.maxnreg < limit) limit = n->options.maxnreg;
   int given = registers_for(1, n->warps);
   if (given < limit) limit = given;

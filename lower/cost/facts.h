@@ -10,7 +10,7 @@
 typedef struct Facts {
   double programs;
   int warps;
-  int registers, spilled; /* a thread (lower/thread/live.h) */
+  int registers, spilled; /* a thread (lower/cost/register_pressure.h) */
   int64_t shared;         /* bytes a program */
   int occupancy, stages;
   WalkCounts counts;     /* of all warps of a program, on average */

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "lower/thread/streamed.h"
+#include "lower/cost/only_accumulated.h"
 
 /* Iterations of a loop that are walked through: at its start, until it runs steadily, and at its
  * end, where copies that run ahead have come to theirs. */
@@ -94,7 +94,7 @@ Walk *walk_new(Arena *a, const Nest *n, const Rates *r, const int64_t grid[3]) {
   memset(w->index, 0, (n->nindices + 1) * sizeof *w->index);
   w->matters = ARENA_ARRAY(a, uint8_t, n->nindices + 1);
   find_what_matters(w, n->body);
-  w->streamed = streamed_find(a, n);
+  w->streamed = find_only_accumulated(a, n);
   w->ring = deepest_ring(n);
   w->seen = walk_seen_new(a);
   add_params(w);

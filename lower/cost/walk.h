@@ -65,7 +65,7 @@ typedef struct {
   int64_t (*before[WALK_DEPTH])[WALK_LANES]; /* a loop's values before an iteration */
   int depth;
   uint8_t *known;
-  const bool *streamed; /* variables (lower/thread/streamed.h) */
+  const bool *streamed; /* variables (lower/cost/only_accumulated.h) */
   uint8_t *given;       /* which of the nest's parameters have a value */
   float *ready;         /* when a register has its value, on this warp's clock */
   int64_t *index;       /* of the loops' indices, by id */

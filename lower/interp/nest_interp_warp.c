@@ -4,7 +4,7 @@
 
 #include "lower/interp/nest_interp_run.h"
 #include "lower/messages.h"
-#include "lower/target/matrix.h"
+#include "lower/target/wgmma_layout.h"
 
 /* ---- shuffles ---- */
 
@@ -147,7 +147,7 @@ enum { WARP_ROWS = 16, BLOCK_COLUMNS = 8, CHUNK = 16 };
 /* An element's place: `at` is where the operand's part begins, the buffer's swizzle left out. */
 static int64_t element_at(const Spot *p, int64_t at, int row, int column) {
   const Layout *l = &p->buffer->layout;
-  int64_t off = at + matrix_offset(p->buffer, row, column);
+  int64_t off = at + wgmma_offset(p->buffer, row, column);
   int64_t bits = off >> l->xor_shift & (((INT64_C(1) << l->xor_bits) - 1) << l->xor_base);
   return p->offset + (off ^ bits);
 }

@@ -126,7 +126,7 @@ typedef struct {
   uint32_t id;
   int64_t bytes;
   int64_t align;
-  int64_t offset; /* -1 until pass place has run */
+  int64_t offset; /* -1 until pass allocate_shared has run */
   DType dtype;    /* what it holds, for reading */
   int slots;      /* of a ring: so many tiles, one after the other; 0 or 1: no ring */
   Type tile;      /* rank 0, or the tile that one slot of it holds, ... */
@@ -226,7 +226,7 @@ typedef struct {
   uint32_t nindices;
   LayoutSet layouts;
   IrNamer var_names, buffer_names;
-  int64_t shared_bytes; /* after pass place */
+  int64_t shared_bytes; /* after pass allocate_shared */
   NestBlock *body;
   uint32_t ir_file; /* the IR text it was read from, 0 if none: what states no place has its own
                        place there, which is not printed */

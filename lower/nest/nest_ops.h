@@ -33,7 +33,7 @@ X(LDMATRIX, T,  1, 0, 1, 0, "n trans",                  "n (1 2 4) 8x8 matrices 
 /* -- threads together -- */ \
 X(SHFL,     T,  1, 1, 0, 0, "mode by same",             "from lane xor `by` (mode xor), lane-by (up), lane+by (down); outside the warp: own value.  Mode idx: from lane src 1; then srcs is 2.  `same`: all warps hold the same there") \
 X(MMA,      T,  1, 3, 0, 0, "atom",                     "dst = a*b + c, fragments by the atom's row (lower/target/atoms.h); srcs a, b, c") \
-X(WGMMA,    T,  1, 3, 2, 0, "atom columns",         "dst += a*b by the four warps of a warpgroup, so many columns; srcs a (a fragment, or `_` and then mem 0), `_`, c = dst; mem 1: b, both in layouts of lower/target/matrix.h.  Reads and writes until MMA_WAIT") \
+X(WGMMA,    T,  1, 3, 2, 0, "atom columns",         "dst += a*b by the four warps of a warpgroup, so many columns; srcs a (a fragment, or `_` and then mem 0), `_`, c = dst; mem 1: b, both in layouts of lower/target/wgmma_layout.h.  Reads and writes until MMA_WAIT") \
 X(MMA_COMMIT, NT, 0, 0, 0, 0, "",                   "this warp's WGMMAs since the last one become a group") \
 X(MMA_WAIT, NT, 0, 0, 0, 0, "groups",               "until at most that many of its groups are open") \
 X(BAR,      NT, 0, 0, 0, 0, "id warps",                 "barrier of `warps` warps (0: of the role); orders their shared and global accesses") \

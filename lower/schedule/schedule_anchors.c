@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "lower/schedule/schedule_plan.h"
-#include "lower/target/matrix.h"
+#include "lower/target/wgmma_layout.h"
 
 /* ---- memory ---- */
 
@@ -93,7 +93,7 @@ static void split_warps(const Plan *p, const Atom *atom, const Type *t, int warp
 bool schedule_group_fits(const Atom *atom, const TileOp *op, int wm, int wn, int warps) {
   enum { MOST_COLUMNS = 256, PANEL_COLUMNS = 64, LEAST_COLUMNS = 16 };
   const Type *a = &op->args[0]->type, *b = &op->args[1]->type, *t = &op->results[0]->type;
-  if (wm < 1 || wm * wn * atom->warps != warps || !matrix_fits(a) || !matrix_fits(b)) return false;
+  if (wm < 1 || wm * wn * atom->warps != warps || !wgmma_fits(a) || !wgmma_fits(b)) return false;
   int columns = t->shape[1] / wn;
   bool aligned = wn == 1 ? columns >= LEAST_COLUMNS : columns % PANEL_COLUMNS == 0;
   return t->shape[0] % (atom->m * wm) == 0 && a->shape[1] % atom->k == 0 && aligned &&

@@ -11,7 +11,7 @@
  * A warpgroup's instruction (`warps` 4) is asynchronous.  Its warps have 16 rows of C each; n is
  * the least number of columns: it computes any multiple, up to 256, whose fragments follow each
  * other in a lane's registers.  B comes from shared memory, A too or from registers
- * (lower/target/matrix.h).
+ * (lower/target/wgmma_layout.h).
  * PTX ISA, "Register Fragments and Shared Memory Matrix Layouts" of wgmma.
  */
 #ifndef NEREID_LOWER_TARGET_ATOMS_H

@@ -1,4 +1,4 @@
-/* Whether two chains can become one: see fuse.c for what must hold. */
+/* Whether two chains can become one: see fuse_loops.c for what must hold. */
 #include <stdlib.h>
 
 #include "lower/thread/fuse_parts.h"

@@ -46,7 +46,7 @@ typedef struct {
   NestStmt **def;  /* by variable id: the statement that defines it, if there is one only */
   uint32_t *ndefs; /* by variable id */
   VEC(Item) items; /* the block's statements until now, in order */
-  Pending pending; /* scratch, of fuse.c */
+  Pending pending; /* scratch, of fuse_loops.c */
   VEC(NoAlias) assumed; /* by the chains that are compared */
 } Fuse;
 
@@ -72,8 +72,8 @@ bool chains_alike(const Chain *a, const Chain *b); /* loops of the same extents 
 bool chains_refine(const Fuse *f, const Chain *g, const Chain *l, Chain *fine);
 /* An affine form of indices of `from` in those of its cut loops; false if it is none. */
 bool chain_map_affine(Affine *x, const Chain *from, const Chain *fine);
-/* The conditions on registers and on memory in fuse.c's header; f->assumed lists the parameters
- * on which the second one depends. */
+/* The conditions on registers and on memory in the header of fuse_loops.c; f->assumed lists the
+ * parameters that the second one depends on. */
 bool chains_agree_in_registers(const Fuse *f, const Item *g, const Item *l, const Chain *fine);
 bool chains_agree_in_memory(Fuse *f, const Item *g, const Item *l, const Chain *fine);
 bool is_global_access(const NestStmt *st, NestCode code);

@@ -1,4 +1,4 @@
-/* Passes place and sync on level thread.
+/* Passes allocate_shared and sync on level thread.
  *
  * place: gives every shared buffer its offset.  Buffers whose lifetimes (from first to last
  *   statement of the program order, stretched over loops that use them) do not meet may share.
@@ -121,7 +121,7 @@ static void drop_unused(Nest *n, Life *life) {
   n->nbuffers = kept;
 }
 
-bool place_run(Unit *u) {
+bool allocate_shared_run(Unit *u) {
   Nest *n = u->nest;
   Arena *scratch = arena_child(u->arena);
   Lives s = {n, ARENA_ARRAY(scratch, Life, n->nbuffers), 0};

@@ -5,7 +5,7 @@
 
 #include "lower/lower.h"
 
-bool place_run(Unit *u);
+bool allocate_shared_run(Unit *u);
 bool sync_run(Unit *u);
 
 #endif

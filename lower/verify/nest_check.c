@@ -4,7 +4,7 @@
 #include "lang/interp/device_print.h"
 #include "lower/messages.h"
 #include "lower/target/atoms.h"
-#include "lower/target/matrix.h"
+#include "lower/target/wgmma_layout.h"
 #include "lower/verify/nest_verify.h"
 
 /* ---- attributes ---- */
@@ -299,12 +299,12 @@ static bool check_mma(NestCheck *c, const NestStmt *s) {
 /* A in registers or, as B, where a descriptor reaches it. */
 static bool check_wgmma_operand(NestCheck *c, const NestStmt *s, const Atom *atom, uint32_t i) {
   const NestBuffer *b = s->mems[i].buffer;
-  MatrixForm form;
+  WgmmaForm form;
   if (!b && i == 0) {
     if (s->srcs[0].kind != REF_VAR) return nest_fail(c, s, E_NEST_EMPTY, "wgmma");
     return check_src(c, s, 0, atom->a, atom_registers(atom, 0));
   }
-  if (!b || s->srcs[i].kind || b->dtype != atom->a || !matrix_form(b, (int)i, &form))
+  if (!b || s->srcs[i].kind || b->dtype != atom->a || !wgmma_form(b, (int)i, &form))
     return nest_fail(c, s, E_NEST_WGMMA);
   return check_mem(c, s, i, 16, 16);
 }

@@ -15,8 +15,8 @@ nereid list two.tile
 nereid run two.tile:second --device interp q=empty:f32[1] --grid 1
 nereid run two.tile:first --device nest p=empty:f32[1] --grid 1
 nereid run two.tile:second@6 --device interp q=empty:f32[1] --grid 1 && echo by line
-nereid compile two.tile:second --run-passes recognize | head -1
+nereid compile two.tile:second --run-passes induction_variables | head -1
 nereid compile two.tile:third
-nereid compile two.tile --run-passes recognize
+nereid compile two.tile --run-passes induction_variables
 nereid compile two.tile; echo $?
 nereid run two.tile --device interp p=empty:f32[1] --grid 1

@@ -1,2 +1,2 @@
 echo 'kernel @k() { return }' > "$TMP/k.tile"
-nereid compile "$TMP/k.tile" --run-passes recognize,nothing
+nereid compile "$TMP/k.tile" --run-passes induction_variables,nothing

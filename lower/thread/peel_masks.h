@@ -1,4 +1,4 @@
-/* Pass split, of the CPU's list: loops over a row that is shorter than its block.
+/* Pass peel_masks: mask peeling and early exit of loops over a row that is shorter than its block.
  *
  * The elements of a row are the iterations of chains (lower/thread/chain.h), and its mask is true
  * in the first of them:
@@ -10,21 +10,21 @@
  *     %x[a] = ld [%p + 32*a] if %in[a]
  *   }
  *
- * Such a loop becomes one without the mask over what is full of elements, and one over the rest.
- * Bounds are a multiple of `unit` iterations, the same for all loops over the row.
+ * Such a loop becomes an unmasked one over the full vectors and a masked remainder.  Bounds are a
+ * multiple of `unit` iterations, the same for all loops over the row.
  *
- * Most often all loops over the row may also end soon behind its last element (tail.c): what is
- * computed there is the same in every iteration, nobody reads it but other such loops, and a
- * reduction that has seen it once has seen it all, or adds zeros. */
-#ifndef NEREID_LOWER_THREAD_SPLIT_H
-#define NEREID_LOWER_THREAD_SPLIT_H
+ * Most often all loops over the row may also exit early, soon after its last element
+ * (early_exit.c): values computed there are the same in every iteration, only other such loops
+ * read them, and a reduction that has seen such a value once has seen it all, or adds zeros. */
+#ifndef NEREID_LOWER_THREAD_PEEL_MASKS_H
+#define NEREID_LOWER_THREAD_PEEL_MASKS_H
 
 #include "lower/thread/chain.h"
 #include "lower/lower.h"
 
-bool split_run(Unit *u);
+bool peel_masks_run(Unit *u);
 
-/* ---- between split.c and tail.c ---- */
+/* ---- between peel_masks.c and early_exit.c ---- */
 
 /* A loop over the row. */
 typedef struct {
@@ -32,7 +32,7 @@ typedef struct {
   Chain chain;
   int64_t inner; /* iterations in one of the outermost loop */
   bool masked;   /* the mask is a guard or decides a select */
-  bool ends;     /* behind the row's last element */
+  bool ends;     /* exits after the row's last element */
 } RowPart;
 
 typedef struct {
@@ -54,7 +54,7 @@ enum { STMT_REFS = 16 };
 uint32_t row_refs(const NestStmt *st, const Ref *refs[STMT_REFS]);
 bool row_is_mask(const Row *r, const Chain *c, const Ref *x);
 /* Sets `ends` of the parts. */
-void tail_find(Row *r);
+void find_early_exits(Row *r);
 
 /* acc = op acc, x, for an acc that all iterations of the outermost loop share. */
 typedef enum {
@@ -62,6 +62,6 @@ typedef enum {
   FOLD_ONCE, /* the same x once more changes nothing */
   FOLD_ADDS  /* nor does a zero, once there was one */
 } FoldKind;
-FoldKind tail_fold(const Chain *c, const NestStmt *st);
+FoldKind fold_kind(const Chain *c, const NestStmt *st);
 
 #endif

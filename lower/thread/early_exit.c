@@ -1,18 +1,19 @@
-/* Which loops over a row may end behind its last element.  See lower/thread/split.h.
+/* Early exit: the loops over a row that may end after its last element.  See
+ * lower/thread/peel_masks.h.
  *
- * Behind it the mask is false.  A loop may end there if all that it does is
+ * After it the mask is false.  A loop may end there if all that it does is
  *
  *   storing           under the mask, which is nothing
  *   computing arrays  an element an iteration, that only loops read which end as well
- *   reducing          what is the same in each of these iterations and lanes: what the mask keeps
- *                     as it was, and what is computed from that, from constants and from scalars
- *                     that the program shares
+ *   reducing          values that are the same in each of these iterations and lanes: those that
+ *                     the mask keeps, and those computed from them, from constants and from
+ *                     scalars that the program shares
  *
- * All loops are taken to end at first; those that must not go, and with them others, until no more
- * do. */
+ * All loops are assumed to end at first; those that must not are dropped, and with them others, up
+ * to the fixed point. */
 #include <string.h>
 
-#include "lower/thread/split.h"
+#include "lower/thread/peel_masks.h"
 
 typedef struct {
   const Row *r;
@@ -20,9 +21,9 @@ typedef struct {
   bool *seen;       /* by variable id */
   bool *begun;      /* the first reference is a definition of every element */
   uint32_t *inside; /* references of elements by their iteration, in loops that end */
-} Tail;
+} EarlyExit;
 
-FoldKind tail_fold(const Chain *c, const NestStmt *st) {
+FoldKind fold_kind(const Chain *c, const NestStmt *st) {
   if (st->code != NEST_OP || st->nsrcs != 2 || st->guard.kind || st->type == DT_I1)
     return FOLD_NONE;
   const Ref *acc = &st->dsts[0], *x = &st->srcs[0];
@@ -53,7 +54,7 @@ static uint32_t refs_in(const NestBlock *body, const NestVar *v) {
 
 /* ---- what is the same ---- */
 
-static bool same_ref(const Tail *t, const Chain *c, const Ref *x) {
+static bool same_ref(const EarlyExit *t, const Chain *c, const Ref *x) {
   if (x->kind == REF_AFFINE) return !x->sub.n;
   if (x->kind != REF_VAR) return true;
   const NestVar *v = x->var;
@@ -63,7 +64,7 @@ static bool same_ref(const Tail *t, const Chain *c, const Ref *x) {
   return t->same[v->id] && (v->count == 1 || chain_linear(&x->sub, c, 1));
 }
 
-static bool same_result(const Tail *t, const Chain *c, const NestStmt *st) {
+static bool same_result(const EarlyExit *t, const Chain *c, const NestStmt *st) {
   if (st->code == NEST_OP && st->op == TILE_UNDEF) return false;
   if (row_is_mask(t->r, c, &st->dsts[0])) return true;
   if (st->code != NEST_OP && st->code != NEST_MOV) return false;
@@ -72,8 +73,8 @@ static bool same_result(const Tail *t, const Chain *c, const NestStmt *st) {
   return true;
 }
 
-/* Takes a statement that may be left out behind the row; false if it is none. */
-static bool take(Tail *t, const Chain *c, const NestStmt *st) {
+/* Can the statement be left out after the row?  Notes which of its results are then uniform. */
+static bool is_skippable(EarlyExit *t, const Chain *c, const NestStmt *st) {
   bool off = row_is_mask(t->r, c, &st->guard);
   if (nest_int(st, NA_n, 1) != 1) return false;
   switch (st->code) {
@@ -86,7 +87,7 @@ static bool take(Tail *t, const Chain *c, const NestStmt *st) {
       if (nest_int(st, NA_volatile, 0)) return false;
       break;
     case NEST_OP:
-      if (tail_fold(c, st)) return same_ref(t, c, &st->srcs[1]);
+      if (fold_kind(c, st)) return same_ref(t, c, &st->srcs[1]);
       break;
     case NEST_MOV:
     case NEST_SHFL: break;
@@ -98,7 +99,7 @@ static bool take(Tail *t, const Chain *c, const NestStmt *st) {
 
 /* ---- who reads it ---- */
 
-static void note_refs(Tail *t, const Chain *c, const NestStmt *st) {
+static void note_refs(EarlyExit *t, const Chain *c, const NestStmt *st) {
   const Ref *refs[STMT_REFS];
   uint32_t n = row_refs(st, refs);
   for (uint32_t i = 0; i < n; i++) {
@@ -110,12 +111,12 @@ static void note_refs(Tail *t, const Chain *c, const NestStmt *st) {
   }
 }
 
-static bool stays_inside(const Tail *t, const Chain *c) {
+static bool stays_inside(const EarlyExit *t, const Chain *c) {
   for (const NestStmt *st = c->body->first; st; st = st->next) {
     if (!st->ndsts) continue;
     const NestVar *v = st->dsts[0].var;
     uint32_t refs = t->r->refs[v->id];
-    if (tail_fold(c, st) ? refs_in(c->body, v) != 2
+    if (fold_kind(c, st) ? refs_in(c->body, v) != 2
         : v->count == 1  ? refs_in(c->body, v) != refs
                          : t->inside[v->id] != refs || !t->begun[v->id])
       return false;
@@ -126,7 +127,7 @@ static bool stays_inside(const Tail *t, const Chain *c) {
 /* ---- all parts ---- */
 
 /* Marks those that must not end; false if there are none. */
-static bool drop_parts(Tail *t) {
+static bool drop_parts(EarlyExit *t) {
   Row *r = (Row *)t->r;
   size_t bytes = r->nvars * sizeof(bool);
   memset(t->same, 0, bytes);
@@ -137,7 +138,7 @@ static bool drop_parts(Tail *t) {
     RowPart *p = &r->parts.data[i];
     for (const NestStmt *st = p->chain.body->first; st && p->ends; st = st->next) {
       note_refs(t, &p->chain, st);
-      if (!take(t, &p->chain, st)) p->ends = false, dropped = true;
+      if (!is_skippable(t, &p->chain, st)) p->ends = false, dropped = true;
     }
   }
   for (size_t i = 0; i < r->parts.len && !dropped; i++) {
@@ -147,9 +148,10 @@ static bool drop_parts(Tail *t) {
   return dropped;
 }
 
-void tail_find(Row *r) {
-  Tail t = {r, ARENA_ARRAY(r->scratch, bool, r->nvars), ARENA_ARRAY(r->scratch, bool, r->nvars),
-            ARENA_ARRAY(r->scratch, bool, r->nvars), ARENA_ARRAY(r->scratch, uint32_t, r->nvars)};
+void find_early_exits(Row *r) {
+  EarlyExit t = {r, ARENA_ARRAY(r->scratch, bool, r->nvars),
+                 ARENA_ARRAY(r->scratch, bool, r->nvars), ARENA_ARRAY(r->scratch, bool, r->nvars),
+                 ARENA_ARRAY(r->scratch, uint32_t, r->nvars)};
   for (size_t i = 0; i < r->parts.len; i++) r->parts.data[i].ends = true;
   while (drop_parts(&t)) continue;
 }

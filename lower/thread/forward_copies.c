@@ -1,4 +1,4 @@
-/* Pass direct.  An operand of a dot goes through a shared buffer, in a chain of loops
+/* Pass forward_copies.  An operand of a dot goes through a shared buffer, in a chain of loops
  *
  *   unroll a:64 { unroll b:8 {
  *     %x = ld [%p + 3072*a + 32*b]
@@ -13,7 +13,7 @@
  *
  * A copy pays where rows lie far apart and an inner loop goes from row to row, and where elements
  * are widened as they are read: then the buffer stays. */
-#include "lower/thread/direct.h"
+#include "lower/thread/forward_copies.h"
 
 #include <string.h>
 
@@ -45,11 +45,11 @@ typedef struct {
   NestStmt **def; /* by variable id, as what follows */
   uint32_t *ndefs, *uses;
   Copy *copies; /* by buffer id */
-} Direct;
+} Forwarding;
 
 /* ---- what there is ---- */
 
-static void note_uses(Direct *s, const NestStmt *st) {
+static void note_uses(Forwarding *s, const NestStmt *st) {
   for (uint32_t i = 0; i < st->nsrcs; i++)
     if (st->srcs[i].kind == REF_VAR) s->uses[st->srcs[i].var->id]++;
   for (uint32_t i = 0; i < st->nmems; i++)
@@ -57,7 +57,7 @@ static void note_uses(Direct *s, const NestStmt *st) {
   if (st->guard.kind == REF_VAR) s->uses[st->guard.var->id]++;
 }
 
-static void note_access(Direct *s, NestStmt *st) {
+static void note_access(Forwarding *s, NestStmt *st) {
   for (uint32_t i = 0; i < st->nmems; i++) {
     if (!st->mems[i].buffer) continue;
     Copy *c = &s->copies[st->mems[i].buffer->id];
@@ -74,7 +74,7 @@ static void note_access(Direct *s, NestStmt *st) {
   }
 }
 
-static void note_block(Direct *s, const NestBlock *b) {
+static void note_block(Forwarding *s, const NestBlock *b) {
   for (NestStmt *st = b->first; st; st = st->next) {
     for (uint32_t i = 0; i < st->ndsts; i++) {
       s->def[st->dsts[i].var->id] = st;
@@ -92,7 +92,7 @@ static NestStmt *holder(NestStmt *st, const NestBlock *b) {
   return st;
 }
 
-static NestStmt *only_def(const Direct *s, const Ref *x) {
+static NestStmt *only_def(const Forwarding *s, const Ref *x) {
   if (x->kind != REF_VAR || x->var->is_param) return NULL;
   return s->ndefs[x->var->id] == 1 ? s->def[x->var->id] : NULL;
 }
@@ -105,7 +105,7 @@ static bool inside(const NestStmt *st, const NestStmt *loop) {
 }
 
 /* x as more + the affine form *each: an array whose elements count up, or a number. */
-static bool counts_up(const Direct *s, const Ref *x, Ref *more, Affine *each) {
+static bool counts_up(const Forwarding *s, const Ref *x, Ref *more, Affine *each) {
   NestStmt *def = only_def(s, x);
   if (!def || def->guard.kind) return false;
   *more = *x;
@@ -123,7 +123,7 @@ static bool counts_up(const Direct *s, const Ref *x, Ref *more, Affine *each) {
 }
 
 /* Sees through an address that is computed for each element: `ptr_add %rows[a], %columns[b]`. */
-static bool find_base(const Direct *s, Copy *c) {
+static bool find_base(const Forwarding *s, Copy *c) {
   const Mem *m = &c->load->mems[0];
   c->base = m->base;
   c->bytes = m->bytes;
@@ -141,9 +141,9 @@ static bool find_base(const Direct *s, Copy *c) {
 
 /* ---- lanes ---- */
 
-static bool lane_step(const Direct *s, const Ref *x, int depth, int64_t *step);
+static bool lane_step(const Forwarding *s, const Ref *x, int depth, int64_t *step);
 
-static bool op_step(const Direct *s, const NestStmt *st, int depth, int64_t *step) {
+static bool op_step(const Forwarding *s, const NestStmt *st, int depth, int64_t *step) {
   int64_t part[3] = {0, 0, 0};
   for (uint32_t i = 0; i < st->nsrcs && i < 3; i++)
     if (!lane_step(s, &st->srcs[i], depth, &part[i])) return false;
@@ -162,7 +162,7 @@ static bool op_step(const Direct *s, const NestStmt *st, int depth, int64_t *ste
 }
 
 /* How much more x is in the next lane, if that is one number. */
-static bool lane_step(const Direct *s, const Ref *x, int depth, int64_t *step) {
+static bool lane_step(const Forwarding *s, const Ref *x, int depth, int64_t *step) {
   *step = 0;
   if (x->kind != REF_VAR || x->var->uniform || x->var->is_param) return true;
   const NestStmt *st = only_def(s, x);
@@ -172,7 +172,7 @@ static bool lane_step(const Direct *s, const Ref *x, int depth, int64_t *step) {
 }
 
 /* A buffer's base is nothing or a multiple of the lane. */
-static bool base_is_lanes(const Direct *s, const Ref *base, int64_t *step) {
+static bool base_is_lanes(const Forwarding *s, const Ref *base, int64_t *step) {
   *step = 0;
   if (!base->kind) return true;
   const NestStmt *st = only_def(s, base);
@@ -243,7 +243,7 @@ static bool has_all(const Affine *x, const Affine *of) {
   return true;
 }
 
-static bool learn_strides(const Direct *s, Copy *c) {
+static bool learn_strides(const Forwarding *s, Copy *c) {
   const Affine *to = &c->store->mems[0].bytes, *from = &c->bytes, *pointer = &c->base.sub;
   bool known[2] = {false, false};
   int64_t lane, more;
@@ -281,7 +281,7 @@ static bool find_layout(Copy *c) {
 
 /* ---- the copy and its readers ---- */
 
-static bool is_copy(const Direct *s, Copy *c) {
+static bool is_copy(const Forwarding *s, Copy *c) {
   if (c->stores != 1 || c->other || !c->readers.len || !find_layout(c)) return false;
   if (dtype_bits(c->buffer->dtype) < WIDE_BITS) return false;
   NestStmt *ld = only_def(s, &c->store->srcs[0]);
@@ -298,7 +298,7 @@ static bool is_copy(const Direct *s, Copy *c) {
 }
 
 /* Is x the same for all of the copy, and behind it? */
-static bool stays(const Direct *s, const Copy *c, const Ref *x) {
+static bool stays(const Forwarding *s, const Copy *c, const Ref *x) {
   if (x->kind != REF_VAR || x->var->is_param) return x->kind != REF_FLOAT;
   const NestStmt *def = only_def(s, x);
   return def && !inside(def, c->root);
@@ -338,7 +338,7 @@ static bool stays_near(const Copy *c, const NestStmt *st) {
   return there(c, step) <= step;
 }
 
-static bool reader_known(const Direct *s, const Copy *c, const NestStmt *st) {
+static bool reader_known(const Forwarding *s, const Copy *c, const NestStmt *st) {
   const Mem *m = &st->mems[0];
   int64_t lane;
   if (!base_is_lanes(s, &m->base, &lane) || lane < 0 || m->bytes.c < 0) return false;
@@ -349,7 +349,7 @@ static bool reader_known(const Direct *s, const Copy *c, const NestStmt *st) {
   return (there(c, lane) == c->lane || there(c, lane) == 0) && stays_near(c, st);
 }
 
-static bool readers_known(const Direct *s, const Copy *c) {
+static bool readers_known(const Forwarding *s, const Copy *c) {
   for (size_t i = 0; i < c->readers.len; i++)
     if (!reader_known(s, c, c->readers.data[i])) return false;
   return true;
@@ -357,16 +357,18 @@ static bool readers_known(const Direct *s, const Copy *c) {
 
 /* ---- reading in place ---- */
 
-static NestVar *fresh(Direct *s, DType t) { return nest_var(s->nest, NULL, t, DT_NONE, 1, false); }
+static NestVar *fresh(Forwarding *s, DType t) {
+  return nest_var(s->nest, NULL, t, DT_NONE, 1, false);
+}
 
 /* by * x, in bytes of an address. */
-static Ref times(NestBuilder *b, Direct *s, Ref x, int64_t by) {
+static Ref times(NestBuilder *b, Forwarding *s, Ref x, int64_t by) {
   NestVar *y = fresh(s, DT_I64);
   nest_op(b, TILE_MUL, DT_I64, ref_var(y), x, ref_int(by), ref_none());
   return ref_var(y);
 }
 
-static Ref lanes_back(NestBuilder *b, Direct *s, const Copy *c) {
+static Ref lanes_back(NestBuilder *b, Forwarding *s, const Copy *c) {
   NestVar *lane = nest_var(s->nest, "lane", DT_I32, DT_NONE, 1, false), *wide = fresh(s, DT_I64);
   nest_stmt(b, NEST_LANE, 1, 0)->dsts[0] = ref_var(lane);
   nest_op(b, TILE_CAST, DT_I32, ref_var(wide), ref_var(lane), ref_none(), ref_none())->to = DT_I64;
@@ -374,7 +376,7 @@ static Ref lanes_back(NestBuilder *b, Direct *s, const Copy *c) {
 }
 
 /* All of %p's addresses, moved by x. */
-static NestVar *moved(NestBuilder b, Direct *s, NestVar *from, Ref x) {
+static NestVar *moved(NestBuilder b, Forwarding *s, NestVar *from, Ref x) {
   NestVar *p = nest_var(s->nest, NULL, DT_PTR, from->elem, from->count, false);
   Affine each = affine_const(0);
   if (from->count > 1) {
@@ -410,7 +412,7 @@ static Affine bytes_of(const Copy *c, const Affine *bytes) {
   return to;
 }
 
-static void redirect(Direct *s, Copy *c) {
+static void redirect(Forwarding *s, Copy *c) {
   NestBuilder b = {s->nest, c->root->parent, c->root, c->load->span};
   NestVar *all = c->base.var, *same = NULL;
   if (c->more.kind) all = moved(b, s, all, times(&b, s, c->more, c->scale));
@@ -434,7 +436,7 @@ static void remove_empty(NestBlock *b) {
   }
 }
 
-static void remove_copy(Direct *s, Copy *c) {
+static void remove_copy(Forwarding *s, Copy *c) {
   NestBlock *b = c->store->parent;
   nest_remove(c->store);
   if (s->uses[c->load->dsts[0].var->id] == 1) {
@@ -447,16 +449,16 @@ static void remove_copy(Direct *s, Copy *c) {
   remove_empty(b);
 }
 
-bool direct_run(Unit *u) {
+bool forward_copies_run(Unit *u) {
   Nest *n = u->nest;
   Arena *scratch = arena_child(u->arena);
-  Direct s = {n,
-              scratch,
-              n->nvars,
-              ARENA_ARRAY(scratch, NestStmt *, n->nvars),
-              ARENA_ARRAY(scratch, uint32_t, n->nvars),
-              ARENA_ARRAY(scratch, uint32_t, n->nvars),
-              ARENA_ARRAY(scratch, Copy, n->nbuffers)};
+  Forwarding s = {n,
+                  scratch,
+                  n->nvars,
+                  ARENA_ARRAY(scratch, NestStmt *, n->nvars),
+                  ARENA_ARRAY(scratch, uint32_t, n->nvars),
+                  ARENA_ARRAY(scratch, uint32_t, n->nvars),
+                  ARENA_ARRAY(scratch, Copy, n->nbuffers)};
   note_block(&s, n->body);
   for (uint32_t i = 0; i < n->nbuffers; i++) {
     Copy *c = &s.copies[n->buffers[i]->id];

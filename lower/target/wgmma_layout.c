@@ -1,4 +1,4 @@
-#include "lower/target/matrix.h"
+#include "lower/target/wgmma_layout.h"
 
 enum { LEAST_ROW = 32, MOST_ROW = 128, GROUP_ROWS = 8, CHUNK_BITS = 4, ROW_SHIFT = 3 };
 
@@ -6,7 +6,7 @@ static int log2_of(int64_t n) { return __builtin_ctzll((unsigned long long)n); }
 
 static bool is_power(int64_t n) { return n > 0 && !(n & (n - 1)); }
 
-Layout matrix_layout(const Type *tile, int fast, int64_t *bytes) {
+Layout wgmma_layout(const Type *tile, int fast, int64_t *bytes) {
   int64_t size = dtype_bytes((DType)tile->dtype), row = tile->shape[fast] * size;
   if (row > MOST_ROW) row = MOST_ROW;
   int32_t within = (int32_t)(row / size), slow = tile->shape[1 - fast];
@@ -26,7 +26,7 @@ Layout matrix_layout(const Type *tile, int fast, int64_t *bytes) {
   return l;
 }
 
-bool matrix_fits(const Type *tile) {
+bool wgmma_fits(const Type *tile) {
   int64_t size = dtype_bytes((DType)tile->dtype);
   for (int a = 0; a < 2; a++)
     if (!is_power(tile->shape[a]) || tile->shape[a] * size < LEAST_ROW ||
@@ -51,12 +51,12 @@ static Digits digits_of(const Layout *l, int axis) {
   return d;
 }
 
-bool matrix_form(const NestBuffer *b, int which, MatrixForm *out) {
+bool wgmma_form(const NestBuffer *b, int which, WgmmaForm *out) {
   int64_t size = dtype_bytes(b->dtype), bytes;
-  if (!matrix_fits(&b->tile)) return false;
+  if (!wgmma_fits(&b->tile)) return false;
   Digits rows = digits_of(&b->layout, 0);
   int fast = rows.low.stride == size ? 0 : 1;
-  Layout want = matrix_layout(&b->tile, fast, &bytes);
+  Layout want = wgmma_layout(&b->tile, fast, &bytes);
   if (!layout_eq(&want, &b->layout)) return false;
   Digits d = digits_of(&b->layout, fast);
   int k_axis = which ? 0 : 1;
@@ -67,7 +67,7 @@ bool matrix_form(const NestBuffer *b, int which, MatrixForm *out) {
   return true;
 }
 
-int64_t matrix_step(const NestBuffer *b, int axis, int64_t count) {
+int64_t wgmma_step(const NestBuffer *b, int axis, int64_t count) {
   Digits d = digits_of(&b->layout, axis);
   return count < d.low.extent ? count * d.low.stride : count / d.low.extent * d.high.stride;
 }
@@ -77,6 +77,6 @@ static int64_t along(const NestBuffer *b, int axis, int64_t i) {
   return i / d.low.extent * d.high.stride + i % d.low.extent * d.low.stride;
 }
 
-int64_t matrix_offset(const NestBuffer *b, int64_t row, int64_t column) {
+int64_t wgmma_offset(const NestBuffer *b, int64_t row, int64_t column) {
   return along(b, 0, row) + along(b, 1, column);
 }

@@ -8,32 +8,32 @@
  *
  * PTX ISA, "Asynchronous Warpgroup Level Matrix Shared Memory Layout" and "Matrix Descriptor
  * Format". */
-#ifndef NEREID_LOWER_TARGET_MATRIX_H
-#define NEREID_LOWER_TARGET_MATRIX_H
+#ifndef NEREID_LOWER_TARGET_WGMMA_LAYOUT_H
+#define NEREID_LOWER_TARGET_WGMMA_LAYOUT_H
 
 #include "lower/nest/nest.h"
 
 /* The layout of a rank 2 tile whose axis `fast` is contiguous, and its bytes. */
-Layout matrix_layout(const Type *tile, int fast, int64_t *bytes);
+Layout wgmma_layout(const Type *tile, int fast, int64_t *bytes);
 
 /* Whether a tile of these rows and columns, powers of two both, has such a layout. */
-bool matrix_fits(const Type *tile);
+bool wgmma_fits(const Type *tile);
 
 typedef struct {
   bool transposed;         /* the contiguous axis is M or N, not K */
   int row;                 /* bytes of a row: 32, 64 or 128 */
   int64_t leading, stride; /* the descriptor's byte offsets: between panels, between 8 rows */
-} MatrixForm;
+} WgmmaForm;
 
 /* How the operand `which` (0 A [M, K], 1 B [K, N]) is described; false if its buffer has a layout
  * that no descriptor knows. */
-bool matrix_form(const NestBuffer *b, int which, MatrixForm *out);
+bool wgmma_form(const NestBuffer *b, int which, WgmmaForm *out);
 
 /* Bytes from one element to the one `count` further along an axis.  `count` divides the axis's
  * part within a panel, or is a multiple of it. */
-int64_t matrix_step(const NestBuffer *b, int axis, int64_t count);
+int64_t wgmma_step(const NestBuffer *b, int axis, int64_t count);
 
 /* Where an element lies, from the start of the tile. */
-int64_t matrix_offset(const NestBuffer *b, int64_t row, int64_t column);
+int64_t wgmma_offset(const NestBuffer *b, int64_t row, int64_t column);
 
 #endif

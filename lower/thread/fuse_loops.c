@@ -1,21 +1,23 @@
-/* Pass fuse.  A chain (lower/thread/chain.h) L joins an earlier chain G of the same block with as
- * many iterations (its body goes behind G's) if iteration i of L needs nothing that G does after
+/* Pass fuse_loops: loop fusion.
+ *
+ * A chain (lower/thread/chain.h) L is fused into an earlier chain G of the same block with as many
+ * iterations (its body is appended to G's) if iteration i of L depends on nothing that G does after
  * iteration i, nor the other way round:
  *
- *   registers  what one of them writes and the other accesses has the same subscript in both, and
- *              another one in each iteration
- *   memory     they write nothing that the other accesses; or G loads and L stores at the same
+ *   registers  a variable that one of them writes and the other accesses has the same subscript in
+ *              both, and another one in each iteration
+ *   memory     neither writes bytes that the other accesses; or G loads and L stores at the same
  *              distance from a parameter, each iteration elsewhere.  Then L stores over elements
  *              that its own iteration has loaded if the two parameters are equal, and over nothing
  *              that G loads if their memory is disjoint; one of the two is assumed, and guarded
  *              (nest_assume_noalias).
  *
- * What stands between the two and L needs moves before G; what needs G stays behind, and L must not
- * need that.
+ * Statements between the two that L depends on move before G; those that depend on G stay after
+ * it, and L must not depend on them.
  *
  * Where extents differ, loops are cut: a sum in four interleaved parts, `unroll r:8 { unroll a:4`,
  * joins the `unroll a:32` that computes its operand, which becomes r:8, a:4. */
-#include "lower/thread/fuse.h"
+#include "lower/thread/fuse_loops.h"
 
 #include <string.h>
 
@@ -224,7 +226,7 @@ static void find_defs(Fuse *f, NestBlock *b) {
   }
 }
 
-bool fuse_run(Unit *u) {
+bool fuse_loops_run(Unit *u) {
   Nest *n = u->nest;
   Arena *scratch = arena_child(u->arena);
   Fuse f = {.nest = n,

@@ -1,119 +1,23 @@
-#include "lower/thread/clean.h"
+/* Pass cse: common-subexpression elimination, then dead-code elimination by marking. */
+#include "lower/thread/cse.h"
 
 #include <string.h>
 
 typedef struct {
-  Unit *u;
+  Nest *nest;
   Arena *scratch;
-  uint32_t *defs;   /* by var id: statements that define it */
-  uint32_t *inside; /* by var id: of these, inside the loop at hand */
+  uint32_t *defs; /* by var id: statements that define it */
   uint32_t *uses;
-  uint32_t *local; /* by var id: number of the unroll that has defined it, in hoistable() */
-  uint32_t unrolls;
-} Clean;
+} Cse;
 
-static bool loop(const NestStmt *st) {
-  return st->code == NEST_FOR || st->code == NEST_WHILE || st->code == NEST_SERIAL;
-}
-
-static void count_defs(uint32_t *defs, const NestBlock *b, uint32_t by) {
+static void count_defs(uint32_t *defs, const NestBlock *b) {
   for (const NestStmt *st = b->first; st; st = st->next) {
-    for (uint32_t i = 0; i < st->ndsts; i++) defs[st->dsts[i].var->id] += by;
-    for (uint32_t r = 0; r < st->nregions; r++) count_defs(defs, st->regions[r], by);
+    for (uint32_t i = 0; i < st->ndsts; i++) defs[st->dsts[i].var->id]++;
+    for (uint32_t r = 0; r < st->nregions; r++) count_defs(defs, st->regions[r]);
   }
 }
 
-/* ---- licm ---- */
-
-static bool fixed(const Clean *s, const Ref *r) {
-  return r->kind != REF_VAR || !s->inside[r->var->id] ||
-         (s->unrolls && s->local[r->var->id] == s->unrolls);
-}
-
-static bool pure(const NestStmt *st) {
-  return (st->code == NEST_OP || st->code == NEST_MOV) && !st->guard.kind;
-}
-
-/* True if st computes the same in every iteration; serial indices of the loop must not occur. */
-static bool invariant(const Clean *s, const NestStmt *st, const NestIndex *index) {
-  if (!pure(st) || s->defs[st->dsts[0].var->id] != 1) return false;
-  for (uint32_t i = 0; i < st->nsrcs; i++) {
-    const Ref *r = &st->srcs[i];
-    if (!fixed(s, r)) return false;
-    for (int k = 0; k < r->sub.n; k++)
-      if (r->sub.t[k].index == index) return false;
-  }
-  for (int k = 0; k < st->dsts[0].sub.n; k++)
-    if (st->dsts[0].sub.t[k].index == index) return false;
-  return true;
-}
-
-/* An unroll moves as a whole: what it has defined itself counts as fixed for the rest of it. */
-static bool block_hoistable(Clean *s, const NestBlock *b, const NestIndex *index) {
-  for (const NestStmt *st = b->first; st; st = st->next) {
-    bool ok = st->code == NEST_UNROLL ? block_hoistable(s, st->regions[0], index)
-                                      : invariant(s, st, index);
-    if (!ok) return false;
-    if (st->ndsts) s->local[st->dsts[0].var->id] = s->unrolls;
-  }
-  return true;
-}
-
-static bool hoistable(Clean *s, const NestStmt *st, const NestIndex *index) {
-  s->unrolls++;
-  return st->code == NEST_UNROLL ? block_hoistable(s, st->regions[0], index)
-                                 : invariant(s, st, index);
-}
-
-static void hoist_from(Clean *s, NestStmt *owner) {
-  for (uint32_t r = 0; r < owner->nregions; r++)
-    for (NestStmt *st = owner->regions[r]->first, *next; st; st = next) {
-      next = st->next;
-      arena_work(s->scratch, 1);
-      if (!hoistable(s, st, owner->index)) continue;
-      NestBlock one = {.first = st};
-      NestStmt *rest = st->next;
-      st->next = NULL;
-      count_defs(s->inside, &one, (uint32_t)-1);
-      st->next = rest;
-      nest_move_before(st, owner);
-    }
-}
-
-enum { WORDS_A_STEP = 64 }; /* that are cleared */
-
-/* Innermost loops first, so that what leaves one can leave the next. */
-static void licm_block(Clean *s, NestBlock *b) {
-  for (NestStmt *st = b->first; st; st = st->next) {
-    for (uint32_t r = 0; r < st->nregions; r++) licm_block(s, st->regions[r]);
-    if (!loop(st)) continue;
-    memset(s->inside, 0, sizeof *s->inside * s->u->nest->nvars);
-    arena_work(s->scratch, s->u->nest->nvars / WORDS_A_STEP);
-    for (uint32_t r = 0; r < st->nregions; r++) count_defs(s->inside, st->regions[r], 1);
-    for (uint32_t i = 0; i < st->ndsts; i++) s->inside[st->dsts[i].var->id]++;
-    hoist_from(s, st);
-  }
-}
-
-static Clean begin(Unit *u) {
-  Clean s = {.u = u, .scratch = arena_child(u->arena)};
-  uint32_t n = u->nest->nvars;
-  s.defs = ARENA_ARRAY(s.scratch, uint32_t, n);
-  s.inside = ARENA_ARRAY(s.scratch, uint32_t, n);
-  s.uses = ARENA_ARRAY(s.scratch, uint32_t, n);
-  s.local = ARENA_ARRAY(s.scratch, uint32_t, n);
-  count_defs(s.defs, u->nest->body, 1);
-  return s;
-}
-
-bool licm_run(Unit *u) {
-  Clean s = begin(u);
-  licm_block(&s, u->nest->body);
-  arena_free(s.scratch);
-  return true;
-}
-
-/* ---- equal computations ---- */
+/* ---- common subexpressions ---- */
 
 typedef struct Seen {
   struct Seen *next;
@@ -121,30 +25,31 @@ typedef struct Seen {
 } Seen;
 
 typedef struct {
-  Clean *c;
+  Cse *c;
   Seen **table;
   uint32_t buckets; /* a power of two */
   NestVar **same;   /* by var id: the variable that holds the same, which may have one too; NULL */
-} Equal;
+} Joining;
 
-static bool single(const Clean *c, const Ref *r) {
+static bool is_single_register(const Cse *c, const Ref *r) {
   return r->kind != REF_VAR || r->var->is_param || c->defs[r->var->id] == 1;
 }
 
 /* Computed once, from things that never change. */
-static bool comparable(const Clean *c, const NestStmt *st) {
+static bool is_comparable(const Cse *c, const NestStmt *st) {
   if (st->code == NEST_UNROLL) {
     const NestStmt *x = st->regions[0]->first;
     for (; x; x = x->next)
-      if (!comparable(c, x)) return false;
+      if (!is_comparable(c, x)) return false;
     return st->regions[0]->first != NULL;
   }
   if (st->code == NEST_PID || st->code == NEST_NPROG || st->code == NEST_LANE ||
       st->code == NEST_WARP)
     return c->defs[st->dsts[0].var->id] == 1;
-  if (!pure(st) || c->defs[st->dsts[0].var->id] != 1) return false;
+  if ((st->code != NEST_OP && st->code != NEST_MOV) || st->guard.kind) return false;
+  if (c->defs[st->dsts[0].var->id] != 1) return false;
   for (uint32_t i = 0; i < st->nsrcs; i++)
-    if (!single(c, &st->srcs[i])) return false;
+    if (!is_single_register(c, &st->srcs[i])) return false;
   return true;
 }
 
@@ -237,18 +142,18 @@ static bool equal_stmt(Pairs *p, const NestStmt *a, const NestStmt *b) {
 }
 
 /* Two in an unroll are the same, and later the unroll as a whole is the same as one before. */
-static void rename_ref(Equal *e, Ref *r) {
+static void rename_ref(Joining *e, Ref *r) {
   if (r->kind != REF_VAR) return;
   while (e->same[r->var->id]) r->var = e->same[r->var->id];
 }
 
-static void rename_stmt(Equal *e, NestStmt *st) {
+static void rename_stmt(Joining *e, NestStmt *st) {
   for (uint32_t i = 0; i < st->nsrcs; i++) rename_ref(e, &st->srcs[i]);
   for (uint32_t i = 0; i < st->nmems; i++) rename_ref(e, &st->mems[i].base);
   rename_ref(e, &st->guard);
 }
 
-static bool join(Equal *e, NestStmt *st, uint32_t h) {
+static bool join_stmt(Joining *e, NestStmt *st, uint32_t h) {
   for (Seen *s = e->table[h]; s; s = s->next) {
     Pairs p = {.indices = 0};
     arena_work(e->c->scratch, 1);
@@ -262,7 +167,7 @@ static bool join(Equal *e, NestStmt *st, uint32_t h) {
 }
 
 /* What a block computed is known in the blocks inside it, and forgotten at its end. */
-static void join_block(Equal *e, NestBlock *b) {
+static void join_block(Joining *e, NestBlock *b) {
   VEC(uint32_t) added = {0};
   for (NestStmt *st = b->first, *next; st; st = next) {
     next = st->next;
@@ -270,9 +175,9 @@ static void join_block(Equal *e, NestBlock *b) {
     for (uint32_t r = 0; r < st->nregions; r++) join_block(e, st->regions[r]);
     /* a while's condition is computed in its first region: rename once more behind it */
     if (st->code == NEST_WHILE) rename_stmt(e, st);
-    if (!comparable(e->c, st)) continue;
+    if (!is_comparable(e->c, st)) continue;
     uint32_t h = hash_stmt(st, false) & (e->buckets - 1);
-    if (join(e, st, h)) continue;
+    if (join_stmt(e, st, h)) continue;
     Seen *s = ARENA_NEW(e->c->scratch, Seen);
     *s = (Seen){e->table[h], st};
     e->table[h] = s;
@@ -281,9 +186,9 @@ static void join_block(Equal *e, NestBlock *b) {
   for (size_t i = added.len; i-- > 0;) e->table[added.data[i]] = e->table[added.data[i]]->next;
 }
 
-/* ---- what nothing uses ---- */
+/* ---- dead statements ---- */
 
-static bool removable(const NestStmt *st) {
+static bool is_removable(const NestStmt *st) {
   switch (st->code) {
     case NEST_OP:
     case NEST_MOV:
@@ -300,7 +205,7 @@ static bool removable(const NestStmt *st) {
 }
 
 typedef struct {
-  Clean *c;
+  Cse *c;
   Seen **makers;          /* by var id: removable statements that compute it */
   VEC(uint32_t) worklist; /* used variables whose makers were not looked at */
 } Marking;
@@ -320,7 +225,7 @@ static void mark_operands(Marking *m, const NestStmt *st) {
 static void mark_roots(Marking *m, const NestBlock *b) {
   for (NestStmt *st = b->first; st; st = st->next) {
     for (uint32_t r = 0; r < st->nregions; r++) mark_roots(m, st->regions[r]);
-    if (!removable(st)) {
+    if (!is_removable(st)) {
       mark_operands(m, st);
       continue;
     }
@@ -332,16 +237,16 @@ static void mark_roots(Marking *m, const NestBlock *b) {
 
 /* A variable is used if a statement that stays reads it; a statement stays if it does more than
  * compute, or computes a used variable.  So a value that only its own update reads goes. */
-static void mark(Clean *s) {
-  Marking m = {.c = s, .makers = ARENA_ARRAY(s->scratch, Seen *, s->u->nest->nvars)};
-  mark_roots(&m, s->u->nest->body);
+static void mark_used(Cse *s) {
+  Marking m = {.c = s, .makers = ARENA_ARRAY(s->scratch, Seen *, s->nest->nvars)};
+  mark_roots(&m, s->nest->body);
   while (m.worklist.len)
     for (const Seen *x = m.makers[m.worklist.data[--m.worklist.len]]; x; x = x->next)
       mark_operands(&m, x->st);
 }
 
 /* A statement with blocks that do nothing; a `for` whose index is read still sets it. */
-static bool empty(const Clean *s, const NestStmt *st) {
+static bool is_empty(const Cse *s, const NestStmt *st) {
   switch (st->code) {
     case NEST_UNROLL:
     case NEST_SERIAL:
@@ -356,11 +261,11 @@ static bool empty(const Clean *s, const NestStmt *st) {
   return true;
 }
 
-static void sweep(Clean *s, NestBlock *b) {
+static void sweep_dead(Cse *s, NestBlock *b) {
   for (NestStmt *st = b->last, *prev; st; st = prev) {
     prev = st->prev;
-    for (uint32_t r = st->nregions; r-- > 0;) sweep(s, st->regions[r]);
-    if (empty(s, st) || (removable(st) && !s->uses[st->dsts[0].var->id])) nest_remove(st);
+    for (uint32_t r = st->nregions; r-- > 0;) sweep_dead(s, st->regions[r]);
+    if (is_empty(s, st) || (is_removable(st) && !s->uses[st->dsts[0].var->id])) nest_remove(st);
   }
 }
 
@@ -377,8 +282,8 @@ static void mark_vars(bool *used, const NestBlock *b) {
 }
 
 /* Variables that no statement names lose their declaration; ids stay dense. */
-static void drop_unused_vars(Clean *s) {
-  Nest *n = s->u->nest;
+static void drop_unused_vars(Cse *s) {
+  Nest *n = s->nest;
   bool *used = ARENA_ARRAY(s->scratch, bool, n->nvars);
   mark_vars(used, n->body);
   uint32_t kept = 0;
@@ -391,16 +296,20 @@ static void drop_unused_vars(Clean *s) {
   n->nvars = kept;
 }
 
-bool clean_run(Unit *u) {
-  Clean s = begin(u);
-  Equal *e = ARENA_NEW(s.scratch, Equal);
+bool cse_run(Unit *u) {
+  uint32_t n = u->nest->nvars;
+  Cse s = {.nest = u->nest, .scratch = arena_child(u->arena)};
+  s.defs = ARENA_ARRAY(s.scratch, uint32_t, n);
+  s.uses = ARENA_ARRAY(s.scratch, uint32_t, n);
+  count_defs(s.defs, u->nest->body);
+  Joining *e = ARENA_NEW(s.scratch, Joining);
   e->c = &s;
-  e->same = ARENA_ARRAY(s.scratch, NestVar *, u->nest->nvars);
-  for (e->buckets = 64; e->buckets < u->nest->nvars;) e->buckets *= 2;
+  e->same = ARENA_ARRAY(s.scratch, NestVar *, n);
+  for (e->buckets = 64; e->buckets < n;) e->buckets *= 2;
   e->table = ARENA_ARRAY(s.scratch, Seen *, e->buckets);
   join_block(e, u->nest->body);
-  mark(&s);
-  sweep(&s, u->nest->body);
+  mark_used(&s);
+  sweep_dead(&s, u->nest->body);
   drop_unused_vars(&s);
   arena_free(s.scratch);
   return true;

@@ -1,4 +1,4 @@
-#include "lower/thread/live.h"
+#include "lower/cost/register_pressure.h"
 
 #include <string.h>
 
@@ -191,7 +191,7 @@ static void back(Live *v, const NestBlock *b) {
   }
 }
 
-int live_registers(Arena *a, const Nest *n) {
+int register_pressure(Arena *a, const Nest *n) {
   Live v = {.nest = n, .products = has_products(n->body)};
   number(&v, a);
   lighten(&v, n->body);

@@ -1,4 +1,4 @@
-#include "lower/thread/join.h"
+#include "lower/thread/fuse_unrolled.h"
 
 #include <string.h>
 
@@ -192,7 +192,7 @@ static void join_block(Nest *nest, NestBlock *b) {
   }
 }
 
-bool join_run(Unit *u) {
+bool fuse_unrolled_run(Unit *u) {
   join_block(u->nest, u->nest->body);
   return true;
 }

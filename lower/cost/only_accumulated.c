@@ -1,4 +1,4 @@
-#include "lower/thread/streamed.h"
+#include "lower/cost/only_accumulated.h"
 
 enum { CHAIN_MOST = 8 }; /* ops from a value to its sum */
 
@@ -39,7 +39,7 @@ static bool is_streamed(const Reader *r, const NestVar *v) {
   return false;
 }
 
-bool *streamed_find(Arena *a, const Nest *n) {
+bool *find_only_accumulated(Arena *a, const Nest *n) {
   Reader *r = ARENA_ARRAY(a, Reader, n->nvars + 1);
   bool *found = ARENA_ARRAY(a, bool, n->nvars + 1);
   find_readers(r, n->body);

@@ -1,4 +1,4 @@
-/* Pass ahead.  A program that loads a row, computes and stores it leaves memory idle while it
+/* Pass prefetch.  A program that loads a row, computes and stores it leaves memory idle while it
  * computes.  So where a chain (lower/thread/chain.h) of the kernel's own block loads neighbouring
  * elements
  *
@@ -6,7 +6,7 @@
  *
  * and %p follows from the program's index, a later chain of as many iterations prefetches, from the
  * %p of the next program: the last one that stores nothing, if there is any. */
-#include "lower/thread/ahead.h"
+#include "lower/thread/prefetch.h"
 
 #include "lower/thread/chain.h"
 
@@ -24,9 +24,9 @@ typedef struct {
   uint32_t *ndefs;
   Motion *motion; /* from one program to the next */
   NestVar **next; /* what the variable is there */
-} Ahead;
+} Prefetcher;
 
-static void find_defs(Ahead *s, const NestBlock *b) {
+static void find_defs(Prefetcher *s, const NestBlock *b) {
   for (NestStmt *st = b->first; st; st = st->next) {
     for (uint32_t i = 0; i < st->ndsts; i++) {
       s->def[st->dsts[i].var->id] = st;
@@ -38,9 +38,9 @@ static void find_defs(Ahead *s, const NestBlock *b) {
 
 /* ---- the next program's scalars ---- */
 
-static Motion motion_of(Ahead *s, const Ref *x);
+static Motion motion_of(Prefetcher *s, const Ref *x);
 
-static Motion def_motion(Ahead *s, const NestStmt *st) {
+static Motion def_motion(Prefetcher *s, const NestStmt *st) {
   if (st->parent != s->nest->body || st->guard.kind) return ELSEWHERE;
   if (st->code == NEST_PID) return nest_int(st, NA_axis, 0) == 0 ? MOVES : FIXED;
   if (st->code == NEST_NPROG || st->code == NEST_LANE) return FIXED;
@@ -53,7 +53,7 @@ static Motion def_motion(Ahead *s, const NestStmt *st) {
   return most;
 }
 
-static Motion motion_of(Ahead *s, const Ref *x) {
+static Motion motion_of(Prefetcher *s, const Ref *x) {
   if (x->kind != REF_VAR || x->var->is_param) return FIXED;
   uint32_t id = x->var->id;
   if (id >= s->nvars || x->var->count != 1 || s->ndefs[id] != 1) return ELSEWHERE;
@@ -62,7 +62,7 @@ static Motion motion_of(Ahead *s, const Ref *x) {
 }
 
 /* x, which moves or is fixed, in the next program; computed at the builder. */
-static Ref next_of(Ahead *s, NestBuilder *b, const Ref *x) {
+static Ref next_of(Prefetcher *s, NestBuilder *b, const Ref *x) {
   if (motion_of(s, x) != MOVES) return *x;
   NestVar *v = x->var, **next = &s->next[v->id];
   if (*next) return ref_var(*next);
@@ -83,7 +83,7 @@ static Ref next_of(Ahead *s, NestBuilder *b, const Ref *x) {
 
 /* ---- prefetching ---- */
 
-static bool is_row_load(Ahead *s, const Chain *c, const NestStmt *st) {
+static bool is_row_load(Prefetcher *s, const Chain *c, const NestStmt *st) {
   if (st->code != NEST_LD || st->mems[0].buffer || nest_int(st, NA_volatile, 0)) return false;
   int64_t bytes = dtype_bytes(st->type) * s->nest->lanes;
   Affine at = st->mems[0].bytes;
@@ -99,20 +99,20 @@ static bool stores(const Chain *c) {
 }
 
 /* The chain behind `load` that prefetches for it; depth 0 if there is none. */
-static Chain find_place(NestStmt *load, int64_t total, NestStmt **place) {
+static Chain find_site(NestStmt *load, int64_t total, NestStmt **site) {
   Chain best = {.depth = 0};
   for (NestStmt *st = load->next; st; st = st->next) {
     Chain c = chain_of(st);
     if (!c.depth || chain_extent(&c, 0) != total) continue;
     if (best.depth && stores(&c) && !stores(&best)) continue;
     best = c;
-    *place = st;
+    *site = st;
   }
   return best;
 }
 
-static void prefetch(Ahead *s, NestStmt *place, const Chain *c, const NestStmt *load) {
-  NestBuilder b = {s->nest, place->parent, place, load->span};
+static void prefetch(Prefetcher *s, NestStmt *site, const Chain *c, const NestStmt *load) {
+  NestBuilder b = {s->nest, site->parent, site, load->span};
   Ref base = next_of(s, &b, &load->mems[0].base);
   b = (NestBuilder){s->nest, c->body, NULL, load->span};
   Mem *m = &nest_stmt(&b, NEST_PREFETCH, 0, 0)->mems[0];
@@ -125,23 +125,23 @@ static void prefetch(Ahead *s, NestStmt *place, const Chain *c, const NestStmt *
   }
 }
 
-bool ahead_run(Unit *u) {
+bool prefetch_run(Unit *u) {
   Arena *scratch = arena_child(u->arena);
   uint32_t n = u->nest->nvars;
-  Ahead s = {u->nest,
-             n,
-             ARENA_ARRAY(scratch, NestStmt *, n),
-             ARENA_ARRAY(scratch, uint32_t, n),
-             ARENA_ARRAY(scratch, Motion, n),
-             ARENA_ARRAY(scratch, NestVar *, n)};
+  Prefetcher s = {u->nest,
+                  n,
+                  ARENA_ARRAY(scratch, NestStmt *, n),
+                  ARENA_ARRAY(scratch, uint32_t, n),
+                  ARENA_ARRAY(scratch, Motion, n),
+                  ARENA_ARRAY(scratch, NestVar *, n)};
   find_defs(&s, u->nest->body);
-  for (NestStmt *st = u->nest->body->first, *place = NULL; st; st = st->next) {
+  for (NestStmt *st = u->nest->body->first, *site = NULL; st; st = st->next) {
     Chain c = chain_of(st);
     int64_t total = c.depth ? chain_extent(&c, 0) : 0;
     if (total < LEAST_ITERATIONS) continue;
-    Chain at = find_place(st, total, &place);
+    Chain at = find_site(st, total, &site);
     for (const NestStmt *x = at.depth ? c.body->first : NULL; x; x = x->next)
-      if (is_row_load(&s, &c, x)) prefetch(&s, place, &at, x);
+      if (is_row_load(&s, &c, x)) prefetch(&s, site, &at, x);
   }
   arena_free(scratch);
   return true;

@@ -1,4 +1,4 @@
-#include "lower/thread/split.h"
+#include "lower/thread/peel_masks.h"
 
 #include <string.h>
 
@@ -289,7 +289,7 @@ static void split_part(const Row *r, const RowPart *p, Ref units) {
   if (p->ends) to = uniform_op(&b, TILE_ADD, full, 2 * by);
   if (p->masked) full_loop(r, p, full);
   for (NestStmt *st = p->chain.body->first; st && p->ends; st = st->next)
-    if (tail_fold(&p->chain, st) == FOLD_ADDS) add_rest(r, p, st, to);
+    if (fold_kind(&p->chain, st) == FOLD_ADDS) add_rest(r, p, st, to);
   p->st->code = NEST_SERIAL;
   p->st->srcs = ARENA_ARRAY(r->nest->arena, Ref, 2);
   p->st->nsrcs = 2;
@@ -298,7 +298,7 @@ static void split_part(const Row *r, const RowPart *p, Ref units) {
 }
 
 static void split_row(Row *r) {
-  tail_find(r);
+  find_early_exits(r);
   NestStmt *first = r->parts.data[0].st;
   NestBuilder b = {r->nest, first->parent, first, first->span};
   Ref length = uniform_op(&b, TILE_MAX, r->length, 0);
@@ -322,7 +322,7 @@ static void split_block(Row *r, NestBlock *b) {
   }
 }
 
-bool split_run(Unit *u) {
+bool peel_masks_run(Unit *u) {
   Nest *n = u->nest;
   Arena *scratch = arena_child(u->arena);
   Row r = {.nest = n,

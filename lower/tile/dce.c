@@ -1,4 +1,4 @@
-#include "lower/tile/prune.h"
+#include "lower/tile/dce.h"
 
 static bool reads_only(const TileOp *op) {
   unsigned flags = tile_op_flags(op->code);
@@ -23,11 +23,11 @@ static bool has_effects(const TileBlock *b) {
   return false;
 }
 
-static void unuse(uint32_t *uses, const TileOp *op) {
+static void drop_uses(uint32_t *uses, const TileOp *op) {
   for (uint32_t i = 0; i < op->nargs; i++)
     if (op->args[i]) uses[op->args[i]->id]--;
   for (uint32_t r = 0; r < op->nregions; r++)
-    for (const TileOp *x = op->regions[r]->first; x; x = x->next) unuse(uses, x);
+    for (const TileOp *x = op->regions[r]->first; x; x = x->next) drop_uses(uses, x);
 }
 
 static bool is_used(const uint32_t *uses, const TileOp *op) {
@@ -37,20 +37,20 @@ static bool is_used(const uint32_t *uses, const TileOp *op) {
 }
 
 /* Last ops first: their operands may be free then. */
-static void prune_block(uint32_t *uses, TileBlock *b) {
+static void remove_dead(uint32_t *uses, TileBlock *b) {
   for (TileOp *op = b->last, *prev; op; op = prev) {
     prev = op->prev;
     if (tile_op_flags(op->code) & TILE_TERM) continue;
-    for (uint32_t r = op->nregions; r-- > 0;) prune_block(uses, op->regions[r]);
+    for (uint32_t r = op->nregions; r-- > 0;) remove_dead(uses, op->regions[r]);
     if (is_used(uses, op) || !only_computes(op)) continue;
-    unuse(uses, op);
+    drop_uses(uses, op);
     tile_remove(op);
   }
 }
 
-bool prune_run(Unit *u) {
+bool dce_run(Unit *u) {
   Arena *scratch = arena_child(u->arena);
-  prune_block(tile_count_uses(u->tile, scratch), u->tile->body);
+  remove_dead(tile_count_uses(u->tile, scratch), u->tile->body);
   arena_free(scratch);
   return true;
 }

@@ -1,4 +1,4 @@
-#include "lower/tile/recognize.h"
+#include "lower/tile/induction_variables.h"
 
 typedef struct {
   TileFunc *f;
@@ -6,7 +6,7 @@ typedef struct {
   TileValue **map;
   uint32_t map_len;
   bool changed;
-} Recognize;
+} Rewriting;
 
 /* The scalar that every element of v equals, made at the builder if it is a constant; NULL. */
 static TileValue *splat_of(TileBuilder *b, TileValue *v) {
@@ -56,12 +56,12 @@ static TileValue *moved(TileBuilder *b, TileValue *start, TileValue *offset) {
   return tile_build1(b, pointer ? TILE_PTR_ADD : TILE_ADD, start->type, start, all, NULL);
 }
 
-static void replace(Recognize *r, const TileValue *old, TileValue *with) {
+static void replace(Rewriting *r, const TileValue *old, TileValue *with) {
   r->map[old->id] = with;
   r->changed = true;
 }
 
-static void carried(Recognize *r, TileOp *op, uint32_t i) {
+static void rewrite_carried(Rewriting *r, TileOp *op, uint32_t i) {
   TileBlock *body = op->regions[0];
   TileValue *p = body->params[i + 1], *start = op->args[i + 3], *out = op->results[i];
   if (!p->type.rank) return;
@@ -88,15 +88,15 @@ static void carried(Recognize *r, TileOp *op, uint32_t i) {
 }
 
 static void visit(TileOp *op, void *ctx) {
-  Recognize *r = ctx;
+  Rewriting *r = ctx;
   arena_work(r->scratch, 1);
   if (op->code != TILE_FOR) return;
-  for (uint32_t i = 0; i + 3 < op->nargs; i++) carried(r, op, i);
+  for (uint32_t i = 0; i + 3 < op->nargs; i++) rewrite_carried(r, op, i);
 }
 
 /* One round over all loops; true if any carried tile became a scalar. */
 static bool run_round(Unit *u, Arena *scratch) {
-  Recognize r = {.f = u->tile, .scratch = scratch};
+  Rewriting r = {.f = u->tile, .scratch = scratch};
   r.map_len = u->tile->nvalues;
   r.map = ARENA_ARRAY(scratch, TileValue *, r.map_len);
   tile_walk(u->tile->body, visit, &r);
@@ -107,8 +107,8 @@ static bool run_round(Unit *u, Arena *scratch) {
   return true;
 }
 
-/* A loop whose inner loop moves the tile is recognized once that one is. */
-bool recognize_run(Unit *u) {
+/* A loop whose inner loop moves the tile is rewritten once that one is. */
+bool induction_variables_run(Unit *u) {
   Arena *scratch = arena_child(u->arena);
   while (run_round(u, scratch)) continue;
   arena_free(scratch);
