@@ -47,7 +47,7 @@ typedef struct {
   Estimate estimate;
   CacheKey code; /* of a prediction */
   int place;     /* in the order in which the tuner tries them */
-  Facts facts;
+  LaunchStats stats;
 } Config;
 
 typedef struct {
@@ -464,7 +464,7 @@ static void predict(void *context, size_t i) {
   EstimateLaunch l = {.request = &w.request, .rates = &b->sweep->rates, .ints = names};
   l.nints = bind(names, &p->args);
   eval_grid(l.grid, p, c);
-  if (estimate_explain(&c->estimate, &c->facts, &l)) c->why = strdup(nereid_error_message());
+  if (estimate_explain(&c->estimate, &c->stats, &l)) c->why = strdup(nereid_error_message());
   else c->code = code_of(&w.request);
 }
 
@@ -478,7 +478,7 @@ static void put_in_order(Problem *p) {
 
 static void print_prediction(const Problem *p, const Config *c) {
   const Estimate *e = &c->estimate;
-  const Facts *f = &c->facts;
+  const LaunchStats *f = &c->stats;
   const WalkCounts *n = &f->counts;
   if (c->why) {
     print_failure(p, c, c->why);

@@ -9,7 +9,7 @@
 #include <math.h>
 
 #include "codegen/c/c.h"
-#include "lower/cost/walk.h"
+#include "lower/cost/estimate.h"
 
 enum { DEPTH_MOST = 12, TERMS_MOST = 64, LOOPS_MOST = 32 };
 

@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-#include "lower/cost/facts.h"
+#include "lower/cost/launch_stats.h"
 
 /* What a launch takes besides its work; and what of a device can be had, as shares of what its data
  * sheet says or in clocks.  Fitted to problems of bench/tune.md on one H200; a third of them, which
@@ -47,8 +47,8 @@ typedef struct {
   double alone; /* that its warps take, each for itself */
 } Program;
 
-static Program program_of(const Facts *f) {
-  const WalkCounts *c = &f->counts;
+static Program program_of(const LaunchStats *f) {
+  const SimCounts *c = &f->counts;
   double spills = f->spilled * c->rounds;
   double shared =
       TURNS * (c->shared + c->operands / TURN_BYTES) + SHUFFLES * c->shuffle + SPILL_TURNS * spills;
@@ -74,7 +74,7 @@ static double together_clocks(const Program *p, double n) {
  * holds, and one of the rest.  The more rounds there are, the less programs begin together, and a
  * new one makes use of each that ends.  Where some programs take longer than others, such a one
  * comes last. */
-static double processor_clocks(const Facts *f, const Program *p, double mean) {
+static double processor_clocks(const LaunchStats *f, const Program *p, double mean) {
   double programs = ceil(mean), held = fmin(f->occupancy, programs);
   double round = together_clocks(p, held), rounds = floor(programs / held);
   double rest = programs - rounds * held;
@@ -89,7 +89,7 @@ static double processor_clocks(const Facts *f, const Program *p, double mean) {
 
 /* ---- the device ---- */
 
-static void bound_gpu(Estimate *e, const Facts *f, const Rates *r) {
+static void bound_gpu(Estimate *e, const LaunchStats *f, const Rates *r) {
   double mhz = r->clock / 1e6, mean = f->programs / r->processors;
   Program p = program_of(f);
   double clocks = processor_clocks(f, &p, mean), programs = ceil(mean);
@@ -105,9 +105,9 @@ static void bound_gpu(Estimate *e, const Facts *f, const Rates *r) {
 
 /* A core's own vectors are a warp of its own: what is counted are vector instructions.  Little is
  * known of its caches, and nothing of what the C compiler makes of it. */
-static void bound_cpu(Estimate *e, const Facts *f, const Rates *r) {
+static void bound_cpu(Estimate *e, const LaunchStats *f, const Rates *r) {
   static const double INSTRUCTIONS = 2, MULTIPLIES = 2, CALL_US = 0.4;
-  const WalkCounts *c = &f->counts;
+  const SimCounts *c = &f->counts;
   double mhz = r->clock > 0 ? r->clock / 1e6 : 2500, programs = ceil(f->programs / r->processors);
   double *us = e->bound_us;
   us[BOUND_MEMORY] = r->bandwidth > 0 ? (f->read + f->written) / r->bandwidth * 1e6 : 0;
@@ -131,7 +131,7 @@ static Bound bound_of(const Estimate *e) {
 /* Nine of ten launches of bench/tune.md lie between.  Least is known of what ends up in scattered
  * lines, and of warps that wait where there are few: how many loads are under way at a time is the
  * assembler's choice. */
-static void add_error(Estimate *e, const Facts *f, const Rates *r) {
+static void add_error(Estimate *e, const LaunchStats *f, const Rates *r) {
   static const double errors[] = {0.18, 0.28, 0.28, 0.28, 0.36}, OF_CPU = 2, OF_SPILLS = 0.08;
   static const double OF_LINES = 0.4, OF_LINES_MOST = 4, OF_FEW = 0.5;
   double error = r->sm ? errors[e->bound] : OF_CPU;
@@ -142,8 +142,8 @@ static void add_error(Estimate *e, const Facts *f, const Rates *r) {
   e->high_us = e->us * (1 + error);
 }
 
-Estimate estimate_facts(const struct Facts *f, const Rates *r) {
-  const WalkCounts *c = &f->counts;
+Estimate estimate_stats(const struct LaunchStats *f, const Rates *r) {
+  const SimCounts *c = &f->counts;
   Estimate e = {
       .memory_bytes = f->read + f->written,
       .l2_bytes = (f->loaded + f->stored) * f->programs,
@@ -172,7 +172,46 @@ bool estimate_nest(Estimate *out, Arena *a, const Nest *n, const EstimateInput *
   *out = (Estimate){0};
   if (n->level != NEST_LEVEL_THREAD || in->rates->processors <= 0) return false;
   if (in->rates->sm && in->rates->clock <= 0) return false;
-  Facts f = facts_gather(a, n, in);
-  *out = estimate_facts(&f, in->rates);
+  LaunchStats f = launch_stats_gather(a, n, in);
+  *out = estimate_stats(&f, in->rates);
   return true;
+}
+
+/* ---- text ---- */
+
+const char *estimate_bound_name(Bound b) {
+  static const char *const names[] = {"memory", "cache", "tensor", "issue", "latency"};
+  return names[b];
+}
+
+static void number(Text *out, const char *name, double v, const char *unit) {
+  static const char *const scales[] = {"", "k", "M", "G", "T", "P"};
+  int scale = 0;
+  while (v >= 10000 && scale < 5) v /= 1000, scale++;
+  text_printf(out, "%-16s %.4g%s%s%s\n", name, v, scale || *unit ? " " : "", scales[scale], unit);
+}
+
+static void count(Text *out, const char *name, double v, const char *unit) {
+  text_printf(out, "%-16s %.4g%s\n", name, v, unit);
+}
+
+void estimate_print(Text *out, const Estimate *e) {
+  text_printf(out, "%-16s %.4g us (%.4g to %.4g), bound by %s\n", "time", e->us, e->low_us,
+              e->high_us, estimate_bound_name(e->bound));
+  for (Bound b = BOUND_MEMORY; b <= BOUND_LATENCY; b++)
+    text_printf(out, "  %-14s %.4g us\n", estimate_bound_name(b), e->bound_us[b]);
+  number(out, "memory", e->memory_bytes, "B");
+  number(out, "cache", e->l2_bytes, "B");
+  number(out, "tensor", e->tensor_flops, "FLOP");
+  number(out, "f32", e->f32_flops, "FLOP");
+  number(out, "special", e->specials, "");
+  text_printf(out, "%-16s %d a thread%s", "registers", e->registers, e->spilled ? "" : "\n");
+  if (e->spilled) text_printf(out, ", %d more spilled\n", e->spilled);
+  text_printf(out, "%-16s %lld bytes a program\n", "shared", (long long)e->shared);
+  count(out, "stages", e->stages, "");
+  count(out, "bank conflicts", e->conflicts, " turns for one");
+  count(out, "lines", e->lines, " for one");
+  count(out, "programs", e->programs, "");
+  count(out, "at a time", e->occupancy, " a processor");
+  count(out, "waves", e->waves, "");
 }

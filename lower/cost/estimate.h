@@ -1,18 +1,23 @@
-/* How long a launch will take, read off a nest of level thread: a model, not a measurement.
+/* The model of times: a prediction of a launch's time from a nest of level thread.
  *
- * Some programs of the grid are walked through (lower/cost/walk.h): what decides addresses, guards
- * and loops is computed from the arguments' values, a loop's middle is extrapolated, and everything
- * else is counted.  From that follow the bytes that come from memory and from the cache, what each
- * unit of a processor has to do, and how long one warp waits for its own results.  A few constants
- * (estimate.c) are fitted to measured times; none belongs to a kernel.
+ * Some programs of the grid are simulated (lower/cost/simulate.h): addresses, guards and trip counts
+ * are computed from the arguments' values, a loop's middle is extrapolated, and everything else is
+ * counted.  From that follow the bytes that memory and the cache deliver, the work of each unit of
+ * a processor, and the time that one warp waits for its own results.  A few constants (estimate.c)
+ * are fitted to measured times; none belongs to a kernel.
  *
- * An argument whose value is not given, and what is loaded from memory, is unknown: guards on it
- * hold, loops over it run UNKNOWN_TRIPS times, addresses made of it are scattered. */
+ * An argument without a value, and a value loaded from memory, is unknown: guards on it hold, loops
+ * over it run UNKNOWN_TRIPS times, addresses made of it are scattered.
+ *
+ * The folder: simulate*.c, one warp; register_pressure.c, the registers of a thread;
+ * launch_stats.c, all programs together; estimate.c, the time. */
 #ifndef NEREID_LOWER_COST_ESTIMATE_H
 #define NEREID_LOWER_COST_ESTIMATE_H
 
 #include "lower/nest/nest.h"
 #include "lower/target/rates.h"
+
+enum { UNKNOWN_TRIPS = 16 }; /* iterations of a loop whose bounds are not known */
 
 typedef struct {
   const char *name;
@@ -53,14 +58,12 @@ typedef struct Estimate {
   double programs, waves;         /* waves: programs by those that run at a time */
 } Estimate;
 
-
-
 const char *estimate_bound_name(Bound b); /* "memory" */
 /* Of a nest at level thread.  False: there is nothing to go by (no such device, no clock). */
 bool estimate_nest(Estimate *out, Arena *a, const Nest *n, const EstimateInput *in);
-/* The same from what was gathered (lower/cost/facts.h). */
-struct Facts;
-Estimate estimate_facts(const struct Facts *f, const Rates *r);
+/* The same from what was gathered (lower/cost/launch_stats.h). */
+struct LaunchStats;
+Estimate estimate_stats(const struct LaunchStats *f, const Rates *r);
 /* A table of the parts, a line each. */
 void estimate_print(Text *out, const Estimate *e);
 

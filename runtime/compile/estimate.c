@@ -8,7 +8,7 @@ typedef struct {
   const EstimateLaunch *launch;
   Compilation *compilation;
   Estimate *out;
-  Facts *facts;
+  LaunchStats *stats;
 } Estimating;
 
 static int estimate(void *arg) {
@@ -20,15 +20,15 @@ static int estimate(void *arg) {
   for (int i = 0; i < 3; i++) in.grid[i] = l->grid[i] ? l->grid[i] : 1;
   for (int i = 0; i < l->nints; i++) values[i] = (EstimateValue){l->ints[i].name, l->ints[i].value};
   const Nest *n = e->compilation->unit->nest;
-  Facts f = facts_gather(a, n, &in);
-  if (e->facts) *e->facts = f;
-  *e->out = estimate_facts(&f, l->rates);
+  LaunchStats f = launch_stats_gather(a, n, &in);
+  if (e->stats) *e->stats = f;
+  *e->out = estimate_stats(&f, l->rates);
   /* What is no number, as where rates are missing, is no prediction. */
   if (!isfinite(e->out->us) || !isfinite(e->out->high_us)) *e->out = (Estimate){0};
   return 0;
 }
 
-int estimate_explain(Estimate *out, Facts *facts, const EstimateLaunch *l) {
+int estimate_explain(Estimate *out, LaunchStats *stats, const EstimateLaunch *l) {
   const nereid_request *r = l->request;
   Compilation c;
   *out = (Estimate){0};
@@ -36,7 +36,7 @@ int estimate_explain(Estimate *out, Facts *facts, const EstimateLaunch *l) {
   if (!code) code = compile_specialize(&c, r);
   if (!code) code = compile_lower(&c, r, STAGE_THREAD);
   if (!code) {
-    Estimating e = {l, &c, out, facts};
+    Estimating e = {l, &c, out, stats};
     code = compile_guard(&c, COMPILE_CODE, estimate, &e);
   }
   code = compile_report(&c, code, r->on_message, r->context);

@@ -3,7 +3,7 @@
 #define NEREID_RUNTIME_COMPILE_ESTIMATE_H
 
 #include "lower/cost/estimate.h"
-#include "lower/cost/facts.h"
+#include "lower/cost/launch_stats.h"
 #include "runtime/nereid.h"
 #include "runtime/device/rates.h"
 
@@ -18,8 +18,8 @@ typedef struct {
 
 /* Compiles to level thread and estimates.  Keeps nothing, and may run in many threads at once. */
 int estimate_launch(Estimate *out, const EstimateLaunch *l);
-/* The same with what the estimate is made from (`facts` may be NULL). */
-int estimate_explain(Estimate *out, Facts *facts, const EstimateLaunch *l);
+/* The same with what the estimate is made from (`stats` may be NULL). */
+int estimate_explain(Estimate *out, LaunchStats *stats, const EstimateLaunch *l);
 /* In which to try candidates: the fastest first, then what is fast and unlike what comes before it,
  * since where the model errs, it errs for what is alike.  What it knows nothing of (us is 0) comes
  * last. */

@@ -35,7 +35,7 @@ typedef struct {
 typedef struct {
   int code;
   Estimate estimate;
-  Facts facts;
+  LaunchStats stats;
 } Found;
 
 static Rates rates;
@@ -55,7 +55,7 @@ static Found estimate(const Case *c) {
   while (l.nints < ARGS_MAX && c->ints[l.nints].name) l.nints++;
   memcpy(l.grid, c->grid, sizeof l.grid);
   Found f = {0};
-  f.code = estimate_explain(&f.estimate, &f.facts, &l);
+  f.code = estimate_explain(&f.estimate, &f.stats, &l);
   check(f.code == 0, "it can be compiled");
   if (f.code) printf("  %s\n", nereid_error_message());
   return f;
@@ -123,15 +123,15 @@ static void test_copy(void) {
             {1024},
             4};
   Found f = estimate(&c);
-  check_number(f.facts.read, 4 << 20, "a copy reads each byte once");
-  check_number(f.facts.written, 4 << 20, "and writes each byte once");
+  check_number(f.stats.read, 4 << 20, "a copy reads each byte once");
+  check_number(f.stats.written, 4 << 20, "and writes each byte once");
   check_number(f.estimate.lines, 1, "in whole lines");
   check_number(f.estimate.f32_flops, 1 << 20, "with an addition for each");
   check(f.estimate.low_us < f.estimate.us && f.estimate.us < f.estimate.high_us, "an error bar");
   c.ints[0].value = 1 << 19;
-  check_within(estimate(&c).facts.read, 2 << 20, SAMPLED, "what the mask leaves out is not read");
+  check_within(estimate(&c).stats.read, 2 << 20, SAMPLED, "what the mask leaves out is not read");
   c.ints[0].name = NULL;
-  check_number(estimate(&c).facts.read, 4 << 20, "without a value, the mask holds");
+  check_number(estimate(&c).stats.read, 4 << 20, "without a value, the mask holds");
 }
 
 static void test_strides(void) {
@@ -142,7 +142,7 @@ static void test_strides(void) {
             {64},
             4};
   Found f = estimate(&c);
-  check_within(f.facts.read, 32 << 16, SAMPLED, "every eighth word is a sector each");
+  check_within(f.stats.read, 32 << 16, SAMPLED, "every eighth word is a sector each");
   check(f.estimate.lines > 4, "a warp's access touches many lines");
 }
 
@@ -156,7 +156,7 @@ static void test_scattered(void) {
             {64},
             4};
   c.args[0].type = "*i32:16";
-  check(estimate(&c).facts.loaded > 32 * 1024, "places that are loaded are scattered");
+  check(estimate(&c).stats.loaded > 32 * 1024, "places that are loaded are scattered");
 }
 
 /* What many programs read comes from memory once, if the cache holds it. */
@@ -171,8 +171,8 @@ static void test_shared(void) {
       {500},
       4};
   Found f = estimate(&c);
-  check_number(f.facts.read, 4096, "a row that all read comes once from memory");
-  check_number(f.facts.loaded, 4096, "and for each program from the cache");
+  check_number(f.stats.read, 4096, "a row that all read comes once from memory");
+  check_number(f.stats.loaded, 4096, "and for each program from the cache");
 }
 
 /* ---- loops ---- */
@@ -190,12 +190,12 @@ static void test_loop(void) {
       {8},
       4};
   Found f = estimate(&c);
-  check_number(f.facts.read, 8 * 4 * 100 * 1024, "the middle of a loop counts");
-  double once = f.facts.clocks;
+  check_number(f.stats.read, 8 * 4 * 100 * 1024, "the middle of a loop counts");
+  double once = f.stats.clocks;
   c.ints[0].value *= 10;
   f = estimate(&c);
-  check_number(f.facts.read, 10 * 8 * 4 * 100 * 1024, "so does that of a longer one");
-  check(f.facts.clocks > 9 * once && f.facts.clocks < 11 * once, "which takes longer");
+  check_number(f.stats.read, 10 * 8 * 4 * 100 * 1024, "so does that of a longer one");
+  check(f.stats.clocks > 9 * once && f.stats.clocks < 11 * once, "which takes longer");
 }
 
 #define PLANE(row, column)                       \
@@ -218,12 +218,12 @@ static Found estimate_plane(const char *columns, bool down) {
 static void test_runs(void) {
   double bytes = 2 * 4.0 * 1024 * 4096;
   Found f = estimate_plane("64", true);
-  check_number(f.facts.busy, bytes, "memory reads runs of 256 bytes as fast as longer ones");
+  check_number(f.stats.busy, bytes, "memory reads runs of 256 bytes as fast as longer ones");
   f = estimate_plane("16", true);
-  check(f.facts.busy > 1.2 * bytes, "it takes longer for runs of 64");
-  check_number(f.facts.read + f.facts.written, bytes, "but moves as much");
+  check(f.stats.busy > 1.2 * bytes, "it takes longer for runs of 64");
+  check_number(f.stats.read + f.stats.written, bytes, "but moves as much");
   f = estimate_plane("16", false);
-  check_number(f.facts.busy, bytes, "not where the next programs read on");
+  check_number(f.stats.busy, bytes, "not where the next programs read on");
 }
 
 /* 32 registers of values a thread: a sum uses them up one by one, what needs their largest one
@@ -237,17 +237,17 @@ static void test_streamed(void) {
       {{"n", 1}},
       {1},
       1};
-  double few = estimate(&sum).facts.clocks;
+  double few = estimate(&sum).stats.clocks;
   sum.warps = 4;
-  double fewer = estimate(&sum).facts.clocks;
+  double fewer = estimate(&sum).stats.clocks;
   check(few > fewer + 500, "the second half of many values waits for the first");
   Case both = sum;
   both.body =
       "    v = tl.load(x + tl.arange(0, B))\n"
       "    tl.store(y, tl.sum(tl.exp(v - tl.max(v, 0)), 0))\n";
-  double four = estimate(&both).facts.clocks;
+  double four = estimate(&both).stats.clocks;
   both.warps = 1;
-  check(estimate(&both).facts.clocks < four + 500, "values that are kept are loaded together");
+  check(estimate(&both).stats.clocks < four + 500, "values that are kept are loaded together");
 }
 
 /* Programs of a triangle: the last one has twice as much to do as the mean. */
@@ -263,10 +263,10 @@ static void test_uneven(void) {
       {64},
       4};
   Found f = estimate(&c);
-  double share = f.facts.clocks_most / f.facts.clocks;
+  double share = f.stats.clocks_most / f.stats.clocks;
   check(share > 1.5 && share < 2, "the longest program of a triangle");
-  check_within(f.facts.loaded, 4 * 1024 * 32.5, SAMPLED, "the mean one loads half a row");
-  check_within(f.facts.read, 4 * 1024 * 64, 0.15, "and the array comes about once");
+  check_within(f.stats.loaded, 4 * 1024 * 32.5, SAMPLED, "the mean one loads half a row");
+  check_within(f.stats.read, 4 * 1024 * 64, 0.15, "and the array comes about once");
 }
 
 /* Each row is read twice: some of it is in the cache still, which is smaller than all rows. */
@@ -287,9 +287,9 @@ static void test_twice(void) {
       {ROWS},
       4};
   Found f = estimate(&c);
-  check_number(f.facts.loaded, 2.0 * 4 * COLUMNS, "a row comes twice from the cache");
-  check_number(f.facts.written, bytes, "it is written once");
-  check(f.facts.read > bytes && f.facts.read < 2 * bytes, "between once and twice from memory");
+  check_number(f.stats.loaded, 2.0 * 4 * COLUMNS, "a row comes twice from the cache");
+  check_number(f.stats.written, bytes, "it is written once");
+  check(f.stats.read > bytes && f.stats.read < 2 * bytes, "between once and twice from memory");
 }
 
 /* Loops in loops, of bounds that nobody knows. */
@@ -328,7 +328,7 @@ static void test_product(void) {
       4};
   Found f = estimate(&c);
   check_number(f.estimate.tensor_flops, 2.0 * 32 * 64 * 64 * 4096, "operations of a product");
-  check_number(f.facts.read, 2.0 * (32 * 64 * 4096 + 4096 * 64), "each operand is read once");
+  check_number(f.stats.read, 2.0 * (32 * 64 * 4096 + 4096 * 64), "each operand is read once");
   check(f.estimate.stages > 1 && f.estimate.shared > 0, "operands go through a ring");
   double slow = f.estimate.us;
   rates.clock /= 2;

@@ -1,26 +1,26 @@
 /* What a launch does, as far as the model of times (lower/cost/estimate.h) needs to know: gathered
- * by walking through a few warps of a few programs, and once more quickly through many programs for
+ * by simulating a few warps of a few programs, and once more quickly through many programs for
  * the places that they begin at. */
-#ifndef NEREID_LOWER_COST_FACTS_H
-#define NEREID_LOWER_COST_FACTS_H
+#ifndef NEREID_LOWER_COST_LAUNCH_STATS_H
+#define NEREID_LOWER_COST_LAUNCH_STATS_H
 
 #include "lower/cost/estimate.h"
-#include "lower/cost/walk.h"
+#include "lower/cost/simulate.h"
 
-typedef struct Facts {
+typedef struct LaunchStats {
   double programs;
   int warps;
   int registers, spilled; /* a thread (lower/cost/register_pressure.h) */
   int64_t shared;         /* bytes a program */
   int occupancy, stages;
-  WalkCounts counts;     /* of all warps of a program, on average */
+  SimCounts counts;     /* of all warps of a program, on average */
   double clocks;         /* that a program takes if it has a processor for itself, on average */
   double clocks_most;    /* ... the longest one */
   double loaded, stored; /* bytes between cache and processors, of a program */
   double read, written;  /* bytes between memory and the cache, of the launch */
   double busy;           /* the same, where short runs count as the bytes that take as long */
-} Facts;
+} LaunchStats;
 
-Facts facts_gather(Arena *a, const Nest *n, const EstimateInput *in);
+LaunchStats launch_stats_gather(Arena *a, const Nest *n, const EstimateInput *in);
 
 #endif

@@ -1,4 +1,4 @@
-#include "lower/cost/facts.h"
+#include "lower/cost/launch_stats.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 #include "lower/target/machine.h"
 
 enum {
-  SAMPLES = 4,    /* programs that are walked through in full */
+  SAMPLES = 4,    /* programs that are simulated in full */
   SPREAD = 20,    /* programs all over the grid, for the extent of arrays */
   WAVE_MOST = 64, /* programs that run together, for what they share */
   SECTOR = 32,
@@ -37,9 +37,9 @@ typedef struct {
 
 typedef struct {
   const EstimateInput *in;
-  Walk *walk;
-  Facts *facts;
-  Reach reaches[WALK_SITES];
+  Simulation *sim;
+  LaunchStats *stats;
+  Reach reaches[SIM_SITES];
   int samples;
   double bytes_most; /* between cache and processor, of one of the samples */
 } Gathering;
@@ -63,33 +63,33 @@ static void spread_program(int64_t pid[3], const int64_t grid[3], int i, int n) 
 
 /* ---- samples in full ---- */
 
-static void add_counts(WalkCounts *sum, const WalkCounts *c, double times) {
+static void add_counts(SimCounts *sum, const SimCounts *c, double times) {
   double *to = (double *)sum;
   const double *from = (const double *)c;
   for (size_t i = 0; i < sizeof *c / sizeof(double); i++) to[i] += times * from[i];
 }
-_Static_assert(sizeof(WalkCounts) % sizeof(double) == 0, "numbers only");
+_Static_assert(sizeof(SimCounts) % sizeof(double) == 0, "numbers only");
 
 /* How many times a warp's new sectors are new to its program: all warps share them, or each has its
  * own, or something between. */
-static double owners_of(const WalkSite *s, int walked, int warps) {
+static double owners_of(const SimSite *s, int simulated, int warps) {
   if (s->program_sectors <= 0) return 1;
-  double owners = walked * s->program_sectors / s->warp_sectors; /* 1 to walked */
-  return walked > 1 ? 1 + (owners - 1) / (walked - 1) * (warps - 1) : warps;
+  double owners = simulated * s->program_sectors / s->warp_sectors; /* 1 to simulated */
+  return simulated > 1 ? 1 + (owners - 1) / (simulated - 1) * (warps - 1) : warps;
 }
 
-static void take_sites(Gathering *g, int walked, int warps) {
-  for (int i = 0; i < g->walk->nsites; i++) {
-    const WalkSite *s = &g->walk->sites[i];
+static void take_sites(Gathering *g, int simulated, int warps) {
+  for (int i = 0; i < g->sim->nsites; i++) {
+    const SimSite *s = &g->sim->sites[i];
     Reach *p = &g->reaches[i];
-    if (walked > 1 || p->owners <= 0) p->owners = owners_of(s, walked, warps);
-    double bytes = SECTOR * s->warp_sectors / walked * p->owners;
+    if (simulated > 1 || p->owners <= 0) p->owners = owners_of(s, simulated, warps);
+    double bytes = SECTOR * s->warp_sectors / simulated * p->owners;
     p->bytes += bytes;
     p->touched += s->touched_sectors;
     p->pieces += s->pieces;
     /* Stores pass the first cache as they come. */
-    if (s->store) g->facts->stored += SECTOR * s->touched_sectors * warps / walked;
-    else g->facts->loaded += bytes;
+    if (s->store) g->stats->stored += SECTOR * s->touched_sectors * warps / simulated;
+    else g->stats->loaded += bytes;
     if (!s->touched) continue;
     p->span = fmax(p->span, (double)s->hi - (double)s->lo);
     p->before = fmin(p->before, (double)s->lo - (double)s->first);
@@ -99,28 +99,28 @@ static void take_sites(Gathering *g, int walked, int warps) {
 
 /* Of the first program two warps: that says what warps share. */
 static void sample(Gathering *g, const int64_t pid[3]) {
-  Walk *w = g->walk;
-  Facts *f = g->facts;
-  int warps = w->nest->warps, n = warps > 1 && g->samples == 0 ? 2 : 1;
+  Simulation *sim = g->sim;
+  LaunchStats *f = g->stats;
+  int warps = sim->nest->warps, n = warps > 1 && g->samples == 0 ? 2 : 1;
   double before = f->loaded + f->stored;
-  walk_program(w, pid);
+  simulation_start(sim, pid);
   for (int i = 0; i < n; i++) {
-    memset(&w->counts, 0, sizeof w->counts);
-    w->timing = i == 0;
-    walk_warp(w, i * (warps - 1));
-    add_counts(&f->counts, &w->counts, (double)warps / n);
-    if (!w->timing) continue;
-    f->clocks += w->time;
-    f->clocks_most = fmax(f->clocks_most, w->time);
+    memset(&sim->counts, 0, sizeof sim->counts);
+    sim->timing = i == 0;
+    simulate_warp(sim, i * (warps - 1));
+    add_counts(&f->counts, &sim->counts, (double)warps / n);
+    if (!sim->timing) continue;
+    f->clocks += sim->time;
+    f->clocks_most = fmax(f->clocks_most, sim->time);
   }
   take_sites(g, n, warps);
   g->bytes_most = fmax(g->bytes_most, f->loaded + f->stored - before);
   g->samples++;
 }
 
-/* Do the programs that were walked through so far take equally long, and move as much? */
+/* Do the programs that were simulated so far take equally long, and move as much? */
 static bool is_even(const Gathering *g) {
-  const Facts *f = g->facts;
+  const LaunchStats *f = g->stats;
   double clocks = f->clocks / g->samples, bytes = (f->loaded + f->stored) / g->samples;
   return f->clocks_most <= (1 + UNEVEN) * clocks && g->bytes_most <= (1 + UNEVEN) * bytes;
 }
@@ -129,39 +129,39 @@ static bool is_even(const Gathering *g) {
 static void sample_programs(Gathering *g) {
   static const int order[SAMPLES] = {0, SAMPLES - 1, 1, 2};
   const int64_t *grid = g->in->grid;
-  int n = g->facts->programs < SAMPLES ? (int)g->facts->programs : SAMPLES;
+  int n = g->stats->programs < SAMPLES ? (int)g->stats->programs : SAMPLES;
   for (int i = 0; i < n && (g->samples < 2 || !is_even(g)); i++) {
     int64_t pid[3];
-    if (g->facts->programs <= SAMPLES) program_of(pid, grid, i);
+    if (g->stats->programs <= SAMPLES) program_of(pid, grid, i);
     else spread_program(pid, grid, order[i], n);
     sample(g, pid);
   }
 }
 
 static void sample_all(Gathering *g) {
-  Facts *f = g->facts;
+  LaunchStats *f = g->stats;
   sample_programs(g);
-  WalkCounts sum = f->counts;
+  SimCounts sum = f->counts;
   memset(&f->counts, 0, sizeof f->counts);
   add_counts(&f->counts, &sum, 1.0 / g->samples);
   f->clocks /= g->samples;
   f->loaded /= g->samples;
   f->stored /= g->samples;
-  for (int i = 0; i < g->walk->nsites; i++) g->reaches[i].bytes /= g->samples;
+  for (int i = 0; i < g->sim->nsites; i++) g->reaches[i].bytes /= g->samples;
 }
 
 /* ---- where programs begin ---- */
 
 static void survey(Gathering *g, const int64_t pid[3]) {
-  walk_program(g->walk, pid);
-  walk_warp(g->walk, 0);
+  simulation_start(g->sim, pid);
+  simulate_warp(g->sim, 0);
 }
 
 static void take_firsts(Gathering *g) {
-  for (int i = 0; i < g->walk->nsites; i++) {
-    const WalkSite *s = &g->walk->sites[i];
+  for (int i = 0; i < g->sim->nsites; i++) {
+    const SimSite *s = &g->sim->sites[i];
     Reach *p = &g->reaches[i];
-    if (!s->walked) continue;
+    if (!s->simulated) continue;
     p->lo = p->placed ? fmin(p->lo, (double)s->first) : (double)s->first;
     p->hi = p->placed ? fmax(p->hi, (double)s->first) : (double)s->first;
     p->placed = true;
@@ -171,13 +171,13 @@ static void take_firsts(Gathering *g) {
 /* From the program that was surveyed, the first one, to the nearest of those that follow soon,
  * which run at the same time. */
 static void find_steps(Gathering *g) {
-  int64_t first[WALK_SITES], pid[3];
-  for (int i = 0; i < g->walk->nsites; i++) first[i] = g->walk->sites[i].first;
-  for (int n = 1; n <= SOON && n < g->facts->programs; n *= 2) {
+  int64_t first[SIM_SITES], pid[3];
+  for (int i = 0; i < g->sim->nsites; i++) first[i] = g->sim->sites[i].first;
+  for (int n = 1; n <= SOON && n < g->stats->programs; n *= 2) {
     program_of(pid, g->in->grid, n);
     survey(g, pid);
-    for (int i = 0; i < g->walk->nsites; i++) {
-      double step = fabs((double)g->walk->sites[i].first - (double)first[i]);
+    for (int i = 0; i < g->sim->nsites; i++) {
+      double step = fabs((double)g->sim->sites[i].first - (double)first[i]);
       if (step > 0 && (g->reaches[i].step <= 0 || step < g->reaches[i].step))
         g->reaches[i].step = step;
     }
@@ -192,7 +192,7 @@ static void survey_grid(Gathering *g) {
   find_steps(g);
   survey(g, last);
   take_firsts(g);
-  for (int i = 0; i < SPREAD && i < g->facts->programs; i++) {
+  for (int i = 0; i < SPREAD && i < g->stats->programs; i++) {
     int64_t pid[3];
     spread_program(pid, grid, i, SPREAD);
     survey(g, pid);
@@ -214,17 +214,17 @@ static double distinct(int64_t *v, int n) {
 
 /* The first programs, as many as run at a time. */
 static void survey_wave(Gathering *g) {
-  Walk *w = g->walk;
-  double wave = (double)g->facts->occupancy * g->in->rates->processors;
-  int n = (int)fmin(fmin(wave, g->facts->programs), WAVE_MOST);
-  int64_t *firsts = ARENA_ARRAY(w->arena, int64_t, (size_t)(w->nsites * n + 1));
+  Simulation *sim = g->sim;
+  double wave = (double)g->stats->occupancy * g->in->rates->processors;
+  int n = (int)fmin(fmin(wave, g->stats->programs), WAVE_MOST);
+  int64_t *firsts = ARENA_ARRAY(sim->arena, int64_t, (size_t)(sim->nsites * n + 1));
   for (int i = 0; i < n; i++) {
     int64_t pid[3];
     program_of(pid, g->in->grid, i);
     survey(g, pid);
-    for (int k = 0; k < w->nsites; k++) firsts[k * n + i] = w->sites[k].first;
+    for (int k = 0; k < sim->nsites; k++) firsts[k * n + i] = sim->sites[k].first;
   }
-  for (int k = 0; k < w->nsites; k++) g->reaches[k].fresh = distinct(firsts + k * n, n) / n;
+  for (int k = 0; k < sim->nsites; k++) g->reaches[k].fresh = distinct(firsts + k * n, n) / n;
 }
 
 /* ---- memory ---- */
@@ -251,10 +251,10 @@ static double run_cost(const Reach *p) {
 
 static Traffic traffic_of(const Gathering *g, int array, bool store) {
   Traffic t = {0};
-  double programs = g->facts->programs, own_span = 0, own = 0;
+  double programs = g->stats->programs, own_span = 0, own = 0;
   double lo = INFINITY, hi = -INFINITY;
-  for (int i = 0; i < g->walk->nsites; i++) {
-    const WalkSite *s = &g->walk->sites[i];
+  for (int i = 0; i < g->sim->nsites; i++) {
+    const SimSite *s = &g->sim->sites[i];
     const Reach *p = &g->reaches[i];
     if (s->array != array || s->store != store) continue;
     t.asked += p->bytes * programs;
@@ -277,13 +277,13 @@ static Traffic traffic_of(const Gathering *g, int array, bool store) {
  * that run at a time share, and what a program reads again is there still by some chance: the cache
  * drops lines at random for those that come. */
 static void sum_memory(Gathering *g) {
-  Facts *f = g->facts;
+  LaunchStats *f = g->stats;
   double cache = CACHE_SHARE * (double)g->in->rates->cache, all = 0;
   for (int pass = 0; pass < 2; pass++) {
     double running = fmin(f->programs, (double)f->occupancy * g->in->rates->processors);
     double hit = all > 0 ? fmin(1, cache / all) : 1;
     double kept = cache > 0 ? exp(-running / f->programs * all / cache) : 0;
-    for (int i = -1; i < g->walk->narrays; i++)
+    for (int i = -1; i < g->sim->narrays; i++)
       for (int store = 0; store < 2; store++) {
         Traffic t = traffic_of(g, i, store);
         if (pass == 0) all += t.unique;
@@ -301,10 +301,10 @@ static void sum_memory(Gathering *g) {
 /* ---- resources ---- */
 
 /* Registers are given to a warp in units of 256. */
-static int occupancy_of(const Facts *f, const Rates *r) {
+static int occupancy_of(const LaunchStats *f, const Rates *r) {
   int registers = (f->registers + 7) / 8 * 8, most = BLOCKS_MOST;
-  int by_threads = r->threads / (f->warps * WALK_LANES);
-  int by_registers = REGISTERS / (registers * f->warps * WALK_LANES);
+  int by_threads = r->threads / (f->warps * SIM_LANES);
+  int by_registers = REGISTERS / (registers * f->warps * SIM_LANES);
   if (by_threads < most) most = by_threads;
   if (by_registers < most) most = by_registers;
   if (r->shared / (f->shared + SHARED_OWN) < most)
@@ -314,7 +314,7 @@ static int occupancy_of(const Facts *f, const Rates *r) {
 
 /* Of a thread, if a processor shall hold that many programs. */
 static int registers_for(int programs, int warps) {
-  return REGISTERS / (programs * warps * WALK_LANES) / 8 * 8;
+  return REGISTERS / (programs * warps * SIM_LANES) / 8 * 8;
 }
 
 /* The assembler does with a few registers less where a processor then holds a program more. */
@@ -325,8 +325,8 @@ static int assigned_registers(int needed, int warps) {
   return needed < enough ? needed : enough;
 }
 
-static void find_resources(Arena *a, Facts *f, const Walk *w, const Rates *r) {
-  const Nest *n = w->nest;
+static void find_resources(Arena *a, LaunchStats *f, const Simulation *sim, const Rates *r) {
+  const Nest *n = sim->nest;
   const Machine *m = machine_find(n->options.target);
   int limit = m && m->regs > 0 ? m->regs : 255, needed = register_pressure(a, n);
   if (n->options.maxnreg && n->options.maxnreg < limit) limit = n->options.maxnreg;
@@ -336,33 +336,33 @@ static void find_resources(Arena *a, Facts *f, const Walk *w, const Rates *r) {
   f->registers = assigned_registers(needed < limit ? needed : limit, n->warps);
   f->spilled = needed > limit ? needed - limit : 0;
   f->shared = n->shared_bytes;
-  f->stages = w->ring;
+  f->stages = sim->ring;
   f->occupancy = r->sm ? occupancy_of(f, r) : 1;
 }
 
 /* ---- all ---- */
 
-static void set_params(Walk *w, const EstimateInput *in) {
-  for (uint32_t i = 0; i < w->nest->nparams; i++)
+static void set_params(Simulation *sim, const EstimateInput *in) {
+  for (uint32_t i = 0; i < sim->nest->nparams; i++)
     for (int k = 0; k < in->nvalues; k++)
-      if (w->nest->params[i]->dtype != DT_PTR &&
-          !strcmp(w->nest->params[i]->name, in->values[k].name))
-        walk_set(w, i, in->values[k].value);
+      if (sim->nest->params[i]->dtype != DT_PTR &&
+          !strcmp(sim->nest->params[i]->name, in->values[k].name))
+        simulation_set(sim, i, in->values[k].value);
 }
 
-Facts facts_gather(Arena *a, const Nest *n, const EstimateInput *in) {
-  Facts f = {.programs = (double)in->grid[0] * (double)in->grid[1] * (double)in->grid[2]};
+LaunchStats launch_stats_gather(Arena *a, const Nest *n, const EstimateInput *in) {
+  LaunchStats f = {.programs = (double)in->grid[0] * (double)in->grid[1] * (double)in->grid[2]};
   Gathering *g = ARENA_NEW(a, Gathering);
   memset(g, 0, sizeof *g);
   g->in = in;
-  g->facts = &f;
-  g->walk = walk_new(a, n, in->rates, in->grid);
-  set_params(g->walk, in);
-  find_resources(a, &f, g->walk, in->rates);
+  g->stats = &f;
+  g->sim = simulation_new(a, n, in->rates, in->grid);
+  set_params(g->sim, in);
+  find_resources(a, &f, g->sim, in->rates);
   sample_all(g);
-  g->walk->counting = g->walk->timing = false;
-  g->walk->lanes = 1;
-  for (int i = 0; i < WALK_SITES; i++) g->reaches[i].fresh = 1;
+  g->sim->counting = g->sim->timing = false;
+  g->sim->lanes = 1;
+  for (int i = 0; i < SIM_SITES; i++) g->reaches[i].fresh = 1;
   survey_grid(g);
   sum_memory(g);
   return f;
