@@ -197,8 +197,10 @@ golden: all $(addprefix $B/tests/,graph/unit/passes graph/unit/pt2 cli/unit/tune
 	@$(TEST_ENV) $(need_python) tests/graph/onnx_read.py --update
 	@$(TEST_ENV) $(need_python) tests/cli/tune_report.py --update
 
-docs:
+docs: all
 	@$(need_python) tests/project/docs.py --update
+	@$(need_python) tests/project/tour.py --update
+	@$(need_python) tests/project/pictures.py --update
 
 # Folders, names, modules and English in figures.
 structure: $B/nereid-internal.o $(CLI_OBJECTS)
