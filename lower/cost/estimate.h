@@ -1,8 +1,8 @@
 /* The model of times: a prediction of a launch's time from a nest of level thread.
  *
- * Some programs of the grid are simulated (lower/cost/simulate.h): addresses, guards and trip counts
- * are computed from the arguments' values, a loop's middle is extrapolated, and everything else is
- * counted.  From that follow the bytes that memory and the cache deliver, the work of each unit of
+ * Some programs of the grid are simulated (lower/cost/simulate.h): addresses, guards and trip
+ * counts are computed from the arguments' values, a loop's middle is extrapolated, and everything
+ * else is counted.  From that follow the bytes that memory and the cache deliver, the work of each unit of
  * a processor, and the time that one warp waits for its own results.  A few constants (estimate.c)
  * are fitted to measured times; none belongs to a kernel.
  *

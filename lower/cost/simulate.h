@@ -104,13 +104,11 @@ int64_t sim_affine(const Simulation *sim, const Affine *a);
 uint32_t sim_register(const Simulation *sim, const Ref *r);
 /* Values of the first n lanes; false: unknown. */
 bool sim_operand(const Simulation *sim, const Ref *r, int n, int64_t out[SIM_LANES]);
-/* An elementwise op on integers or pointers (sim_value.c); false: its result is unknown. */
-bool sim_value(const Simulation *sim, const NestStmt *s, int n, int64_t out[SIM_LANES]);
 /* Loads, stores, copies, atomics (simulate_memory.c). */
 void simulate_memory(Simulation *sim, const NestStmt *s);
 SimSeen *sim_seen_new(Arena *a);
 void sim_seen_clear(SimSeen *s);
-/* Counts what an elementwise op costs, and lets its warp's clock run (sim_clock.c). */
+/* Counts what an elementwise op costs, and lets its warp's clock run (simulate_clock.c). */
 void simulate_op(Simulation *sim, const NestStmt *s);
 void simulate_product(Simulation *sim, const NestStmt *s);
 void simulate_sync(Simulation *sim, const NestStmt *s); /* shuffles, barriers, waits, commits */
