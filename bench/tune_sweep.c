@@ -65,7 +65,7 @@ typedef struct {
   int nproblems;
   void *patterns[2];   /* normal numbers in 32 and in 16 bits, on the device */
   const char *predict; /* the target to predict for; NULL: measure */
-  Rates rates;
+  DevicePeaks peaks;
 } Sweep;
 
 static void fail(const char *what, const char *why) {
@@ -461,7 +461,7 @@ static void predict(void *context, size_t i) {
   nereid_binding names[PAIRS_MAX];
   make_request(&w, p, c);
   w.request.target = b->sweep->predict;
-  EstimateLaunch l = {.request = &w.request, .rates = &b->sweep->rates, .ints = names};
+  EstimateLaunch l = {.request = &w.request, .peaks = &b->sweep->peaks, .ints = names};
   l.nints = bind(names, &p->args);
   eval_grid(l.grid, p, c);
   if (estimate_explain(&c->estimate, &c->stats, &l)) c->why = strdup(nereid_error_message());
@@ -592,8 +592,8 @@ int main(int argc, char **argv) {
   read_problems(&s, argv[1]);
   if (only) keep_only(&s, only);
   if (s.predict) {
-    if (!strncmp(s.predict, "cpu", 3)) rates_of_cpu(&s.rates);
-    else rates_of_target(&s.rates, s.predict);
+    if (!strncmp(s.predict, "cpu", 3)) peaks_of_cpu(&s.peaks);
+    else peaks_of_target(&s.peaks, s.predict);
     sweep(&s, from, argv);
     return 0;
   }

@@ -36,10 +36,10 @@ static int take(Estimation *e, int id, const char *value) {
 }
 
 /* Without a target, the GPU at hand, or else an H200. */
-static void find_rates(Rates *out, const char *target) {
-  if (!target) rates_of_name(out, "cuda");
-  else if (!strncmp(target, "cpu", 3)) rates_of_cpu(out);
-  else rates_of_target(out, target);
+static void find_peaks(DevicePeaks *out, const char *target) {
+  if (!target) peaks_of_name(out, "cuda");
+  else if (!strncmp(target, "cpu", 3)) peaks_of_cpu(out);
+  else peaks_of_target(out, target);
 }
 
 static int print(const char *device, const Estimate *e) {
@@ -52,20 +52,20 @@ static int print(const char *device, const Estimate *e) {
 }
 
 static int estimate(Estimation *e, const uint32_t grid[3]) {
-  Rates rates;
+  DevicePeaks peaks;
   Estimate found;
   nereid_binding *names;
-  EstimateLaunch l = {.request = &e->request.api, .rates = &rates};
+  EstimateLaunch l = {.request = &e->request.api, .peaks = &peaks};
   int status = request_bind(&names, &l.nints, &e->request, &e->args);
   if (status) return status;
   memcpy(l.grid, grid, sizeof l.grid);
   l.ints = names;
-  find_rates(&rates, e->request.api.target);
+  find_peaks(&peaks, e->request.api.target);
   Progress *p = progress_start("estimating", e->kernel->name);
   int code = estimate_launch(&found, &l);
   progress_stop(p);
   free(names);
-  return code ? args_failed(code) : print(rates.device, &found);
+  return code ? args_failed(code) : print(peaks.device, &found);
 }
 
 static int estimate_all(Estimation *e) {

@@ -144,7 +144,7 @@ static int make(nereid_executable *e, nereid_graph *g, const nereid_graph_option
   int code = api_options(&options, o, gpu);
   e->mode = o->mode;
   if (gpu) {
-    rates_of_device(&options.gpu, e->device);
+    peaks_of_device(&options.gpu, e->device);
     options.compile.gpu = &options.gpu;
   }
   if (!code) code = api_take_model(&e->model, g, o);

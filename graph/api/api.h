@@ -5,7 +5,7 @@
 #include "graph/compile/compile.h"
 #include "graph/execute/execute.h"
 #include "graph/api/model.h"
-#include "runtime/device/rates.h"
+#include "runtime/device/peaks.h"
 
 struct nereid_graph {
   nereid_graph_source source; /* its strings are copies */
@@ -15,7 +15,7 @@ struct nereid_graph {
 typedef struct {
   CompileOptions compile;
   ExecuteOptions execute;
-  Rates gpu; /* that it is for; compile.gpu points here where it is known */
+  DevicePeaks gpu; /* that it is for; compile.gpu points here where it is known */
 } ModeOptions;
 
 /* `gpu`: what is compiled for. */

@@ -70,7 +70,7 @@ static int build(nereid_graph *g, const nereid_graph_options *o, const nereid_bu
   bool measure = options.compile.tune;
   if (!code && gpu) {
     first_target(first, targets);
-    rates_of_target(&options.gpu, first);
+    peaks_of_target(&options.gpu, first);
     options.compile.gpu = &options.gpu;
     options.compile.tune = options.compile.fuse;
   }

@@ -520,7 +520,7 @@ static int explain_body(void *arg) {
   Sizes *sizes = sizes_new(m->arena, m->plan);
   int code = sizes_bind_some(sizes, NULL, 0);
   if (code) return code;
-  rates_of_name(&e->x.rates, e->device);
+  peaks_of_name(&e->x.peaks, e->device);
   e->x.plan = m->plan;
   e->x.sizes = sizes;
   *e->out = text_new(m->arena);

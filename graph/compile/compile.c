@@ -436,9 +436,9 @@ static bool place_temporaries(Graph *g, const CompileOptions *o, Plan *out) {
   return good;
 }
 
-static void set_gpu(Graph *g, const Rates *gpu) {
+static void set_gpu(Graph *g, const DevicePeaks *gpu) {
   if (!gpu) return;
-  Rates *copy = ARENA_NEW(g->arena, Rates);
+  DevicePeaks *copy = ARENA_NEW(g->arena, DevicePeaks);
   *copy = *gpu;
   g->gpu = copy;
 }

@@ -2,14 +2,14 @@
 #ifndef NEREID_GRAPH_COMPILE_COMPILE_H
 #define NEREID_GRAPH_COMPILE_COMPILE_H
 
-#include "runtime/device/rates.h"
+#include "runtime/device/peaks.h"
 #include "graph/compile/stages.h"
 
 typedef enum { TARGET_GPU, TARGET_CPU } GraphTarget;
 
 typedef struct {
   GraphTarget target; /* for the shapes of tiles */
-  const Rates *gpu;   /* the GPU that it is for; NULL: an H200 */
+  const DevicePeaks *gpu;   /* the GPU that it is for; NULL: an H200 */
   bool fuse;          /* false: each node a kernel of its own (mode eager) */
   bool freeze;        /* what depends on weights alone is computed once */
   bool unchecked;     /* indices are not checked */

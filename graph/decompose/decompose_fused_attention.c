@@ -5,7 +5,7 @@
 #include "graph/analysis/attention.h"
 #include "graph/analysis/attention_mask.h"
 #include "graph/decompose/decompose.h"
-#include "runtime/device/rates.h"
+#include "runtime/device/peaks.h"
 
 enum {
   RANK = 4,

@@ -101,7 +101,7 @@ static int print_body(void *arg) {
   const Print *p = arg;
   const Executable *e = p->m->e;
   Explanation x = {.plan = e->plan, .sizes = e->sizes, .mode = p->mode};
-  rates_of_device(&x.rates, e->device);
+  peaks_of_device(&x.peaks, e->device);
   if (p->mode) print_table(p->m, &x, p->out);
   else print_trace(p->m, &x, p->out);
   return 0;

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/device/rates.h"
+#include "runtime/device/peaks.h"
 
 Graph *graph_new(Arena *a, Pool *names, Diags *d) {
   Graph *g = ARENA_NEW(a, Graph);
@@ -12,8 +12,8 @@ Graph *graph_new(Arena *a, Pool *names, Diags *d) {
   g->diags = d;
   g->dims = dims_new(a, names);
   g->class_name = pool_name(names, "GraphModule");
-  Rates *gpu = ARENA_NEW(a, Rates);
-  rates_of_target(gpu, "sm_90a");
+  DevicePeaks *gpu = ARENA_NEW(a, DevicePeaks);
+  peaks_of_target(gpu, "sm_90a");
   g->gpu = gpu;
   return g;
 }

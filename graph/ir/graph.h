@@ -174,7 +174,7 @@ struct Graph {
   bool notes_relations;        /* while they are looked for */
   bool extremes_of_none;       /* are -inf and inf, as ONNX has it, and no error */
   bool unchecked;              /* indices are not checked: the caller has proven them */
-  const struct Rates *gpu; /* of the GPU for which kernels are chosen; an H200's at first */
+  const struct DevicePeaks *gpu; /* of the GPU for which kernels are chosen; an H200's at first */
   const struct OpSchema **schemas; /* of the op table's rows, as far as they were parsed */
 };
 

@@ -32,9 +32,9 @@ bool explain_floor(const Explanation *x, const PlanStep *s, StepFloor *out) {
                        sizes_eval(x->sizes, c->operations, &out->operations)
                  : buffers_moved(x, s, &out->read);
   if (!known) return false;
-  const Rates *r = &x->rates;
+  const DevicePeaks *r = &x->peaks;
   bool product = c && c->product != DT_NONE;
-  double rate = product ? rates_of_product(r, c->product) : r->operations;
+  double rate = product ? peaks_of_product(r, c->product) : r->operations;
   double bytes = (double)out->read + (double)out->written;
   if (r->bandwidth > 0) out->memory_us = 1e6 * bytes / r->bandwidth;
   if (rate > 0) out->compute_us = 1e6 * (double)out->operations / rate;
@@ -166,12 +166,12 @@ static void print_sizes(Text *out, const Explanation *x) {
   if (*separator == ',') text_puts(out, "\n");
 }
 
-static void print_rates(Text *out, const Rates *r) {
+static void print_peaks(Text *out, const DevicePeaks *r) {
   char bandwidth[CELL], operations[CELL], product[CELL];
   text_printf(out, "device    %s", r->device);
   quantity(bandwidth, r->bandwidth, "B/s");
   quantity(operations, r->operations, "op/s");
-  quantity(product, rates_of_product(r, DT_F16), "op/s");
+  quantity(product, peaks_of_product(r, DT_F16), "op/s");
   if (r->bandwidth > 0) text_printf(out, "; %s (%s)", bandwidth, r->from);
   if (r->operations > 0) text_printf(out, "; %s in f32", operations);
   if (r->sm) text_printf(out, ", %s in products of f16", product);
@@ -269,7 +269,7 @@ void explain_print(Text *out, const Explanation *x) {
   text_printf(out, "model     %s, mode %s, %u kernel%s\n", x->plan->graph->class_name, x->mode, n,
               n == 1 ? "" : "s");
   print_sizes(out, x);
-  print_rates(out, &x->rates);
+  print_peaks(out, &x->peaks);
   print_memory(out, x);
   if (x->times.run > 0) text_printf(out, "run       %.2f us\n", x->times.run);
   text_puts(out, "\n");

@@ -5,7 +5,7 @@
 #define NEREID_GRAPH_REPORT_EXPLAIN_H
 
 #include "graph/plan/plan.h"
-#include "runtime/device/rates.h"
+#include "runtime/device/peaks.h"
 #include "graph/plan/sizes.h"
 
 /* How long steps took, in microseconds. */
@@ -19,7 +19,7 @@ typedef struct {
   const Plan *plan;
   const Sizes *sizes; /* with all symbols bound */
   const char *mode;
-  Rates rates;
+  DevicePeaks peaks;
   StepTimes times;
 } Explanation;
 

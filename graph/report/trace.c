@@ -116,7 +116,7 @@ void trace_print(Text *out, const Trace *t) {
   text_puts(out, "{\"displayTimeUnit\": \"ns\", \"traceEvents\": [");
   put_stages(&w);
   put_kernels(&w);
-  name_track(&w, "process_name", RUNNING, 0, t->explanation->rates.device);
+  name_track(&w, "process_name", RUNNING, 0, t->explanation->peaks.device);
   name_track(&w, "thread_name", RUNNING, 0, "kernels");
   for (uint32_t i = 0; i < t->nruns; i++) put_run(&w, &t->runs[i]);
   text_puts(out, "\n]}\n");

@@ -54,7 +54,7 @@ static double most(double a, double b) { return a > b ? a : b; }
 
 /* The time of a step of `n` programs on one multiprocessor. */
 static double step_time(const Candidate *c, const Product *p, double n) {
-  double rate = c->rate * rates_of_processor(p->gpu, p->dtype);
+  double rate = c->rate * peaks_of_processor(p->gpu, p->dtype);
   double work = 2.0 * c->tile.bm * c->tile.bn * c->tile.bk / rate;
   const Family *f = family(p->dtype);
   return most(f->latency * c->tile.bk / 64 + f->overlap * work, n * work);

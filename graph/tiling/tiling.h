@@ -4,11 +4,11 @@
 
 #include <stdint.h>
 
-#include "runtime/device/rates.h"
+#include "runtime/device/peaks.h"
 
 /* `batch` products of [m, k] by [k, n], operands of one dtype, on that GPU. */
 typedef struct {
-  const Rates *gpu;
+  const DevicePeaks *gpu;
   DType dtype;
   int64_t batch, m, n, k;
 } Product;

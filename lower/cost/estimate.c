@@ -89,7 +89,7 @@ static double processor_clocks(const LaunchStats *f, const Program *p, double me
 
 /* ---- the device ---- */
 
-static void bound_gpu(Estimate *e, const LaunchStats *f, const Rates *r) {
+static void bound_gpu(Estimate *e, const LaunchStats *f, const DevicePeaks *r) {
   double mhz = r->clock / 1e6, mean = f->programs / r->processors;
   Program p = program_of(f);
   double clocks = processor_clocks(f, &p, mean), programs = ceil(mean);
@@ -105,7 +105,7 @@ static void bound_gpu(Estimate *e, const LaunchStats *f, const Rates *r) {
 
 /* A core's own vectors are a warp of its own: what is counted are vector instructions.  Little is
  * known of its caches, and nothing of what the C compiler makes of it. */
-static void bound_cpu(Estimate *e, const LaunchStats *f, const Rates *r) {
+static void bound_cpu(Estimate *e, const LaunchStats *f, const DevicePeaks *r) {
   static const double INSTRUCTIONS = 2, MULTIPLIES = 2, CALL_US = 0.4;
   const SimCounts *c = &f->counts;
   double mhz = r->clock > 0 ? r->clock / 1e6 : 2500, programs = ceil(f->programs / r->processors);
@@ -131,7 +131,7 @@ static Bound bound_of(const Estimate *e) {
 /* Nine of ten launches of bench/tune.md lie between.  Least is known of what ends up in scattered
  * lines, and of warps that wait where there are few: how many loads are under way at a time is the
  * assembler's choice. */
-static void add_error(Estimate *e, const LaunchStats *f, const Rates *r) {
+static void add_error(Estimate *e, const LaunchStats *f, const DevicePeaks *r) {
   static const double errors[] = {0.18, 0.28, 0.28, 0.28, 0.36}, OF_CPU = 2, OF_SPILLS = 0.08;
   static const double OF_LINES = 0.4, OF_LINES_MOST = 4, OF_FEW = 0.5;
   double error = r->sm ? errors[e->bound] : OF_CPU;
@@ -142,7 +142,7 @@ static void add_error(Estimate *e, const LaunchStats *f, const Rates *r) {
   e->high_us = e->us * (1 + error);
 }
 
-Estimate estimate_stats(const struct LaunchStats *f, const Rates *r) {
+Estimate estimate_stats(const struct LaunchStats *f, const DevicePeaks *r) {
   const SimCounts *c = &f->counts;
   Estimate e = {
       .memory_bytes = f->read + f->written,
@@ -170,10 +170,10 @@ Estimate estimate_stats(const struct LaunchStats *f, const Rates *r) {
 
 bool estimate_nest(Estimate *out, Arena *a, const Nest *n, const EstimateInput *in) {
   *out = (Estimate){0};
-  if (n->level != NEST_LEVEL_THREAD || in->rates->processors <= 0) return false;
-  if (in->rates->sm && in->rates->clock <= 0) return false;
+  if (n->level != NEST_LEVEL_THREAD || in->peaks->processors <= 0) return false;
+  if (in->peaks->sm && in->peaks->clock <= 0) return false;
   LaunchStats f = launch_stats_gather(a, n, in);
-  *out = estimate_stats(&f, in->rates);
+  *out = estimate_stats(&f, in->peaks);
   return true;
 }
 

@@ -2,9 +2,9 @@
  *
  * Some programs of the grid are simulated (lower/cost/simulate.h): addresses, guards and trip
  * counts are computed from the arguments' values, a loop's middle is extrapolated, and everything
- * else is counted.  From that follow the bytes that memory and the cache deliver, the work of each unit of
- * a processor, and the time that one warp waits for its own results.  A few constants (estimate.c)
- * are fitted to measured times; none belongs to a kernel.
+ * else is counted.  From that follow the bytes that memory and the cache deliver, the work of each
+ * unit of a processor, and the time that one warp waits for its own results.  A few constants
+ * (estimate.c) are fitted to measured times; none belongs to a kernel.
  *
  * An argument without a value, and a value loaded from memory, is unknown: guards on it hold, loops
  * over it run UNKNOWN_TRIPS times, addresses made of it are scattered.
@@ -15,7 +15,7 @@
 #define NEREID_LOWER_COST_ESTIMATE_H
 
 #include "lower/nest/nest.h"
-#include "lower/target/rates.h"
+#include "lower/target/device_peaks.h"
 
 enum { UNKNOWN_TRIPS = 16 }; /* iterations of a loop whose bounds are not known */
 
@@ -25,7 +25,7 @@ typedef struct {
 } EstimateValue;
 
 typedef struct {
-  const Rates *rates;
+  const DevicePeaks *peaks;
   int64_t grid[3];
   const EstimateValue *values; /* of integer parameters */
   int nvalues;
@@ -63,7 +63,7 @@ const char *estimate_bound_name(Bound b); /* "memory" */
 bool estimate_nest(Estimate *out, Arena *a, const Nest *n, const EstimateInput *in);
 /* The same from what was gathered (lower/cost/launch_stats.h). */
 struct LaunchStats;
-Estimate estimate_stats(const struct LaunchStats *f, const Rates *r);
+Estimate estimate_stats(const struct LaunchStats *f, const DevicePeaks *r);
 /* A table of the parts, a line each. */
 void estimate_print(Text *out, const Estimate *e);
 

@@ -215,7 +215,7 @@ static double distinct(int64_t *v, int n) {
 /* The first programs, as many as run at a time. */
 static void survey_wave(Gathering *g) {
   Simulation *sim = g->sim;
-  double wave = (double)g->stats->occupancy * g->in->rates->processors;
+  double wave = (double)g->stats->occupancy * g->in->peaks->processors;
   int n = (int)fmin(fmin(wave, g->stats->programs), WAVE_MOST);
   int64_t *firsts = ARENA_ARRAY(sim->arena, int64_t, (size_t)(sim->nsites * n + 1));
   for (int i = 0; i < n; i++) {
@@ -278,9 +278,9 @@ static Traffic traffic_of(const Gathering *g, int array, bool store) {
  * drops lines at random for those that come. */
 static void sum_memory(Gathering *g) {
   LaunchStats *f = g->stats;
-  double cache = CACHE_SHARE * (double)g->in->rates->cache, all = 0;
+  double cache = CACHE_SHARE * (double)g->in->peaks->cache, all = 0;
   for (int pass = 0; pass < 2; pass++) {
-    double running = fmin(f->programs, (double)f->occupancy * g->in->rates->processors);
+    double running = fmin(f->programs, (double)f->occupancy * g->in->peaks->processors);
     double hit = all > 0 ? fmin(1, cache / all) : 1;
     double kept = cache > 0 ? exp(-running / f->programs * all / cache) : 0;
     for (int i = -1; i < g->sim->narrays; i++)
@@ -301,7 +301,7 @@ static void sum_memory(Gathering *g) {
 /* ---- resources ---- */
 
 /* Registers are given to a warp in units of 256. */
-static int occupancy_of(const LaunchStats *f, const Rates *r) {
+static int occupancy_of(const LaunchStats *f, const DevicePeaks *r) {
   int registers = (f->registers + 7) / 8 * 8, most = BLOCKS_MOST;
   int by_threads = r->threads / (f->warps * SIM_LANES);
   int by_registers = REGISTERS / (registers * f->warps * SIM_LANES);
@@ -325,7 +325,7 @@ static int assigned_registers(int needed, int warps) {
   return needed < enough ? needed : enough;
 }
 
-static void find_resources(Arena *a, LaunchStats *f, const Simulation *sim, const Rates *r) {
+static void find_resources(Arena *a, LaunchStats *f, const Simulation *sim, const DevicePeaks *r) {
   const Nest *n = sim->nest;
   const Machine *m = machine_find(n->options.target);
   int limit = m && m->regs > 0 ? m->regs : 255, needed = register_pressure(a, n);
@@ -356,9 +356,9 @@ LaunchStats launch_stats_gather(Arena *a, const Nest *n, const EstimateInput *in
   memset(g, 0, sizeof *g);
   g->in = in;
   g->stats = &f;
-  g->sim = simulation_new(a, n, in->rates, in->grid);
+  g->sim = simulation_new(a, n, in->peaks, in->grid);
   set_params(g->sim, in);
-  find_resources(a, &f, g->sim, in->rates);
+  find_resources(a, &f, g->sim, in->peaks);
   sample_all(g);
   g->sim->counting = g->sim->timing = false;
   g->sim->lanes = 1;

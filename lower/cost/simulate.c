@@ -131,9 +131,9 @@ void simulation_set(Simulation *sim, uint32_t param, int64_t value) {
   sim->given[param] = true;
 }
 
-Simulation *simulation_new(Arena *a, const Nest *n, const Rates *r, const int64_t grid[3]) {
+Simulation *simulation_new(Arena *a, const Nest *n, const DevicePeaks *r, const int64_t grid[3]) {
   Simulation *sim = ARENA_NEW(a, Simulation);
-  *sim = (Simulation){.nest = n, .rates = r, .arena = a, .counting = true, .timing = true};
+  *sim = (Simulation){.nest = n, .peaks = r, .arena = a, .counting = true, .timing = true};
   sim->lanes = n->lanes < SIM_LANES ? n->lanes : SIM_LANES;
   memcpy(sim->grid, grid, sizeof sim->grid);
   number_registers(sim);

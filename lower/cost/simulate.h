@@ -53,7 +53,7 @@ typedef struct SimSeen SimSeen; /* sectors that this program has touched */
 
 typedef struct {
   const Nest *nest;
-  const Rates *rates;
+  const DevicePeaks *peaks;
   Arena *arena;
   uint32_t *offset;             /* of a variable's first register, by its id */
   uint32_t registers, integers; /* integers come first: those alone have values */
@@ -90,7 +90,7 @@ typedef struct {
 } Simulation;
 
 /* Of a nest at level thread, all of whose integer parameters are unknown at first. */
-Simulation *simulation_new(Arena *a, const Nest *n, const Rates *r, const int64_t grid[3]);
+Simulation *simulation_new(Arena *a, const Nest *n, const DevicePeaks *r, const int64_t grid[3]);
 void simulation_set(Simulation *sim, uint32_t param, int64_t value);
 /* Forgets the program before. */
 void simulation_start(Simulation *sim, const int64_t pid[3]);

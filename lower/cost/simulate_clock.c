@@ -147,11 +147,11 @@ void simulate_op(Simulation *sim, const NestStmt *s) {
 
 /* Operations of a clock of all matrix units of a processor. */
 static double rate_of(const Simulation *sim, const Atom *a) {
-  double rate = dtype_bits(a->a) == 16  ? sim->rates->f16
-                : dtype_bits(a->a) == 8 ? sim->rates->f8
-                : a->tf32               ? sim->rates->f16 / 2
-                                        : sim->rates->f32;
-  if (a->warps == 1 && sim->rates->sm == 90) rate *= SYNCHRONOUS_SHARE;
+  double rate = dtype_bits(a->a) == 16  ? sim->peaks->f16
+                : dtype_bits(a->a) == 8 ? sim->peaks->f8
+                : a->tf32               ? sim->peaks->f16 / 2
+                                        : sim->peaks->f32;
+  if (a->warps == 1 && sim->peaks->sm == 90) rate *= SYNCHRONOUS_SHARE;
   return rate > 0 ? rate : 1;
 }
 

@@ -16,14 +16,14 @@ static int estimate(void *arg) {
   const EstimateLaunch *l = e->launch;
   Arena *a = e->compilation->arena;
   EstimateValue *values = ARENA_ARRAY(a, EstimateValue, (size_t)l->nints + 1);
-  EstimateInput in = {.rates = l->rates, .values = values, .nvalues = l->nints};
+  EstimateInput in = {.peaks = l->peaks, .values = values, .nvalues = l->nints};
   for (int i = 0; i < 3; i++) in.grid[i] = l->grid[i] ? l->grid[i] : 1;
   for (int i = 0; i < l->nints; i++) values[i] = (EstimateValue){l->ints[i].name, l->ints[i].value};
   const Nest *n = e->compilation->unit->nest;
   LaunchStats f = launch_stats_gather(a, n, &in);
   if (e->stats) *e->stats = f;
-  *e->out = estimate_stats(&f, l->rates);
-  /* What is no number, as where rates are missing, is no prediction. */
+  *e->out = estimate_stats(&f, l->peaks);
+  /* Not a number, as where peaks are missing, is no prediction. */
   if (!isfinite(e->out->us) || !isfinite(e->out->high_us)) *e->out = (Estimate){0};
   return 0;
 }

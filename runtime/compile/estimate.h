@@ -5,12 +5,12 @@
 #include "lower/cost/estimate.h"
 #include "lower/cost/launch_stats.h"
 #include "runtime/nereid.h"
-#include "runtime/device/rates.h"
+#include "runtime/device/peaks.h"
 
 /* A launch of what the request asks to be compiled, for its target, on that grid. */
 typedef struct {
   const nereid_request *request;
-  const Rates *rates;
+  const DevicePeaks *peaks;
   uint32_t grid[3];
   const nereid_binding *ints; /* integer arguments by name; others are ignored */
   int nints;

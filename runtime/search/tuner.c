@@ -3,10 +3,10 @@
 int tuner_run(Search *s) {
   Memory memory;
   Memo memo;
-  Rates rates;
+  DevicePeaks peaks;
   tuner_look_up(s, &memo);
   tuner_recall(s, &memory);
-  tuner_predict(s, &rates, false);
+  tuner_predict(s, &peaks, false);
   tuner_keep(s, &memo);
   int code = search_run(s);
   tuner_remember(s, &memory);

@@ -6,7 +6,7 @@
 #ifndef NEREID_RUNTIME_SEARCH_TUNER_H
 #define NEREID_RUNTIME_SEARCH_TUNER_H
 
-#include "runtime/device/rates.h"
+#include "runtime/device/peaks.h"
 #include "runtime/records/records.h"
 #include "runtime/search/refusal.h"
 #include "runtime/search/search.h"
@@ -65,7 +65,7 @@ void tuner_keep(const Search *s, Memo *m);
 
 /* What it says of each candidate of which it has said nothing, and the order in which that puts
  * them, of problems where something is open; all: of all of them. */
-void tuner_predict(Search *s, Rates *rates, bool all);
+void tuner_predict(Search *s, DevicePeaks *peaks, bool all);
 /* Nothing is measured: of each problem the most promising candidate is made sure to compile; one
  * that does not has failed, and the next takes its place. */
 int tuner_choose(Search *s);

@@ -10,7 +10,7 @@ typedef struct {
 
 typedef struct {
   const char *target;
-  const Rates *rates;
+  const DevicePeaks *peaks;
   VEC(Predicted) list; /* of all problems */
 } Prediction;
 
@@ -21,7 +21,7 @@ static void predict_one(void *context, size_t i) {
   r.target = p->target;
   r.on_message = NULL;
   EstimateLaunch launch = {.request = &r,
-                           .rates = p->rates,
+                           .peaks = p->peaks,
                            .grid = {c->grid[0], c->grid[1], c->grid[2]},
                            .ints = c->ints,
                            .nints = c->nints};
@@ -55,11 +55,11 @@ static void put_in_order(const Search *s, SearchProblem *p) {
   p->order = order;
 }
 
-void tuner_predict(Search *s, Rates *rates, bool all) {
-  Prediction p = {.target = device_target(s->device), .rates = rates};
+void tuner_predict(Search *s, DevicePeaks *peaks, bool all) {
+  Prediction p = {.target = device_target(s->device), .peaks = peaks};
   for (size_t i = 0; i < s->nproblems; i++)
     if (all || is_open(&s->problems[i])) add_candidates(s, &s->problems[i], &p);
-  if (p.list.len) rates_of_device(rates, s->device);
+  if (p.list.len) peaks_of_device(peaks, s->device);
   parallel_for(p.list.len, predict_one, &p);
   for (size_t i = 0; i < p.list.len; i++)
     refusal_apply(&p.list.data[i].refusal, s->arena, p.list.data[i].candidate);

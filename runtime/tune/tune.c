@@ -88,7 +88,7 @@ static const char *source_of(const Tuning *t) {
 
 /* Of matrix units where any candidate uses them. */
 static double roof_of(const Tuning *t) {
-  const Rates *r = &t->rates;
+  const DevicePeaks *r = &t->peaks;
   for (size_t i = 0; i < t->configs.len; i++)
     if (t->candidates[i].predicted.tensor_flops > 0) return r->f16 * r->processors * r->clock;
   return r->operations;
@@ -116,7 +116,7 @@ static void make_results(const Tuning *t, nereid_tuning *out) {
   qsort(out->candidates, out->n, sizeof *out->candidates, faster_first);
   put_sure_first(out);
   out->source = source_of(t);
-  out->bandwidth = t->rates.bandwidth;
+  out->bandwidth = t->peaks.bandwidth;
   out->flops = roof_of(t);
   out->kernel = keep_text(out->arena, t->problem.info->name);
   out->device = keep_text(out->arena, t->device->description);
@@ -199,7 +199,7 @@ static int tune_body(void *arg) {
   if (!code) make_search(t);
   if (!code) code = tune_candidates(t);
   if (!code && !model) tuner_recall(&t->search, &memory);
-  if (!code && !records) tuner_predict(&t->search, &t->rates, true);
+  if (!code && !records) tuner_predict(&t->search, &t->peaks, true);
   if (!code && model) code = tuner_choose(&t->search);
   if (!code && (model || records)) leave_rest(t);
   if (!code && !model && !records) code = search(t);

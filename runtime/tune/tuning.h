@@ -19,7 +19,7 @@ typedef struct {
   Candidate *candidates; /* of each configuration */
   SearchProblem found;   /* what is searched, and what was found */
   Search search;         /* of that problem alone */
-  Rates rates;           /* of the device, where the model was asked; else zeros */
+  DevicePeaks peaks;           /* of the device, where the model was asked; else zeros */
   double begin;
 } Tuning;
 

@@ -10,7 +10,7 @@
 #include "tests/support/tally.h"
 
 /* A device that moves a byte and computes an operation each nanosecond. */
-static const Rates SLOW = {
+static const DevicePeaks SLOW = {
     .device = "a slow one", .from = "declared", .bandwidth = 1e9, .operations = 1e9};
 
 typedef struct {
@@ -33,7 +33,7 @@ static Planned plan_text(const char *params, const char *body, bool together) {
   if (g && infer_graph(g) && graph_compile(g, &options, p.plan)) {
     p.sizes = sizes_new(p.arena, p.plan);
     sizes_bind_some(p.sizes, NULL, 0);
-    Explanation x = {.plan = p.plan, .sizes = p.sizes, .mode = "default", .rates = SLOW};
+    Explanation x = {.plan = p.plan, .sizes = p.sizes, .mode = "default", .peaks = SLOW};
     explain_print(&p.text, &x);
   } else {
     diag_print(d, &p.text);
@@ -140,7 +140,7 @@ static void eager(void) {
 static void costs(const char *params, const char *body, int64_t read, int64_t written,
                   int64_t operations) {
   Planned p = plan_text(params, body, true);
-  Explanation x = {.plan = p.plan, .sizes = p.sizes, .rates = SLOW};
+  Explanation x = {.plan = p.plan, .sizes = p.sizes, .peaks = SLOW};
   StepFloor f, sum = {0};
   for (uint32_t i = 0; i < p.plan->nsteps; i++) {
     check_got(explain_floor(&x, &p.plan->steps[i], &f), "a floor", p.text.data);
@@ -232,7 +232,7 @@ static void table(void) {
   nereid_tensor in[] = {{.ndim = 2, .dtype = {2, 32, 1}, .shape = shape},
                         {.ndim = 1, .dtype = {2, 32, 1}, .shape = shape + 1}};
   check_got(!sizes_bind(p.sizes, in, 2), "sizes", p.text.data);
-  Explanation x = {.plan = p.plan, .sizes = p.sizes, .mode = "default", .rates = SLOW};
+  Explanation x = {.plan = p.plan, .sizes = p.sizes, .mode = "default", .peaks = SLOW};
   double us[] = {32.0, 20.0};
   x.times = (StepTimes){us, 0, 64};
   p.text.len = 0;

@@ -4,7 +4,7 @@
 #include "graph/analysis/attention.h"
 #include "tests/support/tally.h"
 
-static Rates gpu;
+static DevicePeaks gpu;
 
 static Product product(DType t, int64_t m, int64_t n, int64_t k) {
   return (Product){.gpu = &gpu, .dtype = t, .batch = 1, .m = m, .n = n, .k = k};
@@ -20,17 +20,17 @@ static Tile first(const Product *p) {
 /* What is chosen depends on how many multiprocessors there are, and what they do. */
 static void test_gpus(void) {
   Product p = product(DT_BF16, 2048, 2048, 2048), cut = product(DT_BF16, 128, 1024, 4096);
-  rates_of_target(&gpu, "sm_80");
-  check(gpu.processors == 108 && rates_of_processor(&gpu, DT_BF16) == 0.5, "an A100");
-  rates_of_target(&gpu, "sm_90a");
-  check(gpu.processors == 132 && rates_of_processor(&gpu, DT_BF16) == 1, "an H200");
+  peaks_of_target(&gpu, "sm_80");
+  check(gpu.processors == 108 && peaks_of_processor(&gpu, DT_BF16) == 0.5, "an A100");
+  peaks_of_target(&gpu, "sm_90a");
+  check(gpu.processors == 132 && peaks_of_processor(&gpu, DT_BF16) == 1, "an H200");
   Tile many = first(&p);
   int parts = tiling_parts(&cut);
   gpu.processors = 8;
   Tile few = first(&p);
   check(few.bm * few.bn >= many.bm * many.bn && tiling_parts(&cut) < parts,
         "few multiprocessors have work enough");
-  rates_of_target(&gpu, "sm_42");
+  peaks_of_target(&gpu, "sm_42");
   check(gpu.sm == 90, "what is not known counts as an H200");
 }
 
@@ -56,7 +56,7 @@ static void test_attention(void) {
 }
 
 int main(void) {
-  rates_of_target(&gpu, "sm_90a");
+  peaks_of_target(&gpu, "sm_90a");
   Product large = product(DT_BF16, 8192, 8192, 8192), row = product(DT_BF16, 7, 2048, 8192);
   Product narrow = product(DT_F32, 32, 1024, 4096), odd = product(DT_BF16, 7, 2048, 8191);
   Product huge = product(DT_F16, INT64_MAX / 2, INT64_MAX / 2, INT64_MAX / 2);

@@ -10,7 +10,7 @@
 #include "runtime/compile/cubin.h"
 #include "runtime/device/cuda.h"
 #include "runtime/device/device.h"
-#include "runtime/device/rates.h"
+#include "runtime/device/peaks.h"
 #include "runtime/support/tool.h"
 #include "tests/support/calls.h"
 
@@ -148,8 +148,8 @@ static void test_memory(const Fake *f) {
              "events");
   nereid_event_free(a);
   nereid_event_free(b);
-  Rates r;
-  rates_of_device(&r, d);
+  DevicePeaks r;
+  peaks_of_device(&r, d);
   check_call(r.clock > 0 && r.bandwidth > 0, "what a driver does not tell is its architecture's");
   nereid_device_close(d);
 }

@@ -38,7 +38,7 @@ typedef struct {
   LaunchStats stats;
 } Found;
 
-static Rates rates;
+static DevicePeaks peaks;
 static const char *target; /* NULL: a GPU's */
 
 static Found estimate(const Case *c) {
@@ -50,7 +50,7 @@ static Found estimate(const Case *c) {
   r.target = target;
   r.source.size = strlen(text);
   r.source.path = "f.py";
-  EstimateLaunch l = {.request = &r, .rates = &rates, .ints = c->ints};
+  EstimateLaunch l = {.request = &r, .peaks = &peaks, .ints = c->ints};
   while (r.nargs < ARGS_MAX && c->args[r.nargs].name) r.nargs++;
   while (l.nints < ARGS_MAX && c->ints[l.nints].name) l.nints++;
   memcpy(l.grid, c->grid, sizeof l.grid);
@@ -73,12 +73,12 @@ static Found estimate(const Case *c) {
 /* A CPU of four cores; its own are measured, and not two times alike. */
 static void take_cpu(const char *name) {
   target = name;
-  rates = (Rates){.processors = 4, .clock = 3e9, .bandwidth = 4e10, .cache = 32 << 20};
+  peaks = (DevicePeaks){.processors = 4, .clock = 3e9, .bandwidth = 4e10, .cache = 32 << 20};
 }
 
 static void take_gpu(void) {
   target = NULL;
-  rates_of_target(&rates, "sm_90a");
+  peaks_of_target(&peaks, "sm_90a");
 }
 
 /* ---- memory ---- */
@@ -331,7 +331,7 @@ static void test_product(void) {
   check_number(f.stats.read, 2.0 * (32 * 64 * 4096 + 4096 * 64), "each operand is read once");
   check(f.estimate.stages > 1 && f.estimate.shared > 0, "operands go through a ring");
   double slow = f.estimate.us;
-  rates.clock /= 2;
+  peaks.clock /= 2;
   check(estimate(&c).estimate.us > 1.5 * slow, "half the clock takes longer");
   take_gpu();
 }

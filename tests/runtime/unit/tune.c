@@ -429,13 +429,13 @@ static size_t look_up(Case *c, bool whole) {
   SearchProblem p = problem_of(c, measured_args);
   Search s = {.arena = c->arena, .device = d, .problems = &p, .nproblems = 1};
   Memo memo;
-  Rates rates;
+  DevicePeaks peaks;
   size_t known = 0;
   p.whole = whole;
   p.kernel = p.signature = p.sizes = "";
   tuner_look_up(&s, &memo);
   for (size_t i = 0; i < c->n; i++) known += c->candidates[i].predicted.us > 0;
-  tuner_predict(&s, &rates, true);
+  tuner_predict(&s, &peaks, true);
   tuner_keep(&s, &memo);
   nereid_device_close(d);
   return known;

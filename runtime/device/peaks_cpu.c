@@ -8,7 +8,7 @@
 
 #include "lower/target/machine.h"
 #include "runtime/device/cpu.h"
-#include "runtime/device/rates.h"
+#include "runtime/device/peaks.h"
 
 enum { COPY_BYTES = 32 << 20, COPY_TIMES = 3, CORES_MAX = 64 };
 
@@ -104,11 +104,11 @@ static Measured measured(int cores) {
 }
 
 /* Two fused multiply-adds a clock for each 32-bit lane. */
-void rates_of_cpu(Rates *r) {
+void peaks_of_cpu(DevicePeaks *r) {
   enum { UNITS = 2, FMA = 2 };
   int cores = host_cores();
   Measured m = measured(cores);
-  *r = (Rates){.from = "measured by copying", .bandwidth = m.bandwidth};
+  *r = (DevicePeaks){.from = "measured by copying", .bandwidth = m.bandwidth};
   snprintf(r->device, sizeof r->device, "cpu, %d core%s", cores, cores == 1 ? "" : "s");
   r->processors = cores;
   r->clock = m.clock;

@@ -1,12 +1,12 @@
-/* How fast a device can be: one record, filled by runtime/device/rates.h, read by all that predicts
- * or explains times.  What a processor (a multiprocessor, a core) does in a clock counts a fused
- * multiply-add as two operations. */
-#ifndef NEREID_LOWER_TARGET_RATES_H
-#define NEREID_LOWER_TARGET_RATES_H
+/* The peaks of a device, its greatest rates: one record, filled by runtime/device/peaks.h, read by
+ * everything that predicts or explains times.  The rates of a processor (a multiprocessor, a core)
+ * are operations in a clock; a fused multiply-add counts as two. */
+#ifndef NEREID_LOWER_TARGET_DEVICE_PEAKS_H
+#define NEREID_LOWER_TARGET_DEVICE_PEAKS_H
 
 #include <stdint.h>
 
-typedef struct Rates {
+typedef struct DevicePeaks {
   char device[128];  /* "NVIDIA H100 80GB HBM3", "cpu, 16 cores" */
   const char *from;  /* how the bandwidth is known: "declared", "measured by copying" */
   double bandwidth;  /* bytes a second; 0: not known */
@@ -18,6 +18,6 @@ typedef struct Rates {
   int64_t cache;     /* bytes of the last cache before memory; 0: not known */
   int64_t shared;    /* bytes of shared memory of a multiprocessor */
   int threads;       /* that a multiprocessor holds */
-} Rates;
+} DevicePeaks;
 
 #endif

@@ -1,4 +1,4 @@
-#include "runtime/device/rates.h"
+#include "runtime/device/peaks.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -47,11 +47,11 @@ static const Architecture *architecture_of(int sm) {
   return NULL;
 }
 
-static double operations_a_clock(const Rates *r, DType t) {
+static double operations_a_clock(const DevicePeaks *r, DType t) {
   return dtype_bits(t) == 16 ? r->f16 : dtype_bits(t) == 8 ? r->f8 : r->f32;
 }
 
-static void add_architecture(Rates *r) {
+static void add_architecture(DevicePeaks *r) {
   const Architecture *a = architecture_of(r->sm);
   if (!a) return;
   r->f32 = a->f32;
@@ -71,7 +71,7 @@ static double bandwidth_by_name(const char *name) {
 }
 
 /* What the device does not tell is that of its architecture. */
-static void find_bandwidth(Rates *r) {
+static void find_bandwidth(DevicePeaks *r) {
   if (r->bandwidth > 0) return;
   r->from = "declared";
   r->bandwidth = bandwidth_by_name(r->device);
@@ -87,7 +87,7 @@ static int sm_of(const char *target) {
 }
 
 /* Memory sends twice a clock. */
-static void rates_of_gpu(Rates *r, const nereid_device_info *info) {
+static void peaks_of_gpu(DevicePeaks *r, const nereid_device_info *info) {
   snprintf(r->device, sizeof r->device, "%s", info->description);
   r->from = "by its clocks";
   r->bandwidth = 2e3 * info->memory_clock_khz * info->memory_bus_bits / 8;
@@ -97,46 +97,46 @@ static void rates_of_gpu(Rates *r, const nereid_device_info *info) {
   r->cache = info->l2_bytes;
   add_architecture(r);
   find_bandwidth(r);
-  r->operations = rates_of_product(r, DT_F32);
+  r->operations = peaks_of_product(r, DT_F32);
 }
 
-void rates_of_target(Rates *out, const char *target) {
+void peaks_of_target(DevicePeaks *out, const char *target) {
   const Architecture *a = architecture_of(sm_of(target));
   if (!a) a = architecture_of(90);
-  *out = (Rates){.from = "declared", .bandwidth = a->bandwidth, .sm = a->sm};
+  *out = (DevicePeaks){.from = "declared", .bandwidth = a->bandwidth, .sm = a->sm};
   snprintf(out->device, sizeof out->device, "%s (there is no GPU here)", a->name);
   out->processors = a->processors;
   out->clock = a->clock;
   add_architecture(out);
-  out->operations = rates_of_product(out, DT_F32);
+  out->operations = peaks_of_product(out, DT_F32);
 }
 
-void rates_of_device(Rates *out, nereid_device *d) {
-  *out = (Rates){.from = ""};
-  if (d->ops == &device_cuda) rates_of_gpu(out, &d->info);
-  else if (d->ops == &device_cpu) rates_of_cpu(out);
+void peaks_of_device(DevicePeaks *out, nereid_device *d) {
+  *out = (DevicePeaks){.from = ""};
+  if (d->ops == &device_cuda) peaks_of_gpu(out, &d->info);
+  else if (d->ops == &device_cpu) peaks_of_cpu(out);
   else snprintf(out->device, sizeof out->device, "%s", d->name);
 }
 
-void rates_of_name(Rates *out, const char *device) {
+void peaks_of_name(DevicePeaks *out, const char *device) {
   nereid_device *d;
   bool gpu = !strncmp(device, "cuda", 4);
   if (gpu && nereid_device_count("cuda") == 0) {
-    rates_of_target(out, "");
+    peaks_of_target(out, "");
   } else if (!nereid_device_open(&d, device)) {
-    rates_of_device(out, d);
+    peaks_of_device(out, d);
     nereid_device_close(d);
   } else {
-    *out = (Rates){.from = ""};
+    *out = (DevicePeaks){.from = ""};
     snprintf(out->device, sizeof out->device, "%s", device);
   }
 }
 
-double rates_of_product(const Rates *r, DType t) {
+double peaks_of_product(const DevicePeaks *r, DType t) {
   return r->sm ? r->clock * r->processors * operations_a_clock(r, t) : r->operations;
 }
 
-double rates_of_processor(const Rates *r, DType t) {
+double peaks_of_processor(const DevicePeaks *r, DType t) {
   double fitted = dtype_bits(t) <= 16 ? architecture_of(90)->f16 : architecture_of(90)->f32;
   double here = operations_a_clock(r, dtype_bits(t) <= 16 ? DT_F16 : DT_F32);
   return here > 0 ? here / fitted : 1;

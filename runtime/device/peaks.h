@@ -1,0 +1,26 @@
+/* The peaks of devices (lower/target/device_peaks.h): the floor of a kernel's time is computed from
+ * them, a GPU's tiles are chosen by them, and the model of times (lower/cost/estimate.h) reads
+ * them. */
+#ifndef NEREID_RUNTIME_DEVICE_PEAKS_H
+#define NEREID_RUNTIME_DEVICE_PEAKS_H
+
+#include "lang/base/dtype.h"
+#include "lower/target/device_peaks.h"
+#include "runtime/nereid.h"
+
+/* Of a device.  A CPU's take some tens of milliseconds, for they are measured, and then kept in the
+ * cache.  The interpreters have no peaks. */
+void peaks_of_device(DevicePeaks *out, nereid_device *d);
+/* Of a device by its name.  Where there is no GPU, those of "cuda" are an H200's. */
+void peaks_of_name(DevicePeaks *out, const char *device);
+/* Of one GPU of that architecture ("sm_80": an A100); an H200's for one that is not known. */
+void peaks_of_target(DevicePeaks *out, const char *target);
+/* The CPU's (runtime/device/peaks_cpu.c). */
+void peaks_of_cpu(DevicePeaks *out);
+
+/* Multiplications and additions a second of products whose operands have that dtype. */
+double peaks_of_product(const DevicePeaks *r, DType t);
+/* What a multiprocessor does in a clock, as a share of what an H200's does. */
+double peaks_of_processor(const DevicePeaks *r, DType t);
+
+#endif
