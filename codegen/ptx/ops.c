@@ -58,6 +58,8 @@
   .f32 = "setp." op unordered ".f32 $d, $a, $b", .f64 = "setp." op unordered ".f64 $d, $a, $b", \
   .f16 = "setp." op unordered ".f16 $d, $a, $b", .i1 = i
 
+#define SMALL(text) .small_s = text, .small_u = text
+
 #define I1_AND "and.pred $d, $a, $b"
 #define I1_OR "or.pred $d, $a, $b"
 #define I1_XOR "xor.pred $d, $a, $b"
@@ -73,7 +75,9 @@ static const OpRow rows[TILE_OP_COUNT] = {
                   .narrow = "div.rn.f32 $d, $a, $b", .i1 = I1_A_OR_NOT_B, .wraps = true},
     [TILE_DIV_RN] = {FLOAT("div.rn")},
     [TILE_REM] = {INT("rem"), .f32 = FMOD32, .f64 = FMOD64, .i1 = I1_A_NOT_B},
-    [TILE_MULHI] = {INT("mul.hi"), .i1 = "setp.ne.b32 $d, 0, 0", .small = SMALL_MULHI},
+    [TILE_MULHI] = {INT("mul.hi"), .i1 = "setp.ne.b32 $d, 0, 0",
+                    .small_s = "mul.lo.s32 $0r, $a, $b; shr.s32 $d, $0r, $c",
+                    .small_u = "mul.lo.u32 $0r, $a, $b; shr.u32 $d, $0r, $c", .small_width = true},
     [TILE_FMA] = {.f32 = "fma.rn.f32 $d, $a, $b, $c", .f64 = "fma.rn.f64 $d, $a, $b, $c"},
     [TILE_NEG] = {.s32 = "neg.s32 $d, $a",
                   .u32 = "neg.s32 $d, $a",
@@ -156,19 +160,21 @@ static const OpRow rows[TILE_OP_COUNT] = {
                    .s64 = "popc.b64 $0r, $a; cvt.u64.u32 $d, $0r",
                    .u64 = "popc.b64 $0r, $a; cvt.u64.u32 $d, $0r",
                    .i1 = I1_SAME,
-                   .small = SMALL_POPC},
-    [TILE_CLZ] = {.s32 = "clz.b32 $d, $a",
-                  .u32 = "clz.b32 $d, $a",
-                  .s64 = "clz.b64 $0r, $a; cvt.u64.u32 $d, $0r",
-                  .u64 = "clz.b64 $0r, $a; cvt.u64.u32 $d, $0r",
-                  .i1 = "not.pred $d, $a",
-                  .small = SMALL_CLZ},
+                   SMALL("shl.b32 $0r, $a, $c; popc.b32 $d, $0r")},
+    [TILE_CLZ] =
+        {.s32 = "clz.b32 $d, $a",
+         .u32 = "clz.b32 $d, $a",
+         .s64 = "clz.b64 $0r, $a; cvt.u64.u32 $d, $0r",
+         .u64 = "clz.b64 $0r, $a; cvt.u64.u32 $d, $0r",
+         .i1 = "not.pred $d, $a",
+         SMALL("shl.b32 $0r, $a, $c; clz.b32 $0r, $0r; sub.s32 $1r, 32, $c; min.u32 $d, $0r, $1r")},
     [TILE_BREV] = {.s32 = "brev.b32 $d, $a",
                    .u32 = "brev.b32 $d, $a",
                    .s64 = "brev.b64 $d, $a",
                    .u64 = "brev.b64 $d, $a",
                    .i1 = I1_SAME,
-                   .small = SMALL_BREV},
+                   .small_s = "brev.b32 $0r, $a; shr.s32 $d, $0r, $c",
+                   .small_u = "brev.b32 $0r, $a; shr.u32 $d, $0r, $c"},
     [TILE_LT] = {COMPARE("lt", "", "not.pred $0p, $a; and.pred $d, $0p, $b")},
     [TILE_LE] = {COMPARE("le", "", "not.pred $0p, $a; or.pred $d, $0p, $b")},
     [TILE_GT] = {COMPARE("gt", "", I1_A_NOT_B)},
@@ -178,21 +184,6 @@ static const OpRow rows[TILE_OP_COUNT] = {
 };
 
 const OpRow *ptx_op_row(TileCode op) { return &rows[op]; }
-
-/* 8- and 16-bit integers are extended in their registers, so most 32-bit instructions serve; those
- * that look at all bits don't.  $c is 32 less the width, or the width for SMALL_MULHI. */
-#define SMALL_BITS_CLZ \
-  "shl.b32 $0r, $a, $c; clz.b32 $0r, $0r; sub.s32 $1r, 32, $c; min.u32 $d, $0r, $1r"
-static const char *const small_ops[SMALL_COUNT][2] = {
-    /* unsigned, signed */
-    [SMALL_MULHI] = {"mul.lo.u32 $0r, $a, $b; shr.u32 $d, $0r, $c",
-                     "mul.lo.s32 $0r, $a, $b; shr.s32 $d, $0r, $c"},
-    [SMALL_POPC] = {"shl.b32 $0r, $a, $c; popc.b32 $d, $0r",
-                    "shl.b32 $0r, $a, $c; popc.b32 $d, $0r"},
-    [SMALL_CLZ] = {SMALL_BITS_CLZ, SMALL_BITS_CLZ},
-    [SMALL_BREV] = {"brev.b32 $0r, $a; shr.u32 $d, $0r, $c",
-                    "brev.b32 $0r, $a; shr.s32 $d, $0r, $c"},
-};
 
 const char *ptx_extend(DType t) {
   switch (t) {
@@ -238,8 +229,8 @@ static bool is_compare(TileCode op) { return op >= TILE_LT && op <= TILE_NE; }
 
 static void small_op(Ptx *p, const OpRow *r, DType t, Operand d, const Operand *x) {
   int bits = (int)dtype_bits(t);
-  ptx_emit(p, small_ops[r->small][dtype_is_signed(t)], d, x[0], x[1],
-           ptx_int(r->small == SMALL_MULHI ? bits : 32 - bits));
+  ptx_emit(p, dtype_is_signed(t) ? r->small_s : r->small_u, d, x[0], x[1],
+           ptx_int(r->small_width ? bits : 32 - bits));
 }
 
 /* An op on t in the registers of t. */
@@ -249,7 +240,7 @@ static void native_op(Ptx *p, const OpRow *r, const char *text, DType t, Operand
     x[i] = ptx_in_register(p, x[i], RC_B16);
   if (!is_small_int(t)) {
     ptx_emit(p, text, d, x[0], x[1], x[2]);
-  } else if (r->small) {
+  } else if (r->small_s) {
     small_op(p, r, t, d, x);
   } else if (r->wraps) {
     Operand wide = ptx_temp(p, RC_B32);

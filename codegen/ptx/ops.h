@@ -4,16 +4,15 @@
 
 #include "codegen/ptx/ptx.h"
 
-/* How 8- and 16-bit integers are done where the 32-bit instruction does not serve. */
-typedef enum { SMALL_NONE, SMALL_MULHI, SMALL_POPC, SMALL_CLZ, SMALL_BREV, SMALL_COUNT } SmallOp;
-
-/* Templates (ptx_emit).  Float types without one are widened to f32 and rounded; integers of 8 and
- * 16 bits are done by the 32-bit template. */
+/* Templates (ptx_emit).  Float types without one are widened to f32 and rounded.  Integers of 8
+ * and 16 bits are extended in 32-bit registers: they take the 32-bit template, or their own for
+ * an op that depends on all bits of the register. */
 typedef struct {
   const char *s32, *u32, *s64, *u64, *i1, *f32, *f64, *f16, *bf16, *f8;
   const char *bf16_90; /* from sm_90 on */
   const char *narrow;  /* instead of f32, for what is widened to it */
-  uint8_t small;       /* SmallOp */
+  const char *small_s, *small_u; /* $c is 32 less the width */
+  bool small_width;    /* $c is the width */
   bool wraps;          /* results of 8 and 16 bits are to be extended anew */
   bool shift;
   bool no_f64;         /* PTX has no such instruction, and the language does not ask for it */
