@@ -213,9 +213,11 @@ with tempfile.TemporaryDirectory() as name:
     machine = Machine(name)
     write_files(machine.folder)
     check_right(machine)
+    names = commands(machine)
+    tally.check({*RIGHT} < {*names}, f"commands that the help lists: {names}")
     machine.refused(USAGE, "an unknown command", "nonsense")
     machine.refused(USAGE, "help of an unknown command", "help", "nonsense")
-    for command in commands(machine):
+    for command in names:
         check_usage(machine, command)
         check_values(machine, command)
         check_stdout(machine, command)

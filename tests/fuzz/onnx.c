@@ -180,7 +180,7 @@ static void read_model(Arena *a, const void *bytes, size_t size) {
   given.shape = two;
   nereid_tensor inputs[] = {given, given, given};
   OnnxFile *f = onnx_of_bytes(a, names, d, "fuzz.onnx", bytes, size);
-  Graph *g = onnx_read(a, names, d, f, (OnnxGiven){inputs, 3}, w);
+  Graph *g = onnx_read(a, names, d, f, (OnnxGiven){inputs, 3, NULL}, w);
   diag_print(d, &out);
   if (!g && !diag_errors(d)) fuzz_fail("no graph, and no word about it");
   if (!g) return;

@@ -4,7 +4,7 @@
 #include "runtime/records/records.h"
 #include "tests/fuzz/common/fuzz.h"
 
-static const char *const corpus[] = {"tests/runtime/records/*", "tests/fuzz/records/*", NULL};
+static const char *const corpus[] = {"tests/runtime/records/*", NULL};
 static const char *const words[] = {"nereid records 1\n",
                                     "nereid records 2\n",
                                     " shape \"n=1\" predicted 1.5",

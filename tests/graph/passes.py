@@ -43,7 +43,9 @@ def failure(path, update):
     expected = path.with_suffix(".expected" if ok else ".err")
     if update:
         expected.write_text(got)
-    want = expected.read_text() if expected.exists() else ""
+    if not expected.exists():
+        return f"there is no {expected.name}; got\n{got}"
+    want = expected.read_text()
     if got != want:
         return difference(want, got, expected.name)
     if not ok:

@@ -6,7 +6,8 @@
 Every room's golden.py is a link to this file; tests/support/golden.py itself is about all rooms.  A
 folder that is named like a driver beside it holds data of that driver, and no golden tests.
 """
-import concurrent.futures, difflib, os, pathlib, re, shlex, shutil, subprocess, sys, tempfile
+import concurrent.futures, difflib, os, pathlib, re, shlex, shutil, signal, subprocess, sys
+import tempfile
 
 TESTS = pathlib.Path(__file__).resolve().parents[1]
 ROOM = pathlib.Path(__file__).absolute().parent
@@ -15,6 +16,8 @@ os.environ.setdefault("PYTHON", sys.executable)
 os.environ["PATH"] = ":".join([os.path.dirname(NEREID), os.environ["PATH"], "/usr/local/cuda/bin"])
 EMITS = ("ast", "tile", "nest", "thread", "ptx", "c")
 IRS = (".tile", ".nest", ".thread")
+EXPECTED = {".ast", ".ptx", ".c", ".out", ".err", ".stdout", ".stderr", ".status"}
+LIMIT_S = 600
 
 
 def text(data):
@@ -76,37 +79,51 @@ def compare(file, kind, got, update):
     return "".join(line if line.endswith("\n") else line + "\n" for line in diff)
 
 
+def ended(command, folder, tmp):
+    """Status and streams of a command; all that it started ends with it."""
+    process = subprocess.Popen(command, cwd=folder, env=dict(os.environ, TMP=tmp),
+                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE, start_new_session=True)
+    try:
+        streams = process.communicate(timeout=LIMIT_S)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        streams = process.communicate()
+    return process.returncode, *map(text, streams)
+
+
 def run(test):
     path, command, kinds, update = test
     with tempfile.TemporaryDirectory() as tmp:
-        done = subprocess.run(command, cwd=path.parent, env=dict(os.environ, TMP=tmp),
-                              capture_output=True, stdin=subprocess.DEVNULL)
-    got = {"stdout": text(done.stdout), "stderr": text(done.stderr),
-           "status": f"{done.returncode}\n"}
+        status, out, err = ended(command, path.parent, tmp)
+    got = {"stdout": out, "stderr": err, "status": f"{status}\n"}
     wanted = 1 if "stderr" in kinds.values() else 0
-    bad = done.returncode >= 126 if path.suffix == ".cmd" else done.returncode != wanted
+    bad = status < 0 or status >= 126 if path.suffix == ".cmd" else status != wanted
     if bad or "Segmentation" in got["stderr"] or "internal error" in got["stderr"]:
-        problem = f"status {done.returncode}, expected {wanted}\n{got['stderr']}"
+        problem = f"status {status}, expected {wanted}\n{got['stderr']}"
     else:
         problem = "".join(compare(f, kind, got[kind], update) for f, kind in kinds.items())
     name = path.name if path.suffix == ".cmd" else shlex.join(["nereid"] + command[1:])
     return problem and f"FAIL {path.parent.relative_to(TESTS)}/: {name}\n{problem}"
 
 
-def test_files():
+def files():
+    """All files but those of other drivers."""
     for folder, folders, names in os.walk(TESTS if ROOM.name == "support" else ROOM):
-        folders[:] = [name for name in folders if f"{name}.py" not in names]
-        for path in (pathlib.Path(folder, name) for name in names):
-            if path.suffix in (".py", ".args", ".cmd") + IRS:
-                yield path
+        others = {"unit", "fuzz", "models", "support", "gpu"}
+        folders[:] = [n for n in folders if f"{n}.py" not in names and n not in others]
+        yield from (pathlib.Path(folder, name) for name in names)
 
 
 def main():
     update, only = "--update" in sys.argv, [a for a in sys.argv[1:] if not a.startswith("--")]
     tests, skipped = [], {}
-    for path in test_files():
-        if any(part in str(path.relative_to(TESTS)) for part in only or [""]):
+    paths = [p for p in files() if any(o in str(p.relative_to(TESTS)) for o in only or [""])]
+    unused = {path for path in paths if path.suffix in EXPECTED}
+    for path in paths:
+        if path.suffix in (".py", ".args", ".cmd") + IRS:
             for command, kinds in checks(path):
+                unused -= {path, *kinds}
                 lacks = missing(path)
                 if lacks:
                     skipped[lacks] = skipped.get(lacks, 0) + 1
@@ -115,11 +132,12 @@ def main():
     tests.sort(key=lambda test: test[0])
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         failures = [text for text in pool.map(run, tests) if text]
+    failures += [f"FAIL {path.relative_to(TESTS)}: no test expects it\n" for path in sorted(unused)]
     sys.stdout.reconfigure(errors="backslashreplace")
     print("".join(failures), end="")
     for tool, count in skipped.items():
         print(f"{count} skipped: no {tool}")
-    print(f"{len(tests) - len(failures)} passed, {len(failures)} failed")
+    print(f"{len(tests) + len(unused) - len(failures)} passed, {len(failures)} failed")
     return bool(failures)
 
 

@@ -13,6 +13,7 @@ for lanes in "4 -mfma" "8 -mavx2 -mfma" "16 -mavx512f"; do
   set -- $lanes
   nereid compile $TMP/k.py --sig 'x_ptr=*fp32:16,y_ptr=*fp32:16' -D B=64 --target cpu:$1 --emit c \
     > $TMP/k.c
+  grep -c '^/\* Kernel k of ' $TMP/k.c
   shift
   cc -E -P -march=x86-64 "$@" $TMP/k.c | grep -c 'r\[i\] = \|v\[i\] = ' || :
 done

@@ -29,9 +29,10 @@ static void read_one(Corpus *c, const char *path, size_t largest) {
   free(data);
 }
 
-void corpus_read(Corpus *c, const char *pattern, size_t largest) {
+size_t corpus_read(Corpus *c, const char *pattern, size_t largest) {
   glob_t found;
-  if (glob(pattern, 0, NULL, &found) == 0)
-    for (size_t i = 0; i < found.gl_pathc; i++) read_one(c, found.gl_pathv[i], largest);
+  size_t n = glob(pattern, 0, NULL, &found) == 0 ? found.gl_pathc : 0;
+  for (size_t i = 0; i < n; i++) read_one(c, found.gl_pathv[i], largest);
   globfree(&found);
+  return n;
 }

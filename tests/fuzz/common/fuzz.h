@@ -56,8 +56,8 @@ typedef struct {
 
 /* Copies; false if there is no memory or nothing to add. */
 bool corpus_add(Corpus *c, const uint8_t *data, size_t len);
-/* All files that match. */
-void corpus_read(Corpus *c, const char *pattern, size_t largest);
+/* All files that match, and how many these are. */
+size_t corpus_read(Corpus *c, const char *pattern, size_t largest);
 
 typedef struct {
   uint64_t state;

@@ -186,6 +186,18 @@ static int start(const Options *o, Shared *s, double end, unsigned long number, 
   return status;
 }
 
+/* How many patterns of the corpus no file has. */
+static int check_corpus(void) {
+  int missing = 0;
+  for (const char *const *p = fuzz_target.corpus; *p; p++) {
+    Corpus c = {0};
+    if (corpus_read(&c, *p, 0)) continue;
+    printf("FAIL no file is %s\n", *p);
+    missing++;
+  }
+  return missing;
+}
+
 static int campaign(const Options *o) {
   Shared *s = mmap(NULL, sizeof *s + fuzz_target.largest, PROT_READ | PROT_WRITE,
                    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -193,7 +205,7 @@ static int campaign(const Options *o) {
   if (s == MAP_FAILED || !err || !cover_open()) die("start");
   fcntl(fileno(err), F_SETFL, O_APPEND);
   double begin = now(), end = begin + o->seconds;
-  int failures = 0;
+  int failures = check_corpus();
   for (unsigned long number = 0; failures < MOST_FAILURES; number++) {
     int status = start(o, s, end, number, fileno(err));
     if (status == 0) break;
