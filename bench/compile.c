@@ -124,12 +124,13 @@ typedef struct {
 /* What lower_run does, with the clock between. */
 static int run_passes(void *arg) {
   Passes *p = arg;
-  int n;
-  const Pass *list = lower_passes(p->unit->machine, &n);
-  for (int i = 0; i < n; i++) {
-    if (list[i].takes != lower_stage(p->unit)) continue;
-    if (!list[i].run(p->unit)) return NEREID_E_KERNEL;
-    stage_ends(p->stages, list[i].name, p->start);
+  PassList list = lower_passes();
+  for (int i = 0; i < list.n; i++) {
+    const Pass *pass = &list.rows[i];
+    if (!pass_included(pass, p->unit->machine->has) || pass->takes != lower_level(p->unit))
+      continue;
+    if (!pass->run.on_unit(p->unit)) return NEREID_E_KERNEL;
+    stage_ends(p->stages, pass->name, p->start);
     if (!verify(p->unit)) return NEREID_E_KERNEL;
     stage_ends(p->stages, "verify", p->start);
   }

@@ -1,62 +1,41 @@
-/* Passes on graphs.  Each takes a graph whose nodes have types and leaves one; each can be run
- * alone (`nereid graph MODEL --run-passes P1,P2 --emit graph`), and its input and output print.
- *
- *   functionalize   relu_, index_copy_, copy_ ... become ops that return new values; what they
- *                   wrote to inputs and buffers becomes OUTPUT_MUTATION outputs
- *   simplify        what changes nothing goes (dropout in inference, contiguous, alias, to the
- *                   same dtype, _assert_*, slices of everything ...), equal nodes become one,
- *                   unused ones go, symbolic sizes that are constants become constants
- *   rewrite         what rules match becomes what they say (docs/rewrites.md)
- *   merge           linear layers of one input become one; for GPUs
- *   check_indices   indices of which it is not known that they are in range get a check
- *   reinplace       updates of a part of an input or a buffer write that part alone
- *   decompose       composite ops become calls of primitives (graph/ops/prims.h)
- *   vectors         products with a vector become sums
- *   products        long sums of few products are cut into parts; for GPUs
- *   layout          images stay with their channels last between convolutions
- *   freeze          scales of products go into their weights, which are put into the order in
- *                   which they are read; not in mode eager
- *   pack            weights of products of matrices as CPUs read them
+/* The passes on graphs, in the order in which they run; lang/base/pass.h explains the columns.
+ * Each takes a graph whose nodes have types and leaves one; each can be run alone (`nereid graph
+ * MODEL --run-passes P1,P2 --emit graph`), and its input and output print.
  *
  * Near linear: tens of thousands of nodes in well under a second. */
 #ifndef NEREID_GRAPH_PASSES_H
 #define NEREID_GRAPH_PASSES_H
 
 #include "graph/ops/ops.h"
+#include "lang/base/pass.h"
 
-typedef enum {
-  ALWAYS,
-  FUSED,
-  FUSED_ON_GPU,
-  FROZEN, /* where weights are constants */
-  FROZEN_ON_CPU
-} PassWhen;
+/* Conditions of a compilation: kernels of several nodes, weights that are constants, the device. */
+enum { FUSED = 1, FROZEN = 2, FOR_GPU = 4, FOR_CPU = 8 };
 
-typedef struct {
-  const char *name;
-  bool (*run)(Graph *g); /* false after errors, which are in g->diags */
-  PassWhen when;
-} GraphPass;
+/* name, takes, gives, function, needs, without, meaning.  Decomposing leaves equal nodes and casts
+ * to the dtype that is there, so simplify runs again. */
+#define GRAPH_PASSES(X) \
+X(functionalize, CALLS, CALLS, pass_functionalize, 0, 0, "replaces in-place ops (relu_, index_copy_, copy_ ...) by ops that return new values; writes to inputs and buffers become OUTPUT_MUTATION outputs") \
+X(simplify, CALLS, CALLS, pass_simplify, 0, 0, "removes ops that change nothing (dropout in inference, contiguous, alias, casts to the same dtype, _assert_*, slices of everything ...), equal nodes (CSE) and dead nodes, and folds constant sizes") \
+X(rewrite, CALLS, CALLS, pass_rewrite, 0, 0, "applies the rewrite rules (docs/rewrites.md)") \
+X(merge, CALLS, CALLS, pass_merge, FUSED | FOR_GPU, 0, "horizontal fusion: linear layers of one input become one") \
+X(check_indices, CALLS, CALLS, pass_check_indices, 0, 0, "adds a bounds check to each index that is not known to be in range") \
+X(reinplace, CALLS, CALLS, pass_reinplace, 0, 0, "writes updates of a part of an input or a buffer in place") \
+X(decompose, CALLS, PRIMS, pass_decompose, 0, 0, "decomposes composite ops into primitives (graph/ops/prims.h)") \
+X(layout, PRIMS, PRIMS, pass_layout, 0, 0, "assigns layouts: images stay channels-last between convolutions") \
+X(vectors, PRIMS, PRIMS, pass_vectors, FUSED, 0, "turns products with a vector (gemv) into reductions") \
+X(products, PRIMS, PRIMS, pass_products, FUSED | FOR_GPU, 0, "split-K: cuts long sums of few products into parts") \
+X(simplify, PRIMS, PRIMS, pass_simplify, 0, 0, "the same again") \
+X(freeze, PRIMS, PRIMS, pass_freeze, FROZEN, 0, "folds scales of products into their weights, and stores weights in the order in which they are read; not in mode eager") \
+X(pack, PRIMS, PRIMS, pass_pack, FROZEN | FOR_CPU, 0, "packs weights of matrix products into panels for CPUs")
 
-bool pass_functionalize(Graph *g);
-bool pass_freeze(Graph *g);
-bool pass_pack(Graph *g);
-bool pass_layout(Graph *g);
-bool pass_simplify(Graph *g);
-bool pass_rewrite(Graph *g);
-bool pass_merge(Graph *g);
-bool pass_check_indices(Graph *g);
-bool pass_reinplace(Graph *g);
-bool pass_decompose(Graph *g);
-bool pass_vectors(Graph *g);
-bool pass_products(Graph *g);
-/* The same, but for the ops in `keep` (targets, the last NULL), which have templates. */
+#define X(name, takes, gives, function, ...) bool function(Graph *g);
+GRAPH_PASSES(X)
+#undef X
+/* The same as pass_decompose, but for the ops in `keep` (targets, the last NULL), which have
+ * templates. */
 bool graph_decompose(Graph *g, const char *const *keep);
 
-/* The passes in the order in which they run. */
-extern const GraphPass graph_passes[];
-extern const uint32_t graph_passes_count;
-/* The pass of that name, or NULL. */
-const GraphPass *graph_pass_find(const char *name);
+PassList graph_passes(void);
 
 #endif

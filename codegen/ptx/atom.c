@@ -16,7 +16,7 @@ static const char *add_text(Ptx *p, DType t) {
     case DT_F64: return "add.f64";
     case DT_F16: return "add.noftz.f16";
     case DT_BF16:
-      if (p->machine->sm < 90) return NULL;
+      if (!machine_has(p->machine, HAS_BF16_ARITHMETIC)) return NULL;
       ptx_needs(p, 78);
       return "add.noftz.bf16";
     default: return NULL;

@@ -228,7 +228,8 @@ static int64_t launch_registers(const Ptx *p) {
 
 static void set_registers(Ptx *p, const NestStmt *s) {
   int64_t regs = nest_int(s, NA_regs, 0);
-  if (!regs || p->machine->sm < 90 || nest_int(s, NA_warps, 0) % 4) return;
+  if (!regs || !machine_has(p->machine, HAS_REGISTER_SHIFTS) || nest_int(s, NA_warps, 0) % 4)
+    return;
   ptx_needs(p, 80);
   bool more = regs > launch_registers(p);
   ptx_emit2(p, more ? "setmaxnreg.inc.sync.aligned.u32 $a" : "setmaxnreg.dec.sync.aligned.u32 $a",

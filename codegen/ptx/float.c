@@ -3,9 +3,9 @@
 #include "codegen/ptx/ptx.h"
 #include "lang/interp/interp.h"
 
-static bool has_f8(const Ptx *p) { return p->machine->sm >= 89; }
+static bool has_f8(const Ptx *p) { return machine_has(p->machine, HAS_F8_CONVERSIONS); }
 
-static void needs_f8(Ptx *p) { ptx_needs(p, p->machine->sm == 89 ? 81 : 78); }
+static void needs_f8(Ptx *p) { ptx_needs(p, p->machine->f8_ptx); }
 
 /* ---- to f32 ---- */
 

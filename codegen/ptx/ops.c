@@ -51,7 +51,7 @@
 #define FLOAT1(op) .f32 = op ".f32 $d, $a", .f64 = op ".f64 $d, $a"
 /* A sum, difference or product of two f16 or bf16 is the same if it is rounded at once, or to f32
  * first: 24 bits are more than twice 11 and 2. */
-#define HALVES(op) .f16 = op ".f16 $d, $a, $b", .bf16_90 = op ".bf16 $d, $a, $b"
+#define HALVES(op) .f16 = op ".f16 $d, $a, $b", .bf16_native = op ".bf16 $d, $a, $b"
 #define COMPARE(op, unordered, i)                                                               \
   .s32 = "setp." op ".s32 $d, $a, $b", .u32 = "setp." op ".u32 $d, $a, $b",                     \
   .s64 = "setp." op ".s64 $d, $a, $b", .u64 = "setp." op ".u64 $d, $a, $b",                     \
@@ -218,7 +218,8 @@ static const char *native(const Ptx *p, const OpRow *r, DType t) {
     case DT_F8E4NV:
     case DT_F8E4B15: return r->f8;
     case DT_F16: return r->f16;
-    case DT_BF16: return r->bf16 || p->machine->sm < 90 ? r->bf16 : r->bf16_90;
+    case DT_BF16:
+      return r->bf16 || !machine_has(p->machine, HAS_BF16_ARITHMETIC) ? r->bf16 : r->bf16_native;
     case DT_F32: return r->f32;
     case DT_F64: return r->f64;
     default: return NULL;
@@ -235,7 +236,7 @@ static void small_op(Ptx *p, const OpRow *r, DType t, Operand d, const Operand *
 
 /* An op on t in the registers of t. */
 static void native_op(Ptx *p, const OpRow *r, const char *text, DType t, Operand d, Operand *x) {
-  if (t == DT_BF16 && text == r->bf16_90) ptx_needs(p, 78);
+  if (t == DT_BF16 && text == r->bf16_native) ptx_needs(p, 78);
   for (int i = 0; ptx_class(t) == RC_B16 && i < 3 && x[i].kind; i++)
     x[i] = ptx_in_register(p, x[i], RC_B16);
   if (!is_small_int(t)) {

@@ -5,17 +5,6 @@
 
 enum { BUDGET = 4000 }; /* instructions, above which a warning names the cause */
 
-static int base_version(const Machine *m) {
-  static const struct {
-    const char *name;
-    int version;
-  } rows[] = {{"sm_80", 70},   {"sm_86", 71},   {"sm_89", 78},  {"sm_90a", 80},
-              {"sm_100a", 86}, {"sm_103a", 88}, {"sm_120a", 87}};
-  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-    if (!strcmp(m->name, rows[i].name)) return rows[i].version;
-  BUG("no PTX for %s", m->name);
-}
-
 /* ---- parameters ---- */
 
 static void load_param(Ptx *p, const NestVar *v) {
@@ -122,7 +111,7 @@ static void put_body(Ptx *p) {
 bool ptx_print(Arena *a, const Nest *n, const Machine *m, Diags *d, Code *out) {
   Ptx *p = ARENA_NEW(a, Ptx);
   *p = (Ptx){.arena = a, .nest = n, .machine = m, .diags = d, .role_warps = n->warps};
-  p->version = base_version(m);
+  p->version = m->ptx;
   p->file_number = ARENA_ARRAY(a, uint32_t, diag_file_count(d) + 1);
   if (!check_nest(p)) return false;
   ptx_analyze(p);

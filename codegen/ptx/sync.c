@@ -107,7 +107,7 @@ void ptx_fence(Ptx *p, const NestStmt *s) {
               {"proxy", "fence.proxy.async.shared::cta"},
               {"mma", "wgmma.fence.sync.aligned"}};
   const char *kind = nest_str(s, NA_kind, "gpu");
-  if (!strcmp(kind, "proxy") && p->machine->sm < 90) return; /* there is one proxy */
+  if (!strcmp(kind, "proxy") && !machine_has(p->machine, HAS_ASYNC_PROXY)) return;
   if (!strcmp(kind, "proxy")) ptx_needs(p, 80);
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
     if (!strcmp(kind, rows[i].kind)) ptx_emit2(p, rows[i].text, ptx_int(0), ptx_int(0));

@@ -281,8 +281,9 @@ static int check_complete(const Model *m) {
 
 static int unknown_pass(const char *name) {
   const char *names[64];
+  PassList list = graph_passes();
   size_t n = 0;
-  for (; n < graph_passes_count && n < 64; n++) names[n] = graph_passes[n].name;
+  for (; n < (size_t)list.n && n < 64; n++) names[n] = list.rows[n].name;
   char hint[96];
   return error_set(NEREID_E_USAGE, E_GRAPH_UNKNOWN_PASS, name,
                    error_suggest(hint, sizeof hint, name, names, n));
@@ -294,13 +295,11 @@ static int passes_body(void *arg) {
   if (!m->graph) return error_set(NEREID_E_USAGE, E_GRAPH_PLAN_ONLY);
   int code = check_complete(m);
   if (!code && !infer_graph(m->graph)) code = report(m);
-  for (const char *p = t->passes; *p && !code;) {
-    size_t len = strcspn(p, ",");
-    const char *name = arena_strndup(m->arena, p, len);
-    const GraphPass *pass = graph_pass_find(name);
-    if (!pass) code = unknown_pass(name);
-    else if (!pass->run(m->graph)) code = report(m);
-    p += len + (p[len] == ',');
+  size_t len;
+  for (const char *rest = t->passes, *name; !code && pass_next_name(&rest, &name, &len);) {
+    const Pass *pass = pass_find(graph_passes(), name, len);
+    if (!pass) code = unknown_pass(arena_strndup(m->arena, name, len));
+    else if (!pass->run.on_graph(m->graph)) code = report(m);
   }
   return code;
 }

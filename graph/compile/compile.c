@@ -334,24 +334,21 @@ static void make_plan(Compiler *c) {
   c->plan->nbuffers = (uint32_t)c->buffers.len;
 }
 
-static bool runs(const GraphPass *p, const CompileOptions *o) {
-  switch (p->when) {
-    case FUSED: return o->fuse;
-    case FUSED_ON_GPU: return o->target == TARGET_GPU && o->fuse;
-    case FROZEN: return o->freeze;
-    case FROZEN_ON_CPU: return o->freeze && o->target == TARGET_CPU;
-    default: return true;
-  }
+static unsigned conditions_of(const CompileOptions *o) {
+  return (o->fuse ? FUSED : 0) | (o->freeze ? FROZEN : 0) |
+         (o->target == TARGET_GPU ? FOR_GPU : 0) | (o->target == TARGET_CPU ? FOR_CPU : 0);
 }
 
 static bool run_passes(Graph *g, const CompileOptions *o, Stages *s) {
   double first = stages_now();
-  for (uint32_t i = 0; i < graph_passes_count; i++) {
-    if (!runs(&graph_passes[i], o)) continue;
+  PassList list = graph_passes();
+  for (int i = 0; i < list.n; i++) {
+    const Pass *p = &list.rows[i];
+    if (!pass_included(p, conditions_of(o))) continue;
     double begin = stages_now();
-    if (!graph_passes[i].run(g)) return false;
-    stages_pass_done(s, graph_passes[i].name, begin);
-    stages_write_graph(s, graph_passes[i].name, g);
+    if (!p->run.on_graph(g)) return false;
+    stages_pass_done(s, p->name, begin);
+    stages_write_graph(s, p->name, g);
   }
   stages_log(s, "passes", first);
   return true;

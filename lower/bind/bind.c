@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "lower/messages.h"
+#include "lower/passes.h"
 
 const char bind_too_many_digits[] = "a layout has too many digits";
 
@@ -134,7 +135,7 @@ static void bind_body(Bind *s) {
   check_indices(s, s->nest->body);
 }
 
-bool bind_run(Unit *u) {
+bool pass_bind(Unit *u) {
   jmp_buf refused;
   Bind s = {.u = u, .scratch = arena_child(u->arena), .nest = u->nest, .refused = &refused};
   bool done = !setjmp(refused);

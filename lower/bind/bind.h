@@ -103,7 +103,6 @@ typedef struct Bind {
   jmp_buf *refused;
 } Bind;
 
-bool bind_run(Unit *u);
 
 /* Gives up, with an error at the statement at hand.  Build makes no nest that is refused, but text
  * may hold nests that verify and yet cannot be spread over threads by what there is here. */

@@ -72,7 +72,7 @@ static int64_t alignment(Bind *s, const NestStmt *st, int d) {
 int64_t bind_vector_dim(Bind *s, const NestStmt *st, const Address *a, const Value *guard,
                         const Affine *sub, int *dim) {
   int64_t bytes = dtype_bytes(st->type);
-  if (s->u->machine->kind != MACHINE_GPU) return 1;
+  if (!machine_has(s->u->machine, HAS_VECTOR_ACCESSES)) return 1;
   for (int d = 0; d < s->ndims; d++) {
     const Dim *x = &s->dims[d];
     if (x->place != PLACE_REG || affine_coef(&a->bytes, x->index) != bytes ||

@@ -234,8 +234,8 @@ static DimMask shifted(DimMask m, int at) {
 
 static Block plan_block(Bind *s, int rank) {
   Block b = {0, 0, 0};
-  bool cpu = s->u->machine->kind == MACHINE_CPU;
-  if (cpu) {
+  bool expands = machine_has(s->u->machine, HAS_EXPANDED_LOOPS);
+  if (!expands) {
     b.cols = block_axis(
         s, rank - 1, s->u->machine->regs >= MANY_REGISTERS ? BLOCK_COLS_LARGE : BLOCK_COLS_SMALL);
     int before = s->ndims;
@@ -245,7 +245,7 @@ static Block plan_block(Bind *s, int rank) {
   for (int d = 0; d < s->ndims; d++) {
     DimMask bit = (DimMask)1 << d;
     if (!place_in_thread(s->dims[d].place) || (b.rows | b.cols) & bit) continue;
-    if (cpu) b.outer |= bit;
+    if (!expands) b.outer |= bit;
     else if (s->dims[d].axis == rank - 2) b.rows |= bit;
     else if (s->dims[d].axis == rank - 1) b.cols |= bit;
     else b.outer |= bit;

@@ -110,7 +110,7 @@ static int axis_warps(Bind *s, const Reduction *r, Ref *number, int64_t bytes) {
 
 static int64_t vector_of(const Bind *s, int64_t count, int64_t bytes) {
   int64_t n = count & -count;
-  if (s->u->machine->kind != MACHINE_GPU) return 1;
+  if (!machine_has(s->u->machine, HAS_VECTOR_ACCESSES)) return 1;
   while (n > 1 && n * bytes > s->u->machine->vector_bytes) n /= 2;
   return n;
 }

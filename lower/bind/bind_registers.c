@@ -94,10 +94,10 @@ static Affine held_subscript(const Bind *s, Held h) {
   return h.packed ? bind_packed(s, h.left) : subscript(s, h.left);
 }
 
-/* Loops stay loops on a CPU: there the accumulators go innermost, so that each iteration has
- * several steps that do not wait for each other. */
+/* Where loops stay loops, the accumulators go innermost, so that each iteration has several steps
+ * that do not wait for each other. */
 static DimMask accumulators(const Bind *s, const Reduction *r, DimMask rest) {
-  return s->u->machine->kind == MACHINE_CPU ? rest & ~r->kept : 0;
+  return machine_has(s->u->machine, HAS_EXPANDED_LOOPS) ? 0 : rest & ~r->kept;
 }
 
 /* A fold over many registers begins with the identity, where there is one: so its loop takes every
@@ -162,9 +162,10 @@ static void fold_step(Bind *s, Reduction *r, NestVar **from, Held *h, int d) {
 
 enum { ACCUMULATORS = 4 };
 
-/* On a CPU a reduction of many registers, one after the other, would wait for each step. */
+/* Where loops stay loops, a reduction of many registers, one after the other, would wait for each
+ * step. */
 static void split_axis(Bind *s, int axis) {
-  if (s->u->machine->kind != MACHINE_CPU) return;
+  if (machine_has(s->u->machine, HAS_EXPANDED_LOOPS)) return;
   for (int d = 0; d < s->ndims; d++)
     if (s->dims[d].axis == axis && place_in_thread(s->dims[d].place)) {
       bind_split_dim(s, d, ACCUMULATORS);

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "lower/passes.h"
+
 /* Chains of inlined ops are expanded by recursion; longer ones get a variable in between. */
 enum { INLINE_DEPTH = 48 };
 
@@ -351,7 +353,7 @@ static void parameters(Build *s) {
   }
 }
 
-bool build_run(Unit *u) {
+bool pass_build(Unit *u) {
   const TileFunc *f = u->tile;
   Build s = {.u = u, .scratch = arena_child(u->arena)};
   s.nest = nest_new(u->arena, u->names, f->name, f->options, NEST_LEVEL_NEST);

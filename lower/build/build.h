@@ -83,7 +83,6 @@ typedef struct Build {
   bool failed;
 } Build;
 
-bool build_run(Unit *u);
 
 /* ---- build_value.c: expressions and layouts ---- */
 

@@ -31,12 +31,12 @@ static int64_t swizzle(Layout *l, int64_t row_bytes) {
   return (chunks | 1) * CHUNK;
 }
 
-/* On a CPU the k loop walks down a column of lines.  Were rows a multiple of some lines long, those
- * would share a few sets of the cache. */
+/* Where shared memory is cached, the k loop walks down a column of cache lines.  Were rows a
+ * multiple of some lines long, those would share a few sets of the cache. */
 static int64_t spread_rows(const Build *s, int64_t row_bytes) {
   enum { LINE = 64, FEW = 4 };
-  bool cpu = s->u->machine->kind == MACHINE_CPU;
-  return cpu && row_bytes % (FEW * LINE) == 0 ? row_bytes + LINE : row_bytes;
+  bool cached = !machine_has(s->u->machine, HAS_BANKED_SHARED);
+  return cached && row_bytes % (FEW * LINE) == 0 ? row_bytes + LINE : row_bytes;
 }
 
 static Layout rows_layout(const Build *s, const Type *t, int fast, bool plain, int64_t *total) {

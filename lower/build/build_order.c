@@ -192,7 +192,7 @@ static bool conflict(Build *s, const Pending *p, const Pending *q, bool again) {
   if (!p->write && !q->write) return false;
   bool two = p->base >= 0 && q->base >= 0 && p->base != q->base;
   if (!two) return meets_others(p, q) || again;
-  if (s->u->machine->lockstep) return false;
+  if (machine_has(s->u->machine, HAS_LOCKSTEP)) return false;
   int x = s->pointers->index[p->base], y = s->pointers->index[q->base];
   if (x < 0 || y < 0) return s->u->tile->options.alias != ALIAS_DISJOINT;
   if (s->pointers->pair[x][y] == PAIR_DISJOINT) return false;
@@ -224,7 +224,7 @@ static bool conflicts_with_pending(Build *s, const Pending *now) {
 static bool is_kept(Build *s, const Pending *now, uint8_t *kept) {
   if (now->write || !is_only_read(s, now->base)) return true;
   int i = s->pointers->index[now->base];
-  if (s->u->machine->lockstep || s->pointers->crowded[i]) return false;
+  if (machine_has(s->u->machine, HAS_LOCKSTEP) || s->pointers->crowded[i]) return false;
   s->pointers->crowded[i] = kept[i] == MOST_KEPT;
   kept[i]++;
   return !s->pointers->crowded[i];
@@ -386,7 +386,8 @@ static bool has_dot(const TileBlock *b) {
 
 void build_plan_ahead(Build *s, const TileOp *loop) {
   const TileBlock *body = loop->regions[0];
-  if (!s->u->machine->cp_async || !s->pointers->written_any || !has_dot(body)) return;
+  if (!machine_has(s->u->machine, HAS_ASYNC_COPIES) || !s->pointers->written_any || !has_dot(body))
+    return;
   LoopWrites w = {.s = s};
   tile_walk(loop->regions[0], collect_writes, &w);
   bool meets_earlier = false;

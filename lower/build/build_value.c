@@ -192,7 +192,7 @@ NestBuffer *build_to_buffer(Build *s, NestVar *v, const Type *tile) {
 static int64_t row_pitch(const Build *s, int64_t columns, int64_t size) {
   enum { FRAGMENT_ROW = 8, CHUNK = 16 };
   int64_t row = columns * size, pad = FRAGMENT_ROW * size;
-  if (s->u->machine->kind != MACHINE_GPU || columns < FRAGMENT_ROW) return row;
+  if (!machine_has(s->u->machine, HAS_BANKED_SHARED) || columns < FRAGMENT_ROW) return row;
   return row + (pad > CHUNK ? pad : CHUNK);
 }
 

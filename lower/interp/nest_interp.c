@@ -9,6 +9,7 @@
 #include "lang/messages.h"
 #include "lower/interp/nest_interp_run.h"
 #include "lower/messages.h"
+#include "lower/target/machine.h"
 
 /* So many turns without a change of memory, a start or an end: programs that poll. */
 #define QUIET_LIMIT (UINT64_C(1) << 20)
@@ -274,7 +275,8 @@ static Run *new_run(Arena *a, const Nest *n, const InterpArg *args, const uint32
   r->lanes = (uint32_t)n->lanes;
   r->warps = (uint32_t)n->warps;
   r->full = r->lanes == 32 ? UINT32_MAX : (UINT32_C(1) << r->lanes) - 1;
-  r->lockstep = n->options.target && !strncmp(n->options.target, "cpu", 3);
+  const Machine *machine = n->options.target ? machine_find(n->options.target) : NULL;
+  r->lockstep = machine && machine_has(machine, HAS_LOCKSTEP);
   return r;
 }
 

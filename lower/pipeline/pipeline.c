@@ -1,4 +1,9 @@
-/* A loop of D stages, for iteration i, after the pass:
+/* Pass pipeline: software pipelining of loops around a dot.
+ *
+ * Operands that are loaded from global memory and stored to shared memory as they are become
+ * asynchronous copies that run ahead: their buffers become rings, and the statements that compute
+ * their addresses run ahead with them, on variables of their own.  A loop of D stages, for
+ * iteration i, after the pass:
  *
  *   D-1 times: copy(ahead) ; commit ; advance          the first D-1 iterations' operands
  *   for i { wait until D-2 groups are open ; bar
@@ -12,8 +17,8 @@
  * A warpgroup's dot that alone makes up the rest of the body still runs in the next iteration, so
  * that the matrix units have work while threads wait: it returns when only its own group is open.
  * Then all are done with the slot of iteration i-1, which a second barrier tells, and the copies
- * come behind it. */
-#include "lower/pipeline/pipeline.h"
+ * come after it. */
+#include "lower/passes.h"
 
 #include "lower/pipeline/pipeline_parts.h"
 #include "lower/target/atoms.h"
@@ -146,7 +151,7 @@ static void visit(Unit *u, NestBlock *b) {
   }
 }
 
-bool pipeline_run(Unit *u) {
-  if (u->machine->cp_async) visit(u, u->nest->body);
+bool pass_pipeline(Unit *u) {
+  if (machine_has(u->machine, HAS_ASYNC_COPIES)) visit(u, u->nest->body);
   return true;
 }

@@ -5,10 +5,11 @@
 
 #include <string.h>
 
+#include "lower/passes.h"
 #include "lower/schedule/schedule_plan.h"
 
 int schedule_warps(const Unit *u) {
-  return u->machine->kind == MACHINE_CPU ? 1 : u->tile->options.num_warps;
+  return u->machine->max_warps == 1 ? 1 : u->tile->options.num_warps;
 }
 
 static Layout plain(const Plan *p, const Type *t) {
@@ -113,7 +114,7 @@ static void choose_store(TileOp *op, void *ctx) {
   const Layout *held_in = layout_of(p, value);
   const Layout *ptr_in = op->code == TILE_STORE ? layout_of(p, op->args[0]) : NULL;
   if (ptr_in) l = *ptr_in;
-  else if (held_in && (p->u->machine->kind == MACHINE_CPU ||
+  else if (held_in && (!machine_has(p->u->machine, HAS_COALESCING) ||
                        p->choice[plan_find(p, value->id)].rank != RANK_DOT))
     l = *held_in;
   vec_push(p->u->arena, &s->list, l);
@@ -144,7 +145,7 @@ static void fill_op(TileOp *op, void *ctx) {
       fill_value(ctx, op->regions[r]->params[i]);
 }
 
-bool schedule_run(Unit *u) {
+bool pass_schedule(Unit *u) {
   Arena *scratch = arena_child(u->arena);
   Plan p = {.u = u, .scratch = scratch, .f = u->tile};
   p.axis = axis_analyze(u->tile, scratch);

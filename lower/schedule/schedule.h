@@ -68,7 +68,6 @@ bool schedule_group_fits(const Atom *atom, const TileOp *op, int wm, int wn, int
 
 /* Warps of a program: a CPU has one, whatever the kernel asks for. */
 int schedule_warps(const Unit *u);
-bool schedule_run(Unit *u);
 /* Every tile that needs a layout has one, and every atom fits its dot; errors go to u->diags. */
 bool schedule_verify(const Unit *u);
 void schedule_print(Text *out, const Unit *u);

@@ -22,7 +22,7 @@ static Choice memory_choice(const Plan *p, const Type *t, int axis, int64_t vect
   order[n++] = axis;
   for (int a = t->rank - 1; a >= 0; a--)
     if (a != axis) order[n++] = a;
-  if (m->kind == MACHINE_CPU) vector = 1;
+  if (!machine_has(m, HAS_VECTOR_ACCESSES)) vector = 1;
   if (vector > t->shape[axis]) vector = t->shape[axis];
   int64_t share = type_numel(*t) / ((int64_t)warps * m->lanes);
   vector = pow2_at_most(vector < share ? vector : share > 1 ? share : 1);
@@ -112,7 +112,6 @@ static const Atom *group_atom(const Plan *p, const TileOp *op) {
 }
 
 const Atom *plan_dot_atom(const Plan *p, const TileOp *op) {
-  if (p->u->machine->kind != MACHINE_GPU) return NULL;
   const char *prec = tile_str(op, TA_precision, "tf32");
   DType a = (DType)op->args[0]->type.dtype, b = (DType)op->args[1]->type.dtype;
   bool tf32 = a == DT_F32;
@@ -129,7 +128,7 @@ static Layout fma_layout(const Plan *p, const Type *t) {
   const Machine *m = p->u->machine;
   int order[MAX_RANK], warps = schedule_warps(p->u);
   schedule_order(t, order);
-  if (m->kind == MACHINE_CPU) return schedule_blocked(t, order, 1, warps, m->lanes);
+  if (!machine_has(m, HAS_VECTOR_ACCESSES)) return schedule_blocked(t, order, 1, warps, m->lanes);
   int64_t share = type_numel(*t) / ((int64_t)warps * m->lanes);
   int vec = share >= 16 && t->shape[t->rank - 1] % 4 == 0 ? 4 : 1;
   return schedule_blocked(t, order, vec, warps, m->lanes);

@@ -1,25 +1,52 @@
-/* Machine descriptions: what lowering needs to know of a target, as data only. */
+/* Machine descriptions: limits and capabilities of a target, as data only.  A new target is a row
+ * of machine.c. */
 #ifndef NEREID_LOWER_TARGET_MACHINE_H
 #define NEREID_LOWER_TARGET_MACHINE_H
 
 #include "lang/base/options.h"
 #include "lower/nest/nest.h"
 
-typedef enum { MACHINE_GPU, MACHINE_CPU } MachineKind;
+typedef enum { MACHINE_GPU, MACHINE_CPU } MachineKind; /* its code is PTX, or C */
+
+/* Capabilities, a bit each.  Passes and printers ask for a capability, never for the kind or the
+ * number of an architecture; lists of passes are chosen by them (lang/base/pass.h). */
+#define CAPABILITIES(X) \
+X(ASYNC_COPIES,       "copies from global to shared memory can be asynchronous (cp.async)") \
+X(EXPANDED_LOOPS,     "code has a copy of an unrolled loop's body for each of its values; else it stays a loop, and register arrays are memory") \
+X(LOCKSTEP,           "all lanes of a program run each statement before the next one") \
+X(VECTOR_ACCESSES,    "a lane's access takes several neighbouring elements, up to `vector_bytes`; else one") \
+X(COALESCING,         "an access of lanes to neighbouring addresses is one transaction, others are several") \
+X(BANKED_SHARED,      "shared memory is memory of its own, in banks; else it is cached like global memory") \
+X(SERIAL_PROGRAMS,    "a processor runs the programs of grid axis 0 one after the other") \
+X(F8_CONVERSIONS,     "instructions convert to and from 8-bit floats") \
+X(BF16_ARITHMETIC,    "instructions add, subtract and multiply bf16") \
+X(ASYNC_PROXY,        "asynchronous units read shared memory through a proxy of their own, which fences order") \
+X(REGISTER_SHIFTS,    "warpgroups can hand registers to each other (setmaxnreg)") \
+X(EXTREMA_OF_THREE,   "the assembler merges two integer min or max into one of three operands")
+
+#define X(name, doc) CAPABILITY_##name,
+enum { CAPABILITIES(X) CAPABILITY_COUNT };
+#undef X
+#define X(name, doc) HAS_##name = 1 << CAPABILITY_##name,
+enum { CAPABILITIES(X) };
+#undef X
 
 typedef struct {
   const char *name;      /* "sm_90a", "cpu" */
   MachineKind kind;
   int sm;                /* 80, 86, 89, 90, 100, 103, 120; 0 for a CPU */
+  int ptx, f8_ptx;       /* the least PTX version, 70 for 7.0; that of F8_CONVERSIONS */
   int lanes;             /* 32; on a CPU: 32-bit elements of a SIMD register, see machine_find */
   int max_warps;         /* a program */
   int regs;              /* 32-bit registers a thread at most */
   int64_t shared;        /* bytes of shared memory a program can have */
   int vector_bytes;      /* widest access of a thread */
-  bool cp_async;
-  bool expands;          /* code has a copy of an unrolled loop's body for each of its values */
-  bool lockstep;         /* all lanes of a program run each statement before the next one */
+  unsigned has;          /* capabilities: HAS_ASYNC_COPIES | ... */
 } Machine;
+
+static inline bool machine_has(const Machine *m, unsigned capabilities) {
+  return (m->has & capabilities) == capabilities;
+}
 
 /* NULL if there is no such target.  "cpu" gives the CPU at hand; "cpu:8" one of 8 lanes. */
 const Machine *machine_find(const char *target);

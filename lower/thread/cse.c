@@ -1,5 +1,6 @@
-/* Pass cse: common-subexpression elimination, then dead-code elimination by marking. */
-#include "lower/thread/cse.h"
+/* Pass cse: common-subexpression elimination, then dead-code elimination by marking, of level
+ * thread. */
+#include "lower/passes.h"
 
 #include <string.h>
 
@@ -296,7 +297,7 @@ static void drop_unused_vars(Cse *s) {
   n->nvars = kept;
 }
 
-bool cse_run(Unit *u) {
+bool pass_cse(Unit *u) {
   uint32_t n = u->nest->nvars;
   Cse s = {.nest = u->nest, .scratch = arena_child(u->arena)};
   s.defs = ARENA_ARRAY(s.scratch, uint32_t, n);

@@ -13,7 +13,7 @@
  *
  * A copy pays where rows lie far apart and an inner loop goes from row to row, and where elements
  * are widened as they are read: then the buffer stays. */
-#include "lower/thread/forward_copies.h"
+#include "lower/passes.h"
 
 #include <string.h>
 
@@ -449,7 +449,7 @@ static void remove_copy(Forwarding *s, Copy *c) {
   remove_empty(b);
 }
 
-bool forward_copies_run(Unit *u) {
+bool pass_forward_copies(Unit *u) {
   Nest *n = u->nest;
   Arena *scratch = arena_child(u->arena);
   Forwarding s = {n,

@@ -15,9 +15,11 @@
  * Statements between the two that L depends on move before G; those that depend on G stay after
  * it, and L must not depend on them.
  *
+ * Register arrays that then live in one loop only become scalars.
+ *
  * Where extents differ, loops are cut: a sum in four interleaved parts, `unroll r:8 { unroll a:4`,
  * joins the `unroll a:32` that computes its operand, which becomes r:8, a:4. */
-#include "lower/thread/fuse_loops.h"
+#include "lower/passes.h"
 
 #include <string.h>
 
@@ -226,7 +228,7 @@ static void find_defs(Fuse *f, NestBlock *b) {
   }
 }
 
-bool fuse_loops_run(Unit *u) {
+bool pass_fuse_loops(Unit *u) {
   Nest *n = u->nest;
   Arena *scratch = arena_child(u->arena);
   Fuse f = {.nest = n,

@@ -1,4 +1,8 @@
-#include "lower/thread/fuse_unrolled.h"
+/* Pass fuse_unrolled: unrolls that follow each other and have the same extent become one where no
+ * iteration depends on another one of the other loop.  So a value lives from one statement to the
+ * next instead of through whole arrays of them.  Loads stay in loops of their own, before their
+ * uses. */
+#include "lower/passes.h"
 
 #include <string.h>
 
@@ -192,7 +196,7 @@ static void join_block(Nest *nest, NestBlock *b) {
   }
 }
 
-bool fuse_unrolled_run(Unit *u) {
+bool pass_fuse_unrolled(Unit *u) {
   join_block(u->nest, u->nest->body);
   return true;
 }

@@ -1,5 +1,7 @@
-/* Pass licm: loop-invariant code motion, innermost loops first. */
-#include "lower/thread/licm.h"
+/* Passes hoist (level nest) and licm (level thread): loop-invariant code motion.  Statements, and
+ * whole unrolled loops, whose operands no iteration changes move before the loop; innermost loops
+ * first. */
+#include "lower/passes.h"
 
 #include <string.h>
 
@@ -93,7 +95,7 @@ static void licm_block(Licm *s, NestBlock *b) {
   }
 }
 
-bool licm_run(Unit *u) {
+bool pass_licm(Unit *u) {
   Licm s = {.nest = u->nest, .scratch = arena_child(u->arena)};
   uint32_t n = u->nest->nvars;
   s.defs = ARENA_ARRAY(s.scratch, uint32_t, n);

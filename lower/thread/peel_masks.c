@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "lower/passes.h"
+
 enum {
   LEAST_ITERATIONS = 64, /* of a chain: shorter ones gain little */
   MOST_INNER = 8,        /* iterations in one of the outermost loop */
@@ -322,7 +324,7 @@ static void split_block(Row *r, NestBlock *b) {
   }
 }
 
-bool peel_masks_run(Unit *u) {
+bool pass_peel_masks(Unit *u) {
   Nest *n = u->nest;
   Arena *scratch = arena_child(u->arena);
   Row r = {.nest = n,

@@ -22,8 +22,6 @@
 #include "lower/thread/chain.h"
 #include "lower/lower.h"
 
-bool peel_masks_run(Unit *u);
-
 /* ---- between peel_masks.c and early_exit.c ---- */
 
 /* A loop over the row. */

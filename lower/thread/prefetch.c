@@ -6,7 +6,7 @@
  *
  * and %p follows from the program's index, a later chain of as many iterations prefetches, from the
  * %p of the next program: the last one that stores nothing, if there is any. */
-#include "lower/thread/prefetch.h"
+#include "lower/passes.h"
 
 #include "lower/thread/chain.h"
 
@@ -125,7 +125,7 @@ static void prefetch(Prefetcher *s, NestStmt *site, const Chain *c, const NestSt
   }
 }
 
-bool prefetch_run(Unit *u) {
+bool pass_prefetch(Unit *u) {
   Arena *scratch = arena_child(u->arena);
   uint32_t n = u->nest->nvars;
   Prefetcher s = {u->nest,

@@ -1,143 +1,9 @@
-/* Passes allocate_shared and sync on level thread.
- *
- * place: gives every shared buffer its offset.  Buffers whose lifetimes (from first to last
- *   statement of the program order, stretched over loops that use them) do not meet may share.
- * sync: puts a barrier before a statement that accesses bytes of shared memory which another thread
- *   may have accessed since the last barrier, one of the two writing; and takes away waits and
- *   barriers of earlier passes that turn out to separate nothing.
- */
-#include "lower/thread/sync.h"
-
+/* Pass sync: barrier insertion.  A barrier goes before a statement that accesses bytes of shared
+ * memory which another thread may have accessed since the last barrier, one of the two writing;
+ * waits and barriers of earlier passes that separate nothing are removed. */
 #include <string.h>
 
-#include "lower/messages.h"
-
-/* ---- lifetimes ---- */
-
-typedef struct {
-  int first, last; /* statement numbers; first < 0: unused */
-  Span use;        /* of the first access */
-} Life;
-
-typedef struct {
-  const Nest *n;
-  Life *life;
-  int at;
-} Lives;
-
-static void touch(Lives *s, const NestBuffer *b, int at, Span use) {
-  Life *l = &s->life[b->id];
-  if (l->first < 0) *l = (Life){at, at, use};
-  if (at > l->last) l->last = at;
-}
-
-/* A buffer used inside a loop, and before it, lives all through the loop; so does any that a loop
- * over registers uses, since its iterations access it part by part. */
-static void stretch(Lives *s, NestCode loop, int start, int end) {
-  bool parts = loop == NEST_UNROLL || loop == NEST_SERIAL;
-  if (!parts && loop != NEST_FOR && loop != NEST_WHILE) return;
-  arena_work(s->n->arena, s->n->nbuffers);
-  for (uint32_t i = 0; i < s->n->nbuffers; i++) {
-    Life *l = &s->life[i];
-    if (l->last < start || (l->first >= start && !parts)) continue;
-    if (l->first > start) l->first = start;
-    l->last = end;
-  }
-}
-
-static void walk_lives(Lives *s, const NestBlock *b) {
-  for (const NestStmt *st = b->first; st; st = st->next) {
-    int start = ++s->at;
-    for (uint32_t i = 0; i < st->nmems; i++)
-      if (st->mems[i].buffer) touch(s, st->mems[i].buffer, start, st->span);
-    if (!st->nregions) continue;
-    for (uint32_t r = 0; r < st->nregions; r++) walk_lives(s, st->regions[r]);
-    stretch(s, st->code, start, ++s->at);
-  }
-}
-
-static bool meet(const Life *a, const Life *b) {
-  return a->first <= b->last && b->first <= a->last;
-}
-
-static int64_t align_up(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
-
-/* The lowest offset at which the buffer meets none that is placed and alive with it. */
-static int64_t lowest_offset(const Nest *n, const Life *life, const NestBuffer *b) {
-  int64_t at = 0;
-  for (bool again = true; again;) {
-    again = false;
-    arena_work(n->arena, n->nbuffers);
-    for (uint32_t i = 0; i < n->nbuffers; i++) {
-      const NestBuffer *o = n->buffers[i];
-      if (o == b || o->offset < 0 || !meet(&life[i], &life[b->id])) continue;
-      if (at < o->offset + o->bytes && o->offset < at + b->bytes) {
-        at = align_up(o->offset + o->bytes, b->align);
-        again = true;
-      }
-    }
-  }
-  return at;
-}
-
-/* Bytes that are shared cost a barrier where one buffer follows another, so small programs give
- * each buffer its own. */
-enum { OWN_PLACE_BYTES = 8192 };
-
-static void assign_offsets(Nest *n, const Life *life) {
-  n->shared_bytes = 0;
-  for (uint32_t i = 0; i < n->nbuffers; i++) n->buffers[i]->offset = -1;
-  for (uint32_t i = 0; i < n->nbuffers; i++) {
-    NestBuffer *b = n->buffers[i];
-    b->offset = lowest_offset(n, life, b);
-    if (b->offset + b->bytes > n->shared_bytes) n->shared_bytes = b->offset + b->bytes;
-  }
-}
-
-/* Names the buffers that make up most of it, each where it is first used. */
-static bool within_limit(const Unit *u, const Life *life) {
-  const Nest *n = u->nest;
-  if (n->shared_bytes <= u->machine->shared) return true;
-  diag_excess(u->diags, n->span, E_LOWER_SHARED, n->name, (long long)n->shared_bytes,
-              u->machine->name, (long long)u->machine->shared);
-  for (uint32_t i = 0; i < n->nbuffers; i++)
-    if (n->buffers[i]->bytes * 16 > u->machine->shared)
-      diag_note(u->diags, life[i].use, N_LOWER_BUFFER, n->buffers[i]->name,
-                (long long)n->buffers[i]->bytes, (long long)n->buffers[i]->offset);
-  diag_hint(u->diags, H_LOWER_SHARED);
-  return false;
-}
-
-/* Buffers whose accesses were all removed; ids stay dense. */
-static void drop_unused(Nest *n, Life *life) {
-  uint32_t kept = 0;
-  for (uint32_t i = 0; i < n->nbuffers; i++) {
-    if (life[i].first < 0) continue;
-    life[kept] = life[i];
-    n->buffers[kept] = n->buffers[i];
-    n->buffers[kept]->id = kept;
-    kept++;
-  }
-  n->nbuffers = kept;
-}
-
-bool allocate_shared_run(Unit *u) {
-  Nest *n = u->nest;
-  Arena *scratch = arena_child(u->arena);
-  Lives s = {n, ARENA_ARRAY(scratch, Life, n->nbuffers), 0};
-  for (uint32_t i = 0; i < n->nbuffers; i++) s.life[i] = (Life){.first = -1, .last = -1};
-  walk_lives(&s, n->body);
-  drop_unused(n, s.life);
-  Life *forever = ARENA_ARRAY(scratch, Life, n->nbuffers);
-  for (uint32_t i = 0; i < n->nbuffers; i++) forever[i] = (Life){.last = s.at};
-  assign_offsets(n, forever);
-  if (n->shared_bytes > OWN_PLACE_BYTES) assign_offsets(n, s.life);
-  bool fits = within_limit(u, s.life);
-  arena_free(scratch);
-  return fits;
-}
-
-/* ---- barriers ---- */
+#include "lower/passes.h"
 
 enum { READ = 1, WRITE = 2, ATOMIC = 4 };
 
@@ -425,7 +291,7 @@ static void drop_early_fences(NestBlock *b) {
   }
 }
 
-bool sync_run(Unit *u) {
+bool pass_sync(Unit *u) {
   Sync s = {.u = u, .scratch = arena_child(u->arena)};
   s.since = ARENA_ARRAY(s.scratch, const Access *, u->nest->nbuffers + 1);
   uint32_t *defs = ARENA_ARRAY(s.scratch, uint32_t, u->nest->nvars + 1);

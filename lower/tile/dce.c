@@ -1,4 +1,7 @@
-#include "lower/tile/dce.h"
+/* Pass dce: dead-code elimination on the tile IR.  Ops that only compute or load, and whose results
+ * nothing uses, go before they get layouts: a tile that goes through shared memory could not be
+ * taken back later. */
+#include "lower/passes.h"
 
 static bool reads_only(const TileOp *op) {
   unsigned flags = tile_op_flags(op->code);
@@ -48,7 +51,7 @@ static void remove_dead(uint32_t *uses, TileBlock *b) {
   }
 }
 
-bool dce_run(Unit *u) {
+bool pass_dce(Unit *u) {
   Arena *scratch = arena_child(u->arena);
   remove_dead(tile_count_uses(u->tile, scratch), u->tile->body);
   arena_free(scratch);

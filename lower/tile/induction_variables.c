@@ -1,4 +1,7 @@
-#include "lower/tile/induction_variables.h"
+/* Pass induction_variables.  A tile that a loop carries and moves by a scalar
+ * (`ptrs += BLOCK * stride`) becomes the tile it started from plus a scalar that the loop carries:
+ * then the loop carries no data of it, and its addresses stay linear. */
+#include "lower/passes.h"
 
 typedef struct {
   TileFunc *f;
@@ -108,7 +111,7 @@ static bool run_round(Unit *u, Arena *scratch) {
 }
 
 /* A loop whose inner loop moves the tile is rewritten once that one is. */
-bool induction_variables_run(Unit *u) {
+bool pass_induction_variables(Unit *u) {
   Arena *scratch = arena_child(u->arena);
   while (run_round(u, scratch)) continue;
   arena_free(scratch);

@@ -356,7 +356,7 @@ bool nest_verify(const Nest *n, Diags *d) {
   size_t before = diag_errors(d);
   NestCheck c = {.n = n, .arena = n->arena, .d = d, .role_warps = n->warps, .expand = 1};
   const Machine *m = machine_find(n->options.target);
-  c.expands = !m || m->expands;
+  c.expands = !m || machine_has(m, HAS_EXPANDED_LOOPS);
   check_vars(&c);
   check_buffers(&c);
   check_roles(&c);

@@ -152,7 +152,7 @@ int compile_report(Compilation *c, int code, nereid_message_fn fn, void *context
 typedef struct {
   Compilation *c;
   const nereid_request *r;
-  Stage until;
+  Level until;
 } Step;
 
 enum { MACHINE_REGISTERS = 255, MAXNREG_MOST = 1024 };
@@ -313,7 +313,7 @@ static int specialize_body(void *arg) {
 }
 
 int compile_specialize(Compilation *c, const nereid_request *r) {
-  Step s = {c, r, STAGE_TILE};
+  Step s = {c, r, LEVEL_TILE};
   return compile_guard(c, COMPILE_SEMA, specialize_body, &s);
 }
 
@@ -333,23 +333,22 @@ static void after_pass(void *ctx, const Pass *p, Unit *u, double seconds, bool c
   if (s->r->dump_after && s->r->on_pass) dump_pass(s->r, p, u, seconds, changed);
 }
 
-/* "recognize, schedule, ...", of the machine of this unit. */
+/* "induction_variables, dce, ...", of the machine of this unit. */
 static const char *pass_names(const Unit *u) {
-  int n;
-  const Pass *list = lower_passes(u->machine, &n);
+  PassList list = lower_passes();
   Text text = text_new(u->arena);
-  for (int i = 0; i < n; i++) text_printf(&text, "%s%s", i ? ", " : "", list[i].name);
+  for (int i = 0; i < list.n; i++)
+    if (pass_included(&list.rows[i], u->machine->has))
+      text_printf(&text, "%s%s", text.len ? ", " : "", list.rows[i].name);
   return text.data;
 }
 
 /* The names of passes, with commas between. */
 static int check_passes(const Unit *u, const char *names) {
-  for (const char *s = names; *s;) {
-    size_t n = strcspn(s, ",");
-    if (!lower_find_pass(arena_strndup(u->arena, s, n)))
-      return error_set(NEREID_E_USAGE, E_RUN_UNKNOWN_PASS, (int)n, s, pass_names(u));
-    s += n + (s[n] == ',');
-  }
+  size_t n;
+  for (const char *name; pass_next_name(&names, &name, &n);)
+    if (!pass_find(lower_passes(), name, n))
+      return error_set(NEREID_E_USAGE, E_RUN_UNKNOWN_PASS, (int)n, name, pass_names(u));
   return 0;
 }
 
@@ -363,7 +362,7 @@ static int lower_body(void *arg) {
   Step *s = arg;
   Unit *u = s->c->unit;
   if (s->r->run_passes) return run_named(u, s->r->run_passes);
-  if (lower_stage(u) > s->until) return error_set(NEREID_E_USAGE, E_RUN_IR_PAST);
+  if (lower_level(u) > s->until) return error_set(NEREID_E_USAGE, E_RUN_IR_PAST);
   bool hooked = s->r->dump_after && s->r->on_pass;
   bool all = hooked && !strcmp(s->r->dump_after, "all");
   int code = hooked && !all ? check_passes(u, s->r->dump_after) : 0;
@@ -373,7 +372,7 @@ static int lower_body(void *arg) {
   return ok && !diag_errors(u->diags) ? 0 : NEREID_E_KERNEL;
 }
 
-int compile_lower(Compilation *c, const nereid_request *r, Stage until) {
+int compile_lower(Compilation *c, const nereid_request *r, Level until) {
   Step s = {c, r, until};
   return compile_guard(c, COMPILE_PASSES, lower_body, &s);
 }

@@ -51,11 +51,11 @@ void compile_close(Compilation *c);
 /* The failure where sema_find() finds nothing: the caller's, or, of a file without kernels, the
  * file's. */
 int compile_not_found(Program *p);
-/* Sema: the kernel for the request's arguments, as a unit at STAGE_TILE; or checks that IR text
+/* Sema: the kernel for the request's arguments, as a unit at LEVEL_TILE; or checks that IR text
  * agrees with the request. */
 int compile_specialize(Compilation *c, const nereid_request *r);
 /* Runs the passes up to `until`. */
-int compile_lower(Compilation *c, const nereid_request *r, Stage until);
+int compile_lower(Compilation *c, const nereid_request *r, Level until);
 /* PTX or C. */
 int compile_generate(Compilation *c, nereid_kind kind, Code *out);
 /* After errors: keeps all messages and returns `code` (NEREID_E_KERNEL if it is 0), or

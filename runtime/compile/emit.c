@@ -32,7 +32,7 @@ static int print_with(Compilation *c, int (*body)(void *), char **text, size_t *
 static int emit_code(Compilation *c, const nereid_request *r, nereid_kind kind, char **text,
                      size_t *size) {
   Code out;
-  int code = compile_lower(c, r, STAGE_THREAD);
+  int code = compile_lower(c, r, LEVEL_THREAD);
   if (!code) code = compile_generate(c, kind == NEREID_CUBIN ? NEREID_PTX : kind, &out);
   if (code) return code;
   if (kind != NEREID_CUBIN) return owned_copy(text, size, out.text, out.len);
@@ -49,10 +49,10 @@ static int emit(Compilation *c, const nereid_request *r, nereid_kind kind, char 
   int code = compile_specialize(c, r);
   if (code) return code;
   if (kind > NEREID_THREAD && !r->run_passes) return emit_code(c, r, kind, text, size);
-  static const Stage stages[] = {
-      [NEREID_TILE] = STAGE_SCHEDULED, [NEREID_NEST] = STAGE_NEST, [NEREID_THREAD] = STAGE_THREAD};
+  static const Level stages[] = {
+      [NEREID_TILE] = LEVEL_SCHEDULED, [NEREID_NEST] = LEVEL_NEST, [NEREID_THREAD] = LEVEL_THREAD};
   /* With run_passes the text is whatever these made. */
-  code = compile_lower(c, r, r->run_passes ? STAGE_TILE : stages[kind]);
+  code = compile_lower(c, r, r->run_passes ? LEVEL_TILE : stages[kind]);
   return code ? code : print_with(c, print_unit, text, size);
 }
 

@@ -34,7 +34,7 @@ int estimate_explain(Estimate *out, LaunchStats *stats, const EstimateLaunch *l)
   *out = (Estimate){0};
   int code = compile_open(&c, &r->source, false);
   if (!code) code = compile_specialize(&c, r);
-  if (!code) code = compile_lower(&c, r, STAGE_THREAD);
+  if (!code) code = compile_lower(&c, r, LEVEL_THREAD);
   if (!code) {
     Estimating e = {l, &c, out, stats};
     code = compile_guard(&c, COMPILE_CODE, estimate, &e);

@@ -201,8 +201,8 @@ static int generate(Maker *m, const nereid_request *r) {
   return status;
 }
 
-static Stage stage_of(nereid_kind kind) {
-  return kind == NEREID_TILE ? STAGE_TILE : kind == NEREID_NEST ? STAGE_NEST : STAGE_THREAD;
+static Level stage_of(nereid_kind kind) {
+  return kind == NEREID_TILE ? LEVEL_TILE : kind == NEREID_NEST ? LEVEL_NEST : LEVEL_THREAD;
 }
 
 static int lower(Maker *m, const nereid_request *r) {
@@ -213,7 +213,7 @@ static int lower(Maker *m, const nereid_request *r) {
   /* An image of threads is for the interpreter; emit.c prints what codegen gets. */
   if (!code && m->kind == NEREID_THREAD && m->c->unit->tile)
     m->c->unit->tile->options.checked = true;
-  m->as_written = !code && m->c->from_ir && lower_stage(m->c->unit) == stage_of(m->kind);
+  m->as_written = !code && m->c->from_ir && lower_level(m->c->unit) == stage_of(m->kind);
   if (!code && m->kind != NEREID_TILE) {
     code = compile_lower(m->c, r, stage_of(m->kind));
   }

@@ -96,12 +96,13 @@ static void round_trip_plan(Arena *a, const Plan *p) {
 /* ---- one input ---- */
 
 static bool run_passes(Arena *a, Graph *g) {
-  for (uint32_t i = 0; i < graph_passes_count; i++) {
-    bool good = graph_passes[i].run(g);
+  PassList list = graph_passes();
+  for (int i = 0; i < list.n; i++) {
+    bool good = list.rows[i].run.on_graph(g);
     if (good == (diag_errors(g->diags) > 0))
-      fuzz_fail("%s: %s", graph_passes[i].name, good ? "errors, but it goes on" : "no message");
+      fuzz_fail("%s: %s", list.rows[i].name, good ? "errors, but it goes on" : "no message");
     if (!good) return false;
-    round_trip(a, g, graph_passes[i].name);
+    round_trip(a, g, list.rows[i].name);
   }
   return true;
 }

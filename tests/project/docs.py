@@ -87,6 +87,53 @@ def graph_cells(row):
     return [code(target), code(schema), rule.replace("_", " "), kind]
 
 
+def condition(text):
+    return text.removeprefix("HAS_").lower().replace("_", " ").replace(" | ", ", ")
+
+
+def conditions(needs, without):
+    return ", ".join(([condition(needs)] if needs != "0" else [])
+                     + ([f"without {condition(without)}"] if without != "0" else []))
+
+
+def pass_cells(row):
+    name, takes, gives, _, needs, without, meaning = row
+    return [code(name), takes.lower(), gives.lower(), conditions(needs, without), meaning]
+
+
+PASSES = """# Passes
+
+{}
+A list of passes is one table, from top to bottom. A pass runs where the IR is at the level that it
+takes and all its conditions hold: capabilities of the machine (the last table), or options of a
+graph's compilation. `nereid compile --dump-after PASS` prints the IR after one, `--run-passes
+P1,P2` applies these alone; `nereid graph --run-passes P1,P2 --emit graph` does so with a graph.
+[add-a-pass.md](add-a-pass.md) says how to add one.
+
+Levels, in this order:
+
+{}
+## Kernels
+{}
+## Graphs
+{}
+## Capabilities of machines
+{}"""
+
+
+def passes():
+    levels, kernels = "lang/base/pass.h", "lower/passes.h"
+    graphs, machines = "graph/passes.h", "lower/target/machine.h"
+    note = NOTE.format("`, `".join((kernels, graphs, machines)))
+    titles = ["pass", "takes", "gives", "conditions", "meaning"]
+    plain = lambda *a: "\n" + table(*a).split("\n\n", 2)[-1].lstrip()
+    named = lambda row: [condition(row[0]), row[1]]
+    names = "".join(f"- *{row[0].lower()}*: {row[1]}\n" for _, row in rows(levels, "LEVELS"))
+    return PASSES.format(note, names, plain(kernels, "KERNEL_PASSES", titles, pass_cells),
+                         plain(graphs, "GRAPH_PASSES", titles, pass_cells),
+                         plain(machines, "CAPABILITIES", ["capability", "meaning"], named))
+
+
 ENVIRONMENT = """# Variables of the environment
 
 {}
@@ -149,6 +196,7 @@ def logging(header):
 
 
 def pages():
+    yield "passes.md", passes()
     yield "logging.md", logging("runtime/support/log.h")
     yield "environment.md", environment("runtime/support/environment.h")
     tile, nest, builtins = "lang/tile/tile_ops.h", "lower/nest/nest_ops.h", "sema/value/builtins.h"

@@ -126,7 +126,7 @@ static bool is_limit(const Diags *d) {
 }
 
 static bool run_pass(Unit *u, const Pass *p) {
-  bool ok = p->run(u);
+  bool ok = p->run.on_unit(u);
   if (!ok && !diag_errors(u->diags)) fuzz_fail("%s fails without a message", p->name);
   if (diag_errors(u->diags)) return false;
   if (lower_verify(u)) {
@@ -139,12 +139,14 @@ static bool run_pass(Unit *u, const Pass *p) {
 }
 
 static bool lower(Unit *u) {
-  int n;
-  const Pass *list = lower_passes(u->machine, &n);
-  if (lower_stage(u) == STAGE_THREAD) return true;
-  for (int i = 0; i < n; i++)
-    if (list[i].takes == lower_stage(u) && !run_pass(u, &list[i])) return false;
-  return lower_stage(u) == STAGE_THREAD;
+  PassList list = lower_passes();
+  if (lower_level(u) == LEVEL_THREAD) return true;
+  for (int i = 0; i < list.n; i++) {
+    const Pass *p = &list.rows[i];
+    bool included = pass_included(p, u->machine->has) && p->takes == lower_level(u);
+    if (included && !run_pass(u, p)) return false;
+  }
+  return lower_level(u) == LEVEL_THREAD;
 }
 
 void fuzz_unit(Unit *u) {
@@ -175,7 +177,7 @@ static Unit *read_unit(Arena *a, const uint8_t *data, size_t size) {
 static void read_ir(Arena *a, const uint8_t *data, size_t size) {
   Unit *u = read_unit(a, data, size);
   if (!u) return;
-  bool open = lower_stage(u) == STAGE_TILE;
+  bool open = lower_level(u) == LEVEL_TILE;
   fuzz_unit(u);
   u = open ? read_unit(a, data, size) : NULL;
   if (!u) return;

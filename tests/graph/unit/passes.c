@@ -42,13 +42,12 @@ static Graph *read_graph(Context *c, const char *name, const char *text) {
 }
 
 /* By their names, with commas between. */
-static bool run_passes(Context *c, Graph *g, const char *list) {
-  while (*list) {
-    size_t n = strcspn(list, ",");
-    const GraphPass *p = graph_pass_find(arena_strndup(c->arena, list, n));
-    if (!p) return printf("no pass %.*s\n", (int)n, list), false;
-    if (!p->run(g)) return false;
-    list += n + (list[n] == ',');
+static bool run_passes(Graph *g, const char *list) {
+  size_t n;
+  for (const char *name; pass_next_name(&list, &name, &n);) {
+    const Pass *p = pass_find(graph_passes(), name, n);
+    if (!p) return printf("no pass %.*s\n", (int)n, name), false;
+    if (!p->run.on_graph(g)) return false;
   }
   return true;
 }
@@ -76,7 +75,7 @@ static int run_file(const char *passes, const char *path) {
   char *text = read_text(path);
   const char *name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
   Graph *g = text ? read_graph(&c, name, text) : NULL;
-  bool ok = g && run_passes(&c, g, passes);
+  bool ok = g && run_passes(g, passes);
   print_messages(&c);
   if (ok) fputs(graph_text(&c, g), stdout);
   free(text);
@@ -93,9 +92,12 @@ static void test_table(void) {
     check(i == 0 || strcmp(decomposition_at(i - 1)->target, row->target) < 0,
           "decompositions are in the order of their targets");
   }
-  for (uint32_t i = 0; i < graph_passes_count; i++)
-    check(graph_pass_find(graph_passes[i].name) != NULL, "a pass is found by its name");
-  check(!graph_pass_find("no such pass"), "no other is");
+  PassList list = graph_passes();
+  for (int i = 0; i < list.n; i++) {
+    const Pass *found = pass_find(list, list.rows[i].name, strlen(list.rows[i].name));
+    check(found && found->run.on_graph == list.rows[i].run.on_graph, "a pass is found by its name");
+  }
+  check(!pass_find(list, "no such pass", 12), "no other is");
 }
 
 /* ---- models ---- */
@@ -135,12 +137,12 @@ static void test_model(const char *path) {
     uint32_t n = g->last->args[0].n;
     ValueType *before = ARENA_ARRAY(c.arena, ValueType, n);
     for (uint32_t i = 0; i < n; i++) before[i] = g->last->args[0].items[i].node->type;
-    check(run_passes(&c, g, "functionalize,simplify,decompose,simplify"), path);
+    check(run_passes(g, "functionalize,simplify,decompose,simplify"), path);
     check(is_sound(g), "nodes have the types that inference gives");
     check(is_primitive(g), "primitives are left");
     check(same_outputs(g, before, n), "outputs keep their types");
     uint32_t count = count_nodes(g);
-    check(run_passes(&c, g, "decompose,simplify") && count_nodes(g) == count,
+    check(run_passes(g, "decompose,simplify") && count_nodes(g) == count,
           "passes find nothing more to do");
   }
   print_messages(&c);
@@ -188,7 +190,7 @@ static double time_passes(int blocks, uint32_t *nodes) {
   Graph *g = read_graph(&c, "large.py", large_graph(&c, blocks));
   *nodes = g ? count_nodes(g) : 0;
   double start = seconds();
-  bool ok = g && run_passes(&c, g, "functionalize,simplify,decompose,simplify");
+  bool ok = g && run_passes(g, "functionalize,simplify,decompose,simplify");
   double time = seconds() - start;
   check(ok && is_sound(g), "a large graph is sound");
   print_messages(&c);

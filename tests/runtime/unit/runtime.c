@@ -240,7 +240,7 @@ static int compile_within(const nereid_request *r, ArenaUse most) {
   int status = compile_open(&c, &r->source, false);
   c.limits = most;
   if (!status) status = compile_specialize(&c, r);
-  if (!status) status = compile_lower(&c, r, STAGE_THREAD);
+  if (!status) status = compile_lower(&c, r, LEVEL_THREAD);
   if (!status) status = compile_generate(&c, NEREID_C, &code);
   compile_close(&c);
   return status;

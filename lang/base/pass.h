@@ -1,0 +1,60 @@
+/* A pass over any IR, as a row of data.
+ *
+ * A room that has passes lists them in order in one table: lower/passes.h for the tile IR and
+ * nests, graph/passes.h for graphs.  The table makes the declarations, the list that runs, the
+ * names that --run-passes and --dump-after accept, the rows of timing, and docs/passes.md.  Its
+ * columns:
+ *
+ *   name     also of the function that runs it, pass_NAME, unless a column says otherwise
+ *   takes    the level of the IR that it reads; it is skipped at any other
+ *   gives    the level that it leaves
+ *   needs    conditions that must hold for the list to include it, 0 for none: capabilities of the
+ *            machine (lower/target/machine.h), or options of the compilation of a graph
+ *   without  conditions of which none may hold
+ *   doc      its meaning in one line */
+#ifndef NEREID_LANG_BASE_PASS_H
+#define NEREID_LANG_BASE_PASS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define LEVELS(X) \
+X(TILE,      "tile IR without a schedule") \
+X(SCHEDULED, "tile IR with its schedule") \
+X(NEST,      "level nest") \
+X(THREAD,    "level thread") \
+X(CALLS,     "graph of operators") \
+X(PRIMS,     "graph of primitives")
+
+#define X(name, text) LEVEL_##name,
+typedef enum { LEVELS(X) } Level;
+#undef X
+
+struct Unit;  /* lower/lower.h */
+struct Graph; /* graph/ir/graph.h */
+
+typedef struct {
+  const char *name;
+  Level takes, gives;
+  union { /* by the levels; false after errors, which are in the unit's or the graph's diags */
+    bool (*on_unit)(struct Unit *u);
+    bool (*on_graph)(struct Graph *g);
+  } run;
+  unsigned needs, without;
+  const char *doc;
+} Pass;
+
+typedef struct {
+  const Pass *rows;
+  int n;
+} PassList;
+
+const char *level_text(Level l);
+/* Whether the list includes the pass where exactly these conditions hold. */
+bool pass_included(const Pass *p, unsigned conditions);
+/* The first pass of that name; NULL if there is none. */
+const Pass *pass_find(PassList l, const char *name, size_t len);
+/* Cuts the next name off a list with commas between; false at its end. */
+bool pass_next_name(const char **names, const char **name, size_t *len);
+
+#endif

@@ -1,0 +1,32 @@
+/* The passes of kernels, in the order in which they run: from the tile IR that sema makes to the
+ * level thread that codegen prints.  lang/base/pass.h explains the columns.  A machine's list has
+ * the rows whose conditions its capabilities meet (lower/target/machine.h). */
+#ifndef NEREID_LOWER_PASSES_H
+#define NEREID_LOWER_PASSES_H
+
+#include "lower/lower.h"
+
+/* name, takes, gives, function, needs, without, meaning */
+#define KERNEL_PASSES(X) \
+X(induction_variables, TILE, TILE, pass_induction_variables, 0, 0, "replaces a tile that a loop carries and moves by a scalar by an invariant tile plus that scalar") \
+X(dce, TILE, TILE, pass_dce, 0, 0, "removes dead ops: dead-code elimination before tiles get layouts") \
+X(schedule, TILE, SCHEDULED, pass_schedule, 0, 0, "assigns a layout to every tile that registers hold") \
+X(build, SCHEDULED, NEST, pass_build, 0, 0, "lowers ops on tiles to statements over layouts") \
+X(hoist, NEST, NEST, pass_licm, 0, 0, "hoists loop-invariant scalars out of loops") \
+X(pipeline, NEST, NEST, pass_pipeline, 0, 0, "software-pipelines loops around dots: operands become asynchronous copies into rings") \
+X(bind, NEST, THREAD, pass_bind, 0, 0, "binds the axes of layouts to warps, lanes and registers: the program of one thread") \
+X(licm, THREAD, THREAD, pass_licm, 0, 0, "hoists loop-invariant statements and unrolled loops out of loops") \
+X(cse, THREAD, THREAD, pass_cse, 0, 0, "eliminates common subexpressions, then dead statements and variables") \
+X(fuse_unrolled, THREAD, THREAD, pass_fuse_unrolled, HAS_EXPANDED_LOOPS, 0, "fuses adjacent unrolled loops of the same extent, which shortens live ranges") \
+X(fuse_loops, THREAD, THREAD, pass_fuse_loops, 0, HAS_EXPANDED_LOOPS, "fuses loop nests over the same elements, so that each element stays in a register") \
+X(forward_copies, THREAD, THREAD, pass_forward_copies, 0, HAS_BANKED_SHARED, "forwards copies: loads of a shared buffer read the global memory that it was copied from") \
+X(prefetch, THREAD, THREAD, pass_prefetch, HAS_SERIAL_PROGRAMS, 0, "prefetches the next program's row") \
+X(peel_masks, THREAD, THREAD, pass_peel_masks, 0, HAS_EXPANDED_LOOPS, "peels the mask off loops over a row's full vectors, and ends loops after its last element") \
+X(allocate_shared, THREAD, THREAD, pass_allocate_shared, 0, 0, "allocates shared memory: an offset for each buffer") \
+X(sync, THREAD, THREAD, pass_sync, 0, 0, "inserts barriers between conflicting accesses")
+
+#define X(name, takes, gives, function, ...) bool function(Unit *u);
+KERNEL_PASSES(X)
+#undef X
+
+#endif
