@@ -32,9 +32,9 @@ X(pack, PRIMS, PRIMS, pass_pack, FROZEN | FOR_CPU, 0, "packs weights of matrix p
 #define X(name, takes, gives, function, ...) bool function(Graph *g);
 GRAPH_PASSES(X)
 #undef X
-/* The same as pass_decompose, but for the ops in `keep` (targets, the last NULL), which have
+/* The same as pass_decompose, but for the ops in `keep` (the last is OP_UNKNOWN), which have
  * templates. */
-bool graph_decompose(Graph *g, const char *const *keep);
+bool graph_decompose(Graph *g, const OpId *keep);
 
 PassList graph_passes(void);
 

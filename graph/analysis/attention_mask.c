@@ -18,12 +18,6 @@ typedef struct {
   uint32_t depth;
 } Reader;
 
-static bool is_op(const Node *n, const char *op) {
-  size_t len = strlen(op);
-  return n->kind == NODE_CALL && !strncmp(n->op->target, "aten.", 5) &&
-         !strncmp(n->op->target + 5, op, len) && n->op->target[5 + len] == '.';
-}
-
 /* ---- conditions on row and key ---- */
 
 /* `left - right` plus what, if that has no index; else NULL. */
@@ -69,7 +63,7 @@ static Node *rest_of_view(Reader *r, Node *n, const Dim *place, bool negated) {
   Arg *args = ARENA_ARRAY(r->g->arena, Arg, n->nargs);
   memcpy(args, n->args, n->nargs * sizeof *args);
   args[0] = arg_node(left);
-  return build_with_all(r->b, n->op->target, n->nargs, args, n->nnamed, n->named);
+  return build_with_all(r->b, n->op->id, n->nargs, args, n->nnamed, n->named);
 }
 
 static Node *rest_of_and(Reader *r, Node *n, const Dim *place) {
@@ -81,7 +75,7 @@ static Node *rest_of_and(Reader *r, Node *n, const Dim *place) {
     left[i] = rest(r, of[i], at, false);
   }
   if (left[0] == of[0] && left[1] == of[1]) return n;
-  if (left[0] && left[1]) return build_op2(r->b, "aten.bitwise_and.Tensor", left[0], left[1]);
+  if (left[0] && left[1]) return build_op2(r->b, OP_aten_bitwise_and_Tensor, left[0], left[1]);
   Node *one = left[0] ? left[0] : left[1];
   return one ? build_expand(r->b, one, n->type.rank, n->type.shape) : NULL;
 }
@@ -100,12 +94,14 @@ static Node *rest(Reader *r, Node *n, const Dim *place, bool negated) {
   r->depth++;
   Node *left = n;
   if (is_view(n)) left = rest_of_view(r, n, place, negated);
-  else if (is_op(n, "bitwise_not") || is_op(n, "logical_not")) {
+  else if (graph_is_any(n, OP_aten_bitwise_not_default, OP_aten_logical_not_default)) {
     Dim at[GRAPH_RANK_MAX];
     Node *of = n->args[0].node;
     broadcast_place(r->g, n, place, of, at);
     left = rest(r, of, at, !negated) ? n : NULL;
-  } else if (!negated && (is_op(n, "bitwise_and") || is_op(n, "logical_and")) &&
+  } else if (!negated &&
+             graph_is_any(n, OP_aten_bitwise_and_Scalar, OP_aten_bitwise_and_Tensor,
+                          OP_aten_logical_and_default) &&
              has_two_conditions(r, n)) {
     left = rest_of_and(r, n, place);
   }
@@ -122,7 +118,7 @@ static double number_of(Graph *g, const Arg *a) {
   if (a->kind != ARG_NODE || a->node->kind != NODE_CALL) return NAN;
   Node *n = a->node;
   while (is_view(n)) n = view_operand(n);
-  if (n->kind != NODE_CALL || strcmp(n->op->target, "aten.full.default")) return NAN;
+  if (!graph_is(n, OP_aten_full_default)) return NAN;
   Arg fill = graph_arg(g, n, "fill_value");
   return fill.kind == ARG_NODE ? NAN : number_of(g, &fill);
 }
@@ -134,7 +130,9 @@ typedef struct {
 } Choice;
 
 static bool read_choice(Reader *r, const Node *n, Choice *out) {
-  if (!is_op(n, "where")) return false;
+  if (!graph_is_any(n, OP_aten_where_Scalar, OP_aten_where_ScalarOther, OP_aten_where_ScalarSelf,
+                    OP_aten_where_self))
+    return false;
   Arg c = graph_arg(r->g, n, "condition"), a = graph_arg(r->g, n, "self");
   Arg b = graph_arg(r->g, n, "other");
   double x = number_of(r->g, &a), y = number_of(r->g, &b);

@@ -11,7 +11,7 @@ static void add_index(Graph *g, Gather *out, Node *index, uint32_t axis, const D
   out->place[axis] = out->by[k].symbol;
 }
 
-static void embedding(Graph *g, const Node *n, const Dim *place, Gather *out) {
+static void gather_embedding(Graph *g, const Node *n, const Dim *place, Gather *out) {
   Node *index = graph_arg(g, n, "indices").node;
   out->data = graph_arg(g, n, "weight").node;
   out->place[1] = place[index->type.rank];
@@ -23,14 +23,14 @@ static uint32_t axis_of(Graph *g, const Node *n, uint32_t rank) {
   return (uint32_t)(axis < 0 ? axis + (int64_t)rank : axis);
 }
 
-static void index_select(Graph *g, const Node *n, const Dim *place, Gather *out) {
+static void gather_index_select(Graph *g, const Node *n, const Dim *place, Gather *out) {
   out->data = graph_arg(g, n, "self").node;
   uint32_t axis = axis_of(g, n, out->data->type.rank);
   memcpy(out->place, place, out->data->type.rank * sizeof *place);
   add_index(g, out, graph_arg(g, n, "index").node, axis, &place[axis]);
 }
 
-static void gather(Graph *g, const Node *n, const Dim *place, Gather *out) {
+static void gather_gather(Graph *g, const Node *n, const Dim *place, Gather *out) {
   out->data = graph_arg(g, n, "self").node;
   uint32_t rank = out->data->type.rank;
   /* The place in a scalar has no axis, even if it is of an axis of x. */
@@ -61,7 +61,7 @@ static Indices survey(const Arg *list) {
   return x;
 }
 
-static void index_tensor(Graph *g, const Node *n, const Dim *place, Gather *out) {
+static void gather_index_tensor(Graph *g, const Node *n, const Dim *place, Gather *out) {
   Arg list = graph_arg(g, n, "indices");
   Indices x = survey(&list);
   out->data = graph_arg(g, n, "self").node;
@@ -82,19 +82,16 @@ static void index_tensor(Graph *g, const Node *n, const Dim *place, Gather *out)
 }
 
 static const struct {
-  const char *target;
-  void (*places)(Graph *g, const Node *n, const Dim *place, Gather *out);
-} rows[] = {{"aten.embedding.default", embedding},
-            {"aten.index_select.default", index_select},
-            {"aten.gather.default", gather},
-            {"aten.index.Tensor", index_tensor}};
+  void (*rule)(Graph *g, const Node *n, const Dim *place, Gather *out);
+} rules[OP_COUNT] = {
+#define OP(library, name, overload, rule, schema, ...) \
+  [OP_##library##_##name##_##overload] = {__VA_ARGS__},
+#define GATHER(rule) gather_##rule
+#include "graph/ops/op_table.def"
+};
 
 void gather_of(Graph *g, const Node *n, const Dim *place, Gather *out) {
   memset(out, 0, sizeof *out);
-  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-    if (!strcmp(rows[i].target, n->op->target)) {
-      rows[i].places(g, n, place, out);
-      return;
-    }
-  BUG("no gather: %s", n->op->target);
+  if (!rules[n->op->id].rule) BUG("no gather: %s", n->op->target);
+  rules[n->op->id].rule(g, n, place, out);
 }

@@ -47,7 +47,7 @@ static const Node *first_tensor(Ranger *r, const Node *n) {
 /* ---- places along an axis ---- */
 
 /* 0 ... its size - 1, along the axis that `dim` names; without one of all elements. */
-static IndexRange places(Ranger *r, const Node *n) {
+static IndexRange range_places(Ranger *r, const Node *n) {
   const Node *x = first_tensor(r, n);
   if (!x) return unknown;
   Dim axis = integer(r, n, "dim"), size = value_numel(r->g, &x->type);
@@ -62,41 +62,41 @@ static IndexRange places(Ranger *r, const Node *n) {
 }
 
 /* Of each drawn number the place in its row. */
-static IndexRange drawn(Ranger *r, const Node *n) {
+static IndexRange range_drawn(Ranger *r, const Node *n) {
   const Node *x = first_tensor(r, n);
   if (!x || !x->type.rank) return unknown;
   return (IndexRange){number(r, 0), before(r, x->type.shape[x->type.rank - 1])};
 }
 
 /* A vector's elements that are not 0. */
-static IndexRange nonzero(Ranger *r, const Node *n) {
+static IndexRange range_nonzero(Ranger *r, const Node *n) {
   const Node *x = first_tensor(r, n);
   return x && x->type.rank == 1 ? (IndexRange){number(r, 0), before(r, x->type.shape[0])} : unknown;
 }
 
 /* ---- creation ---- */
 
-static IndexRange arange(Ranger *r, const Node *n) {
+static IndexRange range_arange(Ranger *r, const Node *n) {
   Dim start = takes(r, n, "start") ? integer(r, n, "start") : number(r, 0);
   Dim end = integer(r, n, "end"), step = takes(r, n, "step") ? integer(r, n, "step") : number(r, 1);
   if (!start || !end || !step || dim_range(r->d, step).lo < 1) return unknown;
   return (IndexRange){start, before(r, end)};
 }
 
-static IndexRange full(Ranger *r, const Node *n) { return operand(r, n, "fill_value"); }
-static IndexRange scalar(Ranger *r, const Node *n) { return operand(r, n, "s"); }
+static IndexRange range_full(Ranger *r, const Node *n) { return operand(r, n, "fill_value"); }
+static IndexRange range_scalar(Ranger *r, const Node *n) { return operand(r, n, "s"); }
 
-static IndexRange zeros(Ranger *r, const Node *n) {
+static IndexRange range_zeros(Ranger *r, const Node *n) {
   (void)n;
   return (IndexRange){number(r, 0), number(r, 0)};
 }
 
-static IndexRange ones(Ranger *r, const Node *n) {
+static IndexRange range_ones(Ranger *r, const Node *n) {
   (void)n;
   return (IndexRange){number(r, 1), number(r, 1)};
 }
 
-static IndexRange randint(Ranger *r, const Node *n) {
+static IndexRange range_randint(Ranger *r, const Node *n) {
   Dim low = takes(r, n, "low") ? integer(r, n, "low") : number(r, 0), high = integer(r, n, "high");
   return low && high ? (IndexRange){low, before(r, high)} : unknown;
 }
@@ -104,7 +104,7 @@ static IndexRange randint(Ranger *r, const Node *n) {
 /* ---- arithmetic ---- */
 
 /* Elements of the operand. */
-static IndexRange same(Ranger *r, const Node *n) {
+static IndexRange range_same(Ranger *r, const Node *n) {
   const Node *x = first_tensor(r, n);
   return x ? range_of(r, x) : unknown;
 }
@@ -129,19 +129,19 @@ static IndexRange limited(Ranger *r, IndexRange x, Dim least, Dim most) {
   return x;
 }
 
-static IndexRange clamp(Ranger *r, const Node *n) {
+static IndexRange range_clamp(Ranger *r, const Node *n) {
   return limited(r, operand(r, n, "self"), integer(r, n, "min"), integer(r, n, "max"));
 }
 
-static IndexRange minimum(Ranger *r, const Node *n) {
-  if (!takes(r, n, "other")) return same(r, n);
+static IndexRange range_minimum(Ranger *r, const Node *n) {
+  if (!takes(r, n, "other")) return range_same(r, n);
   IndexRange a = operand(r, n, "self"), b = operand(r, n, "other");
   Dim most = a.hi && b.hi ? dim_min(r->d, a.hi, b.hi) : a.hi ? a.hi : b.hi;
   return (IndexRange){smaller(r, a.lo, b.lo), most};
 }
 
-static IndexRange maximum(Ranger *r, const Node *n) {
-  if (!takes(r, n, "other")) return same(r, n); /* of an axis */
+static IndexRange range_maximum(Ranger *r, const Node *n) {
+  if (!takes(r, n, "other")) return range_same(r, n); /* of an axis */
   IndexRange a = operand(r, n, "self"), b = operand(r, n, "other");
   Dim least = a.lo && b.lo ? dim_max(r->d, a.lo, b.lo) : a.lo ? a.lo : b.lo;
   return (IndexRange){least, larger(r, a.hi, b.hi)};
@@ -153,14 +153,14 @@ static bool scaled(Ranger *r, const Node *n) {
   return !alpha || !dim_is(alpha, 1);
 }
 
-static IndexRange sum(Ranger *r, const Node *n) {
+static IndexRange range_sum(Ranger *r, const Node *n) {
   IndexRange a = operand(r, n, "self"), b = operand(r, n, "other");
   if (scaled(r, n)) return unknown;
   return (IndexRange){a.lo && b.lo ? dim_add(r->d, a.lo, b.lo) : NULL,
                       a.hi && b.hi ? dim_add(r->d, a.hi, b.hi) : NULL};
 }
 
-static IndexRange difference(Ranger *r, const Node *n) {
+static IndexRange range_difference(Ranger *r, const Node *n) {
   IndexRange a = operand(r, n, "self"), b = operand(r, n, "other");
   if (scaled(r, n)) return unknown;
   return (IndexRange){a.lo && b.hi ? dim_sub(r->d, a.lo, b.hi) : NULL,
@@ -168,7 +168,7 @@ static IndexRange difference(Ranger *r, const Node *n) {
 }
 
 /* By a number that is not negative. */
-static IndexRange product(Ranger *r, const Node *n) {
+static IndexRange range_product(Ranger *r, const Node *n) {
   IndexRange a = operand(r, n, "self"), b = operand(r, n, "other");
   Dim by = b.lo && b.lo == b.hi ? b.lo : a.lo && a.lo == a.hi ? a.lo : NULL;
   IndexRange x = by == b.lo ? a : b;
@@ -176,13 +176,13 @@ static IndexRange product(Ranger *r, const Node *n) {
   return (IndexRange){x.lo ? dim_mul(r->d, x.lo, by) : NULL, x.hi ? dim_mul(r->d, x.hi, by) : NULL};
 }
 
-static IndexRange remainder_of(Ranger *r, const Node *n) {
+static IndexRange range_remainder_of(Ranger *r, const Node *n) {
   IndexRange by = operand(r, n, "other");
   bool positive = by.lo && by.hi && dim_range(r->d, by.lo).lo >= 1;
   return positive ? (IndexRange){number(r, 0), before(r, by.hi)} : unknown;
 }
 
-static IndexRange quotient(Ranger *r, const Node *n) {
+static IndexRange range_quotient(Ranger *r, const Node *n) {
   IndexRange a = operand(r, n, "self"), b = operand(r, n, "other");
   if (!b.lo || b.lo != b.hi || dim_range(r->d, b.lo).lo < 1) return unknown;
   return (IndexRange){a.lo ? dim_floordiv(r->d, a.lo, b.lo) : NULL,
@@ -190,20 +190,20 @@ static IndexRange quotient(Ranger *r, const Node *n) {
 }
 
 /* Bits of a number that is not negative. */
-static IndexRange bits(Ranger *r, const Node *n) {
+static IndexRange range_bits(Ranger *r, const Node *n) {
   IndexRange a = operand(r, n, "self"), b = operand(r, n, "other");
   bool some = b.lo && dim_range(r->d, b.lo).lo >= 0, other = a.lo && dim_range(r->d, a.lo).lo >= 0;
   if (!some && !other) return unknown;
   return (IndexRange){number(r, 0), some && b.hi ? b.hi : a.hi};
 }
 
-static IndexRange where(Ranger *r, const Node *n) {
+static IndexRange range_where(Ranger *r, const Node *n) {
   return either(r, operand(r, n, "self"), operand(r, n, "other"));
 }
 
 /* ---- of several tensors ---- */
 
-static IndexRange all_of(Ranger *r, const Node *n) {
+static IndexRange range_all_of(Ranger *r, const Node *n) {
   Arg list = graph_arg(r->g, n, "tensors");
   if (list.kind != ARG_LIST || !list.n) return unknown;
   IndexRange x = unknown;
@@ -219,103 +219,22 @@ static IndexRange all_of(Ranger *r, const Node *n) {
 
 typedef IndexRange Rule(Ranger *r, const Node *n);
 
-typedef struct {
-  const char *op; /* of aten, without the overload */
-  Rule *rule;
-} Row;
-
-static const Row rows[] = {
-    {"__and__", bits},
-    {"_to_copy", same},
-    {"_unsafe_view", same},
-    {"add", sum},
-    {"alias", same},
-    {"amax", same},
-    {"amin", same},
-    {"arange", arange},
-    {"argmax", places},
-    {"argmin", places},
-    {"argsort", places},
-    {"argwhere", nonzero},
-    {"bitwise_and", bits},
-    {"broadcast_to", same},
-    {"cat", all_of},
-    {"clamp", clamp},
-    {"clamp_max", clamp},
-    {"clamp_min", clamp},
-    {"clone", same},
-    {"concat", all_of},
-    {"concatenate", all_of},
-    {"contiguous", same},
-    {"detach", same},
-    {"diagonal", same},
-    {"expand", same},
-    {"expand_as", same},
-    {"flatten", same},
-    {"flip", same},
-    {"floor_divide", quotient},
-    {"full", full},
-    {"full_like", full},
-    {"gather", same},
-    {"index", same},
-    {"index_select", same},
-    {"lift_fresh_copy", same},
-    {"max", maximum},
-    {"maximum", maximum},
-    {"min", minimum},
-    {"minimum", minimum},
-    {"movedim", same},
-    {"mul", product},
-    {"multinomial", drawn},
-    {"narrow", same},
-    {"nonzero", nonzero},
-    {"ones", ones},
-    {"ones_like", ones},
-    {"permute", same},
-    {"randint", randint},
-    {"remainder", remainder_of},
-    {"repeat", same},
-    {"repeat_interleave", same},
-    {"reshape", same},
-    {"roll", same},
-    {"scalar_tensor", scalar},
-    {"select", same},
-    {"slice", same},
-    {"squeeze", same},
-    {"stack", all_of},
-    {"sub", difference},
-    {"t", same},
-    {"to", same},
-    {"transpose", same},
-    {"unsqueeze", same},
-    {"view", same},
-    {"where", where},
-    {"zeros", zeros},
-    {"zeros_like", zeros},
+static const struct {
+  Rule *value;
+  Rule *item; /* of a list that the op gives: its second item, or all of them (rule `same`) */
+} rules[OP_COUNT] = {
+#define OP(library, name, overload, rule, schema, ...) \
+  [OP_##library##_##name##_##overload] = {__VA_ARGS__},
+#define RANGE(rule) .value = range_##rule,
+#define ITEM_RANGE(rule) .item = range_##rule,
+#include "graph/ops/op_table.def"
 };
-
-/* Of a list that an op gives: its second item, or all of them (rule `same`). */
-static const Row items[] = {
-    {"_unique2", places},       {"chunk", same},        {"cummax", places}, {"cummin", places},
-    {"kthvalue", places},       {"max", places},        {"median", places}, {"min", places},
-    {"mode", places},           {"nanmedian", places},  {"sort", places},   {"split", same},
-    {"split_with_sizes", same}, {"tensor_split", same}, {"topk", places},   {"unbind", same},
-};
-
-static Rule *find(const Row *table, size_t n, const Node *call) {
-  if (strncmp(call->op->target, "aten.", strlen("aten."))) return NULL;
-  const char *op = call->op->target + strlen("aten.");
-  size_t len = strcspn(op, ".");
-  for (size_t i = 0; i < n; i++)
-    if (strlen(table[i].op) == len && !memcmp(table[i].op, op, len)) return table[i].rule;
-  return NULL;
-}
 
 static IndexRange item(Ranger *r, const Node *n) {
   const Node *list = n->args[0].node;
   if (list->kind != NODE_CALL) return unknown;
-  Rule *rule = find(items, sizeof items / sizeof *items, list);
-  bool right = rule == same || (n->args[1].kind == ARG_INT && dim_is(n->args[1].dim, 1));
+  Rule *rule = rules[list->op->id].item;
+  bool right = rule == range_same || (n->args[1].kind == ARG_INT && dim_is(n->args[1].dim, 1));
   return rule && right ? rule(r, list) : unknown;
 }
 
@@ -357,7 +276,7 @@ static IndexRange range_of(Ranger *r, const Node *n) {
   if (n->kind == NODE_INPUT) x = fixed(r, n->input.fixed);
   else if (n->kind == NODE_GETITEM) x = item(r, n);
   else if (n->kind == NODE_CALL) {
-    Rule *rule = find(rows, sizeof rows / sizeof *rows, n);
+    Rule *rule = rules[n->op->id].value;
     if (rule) x = rule(r, n);
   }
   r->depth--;

@@ -46,27 +46,27 @@ static Dim held(Knower *k, const Node *n, Dim value) {
   return n->type.dtype == DT_I64 ? value : NULL;
 }
 
-static Dim sum(Knower *k, Node *n, const Dim *place) {
+static Dim element_sum(Knower *k, Node *n, const Dim *place) {
   Dim a = operand(k, n, place, "self"), b = operand(k, n, place, "other");
   return !a || !b || is_bool(n) || scaled(k, n) ? NULL : held(k, n, dim_add(k->d, a, b));
 }
 
-static Dim difference(Knower *k, Node *n, const Dim *place) {
+static Dim element_difference(Knower *k, Node *n, const Dim *place) {
   Dim a = operand(k, n, place, "self"), b = operand(k, n, place, "other");
   return !a || !b || is_bool(n) || scaled(k, n) ? NULL : held(k, n, dim_sub(k->d, a, b));
 }
 
-static Dim product(Knower *k, Node *n, const Dim *place) {
+static Dim element_product(Knower *k, Node *n, const Dim *place) {
   Dim a = operand(k, n, place, "self"), b = operand(k, n, place, "other");
   return a && b ? held(k, n, dim_mul(k->d, a, b)) : NULL;
 }
 
-static Dim negation(Knower *k, Node *n, const Dim *place) {
+static Dim element_negation(Knower *k, Node *n, const Dim *place) {
   Dim a = operand(k, n, place, "self");
   return a ? held(k, n, dim_sub(k->d, dim_int(k->d, 0), a)) : NULL;
 }
 
-static Dim cast(Knower *k, Node *n, const Dim *place) {
+static Dim element_cast(Knower *k, Node *n, const Dim *place) {
   Dim a = operand(k, n, place, ops_schema(k->g, n->op)->params[0].name);
   return a ? held(k, n, a) : NULL;
 }
@@ -76,19 +76,20 @@ static Dim cast(Knower *k, Node *n, const Dim *place) {
 static Dim truth(Knower *k, bool holds) { return dim_int(k->d, holds); }
 
 static Dim slack(Knower *k, Node *n, const Dim *place) {
-  static const char *const names[] = {"lt", "le", "gt", "ge"};
-  const char *op = n->op->target + strlen("aten.");
-  for (size_t i = 0; i < 4; i++) {
-    if (strncmp(op, names[i], 2) || op[2] != '.') continue;
-    Dim a = operand(k, n, place, "self"), b = operand(k, n, place, "other");
-    if (!a || !b) return NULL;
-    Dim gap = i < 2 ? dim_sub(k->d, b, a) : dim_sub(k->d, a, b);
-    return i % 2 ? gap : dim_sub(k->d, gap, dim_int(k->d, 1));
-  }
-  return NULL;
+  bool less =
+      graph_is_any(n, OP_aten_lt_Scalar, OP_aten_lt_Tensor, OP_aten_le_Scalar, OP_aten_le_Tensor);
+  bool greater =
+      graph_is_any(n, OP_aten_gt_Scalar, OP_aten_gt_Tensor, OP_aten_ge_Scalar, OP_aten_ge_Tensor);
+  bool equal =
+      graph_is_any(n, OP_aten_le_Scalar, OP_aten_le_Tensor, OP_aten_ge_Scalar, OP_aten_ge_Tensor);
+  Dim a = less || greater ? operand(k, n, place, "self") : NULL;
+  Dim b = a ? operand(k, n, place, "other") : NULL;
+  if (!a || !b) return NULL;
+  Dim gap = less ? dim_sub(k->d, b, a) : dim_sub(k->d, a, b);
+  return equal ? gap : dim_sub(k->d, gap, dim_int(k->d, 1));
 }
 
-static Dim order(Knower *k, Node *n, const Dim *place) {
+static Dim element_order(Knower *k, Node *n, const Dim *place) {
   Dim gap = slack(k, n, place);
   if (!gap) return NULL;
   DimRange r = dim_range(k->d, gap);
@@ -104,12 +105,12 @@ static int equal(Knower *k, Node *n, const Dim *place) {
   return r.lo > 0 || r.hi < 0 ? 0 : -1;
 }
 
-static Dim eq(Knower *k, Node *n, const Dim *place) {
+static Dim element_eq(Knower *k, Node *n, const Dim *place) {
   int e = equal(k, n, place);
   return e < 0 ? NULL : truth(k, e);
 }
 
-static Dim ne(Knower *k, Node *n, const Dim *place) {
+static Dim element_ne(Knower *k, Node *n, const Dim *place) {
   int e = equal(k, n, place);
   return e < 0 ? NULL : truth(k, !e);
 }
@@ -121,15 +122,15 @@ static Dim join(Knower *k, Node *n, const Dim *place, int64_t decides) {
   return a && b && dim_is_int(a) && dim_is_int(b) ? truth(k, !decides) : NULL;
 }
 
-static Dim and (Knower * k, Node *n, const Dim *place) { return join(k, n, place, 0); }
-static Dim or (Knower * k, Node *n, const Dim *place) { return join(k, n, place, 1); }
+static Dim element_and(Knower *k, Node *n, const Dim *place) { return join(k, n, place, 0); }
+static Dim element_or(Knower *k, Node *n, const Dim *place) { return join(k, n, place, 1); }
 
-static Dim not(Knower * k, Node *n, const Dim *place) {
+static Dim element_not(Knower *k, Node *n, const Dim *place) {
   Dim a = is_bool(n) ? operand(k, n, place, "self") : NULL;
   return a && dim_is_int(a) ? truth(k, !a->value) : NULL;
 }
 
-static Dim where(Knower *k, Node *n, const Dim *place) {
+static Dim element_where(Knower *k, Node *n, const Dim *place) {
   Dim c = operand(k, n, place, "condition");
   Dim a = operand(k, n, place, "self"), b = operand(k, n, place, "other");
   if (c && dim_is_int(c)) return c->value ? a : b;
@@ -138,19 +139,19 @@ static Dim where(Knower *k, Node *n, const Dim *place) {
 
 /* ---- what knows its place ---- */
 
-static Dim arange(Knower *k, Node *n, const Dim *place) {
+static Dim element_arange(Knower *k, Node *n, const Dim *place) {
   Arg start = graph_arg(k->g, n, "start"), step = graph_arg(k->g, n, "step");
   if (start.kind != ARG_INT || step.kind != ARG_INT) return NULL;
   return held(k, n, dim_add(k->d, start.dim, dim_mul(k->d, step.dim, place[0])));
 }
 
-static Dim full(Knower *k, Node *n, const Dim *place) {
+static Dim element_full(Knower *k, Node *n, const Dim *place) {
   Dim fill = operand(k, n, place, "fill_value");
   return fill ? held(k, n, fill) : NULL;
 }
 
 /* Sums of one number. */
-static Dim cumsum(Knower *k, Node *n, const Dim *place) {
+static Dim element_cumsum(Knower *k, Node *n, const Dim *place) {
   Node *x = graph_arg(k->g, n, "self").node;
   int64_t axis = graph_arg(k->g, n, "dim").dim->value, rank = n->type.rank;
   Dim v = rank && is_whole(x) ? element(k, x, place) : NULL;
@@ -230,42 +231,16 @@ static Dim gather(Knower *k, Node *n, const Dim *place) {
 /* ---- all of them ---- */
 
 static const struct {
-  const char *op; /* of aten, without the overload */
   Dim (*rule)(Knower *k, Node *n, const Dim *place);
-} rows[] = {
-    {"__and__", and},
-    {"__or__", or },
-    {"_to_copy", cast},
-    {"add", sum},
-    {"arange", arange},
-    {"bitwise_and", and},
-    {"bitwise_not", not },
-    {"bitwise_or", or },
-    {"clone", cast},
-    {"cumsum", cumsum},
-    {"eq", eq},
-    {"full", full},
-    {"ge", order},
-    {"gt", order},
-    {"le", order},
-    {"logical_and", and},
-    {"logical_not", not },
-    {"logical_or", or },
-    {"lt", order},
-    {"mul", product},
-    {"ne", ne},
-    {"neg", negation},
-    {"sub", difference},
-    {"to", cast},
-    {"where", where},
+} rules[OP_COUNT] = {
+#define OP(library, name, overload, rule, schema, ...) \
+  [OP_##library##_##name##_##overload] = {__VA_ARGS__},
+#define ELEMENT(rule) element_##rule
+#include "graph/ops/op_table.def"
 };
 
 static Dim by_row(Knower *k, Node *n, const Dim *place) {
-  const char *op = n->op->target + strlen("aten.");
-  size_t len = strcspn(op, ".");
-  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-    if (strlen(rows[i].op) == len && !memcmp(rows[i].op, op, len)) return rows[i].rule(k, n, place);
-  return NULL;
+  return rules[n->op->id].rule ? rules[n->op->id].rule(k, n, place) : NULL;
 }
 
 static Dim through(Knower *k, Node *n, const Dim *place) {
@@ -276,7 +251,7 @@ static Dim through(Knower *k, Node *n, const Dim *place) {
   switch (prim_kind(n->op)) {
     case PRIM_PIECES: return pieces(k, n, place);
     case PRIM_GATHER: return gather(k, n, place);
-    default: return strncmp(n->op->target, "aten.", 5) ? NULL : by_row(k, n, place);
+    default: return by_row(k, n, place);
   }
 }
 
@@ -297,5 +272,5 @@ Dim known_element(Graph *g, Node *n, const Dim *place) {
 
 Dim known_slack(Graph *g, Node *n, const Dim *place) {
   Knower k = {.g = g, .d = g->dims};
-  return n->kind == NODE_CALL && !strncmp(n->op->target, "aten.", 5) ? slack(&k, n, place) : NULL;
+  return n->kind == NODE_CALL ? slack(&k, n, place) : NULL;
 }

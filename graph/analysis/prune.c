@@ -60,32 +60,14 @@ void stands_apply(Stands *s, Node *n) {
 
 /* ---- nodes without uses ---- */
 
-bool graph_op_asserts(const GraphOp *op) {
-  return !strncmp(op->target, "aten._assert_", strlen("aten._assert_")) ||
-         !strncmp(op->target, "aten.sym_constrain_", strlen("aten.sym_constrain_"));
-}
-
-bool graph_op_random(const GraphOp *op) {
-  static const char *const random[] = {"aten.rand",        "aten.bernoulli",   "aten.dropout",
-                                       "aten.multinomial", "aten.native_drop", "aten.feature_drop",
-                                       "aten.normal"};
-  for (size_t i = 0; i < sizeof random / sizeof *random; i++)
-    if (!strncmp(op->target, random[i], strlen(random[i]))) return true;
-  return false;
-}
-
 static bool is_mask(const Node *x) {
   return x->type.kind == VALUE_TENSOR && (x->type.dtype == DT_I1 || x->type.dtype == DT_U8);
 }
 
 /* Is there a size that its data decides?  Others may use that, and not its elements. */
 static bool decides_size(const Node *n) {
-  static const char *const targets[] = {"aten.argwhere.default", "aten.masked_select.default",
-                                        "aten.nonzero.default", "aten._unique2.default",
-                                        "nereid.counted.default"};
-  for (size_t i = 0; i < sizeof targets / sizeof *targets; i++)
-    if (!strcmp(targets[i], n->op->target)) return true;
-  if (strcmp(n->op->target, "aten.index.Tensor") || n->nargs < 2) return false;
+  if (n->op->sized_by_data) return true;
+  if (n->op->id != OP_aten_index_Tensor || n->nargs < 2) return false;
   const Arg *list = &n->args[1];
   for (uint32_t i = 0; list->kind == ARG_LIST && i < list->n; i++)
     if (list->items[i].kind == ARG_NODE && is_mask(list->items[i].node)) return true;
@@ -95,7 +77,7 @@ static bool decides_size(const Node *n) {
 static bool removable(const Node *n) {
   if (n->kind == NODE_GETITEM) return true;
   bool checks = n->kind == NODE_CALL && n->op->prim == PRIM_CHECK;
-  return n->kind == NODE_CALL && !checks && !graph_op_asserts(n->op) && !decides_size(n);
+  return n->kind == NODE_CALL && !checks && !n->op->asserts && !decides_size(n);
 }
 
 static void forget_use(Node **use, void *ctx) {

@@ -27,10 +27,6 @@ void stands_apply(Stands *s, Node *n);
 /* Removes calls and getitems that nothing uses and that do nothing else.  All ops count as pure:
  * what writes in place has been made a value before. */
 void graph_prune(Graph *g);
-/* Does the op check something, and make no value? */
-bool graph_op_asserts(const GraphOp *op);
-/* May two calls with equal arguments differ? */
-bool graph_op_random(const GraphOp *op);
 /* Reports the first node that writes in place; true if there is none. */
 bool graph_functional(Graph *g, const char *pass);
 

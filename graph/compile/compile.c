@@ -357,7 +357,7 @@ static bool run_passes(Graph *g, const CompileOptions *o, Stages *s) {
 /* Sorting needs a row in a tile, and scatters are made of atomics. */
 static bool memory_has_kernel(Graph *g, const Node *n) {
   const ValueType *t = &n->type;
-  if (!strcmp(n->op->target, "nereid.sort.default")) {
+  if (n->op->id == OP_nereid_sort_default) {
     int64_t axis = graph_arg(g, n, "dim").dim->value;
     Dim row = t->rank ? t->shape[axis < 0 ? axis + t->rank : axis] : dim_int(g->dims, 1);
     return dim_is_int(row) && row->value <= TILES_ROW_MAX;

@@ -1,46 +1,32 @@
 /* Pass decompose: composite ops become primitives, in one walk. */
 #include "graph/decompose/decompose.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "graph/analysis/prune.h"
 #include "graph/passes.h"
 
-static const Decomposition rows[] = {
-#define X(rule, target) {target, decompose_##rule, NULL},
-#define RENAME(target, to) {target, NULL, to},
-    DECOMPOSITIONS(X, RENAME)
-#undef X
-#undef RENAME
+static const struct {
+  DecomposeRule *rule;
+  bool renamed;
+  OpId same; /* the op that it is another name of */
+} rows[OP_COUNT] = {
+#define OP(library, name, overload, rule, schema, ...) \
+  [OP_##library##_##name##_##overload] = {__VA_ARGS__},
+#define DECOMPOSE(name) .rule = decompose_##name,
+#define SAME_AS(op) .renamed = true, .same = OP_##op,
+#include "graph/ops/op_table.def"
 };
-
-enum { NROWS = sizeof rows / sizeof *rows };
-
-static int compare_target(const void *target, const void *row) {
-  return strcmp(target, ((const Decomposition *)row)->target);
-}
-
-const Decomposition *decomposition_find(const char *target) {
-  return bsearch(target, rows, NROWS, sizeof *rows, compare_target);
-}
-
-uint32_t decomposition_count(void) { return NROWS; }
-const Decomposition *decomposition_at(uint32_t i) { return &rows[i]; }
 
 /* ---- one node ---- */
 
 typedef struct {
   Graph *g;
   Stands stands;
-  const char *const *keep;
-  bool stays; /* the node that was visited: its rule has nothing for it */
+  const OpId *keep; /* ends with OP_UNKNOWN; NULL: none */
+  bool stays;       /* the node that was visited: its rule has nothing for it */
 } Decompose;
 
 static bool is_kept(const Decompose *d, const Node *n) {
-  for (const char *const *target = d->keep; target && *target; target++)
-    if (!strcmp(*target, n->op->target)) return true;
-  return false;
+  return d->keep && graph_is_among(n, d->keep);
 }
 
 /* Sizes that are known, if only as an expression, need no node. */
@@ -98,7 +84,7 @@ static bool apply(Decompose *d, Node *n, DecomposeRule *rule) {
 
 /* A tensor without elements needs no computation, in which sizes may be divided by 0. */
 static bool is_empty(const Node *n) {
-  if (n->type.kind != VALUE_TENSOR || !strcmp(n->op->target, "aten.full.default")) return false;
+  if (n->type.kind != VALUE_TENSOR || n->op->id == OP_aten_full_default) return false;
   for (uint32_t i = 0; i < n->type.rank; i++)
     if (dim_is(n->type.shape[i], 0)) return true;
   return false;
@@ -115,17 +101,14 @@ static bool visit(Decompose *d, Node *n) {
   write_sizes(n);
   if (n->kind != NODE_CALL || is_kept(d, n)) return true;
   if (is_empty(n)) return apply(d, n, make_empty);
-  const Decomposition *row = decomposition_find(n->op->target);
-  while (row && row->to) {
-    n->op = ops_find(row->to);
-    row = decomposition_find(row->to);
-  }
-  return !row || apply(d, n, row->rule);
+  while (rows[n->op->id].renamed) n->op = ops_at(rows[n->op->id].same);
+  DecomposeRule *rule = rows[n->op->id].rule;
+  return !rule || apply(d, n, rule);
 }
 
 /* ---- the graph ---- */
 
-bool graph_decompose(Graph *g, const char *const *keep) {
+bool graph_decompose(Graph *g, const OpId *keep) {
   if (!graph_functional(g, "decompose")) return false;
   Arena *scratch = arena_child(g->arena);
   Decompose d = {.g = g, .stands = stands_new(g, scratch), .keep = keep};

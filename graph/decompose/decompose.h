@@ -11,26 +11,12 @@
 #define NEREID_GRAPH_DECOMPOSE_DECOMPOSE_H
 
 #include "graph/infer/build.h"
-#include "graph/decompose/decompose_table.h"
 
 typedef Node *DecomposeRule(Build *b);
 
-#define X(rule, target) DecomposeRule decompose_##rule;
-#define RENAME(target, to)
-DECOMPOSITIONS(X, RENAME)
-#undef X
-#undef RENAME
-
-typedef struct {
-  const char *target;
-  DecomposeRule *rule;
-  const char *to; /* of a rename: the op that it is; then there is no rule */
-} Decomposition;
-
-/* The row of that op, or NULL. */
-const Decomposition *decomposition_find(const char *target);
-uint32_t decomposition_count(void);
-const Decomposition *decomposition_at(uint32_t i);
+#define DECOMPOSE(rule) DecomposeRule decompose_##rule;
+#define OP(library, name, overload, rule, schema, ...) __VA_ARGS__
+#include "graph/ops/op_table.def"
 
 /* ---- what several rules use ---- */
 

@@ -61,12 +61,10 @@ static int64_t largest_window(int64_t size, int64_t places) {
 static Node *bound(Build *b, Dim size, Dim places, bool end) {
   Node *at = pool_times(b, build_arange(b, places), size);
   if (end) at = pool_plus(b, at, build_const(b, size->value + places->value - 1));
-  return build_with(b, "aten.floor_divide.Scalar", at, arg_dim(places));
+  return build_with(b, OP_aten_floor_divide_Scalar, at, arg_dim(places));
 }
 
-static Node *both(Build *b, Node *x, Node *y, const char *target) {
-  return x ? build_op2(b, target, x, y) : y;
-}
+static Node *both(Build *b, Node *x, Node *y, OpId op) { return x ? build_op2(b, op, x, y) : y; }
 
 static Uneven uneven_windows(Build *b, const Pooling *p) {
   Uneven u = {0};
@@ -78,7 +76,7 @@ static Uneven uneven_windows(Build *b, const Pooling *p) {
     Node *start = bound(b, size, p->places[i], false), *end = bound(b, size, p->places[i], true);
     u.count[i] = build_sub(b, end, start);
     Node *element = build_add(b, build_unsqueeze(b, start, 1), build_arange(b, most));
-    Node *inside = build_op2(b, "aten.lt.Tensor", element, build_unsqueeze(b, end, 1));
+    Node *inside = build_op2(b, OP_aten_lt_Tensor, element, build_unsqueeze(b, end, 1));
     Dim shape[2 * WINDOW_AXES];
     for (uint32_t k = 0; k < 2 * p->n; k++) shape[k] = build_const(b, 1);
     shape[2 * i] = p->places[i];
@@ -87,12 +85,12 @@ static Uneven uneven_windows(Build *b, const Pooling *p) {
     element = build_view(b, element, 2 * p->n, shape);
     at.items[p->first + i] = arg_node(element);
     u.inside =
-        both(b, u.inside, build_view(b, inside, 2 * p->n, shape), "aten.logical_and.default");
+        both(b, u.inside, build_view(b, inside, 2 * p->n, shape), OP_aten_logical_and_default);
     if (u.numbers) u.numbers = pool_times(b, u.numbers, size);
-    u.numbers = both(b, u.numbers, element, "aten.add.Tensor");
+    u.numbers = both(b, u.numbers, element, OP_aten_add_Tensor);
     u.window |= 1u << (p->first + 2 * i + 1);
   }
-  u.elements = build_with(b, "aten.index.Tensor", p->x, at);
+  u.elements = build_with(b, OP_aten_index_Tensor, p->x, at);
   return u;
 }
 
@@ -102,7 +100,7 @@ static Node *uneven_average(Build *b, const Pooling *p) {
   Node *x = build_where(b, u.inside, arg_node(build_to(b, u.elements, t)), arg_float(0));
   Node *sum = build_sum(b, x, u.window, false), *count = NULL;
   for (uint32_t i = 0; i < p->n; i++)
-    count = both(b, count, build_along(b, u.count[i], i, p->n), "aten.mul.Tensor");
+    count = both(b, count, build_along(b, u.count[i], i, p->n), OP_aten_mul_Tensor);
   return build_to(b, build_div(b, sum, build_to(b, count, t)), p->x->type.dtype);
 }
 
@@ -110,12 +108,12 @@ static Node *uneven_average(Build *b, const Pooling *p) {
 static Node *uneven_maximum(Build *b, const Pooling *p) {
   Uneven u = uneven_windows(b, p);
   Node *x = build_where(b, u.inside, arg_node(u.elements), arg_float(-INFINITY));
-  Node *most = build_reduce(b, "aten.amax.default", x, u.window, true);
-  Node *equal = build_op2(b, "aten.eq.Tensor", x, most);
-  equal = both(b, equal, build_op1(b, "aten.isnan.default", x), "aten.logical_or.default");
-  equal = both(b, equal, u.inside, "aten.logical_and.default");
+  Node *most = build_reduce(b, OP_aten_amax_default, x, u.window, true);
+  Node *equal = build_op2(b, OP_aten_eq_Tensor, x, most);
+  equal = both(b, equal, build_op1(b, OP_aten_isnan_default, x), OP_aten_logical_or_default);
+  equal = both(b, equal, u.inside, OP_aten_logical_and_default);
   Node *places = build_where(b, equal, arg_node(u.numbers), build_int(b, INT64_MAX));
-  places = build_reduce(b, "aten.amin.default", places, u.window, false);
+  places = build_reduce(b, OP_aten_amin_default, places, u.window, false);
   return pool_set_pair(b, build_squeeze(b, most, u.window), places);
 }
 
@@ -135,9 +133,9 @@ static Node *adaptive_average(Build *b, uint32_t n) {
   Pooling p = read_adaptive(b, n);
   if (is_whole(&p)) return mean_of_last(b, &p);
   if (equal_windows(b, &p)) {
-    Node *sum = pool_slide(b, "nereid.pool_sum.default", build_widen(b, p.x), &p);
+    Node *sum = pool_slide(b, OP_nereid_pool_sum_default, build_widen(b, p.x), &p);
     Arg count = arg_dim(infer_product(&b->in, p.kernel, n));
-    return build_to(b, build_with(b, "aten.div.Tensor", sum, count), p.x->type.dtype);
+    return build_to(b, build_with(b, OP_aten_div_Tensor, sum, count), p.x->type.dtype);
   }
   return fixed_sizes(&p) ? uneven_average(b, &p) : NULL;
 }

@@ -32,7 +32,7 @@ static Node *with_all_heads(Build *b, Node *x, const Node *query) {
 static Node *causal_mask(Build *b, const Node *scores) {
   Node *row = build_unsqueeze(b, build_arange(b, size_at(scores, 2)), 1);
   Node *column = build_arange(b, size_at(scores, 1));
-  return build_op2(b, "aten.le.Tensor", column, row);
+  return build_op2(b, OP_aten_le_Tensor, column, row);
 }
 
 /* A mask of booleans says what is seen; one of floats is added. */
@@ -67,14 +67,14 @@ static Node *weights(Build *b, Node *scores) {
   bool may_be_empty = mask_of(b) != NULL;
   if (!may_be_empty) return decompose_softmax_of(b, scores, axis);
   Arg args[] = {arg_node(scores), build_int(b, axis)};
-  return build(b, "aten._safe_softmax.default", 2, args);
+  return build(b, OP_aten__safe_softmax_default, 2, args);
 }
 
 static Node *scores_of(Build *b, Node *q, Node *k, Arg scale) {
   q = build_widen(b, q);
   k = build_widen(b, k);
   k = build_transpose(b, k, rank_of(k) - 2, rank_of(k) - 1);
-  Node *scores = build_with(b, "aten.mul.Tensor", decompose_matmul_of(b, q, k), scale);
+  Node *scores = build_with(b, OP_aten_mul_Tensor, decompose_matmul_of(b, q, k), scale);
   return masked_scores(b, scores);
 }
 
@@ -102,7 +102,7 @@ static Node *result_of_parts(Build *b, Arg scale) {
   Arg args[] = {arg_node(build_input(b, "query")), arg_node(build_input(b, "key")),
                 arg_node(build_input(b, "value")), mask ? arg_node(mask) : arg_none(),
                 build_arg(b, "dropout_p"),         arg_bool(infer_bool(&b->in, "is_causal"))};
-  return build_with_named(b, "aten.scaled_dot_product_attention.default", 6, args, "scale", scale);
+  return build_with_named(b, OP_aten_scaled_dot_product_attention_default, 6, args, "scale", scale);
 }
 
 /* What nobody asks for goes again. */
@@ -113,7 +113,7 @@ static Node *sums_of_parts(Build *b, Arg scale, const ValueType *t) {
   Node *scores = build_to(b, scores_of(b, q, build_input(b, "key"), scale), DT_F32);
   Arg last = arg_list(b->in.g, 1);
   last.items[0] = build_int(b, rank_of(scores) - 1);
-  return build_with(b, "aten.logsumexp.default", scores, last);
+  return build_with(b, OP_aten_logsumexp_default, scores, last);
 }
 
 Node *decompose_attention_parts(Build *b) {
@@ -127,7 +127,7 @@ Node *decompose_attention_parts(Build *b) {
   for (uint32_t i = 2; i < b->nitems; i++) {
     Arg of[] = {arg_node(i == 4 ? q : build_input(b, "key")), build_int(b, rank_of(q) - 2)};
     bool size = t[i].kind == VALUE_INT;
-    b->items[i] = size ? build(b, "aten.sym_size.int", 2, of)
+    b->items[i] = size ? build(b, OP_aten_sym_size_int, 2, of)
                        : build_full(b, t[i].rank, t[i].shape, build_int(b, 0), t[i].dtype);
   }
   return NULL;

@@ -20,8 +20,8 @@ static Node *where(Build *b, Node *keep, Node *x, int64_t otherwise) {
 static Node *bag_of(Build *b, Dim n, Node *offsets, Dim bags) {
   offsets = build_slice(b, build_to(b, offsets, DT_I64), 0, build_const(b, 0), bags, 1);
   Arg args[] = {arg_node(offsets), arg_node(build_arange(b, n))};
-  Node *begun = build_with_named(b, "aten.searchsorted.Tensor", 2, args, "right", arg_bool(true));
-  return build_with(b, "aten.sub.Tensor", begun, build_int(b, 1));
+  Node *begun = build_with_named(b, OP_aten_searchsorted_Tensor, 2, args, "right", arg_bool(true));
+  return build_with(b, OP_aten_sub_Tensor, begun, build_int(b, 1));
 }
 
 /* Rows of the index `padding` count nothing. */
@@ -30,7 +30,7 @@ static Node *kept(Build *b, Node *index, Dim rows) {
   int64_t padding = infer_int(&b->in, "padding_idx");
   Arg none = build_int(b, padding);
   if (padding < 0) none = arg_dim(dim_add(b->in.g->dims, rows, build_const(b, padding)));
-  return build_with(b, "aten.ne.Scalar", index, none);
+  return build_with(b, OP_aten_ne_Scalar, index, none);
 }
 
 static Bags bags_of(Build *b) {
@@ -40,7 +40,7 @@ static Bags bags_of(Build *b) {
   x.columns = table->type.shape[1];
   x.bag = bag_of(b, x.index->type.shape[0], build_input(b, "offsets"), x.bags);
   x.keep = kept(b, x.index, table->type.shape[0]);
-  x.rows = build(b, "aten.index_select.default",
+  x.rows = build(b, OP_aten_index_select_default,
                  ARGS(arg_node(table), build_int(b, 0), arg_node(x.index)));
   if (weights) x.rows = build_mul(b, x.rows, build_unsqueeze(b, weights, 1));
   return x;
@@ -48,7 +48,7 @@ static Bags bags_of(Build *b) {
 
 /* Where in the result each element of the rows goes, in row-major order; -1: nowhere. */
 static Node *places(Build *b, const Bags *x) {
-  Node *first = build_with(b, "aten.mul.Tensor", x->bag, arg_dim(x->columns));
+  Node *first = build_with(b, OP_aten_mul_Tensor, x->bag, arg_dim(x->columns));
   Node *place = build_add(b, build_unsqueeze(b, first, 1), build_arange(b, x->columns));
   return where(b, x->keep ? build_unsqueeze(b, x->keep, 1) : NULL, place, -1);
 }
@@ -74,32 +74,32 @@ static Node *largest(Build *b, const Bags *x) {
   Arg how = {.kind = ARG_STRING, .name = pool_name(b->in.g->names, "amax")};
   Arg args[] = {arg_node(zeros), build_int(b, 0), arg_node(bag), arg_node(x->rows), how};
   Node *y =
-      build_with_named(b, "aten.scatter_reduce.two", 5, args, "include_self", arg_bool(false));
+      build_with_named(b, OP_aten_scatter_reduce_two, 5, args, "include_self", arg_bool(false));
   return build_slice(b, y, 0, build_const(b, 0), x->bags, 1);
 }
 
 /* Of the first row that has the largest element of its bag, the index; 0 for an empty bag. */
 static Node *largest_index(Build *b, const Bags *x, Node *result) {
   Dim n = x->index->type.shape[0], all = dim_mul(b->in.g->dims, x->bags, x->columns);
-  Node *best = build(b, "aten.index_select.default",
+  Node *best = build(b, OP_aten_index_select_default,
                      ARGS(arg_node(result), build_int(b, 0), arg_node(x->bag)));
-  Node *is_best = build_op2(b, "aten.eq.Tensor", x->rows, best);
+  Node *is_best = build_op2(b, OP_aten_eq_Tensor, x->rows, best);
   Node *number = build_unsqueeze(b, build_arange(b, n), 1);
   Node *none = build_full(b, 1, &all, arg_dim(n), DT_I64);
   Arg how = {.kind = ARG_STRING, .name = "amin"};
   number = build_expand(b, number, 2, x->rows->type.shape);
   Node *place = where(b, is_best, places(b, x), -1);
-  Node *first = build(b, "nereid.scatter.default",
+  Node *first = build(b, OP_nereid_scatter_default,
                       ARGS(arg_node(none), arg_node(place), arg_node(number), how));
   Node *zero = build_full(b, 1, (Dim[]){build_const(b, 1)}, build_int(b, 0), DT_I64);
   Node *table = build_cat(b, 2, (Node *[]){x->index, zero}, 0);
-  Node *found = build(b, "aten.index_select.default",
+  Node *found = build(b, OP_aten_index_select_default,
                       ARGS(arg_node(table), build_int(b, 0), arg_node(first)));
   return build_view(b, found, 2, result->type.shape);
 }
 
 static Node *mean(Build *b, Node *sum, Node *count) {
-  count = build_with(b, "aten.clamp_min.default", count, build_int(b, 1));
+  count = build_with(b, OP_aten_clamp_min_default, count, build_int(b, 1));
   return build_div(b, sum, build_unsqueeze(b, count, 1));
 }
 

@@ -33,12 +33,12 @@ static Blocks read_blocks(Build *b, const Dim *size) {
 /* 0, by, 2 * by, ... along one axis of four. */
 static Node *steps(Build *b, Dim count, Dim by, uint32_t axis) {
   Node *x = build_arange(b, count);
-  if (!dim_is(by, 1)) x = build_with(b, "aten.mul.Tensor", x, arg_dim(by));
+  if (!dim_is(by, 1)) x = build_with(b, OP_aten_mul_Tensor, x, arg_dim(by));
   return build_along(b, x, axis, 4);
 }
 
 static Node *plus(Build *b, Node *x, Dim by) {
-  return build_with(b, "aten.add.Tensor", x, arg_dim(by));
+  return build_with(b, OP_aten_add_Tensor, x, arg_dim(by));
 }
 
 /* The axes in front of the image's are taken as they are. */
@@ -46,7 +46,7 @@ static Node *taken(Build *b, Node *x, uint32_t n, Node *const *at) {
   Arg list = arg_list(b->in.g, rank_of(x));
   for (uint32_t i = 0; i < list.n; i++)
     list.items[i] = i + n < list.n ? arg_none() : arg_node(at[i + n - list.n]);
-  return build_with(b, "aten.index.Tensor", x, list);
+  return build_with(b, OP_aten_index_Tensor, x, list);
 }
 
 Node *decompose_im2col(Build *b) {
@@ -55,7 +55,7 @@ Node *decompose_im2col(Build *b) {
   Blocks k = read_blocks(b, x->type.shape + rank - 2);
   Arg pads = arg_list(b->in.g, 4);
   for (uint32_t i = 0; i < 4; i++) pads.items[i] = arg_dim(k.padding[i < 2]);
-  x = build_with(b, "aten.constant_pad_nd.default", x, pads);
+  x = build_with(b, OP_aten_constant_pad_nd_default, x, pads);
   Node *at[2];
   for (uint32_t i = 0; i < 2; i++)
     at[i] = build_add(b, steps(b, k.kernel[i], k.dilation[i], i),
@@ -72,14 +72,14 @@ static Node *window_with(Build *b, const Blocks *k, uint32_t i, Node **inside) {
       build_add(b, steps(b, k->size[i], build_const(b, 1), i + 2), steps(b, k->kernel[i], back, i));
   at = plus(b, at, k->padding[i]);
   Arg by = arg_dim(k->stride[i]), zero = build_int(b, 0);
-  Node *rest = build_with(b, "aten.remainder.Scalar", at, by);
-  Node *window = build_with(b, "aten.floor_divide.Scalar", at, by);
-  Node *hit = build_with(b, "aten.eq.Scalar", rest, zero);
-  hit =
-      build_op2(b, "aten.logical_and.default", hit, build_with(b, "aten.ge.Scalar", window, zero));
-  hit = build_op2(b, "aten.logical_and.default", hit,
-                  build_with(b, "aten.lt.Scalar", window, arg_dim(k->places[i])));
-  *inside = *inside ? build_op2(b, "aten.logical_and.default", *inside, hit) : hit;
+  Node *rest = build_with(b, OP_aten_remainder_Scalar, at, by);
+  Node *window = build_with(b, OP_aten_floor_divide_Scalar, at, by);
+  Node *hit = build_with(b, OP_aten_eq_Scalar, rest, zero);
+  hit = build_op2(b, OP_aten_logical_and_default, hit,
+                  build_with(b, OP_aten_ge_Scalar, window, zero));
+  hit = build_op2(b, OP_aten_logical_and_default, hit,
+                  build_with(b, OP_aten_lt_Scalar, window, arg_dim(k->places[i])));
+  *inside = *inside ? build_op2(b, OP_aten_logical_and_default, *inside, hit) : hit;
   return build_where(b, hit, arg_node(window), zero);
 }
 

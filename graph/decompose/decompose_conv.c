@@ -66,7 +66,7 @@ static Node *turned(Build *b, const Conv *c) {
   uint32_t axes[GRAPH_RANK_MAX], window = ((1u << c->n) - 1) << 2;
   Dim shape[GRAPH_RANK_MAX], groups = c->groups, of_group = w->type.shape[1];
   Dim inputs = dim_floordiv(d, w->type.shape[0], groups);
-  w = build_with(b, "aten.flip.default", w, arg_axes(b->in.g, window));
+  w = build_with(b, OP_aten_flip_default, w, arg_axes(b->in.g, window));
   shape[0] = groups;
   shape[1] = inputs;
   memcpy(shape + 2, w->type.shape + 1, (rank_of(w) - 1) * sizeof *shape);
@@ -99,7 +99,7 @@ static Node *product(Build *b, Node *x, Node *w) {
   memcpy(shape, x->type.shape, rank * sizeof *shape);
   shape[rank - 1] = w->type.shape[1];
   Dim rows[] = {infer_product(&b->in, x->type.shape, rank - 1), x->type.shape[rank - 1]};
-  Node *y = build_op2(b, "aten.mm.default", build_view(b, x, 2, rows), w);
+  Node *y = build_op2(b, OP_aten_mm_default, build_view(b, x, 2, rows), w);
   return build_view(b, y, rank, shape);
 }
 
@@ -151,7 +151,7 @@ static Arg pairs(Build *b, const Conv *c) {
 /* Of x[N, sizes, C] and a weight [window, C]. */
 static Node *windows_of_channels(Build *b, const Conv *c) {
   Graph *g = b->in.g;
-  return build(b, "nereid.conv_depthwise.default",
+  return build(b, OP_nereid_conv_depthwise_default,
                ARGS(arg_node(c->x), arg_node(c->weight), arg_dims(g, c->n, c->stride), pairs(b, c),
                     arg_dims(g, c->n, c->dilation), arg_dims(g, c->n, c->spread)));
 }
@@ -226,7 +226,7 @@ static Node *in_full(Build *b, const Conv *c) {
 static Node *of_windows(Build *b, const Conv *c) {
   Graph *g = b->in.g;
   if (build_wide(c->x->type.dtype) != DT_F32) return in_full(b, c);
-  return build(b, "nereid.conv.default",
+  return build(b, OP_nereid_conv_default,
                ARGS(arg_node(channels_last(b, c->x)), arg_node(window_first(b, c->weight)),
                     arg_dims(g, c->n, c->stride), pairs(b, c), arg_dims(g, c->n, c->dilation),
                     arg_dims(g, c->n, c->spread), arg_dim(c->groups)));

@@ -9,7 +9,7 @@
 static Node *self_of(Build *b) { return build_input(b, b->in.schema->params[0].name); }
 
 static Node *truth(Build *b, Node *x) {
-  return x->type.dtype == DT_I1 ? x : build_with(b, "aten.ne.Tensor", x, build_int(b, 0));
+  return x->type.dtype == DT_I1 ? x : build_with(b, OP_aten_ne_Tensor, x, build_int(b, 0));
 }
 
 /* The numbers of the places where the mask (of one axis) holds, in order. */
@@ -20,7 +20,8 @@ static Node *places_of(Build *b, Node *mask, Dim size) {
   Node *place = build_where(b, mask, arg_node(scatter_number(b, mask)), build_int(b, -1));
   Node *places = scatter_writers(b, all, place);
   Node *count = build_sum(b, build_to(b, mask, DT_I64), 1, false);
-  return build(b, "nereid.counted.default", ARGS(arg_node(places), arg_node(count), arg_dim(size)));
+  return build(b, OP_nereid_counted_default,
+               ARGS(arg_node(places), arg_node(count), arg_dim(size)));
 }
 
 /* Coordinates, a row for each place. */
@@ -33,9 +34,9 @@ Node *decompose_nonzero(Build *b) {
   Node *columns[GRAPH_RANK_MAX];
   for (uint32_t i = rank_of(x); i-- > 0;) {
     Dim size = x->type.shape[i];
-    columns[i] = i ? build_with(b, "aten.remainder.Tensor", place, arg_dim(size)) : place;
+    columns[i] = i ? build_with(b, OP_aten_remainder_Tensor, place, arg_dim(size)) : place;
     columns[i] = build_unsqueeze(b, columns[i], 1);
-    if (i) place = build_with(b, "aten.floor_divide.default", place, arg_dim(size));
+    if (i) place = build_with(b, OP_aten_floor_divide_default, place, arg_dim(size));
   }
   return build_cat(b, rank_of(x), columns, 1);
 }
@@ -48,14 +49,14 @@ static Node *begins(Build *b, Node *sorted) {
   Node *next = build_slice(b, sorted, 0, one, n, 1);
   Node *last = build_slice(b, sorted, 0, zero, dim_sub(b->in.g->dims, n, one), 1);
   Node *parts[] = {build_full(b, 1, &one, build_int(b, 1), DT_I1),
-                   build_op2(b, "aten.ne.Tensor", next, last)};
+                   build_op2(b, OP_aten_ne_Tensor, next, last)};
   return build_cat(b, 2, parts, 0);
 }
 
 static Node *scatter(Build *b, Node *places, Node *src, const char *reduce) {
   Node *zeros = build_full(b, 1, &places->type.shape[0], build_int(b, 0), DT_I64);
   Arg how = {.kind = ARG_STRING, .name = reduce};
-  return build(b, "nereid.scatter.default",
+  return build(b, OP_nereid_scatter_default,
                ARGS(arg_node(zeros), arg_node(places), arg_node(src), how));
 }
 
@@ -64,13 +65,13 @@ Node *decompose_unique(Build *b) {
   Node *x = scatter_flat(b, self_of(b));
   const ValueType *t = b->in.n->type.items;
   if (!dim_range(b->in.g->dims, x->type.shape[0]).lo) return NULL;
-  Node *list = build_op1(b, "aten.sort.default", x), *sorted = build_item(b, list, 0);
+  Node *list = build_op1(b, OP_aten_sort_default, x), *sorted = build_item(b, list, 0);
   Node *order = build_item(b, list, 1), *first = begins(b, sorted);
   Node *group = scatter_number(b, first), *place = places_of(b, first, t[0].shape[0]);
   b->items = ARENA_ARRAY(b->in.g->arena, Node *, 3);
   b->nitems = 3;
   b->items[0] =
-      build(b, "aten.index_select.default",
+      build(b, OP_aten_index_select_default,
             ARGS(arg_node(sorted), build_int(b, 0), arg_node(build_to(b, place, DT_I64))));
   if (infer_bool(&b->in, "return_inverse"))
     b->items[1] = build_view(b, scatter(b, order, group, "amax"), t[1].rank, t[1].shape);
@@ -81,7 +82,7 @@ Node *decompose_unique(Build *b) {
     Node *one = build_full(b, 0, NULL, build_int(b, 1), DT_I64);
     Node *counts = scatter(b, group, one, "sum");
     Node *count = build_sum(b, build_to(b, first, DT_I64), 1, false);
-    b->items[2] = build(b, "nereid.counted.default",
+    b->items[2] = build(b, OP_nereid_counted_default,
                         ARGS(arg_node(counts), arg_node(count), arg_dim(t[0].shape[0])));
   }
   return NULL;
@@ -91,7 +92,7 @@ Node *decompose_unique(Build *b) {
 
 static Node *take_rows(Build *b, Node *rows, Node *mask, Dim size) {
   Node *place = build_to(b, places_of(b, mask, size), DT_I64);
-  return build(b, "aten.index_select.default",
+  return build(b, OP_aten_index_select_default,
                ARGS(arg_node(rows), build_int(b, 0), arg_node(place)));
 }
 

@@ -6,7 +6,7 @@
 
 static Node *become_full(Build *b, Arg value) {
   const ValueType *t = &b->in.n->type;
-  return build_become_typed(b, "aten.full.default",
+  return build_become_typed(b, OP_aten_full_default,
                             ARGS(arg_dims(b->in.g, t->rank, t->shape), value), t->dtype);
 }
 
@@ -28,7 +28,7 @@ Node *decompose_copy(Build *b) { return spread(b, "src"); }
 Node *decompose_arange(Build *b) {
   Arg start = infer_takes(&b->in, "start") ? build_arg(b, "start") : build_int(b, 0);
   Arg step = infer_takes(&b->in, "step") ? build_arg(b, "step") : build_int(b, 1);
-  return build_become_typed(b, "aten.arange.start_step", ARGS(start, build_arg(b, "end"), step),
+  return build_become_typed(b, OP_aten_arange_start_step, ARGS(start, build_arg(b, "end"), step),
                             b->in.n->type.dtype);
 }
 
@@ -40,11 +40,11 @@ static Node *row_numbers(Build *b, Dim rows) {
 Node *decompose_eye(Build *b) {
   const ValueType *t = &b->in.n->type;
   Node *row = row_numbers(b, t->shape[0]), *column = build_arange(b, t->shape[1]);
-  return build_to(b, build_op2(b, "aten.eq.Tensor", row, column), t->dtype);
+  return build_to(b, build_op2(b, OP_aten_eq_Tensor, row, column), t->dtype);
 }
 
 /* x where `compare` holds of its column less its row and the diagonal, else 0. */
-static Node *triangle(Build *b, const char *compare) {
+static Node *triangle(Build *b, OpId compare) {
   Node *x = build_input(b, "self");
   if (rank_of(x) < 2)
     infer_fail(&b->in, E_GRAPH_AXES, 2, (uint32_t)GRAPH_RANK_MAX,
@@ -52,17 +52,17 @@ static Node *triangle(Build *b, const char *compare) {
   const Dim *size = x->type.shape + rank_of(x) - 2;
   Node *column = build_arange(b, size[1]), *row = row_numbers(b, size[0]);
   Node *in = build_with(b, compare, build_sub(b, column, row), build_arg(b, "diagonal"));
-  if (x->type.dtype == DT_I1) return build_op2(b, "aten.logical_and.default", in, x);
+  if (x->type.dtype == DT_I1) return build_op2(b, OP_aten_logical_and_default, in, x);
   return build_where(b, in, arg_node(x), build_int(b, 0));
 }
 
-Node *decompose_tril(Build *b) { return triangle(b, "aten.le.Tensor"); }
-Node *decompose_triu(Build *b) { return triangle(b, "aten.ge.Tensor"); }
+Node *decompose_tril(Build *b) { return triangle(b, OP_aten_le_Tensor); }
+Node *decompose_triu(Build *b) { return triangle(b, OP_aten_ge_Tensor); }
 
 Node *decompose_one_hot(Build *b) {
   const ValueType *t = &b->in.n->type;
   Node *x = build_unsqueeze(b, build_input(b, "self"), t->rank - 1);
-  Node *equal = build_op2(b, "aten.eq.Tensor", x, build_arange(b, t->shape[t->rank - 1]));
+  Node *equal = build_op2(b, OP_aten_eq_Tensor, x, build_arange(b, t->shape[t->rank - 1]));
   return build_to(b, equal, DT_I64);
 }
 
@@ -74,14 +74,14 @@ Node *decompose_linspace(Build *b) {
   double step = steps > 1 ? (end - start) / (double)(steps - 1) : 0;
   Node *i = build_arange(b, build_const(b, steps));
   Node *x = build_to(b, i, compute);
-  Node *low = build_with(b, "aten.add.Tensor", build_with(b, "aten.mul.Tensor", x, arg_float(step)),
-                         arg_float(start));
+  Node *low = build_with(b, OP_aten_add_Tensor,
+                         build_with(b, OP_aten_mul_Tensor, x, arg_float(step)), arg_float(start));
   if (steps <= 1) return build_to(b, low, t);
-  Node *left = build(b, "aten.sub.Tensor", ARGS(build_int(b, steps - 1), arg_node(x)));
+  Node *left = build(b, OP_aten_sub_Tensor, ARGS(build_int(b, steps - 1), arg_node(x)));
   Node *high = build(
-      b, "aten.sub.Tensor",
-      ARGS(arg_float(end), arg_node(build_with(b, "aten.mul.Tensor", left, arg_float(step)))));
-  Node *first = build_with(b, "aten.lt.Tensor", i, build_int(b, steps / 2));
+      b, OP_aten_sub_Tensor,
+      ARGS(arg_float(end), arg_node(build_with(b, OP_aten_mul_Tensor, left, arg_float(step)))));
+  Node *first = build_with(b, OP_aten_lt_Tensor, i, build_int(b, steps / 2));
   return build_to(b, build_where(b, first, arg_node(low), arg_node(high)), t);
 }
 
@@ -89,16 +89,16 @@ Node *decompose_linspace(Build *b) {
 Node *decompose_logspace(Build *b) {
   DType t = b->in.n->type.dtype, compute = t == DT_F64 ? DT_F64 : DT_F32;
   Node *x =
-      build_with_named(b, "aten.linspace.default",
+      build_with_named(b, OP_aten_linspace_default,
                        ARGS(build_arg(b, "start"), build_arg(b, "end"), build_arg(b, "steps")),
                        "dtype", arg_dtype(compute));
   Arg base = arg_float(infer_number(&b->in, "base"));
-  return build_to(b, build(b, "aten.pow.Scalar", ARGS(base, arg_node(x))), t);
+  return build_to(b, build(b, OP_aten_pow_Scalar, ARGS(base, arg_node(x))), t);
 }
 
 /* Row and column of each place of a matrix that lies below a diagonal, or above it, row by row. */
 Node *decompose_triangle_places(Build *b) {
-  bool lower = !strcmp(b->in.n->op->target, "aten.tril_indices.default");
+  bool lower = b->in.n->op->id == OP_aten_tril_indices_default;
   int64_t rows = infer_int(&b->in, "row"), columns = infer_int(&b->in, "col");
   int64_t offset = infer_int(&b->in, "offset");
   Node **parts = ARENA_ARRAY(b->in.g->arena, Node *, (size_t)rows + 1);
@@ -110,7 +110,7 @@ Node *decompose_triangle_places(Build *b) {
     if (first >= end) continue;
     Dim size = build_const(b, end - first);
     Node *row = build_full(b, 1, &size, build_int(b, i), DT_I64);
-    Node *column = build_with(b, "aten.add.Tensor", build_arange(b, size), build_int(b, first));
+    Node *column = build_with(b, OP_aten_add_Tensor, build_arange(b, size), build_int(b, first));
     Node *both[] = {build_unsqueeze(b, row, 0), build_unsqueeze(b, column, 0)};
     parts[n++] = build_cat(b, 2, both, 0);
   }

@@ -62,7 +62,7 @@ static void take_diagonals(Einsum *e, Term *t) {
       if (t->label[i] != t->label[k]) continue;
       uint8_t label = t->label[i];
       Arg args[] = {arg_node(t->x), build_int(b, 0), build_int(b, i), build_int(b, k)};
-      t->x = build(b, "aten.diagonal.default", 4, args);
+      t->x = build(b, OP_aten_diagonal_default, 4, args);
       uint32_t n = 0;
       for (uint32_t j = 0; j <= rank_of(t->x); j++)
         if (j != i && j != k) t->label[n++] = t->label[j];
@@ -141,7 +141,7 @@ static Term multiply(Einsum *e, const Term *x, const Term *y, const uint64_t *wa
   Group gx = join(e, &batch, &left, &sum), gy = join(e, &batch, &sum, &right);
   Node *mx = group_axes(e, x, gx.label, (uint32_t[]){batch.n, left.n, sum.n});
   Node *my = group_axes(e, y, gy.label, (uint32_t[]){batch.n, sum.n, right.n});
-  Node *product = build_op2(e->b, "aten.bmm.default", mx, my);
+  Node *product = build_op2(e->b, OP_aten_bmm_default, mx, my);
   Group out = join(e, &batch, &left, &right);
   Dim shape[GRAPH_RANK_MAX];
   for (uint32_t i = 0; i < out.n; i++) shape[i] = e->size[out.label[i]];

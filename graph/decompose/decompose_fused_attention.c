@@ -62,13 +62,13 @@ static Node *join_shares(Build *b, Node *shares, DType t) {
   Node *part = build_slice(b, shares, last, build_const(b, 0), width, 1);
   Node *log = build_slice(b, shares, last, width, shares->type.shape[last], 1);
   log = build_expand(b, log, rank_of(part), part->type.shape);
-  Node *most = build_reduce(b, "aten.amax.default", log, 1, true);
-  Node *none = build_with(b, "aten.eq.Tensor", most, arg_float(-INFINITY));
+  Node *most = build_reduce(b, OP_aten_amax_default, log, 1, true);
+  Node *none = build_with(b, OP_aten_eq_Tensor, most, arg_float(-INFINITY));
   most = build_where(b, none, arg_float(0), arg_node(most));
-  Node *weight = build_op1(b, "aten.exp.default", build_sub(b, log, most));
+  Node *weight = build_op1(b, OP_aten_exp_default, build_sub(b, log, most));
   Node *sum = build_sum(b, build_mul(b, weight, part), 1, false);
   Node *total = build_sum(b, weight, 1, false);
-  Node *empty = build_with(b, "aten.eq.Tensor", total, arg_float(0));
+  Node *empty = build_with(b, OP_aten_eq_Tensor, total, arg_float(0));
   total = build_where(b, empty, arg_float(1), arg_node(total));
   return build_to(b, build_div(b, sum, total), t);
 }
@@ -94,7 +94,7 @@ static Node *call(Build *b, const Operands *x, int64_t splits) {
   if (x->low) more[n++] = named(b, "low", arg_dim(x->low));
   if (x->high) more[n++] = named(b, "high", arg_dim(x->high));
   if (splits > 1) more[n++] = named(b, "splits", build_int(b, splits));
-  return build_with_all(b, "nereid.attention.default", x->mask ? 4 : 3, args, n, more);
+  return build_with_all(b, OP_nereid_attention_default, x->mask ? 4 : 3, args, n, more);
 }
 
 /* ---- one row of several heads that share their keys ---- */

@@ -16,16 +16,16 @@ typedef struct {
   Node *at[3]; /* in elements, by axis: [N, 1, ..] */
 } Sampler;
 
-static Node *number(Build *b, const char *op, Node *x, double y) {
+static Node *number(Build *b, OpId op, Node *x, double y) {
   return build_with(b, op, x, arg_float(y));
 }
 
 static Node *scale(Build *b, Node *x, double factor) {
-  return number(b, "aten.mul.Tensor", x, factor);
+  return number(b, OP_aten_mul_Tensor, x, factor);
 }
-static Node *shift(Build *b, Node *x, double by) { return number(b, "aten.add.Tensor", x, by); }
+static Node *shift(Build *b, Node *x, double by) { return number(b, OP_aten_add_Tensor, x, by); }
 static Node *times_size(Build *b, Node *x, Dim size) {
-  return build_with(b, "aten.mul.Tensor", x, arg_dim(size));
+  return build_with(b, OP_aten_mul_Tensor, x, arg_dim(size));
 }
 
 /* From -1..1 to elements. */
@@ -37,7 +37,7 @@ static Node *unnormalized(Build *b, Node *at, Dim size, bool corners) {
 
 static Node *clipped(Build *b, Node *at, Dim size) {
   Dim last = dim_sub(b->in.g->dims, size, build_const(b, 1));
-  return build(b, "aten.clamp.default", ARGS(arg_node(at), build_int(b, 0), arg_dim(last)));
+  return build(b, OP_aten_clamp_default, ARGS(arg_node(at), build_int(b, 0), arg_dim(last)));
 }
 
 /* Brought between two mirrors: the outer elements, or their outsides. */
@@ -45,13 +45,13 @@ static Node *reflected(Build *b, Node *at, Dim size, bool corners) {
   double first = corners ? 0 : -0.5;
   Dim span = corners ? dim_sub(b->in.g->dims, size, build_const(b, 1)) : size;
   if (dim_is(span, 0)) return scale(b, at, 0);
-  at = build_op1(b, "aten.abs.default", shift(b, at, -first));
-  Node *times = build_with(b, "aten.div.Tensor", at, arg_dim(span));
-  times = build_op1(b, "aten.floor.default", times);
+  at = build_op1(b, OP_aten_abs_default, shift(b, at, -first));
+  Node *times = build_with(b, OP_aten_div_Tensor, at, arg_dim(span));
+  times = build_op1(b, OP_aten_floor_default, times);
   Node *over = build_sub(b, at, times_size(b, times, span));
-  Node *pairs = build_op1(b, "aten.floor.default", scale(b, times, 0.5));
-  Node *odd = build_op2(b, "aten.ne.Tensor", scale(b, pairs, 2), times);
-  Node *back = build(b, "aten.rsub.Scalar", ARGS(arg_node(over), arg_dim(span)));
+  Node *pairs = build_op1(b, OP_aten_floor_default, scale(b, times, 0.5));
+  Node *odd = build_op2(b, OP_aten_ne_Tensor, scale(b, pairs, 2), times);
+  Node *back = build(b, OP_aten_rsub_Scalar, ARGS(arg_node(over), arg_dim(span)));
   return shift(b, build_where(b, odd, arg_node(back), arg_node(over)), first);
 }
 
@@ -72,14 +72,14 @@ static Node *elements_at(Build *b, const Sampler *s, Node *const *at) {
   }
   for (uint32_t i = 0; i < s->n; i++) {
     Dim size = s->x->type.shape[2 + i];
-    Node *low = build_with(b, "aten.ge.Tensor", at[i], build_int(b, 0));
-    Node *in = build_op2(b, "aten.bitwise_and.Tensor", low,
-                         build_with(b, "aten.lt.Tensor", at[i], arg_dim(size)));
-    inside = inside ? build_op2(b, "aten.bitwise_and.Tensor", inside, in) : in;
-    Node *place = build_op1(b, "aten.nan_to_num.default", clipped(b, at[i], size));
+    Node *low = build_with(b, OP_aten_ge_Tensor, at[i], build_int(b, 0));
+    Node *in = build_op2(b, OP_aten_bitwise_and_Tensor, low,
+                         build_with(b, OP_aten_lt_Tensor, at[i], arg_dim(size)));
+    inside = inside ? build_op2(b, OP_aten_bitwise_and_Tensor, inside, in) : in;
+    Node *place = build_op1(b, OP_aten_nan_to_num_default, clipped(b, at[i], size));
     list.items[2 + i] = arg_node(build_to(b, place, DT_I64));
   }
-  Node *v = build_with(b, "aten.index.Tensor", s->x, list);
+  Node *v = build_with(b, OP_aten_index_Tensor, s->x, list);
   v = build_widen(b, v);
   Node *zero = build_full(b, 0, NULL, build_int(b, 0), v->type.dtype);
   return build_where(b, inside, arg_node(v), arg_node(zero));
@@ -88,7 +88,7 @@ static Node *elements_at(Build *b, const Sampler *s, Node *const *at) {
 static Node *nearest(Build *b, const Sampler *s) {
   Node *at[3];
   for (uint32_t i = 0; i < s->n; i++)
-    at[i] = build_op1(b, "aten.round.default", padded(b, s, i, s->at[i]));
+    at[i] = build_op1(b, OP_aten_round_default, padded(b, s, i, s->at[i]));
   return elements_at(b, s, at);
 }
 
@@ -115,10 +115,10 @@ static Node *linear(Build *b, const Sampler *s) {
   Node *at[3][4], *weight[3][4];
   for (uint32_t i = 0; i < s->n; i++) {
     Node *x = padded(b, s, i, s->at[i]);
-    at[i][0] = build_op1(b, "aten.floor.default", x);
+    at[i][0] = build_op1(b, OP_aten_floor_default, x);
     at[i][1] = shift(b, at[i][0], 1);
     weight[i][1] = build_sub(b, x, at[i][0]);
-    weight[i][0] = build(b, "aten.rsub.Scalar", ARGS(arg_node(weight[i][1]), build_int(b, 1)));
+    weight[i][0] = build(b, OP_aten_rsub_Scalar, ARGS(arg_node(weight[i][1]), build_int(b, 1)));
   }
   return weighted(b, s, at, weight, 2);
 }
@@ -139,9 +139,9 @@ static Node *cubic_far(Build *b, Node *t) {
 static Node *cubic(Build *b, const Sampler *s) {
   Node *at[3][4], *weight[3][4];
   for (uint32_t i = 0; i < s->n; i++) {
-    Node *first = build_op1(b, "aten.floor.default", s->at[i]);
+    Node *first = build_op1(b, OP_aten_floor_default, s->at[i]);
     Node *t = build_sub(b, s->at[i], first);
-    Node *rest = build(b, "aten.rsub.Scalar", ARGS(arg_node(t), build_int(b, 1)));
+    Node *rest = build(b, OP_aten_rsub_Scalar, ARGS(arg_node(t), build_int(b, 1)));
     for (int k = 0; k < 4; k++) at[i][k] = padded(b, s, i, shift(b, first, k - 1));
     weight[i][0] = cubic_far(b, shift(b, t, 1));
     weight[i][1] = cubic_near(b, t);
@@ -179,7 +179,7 @@ static Node *steps(Build *b, Dim size, DType t, bool corners) {
   Node *i = build_to(b, build_arange(b, size), t);
   if (dim_is(last, 0)) return scale(b, i, 0);
   Node *twice = shift(b, scale(b, i, 2), corners ? 0 : 1);
-  return shift(b, build_with(b, "aten.div.Tensor", twice, arg_dim(corners ? last : size)), -1);
+  return shift(b, build_with(b, OP_aten_div_Tensor, twice, arg_dim(corners ? last : size)), -1);
 }
 
 /* theta [N, n, n + 1] maps the points of an image of that size. */

@@ -8,37 +8,37 @@
 static Node *self_of(Build *b) { return build_input(b, b->in.schema->params[0].name); }
 
 static Node *add_number(Build *b, Node *x, Dim y) {
-  return dim_is(y, 0) ? x : build_with(b, "aten.add.Tensor", x, arg_dim(y));
+  return dim_is(y, 0) ? x : build_with(b, OP_aten_add_Tensor, x, arg_dim(y));
 }
 
 static Node *select_index(Build *b, Node *x, uint32_t axis, Node *index) {
-  return build(b, "aten.index_select.default",
+  return build(b, OP_aten_index_select_default,
                ARGS(arg_node(x), build_int(b, axis), arg_node(index)));
 }
 
 /* ---- the same without what inference does not need ---- */
 
 Node *decompose_embedding(Build *b) {
-  return build_become(b, "aten.embedding.default",
+  return build_become(b, OP_aten_embedding_default,
                       ARGS(build_arg(b, "weight"), build_arg(b, "indices")));
 }
 
 Node *decompose_gather(Build *b) {
   Node *x = self_of(b);
   Arg axis = build_int(b, infer_axis_arg(&b->in, "dim", rank_of(x)));
-  return build_become(b, "aten.gather.default", ARGS(arg_node(x), axis, build_arg(b, "index")));
+  return build_become(b, OP_aten_gather_default, ARGS(arg_node(x), axis, build_arg(b, "index")));
 }
 
 Node *decompose_index_select(Build *b) {
   Node *x = self_of(b), *index = build_input(b, "index");
   Arg axis = build_int(b, infer_axis_arg(&b->in, "dim", rank_of(x)));
   Arg args[] = {arg_node(x), axis, arg_node(index)};
-  if (rank_of(x)) return build_become(b, "aten.index_select.default", 3, args);
+  if (rank_of(x)) return build_become(b, OP_aten_index_select_default, 3, args);
   /* A scalar passes for a tensor of one element. */
   Dim one = build_const(b, 1);
   args[0] = arg_node(build_view(b, x, 1, &one));
   args[2] = arg_node(build_view(b, index, 1, &one));
-  return build_view(b, build(b, "aten.index_select.default", 3, args), 0, NULL);
+  return build_view(b, build(b, OP_aten_index_select_default, 3, args), 0, NULL);
 }
 
 /* Both broadcast along all axes but the one, where an index counts by its remainder. */
@@ -48,7 +48,7 @@ Node *decompose_take_along_dim(Build *b) {
   if (infer_has(&b->in, "dim")) {
     axis = infer_axis_arg(&b->in, "dim", rank_of(x));
     Dim size = rank_of(x) ? x->type.shape[axis] : build_const(b, 1);
-    index = build_with(b, "aten.remainder.Tensor", index, arg_dim(size));
+    index = build_with(b, OP_aten_remainder_Tensor, index, arg_dim(size));
   } else {
     Dim nx = value_numel(b->in.g, &x->type), ni = value_numel(b->in.g, &index->type);
     x = build_view(b, x, 1, &nx);
@@ -61,7 +61,7 @@ Node *decompose_take_along_dim(Build *b) {
   if (rank) own[axis] = x->type.shape[axis]; /* a scalar has none */
   x = build_expand(b, x, rank, own);
   index = build_expand(b, index, rank, shape);
-  return build(b, "aten.gather.default", ARGS(arg_node(x), build_int(b, axis), arg_node(index)));
+  return build(b, OP_aten_gather_default, ARGS(arg_node(x), build_int(b, axis), arg_node(index)));
 }
 
 /* ---- writing one value ---- */
@@ -71,9 +71,9 @@ static Node *named_places(Build *b, Node *index, Dim size) {
   Dim count = value_numel(b->in.g, &index->type);
   Node *place = build_unsqueeze(b, build_arange(b, size), 1);
   index = build_to(b, build_view(b, index, 1, &count), DT_I64);
-  index = build_with(b, "aten.remainder.Tensor", index, arg_dim(size));
-  Node *equal = build_op2(b, "aten.eq.Tensor", place, index);
-  return build_with(b, "aten.any.dim", equal, build_int(b, 1));
+  index = build_with(b, OP_aten_remainder_Tensor, index, arg_dim(size));
+  Node *equal = build_op2(b, OP_aten_eq_Tensor, place, index);
+  return build_with(b, OP_aten_any_dim, equal, build_int(b, 1));
 }
 
 Node *decompose_index_fill(Build *b) {
@@ -96,13 +96,13 @@ static Node *padded_places(Build *b, PadMode mode, Dim size, Dim left, Dim right
   Dim last = dim_sub(d, size, build_const(b, 1));
   Dim count = dim_add(d, size, dim_add(d, left, right));
   Node *i = add_number(b, build_arange(b, count), dim_sub(d, build_const(b, 0), left));
-  if (mode == PAD_CIRCULAR) return build_with(b, "aten.remainder.Tensor", i, arg_dim(size));
+  if (mode == PAD_CIRCULAR) return build_with(b, OP_aten_remainder_Tensor, i, arg_dim(size));
   if (mode == PAD_REPLICATE)
-    return build(b, "aten.clamp.default", ARGS(arg_node(i), build_int(b, 0), arg_dim(last)));
-  Node *up = build_op1(b, "aten.abs.default", i);
-  Node *over = build(b, "aten.sub.Tensor", ARGS(arg_dim(last), arg_node(up)));
-  return build(b, "aten.sub.Tensor",
-               ARGS(arg_dim(last), arg_node(build_op1(b, "aten.abs.default", over))));
+    return build(b, OP_aten_clamp_default, ARGS(arg_node(i), build_int(b, 0), arg_dim(last)));
+  Node *up = build_op1(b, OP_aten_abs_default, i);
+  Node *over = build(b, OP_aten_sub_Tensor, ARGS(arg_dim(last), arg_node(up)));
+  return build(b, OP_aten_sub_Tensor,
+               ARGS(arg_dim(last), arg_node(build_op1(b, OP_aten_abs_default, over))));
 }
 
 static Node *pad_axes(Build *b, PadMode mode, const char *param) {
@@ -129,7 +129,7 @@ Node *decompose_pad(Build *b) {
   Dim pads[2 * GRAPH_RANK_MAX];
   Arg list = arg_dims(b->in.g, infer_sizes(&b->in, "pad", pads), pads);
   Arg args[] = {arg_node(self_of(b)), list, build_arg(b, "value")};
-  return build_become(b, "aten.constant_pad_nd.default", args[2].kind == ARG_NONE ? 2 : 3, args);
+  return build_become(b, OP_aten_constant_pad_nd_default, args[2].kind == ARG_NONE ? 2 : 3, args);
 }
 
 /* ---- diagonals, distances ---- */
@@ -138,7 +138,7 @@ static Node *pad_last(Build *b, Node *x, Dim more) {
   Arg pads = arg_list(b->in.g, 2);
   pads.items[0] = build_int(b, 0);
   pads.items[1] = arg_dim(more);
-  return dim_is(more, 0) ? x : build_with(b, "aten.constant_pad_nd.default", x, pads);
+  return dim_is(more, 0) ? x : build_with(b, OP_aten_constant_pad_nd_default, x, pads);
 }
 
 /* A matrix with x where the column less the row is `offset`, else 0; its axes then go where they
@@ -151,7 +151,7 @@ Node *decompose_diag_embed(Build *b) {
   Dim n = t->shape[p];
   x = pad_last(b, x, dim_sub(b->in.g->dims, n, x->type.shape[rank_of(x) - 1]));
   Node *column = build_arange(b, n), *row = build_unsqueeze(b, column, 1);
-  Node *on = build_with(b, "aten.eq.Tensor", build_sub(b, column, row), build_int(b, offset));
+  Node *on = build_with(b, OP_aten_eq_Tensor, build_sub(b, column, row), build_int(b, offset));
   x = build_unsqueeze(b, x, offset >= 0 ? rank_of(x) : rank_of(x) - 1);
   Node *zero = build_full(b, 0, NULL, build_int(b, 0), x->type.dtype);
   Node *y = build_where(b, on, arg_node(x), arg_node(zero));
@@ -168,6 +168,6 @@ Node *decompose_cdist(Build *b) {
   y = build_unsqueeze(b, y, rank_of(y) - 2);
   Node *gap = build_sub(b, x, y);
   Arg last = arg_axes(b->in.g, 1u << (rank_of(gap) - 1));
-  return build(b, "aten.linalg_vector_norm.default",
+  return build(b, OP_aten_linalg_vector_norm_default,
                ARGS(arg_node(gap), arg_float(infer_number(&b->in, "p")), last));
 }

@@ -26,7 +26,7 @@ Node *decompose_mse_loss(Build *b) {
 }
 
 Node *decompose_l1_loss(Build *b) {
-  return reduced(b, build_op1(b, "aten.abs.default", difference(b)));
+  return reduced(b, build_op1(b, OP_aten_abs_default, difference(b)));
 }
 
 /* ---- classes, along axis 1, or the axis of a vector ---- */
@@ -37,7 +37,7 @@ static Node *zero_unless(Build *b, Node *condition, Node *x) {
   return build_where(b, condition, arg_node(x), build_int(b, 0));
 }
 
-static Node *negative(Build *b, Node *x) { return build_op1(b, "aten.neg.default", x); }
+static Node *negative(Build *b, Node *x) { return build_op1(b, OP_aten_neg_default, x); }
 
 /* The weight of each row's class; NULL: all count as 1. */
 static Node *class_weights(Build *b, Node *target) {
@@ -45,7 +45,7 @@ static Node *class_weights(Build *b, Node *target) {
   if (!weight) return NULL;
   Arg list = arg_list(b->in.g, 1);
   list.items[0] = arg_node(target);
-  return build_widen(b, build(b, "aten.index.Tensor", ARGS(arg_node(weight), list)));
+  return build_widen(b, build(b, OP_aten_index_Tensor, ARGS(arg_node(weight), list)));
 }
 
 typedef struct {
@@ -56,7 +56,7 @@ typedef struct {
 
 static Rows rows_of(Build *b) {
   Node *target = build_to(b, build_input(b, "target"), DT_I64);
-  Node *counts = build_with(b, "aten.ne.Tensor", target, build_arg(b, "ignore_index"));
+  Node *counts = build_with(b, OP_aten_ne_Tensor, target, build_arg(b, "ignore_index"));
   target = zero_unless(b, counts, target);
   return (Rows){counts, target, class_weights(b, target)};
 }
@@ -65,7 +65,8 @@ static Rows rows_of(Build *b) {
 static Node *expected_logs(Build *b, Node *logs, const Rows *r) {
   uint32_t axis = class_axis(logs);
   Node *at = build_unsqueeze(b, r->target, axis);
-  Node *y = build(b, "aten.gather.default", ARGS(arg_node(logs), build_int(b, axis), arg_node(at)));
+  Node *y =
+      build(b, OP_aten_gather_default, ARGS(arg_node(logs), build_int(b, axis), arg_node(at)));
   return build_squeeze(b, y, 1u << axis);
 }
 
@@ -91,7 +92,7 @@ Node *decompose_nll_loss(Build *b) {
 }
 
 static Node *log_softmax(Build *b, Node *x) {
-  return build_with(b, "aten.log_softmax.int", x, build_int(b, class_axis(x)));
+  return build_with(b, OP_aten_log_softmax_int, x, build_int(b, class_axis(x)));
 }
 
 /* Numbers along the classes' axis, times the weights of the classes. */
@@ -110,8 +111,8 @@ static Node *of_probabilities(Build *b, Node *logs, double smoothing) {
   Dim classes = logs->type.shape[class_axis(logs)];
   if (smoothing > 0) {
     Node *each = build_full(b, 0, NULL, arg_float(smoothing), target->type.dtype);
-    each = build_with(b, "aten.div.Tensor", each, arg_dim(classes));
-    target = build_with(b, "aten.mul.Tensor", target, arg_float(1 - smoothing));
+    each = build_with(b, OP_aten_div_Tensor, each, arg_dim(classes));
+    target = build_with(b, OP_aten_mul_Tensor, target, arg_float(1 - smoothing));
     target = build_add(b, target, each);
   }
   return reduced(b, sum_of_classes(b, build_mul(b, logs, target)));
@@ -125,9 +126,9 @@ Node *decompose_cross_entropy(Build *b) {
   Rows r = rows_of(b);
   Node *x = weighted(b, negative(b, expected_logs(b, logs, &r)), &r);
   if (smoothing > 0) {
-    Node *all = build_with(b, "aten.mul.Tensor", sum_of_classes(b, logs), arg_float(smoothing));
-    all = build_with(b, "aten.div.Tensor", all, arg_dim(logs->type.shape[class_axis(logs)]));
-    x = build_add(b, build_with(b, "aten.mul.Tensor", x, arg_float(1 - smoothing)), all);
+    Node *all = build_with(b, OP_aten_mul_Tensor, sum_of_classes(b, logs), arg_float(smoothing));
+    all = build_with(b, OP_aten_div_Tensor, all, arg_dim(logs->type.shape[class_axis(logs)]));
+    x = build_add(b, build_with(b, OP_aten_mul_Tensor, x, arg_float(1 - smoothing)), all);
   }
   return reduced_rows(b, x, &r);
 }

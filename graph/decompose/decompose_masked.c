@@ -19,7 +19,7 @@ static Node *number_values(Build *b, Node *mask, Dim count) {
 
 static Node *select_values(Build *b, Node *values, uint32_t axis, Node *mask) {
   Node *number = number_values(b, mask, values->type.shape[axis]);
-  return build(b, "aten.index_select.default",
+  return build(b, OP_aten_index_select_default,
                ARGS(arg_node(values), build_int(b, axis), arg_node(number)));
 }
 

@@ -11,7 +11,7 @@ static Dim rows_of(Build *b, const Node *x, uint32_t n) {
   return infer_product(&b->in, x->type.shape, rank_of(x) - n);
 }
 
-static Node *mm(Build *b, Node *x, Node *y) { return build_op2(b, "aten.mm.default", x, y); }
+static Node *mm(Build *b, Node *x, Node *y) { return build_op2(b, OP_aten_mm_default, x, y); }
 
 /* x[.., k] as one matrix, times y[k, n]: [.., n]. */
 static Node *rows_times(Build *b, Node *x, Node *y) {
@@ -43,7 +43,7 @@ static bool is_zero(const Arg *a) {
 
 static Node *times(Build *b, Node *x, const char *param) {
   Arg factor = build_arg(b, param);
-  return is_one(&factor) ? x : build_with(b, "aten.mul.Tensor", x, factor);
+  return is_one(&factor) ? x : build_with(b, OP_aten_mul_Tensor, x, factor);
 }
 
 /* beta*self + alpha*product; with beta 0 not even a NaN of self counts. */
@@ -60,7 +60,7 @@ Node *decompose_addmm(Build *b) {
 
 Node *decompose_baddbmm(Build *b) {
   Node *x = build_input(b, "batch1"), *y = build_input(b, "batch2");
-  return add_product(b, build_op2(b, "aten.bmm.default", x, y));
+  return add_product(b, build_op2(b, OP_aten_bmm_default, x, y));
 }
 
 /* A vector as one column. */
@@ -118,7 +118,7 @@ Node *decompose_matmul_of(Build *b, Node *x, Node *y) {
   Node *fx = flat_batch(b, x, shape, n), *fy = flat_batch(b, y, shape, n);
   shape[n] = size_at(x, 2);
   shape[n + 1] = size_at(y, 1);
-  return build_view(b, build_op2(b, "aten.bmm.default", fx, fy), n + 2, shape);
+  return build_view(b, build_op2(b, OP_aten_bmm_default, fx, fy), n + 2, shape);
 }
 
 /* A vector on the left is a row, on the right a column. */
@@ -164,7 +164,7 @@ Node *decompose_tensordot(Build *b) {
 /* The number of groups that end before each row, or at it: its group, or how many there are. */
 static Node *group_of_rows(Build *b, Node *ends, Dim rows) {
   Node *row = build_to(b, build_arange(b, rows), ends->type.dtype);
-  Node *before = build_op2(b, "aten.le.Tensor", ends, build_unsqueeze(b, row, 1));
+  Node *before = build_op2(b, OP_aten_le_Tensor, ends, build_unsqueeze(b, row, 1));
   return build_sum(b, build_to(b, before, DT_I64), 1u << 1, false);
 }
 
@@ -173,12 +173,12 @@ static Node *rows_by_group(Build *b, Node *x, Node *matrices, Node *ends) {
   Dim rows = x->type.shape[0], groups = matrices->type.shape[0];
   Node *group = group_of_rows(b, ends, rows);
   Dim last = dim_sub(b->in.g->dims, groups, build_const(b, 1));
-  Node *some = build_with(b, "aten.clamp_max.default", group, arg_dim(last));
-  Node *own = build(b, "aten.index_select.default",
+  Node *some = build_with(b, OP_aten_clamp_max_default, group, arg_dim(last));
+  Node *own = build(b, OP_aten_index_select_default,
                     ARGS(arg_node(matrices), build_int(b, 0), arg_node(some)));
-  Node *y = build_op2(b, "aten.bmm.default", build_unsqueeze(b, x, 1), own);
+  Node *y = build_op2(b, OP_aten_bmm_default, build_unsqueeze(b, x, 1), own);
   y = build_squeeze(b, y, 1u << 1);
-  Node *in = build_with(b, "aten.lt.Tensor", group, arg_dim(groups));
+  Node *in = build_with(b, OP_aten_lt_Tensor, group, arg_dim(groups));
   return build_where(b, build_unsqueeze(b, in, 1), arg_node(y), build_int(b, 0));
 }
 
@@ -187,7 +187,7 @@ Node *decompose_grouped_mm(Build *b) {
   Node *x = build_input(b, b->in.schema->params[0].name);
   Node *y = build_input(b, b->in.schema->params[1].name), *ends = build_input(b, "offs"), *z;
   if (rank_of(x) == 2 && rank_of(y) == 3 && ends) z = rows_by_group(b, x, y, ends);
-  else if (rank_of(x) == 3 && rank_of(y) == 3 && !ends) z = build_op2(b, "aten.bmm.default", x, y);
+  else if (rank_of(x) == 3 && rank_of(y) == 3 && !ends) z = build_op2(b, OP_aten_bmm_default, x, y);
   else return NULL;
   return build_to(b, z, b->in.n->type.dtype);
 }

@@ -19,7 +19,8 @@ static Node *wide_input(Build *b, const char *param) {
 }
 
 static Node *rsqrt_of(Build *b, Node *var, double eps) {
-  return build_op1(b, "aten.rsqrt.default", build_with(b, "aten.add.Tensor", var, arg_float(eps)));
+  return build_op1(b, OP_aten_rsqrt_default,
+                   build_with(b, OP_aten_add_Tensor, var, arg_float(eps)));
 }
 
 /* ---- x less its mean, over its deviation ---- */
@@ -137,7 +138,7 @@ static Node *by_statistics(Build *b, Node *x, Node *mean, Node *rstd) {
   Node *weight = wide_input(b, "weight"), *bias = wide_input(b, "bias");
   Node *alpha = weight ? build_mul(b, rstd, weight) : rstd;
   Node *shift = build_mul(b, mean, alpha);
-  Node *beta = bias ? build_sub(b, bias, shift) : build_op1(b, "aten.neg.default", shift);
+  Node *beta = bias ? build_sub(b, bias, shift) : build_op1(b, OP_aten_neg_default, shift);
   Node *y = build_mul(b, x, over_channels(b, alpha, rank));
   return build_add(b, y, over_channels(b, beta, rank));
 }
@@ -201,7 +202,7 @@ Node *decompose_weight_norm(Build *b) {
   Node *v = build_input(b, "v"), *x = build_widen(b, v);
   uint32_t axis = infer_axis_arg(&b->in, "dim", rank_of(v));
   Node *square = build_sum(b, build_mul(b, x, x), all_axes(v) & ~(1u << axis), true);
-  Node *length = build_op1(b, "aten.sqrt.default", square);
+  Node *length = build_op1(b, OP_aten_sqrt_default, square);
   Node *factor = build_div(b, build_widen(b, build_input(b, "g")), length);
   return build_to(b, build_mul(b, x, factor), b->in.n->type.dtype);
 }

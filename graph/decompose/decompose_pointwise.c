@@ -1,4 +1,4 @@
-/* Element by element: what no row of graph/ops/pointwise_table.h computes by itself. */
+/* Element by element: composites that are no expression in graph/ops/op_table.def. */
 #include "graph/decompose/decompose.h"
 
 static DType result_dtype(Build *b) { return b->in.n->type.dtype; }
@@ -19,7 +19,7 @@ Node *decompose_prelu(Build *b) {
     weight = build_view(b, weight, rank_of(x), shape);
   }
   if (!rank_of(x)) weight = build_view(b, weight, 0, NULL);
-  Node *positive = build_with(b, "aten.gt.Tensor", x, build_int(b, 0));
+  Node *positive = build_with(b, OP_aten_gt_Tensor, x, build_int(b, 0));
   return build_where(b, positive, arg_node(x), arg_node(build_mul(b, weight, x)));
 }
 
@@ -31,7 +31,7 @@ Node *decompose_glu(Build *b) {
   Dim end = dim_add(b->in.g->dims, half, half);
   Node *left = build_widen(b, build_slice(b, x, axis, zero, half, 1));
   Node *right = build_widen(b, build_slice(b, x, axis, half, end, 1));
-  return rounded(b, build_mul(b, left, build_op1(b, "aten.sigmoid.default", right)));
+  return rounded(b, build_mul(b, left, build_op1(b, OP_aten_sigmoid_default, right)));
 }
 
 /* ---- casts, and what changes nothing ---- */
@@ -39,7 +39,7 @@ Node *decompose_glu(Build *b) {
 Node *decompose_cast(Build *b) {
   Node *x = self_of(b);
   if (x->type.dtype == result_dtype(b)) return x;
-  return build_become(b, "aten.to.dtype", ARGS(arg_node(x), arg_dtype(result_dtype(b))));
+  return build_become(b, OP_aten_to_dtype, ARGS(arg_node(x), arg_dtype(result_dtype(b))));
 }
 
 /* The same bits as elements of another dtype, of one size. */
@@ -48,7 +48,7 @@ Node *decompose_view_dtype(Build *b) {
   DType from = x->type.dtype, to = result_dtype(b);
   if (from == to) return x;
   if (dtype_bits(from) != dtype_bits(to) || from == DT_I1 || to == DT_I1) return NULL;
-  return build_become(b, "nereid.bits.default", ARGS(arg_node(x), arg_dtype(to)));
+  return build_become(b, OP_nereid_bits_default, ARGS(arg_node(x), arg_dtype(to)));
 }
 
 Node *decompose_same(Build *b) { return self_of(b); }
@@ -79,16 +79,16 @@ static Scaling scaling_of(Build *b, Node *x) {
 static Node *quantized(const Scaling *s, Node *x) {
   Build *b = s->b;
   Node *one = build_full(b, 0, NULL, arg_float(1), DT_F32);
-  Node *inverse = build_with(b, "aten.div.Tensor", one, s->scale);
-  x = build_op1(b, "aten.round.default", build_mul(b, x, inverse));
-  if (s->zero.kind != ARG_NONE) x = build_with(b, "aten.add.Tensor", x, s->zero);
-  return build(b, "aten.clamp.default",
+  Node *inverse = build_with(b, OP_aten_div_Tensor, one, s->scale);
+  x = build_op1(b, OP_aten_round_default, build_mul(b, x, inverse));
+  if (s->zero.kind != ARG_NONE) x = build_with(b, OP_aten_add_Tensor, x, s->zero);
+  return build(b, OP_aten_clamp_default,
                ARGS(arg_node(x), build_arg(b, "quant_min"), build_arg(b, "quant_max")));
 }
 
 static Node *dequantized(const Scaling *s, Node *x) {
-  if (s->zero.kind != ARG_NONE) x = build_with(s->b, "aten.sub.Tensor", x, s->zero);
-  return build_with(s->b, "aten.mul.Tensor", x, s->scale);
+  if (s->zero.kind != ARG_NONE) x = build_with(s->b, OP_aten_sub_Tensor, x, s->zero);
+  return build_with(s->b, OP_aten_mul_Tensor, x, s->scale);
 }
 
 static Node *float_operand(Build *b) {

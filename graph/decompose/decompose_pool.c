@@ -43,7 +43,7 @@ static Pooling read_pool(Build *b, uint32_t n) {
   return p;
 }
 
-Node *pool_slide(Build *b, const char *target, Node *x, const Pooling *p) {
+Node *pool_slide(Build *b, OpId op, Node *x, const Pooling *p) {
   Graph *g = b->in.g;
   Dim pads[2 * WINDOW_AXES];
   for (uint32_t i = 0; i < p->n; i++) {
@@ -51,7 +51,7 @@ Node *pool_slide(Build *b, const char *target, Node *x, const Pooling *p) {
     pads[2 * i + 1] = p->after[i];
   }
   return build(
-      b, target,
+      b, op,
       ARGS(arg_node(x), arg_dims(g, p->n, p->kernel), arg_dims(g, p->n, p->stride),
            arg_dims(g, 2 * p->n, pads), arg_dims(g, p->n, p->dilation), build_int(b, p->first)));
 }
@@ -72,18 +72,18 @@ static Node *sizes_along(Build *b, const Pooling *p, uint32_t i, bool padded) {
   Dim size = p->x->type.shape[p->first + i];
   Node *start = starts(b, p, i), *end = pool_plus(b, start, p->kernel[i]);
   end = pool_at_most(b, end, padded ? dim_add(d, size, p->padding[i]) : size);
-  if (!padded) start = build_with(b, "aten.clamp_min.default", start, build_int(b, 0));
+  if (!padded) start = build_with(b, OP_aten_clamp_min_default, start, build_int(b, 0));
   return build_sub(b, end, start);
 }
 
 static Node *divide(Build *b, const Pooling *p, Node *sum) {
   bool padded = infer_bool(&b->in, "count_include_pad");
   if (infer_takes(&b->in, "divisor_override") && infer_has(&b->in, "divisor_override"))
-    return build_with(b, "aten.div.Tensor", sum, build_arg(b, "divisor_override"));
+    return build_with(b, OP_aten_div_Tensor, sum, build_arg(b, "divisor_override"));
   bool all_whole = !p->ceil_mode;
   for (uint32_t i = 0; i < p->n && !padded; i++) all_whole &= dim_is(p->padding[i], 0);
   if (all_whole)
-    return build_with(b, "aten.div.Tensor", sum, arg_dim(infer_product(&b->in, p->kernel, p->n)));
+    return build_with(b, OP_aten_div_Tensor, sum, arg_dim(infer_product(&b->in, p->kernel, p->n)));
   Node *count = NULL;
   for (uint32_t i = 0; i < p->n; i++) {
     Node *sizes = build_along(b, sizes_along(b, p, i, padded), i, p->n);
@@ -94,7 +94,7 @@ static Node *divide(Build *b, const Pooling *p, Node *sum) {
 
 static Node *average(Build *b, uint32_t n) {
   Pooling p = read_pool(b, n);
-  Node *sum = pool_slide(b, "nereid.pool_sum.default", build_widen(b, p.x), &p);
+  Node *sum = pool_slide(b, OP_nereid_pool_sum_default, build_widen(b, p.x), &p);
   return build_to(b, divide(b, &p, sum), p.x->type.dtype);
 }
 
@@ -106,7 +106,7 @@ Node *decompose_avg_pool3d(Build *b) { return average(b, 3); }
 
 static Node *maximum(Build *b, uint32_t n) {
   Pooling p = read_pool(b, n);
-  return pool_slide(b, "nereid.pool_max.default", p.x, &p);
+  return pool_slide(b, OP_nereid_pool_max_default, p.x, &p);
 }
 
 Node *decompose_max_pool1d(Build *b) { return maximum(b, 1); }
@@ -132,7 +132,7 @@ static Node *padded_input(Build *b, const Pooling *p) {
   Arg least = dtype_is_float(t)
                   ? arg_float(-INFINITY)
                   : build_int(b, dtype_is_signed(t) ? INT64_MIN >> (64 - dtype_bits(t)) : 0);
-  return build(b, "aten.constant_pad_nd.default", ARGS(arg_node(p->x), pads, least));
+  return build(b, OP_aten_constant_pad_nd_default, ARGS(arg_node(p->x), pads, least));
 }
 
 /* The elements that stand at one position of the windows. */
@@ -165,9 +165,9 @@ static Node *first_inside(Build *b, const Pooling *p, Node *const *start) {
   Node *inside[WINDOW_AXES];
   for (uint32_t i = 0; i < p->n; i++) {
     Dims *d = b->in.g->dims;
-    Node *before = build_with(b, "aten.clamp_max.default", start[i], build_int(b, 0));
+    Node *before = build_with(b, OP_aten_clamp_max_default, start[i], build_int(b, 0));
     /* start - floor(before / dilation) * dilation */
-    Node *steps = build_with(b, "aten.floor_divide.Scalar", before, arg_dim(p->dilation[i]));
+    Node *steps = build_with(b, OP_aten_floor_divide_Scalar, before, arg_dim(p->dilation[i]));
     Dim back = dim_sub(d, build_const(b, 0), p->dilation[i]);
     inside[i] = build_add(b, start[i], pool_times(b, steps, back));
   }
@@ -195,10 +195,10 @@ static Node *places_of_maxima(Build *b, const Pooling *p) {
       best = v;
       continue;
     }
-    Node *greater = build_op2(b, "aten.gt.Tensor", v, best);
+    Node *greater = build_op2(b, OP_aten_gt_Tensor, v, best);
     if (dtype_is_float(v->type.dtype))
       greater =
-          build_op2(b, "aten.logical_or.default", greater, build_op1(b, "aten.isnan.default", v));
+          build_op2(b, OP_aten_logical_or_default, greater, build_op1(b, OP_aten_isnan_default, v));
     place = build_where(b, greater, arg_node(number), arg_node(place));
     best = build_where(b, greater, arg_node(v), arg_node(best));
   } while (next_position(p, at));
@@ -226,7 +226,7 @@ Node *pool_set_pair(Build *b, Node *values, Node *places) {
 
 Node *pool_with_places(Build *b, const Pooling *p) {
   if (!pool_few_positions(p)) return NULL;
-  return pool_set_pair(b, pool_slide(b, "nereid.pool_max.default", p->x, p),
+  return pool_set_pair(b, pool_slide(b, OP_nereid_pool_max_default, p->x, p),
                        places_of_maxima(b, p));
 }
 

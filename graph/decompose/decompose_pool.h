@@ -17,7 +17,7 @@ typedef struct {
 /* The type of what the node gives; of ops that also give indices, the values'. */
 const ValueType *pool_result(const Build *b);
 /* nereid.pool_max or nereid.pool_sum of x. */
-Node *pool_slide(Build *b, const char *target, Node *x, const Pooling *p);
+Node *pool_slide(Build *b, OpId op, Node *x, const Pooling *p);
 /* Are there few enough positions in a window to write out all? */
 bool pool_few_positions(const Pooling *p);
 /* The maxima and their places; NULL, and the node stays, if windows are too large. */
@@ -27,15 +27,15 @@ Node *pool_set_pair(Build *b, Node *values, Node *places);
 /* ---- numbers of places ---- */
 
 static inline Node *pool_plus(Build *b, Node *x, Dim by) {
-  return dim_is(by, 0) ? x : build_with(b, "aten.add.Tensor", x, arg_dim(by));
+  return dim_is(by, 0) ? x : build_with(b, OP_aten_add_Tensor, x, arg_dim(by));
 }
 
 static inline Node *pool_times(Build *b, Node *x, Dim by) {
-  return dim_is(by, 1) ? x : build_with(b, "aten.mul.Tensor", x, arg_dim(by));
+  return dim_is(by, 1) ? x : build_with(b, OP_aten_mul_Tensor, x, arg_dim(by));
 }
 
 static inline Node *pool_at_most(Build *b, Node *x, Dim most) {
-  return build_with(b, "aten.clamp_max.default", x, arg_dim(most));
+  return build_with(b, OP_aten_clamp_max_default, x, arg_dim(most));
 }
 
 #endif

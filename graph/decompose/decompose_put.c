@@ -52,8 +52,8 @@ static Node *put_rows(Build *b, const Rows *r, Node *row, Node *values, bool acc
 /* Negative ones count from the end. */
 static Node *wrapped(Build *b, Node *index, Dim size) {
   index = build_to(b, index, DT_I64);
-  Node *low = build_with(b, "aten.lt.Tensor", index, build_int(b, 0));
-  return build_where(b, low, arg_node(build_with(b, "aten.add.Tensor", index, arg_dim(size))),
+  Node *low = build_with(b, OP_aten_lt_Tensor, index, build_int(b, 0));
+  return build_where(b, low, arg_node(build_with(b, OP_aten_add_Tensor, index, arg_dim(size))),
                      arg_node(index));
 }
 
@@ -71,7 +71,7 @@ Node *scatter_scaled(Build *b, Node *source) {
   Arg alpha = build_arg(b, "alpha");
   bool one = (alpha.kind == ARG_INT && dim_is(alpha.dim, 1)) ||
              (alpha.kind == ARG_FLOAT && alpha.number == 1);
-  return one ? source : build_with(b, "aten.mul.Tensor", source, alpha);
+  return one ? source : build_with(b, OP_aten_mul_Tensor, source, alpha);
 }
 
 Node *decompose_index_add(Build *b) {
@@ -85,7 +85,7 @@ static Node *copy_few(Build *b, Node *x, Node *index, Node *source, uint32_t axi
     Dim at = build_const(b, i);
     Node *which = rank_of(index) ? build_select(b, index, 0, at) : index;
     Node *row = build_slice(b, source, axis, at, build_const(b, i + 1), 1);
-    Node *here = build_op2(b, "aten.eq.Tensor", position, which);
+    Node *here = build_op2(b, OP_aten_eq_Tensor, position, which);
     x = build_where(b, here, arg_node(row), arg_node(x));
   }
   return x;
@@ -184,7 +184,7 @@ Node *decompose_diagonal_scatter(Build *b) {
   Node *number = build_view(b, build_arange(b, all), rank_of(x), x->type.shape);
   Arg args[] = {arg_node(number), build_arg(b, "offset"), build_arg(b, "dim1"),
                 build_arg(b, "dim2")};
-  Node *places = scatter_flat(b, build(b, "aten.diagonal.default", 4, args));
+  Node *places = scatter_flat(b, build(b, OP_aten_diagonal_default, 4, args));
   Node *y = scatter_take(b, scatter_flat(b, x), scatter_writers(b, all, places), src);
   return build_view(b, y, rank_of(x), x->type.shape);
 }

@@ -11,7 +11,7 @@ static Node *draw(Build *b, const char *kind, uint32_t rank, const Dim *shape) {
   Arg args[] = {arg_dims(b->in.g, rank, shape),
                 build_int(b, b->in.n->id),
                 {.kind = ARG_STRING, .name = kind}};
-  return build(b, "nereid.random.default", 3, args);
+  return build(b, OP_nereid_random_default, 3, args);
 }
 
 static Node *draw_result(Build *b, const char *kind) {
@@ -24,9 +24,9 @@ static Node *uniform(Build *b, uint32_t rank, const Dim *shape, DType t) {
   Node *u = draw(b, "uniform", rank, shape);
   double steps = t == DT_F16 ? 1 << 11 : t == DT_BF16 ? 1 << 8 : 0;
   if (steps) {
-    u = build_with(b, "aten.mul.Tensor", u, arg_float(steps));
-    u = build_op1(b, "aten.floor.default", u);
-    u = build_with(b, "aten.mul.Tensor", u, arg_float(1 / steps));
+    u = build_with(b, OP_aten_mul_Tensor, u, arg_float(steps));
+    u = build_op1(b, OP_aten_floor_default, u);
+    u = build_with(b, OP_aten_mul_Tensor, u, arg_float(1 / steps));
   }
   return build_to(b, u, t);
 }
@@ -45,23 +45,23 @@ Node *decompose_randint(Build *b) {
   Dim high = infer_size(&b->in, "high"), low = build_const(b, 0);
   if (infer_takes(&b->in, "low")) low = infer_size(&b->in, "low");
   Node *bits = build_to(b, draw_result(b, "bits"), DT_I64);
-  bits = build_with(b, "aten.bitwise_and.Tensor", bits, build_int(b, 0xffffffff));
-  bits = build_with(b, "aten.remainder.Tensor", bits, arg_dim(dim_sub(b->in.g->dims, high, low)));
-  if (!dim_is(low, 0)) bits = build_with(b, "aten.add.Tensor", bits, arg_dim(low));
+  bits = build_with(b, OP_aten_bitwise_and_Tensor, bits, build_int(b, 0xffffffff));
+  bits = build_with(b, OP_aten_remainder_Tensor, bits, arg_dim(dim_sub(b->in.g->dims, high, low)));
+  if (!dim_is(low, 0)) bits = build_with(b, OP_aten_add_Tensor, bits, arg_dim(low));
   return build_to(b, bits, b->in.n->type.dtype);
 }
 
 /* The order of random numbers. */
 Node *decompose_randperm(Build *b) {
   Arg order = arg_node(draw_result(b, "bits"));
-  return build_to(b, build(b, "aten.argsort.default", 1, &order), b->in.n->type.dtype);
+  return build_to(b, build(b, OP_aten_argsort_default, 1, &order), b->in.n->type.dtype);
 }
 
 /* ---- trials ---- */
 
 /* Of elements that are true with probability p. */
 static Node *trials(Build *b, Arg p, uint32_t rank, const Dim *shape) {
-  return build_with(b, "aten.lt.Tensor", draw(b, "uniform", rank, shape), p);
+  return build_with(b, OP_aten_lt_Tensor, draw(b, "uniform", rank, shape), p);
 }
 
 Node *decompose_bernoulli(Build *b) {
@@ -73,7 +73,8 @@ Node *decompose_bernoulli(Build *b) {
 /* What is kept is as much larger as there is less of it. */
 static Node *kept(Build *b, Node *x, Node *mask, double keep) {
   DType t = x->type.dtype;
-  Node *y = build_with(b, "aten.mul.Tensor", build_widen(b, x), arg_float(keep > 0 ? 1 / keep : 0));
+  Node *y =
+      build_with(b, OP_aten_mul_Tensor, build_widen(b, x), arg_float(keep > 0 ? 1 / keep : 0));
   Node *zero = build_full(b, 0, NULL, build_int(b, 0), y->type.dtype);
   return build_to(b, build_where(b, mask, arg_node(y), arg_node(zero)), t);
 }
@@ -82,7 +83,7 @@ static Node *kept(Build *b, Node *x, Node *mask, double keep) {
 Node *decompose_dropout(Build *b) {
   Node *x = self_of(b);
   if (!infer_bool(&b->in, "train")) return x;
-  bool channels = strstr(b->in.n->op->target, "feature");
+  bool channels = b->in.n->op->id == OP_aten_feature_dropout_default;
   double keep = 1 - infer_number(&b->in, "p");
   Dim shape[GRAPH_RANK_MAX];
   for (uint32_t i = 0; i < rank_of(x); i++)
@@ -113,17 +114,17 @@ Node *decompose_multinomial(Build *b) {
   Arg axis = build_int(b, last);
   const ValueType *t = &b->in.n->type;
   if (infer_bool(&b->in, "replacement")) {
-    Node *sums = build_with(b, "aten.cumsum.default", weight, axis);
+    Node *sums = build_with(b, OP_aten_cumsum_default, weight, axis);
     Dim n = weight->type.shape[last], before = dim_sub(b->in.g->dims, n, build_const(b, 1));
     Node *all = build_slice(b, sums, last, before, n, 1);
     Node *at = build_mul(b, draw(b, "uniform", t->rank, t->shape), all);
-    return build(b, "nereid.search.default", ARGS(arg_node(sums), arg_node(at), arg_bool(true)));
+    return build(b, OP_nereid_search_default, ARGS(arg_node(sums), arg_node(at), arg_bool(true)));
   }
   Node *u = draw(b, "uniform", rank_of(weight), weight->type.shape);
-  Node *one = build(b, "aten.rsub.Scalar", ARGS(arg_node(u), build_int(b, 1)));
-  Node *waits = build_op1(b, "aten.neg.default", build_op1(b, "aten.log.default", one));
-  waits = build_with(b, "aten.clamp_min.default", waits, arg_float(1e-30));
+  Node *one = build(b, OP_aten_rsub_Scalar, ARGS(arg_node(u), build_int(b, 1)));
+  Node *waits = build_op1(b, OP_aten_neg_default, build_op1(b, OP_aten_log_default, one));
+  waits = build_with(b, OP_aten_clamp_min_default, waits, arg_float(1e-30));
   Node *rank = build_div(b, weight, waits);
   Arg args[] = {arg_node(rank), arg_dim(infer_size(&b->in, "num_samples")), axis};
-  return build_item(b, build(b, "aten.topk.default", 3, args), 1);
+  return build_item(b, build(b, OP_aten_topk_default, 3, args), 1);
 }

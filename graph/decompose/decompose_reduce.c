@@ -26,23 +26,23 @@ static Node *operand(Build *b) {
 }
 
 /* Writes the axes out where nothing else is to be done. */
-static Node *become_reduction(Build *b, const char *target, Node *x) {
+static Node *become_reduction(Build *b, OpId op, Node *x) {
   uint32_t set = axes_of(b);
   if (!set) return rounded(b, x);
   Arg args[] = {arg_node(x), arg_axes(b->in.g, set), arg_bool(true)};
-  return build_become(b, target, keeps(b) ? 3 : 2, args);
+  return build_become(b, op, keeps(b) ? 3 : 2, args);
 }
 
 Node *decompose_sum(Build *b) {
   Node *x = operand(b);
-  if (x->type.dtype == result_dtype(b)) return become_reduction(b, "aten.sum.dim_IntList", x);
+  if (x->type.dtype == result_dtype(b)) return become_reduction(b, OP_aten_sum_dim_IntList, x);
   return rounded(b, build_sum(b, x, axes_of(b), keeps(b)));
 }
 
 Node *decompose_nansum(Build *b) {
   Node *x = operand(b);
   if (dtype_is_float(x->type.dtype))
-    x = build_where(b, build_op1(b, "aten.isnan.default", x), arg_float(0), arg_node(x));
+    x = build_where(b, build_op1(b, OP_aten_isnan_default, x), arg_float(0), arg_node(x));
   return rounded(b, build_sum(b, x, axes_of(b), keeps(b)));
 }
 
@@ -58,12 +58,12 @@ Node *decompose_prod(Build *b) {
   if (!rank_of(x)) return rounded(b, x);
   Arg args[] = {arg_node(x), build_int(b, axis), arg_bool(true)};
   uint32_t n = keeps(b) ? 3 : 2;
-  if (x->type.dtype == result_dtype(b)) return build_become(b, "aten.prod.dim_int", n, args);
-  return rounded(b, build(b, "aten.prod.dim_int", n, args));
+  if (x->type.dtype == result_dtype(b)) return build_become(b, OP_aten_prod_dim_int, n, args);
+  return rounded(b, build(b, OP_aten_prod_dim_int, n, args));
 }
 
-Node *decompose_amax(Build *b) { return become_reduction(b, "aten.amax.default", self_of(b)); }
-Node *decompose_amin(Build *b) { return become_reduction(b, "aten.amin.default", self_of(b)); }
+Node *decompose_amax(Build *b) { return become_reduction(b, OP_aten_amax_default, self_of(b)); }
+Node *decompose_amin(Build *b) { return become_reduction(b, OP_aten_amin_default, self_of(b)); }
 
 /* x with the axes of `set` behind the others, as one. */
 static Node *joined_axes(Build *b, Node *x, uint32_t set) {
@@ -79,33 +79,33 @@ static Node *joined_axes(Build *b, Node *x, uint32_t set) {
 }
 
 /* Of booleans, along one axis. */
-static Node *truth(Build *b, const char *target) {
+static Node *truth(Build *b, OpId op) {
   Node *x = self_of(b);
   uint32_t set = axes_of(b);
-  if (x->type.dtype != DT_I1) x = build_with(b, "aten.ne.Tensor", x, build_int(b, 0));
+  if (x->type.dtype != DT_I1) x = build_with(b, OP_aten_ne_Tensor, x, build_int(b, 0));
   if (!set) return rounded(b, x);
   bool several = set & (set - 1);
   if (several) x = joined_axes(b, x, set);
   uint32_t axis = several ? rank_of(x) - 1 : (uint32_t)__builtin_ctz(set);
   Arg args[] = {arg_node(x), build_int(b, axis), arg_bool(true)};
   uint32_t nargs = keeps(b) && !several ? 3 : 2;
-  if (result_dtype(b) == DT_I1 && !several) return build_become(b, target, nargs, args);
-  Node *y = build(b, target, nargs, args);
+  if (result_dtype(b) == DT_I1 && !several) return build_become(b, op, nargs, args);
+  Node *y = build(b, op, nargs, args);
   return rounded(b, build_view(b, y, b->in.n->type.rank, b->in.n->type.shape));
 }
 
-Node *decompose_any(Build *b) { return truth(b, "aten.any.dim"); }
-Node *decompose_all(Build *b) { return truth(b, "aten.all.dim"); }
+Node *decompose_any(Build *b) { return truth(b, OP_aten_any_dim); }
+Node *decompose_all(Build *b) { return truth(b, OP_aten_all_dim); }
 
 Node *decompose_count_nonzero(Build *b) {
-  Node *nonzero = build_with(b, "aten.ne.Tensor", self_of(b), build_int(b, 0));
+  Node *nonzero = build_with(b, OP_aten_ne_Tensor, self_of(b), build_int(b, 0));
   return build_sum(b, build_to(b, nonzero, DT_I64), axes_of(b), false);
 }
 
 /* ---- the place of the largest ---- */
 
 static Node *extreme(Build *b, bool max, Node *x, uint32_t set, bool keepdim) {
-  return build_reduce(b, max ? "aten.amax.default" : "aten.amin.default", x, set, keepdim);
+  return build_reduce(b, max ? OP_aten_amax_default : OP_aten_amin_default, x, set, keepdim);
 }
 
 /* The least place of what is the extreme, or NaN, which counts as one. */
@@ -113,9 +113,9 @@ static Node *place_of(Build *b, bool max, Node *x, uint32_t axis, bool keepdim) 
   if (!rank_of(x)) return build_full(b, 0, NULL, build_int(b, 0), DT_I64);
   Dim size = x->type.shape[axis];
   Node *best = extreme(b, max, x, 1u << axis, true);
-  Node *hit = build_op2(b, "aten.eq.Tensor", x, best);
+  Node *hit = build_op2(b, OP_aten_eq_Tensor, x, best);
   if (dtype_is_float(x->type.dtype))
-    hit = build_op2(b, "aten.logical_or.default", hit, build_op1(b, "aten.isnan.default", x));
+    hit = build_op2(b, OP_aten_logical_or_default, hit, build_op1(b, OP_aten_isnan_default, x));
   Node *place = build_along(b, build_arange(b, size), axis, rank_of(x));
   place = build_where(b, hit, arg_node(place), arg_dim(size));
   return extreme(b, false, place, 1u << axis, keepdim);
@@ -155,8 +155,8 @@ Node *decompose_min_dim(Build *b) { return extreme_and_place(b, false); }
 Node *decompose_aminmax(Build *b) {
   Node *x = self_of(b);
   uint32_t set = infer_has(&b->in, "dim") ? axes_of(b) : all_axes(x);
-  Node *least = build_reduce(b, "aten.amin.default", x, set, keeps(b));
-  set_pair(b, least, build_reduce(b, "aten.amax.default", x, set, keeps(b)));
+  Node *least = build_reduce(b, OP_aten_amin_default, x, set, keeps(b));
+  set_pair(b, least, build_reduce(b, OP_aten_amax_default, x, set, keeps(b)));
   return NULL;
 }
 
@@ -174,10 +174,10 @@ static Node *divide_by_freedom(Build *b, Node *sum, Dim count) {
   if (less != floor(less) || fabs(less) > 1e9) {
     if (!dim_is_int(count))
       infer_fail(&b->in, E_GRAPH_LITERAL, "dim", infer_dim_text(&b->in, count));
-    return build_with(b, "aten.div.Tensor", sum, arg_float(fmax((double)count->value - less, 0)));
+    return build_with(b, OP_aten_div_Tensor, sum, arg_float(fmax((double)count->value - less, 0)));
   }
   Dim freedom = dim_max(d, dim_sub(d, count, build_const(b, (int64_t)less)), build_const(b, 0));
-  return build_with(b, "aten.div.Tensor", sum, arg_dim(freedom));
+  return build_with(b, OP_aten_div_Tensor, sum, arg_dim(freedom));
 }
 
 /* The mean of squares of what is left without the mean. */
@@ -197,13 +197,13 @@ Node *decompose_var(Build *b) {
 
 Node *decompose_std(Build *b) {
   Node *mean, *var = variance(b, wide_self(b), axes_of(b), &mean);
-  return rounded(b, build_op1(b, "aten.sqrt.default", var));
+  return rounded(b, build_op1(b, OP_aten_sqrt_default, var));
 }
 
 static Node *with_mean(Build *b, bool root) {
   const ValueType *t = b->in.n->type.items;
   Node *mean, *var = variance(b, wide_self(b), axes_of(b), &mean);
-  if (root) var = build_op1(b, "aten.sqrt.default", var);
+  if (root) var = build_op1(b, OP_aten_sqrt_default, var);
   mean = build_view(b, mean, t[1].rank, t[1].shape);
   var = build_to(b, var, t[0].dtype);
   set_pair(b, var, build_to(b, mean, t[1].dtype));
@@ -216,22 +216,23 @@ Node *decompose_std_mean(Build *b) { return with_mean(b, true); }
 /* ---- norms of vectors ---- */
 
 static Node *power_sum(Build *b, Node *x, uint32_t set, double p) {
-  Node *size = build_op1(b, "aten.abs.default", x);
-  Node *power = build_with(b, "aten.pow.Tensor_Scalar", size, arg_float(p));
+  Node *size = build_op1(b, OP_aten_abs_default, x);
+  Node *power = build_with(b, OP_aten_pow_Tensor_Scalar, size, arg_float(p));
   Node *sum = build_sum(b, power, set, keeps(b));
-  return build_with(b, "aten.pow.Tensor_Scalar", sum, arg_float(1 / p));
+  return build_with(b, OP_aten_pow_Tensor_Scalar, sum, arg_float(1 / p));
 }
 
 static Node *norm_of(Build *b, Node *x, uint32_t set, double p) {
   if (p == 2)
-    return build_op1(b, "aten.sqrt.default", build_sum(b, build_mul(b, x, x), set, keeps(b)));
+    return build_op1(b, OP_aten_sqrt_default, build_sum(b, build_mul(b, x, x), set, keeps(b)));
   if (p == 0) {
-    Node *nonzero = build_with(b, "aten.ne.Tensor", x, build_int(b, 0));
+    Node *nonzero = build_with(b, OP_aten_ne_Tensor, x, build_int(b, 0));
     return build_sum(b, build_to(b, nonzero, x->type.dtype), set, keeps(b));
   }
-  Node *size = build_op1(b, "aten.abs.default", x);
+  Node *size = build_op1(b, OP_aten_abs_default, x);
   if (isinf(p))
-    return build_reduce(b, p > 0 ? "aten.amax.default" : "aten.amin.default", size, set, keeps(b));
+    return build_reduce(b, p > 0 ? OP_aten_amax_default : OP_aten_amin_default, size, set,
+                        keeps(b));
   return p == 1 ? build_sum(b, size, set, keeps(b)) : power_sum(b, x, set, p);
 }
 
@@ -245,13 +246,13 @@ Node *decompose_vector_norm(Build *b) {
 
 /* x less its largest element along the axis. */
 static Node *shifted(Build *b, Node *x, uint32_t set) {
-  return build_sub(b, x, build_reduce(b, "aten.amax.default", x, set, true));
+  return build_sub(b, x, build_reduce(b, OP_aten_amax_default, x, set, true));
 }
 
 Node *decompose_softmax_of(Build *b, Node *x, uint32_t axis) {
   uint32_t set = rank_of(x) ? 1u << axis : 0;
-  Node *e = build_op1(b, "aten.exp.default", shifted(b, x, set));
-  return build_mul(b, e, build_op1(b, "aten.reciprocal.default", build_sum(b, e, set, true)));
+  Node *e = build_op1(b, OP_aten_exp_default, shifted(b, x, set));
+  return build_mul(b, e, build_op1(b, OP_aten_reciprocal_default, build_sum(b, e, set, true)));
 }
 
 static Node *softmax_operand(Build *b, uint32_t *axis) {
@@ -270,8 +271,8 @@ Node *decompose_softmax(Build *b) {
 Node *decompose_safe_softmax(Build *b) {
   uint32_t axis;
   Node *x = softmax_operand(b, &axis);
-  Node *most = build_reduce(b, "aten.amax.default", x, rank_of(x) ? 1u << axis : 0, true);
-  Node *masked = build_with(b, "aten.eq.Tensor", most, arg_float(-INFINITY));
+  Node *most = build_reduce(b, OP_aten_amax_default, x, rank_of(x) ? 1u << axis : 0, true);
+  Node *masked = build_with(b, OP_aten_eq_Tensor, most, arg_float(-INFINITY));
   Node *y = decompose_softmax_of(b, x, axis);
   return rounded(b, build_where(b, masked, arg_float(0), arg_node(y)));
 }
@@ -281,20 +282,20 @@ Node *decompose_log_softmax(Build *b) {
   Node *x = softmax_operand(b, &axis);
   uint32_t set = rank_of(x) ? 1u << axis : 0;
   Node *low = shifted(b, x, set);
-  Node *sum = build_sum(b, build_op1(b, "aten.exp.default", low), set, true);
-  return rounded(b, build_sub(b, low, build_op1(b, "aten.log.default", sum)));
+  Node *sum = build_sum(b, build_op1(b, OP_aten_exp_default, low), set, true);
+  return rounded(b, build_sub(b, low, build_op1(b, OP_aten_log_default, sum)));
 }
 
 /* An infinite maximum is not taken off: inf - inf is NaN. */
 Node *decompose_logsumexp(Build *b) {
   Node *x = build_to(b, self_of(b), build_wide(result_dtype(b)));
   uint32_t set = axes_of(b);
-  Node *most = build_reduce(b, "aten.amax.default", x, set, true);
-  Node *size = build_op1(b, "aten.abs.default", most);
-  Node *infinite = build_with(b, "aten.eq.Tensor", size, arg_float(INFINITY));
+  Node *most = build_reduce(b, OP_aten_amax_default, x, set, true);
+  Node *size = build_op1(b, OP_aten_abs_default, most);
+  Node *infinite = build_with(b, OP_aten_eq_Tensor, size, arg_float(INFINITY));
   most = build_where(b, infinite, arg_float(0), arg_node(most));
-  Node *e = build_op1(b, "aten.exp.default", build_sub(b, x, most));
-  Node *y = build_op1(b, "aten.log.default", build_sum(b, e, set, true));
+  Node *e = build_op1(b, OP_aten_exp_default, build_sub(b, x, most));
+  Node *y = build_op1(b, OP_aten_log_default, build_sum(b, e, set, true));
   y = build_add(b, y, most);
   return rounded(b, build_view(b, y, b->in.n->type.rank, b->in.n->type.shape));
 }
@@ -302,20 +303,20 @@ Node *decompose_logsumexp(Build *b) {
 /* ---- along an axis ---- */
 
 /* Scans of 16-bit floats are made in f32, those of booleans in their result's dtype. */
-static Node *scan(Build *b, const char *target) {
+static Node *scan(Build *b, OpId op) {
   Node *x = operand(b);
   if (!rank_of(x)) return rounded(b, x);
   uint32_t axis = infer_axis_arg(&b->in, "dim", rank_of(x));
   Arg args[] = {arg_node(x), build_int(b, axis)};
   DType t = result_dtype(b);
-  if (x->type.dtype != t) return rounded(b, build(b, target, 2, args));
+  if (x->type.dtype != t) return rounded(b, build(b, op, 2, args));
   bool said = !dtype_is_float(t) && t != DT_I64; /* else it is what integers give anyway */
-  return said ? build_become_typed(b, target, 2, args, t) : build_become(b, target, 2, args);
+  return said ? build_become_typed(b, op, 2, args, t) : build_become(b, op, 2, args);
 }
 
-Node *decompose_cumsum(Build *b) { return scan(b, "aten.cumsum.default"); }
-Node *decompose_cumprod(Build *b) { return scan(b, "aten.cumprod.default"); }
-Node *decompose_logcumsumexp(Build *b) { return scan(b, "aten.logcumsumexp.default"); }
+Node *decompose_cumsum(Build *b) { return scan(b, OP_aten_cumsum_default); }
+Node *decompose_cumprod(Build *b) { return scan(b, OP_aten_cumprod_default); }
+Node *decompose_logcumsumexp(Build *b) { return scan(b, OP_aten_logcumsumexp_default); }
 
 static Node *joined(Build *b, uint32_t axis) {
   Node *parts[3], *before = build_input(b, "prepend"), *after = build_input(b, "append");
@@ -337,7 +338,7 @@ Node *decompose_diff(Build *b) {
     Dim size = x->type.shape[axis], one = build_const(b, 1);
     Node *next = build_slice(b, x, axis, one, size, 1);
     Node *last = build_slice(b, x, axis, build_const(b, 0), dim_sub(b->in.g->dims, size, one), 1);
-    x = build_op2(b, truths ? "aten.logical_xor.default" : "aten.sub.Tensor", next, last);
+    x = build_op2(b, truths ? OP_aten_logical_xor_default : OP_aten_sub_Tensor, next, last);
   }
   return x;
 }

@@ -16,16 +16,16 @@ static Node *self_of(Build *b) { return build_input(b, "self"); }
 static Dims *dims_of(Build *b) { return b->in.g->dims; }
 
 static Node *add_number(Build *b, Node *x, Dim y) {
-  return dim_is(y, 0) ? x : build_with(b, "aten.add.Tensor", x, arg_dim(y));
+  return dim_is(y, 0) ? x : build_with(b, OP_aten_add_Tensor, x, arg_dim(y));
 }
 
 Node *scatter_times(Build *b, Node *x, Dim y) {
-  return dim_is(y, 1) ? x : build_with(b, "aten.mul.Tensor", x, arg_dim(y));
+  return dim_is(y, 1) ? x : build_with(b, OP_aten_mul_Tensor, x, arg_dim(y));
 }
 
 static Node *scatter(Build *b, Node *to, Node *places, Arg src, const char *reduce) {
   Arg how = {.kind = ARG_STRING, .name = reduce};
-  return build(b, "nereid.scatter.default", ARGS(arg_node(to), arg_node(places), src, how));
+  return build(b, OP_nereid_scatter_default, ARGS(arg_node(to), arg_node(places), src, how));
 }
 
 Node *scatter_flat(Build *b, Node *x) {
@@ -49,7 +49,7 @@ Node *scatter_writers(Build *b, Dim n, Node *places) {
 }
 
 static Node *written(Build *b, Node *writer) {
-  return build_with(b, "aten.ge.Tensor", writer, build_int(b, 0));
+  return build_with(b, OP_aten_ge_Tensor, writer, build_int(b, 0));
 }
 
 bool scatter_empty(Build *b, const Node *x) { return dim_is(value_numel(b->in.g, &x->type), 0); }
@@ -58,15 +58,15 @@ bool scatter_empty(Build *b, const Node *x) { return dim_is(value_numel(b->in.g,
 Node *scatter_take(Build *b, Node *x, Node *writer, Node *values) {
   Node *on = written(b, writer);
   Node *taken =
-      build(b, "aten.index_select.default",
+      build(b, OP_aten_index_select_default,
             ARGS(arg_node(values), build_int(b, 0), arg_node(build_to(b, writer, DT_I64))));
   if (rank_of(x) > 1) on = build_unsqueeze(b, on, 1);
   return build_where(b, on, arg_node(taken), arg_node(x));
 }
 
 Node *scatter_number(Build *b, Node *mask) {
-  Node *count = build_with(b, "aten.cumsum.default", build_to(b, mask, DT_I64), build_int(b, 0));
-  return build_with(b, "aten.sub.Tensor", count, build_int(b, 1));
+  Node *count = build_with(b, OP_aten_cumsum_default, build_to(b, mask, DT_I64), build_int(b, 0));
+  return build_with(b, OP_aten_sub_Tensor, count, build_int(b, 1));
 }
 
 /* ---- reductions ---- */
@@ -93,24 +93,25 @@ static Node *count_written(Build *b, Node *x, Node *places) {
 
 static Node *sort_key(Build *b, Node *x) {
   DType t = x->type.dtype;
-  if (dtype_is_float(t)) return build_op1(b, "nereid.sort_key.default", x);
+  if (dtype_is_float(t)) return build_op1(b, OP_nereid_sort_key_default, x);
   return build_to(b, x, t == DT_I64 ? t : DT_I32);
 }
 
 static Node *of_key(Build *b, Node *key, DType t) {
   if (!dtype_is_float(t)) return build_to(b, key, t);
-  return build_to(b, build_op1(b, "nereid.of_sort_key.default", key), t);
+  return build_to(b, build_op1(b, OP_nereid_of_sort_key_default, key), t);
 }
 
 /* The least of floats is what is left of the largest with signs turned, so that NaN wins. */
 static Node *scatter_extreme(Build *b, Node *to, Node *places, Node *src, bool max) {
   DType t = to->type.dtype;
   bool turn = dtype_is_float(t) && !max;
-  if (turn) to = build_op1(b, "aten.neg.default", to), src = build_op1(b, "aten.neg.default", src);
+  if (turn)
+    to = build_op1(b, OP_aten_neg_default, to), src = build_op1(b, OP_aten_neg_default, src);
   const char *reduce = max || turn ? "amax" : "amin";
   Node *key = scatter(b, sort_key(b, to), places, arg_node(sort_key(b, src)), reduce);
   Node *y = of_key(b, key, t);
-  return turn ? build_op1(b, "aten.neg.default", y) : y;
+  return turn ? build_op1(b, OP_aten_neg_default, y) : y;
 }
 
 /* ---- along an axis ---- */
@@ -186,12 +187,12 @@ Node *decompose_scatter_add(Build *b) {
 static Node *products_along(Build *b, const Along *a, Node *src) {
   uint32_t rank = rank_of(a->x);
   Node *at = build_along(b, build_arange(b, a->x->type.shape[a->axis]), a->axis, rank + 1);
-  Node *here = build_op2(b, "aten.eq.Tensor", build_unsqueeze(b, a->index, a->axis), at);
+  Node *here = build_op2(b, OP_aten_eq_Tensor, build_unsqueeze(b, a->index, a->axis), at);
   DType t = build_wide(src->type.dtype);
   Node *one = build_full(b, 0, NULL, build_int(b, 1), t);
   src = build_to(b, build_unsqueeze(b, src, a->axis), t);
   Node *factors = build_where(b, here, arg_node(src), arg_node(one));
-  Node *y = build(b, "aten.prod.dim_int", ARGS(arg_node(factors), build_int(b, a->axis + 1)));
+  Node *y = build(b, OP_aten_prod_dim_int, ARGS(arg_node(factors), build_int(b, a->axis + 1)));
   Arg pads = arg_list(b->in.g, 2 * rank);
   bool smaller = false;
   for (uint32_t i = 0; i < rank; i++) {
@@ -201,7 +202,7 @@ static Node *products_along(Build *b, const Along *a, Node *src) {
     smaller |= !dim_is(more, 0);
   }
   if (smaller)
-    y = build(b, "aten.constant_pad_nd.default", ARGS(arg_node(y), pads, build_int(b, 1)));
+    y = build(b, OP_aten_constant_pad_nd_default, ARGS(arg_node(y), pads, build_int(b, 1)));
   return y;
 }
 
@@ -214,7 +215,7 @@ static Node *multiply_along(Build *b, const Along *a, Node *to, Node *src) {
 static Node *divide_mean(Build *b, Node *sum, Node *count) {
   if (dtype_is_float(sum->type.dtype))
     return build_div(b, sum, build_to(b, count, build_wide(sum->type.dtype)));
-  return build_op2(b, "aten.floor_divide.default", sum, build_to(b, count, sum->type.dtype));
+  return build_op2(b, OP_aten_floor_divide_default, sum, build_to(b, count, sum->type.dtype));
 }
 
 static Reduce reduce_of(Build *b) {
@@ -255,10 +256,10 @@ Node *decompose_scatter_reduce(Build *b) {
   if (include && how != SCATTER_MEAN) return build_finished(b, y);
   Node *count = count_written(b, a.x, places),
        *zero = build_full(b, 0, NULL, build_int(b, 0), DT_I32);
-  Node *on = build_op2(b, "aten.gt.Tensor", count, zero);
+  Node *on = build_op2(b, OP_aten_gt_Tensor, count, zero);
   if (how == SCATTER_MEAN) {
     count = include ? add_number(b, count, build_const(b, 1))
-                    : build_with(b, "aten.clamp.default", count, build_int(b, 1));
+                    : build_with(b, OP_aten_clamp_default, count, build_int(b, 1));
     y = build_to(b, divide_mean(b, y, count), a.x->type.dtype);
   }
   return build_finished(b, include ? y : build_where(b, on, arg_node(y), arg_node(a.x)));

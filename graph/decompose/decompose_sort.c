@@ -25,7 +25,7 @@ static void set_pair(Build *b, Node *x, Node *y) {
 }
 
 static Node *take(Build *b, Node *x, uint32_t axis, Node *places) {
-  return build(b, "aten.gather.default", ARGS(arg_node(x), build_int(b, axis), arg_node(places)));
+  return build(b, OP_aten_gather_default, ARGS(arg_node(x), build_int(b, axis), arg_node(places)));
 }
 
 static uint32_t last_of(const Node *x) { return rank_of(x) - 1; }
@@ -40,30 +40,30 @@ Node *decompose_arguments(Build *b) {
   const OpSchema *s = b->in.schema;
   Arg *args = ARENA_ARRAY(b->in.g->arena, Arg, s->nparams);
   for (uint32_t i = 0; i < s->nparams; i++) args[i] = build_arg(b, s->params[i].name);
-  return build_become(b, b->in.n->op->target, s->nparams, args);
+  return build_become(b, b->in.n->op->id, s->nparams, args);
 }
 
 /* ---- keys ---- */
 
-static Node *halves(Build *b, const char *op, Node *x, int64_t number) {
+static Node *halves(Build *b, OpId op, Node *x, int64_t number) {
   return build_with(b, op, x, build_int(b, number));
 }
 
 /* Of elements in the order of `upper` (32 bits) along the last axis. */
 static Node *keys_of(Build *b, Node *upper) {
   upper = build_to(b, upper, DT_I64);
-  upper = halves(b, "aten.bitwise_left_shift.Tensor", upper, 32);
-  return build_op2(b, "aten.bitwise_or.Tensor", upper, build_arange(b, row_of(upper)));
+  upper = halves(b, OP_aten_bitwise_left_shift_Tensor, upper, 32);
+  return build_op2(b, OP_aten_bitwise_or_Tensor, upper, build_arange(b, row_of(upper)));
 }
 
 static Node *places_of(Build *b, Node *keys) {
-  return halves(b, "aten.bitwise_and.Tensor", keys, 0xffffffff);
+  return halves(b, OP_aten_bitwise_and_Tensor, keys, 0xffffffff);
 }
 
 /* ---- sorting keys along the last axis ---- */
 
 static Node *sort_rows(Build *b, Node *keys) {
-  return build_with(b, "nereid.sort.default", keys, build_int(b, last_of(keys)));
+  return build_with(b, OP_nereid_sort_default, keys, build_int(b, last_of(keys)));
 }
 
 /* Rows as runs of RUN: [.., runs, RUN], the last one filled up with the largest key. */
@@ -79,7 +79,7 @@ static Node *runs_of(Build *b, Node *keys) {
   pads.items[0] = build_int(b, 0);
   pads.items[1] = arg_dim(dim_sub(d, dim_mul(d, runs, run), n));
   if (!dim_is(pads.items[1].dim, 0))
-    keys = build(b, "aten.constant_pad_nd.default",
+    keys = build(b, OP_aten_constant_pad_nd_default,
                  ARGS(arg_node(keys), pads, build_int(b, INT64_MAX)));
   return build_view(b, keys, rank + 1, shape);
 }
@@ -102,7 +102,7 @@ static Node *sort_keys(Build *b, Node *keys) {
   int64_t longest = most(b, row_of(x)), end = (int64_t)1 << PLACES_BITS;
   if (longest < end) end = longest;
   for (int64_t run = RUN; run < end; run *= 2)
-    x = build_with(b, "nereid.merge.default", x, build_int(b, run));
+    x = build_with(b, OP_nereid_merge_default, x, build_int(b, run));
   return first_of(b, x, n);
 }
 
@@ -121,8 +121,8 @@ static Node *first_keys(Build *b, Node *keys, Dim k) {
 static Node *ordered(Build *b, Node *x, bool descending) {
   DType t = x->type.dtype;
   if (dtype_bits(t) < 32 || t == DT_I1) x = build_to(b, x, dtype_is_float(t) ? DT_F32 : DT_I32);
-  if (dtype_is_float(x->type.dtype)) x = build_op1(b, "nereid.sort_key.default", x);
-  return descending ? build_op1(b, "aten.bitwise_not.default", x) : x;
+  if (dtype_is_float(x->type.dtype)) x = build_op1(b, OP_nereid_sort_key_default, x);
+  return descending ? build_op1(b, OP_aten_bitwise_not_default, x) : x;
 }
 
 /* The places of the first k in order, along the last axis; all for k NULL. */
@@ -133,10 +133,10 @@ static Node *order_of(Build *b, Node *x, bool descending, Dim k) {
     return places_of(b, k ? first_keys(b, keys, k) : sort_keys(b, keys));
   }
   /* The lower halves have no sign: they are moved to where signed ones have their order. */
-  Node *low = halves(b, "aten.bitwise_and.Tensor", x, 0xffffffff);
-  low = halves(b, "aten.sub.Tensor", low, (int64_t)1 << 31);
+  Node *low = halves(b, OP_aten_bitwise_and_Tensor, x, 0xffffffff);
+  low = halves(b, OP_aten_sub_Tensor, low, (int64_t)1 << 31);
   Node *first = places_of(b, sort_keys(b, keys_of(b, low)));
-  Node *high = halves(b, "aten.bitwise_right_shift.Tensor", x, 32);
+  Node *high = halves(b, OP_aten_bitwise_right_shift_Tensor, x, 32);
   Node *keys = keys_of(b, take(b, high, last_of(x), first));
   Node *order = places_of(b, k ? first_keys(b, keys, k) : sort_keys(b, keys));
   return take(b, first, last_of(x), order);
@@ -188,17 +188,17 @@ Node *decompose_topk(Build *b) {
 
 /* ---- the largest so far ---- */
 
-static Node *extremes_so_far(Build *b, const char *target) {
+static Node *extremes_so_far(Build *b, OpId op) {
   Node *x = self_of(b), *place;
   uint32_t axis = infer_axis_arg(&b->in, "dim", rank_of(x));
-  if (rank_of(x)) place = build_with(b, target, x, build_int(b, axis));
+  if (rank_of(x)) place = build_with(b, op, x, build_int(b, axis));
   else place = build_full(b, 0, NULL, build_int(b, 0), DT_I64);
   set_pair(b, rank_of(x) ? take(b, x, axis, place) : x, place);
   return NULL;
 }
 
-Node *decompose_cummax(Build *b) { return extremes_so_far(b, "nereid.cummax_place.default"); }
-Node *decompose_cummin(Build *b) { return extremes_so_far(b, "nereid.cummin_place.default"); }
+Node *decompose_cummax(Build *b) { return extremes_so_far(b, OP_nereid_cummax_place_default); }
+Node *decompose_cummin(Build *b) { return extremes_so_far(b, OP_nereid_cummin_place_default); }
 
 /* ---- one of an order ---- */
 
@@ -230,15 +230,15 @@ static Node *median_place(Build *b, Node *x, uint32_t axis, bool skip_nan) {
   Dim middle = dim_floordiv(b->in.g->dims, dim_sub(b->in.g->dims, n, one), build_const(b, 2));
   if (!dtype_is_float(x->type.dtype))
     return build_slice(b, order, axis, middle, dim_add(b->in.g->dims, middle, one), 1);
-  Node *nan = build_to(b, build_op1(b, "aten.isnan.default", x), DT_I64);
+  Node *nan = build_to(b, build_op1(b, OP_aten_isnan_default, x), DT_I64);
   Node *left =
-      build(b, "aten.sub.Tensor", ARGS(arg_dim(n), arg_node(build_sum(b, nan, 1u << axis, true))));
+      build(b, OP_aten_sub_Tensor, ARGS(arg_dim(n), arg_node(build_sum(b, nan, 1u << axis, true))));
   if (skip_nan) {
-    left = build_with(b, "aten.clamp.default", left, build_int(b, 1));
-    left = halves(b, "aten.bitwise_right_shift.Tensor", halves(b, "aten.sub.Tensor", left, 1), 1);
+    left = build_with(b, OP_aten_clamp_default, left, build_int(b, 1));
+    left = halves(b, OP_aten_bitwise_right_shift_Tensor, halves(b, OP_aten_sub_Tensor, left, 1), 1);
     return take(b, order, axis, left);
   }
-  Node *whole = build_with(b, "aten.eq.Tensor", left, arg_dim(n));
+  Node *whole = build_with(b, OP_aten_eq_Tensor, left, arg_dim(n));
   return take(b, order, axis, build_where(b, whole, arg_dim(middle), arg_node(left)));
 }
 
@@ -268,7 +268,7 @@ static Node *begins(Build *b, Node *sorted, uint32_t axis) {
   Node *next = build_slice(b, sorted, axis, one, n, 1);
   Node *last = build_slice(b, sorted, axis, zero, dim_sub(b->in.g->dims, n, one), 1);
   Node *parts[] = {build_full(b, rank_of(sorted), shape, arg_bool(true), DT_I1),
-                   build_op2(b, "aten.ne.Tensor", next, last)};
+                   build_op2(b, OP_aten_ne_Tensor, next, last)};
   return build_cat(b, 2, parts, axis);
 }
 
@@ -282,9 +282,9 @@ Node *decompose_mode(Build *b) {
     Node *first = begins(b, take(b, x, axis, order), axis);
     Node *at = build_along(b, build_arange(b, x->type.shape[axis]), axis, rank_of(x));
     Node *start = build_where(b, first, arg_node(at), build_int(b, 0));
-    start = build_item(b, build_with(b, "aten.cummax.default", start, build_int(b, axis)), 0);
+    start = build_item(b, build_with(b, OP_aten_cummax_default, start, build_int(b, axis)), 0);
     Arg args[] = {arg_node(build_sub(b, at, start)), build_int(b, axis), arg_bool(true)};
-    order = take(b, order, axis, build(b, "aten.argmax.default", 3, args));
+    order = take(b, order, axis, build(b, OP_aten_argmax_default, 3, args));
   }
   set_chosen(b, x, axis, order);
   return NULL;
@@ -311,14 +311,14 @@ static Node *search(Build *b, Node *sequence) {
   DType t = infer_promote(&b->in, both, 2);
   sequence = build_to(b, sequence, t);
   Arg args[] = {arg_node(sequence), arg_node(build_to(b, x, t)), arg_bool(is_right(b))};
-  return build_to(b, build(b, "nereid.search.default", 3, args), b->in.n->type.dtype);
+  return build_to(b, build(b, OP_nereid_search_default, 3, args), b->in.n->type.dtype);
 }
 
 Node *decompose_searchsorted(Build *b) {
   Node *sequence = build_input(b, "sorted_sequence"), *sorter = build_input(b, "sorter");
   if (sorter) {
     Arg last = build_int(b, rank_of(sequence) - 1);
-    sequence = build(b, "aten.gather.default", ARGS(arg_node(sequence), last, arg_node(sorter)));
+    sequence = build(b, OP_aten_gather_default, ARGS(arg_node(sequence), last, arg_node(sorter)));
   }
   return search(b, sequence);
 }
@@ -334,9 +334,9 @@ static void ends_of(Build *b, Node *x, Node **low, Node **high) {
   *low = build_full(b, 0, NULL, arg_float(lo), t);
   *high = build_full(b, 0, NULL, arg_float(hi), t);
   if (lo != hi || scatter_empty(b, x)) return;
-  *low = build_reduce(b, "aten.amin.default", x, 1, false);
-  *high = build_reduce(b, "aten.amax.default", x, 1, false);
-  Node *same = build_op2(b, "aten.eq.Tensor", *low, *high);
+  *low = build_reduce(b, OP_aten_amin_default, x, 1, false);
+  *high = build_reduce(b, OP_aten_amax_default, x, 1, false);
+  Node *same = build_op2(b, OP_aten_eq_Tensor, *low, *high);
   same = build_to(b, same, t);
   *low = build_sub(b, *low, same);
   *high = build_add(b, *high, same);
@@ -350,12 +350,12 @@ Node *decompose_histc(Build *b) {
   Dim bins = infer_size(&b->in, "bins");
   ends_of(b, x, &low, &high);
   Node *none = build_full(b, 1, &bins, build_int(b, 0), DT_I32);
-  Node *place = build_with(b, "aten.mul.Tensor", build_sub(b, x, low), arg_dim(bins));
-  place = build_op1(b, "aten.floor.default", build_div(b, place, build_sub(b, high, low)));
+  Node *place = build_with(b, OP_aten_mul_Tensor, build_sub(b, x, low), arg_dim(bins));
+  place = build_op1(b, OP_aten_floor_default, build_div(b, place, build_sub(b, high, low)));
   Dim last = dim_sub(b->in.g->dims, bins, build_const(b, 1));
-  place = build_with(b, "aten.clamp_max.default", place, arg_dim(last));
-  Node *in = build_op2(b, "aten.logical_and.default", build_op2(b, "aten.ge.Tensor", x, low),
-                       build_op2(b, "aten.le.Tensor", x, high));
+  place = build_with(b, OP_aten_clamp_max_default, place, arg_dim(last));
+  Node *in = build_op2(b, OP_aten_logical_and_default, build_op2(b, OP_aten_ge_Tensor, x, low),
+                       build_op2(b, OP_aten_le_Tensor, x, high));
   Node *outside = build_full(b, 0, NULL, build_int(b, -1), t);
   place = build_to(b, build_where(b, in, arg_node(place), arg_node(outside)), DT_I64);
   Node *one = build_full(b, 0, NULL, build_int(b, 1), DT_I32);
@@ -370,8 +370,8 @@ Node *decompose_pdist(Build *b) {
   if (!dim_is_int(rows)) return NULL;
   Node *row = build_along(b, build_arange(b, rows), 0, 2), *column = build_arange(b, rows);
   Node *upper =
-      scatter_flat(b, build_expand(b, build_op2(b, "aten.lt.Tensor", row, column), 2, shape));
-  Node *all = build(b, "aten.cdist.default",
+      scatter_flat(b, build_expand(b, build_op2(b, OP_aten_lt_Tensor, row, column), 2, shape));
+  Node *all = build(b, OP_aten_cdist_default,
                     ARGS(arg_node(x), arg_node(x), arg_float(infer_number(&b->in, "p"))));
   /* The n-th that is wanted goes to place n, as far as there are so many. */
   Dim count = b->in.n->type.shape[0];

@@ -21,16 +21,16 @@ typedef struct {
 } Stride;
 
 static Node *plus(Build *b, Node *x, double y) {
-  return y == 0 ? x : build_with(b, "aten.add.Tensor", x, arg_float(y));
+  return y == 0 ? x : build_with(b, OP_aten_add_Tensor, x, arg_float(y));
 }
 
 static Node *times(Build *b, Node *x, double y) {
-  return y == 1 ? x : build_with(b, "aten.mul.Tensor", x, arg_float(y));
+  return y == 1 ? x : build_with(b, OP_aten_mul_Tensor, x, arg_float(y));
 }
 
 /* number - x */
 static Node *from_number(Build *b, double number, Node *x) {
-  return build(b, "aten.sub.Tensor", ARGS(arg_float(number), arg_node(x)));
+  return build(b, OP_aten_sub_Tensor, ARGS(arg_float(number), arg_node(x)));
 }
 
 /* ---- places ---- */
@@ -56,7 +56,7 @@ static Stride ratio(const Resize *r, Dim n, Dim m) {
     return (Stride){.number = m->value ? (double)n->value / (double)m->value : 0};
   Node *x = build_full(r->b, 0, NULL, arg_dim(n), r->compute);
   Node *y = build_full(r->b, 0, NULL, arg_dim(m), r->compute);
-  y = build_with(r->b, "aten.clamp_min.default", y, build_int(r->b, 1));
+  y = build_with(r->b, OP_aten_clamp_min_default, y, build_int(r->b, 1));
   return (Stride){.open = build_div(r->b, x, y)};
 }
 
@@ -83,16 +83,16 @@ static Node *places(const Resize *r, Dim to, const Stride *stride) {
   if (r->kernel == NEAREST_EXACT) return x;
   x = plus(b, x, -0.5);
   return r->kernel == CUBIC ? x
-                            : build(b, "aten.clamp.default", ARGS(arg_node(x), build_int(b, 0)));
+                            : build(b, OP_aten_clamp_default, ARGS(arg_node(x), build_int(b, 0)));
 }
 
 /* x's elements at floor + offset, as far as there are any, along the axis. */
 static Node *tap(Build *b, Node *x, uint32_t axis, Node *floor, int64_t offset) {
   Dim last = dim_sub(b->in.g->dims, x->type.shape[axis], build_const(b, 1));
   Node *i = floor;
-  if (offset) i = build_with(b, "aten.add.Tensor", i, build_int(b, offset));
-  i = build(b, "aten.clamp.default", ARGS(arg_node(i), build_int(b, 0), arg_dim(last)));
-  return build(b, "aten.index_select.default", ARGS(arg_node(x), build_int(b, axis), arg_node(i)));
+  if (offset) i = build_with(b, OP_aten_add_Tensor, i, build_int(b, offset));
+  i = build(b, OP_aten_clamp_default, ARGS(arg_node(i), build_int(b, 0), arg_dim(last)));
+  return build(b, OP_aten_index_select_default, ARGS(arg_node(x), build_int(b, axis), arg_node(i)));
 }
 
 /* ---- weights ---- */
@@ -122,7 +122,7 @@ static Node *weight(const Resize *r, int64_t offset, Node *t) {
 
 static Node *weighted_taps(const Resize *r, Node *x, uint32_t axis, Node *place) {
   Build *b = r->b;
-  Node *floor = build_op1(b, "aten.floor.default", place), *sum = NULL;
+  Node *floor = build_op1(b, OP_aten_floor_default, place), *sum = NULL;
   Node *t = build_sub(b, place, floor);
   floor = build_to(b, floor, DT_I64);
   int64_t first = r->kernel == CUBIC ? -1 : 0, last = r->kernel == CUBIC ? 2 : 1;
@@ -152,7 +152,7 @@ static Node *nearest(const Resize *r, Node *x, uint32_t axis, Dim to, const Stri
                   ? build_const(r->b, to->value / from->value)
                   : NULL;
   if (times && stride->number == 1 / (double)times->value) return repeat_each(r->b, x, axis, times);
-  Node *floor = build_op1(r->b, "aten.floor.default", places(r, to, stride));
+  Node *floor = build_op1(r->b, OP_aten_floor_default, places(r, to, stride));
   return tap(r->b, x, axis, build_to(r->b, floor, DT_I64), 0);
 }
 
@@ -162,11 +162,11 @@ static Node *nearest(const Resize *r, Node *x, uint32_t axis, Dim to, const Stri
 static Node *smooth_weight(const Resize *r, Node *t) {
   Build *b = r->b;
   if (r->kernel == LINEAR)
-    return build_with(b, "aten.clamp_min.default", from_number(b, 1, t), build_int(b, 0));
+    return build_with(b, OP_aten_clamp_min_default, from_number(b, 1, t), build_int(b, 0));
   Node *near = cubic(b, t, 1.5, -2.5, 0, 1), *far = cubic(b, t, -0.5, 2.5, -4, 2);
-  Node *within = build_with(b, "aten.lt.Tensor", t, build_int(b, 2));
+  Node *within = build_with(b, OP_aten_lt_Tensor, t, build_int(b, 2));
   far = build_where(b, within, arg_node(far), build_int(b, 0));
-  within = build_with(b, "aten.lt.Tensor", t, build_int(b, 1));
+  within = build_with(b, OP_aten_lt_Tensor, t, build_int(b, 1));
   return build_where(b, within, arg_node(near), arg_node(far));
 }
 
@@ -177,9 +177,9 @@ static Node *smooth_weights(const Resize *r, Dim from, Dim to, const Stride *str
   Node *x = plus(b, build_to(b, build_arange(b, from), r->compute), 0.5);
   Node *y = plus(b, build_to(b, build_arange(b, to), r->compute), 0.5);
   Node *t = build_sub(b, build_unsqueeze(b, x, 1), times_stride(b, y, stride));
-  t = build_op1(b, "aten.abs.default", t);
+  t = build_op1(b, OP_aten_abs_default, t);
   if (stride->open)
-    t = build_div(b, t, build_with(b, "aten.clamp_min.default", stride->open, build_int(b, 1)));
+    t = build_div(b, t, build_with(b, OP_aten_clamp_min_default, stride->open, build_int(b, 1)));
   else if (stride->number > 1) t = times(b, t, 1 / stride->number);
   Node *w = smooth_weight(r, t);
   return build_div(b, w, build_sum(b, w, 1u << 0, true));

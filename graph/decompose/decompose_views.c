@@ -13,13 +13,13 @@ static const ValueType *type_of(Build *b) { return &b->in.n->type; }
 Node *decompose_view(Build *b) {
   Node *x = self_of(b);
   Arg sizes = arg_dims(b->in.g, type_of(b)->rank, type_of(b)->shape);
-  return build_become(b, "aten.view.default", ARGS(arg_node(x), sizes));
+  return build_become(b, OP_aten_view_default, ARGS(arg_node(x), sizes));
 }
 
 Node *decompose_unsqueeze(Build *b) {
   Node *x = self_of(b);
   uint32_t axis = infer_axis_arg(&b->in, "dim", rank_of(x) + 1);
-  return build_become(b, "aten.unsqueeze.default", ARGS(arg_node(x), build_int(b, axis)));
+  return build_become(b, OP_aten_unsqueeze_default, ARGS(arg_node(x), build_int(b, axis)));
 }
 
 /* The axes of size 1 among those named: those that are gone from the type. */
@@ -32,14 +32,14 @@ Node *decompose_squeeze(Build *b) {
   for (uint32_t i = 0; i < rank_of(x); i++)
     if (!dim_is(x->type.shape[i], 1)) set &= ~(1u << i);
   if (!set) return x;
-  return build_become(b, "aten.squeeze.dims", ARGS(arg_node(x), arg_axes(b->in.g, set)));
+  return build_become(b, OP_aten_squeeze_dims, ARGS(arg_node(x), arg_axes(b->in.g, set)));
 }
 
 /* ---- expanding ---- */
 
 Node *decompose_expand(Build *b) {
   Arg sizes = arg_dims(b->in.g, type_of(b)->rank, type_of(b)->shape);
-  return build_become(b, "aten.expand.default", ARGS(arg_node(self_of(b)), sizes));
+  return build_become(b, OP_aten_expand_default, ARGS(arg_node(self_of(b)), sizes));
 }
 
 static void set_items(Build *b, uint32_t n) {
@@ -113,7 +113,7 @@ Node *decompose_repeat_interleave(Build *b) {
 static Node *become_permute(Build *b, Node *x, const uint32_t *axes) {
   Arg list = arg_list(b->in.g, rank_of(x));
   for (uint32_t i = 0; i < list.n; i++) list.items[i] = build_int(b, axes[i]);
-  return build_become(b, "aten.permute.default", ARGS(arg_node(x), list));
+  return build_become(b, OP_aten_permute_default, ARGS(arg_node(x), list));
 }
 
 Node *decompose_permute(Build *b) {
@@ -179,7 +179,7 @@ Node *decompose_flip(Build *b) {
   Node *x = self_of(b);
   Arg dims = build_arg(b, "dims");
   uint32_t set = dims.n ? infer_axes_arg(&b->in, "dims", rank_of(x)) : 0;
-  return set ? build_become(b, "aten.flip.default", ARGS(arg_node(x), arg_axes(b->in.g, set))) : x;
+  return set ? build_become(b, OP_aten_flip_default, ARGS(arg_node(x), arg_axes(b->in.g, set))) : x;
 }
 
 /* ---- parts ---- */
@@ -204,7 +204,7 @@ Node *decompose_slice(Build *b) {
   Dim end = step == 1 ? dim_add(d, start, type_of(b)->shape[axis])
                       : dim_max(d, start, position(b, "end", size, size));
   Arg args[] = {arg_node(x), build_int(b, axis), arg_dim(start), arg_dim(end), build_int(b, step)};
-  return build_become(b, "aten.slice.Tensor", step == 1 ? 4 : 5, args);
+  return build_become(b, OP_aten_slice_Tensor, step == 1 ? 4 : 5, args);
 }
 
 /* An index that counts from the end if it is negative. */
@@ -218,7 +218,7 @@ Node *decompose_narrow(Build *b) {
   uint32_t axis = infer_axis_arg(&b->in, "dim", rank_of(x));
   Dim start = index_of(b, "start", x->type.shape[axis]);
   Dim end = dim_add(b->in.g->dims, start, type_of(b)->shape[axis]);
-  return build_become(b, "aten.slice.Tensor",
+  return build_become(b, OP_aten_slice_Tensor,
                       ARGS(arg_node(x), build_int(b, axis), arg_dim(start), arg_dim(end)));
 }
 
@@ -226,7 +226,7 @@ Node *decompose_select(Build *b) {
   Node *x = self_of(b);
   uint32_t axis = infer_axis_arg(&b->in, "dim", rank_of(x));
   Dim i = index_of(b, "index", x->type.shape[axis]);
-  return build_become(b, "aten.select.int", ARGS(arg_node(x), build_int(b, axis), arg_dim(i)));
+  return build_become(b, OP_aten_select_int, ARGS(arg_node(x), build_int(b, axis), arg_dim(i)));
 }
 
 /* chunk, split: the parts have the sizes that their types say. */
@@ -265,7 +265,7 @@ Node *decompose_cat(Build *b) {
   Arg list = arg_list(b->in.g, kept);
   for (uint32_t i = 0; i < kept; i++) list.items[i] = arg_node(x[i]);
   uint32_t axis = infer_axis_arg(&b->in, "dim", rank);
-  return build_become(b, "aten.cat.default", ARGS(list, build_int(b, axis)));
+  return build_become(b, OP_aten_cat_default, ARGS(list, build_int(b, axis)));
 }
 
 Node *decompose_stack(Build *b) {
@@ -340,17 +340,17 @@ static Node *part_like(Build *b, Node *x, uint32_t axis, Dim size, Node *part) {
 static Node *among(Build *b, Node *x, uint32_t axis, Dim start, Dim end, int64_t step, Node *part) {
   Dim last = dim_sub(b->in.g->dims, part->type.shape[axis], build_const(b, 1));
   Node *place = build_arange(b, x->type.shape[axis]);
-  Node *from = build_with(b, "aten.sub.Tensor", place, arg_dim(start));
-  Node *rest = build_with(b, "aten.remainder.Tensor", from, build_int(b, step));
-  Node *hit = build_with(b, "aten.eq.Tensor", rest, build_int(b, 0));
-  Node *low = build_with(b, "aten.ge.Tensor", from, build_int(b, 0));
-  Node *high = build_with(b, "aten.lt.Tensor", place, arg_dim(end));
-  hit = build_op2(b, "aten.logical_and.default", hit, low);
-  hit = build_op2(b, "aten.logical_and.default", hit, high);
-  Node *i = build_with(b, "aten.floor_divide.default", from, build_int(b, step));
-  i = build(b, "aten.clamp.default", ARGS(arg_node(i), build_int(b, 0), arg_dim(last)));
+  Node *from = build_with(b, OP_aten_sub_Tensor, place, arg_dim(start));
+  Node *rest = build_with(b, OP_aten_remainder_Tensor, from, build_int(b, step));
+  Node *hit = build_with(b, OP_aten_eq_Tensor, rest, build_int(b, 0));
+  Node *low = build_with(b, OP_aten_ge_Tensor, from, build_int(b, 0));
+  Node *high = build_with(b, OP_aten_lt_Tensor, place, arg_dim(end));
+  hit = build_op2(b, OP_aten_logical_and_default, hit, low);
+  hit = build_op2(b, OP_aten_logical_and_default, hit, high);
+  Node *i = build_with(b, OP_aten_floor_divide_default, from, build_int(b, step));
+  i = build(b, OP_aten_clamp_default, ARGS(arg_node(i), build_int(b, 0), arg_dim(last)));
   Node *y =
-      build(b, "aten.index_select.default", ARGS(arg_node(part), build_int(b, axis), arg_node(i)));
+      build(b, OP_aten_index_select_default, ARGS(arg_node(part), build_int(b, axis), arg_node(i)));
   return build_where(b, build_along(b, hit, axis, rank_of(x)), arg_node(y), arg_node(x));
 }
 

@@ -72,9 +72,7 @@ static bool is_window(const Node *n) {
 }
 
 /* Is it as cheap as loading its operand? */
-static bool is_cast(const Node *n) {
-  return n->kind == NODE_CALL && !strcmp(n->op->target, "aten.to.dtype");
-}
+static bool is_cast(const Node *n) { return graph_is(n, OP_aten_to_dtype); }
 
 typedef struct {
   Fuser *s;

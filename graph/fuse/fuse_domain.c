@@ -222,7 +222,7 @@ static bool uses_channels(const Fusion *f, const Node *n, Dim last) {
 /* Is a put's index chosen by a condition that all of a row share? */
 static bool masks_rows(const Fusion *f, const Node *put, Dim last) {
   const Node *index = put->args[1].node;
-  if (index->kind != NODE_CALL || strcmp(index->op->target, "aten.where.self")) return false;
+  if (!graph_is(index, OP_aten_where_self)) return false;
   Arg a = graph_arg(f->graph, index, "condition");
   while (a.kind == ARG_NODE && prim_is_view(a.node) && a.node->kind == NODE_CALL)
     a.node = view_operand(a.node);

@@ -50,9 +50,7 @@ static Cat cat_of(Graph *g, const Node *n) {
   return c;
 }
 
-static bool is_cat(const Node *n) {
-  return n->kind == NODE_CALL && !strcmp(n->op->target, "aten.cat.default");
-}
+static bool is_cat(const Node *n) { return graph_is(n, OP_aten_cat_default); }
 
 /* All of a weight that the graph does not write to, in any shape? */
 static bool is_weight(Graph *g, Node *x) {
@@ -72,16 +70,16 @@ static bool are_weights(Graph *g, const Cat *c) {
 
 /* ---- nodes ---- */
 
-static Node *call_new(Graph *g, Node *n, const char *target, uint32_t nargs, uint32_t nnamed) {
+static Node *call_new(Graph *g, Node *n, OpId op, uint32_t nargs, uint32_t nnamed) {
   Node *made = graph_node(g, NODE_CALL, n, nargs, nnamed);
-  made->op = ops_row(g, target);
+  made->op = ops_at(op);
   made->place = n->place;
   made->origin = n->origin;
   return made;
 }
 
 static Node *memory_new(Graph *g, Node *n, bool once) {
-  Node *m = call_new(g, n, "nereid.empty.default", 1, 2);
+  Node *m = call_new(g, n, OP_nereid_empty_default, 1, 2);
   m->args[0] = arg_list(g, n->type.rank);
   for (uint32_t i = 0; i < n->type.rank; i++) m->args[0].items[i] = arg_dim(n->type.shape[i]);
   Arg dtype = {.kind = ARG_DTYPE, .dtype = n->type.dtype, .name = dtype_torch_name(n->type.dtype)};
@@ -93,7 +91,7 @@ static Node *memory_new(Graph *g, Node *n, bool once) {
 }
 
 static Node *slice_new(Graph *g, Node *n, Node *memory, Node *piece, uint32_t axis, Dim start) {
-  Node *made = call_new(g, n, "nereid.insert_slice.default", 4, 0);
+  Node *made = call_new(g, n, OP_nereid_insert_slice_default, 4, 0);
   made->args[MEMORY] = arg_node(memory);
   made->args[SOURCE] = arg_node(piece);
   made->args[AXIS] = arg_int(g, axis);
@@ -111,7 +109,7 @@ static void insert_all(Graph *g, Node *n, const Cat *c) {
     slices.items[i] = arg_node(slice_new(g, n, memory, c->pieces[i], c->axis, start));
     start = dim_add(g->dims, start, c->pieces[i]->type.shape[c->axis]);
   }
-  n->op = ops_row(g, "nereid.inserted.default");
+  n->op = ops_at(OP_nereid_inserted_default);
   n->args = ARENA_ARRAY(g->arena, Arg, 2);
   n->args[0] = arg_node(memory);
   n->args[1] = slices;

@@ -12,7 +12,7 @@ static bool is_computed(const Node *n) {
 
 static Node *copy_of(Graph *g, Node *n, Node *before) {
   Node *copy = graph_node(g, NODE_CALL, before, 1, 0);
-  copy->op = ops_row(g, "aten.clone.default");
+  copy->op = ops_at(OP_aten_clone_default);
   copy->args[0] = arg_node(n);
   copy->type = n->type;
   copy->place = n->place;
@@ -26,7 +26,7 @@ static Node *copy_of(Graph *g, Node *n, Node *before) {
 /* A tensor of a number, for a copy of it. */
 static Node *tensor_of_number(Graph *g, Arg number, DType t) {
   Node *full = graph_node(g, NODE_CALL, g->last, 2, 1);
-  full->op = ops_row(g, "aten.full.default");
+  full->op = ops_at(OP_aten_full_default);
   full->args[0] = arg_list(g, 0);
   full->args[1] = number;
   full->named[0] = (NamedArg){pool_name(g->names, "dtype"), {.kind = ARG_DTYPE, .dtype = t}};

@@ -72,10 +72,9 @@ static Node *finish(Build *b, Node *n, const char *part, size_t len) {
   return n;
 }
 
-static Node *start(Build *b, const char *target, uint32_t nargs, const Arg *args, uint32_t named) {
+static Node *start(Build *b, OpId op, uint32_t nargs, const Arg *args, uint32_t named) {
   Node *n = graph_node(b->in.g, NODE_CALL, b->before, nargs, named);
-  n->op = ops_find(target);
-  if (!n->op) BUG("no op %s", target);
+  n->op = ops_at(op);
   memcpy(n->args, args, nargs * sizeof *args);
   return n;
 }
@@ -85,21 +84,21 @@ static Node *finish_call(Build *b, Node *n) {
   return finish(b, n, part, strcspn(part, "."));
 }
 
-Node *build(Build *b, const char *target, uint32_t nargs, const Arg *args) {
-  return finish_call(b, start(b, target, nargs, args, 0));
+Node *build(Build *b, OpId op, uint32_t nargs, const Arg *args) {
+  return finish_call(b, start(b, op, nargs, args, 0));
 }
 
-Node *build_with_all(Build *b, const char *target, uint32_t nargs, const Arg *args, uint32_t nnamed,
+Node *build_with_all(Build *b, OpId op, uint32_t nargs, const Arg *args, uint32_t nnamed,
                      const NamedArg *named) {
-  Node *n = start(b, target, nargs, args, nnamed);
+  Node *n = start(b, op, nargs, args, nnamed);
   memcpy(n->named, named, nnamed * sizeof *named);
   return finish_call(b, n);
 }
 
-Node *build_with_named(Build *b, const char *target, uint32_t nargs, const Arg *args,
-                       const char *name, Arg value) {
+Node *build_with_named(Build *b, OpId op, uint32_t nargs, const Arg *args, const char *name,
+                       Arg value) {
   NamedArg named = {pool_name(b->in.g->names, name), value};
-  return build_with_all(b, target, nargs, args, 1, &named);
+  return build_with_all(b, op, nargs, args, 1, &named);
 }
 
 Node *build_item(Build *b, Node *list, uint32_t i) {
@@ -109,31 +108,26 @@ Node *build_item(Build *b, Node *list, uint32_t i) {
   return finish(b, n, "getitem", strlen("getitem"));
 }
 
-Node *build_op1(Build *b, const char *target, Node *x) {
-  return build(b, target, ARGS(arg_node(x)));
+Node *build_op1(Build *b, OpId op, Node *x) { return build(b, op, ARGS(arg_node(x))); }
+
+Node *build_op2(Build *b, OpId op, Node *x, Node *y) {
+  return build(b, op, ARGS(arg_node(x), arg_node(y)));
 }
 
-Node *build_op2(Build *b, const char *target, Node *x, Node *y) {
-  return build(b, target, ARGS(arg_node(x), arg_node(y)));
-}
+Node *build_with(Build *b, OpId op, Node *x, Arg y) { return build(b, op, ARGS(arg_node(x), y)); }
 
-Node *build_with(Build *b, const char *target, Node *x, Arg y) {
-  return build(b, target, ARGS(arg_node(x), y));
-}
-
-Node *build_add(Build *b, Node *x, Node *y) { return build_op2(b, "aten.add.Tensor", x, y); }
-Node *build_sub(Build *b, Node *x, Node *y) { return build_op2(b, "aten.sub.Tensor", x, y); }
-Node *build_mul(Build *b, Node *x, Node *y) { return build_op2(b, "aten.mul.Tensor", x, y); }
-Node *build_div(Build *b, Node *x, Node *y) { return build_op2(b, "aten.div.Tensor", x, y); }
+Node *build_add(Build *b, Node *x, Node *y) { return build_op2(b, OP_aten_add_Tensor, x, y); }
+Node *build_sub(Build *b, Node *x, Node *y) { return build_op2(b, OP_aten_sub_Tensor, x, y); }
+Node *build_mul(Build *b, Node *x, Node *y) { return build_op2(b, OP_aten_mul_Tensor, x, y); }
+Node *build_div(Build *b, Node *x, Node *y) { return build_op2(b, OP_aten_div_Tensor, x, y); }
 
 Node *build_where(Build *b, Node *condition, Arg x, Arg y) {
-  return build(b, "aten.where.self", ARGS(arg_node(condition), x, y));
+  return build(b, OP_aten_where_self, ARGS(arg_node(condition), x, y));
 }
 
-Node *build_become(Build *b, const char *target, uint32_t nargs, const Arg *args) {
+Node *build_become(Build *b, OpId op, uint32_t nargs, const Arg *args) {
   Node *n = b->in.n;
-  n->op = ops_find(target);
-  if (!n->op) BUG("no op %s", target);
+  n->op = ops_at(op);
   n->args = ARENA_ARRAY(b->in.g->arena, Arg, nargs);
   memcpy(n->args, args, nargs * sizeof *args);
   n->nargs = nargs;
@@ -141,8 +135,8 @@ Node *build_become(Build *b, const char *target, uint32_t nargs, const Arg *args
   return NULL;
 }
 
-Node *build_become_typed(Build *b, const char *target, uint32_t nargs, const Arg *args, DType t) {
-  build_become(b, target, nargs, args);
+Node *build_become_typed(Build *b, OpId op, uint32_t nargs, const Arg *args, DType t) {
+  build_become(b, op, nargs, args);
   Node *n = b->in.n;
   n->named = ARENA_ARRAY(b->in.g->arena, NamedArg, 1);
   n->named[0] = (NamedArg){pool_name(b->in.g->names, "dtype"), arg_dtype(t)};
@@ -162,7 +156,7 @@ Node *build_check_index(Build *b, Node *index, Dim size, bool negative, Arg igno
                 ignore};
   uint32_t nargs = ignore.kind != ARG_NONE ? 5 : negative ? 4 : 3;
   if (last && last->kind == NODE_OUTPUT) b->before = last;
-  Node *n = build(b, "nereid.check_index.default", nargs, args);
+  Node *n = build(b, OP_nereid_check_index_default, nargs, args);
   b->before = before;
   return n;
 }
@@ -172,7 +166,7 @@ Node *build_check_index(Build *b, Node *index, Dim size, bool negative, Arg igno
 DType build_wide(DType t) { return dtype_is_float(t) && dtype_bits(t) <= 16 ? DT_F32 : t; }
 
 Node *build_to(Build *b, Node *x, DType t) {
-  return x->type.dtype == t ? x : build_with(b, "aten.to.dtype", x, arg_dtype(t));
+  return x->type.dtype == t ? x : build_with(b, OP_aten_to_dtype, x, arg_dtype(t));
 }
 
 Node *build_limit(Build *b, DType t, bool least) {
@@ -196,7 +190,7 @@ static bool has_shape(const Node *x, uint32_t rank, const Dim *shape) {
 
 Node *build_view(Build *b, Node *x, uint32_t rank, const Dim *shape) {
   if (has_shape(x, rank, shape)) return x;
-  return build_with(b, "aten.view.default", x, arg_dims(b->in.g, rank, shape));
+  return build_with(b, OP_aten_view_default, x, arg_dims(b->in.g, rank, shape));
 }
 
 Node *build_finished(Build *b, Node *x) {
@@ -205,7 +199,7 @@ Node *build_finished(Build *b, Node *x) {
 
 Node *build_expand(Build *b, Node *x, uint32_t rank, const Dim *shape) {
   if (has_shape(x, rank, shape)) return x;
-  return build_with(b, "aten.expand.default", x, arg_dims(b->in.g, rank, shape));
+  return build_with(b, OP_aten_expand_default, x, arg_dims(b->in.g, rank, shape));
 }
 
 Node *build_permute(Build *b, Node *x, const uint32_t *axes) {
@@ -216,7 +210,7 @@ Node *build_permute(Build *b, Node *x, const uint32_t *axes) {
     dims[i] = build_const(b, axes[i]);
   }
   if (!moves) return x;
-  return build_with(b, "aten.permute.default", x, arg_dims(b->in.g, rank_of(x), dims));
+  return build_with(b, OP_aten_permute_default, x, arg_dims(b->in.g, rank_of(x), dims));
 }
 
 Node *build_transpose(Build *b, Node *x, uint32_t a, uint32_t c) {
@@ -228,21 +222,21 @@ Node *build_transpose(Build *b, Node *x, uint32_t a, uint32_t c) {
 Node *build_slice(Build *b, Node *x, uint32_t axis, Dim start, Dim end, int64_t step) {
   if (dim_is(start, 0) && end == x->type.shape[axis] && step == 1) return x;
   Arg args[] = {arg_node(x), build_int(b, axis), arg_dim(start), arg_dim(end), build_int(b, step)};
-  return build(b, "aten.slice.Tensor", step == 1 ? 4 : 5, args);
+  return build(b, OP_aten_slice_Tensor, step == 1 ? 4 : 5, args);
 }
 
 Node *build_select(Build *b, Node *x, uint32_t axis, Dim index) {
-  return build(b, "aten.select.int", ARGS(arg_node(x), build_int(b, axis), arg_dim(index)));
+  return build(b, OP_aten_select_int, ARGS(arg_node(x), build_int(b, axis), arg_dim(index)));
 }
 
 Node *build_unsqueeze(Build *b, Node *x, uint32_t axis) {
-  return build_with(b, "aten.unsqueeze.default", x, build_int(b, axis));
+  return build_with(b, OP_aten_unsqueeze_default, x, build_int(b, axis));
 }
 
 Node *build_squeeze(Build *b, Node *x, uint32_t set) {
   for (uint32_t i = 0; i < rank_of(x); i++)
     if (!dim_is(x->type.shape[i], 1)) set &= ~(1u << i);
-  return set ? build_with(b, "aten.squeeze.dims", x, arg_axes(b->in.g, set)) : x;
+  return set ? build_with(b, OP_aten_squeeze_dims, x, arg_axes(b->in.g, set)) : x;
 }
 
 Node *build_along(Build *b, Node *v, uint32_t axis, uint32_t rank) {
@@ -266,19 +260,19 @@ Node *build_cat(Build *b, uint32_t n, Node *const *x, uint32_t axis) {
   if (n == 1) return x[0];
   Arg list = arg_list(b->in.g, n);
   for (uint32_t i = 0; i < n; i++) list.items[i] = arg_node(x[i]);
-  return build(b, "aten.cat.default", ARGS(list, build_int(b, axis)));
+  return build(b, OP_aten_cat_default, ARGS(list, build_int(b, axis)));
 }
 
 /* ---- reductions, creation ---- */
 
-Node *build_reduce(Build *b, const char *target, Node *x, uint32_t set, bool keepdim) {
+Node *build_reduce(Build *b, OpId op, Node *x, uint32_t set, bool keepdim) {
   if (!set) return x;
   Arg args[] = {arg_node(x), arg_axes(b->in.g, set), arg_bool(true)};
-  return build(b, target, keepdim ? 3 : 2, args);
+  return build(b, op, keepdim ? 3 : 2, args);
 }
 
 Node *build_sum(Build *b, Node *x, uint32_t set, bool keepdim) {
-  return build_reduce(b, "aten.sum.dim_IntList", x, set, keepdim);
+  return build_reduce(b, OP_aten_sum_dim_IntList, x, set, keepdim);
 }
 
 Dim build_count(Build *b, const Node *x, uint32_t set) {
@@ -290,15 +284,15 @@ Dim build_count(Build *b, const Node *x, uint32_t set) {
 
 Node *build_mean(Build *b, Node *x, uint32_t set, bool keepdim) {
   Node *sum = build_sum(b, x, set, keepdim);
-  return build_with(b, "aten.div.Tensor", sum, arg_dim(build_count(b, x, set)));
+  return build_with(b, OP_aten_div_Tensor, sum, arg_dim(build_count(b, x, set)));
 }
 
 Node *build_full(Build *b, uint32_t rank, const Dim *shape, Arg value, DType t) {
   Arg args[] = {arg_dims(b->in.g, rank, shape), value};
-  return build_with_named(b, "aten.full.default", 2, args, "dtype", arg_dtype(t));
+  return build_with_named(b, OP_aten_full_default, 2, args, "dtype", arg_dtype(t));
 }
 
 Node *build_arange(Build *b, Dim n) {
   Arg args[] = {build_int(b, 0), arg_dim(n), build_int(b, 1)};
-  return build_with_named(b, "aten.arange.start_step", 3, args, "dtype", arg_dtype(DT_I64));
+  return build_with_named(b, OP_aten_arange_start_step, 3, args, "dtype", arg_dtype(DT_I64));
 }

@@ -45,15 +45,15 @@ static inline uint32_t all_axes(const Node *x) { return (1u << x->type.rank) - 1
 
 /* ---- calls ---- */
 
-Node *build(Build *b, const char *target, uint32_t nargs, const Arg *args);
-Node *build_with_all(Build *b, const char *target, uint32_t nargs, const Arg *args, uint32_t nnamed,
+Node *build(Build *b, OpId op, uint32_t nargs, const Arg *args);
+Node *build_with_all(Build *b, OpId op, uint32_t nargs, const Arg *args, uint32_t nnamed,
                   const NamedArg *named);
-Node *build_with_named(Build *b, const char *target, uint32_t nargs, const Arg *args,
+Node *build_with_named(Build *b, OpId op, uint32_t nargs, const Arg *args,
                        const char *name, Arg value);
-Node *build_op1(Build *b, const char *target, Node *x);
-Node *build_op2(Build *b, const char *target, Node *x, Node *y);
+Node *build_op1(Build *b, OpId op, Node *x);
+Node *build_op2(Build *b, OpId op, Node *x, Node *y);
 /* The second operand is a number. */
-Node *build_with(Build *b, const char *target, Node *x, Arg y);
+Node *build_with(Build *b, OpId op, Node *x, Arg y);
 Node *build_add(Build *b, Node *x, Node *y);
 Node *build_sub(Build *b, Node *x, Node *y);
 Node *build_mul(Build *b, Node *x, Node *y);
@@ -63,8 +63,8 @@ Node *build_where(Build *b, Node *condition, Arg x, Arg y);
 Node *build_item(Build *b, Node *list, uint32_t i);
 /* The node that the Build stands at becomes another call, of the same type.  NULL, which says of
  * a rule that it leaves its node in place. */
-Node *build_become(Build *b, const char *target, uint32_t nargs, const Arg *args);
-Node *build_become_typed(Build *b, const char *target, uint32_t nargs, const Arg *args, DType t);
+Node *build_become(Build *b, OpId op, uint32_t nargs, const Arg *args);
+Node *build_become_typed(Build *b, OpId op, uint32_t nargs, const Arg *args, DType t);
 
 /* ---- dtypes ---- */
 
@@ -107,7 +107,7 @@ Node *build_check_index(Build *b, Node *index, Dim size, bool negative, Arg igno
 /* ---- reductions, creation ---- */
 
 /* sum.dim_IntList, amax, amin over the axes of `set`. */
-Node *build_reduce(Build *b, const char *target, Node *x, uint32_t set, bool keepdim);
+Node *build_reduce(Build *b, OpId op, Node *x, uint32_t set, bool keepdim);
 Node *build_sum(Build *b, Node *x, uint32_t set, bool keepdim);
 Node *build_mean(Build *b, Node *x, uint32_t set, bool keepdim);
 /* The number of elements along those axes. */

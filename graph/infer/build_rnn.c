@@ -7,7 +7,7 @@ typedef struct {
 } Rnn;
 
 static Node *times_transposed(Build *b, Node *x, Node *w) {
-  return build_op2(b, "aten.mm.default", x, build_transpose(b, w, 0, 1));
+  return build_op2(b, OP_aten_mm_default, x, build_transpose(b, w, 0, 1));
 }
 
 static Node *plus(Build *b, Node *x, Node *bias) { return bias ? build_add(b, x, bias) : x; }
@@ -19,8 +19,8 @@ static Node *gate(const Rnn *r, Node *x, uint32_t axis, int64_t i) {
   return build_slice(r->b, x, axis, begin, dim_add(d, begin, r->width), 1);
 }
 
-static Node *sigmoid(const Rnn *r, Node *x) { return build_op1(r->b, "aten.sigmoid.default", x); }
-static Node *tanh_of(const Rnn *r, Node *x) { return build_op1(r->b, "aten.tanh.default", x); }
+static Node *sigmoid(const Rnn *r, Node *x) { return build_op1(r->b, OP_aten_sigmoid_default, x); }
+static Node *tanh_of(const Rnn *r, Node *x) { return build_op1(r->b, OP_aten_tanh_default, x); }
 
 static Node *state_product(const Rnn *r, Node *h) {
   return plus(r->b, times_transposed(r->b, h, r->l->state_weight), r->l->state_bias);
@@ -29,7 +29,7 @@ static Node *state_product(const Rnn *r, Node *h) {
 static Node *plain_step(const Rnn *r, Node *x, Node *h) {
   Node *y = build_add(r->b, x, state_product(r, h));
   bool relu = r->l->kind == RNN_RELU;
-  return build_op1(r->b, relu ? "aten.relu.default" : "aten.tanh.default", y);
+  return build_op1(r->b, relu ? OP_aten_relu_default : OP_aten_tanh_default, y);
 }
 
 /* The state's part of the new value: of the state as it is, or after it was reset. */

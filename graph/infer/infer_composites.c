@@ -15,7 +15,8 @@ void infer_ravel(Infer *in) {
 /* atleast_Nd: axes in front, but the third one behind. */
 void infer_atleast(Infer *in) {
   ValueType t = *infer_self(in);
-  uint32_t least = (uint32_t)(in->n->op->target[strlen("aten.atleast_")] - '0');
+  OpId id = in->n->op->id;
+  uint32_t least = id == OP_aten_atleast_1d_default ? 1 : id == OP_aten_atleast_2d_default ? 2 : 3;
   while (t.rank < least) {
     infer_insert_axis(in, &t, t.rank == 2 ? 2 : 0, infer_const(in, 1));
     t = in->result;
@@ -44,7 +45,7 @@ void infer_triangle_places(Infer *in) {
   enum { ROWS_MAX = 4096 };
   int64_t rows = infer_int(in, "row"), columns = infer_int(in, "col");
   if (rows < 0 || rows > ROWS_MAX) infer_fail(in, E_GRAPH_PARTS, (long long)rows, (int)ROWS_MAX);
-  bool lower = !strcmp(in->n->op->target, "aten.tril_indices.default");
+  bool lower = in->n->op->id == OP_aten_tril_indices_default;
   int64_t offset = infer_int(in, "offset"), far = (int64_t)1 << 32;
   if (columns < 0 || columns > far || offset < -far || offset > far)
     infer_fail(in, E_GRAPH_NEGATIVE, infer_dim_text(in, infer_const(in, columns)));
@@ -154,7 +155,7 @@ static void check_cell(Infer *in, const ValueType *state, uint32_t gates) {
 
 void infer_cell(Infer *in) {
   const ValueType *state = infer_tensor(in, "hx");
-  check_cell(in, state, strcmp(in->n->op->target, "aten.gru_cell.default") ? 1 : 3);
+  check_cell(in, state, in->n->op->id != OP_aten_gru_cell_default ? 1 : 3);
   in->result = *state;
 }
 

@@ -82,6 +82,6 @@ void infer_lstm(Infer *in) {
 }
 
 void infer_rnn(Infer *in) {
-  bool gru = !strcmp(in->n->op->target, "aten.gru.input");
+  bool gru = in->n->op->id == OP_aten_gru_input;
   network(in, &(Network){.state = infer_tensor(in, "hx"), .gates = gru ? 3 : 1});
 }

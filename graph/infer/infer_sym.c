@@ -117,7 +117,7 @@ static void round_to(Infer *in, Rounding way) {
   Arg a = graph_arg(in->g, in->n, "a");
   const Node *from = a.kind == ARG_NODE ? a.node : NULL;
   if (!is_float(in, "a")) set_int(in, known(in, "a"));
-  else if (from && from->op == ops_find("_operator.truediv"))
+  else if (from && from->op == ops_at(OP__operator_truediv))
     set_int(in, rounded_quotient(in, from, way));
   else set_int(in, NULL);
 }

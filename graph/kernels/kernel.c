@@ -495,9 +495,9 @@ static const char *random_number(Kernel *k, const Node *n, const Dim *place) {
 
 static Value create(Kernel *k, Node *n, const Dim *place) {
   DType t = kernel_held(n->type.dtype);
-  if (!strcmp(n->op->target, "nereid.random.default"))
+  if (n->op->id == OP_nereid_random_default)
     return kernel_define(k, n, place, t, random_number(k, n, place));
-  if (!strcmp(n->op->target, "aten.arange.start_step"))
+  if (n->op->id == OP_aten_arange_start_step)
     return kernel_define(k, n, place, t, arange(k, n, place, t));
   Arg fill = graph_arg(k->graph, n, "fill_value");
   fill = narrow_number(&fill, n->type.dtype);

@@ -67,25 +67,22 @@ static uint32_t find_stages(Loops *l) {
 /* ---- reductions ---- */
 
 typedef struct {
-  const char *target, *neutral, *combine, *whole;
+  const char *neutral;
+  const char *combine; /* two accumulators */
+  const char *whole;   /* a tile along its columns */
 } Reduction;
 
-/* combine: of two accumulators; whole: of a tile along its columns. */
-static const Reduction reductions[] = {
-    {"aten.sum.dim_IntList", "0", "{0} + {1}", "tl.sum({0}, 1, keep_dims=True)"},
-    {"aten.prod.dim_int", "1", "{0} * {1}", "tl.reduce({0}, 1, multiply, keep_dims=True)"},
-    {"aten.amax.default", "least", "maximum({0}, {1})",
-     "tl.reduce({0}, 1, maximum, keep_dims=True)"},
-    {"aten.amin.default", "most", "minimum({0}, {1})",
-     "tl.reduce({0}, 1, minimum, keep_dims=True)"},
-    {"aten.any.dim", "False", "{0} | {1}", "tl.reduce({0}, 1, either, keep_dims=True)"},
-    {"aten.all.dim", "True", "{0} & {1}", "tl.reduce({0}, 1, both, keep_dims=True)"},
+static const Reduction reductions[OP_COUNT] = {
+#define OP(library, name, overload, rule, schema, ...) \
+  [OP_##library##_##name##_##overload] = {__VA_ARGS__},
+#define REDUCE(neutral, combine, whole) neutral, combine, whole
+#include "graph/ops/op_table.def"
 };
 
 static const Reduction *reduction_of(const Node *n) {
-  for (size_t i = 0; i < sizeof reductions / sizeof *reductions; i++)
-    if (!strcmp(reductions[i].target, n->op->target)) return &reductions[i];
-  BUG("no reduction: %s", n->op->target);
+  const Reduction *r = &reductions[n->op->id];
+  if (!r->whole) BUG("no reduction: %s", n->op->target);
+  return r;
 }
 
 const char *kernel_neutral(Kernel *k, const char *rule, DType t) {
@@ -138,8 +135,7 @@ static void remember_row(Kernel *k, Node *n, const char *name, DType t) {
 static DType accumulator(const Node *n) {
   DType t = n->type.dtype;
   const DType from = n->args[0].node->type.dtype;
-  bool sums =
-      !strcmp(n->op->target, "aten.sum.dim_IntList") || !strcmp(n->op->target, "aten.prod.dim_int");
+  bool sums = n->op->id == OP_aten_sum_dim_IntList || n->op->id == OP_aten_prod_dim_int;
   return kernel_held(sums || t == DT_I1 ? t : from);
 }
 

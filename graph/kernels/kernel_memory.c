@@ -53,7 +53,7 @@ static const char *search(Kernel *k, Node *n, const Dim *place) {
 }
 
 const char *kernel_search(Kernel *k, Node *n, const Dim *place) {
-  return (strcmp(n->op->target, "nereid.merge.default") ? search : merge)(k, n, place);
+  return (n->op->id != OP_nereid_merge_default ? search : merge)(k, n, place);
 }
 
 /* ---- scattering ---- */
@@ -94,7 +94,7 @@ typedef struct {
 static Chosen chosen_index(const Kernel *k, Node *index) {
   const Chosen all = {index, NULL};
   if (k->f->of[index->id] || index->kind != NODE_CALL) return all;
-  if (strcmp(index->op->target, "aten.where.self")) return all;
+  if (index->op->id != OP_aten_where_self) return all;
   Arg condition = graph_arg(k->graph, index, "condition"),
       other = graph_arg(k->graph, index, "other");
   Arg self = graph_arg(k->graph, index, "self");

@@ -7,28 +7,23 @@
 #include "graph/kernels/kernel.h"
 
 typedef struct {
-  const char *target, *neutral;
+  const char *neutral;
   const char *whole;   /* of a tile along its columns */
   const char *combine; /* of what came before and a tile; NULL: a row must fit a tile */
   bool places;         /* of pairs of an element and its place; the places are what is wanted */
 } Scan;
 
-static const Scan scans[] = {
-    {"aten.cumprod.default", "1", "tl.cumprod({0}, 1)", "{0} * {1}", false},
-    {"aten.cumsum.default", "0", "tl.cumsum({0}, 1)", "{0} + {1}", false},
-    {"aten.logcumsumexp.default", "least", "tl.associative_scan({0}, 1, log_add)",
-     "log_add({0}, {1})", false},
-    {"nereid.cummax_place.default", "least", "tl.associative_scan(({0}, {1}), 1, later_max)",
-     "later_max({0}, {1}, {2}, {3})", true},
-    {"nereid.cummin_place.default", "most", "tl.associative_scan(({0}, {1}), 1, later_min)",
-     "later_min({0}, {1}, {2}, {3})", true},
-    {"nereid.sort.default", "most", "sorted_rows({0}, XBLOCK, RBLOCK)", NULL, false},
+static const Scan scans[OP_COUNT] = {
+#define OP(library, name, overload, rule, schema, ...) \
+  [OP_##library##_##name##_##overload] = {__VA_ARGS__},
+#define SCAN(neutral, whole, combine, places) neutral, whole, combine, places
+#include "graph/ops/op_table.def"
 };
 
 static const Scan *scan_of(const Node *n) {
-  for (size_t i = 0; i < sizeof scans / sizeof *scans; i++)
-    if (!strcmp(scans[i].target, n->op->target)) return &scans[i];
-  BUG("no scan: %s", n->op->target);
+  const Scan *s = &scans[n->op->id];
+  if (!s->whole) BUG("no scan: %s", n->op->target);
+  return s;
 }
 
 bool kernel_scan_gives_places(const Node *n) { return scan_of(n)->places; }

@@ -25,7 +25,7 @@ static bool is_loaded(const Kernel *k, const Piece *p) {
   const Node *n = p->operand;
   while (!k->f->of[n->id] && n->kind == NODE_CALL) {
     bool view = prim_kind(n->op) == PRIM_VIEW;
-    if (!view && strcmp(n->op->target, "aten.to.dtype")) return false;
+    if (!view && n->op->id != OP_aten_to_dtype) return false;
     n = view ? view_operand(n) : n->args[0].node;
   }
   return n->kind == NODE_INPUT || (k->f->of[n->id] && k->f->of[n->id] != k->group);
@@ -98,7 +98,7 @@ static void write_loop(Sliding *s, Dim count) {
 Value kernel_window(Kernel *k, Node *n, const Dim *place) {
   Sliding s = {.k = k, .node = n, .place = place, .w = window_of(k->graph, n)};
   s.dtype = kernel_held(n->type.dtype);
-  s.max = !strcmp(n->op->target, "nereid.pool_max.default");
+  s.max = n->op->id == OP_nereid_pool_max_default;
   s.acc = kernel_fresh_for(k, n);
   Dim count = window_count(k->graph, &s.w);
   int64_t most = dim_is(k->group->r, 1) ? FLAT_POSITIONS_MAX : POSITIONS_MAX;

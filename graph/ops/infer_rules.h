@@ -9,7 +9,6 @@
 #include <setjmp.h>
 
 #include "graph/ops/infer.h"
-#include "graph/ops/op_table.h"
 
 struct Infer {
   Graph *g;
@@ -20,9 +19,9 @@ struct Infer {
   jmp_buf failed;
 };
 
-#define X(rule, prim, target, schema) void infer_##rule(Infer *in);
-GRAPH_OPS(X)
-#undef X
+#define OP(library, name, overload, rule, ...) void infer_##rule(Infer *in);
+#define FUNCTION(library, name, rule, ...) void infer_##rule(Infer *in);
+#include "graph/ops/op_table.def"
 
 /* One of the messages E_GRAPH_..., behind the node's name and its op. */
 _Noreturn void infer_fail(Infer *in, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

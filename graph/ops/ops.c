@@ -6,20 +6,40 @@
 #include "graph/ops/infer_rules.h"
 #include "graph/ops/schema.h"
 
-static const GraphOp rows[] = {
-#define X(rule, prim, target, schema) {target, schema, infer_##rule, PRIM_##prim},
-    GRAPH_OPS(X)
-#undef X
-};
+static const GraphOp rows[OP_UNKNOWN];
 
-enum { NROWS = sizeof rows / sizeof *rows };
+static const GraphOp rows[OP_UNKNOWN] = {
+#define OP(library, name, overload, rule, text, ...) \
+  {.id = OP_##library##_##name##_##overload,         \
+   .target = #library "." #name "." #overload,       \
+   .schema = text,                                   \
+   .infer = infer_##rule,                            \
+   __VA_ARGS__},
+#define FUNCTION(library, name, rule, text) \
+  {.id = OP_##library##_##name,             \
+   .target = #library "." #name,            \
+   .schema = text,                          \
+   .infer = infer_##rule},
+#define POINTWISE(...) .prim = PRIM_POINTWISE,
+#define VIEW(...) .prim = PRIM_VIEW,
+#define GATHER(...) .prim = PRIM_GATHER,
+#define REDUCE(...) .prim = PRIM_REDUCE,
+#define SCAN(...) .prim = PRIM_SCAN,
+#define PRIM(kind) .prim = PRIM_##kind,
+#define FUNCTIONAL(op) .functional = &rows[OP_##op],
+#define COMMUTES .commutes = true,
+#define RANDOM .random = true,
+#define ASSERTS .asserts = true,
+#define SIZED_BY_DATA .sized_by_data = true,
+#include "graph/ops/op_table.def"
+};
 
 static int compare_target(const void *target, const void *row) {
   return strcmp(target, ((const GraphOp *)row)->target);
 }
 
 const GraphOp *ops_find(const char *target) {
-  return bsearch(target, rows, NROWS, sizeof *rows, compare_target);
+  return bsearch(target, rows, OP_UNKNOWN, sizeof *rows, compare_target);
 }
 
 const char *ops_short_name(Arena *a, const char *target) {
@@ -27,14 +47,18 @@ const char *ops_short_name(Arena *a, const char *target) {
   return arena_strndup(a, name, strcspn(name, "."));
 }
 
-uint32_t ops_count(void) { return NROWS; }
-const GraphOp *ops_at(uint32_t i) { return &rows[i]; }
-uint32_t ops_number(const GraphOp *op) { return (uint32_t)(op - rows); }
+const GraphOp *ops_at(OpId id) { return &rows[id]; }
+
+bool graph_is_among(const Node *n, const OpId *ids) {
+  if (n->kind != NODE_CALL) return false;
+  while (*ids != OP_UNKNOWN && *ids != n->op->id) ids++;
+  return *ids != OP_UNKNOWN;
+}
 
 const OpSchema *ops_schema(Graph *g, const GraphOp *op) {
   if (!op->schema) BUG("%s is no row of the table", op->target);
-  if (!g->schemas) g->schemas = ARENA_ARRAY(g->arena, const OpSchema *, NROWS);
-  const OpSchema **slot = &g->schemas[op - rows];
+  if (!g->schemas) g->schemas = ARENA_ARRAY(g->arena, const OpSchema *, OP_UNKNOWN);
+  const OpSchema **slot = &g->schemas[op->id];
   if (!*slot) *slot = schema_parse(g, op->schema);
   return *slot;
 }

@@ -1,8 +1,8 @@
-/* The operators of graphs: one row each.
+/* The operators of graphs: lookup, schemas, arguments.
  *
- * A row is the operator's schema as ATen declares it (aten/src/ATen/native/native_functions.yaml
- * of PyTorch: names, order, defaults) and the rule that gives the type of its result.  Argument
- * names and defaults stand in the schema alone: rules ask for arguments by name. */
+ * An operator is a row of graph/ops/op_table.def, which gives it an id.  A schema is what ATen
+ * declares (aten/src/ATen/native/native_functions.yaml of PyTorch: names, order, defaults).
+ * Argument names and defaults are in the schema only: rules ask for arguments by name. */
 #ifndef NEREID_GRAPH_OPS_OPS_H
 #define NEREID_GRAPH_OPS_OPS_H
 
@@ -70,12 +70,38 @@ typedef struct OpSchema {
 
 typedef struct Infer Infer; /* graph/ops/infer.h */
 
+/* A row of graph/ops/op_table.def: OP_aten_add_Tensor. */
+typedef enum {
+#define OP(library, name, overload, ...) OP_##library##_##name##_##overload,
+#define FUNCTION(library, name, ...) OP_##library##_##name,
+#include "graph/ops/op_table.def"
+  OP_UNKNOWN, /* an operator that the table lacks */
+  OP_COUNT
+} OpId;
+
 struct GraphOp {
+  OpId id;
   const char *target; /* "aten.add.Tensor", "_operator.mul", "torch.sym_max" */
   const char *schema; /* "(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor" */
   void (*infer)(Infer *in);
+  const GraphOp *functional; /* of an op that writes in place: the op that computes the value */
   PrimKind prim;
+  bool commutes;      /* its first two operands may be exchanged */
+  bool random;        /* two calls with the same arguments differ */
+  bool asserts;       /* an effect, which no kernel has */
+  bool sized_by_data; /* the elements of its operand decide a size of its result */
 };
+
+const GraphOp *ops_at(OpId id);
+/* Is n a call of that operator? */
+static inline bool graph_is(const Node *n, OpId id) {
+  return n->kind == NODE_CALL && n->op->id == id;
+}
+
+/* A call of one of them? */
+#define graph_is_any(n, ...) graph_is_among(n, (const OpId[]){__VA_ARGS__, OP_UNKNOWN})
+/* The ids end with OP_UNKNOWN. */
+bool graph_is_among(const Node *n, const OpId *ids);
 
 /* The row of that target, or NULL. */
 const GraphOp *ops_find(const char *target);
@@ -87,9 +113,6 @@ bool ops_all_known(Graph *g);
 const char *ops_where(Graph *g, const Node *n);
 /* "add" of "aten.add.Tensor". */
 const char *ops_short_name(Arena *a, const char *target);
-uint32_t ops_count(void);
-const GraphOp *ops_at(uint32_t i);
-uint32_t ops_number(const GraphOp *op); /* of a row of the table */
 
 /* The op's schema, parsed; kept in the graph. */
 const OpSchema *ops_schema(Graph *g, const GraphOp *op);

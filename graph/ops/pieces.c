@@ -59,5 +59,5 @@ static Pieces pad(Graph *g, const Node *n, const Dim *place) {
 }
 
 Pieces pieces_of(Graph *g, const Node *n, const Dim *place) {
-  return strcmp(n->op->target, "aten.cat.default") ? pad(g, n, place) : cat(g, n, place);
+  return n->op->id != OP_aten_cat_default ? pad(g, n, place) : cat(g, n, place);
 }

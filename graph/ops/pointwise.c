@@ -1,9 +1,6 @@
-/* Pointwise ops: the expression of an element, by the table in graph/ops/pointwise_table.h. */
-#include "graph/ops/pointwise_table.h"
-
+/* Pointwise ops: the expression of an element, by the table in graph/ops/op_table.def. */
 #include <float.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "graph/ops/prim_rows.h"
@@ -30,27 +27,17 @@ typedef enum {
   SELECT
 } Rule;
 
-struct PointwiseRow {
-  const char *target;
+typedef struct {
   Rule rule;
-  const char *floats, *integers;
+  const char *floats, *integers; /* NULL: the operator is not pointwise */
+} PointwiseRow;
+
+static const PointwiseRow rows[OP_COUNT] = {
+#define OP(library, name, overload, rule, schema, ...) \
+  [OP_##library##_##name##_##overload] = {__VA_ARGS__},
+#define POINTWISE(rule, floats, integers) rule, floats, integers
+#include "graph/ops/op_table.def"
 };
-
-static const PointwiseRow rows[] = {
-#define X(target, rule, floats, integers) {target, rule, floats, integers},
-    POINTWISE_OPS(X)
-#undef X
-};
-
-static int compare_target(const void *target, const void *row) {
-  return strcmp(target, ((const PointwiseRow *)row)->target);
-}
-
-const PointwiseRow *pointwise_row(const char *target) {
-  return bsearch(target, rows, sizeof rows / sizeof *rows, sizeof *rows, compare_target);
-}
-
-uint32_t prim_rows_pointwise(void) { return sizeof rows / sizeof *rows; }
 
 /* ---- operands ---- */
 
@@ -144,21 +131,26 @@ static const char *logic(const Context *c) {
 /* The second tensor of a sum times alpha; rsub's is the first. */
 static const char *alpha(const Context *c) {
   if (literal(c, 2) == 1) return c->row->floats;
-  if (!strncmp(c->row->target, "aten.rsub", 9)) return "{1} - {2} * {0}";
-  return !strncmp(c->row->target, "aten.sub", 8) ? "{0} - {2} * {1}" : "{0} + {2} * {1}";
+  switch (c->in.n->op->id) {
+    case OP_aten_rsub_Scalar:
+    case OP_aten_rsub_Tensor: return "{1} - {2} * {0}";
+    case OP_aten_sub_Scalar:
+    case OP_aten_sub_Tensor: return "{0} - {2} * {1}";
+    default: return "{0} + {2} * {1}";
+  }
 }
 
 static const char *clamp(Context *c) {
   if (c->p->noperands == 3) return c->row->floats;
-  return infer_has(&c->in, "min") ? MAXIMUM : MINIMUM;
+  return rows[infer_has(&c->in, "min") ? OP_aten_maximum_default : OP_aten_minimum_default].floats;
 }
 
 /* Is it a row less its maximum, as in softmax? */
 static bool is_below_maximum(const Node *n) {
-  if (n->kind != NODE_CALL || strcmp(n->op->target, "aten.sub.Tensor")) return false;
+  if (!graph_is(n, OP_aten_sub_Tensor)) return false;
   const Node *most = n->args[1].kind == ARG_NODE ? n->args[1].node : NULL;
-  return most && most->kind == NODE_CALL && !strcmp(most->op->target, "aten.amax.default") &&
-         n->args[0].kind == ARG_NODE && most->args[0].node == n->args[0].node;
+  return most && graph_is(most, OP_aten_amax_default) && n->args[0].kind == ARG_NODE &&
+         most->args[0].node == n->args[0].node;
 }
 
 /* Of what is not above 0 the short form's error, some ulps of x e^x, is none beside the largest. */
@@ -309,7 +301,7 @@ static const char *rounded(Context *c) {
 
 bool prim_branches(const Node *n) {
   if (prim_kind(n->op) != PRIM_POINTWISE) return false;
-  Rule rule = pointwise_row(n->op->target)->rule;
+  Rule rule = rows[n->op->id].rule;
   bool may = rule == BRANCH || rule == REMAINDER || rule == ROUNDED;
   return may && dtype_is_float(n->type.dtype);
 }
@@ -359,8 +351,8 @@ static DType narrowed(Context *c) {
 
 Pointwise pointwise_of(Graph *g, const Node *n) {
   Pointwise p = {0};
-  Context c = {.in = prim_arguments(g, n), .row = pointwise_row(n->op->target), .p = &p};
-  if (!c.row) BUG("not pointwise: %s", n->op->target);
+  Context c = {.in = prim_arguments(g, n), .row = &rows[n->op->id], .p = &p};
+  if (!c.row->floats) BUG("not pointwise: %s", n->op->target);
   p.compute = compute_dtype(&c);
   p.narrow = narrowed(&c);
   p.selects = c.row->rule == SELECT;

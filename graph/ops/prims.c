@@ -2,18 +2,13 @@
 
 #include <string.h>
 
-bool prim_reads_size(const Node *n) {
-  return n->kind == NODE_CALL && !strcmp(n->op->target, "nereid.counted.default");
-}
+bool prim_reads_size(const Node *n) { return graph_is(n, OP_nereid_counted_default); }
 
-bool prim_suppresses(const Node *n) {
-  return n->kind == NODE_CALL && !strcmp(n->op->target, "nereid.suppress.default");
-}
+bool prim_suppresses(const Node *n) { return graph_is(n, OP_nereid_suppress_default); }
 
 bool prim_puts(const Node *n) {
   enum { REDUCE = 3 };
-  return n->kind == NODE_CALL && !strcmp(n->op->target, "nereid.scatter.default") &&
-         !strcmp(n->args[REDUCE].name, "put");
+  return graph_is(n, OP_nereid_scatter_default) && !strcmp(n->args[REDUCE].name, "put");
 }
 
 static bool is_written(const Node *n) {

@@ -168,28 +168,31 @@ static void print_deletions(Deletions *d, Node *n) {
 static const char BODY[] = "        ";
 
 typedef struct {
-  const char *name, *text;
+  OpId op;
+  const char *text;
 } Infix;
 
 /* FX writes functions of module operator as operators. */
 static const Infix infixes[] = {
-    {"_operator.add", "+"},  {"_operator.sub", "-"},       {"_operator.mul", "*"},
-    {"_operator.mod", "%"},  {"_operator.floordiv", "//"}, {"_operator.truediv", "/"},
-    {"_operator.eq", "=="},  {"_operator.ne", "!="},       {"_operator.lt", "<"},
-    {"_operator.le", "<="},  {"_operator.gt", ">"},        {"_operator.ge", ">="},
-    {"_operator.pow", "**"}, {"_operator.and_", "&"},      {"_operator.or_", "|"},
+    {OP__operator_add, "+"},  {OP__operator_sub, "-"},       {OP__operator_mul, "*"},
+    {OP__operator_mod, "%"},  {OP__operator_floordiv, "//"}, {OP__operator_truediv, "/"},
+    {OP__operator_eq, "=="},  {OP__operator_ne, "!="},       {OP__operator_lt, "<"},
+    {OP__operator_le, "<="},  {OP__operator_gt, ">"},        {OP__operator_ge, ">="},
+    {OP__operator_pow, "**"}, {OP__operator_and_, "&"},      {OP__operator_or_, "|"},
 };
 
 static const char *infix_of(const Node *n) {
   for (size_t i = 0; i < sizeof infixes / sizeof *infixes && n->nargs == 2; i++)
-    if (!strcmp(infixes[i].name, n->op->target)) return infixes[i].text;
+    if (infixes[i].op == n->op->id) return infixes[i].text;
   return NULL;
 }
 
 /* library.name.overload, or an operator of a model in ONNX's format; not math.ceil. */
 static bool is_library_op(const char *target) {
+  static const char OURS[] = "nereid";
   const char *dot = strchr(target, '.');
-  bool overload = dot && strchr(dot + 1, '.') && strncmp(target, "nereid.", 7);
+  bool ours = dot && (size_t)(dot - target) == strlen(OURS) && !strncmp(target, OURS, strlen(OURS));
+  bool overload = dot && strchr(dot + 1, '.') && !ours;
   return overload || strchr(target, ':');
 }
 
@@ -209,7 +212,7 @@ static void print_call(Text *out, const Node *n) {
 }
 
 static bool is_negation(const Node *n) {
-  return n->kind == NODE_CALL && n->nargs == 1 && !strcmp(n->op->target, "_operator.neg");
+  return n->kind == NODE_CALL && n->nargs == 1 && n->op->id == OP__operator_neg;
 }
 
 static void print_value(Text *out, const Node *n) {

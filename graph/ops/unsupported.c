@@ -9,6 +9,7 @@ const GraphOp *ops_row(Graph *g, const char *target) {
   const GraphOp *known = ops_find(target);
   if (known) return known;
   GraphOp *row = ARENA_NEW(g->arena, GraphOp);
+  row->id = OP_UNKNOWN;
   row->target = pool_name(g->names, target);
   return row;
 }
@@ -36,12 +37,11 @@ static const char *overload_of(Arena *a, const char *target) {
 /* What may have been meant, "" if nothing comes near. */
 static const char *advice(Graph *g, const char *target) {
   if (!strncmp(target, "call_", 5)) return H_GRAPH_NO_ATEN;
-  uint32_t n = ops_count();
   Arena *scratch = arena_child(g->arena);
-  const char **names = ARENA_ARRAY(scratch, const char *, n);
-  for (uint32_t i = 0; i < n; i++) names[i] = ops_at(i)->target;
+  const char **names = ARENA_ARRAY(scratch, const char *, OP_UNKNOWN);
+  for (uint32_t i = 0; i < OP_UNKNOWN; i++) names[i] = ops_at((OpId)i)->target;
   const char *nearest = overload_of(scratch, target);
-  if (!nearest) nearest = error_nearest(target, names, n);
+  if (!nearest) nearest = error_nearest(target, names, OP_UNKNOWN);
   arena_free(scratch);
   return nearest ? arena_printf(g->arena, H_GRAPH_OPERATOR, nearest) : "";
 }

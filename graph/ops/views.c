@@ -54,7 +54,7 @@ static uint32_t cut(const Dim *product, uint32_t from, uint32_t rank, Dim size) 
 
 /* Groups of axes that hold the same elements, each as small as it can be: most sizes of most
  * views stay as they were. */
-static void place_view(View *v) {
+static void view_view(View *v) {
   Dim ours[GRAPH_RANK_MAX + 1], theirs[GRAPH_RANK_MAX + 1];
   uint32_t a = 0, b = 0;
   products(v->d, v->to, ours);
@@ -68,46 +68,46 @@ static void place_view(View *v) {
   place_group(v, a, v->to->rank, b, v->of->rank);
 }
 
-static void place_same(View *v) {
+static void view_same(View *v) {
   for (uint32_t i = 0; i < v->of->rank; i++) v->from[i] = v->at[i];
 }
 
 /* ---- the order and number of axes ---- */
 
-static void place_expand(View *v) {
+static void view_expand(View *v) {
   uint32_t new = v->to->rank - v->of->rank;
   for (uint32_t i = 0; i < v->of->rank; i++)
     v->from[i] = dim_is(v->of->shape[i], 1) ? dim_int(v->d, 0) : v->at[new + i];
 }
 
-static void place_permute(View *v) {
+static void view_permute(View *v) {
   int64_t dims[GRAPH_RANK_MAX];
   uint32_t n = infer_ints(&v->in, "dims", dims);
   for (uint32_t i = 0; i < n; i++) v->from[infer_axis(&v->in, dims[i], n)] = v->at[i];
 }
 
 static void swap(View *v, uint32_t a, uint32_t b) {
-  place_same(v);
+  view_same(v);
   if (v->of->rank == 0) return;
   v->from[a] = v->at[b];
   v->from[b] = v->at[a];
 }
 
-static void place_transpose(View *v) {
+static void view_transpose(View *v) {
   const OpParam *params = v->in.schema->params;
   swap(v, infer_axis_arg(&v->in, params[1].name, v->of->rank),
        infer_axis_arg(&v->in, params[2].name, v->of->rank));
 }
 
-static void place_t(View *v) { swap(v, 0, v->of->rank == 2); }
-static void place_swap_last(View *v) { swap(v, v->of->rank - 2, v->of->rank - 1); }
+static void view_t(View *v) { swap(v, 0, v->of->rank == 2); }
+static void view_swap_last(View *v) { swap(v, v->of->rank - 2, v->of->rank - 1); }
 
-static void place_reverse(View *v) {
+static void view_reverse(View *v) {
   for (uint32_t i = 0; i < v->of->rank; i++) v->from[v->of->rank - 1 - i] = v->at[i];
 }
 
 /* The axes that are not moved keep their order in the places that are left. */
-static void place_movedim(View *v) {
+static void view_movedim(View *v) {
   int64_t source[GRAPH_RANK_MAX], target[GRAPH_RANK_MAX];
   uint32_t n = 1, rank = v->of->rank, moved = 0, taken = 0;
   if (graph_arg(v->in.g, v->in.n, "source").kind == ARG_LIST) {
@@ -130,7 +130,7 @@ static void place_movedim(View *v) {
   }
 }
 
-static void place_unsqueeze(View *v) {
+static void view_unsqueeze(View *v) {
   uint32_t axis = infer_axis_arg(&v->in, "dim", v->to->rank);
   for (uint32_t i = 0; i < v->of->rank; i++) v->from[i] = v->at[i + (i >= axis)];
 }
@@ -141,7 +141,7 @@ static uint32_t squeezed_axes(View *v) {
   return dims.kind == ARG_LIST && !dims.n ? 0 : infer_axes_arg(&v->in, "dim", v->of->rank);
 }
 
-static void place_squeeze(View *v) {
+static void view_squeeze(View *v) {
   uint32_t set = squeezed_axes(v);
   for (uint32_t i = 0, k = 0; i < v->of->rank; i++) {
     bool gone = set >> i & 1 && dim_is(v->of->shape[i], 1);
@@ -159,18 +159,18 @@ static Dim from_end(View *v, Dim i, uint32_t axis) {
 }
 
 /* A start behind the end leaves no elements, so that only one before the begin is moved. */
-static void place_slice(View *v) {
+static void view_slice(View *v) {
   uint32_t axis = axis_of(v);
-  place_same(v);
+  view_same(v);
   Dim step = dim_int(v->d, infer_int(&v->in, "step")), start = dim_int(v->d, 0);
   if (infer_has(&v->in, "start"))
     start = dim_max(v->d, from_end(v, infer_size(&v->in, "start"), axis), start);
   v->from[axis] = dim_add(v->d, start, dim_mul(v->d, step, v->at[axis]));
 }
 
-static void place_narrow(View *v) {
+static void view_narrow(View *v) {
   uint32_t axis = axis_of(v);
-  place_same(v);
+  view_same(v);
   Dim start = from_end(v, infer_size(&v->in, "start"), axis);
   v->from[axis] = dim_add(v->d, start, v->at[axis]);
 }
@@ -180,21 +180,21 @@ static void insert(View *v, uint32_t axis, Dim place) {
   for (uint32_t i = 0; i < v->of->rank; i++) v->from[i] = i == axis ? place : v->at[i - (i > axis)];
 }
 
-static void place_select(View *v) {
+static void view_select(View *v) {
   uint32_t axis = axis_of(v);
   insert(v, axis, from_end(v, infer_size(&v->in, "index"), axis));
 }
 
-static void place_flip(View *v) {
+static void view_flip(View *v) {
   Arg dims = graph_arg(v->in.g, v->in.n, "dims");
   uint32_t set = dims.n ? infer_axes_arg(&v->in, "dims", v->of->rank) : 0;
-  place_same(v);
+  view_same(v);
   for (uint32_t i = 0; i < v->of->rank; i++)
     if (set >> i & 1)
       v->from[i] = dim_sub(v->d, dim_sub(v->d, v->of->shape[i], dim_int(v->d, 1)), v->at[i]);
 }
 
-static void place_diagonal(View *v) {
+static void view_diagonal(View *v) {
   uint32_t a = infer_axis_arg(&v->in, "dim1", v->of->rank);
   uint32_t b = infer_axis_arg(&v->in, "dim2", v->of->rank);
   int64_t offset = infer_int(&v->in, "offset");
@@ -205,16 +205,16 @@ static void place_diagonal(View *v) {
   v->from[b] = offset > 0 ? dim_add(v->d, along, dim_int(v->d, offset)) : along;
 }
 
-static void place_unfold(View *v) {
+static void view_unfold(View *v) {
   if (v->of->rank == 0) return;
   uint32_t axis = infer_axis_arg(&v->in, "dimension", v->of->rank);
-  place_same(v);
+  view_same(v);
   Dim step = dim_int(v->d, infer_int(&v->in, "step"));
   v->from[axis] = dim_add(v->d, dim_mul(v->d, v->at[axis], step), v->at[v->to->rank - 1]);
 }
 
 /* Of a base without gaps, in the order of its axes. */
-static void place_as_strided(View *v) {
+static void view_as_strided(View *v) {
   Dim strides[GRAPH_RANK_MAX], linear = dim_int(v->d, 0);
   uint32_t n = infer_sizes(&v->in, "stride", strides);
   if (infer_has(&v->in, "storage_offset")) linear = infer_size(&v->in, "storage_offset");
@@ -225,69 +225,28 @@ static void place_as_strided(View *v) {
 
 /* ---- items of lists ---- */
 
-static void place_unbound(View *v) { insert(v, axis_of(v), dim_int(v->d, v->item)); }
+static void view_unbound(View *v) { insert(v, axis_of(v), dim_int(v->d, v->item)); }
 
 /* An item begins where those before it end. */
-static void place_part(View *v) {
+static void view_part(View *v) {
   uint32_t axis = axis_of(v);
-  place_same(v);
+  view_same(v);
   for (uint32_t i = 0; i < v->item; i++)
     v->from[axis] = dim_add(v->d, v->from[axis], v->in.n->type.items[i].shape[axis]);
 }
 
 /* ---- the table ---- */
 
-struct ViewRow {
-  const char *target;
-  void (*place)(View *v);
+static const struct {
+  void (*view)(View *v); /* NULL: no view */
+  void (*part)(View *v); /* of an item of its list */
+} rules[OP_COUNT] = {
+#define OP(library, name, overload, rule, schema, ...) \
+  [OP_##library##_##name##_##overload] = {__VA_ARGS__},
+#define VIEW(rule) .view = view_##rule,
+#define PARTS(rule) .part = view_##rule,
+#include "graph/ops/op_table.def"
 };
-
-/* In the order of strcmp. */
-static const ViewRow rows[] = {
-    {"aten._unsafe_view.default", place_view},  {"aten.adjoint.default", place_swap_last},
-    {"aten.alias.default", place_same},         {"aten.as_strided.default", place_as_strided},
-    {"aten.atleast_1d.default", place_view},    {"aten.atleast_2d.default", place_view},
-    {"aten.atleast_3d.default", place_view},    {"aten.broadcast_to.default", place_expand},
-    {"aten.contiguous.default", place_same},    {"aten.detach.default", place_same},
-    {"aten.diagonal.default", place_diagonal},  {"aten.expand.default", place_expand},
-    {"aten.expand_as.default", place_expand},   {"aten.flatten.using_ints", place_view},
-    {"aten.flip.default", place_flip},          {"aten.lift_fresh_copy.default", place_same},
-    {"aten.mH.default", place_swap_last},       {"aten.mT.default", place_swap_last},
-    {"aten.moveaxis.int", place_movedim},       {"aten.moveaxis.intlist", place_movedim},
-    {"aten.movedim.int", place_movedim},        {"aten.movedim.intlist", place_movedim},
-    {"aten.narrow.default", place_narrow},      {"aten.numpy_T.default", place_reverse},
-    {"aten.permute.default", place_permute},    {"aten.positive.default", place_same},
-    {"aten.ravel.default", place_view},         {"aten.reshape.default", place_view},
-    {"aten.select.int", place_select},          {"aten.slice.Tensor", place_slice},
-    {"aten.squeeze.default", place_squeeze},    {"aten.squeeze.dim", place_squeeze},
-    {"aten.squeeze.dims", place_squeeze},       {"aten.swapaxes.default", place_transpose},
-    {"aten.swapdims.default", place_transpose}, {"aten.t.default", place_t},
-    {"aten.transpose.int", place_transpose},    {"aten.unflatten.int", place_view},
-    {"aten.unfold.default", place_unfold},      {"aten.unsqueeze.default", place_unsqueeze},
-    {"aten.view.default", place_view},          {"aten.view_as.default", place_view},
-    {"nereid.counted.default", place_same},
-};
-
-/* Lists whose items are views. */
-static const ViewRow lists[] = {
-    {"aten.chunk.default", place_part}, {"aten.split.Tensor", place_part},
-    {"aten.split.sizes", place_part},   {"aten.split_with_sizes.default", place_part},
-    {"aten.unbind.int", place_unbound},
-};
-
-static int compare_target(const void *target, const void *row) {
-  return strcmp(target, ((const ViewRow *)row)->target);
-}
-
-static const ViewRow *find(const char *target, const ViewRow *from, size_t n) {
-  return bsearch(target, from, n, sizeof *from, compare_target);
-}
-
-const ViewRow *view_row(const char *target) {
-  return find(target, rows, sizeof rows / sizeof *rows);
-}
-
-uint32_t prim_rows_views(void) { return sizeof rows / sizeof *rows; }
 
 /* ---- the interface ---- */
 
@@ -307,7 +266,7 @@ static bool has_open_step(const Node *n) {
 
 uint32_t view_weight(const Node *n) {
   enum { OPEN_RESHAPE = 16 };
-  bool reshape = n->kind == NODE_CALL && view_row(n->op->target)->place == place_view;
+  bool reshape = n->kind == NODE_CALL && rules[n->op->id].view == view_view;
   bool open = reshape && (has_open_step(n) || has_open_step(view_operand(n)));
   return open ? OPEN_RESHAPE : 1;
 }
@@ -320,9 +279,8 @@ static uint32_t item_of(const Node *n) {
 void view_place(Graph *g, const Node *n, const Dim *at, Dim *from) {
   bool item = n->kind == NODE_GETITEM;
   const Node *call = item ? n->args[0].node : n;
-  const char *target = call->op->target;
-  const ViewRow *row = item ? find(target, lists, sizeof lists / sizeof *lists) : view_row(target);
-  if (!row) BUG("no view: %s", target);
+  void (*rule)(View *) = item ? rules[call->op->id].part : rules[call->op->id].view;
+  if (!rule) BUG("no view: %s", call->op->target);
   View v = {.in = prim_arguments(g, call),
             .d = g->dims,
             .to = &n->type,
@@ -330,7 +288,7 @@ void view_place(Graph *g, const Node *n, const Dim *at, Dim *from) {
             .at = at,
             .from = from};
   if (item) v.item = item_of(n);
-  row->place(&v);
+  rule(&v);
 }
 
 int64_t view_stride(Graph *g, Node *n, uint32_t axis) {

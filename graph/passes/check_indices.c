@@ -22,29 +22,29 @@ static Dim axis_size(Build *b, const ValueType *x, uint32_t axis) {
   return x->rank ? x->shape[axis] : build_const(b, 1);
 }
 
-static Dim rows(Build *b) { return axis_size(b, first(b), 0); }
+static Dim size_rows(Build *b) { return axis_size(b, first(b), 0); }
 
-static Dim last_axis(Build *b) { return axis_size(b, first(b), first(b)->rank - 1); }
+static Dim size_last_axis(Build *b) { return axis_size(b, first(b), first(b)->rank - 1); }
 
-static Dim along_dim(Build *b) {
+static Dim size_along_dim(Build *b) {
   const ValueType *x = first(b);
   return axis_size(b, x, infer_axis_arg(&b->in, "dim", x->rank));
 }
 
 /* Along an axis PyTorch takes the remainder. */
-static Dim all_elements(Build *b) {
+static Dim size_all_elements(Build *b) {
   return infer_has(&b->in, "dim") ? NULL : value_numel(b->in.g, first(b));
 }
 
-static Dim classes(Build *b) { return axis_size(b, first(b), first(b)->rank > 1); }
+static Dim size_classes(Build *b) { return axis_size(b, first(b), first(b)->rank > 1); }
 
-static Dim result_classes(Build *b) {
+static Dim size_result_classes(Build *b) {
   const ValueType *t = &b->in.n->type;
   return axis_size(b, t, t->rank - 1);
 }
 
 /* Places of a plane of the result. */
-static Dim plane(Build *b) {
+static Dim size_plane(Build *b) {
   const ValueType *t = &b->in.n->type;
   uint32_t axes = infer_takes(&b->in, "stride") ? 3 : 2;
   return infer_product(&b->in, t->shape + t->rank - axes, axes);
@@ -53,12 +53,12 @@ static Dim plane(Build *b) {
 /* Places between elements, where parts begin or end: there is one more of these. */
 static Dim between(Build *b, Dim size) { return dim_add(b->in.g->dims, size, build_const(b, 1)); }
 
-static Dim bag_offsets(Build *b) {
+static Dim size_bag_offsets(Build *b) {
   return between(b, axis_size(b, infer_tensor(&b->in, "indices"), 0));
 }
 
 /* Groups are of the rows of one matrix, of the columns of the other, or of the summed axis. */
-static Dim group_ends(Build *b) {
+static Dim size_group_ends(Build *b) {
   const ValueType *x = first(b), *y = infer_tensor(&b->in, b->in.schema->params[1].name);
   if (x->rank == 3) return between(b, y->shape[y->rank - 1]);
   return between(b, x->shape[y->rank == 3 ? 0 : 1]);
@@ -67,49 +67,25 @@ static Dim group_ends(Build *b) {
 /* ---- which ops take indices ---- */
 
 typedef struct {
-  const char *target, *index; /* the parameter; it is None or a tensor */
-  Dim (*size)(Build *b);      /* NULL: all indices are in range */
-  bool negative;              /* they may count from the end */
-} Row;
+  const char *index;     /* the parameter; its argument is None or a tensor */
+  Dim (*size)(Build *b); /* NULL: all indices are in range */
+  bool negative;         /* they may count from the end */
+} IndexParam;
 
-static const Row takers[] = {
-    {"aten._grouped_mm.default", "offs", group_ends, false},
-    {"aten.cross_entropy_loss.default", "target", classes, false},
-    {"aten.embedding.default", "indices", rows, false},
-    {"aten.embedding_bag.default", "indices", rows, false},
-    {"aten.embedding_bag.default", "offsets", bag_offsets, false},
-    {"aten.embedding_bag.padding_idx", "indices", rows, false},
-    {"aten.embedding_bag.padding_idx", "offsets", bag_offsets, false},
-    {"aten.gather.default", "index", along_dim, false},
-    {"aten.index_add.default", "index", along_dim, false},
-    {"aten.index_copy.default", "index", along_dim, false},
-    {"aten.index_fill.int_Scalar", "index", along_dim, true},
-    {"aten.index_fill.int_Tensor", "index", along_dim, true},
-    {"aten.index_select.default", "index", along_dim, false},
-    {"aten.max_unpool2d.default", "indices", plane, false},
-    {"aten.max_unpool3d.default", "indices", plane, false},
-    {"aten.nll_loss.default", "target", classes, false},
-    {"aten.nll_loss2d.default", "target", classes, false},
-    {"aten.nll_loss_nd.default", "target", classes, false},
-    {"aten.one_hot.default", "self", result_classes, false},
-    {"aten.scatter.reduce", "index", along_dim, false},
-    {"aten.scatter.src", "index", along_dim, false},
-    {"aten.scatter.value", "index", along_dim, false},
-    {"aten.scatter.value_reduce", "index", along_dim, false},
-    {"aten.scatter_add.default", "index", along_dim, false},
-    {"aten.scatter_reduce.two", "index", along_dim, false},
-    {"aten.searchsorted.Scalar", "sorter", last_axis, false},
-    {"aten.searchsorted.Tensor", "sorter", last_axis, false},
-    {"aten.take_along_dim.default", "indices", all_elements, false},
-    {"transformers.grouped_mm_fallback.default", "offs", group_ends, false},
+static const struct {
+  IndexParam params[3]; /* the last has no name */
+} takers[OP_COUNT] = {
+#define OP(library, name, overload, rule, schema, ...) \
+  [OP_##library##_##name##_##overload] = {{__VA_ARGS__}},
+#define INDICES(param, size, negative) {param, size_##size, negative},
+#include "graph/ops/op_table.def"
 };
 
-/* Those whose parameter "indices" is a list, an index for each axis. */
-static const char *const list_takers[] = {
-    "aten._unsafe_index.Tensor",
-    "aten._unsafe_index_put.default",
-    "aten.index.Tensor",
-    "aten.index_put.default",
+static const bool takes_list[OP_COUNT] = {
+#define OP(library, name, overload, rule, schema, ...) \
+  [OP_##library##_##name##_##overload] = __VA_ARGS__ + 0,
+#define INDEX_LIST true
+#include "graph/ops/op_table.def"
 };
 
 /* ---- checks ---- */
@@ -128,13 +104,9 @@ typedef struct {
   uint32_t nids;
 } Checker;
 
-static bool is_call(const Node *n, const char *target) {
-  return n->kind == NODE_CALL && !strcmp(n->op->target, target);
-}
-
 /* A cast between integers that loses nothing shows its operand. */
 static Node *uncast(Graph *g, Node *n) {
-  bool cast = is_call(n, "aten.to.dtype") || is_call(n, "aten._to_copy.default");
+  bool cast = graph_is(n, OP_aten_to_dtype) || graph_is(n, OP_aten__to_copy_default);
   if (!cast) return n;
   Node *x = graph_arg(g, n, "self").node;
   DType from = x->type.dtype, to = n->type.dtype;
@@ -144,12 +116,12 @@ static Node *uncast(Graph *g, Node *n) {
 
 /* where(x < 0, x + size, x), as those write it who count from the end themselves: x. */
 static Node *unwrapped(Graph *g, Node *index, Dim size) {
-  if (!is_call(index, "aten.where.self")) return NULL;
+  if (!graph_is(index, OP_aten_where_self)) return NULL;
   Arg condition = graph_arg(g, index, "condition"), moved = graph_arg(g, index, "self");
   Arg x = graph_arg(g, index, "other");
   bool nodes = condition.kind == ARG_NODE && moved.kind == ARG_NODE && x.kind == ARG_NODE;
-  if (!nodes || !is_call(condition.node, "aten.lt.Scalar")) return NULL;
-  if (!is_call(moved.node, "aten.add.Tensor")) return NULL;
+  if (!nodes || !graph_is(condition.node, OP_aten_lt_Scalar)) return NULL;
+  if (!graph_is(moved.node, OP_aten_add_Tensor)) return NULL;
   Arg below = graph_arg(g, condition.node, "other"), by = graph_arg(g, moved.node, "other");
   Arg a = graph_arg(g, condition.node, "self"), b = graph_arg(g, moved.node, "self");
   bool same = a.kind == ARG_NODE && a.node == x.node && b.kind == ARG_NODE && b.node == x.node;
@@ -193,7 +165,7 @@ static void add_check(Checker *c, Build *b, Node *index, Dim size, bool negative
 
 /* ---- nodes ---- */
 
-static void check_row(Checker *c, Build *b, const Row *row) {
+static void check_row(Checker *c, Build *b, const IndexParam *row) {
   Node *index = build_input(b, row->index);
   if (!index || !dtype_is_int(index->type.dtype)) return; /* of probabilities there is no index */
   bool passes = infer_takes(&b->in, "ignore_index");
@@ -227,11 +199,10 @@ static void check_first_bag(Checker *c, Build *b) {
 static bool visit(Checker *c, Node *n) {
   Build b = build_at(c->g, n);
   if (setjmp(b.in.failed)) return false;
-  for (size_t i = 0; i < sizeof takers / sizeof *takers; i++)
-    if (is_call(n, takers[i].target)) check_row(c, &b, &takers[i]);
-  for (size_t i = 0; i < sizeof list_takers / sizeof *list_takers; i++)
-    if (is_call(n, list_takers[i])) check_list(c, &b);
-  if (!strncmp(n->op->target, "aten.embedding_bag.", 19)) check_first_bag(c, &b);
+  for (const IndexParam *p = takers[n->op->id].params; p->index; p++) check_row(c, &b, p);
+  if (takes_list[n->op->id]) check_list(c, &b);
+  if (n->op->id == OP_aten_embedding_bag_default || n->op->id == OP_aten_embedding_bag_padding_idx)
+    check_first_bag(c, &b);
   return true;
 }
 

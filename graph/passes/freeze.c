@@ -30,10 +30,6 @@ static Build build_before(const Freeze *f, Node *n) {
   return b;
 }
 
-static bool is_call(const Node *n, const char *target) {
-  return n->kind == NODE_CALL && !strcmp(n->op->target, target);
-}
-
 static bool is_constant(const Freeze *f, const Arg *a) {
   return a->kind == ARG_NODE && a->node->id < f->nids && f->constant[a->node->id];
 }
@@ -50,19 +46,19 @@ static bool is_per_channel(const Node *x, const Node *like) {
 }
 
 static bool is_weighted(const Node *n) {
-  return is_call(n, "aten.mm.default") || is_call(n, "nereid.conv.default") ||
-         is_call(n, "nereid.conv_depthwise.default");
+  return graph_is(n, OP_aten_mm_default) || graph_is(n, OP_nereid_conv_default) ||
+         graph_is(n, OP_nereid_conv_depthwise_default);
 }
 
 static bool keeps_channels(const Node *n) {
   const Node *x = n->args[0].node;
-  return is_call(n, "aten.view.default") && rank_of(n) && rank_of(x) &&
+  return graph_is(n, OP_aten_view_default) && rank_of(n) && rank_of(x) &&
          n->type.shape[rank_of(n) - 1] == x->type.shape[rank_of(x) - 1];
 }
 
 /* The constant that n adds to its first operand for each channel, or NULL. */
 static Node *added(const Freeze *f, const Node *n) {
-  bool plain = is_call(n, "aten.add.Tensor") && n->nargs == 2 && n->nnamed == 0;
+  bool plain = graph_is(n, OP_aten_add_Tensor) && n->nargs == 2 && n->nnamed == 0;
   if (!plain || n->args[0].kind != ARG_NODE || !is_constant(f, &n->args[1])) return NULL;
   Node *x = n->args[1].node;
   return is_per_channel(x, n) && value_type_eq(&n->type, &n->args[0].node->type) ? x : NULL;
@@ -72,7 +68,7 @@ enum { CHAIN_MAX = 8 };
 
 /* What is scaled before a cast that rounds is rounded elsewhere. */
 static bool is_widening(const Node *n) {
-  return is_call(n, "aten.to.dtype") &&
+  return graph_is(n, OP_aten_to_dtype) &&
          dtype_represents(n->type.dtype, n->args[0].node->type.dtype);
 }
 
@@ -102,10 +98,10 @@ static Node *scaled(Build *b, Node *n, Node *scale) {
   } else {
     args[0] = arg_node(scaled(b, n->args[0].node, scale));
     b->in.n = n;
-    if (is_call(n, "aten.add.Tensor"))
+    if (graph_is(n, OP_aten_add_Tensor))
       args[1] = arg_node(scaled_constant(b, n->args[1].node, scale));
   }
-  Node *by = build(b, n->op->target, n->nargs, args);
+  Node *by = build(b, n->op->id, n->nargs, args);
   graph_forget_name(b->in.g, by);
   graph_forget_name(b->in.g, n);
   graph_set_name(b->in.g, by, n->name);
@@ -131,14 +127,14 @@ static void fold_scale(Freeze *f, Node *n) {
 static bool is_reordered(const Node *n) {
   bool found = false;
   for (; n->kind == NODE_CALL && prim_kind(n->op) == PRIM_VIEW; n = view_operand(n))
-    found |= !is_call(n, "aten.view.default");
+    found |= !graph_is(n, OP_aten_view_default);
   return found;
 }
 
 static void pack(Freeze *f, Node *n) {
   if (!is_constant(f, &n->args[1]) || !is_reordered(n->args[1].node)) return;
   Build b = build_before(f, n);
-  n->args[1] = arg_node(build_op1(&b, "aten.clone.default", n->args[1].node));
+  n->args[1] = arg_node(build_op1(&b, OP_aten_clone_default, n->args[1].node));
 }
 
 /* ---- the walks: weights that are scaled are in order ---- */
@@ -147,14 +143,14 @@ static void walk_scales(Freeze *f) {
   for (Node *n = f->g->first, *next; n; n = next) {
     next = n->next;
     stands_apply(&f->stands, n);
-    if (is_call(n, "aten.mul.Tensor")) fold_scale(f, n);
+    if (graph_is(n, OP_aten_mul_Tensor)) fold_scale(f, n);
   }
   graph_prune(f->g);
 }
 
 static void walk_weights(Freeze *f) {
   for (Node *n = f->g->first; n; n = n->next)
-    if (is_call(n, "nereid.conv.default") || is_call(n, "nereid.conv_depthwise.default"))
+    if (graph_is(n, OP_nereid_conv_default) || graph_is(n, OP_nereid_conv_depthwise_default))
       pack(f, n);
 }
 
@@ -169,7 +165,7 @@ static bool pack_panels(Freeze *f, Node *n) {
 /* Tensor cores take a transposed matrix as it is; a CPU would gather it anew for each tile. */
 static void walk_matrices(Freeze *f) {
   for (Node *n = f->g->first; n; n = n->next)
-    if (is_call(n, "aten.mm.default") && !pack_panels(f, n)) pack(f, n);
+    if (graph_is(n, OP_aten_mm_default) && !pack_panels(f, n)) pack(f, n);
 }
 
 typedef void Walk(Freeze *f);

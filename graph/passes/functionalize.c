@@ -44,37 +44,42 @@ typedef struct {
 
 /* ---- what is a view of what ---- */
 
-static bool is(const Node *n, const char *op) {
-  size_t len = strlen(op);
-  return n->kind == NODE_CALL && !strncmp(n->op->target, "aten.", 5) &&
-         !strncmp(n->op->target + 5, op, len) && n->op->target[5 + len] == '.';
-}
-
-static bool is_any(const Node *n, const char *const *ops) {
-  for (; *ops; ops++)
-    if (is(n, *ops)) return true;
-  return false;
-}
-
-static const char *const same_elements[] = {"alias", "detach", "lift", NULL};
-static const char *const casts[] = {"to", "type_as", NULL};
-static const char *const dropouts[] = {"dropout", "feature_dropout", NULL};
+static const OpId same_elements[] = {OP_aten_alias_default, OP_aten_detach_default, OP_UNKNOWN};
+static const OpId casts[] = {OP_aten_to_device, OP_aten_to_dtype,        OP_aten_to_dtype_layout,
+                             OP_aten_to_other,  OP_aten_type_as_default, OP_UNKNOWN};
+static const OpId dropouts[] = {OP_aten_dropout_default, OP_aten_feature_dropout_default,
+                                OP_UNKNOWN};
 /* A view if the operand is in row-major order. */
-static const char *const reshapes[] = {"reshape", "flatten", "contiguous", NULL};
+static const OpId reshapes[] = {OP_aten_reshape_default, OP_aten_flatten_using_ints,
+                                OP_aten_contiguous_default, OP_UNKNOWN};
 /* Keep row-major order. */
-static const char *const regroupings[] = {"view",    "unflatten", "squeeze", "unsqueeze",
-                                          "view_as", "alias",     "detach",  "to",
-                                          "type_as", "dropout",   NULL};
+static const OpId regroupings[] = {OP_aten_view_default,
+                                   OP_aten_view_dtype,
+                                   OP_aten_unflatten_int,
+                                   OP_aten_squeeze_default,
+                                   OP_aten_squeeze_dim,
+                                   OP_aten_squeeze_dims,
+                                   OP_aten_unsqueeze_default,
+                                   OP_aten_view_as_default,
+                                   OP_aten_alias_default,
+                                   OP_aten_detach_default,
+                                   OP_aten_to_device,
+                                   OP_aten_to_dtype,
+                                   OP_aten_to_dtype_layout,
+                                   OP_aten_to_other,
+                                   OP_aten_type_as_default,
+                                   OP_aten_dropout_default,
+                                   OP_UNKNOWN};
 
 /* The schema's parameter that the result may be a view of; NULL: the result is new. */
 static const char *viewed_param(Functionalize *f, const Node *n) {
   Infer *in = &f->build->in;
   const OpSchema *s = in->schema;
-  if (is_any(n, casts)) {
+  if (graph_is_among(n, casts)) {
     bool same = n->type.dtype == n->args[0].node->type.dtype && !infer_bool(in, "copy");
     return same ? s->params[0].name : NULL;
   }
-  if (is_any(n, dropouts)) return infer_bool(in, "train") ? NULL : s->params[0].name;
+  if (graph_is_among(n, dropouts)) return infer_bool(in, "train") ? NULL : s->params[0].name;
   for (uint32_t i = 0; i < s->nparams; i++)
     if (s->params[i].viewed) return s->params[i].name;
   return NULL;
@@ -115,13 +120,13 @@ static bool may_be_copy(Functionalize *f, const Node *n, Node *of) {
 
 static void note_view(Functionalize *f, Node *n, Node *of) {
   Storage *s = storage_of(f, n), *p = storage_of(f, of);
-  bool reshape = is_any(n, reshapes);
+  bool reshape = graph_is_among(n, reshapes);
   if (reshape && p->strided && may_be_copy(f, n, of)) {
-    s->strided = !is(n, "contiguous");
+    s->strided = !graph_is(n, OP_aten_contiguous_default);
     return;
   }
   s->maybe = p->maybe || (reshape && p->strided);
-  s->strided = p->strided || !(reshape || is_any(n, regroupings));
+  s->strided = p->strided || !(reshape || graph_is_among(n, regroupings));
   s->parent = of;
   s->root = p->root;
   s->count = storage_of(f, s->root)->count;
@@ -189,7 +194,7 @@ static Node *scatter(Functionalize *f, Node *part, Node *into, int64_t axis, Dim
                      int64_t step) {
   Arg args[] = {arg_node(into), arg_node(part), arg_int(f->g, axis),
                 arg_dim(start), arg_dim(end),   arg_int(f->g, step)};
-  return build(f->build, "aten.slice_scatter.default", step == 1 ? 5 : 6, args);
+  return build(f->build, OP_aten_slice_scatter_default, step == 1 ? 5 : 6, args);
 }
 
 /* The sizes before item i of a list of parts along an axis. */
@@ -201,7 +206,7 @@ static Dim part_start(Functionalize *f, const Node *list, uint32_t axis, int64_t
 }
 
 static Node *select_scatter(Functionalize *f, Node *part, Node *into, int64_t axis, Dim i) {
-  return build(f->build, "aten.select_scatter.default",
+  return build(f->build, OP_aten_select_scatter_default,
                ARGS(arg_node(into), arg_node(part), arg_int(f->g, axis), arg_dim(i)));
 }
 
@@ -232,14 +237,15 @@ static Node *write_item(Functionalize *f, Node *n, Node *part, Node *into) {
   Node *list = n->args[0].node;
   uint32_t axis = axis_of(f, list, "dim", rank_of(into));
   int64_t i = n->args[1].dim->value;
-  if (is(list, "unbind")) return select_scatter(f, part, into, axis, dim_int(f->g->dims, i));
+  if (graph_is(list, OP_aten_unbind_int))
+    return select_scatter(f, part, into, axis, dim_int(f->g->dims, i));
   Dim start = part_start(f, list, axis, i);
   return scatter(f, part, into, axis, start, dim_add(f->g->dims, start, n->type.shape[axis]), 1);
 }
 
 static Node *write_slice(Functionalize *f, Node *n, Node *part, Node *into) {
   uint32_t axis = axis_of(f, n, "dim", rank_of(into));
-  if (is(n, "narrow")) {
+  if (graph_is(n, OP_aten_narrow_default)) {
     Dim start = size_of(f, n, "start");
     return scatter(f, part, into, axis, start, dim_add(f->g->dims, start, size_of(f, n, "length")),
                    1);
@@ -262,9 +268,13 @@ static Node *write_permuted(Functionalize *f, Node *n, Node *part) {
 }
 
 /* These are their own inverses. */
-static const char *const swaps[] = {"transpose", "t", "mT", "numpy_T", "swapaxes", NULL};
-static const char *const views[] = {"view",      "reshape", "flatten",      "unflatten", "squeeze",
-                                    "unsqueeze", "view_as", "_unsafe_view", NULL};
+static const OpId swaps[] = {OP_aten_transpose_int,   OP_aten_t_default,        OP_aten_mT_default,
+                             OP_aten_numpy_T_default, OP_aten_swapaxes_default, OP_UNKNOWN};
+static const OpId views[] = {
+    OP_aten_view_default,       OP_aten_view_dtype,           OP_aten_reshape_default,
+    OP_aten_flatten_using_ints, OP_aten_unflatten_int,        OP_aten_squeeze_default,
+    OP_aten_squeeze_dim,        OP_aten_squeeze_dims,         OP_aten_unsqueeze_default,
+    OP_aten_view_as_default,    OP_aten__unsafe_view_default, OP_UNKNOWN};
 
 static Node *swap_back(Functionalize *f, Node *n, Node *part, const Node *into) {
   Node *back = view_again(f, n, part);
@@ -275,16 +285,18 @@ static Node *swap_back(Functionalize *f, Node *n, Node *part, const Node *into) 
 /* `into`, a value of n's parent, with the value `part` in the place of its view n. */
 static Node *write_view(Functionalize *f, Node *n, Node *part, Node *into) {
   if (n->kind == NODE_GETITEM) return write_item(f, n, part, into);
-  bool bits = !strcmp(n->op->target, "aten.view.dtype"); /* the same bytes, read otherwise */
-  if (is_any(n, same_elements) || is_any(n, casts) || is_any(n, dropouts) || is(n, "contiguous"))
+  bool bits = n->op->id == OP_aten_view_dtype; /* the same bytes, read otherwise */
+  if (graph_is_among(n, same_elements) || graph_is_among(n, casts) || graph_is_among(n, dropouts) ||
+      graph_is(n, OP_aten_contiguous_default))
     return part;
-  if (is_any(n, swaps)) return swap_back(f, n, part, into);
-  if (is(n, "permute")) return write_permuted(f, n, part);
-  if (is(n, "slice") || is(n, "narrow")) return write_slice(f, n, part, into);
-  if (is(n, "select"))
+  if (graph_is_among(n, swaps)) return swap_back(f, n, part, into);
+  if (graph_is(n, OP_aten_permute_default)) return write_permuted(f, n, part);
+  if (graph_is(n, OP_aten_slice_Tensor) || graph_is(n, OP_aten_narrow_default))
+    return write_slice(f, n, part, into);
+  if (graph_is(n, OP_aten_select_int))
     return select_scatter(f, part, into, axis_of(f, n, "dim", rank_of(into)),
                           size_of(f, n, "index"));
-  if (!is_any(n, views) || bits)
+  if (!graph_is_among(n, views) || bits)
     FAIL(f, n, E_GRAPH_WRITE_VIEW, f->build->in.n->name, n->op->target);
   return build_view(f->build, part, into->type.rank, into->type.shape);
 }
@@ -313,32 +325,19 @@ static void write(Functionalize *f, Node *n, Node *value) {
 
 /* ---- ops that write ---- */
 
-/* aten.add.Tensor for aten.add_.Tensor; some have one overload where their counterparts in place
- * have several. */
-static const GraphOp *functional_op(Functionalize *f, const Node *n) {
-  const char *target = n->op->target, *dot = strrchr(target, '.');
-  if (!strncmp(target, "aten.__i", strlen("aten.__i")))
-    return ops_find(arena_printf(f->scratch, "aten.__%s", target + strlen("aten.__i")));
-  if (dot[-1] != '_') return NULL;
-  int name = (int)(dot - 1 - target);
-  const GraphOp *same = ops_find(arena_printf(f->scratch, "%.*s%s", name, target, dot));
-  return same ? same : ops_find(arena_printf(f->scratch, "%.*s.default", name, target));
-}
-
 /* aten.zero_ has no counterpart. */
 static void make_zeros(Functionalize *f, Node *n) {
   Arg *args = ARENA_ARRAY(f->g->arena, Arg, 2);
   args[0] = n->args[0];
   args[1] = arg_int(f->g, 0);
-  n->op = ops_find("aten.fill.Scalar");
+  n->op = ops_at(OP_aten_fill_Scalar);
   n->args = args;
   n->nargs = 2;
 }
 
 static void make_functional(Functionalize *f, Node *n) {
-  const GraphOp *op = functional_op(f, n);
-  if (op) n->op = op;
-  else if (is(n, "zero_")) make_zeros(f, n);
+  if (n->op->functional) n->op = n->op->functional;
+  else if (graph_is(n, OP_aten_zero__default)) make_zeros(f, n);
   else FAIL(f, n, E_GRAPH_WRITES, n->name, n->op->target);
 }
 
@@ -378,16 +377,23 @@ static void drop_arg(Node *n, uint32_t i) {
 }
 
 /* Their results are views, which PyTorch uses in their operand's place from then on. */
-static const char *const turned[] = {"detach_", "squeeze_", "t_", "unsqueeze_", NULL};
+static const OpId turned[] = {OP_aten_detach__default,
+                              OP_aten_squeeze__default,
+                              OP_aten_squeeze__dim,
+                              OP_aten_squeeze__dims,
+                              OP_aten_t__default,
+                              OP_aten_unsqueeze__default,
+                              OP_UNKNOWN};
 
 static void make_harmless(Functionalize *f, Node *n) {
   enum { TRAINING = 5 };
   Infer *in = &f->build->in;
-  if (is_any(n, turned) || (is(n, "dropout_") && !infer_bool(in, "train"))) {
+  if (graph_is_among(n, turned) ||
+      (graph_is(n, OP_aten_dropout__default) && !infer_bool(in, "train"))) {
     make_functional(f, n);
-  } else if (!strcmp(n->op->target, "aten._native_batch_norm_legit.default") &&
-             n->nargs > TRAINING && !infer_bool(in, "training")) {
-    n->op = ops_find("aten._native_batch_norm_legit_no_training.default");
+  } else if (n->op->id == OP_aten__native_batch_norm_legit_default && n->nargs > TRAINING &&
+             !infer_bool(in, "training")) {
+    n->op = ops_at(OP_aten__native_batch_norm_legit_no_training_default);
     drop_arg(n, TRAINING);
   }
   in->schema = ops_schema(f->g, n->op);

@@ -34,10 +34,6 @@ typedef struct {
 
 /* ---- permutations ---- */
 
-static bool is_call(const Node *n, const char *target) {
-  return n->kind == NODE_CALL && !strcmp(n->op->target, target);
-}
-
 static bool read_axis(const Arg *a, uint32_t rank, uint32_t *out) {
   if (a->kind != ARG_INT || !dim_is_int(a->dim)) return false;
   int64_t i = a->dim->value < 0 ? a->dim->value + rank : a->dim->value;
@@ -47,8 +43,8 @@ static bool read_axis(const Arg *a, uint32_t rank, uint32_t *out) {
 
 /* Is n a permutation of its operand? */
 static bool permuted_of(Graph *g, const Node *n, Permuted *out) {
-  bool swap = is_call(n, "aten.transpose.int");
-  if (!swap && !is_call(n, "aten.permute.default")) return false;
+  bool swap = graph_is(n, OP_aten_transpose_int);
+  if (!swap && !graph_is(n, OP_aten_permute_default)) return false;
   out->of = graph_arg(g, n, "self").node;
   out->rank = n->type.rank;
   if (swap) {
@@ -261,11 +257,8 @@ static void move_pad(Layout *l, Node *n) {
 /* ---- lists of parts ---- */
 
 static bool splits(const Node *n) {
-  static const char *const targets[] = {"aten.chunk.default", "aten.split.Tensor",
-                                        "aten.split.sizes", "aten.split_with_sizes.default"};
-  for (size_t i = 0; n->kind == NODE_CALL && i < sizeof targets / sizeof *targets; i++)
-    if (!strcmp(n->op->target, targets[i])) return true;
-  return false;
+  return graph_is_any(n, OP_aten_chunk_default, OP_aten_split_Tensor, OP_aten_split_sizes,
+                      OP_aten_split_with_sizes_default);
 }
 
 /* The parts of the tensor itself: a part of the permuted one is one of those, permuted. */
@@ -352,7 +345,7 @@ static void move_view(Layout *l, Node *n) {
   Build b = build_before(l, n);
   Node *x = build_permute(&b, p.of, order);
   ValueType t = unpermuted_type(l->g, to, &back);
-  Node *v = build_with(&b, "aten.view.default", x, arg_dims(l->g, t.rank, t.shape));
+  Node *v = build_with(&b, OP_aten_view_default, x, arg_dims(l->g, t.rank, t.shape));
   permuted(l, n, v, &back);
 }
 
@@ -371,8 +364,8 @@ static void join(Layout *l, Node *n) {
 /* ---- the walk ---- */
 
 static void visit_view(Layout *l, Node *n) {
-  if (is_call(n, "aten.slice.Tensor")) move_slice(l, n);
-  else if (is_call(n, "aten.view.default")) move_view(l, n);
+  if (graph_is(n, OP_aten_slice_Tensor)) move_slice(l, n);
+  else if (graph_is(n, OP_aten_view_default)) move_view(l, n);
   else join(l, n);
 }
 
@@ -380,8 +373,8 @@ static void visit(Layout *l, Node *n) {
   if (n->kind == NODE_GETITEM) move_item(l, n);
   if (n->kind != NODE_CALL) return;
   if (splits(n)) move_split(l, n);
-  else if (is_call(n, "aten.cat.default")) move_cat(l, n);
-  else if (is_call(n, "aten.constant_pad_nd.default")) move_pad(l, n);
+  else if (graph_is(n, OP_aten_cat_default)) move_cat(l, n);
+  else if (graph_is(n, OP_aten_constant_pad_nd_default)) move_pad(l, n);
   else switch (prim_kind(n->op)) {
       case PRIM_POINTWISE: move_pointwise(l, n); return;
       case PRIM_WINDOW: move_window(l, n); return;
@@ -401,7 +394,7 @@ static void walk(Layout *l) {
 
 static bool has_convolution(const Graph *g) {
   for (const Node *n = g->first; n; n = n->next)
-    if (n->kind == NODE_CALL && !strncmp(n->op->target, "nereid.conv", 11)) return true;
+    if (graph_is_any(n, OP_nereid_conv_default, OP_nereid_conv_depthwise_default)) return true;
   return false;
 }
 

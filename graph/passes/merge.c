@@ -35,7 +35,7 @@ static bool from_file(const Node *n) {
 /* A layer with weights [columns, k], and with a bias [columns] or none.  Cuts of the result begin
  * at multiples of 16, so that they are read in vectors. */
 static bool is_layer(Graph *g, const Node *n) {
-  if (n->kind != NODE_CALL || strcmp(n->op->target, "aten.linear.default") != 0) return false;
+  if (!graph_is(n, OP_aten_linear_default)) return false;
   const Node *w = tensor(g, n, "weight"), *bias = tensor(g, n, "bias");
   if (!tensor(g, n, "input") || !w || w->type.rank != 2 || !from_file(w)) return false;
   if (!dim_is_int(w->type.shape[0]) || w->type.shape[0]->value % 16) return false;
@@ -98,7 +98,7 @@ static void merge(Merger *m, Node *const *layers, uint32_t n) {
   Node *bias = all_biases(&b, layers, n), *w = all_weights(&b, layers, n), *items[LAYERS_MAX];
   Arg args[] = {arg_node(tensor(m->g, layers[0], "input")), arg_node(w),
                 bias ? arg_node(bias) : arg_none()};
-  Node *y = build(&b, "aten.linear.default", bias ? 3 : 2, args);
+  Node *y = build(&b, OP_aten_linear_default, bias ? 3 : 2, args);
   Dim at = build_const(&b, 0);
   for (uint32_t i = 0; i < n; i++) {
     Dim end = dim_add(m->g->dims, at, tensor(m->g, layers[i], "weight")->type.shape[0]);

@@ -12,7 +12,7 @@
 static Node *as_is(Build *b, Node *y) {
   const ValueType *t = &b->in.n->type;
   Arg args[] = {arg_node(build_to(b, y, t->dtype)), arg_dims(b->in.g, t->rank, t->shape)};
-  return build_become(b, "aten.view.default", 2, args);
+  return build_become(b, OP_aten_view_default, 2, args);
 }
 
 /* x[1, k] by y[k, n], or x[m, k] by y[k, 1]: sums of rows of the matrix. */
@@ -33,12 +33,12 @@ static Node *in_parts(Build *b, Node *x, Node *y, int parts) {
   Node *left = cut(b, x, parts);
   Node *right = build_transpose(b, cut(b, build_transpose(b, y, 0, 1), parts), 1, 2);
   Arg args[] = {arg_node(left), arg_node(right), arg_dtype(DT_F32)};
-  return as_is(b, build_sum(b, build(b, "aten.bmm.dtype", 3, args), 1, false));
+  return as_is(b, build_sum(b, build(b, OP_aten_bmm_dtype, 3, args), 1, false));
 }
 
 /* Products of floats up to 32 bits, of known sizes. */
 static bool is_product(const Node *n) {
-  if (n->kind != NODE_CALL || strcmp(n->op->target, "aten.mm.default") != 0) return false;
+  if (!graph_is(n, OP_aten_mm_default)) return false;
   const ValueType *x = &n->args[0].node->type;
   return dim_is_int(n->type.shape[0]) && dim_is_int(n->type.shape[1]) && dim_is_int(x->shape[1]) &&
          build_wide(x->dtype) == DT_F32;

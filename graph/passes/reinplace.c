@@ -58,30 +58,22 @@ typedef struct {
 
 /* ---- nodes ---- */
 
-static bool is(const Node *n, const char *target) {
-  return n->kind == NODE_CALL && !strcmp(n->op->target, target);
-}
+static const OpId updates[] = {OP_aten_index_add_default,
+                               OP_aten_index_copy_default,
+                               OP_aten_index_fill_int_Scalar,
+                               OP_aten_index_fill_int_Tensor,
+                               OP_aten_index_put_default,
+                               OP_aten_masked_fill_Scalar,
+                               OP_aten_masked_fill_Tensor,
+                               OP_aten_masked_scatter_default,
+                               OP_aten_select_scatter_default,
+                               OP_aten_slice_scatter_default,
+                               OP_UNKNOWN};
 
-static const char *const updates[] = {"aten.index_add.default",
-                                      "aten.index_copy.default",
-                                      "aten.index_fill.int_Scalar",
-                                      "aten.index_fill.int_Tensor",
-                                      "aten.index_put.default",
-                                      "aten.masked_fill.Scalar",
-                                      "aten.masked_fill.Tensor",
-                                      "aten.masked_scatter.default",
-                                      "aten.select_scatter.default",
-                                      "aten.slice_scatter.default",
-                                      NULL};
-
-static bool is_update(const Node *n) {
-  for (const char *const *u = updates; *u; u++)
-    if (is(n, *u)) return true;
-  return false;
-}
+static bool is_update(const Node *n) { return graph_is_among(n, updates); }
 
 static bool replaces_part(const Node *n) {
-  return is(n, "aten.select_scatter.default") || is(n, "aten.slice_scatter.default");
+  return graph_is(n, OP_aten_select_scatter_default) || graph_is(n, OP_aten_slice_scatter_default);
 }
 
 /* The Build looks at n's arguments from now on, and puts what it makes before n. */
@@ -150,16 +142,13 @@ static uint32_t axis_at(const Arg *a, uint32_t rank) {
 /* The part that has the operand's value where `of` has that of n, a view of all its elements; NULL
  * if n is none. */
 static const Part *before_view(Reinplace *r, const Node *n, const Part *of) {
-  static const char *const regroups[] = {"aten.view.default", "aten.squeeze.dims",
-                                         "aten.unsqueeze.default", NULL};
-  if (is(n, "aten.permute.default")) {
+  if (graph_is(n, OP_aten_permute_default)) {
     Arg dims = graph_arg(r->g, n, "dims");
     Part *p = part_new(r, of, PART_PERMUTE);
     for (uint32_t i = 0; i < dims.n; i++) p->axes[axis_at(&dims.items[i], dims.n)] = i;
     return part_done(r, p);
   }
-  for (const char *const *v = regroups; *v; v++) {
-    if (!is(n, *v)) continue;
+  if (graph_is_any(n, OP_aten_view_default, OP_aten_squeeze_dims, OP_aten_unsqueeze_default)) {
     Part *p = part_new(r, of, PART_VIEW);
     p->type = n->args[0].node->type;
     return part_done(r, p);
@@ -192,7 +181,7 @@ static bool holds(Reinplace *r, Node *n, const Part *part) {
 
 static void put(Reinplace *r, const Puts *p) {
   Arg how = {.kind = ARG_STRING, .name = "put"};
-  r->current = build(r->build, "nereid.scatter.default",
+  r->current = build(r->build, OP_nereid_scatter_default,
                      ARGS(arg_node(r->current), arg_node(p->index), arg_node(p->src), how));
 }
 

@@ -79,18 +79,18 @@ static Node *beside(Build *b, const Indexed *x, Node *of) {
 /* Negative indices count from the end. */
 static Node *wrapped(Build *b, Node *index, Dim size) {
   index = build_to(b, index, DT_I64);
-  Node *low = build_with(b, "aten.lt.Tensor", index, build_int(b, 0));
-  return build_where(b, low, arg_node(build_with(b, "aten.add.Tensor", index, arg_dim(size))),
+  Node *low = build_with(b, OP_aten_lt_Tensor, index, build_int(b, 0));
+  return build_where(b, low, arg_node(build_with(b, OP_aten_add_Tensor, index, arg_dim(size))),
                      arg_node(index));
 }
 
 static Node *both(Build *b, Node *x, Node *y) {
-  return x ? build_op2(b, "aten.logical_and.default", x, y) : y;
+  return x ? build_op2(b, OP_aten_logical_and_default, x, y) : y;
 }
 
 static Node *inside(Build *b, Node *row, Dim size) {
-  Node *low = build_with(b, "aten.ge.Tensor", row, build_int(b, 0));
-  return both(b, low, build_with(b, "aten.lt.Tensor", row, arg_dim(size)));
+  Node *low = build_with(b, OP_aten_ge_Tensor, row, build_int(b, 0));
+  return both(b, low, build_with(b, OP_aten_lt_Tensor, row, arg_dim(size)));
 }
 
 /* Is each element of a vector known to be greater than the one before, or each to be less? */
@@ -110,9 +110,9 @@ static Node *is_last_of_few(Build *b, Node *row, Node *number, int64_t count) {
   Node *last = NULL;
   for (int64_t i = 1; i < count; i++) {
     Node *other = build_select(b, row, 0, build_const(b, i));
-    Node *differs = build_op2(b, "aten.ne.Tensor", row, other);
-    Node *precedes = build_with(b, "aten.ge.Tensor", number, build_int(b, i));
-    last = both(b, last, build_op2(b, "aten.logical_or.default", differs, precedes));
+    Node *differs = build_op2(b, OP_aten_ne_Tensor, row, other);
+    Node *precedes = build_with(b, OP_aten_ge_Tensor, number, build_int(b, i));
+    last = both(b, last, build_op2(b, OP_aten_logical_or_default, differs, precedes));
   }
   return last;
 }
@@ -120,8 +120,8 @@ static Node *is_last_of_few(Build *b, Node *row, Node *number, int64_t count) {
 /* The number of the last of the rows that are the same, in i64; of each. */
 static Node *last_equal(Build *b, Node *row, Dim rows) {
   Node *writer = scatter_writers(b, rows, row);
-  Node *last =
-      build(b, "aten.index_select.default", ARGS(arg_node(writer), build_int(b, 0), arg_node(row)));
+  Node *last = build(b, OP_aten_index_select_default,
+                     ARGS(arg_node(writer), build_int(b, 0), arg_node(row)));
   return build_to(b, last, DT_I64);
 }
 
@@ -132,11 +132,11 @@ static Node *is_last(Build *b, Node *row, Dim rows) {
   Node *number = build_arange(b, count);
   if (dim_is_int(count) && count->value <= FEW) return is_last_of_few(b, row, number, count->value);
   if (!dim_is_int(count) || count->value > PAIRS_MAX)
-    return build_op2(b, "aten.eq.Tensor", last_equal(b, row, rows), number);
-  Node *same = build_op2(b, "aten.eq.Tensor", build_unsqueeze(b, row, 1), row);
-  Node *later = build_op2(b, "aten.gt.Tensor", number, build_unsqueeze(b, number, 1));
-  Node *again = build_with(b, "aten.any.dim", both(b, same, later), build_int(b, 1));
-  return build_op1(b, "aten.logical_not.default", again);
+    return build_op2(b, OP_aten_eq_Tensor, last_equal(b, row, rows), number);
+  Node *same = build_op2(b, OP_aten_eq_Tensor, build_unsqueeze(b, row, 1), row);
+  Node *later = build_op2(b, OP_aten_gt_Tensor, number, build_unsqueeze(b, number, 1));
+  Node *again = build_with(b, OP_aten_any_dim, both(b, same, later), build_int(b, 1));
+  return build_op1(b, OP_aten_logical_not_default, again);
 }
 
 /* ---- addresses ---- */
@@ -243,7 +243,7 @@ static Node *old_values(Build *b, const Indexed *x) {
   Arg list = arg_list(b->in.g, rank_of(x->x));
   for (uint32_t i = 0; i < rank_of(x->x); i++)
     list.items[i] = x->index[i] ? arg_node(x->index[i]) : (Arg){.kind = ARG_NONE};
-  return build(b, "aten.index.Tensor", ARGS(arg_node(x->x), list));
+  return build(b, OP_aten_index_Tensor, ARGS(arg_node(x->x), list));
 }
 
 static Node *added(Build *b, const Indexed *x, Node *const *row, Node *values) {

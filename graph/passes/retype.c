@@ -153,7 +153,7 @@ static void replace_ended(Node **use, void *ctx) {
 
 /* `.to(device)` is exported with the dtype that is there. */
 static bool only_moves(const Retype *r, const Node *n, const Node *x, DType said) {
-  return strstr(n->op->target, "dtype_layout") && before(r, x) == said;
+  return graph_is(n, OP_aten_to_dtype_layout) && before(r, x) == said;
 }
 
 static DType cast_to(Retype *r, const Node *n, DType said) {
@@ -226,7 +226,7 @@ static void look_at(Node **use, void *ctx) {
 static Node *cast_before(Retype *r, Node *n, Node *x) {
   Graph *g = r->g;
   Node *cast = graph_node(g, NODE_CALL, n, 2, 0);
-  cast->op = ops_row(g, "aten.to.dtype");
+  cast->op = ops_at(OP_aten_to_dtype);
   cast->args[0] = arg_node(x);
   cast->args[1] = dtype_value(g, r->to);
   cast->type = x->type;

@@ -51,8 +51,9 @@ static const GraphOp *find_op(const Term *t) {
 
 /* aten.pow of a number has an overload of its own. */
 static const GraphOp *op_for(const Term *t, const Arg *args) {
-  bool power = !strcmp(t->op, "aten.pow") && t->nargs == 2 && args[1].kind != ARG_NODE;
-  return power ? ops_find("aten.pow.Tensor_Scalar") : find_op(t);
+  const GraphOp *power = ops_at(OP_aten_pow_Tensor_Scalar);
+  bool is_power = t->nargs == 2 && args[1].kind != ARG_NODE && rewrite_names_op(t, power);
+  return is_power ? power : find_op(t);
 }
 
 static bool make_call(Maker *k, const Term *t, Arg *out) {
@@ -68,7 +69,7 @@ static bool make_call(Maker *k, const Term *t, Arg *out) {
   }
   const GraphOp *op = op_for(t, args);
   if (!op) return false;
-  *out = arg_node(build_with_all(&k->b, op->target, nargs, args, nnamed, named));
+  *out = arg_node(build_with_all(&k->b, op->id, nargs, args, nnamed, named));
   return true;
 }
 
@@ -150,8 +151,8 @@ static Node *build_quietly(const Match *m, Node *n) {
 /* ---- the rules by the ops of their roots ---- */
 
 static void add_rule(Rewriter *w, Rewrite *rule) {
-  for (uint32_t i = 0; i < ops_count(); i++)
-    if (rewrite_names_op(rule->root, ops_at(i))) vec_push(w->scratch, &w->by_op[i], rule);
+  for (uint32_t i = 0; i < OP_UNKNOWN; i++)
+    if (rewrite_names_op(rule->root, ops_at((OpId)i))) vec_push(w->scratch, &w->by_op[i], rule);
 }
 
 /* The user's come first. */
@@ -169,7 +170,7 @@ static bool read_rules(Rewriter *w) {
     diag_print(g->diags, &text);
     BUG("%s", text.data);
   }
-  w->by_op = ARENA_ARRAY(w->scratch, RewriteList, ops_count());
+  w->by_op = ARENA_ARRAY(w->scratch, RewriteList, OP_UNKNOWN);
   for (size_t i = 0; i < list.len; i++) add_rule(w, list.data[i]);
   return ok;
 }
@@ -205,7 +206,7 @@ static void remove_node(Rewriter *w, Node *n) {
   vec_push(w->scratch, &r.unused, n);
   while (r.unused.len) {
     Node *x = r.unused.data[--r.unused.len];
-    if (x->kind == NODE_INPUT || (x->kind == NODE_CALL && graph_op_asserts(x->op))) continue;
+    if (x->kind == NODE_INPUT || (x->kind == NODE_CALL && x->op->asserts)) continue;
     graph_each_use(x, note_unused, &r);
     graph_forget_name(w->g, x);
     graph_remove(w->g, x);
@@ -263,7 +264,7 @@ static bool visit(Rewriter *w, Node *n) {
   stands_apply(&w->stands, n);
   if (n->kind != NODE_CALL || !w->uses[n->id]) return true;
   size_t errors = diag_errors(w->g->diags);
-  const RewriteList *rules = &w->by_op[ops_number(n->op)];
+  const RewriteList *rules = &w->by_op[n->op->id];
   for (size_t i = 0; i < rules->len; i++) {
     bool done = try_rule(w, rules->data[i], n);
     if (diag_errors(w->g->diags) > errors) return false;

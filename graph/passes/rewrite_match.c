@@ -167,17 +167,6 @@ static bool add_goals(Match *m, const Term *t, const Node *n, bool swapped, Goal
   return true;
 }
 
-static bool commutes(const Term *t) {
-  static const char *const ops[] = {"add",         "mul",        "eq",          "ne",
-                                    "maximum",     "minimum",    "logical_and", "logical_or",
-                                    "bitwise_and", "bitwise_or", "__and__",     "__or__"};
-  if (t->nargs != 2 || strncmp(t->op, "aten.", 5) != 0) return false;
-  size_t len = strcspn(t->op + 5, ".");
-  for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
-    if (strlen(ops[i]) == len && !memcmp(ops[i], t->op + 5, len)) return true;
-  return false;
-}
-
 static bool solve_call(Match *m, const Term *t, Node *n, const Goal *rest) {
   if (m->is_bound[t->slot]) {
     if (m->bound[t->slot].node != n) return false;
@@ -190,7 +179,7 @@ static bool solve_call(Match *m, const Term *t, Node *n, const Goal *rest) {
   m->is_bound[t->slot] = true;
   m->bound[t->slot] = arg_node(n);
   m->times[t->slot] = 1;
-  for (int swapped = 0; swapped <= commutes(t); swapped++) {
+  for (int swapped = 0; swapped <= (t->nargs == 2 && n->op->commutes); swapped++) {
     Goal goals[GOALS_MAX];
     bool whole = add_goals(m, t, n, swapped, goals, rest);
     if (whole && solve(m, t->nargs ? goals : rest)) return true;
@@ -214,10 +203,8 @@ static bool solve_item(Match *m, const Term *t, Node *n, const Goal *rest) {
 /* ---- casts ---- */
 
 static bool is_cast(const Match *m, const Node *n) {
-  if (n->kind != NODE_CALL || strncmp(n->op->target, "aten.", 5) != 0) return false;
-  const char *op = n->op->target + 5;
-  bool named =
-      !strncmp(op, "to.", 3) || !strcmp(op, "_to_copy.default") || !strcmp(op, "type_as.default");
+  bool named = graph_is_any(n, OP_aten_to_device, OP_aten_to_dtype, OP_aten_to_dtype_layout,
+                            OP_aten_to_other, OP_aten__to_copy_default, OP_aten_type_as_default);
   return named && rank_of_first(m, n) >= 0;
 }
 

@@ -20,30 +20,30 @@ static Node *operand(Graph *g, const Node *n) {
   return a.kind == ARG_NODE && a.node->type.kind == VALUE_TENSOR ? a.node : NULL;
 }
 
-static bool always(Graph *g, const Node *n, const Node *x) {
+static bool fold_always(Graph *g, const Node *n, const Node *x) {
   (void)g, (void)n, (void)x;
   return true;
 }
 
 /* The same shape, for views that keep the order of elements. */
-static bool same_shape(Graph *g, const Node *n, const Node *x) {
+static bool fold_same_shape(Graph *g, const Node *n, const Node *x) {
   (void)g;
   return value_type_eq(&n->type, &x->type);
 }
 
-static bool same_dtype(Graph *g, const Node *n, const Node *x) {
+static bool fold_same_dtype(Graph *g, const Node *n, const Node *x) {
   (void)g;
   return n->type.dtype == x->type.dtype;
 }
 
-static bool not_training(Graph *g, const Node *n, const Node *x) {
+static bool fold_not_training(Graph *g, const Node *n, const Node *x) {
   (void)x;
   Arg train = graph_arg(g, n, "train");
   return train.kind == ARG_BOOL && !train.flag;
 }
 
 /* The numbers of a list, which count from the end where they are negative, are 0, 1, 2 ... */
-static bool in_order(Graph *g, const Node *n, const Node *x) {
+static bool fold_in_order(Graph *g, const Node *n, const Node *x) {
   Arg dims = graph_arg(g, n, "dims");
   for (uint32_t i = 0; i < dims.n; i++) {
     const Arg *d = &dims.items[i];
@@ -53,7 +53,7 @@ static bool in_order(Graph *g, const Node *n, const Node *x) {
   return dims.kind == ARG_LIST;
 }
 
-static bool same_axis(Graph *g, const Node *n, const Node *x) {
+static bool fold_same_axis(Graph *g, const Node *n, const Node *x) {
   int64_t rank = x->type.rank;
   Arg a = graph_arg(g, n, "dim0"), b = graph_arg(g, n, "dim1");
   if (a.kind != ARG_INT || b.kind != ARG_INT || !dim_is_int(a.dim) || !dim_is_int(b.dim))
@@ -62,7 +62,7 @@ static bool same_axis(Graph *g, const Node *n, const Node *x) {
   return gap == 0 || gap == rank || gap == -rank;
 }
 
-static bool all_zero(Graph *g, const Node *n, const Node *x) {
+static bool fold_all_zero(Graph *g, const Node *n, const Node *x) {
   (void)x;
   Arg pad = graph_arg(g, n, "pad");
   bool zero = pad.kind == ARG_LIST;
@@ -83,99 +83,45 @@ static bool scaled(Graph *g, const Node *n) {
 }
 
 /* Not for floats: -0.0 + 0 is 0.0. */
-static bool adds_zero(Graph *g, const Node *n, const Node *x) {
+static bool fold_adds_zero(Graph *g, const Node *n, const Node *x) {
   Arg other = graph_arg(g, n, "other");
   return number_is(&other, 0) && !scaled(g, n) && !dtype_is_float(n->type.dtype) &&
-         same_shape(g, n, x);
+         fold_same_shape(g, n, x);
 }
 
-static bool by_one(Graph *g, const Node *n, const Node *x) {
+static bool fold_by_one(Graph *g, const Node *n, const Node *x) {
   Arg other = graph_arg(g, n, "other");
-  return number_is(&other, 1) && same_shape(g, n, x);
+  return number_is(&other, 1) && fold_same_shape(g, n, x);
 }
 
-static bool power_one(Graph *g, const Node *n, const Node *x) {
+static bool fold_power_one(Graph *g, const Node *n, const Node *x) {
   Arg exponent = graph_arg(g, n, "exponent");
-  return number_is(&exponent, 1) && same_shape(g, n, x);
+  return number_is(&exponent, 1) && fold_same_shape(g, n, x);
 }
 
-typedef struct {
-  const char *target;
-  bool (*applies)(Graph *g, const Node *n, const Node *x);
-} Identity;
-
-/* In the order of strcmp. */
-static const Identity identities[] = {
-    {"aten._to_copy.default", same_dtype},
-    {"aten._unsafe_view.default", same_shape},
-    {"aten.add.Scalar", adds_zero},
-    {"aten.add.Tensor", adds_zero},
-    {"aten.alias.default", always},
-    {"aten.broadcast_to.default", same_shape},
-    {"aten.clone.default", always},
-    {"aten.constant_pad_nd.default", all_zero},
-    {"aten.contiguous.default", always},
-    {"aten.detach.default", always},
-    {"aten.div.Scalar", by_one},
-    {"aten.div.Tensor", by_one},
-    {"aten.dropout.default", not_training},
-    {"aten.expand.default", same_shape},
-    {"aten.expand_as.default", same_shape},
-    {"aten.feature_dropout.default", not_training},
-    {"aten.flatten.using_ints", same_shape},
-    {"aten.lift_fresh_copy.default", always},
-    {"aten.mul.Scalar", by_one},
-    {"aten.mul.Tensor", by_one},
-    {"aten.narrow.default", same_shape},
-    {"aten.permute.default", in_order},
-    {"aten.pow.Tensor_Scalar", power_one},
-    {"aten.repeat.default", same_shape},
-    {"aten.reshape.default", same_shape},
-    {"aten.reshape_as.default", same_shape},
-    {"aten.slice.Tensor", same_shape},
-    {"aten.squeeze.default", same_shape},
-    {"aten.squeeze.dim", same_shape},
-    {"aten.squeeze.dims", same_shape},
-    {"aten.sub.Scalar", adds_zero},
-    {"aten.sub.Tensor", adds_zero},
-    {"aten.tile.default", same_shape},
-    {"aten.to.device", same_dtype},
-    {"aten.to.dtype", same_dtype},
-    {"aten.to.dtype_layout", same_dtype},
-    {"aten.to.other", same_dtype},
-    {"aten.transpose.int", same_axis},
-    {"aten.type_as.default", same_dtype},
-    {"aten.unflatten.int", same_shape},
-    {"aten.view.default", same_shape},
-    {"aten.view_as.default", same_shape},
-    {"prims.convert_element_type.default", same_dtype},
+static const struct {
+  bool (*holds)(Graph *g, const Node *n, const Node *x);
+} folds[OP_COUNT] = {
+#define OP(library, name, overload, rule, schema, ...) \
+  [OP_##library##_##name##_##overload] = {__VA_ARGS__},
+#define FOLDS_IF(rule) fold_##rule
+#include "graph/ops/op_table.def"
 };
-
-static int compare_target(const void *target, const void *row) {
-  return strcmp(target, ((const Identity *)row)->target);
-}
-
-static const Identity *identity_of(const Node *n) {
-  return bsearch(n->op->target, identities, sizeof identities / sizeof *identities,
-                 sizeof *identities, compare_target);
-}
 
 /* The node whose value n's is; NULL: n computes something. */
 static Node *unchanged(Graph *g, const Node *n) {
-  const Identity *row = n->kind == NODE_CALL ? identity_of(n) : NULL;
-  Node *x = row ? operand(g, n) : NULL;
-  return x && row->applies(g, n, x) ? x : NULL;
+  bool may = n->kind == NODE_CALL && folds[n->op->id].holds;
+  Node *x = may ? operand(g, n) : NULL;
+  return x && folds[n->op->id].holds(g, n, x) ? x : NULL;
 }
 
 /* ---- what is made of views of views, and of known sizes ---- */
 
 /* The view of a view is a view of the first. */
 static void skip_view(Node *n) {
-  static const char VIEW[] = "aten.view.default";
-  if (n->kind != NODE_CALL || !n->nargs || strcmp(n->op->target, VIEW)) return;
+  if (!graph_is(n, OP_aten_view_default) || !n->nargs) return;
   const Node *of = n->args[0].kind == ARG_NODE ? n->args[0].node : NULL;
-  if (of && of->kind == NODE_CALL && of->nargs && !strcmp(of->op->target, VIEW))
-    n->args[0] = of->args[0];
+  if (of && graph_is(of, OP_aten_view_default) && of->nargs) n->args[0] = of->args[0];
 }
 
 static void fold_size(Arg *a) {
@@ -282,13 +228,13 @@ static Node *first_equal(Simplify *s, Node *n) {
 static Node *simpler(Simplify *s, Node *n) {
   Node *same = unchanged(s->g, n);
   if (same) return same;
-  return n->kind == NODE_CALL && graph_op_random(n->op) ? n : first_equal(s, n);
+  return n->kind == NODE_CALL && n->op->random ? n : first_equal(s, n);
 }
 
 static void visit(Simplify *s, Node *n) {
   stands_apply(&s->stands, n);
   fold_sizes(n);
-  if (n->kind == NODE_CALL && graph_op_asserts(n->op)) {
+  if (n->kind == NODE_CALL && n->op->asserts) {
     graph_forget_name(s->g, n);
     graph_remove(s->g, n);
     return;

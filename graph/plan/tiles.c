@@ -99,7 +99,7 @@ static int64_t elements_within(const Group *g, const StepCost *cost, int64_t mos
   int64_t values = 0;
   for (size_t i = 0; i < g->nodes.len; i++) {
     const Node *n = g->nodes.data[i];
-    if (!strcmp(n->op->target, "nereid.sort.default")) return most;
+    if (n->op->id == OP_nereid_sort_default) return most;
     if (prim_suppresses(n)) return 1;
     values += values_of(n);
   }

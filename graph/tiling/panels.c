@@ -31,25 +31,25 @@ Node *panels_pack(Build *b, Node *y) {
   if (padded != columns) {
     Arg lengths =
         arg_dims(b->in.g, 2, (Dim[]){build_const(b, 0), dim_sub(b->in.g->dims, padded, columns)});
-    y = build(b, "aten.constant_pad_nd.default", 2, (Arg[]){arg_node(y), lengths});
+    y = build(b, OP_aten_constant_pad_nd_default, 2, (Arg[]){arg_node(y), lengths});
   }
   Node *cut = build_view(b, y, 3, (Dim[]){rows, count, each});
-  Node *panels = build_op1(b, "aten.clone.default", build_permute(b, cut, (uint32_t[]){1, 0, 2}));
+  Node *panels = build_op1(b, OP_aten_clone_default, build_permute(b, cut, (uint32_t[]){1, 0, 2}));
   Node *back =
       build_view(b, build_permute(b, panels, (uint32_t[]){1, 0, 2}), 2, (Dim[]){rows, padded});
   return padded == columns ? back : build_slice(b, back, 1, build_const(b, 0), columns, 1);
 }
 
-static const Node *operand_of(const Node *n, const char *target) {
-  bool is = n && n->kind == NODE_CALL && !strcmp(n->op->target, target);
+static const Node *operand_of(const Node *n, OpId op) {
+  bool is = n && graph_is(n, op);
   return is ? n->args[0].node : NULL;
 }
 
 bool panels_are(const Node *y) {
-  const Node *whole = operand_of(y, "aten.slice.Tensor");
-  const Node *view = operand_of(whole ? whole : y, "aten.view.default");
-  const Node *panels = operand_of(view, "aten.permute.default");
-  return operand_of(panels, "aten.clone.default") && panels->type.rank == 3 &&
+  const Node *whole = operand_of(y, OP_aten_slice_Tensor);
+  const Node *view = operand_of(whole ? whole : y, OP_aten_view_default);
+  const Node *panels = operand_of(view, OP_aten_permute_default);
+  return operand_of(panels, OP_aten_clone_default) && panels->type.rank == 3 &&
          dim_is(panels->type.shape[2], panels_width()) &&
          panels->type.shape[1] == y->type.shape[0] && view->type.shape[0] == y->type.shape[0];
 }

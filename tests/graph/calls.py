@@ -52,9 +52,10 @@ def change_sizes(r, sizes):
 
 def optional_arguments():
     """By operator: (name, type) of those that have a default."""
-    text = (ROOT / "graph/ops/op_table.h").read_text()
-    rows = re.findall(r'"((?:aten|torchvision)\.[\w.]+)", *"\((.*?)\) ->', text)
-    return {target: re.findall(r"([\w?\[\]]+) (\w+)=", schema) for target, schema in rows}
+    text = (ROOT / "graph/ops/op_table.def").read_text()
+    rows = re.findall(r'(?m)^OP\(aten, (\w+), (\w+), \w+, "\((.*?)\) ->', text)
+    return {f"aten.{name}.{overload}": re.findall(r"([\w?\[\]]+) (\w+)=", schema)
+            for name, overload, schema in rows}
 
 
 OPTIONAL = optional_arguments()

@@ -33,9 +33,13 @@ def cell(text):
 
 
 def table(header, name, titles, columns):
+    return markdown(rows(header, name), titles, columns)
+
+
+def markdown(rows, titles, columns):
     """A Markdown table a section; `columns` makes the cells of a row."""
     lines, last = [], None
-    for section, row in rows(header, name):
+    for section, row in rows:
         if section != last:
             lines += ["", f"## {section[:1].upper()}{section[1:]}", ""]
             lines += ["| " + " | ".join(titles) + " |", "|" + " --- |" * len(titles)]
@@ -81,10 +85,21 @@ def builtin_cells(row):
     return [code(f"{name}({params})") + refused, ", ".join(WHERE[w] for w in where)]
 
 
+def graph_rows(path):
+    section = ""
+    for line in (ROOT / path).read_text().splitlines():
+        if heading := re.match(r"/\* -- (.*?) -- \*/", line):
+            section = heading[1]
+        elif row := re.match(r'(?:OP|FUNCTION)\((.*?), (\w+), "([^"]*)"(.*)\)$', line):
+            yield section, row.groups()
+
+
 def graph_cells(row):
-    rule, prim, target, schema = row
-    kind = "" if prim == "NONE" else prim.lower()
-    return [code(target), code(schema), rule.replace("_", " "), kind]
+    target, rule, schema, attributes = row
+    kind = re.search(r"\b(POINTWISE|VIEW|GATHER|REDUCE|SCAN|PRIM)\((\w*)", attributes)
+    primitive = kind and (kind[2] if kind[1] == "PRIM" else kind[1])
+    return [code(target.replace(", ", ".")), code(schema), rule.replace("_", " "),
+            (primitive or "").lower()]
 
 
 def condition(text):
@@ -200,7 +215,7 @@ def pages():
     yield "logging.md", logging("runtime/support/log.h")
     yield "environment.md", environment("runtime/support/environment.h")
     tile, nest, builtins = "lang/tile/tile_ops.h", "lower/nest/nest_ops.h", "sema/value/builtins.h"
-    graph = "graph/ops/op_table.h"
+    graph = "graph/ops/op_table.def"
     titles = ["op", "operands", "results", "type rule", "flags", "attributes", "meaning"]
     text = "# Ops of the tile IR\n\n" + NOTE.format(tile)
     yield "tile-ops.md", text + table(tile, "TILE_OPS", titles, tile_cells)
@@ -212,7 +227,7 @@ def pages():
     yield "builtins.md", text + std_functions()
     titles = ["operator", "schema", "type rule", "primitive"]
     text = "# Operators of graphs\n\n" + NOTE.format(graph)
-    yield "graph-ops.md", text + table(graph, "GRAPH_OPS", titles, graph_cells)
+    yield "graph-ops.md", text + markdown(graph_rows(graph), titles, graph_cells)
 
 
 def main():

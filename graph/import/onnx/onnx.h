@@ -1,6 +1,6 @@
 /* Models in ONNX's format (`.onnx`) as graphs.
  *
- * Each of ONNX's operators is translated to ATen's, the rows of graph/ops/op_table.h, so that all
+ * Each of ONNX's operators is translated to ATen's, the rows of graph/ops/op_table.def, so that all
  * that follows knows one set of operators.  How to add one of ONNX's: graph/import/onnx/onnx_op.h.
  *
  * ONNX computes shapes with tensors (Shape, Gather, Concat, Reshape).  Small tensors are evaluated

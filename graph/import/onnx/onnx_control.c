@@ -69,7 +69,7 @@ static Node *stacked(OnnxCall *c, OnnxValue **items, size_t n, uint32_t axis, bo
   Arg list = arg_list(c->b.in.g, (uint32_t)n);
   for (size_t i = 0; i < n; i++)
     list.items[i] = arg_node(onnx_node_of(c, items[reverse ? n - 1 - i : i]));
-  return build(&c->b, "aten.stack.default", ARGS(list, build_int(&c->b, axis)));
+  return build(&c->b, OP_aten_stack_default, ARGS(list, build_int(&c->b, axis)));
 }
 
 /* ---- If ---- */

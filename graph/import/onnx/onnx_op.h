@@ -38,7 +38,7 @@ struct OnnxOp {
   void (*translate)(OnnxCall *c);
   bool (*fold)(OnnxCall *c); /* NULL: it is never evaluated */
   int since;                 /* the opset that has it first */
-  const char *target;        /* of rules that several operators share; else NULL */
+  OpId aten;                 /* of rules that several operators share; else OP_UNKNOWN */
 };
 
 /* One node of the model: what a rule works on. */
@@ -58,7 +58,7 @@ struct OnnxCall {
   Node stand;        /* what the Build stands at */
 };
 
-#define X(rule, fold, name, since, target) \
+#define X(rule, fold, name, since, aten) \
   void onnx_op_##rule(OnnxCall *c);        \
   bool onnx_fold_##fold(OnnxCall *c);
 ONNX_OPS(X)

@@ -5,7 +5,7 @@
 #include "graph/import/onnx/onnx_read.h"
 
 #define onnx_fold_none NULL
-#define X(rule, fold, name, since, target) {name, onnx_op_##rule, onnx_fold_##fold, since, target},
+#define X(rule, fold, name, since, aten) {name, onnx_op_##rule, onnx_fold_##fold, since, OP_##aten},
 static const OnnxOp ops[] = {ONNX_OPS(X)};
 #undef X
 

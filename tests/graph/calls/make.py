@@ -4,7 +4,7 @@
   python3 make.py [--seed N] [--tries N] [--most N]      needs PyTorch; the rest of the tests do not
 
 A line is what graph_ops (tests/unit) reads: parameters, call and result, separated by tabs.  New
-calls are made at random from schemas (graph/ops/op_table.h) and by mutating the calls of the file;
+calls are made at random from schemas (graph/ops/op_table.def), and by mutating those of the file;
 --most of each kind are kept for an operator.  A call that PyTorch refuses, or whose type we
 infer differently, is only printed: numbers of indices, sizes of zero and old versions make many
 such that are right on both sides.
@@ -22,8 +22,9 @@ NAMES = {v: k for k, v in DTYPES.items()}
 
 
 def rows():
-    table = (ROOT / "graph/ops/op_table.h").read_text()
-    return re.findall(r'X\(\w+, \w+, "(aten[^"]+)", "([^"]+)"\)', table)
+    table = (ROOT / "graph/ops/op_table.def").read_text()
+    found = re.findall(r'(?m)^OP\(aten, (\w+), (\w+), \w+, "([^"]+)"', table)
+    return [(f"aten.{name}.{overload}", schema) for name, overload, schema in found]
 
 
 # ---- calls at random ----

@@ -86,12 +86,6 @@ static int run_file(const char *passes, const char *path) {
 /* ---- tables ---- */
 
 static void test_table(void) {
-  for (uint32_t i = 0; i < decomposition_count(); i++) {
-    const Decomposition *row = decomposition_at(i);
-    check(ops_find(row->target) && (!row->to || ops_find(row->to)), row->target);
-    check(i == 0 || strcmp(decomposition_at(i - 1)->target, row->target) < 0,
-          "decompositions are in the order of their targets");
-  }
   PassList list = graph_passes();
   for (int i = 0; i < list.n; i++) {
     const Pass *found = pass_find(list, list.rows[i].name, strlen(list.rows[i].name));

@@ -1,4 +1,4 @@
-/* Primitives: their tables, places of views, expressions of pointwise ops.
+/* Primitives: places of views, expressions of pointwise ops.
  *
  *   build/tests/graph/unit/prims                     what `make check` runs
  *   build/tests/graph/unit/prims GRAPH.py [S=N...]   for each primitive of a graph what it is
@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "graph/ops/infer.h"
-#include "graph/ops/prim_rows.h"
+#include "graph/ops/prims.h"
 #include "graph/ops/text.h"
 #include "tests/support/tally.h"
 
@@ -112,23 +112,6 @@ static int describe(const char *path, char **settings) {
   }
   arena_free(c.arena);
   return 0;
-}
-
-/* ---- the tables ---- */
-
-static void test_rows(void) {
-  uint32_t pointwise = 0, views = 0;
-  for (uint32_t i = 0; i < ops_count(); i++) {
-    const GraphOp *op = ops_at(i);
-    PrimKind kind = prim_kind(op);
-    pointwise += kind == PRIM_POINTWISE && pointwise_row(op->target);
-    views += kind == PRIM_VIEW && view_row(op->target);
-    check((kind == PRIM_POINTWISE) == (pointwise_row(op->target) != NULL), op->target);
-    check((kind == PRIM_VIEW) == (view_row(op->target) != NULL), op->target);
-  }
-  /* A row out of order, or of an op that there isn't, is one that isn't found. */
-  check(pointwise == prim_rows_pointwise(), "every pointwise row is found");
-  check(views == prim_rows_views(), "every view is found");
 }
 
 /* ---- places and linear places ---- */
@@ -250,7 +233,6 @@ static void test_chains(void) {
 
 int main(int argc, char **argv) {
   if (argc > 1) return describe(argv[1], argv + 2);
-  test_rows();
   test_round_trips();
   test_chains();
   return report();

@@ -40,7 +40,7 @@ typedef struct {
 } Heads;
 
 static Node *both(Build *b, Node *x, Node *y) {
-  return x && y ? build_op2(b, "aten.logical_and.default", x, y) : x ? x : y;
+  return x && y ? build_op2(b, OP_aten_logical_and_default, x, y) : x ? x : y;
 }
 
 /* Places in `axis` of products: [length, 1] of queries, [length] of keys. */
@@ -53,8 +53,8 @@ static Node *places(Build *b, Dim length, bool queries) {
  * stands at the last valid key. */
 static Node *query_places(Heads *h, Build *b) {
   Node *at = places(b, h->query->type.shape[2], true);
-  if (!h->valid) return build_with(b, "aten.add.Tensor", at, arg_dim(h->past));
-  Node *first = build_with(b, "aten.sub.Tensor", h->valid, arg_dim(h->query->type.shape[2]));
+  if (!h->valid) return build_with(b, OP_aten_add_Tensor, at, arg_dim(h->past));
+  Node *first = build_with(b, OP_aten_sub_Tensor, h->valid, arg_dim(h->query->type.shape[2]));
   return build_add(b, at, build_along(b, first, 0, 4));
 }
 
@@ -67,13 +67,13 @@ static void limit_places(OnnxCall *c, Heads *h) {
   if (left >= 0 || right >= 0) {
     Node *behind = build_sub(b, key, query_places(h, b));
     if (right >= 0)
-      h->keep = both(b, h->keep, build_with(b, "aten.le.Scalar", behind, build_int(b, right)));
+      h->keep = both(b, h->keep, build_with(b, OP_aten_le_Scalar, behind, build_int(b, right)));
     if (left >= 0)
-      h->keep = both(b, h->keep, build_with(b, "aten.ge.Scalar", behind, build_int(b, -left)));
+      h->keep = both(b, h->keep, build_with(b, OP_aten_ge_Scalar, behind, build_int(b, -left)));
   }
   if (!h->valid) return;
   Node *end = build_along(b, h->valid, 0, 4);
-  h->keep = both(b, h->keep, build_op2(b, "aten.lt.Tensor", key, end));
+  h->keep = both(b, h->keep, build_op2(b, OP_aten_lt_Tensor, key, end));
 }
 
 /* A mask of booleans, or one that is added; keys beyond its end are not seen. */
@@ -87,7 +87,7 @@ static void read_mask(OnnxCall *c, Heads *h, Node *mask) {
     Dim pad[] = {zero, dim_sub(onnx_dims(c), keys, size)};
     Arg args[] = {arg_node(mask), arg_dims(b->in.g, 2, pad),
                   is_bool ? arg_bool(false) : arg_float(-INFINITY)};
-    mask = build(b, "aten.constant_pad_nd.default", 3, args);
+    mask = build(b, OP_aten_constant_pad_nd_default, 3, args);
   }
   if (is_bool) h->keep = mask;
   else h->bias = mask;
@@ -121,19 +121,19 @@ static Node *spelled_out(OnnxCall *c, const Heads *h) {
   Build *b = &c->b;
   int64_t mode = onnx_wants(c, 3) ? onnx_int(c, "qk_matmul_output_mode", 0) : -1;
   Node *key = build_transpose(b, shared(b, h, h->key), 2, 3);
-  Node *query = build_with(b, "aten.mul.Tensor", h->query, arg_float(h->scale));
-  Node *x = build_op2(b, "aten.matmul.default", query, key), *bias = added(b, h);
+  Node *query = build_with(b, OP_aten_mul_Tensor, h->query, arg_float(h->scale));
+  Node *x = build_op2(b, OP_aten_matmul_default, query, key), *bias = added(b, h);
   set_products(c, x, mode, 0);
   if (h->cap > 0) {
-    x = build_with(b, "aten.div.Tensor", x, arg_float(h->cap));
-    x = build_with(b, "aten.mul.Tensor", build_op1(b, "aten.tanh.default", x), arg_float(h->cap));
+    x = build_with(b, OP_aten_div_Tensor, x, arg_float(h->cap));
+    x = build_with(b, OP_aten_mul_Tensor, build_op1(b, OP_aten_tanh_default, x), arg_float(h->cap));
   }
   set_products(c, x, mode, 1);
   if (bias) x = build_add(b, x, bias);
   set_products(c, x, mode, 2);
-  x = build_with(b, "aten._safe_softmax.default", x, build_int(b, -1));
+  x = build_with(b, OP_aten__safe_softmax_default, x, build_int(b, -1));
   set_products(c, x, mode, 3);
-  return build_op2(b, "aten.matmul.default", x, shared(b, h, h->value));
+  return build_op2(b, OP_aten_matmul_default, x, shared(b, h, h->value));
 }
 
 static Node *attend(OnnxCall *c, const Heads *h) {
@@ -150,7 +150,7 @@ static Node *attend(OnnxCall *c, const Heads *h) {
       {pool_name(b->in.g->names, "enable_gqa"),
        arg_bool(h->query->type.shape[1] != h->key->type.shape[1])},
   };
-  return build_with_all(b, "aten.scaled_dot_product_attention.default", 6, args, 2, named);
+  return build_with_all(b, OP_aten_scaled_dot_product_attention_default, 6, args, 2, named);
 }
 
 /* The past comes before what is new, and both together are a result. */
@@ -196,7 +196,7 @@ static Node *angles(OnnxCall *c, uint32_t input) {
   if (onnx_has(c, 3)) {
     Arg list = arg_list(b->in.g, 1);
     list.items[0] = arg_node(onnx_in(c, 3));
-    table = build_with(b, "aten.index.Tensor", table, list);
+    table = build_with(b, OP_aten_index_Tensor, table, list);
   }
   infer_rank(&b->in, &table->type, 3, 3);
   return build_unsqueeze(b, table, 1);

@@ -17,12 +17,12 @@ static Node *corners_of(OnnxCall *c, Node *boxes) {
   Node *second = build_slice(b, boxes, last, two, four, 1);
   Node *ends[] = {first, second};
   if (onnx_flag(c, "center_point_box", false)) {
-    Node *half = build_with(b, "aten.mul.Tensor", second, arg_float(0.5));
+    Node *half = build_with(b, OP_aten_mul_Tensor, second, arg_float(0.5));
     ends[0] = build_sub(b, first, half);
     ends[1] = build_add(b, first, half);
   } else {
-    ends[0] = build_op2(b, "aten.minimum.default", first, second);
-    ends[1] = build_op2(b, "aten.maximum.default", first, second);
+    ends[0] = build_op2(b, OP_aten_minimum_default, first, second);
+    ends[1] = build_op2(b, OP_aten_maximum_default, first, second);
   }
   return build_cat(b, 2, ends, last);
 }
@@ -39,7 +39,7 @@ static Node *candidates(OnnxCall *c, Node *scores) {
   Node *waits = onnx_scalar(c, -1, DT_I32), *out = onnx_scalar(c, -2, DT_I32);
   if (!onnx_has(c, 4)) return build_full(b, 2, scores->type.shape, build_int(b, -1), DT_I32);
   Node *least = threshold_of(c, 4, scores->type.dtype);
-  Node *high = build_op2(b, "aten.gt.Tensor", scores, least);
+  Node *high = build_op2(b, OP_aten_gt_Tensor, scores, least);
   return build_where(b, high, arg_node(waits), arg_node(out));
 }
 
@@ -48,26 +48,26 @@ static Node *in_order(Build *b, Node *chosen, Dim most) {
   Dims *d = b->in.g->dims;
   Dim rows = chosen->type.shape[0], all = dim_mul(d, rows, most);
   Node *row = build_unsqueeze(b, build_arange(b, rows), 1);
-  Node *place = build_with(b, "aten.mul.Tensor", row, arg_dim(most));
+  Node *place = build_with(b, OP_aten_mul_Tensor, row, arg_dim(most));
   place = build_add(b, place, build_to(b, chosen, DT_I64));
-  Node *is_chosen = build_with(b, "aten.ge.Scalar", chosen, build_int(b, 0));
+  Node *is_chosen = build_with(b, OP_aten_ge_Scalar, chosen, build_int(b, 0));
   place = build_where(b, is_chosen, arg_node(place), build_int(b, -1));
   Node *number = build_expand(b, build_arange(b, chosen->type.shape[1]), 2, chosen->type.shape);
   Node *none = build_full(b, 1, &all, build_int(b, -1), DT_I64);
   Arg how = {.kind = ARG_STRING, .name = "amax"};
-  return build(b, "nereid.scatter.default",
+  return build(b, OP_nereid_scatter_default,
                ARGS(arg_node(none), arg_node(place), arg_node(number), how));
 }
 
 /* [batch, class, box] for each of the places that hold the number of a box. */
 static Node *named_boxes(Build *b, Node *boxes, Dim most, Dim classes) {
-  Node *full = build_with(b, "aten.ge.Scalar", boxes, build_int(b, 0));
-  Node *place = build_select(b, build_op1(b, "aten.nonzero.default", full), 1, build_const(b, 0));
+  Node *full = build_with(b, OP_aten_ge_Scalar, boxes, build_int(b, 0));
+  Node *place = build_select(b, build_op1(b, OP_aten_nonzero_default, full), 1, build_const(b, 0));
   Arg args[] = {arg_node(boxes), build_int(b, 0), arg_node(place)};
-  Node *row = build_with(b, "aten.floor_divide.default", place, arg_dim(most));
-  Node *columns[] = {build_with(b, "aten.floor_divide.default", row, arg_dim(classes)),
-                     build_with(b, "aten.remainder.Tensor", row, arg_dim(classes)),
-                     build(b, "aten.index_select.default", 3, args)};
+  Node *row = build_with(b, OP_aten_floor_divide_default, place, arg_dim(most));
+  Node *columns[] = {build_with(b, OP_aten_floor_divide_default, row, arg_dim(classes)),
+                     build_with(b, OP_aten_remainder_Tensor, row, arg_dim(classes)),
+                     build(b, OP_aten_index_select_default, 3, args)};
   for (int i = 0; i < 3; i++) columns[i] = build_unsqueeze(b, columns[i], 1);
   return build_cat(b, 3, columns, 1);
 }
@@ -90,9 +90,9 @@ void onnx_op_non_max_suppression(OnnxCall *c) {
   }
   scores = build_view(b, scores, 2, rows);
   Node *batch =
-      build_with(b, "aten.floor_divide.default", build_arange(b, rows[0]), arg_dim(classes));
+      build_with(b, OP_aten_floor_divide_default, build_arange(b, rows[0]), arg_dim(classes));
   Node *chosen = build(
-      b, "nereid.suppress.default",
+      b, OP_nereid_suppress_default,
       ARGS(arg_node(candidates(c, scores)), arg_node(batch), arg_node(scores), arg_node(corners),
            arg_node(threshold_of(c, 3, scores->type.dtype)), arg_dim(most)));
   onnx_set(c, 0, named_boxes(b, in_order(b, chosen, most), most, classes));
@@ -110,15 +110,15 @@ typedef struct {
 static Samples between(Build *b, Node *place, Dim size) {
   Dims *d = b->in.g->dims;
   Dim last = dim_sub(d, size, build_const(b, 1));
-  Node *near = build_op2(b, "aten.logical_and.default",
-                         build_with(b, "aten.ge.Scalar", place, arg_float(-1)),
-                         build_with(b, "aten.le.Scalar", place, arg_dim(size)));
-  place = build(b, "aten.clamp.default", ARGS(arg_node(place), arg_float(0), arg_dim(last)));
-  Node *low = build_op1(b, "aten.floor.default", place), *part = build_sub(b, place, low);
-  Samples s = {.weight = {build_with(b, "aten.rsub.Scalar", part, arg_float(1)), part}};
+  Node *near = build_op2(b, OP_aten_logical_and_default,
+                         build_with(b, OP_aten_ge_Scalar, place, arg_float(-1)),
+                         build_with(b, OP_aten_le_Scalar, place, arg_dim(size)));
+  place = build(b, OP_aten_clamp_default, ARGS(arg_node(place), arg_float(0), arg_dim(last)));
+  Node *low = build_op1(b, OP_aten_floor_default, place), *part = build_sub(b, place, low);
+  Samples s = {.weight = {build_with(b, OP_aten_rsub_Scalar, part, arg_float(1)), part}};
   s.at[0] = build_to(b, low, DT_I64);
-  Node *next = build_with(b, "aten.add.Tensor", s.at[0], build_int(b, 1));
-  s.at[1] = build_with(b, "aten.clamp_max.default", next, arg_dim(last));
+  Node *next = build_with(b, OP_aten_add_Tensor, s.at[0], build_int(b, 1));
+  s.at[1] = build_with(b, OP_aten_clamp_max_default, next, arg_dim(last));
   for (int i = 0; i < 2; i++)
     s.weight[i] = build_where(b, near, arg_node(s.weight[i]), arg_float(0));
   return s;
@@ -137,16 +137,16 @@ static Samples samples_of(OnnxCall *c, Node *rois, uint32_t begin, Dim size, int
   Node *end[2];
   for (uint32_t i = 0; i < 2; i++) {
     end[i] = build_select(b, rois, 1, build_const(b, begin + 2 * i));
-    end[i] = build_with(b, "aten.mul.Tensor", end[i], arg_float(scale));
-    if (half) end[i] = build_with(b, "aten.sub.Tensor", end[i], arg_float(0.5));
+    end[i] = build_with(b, OP_aten_mul_Tensor, end[i], arg_float(scale));
+    if (half) end[i] = build_with(b, OP_aten_sub_Tensor, end[i], arg_float(0.5));
   }
   Node *extent = build_sub(b, end[1], end[0]);
-  if (!half) extent = build_with(b, "aten.clamp_min.default", extent, arg_float(1));
+  if (!half) extent = build_with(b, OP_aten_clamp_min_default, extent, arg_float(1));
   /* Parts of a box, from its begin, in which the samples lie. */
   Dim all = build_const(b, out * count), shape[] = {build_const(b, out), build_const(b, count)};
   Node *part = build_to(b, build_arange(b, all), rois->type.dtype);
-  part = build_with(b, "aten.add.Tensor", part, arg_float(0.5));
-  part = build_with(b, "aten.div.Tensor", part, arg_float((double)(out * count)));
+  part = build_with(b, OP_aten_add_Tensor, part, arg_float(0.5));
+  part = build_with(b, OP_aten_div_Tensor, part, arg_float((double)(out * count)));
   part = build_view(b, part, 2, shape);
   Node *place = build_mul(b, build_along(b, extent, 0, 3), part);
   return between(b, build_add(b, place, build_along(b, end[0], 0, 3)), size);
@@ -168,7 +168,7 @@ static Node *corner(Build *b, Node *x, Node *batch, const Samples *rows, const S
   list.items[3] = arg_node(spread(b, columns->at[j], true));
   Node *weight =
       build_mul(b, spread(b, rows->weight[i], false), spread(b, columns->weight[j], true));
-  return build_mul(b, build_with(b, "aten.index.Tensor", x, list), build_unsqueeze(b, weight, 5));
+  return build_mul(b, build_with(b, OP_aten_index_Tensor, x, list), build_unsqueeze(b, weight, 5));
 }
 
 /* ONNX's maximum is that of the four weighted elements of each sample. */
@@ -180,8 +180,8 @@ static Node *pooled(OnnxCall *c, Node *const *corners) {
   if (!max && strcmp(mode, "avg")) onnx_fail(c, E_ONNX_ATTR_VALUE, "mode", mode);
   Node *y = corners[0];
   for (int i = 1; i < 4; i++)
-    y = max ? build_op2(b, "aten.maximum.default", y, corners[i]) : build_add(b, y, corners[i]);
-  return max ? build_reduce(b, "aten.amax.default", y, SAMPLES, false)
+    y = max ? build_op2(b, OP_aten_maximum_default, y, corners[i]) : build_add(b, y, corners[i]);
+  return max ? build_reduce(b, OP_aten_amax_default, y, SAMPLES, false)
              : build_mean(b, y, SAMPLES, false);
 }
 

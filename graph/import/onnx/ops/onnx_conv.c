@@ -17,7 +17,7 @@ static Node *convolve(OnnxCall *c, const OnnxWindow *w, Node *x, Node *weight, N
                 arg_bool(transposed),
                 onnx_window_arg(c, w, more ? more : zeros),
                 groups};
-  return build(&c->b, "aten.convolution.default", 9, args);
+  return build(&c->b, OP_aten_convolution_default, 9, args);
 }
 
 void onnx_op_conv(OnnxCall *c) {

@@ -44,13 +44,14 @@ static Arg number_arg(OnnxCall *c, uint32_t i) {
 void onnx_op_range(OnnxCall *c) {
   Arg args[] = {number_arg(c, 0), number_arg(c, 1), number_arg(c, 2)};
   DType t = onnx_type(c, 0)->dtype;
-  onnx_set(c, 0, build_with_named(&c->b, "aten.arange.start_step", 3, args, "dtype", arg_dtype(t)));
+  onnx_set(c, 0,
+           build_with_named(&c->b, OP_aten_arange_start_step, 3, args, "dtype", arg_dtype(t)));
 }
 
 /* The upper or lower triangle of the last two axes, from the diagonal that input 1 says. */
 void onnx_op_trilu(OnnxCall *c) {
   bool upper = onnx_flag(c, "upper", true);
   Arg k = build_int(&c->b, onnx_has(c, 1) ? onnx_need_int(c, 1) : 0);
-  const char *target = upper ? "aten.triu.default" : "aten.tril.default";
-  onnx_set(c, 0, build_with(&c->b, target, onnx_in(c, 0), k));
+  OpId op = upper ? OP_aten_triu_default : OP_aten_tril_default;
+  onnx_set(c, 0, build_with(&c->b, op, onnx_in(c, 0), k));
 }

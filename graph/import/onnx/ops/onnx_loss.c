@@ -8,7 +8,7 @@
 static Node *pick(Build *b, Node *x, Node *index) {
   Node *places = build_unsqueeze(b, index, 1);
   Arg args[] = {arg_node(x), build_int(b, 1), arg_node(places)};
-  Node *y = build(b, "aten.gather.default", 3, args);
+  Node *y = build(b, OP_aten_gather_default, 3, args);
   return build_view(b, y, rank_of(index), index->type.shape);
 }
 
@@ -20,7 +20,7 @@ static Node *counts_of(OnnxCall *c, const Node *x, Node *target, Node *ignored, 
   if (weight) {
     Arg list = arg_list(b->in.g, 1);
     list.items[0] = arg_node(target);
-    count = build_with(b, "aten.index.Tensor", weight, list);
+    count = build_with(b, OP_aten_index_Tensor, weight, list);
   }
   if (!ignored) return count;
   return build_where(b, ignored, arg_node(zero), arg_node(count ? count : one));
@@ -34,10 +34,10 @@ static Node *loss_of(OnnxCall *c, Node *x, Node *target, Node *weight) {
   target = build_to(b, target, DT_I64);
   if (onnx_has_attr(c, "ignore_index")) {
     Arg index = build_int(b, onnx_int(c, "ignore_index", 0));
-    ignored = build_with(b, "aten.eq.Scalar", target, index);
+    ignored = build_with(b, OP_aten_eq_Scalar, target, index);
     target = build_where(b, ignored, arg_node(onnx_scalar(c, 0, DT_I64)), arg_node(target));
   }
-  Node *loss = build_op1(b, "aten.neg.default", pick(b, x, target));
+  Node *loss = build_op1(b, OP_aten_neg_default, pick(b, x, target));
   Node *count = counts_of(c, x, target, ignored, weight);
   if (count) loss = build_mul(b, loss, count);
   if (!strcmp(how, "none")) return loss;
@@ -46,7 +46,7 @@ static Node *loss_of(OnnxCall *c, Node *x, Node *target, Node *weight) {
   Node *sum = build_sum(b, loss, all, false);
   if (!strcmp(how, "sum")) return sum;
   if (count) return build_div(b, sum, build_sum(b, count, all, false));
-  return build_with(b, "aten.div.Tensor", sum, arg_dim(build_count(b, loss, all)));
+  return build_with(b, OP_aten_div_Tensor, sum, arg_dim(build_count(b, loss, all)));
 }
 
 void onnx_op_nll_loss(OnnxCall *c) {
@@ -55,7 +55,7 @@ void onnx_op_nll_loss(OnnxCall *c) {
 
 /* Result 1 is the logarithm of the probabilities. */
 void onnx_op_cross_entropy(OnnxCall *c) {
-  Node *x = build_with(&c->b, "aten.log_softmax.int", onnx_in(c, 0), build_int(&c->b, 1));
+  Node *x = build_with(&c->b, OP_aten_log_softmax_int, onnx_in(c, 0), build_int(&c->b, 1));
   onnx_set(c, 0, loss_of(c, x, onnx_in(c, 1), onnx_optional(c, 2)));
   onnx_set(c, 1, x);
 }

@@ -2,12 +2,13 @@
 #include "graph/import/onnx/onnx_op.h"
 
 void onnx_op_matmul(OnnxCall *c) {
-  onnx_set(c, 0, build_op2(&c->b, "aten.matmul.default", onnx_in(c, 0), onnx_in(c, 1)));
+  onnx_set(c, 0, build_op2(&c->b, OP_aten_matmul_default, onnx_in(c, 0), onnx_in(c, 1)));
 }
 
 static Node *scaled(OnnxCall *c, Node *x, double factor) {
   if (factor == 1) return x;
-  return build_to(&c->b, build_with(&c->b, "aten.mul.Tensor", x, arg_float(factor)), x->type.dtype);
+  return build_to(&c->b, build_with(&c->b, OP_aten_mul_Tensor, x, arg_float(factor)),
+                  x->type.dtype);
 }
 
 /* alpha * A' * B' + beta * C, where A' is A or its transpose. */
@@ -22,10 +23,10 @@ void onnx_op_gemm(OnnxCall *c) {
   if (left) x = build_transpose(b, x, 0, 1);
   if (right && z && alpha == 1 && beta == 1 && rank_of(z) == 1) {
     Arg args[] = {arg_node(x), arg_node(y), arg_node(z)};
-    onnx_set(c, 0, build(b, "aten.linear.default", 3, args));
+    onnx_set(c, 0, build(b, OP_aten_linear_default, 3, args));
     return;
   }
   if (right) y = build_transpose(b, y, 0, 1);
-  Node *product = scaled(c, build_op2(b, "aten.mm.default", x, y), alpha);
+  Node *product = scaled(c, build_op2(b, OP_aten_mm_default, x, y), alpha);
   onnx_set(c, 0, z && beta != 0 ? build_add(b, product, scaled(c, z, beta)) : product);
 }

@@ -33,8 +33,8 @@ static Node *count(OnnxCall *c, Node *const *items, Node *x, uint32_t length, in
   for (uint32_t j = 0; j < length; j++) {
     Dim from = build_const(b, j * step), to = build_const(b, j * step + size - span + 1);
     Node *part = build_unsqueeze(b, build_slice(b, x, 1, from, to, 1), 2);
-    Node *same = build_op2(b, "aten.eq.Tensor", part, items[j]);
-    all = all ? build_op2(b, "aten.logical_and.default", all, same) : same;
+    Node *same = build_op2(b, OP_aten_eq_Tensor, part, items[j]);
+    all = all ? build_op2(b, OP_aten_logical_and_default, all, same) : same;
   }
   return build_sum(b, build_to(b, all, DT_F32), 2, false);
 }
@@ -78,7 +78,7 @@ static Node *arranged(OnnxCall *c, const Ngrams *g, Node *counts) {
   Node *both[] = {counts, build_full(b, 2, zero, arg_float(0), DT_F32)};
   Arg args[] = {arg_node(build_cat(b, 2, both, 1)), build_int(b, 1),
                 arg_node(onnx_constant(c, from))};
-  return build(b, "aten.index_select.default", 3, args);
+  return build(b, OP_aten_index_select_default, 3, args);
 }
 
 static Node *weighted(OnnxCall *c, const Ngrams *g, Node *counts) {
@@ -89,7 +89,7 @@ static Node *weighted(OnnxCall *c, const Ngrams *g, Node *counts) {
   if (!strcmp(mode, "TF")) return counts;
   if (strcmp(mode, "IDF") && strcmp(mode, "TFIDF")) onnx_fail(c, E_ONNX_ATTR_VALUE, "mode", mode);
   if (!strcmp(mode, "IDF"))
-    counts = build_to(b, build_with(b, "aten.gt.Scalar", counts, arg_float(0)), DT_F32);
+    counts = build_to(b, build_with(b, OP_aten_gt_Scalar, counts, arg_float(0)), DT_F32);
   if (!weights) return counts;
   if (n != g->ngrams) onnx_fail(c, E_ONNX_ATTR_COUNT, "weights", n, g->ngrams);
   if (n > ONNX_KNOWN_MAX) onnx_lack(c, "more than %d n-grams", ONNX_KNOWN_MAX);

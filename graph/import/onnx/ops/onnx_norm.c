@@ -9,15 +9,15 @@ static Node *scale_and_shift(OnnxCall *c, Node *x, Node *scale, Node *bias) {
 
 /* 1 / sqrt(x + epsilon) */
 static Node *inverse_root(OnnxCall *c, Node *x, double epsilon) {
-  return build_op1(&c->b, "aten.rsqrt.default",
-                   build_with(&c->b, "aten.add.Tensor", x, arg_float(epsilon)));
+  return build_op1(&c->b, OP_aten_rsqrt_default,
+                   build_with(&c->b, OP_aten_add_Tensor, x, arg_float(epsilon)));
 }
 
 /* old * momentum + new * (1 - momentum) */
 static Node *running(OnnxCall *c, Node *old, Node *new, double momentum) {
   Build *b = &c->b;
-  Node *kept = build_with(b, "aten.mul.Tensor", old, arg_float(momentum));
-  return build_add(b, kept, build_with(b, "aten.mul.Tensor", new, arg_float(1 - momentum)));
+  Node *kept = build_with(b, OP_aten_mul_Tensor, old, arg_float(momentum));
+  return build_add(b, kept, build_with(b, OP_aten_mul_Tensor, new, arg_float(1 - momentum)));
 }
 
 /* With the statistics of the batch, which also go into the running ones. */
@@ -63,7 +63,7 @@ void onnx_op_batch_norm(OnnxCall *c) {
                 arg_float(momentum),
                 arg_float(epsilon),
                 arg_bool(false)};
-  onnx_set(c, 0, build(b, "aten.batch_norm.default", 9, args));
+  onnx_set(c, 0, build(b, OP_aten_batch_norm_default, 9, args));
 }
 
 void onnx_op_instance_norm(OnnxCall *c) {
@@ -78,7 +78,7 @@ void onnx_op_instance_norm(OnnxCall *c) {
                 arg_float(0.1),
                 arg_float(epsilon),
                 arg_bool(false)};
-  onnx_set(c, 0, build(&c->b, "aten.instance_norm.default", 9, args));
+  onnx_set(c, 0, build(&c->b, OP_aten_instance_norm_default, 9, args));
 }
 
 /* Over the axes from `axis` on; results 1 and 2 are the means and the inverse deviations. */
@@ -93,7 +93,7 @@ void onnx_op_layer_norm(OnnxCall *c) {
       (!bias || rank_of(bias) == rank_of(scale))) {
     Arg args[] = {arg_node(x), shape, arg_node(scale), bias ? arg_node(bias) : arg_none(),
                   arg_float(epsilon)};
-    onnx_set(c, 0, build(b, "aten.layer_norm.default", 5, args));
+    onnx_set(c, 0, build(b, OP_aten_layer_norm_default, 5, args));
     return;
   }
   uint32_t set = all_axes(x) & ~((1u << axis) - 1);
@@ -115,7 +115,7 @@ void onnx_op_rms_norm(OnnxCall *c) {
   onnx_ignore(c, "stash_type"); /* f32 is what is computed in */
   Arg args[] = {arg_node(x), arg_dims(b->in.g, rank_of(x) - axis, x->type.shape + axis), arg_none(),
                 arg_float(onnx_float(c, "epsilon", 1e-5))};
-  onnx_set(c, 0, build_mul(b, build(b, "aten.rms_norm.default", 4, args), onnx_in(c, 1)));
+  onnx_set(c, 0, build_mul(b, build(b, OP_aten_rms_norm_default, 4, args), onnx_in(c, 1)));
 }
 
 /* Divided by (bias + alpha / size * the sum of squares of `size` neighbouring channels)^beta. */
@@ -132,15 +132,15 @@ void onnx_op_lrn(OnnxCall *c) {
   pad[2 * behind] = build_const(b, (size - 1) / 2);
   pad[2 * behind + 1] = build_const(b, size / 2);
   Arg args[] = {arg_node(build_mul(b, x, x)), arg_dims(b->in.g, 2 * behind + 2, pad)};
-  Node *squares = build(b, "aten.constant_pad_nd.default", 2, args);
+  Node *squares = build(b, OP_aten_constant_pad_nd_default, 2, args);
   for (int64_t i = 0; i < size; i++) {
     Dim start = build_const(b, i), end = dim_add(onnx_dims(c), start, x->type.shape[1]);
     Node *part = build_slice(b, squares, 1, start, end, 1);
     sum = sum ? build_add(b, sum, part) : part;
   }
-  sum = build_with(b, "aten.mul.Tensor", sum, arg_float(alpha / (double)size));
-  sum = build_with(b, "aten.add.Tensor", sum, arg_float(bias));
-  sum = build_with(b, "aten.pow.Tensor_Scalar", sum, arg_float(beta));
+  sum = build_with(b, OP_aten_mul_Tensor, sum, arg_float(alpha / (double)size));
+  sum = build_with(b, OP_aten_add_Tensor, sum, arg_float(bias));
+  sum = build_with(b, OP_aten_pow_Tensor_Scalar, sum, arg_float(beta));
   onnx_set(c, 0, build_div(b, x, sum));
 }
 
@@ -154,9 +154,9 @@ void onnx_op_mean_variance(OnnxCall *c) {
   uint32_t set = onnx_axis_set(c, axes ? axes : usual, axes ? n : 3, rank_of(x));
   Node *centered = build_sub(b, x, build_mean(b, x, set, true));
   Node *variance = build_mean(b, build_mul(b, centered, centered), set, true);
-  Node *deviation = build_op1(b, "aten.sqrt.default", variance);
+  Node *deviation = build_op1(b, OP_aten_sqrt_default, variance);
   onnx_set(c, 0,
-           build_div(b, centered, build_with(b, "aten.add.Tensor", deviation, arg_float(1e-9))));
+           build_div(b, centered, build_with(b, OP_aten_add_Tensor, deviation, arg_float(1e-9))));
 }
 
 /* Groups of channels; scale and bias are of groups before opset 21, of channels from then on. */
@@ -175,7 +175,7 @@ void onnx_op_group_norm(OnnxCall *c) {
   }
   Arg args[] = {arg_node(x), build_int(b, groups), arg_node(scale), arg_node(bias),
                 arg_float(epsilon)};
-  onnx_set(c, 0, build(b, "aten.group_norm.default", 5, args));
+  onnx_set(c, 0, build(b, OP_aten_group_norm_default, 5, args));
 }
 
 /* x / its p-norm along an axis. */
@@ -185,9 +185,9 @@ void onnx_op_lp_normalization(OnnxCall *c) {
   uint32_t axis = onnx_axis_attr(c, "axis", -1, rank_of(x));
   int64_t p = onnx_int(c, "p", 2);
   if (p != 1 && p != 2) onnx_lack(c, "p = %lld", (long long)p);
-  Node *part = p == 1 ? build_op1(b, "aten.abs.default", x) : build_mul(b, x, x);
+  Node *part = p == 1 ? build_op1(b, OP_aten_abs_default, x) : build_mul(b, x, x);
   Node *norm = build_sum(b, part, 1u << axis, true);
-  if (p == 2) norm = build_op1(b, "aten.sqrt.default", norm);
-  Node *zero = build_with(b, "aten.eq.Scalar", norm, build_int(b, 0));
+  if (p == 2) norm = build_op1(b, OP_aten_sqrt_default, norm);
+  Node *zero = build_with(b, OP_aten_eq_Scalar, norm, build_int(b, 0));
   onnx_set(c, 0, build_where(b, zero, arg_float(0), arg_node(build_div(b, x, norm))));
 }

@@ -14,7 +14,7 @@ static void ignore_legacy(OnnxCall *c) {
 
 void onnx_op_unary(OnnxCall *c) {
   ignore_legacy(c);
-  onnx_set(c, 0, build_op1(&c->b, c->op->target, onnx_in(c, 0)));
+  onnx_set(c, 0, build_op1(&c->b, c->op->aten, onnx_in(c, 0)));
 }
 
 /* ---- two operands ---- */
@@ -40,35 +40,35 @@ static Node *second(OnnxCall *c, const Node *x) {
 
 void onnx_op_binary(OnnxCall *c) {
   Node *x = onnx_in(c, 0);
-  onnx_set(c, 0, build_op2(&c->b, c->op->target, x, second(c, x)));
+  onnx_set(c, 0, build_op2(&c->b, c->op->aten, x, second(c, x)));
 }
 
 void onnx_op_compare(OnnxCall *c) { onnx_op_binary(c); }
 
 void onnx_op_logical(OnnxCall *c) { onnx_op_binary(c); }
 
-static Node *with_mode(OnnxCall *c, const char *target, Node *x, Node *y, const char *mode) {
+static Node *with_mode(OnnxCall *c, OpId op, Node *x, Node *y, const char *mode) {
   Arg name = {.kind = ARG_STRING, .name = pool_name(c->b.in.g->names, mode)};
-  return build_with_named(&c->b, target, ARGS(arg_node(x), arg_node(y)), "rounding_mode", name);
+  return build_with_named(&c->b, op, ARGS(arg_node(x), arg_node(y)), "rounding_mode", name);
 }
 
 /* Quotients of integers round toward zero. */
 void onnx_op_div(OnnxCall *c) {
   Node *x = onnx_in(c, 0), *y = second(c, x);
   if (dtype_is_float(x->type.dtype)) onnx_set(c, 0, build_div(&c->b, x, y));
-  else onnx_set(c, 0, with_mode(c, "aten.div.Tensor_mode", x, y, "trunc"));
+  else onnx_set(c, 0, with_mode(c, OP_aten_div_Tensor_mode, x, y, "trunc"));
 }
 
 void onnx_op_mod(OnnxCall *c) {
   bool as_in_c = onnx_flag(c, "fmod", false);
-  const char *target = as_in_c ? "aten.fmod.Tensor" : "aten.remainder.Tensor";
-  onnx_set(c, 0, build_op2(&c->b, target, onnx_in(c, 0), onnx_in(c, 1)));
+  OpId op = as_in_c ? OP_aten_fmod_Tensor : OP_aten_remainder_Tensor;
+  onnx_set(c, 0, build_op2(&c->b, op, onnx_in(c, 0), onnx_in(c, 1)));
 }
 
 /* The result has the base's dtype. */
 void onnx_op_pow(OnnxCall *c) {
   Node *x = onnx_in(c, 0), *y = second(c, x);
-  Node *z = build_op2(&c->b, "aten.pow.Tensor_Tensor", x, y);
+  Node *z = build_op2(&c->b, OP_aten_pow_Tensor_Tensor, x, y);
   onnx_set(c, 0, build_to(&c->b, z, x->type.dtype));
 }
 
@@ -76,24 +76,24 @@ void onnx_op_bit_shift(OnnxCall *c) {
   Name direction = onnx_string(c, "direction", "");
   bool left = !strcmp(direction, "LEFT");
   if (!left && strcmp(direction, "RIGHT")) onnx_fail(c, E_ONNX_ATTR_VALUE, "direction", direction);
-  const char *target = left ? "aten.bitwise_left_shift.Tensor" : "aten.bitwise_right_shift.Tensor";
-  onnx_set(c, 0, build_op2(&c->b, target, onnx_in(c, 0), onnx_in(c, 1)));
+  OpId op = left ? OP_aten_bitwise_left_shift_Tensor : OP_aten_bitwise_right_shift_Tensor;
+  onnx_set(c, 0, build_op2(&c->b, op, onnx_in(c, 0), onnx_in(c, 1)));
 }
 
 /* ---- any number of operands ---- */
 
-static Node *fold_inputs(OnnxCall *c, const char *target) {
+static Node *fold_inputs(OnnxCall *c, OpId op) {
   Node *x = onnx_in(c, 0);
   ignore_legacy(c);
-  for (uint32_t i = 1; i < c->nin; i++) x = build_op2(&c->b, target, x, onnx_in(c, i));
+  for (uint32_t i = 1; i < c->nin; i++) x = build_op2(&c->b, op, x, onnx_in(c, i));
   return x;
 }
 
-void onnx_op_variadic(OnnxCall *c) { onnx_set(c, 0, fold_inputs(c, c->op->target)); }
+void onnx_op_variadic(OnnxCall *c) { onnx_set(c, 0, fold_inputs(c, c->op->aten)); }
 
 void onnx_op_mean(OnnxCall *c) {
-  Node *sum = fold_inputs(c, "aten.add.Tensor");
-  onnx_set(c, 0, build_with(&c->b, "aten.div.Tensor", sum, arg_float(c->nin)));
+  Node *sum = fold_inputs(c, OP_aten_add_Tensor);
+  onnx_set(c, 0, build_with(&c->b, OP_aten_div_Tensor, sum, arg_float(c->nin)));
 }
 
 /* ---- activations ---- */
@@ -101,25 +101,25 @@ void onnx_op_mean(OnnxCall *c) {
 void onnx_op_leaky_relu(OnnxCall *c) {
   ignore_legacy(c);
   Arg slope = arg_float(onnx_float(c, "alpha", 0.01));
-  onnx_set(c, 0, build_with(&c->b, "aten.leaky_relu.default", onnx_in(c, 0), slope));
+  onnx_set(c, 0, build_with(&c->b, OP_aten_leaky_relu_default, onnx_in(c, 0), slope));
 }
 
 void onnx_op_elu(OnnxCall *c) {
   ignore_legacy(c);
   Arg alpha = arg_float(onnx_float(c, "alpha", 1));
-  onnx_set(c, 0, build_with(&c->b, "aten.elu.default", onnx_in(c, 0), alpha));
+  onnx_set(c, 0, build_with(&c->b, OP_aten_elu_default, onnx_in(c, 0), alpha));
 }
 
 void onnx_op_celu(OnnxCall *c) {
   Arg alpha = arg_float(onnx_float(c, "alpha", 1));
-  onnx_set(c, 0, build_with(&c->b, "aten.celu.default", onnx_in(c, 0), alpha));
+  onnx_set(c, 0, build_with(&c->b, OP_aten_celu_default, onnx_in(c, 0), alpha));
 }
 
 void onnx_op_selu(OnnxCall *c) {
   ignore_legacy(c);
   Arg alpha = arg_float(onnx_float(c, "alpha", 1.67326319217681884765625));
   Arg gamma = arg_float(onnx_float(c, "gamma", 1.05070102214813232421875));
-  onnx_set(c, 0, build(&c->b, "aten.elu.default", ARGS(arg_node(onnx_in(c, 0)), alpha, gamma)));
+  onnx_set(c, 0, build(&c->b, OP_aten_elu_default, ARGS(arg_node(onnx_in(c, 0)), alpha, gamma)));
 }
 
 void onnx_op_gelu(OnnxCall *c) {
@@ -128,25 +128,25 @@ void onnx_op_gelu(OnnxCall *c) {
   Arg x = arg_node(onnx_in(c, 0));
   if (strcmp(how, "none") && strcmp(how, "tanh"))
     onnx_fail(c, E_ONNX_ATTR_VALUE, "approximate", how);
-  onnx_set(c, 0, build_with_named(&c->b, "aten.gelu.default", 1, &x, "approximate", approximate));
+  onnx_set(c, 0, build_with_named(&c->b, OP_aten_gelu_default, 1, &x, "approximate", approximate));
 }
 
 static Node *clamp(OnnxCall *c, Node *x, Arg low, Arg high) {
-  return build(&c->b, "aten.clamp.default", ARGS(arg_node(x), low, high));
+  return build(&c->b, OP_aten_clamp_default, ARGS(arg_node(x), low, high));
 }
 
 void onnx_op_hard_sigmoid(OnnxCall *c) {
   ignore_legacy(c);
   Build *b = &c->b;
   Arg alpha = arg_float(onnx_float(c, "alpha", 0.2)), beta = arg_float(onnx_float(c, "beta", 0.5));
-  Node *x = build_with(b, "aten.mul.Tensor", onnx_in(c, 0), alpha);
-  x = build_with(b, "aten.add.Tensor", x, beta);
+  Node *x = build_with(b, OP_aten_mul_Tensor, onnx_in(c, 0), alpha);
+  x = build_with(b, OP_aten_add_Tensor, x, beta);
   onnx_set(c, 0, clamp(c, x, arg_float(0), arg_float(1)));
 }
 
 void onnx_op_thresholded_relu(OnnxCall *c) {
   Node *x = onnx_in(c, 0);
-  Node *above = build_with(&c->b, "aten.gt.Scalar", x, arg_float(onnx_float(c, "alpha", 1)));
+  Node *above = build_with(&c->b, OP_aten_gt_Scalar, x, arg_float(onnx_float(c, "alpha", 1)));
   Node *zero = onnx_scalar(c, 0, x->type.dtype);
   onnx_set(c, 0, build_where(&c->b, above, arg_node(x), arg_node(zero)));
 }
@@ -157,23 +157,23 @@ void onnx_op_shrink(OnnxCall *c) {
   Node *x = onnx_in(c, 0), *zero = onnx_scalar(c, 0, x->type.dtype);
   double bias = onnx_float(c, "bias", 0), lambd = onnx_float(c, "lambd", 0.5);
   DType t = x->type.dtype;
-  Node *low = build_to(b, build_with(b, "aten.add.Tensor", x, arg_float(bias)), t);
-  Node *high = build_to(b, build_with(b, "aten.sub.Tensor", x, arg_float(bias)), t);
-  Node *is_low = build_with(b, "aten.lt.Scalar", x, arg_float(-lambd));
-  Node *is_high = build_with(b, "aten.gt.Scalar", x, arg_float(lambd));
+  Node *low = build_to(b, build_with(b, OP_aten_add_Tensor, x, arg_float(bias)), t);
+  Node *high = build_to(b, build_with(b, OP_aten_sub_Tensor, x, arg_float(bias)), t);
+  Node *is_low = build_with(b, OP_aten_lt_Scalar, x, arg_float(-lambd));
+  Node *is_high = build_with(b, OP_aten_gt_Scalar, x, arg_float(lambd));
   Node *rest = build_where(b, is_high, arg_node(high), arg_node(zero));
   onnx_set(c, 0, build_where(b, is_low, arg_node(low), arg_node(rest)));
 }
 
 void onnx_op_softplus(OnnxCall *c) {
   Arg args[] = {arg_node(onnx_in(c, 0)), arg_float(1), arg_float(20)};
-  onnx_set(c, 0, build(&c->b, "aten.softplus.default", 3, args));
+  onnx_set(c, 0, build(&c->b, OP_aten_softplus_default, 3, args));
 }
 
 void onnx_op_softsign(OnnxCall *c) {
   Node *x = onnx_in(c, 0);
-  Node *size = build_op1(&c->b, "aten.abs.default", x);
-  onnx_set(c, 0, build_div(&c->b, x, build_with(&c->b, "aten.add.Tensor", size, arg_float(1))));
+  Node *size = build_op1(&c->b, OP_aten_abs_default, x);
+  onnx_set(c, 0, build_div(&c->b, x, build_with(&c->b, OP_aten_add_Tensor, size, arg_float(1))));
 }
 
 /* Before opset 7 a vector of slopes is that of axis 1. */
@@ -183,7 +183,7 @@ void onnx_op_prelu(OnnxCall *c) {
   ignore_legacy(c);
   bool vector = c->opset < 7 && rank_of(slope) == 1 && rank_of(x) > 1;
   if (vector && !dim_is(slope->type.shape[0], 1)) slope = build_along(b, slope, 1, rank_of(x));
-  Node *is_low = build_op2(b, "aten.lt.Tensor", x, zero);
+  Node *is_low = build_op2(b, OP_aten_lt_Tensor, x, zero);
   onnx_set(c, 0, build_where(b, is_low, arg_node(build_mul(b, x, slope)), arg_node(x)));
 }
 
@@ -199,8 +199,8 @@ void onnx_op_clip(OnnxCall *c) {
   }
   Node *low = onnx_optional(c, 1), *high = onnx_optional(c, 2);
   Node *y = x;
-  if (low) y = build_op2(b, "aten.maximum.default", y, low);
-  if (high) y = build_op2(b, "aten.minimum.default", y, high);
+  if (low) y = build_op2(b, OP_aten_maximum_default, y, low);
+  if (high) y = build_op2(b, OP_aten_minimum_default, y, high);
   onnx_set(c, 0, y);
 }
 
@@ -215,12 +215,12 @@ void onnx_op_is_inf(OnnxCall *c) {
   bool negative = onnx_flag(c, "detect_negative", true);
   bool positive = onnx_flag(c, "detect_positive", true);
   Node *x = onnx_in(c, 0);
-  const char *target = negative && positive ? "aten.isinf.default"
-                       : negative           ? "aten.isneginf.default"
-                                            : "aten.isposinf.default";
+  OpId op = negative && positive ? OP_aten_isinf_default
+            : negative           ? OP_aten_isneginf_default
+                                 : OP_aten_isposinf_default;
   if (!negative && !positive)
     onnx_set(c, 0, build_full(&c->b, rank_of(x), x->type.shape, arg_bool(false), DT_I1));
-  else onnx_set(c, 0, build_op1(&c->b, target, x));
+  else onnx_set(c, 0, build_op1(&c->b, op, x));
 }
 
 Node *onnx_cast(OnnxCall *c, Node *x, DType t) {
@@ -229,7 +229,7 @@ Node *onnx_cast(OnnxCall *c, Node *x, DType t) {
   if (!largest || !saturate || dtype_represents(t, x->type.dtype)) return build_to(&c->b, x, t);
   if (!dtype_is_float(x->type.dtype)) x = build_to(&c->b, x, DT_F32);
   Arg limits[] = {arg_node(x), arg_float(-largest), arg_float(largest)};
-  return build_to(&c->b, build(&c->b, "aten.clamp.default", 3, limits), t);
+  return build_to(&c->b, build(&c->b, OP_aten_clamp_default, 3, limits), t);
 }
 
 void onnx_op_cast(OnnxCall *c) {
@@ -267,9 +267,9 @@ void onnx_op_dropout(OnnxCall *c) {
 static Node *swish(OnnxCall *c, Node *x) {
   Build *b = &c->b;
   double alpha = onnx_float(c, "alpha", 1);
-  if (alpha == 1) return build_op1(b, "aten.silu.default", x);
-  Node *scaled = build_with(b, "aten.mul.Tensor", x, arg_float(alpha));
-  return build_mul(b, x, build_op1(b, "aten.sigmoid.default", scaled));
+  if (alpha == 1) return build_op1(b, OP_aten_silu_default, x);
+  Node *scaled = build_with(b, OP_aten_mul_Tensor, x, arg_float(alpha));
+  return build_mul(b, x, build_op1(b, OP_aten_sigmoid_default, scaled));
 }
 
 void onnx_op_swish(OnnxCall *c) { onnx_set(c, 0, swish(c, onnx_in(c, 0))); }
@@ -284,5 +284,5 @@ void onnx_op_bit_cast(OnnxCall *c) {
   DType t = onnx_dtype_attr(c, "to", DT_NONE);
   if (!t) onnx_fail(c, E_ONNX_ATTR_MISSING, "to");
   if (dtype_bits(t) != dtype_bits(x->type.dtype)) onnx_lack(c, "dtypes of different sizes");
-  onnx_set(c, 0, build_with(&c->b, "aten.view.dtype", x, arg_dtype(t)));
+  onnx_set(c, 0, build_with(&c->b, OP_aten_view_dtype, x, arg_dtype(t)));
 }

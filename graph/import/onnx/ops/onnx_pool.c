@@ -5,10 +5,10 @@
 #include "graph/import/onnx/ops/onnx_window.h"
 #include "graph/messages.h"
 
-static const char *const max_targets[] = {"aten.max_pool1d.default", "aten.max_pool2d.default",
-                                          "aten.max_pool3d.default"};
-static const char *const average_targets[] = {"aten.avg_pool1d.default", "aten.avg_pool2d.default",
-                                              "aten.avg_pool3d.default"};
+static const OpId max_targets[] = {OP_aten_max_pool1d_default, OP_aten_max_pool2d_default,
+                                   OP_aten_max_pool3d_default};
+static const OpId average_targets[] = {OP_aten_avg_pool1d_default, OP_aten_avg_pool2d_default,
+                                       OP_aten_avg_pool3d_default};
 
 /* ATen pads at most half a window, on both sides alike. */
 static bool aten_pads(const OnnxWindow *w) {
@@ -41,19 +41,19 @@ static Node *places_in_tensor(OnnxCall *c, Node *places, const Node *x) {
   if (onnx_flag(c, "storage_order", false)) {
     if (rank != 4) onnx_lack(c, "storage_order 1 of %u axes", rank - 2);
     Arg width = arg_dim(x->type.shape[3]), height = arg_dim(x->type.shape[2]);
-    Node *row = build_with(b, "aten.floor_divide.default", places, width);
-    Node *column = build_with(b, "aten.remainder.Tensor", places, width);
-    places = build_add(b, build_with(b, "aten.mul.Tensor", column, height), row);
+    Node *row = build_with(b, OP_aten_floor_divide_default, places, width);
+    Node *column = build_with(b, OP_aten_remainder_Tensor, places, width);
+    places = build_add(b, build_with(b, OP_aten_mul_Tensor, column, height), row);
   }
   for (uint32_t i = 0; i < rank; i++) shape[i] = i < 2 ? x->type.shape[i] : dim_int(d, 1);
-  Node *first = build_with(b, "aten.mul.Tensor", build_arange(b, planes), arg_dim(size));
+  Node *first = build_with(b, OP_aten_mul_Tensor, build_arange(b, planes), arg_dim(size));
   return build_add(b, places, build_view(b, first, rank, shape));
 }
 
 static void pool_with_places(OnnxCall *c, const OnnxWindow *w, Node *x) {
-  static const char *const targets[] = {"aten.max_pool1d_with_indices.default",
-                                        "aten.max_pool2d_with_indices.default",
-                                        "aten.max_pool3d_with_indices.default"};
+  static const OpId targets[] = {OP_aten_max_pool1d_with_indices_default,
+                                 OP_aten_max_pool2d_with_indices_default,
+                                 OP_aten_max_pool3d_with_indices_default};
   Arg args[5];
   if (!aten_pads(w)) onnx_lack(c, "the result Indices with such padding");
   pool_args(c, w, x, args);
@@ -103,13 +103,13 @@ void onnx_op_max_unpool(OnnxCall *c) {
   Node *zeros = build_full(b, 1, &all, build_int(b, 0), x->type.dtype);
   Arg args[] = {arg_node(zeros), build_int(b, 0), arg_node(build_view(b, index, 1, &count)),
                 arg_node(build_view(b, x, 1, &count))};
-  Node *y = build_view(b, build(b, "aten.scatter.src", 4, args), rank, shape);
+  Node *y = build_view(b, build(b, OP_aten_scatter_src, 4, args), rank, shape);
   Arg more = arg_list(b->in.g, 2 * rank);
   for (uint32_t i = 0; i < rank; i++) {
     more.items[2 * (rank - 1 - i)] = build_int(b, 0);
     more.items[2 * (rank - 1 - i) + 1] = arg_dim(dim_sub(d, wanted[i], shape[i]));
   }
-  onnx_set(c, 0, build_with(b, "aten.constant_pad_nd.default", y, more));
+  onnx_set(c, 0, build_with(b, OP_aten_constant_pad_nd_default, y, more));
 }
 
 static Node *average(OnnxCall *c, const OnnxWindow *w, Node *x, bool all) {
@@ -135,7 +135,7 @@ static Node *window_sum(OnnxCall *c, const OnnxWindow *w, Node *x) {
                 padding,          onnx_window_arg(c, w, w->dilation),
                 arg_bool(false),  padding,
                 arg_dim(shape[0])};
-  return build(b, "aten.convolution.default", 9, args);
+  return build(b, OP_aten_convolution_default, 9, args);
 }
 
 /* The mean of what windows have of the tensor is their sum with zeros around it, divided by the
@@ -168,8 +168,8 @@ void onnx_op_average_pool(OnnxCall *c) {
 /* ---- norms: the p-th root of the sum of p-th powers ---- */
 
 static Node *powers(OnnxCall *c, Node *x, double p) {
-  x = build_op1(&c->b, "aten.abs.default", x);
-  return build_with(&c->b, "aten.pow.Tensor_Scalar", x, arg_float(p));
+  x = build_op1(&c->b, OP_aten_abs_default, x);
+  return build_with(&c->b, OP_aten_pow_Tensor_Scalar, x, arg_float(p));
 }
 
 static double norm_of(OnnxCall *c) {
@@ -183,7 +183,7 @@ void onnx_op_lp_pool(OnnxCall *c) {
   OnnxWindow w = onnx_window(c, x, NULL);
   double p = norm_of(c);
   Node *sum = window_sum(c, &w, onnx_window_pad(c, &w, powers(c, x, p), arg_float(0), true));
-  onnx_set(c, 0, build_with(&c->b, "aten.pow.Tensor_Scalar", sum, arg_float(1 / p)));
+  onnx_set(c, 0, build_with(&c->b, OP_aten_pow_Tensor_Scalar, sum, arg_float(1 / p)));
 }
 
 /* ---- over all axes behind the first two ---- */
@@ -199,10 +199,10 @@ void onnx_op_global_lp_pool(OnnxCall *c) {
   Node *x = pooled_input(c);
   double p = norm_of(c);
   Node *sum = build_sum(&c->b, powers(c, x, p), all_axes(x) & ~3u, true);
-  onnx_set(c, 0, build_with(&c->b, "aten.pow.Tensor_Scalar", sum, arg_float(1 / p)));
+  onnx_set(c, 0, build_with(&c->b, OP_aten_pow_Tensor_Scalar, sum, arg_float(1 / p)));
 }
 
 void onnx_op_global_pool(OnnxCall *c) {
   Node *x = pooled_input(c);
-  onnx_set(c, 0, build_reduce(&c->b, c->op->target, x, all_axes(x) & ~3u, true));
+  onnx_set(c, 0, build_reduce(&c->b, c->op->aten, x, all_axes(x) & ~3u, true));
 }

@@ -41,11 +41,11 @@ static Node *quantized(OnnxCall *c, Node *x, Node *scale, Node *zero, DType t) {
     return onnx_cast(c, zero ? build_add(b, x, build_to(b, zero, DT_F32)) : x, t);
   }
   if (!dtype_is_int(t) || bits < 8 || bits > 16) onnx_lack(c, "zero points of %s", dtype_name(t));
-  x = build_op1(b, "aten.round.default", build_div(b, x, scale));
+  x = build_op1(b, OP_aten_round_default, build_div(b, x, scale));
   if (zero) x = build_add(b, x, build_to(b, zero, DT_F32));
   double span = 1 << bits, low = dtype_is_signed(t) ? -span / 2 : 0;
   Arg limits[] = {arg_node(x), arg_float(low), arg_float(low + span - 1)};
-  return build_to(b, build(b, "aten.clamp.default", 3, limits), t);
+  return build_to(b, build(b, OP_aten_clamp_default, 3, limits), t);
 }
 
 /* Each element of v stands for `size` of x along the axis. */
@@ -98,12 +98,12 @@ void onnx_op_dequantize(OnnxCall *c) {
 void onnx_op_dynamic_quantize(OnnxCall *c) {
   Build *b = &c->b;
   Node *x = onnx_in(c, 0), *zero = onnx_scalar(c, 0, DT_F32);
-  Node *low = build_reduce(b, "aten.amin.default", x, all_axes(x), false);
-  Node *high = build_reduce(b, "aten.amax.default", x, all_axes(x), false);
-  low = build_op2(b, "aten.minimum.default", low, zero);
-  high = build_op2(b, "aten.maximum.default", high, zero);
-  Node *scale = build_with(b, "aten.div.Tensor", build_sub(b, high, low), arg_float(INT8_SPAN));
-  Node *point = quantized(c, build_op1(b, "aten.neg.default", low), scale, NULL, DT_U8);
+  Node *low = build_reduce(b, OP_aten_amin_default, x, all_axes(x), false);
+  Node *high = build_reduce(b, OP_aten_amax_default, x, all_axes(x), false);
+  low = build_op2(b, OP_aten_minimum_default, low, zero);
+  high = build_op2(b, OP_aten_maximum_default, high, zero);
+  Node *scale = build_with(b, OP_aten_div_Tensor, build_sub(b, high, low), arg_float(INT8_SPAN));
+  Node *point = quantized(c, build_op1(b, OP_aten_neg_default, low), scale, NULL, DT_U8);
   onnx_set(c, 0, quantized(c, x, scale, point, DT_U8));
   onnx_set(c, 1, scale);
   onnx_set(c, 2, point);
@@ -121,7 +121,7 @@ static Node *row_zero(OnnxCall *c, Node *zero) {
 static Node *integer_product(OnnxCall *c, uint32_t x, uint32_t xzero, uint32_t y, uint32_t yzero) {
   Node *left = as_integers(c, onnx_in(c, x), row_zero(c, onnx_optional(c, xzero)));
   Node *right = as_integers(c, onnx_in(c, y), onnx_optional(c, yzero));
-  return build_op2(&c->b, "aten.matmul.default", left, right);
+  return build_op2(&c->b, OP_aten_matmul_default, left, right);
 }
 
 void onnx_op_matmul_integer(OnnxCall *c) { onnx_set(c, 0, integer_product(c, 0, 2, 1, 3)); }
@@ -154,7 +154,7 @@ static Node *convolve(OnnxCall *c, const OnnxWindow *w, Node *x, Node *weight) {
                 arg_bool(false),
                 onnx_window_arg(c, w, zeros),
                 build_int(b, onnx_int(c, "group", 1))};
-  return build_to(b, build(b, "aten.convolution.default", 9, args), DT_I32);
+  return build_to(b, build(b, OP_aten_convolution_default, 9, args), DT_I32);
 }
 
 /* Sums of products of integers from -255 to 255. */
@@ -166,9 +166,9 @@ static Node *integer_convolution(OnnxCall *c, Node *x, Node *weight) {
   int64_t n = dim_is_int(terms) ? terms->value : INT64_MAX;
   if (n <= EXACT / (INT8_SPAN * INT8_SPAN)) return convolve(c, &w, x, weight);
   if (n > EXACT / (16 * INT8_SPAN)) onnx_lack(c, "sums of more than %d", EXACT / (16 * INT8_SPAN));
-  Node *high = build_with(b, "aten.bitwise_right_shift.Tensor_Scalar", x, build_int(b, 4));
-  Node *low = build_with(b, "aten.bitwise_and.Scalar", x, build_int(b, 15));
-  Node *sums = build_with(b, "aten.mul.Tensor", convolve(c, &w, high, weight), build_int(b, 16));
+  Node *high = build_with(b, OP_aten_bitwise_right_shift_Tensor_Scalar, x, build_int(b, 4));
+  Node *low = build_with(b, OP_aten_bitwise_and_Scalar, x, build_int(b, 15));
+  Node *sums = build_with(b, OP_aten_mul_Tensor, convolve(c, &w, high, weight), build_int(b, 16));
   return build_add(b, sums, convolve(c, &w, low, weight));
 }
 

@@ -43,35 +43,38 @@ typedef struct {
 
 /* alpha * x + beta */
 static Node *affine(Build *b, Node *x, double alpha, double beta) {
-  x = build_with(b, "aten.mul.Tensor", x, arg_float(alpha));
-  return build_with(b, "aten.add.Tensor", x, arg_float(beta));
+  x = build_with(b, OP_aten_mul_Tensor, x, arg_float(alpha));
+  return build_with(b, OP_aten_add_Tensor, x, arg_float(beta));
 }
 
 static Node *activated(const Cell *k, uint32_t i, Node *x) {
-  static const char *const names[][2] = {
-      {"Sigmoid", "aten.sigmoid.default"},
-      {"Tanh", "aten.tanh.default"},
-      {"Relu", "aten.relu.default"},
-      {"Softplus", "aten.softplus.default"},
+  static const struct {
+    const char *name;
+    OpId op;
+  } functions[] = {
+      {"Sigmoid", OP_aten_sigmoid_default},
+      {"Tanh", OP_aten_tanh_default},
+      {"Relu", OP_aten_relu_default},
+      {"Softplus", OP_aten_softplus_default},
   };
   Build *b = &k->c->b;
   Activation a = k->activation[i];
-  for (size_t n = 0; n < sizeof names / sizeof *names; n++)
-    if (!strcmp(a.name, names[n][0])) return build_op1(b, names[n][1], x);
+  for (size_t n = 0; n < sizeof functions / sizeof *functions; n++)
+    if (!strcmp(a.name, functions[n].name)) return build_op1(b, functions[n].op, x);
   Arg alpha = arg_float(a.alpha);
-  if (!strcmp(a.name, "LeakyRelu")) return build_with(b, "aten.leaky_relu.default", x, alpha);
-  if (!strcmp(a.name, "Elu")) return build_with(b, "aten.elu.default", x, alpha);
+  if (!strcmp(a.name, "LeakyRelu")) return build_with(b, OP_aten_leaky_relu_default, x, alpha);
+  if (!strcmp(a.name, "Elu")) return build_with(b, OP_aten_elu_default, x, alpha);
   if (!strcmp(a.name, "Affine")) return affine(b, x, a.alpha, a.beta);
   if (!strcmp(a.name, "ThresholdedRelu"))
-    return build_where(b, build_with(b, "aten.gt.Scalar", x, alpha), arg_node(x), arg_float(0));
+    return build_where(b, build_with(b, OP_aten_gt_Scalar, x, alpha), arg_node(x), arg_float(0));
   if (!strcmp(a.name, "Softsign"))
-    return build_div(b, x, affine(b, build_op1(b, "aten.abs.default", x), 1, 1));
+    return build_div(b, x, affine(b, build_op1(b, OP_aten_abs_default, x), 1, 1));
   if (!strcmp(a.name, "HardSigmoid"))
-    return build(b, "aten.clamp.default",
+    return build(b, OP_aten_clamp_default,
                  ARGS(arg_node(affine(b, x, a.alpha, a.beta)), arg_float(0), arg_float(1)));
   if (!strcmp(a.name, "ScaledTanh"))
-    return build_with(b, "aten.mul.Tensor",
-                      build_op1(b, "aten.tanh.default", affine(b, x, a.beta, 0)), alpha);
+    return build_with(b, OP_aten_mul_Tensor,
+                      build_op1(b, OP_aten_tanh_default, affine(b, x, a.beta, 0)), alpha);
   onnx_lack(k->c, "activation %s", a.name);
 }
 
@@ -79,7 +82,7 @@ static Node *activated(const Cell *k, uint32_t i, Node *x) {
 static Node *activate(const Cell *k, uint32_t i, Node *x) {
   if (isfinite(k->clip)) {
     Arg args[] = {arg_node(x), arg_float(-k->clip), arg_float(k->clip)};
-    x = build(&k->c->b, "aten.clamp.default", 3, args);
+    x = build(&k->c->b, OP_aten_clamp_default, 3, args);
   }
   return activated(k, i, x);
 }
@@ -92,7 +95,7 @@ static Node *gate(const Cell *k, Node *x, uint32_t i) {
 }
 
 static Node *product(const Cell *k, Node *h, Node *weight, Node *bias) {
-  Node *y = build_op2(&k->c->b, "aten.mm.default", h, weight);
+  Node *y = build_op2(&k->c->b, OP_aten_mm_default, h, weight);
   return bias ? build_add(&k->c->b, y, bias) : y;
 }
 
@@ -113,7 +116,7 @@ static State lstm_step(const Cell *k, Node *x, State s) {
   Build *b = &k->c->b;
   Node *sum = build_add(b, x, product(k, s.h, k->recurrent, k->bias));
   Node *i = activate(k, 0, peep(k, gate(k, sum, 0), 0, s.c));
-  Node *f = k->coupled ? build_with(b, "aten.rsub.Scalar", i, arg_float(1))
+  Node *f = k->coupled ? build_with(b, OP_aten_rsub_Scalar, i, arg_float(1))
                        : activate(k, 0, peep(k, gate(k, sum, 2), 2, s.c));
   Node *update = activate(k, 1, gate(k, sum, 3));
   Node *c = build_add(b, build_mul(b, f, s.c), build_mul(b, i, update));
@@ -215,7 +218,7 @@ static State run_direction(OnnxCall *c, const Network *net, uint32_t direction, 
   Build *b = &c->b;
   Cell k = cell_of(c, net, direction);
   Node *weight = build_transpose(b, part_of(c, 1, direction), 0, 1);
-  Node *inputs = build_op2(b, "aten.matmul.default", x, weight);
+  Node *inputs = build_op2(b, OP_aten_matmul_default, x, weight);
   if (k.input_bias) inputs = build_add(b, inputs, k.input_bias);
   State s = {initial(c, 5, direction, x, k.hidden), NULL};
   if (net->gates == 4) s.c = initial(c, 6, direction, x, k.hidden);
@@ -224,7 +227,7 @@ static State run_direction(OnnxCall *c, const Network *net, uint32_t direction, 
   for (int64_t i = 0; i < steps; i++) {
     int64_t t = back ? steps - 1 - i : i;
     State new = net->step(&k, build_select(b, inputs, 0, build_const(b, t)), s);
-    Node *on = lengths ? build_with(b, "aten.gt.Scalar", lengths, build_int(b, t)) : NULL;
+    Node *on = lengths ? build_with(b, OP_aten_gt_Scalar, lengths, build_int(b, t)) : NULL;
     outputs[t] = kept(b, on, new.h, zero);
     s = (State){kept(b, on, new.h, s.h), kept(b, on, new.c, s.c)};
   }
@@ -236,7 +239,7 @@ static State run_direction(OnnxCall *c, const Network *net, uint32_t direction, 
 static Node *stack(Build *b, Node **items, uint32_t n, uint32_t axis) {
   Arg list = arg_list(b->in.g, n);
   for (uint32_t i = 0; i < n; i++) list.items[i] = arg_node(items[i]);
-  return build(b, "aten.stack.default", ARGS(list, build_int(b, axis)));
+  return build(b, OP_aten_stack_default, ARGS(list, build_int(b, axis)));
 }
 
 static uint32_t directions_of(OnnxCall *c, bool *back) {

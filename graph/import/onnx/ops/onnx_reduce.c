@@ -56,9 +56,9 @@ static Node *reduced_to(OnnxCall *c, Node *x, const Reduction *r, Arg number) {
   return build_full(&c->b, n, shape, number, x->type.dtype);
 }
 
-static void set_reduced(OnnxCall *c, const char *target, Node *x) {
+static void set_reduced(OnnxCall *c, OpId op, Node *x) {
   Reduction r = reduction(c, x);
-  Node *y = build_reduce(&c->b, target, x, r.set, r.keep);
+  Node *y = build_reduce(&c->b, op, x, r.set, r.keep);
   onnx_set(c, 0, build_to(&c->b, y, onnx_type(c, 0)->dtype));
 }
 
@@ -71,35 +71,35 @@ static bool set_empty(OnnxCall *c, Node *x, bool most) {
 }
 
 void onnx_op_reduce(OnnxCall *c) {
-  bool logarithm = !strcmp(c->op->target, "aten.logsumexp.default");
+  bool logarithm = c->op->aten == OP_aten_logsumexp_default;
   if (logarithm && set_empty(c, onnx_in(c, 0), true)) return;
-  set_reduced(c, c->op->target, onnx_in(c, 0));
+  set_reduced(c, c->op->aten, onnx_in(c, 0));
 }
 
 /* Of booleans the largest is whether any is true: the extremes of no integers have its sign. */
 void onnx_op_reduce_extreme(OnnxCall *c) {
   Build *b = &c->b;
   Node *x = onnx_in(c, 0);
-  if (set_empty(c, x, !strcmp(c->op->target, "aten.amax.default"))) return;
+  if (set_empty(c, x, c->op->aten == OP_aten_amax_default)) return;
   if (x->type.dtype != DT_I1) {
-    set_reduced(c, c->op->target, x);
+    set_reduced(c, c->op->aten, x);
     return;
   }
   Reduction r = reduction(c, x);
-  Node *y = build_reduce(b, c->op->target, build_to(b, x, DT_I32), r.set, r.keep);
-  onnx_set(c, 0, build_with(b, "aten.gt.Scalar", y, build_int(b, 0)));
+  Node *y = build_reduce(b, c->op->aten, build_to(b, x, DT_I32), r.set, r.keep);
+  onnx_set(c, 0, build_with(b, OP_aten_gt_Scalar, y, build_int(b, 0)));
 }
 
 void onnx_op_reduce_l1(OnnxCall *c) {
-  set_reduced(c, "aten.sum.dim_IntList", build_op1(&c->b, "aten.abs.default", onnx_in(c, 0)));
+  set_reduced(c, OP_aten_sum_dim_IntList, build_op1(&c->b, OP_aten_abs_default, onnx_in(c, 0)));
 }
 
 void onnx_op_reduce_sum_square(OnnxCall *c) {
   Node *x = onnx_in(c, 0);
-  set_reduced(c, "aten.sum.dim_IntList", build_mul(&c->b, x, x));
+  set_reduced(c, OP_aten_sum_dim_IntList, build_mul(&c->b, x, x));
 }
 
-static void after(OnnxCall *c, const char *reduce, Node *x, const char *then) {
+static void after(OnnxCall *c, OpId reduce, Node *x, OpId then) {
   Reduction r = reduction(c, x);
   Node *y = build_op1(&c->b, then, build_reduce(&c->b, reduce, x, r.set, r.keep));
   onnx_set(c, 0, build_to(&c->b, y, onnx_type(c, 0)->dtype));
@@ -107,11 +107,11 @@ static void after(OnnxCall *c, const char *reduce, Node *x, const char *then) {
 
 void onnx_op_reduce_l2(OnnxCall *c) {
   Node *x = onnx_in(c, 0);
-  after(c, "aten.sum.dim_IntList", build_mul(&c->b, x, x), "aten.sqrt.default");
+  after(c, OP_aten_sum_dim_IntList, build_mul(&c->b, x, x), OP_aten_sqrt_default);
 }
 
 void onnx_op_reduce_log_sum(OnnxCall *c) {
-  after(c, "aten.sum.dim_IntList", onnx_in(c, 0), "aten.log.default");
+  after(c, OP_aten_sum_dim_IntList, onnx_in(c, 0), OP_aten_log_default);
 }
 
 /* ATen multiplies along one axis at a time. */
@@ -123,7 +123,7 @@ void onnx_op_reduce_prod(OnnxCall *c) {
   for (uint32_t axis = rank_of(x); axis--;) {
     if (!(r.set >> axis & 1)) continue;
     Arg args[] = {arg_node(x), build_int(b, axis), arg_bool(r.keep)};
-    x = build_with_named(b, "aten.prod.dim_int", 3, args, "dtype", arg_dtype(t));
+    x = build_with_named(b, OP_aten_prod_dim_int, 3, args, "dtype", arg_dtype(t));
   }
   onnx_set(c, 0, x);
 }
@@ -136,12 +136,12 @@ void onnx_op_arg(OnnxCall *c) {
   Node *x = onnx_in(c, 0);
   uint32_t axis = onnx_axis_attr(c, "axis", 0, rank_of(x));
   bool last = onnx_flag(c, "select_last_index", false), keep = onnx_flag(c, "keepdims", true);
-  if (last) x = build_with(b, "aten.flip.default", x, arg_axes(b->in.g, 1u << axis));
+  if (last) x = build_with(b, OP_aten_flip_default, x, arg_axes(b->in.g, 1u << axis));
   Arg args[] = {arg_node(x), build_int(b, axis), arg_bool(keep)};
-  Node *y = build(b, c->op->target, 3, args);
+  Node *y = build(b, c->op->aten, 3, args);
   if (last) {
     Dim most = dim_sub(onnx_dims(c), x->type.shape[axis], build_const(b, 1));
-    y = build_with(b, "aten.rsub.Scalar", y, arg_dim(most));
+    y = build_with(b, OP_aten_rsub_Scalar, y, arg_dim(most));
   }
   onnx_set(c, 0, y);
 }
@@ -170,7 +170,7 @@ static void set_rows(OnnxCall *c, const Rows *r, Node *y) {
 
 void onnx_op_softmax(OnnxCall *c) {
   Rows r = rows_of(c);
-  set_rows(c, &r, build_with(&c->b, c->op->target, r.x, build_int(&c->b, r.axis)));
+  set_rows(c, &r, build_with(&c->b, c->op->aten, r.x, build_int(&c->b, r.axis)));
 }
 
 /* 1 at the place of the first largest element of a row, else 0.  A row may have no elements, so it
@@ -179,12 +179,12 @@ void onnx_op_hardmax(OnnxCall *c) {
   Build *b = &c->b;
   Rows r = rows_of(c);
   Dim size = r.x->type.shape[r.axis];
-  Node *most = build_reduce(b, "aten.amax.default", r.x, 1u << r.axis, true);
-  Node *hit = build_op2(b, "aten.eq.Tensor", r.x, most);
-  hit = build_op2(b, "aten.logical_or.default", hit, build_op1(b, "aten.isnan.default", r.x));
+  Node *most = build_reduce(b, OP_aten_amax_default, r.x, 1u << r.axis, true);
+  Node *hit = build_op2(b, OP_aten_eq_Tensor, r.x, most);
+  hit = build_op2(b, OP_aten_logical_or_default, hit, build_op1(b, OP_aten_isnan_default, r.x));
   Node *all = build_along(b, build_arange(b, size), r.axis, rank_of(r.x));
   Node *place = build_where(b, hit, arg_node(all), arg_dim(size));
-  place = build_reduce(b, "aten.amin.default", place, 1u << r.axis, true);
-  Node *same = build_op2(b, "aten.eq.Tensor", all, place);
+  place = build_reduce(b, OP_aten_amin_default, place, 1u << r.axis, true);
+  Node *same = build_op2(b, OP_aten_eq_Tensor, all, place);
   set_rows(c, &r, build_to(b, same, r.x->type.dtype));
 }

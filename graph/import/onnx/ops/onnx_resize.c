@@ -103,7 +103,7 @@ static Node *table(OnnxCall *c, OnnxKnown *k) { return onnx_constant(c, k); }
 
 static Node *taken(OnnxCall *c, Node *x, uint32_t axis, OnnxKnown *places) {
   Arg args[] = {arg_node(x), build_int(&c->b, axis), arg_node(table(c, places))};
-  return build(&c->b, "aten.index_select.default", 3, args);
+  return build(&c->b, OP_aten_index_select_default, 3, args);
 }
 
 static OnnxKnown *table_new(OnnxCall *c, DType t, int64_t n) {

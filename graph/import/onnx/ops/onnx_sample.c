@@ -19,17 +19,16 @@ void onnx_op_grid_sample(OnnxCall *c) {
   Arg mode = build_int(b, number_of(c, "mode", modes, 6));
   Arg padding = build_int(b, number_of(c, "padding_mode", paddings, 3));
   Arg corners = arg_bool(onnx_flag(c, "align_corners", false));
-  const char *target =
-      rank_of(x) == 5 ? "aten.grid_sampler_3d.default" : "aten.grid_sampler_2d.default";
+  OpId op = rank_of(x) == 5 ? OP_aten_grid_sampler_3d_default : OP_aten_grid_sampler_2d_default;
   Arg args[] = {arg_node(x), arg_node(onnx_in(c, 1)), mode, padding, corners};
-  onnx_set(c, 0, build(b, target, 5, args));
+  onnx_set(c, 0, build(b, op, 5, args));
 }
 
 void onnx_op_einsum(OnnxCall *c) {
   Arg list = arg_list(c->b.in.g, c->nin);
   for (uint32_t i = 0; i < c->nin; i++) list.items[i] = arg_node(onnx_in(c, i));
   Arg equation = {.kind = ARG_STRING, .name = onnx_string(c, "equation", "")};
-  onnx_set(c, 0, build(&c->b, "aten.einsum.default", ARGS(equation, list)));
+  onnx_set(c, 0, build(&c->b, OP_aten_einsum_default, ARGS(equation, list)));
 }
 
 /* Where an affine map takes the points of a grid over the image. */
@@ -38,7 +37,7 @@ void onnx_op_affine_grid(OnnxCall *c) {
   uint32_t n = onnx_need_dims(c, 1, size);
   Arg args[] = {arg_node(onnx_in(c, 0)), arg_dims(c->b.in.g, n, size),
                 arg_bool(onnx_flag(c, "align_corners", false))};
-  onnx_set(c, 0, build(&c->b, "aten.affine_grid_generator.default", 3, args));
+  onnx_set(c, 0, build(&c->b, OP_aten_affine_grid_generator_default, 3, args));
 }
 
 /* The middle of x along an axis, or x in the middle of zeros. */
@@ -58,7 +57,7 @@ static Node *centered(OnnxCall *c, Node *x, uint32_t axis, Dim wanted) {
   pad[2 * behind] = build_const(b, more / 2);
   pad[2 * behind + 1] = build_const(b, more - more / 2);
   Arg args[] = {arg_node(x), arg_dims(b->in.g, 2 * behind + 2, pad)};
-  return build(b, "aten.constant_pad_nd.default", 2, args);
+  return build(b, OP_aten_constant_pad_nd_default, 2, args);
 }
 
 void onnx_op_center_crop_pad(OnnxCall *c) {
@@ -89,5 +88,5 @@ void onnx_op_col2im(OnnxCall *c) {
     Dim pair[] = {build_const(b, lists[i][0]), build_const(b, lists[i][1])};
     args[3 + i] = arg_dims(b->in.g, 2, pair);
   }
-  onnx_set(c, 0, build(b, "aten.col2im.default", 6, args));
+  onnx_set(c, 0, build(b, OP_aten_col2im_default, 6, args));
 }

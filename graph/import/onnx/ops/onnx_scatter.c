@@ -45,7 +45,7 @@ void onnx_op_gather_nd(OnnxCall *c) {
   int64_t batch = onnx_int(c, "batch_dims", 0);
   if (batch < 0 || batch >= rank_of(x)) onnx_fail(c, E_GRAPH_AXIS, (long long)batch, rank_of(x));
   Arg list = coordinate_list(c, x, indices, (uint32_t)batch);
-  onnx_set(c, 0, list.n ? build_with(&c->b, "aten.index.Tensor", x, list) : x);
+  onnx_set(c, 0, list.n ? build_with(&c->b, OP_aten_index_Tensor, x, list) : x);
 }
 
 /* ONNX's names of reductions, and ATen's. */
@@ -63,9 +63,9 @@ static Node *scatter(OnnxCall *c, Node *x, uint32_t axis, Node *index, Node *upd
                      const char *reduction) {
   Build *b = &c->b;
   Arg args[] = {arg_node(x), build_int(b, axis), arg_node(index), arg_node(updates), arg_none()};
-  if (!reduction) return build(b, "aten.scatter.src", 4, args);
+  if (!reduction) return build(b, OP_aten_scatter_src, 4, args);
   args[4] = (Arg){.kind = ARG_STRING, .name = pool_name(b->in.g->names, reduction)};
-  return build(b, "aten.scatter_reduce.two", 5, args);
+  return build(b, OP_aten_scatter_reduce_two, 5, args);
 }
 
 void onnx_op_scatter_elements(OnnxCall *c) {
@@ -87,7 +87,7 @@ static Node *scatter_rows(OnnxCall *c, Node *x, Node *indices, Node *updates,
   for (uint32_t i = 0; i < n; i++) {
     Node *raw = raw_coordinate(c, indices, i), *k = onnx_from_begin(c, raw, shape[i]);
     build_check_index(b, raw, shape[i], true, arg_none(), c->out[0]->name);
-    if (row) row = build_with(b, "aten.mul.Tensor", row, arg_dim(shape[i]));
+    if (row) row = build_with(b, OP_aten_mul_Tensor, row, arg_dim(shape[i]));
     row = row ? build_add(b, row, k) : k;
   }
   Dim rows = infer_product(&b->in, shape, n);
@@ -126,7 +126,7 @@ void onnx_op_one_hot(OnnxCall *c) {
   uint32_t rank = rank_of(indices) + 1, axis = onnx_axis_attr(c, "axis", -1, rank);
   indices = onnx_from_begin(c, indices, depth);
   Node *all = build_along(b, build_arange(b, depth), axis, rank);
-  Node *met = build_op2(b, "aten.eq.Tensor", build_unsqueeze(b, indices, axis), all);
+  Node *met = build_op2(b, OP_aten_eq_Tensor, build_unsqueeze(b, indices, axis), all);
   Node *off = build_select(b, values, 0, build_const(b, 0));
   Node *on = build_select(b, values, 0, build_const(b, 1));
   onnx_set(c, 0, build_where(b, met, arg_node(on), arg_node(off)));
@@ -140,8 +140,8 @@ void onnx_op_eye_like(OnnxCall *c) {
   Arg k = build_int(b, onnx_int(c, "k", 0));
   Node *rows = build_along(b, build_arange(b, x->shape[0]), 0, 2);
   Node *columns = build_along(b, build_arange(b, x->shape[1]), 1, 2);
-  rows = build_with(b, "aten.add.Tensor", rows, k);
-  onnx_set(c, 0, build_to(b, build_op2(b, "aten.eq.Tensor", columns, rows), t));
+  rows = build_with(b, OP_aten_add_Tensor, rows, k);
+  onnx_set(c, 0, build_to(b, build_op2(b, OP_aten_eq_Tensor, columns, rows), t));
 }
 
 /* ---- parts that are reversed, each up to a length of its own ---- */
@@ -155,11 +155,11 @@ void onnx_op_reverse_sequence(OnnxCall *c) {
   uint32_t time = onnx_axis_attr(c, "time_axis", 0, rank);
   Node *n = build_along(b, build_to(b, onnx_in(c, 1), DT_I64), batch, rank);
   Node *t = build_along(b, build_arange(b, x->type.shape[time]), time, rank);
-  Node *back = build_with(b, "aten.sub.Tensor", build_sub(b, n, t), build_int(b, 1));
-  Node *place = build_where(b, build_op2(b, "aten.lt.Tensor", t, n), arg_node(back), arg_node(t));
+  Node *back = build_with(b, OP_aten_sub_Tensor, build_sub(b, n, t), build_int(b, 1));
+  Node *place = build_where(b, build_op2(b, OP_aten_lt_Tensor, t, n), arg_node(back), arg_node(t));
   place = build_expand(b, place, rank, x->type.shape);
   Arg args[] = {arg_node(x), build_int(b, time), arg_node(place)};
-  onnx_set(c, 0, build(b, "aten.gather.default", 3, args));
+  onnx_set(c, 0, build(b, OP_aten_gather_default, 3, args));
 }
 
 /* ---- what is kept: a mask that is known decides the shape ---- */
@@ -183,7 +183,7 @@ void onnx_op_compress(OnnxCall *c) {
   for (uint32_t i = 0, to = 0; i < mask->n; i++)
     if (mask->at[i].dim->value) places->at[to++].dim = build_const(b, i);
   Arg args[] = {arg_node(x), build_int(b, axis), arg_node(onnx_constant(c, places))};
-  onnx_set(c, 0, build(b, "aten.index_select.default", 3, args));
+  onnx_set(c, 0, build(b, OP_aten_index_select_default, 3, args));
 }
 
 /* ---- TensorScatter: rows that go behind those of a cache ---- */
@@ -197,7 +197,7 @@ static Node *place_in_update(OnnxCall *c, const Node *cache, uint32_t axis) {
   place = build_sub(b, place, build_along(b, first, 0, rank_of(cache)));
   Name mode = onnx_string(c, "mode", "linear");
   if (!strcmp(mode, "circular"))
-    return build_with(b, "aten.remainder.Tensor", place, arg_dim(cache->type.shape[axis]));
+    return build_with(b, OP_aten_remainder_Tensor, place, arg_dim(cache->type.shape[axis]));
   if (strcmp(mode, "linear")) onnx_fail(c, E_ONNX_ATTR_VALUE, "mode", mode);
   return place;
 }
@@ -210,12 +210,12 @@ void onnx_op_tensor_scatter(OnnxCall *c) {
   Node *place = place_in_update(c, cache, axis);
   onnx_ignore(c, "mode");
   Dim size = update->type.shape[axis], last = dim_sub(onnx_dims(c), size, build_const(b, 1));
-  Node *new = build_op2(b, "aten.logical_and.default",
-                        build_with(b, "aten.ge.Scalar", place, build_int(b, 0)),
-                        build_with(b, "aten.lt.Scalar", place, arg_dim(size)));
-  Node *at = build(b, "aten.clamp.default", ARGS(arg_node(place), build_int(b, 0), arg_dim(last)));
+  Node *new = build_op2(b, OP_aten_logical_and_default,
+                        build_with(b, OP_aten_ge_Scalar, place, build_int(b, 0)),
+                        build_with(b, OP_aten_lt_Scalar, place, arg_dim(size)));
+  Node *at = build(b, OP_aten_clamp_default, ARGS(arg_node(place), build_int(b, 0), arg_dim(last)));
   at = build_expand(b, at, rank_of(cache), cache->type.shape);
   Node *rows =
-      build(b, "aten.gather.default", ARGS(arg_node(update), build_int(b, axis), arg_node(at)));
+      build(b, OP_aten_gather_default, ARGS(arg_node(update), build_int(b, axis), arg_node(at)));
   onnx_set(c, 0, build_where(b, new, arg_node(rows), arg_node(cache)));
 }

@@ -87,14 +87,15 @@ static void set_rows(OnnxCall *c, const Rows *r, uint32_t axis, const uint32_t *
 /* ---- of elements that only data decides ---- */
 
 static Node *gathered(Build *b, Node *x, Node *index) {
-  return build(b, "aten.index_select.default", ARGS(arg_node(x), build_int(b, 0), arg_node(index)));
+  return build(b, OP_aten_index_select_default,
+               ARGS(arg_node(x), build_int(b, 0), arg_node(index)));
 }
 
 /* For each number what `how` makes of the elements of src where `of` is that number. */
 static Node *by_number(Build *b, Node *of, Node *src, const char *how, Dim otherwise) {
   Node *none = build_full(b, 1, of->type.shape, arg_dim(otherwise), DT_I64);
   Arg reduce = {.kind = ARG_STRING, .name = how};
-  return build(b, "nereid.scatter.default",
+  return build(b, OP_nereid_scatter_default,
                ARGS(arg_node(none), arg_node(of), arg_node(src), reduce));
 }
 
@@ -116,9 +117,9 @@ static void set_sorted(OnnxCall *c, Node *list, Node *first) {
 static void set_as_met(OnnxCall *c, Node *x, Node *of, Node *first) {
   Build *b = &c->b;
   Node *at = build_arange(b, x->type.shape[0]), *first_of = gathered(b, first, of);
-  Node *is_first = build_op2(b, "aten.eq.Tensor", first_of, at);
+  Node *is_first = build_op2(b, OP_aten_eq_Tensor, first_of, at);
   Node *place =
-      build_select(b, build_op1(b, "aten.nonzero.default", is_first), 1, build_const(b, 0));
+      build_select(b, build_op1(b, OP_aten_nonzero_default, is_first), 1, build_const(b, 0));
   Node *number = gathered(b, scatter_number(b, is_first), first_of);
   Node *one = build_full(b, 0, NULL, build_int(b, 1), DT_I64);
   Node *counts = by_number(b, number, one, "sum", build_const(b, 0));
@@ -132,7 +133,7 @@ static void unique_at_run_time(OnnxCall *c) {
   Build *b = &c->b;
   Node *x = scatter_flat(b, onnx_in(c, 0));
   Arg args[] = {arg_node(x), arg_bool(true), arg_bool(true), arg_bool(true)};
-  Node *list = build(b, "aten._unique2.default", 4, args), *of = build_item(b, list, 1);
+  Node *list = build(b, OP_aten__unique2_default, 4, args), *of = build_item(b, list, 1);
   Dim n = x->type.shape[0];
   Node *first = by_number(b, of, build_arange(b, n), "amin", n);
   if (onnx_flag(c, "sorted", true)) set_sorted(c, list, first);

@@ -31,7 +31,7 @@ void onnx_op_reshape(OnnxCall *c) {
     if (i >= rank_of(x)) onnx_fail(c, E_GRAPH_AXIS, (long long)i, rank_of(x));
     shape[i] = x->type.shape[i];
   }
-  onnx_set(c, 0, build_with(&c->b, "aten.reshape.default", x, dims_arg(c, rank, shape)));
+  onnx_set(c, 0, build_with(&c->b, OP_aten_reshape_default, x, dims_arg(c, rank, shape)));
 }
 
 /* Everything before `axis` is one axis, and everything from it on. */
@@ -44,7 +44,7 @@ void onnx_op_flatten(OnnxCall *c) {
   Dim shape[2];
   shape[0] = infer_product(&c->b.in, x->type.shape, (uint32_t)axis);
   shape[1] = infer_product(&c->b.in, x->type.shape + axis, rank - (uint32_t)axis);
-  onnx_set(c, 0, build_with(&c->b, "aten.reshape.default", x, dims_arg(c, 2, shape)));
+  onnx_set(c, 0, build_with(&c->b, OP_aten_reshape_default, x, dims_arg(c, 2, shape)));
 }
 
 void onnx_op_transpose(OnnxCall *c) {
@@ -152,7 +152,7 @@ void onnx_op_tile(OnnxCall *c) {
   Node *x = onnx_in(c, 0);
   uint32_t n = onnx_need_dims(c, 1, repeats);
   if (n != rank_of(x)) onnx_fail(c, E_GRAPH_REPEAT, n, infer_type_text(&c->b.in, &x->type));
-  onnx_set(c, 0, build_with(&c->b, "aten.repeat.default", x, dims_arg(c, n, repeats)));
+  onnx_set(c, 0, build_with(&c->b, OP_aten_repeat_default, x, dims_arg(c, n, repeats)));
 }
 
 /* ---- joining and splitting ---- */
@@ -219,7 +219,7 @@ static const int64_t *slice_list(OnnxCall *c, uint32_t i, const char *name, uint
 
 static Node *reversed(OnnxCall *c, Node *x, uint32_t axis) {
   Arg axes = arg_axes(c->b.in.g, 1u << axis);
-  return build_with(&c->b, "aten.flip.default", x, axes);
+  return build_with(&c->b, OP_aten_flip_default, x, axes);
 }
 
 /* Steps backwards are steps forward of what is reversed: place i there is n-1-i. */
@@ -337,14 +337,14 @@ void onnx_op_pad(OnnxCall *c) {
   Arg pad = padding(c, before, after, rank_of(x));
   if (!strcmp(mode, "constant")) {
     Arg args[] = {arg_node(x), pad, pad_value(c, x->type.dtype)};
-    onnx_set(c, 0, build(&c->b, "aten.constant_pad_nd.default", 3, args));
+    onnx_set(c, 0, build(&c->b, OP_aten_constant_pad_nd_default, 3, args));
     return;
   }
   onnx_ignore(c, "value");
   for (size_t i = 0; i < sizeof modes / sizeof *modes; i++) {
     if (strcmp(mode, modes[i][0])) continue;
     Arg how = {.kind = ARG_STRING, .name = pool_name(c->b.in.g->names, modes[i][1])};
-    onnx_set(c, 0, build(&c->b, "aten.pad.default", ARGS(arg_node(x), pad, how)));
+    onnx_set(c, 0, build(&c->b, OP_aten_pad_default, ARGS(arg_node(x), pad, how)));
     return;
   }
   onnx_fail(c, E_ONNX_ATTR_VALUE, "mode", mode);

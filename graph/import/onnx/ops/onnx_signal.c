@@ -28,17 +28,17 @@ static Node *transform(OnnxCall *c, Node *re, Node *im, Dim m, bool inverse) {
   Build *b = &c->b;
   Dim n = re->type.shape[rank_of(re) - 1];
   Node *cosine = table(c, cos, n, m), *sine = table(c, sin, n, m);
-  if (!inverse) sine = build_op1(b, "aten.neg.default", sine);
-  Node *out_re = build_op2(b, "aten.matmul.default", re, cosine);
-  Node *out_im = build_op2(b, "aten.matmul.default", re, sine);
+  if (!inverse) sine = build_op1(b, OP_aten_neg_default, sine);
+  Node *out_re = build_op2(b, OP_aten_matmul_default, re, cosine);
+  Node *out_im = build_op2(b, OP_aten_matmul_default, re, sine);
   if (im) {
-    out_re = build_sub(b, out_re, build_op2(b, "aten.matmul.default", im, sine));
-    out_im = build_add(b, out_im, build_op2(b, "aten.matmul.default", im, cosine));
+    out_re = build_sub(b, out_re, build_op2(b, OP_aten_matmul_default, im, sine));
+    out_im = build_add(b, out_im, build_op2(b, OP_aten_matmul_default, im, cosine));
   }
   Node *both[] = {build_unsqueeze(b, out_re, rank_of(out_re)),
                   build_unsqueeze(b, out_im, rank_of(out_im))};
   Node *y = build_cat(b, 2, both, rank_of(out_re));
-  return inverse ? build_with(b, "aten.div.Tensor", y, arg_dim(n)) : y;
+  return inverse ? build_with(b, OP_aten_div_Tensor, y, arg_dim(n)) : y;
 }
 
 /* Part i of the last axis, NULL if there is none. */
@@ -65,7 +65,7 @@ static Node *fit(OnnxCall *c, Node *x, uint32_t axis, Dim n) {
   for (uint32_t i = 0; i < 2 * pairs; i++) pad[i] = build_const(b, 0);
   pad[2 * pairs - 1] = build_const(b, n->value - size->value);
   Arg args[] = {arg_node(x), arg_dims(b->in.g, 2 * pairs, pad)};
-  return build(b, "aten.constant_pad_nd.default", 2, args);
+  return build(b, OP_aten_constant_pad_nd_default, 2, args);
 }
 
 void onnx_op_dft(OnnxCall *c) {
@@ -102,7 +102,7 @@ void onnx_op_stft(OnnxCall *c) {
   Dim frames = dim_add(d, dim_floordiv(d, dim_sub(d, length, n), step), dim_int(d, 1));
   if (dim_range(d, frames).hi < 1) onnx_fail(c, E_GRAPH_NEGATIVE, infer_dim_text(&b->in, frames));
   DType t = x->type.dtype;
-  Node *start = build_with(b, "aten.mul.Tensor", build_arange(b, frames), arg_dim(step));
+  Node *start = build_with(b, OP_aten_mul_Tensor, build_arange(b, frames), arg_dim(step));
   Node *at = build_add(b, build_along(b, start, 0, 2), build_arange(b, n));
   x = build_to(b, x, DT_F64);
   Node *parts[2] = {rank_of(x) == 3 ? part_of(c, x, 0) : x,
@@ -112,7 +112,7 @@ void onnx_op_stft(OnnxCall *c) {
     list.items[0] = arg_none();
     list.items[1] = arg_node(at);
     if (!parts[i]) continue;
-    parts[i] = build_with(b, "aten.index.Tensor", parts[i], list);
+    parts[i] = build_with(b, OP_aten_index_Tensor, parts[i], list);
     if (window) parts[i] = build_mul(b, parts[i], build_to(b, window, DT_F64));
   }
   Node *y = transform(c, parts[0], parts[1], half ? half_of(c, n) : n, false);

@@ -96,7 +96,7 @@ Node *onnx_window_pad(OnnxCall *c, const OnnxWindow *w, Node *x, Arg value, bool
   }
   if (!any) return x;
   Arg args[] = {arg_node(x), arg_dims(c->b.in.g, 2 * w->n, pad), value};
-  return build(&c->b, "aten.constant_pad_nd.default", 3, args);
+  return build(&c->b, OP_aten_constant_pad_nd_default, 3, args);
 }
 
 Arg onnx_window_arg(OnnxCall *c, const OnnxWindow *w, const int64_t *values) {

@@ -13,15 +13,15 @@ static void cosine_window(OnnxCall *c, double a, double b, double d) {
   DType t = onnx_dtype_attr(c, "output_datatype", DT_F32);
   Dim n = periodic ? size : dim_sub(onnx_dims(c), size, build_const(at, 1));
   Node *i = build_to(at, build_arange(at, size), DT_F64);
-  i = build_with(at, "aten.mul.Tensor", i, arg_float(2 * M_PI));
-  i = build_with(at, "aten.div.Tensor", i, arg_dim(n));
-  Node *y = build_op1(at, "aten.cos.default", i);
-  y = build_with(at, "aten.mul.Tensor", y, arg_float(-b));
-  y = build_with(at, "aten.add.Tensor", y, arg_float(a));
+  i = build_with(at, OP_aten_mul_Tensor, i, arg_float(2 * M_PI));
+  i = build_with(at, OP_aten_div_Tensor, i, arg_dim(n));
+  Node *y = build_op1(at, OP_aten_cos_default, i);
+  y = build_with(at, OP_aten_mul_Tensor, y, arg_float(-b));
+  y = build_with(at, OP_aten_add_Tensor, y, arg_float(a));
   if (d != 0) {
-    Node *twice = build_with(at, "aten.mul.Tensor", i, arg_float(2));
-    twice = build_op1(at, "aten.cos.default", twice);
-    twice = build_with(at, "aten.mul.Tensor", twice, arg_float(d));
+    Node *twice = build_with(at, OP_aten_mul_Tensor, i, arg_float(2));
+    twice = build_op1(at, OP_aten_cos_default, twice);
+    twice = build_with(at, OP_aten_mul_Tensor, twice, arg_float(d));
     y = build_add(at, y, twice);
   }
   onnx_set(c, 0, build_to(at, y, t));
@@ -50,7 +50,7 @@ static OnnxKnown *mel_places(OnnxCall *c, int64_t bands) {
 
 /* How far from an end of the triangle, in parts of that side's length. */
 static Node *mel_slope(Build *b, Node *distance, Node *length) {
-  return build_div(b, distance, build_with(b, "aten.clamp_min.default", length, arg_float(1)));
+  return build_div(b, distance, build_with(b, OP_aten_clamp_min_default, length, arg_float(1)));
 }
 
 /* A column for each band: a triangle over the bins of a spectrum. */
@@ -68,8 +68,8 @@ void onnx_op_mel_weights(OnnxCall *c) {
   Node *rise = build_sub(b, at[1], at[0]), *fall = build_sub(b, at[2], at[1]);
   Node *up = mel_slope(b, build_sub(b, bin, at[0]), rise);
   Node *down = mel_slope(b, build_sub(b, at[2], bin), fall);
-  Node *peak = build_op2(b, "aten.eq.Tensor", bin, at[1]), *zero = onnx_scalar(c, 0, DT_F32);
-  Node *y = build_op2(b, "aten.minimum.default", up, down);
-  y = build_op2(b, "aten.maximum.default", y, zero);
+  Node *peak = build_op2(b, OP_aten_eq_Tensor, bin, at[1]), *zero = onnx_scalar(c, 0, DT_F32);
+  Node *y = build_op2(b, OP_aten_minimum_default, up, down);
+  y = build_op2(b, OP_aten_maximum_default, y, zero);
   onnx_set(c, 0, build_to(b, build_where(b, peak, arg_float(1), arg_node(y)), t));
 }
