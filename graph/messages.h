@@ -3,23 +3,23 @@
 #define NEREID_GRAPH_MESSAGES_H
 
 /* graphs as text, and what is not supported */
-#define E_GRAPH_NO_FORWARD "the file defines no function 'forward': it is no graph that FX printed"
+#define E_GRAPH_NO_FORWARD "the file defines no function 'forward': it is not a graph printed by FX"
 #define E_GRAPH_NO_RETURN "'%s' ends without a return"
-#define E_GRAPH_AFTER_RETURN "a statement behind the return"
+#define E_GRAPH_AFTER_RETURN "a statement after the return"
 #define E_GRAPH_STATEMENT \
   "a graph consists of assignments of one call to one name, and a return at its end"
 #define E_GRAPH_PARAMETER "'forward' of a graph has plain parameters only, no * or **"
 #define E_GRAPH_TWICE "the name '%s' is taken: each name of a graph is assigned once"
 #define E_GRAPH_SELF "in a graph, 'self' is the module: give this value another name"
-#define E_GRAPH_NAME "no node above has the name '%s'"
-#define E_GRAPH_ARGUMENT "'%s' cannot stand here: a graph's values are calls, x[0], or a + b"
-#define E_GRAPH_ANNOTATION "'%s' is no type: write \"f32[2, s0]\" or \"Sym(s0)\""
+#define E_GRAPH_NAME "no earlier node has the name '%s'"
+#define E_GRAPH_ARGUMENT "'%s' is not allowed here: a graph's values are calls, x[0], or a + b"
+#define E_GRAPH_ANNOTATION "'%s' is not a type: write \"f32[2, s0]\" or \"Sym(s0)\""
 #define E_GRAPH_NO_KERNEL "no kernel can be made yet for torch.ops.%s (node %s)"
-#define E_GRAPH_PLACE                                                                       \
-  "the place of an element in the kernel of %s overflows 64 bits, or is an expression that" \
-  " is too long: export with smaller sizes, or fixed"
+#define E_GRAPH_PLACE \
+  "an index in the kernel of %s overflows 64 bits, or has too long an expression: export with " \
+  "smaller sizes, or fixed ones"
 #define E_GRAPH_MEMORY "the tensors between the kernels need more than 2^48 bytes"
-#define E_GRAPH_UNSUPPORTED "operators that are not supported: %u, in %u node%s"
+#define E_GRAPH_UNSUPPORTED "unsupported operators: %u, in %u node%s"
 #define N_GRAPH_UNSUPPORTED "%s, in %u node%s, first %s%s"
 #define H_GRAPH_OPERATOR "; did you mean %s?"
 #define H_GRAPH_NO_ATEN "; torch.export gives graphs of ATen's operators"
@@ -27,16 +27,15 @@
 /* archives and the tensors in them */
 #define E_GRAPH_OPEN "the file can't be read: %s"
 #define E_GRAPH_ZIP \
-  "the file is no zip archive, or it is truncated; copy it again, or save the model again"
+  "the file is not a zip archive, or is truncated; copy it again, or save the model again"
 #define E_GRAPH_ZIP_ENTRY \
   "archive entry %s: %s; pack the files again with `zip -0`, or save the model again"
-#define E_GRAPH_WEIGHT_TWICE "tensor %s: the file has two of that name"
-#define E_GRAPH_WEIGHT_LAYOUT \
-  "tensor %s: its sizes, strides and offset make no tensor; save the model again"
+#define E_GRAPH_WEIGHT_TWICE "tensor %s appears twice in the file"
+#define E_GRAPH_WEIGHT_LAYOUT "tensor %s: invalid sizes, strides or offset; save the model again"
 #define E_GRAPH_WEIGHT_SHORT \
   "tensor %s needs %lld bytes, entry %s has %zu: save the model again, with real tensors"
 #define E_GRAPH_WEIGHT_ALIGN \
-  "tensor %s: entry %s lies at no multiple of %u bytes; save the model again with torch.export.save"
+  "tensor %s: entry %s is not aligned to %u bytes; save the model again with torch.export.save"
 #define E_GRAPH_WEIGHT_MISSING "the file has no tensor %s for parameter %s; save the model again"
 #define E_GRAPH_WEIGHT_TYPE "tensor %s does not fit parameter %s of type %s; export the model again"
 
@@ -51,30 +50,30 @@
 #define E_GRAPH_PT2_JSON_SIZE "the entry is larger than %d MiB"
 #define E_GRAPH_PT2_JSON "line %d, column %d: %s"
 #define E_JSON_END "the text ends within a value"
-#define E_JSON_MORE "there is more behind the value"
-#define E_JSON_VALUE "no value starts like this"
+#define E_JSON_MORE "the end of the text is expected after the value"
+#define E_JSON_VALUE "a value is expected"
 #define E_JSON_STRING "a key in quotes is expected"
-#define E_JSON_COLON "`:` is expected behind a key"
-#define E_JSON_OBJECT "`,` or `}` is expected behind a member"
-#define E_JSON_ARRAY "`,` or `]` is expected behind an item"
-#define E_JSON_TWICE "a key of the object that ends here stands in it twice"
+#define E_JSON_COLON "`:` is expected after a key"
+#define E_JSON_OBJECT "`,` or `}` is expected after a member"
+#define E_JSON_ARRAY "`,` or `]` is expected after an item"
+#define E_JSON_TWICE "the object that ends here has a key twice"
 #define E_JSON_DEPTH "values are nested too deep"
 #define E_JSON_NUMBER "a digit is expected"
 #define E_JSON_RANGE "the number is out of range"
-#define E_JSON_CONTROL "a control character stands in a string"
-#define E_JSON_UTF8 "these bytes are no UTF-8"
-#define E_JSON_ESCAPE "this escape stands for no character"
+#define E_JSON_CONTROL "a control character in a string"
+#define E_JSON_UTF8 "invalid UTF-8"
+#define E_JSON_ESCAPE "invalid escape in a string"
 #define E_GRAPH_PT2_ROOT "an object is expected"
 #define E_GRAPH_PT2_KEY "`%s` is %s, not %s"
 #define E_GRAPH_PT2_NAME "`%s` is empty, longer than %d bytes, or has control characters"
 #define E_GRAPH_PT2_UNION "an object of one key is expected"
-#define E_GRAPH_PT2_IDENTIFIER "`%s` is no identifier"
-#define E_GRAPH_PT2_TARGET "`%s` is no operator's name"
-#define E_GRAPH_PT2_TWICE "there are two of the name `%s`"
-#define E_GRAPH_PT2_UNDEFINED "no input and no node before it makes `%s`"
+#define E_GRAPH_PT2_IDENTIFIER "`%s` is not an identifier"
+#define E_GRAPH_PT2_TARGET "`%s` is not the name of an operator"
+#define E_GRAPH_PT2_TWICE "the name `%s` is defined twice"
+#define E_GRAPH_PT2_UNDEFINED "no input and no earlier node defines `%s`"
 #define E_GRAPH_PT2_ARG "an argument's value is not %s"
 #define E_GRAPH_PT2_ARG_KIND "arguments of kind `%s` are not supported here"
-#define E_GRAPH_PT2_POSITION "`%s` stands as argument %u, but not in the schema of %s"
+#define E_GRAPH_PT2_POSITION "`%s` is argument %u here, but not in the schema of %s"
 #define E_GRAPH_PT2_NO_TYPE "`%s` is missing in %s"
 #define E_GRAPH_PT2_DTYPE "dtype %s is not supported; cast it in the model, and export again"
 #define E_GRAPH_PT2_LAYOUT "only strided tensors are supported; call to_dense() in the model"
@@ -83,52 +82,53 @@
 #define E_GRAPH_PT2_RANK "a tensor of %zu axes; at most %d are supported"
 #define E_GRAPH_PT2_NEGATIVE "a size is negative"
 #define E_GRAPH_PT2_STRIDES "sizes and strides are not of one length"
-#define E_GRAPH_PT2_RANGE "no value from %lld to %lld is left"
+#define E_GRAPH_PT2_RANGE "the range is empty: %lld to %lld"
 #define E_GRAPH_PT2_SPECS "%zu %s, but %zu of them in the signature"
 #define E_GRAPH_PT2_SPEC "the signature has `%s` where the graph has `%s`"
 #define E_GRAPH_PT2_SPEC_KIND \
   "inputs and outputs of kind `%s` are not supported; export a model of tensors, for inference"
 #define E_GRAPH_PT2_SPEC_VALUE "the signature has `%s` where the graph has another value"
-#define E_GRAPH_PT2_NO_TENSOR "what the file has a value for must be a tensor"
-#define E_GRAPH_PT2_REGION "%zu %s, but %zu of them in the graph that it runs"
-#define E_GRAPH_PT2_MUTATION "no input is called `%s`"
+#define E_GRAPH_PT2_NO_TENSOR "inputs with values in the file must be tensors"
+#define E_GRAPH_PT2_REGION "%zu %s, but its subgraph has %zu"
+#define E_GRAPH_PT2_MUTATION "no input has the name `%s`"
 #define E_GRAPH_PT2_PICKLE \
   "it is pickled, as tensor subclasses are; unwrap it in the model, and save it again"
 #define E_GRAPH_PT2_NO_BYTES "the archive has no entry %s"
 
 /* ONNX models; "FILE: error: PLACE IN IT: " stands before most of them. */
-#define E_ONNX_FILE "the file is no ONNX model: %s; copy it again, or export it again"
+#define E_ONNX_FILE "the file is not an ONNX model: %s; copy it again, or export it again"
 #define E_ONNX_EXTERNAL "tensor %s: its file %s can't be used: %s"
 #define E_ONNX_EXTERNAL_NUMBER "its external_data has no valid %s"
-#define E_ONNX_TWICE "there are two values of that name"
-#define E_ONNX_UNDEFINED "no input and no node before it makes `%s`"
+#define E_ONNX_TWICE "two values have this name"
+#define E_ONNX_UNDEFINED "no input and no earlier node defines `%s`"
 #define E_ONNX_RANK "%zu axes; at most %d are supported"
 #define E_ONNX_NEGATIVE "a size is %lld"
-#define E_ONNX_TOO_LARGE "its elements are more than 2^60"
+#define E_ONNX_TOO_LARGE "it has more than 2^60 elements"
 #define E_ONNX_BYTES "its elements take %zu bytes, the file has %zu"
-#define E_ONNX_CALLS "after functions and loops are written out the model has over %d nodes"
-#define E_ONNX_NAMES "written out they have over %d names"
-#define E_ONNX_ELEMENTS "what is computed while the model is read has over %d elements"
-#define E_ONNX_BODIES "more than %d functions and bodies call each other here"
+#define E_ONNX_CALLS \
+  "with its functions inlined and its loops unrolled, the model has over %d nodes"
+#define E_ONNX_NAMES "inlined, they have over %d names"
+#define E_ONNX_ELEMENTS "constant folding computes over %d elements"
+#define E_ONNX_BODIES "functions and bodies are nested more than %d deep here"
 #define E_ONNX_BODY "the body's %zu inputs and %zu outputs do not fit those of the operator"
-#define E_ONNX_ITEM "there is no item %lld in a sequence of %u"
+#define E_ONNX_ITEM "index %lld is out of range for a sequence of %u items"
 #define E_ONNX_INPUT "input %u is missing"
 #define E_ONNX_NEEDS_VALUE \
-  "`%s` decides a shape and depends on input %s: give its value with the model, as INPUT.npy"
-#define E_ONNX_UNKNOWN "`%s` decides a shape, but is known only when the model runs"
+  "`%s` determines a shape and depends on input %s: give its value with the model, as INPUT.npy"
+#define E_ONNX_UNKNOWN "`%s` determines a shape, but has its value at run time only"
 #define E_ONNX_FLAGS "`%s` must be a vector of booleans"
 #define E_ONNX_VECTOR "`%s` must be a vector of integers"
 #define E_ONNX_SYMBOLIC "`%s` must be literal numbers, not %s"
 #define E_ONNX_SINGLE "`%s` must have one element"
-#define E_ONNX_ATTR_TYPE "attribute %s is of another type than ONNX says"
+#define E_ONNX_ATTR_TYPE "attribute %s does not have its type in ONNX"
 #define E_ONNX_ATTR_COUNT "attribute %s has %u items, not %u"
 #define E_ONNX_ATTR_MISSING "attribute %s is missing"
-#define E_ONNX_ATTR_VALUE "attribute %s is %s, which ONNX does not have"
-#define E_ONNX_LACKS "operators, attributes and types that are not supported: %zu"
+#define E_ONNX_ATTR_VALUE "attribute %s is %s, which ONNX does not define"
+#define E_ONNX_LACKS "unsupported operators, attributes and types: %zu"
 #define E_ONNX_LACK_DTYPE "tensors of %s"
 #define E_ONNX_LACK_LIST "a list of more than %d items"
 #define E_ONNX_LACK_STRINGS "strings"
-#define N_ONNX_NODE "while %s was translated"
+#define N_ONNX_NODE "while translating %s"
 
 /* calls of operators */
 #define E_GRAPH_ARG_COUNT "%s takes %u positional arguments at most, not %u"
@@ -141,27 +141,27 @@
 /* types of results */
 #define E_GRAPH_INFER "%s = %s: %s"
 #define E_GRAPH_INPUT_TYPE \
-  "nothing says what type input %s has: give INPUT.npy for it (--weights for a parameter), or " \
-  "annotate it, as in %s: 'f32[2, 3]'"
+  "input %s has no type: give INPUT.npy for it (--weights for a parameter), or annotate it, as " \
+  "in %s: 'f32[2, 3]'"
 #define E_GRAPH_TYPE_DIFFERS "%s is annotated %s, but is %s"
-#define E_GRAPH_OPEN_SIZE \
-  "the size %s cannot be known: no input and no value before this has its symbols"
-#define E_GRAPH_GETITEM "only lists have items, and literals number them"
+#define E_GRAPH_OPEN_SIZE "size %s is unknown: no input and no earlier value has its symbols"
+#define E_GRAPH_GETITEM "getitem takes a list and a literal index"
 #define E_GRAPH_HUGE \
-  "%s overflows 64 bits, or is an expression that is too long: export with smaller sizes, or fixed"
-#define E_GRAPH_ITEM "there is no item %lld among %u"
+  "%s overflows 64 bits, or has too long an expression: export with smaller sizes, or fixed " \
+  "ones"
+#define E_GRAPH_ITEM "index %lld is out of range for %u items"
 #define E_GRAPH_NO_TENSOR "'%s' must be a tensor"
 #define E_GRAPH_NO_DTYPE "dtype torch.%s is not supported"
 #define E_GRAPH_LITERAL "'%s' must be a literal number, not %s"
 #define E_GRAPH_RANK "more than %d axes"
-#define E_GRAPH_AXIS "there is no axis %lld among %u"
+#define E_GRAPH_AXIS "axis %lld is out of range for rank %u"
 #define E_GRAPH_AXIS_TWICE "axis %lld is given twice"
 #define E_GRAPH_AXES "a tensor of %u to %u axes is expected, not %s"
 #define E_GRAPH_AXES_EXACT "a tensor of rank %u is expected, not %s"
 #define E_GRAPH_REDUCTION "reduction must be 0 (none), 1 (mean) or 2 (sum), not %lld"
 #define E_GRAPH_NEGATIVE "the result would have a negative size: %s"
 #define E_GRAPH_SIZES "%s must be equal, not %s and %s"
-#define E_GRAPH_DIVIDE "%s is no multiple of %lld"
+#define E_GRAPH_DIVIDE "%s is not a multiple of %lld"
 #define E_GRAPH_FIXED "axis %u of %s must have a fixed size: export the model with one"
 #define E_GRAPH_BROADCAST "%s does not broadcast with %s: %s is not %s"
 #define E_GRAPH_FITS "%s cannot be expanded to %s"
@@ -175,33 +175,32 @@
 #define E_GRAPH_CONDITION "the condition must be of bools, not of %s"
 #define E_GRAPH_ROUNDING "rounding_mode is 'floor' or 'trunc', not '%s'"
 #define E_GRAPH_STRIDES "%u strides for %u sizes"
-#define E_GRAPH_OUTSIDE "element %s is not surely one of %s"
-#define E_GRAPH_NARROW "%s elements from %lld on are not in axis %u of %s"
+#define E_GRAPH_OUTSIDE "element %s may be out of the bounds of %s"
+#define E_GRAPH_NARROW "%s elements from index %lld exceed axis %u of %s"
 #define E_GRAPH_CLAMP "one of min and max must be given"
 #define E_GRAPH_RESHAPE "%s does not have the elements of %s"
 #define E_GRAPH_HOLES "more than one size is -1: %s"
-#define E_GRAPH_FLATTEN "axis %u is behind axis %u"
+#define E_GRAPH_FLATTEN "axis %u is after axis %u"
 #define E_GRAPH_REPEAT "%u repetitions for %s, which has more axes"
 #define E_GRAPH_PERMUTE "%u axes for %s"
-#define E_GRAPH_STEP "it must be positive, not %lld: a step, a part, or a factor"
+#define E_GRAPH_STEP "a step, a part or a factor must be positive, not %lld"
 #define E_GRAPH_INDEX "index %lld is outside of axis %u of %s"
 #define E_GRAPH_INDICES "%u indices do not fit %s, or are all None"
-#define E_GRAPH_PLAN_READ \
-  "size %s is read from an i64 without axes, and behind the sizes that are read before it"
-#define E_GRAPH_READ "%s is %lld, but data may make it 0 to %lld: the model counts wrong"
-#define E_GRAPH_REDUCE "'%s' is no reduction: sum, prod, mean, amax or amin"
-#define E_GRAPH_RANDOM "'%s' is no kind of random numbers: uniform, normal or bits"
+#define E_GRAPH_PLAN_READ "size %s must be read from an i64 scalar, after the sizes that come first"
+#define E_GRAPH_READ "%s is %lld, out of its range 0 to %lld: the model counts wrong"
+#define E_GRAPH_REDUCE "'%s' is not a reduction: sum, prod, mean, amax or amin"
+#define E_GRAPH_RANDOM "'%s' is not a distribution of random numbers: uniform, normal or bits"
 #define E_GRAPH_INDEX_DTYPE "indices must be of i64 or i32, not of %s"
 #define E_GRAPH_PARTS "the result has %lld parts: at most %d are supported"
 #define E_GRAPH_EMPTY_LIST "the list of tensors is empty"
-#define E_GRAPH_CAT "%s and %s differ not only along axis %u"
+#define E_GRAPH_CAT "%s and %s differ in axes other than %u"
 #define E_GRAPH_PAD "%u sizes of padding do not fit %s"
 #define E_GRAPH_REFLECT "a padding of %s is not below the size %s that it reflects"
 #define E_GRAPH_NOTHING "no elements to choose from along axis %u of %s"
 #define E_GRAPH_TOPK "k = %s is more than %s has along axis %u"
 #define E_GRAPH_WEIGHT "%s is %s, but %s is normalized"
 #define E_GRAPH_EINSUM "the equation '%s' does not fit the tensors"
-#define E_GRAPH_HEADS "the heads of %s are no multiple of those of %s"
+#define E_GRAPH_HEADS "the heads of %s are not a multiple of those of %s"
 #define E_GRAPH_OFFSETS "two matrices need 'offs', the ends of the groups"
 #define E_GRAPH_PER_AXIS "'%s' has %u items: one, or %u are needed"
 #define E_GRAPH_PADDING "padding is 'same' or 'valid', not '%s'"
@@ -213,7 +212,7 @@
 #define E_GRAPH_RESIZE "one of output_size and scale_factors must be given"
 #define E_GRAPH_SCALE "a scale must be positive and below 2^24, not %g"
 #define E_GRAPH_ARANGE "the range would have %g items"
-#define E_GRAPH_ITEM_OF "item() of %s, which has not one element"
+#define E_GRAPH_ITEM_OF "item() needs one element, not %s"
 #define E_GRAPH_ZERO "division by zero"
 
 /* passes on graphs */
@@ -223,7 +222,7 @@
 #define E_GRAPH_NOT_FUNCTIONAL \
   "%s: %s writes in place; run pass functionalize before pass %s"
 #define E_GRAPH_WRITES \
-  "%s: what %s writes in place is not supported; use the op that returns a value"
+  "%s: the in-place write of %s is not supported; use the op that returns a value"
 #define E_GRAPH_WRITE_VIEW \
   "%s writes through %s, which is not supported; write to the tensor itself"
 #define E_GRAPH_MAYBE_VIEW \
@@ -232,16 +231,15 @@
 
 /* plans, and running them */
 #define E_GRAPH_PLAN_SIZE "a size in a plan: %s"
-#define E_GRAPH_PLAN_RANGE "symbol %s has no value in this range; sizes are from 0 on"
+#define E_GRAPH_PLAN_RANGE "symbol %s has an empty range; sizes are never negative"
 #define E_GRAPH_PLAN_UPDATE "%%%s cannot be updated from %%%s, which is of another type"
 #define E_GRAPH_PLAN_NUMBER "%%%s is a number, so it is of type \"i64[]\""
-#define E_GRAPH_PLAN_ONCE_LATE \
-  "%s runs once, so it stands in front of what runs in each run"
-#define E_GRAPH_PLAN_ONCE_USE "%s runs once, before there is a value of %%%s"
+#define E_GRAPH_PLAN_ONCE_LATE "%s runs once, so it must come before the steps of each run"
+#define E_GRAPH_PLAN_ONCE_USE "%s runs once, before the first value of %%%s"
 #define E_GRAPH_PLAN_ONCE_SIZE "%s runs once, so its sizes are numbers"
 #define E_GRAPH_PLAN_ONCE_GONE \
   "%%%s is written by a step that runs once and read by %s in each run: make it a constant"
-#define E_GRAPH_PLAN_BUFFER "no line above has the buffer %%%s"
+#define E_GRAPH_PLAN_BUFFER "no earlier line defines buffer %%%s"
 #define E_GRAPH_INPUT_KIND \
   "input %s is neither a tensor nor an integer; export the model with a tensor in its place"
 #define E_GRAPH_OUTPUT_KIND \
@@ -274,40 +272,42 @@
   "%s has %lld bytes, and %s, which it is updated from, %lld for inputs of these shapes"
 #define E_GRAPH_STEP_GRID "kernel %s: the grid's axis %d is %lld for inputs of these shapes"
 #define N_BUILD_ELSEWHERE \
-  "no GPU of %s is here to measure on: tiles are those of records, or guesses where there are none"
+  "no GPU of %s is here to measure on: tile sizes come from records, or from guesses without " \
+  "them"
 #define E_BUILD_TWICE "target %s is named twice"
 #define E_BUILD_MIXED "targets %s: a project is for GPUs, or for one CPU"
-#define E_BUILD_NAME "`%s` is no name: take a letter, then a-z, 0-9 and _, %d of them at most"
-#define E_BUILD_NO_FOLDER "%s is no folder"
-#define E_BUILD_DOT "can't build in %s: name a folder that can be made anew"
-#define E_BUILD_FOREIGN "%s has %s, which no build made: move it, or name another folder"
-#define E_BUILD_SYMBOL "no input decides size %s: the plan cannot run"
-#define E_BUILD_READ                                                                \
-  "size %s is counted in data (%%%s) while the model runs, which a built project " \
-  "cannot do: run it by `nereid graph`, or export a model whose sizes follow from its inputs"
+#define E_BUILD_NAME "`%s` is not a name: take a letter, then a-z, 0-9 and _, %d of them at most"
+#define E_BUILD_NO_FOLDER "%s is not a folder"
+#define E_BUILD_DOT "can't build in %s: name a folder that can be created"
+#define E_BUILD_FOREIGN "%s contains %s, which is not from a build: move it, or name another folder"
+#define E_BUILD_SYMBOL "no input determines size %s: the plan cannot run"
+#define E_BUILD_READ \
+  "size %s depends on data (%%%s), which a built project does not support: run the model with " \
+  "`nereid graph`, or export a model whose sizes depend on its inputs' sizes only"
 #define E_BUILD_SIZES "sizes of the model do not fit 64 bits, even if all that are open are small"
 #define E_BUILD_CONSTEXPR \
-  "kernel %s has a constexpr that depends on sizes: it is compiled as it runs"
+  "kernel %s has a constexpr that depends on sizes: it must be compiled at run time"
 #define E_BUILD_CONSTANT "constant %%%s has no fixed size, though it depends on weights alone"
 #define E_BUILD_OUTPUT "%%%s is an output, but the plan does not return it"
 #define E_GRAPH_NO_WEIGHT "the model needs tensor %s, which no file gives: name one by --weights"
 #define E_GRAPH_NOT_WRITTEN "no step of the plan writes %s"
-#define E_GRAPH_POOL "temporary %s does not lie in the plan's pool"
+#define E_GRAPH_POOL "temporary %s is outside of the plan's pool"
 #define E_GRAPH_DEVICE_MEMORY \
-  "%s; the model takes %lld MiB on %s: %lld of weights, %lld of temporaries, " \
-  "beside %lld of inputs and outputs"
+  "%s; the model takes %lld MiB on %s: %lld of weights, %lld of temporaries, and %lld of " \
+  "inputs and outputs"
 #define E_GRAPH_TOO_LARGE "%s is too large: its %u axes have more than 2^48 bytes"
 #define E_GRAPH_TEMPORARIES "the temporaries are too large: more than 2^48 bytes at once"
 #define E_GRAPH_OUTPUT_COUNT "the model has %u outputs, not %d"
 #define E_GRAPH_OUTPUT_TENSOR "output %u (%s) is %s; the tensor for it has another dtype or shape"
 #define E_GRAPH_INPUT_VALUE \
-  "input %u (%s) decides shapes, and was another when the model was read: read it again"
+  "input %u (%s) determines shapes, and had another value when the model was read: read it " \
+  "again"
 #define E_GRAPH_PLAN_RECORDS \
-  "%%%s holds two numbers of i64 for each of its checks, of which there is one at least"
+  "%%%s must have two i64 numbers for each of its checks, of which it needs one or more"
 #define E_GRAPH_INDEX_RANGE \
   "%s: index %lld at %s of %s is out of range: %lld to %lld, for an axis of %lld elements"
 #define E_GRAPH_INPUT_DATA "input %u (%s) has no data"
-#define E_GRAPH_INPUT_DEVICE "input %u (%s) lies in the memory of another device"
+#define E_GRAPH_INPUT_DEVICE "input %u (%s) is in the memory of another device"
 #define E_GRAPH_INPUT_STRIDES \
   "input %u (%s) is strided, which is read from host memory only; pass a contiguous tensor"
 #define E_GRAPH_INPUT_WRITTEN "input %u (%s) is written by the model; pass a contiguous tensor"
@@ -324,23 +324,24 @@
 #define E_REWRITE_RULE "rule %s lacks a function pattern or replacement"
 #define E_REWRITE_PARAMETERS "the functions of rule %s must have the same parameters"
 #define E_REWRITE_ANNOTATION \
-  "parameter %s is annotated by none of float, int, bool, list, any, and no type such as " \
-  "\"f32[..., D]\""
+  "parameter %s must be annotated as float, int, bool, list, any, or a type such as \"f32[..., " \
+  "D]\""
 #define E_REWRITE_EXPRESSION "this cannot be used here in a rule: %s"
 #define E_REWRITE_NAME "%s has no value here"
-#define E_REWRITE_OP "there is no op %s"
+#define E_REWRITE_OP "unknown operator %s"
 #define E_REWRITE_BODY "%s may have assignments of one name and asserts, and then returns a value"
 #define E_REWRITE_ROOT "%s must return the result of a call"
-#define E_REWRITE_UNUSED "the pattern says nothing of its parameter %s"
+#define E_REWRITE_UNUSED "the pattern does not use its parameter %s"
 #define E_REWRITE_LARGE \
-  "rule %s is too large: 64 calls, parameters and sizes, 16 asserts and 500 terms are the most"
-#define N_REWRITE "in what rule %s makes"
-#define E_REWRITE_TYPE "rule %s makes of %s, which is %s, a value of type %s"
-#define E_REWRITE_ROUNDS "rule %s matches what rules have made, again and again"
+  "rule %s is too large: at most 64 calls, parameters and sizes, 16 asserts and 500 terms are " \
+  "supported"
+#define N_REWRITE "in the replacement of rule %s"
+#define E_REWRITE_TYPE "rule %s replaces %s, which is %s, by a value of type %s"
+#define E_REWRITE_ROUNDS "rule %s matches replacements without end"
 
 #define E_GRAPH_UNKNOWN_PASS "unknown pass %s%s"
-#define E_GRAPH_PLAN_ONLY "the file is a plan; the graph that it was made from is not in it"
-#define E_GRAPH_PLAN_REWRITE "a plan is made already: give the rules when it is made"
+#define E_GRAPH_PLAN_ONLY "the file is a plan, which does not contain its graph"
+#define E_GRAPH_PLAN_REWRITE "the file is a plan: give the rules when it is made"
 #define E_GRAPH_LIMIT_MEMORY \
   "the %s of this model would take more than %zu MiB: it has too many nodes, split it into several"
 #define E_GRAPH_LIMIT_STEPS \
@@ -348,16 +349,15 @@
   "into several"
 #define E_GRAPH_PLAN_DTYPE \
   "the file is a plan, whose dtypes are fixed; give --dtype where the plan is made from the model"
-#define E_GRAPH_DTYPE "dtype `%s` is none to run a model in%s; choose fp32, bf16 or fp16"
+#define E_GRAPH_DTYPE "models can't run in dtype `%s`%s; choose fp32, bf16 or fp16"
 #define E_GRAPH_RANGE_FIXED \
   "the range of %s: all sizes are fixed in the model's file; export it again with dynamic sizes"
-#define E_GRAPH_RANGE_SYMBOL "the range of %s: the model has no such size; those it has open are %s"
-#define E_GRAPH_RANGE_DERIVED \
-  "the range of %s, which is %s: give that of a size that is open, %s"
+#define E_GRAPH_RANGE_SYMBOL "the range of %s: the model has no such size; its dynamic sizes are %s"
+#define E_GRAPH_RANGE_DERIVED "the range of %s, which is %s: give that of a dynamic size, %s"
 #define E_GRAPH_RANGE \
-  "the range of %s: %lld..%lld is no part of what the file allows, %s; export the model again"
+  "the range of %s: %lld..%lld is not part of the file's, %s; export the model again"
 #define E_GRAPH_RETYPE_BITS \
-  "%s looks at the bits of floats, so the model runs in its own dtype only; leave --dtype out"
+  "%s reads the bits of floats, so the model runs in its own dtype only; leave --dtype out"
 #define E_GRAPH_MODE \
   "unknown mode %s%s; modes are default, eager, reduce-overhead and max-autotune"
 #define N_GRAPH_NO_REPLAY \

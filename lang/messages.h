@@ -14,14 +14,14 @@
 
 /* the text of both IRs */
 #define E_TILE_CHAR "unexpected character with code %u"
-#define E_TILE_NUMBER "`%.*s` is no number that fits 64 bits"
+#define E_TILE_NUMBER "`%.*s` is not a number of at most 64 bits"
 #define E_TILE_ESCAPE "unknown escape in a string; any character can be written like \\x41"
 #define E_TILE_STRING_END "the string is not closed on its line"
 #define E_TILE_EXPECTED "expected %s, found %s"
 #define E_TILE_INT_RANGE "the integer must be between %lld and %lld"
 #define E_TILE_RANK "a tile has at most %d axes"
 #define E_TILE_NUMEL "a tile has at most %d elements"
-#define E_TILE_FILES "places name more than %d files"
+#define E_TILE_FILES "source locations name more than %d files"
 #define E_TILE_ATTR_KIND "expected %s for attribute `%s`"
 #define E_TILE_ATTR_TWICE "attribute `%s` is given twice"
 #define E_TILE_ATTR_MANY "more than %d attributes"
@@ -31,7 +31,7 @@
 #define E_TILE_UNKNOWN_VALUE "no value `%%%s` is defined before this use"
 #define E_TILE_REDEFINED "`%%%s` is defined twice"
 #define E_TILE_RESULT_TYPES "`%s` has %zu results here, but %zu types"
-#define E_TILE_VIEW_LISTS "offsets, sizes and strides of a view are equally many"
+#define E_TILE_VIEW_LISTS "offsets, sizes and strides of a view must have one length"
 #define E_TILE_ATTR_NAME "`%s` has no attribute `%s`"
 #define E_TILE_DEPTH "blocks are nested more than %d deep"
 
@@ -48,54 +48,53 @@
 #define E_TILE_PARAM "parameter %u of a block of `%s` is %s; expected %s"
 #define E_TILE_COMBINE "`%s` needs either attribute `combine` or one combine block"
 #define E_TILE_COMBINE_OP \
-  "`%s` cannot stand in a combine block, which works on scalars and touches no memory"
+  "`%s` is not allowed in a combine block, which computes on scalars without memory accesses"
 #define E_TILE_ATTR_MISSING "`%s` needs attribute `%s`"
 #define E_TILE_ATTR_RANGE "attribute `%s` of `%s` has %lld; expected %lld to %lld"
 #define E_TILE_ATTR_LENGTH "attribute `%s` of `%s` has %u entries; expected %u"
 #define E_TILE_ATTR_WORD "attribute `%s` of `%s` is \"%s\"; expected one of: %s"
 #define E_TILE_PERM "attribute `perm` names an axis twice"
-#define E_TILE_SLICE "the slice leaves axis %d, which has %d elements"
+#define E_TILE_SLICE "the slice exceeds axis %d, which has %d elements"
 #define E_TILE_VIEW_RANK "the view has %u axes, its tile has %u"
 #define E_TILE_CHECK_ORDER "attribute `check` must list axes in ascending order"
 
 /* the interpreters, and the memory they run on */
 #define E_INTERP_BOUNDS "out of bounds: %s of %s at %s, %s '%s' (%llu x %s)"
 #define E_INTERP_NULL "%s of %u bytes through a null pointer (address 0x%llx)"
-#define E_INTERP_NOWHERE "%s of %u bytes at address 0x%llx, where there is no array"
-#define E_INTERP_FOREIGN \
-  "%s of %u bytes through '%s', which points to memory that the device does not know"
-#define E_INTERP_ALIGN "misaligned: %s of %u bytes at %s, an address that is no multiple of %u"
-#define E_INTERP_UNWRITTEN "this %s reads %s, which nothing has written"
+#define E_INTERP_NOWHERE "%s of %u bytes at address 0x%llx, outside of all arrays"
+#define E_INTERP_FOREIGN "%s of %u bytes through '%s', which points to memory unknown to the device"
+#define E_INTERP_ALIGN "misaligned: %s of %u bytes at %s, an address that is not a multiple of %u"
+#define E_INTERP_UNWRITTEN "this %s reads %s, which is uninitialized"
 #define E_INTERP_CONFLICT \
-  "conflict: program %llu %s %s, which program %llu %s, and nothing orders the two"
+  "conflict: program %llu %s %s, which program %llu %s, without synchronization"
 #define E_INTERP_TWICE "this store writes %s more than once, with different values"
 #define N_INTERP_OTHER "the other access"
 #define E_INTERP_UNDEF "%s is undefined here"
 #define N_INTERP_UNDEF_LOAD "it comes from this load, whose mask is false and which has no `other`"
 #define N_INTERP_UNDEF "it comes from here"
 #define E_INTERP_WRAP "the address comes from %s arithmetic that overflowed"
-#define N_INTERP_WRAP "this %s is past what %s holds"
+#define N_INTERP_WRAP "this %s overflows %s"
 #define E_INTERP_GATHER "the index %lld is outside 0..%d"
 #define W_INTERP_REPEAT \
   "%llu elements of '%s' are stored by more than one program, with equal values: first %s, by " \
   "programs %llu and %llu"
 #define H_INTERP_REPEAT \
-  "harmless where it is meant; it also happens if offsets do not depend on tl.program_id, or if " \
-  "blocks overlap"
+  "harmless if intended; otherwise, offsets may not depend on tl.program_id, or blocks may " \
+  "overlap"
 #define W_INTERP_UNWRITTEN "%llu of the %llu elements of '%s' are never written: first %s"
 #define H_INTERP_NOT_ALL \
-  "an array made by `empty:` has no contents there: is the grid too small, or a mask too narrow?"
+  "an `empty:` array is uninitialized there: is the grid too small, or a mask too narrow?"
 #define E_INTERP_ASSERT "device_assert failed: %s"
 #define E_INTERP_ASSUME "the assumption does not hold"
 #define E_NEST_FALSE_HINT "%s does not hold"
 #define E_INTERP_HINT "%s(%lld) does not hold: element %u is %lld"
 #define E_INTERP_STEP "the loop's step is zero"
-#define E_INTERP_DEADLOCK "deadlock: %zu programs wait, and nothing that they wait for can change"
+#define E_INTERP_DEADLOCK "deadlock: %zu programs wait, and none is left to wake them"
 #define N_INTERP_WAITS "program %llu waits here"
-#define E_INTERP_ENDLESS "this loop never ends: in program %llu its values come again and again"
+#define E_INTERP_ENDLESS "infinite loop: in program %llu its values repeat"
 #define E_INTERP_ITERATIONS \
-  "stopped after %llu iterations of `while` in which no program ended: does this loop never end?"
-#define E_INTERP_STEPS "stopped after %llu operations: does a loop never end?"
+  "stopped after %llu iterations of `while` in which no program ended: is this loop infinite?"
+#define E_INTERP_STEPS "stopped after %llu operations: is a loop infinite?"
 #define E_INTERP_MEMORY "out of memory"
 #define N_INTERP_ONCE "in program %llu"
 #define N_INTERP_COUNT "first in program %llu, %llu times in all"
@@ -104,10 +103,11 @@
   "a mask such as `offsets >= 0` keeps a tile from the memory before its array"
 #define H_INTERP_FOREIGN \
   "this device checks each access: get the memory by nereid_alloc(), fill it by nereid_copy_in()"
-#define H_INTERP_UNWRITTEN "an array made by `empty:` has no contents before the kernel writes it"
+#define H_INTERP_UNWRITTEN "an `empty:` array is uninitialized until the kernel writes it"
 #define H_INTERP_CONFLICT \
   "give each program its own elements, or use atomics: acquire and release order programs"
-#define H_INTERP_TWICE "nothing says which value stays: do two indices meet in the strides?"
+#define H_INTERP_TWICE \
+  "the final value is undefined: do the strides map two indices to one address?"
 #define H_INTERP_WRAP "cast one operand to int64 before it is multiplied by a stride"
 
 #endif

@@ -246,7 +246,7 @@ bool build_check_params(Parser *p, ParamList *params) {
   uint32_t n = 0;
   for (uint32_t i = 0; i < params->len; i++) {
     Param a = params->data[i];
-    if (starstar) return wrong_param(p, &a, "stands after '**'");
+    if (starstar) return wrong_param(p, &a, "follows '**'");
     if (a.kind == PARAM_STAR && star) return wrong_param(p, &a, "is a second '*'");
     if (a.kind == PARAM_PLAIN && a.name) {
       if (dflt && !a.dflt && !star)

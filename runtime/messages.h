@@ -4,18 +4,18 @@
 #define NEREID_RUNTIME_MESSAGES_H
 
 #define E_RUN_NULL "%s: argument %s is NULL"
-#define E_RUN_NO_SOURCE "a source has a path, or text in memory: both are NULL"
+#define E_RUN_NO_SOURCE "the source has neither a path nor text in memory"
 
 /* files */
 #define E_RUN_OUT_OF_MEMORY "out of memory"
 #define E_RUN_COMPILE_MEMORY \
-  "compiling this takes more than %zu MiB, in %s: the kernel is too long, or unrolls too much"
+  "compilation exceeds %zu MiB, in %s: the kernel is too long, or unrolls too much"
 #define E_RUN_COMPILE_STEPS \
-  "compiling this takes more than %g million steps, in %s: the kernel is too long, nests too " \
-  "deep, or unrolls too much"
+  "compilation exceeds %g million steps, in %s: the kernel is too long, nests too deep, or " \
+  "unrolls too much"
 #define N_RUN_COMPILE_LINE "%llu of the kernel's %llu operations come from this line"
 #define H_RUN_COMPILE_LIMIT \
-  "several shorter kernels, tl.range in place of tl.static_range, or smaller blocks take less"
+  "split the kernel, replace tl.static_range by tl.range, or use smaller blocks"
 #define E_RUN_FILE_OPEN "can't open %s: %s"
 #define E_RUN_FILE_WRITE "can't write %s: %s"
 #define E_RUN_FILE_FOLDER "%s is a folder, not a file"
@@ -25,35 +25,35 @@
 /* what is compiled, and for what */
 #define E_RUN_UNKNOWN_TARGET "unknown target `%s`%s; targets are %s"
 #define E_RUN_UNKNOWN_PASS "unknown pass `%.*s`; passes are %s"
-#define E_RUN_UNKNOWN_KIND "%d is no kind of code"
+#define E_RUN_UNKNOWN_KIND "%d is not a kind of code"
 #define E_RUN_NUM_WARPS "the number of warps must be a power of two from 1 to 32, not %d"
 #define E_RUN_NUM_STAGES "the number of stages must be between 1 and 64, not %d"
 #define E_RUN_NUM_CTAS "clusters of %d programs are not supported yet"
 #define E_RUN_MAXNREG "the number of registers a thread must be between 1 and 1024, not %d"
 #define E_RUN_BAD_TYPE \
-  "%s=%s names no type: write fp32, *bf16, i32:16 (divisible by 16), i32:1 (is 1) or none"
+  "%s=%s is not a type: write fp32, *bf16, i32:16 (divisible by 16), i32:1 (is 1) or none"
 #define E_RUN_DIVISOR_OF "only integers and pointers have a divisor: %s=%s"
 #define E_RUN_CONSTEXPR_BIG "%s=%s does not fit 64 bits with a sign"
 #define E_RUN_ARG_TWICE "argument %s is given twice"
-#define E_RUN_DECORATORS_IR "IR text has its configuration fixed: there is nothing to tune"
+#define E_RUN_DECORATORS_IR "IR text has a fixed configuration and can't be tuned"
 #define E_RUN_UNKNOWN_PARAM "kernel %s has no parameter %s%s"
 #define E_RUN_IR_ARGS "the arguments of IR text are fixed: leave out %s"
 #define E_RUN_IR_OPTIONS \
   "the IR text was scheduled for %s with num_warps %d and num_stages %d; leave these options out"
-#define E_RUN_IR_PAST "the IR text is past this stage"
+#define E_RUN_IR_PAST "the IR text is at a later stage"
 #define E_RUN_KIND_TARGET "%s can't be made for target %s: c needs --target cpu, others a GPU"
 #define E_RUN_MANY_PARAMS "the kernel has %d run-time parameters; at most %d are possible"
 
 /* images */
-#define E_RUN_NO_PARAM "there is no parameter number %d in kernel %s"
-#define E_RUN_NO_VARIANT "there is no variant number %d of kernel %s"
+#define E_RUN_NO_PARAM "parameter %d does not exist in kernel %s"
+#define E_RUN_NO_VARIANT "variant %d does not exist in kernel %s"
 #define E_RUN_IMAGE_PARAMS "images of %s and %s can't be joined: their parameters differ"
-#define E_RUN_IMAGE_FILE "%s is no image, or is damaged: compile it anew"
+#define E_RUN_IMAGE_FILE "%s is not an image, or is damaged: compile it again"
 #define E_RUN_NO_FITTING "the image of %s has no code for %s (%s)"
 
 /* expressions */
 #define E_RUN_EXPR "expression `%.*s%s`: %s at column %d"
-#define E_RUN_EXPR_NAME "expression `%.*s`: there is no integer %s%s"
+#define E_RUN_EXPR_NAME "expression `%.*s`: unknown integer %s%s"
 #define E_RUN_EXPR_VALUE "expression `%.*s` divides by zero or does not fit 64 bits"
 
 /* arguments */
@@ -64,17 +64,17 @@
 #define E_RUN_ARG_CONSTEXPR "%s is a constexpr: give it by -D %s=%s"
 #define E_RUN_ARG_RUNTIME "%s is no constexpr: write %s=%s"
 #define E_RUN_ARG_RUNTIME_TYPE "%s is no constexpr: give its type instead of a value, --sig %s=i32"
-#define E_RUN_ARG_ALIAS "argument %s names &%s, which is no argument with an array"
-#define E_RUN_VALUE_SLICE "%s is no &NAME[START:], of a START of 0 or more elements"
+#define E_RUN_ARG_ALIAS "argument %s names &%s, which is not an array argument"
+#define E_RUN_VALUE_SLICE "%s is not of the form &NAME[START:] with a START of 0 or more elements"
 #define E_RUN_ARG_BEYOND "argument %s begins at element %lld of %s, which has %lld"
 #define E_RUN_ARG_NEEDED "kernel %s needs argument %s: give %s=VALUE"
-#define E_RUN_TENSOR_DEVICE "the tensor for %s does not lie in the memory of %s"
+#define E_RUN_TENSOR_DEVICE "the tensor for %s is not in the memory of %s"
 #define E_RUN_TENSOR_DTYPE "the tensor for %s is not of dtype %s"
 #define E_RUN_GUARD \
-  "kernel %s was compiled for arguments with %s, which does not hold: compile it for these"
+  "kernel %s was specialized for %s, which is false for these arguments: compile it for them"
 
 #define E_RUN_ALIAS \
-  "arguments %s and %s overlap in memory, or may: kernel %s was compiled for others; compile it " \
+  "arguments %s and %s may alias: kernel %s was compiled for arguments that do not; compile it " \
   "from its source, or with accesses in order"
 
 /* grids */
@@ -88,55 +88,53 @@
 
 /* arrays and other values */
 #define E_RUN_ARRAY_LARGE "the array is too large"
-#define E_RUN_ARRAY_MISFIT "numbers of dtype %s do not all fit %s"
+#define E_RUN_ARRAY_MISFIT "values of dtype %s do not all fit %s"
 #define E_RUN_NPY_KERNEL "%s is a NumPy array: name the kernel file first, arrays as NAME=@%s"
-#define E_RUN_NPY_MAGIC "%s is no .npy file of one array"
+#define E_RUN_NPY_MAGIC "%s is not a .npy file"
 #define E_RUN_NPY_HEADER "%s: the NumPy header is malformed"
 #define E_RUN_NPY_DTYPE "%s: NumPy dtype %s is not supported; convert it with astype"
 #define E_RUN_NPY_BIG_ENDIAN "%s: dtype %s is big-endian; convert it with astype"
 #define E_RUN_NPY_FORTRAN \
   "%s is in Fortran order; save numpy.ascontiguousarray of it instead"
-#define E_RUN_NPY_SHORT "%s is truncated: its header promises %lld bytes of elements, it has %lld"
-#define E_RUN_NPY_LONG "%s is not what its header says: %lld bytes of elements promised, %lld there"
+#define E_RUN_NPY_SHORT "%s is truncated: its header declares %lld bytes of elements, it has %lld"
+#define E_RUN_NPY_LONG "%s is too long: its header declares %lld bytes of elements, it has %lld"
 #define E_RUN_BAD_VALUE "value `%s`: %s"
 #define E_RUN_NUMBER_MISFIT "the number %g does not fit %s"
-#define E_RUN_VALUE_CAST "the value is no number that could become %s"
-#define E_RUN_NO_ARRAY "the value is no array"
-#define E_RUN_VALUE_TYPE "a value that names another argument has that one's type"
+#define E_RUN_VALUE_CAST "the value can't be cast to %s"
+#define E_RUN_NO_ARRAY "the value is not an array"
+#define E_RUN_VALUE_TYPE "a reference to another argument has the type of that argument"
 
 /* the log */
 #define W_RUN_LOG "NEREID_LOG has no level or topic %s"
 
 /* databases and records */
-#define N_RUN_DATABASE_DAMAGED "%s %s is damaged; it was set aside as %s and begun anew"
+#define N_RUN_DATABASE_DAMAGED "%s %s is damaged; it was renamed to %s, and a new one was created"
 #define N_RUN_DATABASE_UNUSABLE "%s %s can't be used (%s): %s; see NEREID_CACHE_DIR"
 #define N_RUN_DATABASE_READ_ONLY \
-  "%s %s can only be read: what is new is not kept; see NEREID_CACHE_DIR"
+  "%s %s is read-only: new entries are not kept; see NEREID_CACHE_DIR"
 #define N_RUN_DATABASE_NEWER \
-  "%s %s was written by a newer version of Nereid (its format is %d, this one reads %d): it is" \
-  " left as it is; update Nereid, or name another folder by NEREID_CACHE_DIR"
+  "%s %s was written by a newer version of Nereid (its format is %d, this one reads %d) and is " \
+  "not used: update Nereid, or name another folder with NEREID_CACHE_DIR"
 #define E_RUN_CACHE_OFF \
-  "the cache is turned off: NEREID_CACHE_DIR is set to nothing; let it name a folder"
+  "the cache is disabled, because NEREID_CACHE_DIR is empty: set it to a folder"
 #define E_RUN_RECORDS_OFF \
-  "records are turned off: NEREID_CACHE_DIR is set to nothing; let it name a folder"
+  "records are disabled, because NEREID_CACHE_DIR is empty: set it to a folder"
 #define E_RUN_RECORDS_HEAD \
-  "this is no file of records: those begin with `nereid records 1`, as `nereid records export`" \
-  " writes it"
+  "this is not a file of records: its first line must be `nereid records 1`, as written by " \
+  "`nereid records export`"
 #define E_RUN_RECORDS_FORMAT \
   "the records are in format %d of a newer version of Nereid, this one reads format %d: update it"
 #define E_RUN_RECORDS_STATUS "`%s` is none of ok, compile, resources, timeout, fault and wrong"
-#define E_RUN_RECORDS_OK "what is ok ran at least once, and took some time"
-#define E_RUN_RECORDS_HASH "a hash has %d digits from 0 to f"
+#define E_RUN_RECORDS_OK "a record with status ok needs one run or more and a time above 0"
+#define E_RUN_RECORDS_HASH "a hash has %d hexadecimal digits"
 #define E_RUN_RECORDS_TIME "a time is written as in \"2026-01-31T23:59:59Z\""
 
 /* compilers of C, assemblers */
-#define E_RUN_NEREID_THREADS "NEREID_THREADS=%s is no number of threads: write 1 to %d"
-#define E_RUN_TEMP "can't make a folder in %s: %s; TMPDIR names another place"
-#define E_RUN_NO_CC \
-  "no C compiler found for device cpu: install gcc or clang, or name one by the variable CC"
+#define E_RUN_NEREID_THREADS "NEREID_THREADS=%s is not a number of threads: write 1 to %d"
+#define E_RUN_TEMP "can't create a folder in %s: %s; set TMPDIR to another folder"
+#define E_RUN_NO_CC "no C compiler found for device cpu: install gcc or clang, or set CC to one"
 #define E_RUN_CC_FAILED "%s could not compile kernel %s:\n%s"
-#define E_RUN_TOOL_NOTHING \
-  "%s made no file, and told no error: is it %s?"
+#define E_RUN_TOOL_NOTHING "%s wrote no file and reported no error: is it %s?"
 #define E_RUN_DLOPEN "the compiled kernel can't be loaded: %s"
 #define E_RUN_PTXAS "%s failed:\n%s"
 #define E_RUN_NO_PTXAS \
@@ -146,37 +144,36 @@
 
 /* devices */
 #define E_RUN_UNKNOWN_DEVICE "unknown device `%s`; devices are cuda, cuda:1 ..., cpu, nest, interp"
-#define E_RUN_HOST_MEMORY "out of memory: %zu MiB asked for, %zu MiB free"
-#define E_RUN_SCRATCH "%lld bytes of scratch memory can't be had"
+#define E_RUN_HOST_MEMORY "out of memory: %zu MiB requested, %zu MiB free"
+#define E_RUN_SCRATCH "%lld bytes of scratch memory can't be allocated"
 #define E_RUN_CUDA "%s: %s (%s)%s%s"
 #define E_RUN_NO_LIBCUDA \
   "no GPU driver: %s can't be loaded (%s); install NVIDIA's driver, or use device cpu"
 #define E_RUN_LIBCUDA_OLD "the GPU driver is too old: %s lacks %s; update it"
-#define E_RUN_GPU_OLD "%s (compute capability %d.%d) is too old: 8.0 is the first that works"
+#define E_RUN_GPU_OLD "%s (compute capability %d.%d) is too old: the minimum is 8.0"
 #define E_RUN_NO_ORDINAL "there is no device cuda:%d; this machine has %d, counted from 0"
-#define E_RUN_CUDA_MEMORY \
-  "out of memory on %s: %zu MiB asked for, %zu MiB of %zu MiB free"
+#define E_RUN_CUDA_MEMORY "out of memory on %s: %zu MiB requested, %zu MiB of %zu MiB free"
 #define E_RUN_SHARED \
   "kernel %s needs %lld bytes of shared memory, %s has %lld: use smaller blocks or fewer stages"
-#define E_RUN_GRID_LIMIT "the grid's %c extent %u is past the limit of %s, %d"
+#define E_RUN_GRID_LIMIT "the grid's %c extent %u exceeds the limit of %s, %d"
 #define E_RUN_THREADS "kernel %s needs %d threads a program, %s has at most %d: use fewer warps"
 
 /* ---- the tuner ---- */
 
-#define E_TUNE_WORKER_BUILD                                   \
-  "the program that measures is of another version than %s: " \
-  "let NEREID_PROGRAM name one of this version"
-#define E_TUNE_WORKER_START "the process that measures could not be started: %s"
-#define E_TUNE_WORKER_SIGNAL "the process that measures was ended: %s"
-#define E_TUNE_WORKER_EXIT "the process that measures ended with status %d"
-#define E_TUNE_TIMEOUT "it did not end in time"
-#define N_TUNE_SPILLS "%d bytes a thread do not fit the registers"
-#define E_TUNE_WRONG "its results are not those of most others"
-#define E_TUNE_TIME_UP "time was up"
+#define E_TUNE_WORKER_BUILD \
+  "the worker that measures kernels has another version than %s: set NEREID_PROGRAM to a " \
+  "program of this version"
+#define E_TUNE_WORKER_START "the worker that measures kernels could not be started: %s"
+#define E_TUNE_WORKER_SIGNAL "the worker that measures kernels was terminated: %s"
+#define E_TUNE_WORKER_EXIT "the worker that measures kernels exited with status %d"
+#define E_TUNE_TIMEOUT "the timeout expired"
+#define N_TUNE_SPILLS "%d bytes per thread are spilled"
+#define E_TUNE_WRONG "its results differ from those of most others"
+#define E_TUNE_TIME_UP "the budget is used up"
 #define E_TUNE_UNMEASURED "not measured"
-#define E_TUNE_SLOW "the model says that it cannot win"
-#define E_TUNE_HANG "a kernel hangs in this process, which can't go on: end it"
-#define E_TUNE_DEVICE "there is nothing to tune on device %s: take cuda or cpu"
+#define E_TUNE_SLOW "pruned by the cost model"
+#define E_TUNE_HANG "a kernel hangs in this process, which can't continue: terminate it"
+#define E_TUNE_DEVICE "device %s can't be tuned for: use cuda or cpu"
 #define E_TUNE_SPACE "kernel %s has nothing to tune: name a constexpr by --space NAME=V1,V2,..."
 #define E_TUNE_SPACE_EMPTY "the space of %s has no values"
 #define E_TUNE_SPACE_NAME "%s is no constexpr of kernel %s%s"
@@ -190,18 +187,18 @@
   "%d of %d configurations of kernel %s gave other results than the best: " \
   "it may depend on them, or race; " H_TUNE_CHECK
 #define N_TUNE_FEW "it was measured in %d run%s"
-#define N_TUNE_WIDE "half of its runs lie %.0f%% apart"
-#define N_TUNE_FAR "the model expects %.4g us"
+#define N_TUNE_WIDE "the interquartile range of its runs is %.0f%%"
+#define N_TUNE_FAR "the cost model predicts %.4g us"
 #define N_TUNE_UNSURE                                                            \
   "the best time of kernel %s is uncertain: %s took %.4g us, but %s; %s measures it again"
 #define N_TUNE_UNSURE_MANY                                                                \
   "the best times of %zu of %zu kernels are uncertain, among them %s: %s measures them again; " \
   "NEREID_LOG=tune names all"
-#define N_TUNE_PASSED_OVER                                               \
-  "of kernel %s, %s may be faster than what is taken: it took %.4g us, " \
-  "but %s; %s measures it again"
-#define N_TUNE_ALONE                                                           \
-  "kernels are measured in this process, where one that hangs or faults ends " \
-  "all: the program nereid was not found; NEREID_PROGRAM can name it"
+#define N_TUNE_PASSED_OVER \
+  "for kernel %s, %s may be faster than the chosen configuration: it took %.4g us, but %s; %s " \
+  "measures it again"
+#define N_TUNE_ALONE \
+  "kernels are measured in this process, which a kernel that hangs or faults ends: the program " \
+  "nereid was not found; NEREID_PROGRAM can name it"
 
 #endif

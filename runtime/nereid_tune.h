@@ -88,7 +88,7 @@ typedef struct {
   int records_only; /* nothing is measured: what earlier runs have measured chooses; if they have
                        measured none of what can be compiled, the first candidate is pruned */
   int model_only;   /* nothing is measured: the model chooses */
-  uint64_t seed;    /* of what is left to chance */
+  uint64_t seed;    /* the seed of random choices */
   nereid_tune_progress_fn on_progress;
   void *context; /* of on_progress */
 } nereid_tune_request;

@@ -28,7 +28,7 @@ enum {
        .choices = "1 2 4 8 16 32"},                                                           \
       {OPT_NUM_STAGES, "--num-stages", "N", "depth of pipelined loops; 3 is the default"},    \
       {OPT_MAXNREG, "--maxnreg", "N", "registers a thread at most; no limit is the default"}, \
-      {OPT_TARGET, "--target", "T", "what to compile for; `nereid info` lists targets",       \
+      {OPT_TARGET, "--target", "T", "the target to compile for; `nereid info` lists targets", \
        .choices = CHOICES_TARGET},                                                            \
       OPTION_IMPORT_PATH
 

@@ -10,7 +10,7 @@
   }
 
 #define OPERAND_MODEL \
-  {"MODEL", "what torch.export.save wrote (.pt2), .onnx, or a graph or plan as text"}
+  {"MODEL", "a .pt2 file of torch.export.save, an .onnx file, or a graph or plan as text"}
 
 /* Of an argument of a kernel. */
 #define OPERAND_VALUES                                                                       \

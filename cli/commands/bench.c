@@ -34,13 +34,13 @@ static const Option options[] = {
      .choices = CHOICES_DEVICE},
     {OPT_TUNE, "--tune", NULL,
      "finds the best constexprs of each size first, unless that is known"},
-    {OPT_BYTES, "--bytes", "EXPR", "what is moved: GB/s instead of us"},
-    {OPT_FLOPS, "--flops", "EXPR", "what is computed: TFLOP/s instead of us"},
-    {OPT_PEER, "--peer", "FILE.json", "shows what --json wrote, here or elsewhere, beside",
+    {OPT_BYTES, "--bytes", "EXPR", "bytes moved: GB/s instead of us"},
+    {OPT_FLOPS, "--flops", "EXPR", "operations computed: TFLOP/s instead of us"},
+    {OPT_PEER, "--peer", "FILE.json", "adds a series that --json wrote, here or elsewhere",
      .repeats = true},
-    {OPT_LABEL, "--label", "TEXT", "what this kernel is called; its name is the default"},
+    {OPT_LABEL, "--label", "TEXT", "the name of this series; the kernel's is the default"},
     {OPT_JSON, "--json", "FILE.json", "writes the points"},
-    {OPT_PLOT, "-o", "FILE.svg", "draws them"},
+    {OPT_PLOT, "-o", "FILE.svg", "draws a chart of them"},
     {0},
 };
 
@@ -275,7 +275,7 @@ const Command command_bench = {
     "bench",
     "[FILE[:KERNEL] NAME=VALUE... [-D NAME=VALUE]... --x NAME=V1,V2,... --grid X[,Y[,Z]]] "
     "[OPTION]...",
-    "Times a kernel over sizes, and draws that beside what was measured elsewhere.",
+    "Times a kernel over sizes, and draws a chart of it and of earlier measurements.",
     options,
     run,
     operands,

@@ -25,8 +25,8 @@ enum {
 static const Option options[] = {
     {OPT_OUTPUT, "-o", "DIR", "the folder: a new one, an empty one, or one of an earlier build"},
     {OPT_TARGET, "--target", "T,...",
-     "GPUs, as sm_90a,sm_80, or cpu; what this machine has if none"},
-    {OPT_WEIGHTS, "--weights", "MODEL", "where a graph as text has its parameters from"},
+     "GPUs, as sm_90a,sm_80, or cpu; this machine's is the default"},
+    {OPT_WEIGHTS, "--weights", "MODEL", "parameters of a graph as text"},
     {OPT_MODE, "--mode", "M",
      "default; eager: a kernel for each operator; reduce-overhead: CUDA graphs; "
      "max-autotune: tiles measured as well, on the GPU that is here",
@@ -38,8 +38,8 @@ static const Option options[] = {
      .repeats = true},
     {OPT_NAME, "--name", "NAME", "functions are NAME_run() ...: for programs with several models"},
     {OPT_EMBED, "--embed-weights", NULL, "weights.bin becomes part of the program"},
-    {OPT_PTX, "--ptx-only", NULL, "no machine code beside the PTX, even where there is ptxas"},
-    {OPT_NO_CHECKS, "--no-checks", NULL, "takes indices in the data to be in range, unchecked"},
+    {OPT_PTX, "--ptx-only", NULL, "PTX only, without machine code, even if ptxas is found"},
+    {OPT_NO_CHECKS, "--no-checks", NULL, "assumes that indices in the data are in range"},
     {0},
 };
 

@@ -235,7 +235,7 @@ static int run(int argc, char **argv) {
 static const Operand operands[] = {
     {"list", "lists the entries, the last used first: when, kind, size, target, name"},
     {"clear", "removes them, and damaged or earlier files of the cache; records stay"},
-    {"limit [SIZE]", "shows or sets how large entries may be together: 500M, 2G, 0 for no limit"},
+    {"limit [SIZE]", "shows or sets the total size of entries: 500M, 2G, 0 for no limit"},
     {0},
 };
 

@@ -19,7 +19,7 @@ static const Option options[] = {
      .choices = "ast tile nest thread ptx c cubin"},
     {OPT_DUMP, "--dump-after", "PASS", "prints the IR after a pass, or after all, to stderr"},
     {OPT_PASSES, "--run-passes", "P1,P2", "applies only these passes and prints the IR"},
-    {OPT_OUTPUT, "-o", "PATH", "where to write; standard output is the default"},
+    {OPT_OUTPUT, "-o", "PATH", "the output file; standard output is the default"},
     {0},
 };
 

@@ -100,7 +100,7 @@ static const Operand operands[] = {OPERAND_KERNEL, OPERAND_VALUES, {0}};
 const Command command_estimate = {
     "estimate",
     "FILE[:KERNEL] NAME=VALUE... [-D NAME=VALUE]... --grid X[,Y[,Z]] [OPTION]...",
-    "Predicts how long a launch takes on a device, and says what from.  Nothing is run.",
+    "Predicts the time of a launch on a device and its causes, without a run.",
     options,
     run,
     operands,

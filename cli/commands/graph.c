@@ -36,7 +36,7 @@ enum {
 };
 
 static const Option options[] = {
-    {OPT_WEIGHTS, "--weights", "MODEL", "where a graph as text has its parameters from"},
+    {OPT_WEIGHTS, "--weights", "MODEL", "parameters of a graph as text"},
     {OPT_INPUT, "--input", "NAME=FILE", "an input by its name: an array, or an integer",
      .repeats = true},
     {OPT_RANDOM, "--random-inputs", NULL,
@@ -51,10 +51,10 @@ static const Option options[] = {
     {OPT_EMIT, "--emit", "STAGE",
      "prints instead of running: graph, fused, kernels, plan, explain, or dot for Graphviz",
      .choices = "graph fused kernels plan explain dot"},
-    {OPT_OUTPUT, "-o", "FILE", "where --emit prints; standard output if there is none"},
+    {OPT_OUTPUT, "-o", "FILE", "the output file of --emit; standard output is the default"},
     {OPT_RUN_PASSES, "--run-passes", "P,...",
      "of --emit graph and dot: passes to run before it prints"},
-    {OPT_TIME, "--time", NULL, "measures the model, and says what memory it takes"},
+    {OPT_TIME, "--time", NULL, "measures time and memory of the model"},
     {OPT_COMPARE, "--compare", "DIR", "compares outputs with output_0.npy ... there"},
     {OPT_TOL, "--tol", "E",
      "the error that is allowed, relative to the norm; 1e-4, f16 4e-3, bf16 2e-2"},
@@ -63,14 +63,14 @@ static const Option options[] = {
     {OPT_RANGE, "--range", "SIZE=LO..HI",
      "a narrower range of a size that the model leaves open: s0, or x[0] for axis 0 of input x",
      .repeats = true},
-    {OPT_REWRITE, "--rewrite", "RULES.py", "rewrite rules of one's own", .repeats = true},
+    {OPT_REWRITE, "--rewrite", "RULES.py", "user-defined rewrite rules", .repeats = true},
     {OPT_EXPLAIN, "--explain", NULL,
-     "says what each kernel does, and at least takes; with inputs or --time, what it took"},
+     "explains each kernel: its work, its least time and, with inputs or --time, its time"},
     {OPT_TRACE, "--trace", "FILE",
-     "writes when what was compiled and ran there, for chrome://tracing or Perfetto"},
+     "writes a trace of compiles and runs there, for chrome://tracing or Perfetto"},
     {OPT_DUMP_DIR, "--dump-dir", "DIR",
-     "writes what each stage of compiling leaves there, numbered"},
-    {OPT_NO_CHECKS, "--no-checks", NULL, "takes indices in the data to be in range, unchecked"},
+     "writes the result of each compile stage there, numbered"},
+    {OPT_NO_CHECKS, "--no-checks", NULL, "assumes that indices in the data are in range"},
     {0},
 };
 

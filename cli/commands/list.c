@@ -9,7 +9,7 @@
 enum { OPT_CONFIGS = REQUEST_OPTIONS_END };
 
 static const Option options[] = {
-    {OPT_CONFIGS, "--configs", NULL, "lists what a tuner would choose from, for these arguments"},
+    {OPT_CONFIGS, "--configs", NULL, "lists the configurations to tune over, for these arguments"},
     REQUEST_OPTIONS,
     {0},
 };

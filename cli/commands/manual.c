@@ -127,8 +127,8 @@ static void put_environment(FILE *out) {
 static const Operand files[] = {
     {"~/.cache/nereid/" CACHE_FILE,
      "the cache of compiled code; NEREID_CACHE_DIR moves its folder"},
-    {"~/.cache/nereid/" RECORDS_FILE, "the records of what was measured, in the same folder"},
-    {"/tmp/nereid-*", "temporary folders of compilers; TMPDIR names another place"},
+    {"~/.cache/nereid/" RECORDS_FILE, "the records of measurements, in the same folder"},
+    {"/tmp/nereid-*", "temporary folders of compilers; TMPDIR names another folder"},
     {0},
 };
 
@@ -221,7 +221,8 @@ static int run(int argc, char **argv) {
   return STATUS_OK;
 }
 
-static const Operand operands[] = {{"COMMAND", "of a command; of the program without it"}, {0}};
+static const Operand operands[] = {
+    {"COMMAND", "the page of a command; without it, that of the program"}, {0}};
 
 const Command command_man = {
     "man", "[COMMAND] [-o DIR]", "Prints a manual page as roff.", options, run, operands,

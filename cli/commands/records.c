@@ -10,7 +10,7 @@
 enum { OPT_OUTPUT = 1 };
 
 static const Option options[] = {
-    {OPT_OUTPUT, "-o", "FILE", "of merge: where to write; standard output is the default"},
+    {OPT_OUTPUT, "-o", "FILE", "output file of merge; standard output is the default"},
     {0},
 };
 
@@ -47,7 +47,7 @@ static int import(const Asked *a) {
   nereid_records_change c;
   int code = nereid_records_import(&c, a->files.data[0], args_on_message, NULL);
   if (code) return args_failed(code);
-  printf("%zu records read: %zu new, %zu better than what was there, %zu known\n", c.read, c.added,
+  printf("%zu records read: %zu new, %zu better than earlier ones, %zu known\n", c.read, c.added,
          c.replaced, c.read - c.added - c.replaced);
   return STATUS_OK;
 }
@@ -102,7 +102,7 @@ static int run(int argc, char **argv) {
 }
 
 static const Operand operands[] = {
-    {"export FILE", "writes all records to a file whose text is sorted"},
+    {"export FILE", "writes all records to a file, sorted"},
     {"import FILE", "adds those of a file, where they are new or better"},
     {"merge FILE...", "prints those of several files as one"},
     {0},
@@ -111,7 +111,7 @@ static const Operand operands[] = {
 const Command command_records = {
     "records",
     "[export FILE | import FILE | merge FILE... [-o FILE]]",
-    "Lists what was measured of kernels, and carries it from machine to machine.",
+    "Lists measurements of kernels, and moves them between machines.",
     options,
     run,
     operands,

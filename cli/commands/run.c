@@ -21,7 +21,7 @@ static const Option options[] = {
     {OPT_OUT, "--out", "NAME=FILE.npy", "writes an array to a file instead of printing",
      .repeats = true},
     {OPT_TIME, "--time", NULL, "measures the kernel"},
-    {OPT_TUNE, "--tune", NULL, "finds the best constexprs first, unless that is known"},
+    {OPT_TUNE, "--tune", NULL, "finds the best constexprs first, unless records have them"},
     {0},
 };
 

@@ -66,7 +66,7 @@ static double middle_error(Arena *a, const Scatter *s) {
 
 static void put_note(Text *out, const Scatter *s) {
   text_printf(out,
-              "<p>%d of %d measured times lie within the bar that was predicted; the middle "
+              "<p>%d of %d measured times are within the predicted bar; the middle "
               "prediction is off by a factor of %.2f. The ring is the best.</p>\n",
               s->within, s->points, middle_error(out->arena, s));
 }

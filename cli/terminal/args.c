@@ -56,7 +56,7 @@ void args_on_message(void *context, const char *text) {
 const Option args_common[] = {
     {COMMON_HELP, "--help", NULL, "prints this text", .alias = "-h"},
     {COMMON_VERBOSE, "--verbose", NULL,
-     "says what is compiled, taken from the cache, chosen and launched; NEREID_LOG has more",
+     "logs compiles, cache hits, choices and launches; NEREID_LOG has more",
      .alias = "-v"},
     {COMMON_COLOR, "--color", "WHEN", "colour in messages: auto (the default), always, never",
      .choices = "auto always never"},

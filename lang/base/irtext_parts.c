@@ -92,7 +92,7 @@ bool ir_place(IrReader *r, Span *out) {
     p.file = place_file(r);
     ir_expect(r, ":");
   }
-  if (!file && !p.file) ir_expected(r, "a file's name: no place comes before this one");
+  if (!file && !p.file) ir_expected(r, "a file's name: no location comes before this one");
   uint32_t first = (uint32_t)ir_int_in(r, 0, INT32_MAX);
   if (file && !ir_at(r, ":")) ir_expect(r, ":");
   if (ir_accept(r, ":")) {

@@ -249,7 +249,7 @@ static void check_combine_name(TileCheck *c, const TileOp *op, Name combine) {
                                      : t != DT_PTR;
   if (op->nargs > 1)
     diag_error(c->diags, op->span, E_TILE_OPERANDS, tile_op_name(op->code), op->nargs, 1);
-  else tile_check_operand(c, op, 0, good, arena_printf(c->fn->arena, "what `%s` takes", combine));
+  else tile_check_operand(c, op, 0, good, arena_printf(c->fn->arena, "operand of `%s`", combine));
 }
 
 static void check_reduce(TileCheck *c, const TileOp *op) {

@@ -94,7 +94,7 @@ X(SELECT,      "vvv",   "1", given,   PURE|ELEM,        "",            "cond ? a
 X(CAST,        "v",     "1", given,   PURE|ELEM,        "rounding",    "numeric conversion; float to float rounds to nearest even (rounding \"rtz\": towards zero); float to integer truncates, saturating on overflow, NaN to 0; to i1: x != 0") \
 X(BITCAST,     "v",     "1", given,   PURE|ELEM,        "",            "the same bits as another dtype of that width (pointers: 64)") \
 X(PTR_ADD,     "vv",    "1", given,   PURE|ELEM,        "",            "pointer plus an integer number of elements") \
-X(HINT,        "v",     "1", given,   PURE|ELEM,        "div contig constancy", "the operand, with what the user promises per axis") \
+X(HINT,        "v",     "1", given,   PURE|ELEM,        "div contig constancy", "the operand, with the user's hints for each axis") \
 /* -- tiles as a whole -- */ \
 X(DOT,         "vvv",   "1", given,   PURE,             "precision max_imprecise", "a[..,M,K] x b[..,K,N] + c[..,M,N]; k ascending, products exact, sums in c's dtype (f32 for f16 c); precision ieee tf32 tf32x3 bf16x3 bf16x6") \
 X(REDUCE,      "v*",    "*", given,   PURE|REGION,      "axis combine","combine along axis; results lack that axis (a scalar if it was the last)") \

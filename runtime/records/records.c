@@ -41,7 +41,7 @@ static const char *const views[] = {"CREATE TEMP VIEW record AS " OF_VERSION_1
 static const DatabaseKind kind = {
     .file = RECORDS_FILE,
     .what = "the database of records",
-    .without = "what is measured is not kept",
+    .without = "measurements are not kept",
     .version = 2,
     .busy_ms = 60000,
     .settings = "PRAGMA synchronous = FULL; PRAGMA cell_size_check = ON",

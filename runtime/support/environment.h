@@ -11,8 +11,8 @@
     "nothing, both are off. Without it: `$XDG_CACHE_HOME/nereid`, else " \
     "`$HOME/.cache/nereid`") \
   X(NEREID_CACHE_LIMIT, \
-    "how large the entries of the cache may be together: `500M`, `2G`, or `0` for no " \
-    "limit. Without it: what `nereid cache limit` was told, else `1G`. A write that " \
+    "the most that the entries of the cache may take: `500M`, `2G`, or `0` for no " \
+    "limit. Without it: the limit set by `nereid cache limit`, else `1G`. A write that " \
     "exceeds it removes the least recently used") \
   X(XDG_CACHE_HOME, "see `NEREID_CACHE_DIR`; it counts where it is an absolute path") \
   X(HOME, "see `NEREID_CACHE_DIR`") \
@@ -25,20 +25,20 @@
     "NVIDIA's assembler; set to nothing, there is none. Without it: `ptxas` of the path, " \
     "of `$CUDA_HOME/bin`, of `/usr/local/cuda/bin`") \
   X(CUDA_HOME, "see `NEREID_PTXAS`") \
-  X(PATH, "where compilers and assemblers are looked for") \
+  X(PATH, "folders searched for compilers and assemblers") \
   X(TMPDIR, \
-    "where temporary folders are made; `/tmp` without it. Those of runs that were killed " \
+    "the parent of temporary folders; `/tmp` without it. Those of runs that were killed " \
     "are removed by the next run") \
   X(NEREID_LIBCUDA, "the GPU driver's library, in place of `libcuda.so.1`") \
-  X(CUDA_VISIBLE_DEVICES, "the driver's own: which GPUs there are") \
-  X(CUDA_DEVICE_ORDER, "the driver's own: in what order") \
+  X(CUDA_VISIBLE_DEVICES, "of the driver: the visible GPUs") \
+  X(CUDA_DEVICE_ORDER, "of the driver: their order") \
   X(NEREID_PROGRAM, \
     "the program that measures kernels for `nereid_tune()` and `max-autotune`; without " \
-    "it: this program, the one beside the library, or `nereid` of the path") \
+    "it: this program, the one in the library's folder, or `nereid` of the path") \
   X(NEREID_DIAGNOSTICS, \
     "`json`: messages are [objects of JSON](diagnostics.md), as with `--diagnostics json`") \
   X(NEREID_LOG, \
-    "[lines on standard error](logging.md) about what is done: a level (`off`, `info`, " \
+    "[lines on standard error](logging.md) about each step: a level (`off`, `info`, " \
     "`debug`), or topics with commas between, as in `cache,tune` or `debug,-pass`. `-v` adds " \
     "`info`") \
   X(NEREID_COLOR, \

@@ -235,8 +235,8 @@ def test_exponential(folder):
     path.write_text(source(["a = f39(a)"], helpers))
     for target in TARGETS:
         status, seconds, mib, _, messages = compiled(path, target)
-        tally.check(status == 1 and re.search(r"fan\.py:\d+:\d+: error: .* takes more than",
-                                              messages), f"fan for {target}: {messages}")
+        error = re.search(r"fan\.py:\d+:\d+: error: .* (?:takes more than|exceeds)", messages)
+        tally.check(status == 1 and error, f"fan for {target}: {messages}")
         tally.check(status == 1 and seconds < 10 and mib < 1100,
                     f"fan for {target}: status {status}, {seconds:.1f} s, {mib} MiB")
 

@@ -65,7 +65,7 @@ def test_empty(base):
         equal(c.cache(verb).returncode, 0, f"{verb} of an empty cache")
     equal(c.cache(NEREID_CACHE_DIR="").stdout, "off\n", "a cache that is off")
     done = c.cache("clear", NEREID_CACHE_DIR="")
-    tally.check(done.returncode == 2 and "turned off" in done.stderr, f"off: {done.stderr}")
+    tally.check(done.returncode == 2 and "is disabled" in done.stderr, f"off: {done.stderr}")
 
 
 def test_list(base):

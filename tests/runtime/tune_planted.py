@@ -18,11 +18,11 @@ from tuner import (FAILS, FAULTS, HANGS, LARGE, OK, WRONG, Machine, by_config,  
 BY_MODE = "cdiv(n, BLOCK),MODE+1"
 FAKE = f"axis=1,hang={HANGS + 1},fault={FAULTS + 1},wrong={WRONG + 1}"
 # How candidates of each mode end, and what the reason has.
-ENDS = {OK: ("ok", ""), HANGS: ("timeout", "it did not end in time"),
+ENDS = {OK: ("ok", ""), HANGS: ("timeout", "the timeout expired"),
         FAILS: ("compile", "static_assert failed: no such mode"),
-        WRONG: ("wrong", "its results are not those of most others")}
+        WRONG: ("wrong", "its results differ from those of most others")}
 # On a CPU the model drops what is too large.
-ENDS_ON = {"cpu": {**ENDS, FAULTS: ("fault", "measures was ended: Segmentation fault")},
+ENDS_ON = {"cpu": {**ENDS, FAULTS: ("fault", "kernels was terminated: Segmentation fault")},
            "cuda": {**ENDS, FAULTS: ("fault", "CUDA_ERROR_"),
                     LARGE: ("resources", " bytes of shared memory, but sm_")}}
 
@@ -72,11 +72,11 @@ def test_spills(machine):
     what = ("--space", "BLOCK=4096", "--space", "maxnreg=32,255", "--num-warps", "1")
     for tuning in machine.tune(*what), machine.tune(*what):
         for c in tuning["candidates"]:
-            spills = re.fullmatch(r"\d+ bytes a thread do not fit the registers", c["reason"])
+            spills = re.fullmatch(r"\d+ bytes per thread are spilled", c["reason"])
             few = c["config"]["maxnreg"] == 32
             check(c["status"] == "ok" and (spills if few else not c["reason"]), f"spills: {c}")
     check(tuning["source"] == "records", "what spills is not recorded")
-    check("registers)" in machine.run(*scale(machine.device), *what)[1], "no spills in the table")
+    check("spilled)" in machine.run(*scale(machine.device), *what)[1], "no spills in the table")
 
 
 def test_processes(machine):

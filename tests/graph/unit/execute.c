@@ -319,9 +319,9 @@ static void plan_messages(void) {
         "the model needs tensor u, which no file gives: name one by --weights");
   fails(WEIGHTS, "\"v\" \"f32[20]\"", "\"v\" \"f32[21]\"",
         "tensor v does not fit parameter b_v of type f32[21]; export the model again");
-  fails_on("cpu", WEIGHTS, "at 0", "at 240", "temporary t does not lie in the plan's pool");
-  fails_on("cpu", WEIGHTS, "at 0", "", "temporary t does not lie in the plan's pool");
-  fails_on("cpu", WEIGHTS, "pool 256", "pool 64", "temporary t does not lie in the plan's pool");
+  fails_on("cpu", WEIGHTS, "at 0", "at 240", "temporary t is outside of the plan's pool");
+  fails_on("cpu", WEIGHTS, "at 0", "", "temporary t is outside of the plan's pool");
+  fails_on("cpu", WEIGHTS, "pool 256", "pool 64", "temporary t is outside of the plan's pool");
   fails(WEIGHTS, "f32[20]\" 0..1 at 0\n", "f32[562949953421312]\" 0..1 at 0\n",
         "t is too large: its 1 axes have more than 2^48 bytes");
   fails(WEIGHTS, "out_ptr = %out", "out_ptr = %t", "no step of the plan writes out");
@@ -362,7 +362,7 @@ static void input_messages(void) {
   message(c.e, a, bad, 2, "input 1 (y) is of dtype i64, not f32");
   bad = b;
   bad.device.device_type = 2;
-  message(c.e, a, bad, 2, "input 1 (y) lies in the memory of another device");
+  message(c.e, a, bad, 2, "input 1 (y) is in the memory of another device");
   message(c.e, a, tensor(NULL, 1, eight), 2, "input 1 (y) has no data");
   nereid_tensor in[] = {a, b}, out[] = {tensor(x, 2, four), {0}};
   executable_run(c.e, in, 2, out, 2, NULL);
@@ -390,9 +390,9 @@ static void fixed_inputs(void) {
   nereid_tensor in[] = {tensor(x, 1, two), ints, tensor(scale, 1, one)};
   check_got(!executable_run(c.e, in, 3, &out, 1, NULL), "the same values", nereid_error_message());
   const char *scale_wanted =
-      "input 2 (s) decides shapes, and was another when the model was read: read it again";
+      "input 2 (s) determines shapes, and had another value when the model was read: read it again";
   const char *wanted =
-      "input 1 (n) decides shapes, and was another when the model was read: read it again";
+      "input 1 (n) determines shapes, and had another value when the model was read: read it again";
   in[2].shape = two;
   check_got(
       executable_run(c.e, in, 3, &out, 1, NULL) && !strcmp(nereid_error_message(), scale_wanted),

@@ -483,14 +483,14 @@ static const Case call_errors[] = {
 };
 
 static const Case type_errors[] = {
-    {"x", "relu.default(x)", "nothing says what type input x has: give INPUT.npy for it"},
+    {"x", "relu.default(x)", "input x has no type: give INPUT.npy for it"},
     {"x: \"f32[2]\"", "relu.default(2)", "r = aten.relu.default: 'self' must be a tensor"},
     {"x: \"f32[2]\"", "to.dtype(x, torch.complex64)", "dtype torch.complex64 is not supported"},
     {"x: \"f32[2]\", n: \"Sym(s0)\"", "cumsum.default(x, n)",
      "'dim' must be a literal number, not s0"},
     {"x: \"f32[2]\"", "view.default(x, [1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1])", "more than 16 axes"},
-    {"x: \"f32[2]\"", "softmax.int(x, 1)", "there is no axis 1 among 1"},
-    {"x: \"f32[2]\"", "nereid.sort.default(x, 65535)", "there is no axis 65535 among 1"},
+    {"x: \"f32[2]\"", "softmax.int(x, 1)", "axis 1 is out of range for rank 1"},
+    {"x: \"f32[2]\"", "nereid.sort.default(x, 65535)", "axis 65535 is out of range for rank 1"},
     {"x: \"f32[2]\"", "sum.dim_IntList(x, [0, -1])", "axis -1 is given twice"},
     {"x: \"f32[2]\"", "mT.default(x)", "a tensor of 2 to 16 axes is expected, not f32[2]"},
     {"x: \"f32[2]\"", "constant_pad_nd.default(x, [0, -3])",
@@ -513,33 +513,34 @@ static const Case type_errors[] = {
     {"x: \"f32[2]\"", "bitwise_and.Scalar(x, 1)", "integers are needed, not f32"},
     {"x: \"b8[2]\"", "sub.Tensor(x, x)",
      "it is not defined on bools: use logical_not or logical_xor"},
-    {"x: \"f32[3]\"", "glu.default(x)", "3 is no multiple of 2"},
+    {"x: \"f32[3]\"", "glu.default(x)", "3 is not a multiple of 2"},
     {"x: \"f32[1, 4, 6]\"", "max_pool1d.default(x, [3], [1], [2])",
      "the padding 2 must be from 0 to half of the window, which is 3"},
     {"x: \"f32[2]\"", "div.Scalar_mode(x, 2, rounding_mode = 'ceil')",
      "rounding_mode is 'floor' or 'trunc', not 'ceil'"},
     {"x: \"f32[6]\"", "narrow.default(x, 0, 4, 3)",
-     "3 elements from 4 on are not in axis 0 of f32[6]"},
+     "3 elements from index 4 exceed axis 0 of f32[6]"},
     {"x: \"f32[6]\"", "as_strided.default(x, [2, 2], [1])", "1 strides for 2 sizes"},
     {"x: \"f32[6]\"", "as_strided.default(x, [2, 2], [5, 1])",
-     "element 6 is not surely one of f32[6]"},
+     "element 6 may be out of the bounds of f32[6]"},
     {"x: \"f32[6]\"", "as_strided.default(x, [2], [-1], 3)",
-     "element 2 is not surely one of f32[6]"},
-    {"x: \"f32[s0]\"", "as_strided.default(x, [2], [1])", "element 1 is not surely one of f32[s0]"},
+     "element 2 may be out of the bounds of f32[6]"},
+    {"x: \"f32[s0]\"", "as_strided.default(x, [2], [1])",
+     "element 1 may be out of the bounds of f32[s0]"},
     {"x: \"f32[6]\"", "expand.default(x, [4611686018427387904, 6])",
-     "the number of elements overflows 64 bits, or is an expression that is too long"},
+     "the number of elements overflows 64 bits, or has too long an expression"},
     {"x: \"i64[2]\"", "div_.Tensor(x, 2)", "a result of f32 cannot be written to a tensor of i64"},
     {"x: \"f32[2]\"", "where.self(x, x, x)", "the condition must be of bools, not of f32"},
     {"x: \"f32[2]\"", "clamp.default(x)", "one of min and max must be given"},
     {"x: \"f32[6]\"", "view.default(x, [4, -1])", "[6] does not have the elements of [4, 1]"},
     {"x: \"f32[6]\"", "view.default(x, [-1, -1])", "more than one size is -1: [-1, -1]"},
     {"x: \"f32[6]\"", "view.default(x, [7])", "[6] does not have the elements of [7]"},
-    {"x: \"f32[6, 2]\"", "flatten.using_ints(x, 1, 0)", "axis 1 is behind axis 0"},
+    {"x: \"f32[6, 2]\"", "flatten.using_ints(x, 1, 0)", "axis 1 is after axis 0"},
     {"x: \"f32[6, 2]\"", "repeat.default(x, [2])",
      "1 repetitions for f32[6, 2], which has more axes"},
     {"x: \"f32[6, 2]\"", "permute.default(x, [0])", "1 axes for f32[6, 2]"},
     {"x: \"f32[6]\"", "slice.Tensor(x, 0, 0, 6, 0)",
-     "it must be positive, not 0: a step, a part, or a factor"},
+     "a step, a part or a factor must be positive, not 0"},
     {"x: \"f32[6]\"", "select.int(x, 0, 6)", "index 6 is outside of axis 0 of f32[6]"},
     {"x: \"f32[6]\", i: \"i64[1]\"", "index.Tensor(x, [i, i])",
      "2 indices do not fit f32[6], or are all None"},
@@ -548,7 +549,7 @@ static const Case type_errors[] = {
      "the result has 1000000 parts: at most 16384 are supported"},
     {"x: \"f32[1]\"", "cat.default([])", "the list of tensors is empty"},
     {"x: \"f32[2, 3]\", y: \"f32[4, 4]\"", "cat.default([x, y])",
-     "[2, 3] and f32[4, 4] differ not only along axis 0"},
+     "[2, 3] and f32[4, 4] differ in axes other than 0"},
     {"x: \"f32[2]\"", "pad.default(x, [1])", "1 sizes of padding do not fit f32[2]"},
     {"x: \"f32[2, 3]\"", "reflection_pad1d.default(x, [0, 3])",
      "a padding of 3 is not below the size 3 that it reflects"},
@@ -572,11 +573,11 @@ static const Case type_errors[] = {
      "the equation 'i->i' does not fit the tensors"},
     {"q: \"f32[2, 7, 4, 4]\", k: \"f32[2, 2, 4, 4]\"",
      "scaled_dot_product_attention.default(q, k, k, enable_gqa = True)",
-     "the heads of f32[2, 7, 4, 4] are no multiple of those of f32[2, 2, 4, 4]"},
+     "the heads of f32[2, 7, 4, 4] are not a multiple of those of f32[2, 2, 4, 4]"},
     {"q: \"f32[2, 4, 3, 8]\", k: \"f32[2, 2, 3, 8]\"",
      "nereid.attention.default(q, k, k, scale = 1.0)", "the heads must be equal, not 4 and 2"},
     {"q: \"f32[2, 4, 3, 8]\"", "nereid.attention.default(q, q, q, scale = 1.0, splits = 0)",
-     "it must be positive, not 0"},
+     "a step, a part or a factor must be positive, not 0"},
     {"q: \"f32[4, 3, 8]\"", "nereid.attention.default(q, q, q, scale = 1.0)",
      "a tensor of rank 4 is expected, not f32[4, 3, 8]"},
     {"x: \"f32[2, 2]\"", "_grouped_mm.default(x, x)",
@@ -606,7 +607,7 @@ static const Case type_errors[] = {
     {"x: \"f32[]\"", "native_group_norm.default(x, None, None, 2, 4, 8, 2, 1e-05)",
      "a tensor of 2 to 16 axes is expected, not f32[]"},
     {"x: \"f32[2, 4, 8]\"", "native_group_norm.default(x, None, None, 2, 4, 8, 3, 1e-05)",
-     "4 is no multiple of 3"},
+     "4 is not a multiple of 3"},
     {"x: \"f32[4, 5]\"", "channel_shuffle.default(x, 2)",
      "a tensor of 3 to 15 axes is expected, not f32[4, 5]"},
     {"x: \"f32[]\", g: \"f32[4]\"", "_weight_norm.default(x, g)",
@@ -619,7 +620,7 @@ static const Case type_errors[] = {
     {"x: \"f32[2, 3]\", w: \"f32[2]\"", "prelu.default(x, w)",
      "the channels and weights must be equal, not 3 and 2"},
     {"x: \"f32[2, 4]\", y: \"f64[2, 4]\"", "cdist.default(x, y)", "f64"},
-    {"x: \"f32[2]\"", "item.default(x)", "item() of f32[2], which has not one element"},
+    {"x: \"f32[2]\"", "item.default(x)", "item() needs one element, not f32[2]"},
     {"a: \"Sym(s0)\"", "_operator.floordiv(a, 0)", "division by zero"},
 };
 
@@ -638,8 +639,8 @@ static void test_list_items(void) {
                         "    return (f,)\n");
   check(g && !infer_graph(g), "errors in a graph");
   const char *text = messages(&c);
-  check(strstr(text, "b = getitem: there is no item 2 among 2"), "no such item");
-  check(strstr(text, "d = getitem: only lists have items, and literals number them"), "no list");
+  check(strstr(text, "b = getitem: index 2 is out of range for 2"), "no such item");
+  check(strstr(text, "d = getitem: getitem takes a list and a literal index"), "no list");
   check(strstr(text, "e is annotated f32[4, 4], but is f32[4, 3]"), "a wrong annotation");
   check(diag_errors(c.diags) == 3, "an annotation that may be right is taken");
   arena_free(c.arena);
@@ -657,8 +658,8 @@ static void test_open_symbols(void) {
                         "    return (z, w)\n");
   check(g && !infer_graph(g), "a size without a meaning");
   check(strstr(messages(&c),
-               "5:5: error: the size 2*s9 - 1 cannot be known: no input and no value "
-               "before this has its symbols"),
+               "5:5: error: size 2*s9 - 1 is unknown: no input and no earlier value "
+               "has its symbols"),
         "it is named");
   check(diag_errors(c.diags) == 1, "others have one");
   for (Node *n = g->first->next; n->kind != NODE_OUTPUT && n->id < 4; n = n->next)

@@ -91,29 +91,29 @@ static void errors(void) {
   wrong("plan Gr", "plane Gr", "p.plan:1:1: error: expected `plan`, found `plane`");
   wrong("input %x", "inputs %x", "p.plan:4:1: error: expected a line of a plan, found `inputs`");
   wrong("\nsource\n", "\n", "expected a line of a plan, found `import`");
-  wrong("f32[s0, 4]", "f31[s0, 4]", "p.plan:4:12: error: 'f31[s0, 4]' is no type");
-  wrong("f32[s0, 4]", "f32[s0, 4", "is no type");
-  wrong("f32[s0, 4]", "f32[s0, 4 - 8]", "is no type");
+  wrong("f32[s0, 4]", "f31[s0, 4]", "p.plan:4:12: error: 'f31[s0, 4]' is not a type");
+  wrong("f32[s0, 4]", "f32[s0, 4", "is not a type");
+  wrong("f32[s0, 4]", "f32[s0, 4 - 8]", "is not a type");
   wrong("f32[s0, 4]", "f32[s0, *]", "a size in a plan: it is no expression of sizes");
   wrong("\"8*s0\"", "\"8*s0 s0\"", "a size in a plan: it is no expression of sizes");
   wrong("\"8*s0\"", "\"9223372036854775807*2\"", "a size in a plan: it is too large");
   wrong("2..1024", "2..1",
-        "p.plan:2:8: error: symbol s0 has no value in this range; "
-        "sizes are from 0 on");
-  wrong("2..1024", "-2..1", "symbol s0 has no value in this range; sizes are from 0 on");
+        "p.plan:2:8: error: symbol s0 has an empty range; "
+        "sizes are never negative");
+  wrong("2..1024", "-2..1", "symbol s0 has an empty range; sizes are never negative");
   wrong("%mask 1", "%x 1", "the name 'x' is taken");
-  wrong("x_ptr = %x", "x_ptr = %y", "p.plan:20:21: error: no line above has the buffer %y");
-  wrong("return %relu", "return %rel", "no line above has the buffer %rel");
+  wrong("x_ptr = %x", "x_ptr = %y", "p.plan:20:21: error: no earlier line defines buffer %y");
+  wrong("return %relu", "return %rel", "no earlier line defines buffer %rel");
   wrong("update %x = %x", "update %x = %mask",
         "p.plan:17:8: error: %x cannot be updated from %mask, which is of another type");
   wrong("i64[4]", "i64[3]",
-        "%records holds two numbers of i64 for each of its checks, of which there is one at least");
+        "%records must have two i64 numbers for each of its checks, of which it needs one or more");
   wrong("from 0 to", "from to", "p.plan:13:64: error: expected an integer, found `to`");
   wrong("u0 = %count", "u0 = %scales",
-        "size u0 is read from an i64 without axes, and behind the sizes that are read before it");
+        "size u0 must be read from an i64 scalar, after the sizes that come first");
   wrong("step empty()", "once empty()",
-        "p.plan:22:6: error: empty runs once, so it stands in front of what runs in each run");
-  wrong("w_ptr = %p_weight", "w_ptr = %x", "scale runs once, before there is a value of %x");
+        "p.plan:22:6: error: empty runs once, so it must come before the steps of each run");
+  wrong("w_ptr = %p_weight", "w_ptr = %x", "scale runs once, before the first value of %x");
   wrong("t_ptr = %linear.1, n = 8", "n = \"s0\"", "scale runs once, so its sizes are numbers");
   wrong("relu(x_ptr = %linear,", "relu(x_ptr = %linear.1,",
         "%linear.1 is written by a step that runs once and read by relu in each run: "

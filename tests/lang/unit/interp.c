@@ -529,7 +529,7 @@ static void test_lock(void) {
   run(&l, "%count: *i32",
       "%one = const {value 1} : i32\n%v = load %count : i32\n%w = add %v, %one : i32\n"
       "store %count, %w\n");
-  check(diag_errors(l.diags) == 2 && strstr(l.messages, "nothing orders the two"), "a race");
+  check(diag_errors(l.diags) == 2 && strstr(l.messages, "without synchronization"), "a race");
   arena_free(l.arena);
 }
 
@@ -612,7 +612,7 @@ static void test_waiting(void) {
   check(l.status == -1, "a deadlock stops the launch");
   finds(&l,
         "k.tile:10:2: error: "
-        "deadlock: 7 programs wait, and nothing that they wait for can change");
+        "deadlock: 7 programs wait, and none is left to wake them");
 
   l = launch("a flag that is polled by plain loads", 2);
   INPUT(&l, flag);
@@ -635,7 +635,7 @@ static void test_steps(void) {
   l.limits.steps = 1000;
   run(&l, "", ENDLESS("add"));
   check(l.status == -1, "it stops");
-  finds(&l, "error: stopped after 1000 operations: does a loop never end?");
+  finds(&l, "error: stopped after 1000 operations: is a loop infinite?");
 
   l = launch("one that counts", 2);
   l.limits.iterations = 1000;
@@ -643,13 +643,13 @@ static void test_steps(void) {
   check(l.status == -1, "it stops");
   finds(&l,
         "k.tile:5:6: error: stopped after 1000 iterations of `while` in which no program ended: "
-        "does this loop never end?");
+        "is this loop infinite?");
 
   l = launch("one that goes to and fro", 2);
   run(&l, "", ENDLESS("xor"));
   check(l.status == -1, "it stops");
   finds(&l,
-        "k.tile:5:6: error: this loop never ends: in program 0 its values come again and again");
+        "k.tile:5:6: error: infinite loop: in program 0 its values repeat");
 }
 
 /* ---- findings ---- */
@@ -700,7 +700,7 @@ static void test_wrap(void) {
   run(&l, "%x: *f32",
       "%a = const {value 65536} : i32\n%b = mul %a, %a : i32\n%c = cast %b : i64\n"
       "%p = ptr_add %x, %c : *f32\n%v = load %p : f32\n");
-  check(strstr(l.messages, "k.tile:3:6: note: this mul is past what i32 holds") != NULL, "where");
+  check(strstr(l.messages, "k.tile:3:6: note: this mul overflows i32") != NULL, "where");
   finds(&l, "error: the address comes from i32 arithmetic that overflowed");
 
   l = launch("a hash that overflows", 1);

@@ -93,14 +93,15 @@ static void test_bounds(void) {
   open_case(&c);
   memory_write(c.memory, UINT64_C(0x7000000000000000), 8, &c, at(&c, 0, 2, 0));
   close_case(&c, "nowhere", 1,
-             "error: store of 8 bytes at address 0x7000000000000000, where there is no array");
+             "error: store of 8 bytes at address 0x7000000000000000, outside of all arrays");
 
   open_case(&c);
   uint64_t wide;
   memory_read(c.memory, addr(c.x) + 4, 8, &wide, at(&c, 0, 2, 0));
   close_case(&c, "misaligned", 1,
              "error: "
-             "misaligned: load of 8 bytes at x_ptr + 4 bytes, an address that is no multiple of 8");
+             "misaligned: load of 8 bytes at x_ptr + 4 bytes, "
+             "an address that is not a multiple of 8");
 }
 
 static void test_counts(void) {
@@ -115,7 +116,7 @@ static void test_unwritten(void) {
   Case c;
   open_case(&c);
   get(&c, &c.y[2], at(&c, 0, 1, 1));
-  close_case(&c, "unwritten", 1, "error: this load reads y_ptr[2], which nothing has written");
+  close_case(&c, "unwritten", 1, "error: this load reads y_ptr[2], which is uninitialized");
 
   open_case(&c);
   check(!memory_was_written(c.memory, 1), "not written yet");
@@ -148,7 +149,7 @@ static void test_conflicts(void) {
   close_case(
       &c, "two writes", 1,
       "error: "
-      "conflict: program 4 writes x_ptr[9], which program 3 writes, and nothing orders the two");
+      "conflict: program 4 writes x_ptr[9], which program 3 writes, without synchronization");
 
   open_case(&c);
   put(&c, &c.x[9], 1, at(&c, 3, 1, 0));

@@ -442,11 +442,11 @@ static void check_atom(const Atom *atom) {
   X("written in flight", GROUP "fence {kind \"proxy\"} bar %acc[0] = wgmma [_], [@b], %a[0], _, %acc[0] {columns 16, atom \"wgmma.m64k16.f16\"} mma.commit %acc[3] = mov 1.0 : f32 mma.wait {groups 0} }", "`%acc` was written while a matrix instruction was computing it; wait for its group first") \
   X("read in flight", GROUP "fence {kind \"proxy\"} bar %acc[0] = wgmma [_], [@b], %a[0], _, %acc[0] {columns 16, atom \"wgmma.m64k16.f16\"} mma.commit st [%p], %acc[0] : f32 }", "the stored value is undefined here") \
   X("counts", "nest @k level thread {num_warps 4, lanes 32} { role {warps 2} { bar {id 1, warps 3} } role {warps 2} { bar {id 1, warps 4} } }", "this barrier waits for 3 warps, and others at it for 4") \
-  X("spin", HEAD " { param %p : *i32 {arg 0} var %v : i32 uniform var %g : i1 uniform while %g { %v = ld [%p] {volatile} : i32 %g = ne %v, 99 : i32 } do { } }", "deadlock: 1 programs wait, and nothing that they wait for can change") \
-  X("steps", HEAD " { var %i : i32 for %i = 0 to 100000000 step 1 : i32 { } }", "stopped after 5000000 operations: does a loop never end?") \
-  X("endless", HEAD " { var %g : i1 uniform while %g { %g = mov 1 : i1 } do { } }", "this loop never ends: in program 0 its values come again and again") \
-  X("in turn", HEAD " { var %v : i32 var %g : i1 uniform %v = mov 0 : i32 while %g { %g = mov 1 : i1 } do { %v = add %v, 1 : i32 %v = rem %v, 3 : i32 } }", "this loop never ends: in program 0 its values come again and again") \
-  X("iterations", HEAD " { var %v : i32 var %g : i1 uniform %v = mov 0 : i32 while %g { %g = mov 1 : i1 } do { %v = add %v, 1 : i32 } }", "stopped after 100000 iterations of `while` in which no program ended: does this loop never end?") \
+  X("spin", HEAD " { param %p : *i32 {arg 0} var %v : i32 uniform var %g : i1 uniform while %g { %v = ld [%p] {volatile} : i32 %g = ne %v, 99 : i32 } do { } }", "deadlock: 1 programs wait, and none is left to wake them") \
+  X("steps", HEAD " { var %i : i32 for %i = 0 to 100000000 step 1 : i32 { } }", "stopped after 5000000 operations: is a loop infinite?") \
+  X("endless", HEAD " { var %g : i1 uniform while %g { %g = mov 1 : i1 } do { } }", "infinite loop: in program 0 its values repeat") \
+  X("in turn", HEAD " { var %v : i32 var %g : i1 uniform %v = mov 0 : i32 while %g { %g = mov 1 : i1 } do { %v = add %v, 1 : i32 %v = rem %v, 3 : i32 } }", "infinite loop: in program 0 its values repeat") \
+  X("iterations", HEAD " { var %v : i32 var %g : i1 uniform %v = mov 0 : i32 while %g { %g = mov 1 : i1 } do { %v = add %v, 1 : i32 } }", "stopped after 100000 iterations of `while` in which no program ended: is this loop infinite?") \
   X("once", HEAD " { var %i : i32 var %g : i1 uniform for %i = 0 to 20000 step 1 : i32 { %g = mov 1 : i1 while %g { } do { %g = mov 0 : i1 } } }", "nothing") \
   X("memory", HEAD " { buffer @a : shared 200000000 buffer @b : shared 200000000 }", "a program takes 2670 MiB here, more than 256") \
   X("level", "nest @k level nest {num_warps 1} { }", "only level thread can be run") \

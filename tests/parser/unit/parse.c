@@ -95,7 +95,7 @@ static const struct {
     {"x = ", "f'{a}'", "", ""},
     {"", "x = ", "1", ""},
     {"", "a;", "", ""},
-    {"x = (a", ")", "", "closes nothing"},
+    {"x = (a", ")", "", "unmatched"},
     {"x = ((", "]", "", "does not close"},
 };
 

@@ -31,11 +31,11 @@ static void test_messages(void) {
          "                    ^\n");
   /* One cause, one message: the kernel is in the part that could not be read. */
   refuse("mine.py", HEAD "def f(x:\n    tl.store(x, 1.0)\n", NEREID_E_KERNEL,
-         "mine.py:4:6: error: '(' is never closed\n"
+         "mine.py:4:6: error: '(' is not closed in the file\n"
          "    def f(x:\n"
          "         ^\n");
   refuse(NULL, "x = 1\n", NEREID_E_KERNEL, "error: <text> has no function under `jit`\n");
-  refuse(NULL, NULL, NEREID_E_USAGE, "a source has a path, or text in memory: both are NULL");
+  refuse(NULL, NULL, NEREID_E_USAGE, "the source has neither a path nor text in memory");
 }
 
 /* A kernel that is asked for twice wrongly: each message is its own. */
@@ -94,7 +94,7 @@ static void expect_finding(const char *device, bool own, const char *words) {
 
 static void test_findings(void) {
   static const char foreign[] =
-      "store of 4 bytes through 'x', which points to memory that the device does not know";
+      "store of 4 bytes through 'x', which points to memory unknown to the device";
   expect_finding("interp", false, "past the end of 'x'");
   expect_finding("nest", false, "past the end of 'x'");
   expect_finding("interp", true, foreign);

@@ -99,7 +99,7 @@ static void test_tools(const TempFolder *t) {
   char cc[TOOL_PATH + 64];
   setenv("NEREID_CACHE_DIR", "", 1);
   X(load_with("/tmp/no/such/cc", "k"), NEREID_E_TOOL,
-    "no C compiler found for device cpu: install gcc or clang, or name one by the variable CC");
+    "no C compiler found for device cpu: install gcc or clang, or set CC to one");
   make_script(t, cc, sizeof cc, "#!/bin/sh\necho no space left >&2\nexit 1\n");
   X(load_with(cc, "k"), NEREID_E_TOOL, "*mycc could not compile kernel k:\nno space left");
   make_script(t, cc, sizeof cc, "#!/bin/sh\nwhile [ $1 != -o ]; do shift; done\necho x >$2\n");
@@ -116,7 +116,7 @@ static void test_tools(const TempFolder *t) {
     "the compiled kernel can't be loaded: missing_launch");
   setenv("TMPDIR", "/tmp/no/such", 1);
   X(load_with("gcc", "k"), NEREID_E_FILE,
-    "can't make a folder in /tmp/no/such: *; TMPDIR names another place");
+    "can't create a folder in /tmp/no/such: *; set TMPDIR to another folder");
   unsetenv("TMPDIR");
 }
 
@@ -158,7 +158,7 @@ static void test_threads(void) {
   int *x;
   setenv("NEREID_THREADS", "many", 1);
   X(nereid_device_open(&d, "cpu"), NEREID_E_USAGE,
-    "NEREID_THREADS=many is no number of threads: write 1 to 1024");
+    "NEREID_THREADS=many is not a number of threads: write 1 to 1024");
   setenv("NEREID_THREADS", "4", 1);
   if (nereid_device_open(&d, "cpu") || nereid_compile_for(&image, d, &r)) abort();
   if (nereid_kernel_load(&k, d, image)) abort();

@@ -111,7 +111,7 @@ static void test_opening(const Fake *f) {
     "unknown device `gpu`; devices are cuda, cuda:1 ..., cpu, nest, interp");
   use(f, "fake.so", "sm=75");
   X(nereid_device_open(&d, "cuda"), NEREID_E_DEVICE,
-    "Fake GPU 0 (compute capability 7.5) is too old: 8.0 is the first that works");
+    "Fake GPU 0 (compute capability 7.5) is too old: the minimum is 8.0");
   static const struct {
     const char *settings, *target;
   } targets[] = {{"sm=80", "sm_80"}, {"sm=87", "sm_86"}, {"sm=89", "sm_89"}, {"sm=90", "sm_90a"}};
@@ -139,7 +139,7 @@ static void test_memory(const Fake *f) {
   nereid_free(d, p);
   use(f, "fake.so", "alloc=2");
   X(nereid_alloc(&p, d, 64 << 20), NEREID_E_MEMORY,
-    "out of memory on cuda:0: 64 MiB asked for, 3 MiB of 1024 MiB free");
+    "out of memory on cuda:0: 64 MiB requested, 3 MiB of 1024 MiB free");
   nereid_event *a, *b;
   double us = 0;
   check_call(!nereid_event_new(&a, d) && !nereid_event_new(&b, d) &&
@@ -236,22 +236,22 @@ static void test_arguments(nereid_launch *l) {
   X(nereid_launch_set_int(l, 1, 1LL << 31), NEREID_E_USAGE,
     "argument n: 2147483648 does not fit i32");
   X(nereid_launch_set_int(l, 0, 1), NEREID_E_USAGE, "argument x is of type *f32, not an integer");
-  X(nereid_launch_set_int(l, 3, 1), NEREID_E_USAGE, "there is no parameter number 3 in kernel k");
+  X(nereid_launch_set_int(l, 3, 1), NEREID_E_USAGE, "parameter 3 does not exist in kernel k");
   X(nereid_launch_set_tensor(l, 0, &t), NEREID_E_USAGE,
-    "the tensor for x does not lie in the memory of cuda:0");
+    "the tensor for x is not in the memory of cuda:0");
   t = (nereid_tensor){.dtype = {2, 16, 1}, .device = {2, 0}};
   X(nereid_launch_set_tensor(l, 0, &t), NEREID_E_USAGE, "the tensor for x is not of dtype f32");
   set_all(l, 0x1008, 5);
   X(nereid_launch_run(l, NULL), NEREID_E_USAGE,
-    "kernel k was compiled for arguments with x % 16 == 0, which does not hold: compile it for "
-    "these");
+    "kernel k was specialized for x % 16 == 0, which is false for these arguments: compile it for "
+    "them");
   uint32_t zero[3] = {1, 0, 1}, large[3] = {1, 65536, 1};
   X(nereid_launch_set_grid(l, zero), NEREID_E_USAGE,
     "a grid has at least one program on every axis; this one is 1 x 0 x 1");
   nereid_launch_set_grid(l, large);
   set_all(l, 0x1000, 5);
   X(nereid_launch_run(l, NULL), NEREID_E_RESOURCES,
-    "the grid's y extent 65536 is past the limit of cuda:0, 65535");
+    "the grid's y extent 65536 exceeds the limit of cuda:0, 65535");
 }
 
 static void test_launch(const Fake *f) {
@@ -271,7 +271,7 @@ static void test_launch(const Fake *f) {
   nereid_launch_set_grid(l, grid);
   set_all(l, 0x1000, -3);
   X(nereid_launch_run(l, NULL), NEREID_E_USAGE,
-    "kernel k was compiled for arguments with n > 1, which does not hold: compile it for these");
+    "kernel k was specialized for n > 1, which is false for these arguments: compile it for them");
   set_all(l, 0x1000, 5);
   check_call(!nereid_launch_run(l, NULL) &&
                  logged(f,
@@ -387,7 +387,7 @@ static void test_image(const Fake *f) {
   nereid_launch_set_int(l, 0, 1);
   X(nereid_launch_run(l, NULL), NEREID_E_USAGE, "the grid expression `n // 2` gives 0");
   nereid_launch_set_int(l, 0, 4);
-  X(nereid_launch_run(l, NULL), NEREID_E_USAGE, "-4 bytes of scratch memory can't be had");
+  X(nereid_launch_run(l, NULL), NEREID_E_USAGE, "-4 bytes of scratch memory can't be allocated");
   nereid_launch_set_int(l, 0, 40);
   check_call(!nereid_launch_run(l, NULL) && logged(f, "launch 20 1 1 block 32"),
              "scratch, grid map");

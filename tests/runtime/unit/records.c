@@ -434,7 +434,7 @@ static void test_damaged(Arena *a) {
   write_file("this is no database");
   records_close(r);
   r = records_open(on_note, NULL);
-  check(records_get(r, a, NULL, &l) == RECORDS_FAILED && noted("was set aside as"), "damaged");
+  check(records_get(r, a, NULL, &l) == RECORDS_FAILED && noted("it was renamed to"), "damaged");
   check(records_get(r, a, NULL, &l) == RECORDS_NONE && notes == 0, "then there is none");
   check(put(r, "B=2", 10, 5) && count(r, NULL) == 1, "goes on with a new one");
   for (int i = 0; i < 200; i++) {
@@ -452,7 +452,7 @@ static void test_damaged(Arena *a) {
   fclose(f);
   sql("PRAGMA user_version = 2"); /* so that what is in memory is not believed */
   Record more[] = {record_of(&add, "B=77", 9, 50), record_of(&copy, "B=1", 10, 5)};
-  check(records_put(r, more, 2, NULL) && noted("was set aside as"), "damaged while it is open");
+  check(records_put(r, more, 2, NULL) && noted("it was renamed to"), "damaged while it is open");
   check(count(r, NULL) == 2, "what was to be put is not lost");
   records_close(r);
 }
@@ -477,7 +477,7 @@ static void test_damaged_tables(Arena *a) {
       "CREATE TABLE record(problem, config, ir, version, code, status, median_us, spread_us, runs,"
       " taken, reason); PRAGMA user_version = 1");
   Records *r = records_open(on_note, NULL);
-  check(records_get(r, a, NULL, &l) == RECORDS_FAILED && noted("was set aside as"), "damaged");
+  check(records_get(r, a, NULL, &l) == RECORDS_FAILED && noted("it was renamed to"), "damaged");
   check(put(r, "B=1", 10, 5) && count(r, NULL) == 1, "then what is put is there");
   records_close(r);
 }
@@ -640,7 +640,7 @@ static int read_only(void) {
   Records *r = records_open(on_note, NULL);
   EXPECT(count(r, &add) == 1 && notes == 0);
   EXPECT(!put(r, "B=2", 10, 5) && !put(r, "B=3", 10, 5));
-  EXPECT(noted("can only be read"));
+  EXPECT(noted("is read-only"));
   EXPECT(count(r, &add) == 1);
   records_close(r);
   return 0;

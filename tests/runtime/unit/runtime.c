@@ -55,7 +55,7 @@ static void test_expressions_more(void) {
   expect("n != 1000", 0);
   refuse("n + ", "a number or a name is missing at column 5");
   refuse("n / 2", "write // for whole division");
-  refuse("nn", "there is no integer nn (did you mean n?)");
+  refuse("nn", "unknown integer nn (did you mean n?)");
   refuse("(n", "a closing parenthesis is missing");
   refuse("cdiv(n)", "a comma is missing");
   refuse("n n", "it should end there");
@@ -156,7 +156,7 @@ static void test_images(void) {
                  !strcmp(nereid_image_guard(again, 1, 0), "n % 16 == 0"),
              "variants");
   X(nereid_image_get_variant(&v, again, 2), NEREID_E_USAGE,
-    "there is no variant number 2 of kernel k");
+    "variant 2 does not exist in kernel k");
   nereid_image_free(other);
   X(nereid_image_load(&other, "/tmp/no/such/image"), NEREID_E_FILE,
     "can't open /tmp/no/such/image: No such file or directory");
@@ -176,12 +176,12 @@ static void test_requests(void) {
   const char *kernel = "kernel @k() {num_warps 4, target \"sm_90a\"} {\n  return\n}\n";
   nereid_request r = {.source = {.path = "k.tile", .text = kernel, .size = strlen(kernel)}};
   X(nereid_image_from_bytes(&image, "x", 1), NEREID_E_FILE,
-    "<bytes> is no image, or is damaged: compile it anew");
+    "<bytes> is not an image, or is damaged: compile it again");
   X(nereid_image_load(&image, "/proc/self/mem"), NEREID_E_FILE,
     "can't read /proc/self/mem: Input/output error");
   X(nereid_image_load(&image, "/dev/zero"), NEREID_E_FILE,
     "/dev/zero is too large for a kernel file (more than 64 MiB)");
-  X(nereid_emit(&text, &size, &r, 99), NEREID_E_USAGE, "99 is no kind of code");
+  X(nereid_emit(&text, &size, &r, 99), NEREID_E_USAGE, "99 is not a kind of code");
   r.num_ctas = 2;
   X(nereid_emit(&text, &size, &r, NEREID_TILE), NEREID_E_USAGE,
     "clusters of 2 programs are not supported yet");
@@ -196,7 +196,7 @@ static void test_requests(void) {
     "error: * has no kernel 'other'\n*: note: kernel 'k'\n*");
   if (nereid_device_open(&d, "interp")) abort();
   X(nereid_alloc(&p, d, SIZE_MAX / 2), NEREID_E_MEMORY,
-    "out of memory: 8796093022207 MiB asked for, * MiB free");
+    "out of memory: 8796093022207 MiB requested, * MiB free");
   nereid_device_close(d);
 }
 
@@ -269,7 +269,7 @@ static void test_limits(void) {
     check_call(!status || status == NEREID_E_RESOURCES, "a limit of memory");
     if (most == 1 << 19)
       X(status, NEREID_E_RESOURCES,
-        "add.py:4:*: error: compiling this takes more than 0 MiB, in *: the kernel is too long, "
+        "add.py:4:*: error: compilation exceeds 0 MiB, in *: the kernel is too long, "
         "or unrolls too much*add.py:7:*: note: * operations come from this line*");
   }
   for (uint64_t most = 1000; most < 1000000; most *= 2) {
@@ -277,7 +277,7 @@ static void test_limits(void) {
     check_call(!status || status == NEREID_E_RESOURCES, "a limit of steps");
     if (most == 1000)
       X(status, NEREID_E_RESOURCES,
-        "add.py:4:*: error: compiling this takes more than 0.001 million steps, in *: the kernel "
+        "add.py:4:*: error: compilation exceeds 0.001 million steps, in *: the kernel "
         "is too long, nests too deep, or unrolls too much*operations come from this line*");
   }
   check_call(!compile_within(&r, (ArenaUse){(size_t)1 << 26, 1000000}), "within the limits");
@@ -400,14 +400,14 @@ static void test_numbers(void) {
   nereid_value *v;
   nereid_tensor t;
   if (nereid_value_parse(&v, "5")) abort();
-  X(nereid_value_tensor(&t, v), NEREID_E_USAGE, "the value is no array");
+  X(nereid_value_tensor(&t, v), NEREID_E_USAGE, "the value is not an array");
   check_call(!nereid_value_cast(v, "i64") && !strcmp(nereid_value_dtype(v), "i64"), "cast");
-  X(nereid_value_cast(v, "foo"), NEREID_E_USAGE, "the value is no number that could become foo");
+  X(nereid_value_cast(v, "foo"), NEREID_E_USAGE, "the value can't be cast to foo");
   nereid_value_free(v);
   char type[8];
   if (nereid_value_parse(&v, "&x")) abort();
   X(nereid_value_type(type, 8, v, 1), NEREID_E_USAGE,
-    "a value that names another argument has that one's type");
+    "a reference to another argument has the type of that argument");
   nereid_value_free(v);
 }
 
@@ -464,10 +464,10 @@ static const char *npy_file(int version, const char *header, size_t bytes) {
 static void test_numpy_bad(void) {
   const char *good = "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }\n";
   X(parse_value(npy_file(1, good, 23)), NEREID_E_FILE,
-    "* is truncated: its header promises 24 bytes of elements, it has 23");
+    "* is truncated: its header declares 24 bytes of elements, it has 23");
   X(parse_value(npy_file(1, good, 25)), NEREID_E_FILE,
-    "* is not what its header says: 24 bytes of elements promised, 25 there");
-  X(parse_value(npy_file(4, good, 24)), NEREID_E_FILE, "* is no .npy file of one array");
+    "* is too long: its header declares 24 bytes of elements, it has 25");
+  X(parse_value(npy_file(4, good, 24)), NEREID_E_FILE, "* is not a .npy file");
   X(parse_value(npy_file(1, "{'descr': '<f4'}", 0)), NEREID_E_FILE,
     "*: the NumPy header is malformed");
   X(parse_value(npy_file(1, "{'descr': '<f4', 'fortran_order': False, 'shape': (-1,)}", 4)),
@@ -483,7 +483,7 @@ static void test_numpy_bad(void) {
   X(parse_value(npy_file(
         1, "{'descr': '<f4', 'fortran_order': False, 'shape': (4611686018427387904, 4)}", 24)),
     NEREID_E_FILE,
-    "* is truncated: its header promises 9223372036854775807 bytes of elements, it has 24");
+    "* is truncated: its header declares 9223372036854775807 bytes of elements, it has 24");
   X(parse_value("@/tmp/no/such.npy"), NEREID_E_FILE,
     "can't open /tmp/no/such.npy: No such file or directory");
 }
@@ -513,7 +513,7 @@ static void test_numpy(void) {
   if (nereid_value_save(v, numpy_path)) abort();
   nereid_value_free(v);
   snprintf(text, sizeof text, "@%s:i8", numpy_path);
-  X(parse_value(text), NEREID_E_USAGE, "numbers of dtype i32 do not all fit i8");
+  X(parse_value(text), NEREID_E_USAGE, "values of dtype i32 do not all fit i8");
 }
 
 /* ---- the cache ---- */
@@ -561,7 +561,7 @@ static void test_cache(const TempFolder *t) {
   fputs("this is no database", f);
   fclose(f);
   c = cache_open(on_note, NULL);
-  check_call(notes == 1 && strstr(last_note, "is damaged; it was set aside as"), "a damaged cache");
+  check_call(notes == 1 && strstr(last_note, "is damaged; it was renamed to"), "a damaged cache");
   put(c, 3, "three");
   check_call(holds(c, 3, "three") && !holds(c, 1, "one"), "goes on with a new one");
   cache_close(c);
@@ -611,7 +611,7 @@ static void read_only_child(void) {
   Cache *c = cache_open(on_note, NULL);
   bool read = holds(c, 1, "one") && !notes;
   put(c, 2, "two");
-  bool told = notes == 1 && strstr(last_note, "can only be read: what is new is not kept");
+  bool told = notes == 1 && strstr(last_note, "is read-only: new entries are not kept");
   bool again = holds(c, 1, "one");
   cache_close(c);
   _exit(!read ? 3 : !told ? 4 : !again ? 5 : 0);

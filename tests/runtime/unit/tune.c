@@ -141,8 +141,8 @@ static void test_worker(void) {
   message_put_text(&m, "another build");
   check(ask(&m, false, text, sizeof text) == NEREID_E_USAGE, "a program of another version");
   snprintf(wanted, sizeof wanted,
-           "the program that measures is of another version than %s: "
-           "let NEREID_PROGRAM name one of this version",
+           "the worker that measures kernels has another version than %s: "
+           "set NEREID_PROGRAM to a program of this version",
            nereid_build_id());
   check_text(text, wanted, "why it does not measure");
   for (uint32_t kind = 0; kind < 8; kind++) {
@@ -281,7 +281,7 @@ static void test_slow(Arena *a) {
   slow->predicted.low_us = 1e6;
   check(!run(&c, 0) && ran(first), "a search with a known best");
   check(slow->status == NEREID_TUNE_PRUNED && !slow->runs, "one that cannot win is not measured");
-  check_text(slow->reason, "the model says that it cannot win", "why it was not measured");
+  check_text(slow->reason, "pruned by the cost model", "why it was not measured");
   check(!first->code.bytes[0] && !memcmp(&first->code, &slow->code, sizeof slow->code),
         "nothing is compiled for it");
 }
@@ -302,7 +302,7 @@ static void test_late(Arena *a) {
   Candidate *first = add(&c, "256", "0"), *late = add(&c, "512", "0");
   check(!run(&c, 1e-6) && ran(first), "there is time for one");
   check(late->status == NEREID_TUNE_PRUNED && !late->runs, "and for no more");
-  check_text(late->reason, "time was up", "why it was not measured");
+  check_text(late->reason, "the budget is used up", "why it was not measured");
   Case known = {.arena = a};
   first = add(&known, "256", "0"), late = add(&known, "512", "0");
   first->known = true;
@@ -321,7 +321,7 @@ static void test_alike(Arena *a) {
 
 static void check_wrong(const Candidate *c, const char *what) {
   check(c->status == NEREID_TUNE_WRONG, what);
-  check_text(c->reason, "its results are not those of most others", what);
+  check_text(c->reason, "its results differ from those of most others", what);
 }
 
 static void test_answers(Arena *a) {
@@ -389,7 +389,8 @@ static void test_hang(Arena *a) {
   add(&c, "4096", "0");
   add(&c, "2048", "1");
   check(run(&c, 0) == NEREID_E_LOST, "a kernel that hangs in this process");
-  check_text(nereid_error_message(), "a kernel hangs in this process, which can't go on: end it",
+  check_text(nereid_error_message(), "a kernel hangs in this process, which can't continue: "
+             "terminate it",
              "what to do about it");
 }
 
