@@ -2,8 +2,8 @@
  *
  * One macro a message: E_ for errors, W_ for warnings, N_ for notes, H_ for hints, then its subject
  * (each header names those it has).  A message says what is wrong in the user's words, names the
- * thing, and where it can, the remedy.  tests/errors/ has a case for each E_ macro; `make lint`
- * names those without one.
+ * thing, and where it can, the remedy.  Some test expects each E_ macro, most of them one of
+ * tests/ROOM/errors/; `make lint` names the others.
  *
  * This header: E_TILE_ of the tile IR's reader and verifier and of the text of both IRs, E_INTERP_
  * of the interpreters. */

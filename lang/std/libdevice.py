@@ -1,7 +1,7 @@
 # libdevice.NAME: the functions of CUDA's libdevice by the names that
 # triton.language.extra.libdevice gives them, for f32 and f64; those of integers and of bits are in
 # integer.py, conversions in convert.py.  Two operands of different dtypes are brought to the wider
-# one.  Largest errors: tests/std/functions.py.  Directed rounding is exact: rounding.py.
+# one.  Errors: tests/conformance/std/functions.py.  Directed rounding is exact: rounding.py.
 import triton
 import triton.language as tl
 from nereid import bessel, core, operands, real32, real64, rounding, special

@@ -3,7 +3,7 @@
 # Everything is branch-free, but for the reduction of large angles (_reduce).  The polynomials are
 # minimax fits by the Remez algorithm, with coefficients rounded one by one, lowest power first, and
 # the others fitted again; "deg 7, 2^-61" gives the degree and the largest error relative to the
-# function.  "ulp" is the largest error seen over the whole range (tests/std.py).
+# function.  "ulp" is the largest error seen over the whole range (tests/conformance/std.py).
 import triton
 import triton.language as tl
 from nereid import basic, core

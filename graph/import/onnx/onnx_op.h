@@ -11,7 +11,7 @@
  *   3. If shapes are computed with it, write `bool onnx_fold_RULE(OnnxCall *c)` in a file
  *      onnx_fold*.c and name it in the row: it sets results whose elements are known, or returns
  *      false.  Folding comes before translation, which then does not happen.
- *   4. Take its cases off the list of tests/graph_onnx.py, which runs ONNX's own tests.
+ *   4. Take its cases off the list of tests/conformance/onnx_data.py, which runs ONNX's own tests.
  *
  * Each attribute that a node has must be asked for: the others are reported as not supported.  One
  * that changes nothing is passed over by onnx_ignore.

@@ -3,7 +3,7 @@
 
   python3 make.py [--seed N] [--tries N] [--most N]      needs PyTorch; the rest of the tests do not
 
-A line is what graph_ops (tests/unit) reads: parameters, call and result, separated by tabs.  New
+A line is an input of tests/graph/unit/ops: parameters, call and result, separated by tabs.  New
 calls are made at random from schemas (graph/ops/op_table.def), and by mutating those of the file;
 --most of each kind are kept for an operator.  A call that PyTorch refuses, or whose type we
 infer differently, is only printed: numbers of indices, sizes of zero and old versions make many
