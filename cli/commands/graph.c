@@ -68,8 +68,7 @@ static const Option options[] = {
      "explains each kernel: its work, its least time and, with inputs or --time, its time"},
     {OPT_TRACE, "--trace", "FILE",
      "writes a trace of compiles and runs there, for chrome://tracing or Perfetto"},
-    {OPT_DUMP_DIR, "--dump-dir", "DIR",
-     "writes the result of each compile stage there, numbered"},
+    {OPT_DUMP_DIR, "--dump-dir", "DIR", "writes the result of each compile stage there, numbered"},
     {OPT_NO_CHECKS, "--no-checks", NULL, "assumes that indices in the data are in range"},
     {0},
 };

@@ -56,8 +56,7 @@ void args_on_message(void *context, const char *text) {
 const Option args_common[] = {
     {COMMON_HELP, "--help", NULL, "prints this text", .alias = "-h"},
     {COMMON_VERBOSE, "--verbose", NULL,
-     "logs compiles, cache hits, choices and launches; NEREID_LOG has more",
-     .alias = "-v"},
+     "logs compiles, cache hits, choices and launches; NEREID_LOG has more", .alias = "-v"},
     {COMMON_COLOR, "--color", "WHEN", "colour in messages: auto (the default), always, never",
      .choices = "auto always never"},
     {COMMON_DIAGNOSTICS, "--diagnostics", "FORM",

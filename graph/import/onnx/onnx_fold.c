@@ -5,8 +5,6 @@
 #include "graph/import/onnx/onnx_op.h"
 #include "lang/interp/interp.h"
 
-static bool is_op(const OnnxCall *c, const char *name) { return !strcmp(c->op->name, name); }
-
 /* ---- broadcasting ---- */
 
 /* The element of k at place `i` of a tensor of that shape. */
@@ -45,7 +43,7 @@ enum { OPERANDS_MAX = 8 };
  * bools. */
 static bool of_one_dtype(const OnnxCall *c, const OnnxKnown *const *x) {
   for (uint32_t i = 0; i < c->nin; i++) {
-    bool condition = i == 0 && is_op(c, "Where");
+    bool condition = i == 0 && c->op->id == ONNX_Where;
     if (x[i]->dtype != (condition ? DT_I1 : x[c->nin - 1]->dtype)) return false;
   }
   return true;
@@ -104,11 +102,11 @@ static bool divide(OnnxCall *c, DType t, Dim a, Dim b, bool rest, OnnxElement *o
 }
 
 static bool float_arithmetic(const OnnxCall *c, DType t, double a, double b, OnnxElement *out) {
-  double v = is_op(c, "Add")   ? a + b
-             : is_op(c, "Sub") ? a - b
-             : is_op(c, "Mul") ? a * b
-             : is_op(c, "Div") ? a / b
-                               : NAN;
+  double v = c->op->id == ONNX_Add   ? a + b
+             : c->op->id == ONNX_Sub ? a - b
+             : c->op->id == ONNX_Mul ? a * b
+             : c->op->id == ONNX_Div ? a / b
+                                     : NAN;
   out->number = scalar_round(t, v);
   return !isnan(v);
 }
@@ -118,10 +116,10 @@ static bool arithmetic(OnnxCall *c, DType t, const OnnxElement *x, uint32_t n, O
   if (n != 2) return false;
   if (dtype_is_float(t)) return float_arithmetic(c, t, x[0].number, x[1].number, out);
   Dim a = x[0].dim, b = x[1].dim;
-  if (is_op(c, "Add")) return set_dim(c, t, dim_add(d, a, b), out);
-  if (is_op(c, "Sub")) return set_dim(c, t, dim_sub(d, a, b), out);
-  if (is_op(c, "Mul")) return set_dim(c, t, dim_mul(d, a, b), out);
-  return divide(c, t, a, b, is_op(c, "Mod"), out);
+  if (c->op->id == ONNX_Add) return set_dim(c, t, dim_add(d, a, b), out);
+  if (c->op->id == ONNX_Sub) return set_dim(c, t, dim_sub(d, a, b), out);
+  if (c->op->id == ONNX_Mul) return set_dim(c, t, dim_mul(d, a, b), out);
+  return divide(c, t, a, b, c->op->id == ONNX_Mod, out);
 }
 
 bool onnx_fold_arithmetic(OnnxCall *c) { return fold(c, arithmetic, DT_NONE); }
@@ -136,7 +134,7 @@ static bool negative(OnnxCall *c, DType t, const OnnxElement *x, uint32_t n, Onn
 bool onnx_fold_negative(OnnxCall *c) { return fold(c, negative, DT_NONE); }
 
 static bool extreme(OnnxCall *c, DType t, const OnnxElement *x, uint32_t n, OnnxElement *out) {
-  bool least = is_op(c, "Min");
+  bool least = c->op->id == ONNX_Min;
   *out = x[0];
   for (uint32_t i = 1; i < n; i++)
     if (!dtype_is_float(t))
@@ -158,9 +156,9 @@ bool onnx_fold_relu(OnnxCall *c) { return fold(c, relu, DT_NONE); }
 
 static bool rounded(OnnxCall *c, DType t, const OnnxElement *x, uint32_t n, OnnxElement *out) {
   if (n != 1 || !dtype_is_float(t)) return false;
-  out->number = is_op(c, "Ceil")    ? ceil(x->number)
-                : is_op(c, "Floor") ? floor(x->number)
-                                    : nearbyint(x->number);
+  out->number = c->op->id == ONNX_Ceil    ? ceil(x->number)
+                : c->op->id == ONNX_Floor ? floor(x->number)
+                                          : nearbyint(x->number);
   return true;
 }
 
@@ -185,11 +183,11 @@ static bool comparison(OnnxCall *c, DType t, const OnnxElement *x, uint32_t n, O
   } else if (!sign_of(c, x[0].dim, x[1].dim, &sign)) {
     return false;
   }
-  bool yes = is_op(c, "Equal")         ? sign == 0
-             : is_op(c, "Less")        ? sign < 0
-             : is_op(c, "LessOrEqual") ? sign <= 0
-             : is_op(c, "Greater")     ? sign > 0
-                                       : sign >= 0;
+  bool yes = c->op->id == ONNX_Equal         ? sign == 0
+             : c->op->id == ONNX_Less        ? sign < 0
+             : c->op->id == ONNX_LessOrEqual ? sign <= 0
+             : c->op->id == ONNX_Greater     ? sign > 0
+                                             : sign >= 0;
   out->dim = dim_int(onnx_dims(c), yes);
   return true;
 }
@@ -199,7 +197,10 @@ bool onnx_fold_comparison(OnnxCall *c) { return fold(c, comparison, DT_I1); }
 static bool logic(OnnxCall *c, DType t, const OnnxElement *x, uint32_t n, OnnxElement *out) {
   if (t != DT_I1) return false;
   int64_t a = x[0].dim->value, b = n > 1 ? x[1].dim->value : 0;
-  bool yes = is_op(c, "And") ? a & b : is_op(c, "Or") ? a | b : is_op(c, "Xor") ? a ^ b : !a;
+  bool yes = c->op->id == ONNX_And   ? a & b
+             : c->op->id == ONNX_Or  ? a | b
+             : c->op->id == ONNX_Xor ? a ^ b
+                                     : !a;
   out->dim = dim_int(onnx_dims(c), yes);
   return true;
 }

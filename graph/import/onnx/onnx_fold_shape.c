@@ -177,11 +177,11 @@ bool onnx_fold_reduce(OnnxCall *c) {
   bool noop = onnx_flag(c, "noop_with_empty_axes", false);
   if (noop || (onnx_has(c, 1) && !onnx_known(c, 1))) return false;
   onnx_ignore(c, "axes");
-  const char *name = c->op->name;
-  Dim (*combine)(Dims *, Dim, Dim) = !strcmp(name, "ReduceProd")  ? dim_mul
-                                     : !strcmp(name, "ReduceSum") ? dim_add
-                                     : !strcmp(name, "ReduceMax") ? dim_max
-                                                                  : dim_min;
+  OnnxOpId id = c->op->id;
+  Dim (*combine)(Dims *, Dim, Dim) = id == ONNX_ReduceProd  ? dim_mul
+                                     : id == ONNX_ReduceSum ? dim_add
+                                     : id == ONNX_ReduceMax ? dim_max
+                                                            : dim_min;
   Dim value = x->at[0].dim;
   for (uint32_t i = 1; i < x->n; i++) value = combine(d, value, x->at[i].dim);
   uint32_t rank = onnx_flag(c, "keepdims", true) ? x->rank : 0;

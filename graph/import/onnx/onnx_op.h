@@ -1,13 +1,13 @@
-/* What the translation of ONNX's operators is written with.
+/* The interface of the rules that translate ONNX's operators: a call's inputs, attributes, results.
  *
  * To add an operator:
- *   1. Add its row to graph/import/onnx/onnx_table.h: the name, the rule, the opset that has it
- *      first, and for rules that several operators share, the ATen operator.
- *   2. Write the rule, `void onnx_op_RULE(OnnxCall *c)`, in the file of its family (onnx_conv.c,
- *      onnx_reduce.c, ...; a new file needs no line in the Makefile).  It asks for inputs and
- *      attributes, makes nodes with the functions of graph/infer/build.h on &c->b, and says by
- *      onnx_set what the results are.  All forms since opset 6 are one rule: c->opset tells them
- *      apart.
+ *   1. Add its row to graph/import/onnx/onnx_table.def: the name, the opset that has it first, the
+ *      rule, and for rules that several operators share, the ATen operator.
+ *   2. If none of the rules fits, write one, `void onnx_op_RULE(OnnxCall *c)`, in the file of its
+ *      family (onnx_conv.c, onnx_reduce.c, ...; a new file needs no line in the Makefile).  It asks
+ *      for inputs and attributes, makes nodes with the functions of graph/infer/build.h on &c->b,
+ *      and sets the results with onnx_set.  All forms since opset 6 are one rule: c->opset tells
+ *      them apart.
  *   3. If shapes are computed with it, write `bool onnx_fold_RULE(OnnxCall *c)` in a file
  *      onnx_fold*.c and name it in the row: it sets results whose elements are known, or returns
  *      false.  Folding comes before translation, which then does not happen.
@@ -23,7 +23,6 @@
 #define NEREID_GRAPH_IMPORT_ONNX_ONNX_OP_H
 
 #include "graph/infer/build.h"
-#include "graph/import/onnx/onnx_table.h"
 #include "graph/import/onnx/onnx_value.h"
 
 struct Onnx__Node;
@@ -32,13 +31,20 @@ struct Onnx__Graph;
 typedef struct Onnx Onnx;
 typedef struct OnnxScope OnnxScope;
 
+/* A row of graph/import/onnx/onnx_table.def. */
+typedef enum {
+#define ONNX(name, ...) ONNX_##name,
+#include "graph/import/onnx/onnx_table.def"
+} OnnxOpId;
+
 typedef struct OnnxOp OnnxOp;
 struct OnnxOp {
+  OnnxOpId id;
   const char *name;
   void (*translate)(OnnxCall *c);
   bool (*fold)(OnnxCall *c); /* NULL: it is never evaluated */
   int since;                 /* the opset that has it first */
-  OpId aten;                 /* of rules that several operators share; else OP_UNKNOWN */
+  OpId aten;                 /* of rules that several operators share; else unused */
 };
 
 /* One node of the model: what a rule works on. */
@@ -58,11 +64,9 @@ struct OnnxCall {
   Node stand;        /* what the Build stands at */
 };
 
-#define X(rule, fold, name, since, aten) \
-  void onnx_op_##rule(OnnxCall *c);        \
-  bool onnx_fold_##fold(OnnxCall *c);
-ONNX_OPS(X)
-#undef X
+#define ONNX(name, since, rule, ...) void onnx_op_##rule(OnnxCall *c); __VA_ARGS__
+#define FOLD(rule) bool onnx_fold_##rule(OnnxCall *c);
+#include "graph/import/onnx/onnx_table.def"
 
 /* The row of that operator, NULL if it is not supported. */
 const OnnxOp *onnx_op_find(const char *domain, const char *name);

@@ -4,10 +4,13 @@
 
 #include "graph/import/onnx/onnx_read.h"
 
-#define onnx_fold_none NULL
-#define X(rule, fold, name, since, aten) {name, onnx_op_##rule, onnx_fold_##fold, since, OP_##aten},
-static const OnnxOp ops[] = {ONNX_OPS(X)};
-#undef X
+static const OnnxOp ops[] = {
+#define ONNX(text, opset, rule, ...) \
+  {.id = ONNX_##text, .name = #text, .since = opset, .translate = onnx_op_##rule, __VA_ARGS__},
+#define ATEN(op) .aten = OP_##op,
+#define FOLD(rule) .fold = onnx_fold_##rule,
+#include "graph/import/onnx/onnx_table.def"
+};
 
 static int by_name(const void *name, const void *op) {
   return strcmp(name, ((const OnnxOp *)op)->name);

@@ -648,8 +648,7 @@ static void test_steps(void) {
   l = launch("one that goes to and fro", 2);
   run(&l, "", ENDLESS("xor"));
   check(l.status == -1, "it stops");
-  finds(&l,
-        "k.tile:5:6: error: infinite loop: in program 0 its values repeat");
+  finds(&l, "k.tile:5:6: error: infinite loop: in program 0 its values repeat");
 }
 
 /* ---- findings ---- */

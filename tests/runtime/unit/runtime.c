@@ -155,8 +155,7 @@ static void test_images(void) {
                  !memcmp(v.code, "a\nb\0c", 5) &&
                  !strcmp(nereid_image_guard(again, 1, 0), "n % 16 == 0"),
              "variants");
-  X(nereid_image_get_variant(&v, again, 2), NEREID_E_USAGE,
-    "variant 2 does not exist in kernel k");
+  X(nereid_image_get_variant(&v, again, 2), NEREID_E_USAGE, "variant 2 does not exist in kernel k");
   nereid_image_free(other);
   X(nereid_image_load(&other, "/tmp/no/such/image"), NEREID_E_FILE,
     "can't open /tmp/no/such/image: No such file or directory");

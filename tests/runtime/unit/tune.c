@@ -389,7 +389,8 @@ static void test_hang(Arena *a) {
   add(&c, "4096", "0");
   add(&c, "2048", "1");
   check(run(&c, 0) == NEREID_E_LOST, "a kernel that hangs in this process");
-  check_text(nereid_error_message(), "a kernel hangs in this process, which can't continue: "
+  check_text(nereid_error_message(),
+             "a kernel hangs in this process, which can't continue: "
              "terminate it",
              "what to do about it");
 }

@@ -27,7 +27,7 @@ static Reduction reduction_of(OnnxCall *c, Node *x, int input_since) {
 }
 
 static Reduction reduction(OnnxCall *c, Node *x) {
-  return reduction_of(c, x, strcmp(c->op->name, "ReduceSum") ? 18 : 13);
+  return reduction_of(c, x, c->op->id == ONNX_ReduceSum ? 13 : 18);
 }
 
 /* The least number of the dtype, or the largest: what an extreme of no elements is. */
