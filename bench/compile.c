@@ -111,10 +111,6 @@ static void stage_ends(Stages *s, const char *name, double *start) {
   *start = now_us();
 }
 
-static bool verify(const Unit *u) {
-  return u->nest ? nest_verify(u->nest, u->diags) : tile_verify(u->tile, u->diags);
-}
-
 typedef struct {
   Unit *unit;
   Stages *stages;
@@ -131,8 +127,6 @@ static int run_passes(void *arg) {
       continue;
     if (!pass->run.on_unit(p->unit)) return NEREID_E_KERNEL;
     stage_ends(p->stages, pass->name, p->start);
-    if (!verify(p->unit)) return NEREID_E_KERNEL;
-    stage_ends(p->stages, "verify", p->start);
   }
   return 0;
 }

@@ -24,6 +24,7 @@ typedef struct Unit {
   Schedule *schedule; /* NULL before pass schedule */
   Nest *nest;         /* NULL before pass build */
   const char *pass;   /* that runs, or ran last */
+  bool verifies;      /* after each pass, not only its budget */
   Span place;         /* where it begins in the IR text that it was read from */
   size_t begin, end;  /* its bytes there */
 } Unit;
@@ -42,7 +43,8 @@ bool lower_run_named(Unit *u, const char *names);
 Level lower_level(const Unit *u);
 /* The unit as text at its level: tile IR (with its schedule, if it has one), or a nest. */
 void lower_print(Text *out, const Unit *u);
-/* Structure, types and attributes at the unit's level; errors go to u->diags. */
+/* Structure, types and attributes at the unit's level; errors go to u->diags.  Text that is read is
+ * verified once; what passes make, where the unit says so. */
 bool lower_verify(const Unit *u);
 /* Reads and verifies the next of what lower_print wrote: the kernel at byte *at of the file, which
  * is then behind it.  NULL after errors, and without any at the end of the file. */

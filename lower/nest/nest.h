@@ -316,5 +316,8 @@ void nest_print(Text *out, const Nest *n, const Diags *d);
 Nest *nest_parse(Arena *a, Pool *names, Diags *d, uint32_t file, size_t *at);
 /* Structure, types, subscripts within bounds, ops of the level; errors go to `d`. */
 bool nest_verify(const Nest *n, Diags *d);
+/* The part of it that kernels of a user can fail: registers, and statements of the code.  Cheap;
+ * checked after each pass, since later ones take time by both. */
+bool nest_within_budget(const Nest *n, Diags *d);
 
 #endif

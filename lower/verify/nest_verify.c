@@ -269,8 +269,6 @@ static void open_scope(NestCheck *c, const NestStmt *s) {
   bool closed = nest_form(s->code) == FORM_NEST || nest_form(s->code) == FORM_COMBINE;
   if (closed) c->inside = s;
   if (s->code == NEST_ROLE) c->role_warps = (int)nest_int(s, NA_warps, 0);
-  if (s->code == NEST_UNROLL && c->expands && c->expand <= MOST_EXPANDED)
-    c->expand *= s->index->extent;
 }
 
 static void check_regions(NestCheck *c, const NestStmt *s) {
@@ -287,23 +285,16 @@ static void check_regions(NestCheck *c, const NestStmt *s) {
   c->fixed.len = outer.fixed.len;
   c->inside = outer.inside;
   c->role_warps = outer.role_warps;
-  c->expand = outer.expand;
 }
 
-/* An empty block is walked as often as one with a statement. */
 static void check_block(NestCheck *c, const NestBlock *b) {
-  if (!b->first) c->expanded += c->expand;
-  for (const NestStmt *s = b->first; s; s = s->next) {
-    c->expanded += c->expand;
-    if (c->expanded > MOST_EXPANDED) return;
+  for (const NestStmt *s = b->first; s; s = s->next)
     if (check_head(c, s) && s->nregions) check_regions(c, s);
-  }
 }
 
 /* ---- declarations ---- */
 
 static void check_var(NestCheck *c, const NestVar *v) {
-  if (v->count > NEST_REGISTERS_MAX) nest_fail(c, NULL, E_NEST_REGISTERS, NEST_REGISTERS_MAX);
   if (v->tile.rank && c->n->level == NEST_LEVEL_THREAD)
     nest_fail(c, NULL, E_NEST_TILE_VAR, v->name);
   if (!v->tile.rank) return;
@@ -312,19 +303,6 @@ static void check_var(NestCheck *c, const NestVar *v) {
               !memcmp(v->layout->shape, v->tile.shape, sizeof *v->tile.shape * v->tile.rank);
   if (!same) bad = "its shape is not the tile's";
   if (*bad) nest_fail(c, NULL, E_NEST_LAYOUT, v->name, bad);
-  else if (layout_registers(v->layout) > NEST_REGISTERS_MAX)
-    nest_fail(c, NULL, E_NEST_REGISTERS, NEST_REGISTERS_MAX);
-}
-
-static void check_vars(NestCheck *c) {
-  int64_t registers = 0;
-  for (uint32_t i = 0; i < c->n->nvars; i++) {
-    check_var(c, c->n->vars[i]);
-    registers += c->n->vars[i]->count;
-  }
-  if (registers * c->n->lanes * c->n->warps <= MOST_REGISTERS) return;
-  diag_excess(c->d, c->n->span, E_NEST_ALL_REGISTERS, MOST_REGISTERS);
-  diag_hint(c->d, "%s", H_LOWER_BUDGET);
 }
 
 static void check_buffers(NestCheck *c) {
@@ -351,19 +329,56 @@ static void check_roles(NestCheck *c) {
   if (warps > c->n->warps) nest_fail(c, NULL, E_NEST_ROLES, (long long)warps, c->n->warps);
 }
 
+/* ---- the budget ---- */
+
+static void check_all_registers(const Nest *n, Diags *d) {
+  int64_t registers = 0;
+  for (uint32_t i = 0; i < n->nvars; i++) {
+    const NestVar *v = n->vars[i];
+    registers += v->count;
+    if (v->count > NEST_REGISTERS_MAX ||
+        (v->tile.rank && layout_registers(v->layout) > NEST_REGISTERS_MAX))
+      diag_error(d, n->span, E_NEST_REGISTERS, NEST_REGISTERS_MAX);
+  }
+  if (registers * n->lanes * n->warps <= MOST_REGISTERS) return;
+  diag_excess(d, n->span, E_NEST_ALL_REGISTERS, MOST_REGISTERS);
+  diag_hint(d, "%s", H_LOWER_BUDGET);
+}
+
+/* Statements of the code, at most about MOST_EXPANDED: each of the block counts `times` times.  An
+ * empty block is printed as often as one with a statement. */
+static int64_t count_expanded(const NestBlock *b, int64_t times) {
+  int64_t n = b->first ? 0 : times;
+  for (const NestStmt *s = b->first; s && n <= MOST_EXPANDED; s = s->next) {
+    n += times;
+    bool repeats = s->code == NEST_UNROLL && times <= MOST_EXPANDED;
+    int64_t inner = repeats ? times * s->index->extent : times;
+    for (uint32_t i = 0; i < s->nregions && n <= MOST_EXPANDED; i++)
+      n += count_expanded(s->regions[i], inner);
+  }
+  return n;
+}
+
+bool nest_within_budget(const Nest *n, Diags *d) {
+  size_t before = diag_errors(d);
+  const Machine *m = machine_find(n->options.target);
+  check_all_registers(n, d);
+  if (diag_errors(d) > before) return false;
+  if (m && !machine_has(m, HAS_EXPANDED_LOOPS)) return true;
+  if (count_expanded(n->body, 1) <= MOST_EXPANDED) return true;
+  diag_excess(d, n->span, E_NEST_EXPANDED, MOST_EXPANDED);
+  diag_hint(d, "%s", H_LOWER_BUDGET);
+  return false;
+}
+
 /* What it allocates (a few lists as long as the loops are deep) dies with the nest. */
 bool nest_verify(const Nest *n, Diags *d) {
   size_t before = diag_errors(d);
-  NestCheck c = {.n = n, .arena = n->arena, .d = d, .role_warps = n->warps, .expand = 1};
-  const Machine *m = machine_find(n->options.target);
-  c.expands = !m || machine_has(m, HAS_EXPANDED_LOOPS);
-  check_vars(&c);
+  NestCheck c = {.n = n, .arena = n->arena, .d = d, .role_warps = n->warps};
+  for (uint32_t i = 0; i < n->nvars; i++) check_var(&c, n->vars[i]);
   check_buffers(&c);
   check_roles(&c);
-  if (diag_errors(d) == before) check_block(&c, n->body);
-  if (c.expanded > MOST_EXPANDED) {
-    diag_excess(d, n->span, E_NEST_EXPANDED, MOST_EXPANDED);
-    diag_hint(d, "%s", H_LOWER_BUDGET);
-  }
+  if (diag_errors(d) > before || !nest_within_budget(n, d)) return false;
+  check_block(&c, n->body);
   return diag_errors(d) == before;
 }

@@ -24,9 +24,6 @@ typedef struct {
   const NestStmt *inside;     /* the NEST, COPY, REDUCE or SCAN around, or NULL */
   int role_warps;             /* of the ROLE around; of the program outside of one */
   int depth;
-  bool expands;               /* unrolled loops are expanded in code, as the machine says */
-  int64_t expand;             /* how often those around repeat a statement */
-  int64_t expanded;           /* statements of the code */
 } NestCheck;
 
 /* "add", "cp.async". */

@@ -1,5 +1,6 @@
 #include "runtime/compile/compile.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "runtime/compile/compile_limits.h"
@@ -264,6 +265,11 @@ int compile_not_found(Program *p) {
   return sema_kernels(p, &list) ? NEREID_E_USAGE : NEREID_E_KERNEL;
 }
 
+static bool verifies(void) {
+  const char *text = getenv("NEREID_VERIFY");
+  return text && *text && strcmp(text, "0");
+}
+
 static int specialize_source(Compilation *c, const nereid_request *r) {
   Options options = options_of(r, options_default(), c->preferred);
   int code = check_options(r, options.target);
@@ -283,6 +289,7 @@ static int specialize_source(Compilation *c, const nereid_request *r) {
   c->unit = ARENA_NEW(c->arena, Unit);
   *c->unit = (Unit){.arena = c->arena, .names = c->names, .diags = c->diags, .tile = f};
   c->unit->machine = machine_find(options.target);
+  c->unit->verifies = verifies();
   return 0;
 }
 
@@ -291,6 +298,7 @@ static int specialize_ir(Compilation *c, const nereid_request *r) {
   if (r->nargs) return error_set(NEREID_E_USAGE, E_RUN_IR_ARGS, r->args[0].name);
   Unit *u = c->unit = units_find(&c->units, c->diags, r->kernel);
   if (!u) return NEREID_E_USAGE;
+  u->verifies = verifies();
   Options *options = u->nest ? &u->nest->options : &u->tile->options;
   bool open = !u->nest && !u->schedule;
   Options wanted = options_of(r, *options, open ? c->preferred : NULL);

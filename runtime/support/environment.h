@@ -41,6 +41,9 @@
     "[lines on standard error](logging.md) about each step: a level (`off`, `info`, " \
     "`debug`), or topics with commas between, as in `cache,tune` or `debug,-pass`. `-v` adds " \
     "`info`") \
+  X(NEREID_VERIFY, \
+    "`1`: the verifier of each level of a kernel's IR runs after each pass, as it does in the " \
+    "tests. Text that is read is always verified") \
   X(NEREID_COLOR, \
     "`always`, `never`, or `auto`: colour in messages, as with `--color`. `auto`, the " \
     "default, colours on terminals") \

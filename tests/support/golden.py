@@ -13,6 +13,7 @@ TESTS = pathlib.Path(__file__).resolve().parents[1]
 ROOM = pathlib.Path(__file__).absolute().parent
 NEREID = os.path.abspath(os.environ.get("NEREID", TESTS.parent / "build/nereid"))
 os.environ.setdefault("PYTHON", sys.executable)
+os.environ.setdefault("NEREID_VERIFY", "1")
 os.environ["PATH"] = ":".join([os.path.dirname(NEREID), os.environ["PATH"], "/usr/local/cuda/bin"])
 EMITS = ("ast", "tile", "nest", "thread", "ptx", "c")
 IRS = (".tile", ".nest", ".thread")
