@@ -11,7 +11,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "runtime/compile/compile.h"
+#include "runtime/compile/compilation.h"
 
 enum { CASES_MAX = 64, ARGS_MAX = 32, STAGES_MAX = 24, RUNS_MIN = 20, RUNS_MAX = 400 };
 

@@ -19,7 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "runtime/compile/estimate.h"
+#include "runtime/compile/estimate_request.h"
 #include "runtime/store/cache.h"
 #include "runtime/support/parallel.h"
 

@@ -1,5 +1,5 @@
 /* Hands the tokens of one logical line to the grammar, with their values. */
-#include "parser/build.h"
+#include "parser/ast_build.h"
 #include "parser/grammar.h"
 #include "parser/literal.h"
 #include "parser/syntax.h"

@@ -6,7 +6,7 @@
  * The stack has a fixed size: deep nesting ends in a message, not in more memory.
  */
 %code requires {
-#include "parser/build.h"
+#include "parser/ast_build.h"
 
 /* A list and whether a comma stood after its last item. */
 typedef struct {

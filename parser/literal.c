@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "parser/build.h"
+#include "parser/ast_build.h"
 #include "parser/messages.h"
 #include "parser/syntax.h"
 

@@ -5,7 +5,7 @@
 #define NEREID_CLI_ARGUMENTS_REQUEST_ARGS_H
 
 #include "cli/arguments/request.h"
-#include "runtime/launch/arguments.h"
+#include "runtime/launch/argument_texts.h"
 
 /* Kernel and settings must outlive the arguments. */
 int request_args(Arguments *out, const nereid_kernel_info *kernel, const Settings *settings);

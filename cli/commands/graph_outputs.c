@@ -8,7 +8,7 @@
 #include "cli/arguments/compare.h"
 #include "cli/commands/graphs.h"
 #include "cli/messages.h"
-#include "cli/terminal/report.h"
+#include "cli/terminal/array_text.h"
 #include "runtime/messages.h"
 
 static int make_output(Graphs *g, int i) {

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/arguments/launch.h"
+#include "cli/arguments/launch_request.h"
 #include "cli/arguments/substitute.h"
-#include "cli/arguments/tuned.h"
+#include "cli/arguments/tuned_constexprs.h"
 #include "cli/messages.h"
 
 bool sweep_integer(const char *text, int64_t *out) {

@@ -23,14 +23,14 @@
  * Programs have explicit frames, not the host's stack, so a program that spins on an atomic yields
  * to the others; programs run round-robin in a seeded order.  Up to 64 are alive at a time, more
  * when all of these wait.
- * Findings (see lang/interp/memory.h), failed device_asserts, undefined values that reach memory or
- * control flow, integer wraps that reach an address, and a launch in which nothing moves any more
+ * Findings (see lang/interp/checked_memory.h), failed device_asserts, undefined values that reach
+ * memory or control flow, integer wraps that reach an address, and a launch in which nothing moves any more
  * (deadlock, or a loop whose values come again), go to `d` with the kernel's source place.
  */
 #ifndef NEREID_LANG_INTERP_INTERP_H
 #define NEREID_LANG_INTERP_INTERP_H
 
-#include "lang/interp/memory.h"
+#include "lang/interp/checked_memory.h"
 #include "lang/tile/scalar.h"
 #include "lang/tile/tile.h"
 

@@ -1,4 +1,4 @@
-/* Who accessed what: the part of lang/interp/memory.h that finds conflicts.
+/* Who accessed what: the part of lang/interp/checked_memory.h that finds conflicts.
  *
  * For every granule of memory (1, 2 or 4 bytes, as small as the accesses to its page) a cell of 8
  * bytes holds the last write, the reads since and the atomics before it, each the number of an
@@ -15,7 +15,7 @@
 #ifndef NEREID_LANG_INTERP_SHADOW_H
 #define NEREID_LANG_INTERP_SHADOW_H
 
-#include "lang/interp/memory.h"
+#include "lang/interp/checked_memory.h"
 
 enum { SHADOW_READERS = 8, SHADOW_CLOCKS = 16384 };
 

@@ -16,8 +16,8 @@
  *   Deadlock    A barrier that not all its warps reach, reported with where each warp waits; a
  *               launch in which nothing moves any more; a loop whose values come again.
  * On a CPU (target "cpu"), lanes are those of a vector: statements are done one after the other,
- * and only the lanes of one statement can race.  Global memory goes through lang/interp/memory.h;
- * Access.arg is a parameter's `arg`.
+ * and only the lanes of one statement can race.  Global memory goes through
+ * lang/interp/checked_memory.h; Access.arg is a parameter's `arg`.
  */
 #ifndef NEREID_LOWER_INTERP_NEST_INTERP_H
 #define NEREID_LOWER_INTERP_NEST_INTERP_H

@@ -4,7 +4,7 @@
 #ifndef NEREID_RUNTIME_COMPILE_COMPILE_LIMITS_H
 #define NEREID_RUNTIME_COMPILE_COMPILE_LIMITS_H
 
-#include "runtime/compile/compile.h"
+#include "runtime/compile/compilation.h"
 
 /* Bytes of a compilation, and steps of each of its stages. */
 ArenaUse compile_limits(void);

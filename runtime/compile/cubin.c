@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "runtime/device/assembler.h"
-#include "runtime/device/cuda.h"
+#include "runtime/device/cuda_device.h"
 #include "runtime/messages.h"
 #include "runtime/support/tool.h"
 

@@ -1,5 +1,5 @@
 /* The text of any stage. */
-#include "runtime/compile/compile.h"
+#include "runtime/compile/compilation.h"
 #include "runtime/compile/cubin.h"
 #include "runtime/messages.h"
 #include "runtime/support/owned.h"

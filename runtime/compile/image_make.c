@@ -4,7 +4,7 @@
 
 #include "lower/analysis/pointer_bounds.h"
 #include "lower/analysis/writes.h"
-#include "runtime/compile/compile.h"
+#include "runtime/compile/compilation.h"
 #include "runtime/compile/cubin.h"
 #include "runtime/device/device.h"
 #include "runtime/image/image.h"

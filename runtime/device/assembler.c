@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "runtime/messages.h"
-#include "runtime/support/host.h"
+#include "runtime/support/host_machine.h"
 
 enum { OUTPUT_MAX = 8192 };
 

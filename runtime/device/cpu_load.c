@@ -10,9 +10,9 @@
 #include <unistd.h>
 
 #include "codegen/codegen.h"
-#include "runtime/device/cpu.h"
+#include "runtime/device/cpu_device.h"
 #include "runtime/messages.h"
-#include "runtime/support/host.h"
+#include "runtime/support/host_machine.h"
 #include "runtime/support/parallel.h"
 
 enum { NAME_MAX_SHOWN = 96, OPTIONS_MAX = 64, OUTPUT_MAX = 8192, WORDS_MAX = TOOL_PATH + 512 };

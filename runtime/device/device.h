@@ -10,7 +10,7 @@
 #include <stdio.h>
 
 #include "runtime/image/image.h"
-#include "runtime/support/host.h"
+#include "runtime/support/host_machine.h"
 #include "runtime/support/log.h"
 #include "runtime/support/temp.h"
 

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "lower/target/machine.h"
-#include "runtime/device/cpu.h"
+#include "runtime/device/cpu_device.h"
 #include "runtime/device/peaks.h"
 
 enum { COPY_BYTES = 32 << 20, COPY_TIMES = 3, CORES_MAX = 64 };

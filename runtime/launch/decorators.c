@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/compile/compile.h"
+#include "runtime/compile/compilation.h"
 #include "runtime/compile/spec.h"
-#include "runtime/launch/value.h"
+#include "runtime/launch/argument_value.h"
 #include "runtime/messages.h"
 #include "sema/tuned.h"
 

@@ -7,7 +7,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "runtime/support/host.h"
+#include "runtime/support/host_machine.h"
 
 enum { HEAD = 8 };
 /* Images and lists of arguments are far smaller. */

@@ -7,7 +7,7 @@
 #include "runtime/measure/wire.h"
 #include "runtime/measure/worker_args.h"
 #include "runtime/messages.h"
-#include "runtime/support/host.h"
+#include "runtime/support/host_machine.h"
 
 typedef struct {
   nereid_kernel *kernel;

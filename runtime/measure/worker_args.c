@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/launch/value.h"
+#include "runtime/launch/argument_value.h"
 
 /* ---- making them ---- */
 

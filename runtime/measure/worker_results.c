@@ -1,7 +1,7 @@
 /* Results of kernels, compared with those of others. */
 #include <stdlib.h>
 
-#include "runtime/launch/value.h"
+#include "runtime/launch/argument_value.h"
 #include "runtime/measure/results.h"
 #include "runtime/measure/worker_args.h"
 

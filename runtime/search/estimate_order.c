@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/compile/estimate.h"
+#include "runtime/compile/estimate_request.h"
 
 enum { VARIED = 32 }; /* so many first ones; behind them, time alone counts */
 

@@ -1,5 +1,5 @@
 #include "runtime/search/patience.h"
-#include "runtime/support/host.h"
+#include "runtime/support/host_machine.h"
 
 /* LEAST is for loading a kernel and looking at its results, and MOST for one of which nobody knows
  * how long it takes. */

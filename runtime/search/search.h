@@ -20,7 +20,7 @@
 #include "runtime/records/doubt.h"
 #include "runtime/measure/measurer.h"
 #include "runtime/nereid_tune.h"
-#include "runtime/support/host.h"
+#include "runtime/support/host_machine.h"
 
 typedef struct {
   nereid_request request; /* complete */

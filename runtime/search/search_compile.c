@@ -7,7 +7,7 @@
 
 #include "runtime/compile/code_key.h"
 #include "runtime/device/assembler.h"
-#include "runtime/support/host.h"
+#include "runtime/support/host_machine.h"
 #include "runtime/support/parallel.h"
 
 enum { THREADS_MOST = 64 };

@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "runtime/messages.h"
+#include "runtime/search/deterministic_failure.h"
 #include "runtime/search/patience.h"
-#include "runtime/search/refusal.h"
-#include "runtime/support/host.h"
+#include "runtime/support/host_machine.h"
 
 /* What the model puts past that many times the best is not tried. */
 static const double SLOWER = 1.5;

@@ -2,7 +2,7 @@
 #ifndef NEREID_RUNTIME_SEARCH_SEARCH_ROUNDS_H
 #define NEREID_RUNTIME_SEARCH_SEARCH_ROUNDS_H
 
-#include "runtime/search/progress.h"
+#include "runtime/search/search_progress.h"
 #include "runtime/search/search_compile.h"
 
 /* What the problems of a search share. */

@@ -8,7 +8,7 @@
 
 #include "runtime/device/peaks.h"
 #include "runtime/records/records.h"
-#include "runtime/search/refusal.h"
+#include "runtime/search/deterministic_failure.h"
 #include "runtime/search/search.h"
 
 /* All of what follows: records, the model for what is not in them, measuring, records of that. */

@@ -5,7 +5,7 @@
 #include <time.h>
 
 #include "runtime/compile/code_key.h"
-#include "runtime/compile/compile.h"
+#include "runtime/compile/compilation.h"
 #include "runtime/search/tuner.h"
 #include "runtime/store/tool_version.h"
 #include "runtime/support/parallel.h"

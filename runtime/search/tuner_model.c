@@ -1,5 +1,5 @@
 /* What the model says of candidates. */
-#include "runtime/compile/estimate.h"
+#include "runtime/compile/estimate_request.h"
 #include "runtime/search/tuner.h"
 #include "runtime/support/parallel.h"
 

@@ -7,7 +7,7 @@
 
 #include "lang/interp/interp.h"
 #include "runtime/messages.h"
-#include "runtime/support/host.h"
+#include "runtime/support/host_machine.h"
 
 int array_measure(Array *a) {
   int64_t count = 1;

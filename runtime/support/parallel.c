@@ -2,7 +2,7 @@
 
 #include <pthread.h>
 
-#include "runtime/support/host.h"
+#include "runtime/support/host_machine.h"
 
 typedef struct {
   size_t n, next; /* next: atomic */

@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "runtime/support/host.h"
+#include "runtime/support/host_machine.h"
 #include "runtime/support/log.h"
 
 extern char **environ;

@@ -2,7 +2,7 @@
 #ifndef NEREID_RUNTIME_TUNE_PROBLEM_H
 #define NEREID_RUNTIME_TUNE_PROBLEM_H
 
-#include "runtime/launch/arguments.h"
+#include "runtime/launch/argument_texts.h"
 #include "runtime/compile/config.h"
 
 typedef struct {

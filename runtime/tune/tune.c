@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/compile/compile.h"
+#include "runtime/compile/compilation.h"
 #include "runtime/messages.h"
-#include "runtime/search/progress.h"
-#include "runtime/support/host.h"
+#include "runtime/search/search_progress.h"
+#include "runtime/support/host_machine.h"
 #include "runtime/tune/tuning.h"
 
 struct nereid_tuning {

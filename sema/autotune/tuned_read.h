@@ -2,7 +2,7 @@
 #ifndef NEREID_SEMA_AUTOTUNE_TUNED_READ_H
 #define NEREID_SEMA_AUTOTUNE_TUNED_READ_H
 
-#include "sema/value/host.h"
+#include "sema/value/python_host.h"
 
 typedef enum { DECOR_AUTOTUNE, DECOR_HEURISTICS } DecorKind;
 

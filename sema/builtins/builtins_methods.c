@@ -5,7 +5,7 @@
 #include "sema/messages.h"
 #include "sema/value/builtins.h"
 #include "sema/value/context.h"
-#include "sema/value/host.h"
+#include "sema/value/python_host.h"
 
 static Value str_of(Sema *S, const char *text) { return value_str(pool_name(S->names, text)); }
 

@@ -4,7 +4,7 @@
 
 #include "sema/builtins/access.h"
 #include "sema/messages.h"
-#include "sema/value/host.h"
+#include "sema/value/python_host.h"
 
 /* Another builtin with other arguments, all of them told by the place of this call. */
 static Value call_row(Sema *S, const Call *c, Value (*run)(Sema *, Call *), Value *args,

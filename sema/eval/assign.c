@@ -3,7 +3,7 @@
 
 #include "sema/messages.h"
 #include "sema/value/context.h"
-#include "sema/value/host.h"
+#include "sema/value/python_host.h"
 
 static Value decay_leaves(Sema *S, Value v, Span at) {
   if (value_is_number(v)) return typed(S, v, at);

@@ -4,7 +4,7 @@
 #include "sema/messages.h"
 #include "sema/value/builtins.h"
 #include "sema/value/context.h"
-#include "sema/value/host.h"
+#include "sema/value/python_host.h"
 
 /* ---- tiles ---- */
 

@@ -3,7 +3,7 @@
 
 #include "sema/messages.h"
 #include "sema/value/context.h"
-#include "sema/value/host.h"
+#include "sema/value/python_host.h"
 
 /* ---- arguments at the call ---- */
 

@@ -3,7 +3,7 @@
 
 #include "sema/messages.h"
 #include "sema/value/context.h"
-#include "sema/value/host.h"
+#include "sema/value/python_host.h"
 
 /* Python's slice(start, stop, step).indices(n). */
 static bool slice_indices(Sema *S, const Value *slice, int64_t n, Span at, int64_t *start,

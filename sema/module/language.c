@@ -8,7 +8,7 @@
 #include "sema/module/stdlib.h"
 #include "sema/value/builtins.h"
 #include "sema/value/context.h"
-#include "sema/value/host.h"
+#include "sema/value/python_host.h"
 
 /* ---- the table ---- */
 

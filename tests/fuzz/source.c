@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/compile/compile.h"
+#include "runtime/compile/compilation.h"
 #include "runtime/launch/decorators.h"
 #include "tests/fuzz/common/fuzz.h"
 #include "tests/fuzz/common/pipeline.h"

@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "lang/interp/memory.h"
+#include "lang/interp/checked_memory.h"
 #include "tests/support/tally.h"
 
 typedef struct {

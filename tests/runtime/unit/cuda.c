@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "runtime/compile/cubin.h"
-#include "runtime/device/cuda.h"
+#include "runtime/device/cuda_device.h"
 #include "runtime/device/device.h"
 #include "runtime/device/peaks.h"
 #include "runtime/support/tool.h"

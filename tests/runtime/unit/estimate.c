@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/compile/estimate.h"
+#include "runtime/compile/estimate_request.h"
 #include "tests/support/tally.h"
 
 /* What follows from a few of the programs is right within this. */

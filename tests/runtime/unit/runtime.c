@@ -12,9 +12,9 @@
 
 #include "lang/interp/interp.h"
 #include "runtime/compile/code_key.h"
-#include "runtime/compile/compile.h"
+#include "runtime/compile/compilation.h"
 #include "runtime/image/image.h"
-#include "runtime/launch/value.h"
+#include "runtime/launch/argument_value.h"
 #include "runtime/store/cache.h"
 #include "runtime/support/random.h"
 #include "runtime/support/tool.h"

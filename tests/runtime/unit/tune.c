@@ -8,10 +8,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "runtime/launch/value.h"
+#include "runtime/launch/argument_value.h"
 #include "runtime/measure/results.h"
 #include "runtime/measure/wire.h"
-#include "runtime/search/refusal.h"
+#include "runtime/search/deterministic_failure.h"
 #include "runtime/search/tuner.h"
 #include "runtime/support/tool.h"
 #include "tests/support/tally.h"

@@ -1,0 +1,33 @@
+#include "cli/terminal/array_text.h"
+
+#include <math.h>
+#include <stdio.h>
+
+static void print_element(const nereid_value *v, int64_t i) {
+  char text[64];
+  nereid_value_element_text(text, sizeof text, v, i);
+  fputs(text, stdout);
+}
+
+void report_array(const char *name, const nereid_value *array) {
+  enum { ENDS = 4 };
+  nereid_tensor t;
+  nereid_value_tensor(&t, array);
+  int64_t n = 1;
+  printf("%s %s[", name, nereid_value_dtype(array));
+  for (int i = 0; i < t.ndim; i++) {
+    printf("%s%lld", i ? "," : "", (long long)t.shape[i]);
+    n *= t.shape[i];
+  }
+  fputs("] [", stdout);
+  double sum = 0;
+  for (int64_t i = 0; i < n; i++) {
+    sum += nereid_value_element(array, i);
+    if (n > 2 * ENDS && i == ENDS) fputs(", ...", stdout);
+    if (n > 2 * ENDS && i >= ENDS && i < n - ENDS) continue;
+    if (i) fputs(", ", stdout);
+    print_element(array, i);
+  }
+  if (isnan(sum)) fputs("] sum nan\n", stdout);
+  else printf("] sum %.15g\n", sum);
+}

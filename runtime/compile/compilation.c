@@ -1,0 +1,411 @@
+#include "runtime/compile/compilation.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/compile/compile_limits.h"
+#include "runtime/compile/config.h"
+#include "runtime/compile/spec.h"
+#include "runtime/messages.h"
+#include "runtime/support/files.h"
+#include "runtime/support/host_machine.h"
+#include "sema/tuned.h"
+
+bool compile_is_ir(const char *text, size_t len) {
+  size_t i = 0;
+  while (i < len) {
+    if (text[i] == '#') {
+      while (i < len && text[i] != '\n') i++;
+    } else if (text[i] == ' ' || text[i] == '\t' || text[i] == '\n' || text[i] == '\r') {
+      i++;
+    } else {
+      break;
+    }
+  }
+  const char *const words[] = {"kernel @", "nest @"};
+  for (size_t w = 0; w < 2; w++) {
+    size_t n = strlen(words[w]);
+    if (len - i >= n && !memcmp(text + i, words[w], n)) return true;
+  }
+  return false;
+}
+
+/* ---- opening ---- */
+
+typedef struct {
+  Compilation *c;
+  const nereid_source *source;
+  bool syntax_only;
+} Opening;
+
+static int open_ir(Compilation *c, const char *name, const char *text, size_t len) {
+  c->from_ir = true;
+  uint32_t file = diag_source(c->diags, pool_name(c->names, name), text, len);
+  return units_read(&c->units, c->arena, c->names, c->diags, file) ? 0 : NEREID_E_KERNEL;
+}
+
+static int open_body(void *arg) {
+  Opening *o = arg;
+  Compilation *c = o->c;
+  c->names = pool_new(c->arena);
+  c->diags = diags_new(c->arena);
+  const char *text = o->source->text, *path = o->source->path ? o->source->path : "<text>";
+  size_t len = o->source->size;
+  if (text && !len) len = strlen(text);
+  if (!text) {
+    int code = files_read(c->arena, path, &text, &len);
+    if (code) return code;
+  }
+  if (files_is_npy(text, len)) return error_set(NEREID_E_FILE, E_RUN_NPY_KERNEL, path, path);
+  if (compile_is_ir(text, len)) return open_ir(c, path, text, len);
+  if (o->syntax_only) {
+    uint32_t file = diag_source(c->diags, pool_name(c->names, path), text, len);
+    c->module = parse(c->arena, c->names, c->diags, file);
+    return 0;
+  }
+  c->program = program_from_text(c->arena, c->names, c->diags, path, text, len,
+                                 o->source->import_path, o->source->n_import_path);
+  /* After a syntax error a kernel may be in the part that was skipped: none is looked up. */
+  return c->program && !diag_errors(c->diags) ? 0 : NEREID_E_KERNEL;
+}
+
+int compile_check(const nereid_request *r) {
+  if (r->nargs && !r->args) return error_null("nereid_request", "args");
+  for (int i = 0; i < r->nargs; i++)
+    if (!r->args[i].name) return error_null("nereid_arg", "name");
+  return 0;
+}
+
+int compile_guard(Compilation *c, CompileStage stage, int (*body)(void *), void *arg) {
+  bool timed = log_has(c->log, LOG_COMPILE);
+  double begin = timed ? host_now() : 0;
+  uint64_t steps = c->limits.steps ? arena_use(c->arena).steps + c->limits.steps : 0;
+  arena_limit(c->arena, (ArenaUse){c->limits.bytes, steps});
+  int code = error_guard(c->arena, body, arg);
+  if (code == NEREID_E_MEMORY && arena_excess(c->arena)) code = compile_refuse(c, stage);
+  if (timed) c->seconds[stage] += host_now() - begin;
+  return code;
+}
+
+int compile_open(Compilation *c, const nereid_source *source, bool syntax_only) {
+  *c = (Compilation){.log = log_read()};
+  if (!source->path && !source->text) return error_set(NEREID_E_USAGE, E_RUN_NO_SOURCE);
+  if (source->n_import_path && !source->import_path)
+    return error_null("nereid_source", "import_path");
+  c->limits = compile_limits();
+  c->arena = arena_new();
+  if (!c->arena) return error_out_of_memory();
+  Opening o = {c, source, syntax_only};
+  return compile_guard(c, COMPILE_PARSE, open_body, &o);
+}
+
+static void log_stages(const Compilation *c) {
+  static const char *const stages[] = {"parse", "sema", "passes", "code"};
+  _Static_assert(sizeof stages / sizeof *stages == COMPILE_STAGES, "a name a stage");
+  const Unit *u = c->unit;
+  char times[128];
+  size_t n = 0;
+  for (int i = 0; i < COMPILE_STAGES; i++)
+    if (c->seconds[i] > 0)
+      n += (size_t)snprintf(times + n, sizeof times - n, "%s%s %.1f ms", n ? ", " : "", stages[i],
+                            c->seconds[i] * 1e3);
+  log_print(LOG_COMPILE, "%s for %s: %s; %llu steps", u->nest ? u->nest->name : u->tile->name,
+            u->machine ? u->machine->name : "any target", times,
+            (unsigned long long)arena_use(c->arena).steps);
+}
+
+void compile_close(Compilation *c) {
+  if (c->unit && log_has(c->log, LOG_COMPILE)) log_stages(c);
+  arena_free(c->arena);
+  *c = (Compilation){0};
+}
+
+/* ---- reporting ---- */
+
+typedef struct {
+  Compilation *c;
+  nereid_message_fn fn;
+  void *context;
+  int code;
+} Report;
+
+static int report_body(void *arg) {
+  Report *r = arg;
+  Text text = text_new(r->c->arena);
+  diag_print(r->c->diags, &text);
+  if (diag_only_excess(r->c->diags)) return error_set(NEREID_E_RESOURCES, "%s", text.data);
+  if (diag_errors(r->c->diags))
+    return error_set(r->code ? r->code : NEREID_E_KERNEL, "%s", text.data);
+  if (r->fn) r->fn(r->context, text.data);
+  return r->code;
+}
+
+int compile_report(Compilation *c, int code, nereid_message_fn fn, void *context) {
+  /* Failures that are neither the kernel's nor its caller's have their message already. */
+  bool ours = code == 0 || code == NEREID_E_KERNEL || code == NEREID_E_USAGE;
+  if (!ours || !c->diags || diag_count(c->diags) == 0) return code;
+  Report r = {c, fn, context, code};
+  return error_guard(c->arena, report_body, &r);
+}
+
+/* ---- specializing ---- */
+
+typedef struct {
+  Compilation *c;
+  const nereid_request *r;
+  Level until;
+} Step;
+
+enum { MACHINE_REGISTERS = 255, MAXNREG_MOST = 1024 };
+
+static int check_options(const nereid_request *r, const char *target) {
+  if (!machine_find(target)) return error_target(target);
+  if (r->num_warps && (r->num_warps < 1 || r->num_warps > 32 || r->num_warps & (r->num_warps - 1)))
+    return error_set(NEREID_E_USAGE, E_RUN_NUM_WARPS, r->num_warps);
+  if (r->num_stages < 0 || r->num_stages > 64)
+    return error_set(NEREID_E_USAGE, E_RUN_NUM_STAGES, r->num_stages);
+  if (r->num_ctas < 0 || r->num_ctas > 1)
+    return error_set(NEREID_E_USAGE, E_RUN_NUM_CTAS, r->num_ctas);
+  if (r->maxnreg < 0 || r->maxnreg > MAXNREG_MOST)
+    return error_set(NEREID_E_USAGE, E_RUN_MAXNREG, r->maxnreg);
+  return 0;
+}
+
+static Options options_of(const nereid_request *r, Options base, const char *preferred) {
+  if (preferred) base.target = preferred;
+  if (r->target) base.target = r->target;
+  if (r->num_warps) base.num_warps = r->num_warps;
+  if (r->num_stages) base.num_stages = r->num_stages;
+  if (r->num_ctas) base.num_ctas = r->num_ctas;
+  /* More than a thread can have is no limit, as for ptxas: lists of configurations have it. */
+  if (r->maxnreg) base.maxnreg = r->maxnreg <= MACHINE_REGISTERS ? r->maxnreg : 0;
+  if (r->no_fp_fusion) base.enable_fp_fusion = false;
+  if (r->alias) base.alias = r->alias == NEREID_ALIAS_ORDERED ? ALIAS_ORDERED : ALIAS_DISJOINT;
+  return base;
+}
+
+static int read_args(Compilation *c, const nereid_request *r) {
+  KernelArg *args = ARENA_ARRAY(c->arena, KernelArg, (size_t)r->nargs);
+  for (int i = 0; i < r->nargs; i++) {
+    const nereid_arg *arg = &r->args[i];
+    Name name = pool_name(c->names, arg->name);
+    int code = arg->type ? spec_type(&args[i], name, arg->type)
+                         : spec_constexpr(&args[i], name, arg->value ? arg->value : "None");
+    if (code) return code;
+    for (int j = 0; j < i; j++)
+      if (args[j].name == name) return error_set(NEREID_E_USAGE, E_RUN_ARG_TWICE, name);
+  }
+  c->args = args;
+  c->nargs = (uint32_t)r->nargs;
+  return 0;
+}
+
+static int check_name(const Kernel *k, Name name) {
+  const char *names[256];
+  size_t n = 0;
+  if (sema_param_of(k, name)) return 0;
+  for (uint32_t i = 0; i < k->nparams && n < 256; i++) names[n++] = k->params[i].name;
+  char hint[256];
+  return error_set(NEREID_E_USAGE, E_RUN_UNKNOWN_PARAM, k->name, name,
+                   error_suggest_or_list(hint, sizeof hint, name, names, n));
+}
+
+/* A number as a run-time parameter's constant would promote as constexprs do. */
+static int check_constant(const Kernel *k, const KernelArg *arg) {
+  const KernelParam *p = sema_param_of(k, arg->name);
+  bool number = arg->kind == ARG_INT || arg->kind == ARG_BOOL || arg->kind == ARG_FLOAT;
+  if (!number || p->kind == KP_CONSTEXPR || p->tuned) return 0;
+  return error_set(NEREID_E_USAGE, E_RUN_ARG_RUNTIME_TYPE, arg->name, arg->name);
+}
+
+static bool is_given(const Compilation *c, Name name) {
+  for (uint32_t i = 0; i < c->nargs; i++)
+    if (sema_is_item(c->args[i].name, name)) return true;
+  return false;
+}
+
+/* A constexpr with the name of an option has the option's value. */
+static void add_options(Compilation *c, const nereid_request *of) {
+  nereid_request r = *of;
+  KernelArg *all = ARENA_ARRAY(c->arena, KernelArg, c->nargs + c->kernel->nparams);
+  uint32_t n = c->nargs;
+  for (uint32_t i = 0; i < n; i++) all[i] = c->args[i];
+  for (uint32_t i = 0; i < c->kernel->nparams; i++) {
+    const KernelParam *p = &c->kernel->params[i];
+    const int *option = p->kind == KP_CONSTEXPR ? config_option(&r, p->name) : NULL;
+    if (option && *option && !is_given(c, p->name))
+      all[n++] = (KernelArg){.name = p->name, .kind = ARG_INT, .i = *option, .div = 1};
+  }
+  c->args = all;
+  c->nargs = n;
+}
+
+static bool is_open(const Compilation *c) {
+  for (uint32_t i = 0; i < c->kernel->nparams; i++)
+    if (c->kernel->params[i].tuned && !is_given(c, c->kernel->params[i].name)) return true;
+  return false;
+}
+
+/* Constexprs that the file's heuristics give for these arguments, as far as types tell. */
+static void add_heuristics(Compilation *c, const char *target) {
+  TunedArg *given = ARENA_ARRAY(c->arena, TunedArg, c->nargs);
+  TunedQuery query = {.device.target = target, .args = given, .nargs = c->nargs};
+  TunedConfig more;
+  for (uint32_t i = 0; i < c->nargs; i++) given[i].arg = c->args[i];
+  tuned_known(c->program, c->kernel, &query, &more);
+  KernelArg *all = ARENA_ARRAY(c->arena, KernelArg, c->nargs + more.len);
+  for (uint32_t i = 0; i < c->nargs; i++) all[i] = c->args[i];
+  for (size_t i = 0; i < more.len; i++)
+    if (!tuned_is_option(more.data[i].name)) all[c->nargs++] = more.data[i];
+  c->args = all;
+}
+
+int compile_not_found(Program *p) {
+  const Kernel *list;
+  return sema_kernels(p, &list) ? NEREID_E_USAGE : NEREID_E_KERNEL;
+}
+
+static bool verifies(void) {
+  const char *text = getenv("NEREID_VERIFY");
+  return text && *text && strcmp(text, "0");
+}
+
+static int specialize_source(Compilation *c, const nereid_request *r) {
+  Options options = options_of(r, options_default(), c->preferred);
+  int code = check_options(r, options.target);
+  if (code) return code;
+  options.target = pool_name(c->names, options.target);
+  c->kernel = sema_find(c->program, r->kernel);
+  if (!c->kernel) return compile_not_found(c->program);
+  code = read_args(c, r);
+  for (uint32_t i = 0; !code && i < c->nargs; i++) code = check_name(c->kernel, c->args[i].name);
+  for (uint32_t i = 0; !code && i < c->nargs; i++) code = check_constant(c->kernel, &c->args[i]);
+  if (code) return code;
+  add_options(c, r);
+  if (is_open(c)) add_heuristics(c, options.target);
+  TileFunc *f = sema_compile(c->program, c->kernel, c->args, c->nargs, options);
+  if (!f || diag_errors(c->diags)) return NEREID_E_KERNEL;
+  if (r->symbol) f->name = pool_name(c->names, r->symbol);
+  c->unit = ARENA_NEW(c->arena, Unit);
+  *c->unit = (Unit){.arena = c->arena, .names = c->names, .diags = c->diags, .tile = f};
+  c->unit->machine = machine_find(options.target);
+  c->unit->verifies = verifies();
+  return 0;
+}
+
+/* IR text has its arguments fixed; tile IR without a schedule may still change its options. */
+static int specialize_ir(Compilation *c, const nereid_request *r) {
+  if (r->nargs) return error_set(NEREID_E_USAGE, E_RUN_IR_ARGS, r->args[0].name);
+  Unit *u = c->unit = units_find(&c->units, c->diags, r->kernel);
+  if (!u) return NEREID_E_USAGE;
+  u->verifies = verifies();
+  Options *options = u->nest ? &u->nest->options : &u->tile->options;
+  bool open = !u->nest && !u->schedule;
+  Options wanted = options_of(r, *options, open ? c->preferred : NULL);
+  int code = check_options(r, wanted.target);
+  if (code) return code;
+  bool same = !strcmp(wanted.target, options->target) && wanted.num_warps == options->num_warps &&
+              wanted.num_stages == options->num_stages && wanted.maxnreg == options->maxnreg;
+  if (!same && !open)
+    return error_set(NEREID_E_USAGE, E_RUN_IR_OPTIONS, options->target, options->num_warps,
+                     options->num_stages);
+  wanted.target = pool_name(c->names, wanted.target);
+  *options = wanted;
+  if (!u->machine || !same) u->machine = machine_find(wanted.target);
+  return 0;
+}
+
+static int specialize_body(void *arg) {
+  Step *s = arg;
+  return s->c->from_ir ? specialize_ir(s->c, s->r) : specialize_source(s->c, s->r);
+}
+
+int compile_specialize(Compilation *c, const nereid_request *r) {
+  Step s = {c, r, LEVEL_TILE};
+  return compile_guard(c, COMPILE_SEMA, specialize_body, &s);
+}
+
+/* ---- lowering ---- */
+
+static void dump_pass(const nereid_request *r, const Pass *p, Unit *u, double seconds,
+                      bool changed) {
+  if (strcmp(r->dump_after, "all") && strcmp(r->dump_after, p->name)) return;
+  Text text = text_new(u->arena);
+  if (changed) lower_print(&text, u);
+  r->on_pass(r->context, p->name, changed ? text.data : NULL, seconds);
+}
+
+static void after_pass(void *ctx, const Pass *p, Unit *u, double seconds, bool changed) {
+  const Step *s = ctx;
+  LOG(s->c->log, LOG_PASS, "%s, %.3f ms%s", p->name, seconds * 1e3, changed ? "" : " (unchanged)");
+  if (s->r->dump_after && s->r->on_pass) dump_pass(s->r, p, u, seconds, changed);
+}
+
+/* "induction_variables, dce, ...", of the machine of this unit. */
+static const char *pass_names(const Unit *u) {
+  PassList list = lower_passes();
+  Text text = text_new(u->arena);
+  for (int i = 0; i < list.n; i++)
+    if (pass_included(&list.rows[i], u->machine->has))
+      text_printf(&text, "%s%s", text.len ? ", " : "", list.rows[i].name);
+  return text.data;
+}
+
+/* The names of passes, with commas between. */
+static int check_passes(const Unit *u, const char *names) {
+  size_t n;
+  for (const char *name; pass_next_name(&names, &name, &n);)
+    if (!pass_find(lower_passes(), name, n))
+      return error_set(NEREID_E_USAGE, E_RUN_UNKNOWN_PASS, (int)n, name, pass_names(u));
+  return 0;
+}
+
+static int run_named(Unit *u, const char *names) {
+  int code = check_passes(u, names);
+  if (code) return code;
+  return lower_run_named(u, names) ? 0 : NEREID_E_KERNEL;
+}
+
+static int lower_body(void *arg) {
+  Step *s = arg;
+  Unit *u = s->c->unit;
+  if (s->r->run_passes) return run_named(u, s->r->run_passes);
+  if (lower_level(u) > s->until) return error_set(NEREID_E_USAGE, E_RUN_IR_PAST);
+  bool hooked = s->r->dump_after && s->r->on_pass;
+  bool all = hooked && !strcmp(s->r->dump_after, "all");
+  int code = hooked && !all ? check_passes(u, s->r->dump_after) : 0;
+  if (code) return code;
+  bool watched = hooked || log_has(s->c->log, LOG_PASS);
+  bool ok = lower_run(u, s->until, watched ? after_pass : NULL, s);
+  return ok && !diag_errors(u->diags) ? 0 : NEREID_E_KERNEL;
+}
+
+int compile_lower(Compilation *c, const nereid_request *r, Level until) {
+  Step s = {c, r, until};
+  return compile_guard(c, COMPILE_PASSES, lower_body, &s);
+}
+
+/* ---- code ---- */
+
+typedef struct {
+  Compilation *c;
+  nereid_kind kind;
+  Code *out;
+} Generation;
+
+static int generate_body(void *arg) {
+  Generation *g = arg;
+  const Unit *u = g->c->unit;
+  bool cpu = u->machine->kind == MACHINE_CPU;
+  const char *kind = nereid_kind_name(g->kind);
+  if (cpu != (g->kind == NEREID_C))
+    return error_set(NEREID_E_USAGE, E_RUN_KIND_TARGET, kind, u->machine->name);
+  bool ok = (cpu ? c_print : ptx_print)(g->c->arena, u->nest, u->machine, u->diags, g->out);
+  return ok && !diag_errors(u->diags) ? 0 : NEREID_E_KERNEL;
+}
+
+int compile_generate(Compilation *c, nereid_kind kind, Code *out) {
+  *out = (Code){0};
+  Generation g = {c, kind, out};
+  return compile_guard(c, COMPILE_CODE, generate_body, &g);
+}

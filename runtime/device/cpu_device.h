@@ -1,0 +1,27 @@
+/* Device cpu: what opening it found, and loading kernels. */
+#ifndef NEREID_RUNTIME_DEVICE_CPU_DEVICE_H
+#define NEREID_RUNTIME_DEVICE_CPU_DEVICE_H
+
+#include "runtime/store/cache.h"
+#include "runtime/device/device.h"
+#include "runtime/support/tool.h"
+
+enum { CPU_IDENTITY = 16 };
+
+typedef struct {
+  Cache *cache; /* under the device's lock: NULL until the first load */
+  struct Team *team;
+  bool found; /* a compiler */
+  char cc[TOOL_PATH], options[TOOL_PATH];
+  unsigned char processor[CPU_IDENTITY];
+} Cpu;
+
+/* A hash of the lines that tell processors apart, which -march=native depends on; and the
+ * processor's name, as people know it. */
+void cpu_identify(unsigned char processor[CPU_IDENTITY], char *description, size_t size);
+
+/* The device's load_all and unload. */
+int cpu_load(nereid_device *d, LoadItem *items, int n);
+void cpu_unload(nereid_device *d, Loaded *l);
+
+#endif

@@ -1,0 +1,486 @@
+/* Device cuda: NVIDIA's driver, loaded at run time.
+ *
+ * The device uses the primary context, so pointers and streams may come from other libraries of the
+ * process.  A call makes that context current in its thread and leaves it so, as NVIDIA's own
+ * runtime does. */
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lower/target/machine.h"
+#include "runtime/device/cuda_device.h"
+#include "runtime/device/cuda_known.h"
+#include "runtime/device/cuda_state.h"
+#include "runtime/messages.h"
+#include "runtime/support/host_machine.h"
+
+enum { LOG_MAX = 8192 };
+
+/* ---- errors ---- */
+
+static const struct {
+  CuResult result;
+  int code;
+  const char *advice;
+} advices[] = {
+    {CU_OUT_OF_MEMORY, NEREID_E_MEMORY, "free memory of this or other programs, or use less"},
+    {CU_STUB_LIBRARY, NEREID_E_DEVICE, "this libcuda is a stub for linking; install the driver"},
+    {CU_NEWER_DRIVER_NEEDED, NEREID_E_DEVICE, "update the NVIDIA driver"},
+    {CU_UNAVAILABLE, NEREID_E_DEVICE, "another program has the device for itself"},
+    {CU_NO_DEVICE, NEREID_E_DEVICE, "no NVIDIA GPU is visible (CUDA_VISIBLE_DEVICES may hide it)"},
+    {CU_INVALID_IMAGE, NEREID_E_DEVICE, "the machine code is not for this device; compile anew"},
+    {CU_NO_BINARY, NEREID_E_DEVICE, "the code was compiled for another target than this device"},
+    {CU_ECC, NEREID_E_LOST, "the GPU's memory has an error; reset it"},
+    {CU_INVALID_PTX, NEREID_E_TOOL, "the driver refused the PTX; this is a bug of the compiler"},
+    {CU_NO_JIT, NEREID_E_TOOL, "the driver's libnvidia-ptxjitcompiler is not installed"},
+    {CU_UNSUPPORTED_PTX, NEREID_E_DEVICE, "the driver is older than the PTX; update it"},
+    {CU_ILLEGAL_ADDRESS, NEREID_E_LOST,
+     "the kernel touched memory that is not allocated; device interp says where"},
+    {CU_OUT_OF_RESOURCES, NEREID_E_RESOURCES, "too many registers or threads; use fewer warps"},
+    {CU_TIMEOUT, NEREID_E_LOST, "the kernel ran too long for a GPU that drives a display"},
+    {CU_CONTEXT_DESTROYED, NEREID_E_LOST, "the context is gone"},
+    {CU_ASSERT, NEREID_E_LOST, "an assertion in the kernel failed"},
+    {CU_HARDWARE_STACK, NEREID_E_LOST, "the kernel broke its stack"},
+    {CU_ILLEGAL_INSTRUCTION, NEREID_E_LOST, "the kernel ran an illegal instruction"},
+    {CU_MISALIGNED, NEREID_E_LOST,
+     "the kernel used an address that is not aligned; device interp says where"},
+    {CU_INVALID_SPACE, NEREID_E_LOST, "the kernel used an address of the wrong memory"},
+    {CU_INVALID_PC, NEREID_E_LOST, "the kernel lost its way"},
+    {CU_LAUNCH_FAILED, NEREID_E_LOST, "the kernel failed; device interp may say where"},
+    {CU_NOT_READY, NEREID_E_DEVICE, "the driver's services (fabric manager) are not running yet"},
+    {CU_DRIVER_MISMATCH, NEREID_E_DEVICE, "libcuda and the kernel module differ; restart"},
+    {CU_COMPAT_NOT_SUPPORTED, NEREID_E_DEVICE, "this libcuda does not support the driver's GPU"},
+};
+
+int cuda_failed(const CudaApi *api, CuResult r, const char *what) {
+  if (__builtin_expect(r == CU_OK, 1)) return 0;
+  const char *name = NULL, *text = NULL, *advice = NULL;
+  int code = NEREID_E_DEVICE;
+  api->error_name(r, &name);
+  api->error_string(r, &text);
+  for (size_t i = 0; i < sizeof advices / sizeof *advices; i++)
+    if (advices[i].result == r) {
+      advice = advices[i].advice;
+      code = advices[i].code;
+    }
+  return error_set(code, E_RUN_CUDA, what, name ? name : "unknown error", text ? text : "?",
+                   advice ? "; " : "", advice ? advice : "");
+}
+
+/* ---- the library ---- */
+
+/* The functions of that names, into a struct of pointers; returns the first name that the library
+ * lacks, NULL if it has all. */
+static const char *find_functions(const Cuda *c, const char *const *symbols, size_t n, void *out) {
+  for (size_t i = 0; i < n; i++) {
+    void *f = dlsym(c->library, symbols[i]);
+    if (!f) return symbols[i];
+    memcpy((char *)out + i * sizeof f, &f, sizeof f);
+  }
+  return NULL;
+}
+
+static void find_graphs(Cuda *c) {
+  static const char *const symbols[] = {
+#define X(name, symbol, params) #symbol,
+      CUDA_GRAPH_FUNCTIONS(X)
+#undef X
+  };
+  _Static_assert(sizeof symbols / sizeof *symbols * sizeof(void *) == sizeof(CudaGraphApi),
+                 "functions only");
+  c->has_graphs = !find_functions(c, symbols, sizeof symbols / sizeof *symbols, &c->graphs);
+}
+
+static int load_library(Cuda *c) {
+  const char *own = getenv("NEREID_LIBCUDA");
+  const char *path = own && *own ? own : "libcuda.so.1";
+  c->library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  if (!c->library) return error_set(NEREID_E_DEVICE, E_RUN_NO_LIBCUDA, path, dlerror());
+  static const char *const symbols[] = {
+#define X(name, symbol, params) #symbol,
+      CUDA_FUNCTIONS(X)
+#undef X
+  };
+  _Static_assert(sizeof symbols / sizeof *symbols * sizeof(void *) == sizeof(CudaApi),
+                 "functions only");
+  const char *lacks = find_functions(c, symbols, sizeof symbols / sizeof *symbols, &c->api);
+  if (lacks) return error_set(NEREID_E_DEVICE, E_RUN_LIBCUDA_OLD, path, lacks);
+  find_graphs(c);
+  return cuda_failed(&c->api, c->api.init(0), "starting the driver");
+}
+
+int nereid_device_count(const char *kind) {
+  REQUIRE(kind);
+  if (strcmp(kind, "cuda"))
+    return !strcmp(kind, "cpu") || !strcmp(kind, "interp") || !strcmp(kind, "nest");
+  Cuda *c = calloc(1, sizeof *c);
+  int n = 0;
+  if (c && !load_library(c) && cuda_failed(&c->api, c->api.device_count(&n), "counting devices"))
+    n = 0;
+  if (c && c->library) dlclose(c->library);
+  free(c);
+  return n;
+}
+
+/* ---- opening ---- */
+
+static int attribute(const Cuda *c, int which) {
+  int v = 0;
+  return c->api.device_attribute(&v, which, c->device) ? 0 : v;
+}
+
+/* "sm_90a": 90, and whether it is for that architecture alone. */
+static int read_sm(const char *target, bool *exact) {
+  char *end;
+  *exact = false;
+  if (strncmp(target, "sm_", 3)) return 0;
+  long sm = strtol(target + 3, &end, 10);
+  *exact = *end == 'a';
+  return (int)sm;
+}
+
+static bool runs_on(const char *target, int sm) {
+  bool exact;
+  int of = read_sm(target, &exact);
+  return of && (exact ? of == sm : of <= sm);
+}
+
+/* The best target that the device can run. */
+static int find_target(const Cuda *c, nereid_device *d) {
+  int best = 0;
+  for (int i = 0; nereid_target(i); i++) {
+    bool exact;
+    int sm = read_sm(nereid_target(i), &exact);
+    if (!runs_on(nereid_target(i), c->sm) || sm < best) continue;
+    best = sm;
+    snprintf(d->target, sizeof d->target, "%s", nereid_target(i));
+  }
+  if (best) return 0;
+  return error_set(NEREID_E_DEVICE, E_RUN_GPU_OLD, d->description, c->sm / 10, c->sm % 10);
+}
+
+static void read_info(Cuda *c, nereid_device *d) {
+  size_t memory = 0;
+  c->api.device_name(d->description, sizeof d->description, c->device);
+  c->api.device_memory(&memory, c->device);
+  c->api.driver_version(&d->info.driver_version);
+  d->info.memory = (int64_t)memory;
+  d->info.l2_bytes = attribute(c, CU_L2_SIZE);
+  d->info.shared_bytes = attribute(c, CU_MAX_SHARED_OPTIN);
+  d->info.processors = attribute(c, CU_PROCESSORS);
+  d->info.clock_khz = attribute(c, CU_CLOCK);
+  d->info.memory_clock_khz = attribute(c, CU_MEMORY_CLOCK);
+  d->info.memory_bus_bits = attribute(c, CU_BUS_WIDTH);
+  c->sm = attribute(c, CU_MAJOR) * 10 + attribute(c, CU_MINOR);
+  c->max_threads = attribute(c, CU_MAX_THREADS);
+  for (int i = 0; i < 3; i++) c->max_grid[i] = attribute(c, CU_MAX_GRID_X + i);
+}
+
+static int open_ordinal(nereid_device *d, Cuda *c, int ordinal) {
+  int n = 0;
+  int code = load_library(c);
+  if (!code) code = cuda_failed(&c->api, c->api.device_count(&n), "counting devices");
+  if (code) return code;
+  if (n == 0) return cuda_failed(&c->api, CU_NO_DEVICE, "opening the device");
+  if (ordinal >= n) return error_set(NEREID_E_DEVICE, E_RUN_NO_ORDINAL, ordinal, n);
+  code = cuda_failed(&c->api, c->api.device_get(&c->device, ordinal), "opening the device");
+  if (code) return code;
+  snprintf(d->name, sizeof d->name, "cuda:%d", ordinal);
+  read_info(c, d);
+  code = find_target(c, d);
+  if (!code && !d->described)
+    code =
+        cuda_failed(&c->api, c->api.context_retain(&c->context, c->device), "making the context");
+  return code;
+}
+
+static int open_cuda(nereid_device *d, int ordinal) {
+  if (d->described && cuda_known(d, ordinal)) return 0;
+  Cuda *c = calloc(1, sizeof *c);
+  if (!c) return error_out_of_memory();
+  int code = open_ordinal(d, c, ordinal);
+  if (code) {
+    if (c->library) dlclose(c->library);
+    free(c);
+    return code;
+  }
+  d->state = c;
+  if (d->described) cuda_know(d, ordinal);
+  return 0;
+}
+
+static void close_cuda(nereid_device *d) {
+  Cuda *c = d->state;
+  if (!c) return; /* it was known, and never opened */
+  if (!d->described) c->api.context_release(c->device);
+  dlclose(c->library);
+  free(c);
+}
+
+void *nereid_device_native(nereid_device *d) {
+  REQUIRE_OR(d, NULL);
+  return d->ops == &device_cuda ? (void *)((Cuda *)d->state)->context : NULL;
+}
+
+/* ---- memory ---- */
+
+static int alloc_cuda(nereid_device *d, void **out, size_t size) {
+  const CudaApi *api = cuda_enter(d);
+  CuPointer p = 0;
+  size_t free_bytes = 0, total = 0;
+  *out = NULL;
+  CuResult r = api->memory_alloc(&p, size ? size : 1);
+  if (r == CU_OUT_OF_MEMORY && api->memory_info(&free_bytes, &total) == CU_OK)
+    return error_set(NEREID_E_MEMORY, E_RUN_CUDA_MEMORY, d->name, size >> 20, free_bytes >> 20,
+                     total >> 20);
+  *out = (void *)(uintptr_t)p;
+  return cuda_failed(api, r, "allocating memory");
+}
+
+static void free_cuda(nereid_device *d, void *p) { cuda_enter(d)->memory_free((uintptr_t)p); }
+
+/* With unified addresses, which all GPUs have that we compile for, pinned memory is mapped. */
+static int alloc_shared_cuda(nereid_device *d, void **out, size_t size) {
+  const CudaApi *api = cuda_enter(d);
+  *out = NULL;
+  return cuda_failed(api, api->pinned_alloc(out, size, 0), "allocating pinned memory");
+}
+
+static void free_shared_cuda(nereid_device *d, void *p) { cuda_enter(d)->pinned_free(p); }
+
+static int copy_cuda(nereid_device *d, void *to, const void *from, size_t size, int way,
+                     void *stream) {
+  const CudaApi *api = cuda_enter(d);
+  CuPointer dt = (uintptr_t)to, df = (uintptr_t)from;
+  if (size == 0) return 0;
+  CuResult r = way == COPY_IN    ? api->copy_in(dt, from, size, stream)
+               : way == COPY_OUT ? api->copy_out(to, df, size, stream)
+                                 : api->copy(dt, df, size, stream);
+  return cuda_failed(api, r, "copying memory");
+}
+
+static int fill_cuda(nereid_device *d, void *to, int byte, size_t size, void *stream) {
+  const CudaApi *api = cuda_enter(d);
+  if (size == 0) return 0;
+  return cuda_failed(api, api->fill((uintptr_t)to, (unsigned char)byte, size, stream),
+                     "filling memory");
+}
+
+/* ---- streams and events ---- */
+
+static int sync_cuda(nereid_device *d, void *stream, bool all) {
+  const CudaApi *api = cuda_enter(d);
+  return cuda_failed(api, all ? api->context_sync() : api->stream_sync(stream),
+                     "running the kernel");
+}
+
+static int stream_new_cuda(nereid_device *d, void **out) {
+  const CudaApi *api = cuda_enter(d);
+  return cuda_failed(api, api->stream_new((CuStream *)out, 0), "making a stream");
+}
+
+static void stream_free_cuda(nereid_device *d, void *stream) { cuda_enter(d)->stream_free(stream); }
+
+static int event_new_cuda(nereid_device *d, void **out) {
+  const CudaApi *api = cuda_enter(d);
+  return cuda_failed(api, api->event_new((CuEvent *)out, 0), "making an event");
+}
+
+static void event_free_cuda(nereid_device *d, void *event) { cuda_enter(d)->event_free(event); }
+
+static int event_record_cuda(nereid_device *d, void *event, void *stream) {
+  const CudaApi *api = cuda_enter(d);
+  return cuda_failed(api, api->event_record(event, stream), "recording an event");
+}
+
+static int event_sync_cuda(nereid_device *d, void *event) {
+  const CudaApi *api = cuda_enter(d);
+  return cuda_failed(api, api->event_sync(event), "running the kernel");
+}
+
+static int event_elapsed_cuda(nereid_device *d, double *us, void *from, void *to) {
+  const CudaApi *api = cuda_enter(d);
+  float ms = 0;
+  int code = cuda_failed(api, api->event_elapsed(&ms, from, to), "reading an event");
+  *us = (double)ms * 1e3;
+  return code;
+}
+
+/* ---- machine code ---- */
+
+static int link_ptx(const CudaApi *api, CuLink l, const char *ptx, size_t len, char **out,
+                    size_t *size) {
+  void *cubin = NULL;
+  size_t n = 0;
+  CuResult r = api->link_add(l, CU_INPUT_PTX, (void *)(uintptr_t)ptx, len, "kernel", 0, NULL, NULL);
+  if (r == CU_OK) r = api->link_complete(l, &cubin, &n);
+  if (r != CU_OK) return r;
+  *out = malloc(n + 1);
+  if (*out) memcpy(*out, cubin, n);
+  *size = n;
+  return CU_OK;
+}
+
+/* What was done, with the first line of the assembler's log. */
+static void describe_log(char *what, size_t size, char log[LOG_MAX]) {
+  log[LOG_MAX - 1] = 0;
+  log[strcspn(log, "\n")] = 0;
+  snprintf(what, size, "assembling PTX%s%s", log[0] ? ": " : "", log);
+}
+
+/* PTX (NUL-terminated) to a cubin by the driver's linker.  Targets for one architecture alone have
+ * to be named; others follow from the context. */
+static int assemble(nereid_device *d, const char *target, const char *ptx, size_t len, char **out,
+                    size_t *size) {
+  const CudaApi *api = cuda_enter(d);
+  char log[LOG_MAX] = "";
+  bool exact;
+  uintptr_t sm = (uintptr_t)read_sm(target, &exact) + CU_TARGET_EXACT;
+  int options[] = {CU_JIT_ERROR_LOG, CU_JIT_ERROR_LOG_SIZE, CU_JIT_LINE_INFO, CU_JIT_TARGET};
+  void *values[] = {log, (void *)(uintptr_t)sizeof log, (void *)(uintptr_t)1, (void *)sm};
+  CuLink l;
+  *out = NULL;
+  /* Old drivers know their one target by themselves. */
+  CuResult made = api->link_new(exact ? 4 : 3, options, values, &l);
+  if (made != CU_OK && exact) made = api->link_new(3, options, values, &l);
+  int code = cuda_failed(api, made, "starting the driver's assembler");
+  if (code) return code;
+  CuResult r = link_ptx(api, l, ptx, len + 1, out, size);
+  api->link_free(l);
+  char what[LOG_MAX + 64];
+  describe_log(what, sizeof what, log);
+  code = cuda_failed(api, r, what);
+  return code || *out ? code : error_out_of_memory();
+}
+
+int cuda_assemble(nereid_device *d, char **out, size_t *size, const char *ptx, size_t len,
+                  const char *target) {
+  if (strcmp(d->target, target))
+    return error_set(NEREID_E_TOOL, E_RUN_CUBIN_TARGET, target, d->target);
+  return assemble(d, target, ptx, len, out, size);
+}
+
+/* ---- loading ---- */
+
+static bool fits_cuda(const nereid_device *d, const ImageVariant *v) {
+  const Cuda *c = d->state;
+  bool exact;
+  int sm = read_sm(v->target, &exact);
+  if (v->kind == NEREID_PTX) return runs_on(v->target, c->sm);
+  return v->kind == NEREID_CUBIN && runs_on(v->target, c->sm) && sm / 10 == c->sm / 10;
+}
+
+static int limit_shared(const nereid_device *d, const nereid_image *image, const ImageVariant *v) {
+  if (v->shared <= d->info.shared_bytes) return 0;
+  return error_set(NEREID_E_RESOURCES, E_RUN_SHARED, image->name, (long long)v->shared,
+                   d->description, (long long)d->info.shared_bytes);
+}
+
+/* Attributes of the function, and leave for the shared memory that it needs. */
+static int set_up(nereid_device *d, const ImageVariant *v, Loaded *l) {
+  const CudaApi *api = cuda_enter(d);
+  enum { ALLOWED_ANYWAY = 48 * 1024 };
+  nereid_kernel_resources *r = &l->resources;
+  int fixed = 0;
+  api->function_get(&r->registers, CU_FUNC_REGS, l->entry);
+  api->function_get(&r->spill_bytes, CU_FUNC_LOCAL, l->entry);
+  api->function_get(&fixed, CU_FUNC_SHARED, l->entry);
+  r->threads = v->threads;
+  /* What the launch has to ask for; the function has the rest by itself. */
+  r->shared_bytes = v->shared > fixed ? v->shared - fixed : 0;
+  if (r->shared_bytes + fixed <= ALLOWED_ANYWAY) return 0;
+  CuResult set = api->function_set(l->entry, CU_FUNC_MAX_DYNAMIC_SHARED, (int)r->shared_bytes);
+  return cuda_failed(api, set, "asking for shared memory");
+}
+
+/* The driver assembles PTX and keeps the result on disk, in a cache of its own (of many
+ * kernels see cuda_load.c).  Its linker, whose result could be kept in ours, takes PTX for code to
+ * be linked, and gives it up to a third more registers. */
+static int load_module(nereid_device *d, const ImageVariant *v, Loaded *l) {
+  const CudaApi *api = cuda_enter(d);
+  char log[LOG_MAX] = "", what[LOG_MAX + 64] = "loading the kernel";
+  int options[] = {CU_JIT_ERROR_LOG, CU_JIT_ERROR_LOG_SIZE};
+  void *values[] = {log, (void *)(uintptr_t)sizeof log};
+  CuModule module = NULL;
+  CuFunction function = NULL;
+  bool ptx = v->kind == NEREID_PTX;
+  CuResult r = api->module_load(&module, v->code, ptx ? 2 : 0, options, values);
+  if (ptx) describe_log(what, sizeof what, log);
+  int code = cuda_failed(api, r, what);
+  if (code) return code;
+  l->code = module;
+  code = cuda_failed(api, api->module_function(&function, module, v->entry), "finding the kernel");
+  l->entry = function;
+  if (!code) code = set_up(d, v, l);
+  if (code) api->module_unload(module);
+  return code;
+}
+
+int cuda_load(nereid_device *d, const nereid_image *image, const ImageVariant *v, Loaded *out) {
+  double begin = host_now();
+  int code = limit_shared(d, image, v);
+  if (!code) code = load_module(d, v, out);
+  if (!code)
+    LOG(d->log, LOG_COMPILE, "%s of %s for %s: loaded by the driver, %.0f ms",
+        nereid_kind_name(v->kind), v->entry, v->target, (host_now() - begin) * 1e3);
+  return code;
+}
+
+static void unload_cuda(nereid_device *d, Loaded *l) {
+  if (l->code) cuda_enter(d)->module_unload(l->code);
+}
+
+/* ---- launching ---- */
+
+static int check_cuda(const nereid_launch *l) {
+  const nereid_device *d = l->kernel->device;
+  const Cuda *c = d->state;
+  for (int i = 0; i < 3; i++)
+    if (l->launched[i] > (uint32_t)c->max_grid[i])
+      return error_set(NEREID_E_RESOURCES, E_RUN_GRID_LIMIT, "xyz"[i], l -> launched[i], d -> name,
+                       c -> max_grid[i]);
+  if (l->chosen->variant->threads > c->max_threads)
+    return error_set(NEREID_E_RESOURCES, E_RUN_THREADS, l->kernel->image->name,
+                     l->chosen->variant->threads, d->name, c->max_threads);
+  return 0;
+}
+
+static int launch_cuda(const nereid_launch *l, void *stream) {
+  const CudaApi *api = cuda_enter(l->kernel->device);
+  const Loaded *k = l->chosen;
+  CuResult r = api->launch(k->entry, l->launched[0], l->launched[1], l->launched[2],
+                           (unsigned)k->resources.threads, 1, 1,
+                           (unsigned)k->resources.shared_bytes, stream, l->pointers, NULL);
+  return cuda_failed(api, r, "launching the kernel");
+}
+
+const DeviceOps device_cuda = {.name = "cuda",
+                               .kind = NEREID_PTX,
+                               .open = open_cuda,
+                               .close = close_cuda,
+                               .fits = fits_cuda,
+                               .alloc = alloc_cuda,
+                               .free = free_cuda,
+                               .alloc_shared = alloc_shared_cuda,
+                               .free_shared = free_shared_cuda,
+                               .copy = copy_cuda,
+                               .upload = cuda_upload,
+                               .fill = fill_cuda,
+                               .sync = sync_cuda,
+                               .stream_new = stream_new_cuda,
+                               .stream_free = stream_free_cuda,
+                               .event_new = event_new_cuda,
+                               .event_free = event_free_cuda,
+                               .event_record = event_record_cuda,
+                               .event_sync = event_sync_cuda,
+                               .event_elapsed = event_elapsed_cuda,
+                               .load = cuda_load,
+                               .load_all = cuda_load_all,
+                               .unload = unload_cuda,
+                               .check = check_cuda,
+                               .launch = launch_cuda,
+                               .replay_supported = cuda_replay_supported,
+                               .replay_new = cuda_replay_new,
+                               .replay_set = cuda_replay_set,
+                               .replay_run = cuda_replay_run,
+                               .replay_free = cuda_replay_free};

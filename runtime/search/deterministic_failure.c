@@ -1,0 +1,67 @@
+#include "runtime/search/deterministic_failure.h"
+#include "runtime/messages.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+nereid_tune_status refusal_status(int code) {
+  return code == NEREID_E_RESOURCES || code == NEREID_E_MEMORY ? NEREID_TUNE_RESOURCES
+         : code == NEREID_E_LOST || code == NEREID_E_FINDINGS  ? NEREID_TUNE_FAULT
+                                                               : NEREID_TUNE_COMPILE;
+}
+
+bool refusal_lasts(int code) {
+  return code == NEREID_E_KERNEL || code == NEREID_E_USAGE || code == NEREID_E_RESOURCES ||
+         code == NEREID_E_LOST || code == NEREID_E_FINDINGS;
+}
+
+/* The line that tells of an error, among those of a tool; else the first of them. */
+static const char *telling_line(const char *lines) {
+  const char *at = strstr(lines, "error");
+  while (at && at > lines && at[-1] != '\n') at--;
+  return at ? at : lines;
+}
+
+/* The hint that the first error of a message ends in; "": it has none. */
+static const char *hint_of(const char *message) {
+  static const char mark[] = "hint: ";
+  const char *line = strchr(message, '\n'), *end = line ? strstr(line, ": error: ") : NULL;
+  while (line && (!end || line < end)) {
+    const char *text = line + 1 + strspn(line + 1, " ");
+    if (!strncmp(text, mark, sizeof mark - 1)) return text + sizeof mark - 1;
+    line = strchr(text, '\n');
+  }
+  return "";
+}
+
+/* Adds a text's first line, behind a separator; nothing if it is empty. */
+static char *add_line(char *end, const char *separator, const char *text) {
+  size_t n = strcspn(text, "\n");
+  if (!n) return end;
+  return mempcpy(mempcpy(end, separator, strlen(separator)), text, n);
+}
+
+char *refusal_line(const char *message) {
+  size_t n = strcspn(message, "\n");
+  bool tool = message[n] && n && message[n - 1] == ':';
+  char *line = malloc(strlen(message) + 1); /* separators are shorter than what is left out */
+  if (!line) return NULL;
+  memcpy(line, message, n);
+  char *end = tool ? add_line(line + n, " ", telling_line(message + n + 1))
+                   : add_line(line + n, "; ", hint_of(message));
+  *end = 0;
+  return line;
+}
+
+void refusal_keep(Refusal *r, int code) {
+  if (refusal_lasts(code)) *r = (Refusal){code, refusal_line(nereid_error_message())};
+}
+
+void refusal_apply(Refusal *r, Arena *a, Candidate *c) {
+  if (!r->code) return;
+  c->known = true;
+  c->status = refusal_status(r->code);
+  c->reason = r->message ? arena_strndup(a, r->message, strlen(r->message)) : E_RUN_OUT_OF_MEMORY;
+  free(r->message);
+  *r = (Refusal){0};
+}

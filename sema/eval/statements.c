@@ -1,0 +1,334 @@
+/* Statements, and how early exits are structured away.
+ *
+ * Every function has a variable <state>: 0 while its statements run, else how they were left.
+ * `return`, `break` and `continue` set it; being a variable, it is joined after a branch like any
+ * other.  As long as it is a constant, nothing of it is seen in the tile IR.  When one side of an
+ * `if` surely leaves, the rest of the block moves into the other side.  Where only the run can
+ * tell, the rest of the block stands under `if state == 0`.
+ */
+#include "sema/messages.h"
+#include "sema/value/context.h"
+#include "sema/value/python_host.h"
+
+int state_now(const Sema *S) {
+  BigInt i;
+  Value v = frame_value(S, VAR_STATE);
+  return value_as_int(v, &i) ? (int)i : -1;
+}
+
+static void leave(Sema *S, int state, Span at) {
+  frame_set_slot(S, VAR_STATE, value_int(state), at);
+}
+
+/* ---- leaving ---- */
+
+static void exec_return(Sema *S, const Stmt *s) {
+  Value v = s->value ? eval(S, s->value) : value_none();
+  bool kernel = S->frame->func && !S->frame->caller;
+  bool has_value = v.kind != V_NONE && v.kind != V_ERROR;
+  if (kernel && has_value) sema_error(S, s->span, E_SEMA_KERNEL_RETURN);
+  else if (S->frame->loops && has_value) sema_error(S, s->span, E_SEMA_RETURN_IN_LOOP);
+  if (has_value && (kernel || S->frame->loops)) v = value_error();
+  frame_set_slot(S, VAR_RETURN, v, s->span);
+  leave(S, STATE_RETURN, s->span);
+}
+
+static const char *raised_text(Sema *S, const Expr *e) {
+  if (e && e->kind == EX_CALL && e->nargs) {
+    Value v = eval_quietly(S, e->args[0].value);
+    if (v.kind == V_STR) return v.u.s;
+  }
+  Text t = text_new(S->arena);
+  if (e) ast_print_expr(&t, e);
+  return t.data;
+}
+
+static void exec_raise(Sema *S, const Stmt *s) {
+  sema_error(S, s->span, E_SEMA_RAISE, raised_text(S, s->value));
+  leave(S, STATE_RETURN, s->span);
+  frame_set_slot(S, VAR_RETURN, value_error(), s->span);
+}
+
+static void exec_assert(Sema *S, const Stmt *s) {
+  Value cond;
+  bool truth;
+  if (eval_condition(S, s->value, &cond, &truth)) {
+    if (truth) return;
+    const char *text = s->msg ? value_text(S->arena, eval_quietly(S, s->msg)) : "";
+    sema_error(S, s->span, E_SEMA_ASSERT, *text ? ": " : "", text);
+    return;
+  }
+  if (cond.kind == V_ERROR || !can_emit(S)) return;
+  Value msg = s->msg ? eval_quietly(S, s->msg) : value_str("");
+  cond = as_condition(S, cond, s->span);
+  TileValue *args[] = {materialize(S, cond, s->span), NULL};
+  TileOp *op = emit(S, TILE_ASSERT, args, 2, NULL, 0, s->span);
+  if (msg.kind == V_STR && msg.u.s[0]) tile_set_str(S->fn, op, TA_message, msg.u.s);
+}
+
+/* ---- if ---- */
+
+/* What is still to be done: the rest of a block, then the rest of the blocks around it as far as it
+ * was moved here. */
+typedef struct Rest {
+  const StmtList *list;
+  uint32_t at;
+  int tail; /* the state at the end of the last block: STATE_RUN if control goes on after it */
+  const struct Rest *next;
+} Rest;
+
+static void exec_rest(Sema *S, Rest r);
+
+typedef struct {
+  const Stmt *s;
+  const Rest *rest;
+  int rest_side; /* 0 then, 1 else, -1 neither */
+} IfParts;
+
+static void if_side(Sema *S, const IfParts *p, int side) {
+  const StmtList *body = side ? &p->s->orelse : &p->s->body;
+  exec_rest(S, (Rest){body, 0, STATE_RUN, p->rest_side == side ? p->rest : NULL});
+}
+static void if_then(Sema *S, void *p) { if_side(S, p, 0); }
+static void if_else(Sema *S, void *p) { if_side(S, p, 1); }
+
+/* Does a statement here leave the block, on some path? */
+static bool may_leave(const StmtList *body) {
+  for (uint32_t i = 0; i < body->len; i++) {
+    const Stmt *s = body->data[i];
+    if (s->kind == ST_RETURN || s->kind == ST_BREAK || s->kind == ST_CONTINUE) return true;
+    if ((s->kind == ST_IF || s->kind == ST_FOR || s->kind == ST_WHILE) &&
+        (may_leave(&s->body) || may_leave(&s->orelse)))
+      return true;
+  }
+  return false;
+}
+
+/* Both sides of an `if` whose condition was wrong, for further errors. */
+static void visit_sides(Sema *S, const Stmt *s) {
+  for (int side = 0; side < 2; side++) {
+    exec_rest(S, (Rest){side ? &s->orelse : &s->body, 0, STATE_RUN, NULL});
+    leave(S, STATE_RUN, s->span);
+  }
+}
+
+/* True if `rest` was done as well. */
+static bool exec_if(Sema *S, const Stmt *s, const Rest *rest) {
+  Value cond;
+  bool truth;
+  if (eval_condition(S, s->value, &cond, &truth)) {
+    const StmtList *body = truth ? &s->body : &s->orelse;
+    bool moves = may_leave(body);
+    exec_rest(S, (Rest){body, 0, STATE_RUN, moves ? rest : NULL});
+    return moves;
+  }
+  if (cond.kind == V_ERROR) {
+    S->failed = true;
+    visit_sides(S, s);
+    return false;
+  }
+  bool then_leaves = always_leaves(&s->body), else_leaves = always_leaves(&s->orelse);
+  IfParts parts = {s, rest, then_leaves == else_leaves ? -1 : then_leaves};
+  branch(S, s->value->span, cond, if_then, if_else, &parts);
+  return parts.rest_side >= 0;
+}
+
+/* ---- blocks ---- */
+
+static void exec_import(Sema *S, const Stmt *s) {
+  for (uint32_t i = 0; i < s->nimports; i++)
+    frame_set(S, s->imports[i].as, module_import(S, S->frame->module, s, &s->imports[i]), s->span);
+}
+
+static void exec_def(Sema *S, const Stmt *s) {
+  Value f = func_of(S, s->func, S->frame->module);
+  f.u.func->closure = S->frame;
+  f.u.func->jit = f.u.func->jit || !S->frame->host;
+  frame_set(S, s->func->name, f, s->span);
+}
+
+/* Of a host function its caller hears, of a kernel each statement. */
+static void unsupported(Sema *S, const Stmt *s, const char *what) {
+  const Frame *f = S->frame;
+  if (!f->host || !f->func) {
+    sema_error(S, s->span, E_SEMA_NO_STATEMENT, what);
+    return;
+  }
+  if (S->host) sema_error(S, s->span, E_SEMA_HOST_STATEMENT, what);
+  S->frame = f->caller;
+  sema_error(S, f->call, E_SEMA_HOST_CODE, f->name);
+  sema_note(S, s->span, N_SEMA_HOST_CODE, what);
+  S->frame = (Frame *)f;
+  frame_set_slot(S, VAR_RETURN, value_error(), s->span);
+  leave(S, STATE_RETURN, s->span);
+}
+
+/* Of a kernel, which ends there: what follows may need names that the body sets. */
+static void unsupported_block(Sema *S, const Stmt *s, const char *what) {
+  bool told = S->frame->host && S->frame->func;
+  unsupported(S, s, what);
+  if (told) return;
+  if (s->kind == ST_TRY && !S->muted) sema_hint(S, H_SEMA_NO_TRY);
+  frame_set_slot(S, VAR_RETURN, value_error(), s->span);
+  leave(S, STATE_RETURN, s->span);
+}
+
+/* What the parser did not understand was reported there, at the same line. */
+static bool has_error(const Sema *S, Span at) {
+  for (size_t i = 0; i < diag_count(S->p->diags); i++) {
+    const Diag *d = diag_get(S->p->diags, i);
+    bool here = d->span.file == at.file && d->span.line == at.line;
+    if (here && d->severity == DIAG_ERROR) return true;
+  }
+  return false;
+}
+
+/* After a syntax error the function ends: what follows may need what was not understood. */
+static void exec_skipped(Sema *S, const Stmt *s) {
+  if (!has_error(S, s->span)) {
+    unsupported(S, s, "this statement");
+    return;
+  }
+  S->failed = true;
+  frame_set_slot(S, VAR_RETURN, value_error(), s->span);
+  leave(S, STATE_RETURN, s->span);
+}
+
+/* What host code calls of modules that are not at hand, for an effect alone, has none here. */
+static void exec_expr(Sema *S, const Expr *e) {
+  if (!S->host) {
+    eval(S, e);
+    return;
+  }
+  const char *why = S->host->why;
+  if (e->kind == EX_CALL) {
+    Value fn = eval_quietly(S, e->a);
+    bool other = fn.kind == V_EXTERN || (fn.kind == V_ERROR && e->a->kind == EX_ATTR);
+    if (other) {
+      S->host->why = why;
+      return;
+    }
+  }
+  if (eval(S, e).kind == V_ERROR) S->failed = true;
+}
+
+static void exec(Sema *S, const Stmt *s) {
+  switch (s->kind) {
+    case ST_EXPR:
+      if (s->value->kind != EX_STR) exec_expr(S, s->value);
+      break;
+    case ST_ASSIGN: exec_assign(S, s); break;
+    case ST_AUGASSIGN: exec_augassign(S, s); break;
+    case ST_ANNASSIGN: exec_annassign(S, s); break;
+    case ST_RETURN: exec_return(S, s); break;
+    case ST_FOR: exec_for(S, s); break;
+    case ST_WHILE: exec_while(S, s); break;
+    case ST_BREAK: leave(S, STATE_BREAK, s->span); break;
+    case ST_CONTINUE: leave(S, STATE_CONTINUE, s->span); break;
+    case ST_ASSERT: exec_assert(S, s); break;
+    case ST_RAISE: exec_raise(S, s); break;
+    case ST_IMPORT:
+    case ST_FROM: exec_import(S, s); break;
+    case ST_FUNC: exec_def(S, s); break;
+    case ST_WITH:
+      if (S->host) exec_body(S, &s->body, STATE_RUN);
+      else unsupported_block(S, s, "with");
+      break;
+    case ST_TRY:
+      if (S->host) host_try(S, s);
+      else unsupported_block(S, s, "try");
+      break;
+    case ST_CLASS: unsupported(S, s, "class"); break;
+    case ST_GLOBAL: unsupported(S, s, "global"); break;
+    case ST_DEL:
+      if (!S->host) unsupported(S, s, "del");
+      break;
+    case ST_SKIPPED: exec_skipped(S, s); break;
+    default: break;
+  }
+}
+
+static int last_tail(const Rest *r) {
+  while (r->next) r = r->next;
+  return r->tail;
+}
+
+static Span rest_place(const Rest *r) {
+  uint32_t at = r->at < r->list->len ? r->at : r->list->len - 1;
+  return r->list->len ? r->list->data[at]->span : (Span){0};
+}
+
+static void guarded_rest(Sema *S, void *ctx) {
+  const Rest *r = ctx;
+  leave(S, STATE_RUN, rest_place(r));
+  exec_rest(S, *r);
+}
+
+/* At the end of a function it makes no difference any more how it was left. */
+static void already_left(Sema *S, void *ctx) {
+  const Rest *r = ctx;
+  if (last_tail(r) == STATE_RETURN) leave(S, STATE_RETURN, rest_place(r));
+}
+
+static void end_of_block(Sema *S, int tail, Span at) {
+  if (tail == STATE_RUN) return;
+  if (tail == STATE_RETURN) frame_set_slot(S, VAR_RETURN, value_none(), at);
+  leave(S, tail, at);
+}
+
+/* At the end of a block that may have been left: is there anything to do for who is still here? */
+static bool nothing_follows(const Sema *S, const Rest *r) {
+  uint8_t returned = frame_value(S, VAR_RETURN).kind;
+  if (r->at < r->list->len || r->next) return false;
+  return r->tail == STATE_RUN ||
+         (r->tail == STATE_RETURN && (returned == V_NONE || returned == V_ABSENT));
+}
+
+static bool too_deep(Sema *S, Span at) {
+  if (S->depth < EVAL_DEPTH_MAX) return false;
+  if (!S->out_of_depth) sema_error(S, at, E_SEMA_DEPTH, EVAL_DEPTH_MAX);
+  S->out_of_depth = S->out_of_depth || !S->quiet;
+  S->failed = true;
+  leave(S, STATE_RETURN, at);
+  return true;
+}
+
+/* An error of host code is an exception: what follows it, up to a `try`, does not run. */
+static bool raised(Sema *S, Span at) {
+  if (!S->host || !S->failed) return false;
+  frame_set_slot(S, VAR_RETURN, value_error(), at);
+  leave(S, STATE_RETURN, at);
+  return true;
+}
+
+static void exec_rest(Sema *S, Rest r) {
+  if (too_deep(S, rest_place(&r))) return;
+  S->depth++;
+  for (;;) {
+    int state = state_now(S);
+    Span at = rest_place(&r);
+    if (state > STATE_RUN || raised(S, at)) break;
+    if (state < 0) {
+      if (nothing_follows(S, &r)) break;
+      Value running = compare(S, OP_EQ, frame_value(S, VAR_STATE), value_int(STATE_RUN), at);
+      branch(S, at, running, guarded_rest, already_left, &r);
+      break;
+    }
+    if (r.at == r.list->len) {
+      if (!r.next) {
+        end_of_block(S, r.tail, at);
+        break;
+      }
+      r = *r.next;
+      continue;
+    }
+    const Stmt *s = r.list->data[r.at++];
+    if (s->kind != ST_IF) exec(S, s);
+    else if (exec_if(S, s, &r)) break;
+  }
+  S->depth--;
+}
+
+void exec_body(Sema *S, const StmtList *body, int tail_state) {
+  exec_rest(S, (Rest){body, 0, tail_state, NULL});
+}
