@@ -163,7 +163,8 @@ find_python = $(shell for p in "$(PYTHON)" /usr/bin/python3 python3; do \
 need_python = $(or $(find_python),$(error no Python 3 with NumPy found; set PYTHON))
 TEST_ENV = NEREID=$(abspath $B/nereid) NEREID_BUILD=$(abspath $B) PYTHON=$(need_python)
 
-check: all $(UNIT_TESTS) $(FUZZ) $(C_EXAMPLES)
+# Benches are compiled only.
+check: all $(UNIT_TESTS) $(FUZZ) $(C_EXAMPLES) $(BENCHES:%=%.o)
 	@$(TEST_ENV) $(need_python) tests/run
 
 # The most telling part of it, in under 20 s on two idle cores: golden texts of every stage, unit

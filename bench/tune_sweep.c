@@ -479,7 +479,7 @@ static void put_in_order(Problem *p) {
 static void print_prediction(const Problem *p, const Config *c) {
   const Estimate *e = &c->estimate;
   const LaunchStats *f = &c->stats;
-  const WalkCounts *n = &f->counts;
+  const SimCounts *n = &f->counts;
   if (c->why) {
     print_failure(p, c, c->why);
     return;

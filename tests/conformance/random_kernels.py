@@ -62,7 +62,7 @@ class Worker:
                                         stderr=self.errors, env=environment)
         problem = self.read()
         if problem:
-            sys.exit(f"random_kernels.py: {problem}")
+            raise NoDevice(problem)
 
     def stop(self):
         if self.process:
@@ -98,6 +98,10 @@ class Worker:
         except BrokenPipeError:
             pass
         return self.read()
+
+
+class NoDevice(Exception):
+    """A worker could not open its devices."""
 
 
 # ---- all kernels ----
@@ -142,7 +146,14 @@ class Campaign:
                 seed = next(self.seeds, None)
             if seed is None:
                 break
-            problem = worker.problem(seed)
+            try:
+                problem = worker.problem(seed)
+            except NoDevice as problem:
+                with self.lock:
+                    print(f"FAIL {problem}", flush=True)
+                    self.done += 1
+                    self.kinds["no device"] = self.kinds.get("no device", 0) + 1
+                break
             with self.lock:
                 self.done += 1
             if problem:
