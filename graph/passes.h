@@ -18,13 +18,13 @@ enum { FUSED = 1, FROZEN = 2, FOR_GPU = 4, FOR_CPU = 8 };
 X(functionalize, CALLS, CALLS, pass_functionalize, 0, 0, "replaces in-place ops (relu_, index_copy_, copy_ ...) by ops that return new values; writes to inputs and buffers become OUTPUT_MUTATION outputs") \
 X(simplify, CALLS, CALLS, pass_simplify, 0, 0, "removes ops that change nothing (dropout in inference, contiguous, alias, casts to the same dtype, _assert_*, slices of everything ...), equal nodes (CSE) and dead nodes, and folds constant sizes") \
 X(rewrite, CALLS, CALLS, pass_rewrite, 0, 0, "applies the rewrite rules (docs/rewrites.md)") \
-X(merge, CALLS, CALLS, pass_merge, FUSED | FOR_GPU, 0, "horizontal fusion: linear layers of one input become one") \
+X(horizontal_fusion, CALLS, CALLS, pass_horizontal_fusion, FUSED | FOR_GPU, 0, "makes one linear layer of those that share an input") \
 X(check_indices, CALLS, CALLS, pass_check_indices, 0, 0, "adds a bounds check to each index that is not known to be in range") \
 X(reinplace, CALLS, CALLS, pass_reinplace, 0, 0, "writes updates of a part of an input or a buffer in place") \
 X(decompose, CALLS, PRIMS, pass_decompose, 0, 0, "decomposes composite ops into primitives (graph/ops/prims.h)") \
-X(layout, PRIMS, PRIMS, pass_layout, 0, 0, "assigns layouts: images stay channels-last between convolutions") \
-X(vectors, PRIMS, PRIMS, pass_vectors, FUSED, 0, "turns products with a vector (gemv) into reductions") \
-X(products, PRIMS, PRIMS, pass_products, FUSED | FOR_GPU, 0, "split-K: cuts long sums of few products into parts") \
+X(channels_last, PRIMS, PRIMS, pass_channels_last, 0, 0, "keeps images channels-last between convolutions") \
+X(gemv_to_reduction, PRIMS, PRIMS, pass_gemv_to_reduction, FUSED, 0, "turns products of a matrix and a vector into reductions, which read the matrix once in order") \
+X(split_k, PRIMS, PRIMS, pass_split_k, FUSED | FOR_GPU, 0, "cuts the sum over k of products with few programs into parts, which a reduction adds") \
 X(simplify, PRIMS, PRIMS, pass_simplify, 0, 0, "the same again") \
 X(freeze, PRIMS, PRIMS, pass_freeze, FROZEN, 0, "folds scales of products into their weights, and stores weights in the order in which they are read; not in mode eager") \
 X(pack, PRIMS, PRIMS, pass_pack, FROZEN | FOR_CPU, 0, "packs weights of matrix products into panels for CPUs")

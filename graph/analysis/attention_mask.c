@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "graph/analysis/attention.h"
-#include "graph/analysis/known.h"
+#include "graph/analysis/element_value.h"
 
 enum { DEPTH_MAX = 64 };
 
@@ -39,9 +39,9 @@ static bool note_limit(Reader *r, Dim slack) {
 
 /* Does `n`, or if negated its opposite, say no more than a limit, or nothing? */
 static bool is_limit(Reader *r, Node *n, const Dim *place, bool negated) {
-  Dim value = known_element(r->g, n, place), one = dim_int(r->d, 1);
+  Dim value = element_value(r->g, n, place), one = dim_int(r->d, 1);
   if (value && dim_is(value, !negated)) return true;
-  Dim slack = known_slack(r->g, n, place);
+  Dim slack = element_slack(r->g, n, place);
   if (slack && negated) slack = dim_sub(r->d, dim_sub(r->d, dim_int(r->d, 0), slack), one);
   return slack && note_limit(r, slack);
 }

@@ -9,7 +9,7 @@
 #include "graph/aot/project_state.h"
 #include "graph/kernels/template_fill.h"
 #include "graph/messages.h"
-#include "graph/plan/memory.h"
+#include "graph/plan/buffer_pool.h"
 #include "lower/target/machine.h"
 #include "runtime/support/error.h"
 

@@ -2,15 +2,15 @@
  *
  * graph/aot/runtime/ holds what is the same for all models, C that is embedded as text; a build
  * adds the plan and the kernels as C, and the weights.  Everything is compiled here: a plan's
- * integers are specialized on what is known of their expressions (graph/compile/kernels.h), so no
- * run needs another kernel.  Symbols that have no upper limit get one, so that no expression of
+ * integers are specialized on the ranges of their expressions (graph/compile/plan_kernels.h), so
+ * no run needs another kernel.  Symbols that have no upper limit get one, so that no expression of
  * sizes overflows in the 64 bits of the C text. */
 #ifndef NEREID_GRAPH_AOT_PROJECT_H
 #define NEREID_GRAPH_AOT_PROJECT_H
 
 #include "graph/compile/compile_count.h"
 #include "graph/plan/plan.h"
-#include "graph/import/weights.h"
+#include "graph/import/weight_list.h"
 #include "runtime/nereid.h"
 
 typedef struct {

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "graph/aot/project_state.h"
-#include "graph/plan/memory.h"
+#include "graph/plan/buffer_pool.h"
 #include "lang/interp/interp.h"
 
 /* ---- buffers ---- */

@@ -4,7 +4,7 @@
 
 #include "graph/aot/project_state.h"
 #include "graph/messages.h"
-#include "graph/plan/memory.h"
+#include "graph/plan/buffer_pool.h"
 
 /* ---- all expressions of a plan ---- */
 

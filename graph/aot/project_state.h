@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#include "graph/compile/kernels.h"
+#include "graph/compile/plan_kernels.h"
 #include "graph/aot/project.h"
 #include "runtime/support/error.h"
 

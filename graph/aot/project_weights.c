@@ -5,7 +5,7 @@
 #include "graph/aot/project_state.h"
 #include "graph/compile/buffer_weight.h"
 #include "graph/messages.h"
-#include "graph/plan/memory.h"
+#include "graph/plan/buffer_pool.h"
 
 /* weights.bin: a head, then tensors; graph/aot/runtime/weights.c reads it. */
 typedef struct {

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "graph/api/api.h"
-#include "graph/execute/tune.h"
+#include "graph/execute/tune_plan.h"
 #include "graph/messages.h"
 #include "runtime/device/device.h"
 #include "runtime/device/timing.h"

@@ -2,9 +2,9 @@
 #ifndef NEREID_GRAPH_API_API_H
 #define NEREID_GRAPH_API_API_H
 
-#include "graph/compile/compile.h"
+#include "graph/compile/compile_plan.h"
 #include "graph/execute/execute.h"
-#include "graph/api/model.h"
+#include "graph/api/model_api.h"
 #include "runtime/device/peaks.h"
 
 struct nereid_graph {

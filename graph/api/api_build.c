@@ -4,7 +4,7 @@
 
 #include "graph/aot/project.h"
 #include "graph/api/api.h"
-#include "graph/execute/tune.h"
+#include "graph/execute/tune_plan.h"
 #include "graph/messages.h"
 #include "runtime/device/device.h"
 

@@ -3,7 +3,7 @@
 #ifndef NEREID_GRAPH_COMPILE_KERNEL_CACHE_H
 #define NEREID_GRAPH_COMPILE_KERNEL_CACHE_H
 
-#include "graph/compile/kernels.h"
+#include "graph/compile/plan_kernels.h"
 
 /* Opens it where the device runs code that is worth keeping. */
 void kernel_cache_open(PlanKernels *k);

@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#include "graph/ops/text.h"
+#include "graph/ops/graph_text.h"
 #include "runtime/messages.h"
 #include "runtime/support/files.h"
 

@@ -1,7 +1,7 @@
 /* Pass decompose: composite ops become primitives, in one walk. */
 #include "graph/decompose/decompose.h"
 
-#include "graph/analysis/prune.h"
+#include "graph/analysis/dce.h"
 #include "graph/passes.h"
 
 static const struct {
@@ -20,7 +20,7 @@ static const struct {
 
 typedef struct {
   Graph *g;
-  Stands stands;
+  ReplacementMap replacements;
   const OpId *keep; /* ends with OP_UNKNOWN; NULL: none */
   bool stays;       /* the node that was visited: its rule has nothing for it */
 } Decompose;
@@ -59,12 +59,12 @@ static void replace(Decompose *d, Node *n, Node *by, uint32_t first_new) {
   check_type(n, by);
   graph_forget_name(d->g, n);
   if (by->id >= first_new) take_over(d->g, n, by);
-  stands_of(&d->stands, n)->node = by;
+  replacement_of(&d->replacements, n)->node = by;
   graph_remove(d->g, n);
 }
 
 static void replace_list(Decompose *d, Node *n, Node **items, uint32_t nitems) {
-  Stand *stand = stands_of(&d->stands, n);
+  Replacement *stand = replacement_of(&d->replacements, n);
   stand->items = items;
   stand->nitems = nitems;
   graph_forget_name(d->g, n);
@@ -96,7 +96,7 @@ static Node *make_empty(Build *b) {
 }
 
 static bool visit(Decompose *d, Node *n) {
-  stands_apply(&d->stands, n);
+  replacements_apply(&d->replacements, n);
   if (n->kind == NODE_OUTPUT) return true;
   write_sizes(n);
   if (n->kind != NODE_CALL || is_kept(d, n)) return true;
@@ -111,7 +111,7 @@ static bool visit(Decompose *d, Node *n) {
 bool graph_decompose(Graph *g, const OpId *keep) {
   if (!graph_functional(g, "decompose")) return false;
   Arena *scratch = arena_child(g->arena);
-  Decompose d = {.g = g, .stands = stands_new(g, scratch), .keep = keep};
+  Decompose d = {.g = g, .replacements = replacements_new(g, scratch), .keep = keep};
   bool ok = true, refused = !g->extremes_of_none;
   g->extremes_of_none = true; /* the model's own were refused when its types were inferred */
   for (Node *n = g->first, *next; n && ok; n = next) {
@@ -122,7 +122,7 @@ bool graph_decompose(Graph *g, const OpId *keep) {
     next = d.stays ? after : before ? before->next : g->first;
   }
   g->extremes_of_none = !refused;
-  if (ok) graph_prune(g);
+  if (ok) graph_dce(g);
   arena_free(scratch);
   return ok;
 }

@@ -1,16 +1,16 @@
-/* What pass decompose is made of.
+/* The rules of pass decompose: composite operators to primitives.
  *
- * A rule stands at its node (graph/infer/build.h) and builds, before it, what computes the same.
- * It returns the node that stands for it, which may be one that was there before.  A node whose
- * value is a list is replaced by b->items, and the rule returns NULL.  NULL without items: the node
- * stays, having become a primitive itself, or because it is one.
+ * A rule gets a Build at its node (graph/infer/node_builder.h), and builds before it nodes that
+ * compute the same.  It returns the replacement, which may be a node that was there before.  For a
+ * node whose value is a list it sets b->items, and returns NULL.  NULL without items: the node
+ * stays; it has become a primitive, or is one.
  *
- * What a rule builds is taken apart in turn; so a rule that keeps its node must leave it such that
- * it would keep it again. */
+ * Nodes that a rule builds are decomposed in turn; so a rule that keeps its node must leave it in
+ * a form that it would keep again. */
 #ifndef NEREID_GRAPH_DECOMPOSE_DECOMPOSE_H
 #define NEREID_GRAPH_DECOMPOSE_DECOMPOSE_H
 
-#include "graph/infer/build.h"
+#include "graph/infer/node_builder.h"
 
 typedef Node *DecomposeRule(Build *b);
 

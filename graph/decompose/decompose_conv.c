@@ -1,6 +1,6 @@
 /* Convolutions become products of matrices where their windows are single elements or do not
  * overlap, else the primitives of graph/ops/window.h.  Those have the channels last: what they take
- * and give is permuted here, and pass `layout` lets permutations meet and vanish. */
+ * and give is permuted here, and pass `channels_last` lets permutations meet and vanish. */
 #include <string.h>
 
 #include "graph/decompose/decompose.h"

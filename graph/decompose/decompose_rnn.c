@@ -1,7 +1,7 @@
 /* Recurrent networks of PyTorch: layers one above the other, each in one or two directions; and
  * cells, which are one step. */
 #include "graph/decompose/decompose.h"
-#include "graph/infer/build_rnn.h"
+#include "graph/infer/rnn_builder.h"
 
 typedef struct {
   Build *b;

@@ -2,7 +2,7 @@
 #ifndef NEREID_GRAPH_DECOMPOSE_SCATTER_H
 #define NEREID_GRAPH_DECOMPOSE_SCATTER_H
 
-#include "graph/infer/build.h"
+#include "graph/infer/node_builder.h"
 
 /* x as one axis. */
 Node *scatter_flat(Build *b, Node *x);

@@ -13,7 +13,7 @@
 
 #include "graph/compile/compile_count.h"
 #include "graph/compile/stages.h"
-#include "graph/import/weights.h"
+#include "graph/import/weight_list.h"
 #include "runtime/nereid.h"
 
 typedef struct Executable Executable;

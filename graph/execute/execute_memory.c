@@ -3,7 +3,7 @@
 #include "graph/compile/buffer_weight.h"
 #include "graph/execute/execute_state.h"
 #include "graph/messages.h"
-#include "graph/plan/memory_use.h"
+#include "graph/plan/memory_report.h"
 
 enum { POINTER_ALIGNMENT = 16 }; /* what kernels are specialized on */
 

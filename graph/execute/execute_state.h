@@ -3,8 +3,8 @@
 #define NEREID_GRAPH_EXECUTE_EXECUTE_STATE_H
 
 #include "graph/execute/execute.h"
-#include "graph/compile/kernels.h"
-#include "graph/plan/memory.h"
+#include "graph/compile/plan_kernels.h"
+#include "graph/plan/buffer_pool.h"
 #include "graph/execute/recording.h"
 #include "runtime/device/device.h"
 

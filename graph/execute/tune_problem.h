@@ -2,7 +2,7 @@
 #ifndef NEREID_GRAPH_EXECUTE_TUNE_PROBLEM_H
 #define NEREID_GRAPH_EXECUTE_TUNE_PROBLEM_H
 
-#include "graph/compile/kernels.h"
+#include "graph/compile/plan_kernels.h"
 #include "runtime/search/search.h"
 
 /* Its candidates are the step's choices, in their order, at the sizes that are bound.  Buffers of

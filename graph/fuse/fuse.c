@@ -3,9 +3,9 @@
 #include <string.h>
 
 #include "graph/analysis/attention.h"
-#include "graph/analysis/constants.h"
+#include "graph/analysis/weight_constants.h"
 #include "graph/fuse/fuse_state.h"
-#include "graph/ops/text.h"
+#include "graph/ops/graph_text.h"
 
 enum {
   GROUP_NODES_MAX = 200,    /* in a group */
@@ -61,7 +61,7 @@ static bool is_insert(const Node *n) {
 
 static bool loops(PrimKind k) {
   return k == PRIM_POINTWISE || k == PRIM_REDUCE || k == PRIM_SCAN || k == PRIM_WINDOW ||
-         k == PRIM_GATHER || k == PRIM_PIECES || k == PRIM_CREATE || k == PRIM_INSERT ||
+         k == PRIM_GATHER || k == PRIM_CONCAT || k == PRIM_CREATE || k == PRIM_INSERT ||
          k == PRIM_CHECK;
 }
 
@@ -163,7 +163,7 @@ static bool fits_inline(const Fuser *s, const Node *n, PrimKind k) {
   const Info *info = &s->info[n->id];
   bool small = info->depth < INLINE_DEPTH_MAX && info->below <= INLINE_NODES_MAX;
   bool once = (info->uses <= 1 || !info->elsewhere) && (!info->repeated || is_cast(n));
-  bool padded = k == PRIM_PIECES && s->f->once[n->id]; /* a weight that is laid out anew */
+  bool padded = k == PRIM_CONCAT && s->f->once[n->id]; /* a weight that is laid out anew */
   return small && !info->apart && (info->free || ((k == PRIM_POINTWISE || padded) && once));
 }
 

@@ -2,7 +2,7 @@
 #include "graph/analysis/attention.h"
 #include "graph/analysis/gather.h"
 #include "graph/fuse/fuse_state.h"
-#include "graph/ops/pieces.h"
+#include "graph/ops/concat_sources.h"
 #include "graph/ops/window.h"
 
 static bool is_tensor(const Node *n) { return n->type.kind == VALUE_TENSOR; }
@@ -36,8 +36,8 @@ static void gather_uses(const Fusion *f, Node *n, const Dim *place, UseAt *use, 
 }
 
 static void piece_uses(const Fusion *f, Node *n, const Dim *place, UseAt *use, void *ctx) {
-  Pieces p = pieces_of(f->graph, n, place);
-  for (uint32_t i = 0; i < p.n; i++) reach(f, p.pieces[i].operand, p.pieces[i].place, use, ctx);
+  ConcatSources p = concat_sources(f->graph, n, place);
+  for (uint32_t i = 0; i < p.n; i++) reach(f, p.items[i].operand, p.items[i].place, use, ctx);
 }
 
 /* At a position that is any of the window's. */
@@ -45,7 +45,7 @@ static void window_uses(const Fusion *f, Node *n, const Dim *place, UseAt *use, 
   Window w = window_of(f->graph, n);
   static const char *const names[WINDOW_AXES] = {"at0", "at1", "at2"};
   Dim at[GRAPH_RANK_MAX];
-  Piece p;
+  ConcatSource p;
   for (uint32_t i = 0; i < w.n; i++) at[i] = dim_shared_index(f->graph->dims, names[i], w.size[i]);
   window_piece(f->graph, &w, place, at, &p);
   reach(f, p.operand, p.place, use, ctx);
@@ -83,7 +83,7 @@ void each_use_at(const Fusion *f, Node *n, const Dim *place, UseAt *use, void *c
     case PRIM_REDUCE: reach(f, n->args[0].node, place, use, ctx); return;
     case PRIM_GATHER: gather_uses(f, n, place, use, ctx); return;
     case PRIM_WINDOW: window_uses(f, n, place, use, ctx); return;
-    case PRIM_PIECES: piece_uses(f, n, place, use, ctx); return;
+    case PRIM_CONCAT: piece_uses(f, n, place, use, ctx); return;
     case PRIM_INSERT: reach(f, n->args[1].node, place, use, ctx); return;
     case PRIM_SEARCH:
     case PRIM_SCATTER: memory_uses(f, n, place, use, ctx); return;

@@ -5,8 +5,8 @@
 
 #include "graph/import/text_forms.h"
 #include "graph/messages.h"
+#include "graph/ops/graph_text.h"
 #include "graph/ops/ops.h"
-#include "graph/ops/text.h"
 #include "parser/ast.h"
 
 typedef struct {

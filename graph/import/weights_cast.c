@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "graph/import/weights.h"
+#include "graph/import/weight_list.h"
 #include "lang/interp/interp.h"
 #include "runtime/support/array.h"
 

@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-#include "graph/infer/build.h"
+#include "graph/infer/node_builder.h"
 #include "lang/interp/interp.h"
 
 /* PyTorch's 8-bit floats overflow, where the kernel language's take the largest number. */

@@ -4,7 +4,7 @@
  * with its arguments as they were given.  Arguments that were left out are not filled in; who
  * wants an argument asks by name (graph_arg) and gets the schema's default.
  *
- * The text form is the annotated Python of FX's print_readable (graph/ops/text.h).
+ * The text form is the annotated Python of FX's print_readable (graph/ops/graph_text.h).
  *
  * All of a graph lies in one arena.  Tensors are values: strides and storage are no part of the
  * IR, and views are ops like others.  What writes in place (relu_, index_copy_, copy_) names the

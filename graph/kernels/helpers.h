@@ -3,7 +3,7 @@
 #ifndef NEREID_GRAPH_KERNELS_HELPERS_H
 #define NEREID_GRAPH_KERNELS_HELPERS_H
 
-#include "graph/kernels/functions.h"
+#include "graph/kernels/source_functions.h"
 
 /* The beginning of a kernel file: imports, and what `f` needs. */
 void helpers_print(Text *out, const Functions *f);

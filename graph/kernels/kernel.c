@@ -5,12 +5,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "graph/analysis/element_value.h"
 #include "graph/analysis/gather.h"
-#include "graph/analysis/known.h"
-#include "graph/fuse/insert.h"
+#include "graph/fuse/concat_slices.h"
 #include "graph/infer/narrow.h"
 #include "graph/messages.h"
-#include "graph/ops/text.h"
+#include "graph/ops/graph_text.h"
 
 Kernel *kernel_new(const Fusion *f, const Group *group, Arena *a) {
   Kernel *k = ARENA_NEW(a, Kernel);
@@ -430,7 +430,7 @@ static Value value_under(Kernel *k, const char *condition, Node *n, const Dim *p
 /* Is the index one of 0 ... size - 1, whatever the data is? */
 static bool is_surely_inside(Kernel *k, Node *index, const Dim *place, Dim size) {
   Dims *d = k->graph->dims;
-  Dim known = known_element(k->graph, index, place);
+  Dim known = element_value(k->graph, index, place);
   return known && dim_range(d, known).lo >= 0 && dim_range(d, dim_sub(d, size, known)).lo > 0;
 }
 
@@ -506,7 +506,7 @@ static Value create(Kernel *k, Node *n, const Dim *place) {
 
 /* ---- pieces ---- */
 
-const char *kernel_limits(Kernel *k, const Piece *p) {
+const char *kernel_limits(Kernel *k, const ConcatSource *p) {
   Text t = text_new(k->arena);
   for (uint32_t i = 0; i < p->nlimits; i++) {
     const char *x = kernel_index(k, p->limits[i].x, NULL);
@@ -517,7 +517,7 @@ const char *kernel_limits(Kernel *k, const Piece *p) {
   return t.data ? t.data : "";
 }
 
-const char *kernel_piece_condition(Kernel *k, const Piece *p) {
+const char *kernel_piece_condition(Kernel *k, const ConcatSource *p) {
   const char *limits = kernel_limits(k, p);
   if (!*limits) return NULL;
   const char *name = kernel_fresh(k, "inside");
@@ -525,19 +525,19 @@ const char *kernel_piece_condition(Kernel *k, const Piece *p) {
   return name;
 }
 
-const char *kernel_piece_value(Kernel *k, const Piece *p, const char *condition, DType t) {
+const char *kernel_piece_value(Kernel *k, const ConcatSource *p, const char *condition, DType t) {
   return kernel_cast(k, value_under(k, condition, p->operand, p->place), t);
 }
 
 static Value pieces(Kernel *k, Node *n, const Dim *place) {
-  Pieces p = pieces_of(k->graph, n, place);
+  ConcatSources p = concat_sources(k->graph, n, place);
   DType t = kernel_held(n->type.dtype);
   const char *text = NULL;
   Arg otherwise = narrow_number(&p.otherwise, n->type.dtype);
   if (otherwise.kind != ARG_NONE) text = literal(k, &otherwise, t);
   for (uint32_t i = p.n; i-- > 0;) {
-    const char *condition = kernel_piece_condition(k, &p.pieces[i]);
-    const char *value = kernel_piece_value(k, &p.pieces[i], condition, t);
+    const char *condition = kernel_piece_condition(k, &p.items[i]);
+    const char *value = kernel_piece_value(k, &p.items[i], condition, t);
     bool always = !condition || !text;
     text = always ? value : arena_printf(k->arena, "tl.where(%s, %s, %s)", condition, value, text);
   }
@@ -581,7 +581,7 @@ Value kernel_value(Kernel *k, Node *n, const Dim *place) {
     case PRIM_POINTWISE: return pointwise(k, n, place);
     case PRIM_GATHER: return gather(k, n, place);
     case PRIM_CREATE: return create(k, n, place);
-    case PRIM_PIECES: return pieces(k, n, place);
+    case PRIM_CONCAT: return pieces(k, n, place);
     case PRIM_SEARCH: return kernel_define(k, n, place, n->type.dtype, kernel_search(k, n, place));
     case PRIM_SCAN:
       if (dim_is(k->group->r, 1)) return scan_of_one(k, n, place);

@@ -13,10 +13,10 @@
 #include "graph/analysis/attention.h"
 #include "graph/fuse/fuse.h"
 #include "graph/ir/namemap.h"
-#include "graph/ops/pieces.h"
+#include "graph/ops/concat_sources.h"
 #include "graph/kernels/template_fill.h"
 
-/* Stands in a kernel's text for its name, which depends on no more than the text does. */
+/* ReplacementMap in a kernel's text for its name, which depends on no more than the text does. */
 #define KERNEL_NAME "\1"
 /* The parameter for what a kernel records of its checks: PLAN_RECORD numbers for each. */
 #define KERNEL_RECORDS "records_ptr"
@@ -48,7 +48,7 @@ typedef struct {
   uint32_t uses;     /* how often it stands in the text */
   const char *index; /* at which it is loaded or stored, an element of it for one of the tile */
   uint32_t order;    /* of that, among the kernel's loads and stores */
-  Node *then;        /* the result that is written over it (graph/kernels/in_place.h); NULL: none */
+  Node *then;        /* the result that reuses it (graph/kernels/buffer_reuse.h); NULL: none */
 } KernelBuffer;
 
 /* What a loop over a row hands from one tile to the next for a node. */
@@ -139,11 +139,11 @@ const char *kernel_cast(Kernel *k, Value v, DType t);
 DType kernel_held(DType t);
 
 /* The limits of a piece as one expression; "": they always hold. */
-const char *kernel_limits(Kernel *k, const Piece *p);
+const char *kernel_limits(Kernel *k, const ConcatSource *p);
 /* The same as the name of a bool; NULL: they always hold. */
-const char *kernel_piece_condition(Kernel *k, const Piece *p);
+const char *kernel_piece_condition(Kernel *k, const ConcatSource *p);
 /* A piece's value in dtype t where `condition` (its own, NULL: always) holds. */
-const char *kernel_piece_value(Kernel *k, const Piece *p, const char *condition, DType t);
+const char *kernel_piece_value(Kernel *k, const ConcatSource *p, const char *condition, DType t);
 /* `text` with {0}, {1}, ... replaced. */
 const char *kernel_fill(Kernel *k, const char *text, const char *const *operands);
 
@@ -154,7 +154,7 @@ typedef struct {
 
 /* Goes through the views between a piece and memory.  The pointers have both axes of the tile,
  * which `first` and `second` index, also where one has one element. */
-Access kernel_access(Kernel *k, Piece *p, const char *first, const char *second);
+Access kernel_access(Kernel *k, ConcatSource *p, const char *first, const char *second);
 
 /* The function's parameters so far. */
 const char *kernel_parameters(Kernel *k);

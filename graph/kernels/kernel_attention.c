@@ -48,7 +48,7 @@ static const char *offset_by(Kernel *k, const char *base, Dim by) {
 /* Where the operand's elements lie; its place is in terms of `row` and `column`. */
 static const char *pointers(Writer *w, Node *operand, Dim row, Dim column, const char *first,
                             const char *second) {
-  Piece p = {.operand = operand};
+  ConcatSource p = {.operand = operand};
   attention_operand_place(w->k->graph, &w->x, w->k->group->index[0], row, column, p.place);
   return kernel_access(w->k, &p, first, second).pointers;
 }

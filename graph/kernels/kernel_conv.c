@@ -103,7 +103,7 @@ static void print_limit(Conv *c, Text *t, const char *x, Dim lo, Dim hi) {
   if (hi) text_printf(t, " & (%s < %s)", x, kernel_index(k, hi, NULL));
 }
 
-static const char *left_condition(Conv *c, const Piece *p) {
+static const char *left_condition(Conv *c, const ConcatSource *p) {
   Kernel *k = c->k;
   Text t = text_new(k->arena);
   for (uint32_t i = 0; i < p->nlimits; i++) {
@@ -114,7 +114,7 @@ static const char *left_condition(Conv *c, const Piece *p) {
   return t.len ? t.data : "";
 }
 
-static const char *pointers(Conv *c, const Piece *p, const char *first, const char *second) {
+static const char *pointers(Conv *c, const ConcatSource *p, const char *first, const char *second) {
   Kernel *k = c->k;
   const Node *n = p->operand;
   Dim offset = linear_of_place(k->graph->dims, p->place, n->type.shape, n->type.rank);
@@ -130,7 +130,7 @@ static const char *left(Conv *c, const char **condition) {
   Dims *d = k->graph->dims;
   Dim at[WINDOW_AXES + 1], place[GRAPH_RANK_MAX];
   uint32_t last = c->node->type.rank - 1;
-  Piece p;
+  ConcatSource p;
   position(c, 0, at);
   memcpy(place, k->group->place, last * sizeof *place);
   place[last] = dim_add(d, dim_mul(d, k->group->index[0], c->channels), at[c->w.n]);
@@ -142,7 +142,7 @@ static const char *left(Conv *c, const char **condition) {
 
 static const char *right(Conv *c, const char **condition) {
   Kernel *k = c->k;
-  Piece p = {.operand = c->w.weight};
+  ConcatSource p = {.operand = c->w.weight};
   c->right = true;
   position(c, 1, p.place);
   p.place[c->w.n + 1] = k->group->place[c->node->type.rank - 1];

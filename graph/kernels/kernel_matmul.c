@@ -3,7 +3,7 @@
 #include "graph/kernels/kernel_product.h"
 #include "graph/tiling/panels.h"
 
-void product_source(Kernel *k, Piece *p) {
+void product_source(Kernel *k, ConcatSource *p) {
   Dim from[GRAPH_RANK_MAX];
   while (!k->f->of[p->operand->id] && p->operand->kind != NODE_INPUT) {
     view_place(k->graph, p->operand, p->place, from);
@@ -19,7 +19,7 @@ const char *product_pointers(Kernel *k, const char *pointers, unsigned axes, con
   return pointers;
 }
 
-Access kernel_access(Kernel *k, Piece *p, const char *first, const char *second) {
+Access kernel_access(Kernel *k, ConcatSource *p, const char *first, const char *second) {
   product_source(k, p);
   const Node *n = p->operand;
   Dim offset = linear_of_place(k->graph->dims, p->place, n->type.shape, n->type.rank);
@@ -33,7 +33,7 @@ Access kernel_access(Kernel *k, Piece *p, const char *first, const char *second)
 
 /* Element (batch, row, column) of an operand of mm or bmm. */
 static Access matrix(Kernel *k, Node *n, Dim batch, Dim row, Dim column, bool left) {
-  Piece p = {.operand = n, .place = {batch, row, column}};
+  ConcatSource p = {.operand = n, .place = {batch, row, column}};
   if (n->type.rank == 2) {
     p.place[0] = row;
     p.place[1] = column;

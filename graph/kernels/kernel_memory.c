@@ -2,7 +2,7 @@
  * order: searching, merging, scattering.  What they search or scatter to lies in memory. */
 #include <string.h>
 
-#include "graph/analysis/known.h"
+#include "graph/analysis/element_value.h"
 #include "graph/kernels/kernel.h"
 #include "graph/plan/plan.h"
 
@@ -106,7 +106,7 @@ static Chosen chosen_index(const Kernel *k, Node *index) {
 static Dim known_index(Kernel *k, const Node *user, Node *index) {
   Dim at[GRAPH_RANK_MAX];
   broadcast_place(k->graph, user, k->group->place, index, at);
-  return known_element(k->graph, index, at);
+  return element_value(k->graph, index, at);
 }
 
 static unsigned whole_axes(const Kernel *k) {

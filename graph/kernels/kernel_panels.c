@@ -5,7 +5,7 @@
 /* What depends on the row alone comes first: so each row has one address in all steps. */
 static const char *left_pointers(Kernel *k, Node *left, Dim row, Dim column) {
   Dims *d = k->graph->dims;
-  Piece p = {.operand = left, .place = {row, column}};
+  ConcatSource p = {.operand = left, .place = {row, column}};
   product_source(k, &p);
   const ValueType *t = &p.operand->type;
   Dim offset = linear_of_place(d, p.place, t->shape, t->rank);
@@ -27,7 +27,7 @@ static const char *left_pointers(Kernel *k, Node *left, Dim row, Dim column) {
 }
 
 static const char *right_pointers(Kernel *k, Node *right, Dim row, Dim column) {
-  Piece p = {.operand = right, .place = {row, column}};
+  ConcatSource p = {.operand = right, .place = {row, column}};
   return kernel_access(k, &p, "kb", "column").pointers;
 }
 

@@ -8,7 +8,7 @@
 /* Rows, columns and batches by their names in the templates. */
 void product_bind(Kernel *k);
 /* Goes through the views between a piece and memory: p->operand becomes what is loaded. */
-void product_source(Kernel *k, Piece *p);
+void product_source(Kernel *k, ConcatSource *p);
 /* A sum of pointers as tiles want it: with both axes, `first` and `second`, also where one has one
  * element.  `axes`: those that it has. */
 const char *product_pointers(Kernel *k, const char *pointers, unsigned axes, const char *first,

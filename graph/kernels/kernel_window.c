@@ -21,7 +21,7 @@ typedef struct {
 
 /* Is the piece's element loaded, so that outside of its limits it is 0 already?  What this kernel
  * computes itself is not. */
-static bool is_loaded(const Kernel *k, const Piece *p) {
+static bool is_loaded(const Kernel *k, const ConcatSource *p) {
   const Node *n = p->operand;
   while (!k->f->of[n->id] && n->kind == NODE_CALL) {
     bool view = prim_kind(n->op) == PRIM_VIEW;
@@ -34,7 +34,7 @@ static bool is_loaded(const Kernel *k, const Piece *p) {
 /* What the window has at a position: an element, times a weight. */
 static const char *term(Sliding *s, const Dim *at) {
   Kernel *k = s->k;
-  Piece p;
+  ConcatSource p;
   window_piece(k->graph, &s->w, s->place, at, &p);
   const char *condition = kernel_piece_condition(k, &p);
   const char *v = kernel_piece_value(k, &p, condition, s->dtype);

@@ -2,8 +2,8 @@
 #include <string.h>
 
 #include "graph/messages.h"
+#include "graph/ops/graph_text.h"
 #include "graph/ops/ops.h"
-#include "graph/ops/text.h"
 
 typedef struct {
   Graph *g;

@@ -6,7 +6,7 @@
  *   view       the element of its operand at another place: a row says which
  *   reduce     from the elements of its operand along some axes
  *   create     from the place alone (arange, full)
- *   pieces     from an element of one of its operands, or a constant, depending on the place
+ *   concat     from an element of one of its operands, or a constant, depending on the index
  *   insert     its operand's, in a slice of memory that others share
  *   gather     from an element of its operand at a place that other operands say
  *   check      no element: it records an operand's first element that is no valid index

@@ -1,6 +1,6 @@
 #include <string.h>
 
-#include "graph/ops/text.h"
+#include "graph/ops/graph_text.h"
 
 static const struct {
   DType dtype;

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "graph/ops/graph_text.h"
 #include "graph/ops/ops.h"
-#include "graph/ops/text.h"
 
 /* ---- arguments ---- */
 

@@ -52,16 +52,16 @@ int64_t window_block(const Node *n) {
 }
 
 /* Of elements that lie apart: only every spread'th place has one. */
-static Dim spread_place(Graph *g, Piece *p, Dim at, Dim size, Dim spread) {
+static Dim spread_place(Graph *g, ConcatSource *p, Dim at, Dim size, Dim spread) {
   Dims *d = g->dims;
   Dim one = dim_int(d, 1), end = dim_mul(d, dim_sub(d, size, one), spread);
-  piece_limit(g, p, at, dim_int(d, 0), dim_add(d, end, one));
+  source_limit(g, p, at, dim_int(d, 0), dim_add(d, end, one));
   if (dim_is(spread, 1)) return at;
-  piece_limit(g, p, dim_mod(d, at, spread), NULL, one);
+  source_limit(g, p, dim_mod(d, at, spread), NULL, one);
   return dim_floordiv(d, at, spread);
 }
 
-void window_piece(Graph *g, const Window *w, const Dim *place, const Dim *at, Piece *p) {
+void window_piece(Graph *g, const Window *w, const Dim *place, const Dim *at, ConcatSource *p) {
   Dims *d = g->dims;
   p->operand = w->input;
   p->nlimits = 0;

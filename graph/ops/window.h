@@ -12,7 +12,7 @@
 #ifndef NEREID_GRAPH_OPS_WINDOW_H
 #define NEREID_GRAPH_OPS_WINDOW_H
 
-#include "graph/ops/pieces.h"
+#include "graph/ops/concat_sources.h"
 
 enum { WINDOW_AXES = 3 };
 
@@ -33,6 +33,6 @@ Dim window_count(Graph *g, const Window *w);
 int64_t window_block(const Node *n);
 /* What is read of the input for the element at `place` (of the input's rank) at position `at` of
  * its window, with the limits of what is there. */
-void window_piece(Graph *g, const Window *w, const Dim *place, const Dim *at, Piece *p);
+void window_piece(Graph *g, const Window *w, const Dim *place, const Dim *at, ConcatSource *p);
 
 #endif

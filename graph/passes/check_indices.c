@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "graph/analysis/index_range.h"
-#include "graph/infer/build.h"
+#include "graph/infer/node_builder.h"
 #include "graph/ops/prims.h"
 #include "graph/passes.h"
 

@@ -8,16 +8,16 @@
 #include <setjmp.h>
 #include <string.h>
 
-#include "graph/analysis/constants.h"
-#include "graph/analysis/prune.h"
-#include "graph/infer/build.h"
+#include "graph/analysis/dce.h"
+#include "graph/analysis/weight_constants.h"
+#include "graph/infer/node_builder.h"
 #include "graph/ops/prims.h"
 #include "graph/passes.h"
 #include "graph/tiling/panels.h"
 
 typedef struct {
   Graph *g;
-  Stands stands;
+  ReplacementMap replacements;
   bool *constant; /* by id, of the nodes that there were */
   uint32_t *uses;
   uint32_t nids;
@@ -116,7 +116,7 @@ static void fold_scale(Freeze *f, Node *n) {
     if (!is_per_channel(scale, n) || !can_scale(f, x)) continue;
     Build b = build_before(f, n);
     scale = build_view(&b, scale, 1, &scale->type.shape[rank_of(scale) - 1]);
-    stands_of(&f->stands, n)->node = scaled(&b, x, scale);
+    replacement_of(&f->replacements, n)->node = scaled(&b, x, scale);
     return;
   }
 }
@@ -142,10 +142,10 @@ static void pack(Freeze *f, Node *n) {
 static void walk_scales(Freeze *f) {
   for (Node *n = f->g->first, *next; n; n = next) {
     next = n->next;
-    stands_apply(&f->stands, n);
+    replacements_apply(&f->replacements, n);
     if (graph_is(n, OP_aten_mul_Tensor)) fold_scale(f, n);
   }
-  graph_prune(f->g);
+  graph_dce(f->g);
 }
 
 static void walk_weights(Freeze *f) {
@@ -180,7 +180,7 @@ static bool walk_safely(Freeze *f, Walk *walk) {
 static bool run(Graph *g, const char *name, Walk *const *walks) {
   if (!graph_functional(g, name)) return false;
   Arena *scratch = arena_child(g->arena);
-  Freeze f = {.g = g, .stands = stands_new(g, scratch), .nids = g->nids};
+  Freeze f = {.g = g, .replacements = replacements_new(g, scratch), .nids = g->nids};
   f.constant = constants_find(g, scratch);
   f.uses = graph_use_counts(g, scratch);
   bool ok = true;

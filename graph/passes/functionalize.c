@@ -12,9 +12,9 @@
  * shares the storage is used later; else it is an error if a write makes it matter. */
 #include <string.h>
 
-#include "graph/infer/build.h"
+#include "graph/infer/node_builder.h"
 #include "graph/messages.h"
-#include "graph/ops/text.h"
+#include "graph/ops/graph_text.h"
 #include "graph/passes.h"
 
 typedef struct {

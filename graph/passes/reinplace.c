@@ -3,19 +3,19 @@
  * After functionalize the new value of a tensor that a graph writes to is computed from the old
  * one by updates of elements by index or mask, slice_scatter and select_scatter in a row, through
  * views.  Each becomes a nereid.scatter with "put": the value of its operand, with some elements
- * replaced.  If nothing reads that operand later, it is written to the operand's memory
- * (graph/fuse/separate.c).  An operand that is read again would be copied before, so its update
+ * replaced.  If nothing reads that operand later, the scatter writes to the operand's memory
+ * (graph/fuse/insert_copies.c).  An operand that is read again would be copied first, so its update
  * stays as it is.
  *
  * An *address* is a tensor of integers that says of each element of a part where it is in memory,
  * in row-major order: the part, as views, of arange.  So two parts are the same if their elements'
- * addresses are the same expressions (known.h). */
+ * addresses are the same expressions (element_value.h). */
 #include "graph/passes/reinplace.h"
 
 #include <string.h>
 
-#include "graph/analysis/known.h"
-#include "graph/analysis/prune.h"
+#include "graph/analysis/dce.h"
+#include "graph/analysis/element_value.h"
 #include "graph/decompose/decompose.h"
 #include "graph/decompose/scatter.h"
 #include "graph/passes.h"
@@ -46,7 +46,7 @@ typedef VEC(Held) HeldList;
 typedef struct {
   Graph *g;
   Arena *scratch;
-  Stands stands;
+  ReplacementMap replacements;
   uint32_t *place; /* by id, of the nodes there were before the pass: in the graph's order */
   uint32_t *last;  /* by id: the place of the last node that reads it, through views */
   uint32_t n;
@@ -169,12 +169,12 @@ static bool holds(Reinplace *r, Node *n, const Part *part) {
   if (of != r->known.node) return false;
   if (of == n && part == r->known.part) return true;
   some_place(r, n, place);
-  Dim wanted = known_element(r->g, part->address, place);
+  Dim wanted = element_value(r->g, part->address, place);
   for (of = n; of != r->known.node; of = view_operand(of)) {
     view_place(r->g, of, place, from);
     memcpy(place, from, sizeof place);
   }
-  return wanted && wanted == known_element(r->g, r->known.part->address, place);
+  return wanted && wanted == element_value(r->g, r->known.part->address, place);
 }
 
 /* ---- writes ---- */
@@ -189,7 +189,7 @@ static void put(Reinplace *r, const Puts *p) {
 static void now_holds(Reinplace *r, Node *n, const Part *part) {
   stand_at(r, n);
   r->known = (Held){n, part};
-  stands_of(&r->stands, n)->node = part_of(r->build, part, r->current);
+  replacement_of(&r->replacements, n)->node = part_of(r->build, part, r->current);
 }
 
 static bool write_nested(Reinplace *r, Node *n, const Part *part, uint32_t depth);
@@ -231,7 +231,8 @@ static bool write_update(Reinplace *r, Node *n, const Part *part, uint32_t depth
  * first.  False if something else makes it. */
 static bool find_updates(Reinplace *r, Node *n, const Part *part, HeldList *out) {
   while (!holds(r, n, part)) {
-    if (n->kind != NODE_CALL || n->id >= r->n || stands_of(&r->stands, n)->node) return false;
+    if (n->kind != NODE_CALL || n->id >= r->n || replacement_of(&r->replacements, n)->node)
+      return false;
     vec_push(r->scratch, out, ((Held){n, part}));
     if (!is_update(n)) part = before_view(r, n, part);
     if (!part) return false;
@@ -308,8 +309,8 @@ static bool update_inputs(Reinplace *r) {
   for (uint32_t i = 0; i < list->n; i++)
     if (g->outputs[i].kind == OUTPUT_MUTATION && list->items[i].kind == ARG_NODE)
       update_input(r, g->outputs[i].target, list->items[i].node);
-  for (Node *n = g->first; n; n = n->next) stands_apply(&r->stands, n);
-  graph_prune(g);
+  for (Node *n = g->first; n; n = n->next) replacements_apply(&r->replacements, n);
+  graph_dce(g);
   return true;
 }
 
@@ -324,7 +325,7 @@ bool pass_reinplace(Graph *g) {
   if (!writes_inputs(g)) return true;
   if (!graph_decompose(g, updates)) return false;
   Reinplace r = {.g = g, .scratch = arena_child(g->arena), .n = g->nids};
-  r.stands = stands_new(g, r.scratch);
+  r.replacements = replacements_new(g, r.scratch);
   r.place = ARENA_ARRAY(r.scratch, uint32_t, g->nids);
   r.last = ARENA_ARRAY(r.scratch, uint32_t, g->nids);
   survey(&r);

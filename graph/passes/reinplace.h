@@ -2,7 +2,7 @@
 #ifndef NEREID_GRAPH_PASSES_REINPLACE_H
 #define NEREID_GRAPH_PASSES_REINPLACE_H
 
-#include "graph/infer/build.h"
+#include "graph/infer/node_builder.h"
 
 /* The places of some elements of a tensor, for nereid.scatter with "put". */
 typedef struct {

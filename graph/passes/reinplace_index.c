@@ -4,7 +4,7 @@
  * values alone), to which the old value is added once; the last of equal indices writes it. */
 #include <string.h>
 
-#include "graph/analysis/known.h"
+#include "graph/analysis/element_value.h"
 #include "graph/decompose/scatter.h"
 #include "graph/passes/reinplace.h"
 
@@ -99,7 +99,7 @@ static bool is_monotonic(Build *b, Node *index) {
   if (rank_of(index) != 1) return false;
   Dim i = dim_index(g->dims, "i", index->type.shape[0]);
   Dim next = dim_add(g->dims, i, dim_int(g->dims, 1));
-  Dim at = known_element(g, index, &i), then = known_element(g, index, &next);
+  Dim at = element_value(g, index, &i), then = element_value(g, index, &next);
   if (!at || !then || dim_range(g->dims, at).lo < 0) return false;
   Dim step = dim_sub(g->dims, then, at);
   return dim_is_int(step) && step->value != 0;
@@ -150,15 +150,15 @@ static bool find_strides(Build *b, const Indexed *x, Node *address, Dim *stride)
     at[i] = dim_index(g->dims, "i", address->type.shape[i]);
     origin[i] = x->set >> i & 1 ? dim_int(g->dims, 0) : at[i];
   }
-  Dim base = known_element(g, address, origin), all = known_element(g, address, at);
+  Dim base = element_value(g, address, origin), all = element_value(g, address, at);
   if (!base || !all) return false;
   for (uint32_t i = 0; i < rank_of(address); i++) {
     if (!(x->set >> i & 1)) continue;
     origin[i] = dim_int(g->dims, 1);
-    Dim next = known_element(g, address, origin);
+    Dim next = element_value(g, address, origin);
     origin[i] = dim_int(g->dims, 0);
     if (!next) return false;
-    stride[i] = dim_sub(g->dims, next, known_element(g, address, origin));
+    stride[i] = dim_sub(g->dims, next, element_value(g, address, origin));
     if (stride[i]->indexed) return false;
     base = dim_add(g->dims, base, dim_mul(g->dims, at[i], stride[i]));
   }

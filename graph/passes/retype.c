@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "graph/messages.h"
+#include "graph/ops/graph_text.h"
 #include "graph/ops/infer_rules.h"
-#include "graph/ops/text.h"
 
 /* What is known of the graph's nodes as it was, by id. */
 typedef struct {

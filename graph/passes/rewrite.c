@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "graph/analysis/prune.h"
-#include "graph/infer/build.h"
+#include "graph/analysis/dce.h"
+#include "graph/infer/node_builder.h"
 #include "graph/messages.h"
 #include "graph/passes.h"
 #include "graph/passes/rewrites.h"
@@ -15,7 +15,7 @@ enum { ROUNDS_MAX = 20 }; /* of rules on what rules made */
 typedef struct {
   Graph *g;
   Arena *scratch;
-  Stands stands;
+  ReplacementMap replacements;
   RewriteList *by_op; /* of rows of the op table: rules whose root may be such a call */
   uint32_t *uses;     /* by node id */
   uint8_t *round;     /* by node id: how many rules, one after the other, made it */
@@ -230,7 +230,7 @@ static void replace(Rewriter *w, const Match *m, Node *n, Node *by, uint32_t fir
   }
   w->uses[by->id] += w->uses[n->id];
   w->uses[n->id] = 0;
-  stands_of(&w->stands, n)->node = by;
+  replacement_of(&w->replacements, n)->node = by;
   Name name = n->name;
   remove_node(w, n);
   if (by->id < first_new) return;
@@ -261,7 +261,7 @@ static bool try_rule(Rewriter *w, const Rewrite *rule, Node *n) {
 }
 
 static bool visit(Rewriter *w, Node *n) {
-  stands_apply(&w->stands, n);
+  replacements_apply(&w->replacements, n);
   if (n->kind != NODE_CALL || !w->uses[n->id]) return true;
   size_t errors = diag_errors(w->g->diags);
   const RewriteList *rules = &w->by_op[n->op->id];
@@ -278,7 +278,7 @@ static bool visit(Rewriter *w, Node *n) {
 bool pass_rewrite(Graph *g) {
   if (!graph_functional(g, "rewrite")) return false;
   Arena *scratch = arena_child(g->arena);
-  Rewriter w = {.g = g, .scratch = scratch, .stands = stands_new(g, scratch)};
+  Rewriter w = {.g = g, .scratch = scratch, .replacements = replacements_new(g, scratch)};
   w.room = g->nids;
   w.uses = graph_use_counts(g, scratch);
   w.round = ARENA_ARRAY(scratch, uint8_t, g->nids);
@@ -290,7 +290,7 @@ bool pass_rewrite(Graph *g) {
     /* What was made comes next: other rules may match it. */
     for (Node *x = next ? next->prev : NULL; x && x->id >= first_new; x = x->prev) next = x;
   }
-  if (ok) graph_prune(g);
+  if (ok) graph_dce(g);
   arena_free(scratch);
   return ok;
 }

@@ -2,7 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "graph/infer/build.h"
+#include "graph/infer/node_builder.h"
 #include "graph/passes/rewrite.h"
 
 static bool number_of(const Arg *a, double *out) {

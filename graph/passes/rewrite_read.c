@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "graph/messages.h"
-#include "graph/ops/text.h"
+#include "graph/ops/graph_text.h"
 #include "graph/passes/rewrite.h"
 
 typedef struct {

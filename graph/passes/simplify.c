@@ -2,12 +2,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "graph/analysis/prune.h"
+#include "graph/analysis/dce.h"
 #include "graph/passes.h"
 
 typedef struct {
   Graph *g;
-  Stands stands;
+  ReplacementMap replacements;
   Node **table; /* of the nodes met so far, by what they compute; open addressing */
   uint32_t mask;
 } Simplify;
@@ -232,7 +232,7 @@ static Node *simpler(Simplify *s, Node *n) {
 }
 
 static void visit(Simplify *s, Node *n) {
-  stands_apply(&s->stands, n);
+  replacements_apply(&s->replacements, n);
   fold_sizes(n);
   if (n->kind == NODE_CALL && n->op->asserts) {
     graph_forget_name(s->g, n);
@@ -242,7 +242,7 @@ static void visit(Simplify *s, Node *n) {
   if (n->kind != NODE_CALL && n->kind != NODE_GETITEM) return;
   skip_view(n);
   Node *same = simpler(s, n);
-  if (same != n) stands_of(&s->stands, n)->node = same;
+  if (same != n) replacement_of(&s->replacements, n)->node = same;
 }
 
 static uint32_t table_size(const Graph *g) {
@@ -254,13 +254,13 @@ static uint32_t table_size(const Graph *g) {
 bool pass_simplify(Graph *g) {
   if (!graph_functional(g, "simplify")) return false;
   Arena *scratch = arena_child(g->arena);
-  Simplify s = {.g = g, .stands = stands_new(g, scratch), .mask = table_size(g) - 1};
+  Simplify s = {.g = g, .replacements = replacements_new(g, scratch), .mask = table_size(g) - 1};
   s.table = ARENA_ARRAY(scratch, Node *, s.mask + 1);
   for (Node *n = g->first, *next; n; n = next) {
     next = n->next;
     visit(&s, n);
   }
-  graph_prune(g);
+  graph_dce(g);
   arena_free(scratch);
   return true;
 }

@@ -71,7 +71,7 @@ typedef struct {
   const char *why;
 } StepStop;
 
-/* What a step must do at least (graph/compile/cost.h), as expressions of symbols. */
+/* What a step must do at least (graph/compile/step_cost.h), as expressions of symbols. */
 typedef struct {
   Dim read, written; /* bytes */
   Dim operations;

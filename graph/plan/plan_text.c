@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "graph/messages.h"
+#include "graph/ops/graph_text.h"
 #include "graph/ops/infer_rules.h"
 #include "graph/ops/ops.h"
-#include "graph/ops/text.h"
 #include "lang/base/irtext.h"
 
 typedef struct {

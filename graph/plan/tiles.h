@@ -1,8 +1,8 @@
 /* The shapes of the tiles in which a kernel goes through its elements.
  *
  * For each template there is one short list of shapes, the best guess first; a kernel gets those of
- * them that fit its extents, each once.  Mode max-autotune measures them (graph/execute/tune.h);
- * all others take the first. */
+ * them that fit its extents, each once.  Mode max-autotune measures them
+ * (graph/execute/tune_plan.h); the others take the first. */
 #ifndef NEREID_GRAPH_PLAN_TILES_H
 #define NEREID_GRAPH_PLAN_TILES_H
 

@@ -2,7 +2,7 @@
 #ifndef NEREID_GRAPH_REPORT_DUMP_H
 #define NEREID_GRAPH_REPORT_DUMP_H
 
-#include "graph/compile/kernels.h"
+#include "graph/compile/plan_kernels.h"
 #include "graph/compile/stages.h"
 
 /* The graph as it was read, and drawn. */

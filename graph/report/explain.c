@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "graph/plan/memory.h"
-#include "graph/plan/memory_use.h"
+#include "graph/plan/buffer_pool.h"
+#include "graph/plan/memory_report.h"
 
 enum { LINE = 100, COLUMNS = 9, CELL = 24 };
 

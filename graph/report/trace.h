@@ -4,7 +4,7 @@
 #define NEREID_GRAPH_REPORT_TRACE_H
 
 #include "graph/report/explain.h"
-#include "graph/compile/kernels.h"
+#include "graph/compile/plan_kernels.h"
 #include "graph/compile/stages.h"
 
 /* One run: when its first step began, and how long each step took, one behind the other. */

@@ -4,7 +4,7 @@
 #ifndef NEREID_GRAPH_TILING_PANELS_H
 #define NEREID_GRAPH_TILING_PANELS_H
 
-#include "graph/infer/build.h"
+#include "graph/infer/node_builder.h"
 
 /* Columns of a panel, on the CPU at hand. */
 int panels_width(void);

@@ -1,7 +1,7 @@
 /* The tuner: problems with their candidates (runtime/search/search.h), with what is known of them
  * from earlier runs and from the model.
  *
- * `nereid tune` has one problem, a graph's mode max-autotune (graph/execute/tune.h) all of its
+ * `nereid tune` has one problem, a graph's mode max-autotune (graph/execute/tune_plan.h) all of its
  * kernels'. */
 #ifndef NEREID_RUNTIME_SEARCH_TUNER_H
 #define NEREID_RUNTIME_SEARCH_TUNER_H

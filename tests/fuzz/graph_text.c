@@ -2,9 +2,9 @@
  * after each. */
 #include <string.h>
 
-#include "graph/compile/compile.h"
+#include "graph/compile/compile_plan.h"
+#include "graph/ops/graph_text.h"
 #include "graph/ops/infer.h"
-#include "graph/ops/text.h"
 #include "graph/passes.h"
 #include "graph/passes/retype.h"
 #include "graph/plan/plan_text.h"

@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "graph/import/onnx/onnx.h"
+#include "graph/ops/graph_text.h"
 #include "graph/ops/infer.h"
-#include "graph/ops/text.h"
 #include "tests/fuzz/common/fuzz.h"
 
 enum { LARGEST = 1 << 14, ROOM = LARGEST * 4, DEPTH = 150 };

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "graph/import/pt2/pt2.h"
-#include "graph/ops/text.h"
+#include "graph/ops/graph_text.h"
 #include "tests/fuzz/common/fuzz.h"
 
 enum { LARGEST = 1 << 15, ENTRIES = 64, ZEROS_MAX = 4096, ROOM = LARGEST + ENTRIES * 8192 };

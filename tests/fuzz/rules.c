@@ -1,8 +1,8 @@
 /* Files of rewrite rules, applied to a graph; what comes out must have the types that it says. */
 #include <string.h>
 
+#include "graph/ops/graph_text.h"
 #include "graph/ops/infer.h"
-#include "graph/ops/text.h"
 #include "graph/passes.h"
 #include "tests/fuzz/common/fuzz.h"
 

@@ -7,7 +7,7 @@
 #ifndef NEREID_GRAPH_IMPORT_ONNX_ONNX_FILE_H
 #define NEREID_GRAPH_IMPORT_ONNX_ONNX_FILE_H
 
-#include "graph/import/weights.h"
+#include "graph/import/weight_list.h"
 #include "lang/base/diag.h"
 
 enum {

@@ -5,9 +5,9 @@
  *      rule, and for rules that several operators share, the ATen operator.
  *   2. If none of the rules fits, write one, `void onnx_op_RULE(OnnxCall *c)`, in the file of its
  *      family (onnx_conv.c, onnx_reduce.c, ...; a new file needs no line in the Makefile).  It asks
- *      for inputs and attributes, makes nodes with the functions of graph/infer/build.h on &c->b,
- *      and sets the results with onnx_set.  All forms since opset 6 are one rule: c->opset tells
- *      them apart.
+ *      for inputs and attributes, makes nodes with the functions of graph/infer/node_builder.h on
+ *      &c->b, and sets the results with onnx_set.  All forms since opset 6 are one rule: c->opset
+ *      tells them apart.
  *   3. If shapes are computed with it, write `bool onnx_fold_RULE(OnnxCall *c)` in a file
  *      onnx_fold*.c and name it in the row: it sets results whose elements are known, or returns
  *      false.  Folding comes before translation, which then does not happen.
@@ -22,7 +22,7 @@
 #ifndef NEREID_GRAPH_IMPORT_ONNX_ONNX_OP_H
 #define NEREID_GRAPH_IMPORT_ONNX_ONNX_OP_H
 
-#include "graph/infer/build.h"
+#include "graph/infer/node_builder.h"
 #include "graph/import/onnx/onnx_value.h"
 
 struct Onnx__Node;

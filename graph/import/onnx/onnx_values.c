@@ -1,7 +1,7 @@
 #include <string.h>
 
 #include "graph/import/onnx/onnx_read.h"
-#include "graph/infer/build.h"
+#include "graph/infer/node_builder.h"
 #include "graph/messages.h"
 #include "runtime/support/array.h"
 

@@ -3,7 +3,7 @@
 
 #include "graph/import/pt2/pt2_read.h"
 #include "graph/messages.h"
-#include "graph/ops/text.h"
+#include "graph/ops/graph_text.h"
 
 /* ---- single values ---- */
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "graph/api/model.h"
+#include "graph/api/model_api.h"
 #include "graph/execute/execute.h"
 #include "runtime/support/array.h"
 #include "tests/support/tally.h"

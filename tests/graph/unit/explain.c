@@ -3,9 +3,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "graph/compile/compile.h"
+#include "graph/compile/compile_plan.h"
+#include "graph/ops/graph_text.h"
 #include "graph/ops/infer.h"
-#include "graph/ops/text.h"
 #include "graph/report/explain.h"
 #include "tests/support/tally.h"
 

@@ -12,8 +12,8 @@
 #include <time.h>
 
 #include "graph/decompose/decompose.h"
+#include "graph/ops/graph_text.h"
 #include "graph/ops/prims.h"
-#include "graph/ops/text.h"
 #include "graph/passes.h"
 #include "tests/support/tally.h"
 

@@ -10,9 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "graph/ops/graph_text.h"
 #include "graph/ops/infer.h"
 #include "graph/ops/prims.h"
-#include "graph/ops/text.h"
 #include "tests/support/tally.h"
 
 typedef struct {

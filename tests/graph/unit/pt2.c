@@ -13,7 +13,7 @@
 
 #include "graph/import/pt2/pt2_read.h"
 #include "graph/import/pt2/sympy.h"
-#include "graph/ops/text.h"
+#include "graph/ops/graph_text.h"
 #include "tests/support/tally.h"
 
 typedef struct {

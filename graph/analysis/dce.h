@@ -1,0 +1,33 @@
+/* Dead-code elimination, and the replacement map of passes that walk a graph in order. */
+#ifndef NEREID_GRAPH_ANALYSIS_DCE_H
+#define NEREID_GRAPH_ANALYSIS_DCE_H
+
+#include "graph/ir/graph.h"
+
+/* The replacements of nodes, for a walk in order: replace all uses, but lazily.  The arguments of a
+ * node are changed when the walk reaches it. */
+typedef struct {
+  Node *node;   /* NULL: it is not replaced */
+  Node **items; /* instead of a node whose value is a list */
+  uint32_t nitems;
+} Replacement;
+
+typedef struct {
+  Graph *g;
+  Arena *scratch;
+  Replacement *of; /* by id */
+  uint32_t room;
+} ReplacementMap;
+
+ReplacementMap replacements_new(Graph *g, Arena *scratch);
+Replacement *replacement_of(ReplacementMap *s, const Node *n);
+/* Replaces n's arguments; a list that was decomposed becomes its items. */
+void replacements_apply(ReplacementMap *s, Node *n);
+
+/* Removes calls and getitems without uses and without effects.  All ops count as pure, as after
+ * pass functionalize nothing writes in place. */
+void graph_dce(Graph *g);
+/* Reports the first node that writes in place; true if there is none. */
+bool graph_functional(Graph *g, const char *pass);
+
+#endif

@@ -1,0 +1,14 @@
+/* Which values depend on the model's weights alone.
+ *
+ * Weights are parameters, buffers and constants of the file that the graph does not write to.  A
+ * value that is computed from those, or from nothing, is the same in each run; so the nodes that
+ * compute them can be run once, when the model is loaded (plan.h). */
+#ifndef NEREID_GRAPH_ANALYSIS_WEIGHT_CONSTANTS_H
+#define NEREID_GRAPH_ANALYSIS_WEIGHT_CONSTANTS_H
+
+#include "graph/ir/graph.h"
+
+/* By node id.  What the graph returns is the caller's to keep, so that counts as varying. */
+bool *constants_find(const Graph *g, Arena *a);
+
+#endif

@@ -1,0 +1,533 @@
+#include "graph/api/model_api.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "graph/import/onnx/onnx.h"
+#include "graph/import/pt2/pt2.h"
+#include "graph/messages.h"
+#include "graph/ops/graph_text.h"
+#include "graph/ops/infer.h"
+#include "graph/passes.h"
+#include "graph/passes/retype.h"
+#include "graph/plan/plan_text.h"
+#include "graph/report/dot.h"
+#include "graph/report/dump.h"
+#include "graph/report/explain.h"
+#include "runtime/messages.h"
+#include "runtime/support/array.h"
+#include "runtime/support/files.h"
+
+/* ---- messages ---- */
+
+static const char *messages(Model *m) {
+  Text t = text_new(m->arena);
+  diag_print(m->diags, &t);
+  return t.data;
+}
+
+static int report(Model *m) { return error_set(NEREID_E_FILE, "%s", messages(m)); }
+
+/* ---- reading ---- */
+
+typedef struct {
+  Model *m;
+  const nereid_graph_source *source;
+} Reading;
+
+/* By its name too, for one that was cut off in its first bytes. */
+static bool is_archive(const char *path, const char *start, size_t len) {
+  size_t n = strlen(path);
+  bool named = n > 4 && !strcmp(path + n - 4, ".pt2") && !access(path, F_OK);
+  return named || (len >= 4 && !memcmp(start, "PK\3\4", 4));
+}
+
+enum { START_BYTES = 8 };
+
+/* What a file begins with: nothing if it is empty, or can't be read. */
+static size_t file_start(const char *path, char start[START_BYTES]) {
+  FILE *f = fopen(path, "rb");
+  size_t n = f ? fread(start, 1, START_BYTES, f) : 0;
+  if (f) fclose(f);
+  return n;
+}
+
+static Graph *read_archive(Model *m, const char *path, const void *data, size_t size,
+                           Archive **archive) {
+  *archive = data ? archive_of_bytes(m->arena, m->names, m->diags, path, data, size)
+                  : archive_open(m->arena, m->names, m->diags, path);
+  m->weights = weights_new(m->arena);
+  return *archive ? pt2_read(m->arena, m->names, m->diags, *archive, m->weights) : NULL;
+}
+
+static bool read_text(Model *m, const char *path, const char *text, size_t len) {
+  uint32_t file = diag_source(m->diags, pool_name(m->names, path), text, len);
+  if (plan_is_text(text, len)) m->plan = plan_read(m->arena, m->names, m->diags, file);
+  else m->graph = graph_read_text(m->arena, m->names, m->diags, file);
+  return m->plan || m->graph;
+}
+
+/* ---- the text form's weights ---- */
+
+static bool same_type(const Weight *w, const ValueType *t) {
+  if (t->kind == VALUE_UNKNOWN) return true;
+  bool same = t->kind == VALUE_TENSOR && t->dtype == w->dtype && t->rank == w->rank;
+  for (uint32_t i = 0; same && i < t->rank; i++) same = dim_is(t->shape[i], w->shape[i]);
+  return same;
+}
+
+static void bind_weight(Model *m, Node *n, const char *path) {
+  const Weight *w = n->input.tensor ? weights_find(m->weights, n->input.tensor) : NULL;
+  if (!w) w = weights_find_input(m->weights, n->input.target);
+  if (!w) {
+    const char *name = n->input.tensor ? n->input.tensor : n->input.target;
+    diag_error(m->diags, n->place, E_GRAPH_WEIGHTS_LACK, path, name);
+    return;
+  }
+  if (!same_type(w, &n->type)) {
+    Text t = text_new(m->arena);
+    value_type_print(&t, &n->type);
+    diag_error(m->diags, n->place, E_GRAPH_WEIGHT_TYPE, w->name, n->name, t.data);
+  }
+  n->input.tensor = w->name;
+}
+
+/* Parameters and buffers of the text become weights, or without a file that has them inputs. */
+static void bind_weights(Model *m, const char *path) {
+  for (Node *n = m->graph->first; n; n = n->next) {
+    if (n->kind != NODE_INPUT || n->input.kind == INPUT_USER) continue;
+    if (m->weights) bind_weight(m, n, path);
+    else n->input.kind = INPUT_USER;
+  }
+}
+
+/* ---- types that the text does not have ---- */
+
+static ValueType type_of_weight(Model *m, const Weight *w) {
+  Dim shape[GRAPH_RANK_MAX];
+  for (uint32_t i = 0; i < w->rank; i++) shape[i] = dim_int(m->graph->dims, w->shape[i]);
+  return value_tensor(m->graph, w->dtype, w->rank, shape);
+}
+
+static ValueType type_of_value(Model *m, const nereid_tensor *t) {
+  Dim shape[GRAPH_RANK_MAX];
+  DType dtype = array_dtype(t->dtype);
+  bool good = dtype != DT_NONE && t->ndim >= 0 && t->ndim <= GRAPH_RANK_MAX;
+  if (!good) return (ValueType){0};
+  for (int32_t i = 0; i < t->ndim; i++) {
+    if (t->shape[i] < 0) return (ValueType){0};
+    shape[i] = dim_int(m->graph->dims, t->shape[i]);
+  }
+  return value_tensor(m->graph, dtype, (uint32_t)t->ndim, shape);
+}
+
+/* The tensor that is given for an input, by its place or its name; NULL: none. */
+static const nereid_tensor *given_for(const nereid_graph_source *s, const Node *n, int number) {
+  for (int i = 0; i < s->ninputs; i++) {
+    const char *name = s->input_names ? s->input_names[i] : NULL;
+    if (name ? !strcmp(name, n->name) : i == number) return &s->inputs[i];
+  }
+  return NULL;
+}
+
+/* Inputs without a type have that of what is given for them. */
+static void take_types(Model *m, const nereid_graph_source *s) {
+  int number = 0;
+  for (Node *n = m->graph->first; n; n = n->next) {
+    bool open = n->type.kind == VALUE_UNKNOWN;
+    if (n->kind != NODE_INPUT || !(open || n->type.kind == VALUE_TENSOR)) continue;
+    if (n->input.kind == INPUT_USER) {
+      const nereid_tensor *given = open ? given_for(s, n, number) : NULL;
+      if (given) n->type = type_of_value(m, given);
+      number++;
+    } else if (open && m->weights) {
+      const Weight *w = weights_find(m->weights, n->input.tensor);
+      if (w && w->rank <= GRAPH_RANK_MAX) n->type = type_of_weight(m, w);
+    }
+  }
+}
+
+/* ---- all of it ---- */
+
+static Graph *read_onnx(Model *m, const nereid_graph_source *s, const char *path, const void *data,
+                        OnnxFile **file) {
+  *file = data ? onnx_of_bytes(m->arena, m->names, m->diags, path, data, s->size)
+               : onnx_open(m->arena, m->names, m->diags, path);
+  m->weights = weights_new(m->arena);
+  OnnxGiven given = {s->inputs, s->ninputs > 0 ? (uint32_t)s->ninputs : 0, s->input_names};
+  return *file ? onnx_read(m->arena, m->names, m->diags, *file, given, m->weights) : NULL;
+}
+
+static int read_weights(Model *m, const nereid_graph_source *s) {
+  char start[START_BYTES];
+  size_t n = file_start(s->weights, start);
+  if (is_archive(s->weights, start, n))
+    return read_archive(m, s->weights, NULL, 0, &m->weights_file) ? 0 : report(m);
+  if (n && onnx_is_model(s->weights, start, n))
+    return read_onnx(m, s, s->weights, NULL, &m->weights_onnx) ? 0 : report(m);
+  FILE *f = fopen(s->weights, "rb");
+  if (f) fclose(f);
+  return f ? error_set(NEREID_E_FILE, E_GRAPH_WEIGHTS_FILE, s->weights)
+           : error_set(NEREID_E_FILE, E_RUN_FILE_OPEN, s->weights, strerror(errno));
+}
+
+static int read_graph_of_archive(Model *m, const nereid_graph_source *s) {
+  const char *path = s->path ? s->path : "<model>";
+  m->graph = read_archive(m, path, s->data, s->size, &m->file);
+  if (!m->graph) return report(m);
+  bool known = ops_all_known(m->graph);
+  if (!known || diag_errors(m->diags)) m->lacks = messages(m);
+  return s->weights ? read_weights(m, s) : 0;
+}
+
+static int read_graph_of_onnx(Model *m, const nereid_graph_source *s, const char *path) {
+  m->graph = read_onnx(m, s, path, s->data, &m->onnx);
+  return m->graph ? 0 : report(m);
+}
+
+/* What a pipe gives can be read once. */
+static int read_stream(Model *m, nereid_graph_source *s) {
+  struct stat st;
+  const char *text;
+  bool stream = !s->data && s->path && !stat(s->path, &st) && S_ISFIFO(st.st_mode);
+  int code = stream ? files_read(m->arena, s->path, &text, &s->size) : 0;
+  if (stream && !code) s->data = text;
+  return code;
+}
+
+static int read_kind(Model *m, const nereid_graph_source *s) {
+  const char *path = s->path ? s->path : "<model>", *text = s->data;
+  size_t len = s->size;
+  char start[START_BYTES];
+  size_t nstart = text ? (len < START_BYTES ? len : START_BYTES) : file_start(path, start);
+  const char *first = text ? text : start;
+  if (files_is_npy(first, nstart)) return error_set(NEREID_E_FILE, E_GRAPH_NPY, path);
+  if (is_archive(path, first, nstart)) return read_graph_of_archive(m, s);
+  if (onnx_is_model(path, first, nstart)) return read_graph_of_onnx(m, s, path);
+  int code = text ? 0 : files_read(m->arena, path, &text, &len);
+  if (!code && s->weights) code = read_weights(m, s);
+  if (code) return code;
+  if (!read_text(m, path, text, len)) return report(m);
+  if (m->graph) bind_weights(m, s->weights);
+  if (m->graph) take_types(m, s);
+  if (diag_errors(m->diags)) return report(m);
+  if (m->graph && !ops_all_known(m->graph)) m->lacks = messages(m);
+  return 0;
+}
+
+static int read_source(const Reading *r) {
+  Model *m = r->m;
+  nereid_graph_source s = *r->source;
+  m->names = pool_new(m->arena);
+  m->diags = diags_new(m->arena);
+  m->stages = stages_new(m->arena);
+  int code = read_stream(m, &s);
+  return code ? code : read_kind(m, &s);
+}
+
+static int read_body(void *arg) {
+  const Reading *r = arg;
+  double begin = stages_now();
+  int code = read_source(r);
+  if (!code) stages_done(r->m->stages, "read", begin);
+  return code;
+}
+
+enum { LIMIT_MIB = 1024, LIMIT_MILLION_STEPS = 400 };
+
+int model_read(Model **out, const nereid_graph_source *source) {
+  *out = NULL;
+  Model *m = calloc(1, sizeof *m);
+  if (!m) return error_out_of_memory();
+  m->arena = arena_new();
+  m->limits = (ArenaUse){(size_t)LIMIT_MIB << 20, (uint64_t)LIMIT_MILLION_STEPS * 1000000};
+  Reading r = {m, source};
+  int code = m->arena ? error_guard(m->arena, read_body, &r) : error_out_of_memory();
+  if (code) model_free(m);
+  else *out = m;
+  return code;
+}
+
+void model_free(Model *m) {
+  if (!m) return;
+  archive_close(m->file);
+  archive_close(m->weights_file);
+  onnx_close(m->onnx);
+  onnx_close(m->weights_onnx);
+  arena_free(m->arena);
+  free(m);
+}
+
+/* ---- passes and plans ---- */
+
+typedef struct {
+  Model *m;
+  const char *passes;
+  const char *path;
+  const CompileOptions *options;
+  DType dtype;
+  const nereid_graph_range *range;
+  nereid_graph_kind kind;
+  Text *out;
+} Task;
+
+static int check_complete(const Model *m) {
+  return m->lacks ? error_set(NEREID_E_FILE, "%s", m->lacks) : 0;
+}
+
+static int unknown_pass(const char *name) {
+  const char *names[64];
+  PassList list = graph_passes();
+  size_t n = 0;
+  for (; n < (size_t)list.n && n < 64; n++) names[n] = list.rows[n].name;
+  char hint[96];
+  return error_set(NEREID_E_USAGE, E_GRAPH_UNKNOWN_PASS, name,
+                   error_suggest(hint, sizeof hint, name, names, n));
+}
+
+static int passes_body(void *arg) {
+  const Task *t = arg;
+  Model *m = t->m;
+  if (!m->graph) return error_set(NEREID_E_USAGE, E_GRAPH_PLAN_ONLY);
+  int code = check_complete(m);
+  if (!code && !infer_graph(m->graph)) code = report(m);
+  size_t len;
+  for (const char *rest = t->passes, *name; !code && pass_next_name(&rest, &name, &len);) {
+    const Pass *pass = pass_find(graph_passes(), name, len);
+    if (!pass) code = unknown_pass(arena_strndup(m->arena, name, len));
+    else if (!pass->run.on_graph(m->graph)) code = report(m);
+  }
+  return code;
+}
+
+static const Graph *graph_of(const Model *m) { return m->graph ? m->graph : m->plan->graph; }
+
+/* ---- open sizes ---- */
+
+/* An input of the caller's: a node of the graph, or a buffer of the plan. */
+typedef struct {
+  const char *name;
+  Dim value; /* of a number; NULL: a tensor */
+  uint32_t rank;
+  const Dim *shape;
+} OpenInput;
+
+typedef VEC(OpenInput) OpenInputs;
+
+static OpenInputs inputs_of(Model *m) {
+  OpenInputs all = {0};
+  for (const Node *n = m->graph ? m->graph->first : NULL; n; n = n->next) {
+    if (n->kind != NODE_INPUT || n->input.kind != INPUT_USER) continue;
+    bool tensor = n->type.kind == VALUE_TENSOR, number = n->type.kind == VALUE_INT;
+    OpenInput x = {n->name, number ? n->type.value : NULL, tensor ? n->type.rank : 0,
+                   n->type.shape};
+    vec_push(m->arena, &all, x);
+  }
+  for (uint32_t i = 0; !m->graph && i < m->plan->nbuffers; i++) {
+    const PlanBuffer *b = &m->plan->buffers[i];
+    OpenInput x = {b->name, b->value, b->rank, b->shape};
+    if (b->kind == BUFFER_INPUT) vec_push(m->arena, &all, x);
+  }
+  return all;
+}
+
+/* "x[0]", or of a number "n": which input the symbol is a size of; NULL: none. */
+static const char *place_of(Model *m, const OpenInputs *inputs, Dim symbol) {
+  for (size_t i = 0; i < inputs->len; i++) {
+    const OpenInput *x = &inputs->data[i];
+    if (x->value == symbol) return x->name;
+    for (uint32_t axis = 0; axis < x->rank; axis++)
+      if (x->shape[axis] == symbol) return arena_printf(m->arena, "%s[%u]", x->name, axis);
+  }
+  return NULL;
+}
+
+/* "s0 or x[0] (1..16), s1 or n (2..)" */
+static const char *open_sizes(Model *m, const Dims *d) {
+  Text t = text_new(m->arena);
+  OpenInputs inputs = inputs_of(m);
+  for (uint32_t i = 0; i < dims_symbols(d); i++) {
+    Dim s = dims_symbol_at(d, i);
+    DimRange r = dim_range(d, s);
+    if (dim_is_index(s)) continue;
+    const char *place = place_of(m, &inputs, s);
+    bool named = place && strcmp(place, s->name) != 0;
+    text_printf(&t, "%s%s%s%s (%lld..", t.len ? ", " : "", s->name, named ? " or " : "",
+                named ? place : "", (long long)r.lo);
+    if (r.hi != INT64_MAX) text_printf(&t, "%lld", (long long)r.hi);
+    text_puts(&t, ")");
+  }
+  return t.len ? t.data : NULL;
+}
+
+static Dim find_symbol(const Dims *d, const char *name) {
+  for (uint32_t i = 0; i < dims_symbols(d); i++) {
+    Dim s = dims_symbol_at(d, i);
+    if (!dim_is_index(s) && !strcmp(s->name, name)) return s;
+  }
+  return NULL;
+}
+
+/* The size that "x[0]" or the name of a number stands for; NULL: no input has it. */
+static Dim find_place(Model *m, const char *place) {
+  OpenInputs inputs = inputs_of(m);
+  size_t len = strcspn(place, "[");
+  char *end = NULL;
+  unsigned long axis = place[len] ? strtoul(place + len + 1, &end, 10) : 0;
+  bool whole = !place[len], indexed = end && end > place + len + 1 && !strcmp(end, "]");
+  for (size_t i = 0; i < inputs.len; i++) {
+    const OpenInput *x = &inputs.data[i];
+    if (strncmp(x->name, place, len) != 0 || x->name[len]) continue;
+    if (whole) return x->value;
+    return indexed && axis < x->rank ? x->shape[axis] : NULL;
+  }
+  return NULL;
+}
+
+static int limit_body(void *arg) {
+  const Task *t = arg;
+  const nereid_graph_range *r = t->range;
+  Dims *d = graph_of(t->m)->dims;
+  const char *sizes = open_sizes(t->m, d);
+  if (!sizes) return error_set(NEREID_E_USAGE, E_GRAPH_RANGE_FIXED, r->symbol);
+  Dim symbol = find_symbol(d, r->symbol);
+  if (!symbol) symbol = find_place(t->m, r->symbol);
+  if (!symbol) return error_set(NEREID_E_USAGE, E_GRAPH_RANGE_SYMBOL, r->symbol, sizes);
+  if (symbol->kind != DIM_SYMBOL) {
+    Text text = text_new(t->m->arena);
+    dim_print(&text, symbol);
+    return error_set(NEREID_E_USAGE, E_GRAPH_RANGE_DERIVED, r->symbol, text.data, sizes);
+  }
+  DimRange whole = dim_range(d, symbol);
+  if (r->lo > r->hi || r->lo < whole.lo || r->hi > whole.hi)
+    return error_set(NEREID_E_USAGE, E_GRAPH_RANGE, r->symbol, (long long)r->lo, (long long)r->hi,
+                     sizes);
+  dim_limit(d, symbol, (DimRange){r->lo, r->hi});
+  return 0;
+}
+
+int model_limit(Model *m, const nereid_graph_range *r) {
+  Task t = {.m = m, .range = r};
+  return error_guard(m->arena, limit_body, &t);
+}
+
+static int retype_body(void *arg) {
+  const Task *t = arg;
+  Model *m = t->m;
+  if (!m->graph) return error_set(NEREID_E_USAGE, E_GRAPH_PLAN_DTYPE);
+  int code = check_complete(m);
+  if (!code && (!infer_graph(m->graph) || !graph_retype(m->graph, t->dtype))) code = report(m);
+  return code;
+}
+
+int model_retype(Model *m, DType dtype) {
+  Task t = {.m = m, .dtype = dtype};
+  return error_guard(m->arena, retype_body, &t);
+}
+
+/* A stage of compiling, with its limits.  Weights of the file are in the arena before it. */
+static int limited(Model *m, const char *stage, int (*body)(void *), void *arg) {
+  ArenaUse had = arena_use(m->arena), may = m->limits;
+  arena_limit(m->arena, (ArenaUse){had.bytes + may.bytes, had.steps + may.steps});
+  int code = error_guard(m->arena, body, arg);
+  ArenaExcess excess = arena_excess(m->arena);
+  arena_limit(m->arena, (ArenaUse){0});
+  if (code != NEREID_E_MEMORY || !excess) return code;
+  if (excess == ARENA_BYTES)
+    return error_set(NEREID_E_RESOURCES, E_GRAPH_LIMIT_MEMORY, stage, may.bytes >> 20);
+  return error_set(NEREID_E_RESOURCES, E_GRAPH_LIMIT_STEPS, stage, (double)may.steps / 1e6);
+}
+
+static int rules_body(void *arg) {
+  const Task *t = arg;
+  Model *m = t->m;
+  const char *text;
+  size_t len;
+  if (!m->graph) return error_set(NEREID_E_USAGE, E_GRAPH_PLAN_REWRITE);
+  int code = files_read(m->arena, t->path, &text, &len);
+  if (code) return code;
+  uint32_t file = diag_source(m->diags, pool_name(m->names, t->path), text, len);
+  vec_push(m->arena, &m->graph->rules, file);
+  return 0;
+}
+
+int model_add_rules(Model *m, const char *path) {
+  Task t = {.m = m, .path = path};
+  return error_guard(m->arena, rules_body, &t);
+}
+
+int model_run_passes(Model *m, const char *passes) {
+  Task t = {.m = m, .passes = passes};
+  return limited(m, "passes", passes_body, &t);
+}
+
+static int plan_body(void *arg) {
+  const Task *t = arg;
+  Model *m = t->m;
+  Plan *plan = ARENA_NEW(m->arena, Plan);
+  double begin = stages_now();
+  int code = check_complete(m);
+  if (!code && !infer_model(m->graph)) code = report(m);
+  if (code) return code;
+  stages_done(m->stages, "infer", begin);
+  dump_import(m->stages, m->graph);
+  if (!graph_compile(m->graph, t->options, plan)) return report(m);
+  m->plan = plan;
+  dump_plan(m->stages, plan);
+  return m->stages->code;
+}
+
+int model_plan(Model *m, const CompileOptions *o) {
+  CompileOptions options = *o;
+  Task t = {.m = m, .options = &options};
+  options.stages = m->stages;
+  return m->plan ? 0 : limited(m, "plan", plan_body, &t);
+}
+
+static int print_body(void *arg) {
+  const Task *t = arg;
+  *t->out = text_new(t->m->arena);
+  if (t->kind == NEREID_GRAPH_TEXT) graph_print(t->out, t->m->graph);
+  else if (t->kind == NEREID_GRAPH_DOT) graph_print_dot(t->out, t->m->graph, t->m->plan);
+  else if (t->kind == NEREID_GRAPH_PLAN) plan_print(t->out, t->m->plan);
+  else if (t->kind == NEREID_GRAPH_FUSED) text_puts(t->out, t->m->plan->fused);
+  else text_puts(t->out, t->m->plan->source);
+  return 0;
+}
+
+int model_print(Model *m, nereid_graph_kind kind, Text *out) {
+  bool needs_graph = kind != NEREID_GRAPH_KERNELS && kind != NEREID_GRAPH_PLAN;
+  if (needs_graph && !m->graph) return error_set(NEREID_E_USAGE, E_GRAPH_PLAN_ONLY);
+  Task t = {.m = m, .kind = kind, .out = out};
+  return error_guard(m->arena, print_body, &t);
+}
+
+typedef struct {
+  Model *m;
+  const char *device;
+  Explanation x;
+  Text *out;
+} Explaining;
+
+static int explain_body(void *arg) {
+  Explaining *e = arg;
+  Model *m = e->m;
+  Sizes *sizes = sizes_new(m->arena, m->plan);
+  int code = sizes_bind_some(sizes, NULL, 0);
+  if (code) return code;
+  peaks_of_name(&e->x.peaks, e->device);
+  e->x.plan = m->plan;
+  e->x.sizes = sizes;
+  *e->out = text_new(m->arena);
+  explain_print(e->out, &e->x);
+  return 0;
+}
+
+int model_explain(Model *m, const char *device, const char *mode, Text *out) {
+  Explaining e = {.m = m, .device = device, .x = {.mode = mode}, .out = out};
+  return error_guard(m->arena, explain_body, &e);
+}

@@ -1,0 +1,45 @@
+/* Models as they are read from files: a graph or a plan, and the weights. */
+#ifndef NEREID_GRAPH_API_MODEL_API_H
+#define NEREID_GRAPH_API_MODEL_API_H
+
+#include "graph/import/archive.h"
+#include "graph/compile/compile_plan.h"
+#include "graph/nereid_graph.h"
+#include "graph/import/onnx/onnx_file.h"
+#include "graph/import/weight_list.h"
+
+typedef struct {
+  Arena *arena; /* of all that is here but the mappings */
+  Pool *names;
+  Diags *diags;
+  Archive *file, *weights_file; /* NULL: there is none */
+  OnnxFile *onnx, *weights_onnx; /* the same for models of ONNX's */
+  Weights *weights;
+  Graph *graph;   /* NULL: the file is a plan.  Planning changes it */
+  Plan *plan;     /* NULL: not made yet */
+  Stages *stages; /* what was done, in order */
+  ArenaUse limits; /* what passes may take, and again the plan: bytes and steps */
+  const char *lacks; /* the message about operators that are not supported; NULL: none is missing */
+} Model;
+
+/* Codes and messages are those of nereid.h. */
+int model_read(Model **out, const nereid_graph_source *source);
+/* Also for NULL. */
+void model_free(Model *m);
+/* Narrows the range of a symbol, of a graph or a plan. */
+int model_limit(Model *m, const nereid_graph_range *r);
+/* Makes the graph one in another floating dtype. */
+int model_retype(Model *m, DType dtype);
+/* Adds a file of rewrite rules. */
+int model_add_rules(Model *m, const char *path);
+/* Runs passes, comma-separated, on the graph. */
+int model_run_passes(Model *m, const char *passes);
+/* Makes the plan, unless the model is one. */
+int model_plan(Model *m, const CompileOptions *o);
+/* What the plan's kernels must do on such a device, by name, with sizes that are chosen where the
+ * model leaves them open. */
+int model_explain(Model *m, const char *device, const char *mode, Text *out);
+/* The graph or the plan as text, in the model's arena. */
+int model_print(Model *m, nereid_graph_kind kind, Text *out);
+
+#endif

@@ -1,0 +1,457 @@
+#include "graph/compile/compile_plan.h"
+
+#include <string.h>
+
+#include "graph/compile/step_cost.h"
+#include "graph/fuse/concat_slices.h"
+#include "graph/fuse/insert_copies.h"
+#include "graph/kernels/buffer_reuse.h"
+#include "graph/kernels/helpers.h"
+#include "graph/kernels/source_functions.h"
+#include "graph/messages.h"
+#include "graph/passes.h"
+#include "graph/plan/buffer_pool.h"
+#include "graph/plan/tiles.h"
+
+/* A group's step, but for its buffers, and its kernel. */
+typedef struct {
+  Kernel *kernel;
+  Text text;
+  PlanStep step;
+} Written;
+
+typedef struct {
+  Graph *g;
+  const CompileOptions *options;
+  Fusion *fusion;
+  InPlace *in_place;
+  const StepCost *costs; /* by group */
+  Plan *plan;
+  Functions *functions;
+  uint32_t *buffer_of; /* by node id: 1 + the buffer's number */
+  VEC(PlanBuffer) buffers;
+  VEC(PlanStep) once, steps;
+  VEC(PlanRead) reads;
+  uint32_t nrecords; /* names of such buffers that were tried */
+} Compiler;
+
+/* ---- buffers ---- */
+
+/* The value of a scatter lies where it was written to. */
+static uint32_t buffer_of(Compiler *c, Node *n) {
+  n = prim_memory(in_place_memory(c->in_place, n));
+  uint32_t *number = &c->buffer_of[n->id];
+  if (*number) return *number - 1;
+  PlanBuffer b = {.name = n->name, .dtype = n->type.dtype, .rank = n->type.rank};
+  b.shape = n->type.shape;
+  b.kind = n->kind != NODE_INPUT         ? BUFFER_TEMPORARY
+           : n->input.kind == INPUT_USER ? BUFFER_INPUT
+                                         : BUFFER_WEIGHT;
+  if (b.kind == BUFFER_WEIGHT) b.tensor = n->input.tensor;
+  if (b.kind == BUFFER_INPUT) b.fixed = n->input.fixed;
+  vec_push(c->g->arena, &c->buffers, b);
+  *number = (uint32_t)c->buffers.len;
+  return *number - 1;
+}
+
+/* A number of the caller's. */
+static void add_number(Compiler *c, const Node *n, uint32_t number) {
+  PlanBuffer b = {.kind = BUFFER_INPUT, .name = n->name, .dtype = DT_I64, .number = number};
+  b.value = n->type.value;
+  vec_push(c->g->arena, &c->buffers, b);
+}
+
+/* The inputs come first, in the order in which the caller passes them. */
+static void add_inputs(Compiler *c) {
+  uint32_t number = 0;
+  for (Node *n = c->g->first; n; n = n->next) {
+    if (n->kind != NODE_INPUT || n->type.kind == VALUE_NONE) continue;
+    if (n->type.kind == VALUE_INT) {
+      add_number(c, n, number++);
+    } else {
+      uint32_t b = buffer_of(c, n);
+      if (c->buffers.data[b].kind == BUFFER_INPUT) c->buffers.data[b].number = number++;
+    }
+  }
+}
+
+static void add_output(Compiler *c, Node *n) {
+  uint32_t b = buffer_of(c, n);
+  c->buffers.data[b].kind = BUFFER_OUTPUT;
+  c->buffers.data[b].number = c->plan->noutputs;
+  c->plan->places[c->plan->noutputs] = c->plan->nreturned++;
+  c->plan->outputs[c->plan->noutputs++] = b;
+}
+
+/* What was written in place is there. */
+static void add_update(Compiler *c, Node *target, Node *value) {
+  PlanUpdate u = {.to = buffer_of(c, target), .from = buffer_of(c, value)};
+  if (u.to != u.from) c->plan->updates[c->plan->nupdates++] = u;
+}
+
+static void add_outputs(Compiler *c) {
+  const Arg *list = &c->g->last->args[0];
+  const OutputSpec *specs = c->g->outputs;
+  c->plan->outputs = ARENA_ARRAY(c->g->arena, uint32_t, list->n);
+  c->plan->places = ARENA_ARRAY(c->g->arena, uint32_t, list->n);
+  c->plan->updates = ARENA_ARRAY(c->g->arena, PlanUpdate, list->n);
+  for (uint32_t i = 0; i < list->n; i++) {
+    bool update = specs && specs[i].kind == OUTPUT_MUTATION;
+    Node *n = list->items[i].kind == ARG_NODE ? list->items[i].node : NULL;
+    if (n && update) add_update(c, specs[i].target, n);
+    else if (n && n->type.kind == VALUE_TENSOR) add_output(c, n);
+    else if (!update) c->plan->nreturned++;
+  }
+}
+
+/* ---- steps ---- */
+
+/* The kernel's text depends on the tile's shape. */
+static void attention_step(Compiler *c, const Tiles *t, const Group *g, Kernel *k, Text *text,
+                           PlanStep *s) {
+  Attention x = attention_of(c->g, g->nodes.data[0]);
+  AttentionShape shape = attention_shape(&x, t->gpu ? c->g->gpu->processors : 0);
+  kernel_attention(text, k, &shape);
+  tiles_attention(t, &x, &shape, s);
+}
+
+/* k3_add_relu: its number, and what the kernel computes. */
+static Name kernel_name(Compiler *c, const Group *g) {
+  Text t = text_new(c->g->arena);
+  text_printf(&t, "k%u", g->number);
+  for (size_t i = 0; i < g->nodes.len && t.len < 48; i++) {
+    text_puts(&t, "_");
+    text_puts(&t, ops_short_name(c->g->arena, g->nodes.data[i]->op->target));
+  }
+  return pool_name(c->g->names, t.data);
+}
+
+static PlanCheck check_of(Graph *g, const Node *n) {
+  Dim size = graph_arg(g, n, "size").dim, zero = dim_int(g->dims, 0);
+  bool negative = graph_arg(g, n, "negative").flag;
+  return (PlanCheck){.node = graph_arg(g, n, "node").name,
+                     .index = n->args[0].node->name,
+                     .rank = n->type.rank,
+                     .shape = n->type.shape,
+                     .least = negative ? dim_sub(g->dims, zero, size) : zero,
+                     .size = size};
+}
+
+/* records, records_1, ...: no node is called so. */
+static Name records_name(Compiler *c) {
+  Graph *g = c->g;
+  Name name;
+  do {
+    uint32_t number = c->nrecords++;
+    const char *text = number ? arena_printf(g->arena, "records_%u", number) : "records";
+    name = pool_name(g->names, text);
+  } while (graph_find(g, name));
+  return name;
+}
+
+/* Each step has records of its own, so that equal kernels stay equal. */
+static StepArg records_argument(Compiler *c, const Kernel *k) {
+  Graph *g = c->g;
+  uint32_t n = (uint32_t)k->checks.len;
+  PlanCheck *checks = ARENA_ARRAY(g->arena, PlanCheck, n);
+  Dim *shape = ARENA_NEW(g->arena, Dim);
+  for (uint32_t i = 0; i < n; i++) checks[i] = check_of(g, k->checks.data[i]);
+  *shape = dim_int(g->dims, PLAN_RECORD * (int64_t)n);
+  PlanBuffer b = {.kind = BUFFER_RECORDS,
+                  .name = records_name(c),
+                  .dtype = DT_I64,
+                  .rank = 1,
+                  .shape = shape,
+                  .checks = checks,
+                  .nchecks = n};
+  vec_push(g->arena, &c->buffers, b);
+  return (StepArg){.name = pool_name(g->names, KERNEL_RECORDS),
+                   .kind = STEP_BUFFER,
+                   .buffer = (uint32_t)c->buffers.len - 1};
+}
+
+static void add_arguments(Compiler *c, const Kernel *k, PlanStep *s) {
+  s->args = ARENA_ARRAY(c->g->arena, StepArg, k->buffers.len + k->symbols.len + k->offsets.len + 1);
+  for (size_t i = 0; i < k->buffers.len; i++) {
+    const KernelBuffer *b = &k->buffers.data[i];
+    Name name = pool_name(c->g->names, arena_printf(c->g->arena, "%s_ptr", b->name));
+    uint32_t buffer = buffer_of(c, b->node);
+    s->args[s->nargs++] = (StepArg){.name = name, .kind = STEP_BUFFER, .buffer = buffer};
+  }
+  if (k->checks.len) s->args[s->nargs++] = records_argument(c, k);
+  for (size_t i = 0; i < k->symbols.len; i++) {
+    Dim d = k->symbols.data[i];
+    s->args[s->nargs++] = (StepArg){.name = kernel_symbol_name(k, d), .kind = STEP_INT, .value = d};
+  }
+  for (size_t i = 0; i < k->offsets.len; i++) {
+    const KernelOffset *o = &k->offsets.data[i];
+    s->args[s->nargs++] =
+        (StepArg){.name = pool_name(c->g->names, o->name), .kind = STEP_INT, .value = o->value};
+  }
+}
+
+/* So many programs that 64 bits do not count them. */
+static void check_grid(Compiler *c, const PlanStep *s) {
+  const Node *n = s->nodes[0];
+  for (int i = 0; i < 3; i++)
+    if (s->grid[i]->kind == DIM_HUGE)
+      diag_error(c->g->diags, n->place, E_GRAPH_TOO_LARGE, n->name, n->type.rank);
+}
+
+static void write_kernel(Compiler *c, const Group *g, Written *out) {
+  Arena *a = c->g->arena;
+  Tiles tiles = {c->g, c->fusion, c->options->tune, c->options->target == TARGET_GPU};
+  PlanStep s = {.nodes = g->nodes.data, .nnodes = (uint32_t)g->nodes.len};
+  s.cost = &c->costs[g->number];
+  Kernel *k = kernel_new(c->fusion, g, a);
+  Text text = text_new(a);
+  if (g->kind == GROUP_MATMUL) {
+    if (prim_kind(g->nodes.data[0]->op) == PRIM_CONVOLUTION) kernel_conv(&text, k);
+    else kernel_matmul(&text, k);
+    tiles_matmul(&tiles, g, &s);
+  } else if (g->kind == GROUP_ATTENTION) {
+    attention_step(c, &tiles, g, k, &text, &s);
+  } else {
+    int64_t most = tiles_most(g, s.cost);
+    bool looped = !dim_is_int(g->r) || g->r->value > most;
+    kernel_loops(&text, k, looped);
+    tiles_loops(&tiles, g, looped, most, &s);
+  }
+  s.once = g->once;
+  *out = (Written){k, text, s};
+}
+
+static void add_step(Compiler *c, const Group *g, Written *w) {
+  Arena *a = c->g->arena;
+  PlanStep *s = &w->step;
+  in_place_choose(c->in_place, w->kernel, &w->text);
+  add_arguments(c, w->kernel, s);
+  if (diag_errors(c->g->diags) == 0) check_grid(c, s);
+  s->kernel = functions_add(c->functions, w->kernel, w->text.data, s->cost, kernel_name(c, g));
+  if (g->once) vec_push(a, &c->once, *s);
+  else vec_push(a, &c->steps, *s);
+}
+
+/* All kernels are written before buffers are chosen: who reads a value last is known then. */
+static Written *write_kernels(Compiler *c) {
+  uint32_t n = (uint32_t)c->fusion->groups.len;
+  Written *all = ARENA_ARRAY(c->g->arena, Written, n);
+  Kernel **kernels = ARENA_ARRAY(c->g->arena, Kernel *, n);
+  for (uint32_t i = 0; i < n; i++) {
+    write_kernel(c, c->fusion->groups.data[i], &all[i]);
+    kernels[i] = all[i].kernel;
+  }
+  c->in_place = in_place_new(c->fusion, kernels);
+  return all;
+}
+
+/* Temporaries that a step of the constant part and another step use are constants. */
+static void find_constants(Compiler *c) {
+  bool *once = ARENA_ARRAY(c->g->arena, bool, c->buffers.len);
+  for (uint32_t i = 0; i < c->plan->nsteps; i++)
+    for (uint32_t j = 0; j < c->plan->steps[i].nargs; j++) {
+      const StepArg *a = &c->plan->steps[i].args[j];
+      if (a->kind != STEP_BUFFER) continue;
+      PlanBuffer *b = &c->buffers.data[a->buffer];
+      if (c->plan->steps[i].once) once[a->buffer] = true;
+      else if (once[a->buffer] && b->kind == BUFFER_TEMPORARY) b->kind = BUFFER_CONSTANT;
+    }
+}
+
+/* The constant part comes first. */
+static void join_steps(Compiler *c) {
+  uint32_t n = (uint32_t)c->once.len;
+  for (size_t i = 0; i < c->steps.len; i++) vec_push(c->g->arena, &c->once, c->steps.data[i]);
+  c->plan->steps = c->once.data;
+  c->plan->nsteps = n + (uint32_t)c->steps.len;
+}
+
+static void write_source(const Compiler *c) {
+  Text t = text_new(c->g->arena);
+  size_t n = c->functions->list.len;
+  c->plan->functions = ARENA_ARRAY(c->g->arena, PlanFunction, n);
+  c->plan->nfunctions = (uint32_t)n;
+  helpers_print(&t, c->functions);
+  functions_print(&t, c->functions, c->plan->functions);
+  c->plan->source = t.data;
+}
+
+/* ---- sizes that data decides ---- */
+
+static bool has_symbol(Dim x, Dim symbol) {
+  bool found = x == symbol;
+  for (uint32_t i = 0; i < x->n && !found; i++) found = has_symbol(x->args[i], symbol);
+  return found;
+}
+
+/* Does an input, or a read, say what it is? */
+static bool is_said(const Compiler *c, Dim symbol) {
+  for (size_t i = 0; i < c->reads.len; i++)
+    if (c->reads.data[i].symbol == symbol) return true;
+  for (const Node *n = c->g->first; n; n = n->next)
+    for (uint32_t i = 0; n->kind == NODE_INPUT && i < n->type.rank; i++)
+      if (has_symbol(n->type.shape[i], symbol)) return true;
+  return false;
+}
+
+/* Those whose count is there before the group of that number runs. */
+static void add_reads(Compiler *c, uint32_t number) {
+  for (size_t i = 0; i < c->fusion->reads.len; i++) {
+    const FusionRead *r = &c->fusion->reads.data[i];
+    Dim symbol = r->node->type.shape[0];
+    if (r->number != number || symbol->kind != DIM_SYMBOL || is_said(c, symbol)) continue;
+    PlanRead read = {.symbol = symbol, .step = (uint32_t)c->steps.len};
+    read.most = r->node->args[0].node->type.shape[0];
+    read.buffer = buffer_of(c, r->node->args[1].node);
+    vec_push(c->g->arena, &c->reads, read);
+  }
+}
+
+static void finish_reads(Compiler *c) {
+  for (size_t i = 0; i < c->reads.len; i++) c->reads.data[i].step += (uint32_t)c->once.len;
+  c->plan->reads = c->reads.data;
+  c->plan->nreads = (uint32_t)c->reads.len;
+}
+
+static void make_plan(Compiler *c) {
+  c->buffer_of = ARENA_ARRAY(c->g->arena, uint32_t, c->g->nids);
+  c->functions = functions_new(c->g->arena);
+  c->costs = cost_of_groups(c->fusion);
+  Written *written = write_kernels(c);
+  add_inputs(c);
+  uint32_t ngroups = (uint32_t)c->fusion->groups.len;
+  for (uint32_t i = 0; i < ngroups; i++) {
+    add_reads(c, i);
+    add_step(c, c->fusion->groups.data[i], &written[i]);
+  }
+  add_reads(c, ngroups);
+  finish_reads(c);
+  add_outputs(c);
+  join_steps(c);
+  find_constants(c);
+  write_source(c);
+  c->plan->buffers = c->buffers.data;
+  c->plan->nbuffers = (uint32_t)c->buffers.len;
+}
+
+static unsigned conditions_of(const CompileOptions *o) {
+  return (o->fuse ? FUSED : 0) | (o->freeze ? FROZEN : 0) |
+         (o->target == TARGET_GPU ? FOR_GPU : 0) | (o->target == TARGET_CPU ? FOR_CPU : 0);
+}
+
+static bool run_passes(Graph *g, const CompileOptions *o, Stages *s) {
+  double first = stages_now();
+  PassList list = graph_passes();
+  for (int i = 0; i < list.n; i++) {
+    const Pass *p = &list.rows[i];
+    if (!pass_included(p, conditions_of(o))) continue;
+    double begin = stages_now();
+    if (!p->run.on_graph(g)) return false;
+    stages_pass_done(s, p->name, begin);
+    stages_write_graph(s, p->name, g);
+  }
+  stages_log(s, "passes", first);
+  return true;
+}
+
+/* Sorting needs a row in a tile, and scatters are made of atomics. */
+static bool memory_has_kernel(Graph *g, const Node *n) {
+  const ValueType *t = &n->type;
+  if (n->op->id == OP_nereid_sort_default) {
+    int64_t axis = graph_arg(g, n, "dim").dim->value;
+    Dim row = t->rank ? t->shape[axis < 0 ? axis + t->rank : axis] : dim_int(g->dims, 1);
+    return dim_is_int(row) && row->value <= TILES_ROW_MAX;
+  }
+  if (prim_kind(n->op) != PRIM_SCATTER || prim_suppresses(n) || prim_puts(n)) return true;
+  Name reduce = graph_arg(g, n, "reduce").name;
+  bool sums = !strcmp(reduce, "sum");
+  if (!sums && strcmp(reduce, "amax") && strcmp(reduce, "amin")) return false;
+  bool whole = dtype_is_int(t->dtype) && dtype_bits(t->dtype) >= 32 && dtype_is_signed(t->dtype);
+  return whole || (sums && (t->dtype == DT_F32 || t->dtype == DT_F64));
+}
+
+/* The product templates sum up in f32. */
+static bool has_kernel(Graph *g, const Node *n) {
+  PrimKind k = prim_kind(n->op);
+  if (!memory_has_kernel(g, n)) return false;
+  if (prim_is_product(k) && kernel_held(n->type.dtype) != DT_F32) return false;
+  if (k == PRIM_ATTENTION) {
+    Attention x = attention_of(g, n);
+    return attention_fits(x.query, x.value);
+  }
+  return k != PRIM_NONE;
+}
+
+/* What a caller can pass and get. */
+static bool is_passed(Graph *g, const Node *n, const char *message) {
+  ValueKind k = n->type.kind;
+  if (k == VALUE_TENSOR || k == VALUE_NONE || (k == VALUE_INT && n->type.value)) return true;
+  diag_error(g->diags, n->place, message, n->name);
+  return false;
+}
+
+static bool all_passed(Graph *g) {
+  const Arg *list = &g->last->args[0];
+  bool good = true;
+  for (const Node *n = g->first; n; n = n->next)
+    if (n->kind == NODE_INPUT) good &= is_passed(g, n, E_GRAPH_INPUT_KIND);
+  for (uint32_t i = 0; i < list->n; i++)
+    if (list->items[i].kind == ARG_NODE)
+      good &= is_passed(g, list->items[i].node, E_GRAPH_OUTPUT_KIND);
+  return good;
+}
+
+/* After decompose all that is left is primitives, sizes, and checks that hold. */
+static bool all_primitive(Graph *g) {
+  bool good = true;
+  for (const Node *n = g->first; n; n = n->next) {
+    bool tensors = n->type.kind == VALUE_TENSOR || n->type.kind == VALUE_LIST;
+    if (n->kind != NODE_CALL || !tensors || has_kernel(g, n)) continue;
+    diag_error(g->diags, n->place, E_GRAPH_NO_KERNEL, n->op->target, ops_where(g, n));
+    good = false;
+  }
+  return good;
+}
+
+static Fusion *run_fusion(Graph *g, const CompileOptions *o, Plan *out) {
+  double begin = stages_now();
+  Fusion *f = fuse(
+      g, g->arena,
+      &(FuseOptions){.together = o->fuse, .columns = o->target == TARGET_CPU, .freeze = o->freeze});
+  Text fused = text_new(g->arena);
+  fusion_print(&fused, f);
+  out->fused = fused.data ? fused.data : "";
+  stages_done(o->stages, "fuse", begin);
+  return f;
+}
+
+static bool place_temporaries(Graph *g, const CompileOptions *o, Plan *out) {
+  double begin = stages_now();
+  bool good = memory_plan(out);
+  if (!good) diag_error(g->diags, g->first->place, E_GRAPH_MEMORY);
+  stages_done(o->stages, "place temporaries", begin);
+  return good;
+}
+
+static void set_gpu(Graph *g, const DevicePeaks *gpu) {
+  if (!gpu) return;
+  DevicePeaks *copy = ARENA_NEW(g->arena, DevicePeaks);
+  *copy = *gpu;
+  g->gpu = copy;
+}
+
+bool graph_compile(Graph *g, const CompileOptions *options, Plan *out) {
+  set_gpu(g, options->gpu);
+  g->unchecked = options->unchecked;
+  if (!run_passes(g, options, options->stages) || !all_primitive(g) || !all_passed(g)) return false;
+  graph_concat_in_slices(g);
+  graph_insert_copies(g);
+  *out = (Plan){.graph = g};
+  Compiler c = {.g = g, .options = options, .plan = out};
+  c.fusion = run_fusion(g, options, out);
+  size_t errors = diag_errors(g->diags);
+  double begin = stages_now();
+  make_plan(&c);
+  stages_done(options->stages, "write kernels", begin);
+  return diag_errors(g->diags) == errors && place_temporaries(g, options, out);
+}

@@ -1,0 +1,23 @@
+/* From a graph to a plan: passes, fusion, kernels, memory. */
+#ifndef NEREID_GRAPH_COMPILE_COMPILE_PLAN_H
+#define NEREID_GRAPH_COMPILE_COMPILE_PLAN_H
+
+#include "runtime/device/peaks.h"
+#include "graph/compile/stages.h"
+
+typedef enum { TARGET_GPU, TARGET_CPU } GraphTarget;
+
+typedef struct {
+  GraphTarget target; /* for the shapes of tiles */
+  const DevicePeaks *gpu;   /* the GPU that it is for; NULL: an H200 */
+  bool fuse;          /* false: each node a kernel of its own (mode eager) */
+  bool freeze;        /* what depends on weights alone is computed once */
+  bool unchecked;     /* indices are not checked */
+  Stages *stages;     /* told of what is done; NULL: nobody is */
+  bool tune;          /* steps have all their choices (mode max-autotune) */
+} CompileOptions;
+
+/* Compiles g, which it changes; the plan lies in g's arena.  False after errors (g->diags). */
+bool graph_compile(Graph *g, const CompileOptions *options, Plan *out);
+
+#endif

@@ -1,0 +1,62 @@
+/* The kernels of a plan's one source file, each compiled once for what it is specialized on. */
+#ifndef NEREID_GRAPH_COMPILE_PLAN_KERNELS_H
+#define NEREID_GRAPH_COMPILE_PLAN_KERNELS_H
+
+#include "graph/compile/compile_count.h"
+#include "graph/ir/namemap.h"
+#include "graph/plan/sizes.h"
+#include "runtime/store/cache.h"
+#include "runtime/nereid.h"
+
+typedef struct {
+  Name key; /* all that it was compiled from, but for the source */
+  nereid_request request;
+  nereid_request aligned; /* the same for rows that begin at multiples of 16; no kernel: there is
+                             no difference */
+  bool whole;             /* the source is the kernel's own part, which needs nothing else */
+  bool from_cache;        /* its code was there */
+  nereid_kernel *kernel;  /* NULL: not compiled yet */
+  double begin, end;      /* of compiling: stages_now() */
+  int code;               /* of a failure */
+  char *message;          /* its text, malloc'ed */
+} PlanKernel;
+
+typedef struct {
+  Arena *arena;
+  Pool *names;
+  const Plan *plan;
+  nereid_device *device;
+  nereid_module *module; /* the source, for its parameters */
+  nereid_source source;
+  NameMap sources; /* by kernel: the part of the source that it needs */
+  Cache *cache;    /* opened when kernels are compiled */
+  bool aligns;     /* rows that begin at multiples of 16 are worth a variant */
+  NameMap by_key;
+  NameMap symbols; /* of each kernel's name: how many it has */
+  VEC(PlanKernel *) list;
+  size_t compiled; /* of the list; the rest waits */
+  CompileCount count; /* of those that are being compiled */
+  size_t dumped;   /* of the list, for --dump-dir */
+} PlanKernels;
+
+/* Without a device (NULL) kernels are found, but not compiled. */
+int kernels_open(PlanKernels *k, Arena *a, const Plan *p, nereid_device *d);
+/* Frees what lies in no arena. */
+void kernels_close(PlanKernels *k);
+
+/* The kernel that a step takes, which may not be compiled yet.  Integers that depend on symbols
+ * are run-time arguments for all values in their range; where they decide at which places rows
+ * begin, the kernel has a variant for multiples of 16 as well, which a launch takes where it can.
+ * So nothing is compiled for a run's sizes, but for constexprs that depend on symbols: these are
+ * compiled for the values that symbols have now (`sizes`).  Without `sizes`, NULL in *out for such
+ * a step. */
+int kernels_find(PlanKernels *k, const PlanStep *s, const Sizes *sizes, PlanKernel **out);
+/* The step's kernel as a request, to be compiled by the caller: where rows begin at multiples of
+ * 16. */
+int kernels_request(PlanKernels *k, const PlanStep *s, const Sizes *sizes, nereid_request *out);
+/* Do constexprs of the step depend on symbols? */
+bool kernels_depend(const PlanStep *s);
+/* Compiles and loads all that wait, on all cores; after a failure they still wait. */
+int kernels_compile(PlanKernels *k);
+
+#endif

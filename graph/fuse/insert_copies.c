@@ -1,0 +1,190 @@
+#include "graph/fuse/insert_copies.h"
+
+#include "graph/ops/prims.h"
+
+enum { VIEWS_MAX = 64 };
+
+static bool is_computed(const Node *n) {
+  if (n->kind != NODE_CALL) return false;
+  PrimKind k = prim_kind(n->op);
+  return k != PRIM_VIEW && k != PRIM_CREATE;
+}
+
+static Node *copy_of(Graph *g, Node *n, Node *before) {
+  Node *copy = graph_node(g, NODE_CALL, before, 1, 0);
+  copy->op = ops_at(OP_aten_clone_default);
+  copy->args[0] = arg_node(n);
+  copy->type = n->type;
+  copy->place = n->place;
+  copy->origin = n->origin;
+  graph_fresh_name(g, copy, "clone");
+  return copy;
+}
+
+/* ---- outputs: each is a tensor of its own in memory ---- */
+
+/* A tensor of a number, for a copy of it. */
+static Node *tensor_of_number(Graph *g, Arg number, DType t) {
+  Node *full = graph_node(g, NODE_CALL, g->last, 2, 1);
+  full->op = ops_at(OP_aten_full_default);
+  full->args[0] = arg_list(g, 0);
+  full->args[1] = number;
+  full->named[0] = (NamedArg){pool_name(g->names, "dtype"), {.kind = ARG_DTYPE, .dtype = t}};
+  full->type = value_tensor(g, t, 0, NULL);
+  full->place = g->last->place;
+  full->origin = number.kind == ARG_NODE ? number.node->origin : g->last->origin;
+  graph_fresh_name(g, full, "full");
+  return full;
+}
+
+/* The dtype that stands for a number of Python's; DT_NONE: it is none. */
+static DType number_dtype(const Arg *a) {
+  switch (a->kind) {
+    case ARG_NODE: return a->node->type.kind == VALUE_INT && a->node->type.value ? DT_I64 : DT_NONE;
+    case ARG_INT: return DT_I64;
+    case ARG_FLOAT: return DT_F64;
+    case ARG_BOOL: return DT_I1;
+    default: return DT_NONE;
+  }
+}
+
+/* Sizes and numbers that are returned. */
+static void make_tensors(Graph *g) {
+  Arg *list = &g->last->args[0];
+  for (uint32_t i = 0; i < list->n; i++) {
+    Arg *a = &list->items[i];
+    DType t = number_dtype(a);
+    if (t) *a = arg_node(tensor_of_number(g, *a, t));
+  }
+}
+
+/* Is its value where an input was? */
+static bool is_in_input(Node *n) {
+  return n != prim_memory(n) && prim_memory(n)->kind == NODE_INPUT;
+}
+
+static void separate_outputs(Graph *g) {
+  Arg *list = &g->last->args[0];
+  Arena *scratch = arena_child(g->arena);
+  bool *seen = ARENA_ARRAY(scratch, bool, g->nids);
+  for (uint32_t i = 0; i < list->n; i++) {
+    Arg *a = &list->items[i];
+    if (a->kind != ARG_NODE || a->node->type.kind != VALUE_TENSOR) continue;
+    bool returned = !g->outputs || g->outputs[i].kind != OUTPUT_MUTATION;
+    bool passes = returned && is_in_input(a->node); /* the next write may end it */
+    bool good = is_computed(a->node) && !seen[a->node->id] && !passes;
+    if (!passes) seen[a->node->id] = true;
+    if (!good) a->node = copy_of(g, a->node, passes ? a->node->next : g->last);
+  }
+  arena_free(scratch);
+}
+
+/* ---- what is written in place ---- */
+
+typedef struct {
+  uint32_t *place; /* by id: in the graph's order */
+  uint32_t *last;  /* by id: the place of the last node that reads it, through views */
+  bool *updated;   /* by id: an input to which the graph writes */
+  uint32_t reader; /* the place of the node that reads what is looked at */
+} Readers;
+
+static bool is_view(const Node *n) {
+  return n->kind == NODE_GETITEM || (n->kind == NODE_CALL && prim_kind(n->op) == PRIM_VIEW);
+}
+
+static void note_reader(Node **use, void *ctx) {
+  Readers *r = ctx;
+  uint32_t *last = &r->last[(*use)->id];
+  if (r->reader > *last) *last = r->reader;
+}
+
+static Readers find_readers(Graph *g, Arena *a) {
+  Readers r = {ARENA_ARRAY(a, uint32_t, g->nids), ARENA_ARRAY(a, uint32_t, g->nids),
+               ARENA_ARRAY(a, bool, g->nids), 0};
+  uint32_t count = 0;
+  for (Node *n = g->first; n; n = n->next) r.place[n->id] = ++count;
+  for (Node *n = g->last; n; n = n->prev) {
+    bool view = is_view(n) && !prim_reads_size(n);
+    r.reader = view ? r.last[n->id] : r.place[n->id];
+    graph_each_use(n, note_reader, &r);
+  }
+  for (uint32_t i = 0; g->outputs && i < g->last->args[0].n; i++)
+    if (g->outputs[i].kind == OUTPUT_MUTATION) r.updated[g->outputs[i].target->id] = true;
+  return r;
+}
+
+/* May n, a put, write to the memory of the tensor that it replaces elements of?  It must be one
+ * that the graph writes to, or that was written to so, and nothing may read its old value
+ * later. */
+static bool writes_in_place(const Readers *r, const Node *n) {
+  Node *x = n->args[0].node;
+  if (!prim_puts(n) || r->last[x->id] > r->place[n->id]) return false;
+  return x->kind == NODE_INPUT ? r->updated[x->id] : prim_memory(x) != x;
+}
+
+/* What n reads beside, while it writes, is not what it writes to. */
+static void separate_operands(Graph *g, Node *n) {
+  for (uint32_t i = 1; i < n->nargs; i++) {
+    if (n->args[i].kind != ARG_NODE) continue;
+    Node *x = n->args[i].node;
+    while (is_view(x) && x->kind == NODE_CALL) x = view_operand(x);
+    if (prim_memory(x) == prim_memory(n)) n->args[i].node = copy_of(g, n->args[i].node, n);
+  }
+}
+
+/* ---- what is searched or scattered to lies in memory ---- */
+
+/* A scatter writes to memory of its own, or in place; what is searched, or read as a size, must be
+ * there as it is. */
+static void separate_memory(Graph *g) {
+  Arena *scratch = arena_child(g->arena);
+  Readers readers = find_readers(g, scratch);
+  for (Node *n = g->first; n; n = n->next) {
+    PrimKind k = n->kind == NODE_CALL ? prim_kind(n->op) : PRIM_NONE;
+    if (prim_reads_size(n) && !is_computed(n->args[1].node))
+      n->args[1].node = copy_of(g, n->args[1].node, n);
+    if (k != PRIM_SCATTER && k != PRIM_SEARCH) continue;
+    if (k == PRIM_SCATTER && writes_in_place(&readers, n)) {
+      separate_operands(g, n);
+      continue;
+    }
+    uint32_t in_memory = prim_in_memory(n);
+    for (uint32_t i = 0; i < n->nargs; i++) {
+      if (!(in_memory >> i & 1)) continue;
+      Node *x = n->args[i].node;
+      bool written = k == PRIM_SCATTER && i == 0;
+      if (written || (x->kind != NODE_INPUT && !is_computed(x))) n->args[i].node = copy_of(g, x, n);
+    }
+  }
+  arena_free(scratch);
+}
+
+/* ---- chains of views ---- */
+
+typedef struct {
+  uint32_t views; /* of which its value is one, in a row, by weight */
+  Node *copy;     /* NULL: none was needed yet */
+} Chain;
+
+static void cut_views(Graph *g) {
+  Arena *scratch = arena_child(g->arena);
+  Chain *chains = ARENA_ARRAY(scratch, Chain, g->nids);
+  for (Node *n = g->first; n; n = n->next) {
+    if (n->kind != NODE_CALL || prim_kind(n->op) != PRIM_VIEW) continue;
+    Node *of = view_operand(n);
+    Chain *chain = &chains[of->id];
+    uint32_t weight = view_weight(n), views = chain->views + weight;
+    chains[n->id].views = views <= VIEWS_MAX ? views : weight;
+    if (views <= VIEWS_MAX) continue;
+    if (!chain->copy) chain->copy = copy_of(g, of, n);
+    n->args[0].node = chain->copy;
+  }
+  arena_free(scratch);
+}
+
+void graph_insert_copies(Graph *g) {
+  cut_views(g);
+  make_tensors(g);
+  separate_outputs(g);
+  separate_memory(g);
+}

@@ -1,0 +1,130 @@
+#include "graph/import/weight_list.h"
+
+#include <string.h>
+
+#include "graph/messages.h"
+
+Weights *weights_new(Arena *a) {
+  Weights *w = ARENA_NEW(a, Weights);
+  w->arena = a;
+  return w;
+}
+
+/* ---- checks ---- */
+
+/* The bytes of all elements, each counted for itself; false if that overflows. */
+static bool total_bytes(const Weight *w, int64_t *bytes) {
+  *bytes = dtype_bytes(w->dtype);
+  for (uint32_t i = 0; i < w->rank; i++)
+    if (!w->shape[i]) return *bytes = 0, true;
+  for (uint32_t i = 0; i < w->rank; i++)
+    if (w->shape[i] < 0 || __builtin_mul_overflow(*bytes, w->shape[i], bytes)) return false;
+  return true;
+}
+
+/* The bytes from the storage's begin to behind the last element; false if that overflows. */
+static bool reach(const Weight *w, int64_t offset, int64_t *bytes) {
+  int64_t last = offset, step;
+  if (offset < 0) return false;
+  for (uint32_t i = 0; i < w->rank; i++) {
+    if (w->strides[i] < 0) return false;
+    if (__builtin_mul_overflow(w->shape[i] - 1, w->strides[i], &step)) return false;
+    if (__builtin_add_overflow(last, step, &last)) return false;
+  }
+  return !__builtin_add_overflow(last, 1, &last) &&
+         !__builtin_mul_overflow(last, (int64_t)dtype_bytes(w->dtype), bytes);
+}
+
+static bool shape_is_valid(const Weight *w) {
+  int64_t total;
+  if (w->rank > GRAPH_RANK_MAX) return false;
+  for (uint32_t i = 0; i < w->rank; i++)
+    if (w->shape[i] < 0) return false;
+  return total_bytes(w, &total);
+}
+
+static bool check_bytes(Diags *d, Span place, const Weight *w, int64_t offset, WeightBytes b) {
+  int64_t need = 0;
+  if (!reach(w, offset, &need)) return diag_error(d, place, E_GRAPH_WEIGHT_LAYOUT, w->name), false;
+  if ((uint64_t)need > b.size) {
+    diag_error(d, place, E_GRAPH_WEIGHT_SHORT, w->name, (long long)need, b.entry, b.size);
+    return false;
+  }
+  /* The storage's begin: element 0 then is aligned too. */
+  if ((uintptr_t)b.data % dtype_bytes(w->dtype)) {
+    diag_error(d, place, E_GRAPH_WEIGHT_ALIGN, w->name, b.entry, dtype_bytes(w->dtype));
+    return false;
+  }
+  return true;
+}
+
+/* ---- the table ---- */
+
+static const int64_t *copy_numbers(Arena *a, const int64_t *from, uint32_t n) {
+  int64_t *to = ARENA_ARRAY(a, int64_t, n);
+  if (n) memcpy(to, from, n * sizeof *to);
+  return to;
+}
+
+Weight *weights_add(Weights *w, Diags *d, Span place, Weight tensor, int64_t offset,
+                    WeightBytes bytes) {
+  if (!shape_is_valid(&tensor))
+    return diag_error(d, place, E_GRAPH_WEIGHT_LAYOUT, tensor.name), NULL;
+  tensor.data = NULL;
+  if (weight_numel(&tensor)) {
+    if (!check_bytes(d, place, &tensor, offset, bytes)) return NULL;
+    tensor.data = bytes.data + offset * (int64_t)dtype_bytes(tensor.dtype);
+  }
+  void **slot = namemap_put(w->arena, &w->by_name, tensor.name);
+  if (*slot) return diag_error(d, place, E_GRAPH_WEIGHT_TWICE, tensor.name), NULL;
+  Weight *added = ARENA_NEW(w->arena, Weight);
+  *added = tensor;
+  added->shape = copy_numbers(w->arena, tensor.shape, tensor.rank);
+  added->strides = copy_numbers(w->arena, tensor.strides, tensor.rank);
+  vec_push(w->arena, &w->list, added);
+  return *slot = added;
+}
+
+void weights_bind(Weights *w, Weight *weight, Name input) {
+  weight->input = input;
+  *namemap_put(w->arena, &w->by_input, input) = weight;
+}
+
+Weight *weights_find(const Weights *w, Name name) { return namemap_get(&w->by_name, name); }
+Weight *weights_find_input(const Weights *w, Name input) {
+  return namemap_get(&w->by_input, input);
+}
+
+/* ---- elements ---- */
+
+int64_t weight_bytes(const Weight *w) {
+  int64_t bytes;
+  return total_bytes(w, &bytes) ? bytes : -1;
+}
+
+int64_t weight_numel(const Weight *w) { return weight_bytes(w) / dtype_bytes(w->dtype); }
+
+bool weight_is_dense(const Weight *w) {
+  int64_t step = 1;
+  if (!weight_numel(w)) return true;
+  for (uint32_t i = w->rank; i--;) {
+    if (w->shape[i] != 1 && w->strides[i] != step) return false;
+    step *= w->shape[i];
+  }
+  return true;
+}
+
+/* Copies axis `axis` and those behind it; returns where the next element goes. */
+static uint8_t *copy_axis(uint8_t *to, const uint8_t *from, const Weight *w, uint32_t axis) {
+  size_t size = dtype_bytes(w->dtype);
+  if (axis == w->rank) return (uint8_t *)memcpy(to, from, size) + size;
+  for (int64_t i = 0; i < w->shape[axis]; i++)
+    to = copy_axis(to, from + (size_t)(i * w->strides[axis]) * size, w, axis + 1);
+  return to;
+}
+
+void weight_copy(void *to, const Weight *w) {
+  if (!w->data) return;
+  if (weight_is_dense(w)) memcpy(to, w->data, (size_t)weight_bytes(w));
+  else copy_axis(to, w->data, w, 0);
+}

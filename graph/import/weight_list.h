@@ -1,0 +1,56 @@
+/* The tensors of a model file: parameters, buffers and constants, by name.
+ *
+ * Data stays where the file's mapping has it, in the machine's byte order; a weight is checked
+ * when it is added, so that all of its elements can be read. */
+#ifndef NEREID_GRAPH_IMPORT_WEIGHT_LIST_H
+#define NEREID_GRAPH_IMPORT_WEIGHT_LIST_H
+
+#include "graph/ir/graph.h"
+#include "graph/ir/namemap.h"
+
+typedef struct {
+  Name name;  /* "layers.0.weight" */
+  Name input; /* the parameter of forward that takes it, "p_layers_0_weight"; NULL: none does */
+  DType dtype;
+  uint32_t rank;
+  const int64_t *shape, *strides; /* strides in elements, not negative */
+  const void *data;               /* of element 0, aligned; NULL if there are no elements */
+} Weight;
+
+typedef struct {
+  Arena *arena;
+  NameMap by_name, by_input;
+  VEC(Weight *) list;
+} Weights;
+
+Weights *weights_new(Arena *a);
+
+/* Bytes of a file that hold a tensor. */
+typedef struct {
+  const uint8_t *data;
+  size_t size;
+  Name entry; /* what messages call them */
+} WeightBytes;
+
+/* Element 0 lies `offset` elements behind the begin of `bytes`.  Shape and strides are copied.
+ * NULL after an error at `place`. */
+Weight *weights_add(Weights *w, Diags *d, Span place, Weight tensor, int64_t offset,
+                    WeightBytes bytes);
+/* The weight is what this parameter of forward takes. */
+void weights_bind(Weights *w, Weight *weight, Name input);
+
+/* NULL if there is none. */
+Weight *weights_find(const Weights *w, Name name);
+Weight *weights_find_input(const Weights *w, Name input);
+
+int64_t weight_numel(const Weight *w);
+int64_t weight_bytes(const Weight *w);
+/* Do the elements lie in the order of their indices, without gaps? */
+bool weight_is_dense(const Weight *w);
+/* The elements in the order of their indices, weight_bytes() of them. */
+void weight_copy(void *to, const Weight *w);
+/* The same in dtype t, on all cores: floats are rounded to floats, others stay what they are.
+ * False if there is no memory. */
+bool weight_convert(void *to, DType t, const Weight *w);
+
+#endif

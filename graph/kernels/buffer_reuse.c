@@ -1,0 +1,121 @@
+#include "graph/kernels/buffer_reuse.h"
+
+#include <string.h>
+
+/* ---- what is known before ---- */
+
+static void keep(Node **n, void *ctx) {
+  bool *kept = ctx;
+  kept[(*n)->id] = true;
+}
+
+/* What is returned or copied in the end, numbers that are read, and what scatters write to. */
+static void find_kept(InPlace *p) {
+  for (Node *n = p->f->graph->first; n; n = n->next) {
+    bool scatters = n->kind == NODE_CALL && prim_kind(n->op) == PRIM_SCATTER;
+    if (n->kind == NODE_OUTPUT || scatters || prim_reads_size(n)) graph_each_use(n, keep, p->kept);
+    if (scatters) p->kept[n->id] = true;
+  }
+  const OutputSpec *specs = p->f->graph->outputs;
+  for (uint32_t i = 0; specs && i < p->f->graph->last->args[0].n; i++)
+    if (specs[i].kind == OUTPUT_MUTATION) p->kept[specs[i].target->id] = true;
+}
+
+InPlace *in_place_new(const Fusion *f, Kernel *const *kernels) {
+  Arena *a = f->graph->arena;
+  InPlace *p = ARENA_NEW(a, InPlace);
+  *p = (InPlace){f, ARENA_ARRAY(a, uint32_t, f->graph->nids), ARENA_ARRAY(a, bool, f->graph->nids),
+                 ARENA_ARRAY(a, Node *, f->graph->nids)};
+  for (uint32_t i = 0; i < f->groups.len; i++)
+    for (size_t j = 0; j < kernels[i]->buffers.len; j++)
+      p->last[kernels[i]->buffers.data[j].node->id] = i + 1;
+  find_kept(p);
+  return p;
+}
+
+Node *in_place_memory(const InPlace *p, Node *n) {
+  Node *under = p->under[n->id];
+  return under ? under : n;
+}
+
+/* ---- one kernel ---- */
+
+/* A value of each run, in memory between two kernels. */
+static bool is_temporary(const InPlace *p, const Node *n) {
+  const Group *of = n->kind == NODE_CALL ? p->f->of[n->id] : NULL;
+  return of && !of->once && !p->kept[n->id];
+}
+
+static bool fits(const InPlace *p, const Kernel *k, const KernelBuffer *in,
+                 const KernelBuffer *out) {
+  Graph *g = p->f->graph;
+  const Node *from = in->node, *to = out->node;
+  if (p->f->of[from->id] == k->group || p->f->of[to->id] != k->group) return false;
+  if (!is_temporary(p, from) || !is_temporary(p, to)) return false;
+  if (p->last[from->id] != k->group->number + 1 || from->type.dtype != to->type.dtype) return false;
+  if (in->uses != 1 || out->uses != 1 || !in->index || !out->index) return false;
+  return in->order < out->order && !strcmp(in->index, out->index) &&
+         value_numel(g, &from->type) == value_numel(g, &to->type);
+}
+
+/* The word `old` in `text` becomes `by`. */
+static const char *renamed(Arena *a, const char *text, const char *old, const char *by) {
+  Text out = text_new(a);
+  size_t n = strlen(old);
+  for (const char *at; (at = strstr(text, old)); text = at + n) {
+    bool inside = at > text && strchr("_0123456789abcdefghijklmnopqrstuvwxyz", at[-1]);
+    text_putn(&out, text, (size_t)(at - text));
+    text_puts(&out, inside ? old : by);
+  }
+  text_puts(&out, text);
+  return out.data;
+}
+
+/* Without the parameter, in the lists of the kernel and of functions that it is handed on to.
+ * Where it comes first it stands in the kernel's list alone. */
+static const char *without(Arena *a, const char *text, const char *name) {
+  const char *item = arena_printf(a, ", %s", name), *at = strstr(text, name);
+  size_t n = strlen(item);
+  if (!strstr(text, item) || strstr(text, arena_printf(a, "(%s, ", name)))
+    return arena_printf(a, "%.*s%s", (int)(at - text), text, at + n);
+  Text out = text_new(a);
+  for (; (at = strstr(text, item)); text = at + n) {
+    text_putn(&out, text, (size_t)(at - text));
+    if (!strchr(",)", at[n])) text_puts(&out, item);
+  }
+  text_puts(&out, text);
+  return out.data;
+}
+
+static void merge(InPlace *p, Kernel *k, Text *text, KernelBuffer *in, size_t out) {
+  Arena *a = k->arena;
+  KernelBuffer written = k->buffers.data[out];
+  const char *old = arena_printf(a, "%s_ptr", written.name), *s = without(a, text->data, old);
+  Name name = arena_printf(a, "inout%u", k->inouts++);
+  const char *by = arena_printf(a, "%s_ptr", name);
+  s = renamed(a, renamed(a, s, old, by), arena_printf(a, "%s_ptr", in->name), by);
+  *text = text_new(a);
+  text_puts(text, s);
+  p->under[written.node->id] = in_place_memory(p, in->node);
+  in->name = name;
+  in->then = written.node;
+  memmove(&k->buffers.data[out], &k->buffers.data[out + 1],
+          (k->buffers.len - out - 1) * sizeof *k->buffers.data);
+  k->buffers.len--;
+}
+
+/* The operand that `out` may be written over; NULL: none. */
+static KernelBuffer *operand_for(const InPlace *p, const Kernel *k, const KernelBuffer *out) {
+  for (size_t i = 0; i < k->buffers.len; i++) {
+    KernelBuffer *in = &k->buffers.data[i];
+    if (!in->then && fits(p, k, in, out)) return in;
+  }
+  return NULL;
+}
+
+void in_place_choose(InPlace *p, Kernel *k, Text *text) {
+  for (size_t i = k->buffers.len; i-- > 0;) {
+    KernelBuffer *in = operand_for(p, k, &k->buffers.data[i]);
+    if (in) merge(p, k, text, in, i);
+  }
+}

@@ -1,0 +1,36 @@
+/* The text form of graphs: the annotated Python of FX's print_readable.
+ *
+ *   class GraphModule(torch.nn.Module):
+ *       def forward(self, p_weight: "f32[8, 4]", x: "f32[s0, 4]"):
+ *           # File: model.py:3 in forward, code: return relu(self.linear(x))
+ *           linear: "f32[s0, 8]" = torch.ops.aten.linear.default(x, p_weight);  x = p_weight = None
+ *           relu: "f32[s0, 8]" = torch.ops.aten.relu.default(linear);  linear = None
+ *           return (relu,)
+ *
+ * What print_readable wrote reads back and prints the same.  Annotations may be left out, or say
+ * more than ours ("f32[8, 4][4, 1]cuda:0": strides and device are skipped); `x = None` is
+ * skipped.  Names of parameters tell what they are: p_* parameters, b_* buffers, c_* constants. */
+#ifndef NEREID_GRAPH_OPS_GRAPH_TEXT_H
+#define NEREID_GRAPH_OPS_GRAPH_TEXT_H
+
+#include "graph/ir/graph.h"
+
+/* Reads a graph from a source of `d`, also one that print(graph) wrote (graph/import/text_forms.h);
+ * NULL after errors.  Types are what annotations say,
+ * VALUE_UNKNOWN where there is none. */
+Graph *graph_read_text(Arena *a, Pool *names, Diags *d, uint32_t file);
+
+void graph_print(Text *out, const Graph *g);
+/* One CALL or GETITEM, as `name: "type" = value`. */
+void graph_print_node(Text *out, const Node *n);
+/* An argument as Python writes it, also for messages. */
+void arg_print(Text *out, const Arg *a);
+
+/* torch's name of a dtype, "float32", and the dtype of such a name (DT_NONE: we have none). */
+const char *dtype_torch_name(DType t);
+DType dtype_from_torch(const char *name, size_t len);
+/* FX's short name, "b8", and the dtype of one. */
+const char *dtype_fx_name(DType t);
+DType dtype_from_fx(const char *name, size_t len);
+
+#endif
