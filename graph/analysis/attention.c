@@ -17,7 +17,7 @@ static Dim given(Graph *g, const Node *n, const char *param) {
   return a.kind == ARG_INT ? a.dim : NULL;
 }
 
-static double number(const Arg *a) {
+static double literal_value(const Arg *a) {
   return a->kind == ARG_FLOAT ? a->number : (double)a->dim->value;
 }
 
@@ -27,7 +27,7 @@ Attention attention_of(Graph *g, const Node *n) {
                  .key = graph_arg(g, n, "key").node,
                  .value = graph_arg(g, n, "value").node,
                  .mask = mask.kind == ARG_NODE ? mask.node : NULL,
-                 .scale = number(&scale),
+                 .scale = literal_value(&scale),
                  .low = given(g, n, "low"),
                  .high = given(g, n, "high"),
                  .splits = graph_arg(g, n, "splits").dim->value};

@@ -14,8 +14,8 @@ static const IndexRange unknown = {NULL, NULL};
 
 static IndexRange range_of(Ranger *r, const Node *n);
 
-static Dim number(Ranger *r, int64_t v) { return dim_int(r->d, v); }
-static Dim before(Ranger *r, Dim size) { return dim_sub(r->d, size, number(r, 1)); }
+static Dim constant_dim(Ranger *r, int64_t v) { return dim_int(r->d, v); }
+static Dim before(Ranger *r, Dim size) { return dim_sub(r->d, size, constant_dim(r, 1)); }
 
 static bool takes(Ranger *r, const Node *n, const char *param) {
   return ops_param(ops_schema(r->g, n->op), param) >= 0;
@@ -26,7 +26,7 @@ static Dim integer(Ranger *r, const Node *n, const char *param) {
   if (!takes(r, n, param)) return NULL;
   Arg a = graph_arg(r->g, n, param);
   if (a.kind == ARG_INT) return a.dim;
-  if (a.kind == ARG_BOOL) return number(r, a.flag);
+  if (a.kind == ARG_BOOL) return constant_dim(r, a.flag);
   return a.kind == ARG_NODE && a.node->type.kind == VALUE_INT ? a.node->type.value : NULL;
 }
 
@@ -58,27 +58,29 @@ static IndexRange range_places(Ranger *r, const Node *n) {
     if (i < 0 || i >= rank) return unknown;
     size = x->type.shape[i];
   }
-  return (IndexRange){number(r, 0), before(r, size)};
+  return (IndexRange){constant_dim(r, 0), before(r, size)};
 }
 
 /* Of each drawn number the place in its row. */
 static IndexRange range_drawn(Ranger *r, const Node *n) {
   const Node *x = first_tensor(r, n);
   if (!x || !x->type.rank) return unknown;
-  return (IndexRange){number(r, 0), before(r, x->type.shape[x->type.rank - 1])};
+  return (IndexRange){constant_dim(r, 0), before(r, x->type.shape[x->type.rank - 1])};
 }
 
 /* A vector's elements that are not 0. */
 static IndexRange range_nonzero(Ranger *r, const Node *n) {
   const Node *x = first_tensor(r, n);
-  return x && x->type.rank == 1 ? (IndexRange){number(r, 0), before(r, x->type.shape[0])} : unknown;
+  return x && x->type.rank == 1 ? (IndexRange){constant_dim(r, 0), before(r, x->type.shape[0])}
+                                : unknown;
 }
 
 /* ---- creation ---- */
 
 static IndexRange range_arange(Ranger *r, const Node *n) {
-  Dim start = takes(r, n, "start") ? integer(r, n, "start") : number(r, 0);
-  Dim end = integer(r, n, "end"), step = takes(r, n, "step") ? integer(r, n, "step") : number(r, 1);
+  Dim start = takes(r, n, "start") ? integer(r, n, "start") : constant_dim(r, 0);
+  Dim end = integer(r, n, "end"),
+      step = takes(r, n, "step") ? integer(r, n, "step") : constant_dim(r, 1);
   if (!start || !end || !step || dim_range(r->d, step).lo < 1) return unknown;
   return (IndexRange){start, before(r, end)};
 }
@@ -88,16 +90,17 @@ static IndexRange range_scalar(Ranger *r, const Node *n) { return operand(r, n, 
 
 static IndexRange range_zeros(Ranger *r, const Node *n) {
   (void)n;
-  return (IndexRange){number(r, 0), number(r, 0)};
+  return (IndexRange){constant_dim(r, 0), constant_dim(r, 0)};
 }
 
 static IndexRange range_ones(Ranger *r, const Node *n) {
   (void)n;
-  return (IndexRange){number(r, 1), number(r, 1)};
+  return (IndexRange){constant_dim(r, 1), constant_dim(r, 1)};
 }
 
 static IndexRange range_randint(Ranger *r, const Node *n) {
-  Dim low = takes(r, n, "low") ? integer(r, n, "low") : number(r, 0), high = integer(r, n, "high");
+  Dim low = takes(r, n, "low") ? integer(r, n, "low") : constant_dim(r, 0),
+      high = integer(r, n, "high");
   return low && high ? (IndexRange){low, before(r, high)} : unknown;
 }
 
@@ -179,7 +182,7 @@ static IndexRange range_product(Ranger *r, const Node *n) {
 static IndexRange range_remainder_of(Ranger *r, const Node *n) {
   IndexRange by = operand(r, n, "other");
   bool positive = by.lo && by.hi && dim_range(r->d, by.lo).lo >= 1;
-  return positive ? (IndexRange){number(r, 0), before(r, by.hi)} : unknown;
+  return positive ? (IndexRange){constant_dim(r, 0), before(r, by.hi)} : unknown;
 }
 
 static IndexRange range_quotient(Ranger *r, const Node *n) {
@@ -194,7 +197,7 @@ static IndexRange range_bits(Ranger *r, const Node *n) {
   IndexRange a = operand(r, n, "self"), b = operand(r, n, "other");
   bool some = b.lo && dim_range(r->d, b.lo).lo >= 0, other = a.lo && dim_range(r->d, a.lo).lo >= 0;
   if (!some && !other) return unknown;
-  return (IndexRange){number(r, 0), some && b.hi ? b.hi : a.hi};
+  return (IndexRange){constant_dim(r, 0), some && b.hi ? b.hi : a.hi};
 }
 
 static IndexRange range_where(Ranger *r, const Node *n) {
@@ -246,7 +249,7 @@ static IndexRange fixed(Ranger *r, const InputValue *v) {
     if (v->ints[i] < lo) lo = v->ints[i];
     if (v->ints[i] > hi) hi = v->ints[i];
   }
-  return (IndexRange){number(r, lo), number(r, hi)};
+  return (IndexRange){constant_dim(r, lo), constant_dim(r, hi)};
 }
 
 /* An end that the dtype can't hold says nothing: what is computed wraps around. */
@@ -263,8 +266,9 @@ static IndexRange held(Ranger *r, DType t, IndexRange x) {
   if (x.lo && x.lo->kind == DIM_HUGE) x.lo = NULL;
   if (x.hi && x.hi->kind == DIM_HUGE) x.hi = NULL;
   if (!narrow) return x;
-  return dtype_bits(t) < 32 || !dtype_is_signed(t) ? (IndexRange){number(r, lo), number(r, hi)}
-                                                   : unknown;
+  return dtype_bits(t) < 32 || !dtype_is_signed(t)
+             ? (IndexRange){constant_dim(r, lo), constant_dim(r, hi)}
+             : unknown;
 }
 
 static IndexRange range_of(Ranger *r, const Node *n) {

@@ -7,7 +7,7 @@ static bool fits_dtype(const Weight *w, const PlanBuffer *b) {
   return w->dtype == b->dtype || (dtype_is_float(w->dtype) && dtype_is_float(b->dtype));
 }
 
-static bool fits(const Weight *w, const PlanBuffer *b) {
+static bool weight_fits_buffer(const Weight *w, const PlanBuffer *b) {
   bool fits = fits_dtype(w, b) && w->rank == b->rank;
   for (uint32_t i = 0; i < b->rank && fits; i++) fits = dim_is(b->shape[i], w->shape[i]);
   return fits;
@@ -23,6 +23,6 @@ static const char *type_of(Arena *a, const PlanBuffer *b) {
 int buffer_weight(const Weight **out, const Weights *w, const PlanBuffer *b, Arena *scratch) {
   *out = w ? weights_find(w, b->tensor) : NULL;
   if (!*out) return error_set(NEREID_E_FILE, E_GRAPH_NO_WEIGHT, b->tensor);
-  if (fits(*out, b)) return 0;
+  if (weight_fits_buffer(*out, b)) return 0;
   return error_set(NEREID_E_FILE, E_GRAPH_WEIGHT_TYPE, b->tensor, b->name, type_of(scratch, b));
 }

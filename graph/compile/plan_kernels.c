@@ -92,7 +92,7 @@ static const char *arg_type(Specialize *s, const StepArg *a) {
   }
 }
 
-static void add(Specialize *s, const char *name, const char *type, const char *value) {
+static void add_argument(Specialize *s, const char *name, const char *type, const char *value) {
   s->args[s->nargs++] = (nereid_arg){name, type, value};
   text_printf(&s->key, " %s%s%s", name, type ? ":" : "=", type ? type : value);
 }
@@ -101,7 +101,7 @@ static int add_constexpr(Specialize *s, const StepConstexpr *c) {
   int64_t value = dim_is_int(c->value) ? c->value->value : 0;
   if (!dim_is_int(c->value) && !sizes_eval(s->sizes, c->value, &value))
     return error_set(NEREID_E_USAGE, E_GRAPH_STEP_VALUE, s->step->kernel, c->name);
-  add(s, c->name, NULL, arena_printf(s->arena, "%" PRId64, value));
+  add_argument(s, c->name, NULL, arena_printf(s->arena, "%" PRId64, value));
   return 0;
 }
 
@@ -114,7 +114,7 @@ static int specialize(Specialize *s) {
   s->key = text_new(s->arena);
   text_printf(&s->key, "%s warps %u stages %u", step->kernel, step->warps, step->stages);
   for (uint32_t i = 0; i < step->nargs; i++)
-    add(s, step->args[i].name, arg_type(s, &step->args[i]), NULL);
+    add_argument(s, step->args[i].name, arg_type(s, &step->args[i]), NULL);
   for (uint32_t i = 0; i < step->nconstexprs && !code; i++)
     code = add_constexpr(s, &step->constexprs[i]);
   return code;

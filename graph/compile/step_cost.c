@@ -34,7 +34,7 @@ typedef struct {
   VEC(StepStop) stops;
 } Costs;
 
-static Dim add(Costs *c, Dim a, Dim b) { return dim_add(c->graph->dims, a, b); }
+static Dim add_dims(Costs *c, Dim a, Dim b) { return dim_add(c->graph->dims, a, b); }
 static Dim mul(Costs *c, Dim a, Dim b) { return dim_mul(c->graph->dims, a, b); }
 static Dim numel(Costs *c, const Node *n) { return value_numel(c->graph, &n->type); }
 
@@ -68,7 +68,7 @@ static void note_read(Node *n, const Dim *place, void *ctx) {
   size_t i = 0;
   while (i < c->totals.len && c->totals.data[i].node != n) i++;
   if (i == c->totals.len) vec_push(c->arena, &c->totals, ((Total){n, more}));
-  else c->totals.data[i].elements = add(c, c->totals.data[i].elements, more);
+  else c->totals.data[i].elements = add_dims(c, c->totals.data[i].elements, more);
 }
 
 /* No more of a tensor than it has. */
@@ -76,7 +76,7 @@ static void sum_reads(Costs *c) {
   for (size_t i = 0; i < c->totals.len; i++) {
     const Total *t = &c->totals.data[i];
     Dim elements = dim_min(c->graph->dims, numel(c, t->node), t->elements);
-    c->cost->read = add(c, c->cost->read, bytes_of(c, t->node, elements));
+    c->cost->read = add_dims(c, c->cost->read, bytes_of(c, t->node, elements));
   }
 }
 
@@ -98,7 +98,7 @@ static Dim pairs_seen(Costs *c, const Attention *x) {
   Dims *d = c->graph->dims;
   bool causal = x->high && dim_is(x->high, 0) && !x->low && x->rows == x->keys;
   if (causal)
-    return dim_floordiv(d, mul(c, x->rows, add(c, x->rows, dim_int(d, 1))), dim_int(d, 2));
+    return dim_floordiv(d, mul(c, x->rows, add_dims(c, x->rows, dim_int(d, 1))), dim_int(d, 2));
   if (!known || (!x->low && !x->high)) return mul(c, x->rows, x->keys);
   int64_t t = x->rows->value, s = x->keys->value;
   __int128 seen = x->high ? count_below(t, s, (__int128)x->high->value + 1) : (__int128)t * s;
@@ -109,7 +109,7 @@ static Dim pairs_seen(Costs *c, const Attention *x) {
 /* Two products. */
 static Dim attention_operations(Costs *c, const Node *n) {
   Attention x = attention_of(c->graph, n);
-  Dim width = mul(c, dim_int(c->graph->dims, 2), add(c, x.width, x.columns));
+  Dim width = mul(c, dim_int(c->graph->dims, 2), add_dims(c, x.width, x.columns));
   return mul(c, mul(c, x.batches, width), pairs_seen(c, &x));
 }
 
@@ -146,7 +146,7 @@ static void count_inlined(Node **operand, void *ctx) {
     Dim elements = numel(c, n);
     if (c->domain) elements = dim_min(c->graph->dims, elements, c->domain);
     vec_push(c->arena, &c->inlined, n);
-    c->cost->operations = add(c, c->cost->operations, operations(c, n, elements));
+    c->cost->operations = add_dims(c, c->cost->operations, operations(c, n, elements));
   }
   graph_each_use(n, count_inlined, c);
 }
@@ -207,7 +207,7 @@ static void count_node(Costs *c, Node *n) {
   c->user = n;
   c->latest = NULL;
   c->domain = domain_of(c, n);
-  c->cost->operations = add(c, c->cost->operations, operations(c, n, numel(c, n)));
+  c->cost->operations = add_dims(c, c->cost->operations, operations(c, n, numel(c, n)));
   graph_each_use(n, count_inlined, c);
   if (prim_has_template(prim_kind(n->op))) {
     each_operand(c->f, n, note_read, c);
@@ -218,7 +218,8 @@ static void count_node(Costs *c, Node *n) {
   }
   each_operand(c->f, n, note_latest, c);
   each_operand(c->f, n, note_stop, c);
-  if (c->f->stored[n->id]) c->cost->written = add(c, c->cost->written, bytes_of(c, n, numel(c, n)));
+  if (c->f->stored[n->id])
+    c->cost->written = add_dims(c, c->cost->written, bytes_of(c, n, numel(c, n)));
 }
 
 static void count_group(Costs *c, const Group *group, StepCost *cost) {

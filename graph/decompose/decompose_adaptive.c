@@ -64,7 +64,9 @@ static Node *bound(Build *b, Dim size, Dim places, bool end) {
   return build_with(b, OP_aten_floor_divide_Scalar, at, arg_dim(places));
 }
 
-static Node *both(Build *b, Node *x, Node *y, OpId op) { return x ? build_op2(b, op, x, y) : y; }
+static Node *combine_nodes(Build *b, Node *x, Node *y, OpId op) {
+  return x ? build_op2(b, op, x, y) : y;
+}
 
 static Uneven uneven_windows(Build *b, const Pooling *p) {
   Uneven u = {0};
@@ -84,10 +86,10 @@ static Uneven uneven_windows(Build *b, const Pooling *p) {
     element = pool_at_most(b, element, build_const(b, size->value - 1));
     element = build_view(b, element, 2 * p->n, shape);
     at.items[p->first + i] = arg_node(element);
-    u.inside =
-        both(b, u.inside, build_view(b, inside, 2 * p->n, shape), OP_aten_logical_and_default);
+    u.inside = combine_nodes(b, u.inside, build_view(b, inside, 2 * p->n, shape),
+                             OP_aten_logical_and_default);
     if (u.numbers) u.numbers = pool_times(b, u.numbers, size);
-    u.numbers = both(b, u.numbers, element, OP_aten_add_Tensor);
+    u.numbers = combine_nodes(b, u.numbers, element, OP_aten_add_Tensor);
     u.window |= 1u << (p->first + 2 * i + 1);
   }
   u.elements = build_with(b, OP_aten_index_Tensor, p->x, at);
@@ -100,7 +102,7 @@ static Node *uneven_average(Build *b, const Pooling *p) {
   Node *x = build_where(b, u.inside, arg_node(build_to(b, u.elements, t)), arg_float(0));
   Node *sum = build_sum(b, x, u.window, false), *count = NULL;
   for (uint32_t i = 0; i < p->n; i++)
-    count = both(b, count, build_along(b, u.count[i], i, p->n), OP_aten_mul_Tensor);
+    count = combine_nodes(b, count, build_along(b, u.count[i], i, p->n), OP_aten_mul_Tensor);
   return build_to(b, build_div(b, sum, build_to(b, count, t)), p->x->type.dtype);
 }
 
@@ -110,8 +112,9 @@ static Node *uneven_maximum(Build *b, const Pooling *p) {
   Node *x = build_where(b, u.inside, arg_node(u.elements), arg_float(-INFINITY));
   Node *most = build_reduce(b, OP_aten_amax_default, x, u.window, true);
   Node *equal = build_op2(b, OP_aten_eq_Tensor, x, most);
-  equal = both(b, equal, build_op1(b, OP_aten_isnan_default, x), OP_aten_logical_or_default);
-  equal = both(b, equal, u.inside, OP_aten_logical_and_default);
+  equal =
+      combine_nodes(b, equal, build_op1(b, OP_aten_isnan_default, x), OP_aten_logical_or_default);
+  equal = combine_nodes(b, equal, u.inside, OP_aten_logical_and_default);
   Node *places = build_where(b, equal, arg_node(u.numbers), build_int(b, INT64_MAX));
   places = build_reduce(b, OP_aten_amin_default, places, u.window, false);
   return pool_set_pair(b, build_squeeze(b, most, u.window), places);

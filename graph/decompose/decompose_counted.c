@@ -6,8 +6,6 @@
 #include "graph/decompose/decompose.h"
 #include "graph/decompose/scatter.h"
 
-static Node *self_of(Build *b) { return build_input(b, b->in.schema->params[0].name); }
-
 static Node *truth(Build *b, Node *x) {
   return x->type.dtype == DT_I1 ? x : build_with(b, OP_aten_ne_Tensor, x, build_int(b, 0));
 }
@@ -26,7 +24,7 @@ static Node *places_of(Build *b, Node *mask, Dim size) {
 
 /* Coordinates, a row for each place. */
 Node *decompose_nonzero(Build *b) {
-  Node *x = self_of(b);
+  Node *x = build_self(b);
   const ValueType *t = &b->in.n->type;
   if (!rank_of(x) || scatter_empty(b, x)) return NULL;
   Node *place = places_of(b, truth(b, scatter_flat(b, x)), t->shape[0]);
@@ -62,7 +60,7 @@ static Node *scatter(Build *b, Node *places, Node *src, const char *reduce) {
 
 /* Elements in order; those that are equal make a group, whose first stays. */
 Node *decompose_unique(Build *b) {
-  Node *x = scatter_flat(b, self_of(b));
+  Node *x = scatter_flat(b, build_self(b));
   const ValueType *t = b->in.n->type.items;
   if (!dim_range(b->in.g->dims, x->type.shape[0]).lo) return NULL;
   Node *list = build_op1(b, OP_aten_sort_default, x), *sorted = build_item(b, list, 0);
@@ -109,7 +107,7 @@ Node *decompose_masked_select(Build *b) {
 /* One mask, with all of the other axes: slices of what lies where it holds. */
 Node *decompose_index(Build *b) {
   uint32_t n, first = 0;
-  Node *x = self_of(b), **index = build_inputs(b, "indices", &n), *mask = NULL;
+  Node *x = build_self(b), **index = build_inputs(b, "indices", &n), *mask = NULL;
   for (uint32_t i = 0; i < n; i++) {
     if (!index[i]) continue;
     bool is_mask = index[i]->type.dtype == DT_I1 || index[i]->type.dtype == DT_U8;

@@ -24,7 +24,9 @@ typedef struct {
   Dim size[LABELS];
 } Einsum;
 
-static bool has(const uint64_t *set, uint8_t label) { return set[label / 64] >> label % 64 & 1; }
+static bool has_label(const uint64_t *set, uint8_t label) {
+  return set[label / 64] >> label % 64 & 1;
+}
 static void include(uint64_t *set, uint8_t label) { set[label / 64] |= (uint64_t)1 << label % 64; }
 
 static void include_term(uint64_t *set, const Term *t) {
@@ -73,7 +75,8 @@ static void take_diagonals(Einsum *e, Term *t) {
 
 static void sum_unwanted(Einsum *e, Term *t, const uint64_t *wanted) {
   uint32_t set = 0, n = 0;
-  for (uint32_t i = 0; i < rank_of(t->x); i++) set |= (uint32_t)!has(wanted, t->label[i]) << i;
+  for (uint32_t i = 0; i < rank_of(t->x); i++)
+    set |= (uint32_t)!has_label(wanted, t->label[i]) << i;
   if (!set) return;
   for (uint32_t i = 0; i < rank_of(t->x); i++)
     if (!(set >> i & 1)) t->label[n++] = t->label[i];
@@ -134,10 +137,10 @@ static Term multiply(Einsum *e, const Term *x, const Term *y, const uint64_t *wa
   include_term(in_y, y);
   for (uint32_t i = 0; i < rank_of(x->x); i++) {
     uint8_t l = x->label[i];
-    add_label(e, !has(in_y, l) ? &left : has(wanted, l) ? &batch : &sum, l);
+    add_label(e, !has_label(in_y, l) ? &left : has_label(wanted, l) ? &batch : &sum, l);
   }
   for (uint32_t i = 0; i < rank_of(y->x); i++)
-    if (!has(in_x, y->label[i])) add_label(e, &right, y->label[i]);
+    if (!has_label(in_x, y->label[i])) add_label(e, &right, y->label[i]);
   Group gx = join(e, &batch, &left, &sum), gy = join(e, &batch, &sum, &right);
   Node *mx = group_axes(e, x, gx.label, (uint32_t[]){batch.n, left.n, sum.n});
   Node *my = group_axes(e, y, gy.label, (uint32_t[]){batch.n, sum.n, right.n});

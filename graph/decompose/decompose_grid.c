@@ -16,14 +16,16 @@ typedef struct {
   Node *at[3]; /* in elements, by axis: [N, 1, ..] */
 } Sampler;
 
-static Node *number(Build *b, OpId op, Node *x, double y) {
+static Node *op_with_number(Build *b, OpId op, Node *x, double y) {
   return build_with(b, op, x, arg_float(y));
 }
 
 static Node *scale(Build *b, Node *x, double factor) {
-  return number(b, OP_aten_mul_Tensor, x, factor);
+  return op_with_number(b, OP_aten_mul_Tensor, x, factor);
 }
-static Node *shift(Build *b, Node *x, double by) { return number(b, OP_aten_add_Tensor, x, by); }
+static Node *shift(Build *b, Node *x, double by) {
+  return op_with_number(b, OP_aten_add_Tensor, x, by);
+}
 static Node *times_size(Build *b, Node *x, Dim size) {
   return build_with(b, OP_aten_mul_Tensor, x, arg_dim(size));
 }

@@ -5,8 +5,6 @@
 #include "graph/decompose/decompose.h"
 #include "graph/messages.h"
 
-static Node *self_of(Build *b) { return build_input(b, b->in.schema->params[0].name); }
-
 static Node *add_number(Build *b, Node *x, Dim y) {
   return dim_is(y, 0) ? x : build_with(b, OP_aten_add_Tensor, x, arg_dim(y));
 }
@@ -24,13 +22,13 @@ Node *decompose_embedding(Build *b) {
 }
 
 Node *decompose_gather(Build *b) {
-  Node *x = self_of(b);
+  Node *x = build_self(b);
   Arg axis = build_int(b, infer_axis_arg(&b->in, "dim", rank_of(x)));
   return build_become(b, OP_aten_gather_default, ARGS(arg_node(x), axis, build_arg(b, "index")));
 }
 
 Node *decompose_index_select(Build *b) {
-  Node *x = self_of(b), *index = build_input(b, "index");
+  Node *x = build_self(b), *index = build_input(b, "index");
   Arg axis = build_int(b, infer_axis_arg(&b->in, "dim", rank_of(x)));
   Arg args[] = {arg_node(x), axis, arg_node(index)};
   if (rank_of(x)) return build_become(b, OP_aten_index_select_default, 3, args);
@@ -43,7 +41,7 @@ Node *decompose_index_select(Build *b) {
 
 /* Both broadcast along all axes but the one, where an index counts by its remainder. */
 Node *decompose_take_along_dim(Build *b) {
-  Node *x = self_of(b), *index = build_input(b, "indices");
+  Node *x = build_self(b), *index = build_input(b, "indices");
   uint32_t axis = 0;
   if (infer_has(&b->in, "dim")) {
     axis = infer_axis_arg(&b->in, "dim", rank_of(x));
@@ -77,7 +75,7 @@ static Node *named_places(Build *b, Node *index, Dim size) {
 }
 
 Node *decompose_index_fill(Build *b) {
-  Node *x = self_of(b), *index = build_input(b, "index");
+  Node *x = build_self(b), *index = build_input(b, "index");
   Node *one = build_scalar_arg(b, "value", x->type.dtype);
   if (!rank_of(x)) return one;
   uint32_t axis = infer_axis_arg(&b->in, "dim", rank_of(x));
@@ -106,7 +104,7 @@ static Node *padded_places(Build *b, PadMode mode, Dim size, Dim left, Dim right
 }
 
 static Node *pad_axes(Build *b, PadMode mode, const char *param) {
-  Node *x = self_of(b);
+  Node *x = build_self(b);
   Dim pads[2 * GRAPH_RANK_MAX];
   uint32_t n = infer_sizes(&b->in, param, pads);
   for (uint32_t i = 0; i + 1 < n; i += 2) {
@@ -128,7 +126,7 @@ Node *decompose_pad(Build *b) {
   if (strcmp(mode, "constant")) infer_fail(&b->in, E_GRAPH_PAD_MODE, mode);
   Dim pads[2 * GRAPH_RANK_MAX];
   Arg list = arg_dims(b->in.g, infer_sizes(&b->in, "pad", pads), pads);
-  Arg args[] = {arg_node(self_of(b)), list, build_arg(b, "value")};
+  Arg args[] = {arg_node(build_self(b)), list, build_arg(b, "value")};
   return build_become(b, OP_aten_constant_pad_nd_default, args[2].kind == ARG_NONE ? 2 : 3, args);
 }
 
@@ -144,7 +142,7 @@ static Node *pad_last(Build *b, Node *x, Dim more) {
 /* A matrix with x where the column less the row is `offset`, else 0; its axes then go where they
  * are wanted. */
 Node *decompose_diag_embed(Build *b) {
-  Node *x = self_of(b);
+  Node *x = build_self(b);
   const ValueType *t = &b->in.n->type;
   int64_t offset = infer_int(&b->in, "offset");
   uint32_t p = infer_axis_arg(&b->in, "dim1", t->rank), q = infer_axis_arg(&b->in, "dim2", t->rank);

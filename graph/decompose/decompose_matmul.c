@@ -184,7 +184,7 @@ static Node *rows_by_group(Build *b, Node *x, Node *matrices, Node *ends) {
 
 /* Groups of columns, or of what is summed up, have no kernel. */
 Node *decompose_grouped_mm(Build *b) {
-  Node *x = build_input(b, b->in.schema->params[0].name);
+  Node *x = build_self(b);
   Node *y = build_input(b, b->in.schema->params[1].name), *ends = build_input(b, "offs"), *z;
   if (rank_of(x) == 2 && rank_of(y) == 3 && ends) z = rows_by_group(b, x, y, ends);
   else if (rank_of(x) == 3 && rank_of(y) == 3 && !ends) z = build_op2(b, OP_aten_bmm_default, x, y);

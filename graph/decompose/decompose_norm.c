@@ -6,13 +6,6 @@
 #include "graph/decompose/decompose.h"
 #include "graph/messages.h"
 
-static DType result_dtype(Build *b) {
-  const ValueType *t = &b->in.n->type;
-  return t->kind == VALUE_LIST ? t->items[0].dtype : t->dtype;
-}
-
-static Node *rounded(Build *b, Node *x) { return build_to(b, x, result_dtype(b)); }
-
 static Node *wide_input(Build *b, const char *param) {
   Node *x = build_input(b, param);
   return x ? build_widen(b, x) : NULL;
@@ -69,7 +62,7 @@ Node *decompose_layer_norm(Build *b) {
   Normal n = normalize(b, wide_input(b, "input"), normalized_axes(b), infer_number(&b->in, "eps"));
   Node *y = scale_shift(b, n.y);
   if (b->in.n->type.kind == VALUE_LIST) return set_results(b, y, n.mean, n.rstd);
-  return rounded(b, y);
+  return build_to_result(b, y);
 }
 
 /* x over the root of the mean of its squares. */
@@ -80,7 +73,7 @@ Node *decompose_rms_norm(Build *b) {
   Node *mean = build_mean(b, build_mul(b, x, x), normalized_axes(b), true);
   Node *rstd = rsqrt_of(b, mean, eps);
   Node *y = scale_shift(b, build_mul(b, x, rstd));
-  if (b->in.n->type.kind != VALUE_LIST) return rounded(b, y);
+  if (b->in.n->type.kind != VALUE_LIST) return build_to_result(b, y);
   const ValueType *t = b->in.n->type.items;
   b->nitems = 2;
   b->items = ARENA_ARRAY(b->in.g->arena, Node *, 2);
@@ -119,7 +112,7 @@ static Node *group_norm(Build *b, Dim groups) {
   Normal n = normalize(b, grouped(b, x, groups), 1u << 2, infer_number(&b->in, "eps"));
   Node *y = scale_shift_channels(b, build_view(b, n.y, rank_of(x), x->type.shape));
   if (b->in.n->type.kind == VALUE_LIST) return set_results(b, y, n.mean, n.rstd);
-  return rounded(b, y);
+  return build_to_result(b, y);
 }
 
 Node *decompose_group_norm(Build *b) { return group_norm(b, infer_size(&b->in, "num_groups")); }
@@ -175,7 +168,7 @@ static bool from_batch(Build *b) {
 }
 
 Node *decompose_batch_norm(Build *b) {
-  return rounded(b, from_batch(b) ? of_batch(b).y : with_running(b));
+  return build_to_result(b, from_batch(b) ? of_batch(b).y : with_running(b));
 }
 
 /* In inference the statistics that are saved are empty. */
@@ -194,7 +187,7 @@ Node *decompose_native_batch_norm(Build *b) {
 }
 
 Node *decompose_instance_norm(Build *b) {
-  return rounded(b, from_batch(b) ? instance_norm(b) : with_running(b));
+  return build_to_result(b, from_batch(b) ? instance_norm(b) : with_running(b));
 }
 
 /* v as long as g says, for each place along the axis. */

@@ -1,17 +1,11 @@
 /* Element by element: composites that are no expression in graph/ops/op_table.def. */
 #include "graph/decompose/decompose.h"
 
-static DType result_dtype(Build *b) { return b->in.n->type.dtype; }
-static Node *self_of(Build *b) { return build_input(b, b->in.schema->params[0].name); }
-
-/* The result in the node's dtype. */
-static Node *rounded(Build *b, Node *x) { return build_to(b, x, result_dtype(b)); }
-
 /* ---- activations ---- */
 
 /* A weight for each channel, axis 1. */
 Node *decompose_prelu(Build *b) {
-  Node *x = self_of(b), *weight = build_input(b, "weight");
+  Node *x = build_self(b), *weight = build_input(b, "weight");
   if (rank_of(x) > 1 && rank_of(weight) == 1) {
     Dim shape[GRAPH_RANK_MAX];
     for (uint32_t i = 0; i < rank_of(x); i++) shape[i] = build_const(b, 1);
@@ -25,33 +19,33 @@ Node *decompose_prelu(Build *b) {
 
 /* The first half times the sigmoid of the second. */
 Node *decompose_glu(Build *b) {
-  Node *x = self_of(b);
+  Node *x = build_self(b);
   uint32_t axis = infer_axis_arg(&b->in, "dim", rank_of(x));
   Dim half = b->in.n->type.shape[axis], zero = build_const(b, 0);
   Dim end = dim_add(b->in.g->dims, half, half);
   Node *left = build_widen(b, build_slice(b, x, axis, zero, half, 1));
   Node *right = build_widen(b, build_slice(b, x, axis, half, end, 1));
-  return rounded(b, build_mul(b, left, build_op1(b, OP_aten_sigmoid_default, right)));
+  return build_to_result(b, build_mul(b, left, build_op1(b, OP_aten_sigmoid_default, right)));
 }
 
 /* ---- casts, and what changes nothing ---- */
 
 Node *decompose_cast(Build *b) {
-  Node *x = self_of(b);
-  if (x->type.dtype == result_dtype(b)) return x;
-  return build_become(b, OP_aten_to_dtype, ARGS(arg_node(x), arg_dtype(result_dtype(b))));
+  Node *x = build_self(b);
+  if (x->type.dtype == build_result_dtype(b)) return x;
+  return build_become(b, OP_aten_to_dtype, ARGS(arg_node(x), arg_dtype(build_result_dtype(b))));
 }
 
 /* The same bits as elements of another dtype, of one size. */
 Node *decompose_view_dtype(Build *b) {
-  Node *x = self_of(b);
-  DType from = x->type.dtype, to = result_dtype(b);
+  Node *x = build_self(b);
+  DType from = x->type.dtype, to = build_result_dtype(b);
   if (from == to) return x;
   if (dtype_bits(from) != dtype_bits(to) || from == DT_I1 || to == DT_I1) return NULL;
   return build_become(b, OP_nereid_bits_default, ARGS(arg_node(x), arg_dtype(to)));
 }
 
-Node *decompose_same(Build *b) { return self_of(b); }
+Node *decompose_same(Build *b) { return build_self(b); }
 
 /* ---- quantization ----
  * Integers are floats: scale * (integer - zero point), for a whole tensor or along an axis. */
@@ -91,9 +85,7 @@ static Node *dequantized(const Scaling *s, Node *x) {
   return build_with(s->b, OP_aten_mul_Tensor, x, s->scale);
 }
 
-static Node *float_operand(Build *b) {
-  return build_to(b, build_input(b, b->in.schema->params[0].name), DT_F32);
-}
+static Node *float_operand(Build *b) { return build_to(b, build_self(b), DT_F32); }
 
 Node *decompose_quantize(Build *b) {
   Node *x = float_operand(b);

@@ -6,7 +6,6 @@
 #include "graph/decompose/decompose.h"
 #include "graph/decompose/scatter.h"
 
-static Node *self_of(Build *b) { return build_input(b, "self"); }
 static Dims *dims_of(Build *b) { return b->in.g->dims; }
 
 /* ---- rows: slices along some axes ---- */
@@ -58,7 +57,7 @@ static Node *wrapped(Build *b, Node *index, Dim size) {
 }
 
 static Node *put_slices(Build *b, Node *source, bool accumulate) {
-  Node *x = self_of(b), *index = scatter_flat(b, build_input(b, "index"));
+  Node *x = build_self(b), *index = scatter_flat(b, build_input(b, "index"));
   uint32_t axis = infer_axis_arg(&b->in, "dim", rank_of(x));
   Dim one = build_const(b, 1);
   if (!rank_of(x)) x = build_view(b, x, 1, &one), source = build_view(b, source, 1, &one);
@@ -93,7 +92,7 @@ static Node *copy_few(Build *b, Node *x, Node *index, Node *source, uint32_t axi
 
 Node *decompose_index_copy(Build *b) {
   enum { FEW = 8 };
-  Node *x = self_of(b), *index = build_input(b, "index"), *source = build_input(b, "source");
+  Node *x = build_self(b), *index = build_input(b, "index"), *source = build_input(b, "source");
   uint32_t axis = infer_axis_arg(&b->in, "dim", rank_of(x));
   Dim count = value_numel(b->in.g, &index->type);
   if (rank_of(x) && dim_is_int(count) && count->value <= FEW)
@@ -114,7 +113,7 @@ typedef struct {
 } Put;
 
 static Put survey(Build *b, Node **index, uint32_t n) {
-  Put p = {.x = self_of(b), .values = build_input(b, "values")};
+  Put p = {.x = build_self(b), .values = build_input(b, "values")};
   Operand operands[GRAPH_RANK_MAX];
   uint32_t count = 0, first = 0;
   for (uint32_t i = 0; i < n; i++) {
@@ -178,7 +177,7 @@ Node *decompose_index_put(Build *b) {
 
 /* The places of a view are what it makes of the numbers of all elements. */
 Node *decompose_diagonal_scatter(Build *b) {
-  Node *x = self_of(b), *src = scatter_flat(b, build_input(b, "src"));
+  Node *x = build_self(b), *src = scatter_flat(b, build_input(b, "src"));
   Dim all = value_numel(b->in.g, &x->type);
   if (dim_is(src->type.shape[0], 0)) return x;
   Node *number = build_view(b, build_arange(b, all), rank_of(x), x->type.shape);
@@ -193,7 +192,7 @@ Node *decompose_diagonal_scatter(Build *b) {
 
 /* Each element goes to its place in its plane, where all others are 0. */
 Node *decompose_max_unpool(Build *b) {
-  Node *x = self_of(b), *index = build_input(b, "indices");
+  Node *x = build_self(b), *index = build_input(b, "indices");
   const ValueType *t = &b->in.n->type;
   uint32_t lead = rank_of(x) - (infer_takes(&b->in, "stride") ? 3 : 2);
   uint32_t inner = all_axes(x) & ~((1u << lead) - 1);

@@ -5,8 +5,6 @@
 
 #include "graph/decompose/decompose.h"
 
-static Node *self_of(Build *b) { return build_input(b, b->in.schema->params[0].name); }
-
 static Node *draw(Build *b, const char *kind, uint32_t rank, const Dim *shape) {
   Arg args[] = {arg_dims(b->in.g, rank, shape),
                 build_int(b, b->in.n->id),
@@ -66,7 +64,7 @@ static Node *trials(Build *b, Arg p, uint32_t rank, const Dim *shape) {
 
 Node *decompose_bernoulli(Build *b) {
   const ValueType *t = &b->in.n->type;
-  Arg p = infer_takes(&b->in, "p") ? build_arg(b, "p") : arg_node(build_widen(b, self_of(b)));
+  Arg p = infer_takes(&b->in, "p") ? build_arg(b, "p") : arg_node(build_widen(b, build_self(b)));
   return build_to(b, trials(b, p, t->rank, t->shape), t->dtype);
 }
 
@@ -81,7 +79,7 @@ static Node *kept(Build *b, Node *x, Node *mask, double keep) {
 
 /* Of feature_dropout whole channels are kept or not. */
 Node *decompose_dropout(Build *b) {
-  Node *x = self_of(b);
+  Node *x = build_self(b);
   if (!infer_bool(&b->in, "train")) return x;
   bool channels = b->in.n->op->id == OP_aten_feature_dropout_default;
   double keep = 1 - infer_number(&b->in, "p");
@@ -92,7 +90,7 @@ Node *decompose_dropout(Build *b) {
 }
 
 Node *decompose_native_dropout(Build *b) {
-  Node *x = self_of(b), *mask;
+  Node *x = build_self(b), *mask;
   double keep = 1 - infer_number(&b->in, "p");
   bool train = !infer_has(&b->in, "train") || infer_bool(&b->in, "train");
   if (train) mask = trials(b, arg_float(keep), rank_of(x), x->type.shape);
@@ -109,7 +107,7 @@ Node *decompose_native_dropout(Build *b) {
 /* With replacement: where a number falls among the running sums of the weights.  Without: the
  * largest of weights over exponential numbers, as often as a race with those rates has winners. */
 Node *decompose_multinomial(Build *b) {
-  Node *weight = build_widen(b, self_of(b));
+  Node *weight = build_widen(b, build_self(b));
   uint32_t last = rank_of(weight) - 1;
   Arg axis = build_int(b, last);
   const ValueType *t = &b->in.n->type;

@@ -6,12 +6,8 @@
 #include "graph/decompose/decompose.h"
 #include "graph/messages.h"
 
-static Node *self_of(Build *b) { return build_input(b, b->in.schema->params[0].name); }
-static DType result_dtype(Build *b) { return b->in.n->type.dtype; }
-static Node *rounded(Build *b, Node *x) { return build_to(b, x, result_dtype(b)); }
-
 static uint32_t axes_of(Build *b) {
-  Node *x = self_of(b);
+  Node *x = build_self(b);
   if (!infer_takes(&b->in, "dim") || !rank_of(x)) return all_axes(x);
   return infer_axes_arg(&b->in, "dim", rank_of(x));
 }
@@ -21,33 +17,34 @@ static bool keeps(Build *b) { return infer_bool(&b->in, "keepdim"); }
 /* The operand in the dtype to compute in: the result's, or f32.  An argument `dtype` casts it
  * before, which rounds it. */
 static Node *operand(Build *b) {
-  Node *x = rounded(b, self_of(b));
+  Node *x = build_to_result(b, build_self(b));
   return build_to(b, x, build_wide(x->type.dtype));
 }
 
 /* Writes the axes out where nothing else is to be done. */
 static Node *become_reduction(Build *b, OpId op, Node *x) {
   uint32_t set = axes_of(b);
-  if (!set) return rounded(b, x);
+  if (!set) return build_to_result(b, x);
   Arg args[] = {arg_node(x), arg_axes(b->in.g, set), arg_bool(true)};
   return build_become(b, op, keeps(b) ? 3 : 2, args);
 }
 
 Node *decompose_sum(Build *b) {
   Node *x = operand(b);
-  if (x->type.dtype == result_dtype(b)) return become_reduction(b, OP_aten_sum_dim_IntList, x);
-  return rounded(b, build_sum(b, x, axes_of(b), keeps(b)));
+  if (x->type.dtype == build_result_dtype(b))
+    return become_reduction(b, OP_aten_sum_dim_IntList, x);
+  return build_to_result(b, build_sum(b, x, axes_of(b), keeps(b)));
 }
 
 Node *decompose_nansum(Build *b) {
   Node *x = operand(b);
   if (dtype_is_float(x->type.dtype))
     x = build_where(b, build_op1(b, OP_aten_isnan_default, x), arg_float(0), arg_node(x));
-  return rounded(b, build_sum(b, x, axes_of(b), keeps(b)));
+  return build_to_result(b, build_sum(b, x, axes_of(b), keeps(b)));
 }
 
 Node *decompose_mean(Build *b) {
-  return rounded(b, build_mean(b, operand(b), axes_of(b), keeps(b)));
+  return build_to_result(b, build_mean(b, operand(b), axes_of(b), keeps(b)));
 }
 
 Node *decompose_prod(Build *b) {
@@ -55,15 +52,15 @@ Node *decompose_prod(Build *b) {
   Dim all = value_numel(b->in.g, &x->type);
   if (!infer_takes(&b->in, "dim")) x = build_view(b, x, 1, &all);
   uint32_t axis = infer_takes(&b->in, "dim") ? infer_axis_arg(&b->in, "dim", rank_of(x)) : 0;
-  if (!rank_of(x)) return rounded(b, x);
+  if (!rank_of(x)) return build_to_result(b, x);
   Arg args[] = {arg_node(x), build_int(b, axis), arg_bool(true)};
   uint32_t n = keeps(b) ? 3 : 2;
-  if (x->type.dtype == result_dtype(b)) return build_become(b, OP_aten_prod_dim_int, n, args);
-  return rounded(b, build(b, OP_aten_prod_dim_int, n, args));
+  if (x->type.dtype == build_result_dtype(b)) return build_become(b, OP_aten_prod_dim_int, n, args);
+  return build_to_result(b, build(b, OP_aten_prod_dim_int, n, args));
 }
 
-Node *decompose_amax(Build *b) { return become_reduction(b, OP_aten_amax_default, self_of(b)); }
-Node *decompose_amin(Build *b) { return become_reduction(b, OP_aten_amin_default, self_of(b)); }
+Node *decompose_amax(Build *b) { return become_reduction(b, OP_aten_amax_default, build_self(b)); }
+Node *decompose_amin(Build *b) { return become_reduction(b, OP_aten_amin_default, build_self(b)); }
 
 /* x with the axes of `set` behind the others, as one. */
 static Node *joined_axes(Build *b, Node *x, uint32_t set) {
@@ -80,25 +77,25 @@ static Node *joined_axes(Build *b, Node *x, uint32_t set) {
 
 /* Of booleans, along one axis. */
 static Node *truth(Build *b, OpId op) {
-  Node *x = self_of(b);
+  Node *x = build_self(b);
   uint32_t set = axes_of(b);
   if (x->type.dtype != DT_I1) x = build_with(b, OP_aten_ne_Tensor, x, build_int(b, 0));
-  if (!set) return rounded(b, x);
+  if (!set) return build_to_result(b, x);
   bool several = set & (set - 1);
   if (several) x = joined_axes(b, x, set);
   uint32_t axis = several ? rank_of(x) - 1 : (uint32_t)__builtin_ctz(set);
   Arg args[] = {arg_node(x), build_int(b, axis), arg_bool(true)};
   uint32_t nargs = keeps(b) && !several ? 3 : 2;
-  if (result_dtype(b) == DT_I1 && !several) return build_become(b, op, nargs, args);
+  if (build_result_dtype(b) == DT_I1 && !several) return build_become(b, op, nargs, args);
   Node *y = build(b, op, nargs, args);
-  return rounded(b, build_view(b, y, b->in.n->type.rank, b->in.n->type.shape));
+  return build_to_result(b, build_view(b, y, b->in.n->type.rank, b->in.n->type.shape));
 }
 
 Node *decompose_any(Build *b) { return truth(b, OP_aten_any_dim); }
 Node *decompose_all(Build *b) { return truth(b, OP_aten_all_dim); }
 
 Node *decompose_count_nonzero(Build *b) {
-  Node *nonzero = build_with(b, OP_aten_ne_Tensor, self_of(b), build_int(b, 0));
+  Node *nonzero = build_with(b, OP_aten_ne_Tensor, build_self(b), build_int(b, 0));
   return build_sum(b, build_to(b, nonzero, DT_I64), axes_of(b), false);
 }
 
@@ -123,7 +120,7 @@ static Node *place_of(Build *b, bool max, Node *x, uint32_t axis, bool keepdim) 
 
 /* Without an axis: of all elements in their order. */
 static Node *argument(Build *b, bool max) {
-  Node *x = self_of(b), *y;
+  Node *x = build_self(b), *y;
   Dim all = value_numel(b->in.g, &x->type);
   bool one = infer_has(&b->in, "dim");
   if (one) y = place_of(b, max, x, infer_axis_arg(&b->in, "dim", rank_of(x)), keeps(b));
@@ -142,7 +139,7 @@ static void set_pair(Build *b, Node *x, Node *y) {
 }
 
 static Node *extreme_and_place(Build *b, bool max) {
-  Node *x = self_of(b);
+  Node *x = build_self(b);
   uint32_t axis = infer_axis_arg(&b->in, "dim", rank_of(x));
   Node *value = extreme(b, max, x, rank_of(x) ? 1u << axis : 0, keeps(b));
   set_pair(b, value, place_of(b, max, x, axis, keeps(b)));
@@ -153,7 +150,7 @@ Node *decompose_max_dim(Build *b) { return extreme_and_place(b, true); }
 Node *decompose_min_dim(Build *b) { return extreme_and_place(b, false); }
 
 Node *decompose_aminmax(Build *b) {
-  Node *x = self_of(b);
+  Node *x = build_self(b);
   uint32_t set = infer_has(&b->in, "dim") ? axes_of(b) : all_axes(x);
   Node *least = build_reduce(b, OP_aten_amin_default, x, set, keeps(b));
   set_pair(b, least, build_reduce(b, OP_aten_amax_default, x, set, keeps(b)));
@@ -188,16 +185,16 @@ static Node *variance(Build *b, Node *x, uint32_t set, Node **mean) {
   return divide_by_freedom(b, sum, build_count(b, x, set));
 }
 
-static Node *wide_self(Build *b) { return build_widen(b, self_of(b)); }
+static Node *wide_self(Build *b) { return build_widen(b, build_self(b)); }
 
 Node *decompose_var(Build *b) {
   Node *mean;
-  return rounded(b, variance(b, wide_self(b), axes_of(b), &mean));
+  return build_to_result(b, variance(b, wide_self(b), axes_of(b), &mean));
 }
 
 Node *decompose_std(Build *b) {
   Node *mean, *var = variance(b, wide_self(b), axes_of(b), &mean);
-  return rounded(b, build_op1(b, OP_aten_sqrt_default, var));
+  return build_to_result(b, build_op1(b, OP_aten_sqrt_default, var));
 }
 
 static Node *with_mean(Build *b, bool root) {
@@ -239,7 +236,7 @@ static Node *norm_of(Build *b, Node *x, uint32_t set, double p) {
 Node *decompose_vector_norm(Build *b) {
   const char *param = infer_takes(&b->in, "ord") ? "ord" : "p";
   double p = infer_has(&b->in, param) ? infer_number(&b->in, param) : 2;
-  return rounded(b, norm_of(b, operand(b), axes_of(b), p));
+  return build_to_result(b, norm_of(b, operand(b), axes_of(b), p));
 }
 
 /* ---- softmax ---- */
@@ -264,7 +261,7 @@ static Node *softmax_operand(Build *b, uint32_t *axis) {
 Node *decompose_softmax(Build *b) {
   uint32_t axis;
   Node *x = softmax_operand(b, &axis);
-  return rounded(b, decompose_softmax_of(b, x, axis));
+  return build_to_result(b, decompose_softmax_of(b, x, axis));
 }
 
 /* Zeros where all of a row is -inf. */
@@ -274,7 +271,7 @@ Node *decompose_safe_softmax(Build *b) {
   Node *most = build_reduce(b, OP_aten_amax_default, x, rank_of(x) ? 1u << axis : 0, true);
   Node *masked = build_with(b, OP_aten_eq_Tensor, most, arg_float(-INFINITY));
   Node *y = decompose_softmax_of(b, x, axis);
-  return rounded(b, build_where(b, masked, arg_float(0), arg_node(y)));
+  return build_to_result(b, build_where(b, masked, arg_float(0), arg_node(y)));
 }
 
 Node *decompose_log_softmax(Build *b) {
@@ -283,12 +280,12 @@ Node *decompose_log_softmax(Build *b) {
   uint32_t set = rank_of(x) ? 1u << axis : 0;
   Node *low = shifted(b, x, set);
   Node *sum = build_sum(b, build_op1(b, OP_aten_exp_default, low), set, true);
-  return rounded(b, build_sub(b, low, build_op1(b, OP_aten_log_default, sum)));
+  return build_to_result(b, build_sub(b, low, build_op1(b, OP_aten_log_default, sum)));
 }
 
 /* An infinite maximum is not taken off: inf - inf is NaN. */
 Node *decompose_logsumexp(Build *b) {
-  Node *x = build_to(b, self_of(b), build_wide(result_dtype(b)));
+  Node *x = build_to(b, build_self(b), build_wide(build_result_dtype(b)));
   uint32_t set = axes_of(b);
   Node *most = build_reduce(b, OP_aten_amax_default, x, set, true);
   Node *size = build_op1(b, OP_aten_abs_default, most);
@@ -297,7 +294,7 @@ Node *decompose_logsumexp(Build *b) {
   Node *e = build_op1(b, OP_aten_exp_default, build_sub(b, x, most));
   Node *y = build_op1(b, OP_aten_log_default, build_sum(b, e, set, true));
   y = build_add(b, y, most);
-  return rounded(b, build_view(b, y, b->in.n->type.rank, b->in.n->type.shape));
+  return build_to_result(b, build_view(b, y, b->in.n->type.rank, b->in.n->type.shape));
 }
 
 /* ---- along an axis ---- */
@@ -305,11 +302,11 @@ Node *decompose_logsumexp(Build *b) {
 /* Scans of 16-bit floats are made in f32, those of booleans in their result's dtype. */
 static Node *scan(Build *b, OpId op) {
   Node *x = operand(b);
-  if (!rank_of(x)) return rounded(b, x);
+  if (!rank_of(x)) return build_to_result(b, x);
   uint32_t axis = infer_axis_arg(&b->in, "dim", rank_of(x));
   Arg args[] = {arg_node(x), build_int(b, axis)};
-  DType t = result_dtype(b);
-  if (x->type.dtype != t) return rounded(b, build(b, op, 2, args));
+  DType t = build_result_dtype(b);
+  if (x->type.dtype != t) return build_to_result(b, build(b, op, 2, args));
   bool said = !dtype_is_float(t) && t != DT_I64; /* else it is what integers give anyway */
   return said ? build_become_typed(b, op, 2, args, t) : build_become(b, op, 2, args);
 }
@@ -322,7 +319,7 @@ static Node *joined(Build *b, uint32_t axis) {
   Node *parts[3], *before = build_input(b, "prepend"), *after = build_input(b, "append");
   uint32_t n = 0;
   if (before) parts[n++] = before;
-  parts[n++] = self_of(b);
+  parts[n++] = build_self(b);
   if (after) parts[n++] = after;
   return build_cat(b, n, parts, axis);
 }
@@ -331,7 +328,7 @@ static Node *joined(Build *b, uint32_t axis) {
 Node *decompose_diff(Build *b) {
   enum { TIMES_MAX = 32 };
   if (infer_int(&b->in, "n") > TIMES_MAX) return NULL;
-  uint32_t axis = infer_axis_arg(&b->in, "dim", rank_of(self_of(b)));
+  uint32_t axis = infer_axis_arg(&b->in, "dim", rank_of(build_self(b)));
   Node *x = joined(b, axis);
   bool truths = x->type.dtype == DT_I1;
   for (int64_t n = infer_int(&b->in, "n"); n > 0 && !dim_is(x->type.shape[axis], 0); n--) {

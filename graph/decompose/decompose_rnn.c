@@ -54,7 +54,7 @@ static bool can_write_out(Build *b, const Node *x, uint32_t layers) {
          steps->value * layers <= ALL_STEPS_MAX;
 }
 
-static Node *run(Build *b, Network *n) {
+static Node *run_network(Build *b, Network *n) {
   Node *x = build_input(b, "input");
   bool batch_first = infer_bool(&b->in, "batch_first");
   uint32_t nparams;
@@ -81,11 +81,11 @@ static Node *run(Build *b, Network *n) {
 Node *decompose_lstm(Build *b) {
   uint32_t n;
   Node **hx = build_inputs(b, "hx", &n);
-  return run(b, &(Network){.kind = RNN_LSTM, .states = hx[0], .cells = hx[1]});
+  return run_network(b, &(Network){.kind = RNN_LSTM, .states = hx[0], .cells = hx[1]});
 }
 
 static Node *without_cell(Build *b, RnnKind kind) {
-  return run(b, &(Network){.kind = kind, .states = build_input(b, "hx")});
+  return run_network(b, &(Network){.kind = kind, .states = build_input(b, "hx")});
 }
 
 Node *decompose_gru(Build *b) { return without_cell(b, RNN_GRU); }

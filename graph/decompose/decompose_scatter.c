@@ -12,7 +12,6 @@
 #include "graph/decompose/scatter.h"
 #include "graph/messages.h"
 
-static Node *self_of(Build *b) { return build_input(b, "self"); }
 static Dims *dims_of(Build *b) { return b->in.g->dims; }
 
 static Node *add_number(Build *b, Node *x, Dim y) {
@@ -145,7 +144,7 @@ typedef struct {
 /* Tensors without axes have one. */
 static Along along_of(Build *b) {
   Dim one = build_const(b, 1);
-  Along a = {self_of(b), build_input(b, "index"), 0};
+  Along a = {build_self(b), build_input(b, "index"), 0};
   a.axis = infer_axis_arg(&b->in, "dim", rank_of(a.x));
   if (!rank_of(a.x)) a.x = build_view(b, a.x, 1, &one);
   if (!rank_of(a.index)) a.index = build_view(b, a.index, 1, &one);
@@ -165,7 +164,7 @@ static Node *source_of(Build *b, const Along *a) {
 
 Node *decompose_scatter(Build *b) {
   Along a = along_of(b);
-  if (scatter_empty(b, a.index)) return self_of(b);
+  if (scatter_empty(b, a.index)) return build_self(b);
   Dim all = value_numel(b->in.g, &a.x->type);
   Node *writer = scatter_writers(b, all, places_along(b, a.x, a.axis, a.index));
   if (infer_takes(&b->in, "src"))
@@ -178,7 +177,7 @@ Node *decompose_scatter(Build *b) {
 
 Node *decompose_scatter_add(Build *b) {
   Along a = along_of(b);
-  if (scatter_empty(b, a.index)) return self_of(b);
+  if (scatter_empty(b, a.index)) return build_self(b);
   Node *places = places_along(b, a.x, a.axis, a.index);
   return build_finished(b, scatter_add_up(b, a.x, places, source_of(b, &a)));
 }
@@ -249,7 +248,7 @@ Node *decompose_scatter_reduce(Build *b) {
   Along a = along_of(b);
   Reduce how = reduce_of(b);
   bool include = !infer_takes(&b->in, "include_self") || infer_bool(&b->in, "include_self");
-  if (scatter_empty(b, a.index)) return self_of(b);
+  if (scatter_empty(b, a.index)) return build_self(b);
   Node *places = places_along(b, a.x, a.axis, a.index), *src = source_of(b, &a);
   Node *to = include ? a.x : neutral_like(b, a.x, how);
   Node *y = reduce_along(b, &a, to, places, src, how);

@@ -15,8 +15,6 @@
 
 enum { RUN = 2048, PLACES_BITS = 30 };
 
-static Node *self_of(Build *b) { return build_input(b, b->in.schema->params[0].name); }
-
 static void set_pair(Build *b, Node *x, Node *y) {
   b->items = ARENA_ARRAY(b->in.g->arena, Node *, 2);
   b->items[0] = x;
@@ -24,7 +22,7 @@ static void set_pair(Build *b, Node *x, Node *y) {
   b->nitems = 2;
 }
 
-static Node *take(Build *b, Node *x, uint32_t axis, Node *places) {
+static Node *gather_along(Build *b, Node *x, uint32_t axis, Node *places) {
   return build(b, OP_aten_gather_default, ARGS(arg_node(x), build_int(b, axis), arg_node(places)));
 }
 
@@ -137,9 +135,9 @@ static Node *order_of(Build *b, Node *x, bool descending, Dim k) {
   low = halves(b, OP_aten_sub_Tensor, low, (int64_t)1 << 31);
   Node *first = places_of(b, sort_keys(b, keys_of(b, low)));
   Node *high = halves(b, OP_aten_bitwise_right_shift_Tensor, x, 32);
-  Node *keys = keys_of(b, take(b, high, last_of(x), first));
+  Node *keys = keys_of(b, gather_along(b, high, last_of(x), first));
   Node *order = places_of(b, k ? first_keys(b, keys, k) : sort_keys(b, keys));
-  return take(b, first, last_of(x), order);
+  return gather_along(b, first, last_of(x), order);
 }
 
 /* The same along any axis. */
@@ -159,41 +157,41 @@ static Node *order_along(Build *b, Node *x, uint32_t axis, bool descending, Dim 
 static bool descends(Build *b) { return infer_bool(&b->in, "descending"); }
 
 Node *decompose_argsort(Build *b) {
-  Node *x = self_of(b);
+  Node *x = build_self(b);
   uint32_t axis = infer_axis_arg(&b->in, "dim", rank_of(x));
   return order_along(b, x, axis, descends(b), NULL);
 }
 
 Node *decompose_sort(Build *b) {
-  Node *x = self_of(b);
+  Node *x = build_self(b);
   uint32_t axis = infer_axis_arg(&b->in, "dim", rank_of(x));
   Node *order = order_along(b, x, axis, descends(b), NULL);
-  set_pair(b, rank_of(x) ? take(b, x, axis, order) : x, order);
+  set_pair(b, rank_of(x) ? gather_along(b, x, axis, order) : x, order);
   return NULL;
 }
 
 Node *decompose_msort(Build *b) {
-  Node *x = self_of(b);
-  return rank_of(x) ? take(b, x, 0, order_along(b, x, 0, false, NULL)) : x;
+  Node *x = build_self(b);
+  return rank_of(x) ? gather_along(b, x, 0, order_along(b, x, 0, false, NULL)) : x;
 }
 
 Node *decompose_topk(Build *b) {
-  Node *x = self_of(b);
+  Node *x = build_self(b);
   uint32_t axis = infer_axis_arg(&b->in, "dim", rank_of(x));
   Dim k = infer_size(&b->in, "k");
   Node *order = order_along(b, x, axis, infer_bool(&b->in, "largest"), k);
-  set_pair(b, rank_of(x) ? take(b, x, axis, order) : x, order);
+  set_pair(b, rank_of(x) ? gather_along(b, x, axis, order) : x, order);
   return NULL;
 }
 
 /* ---- the largest so far ---- */
 
 static Node *extremes_so_far(Build *b, OpId op) {
-  Node *x = self_of(b), *place;
+  Node *x = build_self(b), *place;
   uint32_t axis = infer_axis_arg(&b->in, "dim", rank_of(x));
   if (rank_of(x)) place = build_with(b, op, x, build_int(b, axis));
   else place = build_full(b, 0, NULL, build_int(b, 0), DT_I64);
-  set_pair(b, rank_of(x) ? take(b, x, axis, place) : x, place);
+  set_pair(b, rank_of(x) ? gather_along(b, x, axis, place) : x, place);
   return NULL;
 }
 
@@ -205,14 +203,14 @@ Node *decompose_cummin(Build *b) { return extremes_so_far(b, OP_nereid_cummin_pl
 /* The element at `place` (of one element along the axis) of x, and the place; without the axis
  * unless keepdim. */
 static void set_chosen(Build *b, Node *x, uint32_t axis, Node *place) {
-  Node *value = rank_of(x) ? take(b, x, axis, place) : x;
+  Node *value = rank_of(x) ? gather_along(b, x, axis, place) : x;
   const ValueType *t = b->in.n->type.items;
   value = build_view(b, value, t[0].rank, t[0].shape);
   set_pair(b, value, build_view(b, place, t[1].rank, t[1].shape));
 }
 
 Node *decompose_kthvalue(Build *b) {
-  Node *x = self_of(b);
+  Node *x = build_self(b);
   uint32_t axis = infer_axis_arg(&b->in, "dim", rank_of(x));
   Node *order = order_along(b, x, axis, false, infer_size(&b->in, "k"));
   Dim k = infer_size(&b->in, "k"), one = build_const(b, 1);
@@ -236,14 +234,14 @@ static Node *median_place(Build *b, Node *x, uint32_t axis, bool skip_nan) {
   if (skip_nan) {
     left = build_with(b, OP_aten_clamp_default, left, build_int(b, 1));
     left = halves(b, OP_aten_bitwise_right_shift_Tensor, halves(b, OP_aten_sub_Tensor, left, 1), 1);
-    return take(b, order, axis, left);
+    return gather_along(b, order, axis, left);
   }
   Node *whole = build_with(b, OP_aten_eq_Tensor, left, arg_dim(n));
-  return take(b, order, axis, build_where(b, whole, arg_dim(middle), arg_node(left)));
+  return gather_along(b, order, axis, build_where(b, whole, arg_dim(middle), arg_node(left)));
 }
 
 static Node *median(Build *b, bool skip_nan) {
-  Node *x = self_of(b);
+  Node *x = build_self(b);
   if (infer_takes(&b->in, "dim")) {
     uint32_t axis = infer_axis_arg(&b->in, "dim", rank_of(x));
     set_chosen(b, x, axis, median_place(b, x, axis, skip_nan));
@@ -251,7 +249,7 @@ static Node *median(Build *b, bool skip_nan) {
   }
   Dim all = value_numel(b->in.g, &x->type);
   x = build_view(b, x, 1, &all);
-  return build_view(b, take(b, x, 0, median_place(b, x, 0, skip_nan)), 0, NULL);
+  return build_view(b, gather_along(b, x, 0, median_place(b, x, 0, skip_nan)), 0, NULL);
 }
 
 Node *decompose_median(Build *b) { return median(b, false); }
@@ -275,16 +273,16 @@ static Node *begins(Build *b, Node *sorted, uint32_t axis) {
 /* In order, equal elements stand together: the end of the first of the longest such runs, which is
  * where the smallest of those values is met last. */
 Node *decompose_mode(Build *b) {
-  Node *x = self_of(b);
+  Node *x = build_self(b);
   uint32_t axis = infer_axis_arg(&b->in, "dim", rank_of(x));
   Node *order = order_along(b, x, axis, false, NULL);
   if (rank_of(x)) {
-    Node *first = begins(b, take(b, x, axis, order), axis);
+    Node *first = begins(b, gather_along(b, x, axis, order), axis);
     Node *at = build_along(b, build_arange(b, x->type.shape[axis]), axis, rank_of(x));
     Node *start = build_where(b, first, arg_node(at), build_int(b, 0));
     start = build_item(b, build_with(b, OP_aten_cummax_default, start, build_int(b, axis)), 0);
     Arg args[] = {arg_node(build_sub(b, at, start)), build_int(b, axis), arg_bool(true)};
-    order = take(b, order, axis, build(b, OP_aten_argmax_default, 3, args));
+    order = gather_along(b, order, axis, build(b, OP_aten_argmax_default, 3, args));
   }
   set_chosen(b, x, axis, order);
   return NULL;

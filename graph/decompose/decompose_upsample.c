@@ -204,7 +204,7 @@ static Node *resize_axis(const Resize *r, Node *x, uint32_t axis, uint32_t i) {
 /* ---- all axes, the last one first ---- */
 
 static Node *resize(Build *b, Kernel kernel, bool antialias) {
-  Node *x = build_input(b, b->in.schema->params[0].name);
+  Node *x = build_self(b);
   Resize r = {.b = b, .kernel = kernel, .antialias = antialias};
   r.compute = build_wide(x->type.dtype);
   r.align_corners = infer_takes(&b->in, "align_corners") && infer_bool(&b->in, "align_corners");

@@ -5,26 +5,25 @@
 #include "graph/decompose/decompose.h"
 #include "graph/messages.h"
 
-static Node *self_of(Build *b) { return build_input(b, b->in.schema->params[0].name); }
 static const ValueType *type_of(Build *b) { return &b->in.n->type; }
 
 /* ---- the same elements in the same order ---- */
 
 Node *decompose_view(Build *b) {
-  Node *x = self_of(b);
+  Node *x = build_self(b);
   Arg sizes = arg_dims(b->in.g, type_of(b)->rank, type_of(b)->shape);
   return build_become(b, OP_aten_view_default, ARGS(arg_node(x), sizes));
 }
 
 Node *decompose_unsqueeze(Build *b) {
-  Node *x = self_of(b);
+  Node *x = build_self(b);
   uint32_t axis = infer_axis_arg(&b->in, "dim", rank_of(x) + 1);
   return build_become(b, OP_aten_unsqueeze_default, ARGS(arg_node(x), build_int(b, axis)));
 }
 
 /* The axes of size 1 among those named: those that are gone from the type. */
 Node *decompose_squeeze(Build *b) {
-  Node *x = self_of(b);
+  Node *x = build_self(b);
   bool named = infer_takes(&b->in, "dim");
   Arg dims = named ? build_arg(b, "dim") : arg_none();
   uint32_t set = dims.kind == ARG_LIST && !dims.n ? 0 : all_axes(x);
@@ -39,7 +38,7 @@ Node *decompose_squeeze(Build *b) {
 
 Node *decompose_expand(Build *b) {
   Arg sizes = arg_dims(b->in.g, type_of(b)->rank, type_of(b)->shape);
-  return build_become(b, OP_aten_expand_default, ARGS(arg_node(self_of(b)), sizes));
+  return build_become(b, OP_aten_expand_default, ARGS(arg_node(build_self(b)), sizes));
 }
 
 static void set_items(Build *b, uint32_t n) {
@@ -74,7 +73,7 @@ Node *decompose_meshgrid(Build *b) {
 
 /* Along each axis that is repeated: an axis of the number of times before it, then one of both. */
 Node *decompose_repeat(Build *b) {
-  Node *x = build_lead(b, self_of(b), type_of(b)->rank);
+  Node *x = build_lead(b, build_self(b), type_of(b)->rank);
   Dim split[2 * GRAPH_RANK_MAX], wide[2 * GRAPH_RANK_MAX], times[GRAPH_RANK_MAX];
   const char *param = infer_takes(&b->in, "dims") ? "dims" : "repeats";
   uint32_t given = infer_sizes(&b->in, param, times), n = 0, less = type_of(b)->rank - given;
@@ -93,7 +92,7 @@ Node *decompose_repeat(Build *b) {
 
 /* An axis of the number of times behind the one that is repeated. */
 Node *decompose_repeat_interleave(Build *b) {
-  Node *x = self_of(b);
+  Node *x = build_self(b);
   uint32_t axis = 0;
   Dim shape[GRAPH_RANK_MAX + 1];
   if (infer_has(&b->in, "dim")) {
@@ -117,7 +116,7 @@ static Node *become_permute(Build *b, Node *x, const uint32_t *axes) {
 }
 
 Node *decompose_permute(Build *b) {
-  Node *x = self_of(b);
+  Node *x = build_self(b);
   int64_t dims[GRAPH_RANK_MAX];
   uint32_t axes[GRAPH_RANK_MAX], n = infer_ints(&b->in, "dims", dims);
   for (uint32_t i = 0; i < n; i++) axes[i] = infer_axis(&b->in, dims[i], n);
@@ -125,28 +124,28 @@ Node *decompose_permute(Build *b) {
 }
 
 static Node *swap(Build *b, uint32_t p, uint32_t q) {
-  Node *x = self_of(b);
+  Node *x = build_self(b);
   uint32_t axes[GRAPH_RANK_MAX];
   for (uint32_t i = 0; i < rank_of(x); i++) axes[i] = i == p ? q : i == q ? p : i;
   return p == q ? x : become_permute(b, x, axes);
 }
 
 Node *decompose_transpose(Build *b) {
-  Node *x = self_of(b);
+  Node *x = build_self(b);
   const OpParam *params = b->in.schema->params;
   return swap(b, infer_axis_arg(&b->in, params[1].name, rank_of(x)),
               infer_axis_arg(&b->in, params[2].name, rank_of(x)));
 }
 
-Node *decompose_t(Build *b) { return swap(b, 0, rank_of(self_of(b)) == 2); }
+Node *decompose_t(Build *b) { return swap(b, 0, rank_of(build_self(b)) == 2); }
 
 Node *decompose_swap_last(Build *b) {
-  uint32_t rank = rank_of(self_of(b));
+  uint32_t rank = rank_of(build_self(b));
   return swap(b, rank - 2, rank - 1);
 }
 
 Node *decompose_reverse(Build *b) {
-  Node *x = self_of(b);
+  Node *x = build_self(b);
   uint32_t axes[GRAPH_RANK_MAX];
   for (uint32_t i = 0; i < rank_of(x); i++) axes[i] = rank_of(x) - 1 - i;
   return become_permute(b, x, axes);
@@ -154,7 +153,7 @@ Node *decompose_reverse(Build *b) {
 
 /* Axes that are not moved keep their order in the places that are left. */
 Node *decompose_movedim(Build *b) {
-  Node *x = self_of(b);
+  Node *x = build_self(b);
   int64_t from[GRAPH_RANK_MAX], to[GRAPH_RANK_MAX];
   bool one = build_arg(b, "source").kind != ARG_LIST;
   if (one) from[0] = infer_int(&b->in, "source"), to[0] = infer_int(&b->in, "destination");
@@ -176,7 +175,7 @@ Node *decompose_movedim(Build *b) {
 }
 
 Node *decompose_flip(Build *b) {
-  Node *x = self_of(b);
+  Node *x = build_self(b);
   Arg dims = build_arg(b, "dims");
   uint32_t set = dims.n ? infer_axes_arg(&b->in, "dims", rank_of(x)) : 0;
   return set ? build_become(b, OP_aten_flip_default, ARGS(arg_node(x), arg_axes(b->in.g, set))) : x;
@@ -195,7 +194,7 @@ static Dim position(Build *b, const char *param, Dim size, Dim otherwise) {
 }
 
 Node *decompose_slice(Build *b) {
-  Node *x = self_of(b);
+  Node *x = build_self(b);
   Dims *d = b->in.g->dims;
   uint32_t axis = infer_axis_arg(&b->in, "dim", rank_of(x));
   Dim size = x->type.shape[axis];
@@ -214,7 +213,7 @@ static Dim index_of(Build *b, const char *param, Dim size) {
 }
 
 Node *decompose_narrow(Build *b) {
-  Node *x = self_of(b);
+  Node *x = build_self(b);
   uint32_t axis = infer_axis_arg(&b->in, "dim", rank_of(x));
   Dim start = index_of(b, "start", x->type.shape[axis]);
   Dim end = dim_add(b->in.g->dims, start, type_of(b)->shape[axis]);
@@ -223,7 +222,7 @@ Node *decompose_narrow(Build *b) {
 }
 
 Node *decompose_select(Build *b) {
-  Node *x = self_of(b);
+  Node *x = build_self(b);
   uint32_t axis = infer_axis_arg(&b->in, "dim", rank_of(x));
   Dim i = index_of(b, "index", x->type.shape[axis]);
   return build_become(b, OP_aten_select_int, ARGS(arg_node(x), build_int(b, axis), arg_dim(i)));
@@ -231,7 +230,7 @@ Node *decompose_select(Build *b) {
 
 /* chunk, split: the parts have the sizes that their types say. */
 Node *decompose_split(Build *b) {
-  Node *x = self_of(b);
+  Node *x = build_self(b);
   uint32_t axis = infer_axis_arg(&b->in, "dim", rank_of(x));
   Dim start = build_const(b, 0);
   set_items(b, type_of(b)->nitems);
@@ -244,7 +243,7 @@ Node *decompose_split(Build *b) {
 }
 
 Node *decompose_unbind(Build *b) {
-  Node *x = self_of(b);
+  Node *x = build_self(b);
   uint32_t axis = infer_axis_arg(&b->in, "dim", rank_of(x));
   set_items(b, type_of(b)->nitems);
   for (uint32_t i = 0; i < b->nitems; i++)
@@ -303,7 +302,7 @@ static Node *roll_axis(Build *b, Node *x, uint32_t axis, Dim shift) {
 }
 
 Node *decompose_roll(Build *b) {
-  Node *x = self_of(b);
+  Node *x = build_self(b);
   Dim shifts[GRAPH_RANK_MAX];
   int64_t dims[GRAPH_RANK_MAX];
   uint32_t n = infer_sizes(&b->in, "shifts", shifts), ndims = infer_ints(&b->in, "dims", dims);
@@ -355,7 +354,7 @@ static Node *among(Build *b, Node *x, uint32_t axis, Dim start, Dim end, int64_t
 }
 
 ReplacedPart decompose_replaced_part(Build *b) {
-  Node *x = self_of(b);
+  Node *x = build_self(b);
   Dims *d = b->in.g->dims;
   ReplacedPart p = {.axis = infer_axis_arg(&b->in, "dim", rank_of(x)), .step = 1};
   Dim size = x->type.shape[p.axis];
@@ -376,11 +375,11 @@ ReplacedPart decompose_replaced_part(Build *b) {
 Node *decompose_replacing_part(Build *b, const ReplacedPart *p) {
   Node *part = build_input(b, "src");
   if (p->selects) part = build_unsqueeze(b, part, p->axis);
-  return part_like(b, self_of(b), p->axis, p->count, part);
+  return part_like(b, build_self(b), p->axis, p->count, part);
 }
 
 Node *decompose_slice_scatter(Build *b) {
-  Node *x = self_of(b);
+  Node *x = build_self(b);
   ReplacedPart p = decompose_replaced_part(b);
   if (dim_is(p.count, 0)) return x;
   Node *part = decompose_replacing_part(b, &p);
@@ -394,7 +393,7 @@ Node *decompose_select_scatter(Build *b) { return decompose_slice_scatter(b); }
 
 /* x with its axis c as [p, q], these two swapped. */
 Node *decompose_channel_shuffle(Build *b) {
-  Node *x = self_of(b);
+  Node *x = build_self(b);
   Dim groups = infer_size(&b->in, "groups"), shape[GRAPH_RANK_MAX + 1];
   shape[0] = x->type.shape[0];
   shape[1] = groups;
@@ -406,7 +405,7 @@ Node *decompose_channel_shuffle(Build *b) {
 
 /* [.., c*r*r, h, w] to [.., c, h*r, w*r]. */
 Node *decompose_pixel_shuffle(Build *b) {
-  Node *x = self_of(b);
+  Node *x = build_self(b);
   uint32_t lead = rank_of(x) - 3, axes[GRAPH_RANK_MAX];
   Dim shape[GRAPH_RANK_MAX], r = infer_size(&b->in, "upscale_factor");
   if (lead + 5 > GRAPH_RANK_MAX) infer_fail(&b->in, E_GRAPH_RANK, (int)GRAPH_RANK_MAX);
@@ -421,7 +420,7 @@ Node *decompose_pixel_shuffle(Build *b) {
 
 /* [.., c, h*r, w*r] to [.., c*r*r, h, w]. */
 Node *decompose_pixel_unshuffle(Build *b) {
-  Node *x = self_of(b);
+  Node *x = build_self(b);
   uint32_t lead = rank_of(x) - 3, axes[GRAPH_RANK_MAX];
   Dim shape[GRAPH_RANK_MAX], r = infer_size(&b->in, "downscale_factor");
   if (lead + 5 > GRAPH_RANK_MAX) infer_fail(&b->in, E_GRAPH_RANK, (int)GRAPH_RANK_MAX);

@@ -30,7 +30,7 @@ static bool is_for(const Recordings *r, const Recording *one, const int64_t *siz
 }
 
 /* The recording for these sizes, or the one that makes way. */
-static Recording *find(Recordings *r, const int64_t *sizes) {
+static Recording *find_recording(Recordings *r, const int64_t *sizes) {
   Recording *oldest = &r->list[0];
   for (int i = 0; i < RECORDINGS_MAX; i++) {
     if (is_for(r, &r->list[i], sizes)) return &r->list[i];
@@ -50,7 +50,7 @@ static int record(Recordings *r, Recording *one, const int64_t *sizes) {
 }
 
 int recordings_run(Recordings *r, const int64_t *sizes, bool moved, nereid_stream *s) {
-  Recording *one = find(r, sizes);
+  Recording *one = find_recording(r, sizes);
   int code = 0;
   if (!is_for(r, one, sizes)) {
     code = record(r, one, sizes);

@@ -41,7 +41,7 @@ static void skip_space(Reader *r) {
     r->at++;
 }
 
-static bool take(Reader *r, char c, const char *what) {
+static bool take_char(Reader *r, char c, const char *what) {
   skip_space(r);
   if (peek(r) != c) return fail(r, what);
   r->at++;
@@ -136,7 +136,7 @@ static bool escaped(Reader *r, const char *begin, const char **out) {
 }
 
 static bool string(Reader *r, const char **out) {
-  if (!take(r, '"', E_JSON_STRING)) return false;
+  if (!take_char(r, '"', E_JSON_STRING)) return false;
   const char *begin = r->at;
   if (!plain(r)) return false;
   if (*r->at == '\\') {
@@ -175,7 +175,7 @@ static bool real(Reader *r, const char *begin, Json *out) {
   return (ok && isfinite(out->real)) || fail(r, E_JSON_RANGE);
 }
 
-static bool number(Reader *r, Json *out) {
+static bool read_json_number(Reader *r, Json *out) {
   const char *begin = r->at;
   r->at += *r->at == '-';
   if (peek(r) == '0') r->at++;
@@ -251,11 +251,11 @@ static bool object(Reader *r, Json *out) {
     if (r->members.len > first) r->at++;
     JsonMember m;
     skip_space(r);
-    if (!string(r, &m.key) || !take(r, ':', E_JSON_COLON) || !value(r, &m.value)) return false;
+    if (!string(r, &m.key) || !take_char(r, ':', E_JSON_COLON) || !value(r, &m.value)) return false;
     vec_push(r->scratch, &r->members, m);
     skip_space(r);
   }
-  return take(r, '}', E_JSON_OBJECT) && close_object(r, first, out);
+  return take_char(r, '}', E_JSON_OBJECT) && close_object(r, first, out);
 }
 
 /* ---- arrays, and everything ---- */
@@ -271,7 +271,7 @@ static bool array(Reader *r, Json *out) {
     vec_push(r->scratch, &r->items, item);
     skip_space(r);
   }
-  if (!take(r, ']', E_JSON_ARRAY)) return false;
+  if (!take_char(r, ']', E_JSON_ARRAY)) return false;
   size_t n = r->items.len - first;
   Json *items = ARENA_ARRAY(r->arena, Json, n);
   if (n) memcpy(items, &r->items.data[first], n * sizeof *items);
@@ -305,10 +305,10 @@ static bool value(Reader *r, Json *out) {
     case 't': return word(r, "true", JSON_TRUE, out);
     case 'f': return word(r, "false", JSON_FALSE, out);
     case 'n': return word(r, "null", JSON_NULL, out);
-    case '-': return number(r, out);
+    case '-': return read_json_number(r, out);
     default: break;
   }
-  if (peek(r) >= '0' && peek(r) <= '9') return number(r, out);
+  if (peek(r) >= '0' && peek(r) <= '9') return read_json_number(r, out);
   return fail(r, r->at == r->end ? E_JSON_END : E_JSON_VALUE);
 }
 

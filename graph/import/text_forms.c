@@ -18,7 +18,7 @@ static bool starts(const Line *l, const char *s) {
   return (size_t)(l->end - l->at) >= n && !memcmp(l->at, s, n);
 }
 
-static char *find(const Line *l, const char *s) {
+static char *find_in_line(const Line *l, const char *s) {
   return memmem(l->at, (size_t)(l->end - l->at), s, strlen(s));
 }
 
@@ -116,7 +116,7 @@ static void plain_call(Line *l) {
 
 /* placeholder[target=x] becomes placeholder |      "x". */
 static void plain_input(Line *l, size_t kind) {
-  char *target = l->at + kind, *close = find(l, "]");
+  char *target = l->at + kind, *close = find_in_line(l, "]");
   if (!close) return;
   memcpy(target, " |     \"", 8);
   *close = '"';
@@ -127,7 +127,7 @@ static void plain_input(Line *l, size_t kind) {
  * operator has. */
 static void plain_target(Line *l, size_t kind) {
   bool function = kind == sizeof "call_function" - 1;
-  char *target = l->at + kind + 8, *close = find(l, "](");
+  char *target = l->at + kind + 8, *close = find_in_line(l, "](");
   if (!close) return;
   if (function) blank(l->at, target);
   else blank(l->at + kind + 1, target), l->at[kind] = '.';
@@ -139,7 +139,7 @@ static void plain_target(Line *l, size_t kind) {
 static void plain_value(Line *l) {
   static const char *const inputs[] = {"placeholder", "get_attr"};
   static const char *const calls[] = {"call_function", "call_method", "call_module"};
-  char *bracket = find(l, "[target=");
+  char *bracket = find_in_line(l, "[target=");
   if (!bracket) return;
   size_t kind = (size_t)(bracket - l->at);
   for (size_t i = 0; i < sizeof inputs / sizeof *inputs; i++)
@@ -155,7 +155,7 @@ static void plain_node(Line *l) {
   skip_word(l);
   memmove(name, name + 1, (size_t)(l->at - name - 1));
   l->at[-1] = ' ';
-  char *equals = find(l, "] = ");
+  char *equals = find_in_line(l, "] = ");
   if (!starts(l, " : ") || !equals) return;
   blank(l->at, equals + 2);
   l->at = equals + 4;
@@ -174,8 +174,8 @@ static TextForm form_of(const char *text, size_t len) {
   static const char LAMBDA[] = "class <lambda>";
   Line l = {(char *)(uintptr_t)text, (char *)(uintptr_t)text + len};
   while (l.at < l.end && isspace((unsigned char)*l.at)) l.at++;
-  if (starts(&l, "graph(") && find(&l, "):")) return FORM_LISTING;
-  return find(&l, LAMBDA) ? FORM_LAMBDA : FORM_PYTHON;
+  if (starts(&l, "graph(") && find_in_line(&l, "):")) return FORM_LISTING;
+  return find_in_line(&l, LAMBDA) ? FORM_LAMBDA : FORM_PYTHON;
 }
 
 const char *text_as_python(Arena *a, const char *text, size_t len, TextForm *form) {
@@ -184,7 +184,7 @@ const char *text_as_python(Arena *a, const char *text, size_t len, TextForm *for
   char *copy = arena_strndup(a, text, len);
   Line all = {copy, copy + len};
   if (*form == FORM_LAMBDA) {
-    memcpy(find(&all, "<lambda>"), LAMBDA_CLASS, sizeof LAMBDA_CLASS - 1);
+    memcpy(find_in_line(&all, "<lambda>"), LAMBDA_CLASS, sizeof LAMBDA_CLASS - 1);
     return copy;
   }
   for (char *at = copy; at < all.end;) {

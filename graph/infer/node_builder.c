@@ -40,6 +40,8 @@ Node *build_input(Build *b, const char *param) {
   return infer_optional_tensor(&b->in, param) ? build_arg(b, param).node : NULL;
 }
 
+Node *build_self(Build *b) { return build_input(b, b->in.schema->params[0].name); }
+
 static Node **list_items(Build *b, Node *list, uint32_t n) {
   Node **out = ARENA_ARRAY(b->in.g->arena, Node *, n);
   for (uint32_t i = 0; i < n; i++) out[i] = build_item(b, list, i);
@@ -181,6 +183,13 @@ Node *build_limit(Build *b, DType t, bool least) {
   }
   return build_full(b, 0, NULL, value, t);
 }
+
+DType build_result_dtype(Build *b) {
+  const ValueType *t = &b->in.n->type;
+  return t->kind == VALUE_LIST ? t->items[0].dtype : t->dtype;
+}
+
+Node *build_to_result(Build *b, Node *x) { return build_to(b, x, build_result_dtype(b)); }
 
 /* ---- views ---- */
 

@@ -32,6 +32,8 @@ Arg arg_axes(Graph *g, uint32_t set);
 
 /* The tensor that is given for that parameter; NULL for None. */
 Node *build_input(Build *b, const char *param);
+/* The same for the first parameter. */
+Node *build_self(Build *b);
 /* The argument that is given: a tensor or a number. */
 Arg build_arg(Build *b, const char *param);
 /* The argument that is given, a number or a tensor without axes, as a tensor of that dtype. */
@@ -71,6 +73,9 @@ Node *build_become_typed(Build *b, OpId op, uint32_t nargs, const Arg *args, DTy
 /* What PyTorch computes in: f32 for 16-bit floats. */
 DType build_wide(DType t);
 Node *build_to(Build *b, Node *x, DType t); /* x itself if it is of that dtype */
+/* The dtype of the Build's node, of its first item if that is a list; and x in that dtype. */
+DType build_result_dtype(Build *b);
+Node *build_to_result(Build *b, Node *x);
 static inline Node *build_widen(Build *b, Node *x) {
   return build_to(b, x, build_wide(x->type.dtype));
 }

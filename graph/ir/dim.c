@@ -20,7 +20,7 @@ static uint64_t hash(const DimExpr *x) {
   return h;
 }
 
-static bool same(const DimExpr *a, const DimExpr *b) {
+static bool same_expr(const DimExpr *a, const DimExpr *b) {
   return a->kind == b->kind && a->value == b->value && a->name == b->name && a->n == b->n &&
          (a->n == 0 || !memcmp(a->args, b->args, a->n * sizeof *a->args));
 }
@@ -28,7 +28,7 @@ static bool same(const DimExpr *a, const DimExpr *b) {
 static Dim *slot_of(const Dims *d, const DimExpr *x) {
   for (uint64_t i = hash(x);; i++) {
     Dim *slot = &d->table[i & d->mask];
-    if (!*slot || same(*slot, x)) return slot;
+    if (!*slot || same_expr(*slot, x)) return slot;
   }
 }
 

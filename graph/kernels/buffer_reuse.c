@@ -46,8 +46,8 @@ static bool is_temporary(const InPlace *p, const Node *n) {
   return of && !of->once && !p->kept[n->id];
 }
 
-static bool fits(const InPlace *p, const Kernel *k, const KernelBuffer *in,
-                 const KernelBuffer *out) {
+static bool can_reuse_buffer(const InPlace *p, const Kernel *k, const KernelBuffer *in,
+                             const KernelBuffer *out) {
   Graph *g = p->f->graph;
   const Node *from = in->node, *to = out->node;
   if (p->f->of[from->id] == k->group || p->f->of[to->id] != k->group) return false;
@@ -108,7 +108,7 @@ static void merge(InPlace *p, Kernel *k, Text *text, KernelBuffer *in, size_t ou
 static KernelBuffer *operand_for(const InPlace *p, const Kernel *k, const KernelBuffer *out) {
   for (size_t i = 0; i < k->buffers.len; i++) {
     KernelBuffer *in = &k->buffers.data[i];
-    if (!in->then && fits(p, k, in, out)) return in;
+    if (!in->then && can_reuse_buffer(p, k, in, out)) return in;
   }
   return NULL;
 }

@@ -20,7 +20,7 @@ typedef struct {
 
 /* ---- small pieces of text ---- */
 
-static const char *number(Kernel *k, double v) { return arena_printf(k->arena, "%.17g", v); }
+static const char *number_text(Kernel *k, double v) { return arena_printf(k->arena, "%.17g", v); }
 
 static const char * and (Kernel * k, const char *a, const char *b) {
   return a && b ? arena_printf(k->arena, "%s & %s", a, b) : a ? a : b;
@@ -119,7 +119,7 @@ static const char *seen(Writer *w) {
   return text ? text : "n >= 0";
 }
 
-static void walk(Writer *w, const char *from, const char *to, bool edge) {
+static void emit_key_loop(Writer *w, const char *from, const char *to, bool edge) {
   Kernel *k = w->k;
   kernel_line(k,
               "most, total, acc = %s_keys(%s, query, m, batch, %s, %s, most, total, acc, BN, BD, "
@@ -136,8 +136,8 @@ static void walk_all(Writer *w) {
     whole = n ? arena_printf(k->arena, "%lld", (long long)n) : NULL;
   }
   if (!w->ragged) whole = w->keys;
-  if (whole) walk(w, "0", whole, false);
-  if (w->ragged) walk(w, whole ? whole : "0", w->keys, true);
+  if (whole) emit_key_loop(w, "0", whole, false);
+  if (w->ragged) emit_key_loop(w, whole ? whole : "0", w->keys, true);
 }
 
 /* Those from first to last, as far as rows of the block see them; from begin to end all rows see
@@ -165,9 +165,9 @@ static void walk_some(Writer *w) {
   kernel_line(k, w->x.low ? "begin = tl.minimum(begin, last)" : "begin = first");
   kernel_line(k, "end = tl.maximum(%s, begin)",
               w->x.high ? "tl.minimum(end, last // BN * BN)" : "last // BN * BN");
-  if (w->x.low) walk(w, "first", "begin", true);
-  walk(w, "begin", "end", false);
-  if (w->x.high || w->ragged) walk(w, "end", "last", true);
+  if (w->x.low) emit_key_loop(w, "first", "begin", true);
+  emit_key_loop(w, "begin", "end", false);
+  if (w->x.high || w->ragged) emit_key_loop(w, "end", "last", true);
 }
 
 /* ---- results ---- */
@@ -259,7 +259,7 @@ void kernel_attention(Text *out, Kernel *k, const AttentionShape *shape) {
       {"value", value},
       {"value_mask", masked_by(k, columns)},
       {"value_edge", masked_by(k, and(k, s_ends, columns))},
-      {"scale", number(k, w.added ? x->scale : x->scale * M_LOG2E)},
+      {"scale", number_text(k, w.added ? x->scale : x->scale * M_LOG2E)},
       {"exp", w.added ? "tl.exp" : "tl.exp2"},
       {"mask", mask},
       {"seen", seen(&w)},

@@ -34,7 +34,7 @@ static KernelName *entry_of(Kernel *k, Name name) {
 }
 
 /* `base` counts on to `next` with it. */
-static void take(Kernel *k, KernelName *name, KernelName *base, uint32_t next) {
+static void take_name(Kernel *k, KernelName *name, KernelName *base, uint32_t next) {
   vec_push(k->arena, &k->taken, ((KernelTaken){name, base, base->next}));
   name->taken = true;
   base->next = next;
@@ -42,7 +42,7 @@ static void take(Kernel *k, KernelName *name, KernelName *base, uint32_t next) {
 
 void kernel_take(Kernel *k, Name name) {
   KernelName *e = entry_of(k, name);
-  if (!e->taken) take(k, e, e, e->next);
+  if (!e->taken) take_name(k, e, e, e->next);
 }
 
 /* A few letters and a number, as torch.export calls sizes. */
@@ -72,7 +72,7 @@ const char *kernel_fresh(Kernel *k, const char *base) {
   uint32_t next = first->next;
   for (; e->taken; e = entry_of(k, name))
     name = pool_name(k->graph->names, arena_printf(k->arena, "%s_%u", base, next++));
-  take(k, e, first, next);
+  take_name(k, e, first, next);
   return name;
 }
 

@@ -5,7 +5,7 @@
 #include "graph/kernels/templates.h"
 #include "lang/base/diag.h"
 
-static const char *find(const char *name) {
+static const char *find_template(const char *name) {
   for (const EmbeddedFile *t = template_files; t->name; t++)
     if (!strcmp(t->name, name)) return t->text;
   BUG("no template %s", name);
@@ -38,5 +38,5 @@ void template_fill_text(Text *out, const char *s, const Slot *slots, size_t n) {
 }
 
 void template_fill(Text *out, const char *name, const Slot *slots, size_t n) {
-  template_fill_text(out, find(name), slots, n);
+  template_fill_text(out, find_template(name), slots, n);
 }

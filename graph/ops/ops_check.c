@@ -57,7 +57,7 @@ static bool fits_one(ParamType type, const Arg *a) {
   return v == VALUE_UNKNOWN || kinds[type].values >> v & 1;
 }
 
-static bool fits(const OpParam *p, const Arg *a) {
+static bool arg_fits_param(const OpParam *p, const Arg *a) {
   if (a->kind == ARG_NONE) return p->optional || p->type == PARAM_OTHER;
   ParamType item = item_type(p->type);
   if (a->kind != ARG_LIST) return fits_one(p->type, a) || (p->repeat && fits_one(item, a));
@@ -73,7 +73,7 @@ static bool fail(const Check *c) {
 }
 
 static bool check_value(const Check *c, const OpParam *p, const Arg *a) {
-  if (fits(p, a)) return true;
+  if (arg_fits_param(p, a)) return true;
   Text given = text_new(c->g->arena);
   arg_print(&given, a);
   diag_error(c->g->diags, c->n->place, E_GRAPH_ARG_KIND, p->name, c->n->op->target,

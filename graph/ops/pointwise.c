@@ -289,7 +289,7 @@ static const char *floor_text(const Context *c) {
   return "tl.where({1} == 0, " EXACT ", libdevice.copysign(" FLOORED ", " EXACT "))";
 }
 
-static const char *rounded(Context *c) {
+static const char *rounded_quotient(Context *c) {
   bool takes = infer_takes(&c->in, "rounding_mode");
   const char *mode = takes ? infer_string(&c->in, "rounding_mode") : "floor";
   if (!strcmp(mode, "floor")) return floor_text(c);
@@ -320,7 +320,7 @@ static const char *choose(Context *c) {
     case POWER: return power(c);
     case REINTERPRET: return reinterpret(c);
     case REMAINDER: return remainder_text(c);
-    case ROUNDED: return rounded(c);
+    case ROUNDED: return rounded_quotient(c);
     default: return by_row(c);
   }
 }

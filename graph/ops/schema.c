@@ -80,7 +80,7 @@ static void param_type(Cursor *c, OpParam *p) {
 
 /* ---- defaults ---- */
 
-static Arg number(Cursor *c) {
+static Arg read_default_number(Cursor *c) {
   size_t n = strspn(c->at, "+-.0123456789e");
   bool is_float = memchr(c->at, '.', n) || memchr(c->at, 'e', n);
   const char *at = c->at;
@@ -105,7 +105,7 @@ static Arg default_value(Cursor *c) {
   if (accept(c, "long"))
     return (Arg){.kind = ARG_DTYPE, .dtype = DT_I64, .name = pool_name(c->g->names, "int64")};
   if (accept(c, "Mean")) return arg_int(c->g, 1); /* of reductions: none 0, mean 1, sum 2 */
-  if (strchr("-0123456789", *c->at)) return number(c);
+  if (strchr("-0123456789", *c->at)) return read_default_number(c);
   return (Arg){.kind = ARG_FORMAT, .name = word(c)};
 }
 

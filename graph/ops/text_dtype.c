@@ -18,7 +18,7 @@ static const struct {
 
 enum { COUNT = sizeof dtypes / sizeof *dtypes };
 
-static bool is(const char *s, const char *name, size_t len) {
+static bool equals_name(const char *s, const char *name, size_t len) {
   return strlen(s) == len && !memcmp(s, name, len);
 }
 
@@ -36,12 +36,12 @@ const char *dtype_fx_name(DType t) {
 
 DType dtype_from_torch(const char *name, size_t len) {
   for (int i = 0; i < COUNT; i++)
-    if (is(dtypes[i].torch, name, len)) return dtypes[i].dtype;
+    if (equals_name(dtypes[i].torch, name, len)) return dtypes[i].dtype;
   return DT_NONE;
 }
 
 DType dtype_from_fx(const char *name, size_t len) {
   for (int i = 0; i < COUNT; i++)
-    if (is(dtypes[i].fx, name, len)) return dtypes[i].dtype;
+    if (equals_name(dtypes[i].fx, name, len)) return dtypes[i].dtype;
   return DT_NONE;
 }

@@ -383,7 +383,7 @@ static void visit(ChannelsLast *l, Node *n) {
     }
 }
 
-static void walk(ChannelsLast *l) {
+static void sink_permutations(ChannelsLast *l) {
   for (Node *n = l->g->first, *next; n; n = next) {
     next = n->next;
     replacements_apply(&l->replacements, n);
@@ -404,7 +404,7 @@ bool pass_channels_last(Graph *g) {
   ChannelsLast l = {.g = g, .replacements = replacements_new(g, scratch), .nlists = g->nids};
   l.list = ARENA_ARRAY(scratch, Node *, g->nids);
   bool ok = !setjmp(l.failed);
-  if (ok) walk(&l);
+  if (ok) sink_permutations(&l);
   if (ok) graph_dce(g);
   arena_free(scratch);
   return ok;

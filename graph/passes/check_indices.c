@@ -14,7 +14,7 @@
 
 /* ---- how many elements an index chooses of ---- */
 
-static const ValueType *first(Build *b) {
+static const ValueType *first_operand(Build *b) {
   return infer_tensor(&b->in, b->in.schema->params[0].name);
 }
 
@@ -22,21 +22,25 @@ static Dim axis_size(Build *b, const ValueType *x, uint32_t axis) {
   return x->rank ? x->shape[axis] : build_const(b, 1);
 }
 
-static Dim size_rows(Build *b) { return axis_size(b, first(b), 0); }
+static Dim size_rows(Build *b) { return axis_size(b, first_operand(b), 0); }
 
-static Dim size_last_axis(Build *b) { return axis_size(b, first(b), first(b)->rank - 1); }
+static Dim size_last_axis(Build *b) {
+  return axis_size(b, first_operand(b), first_operand(b)->rank - 1);
+}
 
 static Dim size_along_dim(Build *b) {
-  const ValueType *x = first(b);
+  const ValueType *x = first_operand(b);
   return axis_size(b, x, infer_axis_arg(&b->in, "dim", x->rank));
 }
 
 /* Along an axis PyTorch takes the remainder. */
 static Dim size_all_elements(Build *b) {
-  return infer_has(&b->in, "dim") ? NULL : value_numel(b->in.g, first(b));
+  return infer_has(&b->in, "dim") ? NULL : value_numel(b->in.g, first_operand(b));
 }
 
-static Dim size_classes(Build *b) { return axis_size(b, first(b), first(b)->rank > 1); }
+static Dim size_classes(Build *b) {
+  return axis_size(b, first_operand(b), first_operand(b)->rank > 1);
+}
 
 static Dim size_result_classes(Build *b) {
   const ValueType *t = &b->in.n->type;
@@ -59,7 +63,7 @@ static Dim size_bag_offsets(Build *b) {
 
 /* Groups are of the rows of one matrix, of the columns of the other, or of the summed axis. */
 static Dim size_group_ends(Build *b) {
-  const ValueType *x = first(b), *y = infer_tensor(&b->in, b->in.schema->params[1].name);
+  const ValueType *x = first_operand(b), *y = infer_tensor(&b->in, b->in.schema->params[1].name);
   if (x->rank == 3) return between(b, y->shape[y->rank - 1]);
   return between(b, x->shape[y->rank == 3 ? 0 : 1]);
 }
@@ -180,7 +184,7 @@ static bool is_mask(const Node *index) {
 
 /* x[a, :, b]: a mask stands for as many axes as it has. */
 static void check_list(Checker *c, Build *b) {
-  const ValueType *x = first(b);
+  const ValueType *x = first_operand(b);
   uint32_t n, axis = 0;
   Node **index = build_inputs(b, "indices", &n);
   for (uint32_t i = 0; i < n; i++) {

@@ -1,5 +1,5 @@
 /* Passes freeze and pack: work moves from each run into what is computed from weights once
- * (constants.h).
+ * (weight_constants.h).
  *
  *   scales  a product with constant weights, times a constant number for each output channel (batch
  *           norm in inference, layer scale), is the product with scaled weights
@@ -177,7 +177,7 @@ static bool walk_safely(Freeze *f, Walk *walk) {
   return true;
 }
 
-static bool run(Graph *g, const char *name, Walk *const *walks) {
+static bool run_walks(Graph *g, const char *name, Walk *const *walks) {
   if (!graph_functional(g, name)) return false;
   Arena *scratch = arena_child(g->arena);
   Freeze f = {.g = g, .replacements = replacements_new(g, scratch), .nids = g->nids};
@@ -190,7 +190,7 @@ static bool run(Graph *g, const char *name, Walk *const *walks) {
 }
 
 bool pass_freeze(Graph *g) {
-  return run(g, "freeze", (Walk *const[]){walk_scales, walk_weights, NULL});
+  return run_walks(g, "freeze", (Walk *const[]){walk_scales, walk_weights, NULL});
 }
 
-bool pass_pack(Graph *g) { return run(g, "pack", (Walk *const[]){walk_matrices, NULL}); }
+bool pass_pack(Graph *g) { return run_walks(g, "pack", (Walk *const[]){walk_matrices, NULL}); }

@@ -84,13 +84,13 @@ static Node *wrapped(Build *b, Node *index, Dim size) {
                      arg_node(index));
 }
 
-static Node *both(Build *b, Node *x, Node *y) {
+static Node *and_conditions(Build *b, Node *x, Node *y) {
   return x ? build_op2(b, OP_aten_logical_and_default, x, y) : y;
 }
 
 static Node *inside(Build *b, Node *row, Dim size) {
   Node *low = build_with(b, OP_aten_ge_Tensor, row, build_int(b, 0));
-  return both(b, low, build_with(b, OP_aten_lt_Tensor, row, arg_dim(size)));
+  return and_conditions(b, low, build_with(b, OP_aten_lt_Tensor, row, arg_dim(size)));
 }
 
 /* Is each element of a vector known to be greater than the one before, or each to be less? */
@@ -112,7 +112,7 @@ static Node *is_last_of_few(Build *b, Node *row, Node *number, int64_t count) {
     Node *other = build_select(b, row, 0, build_const(b, i));
     Node *differs = build_op2(b, OP_aten_ne_Tensor, row, other);
     Node *precedes = build_with(b, OP_aten_ge_Tensor, number, build_int(b, i));
-    last = both(b, last, build_op2(b, OP_aten_logical_or_default, differs, precedes));
+    last = and_conditions(b, last, build_op2(b, OP_aten_logical_or_default, differs, precedes));
   }
   return last;
 }
@@ -135,7 +135,7 @@ static Node *is_last(Build *b, Node *row, Dim rows) {
     return build_op2(b, OP_aten_eq_Tensor, last_equal(b, row, rows), number);
   Node *same = build_op2(b, OP_aten_eq_Tensor, build_unsqueeze(b, row, 1), row);
   Node *later = build_op2(b, OP_aten_gt_Tensor, number, build_unsqueeze(b, number, 1));
-  Node *again = build_with(b, OP_aten_any_dim, both(b, same, later), build_int(b, 1));
+  Node *again = build_with(b, OP_aten_any_dim, and_conditions(b, same, later), build_int(b, 1));
   return build_op1(b, OP_aten_logical_not_default, again);
 }
 
@@ -201,11 +201,11 @@ static Node *wanted(Build *b, const Indexed *x, Node *const *row) {
   Node *good = NULL;
   Dim rows = build_const(b, 1);
   for (uint32_t i = 0; i < rank_of(x->x); i++)
-    if (row[i]) good = both(b, good, inside(b, row[i], x->x->type.shape[i]));
+    if (row[i]) good = and_conditions(b, good, inside(b, row[i], x->x->type.shape[i]));
   if (all_differ(b, x)) return good;
   Node *number = number_of_row(b, x, row, &rows);
   Node *last = is_last(b, number, rows);
-  return last ? both(b, good, build_view(b, last, x->rank, x->shape)) : good;
+  return last ? and_conditions(b, good, build_view(b, last, x->rank, x->shape)) : good;
 }
 
 /* ---- sums ---- */

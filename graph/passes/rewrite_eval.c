@@ -57,7 +57,7 @@ static bool eval_scalar(const Match *m, const Term *t, Arg *out) {
 
 /* ---- conditions ---- */
 
-static bool same(const Match *m, const Arg *a, const Arg *b) {
+static bool same_values(const Match *m, const Arg *a, const Arg *b) {
   double x, y;
   if (number_of(a, &x) && number_of(b, &y)) return x == y;
   if (a->kind != b->kind) return false;
@@ -67,7 +67,7 @@ static bool same(const Match *m, const Arg *a, const Arg *b) {
   if (a->kind == ARG_STRING) return !strcmp(a->name, b->name);
   if (a->kind != ARG_LIST) return a->kind == ARG_NONE || a->node == b->node;
   bool equal = a->n == b->n;
-  for (uint32_t i = 0; equal && i < a->n; i++) equal = same(m, &a->items[i], &b->items[i]);
+  for (uint32_t i = 0; equal && i < a->n; i++) equal = same_values(m, &a->items[i], &b->items[i]);
   return equal;
 }
 
@@ -79,14 +79,14 @@ static bool at_most(const Match *m, const Arg *a, const Arg *b) {
 
 static bool contains(const Match *m, const Arg *list, const Arg *a) {
   for (uint32_t i = 0; list->kind == ARG_LIST && i < list->n; i++)
-    if (same(m, &list->items[i], a)) return true;
+    if (same_values(m, &list->items[i], a)) return true;
   return false;
 }
 
 static bool eval_compare(const Match *m, const Term *t, Arg *out) {
   Arg a, b;
   if (!rewrite_eval(m, t->args[0], &a) || !rewrite_eval(m, t->args[1], &b)) return false;
-  bool equal = same(m, &a, &b);
+  bool equal = same_values(m, &a, &b);
   switch (t->operator) {
     case OP_EQ:
     case OP_IS: *out = arg_bool(equal); return true;

@@ -76,7 +76,7 @@ static bool type_fits(Match *m, const SlotType *want, const ValueType *t) {
   return true;
 }
 
-static bool fits(Match *m, const RewriteSlot *slot, const Arg *a) {
+static bool arg_fits_slot(Match *m, const RewriteSlot *slot, const Arg *a) {
   double x;
   bool tensor = a->kind == ARG_NODE && a->node->type.kind == VALUE_TENSOR;
   switch (slot->kind) {
@@ -96,7 +96,7 @@ static bool bind(Match *m, const Term *t, const Arg *a, const Goal *rest) {
   if (m->is_bound[t->slot]) return equal_values(&m->bound[t->slot], a) && solve(m, rest);
   bool before[REWRITE_SLOTS_MAX];
   memcpy(before, m->is_bound, sizeof before);
-  if (fits(m, &m->rule->slots[t->slot], a)) {
+  if (arg_fits_slot(m, &m->rule->slots[t->slot], a)) {
     m->is_bound[t->slot] = true;
     m->bound[t->slot] = *a;
     if (solve(m, rest)) return true;

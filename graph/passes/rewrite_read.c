@@ -70,7 +70,7 @@ static bool is_value(const Reader *r, const Term *t) {
          t->kind == TERM_ITEM || t->kind == TERM_EITHER;
 }
 
-static Term *find(const Reader *r, Name name) {
+static Term *find_local(const Reader *r, Name name) {
   for (size_t i = r->locals.len; i-- > 0;)
     if (r->locals.data[i].name == name) return r->locals.data[i].term;
   return NULL;
@@ -149,7 +149,7 @@ static const char *tensor_op(AstOp op) {
   }
 }
 
-static bool number(const Term *t, double *out) {
+static bool literal_number(const Term *t, double *out) {
   if (t->kind != TERM_LITERAL) return false;
   if (t->literal.kind == ARG_FLOAT) *out = t->literal.number;
   else if (t->literal.kind == ARG_INT && dim_is_int(t->literal.dim))
@@ -173,7 +173,7 @@ static Term *read_operator(Reader *r, const Expr *e) {
   bool two = e->kind == EX_BINARY;
   Term *x = read(r, e->a), *y = two ? read(r, e->b) : NULL;
   double a, b;
-  if (number(x, &a) && (!y || number(y, &b))) return fold(r, e, x, y);
+  if (literal_number(x, &a) && (!y || literal_number(y, &b))) return fold(r, e, x, y);
   if (is_value(r, x) || (y && is_value(r, y))) {
     const char *op = tensor_op(e->op);
     if (!op) return unsupported(r, e);
@@ -211,7 +211,7 @@ static Term *read_items(Reader *r, const Expr *e, TermKind kind) {
 }
 
 static Term *read_name(Reader *r, const Expr *e) {
-  Term *t = find(r, e->name);
+  Term *t = find_local(r, e->name);
   if (t) return t;
   if (!strcmp(e->name, "inf"))
     return literal(r, e->span, (Arg){.kind = ARG_FLOAT, .number = INFINITY});
@@ -284,7 +284,7 @@ static Term *read(Reader *r, const Expr *e) {
 
 /* The slot of a size, which several parameters may name. */
 static Term *size_slot(Reader *r, Name name, Span at) {
-  Term *t = find(r, name);
+  Term *t = find_local(r, name);
   if (t) return t;
   t = term(r, TERM_SLOT, at, 0);
   t->slot = add_slot(r, name, SLOT_SIZE, at);

@@ -52,7 +52,7 @@ static int64_t grow(Room *p, int64_t size) {
   return at;
 }
 
-static int64_t take(Room *p, int64_t size) {
+static int64_t take_room(Room *p, int64_t size) {
   size_t i = best_gap(p, size);
   return i < p->gaps.len ? take_gap(p, i, size) : grow(p, size);
 }
@@ -74,7 +74,7 @@ static void give_back(Room *p, int64_t at, int64_t size) {
   }
 }
 
-static int64_t rounded(int64_t size) {
+static int64_t aligned_size(int64_t size) {
   return (size + MEMORY_ALIGNMENT - 1) / MEMORY_ALIGNMENT * MEMORY_ALIGNMENT;
 }
 
@@ -112,11 +112,11 @@ static int64_t place_by_step(Arena *arena, MemoryItem *items, uint32_t n, int64_
   for (uint32_t i = 0; i < n && pool.end <= MEMORY_LIMIT; i++) {
     MemoryItem *item = starts[i];
     for (; ends[ended]->last < item->first; ended++) {
-      if (ends[ended]->size) give_back(&pool, ends[ended]->offset, rounded(ends[ended]->size));
-      alive -= rounded(ends[ended]->size);
+      if (ends[ended]->size) give_back(&pool, ends[ended]->offset, aligned_size(ends[ended]->size));
+      alive -= aligned_size(ends[ended]->size);
     }
-    item->offset = item->size ? take(&pool, rounded(item->size)) : 0;
-    alive += rounded(item->size);
+    item->offset = item->size ? take_room(&pool, aligned_size(item->size)) : 0;
+    alive += aligned_size(item->size);
     if (alive > *least) *least = alive;
   }
   return pool.end;
@@ -134,10 +134,10 @@ static int by_size(const void *a, const void *b) {
  * offset. */
 static int64_t lowest_place(MemoryItem *const *placed, uint32_t n, const MemoryItem *item) {
   int64_t at = 0;
-  for (uint32_t i = 0; i < n && placed[i]->offset < at + rounded(item->size); i++) {
+  for (uint32_t i = 0; i < n && placed[i]->offset < at + aligned_size(item->size); i++) {
     const MemoryItem *other = placed[i];
     bool together = other->first <= item->last && item->first <= other->last;
-    int64_t end = other->offset + rounded(other->size);
+    int64_t end = other->offset + aligned_size(other->size);
     if (together && end > at) at = end;
   }
   return at;
@@ -159,7 +159,7 @@ static int64_t place_by_size(Arena *arena, MemoryItem *items, uint32_t n) {
     item->offset = item->size ? lowest_place(placed, used, item) : 0;
     if (!item->size) continue;
     insert(placed, used++, item);
-    int64_t end = item->offset + rounded(item->size);
+    int64_t end = item->offset + aligned_size(item->size);
     if (end > pool) pool = end;
   }
   return pool;

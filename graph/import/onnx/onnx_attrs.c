@@ -25,7 +25,7 @@ static const Onnx__Attribute *resolve(const OnnxScope *s, const Onnx__Attribute 
   return a;
 }
 
-static const Onnx__Attribute *find(OnnxCall *c, const char *name) {
+static const Onnx__Attribute *find_attribute(OnnxCall *c, const char *name) {
   for (size_t i = 0; i < c->proto->n_attribute; i++) {
     const Onnx__Attribute *a = c->proto->attribute[i];
     if (strcmp(onnx_text(a->name), name)) continue;
@@ -37,7 +37,7 @@ static const Onnx__Attribute *find(OnnxCall *c, const char *name) {
 
 /* The oldest files have no types of attributes. */
 static const Onnx__Attribute *typed(OnnxCall *c, const char *name, int type) {
-  const Onnx__Attribute *a = find(c, name);
+  const Onnx__Attribute *a = find_attribute(c, name);
   if (a && a->type && a->type != type) onnx_fail(c, E_ONNX_ATTR_TYPE, name);
   return a;
 }
@@ -51,8 +51,8 @@ void onnx_check_asked(OnnxCall *c) {
                      onnx_where(c->r, c->proto));
 }
 
-bool onnx_has_attr(OnnxCall *c, const char *name) { return find(c, name); }
-void onnx_ignore(OnnxCall *c, const char *name) { find(c, name); }
+bool onnx_has_attr(OnnxCall *c, const char *name) { return find_attribute(c, name); }
+void onnx_ignore(OnnxCall *c, const char *name) { find_attribute(c, name); }
 
 int64_t onnx_int(OnnxCall *c, const char *name, int64_t otherwise) {
   const Onnx__Attribute *a = typed(c, name, INT);
@@ -155,7 +155,7 @@ static OnnxValue *single(OnnxCall *c, const Onnx__Attribute *a) {
 }
 
 OnnxValue *onnx_tensor(OnnxCall *c, const char *name) {
-  const Onnx__Attribute *a = find(c, name);
+  const Onnx__Attribute *a = find_attribute(c, name);
   OnnxValue *v = NULL;
   switch (a ? a->type ? a->type : TENSOR : 0) {
     case INT:

@@ -154,7 +154,8 @@ static bool relu(OnnxCall *c, DType t, const OnnxElement *x, uint32_t n, OnnxEle
 
 bool onnx_fold_relu(OnnxCall *c) { return fold(c, relu, DT_NONE); }
 
-static bool rounded(OnnxCall *c, DType t, const OnnxElement *x, uint32_t n, OnnxElement *out) {
+static bool round_element(OnnxCall *c, DType t, const OnnxElement *x, uint32_t n,
+                          OnnxElement *out) {
   if (n != 1 || !dtype_is_float(t)) return false;
   out->number = c->op->id == ONNX_Ceil    ? ceil(x->number)
                 : c->op->id == ONNX_Floor ? floor(x->number)
@@ -162,7 +163,7 @@ static bool rounded(OnnxCall *c, DType t, const OnnxElement *x, uint32_t n, Onnx
   return true;
 }
 
-bool onnx_fold_rounded(OnnxCall *c) { return fold(c, rounded, DT_NONE); }
+bool onnx_fold_rounded(OnnxCall *c) { return fold(c, round_element, DT_NONE); }
 
 /* ---- comparisons, logic ---- */
 

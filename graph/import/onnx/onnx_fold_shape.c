@@ -165,7 +165,7 @@ bool onnx_fold_range(OnnxCall *c) {
 /* ---- reductions of vectors ---- */
 
 /* A size that has symbols is taken to fit. */
-static bool fits(DType t, Dim d) {
+static bool dim_fits_dtype(DType t, Dim d) {
   Scalar x = {.i = d->value};
   return !dim_is_int(d) || scalar_op(TILE_CAST, DT_I64, t, &x, false).i == d->value;
 }
@@ -186,7 +186,7 @@ bool onnx_fold_reduce(OnnxCall *c) {
   for (uint32_t i = 1; i < x->n; i++) value = combine(d, value, x->at[i].dim);
   uint32_t rank = onnx_flag(c, "keepdims", true) ? x->rank : 0;
   OnnxKnown *out = onnx_known_new(c, x->dtype, rank, (int64_t[]){1});
-  if (value->kind == DIM_HUGE || !fits(x->dtype, value)) return false;
+  if (value->kind == DIM_HUGE || !dim_fits_dtype(x->dtype, value)) return false;
   out->at[0].dim = value;
   onnx_set_known(c, 0, out);
   return true;

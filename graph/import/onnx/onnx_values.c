@@ -43,7 +43,7 @@ void onnx_value_set_known(Onnx *r, OnnxValue *v, const OnnxKnown *k) {
 }
 
 /* A compact host tensor of that type? */
-static bool fits(const nereid_tensor *t, const ValueType *type) {
+static bool tensor_fits_type(const nereid_tensor *t, const ValueType *type) {
   if (!t->data || t->device.device_type != 1) return false;
   if (array_dtype(t->dtype) != type->dtype || (uint32_t)t->ndim != type->rank) return false;
   int64_t step = 1;
@@ -81,7 +81,7 @@ static const nereid_tensor *given_tensor(const Onnx *r, const OnnxValue *v) {
 /* The value that the caller gave for an input; NULL if there is none that fits. */
 static const OnnxKnown *given_value(Onnx *r, const OnnxValue *v) {
   const nereid_tensor *t = given_tensor(r, v);
-  if (!t || !fits(t, &v->type)) return NULL;
+  if (!t || !tensor_fits_type(t, &v->type)) return NULL;
   OnnxKnown *k = ARENA_NEW(r->arena, OnnxKnown);
   int64_t *shape = ARENA_ARRAY(r->arena, int64_t, v->type.rank);
   *k = (OnnxKnown){.dtype = v->type.dtype, .rank = v->type.rank, .shape = shape, .n = 1};

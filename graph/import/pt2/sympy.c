@@ -30,7 +30,7 @@ static Value fail(Reader *r, const char *why) {
 }
 
 static Value whole(Dim d) { return (Value){d, 1}; }
-static Value number(const Reader *r, int64_t n) { return whole(dim_int(r->dims, n)); }
+static Value number_value(const Reader *r, int64_t n) { return whole(dim_int(r->dims, n)); }
 
 /* ---- functions ---- */
 
@@ -47,8 +47,8 @@ static bool align(Reader *r, Value *a, Value *b) {
   return true;
 }
 
-static Value add(Reader *r, const Value *args, size_t n) {
-  Value sum = number(r, 0);
+static Value add_values(Reader *r, const Value *args, size_t n) {
+  Value sum = number_value(r, 0);
   for (size_t i = 0; i < n; i++) {
     Value b = args[i];
     if (!align(r, &sum, &b)) break;
@@ -58,7 +58,7 @@ static Value add(Reader *r, const Value *args, size_t n) {
 }
 
 static Value multiply(Reader *r, const Value *args, size_t n) {
-  Value product = number(r, 1);
+  Value product = number_value(r, 1);
   for (size_t i = 0; i < n; i++) {
     product.num = dim_mul(r->dims, product.num, args[i].num);
     if (__builtin_mul_overflow(product.den, args[i].den, &product.den))
@@ -96,7 +96,7 @@ static Value divide(Reader *r, const Value *args, size_t n) {
 
 static Value power(Reader *r, const Value *args, size_t n) {
   (void)n;
-  Value e = args[1], x = number(r, 1);
+  Value e = args[1], x = number_value(r, 1);
   if (!dim_is_int(e.num) || e.den != 1) return fail(r, "its exponent is no number");
   if (e.num->value > POWER_MAX || e.num->value < -POWER_MAX)
     return fail(r, "its exponent is too large");
@@ -136,7 +136,7 @@ static bool can_divide(Reader *r, Value *a, Value *b) {
 static Value floor_divide(Reader *r, const Value *args, size_t n) {
   (void)n;
   Value a = args[0], b = args[1];
-  if (!can_divide(r, &a, &b)) return number(r, 0);
+  if (!can_divide(r, &a, &b)) return number_value(r, 0);
   return whole(dim_floordiv(r->dims, a.num, b.num));
 }
 
@@ -149,7 +149,7 @@ static Value ceil_divide(Reader *r, const Value *args, size_t n) {
 static Value modulo(Reader *r, const Value *args, size_t n) {
   (void)n;
   Value a = args[0], b = args[1];
-  if (!can_divide(r, &a, &b)) return number(r, 0);
+  if (!can_divide(r, &a, &b)) return number_value(r, 0);
   return (Value){dim_mod(r->dims, a.num, b.num), a.den};
 }
 
@@ -168,7 +168,7 @@ static const struct {
   const char *name;
   size_t least, most; /* arguments */
   Function f;
-} functions[] = {{"Add", 0, ARGS_MAX, add},
+} functions[] = {{"Add", 0, ARGS_MAX, add_values},
                  {"CeilDiv", 2, 2, ceil_divide},
                  {"CeilToInt", 1, 1, round_up},
                  {"CleanDiv", 2, 2, floor_divide},
@@ -256,7 +256,7 @@ static Value read_number(Reader *r) {
   if (end == r->at) return fail(r, arena_printf(r->arena, "`%.20s` is no number", r->at));
   if (errno) return fail(r, "a number overflows");
   r->at = end;
-  return number(r, value);
+  return number_value(r, value);
 }
 
 static Value read_value(Reader *r);
@@ -268,7 +268,7 @@ static Value read_call(Reader *r, const char *name, size_t len) {
       if (args.len == ARGS_MAX) return fail(r, "it has too many terms");
       vec_push(r->arena, &args, read_value(r));
     } while (!r->why && accept(r, ','));
-    if (r->why || !expect(r, ')')) return number(r, 0);
+    if (r->why || !expect(r, ')')) return number_value(r, 0);
   }
   for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
     if (!is_word(name, len, functions[i].name)) continue;
@@ -280,7 +280,7 @@ static Value read_call(Reader *r, const char *name, size_t len) {
 }
 
 static Value read_word(Reader *r, const char *name, size_t len) {
-  if (!expect(r, '(')) return number(r, 0);
+  if (!expect(r, '(')) return number_value(r, 0);
   if (is_word(name, len, "Symbol")) return read_symbol(r);
   if (!is_word(name, len, "Integer")) return read_call(r, name, len);
   Value value = read_number(r);

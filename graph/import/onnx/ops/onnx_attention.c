@@ -39,7 +39,7 @@ typedef struct {
   double scale, cap;
 } Heads;
 
-static Node *both(Build *b, Node *x, Node *y) {
+static Node *and_conditions(Build *b, Node *x, Node *y) {
   return x && y ? build_op2(b, OP_aten_logical_and_default, x, y) : x ? x : y;
 }
 
@@ -67,13 +67,15 @@ static void limit_places(OnnxCall *c, Heads *h) {
   if (left >= 0 || right >= 0) {
     Node *behind = build_sub(b, key, query_places(h, b));
     if (right >= 0)
-      h->keep = both(b, h->keep, build_with(b, OP_aten_le_Scalar, behind, build_int(b, right)));
+      h->keep =
+          and_conditions(b, h->keep, build_with(b, OP_aten_le_Scalar, behind, build_int(b, right)));
     if (left >= 0)
-      h->keep = both(b, h->keep, build_with(b, OP_aten_ge_Scalar, behind, build_int(b, -left)));
+      h->keep =
+          and_conditions(b, h->keep, build_with(b, OP_aten_ge_Scalar, behind, build_int(b, -left)));
   }
   if (!h->valid) return;
   Node *end = build_along(b, h->valid, 0, 4);
-  h->keep = both(b, h->keep, build_op2(b, OP_aten_lt_Tensor, key, end));
+  h->keep = and_conditions(b, h->keep, build_op2(b, OP_aten_lt_Tensor, key, end));
 }
 
 /* A mask of booleans, or one that is added; keys beyond its end are not seen. */

@@ -269,7 +269,7 @@ static void read_region(OnnxCall *c, uint32_t n, const uint32_t *axes, const Nod
   }
 }
 
-static void run(OnnxCall *c, const Resizing *r, const Axis *axes, Node *x) {
+static void resize_axes(OnnxCall *c, const Resizing *r, const Axis *axes, Node *x) {
   DType t = x->type.dtype;
   if (r->mode != NEAREST) x = build_to(&c->b, x, dtype_is_float(t) ? build_wide(t) : DT_F32);
   for (uint32_t i = 0; i < rank_of(x); i++)
@@ -302,7 +302,7 @@ void onnx_op_resize(OnnxCall *c) {
     size_axes(c, x, 3, axes, n, out);
   }
   if (!strcmp(r.coordinates, "tf_crop_and_resize")) read_region(c, n, axes, x, out);
-  run(c, &r, out, x);
+  resize_axes(c, &r, out, x);
 }
 
 /* Scales are attributes before opset 9. */
@@ -322,5 +322,5 @@ void onnx_op_upsample(OnnxCall *c) {
     out[i] = (Axis){.from = -1, .scale = 1, .end = 1};
   }
   scale_axes(c, x, scales, n, axes, out);
-  run(c, &r, out, x);
+  resize_axes(c, &r, out, x);
 }
