@@ -165,7 +165,7 @@ Ref bind_thread_const(Bind *s, const ThreadForm *f);
 Ref bind_first_replica(Bind *s);
 Ref bind_op(Bind *s, TileCode op, DType t, Ref x, Ref y); /* at the builder, into a new scalar */
 
-/* ---- bind_address.c ---- */
+/* ---- bind_nest.c: addresses ---- */
 /* sum + x for every element over a mask (i32). */
 Ref bind_add_scalar(Bind *s, Ref sum, Ref x, DimMask mask);
 /* A byte offset in a buffer of this layout, its xor applied: base plus an affine immediate. */

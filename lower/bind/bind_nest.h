@@ -1,4 +1,4 @@
-/* What the files share that bind NESTs: bind_dims.c, bind_value.c, bind_address.c, bind_nest.c. */
+/* Interface of the values of a nest (bind_value.c) to its statements (bind_nest.c). */
 #ifndef NEREID_LOWER_BIND_BIND_NEST_H
 #define NEREID_LOWER_BIND_BIND_NEST_H
 
@@ -36,25 +36,5 @@ Value bind_own_guard(Bind *s, const NestStmt *st);
 Value bind_guard_of(Bind *s, const NestStmt *st);
 Value bind_and_padding(Bind *s, Value g);
 Value bind_and_first_replica(Bind *s, Value g);
-
-/* ---- bind_address.c ---- */
-typedef struct {
-  Ref base;
-  Affine bytes;
-  DimMask mask; /* of base and bytes */
-  DimMask base_mask;
-  int64_t align;
-} Address;
-
-Address bind_split_address(Bind *s, const NestStmt *st);
-void bind_swizzle_address(Bind *s, const NestStmt *st, Address *a);
-/* The register dim whose values are neighbours both in memory and in registers (sub NULL: in memory
- * is enough), and how many of them an access can take at once; 1 if there is none. */
-int64_t bind_vector_dim(Bind *s, const NestStmt *st, const Address *a, const Value *guard,
-                        const Affine *sub, int *dim);
-/* Unroll loops over a mask, dim d in steps of n; the subscripts are rewritten to match. */
-NestBuilder bind_open_vector(Bind *s, DimMask mask, int d, int64_t n, Affine *subs[], int nsubs);
-/* All but `width`. */
-void bind_copy_attrs(Bind *s, NestStmt *to, const NestStmt *from);
 
 #endif

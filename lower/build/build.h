@@ -155,12 +155,8 @@ PendingSide build_pending_else(Build *s, PendingMark before);
 void build_join_sides(Build *s, const PendingSide *then);
 Layout build_whole_program(const Build *s); /* of a scalar: in all threads */
 
-/* ---- build_tile.c: ops on whole tiles ---- */
-void build_tile_op(Build *s, const TileOp *op);
 void build_copy_tile(Build *s, NestVar *to, const TileValue *from);
 
-/* ---- build_print.c ---- */
-void build_print(Build *s, const TileOp *op);
 
 /* ---- build_fold.c, build_shape.c, build_dot.c ---- */
 void build_fold_op(Build *s, const TileOp *op, NestCode code); /* NEST_REDUCE or NEST_SCAN */

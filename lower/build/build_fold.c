@@ -62,7 +62,7 @@ static Layout run_layout(Build *s, const Type *t, int axis, int64_t run) {
 }
 
 /* Padding has no neutral element for a user's function: an axis with padding that is reduced by one
- * is laid out in runs (lower/bind/bind_reduce.h), a short one in one thread. */
+ * is laid out in runs (lower/bind/bind_reduce.c), a short one in one thread. */
 static Layout combine_layout(Build *s, const TileOp *op, NestCode code) {
   enum { SHORT = 16 };
   const Type *t = &op->args[0]->type;

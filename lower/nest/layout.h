@@ -56,7 +56,6 @@ typedef struct {
 int64_t pow2_at_least(int64_t n);
 int64_t pow2_at_most(int64_t n);
 
-const char *place_name(Place p);
 /* Does one thread hold all values of a digit there? */
 static inline bool place_in_thread(Place p) { return p == PLACE_REG || p == PLACE_SERIAL; }
 Layout layout_new(const Type *tile);

@@ -1,10 +1,168 @@
-/* Reading the statements of loop nests; nest_text.c writes them.  docs/nest-text.md has the
- * grammar.
- */
+/* Reading loop nests: operands, statements, then the header and its declarations; nest_text.c
+ * writes them.  docs/nest-text.md has the grammar. */
+#include <math.h>
 #include <string.h>
 
+#include "lang/messages.h"
 #include "lower/messages.h"
-#include "lower/nest/nest_read.h"
+#include "lower/nest/nest_text.h"
+
+typedef struct {
+  IrReader r;
+  Nest *n;
+  IrMap vars, buffers;
+  VEC(NestIndex *) open; /* indices of the loops around, outermost first */
+  int depth;
+} NestReader;
+
+static Ref nest_read_ref(NestReader *p);
+static void nest_read_block(NestReader *p, NestBlock *b);
+
+/* ======== operands: affine forms, references, addresses ======== */
+
+static bool is_word(const IrToken *t, const char *s) {
+  return t->len == strlen(s) && !memcmp(t->text, s, t->len);
+}
+
+/* ---- affine forms ---- */
+
+static NestIndex *find_index(NestReader *p, const IrToken *t) {
+  for (size_t i = p->open.len; i-- > 0;)
+    if (is_word(t, p->open.data[i]->name)) return p->open.data[i];
+  ir_error(&p->r, t->span, E_NEST_NO_INDEX, (int)t->len, t->text);
+  return NULL;
+}
+
+/* `4`, `a` or `4*a`. */
+static Affine read_term(NestReader *p, bool minus) {
+  IrReader *r = &p->r;
+  Affine none = {0};
+  int64_t k = minus ? -1 : 1;
+  if (ir_at_kind(r, IT_INT)) {
+    IrToken t = ir_next(r);
+    if (t.i > (uint64_t)INT64_MAX + minus) {
+      ir_error(r, t.span, E_TILE_INT_RANGE, (long long)INT64_MIN, (long long)INT64_MAX);
+      return none;
+    }
+    k = (int64_t)(minus ? -t.i : t.i);
+    if (!ir_accept(r, "*")) return affine_const(k);
+  }
+  if (!ir_at_kind(r, IT_WORD)) {
+    ir_expected(r, "an integer or an index");
+    return none;
+  }
+  IrToken t = ir_next(r);
+  NestIndex *index = find_index(p, &t);
+  return index ? affine_index(index, k) : none;
+}
+
+static void add_term(NestReader *p, Affine *sum, bool minus) {
+  Span span = p->r.token.span;
+  Affine term = read_term(p, minus);
+  if (!affine_add(sum, &term)) ir_error(&p->r, span, E_NEST_TERMS, MAX_TERMS);
+}
+
+/* The sign in front of a further term; false if there is none. */
+static bool accept_sign(NestReader *p, bool *minus) {
+  *minus = ir_accept(&p->r, "-");
+  return *minus || ir_accept(&p->r, "+");
+}
+
+/* Each reports what it does not find; from then on p->r.failed is set. */
+static Affine nest_read_affine(NestReader *p) {
+  Affine sum = {0};
+  bool minus = ir_accept(&p->r, "-");
+  do add_term(p, &sum, minus);
+  while (accept_sign(p, &minus));
+  return sum;
+}
+
+/* ---- references ---- */
+
+/* a variable that is declared */
+static NestVar *nest_read_var_name(NestReader *p) {
+  Span span = p->r.token.span;
+  Name name = ir_value(&p->r);
+  NestVar *v = name ? ir_map_get(&p->vars, name) : NULL;
+  if (name && !v) ir_error(&p->r, span, E_NEST_UNKNOWN, arena_printf(p->r.arena, "%%%s", name));
+  return v;
+}
+
+static void read_axes(NestReader *p, Ref *ref) {
+  Affine axes[MAX_RANK];
+  int n = 0, rank = ref->var->tile.rank;
+  do {
+    Affine a = nest_read_affine(p);
+    if (n < rank) axes[n] = a;
+    n++;
+  } while (ir_accept(&p->r, ","));
+  if (n != rank && !p->r.failed)
+    ir_error(&p->r, p->r.token.span, E_NEST_RANK, ref->var->name, rank, n);
+  if (p->r.failed) return;
+  ref->axes = ARENA_ARRAY(p->n->arena, Affine, (size_t)rank);
+  memcpy(ref->axes, axes, sizeof *axes * (size_t)rank);
+}
+
+/* with its subscript */
+static Ref nest_read_var(NestReader *p) {
+  NestVar *v = nest_read_var_name(p);
+  if (!v) return ref_none();
+  Ref ref = ref_var(v);
+  if (!ir_accept(&p->r, "[")) return ref;
+  if (v->tile.rank) read_axes(p, &ref);
+  else ref.sub = nest_read_affine(p);
+  ir_expect(&p->r, "]");
+  return ref;
+}
+
+static Ref read_number(NestReader *p) {
+  IrReader *r = &p->r;
+  IrReader bookmark = *r;
+  bool minus = ir_accept(r, "-");
+  double sign = minus ? -1 : 1;
+  if (ir_accept(r, "inf")) return ref_float(sign * INFINITY);
+  if (ir_accept(r, "nan")) return ref_float(NAN);
+  if (ir_at_kind(r, IT_FLOAT)) return ref_float(sign * ir_next(r).f);
+  if (!ir_at_kind(r, IT_INT)) {
+    ir_expected(r, "a variable, a number or an affine form in parentheses");
+    return ref_none();
+  }
+  *r = bookmark;
+  return ref_int(ir_int(r));
+}
+
+static Ref nest_read_ref(NestReader *p) {
+  if (ir_accept(&p->r, "_")) return ref_none();
+  if (ir_at_kind(&p->r, IT_VALUE)) return nest_read_var(p);
+  if (!ir_accept(&p->r, "(")) return read_number(p);
+  Ref ref = ref_affine(nest_read_affine(p));
+  ir_expect(&p->r, ")");
+  return ref;
+}
+
+/* [@buffer + %base + affine], [%pointer + affine] */
+static Mem nest_read_mem(NestReader *p) {
+  IrReader *r = &p->r;
+  Mem m = {0};
+  bool minus = false;
+  ir_expect(r, "[");
+  Span span = r->token.span;
+  if (ir_at_kind(r, IT_SYMBOL)) {
+    Name name = ir_symbol(r);
+    m.buffer = name ? ir_map_get(&p->buffers, name) : NULL;
+    if (!m.buffer) ir_error(r, span, E_NEST_UNKNOWN, arena_printf(r->arena, "@%s", name));
+  } else if (!ir_accept(r, "_")) {
+    m.base = nest_read_var(p);
+  }
+  while (!r->failed && accept_sign(p, &minus)) {
+    if (m.buffer && !m.base.kind && !minus && ir_at_kind(r, IT_VALUE)) m.base = nest_read_var(p);
+    else add_term(p, &m.bytes, minus);
+  }
+  ir_expect(r, "]");
+  return m;
+}
+
+/* ======== statements ======== */
 
 /* ---- pieces ---- */
 
@@ -301,9 +459,240 @@ static void read_stmt(NestReader *p, NestBuilder *b) {
   by_form[nest_form(code)](p, s);
 }
 
-void nest_read_block(NestReader *p, NestBlock *block) {
+/* Statements up to `}`. */
+static void nest_read_block(NestReader *p, NestBlock *block) {
   NestBuilder b = {.nest = p->n, .block = block};
   while (!p->r.failed && !ir_at(&p->r, "}") && !ir_at_kind(&p->r, IT_END)) {
     if (!ir_accept(&p->r, ";")) read_stmt(p, &b);
   }
+}
+
+/* ======== the header ======== */
+
+enum {
+  MOST_SHARED = 1 << 28, /* bytes of a buffer */
+  MOST_WARPS = 64,
+};
+
+/* ---- declarations ---- */
+
+static void twice(NestReader *p, Span span, char sigil, Name name) {
+  ir_error(&p->r, span, E_NEST_TWICE, arena_printf(p->r.arena, "%c%s", sigil, name));
+}
+
+static NestVar *declare_var(NestReader *p, Type *type) {
+  Span span = p->r.token.span;
+  Name name = ir_value(&p->r);
+  ir_expect(&p->r, ":");
+  *type = ir_type(&p->r);
+  if (p->r.failed) return NULL;
+  bool registers = p->n->level == NEST_LEVEL_THREAD && type->rank;
+  NestVar *v = nest_var_named(p->n, name, registers ? type_element(*type) : *type);
+  if (v) ir_map_put(&p->vars, name, v);
+  else twice(p, span, '%', name);
+  return v;
+}
+
+static void read_param(NestReader *p) {
+  uint32_t n;
+  Type type;
+  Span span = p->r.token.span;
+  NestVar *v = declare_var(p, &type);
+  IrAttr *attrs = ir_attrs(&p->r, &n);
+  if (p->r.failed) return;
+  if (type.rank) ir_error(&p->r, span, E_NEST_SCALAR_TYPE);
+  int64_t arg = 0, div = 1;
+  for (uint32_t i = 0; i < n; i++) {
+    bool is_arg = !strcmp(attrs[i].key, "arg"), is_div = !strcmp(attrs[i].key, "div");
+    bool fits = attrs[i].i >= is_div && attrs[i].i <= (is_arg ? 100000 : INT64_MAX);
+    if (!is_arg && !is_div)
+      ir_error(&p->r, attrs[i].span, E_NEST_ATTR, "param", attrs[i].key, "; it has: ", "arg div");
+    else if (attrs[i].kind != IA_INT || attrs[i].wide || !fits)
+      ir_attr_wrong(&p->r, &attrs[i], "a positive integer");
+    else *(is_arg ? &arg : &div) = attrs[i].i;
+  }
+  nest_make_param(p->n, v, (uint32_t)arg, div);
+}
+
+static void read_var_decl(NestReader *p) {
+  Type type;
+  Span span = p->r.token.span;
+  NestVar *v = declare_var(p, &type);
+  if (!v) return;
+  if (p->n->level == NEST_LEVEL_THREAD && type.rank) {
+    v->count = (uint32_t)type_numel(type);
+    if (type.rank > 1) ir_error(&p->r, span, E_NEST_REGISTERS, NEST_REGISTERS_MAX);
+  } else if (type.rank) {
+    Layout l = {0};
+    layout_parse(&p->r, &l);
+    v->layout = nest_layout(p->n, &l);
+  }
+  v->uniform = ir_accept(&p->r, "uniform");
+  uint32_t n;
+  IrAttr *attrs = ir_attrs(&p->r, &n);
+  for (uint32_t i = 0; i < n; i++) {
+    if (strcmp(attrs[i].key, "div"))
+      ir_error(&p->r, attrs[i].span, E_NEST_ATTR, "var", attrs[i].key, "; it has: ", "div");
+    else if (attrs[i].kind != IA_INT || attrs[i].wide || attrs[i].i < 1)
+      ir_attr_wrong(&p->r, &attrs[i], "a positive integer");
+    else v->div = attrs[i].i;
+  }
+}
+
+/* A pointer parameter that has been declared, by name. */
+static NestVar *read_pointer(NestReader *p) {
+  Span span = p->r.token.span;
+  Name name = ir_value(&p->r);
+  NestVar *v = p->r.failed ? NULL : ir_map_get(&p->vars, name);
+  if (!p->r.failed && (!v || !v->is_param || v->dtype != DT_PTR))
+    ir_error(&p->r, span, E_NEST_NOALIAS, name);
+  return v;
+}
+
+static void read_noalias(NestReader *p) {
+  NestVar *a = read_pointer(p);
+  ir_expect(&p->r, ",");
+  NestVar *b = read_pointer(p);
+  bool or_same = ir_accept(&p->r, "or");
+  if (or_same) ir_expect(&p->r, "same");
+  if (p->r.failed) return;
+  if (nest_noalias(p->n, a, b)) ir_error(&p->r, p->n->span, E_NEST_NOALIAS_TWICE, a->name, b->name);
+  else nest_assume_noalias(p->n, a, b, or_same);
+}
+
+static bool buffer_attr(NestReader *p, NestBuffer *b, const IrAttr *a) {
+  bool small = a->kind == IA_INT && a->i >= 0 && a->i <= MOST_SHARED;
+  if (!strcmp(a->key, "align")) {
+    b->align = a->i;
+    return small && a->i > 0 && a->i <= 4096 && !(a->i & (a->i - 1));
+  }
+  if (!strcmp(a->key, "offset")) {
+    b->offset = a->i;
+    return small;
+  }
+  if (!strcmp(a->key, "slots")) {
+    b->slots = (int)a->i;
+    return small && a->i > 0 && a->i <= 64 && b->bytes % a->i == 0;
+  }
+  ir_error(&p->r, a->span, E_NEST_ATTR, "buffer", a->key, "; it has: ", "align offset slots");
+  return false;
+}
+
+static void read_contents(NestReader *p, NestBuffer *b) {
+  if (ir_accept(&p->r, "ptr")) { /* pointers, to whatever */
+    b->dtype = DT_PTR;
+    return;
+  }
+  b->tile = ir_type(&p->r);
+  b->dtype = (DType)b->tile.dtype;
+  if (b->tile.rank) layout_parse(&p->r, &b->layout);
+  else b->tile = (Type){0};
+}
+
+static void read_buffer(NestReader *p) {
+  uint32_t n;
+  Span span = p->r.token.span;
+  Name name = ir_symbol(&p->r);
+  ir_expect(&p->r, ":");
+  ir_expect(&p->r, "shared");
+  int64_t bytes = ir_int_in(&p->r, 0, MOST_SHARED);
+  IrAttr *attrs = ir_attrs(&p->r, &n);
+  if (p->r.failed) return;
+  NestBuffer *b = nest_buffer_named(p->n, name);
+  if (!b) {
+    twice(p, span, '@', name);
+    return;
+  }
+  b->bytes = bytes;
+  ir_map_put(&p->buffers, name, b);
+  for (uint32_t i = 0; i < n && !p->r.failed; i++)
+    if (!buffer_attr(p, b, &attrs[i])) ir_attr_wrong(&p->r, &attrs[i], "another value");
+  if (ir_accept(&p->r, "holds")) read_contents(p, b);
+}
+
+/* ---- the header ---- */
+
+typedef struct {
+  const char *name;
+  int *to;
+  int lo, hi;
+} IntOption;
+
+static bool read_int_option(NestReader *p, const IrAttr *a, const IntOption *list, size_t n) {
+  for (size_t i = 0; i < n; i++) {
+    if (strcmp(list[i].name, a->key)) continue;
+    if (a->kind != IA_INT || a->i < list[i].lo || a->i > list[i].hi)
+      ir_attr_wrong(&p->r, a,
+                    arena_printf(p->r.arena, "an integer from %d to %d", list[i].lo, list[i].hi));
+    else *list[i].to = (int)a->i;
+    return true;
+  }
+  return false;
+}
+
+static void read_option(NestReader *p, const IrAttr *a, int *shared) {
+  Nest *n = p->n;
+  Options *o = &n->options;
+  const IntOption ints[] = {
+      {"num_warps", &o->num_warps, 1, MOST_WARPS},
+      {"num_stages", &o->num_stages, 0, 64},
+      {"num_ctas", &o->num_ctas, 1, 64},
+      {"maxnreg", &o->maxnreg, 0, 1024},
+      {"lanes", &n->lanes, 1, 32},
+      {"warps", &n->warps, 1, MOST_WARPS},
+      {"shared", shared, 0, MOST_SHARED},
+  };
+  bool flag = a->kind == IA_FLAG;
+  if (read_int_option(p, a, ints, sizeof ints / sizeof *ints)) return;
+  if (!strcmp(a->key, "target") && a->kind == IA_STR) o->target = a->s;
+  else if (!strcmp(a->key, "enable_fp_fusion") && flag) o->enable_fp_fusion = a->i;
+  else if (!strcmp(a->key, "checked") && flag) o->checked = a->i;
+  else if (!strcmp(a->key, "ordered") && flag) o->alias = a->i ? ALIAS_ORDERED : ALIAS_GUARDED;
+  else ir_error(&p->r, a->span, E_NEST_ATTR, "nest", a->key, "", "");
+}
+
+static void read_header(NestReader *p) {
+  uint32_t count;
+  int shared = 0;
+  Nest *n = p->n;
+  if (ir_accept(&p->r, "level"))
+    n->level = ir_accept(&p->r, "nest") ? NEST_LEVEL_NEST : NEST_LEVEL_THREAD;
+  if (n->level == NEST_LEVEL_THREAD) ir_expect(&p->r, "thread");
+  Span span = p->r.token.span;
+  IrAttr *attrs = ir_attrs(&p->r, &count);
+  n->warps = 0;
+  for (uint32_t i = 0; i < count && !p->r.failed; i++) read_option(p, &attrs[i], &shared);
+  if (!n->warps) n->warps = n->options.num_warps;
+  if (n->lanes & (n->lanes - 1)) ir_error(&p->r, span, E_NEST_LANES);
+  n->shared_bytes = shared;
+  ir_place(&p->r, &n->span);
+}
+
+static void read_declarations(NestReader *p) {
+  for (;;) {
+    if (ir_accept(&p->r, "param")) read_param(p);
+    else if (ir_accept(&p->r, "noalias")) read_noalias(p);
+    else if (ir_accept(&p->r, "buffer")) read_buffer(p);
+    else if (ir_accept(&p->r, "var")) read_var_decl(p);
+    else if (!ir_accept(&p->r, ";")) return;
+  }
+}
+
+Nest *nest_parse(Arena *a, Pool *names, Diags *d, uint32_t file, size_t *at) {
+  NestReader p = {.r = ir_open(a, names, d, file, *at), .vars = ir_map_new(a)};
+  p.buffers = ir_map_new(a);
+  Span span = p.r.token.span;
+  if (!ir_accept(&p.r, "nest")) return NULL;
+  Name name = ir_symbol(&p.r);
+  p.n = nest_new(a, names, name, options_default(), NEST_LEVEL_THREAD);
+  p.n->span = span;
+  p.n->ir_file = file;
+  read_header(&p);
+  if (ir_expect(&p.r, "{")) {
+    read_declarations(&p);
+    nest_read_block(&p, p.n->body);
+    ir_expect(&p.r, "}");
+  }
+  *at = ir_offset(&p.r);
+  return p.r.failed ? NULL : p.n;
 }

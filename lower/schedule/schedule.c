@@ -6,7 +6,419 @@
 #include <string.h>
 
 #include "lower/passes.h"
-#include "lower/schedule/schedule_plan.h"
+#include "lower/target/wgmma_layout.h"
+
+/* How sure an anchor is of its choice; the surest of a group wins. */
+enum { RANK_NONE, RANK_DERIVED, RANK_STORE, RANK_LOAD, RANK_DOT };
+
+typedef struct {
+  int rank;
+  int64_t weight; /* among equals: elements a thread moves at once */
+  Layout layout;
+  const Atom *atom;
+} Choice;
+
+typedef struct {
+  Unit *u;
+  Arena *scratch;
+  const TileFunc *f;
+  AxisInfo *axis;
+  bool *index_only;
+  uint32_t *parent;   /* union-find over value ids */
+  Choice *choice;     /* by group root */
+  const TileOp **dot; /* by group root: a dot whose result is in the group, or NULL */
+  bool chained;       /* a dot's result feeds a reduction or another dot: warps go along M */
+} Plan;
+
+static const Atom *plan_dot_atom(const Plan *p, const TileOp *op);
+
+/* ======== groups: values that share a layout ======== */
+
+/* ---- index-only values ---- */
+
+static bool cheap(TileCode c) {
+  switch (c) {
+    case TILE_CONST:
+    case TILE_UNDEF:
+    case TILE_ADD:
+    case TILE_SUB:
+    case TILE_MUL:
+    case TILE_DIV:
+    case TILE_REM:
+    case TILE_NEG:
+    case TILE_ABS:
+    case TILE_MIN:
+    case TILE_MAX:
+    case TILE_AND:
+    case TILE_OR:
+    case TILE_XOR:
+    case TILE_NOT:
+    case TILE_SHL:
+    case TILE_SHR:
+    case TILE_LT:
+    case TILE_LE:
+    case TILE_GT:
+    case TILE_GE:
+    case TILE_EQ:
+    case TILE_NE:
+    case TILE_SELECT:
+    case TILE_CAST:
+    case TILE_BITCAST:
+    case TILE_PTR_ADD:
+    case TILE_HINT:
+    case TILE_ARANGE:
+    case TILE_SPLAT:
+    case TILE_EXPAND_DIMS:
+    case TILE_BROADCAST:
+    case TILE_TRANS:
+    case TILE_RESHAPE: return true;
+    default: return false;
+  }
+}
+
+/* Index-only values are computed at each use, by recursion over what they are made of, so a longer
+ * chain of them is held in registers from there on.  The two axes orders of x + trans(x) are
+ * computed apart, which doubles the work with every such level. */
+enum { INDEX_DEPTH = 128, INDEX_TURNS = 4 };
+
+typedef struct {
+  bool *only;
+  uint8_t *depth; /* of an index-only value: ops on its longest way down */
+  uint8_t *turns; /* and the most that turn axes on one */
+} IndexOnly;
+
+/* False: too deep. */
+static bool count_levels(IndexOnly *x, const TileOp *op) {
+  int depth = 0, turns = 0;
+  for (uint32_t i = 0; i < op->nargs; i++) {
+    if (!op->args[i]->type.rank) continue;
+    uint32_t arg = op->args[i]->id;
+    if (x->depth[arg] > depth) depth = x->depth[arg];
+    if (x->turns[arg] > turns) turns = x->turns[arg];
+  }
+  depth += op->nargs > 0;
+  turns += op->code == TILE_TRANS;
+  if (depth > INDEX_DEPTH || turns > INDEX_TURNS) return false;
+  x->depth[op->results[0]->id] = (uint8_t)depth;
+  x->turns[op->results[0]->id] = (uint8_t)turns;
+  return true;
+}
+
+static void mark_index_only(TileOp *op, void *ctx) {
+  IndexOnly *x = ctx;
+  if (op->nresults != 1 || !op->results[0]->type.rank || !cheap(op->code)) return;
+  bool floats = dtype_is_float((DType)op->results[0]->type.dtype);
+  if (op->code == TILE_RESHAPE && op->args[0]->type.rank > 1) return;
+  if (floats && (op->code == TILE_DIV || op->code == TILE_REM)) return;
+  for (uint32_t i = 0; i < op->nargs; i++)
+    if (op->args[i]->type.rank && !x->only[op->args[i]->id]) return;
+  x->only[op->results[0]->id] = count_levels(x, op);
+}
+
+bool *schedule_index_only(const TileFunc *f, Arena *a) {
+  IndexOnly x = {ARENA_ARRAY(a, bool, f->nvalues), ARENA_ARRAY(a, uint8_t, f->nvalues),
+                 ARENA_ARRAY(a, uint8_t, f->nvalues)};
+  tile_walk(f->body, mark_index_only, &x);
+  return x.only;
+}
+
+bool schedule_renames(const TileValue *v) {
+  return v->def && (v->def->code == TILE_SPLAT || v->def->code == TILE_EXPAND_DIMS ||
+                    v->def->code == TILE_BROADCAST || v->def->code == TILE_TRANS ||
+                    v->def->code == TILE_HINT);
+}
+
+/* ---- groups ---- */
+
+/* the root of a value's group */
+static uint32_t plan_find(Plan *p, uint32_t v) {
+  while (p->parent[v] != v) v = p->parent[v] = p->parent[p->parent[v]];
+  return v;
+}
+
+static bool plan_held(const Plan *p, const TileValue *v) {
+  return v && v->type.rank && !p->index_only[v->id];
+}
+
+/* Dots of one group have one layout, so they are computed by one atom. */
+static bool may_join(const Plan *p, const TileOp *a, const TileOp *b) {
+  return !a || !b || plan_dot_atom(p, a) == plan_dot_atom(p, b);
+}
+
+static void tie(Plan *p, const TileValue *a, const TileValue *b) {
+  if (!plan_held(p, a) || !plan_held(p, b) || !type_same_shape(a->type, b->type)) return;
+  uint32_t from = plan_find(p, a->id), to = plan_find(p, b->id);
+  if (!may_join(p, p->dot[from], p->dot[to])) return;
+  p->parent[from] = to;
+  if (!p->dot[to]) p->dot[to] = p->dot[from];
+}
+
+static void note_dot(TileOp *op, void *ctx) {
+  Plan *p = ctx;
+  if (op->code == TILE_DOT) p->dot[op->results[0]->id] = op;
+}
+
+static void tie_loop(Plan *p, const TileOp *op) {
+  bool is_for = op->code == TILE_FOR;
+  uint32_t first = is_for ? 3 : 0, skip = is_for ? 1 : 0;
+  const TileBlock *head = op->regions[0], *body = op->regions[is_for ? 0 : 1];
+  for (uint32_t i = 0; i + first < op->nargs; i++) {
+    tie(p, head->params[i + skip], op->args[i + first]);
+    tie(p, head->params[i + skip], body->last->args[i]);
+  }
+  for (uint32_t i = 0; i < op->nresults; i++) {
+    if (is_for) {
+      tie(p, op->results[i], head->params[i + 1]);
+      continue;
+    }
+    tie(p, op->results[i], head->last->args[i + 1]);
+    tie(p, body->params[i], head->last->args[i + 1]);
+  }
+}
+
+static void tie_op(TileOp *op, void *ctx) {
+  Plan *p = ctx;
+  switch (op->code) {
+    case TILE_FOR:
+    case TILE_WHILE: tie_loop(p, op); return;
+    case TILE_IF:
+      for (uint32_t i = 0; i < op->nresults; i++)
+        for (int r = 0; r < 2; r++) tie(p, op->results[i], op->regions[r]->last->args[i]);
+      return;
+    case TILE_DOT: tie(p, op->args[2], op->results[0]); return;
+    case TILE_LOAD:
+    case TILE_ATOMIC_RMW:
+    case TILE_ATOMIC_CAS:
+    case TILE_VIEW_LOAD:
+      for (uint32_t i = 0; i < op->nargs; i++) tie(p, op->args[i], op->results[0]);
+      return;
+    case TILE_STORE:
+      tie(p, op->args[0], op->args[1]);
+      tie(p, op->args[2], op->args[1]);
+      return;
+    case TILE_SCAN:
+      for (uint32_t i = 0; i < op->nargs; i++) tie(p, op->args[i], op->results[i]);
+      for (uint32_t i = 1; i < op->nargs; i++) tie(p, op->args[i], op->args[0]);
+      return;
+    case TILE_REDUCE:
+      for (uint32_t i = 1; i < op->nargs; i++) tie(p, op->args[i], op->args[0]);
+      for (uint32_t i = 1; i < op->nresults; i++) tie(p, op->results[i], op->results[0]);
+      return;
+    default:
+      if (tile_op_flags(op->code) & TILE_ELEM)
+        for (uint32_t i = 0; i < op->nargs; i++) tie(p, op->args[i], op->results[0]);
+      return;
+  }
+}
+
+/* Offers a layout to a value's group, which takes the surest. */
+static void plan_offer(Plan *p, const TileValue *v, Choice c) {
+  Choice *best = &p->choice[plan_find(p, v->id)];
+  if (c.rank > best->rank || (c.rank == best->rank && c.weight > best->weight)) *best = c;
+}
+
+static void plan_groups(Plan *p) {
+  for (uint32_t i = 0; i < p->f->nvalues; i++) p->parent[i] = i;
+  tile_walk(p->f->body, note_dot, p);
+  tile_walk(p->f->body, tie_op, p);
+}
+
+/* ======== anchors: accesses to memory, and dots ======== */
+
+/* ---- memory ---- */
+
+/* The axis along which neighbours lie in memory: the one with the longest runs, the last if all
+ * are alike. */
+static int memory_axis(const Plan *p, const TileValue *ptr) {
+  const AxisInfo *x = &p->axis[ptr->id];
+  int best = ptr->type.rank - 1;
+  for (int a = ptr->type.rank - 2; a >= 0; a--)
+    if (x->contig[a] > x->contig[best]) best = a;
+  return best;
+}
+
+static Choice memory_choice(const Plan *p, const Type *t, int axis, int64_t vector, int rank) {
+  const Machine *m = p->u->machine;
+  int warps = schedule_warps(p->u), order[MAX_RANK], n = 0;
+  order[n++] = axis;
+  for (int a = t->rank - 1; a >= 0; a--)
+    if (a != axis) order[n++] = a;
+  if (!machine_has(m, HAS_VECTOR_ACCESSES)) vector = 1;
+  if (vector > t->shape[axis]) vector = t->shape[axis];
+  int64_t share = type_numel(*t) / ((int64_t)warps * m->lanes);
+  vector = pow2_at_most(vector < share ? vector : share > 1 ? share : 1);
+  Choice c = {.rank = rank, .weight = vector};
+  c.layout = schedule_blocked(t, order, (int)vector, warps, m->lanes);
+  return c;
+}
+
+static unsigned elem_bytes(const TileValue *ptr) {
+  unsigned n = dtype_bytes((DType)ptr->type.elem);
+  return n ? n : 1;
+}
+
+/* The layout that an access through pointers, or to a view, would like best. */
+static Choice plan_pointer_choice(const Plan *p, const TileValue *ptr, const TileValue *mask,
+                                  int rank) {
+  int axis = memory_axis(p, ptr);
+  unsigned bytes = elem_bytes(ptr);
+  if (mask && !p->index_only[mask->id]) mask = NULL;
+  int64_t n = axis_vector(p->axis, ptr, mask, axis, bytes, p->u->machine->vector_bytes / bytes);
+  return memory_choice(p, &ptr->type, axis, n, rank);
+}
+
+/* A view is contiguous along an axis of stride 1; alignment follows from the other strides, the
+ * offsets and the base. */
+static Choice plan_view_choice(const Plan *p, const TileOp *op, const Type *t, int rank) {
+  uint32_t r = tile_view_rank(op);
+  unsigned bytes = elem_bytes(op->args[0]);
+  int axis = (int)r - 1;
+  int64_t n = 1;
+  for (int a = (int)r - 1; a >= 0; a--) {
+    const AxisInfo *s = &p->axis[tile_view_stride(op, (uint32_t)a)->id];
+    if (!s->known || s->lo != 1) continue;
+    axis = a;
+    n = p->u->machine->vector_bytes / bytes;
+    int64_t div = p->axis[op->args[0]->id].div[0] / bytes;
+    for (uint32_t k = 0; k < r; k++) {
+      int64_t d = (int)k == a ? p->axis[tile_view_offset(op, k)->id].div[0]
+                              : p->axis[tile_view_stride(op, k)->id].div[0];
+      if (d < div) div = d;
+    }
+    if (tile_view_checked(op, (uint32_t)a)) {
+      int64_t size = p->axis[tile_view_size(op, (uint32_t)a)->id].div[0];
+      if (size < div) div = size;
+    }
+    if (div < n) n = div < 1 ? 1 : div;
+    break;
+  }
+  return memory_choice(p, t, axis, n, rank);
+}
+
+/* ---- matrix instructions ---- */
+
+static void split_warps(const Plan *p, const Atom *atom, const Type *t, int warps, int *wm,
+                        int *wn) {
+  int m = schedule_repeats(t->shape[t->rank - 2], atom->m),
+      n = schedule_repeats(t->shape[t->rank - 1], atom->n);
+  *wm = *wn = 1;
+  while (*wm * *wn * atom->warps < warps) {
+    bool can_m = *wm < m, can_n = *wn < n;
+    if (!can_m && !can_n) break;
+    int64_t per_m = (int64_t)atom->m * m / *wm, per_n = (int64_t)atom->n * n / *wn;
+    /* A warpgroup's instruction reads less of shared memory the more columns it has. */
+    bool rows_first = p->chained || atom->warps > 1;
+    if (can_m && (rows_first || !can_n || per_m >= per_n)) *wm *= 2;
+    else *wn *= 2;
+  }
+}
+
+bool schedule_group_fits(const Atom *atom, const TileOp *op, int wm, int wn, int warps) {
+  enum { MOST_COLUMNS = 256, PANEL_COLUMNS = 64, LEAST_COLUMNS = 16 };
+  const Type *a = &op->args[0]->type, *b = &op->args[1]->type, *t = &op->results[0]->type;
+  if (wm < 1 || wm * wn * atom->warps != warps || !wgmma_fits(a) || !wgmma_fits(b)) return false;
+  int columns = t->shape[1] / wn;
+  bool aligned = wn == 1 ? columns >= LEAST_COLUMNS : columns % PANEL_COLUMNS == 0;
+  return t->shape[0] % (atom->m * wm) == 0 && a->shape[1] % atom->k == 0 && aligned &&
+         columns <= MOST_COLUMNS;
+}
+
+static const Atom *group_atom(const Plan *p, const TileOp *op) {
+  const Type *t = &op->results[0]->type;
+  int warps = schedule_warps(p->u), wm, wn;
+  const Atom *atom =
+      atom_choose_group((DType)op->args[0]->type.dtype, (DType)op->args[1]->type.dtype,
+                        (DType)t->dtype, p->u->machine->sm);
+  if (!atom) return NULL;
+  split_warps(p, atom, t, warps, &wm, &wn);
+  return schedule_group_fits(atom, op, wm, wn, warps) ? atom : NULL;
+}
+
+/* The matrix instruction that computes a dot; NULL: multiply-adds. */
+static const Atom *plan_dot_atom(const Plan *p, const TileOp *op) {
+  const char *prec = tile_str(op, TA_precision, "tf32");
+  DType a = (DType)op->args[0]->type.dtype, b = (DType)op->args[1]->type.dtype;
+  bool tf32 = a == DT_F32;
+  if (tf32 && strcmp(prec, "tf32")) return NULL;
+  const Atom *group = group_atom(p, op);
+  if (group) return group;
+  return atom_choose(a, b, (DType)op->results[0]->type.dtype, tf32, p->u->machine->sm);
+}
+
+/* ---- dots ---- */
+
+/* Without a matrix instruction: threads over M and N, a small square of outputs each. */
+static Layout fma_layout(const Plan *p, const Type *t) {
+  const Machine *m = p->u->machine;
+  int order[MAX_RANK], warps = schedule_warps(p->u);
+  schedule_order(t, order);
+  if (!machine_has(m, HAS_VECTOR_ACCESSES)) return schedule_blocked(t, order, 1, warps, m->lanes);
+  int64_t share = type_numel(*t) / ((int64_t)warps * m->lanes);
+  int vec = share >= 16 && t->shape[t->rank - 1] % 4 == 0 ? 4 : 1;
+  return schedule_blocked(t, order, vec, warps, m->lanes);
+}
+
+static void anchor_dot(Plan *p, const TileOp *op) {
+  const Type *t = &op->results[0]->type;
+  Choice c = {.rank = RANK_DOT, .atom = plan_dot_atom(p, op)};
+  if (c.atom) {
+    int wm, wn, warps = schedule_warps(p->u);
+    split_warps(p, c.atom, t, warps, &wm, &wn);
+    c.layout = schedule_fragment(c.atom, 2, t, wm, wn, warps);
+    c.weight = 1;
+  } else {
+    c.layout = fma_layout(p, t);
+  }
+  plan_offer(p, op->results[0], c);
+}
+
+static void note_chain(TileOp *op, void *ctx) {
+  Plan *p = ctx;
+  /* A reduction over a dot's shape, or a dot whose A operand was computed, as in attention. */
+  if (op->code != TILE_DOT) return;
+  const TileValue *a = op->args[0];
+  while (a->def && (tile_op_flags(a->def->code) & TILE_ELEM) && a->def->nargs) a = a->def->args[0];
+  if (!a->def ||
+      (a->def->code != TILE_LOAD && a->def->code != TILE_VIEW_LOAD && a->def->code != TILE_TRANS))
+    p->chained = true;
+}
+
+/* ---- all of them ---- */
+
+static void anchor_op(TileOp *op, void *ctx) {
+  Plan *p = ctx;
+  switch (op->code) {
+    case TILE_DOT: anchor_dot(p, op); return;
+    case TILE_LOAD:
+      if (op->results[0]->type.rank)
+        plan_offer(p, op->results[0], plan_pointer_choice(p, op->args[0], op->args[1], RANK_LOAD));
+      return;
+    case TILE_ATOMIC_RMW:
+      if (op->results[0]->type.rank)
+        plan_offer(p, op->results[0], plan_pointer_choice(p, op->args[0], op->args[2], RANK_STORE));
+      return;
+    case TILE_VIEW_LOAD:
+      if (op->results[0]->type.rank)
+        plan_offer(p, op->results[0], plan_view_choice(p, op, &op->results[0]->type, RANK_LOAD));
+      return;
+    case TILE_STORE:
+      if (plan_held(p, op->args[1]))
+        plan_offer(p, op->args[1], plan_pointer_choice(p, op->args[0], op->args[2], RANK_STORE));
+      return;
+    case TILE_VIEW_STORE:
+      if (plan_held(p, op->args[1]))
+        plan_offer(p, op->args[1], plan_view_choice(p, op, &op->args[1]->type, RANK_STORE));
+      return;
+    default: return;
+  }
+}
+
+static void plan_anchors(Plan *p) {
+  tile_walk(p->f->body, note_chain, p);
+  tile_walk(p->f->body, anchor_op, p);
+}
+
+/* ======== propagation ======== */
 
 int schedule_warps(const Unit *u) {
   return u->machine->max_warps == 1 ? 1 : u->tile->options.num_warps;

@@ -19,11 +19,545 @@
  *
  * Where extents differ, loops are cut: a sum in four interleaved parts, `unroll r:8 { unroll a:4`,
  * joins the `unroll a:32` that computes its operand, which becomes r:8, a:4. */
-#include "lower/passes.h"
-
+#include <stdlib.h>
 #include <string.h>
 
-#include "lower/thread/fuse_parts.h"
+#include "lower/passes.h"
+#include "lower/thread/chain.h"
+
+enum {
+  READS_GLOBAL = 1,
+  WRITES_GLOBAL = 2,
+  ORDERED = 4 /* keeps its place among all accesses of memory */
+};
+
+/* Ids in ascending order, each once. */
+typedef struct {
+  uint32_t *id;
+  uint32_t n, cap;
+} IdSet;
+
+/* What a statement does, with all that is inside. */
+typedef struct {
+  IdSet reads, writes; /* variables */
+  IdSet loads, stores; /* shared buffers */
+  unsigned memory;
+} Effects;
+
+/* The effects of several statements together: by id, whether one of them has it.  Adding a
+ * statement and comparing one take time by its own effects, however many there are. */
+typedef struct {
+  Arena *scratch;
+  uint32_t *reads, *writes, *loads, *stores; /* `round` for those that it has */
+  uint32_t round;
+  unsigned memory;
+  bool loaded, stored; /* any shared buffer */
+} Pending;
+
+typedef struct {
+  NestStmt *st;
+  Effects e;
+  Chain chain;
+  int statements; /* in the body of the chain */
+} Item;
+
+typedef struct {
+  Nest *nest;
+  Arena *scratch;
+  NestStmt **def;       /* by variable id: the statement that defines it, if there is one only */
+  uint32_t *ndefs;      /* by variable id */
+  VEC(Item) items;      /* the block's statements until now, in order */
+  Pending pending;      /* scratch, of fuse_loops.c */
+  VEC(NoAlias) assumed; /* by the chains that are compared */
+} Fuse;
+
+static void fuse_contract(const Fuse *f);
+
+/* ======== effects: what statements read and write ======== */
+
+/* ---- sets ---- */
+
+static void set_add(const Fuse *f, IdSet *s, uint32_t id) {
+  if (s->n == s->cap) {
+    uint32_t cap = s->cap ? 2 * s->cap : 4;
+    s->id = arena_grow(f->scratch, s->id, s->cap * sizeof *s->id, cap * sizeof *s->id);
+    s->cap = cap;
+  }
+  s->id[s->n++] = id;
+}
+
+static int ascending(const void *a, const void *b) {
+  uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+  return (x > y) - (x < y);
+}
+
+static void set_sort(IdSet *s) {
+  uint32_t n = 0;
+  if (s->n > 1) qsort(s->id, s->n, sizeof *s->id, ascending);
+  for (uint32_t i = 0; i < s->n; i++)
+    if (!n || s->id[n - 1] != s->id[i]) s->id[n++] = s->id[i];
+  s->n = n;
+}
+
+/* The first place from `at` on with an id that is not less. */
+static uint32_t set_find(const IdSet *s, uint32_t at, uint32_t id) {
+  uint32_t end = s->n;
+  while (at < end) {
+    uint32_t middle = at + (end - at) / 2;
+    if (s->id[middle] < id) at = middle + 1;
+    else end = middle;
+  }
+  return at;
+}
+
+static bool set_has(const IdSet *s, uint32_t id) {
+  uint32_t at = set_find(s, 0, id);
+  return at < s->n && s->id[at] == id;
+}
+
+static bool sets_meet(const IdSet *a, const IdSet *b) {
+  if (a->n > b->n) return sets_meet(b, a);
+  for (uint32_t i = 0, at = 0; i < a->n; i++) {
+    at = set_find(b, at, a->id[i]);
+    if (at == b->n) return false;
+    if (b->id[at] == a->id[i]) return true;
+  }
+  return false;
+}
+
+/* Merges from the end, in place. */
+static void set_join(const Fuse *f, IdSet *to, const IdSet *from) {
+  uint32_t more = 0;
+  for (uint32_t i = 0, at = 0; i < from->n; i++) {
+    at = set_find(to, at, from->id[i]);
+    more += at == to->n || to->id[at] != from->id[i];
+  }
+  if (!more) return;
+  uint32_t a = to->n, b = from->n, n = a + more;
+  for (uint32_t i = 0; i < more; i++) set_add(f, to, 0);
+  for (uint32_t at = n; b;) {
+    bool left = a && to->id[a - 1] >= from->id[b - 1];
+    if (left && to->id[a - 1] == from->id[b - 1]) b--;
+    to->id[--at] = left ? to->id[--a] : from->id[--b];
+  }
+}
+
+static void effects_join(const Fuse *f, Effects *to, const Effects *from) {
+  set_join(f, &to->reads, &from->reads);
+  set_join(f, &to->writes, &from->writes);
+  set_join(f, &to->loads, &from->loads);
+  set_join(f, &to->stores, &from->stores);
+  to->memory |= from->memory;
+}
+
+/* ---- effects ---- */
+
+static void reads_ref(const Fuse *f, Effects *e, const Ref *r) {
+  if (r->kind == REF_VAR) set_add(f, &e->reads, r->var->id);
+}
+
+static void memory_effects(const Fuse *f, Effects *e, const NestStmt *st) {
+  const NestBuffer *b = st->nmems ? st->mems[0].buffer : NULL;
+  switch (st->code) {
+    case NEST_LD:
+      if (nest_int(st, NA_volatile, 0)) e->memory |= ORDERED;
+      if (b) set_add(f, &e->loads, b->id);
+      else e->memory |= READS_GLOBAL;
+      return;
+    case NEST_ST:
+      if (b) set_add(f, &e->stores, b->id);
+      else e->memory |= WRITES_GLOBAL;
+      return;
+    case NEST_OP:
+    case NEST_MOV:
+    case NEST_PID:
+    case NEST_NPROG:
+    case NEST_LANE:
+    case NEST_WARP:
+    case NEST_SHFL:
+    case NEST_ASSERT:
+    case NEST_UNROLL:
+    case NEST_SERIAL:
+    case NEST_FOR:
+    case NEST_IF: return;
+    default: e->memory |= ORDERED; return; /* atomics, barriers, loops that may wait */
+  }
+}
+
+static void effects_add(const Fuse *f, Effects *e, const NestStmt *st) {
+  for (uint32_t i = 0; i < st->ndsts; i++) set_add(f, &e->writes, st->dsts[i].var->id);
+  for (uint32_t i = 0; i < st->nsrcs; i++) reads_ref(f, e, &st->srcs[i]);
+  for (uint32_t i = 0; i < st->nmems; i++) reads_ref(f, e, &st->mems[i].base);
+  reads_ref(f, e, &st->guard);
+  /* What keeps its old value where the guard is false reads it. */
+  for (uint32_t i = 0; i < st->ndsts && st->guard.kind; i++)
+    set_add(f, &e->reads, st->dsts[i].var->id);
+  memory_effects(f, e, st);
+  for (uint32_t r = 0; r < st->nregions; r++)
+    for (const NestStmt *x = st->regions[r]->first; x; x = x->next) effects_add(f, e, x);
+}
+
+/* and of all that is inside */
+static Effects effects_of(const Fuse *f, const NestStmt *st) {
+  Effects e = {0};
+  effects_add(f, &e, st);
+  set_sort(&e.reads);
+  set_sort(&e.writes);
+  set_sort(&e.loads);
+  set_sort(&e.stores);
+  return e;
+}
+
+static bool touches_memory(const Effects *e) { return e->memory || e->loads.n || e->stores.n; }
+
+static bool global_conflict(unsigned a, unsigned b) {
+  return (a & WRITES_GLOBAL && b & (READS_GLOBAL | WRITES_GLOBAL)) ||
+         (b & WRITES_GLOBAL && a & READS_GLOBAL);
+}
+
+/* The same of accesses to memory alone. */
+static bool effects_meet_in_memory(const Effects *a, const Effects *b) {
+  if (a->memory & ORDERED && touches_memory(b)) return true;
+  if (b->memory & ORDERED && touches_memory(a)) return true;
+  if (global_conflict(a->memory, b->memory)) return true;
+  return sets_meet(&a->stores, &b->stores) || sets_meet(&a->stores, &b->loads) ||
+         sets_meet(&a->loads, &b->stores);
+  sets_meet(&a->loads, &b->stores);
+}
+
+/* ---- effects of several statements ---- */
+
+static void pending_new(Pending *p, Arena *scratch, const Nest *n) {
+  *p = (Pending){.scratch = scratch,
+                 .reads = ARENA_ARRAY(scratch, uint32_t, n->nvars),
+                 .writes = ARENA_ARRAY(scratch, uint32_t, n->nvars),
+                 .loads = ARENA_ARRAY(scratch, uint32_t, n->nbuffers),
+                 .stores = ARENA_ARRAY(scratch, uint32_t, n->nbuffers)};
+}
+
+static void pending_clear(Pending *p) {
+  p->round++;
+  p->memory = 0;
+  p->loaded = p->stored = false;
+}
+
+static void mark(uint32_t *at, const IdSet *s, uint32_t round) {
+  for (uint32_t i = 0; i < s->n; i++) at[s->id[i]] = round;
+}
+
+static bool marked(const uint32_t *at, const IdSet *s, uint32_t round) {
+  for (uint32_t i = 0; i < s->n; i++)
+    if (at[s->id[i]] == round) return true;
+  return false;
+}
+
+enum { IDS_A_STEP = 16 };
+
+static void count(const Pending *p, const Effects *e) {
+  arena_work(p->scratch, 1 + (e->reads.n + e->writes.n + e->loads.n + e->stores.n) / IDS_A_STEP);
+}
+
+static void pending_add(Pending *p, const Effects *e) {
+  count(p, e);
+  mark(p->reads, &e->reads, p->round);
+  mark(p->writes, &e->writes, p->round);
+  mark(p->loads, &e->loads, p->round);
+  mark(p->stores, &e->stores, p->round);
+  p->memory |= e->memory;
+  p->loaded |= e->loads.n > 0;
+  p->stored |= e->stores.n > 0;
+}
+
+/* Must it keep its order with any of them? */
+static bool pending_conflict(const Pending *p, const Effects *e) {
+  count(p, e);
+  if (e->memory & ORDERED && (p->memory || p->loaded || p->stored)) return true;
+  if (p->memory & ORDERED && touches_memory(e)) return true;
+  if (global_conflict(p->memory, e->memory)) return true;
+  return marked(p->writes, &e->writes, p->round) || marked(p->writes, &e->reads, p->round) ||
+         marked(p->reads, &e->writes, p->round) || marked(p->stores, &e->stores, p->round) ||
+         marked(p->stores, &e->loads, p->round) || marked(p->loads, &e->stores, p->round);
+}
+
+/* ---- effects of two ---- */
+
+/* True if a and b must stay in their order. */
+static bool effects_conflict(const Effects *a, const Effects *b) {
+  return sets_meet(&a->writes, &b->writes) || sets_meet(&a->writes, &b->reads) ||
+         sets_meet(&a->reads, &b->writes) || effects_meet_in_memory(a, b);
+}
+
+/* ======== agreement: chains that can be fused, iteration by iteration ======== */
+
+/* ---- chains ---- */
+
+/* loops of the same extents */
+static bool chains_alike(const Chain *a, const Chain *b) {
+  if (a->depth != b->depth) return false;
+  for (int i = 0; i < a->depth; i++)
+    if (a->index[i]->extent != b->index[i]->extent) return false;
+  return true;
+}
+
+/* Cuts the loops of g and l, from the innermost on, until they have the same extents; false if no
+ * cuts do that. */
+static bool chains_refine(const Fuse *f, const Chain *g, const Chain *l, Chain *fine) {
+  NestIndex *digits[MAX_TERMS];
+  int n = 0, i = g->depth, k = l->depth;
+  int32_t gleft = 1, lleft = 1;
+  for (;;) {
+    while (gleft == 1 && i > 0) gleft = g->index[--i]->extent;
+    while (lleft == 1 && k > 0) lleft = l->index[--k]->extent;
+    int32_t step = gleft < lleft ? gleft : lleft;
+    if (step == 1) break;
+    if (gleft % step || lleft % step || n == MAX_TERMS) return false;
+    bool whole = g->index[i]->extent == step;
+    digits[n++] = whole ? g->index[i] : nest_index(f->nest, l->index[k]->name, step);
+    gleft /= step;
+    lleft /= step;
+  }
+  *fine = (Chain){.depth = n};
+  for (int d = 0; d < n; d++) fine->index[d] = digits[n - 1 - d];
+  return gleft == lleft && n > 0;
+}
+
+/* The outermost loop of those that index i of a chain became, in its refinement. */
+static int outermost_part(const Chain *from, int i, const Chain *fine) {
+  int d = 0;
+  for (int k = 0; k < i; k++)
+    for (int32_t n = 1; n < from->index[k]->extent; d++) n *= fine->index[d]->extent;
+  return d;
+}
+
+/* x, affine in the indices of a chain, in those of its refinement; false: too many terms. */
+static bool chain_map_affine(Affine *x, const Chain *from, const Chain *fine) {
+  Affine sum = affine_const(x->c);
+  for (int t = 0; t < x->n; t++) {
+    int i = chain_place(from, x->t[t].index);
+    Affine term = affine_index(x->t[t].index, x->t[t].coef);
+    if (i < 0 && !affine_add(&sum, &term)) return false;
+    int32_t n = i < 0 ? 1 : from->index[i]->extent;
+    for (int d = n > 1 ? outermost_part(from, i, fine) : 0; n > 1; d++) {
+      n /= fine->index[d]->extent;
+      term = affine_index(fine->index[d], x->t[t].coef * n);
+      if (!affine_add(&sum, &term)) return false;
+    }
+  }
+  *x = sum;
+  return true;
+}
+
+/* a in a chain and b in another are the same at the same iteration. */
+static bool same_affine(Affine a, const Chain *ca, Affine b, const Chain *cb, const Chain *fine) {
+  return chain_map_affine(&a, ca, fine) && chain_map_affine(&b, cb, fine) && affine_eq(&a, &b);
+}
+
+/* Accesses of `size` at x do not overlap between iterations: index by index, from the smallest
+ * coefficient on, each step reaches past all that the steps before it cover. */
+static bool apart(const Affine *x, const Chain *c, int64_t size) {
+  bool done[MAX_TERMS] = {0};
+  int64_t covered = size;
+  for (int round = 0; round < c->depth; round++) {
+    int least = -1;
+    for (int i = 0; i < c->depth; i++)
+      if (!done[i] &&
+          (least < 0 || llabs(chain_coefficient(x, c, i)) < llabs(chain_coefficient(x, c, least))))
+        least = i;
+    done[least] = true;
+    int64_t step = llabs(chain_coefficient(x, c, least));
+    if (c->index[least]->extent == 1) continue;
+    if (step < covered) return false;
+    covered += step * (c->index[least]->extent - 1);
+  }
+  return true;
+}
+
+/* ---- registers ---- */
+
+typedef struct {
+  const Affine *sub; /* all references so far have this subscript */
+  const Chain *chain;
+  const Chain *fine;
+  bool ok;
+} Aligned;
+
+static void align_ref(Aligned *x, const Ref *r, const NestVar *v, const Chain *c, int64_t n) {
+  if (r->kind != REF_VAR || r->var != v) return;
+  if (n != 1) x->ok = false;
+  if (!x->sub) x->sub = &r->sub, x->chain = c;
+  else if (!same_affine(*x->sub, x->chain, r->sub, c, x->fine)) x->ok = false;
+}
+
+static void align_body(Aligned *x, const NestVar *v, const Chain *c) {
+  for (const NestStmt *st = c->body->first; st; st = st->next) {
+    int64_t n = nest_int(st, NA_n, 1);
+    for (uint32_t i = 0; i < st->ndsts; i++) align_ref(x, &st->dsts[i], v, c, n);
+    for (uint32_t i = 0; i < st->nsrcs; i++) align_ref(x, &st->srcs[i], v, c, n);
+    for (uint32_t i = 0; i < st->nmems; i++) align_ref(x, &st->mems[i].base, v, c, 1);
+    align_ref(x, &st->guard, v, c, 1);
+  }
+}
+
+/* Are the variables of `ids` that are in `others` met at the same place? */
+static bool agree_on(const Fuse *f, const IdSet *ids, const IdSet *others, const Item *g,
+                     const Item *l, const Chain *fine) {
+  for (uint32_t i = 0; i < ids->n; i++) {
+    if (!set_has(others, ids->id[i])) continue;
+    const NestVar *v = f->nest->vars[ids->id[i]];
+    Aligned x = {.fine = fine, .ok = true};
+    align_body(&x, v, &g->chain);
+    align_body(&x, v, &l->chain);
+    if (!x.ok || !apart(x.sub, x.chain, 1)) return false;
+  }
+  return true;
+}
+
+/* Every variable that one of the chains writes and the other accesses is met at the same place. */
+static bool chains_agree_in_registers(const Fuse *f, const Item *g, const Item *l,
+                                      const Chain *fine) {
+  return agree_on(f, &l->e.reads, &g->e.writes, g, l, fine) &&
+         agree_on(f, &l->e.writes, &g->e.writes, g, l, fine) &&
+         agree_on(f, &l->e.writes, &g->e.reads, g, l, fine);
+}
+
+/* ---- addresses ---- */
+
+static bool same_value(const Fuse *f, const Ref *a, const Ref *b) {
+  if (a->kind != b->kind) return false;
+  if (a->kind == REF_VAR)
+    return a->var == b->var && affine_eq(&a->sub, &b->sub) && f->ndefs[a->var->id] <= 1;
+  return a->kind == REF_AFFINE && affine_eq(&a->sub, &b->sub);
+}
+
+/* Two parameters may be one or disjoint, if the kernel's accesses may be reordered at all. */
+static bool may_assume(Fuse *f, NestVar *a, NestVar *b) {
+  if (a == b || f->nest->options.alias == ALIAS_DISJOINT) return true;
+  if (f->nest->options.alias == ALIAS_ORDERED) return false;
+  NoAlias pair = {a, b, true};
+  vec_push(f->scratch, &f->assumed, pair);
+  return true;
+}
+
+/* a and b are pointers to the same distance from a parameter each: made by the same steps. */
+static bool same_distance(Fuse *f, const Ref *a, const Ref *b) {
+  for (;;) {
+    if (a->kind != REF_VAR || b->kind != REF_VAR) return false;
+    if (a->var->count != 1 || b->var->count != 1) return false;
+    if (a->var == b->var) return f->ndefs[a->var->id] <= 1;
+    if (a->var->is_param && b->var->is_param) return may_assume(f, a->var, b->var);
+    const NestStmt *x = f->def[a->var->id], *y = f->def[b->var->id];
+    if (f->ndefs[a->var->id] != 1 || f->ndefs[b->var->id] != 1) return false;
+    if (x->code != NEST_OP || y->code != NEST_OP || x->op != TILE_PTR_ADD ||
+        y->op != TILE_PTR_ADD || x->elem != y->elem || x->guard.kind || y->guard.kind)
+      return false;
+    if (!same_value(f, &x->srcs[1], &y->srcs[1])) return false;
+    a = &x->srcs[0];
+    b = &y->srcs[0];
+  }
+}
+
+/* The load of chain g and the store of chain l meet, if at all, in one iteration and lane: lanes
+ * hold neighbouring elements, and iterations lie apart by as many. */
+static bool elementwise(Fuse *f, const Chain *g, const NestStmt *ld, const Chain *l,
+                        const NestStmt *st, const Chain *fine) {
+  int64_t bytes = dtype_bytes(st->type) * f->nest->lanes;
+  return ld->type == st->type && same_affine(ld->mems[0].bytes, g, st->mems[0].bytes, l, fine) &&
+         same_distance(f, &ld->mems[0].base, &st->mems[0].base) &&
+         apart(&st->mems[0].bytes, l, bytes);
+}
+
+static bool is_global_access(const NestStmt *st, NestCode code) {
+  return st->code == code && !st->mems[0].buffer;
+}
+
+static bool chains_agree_in_memory(Fuse *f, const Item *g, const Item *l, const Chain *fine) {
+  f->assumed.len = 0;
+  if (!effects_meet_in_memory(&g->e, &l->e)) return true;
+  if ((g->e.memory | l->e.memory) & ORDERED || g->e.memory & WRITES_GLOBAL) return false;
+  Effects ge = g->e;
+  ge.memory = 0;
+  if (effects_meet_in_memory(&ge, &l->e)) return false; /* of shared buffers */
+  for (const NestStmt *st = l->chain.body->first; st; st = st->next)
+    for (const NestStmt *ld = g->chain.body->first; ld && is_global_access(st, NEST_ST);
+         ld = ld->next)
+      if (is_global_access(ld, NEST_LD) && !elementwise(f, &g->chain, ld, &l->chain, st, fine))
+        return false;
+  return true;
+}
+
+/* ======== contraction: arrays of one loop become scalars ======== */
+
+typedef struct {
+  const NestBlock *block; /* that holds all references */
+  const Affine *sub;      /* of all of them */
+  NestStmt *load;         /* the first reference, if that is a load with a guard */
+  bool scalar, seen;
+} Local;
+
+static void local_ref(Local *locals, const Ref *r, const NestBlock *b, int64_t n, bool defines) {
+  if (r->kind != REF_VAR) return;
+  Local *x = &locals[r->var->id];
+  if (!x->seen) *x = (Local){b, &r->sub, NULL, defines && r->var->count > 1, true};
+  if (x->block != b || n != 1 || !affine_eq(x->sub, &r->sub)) x->scalar = false;
+}
+
+/* Where the guard of its first load is false, a variable holds nothing, unless a loop that is no
+ * chain comes here again. */
+static void local_dst(Local *locals, NestStmt *st, const NestBlock *b, bool again) {
+  Local *x = &locals[st->dsts[0].var->id];
+  bool first = st->code == NEST_LD && st->guard.kind && !x->seen;
+  local_ref(locals, &st->dsts[0], b, nest_int(st, NA_n, 1), first ? !again : !st->guard.kind);
+  if (first) x->load = st;
+}
+
+/* A variable is seen first where its first reference is; if that is no complete write, it holds
+ * something from before. */
+static void find_locals(Local *locals, const NestBlock *b, bool again) {
+  for (NestStmt *st = b->first; st; st = st->next) {
+    int64_t n = nest_int(st, NA_n, 1);
+    local_ref(locals, &st->guard, b, 1, false);
+    for (uint32_t i = 0; i < st->nsrcs; i++) local_ref(locals, &st->srcs[i], b, n, false);
+    for (uint32_t i = 0; i < st->nmems; i++) local_ref(locals, &st->mems[i].base, b, 1, false);
+    if (st->ndsts) local_dst(locals, st, b, again);
+    bool loop = st->code == NEST_FOR || st->code == NEST_WHILE;
+    for (uint32_t r = 0; r < st->nregions; r++) find_locals(locals, st->regions[r], again || loop);
+  }
+}
+
+/* What an element of the array was before its load, the scalar is before each. */
+static void undefine(Nest *n, const NestVar *v, NestStmt *load) {
+  NestBuilder b = {n, load->parent, load, load->span};
+  nest_op(&b, TILE_UNDEF, v->dtype, load->dsts[0], ref_none(), ref_none(), ref_none())->elem =
+      v->elem;
+}
+
+static void scalar_ref(const Local *locals, Ref *r) {
+  if (r->kind == REF_VAR && locals[r->var->id].scalar) r->sub = affine_const(0);
+}
+
+static void make_scalars(const Local *locals, NestBlock *b) {
+  for (NestStmt *st = b->first; st; st = st->next) {
+    for (uint32_t i = 0; i < st->ndsts; i++) scalar_ref(locals, &st->dsts[i]);
+    for (uint32_t i = 0; i < st->nsrcs; i++) scalar_ref(locals, &st->srcs[i]);
+    for (uint32_t i = 0; i < st->nmems; i++) scalar_ref(locals, &st->mems[i].base);
+    scalar_ref(locals, &st->guard);
+    for (uint32_t r = 0; r < st->nregions; r++) make_scalars(locals, st->regions[r]);
+  }
+}
+
+/* Arrays that live in one loop only, an element in each iteration, become scalars. */
+static void fuse_contract(const Fuse *f) {
+  Local *locals = ARENA_ARRAY(f->scratch, Local, f->nest->nvars);
+  find_locals(locals, f->nest->body, false);
+  make_scalars(locals, f->nest->body);
+  for (uint32_t i = 0; i < f->nest->nvars; i++) {
+    if (!locals[i].scalar) continue;
+    f->nest->vars[i]->count = 1;
+    if (locals[i].load) undefine(f->nest, f->nest->vars[i], locals[i].load);
+  }
+}
+
+/* ======== fusion ======== */
 
 enum {
   LOOK_BACK = 64,    /* statements before a chain that are searched for another */

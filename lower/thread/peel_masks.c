@@ -1,8 +1,219 @@
-#include "lower/thread/peel_masks.h"
-
+/* Pass peel_masks: mask peeling and early exit of loops over a row that is shorter than its block.
+ *
+ * The elements of a row are the iterations of chains (lower/thread/chain.h), and its mask is true
+ * in the first of them:
+ *
+ *   unroll a:512 {
+ *     %c = add %lane, (8*a)
+ *     %in[a] = lt %c, %n
+ *     %x[a] = mov 0.0
+ *     %x[a] = ld [%p + 32*a] if %in[a]
+ *   }
+ *
+ * Such a loop becomes an unmasked one over the full vectors and a masked remainder.  Bounds are a
+ * multiple of `unit` iterations, the same for all loops over the row.
+ *
+ * Most often all loops over the row may also exit early, soon after its last element (the first
+ * part of this file): values computed there are the same in every iteration, only other such loops
+ * read them, and a reduction that has seen such a value once has seen it all, or adds zeros. */
 #include <string.h>
 
+#include "lower/lower.h"
 #include "lower/passes.h"
+#include "lower/thread/chain.h"
+
+/* A loop over the row. */
+typedef struct {
+  NestStmt *st;
+  Chain chain;
+  int64_t inner; /* iterations in one of the outermost loop */
+  bool masked;   /* the mask is a guard or decides a select */
+  bool ends;     /* exits after the row's last element */
+} RowPart;
+
+typedef struct {
+  Nest *nest;
+  Arena *scratch;
+  uint32_t nvars;
+  NestStmt **def;         /* by variable id; of several definitions the last */
+  uint32_t *ndefs, *refs; /* by variable id; refs: definitions too */
+  /* the row at hand */
+  Ref length;
+  int64_t total; /* iterations of each part */
+  int64_t unit;
+  bool *mask;         /* by variable id */
+  VEC(RowPart) parts; /* in order, all in one block */
+} Row;
+
+enum { STMT_REFS = 16 };
+
+/* acc = op acc, x, for an acc that all iterations of the outermost loop share. */
+typedef enum {
+  FOLD_NONE,
+  FOLD_ONCE, /* the same x once more changes nothing */
+  FOLD_ADDS  /* nor does a zero, once there was one */
+} FoldKind;
+
+static uint32_t row_refs(const NestStmt *st, const Ref *refs[STMT_REFS]);
+static bool row_is_mask(const Row *r, const Chain *c, const Ref *x);
+
+/* ======== early exit ======== */
+
+/* The loops over a row that may end after its last element.  After it the mask is false.  A loop
+ * may end there if all that it does is
+ *
+ *   storing           under the mask, which is nothing
+ *   computing arrays  an element an iteration, that only loops read which end as well
+ *   reducing          values that are the same in each of these iterations and lanes: those that
+ *                     the mask keeps, and those computed from them, from constants and from
+ *                     scalars that the program shares
+ *
+ * All loops are assumed to end at first; those that must not are dropped, and with them others, up
+ * to the fixed point. */
+
+typedef struct {
+  const Row *r;
+  bool *same;       /* by variable id: in all lanes of all iterations behind the row */
+  bool *seen;       /* by variable id */
+  bool *begun;      /* the first reference is a definition of every element */
+  uint32_t *inside; /* references of elements by their iteration, in loops that end */
+} EarlyExit;
+
+static FoldKind fold_kind(const Chain *c, const NestStmt *st) {
+  if (st->code != NEST_OP || st->nsrcs != 2 || st->guard.kind || st->type == DT_I1)
+    return FOLD_NONE;
+  const Ref *acc = &st->dsts[0], *x = &st->srcs[0];
+  bool updates = x->kind == REF_VAR && x->var == acc->var && affine_eq(&x->sub, &acc->sub);
+  bool itself = st->srcs[1].kind == REF_VAR && st->srcs[1].var == acc->var;
+  if (!updates || itself || chain_coefficient(&acc->sub, c, 0)) return FOLD_NONE;
+  switch (st->op) {
+    case TILE_MIN:
+    case TILE_MAX:
+    case TILE_MIN_NAN:
+    case TILE_MAX_NAN:
+    case TILE_AND:
+    case TILE_OR: return FOLD_ONCE;
+    case TILE_ADD: return FOLD_ADDS;
+    default: return FOLD_NONE;
+  }
+}
+
+static uint32_t refs_in(const NestBlock *body, const NestVar *v) {
+  uint32_t found = 0;
+  for (const NestStmt *st = body->first; st; st = st->next) {
+    const Ref *refs[STMT_REFS];
+    uint32_t n = row_refs(st, refs);
+    for (uint32_t i = 0; i < n; i++) found += refs[i]->kind == REF_VAR && refs[i]->var == v;
+  }
+  return found;
+}
+
+/* ---- what is the same ---- */
+
+static bool same_ref(const EarlyExit *t, const Chain *c, const Ref *x) {
+  if (x->kind == REF_AFFINE) return !x->sub.n;
+  if (x->kind != REF_VAR) return true;
+  const NestVar *v = x->var;
+  if (row_is_mask(t->r, c, x)) return true;
+  bool from_outside = !t->r->def[v->id] || t->r->def[v->id]->parent != c->body;
+  if (v->uniform && v->count == 1 && from_outside) return true;
+  return t->same[v->id] && (v->count == 1 || chain_linear(&x->sub, c, 1));
+}
+
+static bool same_result(const EarlyExit *t, const Chain *c, const NestStmt *st) {
+  if (st->code == NEST_OP && st->op == TILE_UNDEF) return false;
+  if (row_is_mask(t->r, c, &st->dsts[0])) return true;
+  if (st->code != NEST_OP && st->code != NEST_MOV) return false;
+  for (uint32_t i = 0; i < st->nsrcs; i++)
+    if (!same_ref(t, c, &st->srcs[i])) return false;
+  return true;
+}
+
+/* Can the statement be left out after the row?  Notes which of its results are then uniform. */
+static bool is_skippable(EarlyExit *t, const Chain *c, const NestStmt *st) {
+  bool off = row_is_mask(t->r, c, &st->guard);
+  if (nest_int(st, NA_n, 1) != 1) return false;
+  switch (st->code) {
+    case NEST_PREFETCH: return true;
+    case NEST_ST:
+    case NEST_RED:
+    case NEST_ATOM:
+    case NEST_ATOM_CAS: return off;
+    case NEST_LD:
+      if (nest_int(st, NA_volatile, 0)) return false;
+      break;
+    case NEST_OP:
+      if (fold_kind(c, st)) return same_ref(t, c, &st->srcs[1]);
+      break;
+    case NEST_MOV:
+    case NEST_SHFL: break;
+    default: return false;
+  }
+  if (!off) t->same[st->dsts[0].var->id] = !st->guard.kind && same_result(t, c, st);
+  return true;
+}
+
+/* ---- who reads it ---- */
+
+static void note_refs(EarlyExit *t, const Chain *c, const NestStmt *st) {
+  const Ref *refs[STMT_REFS];
+  uint32_t n = row_refs(st, refs);
+  for (uint32_t i = 0; i < n; i++) {
+    if (refs[i]->kind != REF_VAR || !chain_linear(&refs[i]->sub, c, 1)) continue;
+    uint32_t id = refs[i]->var->id;
+    if (!t->seen[id]) t->begun[id] = i + st->ndsts >= n && !st->guard.kind;
+    t->seen[id] = true;
+    t->inside[id]++;
+  }
+}
+
+static bool stays_inside(const EarlyExit *t, const Chain *c) {
+  for (const NestStmt *st = c->body->first; st; st = st->next) {
+    if (!st->ndsts) continue;
+    const NestVar *v = st->dsts[0].var;
+    uint32_t refs = t->r->refs[v->id];
+    if (fold_kind(c, st) ? refs_in(c->body, v) != 2
+        : v->count == 1  ? refs_in(c->body, v) != refs
+                         : t->inside[v->id] != refs || !t->begun[v->id])
+      return false;
+  }
+  return true;
+}
+
+/* ---- all parts ---- */
+
+/* Marks those that must not end; false if there are none. */
+static bool drop_parts(EarlyExit *t) {
+  Row *r = (Row *)t->r;
+  size_t bytes = r->nvars * sizeof(bool);
+  memset(t->same, 0, bytes);
+  memset(t->seen, 0, bytes);
+  memset(t->inside, 0, r->nvars * sizeof *t->inside);
+  bool dropped = false;
+  for (size_t i = 0; i < r->parts.len; i++) {
+    RowPart *p = &r->parts.data[i];
+    for (const NestStmt *st = p->chain.body->first; st && p->ends; st = st->next) {
+      note_refs(t, &p->chain, st);
+      if (!is_skippable(t, &p->chain, st)) p->ends = false, dropped = true;
+    }
+  }
+  for (size_t i = 0; i < r->parts.len && !dropped; i++) {
+    RowPart *p = &r->parts.data[i];
+    if (p->ends && !stays_inside(t, &p->chain)) p->ends = false, dropped = true;
+  }
+  return dropped;
+}
+
+/* Sets `ends` of the parts. */
+static void find_early_exits(Row *r) {
+  EarlyExit t = {r, ARENA_ARRAY(r->scratch, bool, r->nvars),
+                 ARENA_ARRAY(r->scratch, bool, r->nvars), ARENA_ARRAY(r->scratch, bool, r->nvars),
+                 ARENA_ARRAY(r->scratch, uint32_t, r->nvars)};
+  for (size_t i = 0; i < r->parts.len; i++) r->parts.data[i].ends = true;
+  while (drop_parts(&t)) continue;
+}
+
+/* ======== mask peeling ======== */
 
 enum {
   LEAST_ITERATIONS = 64, /* of a chain: shorter ones gain little */
@@ -12,7 +223,8 @@ enum {
 
 /* ---- references ---- */
 
-uint32_t row_refs(const NestStmt *st, const Ref *refs[STMT_REFS]) {
+/* The references of a statement, reads first; returns how many. */
+static uint32_t row_refs(const NestStmt *st, const Ref *refs[STMT_REFS]) {
   uint32_t n = 0;
   if (st->nsrcs + st->nmems + st->ndsts >= STMT_REFS) BUG("a statement of many operands");
   for (uint32_t i = 0; i < st->nsrcs; i++) refs[n++] = &st->srcs[i];
@@ -76,7 +288,7 @@ static const Ref *length_in(const Row *r, const Chain *c, const NestStmt *st) {
   return found ? length : NULL;
 }
 
-bool row_is_mask(const Row *r, const Chain *c, const Ref *x) {
+static bool row_is_mask(const Row *r, const Chain *c, const Ref *x) {
   return x->kind == REF_VAR && x->var->id < r->nvars && r->mask[x->var->id] &&
          (x->var->count == 1 || chain_linear(&x->sub, c, 1));
 }

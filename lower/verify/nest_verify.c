@@ -1,21 +1,46 @@
-/* The verifier of loop nests: declarations, structure, scopes, subscripts and uniformity.
- * Statement by statement rules are in lower/verify/nest_check.c. */
-#include "lower/verify/nest_verify.h"
-
+/* The verifier of loop nests.  Each check reports its error at the statement and returns whether it
+ * held. */
 #include <string.h>
 
+#include "lang/interp/device_print.h"
 #include "lower/messages.h"
+#include "lower/nest/nest_text.h"
+#include "lower/target/atoms.h"
+#include "lower/target/machine.h"
+#include "lower/target/wgmma_layout.h"
+
+/* An index in scope. */
+typedef struct {
+  const NestIndex *index;
+  bool axis; /* of a NEST: not uniform */
+} OpenIndex;
+
+typedef struct {
+  const Nest *n;
+  Arena *arena;
+  Diags *d;
+  VEC(OpenIndex) open;
+  VEC(const NestVar *) fixed; /* indices and bounds of the FORs around: not to be written */
+  const NestStmt *inside;     /* the NEST, COPY, REDUCE or SCAN around, or NULL */
+  int role_warps;             /* of the ROLE around; of the program outside of one */
+  int depth;
+} NestCheck;
+
+static bool nest_check_stmt(NestCheck *c, const NestStmt *s);
+
+/* ======== declarations, structure, scopes, subscripts, uniformity ======== */
 
 enum {
   MOST_EXPANDED = 1 << 20,  /* statements of the code */
   MOST_REGISTERS = 1 << 24, /* of all threads; few are left of those that bind makes */
 };
 
-const char *nest_stmt_name(const NestStmt *s) {
+/* "add", "cp.async". */
+static const char *nest_stmt_name(const NestStmt *s) {
   return s->code == NEST_OP ? tile_op_name(s->op) : nest_op_name(s->code);
 }
 
-bool nest_fail(NestCheck *c, const NestStmt *s, const char *fmt, ...) {
+static bool nest_fail(NestCheck *c, const NestStmt *s, const char *fmt, ...) {
   va_list ap;
   va_start(ap, fmt);
   char *text = arena_vprintf(c->arena, fmt, ap);
@@ -32,7 +57,9 @@ static const OpenIndex *find_open(const NestCheck *c, const NestIndex *index) {
   return NULL;
 }
 
-bool nest_range(NestCheck *c, const NestStmt *s, const Affine *a, int64_t *lo, int64_t *hi) {
+/* The least and greatest value of an affine form; false if an index is out of scope or the values
+ * do not fit int64_t. */
+static bool nest_range(NestCheck *c, const NestStmt *s, const Affine *a, int64_t *lo, int64_t *hi) {
   *lo = *hi = a->c;
   if (a->n > MAX_TERMS) return nest_fail(c, s, E_NEST_TERMS, MAX_TERMS);
   for (int i = 0; i < a->n; i++) {
@@ -80,7 +107,9 @@ static bool check_registers(NestCheck *c, const NestStmt *s, const Ref *r, int64
                    r->var->count);
 }
 
-bool nest_check_ref(NestCheck *c, const NestStmt *s, const Ref *r, int64_t n) {
+/* `n` registers from r on lie in its variable; a tile is subscripted by its axes inside a NEST and
+ * stands as a whole elsewhere. */
+static bool nest_check_ref(NestCheck *c, const NestStmt *s, const Ref *r, int64_t n) {
   int64_t lo, hi;
   if (r->kind == REF_NONE) return nest_fail(c, s, E_NEST_EMPTY, nest_stmt_name(s));
   if (r->kind == REF_FLOAT) return true;
@@ -91,7 +120,7 @@ bool nest_check_ref(NestCheck *c, const NestStmt *s, const Ref *r, int64_t n) {
   return v->tile.rank ? check_axes(c, s, r) : check_registers(c, s, r, n);
 }
 
-bool nest_ref_uniform(const NestCheck *c, const Ref *r) {
+static bool nest_ref_uniform(const NestCheck *c, const Ref *r) {
   switch (r->kind) {
     case REF_AFFINE: return affine_uniform(c, &r->sub);
     case REF_VAR: return r->var->uniform && affine_uniform(c, &r->sub);
@@ -381,4 +410,526 @@ bool nest_verify(const Nest *n, Diags *d) {
   if (diag_errors(d) > before || !nest_within_budget(n, d)) return false;
   check_block(&c, n->body);
   return diag_errors(d) == before;
+}
+
+/* ======== types, attributes and addresses of each statement, by a table ======== */
+
+/* ---- attributes ---- */
+
+typedef struct {
+  NestAttrKey key;
+  int64_t lo, hi;
+  const char *words; /* of strings: what is possible, separated by spaces; "" any */
+} AttrRule;
+
+/* `kind` and `atom` depend on the statement. */
+static const AttrRule attr_rules[] = {
+    {NA_n, 1, NEST_MAX_RUN, NULL},
+    {NA_axis, 0, MAX_RANK - 1, NULL},
+    {NA_cache, 0, 0, ".ca .cg .cs .wb .wt .cv"},
+    {NA_evict, 0, 0, "evict_first evict_last evict_normal"},
+    {NA_sem, 0, 0, "relaxed acquire release acq_rel"},
+    {NA_scope, 0, 0, "cta gpu sys"},
+    {NA_bytes, 4, 16, NULL},
+    {NA_groups, 0, 64, NULL},
+    {NA_columns, 8, 256, NULL},
+    {NA_mode, 0, 0, "xor up down idx"},
+    {NA_by, 0, 31, NULL},
+    {NA_id, 0, 15, NULL},
+    {NA_warps, 0, 64, NULL},
+    {NA_regs, 0, 256, NULL},
+    {NA_stages, 0, 64, NULL},
+    {NA_unroll, 0, 1024, NULL},
+    {NA_ring, 0, 64, NULL},
+    {NA_width, 1, MAX_TILE, NULL},
+    {NA_digits, 1, 16, NULL},
+};
+
+static bool in_words(const char *words, const char *s) {
+  size_t n = strlen(s);
+  for (const char *w = words; *w; w += strspn(w, " ")) {
+    size_t len = strcspn(w, " ");
+    if (len == n && !memcmp(w, s, n)) return true;
+    w += len;
+  }
+  return false;
+}
+
+static bool check_word(NestCheck *c, const NestStmt *s, NestAttrKey key, const char *words) {
+  const NestAttr *a = nest_attr(s, key);
+  if (!a || in_words(words, a->s)) return true;
+  return nest_fail(c, s, E_NEST_ATTR_WORD, nest_attr_name(key), nest_stmt_name(s), a->s, words);
+}
+
+static bool check_attr(NestCheck *c, const NestStmt *s, const AttrRule *rule) {
+  const NestAttr *a = nest_attr(s, rule->key);
+  if (!a) return true;
+  if (rule->words) return check_word(c, s, rule->key, rule->words);
+  if (a->i >= rule->lo && a->i <= rule->hi) return true;
+  return nest_fail(c, s, E_NEST_ATTR_RANGE, nest_attr_name(rule->key), nest_stmt_name(s),
+                   (long long)a->i, (long long)rule->lo, (long long)rule->hi);
+}
+
+static bool check_attrs(NestCheck *c, const NestStmt *s) {
+  for (uint32_t i = 0; i < s->nattrs; i++) {
+    const char *name = nest_attr_name((NestAttrKey)s->attrs[i].key);
+    const char *known = nest_op_info(s->code)->attrs;
+    if (!in_words(known, name))
+      return nest_fail(c, s, E_NEST_ATTR, nest_stmt_name(s), name, *known ? "; it has: " : "",
+                       known);
+  }
+  for (size_t i = 0; i < sizeof attr_rules / sizeof *attr_rules; i++)
+    if (!check_attr(c, s, &attr_rules[i])) return false;
+  return true;
+}
+
+static bool needs(NestCheck *c, const NestStmt *s, NestAttrKey key) {
+  if (nest_attr(s, key)) return true;
+  return nest_fail(c, s, E_NEST_ATTR_MISSING, nest_stmt_name(s), nest_attr_name(key));
+}
+
+/* ---- operands ---- */
+
+static const char *type_name(DType t) {
+  return t == DT_PTR ? "a pointer" : t == DT_NONE ? "no type" : dtype_name(t);
+}
+
+/* An integer constant stands for an integer (or a null pointer), a float one for a float. */
+static bool ref_is(const Ref *r, DType t) {
+  if (r->kind == REF_VAR) return r->var->dtype == t;
+  if (r->kind == REF_FLOAT) return dtype_is_float(t);
+  return dtype_is_int(t) || t == DT_PTR;
+}
+
+static const char *ref_text(const Ref *r) {
+  if (r->kind == REF_VAR) return type_name(r->var->dtype);
+  return r->kind == REF_FLOAT ? "a float constant" : "an integer constant";
+}
+
+static bool check_src(NestCheck *c, const NestStmt *s, uint32_t i, DType t, int64_t n) {
+  const Ref *r = &s->srcs[i];
+  if (!nest_check_ref(c, s, r, n)) return false;
+  if (ref_is(r, t)) return true;
+  return nest_fail(c, s, E_NEST_OPERAND, i + 1, nest_stmt_name(s), ref_text(r), type_name(t));
+}
+
+static bool check_dst(NestCheck *c, const NestStmt *s, DType t, int64_t n) {
+  const Ref *r = &s->dsts[0];
+  if (!nest_check_ref(c, s, r, n)) return false;
+  if (r->var->dtype == t) return true;
+  return nest_fail(c, s, E_NEST_RESULT, nest_stmt_name(s), type_name(r->var->dtype), type_name(t));
+}
+
+static bool check_type(NestCheck *c, const NestStmt *s, bool good, const char *what) {
+  return good || nest_fail(c, s, E_NEST_TYPE, nest_stmt_name(s), type_name(s->type), what);
+}
+
+/* ---- addresses ---- */
+
+static bool check_mem_base(NestCheck *c, const NestStmt *s, const Mem *m) {
+  if (!m->buffer) {
+    bool pointer = m->base.kind == REF_VAR && m->base.var->dtype == DT_PTR;
+    if (!pointer) return nest_fail(c, s, E_NEST_BASE, "a pointer");
+    return nest_check_ref(c, s, &m->base, 1);
+  }
+  const NestBuffer *b = m->buffer;
+  if (b->id >= c->n->nbuffers || c->n->buffers[b->id] != b)
+    return nest_fail(c, s, E_NEST_UNKNOWN, arena_printf(c->arena, "@%s", b->name));
+  if (m->base.kind == REF_NONE) return true;
+  DType t = m->base.kind == REF_VAR ? m->base.var->dtype : DT_NONE;
+  bool offset = t == DT_I32 || t == DT_U32;
+  if (!offset) return nest_fail(c, s, E_NEST_BASE, "an i32 or u32 number of bytes");
+  return nest_check_ref(c, s, &m->base, 1);
+}
+
+/* An access of `bytes` at a multiple of `align`, as far as the address is known here. */
+static bool check_mem(NestCheck *c, const NestStmt *s, uint32_t i, int64_t bytes, int64_t align) {
+  const Mem *m = &s->mems[i];
+  int64_t lo, hi;
+  if (!check_mem_base(c, s, m) || !nest_range(c, s, &m->bytes, &lo, &hi)) return false;
+  if (!m->buffer || m->base.kind) return true;
+  if (lo < 0 || hi > m->buffer->bytes - bytes)
+    return nest_fail(c, s, E_NEST_BOUNDS, (long long)lo, (long long)hi, (long long)bytes,
+                     m->buffer->name, (long long)m->buffer->bytes);
+  bool aligned = m->bytes.c % align == 0 && m->buffer->align % align == 0;
+  for (int k = 0; k < m->bytes.n; k++) aligned = aligned && m->bytes.t[k].coef % align == 0;
+  if (aligned) return true;
+  return nest_fail(c, s, E_NEST_ALIGN, (long long)bytes, m->buffer->name, (long long)align);
+}
+
+/* n elements of type t: one access, of a power of two of bytes. */
+static bool check_access(NestCheck *c, const NestStmt *s, DType t, int64_t n) {
+  int64_t bytes = n * dtype_bytes(t);
+  bool gpu = c->n->lanes == 32, power = !(bytes & (bytes - 1));
+  if ((gpu && bytes > 16) || !power) return nest_fail(c, s, E_NEST_WIDTH, (long long)bytes);
+  return check_mem(c, s, 0, bytes, gpu ? bytes : dtype_bytes(t));
+}
+
+/* ---- statements ---- */
+
+/* A promise about neighbours along an axis of the NEST around it. */
+static bool check_hint(NestCheck *c, const NestStmt *s) {
+  static const NestAttrKey groups[] = {NA_contig, NA_constancy};
+  if (!c->inside || c->inside->code != NEST_NEST)
+    return nest_fail(c, s, E_NEST_HINT_PLACE, nest_stmt_name(s));
+  int64_t axis = nest_int(s, NA_axis, 0), last = c->inside->layout->rank - 1;
+  if (axis < 0 || axis > last)
+    return nest_fail(c, s, E_NEST_ATTR_RANGE, "axis", nest_stmt_name(s), (long long)axis, 0LL,
+                     (long long)last);
+  for (int i = 0; i < 2; i++) {
+    int64_t n = nest_int(s, groups[i], 1);
+    if (n < 1 || n & (n - 1)) return nest_fail(c, s, E_NEST_HINT_GROUP, (long long)n);
+  }
+  return check_src(c, s, 0, s->type, 1) && check_dst(c, s, s->type, 1);
+}
+
+static bool check_given(NestCheck *c, const NestStmt *s) {
+  DType t = s->type;
+  switch (s->op) {
+    case TILE_SELECT:
+      return check_src(c, s, 0, DT_I1, 1) && check_src(c, s, 1, t, 1) && check_src(c, s, 2, t, 1) &&
+             check_dst(c, s, t, 1);
+    case TILE_CAST:
+      return check_type(c, s, t != DT_PTR && s->to != DT_PTR, "numbers") &&
+             check_src(c, s, 0, t, 1) && check_dst(c, s, s->to, 1);
+    case TILE_BITCAST:
+      return check_type(c, s, dtype_bits(t) == dtype_bits(s->to), "types of one width") &&
+             check_src(c, s, 0, t, 1) && check_dst(c, s, s->to, 1);
+    case TILE_PTR_ADD: {
+      const Ref *by = &s->srcs[1];
+      DType i = by->kind == REF_VAR ? by->var->dtype : DT_I64;
+      return check_type(c, s, t == DT_PTR && s->elem, "a pointer") && check_src(c, s, 0, t, 1) &&
+             check_src(c, s, 1, dtype_is_int(i) ? i : DT_I64, 1) && check_dst(c, s, t, 1);
+    }
+    case TILE_UNDEF: return check_dst(c, s, t, 1);
+    case TILE_HINT: return check_hint(c, s);
+    default: return nest_fail(c, s, E_NEST_STATEMENT, 40, nest_stmt_name(s));
+  }
+}
+
+/* The type rules of the tile table, on scalars. */
+static bool check_op(NestCheck *c, const NestStmt *s) {
+  const char *rule = tile_op_rule(s->op);
+  DType t = s->type;
+  if (!(tile_op_flags(s->op) & TILE_ELEM)) return check_given(c, s);
+  if (!strcmp(rule, "given")) return check_given(c, s);
+  bool compare = !strcmp(rule, "compare");
+  if (!strcmp(rule, "float") && !check_type(c, s, dtype_is_float(t), "floats")) return false;
+  if (!strcmp(rule, "int") && !check_type(c, s, dtype_is_int(t), "integers")) return false;
+  if (!check_type(c, s, compare || t != DT_PTR, "numbers")) return false;
+  for (uint32_t i = 0; i < s->nsrcs; i++)
+    if (!check_src(c, s, i, t, 1)) return false;
+  return check_dst(c, s, compare ? DT_I1 : t, 1);
+}
+
+static bool check_mov(NestCheck *c, const NestStmt *s) {
+  int64_t n = nest_int(s, NA_n, 1);
+  return check_src(c, s, 0, s->type, n) && check_dst(c, s, s->type, n);
+}
+
+static bool check_number(NestCheck *c, const NestStmt *s) { return check_dst(c, s, DT_I32, 1); }
+
+static bool check_grid(NestCheck *c, const NestStmt *s) {
+  if (!needs(c, s, NA_axis)) return false;
+  if (nest_int(s, NA_axis, 0) > 2)
+    return nest_fail(c, s, E_NEST_ATTR_RANGE, "axis", nest_stmt_name(s),
+                     (long long)nest_int(s, NA_axis, 0), 0LL, 2LL);
+  return check_number(c, s);
+}
+
+static bool check_ld(NestCheck *c, const NestStmt *s) {
+  int64_t n = nest_int(s, NA_n, 1);
+  return check_dst(c, s, s->type, n) && check_access(c, s, s->type, n);
+}
+
+static bool check_st(NestCheck *c, const NestStmt *s) {
+  int64_t n = nest_int(s, NA_n, 1);
+  return check_src(c, s, 0, s->type, n) && check_access(c, s, s->type, n);
+}
+
+static bool check_rmw(NestCheck *c, const NestStmt *s) {
+  if (!needs(c, s, NA_kind) || !check_word(c, s, NA_kind, "add and or xor xchg max min"))
+    return false;
+  bool bits = in_words("and or xor", nest_str(s, NA_kind, ""));
+  return check_type(c, s, !bits || dtype_is_int(s->type), "integers") &&
+         check_src(c, s, 0, s->type, 1) && check_access(c, s, s->type, 1);
+}
+
+static bool check_atom(NestCheck *c, const NestStmt *s) {
+  return check_rmw(c, s) && check_dst(c, s, s->type, 1);
+}
+
+static bool check_cas(NestCheck *c, const NestStmt *s) {
+  return check_src(c, s, 0, s->type, 1) && check_src(c, s, 1, s->type, 1) &&
+         check_dst(c, s, s->type, 1) && check_access(c, s, s->type, 1);
+}
+
+static bool check_cp_async(NestCheck *c, const NestStmt *s) {
+  int64_t bytes = nest_int(s, NA_bytes, 16);
+  if (bytes & (bytes - 1)) return nest_fail(c, s, E_NEST_WIDTH, (long long)bytes);
+  if (!s->mems[0].buffer || s->mems[1].buffer || s->nsrcs > 1)
+    return nest_fail(c, s, E_NEST_CP_ASYNC);
+  if (s->nsrcs && !check_src(c, s, 0, DT_I1, 1)) return false;
+  return check_mem(c, s, 0, bytes, bytes) && check_mem(c, s, 1, bytes, bytes);
+}
+
+/* A matrix row has 16 bytes; a lane gets 4 bytes of each matrix. */
+static bool check_ldmatrix(NestCheck *c, const NestStmt *s) {
+  int64_t n = nest_int(s, NA_n, 1);
+  DType t = s->dsts[0].var->dtype;
+  unsigned bytes = dtype_bytes(t);
+  if ((n != 1 && n != 2 && n != 4) || bytes == 0 || bytes > 4 || t == DT_I1 || !s->mems[0].buffer ||
+      (bytes != 2 && nest_int(s, NA_trans, 0)))
+    return nest_fail(c, s, E_NEST_LDMATRIX);
+  return check_dst(c, s, t, n * 4 / bytes) && check_mem(c, s, 0, 16, 16);
+}
+
+static bool check_shfl(NestCheck *c, const NestStmt *s) {
+  if (!needs(c, s, NA_mode)) return false;
+  bool idx = !strcmp(nest_str(s, NA_mode, ""), "idx");
+  if (idx ? !check_src(c, s, 1, DT_I32, 1) : !needs(c, s, NA_by)) return false;
+  return check_src(c, s, 0, s->type, 1) && check_dst(c, s, s->type, 1);
+}
+
+static bool check_mma(NestCheck *c, const NestStmt *s) {
+  const Atom *atom = atom_find(nest_str(s, NA_atom, ""));
+  if (!atom) return nest_fail(c, s, E_NEST_ATOM, nest_str(s, NA_atom, ""));
+  if (atom->warps > 1) return nest_fail(c, s, E_NEST_ATOM_KIND, "mma", atom->name);
+  const DType types[3] = {atom->a, atom->b, atom->c};
+  for (uint32_t i = 0; i < 3; i++) {
+    if (s->srcs[i].kind != REF_VAR) return nest_fail(c, s, E_NEST_EMPTY, "mma");
+    if (!check_src(c, s, i, types[i], atom_registers(atom, (int)i))) return false;
+  }
+  return check_dst(c, s, types[2], atom_registers(atom, 2));
+}
+
+/* A in registers or, as B, where a descriptor reaches it. */
+static bool check_wgmma_operand(NestCheck *c, const NestStmt *s, const Atom *atom, uint32_t i) {
+  const NestBuffer *b = s->mems[i].buffer;
+  WgmmaForm form;
+  if (!b && i == 0) {
+    if (s->srcs[0].kind != REF_VAR) return nest_fail(c, s, E_NEST_EMPTY, "wgmma");
+    return check_src(c, s, 0, atom->a, atom_registers(atom, 0));
+  }
+  if (!b || s->srcs[i].kind || b->dtype != atom->a || !wgmma_form(b, (int)i, &form))
+    return nest_fail(c, s, E_NEST_WGMMA);
+  return check_mem(c, s, i, 16, 16);
+}
+
+static bool check_wgmma(NestCheck *c, const NestStmt *s) {
+  enum { COLUMNS = 8 };
+  const Atom *atom = atom_find(nest_str(s, NA_atom, ""));
+  int64_t n = nest_int(s, NA_columns, 0);
+  if (!needs(c, s, NA_columns)) return false;
+  if (!atom) return nest_fail(c, s, E_NEST_ATOM, nest_str(s, NA_atom, ""));
+  if (atom->warps == 1) return nest_fail(c, s, E_NEST_ATOM_KIND, "wgmma", atom->name);
+  if (n % COLUMNS || c->role_warps % atom->warps) return nest_fail(c, s, E_NEST_WGMMA);
+  for (uint32_t i = 0; i < 2; i++)
+    if (!check_wgmma_operand(c, s, atom, i)) return false;
+  const Ref *acc = &s->srcs[2], *dst = &s->dsts[0];
+  if (acc->kind != REF_VAR || dst->kind != REF_VAR || acc->var != dst->var ||
+      !affine_eq(&acc->sub, &dst->sub))
+    return nest_fail(c, s, E_NEST_WGMMA);
+  return check_dst(c, s, atom->c, n / 2);
+}
+
+static bool check_bar(NestCheck *c, const NestStmt *s) {
+  int64_t warps = nest_int(s, NA_warps, 0);
+  return warps <= c->n->warps || nest_fail(c, s, E_NEST_ATTR_RANGE, "warps", "bar",
+                                           (long long)warps, 0LL, (long long)c->n->warps);
+}
+
+static bool check_fence(NestCheck *c, const NestStmt *s) {
+  return needs(c, s, NA_kind) && check_word(c, s, NA_kind, "cta gpu sys proxy mma");
+}
+
+static bool check_condition(NestCheck *c, const NestStmt *s) {
+  return check_src(c, s, 0, DT_I1, 1);
+}
+
+static bool check_print(NestCheck *c, const NestStmt *s) {
+  PrintLine line;
+  DType t = s->type;
+  bool printed = t == DT_I32 || t == DT_U32 || t == DT_I64 || t == DT_U64 || t == DT_F64;
+  if (!needs(c, s, NA_message)) return false;
+  if (!check_type(c, s, printed || (t == DT_NONE && !s->nsrcs), "i32, u32, i64, u64 or f64"))
+    return false;
+  if (!nest_print_line(s, &line))
+    return nest_fail(c, s, E_NEST_PRINT_SHAPE, s->nsrcs ? s->nsrcs - 1 : 0);
+  for (uint32_t i = 0; i < s->nsrcs; i++)
+    if (!check_src(c, s, i, i ? DT_I32 : t, 1)) return false;
+  return true;
+}
+
+static bool check_prefetch(NestCheck *c, const NestStmt *s) {
+  if (s->mems[0].buffer) return nest_fail(c, s, E_NEST_BASE, "a pointer");
+  return check_mem(c, s, 0, 1, 1);
+}
+
+static bool check_loop(NestCheck *c, const NestStmt *s) {
+  for (uint32_t i = 0; i < s->nsrcs; i++)
+    if (!check_src(c, s, i, DT_I32, 1)) return false;
+  return s->index && s->index->extent > 0 && s->index->extent <= MAX_TILE
+             ? true
+             : nest_fail(c, s, E_NEST_EMPTY, nest_stmt_name(s));
+}
+
+static bool check_for(NestCheck *c, const NestStmt *s) {
+  DType t = s->dsts[0].var->dtype;
+  for (uint32_t i = 0; i < 3; i++)
+    if (!check_src(c, s, i, t, 1)) return false;
+  if (!dtype_is_int(t) || t == DT_I1) return nest_fail(c, s, E_NEST_FOR_INDEX);
+  return check_dst(c, s, t, 1);
+}
+
+static bool check_role(NestCheck *c, const NestStmt *s) { return needs(c, s, NA_warps); }
+
+/* ---- statements over tiles ---- */
+
+static bool is_tile(const Ref *r) { return r->kind == REF_VAR && r->var->tile.rank; }
+
+/* The region of a REDUCE or SCAN combines two sets of elements into the first. */
+static bool check_combine(NestCheck *c, const NestStmt *s) {
+  Name name = nest_str(s, NA_combine, NULL);
+  if (!name == !s->nregions) return nest_fail(c, s, E_NEST_COMBINE, nest_stmt_name(s));
+  if (name) {
+    TileCode op = tile_op_parse(name, strlen(name));
+    bool good = op != TILE_OP_COUNT && in_words("same float int", tile_op_rule(op)) &&
+                !strcmp(tile_op_args(op), "vv");
+    if (!good || s->nsrcs != 1) return nest_fail(c, s, E_NEST_COMBINE_OP, name);
+    return true;
+  }
+  const NestBlock *b = s->regions[0];
+  if (b->nparams != 2 * s->nsrcs)
+    return nest_fail(c, s, E_NEST_PARAMS, nest_stmt_name(s), b->nparams, 2 * s->nsrcs);
+  for (uint32_t i = 0; i < b->nparams; i++) {
+    const NestVar *v = b->params[i];
+    if (v->tile.rank || v->is_param || v->dtype != s->srcs[i % s->nsrcs].var->dtype)
+      return nest_fail(c, s, E_NEST_PARAM, v->name);
+  }
+  return true;
+}
+
+/* A result's shape: the operand's, for REDUCE without the axis. */
+static bool result_fits(const NestStmt *s, uint32_t i) {
+  Type t = s->srcs[i].var->tile, r = s->dsts[i].var->tile;
+  int axis = (int)nest_int(s, NA_axis, 0);
+  if (s->code == NEST_REDUCE) {
+    for (int k = axis; k + 1 < t.rank; k++) t.shape[k] = t.shape[k + 1];
+    t.rank--;
+  }
+  return type_same_shape(t, r) && s->dsts[i].var->dtype == s->srcs[i].var->dtype;
+}
+
+static bool check_reduce(NestCheck *c, const NestStmt *s) {
+  if (!s->nsrcs || s->ndsts != s->nsrcs)
+    return nest_fail(c, s, E_NEST_COUNT, nest_stmt_name(s), (int)s->ndsts, "results",
+                     (int)s->nsrcs);
+  for (uint32_t i = 0; i < s->nsrcs; i++) {
+    if (!nest_check_ref(c, s, &s->srcs[i], 1) || !nest_check_ref(c, s, &s->dsts[i], 1))
+      return false;
+    bool same = is_tile(&s->srcs[i]) && is_tile(&s->srcs[0]) &&
+                layout_eq(s->srcs[i].var->layout, s->srcs[0].var->layout);
+    if (!same) return nest_fail(c, s, E_NEST_TILES, nest_stmt_name(s));
+    if (nest_int(s, NA_axis, 0) >= s->srcs[i].var->tile.rank || !result_fits(s, i))
+      return nest_fail(c, s, E_NEST_SHAPE, nest_stmt_name(s));
+  }
+  return check_combine(c, s);
+}
+
+static bool check_whole(NestCheck *c, const NestStmt *s) {
+  for (uint32_t i = 0; i < s->nsrcs; i++)
+    if (!nest_check_ref(c, s, &s->srcs[i], 1)) return false;
+  if (!nest_check_ref(c, s, &s->dsts[0], 1)) return false;
+  for (uint32_t i = 0; i < s->nsrcs; i++)
+    if (!is_tile(&s->srcs[i])) return nest_fail(c, s, E_NEST_TILES, nest_stmt_name(s));
+  return is_tile(&s->dsts[0]) || nest_fail(c, s, E_NEST_TILES, nest_stmt_name(s));
+}
+
+/* Operand a or b of a DOT: a tile, or where it lies in shared memory. */
+static bool check_dot_operand(NestCheck *c, const NestStmt *s, uint32_t i) {
+  const Mem *m = &s->mems[i];
+  if (s->srcs[i].kind == REF_NONE && m->buffer && m->buffer->tile.rank) {
+    int64_t lo, hi;
+    return check_mem_base(c, s, m) && nest_range(c, s, &m->bytes, &lo, &hi);
+  }
+  if (is_tile(&s->srcs[i]) && !m->buffer && !m->base.kind)
+    return nest_check_ref(c, s, &s->srcs[i], 1);
+  return nest_fail(c, s, E_NEST_DOT, i + 1);
+}
+
+static bool check_dot(NestCheck *c, const NestStmt *s) {
+  Name atom = nest_str(s, NA_atom, NULL);
+  if (atom && !atom_find(atom)) return nest_fail(c, s, E_NEST_ATOM, atom);
+  if (!check_dot_operand(c, s, 0) || !check_dot_operand(c, s, 1)) return false;
+  if (!is_tile(&s->srcs[2]) || !is_tile(&s->dsts[0])) return nest_fail(c, s, E_NEST_TILES, "dot");
+  return nest_check_ref(c, s, &s->srcs[2], 1) && nest_check_ref(c, s, &s->dsts[0], 1);
+}
+
+static bool check_relayout(NestCheck *c, const NestStmt *s) {
+  if (!check_whole(c, s)) return false;
+  const NestVar *from = s->srcs[0].var, *to = s->dsts[0].var;
+  return (type_numel(from->tile) == type_numel(to->tile) && from->dtype == to->dtype) ||
+         nest_fail(c, s, E_NEST_SHAPE, nest_stmt_name(s));
+}
+
+/* One load from global memory, one store to a buffer. */
+static bool check_copy(NestCheck *c, const NestStmt *s) {
+  int loads = 0, stores = 0, others = 0;
+  for (const NestStmt *t = s->regions[0]->first; t; t = t->next) {
+    bool shared = t->nmems && t->mems[0].buffer;
+    if (t->code == NEST_LD && !shared) loads++;
+    else if (t->code == NEST_ST && shared) stores++;
+    else others += t->nmems > 0;
+  }
+  return (loads == 1 && stores == 1 && !others) || nest_fail(c, s, E_NEST_COPY);
+}
+
+/* ---- the table ---- */
+
+typedef struct {
+  bool typed; /* needs the type behind `:` */
+  bool (*check)(NestCheck *c, const NestStmt *s);
+} Rule;
+
+static const Rule rules[NEST_OP_COUNT] = {
+    [NEST_OP] = {true, check_op},
+    [NEST_MOV] = {true, check_mov},
+    [NEST_PID] = {false, check_grid},
+    [NEST_NPROG] = {false, check_grid},
+    [NEST_LANE] = {false, check_number},
+    [NEST_WARP] = {false, check_number},
+    [NEST_LD] = {true, check_ld},
+    [NEST_ST] = {true, check_st},
+    [NEST_PREFETCH] = {false, check_prefetch},
+    [NEST_ATOM] = {true, check_atom},
+    [NEST_ATOM_CAS] = {true, check_cas},
+    [NEST_RED] = {true, check_rmw},
+    [NEST_CP_ASYNC] = {false, check_cp_async},
+    [NEST_LDMATRIX] = {false, check_ldmatrix},
+    [NEST_SHFL] = {true, check_shfl},
+    [NEST_MMA] = {false, check_mma},
+    [NEST_WGMMA] = {false, check_wgmma},
+    [NEST_BAR] = {false, check_bar},
+    [NEST_FENCE] = {false, check_fence},
+    [NEST_ASSERT] = {false, check_condition},
+    [NEST_PRINT] = {false, check_print},
+    [NEST_UNROLL] = {false, check_loop},
+    [NEST_SERIAL] = {false, check_loop},
+    [NEST_FOR] = {false, check_for},
+    [NEST_WHILE] = {false, check_condition},
+    [NEST_IF] = {false, check_condition},
+    [NEST_ROLE] = {false, check_role},
+    [NEST_REDUCE] = {false, check_reduce},
+    [NEST_SCAN] = {false, check_reduce},
+    [NEST_RELAYOUT] = {false, check_relayout},
+    [NEST_DOT] = {false, check_dot},
+    [NEST_COPY] = {false, check_copy},
+};
+
+/* Counts, types, attributes and addresses of one statement; its level holds already. */
+static bool nest_check_stmt(NestCheck *c, const NestStmt *s) {
+  const Rule *rule = &rules[s->code];
+  if (rule->typed && s->type == DT_NONE) return nest_fail(c, s, E_NEST_UNTYPED, nest_stmt_name(s));
+  return check_attrs(c, s) && (!rule->check || rule->check(c, s));
 }
