@@ -2,16 +2,16 @@
 #ifndef NEREID_CODEGEN_MESSAGES_H
 #define NEREID_CODEGEN_MESSAGES_H
 
-#define E_GEN_C_WARPS "as C a program has one warp, not %d: set num_warps 1"
+#define E_GEN_C_WARPS "a program in C has one warp, not %d: set num_warps 1"
 #define E_GEN_C_ARRAYS \
-  "arrays of the kernel's variables take %lld bytes, more than the %d that a thread has for them"
-#define H_GEN_C_ARRAYS "smaller blocks make smaller arrays"
-#define E_GEN_C_STATEMENT "there is no C for `%s`"
+  "the kernel's register arrays take %lld bytes; a thread has %d for them"
+#define H_GEN_C_ARRAYS "use smaller blocks"
+#define E_GEN_C_STATEMENT "`%s` has no translation to C"
 #define E_GEN_OP \
   "`%s` on %s has no instruction on %s; cast to float32, or use the function of libdevice"
 #define E_GEN_ATOM \
   "matrix instruction %s needs sm_%d; the target is %s: cast the operands to float16"
-#define E_GEN_BOUNDS "there is no PTX for a `serial` loop with bounds"
+#define E_GEN_BOUNDS "a `serial` loop with bounds has no translation to PTX"
 #define E_GEN_UNPLACED "buffer `@%s` has no offset in shared memory: run pass allocate_shared first"
 #define E_GEN_LANES "a warp of %s has 32 lanes, not %d"
 #define E_GEN_SHARED "the kernel takes %lld bytes of shared memory; %s has %lld"

@@ -22,10 +22,10 @@
  *
  * Programs have explicit frames, not the host's stack, so a program that spins on an atomic yields
  * to the others; programs run round-robin in a seeded order.  Up to 64 are alive at a time, more
- * when all of these wait.
- * Findings (see lang/interp/checked_memory.h), failed device_asserts, undefined values that reach
- * memory or control flow, integer wraps that reach an address, and a launch in which nothing moves any more
- * (deadlock, or a loop whose values come again), go to `d` with the kernel's source place.
+ * when all of these wait.  Findings (see lang/interp/checked_memory.h), failed device_asserts,
+ * undefined values that reach memory or control flow, integer wraps that reach an address, and a
+ * launch in which nothing moves any more (deadlock, or a loop whose values come again), go to `d`
+ * with the kernel's source place.
  */
 #ifndef NEREID_LANG_INTERP_INTERP_H
 #define NEREID_LANG_INTERP_INTERP_H
