@@ -92,8 +92,8 @@ static bool check_nest(Ptx *p) {
   if (n->level != NEST_LEVEL_THREAD) BUG("PTX is printed from level thread");
   if (n->lanes != WARP_LANES) ptx_fail(p, E_GEN_LANES, p->machine->name, n->lanes);
   if (p->failed || n->shared_bytes <= p->machine->shared) return !p->failed;
-  diag_excess(p->diags, n->span, E_GEN_SHARED, (long long)n->shared_bytes, p->machine->name,
-              (long long)p->machine->shared);
+  diag_resource_limit(p->diags, n->span, E_GEN_SHARED, (long long)n->shared_bytes, p->machine->name,
+                      (long long)p->machine->shared);
   return false;
 }
 

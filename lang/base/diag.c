@@ -8,7 +8,7 @@ struct Diags {
   Arena *arena;
   VEC(Source) files;
   VEC(Diag) list;
-  size_t errors, excesses;
+  size_t errors, resource_limits;
   bool dropping; /* the last error was past the limit: its notes go too */
 };
 
@@ -43,7 +43,7 @@ uint32_t diag_file_count(const Diags *d) { return (uint32_t)d->files.len; }
 static void add(Diags *d, Diag m, const char *fmt, va_list ap) {
   if (m.severity == DIAG_ERROR) d->dropping = d->errors++ >= DIAG_LIMIT;
   else if (m.severity == DIAG_WARNING) d->dropping = false;
-  d->excesses += m.excess;
+  d->resource_limits += m.resource_limit;
   if (d->dropping) return;
   m.text = arena_vprintf(d->arena, fmt, ap);
   vec_push(d->arena, &d->list, m);
@@ -61,8 +61,8 @@ void diag_error(Diags *d, Span at, const char *fmt, ...) {
   FORWARD(.severity = DIAG_ERROR, .span = at);
 }
 
-void diag_excess(Diags *d, Span at, const char *fmt, ...) {
-  FORWARD(.severity = DIAG_ERROR, .excess = true, .span = at);
+void diag_resource_limit(Diags *d, Span at, const char *fmt, ...) {
+  FORWARD(.severity = DIAG_ERROR, .resource_limit = true, .span = at);
 }
 
 void diag_warning(Diags *d, Span at, const char *fmt, ...) {
@@ -77,17 +77,19 @@ void diag_hint(Diags *d, const char *fmt, ...) { FORWARD(.severity = DIAG_HINT);
 
 void diag_rewind(Diags *d, size_t count) {
   d->list.len = count < d->list.len ? count : d->list.len;
-  d->errors = d->excesses = 0;
+  d->errors = d->resource_limits = 0;
   for (size_t i = 0; i < d->list.len; i++) {
     d->errors += d->list.data[i].severity == DIAG_ERROR;
-    d->excesses += d->list.data[i].excess;
+    d->resource_limits += d->list.data[i].resource_limit;
   }
   d->dropping = false;
 }
 
 size_t diag_errors(const Diags *d) { return d->errors; }
 
-bool diag_only_excess(const Diags *d) { return d->errors && d->excesses == d->errors; }
+bool diag_only_resource_limits(const Diags *d) {
+  return d->errors && d->resource_limits == d->errors;
+}
 
 size_t diag_count(const Diags *d) { return d->list.len; }
 

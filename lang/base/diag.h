@@ -34,7 +34,7 @@ typedef enum { DIAG_ERROR, DIAG_WARNING, DIAG_NOTE, DIAG_HINT } Severity;
 
 typedef struct {
   Severity severity;
-  bool excess; /* by diag_excess */
+  bool resource_limit; /* by diag_resource_limit */
   Span span;
   const char *text;
 } Diag;
@@ -52,8 +52,9 @@ const Source *diag_file(const Diags *d, uint32_t file); /* NULL for 0 or an unkn
 uint32_t diag_file_count(const Diags *d);
 
 void diag_error(Diags *d, Span at, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
-/* An error of the kernel's sizes alone: it wants more of a device than there is. */
-void diag_excess(Diags *d, Span at, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+/* An error of the kernel's sizes alone: it needs more of a device's resource than there is. */
+void diag_resource_limit(Diags *d, Span at, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
 void diag_warning(Diags *d, Span at, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 /* Attached to the message before it. */
 void diag_note(Diags *d, Span at, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
@@ -62,8 +63,8 @@ void diag_hint(Diags *d, const char *fmt, ...) __attribute__((format(printf, 2, 
 /* Errors so far.  After DIAG_LIMIT of them further ones are counted, not kept. */
 enum { DIAG_LIMIT = 50 };
 size_t diag_errors(const Diags *d);
-/* Are there errors, and all of them by diag_excess? */
-bool diag_only_excess(const Diags *d);
+/* Are there errors, and all of them by diag_resource_limit? */
+bool diag_only_resource_limits(const Diags *d);
 size_t diag_count(const Diags *d);
 const Diag *diag_get(const Diags *d, size_t i);
 

@@ -10,22 +10,20 @@
  *                     f8e4b15 goes by way of f16, ties away from zero, has no NaN (Triton's code);
  *                     integers to floats round once
  *   reduce, scan      trees over neighbours (lang/interp/interp_reduce.c): operands keep their
- *                     order.
- *                     For floats the order is free for other executors, so results differ by
- *                     rounding; combine functions must be associative, not commutative.
+ *                     order.  For floats the order is free for other executors, so results differ
+ *                     by rounding; combine functions must be associative, not commutative.
  *   dot               lang/interp/interp_dot.c; `precision` left out is tf32; the split forms
- *                     (tf32x3,
- *                     bf16x3, bf16x6) are taken for what they approximate, ieee
+ *                     (tf32x3, bf16x3, bf16x6) are taken for what they approximate, ieee
  *   gather            an index outside is reported, the element undefined
  *   load              an element masked off without `other` is undefined
  *   sem, scope        left out: acq_rel, gpu; scope cta orders nothing between programs
  *
  * Programs have explicit frames, not the host's stack, so a program that spins on an atomic yields
  * to the others; programs run round-robin in a seeded order.  Up to 64 are alive at a time, more
- * when all of these wait.  Findings (see lang/interp/checked_memory.h), failed device_asserts,
- * undefined values that reach memory or control flow, integer wraps that reach an address, and a
- * launch in which nothing moves any more (deadlock, or a loop whose values come again), go to `d`
- * with the kernel's source place.
+ * when all of these wait.
+ * Findings (see lang/interp/checked_memory.h), failed device_asserts, undefined values that reach
+ * memory or control flow, integer wraps that reach an address, deadlocks and infinite loops go to
+ * `d` with their location in the kernel's source.
  */
 #ifndef NEREID_LANG_INTERP_INTERP_H
 #define NEREID_LANG_INTERP_INTERP_H

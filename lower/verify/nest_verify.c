@@ -370,7 +370,7 @@ static void check_all_registers(const Nest *n, Diags *d) {
       diag_error(d, n->span, E_NEST_REGISTERS, NEST_REGISTERS_MAX);
   }
   if (registers * n->lanes * n->warps <= MOST_REGISTERS) return;
-  diag_excess(d, n->span, E_NEST_ALL_REGISTERS, MOST_REGISTERS);
+  diag_resource_limit(d, n->span, E_NEST_ALL_REGISTERS, MOST_REGISTERS);
   diag_hint(d, "%s", H_LOWER_BUDGET);
 }
 
@@ -395,7 +395,7 @@ bool nest_within_budget(const Nest *n, Diags *d) {
   if (diag_errors(d) > before) return false;
   if (m && !machine_has(m, HAS_EXPANDED_LOOPS)) return true;
   if (count_expanded(n->body, 1) <= MOST_EXPANDED) return true;
-  diag_excess(d, n->span, E_NEST_EXPANDED, MOST_EXPANDED);
+  diag_resource_limit(d, n->span, E_NEST_EXPANDED, MOST_EXPANDED);
   diag_hint(d, "%s", H_LOWER_BUDGET);
   return false;
 }

@@ -4,10 +4,326 @@
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include "codegen/codegen.h"
 #include "runtime/messages.h"
 #include "runtime/support/cores.h"
+#include "runtime/support/host_machine.h"
+#include "runtime/support/parallel.h"
 #include "runtime/support/team.h"
+
+/* Loading kernels on the CPU.
+ *
+ * The C of many kernels is joined into a few units, and compilers that run side by side make a
+ * library of each: what a run of a compiler costs, however small the kernel, is paid once a core.
+ * Libraries are kept in the cache, by all that they were made from. */
+
+enum { NAME_MAX_SHOWN = 96, OPTIONS_MAX = 64, OUTPUT_MAX = 8192, WORDS_MAX = TOOL_PATH + 512 };
+
+/* More libraries than cores tell how far it is, and the last ones keep all cores busy; a compiler's
+ * start costs about as much as a small kernel. */
+enum { LIBRARY_KERNELS = 8 };
+
+typedef struct {
+  LoadItem **items;
+  int n;
+  size_t bytes;              /* of the kernels' texts: how long compiling them takes */
+  char name[NAME_MAX_SHOWN]; /* "softmax and 3 more" */
+  Text text;
+  int code;
+  char *message; /* of a failure, malloc'ed */
+} Library;
+
+typedef struct {
+  nereid_device *device;
+  Arena *arena;
+  LoadItem *items;
+  int n;
+  Library *libraries;
+  int nlibraries;
+} Loading;
+
+/* ---- compiling ---- */
+
+/* What the kernels' text asks for, then what makes it a library, in which a kernel's name means
+ * that kernel, though the program may have a function of that name. */
+static const char FLAGS[] = C_FLAGS " -std=gnu11 -fPIC -shared -Wl,-Bsymbolic -w";
+
+static Cache *cache_of(nereid_device *d) {
+  Cpu *cpu = d->state;
+  pthread_mutex_lock(&d->lock);
+  if (!cpu->cache) cpu->cache = cache_open(d->on_message, d->context);
+  pthread_mutex_unlock(&d->lock);
+  return cpu->cache;
+}
+
+/* A compiler that was replaced is another one. */
+static CacheId id_of(const Cpu *cpu, const Library *l) {
+  struct stat st = {0};
+  stat(cpu->cc, &st);
+  KeyMaker *k = cache_key_start();
+  cache_key_text(k, "shared object");
+  cache_key_text(k, nereid_build_id());
+  cache_key_text(k, cpu->cc);
+  cache_key_text(k, cpu->options);
+  cache_key_add(k, &st.st_size, sizeof st.st_size);
+  cache_key_add(k, &st.st_mtime, sizeof st.st_mtime);
+  cache_key_add(k, cpu->processor, sizeof cpu->processor);
+  cache_key_text(k, FLAGS);
+  cache_key_add(k, l->text.data, l->text.len);
+  return (CacheId){cache_key_end(k), CACHE_LIBRARY, l->name, l->items[0]->variant->target};
+}
+
+/* $CC's own options, ours, and the files.  `words` holds what argv points to. */
+static void command_line(const char **argv, char *words, const Cpu *cpu, const char *more,
+                         const char *in, const char *out) {
+  int n = 0;
+  argv[n++] = cpu->cc;
+  snprintf(words, WORDS_MAX, "%s %s %s", cpu->options, FLAGS, more);
+  char *rest = NULL;
+  for (char *w = strtok_r(words, " ", &rest); w && n < OPTIONS_MAX - 5;
+       w = strtok_r(NULL, " ", &rest))
+    argv[n++] = w;
+  argv[n++] = "-o";
+  argv[n++] = out;
+  argv[n++] = in;
+  argv[n++] = "-lm";
+  argv[n] = NULL;
+}
+
+static bool broke_down(const char *output) {
+  return strstr(output, "unrecognizable insn") || strstr(output, "internal compiler error");
+}
+
+/* Options to try in turn.  GCC breaks down over some code: version 13 over conversions between
+ * vectors of 512 bits and of 256, version 12 over masks of vectors of few lanes. */
+static const struct {
+  const char *more;
+  bool when_broken;
+} attempts[] = {{"", false}, {"-mno-avx512f", true}, {"-O1", true}};
+enum { ATTEMPTS = sizeof attempts / sizeof *attempts };
+
+static int run_compiler(nereid_device *d, const TempFolder *t, const char *name) {
+  const Cpu *cpu = d->state;
+  char in[TOOL_PATH + 64], out[TOOL_PATH + 64], words[WORDS_MAX];
+  char output[OUTPUT_MAX] = "", ignored[OUTPUT_MAX];
+  const char *argv[OPTIONS_MAX];
+  temp_name(in, sizeof in, t, "kernel.c");
+  temp_name(out, sizeof out, t, "kernel.so");
+  for (int i = 0; i < ATTEMPTS; i++) {
+    if (attempts[i].when_broken && !broke_down(output)) continue;
+    command_line(argv, words, cpu, attempts[i].more, in, out);
+    if (tool_run(argv, i ? ignored : output, OUTPUT_MAX)) continue;
+    if (!access(out, F_OK)) return 0;
+    return error_set(NEREID_E_TOOL, E_RUN_TOOL_NOTHING, cpu->cc, "a C compiler, as CC should name");
+  }
+  return error_set(NEREID_E_TOOL, E_RUN_CC_FAILED, cpu->cc, name, output);
+}
+
+static void note_cached(const Library *l) {
+  for (int i = 0; i < l->n; i++) l->items[i]->out->resources.from_cache = 1;
+}
+
+/* kernel.so in the folder: from the cache, or compiled and put there. */
+static int provide(nereid_device *d, const TempFolder *t, const Library *l) {
+  Cpu *cpu = d->state;
+  char *data;
+  size_t size;
+  if (!cpu->found) return error_set(NEREID_E_TOOL, E_RUN_NO_CC);
+  CacheId id = id_of(cpu, l);
+  if (cache_get(cache_of(d), &id, &data, &size)) {
+    int code = temp_write(t, "kernel.so", data, size);
+    free(data);
+    note_cached(l);
+    return code;
+  }
+  int code = temp_write(t, "kernel.c", l->text.data, l->text.len);
+  if (!code) code = run_compiler(d, t, l->items[0]->image->name);
+  if (!code) code = temp_read(t, "kernel.so", &data, &size);
+  if (code) return code;
+  cache_put(cache_of(d), &id, data, size);
+  free(data);
+  return 0;
+}
+
+/* ---- loading ---- */
+
+/* Each kernel holds its library for itself. */
+static int open_kernel(const char *path, const LoadItem *item) {
+  char symbol[1024];
+  Loaded *out = item->out;
+  snprintf(symbol, sizeof symbol, "%s_launch", item->variant->entry);
+  out->code = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  if (!out->code) return error_set(NEREID_E_TOOL, E_RUN_DLOPEN, dlerror());
+  out->entry = dlsym(out->code, symbol);
+  return out->entry ? 0 : error_set(NEREID_E_TOOL, E_RUN_DLOPEN, symbol);
+}
+
+static int open_kernels(const TempFolder *t, const Library *l) {
+  char path[TOOL_PATH + 64];
+  int code = 0;
+  temp_name(path, sizeof path, t, "kernel.so");
+  for (int i = 0; i < l->n && !code; i++) code = open_kernel(path, l->items[i]);
+  return code;
+}
+
+static void load_library(void *context, size_t i) {
+  const Loading *loading = context;
+  Library *l = &loading->libraries[i];
+  TempFolder t;
+  Log log = loading->device->log;
+  double begin = host_now();
+  l->code = temp_new(&t);
+  if (!l->code) l->code = provide(loading->device, &t, l);
+  if (!l->code) l->code = open_kernels(&t, l);
+  temp_free(&t);
+  if (!l->code)
+    LOG(log, LOG_COMPILE, "library %s for %s: %s, %.0f ms", l->name, l->items[0]->variant->target,
+        l->items[0]->out->resources.from_cache ? "from the cache" : "by the C compiler",
+        (host_now() - begin) * 1e3);
+  for (int k = 0; k < l->n && !l->code; k++) load_ready(l->items[k]);
+  /* The message is this thread's, and shall be the caller's. */
+  if (l->code) l->message = strdup(nereid_error_message());
+}
+
+static void cpu_unload(nereid_device *d, Loaded *l) {
+  (void)d;
+  if (l->code) dlclose(l->code);
+  l->code = NULL;
+}
+
+/* ---- which kernels make a library together ---- */
+
+static int larger_first(const void *a, const void *b) {
+  const LoadItem *x = *(LoadItem *const *)a, *y = *(LoadItem *const *)b;
+  if (x->variant->size != y->variant->size) return x->variant->size < y->variant->size ? 1 : -1;
+  return x < y ? -1 : 1;
+}
+
+/* Is `name` the entry's, or another function's that comes with it? */
+static bool is_taken(const char *name, const char *entry) {
+  size_t n = strlen(entry);
+  if (strncmp(name, entry, n) != 0) return false;
+  const char *rest = name + n;
+  static const char *const others[] = {"", "_program", "_range", "_share", "_ns", "_launch"};
+  for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+    if (!strcmp(rest, others[i])) return true;
+  return false;
+}
+
+static bool is_free(const Library *l, const char *entry) {
+  for (int i = 0; i < l->n; i++) {
+    const char *other = l->items[i]->variant->entry;
+    if (is_taken(entry, other) || is_taken(other, entry)) return false;
+  }
+  return true;
+}
+
+static Library *add_library(Loading *w) {
+  Library *l = &w->libraries[w->nlibraries++];
+  l->items = ARENA_ARRAY(w->arena, LoadItem *, (size_t)w->n);
+  return l;
+}
+
+/* The smallest of the libraries where its name is free. */
+static Library *library_for(Loading *w, const LoadItem *item) {
+  Library *least = NULL;
+  for (int i = 0; i < w->nlibraries; i++) {
+    Library *l = &w->libraries[i];
+    if ((!least || l->bytes < least->bytes) && is_free(l, item->variant->entry)) least = l;
+  }
+  return least ? least : add_library(w);
+}
+
+static void put(Library *l, LoadItem *item) {
+  l->items[l->n++] = item;
+  l->bytes += item->variant->size + 1;
+}
+
+static void divide(Loading *w) {
+  LoadItem **sorted = ARENA_ARRAY(w->arena, LoadItem *, (size_t)w->n);
+  for (int i = 0; i < w->n; i++) sorted[i] = &w->items[i];
+  qsort(sorted, (size_t)w->n, sizeof *sorted, larger_first);
+  w->libraries = ARENA_ARRAY(w->arena, Library, 2 * (size_t)w->n);
+  for (int i = 0; i < w->n && (i < host_cores() || i * LIBRARY_KERNELS < w->n); i++) add_library(w);
+  for (int i = 0; i < w->n; i++) put(library_for(w, sorted[i]), sorted[i]);
+}
+
+/* ---- texts ---- */
+
+static bool join(const Loading *w, Library *l) {
+  const char **units = ARENA_ARRAY(w->arena, const char *, (size_t)l->n);
+  for (int i = 0; i < l->n; i++) units[i] = l->items[i]->variant->code;
+  l->text = text_new(w->arena);
+  return c_join(&l->text, w->arena, units, (size_t)l->n);
+}
+
+/* A text that stands alone is taken as it is. */
+static void take_text(const Loading *w, Library *l) {
+  l->text = text_new(w->arena);
+  text_putn(&l->text, l->items[0]->variant->code, l->items[0]->variant->size);
+}
+
+/* Images may hold any text: what can't be joined becomes libraries of one kernel. */
+static void write_texts(Loading *w) {
+  for (int i = 0, n = w->nlibraries; i < n; i++) {
+    Library *l = &w->libraries[i];
+    if (l->n > 1 && join(w, l)) continue;
+    while (l->n > 1) {
+      Library *alone = add_library(w);
+      put(alone, l->items[--l->n]);
+      take_text(w, alone);
+    }
+    take_text(w, l);
+  }
+}
+
+static void name_library(Library *l) {
+  const char *first = l->items[0]->image->name;
+  int more = l->n - 1;
+  if (more) snprintf(l->name, sizeof l->name, "%.*s and %d more", NAME_MAX_SHOWN - 32, first, more);
+  else snprintf(l->name, sizeof l->name, "%s", first);
+}
+
+/* ---- all together ---- */
+
+static int load_body(void *arg) {
+  Loading *w = arg;
+  divide(w);
+  write_texts(w);
+  for (int i = 0; i < w->nlibraries; i++) name_library(&w->libraries[i]);
+  parallel_for((size_t)w->nlibraries, load_library, w);
+  return 0;
+}
+
+static int first_failure(Loading *w) {
+  int code = 0;
+  for (int i = 0; i < w->nlibraries; i++) {
+    Library *l = &w->libraries[i];
+    if (l->code && !code)
+      code = error_set(l->code, "%s", l->message ? l->message : E_RUN_OUT_OF_MEMORY);
+    free(l->message);
+  }
+  return code;
+}
+
+/* The device's load_all and unload. */
+static int cpu_load(nereid_device *d, LoadItem *items, int n) {
+  Loading w = {.device = d, .arena = arena_new(), .items = items, .n = n};
+  if (!w.arena) return error_out_of_memory();
+  for (int i = 0; i < n; i++) {
+    const ImageVariant *v = items[i].variant;
+    items[i].out->resources =
+        (nereid_kernel_resources){.threads = v->threads, .shared_bytes = v->shared};
+  }
+  int code = error_guard(w.arena, load_body, &w);
+  if (!code) code = first_failure(&w);
+  for (int i = 0; i < n && code; i++) cpu_unload(d, items[i].out);
+  arena_free(w.arena);
+  return code;
+}
 
 /* ---- opening ---- */
 

@@ -20,8 +20,4 @@ typedef struct {
  * processor's name, as people know it. */
 void cpu_identify(unsigned char processor[CPU_IDENTITY], char *description, size_t size);
 
-/* The device's load_all and unload. */
-int cpu_load(nereid_device *d, LoadItem *items, int n);
-void cpu_unload(nereid_device *d, Loaded *l);
-
 #endif

@@ -41,10 +41,4 @@ int cuda_upload(nereid_device *d, const Upload *uploads, int n);
 
 /* ---- cuda_graph.c ---- */
 
-bool cuda_replay_supported(const nereid_device *d);
-int cuda_replay_new(nereid_device *d, void **out, const ReplayItem *items, int n);
-int cuda_replay_set(nereid_device *d, void *replay, int i, const ReplayItem *item);
-int cuda_replay_run(nereid_device *d, void *replay, void *stream);
-void cuda_replay_free(nereid_device *d, void *replay);
-
 #endif

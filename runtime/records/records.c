@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/records/tune_status.h"
 #include "runtime/store/database.h"
 
 #define RECORD_COLUMNS                                                       \

@@ -108,4 +108,7 @@ void records_summarize(Text *out, RecordList *l);
 /* Appends what a file registered in `d` says, in any order.  False after an error. */
 bool records_read(Arena *a, Pool *names, Diags *d, uint32_t file, RecordList *out);
 
+/* The status whose nereid_tune_status_name() is this word; false if there is none. */
+bool tune_status_read(nereid_tune_status *out, const char *word);
+
 #endif

@@ -4,13 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-nereid_tune_status refusal_status(int code) {
+nereid_tune_status failure_tune_status(int code) {
   return code == NEREID_E_RESOURCES || code == NEREID_E_MEMORY ? NEREID_TUNE_RESOURCES
          : code == NEREID_E_LOST || code == NEREID_E_FINDINGS  ? NEREID_TUNE_FAULT
                                                                : NEREID_TUNE_COMPILE;
 }
 
-bool refusal_lasts(int code) {
+bool failure_is_deterministic(int code) {
   return code == NEREID_E_KERNEL || code == NEREID_E_USAGE || code == NEREID_E_RESOURCES ||
          code == NEREID_E_LOST || code == NEREID_E_FINDINGS;
 }
@@ -41,7 +41,7 @@ static char *add_line(char *end, const char *separator, const char *text) {
   return mempcpy(mempcpy(end, separator, strlen(separator)), text, n);
 }
 
-char *refusal_line(const char *message) {
+char *failure_first_line(const char *message) {
   size_t n = strcspn(message, "\n");
   bool tool = message[n] && n && message[n - 1] == ':';
   char *line = malloc(strlen(message) + 1); /* separators are shorter than what is left out */
@@ -53,15 +53,16 @@ char *refusal_line(const char *message) {
   return line;
 }
 
-void refusal_keep(Refusal *r, int code) {
-  if (refusal_lasts(code)) *r = (Refusal){code, refusal_line(nereid_error_message())};
+void deterministic_failure_keep(DeterministicFailure *r, int code) {
+  if (failure_is_deterministic(code))
+    *r = (DeterministicFailure){code, failure_first_line(nereid_error_message())};
 }
 
-void refusal_apply(Refusal *r, Arena *a, Candidate *c) {
+void deterministic_failure_apply(DeterministicFailure *r, Arena *a, Candidate *c) {
   if (!r->code) return;
   c->known = true;
-  c->status = refusal_status(r->code);
+  c->status = failure_tune_status(r->code);
   c->reason = r->message ? arena_strndup(a, r->message, strlen(r->message)) : E_RUN_OUT_OF_MEMORY;
   free(r->message);
-  *r = (Refusal){0};
+  *r = (DeterministicFailure){0};
 }

@@ -6,23 +6,23 @@
 #include "runtime/search/search.h"
 
 /* What a candidate is that ended with this nereid_code. */
-nereid_tune_status refusal_status(int code);
+nereid_tune_status failure_tune_status(int code);
 /* Is it the kernel's own, and so the same next time?  Others are the machine's: no tool, no memory,
  * a full disk. */
-bool refusal_lasts(int code);
+bool failure_is_deterministic(int code);
 
 /* A message as one line: its first, with what a tool printed of an error where that ends in a
  * colon, and else the hint of the first error.  malloc'ed; NULL: out of memory. */
-char *refusal_line(const char *message);
+char *failure_first_line(const char *message);
 
 typedef struct {
   int code;      /* 0: none */
   char *message; /* one line, malloc'ed; NULL: out of memory */
-} Refusal;
+} DeterministicFailure;
 
 /* Keeps this thread's last failure, if it lasts. */
-void refusal_keep(Refusal *r, int code);
-/* The candidate has failed, and is known to; frees the message.  Without a refusal, nothing. */
-void refusal_apply(Refusal *r, Arena *a, Candidate *c);
+void deterministic_failure_keep(DeterministicFailure *r, int code);
+/* The candidate has failed, and is known to; frees the message.  Without a failure, nothing. */
+void deterministic_failure_apply(DeterministicFailure *r, Arena *a, Candidate *c);
 
 #endif

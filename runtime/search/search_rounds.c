@@ -5,8 +5,37 @@
 
 #include "runtime/messages.h"
 #include "runtime/search/deterministic_failure.h"
-#include "runtime/search/patience.h"
+#include "runtime/search/search.h"
 #include "runtime/support/host_machine.h"
+
+/* LEAST is for loading a kernel and looking at its results, and MOST for one of which nobody knows
+ * how long it takes. */
+static const double SECONDS_LEAST = 2, SECONDS_MOST = 20, FAR = 100;
+
+/* In seconds: what takes longer hangs.  best_us: of what has run; 0: nothing.  doubtful: the model
+ * is not believed about how long the candidate takes.  A hundred times the best is hopeless.
+ * Without one it is a hundred times what the model says at worst, unless that is long anyway: no
+ * kernel that the model understands is that far off. */
+static double timeout_of_candidate(const Candidate *c, int runs, double best_us, bool doubtful) {
+  if (best_us > 0) return SECONDS_LEAST + FAR * 1e-6 * best_us;
+  double predicted = 1e-6 * c->predicted.high_us * (2 + runs), most = SECONDS_MOST + 10 * predicted;
+  if (predicted <= 0 || doubtful) return most;
+  return SECONDS_LEAST + FAR * predicted < most ? SECONDS_LEAST + FAR * predicted : most;
+}
+
+/* What the budget leaves of it. */
+static double timeout_within_budget(const Search *s, double wanted) {
+  double left = s->end > 0 ? s->end - host_now() : wanted;
+  if (left < SECONDS_LEAST) left = SECONDS_LEAST;
+  return left < wanted ? left : wanted;
+}
+
+/* How many of the runs the budget has room for, of a candidate that has run; at least one. */
+static int runs_within_budget(const Search *s, const Candidate *c, int runs) {
+  double fits = 1e6 * (s->end - host_now()) / c->median_us;
+  if (s->end <= 0 || fits >= runs) return runs;
+  return fits > 1 ? (int)fits : 1;
+}
 
 /* What the model puts past that many times the best is not tried. */
 static const double SLOWER = 1.5;
@@ -48,10 +77,10 @@ static void fail(State *s, Item *item, nereid_tune_status status, const char *re
 }
 
 static void refuse(State *s, Item *item, int code, const char *message) {
-  char *line = refusal_line(message);
-  fail(s, item, refusal_status(code), line ? line : E_RUN_OUT_OF_MEMORY);
+  char *line = failure_first_line(message);
+  fail(s, item, failure_tune_status(code), line ? line : E_RUN_OUT_OF_MEMORY);
   free(line);
-  item->candidate->passing = !refusal_lasts(code);
+  item->candidate->passing = !failure_is_deterministic(code);
 }
 
 static void report(State *s, bool done) {
@@ -104,8 +133,8 @@ static void time_out(State *s, Item *item, bool cut) {
 static int measure(State *s, Item *item, int runs) {
   Measured m;
   double limit_us = s->best_us > 0 && !s->confirming ? 3 * s->best_us : 1e18;
-  double wanted = patience_wanted(item->candidate, runs, s->best_us, s->patient);
-  double seconds = patience_left(s->work->search, wanted);
+  double wanted = timeout_of_candidate(item->candidate, runs, s->best_us, s->patient);
+  double seconds = timeout_within_budget(s->work->search, wanted);
   int code = measurer_run(s->work->measurer, &item->trial, runs, limit_us, seconds, &m);
   if (code) return code;
   switch (m.end) {
@@ -268,7 +297,7 @@ static int run_round(State *s, double within, int runs) {
       measurer_drop(s->work->measurer, &item->trial);
       continue;
     }
-    code = measure(s, item, patience_runs(s->work->search, item->candidate, runs));
+    code = measure(s, item, runs_within_budget(s->work->search, item->candidate, runs));
     if (!code) report(s, false);
   }
   return code;
@@ -302,7 +331,7 @@ static int confirm(State *s) {
     TimeTaken t = search_time(best->candidate);
     if (doubt_of(&t) == DOUBT_NONE) break;
     s->best_us = best->candidate->median_us;
-    code = measure(s, best, patience_runs(s->work->search, best->candidate, doubt_runs(&t)));
+    code = measure(s, best, runs_within_budget(s->work->search, best->candidate, doubt_runs(&t)));
     if (!code) report(s, false);
   }
   return code;

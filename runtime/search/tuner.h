@@ -21,7 +21,7 @@ typedef struct {
   size_t problem;
   Candidate *candidate;
   const Record *by_code; /* of other IR or of another version, but of the same code; NULL: none */
-  Refusal refusal;       /* why it can't be elaborated */
+  DeterministicFailure failure;       /* why it can't be elaborated */
 } MemoryEntry;
 
 typedef struct {

@@ -23,17 +23,9 @@ typedef struct {
   double begin;
 } Tuning;
 
-/* Appends configurations that records know of the problem. */
-void tune_recorded(Tuning *t);
-/* Opens what tune_space and tune_complete ask. */
-int tune_open(Tuning *t);
-/* The configurations that are asked for, or those of the kernel's decorators, or derived ones. */
-int tune_space(Tuning *t);
 /* Names what is searched as records do. */
 void tune_name(Tuning *t);
 /* Finds its candidates, and what they are measured with. */
 int tune_candidates(Tuning *t);
-/* A request for a configuration, with what the kernel's heuristics add to it. */
-int tune_complete(Tuning *t, const Config *c, nereid_request *out);
 
 #endif

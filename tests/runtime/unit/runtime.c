@@ -317,18 +317,18 @@ static void test_code_key(void) {
 static void test_diagnostics(void) {
   Arena *a = arena_new();
   Diags *d = diags_new(a);
-  check_call(!diag_only_excess(d), "no errors");
-  diag_excess(d, (Span){0}, "too large");
-  check_call(diag_only_excess(d), "an excess");
-  for (int i = 0; i < DIAG_LIMIT; i++) diag_excess(d, (Span){0}, "too large");
-  check_call(diag_only_excess(d), "more of them than are kept");
+  check_call(!diag_only_resource_limits(d), "no errors");
+  diag_resource_limit(d, (Span){0}, "too large");
+  check_call(diag_only_resource_limits(d), "an excess");
+  for (int i = 0; i < DIAG_LIMIT; i++) diag_resource_limit(d, (Span){0}, "too large");
+  check_call(diag_only_resource_limits(d), "more of them than are kept");
   diag_error(d, (Span){0}, "wrong");
-  check_call(!diag_only_excess(d), "and an error");
+  check_call(!diag_only_resource_limits(d), "and an error");
   diag_rewind(d, 1);
-  check_call(diag_errors(d) == 1 && diag_only_excess(d), "rewound");
+  check_call(diag_errors(d) == 1 && diag_only_resource_limits(d), "rewound");
   diag_rewind(d, 0);
   diag_error(d, (Span){0}, "wrong");
-  check_call(!diag_only_excess(d), "an error alone");
+  check_call(!diag_only_resource_limits(d), "an error alone");
   arena_free(a);
 }
 

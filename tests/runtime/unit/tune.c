@@ -474,7 +474,7 @@ static void test_memo(Arena *a) {
 /* ---- reasons ---- */
 
 static void check_line(const char *message, const char *wanted) {
-  char *line = refusal_line(message);
+  char *line = failure_first_line(message);
   check_text(line, wanted, "a reason in one line");
   free(line);
 }
