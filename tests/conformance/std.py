@@ -304,7 +304,7 @@ def random_numbers():
             want = np.array([philox(c, key, 10, 32) for c in counters], dtype=np.uint32).T
             s = Tile(np.int64(seed)) if abs(seed) > 2**31 else Tile(np.int32(seed))
             got = tl.randint4x(s, Tile(offset))
-            check(all((g.a == w).all() for g, w in zip(got, want)),
+            check(all((g.a == w).all() for g, w in zip(got, want, strict=True)),
                   f"randint4x({seed}, {offset.dtype})")
             i = want[0].view(np.int32)
             uniform = np.where(i < 0, -1 - i, i).astype(F32) * F32(4.6566127342e-10)
@@ -320,7 +320,8 @@ def random_numbers():
     got = emulator.std("random").philox(Tile(np.int32(9)), Tile(x[0]), *[Tile(x[1])] * 3)
     want = np.array([philox((int(a), int(b), int(b), int(b)), (9, 0), 10, 64) for a, b in zip(*x)],
                     dtype=np.uint64).T
-    check(all((g.a == w).all() for g, w in zip(got, want)), "philox of 64 bits")
+    check(all((g.a == w).all() for g, w in zip(got, want, strict=True)),
+          "philox of 64 bits")
 
 
 def sorting():
