@@ -17,8 +17,8 @@ typedef struct {
 /* PTX for a nest at level thread.  False after errors (in `d`). */
 bool ptx_print(Arena *a, const Nest *n, const Machine *m, Diags *d, Code *out);
 
-/* What a C compiler must be given: the meaning of the text depends on -ffp-contract and -fwrapv;
- * -fno-math-errno and -fno-trapping-math let functions of vectors become instructions. */
+/* Options that a C compiler must be given: the meaning of the text depends on -ffp-contract and
+ * -fwrapv; -fno-math-errno and -fno-trapping-math let functions of vectors become instructions. */
 #define C_FLAGS                                                                          \
   "-O2 -march=native -ffp-contract=off -fwrapv -fno-math-errno -fno-trapping-math -Wno-psabi"
 
@@ -30,7 +30,7 @@ bool ptx_print(Arena *a, const Nest *n, const Machine *m, Diags *d, Code *out);
  *   void NAME_launch(const void *args, const uint32_t grid[3], Team *team). */
 bool c_print(Arena *a, const Nest *n, const Machine *m, Diags *d, Code *out);
 
-/* Several units that c_print made, as one: what is common stands once, then kernel by kernel.
+/* Several units that c_print made, as one: common parts are printed once, then kernel by kernel.
  * Their entries must have different names.  False if they are of different numbers of lanes, or not
  * what c_print made. */
 bool c_join(Text *out, Arena *a, const char *const *units, size_t n);

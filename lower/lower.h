@@ -14,7 +14,8 @@
 
 typedef struct Schedule Schedule; /* lower/schedule/schedule.h */
 
-/* What goes through the passes: a tile function with its schedule, then a nest. */
+/* The unit of compilation that the passes work on: a tile function with its schedule, then a
+ * nest. */
 typedef struct Unit {
   Arena *arena;
   Pool *names;
@@ -47,7 +48,7 @@ void lower_print(Text *out, const Unit *u);
  * verified once; what passes make, where the unit says so. */
 bool lower_verify(const Unit *u);
 /* Reads and verifies the next of what lower_print wrote: the kernel at byte *at of the file, which
- * is then behind it.  NULL after errors, and without any at the end of the file. */
+ * is then after it.  NULL after errors, and without any at the end of the file. */
 Unit *lower_parse(Arena *a, Pool *names, Diags *d, uint32_t file, size_t *at);
 const char *lower_name(const Unit *u);
 

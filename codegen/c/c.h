@@ -25,7 +25,7 @@
  * accesses, with step 0 one access, all others go lane by lane.
  *
  * Helpers are named by what they do and the dtype (`vload_f32`, `div_i32`); a leading v works on
- * vectors.  A unit has those that it uses, each behind an #ifndef, so that the texts of several
+ * vectors.  A unit has those that it uses, each in an #ifndef, so that the texts of several
  * kernels (of one number of lanes) can be joined into one unit.
  */
 #ifndef NEREID_CODEGEN_C_C_H
@@ -110,7 +110,7 @@ const char *c_either(Gen *g, const Ref *r, DType t);
 const char *c_convert(Gen *g, const char *text, DType t, Spread from, Spread to);
 
 /* ---- ops.c, cast.c ---- */
-/* What an OP computes, in the spread that c_stmt_spread gives. */
+/* The value of an OP, in the spread that c_stmt_spread gives. */
 const char *c_op(Gen *g, const NestStmt *s);
 /* $a $b $c: operands; $t: the name of dtype t; $T, $V: its C types; $u: unsigned of its width. */
 const char *c_fill(Gen *g, const char *template, DType t, const char *const operands[3]);
@@ -150,7 +150,7 @@ bool c_is_helper(const char *name); /* a name that the prelude may define */
 
 /* A helper function.  Its text has these words replaced, if it is one for several dtypes:
  *   $t i32   $T int32_t   $V vi32   $b 32   $u u32 (unsigned of that width)
- *   $S what lies in memory   $M the same, unsigned
+ *   $S its type in memory   $M the same, unsigned
  *   and for a second dtype in the name: $q $Q $W */
 typedef struct {
   const char *name;  /* "vdiv_$t", "vtrunc_$t_$q" */

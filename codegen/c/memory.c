@@ -257,7 +257,7 @@ static void store_one(Gen *g, const NestStmt *s) {
 
 void c_store(Gen *g, const NestStmt *s) { each_element(g, s, store_one); }
 
-/* Lane 0's address stands for all; where lanes are anywhere, none is asked for. */
+/* Lane 0's address represents all; where lanes are anywhere, none is asked for. */
 void c_prefetch(Gen *g, const NestStmt *s) {
   if (c_mem_spread(g, &s->mems[0]).kind != SPREAD_LINEAR) return;
   c_line(g, "__builtin_prefetch(%s, 0, 2);", address(g, &s->mems[0], false));

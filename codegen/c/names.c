@@ -141,7 +141,7 @@ static const char *literal(Gen *g, int64_t v, const char *wide) {
   return c_text(g, "%lld%s", (long long)v, wide);
 }
 
-/* What stands before a term, which is *v then: positive where that can be. */
+/* The sign before a term, whose value *v is then made positive where that can be. */
 static const char *take_sign(int64_t *v, bool first) {
   bool minus = *v < 0 && *v != INT64_MIN;
   if (minus) *v = -*v;

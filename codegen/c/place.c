@@ -4,7 +4,7 @@
  * read, and let the C compiler reuse the stack of large register arrays. */
 #include "codegen/c/c.h"
 
-/* Where a variable occurs.  Statements are numbered in program order. */
+/* The occurrences of a variable.  Statements are numbered in program order. */
 typedef struct {
   const NestBlock *around; /* innermost block around all occurrences */
   const NestStmt *def;     /* the first definition */

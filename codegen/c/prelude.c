@@ -1,4 +1,4 @@
-/* Which helpers a unit needs: those that its text names, and those that these name. */
+/* The helpers that a unit needs: those that its text names, and those that these name. */
 #include <string.h>
 
 #include "codegen/c/c.h"
@@ -16,7 +16,7 @@ typedef struct {
 
 /* ---- names ---- */
 
-/* The dtype behind the last '_' of a name, and the length of what is before that. */
+/* The dtype after the last '_' of a name, and the length of what is before that. */
 static DType suffix(const char *name, size_t len, size_t *stem) {
   size_t at = len;
   while (at > 0 && name[at - 1] != '_') at--;
@@ -69,7 +69,7 @@ bool c_is_helper(const char *name) {
 
 /* ---- texts ---- */
 
-/* What an element is in memory, as a number. */
+/* The type of an element in memory, as a number. */
 static const char *storage(DType t) {
   DType u = dtype_int(8 * dtype_bytes(t), false);
   return c_is_narrow(t) ? c_scalar_type(u) : t == DT_I1 ? "uint8_t" : c_scalar_type(t);
@@ -112,7 +112,7 @@ static bool in_name(char c) {
 
 static void need_all(Prelude *p, const char *text);
 
-/* Puts out the helper, behind all that it needs. */
+/* Puts out the helper, after all that it needs. */
 static void need(Prelude *p, const char *name, size_t len) {
   Use use;
   if (len >= MAX_NAME) return;

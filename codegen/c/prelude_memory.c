@@ -143,7 +143,7 @@ const Helper c_helpers_memory[] = {
      "  EACH_LANE(i) if (m[i]) store_$t(p + i * sizeof($S), v[i]);\n"
      "}\n"},
 
-    /* ---- lanes that lie `step` bytes apart ---- */
+    /* ---- lanes that are `step` bytes apart ---- */
     {"vgather_step_$t", PLAIN " i1",
      "INLINE $V vgather_step_$t(const char *p, int64_t step) {\n"
      "  $V v;\n"

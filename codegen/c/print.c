@@ -89,10 +89,10 @@ static void print_entry(Gen *g, Text *out, const char *name) {
               name, allocate(g, "  "), name, g->stream_bytes ? ", false" : "", release(g, "  "));
 }
 
-/* What the caches hold, at most: launches that write more send it around them. */
+/* The capacity of the caches, at most: launches that write more send it around them. */
 enum { CACHES_BYTES = 32 << 20 };
 
-/* What one thread does of a launch; see Share. */
+/* One thread's part of a launch; see Share. */
 static void print_share(Gen *g, Text *out, const char *name) {
   bool streams = g->stream_bytes > 0;
   text_printf(out,
@@ -137,7 +137,8 @@ static void print_entry_launch(Gen *g, Text *out, const char *name) {
 
 /* ---- the unit ---- */
 
-/* What begins a kernel's own part of a unit.  Before the first one there is no text of a user's. */
+/* The line that begins a kernel's own part of a unit.  Before the first one there is no text of a
+ * user's. */
 #define KERNEL_MARK "\n/* Kernel "
 
 static void print_kernel_head(Gen *g, Text *out) {

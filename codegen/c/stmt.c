@@ -42,7 +42,7 @@ static void close(Gen *g) {
 
 /* ---- assignments ---- */
 
-/* "float ", and "char *" without a space behind. */
+/* "float ", and "char *" without a space after. */
 static const char *held_type(Gen *g, const NestVar *v) {
   Spread s = g->spread[v->id];
   if (s.kind == SPREAD_FIRST) return "int ";
@@ -191,7 +191,7 @@ static bool within(const Ref *r, int64_t lo, int64_t hi) {
   return r->kind == REF_AFFINE && !r->sub.n && r->sub.c >= lo && r->sub.c <= hi;
 }
 
-/* The constants of a loop that lie between its bounds. */
+/* The constants of a loop that are between its bounds. */
 static void bounded_head(Gen *g, const NestStmt *s, const char *i) {
   int n = s->index->extent;
   const char *lo = c_scalar(g, &s->srcs[0], DT_I32), *hi = c_scalar(g, &s->srcs[1], DT_I32);

@@ -1,4 +1,4 @@
-/* Which stores go around the caches.
+/* Streaming stores: those that go around the caches.
  *
  * A line that is written as a whole and not read again soon is best sent straight to memory: the
  * processor need not fetch it first, and nothing else leaves the caches for it.  So stores of

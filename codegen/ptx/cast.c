@@ -97,7 +97,7 @@ static void int_to_float(Ptx *p, const NestStmt *s, Operand d) {
 
 /* ---- floats to integers: truncated, saturating, NaN gives 0 ---- */
 
-/* Where the float or the integer has 64 bits, the instruction gives the smallest number for NaN. */
+/* If the float or the integer has 64 bits, the instruction gives the smallest number for NaN. */
 static const char *const f32_to_int[4] = {
     "cvt.rzi.u32.f32 $d, $a", "cvt.rzi.s32.f32 $d, $a",
     "cvt.rzi.u64.f32 $0l, $a; setp.nan.f32 $0p, $a, $a; selp.b64 $d, 0, $0l, $0p",

@@ -2,7 +2,7 @@
  *
  * Conditions are uniform in a program (in its role), so branches are too.  At every label all
  * packed words are put together, and shared addresses stay known only if what they were computed
- * from has one writer, which then lies before. */
+ * from has one writer, which then is before. */
 #include "codegen/messages.h"
 #include "codegen/ptx/ptx.h"
 
@@ -10,7 +10,7 @@ enum { NOUNROLL_STATEMENTS = 48 }; /* longer bodies gain nothing from ptxas unro
 
 /* ---- what is known at labels ---- */
 
-/* Before a region: returns how many shared addresses hold in it and behind it. */
+/* Before a region: returns how many shared addresses hold in it and after it. */
 static size_t enter(Ptx *p) {
   ptx_flush_words(p);
   size_t n = 0;

@@ -71,7 +71,7 @@ static void put_entry(Ptx *p, const char *entry, Text *out) {
   if (p->uses_shared) text_puts(out, "\tmov.u32 %$smem, smem;\n");
 }
 
-/* PTX wants a letter first, or _ and something behind it; vprintf is the driver's. */
+/* PTX wants a letter first, or _ and something after it; vprintf is the driver's. */
 static const char *entry_name(Ptx *p) {
   const char *s = ptx_identifier(p->arena, p->nest->name);
   if (!strcmp(s, "vprintf")) return "k_vprintf";

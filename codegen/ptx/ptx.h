@@ -15,7 +15,7 @@
  * number then, and subscripts and addresses become constants.
  *
  * Registers.  A scalar `%x` is register %x, an array of n registers %x_0 ... %x_<n-1>; names of our
- * own begin with %$.  Integers of 8 and 16 bits lie in 32-bit registers, sign- or zero-extended
+ * own begin with %$.  Integers of 8 and 16 bits are in 32-bit registers, sign- or zero-extended
  * from their dtype always; f8 too, zero-extended; f16 and bf16 in 16-bit registers.  Variables that
  * are accessed by vectors or by matrix instructions are *packed*: see words.c.
  */
@@ -31,7 +31,7 @@ typedef enum { RC_B16, RC_B32, RC_F32, RC_B64, RC_F64, RC_PRED, RC_COUNT } RegCl
 
 typedef enum { PO_NONE, PO_REG, PO_INT, PO_F32, PO_F64 } OperandKind;
 
-/* What stands in an instruction: a register, `name` followed by the number `num` unless that is
+/* An operand of an instruction: a register, `name` followed by the number `num` unless that is
  * negative; or a constant. */
 typedef struct {
   uint8_t kind; /* OperandKind */
@@ -44,7 +44,7 @@ typedef struct {
 
 /* A word of a packed variable. */
 typedef struct {
-  uint8_t have;    /* elements that lie in registers of their own */
+  uint8_t have;    /* elements that are in registers of their own */
   uint8_t stale;   /* those whose value in the word is out of date */
   bool touched;    /* it is in Ptx.touched */
   uint16_t pending; /* its element 0 is conversion pending[pending - 1]; 0: none */
@@ -197,7 +197,7 @@ void ptx_read_element(Ptx *p, const NestVar *v, int32_t i);  /* into its own reg
 void ptx_wrote_element(Ptx *p, const NestVar *v, int32_t i);
 /* Before a register is overwritten: conversions that were held back and read it take a copy. */
 void ptx_release(Ptx *p, const NestVar *v, int32_t i);
-/* Before a label or a branch: all words hold their elements, and nothing lies elsewhere. */
+/* Before a label or a branch: all words hold their elements, and none is elsewhere. */
 void ptx_flush_words(Ptx *p);
 /* f32 to f16 or bf16 in a packed variable: true if it was held back or done as a pair. */
 bool ptx_convert_pair(Ptx *p, const NestStmt *s);
@@ -207,9 +207,9 @@ int ptx_source_words(Ptx *p, const Ref *r, DType t, int n, Operand *out);
  * are not the variable's own. */
 int ptx_dest_words(Ptx *p, const Ref *r, int n, Operand *out);
 void ptx_end_words(Ptx *p, const Ref *r, int n, const Operand *words);
-/* Whether element i of a packed variable lies in its word, and not in a register of its own. */
+/* Is element i of a packed variable in its word, and not in a register of its own? */
 bool ptx_in_word(const Ptx *p, const NestVar *v, int32_t i);
-/* Whether elements [i, i + n) are whole words of a packed variable. */
+/* Are elements [i, i + n) whole words of a packed variable? */
 bool ptx_whole_words(const Ptx *p, const NestVar *v, int32_t i, int n);
 
 /* ---- control.c ---- */

@@ -172,7 +172,7 @@ typedef struct {
   int32_t base[RC_COUNT], used[RC_COUNT], label, labels;
 } Expansion;
 
-/* What stands behind a `$`; returns the text behind that. */
+/* Expands the word after a `$`; returns the text after it. */
 static const char *put_hole(Ptx *p, Expansion *e, const char *s) {
   switch (*s) {
     case 'd': ptx_put_operand(p, e->d); return s + 1;
@@ -194,7 +194,7 @@ static const char *put_hole(Ptx *p, Expansion *e, const char *s) {
   return s + 2;
 }
 
-/* One instruction or label; returns the text behind its `;`. */
+/* One instruction or label; returns the text after its `;`. */
 static const char *put_line(Ptx *p, Expansion *e, const char *s) {
   bool label = s[0] == '$' && s[1] && s[2] == 'x' && s[3] == ':';
   if (!label) ptx_begin(p);

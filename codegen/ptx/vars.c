@@ -1,4 +1,4 @@
-/* Which registers a variable gets. */
+/* Register classes: the registers that each variable gets. */
 #include "codegen/ptx/ptx.h"
 
 static const uint8_t class_by_type[DT_COUNT] = {

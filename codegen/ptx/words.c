@@ -1,7 +1,7 @@
 /* Packed variables: elements of 16 and 8 bits in 32-bit words.
  *
  * Vector accesses and matrix instructions work on words, all else on elements.  A word and its
- * elements' own registers are like a cache line: `have` says which elements lie in registers of
+ * elements' own registers are like a cache line: `have` says which elements are in registers of
  * their own, `stale` which of those the word does not have yet.  Words are taken apart and put
  * together only where that is needed, and nothing is left apart where control flow joins. */
 #include "codegen/ptx/ptx.h"

@@ -60,7 +60,7 @@ static AxisInfo axis_constant(const TileValue *v, int64_t c) {
   return x;
 }
 
-/* What holds of a value that is one or the other. */
+/* The meet: facts that hold of a value that is one or the other. */
 static AxisInfo axis_meet(const AxisInfo *a, const AxisInfo *b) {
   AxisInfo x = *a;
   for (unsigned i = 0; i < MAX_RANK; i++) {
@@ -491,7 +491,7 @@ static void branch(Axis *s, const TileOp *op) {
   }
 }
 
-/* What is made from an assumption holds as far as it does. */
+/* A value made from an assumption is assumed as well. */
 static void pass_on(Axis *s, const TileOp *op) {
   for (uint32_t i = 0; i < op->nargs; i++)
     if (op->args[i] && s->info[op->args[i]->id].assumed) s->info[op->results[0]->id].assumed = true;

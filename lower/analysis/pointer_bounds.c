@@ -232,7 +232,7 @@ static const char *step_of(Bounds *b, const TileValue *v, const TileValue *param
   return all;
 }
 
-/* What the steps of a carried value come to, in any iteration or after the last one. */
+/* The sum of the steps of a carried value, in any iteration or after the last one. */
 static const char *drift(Bounds *b, const TileValue *param, bool after) {
   const TileOp *loop = param->block->owner;
   const TileValue *end = loop->regions[0]->last->args[param->index - 1];
@@ -379,7 +379,7 @@ static Footprint *footprint_of(Collection *c, const TileValue *base) {
   return NULL;
 }
 
-/* The parameter behind an address whose distance is unknown: any that it may come from. */
+/* The parameter of an address whose distance is unknown: any that it may come from. */
 static const TileValue *base_alone(Bounds *b, const TileValue *v) {
   for (v = root_of(v); --b->steps >= 0;) {
     if (v->def && v->def->code == TILE_PTR_ADD) v = root_of(v->def->args[0]);

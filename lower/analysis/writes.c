@@ -45,7 +45,7 @@ static void flow_both(Flow *f, const TileValue *a, const TileValue *b) {
   flow_value(f, b, a);
 }
 
-/* What a region hands on, to the results and to the parameters of its owner's regions. */
+/* The values that a region yields, to the results and to the parameters of its owner's regions. */
 static void flow_terminator(Flow *f, const TileOp *op) {
   const TileOp *owner = op->parent->owner;
   if (!owner) return;

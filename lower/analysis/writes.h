@@ -1,6 +1,6 @@
-/* Which arguments a kernel may write through, told from its text at any stage: what `nereid run`
- * prints, and what a loader of images needs to know of a kernel's outputs.  A pointer that was
- * itself loaded from memory counts as no argument's. */
+/* The arguments that a kernel may write through, from its IR at any level: `nereid run` prints
+ * them, and a loader of images needs to know a kernel's outputs.  A pointer that was itself loaded
+ * from memory counts as no argument's. */
 #ifndef NEREID_LOWER_ANALYSIS_WRITES_H
 #define NEREID_LOWER_ANALYSIS_WRITES_H
 

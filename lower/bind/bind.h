@@ -44,7 +44,7 @@ typedef uint64_t DimMask;
 /* A value in a nest: a form, or a reference whose subscript is affine in the indices of the dims in
  * `mask`.  An address, and an offset that feeds one, may be both, a form and a reference that is
  * added to it (of an address in bytes, i64; of an offset in its type): what is not linear depends
- * on few dims then, and the form still says along which neighbours lie. */
+ * on few dims then, and the form still says along which axis neighbours are. */
 typedef struct {
   bool is_form;
   Form form;
@@ -53,7 +53,7 @@ typedef struct {
   DType type;
 } Value;
 
-/* Where a value is evaluated: at the elements of the thread, ... */
+/* The elements that a value is evaluated at: the elements of the thread, ... */
 typedef struct {
   DimMask first; /* the digits of these dims being 0 */
   int before;    /* if not 0, one place before along axis before - 1 */
@@ -139,7 +139,7 @@ void bind_start(Bind *s, const NestStmt *st, const Layout *l); /* dims of a layo
  * is where that does not divide its extent, or is all of it. */
 void bind_split_dim(Bind *s, int d, int32_t low);
 NestVar *bind_var(Bind *s, const char *name, DType t, DType elem, uint32_t count, bool uniform);
-/* Opens unroll loops over the dims of a mask; what is emitted until bind_close lies inside. */
+/* Opens unroll loops over the dims of a mask; what is emitted until bind_close is inside. */
 NestBuilder bind_open(Bind *s, DimMask mask);
 void bind_close(Bind *s, NestBuilder outer);
 /* Opens an UNROLL or SERIAL loop over an index, for what is emitted from here on. */
@@ -171,7 +171,7 @@ Ref bind_add_scalar(Bind *s, Ref sum, Ref x, DimMask mask);
 /* A byte offset in a buffer of this layout, its xor applied: base plus an affine immediate. */
 Ref bind_swizzle(Bind *s, const Form *at, const Layout *l, Affine *bytes, DimMask *base_mask);
 
-/* How a type lies in shared memory: pointers as i64. */
+/* The type of elements in shared memory: pointers as i64. */
 DType bind_stored(DType t);
 void bind_st_shared(Bind *s, Ref src, DType t, NestBuffer *buf, Ref base, Affine bytes, Ref guard);
 void bind_ld_shared(Bind *s, Ref dst, DType t, NestBuffer *buf, Ref base, Affine bytes, int64_t n);

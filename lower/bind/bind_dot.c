@@ -33,7 +33,7 @@ static int64_t batch_stride(const NestBuffer *b) {
   return 0;
 }
 
-/* An operand in a ring of buffers lies at the offset of its slot. */
+/* An operand in a ring of buffers is at the offset of its slot. */
 static void add_slot(const Bind *s, Form *f, const Mem *m) {
   if (!m->base.kind) return;
   Form slot = form_var(m->base.var);

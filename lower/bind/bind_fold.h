@@ -1,5 +1,5 @@
-/* What reductions and scans share: how elements combine, and how warps hand theirs to each other
- * through shared memory.
+/* Shared by reductions and scans: combining elements, and exchanging those of warps through shared
+ * memory.
  */
 #ifndef NEREID_LOWER_BIND_BIND_FOLD_H
 #define NEREID_LOWER_BIND_BIND_FOLD_H
@@ -12,10 +12,11 @@ enum { MAX_OPERANDS = 8 };
 int bind_operands(const Bind *s, const NestStmt *st);
 /* acc[i] := combine(acc[i], x[i]) for all operands of a reduction or scan, at the builder. */
 void bind_combine(Bind *s, const NestStmt *st, const Ref *acc, const Ref *x);
-/* What changes nothing that it is combined with by a named op. */
+/* The neutral element of a named op. */
 Ref bind_identity(const char *name, DType t);
 
-/* Where a thread's partial results lie: by position of the other axes, the axis's warps fastest. */
+/* The slot of a thread's partial results: by position of the other axes, the axis's warps
+ * fastest. */
 typedef struct {
   Ref base;      /* i32 bytes, or REF_NONE */
   Affine bytes;  /* of the register digits */

@@ -26,7 +26,7 @@ static Group *group_of(Form *f, NestVar *v) {
   return g;
 }
 
-/* Indices wrap, as the integers do that they stand for. */
+/* Indices wrap, as the integers do that they represent. */
 static void add_scaled(int64_t *to, int64_t x, int64_t scale) {
   *to = (int64_t)((uint64_t)*to + (uint64_t)x * (uint64_t)scale);
 }
@@ -141,7 +141,7 @@ bool form_mul(const Form *a, const Form *b, Form *out) {
   return true;
 }
 
-/* Floor division of a form without variables, where digits lie wholly above or below `by`. */
+/* Floor division of a form without variables, where digits are wholly above or below `by`. */
 bool form_divide(const Bind *s, const Form *f, int64_t by, bool rem, Form *out) {
   if (!only_digits(f) || by <= 0 || f->g[0].c < 0) return false;
   const Group *g = &f->g[0];
@@ -168,7 +168,7 @@ static int64_t gcd(int64_t a, int64_t b) {
   return a;
 }
 
-/* What divides k * v: the product, or v where that is not to be had. */
+/* A known divisor of k * v: the product, or v if it overflows. */
 static int64_t multiple(int64_t k, int64_t v) {
   int64_t product;
   return __builtin_mul_overflow(k, v, &product) || product == INT64_MIN ? v : product;

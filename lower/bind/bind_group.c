@@ -54,7 +54,7 @@ static GroupDot plan_group(Bind *s, const NestStmt *st, const Atom *atom) {
   return g;
 }
 
-/* Where the warpgroup's part of an operand begins: its slot, the group's place along M or N, and
+/* The address of the warpgroup's part of an operand: its slot, the group's index along M or N, and
  * the unrolled indices. */
 static Mem operand_mem(Bind *s, const GroupDot *g, int which) {
   const Mem *m = &g->st->mems[which];

@@ -139,7 +139,7 @@ Ref bind_swizzle(Bind *s, const Form *at, const Layout *l, Affine *bytes, DimMas
   Form base = {.n = 1, .g = {at->g[0]}}, rest = form_const(0), slot = *at;
   if (base.g[0].var) bind_refuse(s, "a swizzled buffer is addressed by computed offsets");
   slot.g[0] = (Group){0}; /* a ring's slot: a multiple of the highest bit too */
-  /* What is a multiple of the highest bit, or lies below the lowest, does not take part. */
+  /* Terms that are multiples of the highest bit, or below the lowest, do not take part. */
   for (int d = 0; d < s->ndims; d++) {
     int64_t c = base.g[0].coef[d];
     if (!c || !bind_unrolled(&s->dims[d])) continue;

@@ -9,7 +9,7 @@ static inline bool bind_unrolled(const Dim *d) {
 }
 
 /* ---- bind_dims.c ---- */
-/* Which axis of the nest an index is; -1: none. */
+/* The axis of the nest that an index runs over; -1: none. */
 int bind_axis_of(const NestStmt *nest, const NestIndex *index);
 /* The two digits of a buffer's axis that is cut into panels, and of which `stride` is the lower's:
  * the index of the upper one, or -1. */
@@ -22,7 +22,7 @@ Value bind_eval_op(Bind *s, const NestStmt *st, bool address);
 Value bind_materialized(Bind *s, Value v);
 Value bind_value_of(Bind *s, Ref r, DType t); /* both */
 Value bind_ref_value(Ref r, DimMask mask, DType t);
-/* Where a destination's registers are: a tile variable, or a temp that becomes an array. */
+/* The registers of a destination: a tile variable, or a temp that becomes an array. */
 Ref bind_destination(Bind *s, Ref r, DimMask *mask);
 /* A form of nest axes, and bytes in a buffer, as forms of digits. */
 Form bind_affine_form(const Bind *s, const Affine *a);

@@ -3,8 +3,8 @@
 
 #include "lower/bind/bind_fold.h"
 
-/* Where the axis is padded and the function has no neutral element, the reduction is `ordered`: the
- * axis is spelled by warps, lanes and one register digit, so that padding lies at its end, elements
+/* If the axis is padded and the function has no neutral element, the reduction is `ordered`: the
+ * axis is spelled by warps, lanes and one register digit, so that padding is at its end, elements
  * are combined in their order, and a last operand goes along that says of a thread's, of lanes' or
  * of warps' share whether there is any element in it.  With it, `held` operands of `n`. */
 typedef struct {
@@ -112,7 +112,7 @@ static Affine held_subscript(const Bind *s, Held h) {
   return h.packed ? bind_packed(s, h.left) : subscript(s, h.left);
 }
 
-/* Where loops stay loops, the accumulators go innermost, so that each iteration has several steps
+/* If loops stay loops, the accumulators go innermost, so that each iteration has several steps
  * that do not wait for each other. */
 static DimMask accumulators(const Bind *s, const Reduction *r, DimMask rest) {
   return machine_has(s->u->machine, HAS_EXPANDED_LOOPS) ? 0 : rest & ~r->kept;
@@ -139,7 +139,7 @@ static bool fold_all(Bind *s, const Reduction *r, const Ref *acc, NestVar *const
   return true;
 }
 
-/* Begins with the first register, and loops over those behind it. */
+/* Begins with the first register, and loops over those after it. */
 static void fold_rest(Bind *s, const Reduction *r, const Ref *acc, NestVar *const *from, Held h,
                       int d, DimMask rest) {
   Ref x[MAX_OPERANDS + 1];
@@ -180,7 +180,7 @@ static void fold_step(Bind *s, Reduction *r, NestVar **from, Held *h, int d) {
 
 enum { ACCUMULATORS = 4 };
 
-/* Where loops stay loops, a reduction of many registers, one after the other, would wait for each
+/* If loops stay loops, a reduction of many registers, one after the other, would wait for each
  * step. */
 static void split_axis(Bind *s, int axis) {
   if (machine_has(s->u->machine, HAS_EXPANDED_LOOPS)) return;
@@ -213,7 +213,7 @@ static Ref fresh(Bind *s, const NestVar *like) {
   return ref_var(bind_var(s, NULL, like->dtype, like->elem, 1, like->uniform));
 }
 
-/* x lies behind acc: where it is padding, acc stays. */
+/* x is after acc: where it is padding, acc stays. */
 static void bind_combine_held(Bind *s, const Reduction *r, const Ref *acc, const Ref *x) {
   if (!r->ordered) {
     bind_combine(s, r->st, acc, x);
@@ -241,7 +241,7 @@ static Ref first_lane(Bind *s, const Reduction *r) {
   return f.n ? bind_thread_const(s, &f) : ref_int(0);
 }
 
-/* What a function of the user's makes of two operands may depend on their order, and so on the
+/* The result of a function of the user's may depend on their order, and so on the
  * lane: all take the result of the first. */
 static void share_first(Bind *s, const Reduction *r) {
   Affine sub = bind_packed(s, r->kept);

@@ -1,8 +1,8 @@
 /* Scans.  Build gives them a layout in which the axis is spelled by warps, then lanes, then one
  * register digit, so that a thread holds a run of neighbours: first each thread scans its run, then
- * lanes add what lies before their run, then warps.
+ * lanes add the sum before their run, then warps.
  *
- * Padding is at an axis's end: nothing comes behind it but, in a reverse scan, everything.  There
+ * Padding is at an axis's end: nothing comes after it but, in a reverse scan, everything.  There
  * what is before an element is taken for nothing where it is padding. */
 #include "lower/bind/bind_fold.h"
 
@@ -105,7 +105,7 @@ static Ref has_further(Bind *s, const Scan *x, int32_t by) {
   return bind_op(s, TILE_LT, DT_I32, bind_thread_const(s, &f), ref_int(x->threads - by));
 }
 
-/* The lane lies at least `by` behind the start of its warp, in scan order. */
+/* The lane is at least `by` after the start of its warp, in scan order. */
 static Ref has_lane_before(Bind *s, const Scan *x, int32_t by) {
   Ref d = digit_of(s, x->lane);
   if (!x->reverse) return bind_op(s, TILE_GE, DT_I32, d, ref_int(by));
@@ -217,7 +217,7 @@ static void load_totals(Bind *s, const Scan *x, Warps *w) {
   }
 }
 
-/* sum := combine(sum, total of warp k), in the warps behind it. */
+/* sum := combine(sum, total of warp k), in the warps after it. */
 static void add_total(Bind *s, const Scan *x, const Warps *w, int32_t k) {
   Ref before[MAX_OPERANDS], next[MAX_OPERANDS];
   Ref is_before = bind_op(s, x->reverse ? TILE_LT : TILE_GT, DT_I32, w->number, ref_int(k));

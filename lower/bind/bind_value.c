@@ -4,7 +4,7 @@
 
 #include "lower/bind/bind_nest.h"
 
-/* Of functions beneath bind_eval, which calls itself: their Values, of 2 KB each, do not lie on the
+/* Of functions beneath bind_eval, which calls itself: their Values, of 2 KB each, are not on the
  * stack once a level. */
 #define OUT_OF_LINE __attribute__((noinline))
 
@@ -453,7 +453,7 @@ static Value is_multiple(Bind *s, const Value *x, int64_t n) {
 }
 
 /* Each element but the first of a group is compared with the one before it, which its thread
- * computes too; where that lies in another thread's registers, with what the hint makes of it. */
+ * computes too; where that is in another thread's registers, with what the hint makes of it. */
 OUT_OF_LINE static void assert_hint(Bind *s, const NestStmt *st, Value made) {
   bool contig = nest_int(st, NA_contig, 1) > 1;
   int64_t n = nest_int(st, contig ? NA_contig : NA_constancy, 1), by = nest_int(st, NA_div, 1);
@@ -528,7 +528,7 @@ static Value eval_temp(Bind *s, NestVar *v, bool address) {
   return *out;
 }
 
-/* What no statement of the nest computes. */
+/* References that no statement of the nest computes. */
 OUT_OF_LINE static Value leaf_value(Bind *s, Ref r, DType type) {
   Value v = {.is_form = true, .type = type};
   if (r.kind == REF_FLOAT) return bind_ref_value(r, 0, type);
@@ -574,7 +574,7 @@ Value bind_eval(Bind *s, Ref r, DType type, bool address) {
 
 /* ---- as statements need them ---- */
 
-/* Where a destination's registers are: a tile variable, or a temp that becomes an array. */
+/* The registers of a destination: a tile variable, or a temp that becomes an array. */
 Ref bind_destination(Bind *s, Ref r, DimMask *mask) {
   if (r.var->tile.rank) {
     Affine sub = locate(s, &r, mask);
@@ -609,7 +609,7 @@ static Value and_guards(Bind *s, Value a, Value b) {
   return bind_ref_value(ref_sub(v, sub), mask, DT_I1);
 }
 
-/* Positions of a padded axis that lie past its extent hold nothing. */
+/* Positions of a padded axis that are past its extent hold nothing. */
 static Value padding_guard(Bind *s, int axis) {
   NestStmt lt = {.code = NEST_OP, .op = TILE_LT, .type = DT_I32};
   Value x = {.is_form = true, .type = DT_I32, .form = axis_form(s, axis)};

@@ -272,7 +272,7 @@ static void assign_all(Build *s, TileValue *const *carried, TileValue *const *fr
     }
 }
 
-/* Where the builder stood outside a block, and what it knew there. */
+/* The builder's state outside of a block. */
 typedef struct {
   NestBuilder outer;
   size_t converted;

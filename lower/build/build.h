@@ -23,13 +23,14 @@ typedef struct {
   Ref ref;
 } Memo;
 
-/* Where the statements of a tile block go. */
+/* The position that the statements of a tile block go to. */
 typedef struct {
   const TileBlock *tile;
   NestBlock *nest;
 } BlockPair;
 
-/* How a dot's operand lies in shared memory: for multiply-add, for ldmatrix, for a descriptor. */
+/* The layout of a dot's operand in shared memory: for multiply-add, for ldmatrix, for a
+ * descriptor. */
 typedef enum { OPERAND_PLAIN, OPERAND_ROWS, OPERAND_PANELS } OperandForm;
 
 /* A dot's operand in shared memory. */
@@ -48,12 +49,12 @@ typedef struct {
   Layout layout;
   bool write;
 } Pending;
-/* What was pending at a time, as a range of Build.pending.  While a mark may be joined yet, nothing
- * before its end changes there. */
+/* The accesses that were pending at a time, as a range of Build.pending.  While a mark may be
+ * joined yet, nothing before its end changes there. */
 typedef struct {
   size_t from, to;
 } PendingMark;
-/* What one side of a branch leaves pending. */
+/* The accesses that one side of a branch leaves pending. */
 typedef struct {
   PendingMark before; /* the branch ... */
   bool keeps_before;  /* ... of which all is pending still, or (after a barrier) nothing */
@@ -113,7 +114,7 @@ bool build_same_threads(const Layout *a, const Layout *b);
 Ref build_tile_ref(Build *s, NestVar *v, const Affine *axes);
 Ref build_scalar(Build *s, const TileValue *v);
 /* The block in which v has its value, if the builder is in that block or inside it (else the
- * builder's own), with the builder moved there: behind what is in it so far, before the statement
+ * builder's own), with the builder moved there: after what is in it so far, before the statement
  * that leads to where the builder was. */
 NestBuilder build_at_definition(Build *s, const TileValue *v);
 /* A uniform variable for a scalar result; a tile variable for a held one. */
@@ -147,7 +148,7 @@ void build_plan_order(Build *s);
 void build_plan_ahead(Build *s, const TileOp *loop);
 /* True if the load must keep its place among the accesses of its loop. */
 bool build_is_pinned(const Build *s, const TileOp *load);
-/* What is pending now, and what is where control flow joins. */
+/* The accesses that are pending now, and after control flow joins. */
 PendingMark build_pending(const Build *s);
 void build_join_pending(Build *s, PendingMark before); /* a loop: as before it, too */
 /* Between the sides of a branch: what was pending before it is again. */

@@ -1,10 +1,10 @@
-/* Dots: how their operands lie, in fragments or in shared memory, and the statement. */
+/* Dots: the layout of their operands, in fragments or in shared memory, and the statement. */
 #include <string.h>
 
 #include "lower/build/build.h"
 #include "lower/target/wgmma_layout.h"
 
-/* The axis along which a variable's neighbours lie in one thread, or in neighbouring lanes. */
+/* The axis along which a variable's neighbours are in one thread, or in neighbouring lanes. */
 static int fast_axis(const Layout *l) {
   for (int p = PLACE_REG; p >= PLACE_LANE; p--)
     for (int i = 0; i < l->ndigits; i++)
@@ -16,7 +16,7 @@ static int log2_exact(int64_t n) {
   return n > 0 && !(n & (n - 1)) ? __builtin_ctzll((unsigned long long)n) : -1;
 }
 
-/* Rows of 16-byte chunks: rows of a power of two are swizzled (8 rows of one column lie in
+/* Rows of 16-byte chunks: rows of a power of two are swizzled (8 rows of one column are in
  * different banks), others are padded to an odd number of chunks. */
 static int64_t swizzle(Layout *l, int64_t row_bytes) {
   enum { CHUNK = 16, CHUNK_BITS = 4, BANK_BITS = 7 };
@@ -31,7 +31,7 @@ static int64_t swizzle(Layout *l, int64_t row_bytes) {
   return (chunks | 1) * CHUNK;
 }
 
-/* Where shared memory is cached, the k loop walks down a column of cache lines.  Were rows a
+/* If shared memory is cached, the k loop walks down a column of cache lines.  Were rows a
  * multiple of some lines long, those would share a few sets of the cache. */
 static int64_t spread_rows(const Build *s, int64_t row_bytes) {
   enum { LINE = 64, FEW = 4 };
@@ -164,8 +164,8 @@ typedef struct {
   NestBuffer *buffer;
 } Operand;
 
-/* True if x's own registers serve as the fragment `want`.  What they hold behind the end of k is
- * anything, and times zero it need not be zero; behind the ends of m and n it reaches nothing. */
+/* True if x's own registers serve as the fragment `want`.  What they hold after the end of k is
+ * anything, and times zero it need not be zero; after the ends of m and n it reaches nothing. */
 static bool is_fragment(const Build *s, const TileValue *x, const Layout *want, int which) {
   int k = which ? want->rank - 2 : want->rank - 1;
   return s->var[x->id] && build_same_threads(s->var[x->id]->layout, want) &&

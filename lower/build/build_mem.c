@@ -46,7 +46,7 @@ static Ref widened(Build *s, const TileValue *v) {
   return ref_var(t);
 }
 
-/* The pointer to a view's element at `axes`, and the condition that it lies inside. */
+/* The pointer to a view's element at `axes`, and the condition that it is inside. */
 static Ref view_at(Build *s, const TileOp *op, const Affine *axes, Ref *guard) {
   uint32_t rank = tile_view_rank(op);
   const TileValue *base = op->args[0];
@@ -135,7 +135,7 @@ static Ref pad_value(const TileOp *op) {
   return ref_float(nan ? __builtin_nan("") : 0);
 }
 
-/* What a load or an atomic gives that accesses nothing: `other`, or zeros. */
+/* The result of a load or an atomic that accesses nothing: `other`, or zeros. */
 static void fill_result(Build *s, const TileOp *op, const TileValue *other) {
   const TileValue *r = op->results[0];
   DType t = (DType)r->type.dtype;
@@ -256,7 +256,7 @@ static void atomic(Build *s, const TileOp *op) {
   if (spread)
     build_st_shared(s, old, t, buf, ref_none(), build_linear(&r->type, o.axes, dtype_bytes(t)));
   build_close(s, &o);
-  /* What comes after the atomic includes the reads of its result. */
+  /* Reads of its result are ordered after the atomic as well. */
   if (ordered) build_barrier(s);
   if (spread && tile) {
     Open back = build_open(s, &l);

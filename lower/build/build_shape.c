@@ -127,7 +127,7 @@ static void split(Build *s, const TileOp *op) {
   }
 }
 
-/* result[.., i, ..] = x[.., index, ..]: x lies in shared memory, the index's own position gives the
+/* result[.., i, ..] = x[.., index, ..]: x is in shared memory, the index's own position gives the
  * other axes. */
 static void gather(Build *s, const TileOp *op) {
   const TileValue *x = op->args[0], *index = op->args[1], *r = op->results[0];
@@ -170,7 +170,7 @@ static void histogram(Build *s, const TileOp *op) {
                   ref_none());
   if (mask) in = build_op(s, TILE_AND, DT_I1, in, build_value_at(s, mask, o.axes, &l), ref_none());
   Ref i = build_cast(s, bin, t, DT_I32);
-  if (!in_register) { /* its offset may be known, and lie outside of the buffer */
+  if (!in_register) { /* its offset may be known, and be outside of the buffer */
     i = build_op(s, TILE_MAX, DT_I32, i, ref_int(0), ref_none());
     i = build_op(s, TILE_MIN, DT_I32, i, ref_int(r->type.shape[0] - 1), ref_none());
   }

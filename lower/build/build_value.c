@@ -126,7 +126,7 @@ static bool padded_alike(const Layout *a, const Layout *b) {
   return true;
 }
 
-/* True if every element lies in the same warps and lanes under both, so that only its register
+/* True if every element is in the same warps and lanes under both, so that only its register
  * differs. */
 bool build_same_threads(const Layout *a, const Layout *b) {
   int64_t wa[PLACE_BITS], wb[PLACE_BITS];
@@ -324,7 +324,7 @@ static Ref held_at(Build *s, const TileValue *v, const Affine *axes, const Layou
   Layout want = projected(layout, &v->type, axes, nest->axes);
   NestVar *own = s->var[v->id];
   if (own && fits(own->layout, &want)) return build_tile_ref(s, own, axes);
-  /* The conversion stands before the nest. */
+  /* The conversion is before the nest. */
   NestBuilder inside = s->b;
   s->b.block = nest->parent;
   s->b.before = nest;
@@ -383,8 +383,8 @@ static Ref constant(const TileValue *v) {
   return dtype_is_float((DType)v->type.dtype) ? ref_float(c->f) : ref_int(c->i);
 }
 
-/* What a hint promises of an axis beyond what is known without it; 1 if that is nothing.  What
- * divides elements is in the widths of accesses, and here for who checks it. */
+/* The promise of a hint on an axis beyond the facts known without it; 1 if there is none.  Divisors
+ * of elements are in the widths of accesses, and here for the check. */
 static int64_t promised(const Build *s, const TileOp *hint, TileAttrKey key, int axis) {
   const TileAttr *promise = tile_attr(hint, key);
   const AxisInfo *known = &s->axis[hint->args[0]->id];
@@ -473,7 +473,7 @@ static void turn_axes(const TileOp *op, const Affine *axes, Affine *in) {
   for (uint32_t i = 0; i < perm->len; i++) in[perm->list[i]] = axes[i];
 }
 
-/* Passes hints and turned axes, of which there may be many in a row; the axes of what is behind
+/* Passes hints and turned axes, of which there may be many in a row; the axes of what is after
  * them are left in `turned`. */
 static const TileValue *pass_renames(const Build *s, const TileValue *v, Affine *turned) {
   Affine in[MAX_RANK];

@@ -4,9 +4,9 @@
 
 #include "lower/cost/launch_stats.h"
 
-/* What a launch takes besides its work; and what of a device can be had, as shares of what its data
- * sheet says or in clocks.  Fitted to problems of bench/tune.md on one H200; a third of them, which
- * played no part, is predicted as well. */
+/* The time of a launch besides its work; and the attainable part of a device's peaks, as shares of
+ * what its data sheet says or in clocks.  Fitted to problems of bench/tune.md on one H200; a third
+ * of them, which played no part, is predicted as well. */
 static const double LAUNCH_US = 5;
 static const double PROGRAM_NS = 0.6;     /* to hand out a program, of the whole device */
 static const double PROGRAM_CLOCKS = 200; /* until its first instruction */
@@ -118,7 +118,7 @@ static void bound_cpu(Estimate *e, const LaunchStats *f, const DevicePeaks *r) {
 
 /* ---- all ---- */
 
-/* What is busy for about as long as the processor runs bounds it, not that warps wait. */
+/* A unit that is busy for about as long as the processor runs is the bound, not latency. */
 static Bound bound_of(const Estimate *e) {
   static const double BUSY = 0.8;
   const double *us = e->bound_us;
@@ -128,7 +128,7 @@ static Bound bound_of(const Estimate *e) {
   return us[b] > BUSY * us[BOUND_LATENCY] ? b : BOUND_LATENCY;
 }
 
-/* Nine of ten launches of bench/tune.md lie between.  Least is known of what ends up in scattered
+/* Nine of ten launches of bench/tune.md are between.  Least is known of what ends up in scattered
  * lines, and of warps that wait where there are few: how many loads are under way at a time is the
  * assembler's choice. */
 static void add_error(Estimate *e, const LaunchStats *f, const DevicePeaks *r) {

@@ -41,7 +41,7 @@ typedef enum {
 
 typedef struct Estimate {
   double us, low_us, high_us; /* the launch, and between what it probably is */
-  /* What the whole launch would take if nothing but this counted; latency: of the processor that
+  /* The time of the whole launch if nothing but this counted; latency: of the processor that
    * has most to do, with all that it waits for. */
   double bound_us[BOUND_LATENCY + 1];
   Bound bound;                    /* the largest of them */

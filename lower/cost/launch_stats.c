@@ -22,12 +22,12 @@ static const double CACHE_SHARE = 0.7;     /* of the cache that can be counted o
 static const double UNEVEN = 0.01;         /* by which programs differ that are alike */
 static const double REGISTERS_SAVED = 0.9; /* of those needed, at the least */
 
-/* What is known of a site, over all samples. */
+/* Statistics of a site, over all samples. */
 typedef struct {
   double bytes;           /* of a program, between cache and processor */
   double owners;          /* warps of a program that share nothing there */
   double span;            /* bytes from the first to the last one that a program touches */
-  double before, behind;  /* where these lie, from the first address on */
+  double before, behind;  /* where these are, from the first address on */
   double touched, pieces; /* sectors, and aligned blocks of 256 bytes, of warps' accesses */
   double step;            /* from the first address of the first program to that of the second */
   double lo, hi;          /* first addresses in the grid */
@@ -125,7 +125,7 @@ static bool is_even(const Gathering *g) {
   return f->clocks_most <= (1 + UNEVEN) * clocks && g->bytes_most <= (1 + UNEVEN) * bytes;
 }
 
-/* Where the first and the last one are alike, those between are as well. */
+/* If the first and the last one are alike, those between are as well. */
 static void sample_programs(Gathering *g) {
   static const int order[SAMPLES] = {0, SAMPLES - 1, 1, 2};
   const int64_t *grid = g->in->grid;
@@ -229,7 +229,7 @@ static void survey_wave(Gathering *g) {
 
 /* ---- memory ---- */
 
-/* What all sites of one array, loads or stores, ask for. */
+/* The demand of all sites of one array, loads or stores. */
 typedef struct {
   double asked;    /* of the cache by all programs */
   double together; /* of memory, if only programs that run at a time shared */
@@ -266,7 +266,7 @@ static Traffic traffic_of(const Gathering *g, int array, bool store) {
     if (p->placed) hi = fmax(hi, p->hi + p->behind);
   }
   t.unique = array >= 0 && hi > lo ? fmin(hi - lo, t.asked) : t.asked;
-  /* What a program reads densely is one run; what it writes gathers in the cache. */
+  /* Dense reads of a program are one run; writes gather in the cache. */
   static const double DENSE = 0.9;
   t.slow = store || own >= DENSE * own_span ? 1 : t.slow / t.asked;
   t.again = own_span > 0 && own > own_span ? own / own_span : 1;

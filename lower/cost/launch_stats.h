@@ -1,6 +1,6 @@
-/* What a launch does, as far as the model of times (lower/cost/estimate.h) needs to know: gathered
- * by simulating a few warps of a few programs, and once more quickly through many programs for
- * the places that they begin at. */
+/* The statistics of a launch that the model of times (lower/cost/estimate.h) reads: gathered by
+ * simulating a few warps of a few programs in full, and many programs for their first addresses
+ * alone. */
 #ifndef NEREID_LOWER_COST_LAUNCH_STATS_H
 #define NEREID_LOWER_COST_LAUNCH_STATS_H
 

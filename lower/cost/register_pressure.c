@@ -22,7 +22,7 @@ typedef struct {
 
 enum { STEPS_MAX = 1 << 17, PREDICATES = 7 };
 
-/* What the assembler makes of live values, in registers for each; fitted to what it assigned to two
+/* The assembler's registers for each live value; fitted to what it assigned to two
  * thousand kernels.  Where nothing is multiplied, it moves loads towards what reads them; products
  * are done with many addresses at hand, of which each has parts of its own. */
 typedef struct {
@@ -37,7 +37,7 @@ static const float READ_LATE = 0.5f;
 
 static const Weights *weights_of(const Live *v) { return v->products ? &OF_PRODUCTS : &OF_OTHERS; }
 
-/* A predicate costs nothing, uniform integers lie in registers of their own kind. */
+/* A predicate costs nothing, uniform integers are in registers of their own kind. */
 static float width_of(const Live *v, const NestVar *x) {
   const Weights *w = weights_of(v);
   unsigned bits = dtype_bits(x->dtype);
@@ -165,7 +165,7 @@ static void back_group(Live *v, const NestStmt *const *s, int n) {
   }
 }
 
-/* Goes through s and its like before it; returns what stands before these. */
+/* Goes through s and its like before it; returns the statement before these. */
 static const NestStmt *back_loops(Live *v, const NestStmt *s) {
   const NestStmt *group[GROUP_MOST];
   int n = 0;

@@ -23,7 +23,7 @@ static const double LOOP_CLOCKS = 4; /* of an iteration's own: compare and jump 
 
 enum { CHAIN_MOST = 8 }; /* ops from a value to its sum */
 
-/* What reads a variable, but for moves, which begin sums. */
+/* The readers of a variable, but for moves, which begin sums. */
 typedef struct {
   const NestStmt *op; /* the only one; NULL: none, or one of another kind */
   int readers;
@@ -380,7 +380,7 @@ static void iterate(Simulation *sim, const Loop *l, int64_t i, double weight) {
 }
 
 /* A loop of few iterations is simulated as it is.  In the middle of a longer one, one
- * iteration stands for all those that are left out. */
+ * iteration represents all those that are left out. */
 static void simulate_loop(Simulation *sim, const Loop *l) {
   int64_t start = sim->timing ? LOOP_START : LOOP_SHORT, most = start + sim->ring + LOOP_END - 1;
   int64_t left = l->trips > most ? l->trips - most : 0;

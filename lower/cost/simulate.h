@@ -15,10 +15,10 @@ enum {
   SIM_FLYING = 128, /* registers */
   SIM_ARRAYS = 32,
   SIM_SITES = 256,
-  SIM_DEPTH = 16 /* of loops; those that are deeper have one iteration stand for all */
+  SIM_DEPTH = 16 /* of loops; those that are deeper one iteration represents all */
 };
 
-/* What a warp has to do; units are warp instructions unless said. */
+/* The work of a warp; units are warp instructions unless said. */
 typedef struct {
   double issued;
   double f32, alu, special, convert, shuffle;
@@ -73,7 +73,7 @@ typedef struct {
   int warp;
   int64_t pid[3], grid[3];
   int steps;     /* statements that this warp has simulated */
-  double weight; /* for how many executions the present one stands */
+  double weight; /* executions that the present one represents */
   SimCounts counts;
   SimSite sites[SIM_SITES];
   int nsites;

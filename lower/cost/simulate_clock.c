@@ -1,4 +1,4 @@
-/* What statements cost in a simulation: instructions for the units of a processor, and time on
+/* The cost of statements in a simulation: instructions for the units of a processor, and time on
  * the clock of one warp that has the processor for itself. */
 #include "lower/cost/simulate.h"
 #include "lower/target/atoms.h"
@@ -10,7 +10,7 @@ enum {
   SHUFFLE_LATENCY = 25,
   BARRIER_LATENCY = 30,
   PRODUCT_LATENCY = 33,
-  GROUP_LATENCY = 60, /* a warpgroup's products until the wait behind them returns */
+  GROUP_LATENCY = 60, /* a warpgroup's products until the wait after them returns */
   ALU_BUSY = 2,
   SPECIAL_BUSY = 8
 };
@@ -166,7 +166,7 @@ static void sim_mma(Simulation *sim, const NestStmt *s, const Atom *a) {
   sim_results(sim, s, (uint32_t)atom_registers(a, 2), start + PRODUCT_LATENCY);
 }
 
-/* A warpgroup's.  Its units read B, and A unless it lies in registers, from shared memory. */
+/* A warpgroup's.  Its units read B, and A unless it is in registers, from shared memory. */
 static void sim_wgmma(Simulation *sim, const NestStmt *s, const Atom *a) {
   double columns = (double)nest_int(s, NA_columns, a->n), bytes = dtype_bytes(a->a);
   double flops = 2.0 * a->m * columns * a->k, busy = flops / rate_of(sim, a);

@@ -67,7 +67,7 @@ static Prog *new_program(Run *r) {
   return p;
 }
 
-/* What poison holds: a number that fits every type, and is seen in a result that uses it. */
+/* The value of poison: a number that fits every type, and is seen in a result that uses it. */
 static const Scalar poison = {.i = 0x55};
 
 static void start_warp(Run *r, Prog *p, uint32_t id) {
@@ -220,7 +220,7 @@ static bool starts_more(const Run *r) {
   return r->live.len < r->most_live && r->quiet > 2 * r->live.len;
 }
 
-/* A warp in a loop that comes to where it was, as long as memory stands still. */
+/* A warp in a loop that comes to where it was, as long as memory does not change. */
 static bool is_still(const Warp *w) {
   const Iteration *it = w->still ? &w->whiles[w->still->slot] : NULL;
   return it && it->changes == memory_changes(w->prog->run->memory) &&

@@ -5,7 +5,7 @@
 #include "lower/messages.h"
 #include "lower/nest/nest_text.h"
 
-/* What programs may take at most, with registers and shared memory: one, and all that are alive. */
+/* The memory of programs at most, with registers and shared memory: one, and all that are alive. */
 static const int64_t most_bytes = INT64_C(1) << 28, most_alive = INT64_C(1) << 30;
 
 typedef struct {
@@ -137,7 +137,7 @@ static Operand code_ref(Coder *c, const Ref *r, DType t) {
   return o;
 }
 
-/* What an operand's constant is a value of. */
+/* The type of an operand's constant. */
 static DType src_type(const NestStmt *s, uint32_t i) {
   switch (s->code) {
     case NEST_OP:
@@ -401,7 +401,7 @@ static void number_registers(Run *r) {
   r->first = first;
 }
 
-/* Buffers that have no offset yet lie behind the others. */
+/* Buffers that have no offset yet are after the others. */
 static void place_buffers(Run *r) {
   int64_t *offsets = ARENA_ARRAY(r->arena, int64_t, r->nest->nbuffers);
   r->shared_bytes = r->nest->shared_bytes;

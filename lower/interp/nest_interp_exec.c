@@ -325,7 +325,7 @@ static void note(Warp *w, const Inst *in, Iteration *it) {
 
 /* A loop that comes to where it was, while memory stood still, goes on so until something else
  * changes memory: others get a turn.  Noted are the first iteration, the second, the fourth and so
- * on, so that any number of them may lie between (Brent's algorithm). */
+ * on, so that any number of them may be between (Brent's algorithm). */
 void nest_exec_back(Warp *w, const Inst *in) {
   Run *r = w->prog->run;
   Iteration *it = &w->whiles[in->slot];

@@ -63,7 +63,7 @@ static bool any_bad(const Prog *p, int64_t at, uint32_t bytes) {
   return false;
 }
 
-/* What polls or updates memory lets the others go on. */
+/* A statement that polls or updates memory lets the other programs go on. */
 static void yield_all(Warp *w) { w->yields = w->prog->yields = true; }
 
 /* How much of a lane's access is one access of memory: on a CPU each element. */
@@ -75,7 +75,7 @@ static uint32_t piece_of(const Run *r, const Inst *in) {
 
 enum { MOST_REGS = 128 };
 
-/* What a load has got: n elements of each lane. */
+/* The values of a load: n elements of each lane. */
 typedef struct {
   Scalar x[MOST_REGS][MOST_LANES];
   uint32_t bad[MOST_REGS];
@@ -174,7 +174,7 @@ void nest_exec_st(Warp *w, const Inst *in) {
 
 /* ---- atomics ---- */
 
-/* What `sem` orders between programs; nothing at scope cta, which is one program. */
+/* The order that `sem` gives between programs; none at scope cta, which is one program. */
 typedef struct {
   bool acquire, release;
 } Order;
@@ -187,7 +187,7 @@ static Order order_of(const Inst *in) {
   return (Order){on && (both || !strcmp(sem, "acquire")), on && (both || !strcmp(sem, "release"))};
 }
 
-/* Where the element lies that a lane updates; NULL, and reported, if that is a bad place. */
+/* The element that a lane updates; NULL, and reported, if its address is bad. */
 static void *atomic_place(Warp *w, const Inst *in, uint64_t at, uint32_t lane) {
   const Spot *p = &in->places[0];
   Access who = access_of(w, in, p);
@@ -343,7 +343,7 @@ void nest_exec_cp_wait(Warp *w, const Inst *in) {
 
 enum { MATRICES = 4, ROWS = 8 };
 
-/* Where the rows of the matrices begin, -1 if it is no good place.  Rows reach all lanes, so they
+/* The offsets of the matrices' rows, -1 for a bad address.  Rows reach all lanes, so they
  * count as read by all. */
 static void matrix_rows(Warp *w, const Inst *in, int64_t rows[MATRICES * ROWS]) {
   const Spot *p = &in->places[0];

@@ -1,4 +1,5 @@
-/* Which accesses of one program's threads are ordered.  See lower/interp/nest_interp_run.h. */
+/* The order of accesses by one program's threads (vector clocks).  See
+ * lower/interp/nest_interp_run.h. */
 #include <string.h>
 
 #include "lang/messages.h"
@@ -31,7 +32,7 @@ static uint32_t new_group(Prog *p) {
   return group;
 }
 
-/* A warp's later epoch stands for its earlier ones: who knows it knows those. */
+/* A warp's later epoch represents its earlier ones: who knows it knows those. */
 static void add_to_group(Prog *p, uint32_t group, Mark m) {
   Mark *old = &group_of(p, group)[m.thread >> LANE_BITS];
   bool again = old->thread != NO_THREAD && old->epoch == m.epoch && old->thread != m.thread;
@@ -179,7 +180,7 @@ void race_copied(Warp *w, const Inst *in, uint32_t lane, int64_t at) {
   }
 }
 
-/* What a thread wrote since its last fence is not to be seen through the asynchronous proxy. */
+/* Writes of a thread since its last fence must not be read through the asynchronous proxy. */
 void race_proxy(Warp *w, const Inst *in, const Spot *p, int64_t at) {
   Run *r = w->prog->run;
   const Cell *c = &w->prog->cells[at / r->shared_granule];

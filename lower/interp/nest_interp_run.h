@@ -63,7 +63,7 @@ typedef struct {
   bool tracked; /* global: threads of one program may conflict there */
 } Spot;
 
-/* Where the elements of a fragment are: lane and register of row-major position i. */
+/* The positions of a fragment's elements: lane and register of row-major position i. */
 typedef struct {
   const uint8_t *lane, *reg;
 } Fragment;
@@ -107,7 +107,7 @@ typedef struct {
   uint32_t *bad;
 } Iteration;
 
-/* What happened to a granule of memory: an access by a thread in an epoch. */
+/* The last access to a granule of memory: an access by a thread in an epoch. */
 typedef struct {
   uint16_t thread; /* warp << LANE_BITS | lane; NO_THREAD */
   uint32_t epoch;
@@ -274,7 +274,7 @@ typedef struct {
   const Inst *why;
 } Vec;
 
-/* Register `k` behind the operand's; scratch row `row` may be used. */
+/* Register `k` after the operand's; scratch row `row` may be used. */
 Vec operand_vec(Warp *w, const Operand *o, uint32_t k, int row);
 /* The lanes in which the instruction acts: those of its guard.  Only bit 0 for uniform ones. */
 uint32_t guard_lanes(Warp *w, const Inst *in);

@@ -103,7 +103,7 @@ static void multiply(const Atom *atom, int rows, const Matrix *a, const Matrix *
     }
 }
 
-/* What made an operand poison. */
+/* The reason that an operand is poison. */
 static const Inst *poisoner(Warp *w, const Inst *in) {
   for (int which = 0; which < 3; which++) {
     uint32_t first = operand_reg(w, &in->srcs[which]);
@@ -197,7 +197,7 @@ static int blocks_of(const Inst *in) { return (int)in->n / BLOCK_COLUMNS; }
 
 static uint32_t acc_registers(const Inst *in) { return in->n / 2; }
 
-/* Whether one of the flights from `first` on computes these registers. */
+/* Does one of the flights from `first` on compute these registers? */
 static bool in_flight(const Warp *w, size_t first, uint32_t acc) {
   for (size_t i = first; i < w->flights.len; i++)
     if (w->flights.data[i].acc == acc) return true;

@@ -13,7 +13,7 @@
  *                warp    = i / 128 % 4
  *                lane    = i / 4 % 32
  *
- * Digits behind `*` replicate: they index no axis, so all their values hold the same element
+ * Digits after `*` replicate: they index no axis, so all their values hold the same element
  * (`[1] * 4@warp:1 32@lane:1` is a scalar held by every thread).  When a replicated tile is stored
  * or used by an atomic, only the replica whose digits are 0 acts.
  *
@@ -73,15 +73,15 @@ typedef struct {
 const Layout *layout_intern(LayoutSet *set, const Layout *l);
 /* Product of the digits' extents along an axis (>= shape[axis]). */
 int64_t layout_padded(const Layout *l, int axis);
-/* Do its digits spell positions behind the axis's end? */
+/* Do its digits spell positions after the axis's end? */
 bool layout_has_padding(const Layout *l, int axis);
 /* One more than the largest coordinate used in a place: how many registers, lanes, bytes... */
 int32_t layout_span(const Layout *l, Place place);
 /* The same of registers, whose number both unrolled and serial digits make up. */
 int32_t layout_registers(const Layout *l);
-/* What a digit counts along its axis: the product of the extents of the digits below it. */
+/* The weight of a digit along its axis: the product of the extents of the digits below it. */
 int64_t layout_weight(const Layout *l, int digit);
-/* True if some replication digit lies in lane or warp. */
+/* True if some replication digit is in lane or warp. */
 bool layout_replicated(const Layout *l);
 /* The layout of a tile without `axis` (its digits become replication; register and serial digits
  * of the axis vanish and the remaining registers are numbered anew), and with a new axis of

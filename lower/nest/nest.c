@@ -382,7 +382,7 @@ Ref ref_zero(DType t) { return dtype_is_float(t) ? ref_float(0) : ref_int(0); }
 
 /* ---- affine forms ---- */
 
-/* Coefficients wrap like the addresses that they stand for. */
+/* Coefficients wrap like the addresses that they represent. */
 static int64_t wrap_add(int64_t a, int64_t b) { return (int64_t)((uint64_t)a + (uint64_t)b); }
 static int64_t wrap_mul(int64_t a, int64_t b) { return (int64_t)((uint64_t)a * (uint64_t)b); }
 

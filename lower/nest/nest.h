@@ -32,7 +32,7 @@
  *     bar
  *   }
  *
- * The type behind `:` is that of the operation: what a load reads, a comparison compares, a cast
+ * The type after `:` is that of the operation: what a load reads, a comparison compares, a cast
  * converts from (`: f32 to bf16`).  An operand is a variable with its subscript, or a number, or
  * an affine form of indices in parentheses: `add %x, (512*a + 4)`.
  *

@@ -42,17 +42,17 @@ X(ASSERT,   NT, 0, 1, 0, 0, "message kind",             "reported by the interpr
 X(PRINT,    NT, 0, -1, 0, 0, "message shape digits",    "a line on standard output (lang/interp/device_print.h), once an element.  srcs: the value (i32, u32, i64, u64 or f64), then its index (i32) in a tile of this `shape`; none: the message alone.  `digits`: in hexadecimal, so many at least") \
 /* -- structure -- */ \
 X(UNROLL,   T,  0, 0, 0, 1, "",                         "`unroll a:4 { }`: index a = 0..3, expanded by the printer") \
-X(SERIAL,   NT, 0, -1, 0, 1, "",                        "`serial s:16 { }`: a loop that stays a loop, over constants.  `serial s:16 from %lo to %hi { }`, for CPUs alone: those of 0..15 that lie in lo..hi-1 (i32, uniform)") \
+X(SERIAL,   NT, 0, -1, 0, 1, "",                        "`serial s:16 { }`: a loop that stays a loop, over constants.  `serial s:16 from %lo to %hi { }`, for CPUs alone: those of 0..15 that are in lo..hi-1 (i32, uniform)") \
 X(FOR,      NT, 1, 3, 0, 1, "stages unroll",            "dst: the index; srcs lower, upper, step; down if step is not positive; vars are updated in place") \
 X(WHILE,    NT, 0, 1, 0, 2, "",                         "region 0 computes src 0 (i1, uniform); while it is true, region 1") \
 X(IF,       NT, 0, 1, 0, 2, "",                         "uniform i1: region 0, else region 1") \
-X(ROLE,     NT, 0, 0, 0, 1, "warps regs",               "these warps alone run the region; roles stand side by side") \
+X(ROLE,     NT, 0, 0, 0, 1, "warps regs",               "these warps alone run the region; roles are siblings") \
 /* -- level nest: statements over tiles -- */ \
 X(NEST,     N,  0, 0, 0, 1, "",                         "for every element of a layout: the region's statements; axes are indices") \
 X(REDUCE,   N, -1, -1, 0, 1, "axis combine",            "as the tile op; the region combines (params: accumulators, then elements)") \
 X(SCAN,     N, -1, -1, 0, 1, "axis reverse combine",    "as the tile op") \
 X(RELAYOUT, N,  1, 1, 0, 0, "",                         "the same tile in another layout, through registers and shuffles") \
-X(DOT,      N,  1, 3, 2, 0, "atom precision groups", "dst = a*b + c (srcs a, b, c).  a and b are vars in the atom's layouts, or `_`, and then mems 0 and 1 say where the operand lies in shared memory, in the buffer's layout (else the mem is `[_]`).  No atom: multiply-add.  A warpgroup's returns when at most `groups` (0) of its groups are open") \
+X(DOT,      N,  1, 3, 2, 0, "atom precision groups", "dst = a*b + c (srcs a, b, c).  a and b are vars in the atom's layouts, or `_`, and then mems 0 and 1 say the operand's address in shared memory, in the buffer's layout (else the mem is `[_]`).  No atom: multiply-add.  A warpgroup's returns when at most `groups` (0) of its groups are open") \
 X(COPY,     N,  0, 0, 0, 1, "ring",                     "a NEST whose one LD from global and one ST to shared are asynchronous") \
 X(RING_COMMIT, N, 0, 0, 0, 0, "",                       "the COPYs since the last commit become a group") \
 X(RING_WAIT,   N, 0, 0, 0, 0, "groups",                 "until at most that many groups are in flight")

@@ -64,7 +64,7 @@ static unsigned long long magnitude(int64_t i) {
   return i < 0 ? -(unsigned long long)i : (unsigned long long)i;
 }
 
-/* `2*a - b + 4`; behind something (lead false) every term has its sign: ` + 2*a - b + 4`. */
+/* `2*a - b + 4`; after something (lead false) every term has its sign: ` + 2*a - b + 4`. */
 static void print_affine(Printer *p, const Affine *a, bool lead) {
   for (int i = 0; i < a->n; i++) {
     int64_t k = a->t[i].coef;
@@ -152,7 +152,7 @@ static void print_type(Printer *p, DType type, DType elem) {
   type_print(p->out, (Type){.dtype = (uint8_t)type, .elem = (uint8_t)elem});
 }
 
-/* What a pointer of the statement points to; if it doesn't say so, its result does. */
+/* The element type of the statement's pointers; if it states none, its result's. */
 static DType pointee(const NestStmt *s) {
   if (s->elem) return s->elem;
   const Ref *r = s->ndsts ? &s->dsts[0] : s->nsrcs ? &s->srcs[0] : NULL;
@@ -175,7 +175,7 @@ static void print_guard(Printer *p, const NestStmt *s) {
   print_ref(p, &s->guard, DT_I1);
 }
 
-/* The end of what stands before a region, or of a plain statement. */
+/* The end of the text before a region, or of a plain statement. */
 static void print_tail(Printer *p, const NestStmt *s) {
   print_guard(p, s);
   print_types(p, s);

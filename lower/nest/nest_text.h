@@ -1,4 +1,4 @@
-/* What the printer and the reader of loop nests share; the grammar is in docs/nest-text.md, its
+/* Shared by the printer and the reader of loop nests; the grammar is in docs/nest-text.md, its
  * short form in lower/nest/nest.h. */
 #ifndef NEREID_LOWER_NEST_NEST_TEXT_H
 #define NEREID_LOWER_NEST_NEST_TEXT_H

@@ -378,13 +378,13 @@ static void redirect_reads(Pipe *p, const Ahead *a, NestBlock *b) {
   }
 }
 
-/* The fence behind a store that has become a copy: the copies have their own. */
+/* The fence after a store that has become a copy: the copies have their own. */
 static void remove_fence(const NestStmt *store) {
   NestStmt *st = store->next;
   if (st && st->code == NEST_FENCE && !strcmp(nest_str(st, NA_kind, ""), "proxy")) nest_remove(st);
 }
 
-/* it stands in another loop */
+/* it is in another loop */
 static bool pipe_is_repeated(const NestStmt *st) {
   for (st = st->parent->owner; st; st = st->parent->owner)
     if (st->code == NEST_FOR || st->code == NEST_WHILE) return true;
@@ -449,7 +449,7 @@ static bool in_ring(const Pipe *p, const NestBuffer *b) {
   return false;
 }
 
-/* Where a buffer is used, seen from the loop. */
+/* The uses of a buffer, seen from the loop. */
 enum { BEFORE = 1, INSIDE = 2, AFTER = 4 };
 
 typedef struct {

@@ -227,7 +227,7 @@ static void plan_groups(Plan *p) {
 
 /* ---- memory ---- */
 
-/* The axis along which neighbours lie in memory: the one with the longest runs, the last if all
+/* The axis along which neighbours are in memory: the one with the longest runs, the last if all
  * are alike. */
 static int memory_axis(const Plan *p, const TileValue *ptr) {
   const AxisInfo *x = &p->axis[ptr->id];
@@ -547,7 +547,7 @@ static void fill_value(Fill *x, const TileValue *v) {
   if (v->def && v->def->code == TILE_DOT) out->atom = c->atom;
 }
 
-/* What no anchor reaches gets a plain layout, and what follows it derives from that. */
+/* Groups that no anchor reaches get a plain layout, and their users derive theirs from it. */
 static void fill_op(TileOp *op, void *ctx) {
   bool changed;
   derive_op(((Fill *)ctx)->p, op, &changed);

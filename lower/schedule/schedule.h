@@ -62,7 +62,7 @@ Type schedule_operand_room(const TileValue *x, const Layout *acc, int which);
 /* How the warps of an accumulator's layout are split. */
 void schedule_warp_split(const Atom *atom, const Layout *acc, int *wm, int *wn);
 
-/* Whether a warpgroup's atom computes this dot: all warps have a part of the result, and a matrix
+/* Can a warpgroup's atom compute this dot? All warps have a part of the result, and a matrix
  * descriptor knows the operands' layouts. */
 bool schedule_group_fits(const Atom *atom, const TileOp *op, int wm, int wn, int warps);
 

@@ -1,4 +1,4 @@
-/* The schedule as text, behind the kernel that it belongs to: see lower/schedule/schedule.h. */
+/* The schedule as text, after the kernel that it belongs to: see lower/schedule/schedule.h. */
 #include <string.h>
 
 #include "lower/messages.h"

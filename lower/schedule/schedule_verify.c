@@ -1,4 +1,4 @@
-/* What must hold of a schedule beyond its layouts, which the reader checks. */
+/* The verifier of schedules, but for their layouts, which the reader checks. */
 #include "lower/messages.h"
 #include "lower/schedule/schedule.h"
 

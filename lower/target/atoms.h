@@ -1,9 +1,9 @@
 /* Atoms: matrix instructions as rows of data.
  *
- * A row gives the instruction, who can run it, and how its operands lie in the registers of a warp,
- * as digits over lanes and registers (register numbers count elements of the fragment).
- * Layouts are those of the PTX ISA, "Matrix Fragments for mma.m16n8k*": with group = lane / 4 and
- * t = lane % 4, for 16-bit operands
+ * A row gives the instruction, who can run it, and the layout of its operands in the registers of a
+ * warp, as digits over lanes and registers (register numbers count elements of the fragment).
+ * Layouts are those of the PTX ISA, "Matrix Fragments for mma.m16n8k*": with group = lane / 4 and t
+ * = lane % 4, for 16-bit operands
  *   A[16 x 16]: row = 8*(r/2%2) + group, column = 8*(r/4) + 2*t + r%2      (8 elements a lane)
  *   B[16 x 8]:  row = 8*(r/2) + 2*t + r%2, column = group                   (4)
  *   C[16 x 8]:  row = 8*(r/2) + group,     column = 2*t + r%2               (4)

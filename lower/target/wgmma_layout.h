@@ -1,4 +1,4 @@
-/* Matrix operands of a warpgroup's instructions: how they lie in shared memory.
+/* Matrix operands of a warpgroup's instructions: their layout in shared memory.
  *
  * `wgmma` reads an operand through a descriptor, which knows few layouts.  Those used here: rows of
  * 32, 64 or 128 bytes along the operand's contiguous axis, their 16-byte chunks swizzled; an axis
@@ -16,7 +16,7 @@
 /* The layout of a rank 2 tile whose axis `fast` is contiguous, and its bytes. */
 Layout wgmma_layout(const Type *tile, int fast, int64_t *bytes);
 
-/* Whether a tile of these rows and columns, powers of two both, has such a layout. */
+/* Has a tile of these rows and columns, powers of two both, such a layout? */
 bool wgmma_fits(const Type *tile);
 
 typedef struct {
@@ -33,7 +33,7 @@ bool wgmma_form(const NestBuffer *b, int which, WgmmaForm *out);
  * part within a panel, or is a multiple of it. */
 int64_t wgmma_step(const NestBuffer *b, int axis, int64_t count);
 
-/* Where an element lies, from the start of the tile. */
+/* The byte offset of an element from the start of the tile. */
 int64_t wgmma_offset(const NestBuffer *b, int64_t row, int64_t column);
 
 #endif

@@ -15,7 +15,7 @@ typedef struct {
 } Chain;
 
 Chain chain_of(NestStmt *st);
-/* Which of its loops has this index; -1: none. */
+/* The number of its loop with this index; -1: none. */
 int chain_place(const Chain *c, const NestIndex *index);
 int64_t chain_coefficient(const Affine *x, const Chain *c, int i);
 /* The number of iterations of loop i, with the loops inside it. */

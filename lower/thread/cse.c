@@ -167,14 +167,14 @@ static bool join_stmt(Joining *e, NestStmt *st, uint32_t h) {
   return false;
 }
 
-/* What a block computed is known in the blocks inside it, and forgotten at its end. */
+/* Expressions of a block are available in the blocks inside it, and no longer after its end. */
 static void join_block(Joining *e, NestBlock *b) {
   VEC(uint32_t) added = {0};
   for (NestStmt *st = b->first, *next; st; st = next) {
     next = st->next;
     rename_stmt(e, st);
     for (uint32_t r = 0; r < st->nregions; r++) join_block(e, st->regions[r]);
-    /* a while's condition is computed in its first region: rename once more behind it */
+    /* a while's condition is computed in its first region: rename once more after it */
     if (st->code == NEST_WHILE) rename_stmt(e, st);
     if (!is_comparable(e->c, st)) continue;
     uint32_t h = hash_stmt(st, false) & (e->buckets - 1);

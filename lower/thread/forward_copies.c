@@ -11,7 +11,7 @@
  * the addresses of rows, %p[a].  Lanes need care: %p counts them, a load that is the same for all
  * lanes takes them off again.
  *
- * A copy pays where rows lie far apart and an inner loop goes from row to row, and where elements
+ * A copy pays where rows are far apart and an inner loop goes from row to row, and where elements
  * are widened as they are read: then the buffer stays. */
 #include "lower/passes.h"
 
@@ -223,7 +223,7 @@ static int64_t reach_of(const Copy *c, int64_t bytes, int64_t n) {
   return bytes % c->stride[big] ? bytes * (n - 1) : 0;
 }
 
-/* What goes from the end of a row on to the next one tells how far apart rows are at %p. */
+/* The step from the end of a row to the next row tells how far apart rows are at %p. */
 static bool rows_follow(Copy *c, bool known[2]) {
   int big = rows_axis(c);
   int64_t columns = c->stride[big] / c->stride[!big];
@@ -297,7 +297,7 @@ static bool is_copy(const Forwarding *s, Copy *c) {
   return true;
 }
 
-/* Is x the same for all of the copy, and behind it? */
+/* Is x the same for all of the copy, and after it? */
 static bool stays(const Forwarding *s, const Copy *c, const Ref *x) {
   if (x->kind != REF_VAR || x->var->is_param) return x->kind != REF_FLOAT;
   const NestStmt *def = only_def(s, x);
@@ -318,7 +318,7 @@ static bool writes_global(const NestStmt *st) {
   return false;
 }
 
-/* All readers come behind the copy in its block, and nothing is written until they are done. */
+/* All readers come after the copy in its block, and nothing is written until they are done. */
 static bool readers_follow(const Copy *c) {
   size_t found = 0;
   for (NestStmt *st = c->root; st && found < c->readers.len; st = st->next) {
@@ -391,7 +391,7 @@ static NestVar *moved(NestBuilder b, Forwarding *s, NestVar *from, Ref x) {
   return p;
 }
 
-/* Which of %p's elements a reader of these bytes takes. */
+/* The element of %p that a reader of these bytes takes. */
 static Affine pointer_of(const Copy *c, const Affine *bytes) {
   Affine sub = affine_const(0);
   for (int k = -1; k < bytes->n; k++) {

@@ -37,7 +37,7 @@ typedef struct {
   uint32_t n, cap;
 } IdSet;
 
-/* What a statement does, with all that is inside. */
+/* The effects of a statement, with those inside it. */
 typedef struct {
   IdSet reads, writes; /* variables */
   IdSet loads, stores; /* shared buffers */
@@ -189,7 +189,7 @@ static void effects_add(const Fuse *f, Effects *e, const NestStmt *st) {
   for (uint32_t i = 0; i < st->nsrcs; i++) reads_ref(f, e, &st->srcs[i]);
   for (uint32_t i = 0; i < st->nmems; i++) reads_ref(f, e, &st->mems[i].base);
   reads_ref(f, e, &st->guard);
-  /* What keeps its old value where the guard is false reads it. */
+  /* A destination that keeps its old value where the guard is false is read. */
   for (uint32_t i = 0; i < st->ndsts && st->guard.kind; i++)
     set_add(f, &e->reads, st->dsts[i].var->id);
   memory_effects(f, e, st);
@@ -457,7 +457,7 @@ static bool same_distance(Fuse *f, const Ref *a, const Ref *b) {
 }
 
 /* The load of chain g and the store of chain l meet, if at all, in one iteration and lane: lanes
- * hold neighbouring elements, and iterations lie apart by as many. */
+ * hold neighbouring elements, and iterations are apart by as many. */
 static bool elementwise(Fuse *f, const Chain *g, const NestStmt *ld, const Chain *l,
                         const NestStmt *st, const Chain *fine) {
   int64_t bytes = dtype_bytes(st->type) * f->nest->lanes;
@@ -501,7 +501,7 @@ static void local_ref(Local *locals, const Ref *r, const NestBlock *b, int64_t n
   if (x->block != b || n != 1 || !affine_eq(x->sub, &r->sub)) x->scalar = false;
 }
 
-/* Where the guard of its first load is false, a variable holds nothing, unless a loop that is no
+/* If the guard of its first load is false, a variable holds nothing, unless a loop that is no
  * chain comes here again. */
 static void local_dst(Local *locals, NestStmt *st, const NestBlock *b, bool again) {
   Local *x = &locals[st->dsts[0].var->id];
@@ -524,7 +524,7 @@ static void find_locals(Local *locals, const NestBlock *b, bool again) {
   }
 }
 
-/* What an element of the array was before its load, the scalar is before each. */
+/* The scalar has, before each load, the value that the array's element had before its own. */
 static void undefine(Nest *n, const NestVar *v, NestStmt *load) {
   NestBuilder b = {n, load->parent, load, load->span};
   nest_op(&b, TILE_UNDEF, v->dtype, load->dsts[0], ref_none(), ref_none(), ref_none())->elem =
@@ -647,7 +647,7 @@ static void join(Fuse *f, Item *g, size_t at, const Chain *fine) {
   f->items.len--;
 }
 
-/* Which of the items behind g must stay behind it; `at` is not among them. */
+/* Finds the items after g that must stay after it; `at` is not among them. */
 static void plan_moves(Fuse *f, size_t g, size_t at, bool *stay) {
   const Item *x = f->items.data;
   pending_clear(&f->pending);
@@ -691,7 +691,7 @@ static bool worth_cutting(const Item *g, const Item *l) {
   return g->statements + l->statements <= MOST_CUT && sets_meet(&g->e.writes, &l->e.reads);
 }
 
-/* What the loops of l and g become if they join, if they may. */
+/* The loops that l and g become if they may be fused. */
 static bool joined_shape(Fuse *f, const Item *g, const Item *l, Chain *fine) {
   if (!g->chain.depth || !worth_joining(g, l)) return false;
   *fine = g->chain;

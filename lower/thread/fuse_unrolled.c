@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/* Which registers of a variable a body touches, as a function of its loop's index i: from
+/* The registers of a variable that a body touches, as a function of its loop's index i: from
  * coef*i + outer + lo to coef*i + outer + hi, where outer is affine in the loops around it. */
 typedef struct {
   const NestVar *var;
@@ -94,7 +94,7 @@ static void find_touches(Body *b, const NestStmt *unroll) {
 
 /* ---- what may be done ---- */
 
-/* Whether two touches of a variable can only meet in the same iteration. */
+/* Can two touches of a variable meet in the same iteration only? */
 static bool meet_at_home(const Touch *a, const Touch *b) {
   int64_t lo = a->lo < b->lo ? a->lo : b->lo, hi = a->hi > b->hi ? a->hi : b->hi;
   int64_t step = a->coef < 0 ? -a->coef : a->coef;
@@ -115,7 +115,7 @@ static bool can_join(const Body *a, const Body *b) {
   return a->fits && b->fits && !a->loads && !b->loads && !memory && independent(a, b);
 }
 
-/* Whether a scalar computation behind the loop may as well stand before it. */
+/* Can a scalar computation after the loop move before it? */
 static bool may_precede(const Body *loop, const NestStmt *st) {
   if (st->code != NEST_OP && st->code != NEST_MOV) return false;
   Body b;
@@ -155,7 +155,7 @@ static void append(Nest *nest, NestStmt *a, NestStmt *b) {
   nest_remove(b);
 }
 
-/* The next unroll behind `st` that may join it, with only movable computations between; NULL. */
+/* The next unroll after `st` that may join it, with only movable computations between; NULL. */
 static NestStmt *candidate(const NestStmt *st, const Body *body) {
   NestStmt *next = st->next;
   while (next && next->code != NEST_UNROLL) {
@@ -165,7 +165,7 @@ static NestStmt *candidate(const NestStmt *st, const Body *body) {
   return next && next->index->extent == st->index->extent ? next : NULL;
 }
 
-/* What a loop touches that has taken over another one's body. */
+/* Adds the touches of b to those of a, whose loop has taken over the body of b. */
 static void unite(Body *a, const Body *b) {
   if (a->n + b->n > MAX_TOUCHES) {
     a->fits = false;

@@ -73,7 +73,7 @@ static bool row_is_mask(const Row *r, const Chain *c, const Ref *x);
 
 typedef struct {
   const Row *r;
-  bool *same;       /* by variable id: in all lanes of all iterations behind the row */
+  bool *same;       /* by variable id: in all lanes of all iterations after the row */
   bool *seen;       /* by variable id */
   bool *begun;      /* the first reference is a definition of every element */
   uint32_t *inside; /* references of elements by their iteration, in loops that end */
@@ -338,7 +338,7 @@ static bool find_row(Row *r, NestStmt *st, const Ref *length, int64_t total) {
 
 /* ---- copies ---- */
 
-/* Loops of a part without their body, at the builder, which then stands inside. */
+/* Loops of a part without their body, at the builder, which then is inside. */
 static NestStmt *copy_loops(NestBuilder *b, const RowPart *p, Ref from, Ref to) {
   NestStmt *outermost = nest_stmt(b, NEST_SERIAL, 0, 2);
   outermost->srcs[0] = from;
@@ -400,7 +400,7 @@ static bool mask_goes(const Row *r, const NestVar *v) {
   return uses == r->refs[v->id];
 }
 
-/* What only a mask that goes is made from goes too. */
+/* Operands of a removed mask alone are removed too. */
 static bool goes(const Row *r, const Chain *c, const NestStmt *st) {
   if (!st->ndsts) return false;
   const NestVar *v = st->dsts[0].var;
@@ -457,9 +457,9 @@ static void full_loop(const Row *r, const RowPart *p, Ref to) {
   for (NestStmt *st = b.block->first; st; st = st->next) rename_stmt(r, &x, st);
 }
 
-/* ---- sums behind the row ---- */
+/* ---- sums after the row ---- */
 
-/* The loop st has ended, its last iteration behind the row: what it added there is added as often
+/* The loop st has ended, its last iteration after the row: what it added there is added as often
  * as the row has more iterations, unless it is zero. */
 static void add_rest(const Row *r, const RowPart *p, NestStmt *fold, Ref end) {
   DType t = fold->type;
@@ -492,8 +492,8 @@ static Ref uniform_op(NestBuilder *b, TileCode op, Ref x, int64_t y) {
   return dst;
 }
 
-/* A loop that ends has the unit with the last element behind the full ones, and at least one that
- * is all behind the row. */
+/* A loop that ends has the unit with the last element after the full ones, and at least one that
+ * is all after the row. */
 static void split_part(const Row *r, const RowPart *p, Ref units) {
   if (!p->masked && !p->ends) return;
   int64_t by = r->unit / p->inner;

@@ -98,7 +98,7 @@ static bool stores(const Chain *c) {
   return false;
 }
 
-/* The chain behind `load` that prefetches for it; depth 0 if there is none. */
+/* The chain after `load` that prefetches for it; depth 0 if there is none. */
 static Chain find_site(NestStmt *load, int64_t total, NestStmt **site) {
   Chain best = {.depth = 0};
   for (NestStmt *st = load->next; st; st = st->next) {

@@ -182,7 +182,7 @@ static bool pending_as(const Sync *s, const Access *const *then) {
 }
 
 /* Twice, unless nothing changes: accesses that the end of an iteration leaves pending meet the
- * start of the next.  A FOR may run no iteration; a WHILE ends behind its condition, which runs at
+ * start of the next.  A FOR may run no iteration; a WHILE ends after its condition, which runs at
  * least once. */
 static void walk_loop(Sync *s, NestStmt *st) {
   const Access **begin = saved(s), **none = begin, **last = begin;
@@ -237,7 +237,7 @@ static bool reaches_rings(const Nest *n, const NestStmt *st) {
   return false;
 }
 
-/* Behind its loop a ring is waited for because a loop around might fill it again, or another buffer
+/* After its loop a ring is waited for because a loop around might fill it again, or another buffer
  * take its place: here is seen whether anything does. */
 static void drop_last_waits(const Nest *n) {
   for (NestStmt *st = n->body->last, *prev; st && !reaches_rings(n, st); st = prev) {

@@ -107,8 +107,8 @@ static bool check_registers(NestCheck *c, const NestStmt *s, const Ref *r, int64
                    r->var->count);
 }
 
-/* `n` registers from r on lie in its variable; a tile is subscripted by its axes inside a NEST and
- * stands as a whole elsewhere. */
+/* `n` registers from r on are in its variable; a tile is subscripted by its axes inside a NEST and
+ * is used as a whole elsewhere. */
 static bool nest_check_ref(NestCheck *c, const NestStmt *s, const Ref *r, int64_t n) {
   int64_t lo, hi;
   if (r->kind == REF_NONE) return nest_fail(c, s, E_NEST_EMPTY, nest_stmt_name(s));
@@ -130,7 +130,7 @@ static bool nest_ref_uniform(const NestCheck *c, const Ref *r) {
 
 /* ---- uniformity ---- */
 
-/* What a statement computes from, if that is uniform; else which part isn't. */
+/* The part of a statement that is not uniform, in words; NULL if all are. */
 static const char *not_uniform(const NestCheck *c, const NestStmt *s) {
   for (uint32_t i = 0; i < s->nsrcs; i++)
     if (!nest_ref_uniform(c, &s->srcs[i])) return "an operand";
@@ -200,7 +200,7 @@ static bool check_counts(NestCheck *c, const NestStmt *s) {
   return true;
 }
 
-/* What may stand in the region of a NEST or COPY (1), and of a REDUCE or SCAN too (2). */
+/* Statements that the region of a NEST or COPY may have (1), and of a REDUCE or SCAN too (2). */
 static const uint8_t may_stand_inside[NEST_OP_COUNT] = {
     [NEST_OP] = 2,  [NEST_MOV] = 2,    [NEST_PID] = 1,   [NEST_NPROG] = 1,
     [NEST_LD] = 1,  [NEST_ST] = 1,     [NEST_ATOM] = 1,  [NEST_ATOM_CAS] = 1,
@@ -347,7 +347,7 @@ static void check_buffers(NestCheck *c) {
   }
 }
 
-/* Roles stand side by side. */
+/* Roles are siblings. */
 static void check_roles(NestCheck *c) {
   int64_t warps = 0;
   for (const NestStmt *s = c->n->body->first; s; s = s->next)
@@ -400,7 +400,7 @@ bool nest_within_budget(const Nest *n, Diags *d) {
   return false;
 }
 
-/* What it allocates (a few lists as long as the loops are deep) dies with the nest. */
+/* Its allocations (a few lists as long as the loops are deep) live as long as the nest. */
 bool nest_verify(const Nest *n, Diags *d) {
   size_t before = diag_errors(d);
   NestCheck c = {.n = n, .arena = n->arena, .d = d, .role_warps = n->warps};
@@ -494,7 +494,7 @@ static const char *type_name(DType t) {
   return t == DT_PTR ? "a pointer" : t == DT_NONE ? "no type" : dtype_name(t);
 }
 
-/* An integer constant stands for an integer (or a null pointer), a float one for a float. */
+/* An integer constant represents an integer (or a null pointer), a float one for a float. */
 static bool ref_is(const Ref *r, DType t) {
   if (r->kind == REF_VAR) return r->var->dtype == t;
   if (r->kind == REF_FLOAT) return dtype_is_float(t);
@@ -846,7 +846,7 @@ static bool check_whole(NestCheck *c, const NestStmt *s) {
   return is_tile(&s->dsts[0]) || nest_fail(c, s, E_NEST_TILES, nest_stmt_name(s));
 }
 
-/* Operand a or b of a DOT: a tile, or where it lies in shared memory. */
+/* Operand a or b of a DOT: a tile, or where it is in shared memory. */
 static bool check_dot_operand(NestCheck *c, const NestStmt *s, uint32_t i) {
   const Mem *m = &s->mems[i];
   if (s->srcs[i].kind == REF_NONE && m->buffer && m->buffer->tile.rank) {
@@ -888,7 +888,7 @@ static bool check_copy(NestCheck *c, const NestStmt *s) {
 /* ---- the table ---- */
 
 typedef struct {
-  bool typed; /* needs the type behind `:` */
+  bool typed; /* needs the type after `:` */
   bool (*check)(NestCheck *c, const NestStmt *s);
 } Rule;
 
