@@ -1,10 +1,37 @@
-/* Pooling becomes nereid.pool_max and nereid.pool_sum (graph/ops/window.h). */
+/* Pooling becomes nereid.pool_max and nereid.pool_sum (graph/ops/window.h).
+ *
+ * Adaptive pooling is plain pooling where all windows have one size; otherwise the elements of the
+ * largest window are gathered for each index, and those outside of smaller windows do not count. */
 #include <math.h>
 #include <string.h>
 
-#include "graph/decompose/decompose_pool.h"
+#include "graph/decompose/decompose.h"
+#include "graph/ops/window.h"
 
-const ValueType *pool_result(const Build *b) {
+/* ---- shapes of windows ---- */
+
+typedef struct {
+  Node *x;
+  uint32_t n, first; /* the last n axes, from `first` on */
+  Dim kernel[WINDOW_AXES], stride[WINDOW_AXES], padding[WINDOW_AXES], dilation[WINDOW_AXES];
+  Dim after[WINDOW_AXES]; /* padding behind */
+  Dim places[WINDOW_AXES];
+  bool ceil_mode;
+} Pooling;
+
+static inline Node *pool_plus(Build *b, Node *x, Dim by) {
+  return dim_is(by, 0) ? x : build_with(b, OP_aten_add_Tensor, x, arg_dim(by));
+}
+
+static inline Node *pool_times(Build *b, Node *x, Dim by) {
+  return dim_is(by, 1) ? x : build_with(b, OP_aten_mul_Tensor, x, arg_dim(by));
+}
+
+static inline Node *pool_at_most(Build *b, Node *x, Dim most) {
+  return build_with(b, OP_aten_clamp_max_default, x, arg_dim(most));
+}
+
+static const ValueType *pool_result(const Build *b) {
   const ValueType *t = &b->in.n->type;
   return t->kind == VALUE_LIST ? t->items : t;
 }
@@ -43,7 +70,8 @@ static Pooling read_pool(Build *b, uint32_t n) {
   return p;
 }
 
-Node *pool_slide(Build *b, OpId op, Node *x, const Pooling *p) {
+/* nereid.pool_max or nereid.pool_sum of x. */
+static Node *pool_slide(Build *b, OpId op, Node *x, const Pooling *p) {
   Graph *g = b->in.g;
   Dim pads[2 * WINDOW_AXES];
   for (uint32_t i = 0; i < p->n; i++) {
@@ -206,7 +234,8 @@ static Node *places_of_maxima(Build *b, const Pooling *p) {
   return build_expand(b, place, t->rank, t->shape);
 }
 
-bool pool_few_positions(const Pooling *p) {
+/* Are there few enough positions in a window to write out all? */
+static bool pool_few_positions(const Pooling *p) {
   int64_t count = 1;
   for (uint32_t i = 0; i < p->n; i++) {
     if (!dim_is_int(p->kernel[i]) || !dim_is_int(p->stride[i])) return false;
@@ -216,7 +245,7 @@ bool pool_few_positions(const Pooling *p) {
   return count <= POSITIONS_MAX;
 }
 
-Node *pool_set_pair(Build *b, Node *values, Node *places) {
+static Node *pool_set_pair(Build *b, Node *values, Node *places) {
   b->nitems = 2;
   b->items = ARENA_ARRAY(b->in.g->arena, Node *, 2);
   b->items[0] = values;
@@ -224,7 +253,8 @@ Node *pool_set_pair(Build *b, Node *values, Node *places) {
   return NULL;
 }
 
-Node *pool_with_places(Build *b, const Pooling *p) {
+/* The maxima and their indices; NULL, and the node stays, if windows are too large. */
+static Node *pool_with_places(Build *b, const Pooling *p) {
   if (!pool_few_positions(p)) return NULL;
   return pool_set_pair(b, pool_slide(b, OP_nereid_pool_max_default, p->x, p),
                        places_of_maxima(b, p));
@@ -238,3 +268,155 @@ static Node *maximum_with_places(Build *b, uint32_t n) {
 Node *decompose_max_pool1d_places(Build *b) { return maximum_with_places(b, 1); }
 Node *decompose_max_pool2d_places(Build *b) { return maximum_with_places(b, 2); }
 Node *decompose_max_pool3d_places(Build *b) { return maximum_with_places(b, 3); }
+
+/* ---- adaptive pooling into windows of one size ---- */
+
+/* A window of each output's own elements, if all have as many. */
+static bool equal_windows(Build *b, Pooling *p) {
+  Dims *d = b->in.g->dims;
+  for (uint32_t i = 0; i < p->n; i++) {
+    Dim size = p->x->type.shape[p->first + i], out = p->places[i];
+    if (!dim_is_int(out) || out->value <= 0 || !dim_divisible(size, out->value)) return false;
+    p->kernel[i] = p->stride[i] = dim_floordiv(d, size, out);
+    p->padding[i] = p->after[i] = build_const(b, 0);
+    p->dilation[i] = build_const(b, 1);
+  }
+  return true;
+}
+
+static Pooling read_adaptive(Build *b, uint32_t n) {
+  Pooling p = {.x = build_input(b, "self"), .n = n};
+  p.first = rank_of(p.x) - n;
+  memcpy(p.places, pool_result(b)->shape + p.first, n * sizeof *p.places);
+  return p;
+}
+
+/* ---- into windows of several sizes: [.., places, elements] for each axis ---- */
+
+typedef struct {
+  Node *elements;           /* [.., p1, k1, p2, k2]: those of the largest window */
+  Node *numbers;            /* of them in the plane of the pooled axes */
+  Node *inside;             /* are they of their window? */
+  Node *count[WINDOW_AXES]; /* elements of the windows along each axis */
+  uint32_t window;          /* the axes to reduce */
+} Uneven;
+
+enum { UNEVEN_MAX = 1 << 20 }; /* places along an axis, which are gone through */
+
+static bool fixed_sizes(const Pooling *p) {
+  for (uint32_t i = 0; i < p->n; i++) {
+    Dim size = p->x->type.shape[p->first + i];
+    if (!dim_is_int(size) || !dim_is_int(p->places[i]) || p->places[i]->value <= 0) return false;
+    if (size->value > UNEVEN_MAX || p->places[i]->value > UNEVEN_MAX) return false;
+  }
+  return true;
+}
+
+static int64_t largest_window(int64_t size, int64_t places) {
+  int64_t most = 0;
+  for (int64_t o = 0; o < places; o++) {
+    int64_t n = ((o + 1) * size + places - 1) / places - o * size / places;
+    if (n > most) most = n;
+  }
+  return most;
+}
+
+/* floor(place * size / places), or of the next place, rounded up: where windows begin and end. */
+static Node *bound(Build *b, Dim size, Dim places, bool end) {
+  Node *at = pool_times(b, build_arange(b, places), size);
+  if (end) at = pool_plus(b, at, build_const(b, size->value + places->value - 1));
+  return build_with(b, OP_aten_floor_divide_Scalar, at, arg_dim(places));
+}
+
+static Node *combine_nodes(Build *b, Node *x, Node *y, OpId op) {
+  return x ? build_op2(b, op, x, y) : y;
+}
+
+static Uneven uneven_windows(Build *b, const Pooling *p) {
+  Uneven u = {0};
+  Arg at = arg_list(b->in.g, rank_of(p->x));
+  for (uint32_t i = 0; i < p->first; i++) at.items[i] = arg_none();
+  for (uint32_t i = 0; i < p->n; i++) {
+    Dim size = p->x->type.shape[p->first + i];
+    Dim most = build_const(b, largest_window(size->value, p->places[i]->value));
+    Node *start = bound(b, size, p->places[i], false), *end = bound(b, size, p->places[i], true);
+    u.count[i] = build_sub(b, end, start);
+    Node *element = build_add(b, build_unsqueeze(b, start, 1), build_arange(b, most));
+    Node *inside = build_op2(b, OP_aten_lt_Tensor, element, build_unsqueeze(b, end, 1));
+    Dim shape[2 * WINDOW_AXES];
+    for (uint32_t k = 0; k < 2 * p->n; k++) shape[k] = build_const(b, 1);
+    shape[2 * i] = p->places[i];
+    shape[2 * i + 1] = most;
+    element = pool_at_most(b, element, build_const(b, size->value - 1));
+    element = build_view(b, element, 2 * p->n, shape);
+    at.items[p->first + i] = arg_node(element);
+    u.inside = combine_nodes(b, u.inside, build_view(b, inside, 2 * p->n, shape),
+                             OP_aten_logical_and_default);
+    if (u.numbers) u.numbers = pool_times(b, u.numbers, size);
+    u.numbers = combine_nodes(b, u.numbers, element, OP_aten_add_Tensor);
+    u.window |= 1u << (p->first + 2 * i + 1);
+  }
+  u.elements = build_with(b, OP_aten_index_Tensor, p->x, at);
+  return u;
+}
+
+static Node *uneven_average(Build *b, const Pooling *p) {
+  Uneven u = uneven_windows(b, p);
+  DType t = build_wide(p->x->type.dtype);
+  Node *x = build_where(b, u.inside, arg_node(build_to(b, u.elements, t)), arg_float(0));
+  Node *sum = build_sum(b, x, u.window, false), *count = NULL;
+  for (uint32_t i = 0; i < p->n; i++)
+    count = combine_nodes(b, count, build_along(b, u.count[i], i, p->n), OP_aten_mul_Tensor);
+  return build_to(b, build_div(b, sum, build_to(b, count, t)), p->x->type.dtype);
+}
+
+/* A place is the first one that holds the maximum, which may be no number. */
+static Node *uneven_maximum(Build *b, const Pooling *p) {
+  Uneven u = uneven_windows(b, p);
+  Node *x = build_where(b, u.inside, arg_node(u.elements), arg_float(-INFINITY));
+  Node *most = build_reduce(b, OP_aten_amax_default, x, u.window, true);
+  Node *equal = build_op2(b, OP_aten_eq_Tensor, x, most);
+  equal =
+      combine_nodes(b, equal, build_op1(b, OP_aten_isnan_default, x), OP_aten_logical_or_default);
+  equal = combine_nodes(b, equal, u.inside, OP_aten_logical_and_default);
+  Node *places = build_where(b, equal, arg_node(u.numbers), build_int(b, INT64_MAX));
+  places = build_reduce(b, OP_aten_amin_default, places, u.window, false);
+  return pool_set_pair(b, build_squeeze(b, most, u.window), places);
+}
+
+static bool is_whole(const Pooling *p) {
+  bool one = true;
+  for (uint32_t i = 0; i < p->n; i++) one &= dim_is(p->places[i], 1);
+  return one;
+}
+
+/* Over all elements it is their mean. */
+static Node *mean_of_last(Build *b, const Pooling *p) {
+  uint32_t set = ((1u << p->n) - 1) << p->first;
+  return build_to(b, build_mean(b, build_widen(b, p->x), set, true), p->x->type.dtype);
+}
+
+static Node *adaptive_average(Build *b, uint32_t n) {
+  Pooling p = read_adaptive(b, n);
+  if (is_whole(&p)) return mean_of_last(b, &p);
+  if (equal_windows(b, &p)) {
+    Node *sum = pool_slide(b, OP_nereid_pool_sum_default, build_widen(b, p.x), &p);
+    Arg count = arg_dim(infer_product(&b->in, p.kernel, n));
+    return build_to(b, build_with(b, OP_aten_div_Tensor, sum, count), p.x->type.dtype);
+  }
+  return fixed_sizes(&p) ? uneven_average(b, &p) : NULL;
+}
+
+Node *decompose_adaptive_avg_pool1d(Build *b) { return adaptive_average(b, 1); }
+Node *decompose_adaptive_avg_pool2d(Build *b) { return adaptive_average(b, 2); }
+Node *decompose_adaptive_avg_pool3d(Build *b) { return adaptive_average(b, 3); }
+
+static Node *adaptive_maximum(Build *b, uint32_t n) {
+  Pooling p = read_adaptive(b, n);
+  if (equal_windows(b, &p) && pool_few_positions(&p)) return pool_with_places(b, &p);
+  return fixed_sizes(&p) ? uneven_maximum(b, &p) : NULL;
+}
+
+Node *decompose_adaptive_max_pool1d(Build *b) { return adaptive_maximum(b, 1); }
+Node *decompose_adaptive_max_pool2d(Build *b) { return adaptive_maximum(b, 2); }
+Node *decompose_adaptive_max_pool3d(Build *b) { return adaptive_maximum(b, 3); }

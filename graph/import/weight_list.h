@@ -43,7 +43,6 @@ void weights_bind(Weights *w, Weight *weight, Name input);
 Weight *weights_find(const Weights *w, Name name);
 Weight *weights_find_input(const Weights *w, Name input);
 
-int64_t weight_numel(const Weight *w);
 int64_t weight_bytes(const Weight *w);
 /* Do the elements lie in the order of their indices, without gaps? */
 bool weight_is_dense(const Weight *w);

@@ -1,5 +1,5 @@
-/* What the files of dim.h share: expressions are interned in dim.c, sums and products made in
- * dim_sum.c, quotients and remainders in dim_divide.c; dim_range.c knows their values. */
+/* The insides of dim.h: expressions are interned in dim.c and made in dim_arithmetic.c; dim_range.c
+ * has the ranges of their values. */
 #ifndef NEREID_GRAPH_IR_DIM_STATE_H
 #define NEREID_GRAPH_IR_DIM_STATE_H
 
@@ -53,36 +53,6 @@ Dim dim_intern(Dims *d, DimExpr x);
 Dim dim_known(Dims *d, BinaryOp op, Dim a, Dim b, Dim (*compute)(Dims *, Dim, Dim));
 /* An order of expressions that does not depend on what was met first. */
 int dim_compare(Dim a, Dim b);
-
-/* ---- dim_sum.c ---- */
-
-/* A coefficient and atoms. */
-typedef struct {
-  int64_t coefficient;
-  const Dim *atoms;
-  uint32_t n;
-} Product;
-
-/* A constant and products, merged as they are added.  It takes some kilobytes of the stack. */
-typedef struct {
-  Dims *d;
-  int64_t constant;
-  uint32_t n;
-  bool huge;
-  Product term[TERMS_MAX];
-} Sum;
-
-Dim dim_make_product(Dims *d, Product p);
-void dim_sum_begin(Sum *s, Dims *d);
-/* Adds factor * *x; x lives as long as s. */
-void dim_sum_add(Sum *s, const Dim *x, int64_t factor);
-void dim_sum_add_term(Sum *s, Product p);
-Dim dim_sum_finish(Sum *s);
-/* The terms of x; its constant is the last of them. */
-uint32_t dim_term_count(Dim x);
-Product dim_term_at(const Dim *x, uint32_t i);
-/* a // b and the like as they stand, not simplified. */
-Dim dim_make_pair(Dims *d, DimKind kind, Dim a, Dim b);
 
 /* ---- numbers: b is not 0 ---- */
 

@@ -1,8 +1,71 @@
 #include "graph/ops/infer.h"
 
+#include <string.h>
+
+#include "graph/ir/graph.h"
 #include "graph/messages.h"
 #include "graph/ops/infer_rules.h"
-#include "graph/ops/infer_symbols.h"
+
+/* Which symbols of sizes have a meaning at a node: those of inputs' types, and of the types of
+ * nodes before it.  What an annotation alone names could never be computed in a run. */
+typedef struct {
+  Arena *arena;
+  VEC(bool) met; /* by a symbol's number */
+} Symbols;
+
+static bool is_met(const Symbols *s, Dim x) {
+  if (x->kind == DIM_SYMBOL) return x->symbol < s->met.len && s->met.data[x->symbol];
+  bool all = true;
+  for (uint32_t i = 0; i < x->n && all; i++) all = is_met(s, x->args[i]);
+  return all;
+}
+
+static void meet(Symbols *s, Dim x) {
+  if (x->kind == DIM_SYMBOL) {
+    while (s->met.len <= x->symbol) vec_push(s->arena, &s->met, false);
+    s->met.data[x->symbol] = true;
+  }
+  for (uint32_t i = 0; i < x->n; i++) meet(s, x->args[i]);
+}
+
+static void symbols_meet(Symbols *s, const ValueType *t) {
+  if (t->kind == VALUE_INT && t->value) meet(s, t->value);
+  for (uint32_t i = 0; t->kind == VALUE_TENSOR && i < t->rank; i++) meet(s, t->shape[i]);
+  for (uint32_t i = 0; t->kind == VALUE_LIST && i < t->nitems; i++) symbols_meet(s, &t->items[i]);
+}
+
+static Dim settled(const Symbols *s, Dim said, Dim inferred) {
+  return !is_met(s, said) && is_met(s, inferred) ? inferred : said;
+}
+
+/* Sizes of an annotation whose symbols have no meaning yet become the inferred ones that have. */
+static void symbols_settle(const Symbols *s, Graph *g, ValueType *said, const ValueType *inferred) {
+  if (said->kind != inferred->kind) return;
+  if (said->kind == VALUE_INT && said->value && inferred->value)
+    said->value = settled(s, said->value, inferred->value);
+  if (said->kind != VALUE_TENSOR || said->rank != inferred->rank) return;
+  Dim shape[GRAPH_RANK_MAX];
+  for (uint32_t i = 0; i < said->rank; i++)
+    shape[i] = settled(s, said->shape[i], inferred->shape[i]);
+  if (said->rank && memcmp(shape, said->shape, said->rank * sizeof *shape) != 0)
+    *said = value_tensor(g, said->dtype, said->rank, shape);
+}
+
+static Dim open_in(const Symbols *s, const Arg *a) {
+  if (a->kind == ARG_INT) return is_met(s, a->dim) ? NULL : a->dim;
+  Dim open = NULL;
+  for (uint32_t i = 0; a->kind == ARG_LIST && i < a->n && !open; i++)
+    open = open_in(s, &a->items[i]);
+  return open;
+}
+
+/* A size among n's arguments that has no meaning; NULL if all have. */
+static Dim symbols_open(const Symbols *s, const Node *n) {
+  Dim open = NULL;
+  for (uint32_t i = 0; i < n->nargs && !open; i++) open = open_in(s, &n->args[i]);
+  for (uint32_t i = 0; i < n->nnamed && !open; i++) open = open_in(s, &n->named[i].value);
+  return open;
+}
 
 /* args[0][args[1]] */
 static void infer_getitem(Infer *in) {

@@ -1,12 +1,87 @@
-/* Nodes of the model, each translated by the rule of its operator. */
+/* Nodes of the model, each translated by the rule of its operator; functions of the model, whose
+ * bodies replace their calls. */
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "graph/import/onnx/onnx_read.h"
 #include "graph/messages.h"
 
-const char *onnx_domain(const char *domain) {
+static const OnnxOp ops[] = {
+#define ONNX(text, opset, rule, ...) \
+  {.id = ONNX_##text, .name = #text, .since = opset, .translate = onnx_op_##rule, __VA_ARGS__},
+#define ATEN(op) .aten = OP_##op,
+#define FOLD(rule) .fold = onnx_fold_##rule,
+#include "graph/import/onnx/onnx_table.def"
+};
+
+static int by_name(const void *name, const void *op) {
+  return strcmp(name, ((const OnnxOp *)op)->name);
+}
+
+/* The row of that operator, NULL if it is not supported. */
+static const OnnxOp *onnx_op_find(const char *domain, const char *name) {
+  char whole[256];
+  int n = snprintf(whole, sizeof whole, "%s%s%s", domain, *domain ? "." : "", name);
+  if (n < 0 || (size_t)n >= sizeof whole) return NULL;
+  return bsearch(whole, ops, sizeof ops / sizeof *ops, sizeof *ops, by_name);
+}
+
+/* ---- functions of the model, which are inlined ---- */
+
+/* "ai.onnx" is the same domain as "". */
+static const char *onnx_domain(const char *domain) {
   domain = onnx_text(domain);
   return strcmp(domain, "ai.onnx") ? domain : "";
+}
+
+static Name key_of(const Onnx *r, const char *domain, const char *name, const char *overload) {
+  return pool_name(r->names, arena_printf(r->scratch, "%s:%s:%s", onnx_domain(domain),
+                                          onnx_text(name), onnx_text(overload)));
+}
+
+void onnx_find_functions(Onnx *r) {
+  for (size_t i = 0; i < r->model->n_functions; i++) {
+    Onnx__Function *f = r->model->functions[i];
+    void **slot =
+        namemap_put(r->scratch, &r->functions, key_of(r, f->domain, f->name, f->overload));
+    if (!*slot) *slot = f;
+  }
+}
+
+/* The function of that name, NULL if the model has none. */
+static const Onnx__Function *onnx_function(const Onnx *r, const Onnx__Node *n) {
+  if (!r->model->n_functions) return NULL;
+  return namemap_get(&r->functions, key_of(r, n->domain, n->op_type, n->overload));
+}
+
+/* Inputs that the call leaves out are left out in the body: their names stand for nothing. */
+static bool bind_inputs(Onnx *r, OnnxScope *s, const OnnxCall *c) {
+  for (size_t i = 0; i < s->function->n_input; i++) {
+    void **slot = namemap_put(r->scratch, &s->values, pool_name(r->names, s->function->input[i]));
+    *slot = i < c->nin ? c->in[i] : NULL;
+    if (*slot) continue;
+    OnnxValue *v = *slot = ARENA_NEW(r->scratch, OnnxValue);
+    v->absent = true;
+  }
+  return true;
+}
+
+/* A call of a function of the model: its body takes the call's place. */
+static bool onnx_inline(Onnx *r, OnnxCall *c, const Onnx__Function *f) {
+  const char *where = onnx_where(r, c->proto);
+  OnnxScope s = {.opsets = f->opset_import, .nopsets = f->n_opset_import, .caller = c};
+  s.function = f;
+  if (++r->depth > ONNX_BODIES_MAX) return onnx_error(r, where, E_ONNX_BODIES, ONNX_BODIES_MAX);
+  if (!onnx_spell(r, f->input, f->n_input) || !onnx_spell(r, f->output, f->n_output)) return false;
+  if (!bind_inputs(r, &s, c) || !onnx_nodes(r, &s, f->node, f->n_node)) return false;
+  for (uint32_t i = 0; i < c->nout && i < f->n_output; i++) {
+    OnnxValue *v;
+    if (!onnx_lookup(r, &s, f->output[i], where, &v)) return false;
+    if (v) onnx_set_alias(c, i, v);
+  }
+  r->depth--;
+  return true;
 }
 
 /* That of its first result, if it has none. */
@@ -19,7 +94,8 @@ const char *onnx_where(Onnx *r, const Onnx__Node *n) {
   return arena_printf(r->arena, "node %s (%s)", node_name(n), onnx_text(n->op_type));
 }
 
-int64_t onnx_opset(const OnnxScope *s, const char *domain) {
+/* The version of a domain in that scope, 0 if it is not imported. */
+static int64_t onnx_opset(const OnnxScope *s, const char *domain) {
   while (s->outer) s = s->outer;
   for (size_t i = 0; i < s->nopsets; i++)
     if (!strcmp(onnx_domain(s->opsets[i]->domain), domain)) return s->opsets[i]->version;

@@ -68,8 +68,6 @@ struct OnnxCall {
 #define FOLD(rule) bool onnx_fold_##rule(OnnxCall *c);
 #include "graph/import/onnx/onnx_table.def"
 
-/* The row of that operator, NULL if it is not supported. */
-const OnnxOp *onnx_op_find(const char *domain, const char *name);
 
 /* ---- what cannot be ---- */
 

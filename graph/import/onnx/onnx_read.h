@@ -58,8 +58,6 @@ struct Onnx {
 
 /* protobuf-c has NULL for strings that are not there. */
 static inline const char *onnx_text(const char *s) { return s ? s : ""; }
-/* "ai.onnx" is the same domain as "". */
-const char *onnx_domain(const char *domain);
 
 /* An error of the file at `where`; false. */
 bool onnx_error(Onnx *r, const char *where, const char *fmt, ...)
@@ -78,28 +76,15 @@ bool onnx_initializers(Onnx *r, OnnxScope *s, const Onnx__Graph *g);
  * what is no identifier without it. */
 const char *onnx_identifier(Onnx *r, const char *name, const char *kind);
 
-/* ---- onnx_tensors.c ---- */
+/* ---- onnx_values.c ---- */
 
 /* DT_NONE for what we lack. */
 DType onnx_dtype(int64_t number);
 const char *onnx_dtype_name(Onnx *r, int64_t number);
-/* Type and size of a tensor of the file are sound; false after an error, or with type UNKNOWN
- * where the dtype is not supported. */
-bool onnx_tensor_type(Onnx *r, const Onnx__Tensor *t, const char *where, ValueType *type);
-/* Its elements, NULL if there are too many, or after an error. */
-const OnnxKnown *onnx_tensor_known(Onnx *r, const Onnx__Tensor *t, const char *where);
 /* Is a tensor of that shape small enough?  Of its parts the same holds, whatever axis is 0. */
 bool onnx_can_know(uint32_t rank, const int64_t *shape);
 /* Counts elements that are evaluated; false after an error: they are too many. */
 bool onnx_count_elements(Onnx *r, const char *where, uint32_t n);
-/* Its elements in memory; false after an error. */
-bool onnx_tensor_bytes(Onnx *r, const Onnx__Tensor *t, const char *where, const ValueType *type,
-                       WeightBytes *out);
-/* Elements out of memory, and into it.  False for a number that no OnnxElement holds. */
-bool onnx_elements(Onnx *r, DType t, const uint8_t *bytes, uint32_t n, OnnxElement *out);
-void onnx_element_store(DType t, OnnxElement e, uint8_t *to);
-
-/* ---- onnx_values.c ---- */
 
 OnnxValue *onnx_value_new(Onnx *r, Name name);
 OnnxValue *onnx_value_of_tensor(Onnx *r, const Onnx__Tensor *t, Name name);
@@ -122,19 +107,10 @@ bool onnx_nodes(Onnx *r, OnnxScope *s, Onnx__Node **nodes, size_t n);
 /* Names of a body or a function that is written out; long ones count more.  False after an error:
  * they are too many. */
 bool onnx_spell(Onnx *r, char *const *names, size_t n);
-/* The version of a domain in that scope, 0 if it is not imported. */
-int64_t onnx_opset(const OnnxScope *s, const char *domain);
 /* What a name in an input list stands for: *out NULL for an empty one; false after an error. */
 bool onnx_lookup(Onnx *r, const OnnxScope *s, const char *name, const char *where, OnnxValue **out);
-
-/* ---- onnx_bodies.c ---- */
-
 /* Sorts the model's functions by name. */
 void onnx_find_functions(Onnx *r);
-/* A call of a function of the model: its body takes the call's place. */
-bool onnx_inline(Onnx *r, OnnxCall *c, const Onnx__Function *f);
-/* The function of that name, NULL if the model has none. */
-const Onnx__Function *onnx_function(const Onnx *r, const Onnx__Node *n);
 
 /* ---- onnx_attrs.c ---- */
 

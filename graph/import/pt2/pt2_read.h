@@ -106,23 +106,4 @@ bool pt2_nodes(Pt2 *r, const Json *graph);
 /* FX has no getitem for results that nothing takes; the file names them all. */
 void pt2_drop_unused(Pt2 *r);
 
-/* ---- pt2_region.c ---- */
-
-/* Of a call of an operator that only runs a graph: which of its inputs that is.  -1: of another. */
-int pt2_region(const char *target, const Json *inputs);
-/* Its nodes, in place of the call. */
-bool pt2_inline(Pt2 *r, const Json *node, int graph);
-
-/* ---- pt2_signature.c: what the inputs and outputs are ---- */
-
-bool pt2_inputs(Pt2 *r, const Json *graph, const Json *signature);
-bool pt2_outputs(Pt2 *r, const Json *graph, const Json *signature);
-
-/* ---- pt2_weights.c ---- */
-
-/* All tensors of the file. */
-bool pt2_weights(Pt2 *r);
-/* Gives each input that comes from the file its tensor. */
-bool pt2_bind_weights(Pt2 *r);
-
 #endif
