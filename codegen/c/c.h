@@ -100,7 +100,6 @@ const char *c_vector_type(DType t);
 const char *c_compute_name(DType t);
 bool c_is_narrow(DType t);
 const char *c_affine(Gen *g, const Affine *a); /* not in parentheses */
-const char *c_int(Gen *g, DType t, int64_t v);
 const char *c_ref_name(Gen *g, const Ref *r); /* v, or v[4*a + 1] */
 const char *c_scalar(Gen *g, const Ref *r, DType t); /* lane 0's; of i1 the same in all lanes */
 const char *c_vector(Gen *g, const Ref *r, DType t);
@@ -112,8 +111,6 @@ const char *c_convert(Gen *g, const char *text, DType t, Spread from, Spread to)
 /* ---- ops.c, cast.c ---- */
 /* The value of an OP, in the spread that c_stmt_spread gives. */
 const char *c_op(Gen *g, const NestStmt *s);
-/* $a $b $c: operands; $t: the name of dtype t; $T, $V: its C types; $u: unsigned of its width. */
-const char *c_fill(Gen *g, const char *template, DType t, const char *const operands[3]);
 const char *c_cast(Gen *g, const NestStmt *s, bool vector);
 const char *c_bitcast(Gen *g, const NestStmt *s, bool vector);
 

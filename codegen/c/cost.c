@@ -44,7 +44,7 @@ static void find_definitions(Search *s, const NestBlock *b) {
 /* ---- integers that follow from the arguments ---- */
 
 /* NULL: it is not known. */
-static const char *number(Search *s, const Ref *r, int depth);
+static const char *number_text(Search *s, const Ref *r, int depth);
 
 static const char *argument(Search *s, const NestVar *v) {
   const Nest *n = s->g->nest;
@@ -77,21 +77,21 @@ static const char *form(TileCode op) {
 
 static const char *computed(Search *s, const NestStmt *st, int depth) {
   if (st->op == TILE_CAST && dtype_is_int(st->type) && dtype_is_int(st->to))
-    return number(s, &st->srcs[0], depth);
+    return number_text(s, &st->srcs[0], depth);
   const char *how = form(st->op);
   if (!how || !dtype_is_int(st->type)) return NULL;
-  const char *a = number(s, &st->srcs[0], depth);
-  const char *b = a ? number(s, &st->srcs[1], depth) : NULL;
+  const char *a = number_text(s, &st->srcs[0], depth);
+  const char *b = a ? number_text(s, &st->srcs[1], depth) : NULL;
   return b ? c_text(s->g, how, a, b) : NULL;
 }
 
 static const char *middle(Search *s, const NestStmt *loop, int depth) {
-  const char *lo = number(s, &loop->srcs[0], depth);
-  const char *hi = lo ? number(s, &loop->srcs[1], depth) : NULL;
+  const char *lo = number_text(s, &loop->srcs[0], depth);
+  const char *hi = lo ? number_text(s, &loop->srcs[1], depth) : NULL;
   return hi ? c_text(s->g, "0.5 * (%s + %s)", lo, hi) : NULL;
 }
 
-static const char *number(Search *s, const Ref *r, int depth) {
+static const char *number_text(Search *s, const Ref *r, int depth) {
   if (r->kind == REF_AFFINE) return affine(s, &r->sub);
   if (r->kind != REF_VAR || ++depth > DEPTH_MOST || ++s->terms > TERMS_MOST) return NULL;
   if (r->var->is_param) return argument(s, r->var);
@@ -102,7 +102,7 @@ static const char *number(Search *s, const Ref *r, int depth) {
     case NEST_PID: return c_text(s->g, "0.5 * (grid[%d] - 1)", axis);
     case NEST_NPROG: return c_text(s->g, "(double)grid[%d]", axis);
     case NEST_LANE: return "0.0";
-    case NEST_MOV: return number(s, &st->srcs[0], depth);
+    case NEST_MOV: return number_text(s, &st->srcs[0], depth);
     case NEST_FOR: return middle(s, st, depth);
     case NEST_OP: return computed(s, st, depth);
     default: return NULL;
@@ -111,7 +111,7 @@ static const char *number(Search *s, const Ref *r, int depth) {
 
 static const char *whole_number(Search *s, const Ref *r) {
   s->terms = 0;
-  return number(s, r, 0);
+  return number_text(s, r, 0);
 }
 
 /* ---- statements ---- */
@@ -181,13 +181,13 @@ static double statement_ns(const Gen *g, const NestStmt *st) {
 
 static Cost block_cost(Search *s, const NestBlock *b);
 
-static Cost add(Search *s, Cost a, Cost b) {
+static Cost add_costs(Search *s, Cost a, Cost b) {
   const char *text = a.text ? a.text : b.text;
   if (a.text && b.text) text = c_text(s->g, "%s\n      + %s", a.text, b.text);
   return (Cost){a.ns + b.ns, text};
 }
 
-static Cost times(Search *s, Cost a, double n) {
+static Cost scale_cost(Search *s, Cost a, double n) {
   return (Cost){a.ns * n, a.text ? c_text(s->g, "%.17g * (%s)", n, a.text) : NULL};
 }
 
@@ -202,11 +202,11 @@ static double fixed_trips(const NestStmt *st) {
 static Cost for_cost(Search *s, const NestStmt *st) {
   Cost body = block_cost(s, st->regions[0]);
   if (fixed(&st->srcs[0]) && fixed(&st->srcs[1]) && fixed(&st->srcs[2]))
-    return times(s, body, fixed_trips(st));
-  if (s->loops >= LOOPS_MOST) return times(s, body, UNKNOWN_TRIPS);
+    return scale_cost(s, body, fixed_trips(st));
+  if (s->loops >= LOOPS_MOST) return scale_cost(s, body, UNKNOWN_TRIPS);
   const char *lo = whole_number(s, &st->srcs[0]), *hi = whole_number(s, &st->srcs[1]);
   const char *step = whole_number(s, &st->srcs[2]);
-  if (!lo || !hi || !step) return times(s, body, UNKNOWN_TRIPS);
+  if (!lo || !hi || !step) return scale_cost(s, body, UNKNOWN_TRIPS);
   s->loops++;
   const char *ns =
       body.text ? c_text(s->g, "(%.6g + %s)", body.ns, body.text) : c_text(s->g, "%.6g", body.ns);
@@ -219,7 +219,7 @@ static Cost branch_cost(Search *s, const NestStmt *st) {
   if (st->nregions < 2) return most;
   Cost other = block_cost(s, st->regions[1]);
   if (!most.text && !other.text) return (Cost){fmax(most.ns, other.ns), NULL};
-  return add(s, most, other);
+  return add_costs(s, most, other);
 }
 
 /* Iterations from and to somewhere in between: half of them. */
@@ -228,7 +228,7 @@ static Cost counted_cost(Search *s, const NestStmt *st) {
   if (st->nsrcs && fixed(&st->srcs[0]) && fixed(&st->srcs[1]))
     n = fmax(fmin((double)st->srcs[1].sub.c, n) - fmax((double)st->srcs[0].sub.c, 0), 0);
   else if (st->nsrcs) n /= 2;
-  return times(s, block_cost(s, st->regions[0]), n);
+  return scale_cost(s, block_cost(s, st->regions[0]), n);
 }
 
 static Cost cost_of(Search *s, const NestStmt *st) {
@@ -239,8 +239,8 @@ static Cost cost_of(Search *s, const NestStmt *st) {
     case NEST_SERIAL: return counted_cost(s, st);
     case NEST_ROLE: return block_cost(s, st->regions[0]);
     case NEST_WHILE: {
-      Cost both = add(s, block_cost(s, st->regions[0]), block_cost(s, st->regions[1]));
-      return times(s, both, UNKNOWN_TRIPS);
+      Cost both = add_costs(s, block_cost(s, st->regions[0]), block_cost(s, st->regions[1]));
+      return scale_cost(s, both, UNKNOWN_TRIPS);
     }
     default: return (Cost){statement_ns(s->g, st), NULL};
   }
@@ -248,7 +248,7 @@ static Cost cost_of(Search *s, const NestStmt *st) {
 
 static Cost block_cost(Search *s, const NestBlock *b) {
   Cost sum = {0};
-  for (const NestStmt *st = b->first; st; st = st->next) sum = add(s, sum, cost_of(s, st));
+  for (const NestStmt *st = b->first; st; st = st->next) sum = add_costs(s, sum, cost_of(s, st));
   return sum;
 }
 

@@ -72,7 +72,7 @@ const char *c_name(Gen *g, const char *name) {
              : t.data;
 }
 
-static bool take(Gen *g, const char *name) {
+static bool take_name(Gen *g, const char *name) {
   return ir_map_put(&g->taken, pool_name(g->nest->names, name), g);
 }
 
@@ -85,7 +85,7 @@ void c_name_variables(Gen *g) {
   g->open = ARENA_ARRAY(g->arena, const char *, n->nindices + 1);
   for (uint32_t i = 0; i < n->nvars; i++) {
     const char *name = c_name(g, n->vars[i]->name), *unique = name;
-    for (int k = 2; !take(g, unique); k++) unique = c_text(g, "%s_%d", name, k);
+    for (int k = 2; !take_name(g, unique); k++) unique = c_text(g, "%s_%d", name, k);
     g->names[i] = unique;
   }
 }
@@ -165,7 +165,7 @@ const char *c_affine(Gen *g, const Affine *a) {
   return t.data;
 }
 
-const char *c_int(Gen *g, DType t, int64_t v) {
+static const char *c_int(Gen *g, DType t, int64_t v) {
   if (t == DT_I1) return v & 1 ? "1" : "0";
   if (t == DT_PTR) return c_text(g, "(char *)%lld", (long long)v);
   Scalar x = {.i = v};

@@ -100,7 +100,8 @@ static const Row *find_row(TileCode op, DType t) {
 
 /* ---- templates ---- */
 
-const char *c_fill(Gen *g, const char *template, DType t, const char *const operands[3]) {
+/* $a $b $c: operands; $t: the name of dtype t; $T, $V: its C types; $u: unsigned of its width. */
+static const char *c_fill(Gen *g, const char *template, DType t, const char *const operands[3]) {
   Text out = text_new(g->arena);
   for (const char *p = template; *p; p++) {
     if (*p != '$') {

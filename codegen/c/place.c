@@ -54,7 +54,7 @@ static void define(Walk *w, const NestStmt *st, const NestBlock *b) {
   }
 }
 
-static void walk(Walk *w, const NestBlock *b) {
+static void find_occurrences(Walk *w, const NestBlock *b) {
   for (const NestStmt *st = b->first; st; st = st->next) {
     w->at++;
     /* the condition of a WHILE is what its first region has computed */
@@ -65,7 +65,7 @@ static void walk(Walk *w, const NestBlock *b) {
     w->at++;
     define(w, st, st->code == NEST_FOR ? st->regions[0] : b);
     for (uint32_t i = 0; i < st->nregions; i++) {
-      walk(w, st->regions[i]);
+      find_occurrences(w, st->regions[i]);
       for (uint32_t k = 0; k < st->nsrcs && at != b && !i; k++) w->at++, use(w, &st->srcs[k], at);
     }
   }
@@ -117,10 +117,10 @@ typedef struct {
 } Heads;
 
 /* Numbers blocks in the order of printing. */
-static void number(Heads *h, const NestBlock *b, const NestBlock **by_number) {
+static void number_blocks(Heads *h, const NestBlock *b, const NestBlock **by_number) {
   by_number[h->at++] = b;
   for (const NestStmt *st = b->first; st; st = st->next)
-    for (uint32_t i = 0; i < st->nregions; i++) number(h, st->regions[i], by_number);
+    for (uint32_t i = 0; i < st->nregions; i++) number_blocks(h, st->regions[i], by_number);
 }
 
 static uint32_t count_blocks(const NestBlock *b) {
@@ -150,8 +150,8 @@ void c_find_places(Gen *g) {
   g->at_definition = ARENA_ARRAY(g->arena, bool, n->nvars);
   g->filled = ARENA_ARRAY(g->arena, bool, n->nvars);
   g->heads = ARENA_ARRAY(g->arena, Declared *, blocks);
-  walk(&w, n->body);
-  number(&h, n->body, by_number);
+  find_occurrences(&w, n->body);
+  number_blocks(&h, n->body, by_number);
   for (uint32_t i = n->nvars; i-- > 0;) {
     const NestVar *v = n->vars[i];
     const Seen *s = &w.seen[i];

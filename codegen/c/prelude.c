@@ -36,7 +36,7 @@ static bool listed(const char *types, DType t) {
 }
 
 /* Does the helper's name, "vdiv_$t" or "vtruncate_$t_$q", fit? */
-static bool fits(const Helper *h, const char *name, size_t len, Use *use) {
+static bool helper_matches(const Helper *h, const char *name, size_t len, Use *use) {
   size_t same = 0, stem = 0, outer = 0;
   while (same < len && h->name[same] == name[same]) same++;
   if (!h->types) return same == len && !h->name[len];
@@ -57,7 +57,7 @@ static bool find_helper(const char *name, size_t len, Use *use) {
   for (int i = 0; i < LISTS; i++)
     for (const Helper *h = lists[i]; h->name; h++) {
       *use = (Use){.helper = h};
-      if (fits(h, name, len, use)) return true;
+      if (helper_matches(h, name, len, use)) return true;
     }
   return false;
 }
@@ -113,7 +113,7 @@ static bool in_name(char c) {
 static void need_all(Prelude *p, const char *text);
 
 /* Puts out the helper, after all that it needs. */
-static void need(Prelude *p, const char *name, size_t len) {
+static void need_helper(Prelude *p, const char *name, size_t len) {
   Use use;
   if (len >= MAX_NAME) return;
   Name word = pool_namen(p->names, name, len);
@@ -138,7 +138,7 @@ static void need_all(Prelude *p, const char *text) {
     }
     const char *start = s;
     while (in_name(*s)) s++;
-    need(p, start, (size_t)(s - start));
+    need_helper(p, start, (size_t)(s - start));
   }
 }
 

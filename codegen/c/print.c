@@ -179,7 +179,7 @@ static bool find_large(Gen *g) {
   return false;
 }
 
-static bool check(Gen *g, const Machine *m) {
+static bool check_target(Gen *g, const Machine *m) {
   const Nest *n = g->nest;
   if (n->level != NEST_LEVEL_THREAD || m->kind != MACHINE_CPU)
     BUG("C is printed from level thread, for a CPU");
@@ -190,7 +190,7 @@ static bool check(Gen *g, const Machine *m) {
 
 bool c_print(Arena *a, const Nest *n, const Machine *m, Diags *d, Code *out) {
   Gen g = {.arena = a, .nest = n, .regs = m->regs, .d = d, .out = text_new(a)};
-  if (!check(&g, m)) return false;
+  if (!check_target(&g, m)) return false;
   Text body = text_new(a), unit = text_new(a);
   print_kernel_head(&g, &body);
   c_find_spreads(&g);

@@ -26,7 +26,7 @@ static Spread constant(int64_t v) {
 
 static bool is_scalar(Spread s) { return s.kind == SPREAD_LINEAR; }
 
-static Spread meet(Spread a, Spread b) {
+static Spread meet_spreads(Spread a, Spread b) {
   if (a.kind == SPREAD_UNSEEN) return b;
   if (b.kind == SPREAD_UNSEEN) return a;
   if (is_scalar(a) && is_scalar(b)) {
@@ -51,7 +51,7 @@ Spread c_mem_spread(const Gen *g, const Mem *m) {
 
 /* ---- ops ---- */
 
-static bool fits(DType t, int64_t v) {
+static bool fits_dtype(DType t, int64_t v) {
   unsigned bits = dtype_bits(t);
   if (bits == 64) return true;
   if (dtype_is_signed(t)) return v >= -(INT64_C(1) << (bits - 1)) && v < INT64_C(1) << (bits - 1);
@@ -61,9 +61,9 @@ static bool fits(DType t, int64_t v) {
 /* All lanes are known, and none of them wraps in t. */
 static bool known_within(const Gen *g, Spread s, DType t) {
   int64_t last;
-  if (!s.known || !fits(t, s.start)) return false;
+  if (!s.known || !fits_dtype(t, s.start)) return false;
   if (__builtin_mul_overflow(s.step, (int64_t)g->nest->lanes - 1, &last)) return false;
-  return !__builtin_add_overflow(last, s.start, &last) && fits(t, last);
+  return !__builtin_add_overflow(last, s.start, &last) && fits_dtype(t, last);
 }
 
 /* x + sign * scale * y */
@@ -144,7 +144,7 @@ static Spread op(const Gen *g, const NestStmt *s) {
   if (s->op >= TILE_LT && s->op <= TILE_NE) return uniform ? same : compare(s, x);
   if (s->type == DT_I1 && s->nsrcs == 2 && (s->op == TILE_AND || s->op == TILE_OR) && !uniform)
     return is_count(x[0]) && is_count(x[1]) ? first : vector;
-  if (s->op == TILE_SELECT && c_uniform(x[0])) return meet(x[1], x[2]);
+  if (s->op == TILE_SELECT && c_uniform(x[0])) return meet_spreads(x[1], x[2]);
   bool plain = s->type != DT_I1 && integers && scalars;
   Spread r = plain ? arithmetic(g, s, x) : vector;
   return uniform && r.kind == SPREAD_VECTOR ? same : r;
@@ -190,7 +190,7 @@ static bool flow_stmt(Gen *g, const NestStmt *s) {
     if (!c_uniform(guard)) r = vector;
   }
   /* A mask of which all lanes agree is a count as well, but pointers and numbers are not. */
-  Spread met = meet(*to, r);
+  Spread met = meet_spreads(*to, r);
   if (met.kind == SPREAD_FIRST && v->dtype != DT_I1) met = vector;
   bool changed = met.kind != to->kind || met.known != to->known || met.step != to->step ||
                  met.start != to->start;

@@ -81,14 +81,15 @@ static int64_t iterations(const NestStmt *st) {
 
 /* Notes the parameters and adds up what a program writes through them; loops whose number of
  * iterations is not known count once. */
-static void count(Search *s, const NestBlock *b, int64_t times) {
+static void count_stores(Search *s, const NestBlock *b, int64_t times) {
   for (const NestStmt *st = b->first; st; st = st->next) {
     if (streams(s, st)) {
       s->g->streams[parameter(s, &st->mems[0].base)->id] = true;
       s->g->stream_bytes +=
           times * nest_int(st, NA_n, 1) * dtype_bytes(st->type) * s->g->nest->lanes;
     }
-    for (uint32_t r = 0; r < st->nregions; r++) count(s, st->regions[r], times * iterations(st));
+    for (uint32_t r = 0; r < st->nregions; r++)
+      count_stores(s, st->regions[r], times * iterations(st));
   }
 }
 
@@ -104,7 +105,7 @@ void c_find_streams(Gen *g) {
   find_defs(&s, g->nest->body);
   look(&s, g->nest->body);
   if (s.ordered || s.unknown) return;
-  count(&s, g->nest->body, 1);
+  count_stores(&s, g->nest->body, 1);
   for (uint32_t i = 0; i < n; i++) {
     Ref r = ref_var(g->nest->vars[i]);
     if (g->nest->vars[i]->dtype == DT_PTR) g->roots[i] = parameter(&s, &r);

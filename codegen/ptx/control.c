@@ -40,12 +40,12 @@ static void branch(Ptx *p, const Operand *condition, bool when, int32_t label) {
 
 static void nounroll(Ptx *p) { ptx_puts(p, "\t.pragma \"nounroll\";\n"); }
 
-static int count(const NestBlock *b, int limit) {
+static int count_stmts(const NestBlock *b, int limit) {
   int n = 0;
   for (const NestStmt *s = b->first; s && n <= limit; s = s->next) {
     int times = s->code == NEST_UNROLL ? s->index->extent : 1, inside = 0;
     if (s->code == NEST_MMA || s->code == NEST_WGMMA) return limit + 1;
-    for (uint32_t i = 0; i < s->nregions; i++) inside += count(s->regions[i], limit);
+    for (uint32_t i = 0; i < s->nregions; i++) inside += count_stmts(s->regions[i], limit);
     n += inside > limit / times ? limit + 1 : 1 + inside * times;
   }
   return n;
@@ -53,7 +53,7 @@ static int count(const NestBlock *b, int limit) {
 
 static bool keep_rolled(const NestStmt *s) {
   return nest_int(s, NA_unroll, 0) == 1 ||
-         count(s->regions[0], NOUNROLL_STATEMENTS) > NOUNROLL_STATEMENTS;
+         count_stmts(s->regions[0], NOUNROLL_STATEMENTS) > NOUNROLL_STATEMENTS;
 }
 
 /* Back at the loop's own statement: the body has used the temporaries. */

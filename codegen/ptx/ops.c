@@ -183,7 +183,7 @@ static const OpRow rows[TILE_OP_COUNT] = {
     [TILE_NE] = {COMPARE("ne", "u", I1_XOR)},
 };
 
-const OpRow *ptx_op_row(TileCode op) { return &rows[op]; }
+static const OpRow *ptx_op_row(TileCode op) { return &rows[op]; }
 
 const char *ptx_extend(DType t) {
   switch (t) {

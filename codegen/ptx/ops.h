@@ -18,8 +18,6 @@ typedef struct {
   bool no_f64;         /* PTX has no such instruction, and the language does not ask for it */
 } OpRow;
 
-const OpRow *ptx_op_row(TileCode op);
-
 /* d = a op b, for registers that don't come from a statement. */
 void ptx_apply(Ptx *p, TileCode op, DType t, Operand d, Operand a, Operand b);
 

@@ -129,9 +129,7 @@ typedef struct {
 } Ptx;
 
 /* ---- text.c ---- */
-void ptx_room(Ptx *p, size_t n);
 void ptx_puts(Ptx *p, const char *s);
-void ptx_putn(Ptx *p, const char *s, size_t n);
 void ptx_put_int(Ptx *p, int64_t v);
 void ptx_put_operand(Ptx *p, const Operand *o);
 /* "{a, b}", or "a" for one. */
@@ -148,7 +146,6 @@ Operand ptx_temp(Ptx *p, RegClass cls);
 const char *ptx_temp_name(RegClass cls);
 Operand ptx_int(int64_t v);
 Operand ptx_f32(float v);
-Operand ptx_f64(double v);
 /* Instructions from a template: `$d $a $b $c` are the operands, `$0r` is temporary 0 of this
  * template (h b16, r b32, f f32, l b64, D f64, p predicate), `$0x` a label; `;` ends a line.
  * The last instruction alone writes $d: it may be the register of an operand. */
@@ -191,7 +188,6 @@ Operand ptx_add_runtime(Ptx *p, const Affine *a, Operand sum, bool wide);
 
 /* ---- words.c ---- */
 Operand ptx_word(Ptx *p, const NestVar *v, int32_t word);     /* with all elements in it */
-Operand ptx_new_word(Ptx *p, const NestVar *v, int32_t word); /* about to be written as a whole */
 Operand ptx_word_register(const Ptx *p, const NestVar *v, int32_t word);
 void ptx_read_element(Ptx *p, const NestVar *v, int32_t i);  /* into its own register */
 void ptx_wrote_element(Ptx *p, const NestVar *v, int32_t i);

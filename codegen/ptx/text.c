@@ -5,7 +5,7 @@
 
 enum { FIRST_SIZE = 1 << 14 };
 
-void ptx_room(Ptx *p, size_t n) {
+static void ptx_room(Ptx *p, size_t n) {
   if (p->len + n <= p->cap) return;
   size_t cap = p->cap ? p->cap * 2 : FIRST_SIZE;
   while (cap < p->len + n) cap *= 2;
@@ -13,7 +13,7 @@ void ptx_room(Ptx *p, size_t n) {
   p->cap = cap;
 }
 
-void ptx_putn(Ptx *p, const char *s, size_t n) {
+static void ptx_putn(Ptx *p, const char *s, size_t n) {
   ptx_room(p, n);
   memcpy(p->out + p->len, s, n);
   p->len += n;
@@ -111,12 +111,6 @@ Operand ptx_f32(float v) {
   uint32_t u;
   memcpy(&u, &v, sizeof u);
   return (Operand){.kind = PO_F32, .cls = RC_F32, .num = -1, .bits = u};
-}
-
-Operand ptx_f64(double v) {
-  Operand o = {.kind = PO_F64, .cls = RC_F64, .num = -1};
-  memcpy(&o.bits, &v, sizeof v);
-  return o;
 }
 
 /* ---- lines ---- */

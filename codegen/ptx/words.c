@@ -194,7 +194,8 @@ Operand ptx_word(Ptx *p, const NestVar *v, int32_t word) {
   return o;
 }
 
-Operand ptx_new_word(Ptx *p, const NestVar *v, int32_t word) {
+/* about to be written as a whole */
+static Operand ptx_new_word(Ptx *p, const NestVar *v, int32_t word) {
   Word *w = &ptx_reg(p, v)->words[word];
   if (p->guard.kind) ptx_word(p, v, word);
   if (w->pending) forget(p, &p->pending[w->pending - 1]);

@@ -418,13 +418,13 @@ typedef struct {
 
 static void block(Axis *s, const TileBlock *b);
 
-static void put(Axis *s, const TileValue *v, AxisInfo x) {
+static void set_info(Axis *s, const TileValue *v, AxisInfo x) {
   if (dtype_is_int((DType)v->type.dtype)) axis_settle(&x, v);
   else x.lo = INT64_MIN, x.hi = INT64_MAX, x.known = false;
   s->info[v->id] = x;
 }
 
-static bool join(Axis *s, const TileValue *into, const TileValue *from, bool widen) {
+static bool join_info(Axis *s, const TileValue *into, const TileValue *from, bool widen) {
   AxisInfo *old = &s->info[into->id];
   AxisInfo x = axis_meet(old, &s->info[from->id]);
   if (!memcmp(&x, old, sizeof x)) return false;
@@ -444,14 +444,14 @@ static void loop_index(Axis *s, const TileOp *op) {
     x.lo = lo->lo;
     x.hi = max64(lo->hi, hi->hi - 1);
   }
-  put(s, i, x);
+  set_info(s, i, x);
 }
 
 /* A loop within one that is evaluated again goes on from the facts that it had, which only get
  * weaker: from the start each time, loops in loops would take a number of rounds that is
  * exponential in their depth. */
 static void enter(Axis *s, const TileValue *param, const TileValue *init) {
-  if (s->entered[param->id]) join(s, param, init, false);
+  if (s->entered[param->id]) join_info(s, param, init, false);
   else s->info[param->id] = s->info[init->id];
   s->entered[param->id] = true;
 }
@@ -472,8 +472,8 @@ static void loop(Axis *s, const TileOp *op) {
     }
     bool changed = false;
     for (uint32_t i = 0; i + first < op->nargs; i++)
-      changed |=
-          join(s, head->params[i + skip], body->last->args[i], round >= ROUNDS_BEFORE_WIDENING);
+      changed |= join_info(s, head->params[i + skip], body->last->args[i],
+                           round >= ROUNDS_BEFORE_WIDENING);
     if (!changed) break;
   }
   for (uint32_t i = 0; i < op->nresults; i++)
@@ -508,19 +508,20 @@ static void visit(Axis *s, const TileOp *op) {
     return;
   }
   int64_t c;
-  for (uint32_t i = 0; i < op->nresults; i++) put(s, op->results[i], axis_unknown(op->results[i]));
+  for (uint32_t i = 0; i < op->nresults; i++)
+    set_info(s, op->results[i], axis_unknown(op->results[i]));
   if (!op->nresults) return;
   const TileValue *v = op->results[0];
-  if (op->code == TILE_CONST && tile_const_value(v, &c)) put(s, v, axis_constant(v, c));
+  if (op->code == TILE_CONST && tile_const_value(v, &c)) set_info(s, v, axis_constant(v, c));
   else if (op->code == TILE_CONST) {
     for (unsigned i = 0; i < axes_of(v); i++) s->info[v->id].constancy[i] = axis_extent(v, i);
-  } else if (op->code == TILE_ARANGE) put(s, v, axis_arange(op));
+  } else if (op->code == TILE_ARANGE) set_info(s, v, axis_arange(op));
   else if (op->code == TILE_PROGRAM_ID || op->code == TILE_NUM_PROGRAMS) s->info[v->id].lo = 0;
   else if (tile_op_flags(op->code) & TILE_ELEM && op->nargs)
-    put(s, v, axis_elementwise(op, s->info));
+    set_info(s, v, axis_elementwise(op, s->info));
   else if (op->code == TILE_SPLAT || op->code == TILE_EXPAND_DIMS || op->code == TILE_BROADCAST ||
            op->code == TILE_TRANS || op->code == TILE_RESHAPE)
-    put(s, v, axis_shape_rule(op, s->info));
+    set_info(s, v, axis_shape_rule(op, s->info));
   pass_on(s, op);
 }
 
@@ -534,7 +535,7 @@ AxisInfo *axis_analyze(const TileFunc *f, Arena *a) {
     const TileValue *v = f->params[i].value;
     AxisInfo x = axis_unknown(v);
     x.div[0] = axis_low_bit(f->params[i].div);
-    put(&s, v, x);
+    set_info(&s, v, x);
   }
   block(&s, f->body);
   return s.info;

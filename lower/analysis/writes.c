@@ -12,7 +12,7 @@ typedef struct {
 
 static uint64_t *set_of(const Flow *f, uint32_t id) { return f->sets + (size_t)id * f->words; }
 
-static void join(Flow *f, uint64_t *to, const uint64_t *from) {
+static void join_sources(Flow *f, uint64_t *to, const uint64_t *from) {
   for (uint32_t w = 0; w < f->words; w++) {
     uint64_t both = to[w] | from[w];
     if (both != to[w]) f->changed = true;
@@ -22,7 +22,7 @@ static void join(Flow *f, uint64_t *to, const uint64_t *from) {
 
 static bool holds_address(DType t) { return t == DT_PTR || t == DT_I64 || t == DT_U64; }
 
-static void start(Flow *f, uint32_t nvalues, uint32_t nparams) {
+static void start_flow(Flow *f, uint32_t nvalues, uint32_t nparams) {
   f->words = nparams / 64 + 1;
   f->sets = ARENA_ARRAY(f->scratch, uint64_t, (size_t)nvalues * f->words);
   f->written = ARENA_ARRAY(f->scratch, uint64_t, f->words);
@@ -36,7 +36,7 @@ static void seed(Flow *f, uint32_t id, uint32_t param) {
 
 static void flow_value(Flow *f, const TileValue *to, const TileValue *from) {
   if (to && from && holds_address((DType)to->type.dtype))
-    join(f, set_of(f, to->id), set_of(f, from->id));
+    join_sources(f, set_of(f, to->id), set_of(f, from->id));
 }
 
 /* The values at one position of a loop or branch are one. */
@@ -82,11 +82,11 @@ static void flow_tile_op(TileOp *op, void *ctx) {
   }
   bool writes = op->code == TILE_STORE || op->code == TILE_VIEW_STORE ||
                 op->code == TILE_ATOMIC_RMW || op->code == TILE_ATOMIC_CAS;
-  if (writes && op->args[0]) join(f, f->written, set_of(f, op->args[0]->id));
+  if (writes && op->args[0]) join_sources(f, f->written, set_of(f, op->args[0]->id));
 }
 
 static void tile_written(Flow *f, const TileFunc *fn) {
-  start(f, fn->nvalues, fn->nparams);
+  start_flow(f, fn->nvalues, fn->nparams);
   for (uint32_t i = 0; i < fn->nparams; i++)
     if (fn->params[i].value->type.dtype == DT_PTR) seed(f, fn->params[i].value->id, i);
   do {
@@ -102,12 +102,13 @@ static void flow_stmt(Flow *f, const NestStmt *s) {
   for (uint32_t d = 0; d < s->ndsts && !reads; d++)
     for (uint32_t i = 0; i < s->nsrcs; i++) {
       const NestVar *to = s->dsts[d].var, *from = s->srcs[i].var;
-      if (to && from && holds_address(to->dtype)) join(f, set_of(f, to->id), set_of(f, from->id));
+      if (to && from && holds_address(to->dtype))
+        join_sources(f, set_of(f, to->id), set_of(f, from->id));
     }
   bool writes =
       s->code == NEST_ST || s->code == NEST_ATOM || s->code == NEST_ATOM_CAS || s->code == NEST_RED;
   if (writes && s->nmems && !s->mems[0].buffer && s->mems[0].base.var)
-    join(f, f->written, set_of(f, s->mems[0].base.var->id));
+    join_sources(f, f->written, set_of(f, s->mems[0].base.var->id));
 }
 
 static void flow_block(Flow *f, const NestBlock *b) {
@@ -119,7 +120,7 @@ static void flow_block(Flow *f, const NestBlock *b) {
 }
 
 static void nest_written(Flow *f, const Nest *n) {
-  start(f, n->nvars, n->nparams);
+  start_flow(f, n->nvars, n->nparams);
   for (uint32_t i = 0; i < n->nparams; i++)
     if (n->params[i]->dtype == DT_PTR) seed(f, n->params[i]->id, i);
   do {

@@ -92,7 +92,7 @@ static void allocate_tables(Bind *s) {
 
 /* ---- indices: constants that were added up must fit, whatever masks leave out ---- */
 
-static bool fits(const Affine *a) {
+static bool fits_terms(const Affine *a) {
   int64_t lo = a->c, hi = a->c, last;
   for (int i = 0; i < a->n; i++) {
     if (__builtin_mul_overflow(a->t[i].coef, (int64_t)a->t[i].index->extent - 1, &last))
@@ -105,8 +105,8 @@ static bool fits(const Affine *a) {
 
 static bool all_fit(const NestStmt *st) {
   bool good = true;
-  for (uint32_t i = 0; i < st->nsrcs; i++) good &= fits(&st->srcs[i].sub);
-  for (uint32_t i = 0; i < st->nmems; i++) good &= fits(&st->mems[i].bytes);
+  for (uint32_t i = 0; i < st->nsrcs; i++) good &= fits_terms(&st->srcs[i].sub);
+  for (uint32_t i = 0; i < st->nmems; i++) good &= fits_terms(&st->mems[i].bytes);
   return good;
 }
 

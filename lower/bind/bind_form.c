@@ -258,7 +258,7 @@ static void accumulate(Bind *s, Ref *sum, Ref x, DType t, DType elem) {
 }
 
 /* u * coef, both scalars. */
-static Ref times(Bind *s, Ref u, int64_t c, DType t) {
+static Ref multiply_ref(Bind *s, Ref u, int64_t c, DType t) {
   if (c == 1) return u;
   NestVar *v = bind_var(s, NULL, t, DT_NONE, 1, is_uniform(u));
   nest_op(&s->b, TILE_MUL, t, ref_var(v), u, ref_int(c), ref_none());
@@ -271,7 +271,7 @@ static Ref group_scalar(Bind *s, const Group *g, DType t) {
   Ref u = g->var->dtype == DT_PTR
               ? ref_var(g->var)
               : cast_to(s, ref_var(g->var), g->var->dtype, t, true, g->var->div);
-  if (g->c) sum = times(s, u, g->c, t);
+  if (g->c) sum = multiply_ref(s, u, g->c, t);
   if (!part.kind) return sum;
   part = cast_to(s, part, DT_I32, t, false, 1);
   NestVar *v = bind_var(s, NULL, t, DT_NONE, 1, false);

@@ -209,7 +209,7 @@ static void bind_fold_registers(Bind *s, Reduction *r, const Layout *l) {
 
 /* ---- one step ---- */
 
-static Ref fresh(Bind *s, const NestVar *like) {
+static Ref new_scalar_like(Bind *s, const NestVar *like) {
   return ref_var(bind_var(s, NULL, like->dtype, like->elem, 1, like->uniform));
 }
 
@@ -221,7 +221,7 @@ static void bind_combine_held(Bind *s, const Reduction *r, const Ref *acc, const
   }
   Ref has = x[r->n], both[MAX_OPERANDS];
   for (int i = 0; i < r->n; i++) {
-    both[i] = fresh(s, acc[i].var);
+    both[i] = new_scalar_like(s, acc[i].var);
     nest_mov(&s->b, both[i], acc[i], acc[i].var->dtype);
   }
   bind_combine(s, r->st, both, x);
@@ -260,7 +260,7 @@ static void fold_lane(Bind *s, const Reduction *r, int by) {
   Ref acc[MAX_OPERANDS + 1], other[MAX_OPERANDS + 1];
   for (int i = 0; i < r->held; i++) {
     acc[i] = ref_sub(r->acc[i], sub);
-    other[i] = fresh(s, r->acc[i]);
+    other[i] = new_scalar_like(s, r->acc[i]);
     bind_shuffle(s, other[i], acc[i], "xor", by, r->acc[i]->dtype);
   }
   bind_combine_held(s, r, acc, other);

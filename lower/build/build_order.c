@@ -188,7 +188,7 @@ static bool assume(Build *s, int x, int y, uint8_t strength) {
 
 /* True if a barrier must separate the two.  `again`: they are an iteration apart, so that one
  * address may be another one by then. */
-static bool conflict(Build *s, const Pending *p, const Pending *q, bool again) {
+static bool pending_conflict(Build *s, const Pending *p, const Pending *q, bool again) {
   if (!p->write && !q->write) return false;
   bool two = p->base >= 0 && q->base >= 0 && p->base != q->base;
   if (!two) return meets_others(p, q) || again;
@@ -214,7 +214,7 @@ static bool conflicts_with_crowd(Build *s, const Pending *now) {
 static bool conflicts_with_pending(Build *s, const Pending *now) {
   for (size_t i = s->pending_from; i < s->pending.len; i++) {
     arena_work(s->scratch, 4);
-    if (conflict(s, &s->pending.data[i], now, false)) return true;
+    if (pending_conflict(s, &s->pending.data[i], now, false)) return true;
   }
   return conflicts_with_crowd(s, now);
 }
@@ -314,7 +314,7 @@ static bool varies(const TileOp *op, const TileOp *loop) {
 /* True if p in one iteration and q in the next must be separated. */
 static bool meets_next(Build *s, const Pending *p, const Pending *q, const TileOp *loop) {
   bool again = p->write != q->write && varies(p->op, loop);
-  return conflict(s, p, q, again);
+  return pending_conflict(s, p, q, again);
 }
 
 void build_loop_barrier(Build *s, const TileOp *loop) {

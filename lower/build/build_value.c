@@ -300,7 +300,7 @@ static Layout projected(const Layout *nest, const Type *tile, const Affine *axes
 
 /* Digits in an order that does not matter: replication digits sorted by place and stride, and
  * register strides as they are. */
-static bool fits(const Layout *have, const Layout *want) {
+static bool layout_serves(const Layout *have, const Layout *want) {
   int64_t wa[PLACE_BITS], wb[PLACE_BITS];
   for (int a = 0; a < have->rank; a++)
     if (layout_padded(have, a) != layout_padded(want, a)) return false;
@@ -323,7 +323,7 @@ static Ref held_at(Build *s, const TileValue *v, const Affine *axes, const Layou
   NestStmt *nest = open_nest(s);
   Layout want = projected(layout, &v->type, axes, nest->axes);
   NestVar *own = s->var[v->id];
-  if (own && fits(own->layout, &want)) return build_tile_ref(s, own, axes);
+  if (own && layout_serves(own->layout, &want)) return build_tile_ref(s, own, axes);
   /* The conversion is before the nest. */
   NestBuilder inside = s->b;
   s->b.block = nest->parent;

@@ -65,7 +65,7 @@ static void lighten(Live *v, const NestBlock *b) {
   }
 }
 
-static void number(Live *v, Arena *a) {
+static void number_registers(Live *v, Arena *a) {
   const Nest *n = v->nest;
   v->offset = ARENA_ARRAY(a, uint32_t, n->nvars + 1);
   for (uint32_t i = 0; i < n->nvars; i++) {
@@ -193,7 +193,7 @@ static void back(Live *v, const NestBlock *b) {
 
 int register_pressure(Arena *a, const Nest *n) {
   Live v = {.nest = n, .products = has_products(n->body)};
-  number(&v, a);
+  number_registers(&v, a);
   lighten(&v, n->body);
   back(&v, n->body);
   return (int)v.most + (v.products ? OF_PRODUCTS : OF_OTHERS).own;

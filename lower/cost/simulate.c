@@ -193,7 +193,7 @@ bool sim_operand(const Simulation *sim, const Ref *r, int n, int64_t out[SIM_LAN
 }
 
 /* The first lane's; false: unknown. */
-static bool scalar(const Simulation *sim, const Ref *r, int64_t *out) {
+static bool scalar_operand(const Simulation *sim, const Ref *r, int64_t *out) {
   int64_t v[SIM_LANES];
   bool known = sim_operand(sim, r, 1, v);
   *out = known ? v[0] : 0;
@@ -412,9 +412,9 @@ static int64_t trips_of(int64_t from, int64_t to, uint64_t step) {
 
 static void simulate_for(Simulation *sim, const NestStmt *s) {
   int64_t lower, upper, step;
-  bool known = scalar(sim, &s->srcs[0], &lower);
-  known &= scalar(sim, &s->srcs[1], &upper);
-  known &= scalar(sim, &s->srcs[2], &step);
+  bool known = scalar_operand(sim, &s->srcs[0], &lower);
+  known &= scalar_operand(sim, &s->srcs[1], &upper);
+  known &= scalar_operand(sim, &s->srcs[2], &step);
   Loop l = {s, lower, step, UNKNOWN_TRIPS};
   if (known && step > 0) l.trips = trips_of(lower, upper, (uint64_t)step);
   else if (known) l.trips = trips_of(upper, lower, 0 - (uint64_t)step);
@@ -425,8 +425,8 @@ static void simulate_serial(Simulation *sim, const NestStmt *s) {
   int64_t lower = 0, upper = s->index->extent;
   if (s->nsrcs == 2) {
     int64_t lo, hi;
-    if (scalar(sim, &s->srcs[0], &lo) && lo > lower) lower = lo;
-    if (scalar(sim, &s->srcs[1], &hi) && hi < upper) upper = hi;
+    if (scalar_operand(sim, &s->srcs[0], &lo) && lo > lower) lower = lo;
+    if (scalar_operand(sim, &s->srcs[1], &hi) && hi < upper) upper = hi;
   }
   simulate_loop(sim, &(Loop){s, lower, 1, upper > lower ? upper - lower : 0});
 }
@@ -435,7 +435,7 @@ static void simulate_while(Simulation *sim, const NestStmt *s) {
   for (int i = 0; i < WHILE_TRIPS; i++) {
     int64_t more;
     simulate_block(sim, s->regions[0]);
-    bool known = scalar(sim, &s->srcs[0], &more);
+    bool known = scalar_operand(sim, &s->srcs[0], &more);
     if ((known && !more) || (!known && i > 0)) return;
     simulate_block(sim, s->regions[1]);
   }
@@ -443,7 +443,7 @@ static void simulate_while(Simulation *sim, const NestStmt *s) {
 
 static void simulate_if(Simulation *sim, const NestStmt *s) {
   int64_t taken;
-  bool known = scalar(sim, &s->srcs[0], &taken);
+  bool known = scalar_operand(sim, &s->srcs[0], &taken);
   int which = known && !taken;
   if (s->regions[which]) simulate_block(sim, s->regions[which]);
 }

@@ -432,7 +432,7 @@ static void find_granules(Run *r) {
 }
 
 /* The memory of one program decides how many are alive at a time. */
-static bool fits(Run *r) {
+static bool fits_memory(Run *r) {
   int64_t warp = (int64_t)r->registers * (MOST_LANES * (int64_t)sizeof(Scalar) + 16) + 4096;
   int64_t cells = r->shared_bytes / r->shared_granule + 1;
   int64_t bytes = warp * r->warps + r->shared_bytes * 2 + cells * (int64_t)sizeof(Cell);
@@ -458,5 +458,5 @@ bool nest_code(Run *r) {
   r->ninsts = here(&c);
   r->indices = r->nest->nindices;
   find_granules(r);
-  return fits(r);
+  return fits_memory(r);
 }

@@ -155,14 +155,14 @@ static void pipe_find_pairs(Pipe *p) {
 
 /* ---- what the addresses need ---- */
 
-static void need(Pipe *p, const Ref *r) {
+static void need_var(Pipe *p, const Ref *r) {
   if (r->kind == REF_VAR && r->var->uniform && !r->var->is_param) p->needed[r->var->id] = true;
 }
 
 static void need_stmt(Pipe *p, const NestStmt *st) {
-  for (uint32_t i = 0; i < st->nsrcs; i++) need(p, &st->srcs[i]);
-  for (uint32_t i = 0; i < st->nmems; i++) need(p, &st->mems[i].base);
-  need(p, &st->guard);
+  for (uint32_t i = 0; i < st->nsrcs; i++) need_var(p, &st->srcs[i]);
+  for (uint32_t i = 0; i < st->nmems; i++) need_var(p, &st->mems[i].base);
+  need_var(p, &st->guard);
   for (uint32_t r = 0; r < st->nregions; r++)
     for (const NestStmt *x = st->regions[r]->first; x; x = x->next) need_stmt(p, x);
 }
@@ -253,7 +253,7 @@ static Ref make(NestBuilder *b, TileCode op, DType t, Ref dst, Ref x, Ref y) {
   return dst;
 }
 
-static Ref fresh(Pipe *p, const char *name, DType t) {
+static Ref new_scalar(Pipe *p, const char *name, DType t) {
   return ref_var(nest_var(p->n, name, t, DT_NONE, 1, true));
 }
 
@@ -266,8 +266,8 @@ static Ref slot_bytes(Pipe *p, NestBuilder *b, NestVar *slot, const NestBuffer *
 
 /* slot := (slot + 1) % depth */
 static void advance_slot(Pipe *p, NestBuilder *b, NestVar *slot) {
-  Ref next = make(b, TILE_ADD, DT_I32, fresh(p, NULL, DT_I32), ref_var(slot), ref_int(1));
-  Ref wrap = make(b, TILE_EQ, DT_I32, fresh(p, NULL, DT_I1), next, ref_int(p->depth));
+  Ref next = make(b, TILE_ADD, DT_I32, new_scalar(p, NULL, DT_I32), ref_var(slot), ref_int(1));
+  Ref wrap = make(b, TILE_EQ, DT_I32, new_scalar(p, NULL, DT_I1), next, ref_int(p->depth));
   nest_op(b, TILE_SELECT, DT_I32, ref_var(slot), wrap, ref_int(0), next);
 }
 
@@ -497,13 +497,13 @@ static bool is_pair(const Pipe *p, const NestStmt *st) {
   return false;
 }
 
-static bool touches(const NestStmt *st, const NestVar *v) {
+static bool stmt_touches(const NestStmt *st, const NestVar *v) {
   if (pipe_writes(st, v)) return true;
   for (uint32_t i = 0; i < st->nsrcs; i++)
     if (st->srcs[i].kind == REF_VAR && st->srcs[i].var == v) return true;
   for (uint32_t r = 0; r < st->nregions; r++)
     for (const NestStmt *x = st->regions[r]->first; x; x = x->next)
-      if (touches(x, v)) return true;
+      if (stmt_touches(x, v)) return true;
   return false;
 }
 
@@ -518,7 +518,7 @@ static NestStmt *lone_dot(const Pipe *p) {
   }
   if (!dot || !in_ring(p, dot->mems[0].buffer) || !in_ring(p, dot->mems[1].buffer)) return NULL;
   for (const NestStmt *st = body->first; st; st = st->next)
-    if (st != dot && !is_pair(p, st) && touches(st, dot->dsts[0].var)) return NULL;
+    if (st != dot && !is_pair(p, st) && stmt_touches(st, dot->dsts[0].var)) return NULL;
   return dot;
 }
 
@@ -543,9 +543,9 @@ static bool plan(Pipe *p) {
   return p->depth >= 2;
 }
 
-static void visit(Unit *u, NestBlock *b) {
+static void pipeline_block(Unit *u, NestBlock *b) {
   for (NestStmt *st = b->first; st; st = st->next) {
-    for (uint32_t r = 0; r < st->nregions; r++) visit(u, st->regions[r]);
+    for (uint32_t r = 0; r < st->nregions; r++) pipeline_block(u, st->regions[r]);
     if (st->code != NEST_FOR) continue;
     Pipe p = {.u = u,
               .n = u->nest,
@@ -560,6 +560,6 @@ static void visit(Unit *u, NestBlock *b) {
 }
 
 bool pass_pipeline(Unit *u) {
-  if (machine_has(u->machine, HAS_ASYNC_COPIES)) visit(u, u->nest->body);
+  if (machine_has(u->machine, HAS_ASYNC_COPIES)) pipeline_block(u, u->nest->body);
   return true;
 }

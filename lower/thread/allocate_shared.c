@@ -16,7 +16,7 @@ typedef struct {
   int at;
 } Lives;
 
-static void touch(Lives *s, const NestBuffer *b, int at, Span use) {
+static void extend_life(Lives *s, const NestBuffer *b, int at, Span use) {
   Life *l = &s->life[b->id];
   if (l->first < 0) *l = (Life){at, at, use};
   if (at > l->last) l->last = at;
@@ -40,14 +40,14 @@ static void walk_lives(Lives *s, const NestBlock *b) {
   for (const NestStmt *st = b->first; st; st = st->next) {
     int start = ++s->at;
     for (uint32_t i = 0; i < st->nmems; i++)
-      if (st->mems[i].buffer) touch(s, st->mems[i].buffer, start, st->span);
+      if (st->mems[i].buffer) extend_life(s, st->mems[i].buffer, start, st->span);
     if (!st->nregions) continue;
     for (uint32_t r = 0; r < st->nregions; r++) walk_lives(s, st->regions[r]);
     stretch(s, st->code, start, ++s->at);
   }
 }
 
-static bool meet(const Life *a, const Life *b) {
+static bool lives_meet(const Life *a, const Life *b) {
   return a->first <= b->last && b->first <= a->last;
 }
 
@@ -61,7 +61,7 @@ static int64_t lowest_offset(const Nest *n, const Life *life, const NestBuffer *
     arena_work(n->arena, n->nbuffers);
     for (uint32_t i = 0; i < n->nbuffers; i++) {
       const NestBuffer *o = n->buffers[i];
-      if (o == b || o->offset < 0 || !meet(&life[i], &life[b->id])) continue;
+      if (o == b || o->offset < 0 || !lives_meet(&life[i], &life[b->id])) continue;
       if (at < o->offset + o->bytes && o->offset < at + b->bytes) {
         at = align_up(o->offset + o->bytes, b->align);
         again = true;

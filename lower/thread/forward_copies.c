@@ -204,7 +204,8 @@ static int64_t pointers_there(const Copy *c, int64_t bytes) {
 
 /* Notes that `bytes` in the buffer, steps along one axis, are `global` bytes and `pointers`
  * elements of %p. */
-static bool learn(Copy *c, bool known[2], int64_t bytes, int64_t global, int64_t pointers) {
+static bool learn_strides_of_digit(Copy *c, bool known[2], int64_t bytes, int64_t global,
+                                   int64_t pointers) {
   int big = rows_axis(c);
   int axis = bytes % c->stride[big] ? !big : big;
   int64_t steps = bytes / c->stride[axis];
@@ -228,7 +229,8 @@ static bool rows_follow(Copy *c, bool known[2]) {
   int big = rows_axis(c);
   int64_t columns = c->stride[big] / c->stride[!big];
   return c->stride[big] % c->stride[!big] == 0 &&
-         learn(c, known, c->stride[big], columns * c->global[!big], columns * c->pointers[!big]);
+         learn_strides_of_digit(c, known, c->stride[big], columns * c->global[!big],
+                                columns * c->pointers[!big]);
 }
 
 static int64_t coefficient(const Affine *x, const NestIndex *index) {
@@ -251,11 +253,12 @@ static bool learn_strides(const Forwarding *s, Copy *c) {
   if (!base_is_lanes(s, &c->store->mems[0].base, &lane)) return false;
   if (!lane_step(s, &c->base, 0, &c->lane) || !lane_step(s, &c->more, 0, &more)) return false;
   c->lane += c->scale * more;
-  if (lane ? !learn(c, known, lane, c->lane, 0) : c->lane != 0) return false;
+  if (lane ? !learn_strides_of_digit(c, known, lane, c->lane, 0) : c->lane != 0) return false;
   int64_t reach = lane ? reach_of(c, lane, s->nest->lanes) : 0;
   for (int i = 0; i < to->n; i++) {
     const NestIndex *index = to->t[i].index;
-    if (!learn(c, known, to->t[i].coef, coefficient(from, index), coefficient(pointer, index)))
+    if (!learn_strides_of_digit(c, known, to->t[i].coef, coefficient(from, index),
+                                coefficient(pointer, index)))
       return false;
     reach += reach_of(c, to->t[i].coef, index->extent);
   }
@@ -357,26 +360,26 @@ static bool readers_known(const Forwarding *s, const Copy *c) {
 
 /* ---- reading in place ---- */
 
-static NestVar *fresh(Forwarding *s, DType t) {
+static NestVar *new_var(Forwarding *s, DType t) {
   return nest_var(s->nest, NULL, t, DT_NONE, 1, false);
 }
 
 /* by * x, in bytes of an address. */
-static Ref times(NestBuilder *b, Forwarding *s, Ref x, int64_t by) {
-  NestVar *y = fresh(s, DT_I64);
+static Ref multiply(NestBuilder *b, Forwarding *s, Ref x, int64_t by) {
+  NestVar *y = new_var(s, DT_I64);
   nest_op(b, TILE_MUL, DT_I64, ref_var(y), x, ref_int(by), ref_none());
   return ref_var(y);
 }
 
 static Ref lanes_back(NestBuilder *b, Forwarding *s, const Copy *c) {
-  NestVar *lane = nest_var(s->nest, "lane", DT_I32, DT_NONE, 1, false), *wide = fresh(s, DT_I64);
+  NestVar *lane = nest_var(s->nest, "lane", DT_I32, DT_NONE, 1, false), *wide = new_var(s, DT_I64);
   nest_stmt(b, NEST_LANE, 1, 0)->dsts[0] = ref_var(lane);
   nest_op(b, TILE_CAST, DT_I32, ref_var(wide), ref_var(lane), ref_none(), ref_none())->to = DT_I64;
-  return times(b, s, ref_var(wide), -c->lane);
+  return multiply(b, s, ref_var(wide), -c->lane);
 }
 
 /* All of %p's addresses, moved by x. */
-static NestVar *moved(NestBuilder b, Forwarding *s, NestVar *from, Ref x) {
+static NestVar *var_moved_by(NestBuilder b, Forwarding *s, NestVar *from, Ref x) {
   NestVar *p = nest_var(s->nest, NULL, DT_PTR, from->elem, from->count, false);
   Affine each = affine_const(0);
   if (from->count > 1) {
@@ -415,13 +418,13 @@ static Affine bytes_of(const Copy *c, const Affine *bytes) {
 static void redirect(Forwarding *s, Copy *c) {
   NestBuilder b = {s->nest, c->root->parent, c->root, c->load->span};
   NestVar *all = c->base.var, *same = NULL;
-  if (c->more.kind) all = moved(b, s, all, times(&b, s, c->more, c->scale));
+  if (c->more.kind) all = var_moved_by(b, s, all, multiply(&b, s, c->more, c->scale));
   for (size_t i = 0; i < c->readers.len; i++) {
     Mem *m = &c->readers.data[i]->mems[0];
     int64_t lane;
     base_is_lanes(s, &m->base, &lane);
     bool lanes = there(c, lane) == c->lane;
-    if (!lanes && !same) same = moved(b, s, all, lanes_back(&b, s, c));
+    if (!lanes && !same) same = var_moved_by(b, s, all, lanes_back(&b, s, c));
     m->buffer = NULL;
     m->base = ref_sub(lanes ? all : same, pointer_of(c, &m->bytes));
     m->bytes = bytes_of(c, &m->bytes);

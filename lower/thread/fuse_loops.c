@@ -253,12 +253,12 @@ static bool marked(const uint32_t *at, const IdSet *s, uint32_t round) {
 
 enum { IDS_A_STEP = 16 };
 
-static void count(const Pending *p, const Effects *e) {
+static void count_effects(const Pending *p, const Effects *e) {
   arena_work(p->scratch, 1 + (e->reads.n + e->writes.n + e->loads.n + e->stores.n) / IDS_A_STEP);
 }
 
 static void pending_add(Pending *p, const Effects *e) {
-  count(p, e);
+  count_effects(p, e);
   mark(p->reads, &e->reads, p->round);
   mark(p->writes, &e->writes, p->round);
   mark(p->loads, &e->loads, p->round);
@@ -270,7 +270,7 @@ static void pending_add(Pending *p, const Effects *e) {
 
 /* Must it keep its order with any of them? */
 static bool pending_conflict(const Pending *p, const Effects *e) {
-  count(p, e);
+  count_effects(p, e);
   if (e->memory & ORDERED && (p->memory || p->loaded || p->stored)) return true;
   if (p->memory & ORDERED && touches_memory(e)) return true;
   if (global_conflict(p->memory, e->memory)) return true;
@@ -632,7 +632,7 @@ static void move_before(Fuse *f, size_t g, size_t at, const bool *stay) {
   }
 }
 
-static void join(Fuse *f, Item *g, size_t at, const Chain *fine) {
+static void fuse_item(Fuse *f, Item *g, size_t at, const Chain *fine) {
   Item l = f->items.data[at];
   for (size_t i = 0; i < f->assumed.len; i++)
     nest_assume_noalias(f->nest, f->assumed.data[i].a, f->assumed.data[i].b, true);
@@ -723,7 +723,7 @@ static size_t join_earlier(Fuse *f, size_t at) {
     size_t moved = 0;
     for (size_t i = g + 1; i < at; i++) moved += !stay[i - g];
     move_before(f, g, at, stay);
-    join(f, &f->items.data[g + moved], at, &fine);
+    fuse_item(f, &f->items.data[g + moved], at, &fine);
     return g + moved;
   }
   return at + 1;

@@ -31,13 +31,13 @@ typedef struct Inner {
   const struct Inner *up;
 } Inner;
 
-static bool inner(const Inner *in, const NestIndex *index) {
+static bool is_inner_index(const Inner *in, const NestIndex *index) {
   while (in && in->index != index) in = in->up;
   return in != NULL;
 }
 
-static void touch(Body *b, const Ref *r, const NestIndex *loop, const Inner *in, int64_t width,
-                  bool writes) {
+static void add_touch(Body *b, const Ref *r, const NestIndex *loop, const Inner *in, int64_t width,
+                      bool writes) {
   if (r->kind != REF_VAR || r->var->is_param) return;
   if (b->n == MAX_TOUCHES) {
     b->fits = false;
@@ -49,7 +49,8 @@ static void touch(Body *b, const Ref *r, const NestIndex *loop, const Inner *in,
     const NestIndex *index = r->sub.t[k].index;
     int64_t coef = r->sub.t[k].coef, reach = coef * (index->extent - 1);
     if (index == loop) t->coef = coef;
-    else if (!inner(in, index)) affine_add(&t->outer, &(Affine){.t = &r->sub.t[k], .n = 1});
+    else if (!is_inner_index(in, index))
+      affine_add(&t->outer, &(Affine){.t = &r->sub.t[k], .n = 1});
     else if (reach < 0) t->lo += reach;
     else t->hi += reach;
   }
@@ -60,11 +61,11 @@ static void touch_stmt(Body *b, const NestStmt *st, const NestIndex *loop, const
   b->loads |= st->code == NEST_LD;
   b->stores |= st->code == NEST_ST;
   b->fits &= !nest_int(st, NA_volatile, 0);
-  for (uint32_t i = 0; i < st->ndsts; i++) touch(b, &st->dsts[i], loop, in, width, true);
+  for (uint32_t i = 0; i < st->ndsts; i++) add_touch(b, &st->dsts[i], loop, in, width, true);
   for (uint32_t i = 0; i < st->nsrcs; i++)
-    touch(b, &st->srcs[i], loop, in, st->code == NEST_OP ? 1 : width, false);
-  for (uint32_t i = 0; i < st->nmems; i++) touch(b, &st->mems[i].base, loop, in, 1, false);
-  touch(b, &st->guard, loop, in, 1, false);
+    add_touch(b, &st->srcs[i], loop, in, st->code == NEST_OP ? 1 : width, false);
+  for (uint32_t i = 0; i < st->nmems; i++) add_touch(b, &st->mems[i].base, loop, in, 1, false);
+  add_touch(b, &st->guard, loop, in, 1, false);
 }
 
 static void touch_block(Body *b, const NestBlock *block, const NestIndex *loop, const Inner *in) {

@@ -354,7 +354,7 @@ static NestStmt *copy_loops(NestBuilder *b, const RowPart *p, Ref from, Ref to) 
 
 /* ---- loops over what is full ---- */
 
-static bool reads(const NestStmt *st, const NestVar *v) {
+static bool stmt_reads(const NestStmt *st, const NestVar *v) {
   const Ref *refs[STMT_REFS];
   uint32_t n = row_refs(st, refs);
   for (uint32_t i = 0; i + st->ndsts < n; i++)
@@ -365,8 +365,8 @@ static bool reads(const NestStmt *st, const NestVar *v) {
 /* Removes what a load without its guard overwrites. */
 static void drop_before(NestStmt *load) {
   const Ref *dst = &load->dsts[0];
-  if (load->code != NEST_LD || reads(load, dst->var)) return;
-  for (NestStmt *st = load->prev; st && !reads(st, dst->var); st = st->prev) {
+  if (load->code != NEST_LD || stmt_reads(load, dst->var)) return;
+  for (NestStmt *st = load->prev; st && !stmt_reads(st, dst->var); st = st->prev) {
     if (!st->ndsts || st->dsts[0].var != dst->var) continue;
     bool value = st->code == NEST_MOV || st->code == NEST_OP;
     if (value && affine_eq(&st->dsts[0].sub, &dst->sub) && nest_int(st, NA_n, 1) == 1)
@@ -401,13 +401,13 @@ static bool mask_goes(const Row *r, const NestVar *v) {
 }
 
 /* Operands of a removed mask alone are removed too. */
-static bool goes(const Row *r, const Chain *c, const NestStmt *st) {
+static bool is_removed(const Row *r, const Chain *c, const NestStmt *st) {
   if (!st->ndsts) return false;
   const NestVar *v = st->dsts[0].var;
   if (row_is_mask(r, c, &st->dsts[0])) return mask_goes(r, v);
   if (r->refs[v->id] != 2 || !is_position(r, c, &st->dsts[0])) return false;
   for (const NestStmt *x = st->next; x; x = x->next)
-    if (reads(x, v)) return x->ndsts && row_is_mask(r, c, &x->dsts[0]) && goes(r, c, x);
+    if (stmt_reads(x, v)) return x->ndsts && row_is_mask(r, c, &x->dsts[0]) && is_removed(r, c, x);
   return false;
 }
 
@@ -453,7 +453,7 @@ static void full_loop(const Row *r, const RowPart *p, Ref to) {
   NestBuilder b = {r->nest, p->st->parent, p->st, p->st->span};
   copy_loops(&b, p, ref_int(0), to);
   for (const NestStmt *st = p->chain.body->first; st; st = st->next)
-    if (!goes(r, &p->chain, st)) without_mask(r, &p->chain, nest_copy(&b, st));
+    if (!is_removed(r, &p->chain, st)) without_mask(r, &p->chain, nest_copy(&b, st));
   for (NestStmt *st = b.block->first; st; st = st->next) rename_stmt(r, &x, st);
 }
 

@@ -75,7 +75,8 @@ static bool same_threads(const Sync *s, const NestStmt *a, const NestStmt *b) {
 
 /* Writes of one buffer go to different bytes (each element has one writer), and atomics are ordered
  * among themselves: accesses of one kind to one buffer do not wait for each other, others do. */
-static bool conflict(const Sync *s, const NestStmt *a, const NestStmt *b, bool one_buffer) {
+static bool accesses_conflict(const Sync *s, const NestStmt *a, const NestStmt *b,
+                              bool one_buffer) {
   uint8_t x = access_of(a), y = access_of(b);
   if (x == y && (one_buffer || x == READ)) return false;
   return !same_threads(s, a, b);
@@ -91,13 +92,13 @@ static bool must_wait(const Sync *s, const NestStmt *st) {
       if (!overlap(b, o)) continue;
       if (o == b && b->slots > 1) continue; /* the pipeline's own barrier orders a ring's slots */
       for (const Access *a = s->since[k]; a; a = a->next)
-        if (conflict(s, a->by, st, o == b)) return true;
+        if (accesses_conflict(s, a->by, st, o == b)) return true;
     }
   }
   return false;
 }
 
-static void add(Sync *s, uint32_t buffer, const NestStmt *by) {
+static void add_access(Sync *s, uint32_t buffer, const NestStmt *by) {
   uint64_t before = 0;
   for (const Access *a = s->since[buffer]; a; a = a->next, before++)
     if (a->by == by) return;
@@ -107,10 +108,10 @@ static void add(Sync *s, uint32_t buffer, const NestStmt *by) {
   s->since[buffer] = a;
 }
 
-static void note(Sync *s, const NestStmt *st) {
+static void note_accesses(Sync *s, const NestStmt *st) {
   if (st->nmems) s->accessed = true;
   for (uint32_t i = 0; i < st->nmems; i++)
-    if (st->mems[i].buffer) add(s, st->mems[i].buffer->id, st);
+    if (st->mems[i].buffer) add_access(s, st->mems[i].buffer->id, st);
 }
 
 static void all_in_order(Sync *s) {
@@ -124,23 +125,23 @@ static void barrier_before(Sync *s, NestStmt *st) {
   all_in_order(s);
 }
 
-static bool touches(const Sync *s, const NestStmt *st);
+static bool touches_memory(const Sync *s, const NestStmt *st);
 
 static bool block_touches(const Sync *s, const NestBlock *b) {
   for (const NestStmt *st = b->first; st; st = st->next)
-    if (touches(s, st)) return true;
+    if (touches_memory(s, st)) return true;
   return false;
 }
 
 /* True if anything inside must wait for what is pending now. */
-static bool touches(const Sync *s, const NestStmt *st) {
+static bool touches_memory(const Sync *s, const NestStmt *st) {
   if (must_wait(s, st)) return true;
   for (uint32_t r = 0; r < st->nregions; r++)
     if (block_touches(s, st->regions[r])) return true;
   return false;
 }
 
-static void walk(Sync *s, NestBlock *b);
+static void sync_block(Sync *s, NestBlock *b);
 
 static const Access **saved(const Sync *s) {
   uint32_t n = s->u->nest->nbuffers;
@@ -153,14 +154,14 @@ static void restore(Sync *s, const Access **from) {
   memcpy(s->since, from, s->u->nest->nbuffers * sizeof *from);
 }
 
-static void join(Sync *s, const Access **other) {
+static void join_accesses(Sync *s, const Access **other) {
   for (uint32_t i = 0; i < s->u->nest->nbuffers; i++)
-    for (const Access *a = other[i]; a; a = a->next) add(s, i, a->by);
+    for (const Access *a = other[i]; a; a = a->next) add_access(s, i, a->by);
 }
 
 static void walk_region(Sync *s, NestBlock *b) {
   s->accessed = true;
-  walk(s, b);
+  sync_block(s, b);
   s->accessed = true;
 }
 
@@ -194,7 +195,7 @@ static void walk_loop(Sync *s, NestStmt *st) {
     walk_region(s, st->regions[1]);
   }
   if (st->code == NEST_WHILE) restore(s, last);
-  if (st->code == NEST_WHILE || st->code == NEST_FOR) join(s, none);
+  if (st->code == NEST_WHILE || st->code == NEST_FOR) join_accesses(s, none);
 }
 
 static void walk_branch(Sync *s, NestStmt *st) {
@@ -202,12 +203,12 @@ static void walk_branch(Sync *s, NestStmt *st) {
   for (uint32_t r = 0; r < st->nregions; r++) {
     restore(s, before);
     walk_region(s, st->regions[r]);
-    if (after) join(s, after);
+    if (after) join_accesses(s, after);
     after = saved(s);
   }
 }
 
-static void walk(Sync *s, NestBlock *b) {
+static void sync_block(Sync *s, NestBlock *b) {
   for (NestStmt *st = b->first, *next; st; st = next) {
     next = st->next;
     if (st->code == NEST_BAR) {
@@ -217,8 +218,8 @@ static void walk(Sync *s, NestBlock *b) {
     }
     /* Inside an unroll every copy would repeat the barrier: it goes before the whole of it. */
     bool inline_loop = st->code == NEST_UNROLL;
-    if (inline_loop ? touches(s, st) : must_wait(s, st)) barrier_before(s, st);
-    note(s, st);
+    if (inline_loop ? touches_memory(s, st) : must_wait(s, st)) barrier_before(s, st);
+    note_accesses(s, st);
     if (st->code == NEST_IF) walk_branch(s, st);
     else if (st->nregions) walk_loop(s, st);
   }
@@ -298,7 +299,7 @@ bool pass_sync(Unit *u) {
   count_defs(u->nest->body, 1, defs);
   s.defs = defs;
   drop_last_waits(u->nest);
-  walk(&s, u->nest->body);
+  sync_block(&s, u->nest->body);
   drop_last_barriers(u->nest);
   drop_early_fences(u->nest->body);
   arena_free(s.scratch);
