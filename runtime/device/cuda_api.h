@@ -1,5 +1,6 @@
-/* As much of NVIDIA's driver API as the device needs, from its documentation: the library is loaded
- * at run time, so neither headers nor the library are needed to build. */
+/* The part of NVIDIA's driver API that device cuda and built projects use, from its documentation.
+ * The library is loaded at run time, so a build needs neither its headers nor the library.
+ * Projects of `nereid build` contain this file as cuda.h. */
 #ifndef NEREID_RUNTIME_DEVICE_CUDA_API_H
 #define NEREID_RUNTIME_DEVICE_CUDA_API_H
 
