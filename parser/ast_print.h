@@ -1,4 +1,4 @@
-/* What the printers of statements and expressions share. */
+/* Shared by the printers of statements and expressions. */
 #ifndef NEREID_PARSER_AST_PRINT_H
 #define NEREID_PARSER_AST_PRINT_H
 

@@ -135,7 +135,7 @@ static void simple(Parser *p, StmtList *out) {
 
 /* ---- compound statements ---- */
 
-/* What follows a head: the rest of its line, or a block. */
+/* The suite of a head: the rest of its line, or a block. */
 static void suite(Parser *p, StmtList *out, bool ok, const Token *head) {
   StmtList inline_stmts = p->line.stmts;
   if (ok && inline_stmts.len) {

@@ -7,7 +7,7 @@
 #include "parser/parse.h"
 #include "parser/grammar.h"
 
-/* What is open at a place.  Kinds: ( [ { ; f the text of an f-string, F the expression of one of
+/* An open bracket or string.  Kinds: ( [ { ; f the text of an f-string, F the expression of one of
  * its fields, S the format of one of its fields. */
 typedef struct {
   uint32_t tok;

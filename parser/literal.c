@@ -107,7 +107,7 @@ static void put_utf8(Bytes *b, uint32_t c) {
   }
 }
 
-/* What is being decoded. */
+/* The literal being decoded. */
 typedef struct {
   Parser *p;
   const Token *t;

@@ -1,4 +1,4 @@
-/* What the parser says of a Python file: E_PARSE_. */
+/* Diagnostics of the parser: E_PARSE_. */
 #ifndef NEREID_PARSER_MESSAGES_H
 #define NEREID_PARSER_MESSAGES_H
 

@@ -1,4 +1,4 @@
-/* What the parts of the parser share: the state of one parse, and the makers of nodes.
+/* Shared by the parts of the parser: the state of one parse, and the makers of nodes.
  *
  *   lexer.re    text -> tokens
  *   grammar.y   one logical line -> Line; a line is never parsed twice
@@ -23,7 +23,7 @@ typedef struct {
   uint32_t pos, end, line, col;
 } Loc;
 
-/* What the grammar made of a logical line. */
+/* The grammar's result for a logical line. */
 typedef struct {
   Stmt *head;      /* of `if x:` and so on: ST_IF also for elif, ST_PASS for else, try, finally;
                       ST_EXPR for except (value NULL if bare) */

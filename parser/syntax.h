@@ -1,10 +1,10 @@
-/* What is said when a line is wrong. */
+/* Diagnostics of syntax errors. */
 #ifndef NEREID_PARSER_SYNTAX_H
 #define NEREID_PARSER_SYNTAX_H
 
 #include "parser/parse.h"
 
-/* What the grammar would have taken. */
+/* The tokens that the grammar accepts here. */
 typedef struct {
   bool colon, orelse;
 } Wanted;

@@ -83,7 +83,7 @@ NEREID_API const char *nereid_build_id(void);
 
 /* ---- kernel files ---- */
 
-/* Where source comes from.  IR text (what nereid_emit wrote) is told by its content. */
+/* The origin of source text.  IR text (what nereid_emit wrote) is told by its content. */
 typedef struct {
   const char *path;               /* the file; with `text`, what messages call it */
   const char *text;               /* NULL: the file is read */
@@ -150,7 +150,7 @@ typedef struct {
   const char *value;
 } nereid_arg;
 
-/* What code can look like.  Each stage can be printed, and compiling may go on from TILE, NEST and
+/* Kinds of code.  Each stage can be printed, and compiling may go on from TILE, NEST and
  * THREAD text. */
 typedef enum {
   NEREID_AST,    /* the syntax tree of the file */

@@ -29,7 +29,7 @@ typedef struct {
   const char *name, *value;
 } nereid_setting;
 
-/* What a constexpr or an option may be: values as those of nereid_arg. */
+/* The space of a constexpr or an option; values are those of nereid_arg. */
 typedef struct {
   const char *name;
   const char *const *values;
@@ -103,7 +103,7 @@ NEREID_API const nereid_candidate *nereid_tuning_candidate(const nereid_tuning *
 /* "measured", "records" (nothing had to be measured) or "model". */
 NEREID_API const char *nereid_tuning_source(const nereid_tuning *t);
 NEREID_API const char *nereid_tuning_kernel(const nereid_tuning *t); /* NAME */
-/* What the device can do at best, a second; 0: not known.  flops: of the products of the best. */
+/* Peaks of the device, per second; 0: not known.  flops: of the products of the best. */
 NEREID_API void nereid_tuning_roof(double *bandwidth, double *flops, const nereid_tuning *t);
 NEREID_API const char *nereid_tuning_device(const nereid_tuning *t); /* "NVIDIA H200" */
 
@@ -113,7 +113,7 @@ NEREID_API const char *nereid_tuning_device(const nereid_tuning *t); /* "NVIDIA 
  * folder, and set to nothing turns it off.  Their text is sorted, so that the same records are the
  * same bytes everywhere, and two versions of it compare line by line. */
 
-/* Where the database lies, "off", and whether it can be used. */
+/* The database's path, or "off", and its usability. */
 NEREID_API int nereid_records_describe(char *out, size_t size);
 /* For people: each problem, with the best that is known.  Freed with nereid_text_free(). */
 NEREID_API int nereid_records_list(char **text, size_t *size);

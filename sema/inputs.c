@@ -1,4 +1,4 @@
-/* What a kernel's parameters are bound to, where tuples are given item by item. */
+/* The values of a kernel's parameters, where tuples are given item by item. */
 #include <string.h>
 
 #include "sema/value/context.h"

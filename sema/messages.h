@@ -1,4 +1,4 @@
-/* What sema says of kernels, of their arguments and types, and of decorators: E_SEMA_. */
+/* Diagnostics of kernels, their arguments and types, and decorators: E_SEMA_. */
 #ifndef NEREID_SEMA_MESSAGES_H
 #define NEREID_SEMA_MESSAGES_H
 

@@ -96,7 +96,7 @@ typedef struct {
   const KernelArg *arg; /* NULL if it is left out */
 } KernelInput;
 
-/* What the parameters are bound to, in their order, with all items of tuples.  A TileParam's `arg`
+/* The values of the parameters, in their order, with all items of tuples.  A TileParam's `arg`
  * is an index into this list.  Returns its length. */
 uint32_t sema_inputs(Arena *a, const Kernel *k, const KernelArg *args, uint32_t nargs,
                      const KernelInput **out);

@@ -1,4 +1,4 @@
-/* What a kernel file says of its configurations, and what follows from the kernel itself.
+/* Configurations that a kernel file declares, and those derived from the kernel itself.
  *
  *   @triton.autotune(configs=[...], key=[...])   tuned_space()
  *   @triton.heuristics({"EVEN": lambda args: ...}) tuned_heuristics()
@@ -23,7 +23,7 @@ typedef struct {
   int64_t shared_bytes, memory;
 } TunedDevice;
 
-/* What is known of an argument.  ARG_TYPE of a pointer is a tensor, ARG_TYPE of a number one whose
+/* A fact about an argument.  ARG_TYPE of a pointer is a tensor, ARG_TYPE of a number one whose
  * value is not known. */
 typedef struct {
   KernelArg arg;
@@ -59,8 +59,8 @@ typedef struct {
  * configurations, and configurations that are equal then are one. */
 bool tuned_space(Program *p, const Kernel *k, const TunedQuery *q, TunedSpace *out);
 
-/* What heuristics add to `config` (NULL: none): constexprs and options that have no value yet, in
- * the decorators' order.  False after errors. */
+/* Settings that heuristics add to `config` (NULL: none): constexprs and options that have no value
+ * yet, in the decorators' order.  False after errors. */
 bool tuned_heuristics(Program *p, const Kernel *k, const TunedQuery *q, const TunedConfig *config,
                       TunedConfig *out);
 /* The same as far as it can be computed, without errors: for compiling. */

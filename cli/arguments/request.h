@@ -1,4 +1,4 @@
-/* What compile and run have in common: a kernel, its arguments, and the options of compiling. */
+/* Shared by compile and run: a kernel, its arguments, and the options of compiling. */
 #ifndef NEREID_CLI_ARGUMENTS_REQUEST_H
 #define NEREID_CLI_ARGUMENTS_REQUEST_H
 

@@ -115,7 +115,7 @@ static int take_number(Graphs *g, const char *text) {
   return args_error(E_CLI_INPUT_NUMBER, text);
 }
 
-/* What is known of the inputs so far: those that are not have no dtype. */
+/* Known inputs; unknown ones have no dtype. */
 static void note_inputs(Graphs *g) {
   for (int i = 0; i < g->ninputs; i++)
     if (g->inputs[i]) nereid_value_tensor(&g->in[i], g->inputs[i]);

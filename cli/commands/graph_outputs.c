@@ -34,7 +34,7 @@ static char *output_path(const char *dir, int i) {
   return asprintf(&path, "%s/output_%d.npy", dir, i) < 0 ? NULL : path;
 }
 
-/* Which of all that the model returns output i is. */
+/* The index of output i among all values that the model returns. */
 static int place_of(const Graphs *g, int i) {
   nereid_graph_value v;
   return nereid_executable_output(&v, g->e, i) ? i : v.place;

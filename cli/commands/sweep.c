@@ -92,7 +92,7 @@ static int substitute_shape(Arena *a, const char **out, const char *name, const 
 
 static bool is_word(char c) { return isalnum((unsigned char)c) || c == '_'; }
 
-/* Where the name begins as a word, from `at` on; NULL: nowhere. */
+/* The name's first occurrence as a word, from `at` on; NULL: nowhere. */
 static const char *find_word(const char *text, const char *at, const char *name) {
   size_t n = strlen(name);
   for (; (at = strstr(at, name)); at++)

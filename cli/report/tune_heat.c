@@ -67,7 +67,7 @@ static Axes read_axes(Arena *a, const TuneView *v) {
 
 /* ---- cells ---- */
 
-/* What is known of a pair of values: its best candidate, which is the first in the ranking. */
+/* A pair of values: its best candidate, which is the first in the ranking. */
 typedef struct {
   const nereid_candidate *best;
   int failed; /* candidates that cannot be used */

@@ -23,7 +23,7 @@ enum { TUNE_NUMBER = 32 };
 void tune_us(char out[TUNE_NUMBER], double us);
 /* 3.35 T: three digits, and the prefix of their thousands. */
 void tune_quantity(char out[TUNE_NUMBER], double v);
-/* What a point of a picture is called: the configuration and its times. */
+/* The label of a point: the configuration and its times. */
 void tune_point_title(Text *out, const nereid_candidate *c);
 
 #endif

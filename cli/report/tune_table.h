@@ -1,4 +1,4 @@
-/* What a tuner found, for people. */
+/* A tuner's results as a table. */
 #ifndef NEREID_CLI_REPORT_TUNE_TABLE_H
 #define NEREID_CLI_REPORT_TUNE_TABLE_H
 

@@ -1,4 +1,4 @@
-/* What a tuning found, as its table, its JSON and its report take it. */
+/* A tuning's results, shared by its table, its JSON and its report. */
 #ifndef NEREID_CLI_REPORT_TUNE_VIEW_H
 #define NEREID_CLI_REPORT_TUNE_VIEW_H
 

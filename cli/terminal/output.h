@@ -1,4 +1,4 @@
-/* Where results go. */
+/* The destination of results. */
 #ifndef NEREID_CLI_TERMINAL_OUTPUT_H
 #define NEREID_CLI_TERMINAL_OUTPUT_H
 

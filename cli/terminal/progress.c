@@ -121,7 +121,7 @@ typedef struct {
   size_t len;
 } Line;
 
-/* What does not fit is left out. */
+/* Text that does not fit is truncated. */
 static void add(Line *l, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 static void add(Line *l, const char *fmt, ...) {
   va_list args;

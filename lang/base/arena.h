@@ -43,7 +43,7 @@ ArenaUse arena_use(const Arena *a); /* so far */
  * statements that they visit and pairs that they compare, where these may be more than linear. */
 void arena_work(Arena *a, uint64_t steps);
 
-/* Where to jump (longjmp with 1) when an allocation fails.  Returns the place set before. */
+/* The target of a longjmp with 1 when an allocation fails.  Returns the place set before. */
 jmp_buf *arena_on_oom(Arena *a, jmp_buf *place);
 /* Jumps there, for allocations that are made elsewhere. */
 _Noreturn void arena_out_of_memory(const Arena *a);

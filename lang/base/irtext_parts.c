@@ -1,4 +1,5 @@
-/* What both IRs are made of, read and written: names, numbers, types, places, attribute lists. */
+/* The parts of both IRs' texts, read and written: names, numbers, types, places, attribute lists.
+ */
 #include <locale.h>
 #include <math.h>
 #include <stdio.h>

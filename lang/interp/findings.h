@@ -1,4 +1,4 @@
-/* What an interpreter finds wrong with a launch, each sort once.
+/* Errors that an interpreter finds in a launch, each kind once.
  *
  * A bad line runs a million times, so findings of one kind, source line and subject are counted,
  * and only the first is described.  They reach the Diags when the launch is over, in the order in

@@ -39,7 +39,7 @@ typedef struct {
   uint64_t bits;
 } InterpArg;
 
-/* What a launch of either interpreter may take. */
+/* Limits of a launch in either interpreter. */
 typedef struct {
   uint64_t steps;      /* operations; 0: any number */
   uint64_t iterations; /* of `while` loops since a program began or ended; 0: INTERP_ITERATIONS */

@@ -186,7 +186,7 @@ static bool any_result_feeds(const Feeds *f, const TileOp *op) {
   return false;
 }
 
-/* What a terminator hands on feeds an address if what receives it does. */
+/* An operand of a terminator feeds an address if its receiver does. */
 static void feed_terminator(Feeds *f, const TileOp *op) {
   const TileOp *owner = op->parent->owner;
   uint32_t first = op->code == TILE_CONDITION;

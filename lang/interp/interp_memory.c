@@ -24,7 +24,7 @@ static bool address_ok(Prog *p, const Inst *in, const Val *ptr, uint32_t i) {
 
 /* ---- elements, in runs of neighbours ---- */
 
-/* What becomes of an element. */
+/* The state of an element of an access: masked off, on, or padding. */
 enum { OFF, ON, PAD };
 
 /* The elements of an access: addresses, and which are on. */
@@ -234,7 +234,7 @@ typedef struct {
   bool acquire, release;
 } Order;
 
-/* What `sem` orders between programs; nothing at scope cta, which is one program. */
+/* Orders by `sem` between programs; nothing at scope cta, which is one program. */
 static Order order_of(const Inst *in) {
   Name sem = tile_str(in->op, TA_sem, "acq_rel"), scope = tile_str(in->op, TA_scope, "gpu");
   bool both = !strcmp(sem, "acq_rel"), shared = strcmp(scope, "cta") != 0;

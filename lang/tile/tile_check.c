@@ -40,7 +40,8 @@ static bool check_mask(TileCheck *c, const TileOp *op, uint32_t i, Type like) {
   return !op->args[i] || tile_check_operand_is(c, op, i, i1_like(like));
 }
 
-/* What a pointer to `elem` reads: a pointer to pointers may give any pointer. */
+/* The element type of a load from a pointer to `elem`: a pointer to pointers may give any pointer.
+ */
 static bool points_to(Type ptr, Type value) {
   if (ptr.dtype != DT_PTR) return false;
   return ptr.elem == value.dtype;

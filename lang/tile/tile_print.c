@@ -103,7 +103,7 @@ static void print_attrs(Printer *p, const TileOp *op) {
   ir_print_attrs(p->out, list, n);
 }
 
-/* What stands behind the operands of every op. */
+/* The text after the operands of every op. */
 static void print_tail(Printer *p, const TileOp *op) {
   print_attrs(p, op);
   print_types(p, op->results, op->nresults);

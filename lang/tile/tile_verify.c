@@ -215,7 +215,7 @@ static const struct {
 #define SEMS "acq_rel acquire release relaxed"
 #define SCOPES "gpu cta sys"
 
-/* What the string attributes may say. */
+/* Legal values of string attributes. */
 static const struct {
   TileCode code;
   TileAttrKey key;

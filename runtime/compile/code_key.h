@@ -1,4 +1,4 @@
-/* What makes two compiled kernels the same code. */
+/* Keys of compiled code: equal keys mean the same code. */
 #ifndef NEREID_RUNTIME_COMPILE_CODE_KEY_H
 #define NEREID_RUNTIME_COMPILE_CODE_KEY_H
 

@@ -1,4 +1,4 @@
-/* What a kernel file holds: its kernels and their parameters. */
+/* The kernels of a file and their parameters. */
 #include <stdlib.h>
 #include <string.h>
 

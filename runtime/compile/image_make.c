@@ -92,7 +92,7 @@ static void mark_written(Maker *m) {
     if (written[i]) m->params[m->from[i]].written = true;
 }
 
-/* What the kernel was specialized on must hold at every launch. */
+/* Facts that the kernel was specialized on must hold at every launch. */
 static void add_guards(Maker *m) {
   Arena *a = m->c->arena;
   ImageVariant *v = &m->variant;

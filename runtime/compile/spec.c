@@ -74,7 +74,7 @@ static int bad_type(const char *name, const char *text) {
   return error_set(NEREID_E_USAGE, E_RUN_BAD_TYPE, name, text);
 }
 
-/* What stands behind the colon: a divisor, or 1 for an integer that is 1. */
+/* The text after the colon: a divisor, or 1 for an integer that is 1. */
 static int read_divisor(KernelArg *out, const char *name, const char *text, const char *s) {
   int64_t div;
   double f;

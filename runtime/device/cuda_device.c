@@ -427,7 +427,7 @@ static int link_ptx(const CudaApi *api, CuLink l, const char *ptx, size_t len, c
   return CU_OK;
 }
 
-/* What was done, with the first line of the assembler's log. */
+/* The action of an error message, with the first line of the assembler's log. */
 static void describe_log(char *what, size_t size, char log[LOG_MAX]) {
   log[LOG_MAX - 1] = 0;
   log[strcspn(log, "\n")] = 0;
@@ -492,7 +492,7 @@ static int set_up(nereid_device *d, const ImageVariant *v, Loaded *l) {
   api->function_get(&r->spill_bytes, CU_FUNC_LOCAL, l->entry);
   api->function_get(&fixed, CU_FUNC_SHARED, l->entry);
   r->threads = v->threads;
-  /* What the launch has to ask for; the function has the rest by itself. */
+  /* Attributes that the launch sets; the function has the rest by itself. */
   r->shared_bytes = v->shared > fixed ? v->shared - fixed : 0;
   if (r->shared_bytes + fixed <= ALLOWED_ANYWAY) return 0;
   CuResult set = api->function_set(l->entry, CU_FUNC_MAX_DYNAMIC_SHARED, (int)r->shared_bytes);

@@ -1,4 +1,4 @@
-/* What a GPU is, known from an earlier run: its driver takes a fifth of a second to be asked.
+/* Properties of a GPU, cached by an earlier run: its driver takes a fifth of a second to be asked.
  *
  * The answer of the driver is kept in the cache under all that it can depend on: the driver's
  * version, the GPUs and their partitions as the system lists them in /proc/driver/nvidia, and the

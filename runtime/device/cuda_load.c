@@ -26,7 +26,7 @@ static void assemble(void *context, size_t i) {
   const ImageVariant *v = l->items[i]->variant;
   if (v->kind == NEREID_PTX)
     assembler_run(&l->assembler, &l->assembled[i], v, l->device->target, NULL);
-  /* What is left, loading machine code, takes no time beside it. */
+  /* Loading machine code, the remaining work, takes little time. */
   if (l->assembled[i].code) load_ready(l->items[i]);
 }
 

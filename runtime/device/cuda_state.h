@@ -1,4 +1,4 @@
-/* What device cuda is made of: shared by cuda.c, cuda_load.c and cuda_graph.c. */
+/* The state of device cuda, shared by cuda_device.c, cuda_load.c and cuda_upload.c. */
 #ifndef NEREID_RUNTIME_DEVICE_CUDA_STATE_H
 #define NEREID_RUNTIME_DEVICE_CUDA_STATE_H
 

@@ -31,7 +31,7 @@ static const Architecture architectures[] = {
 };
 enum { ARCHITECTURES = sizeof architectures / sizeof *architectures };
 
-/* What drivers that no longer tell the memory's clock leave open. */
+/* Bandwidths of devices whose drivers no longer report the clock of the memory. */
 static const struct {
   const char *name; /* a part of the device's */
   double bandwidth;
@@ -70,7 +70,7 @@ static double bandwidth_by_name(const char *name) {
   return 0;
 }
 
-/* What the device does not tell is that of its architecture. */
+/* Defaults of the architecture for values that the device does not report. */
 static void find_bandwidth(DevicePeaks *r) {
   if (r->bandwidth > 0) return;
   r->from = "declared";

@@ -71,7 +71,7 @@ static int copy_slot(nereid_image *image, ImageSlot *out, const ImageSlot *from)
   return from->kind == SLOT_ARG ? 0 : copy_expr(image, &out->expr, &from->expr);
 }
 
-/* What the runtime alias check takes. */
+/* Operands of the runtime alias check. */
 static int copy_alias_check(nereid_image *image, ImageVariant *v, const ImageVariant *from) {
   Arena *a = image->arena;
   int code = 0;

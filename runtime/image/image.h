@@ -14,7 +14,7 @@ typedef struct {
   bool written; /* the kernel may write through it */
 } ImageParam;
 
-/* What a compiled kernel takes in one place of its parameter list. */
+/* One parameter of a compiled kernel. */
 typedef enum {
   SLOT_ARG,     /* a run-time parameter */
   SLOT_VALUE,   /* an expression */

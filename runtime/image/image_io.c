@@ -190,7 +190,7 @@ static int hex_digit(char c) {
   return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* What text_quote wrote. */
+/* Reads the output of text_quote. */
 static const char *quoted(ImageReader *r) {
   need(r, "\"");
   size_t room = 0;

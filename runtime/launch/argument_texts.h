@@ -40,7 +40,7 @@ int arguments_check(const Arguments *a, const nereid_request *r);
 
 /* The dtype that a number's text is cast to; "": it keeps its own. */
 const char *argument_cast(const Argument *a);
-/* What the kernel is compiled for. */
+/* The type that the kernel is compiled for. */
 enum { ARGUMENT_TYPE = 64 };
 int argument_type(char out[ARGUMENT_TYPE], const Argument *a);
 

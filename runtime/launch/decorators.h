@@ -40,7 +40,7 @@ int decorators_open(Decorators **out, const nereid_request *kernel, const Decora
                     int nargs, const nereid_device_info *device);
 void decorators_free(Decorators *d);
 
-/* What decorators give alone: no configurations (SPACE_NONE) if there is no autotune. */
+/* The space of the decorators alone: no configurations (SPACE_NONE) if there is no autotune. */
 int decorators_declared(DecoratorSpace *out, Decorators *d);
 /* Fails where a list can't be evaluated or constexprs can't be guessed: the message says what to
  * give by --space or -D. */
@@ -49,7 +49,7 @@ int decorators_space(DecoratorSpace *out, Decorators *d);
  * An option that is a constexpr of the kernel as well is set as the option alone: compiling gives
  * the constexpr its value. */
 int decorators_complete(Config *out, Decorators *d, const Config *c);
-/* What heuristics give as far as they can be computed; never fails for a kernel's sake. */
+/* The results of heuristics as far as they can be computed; never fails for a kernel's sake. */
 int decorators_known(Config *out, Decorators *d);
 
 #endif

@@ -186,7 +186,7 @@ static void read_answer(Measurer *m, Measured *out) {
   out->end = out->code == NEREID_E_LOST ? MEASURED_DIED : out->code ? MEASURED_FAILED : MEASURED;
 }
 
-/* What was told before other messages came; it is freed. */
+/* Sets the error again that was saved before other calls; `told` is freed. */
 static int tell_again(int code, char *told) {
   if (told && *told) error_set(code, "%s", told);
   free(told);

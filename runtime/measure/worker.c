@@ -181,7 +181,7 @@ static int restore(const WorkerArgs *w, WorkerArg *a) {
   return code ? code : nereid_copy_in(w->device, a->fresh, array->data, array->bytes, NULL);
 }
 
-/* What a kernel writes is what it was at first. */
+/* Restores the arrays that a kernel writes to their first contents. */
 static int worker_args_restore(const WorkerArgs *w, const nereid_image *image) {
   int code = 0;
   for (int i = 0; i < image->nparams && !code; i++) {
@@ -191,7 +191,7 @@ static int worker_args_restore(const WorkerArgs *w, const nereid_image *image) {
   return code;
 }
 
-/* What the decorators of the kernel ask for before each run. */
+/* Resets that the kernel's decorators request before each run. */
 static int worker_args_reset(const WorkerArgs *w) {
   int code = 0;
   for (int i = 0; i < w->n && !code; i++) {

@@ -33,7 +33,7 @@ typedef enum {
   WORKER_ANSWER
 } WorkerMessage;
 
-/* What happens to an array before each timed run. */
+/* The reset of an array before each timed run. */
 typedef enum { WORKER_KEEP, WORKER_ZERO, WORKER_RESTORE } WorkerReset;
 
 /* Until the other end closes the socket. */

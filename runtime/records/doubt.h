@@ -1,4 +1,4 @@
-/* Which times are to be trusted: measured on a machine that does other things as well, one may be
+/* Doubts about measured times: a machine that does other things as well may give one that is
  * far off. */
 #ifndef NEREID_RUNTIME_RECORDS_DOUBT_H
 #define NEREID_RUNTIME_RECORDS_DOUBT_H

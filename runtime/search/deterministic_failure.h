@@ -5,7 +5,7 @@
 
 #include "runtime/search/search.h"
 
-/* What a candidate is that ended with this nereid_code. */
+/* The status of a candidate that ended with this nereid_code. */
 nereid_tune_status failure_tune_status(int code);
 /* Is it the kernel's own, and so the same next time?  Others are the machine's: no tool, no memory,
  * a full disk. */

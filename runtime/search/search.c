@@ -116,7 +116,7 @@ static int run_all(SearchWork *w) {
   return code;
 }
 
-/* What neither ran nor failed. */
+/* Candidates that neither ran nor failed. */
 static void mark_rest(SearchProblem *p, const char *reason) {
   for (size_t i = 0; i < p->n; i++) {
     Candidate *c = &p->candidates[i];

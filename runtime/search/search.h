@@ -83,7 +83,7 @@ int search_run(Search *s);
 const Candidate *search_best(const Candidate *candidates, size_t n);
 /* The fastest, be it as doubtful as it may. */
 const Candidate *search_fastest(const Candidate *candidates, size_t n);
-/* What is to be known of a candidate's time (runtime/records/doubt.h). */
+/* A candidate's time for runtime/records/doubt.h. */
 TimeTaken search_time(const Candidate *c);
 /* A line on the fastest where its time is doubtful, with what the user may run to know more; NULL:
  * it is not. */

@@ -12,7 +12,7 @@
 
 enum { THREADS_MOST = 64 };
 
-/* What is compiled of a problem. */
+/* A problem's candidates to compile. */
 typedef struct {
   const SearchProblem *problem;
   CompiledCandidate *done; /* a queue: none is taken before it is there */

@@ -23,7 +23,7 @@ static double timeout_of_candidate(const Candidate *c, int runs, double best_us,
   return SECONDS_LEAST + FAR * predicted < most ? SECONDS_LEAST + FAR * predicted : most;
 }
 
-/* What the budget leaves of it. */
+/* The timeout, cut to the rest of the budget. */
 static double timeout_within_budget(const Search *s, double wanted) {
   double left = s->end > 0 ? s->end - host_now() : wanted;
   if (left < SECONDS_LEAST) left = SECONDS_LEAST;
@@ -37,12 +37,12 @@ static int runs_within_budget(const Search *s, const Candidate *c, int runs) {
   return fits > 1 ? (int)fits : 1;
 }
 
-/* What the model puts past that many times the best is not tried. */
+/* Candidates predicted to be slower than the best by this factor are pruned. */
 static const double SLOWER = 1.5;
 
 enum { FIRST_RUNS = 3, ANSWERS_MOST = 16 };
 
-/* What is known of a candidate while it is searched for. */
+/* The state of a candidate during the search. */
 typedef struct {
   Candidate *candidate;
   Trial trial;
@@ -117,7 +117,7 @@ static void summarize(State *s, Item *item) {
   s->best_predicted_us = c->predicted.us;
 }
 
-/* What spills runs, and may even win. */
+/* Kernels that spill run, and may even win. */
 static void tell_spills(State *s, Item *item, const Measured *m) {
   int bytes = m->resources.spill_bytes;
   if (bytes > 0 && !item->candidate->witness)

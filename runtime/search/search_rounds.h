@@ -5,7 +5,7 @@
 #include "runtime/search/search_progress.h"
 #include "runtime/search/search_compile.h"
 
-/* What the problems of a search share. */
+/* Shared by the problems of a search. */
 typedef struct {
   Search *search;
   Measurer *measurer;

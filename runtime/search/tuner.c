@@ -21,7 +21,7 @@ typedef struct {
   Estimate predicted;
 } Seen;
 
-/* What the model knows of a device is part of it. */
+/* The device's peaks are part of the key. */
 static void add_device(KeyMaker *k, const nereid_device *d) {
   const nereid_device_info *i = &d->info;
   const int64_t numbers[] = {i->processors, i->clock_khz, i->l2_bytes};
@@ -78,7 +78,7 @@ void tuner_look_up(const Search *s, Memo *m) {
 
 /* ---- keeping ---- */
 
-/* What is known now; NULL: the same as before. */
+/* The entry's new contents; NULL: unchanged. */
 static const Seen *seen_of(const Search *s, const SearchProblem *p, const MemoEntry *e) {
   Seen *all = ARENA_ARRAY(s->arena, Seen, p->n);
   for (size_t i = 0; i < p->n; i++) {
@@ -101,7 +101,7 @@ void tuner_keep(const Search *s, Memo *m) {
   m->cache = NULL;
 }
 
-/* What a tuner knows from earlier runs, and keeps for later ones. */
+/* Records of earlier runs, and for later ones. */
 
 /* ---- names ---- */
 
@@ -167,7 +167,7 @@ static bool has_key(const CacheKey *k) {
   return memcmp(k, &none, sizeof none) != 0;
 }
 
-/* What can't be elaborated has no key. */
+/* Candidates that can't be elaborated have no key. */
 static void hash_one(void *context, size_t i) {
   const Memory *m = context;
   MemoryEntry *e = &m->entries.data[i];
@@ -227,7 +227,7 @@ static bool has_config(const RecordList *list, const char *config) {
   return false;
 }
 
-/* What can't be compiled is found out again where it is reported. */
+/* Candidates that can't be compiled fail again where that is reported. */
 static void find_by_code(void *context, size_t i) {
   const Memory *m = context;
   MemoryEntry *e = &m->entries.data[i];
@@ -340,7 +340,7 @@ void tuner_forget(Memory *m) {
 
 /* Records of devices that need not be here. */
 
-/* Where something was measured. */
+/* A device and driver with measurements. */
 typedef struct {
   const char *device, *driver;
 } Site;
@@ -420,7 +420,7 @@ void tuner_recall_elsewhere(Search *s) {
   if (most) recall(s, &sites.data[best]);
 }
 
-/* What the model says of candidates. */
+/* Predictions of the cost model. */
 
 typedef struct {
   Candidate *candidate;

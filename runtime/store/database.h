@@ -60,7 +60,7 @@ int database_transact(Database *d, int (*body)(void *context), void *context);
 /* NULL on failure. */
 sqlite3_stmt *database_prepare(Database *d, const char *sql);
 
-/* Where it lies; false if it is turned off. */
+/* The database's path; false if it is disabled. */
 bool database_path(char *out, size_t size, const DatabaseKind *kind);
 /* "PATH", "PATH (can't be used)", "off" ... */
 void database_describe(char *out, size_t size, const DatabaseKind *kind);

@@ -1,4 +1,4 @@
-/* Which version of a tool makes code: a part of what times depend on. */
+/* The version of a tool that makes code: a part of what times depend on. */
 #ifndef NEREID_RUNTIME_STORE_TOOL_VERSION_H
 #define NEREID_RUNTIME_STORE_TOOL_VERSION_H
 

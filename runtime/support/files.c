@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* What is no regular file may have no end. */
+/* Other than regular files may have no end. */
 enum { STREAM_MIB = 64 };
 
 typedef struct {

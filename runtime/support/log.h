@@ -1,7 +1,7 @@
-/* What the program and the library are doing, as lines on standard error: `nereid: TOPIC: text`,
- * or objects of JSON where diagnostics are.
+/* The log: actions of the program and the library, as lines on standard error: `nereid: TOPIC:
+ * text`, or objects of JSON where diagnostics are.
  *
- * NEREID_LOG names levels and topics with commas between: `debug`, `cache,tune`, `info,-launch`.
+ *  * NEREID_LOG names levels and topics with commas between: `debug`, `cache,tune`, `info,-launch`.
  * Objects (a compilation, a device, a cache) read it when they are made and keep the set of topics,
  * so that a test of a bit is all that a log costs where it is off, and no state is shared. */
 #ifndef NEREID_RUNTIME_SUPPORT_LOG_H

@@ -138,7 +138,7 @@ static int read_header(Array *out, FILE *f, const char *path) {
   return code;
 }
 
-/* What is left of a regular file must be what the header says. */
+/* The rest of a regular file must have the size that the header declares. */
 static int check_size(const Array *a, FILE *f, const char *path) {
   struct stat st;
   long at = ftell(f);

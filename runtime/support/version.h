@@ -1,4 +1,4 @@
-/* What the build says of itself, beside nereid_version() and nereid_build_id(). */
+/* Facts about the build, beside nereid_version() and nereid_build_id(). */
 #ifndef NEREID_RUNTIME_SUPPORT_VERSION_H
 #define NEREID_RUNTIME_SUPPORT_VERSION_H
 

@@ -1,4 +1,4 @@
-/* What a tuner looks for the fastest form of: a kernel, its arguments, and its grid. */
+/* The problem of a tuner: a kernel, its arguments, and its grid. */
 #ifndef NEREID_RUNTIME_TUNE_PROBLEM_H
 #define NEREID_RUNTIME_TUNE_PROBLEM_H
 

@@ -59,7 +59,7 @@ static int group_of(const nereid_candidate *c) {
   return c->status == NEREID_TUNE_OK ? 0 : c->status == NEREID_TUNE_PRUNED ? 1 : 1 + (int)c->status;
 }
 
-/* What ran by its time, what the model alone knows by that. */
+/* Measured candidates by their time, others by their prediction. */
 static double rank_of(const nereid_candidate *c) {
   return c->median_us > 0 ? c->median_us : c->predicted_us > 0 ? c->predicted_us : 1e300;
 }

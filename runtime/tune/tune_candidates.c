@@ -1,4 +1,5 @@
-/* What a tuning searches: its problem's names in records, its candidates, and their arguments. */
+/* The search space of a tuning: its problem's names in records, its candidates, and their
+ * arguments. */
 #include <string.h>
 
 #include "runtime/compile/spec.h"
@@ -6,7 +7,7 @@
 #include "runtime/tune/problem.h"
 #include "runtime/tune/tuning.h"
 
-/* Where a tuner's configurations come from. */
+/* Sources of a tuner's configurations. */
 
 enum { SPACE_MOST = 100000 }; /* configurations; more are refused */
 
@@ -67,7 +68,7 @@ static const nereid_tune_axis *axis_of(const nereid_tune_axis *axes, int n, cons
   return NULL;
 }
 
-/* What is given twice is tried once. */
+/* Duplicates are tried once. */
 static nereid_tune_axis without_repeats(Arena *a, const nereid_tune_axis *x) {
   const char **values = ARENA_ARRAY(a, const char *, (size_t)x->n);
   int n = 0;
@@ -216,7 +217,7 @@ static int tune_complete(Tuning *t, const Config *c, nereid_request *out) {
 
 /* Configurations that earlier runs have measured, whatever space those had. */
 
-/* What the request fixes is not chosen. */
+/* Constexprs that the request fixes are not part of the space. */
 static bool is_open(const Tuning *t, const Config *c) {
   for (int i = 0; i < c->n; i++) {
     const char *name = c->settings[i].name;

@@ -1,4 +1,4 @@
-/* What a constexpr does to a kernel, found by compiling the kernel with two of its values.
+/* The effects of a constexpr on a kernel, found by compiling the kernel with two of its values.
  *
  * The two functions have the same ops in the same order if the value shapes tiles and enters
  * arithmetic; what differs between them op by op says where.  (A constexpr that unrolls loops or

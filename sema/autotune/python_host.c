@@ -1,4 +1,4 @@
-/* What host code asks of the machine, and of the modules of which we know a little. */
+/* Queries of host code to the machine, and of the modules of which we know a little. */
 #include "sema/value/python_host.h"
 
 #include <stdlib.h>
@@ -128,7 +128,7 @@ static void put(Sema *S, Dict *d, const char *key, int64_t value) {
   value_dict_set(S->arena, d, value_str(pool_name(S->names, key)), value_int(value));
 }
 
-/* What driver.active.utils.get_device_properties() gives. */
+/* The result of driver.active.utils.get_device_properties(). */
 static Value driver_properties(Sema *S) {
   const TunedDevice *d = &S->host->query->device;
   Dict *out = ARENA_NEW(S->arena, Dict);

@@ -43,7 +43,7 @@ const char *tuned_space_hint(TunedReader *r);
 /* Does one of a list of heuristics set it? */
 bool tuned_is_heuristic(const TunedReader *heuristics, Name name);
 
-/* What functions get: run-time arguments and constexprs by name. */
+/* Arguments of functions: run-time arguments and constexprs by name. */
 Value tuned_arguments(TunedReader *r, const TunedConfig *config);
 Value tuned_value(TunedReader *r, const KernelArg *arg);
 /* A value as that of a constexpr; false if it can't be one. */

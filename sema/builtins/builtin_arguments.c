@@ -1,4 +1,4 @@
-/* What builtins ask of their arguments. */
+/* Checks and conversions of arguments of builtins. */
 #include "sema/messages.h"
 #include "sema/value/builtins.h"
 #include "sema/value/context.h"

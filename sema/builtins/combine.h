@@ -14,7 +14,7 @@ typedef struct {
   Type shape;
 } Operands;
 
-/* What combines: an op of one word, or a function, or the search for the first extreme. */
+/* The combining function: an op of one word, or a function, or the search for the first extreme. */
 typedef struct {
   const char *name;
   Value fn;

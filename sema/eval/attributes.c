@@ -166,7 +166,7 @@ bool find_attribute(Sema *S, Value v, Name name, Span at, Value *out) {
   }
 }
 
-/* What a pointer is asked for where the host passes a tensor descriptor. */
+/* Attributes of a pointer where the host passes a tensor descriptor. */
 static bool descriptor_method(Value v, Name name) {
   if (v.kind != V_TILE) return false;
   return !strcmp(name, "load") || !strcmp(name, "store") || !strcmp(name, "scatter");

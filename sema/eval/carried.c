@@ -1,4 +1,4 @@
-/* What a loop changes, read off its syntax in one visit: the names assigned in its body, and
+/* Loop-carried variables, read off its syntax in one visit: the names assigned in its body, and
  * whether it can be left early.  Branches that a compile-time condition rules out do not count. */
 #include <string.h>
 

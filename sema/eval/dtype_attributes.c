@@ -1,4 +1,4 @@
-/* What dtypes are asked: x.dtype.is_fp8(), tl.float32.primitive_bitwidth, finfo(...).max. */
+/* Attributes of dtypes: x.dtype.is_fp8(), tl.float32.primitive_bitwidth, finfo(...).max. */
 #include <string.h>
 
 #include "sema/value/context.h"

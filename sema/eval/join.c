@@ -1,4 +1,4 @@
-/* What two values become where control flow joins.
+/* The join (phi) of two values where control flow merges.
  *
  * Their leaves that are not the same become slots of the join: results of the op that branches.
  */

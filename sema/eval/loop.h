@@ -1,4 +1,4 @@
-/* What the files on loops share: loops.c, loop_values.c, unroll.c.
+/* Shared by the files on loops: loops.c, loop_values.c, unroll.c.
  *
  * A run-time loop carries the variables that its body assigns and that are set before it.  Their
  * leaves (value_leaves) become parameters of its blocks; leaves that come back unchanged are taken

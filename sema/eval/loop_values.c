@@ -185,7 +185,7 @@ LoopPassed loop_hand_on(Sema *S, LoopValues *l, uint32_t ahead) {
 
 /* ---- after the loop ---- */
 
-/* What was first set inside is gone. */
+/* Variables first set inside the loop are undefined after it. */
 static void restore_vars(Sema *S, LoopValues *l, const Changes *changes) {
   for (size_t i = 0; i < changes->len; i++) {
     const Change *c = &changes->data[i];

@@ -134,7 +134,7 @@ static void stop_side(Sema *S, void *ctx) {
   frame_set_slot(S, VAR_RESULT, as_condition(S, value_bool(false), at), at);
 }
 
-/* Whether the index is still inside: up or down by the sign of the step. */
+/* The loop condition on the index: up or down by the sign of the step. */
 static Value index_inside(Sema *S, Loop *l, TileValue *iv) {
   Span at = l->s->value->span;
   Value i = value_tile(iv), hi = value_tile(l->hi);
@@ -145,7 +145,7 @@ static Value index_inside(Sema *S, Loop *l, TileValue *iv) {
   return emit_elementwise(S, TILE_SELECT, args, 3, DT_I1, at);
 }
 
-/* Whether the loop goes on; the constant False if its body never runs. */
+/* The loop condition; the constant False if its body never runs. */
 static Value loop_test(Sema *S, Loop *l) {
   Span at = l->s->value->span;
   Value running = value_bool(true);

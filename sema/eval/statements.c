@@ -68,7 +68,7 @@ static void exec_assert(Sema *S, const Stmt *s) {
 
 /* ---- if ---- */
 
-/* What is still to be done: the rest of a block, then the rest of the blocks around it as far as it
+/* The continuation: the rest of a block, then the rest of the blocks around it as far as it
  * was moved here. */
 typedef struct Rest {
   const StmtList *list;
@@ -173,7 +173,7 @@ static void unsupported_block(Sema *S, const Stmt *s, const char *what) {
   leave(S, STATE_RETURN, s->span);
 }
 
-/* What the parser did not understand was reported there, at the same line. */
+/* Lines that the parser rejected were reported there, at the same line. */
 static bool has_error(const Sema *S, Span at) {
   for (size_t i = 0; i < diag_count(S->p->diags); i++) {
     const Diag *d = diag_get(S->p->diags, i);

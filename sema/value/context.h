@@ -218,7 +218,7 @@ typedef struct {
   uint32_t distance;
 } Nearest;
 void nearest_offer(Nearest *n, const char *name, const char *candidate);
-/* Where ops made now come from: the innermost place that is the user's. */
+/* The location of ops made now: the innermost place that is the user's. */
 Span sema_place(const Sema *S, Span at);
 
 /* True (and, once, an error) when the evaluation has taken EVAL_MB_MAX: asked before whatever may
@@ -243,7 +243,7 @@ void frame_forget(Sema *S, uint32_t var, VarState state, Span at);
 static inline Value frame_value(const Sema *S, uint32_t var) {
   return S->frame->vars.data[var].value;
 }
-/* What changed since frame->trail had `mark` entries, once a variable and in order; then all is
+/* Changes since frame->trail had `mark` entries, once a variable and in order; then all is
  * undone. */
 typedef struct {
   uint32_t var;
@@ -397,7 +397,7 @@ Value expand_axis(Sema *S, Value v, int axis, Span at);
 /* ---- module.c, language.c ---- */
 /* The value of a module's name; false if it has none. */
 bool module_get(Sema *S, ModuleInfo *m, Name name, Span at, Value *out);
-/* What an import binds. */
+/* The names that an import binds. */
 Value module_import(Sema *S, ModuleInfo *m, const Stmt *s, const Import *im);
 /* A name in a namespace of the language; false if it has none. */
 bool language_get(Sema *S, Name space, Name name, Value *out);
@@ -429,7 +429,7 @@ Value get_attribute(Sema *S, Value v, Name name, Span at);
 bool find_attribute(Sema *S, Value v, Name name, Span at, Value *out);
 
 /* ---- enclosing.c ---- */
-/* Where a kernel's free names are looked up: its file, or the host function around it. */
+/* The scope of a kernel's free names: its file, or the host function around it. */
 ModuleInfo *kernel_module(Program *p, const Kernel *k);
 
 /* ---- inputs.c ---- */

@@ -38,7 +38,7 @@ static void note_calls(Sema *S) {
   }
 }
 
-/* What host code fails at is told by who asked for it. */
+/* A failure of host code is reported by its caller. */
 static void remember(Sema *S, Span at, const char *fmt, const char *text) {
   static const char *const exceptions[] = {E_SEMA_KEY, E_SEMA_INDEX, E_SEMA_RAISE, E_SEMA_ASSERT,
                                            E_SEMA_DIVISION_BY_ZERO};

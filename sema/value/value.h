@@ -213,7 +213,7 @@ bool value_same(Value a, Value b);
 /* As Python's str() and repr() print it; run-time values print their type. */
 void value_print(Text *out, Value v, bool repr);
 const char *value_text(Arena *a, Value v);
-/* What kind of thing it is, for messages: "f32[64,32]", "the constant 5", "a string", "None". */
+/* The value's description in messages: "f32[64,32]", "the constant 5", "a string", "None". */
 const char *value_describe(Arena *a, Value v);
 
 #endif
