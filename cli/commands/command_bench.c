@@ -252,7 +252,7 @@ static void free_all(Bench *b) {
   arena_free(b->sweep.arena);
 }
 
-static int run(int argc, char **argv) {
+static int run_bench(int argc, char **argv) {
   Args args = {.options = options, .argv = argv, .argc = argc};
   Bench b = {.sweep.arena = arena_new()};
   const char *value;
@@ -277,6 +277,6 @@ const Command command_bench = {
     "[OPTION]...",
     "Times a kernel over sizes, and draws a chart of it and of earlier measurements.",
     options,
-    run,
+    run_bench,
     operands,
 };

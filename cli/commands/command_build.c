@@ -91,7 +91,7 @@ static int build(Build *b) {
   return code ? args_failed(code) : STATUS_OK;
 }
 
-static int run(int argc, char **argv) {
+static int run_build(int argc, char **argv) {
   Args args = {.options = options, .argv = argv, .argc = argc};
   Build b = {0};
   const char *value;
@@ -110,6 +110,6 @@ const Command command_build = {
     "MODEL -o DIR [--target sm_90a,sm_80|cpu] [OPTION]...",
     "Writes a model as a C project, which `make` builds without Nereid.",
     options,
-    run,
+    run_build,
     operands,
 };

@@ -222,7 +222,7 @@ static int take(Asked *a, int id, const char *value) {
   return STATUS_OK;
 }
 
-static int run(int argc, char **argv) {
+static int run_cache(int argc, char **argv) {
   Args args = {.options = options, .argv = argv, .argc = argc};
   Asked asked = {0};
   const char *value;
@@ -244,6 +244,6 @@ const Command command_cache = {
     "[list | clear | limit [SIZE]] [--kind KIND] [--older-than AGE]",
     "Shows, clears and limits the cache of compiled code.",
     options,
-    run,
+    run_cache,
     operands,
 };

@@ -89,7 +89,7 @@ static int compile(Compile *c) {
   return status;
 }
 
-static int run(int argc, char **argv) {
+static int run_compile(int argc, char **argv) {
   Args args = {.options = options, .argv = argv, .argc = argc};
   Compile c = {.emit = "ptx"};
   c.request.api.on_pass = on_pass;
@@ -110,6 +110,6 @@ const Command command_compile = {
     "FILE[:KERNEL] --sig NAME=TYPE,... [-D NAME=VALUE]... [OPTION]...",
     "Compiles a kernel and prints its code at any stage.",
     options,
-    run,
+    run_compile,
     operands,
 };

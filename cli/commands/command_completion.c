@@ -97,7 +97,7 @@ static const struct {
   void (*print)(void);
 } shells[] = {{"bash", print_bash}, {"zsh", print_zsh}, {"fish", print_fish}};
 
-static int run(int argc, char **argv) {
+static int run_completion(int argc, char **argv) {
   Args args = {.options = options, .argv = argv, .argc = argc};
   const char *shell, *more;
   int id = args_next(&args, &shell);
@@ -115,6 +115,6 @@ static int run(int argc, char **argv) {
 static const Operand operands[] = {{"SHELL", "bash, zsh or fish"}, {0}};
 
 const Command command_completion = {
-    "completion", "SHELL", "Prints the completion of commands and options for a shell.",
-    options,      run,     operands,
+    "completion", "SHELL",        "Prints the completion of commands and options for a shell.",
+    options,      run_completion, operands,
 };

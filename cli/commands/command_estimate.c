@@ -80,7 +80,7 @@ static int estimate_all(Estimation *e) {
   return status ? status : estimate(e, grid);
 }
 
-static int run(int argc, char **argv) {
+static int run_estimate(int argc, char **argv) {
   Args args = {.options = options, .argv = argv, .argc = argc};
   Estimation e = {0};
   const char *value;
@@ -102,6 +102,6 @@ const Command command_estimate = {
     "FILE[:KERNEL] NAME=VALUE... [-D NAME=VALUE]... --grid X[,Y[,Z]] [OPTION]...",
     "Predicts the time of a launch on a device and its causes, without a run.",
     options,
-    run,
+    run_estimate,
     operands,
 };

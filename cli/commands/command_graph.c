@@ -308,7 +308,7 @@ static int open_and_run(Graphs *g) {
   return only_explain ? emit(g) : run_model(g);
 }
 
-static int run(int argc, char **argv) {
+static int run_graph(int argc, char **argv) {
   Args args = {.options = options, .argv = argv, .argc = argc};
   Graphs g = {.tolerance = -1};
   const char *value;
@@ -333,6 +333,6 @@ const Command command_graph = {
     "MODEL [INPUT.npy | NAME=INTEGER]... [OPTION]...",
     "Compiles a model (.pt2, .onnx, a graph or plan as text), runs it, and prints its outputs.",
     options,
-    run,
+    run_graph,
     operands,
 };

@@ -40,7 +40,7 @@ static void print_tool(const char *tool) {
   printf("  %-8s %s\n", tool, path[0] ? path : "not found");
 }
 
-static int run(int argc, char **argv) {
+static int run_info(int argc, char **argv) {
   if (argc) return args_error(E_CLI_EXTRA_FILE, argv[0], "");
   char place[8192];
   printf("nereid %s (%s)\ndevices\n", nereid_version(), nereid_build_id());
@@ -60,5 +60,6 @@ static int run(int argc, char **argv) {
   return STATUS_OK;
 }
 
-const Command command_info = {
-    "info", "", "Lists devices, targets, tools found, the cache and the records.", options, run};
+const Command command_info = {"info", "",
+                              "Lists devices, targets, tools found, the cache and the records.",
+                              options, run_info};

@@ -169,7 +169,7 @@ static int take(List *l, int id, const char *value) {
   return request_option(&l->request, id, value);
 }
 
-static int run(int argc, char **argv) {
+static int run_list(int argc, char **argv) {
   Args args = {.options = options, .argv = argv, .argc = argc};
   List l = {0};
   const char *value;
@@ -197,6 +197,6 @@ const Command command_list = {
     "FILE [--configs [NAME=VALUE]... [-D NAME=VALUE]...] [OPTION]...",
     "Lists the kernels of a file, one a line.",
     options,
-    run,
+    run_list,
     operands,
 };

@@ -206,7 +206,7 @@ static int write_pages(const char *folder) {
   return status;
 }
 
-static int run(int argc, char **argv) {
+static int run_man(int argc, char **argv) {
   Args args = {.options = options, .argv = argv, .argc = argc};
   const char *value, *folder = NULL, *name = NULL;
   for (int id; (id = args_next(&args, &value)) != ARGS_END;) {
@@ -225,5 +225,5 @@ static const Operand operands[] = {
     {"COMMAND", "the page of a command; without it, that of the program"}, {0}};
 
 const Command command_man = {
-    "man", "[COMMAND] [-o DIR]", "Prints a manual page as roff.", options, run, operands,
+    "man", "[COMMAND] [-o DIR]", "Prints a manual page as roff.", options, run_man, operands,
 };

@@ -89,7 +89,7 @@ static int take(Asked *a, int id, const char *value) {
   return STATUS_OK;
 }
 
-static int run(int argc, char **argv) {
+static int run_records(int argc, char **argv) {
   Args args = {.options = options, .argv = argv, .argc = argc};
   Asked asked = {0};
   const char *value;
@@ -113,6 +113,6 @@ const Command command_records = {
     "[export FILE | import FILE | merge FILE... [-o FILE]]",
     "Lists measurements of kernels, and moves them between machines.",
     options,
-    run,
+    run_records,
     operands,
 };

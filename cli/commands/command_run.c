@@ -158,7 +158,7 @@ static void free_all(Run *r) {
   request_free(&r->request);
 }
 
-static int run(int argc, char **argv) {
+static int run_run(int argc, char **argv) {
   Args args = {.options = options, .argv = argv, .argc = argc};
   Run r = {0};
   const char *value;
@@ -177,6 +177,6 @@ const Command command_run = {
     "FILE[:KERNEL] NAME=VALUE... [-D NAME=VALUE]... --grid X[,Y[,Z]] [OPTION]...",
     "Compiles a kernel, runs it, and prints the arrays that it wrote.",
     options,
-    run,
+    run_run,
     operands,
 };

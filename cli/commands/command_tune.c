@@ -243,7 +243,7 @@ static int tune_in_arena(Tune *t) {
   return code ? args_failed(code) : w.status;
 }
 
-static int run(int argc, char **argv) {
+static int run_tune(int argc, char **argv) {
   Args args = {.options = options, .argv = argv, .argc = argc};
   Tune t = {0};
   const char *value;
@@ -266,6 +266,6 @@ const Command command_tune = {
     "FILE[:KERNEL] NAME=VALUE... [-D NAME=VALUE]... --grid X[,Y[,Z]] [OPTION]...",
     "Finds the fastest configuration of a kernel on a device.",
     options,
-    run,
+    run_tune,
     operands,
 };

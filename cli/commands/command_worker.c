@@ -8,7 +8,7 @@
 
 static const Option options[] = {{0}};
 
-static int run(int argc, char **argv) {
+static int run_worker(int argc, char **argv) {
   (void)argc, (void)argv;
   /* A kernel that hangs must not outlive who waits for it. */
   prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -17,5 +17,5 @@ static int run(int argc, char **argv) {
 }
 
 const Command command_worker = {
-    "worker", "", "Measures kernels for a tuner that has started it.", options, run,
+    "worker", "", "Measures kernels for a tuner that has started it.", options, run_worker,
 };
