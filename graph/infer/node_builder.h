@@ -1,11 +1,10 @@
-/* Nodes that passes make.
+/* The builder of nodes, for passes.
  *
- * A Build stands at one node, its arguments at hand through the functions of
- * graph/ops/infer_rules.h, and puts calls before a node.  Each call is typed by inference as it is
- * made, and takes its place, its origin and the stem of its name from the node that the Build
- * stands at.
+ * A Build has a current node, whose arguments the functions of graph/ops/infer_rules.h get, and an
+ * insertion point.  Each call is typed by inference as it is made, and gets its location, its
+ * origin and the stem of its name from the current node.
  *
- * Nothing here returns on an error: what cannot be is reported, and jumps to b->in.failed. */
+ * Nothing here returns on an error: it is reported, and jumps to b->in.failed. */
 #ifndef NEREID_GRAPH_INFER_NODE_BUILDER_H
 #define NEREID_GRAPH_INFER_NODE_BUILDER_H
 

@@ -1,14 +1,14 @@
 /* The graph IR: a list of nodes in an order in which they can run.
  *
- * It is the graph that torch.export makes and FX prints: each node is one call of an operator,
- * with its arguments as they were given.  Arguments that were left out are not filled in; who
- * wants an argument asks by name (graph_arg) and gets the schema's default.
+ * It is the graph that torch.export makes and FX prints: each node is one call of an operator, with
+ * its arguments as they were given.  Omitted arguments are not filled in: graph_arg gets an
+ * argument by name, or the schema's default.
  *
  * The text form is the annotated Python of FX's print_readable (graph/ops/graph_text.h).
  *
- * All of a graph lies in one arena.  Tensors are values: strides and storage are no part of the
- * IR, and views are ops like others.  What writes in place (relu_, index_copy_, copy_) names the
- * node whose value it replaces until pass `functionalize` has made it a value of its own. */
+ * A graph is allocated in one arena.  Tensors are values: strides and storage are no part of the
+ * IR, and views are ops like others.  An op that writes in place (relu_, index_copy_, copy_) names
+ * the node whose value it replaces, until pass `functionalize` turns it into a value of its own. */
 #ifndef NEREID_GRAPH_IR_GRAPH_H
 #define NEREID_GRAPH_IR_GRAPH_H
 

@@ -1,4 +1,4 @@
-/* What the rules of inference are written with.
+/* The interface of the rules of type inference: arguments, axes, sizes, operands, results.
  *
  * A rule is called after ops_check, so its arguments are of the kinds that the schema says.  It
  * reports with infer_fail, which does not return: it jumps out of the rule.  Rules own nothing
