@@ -213,7 +213,7 @@ def test_disk(tmp):
     check(done.returncode == 0, f"on a full disk: {done.stderr}")
     check("it fits" not in done.stdout and "it was written" not in done.stdout, done.stdout)
     check("database or disk is full" in done.stderr, f"no word of a full disk: {done.stderr}")
-    check("can only be read" in done.stderr, f"no word of a file to be read: {done.stderr}")
+    check("is read-only: " in done.stderr, f"no word of a file to be read: {done.stderr}")
     check("can only be read" in done.stdout, f"nor in the list: {done.stdout}")
     expected = merged(home, small)
     check((tmp / "full").read_bytes() == expected, "a full disk loses records")

@@ -227,7 +227,7 @@ static void test_excess(void) {
        width++) {
     r.target = *width;
     X(nereid_compile(&image, &r, NEREID_C), NEREID_E_RESOURCES,
-      "turn.py:4:5: error: arrays of the kernel's variables take * that a thread has for them\n*");
+      "turn.py:4:5: error: the kernel's register arrays take * bytes; a thread has * for them\n*");
   }
   args[3].value = "0";
   X(nereid_compile(&image, &r, NEREID_C), NEREID_E_KERNEL, "turn.py:5:*");
