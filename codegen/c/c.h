@@ -4,7 +4,7 @@
  *   spread.c   how the value of each variable differs between lanes
  *   place.c    in which C block a variable is declared
  *   names.c    C names, constants, operands
- *   ops.c      elementwise ops, by a table of (op, types, templates);  cast.c conversions
+ *   ops.c      elementwise ops, by a table of (op, types, templates), and conversions
  *   memory.c   loads, stores, atomics;  stream.c which stores go around the caches
  *   device_print.c  lines on standard output
  *   stmt.c     statements and control
@@ -108,11 +108,9 @@ const char *c_either(Gen *g, const Ref *r, DType t);
 /* Text of spread `from` as a value of spread `to`. */
 const char *c_convert(Gen *g, const char *text, DType t, Spread from, Spread to);
 
-/* ---- ops.c, cast.c ---- */
+/* ---- ops.c ---- */
 /* The value of an OP, in the spread that c_stmt_spread gives. */
 const char *c_op(Gen *g, const NestStmt *s);
-const char *c_cast(Gen *g, const NestStmt *s, bool vector);
-const char *c_bitcast(Gen *g, const NestStmt *s, bool vector);
 
 /* ---- memory.c ---- */
 void c_load(Gen *g, const NestStmt *s);

@@ -6,7 +6,7 @@
  *   words.c    16- and 8-bit elements in 32-bit words
  *   control.c  blocks, loops, branches, roles
  *   ops.c      elementwise ops, by a table of (op, type, template)
- *   cast.c     conversions;  float.c those between float formats
+ *   cast.c     conversions, those between float formats too
  *   device_print.c  lines on standard output
  *   mem.c      loads, stores, copies, matrices;  atom.c atomics;  sync.c shuffles and barriers
  *
@@ -211,7 +211,7 @@ bool ptx_whole_words(const Ptx *p, const NestVar *v, int32_t i, int n);
 /* ---- control.c ---- */
 void ptx_block(Ptx *p, const NestBlock *b);
 
-/* ---- ops.c, cast.c, float.c ---- */
+/* ---- ops.c, cast.c ---- */
 void ptx_op(Ptx *p, const NestStmt *s);
 void ptx_mov(Ptx *p, const NestStmt *s);
 void ptx_cast(Ptx *p, const NestStmt *s, Operand d);
@@ -221,7 +221,6 @@ const char *ptx_extend(DType t);
 /* A narrow float as f32, exactly. */
 Operand ptx_widen(Ptx *p, DType t, Operand x);
 Operand ptx_widen_ref(Ptx *p, const Ref *r, DType t);
-void ptx_widen_to(Ptx *p, const Ref *r, DType t, Operand d);
 /* f32 to f16, bf16 or f8. */
 void ptx_narrow(Ptx *p, DType t, Operand d, Operand x, bool rtz);
 
