@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Passes keep what a graph computes: each graph of graph/rewrite is run as it is, which rewrites
-it, and each of graph/merge as it is expected behind that pass, and computed by NumPy from its
-text, op by op.
+"""Passes keep what a graph computes: each graph of passes/rewrite is run as it is, which rewrites
+it, and each of passes/horizontal_fusion as it is expected after that pass, and computed by NumPy
+from its text, op by op.
 
     rewrites.py [--devices interp,cpu] [NAME...]      only graphs whose name has a NAME
 """
@@ -105,7 +105,9 @@ def main():
     args = parser.parse_args()
     passed = failed = 0
     graphs = ROOT / "tests/graph/passes"
-    for path in sorted([*graphs.glob("rewrite/*.py"), *graphs.glob("merge/*.py")]):
+    rewritten, merged = graphs.glob("rewrite/*.py"), list(graphs.glob("horizontal_fusion/*.py"))
+    assert merged, "the goldens of pass horizontal_fusion are elsewhere"
+    for path in sorted([*rewritten, *merged]):
         if args.names and not any(n in path.stem for n in args.names):
             continue
         text = problem(path, args.devices.split(","))
