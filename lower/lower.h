@@ -40,7 +40,7 @@ typedef void (*PassHook)(void *ctx, const Pass *p, Unit *u, double seconds, bool
 /* Runs the machine's passes from the unit's level until it has reached `until`. */
 bool lower_run(Unit *u, Level until, PassHook hook, void *ctx);
 /* Runs these passes only, comma-separated: names of lower_passes. */
-bool lower_run_named(Unit *u, const char *names);
+bool lower_run_named(Unit *u, const char *names, PassHook hook, void *ctx);
 Level lower_level(const Unit *u);
 /* The unit as text at its level: tile IR (with its schedule, if it has one), or a nest. */
 void lower_print(Text *out, const Unit *u);

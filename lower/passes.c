@@ -76,13 +76,13 @@ static bool takes_level(Unit *u, const Pass *p) {
   return false;
 }
 
-bool lower_run_named(Unit *u, const char *names) {
+bool lower_run_named(Unit *u, const char *names, PassHook hook, void *ctx) {
   const char *name;
   size_t len;
   while (pass_next_name(&names, &name, &len)) {
     const Pass *p = pass_find(lower_passes(), name, len);
     if (!p) BUG("no pass %.*s", (int)len, name);
-    if (!takes_level(u, p) || !run_pass(u, p, NULL, NULL)) return false;
+    if (!takes_level(u, p) || !run_pass(u, p, hook, ctx)) return false;
   }
   return true;
 }

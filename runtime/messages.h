@@ -24,6 +24,7 @@
 
 /* what is compiled, and for what */
 #define E_RUN_UNKNOWN_TARGET "unknown target `%s`%s; targets are %s"
+#define E_RUN_PASS_NOT_RUN "pass `%s` was not run here; the passes of %s are %s"
 #define E_RUN_UNKNOWN_PASS "unknown pass `%.*s`; passes are %s"
 #define E_RUN_UNKNOWN_KIND "%d is not a kind of code"
 #define E_RUN_NUM_WARPS "the number of warps must be a power of two from 1 to 32, not %d"

@@ -5,11 +5,13 @@
  * names that --run-passes and --dump-after accept, the rows of timing, and docs/passes.md.  Its
  * columns:
  *
- *   name     also of the function that runs it, pass_NAME, unless a column says otherwise
+ *   name     as users write it
  *   takes    the level of the IR that it reads; it is skipped at any other
  *   gives    the level that it leaves
+ *   function runs it
  *   needs    conditions that must hold for the list to include it, 0 for none: capabilities of the
- *            machine (lower/target/machine.h), or options of the compilation of a graph
+ *            machine (lower/target/machine.h), or options of the compilation of a graph.
+ *            PASS_ON_REQUEST never holds: --run-passes alone runs such a pass
  *   without  conditions of which none may hold
  *   doc      its meaning in one line */
 #ifndef NEREID_LANG_BASE_PASS_H
@@ -29,6 +31,8 @@ X(PRIMS,     "graph of primitives")
 #define X(name, text) LEVEL_##name,
 typedef enum { LEVELS(X) } Level;
 #undef X
+
+enum { PASS_ON_REQUEST = 1 << 30 };
 
 struct Unit;  /* lower/lower.h */
 struct Graph; /* graph/ir/graph.h */

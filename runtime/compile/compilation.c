@@ -267,6 +267,7 @@ typedef struct {
   Compilation *c;
   const nereid_request *r;
   Level until;
+  bool dumped; /* the IR after a pass was handed to the caller */
 } Step;
 
 enum { MACHINE_REGISTERS = 255, MAXNREG_MOST = 1024 };
@@ -434,24 +435,26 @@ static int specialize_body(void *arg) {
 }
 
 int compile_specialize(Compilation *c, const nereid_request *r) {
-  Step s = {c, r, LEVEL_TILE};
+  Step s = {.c = c, .r = r, .until = LEVEL_TILE};
   return compile_guard(c, COMPILE_SEMA, specialize_body, &s);
 }
 
 /* ---- lowering ---- */
 
-static void dump_pass(const nereid_request *r, const Pass *p, Unit *u, double seconds,
+/* Hands the IR after a pass to the caller, if it is one that he wants; false if not. */
+static bool dump_pass(const nereid_request *r, const Pass *p, Unit *u, double seconds,
                       bool changed) {
-  if (strcmp(r->dump_after, "all") && strcmp(r->dump_after, p->name)) return;
+  if (strcmp(r->dump_after, "all") && strcmp(r->dump_after, p->name)) return false;
   Text text = text_new(u->arena);
   if (changed) lower_print(&text, u);
   r->on_pass(r->context, p->name, changed ? text.data : NULL, seconds);
+  return true;
 }
 
 static void after_pass(void *ctx, const Pass *p, Unit *u, double seconds, bool changed) {
-  const Step *s = ctx;
+  Step *s = ctx;
   LOG(s->c->log, LOG_PASS, "%s, %.3f ms%s", p->name, seconds * 1e3, changed ? "" : " (unchanged)");
-  if (s->r->dump_after && s->r->on_pass) dump_pass(s->r, p, u, seconds, changed);
+  if (s->r->dump_after && s->r->on_pass) s->dumped |= dump_pass(s->r, p, u, seconds, changed);
 }
 
 /* "induction_variables, dce, ...", of the machine of this unit. */
@@ -473,28 +476,30 @@ static int check_passes(const Unit *u, const char *names) {
   return 0;
 }
 
-static int run_named(Unit *u, const char *names) {
-  int code = check_passes(u, names);
-  if (code) return code;
-  return lower_run_named(u, names) ? 0 : NEREID_E_KERNEL;
+/* The pass of --dump-after, unless that is "all"; NULL: none. */
+static const char *dumped_pass(const nereid_request *r) {
+  bool one = r->dump_after && r->on_pass && strcmp(r->dump_after, "all");
+  return one ? r->dump_after : NULL;
 }
 
 static int lower_body(void *arg) {
   Step *s = arg;
   Unit *u = s->c->unit;
-  if (s->r->run_passes) return run_named(u, s->r->run_passes);
-  if (lower_level(u) > s->until) return error_set(NEREID_E_USAGE, E_RUN_IR_PAST);
-  bool hooked = s->r->dump_after && s->r->on_pass;
-  bool all = hooked && !strcmp(s->r->dump_after, "all");
-  int code = hooked && !all ? check_passes(u, s->r->dump_after) : 0;
+  const char *named = s->r->run_passes, *dumped = dumped_pass(s->r);
+  if (!named && lower_level(u) > s->until) return error_set(NEREID_E_USAGE, E_RUN_IR_PAST);
+  int code = named ? check_passes(u, named) : 0;
+  if (!code && dumped) code = check_passes(u, dumped);
   if (code) return code;
-  bool watched = hooked || log_has(s->c->log, LOG_PASS);
-  bool ok = lower_run(u, s->until, watched ? after_pass : NULL, s);
-  return ok && !diag_errors(u->diags) ? 0 : NEREID_E_KERNEL;
+  bool watched = (s->r->dump_after && s->r->on_pass) || log_has(s->c->log, LOG_PASS);
+  PassHook hook = watched ? after_pass : NULL;
+  bool ok = named ? lower_run_named(u, named, hook, s) : lower_run(u, s->until, hook, s);
+  if (!ok || (!named && diag_errors(u->diags))) return NEREID_E_KERNEL;
+  if (!dumped || s->dumped) return 0;
+  return error_set(NEREID_E_USAGE, E_RUN_PASS_NOT_RUN, dumped, u->machine->name, pass_names(u));
 }
 
 int compile_lower(Compilation *c, const nereid_request *r, Level until) {
-  Step s = {c, r, until};
+  Step s = {.c = c, .r = r, .until = until};
   return compile_guard(c, COMPILE_PASSES, lower_body, &s);
 }
 

@@ -103,7 +103,7 @@ def graph_cells(row):
 
 
 def condition(text):
-    return text.removeprefix("HAS_").lower().replace("_", " ").replace(" | ", ", ")
+    return text.removeprefix("HAS_").removeprefix("PASS_").lower().replace("_", " ").replace(" | ", ", ")
 
 
 def conditions(needs, without):
