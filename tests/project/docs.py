@@ -103,7 +103,8 @@ def graph_cells(row):
 
 
 def condition(text):
-    return text.removeprefix("HAS_").removeprefix("PASS_").lower().replace("_", " ").replace(" | ", ", ")
+    words = re.sub(r"\b(HAS|PASS)_", "", text).lower()
+    return words.replace("_", " ").replace(" | ", ", ")
 
 
 def conditions(needs, without):
