@@ -2,6 +2,8 @@
 #ifndef NEREID_CLI_ARGUMENTS_VALUES_H
 #define NEREID_CLI_ARGUMENTS_VALUES_H
 
+#include "lower/target/machine_table.h"
+
 #define OPERAND_KERNEL                                                                      \
   {                                                                                         \
     "FILE[:KERNEL]",                                                                        \
@@ -21,7 +23,8 @@
   }
 
 #define CHOICES_DEVICE "cuda cpu nest interp"
-#define CHOICES_TARGET "sm_80 sm_86 sm_89 sm_90a sm_100a sm_103a sm_120a cpu cpu:4 cpu:8 cpu:16"
+#define TARGET_NAME(name, ...) name " "
+#define CHOICES_TARGET MACHINES(TARGET_NAME) "cpu"
 #define CHOICES_MODE "default eager reduce-overhead max-autotune"
 #define CHOICES_DTYPE "fp32 bf16 fp16"
 

@@ -1,5 +1,5 @@
-/* Machine descriptions: limits and capabilities of a target, as data only.  A new target is a row
- * of machine.c. */
+/* Machine descriptions: limits, capabilities and peaks of a target, as data only.  A new target is
+ * a row of machine_table.h. */
 #ifndef NEREID_LOWER_TARGET_MACHINE_H
 #define NEREID_LOWER_TARGET_MACHINE_H
 
@@ -31,10 +31,22 @@ enum { CAPABILITIES(X) CAPABILITY_COUNT };
 enum { CAPABILITIES(X) };
 #undef X
 
+/* Peaks of one device of a target; operations are those of a multiprocessor in a clock: a fused
+ * multiply-add is two, sums of 16-bit products are in f32. */
+typedef struct {
+  const char *device; /* "H200"; NULL for a CPU, as the zeros below are */
+  int processors;
+  double clock, bandwidth; /* Hz, bytes a second */
+  double f32, f16, f8;
+  int64_t cache;  /* the L2 cache, in bytes */
+  int64_t shared; /* bytes of a multiprocessor's shared memory */
+  int threads;    /* that a multiprocessor holds */
+} MachinePeaks;
+
 typedef struct {
   const char *name;      /* "sm_90a", "cpu" */
   MachineKind kind;
-  int sm;                /* 80, 86, 89, 90, 100, 103, 120; 0 for a CPU */
+  int sm;                /* 90 of sm_90a; 0 for a CPU */
   int ptx, f8_ptx;       /* the least PTX version, 70 for 7.0; that of F8_CONVERSIONS */
   int lanes;             /* 32; on a CPU: 32-bit elements of a SIMD register, see machine_find */
   int max_warps;         /* a program */
@@ -42,6 +54,7 @@ typedef struct {
   int64_t shared;        /* bytes of shared memory a program can have */
   int vector_bytes;      /* widest access of a thread */
   unsigned has;          /* capabilities: HAS_ASYNC_COPIES | ... */
+  MachinePeaks peaks;
 } Machine;
 
 static inline bool machine_has(const Machine *m, unsigned capabilities) {
@@ -50,6 +63,7 @@ static inline bool machine_has(const Machine *m, unsigned capabilities) {
 
 /* NULL if there is no such target.  "cpu" gives the CPU at hand; "cpu:8" one of 8 lanes. */
 const Machine *machine_find(const char *target);
+const Machine *machine_of_sm(int sm); /* NULL if there is none */
 const Machine *machine_list(int *n); /* all, for `nereid info` and messages */
 
 #endif

@@ -4,34 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lower/target/machine.h"
 #include "runtime/device/device.h"
 
-/* One GPU of each architecture, by its data sheet and NVIDIA's white papers.  Operations are those
- * of a multiprocessor in a clock: a fused multiply-add is two, sums of 16-bit products are in f32.
- */
-typedef struct {
-  int sm;
-  const char *name;
-  int processors;
-  double clock, bandwidth;
-  double f32, f16, f8;
-  int64_t cache; /* the L2 cache, in bytes */
-  int shared;    /* KiB of a multiprocessor's shared memory */
-  int threads;   /* that a multiprocessor holds */
-} Architecture;
-
-static const Architecture architectures[] = {
-    {80, "A100", 108, 1.41e9, 1.555e12, 128, 2048, 2048, 40 << 20, 164, 2048},
-    {86, "A10", 72, 1.695e9, 6e11, 256, 512, 512, 6 << 20, 100, 1536},
-    {89, "L40S", 142, 2.52e9, 8.64e11, 256, 1024, 2048, 96 << 20, 100, 1536},
-    {90, "H200", 132, 1.83e9, 4.8e12, 256, 4096, 8192, 50 << 20, 228, 2048},
-    {100, "B200", 148, 1.85e9, 8e12, 256, 8192, 16384, 126 << 20, 228, 2048},
-    {103, "B300", 148, 1.85e9, 8e12, 256, 8192, 16384, 126 << 20, 228, 2048},
-    {120, "GeForce RTX 5090", 170, 2.41e9, 1.79e12, 256, 1024, 2048, 96 << 20, 100, 1536},
-};
-enum { ARCHITECTURES = sizeof architectures / sizeof *architectures };
-
-/* Bandwidths of devices whose drivers no longer report the clock of the memory. */
+/* Bandwidths that drivers without the memory's clock leave open. */
 static const struct {
   const char *name; /* a part of the device's */
   double bandwidth;
@@ -41,10 +17,10 @@ static const struct {
     {"A10", 6e11},       {"4090", 1.008e12}, {"3090", 9.36e11},
 };
 
-static const Architecture *architecture_of(int sm) {
-  for (size_t i = 0; i < ARCHITECTURES; i++)
-    if (architectures[i].sm == sm) return &architectures[i];
-  return NULL;
+/* NULL if no target is of that architecture. */
+static const MachinePeaks *peaks_of_sm(int sm) {
+  const Machine *m = machine_of_sm(sm);
+  return m ? &m->peaks : NULL;
 }
 
 static double operations_a_clock(const DevicePeaks *r, DType t) {
@@ -52,12 +28,12 @@ static double operations_a_clock(const DevicePeaks *r, DType t) {
 }
 
 static void add_architecture(DevicePeaks *r) {
-  const Architecture *a = architecture_of(r->sm);
+  const MachinePeaks *a = peaks_of_sm(r->sm);
   if (!a) return;
   r->f32 = a->f32;
   r->f16 = a->f16;
   r->f8 = a->f8;
-  r->shared = (int64_t)a->shared << 10;
+  r->shared = a->shared;
   r->threads = a->threads;
   if (r->cache <= 0) r->cache = a->cache;
   /* Drivers tell the highest clock; under load it is the one that peak rates are stated for. */
@@ -75,7 +51,7 @@ static void find_bandwidth(DevicePeaks *r) {
   if (r->bandwidth > 0) return;
   r->from = "declared";
   r->bandwidth = bandwidth_by_name(r->device);
-  const Architecture *a = architecture_of(r->sm);
+  const MachinePeaks *a = peaks_of_sm(r->sm);
   if (r->bandwidth > 0 || !a) return;
   r->from = "guessed by its architecture";
   r->bandwidth = a->bandwidth;
@@ -101,10 +77,11 @@ static void peaks_of_gpu(DevicePeaks *r, const nereid_device_info *info) {
 }
 
 void peaks_of_target(DevicePeaks *out, const char *target) {
-  const Architecture *a = architecture_of(sm_of(target));
-  if (!a) a = architecture_of(90);
-  *out = (DevicePeaks){.from = "declared", .bandwidth = a->bandwidth, .sm = a->sm};
-  snprintf(out->device, sizeof out->device, "%s (there is no GPU here)", a->name);
+  const Machine *m = machine_of_sm(sm_of(target));
+  if (!m) m = machine_of_sm(90);
+  const MachinePeaks *a = &m->peaks;
+  *out = (DevicePeaks){.from = "declared", .bandwidth = a->bandwidth, .sm = m->sm};
+  snprintf(out->device, sizeof out->device, "%s (there is no GPU here)", a->device);
   out->processors = a->processors;
   out->clock = a->clock;
   add_architecture(out);
@@ -137,7 +114,7 @@ double peaks_of_product(const DevicePeaks *r, DType t) {
 }
 
 double peaks_of_processor(const DevicePeaks *r, DType t) {
-  double fitted = dtype_bits(t) <= 16 ? architecture_of(90)->f16 : architecture_of(90)->f32;
+  double fitted = dtype_bits(t) <= 16 ? peaks_of_sm(90)->f16 : peaks_of_sm(90)->f32;
   double here = operations_a_clock(r, dtype_bits(t) <= 16 ? DT_F16 : DT_F32);
   return here > 0 ? here / fitted : 1;
 }
