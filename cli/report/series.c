@@ -89,7 +89,7 @@ int series_read(Arena *a, Series *out, const char *path) {
 
 static void put_member(Text *out, const char *key, const char *value) {
   text_printf(out, "\"%s\": ", key);
-  markup_json(out, value);
+  text_json(out, value);
   text_puts(out, ", ");
 }
 

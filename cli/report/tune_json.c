@@ -18,14 +18,14 @@ static void put_value(Text *out, const char *value) {
   else if (!strcmp(value, "True")) text_puts(out, "true");
   else if (!strcmp(value, "False")) text_puts(out, "false");
   else if (!strcmp(value, "None")) text_puts(out, "null");
-  else markup_json(out, value);
+  else text_json(out, value);
 }
 
 static void put_config(Text *out, const nereid_candidate *c) {
   text_puts(out, "{");
   for (int i = 0; i < c->nsettings; i++) {
     text_puts(out, i ? ", " : "");
-    markup_json(out, c->settings[i].name);
+    text_json(out, c->settings[i].name);
     text_puts(out, ": ");
     put_value(out, c->settings[i].value);
   }
@@ -42,7 +42,7 @@ static void put_candidate(Text *out, const nereid_candidate *c) {
   text_puts(out, "{\"config\": ");
   put_config(out, c);
   text_printf(out, ", \"status\": \"%s\", \"reason\": ", nereid_tune_status_name(c->status));
-  markup_json(out, c->reason);
+  text_json(out, c->reason);
   put_us(out, "predicted_us", tune_is_predicted(c), c->predicted_us);
   put_us(out, "median_us", c->median_us > 0, c->median_us);
   put_us(out, "spread_us", tune_has_spread(c), c->spread_us);
@@ -52,11 +52,11 @@ static void put_candidate(Text *out, const nereid_candidate *c) {
 void tune_json(Text *out, const TuneView *v) {
   const nereid_candidate *best = tune_best(v);
   text_puts(out, "{\"kernel\": ");
-  markup_json(out, v->kernel);
+  text_json(out, v->kernel);
   text_puts(out, ", \"device\": ");
-  markup_json(out, v->device);
+  text_json(out, v->device);
   text_puts(out, ", \"source\": ");
-  markup_json(out, v->source);
+  text_json(out, v->source);
   text_puts(out, ",\n \"best\": ");
   if (best) put_config(out, best);
   else text_puts(out, "null");

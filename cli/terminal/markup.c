@@ -65,18 +65,6 @@ int markup_length(const char *s) {
   return count;
 }
 
-void markup_json(Text *out, const char *s) {
-  text_puts(out, "\"");
-  for (size_t n; *s; s += n) {
-    uint32_t c = decode(s, &n);
-    if (c == '"' || c == '\\') text_printf(out, "\\%c", (int)c);
-    else if (c < ' ' || c == 0x7f) text_printf(out, "\\u%04x", c);
-    else if (c == REPLACEMENT) text_puts(out, "\xef\xbf\xbd");
-    else text_putn(out, s, n);
-  }
-  text_puts(out, "\"");
-}
-
 void markup_json_number(Text *out, double v) {
   char text[40];
   if (!isfinite(v)) {

@@ -13,9 +13,7 @@ void markup_short(Text *out, const char *s, int most);
 /* How many characters that has. */
 int markup_length(const char *s);
 
-/* A string with its quotes. */
-void markup_json(Text *out, const char *s);
-/* A number as a reader gets it back; null if it is not finite. */
+/* A number of JSON as a reader gets it back; null if it is not finite. */
 void markup_json_number(Text *out, double v);
 
 #endif

@@ -13,21 +13,9 @@ typedef struct {
   bool first;
 } Writer;
 
-/* ---- JSON ---- */
-
-static void put_string(Text *out, const char *s) {
-  text_puts(out, "\"");
-  for (; *s; s++) {
-    if (*s == '"' || *s == '\\') text_printf(out, "\\%c", *s);
-    else if ((unsigned char)*s < ' ') text_printf(out, "\\u%04x", (unsigned char)*s);
-    else text_putn(out, s, 1);
-  }
-  text_puts(out, "\"");
-}
-
 static void begin_event(Writer *w, const char *name, const char *phase, int process, int track) {
   text_printf(w->out, "%s\n{\"name\": ", w->first ? "" : ",");
-  put_string(w->out, name);
+  text_json(w->out, name);
   text_printf(w->out, ", \"ph\": \"%s\", \"pid\": %d, \"tid\": %d", phase, process, track);
   w->first = false;
 }
@@ -35,7 +23,7 @@ static void begin_event(Writer *w, const char *name, const char *phase, int proc
 static void name_track(Writer *w, const char *kind, int process, int track, const char *name) {
   begin_event(w, kind, "M", process, track);
   text_puts(w->out, ", \"args\": {\"name\": ");
-  put_string(w->out, name);
+  text_json(w->out, name);
   text_puts(w->out, "}}");
 }
 
@@ -69,7 +57,7 @@ static void put_kernels(Writer *w) {
     free_at[track] = p->end;
     begin_span(w, p->request.kernel, COMPILING, track + 1, p->begin, p->end - p->begin);
     text_puts(w->out, ", \"args\": {\"specialized\": ");
-    put_string(w->out, p->key);
+    text_json(w->out, p->key);
     text_puts(w->out, "}}");
     if (track >= tracks) tracks = track + 1;
   }

@@ -124,17 +124,34 @@ size_t utf8_length(const char *at, size_t left) {
   return n > 1 && (overlong || out) ? 0 : n;
 }
 
-void json_print_string(FILE *out, const char *s, size_t len) {
-  putc('"', out);
-  for (size_t i = 0; i < len;) {
-    char c = s[i];
-    size_t n = utf8_length(s + i, len - i);
-    if (n == 0) fputs("\\ufffd", out);
-    else if (c == '"' || c == '\\') fprintf(out, "\\%c", c);
-    else if (n == 1 && c < ' ') fprintf(out, "\\u%04x", c);
-    else fwrite(s + i, 1, n, out);
-    i += n ? n : 1;
+enum { JSON_CHARACTER = 8 };
+
+/* The next character of a text, as a string of JSON has it; returns its length in the text. */
+static size_t escape_json(const char *s, size_t left, char out[JSON_CHARACTER]) {
+  size_t n = utf8_length(s, left);
+  char c = *s;
+  if (n == 0) return memcpy(out, "\xef\xbf\xbd", sizeof "\xef\xbf\xbd"), 1;
+  if (c == '"' || c == '\\') snprintf(out, JSON_CHARACTER, "\\%c", c);
+  else if (n == 1 && (c < ' ' || c == 0x7f)) snprintf(out, JSON_CHARACTER, "\\u%04x", c);
+  else snprintf(out, JSON_CHARACTER, "%.*s", (int)n, s);
+  return n;
+}
+
+void text_json(Text *t, const char *s) {
+  char c[JSON_CHARACTER];
+  text_puts(t, "\"");
+  for (size_t left = strlen(s); left; text_puts(t, c)) {
+    size_t n = escape_json(s, left, c);
+    s += n;
+    left -= n;
   }
+  text_puts(t, "\"");
+}
+
+void json_print_string(FILE *out, const char *s, size_t len) {
+  char c[JSON_CHARACTER];
+  putc('"', out);
+  for (size_t i = 0; i < len; fputs(c, out)) i += escape_json(s + i, len - i, c);
   putc('"', out);
 }
 

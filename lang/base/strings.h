@@ -32,7 +32,8 @@ void text_quote(Text *t, const char *s);
  * surrogate, or too large. */
 size_t utf8_length(const char *at, size_t left);
 /* The text as a string of JSON; bytes that are no UTF-8 become U+FFFD. */
-void json_print_string(FILE *out, const char *s, size_t len);
+void text_json(Text *t, const char *s);
+void json_print_string(FILE *out, const char *s, size_t len); /* without memory */
 /* strtod, whatever the decimal point of the program's locale; false if not all of s is a number. */
 bool text_to_double(const char *s, size_t len, double *out);
 

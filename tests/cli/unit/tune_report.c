@@ -188,7 +188,7 @@ static void test_texts(Arena *a) {
   markup_short(&t, WAVE, 1);
   same(t.data, WAVE, "a text that fits");
   t = text_new(a);
-  markup_json(&t, "\"\\\n\x7f\xff");
+  text_json(&t, "\"\\\n\x7f\xff");
   same(t.data, arena_printf(a, "\"\\\"\\\\\\u000a\\u007f%s\"", NONE), "a string of JSON");
 }
 
