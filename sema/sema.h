@@ -17,15 +17,10 @@
 
 typedef struct Program Program;
 
-/* Reads and parses `path`; `import_path` are further folders (n of them) in which absolute imports
- * are looked for.  NULL if the file can't be read (the error is in `d`). */
-Program *program_open(Arena *a, Pool *names, Diags *d, const char *path,
-                      const char *const *import_path, int n);
-/* The same from text in memory: `name` is what diagnostics call it.  Relative imports are looked
- * for beside `name`. */
+/* Reads and parses a text: `name` is what diagnostics call it.  Relative imports are looked for
+ * beside `name`, absolute ones in the n folders of `import_path` too. */
 Program *program_from_text(Arena *a, Pool *names, Diags *d, const char *name, const char *text,
                            size_t len, const char *const *import_path, int n);
-const Module *program_module(const Program *p);
 
 typedef enum {
   KP_RUNTIME,   /* a run-time argument */

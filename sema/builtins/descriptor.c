@@ -2,8 +2,9 @@
  * and that are checked on all axes. */
 #include <string.h>
 
-#include "sema/builtins/access.h"
 #include "sema/messages.h"
+#include "sema/value/builtins.h"
+#include "sema/value/context.h"
 #include "sema/value/python_host.h"
 
 /* Another builtin with other arguments, all of them told by the place of this call. */

@@ -1,11 +1,365 @@
 /* The statements `for` and `while`.
  *
- * A loop is unrolled (unroll.c) where its range is static, or known in host code.  Others become
+ * A loop is unrolled where its range is static, or known in host code.  Others become
  * ops: a `for` that runs to its end a FOR; whatever can be left early, by `break` or `return`, a
  * WHILE that carries <state>, and the index of a `for`, as leaves of their own.
+ *
+ * A run-time loop carries the variables that its body assigns and that are set before it.  Their
+ * leaves (value_leaves) become parameters of its blocks; leaves that come back unchanged are taken
+ * out again before the op is made.  Variables that are first set inside are gone after it.
+ *
+ *   loop_carry      each variable that the body assigns; loop_add_leaf for what has no name
+ *   loop_open       a block begins: variables are its parameters
+ *   loop_hand_on    the last block ends: its values are yielded to the next iteration
+ *   loop_results    after the op: variables are its results
  */
-#include "sema/eval/loop.h"
 #include "sema/messages.h"
+#include "sema/value/context.h"
+
+typedef struct {
+  Name name;
+  Value before;         /* V_TILE or V_CONST */
+  TileValue *init;      /* the same as an operand of the op */
+  TileValue *params[2]; /* by block; NULL: not opened */
+  TileValue *next;      /* what the body hands on */
+} Leaf;
+
+typedef struct {
+  uint32_t var;
+  Var before;
+  uint32_t first, count; /* leaves */
+} Carried;
+
+typedef struct {
+  Span at;
+  VEC(Leaf) leaves;
+  VEC(Carried) vars;
+  TileBlock *blocks[2]; /* `for`: the body; `while`: the condition and the body */
+  size_t mark;          /* of the trail, before the loop */
+} LoopValues;
+
+/* The leaves that change, as the op and its yield have them. */
+typedef struct {
+  TileValue **inits, **nexts;
+  Type *types;
+  uint32_t n;
+} LoopPassed;
+
+static void loop_bind_index(Sema *S, const Stmt *s, Value index);
+static void loop_else(Sema *S, const Stmt *s, bool can_break);
+
+/* ---- values that a loop carries: entering ---- */
+
+static void poison(Sema *S, uint32_t var, Span at) {
+  Var *v = &S->frame->vars.data[var];
+  const char *what = value_describe(S->arena, v->value);
+  frame_forget(S, var, VAR_CONFLICT, at);
+  S->frame->vars.data[var].types =
+      arena_printf(S->arena, "%s before the loop, something else in it", what);
+}
+
+/* its index */
+static uint32_t loop_add_leaf(Sema *S, LoopValues *l, Name name, Value v) {
+  Leaf leaf = {.name = name, .before = v, .init = materialize(S, v, l->at)};
+  vec_push(S->arena, &l->leaves, leaf);
+  return (uint32_t)l->leaves.len - 1;
+}
+
+/* Gives every leaf a type; false if one can't have any: it has no run-time value. */
+static bool type_leaves(Sema *S, const ValueLeaves *leaves, Span at) {
+  for (size_t i = 0; i < leaves->len; i++) {
+    Value *v = leaves->data[i];
+    if (value_is_number(*v)) *v = typed(S, *v, at);
+    if (!value_is_typed(*v)) return false;
+  }
+  return true;
+}
+
+static void loop_carry(Sema *S, LoopValues *l, Name name) {
+  Var *v = frame_var(S->frame, name);
+  if (!v || v->state != VAR_SET || v->value.kind == V_ERROR) return;
+  uint32_t var = (uint32_t)(v - S->frame->vars.data);
+  Carried c = {.var = var, .before = *v, .first = (uint32_t)l->leaves.len};
+  ValueLeaves leaves = {0};
+  if (!has_leaves(S, v->value, l->at)) {
+    v->value = value_error();
+    return;
+  }
+  c.before.value = value_clone(S->arena, v->value);
+  value_leaves(S->arena, &c.before.value, &leaves);
+  if (!type_leaves(S, &leaves, l->at)) {
+    poison(S, var, l->at);
+    return;
+  }
+  c.count = (uint32_t)leaves.len;
+  for (uint32_t i = 0; i < c.count; i++) loop_add_leaf(S, l, name, *leaves.data[i]);
+  vec_push(S->arena, &l->vars, c);
+}
+
+/* Gives a carried variable the values of its leaves: `values` are those of all leaves. */
+static void set_leaves(Sema *S, const Carried *c, const Value *values) {
+  ValueLeaves leaves = {0};
+  Value v = value_clone(S->arena, c->before.value);
+  value_leaves(S->arena, &v, &leaves);
+  for (uint32_t i = 0; i < c->count; i++) *leaves.data[i] = values[c->first + i];
+  frame_set_slot(S, c->var, v, c->before.at);
+}
+
+static TileBlock *loop_open(Sema *S, LoopValues *l, int which) {
+  TileBlock *b = l->blocks[which] = tile_block_new(S->fn, NULL);
+  S->b.block = b;
+  S->b.before = NULL;
+  size_t n = l->leaves.len;
+  Value *values = ARENA_ARRAY(S->arena, Value, n);
+  Type *types = ARENA_ARRAY(S->arena, Type, n);
+  Name *names = ARENA_ARRAY(S->arena, Name, n);
+  for (size_t i = 0; i < n; i++) {
+    types[i] = l->leaves.data[i].init->type;
+    names[i] = l->leaves.data[i].name;
+  }
+  tile_block_params(S->fn, b, types, names, (uint32_t)n);
+  for (size_t i = 0; i < n; i++)
+    values[i] = value_tile(l->leaves.data[i].params[which] = b->params[i]);
+  for (size_t i = 0; i < l->vars.len; i++) set_leaves(S, &l->vars.data[i], values);
+  return b;
+}
+
+/* ---- the end of the body ---- */
+
+static void changed_type(Sema *S, const Carried *c, const Var *now, Value was, Value is) {
+  sema_error(S, now->at, E_SEMA_LOOP_TYPE, now->name, value_describe(S->arena, was),
+             value_describe(S->arena, is));
+  sema_note(S, c->before.at, N_SEMA_SET_HERE, now->name);
+  bool both = value_is_typed(was) && value_is_typed(is);
+  Type a = both ? value_type(was) : (Type){0}, b = both ? value_type(is) : (Type){0};
+  if (both && dtype_is_int((DType)a.dtype) && dtype_is_float((DType)b.dtype))
+    sema_hint(S, H_SEMA_LOOP_FLOAT, now->name);
+  else if (both && !a.rank && b.rank)
+    sema_hint(S, H_SEMA_LOOP_SHAPE, now->name, type_text(S->arena, b));
+}
+
+/* The value that a leaf has at the end of the body. */
+static TileValue *next_value(Sema *S, LoopValues *l, const Carried *c, const Var *now, Leaf *leaf,
+                             Value v) {
+  Type want = leaf->init->type;
+  if (value_is_number(v) && want.rank == 0 && want.dtype != DT_PTR &&
+      (dtype_is_float((DType)want.dtype) || v.kind != V_FLOAT))
+    v = cast_dtype(S, v, (DType)want.dtype, now->at);
+  else if (value_is_number(v)) v = typed(S, v, now->at);
+  if (v.kind == V_ERROR) return leaf->params[0];
+  if (!type_eq(value_type(v), want)) {
+    changed_type(S, c, now, value_tile(leaf->init), v);
+    return leaf->params[0];
+  }
+  return materialize(S, v, l->at);
+}
+
+static TileValue *body_param(const Leaf *leaf) {
+  return leaf->params[1] ? leaf->params[1] : leaf->params[0];
+}
+
+static bool unchanged(const Leaf *leaf) { return leaf->next == body_param(leaf); }
+
+/* The leaves of `v` where they are those of `like` and each has a run-time value. */
+static bool same_leaves(Sema *S, Value like, Value *v, ValueLeaves *out) {
+  if (!value_alike(like, *v)) return false;
+  value_leaves(S->arena, v, out);
+  for (size_t i = 0; i < out->len; i++)
+    if (!value_is_operand(*out->data[i])) return false;
+  return true;
+}
+
+static void finish_var(Sema *S, LoopValues *l, Carried *c) {
+  Var now = S->frame->vars.data[c->var];
+  for (uint32_t i = 0; i < c->count; i++) {
+    Leaf *leaf = &l->leaves.data[c->first + i];
+    leaf->next = body_param(leaf);
+  }
+  if (now.state != VAR_SET) {
+    sema_error(S, now.at, E_SEMA_CONFLICT, now.name, now.types ? now.types : "");
+    sema_note(S, now.other, N_SEMA_AND_HERE);
+    return;
+  }
+  if (now.value.kind == V_ERROR) return;
+  ValueLeaves leaves = {0};
+  if (!same_leaves(S, c->before.value, &now.value, &leaves)) {
+    changed_type(S, c, &now, c->before.value, now.value);
+    return;
+  }
+  for (uint32_t i = 0; i < c->count; i++)
+    l->leaves.data[c->first + i].next =
+        next_value(S, l, c, &now, &l->leaves.data[c->first + i], *leaves.data[i]);
+}
+
+/* Values of variables at the end of the body; a leaf without a variable has its `next` already. */
+static void loop_finish_vars(Sema *S, LoopValues *l) {
+  for (size_t i = 0; i < l->vars.len; i++) finish_var(S, l, &l->vars.data[i]);
+}
+
+/* Takes the parameters of unchanged leaves out of a block; their uses become the initial value. */
+static void drop_unchanged(Sema *S, LoopValues *l, int which, uint32_t ahead) {
+  TileBlock *b = l->blocks[which];
+  uint32_t n = ahead;
+  for (size_t i = 0; i < l->leaves.len; i++) {
+    const Leaf *leaf = &l->leaves.data[i];
+    TileValue *p = leaf->params[which];
+    if (unchanged(leaf)) {
+      Replacement r = {p, leaf->init};
+      vec_push(S->arena, &S->replaced, r);
+    } else {
+      p->index = n;
+      b->params[n++] = p;
+    }
+  }
+  b->nparams = n;
+}
+
+/* Yields what the body hands on.  `ahead`: parameters of its block before those of the leaves. */
+static LoopPassed loop_hand_on(Sema *S, LoopValues *l, uint32_t ahead) {
+  LoopPassed p = {.inits = ARENA_ARRAY(S->arena, TileValue *, l->leaves.len),
+                  .nexts = ARENA_ARRAY(S->arena, TileValue *, l->leaves.len),
+                  .types = ARENA_ARRAY(S->arena, Type, l->leaves.len)};
+  for (size_t i = 0; i < l->leaves.len; i++) {
+    const Leaf *leaf = &l->leaves.data[i];
+    if (unchanged(leaf)) continue;
+    p.inits[p.n] = leaf->init;
+    p.nexts[p.n] = leaf->next;
+    p.types[p.n++] = leaf->init->type;
+  }
+  emit(S, TILE_YIELD, p.nexts, p.n, NULL, 0, l->at);
+  for (int which = 0; which < 2; which++)
+    if (l->blocks[which]) drop_unchanged(S, l, which, ahead);
+  return p;
+}
+
+/* ---- after the loop ---- */
+
+/* Variables first set inside the loop are undefined after it. */
+static void restore_vars(Sema *S, LoopValues *l, const Changes *changes) {
+  for (size_t i = 0; i < changes->len; i++) {
+    const Change *c = &changes->data[i];
+    const Var *before = &S->frame->vars.data[c->var];
+    if (c->var == VAR_RETURN && c->after.value.kind == V_ERROR)
+      frame_set_slot(S, VAR_RETURN, value_error(), c->after.at);
+    if (c->var < VAR_FIRST_NAMED || c->after.state == VAR_UNSET) continue;
+    if (before->state == VAR_SET && c->after.state == VAR_SET &&
+        value_same(before->value, c->after.value))
+      continue;
+    bool carried = false;
+    for (size_t k = 0; k < l->vars.len && !carried; k++) carried = l->vars.data[k].var == c->var;
+    if (carried) continue;
+    const char *types = c->after.types;
+    Span at = c->after.at;
+    frame_forget(S, c->var, c->after.state == VAR_CONFLICT ? VAR_CONFLICT : VAR_LOOP, at);
+    S->frame->vars.data[c->var].at = at;
+    S->frame->vars.data[c->var].types = types;
+  }
+}
+
+static void attach_blocks(Sema *S, LoopValues *l, TileOp *op) {
+  op->nregions = l->blocks[1] ? 2 : 1;
+  op->regions = ARENA_ARRAY(S->arena, TileBlock *, op->nregions);
+  for (uint32_t i = 0; i < op->nregions; i++) {
+    op->regions[i] = l->blocks[i];
+    l->blocks[i]->owner = op;
+  }
+}
+
+/* After the loop: `op` gets its blocks, variables its results.  The values of all leaves. */
+static const Value *loop_results(Sema *S, LoopValues *l, TileOp *op) {
+  Changes inside = frame_undo(S, l->mark);
+  attach_blocks(S, l, op);
+  restore_vars(S, l, &inside);
+  uint32_t n = 0;
+  Value *values = ARENA_ARRAY(S->arena, Value, l->leaves.len);
+  for (size_t i = 0; i < l->leaves.len; i++) {
+    const Leaf *leaf = &l->leaves.data[i];
+    values[i] = leaf->before;
+    if (unchanged(leaf)) continue;
+    op->results[n]->name = leaf->name;
+    values[i] = value_tile(op->results[n++]);
+  }
+  for (size_t i = 0; i < l->vars.len; i++) set_leaves(S, &l->vars.data[i], values);
+  return values;
+}
+
+/* ---- loops that are unrolled, and those of host code ---- */
+
+typedef struct {
+  const Stmt *s;
+  const Value *items;
+  uint32_t n, at;
+} Unroll;
+
+static void unroll_from(Sema *S, void *ctx) {
+  const Unroll *u = ctx;
+  const Stmt *s = u->s;
+  for (uint32_t i = u->at; i < u->n; i++) {
+    if (unrolled_too_much(S, s->span)) return;
+    frame_set_slot(S, VAR_STATE, value_int(STATE_RUN), s->span);
+    loop_bind_index(S, s, u->items[i]);
+    exec_body(S, &s->body, STATE_CONTINUE);
+    int state = state_now(S);
+    if (state == STATE_CONTINUE) continue;
+    if (state >= 0 || i + 1 == u->n) return;
+    Unroll rest = {s, u->items, u->n, i + 1};
+    Value goes_on =
+        compare(S, OP_EQ, frame_value(S, VAR_STATE), value_int(STATE_CONTINUE), s->span);
+    branch(S, s->span, goes_on, unroll_from, NULL, &rest);
+    return;
+  }
+}
+
+/* After the loop: `continue` and `break` are over, a return goes on. */
+static void settle_state(Sema *S, const Stmt *s) {
+  int state = state_now(S);
+  if (state == STATE_RETURN) return;
+  Value now = frame_value(S, VAR_STATE), run = value_const(DT_I32, (Scalar){.i = STATE_RUN});
+  if (state < 0) {
+    Value args[] = {compare(S, OP_EQ, now, value_int(STATE_RETURN), s->span), now, run};
+    Assigned names;
+    assigned_names(S, &s->body, NULL, &names);
+    frame_set_slot(
+        S, VAR_STATE,
+        names.has_return ? emit_elementwise(S, TILE_SELECT, args, 3, DT_I32, s->span) : run,
+        s->span);
+  } else {
+    frame_set_slot(S, VAR_STATE, value_int(STATE_RUN), s->span);
+  }
+}
+
+static void unrolled_loop(Sema *S, const Stmt *s, const Value *items, uint32_t n) {
+  Unroll u = {s, items, n, 0};
+  unroll_from(S, &u);
+  Value last = frame_value(S, VAR_STATE);
+  settle_state(S, s);
+  BigInt i;
+  bool broke = !value_as_int(last, &i) || i == STATE_BREAK;
+  if (s->orelse.len && state_now(S) == STATE_RUN && !(value_as_int(last, &i) && i == STATE_BREAK))
+    loop_else(S, s, broke);
+}
+
+static void compile_time_while(Sema *S, const Stmt *s) {
+  Value cond;
+  bool truth;
+  for (;;) {
+    if (!eval_condition(S, s->value, &cond, &truth)) {
+      if (cond.kind != V_ERROR)
+        sema_error(S, s->value->span, E_SEMA_NOT_CONSTEXPR, "the condition of this loop",
+                   value_describe(S->arena, cond));
+      return;
+    }
+    if (!truth) break;
+    if (unrolled_too_much(S, s->span)) return;
+    exec_body(S, &s->body, STATE_CONTINUE);
+    int state = state_now(S);
+    if (state == STATE_RETURN) return;
+    settle_state(S, s);
+    if (state == STATE_BREAK) return;
+  }
+}
+
+/* ---- run-time loops ---- */
 
 typedef struct {
   const Stmt *s;
@@ -74,7 +428,8 @@ static bool loop_bounds(Sema *S, Loop *l, const Range *r) {
   return true;
 }
 
-void loop_bind_index(Sema *S, const Stmt *s, Value index) {
+/* The target of a `for`, which stays a constexpr where it is one. */
+static void loop_bind_index(Sema *S, const Stmt *s, Value index) {
   const Expr *target = s->targets.data[0];
   bool host = S->frame->host;
   S->frame->host = true; /* the index of an unrolled loop stays a constexpr */
@@ -200,7 +555,7 @@ static LoopPassed body_region(Sema *S, Loop *l) {
 }
 
 /* After the loop a break is over; a return goes on. */
-static void settle_state(Sema *S, const Loop *l, Value state) {
+static void settle_after(Sema *S, const Loop *l, Value state) {
   Span at = l->s->span;
   if (!l->has_return || state.kind != V_TILE) return;
   Value args[] = {compare(S, OP_EQ, state, value_int(STATE_RETURN), at), state,
@@ -227,12 +582,13 @@ static void run_while(Sema *S, Loop *l, TileBuilder outer) {
   S->b = outer;
   TileOp *op = emit(S, TILE_WHILE, p.inits, p.n, p.types, p.n, s->span);
   const Value *after = loop_results(S, &l->values, op);
-  if (l->leaves_early) settle_state(S, l, after[l->state_leaf]);
+  if (l->leaves_early) settle_after(S, l, after[l->state_leaf]);
 }
 
 /* ---- statements ---- */
 
-void loop_else(Sema *S, const Stmt *s, bool can_break) {
+/* The `else` of a loop. */
+static void loop_else(Sema *S, const Stmt *s, bool can_break) {
   if (!s->orelse.len) return;
   if (can_break) sema_error(S, s->orelse.data[0]->span, E_SEMA_LOOP_ELSE);
   else exec_body(S, &s->orelse, STATE_RUN);

@@ -30,7 +30,8 @@ Value emit1(Sema *S, TileCode code, Type type, TileValue *x, TileValue *y, TileV
   return value_tile(emit(S, code, args, n, &type, 1, at)->results[0]);
 }
 
-TileValue *materialize_as(Sema *S, Value v, Type shape, Span at) {
+/* a constant in that shape */
+static TileValue *materialize_as(Sema *S, Value v, Type shape, Span at) {
   S->b.span = sema_place(S, at);
   Type t = type_like(type_scalar(v.u.c.dtype), shape);
   if (dtype_is_float(v.u.c.dtype)) return tile_const_float(&S->b, t, v.u.c.v.f);
@@ -199,7 +200,7 @@ static Value elementwise2(Sema *S, TileCode code, Value a, Value b, DType t, DTy
 
 static bool is_pointer(Value v) { return v.kind == V_TILE && v.u.tile->type.dtype == DT_PTR; }
 
-Value pointer_add(Sema *S, Value ptr, Value offset, Span at) {
+static Value pointer_add(Sema *S, Value ptr, Value offset, Span at) {
   offset = typed(S, offset, at);
   if (offset.kind == V_ERROR) return offset;
   DType t = (DType)value_type(offset).dtype;

@@ -34,7 +34,7 @@ static bool slice_indices(Sema *S, const Value *slice, int64_t n, Span at, int64
   return true;
 }
 
-Value tuple_slice(Sema *S, const Tuple *t, const Value *slice, Span at) {
+static Value tuple_slice(Sema *S, const Tuple *t, const Value *slice, Span at) {
   int64_t start, step, count;
   if (!slice_indices(S, slice, t->len, at, &start, &step, &count)) return value_error();
   Value v = value_tuple(S->arena, NULL, 0);

@@ -68,7 +68,8 @@ static ModuleInfo *add_module(Program *p, const char *name, const char *text, si
   return m;
 }
 
-ModuleInfo *program_load(Program *p, const char *path) {
+/* The module of a file, read and parsed once.  NULL if there is no such file. */
+static ModuleInfo *program_load(Program *p, const char *path) {
   Name name = pool_name(p->names, path);
   for (size_t i = 0; i < p->modules.len; i++)
     if (p->modules.data[i]->path == name) return p->modules.data[i];
@@ -142,16 +143,3 @@ Program *program_from_text(Arena *a, Pool *names, Diags *d, const char *name, co
   p->main = add_module(p, name, text, len);
   return p;
 }
-
-Program *program_open(Arena *a, Pool *names, Diags *d, const char *path,
-                      const char *const *import_path, int n) {
-  size_t len;
-  char *text = read_file(a, path, &len);
-  if (!text) {
-    diag_error(d, (Span){0}, E_LANG_FILE_READ, path, strerror(errno));
-    return NULL;
-  }
-  return program_from_text(a, names, d, path, text, len, import_path, n);
-}
-
-const Module *program_module(const Program *p) { return p->main->ast; }

@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "sema/messages.h"
-#include "sema/module/stdlib.h"
 #include "sema/value/context.h"
 #include "sema/value/python_host.h"
 

@@ -216,7 +216,7 @@ BUILTIN_EXTRAS(X)
 extern const Builtin builtin_table[];
 extern const uint32_t builtin_count;
 
-/* ---- arguments.c; each reports what it finds instead ---- */
+/* ---- builtin_arguments.c; each reports what it finds instead ---- */
 
 /* A tile or a number. */
 bool operand_arg(struct Sema *S, const Call *c, uint32_t i);
@@ -226,5 +226,10 @@ bool tile_arg(struct Sema *S, const Call *c, uint32_t i, Value *out);
 bool axis_arg(struct Sema *S, Value v, int rank, Span at, int *out);
 /* The error that `v` is not `kind`, which `what` takes at compile time; an error value. */
 Value refuse_argument(struct Sema *S, Value v, const char *what, const char *kind, Span at);
+
+/* ---- builtins_memory.c ---- */
+
+/* Offsets of a block from an argument, a list with one for each axis.  False after an error. */
+bool block_offsets(struct Sema *S, const Call *c, uint32_t arg, BlockPtr *b);
 
 #endif

@@ -5,22 +5,22 @@
  * then among Python's own.  Nothing here is global: everything hangs on a Sema or its Program, and
  * lives in the Program's arena.
  *
- *   program.c    opening files, imports           module.c     names of a module, on demand
- *   language.c   names of the language and std    kernels.c    the kernels of a file
- *   compile.c    one specialization               scope.c      variables
- *   enclosing.c  host functions around kernels
- *   branch.c     branches                         join.c       merging the values of their sides
- *   expr.c       expressions                      subscripts.c x[index]
- *   containers.c [x, y], {k: v}, comprehensions   assign.c     assignments
- *   stmt.c       statements and early exits       arguments.c  what builtins ask for
- *   loops.c      for and while                    loop_values.c what a loop carries: see loop.h
- *   unroll.c     unrolled loops                   carried.c    which names a loop assigns
- *   call.c       calls                            functions.c  of functions, which are inlined
- *   builtin_call.c of builtins                    builtins*.c  the functions of the language
- *   constants.c  Python's arithmetic              types.c      promotion and casts
- *   ops.c        operators on run-time values     report.c     errors and what led to them
- *   attributes.c x.dtype, x.shape, methods        dtype_attributes.c of dtypes
- *   host*.c      host code, for decorators        tuned*.c     what decorators say
+ *   module/     the files of a program and their names
+ *     imports.c      opening files, imports        module_names.c   names of a module, on demand
+ *     language.c     names of the language, and of its library lang/std
+ *     enclosing.c    host functions around kernels
+ *   eval/       the evaluation of a function
+ *     statements.c   statements, assignments and early exits
+ *     branch.c       branches, and the join of the values of their sides
+ *     loops.c        for and while                 carried.c        which names a loop assigns
+ *     expressions.c  expressions, containers       subscripts.c     x[index]
+ *     call.c         calls                         user_functions.c of functions, inlined
+ *     operators.c    operators on run-time values  fma.c            products that fuse with sums
+ *     attributes.c   x.dtype, x.shape, methods     dtype_attributes.c  of dtypes
+ *   builtins/   the functions of the language; builtin_call.c calls them
+ *   value/      values: scope.c their variables, types.c promotion and casts, constant_arith.c
+ *               Python's arithmetic, sema_diag.c errors and what led to them
+ *   autotune/   host code, for decorators, and what they say
  */
 #ifndef NEREID_SEMA_VALUE_CONTEXT_H
 #define NEREID_SEMA_VALUE_CONTEXT_H
@@ -52,7 +52,7 @@ typedef struct Guard {
 } Guard;
 
 typedef struct Binding {
-  struct Binding *next; /* what counts if this one does not: see module.c */
+  struct Binding *next; /* what counts if this one does not: see module_names.c */
   const Stmt *stmt;
   uint32_t index;       /* which import, or which target */
   const Guard *guard;
@@ -113,8 +113,6 @@ struct Program {
   StdIndex *std;
 };
 
-/* The module of a file, read and parsed once.  NULL if there is no such file. */
-ModuleInfo *program_load(Program *p, const char *path);
 /* The module that an import names: `dots` leading dots and a dotted path, seen from `from`.
  * NULL if it is not among the files at hand. */
 ModuleInfo *program_import(Program *p, const ModuleInfo *from, uint32_t dots, Name path);
@@ -208,7 +206,7 @@ struct Sema {
 };
 typedef struct Sema Sema;
 
-/* ---- report.c ---- */
+/* ---- sema_diag.c ---- */
 void sema_error(Sema *S, Span at, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 void sema_note(Sema *S, Span at, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 void sema_hint(Sema *S, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
@@ -261,34 +259,14 @@ Value refuse_tile_condition(Sema *S, Span at, Value cond);
 typedef void (*BranchSide)(Sema *S, void *ctx);
 void branch(Sema *S, Span at, Value cond, BranchSide then_side, BranchSide else_side, void *ctx);
 
-/* ---- join.c ---- */
-typedef struct {
-  Type type;
-  Value sides[2];  /* V_ABSENT: undefined on this side */
-  Value *into;
-} JoinSlot;
-typedef struct {
-  VEC(JoinSlot) slots;
-  const char *conflict; /* set when two values can't be joined: "f32 and i32" */
-} Join;
-void join_values(Sema *S, Join *j, Value a, Value b, Value *into);
-/* Every run-time leaf of `v`, with a slot in a copy of it. */
-void join_leaves(Sema *S, Join *j, Value v, Value *into);
-
-/* ---- expr.c ---- */
+/* ---- expressions.c ---- */
 Value eval(Sema *S, const Expr *e);
-Value eval_name(Sema *S, Name name, Span at);
 Value eval_quietly(Sema *S, const Expr *e); /* V_ERROR if it is no compile-time value */
 /* The truth of `e` as a compile-time value, or as a run-time scalar i1 in *cond. */
 bool eval_condition(Sema *S, const Expr *e, Value *cond, bool *truth);
-Value eval_slice(Sema *S, const Expr *e);
 
-/* ---- containers.c ---- */
 /* Items of anything that can be iterated at compile time; false if it can't. */
 bool iterate(Sema *S, Value v, Span at, const Value **items, uint32_t *n);
-Value eval_items(Sema *S, const ExprList *list, bool is_list);
-Value eval_dict(Sema *S, const Expr *e);
-Value eval_comp(Sema *S, const Expr *e); /* a comprehension */
 Value as_set(Sema *S, Value list, Span at);
 /* value_dict_get and value_dict_set, counted. */
 const Value *dict_find(Sema *S, const Dict *d, Value key, Span at);
@@ -298,23 +276,18 @@ Value text_value(Sema *S, const Text *t, Span at);
 
 /* ---- subscripts.c ---- */
 Value eval_subscript(Sema *S, Value v, Value index, Span at);
-Value tuple_slice(Sema *S, const Tuple *t, const Value *slice, Span at);
 
-/* ---- stmt.c ---- */
+/* ---- statements.c ---- */
 void exec_body(Sema *S, const StmtList *body, int tail_state);
 int state_now(const Sema *S);  /* STATE_..., or -1 if only the run decides */
 
-/* ---- assign.c ---- */
 void assign(Sema *S, const Expr *target, Value v, Span at);
-void exec_assign(Sema *S, const Stmt *s);
-void exec_augassign(Sema *S, const Stmt *s);
-void exec_annassign(Sema *S, const Stmt *s);
 Value decay(Sema *S, Value v, Span at); /* what plain assignment makes of a constexpr */
 /* Calls a value after the first of the user's variables that has it. */
 void give_name(const Sema *S, Value v, Name name);
 bool is_constexpr_annotation(const Expr *e);
 
-/* ---- loops.c, carried.c; see loop.h ---- */
+/* ---- loops.c, carried.c ---- */
 void exec_for(Sema *S, const Stmt *s);
 void exec_while(Sema *S, const Stmt *s);
 typedef VEC(Name) NameList;
@@ -343,7 +316,7 @@ Value call_value(Sema *S, Value fn, const CallArgs *args);
 /* Calls a function of the user with these arguments. */
 Value call_with(Sema *S, Value fn, const Value *args, uint32_t n, Span at);
 
-/* ---- functions.c ---- */
+/* ---- user_functions.c ---- */
 Value func_of(Sema *S, const FuncDef *def, ModuleInfo *m);
 Value eval_in_module(Sema *S, ModuleInfo *m, const Expr *e);
 /* The same without messages: an error if it can't be evaluated, not even as host code that may ask
@@ -356,7 +329,7 @@ Value undecay(Value v); /* a V_CONST as the constexpr that it equals */
 /* ---- builtin_call.c ---- */
 Value call_builtin(Sema *S, Value fn, const CallArgs *args);
 
-/* ---- constants.c ---- */
+/* ---- constant_arith.c ---- */
 Value const_binary(Sema *S, AstOp op, Value a, Value b, Span at);
 Value const_unary(Sema *S, AstOp op, Value a, Span at);
 Value const_compare(Sema *S, AstOp op, Value a, Value b, Span at);
@@ -371,12 +344,11 @@ Value cast_dtype(Sema *S, Value v, DType t, Span at);
 Value bitcast_to(Sema *S, Value v, Type elem, Span at);
 Value as_condition(Sema *S, Value v, Span at); /* to i1: v != 0 */
 
-/* ---- ops.c ---- */
+/* ---- operators.c ---- */
 Value binary(Sema *S, AstOp op, Value a, Value b, Span at);
 Value unary(Sema *S, AstOp op, Value a, Span at);
 Value compare(Sema *S, AstOp op, Value a, Value b, Span at);
 Value logical(Sema *S, bool is_and, Value a, Value b, Span at);
-Value pointer_add(Sema *S, Value ptr, Value offset, Span at);
 /* An elementwise op on operands of equal dtypes; shapes are broadcast, constants folded. */
 Value emit_elementwise(Sema *S, TileCode code, const Value *args, uint32_t n, DType result,
                        Span at);
@@ -386,7 +358,6 @@ bool broadcast_all(Sema *S, Value *values, uint32_t n, Span at);
 Value broadcast_to(Sema *S, Value v, Type to, Span at);
 /* The tile value of a typed value (a CONST op for a V_CONST). */
 TileValue *materialize(Sema *S, Value v, Span at);
-TileValue *materialize_as(Sema *S, Value v, Type shape, Span at); /* a constant in that shape */
 TileOp *emit(Sema *S, TileCode code, TileValue *const *args, uint32_t nargs, const Type *types,
              uint32_t nresults, Span at);
 Value emit1(Sema *S, TileCode code, Type type, TileValue *x, TileValue *y, TileValue *z, Span at);
@@ -394,7 +365,9 @@ bool can_emit(Sema *S); /* false in a trial, which then has failed */
 Value reshape_value(Sema *S, Value v, Type to, Span at);
 Value expand_axis(Sema *S, Value v, int axis, Span at);
 
-/* ---- module.c, language.c ---- */
+/* ---- module_names.c, language.c ---- */
+/* Parses what defines `name` in a module of the library, if it was not yet. */
+void std_need(Program *p, ModuleInfo *m, Name name);
 /* The value of a module's name; false if it has none. */
 bool module_get(Sema *S, ModuleInfo *m, Name name, Span at, Value *out);
 /* The names that an import binds. */
