@@ -4,8 +4,7 @@
  *
  * Cases are the lines of bench/compile_cases.txt.  A stage's time is the median over many
  * compilations, in processor time; `total` is that of whole compilations, with the making and
- * freeing of their arenas.  `verify` is the checks after each pass, part of every compilation.
- * --tabs prints names and totals for bench/compile.py. */
+ * freeing of their arenas.  --tabs prints names and totals for bench/compile.py. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
