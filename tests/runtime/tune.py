@@ -141,12 +141,12 @@ def test_model_only(machine, tmp):
     ends = by_config(tuning)
     check(ends[1024,]["predicted_us"] < ends[4,]["predicted_us"], f"a test of nothing: {ends}")
     check(tuning["best"] == {"BLOCK": 4} and ends[1024,]["status"] == "resources"
-          and "that a thread has" in ends[1024,]["reason"], f"the second choice: {tuning}")
+          and "a thread has 16777216" in ends[1024,]["reason"], f"the second choice: {tuning}")
     out = machine.run(*kernel, "--space", "BLOCK=4,1024")[1]
     check("resources: 1, as BLOCK=1024: " in out and out.endswith("take it by: -D BLOCK=4\n"),
           f"a table: {out}")
     status, _, err = machine.run(*kernel, "--space", "BLOCK=1024")
-    check(status == 1 and "1 resources: " in err and "that a thread has" in err, f"none: {err}")
+    check(status == 1 and "1 resources: " in err and "a thread has 16777216" in err, f"none: {err}")
     tuning = machine.tune(*space((256,), (FAILS, OK)), "--budget", "0")
     check(tuning["best"].get("MODE") == OK and "no such mode" in
           by_config(tuning)[256, FAILS]["reason"], f"one that can't be elaborated: {tuning}")
@@ -173,7 +173,7 @@ def test_resources(machine, tmp):
     path.write_text(LARGE)
     kernel = [f"{path}:turn", "x=rand:f64[1024,1024]", "y=zeros:f64[1024,1024]", "n=1024", "--grid",
               "cdiv(n, BLOCK)", "--space", "BLOCK=32,1024"]
-    for device, on, reason in (("cpu", machine, "bytes, more than the 16777216 that a thread has"),
+    for device, on, reason in (("cpu", machine, "bytes; a thread has 16777216 for them"),
                                ("cuda", fake_gpu(tmp, "large"), "but sm_90a has 232448")):
         ends = by_config(on.tune("--device", device, kernel=kernel))
         check(ends[32,]["status"] == "ok", f"a small one on {device}: {ends}")
