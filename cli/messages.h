@@ -1,4 +1,4 @@
-/* Command lines and what commands print: E_CLI_. */
+/* Messages of command lines and commands: E_CLI_. */
 #ifndef NEREID_CLI_MESSAGES_H
 #define NEREID_CLI_MESSAGES_H
 

@@ -261,7 +261,7 @@ static int check_open(const Tuned *t) {
   return STATUS_PROBLEM;
 }
 
-/* Some heuristics are of what was tuned. */
+/* Heuristics may depend on tuned constexprs. */
 int tuned_add(const Tuned *t) {
   nereid_device_info info;
   if (nereid_module_is_ir(t->module)) return STATUS_OK;

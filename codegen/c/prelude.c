@@ -16,7 +16,7 @@ typedef struct {
 
 /* ---- names ---- */
 
-/* The dtype after the last '_' of a name, and the length of what is before that. */
+/* The dtype after the last '_' of a name, and the length of the text before it. */
 static DType suffix(const char *name, size_t len, size_t *stem) {
   size_t at = len;
   while (at > 0 && name[at - 1] != '_') at--;

@@ -1,6 +1,6 @@
 #include "graph/analysis/attention.h"
 
-/* At least n, but for what is beyond all tiles. */
+/* At least n, or the largest tile. */
 static int64_t power_of_2(int64_t n, int64_t least) {
   int64_t p = least;
   while (p < n && p < INT64_MAX / 2) p *= 2;

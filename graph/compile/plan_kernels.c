@@ -40,7 +40,7 @@ static void kernel_cache_open(PlanKernels *k) {
 
 static bool is_kept(const PlanKernels *k, const PlanKernel *p) { return k->cache && p->whole; }
 
-/* NULL: it is not there, or cannot be, as what is compiled from a file that may import others. */
+/* NULL: not there, or never cached: kernels of a file that may import others. */
 static nereid_image *kernel_cache_get(const PlanKernels *k, const PlanKernel *p) {
   nereid_image *image = NULL;
   char *data;
