@@ -96,7 +96,7 @@ static int list_module(Listing *l, nereid_module *m, const Settings *values) {
 }
 
 /* Prints, for the kernel (or each entry kernel of the file), the configurations that decorators
- * give or that follow from the kernel, with the constexprs of heuristics where arguments are given. */
+ * give or that follow from the kernel.  Heuristics add their constexprs if arguments are given. */
 static int list_configs(Request *r, const Settings *values) {
   Listing l = {.request = r};
   nereid_module *m;

@@ -1,6 +1,6 @@
 #include "graph/analysis/attention.h"
 
-/* At least n, or the largest tile. */
+/* The least power of 2, from `least` on, that is at least n. */
 static int64_t power_of_2(int64_t n, int64_t least) {
   int64_t p = least;
   while (p < n && p < INT64_MAX / 2) p *= 2;

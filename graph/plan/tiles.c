@@ -78,7 +78,7 @@ static Dim blocks(const Tiles *t, Dim n, int64_t block) {
   return dim_floordiv(d, dim_add(d, n, dim_int(d, block - 1)), dim_int(d, block));
 }
 
-/* At least n, or the largest tile. */
+/* The least power of 2 that is at least n. */
 static int64_t power_of_2(int64_t n) {
   int64_t p = 1;
   while (p < n && p < INT64_MAX / 2) p *= 2;
