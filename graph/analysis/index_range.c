@@ -287,7 +287,8 @@ static IndexRange range_of(Ranger *r, const Node *n) {
   return held(r, t, x);
 }
 
-IndexRange index_range(Graph *g, const Node *n) {
+/* n is a node as models have it, before pass decompose. */
+static IndexRange index_range(Graph *g, const Node *n) {
   Ranger r = {.g = g, .d = g->dims};
   return range_of(&r, n);
 }

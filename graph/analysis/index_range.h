@@ -10,8 +10,6 @@ typedef struct {
   Dim lo, hi;
 } IndexRange;
 
-/* n is a node as models have it, before pass decompose. */
-IndexRange index_range(Graph *g, const Node *n);
 /* Is it known that n's elements are among lo ... hi - 1? */
 bool index_is_inside(Graph *g, const Node *n, Dim lo, Dim hi);
 

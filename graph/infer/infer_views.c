@@ -30,7 +30,8 @@ static void fill_one(Infer *in, const Dim *from, uint32_t nfrom, Dim *sizes, uin
     infer_fail(in, E_GRAPH_RESHAPE, infer_shape_text(in, from, nfrom), infer_shape_text(in, b, n));
 }
 
-void infer_fill_size(Infer *in, const Dim *from, uint32_t nfrom, Dim *sizes, uint32_t n) {
+/* Sizes with at most one -1, which is computed from the elements of `from`. */
+static void infer_fill_size(Infer *in, const Dim *from, uint32_t nfrom, Dim *sizes, uint32_t n) {
   uint32_t holes = 0, hole = 0;
   for (uint32_t i = 0; i < n; i++)
     if (dim_is(sizes[i], -1)) holes++, hole = i;

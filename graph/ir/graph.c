@@ -75,21 +75,6 @@ uint32_t *graph_use_counts(const Graph *g, Arena *a) {
   return counts;
 }
 
-typedef struct {
-  const Node *from;
-  Node *to;
-} Replacement;
-
-static void replace_use(Node **use, void *ctx) {
-  const Replacement *r = ctx;
-  if (*use == r->from) *use = r->to;
-}
-
-void graph_replace_uses(Graph *g, const Node *from, Node *to) {
-  Replacement r = {from, to};
-  for (Node *n = g->first; n; n = n->next) graph_each_use(n, replace_use, &r);
-}
-
 /* ---- types ---- */
 
 ValueType value_tensor(Graph *g, DType dtype, uint32_t rank, const Dim *shape) {

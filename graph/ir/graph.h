@@ -208,8 +208,6 @@ Arg arg_list(Graph *g, uint32_t n);
 void graph_each_use(Node *n, void (*f)(Node **use, void *ctx), void *ctx);
 /* How often nodes are used, by id; NODE_OUTPUT counts. */
 uint32_t *graph_use_counts(const Graph *g, Arena *a);
-/* All uses of `from` become uses of `to`. */
-void graph_replace_uses(Graph *g, const Node *from, Node *to);
 
 /* ---- values ---- */
 

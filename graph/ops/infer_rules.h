@@ -131,7 +131,4 @@ void infer_set_axis(Infer *in, const ValueType *x, uint32_t axis, Dim size);
 void infer_insert_axis(Infer *in, const ValueType *x, uint32_t axis, Dim size);
 void infer_remove_axes(Infer *in, const ValueType *x, uint32_t set);
 
-/* Sizes with at most one -1, which is computed from the elements of `from`. */
-void infer_fill_size(Infer *in, const Dim *from, uint32_t nfrom, Dim *sizes, uint32_t n);
-
 #endif

@@ -68,7 +68,6 @@ struct OnnxCall {
 #define FOLD(rule) bool onnx_fold_##rule(OnnxCall *c);
 #include "graph/import/onnx/onnx_table.def"
 
-
 /* ---- what cannot be ---- */
 
 _Noreturn void onnx_fail(OnnxCall *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
@@ -82,8 +81,6 @@ Node *onnx_in(OnnxCall *c, uint32_t i);
 Node *onnx_optional(OnnxCall *c, uint32_t i); /* NULL if it is left out */
 const ValueType *onnx_type(OnnxCall *c, uint32_t i);
 
-/* The items of an input that is a sequence. */
-OnnxValue **onnx_items(OnnxCall *c, uint32_t i, uint32_t *n);
 /* The node of any value, which must be a tensor. */
 Node *onnx_node_of(OnnxCall *c, OnnxValue *v);
 
@@ -143,7 +140,6 @@ bool onnx_wants(const OnnxCall *c, uint32_t i);
 void onnx_set(OnnxCall *c, uint32_t i, Node *n);
 /* Another value is the result. */
 void onnx_set_alias(OnnxCall *c, uint32_t i, const OnnxValue *v);
-void onnx_set_items(OnnxCall *c, uint32_t i, OnnxValue **items, uint32_t n);
 void onnx_set_known(OnnxCall *c, uint32_t i, const OnnxKnown *k);
 /* Room for such elements, NULL if there are too many. */
 OnnxKnown *onnx_known_new(OnnxCall *c, DType t, uint32_t rank, const int64_t *shape);

@@ -7,7 +7,8 @@
 
 /* ---- items ---- */
 
-OnnxValue **onnx_items(OnnxCall *c, uint32_t i, uint32_t *n) {
+/* The items of an input that is a sequence. */
+static OnnxValue **onnx_items(OnnxCall *c, uint32_t i, uint32_t *n) {
   if (!onnx_has(c, i)) onnx_fail(c, E_ONNX_INPUT, i + 1);
   const OnnxValue *v = c->in[i];
   if (v->type.kind != VALUE_LIST) onnx_lack(c, "a tensor where a sequence is expected");
@@ -15,7 +16,7 @@ OnnxValue **onnx_items(OnnxCall *c, uint32_t i, uint32_t *n) {
   return v->items;
 }
 
-void onnx_set_items(OnnxCall *c, uint32_t i, OnnxValue **items, uint32_t n) {
+static void onnx_set_items(OnnxCall *c, uint32_t i, OnnxValue **items, uint32_t n) {
   if (!onnx_wants(c, i)) return;
   c->out[i]->type = (ValueType){.kind = VALUE_LIST};
   c->out[i]->items = items;
