@@ -240,8 +240,9 @@ static const Memo *recall(const Kernel *k, const Node *n, const Dim *place) {
   return NULL;
 }
 
-Value kernel_define(Kernel *k, const Node *n, const Dim *place, DType dtype,
-                    const char *expression) {
+/* A statement that names an element's value, in dtype `dtype`. */
+static Value kernel_define(Kernel *k, const Node *n, const Dim *place, DType dtype,
+                           const char *expression) {
   Value v = {kernel_fresh_for(k, n), dtype};
   kernel_line(k, "%s = %s", v.text, expression);
   kernel_remember(k, n, place, v);

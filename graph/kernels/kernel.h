@@ -128,9 +128,6 @@ void kernel_line(Kernel *k, const char *fmt, ...) __attribute__((format(printf, 
 /* The element of n at `place`: computed before (kernel_remember), or loaded, or computed now. */
 Value kernel_value(Kernel *k, Node *n, const Dim *place);
 void kernel_remember(Kernel *k, const Node *n, const Dim *place, Value v);
-/* A statement that names an element's value, in dtype `dtype`. */
-Value kernel_define(Kernel *k, const Node *n, const Dim *place, DType dtype,
-                    const char *expression);
 /* Writes an element; its place is n's own. */
 void kernel_store(Kernel *k, Node *n, Value v);
 /* `v` in dtype t, as an expression. */
@@ -173,23 +170,15 @@ void kernel_emit(Text *out, Kernel *k, const char *template, const Slot *slots, 
  * one, or "least" or "most". */
 const char *kernel_neutral(Kernel *k, const char *rule, DType t);
 
-/* ---- scans (kernel_scan.c) ---- */
+/* ---- scans (kernel_loops.c) ---- */
 
-/* What a loop over a row carries, before it. */
-void kernel_begin_scan(Kernel *k, Node *n);
-/* Computes the elements of n, a PRIM_SCAN, in a tile of whole rows, or of a part (looped). */
-void kernel_scan(Kernel *k, Node *n, bool looped);
 /* Does n give places in a row, and not elements? */
 bool kernel_scan_gives_places(const Node *n);
 
-/* ---- what reads and writes memory at many places (kernel_memory.c) ---- */
+/* ---- what reads and writes memory at many places (kernel_loops.c) ---- */
 
 /* The element of n, a PRIM_SEARCH, at `place`, as an expression. */
 const char *kernel_search(Kernel *k, Node *n, const Dim *place);
-/* Writes to the elements that n, a PRIM_SCATTER, names. */
-void kernel_scatter(Kernel *k, Node *n);
-/* Records the first index that n, a PRIM_CHECK, finds out of range. */
-void kernel_check(Kernel *k, Node *n);
 
 /* The kernels of a group's kind, written to `out`.  looped: rows are longer than a tile. */
 void kernel_loops(Text *out, Kernel *k, bool looped);

@@ -17,7 +17,5 @@ const char *product_pointers(Kernel *k, const char *pointers, unsigned axes, con
 void product_epilogue(Kernel *k);
 /* What a tl.dot of operands of that dtype says beside them. */
 const char *product_precision(DType t);
-/* The kernel of a product whose right operand lies in panels (panels.h). */
-void kernel_panels(Text *out, Kernel *k);
 
 #endif
