@@ -5,8 +5,8 @@
 #include "graph/execute/execute.h"
 #include "graph/compile/plan_kernels.h"
 #include "graph/plan/buffer_pool.h"
-#include "graph/execute/recording.h"
 #include "runtime/device/device.h"
+#include "runtime/device/replay.h"
 
 /* An argument of a step that is a buffer. */
 typedef struct {
@@ -38,6 +38,31 @@ typedef struct {
   bool empty; /* an axis of the grid is 0: nothing to do */
 } StepState;
 
+/* Mode reduce-overhead: the launches of a run are recorded for each combination of sizes, and
+ * started all at once.
+ *
+ * A recording takes in what a run does between its inputs and its outputs: launches and updates.
+ * When a tensor has another address than in the run before, the nodes that take it are changed; the
+ * tensor is not copied.  So many recordings are kept as RECORDINGS_MAX says, and what was not used
+ * for longest makes way. */
+enum { RECORDINGS_MAX = 16 };
+
+typedef struct {
+  int64_t *sizes; /* values of all symbols; NULL: free */
+  Replay *replay;
+  uint64_t used; /* when it was last */
+} Recording;
+
+typedef struct {
+  nereid_device *device;
+  uint32_t nsizes;
+  Recording list[RECORDINGS_MAX];
+  const Recording *last; /* of the run before */
+  uint64_t clock;
+  ReplayItem *items; /* of the run that is being started */
+  int nitems;
+} Recordings;
+
 struct Executable {
   Arena *arena;
   const Plan *plan;
@@ -65,12 +90,7 @@ struct Executable {
   Recordings recordings;
 };
 
-/* ---- execute.c ---- */
-
-/* Makes the steps from `first` on ready for sizes that have changed; memory stays where it is. */
-int execute_resize(Executable *e, uint32_t first);
-
-/* ---- execute_memory.c: after sizes are bound ---- */
+/* ---- execute_memory.c: after sizes are bound, and tensors that the caller passes ---- */
 
 /* Shapes and bytes of all buffers, for the sizes that are bound. */
 int execute_measure(Executable *e);
@@ -84,20 +104,11 @@ int execute_find_weights(Executable *e);
 int execute_place(Executable *e);
 /* After the constant part has run: what it alone uses is freed. */
 void execute_release(Executable *e);
-/* Memory of the buffer's own, of b->bytes. */
-int execute_own(Executable *e, BufferState *b);
 void execute_free_memory(Executable *e);
 
-/* ---- execute_records.c: indices that were out of range ---- */
-
-/* Memory for the records of all checks, which says that there are none. */
-int execute_place_records(Executable *e);
 /* Reports the first index that runs since the last report found out of range.  What they started
  * has ended. */
 int execute_check_records(Executable *e);
-void execute_free_records(Executable *e);
-
-/* ---- execute_tensors.c: what the caller passes ---- */
 
 /* Can a run use the tensor's data for input i, as far as that shows without kernels? */
 int execute_check_input(const Executable *e, uint32_t i, const nereid_tensor *t);
@@ -108,17 +119,6 @@ int execute_write_back(Executable *e, uint32_t i, const nereid_tensor *t, nereid
 /* Before the run: where output i is written. */
 int execute_aim_output(Executable *e, uint32_t i, const nereid_tensor *t);
 int execute_give_output(Executable *e, uint32_t i, nereid_tensor *t, nereid_stream *s);
-
-/* ---- execute_start.c: from buffers to running launches ---- */
-
-/* Once: which arguments each buffer is. */
-void execute_find_uses(Executable *e);
-/* After launches were made: each gets the places of all buffers that have one. */
-int execute_point_all(Executable *e);
-/* Steps `from` to `to`, which know their buffers. */
-int execute_steps(Executable *e, uint32_t from, uint32_t to, nereid_stream *s);
-/* All that a run does between its inputs and its outputs. */
-int execute_start(Executable *e, nereid_stream *s);
 
 static inline BufferState *execute_output(const Executable *e, uint32_t i) {
   return &e->buffers[e->plan->outputs[i]];
