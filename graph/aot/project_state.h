@@ -123,15 +123,10 @@ const char *project_size(Project *p, Dim x);
 /* Declares the names that n expressions use; `from` is the array of symbols. */
 void project_declare_symbols(Project *p, Text *out, const char *from, const Dim *x, uint32_t n);
 
-/* ---- project_weights.c ---- */
+/* ---- weights (project.c) ---- */
 
-/* The tensors of the plan's weights. */
-int project_find_weights(Project *p);
-/* Places for them and for constants, once it is known which of them kernels write. */
-void project_place_weights(Project *p);
 /* Bytes of a buffer of a fixed size. */
 int64_t project_bytes(const Project *p, uint32_t buffer);
-int project_write_weights(Project *p);
 
 /* ---- project_kernels.c ---- */
 
@@ -146,10 +141,5 @@ typedef VEC(Dim) DimList;
 /* ---- project_plan.c ---- */
 
 int project_write_plan(Project *p);
-
-/* ---- project_steps.c ---- */
-
-/* A function for each step, which launches its kernel, and the lists of all. */
-void project_put_steps(Project *p, Text *out);
 
 #endif
