@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "graph/api/api.h"
 #include "graph/import/onnx/onnx.h"
 #include "graph/import/pt2/pt2.h"
 #include "graph/messages.h"
@@ -20,6 +21,7 @@
 #include "graph/report/explain.h"
 #include "runtime/messages.h"
 #include "runtime/support/array.h"
+#include "runtime/support/error.h"
 #include "runtime/support/files.h"
 
 /* ---- messages ---- */
@@ -410,7 +412,8 @@ static int limit_body(void *arg) {
   return 0;
 }
 
-int model_limit(Model *m, const nereid_graph_range *r) {
+/* Narrows the range of a symbol, of a graph or a plan. */
+static int model_limit(Model *m, const nereid_graph_range *r) {
   Task t = {.m = m, .range = r};
   return error_guard(m->arena, limit_body, &t);
 }
@@ -424,7 +427,8 @@ static int retype_body(void *arg) {
   return code;
 }
 
-int model_retype(Model *m, DType dtype) {
+/* Makes the graph one in another floating dtype. */
+static int model_retype(Model *m, DType dtype) {
   Task t = {.m = m, .dtype = dtype};
   return error_guard(m->arena, retype_body, &t);
 }
@@ -455,7 +459,8 @@ static int rules_body(void *arg) {
   return 0;
 }
 
-int model_add_rules(Model *m, const char *path) {
+/* Adds a file of rewrite rules. */
+static int model_add_rules(Model *m, const char *path) {
   Task t = {.m = m, .path = path};
   return error_guard(m->arena, rules_body, &t);
 }
@@ -530,4 +535,57 @@ static int explain_body(void *arg) {
 int model_explain(Model *m, const char *device, const char *mode, Text *out) {
   Explaining e = {.m = m, .device = device, .x = {.mode = mode}, .out = out};
   return error_guard(m->arena, explain_body, &e);
+}
+
+/* ---- a model as options want it ---- */
+
+/* DT_NONE in *out: the model's own. */
+static int read_dtype(DType *out, const char *dtype) {
+  static const char *const known[] = {"fp32", "bf16", "fp16"};
+  *out = dtype ? dtype_parse(dtype, strlen(dtype)) : DT_NONE;
+  if (!dtype || *out == DT_F32 || *out == DT_BF16 || *out == DT_F16) return 0;
+  char hint[96];
+  return error_set(NEREID_E_USAGE, E_GRAPH_DTYPE, dtype,
+                   error_suggest(hint, sizeof hint, dtype, known, sizeof known / sizeof *known));
+}
+
+static const char *const modes[] = {"default", "eager", "reduce-overhead", "max-autotune"};
+enum { MODE_DEFAULT, MODE_EAGER, MODE_REPLAY, MODE_TUNE, MODES };
+
+/* NULL is the default; -1 after an error. */
+static int find_mode(const char *mode) {
+  for (int i = 0; i < MODES; i++)
+    if (!strcmp(mode ? mode : modes[0], modes[i])) return i;
+  char hint[96];
+  error_set(NEREID_E_USAGE, E_GRAPH_MODE, mode,
+            error_suggest(hint, sizeof hint, mode, modes, MODES));
+  return -1;
+}
+
+int api_options(ModeOptions *out, const nereid_graph_options *o, bool gpu) {
+  int mode = find_mode(o->mode);
+  bool fused = mode != MODE_EAGER, tuned = mode == MODE_TUNE && gpu;
+  *out = (ModeOptions){.execute.replay = mode == MODE_REPLAY || mode == MODE_TUNE};
+  out->compile = (CompileOptions){.target = gpu ? TARGET_GPU : TARGET_CPU};
+  out->compile.fuse = out->compile.freeze = fused;
+  out->compile.tune = tuned;
+  out->compile.unchecked = o->no_checks != 0;
+  return mode < 0 ? NEREID_E_USAGE : 0;
+}
+
+int api_take_model(Model **out, nereid_graph *g, const nereid_graph_options *o) {
+  DType dtype;
+  *out = NULL;
+  int code = read_dtype(&dtype, o->dtype);
+  if (o->nranges && !o->ranges) code = error_null("nereid_graph_options", "ranges");
+  if (o->nrewrites && !o->rewrites) code = error_null("nereid_graph_options", "rewrites");
+  if (code) return code;
+  *out = g->model;
+  g->model = NULL;
+  if (!*out) code = model_read(out, &g->source);
+  if (!code && o->dump_dir) code = stages_dump_to((*out)->stages, o->dump_dir);
+  for (int i = 0; i < o->nranges && !code; i++) code = model_limit(*out, &o->ranges[i]);
+  if (!code && dtype != DT_NONE) code = model_retype(*out, dtype);
+  for (int i = 0; i < o->nrewrites && !code; i++) code = model_add_rules(*out, o->rewrites[i]);
+  return code;
 }

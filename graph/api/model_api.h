@@ -26,12 +26,6 @@ typedef struct {
 int model_read(Model **out, const nereid_graph_source *source);
 /* Also for NULL. */
 void model_free(Model *m);
-/* Narrows the range of a symbol, of a graph or a plan. */
-int model_limit(Model *m, const nereid_graph_range *r);
-/* Makes the graph one in another floating dtype. */
-int model_retype(Model *m, DType dtype);
-/* Adds a file of rewrite rules. */
-int model_add_rules(Model *m, const char *path);
 /* Runs passes, comma-separated, on the graph. */
 int model_run_passes(Model *m, const char *passes);
 /* Makes the plan, unless the model is one. */
