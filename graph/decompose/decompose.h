@@ -35,7 +35,5 @@ typedef struct {
 ReplacedPart decompose_replaced_part(Build *b);
 /* What replaces them, in their shape; self's axes are all there. */
 Node *decompose_replacing_part(Build *b, const ReplacedPart *p);
-/* scaled_dot_product_attention as one op with a kernel of its own; NULL: that cannot compute it. */
-Node *decompose_fused_attention(Build *b, Node *q, Node *k, Node *v, double scale);
 
 #endif

@@ -3,8 +3,195 @@
 #include <math.h>
 #include <string.h>
 
+#include "graph/analysis/attention.h"
+#include "graph/analysis/attention_mask.h"
 #include "graph/decompose/decompose.h"
 #include "graph/messages.h"
+#include "runtime/device/peaks.h"
+
+/* ---- scaled_dot_product_attention as nereid.attention, which has a kernel of its own ---- */
+
+enum {
+  RANK = 4,
+  ROWS_FEW = 64,    /* rows for which programs share the keys */
+  KEYS_LEAST = 128, /* of a share */
+  SPLITS_MAX = 64,
+  HEADS_MAX = 256
+};
+
+/* The leading axes B and H.  Three axes are batches of one head, so that the result's layout is
+ * the one of the call that is replaced. */
+static void leading_axes(Build *b, Dim *leading) {
+  const ValueType *t = &b->in.n->type;
+  leading[0] = t->rank > 2 ? t->shape[0] : build_const(b, 1);
+  leading[1] = t->rank > 3 ? t->shape[1] : build_const(b, 1);
+}
+
+/* x, which broadcasts to the leading axes of the call, with four axes. */
+static Node *four_axes(Build *b, Node *x) {
+  if (rank_of(x) == 3 && b->in.n->type.rank == 3) return build_unsqueeze(b, x, 1);
+  return build_lead(b, x, RANK);
+}
+
+static Node *operand(Build *b, Node *x, const Dim *leading) {
+  Dim shape[RANK];
+  x = four_axes(b, x);
+  memcpy(shape, leading, 2 * sizeof *shape);
+  memcpy(shape + 2, x->type.shape + 2, 2 * sizeof *shape);
+  return build_expand(b, x, RANK, shape);
+}
+
+/* ---- keys in shares ---- */
+
+/* How many programs share the keys of few rows. */
+static int64_t splits_of(Build *b, const Node *q, const Node *k) {
+  const Dim *shape = q->type.shape;
+  DimRange keys = dim_range(b->in.g->dims, k->type.shape[2]);
+  if (!dim_is_int(shape[2]) || shape[2]->value > ROWS_FEW) return 1;
+  int64_t batches = 1, most = keys.hi / KEYS_LEAST, wanted = 2 * b->in.g->gpu->processors;
+  for (int i = 0; i < 2; i++) {
+    int64_t n = dim_is_int(shape[i]) && shape[i]->value > 0 ? shape[i]->value : 1;
+    batches = n > wanted ? wanted : batches * n;
+  }
+  int64_t splits = wanted / batches;
+  if (splits > SPLITS_MAX) splits = SPLITS_MAX;
+  if (splits > most) splits = most;
+  return splits > 1 ? splits : 1;
+}
+
+/* The shares, [P, .., E + 1], weighed by the sums of their exponentials. */
+static Node *join_shares(Build *b, Node *shares, DType t) {
+  uint32_t last = RANK;
+  Dim width = dim_sub(b->in.g->dims, shares->type.shape[last], build_const(b, 1));
+  Node *part = build_slice(b, shares, last, build_const(b, 0), width, 1);
+  Node *log = build_slice(b, shares, last, width, shares->type.shape[last], 1);
+  log = build_expand(b, log, rank_of(part), part->type.shape);
+  Node *most = build_reduce(b, OP_aten_amax_default, log, 1, true);
+  Node *none = build_with(b, OP_aten_eq_Tensor, most, arg_float(-INFINITY));
+  most = build_where(b, none, arg_float(0), arg_node(most));
+  Node *weight = build_op1(b, OP_aten_exp_default, build_sub(b, log, most));
+  Node *sum = build_sum(b, build_mul(b, weight, part), 1, false);
+  Node *total = build_sum(b, weight, 1, false);
+  Node *empty = build_with(b, OP_aten_eq_Tensor, total, arg_float(0));
+  total = build_where(b, empty, arg_float(1), arg_node(total));
+  return build_to(b, build_div(b, sum, total), t);
+}
+
+/* ---- the call ---- */
+
+typedef struct {
+  Node *q, *k, *v, *mask;
+  double scale;
+  Dim low, high;
+} Operands;
+
+static NamedArg named(Build *b, const char *name, Arg value) {
+  return (NamedArg){pool_name(b->in.g->names, name), value};
+}
+
+static Node *call(Build *b, const Operands *x, int64_t splits) {
+  Arg args[] = {arg_node(x->q), arg_node(x->k), arg_node(x->v),
+                x->mask ? arg_node(x->mask) : arg_none()};
+  NamedArg more[4];
+  uint32_t n = 0;
+  more[n++] = named(b, "scale", arg_float(x->scale));
+  if (x->low) more[n++] = named(b, "low", arg_dim(x->low));
+  if (x->high) more[n++] = named(b, "high", arg_dim(x->high));
+  if (splits > 1) more[n++] = named(b, "splits", build_int(b, splits));
+  return build_with_all(b, OP_nereid_attention_default, x->mask ? 4 : 3, args, n, more);
+}
+
+/* ---- one row of several heads that share their keys ---- */
+
+static bool mentions(Dim x, Dim symbol) {
+  if (x == symbol) return true;
+  for (uint32_t i = 0; i < x->n; i++)
+    if (mentions(x->args[i], symbol)) return true;
+  return false;
+}
+
+/* Are each `times` heads of x, [B, H, S, D], the same place in memory? */
+static bool repeats(Build *b, Node *x, int64_t times) {
+  Graph *g = b->in.g;
+  Dim heads = x->type.shape[1], size = dim_int(g->dims, times);
+  Dim one = dim_index(g->dims, "one", size);
+  Dim all = dim_index(g->dims, "all", dim_floordiv(g->dims, heads, size));
+  Dim at[GRAPH_RANK_MAX], from[GRAPH_RANK_MAX];
+  for (uint32_t i = 0; i < RANK; i++) at[i] = dim_index(g->dims, "i", x->type.shape[i]);
+  at[1] = dim_add(g->dims, dim_mul(g->dims, all, size), one);
+  while (x->kind == NODE_CALL && prim_kind(x->op) == PRIM_VIEW) {
+    view_place(g, x, at, from);
+    x = view_operand(x);
+    memcpy(at, from, x->type.rank * sizeof *at);
+  }
+  for (uint32_t i = 0; i < x->type.rank; i++)
+    if (mentions(at[i], one)) return false;
+  return true;
+}
+
+/* How many heads share their keys and values. */
+static int64_t heads_sharing(Build *b, const Operands *x) {
+  Dim heads = x->q->type.shape[1];
+  bool one_row = dim_is(x->q->type.shape[2], 1) && !x->low && !x->high;
+  if (!one_row || !dim_is_int(heads) || heads->value > HEADS_MAX) return 1;
+  for (int64_t n = heads->value; n > 1; n--)
+    if (heads->value % n == 0 && repeats(b, x->k, n) && repeats(b, x->v, n)) return n;
+  return 1;
+}
+
+static Node *first_of_each(Build *b, Node *x, int64_t times) {
+  return build_slice(b, x, 1, build_const(b, 0), x->type.shape[1], times);
+}
+
+/* [B, H, 1, D] as [B, H / times, times, D]. */
+static Node *heads_as_rows(Build *b, Node *x, int64_t times) {
+  Dim shape[RANK];
+  memcpy(shape, x->type.shape, sizeof shape);
+  if (dim_is(shape[1], 1)) return x; /* a mask for all heads */
+  shape[1] = dim_floordiv(b->in.g->dims, shape[1], build_const(b, times));
+  shape[2] = build_const(b, times);
+  return build_view(b, x, RANK, shape);
+}
+
+/* The row of each such head becomes a row of one head: keys are read once for all of them. */
+static void share_keys(Build *b, Operands *x) {
+  int64_t times = heads_sharing(b, x);
+  if (times == 1) return;
+  x->q = heads_as_rows(b, x->q, times);
+  x->k = first_of_each(b, x->k, times);
+  x->v = first_of_each(b, x->v, times);
+  if (x->mask) x->mask = heads_as_rows(b, x->mask, times);
+}
+
+/* What the mask says about places alone becomes limits. */
+static void see(Build *b, Operands *x) {
+  SeenKeys seen = attention_seen(b, x->mask, x->q->type.shape[2], x->k->type.shape[2]);
+  x->mask = seen.mask ? four_axes(b, seen.mask) : NULL;
+  x->low = seen.low;
+  x->high = seen.high;
+}
+
+/* scaled_dot_product_attention as one op with a kernel of its own; NULL: that cannot compute it. */
+static Node *decompose_fused_attention(Build *b, Node *q, Node *k, Node *v, double scale) {
+  Dim leading[2];
+  if (b->in.n->type.rank > RANK || !attention_fits(q, v)) return NULL;
+  leading_axes(b, leading);
+  Operands x = {.scale = scale, .mask = build_input(b, "attn_mask")};
+  x.q = operand(b, q, leading);
+  x.k = operand(b, k, leading);
+  x.v = operand(b, v, leading);
+  if (x.mask) see(b, &x);
+  if (infer_bool(&b->in, "is_causal")) x.high = build_const(b, 0);
+  bool one_row = dim_is(x.q->type.shape[2], 1);
+  share_keys(b, &x);
+  int64_t splits = splits_of(b, x.q, x.k);
+  Node *y = call(b, &x, splits);
+  /* Of one row shares are put together in the order of the heads, which is the result's. */
+  if (splits > 1 && one_row) y = join_shares(b, build_transpose(b, y, 2, 3), q->type.dtype);
+  else if (splits > 1) y = join_shares(b, y, q->type.dtype);
+  if (splits == 1 || !one_row) y = build_transpose(b, y, 1, 2);
+  return build_view(b, y, b->in.n->type.rank, b->in.n->type.shape);
+}
 
 static Dim size_at(const Node *x, int back) { return x->type.shape[rank_of(x) - (uint32_t)back]; }
 

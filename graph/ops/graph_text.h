@@ -29,8 +29,6 @@ void arg_print(Text *out, const Arg *a);
 /* torch's name of a dtype, "float32", and the dtype of such a name (DT_NONE: we have none). */
 const char *dtype_torch_name(DType t);
 DType dtype_from_torch(const char *name, size_t len);
-/* FX's short name, "b8", and the dtype of one. */
-const char *dtype_fx_name(DType t);
 DType dtype_from_fx(const char *name, size_t len);
 
 #endif

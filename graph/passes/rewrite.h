@@ -108,8 +108,6 @@ typedef struct {
   uint32_t steps;
 } Match;
 
-/* Does the rule match the value of n?  Then m->bound has what slots stand for. */
-bool rewrite_match(Match *m, Graph *g, const Rewrite *rule, const uint32_t *uses, Node *n);
 /* The value of a term that is no call; false if it has none. */
 bool rewrite_eval(const Match *m, const Term *t, Arg *out);
 /* Is n's op the one that the term names? */
