@@ -24,7 +24,7 @@ DType scatter_sum_dtype(DType t);
 /* How many of a mask of one axis hold before each place. */
 Node *scatter_number(Build *b, Node *mask);
 
-/* ---- elements chosen by a mask (graph/decompose/decompose_masked.c) ---- */
+/* ---- elements chosen by a mask (graph/decompose/decompose_put.c) ---- */
 
 /* Is that index of index_put a mask?  NULL, an axis that is not indexed, is none. */
 bool scatter_is_mask(const Node *index);
@@ -37,8 +37,5 @@ typedef struct {
 /* Of masked_fill, masked_scatter, or of index_put by one mask, at which b stands.  False if it is
  * none of these, or has several masks or a mask without axes. */
 bool scatter_masked_put(Build *b, MaskedPut *out);
-/* index_put by a mask: the operand's elements, or the new values where the mask holds; NULL if it
- * is none that scatter_masked_put takes. */
-Node *decompose_masked_put(Build *b);
 
 #endif
