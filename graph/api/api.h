@@ -1,4 +1,7 @@
-/* What the functions of nereid_graph.h share. */
+/* The implementation of nereid_graph.h.
+ *
+ * graph/api owns models between the calls of a user: it takes files and options, and gives models
+ * that run (graph/execute), C projects (graph/aot) and texts. */
 #ifndef NEREID_GRAPH_API_API_H
 #define NEREID_GRAPH_API_API_H
 

@@ -1,4 +1,7 @@
-/* From a graph to a plan: passes, fusion, kernels, memory. */
+/* From a graph to a plan: passes, fusion, kernels, memory.
+ *
+ * graph/compile owns the order of the stages and the compiled kernels of a plan.  It takes a graph
+ * with types and the options, and gives a plan (graph/plan/plan.h). */
 #ifndef NEREID_GRAPH_COMPILE_COMPILE_PLAN_H
 #define NEREID_GRAPH_COMPILE_COMPILE_PLAN_H
 
