@@ -1,17 +1,379 @@
 /* nereid graph: compiles a model, runs it, and writes or compares what it gives. */
+#include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include "cli/arguments/compare.h"
 #include "cli/arguments/launch_request.h"
 #include "cli/arguments/numbers.h"
+#include "cli/arguments/ranges.h"
 #include "cli/arguments/values.h"
 #include "cli/commands/commands.h"
-#include "cli/commands/graphs.h"
 #include "cli/messages.h"
+#include "cli/terminal/args.h"
+#include "cli/terminal/array_text.h"
 #include "cli/terminal/output.h"
 #include "cli/terminal/progress.h"
+#include "graph/nereid_graph.h"
+#include "runtime/messages.h"
+#include "runtime/nereid.h"
 #include "runtime/support/files.h"
+
+/* Functions on it that return an int return a status, after a message if it is not STATUS_OK. */
+typedef struct {
+  nereid_graph_source source;
+  nereid_graph_options options;
+  Ranges ranges;
+  const char *device_name, *emit, *output, *out_dir, *compare, *trace;
+  double tolerance; /* negative: what fits the output's dtype */
+  bool time, explain, draw;
+  Progress *progress;    /* of compiling, while it lasts */
+  Strings files;         /* of inputs, in the model's order */
+  Strings named;         /* x=FILE.npy: inputs by their names */
+  Strings rules;         /* files of rewrite rules */
+  Strings numbers;       /* n=5: inputs that are no tensors */
+  nereid_value **values; /* what they hold; NULL: moved to `inputs` */
+  nereid_tensor *given;  /* of these values */
+  const char **names;    /* of those that are named; NULL: of the others */
+  nereid_device *device;
+  nereid_graph *graph;
+  nereid_executable *e;
+  int ninputs, noutputs;
+  nereid_value **inputs, **outputs;
+  nereid_value **expected; /* of each output, with --compare */
+  nereid_tensor *in, *out; /* of these values */
+} Graphs;
+
+enum { GRAPHS_SIZES = 1024 };
+
+/* ---- inputs: from files, numbers, or drawn ---- */
+
+/* NumPy has no such dtypes: their numbers come as others. */
+static bool numpy_has(const nereid_graph_value *v) {
+  return strcmp(v->dtype, "bf16") != 0 && strncmp(v->dtype, "f8", 2) != 0;
+}
+
+/* Of the text of a value, which is freed; NULL: out of memory. */
+static int graphs_parse(nereid_value **out, char *text) {
+  if (!text) return args_out_of_memory();
+  int code = nereid_value_parse(out, text);
+  free(text);
+  return code ? args_failed(code) : STATUS_OK;
+}
+
+static bool is_float(nereid_dl_dtype t) { return t.code == 2 || t.code == 4 || t.code >= 10; }
+
+/* Floats of a file become what the model takes: where NumPy lacks it, and with --dtype. */
+static bool is_cast(const Graphs *g, const nereid_graph_value *v, const nereid_value *file) {
+  nereid_tensor t;
+  if (!v->name || nereid_value_tensor(&t, file)) return false;
+  return is_float(t.dtype) && is_float(v->dl_dtype) && (g->options.dtype || !numpy_has(v));
+}
+
+/* The path of value i: a file, or what is named. */
+static const char *path_of(const Graphs *g, int i) {
+  if (i < g->files.len) return g->files.data[i];
+  return strchr(g->named.data[i - g->files.len], '=') + 1;
+}
+
+static int load(Graphs *g, int i) {
+  char *text;
+  int n = asprintf(&text, "@%s", path_of(g, i));
+  int status = graphs_parse(&g->values[i], n < 0 ? NULL : text);
+  if (status) return status;
+  nereid_value_tensor(&g->given[i], g->values[i]);
+  if (i < g->files.len) return STATUS_OK;
+  const char *named = g->named.data[i - g->files.len];
+  g->names[i] = strndup(named, (size_t)(strchr(named, '=') - named));
+  return g->names[i] ? STATUS_OK : args_out_of_memory();
+}
+
+/* The files' arrays: the model may need their values when it is read. */
+static int graphs_load(Graphs *g) {
+  int status = STATUS_OK, count = g->files.len + g->named.len;
+  g->values = calloc((size_t)count + 1, sizeof *g->values);
+  g->given = calloc((size_t)count + 1, sizeof *g->given);
+  g->names = calloc((size_t)count + 1, sizeof *g->names);
+  if (!g->values || !g->given || !g->names) return args_out_of_memory();
+  for (int i = 0; i < count && !status; i++) status = load(g, i);
+  g->source.inputs = g->given;
+  g->source.ninputs = count;
+  g->source.input_names = g->names;
+  return status;
+}
+
+static int load_input(Graphs *g, int i, int file, const nereid_graph_value *v) {
+  char *text;
+  if (!is_cast(g, v, g->values[file])) {
+    g->inputs[i] = g->values[file];
+    g->values[file] = NULL;
+    return STATUS_OK;
+  }
+  int n = asprintf(&text, "@%s:%s", path_of(g, file), v->dtype);
+  return graphs_parse(&g->inputs[i], n < 0 ? NULL : text);
+}
+
+/* "2,3,4" */
+static void graphs_print_sizes(char out[GRAPHS_SIZES], const int64_t *shape, int ndim) {
+  size_t at = 0;
+  out[0] = 0;
+  for (int i = 0; i < ndim && at < GRAPHS_SIZES - 32; i++)
+    at +=
+        (size_t)snprintf(out + at, GRAPHS_SIZES - at, "%s%lld", i ? "," : "", (long long)shape[i]);
+}
+
+static char *draw_text(const nereid_graph_value *v, const int64_t *shape, int seed) {
+  char sizes[GRAPHS_SIZES], *text;
+  graphs_print_sizes(sizes, shape, v->ndim);
+  int n = is_float(v->dl_dtype) ? asprintf(&text, "randn:%s[%s]:%d", v->dtype, sizes, seed)
+                                : asprintf(&text, "zeros:%s[%s]", v->dtype, sizes);
+  return n < 0 ? NULL : text;
+}
+
+/* Floats are normal, integers zeros: any of them is an index that a table has. */
+static int draw_input(Graphs *g, int i, const nereid_graph_value *v) {
+  int64_t shape[64];
+  if (!v->name) return graphs_parse(&g->inputs[i], strdup("zeros:f32[]"));
+  int code = nereid_executable_input_shape(shape, g->e, g->in, g->ninputs, i);
+  if (code) return args_failed(code);
+  return v->is_number ? number_of(&g->inputs[i], shape[0])
+                      : graphs_parse(&g->inputs[i], draw_text(v, shape, i));
+}
+
+/* Whoever sees results shall see of which values they are. */
+static void tell_drawn(const Graphs *g, int i, const nereid_graph_value *v) {
+  char sizes[GRAPHS_SIZES], values[96];
+  const nereid_tensor *t = &g->in[i];
+  graphs_print_sizes(sizes, t->shape, t->ndim);
+  if (v->is_number) snprintf(values, sizeof values, "%lld", (long long)*(int64_t *)t->data);
+  else if (!is_float(v->dl_dtype)) snprintf(values, sizeof values, "zeros");
+  else snprintf(values, sizeof values, "normal numbers of mean 0 and deviation 1, seed %d", i);
+  fprintf(stderr, "nereid: note: " N_CLI_DRAWN, i, v->name, v->dtype, sizes, values);
+}
+
+static int take_number(Graphs *g, const char *text) {
+  nereid_graph_value v;
+  for (int i = 0; i < g->ninputs; i++) {
+    if (nereid_executable_input(&v, g->e, i) || !v.name || !number_is_for(text, v.name)) continue;
+    if (v.is_number && !g->inputs[i]) return number_make(&g->inputs[i], text);
+  }
+  return args_error(E_CLI_INPUT_NUMBER, text);
+}
+
+/* Known inputs; unknown ones have no dtype. */
+static void note_inputs(Graphs *g) {
+  for (int i = 0; i < g->ninputs; i++)
+    if (g->inputs[i]) nereid_value_tensor(&g->in[i], g->inputs[i]);
+}
+
+/* Files are inputs in the model's order, but for numbers that are named. */
+static int take_files(Graphs *g) {
+  int status = STATUS_OK, file = 0;
+  for (int i = 0; i < g->ninputs && file < g->files.len && !status; i++) {
+    nereid_graph_value v;
+    if (g->inputs[i]) continue;
+    int code = nereid_executable_input(&v, g->e, i);
+    status = code ? args_failed(code) : load_input(g, i, file++, &v);
+  }
+  if (status || file == g->files.len) return status;
+  return args_error(E_CLI_INPUTS, g->ninputs, g->files.len + g->numbers.len);
+}
+
+/* The model's input of that name; -1: none. */
+static int find_input(const Graphs *g, const char *name) {
+  nereid_graph_value v;
+  for (int i = 0; i < g->ninputs; i++)
+    if (!nereid_executable_input(&v, g->e, i) && v.name && !strcmp(v.name, name)) return i;
+  return -1;
+}
+
+static int no_such_name(const Graphs *g, const char *name) {
+  char hint[96];
+  const char **names = calloc((size_t)g->ninputs + 1, sizeof *names);
+  nereid_graph_value v;
+  size_t n = 0;
+  if (!names) return args_out_of_memory();
+  for (int i = 0; i < g->ninputs; i++)
+    if (!nereid_executable_input(&v, g->e, i) && v.name) names[n++] = v.name;
+  int status = args_error(E_CLI_INPUT_NAME, name, error_suggest(hint, sizeof hint, name, names, n));
+  free(names);
+  return status;
+}
+
+static int take_named(Graphs *g) {
+  int status = STATUS_OK;
+  for (int k = g->files.len; k < g->files.len + g->named.len && !status; k++) {
+    nereid_graph_value v;
+    int i = find_input(g, g->names[k]);
+    if (i < 0) return no_such_name(g, g->names[k]);
+    if (g->inputs[i]) return args_error(E_CLI_INPUT_TWICE, i, g->names[k]);
+    int code = nereid_executable_input(&v, g->e, i);
+    status = code ? args_failed(code) : load_input(g, i, k, &v);
+  }
+  return status;
+}
+
+/* An input for which nothing is given: one that is not used may be anything, and a number may
+ * follow from the others. */
+static int fill_in(Graphs *g, int i) {
+  nereid_graph_value v;
+  int code = nereid_executable_input(&v, g->e, i);
+  if (code) return args_failed(code);
+  int follows = v.name ? nereid_executable_input_follows(g->e, g->in, g->ninputs, i) : 0;
+  if (follows < 0) return args_failed(follows);
+  if (v.name && !follows && !g->draw)
+    return args_error(E_CLI_INPUT_MISSING, i, v.name, v.dtype, g->ninputs, v.name);
+  int status = draw_input(g, i, &v);
+  if (status) return status;
+  nereid_value_tensor(&g->in[i], g->inputs[i]);
+  if (v.name && !follows) tell_drawn(g, i, &v);
+  return STATUS_OK;
+}
+
+/* Inputs from files in the model's order and by name; the missing ones are drawn if
+ * --random-inputs asks for that. */
+static int graphs_make_inputs(Graphs *g) {
+  int status = STATUS_OK;
+  for (int i = 0; i < g->numbers.len && !status; i++) status = take_number(g, g->numbers.data[i]);
+  if (!status) status = take_files(g);
+  if (!status) status = take_named(g);
+  note_inputs(g);
+  for (int i = 0; i < g->ninputs && !status; i++)
+    if (!g->inputs[i]) status = fill_in(g, i);
+  return status;
+}
+
+/* ---- outputs: written, printed, compared ---- */
+
+static int make_output(Graphs *g, int i) {
+  nereid_graph_value v;
+  int code = nereid_executable_output(&v, g->e, i);
+  if (code) return args_failed(code);
+  char sizes[GRAPHS_SIZES], *text;
+  graphs_print_sizes(sizes, g->out[i].shape, g->out[i].ndim);
+  int n = asprintf(&text, "empty:%s[%s]", v.dtype, sizes);
+  int status = graphs_parse(&g->outputs[i], n < 0 ? NULL : text);
+  if (!status) nereid_value_tensor(&g->out[i], g->outputs[i]);
+  return status;
+}
+
+/* Of the shapes that the executable has described. */
+static int graphs_make_outputs(Graphs *g) {
+  int status = STATUS_OK;
+  for (int i = 0; i < g->noutputs && !status; i++) status = make_output(g, i);
+  return status;
+}
+
+static char *output_path(const char *dir, int i) {
+  char *path;
+  return asprintf(&path, "%s/output_%d.npy", dir, i) < 0 ? NULL : path;
+}
+
+/* The index of output i among all values that the model returns. */
+static int place_of(const Graphs *g, int i) {
+  nereid_graph_value v;
+  return nereid_executable_output(&v, g->e, i) ? i : v.place;
+}
+
+/* The folder of --out-dir, in which files can be made then. */
+static int graphs_make_out_dir(const Graphs *g) {
+  bool made = !mkdir(g->out_dir, 0777);
+  struct stat st;
+  if (!made && errno == EEXIST && !stat(g->out_dir, &st) && !S_ISDIR(st.st_mode)) errno = ENOTDIR;
+  else if (made || (errno == EEXIST && !access(g->out_dir, W_OK | X_OK))) return STATUS_OK;
+  args_error(E_RUN_FILE_WRITE, g->out_dir, strerror(errno));
+  return STATUS_PROBLEM;
+}
+
+static int graphs_write_outputs(const Graphs *g) {
+  for (int i = 0; i < g->noutputs; i++) {
+    char *path = output_path(g->out_dir, place_of(g, i));
+    if (!path) return args_out_of_memory();
+    int code = nereid_value_save(g->outputs[i], path);
+    free(path);
+    if (code) return args_failed(code);
+  }
+  return STATUS_OK;
+}
+
+static void graphs_print_outputs(const Graphs *g) {
+  for (int place = 0, i = 0; place < nereid_executable_nplaces(g->e); place++) {
+    char name[32];
+    snprintf(name, sizeof name, "output_%d", place);
+    if (i < g->noutputs && place_of(g, i) == place) report_array(name, g->outputs[i++]);
+    else printf("%s None\n", name);
+  }
+}
+
+/* ---- --compare ---- */
+
+static bool is_integer(const nereid_value *v) {
+  nereid_tensor t;
+  return !nereid_value_tensor(&t, v) && (t.dtype.code <= 1 || t.dtype.code == 6);
+}
+
+static double tolerance_for(const char *dtype) {
+  if (!strcmp(dtype, "bf16")) return 2e-2;
+  return !strcmp(dtype, "f16") || !strcmp(dtype, "fp16") ? 4e-3 : 1e-4;
+}
+
+/* An output in f32 was computed in what --dtype says. */
+static double tolerance_of(const Graphs *g, const nereid_value *v) {
+  if (g->tolerance >= 0) return g->tolerance;
+  double own = tolerance_for(nereid_value_dtype(v));
+  double computed = g->options.dtype ? tolerance_for(g->options.dtype) : 0;
+  return own > computed ? own : computed;
+}
+
+static int other_shape(const nereid_value *output, int place, const nereid_value *expected) {
+  char a[COMPARE_SHAPE_SIZE], b[COMPARE_SHAPE_SIZE];
+  compare_shape(a, output);
+  compare_shape(b, expected);
+  args_error(E_CLI_COMPARE_SHAPE, place, a, b);
+  return STATUS_PROBLEM;
+}
+
+static int compare_output(const Graphs *g, int i, const nereid_value *expected) {
+  Difference d;
+  int place = place_of(g, i);
+  double tolerance = tolerance_of(g, g->outputs[i]);
+  if (!compare_arrays(&d, g->outputs[i], expected))
+    return other_shape(g->outputs[i], place, expected);
+  printf("output_%d: largest error %.3g, relative %.3g, of the norm %.3g\n", place, d.absolute,
+         d.relative, d.norm);
+  if (is_integer(g->outputs[i]) ? d.exact : d.norm <= tolerance) return STATUS_OK;
+  if (is_integer(g->outputs[i])) args_error(E_CLI_COMPARE_EXACT, place);
+  else args_error(E_CLI_COMPARE, place, tolerance);
+  return STATUS_PROBLEM;
+}
+
+/* The files that --compare names. */
+static int graphs_load_expected(Graphs *g) {
+  int worst = STATUS_OK;
+  for (int i = 0; i < g->noutputs; i++) {
+    char *text;
+    int n = asprintf(&text, "@%s/output_%d.npy", g->compare, place_of(g, i));
+    int status = graphs_parse(&g->expected[i], n < 0 ? NULL : text);
+    if (status) worst = status;
+  }
+  return worst;
+}
+
+/* With what was expected. */
+static int graphs_compare_outputs(const Graphs *g) {
+  int worst = STATUS_OK;
+  for (int i = 0; i < g->noutputs; i++) {
+    int status = compare_output(g, i, g->expected[i]);
+    if (status) worst = status;
+  }
+  return worst;
+}
+
+/* ---- the command ---- */
 
 enum {
   OPT_WEIGHTS = 1,

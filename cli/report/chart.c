@@ -100,8 +100,6 @@ void chart_mark(const Chart *c, int series, double x, double y, double r) {
   text_puts(c->out, "\">");
 }
 
-bool chart_holds(const Scale *s, double v) { return v >= s->lo && v <= s->hi; }
-
 double chart_clamp(const Scale *s, double v) {
   return scale_place(s, v < s->lo ? s->lo : v > s->hi ? s->hi : v);
 }

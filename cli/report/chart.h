@@ -28,8 +28,6 @@ void chart_end(const Chart *c);
 /* A mark of a series at a place of the picture: the shape differs as well as the colour.  The
  * caller puts its title and closes it with </path>. */
 void chart_mark(const Chart *c, int series, double x, double y, double radius);
-/* Is the value between the ends of the axis? */
-bool chart_holds(const Scale *s, double value);
 /* The place of a value, or the end of the axis that it lies behind. */
 double chart_clamp(const Scale *s, double value);
 /* About how wide a text of that many characters is. */

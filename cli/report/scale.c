@@ -53,7 +53,8 @@ static void label_with(char out[16], double v, double thousand, const char *cons
   snprintf(out, 16, "%.3g%s", v, prefixes[i]);
 }
 
-void scale_label(char out[16], double v) {
+/* 950, 12k, 3.5M: digits of a value, with the prefix of its thousands. */
+static void scale_label(char out[16], double v) {
   static const char *const prefixes[] = {"", "k", "M", "G", "T", "P", "E", NULL};
   if (fabs(v) < 1e4) snprintf(out, 16, "%.4g", v);
   else label_with(out, v, 1e3, prefixes);

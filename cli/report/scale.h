@@ -29,7 +29,4 @@ enum { TICKS_MOST = 12 };
  * holds two round numbers. */
 int scale_ticks(Tick out[TICKS_MOST], const Scale *s, int most);
 
-/* 950, 12k, 3.5M: digits of a value, with the prefix of its thousands. */
-void scale_label(char out[16], double value);
-
 #endif

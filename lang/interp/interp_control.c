@@ -18,12 +18,13 @@ static void drop_vals(Prog *p, Val *vals, uint32_t n) {
   interp_drop(p->run, vals);
 }
 
-void interp_pop(Prog *p) {
+static void interp_pop(Prog *p) {
   Frame f = p->frames.data[--p->frames.len];
   if (f.carried) drop_vals(p, f.carried, f.owner->op->nargs);
 }
 
-void interp_bury(Prog *p, const Inst *in) {
+/* the values that die after `in` */
+static void interp_bury(Prog *p, const Inst *in) {
   for (uint32_t i = 0; i < in->ndead; i++) interp_clear(p->run, &p->vals[in->dead[i]]);
 }
 
@@ -70,7 +71,8 @@ static void count_iteration(Prog *p) {
   p->yields = true;
 }
 
-bool interp_truth(Prog *p, const Inst *in, uint32_t arg) {
+/* A scalar i1 that control flow depends on. */
+static bool interp_truth(Prog *p, const Inst *in, uint32_t arg) {
   const Val *v = interp_arg(p, in, arg);
   interp_is_undef(p, in, v, 0, "the condition");
   return v->x[0].i != 0;

@@ -5,7 +5,8 @@
 #include "lang/interp/interp_run.h"
 #include "lang/messages.h"
 
-Access interp_access(const Prog *p, const Inst *in, const Val *pointers) {
+/* The linear index as `program` in accesses and findings. */
+static Access interp_access(const Prog *p, const Inst *in, const Val *pointers) {
   bool is_volatile = tile_int(in->op, TA_volatile, 0) != 0;
   return (Access){p->index, in->op->span, pointers->arg, is_volatile, false};
 }

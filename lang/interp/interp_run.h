@@ -118,7 +118,6 @@ struct Prog {
 
 /* ---- storage (interp_store.c) ---- */
 void *interp_alloc(Run *r, size_t bytes); /* not zeroed */
-void interp_keep(void *block);            /* another reference; NULL is allowed */
 void interp_drop(Run *r, void *block);
 Val interp_share(const Val *v);           /* a copy with references of its own */
 void interp_clear(Run *r, Val *v);        /* gives the storage back; v->x becomes NULL */
@@ -147,16 +146,10 @@ const uint8_t *interp_feeds_address(Run *r);
 
 /* ---- running ---- */
 void interp_push(Prog *p, const Inst *owner, const Code *code);
-void interp_pop(Prog *p);
-void interp_bury(Prog *p, const Inst *in); /* the values that die after `in` */
 /* Executes until the frame stack is `depth` high; stops at a yield only if `may_yield`. */
 void interp_go(Prog *p, size_t depth, bool may_yield);
-/* Ends the launch with a message about a limit. */
-_Noreturn void interp_stop(Run *r, Span at, const char *message, uint64_t count);
 /* The region of `in` on `ins` (which keep their references) for `lanes` lanes; outs are fresh. */
 void interp_region(Prog *p, const Inst *in, const Val *ins, Val *outs, uint32_t lanes);
-/* The linear index as `program` in accesses and findings. */
-Access interp_access(const Prog *p, const Inst *in, const Val *pointers);
 
 /* ---- findings ---- */
 typedef enum {
@@ -177,8 +170,6 @@ static inline bool interp_is_undef(Prog *p, const Inst *in, const Val *v, uint32
 static inline void interp_check_wrap(Prog *p, const Inst *in, const Val *v, uint32_t i) {
   if (interp_flag(v, i) & FLAG_WRAPPED) interp_found_wrap(p, in, v);
 }
-/* A scalar i1 that control flow depends on. */
-bool interp_truth(Prog *p, const Inst *in, uint32_t arg);
 
 /* ---- ops ---- */
 Exec interp_const, interp_undefined, interp_program_id, interp_num_programs, interp_arange;

@@ -22,7 +22,8 @@ void *interp_alloc(Run *r, size_t bytes) {
   return b + 1;
 }
 
-void interp_keep(void *block) {
+/* another reference; NULL is allowed */
+static void interp_keep(void *block) {
   if (block) header(block)->refs++;
 }
 

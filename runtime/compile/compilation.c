@@ -124,7 +124,8 @@ static int compile_report_limit(Compilation *c, CompileStage stage) {
   return error_guard(c->arena, refuse_body, &r);
 }
 
-bool compile_is_ir(const char *text, size_t len) {
+/* True if the text is IR: its first word, after comments, is `kernel @` or `nest @`. */
+static bool compile_is_ir(const char *text, size_t len) {
   size_t i = 0;
   while (i < len) {
     if (text[i] == '#') {

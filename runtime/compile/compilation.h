@@ -62,7 +62,5 @@ int compile_generate(Compilation *c, nereid_kind kind, Code *out);
  * NEREID_E_RESOURCES if the device is too small for the kernel and nothing else is wrong.  Without:
  * hands warnings to the callback and returns `code`. */
 int compile_report(Compilation *c, int code, nereid_message_fn fn, void *context);
-/* True if the text is IR: its first word, after comments, is `kernel @` or `nest @`. */
-bool compile_is_ir(const char *text, size_t len);
 
 #endif

@@ -49,21 +49,18 @@ typedef struct {
 
 /* ---- lists ---- */
 
-/* Did it run, and is its time to be trusted (runtime/records/doubt.h)? */
-bool record_is_sure(const Record *r);
 /* Can it be kept?  What was pruned was not measured. */
 bool record_is_valid(const Record *r);
 /* Orders by key; 0: the same key. */
 int record_compare_problems(const RecordProblem *a, const RecordProblem *b);
-int record_compare_keys(const Record *a, const Record *b);
 /* Below 0: of two records with one key, `a` stays.  What is wrong stays wrong; else the one that is
  * sure, the one of more runs, the later one, the faster one; what is left decides in the order of
  * its text. */
 int record_compare(const Record *a, const Record *b);
-/* Sorts by key, and drops the worse of those with one key. */
-void records_sort(RecordList *l);
 /* Sorts so that the fastest that are right come first; the same records give the same order. */
 void records_rank(RecordList *l);
+/* Sorts by key, and drops the worse of those with one key. */
+void records_sort(RecordList *l);
 /* Of a ranked list: the fastest that is sure, else the fastest; NULL: none ran. */
 const Record *records_best(const RecordList *l);
 

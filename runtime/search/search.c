@@ -4,7 +4,406 @@
 #include <string.h>
 
 #include "runtime/messages.h"
-#include "runtime/search/search_rounds.h"
+#include "runtime/search/deterministic_failure.h"
+#include "runtime/search/search_compile.h"
+#include "runtime/search/search_progress.h"
+#include "runtime/support/host_machine.h"
+
+static const Candidate *search_fastest(const Candidate *candidates, size_t n);
+
+/* Shared by the problems of a search. */
+typedef struct {
+  Search *search;
+  Measurer *measurer;
+  SearchCompiler *compiler;
+  size_t done, measured; /* candidates of all problems */
+  Told told;
+} SearchWork;
+
+/* ---- the rounds of a search for one of its problems ---- */
+
+/* LEAST is for loading a kernel and looking at its results, and MOST for one of which nobody knows
+ * how long it takes. */
+static const double SECONDS_LEAST = 2, SECONDS_MOST = 20, FAR = 100;
+
+/* In seconds: what takes longer hangs.  best_us: of what has run; 0: nothing.  doubtful: the model
+ * is not believed about how long the candidate takes.  A hundred times the best is hopeless.
+ * Without one it is a hundred times what the model says at worst, unless that is long anyway: no
+ * kernel that the model understands is that far off. */
+static double timeout_of_candidate(const Candidate *c, int runs, double best_us, bool doubtful) {
+  if (best_us > 0) return SECONDS_LEAST + FAR * 1e-6 * best_us;
+  double predicted = 1e-6 * c->predicted.high_us * (2 + runs), most = SECONDS_MOST + 10 * predicted;
+  if (predicted <= 0 || doubtful) return most;
+  return SECONDS_LEAST + FAR * predicted < most ? SECONDS_LEAST + FAR * predicted : most;
+}
+
+/* The timeout, cut to the rest of the budget. */
+static double timeout_within_budget(const Search *s, double wanted) {
+  double left = s->end > 0 ? s->end - host_now() : wanted;
+  if (left < SECONDS_LEAST) left = SECONDS_LEAST;
+  return left < wanted ? left : wanted;
+}
+
+/* How many of the runs the budget has room for, of a candidate that has run; at least one. */
+static int runs_within_budget(const Search *s, const Candidate *c, int runs) {
+  double fits = 1e6 * (s->end - host_now()) / c->median_us;
+  if (s->end <= 0 || fits >= runs) return runs;
+  return fits > 1 ? (int)fits : 1;
+}
+
+/* Candidates predicted to be slower than the best by this factor are pruned. */
+static const double SLOWER = 1.5;
+
+enum { FIRST_RUNS = 3, ANSWERS_MOST = 16 };
+
+/* The state of a candidate during the search. */
+typedef struct {
+  Candidate *candidate;
+  Trial trial;
+  int answer;  /* -1: none */
+  int same_as; /* the candidate with the same code that is measured instead; -1: none */
+  double *us;
+  int n, room;
+} Item;
+
+typedef struct {
+  SearchWork *work;
+  SearchProblem *problem;
+  Item *items;
+  bool any;                 /* one was measured */
+  bool confirming;          /* a slow run tells as much as a fast one */
+  bool patient;             /* the model is not believed about how long one takes */
+  double best_us;           /* so far; 0: none */
+  double best_predicted_us; /* what the model says of that one; 0: nothing */
+} State;
+
+/* ---- small things ---- */
+
+/* There is always time for one, or there would be no choice. */
+static bool time_is_up(const State *s) {
+  double end = s->work->search->end;
+  return (s->any || s->best_us > 0) && end > 0 && host_now() >= end;
+}
+
+static void fail(State *s, Item *item, nereid_tune_status status, const char *reason) {
+  item->candidate->status = status;
+  item->candidate->reason = arena_strndup(s->work->search->arena, reason, strlen(reason));
+}
+
+static void refuse(State *s, Item *item, int code, const char *message) {
+  char *line = failure_first_line(message);
+  fail(s, item, failure_tune_status(code), line ? line : E_RUN_OUT_OF_MEMORY);
+  free(line);
+  item->candidate->passing = !failure_is_deterministic(code);
+}
+
+static void report(State *s, bool done) {
+  SearchWork *w = s->work;
+  w->done += done;
+  progress_tell(w->search, s->problem, w->done, w->measured, &w->told);
+}
+
+/* ---- times ---- */
+
+static int add_times(Item *item, const Measured *m) {
+  if (item->n + m->n > item->room) {
+    int room = 2 * (item->n + m->n);
+    double *us = realloc(item->us, (size_t)room * sizeof *us);
+    if (!us) return error_out_of_memory();
+    item->us = us;
+    item->room = room;
+  }
+  memcpy(item->us + item->n, m->us, (size_t)m->n * sizeof *m->us);
+  item->n += m->n;
+  return 0;
+}
+
+static void summarize(State *s, Item *item) {
+  Candidate *c = item->candidate;
+  if (!item->n) return;
+  double low = timing_quantile(item->us, item->n, 0.25);
+  double high = timing_quantile(item->us, item->n, 0.75);
+  c->median_us = timing_rounded(timing_quantile(item->us, item->n, 0.5));
+  c->spread_us = high > low ? timing_rounded(high - low) : 0;
+  c->runs = item->n;
+  if (s->best_us > 0 && c->median_us >= s->best_us) return;
+  s->best_us = c->median_us;
+  s->best_predicted_us = c->predicted.us;
+}
+
+/* Kernels that spill run, and may even win. */
+static void tell_spills(State *s, Item *item, const Measured *m) {
+  int bytes = m->resources.spill_bytes;
+  if (bytes > 0 && !item->candidate->witness)
+    item->candidate->reason = arena_printf(s->work->search->arena, N_TUNE_SPILLS, bytes);
+}
+
+/* Time that the budget cut short says nothing of the kernel; what was measured before holds. */
+static void time_out(State *s, Item *item, bool cut) {
+  if (!cut) fail(s, item, NEREID_TUNE_TIMEOUT, E_TUNE_TIMEOUT);
+  else if (!item->n && !item->candidate->witness) fail(s, item, NEREID_TUNE_PRUNED, E_TUNE_TIME_UP);
+}
+
+static int measure(State *s, Item *item, int runs) {
+  Measured m;
+  double limit_us = s->best_us > 0 && !s->confirming ? 3 * s->best_us : 1e18;
+  double wanted = timeout_of_candidate(item->candidate, runs, s->best_us, s->patient);
+  double seconds = timeout_within_budget(s->work->search, wanted);
+  int code = measurer_run(s->work->measurer, &item->trial, runs, limit_us, seconds, &m);
+  if (code) return code;
+  switch (m.end) {
+    case MEASURED:
+      if (item->answer < 0) item->answer = m.answer;
+      tell_spills(s, item, &m);
+      code = item->candidate->witness ? 0 : add_times(item, &m);
+      summarize(s, item);
+      break;
+    case MEASURED_TIMEOUT: time_out(s, item, seconds < wanted / 2); break;
+    case MEASURED_DIED: fail(s, item, NEREID_TUNE_FAULT, nereid_error_message()); break;
+    case MEASURED_FAILED: refuse(s, item, m.code, nereid_error_message()); break;
+  }
+  return code;
+}
+
+/* ---- the first round: all, as they are compiled ---- */
+
+static bool is_same(const Candidate *a, const Candidate *b) {
+  return !memcmp(&a->code, &b->code, sizeof a->code) && !memcmp(a->grid, b->grid, sizeof a->grid);
+}
+
+static int find_same(const State *s, const Item *item) {
+  for (size_t i = 0; i < s->problem->n; i++) {
+    const Item *other = &s->items[i];
+    if (other != item && other->trial.code && other->same_as < 0 && !other->candidate->witness &&
+        is_same(other->candidate, item->candidate))
+      return (int)i;
+  }
+  return -1;
+}
+
+/* Where the model puts the best itself too high, it does so for others as well. */
+static double slow_us(double best_us, double best_predicted_us) {
+  return SLOWER * (best_us > best_predicted_us ? best_us : best_predicted_us);
+}
+
+/* Is the candidate slower for the model than what can win against one with these times?  0: there
+ * is none, or the model says nothing of it. */
+static bool search_is_slow(const Candidate *c, double best_us, double best_predicted_us) {
+  return !c->witness && best_us > 0 && c->predicted.low_us > slow_us(best_us, best_predicted_us);
+}
+
+static bool is_slow(const State *s, const Candidate *c) {
+  return search_is_slow(c, s->best_us, s->best_predicted_us);
+}
+
+/* Measures it, if none of the same code was. */
+static int try_code(State *s, Item *item) {
+  bool witness = item->candidate->witness;
+  item->same_as = witness ? -1 : find_same(s, item);
+  if (item->same_as >= 0) return 0;
+  s->any |= !witness;
+  s->work->measured += !witness;
+  return measure(s, item, FIRST_RUNS);
+}
+
+static int try_compiled(State *s, CompiledCandidate *c) {
+  Item *item = &s->items[c->candidate];
+  int code = 0;
+  if (c->failure) {
+    refuse(s, item, c->failure, c->message ? c->message : "");
+  } else if (c->pruned || is_slow(s, item->candidate)) {
+    fail(s, item, NEREID_TUNE_PRUNED, E_TUNE_SLOW);
+    nereid_text_free(c->code);
+  } else {
+    item->candidate->code = c->key;
+    item->trial.code = c->code;
+    item->trial.size = c->size;
+    memcpy(item->trial.grid, item->candidate->grid, sizeof item->trial.grid);
+    code = try_code(s, item);
+  }
+  if (!code) report(s, !item->candidate->witness);
+  return code;
+}
+
+static int first_round(State *s) {
+  SearchCompiler *compiler = s->work->compiler;
+  CompiledCandidate c;
+  int code = 0;
+  while (!code && search_compiler_next(compiler, s->problem, &c)) {
+    if (time_is_up(s)) {
+      search_compiler_stop(compiler);
+      Item *item = &s->items[c.candidate];
+      if (!item->candidate->witness) fail(s, item, NEREID_TUNE_PRUNED, E_TUNE_TIME_UP);
+      nereid_text_free(c.code);
+    } else {
+      code = try_compiled(s, &c);
+      search_compiler_limit(compiler, s->problem, slow_us(s->best_us, s->best_predicted_us));
+    }
+    free(c.message);
+  }
+  return code;
+}
+
+/* Where none has run, the model may be at fault, as with loops whose length is in memory.  The most
+ * promising of those that were given up gets all the time there is; if it ends, so do others. */
+static int try_again(State *s) {
+  const SearchProblem *p = s->problem;
+  int code = 0;
+  s->patient = true;
+  for (size_t i = 0; i < p->n && !code && !time_is_up(s); i++) {
+    Item *item = &s->items[p->order ? p->order[i] : i];
+    if (item->candidate->status != NEREID_TUNE_TIMEOUT || !item->trial.code) continue;
+    item->candidate->status = NEREID_TUNE_OK;
+    item->candidate->reason = NULL;
+    code = measure(s, item, FIRST_RUNS);
+    if (s->best_us <= 0) break;
+  }
+  return code;
+}
+
+/* ---- which results are right ---- */
+
+/* The answer of a witness; else the one that most codes gave, of several such that of the first
+ * candidate, whichever was measured first. */
+static int right_answer(const State *s) {
+  int count[ANSWERS_MOST] = {0}, best = -1;
+  for (size_t i = 0; i < s->problem->n; i++) {
+    int a = s->items[i].answer;
+    if (s->items[i].candidate->witness && a >= 0) return a;
+    if (a >= 0 && a < ANSWERS_MOST) count[a]++;
+  }
+  for (size_t i = 0; i < s->problem->n; i++) {
+    const Item *item = &s->items[i];
+    int a = item->same_as < 0 ? item->answer : s->items[item->same_as].answer;
+    if (a >= 0 && a < ANSWERS_MOST && (best < 0 || count[a] > count[best])) best = a;
+  }
+  return best;
+}
+
+static void mark_wrong(State *s) {
+  int right = right_answer(s);
+  for (size_t i = 0; i < s->problem->n; i++) {
+    Item *item = &s->items[i];
+    if (item->n && item->candidate->status == NEREID_TUNE_OK && item->answer != right)
+      fail(s, item, NEREID_TUNE_WRONG, E_TUNE_WRONG);
+  }
+  const Candidate *best = search_fastest(s->problem->candidates, s->problem->n);
+  s->best_us = best ? best->median_us : 0;
+}
+
+/* ---- further rounds ---- */
+
+static const struct {
+  double within; /* of the best time */
+  int runs;
+} rounds[] = {{1.3, 7}, {1.1, 15}, {1.04, 25}, {1.02, 50}};
+
+static bool is_in(const State *s, const Item *item, double within) {
+  return item->n && item->candidate->status == NEREID_TUNE_OK &&
+         item->candidate->median_us <= within * s->best_us;
+}
+
+static int run_round(State *s, double within, int runs) {
+  double best = s->best_us;
+  int code = 0;
+  for (size_t i = 0; i < s->problem->n && !code && !time_is_up(s); i++) {
+    Item *item = &s->items[i];
+    if (!item->n || item->candidate->status != NEREID_TUNE_OK) continue;
+    if (item->candidate->median_us > within * best) {
+      measurer_drop(s->work->measurer, &item->trial);
+      continue;
+    }
+    code = measure(s, item, runs_within_budget(s->work->search, item->candidate, runs));
+    if (!code) report(s, false);
+  }
+  return code;
+}
+
+static int further_rounds(State *s) {
+  int code = 0;
+  for (size_t r = 0; r < sizeof rounds / sizeof *rounds && !code; r++) {
+    size_t in = 0;
+    for (size_t i = 0; i < s->problem->n; i++) in += is_in(s, &s->items[i], rounds[r].within);
+    if (in < 2 && r) break; /* one alone has won */
+    code = run_round(s, rounds[r].within, rounds[r].runs);
+  }
+  return code;
+}
+
+/* ---- a winner that is to be trusted ---- */
+
+static Item *item_of(const State *s, const Candidate *c) {
+  return c ? &s->items[c - s->problem->candidates] : NULL;
+}
+
+/* Where noise made the first one, the next may take its place, and is as doubtful. */
+static int confirm(State *s) {
+  enum { ATTEMPTS_MOST = 12 };
+  int code = 0;
+  s->confirming = true;
+  for (int i = 0; i < ATTEMPTS_MOST && !code && !time_is_up(s); i++) {
+    Item *best = item_of(s, search_fastest(s->problem->candidates, s->problem->n));
+    if (!best || !best->n) break;
+    TimeTaken t = search_time(best->candidate);
+    if (doubt_of(&t) == DOUBT_NONE) break;
+    s->best_us = best->candidate->median_us;
+    code = measure(s, best, runs_within_budget(s->work->search, best->candidate, doubt_runs(&t)));
+    if (!code) report(s, false);
+  }
+  return code;
+}
+
+/* ---- all of it ---- */
+
+static void copy_same(State *s) {
+  for (size_t i = 0; i < s->problem->n; i++) {
+    Item *item = &s->items[i];
+    if (item->same_as < 0) continue;
+    const Candidate *other = s->items[item->same_as].candidate;
+    Candidate *c = item->candidate;
+    c->status = other->status;
+    c->reason = other->reason;
+    c->median_us = other->median_us;
+    c->spread_us = other->spread_us;
+    c->runs = other->runs;
+  }
+}
+
+static void open_items(State *s) {
+  for (size_t i = 0; i < s->problem->n; i++) {
+    s->items[i] = (Item){.candidate = &s->problem->candidates[i], .answer = -1, .same_as = -1};
+    s->items[i].trial.id = (int)i;
+  }
+  const Candidate *known = search_fastest(s->problem->candidates, s->problem->n);
+  s->best_us = known ? known->median_us : 0;
+  s->best_predicted_us = known ? known->predicted.us : 0;
+}
+
+static int run_rounds(State *s) {
+  open_items(s);
+  report(s, false);
+  int code = measurer_take(s->work->measurer, s->problem->args, s->problem->nargs);
+  if (!code) code = first_round(s);
+  if (!code && s->best_us <= 0) code = try_again(s);
+  if (!code) mark_wrong(s);
+  if (!code) code = further_rounds(s);
+  if (!code) code = confirm(s);
+  if (!code) copy_same(s);
+  return code;
+}
+
+/* Measures the problem's candidates that are not known, as they are compiled. */
+static int search_rounds(SearchWork *w, SearchProblem *p) {
+  State s = {.work = w, .problem = p, .items = calloc(p->n + 1, sizeof(Item))};
+  if (!s.items) return error_out_of_memory();
+  int code = run_rounds(&s);
+  for (size_t i = 0; i < p->n; i++) {
+    nereid_text_free((char *)(uintptr_t)s.items[i].trial.code);
+    free(s.items[i].us);
+  }
+  free(s.items);
+  return code;
+}
 
 /* ---- the best ---- */
 
@@ -27,7 +426,10 @@ static const Candidate *fastest(const Candidate *c, size_t n, bool sure) {
   return best;
 }
 
-const Candidate *search_fastest(const Candidate *c, size_t n) { return fastest(c, n, false); }
+/* The fastest, be it as doubtful as it may. */
+static const Candidate *search_fastest(const Candidate *c, size_t n) {
+  return fastest(c, n, false);
+}
 
 const Candidate *search_best(const Candidate *c, size_t n) {
   const Candidate *sure = fastest(c, n, true);

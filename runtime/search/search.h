@@ -81,8 +81,6 @@ int search_run(Search *s);
 /* The fastest of those whose time is to be trusted, else the fastest; NULL: none runs.  Of equals
  * the first. */
 const Candidate *search_best(const Candidate *candidates, size_t n);
-/* The fastest, be it as doubtful as it may. */
-const Candidate *search_fastest(const Candidate *candidates, size_t n);
 /* A candidate's time for runtime/records/doubt.h. */
 TimeTaken search_time(const Candidate *c);
 /* A line on the fastest where its time is doubtful, with what the user may run to know more; NULL:

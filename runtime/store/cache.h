@@ -67,7 +67,7 @@ void cache_put_all(Cache *c, const CacheEntry *entries, size_t n);
 /* The path of the database, in `out`; false if it is turned off. */
 bool cache_path(char *out, size_t size);
 
-/* ---- what `nereid cache` shows and does (cache_manage.c) ----
+/* ---- what `nereid cache` shows and does ----
  *
  * They return 0, NEREID_E_USAGE if the cache is turned off, or NEREID_E_FILE if it can't be used;
  * a cache that is not there yet is empty. */

@@ -10,6 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+static void files_abandon(FileWriter *w);
+
 /* Other than regular files may have no end. */
 enum { STREAM_MIB = 64 };
 
@@ -135,7 +137,8 @@ int files_commit(FileWriter *w) {
   return code;
 }
 
-void files_abandon(FileWriter *w) {
+/* Drops what was written; after files_commit it does nothing. */
+static void files_abandon(FileWriter *w) {
   if (w->file) {
     fclose(w->file);
     if (w->temporary) unlink(w->temporary);

@@ -28,7 +28,5 @@ int files_check(const char *path);
 int files_create(FileWriter *w, const char *path);
 /* Renames it into place if all was written. */
 int files_commit(FileWriter *w);
-/* Drops what was written; after files_commit it does nothing. */
-void files_abandon(FileWriter *w);
 
 #endif

@@ -14,9 +14,9 @@
  *     branch.c       branches, and the join of the values of their sides
  *     loops.c        for and while                 carried.c        which names a loop assigns
  *     expressions.c  expressions, containers       subscripts.c     x[index]
- *     call.c         calls                         user_functions.c of functions, inlined
+ *     call.c         calls, of functions inlined
  *     operators.c    operators on run-time values  fma.c            products that fuse with sums
- *     attributes.c   x.dtype, x.shape, methods     dtype_attributes.c  of dtypes
+ *     attributes.c   x.dtype, x.shape, methods
  *   builtins/   the functions of the language; builtin_call.c calls them
  *   value/      values: scope.c their variables, types.c promotion and casts, constant_arith.c
  *               Python's arithmetic, sema_diag.c errors and what led to them
@@ -316,14 +316,11 @@ Value call_value(Sema *S, Value fn, const CallArgs *args);
 /* Calls a function of the user with these arguments. */
 Value call_with(Sema *S, Value fn, const Value *args, uint32_t n, Span at);
 
-/* ---- user_functions.c ---- */
 Value func_of(Sema *S, const FuncDef *def, ModuleInfo *m);
 Value eval_in_module(Sema *S, ModuleInfo *m, const Expr *e);
 /* The same without messages: an error if it can't be evaluated, not even as host code that may ask
  * for the device compiled for. */
 Value eval_in_module_quietly(Sema *S, ModuleInfo *m, const Expr *e);
-Value call_func(Sema *S, const Func *fn, const CallArgs *args);
-Value construct(Sema *S, Value cls, const CallArgs *args); /* a named tuple */
 Value undecay(Value v); /* a V_CONST as the constexpr that it equals */
 
 /* ---- builtin_call.c ---- */
@@ -390,12 +387,9 @@ bool math_function_known(const char *name);
 /* ---- descriptor.c ---- */
 bool descriptor_attribute(Sema *S, Value v, Name name, Value *out);
 
-/* ---- dtype_attributes.c ---- */
+/* ---- attributes.c ---- */
 /* The questions that a dtype answers, as is_fp8(); false if `name` is none of them. */
 bool dtype_question(DTypeValue d, const char *name, bool *yes);
-bool dtype_attribute(Sema *S, Value v, Name name, Value *out);
-
-/* ---- attributes.c ---- */
 Value shape_value(Sema *S, Type t);
 Value get_attribute(Sema *S, Value v, Name name, Span at);
 /* The same, quietly: false if there is none. */
