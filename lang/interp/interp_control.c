@@ -28,7 +28,8 @@ static void interp_bury(Prog *p, const Inst *in) {
   for (uint32_t i = 0; i < in->ndead; i++) interp_clear(p->run, &p->vals[in->dead[i]]);
 }
 
-void interp_stop(Run *r, Span at, const char *message, uint64_t count) {
+/* Ends the launch with a message about a limit. */
+static _Noreturn void interp_stop(Run *r, Span at, const char *message, uint64_t count) {
   diag_error(r->diags, at, message, (unsigned long long)count);
   longjmp(r->stop, 1);
 }
