@@ -168,10 +168,13 @@ check: all $(UNIT_TESTS) $(FUZZ) $(C_EXAMPLES) $(BENCHES:%=%.o)
 	@$(TEST_ENV) $(need_python) tests/run
 
 # The most telling part of it, in under 20 s on two idle cores: golden texts of every stage, unit
-# tests that take no C compiler or other processes, and rules of the sources.
-FAST_TESTS := project/lint project/docs project/environment lang parser sema lower/golden \
-  lower/unit codegen/golden $(addprefix runtime/unit/,alias api estimate runtime team) \
-  graph/golden graph/passes graph/pt2 graph/unit cli/golden cli/tune_report cli/unit
+# tests that take no C compiler or other processes.  `make lint` takes 3 s more.
+# The longest first, so that both cores end together.
+FAST_TESTS := cli/golden graph/golden sema project/docs project/environment lang \
+  parser lower/golden lower/unit codegen/golden \
+  $(addprefix runtime/unit/,alias api estimate runtime team) graph/passes graph/pt2 \
+  $(filter-out graph/unit/tune,$(patsubst tests/%.c,%,$(wildcard tests/graph/unit/*.c))) \
+  cli/tune_report cli/unit
 check-fast: all $(UNIT_TESTS)
 	@$(TEST_ENV) $(need_python) tests/run -j 2 $(TEST_OPTIONS) $(FAST_TESTS)
 
