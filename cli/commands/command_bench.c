@@ -268,7 +268,8 @@ static int prepare(Sweep *s, Point *p) {
   return status ? status : launch_place(&p->launch, &p->args);
 }
 
-/* What a rate counts of, per microsecond and in its unit. */
+/* The bytes or operations of a launch, scaled so that divided by its microseconds they give GB/s or
+ * TFLOP/s. */
 static int read_work(const Sweep *s, const Point *p, double *work) {
   const char *option = s->bytes ? "--bytes" : "--flops", *text = s->bytes ? s->bytes : s->flops;
   Bindings names = bindings(p);

@@ -321,7 +321,7 @@ static double tolerance_for(const char *dtype) {
   return !strcmp(dtype, "f16") || !strcmp(dtype, "fp16") ? 4e-3 : 1e-4;
 }
 
-/* An output in f32 was computed in what --dtype says. */
+/* An output in f32 was computed in the dtype of --dtype. */
 static double tolerance_of(const Graphs *g, const nereid_value *v) {
   if (g->tolerance >= 0) return g->tolerance;
   double own = tolerance_for(nereid_value_dtype(v));
@@ -654,7 +654,7 @@ static void free_all(Graphs *g) {
   ranges_free(&g->ranges);
 }
 
-/* What is not supported is told once: here where the graph is only printed, else by compiling. */
+/* Unsupported operators are reported once: here if the graph is only printed, else by compiling. */
 static int open_and_run(Graphs *g) {
   int status = graphs_load(g);
   if (status) return status;

@@ -47,7 +47,7 @@ static void put_arg(Project *p, Text *out, const StepArg *a) {
               project_comment(p->arena, project_type(p, &p->plan->buffers[a->buffer])));
 }
 
-/* What must hold for the aligned kernel: its arguments' types tell. */
+/* The conditions of the aligned kernel, by its arguments' types. */
 static void put_condition(Project *p, Text *out, const PlanStep *s, const ProjectChoice *c,
                           DimList *used) {
   const nereid_request *general = &p->kernels.data[c->general].request;

@@ -33,7 +33,7 @@ typedef struct {
   bool selects; /* one element, without its axis in `src` */
 } ReplacedPart;
 ReplacedPart decompose_replaced_part(Build *b);
-/* What replaces them, in their shape; self's axes are all there. */
+/* The new values in the shape of that part; all axes of self are there. */
 Node *decompose_replacing_part(Build *b, const ReplacedPart *p);
 
 #endif

@@ -265,7 +265,7 @@ static Node *scores_of(Build *b, Node *q, Node *k, Arg scale) {
   return masked_scores(b, scores);
 }
 
-/* In many ops, for what the kernel of attention does not compute. */
+/* In many ops, for the forms that the kernel of attention does not compute. */
 static Node *spelled_out(Build *b, Node *q, Node *k, Node *v, Arg scale) {
   Node *w = weights(b, scores_of(b, q, k, scale));
   return build_to(b, decompose_matmul_of(b, w, build_widen(b, v)), b->in.n->type.dtype);

@@ -194,22 +194,14 @@ static Node *put_rows(Build *b, const Rows *r, Node *row, Node *values, bool acc
   return from_rows(b, r, scatter_add_up(b, r->x, places, values));
 }
 
-/* Negative ones count from the end. */
-static Node *wrapped(Build *b, Node *index, Dim size) {
-  index = build_to(b, index, DT_I64);
-  Node *low = build_with(b, OP_aten_lt_Tensor, index, build_int(b, 0));
-  return build_where(b, low, arg_node(build_with(b, OP_aten_add_Tensor, index, arg_dim(size))),
-                     arg_node(index));
-}
-
 static Node *put_slices(Build *b, Node *source, bool accumulate) {
   Node *x = build_self(b), *index = scatter_flat(b, build_input(b, "index"));
   uint32_t axis = infer_axis_arg(&b->in, "dim", rank_of(x));
   Dim one = build_const(b, 1);
   if (!rank_of(x)) x = build_view(b, x, 1, &one), source = build_view(b, source, 1, &one);
   Rows r = rows_of(b, x, 1u << axis), s = rows_of(b, source, 1u << axis);
-  return build_finished(b,
-                        put_rows(b, &r, wrapped(b, index, x->type.shape[axis]), s.x, accumulate));
+  return build_finished(
+      b, put_rows(b, &r, scatter_from_start(b, index, x->type.shape[axis]), s.x, accumulate));
 }
 
 Node *scatter_scaled(Build *b, Node *source) {
@@ -282,7 +274,7 @@ static Node *rows_named(Build *b, const Put *p) {
   for (uint32_t i = rank_of(p->x); i-- > 0;) {
     if (!p->index[i]) continue;
     Dim size = p->x->type.shape[i];
-    Node *at = scatter_times(b, wrapped(b, p->index[i], size), stride);
+    Node *at = scatter_times(b, scatter_from_start(b, p->index[i], size), stride);
     row = row ? build_add(b, at, row) : at;
     stride = dim_mul(dims_of(b), stride, size);
   }

@@ -63,6 +63,13 @@ Node *scatter_take(Build *b, Node *x, Node *writer, Node *values) {
   return build_where(b, on, arg_node(taken), arg_node(x));
 }
 
+Node *scatter_from_start(Build *b, Node *index, Dim size) {
+  index = build_to(b, index, DT_I64);
+  Node *low = build_with(b, OP_aten_lt_Tensor, index, build_int(b, 0));
+  return build_where(b, low, arg_node(build_with(b, OP_aten_add_Tensor, index, arg_dim(size))),
+                     arg_node(index));
+}
+
 Node *scatter_number(Build *b, Node *mask) {
   Node *count = build_with(b, OP_aten_cumsum_default, build_to(b, mask, DT_I64), build_int(b, 0));
   return build_with(b, OP_aten_sub_Tensor, count, build_int(b, 1));

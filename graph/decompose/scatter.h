@@ -21,6 +21,8 @@ Node *scatter_add_up(Build *b, Node *to, Node *places, Node *src);
 Node *scatter_scaled(Build *b, Node *source);
 /* The dtype that atomics add up in: f32 for 16-bit floats, i32 for small integers. */
 DType scatter_sum_dtype(DType t);
+/* Indices that may count from the end of an axis of that size, as i64 that count from its start. */
+Node *scatter_from_start(Build *b, Node *index, Dim size);
 /* How many of a mask of one axis hold before each place. */
 Node *scatter_number(Build *b, Node *mask);
 

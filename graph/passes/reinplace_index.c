@@ -76,14 +76,6 @@ static Node *beside(Build *b, const Indexed *x, Node *of) {
   return build_view(b, of, n, shape);
 }
 
-/* Negative indices count from the end. */
-static Node *wrapped(Build *b, Node *index, Dim size) {
-  index = build_to(b, index, DT_I64);
-  Node *low = build_with(b, OP_aten_lt_Tensor, index, build_int(b, 0));
-  return build_where(b, low, arg_node(build_with(b, OP_aten_add_Tensor, index, arg_dim(size))),
-                     arg_node(index));
-}
-
 static Node *and_conditions(Build *b, Node *x, Node *y) {
   return x ? build_op2(b, OP_aten_logical_and_default, x, y) : y;
 }
@@ -264,7 +256,7 @@ static bool put_indexed(Build *b, const Indexed *x, Node *address, Puts *out) {
   Node *at = first_addresses(b, x, address);
   for (uint32_t i = 0; i < rank_of(x->x); i++) {
     if (!x->index[i]) continue;
-    row[i] = wrapped(b, x->index[i], x->x->type.shape[i]);
+    row[i] = scatter_from_start(b, x->index[i], x->x->type.shape[i]);
     at = build_add(b, at, beside(b, x, scatter_times(b, row[i], stride[i])));
   }
   at = build_where(b, beside(b, x, wanted(b, x, row)), arg_node(at), build_int(b, -1));
