@@ -339,7 +339,6 @@
 #define E_REWRITE_TYPE "rule %s replaces %s, which is %s, by a value of type %s"
 #define E_REWRITE_ROUNDS "rule %s matches replacements without end"
 
-#define E_GRAPH_UNKNOWN_PASS "unknown pass %s%s"
 #define E_GRAPH_PLAN_ONLY "the file is a plan, which does not contain its graph"
 #define E_GRAPH_PLAN_REWRITE "the file is a plan: give the rules when it is made"
 #define E_GRAPH_LIMIT_MEMORY \

@@ -89,6 +89,10 @@ typedef struct {
   const char *run_passes; /* of nereid_graph_emit with NEREID_GRAPH_TEXT or NEREID_GRAPH_DOT:
                              passes, comma-separated, to run before the graph is printed; "" is
                              none of them */
+  const char *dump_after; /* a pass's name, or "all": on_pass gets the graph after it, as text, or
+                             NULL where the pass changed nothing, and the seconds it took */
+  void (*on_pass)(void *context, const char *pass, const char *graph, double seconds);
+  void *on_pass_context;
   const char *const *rewrites; /* files of rewrite rules, beside the compiler's own */
   int nrewrites;
   const char *dump_dir;   /* a folder, made if it is not there: what each stage leaves is written

@@ -12,8 +12,7 @@
 /* Conditions of a compilation: kernels of several nodes, weights that are constants, the device. */
 enum { FUSED = 1, FROZEN = 2, FOR_GPU = 4, FOR_CPU = 8 };
 
-/* name, takes, gives, function, needs, without, meaning.  Decomposing leaves equal nodes and casts
- * to the dtype that is there, so simplify runs again. */
+/* name, takes, gives, function, needs, without, meaning */
 #define GRAPH_PASSES(X) \
 X(functionalize, CALLS, CALLS, pass_functionalize, 0, 0, "replaces in-place ops (relu_, index_copy_, copy_ ...) by ops that return new values; writes to inputs and buffers become OUTPUT_MUTATION outputs") \
 X(simplify, CALLS, CALLS, pass_simplify, 0, 0, "removes ops that change nothing (dropout in inference, contiguous, alias, casts to the same dtype, _assert_*, slices of everything ...), equal nodes (CSE) and dead nodes, and folds constant sizes") \
@@ -25,10 +24,11 @@ X(decompose, CALLS, PRIMS, pass_decompose, 0, 0, "decomposes composite ops into 
 X(channels_last, PRIMS, PRIMS, pass_channels_last, 0, 0, "keeps images channels-last between convolutions") \
 X(gemv_to_reduction, PRIMS, PRIMS, pass_gemv_to_reduction, FUSED, 0, "turns products of a matrix and a vector into reductions, which read the matrix once in order") \
 X(split_k, PRIMS, PRIMS, pass_split_k, FUSED | FOR_GPU, 0, "cuts the sum over k of products with few programs into parts, which a reduction adds") \
-X(simplify, PRIMS, PRIMS, pass_simplify, 0, 0, "the same again") \
+X(simplify_prims, PRIMS, PRIMS, pass_simplify, 0, 0, "simplify, once more: for equal nodes and casts to the same dtype that decompose leaves") \
 X(freeze, PRIMS, PRIMS, pass_freeze, FROZEN, 0, "folds scales of products into their weights, and stores weights in the order in which they are read; not in mode eager") \
 X(pack, PRIMS, PRIMS, pass_pack, FROZEN | FOR_CPU, 0, "packs weights of matrix products into panels for CPUs")
 
+/* Two rows may have the same function. */
 #define X(name, takes, gives, function, ...) bool function(Graph *g);
 GRAPH_PASSES(X)
 #undef X

@@ -8,6 +8,7 @@
 #include "cli/messages.h"
 #include "cli/terminal/output.h"
 #include "cli/terminal/progress.h"
+#include "lower/passes.h"
 
 enum { OPT_EMIT = REQUEST_OPTIONS_END, OPT_SIG, OPT_DUMP, OPT_PASSES, OPT_OUTPUT };
 
@@ -17,7 +18,9 @@ static const Option options[] = {
     REQUEST_OPTIONS,
     {OPT_EMIT, "--emit", "STAGE", "ast, tile, nest, thread, ptx (the default), c or cubin",
      .choices = "ast tile nest thread ptx c cubin"},
-    {OPT_DUMP, "--dump-after", "PASS", "prints the IR after a pass, or after all, to stderr"},
+    {OPT_DUMP, "--dump-after", "PASS",
+     "prints the IR after a pass to stderr: all" KERNEL_PASSES(PASS_LISTED),
+     .choices = "all" KERNEL_PASSES(PASS_CHOICE)},
     {OPT_PASSES, "--run-passes", "P1,P2", "applies only these passes and prints the IR"},
     {OPT_OUTPUT, "-o", "PATH", "the output file; standard output is the default"},
     {0},
@@ -68,12 +71,6 @@ static int find_kind(nereid_kind *out, const char *name) {
                     error_suggest(hint, sizeof hint, name, names, NEREID_KIND_COUNT));
 }
 
-static void on_pass(void *context, const char *pass, const char *ir, double seconds) {
-  (void)context;
-  fprintf(stderr, "# after %s, %.3f ms%s\n%s", pass, seconds * 1e3, ir ? "" : " (unchanged)",
-          ir ? ir : "");
-}
-
 static int compile(Compile *c) {
   nereid_kind kind;
   char *text;
@@ -92,7 +89,7 @@ static int compile(Compile *c) {
 static int run_compile(int argc, char **argv) {
   Args args = {.options = options, .argv = argv, .argc = argc};
   Compile c = {.emit = "ptx"};
-  c.request.api.on_pass = on_pass;
+  c.request.api.on_pass = output_pass;
   const char *value;
   int id, status = STATUS_OK;
   while (status == STATUS_OK && (id = args_next(&args, &value)) != ARGS_END)

@@ -19,6 +19,7 @@
 #include "cli/terminal/output.h"
 #include "cli/terminal/progress.h"
 #include "graph/nereid_graph.h"
+#include "graph/passes.h"
 #include "runtime/messages.h"
 #include "runtime/nereid.h"
 #include "runtime/support/files.h"
@@ -394,6 +395,7 @@ enum {
   OPT_EXPLAIN,
   OPT_TRACE,
   OPT_DUMP_DIR,
+  OPT_DUMP_AFTER,
   OPT_NO_CHECKS
 };
 
@@ -416,6 +418,9 @@ static const Option options[] = {
     {OPT_OUTPUT, "-o", "FILE", "the output file of --emit; standard output is the default"},
     {OPT_RUN_PASSES, "--run-passes", "P,...",
      "of --emit graph and dot: passes to run before it prints"},
+    {OPT_DUMP_AFTER, "--dump-after", "PASS",
+     "prints the graph after a pass to stderr: all" GRAPH_PASSES(PASS_LISTED),
+     .choices = "all" GRAPH_PASSES(PASS_CHOICE)},
     {OPT_TIME, "--time", NULL, "measures time and memory of the model"},
     {OPT_COMPARE, "--compare", "DIR", "compares outputs with output_0.npy ... there"},
     {OPT_TOL, "--tol", "E",
@@ -479,6 +484,7 @@ static int take(Graphs *g, int id, const char *value) {
     case OPT_EMIT: g->emit = value; return STATUS_OK;
     case OPT_OUTPUT: g->output = value; return STATUS_OK;
     case OPT_RUN_PASSES: g->options.run_passes = value; return STATUS_OK;
+    case OPT_DUMP_AFTER: g->options.dump_after = value; return STATUS_OK;
     case OPT_TIME: g->time = true; return STATUS_OK;
     case OPT_EXPLAIN: g->explain = true; return STATUS_OK;
     case OPT_TRACE: g->trace = value; return STATUS_OK;
@@ -672,7 +678,7 @@ static int open_and_run(Graphs *g) {
 
 static int run_graph(int argc, char **argv) {
   Args args = {.options = options, .argv = argv, .argc = argc};
-  Graphs g = {.tolerance = -1};
+  Graphs g = {.tolerance = -1, .options.on_pass = output_pass};
   const char *value;
   int id, status = STATUS_OK;
   while (status == STATUS_OK && (id = args_next(&args, &value)) != ARGS_END)

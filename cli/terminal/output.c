@@ -27,6 +27,12 @@ int output_write(const char *path, const char *data, size_t size) {
   return code ? args_failed(code) : STATUS_OK;
 }
 
+void output_pass(void *ignored, const char *pass, const char *ir, double seconds) {
+  (void)ignored;
+  fprintf(stderr, "# after %s, %.3f ms%s\n%s", pass, seconds * 1e3, ir ? "" : " (unchanged)",
+          ir ? ir : "");
+}
+
 typedef struct {
   Text out;
   void (*print)(Text *out, const void *what);

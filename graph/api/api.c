@@ -66,7 +66,8 @@ static int emit(Model *m, const nereid_graph_options *o, nereid_graph_kind kind,
   int code = 0;
   bool planned = kind != NEREID_GRAPH_TEXT && !(kind == NEREID_GRAPH_DOT && o->run_passes);
   if (!planned) {
-    if (o->run_passes) code = model_run_passes(m, o->run_passes);
+    if (o->run_passes || o->dump_after)
+      code = model_run_passes(m, o->run_passes ? o->run_passes : "");
   } else {
     code = api_options(&options, o, !cpu);
     if (!code) code = model_plan(m, &options.compile);

@@ -281,16 +281,6 @@ static int check_complete(const Model *m) {
   return m->lacks ? error_set(NEREID_E_FILE, "%s", m->lacks) : 0;
 }
 
-static int unknown_pass(const char *name) {
-  const char *names[64];
-  PassList list = graph_passes();
-  size_t n = 0;
-  for (; n < (size_t)list.n && n < 64; n++) names[n] = list.rows[n].name;
-  char hint[96];
-  return error_set(NEREID_E_USAGE, E_GRAPH_UNKNOWN_PASS, name,
-                   error_suggest(hint, sizeof hint, name, names, n));
-}
-
 static int passes_body(void *arg) {
   const Task *t = arg;
   Model *m = t->m;
@@ -300,10 +290,10 @@ static int passes_body(void *arg) {
   size_t len;
   for (const char *rest = t->passes, *name; !code && pass_next_name(&rest, &name, &len);) {
     const Pass *pass = pass_find(graph_passes(), name, len);
-    if (!pass) code = unknown_pass(arena_strndup(m->arena, name, len));
-    else if (!pass->run.on_graph(m->graph)) code = report(m);
+    if (!pass) code = stages_unknown_pass(m->arena, name, len);
+    else if (!stages_run_pass(m->stages, pass, m->graph)) code = report(m);
   }
-  return code;
+  return code ? code : stages_check_dumped(m->stages, t->passes);
 }
 
 static const Graph *graph_of(const Model *m) { return m->graph ? m->graph : m->plan->graph; }
@@ -483,7 +473,8 @@ static int plan_body(void *arg) {
   if (!graph_compile(m->graph, t->options, plan)) return report(m);
   m->plan = plan;
   dump_plan(m->stages, plan);
-  return m->stages->code;
+  if (m->stages->code) return m->stages->code;
+  return stages_check_dumped(m->stages, graph_pass_names(m->arena, t->options));
 }
 
 int model_plan(Model *m, const CompileOptions *o) {
@@ -573,6 +564,14 @@ int api_options(ModeOptions *out, const nereid_graph_options *o, bool gpu) {
   return mode < 0 ? NEREID_E_USAGE : 0;
 }
 
+/* The caller's folder and call-back for the stages. */
+static int observe_stages(Stages *s, const nereid_graph_options *o) {
+  s->dump_after = o->dump_after;
+  s->on_pass = o->on_pass;
+  s->context = o->on_pass_context;
+  return o->dump_dir ? stages_dump_to(s, o->dump_dir) : 0;
+}
+
 int api_take_model(Model **out, nereid_graph *g, const nereid_graph_options *o) {
   DType dtype;
   *out = NULL;
@@ -583,7 +582,7 @@ int api_take_model(Model **out, nereid_graph *g, const nereid_graph_options *o) 
   *out = g->model;
   g->model = NULL;
   if (!*out) code = model_read(out, &g->source);
-  if (!code && o->dump_dir) code = stages_dump_to((*out)->stages, o->dump_dir);
+  if (!code) code = observe_stages((*out)->stages, o);
   for (int i = 0; i < o->nranges && !code; i++) code = model_limit(*out, &o->ranges[i]);
   if (!code && dtype != DT_NONE) code = model_retype(*out, dtype);
   for (int i = 0; i < o->nrewrites && !code; i++) code = model_add_rules(*out, o->rewrites[i]);

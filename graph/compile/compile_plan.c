@@ -339,16 +339,19 @@ static unsigned conditions_of(const CompileOptions *o) {
          (o->target == TARGET_GPU ? FOR_GPU : 0) | (o->target == TARGET_CPU ? FOR_CPU : 0);
 }
 
+const char *graph_pass_names(Arena *a, const CompileOptions *o) {
+  Text names = text_new(a);
+  pass_print_names(&names, graph_passes(), conditions_of(o));
+  return names.data;
+}
+
 static bool run_passes(Graph *g, const CompileOptions *o, Stages *s) {
   double first = stages_now();
   PassList list = graph_passes();
   for (int i = 0; i < list.n; i++) {
     const Pass *p = &list.rows[i];
     if (!pass_included(p, conditions_of(o))) continue;
-    double begin = stages_now();
-    if (!p->run.on_graph(g)) return false;
-    stages_pass_done(s, p->name, begin);
-    stages_write_graph(s, p->name, g);
+    if (!stages_run_pass(s, p, g)) return false;
   }
   stages_log(s, "passes", first);
   return true;

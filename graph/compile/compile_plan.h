@@ -20,7 +20,9 @@ typedef struct {
   bool tune;          /* steps have all their choices (mode max-autotune) */
 } CompileOptions;
 
-/* Compiles g, which it changes; the plan lies in g's arena.  False after errors (g->diags). */
+/* The names of the passes that run, with commas between. */
+const char *graph_pass_names(Arena *a, const CompileOptions *o);
+/* Compiles g, which it changes; g's arena owns the plan.  False after errors (g->diags). */
 bool graph_compile(Graph *g, const CompileOptions *options, Plan *out);
 
 #endif

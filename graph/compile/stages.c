@@ -38,10 +38,6 @@ static void record(Stages *s, LogTopic topic, const char *name, double begin) {
 
 void stages_done(Stages *s, const char *name, double begin) { record(s, LOG_GRAPH, name, begin); }
 
-void stages_pass_done(Stages *s, const char *name, double begin) {
-  record(s, LOG_PASS, name, begin);
-}
-
 void stages_log(const Stages *s, const char *name, double begin) {
   if (s) LOG(s->log, LOG_GRAPH, "%s, %.1f ms", name, (stages_now() - begin) * 1e-3);
 }
@@ -67,4 +63,47 @@ void stages_write_graph(Stages *s, const char *name, const Graph *g) {
   graph_print(&t, g);
   stages_write(s, arena_printf(scratch, "%s.py", name), t.data, t.len);
   arena_free(scratch);
+}
+
+static bool is_dumped(const Stages *s, const Pass *p) {
+  if (!s || !s->dump_after || !s->on_pass) return false;
+  return !strcmp(s->dump_after, "all") || !strcmp(s->dump_after, p->name);
+}
+
+static const char *graph_text(Arena *scratch, const Graph *g) {
+  Text t = text_new(scratch);
+  graph_print(&t, g);
+  return t.data;
+}
+
+bool stages_run_pass(Stages *s, const Pass *p, Graph *g) {
+  Arena *scratch = is_dumped(s, p) ? arena_child(s->arena) : NULL;
+  const char *before = scratch ? graph_text(scratch, g) : NULL;
+  double begin = stages_now();
+  bool good = p->run.on_graph(g);
+  double seconds = 1e-6 * (stages_now() - begin);
+  record(s, LOG_PASS, p->name, begin);
+  if (good && scratch) {
+    const char *after = graph_text(scratch, g);
+    s->on_pass(s->context, p->name, strcmp(before, after) ? after : NULL, seconds);
+    s->dumped = true;
+  }
+  if (scratch) arena_free(scratch);
+  if (good) stages_write_graph(s, p->name, g);
+  return good;
+}
+
+int stages_unknown_pass(Arena *a, const char *name, size_t len) {
+  Text all = text_new(a);
+  pass_print_names(&all, graph_passes(), ~0u);
+  return error_set(NEREID_E_USAGE, E_RUN_UNKNOWN_PASS, (int)len, name, all.data);
+}
+
+int stages_check_dumped(const Stages *s, const char *names) {
+  const char *name = s->dump_after;
+  if (!name || !s->on_pass || s->dumped || !strcmp(name, "all")) return 0;
+  if (pass_find(graph_passes(), name, strlen(name)))
+    return error_set(NEREID_E_USAGE, E_RUN_PASS_NOT_RUN, name, "this graph",
+                     *names ? names : "none");
+  return stages_unknown_pass(s->arena, name, strlen(name));
 }

@@ -19,6 +19,15 @@ const Pass *pass_find(PassList l, const char *name, size_t len) {
   return NULL;
 }
 
+void pass_print_names(Text *out, PassList l, unsigned conditions) {
+  const char *comma = "";
+  for (int i = 0; i < l.n; i++) {
+    if (!pass_included(&l.rows[i], conditions)) continue;
+    text_printf(out, "%s%s", comma, l.rows[i].name);
+    comma = ", ";
+  }
+}
+
 bool pass_next_name(const char **names, const char **name, size_t *len) {
   if (!**names) return false;
   *name = *names;

@@ -5,7 +5,7 @@
  * names that --run-passes and --dump-after accept, the rows of timing, and docs/passes.md.  Its
  * columns:
  *
- *   name     as users write it
+ *   name     as users write it; each has its own
  *   takes    the level of the IR that it reads; it is skipped at any other
  *   gives    the level that it leaves
  *   function runs it
@@ -19,6 +19,8 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+
+#include "lang/base/strings.h"
 
 #define LEVELS(X) \
 X(TILE,      "tile IR without a schedule") \
@@ -53,11 +55,17 @@ typedef struct {
   int n;
 } PassList;
 
+/* For the columns of a table: ", dce" of the help, and " dce" of a shell's completion. */
+#define PASS_LISTED(name, ...) ", " #name
+#define PASS_CHOICE(name, ...) " " #name
+
 const char *level_text(Level l);
 /* Whether the list includes the pass where exactly these conditions hold. */
 bool pass_included(const Pass *p, unsigned conditions);
-/* The first pass of that name; NULL if there is none. */
+/* The pass of that name; NULL if there is none. */
 const Pass *pass_find(PassList l, const char *name, size_t len);
+/* The names of passes that the list includes under these conditions: "dce, schedule, ...". */
+void pass_print_names(Text *out, PassList l, unsigned conditions);
 /* Cuts the next name off a list with commas between; false at its end. */
 bool pass_next_name(const char **names, const char **name, size_t *len);
 

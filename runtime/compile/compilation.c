@@ -460,11 +460,8 @@ static void after_pass(void *ctx, const Pass *p, Unit *u, double seconds, bool c
 
 /* "induction_variables, dce, ...", of the machine of this unit. */
 static const char *pass_names(const Unit *u) {
-  PassList list = lower_passes();
   Text text = text_new(u->arena);
-  for (int i = 0; i < list.n; i++)
-    if (pass_included(&list.rows[i], u->machine->has))
-      text_printf(&text, "%s%s", text.len ? ", " : "", list.rows[i].name);
+  pass_print_names(&text, lower_passes(), u->machine->has);
   return text.data;
 }
 

@@ -122,8 +122,9 @@ PASSES = """# Passes
 {}
 A list of passes is one table, from top to bottom. A pass runs where the IR is at the level that it
 takes and all its conditions hold: capabilities of the machine (the last table), or options of a
-graph's compilation. `nereid compile --dump-after PASS` prints the IR after one, `--run-passes
-P1,P2` applies these alone; `nereid graph --run-passes P1,P2 --emit graph` does so with a graph.
+graph's compilation. `--dump-after PASS` of `nereid compile` and `nereid graph` prints the IR after
+one; `nereid compile --run-passes P1,P2` applies these alone, and `nereid graph --run-passes P1,P2
+--emit graph` does so with a graph.
 [add-a-pass.md](add-a-pass.md) says how to add one.
 
 Levels, in this order:
