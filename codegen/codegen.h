@@ -1,4 +1,7 @@
-/* From level thread to text: PTX for GPUs, C for CPUs, by tables (codegen/ptx, codegen/c). */
+/* From level thread to text: PTX for GPUs, C for CPUs, by tables.
+ *
+ * codegen owns the two printers, codegen/ptx and codegen/c.  It takes a nest of level thread and a
+ * machine, and gives Code: the text with its entry's name, shared memory and threads. */
 #ifndef NEREID_CODEGEN_CODEGEN_H
 #define NEREID_CODEGEN_CODEGEN_H
 

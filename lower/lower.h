@@ -2,8 +2,8 @@
  *
  * This room takes the tile IR of one kernel (sema makes it, lang/tile/tile.h defines it) and gives
  * a nest of level thread, which codegen prints.  It owns schedules (layouts by value), the
- * loop-nest IR with its text, verifier and interpreter, the descriptions of machines, and the model
- * of times. Passes are rows of one table (lower/passes.h); each names the level that it takes and
+ * loop-nest IR with its text, verifier and interpreter, the descriptions of machines, and the cost
+ * model.  Passes are rows of one table (lower/passes.h); each names the level that it takes and
  * the one that it gives, and every level has a verifier. */
 #ifndef NEREID_LOWER_LOWER_H
 #define NEREID_LOWER_LOWER_H
@@ -47,8 +47,8 @@ void lower_print(Text *out, const Unit *u);
 /* Structure, types and attributes at the unit's level; errors go to u->diags.  Text that is read is
  * verified once; what passes make, where the unit says so. */
 bool lower_verify(const Unit *u);
-/* Reads and verifies the next of what lower_print wrote: the kernel at byte *at of the file, which
- * is then after it.  NULL after errors, and without any at the end of the file. */
+/* Reads and verifies the next kernel of a text that lower_print wrote, from byte *at of the file
+ * on, and moves *at to its end.  NULL after errors, and without any at the end of the file. */
 Unit *lower_parse(Arena *a, Pool *names, Diags *d, uint32_t file, size_t *at);
 const char *lower_name(const Unit *u);
 

@@ -1,6 +1,10 @@
 /* The passes of kernels, in the order in which they run: from the tile IR that sema makes to the
  * level thread that codegen prints.  lang/base/pass.h explains the columns.  A machine's list has
- * the rows whose conditions its capabilities meet (lower/target/machine.h). */
+ * the rows whose conditions its capabilities meet (lower/target/machine.h).
+ *
+ * Three folders own passes and export nothing else: lower/tile takes and gives tile IR,
+ * lower/pipeline takes and gives level nest, lower/thread takes and gives level thread (its licm
+ * either level).  The other passes are entries of lower/schedule, lower/build and lower/bind. */
 #ifndef NEREID_LOWER_PASSES_H
 #define NEREID_LOWER_PASSES_H
 

@@ -1,4 +1,8 @@
-/* Printing level thread as C: what the files of codegen/c/ share.
+/* Printing level thread as C.
+ *
+ * codegen/c owns the text of C: variables, helper functions, entry functions.  It takes a nest of
+ * level thread and a machine, and gives Code (codegen/codegen.h) through its one entry, c_print.
+ * This header is shared by its files:
  *
  *   print.c    the unit: head, one program, the entry functions
  *   spread.c   how the value of each variable differs between lanes
@@ -80,7 +84,7 @@ typedef struct {
 /* ---- spread.c ---- */
 void c_find_spreads(Gen *g);
 Spread c_ref_spread(const Gen *g, const Ref *r);
-Spread c_stmt_spread(const Gen *g, const NestStmt *s); /* of what the statement computes */
+Spread c_stmt_spread(const Gen *g, const NestStmt *s); /* of the result */
 Spread c_mem_spread(const Gen *g, const Mem *m);       /* of the address */
 static inline bool c_uniform(Spread s) { return s.kind == SPREAD_LINEAR && s.step == 0; }
 

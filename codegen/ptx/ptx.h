@@ -1,4 +1,8 @@
-/* Printing level thread as PTX: what the files of codegen/ptx/ share.
+/* Printing level thread as PTX.
+ *
+ * codegen/ptx owns the text of PTX: registers, templates of instructions, helpers in line.  It
+ * takes a nest of level thread and a machine, and gives Code (codegen/codegen.h) through its one
+ * entry, ptx_print.  This header is shared by its files:
  *
  *   print.c    the module: header, parameters, declarations
  *   text.c     lines, operands, templates

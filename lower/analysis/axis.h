@@ -1,4 +1,8 @@
-/* The axis analysis: what is known of every integer and pointer value, per axis.
+/* The axis analysis: divisibility, contiguity, constancy and bounds of integers and pointers.
+ *
+ * lower/analysis owns the analyses of tile IR: this one, pointer_bounds.h (the bytes that a kernel
+ * may access through a parameter) and writes.h (the parameters that it may write through).  They
+ * take a tile function, and give facts by value or by parameter; they change nothing.
  *
  * For a tile x and an axis a:
  *   contig     x falls into groups of this many elements along a, aligned in a, in which each

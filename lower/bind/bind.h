@@ -1,4 +1,8 @@
-/* Pass bind: level nest becomes level thread, mechanically.  Shared by the bind_*.c files.
+/* Pass bind: level nest becomes level thread, mechanically.
+ *
+ * lower/bind owns the distribution of statements over threads.  It takes a nest of level nest, in
+ * which every tile has a layout, and gives the program of one thread, of level thread.  Its one
+ * entry is pass_bind (lower/passes.h); this header is shared by the bind_*.c files.
  *
  * Places become ids: a NEST's digits in lanes and warps are parts of the thread's number, its
  * register digits become `unroll` loops, its serial digits `serial` loops.  Integer expressions of
@@ -8,7 +12,7 @@
  *
  * so that an address splits into a uniform part, a part of the thread (computed once a kernel), and
  * constants of the unroll indices, which become the immediate offsets of loads and stores.
- * What is not linear is computed into a register array over just the digits it depends on.
+ * A nonlinear value is computed into a register array over just the digits that it depends on.
  */
 #ifndef NEREID_LOWER_BIND_BIND_H
 #define NEREID_LOWER_BIND_BIND_H
@@ -104,8 +108,8 @@ typedef struct Bind {
 } Bind;
 
 
-/* Gives up, with an error at the statement at hand.  Build makes no nest that is refused, but text
- * may hold nests that verify and yet cannot be spread over threads by what there is here. */
+/* Ends the pass with an error at the current statement.  Nests made by build are never refused;
+ * nests read from text may verify and yet need a distribution over threads that bind lacks. */
 _Noreturn void bind_refuse(const Bind *s, const char *why);
 extern const char bind_too_many_digits[];
 
@@ -142,7 +146,7 @@ NestVar *bind_var(Bind *s, const char *name, DType t, DType elem, uint32_t count
 /* Opens unroll loops over the dims of a mask; what is emitted until bind_close is inside. */
 NestBuilder bind_open(Bind *s, DimMask mask);
 void bind_close(Bind *s, NestBuilder outer);
-/* Opens an UNROLL or SERIAL loop over an index, for what is emitted from here on. */
+/* Opens an UNROLL or SERIAL loop over an index: statements emitted from now on are its body. */
 void bind_loop(Bind *s, NestCode code, NestIndex *index);
 void bind_unroll(Bind *s, NestIndex *index); /* NULL: nothing happens */
 /* Loops over register (unroll) and serial dims alike. */

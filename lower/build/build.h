@@ -1,4 +1,9 @@
-/* Pass build: a tile function and its schedule become level nest.  Shared by the build_*.c files.
+/* Pass build: a tile function and its schedule become level nest.
+ *
+ * lower/build owns the lowering of ops on tiles to statements over layouts, the relayouts between
+ * them, and the barriers that order global memory.  It takes a tile function with its schedule, and
+ * gives a nest of level nest.  Its one entry is pass_build (lower/passes.h); this header is shared
+ * by the build_*.c files.
  *
  * Scalars become uniform variables or immediates.  A held tile becomes a variable in its layout; an
  * index-only tile, a shape op that only renames positions, and an elementwise op with one use

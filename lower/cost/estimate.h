@@ -1,4 +1,8 @@
-/* The model of times: a prediction of a launch's time from a nest of level thread.
+/* The cost model: a prediction of a launch's time from a nest of level thread.
+ *
+ * lower/cost owns the model and its simulator of warps.  It takes a nest of level thread, the grid,
+ * values of arguments and the peaks of a device, and gives a time, its error, and the unit that
+ * bounds it.
  *
  * Some programs of the grid are simulated (lower/cost/simulate.h): addresses, guards and trip
  * counts are computed from the arguments' values, a loop's middle is extrapolated, and everything
@@ -61,7 +65,7 @@ typedef struct Estimate {
 const char *estimate_bound_name(Bound b); /* "memory" */
 /* Of a nest at level thread.  False: there is nothing to go by (no such device, no clock). */
 bool estimate_nest(Estimate *out, Arena *a, const Nest *n, const EstimateInput *in);
-/* The same from what was gathered (lower/cost/launch_stats.h). */
+/* The same, from statistics of the launch (lower/cost/launch_stats.h). */
 struct LaunchStats;
 Estimate estimate_stats(const struct LaunchStats *f, const DevicePeaks *r);
 /* A table of the parts, a line each. */

@@ -1,4 +1,4 @@
-/* The statistics of a launch that the model of times (lower/cost/estimate.h) reads: gathered by
+/* The statistics of a launch that the cost model (lower/cost/estimate.h) reads: gathered by
  * simulating a few warps of a few programs in full, and many programs for their first addresses
  * alone. */
 #ifndef NEREID_LOWER_COST_LAUNCH_STATS_H

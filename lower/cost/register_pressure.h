@@ -1,5 +1,5 @@
-/* How many registers a thread will take, about: those whose values are needed later, at the place
- * where there are most of them.  The assembler may do better or worse. */
+/* Register pressure: an estimate of the registers of a thread, the most that are live at one
+ * statement.  The assembler may do better or worse. */
 #ifndef NEREID_LOWER_COST_REGISTER_PRESSURE_H
 #define NEREID_LOWER_COST_REGISTER_PRESSURE_H
 

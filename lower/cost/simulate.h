@@ -1,4 +1,4 @@
-/* A simulation of one warp's part of a program, for the model of times (lower/cost/estimate.h).
+/* A simulation of one warp's part of a program, for the cost model (lower/cost/estimate.h).
  *
  * Integers, pointers and guards are computed for all lanes of the warp (or for its first one);
  * floats are counted only.  Of a long loop the first and the last iterations are simulated,

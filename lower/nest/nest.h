@@ -1,5 +1,9 @@
 /* The loop-nest IR: how a kernel is computed, in two levels.
  *
+ * lower/nest owns this IR, its layouts (layout.h), its table of statements (nest_ops.h) and its
+ * text (nest_text.h).  It takes calls of a builder, or text, and gives a Nest, or text;
+ * lower/verify checks it.
+ *
  * Level nest: one statement a tile.  Variables are tiles with a layout; a NEST runs its body for
  * every element of a layout; REDUCE, SCAN, DOT work on whole variables.  Barriers, shared buffers
  * and copies are explicit.

@@ -1,4 +1,8 @@
-/* The schedule: how each tile of a kernel is held, as a table beside the tile IR.
+/* The schedule: the layout of each tile of a kernel, as a table beside the tile IR.
+ *
+ * lower/schedule owns the choice of layouts and of matrix instructions, the schedule's text, and
+ * its verifier.  It takes a tile function, with the facts of lower/analysis, and a machine; it
+ * gives a Schedule, which lower/build reads.
  *
  * A tile value is either held in registers in a layout, or is *index-only*: a cheap expression of
  * positions and scalars (arange, masks, pointers to a block, constants), recomputed where it is

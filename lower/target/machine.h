@@ -1,5 +1,9 @@
 /* Machine descriptions: limits, capabilities and peaks of a target, as data only.  A new target is
- * a row of machine_table.h. */
+ * a row of machine_table.h.
+ *
+ * lower/target owns these rows, the matrix instructions (atoms.h) and the layouts of their operands
+ * in shared memory (wgmma_layout.h).  It takes a target's name, or shapes and dtypes of a product,
+ * and gives the row. */
 #ifndef NEREID_LOWER_TARGET_MACHINE_H
 #define NEREID_LOWER_TARGET_MACHINE_H
 

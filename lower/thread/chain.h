@@ -1,4 +1,4 @@
-/* A chain is a perfect nest of unrolled loops, as passes of the CPU's list see it:
+/* A chain is a perfect nest of unrolled loops, which fuse_loops and peel_masks transform:
  *
  *   unroll a:32 { unroll b:4 { BODY } }          BODY holds no further loop
  *
