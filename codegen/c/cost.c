@@ -16,7 +16,7 @@ enum { DEPTH_MOST = 12, TERMS_MOST = 64, LOOPS_MOST = 32 };
 static const double SCALAR_NS = 0.08, VECTOR_NS = 0.09, VECTOR_BYTES = 32, LANE_NS = 0.3,
                     CACHE_NS_PER_BYTE = 0.03, ATOMIC_NS = 6, PROGRAM_NS = 5, PRINT_NS = 300;
 
-/* Constant and, where it depends on arguments, the text of what is added to it. */
+/* A constant plus, where the cost depends on arguments, a C expression. */
 typedef struct {
   double ns;
   const char *text; /* NULL: nothing */
@@ -213,7 +213,7 @@ static Cost for_cost(Search *s, const NestStmt *st) {
   return (Cost){0, c_text(s->g, "loop_trips(%s, %s, %s) * %s", lo, hi, step, ns)};
 }
 
-/* A branch counts by what it costs if it is always taken. */
+/* A branch costs as much as its more expensive side; if a side depends on arguments, as both. */
 static Cost branch_cost(Search *s, const NestStmt *st) {
   Cost most = block_cost(s, st->regions[0]);
   if (st->nregions < 2) return most;

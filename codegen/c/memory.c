@@ -1,4 +1,4 @@
-/* Loads, stores and atomics.  What an access becomes follows from the spread of its address:
+/* Loads, stores and atomics.  The spread of an address selects the form of the access:
  *
  *   step 0                 one scalar access
  *   step of an element     a vector access; under a count of lanes or a mask that not all lanes

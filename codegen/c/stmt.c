@@ -16,7 +16,7 @@ static void plain_line(Gen *g, const char *s) {
   text_puts(&g->out, "\n");
 }
 
-/* The first line of what comes from another kernel line says so. */
+/* A line of C.  The first one for each line of the kernel names that line in a comment. */
 void c_line(Gen *g, const char *fmt, ...) {
   va_list ap;
   va_start(ap, fmt);

@@ -11,7 +11,7 @@
 
 typedef struct {
   Gen *g;
-  const NestStmt **def; /* by variable id: what defines it; of several the last */
+  const NestStmt **def; /* by variable id: its definition, of several the last */
   uint32_t *ndefs;
   uint32_t nvars;
   bool *loaded; /* by variable id, of parameters */
@@ -28,8 +28,8 @@ static void find_defs(Search *s, const NestBlock *b) {
   }
 }
 
-/* The parameter that an address is made from; NULL if that can't be told.  What is made from itself
- * is followed no further than there are variables. */
+/* The parameter that an address is computed from; NULL if it is not known.  The number of variables
+ * bounds the steps, for a pointer that is computed from itself. */
 static const NestVar *parameter(const Search *s, const Ref *r) {
   for (uint32_t left = s->nvars; left; left--) {
     if (r->kind != REF_VAR) return NULL;

@@ -5,9 +5,9 @@
 
 /* ---- special cases ---- */
 
-/* x - trunc(x/y)*y, exactly: y is doubled as long as it fits into what is left of x, and halved
- * back, with a subtraction (which is exact) on the way.  0 and infinities don't get into the
- * loops: they would not leave them. */
+/* x - trunc(x/y)*y, exactly, by long division: y is doubled while twice y is at most |x|, then
+ * halved back, with a subtraction (which is exact) at each step.  0 and infinities branch around
+ * the loops, which would not end for them. */
 #define FMOD(T, R, P, INF, NOUGHT, NAN, HALF)                                           \
   "abs." T " $0" R ", $a; abs." T " $1" R ", $b; mov." P " $2" R ", $1" R               \
   ";"                                                                                   \

@@ -10,7 +10,7 @@
 typedef struct {
   const char *s32, *u32, *s64, *u64, *i1, *f32, *f64, *f16, *bf16, *f8;
   const char *bf16_native; /* with BF16_ARITHMETIC */
-  const char *narrow;  /* instead of f32, for what is widened to it */
+  const char *narrow;  /* instead of f32, for operands that are widened to it */
   const char *small_s, *small_u; /* $c is 32 less the width */
   bool small_width;    /* $c is the width */
   bool wraps;          /* results of 8 and 16 bits are to be extended anew */

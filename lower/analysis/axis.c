@@ -1,4 +1,4 @@
-/* The axis analysis over control flow: see axis.h for what it finds out. */
+/* The axis analysis over control flow; axis.h defines its facts. */
 #include "lower/analysis/axis.h"
 
 #include <string.h>
@@ -146,7 +146,7 @@ static AxisInfo mul_rule(const TileValue *v, const AxisInfo *a, const AxisInfo *
 }
 
 /* a % b, of which a may be negative: groups that divide b survive unless they hold a negative
- * multiple of it.  A run-time b wraps at multiples of what divides it. */
+ * multiple of it.  The remainder by a run-time b wraps at multiples of b's known divisor. */
 static void rem_groups(AxisInfo *x, const TileValue *v, const AxisInfo *a, const AxisInfo *b) {
   for (unsigned i = 0; i < axes_of(v); i++) {
     x->contig[i] = axis_gcd(axis_gcd(a->contig[i], b->div[i]), a->contig[i] > 1 ? a->div[i] : 1);
@@ -299,7 +299,7 @@ static AxisInfo bitcast_rule(const TileValue *v, const TileValue *from, const Ax
   return x;
 }
 
-/* Adds to what is known that equal operands (a, and b or NULL) give equal results. */
+/* Adds the constancy of the operands (a, and b or NULL): equal operands give equal results. */
 static AxisInfo with_constancy(AxisInfo x, const TileValue *v, const AxisInfo *a,
                                const AxisInfo *b) {
   for (unsigned i = 0; a && i < axes_of(v); i++)

@@ -216,8 +216,8 @@ static const char *trip_count(Bounds *b, const TileOp *loop) {
   return pair(b, "max(0, cdiv(%s, %s))", span, arena_printf(b->arena, "%lld", (long long)step));
 }
 
-/* The sum of what is added to `param` in an iteration whose end hands on v; NULL if v is made from
- * it in another way. */
+/* The increment of a carried value: the sum that an iteration adds to `param`, where the loop
+ * yields v for it.  NULL if v is computed from `param` by anything but additions. */
 static const char *step_of(Bounds *b, const TileValue *v, const TileValue *param) {
   const char *all = "0";
   for (v = root_of(v); all && v != param;) {

@@ -15,8 +15,9 @@
 
 #include "lang/tile/tile.h"
 
-/* Fills out[i] for each parameter: NULL for what is no pointer, where an address depends on data,
- * and where the expression would be too long.  `names` are the parameters' names in expressions. */
+/* Fills out[i] for each parameter: NULL for a parameter that is no pointer, where an address
+ * depends on data, and where the expression would be too long.  `names` are the parameters' names
+ * in expressions. */
 void pointer_bounds(const char **out, const TileFunc *f, const char *const *names, Arena *a);
 
 #endif

@@ -153,8 +153,8 @@ static Mma plan_mma(Bind *s, const NestStmt *st) {
   return m;
 }
 
-/* The registers of an operand's fragment: of what was loaded for this k, or of the whole operand,
- * which schedule_fragment lays out with rows outermost. */
+/* The registers of an operand's fragment: of the one that was loaded for this k, or of the whole
+ * operand in registers, in which schedule_fragment makes rows outermost. */
 static Ref operand(const Mma *m, int which, const Loader *x) {
   Affine sub = affine_const(0);
   if (x->frag) {

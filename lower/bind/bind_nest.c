@@ -342,8 +342,8 @@ static void printing(Bind *s, const NestStmt *st) {
   bind_close(s, outer);
 }
 
-/* Temps are evaluated where they are used, by recursion over what they are made of; a longer chain
- * of them is computed into registers from there on. */
+/* Temps are evaluated at each use, by recursion over their operands.  This bounds the recursion: a
+ * temp with a chain of so many operands below it is computed into registers. */
 enum { CHAIN_TEMPS = 96 };
 
 static int chain_below(const Bind *s, const NestStmt *st) {

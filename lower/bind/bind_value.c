@@ -193,8 +193,8 @@ static bool transparent_cast(const NestStmt *st, bool address, const Value *x) {
   return address && dtype_is_signed(st->type) && dtype_bits(st->to) == 64;
 }
 
-/* The unrolled dims that are the lowest digits of a form: all else in it is divisible by what they
- * span together, and so is `bound`. */
+/* The unrolled dims that are the lowest digits of a form: the rest of the form is divisible by the
+ * product of their extents, and so is `bound`. */
 static DimMask lowest_dims(const Bind *s, const Form *f, int64_t bound) {
   DimMask low = 0;
   for (bool again = true; again;) {
@@ -270,7 +270,7 @@ static bool add_to_pointer(Bind *s, const NestStmt *st, const Value *p, const Va
 
 /* ---- offsets that are a form and a rest ---- */
 
-/* The rest of an offset; of what is no form all of it. */
+/* The rest of an offset: all of it if it has no form. */
 static Value rest_of(const Value *v) { return bind_ref_value(v->ref, v->mask, v->type); }
 
 static Value with_rest(Form form, const Value *rest) {
@@ -403,8 +403,8 @@ static Value first_of_groups(Bind *s, const NestStmt *st, bool address, DimMask 
   return v;
 }
 
-/* The operand at the place before, along the hint's axis; false where that is in a register, which
- * another thread may have. */
+/* The operand one element earlier along the hint's axis; false if computing it reads a register,
+ * which another thread may have. */
 static bool neighbour(Bind *s, const NestStmt *st, Value *out) {
   Where outer = s->at;
   bool others = s->reads_registers;
@@ -452,8 +452,9 @@ static Value is_multiple(Bind *s, const Value *x, int64_t n) {
   return combine(s, TILE_EQ, x->type, &rest, ref_int(0), 0);
 }
 
-/* Each element but the first of a group is compared with the one before it, which its thread
- * computes too; where that is in another thread's registers, with what the hint makes of it. */
+/* Checks a hint at run time.  Each element of a group, except the first, is compared with its
+ * predecessor, which the same thread recomputes; if the predecessor has to be read from registers,
+ * which may be another thread's, the element is compared with the hint's own result. */
 OUT_OF_LINE static void assert_hint(Bind *s, const NestStmt *st, Value made) {
   bool contig = nest_int(st, NA_contig, 1) > 1;
   int64_t n = nest_int(st, contig ? NA_contig : NA_constancy, 1), by = nest_int(st, NA_div, 1);

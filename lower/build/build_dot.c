@@ -164,8 +164,9 @@ typedef struct {
   NestBuffer *buffer;
 } Operand;
 
-/* True if x's own registers serve as the fragment `want`.  What they hold after the end of k is
- * anything, and times zero it need not be zero; after the ends of m and n it reaches nothing. */
+/* True if x's own registers serve as the fragment `want`.  Padding along k is refused: registers
+ * hold arbitrary values there, and an infinity or NaN times zero is NaN.  Padding along m and n
+ * only reaches padding of the result. */
 static bool is_fragment(const Build *s, const TileValue *x, const Layout *want, int which) {
   int k = which ? want->rank - 2 : want->rank - 1;
   return s->var[x->id] && build_same_threads(s->var[x->id]->layout, want) &&

@@ -473,8 +473,8 @@ static void turn_axes(const TileOp *op, const Affine *axes, Affine *in) {
   for (uint32_t i = 0; i < perm->len; i++) in[perm->list[i]] = axes[i];
 }
 
-/* Passes hints and turned axes, of which there may be many in a row; the axes of what is after
- * them are left in `turned`. */
+/* Skips a chain of hints and transpositions.  Returns the value at its start, and permutes `turned`
+ * to the axes of that value. */
 static const TileValue *pass_renames(const Build *s, const TileValue *v, Affine *turned) {
   Affine in[MAX_RANK];
   for (; v->type.rank && transparent(s, v); v = v->def->args[0]) {

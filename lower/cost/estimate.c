@@ -41,7 +41,7 @@ static double norm2(double x, double y, double p) { return norm((double[]){x, y}
 
 /* Clocks of its units for one program. */
 typedef struct {
-  double issue; /* of what takes instructions one by one */
+  double issue; /* of the units that take instructions one by one */
   double cache, tensor;
   double all;   /* of all units together, as they overlap */
   double alone; /* that its warps take, each for itself */
@@ -103,8 +103,8 @@ static void bound_gpu(Estimate *e, const LaunchStats *f, const DevicePeaks *r) {
   e->us = LAUNCH_US + fmax(together, f->programs * PROGRAM_NS / 1e3);
 }
 
-/* A core's own vectors are a warp of its own: what is counted are vector instructions.  Little is
- * known of its caches, and nothing of what the C compiler makes of it. */
+/* On a CPU a warp is one SIMD vector, so the counts are vector instructions.  The model knows
+ * little about the caches, and nothing about the C compiler's optimizations. */
 static void bound_cpu(Estimate *e, const LaunchStats *f, const DevicePeaks *r) {
   static const double INSTRUCTIONS = 2, MULTIPLIES = 2, CALL_US = 0.4;
   const SimCounts *c = &f->counts;
@@ -128,9 +128,9 @@ static Bound bound_of(const Estimate *e) {
   return us[b] > BUSY * us[BOUND_LATENCY] ? b : BOUND_LATENCY;
 }
 
-/* Nine of ten launches of bench/tune.md are between.  Least is known of what ends up in scattered
- * lines, and of warps that wait where there are few: how many loads are under way at a time is the
- * assembler's choice. */
+/* Nine of ten launches of bench/tune.md take a time between low_us and high_us.  The error is
+ * largest for accesses to scattered lines, and for few warps that wait for memory: the assembler
+ * chooses how many loads are in flight at a time. */
 static void add_error(Estimate *e, const LaunchStats *f, const DevicePeaks *r) {
   static const double errors[] = {0.18, 0.28, 0.28, 0.28, 0.36}, OF_CPU = 2, OF_SPILLS = 0.08;
   static const double OF_LINES = 0.4, OF_LINES_MOST = 4, OF_FEW = 0.5;

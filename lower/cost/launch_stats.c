@@ -10,7 +10,7 @@
 enum {
   SAMPLES = 4,    /* programs that are simulated in full */
   SPREAD = 20,    /* programs all over the grid, for the extent of arrays */
-  WAVE_MOST = 64, /* programs that run together, for what they share */
+  WAVE_MOST = 64, /* programs that run together, to count the bytes that they share */
   SECTOR = 32,
   PIECE = 256,      /* bytes that memory reads as fast as more */
   SOON = 8,         /* programs that follow */
@@ -238,9 +238,9 @@ typedef struct {
   double slow;     /* run_cost, on average */
 } Traffic;
 
-/* How long memory takes for a byte that a program reads in runs so short, by what it takes for one
- * of long runs: it is opened in pages.  What the next program, which runs at the same time, goes on
- * with belongs to the same run. */
+/* Memory's time for a byte of this site, relative to a byte of a long run: memory opens pages, so
+ * short runs of consecutive bytes cost more.  A run goes on in the next program, which runs at the
+ * same time, if that one starts where it ends. */
 static double run_cost(const Reach *p) {
   static const double COSTS[] = {1.75, 1.5, 1.1, 1}; /* of 32, 64, 128, 256 bytes */
   if (p->pieces <= 0 || (p->step > 0 && p->step < PIECE)) return 1;
@@ -273,9 +273,9 @@ static Traffic traffic_of(const Gathering *g, int array, bool store) {
   return t;
 }
 
-/* Bytes from or to memory.  What fits into the cache with all the rest comes once; else programs
- * that run at a time share, and what a program reads again is there still by some chance: the cache
- * drops lines at random for those that come. */
+/* Bytes from or to memory.  If all arrays fit into the cache, each byte is transferred once.
+ * Otherwise only programs that run at the same time share bytes, and a byte that a program reads
+ * again is still cached with some probability: the cache evicts lines at random. */
 static void sum_memory(Gathering *g) {
   LaunchStats *f = g->stats;
   double cache = CACHE_SHARE * (double)g->in->peaks->cache, all = 0;

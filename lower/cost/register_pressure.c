@@ -22,9 +22,9 @@ typedef struct {
 
 enum { STEPS_MAX = 1 << 17, PREDICATES = 7 };
 
-/* The assembler's registers for each live value; fitted to what it assigned to two
- * thousand kernels.  Where nothing is multiplied, it moves loads towards what reads them; products
- * are done with many addresses at hand, of which each has parts of its own. */
+/* Registers that the assembler assigns for each live value, fitted to two thousand kernels.  In
+ * kernels without products the assembler sinks loads towards their uses; in those with products
+ * many addresses are live at once, each with parts of its own. */
 typedef struct {
   float floats, pointers, integers;
   float guards; /* those that no predicate is left for */

@@ -68,7 +68,7 @@ static Cost float_cost(const NestStmt *s) {
     case TILE_MUL: return (Cost){.f32 = 1, .flops = 1};
     case TILE_FMA: return (Cost){.f32 = 1, .flops = 2};
     case TILE_NEG:
-    case TILE_ABS: return (Cost){0}; /* a part of what reads it */
+    case TILE_ABS: return (Cost){0}; /* a modifier of its user's operand */
     case TILE_DIV: return (Cost){.f32 = 5, .special = 1, .flops = 1};
     case TILE_DIV_RN:
     case TILE_SQRT_RN: return (Cost){.f32 = 9, .special = 1, .flops = 1};

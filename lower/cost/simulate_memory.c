@@ -14,7 +14,7 @@ enum {
   SEEN_BITS = 14,
   SEEN_MAX = 1 << SEEN_BITS,
   MEMORY_LATENCY = 700, /* clocks */
-  COPY_LATENCY = 1200,  /* of what runs ahead, where memory is busy all the time */
+  COPY_LATENCY = 1200,  /* of asynchronous copies, which keep memory busy all the time */
   SHARED_LATENCY = 28,
   ATOMIC_LATENCY = 900
 };

@@ -188,7 +188,8 @@ static bool reads_memory(const NestBlock *b) {
   return false;
 }
 
-/* A loop that goes on whatever other programs do, and that all else waits for. */
+/* Reports an endless loop: one that reads no memory, so that no other program can end it, while all
+ * other warps wait. */
 static bool report_endless(const Run *r) {
   for (size_t i = 0; i < r->live.len; i++)
     for (uint32_t k = 0; k < r->warps; k++) {

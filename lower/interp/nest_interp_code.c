@@ -54,8 +54,9 @@ static void flow_block(Flow *f, const NestBlock *b) {
   }
 }
 
-/* A variable that is assigned from two parameters comes from both: this looks at no order.  What
- * is not settled after some rounds (pointers handed on against the text's order) is unknown. */
+/* The parameters that each variable may point into, by a flow-insensitive dataflow: a variable that
+ * is assigned from two parameters has both.  If there is no fixed point after some rounds (pointers
+ * are passed on against the text's order), all sources are unknown. */
 static const uint64_t *find_sources(Run *r) {
   enum { ROUNDS = 32 };
   Flow f = {ARENA_ARRAY(r->arena, uint64_t, r->nest->nvars), true};

@@ -291,7 +291,7 @@ typedef struct {
   size_t bytes;
 } Piece;
 
-/* The pieces of what a WHILE writes: registers, and which of their lanes are poison. */
+/* The state that a WHILE writes, in pieces: the registers, and their lanes that are poison. */
 static Piece piece_of(Warp *w, const Inst *in, const Iteration *it, uint32_t i, size_t at) {
   const Written *r = &in->written[i / 2];
   if (i % 2) return (Piece){it->bad + at, w->bad + r->first, r->count * sizeof *it->bad};
@@ -374,7 +374,7 @@ void nest_exec_end(Warp *w, const Inst *in) {
 
 /* ---- barriers ---- */
 
-/* All who wait know from now on what each of them did before. */
+/* Joins the vector clocks of the warps at a barrier: each has now seen all epochs of the others. */
 static void join_clocks(Prog *p, uint64_t warps) {
   uint32_t joined[MOST_WARPS] = {0}, n = p->run->warps;
   for (uint32_t i = 0; i < n; i++) {

@@ -278,7 +278,7 @@ typedef struct {
 Vec operand_vec(Warp *w, const Operand *o, uint32_t k, int row);
 /* The lanes in which the instruction acts: those of its guard.  Only bit 0 for uniform ones. */
 uint32_t guard_lanes(Warp *w, const Inst *in);
-/* Sets register dst+k in `lanes` to what is in x (uniform: x[0] everywhere), poison where bad. */
+/* Sets register dst+k in `lanes` to x by lane (uniform: to x[0]), and to poison where `bad`. */
 void set_reg(Warp *w, const Inst *in, uint32_t k, const Scalar *x, uint32_t lanes, uint32_t bad,
              const Inst *why);
 
@@ -307,7 +307,7 @@ void race_copied(Warp *w, const Inst *in, uint32_t lane, int64_t at);
 void race_copy_source(Warp *w, const Inst *in);
 /* ... read through the asynchronous proxy, ... */
 void race_proxy(Warp *w, const Inst *in, const Spot *p, int64_t at);
-/* ... and to global memory.  `same`: a store of what is there already. */
+/* ... and to global memory.  `same`: a store of the value that memory has already. */
 void race_global(Warp *w, const Inst *in, const Spot *p, RaceVerb verb, uint32_t lane,
                  uint64_t addr, bool same);
 /* Accesses of these lanes to global memory (relaxed atomics too), and an atomic that acquires or

@@ -336,7 +336,7 @@ static bool scan_place(Scan *s, uint8_t *out) {
   return false;
 }
 
-/* Digits up to what is no number; *product is that of their extents. */
+/* Digits of one axis, up to a token that is no number. */
 static bool scan_digits(Scan *s, Layout *l, int axis) {
   int64_t product = 1;
   do {

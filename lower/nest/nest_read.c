@@ -579,7 +579,7 @@ static bool buffer_attr(NestReader *p, NestBuffer *b, const IrAttr *a) {
 }
 
 static void read_contents(NestReader *p, NestBuffer *b) {
-  if (ir_accept(&p->r, "ptr")) { /* pointers, to whatever */
+  if (ir_accept(&p->r, "ptr")) { /* pointers to any type */
     b->dtype = DT_PTR;
     return;
   }

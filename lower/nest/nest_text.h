@@ -9,8 +9,8 @@
 enum { NEST_MAX_DEPTH = 200 };
 
 /* Reads `[128 = 2@warp:4 8@lane:4 8@reg:1, 64] * 2@warp:1 xor 3,4,3` from s[0..len).  Returns the
- * end of what was read; NULL if it is no layout, then *bad is where it stops being one.  Numbers
- * are limited so that no sum or product over a layout overflows. */
+ * end of the layout; NULL if there is none, with *bad at the first byte that fits no layout.
+ * Numbers are limited so that no sum or product over a layout overflows. */
 const char *layout_scan(const char *s, size_t len, Layout *out, const char **bad);
 /* The same at the reader's place. */
 bool layout_parse(IrReader *r, Layout *out);

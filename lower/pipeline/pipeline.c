@@ -320,7 +320,8 @@ static void issue(Pipe *p, NestBuilder *b, const Ahead *a) {
   advance_slot(p, b, a->slot_w);
 }
 
-/* Variables that run ahead start from what their originals have before the loop. */
+/* Makes the variables of the prefetching slice; they start with the values that their originals
+ * have before the loop. */
 static Ahead make_ahead(Pipe *p, NestBuilder *b) {
   Ahead a;
   NestVar *ix = p->loop->dsts[0].var;

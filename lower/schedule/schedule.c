@@ -76,9 +76,9 @@ static bool cheap(TileCode c) {
   }
 }
 
-/* Index-only values are computed at each use, by recursion over what they are made of, so a longer
- * chain of them is held in registers from there on.  The two axes orders of x + trans(x) are
- * computed apart, which doubles the work with every such level. */
+/* Index-only values are computed at each use, by recursion over their operands.  These bound it: a
+ * deeper value is held in registers.  x + trans(x) computes x twice, in both orders of the axes, so
+ * that every level of it doubles the work. */
 enum { INDEX_DEPTH = 128, INDEX_TURNS = 4 };
 
 typedef struct {

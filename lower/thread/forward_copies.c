@@ -42,7 +42,7 @@ typedef struct {
   Nest *nest;
   Arena *scratch;
   uint32_t nvars;
-  NestStmt **def; /* by variable id, as what follows */
+  NestStmt **def; /* by variable id, like ndefs and uses */
   uint32_t *ndefs, *uses;
   Copy *copies; /* by buffer id */
 } Forwarding;

@@ -352,7 +352,7 @@ static NestStmt *copy_loops(NestBuilder *b, const RowPart *p, Ref from, Ref to) 
   return outermost;
 }
 
-/* ---- loops over what is full ---- */
+/* ---- loops over full vectors ---- */
 
 static bool stmt_reads(const NestStmt *st, const NestVar *v) {
   const Ref *refs[STMT_REFS];
@@ -362,7 +362,7 @@ static bool stmt_reads(const NestStmt *st, const NestVar *v) {
   return false;
 }
 
-/* Removes what a load without its guard overwrites. */
+/* Removes the default that a load overwrites, now that it has no guard. */
 static void drop_before(NestStmt *load) {
   const Ref *dst = &load->dsts[0];
   if (load->code != NEST_LD || stmt_reads(load, dst->var)) return;

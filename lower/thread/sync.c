@@ -7,7 +7,7 @@
 
 enum { READ = 1, WRITE = 2, ATOMIC = 4 };
 
-/* Lists of what happened since the last barrier; they are never changed, only begun anew. */
+/* Accesses since the last barrier, as an immutable list: new ones go before the head. */
 typedef struct Access {
   const NestStmt *by;
   const struct Access *next;
@@ -133,7 +133,7 @@ static bool block_touches(const Sync *s, const NestBlock *b) {
   return false;
 }
 
-/* True if anything inside must wait for what is pending now. */
+/* True if the statement, or one in its regions, must wait for pending accesses. */
 static bool touches_memory(const Sync *s, const NestStmt *st) {
   if (must_wait(s, st)) return true;
   for (uint32_t r = 0; r < st->nregions; r++)
