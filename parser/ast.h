@@ -1,15 +1,15 @@
 /* The syntax tree of a Python source file, as far as kernels need it.
  *
- * The parser reads a whole file unmodified.  What it understands becomes nodes: imports,
+ * The parser reads a whole file unmodified.  The part that it understands becomes nodes: imports,
  * assignments, function definitions under decorators, and the classes, `if`s and `try`s around
- * them.  The rest of a module (host code) is skipped by indentation and bracket depth and leaves
- * a ST_SKIPPED node.  A function that is no kernel has its body skipped as well (`body` NULL,
+ * them.  The rest of a module (host code) is skipped by indentation and bracket depth and leaves a
+ * ST_SKIPPED node.  A function that is no kernel has its body skipped as well (`body` NULL,
  * `skipped` true) unless it is small enough to parse: host helpers such as `def is_cuda(): return
- * ...` are parsed when their body lies in our subset, and skipped silently when it does not.
- * Syntax errors are reported only in kernels, in their decorators, and in imports outside
- * functions; of what Python checks later, the parser also reports `break` and `continue` outside
- * loops, targets that can't be assigned to, wrong orders of parameters and arguments, and `await`
- * and `yield` in kernels.
+ * ...` are parsed when their body is in our subset, and skipped silently when it is not.  Syntax
+ * errors are reported only in kernels, in their decorators, and in imports outside functions; of
+ * the checks that Python makes after parsing, the parser also makes those for `break` and
+ * `continue` outside loops, targets that can't be assigned to, wrong orders of parameters and
+ * arguments, and `await` and `yield` in kernels.
  *
  * Every node has a span.  Names are interned.  Nodes live in the arena that was given to parse().
  * Lists are NULL-terminated by their counts, never by sentinels.

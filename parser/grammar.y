@@ -25,8 +25,8 @@ typedef struct {
 #define YYINITDEPTH 4000
 #define YYMAXDEPTH YYINITDEPTH
 
-/* A location goes from its first token to its last, an empty one stands where the last
- * token ended. */
+/* A location spans its first token to its last; an empty one is the point where the last token
+ * ended. */
 #define YYLLOC_DEFAULT(cur, rhs, n)                                            \
   do {                                                                         \
     (cur) = YYRHSLOC(rhs, (n) ? 1 : 0);                                        \
@@ -682,7 +682,7 @@ fstring_parts:
 
 field:
   FSTR_OPEN field_value opt_equal opt_conv opt_spec FSTR_CLOSE {
-    Loc debug = @2; /* all from the brace to what follows the =, blanks too */
+    Loc debug = @2; /* all from the brace to the token after the =, blanks too */
     debug.col -= debug.pos - @1.end;
     debug.pos = @1.end;
     debug.end = $4 ? @4.pos : $5 ? @5.pos : @6.pos;

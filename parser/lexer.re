@@ -323,7 +323,7 @@ static void field_open(Lexer *l, Open f) {
   open_bracket(l, T_FSTR_OPEN, 'F', f.quote, f.flags);
 }
 
-/* Past the text of an f-string, up to what ends it. */
+/* Skips the text of an f-string, up to a brace or the closing quote. */
 static void fstring_text(Lexer *l, Open f, bool spec) {
   bool triple = f.flags & STR_TRIPLE;
   for (; l->at < l->end; l->at++) {

@@ -178,7 +178,7 @@ static bool escape(Decoder *d) {
   return true;
 }
 
-/* One character that stands as it is. */
+/* One character without an escape. */
 static bool plain(Decoder *d, bool braces) {
   size_t n = utf8_length(d->s, (size_t)(d->end - d->s));
   if (!n) {

@@ -22,7 +22,7 @@
 #define E_RUN_FILE_NO_FOLDER "can't write %s: there is no such folder"
 #define E_RUN_FILE_LARGE "%s is too large for %s (more than %d MiB)"
 
-/* what is compiled, and for what */
+/* requests: kernels, options and targets */
 #define E_RUN_UNKNOWN_TARGET "unknown target `%s`%s; targets are %s"
 #define E_RUN_PASS_NOT_RUN "pass `%s` was not run here; the passes of %s are %s"
 #define E_RUN_UNKNOWN_PASS "unknown pass `%.*s`; passes are %s"

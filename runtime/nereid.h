@@ -24,8 +24,8 @@
  *     nereid_error_message().  After a failure the out-parameters are NULL or 0.
  *   - A pointer is NULL only where that is said; else the function gives NEREID_E_USAGE, or, where
  *     it returns no code, NULL or 0.  Functions that free do nothing with NULL.
- *   - Strings and arrays that are passed in are copied if they are kept.  What a function gives
- *     out belongs to the object it was asked of and lives as long, except where stated.
+ *   - Strings and arrays that are passed in are copied if they are kept.  The result of a function
+ *     belongs to the object it was asked of and lives as long, except where stated.
  *   - Structs that are filled by the caller start from zeros ({0}): zero means the default.
  *   - Threads: different objects may be used by different threads at the same time, and a device,
  *     an image and a kernel by several threads at once (freeing excepted).  A module, a launch and
@@ -256,7 +256,8 @@ NEREID_API const char *nereid_image_guard(const nereid_image *image, int variant
 /* ---- devices ---- */
 
 /* "cuda" or "cuda:1": a GPU.  "cpu": compiled C on all cores.  "interp": the reference interpreter.
- * "nest": the interpreter of what GPU code is printed from, which looks for races and deadlocks. */
+ * "nest": the interpreter of the loop nests that GPU code is printed from; it finds races and
+ * deadlocks. */
 NEREID_API int nereid_device_open(nereid_device **out, const char *name);
 NEREID_API void nereid_device_close(nereid_device *d);
 
@@ -286,7 +287,7 @@ NEREID_API int nereid_device_sync(nereid_device *d);
 /* The context (CUcontext) of a cuda device, NULL for others. */
 NEREID_API void *nereid_device_native(nereid_device *d);
 
-/* Where compiled code is kept, "" if nowhere, and whether it can be used. */
+/* The path of the cache of compiled code, "" if it is off, and its usability. */
 NEREID_API int nereid_cache_describe(char *out, size_t size);
 
 /* ---- memory (simple programs; any pointer the device can reach will do) ---- */
@@ -450,7 +451,7 @@ NEREID_API int nereid_value_cast(nereid_value *v, const char *dtype);
 /* The type to compile for, specialized as Triton does: "*f32:16", "i32:1".  `specialize` 0: only
  * the dtype.  Writes at most `size` bytes. */
 NEREID_API int nereid_value_type(char *out, size_t size, const nereid_value *v, int specialize);
-/* Sets an argument of a launch; arrays: `device_data` is where their data lies. */
+/* Sets an argument of a launch; arrays: `device_data` is the address of their data. */
 NEREID_API int nereid_launch_set_value(nereid_launch *l, int i, const nereid_value *v,
                                        const void *device_data);
 /* An element as a double (64-bit integers lose their low bits), and all of it as text. */

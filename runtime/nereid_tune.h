@@ -83,11 +83,11 @@ typedef struct {
   const nereid_tune_axis
       *axes; /* none: the configurations of the kernel's decorators, or derived */
   int naxes;
-  int remeasure;    /* what is known from earlier runs is measured again */
+  int remeasure;    /* candidates known from earlier runs are measured again */
   double budget_s;  /* 0: no limit.  It is overrun by one candidate at most */
-  int records_only; /* nothing is measured: what earlier runs have measured chooses; if they have
-                       measured none of what can be compiled, the first candidate is pruned */
-  int model_only;   /* nothing is measured: the model chooses */
+  int records_only; /* nothing is measured: records of earlier runs choose; without one of a
+                       candidate that compiles, the first candidate is pruned */
+  int model_only;   /* nothing is measured: the cost model chooses */
   uint64_t seed;    /* the seed of random choices */
   nereid_tune_progress_fn on_progress;
   void *context; /* of on_progress */
@@ -107,11 +107,11 @@ NEREID_API const char *nereid_tuning_kernel(const nereid_tuning *t); /* NAME */
 NEREID_API void nereid_tuning_roof(double *bandwidth, double *flops, const nereid_tuning *t);
 NEREID_API const char *nereid_tuning_device(const nereid_tuning *t); /* "NVIDIA H200" */
 
-/* ---- records: what was measured, from run to run and from machine to machine ----
+/* ---- records: measurements, kept from run to run and from machine to machine ----
  *
- * They lie in a database, records.db, beside the cache of compiled code; NEREID_CACHE_DIR names its
- * folder, and set to nothing turns it off.  Their text is sorted, so that the same records are the
- * same bytes everywhere, and two versions of it compare line by line. */
+ * They are kept in a database, records.db, in the folder of the cache of compiled code,
+ * NEREID_CACHE_DIR; set to nothing, it turns both off.  Their text is sorted, so that the same
+ * records are the same bytes everywhere, and two versions of it compare line by line. */
 
 /* The database's path, or "off", and its usability. */
 NEREID_API int nereid_records_describe(char *out, size_t size);

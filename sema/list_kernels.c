@@ -250,7 +250,7 @@ static void mark_shadowed(Finder *f) {
   }
 }
 
-/* What returns something, and what kernels of other names call. */
+/* A helper returns a value, or is called by a kernel of another name. */
 static void mark_helpers(Finder *f) {
   Arena *a = f->p->arena;
   Mentions all = {0};

@@ -119,7 +119,7 @@ static void bind_args(Sema *S, Bound *b) {
   }
 }
 
-/* Items behind one that is missing, or of what is given as a whole. */
+/* Items of a tuple after a gap, or of a tuple that is also given as a whole. */
 static void check_items(Sema *S, const Bound *b, const KernelArg *arg) {
   for (uint32_t i = 0; i < b->n; i++)
     if (!strcmp(b->all[i].name, arg->name)) return;

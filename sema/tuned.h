@@ -8,7 +8,7 @@
  * comprehensions and functions of the file (and of the files that it imports).  Questions about the
  * machine (is_cuda(), torch.cuda.get_device_capability(), driver.active...) answer for the device
  * of the query; a CPU answers as an NVIDIA GPU of capability 9.0 does, since kernels that ask have
- * no list for CPUs.  A decorator is told by what it is given (`configs=`), not by its name. */
+ * no list for CPUs.  A decorator is recognized by its arguments (`configs=`), not by its name. */
 #ifndef NEREID_SEMA_TUNED_H
 #define NEREID_SEMA_TUNED_H
 

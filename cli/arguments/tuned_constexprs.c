@@ -185,8 +185,8 @@ static bool decorated_options_open(Request *r, Arguments *args, const nereid_dev
   return !is_open(r, args, true) && ask_quietly(r, args, d, find_open_options) == OPTIONS_OPEN;
 }
 
-/* Where all constexprs are known: adds the options of the configuration that has them, and notes
- * which arrays its pre_hook zeroes. */
+/* If all constexprs are known: adds the options of the configuration that has them, and notes which
+ * arrays its pre_hook zeroes. */
 static int decorated_rest(Request *r, Arguments *args, const nereid_device *d) {
   return ask_quietly(r, args, d, add_rest);
 }

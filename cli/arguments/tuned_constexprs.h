@@ -15,8 +15,9 @@ typedef struct {
   bool first; /* take the first configuration that the file gives, where none was measured */
 } Tuned;
 
-/* Where a constexpr has no value yet, adds what the file's heuristics give, and then the recorded
- * best, or finds it, or takes a configuration of the file.  Returns a status, after a message. */
+/* If a constexpr has no value yet, adds those that the file's heuristics give, and then the
+ * recorded best, or finds it, or takes a configuration of the file.  Returns a status, after a
+ * message. */
 int tuned_add(const Tuned *t);
 
 #endif

@@ -1,4 +1,4 @@
-/* Axes of pictures: where a value stands, and which values are written beside the axis. */
+/* Axes of pictures: the pixel of a value, and the values that are written beside the axis. */
 #ifndef NEREID_CLI_REPORT_SCALE_H
 #define NEREID_CLI_REPORT_SCALE_H
 

@@ -36,7 +36,7 @@ typedef struct {
 size_t series_sizes(Arena *a, double **out, const SeriesGroup *g);
 /* A table with a line for each x: of the first series median, low and high; of others medians. */
 void series_table(Text *out, const SeriesGroup *g);
-/* A picture, as SVG: a line through the medians, the band behind it. */
+/* A picture, as SVG: a line through the medians, over the band from low to high. */
 void series_plot(Text *out, const SeriesGroup *g);
 
 #endif

@@ -35,7 +35,7 @@ static bool are_powers_of_two(const double *sizes, size_t n) {
   return true;
 }
 
-/* Past this quotient small values would lie on each other in a linear scale. */
+/* Past this quotient small values would overlap in a linear scale. */
 static const double WIDE = 20;
 
 static Scale x_scale(const double *sizes, size_t n) {

@@ -5,8 +5,8 @@
  *     "uncertain"}]}
  *
  * Values of configurations are numbers, true, false and null where the text is one in the kernel
- * language, else strings.  What was not measured or predicted is null, and so is the spread of a
- * single run; "best" is a configuration, null if there is none. */
+ * language, else strings.  Times that were not measured or predicted are null, and so is the spread
+ * of a single run; "best" is a configuration, null if there is none. */
 #ifndef NEREID_CLI_REPORT_TUNE_JSON_H
 #define NEREID_CLI_REPORT_TUNE_JSON_H
 

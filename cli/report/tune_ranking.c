@@ -93,7 +93,7 @@ static Columns read_columns(Arena *a, const TuneView *v) {
   return k;
 }
 
-/* What most matters comes first: on a phone the rest is behind the edge. */
+/* The most important columns come first: a phone cuts off the rest. */
 static void put_row(Text *out, const TuneView *v, const Columns *k, int i) {
   const nereid_candidate *c = v->candidates[i], *best = tune_best(v);
   const char *status = nereid_tune_status_name(c->status);

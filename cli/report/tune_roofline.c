@@ -38,7 +38,7 @@ static void cover_points(Roofline *r) {
 
 static double roof(const TuneView *v, double x) { return fmin(v->flops, v->bandwidth * x); }
 
-/* Up along the bandwidth to the ridge, then level; what lies below the picture is cut off. */
+/* Up along the bandwidth to the ridge, then level; the part below the picture is cut off. */
 static void put_roof(const Chart *c, const TuneView *v) {
   double from = fmax(c->x.lo, c->y.lo / v->bandwidth), ridge = v->flops / v->bandwidth;
   text_printf(c->out, "<path class=\"s1 line\" d=\"M%.1f %.1fL%.1f %.1fH%.1f\"/>\n",

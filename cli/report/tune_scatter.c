@@ -9,7 +9,7 @@ typedef struct {
   Chart chart;
   const TuneView *view;
   double lo, hi;      /* of all times */
-  int points, within; /* measured ones that were predicted; and whose time lies within the bar */
+  int points, within; /* measured ones that were predicted; and whose time is within the bar */
 } Scatter;
 
 static bool is_point(const nereid_candidate *c) {
@@ -28,7 +28,7 @@ static void count_points(Scatter *s) {
   }
 }
 
-/* Both axes have one scale, so that what was predicted rightly lies on the diagonal. */
+/* Both axes have one scale, so that correct predictions are on the diagonal. */
 static void put_diagonal(const Chart *c) {
   text_printf(c->out, "<path class=\"axis\" stroke-dasharray=\"5 4\" d=\"M%g %gL%g %g\"/>\n",
               c->left, c->bottom, c->right, c->top);

@@ -46,7 +46,7 @@ static bool same_end(const nereid_candidate *a, const nereid_candidate *b) {
   return a->status == b->status && !strcmp(a->reason, b->reason);
 }
 
-/* Each reason once: the first configuration that it ended stands for all. */
+/* Each reason once, with the first configuration that it ended. */
 static void print_failures(Text *text, const TuneView *v) {
   for (int i = 0; i < v->n; i++) {
     const nereid_candidate *c = v->candidates[i];

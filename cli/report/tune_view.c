@@ -15,7 +15,7 @@ bool tune_is_predicted(const nereid_candidate *c) {
   return c->predicted_us > 0 && isfinite(c->predicted_us);
 }
 
-/* What only the model chose was not measured, as nothing else was. */
+/* The choice of the cost model is a best although it was not measured: nothing was. */
 const nereid_candidate *tune_best(const TuneView *v) {
   const nereid_candidate *c = v->n > 0 ? v->candidates[0] : NULL;
   if (!c || c->status == NEREID_TUNE_OK) return c;

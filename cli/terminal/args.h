@@ -95,7 +95,7 @@ typedef struct {
   int len;
 } Settings;
 
-/* `what` stands for the value in messages.  Returns a status. */
+/* `what` names the value in messages.  Returns a status. */
 int settings_add(Settings *s, const char *pair, const char *what);
 /* NAME=VALUE; of NAME=(VALUE,VALUE) each item, as NAME.0 and NAME.1. */
 int settings_add_value(Settings *s, const char *pair);

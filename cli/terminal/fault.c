@@ -35,7 +35,7 @@ static void tell(const char *kernel) {
   put(at + 2, strlen(at + 2));
 }
 
-/* Where no kernel runs, the fault is this program's own, and ends it as it did before.  Of several
+/* If no kernel runs, the fault is this program's own, and ends it as it did before.  Of several
  * threads that fault at once the first one tells. */
 static void on_fault(int signal_number) {
   static atomic_flag told = ATOMIC_FLAG_INIT;

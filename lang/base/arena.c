@@ -18,7 +18,7 @@ enum { CHUNK_MIN = 32, CHUNK_MAX = 32 };
 enum { CHUNK_MIN = 1 << 16, CHUNK_MAX = 1 << 26 };
 #endif
 
-/* With the address sanitizer, what lies between objects is not to be touched. */
+/* With the address sanitizer, the gaps between objects are poisoned. */
 #ifdef __SANITIZE_ADDRESS__
 #include <sanitizer/asan_interface.h>
 enum { GAP = ALIGN };
@@ -195,8 +195,8 @@ char *arena_strndup(Arena *a, const char *s, size_t n) {
   return p;
 }
 
-/* Written where the next object would lie, once more only if it does not fit there.  Little of the
- * chunk is opened for it: sanitizers pay for each byte. */
+/* Formats into the free end of the chunk, and a second time only if the text does not fit there.
+ * Little of the chunk is opened for it: sanitizers pay for each byte. */
 char *arena_vprintf(Arena *a, const char *fmt, va_list ap) {
   enum { GUESS_MAX = 1024 };
   va_list again;

@@ -47,8 +47,8 @@ void arena_work(Arena *a, uint64_t steps);
 jmp_buf *arena_on_oom(Arena *a, jmp_buf *place);
 /* Jumps there, for allocations that are made elsewhere. */
 _Noreturn void arena_out_of_memory(const Arena *a);
-/* f(ctx), for who holds what lies in no arena: if it runs out of memory, release(ctx) is called
- * before the jump goes on. */
+/* f(ctx), for a caller that holds memory outside of arenas: if f runs out of memory, release(ctx)
+ * is called before the jump goes on. */
 bool arena_guard(Arena *a, bool (*f)(void *ctx), void (*release)(void *ctx), void *ctx);
 
 /* Zeroed memory of `size` bytes (0 is allowed). */

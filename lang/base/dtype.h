@@ -36,7 +36,7 @@ typedef enum {
 #define X(id, name, kind, bits, lang, aliases) DT_##id,
   DTYPES(X)
 #undef X
-  DT_PTR, /* a global pointer; Type.elem says to what */
+  DT_PTR, /* a global pointer; Type.elem is its element type */
   DT_COUNT
 } DType;
 

@@ -81,7 +81,7 @@ static void take_name(IrReader *r) {
   while (is_name(byte_at(r, 0)) || (byte_at(r, 0) == '.' && is_name(byte_at(r, 1)))) r->at++;
 }
 
-/* Takes a number's characters.  `..` behind it is a range, and no part of it. */
+/* Takes a number's characters.  A `..` after it begins a range, and is no part of it. */
 static void take_number(IrReader *r, bool *is_float) {
   bool hex = byte_at(r, 0) == '0' && (byte_at(r, 1) | 32) == 'x';
   if (hex) r->at += 2;
@@ -121,7 +121,7 @@ static void lex_number(IrReader *r, IrToken *t) {
   if (!good) ir_error(r, t->span, E_TILE_NUMBER, (int)(len > 40 ? 40 : len), r->text + begin);
 }
 
-/* Reads the escape behind a backslash into *c. */
+/* Reads the escape after a backslash into *c. */
 static bool lex_escape(IrReader *r, char *c) {
   int e = byte_at(r, 0);
   int hi = hex_digit(byte_at(r, 1)), lo = hi < 0 ? -1 : hex_digit(byte_at(r, 2));
@@ -177,7 +177,7 @@ static void lex_punct(IrReader *r, IrToken *t) {
   if (c <= ' ' || c >= 127) ir_error(r, t->span, E_TILE_CHAR, (unsigned)c);
 }
 
-/* A name behind a sigil. */
+/* A name after a sigil. */
 static void lex_sigil(IrReader *r, IrToken *t, IrTokenKind kind) {
   r->at++;
   t->kind = kind;
@@ -215,7 +215,7 @@ static IrToken lex(IrReader *r) {
   return t;
 }
 
-/* Line ends in n bytes.  A file of many kernels is opened behind each of them, so this must be
+/* Line ends in n bytes.  A file of many kernels is reopened after each of them, so this must be
  * fast: the inner loop is one that compilers vectorize. */
 static uint32_t count_lines(const char *s, size_t n) {
   enum { BLOCK = 128 };

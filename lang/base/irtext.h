@@ -1,4 +1,5 @@
-/* Reading and writing the text of an IR: what the tile IR and the loop-nest IR have in common.
+/* Reading and writing the text of an IR: the lexical rules and the parts that the tile IR, the
+ * loop-nest IR and records share.
  *
  * An IrReader is a cursor over a file registered in a Diags, with one token of lookahead.  It is a
  * plain struct: a copy of it is a bookmark, and reading on from the copy is unlimited lookahead.
@@ -11,7 +12,7 @@
  *     if (!name || r.failed) return NULL;
  *   }
  *
- * Errors: the first one is reported with its place; from then on the reader stands at IT_END,
+ * Errors: the first one is reported with its location; from then on the next token is IT_END,
  * `failed` is set and further errors are silent.  So a loop that ends at IT_END ends, and code may
  * ask for `failed` once for many calls.  Functions that give a pointer give NULL, others a zero.
  *
@@ -19,13 +20,13 @@
  * whether it is the first on its line).  `#` and `//` begin a comment.
  *   word     ident, ld.v4, ex2.approx: letters, digits, _ and $; dots between those
  *   %name    a value; also %12, %x.1
- *   @name    a symbol; `@` before a digit or a quote is punctuation and begins a place
+ *   @name    a symbol; `@` before a digit or a quote is punctuation and begins a location
  *   number   12, 0x1f, 1.5, 1e-3, 0x1.8p3, unsigned: a minus is punctuation
  *   "text"   with the escapes of text_quote; on one line
  *   else     punctuation: -> .. += == != <= >= << >> && || or one character
  *
- * A place is @"file":line:col, @line:col on the file of the place before, or @col on its line.
- * Nothing recurses; all memory is in proportion to the text.
+ * A location is @"file":line:col, @line:col in the file of the location before, or @col on its
+ * line.  Nothing recurses; all memory is in proportion to the text.
  */
 #ifndef NEREID_LANG_BASE_IRTEXT_H
 #define NEREID_LANG_BASE_IRTEXT_H
@@ -55,11 +56,11 @@ typedef struct {
   uint32_t file;
   const char *text;
   size_t len;
-  size_t at;             /* behind the token */
+  size_t at;             /* the byte after the token */
   uint32_t line;         /* of `at` */
   size_t line_start;
   IrToken token;         /* the next one */
-  Span place;            /* the last place read; file 0 if there was none */
+  Span place;            /* the last location read; file 0 if there was none */
   bool failed;
 } IrReader;
 

@@ -60,7 +60,7 @@ typedef struct {
 #define PASS_CHOICE(name, ...) " " #name
 
 const char *level_text(Level l);
-/* Whether the list includes the pass where exactly these conditions hold. */
+/* True if the list includes the pass where exactly these conditions hold. */
 bool pass_included(const Pass *p, unsigned conditions);
 /* The pass of that name; NULL if there is none. */
 const Pass *pass_find(PassList l, const char *name, size_t len);

@@ -325,7 +325,7 @@ static Buffer *buffer_of_run(const Memory *m, uint64_t addr, unsigned bytes, uin
   return (b->size - (addr - b->base)) / bytes >= n ? b : NULL;
 }
 
-/* A part of a run that lies in one page of cells. */
+/* A part of a run whose cells are in one page. */
 typedef struct {
   Cell *cells;
   unsigned each; /* cells an element */
@@ -388,7 +388,8 @@ void memory_read_run(Memory *m, uint64_t addr, unsigned bytes, uint32_t n, void 
   }
 }
 
-/* Writes single elements where the history matters, which compares them with what is there. */
+/* Writes elements one by one where their history matters: memory_write compares old and new
+ * values. */
 static void write_stretch(Memory *m, Stretch *st, uint64_t addr, unsigned bytes,
                           const uint8_t *from, Access who) {
   for (uint32_t i = 0; i < st->nelems; i++)

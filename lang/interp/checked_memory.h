@@ -1,20 +1,21 @@
 /* The memory of an interpreted launch: a flat address space with a map of buffers, and for every
- * byte who wrote and read it.  Both interpreters use it, and both report through it:
+ * byte the programs that wrote and read it.  Both interpreters use it, and both report through it:
  *   - an access outside every buffer (names the nearest buffer and by how much), or outside the
  *     buffer of the argument that the pointer came by,
  *   - a read of a byte that nothing wrote (buffers made by `empty`),
  *   - two programs that access one byte, at least one writing, without an atomic between,
  *   - one store that writes a byte twice, with different values,
  *   - a misaligned access.
- * Each finding is reported once a source line and buffer, with a count at the end.  What is right
- * but seldom meant is remarked on, once an argument (memory_remarks): elements that several
+ * Each finding is reported once a source line and buffer, with a count at the end.  Correct code
+ * that is seldom intended gets a remark, once an argument (memory_remarks): elements that several
  * programs stored, and elements of an empty buffer that none did.
  *
  * When two accesses conflict.  Accesses of one program never do.  Those of two programs do if one
  * writes, they are not both atomic, and no chain of releases and acquires (memory_sync) leads from
- * the earlier to the later one, in whatever order the programs happened to run.  A write of what
- * the byte holds already does not conflict with another write: programs may all store one flag.
- * It does conflict with a read or an atomic, since only chance made the values equal.
+ * the earlier to the later one, regardless of the order in which the programs happened to run.  A
+ * write of the value that the byte already holds does not conflict with another write: programs may
+ * all store one flag.  It does conflict with a read or an atomic, since only chance made the values
+ * equal.
  *
  * Addresses are the host's own, so that pointers stored in memory by the host (tables of pointers)
  * work; every access is checked against the map first and no other host memory is touched.
@@ -39,8 +40,8 @@ void memory_add(Memory *m, Name name, uint32_t arg, void *data, size_t bytes, bo
 /* The launch argument is a pointer to memory outside every buffer. */
 void memory_add_foreign(Memory *m, Name name, uint32_t arg);
 
-/* Who accesses: the linear index of the program, the source place, the argument through which the
- * pointer came (-1 unknown), and whether it is an atomic (or volatile, which counts as one). */
+/* The origin of an access: the linear index of the program, the source location, the argument that
+ * the pointer was derived from (-1 unknown), and the atomic flag (volatile counts as atomic). */
 typedef struct {
   uint64_t program;
   Span span;
@@ -54,18 +55,18 @@ typedef struct {
  * reported too, but the access is done. */
 bool memory_read(Memory *m, uint64_t addr, unsigned bytes, void *value, Access who);
 bool memory_write(Memory *m, uint64_t addr, unsigned bytes, const void *value, Access who);
-/* The same for `n` elements of `bytes` bytes that lie one after the other: quicker. */
+/* The same for `n` contiguous elements of `bytes` bytes: quicker. */
 void memory_read_run(Memory *m, uint64_t addr, unsigned bytes, uint32_t n, void *values,
                      Access who);
 void memory_write_run(Memory *m, uint64_t addr, unsigned bytes, uint32_t n, const void *values,
                       Access who);
-/* After all elements of one store are written: reports an element that does not hold what was
- * stored in it, since another element of the store wrote there.  What one store may write in any
- * order has no value of its own; equal values are in order. */
+/* After all elements of one store are written: reports an element that does not hold the value
+ * stored to it, because another element of the store has the same address.  The elements of a store
+ * have no order, so the result would be undefined; equal values are allowed. */
 void memory_stored(Memory *m, uint64_t addr, unsigned bytes, const void *value, Access who);
-/* Checks an atomic's place as a read and write, and returns where it lies in host memory (NULL if
- * bad).  Acquire and release order the programs: see memory_sync.  The caller says with
- * memory_changed whether it stored another value. */
+/* Checks an atomic as a read and a write, and returns its host address (NULL if bad).  Acquire and
+ * release order the programs: see memory_sync.  The caller says with memory_changed whether it
+ * stored another value. */
 void *memory_atomic(Memory *m, uint64_t addr, unsigned bytes, Access who);
 void memory_changed(Memory *m);
 /* An atomic with acquire and/or release at an address: accesses of other programs that released
@@ -74,8 +75,8 @@ void memory_sync(Memory *m, uint64_t program, uint64_t addr, bool acquire, bool 
 /* The program has ended, and what it knows of the others can be forgotten. */
 void memory_finished(Memory *m, uint64_t program);
 
-/* How often a byte got another value: while it stands still, a program that spins will not see
- * anything new. */
+/* How often a byte changed its value: while this count is constant, a spinning program sees nothing
+ * new. */
 uint64_t memory_changes(const Memory *m);
 bool memory_was_written(const Memory *m, uint32_t arg); /* by the kernel, since it was added */
 /* After a launch without findings, gives warnings about an argument whose elements have so many

@@ -152,7 +152,7 @@ static bool block_reads(const TileBlock *b) {
   return false;
 }
 
-/* Its loop goes on whatever other programs do. */
+/* It waits in a loop that reads no memory, so no other program can end it. */
 static bool is_endless(const Prog *p) {
   const TileOp *loop = p->state == PROG_WAITS ? p->waits_in : NULL;
   return loop && !block_reads(loop->regions[0]) && !block_reads(loop->regions[1]);

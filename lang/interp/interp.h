@@ -13,7 +13,7 @@
  *                     order.  For floats the order is free for other executors, so results differ
  *                     by rounding; combine functions must be associative, not commutative.
  *   dot               lang/interp/interp_dot.c; `precision` left out is tf32; the split forms
- *                     (tf32x3, bf16x3, bf16x6) are taken for what they approximate, ieee
+ * (tf32x3, bf16x3, bf16x6) count as the precision they approximate: ieee
  *   gather            an index outside is reported, the element undefined
  *   load              an element masked off without `other` is undefined
  *   sem, scope        left out: acq_rel, gpu; scope cta orders nothing between programs

@@ -219,7 +219,7 @@ static void while_next(Prog *p, Frame *f, Val *vals) {
 
 /* ---- ends of blocks ---- */
 
-/* The end of a REDUCE's or SCAN's region; a scalar from outside stands for all lanes. */
+/* The end of a REDUCE's or SCAN's region; a scalar from outside is broadcast to all lanes. */
 static void give_back(Prog *p, Val *vals, uint32_t n) {
   for (uint32_t k = 0; k < n; k++) {
     p->returned[k] = vals[k];

@@ -38,7 +38,7 @@ typedef struct {
   Access who;
 } Places;
 
-/* How many elements from i on are on and lie one after the other. */
+/* The number of elements from i on that are active and contiguous. */
 static uint32_t run_length(const Places *pl, uint32_t i) {
   uint32_t k = 1;
   uint64_t next = (uint64_t)pl->at[i].i;
@@ -96,7 +96,7 @@ static Places places_of(Prog *p, const Inst *in, const Val *base, uint32_t n, DT
 
 /* ---- pointers ---- */
 
-/* Element i of what a masked access gives where it is masked off. */
+/* Element i of the result where the mask is off: that of `other`, or undefined. */
 static void take_other(Prog *p, const Inst *in, Val *r, const Val *other, uint32_t i, DType t) {
   if (!other) {
     interp_undef(p->run, r, i, t, in->op);

@@ -9,7 +9,7 @@
 
 #include "lang/interp/interp_run.h"
 
-/* An axis and what lies around it. */
+/* The extent of an axis, and the products of the extents outside and inside of it. */
 typedef struct {
   uint32_t outer, length, inner;
 } Axis;
@@ -55,7 +55,7 @@ static void give(Prog *p, Val *v, Axis a, const uint32_t *place, uint32_t count,
     }
 }
 
-/* `combine "add"` stands for a region of that op. */
+/* Combines by a named op: `combine "add"` is short for a region of that op. */
 static void combine_named(Prog *p, const Inst *in, const Val *ins, Val *out, uint32_t lanes) {
   Name name = tile_str(in->op, TA_combine, "add");
   TileCode code = TILE_OP_COUNT;

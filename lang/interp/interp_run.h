@@ -15,7 +15,7 @@
  *
  * Regions of REDUCE and SCAN are scalar code.  Where they are elementwise they are executed for
  * many lanes at once: then a value of the region has `lanes` elements, and a scalar from outside,
- * which has one, stands for all lanes. */
+ * which has one, is broadcast to all lanes. */
 #ifndef NEREID_LANG_INTERP_INTERP_RUN_H
 #define NEREID_LANG_INTERP_INTERP_RUN_H
 

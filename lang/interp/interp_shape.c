@@ -4,7 +4,7 @@
 #include "lang/interp/interp_run.h"
 #include "lang/messages.h"
 
-/* A walk over a box of elements: where each lies in a row-major array that it is cut from. */
+/* A walk over a box of elements in a row-major array, which gives the index of each. */
 typedef struct {
   uint32_t rank;
   int64_t shape[MAX_RANK], stride[MAX_RANK], start;

@@ -57,7 +57,8 @@ typedef struct {
   Cell *cells;
 } Page;
 
-/* What is known of the programs' clocks, by slot.  `all`: of programs without a slot as well. */
+/* A vector clock: the latest known clock of each program, by slot.  `all`: it covers the programs
+ * without a slot as well. */
 typedef struct {
   uint32_t *at;
   uint32_t len, cap;

@@ -1,15 +1,15 @@
-/* Who accessed what: the part of lang/interp/checked_memory.h that finds conflicts.
+/* Shadow memory: the access history for the race checks of lang/interp/checked_memory.h.
  *
  * For every granule of memory (1, 2 or 4 bytes, as small as the accesses to its page) a cell of 8
  * bytes holds the last write, the reads since and the atomics before it, each the number of an
- * Event: a program, that program's clock, and a Site (source place, argument, atomic or not).
+ * Event: a program, that program's clock, and a Site (source location, argument, atomic or not).
  * Pages of cells are made when memory is first touched.  Sets of readers are interned, so cells
- * read by the same programs share them; a set keeps SHADOW_READERS events, and then only that
- * there were more.
+ * read by the same programs share them; a set keeps SHADOW_READERS events, and then only that there
+ * were more.
  *
- * Clocks: a program's clock advances when it releases after an access.  A release joins what the
- * program knows of all clocks to the atomic's address, an acquire the other way round.  An event
- * happens before what a program does next if the program knows a later clock of the event's
+ * Clocks: a program's clock advances when it releases after an access.  A release joins the
+ * program's vector clock into that of the atomic's address, an acquire the other way round.  An
+ * event happens before a program's next access if the program knows a later clock of the event's
  * program.  Past SHADOW_CLOCKS programs that release, an acquire counts as knowing all the others:
  * conflicts may be missed then, none is invented. */
 #ifndef NEREID_LANG_INTERP_SHADOW_H
@@ -42,8 +42,8 @@ typedef struct Shadow Shadow;
 Shadow *shadow_new(Arena *a);
 /* The cells of an access of `bytes` (1, 2, 4, 8 or 16, and `addr` a multiple of it). */
 Cell *shadow_cells(Shadow *s, uint64_t addr, unsigned bytes, unsigned *ncells);
-/* The same for the first of `n` such accesses in a row; *nelems is how many of them lie in its
- * page, so that their cells follow on. */
+/* The same for the first of `n` such accesses in a row; *nelems is the number of them in its page,
+ * whose cells are contiguous. */
 Cell *shadow_cells_run(Shadow *s, uint64_t addr, unsigned bytes, uint32_t n, unsigned *ncells,
                        uint32_t *nelems);
 /* How many of these bytes nothing has written; *first is the address of one of the first. */

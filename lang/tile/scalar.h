@@ -21,12 +21,12 @@ bool scalar_ops(TileCode code, DType t, DType to, bool rtz, size_t n, Scalar *ou
                 const Scalar *x, const Scalar *y, const Scalar *z);
 Scalar scalar_load(DType t, const void *p);         /* from memory; f8, f16, bf16 widened */
 void scalar_store(DType t, Scalar v, void *p);      /* to memory; v is already rounded */
-/* n elements that lie one after the other in memory. */
+/* n contiguous elements. */
 void scalar_load_all(DType t, size_t n, const void *p, Scalar *out);
 void scalar_store_all(DType t, size_t n, const Scalar *x, void *p);
 double scalar_round(DType t, double v); /* to nearest even in float dtype t */
 double scalar_round_zero(DType t, double v); /* towards zero */
-/* Rounds what was computed in f32 (or in f64, for t = f64) to the float dtype t. */
+/* Rounds a result computed in f32 (or in f64, for t = f64) to the float dtype t. */
 void scalar_round_all(DType t, size_t n, Scalar *x);
 
 #endif

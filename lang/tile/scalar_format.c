@@ -185,7 +185,7 @@ Scalar scalar_load(DType t, const void *p) {
   BUG("scalar_load of dtype %d", t);
 }
 
-/* bf16 is the upper half of f32; a NaN whose payload lies below it stays a NaN. */
+/* bf16 is the upper half of f32; a NaN whose payload is only in the lower half stays a NaN. */
 static uint32_t bf16_bits(double v) {
   uint32_t u = f32_bits(v) >> 16;
   return isnan(v) && !(u & 0x7f) ? u | 0x40 : u;

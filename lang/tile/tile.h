@@ -1,4 +1,4 @@
-/* The tile IR: what a kernel computes, one program at a time.
+/* The tile IR: the computation of a kernel, one program at a time.
  *
  * A TileFunc is one kernel for one specialization: everything is inlined, constexprs are gone,
  * tuples are flattened.  Values are SSA scalars and tiles of static shape.  Control flow is
@@ -42,11 +42,11 @@
  *     return
  *   }
  *
- * A place is @"file":line:col; parts equal to the last printed place are left out from the left
- * (@line:col on the same file, @col on the same line).  Arguments that are absent are not printed;
- * present optional ones stand behind their word (mask, other).  An `else` that only yields nothing
- * is left out.  The header has every option that is not the default, and always num_warps and
- * target.
+ * A location is @"file":line:col; parts equal to the last printed location are left out from the
+ * left (@line:col on the same file, @col on the same line).  Arguments that are absent are not
+ * printed; present optional ones follow their word (mask, other).  An `else` that only yields
+ * nothing is left out.  The header has every option that is not the default, and always num_warps
+ * and target.
  */
 #ifndef NEREID_LANG_TILE_TILE_H
 #define NEREID_LANG_TILE_TILE_H
@@ -226,16 +226,15 @@ bool tile_is_same_scalar(const TileOp *op);
 
 /* ---- text, checking ---- */
 /* Gives every value its printed name (unique in the function, from its hint or its number) and
- * returns the names, indexed by id.  What tile_print uses; a schedule printed beside the function
- * uses the same. */
+ * returns the names, indexed by id.  tile_print and the printer of schedules use the same names. */
 const char **tile_value_names(const TileFunc *f, Arena *a);
 /* `d` gives file names to spans. */
 void tile_print(Text *out, const TileFunc *f, const Diags *d);
-/* Reads kernels from an IR file's text, from *at on, and stops at what is no `kernel`;
- * NULL at the end or after an error, which is in `d`. */
+/* Reads the next kernel of an IR file's text, from *at on; NULL at a word other than `kernel`, at
+ * the end, or after an error, which is in `d`. */
 TileFunc *tile_parse(Arena *a, Pool *names, Diags *d, uint32_t file, size_t *at);
-/* Checks structure, dominance, types and attributes; errors go to `d` with the op's place.
- * True if all holds. */
+/* Checks structure, dominance, types and attributes; errors go to `d` with the op's location.  True
+ * if all holds. */
 bool tile_verify(const TileFunc *f, Diags *d);
 
 #endif

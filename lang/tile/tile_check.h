@@ -1,7 +1,7 @@
-/* What lang/tile/tile_verify.c (structure, scopes, rules of the table) and lang/tile/tile_check.c
- * (the ops whose rule is `given`) share; others use tile_verify of lang/tile/tile.h.
+/* The inside of the verifier: checks that tile_verify.c (structure, scopes, rules of the table) and
+ * tile_check.c (the ops whose rule is `given`) share.  Others use tile_verify of lang/tile/tile.h.
  *
- * Each check reports its error at the op's place and returns whether it held. */
+ * Each check reports its error at the op's location; it returns true if it holds. */
 #ifndef NEREID_LANG_TILE_TILE_CHECK_H
 #define NEREID_LANG_TILE_TILE_CHECK_H
 

@@ -1,8 +1,9 @@
-/* The text of the tile IR, read (lang/tile/tile.h has the form; lang/tile/tile_print.c writes it).
+/* The parser of the tile IR's text (lang/tile/tile.h has the form; lang/tile/tile_print.c prints
+ * it).
  *
- * Reading settles what the text means: names, numbers of operands and results, kinds of
- * attributes.  Whether the kernel makes sense (types, scopes, terminators) is tile_verify's.
- * What states no place gets its own place in the IR text. */
+ * The parser checks names, numbers of operands and results, and kinds of attributes; types, scopes
+ * and terminators are checked by tile_verify.  An op without a location gets its own location in
+ * the IR text. */
 #include <string.h>
 
 #include "lang/base/irtext.h"
@@ -16,7 +17,7 @@ typedef struct {
   int depth;    /* of blocks */
 } Parser;
 
-/* A name and where it stands. */
+/* A name and its location. */
 typedef struct {
   Name name;
   Span span;
@@ -146,8 +147,8 @@ static void set_attrs(Parser *p, TileOp *op, const IrAttr *list, uint32_t n) {
   }
 }
 
-/* `{` behind an op with blocks: are these its attributes, or is it the block?  A block begins with
- * a value, an op or `}`; none of their attributes is named like an op. */
+/* `{` after an op with blocks: are these its attributes, or is it the block?  A block begins with a
+ * value, an op or `}`; none of their attributes is named like an op. */
 static bool at_attrs(Parser *p) {
   if (!ir_at(&p->r, "{")) return false;
   IrReader ahead = p->r;
@@ -180,7 +181,7 @@ static void read_view(Parser *p, Values *lists) {
   }
 }
 
-/* Operands by the letters of the table, each in its slot, a view's lists behind them all. */
+/* Operands by the letters of the table, each in its slot, then a view's lists. */
 static void read_operands(Parser *p, TileCode code, Values *args) {
   static const char *const words[] = {"mask", "other"};
   Values lists = {0};
@@ -302,7 +303,7 @@ static TileOp *read_if(Parser *p, TileBlock *b, OpText *t) {
   return op;
 }
 
-/* All other ops.  REDUCE and SCAN may have a combine function behind them. */
+/* All other ops.  REDUCE and SCAN may be followed by a combine function. */
 static TileOp *read_plain(Parser *p, TileBlock *b, OpText *t) {
   read_operands(p, t->code, &t->args);
   TileOp *op = finish(p, b, t, true);

@@ -1,7 +1,7 @@
 /* The verifier of the tile IR: structure, scopes, attributes, and the type rules of the table.
  *
- * What no text can express (an op whose parent is another block, a missing operand) is a bug of
- * ours and aborts; all else is an error with the op's place. */
+ * An IR that no text can express (an op whose parent is another block, a missing operand) is a bug
+ * of ours and aborts; every other violation is an error with the op's location. */
 #include <string.h>
 
 #include "lang/messages.h"

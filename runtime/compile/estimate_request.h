@@ -7,7 +7,7 @@
 #include "runtime/nereid.h"
 #include "runtime/device/peaks.h"
 
-/* A launch of what the request asks to be compiled, for its target, on that grid. */
+/* A launch of the requested kernel, compiled for the request's target, on that grid. */
 typedef struct {
   const nereid_request *request;
   const DevicePeaks *peaks;
@@ -18,11 +18,11 @@ typedef struct {
 
 /* Compiles to level thread and estimates.  Keeps nothing, and may run in many threads at once. */
 int estimate_launch(Estimate *out, const EstimateLaunch *l);
-/* The same with what the estimate is made from (`stats` may be NULL). */
+/* The same with the launch statistics that the estimate is made from (`stats` may be NULL). */
 int estimate_explain(Estimate *out, LaunchStats *stats, const EstimateLaunch *l);
-/* In which to try candidates: the fastest first, then what is fast and unlike what comes before it,
- * since where the model errs, it errs for what is alike.  What it knows nothing of (us is 0) comes
- * last. */
+/* The order in which to try candidates: the fastest first, then fast ones that differ from those
+ * before them, since an error of the cost model is common to similar candidates.  Those without an
+ * estimate (us is 0) come last. */
 void estimate_order(size_t *order, const Estimate *const *e, size_t n);
 
 #endif

@@ -2,7 +2,7 @@
  * takes that for granted.
  *
  * Through an argument a kernel reaches the bytes of its bounds expression, and none outside of the
- * tensor, or of the device's allocation, that the argument is known to lie in. */
+ * tensor, or of the device's allocation, that contains the argument. */
 #include "runtime/device/device.h"
 
 static bool is_known(IntRange x) { return x.lo != INT64_MIN || x.hi != INT64_MAX; }

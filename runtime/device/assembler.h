@@ -1,4 +1,4 @@
-/* ptxas, and the machine code that it has made before, which lies in the cache. */
+/* ptxas, and the cache of the machine code that it has made before. */
 #ifndef NEREID_RUNTIME_DEVICE_ASSEMBLER_H
 #define NEREID_RUNTIME_DEVICE_ASSEMBLER_H
 

@@ -47,8 +47,8 @@ typedef struct {
 
 /* ---- compiling ---- */
 
-/* What the kernels' text asks for, then what makes it a library, in which a kernel's name means
- * that kernel, though the program may have a function of that name. */
+/* The flags that the kernels' text needs, then those of a shared library; -Bsymbolic, since the
+ * program may have a function of a kernel's name. */
 static const char FLAGS[] = C_FLAGS " -std=gnu11 -fPIC -shared -Wl,-Bsymbolic -w";
 
 static Cache *cache_of(nereid_device *d) {
@@ -260,7 +260,7 @@ static bool join(const Loading *w, Library *l) {
   return c_join(&l->text, w->arena, units, (size_t)l->n);
 }
 
-/* A text that stands alone is taken as it is. */
+/* The text of a single kernel is compiled as it is. */
 static void take_text(const Loading *w, Library *l) {
   l->text = text_new(w->arena);
   text_putn(&l->text, l->items[0]->variant->code, l->items[0]->variant->size);

@@ -15,7 +15,7 @@
 #include "runtime/messages.h"
 #include "runtime/support/host_machine.h"
 
-/* Replays on a GPU: a CUDA graph with a node for each item, each behind the one before it.
+/* Replays on a GPU: a CUDA graph with a node for each item, each after the one before it.
  *
  * Nodes are added one by one, rather than by capturing a stream: so each has a handle by which its
  * arguments are changed, and no other use of the stream can get into it. */

@@ -2,7 +2,8 @@
  *
  * The driver assembles PTX one kernel after the other, whoever calls it: a model's kernels take
  * seconds.  Where there is ptxas, it assembles them on all cores before the driver loads them, and
- * what it made is kept in the cache.  Whatever goes wrong on this way, the driver gets the PTX. */
+ * its machine code is kept in the cache.  After any failure on this way, the driver gets the
+ * PTX. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,7 +31,7 @@ static void assemble(void *context, size_t i) {
   if (l->assembled[i].code) load_ready(l->items[i]);
 }
 
-/* An older driver may refuse what a newer ptxas has made. */
+/* An older driver may refuse the code of a newer ptxas. */
 static int load_item(nereid_device *d, const LoadItem *item, const Assembled *made) {
   ImageVariant assembled = *item->variant;
   assembled.kind = NEREID_CUBIN;

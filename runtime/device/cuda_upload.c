@@ -20,14 +20,14 @@ typedef struct {
   nereid_device *device;
   const Upload *uploads;
   int n;
-  pthread_mutex_t lock; /* of what follows */
+  pthread_mutex_t lock; /* of the fields below */
   int next;             /* the upload that is being handed out, and its bytes that are */
   size_t taken;
   CuResult result; /* the first failure; nothing is handed out after one */
   char *pinned;    /* THREADS x SLOTS x SLOT_BYTES */
 } Copying;
 
-/* A piece of one upload, and where it lies in a slot. */
+/* A piece of one upload, and its offset in a slot. */
 typedef struct {
   Upload part;
   size_t at;

@@ -136,7 +136,7 @@ void device_unwatch(nereid_device *d, DeviceWatch *w) {
   pthread_mutex_unlock(&d->lock);
 }
 
-/* What was waited for ended with `code`; 0: those who watch say whether it went well. */
+/* The code of a wait: `code` if it failed, else that of the first watch that finds a failure. */
 static int waited(nereid_device *d, int code) {
   if (code) return code;
   pthread_mutex_lock(&d->lock);
@@ -176,7 +176,7 @@ Allocation *device_find(nereid_device *d, const void *p) {
   return NULL;
 }
 
-/* Borrowed memory that overlaps the bytes, or with `inside` lies in them. */
+/* Forgets borrowed memory that overlaps the bytes or, with `inside`, is within them. */
 static void forget_borrowed(nereid_device *d, const char *data, size_t size, bool inside) {
   for (Allocation **link = &d->allocations; *link;) {
     Allocation *a = *link;

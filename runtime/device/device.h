@@ -129,7 +129,7 @@ struct DeviceOps {
   int (*alloc_shared)(nereid_device *d, void **out, size_t size);
   void (*free_shared)(nereid_device *d, void *p);
   int (*copy)(nereid_device *d, void *to, const void *from, size_t size, int way, void *stream);
-  /* All of these, begun behind what the default stream has; the sources are read when it returns.
+  /* All of these, begun after the work of the default stream; the sources are read when it returns.
    * NULL: copies do. */
   int (*upload)(nereid_device *d, const Upload *uploads, int n);
   int (*fill)(nereid_device *d, void *to, int byte, size_t size, void *stream);
@@ -174,7 +174,7 @@ void *device_stream(const nereid_stream *s); /* the handle; NULL for NULL */
 Allocation *device_find(nereid_device *d, const void *p);
 /* A copy within the device's memory, in the stream's order: not waited for, whatever the stream. */
 int device_copy(nereid_device *d, void *to, const void *from, size_t size, nereid_stream *s);
-/* Copies in, all together, and waits: faster than one by one where a bus lies between. */
+/* Copies in, all together, and waits: faster than one by one where a bus is in between. */
 int device_upload(nereid_device *d, const Upload *uploads, int n);
 /* Memory that both the host and kernels use, with these bytes in it. */
 int device_alloc_shared(nereid_device *d, void **out, const void *bytes, size_t size);

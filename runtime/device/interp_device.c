@@ -25,7 +25,7 @@ typedef struct {
   const ImageVariant *variant;
 } Loading;
 
-/* The lines of findings come from the kernel's file, if it still lies where it did. */
+/* The source lines in findings come from the kernel's file, if it still exists. */
 static void attach_sources(Parsed *p) {
   uint32_t n = diag_file_count(p->diags);
   for (uint32_t i = 1; i <= n; i++) {
@@ -107,7 +107,7 @@ static void copy_sources(Running *r) {
   }
 }
 
-/* Pointers of the caller's to what nereid_alloc() did not make. */
+/* Maps the caller's pointers to memory that nereid_alloc() did not make. */
 static void note_foreign(Running *r, Pool *names) {
   const nereid_kernel *k = r->launch->kernel;
   const ImageVariant *v = r->launch->chosen->variant;

@@ -20,7 +20,7 @@ void peaks_of_cpu(DevicePeaks *out);
 
 /* Multiplications and additions a second of products whose operands have that dtype. */
 double peaks_of_product(const DevicePeaks *r, DType t);
-/* What a multiprocessor does in a clock, as a share of what an H200's does. */
+/* Operations of a multiprocessor in a clock, relative to an H200's. */
 double peaks_of_processor(const DevicePeaks *r, DType t);
 
 #endif

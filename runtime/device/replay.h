@@ -1,8 +1,8 @@
-/* Launches and copies, one after the other, that are started together: on a GPU a CUDA graph.
+/* A replay: launches and copies in order that are started together; on a GPU a CUDA graph.
  *
- * A Replay is made from items and keeps what they were: arguments, grid and variant of a launch,
- * addresses of a copy.  Where an item has changed since, replay_set changes its node in place,
- * which costs the host a little for that node alone: inputs that lie elsewhere are not copied.
+ * A Replay is made from items and keeps their arguments, grid and variant (of a launch) or
+ * addresses (of a copy).  Where an item has changed since, replay_set changes its node in place,
+ * which costs the host a little for that node alone: inputs at another address are not copied.
  * Launches must outlive it. */
 #ifndef NEREID_RUNTIME_DEVICE_REPLAY_H
 #define NEREID_RUNTIME_DEVICE_REPLAY_H

@@ -33,9 +33,9 @@ int timer_open(Timer *t, nereid_device *d, bool flush);
 void timer_close(Timer *t);
 /* The time of each of n runs, at most TIMER_RUNS_MOST, one after the other. */
 int timer_run(Timer *t, const TimedRun *r, int n, double *us);
-/* The value below which that share of n times lies, which it sorts. */
+/* The quantile of n times at that share; sorts them. */
 double timing_quantile(double *us, int n, double share);
-/* To a nanosecond, and one at least: what is more exact is noise, and reads badly as text. */
+/* Rounded to a nanosecond, and one at least: further digits are noise, and read badly as text. */
 double timing_rounded(double us);
 
 #endif

@@ -1,6 +1,6 @@
 /* Images: compiled kernels as data.
  *
- * All of an image lies in its arena.  Expressions are over the run-time parameters by name
+ * An image is allocated in its arena.  Expressions are over the run-time parameters by name
  * (pointers as addresses, floats as 0), then grid_x, grid_y, grid_z and processors. */
 #ifndef NEREID_RUNTIME_IMAGE_IMAGE_H
 #define NEREID_RUNTIME_IMAGE_IMAGE_H
@@ -19,7 +19,7 @@ typedef enum {
   SLOT_ARG,     /* a run-time parameter */
   SLOT_VALUE,   /* an expression */
   SLOT_SCRATCH, /* the address of that many bytes */
-  SLOT_ZEROED   /* the same, zeroed once: the kernel leaves zeros behind */
+  SLOT_ZEROED   /* the same, zeroed once: the kernel leaves it zeroed */
 } SlotKind;
 
 typedef struct {

@@ -39,7 +39,7 @@ typedef struct {
 int intexpr_parse(Arena *a, IntExpr *out, const char *text, const char *const *names, int nnames);
 int intexpr_eval(int64_t *out, const IntExpr *e, const int64_t *values);
 
-/* lo to hi, none if lo > hi.  What may lie outside of 64 bits is from INT64_MIN to INT64_MAX. */
+/* lo to hi, none if lo > hi.  A range that may exceed 64 bits is INT64_MIN to INT64_MAX. */
 typedef struct {
   int64_t lo, hi;
 } IntRange;

@@ -119,7 +119,7 @@ static void fill_ones(void *context, int64_t begin, int64_t end) {
     scalar_store(t, one, (char *)f->array->data + (size_t)i * size);
 }
 
-/* What is there is copied behind itself, twice as much each time. */
+/* Fills with one period of random values, then doubles the filled part until the array is full. */
 static void fill_drawn(Fill *f) {
   const Array *a = f->array;
   bool repeats = f->period > 0 && f->period < a->count;
@@ -132,8 +132,8 @@ static void fill_drawn(Fill *f) {
 }
 
 static void fill(Fill *f) {
-  /* What is in an empty array is not told apart from numbers: a kernel that reads it should not
-   * look right by chance. */
+  /* The elements of an empty array are undefined but can't be marked: NaN or -1, so that a kernel
+   * that reads them does not look right by chance. */
   if (f->make == MAKE_EMPTY) memset(f->array->data, 0xFF, f->array->bytes);
   else if (f->make == MAKE_ZEROS) memset(f->array->data, 0, f->array->bytes);
   else if (f->make == MAKE_ONES) array_for(f->array->count, fill_ones, f);

@@ -1,8 +1,8 @@
-/* Configurations that a kernel's file gives, and those that follow from the kernel.
+/* Configurations that a kernel's file declares, and those derived from the kernel.
  *
- * Opened once for a kernel with its arguments, then asked: decorators_space() for what there is to
- * choose from, decorators_complete() for a candidate with what heuristics add to it.  What is given
- * out belongs to the Decorators and lives as long. */
+ * Opened once for a kernel with its arguments, then asked: decorators_space() for the search space,
+ * decorators_complete() for a candidate with the constexprs that heuristics add.  The results
+ * belong to the Decorators and live as long. */
 #ifndef NEREID_RUNTIME_LAUNCH_DECORATORS_H
 #define NEREID_RUNTIME_LAUNCH_DECORATORS_H
 

@@ -16,8 +16,8 @@
 /* Opening a device, and making the arguments. */
 static const double OPEN_SECONDS = 120;
 
-/* What copying the arguments back, and comparing them with others' results, takes at most, as a
- * multiple of making them. */
+/* The time of copying the arguments back and comparing them with others' results, at most, as a
+ * multiple of the time of making them. */
 static const double FRESH = 4;
 
 /* The first trial that gave an answer gives it again where a new process has to know it. */
@@ -193,7 +193,7 @@ static int tell_again(int code, char *told) {
   return code;
 }
 
-/* The answer to what was sent; a process that gives none is gone afterwards. */
+/* Receives the answer to the last message; a process that gives none is ended. */
 static int receive(Measurer *m, double seconds, Measured *out) {
   WireResult r = wire_receive(m->fd, &m->in, seconds);
   *out = (Measured){.answer = -1};
@@ -218,10 +218,10 @@ static void send_try(Measurer *m, int id, const void *code, size_t size, const u
   message_put_double(&m->out, limit_us);
 }
 
-/* A place that no trial has, for what is only asked for its results. */
+/* An id that no trial has, for witnesses, of which only the results are asked. */
 enum { WITNESS_ID = 0 };
 
-/* The answer to what makes a process ready; one that ends instead can't measure anything. */
+/* The answer to a message that prepares a process; a process that ends instead is a failure. */
 static int receive_ready(Measurer *m, Measured *answer) {
   int code = receive(m, OPEN_SECONDS, answer);
   if (code || answer->end == MEASURED) return code;

@@ -1,7 +1,7 @@
 /* Measuring kernels in another process, which is replaced when one of them breaks it.
  *
  * Where that process cannot be started (the program `nereid` is not found), a thread of this one
- * takes its place, after a note: then a kernel that faults ends this process as well. */
+ * replaces it, after a note: then a kernel that faults ends this process as well. */
 #ifndef NEREID_RUNTIME_MEASURE_MEASURER_H
 #define NEREID_RUNTIME_MEASURE_MEASURER_H
 
@@ -52,10 +52,10 @@ void measurer_close(Measurer *m);
  * earlier trials are gone.  Does not wait for them to be made. */
 int measurer_take(Measurer *m, const MeasuredArg *args, int nargs);
 
-/* Measures a trial `runs` times.  What was not loaded yet is compared with the others' results, and
- * timed only once if that takes longer than `limit_us`.  A trial that does not end within
- * `seconds`, besides what its arguments take, is given up.  Fails only where measuring itself is
- * impossible. */
+/* Measures a trial `runs` times.  A trial that was not loaded yet is compared with the others'
+ * results, and timed only once if that takes longer than `limit_us`.  A trial that does not end
+ * within `seconds`, besides the time for its arguments, is given up.  Fails only where measuring
+ * itself is impossible. */
 int measurer_run(Measurer *m, Trial *t, int runs, double limit_us, double seconds, Measured *out);
 /* The trial will not be measured again. */
 void measurer_drop(Measurer *m, Trial *t);

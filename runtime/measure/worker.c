@@ -20,8 +20,8 @@ typedef struct {
   WorkerReset reset;
   int array;   /* the argument whose array it is: itself, another one, or -1 */
   void *data;  /* on the device */
-  void *fresh; /* a copy of what it held at first; NULL until the array is written */
-  void *results[WORKER_RESULTS_MOST]; /* what kernels left there, in host memory */
+  void *fresh; /* a copy of its initial contents; NULL until the array is written */
+  void *results[WORKER_RESULTS_MOST]; /* its contents after kernels, in host memory */
 } WorkerArg;
 
 typedef struct {

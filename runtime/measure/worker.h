@@ -6,12 +6,12 @@
  *
  *   WORKER_OPEN  build id, device, whether a GPU's cache is kept between runs
  *   WORKER_ARGS  number of arguments, then for each its name, its VALUE text, the dtype that a
- *                number is cast to ("": none), a WorkerReset, and after how many elements what is
- *                drawn repeats (0: never).  Trials of other arguments are dropped.  The answer has
- *                one time: how long that took
+ *                number is cast to ("": none), a WorkerReset, and the period of random elements
+ *                (0: none).  Trials of other arguments are dropped.  The answer has one time: that
+ *                of making the arguments
  *   WORKER_TRY   id (numbers from 0), the image's bytes, 3 extents of the grid, runs, limit in us.
- *                Loads the kernel, runs it once on fresh arguments, and compares what it wrote with
- *                what others wrote.  Then it is timed: once, and if that took no longer than the
+ *                Loads the kernel, runs it once on fresh arguments, and compares its results with
+ *                those of others.  Then it is timed: once, and if that took no longer than the
  *                limit, `runs` times
  *   WORKER_TIME  id, runs
  *   WORKER_DROP  id: the kernel will not be asked for again

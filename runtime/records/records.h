@@ -49,13 +49,12 @@ typedef struct {
 
 /* ---- lists ---- */
 
-/* Can it be kept?  What was pruned was not measured. */
+/* Can it be kept?  A pruned candidate was not measured. */
 bool record_is_valid(const Record *r);
 /* Orders by key; 0: the same key. */
 int record_compare_problems(const RecordProblem *a, const RecordProblem *b);
-/* Below 0: of two records with one key, `a` stays.  What is wrong stays wrong; else the one that is
- * sure, the one of more runs, the later one, the faster one; what is left decides in the order of
- * its text. */
+/* Below 0: of two records with one key, `a` stays.  Wrong results stay wrong; else the one that is
+ * sure, the one of more runs, the later one, the faster one; at last the order of their texts. */
 int record_compare(const Record *a, const Record *b);
 /* Sorts so that the fastest that are right come first; the same records give the same order. */
 void records_rank(RecordList *l);
@@ -90,10 +89,10 @@ typedef struct {
   size_t added, replaced;
 } RecordsChange;
 
-/* All of them or, with a note, none.  Those that are not valid, or no better than what is there,
- * change nothing.  `change` may be NULL. */
+/* Stores all of them or, with a note, none.  Those that are not valid, or no better than the stored
+ * ones, change nothing.  `change` may be NULL. */
 bool records_put(Records *r, const Record *list, size_t n, RecordsChange *change);
-/* The same for what was measured anew because the user doubts what is there, which goes. */
+/* The same for new measurements that replace doubted ones, better or not. */
 bool records_replace(Records *r, const Record *list, size_t n);
 
 /* ---- text: sorted, so that the same records are the same bytes ---- */

@@ -6,8 +6,8 @@
  *       taken "2026-11-22T03:10:00Z" ir "00112233445566778899aabbccddeeff" version "0.1.0"
  *       code "00112233445566778899aabbccddeeff" reason "" shape "n=4000" predicted 580.5
  *
- * where a record stands on one line.  Fields have this order, and none is left out; format 1 had no
- * shape and no prediction. */
+ * with a record on one line.  Fields have this order, and none is left out; format 1 had no shape
+ * and no prediction. */
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>

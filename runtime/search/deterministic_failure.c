@@ -15,14 +15,14 @@ bool failure_is_deterministic(int code) {
          code == NEREID_E_LOST || code == NEREID_E_FINDINGS;
 }
 
-/* The line that tells of an error, among those of a tool; else the first of them. */
+/* The first line of a tool's output that names an error; else its first line. */
 static const char *telling_line(const char *lines) {
   const char *at = strstr(lines, "error");
   while (at && at > lines && at[-1] != '\n') at--;
   return at ? at : lines;
 }
 
-/* The hint that the first error of a message ends in; "": it has none. */
+/* The hint at the end of the first error of a message; "": it has none. */
 static const char *hint_of(const char *message) {
   static const char mark[] = "hint: ";
   const char *line = strchr(message, '\n'), *end = line ? strstr(line, ": error: ") : NULL;
@@ -34,7 +34,7 @@ static const char *hint_of(const char *message) {
   return "";
 }
 
-/* Adds a text's first line, behind a separator; nothing if it is empty. */
+/* Adds a separator and a text's first line; nothing if that is empty. */
 static char *add_line(char *end, const char *separator, const char *text) {
   size_t n = strcspn(text, "\n");
   if (!n) return end;
@@ -44,7 +44,7 @@ static char *add_line(char *end, const char *separator, const char *text) {
 char *failure_first_line(const char *message) {
   size_t n = strcspn(message, "\n");
   bool tool = message[n] && n && message[n - 1] == ':';
-  char *line = malloc(strlen(message) + 1); /* separators are shorter than what is left out */
+  char *line = malloc(strlen(message) + 1); /* separators are shorter than the omitted text */
   if (!line) return NULL;
   memcpy(line, message, n);
   char *end = tool ? add_line(line + n, " ", telling_line(message + n + 1))

@@ -1,5 +1,5 @@
-/* Failures of single kernels among many: what each means for a tuner, and how a thread that finds
- * one hands it over. */
+/* Failures of single kernels among many: their meaning for a tuner, and how a thread that finds one
+ * hands it over. */
 #ifndef NEREID_RUNTIME_SEARCH_DETERMINISTIC_FAILURE_H
 #define NEREID_RUNTIME_SEARCH_DETERMINISTIC_FAILURE_H
 
@@ -11,8 +11,8 @@ nereid_tune_status failure_tune_status(int code);
  * a full disk. */
 bool failure_is_deterministic(int code);
 
-/* A message as one line: its first, with what a tool printed of an error where that ends in a
- * colon, and else the hint of the first error.  malloc'ed; NULL: out of memory. */
+/* A message as one line: its first line, followed by a tool's error if it ends in a colon, and else
+ * by the hint of the first error.  malloc'ed; NULL: out of memory. */
 char *failure_first_line(const char *message);
 
 typedef struct {

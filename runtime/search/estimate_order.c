@@ -5,16 +5,16 @@
 
 #include "runtime/compile/estimate_request.h"
 
-enum { VARIED = 32 }; /* so many first ones; behind them, time alone counts */
+enum { VARIED = 32 }; /* so many first ones; after them, time alone counts */
 
-/* What is like one that was tried has to promise so much more; and what counts as alike: by the sum
- * of logarithms of what two candidates differ by. */
+/* ALIKE: the penalty on the time of a candidate that equals one tried before.  REACH: the distance,
+ * a sum of logarithms of ratios, at which similarity falls to 1/e. */
 static const double ALIKE = 0.15, REACH = 1.5;
 
 typedef struct {
   const Estimate *estimate;
   size_t candidate;
-  double us;    /* for what nothing is known of, longer than any */
+  double us;    /* without an estimate, longer than any */
   double alike; /* to the most similar one before it: 0 to 1 */
 } Ranked;
 

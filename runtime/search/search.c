@@ -26,10 +26,10 @@ typedef struct {
  * how long it takes. */
 static const double SECONDS_LEAST = 2, SECONDS_MOST = 20, FAR = 100;
 
-/* In seconds: what takes longer hangs.  best_us: of what has run; 0: nothing.  doubtful: the model
- * is not believed about how long the candidate takes.  A hundred times the best is hopeless.
- * Without one it is a hundred times what the model says at worst, unless that is long anyway: no
- * kernel that the model understands is that far off. */
+/* In seconds: a kernel that takes longer hangs.  best_us: the best median so far; 0: none.
+ * doubtful: the prediction for the candidate is not trusted.  A hundred times the best is hopeless.
+ * Without a best it is a hundred times the upper bound of the prediction, unless that is long
+ * anyway: no kernel that the cost model understands is that far off. */
 static double timeout_of_candidate(const Candidate *c, int runs, double best_us, bool doubtful) {
   if (best_us > 0) return SECONDS_LEAST + FAR * 1e-6 * best_us;
   double predicted = 1e-6 * c->predicted.high_us * (2 + runs), most = SECONDS_MOST + 10 * predicted;
@@ -181,13 +181,13 @@ static int find_same(const State *s, const Item *item) {
   return -1;
 }
 
-/* Where the model puts the best itself too high, it does so for others as well. */
+/* If the cost model overestimates the best itself, it does so for others as well. */
 static double slow_us(double best_us, double best_predicted_us) {
   return SLOWER * (best_us > best_predicted_us ? best_us : best_predicted_us);
 }
 
-/* Is the candidate slower for the model than what can win against one with these times?  0: there
- * is none, or the model says nothing of it. */
+/* Is the candidate's prediction too slow to win against a best with these times?  0: there is none,
+ * or it has no prediction. */
 static bool search_is_slow(const Candidate *c, double best_us, double best_predicted_us) {
   return !c->witness && best_us > 0 && c->predicted.low_us > slow_us(best_us, best_predicted_us);
 }
@@ -244,8 +244,9 @@ static int first_round(State *s) {
   return code;
 }
 
-/* Where none has run, the model may be at fault, as with loops whose length is in memory.  The most
- * promising of those that were given up gets all the time there is; if it ends, so do others. */
+/* If none has run, the cost model may be at fault, as with loops whose length is in memory.  The
+ * most promising of those that were given up gets all the time there is; if it ends, so do
+ * others. */
 static int try_again(State *s) {
   const SearchProblem *p = s->problem;
   int code = 0;
@@ -336,7 +337,7 @@ static Item *item_of(const State *s, const Candidate *c) {
   return c ? &s->items[c - s->problem->candidates] : NULL;
 }
 
-/* Where noise made the first one, the next may take its place, and is as doubtful. */
+/* A winner by noise falls back when it is measured again; the next one is then as doubtful. */
 static int confirm(State *s) {
   enum { ATTEMPTS_MOST = 12 };
   int code = 0;
@@ -455,7 +456,7 @@ static bool is_open(const SearchProblem *p) {
   return false;
 }
 
-/* What wins by records alone, and is doubtful, is not known. */
+/* A winner by records alone whose time is doubtful is measured again. */
 static void reopen(SearchProblem *p) {
   const Candidate *best;
   while ((best = search_fastest(p->candidates, p->n)) && best->recorded && !is_sure(best)) {
@@ -467,7 +468,7 @@ static void reopen(SearchProblem *p) {
   }
 }
 
-/* Nothing new was found out of it: what records say is all there is. */
+/* A reopened candidate that was not measured gets its record back. */
 static void take_back(Candidate *c) {
   if (!c->reopened || c->runs || c->status != NEREID_TUNE_OK) return;
   c->known = c->recorded = true;

@@ -3,15 +3,16 @@
  *
  * Candidates compile on all cores, in the order in which they are given, while those that are ready
  * are measured one at a time (runtime/measure/measurer.h).  Each runs once, and its results are
- * compared; what is far behind the best so far is not run again.  Then the rest is measured more
- * often, the fewer are left the more (successive halving), until those that can't be told apart
- * from the best have been run some hundred times.  Meanwhile candidates of later problems compile.
+ * compared; a candidate far slower than the best so far is not run again.  Then the rest is
+ * measured more often, the fewer are left the more (successive halving), until those that can't be
+ * told apart from the best have been run some hundred times.  Meanwhile candidates of later
+ * problems compile.
  *
  * A winner whose time is doubtful (runtime/records/doubt.h) is measured again, also if it comes
  * from records, until it is not, or another one wins.
  *
- * Candidates whose code is the same are measured once, and those that the model knows to be slower
- * than what was measured, not at all. */
+ * Candidates whose code is the same are measured once, and those that the cost model predicts to be
+ * slower than the best, not at all. */
 #ifndef NEREID_RUNTIME_SEARCH_SEARCH_H
 #define NEREID_RUNTIME_SEARCH_SEARCH_H
 
@@ -25,7 +26,7 @@
 typedef struct {
   nereid_request request; /* complete */
   uint32_t grid[3];
-  const char *config;         /* what records call it: "BLOCK=128 num_warps=4" */
+  const char *config;         /* its text in records: "BLOCK=128 num_warps=4" */
   const nereid_binding *ints; /* integers among its arguments and constexprs, for the model */
   int nints;
   Estimate predicted; /* zeros: unknown */
@@ -43,12 +44,12 @@ typedef struct {
   bool witness;       /* it is known, and run once more for its results */
   bool passing;       /* it failed for the machine's sake, and may not the next time */
   CacheKey ir;        /* of its tile IR; zeros: there is none */
-  CacheKey code;      /* of what it was compiled to; zeros: nothing */
+  CacheKey code;      /* of its compiled code; zeros: none */
 } Candidate;
 
 /* A kernel with its arguments, and its candidates. */
 typedef struct {
-  const char *kernel, *signature, *sizes; /* what records call it (runtime/records/records.h) */
+  const char *kernel, *signature, *sizes; /* its key in records (runtime/records/records.h) */
   const char *shape;                      /* the sizes themselves */
   const MeasuredArg *args;
   int nargs;
@@ -75,16 +76,15 @@ typedef struct {
   void *context; /* of note */
 } Search;
 
-/* Fills in what it found out about each candidate; that none of them runs is no failure.  Fails
- * where nothing can be measured at all. */
+/* Fills in the results of each candidate; it is no failure if none of them runs, only if nothing
+ * can be measured at all. */
 int search_run(Search *s);
 /* The fastest of those whose time is to be trusted, else the fastest; NULL: none runs.  Of equals
  * the first. */
 const Candidate *search_best(const Candidate *candidates, size_t n);
 /* A candidate's time for runtime/records/doubt.h. */
 TimeTaken search_time(const Candidate *c);
-/* A line on the fastest where its time is doubtful, with what the user may run to know more; NULL:
- * it is not. */
+/* A line on the fastest if its time is doubtful, with the user's `remedy`; NULL: it is not. */
 const char *search_doubt(Arena *a, const SearchProblem *p, const char *remedy);
 
 #endif

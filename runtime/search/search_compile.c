@@ -30,7 +30,7 @@ struct SearchCompiler {
   Assembler assembler;
   pthread_t threads[THREADS_MOST];
   int nthreads;
-  pthread_mutex_t lock; /* of what follows */
+  pthread_mutex_t lock; /* of the fields below */
   pthread_cond_t ready;
   Share *shares;  /* of each problem */
   size_t current; /* the first that has candidates left */
@@ -140,7 +140,8 @@ static void compile_some(void *arg, size_t i) {
 
 /* ---- all ---- */
 
-/* Where ptxas is, it makes the code here, on all cores; else the driver makes it where it runs. */
+/* With ptxas, machine code is made here, on all cores; else the driver makes it in the process that
+ * measures. */
 static int choose_way(SearchCompiler *c) {
   nereid_device *d = c->search->device;
   if (device_kind(d) == NEREID_C) return nereid_device_open(&c->host, d->name);

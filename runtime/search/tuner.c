@@ -12,8 +12,8 @@
 #include "runtime/store/tool_version.h"
 #include "runtime/support/parallel.h"
 
-/* What compiling candidates has told, kept in the cache: a graph has hundreds of them, and none is
- * compiled where records answer. */
+/* Results of compiling candidates, kept in the cache: a graph has hundreds of them, and none is
+ * compiled again where records answer. */
 
 /* Of each candidate; zeros: unknown. */
 typedef struct {
@@ -105,8 +105,8 @@ void tuner_keep(const Search *s, Memo *m) {
 
 /* ---- names ---- */
 
-/* Sizes are classes of at most an eighth of their number: rounded up to three bits behind the
- * first.  What is fastest of one is fastest of its neighbours. */
+/* Sizes are classes of at most an eighth of their number: rounded up to three bits after the first.
+ * The fastest configuration of one size is the fastest of its neighbours. */
 static int64_t size_class(int64_t v) {
   uint64_t n = v < 0 ? 0 - (uint64_t)v : (uint64_t)v, step = 1;
   while (n / step >= 16) step *= 2;
@@ -125,8 +125,8 @@ void tuner_print_shape(Text *out, const char *name, const int64_t *shape, int ra
   text_puts(out, "]");
 }
 
-/* What makes code of ours run: the driver, and ptxas where that is used; or the C compiler.  Paths
- * differ from machine to machine, and say nothing of the code. */
+/* The versions of the tools that compile our code: the driver, and ptxas if it is used; or the C
+ * compiler.  Paths differ from machine to machine, and say nothing of the code. */
 static const char *driver_of(const Search *s) {
   if (s->driver) return s->driver;
   char tool[TOOL_PATH], options[TOOL_PATH], version[TOOL_VERSION];
@@ -310,7 +310,7 @@ static Record record_of(const Search *s, const Memory *m, const MemoryEntry *e) 
                   .taken = time(NULL)};
 }
 
-/* What holds for this version as well, so that the next run need not compile. */
+/* A record that holds for this version as well: with it, the next run need not compile. */
 static Record copy_for_version(const MemoryEntry *e) {
   Record r = *e->by_code;
   r.ir = e->candidate->ir;

@@ -1,5 +1,5 @@
-/* The tuner: problems with their candidates (runtime/search/search.h), with what is known of them
- * from earlier runs and from the model.
+/* The tuner: problems with their candidates (runtime/search/search.h), with their results from
+ * earlier runs and their predictions by the cost model.
  *
  * `nereid tune` has one problem, a graph's mode max-autotune (graph/execute/tune_plan.h) all of its
  * kernels'. */
@@ -11,12 +11,12 @@
 #include "runtime/search/deterministic_failure.h"
 #include "runtime/search/search.h"
 
-/* All of what follows: records, the model for what is not in them, measuring, records of that. */
+/* All steps below: records, predictions for the candidates without one, measuring, new records. */
 int tuner_run(Search *s);
 
-/* ---- what is known from earlier runs ---- */
+/* ---- records of earlier runs ---- */
 
-/* A candidate that nothing was known of. */
+/* A candidate without a record. */
 typedef struct {
   size_t problem;
   Candidate *candidate;
@@ -61,10 +61,10 @@ void tuner_look_up(const Search *s, Memo *m);
 /* Keeps what is new, and closes. */
 void tuner_keep(const Search *s, Memo *m);
 
-/* ---- the model ---- */
+/* ---- the cost model ---- */
 
-/* What it says of each candidate of which it has said nothing, and the order in which that puts
- * them, of problems where something is open; all: of all of them. */
+/* Predicts the candidates without a prediction and orders them, in problems with an open candidate;
+ * all: in all problems. */
 void tuner_predict(Search *s, DevicePeaks *peaks, bool all);
 /* Nothing is measured: of each problem the most promising candidate is made sure to compile; one
  * that does not has failed, and the next takes its place. */

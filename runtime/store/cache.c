@@ -163,7 +163,7 @@ static void record_uses(Cache *c) {
   c->nused = 0;
 }
 
-/* Where it can be written now: nobody waits for that, and no failure of it matters. */
+/* Records uses only if the database can be written at once; a failure does not matter. */
 static void record_last_uses(Cache *c) {
   enum { PATIENCE_MS = 50 };
   sqlite3 *db = c->database.db;

@@ -34,7 +34,7 @@ bool database_path(char *out, size_t size, const DatabaseKind *kind) {
   return true;
 }
 
-/* Every folder on the way.  What fails shows when the database is opened. */
+/* Makes every folder of the path.  A failure shows when the database is opened. */
 static void make_folders(const char *path) {
   char part[DATABASE_PATH];
   snprintf(part, sizeof part, "%s", path);
@@ -184,8 +184,8 @@ static int connect_once(Database *d, ConnectMode mode, int *version) {
   return rc;
 }
 
-/* The journal goes first and by the same name: left behind, it would be taken for one of the
- * database that comes next. */
+/* The journal goes first and by the same name: a remaining journal would be taken for one of the
+ * next database. */
 static bool rename_all(const Database *d, const char *aside) {
   char from[DATABASE_PATH + 16], to[DATABASE_PATH + 80];
   snprintf(from, sizeof from, "%s-journal", d->path);

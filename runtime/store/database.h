@@ -37,7 +37,7 @@ typedef struct {
   const DatabaseKind *kind;
   sqlite3 *db;              /* NULL: not open */
   char path[DATABASE_PATH]; /* "": turned off */
-  ino_t inode;              /* of what is open, or was last */
+  ino_t inode;              /* of the open file, or of the last one */
   nereid_message_fn note;   /* may be NULL */
   void *context;
   bool noted;           /* that it cannot be used */

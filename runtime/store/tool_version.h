@@ -1,4 +1,4 @@
-/* The version of a tool that makes code: a part of what times depend on. */
+/* The version of a tool that makes code: measured times depend on it. */
 #ifndef NEREID_RUNTIME_STORE_TOOL_VERSION_H
 #define NEREID_RUNTIME_STORE_TOOL_VERSION_H
 
@@ -6,7 +6,7 @@
 
 enum { TOOL_VERSION = 256 };
 
-/* The line of what `path options --version` prints that has the word `mark`, or its first line
+/* The line with the word `mark` in the output of `path options --version`, or its first line
  * (NULL); "" if it can't be run.  The answer is kept in the cache until the file changes. */
 void tool_version(char out[TOOL_VERSION], const char *path, const char *options, const char *mark);
 

@@ -12,7 +12,8 @@
 
 enum { ALIGNMENT = 256 };
 
-/* What the machine can give without ending a process.  Linux promises more, and kills later. */
+/* Memory that the machine can give without ending a process.  Linux promises more, and kills
+ * later. */
 static size_t available(void) {
   char line[256];
   unsigned long long kib = 0;

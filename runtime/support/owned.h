@@ -4,7 +4,7 @@
 
 #include "runtime/support/error.h"
 
-/* A copy of `len` bytes with a NUL behind them. */
+/* A copy of `len` bytes with a NUL after them. */
 int owned_copy(char **out, size_t *size, const char *from, size_t len);
 
 #endif

@@ -110,7 +110,8 @@ static inline bool team_spin(const uint32_t *at, uint32_t value, bool equal) {
   }
 }
 
-/* Until *at == value, or != value.  Who changes it calls team_wake afterwards. */
+/* Sleeps until *at == value, or != value.  The thread that changes it calls team_wake
+ * afterwards. */
 static inline void team_sleep(Member *m, const uint32_t *at, uint32_t value, bool equal) {
   while (team_is(at, value) != equal) {
     __atomic_store_n(&m->asleep, 1, __ATOMIC_SEQ_CST);
@@ -217,8 +218,8 @@ static inline void team_together(Crew *c, int threads, bool waking, TeamBody *bo
   if (!team_spin(&c->inside, 0, true)) team_sleep(&c->members[0], &c->inside, 0, true);
 }
 
-/* Threads for a launch, by what it costs; 1: it is not worth sharing.  A cost that is not a number
- * is that of a launch of unknown size. */
+/* Threads for a launch, by its cost; 1: it is not worth sharing.  A cost that is not a number is
+ * that of a launch of unknown size. */
 static inline int team_size(const Crew *c, uint64_t n, double ns, bool waking) {
   int threads = c->threads;
   if (ns < TEAM_SHARED_NS) return 1;
@@ -228,7 +229,7 @@ static inline int team_size(const Crew *c, uint64_t n, double ns, bool waking) {
   return threads;
 }
 
-/* Where another thread's launch has the members, this one does without. */
+/* While another thread's launch has the members, this one runs on its own thread. */
 static inline void team_run(Team *team, uint64_t n, double ns, TeamBody *body, void *context) {
   Crew *c = (Crew *)team;
   const bool waking = !(ns < TEAM_WAKING_NS);

@@ -16,7 +16,7 @@ bool tool_find_cc(char out[TOOL_PATH], char options[TOOL_PATH]);
 /* ptxas: $NEREID_PTXAS, the path, $CUDA_HOME, /usr/local/cuda. */
 bool tool_find_ptxas(char out[TOOL_PATH]);
 /* Runs argv[0] and waits.  Returns its status (128 + n after signal n), or -1 if it can't be run.
- * What it printed is in `output`, cut to size. */
+ * Its output is in `output`, cut to size. */
 int tool_run(const char *const *argv, char *output, size_t size);
 /* The same, ended as soon as *stop (atomic; may be NULL) is true: then 128 + SIGKILL. */
 int tool_run_until(const char *const *argv, char *output, size_t size, const bool *stop);

@@ -54,7 +54,7 @@ static void keep_texts(Arena *a, nereid_candidate *c) {
   c->settings = settings;
 }
 
-/* What ran comes first, then what might have, then what can't. */
+/* Candidates that ran come first, then pruned ones, then failed ones. */
 static int group_of(const nereid_candidate *c) {
   return c->status == NEREID_TUNE_OK ? 0 : c->status == NEREID_TUNE_PRUNED ? 1 : 1 + (int)c->status;
 }
@@ -73,7 +73,7 @@ static int faster_first(const void *a, const void *b) {
   return x < y ? -1 : 1;
 }
 
-/* What fails before there is anything to run, and what is pruned, is not measured. */
+/* A candidate that fails before it can run, or is pruned, is not measured. */
 static bool has_run(const Candidate *c) {
   return !c->recorded &&
          (c->runs || c->status == NEREID_TUNE_TIMEOUT || c->status == NEREID_TUNE_FAULT);
@@ -94,7 +94,8 @@ static double roof_of(const Tuning *t) {
   return r->operations;
 }
 
-/* What others would choose by the records: the fastest that is not uncertain. */
+/* Puts the candidate first that others would choose by the records: the fastest that is not
+ * uncertain. */
 static void put_sure_first(nereid_tuning *t) {
   size_t i = 0;
   while (i < t->n && t->candidates[i]->status == NEREID_TUNE_OK && t->candidates[i]->uncertain) i++;
@@ -158,7 +159,7 @@ static void tell_doubt(const nereid_tuning *o, Tuning *t) {
   if (doubt && !t->request->model_only) on_note(t, doubt);
 }
 
-/* Where no answer has a majority, the best is right by chance. */
+/* If no answer has a majority, the best is right by chance. */
 static void tell_disagreement(const nereid_tuning *o, Tuning *t) {
   int right = count_of(o, NEREID_TUNE_OK), wrong = count_of(o, NEREID_TUNE_WRONG);
   if (wrong < right || !wrong) return;

@@ -207,7 +207,7 @@ static int tune_space(Tuning *t) {
   return combine(t);
 }
 
-/* A request for a configuration, with what the kernel's heuristics add to it. */
+/* A request for a configuration, with the constexprs that the kernel's heuristics add to it. */
 static int tune_complete(Tuning *t, const Config *c, nereid_request *out) {
   Config full;
   int code = decorators_complete(&full, t->decorators, c);
@@ -290,8 +290,8 @@ void tune_name(Tuning *t) {
 
 /* ---- candidates ---- */
 
-/* What can't be completed, and a grid that is none, make a candidate that fails.  *wrong: it is
- * wrong usage, whose message is the last one. */
+/* A configuration that heuristics can't complete, or an invalid grid, is a failed candidate.
+ * *wrong: it is wrong usage, whose message is the last one. */
 static int make_candidate(Tuning *t, const Config *config, Candidate *c, bool *wrong) {
   int code = tune_complete(t, config, &c->request);
   DeterministicFailure failure = {0};
@@ -306,8 +306,7 @@ static int make_candidate(Tuning *t, const Config *config, Candidate *c, bool *w
   return c->known ? 0 : code;
 }
 
-/* Usage that is wrong for every configuration is no matter of configurations: its message is the
- * failure's. */
+/* Usage that is wrong for every configuration fails the whole tuning, with its message. */
 static int make_candidates(Tuning *t) {
   bool all_wrong = t->configs.len > 0, wrong;
   int code = 0;
@@ -342,7 +341,8 @@ static const MeasuredArg *measured_args(const Tuning *t) {
 
 /* ---- all of them ---- */
 
-/* Where records alone choose, the space matters only if they are silent: then it may tell why. */
+/* If records alone choose, the space is made only where they have no answer: its message may tell
+ * why. */
 int tune_candidates(Tuning *t) {
   int code = tune_open(t);
   if (!code && t->request->records_only) tune_recorded(t);

@@ -89,8 +89,8 @@ static int64_t const_of(const TileValue *v) {
   return v && tile_const_value(v, &i) ? i : 0;
 }
 
-/* The value of an argument that `v` is, as it stands, or with something added or taken off, as in
- * n - k * BLOCK; 0: unknown.  `direct`: as it stands only. */
+/* The value of the argument that `v` is, or is a sum or difference of, as in n - k * BLOCK; 0:
+ * unknown.  `direct`: only an argument itself. */
 static int64_t size_of(const Kernel *k, const TunedQuery *q, const TileFunc *f, const TileValue *v,
                        bool direct) {
   v = core_of(v);
@@ -112,7 +112,7 @@ typedef struct {
   const Kernel *k;
   const TunedQuery *q;
   ProbeFacts *out;
-  bool *tainted;  /* by value id of base: it depends on what differs */
+  bool *tainted;  /* by value id of base: it depends on the changed constexpr */
   bool *programs; /* it depends on the program's index */
   bool divides, remains, least;
 } Comparison;
@@ -182,7 +182,7 @@ static void compare_masks(Comparison *c, const TileOp *a, const TileOp *b) {
 
 /* ---- stepping ---- */
 
-/* The op's operand `i` is a scalar that depends on what differs. */
+/* The op's operand `i` is a scalar that depends on the changed constexpr. */
 static bool scalar_use(const Comparison *c, const TileOp *op, uint32_t i) {
   return i < op->nargs && in(c->tainted, op->args[i]) && !op->args[i]->type.rank;
 }
@@ -199,7 +199,7 @@ static bool is_origin(const Comparison *c, const TileValue *v) {
          (scalar_use(c, op, 0) || scalar_use(c, op, 1));
 }
 
-/* pid * BLOCK + arange(0, BLOCK): programs or iterations lie side by side. */
+/* pid * BLOCK + arange(0, BLOCK): tiles of neighbouring programs or iterations are adjacent. */
 static bool tiles_side_by_side(const Comparison *c, const TileOp *a, const TileOp *b) {
   if (a->code == TILE_ADD && reshaped(a, b, 0))
     return (is_origin(c, a->args[0]) && is_axis(a->args[1])) ||

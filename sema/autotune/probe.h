@@ -21,7 +21,7 @@ typedef struct {
   Span why_at;
 } Probe;
 
-/* Compiles `k` for the query with further constexprs; no message is left behind. */
+/* Compiles `k` for the query with further constexprs; its messages are dropped. */
 void probe_compile(Program *p, const Kernel *k, const TunedQuery *q, const TunedConfig *values,
                    Probe *out);
 
@@ -29,7 +29,7 @@ typedef struct {
   bool alike;      /* the same ops in the same order */
   bool differs;    /* in a shape, a constant, or by not being alike */
   bool shapes;     /* some tile has another shape */
-  bool steps;      /* programs or iterations lie side by side, that far apart */
+  bool steps;      /* the tiles of programs or iterations are adjacent, that far apart */
   bool covers;     /* an arange that starts at 0 is compared with `size` as it is */
   bool groups;     /* it reorders programs: divisor and remainder of their index, and a minimum */
   bool dot, dot_k; /* it shapes operands of a dot; along the axis that is summed */

@@ -93,7 +93,8 @@ Value value_copy(Sema *S, Value v) {
   return out;
 }
 
-/* Past the bounds of what can be gone through the copy shares what it holds. */
+/* Containers past the limits of a walk (VALUE_DEPTH_MAX, VALUE_ITEMS_MAX) are shared with the
+ * original. */
 static Value deep_copy(Sema *S, Value v, Walk *w) {
   v = value_copy(S, v);
   uint32_t n = v.kind == V_TUPLE ? v.u.tuple->len : v.kind == V_DICT ? 2 * v.u.dict->len : 0;
@@ -130,7 +131,7 @@ Value host_function(Value f) {
   return f;
 }
 
-/* A call of what partial() made. */
+/* A call of a partial() object. */
 Value builtin_partial(Sema *S, Call *c) {
   const Tuple *given = c->rest.u.tuple->data[0].u.tuple;
   const Tuple *first = given->data[0].u.tuple;
@@ -155,7 +156,7 @@ Value builtin_partial(Sema *S, Call *c) {
   return call_value(S, first->data[0], &all);
 }
 
-/* heapq.nsmallest(n, items, key=None): the first of what sorted() gives. */
+/* heapq.nsmallest(n, items, key=None): the first items of sorted(). */
 static Value extremes(Sema *S, const CallArgs *args, bool largest) {
   Value key = args->npos > 2 ? args->pos[2] : args->nnamed ? args->named[0] : value_none();
   int64_t n;

@@ -1,4 +1,4 @@
-/* The decorators of a kernel: which configure it, and with what. */
+/* The decorators of a kernel that configure it, and their arguments. */
 #include "sema/tuned.h"
 
 #include <stdlib.h>

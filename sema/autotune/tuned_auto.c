@@ -1,8 +1,8 @@
 /* Spaces derived from the kernel alone.
  *
  * The kernel is compiled with a guess for each constexpr that has no value, then once more for each
- * of them with another value: what changes says what the constexpr does.  One that a string can
- * stand for is no number. */
+ * of them with another value: the difference shows what the constexpr does.  A constexpr that may
+ * be a string is not guessed. */
 #include <string.h>
 
 #include "sema/autotune/probe.h"
@@ -28,8 +28,8 @@ typedef struct {
 typedef struct {
   int64_t numel, bytes;
   uint8_t power[AUTO_OPEN_MAX];
-  bool staged; /* an operand of a dot, which lies in shared memory once a stage */
-  bool summed; /* the result of a dot, which lies in registers */
+  bool staged; /* an operand of a dot, which shared memory holds once a stage */
+  bool summed; /* the result of a dot, which registers hold */
 } AutoTile;
 
 typedef struct {
@@ -59,7 +59,7 @@ static int64_t largest_argument(const TunedQuery *q) {
   return most;
 }
 
-/* Those of a list that lie between `least` and what covers the size. */
+/* Keeps the values of a list from `least` to the power of two that covers the axis. */
 static void take(AutoSpace *s, AutoAxis *a, const int64_t *list, size_t n, int64_t least) {
   int64_t size = a->facts.size ? a->facts.size : largest_argument(s->r->q);
   int64_t most = size ? power_above(size) : INT64_MAX;
@@ -104,7 +104,7 @@ static int option_values(Name name, int64_t *out) {
   return name[4] == 'w' ? 4 : 5;
 }
 
-/* The values of an axis, by what the constexpr does.  False (reported) if it can't be guessed. */
+/* The values of an axis, by the role of its constexpr.  False (reported) if it can't be guessed. */
 static bool auto_values(AutoSpace *s, AutoAxis *a) {
   const ProbeFacts *f = &a->facts;
   if (!f->differs) { /* a loop is told by it how deep to run ahead, or the kernel does not use it */
@@ -177,8 +177,8 @@ static Load load_of(const AutoSpace *s, const int *at) {
 }
 
 /* No thread without an element (of a dot's result: without those that one instruction of a warp
- * gives it), no more elements than it has registers, and operands that fit shared memory.  What is
- * left the model judges. */
+ * gives it), no more elements than it has registers, and operands that fit shared memory.  The cost
+ * model judges the rest. */
 static bool can_run(const AutoSpace *s, const int *at) {
   Load l = load_of(s, at);
   if (l.largest > MAX_TILE) return false;

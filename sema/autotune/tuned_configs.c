@@ -98,8 +98,8 @@ static bool takes_keywords(Value fn) {
   return false;
 }
 
-/* early_config_prune(configs, named_args, **kwargs): the launch decides which argument stands in
- * which of the two, so all stand in both. */
+/* early_config_prune(configs, named_args, **kwargs): the launch decides which argument is in which
+ * of the two, so both contain all. */
 static Value call_prune(TunedReader *r, Span at, Value fn, Value configs) {
   Value pos[] = {configs, tuned_arguments(r, NULL)};
   const Dict *known = pos[1].u.dict;
@@ -169,7 +169,7 @@ static bool run_hook(TunedReader *r, const Decorator *d, Value config, TunedName
   return hook.kind == V_FUNC && !r->S.failed;
 }
 
-/* For each configuration.  Hooks behind one that can't be run are left alone, after a warning. */
+/* For each configuration.  The hooks after one that can't be run are ignored, with a warning. */
 static TunedNames *run_hooks(TunedReader *r, const Decorator *d, const Tuple *configs) {
   bool known = true;
   TunedNames *zeroed = ARENA_ARRAY(r->p->arena, TunedNames, configs->len);
@@ -251,8 +251,8 @@ static bool agrees(TunedReader *r, Value v) {
   return true;
 }
 
-/* Every configuration so far with every one of this decorator: those that agree with what is fixed,
- * or all, without those constexprs, if none does. */
+/* The product of the configurations so far and those of this decorator: of these the ones that
+ * agree with the fixed constexprs or, if none does, all of them without those constexprs. */
 static bool join(TunedReader *r, const Decorator *d, const TunedSpace *before, const Tuple *list,
                  TunedSpace *out) {
   bool any = false;

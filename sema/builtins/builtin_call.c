@@ -11,7 +11,7 @@ typedef struct {
   Name names[SIGNATURE_MAX];
   Value defaults[SIGNATURE_MAX];
   uint32_t n;
-  int rest;      /* the index at which *name stands, or -1 */
+  int rest;      /* the index of *name, or -1 */
   bool keywords; /* **kwargs: others are let through */
 } Signature;
 

@@ -20,7 +20,7 @@ static bool pointer_arg(Sema *S, const Call *c, Value *out) {
   return ok;
 }
 
-/* The pointer to what lies in memory, and its dtype: i1 lies there as bytes. */
+/* The pointer as memory sees it, and its element type: i1 is stored as bytes. */
 static Value byte_pointer(Sema *S, Value ptr, DType *elem, Span at) {
   *elem = (DType)value_type(ptr).elem;
   if (*elem != DT_I1) return ptr;

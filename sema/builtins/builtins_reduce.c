@@ -74,7 +74,8 @@ static bool used_below(const TileOp *op) {
   return false;
 }
 
-/* What the function computes only to ask for its type, perhaps as a tile, is no part of it. */
+/* Dead-code elimination: the function may compute values, perhaps tiles, only to ask for their
+ * type. */
 static void drop_unused(TileBlock *b, TileValue *const *results, uint32_t n) {
   for (TileOp *op = b->last, *before; op; op = before) {
     before = op->prev;

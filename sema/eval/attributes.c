@@ -67,7 +67,7 @@ static double largest_float(DType t) {
   }
 }
 
-/* What torch.finfo and torch.iinfo would say; finfo(dtype) is the dtype itself here. */
+/* The limits of torch.finfo and torch.iinfo; finfo(dtype) is the dtype itself here. */
 static bool dtype_limit(DType t, const char *name, Value *out) {
   bool low = !strcmp(name, "min"), high = !strcmp(name, "max");
   unsigned bits = dtype_bits(t);

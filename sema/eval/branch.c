@@ -261,7 +261,7 @@ static void run_side(Sema *S, BranchSide run, void *ctx, Side *side, const Choic
   if (run) run(S, ctx);
   S->choice = outer_choice;
   if (!select) S->b = outer;
-  side->gone = state_now(S) == STATE_RETURN; /* what a `break` leaves behind is still read */
+  side->gone = state_now(S) == STATE_RETURN; /* values set before a `break` are still read */
   side->changes = frame_undo(S, mark);
 }
 

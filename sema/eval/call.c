@@ -1,4 +1,4 @@
-/* Calls: their arguments are gathered, then bound by what is called.
+/* Calls: arguments are gathered, then bound to the parameters of the callee.
  *
  * The bodies of the user's functions are evaluated in place; the fields of a named tuple are bound
  * as parameters are.

@@ -6,7 +6,7 @@
 
 typedef struct {
   Sema *S;
-  NameMap seen; /* names assigned anywhere inside, by whatever branch */
+  NameMap seen; /* names assigned anywhere inside, in any branch */
   bool prune;   /* second visit: conditions free of such names are decided */
   bool in_loop; /* inside a loop of the body: its breaks are its own */
   Assigned *out;

@@ -1,14 +1,14 @@
 /* The statements `for` and `while`.
  *
  * A loop is unrolled where its range is static, or known in host code.  Others become
- * ops: a `for` that runs to its end a FOR; whatever can be left early, by `break` or `return`, a
+ * ops: a `for` that runs to its end a FOR; a loop that can be left early, by `break` or `return`, a
  * WHILE that carries <state>, and the index of a `for`, as leaves of their own.
  *
  * A run-time loop carries the variables that its body assigns and that are set before it.  Their
  * leaves (value_leaves) become parameters of its blocks; leaves that come back unchanged are taken
  * out again before the op is made.  Variables that are first set inside are gone after it.
  *
- *   loop_carry      each variable that the body assigns; loop_add_leaf for what has no name
+ *   loop_carry      each variable that the body assigns; loop_add_leaf for values without a name
  *   loop_open       a block begins: variables are its parameters
  *   loop_hand_on    the last block ends: its values are yielded to the next iteration
  *   loop_results    after the op: variables are its results
@@ -528,7 +528,7 @@ static TileValue *condition_region(Sema *S, Loop *l) {
   return materialize(S, typed(S, cond, s->span), s->span);
 }
 
-/* What <state> hands to the next iteration: `continue` is over, the others stay. */
+/* The value of <state> for the next iteration: `continue` is over, the others stay. */
 static void finish_state(Sema *S, Loop *l) {
   if (!l->leaves_early) return;
   Span at = l->s->span;

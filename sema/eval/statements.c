@@ -4,7 +4,7 @@
  * `return`, `break` and `continue` set it; being a variable, it is joined after a branch like any
  * other.  As long as it is a constant, nothing of it is seen in the tile IR.  When one side of an
  * `if` surely leaves, the rest of the block moves into the other side.  Where only the run can
- * tell, the rest of the block stands under `if state == 0`.
+ * tell, the rest of the block moves under `if state == 0`.
  */
 #include <string.h>
 
@@ -355,7 +355,7 @@ static void exec_skipped(Sema *S, const Stmt *s) {
   leave(S, STATE_RETURN, s->span);
 }
 
-/* What host code calls of modules that are not at hand, for an effect alone, has none here. */
+/* In host code a call statement of a module that is not at hand has no effect. */
 static void exec_expr(Sema *S, const Expr *e) {
   if (!S->host) {
     eval(S, e);

@@ -1,8 +1,8 @@
 /* Kernels inside of host functions.
  *
- * What such a function binds around a kernel counts as what a module binds: its body is a module
- * whose other names are those of the function or file around it.  Values that it gets when it is
- * called, its parameters among them, are not known.
+ * The names that such a function binds around a kernel count as names of a module: its body is a
+ * module whose other names are those of the function or file around it.  Values that it gets when
+ * it is called, its parameters among them, are not known.
  */
 #include "sema/value/context.h"
 

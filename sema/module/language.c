@@ -31,7 +31,7 @@ struct StdIndex {
   uint32_t n;
 };
 
-/* Where the text after a top-level statement starts: at the next line that begins in column 1 with
+/* The start of the text after a top-level statement: the next line that begins in column 1 with
  * something other than a closing bracket. */
 static const char *statement_end(const char *p) {
   bool quoted = false;
@@ -78,7 +78,7 @@ static void index_file(Program *p, StdFile *f) {
   while (*at && strchr(" \t\r\n#", *at)) at = statement_end(at);
   while (*at) {
     const char *end = at;
-    do end = statement_end(end); /* decorators belong to what follows them */
+    do end = statement_end(end); /* decorators belong to the function after them */
     while (starts(at, "@") && *end && (starts(end, "@") || starts(end, "def ")) &&
            !memmem(at, (size_t)(end - at), "\ndef ", 5));
     size_t len;

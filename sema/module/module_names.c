@@ -3,9 +3,9 @@
  * Every statement that binds a name is a candidate for it.  They are kept in the order in which
  * they count: the last in the file first, but of a `try` its body before its handlers.  A candidate
  * under an `if` whose condition is known to be otherwise is passed over; so is one that can't be
- * evaluated, or only stands in for a value, while another is left.  While a candidate is being
- * evaluated, its own name means the next one, so that `f = triton.jit(f)` and `X = X + 1` read as
- * they do in Python.
+ * evaluated, or is only a placeholder for a value, while another is left.  While a candidate is
+ * being evaluated, its own name means the next one, so that `f = triton.jit(f)` and `X = X + 1`
+ * read as they do in Python.
  */
 #include <string.h>
 
@@ -149,7 +149,7 @@ static bool is_stub(const Stmt *s) {
          (body->len == 1 || (body->len == 2 && body->data[0]->kind == ST_EXPR));
 }
 
-/* What stands in for a value: a host name, or, under a condition that is not known, None or a
+/* A placeholder for a value: a host name, or, under a condition that is not known, None or a
  * function that raises. */
 static bool is_placeholder(const Binding *b, Value v, Outcome guard) {
   return v.kind == V_EXTERN || (guard == UNKNOWN && (v.kind == V_NONE || is_stub(b->stmt)));
@@ -211,9 +211,9 @@ static void no_value(Sema *S, Name name, const Stmt *unknown, Span at) {
   if (unknown) sema_note(S, unknown->span, N_SEMA_GLOBAL);
 }
 
-/* What has no value, or another one while its name is being evaluated, is not kept: there may be
- * one where less is being evaluated.  So names that lead to each other would be evaluated by all
- * ways from one to another, which are limited. */
+/* A result is cached only if it is a value and none of the name's candidates is being evaluated: an
+ * outer evaluation could find a better one.  So names that refer to each other are evaluated once
+ * for each path between them; UNSETTLED_MAX limits the paths. */
 bool module_get(Sema *S, ModuleInfo *m, Name name, Span at, Value *out) {
   uint32_t i;
   if (m->is_std) std_need(S->p, m, name);

@@ -1,9 +1,9 @@
-/* The state of an evaluation, and what the files of sema/ call of each other.
+/* The state of an evaluation, and the interfaces between the folders of sema/.
  *
  * A Program owns modules and the tables of the language; a Sema evaluates one kernel.  Names are
- * looked up in the Frame of the running function, then in what encloses it, then in its module,
- * then among Python's own.  Nothing here is global: everything hangs on a Sema or its Program, and
- * lives in the Program's arena.
+ * looked up in the Frame of the running function, then in its enclosing functions, then in its
+ * module, then among Python's own.  Nothing here is global: everything hangs on a Sema or its
+ * Program, and lives in the Program's arena.
  *
  *   module/     the files of a program and their names
  *     imports.c      opening files, imports        module_names.c   names of a module, on demand
@@ -19,8 +19,8 @@
  *     attributes.c   x.dtype, x.shape, methods
  *   builtins/   the functions of the language; builtin_call.c calls them
  *   value/      values: scope.c their variables, types.c promotion and casts, constant_arith.c
- *               Python's arithmetic, sema_diag.c errors and what led to them
- *   autotune/   host code, for decorators, and what they say
+ *               Python's arithmetic, sema_diag.c errors and the calls that led to them
+ *   autotune/   host code, for decorators, and the configurations that they give
  */
 #ifndef NEREID_SEMA_VALUE_CONTEXT_H
 #define NEREID_SEMA_VALUE_CONTEXT_H
@@ -28,7 +28,7 @@
 #include "sema/sema.h"
 #include "sema/value/value.h"
 
-/* Bounds on what one compilation may take; each is an error, never a crash. */
+/* Resource limits of one compilation; each is an error, never a crash. */
 enum {
   EVAL_DEPTH_MAX = 2000,   /* nested expressions, statements and calls together */
   CALL_DEPTH_MAX = 100,    /* inlined calls */
@@ -44,7 +44,7 @@ enum {
 
 /* ---- programs and modules ---- */
 
-/* A statement that binds a name, and the conditions that it stands under. */
+/* A statement that binds a name, and the conditions around it. */
 typedef struct Guard {
   const struct Guard *outer;
   const Stmt *stmt; /* ST_IF */

@@ -1,9 +1,9 @@
-/* Host code: what decorators and values of modules need of Python beyond what kernels do.
+/* Host code: the parts of Python that decorators and module values need and kernels do not have.
  *
  * A Sema with a Host evaluates host code of the file.  Names of modules that are not at hand
  * (torch, os, itertools, triton's runtime) are answered here, for the device tuned for, as far as
- * lists of configurations ask for them.  What fails is remembered once, with its place, so that a
- * message can say why: such code is evaluated quietly. */
+ * lists of configurations ask for them.  Such code is evaluated quietly: the first failure is kept,
+ * with its location, so that a message can say why. */
 #ifndef NEREID_SEMA_VALUE_PYTHON_HOST_H
 #define NEREID_SEMA_VALUE_PYTHON_HOST_H
 
@@ -39,7 +39,7 @@ bool host_sees(const Sema *S, const ModuleInfo *m, const Stmt *s);
 /* A list or a dict as the statements of its module leave it that change it after it was bound:
  * `configs.append(...)`. */
 Value host_settle(Sema *S, ModuleInfo *m, Name name, Value v);
-/* try: its body, and its handlers where that raises.  What can't be evaluated is no exception. */
+/* try: its body, and its handlers where that raises.  A failed evaluation is no exception. */
 void host_try(Sema *S, const Stmt *s);
 
 /* Objects with named fields.  Those of one kind share `fields`. */

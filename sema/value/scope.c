@@ -1,4 +1,4 @@
-/* The variables of the functions that run: frames, and the trail of what changed in them. */
+/* The variables of the running functions: frames, and the trail of changes that undoes them. */
 #include <stdlib.h>
 
 #include "sema/value/context.h"

@@ -117,7 +117,7 @@ struct Value {
 
 struct BlockPtr {
   Value base;                    /* a scalar pointer: V_TILE */
-  Type type;                     /* of what a load gives: element type and block shape */
+  Type type;                     /* of a loaded tile: element type and block shape */
   Value sizes[MAX_RANK], strides[MAX_RANK], offsets[MAX_RANK]; /* i64: V_TILE or V_CONST */
   bool descriptor;     /* a tensor descriptor: accesses say where, and are checked */
   const char *padding; /* of its loads: "zero", "nan", "" */
@@ -135,7 +135,7 @@ struct Range {
  * through a value ends at these bounds. */
 enum {
   VALUE_DEPTH_MAX = 100,     /* containers in each other */
-  VALUE_ITEMS_MAX = 1 << 20, /* items of all of them, where one stands twice counted twice */
+  VALUE_ITEMS_MAX = 1 << 20, /* items of all of them; one that occurs twice counts twice */
   VALUE_TEXT_MAX = 1 << 20   /* of value_print: the rest of a longer text is left out */
 };
 typedef struct {
